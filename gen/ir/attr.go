@@ -1,0 +1,51 @@
+package ir
+
+import "sort"
+
+// Attrs are a node's attributes by name. Values are int64, float32, string,
+// []int64, []float32, []string or *Tensor; graphs are the node's Regions, named
+// by an attribute of type RegionRef.
+type Attrs map[string]any
+
+// RegionRef is an attribute that names one of the node's regions.
+type RegionRef int
+
+// Names are the attributes' names, sorted.
+func (a Attrs) Names() []string {
+	names := make([]string, 0, len(a))
+	for k := range a {
+		names = append(names, k)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// Int is an integer attribute, or def where absent.
+func (n *Node) Int(name string, def int64) int64 { return attr(n, name, def) }
+
+// Float is a float attribute, or def where absent.
+func (n *Node) Float(name string, def float32) float32 { return attr(n, name, def) }
+
+// Str is a string attribute, or def where absent.
+func (n *Node) Str(name string, def string) string { return attr(n, name, def) }
+
+// Ints is a list of integers, or nil where absent.
+func (n *Node) Ints(name string) []int64 { return attr[[]int64](n, name, nil) }
+
+// Floats is a list of floats, or nil where absent.
+func (n *Node) Floats(name string) []float32 { return attr[[]float32](n, name, nil) }
+
+// Tensor is a tensor attribute, or nil where absent.
+func (n *Node) Tensor(name string) *Tensor { return attr[*Tensor](n, name, nil) }
+
+// Has tells whether the attribute is present.
+func (n *Node) Has(name string) bool { _, ok := n.Attrs[name]; return ok }
+
+// attr reads an attribute of type T. An attribute of another type reads as
+// absent here; the operator table's check of attribute types reports it first.
+func attr[T any](n *Node, name string, def T) T {
+	if x, ok := n.Attrs[name].(T); ok {
+		return x
+	}
+	return def
+}

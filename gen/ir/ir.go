@@ -1,0 +1,119 @@
+// Package ir is the compiler's graph: values in single assignment, nodes with
+// attributes, and regions (graphs inside nodes: the branches of If, the body of Loop).
+// Shapes are symbolic: a static model is merely one whose dimensions are constants.
+package ir
+
+import (
+	"fmt"
+
+	"rules_dnn/gen/sym"
+)
+
+// Graph is a list of nodes in topological order.
+type Graph struct {
+	Name    string
+	Inputs  []*Value
+	Outputs []*Value
+	Nodes   []*Node
+	// Symbols are the dimensions' symbols in order of first use, with what is known of them.
+	Symbols []Symbol
+	// Opset is the version of ai.onnx that the nodes' attributes follow.
+	Opset int
+}
+
+// Symbol is a dimension that is known only at run time.
+type Symbol struct {
+	Name   string
+	Lo, Hi int64 // inclusive bounds; Hi is sym.MaxDim when unbounded
+}
+
+// Shape is a list of dimensions; each is an expression over the graph's symbols.
+type Shape []sym.Expr
+
+// Value is an operand or a result.
+type Value struct {
+	Name  string
+	Type  DType
+	Shape Shape // nil with HasShape false: unknown rank
+	// HasShape tells that Shape is known (a scalar has an empty, known one).
+	HasShape bool
+	// Const holds the elements when the value is a constant (an initializer or folded).
+	Const *Tensor
+	// Elems are the elements of a small integer tensor as far as they are known
+	// (SoD2's V-map); nil when nothing is known.
+	Elems []sym.Expr
+	// Def is the node that computes the value, nil for inputs and constants.
+	Def *Node
+}
+
+// Node applies an operator. An absent optional operand or result is nil.
+type Node struct {
+	Op      string // an ONNX operator's name, or one of the compiler's own in lower case ("block")
+	Version int    // since-version of the operator's definition, resolved by the importer's opset
+	Name    string // the ONNX node's name, for messages and comments in generated code
+	Inputs  []*Value
+	Outputs []*Value
+	Attrs   Attrs
+	Regions []*Graph
+	// Origins are the names of the ONNX nodes that this node stands for, itself included.
+	Origins []string
+}
+
+// Input is operand i, or nil where the operand is absent.
+func (n *Node) Input(i int) *Value {
+	if i < 0 || i >= len(n.Inputs) {
+		return nil
+	}
+	return n.Inputs[i]
+}
+
+// Label names the node in messages: operator and name.
+func (n *Node) Label() string {
+	if n.Name == "" && len(n.Outputs) > 0 && n.Outputs[0] != nil {
+		return fmt.Sprintf("%s (result %q)", n.Op, n.Outputs[0].Name)
+	}
+	return fmt.Sprintf("%s %q", n.Op, n.Name)
+}
+
+// Errorf is an error that names the node.
+func (n *Node) Errorf(format string, args ...any) error {
+	return fmt.Errorf("node %s: %w", n.Label(), fmt.Errorf(format, args...))
+}
+
+// Rank is the number of dimensions.
+func (v *Value) Rank() int { return len(v.Shape) }
+
+// Static is the shape as numbers, and whether all dimensions are constants.
+func (v *Value) Static() ([]int64, bool) {
+	if v == nil || !v.HasShape {
+		return nil, false
+	}
+	return v.Shape.Static()
+}
+
+// Static is the shape as numbers, and whether all dimensions are constants.
+func (s Shape) Static() ([]int64, bool) {
+	out := make([]int64, len(s))
+	for i, d := range s {
+		c, ok := d.Const()
+		if !ok {
+			return nil, false
+		}
+		out[i] = c
+	}
+	return out, true
+}
+
+// Dims is a shape of constants.
+func Dims(d ...int64) Shape {
+	s := make(Shape, len(d))
+	for i, x := range d {
+		s[i] = sym.Const(x)
+	}
+	return s
+}
+
+// ConstValue is a constant value.
+func ConstValue(name string, t *Tensor) *Value {
+	return &Value{Name: name, Type: t.Type, Shape: Dims(t.Shape...), HasShape: true, Const: t}
+}

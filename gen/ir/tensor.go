@@ -1,0 +1,79 @@
+package ir
+
+import (
+	"fmt"
+	"io"
+	"math"
+)
+
+// Tensor is a constant: row-major little-endian elements, in memory or in a
+// part of a file that is read when asked for, so that a model of many
+// gigabytes is never held as a whole.
+type Tensor struct {
+	Type  DType
+	Shape []int64
+	Data  []byte  // elements, when Src is nil
+	Src   *Source // where the elements are, when not in memory
+}
+
+// Source is a range of a file.
+type Source struct {
+	File   *File
+	Offset int64 // bytes
+	Length int64 // bytes
+}
+
+// File is something constants are read from: the model, or a file of external
+// data. Name is the location that the model uses for it (the model itself is
+// ""): never an absolute path.
+type File struct {
+	Name string
+	R    io.ReaderAt
+	Size int64
+}
+
+// Len is the number of elements of a shape; an error on overflow or a negative dimension.
+func Len(shape []int64) (int64, error) {
+	n := int64(1)
+	for _, d := range shape {
+		if d < 0 {
+			return 0, fmt.Errorf("negative dimension in shape %v", shape)
+		}
+		if d != 0 && n > math.MaxInt64/d {
+			return 0, fmt.Errorf("shape %v has more than 2^63 elements", shape)
+		}
+		n *= d
+	}
+	return n, nil
+}
+
+// Len is the number of elements. Shapes of tensors are checked when they are made.
+func (t *Tensor) Len() int64 {
+	n := int64(1)
+	for _, d := range t.Shape {
+		n *= d
+	}
+	return n
+}
+
+// Bytes are the elements, read from the file if they are there. The caller must not change them.
+func (t *Tensor) Bytes() ([]byte, error) {
+	if t.Src == nil {
+		return t.Data, nil
+	}
+	if t.Src.Length == 0 {
+		return nil, nil
+	}
+	b := make([]byte, t.Src.Length)
+	if _, err := t.Src.File.R.ReadAt(b, t.Src.Offset); err != nil {
+		return nil, fmt.Errorf("reading %d bytes at %d of %q: %w", t.Src.Length, t.Src.Offset, t.Src.File.Name, err)
+	}
+	return b, nil
+}
+
+// NewTensor makes a tensor of zeros.
+func NewTensor(t DType, shape ...int64) *Tensor {
+	x := &Tensor{Type: t, Shape: append([]int64{}, shape...)}
+	x.Data = make([]byte, x.Len()*int64(t.Size()))
+	return x
+}

@@ -1,0 +1,8 @@
+module rules_dnn
+
+go 1.24
+
+require (
+	github.com/stretchr/testify v1.12.1 // indirect
+	google.golang.org/protobuf v1.36.12 // indirect
+)
