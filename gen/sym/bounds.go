@@ -1,0 +1,197 @@
+package sym
+
+import (
+	"fmt"
+	"math"
+)
+
+const boundInf = math.MaxInt64 // stands for no bound, either sign
+
+// Bounds are inclusive bounds of e under the facts, by interval arithmetic;
+// math.MaxInt64 and its negative mean that there is none.
+func (e Expr) Bounds(f Facts) (lo, hi int64) {
+	if e.bad {
+		return -boundInf, boundInf
+	}
+	lo, hi = e.c, e.c
+	for _, t := range e.terms {
+		l, h := int64(1), int64(1)
+		for _, a := range t.atoms {
+			al, ah := a.bounds(f)
+			l, h = mulBounds(l, h, al, ah)
+		}
+		l, h = mulBounds(l, h, t.coef, t.coef)
+		lo, hi = satAdd(lo, l), satAdd(hi, h)
+	}
+	return lo, hi
+}
+
+func (a *Atom) bounds(f Facts) (int64, int64) {
+	if a.Kind == AtomVar {
+		if r, ok := f[a.Name]; ok {
+			return r.Lo, r.Hi
+		}
+		return 0, MaxDim
+	}
+	al, ah := a.A.Bounds(f)
+	bl, bh := a.B.Bounds(f)
+	switch a.Kind {
+	case AtomMin:
+		return min(al, bl), min(ah, bh)
+	case AtomMax:
+		return max(al, bl), max(ah, bh)
+	case AtomMod:
+		if al >= 0 {
+			return 0, min(ah, satAdd(bh, -1))
+		}
+		return 0, satAdd(bh, -1)
+	}
+	if bl < 1 {
+		bl = 1
+	}
+	return divBounds(al, ah, bl, bh)
+}
+
+func divBounds(al, ah, bl, bh int64) (int64, int64) {
+	lo, hi := -int64(boundInf), int64(boundInf)
+	if al != -boundInf {
+		lo = min(floorInt(al, bl), floorInt(al, bh))
+	}
+	if ah != boundInf {
+		hi = max(floorInt(ah, bl), floorInt(ah, bh))
+	}
+	return lo, hi
+}
+
+func mulBounds(al, ah, bl, bh int64) (int64, int64) {
+	lo, hi := int64(boundInf), -int64(boundInf)
+	for _, x := range [2]int64{al, ah} {
+		for _, y := range [2]int64{bl, bh} {
+			p := satMul(x, y)
+			lo, hi = min(lo, p), max(hi, p)
+		}
+	}
+	return lo, hi
+}
+
+func satAdd(a, b int64) int64 {
+	switch {
+	case a == boundInf || b == boundInf:
+		if a == -boundInf || b == -boundInf {
+			return boundInf
+		}
+		return boundInf
+	case a == -boundInf || b == -boundInf:
+		return -boundInf
+	}
+	var bad bool
+	if s := addInt(a, b, &bad); !bad {
+		return s
+	}
+	if a > 0 {
+		return boundInf
+	}
+	return -boundInf
+}
+
+func satMul(a, b int64) int64 {
+	if a == 0 || b == 0 {
+		return 0
+	}
+	var bad bool
+	if p := mulInt(a, b, &bad); !bad {
+		return p
+	}
+	if (a > 0) == (b > 0) {
+		return boundInf
+	}
+	return -boundInf
+}
+
+// Eval is the value of e where env gives the variables'.
+func (e Expr) Eval(env map[string]int64) (int64, error) {
+	if e.bad {
+		return 0, fmt.Errorf("a constant of the expression overflows 64 bits")
+	}
+	sum := e.c
+	var bad bool
+	for _, t := range e.terms {
+		p := t.coef
+		for _, a := range t.atoms {
+			v, err := a.eval(env)
+			if err != nil {
+				return 0, err
+			}
+			p = mulInt(p, v, &bad)
+		}
+		sum = addInt(sum, p, &bad)
+	}
+	if bad {
+		return 0, fmt.Errorf("%s overflows 64 bits", e)
+	}
+	return sum, nil
+}
+
+func (a *Atom) eval(env map[string]int64) (int64, error) {
+	if a.Kind == AtomVar {
+		v, ok := env[a.Name]
+		if !ok {
+			return 0, fmt.Errorf("no value for symbol %q", a.Name)
+		}
+		return v, nil
+	}
+	x, err := a.A.Eval(env)
+	if err != nil {
+		return 0, err
+	}
+	y, err := a.B.Eval(env)
+	if err != nil {
+		return 0, err
+	}
+	switch a.Kind {
+	case AtomMin:
+		return min(x, y), nil
+	case AtomMax:
+		return max(x, y), nil
+	}
+	if y <= 0 {
+		return 0, fmt.Errorf("%s divides by %d", a.key, y)
+	}
+	if a.Kind == AtomDiv {
+		return floorInt(x, y), nil
+	}
+	return x - y*floorInt(x, y), nil
+}
+
+// Subst replaces variables by expressions and simplifies again under the facts.
+func (e Expr) Subst(m map[string]Expr, f Facts) Expr {
+	if e.bad || len(e.terms) == 0 {
+		return e
+	}
+	parts := []Expr{Const(e.c)}
+	for _, t := range e.terms {
+		p := Const(t.coef)
+		for _, a := range t.atoms {
+			p = Mul(p, a.subst(m, f))
+		}
+		parts = append(parts, p)
+	}
+	return Add(parts...)
+}
+
+func (a *Atom) subst(m map[string]Expr, f Facts) Expr {
+	switch a.Kind {
+	case AtomVar:
+		if x, ok := m[a.Name]; ok {
+			return x
+		}
+		return fromAtom(a)
+	case AtomDiv:
+		return FloorDiv(a.A.Subst(m, f), a.B.Subst(m, f), f)
+	case AtomMod:
+		return Mod(a.A.Subst(m, f), a.B.Subst(m, f), f)
+	case AtomMin:
+		return Min(a.A.Subst(m, f), a.B.Subst(m, f), f)
+	}
+	return Max(a.A.Subst(m, f), a.B.Subst(m, f), f)
+}

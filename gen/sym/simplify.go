@@ -1,0 +1,199 @@
+package sym
+
+// Range is what is known of a variable: inclusive bounds.
+type Range struct{ Lo, Hi int64 }
+
+// Facts tell the ranges of variables; a variable without an entry is any
+// non-negative number up to MaxDim (variables stand for dimensions and loop counters).
+type Facts map[string]Range
+
+// FloorDiv is floor(a / b) for b > 0.
+func FloorDiv(a, b Expr, f Facts) Expr { q, _ := divMod(a, b, f); return q }
+
+// Mod is a - b*floor(a/b) for b > 0.
+func Mod(a, b Expr, f Facts) Expr { _, r := divMod(a, b, f); return r }
+
+// CeilDiv is ceil(a / b) for b > 0.
+func CeilDiv(a, b Expr, f Facts) Expr { return FloorDiv(Add(a, b, Const(-1)), b, f) }
+
+// divMod splits a into q*b + r exactly where it can: multiples of b leave the
+// division, and what is left needs none when its bounds lie in [0, b).
+func divMod(a, b Expr, f Facts) (q, r Expr) {
+	if a.bad || b.bad || b.Is(0) {
+		return Expr{bad: true}, Expr{bad: true}
+	}
+	if b.Is(1) {
+		return a, Const(0)
+	}
+	if a.Equal(b) {
+		return Const(1), Const(0)
+	}
+	outside, rest := extract(a, b)
+	d, isConst := b.Const()
+	lo, hi := rest.Bounds(f)
+	if isConst {
+		if lo >= 0 && hi < d {
+			return outside, rest
+		}
+		if lo != -boundInf && hi != boundInf && floorInt(lo, d) == floorInt(hi, d) {
+			k := floorInt(lo, d)
+			return Add(outside, Const(k)), Sub(rest, Const(k*d))
+		}
+		if g, inner := divided(rest, d, f); g > 1 {
+			q := FloorDiv(inner, Const(d/g), f)
+			return Add(outside, q), Sub(rest, Scale(q, d))
+		}
+		rest, q = unnest(rest, d)
+		return Add(outside, q), makeAtom(AtomMod, rest, b)
+	}
+	if c, ok := rest.Const(); ok && c == 0 {
+		return outside, rest
+	}
+	return Add(outside, makeAtom(AtomDiv, rest, b)), makeAtom(AtomMod, rest, b)
+}
+
+// extract moves the multiples of b out of a: a = outside*b + rest.
+func extract(a, b Expr) (outside, rest Expr) {
+	d, isConst := b.Const()
+	if !isConst {
+		return extractSymbolic(a, b)
+	}
+	var out, in []Expr
+	for _, t := range a.terms {
+		q := floorInt(t.coef, d)
+		if t.coef%d == 0 {
+			out = append(out, Expr{terms: []term{{q, t.atoms, t.key}}})
+		} else {
+			in = append(in, Expr{terms: []term{t}})
+		}
+	}
+	k := floorInt(a.c, d)
+	return Add(append(out, Const(k))...), Add(append(in, Const(a.c-k*d))...)
+}
+
+// extractSymbolic does the same for a divisor that is a single product.
+func extractSymbolic(a, b Expr) (outside, rest Expr) {
+	if len(b.terms) != 1 || b.c != 0 {
+		return Const(0), a
+	}
+	var out, in []Expr
+	for _, t := range a.terms {
+		if e, ok := divideTerm(t, b.terms[0]); ok {
+			out = append(out, e)
+		} else {
+			in = append(in, Expr{terms: []term{t}})
+		}
+	}
+	return Add(out...), Add(append(in, Const(a.c))...)
+}
+
+func divideTerm(t, b term) (Expr, bool) {
+	if t.coef%b.coef != 0 {
+		return Expr{}, false
+	}
+	left := append([]*Atom{}, t.atoms...)
+	for _, x := range b.atoms {
+		at := -1
+		for i, y := range left {
+			if y.key == x.key {
+				at = i
+				break
+			}
+		}
+		if at < 0 {
+			return Expr{}, false
+		}
+		left = append(left[:at], left[at+1:]...)
+	}
+	e := Const(t.coef / b.coef)
+	for _, x := range left {
+		e = Mul(e, fromAtom(x))
+	}
+	return e, true
+}
+
+// divided is the largest g dividing d and all coefficients of e, and e with
+// them divided by it; the constant's remainder below g cannot change a floor.
+func divided(e Expr, d int64, _ Facts) (int64, Expr) {
+	g := d
+	for _, t := range e.terms {
+		g = gcd(g, t.coef)
+	}
+	if g <= 1 || len(e.terms) == 0 {
+		return 1, e
+	}
+	var parts []Expr
+	for _, t := range e.terms {
+		parts = append(parts, Expr{terms: []term{{t.coef / g, t.atoms, t.key}}})
+	}
+	return g, Add(append(parts, Const(floorInt(e.c, g)))...)
+}
+
+// unnest makes (x//a)//d into x//(a*d) and otherwise builds the division.
+func unnest(e Expr, d int64) (rest, q Expr) {
+	if len(e.terms) == 1 && e.terms[0].coef == 1 && e.c == 0 && len(e.terms[0].atoms) == 1 {
+		at := e.terms[0].atoms[0]
+		if at.Kind == AtomDiv {
+			var bad bool
+			if a, ok := at.B.Const(); ok {
+				if ad := mulInt(a, d, &bad); !bad {
+					return e, makeAtom(AtomDiv, at.A, Const(ad))
+				}
+			}
+		}
+	}
+	return e, makeAtom(AtomDiv, e, Const(d))
+}
+
+// Min is the smaller of a and b.
+func Min(a, b Expr, f Facts) Expr {
+	switch d := Sub(a, b); {
+	case d.bad:
+		return d
+	case AtMost(d, 0, f):
+		return a
+	case AtLeast(d, 0, f):
+		return b
+	}
+	return makeAtom(AtomMin, a, b)
+}
+
+// Max is the greater of a and b.
+func Max(a, b Expr, f Facts) Expr {
+	switch d := Sub(a, b); {
+	case d.bad:
+		return d
+	case AtMost(d, 0, f):
+		return b
+	case AtLeast(d, 0, f):
+		return a
+	}
+	return makeAtom(AtomMax, a, b)
+}
+
+// AtMost tells whether e <= c is certain.
+func AtMost(e Expr, c int64, f Facts) bool { _, hi := e.Bounds(f); return hi <= c }
+
+// AtLeast tells whether e >= c is certain.
+func AtLeast(e Expr, c int64, f Facts) bool { lo, _ := e.Bounds(f); return lo >= c }
+
+func gcd(a, b int64) int64 {
+	if a < 0 {
+		a = -a
+	}
+	if b < 0 {
+		b = -b
+	}
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+func floorInt(a, b int64) int64 {
+	q := a / b
+	if a%b != 0 && (a < 0) != (b < 0) {
+		q--
+	}
+	return q
+}

@@ -1,0 +1,264 @@
+// Package sym is integer expressions over named variables: dimensions of
+// tensors ("N", "(H+1)//2") and the indices with which stages read them.
+//
+// An expression is kept in a normal form, a constant plus a sum of coefficient *
+// product of atoms, so that equal expressions of linear and quasi-affine kind
+// are equal strings. Atoms are variables, floor divisions, remainders, minima and
+// maxima. This is the form of SmartMem's index maps (sum of scale * ((x // a) % b))
+// and of SoD2's symbolic dimensions.
+package sym
+
+import (
+	"math"
+	"math/bits"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// MaxDim is the upper bound of a dimension of which nothing is known.
+const MaxDim = math.MaxInt32
+
+// Expr is an immutable integer expression. The zero value is 0.
+type Expr struct {
+	c     int64
+	terms []term // sorted by key, no zero coefficients
+	bad   bool   // a coefficient overflowed 64 bits: no value is known
+}
+
+type term struct {
+	coef  int64
+	atoms []*Atom // sorted by key, at least one
+	key   string
+}
+
+// AtomKind tells what an atom is.
+type AtomKind uint8
+
+// Kinds of atoms.
+const (
+	AtomVar AtomKind = iota
+	AtomDiv          // floor(A / B)
+	AtomMod          // A - B*floor(A/B)
+	AtomMin
+	AtomMax
+)
+
+// Atom is a factor that the normal form does not look into.
+type Atom struct {
+	Kind AtomKind
+	Name string // of a variable
+	A, B Expr
+	key  string
+}
+
+// Const is a constant.
+func Const(c int64) Expr { return Expr{c: c} }
+
+// Var is a variable.
+func Var(name string) Expr { return fromAtom(&Atom{Kind: AtomVar, Name: name, key: name}) }
+
+func fromAtom(a *Atom) Expr {
+	return Expr{terms: []term{{coef: 1, atoms: []*Atom{a}, key: a.key}}}
+}
+
+func makeAtom(k AtomKind, a, b Expr) Expr {
+	op := [...]string{AtomDiv: "//", AtomMod: "%", AtomMin: "min", AtomMax: "max"}[k]
+	if k == AtomMin || k == AtomMax {
+		if b.String() < a.String() {
+			a, b = b, a
+		}
+		return fromAtom(&Atom{Kind: k, A: a, B: b, key: op + "(" + a.String() + ", " + b.String() + ")"})
+	}
+	return fromAtom(&Atom{Kind: k, A: a, B: b, key: "((" + a.String() + ") " + op + " (" + b.String() + "))"})
+}
+
+// Const is the value of a constant expression.
+func (e Expr) Const() (int64, bool) { return e.c, len(e.terms) == 0 && !e.bad }
+
+// Is tells whether e is the constant c.
+func (e Expr) Is(c int64) bool { v, ok := e.Const(); return ok && v == c }
+
+// Overflow tells that the expression's constants left 64 bits.
+func (e Expr) Overflow() bool { return e.bad }
+
+// Equal tells whether the normal forms agree; unequal forms may still have equal values.
+func (e Expr) Equal(o Expr) bool { return !e.bad && !o.bad && e.String() == o.String() }
+
+// Term is one summand of the normal form.
+type Term struct {
+	Coef  int64
+	Atoms []*Atom
+}
+
+// Terms are the summands of the normal form, the constant apart.
+func (e Expr) Terms() (terms []Term, constant int64) {
+	for _, t := range e.terms {
+		terms = append(terms, Term{t.coef, t.atoms})
+	}
+	return terms, e.c
+}
+
+// AsVar is the name of an expression that is one variable.
+func (e Expr) AsVar() (string, bool) {
+	if e.c != 0 || len(e.terms) != 1 || e.terms[0].coef != 1 || len(e.terms[0].atoms) != 1 || e.terms[0].atoms[0].Kind != AtomVar {
+		return "", false
+	}
+	return e.terms[0].atoms[0].Name, true
+}
+
+// Add is a + b + ...
+func Add(xs ...Expr) Expr {
+	var out Expr
+	m := map[string]int{}
+	for _, x := range xs {
+		out.bad = out.bad || x.bad
+		out.c = addInt(out.c, x.c, &out.bad)
+		for _, t := range x.terms {
+			if i, ok := m[t.key]; ok {
+				out.terms[i].coef = addInt(out.terms[i].coef, t.coef, &out.bad)
+				continue
+			}
+			m[t.key] = len(out.terms)
+			out.terms = append(out.terms, t)
+		}
+	}
+	return out.tidy()
+}
+
+func (e Expr) tidy() Expr {
+	keep := e.terms[:0]
+	for _, t := range e.terms {
+		if t.coef != 0 {
+			keep = append(keep, t)
+		}
+	}
+	e.terms = keep
+	sort.Slice(e.terms, func(i, j int) bool { return e.terms[i].key < e.terms[j].key })
+	if e.bad {
+		return Expr{bad: true}
+	}
+	return e
+}
+
+// Sub is a - b.
+func Sub(a, b Expr) Expr { return Add(a, Scale(b, -1)) }
+
+// Scale is k * a.
+func Scale(a Expr, k int64) Expr { return Mul(a, Const(k)) }
+
+// Mul is a * b.
+func Mul(a, b Expr) Expr {
+	out := Expr{bad: a.bad || b.bad}
+	full := func(e Expr) []term {
+		ts := append([]term{}, e.terms...)
+		if e.c != 0 {
+			ts = append(ts, term{coef: e.c})
+		}
+		return ts
+	}
+	var parts []Expr
+	for _, x := range full(a) {
+		for _, y := range full(b) {
+			coef := mulInt(x.coef, y.coef, &out.bad)
+			if len(x.atoms)+len(y.atoms) == 0 {
+				parts = append(parts, Const(coef))
+				continue
+			}
+			atoms := append(append([]*Atom{}, x.atoms...), y.atoms...)
+			sort.SliceStable(atoms, func(i, j int) bool { return atoms[i].key < atoms[j].key })
+			keys := make([]string, len(atoms))
+			for i, at := range atoms {
+				keys[i] = at.key
+			}
+			parts = append(parts, Expr{terms: []term{{coef, atoms, strings.Join(keys, "*")}}})
+		}
+	}
+	if out.bad {
+		return out
+	}
+	return Add(parts...)
+}
+
+func addInt(a, b int64, bad *bool) int64 {
+	s := a + b
+	if (a > 0 && b > 0 && s <= 0) || (a < 0 && b < 0 && s >= 0) {
+		*bad = true
+	}
+	return s
+}
+
+func mulInt(a, b int64, bad *bool) int64 {
+	hi, lo := bits.Mul64(absU(a), absU(b))
+	if hi != 0 || lo > math.MaxInt64 {
+		*bad = true
+		return 0
+	}
+	if (a < 0) != (b < 0) {
+		return -int64(lo)
+	}
+	return int64(lo)
+}
+
+func absU(a int64) uint64 {
+	if a < 0 {
+		return uint64(-(a + 1)) + 1
+	}
+	return uint64(a)
+}
+
+// String prints the normal form; Parse reads it back.
+func (e Expr) String() string {
+	if e.bad {
+		return "overflow"
+	}
+	if len(e.terms) == 0 {
+		return strconv.FormatInt(e.c, 10)
+	}
+	var b strings.Builder
+	for i, t := range e.terms {
+		coef := t.coef
+		switch {
+		case i > 0 && coef < 0:
+			b.WriteString(" - ")
+			coef = -coef
+		case i > 0:
+			b.WriteString(" + ")
+		case coef == -1:
+			b.WriteString("-")
+			coef = 1
+		}
+		if coef != 1 {
+			b.WriteString(strconv.FormatInt(coef, 10) + "*")
+		}
+		b.WriteString(t.key)
+	}
+	switch {
+	case e.c > 0:
+		b.WriteString(" + " + strconv.FormatInt(e.c, 10))
+	case e.c < 0:
+		b.WriteString(" - " + strconv.FormatUint(absU(e.c), 10))
+	}
+	return b.String()
+}
+
+// Vars adds the variables of e to set.
+func (e Expr) Vars(set map[string]bool) {
+	for _, t := range e.terms {
+		for _, a := range t.atoms {
+			if a.Kind == AtomVar {
+				set[a.Name] = true
+				continue
+			}
+			a.A.Vars(set)
+			a.B.Vars(set)
+		}
+	}
+}
+
+// Uses tells whether e mentions the variable.
+func (e Expr) Uses(name string) bool {
+	set := map[string]bool{}
+	e.Vars(set)
+	return set[name]
+}

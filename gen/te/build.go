@@ -1,0 +1,152 @@
+package te
+
+import (
+	"math"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sym"
+)
+
+// Float is a floating-point literal of type t.
+func Float(t ir.DType, v float64) Expr { return Const{t, math.Float64bits(v)} }
+
+// Int is an integer or bool literal of type t.
+func Int(t ir.DType, v int64) Expr { return Const{t, uint64(v)} }
+
+// Number is the literal v in type t, float or integer.
+func Number(t ir.DType, v float64) Expr {
+	if t.IsFloat() {
+		return Float(t, v)
+	}
+	return Int(t, int64(v))
+}
+
+// Fn applies a scalar function whose result has type t.
+func Fn(t ir.DType, name string, args ...Expr) Expr { return Call{name, t, args} }
+
+// Operand loads from operand n without a guard.
+func Operand(n int, t ir.DType, index ...sym.Expr) Load {
+	return Load{Source: Source{N: n}, Type: t, Index: index}
+}
+
+// FromStage loads from stage n without a guard.
+func FromStage(n int, t ir.DType, index ...sym.Expr) Load {
+	return Load{Source: Source{Stage: true, N: n}, Type: t, Index: index}
+}
+
+// AxisVars are the axes' variables as index expressions.
+func AxisVars(axes []Axis) []sym.Expr {
+	out := make([]sym.Expr, len(axes))
+	for i, a := range axes {
+		out[i] = sym.Var(a.Var)
+	}
+	return out
+}
+
+// Combiner for one accumulator of type t by a scalar function.
+func reduceBy(name, fn string, t ir.DType, init Expr) *Combiner {
+	return &Combiner{Name: name, Init: []Expr{init}, Join: []Expr{Fn(t, fn, Acc{0, t}, In{0, t})}}
+}
+
+// Sum adds.
+func Sum(t ir.DType) *Combiner { return reduceBy("sum", "add", t, Number(t, 0)) }
+
+// Prod multiplies.
+func Prod(t ir.DType) *Combiner { return reduceBy("prod", "mul", t, Number(t, 1)) }
+
+// Max takes the greatest; NaN wins, as in ONNX's reference.
+func Max(t ir.DType) *Combiner { return reduceBy("max", "max", t, Lowest(t)) }
+
+// Min takes the least; NaN wins.
+func Min(t ir.DType) *Combiner { return reduceBy("min", "min", t, Highest(t)) }
+
+// Lowest is the least value of type t (-inf for floats).
+func Lowest(t ir.DType) Expr {
+	switch t.Kind() {
+	case ir.KindFloat:
+		return Float(t, math.Inf(-1))
+	case ir.KindInt:
+		return Int(t, -1<<(8*t.Size()-1))
+	}
+	return Int(t, 0)
+}
+
+// Highest is the greatest value of type t (+inf for floats).
+func Highest(t ir.DType) Expr {
+	switch t.Kind() {
+	case ir.KindFloat:
+		return Float(t, math.Inf(1))
+	case ir.KindInt:
+		return Int(t, 1<<(8*t.Size()-1)-1)
+	case ir.KindUint:
+		return Const{t, math.MaxUint64 >> (64 - 8*t.Size())}
+	}
+	return Int(t, 1)
+}
+
+// Map rebuilds an expression bottom-up: f sees every node after its children.
+func Map(e Expr, f func(Expr) Expr) Expr {
+	switch x := e.(type) {
+	case Call:
+		args := make([]Expr, len(x.Args))
+		for i, a := range x.Args {
+			args[i] = Map(a, f)
+		}
+		x.Args = args
+		return f(x)
+	case Let:
+		x.Value, x.Body = Map(x.Value, f), Map(x.Body, f)
+		return f(x)
+	case Load:
+		if x.Default != nil {
+			x.Default = Map(x.Default, f)
+		}
+		return f(x)
+	}
+	return f(e)
+}
+
+// Walk calls f for every node, parents first.
+func Walk(e Expr, f func(Expr)) {
+	f(e)
+	switch x := e.(type) {
+	case Call:
+		for _, a := range x.Args {
+			Walk(a, f)
+		}
+	case Let:
+		Walk(x.Value, f)
+		Walk(x.Body, f)
+	case Load:
+		if x.Default != nil {
+			Walk(x.Default, f)
+		}
+	}
+}
+
+// SubstIndices rewrites the index expressions of e by m; bound Let variables stay.
+func SubstIndices(e Expr, m map[string]sym.Expr, f sym.Facts) Expr {
+	return Map(e, func(n Expr) Expr {
+		switch x := n.(type) {
+		case Index:
+			x.E = x.E.Subst(m, f)
+			return x
+		case Let:
+			x.Lo, x.Hi = x.Lo.Subst(m, f), x.Hi.Subst(m, f)
+			return x
+		case Load:
+			ix := make([]sym.Expr, len(x.Index))
+			for i, a := range x.Index {
+				ix[i] = a.Subst(m, f)
+			}
+			x.Index = ix
+			gs := make([]Within, len(x.Guard))
+			for i, g := range x.Guard {
+				gs[i] = Within{g.E.Subst(m, f), g.Lo.Subst(m, f), g.Hi.Subst(m, f)}
+			}
+			x.Guard = gs
+			return x
+		}
+		return n
+	})
+}
