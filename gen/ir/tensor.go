@@ -77,3 +77,29 @@ func NewTensor(t DType, shape ...int64) *Tensor {
 	x.Data = make([]byte, x.Len()*int64(t.Size()))
 	return x
 }
+
+// Ints are the elements of an integer or bool tensor as int64.
+func (t *Tensor) Ints() ([]int64, error) {
+	b, err := t.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	if t.Type.IsFloat() {
+		return nil, fmt.Errorf("integers wanted, found %s", t.Type)
+	}
+	size := t.Type.Size()
+	out := make([]int64, len(b)/size)
+	for i := range out {
+		var u uint64
+		for k := size - 1; k >= 0; k-- {
+			u = u<<8 | uint64(b[i*size+k])
+		}
+		if t.Type.Kind() == KindInt {
+			shift := 64 - 8*size
+			out[i] = int64(u<<shift) >> shift
+		} else {
+			out[i] = int64(u)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,144 @@
+// Package ops is the table of operators: one row each, and every pass reads it.
+//
+// A row's Build gives an operator's meaning for one node as stages of tensor
+// expressions. Result types and shapes, the interpreter, constant folding,
+// mapping types, FLOPs and all generated code derive from that meaning; nothing
+// else in the compiler knows what an operator does.
+package ops
+
+import (
+	"fmt"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// Form tells how a row gives an operator's meaning.
+type Form uint8
+
+// Forms of meaning; see docs of the table.
+const (
+	Expression  Form = iota // stages of tensor expressions
+	Update                  // ScatterND and its kin
+	Scan                    // CumSum, RNN
+	Composition             // other operators of the table
+	Opaque                  // one Go function and one C++ function
+)
+
+// Meaning is what a node computes: stages that load the node's operands and
+// each other, and which of them are the node's results.
+type Meaning struct {
+	Stages  []*te.Stage
+	Outputs []te.Source // one for each of the node's results, absent ones included
+}
+
+// Param describes an operand.
+type Param struct {
+	Name     string
+	Optional bool
+	Variadic bool
+	// Types are the element types ONNX allows.
+	Types []ir.DType
+	// Structural operands (axes, shapes, repeats) decide the result's shape or the
+	// structure of the loops: their elements must be known when code is generated.
+	Structural bool
+}
+
+// AttrSpec describes an attribute: its Go type by an example value, and since
+// and until which opset it exists (0: always).
+type AttrSpec struct {
+	Name         string
+	Zero         any // int64(0), float32(0), "", []int64(nil), []float32(nil), []string(nil), (*ir.Tensor)(nil), ir.RegionRef(0)
+	Required     bool
+	Since, Until int
+}
+
+// Row is an operator.
+type Row struct {
+	Name string
+	// Versions are the since-versions of the definitions that Build covers, ascending.
+	// A node of an opset beyond the newest known one is refused by the importer.
+	Versions []int
+	Form     Form
+	Inputs   []Param
+	Attrs    []AttrSpec
+	// Outputs are the least and greatest number of results; Max < 0: any number.
+	MinOutputs, MaxOutputs int
+	// Build gives the meaning of one node.
+	Build func(c *Ctx) (*Meaning, error)
+}
+
+// Ctx is a node with what is known where it stands.
+type Ctx struct {
+	Node  *ir.Node
+	Facts sym.Facts
+}
+
+// UnknownError tells that a structural fact (a rank, a structural operand's
+// elements) is not known yet; shape inference may learn it later.
+type UnknownError struct{ What string }
+
+func (e *UnknownError) Error() string { return e.What + " is not known when code is generated" }
+
+// Type is the element type of operand i.
+func (c *Ctx) Type(i int) ir.DType { return c.Node.Inputs[i].Type }
+
+// Has tells whether operand i is present.
+func (c *Ctx) Has(i int) bool { return c.Node.Input(i) != nil }
+
+// Shape is the shape of operand i.
+func (c *Ctx) Shape(i int) (ir.Shape, error) {
+	v := c.Node.Input(i)
+	if v == nil {
+		return nil, c.Node.Errorf("operand %d is absent", i)
+	}
+	if !v.HasShape {
+		return nil, &UnknownError{fmt.Sprintf("the rank of operand %d (%q)", i, v.Name)}
+	}
+	return v.Shape, nil
+}
+
+// Elems are the elements of a structural integer operand as expressions.
+func (c *Ctx) Elems(i int) ([]sym.Expr, error) {
+	v := c.Node.Input(i)
+	if v == nil {
+		return nil, c.Node.Errorf("operand %d is absent", i)
+	}
+	if v.Const != nil {
+		return constElems(c.Node, v)
+	}
+	if v.Elems == nil {
+		return nil, &UnknownError{fmt.Sprintf("the value of operand %d (%q)", i, v.Name)}
+	}
+	return v.Elems, nil
+}
+
+// Ints are the elements of a structural integer operand as numbers.
+func (c *Ctx) Ints(i int) ([]int64, error) {
+	es, err := c.Elems(i)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]int64, len(es))
+	for k, e := range es {
+		x, ok := e.Const()
+		if !ok {
+			return nil, &UnknownError{fmt.Sprintf("element %d (%s) of operand %d (%q)", k, e, i, c.Node.Inputs[i].Name)}
+		}
+		out[k] = x
+	}
+	return out, nil
+}
+
+func constElems(n *ir.Node, v *ir.Value) ([]sym.Expr, error) {
+	xs, err := v.Const.Ints()
+	if err != nil {
+		return nil, n.Errorf("operand %q: %w", v.Name, err)
+	}
+	out := make([]sym.Expr, len(xs))
+	for i, x := range xs {
+		out[i] = sym.Const(x)
+	}
+	return out, nil
+}
