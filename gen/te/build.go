@@ -97,6 +97,9 @@ func Map(e Expr, f func(Expr) Expr) Expr {
 	case Let:
 		x.Value, x.Body = Map(x.Value, f), Map(x.Body, f)
 		return f(x)
+	case Select:
+		x.Then, x.Else = Map(x.Then, f), Map(x.Else, f)
+		return f(x)
 	case Load:
 		if x.Default != nil {
 			x.Default = Map(x.Default, f)
@@ -117,6 +120,9 @@ func Walk(e Expr, f func(Expr)) {
 	case Let:
 		Walk(x.Value, f)
 		Walk(x.Body, f)
+	case Select:
+		Walk(x.Then, f)
+		Walk(x.Else, f)
 	case Load:
 		if x.Default != nil {
 			Walk(x.Default, f)
@@ -140,13 +146,20 @@ func SubstIndices(e Expr, m map[string]sym.Expr, f sym.Facts) Expr {
 				ix[i] = a.Subst(m, f)
 			}
 			x.Index = ix
-			gs := make([]Within, len(x.Guard))
-			for i, g := range x.Guard {
-				gs[i] = Within{g.E.Subst(m, f), g.Lo.Subst(m, f), g.Hi.Subst(m, f)}
-			}
-			x.Guard = gs
+			x.Guard = substWithin(x.Guard, m, f)
+			return x
+		case Select:
+			x.Cond = substWithin(x.Cond, m, f)
 			return x
 		}
 		return n
 	})
+}
+
+func substWithin(ws []Within, m map[string]sym.Expr, f sym.Facts) []Within {
+	out := make([]Within, len(ws))
+	for i, w := range ws {
+		out[i] = Within{w.E.Subst(m, f), w.Lo.Subst(m, f), w.Hi.Subst(m, f)}
+	}
+	return out
 }

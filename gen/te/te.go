@@ -93,6 +93,12 @@ type Let struct {
 	Body   Expr
 }
 
+// Select is Then where the condition holds, else Else; the other is not evaluated.
+type Select struct {
+	Cond       []Within
+	Then, Else Expr
+}
+
 // Acc reads accumulator N (in Results and Join), In reads the incoming value N (in Join).
 type Acc struct {
 	N    int
@@ -119,6 +125,9 @@ func (x Call) DType() ir.DType { return x.Type }
 
 // DType is the type of the value.
 func (x Let) DType() ir.DType { return x.Body.DType() }
+
+// DType is the type of the value.
+func (x Select) DType() ir.DType { return x.Then.DType() }
 
 // DType is the type of the value.
 func (x Acc) DType() ir.DType { return x.Type }

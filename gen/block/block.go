@@ -1,0 +1,148 @@
+// Package block is the graph after fusion: blocks of stages over values.
+//
+// A block is what one step of the host program computes. Its stages load the
+// block's operands and each other; a stage is either inlined where it is
+// loaded or computed by a loop nest of its own (package lower decides).
+package block
+
+import (
+	"fmt"
+	"strings"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// Graph is blocks in execution order.
+type Graph struct {
+	Name    string
+	Inputs  []*ir.Value
+	Outputs []*ir.Value
+	Symbols []ir.Symbol
+	Blocks  []*Block
+	Facts   sym.Facts // what is known of the symbols
+}
+
+// Block computes Results from Operands.
+type Block struct {
+	Stages   []*te.Stage
+	Operands []*ir.Value
+	Results  []Result
+	// Origins name the ONNX nodes ("Conv \"conv1\"") that the block stands for.
+	Origins []string
+	// Ops are the operators of those nodes.
+	Ops []string
+}
+
+// Result is a value of the graph and the stage that gives it.
+type Result struct {
+	Value *ir.Value
+	From  te.Source
+}
+
+// Label names the block in messages.
+func (b *Block) Label() string { return strings.Join(b.Origins, " + ") }
+
+// Users maps each value to the blocks that read it.
+func (g *Graph) Users() map[*ir.Value][]*Block {
+	m := map[*ir.Value][]*Block{}
+	for _, b := range g.Blocks {
+		seen := map[*ir.Value]bool{}
+		for _, v := range b.Operands {
+			if !seen[v] {
+				m[v] = append(m[v], b)
+				seen[v] = true
+			}
+		}
+	}
+	return m
+}
+
+// IsOutput tells whether v is a result of the whole graph.
+func (g *Graph) IsOutput(v *ir.Value) bool {
+	for _, o := range g.Outputs {
+		if o == v {
+			return true
+		}
+	}
+	return false
+}
+
+// Loads calls f for each load of the stage.
+func Loads(s *te.Stage, f func(te.Load)) {
+	visit := func(e te.Expr) {
+		te.Walk(e, func(x te.Expr) {
+			if l, ok := x.(te.Load); ok {
+				f(l)
+			}
+		})
+	}
+	for _, e := range s.Values {
+		visit(e)
+	}
+	for _, e := range s.Results {
+		visit(e)
+	}
+}
+
+// MapExprs rewrites all expressions of a stage.
+func MapExprs(s *te.Stage, f func(te.Expr) te.Expr) *te.Stage {
+	t := *s
+	t.Values = mapAll(s.Values, f)
+	t.Results = mapAll(s.Results, f)
+	return &t
+}
+
+func mapAll(es []te.Expr, f func(te.Expr) te.Expr) []te.Expr {
+	out := make([]te.Expr, len(es))
+	for i, e := range es {
+		out[i] = te.Map(e, f)
+	}
+	return out
+}
+
+// Verify checks that blocks stand in execution order and that sources exist.
+func (g *Graph) Verify() error {
+	have := map[*ir.Value]bool{}
+	for _, v := range g.Inputs {
+		have[v] = true
+	}
+	for _, b := range g.Blocks {
+		for _, v := range b.Operands {
+			if v.Const == nil && !have[v] {
+				return fmt.Errorf("block %s reads %q before it is computed", b.Label(), v.Name)
+			}
+		}
+		if err := b.verify(); err != nil {
+			return err
+		}
+		for _, r := range b.Results {
+			if have[r.Value] {
+				return fmt.Errorf("block %s computes %q a second time", b.Label(), r.Value.Name)
+			}
+			have[r.Value] = true
+		}
+	}
+	for _, v := range g.Outputs {
+		if v.Const == nil && !have[v] {
+			return fmt.Errorf("no block computes the output %q", v.Name)
+		}
+	}
+	return nil
+}
+
+func (b *Block) verify() error {
+	var err error
+	for i, s := range b.Stages {
+		Loads(s, func(l te.Load) {
+			switch {
+			case l.Source.Stage && (l.Source.N >= i || l.Source.N < 0):
+				err = fmt.Errorf("block %s: stage %d reads stage %d", b.Label(), i, l.Source.N)
+			case !l.Source.Stage && (l.Source.N >= len(b.Operands) || l.Source.N < 0):
+				err = fmt.Errorf("block %s: stage %d reads operand %d of %d", b.Label(), i, l.Source.N, len(b.Operands))
+			}
+		})
+	}
+	return err
+}
