@@ -1,0 +1,72 @@
+# shellcheck shell=sh
+# What every part of bazelw shares: messages, the cache folder, its lock.
+
+say() { printf 'bazelw: %s\n' "$*" >&2; }
+
+# fail WHAT CURE... ends with an error that says what to do about it.
+fail() {
+  printf 'bazelw: error: %s\n' "$1" >&2
+  shift
+  for line in "$@"; do printf '  %s\n' "$line" >&2; done
+  exit 1
+}
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# cache_dir prints the folder that holds everything bazelw makes.
+cache_dir() {
+  if [ -n "${XDG_CACHE_HOME-}" ]; then
+    printf '%s/rules_dnn\n' "$XDG_CACHE_HOME"
+  elif [ -n "${HOME-}" ]; then
+    printf '%s/.cache/rules_dnn\n' "$HOME"
+  else
+    fail "neither HOME nor XDG_CACHE_HOME is set" "set one of them: bazelw keeps its cache there"
+  fi
+}
+
+# digest FILE... prints a short name for the contents of files.
+digest() { cat -- "$@" | sha256sum | cut -c 1-12; }
+
+# locked COMMAND... runs a shell function while no other bazelw provisions. The lock goes with the
+# process that holds it, however it ends, and is closed before a Bazel server could inherit it.
+locked() {
+  has flock || fail "flock is not installed" "install util-linux"
+  mkdir -p "$CACHE" || fail "cannot write $CACHE" "set XDG_CACHE_HOME to a folder you can write to"
+  (
+    if ! flock -n 9; then
+      say "waiting for another bazelw that is setting up $CACHE"
+      flock 9
+    fi
+    "$@"
+  ) 9>"$CACHE/lock"
+}
+
+# require_space NEED_MIB fails early rather than in the middle of unpacking.
+require_space() {
+  free_kib=$(df -Pk "$CACHE" | awk 'NR == 2 { print $4 }')
+  [ "$free_kib" -ge $(($1 * 1024)) ] ||
+    fail "$CACHE has $((free_kib / 1024)) MiB free, the offline set-up needs $1 MiB" \
+      "free some space, or set XDG_CACHE_HOME to a folder on a larger disk"
+}
+
+# find_go puts the machine's Go on PATH: rules_go builds with it, and modules are fetched with it.
+find_go() {
+  if ! has go && [ -x /usr/local/go/bin/go ]; then
+    PATH=$PATH:/usr/local/go/bin
+    export PATH
+  fi
+  has go
+}
+
+go_cure() {
+  fail "$1" "install Go 1.24 or newer under /usr/local/go (or anywhere outside /usr), with go on PATH"
+}
+
+# require_go also refuses a Go that the offline root's /usr would hide.
+require_go() {
+  find_go || go_cure "go was not found"
+  case $(readlink -f "$(command -v go)") in
+    /usr/local/*) ;;
+    /usr/*) go_cure "the Go in $(command -v go) is hidden by the offline set-up's own /usr" ;;
+  esac
+}

@@ -1,0 +1,71 @@
+# shellcheck shell=sh
+# Says what bazelw found on this machine, and what it would do.
+
+doctor() {
+  row "how Bazel runs" "$MODE ($WHY)"
+  row "cache" "$CACHE, $(doctor_free)"
+  row "Go" "$(doctor_go)"
+  case $MODE in
+    offline | prepared | inside) doctor_root ;;
+    *) row "Bazel" "$BAZEL_PROGRAM, $("$BAZEL_PROGRAM" --version 2>/dev/null || echo 'which does not run')" ;;
+  esac
+  row "sandbox" "$(doctor_sandbox)"
+}
+
+row() { printf '%-16s %s\n' "$1:" "$2"; }
+
+doctor_free() {
+  dir=$CACHE
+  while [ ! -d "$dir" ]; do dir=$(dirname "$dir"); done
+  df -Pk "$dir" | awk 'NR == 2 { printf "%d MiB free", $4 / 1024 }'
+}
+
+doctor_go() {
+  if find_go; then
+    printf '%s, %s\n' "$(command -v go)" "$(go env GOVERSION)"
+  else
+    printf 'not found: install Go 1.24 or newer under /usr/local/go\n'
+  fi
+}
+
+doctor_root() {
+  if [ -r "$ROOT/$PACKAGE_LIST" ]; then
+    row "root" "$ROOT, $(wc -l <"$ROOT/$PACKAGE_LIST") packages"
+    row "Bazel" "$(doctor_package bazel-bootstrap)"
+    row "clang" "$(doctor_package clang)"
+    row "qemu" "$(doctor_package qemu-user)"
+  elif [ "$MODE" = prepared ]; then
+    row "root" "$ROOT is not a root made by bazelw"
+  else
+    row "root" "$ROOT, not there yet: the next command makes it from $(debian_mirrors | head -n 1)"
+  fi
+  row "namespaces" "$(namespace_options || echo 'NOT allowed here: Bazel cannot run in the root')"
+  for old in "$CACHE"/root-* "$CACHE"/modules-*; do
+    case $old in
+      "$ROOT" | "$CACHE/modules-$(modules_key)" | *'*') ;;
+      *) row "old" "$old (shut its Bazel servers down, then remove it)" ;;
+    esac
+  done
+}
+
+# doctor_package NAME prints a package's version, from the name of its archive.
+doctor_package() { sed -n "s/^$1_\(.*\)_[a-z0-9]*\.deb\$/\1/p" "$ROOT/$PACKAGE_LIST" | sed 's/%3a/:/'; }
+
+# doctor_sandbox tries what linux-sandbox does, in the place where Bazel would run.
+doctor_sandbox() {
+  try="unshare --user --map-root-user --mount --pid --ipc --fork mount -t tmpfs none /tmp"
+  case $MODE in
+    offline | prepared)
+      [ -r "$ROOT/$PACKAGE_LIST" ] || { echo "unknown until the root is there" && return; }
+      # shellcheck disable=SC2086 # a command and its arguments
+      if (enter "$ROOT" $try) >/dev/null 2>&1; then active=yes; else active=no; fi
+      ;;
+    # shellcheck disable=SC2086 # a command and its arguments
+    *) if $try >/dev/null 2>&1; then active=yes; else active=no; fi ;;
+  esac
+  if [ $active = yes ]; then
+    echo "linux-sandbox can be used"
+  else
+    echo "linux-sandbox is NOT active: user namespaces do not nest here, Bazel falls back to processwrapper-sandbox"
+  fi
+}

@@ -1,0 +1,84 @@
+# shellcheck shell=sh
+# Makes the offline root: a folder of unpacked Debian packages.
+
+ROOT_MIB=4200 # room for the packages (650), what they unpack to (2600), and some
+
+# root_key names a root by what it is made from.
+root_key() { digest "$BAZELW_HOME/packages.txt" "$BAZELW_HOME/root.sh"; }
+
+# root_id names the very packages in a root: compilers of different versions share no cache.
+root_id() { digest "$ROOT/$PACKAGE_LIST"; }
+
+PACKAGE_LIST=etc/rules_dnn-packages
+
+root_require() {
+  require_namespaces
+  require_go
+  [ -r "$ROOT/$PACKAGE_LIST" ] ||
+    fail "$ROOT is not a root made by bazelw" "unset BAZELW_ROOT, or copy a root-* folder of a bazelw cache there"
+}
+
+root_provision() {
+  require_namespaces
+  require_go
+  [ -d "$ROOT" ] || locked root_make
+}
+
+# root_make works aside, under one name: a folder that an interruption left is replaced, and a root
+# that is there is whole.
+root_make() {
+  [ ! -d "$ROOT" ] || return 0
+  [ "$(uname -s)-$(uname -m)" = Linux-x86_64 ] ||
+    fail "the offline set-up is for x86-64 Linux, this is $(uname -s) $(uname -m)" "set BAZEL to a Bazel of your own"
+  require_space $ROOT_MIB
+  say "setting up Bazel, clang and qemu from Debian packages in $CACHE (once: about 650 MB, one minute)"
+  apt=$CACHE/apt.partial
+  partial=$CACHE/root.partial
+  say "1/3 downloading packages"
+  apt_download "$apt"
+  say "2/3 unpacking $(find "$apt/cache/archives" -name '*.deb' | wc -l) packages"
+  root_clear "$partial"
+  root_unpack "$apt/cache/archives" "$partial"
+  root_configure "$partial"
+  say "3/3 checking"
+  root_check "$partial"
+  mv "$partial" "$ROOT"
+  rm -rf "$apt"
+}
+
+root_clear() { [ ! -e "$1" ] || { chmod -R u+w "$1" && rm -rf "$1"; }; }
+
+root_unpack() {
+  mkdir -p "$2/usr/bin" "$2/usr/sbin" "$2/usr/lib" "$2/usr/lib64" "$2/usr/local" "$2/run"
+  for dir in bin sbin lib lib64; do ln -s "usr/$dir" "$2/$dir"; done
+  for deb in "$1"/*.deb; do
+    dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$2" --keep-directory-symlink --no-same-owner ||
+      { rm -f "$deb" && fail "cannot unpack ${deb##*/}" "run bazelw again: it is downloaded anew"; }
+  done
+  find "$1" -name '*.deb' -exec basename {} \; | LC_ALL=C sort >"$2/$PACKAGE_LIST"
+}
+
+# root_configure does what matters of the packages' installation scripts.
+root_configure() {
+  for program in "$1"/usr/lib/jvm/java-*-openjdk-amd64/bin/*; do
+    ln -sf "..${program#"$1/usr"}" "$1/usr/bin/${program##*/}"
+  done
+  ln -sf gcc "$1/usr/bin/cc"
+  ln -sf g++ "$1/usr/bin/c++"
+  ln -sf gawk "$1/usr/bin/awk"
+  ln -sf which.debianutils "$1/usr/bin/which"
+  # The places over which namespace.sh lays the machine's own files.
+  mkdir -p "$1/etc/ssl/certs"
+  for file in ssl/certs/ca-certificates.crt passwd group hosts resolv.conf rules_dnn-root; do
+    : >"$1/etc/$file"
+  done
+}
+
+root_check() {
+  for command in "bazel --version" "clang --version" "qemu-aarch64 --version" "go version"; do
+    # shellcheck disable=SC2086 # a command and its argument
+    (enter "$1" $command) >"$1/run.log" 2>&1 ||
+      { tail -n 5 "$1/run.log" >&2 && fail "$command does not run in the new root" "the packages do not fit together; the root is $1"; }
+  done
+  rm -f "$1/run.log"
+}
