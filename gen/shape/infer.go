@@ -1,0 +1,181 @@
+package shape
+
+import (
+	"errors"
+	"slices"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ops"
+	"rules_dnn/gen/sym"
+)
+
+// Infer sets Type, Shape and Elems of every value that a node computes.
+//
+// Symbols whose bounds are one number become that number, and symbols that no
+// graph input uses are dropped. Shapes that the model declares for results are
+// checked against what is inferred; a certain contradiction is an error.
+// Where structure stays unknown the error is an *UnknownError that lists all
+// nodes concerned, and everything else is inferred nevertheless.
+func Infer(g *ir.Graph) error {
+	if err := refuseRegions(g); err != nil {
+		return err
+	}
+	bindSymbols(g)
+	in := &inference{facts: Facts(g), elems: map[*ir.Value][]value{}, tainted: map[*ir.Value]bool{}}
+	for _, v := range g.Inputs {
+		in.input(v)
+	}
+	for _, n := range g.Nodes {
+		if err := in.node(n); err != nil {
+			return err
+		}
+	}
+	dropSymbols(g)
+	if len(in.unknown.Causes) > 0 {
+		return &in.unknown
+	}
+	return nil
+}
+
+// Facts are the ranges of the graph's symbols.
+func Facts(g *ir.Graph) sym.Facts {
+	f := make(sym.Facts, len(g.Symbols))
+	for _, s := range g.Symbols {
+		f[s.Name] = sym.Range{Lo: s.Lo, Hi: s.Hi}
+	}
+	return f
+}
+
+type inference struct {
+	facts   sym.Facts
+	elems   map[*ir.Value][]value // what is known of elements; nil where nothing is
+	tainted map[*ir.Value]bool    // values that depend on an unknown result
+	unknown UnknownError
+}
+
+func (in *inference) input(v *ir.Value) {
+	if !v.HasShape {
+		in.unknown.add(&Cause{Value: v, Err: errors.New("the model gives no rank for it")})
+		in.tainted[v] = true
+	}
+}
+
+func (in *inference) node(n *ir.Node) error {
+	tainted := slices.ContainsFunc(n.Inputs, func(v *ir.Value) bool { return v != nil && in.tainted[v] })
+	m, err := ops.Build(n, in.facts)
+	var unknown *ops.UnknownError
+	switch {
+	case errors.As(err, &unknown):
+		in.fail(n, unknown, tainted)
+		return nil
+	case err != nil:
+		return err
+	}
+	if len(m.Outputs) < len(n.Outputs) {
+		return n.Errorf("the operator has %d results, found %d", len(m.Outputs), len(n.Outputs))
+	}
+	ev := newEvaluator(m, in.facts, func(i int) ([]int64, []value) { return in.operand(n, i) })
+	for i, v := range n.Outputs {
+		if v == nil {
+			continue
+		}
+		if err := in.result(n, v, m, i, ev); err != nil {
+			return err
+		}
+		if tainted {
+			in.tainted[v] = true
+		}
+	}
+	return nil
+}
+
+// fail records a node without known structure. Nodes that depend on it are only counted.
+func (in *inference) fail(n *ir.Node, err error, tainted bool) {
+	if tainted {
+		in.unknown.Dependent++
+	} else {
+		in.unknown.add(&Cause{Node: n, Err: err})
+	}
+	for _, v := range n.Outputs {
+		if v != nil {
+			in.tainted[v] = true
+		}
+	}
+}
+
+// result sets what is known of result i.
+func (in *inference) result(n *ir.Node, v *ir.Value, m *ops.Meaning, i int, ev *evaluator) error {
+	src := m.Outputs[i]
+	var typ ir.DType
+	var shape ir.Shape
+	var elems []value
+	if src.Stage {
+		stage := m.Stages[src.N]
+		typ, shape = stage.Results[src.Part].DType(), stage.Shape()
+		if followed(typ) && (!typ.IsFloat() || in.allFollowed(n)) {
+			elems = ev.elements(src)
+		}
+	} else {
+		operand := n.Inputs[src.N]
+		typ, shape = operand.Type, operand.Shape
+		_, elems = in.operand(n, src.N)
+	}
+	if err := in.check(n, v, typ, shape); err != nil {
+		return err
+	}
+	v.Type, v.Shape, v.HasShape = typ, shape, true
+	in.elems[v] = elems
+	v.Elems = wholeElems(typ, elems)
+	return nil
+}
+
+// followed tells whether elements of type t are worth evaluating: integers, and
+// the float types through which shapes pass.
+func followed(t ir.DType) bool { return t != ir.F16 && t != ir.BF16 }
+
+// allFollowed tells whether something is known of each operand's elements. Floats
+// that are computed from data are not worth a look.
+func (in *inference) allFollowed(n *ir.Node) bool {
+	for i, v := range n.Inputs {
+		if v != nil {
+			if _, elems := in.operand(n, i); elems == nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// wholeElems are the elements as expressions, or nil unless all are known.
+func wholeElems(t ir.DType, elems []value) []sym.Expr {
+	if elems == nil || t.IsFloat() {
+		return nil
+	}
+	out := make([]sym.Expr, len(elems))
+	for i, v := range elems {
+		e, ok := v.whole()
+		if !ok {
+			return nil
+		}
+		out[i] = e
+	}
+	return out
+}
+
+// operand are the shape and elements of operand i as far as they are known.
+func (in *inference) operand(n *ir.Node, i int) ([]int64, []value) {
+	v := n.Input(i)
+	if v == nil {
+		return nil, nil
+	}
+	dims, ok := v.Static()
+	if !ok {
+		return nil, nil
+	}
+	elems, seen := in.elems[v]
+	if !seen && v.Const != nil {
+		elems = constElems(v.Const)
+		in.elems[v] = elems
+	}
+	return dims, elems
+}
