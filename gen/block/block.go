@@ -1,8 +1,8 @@
 // Package block is the graph after fusion: blocks of stages over values.
 //
-// A block is what one step of the host program computes. Its stages load the
-// block's operands and each other; a stage is either inlined where it is
-// loaded or computed by a loop nest of its own (package lower decides).
+// A block is what one step of the host program computes: one dominant stage, into
+// which fusion has composed the stages before it (as what its loads read) and after
+// it (as what its results are made of).
 package block
 
 import (
@@ -26,16 +26,17 @@ type Graph struct {
 
 // Block computes Results from Operands.
 type Block struct {
-	Stages   []*te.Stage
+	// Stage loads operands only. Results[k] is what Stage.Results[k] computes.
+	Stage    *te.Stage
 	Operands []*ir.Value
-	Results  []Result
+	Results  []*ir.Value
 	// Origins name the ONNX nodes ("Conv \"conv1\"") that the block stands for.
 	Origins []string
 	// Ops are the operators of those nodes.
 	Ops []string
 }
 
-// Result is a value of the graph and the stage that gives it.
+// Result is a value and the stage or operand that gives it.
 type Result struct {
 	Value *ir.Value
 	From  te.Source
@@ -118,10 +119,10 @@ func (g *Graph) Verify() error {
 			return err
 		}
 		for _, r := range b.Results {
-			if have[r.Value] {
-				return fmt.Errorf("block %s computes %q a second time", b.Label(), r.Value.Name)
+			if have[r] {
+				return fmt.Errorf("block %s computes %q a second time", b.Label(), r.Name)
 			}
-			have[r.Value] = true
+			have[r] = true
 		}
 	}
 	for _, v := range g.Outputs {
@@ -133,16 +134,18 @@ func (g *Graph) Verify() error {
 }
 
 func (b *Block) verify() error {
-	var err error
-	for i, s := range b.Stages {
-		Loads(s, func(l te.Load) {
-			switch {
-			case l.Source.Stage && (l.Source.N >= i || l.Source.N < 0):
-				err = fmt.Errorf("block %s: stage %d reads stage %d", b.Label(), i, l.Source.N)
-			case !l.Source.Stage && (l.Source.N >= len(b.Operands) || l.Source.N < 0):
-				err = fmt.Errorf("block %s: stage %d reads operand %d of %d", b.Label(), i, l.Source.N, len(b.Operands))
-			}
-		})
+	if len(b.Results) != len(b.Stage.Results) {
+		return fmt.Errorf("block %s: %d results of a stage that computes %d", b.Label(), len(b.Results), len(b.Stage.Results))
 	}
+	var err error
+	Loads(b.Stage, func(l te.Load) {
+		if l.Source.Stage || l.Source.N < 0 || l.Source.N >= len(b.Operands) {
+			err = fmt.Errorf("block %s: a load of operand %d of %d", b.Label(), l.Source.N, len(b.Operands))
+			return
+		}
+		if v := b.Operands[l.Source.N]; len(l.Index) != len(v.Shape) {
+			err = fmt.Errorf("block %s: %d indices for %q of rank %d", b.Label(), len(l.Index), v.Name, len(v.Shape))
+		}
+	})
 	return err
 }

@@ -9,15 +9,20 @@ import (
 	"rules_dnn/gen/te"
 )
 
-// Form makes one block of each node. Shapes must have been inferred.
+// Form makes a block of each stage of each node's meaning; what one stage reads of
+// another is a value of its own. Shapes must have been inferred.
 func Form(g *ir.Graph) (*Graph, error) {
 	out := &Graph{Name: g.Name, Inputs: g.Inputs, Outputs: g.Outputs, Symbols: g.Symbols, Facts: Facts(g)}
 	for _, n := range g.Nodes {
-		b, err := fromNode(n, out.Facts)
+		m, err := ops.Build(n, out.Facts)
 		if err != nil {
 			return nil, err
 		}
-		out.Blocks = append(out.Blocks, b)
+		bs, err := fromMeaning(n, m)
+		if err != nil {
+			return nil, err
+		}
+		out.Blocks = append(out.Blocks, bs...)
 	}
 	if err := out.Verify(); err != nil {
 		return nil, err
@@ -34,150 +39,78 @@ func Facts(g *ir.Graph) sym.Facts {
 	return f
 }
 
-func fromNode(n *ir.Node, f sym.Facts) (*Block, error) {
-	m, err := ops.Build(n, f)
-	if err != nil {
-		return nil, err
-	}
+func fromMeaning(n *ir.Node, m *ops.Meaning) ([]*Block, error) {
 	if len(m.Outputs) < len(n.Outputs) {
 		return nil, n.Errorf("%d results, the operator gives %d", len(n.Outputs), len(m.Outputs))
 	}
-	b := &Block{Stages: m.Stages, Origins: []string{n.Label()}, Ops: []string{n.Op}}
+	results := map[te.Source]*ir.Value{}
+	var copies []Result // a result that is also another result, or an operand itself
 	for i, v := range n.Outputs {
-		if v != nil {
-			b.Results = append(b.Results, Result{v, m.Outputs[i]})
-		}
-	}
-	b.adoptOperands(n.Inputs)
-	return b, nil
-}
-
-// adoptOperands keeps those of the node's operands that a stage loads: what
-// only decided the structure (axes, shapes) is gone by now.
-func (b *Block) adoptOperands(inputs []*ir.Value) {
-	index := map[int]int{}
-	for _, s := range b.Stages {
-		Loads(s, func(l te.Load) {
-			if _, ok := index[l.Source.N]; ok || l.Source.Stage {
-				return
-			}
-			index[l.Source.N] = len(b.Operands)
-			b.Operands = append(b.Operands, inputs[l.Source.N])
-		})
-	}
-	b.renumber(func(s te.Source) te.Source {
-		if !s.Stage {
-			s.N = index[s.N]
-		}
-		return s
-	})
-}
-
-func (b *Block) renumber(f func(te.Source) te.Source) {
-	for i, s := range b.Stages {
-		b.Stages[i] = MapExprs(s, func(e te.Expr) te.Expr {
-			if l, ok := e.(te.Load); ok {
-				l.Source = f(l.Source)
-				return l
-			}
-			return e
-		})
-	}
-}
-
-// Merge fuses producer p into consumer c: p's stages first. p's results that
-// others still need (keep) stay results of the merged block.
-func Merge(p, c *Block, keep func(*ir.Value) bool) *Block {
-	m := &Block{Operands: append([]*ir.Value{}, p.Operands...)}
-	m.Origins = append(append(m.Origins, p.Origins...), c.Origins...)
-	m.Ops = append(append(m.Ops, p.Ops...), c.Ops...)
-	m.Stages = append(m.Stages, p.Stages...)
-	from := map[*ir.Value]te.Source{}
-	for _, r := range p.Results {
-		from[r.Value] = r.From
-		if keep(r.Value) {
-			m.Results = append(m.Results, r)
-		}
-	}
-	shift := len(p.Stages)
-	sources := make([]te.Source, len(c.Operands))
-	for i, v := range c.Operands {
-		if s, ok := from[v]; ok {
-			sources[i] = s
-		} else {
-			sources[i] = te.Source{N: m.operand(v)}
-		}
-	}
-	move := func(s te.Source) te.Source {
-		if s.Stage {
-			s.N += shift
-			return s
-		}
-		return sources[s.N]
-	}
-	tail := &Block{Stages: append([]*te.Stage{}, c.Stages...)}
-	tail.renumber(move)
-	m.Stages = append(m.Stages, tail.Stages...)
-	for _, r := range c.Results {
-		m.Results = append(m.Results, Result{r.Value, move(r.From)})
-	}
-	return m
-}
-
-func (b *Block) operand(v *ir.Value) int {
-	for i, o := range b.Operands {
-		if o == v {
-			return i
-		}
-	}
-	b.Operands = append(b.Operands, v)
-	return len(b.Operands) - 1
-}
-
-// Inline replaces loads of the stages that keep(i) does not hold by those stages'
-// expressions, and drops them. Only stages without a reduction can be inlined.
-func (b *Block) Inline(keep func(i int) bool, f sym.Facts) error {
-	index := make([]int, len(b.Stages))
-	var kept []*te.Stage
-	for i, s := range b.Stages {
-		s = MapExprs(s, func(e te.Expr) te.Expr { return b.inlineLoad(e, index, kept, f) })
-		b.Stages[i] = s
-		if keep(i) {
-			index[i] = len(kept)
-			kept = append(kept, s)
+		if v == nil {
 			continue
 		}
-		if s.Combine != nil {
-			return fmt.Errorf("block %s: stage %d reduces and cannot be inlined", b.Label(), i)
-		}
-		index[i] = -1 - i
-	}
-	for i, r := range b.Results {
-		if r.From.Stage {
-			b.Results[i].From.N = index[r.From.N]
+		if src := m.Outputs[i]; !src.Stage || results[src] != nil {
+			copies = append(copies, Result{v, src})
+		} else {
+			results[src] = v
 		}
 	}
-	b.Stages = kept
-	return nil
+	var out []*Block
+	for i, s := range m.Stages {
+		out = append(out, stageBlock(n, i, s, results))
+	}
+	for _, c := range copies {
+		out = append(out, copyBlock(n, c, results))
+	}
+	return out, nil
 }
 
-func (b *Block) inlineLoad(e te.Expr, index []int, _ []*te.Stage, f sym.Facts) te.Expr {
-	l, ok := e.(te.Load)
-	if !ok || !l.Source.Stage {
-		return e
-	}
-	if k := index[l.Source.N]; k >= 0 {
-		l.Source.N = k
+// stageBlock makes the block of stage i; values between stages are made as they are met.
+func stageBlock(n *ir.Node, i int, s *te.Stage, results map[te.Source]*ir.Value) *Block {
+	b := &Block{Origins: []string{n.Label()}, Ops: []string{n.Op}}
+	index := map[te.Source]int{}
+	b.Stage = MapExprs(s, func(e te.Expr) te.Expr {
+		l, ok := e.(te.Load)
+		if !ok {
+			return e
+		}
+		if _, ok := index[l.Source]; !ok {
+			index[l.Source] = len(b.Operands)
+			b.Operands = append(b.Operands, sourceValue(n, l.Source, results))
+		}
+		l.Source = te.Source{N: index[l.Source]}
 		return l
+	})
+	for part, r := range s.Results {
+		src := te.Source{Stage: true, N: i, Part: part}
+		if results[src] == nil {
+			results[src] = &ir.Value{Name: fmt.Sprintf("%s.stage%d.%d", n.Outputs0(), i, part)}
+		}
+		v := results[src]
+		v.Type, v.Shape, v.HasShape = r.DType(), s.Shape(), true
+		b.Results = append(b.Results, v)
 	}
-	s := b.Stages[l.Source.N]
-	m := map[string]sym.Expr{}
-	for i, a := range s.Axes {
-		m[a.Var] = l.Index[i]
+	return b
+}
+
+func sourceValue(n *ir.Node, s te.Source, results map[te.Source]*ir.Value) *ir.Value {
+	if s.Stage {
+		return results[s]
 	}
-	body := te.SubstIndices(s.Results[l.Source.Part], m, f)
-	if len(l.Guard) == 0 {
-		return body
+	return n.Inputs[s.N]
+}
+
+func copyBlock(n *ir.Node, r Result, results map[te.Source]*ir.Value) *Block {
+	from := sourceValue(n, r.From, results)
+	return Copy(from, r.Value, n.Label(), n.Op)
+}
+
+// Copy is a block whose expression is the identity.
+func Copy(from, to *ir.Value, origin, op string) *Block {
+	s := &te.Stage{Name: "copy"}
+	for i, d := range from.Shape {
+		s.Axes = append(s.Axes, te.Axis{Var: fmt.Sprintf("i%d", i), Extent: d})
 	}
-	return te.Select{Cond: l.Guard, Then: body, Else: l.Default}
+	s.Results = []te.Expr{te.Operand(0, from.Type, te.AxisVars(s.Axes)...)}
+	return &Block{Stage: s, Operands: []*ir.Value{from}, Results: []*ir.Value{to}, Origins: []string{origin}, Ops: []string{op}}
 }

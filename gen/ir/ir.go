@@ -67,6 +67,16 @@ func (n *Node) Input(i int) *Value {
 	return n.Inputs[i]
 }
 
+// Outputs0 names the first result that is present.
+func (n *Node) Outputs0() string {
+	for _, v := range n.Outputs {
+		if v != nil {
+			return v.Name
+		}
+	}
+	return n.Name
+}
+
 // Label names the node in messages: operator and name.
 func (n *Node) Label() string {
 	if n.Name == "" && len(n.Outputs) > 0 && n.Outputs[0] != nil {

@@ -1,0 +1,62 @@
+package loop
+
+import (
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// ExprIndices calls f for every index expression inside a scalar expression.
+func ExprIndices(e te.Expr, f func(sym.Expr)) {
+	te.Walk(e, func(x te.Expr) {
+		switch y := x.(type) {
+		case Mem:
+			f(y.Index)
+		case te.Index:
+			f(y.E)
+		case te.Let:
+			f(y.Lo)
+			f(y.Hi)
+		case te.Select:
+			withinIndices(y.Cond, f)
+		}
+	})
+}
+
+func withinIndices(ws []te.Within, f func(sym.Expr)) {
+	for _, w := range ws {
+		f(w.E)
+		f(w.Lo)
+		f(w.Hi)
+	}
+}
+
+// Exprs calls f for every index expression of the statements.
+func Exprs(body []Stmt, f func(sym.Expr)) {
+	for _, s := range body {
+		switch x := s.(type) {
+		case For:
+			f(x.Extent)
+			Exprs(x.Body, f)
+		case Index:
+			f(x.Value)
+		case Bind:
+			ExprIndices(x.Value, f)
+			f(x.Lo)
+			f(x.Hi)
+		case Def:
+			ExprIndices(x.Init, f)
+		case Set:
+			ExprIndices(x.Value, f)
+		case Store:
+			f(x.Index)
+			ExprIndices(x.Value, f)
+		case If:
+			withinIndices(x.Cond, f)
+			Exprs(x.Then, f)
+			Exprs(x.Else, f)
+		case Tile:
+			f(x.XAt)
+			f(x.At)
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package lower
+
+import (
+	"fmt"
+	"sort"
+
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+const (
+	// chunk is how many elements of a one-dimensional nest a task takes.
+	chunk = 4096
+	// enoughTasks stops splitting: threads share this many well.
+	enoughTasks = 64
+	// maxLanes is the longest innermost axis whose accumulators are kept side by side.
+	maxLanes = 64
+)
+
+// Generic lowers any block to a loop nest over its result.
+func Generic(b *block.Block, lay Layouts, symbols sym.Facts) (*loop.Kernel, error) {
+	n, err := newNest(b, lay, symbols)
+	if err != nil {
+		return nil, err
+	}
+	n.collapse()
+	k := &loop.Kernel{Doc: b.Origins, Buffers: append(append([]*loop.Buffer{}, n.in...), n.out...)}
+	prefix, inner, tasks := n.splitTasks()
+	k.Tasks = tasks
+	k.Body = append(prefix, loops(inner, n.point())...)
+	if lanes, ok := n.laneAxis(inner); ok {
+		k.Body = append(prefix, loops(inner[:len(inner)-1], n.lanePoint(lanes))...)
+	}
+	k.Syms = symbolsOf(k, symbols)
+	return k, nil
+}
+
+// splitTasks takes leading axes as tasks: statements that recover their variables
+// from the task's number, the axes that remain, and the number of tasks.
+func (n *nest) splitTasks() (prefix []loop.Stmt, inner []te.Axis, tasks sym.Expr) {
+	tasks = sym.Const(1)
+	taken := 0
+	for taken < len(n.axes)-1 && !sym.AtLeast(tasks, enoughTasks, n.facts) {
+		tasks = sym.Mul(tasks, n.axes[taken].Extent)
+		taken++
+	}
+	if len(n.axes) == 1 {
+		return n.splitChunks()
+	}
+	return decompose(n.axes[:taken]), n.axes[taken:], tasks
+}
+
+// decompose binds the axes' variables from the task's number, innermost fastest.
+func decompose(axes []te.Axis) []loop.Stmt {
+	var out []loop.Stmt
+	rest := sym.Var(loop.TaskVar)
+	for i := len(axes) - 1; i >= 0; i-- {
+		v := rest
+		if i > 0 {
+			v = sym.Mod(rest, axes[i].Extent, nil)
+			rest = sym.FloorDiv(rest, axes[i].Extent, nil)
+		}
+		out = append(out, loop.Index{Var: axes[i].Var, Value: v})
+	}
+	return out
+}
+
+// splitChunks cuts a single axis into tasks of equal length, the last one shorter.
+func (n *nest) splitChunks() ([]loop.Stmt, []te.Axis, sym.Expr) {
+	a := n.axes[0]
+	if sym.AtMost(a.Extent, chunk, n.facts) {
+		return nil, n.axes, sym.Const(1)
+	}
+	first := sym.Scale(sym.Var(loop.TaskVar), chunk)
+	m := map[string]sym.Expr{a.Var: sym.Add(first, sym.Var("q"))}
+	n.subst(m)
+	left := sym.Min(sym.Const(chunk), sym.Sub(a.Extent, first), n.facts)
+	return nil, []te.Axis{{Var: "q", Extent: left}}, sym.CeilDiv(a.Extent, sym.Const(chunk), n.facts)
+}
+
+func (n *nest) subst(m map[string]sym.Expr) {
+	for i, e := range n.values {
+		n.values[i] = substMem(e, m, n.facts)
+	}
+	for i, e := range n.results {
+		n.results[i] = substMem(e, m, n.facts)
+	}
+	n.at = n.at.Subst(m, n.facts)
+	for i, w := range n.within {
+		n.within[i].E = w.E.Subst(m, n.facts)
+	}
+}
+
+func substMem(e te.Expr, m map[string]sym.Expr, f sym.Facts) te.Expr {
+	return te.Map(te.SubstIndices(e, m, f), func(x te.Expr) te.Expr {
+		if mem, ok := x.(loop.Mem); ok {
+			mem.Index = mem.Index.Subst(m, f)
+			return mem
+		}
+		return x
+	})
+}
+
+func loops(axes []te.Axis, body []loop.Stmt) []loop.Stmt {
+	for i := len(axes) - 1; i >= 0; i-- {
+		if axes[i].Extent.Is(1) {
+			body = append([]loop.Stmt{loop.Index{Var: axes[i].Var, Value: sym.Const(0)}}, body...)
+			continue
+		}
+		body = []loop.Stmt{loop.For{Var: axes[i].Var, Extent: axes[i].Extent, Body: body}}
+	}
+	return body
+}
+
+// point computes one element.
+func (n *nest) point() []loop.Stmt {
+	var body []loop.Stmt
+	accs := func(k int) te.Expr { return loop.Ref{Name: fmt.Sprintf("acc%d", k), Type: n.values[k].DType()} }
+	for k := range n.values {
+		body = append(body, loop.Def{Name: fmt.Sprintf("acc%d", k), Init: n.init(k)})
+	}
+	if len(n.values) > 0 {
+		var set []loop.Stmt
+		for k := range n.values {
+			set = append(set, loop.Set{Name: fmt.Sprintf("acc%d", k), Value: loop.Ref{Name: fmt.Sprintf("new%d", k), Type: n.values[k].DType()}})
+		}
+		body = append(body, loops(n.reduce, append(n.joined(accs), set...))...)
+	}
+	body = append(body, n.stores(accs, n.at)...)
+	if len(n.within) == 0 {
+		return body
+	}
+	return []loop.Stmt{loop.If{Cond: n.within, Then: body, Else: n.zeros(n.at)}}
+}
+
+func (n *nest) init(k int) te.Expr { return n.combiner.Init[k] }
+
+// joined computes new accumulators of one point of the reduction into new0, new1, ...
+func (n *nest) joined(acc func(int) te.Expr) []loop.Stmt {
+	var body []loop.Stmt
+	ins := make([]te.Expr, len(n.values))
+	for k, v := range n.values {
+		hoisted, e := hoistLets(v, nil, n.facts)
+		body = append(body, hoisted...)
+		ins[k] = e
+		if len(n.values) > 1 {
+			name := fmt.Sprintf("in%d", k)
+			body = append(body, loop.Def{Name: name, Init: e})
+			ins[k] = loop.Ref{Name: name, Type: e.DType()}
+		}
+	}
+	for k, j := range n.combiner.Join {
+		e := te.Map(j, func(x te.Expr) te.Expr {
+			switch y := x.(type) {
+			case te.Acc:
+				return acc(y.N)
+			case te.In:
+				return ins[y.N]
+			}
+			return x
+		})
+		body = append(body, loop.Def{Name: fmt.Sprintf("new%d", k), Init: e})
+	}
+	return body
+}
+
+func (n *nest) stores(acc func(int) te.Expr, at sym.Expr) []loop.Stmt {
+	var body []loop.Stmt
+	for k, r := range n.results {
+		r = te.Map(r, func(x te.Expr) te.Expr {
+			if a, ok := x.(te.Acc); ok {
+				return acc(a.N)
+			}
+			return x
+		})
+		hoisted, e := hoistLets(r, nil, n.facts)
+		body = append(append(body, hoisted...), loop.Store{Buf: n.out[k], Index: at, Value: e})
+	}
+	return body
+}
+
+func (n *nest) zeros(at sym.Expr) []loop.Stmt {
+	var body []loop.Stmt
+	for k := range n.results {
+		body = append(body, loop.Store{Buf: n.out[k], Index: at, Value: te.Number(n.out[k].Type, 0)})
+	}
+	return body
+}
+
+// symbolsOf are the dimension symbols that a kernel mentions.
+func symbolsOf(k *loop.Kernel, symbols sym.Facts) []string {
+	used := map[string]bool{}
+	k.Tasks.Vars(used)
+	loop.Exprs(k.Body, func(e sym.Expr) { e.Vars(used) })
+	var out []string
+	for s := range used {
+		if _, ok := symbols[s]; ok {
+			out = append(out, s)
+		}
+	}
+	sort.Strings(out)
+	return out
+}
+
+// hoistLets turns bound integers into statements before the expression. What stands
+// under a condition is read only where the condition holds.
+func hoistLets(e te.Expr, cond []te.Within, f sym.Facts) ([]loop.Stmt, te.Expr) {
+	var out []loop.Stmt
+	switch x := e.(type) {
+	case te.Let:
+		pre, v := hoistLets(x.Value, cond, f)
+		if len(cond) > 0 {
+			v = te.Select{Cond: cond, Then: v, Else: te.Int(v.DType(), 0)}
+		}
+		out = append(pre, loop.Bind{Var: x.Var, Value: v, Lo: x.Lo, Hi: x.Hi})
+		rest, body := hoistLets(x.Body, cond, f)
+		return append(out, rest...), body
+	case te.Select:
+		pre, then := hoistLets(x.Then, append(append([]te.Within{}, cond...), x.Cond...), f)
+		more, els := hoistLets(x.Else, cond, f)
+		x.Then, x.Else = then, els
+		return append(pre, more...), x
+	case te.Call:
+		args := make([]te.Expr, len(x.Args))
+		for i, a := range x.Args {
+			var pre []loop.Stmt
+			pre, args[i] = hoistLets(a, cond, f)
+			out = append(out, pre...)
+		}
+		x.Args = args
+		return out, x
+	}
+	return nil, e
+}

@@ -1,0 +1,122 @@
+// Package lower turns a block into a kernel of the loop IR.
+//
+// Every block lowers through the generic nest, right for every type, rank and
+// shape: it runs over the result's physical coordinates and substitutes the
+// inverse of its layout into the stage. Anchors replace the nest where they are faster.
+package lower
+
+import (
+	"fmt"
+
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// Layouts gives the layout of each value.
+type Layouts func(*ir.Value) layout.Layout
+
+// nest is a stage over physical coordinates: loops, and expressions of flat memory.
+type nest struct {
+	axes     []te.Axis // physical, outermost first
+	reduce   []te.Axis
+	values   []te.Expr
+	combiner *te.Combiner
+	results  []te.Expr
+	at       sym.Expr    // offset of the results' element
+	within   []te.Within // what holds of an element that is not padding
+	in, out  []*loop.Buffer
+	facts    sym.Facts
+}
+
+// newNest substitutes layouts into the block's stage.
+func newNest(b *block.Block, lay Layouts, symbols sym.Facts) (*nest, error) {
+	s := b.Stage
+	out := lay(b.Results[0])
+	for _, r := range b.Results {
+		if lay(r) != out {
+			return nil, fmt.Errorf("block %s: results of different layouts", b.Label())
+		}
+	}
+	n := &nest{facts: sym.Facts{}, reduce: s.Reduce, combiner: s.Combine}
+	for k, v := range symbols {
+		n.facts[k] = v
+	}
+	var coords []sym.Expr
+	for i, d := range out.Dims(s.Shape()) {
+		a := te.Axis{Var: fmt.Sprintf("p%d", i), Extent: d}
+		n.axes = append(n.axes, a)
+		coords = append(coords, sym.Var(a.Var))
+	}
+	n.addRanges(n.axes)
+	n.addRanges(s.Reduce)
+	logical := map[string]sym.Expr{}
+	for i, e := range out.Logical(coords) {
+		logical[s.Axes[i].Var] = e
+		if i == out.Axis && out.Padded(s.Shape()) {
+			n.within = append(n.within, te.Within{E: e, Lo: sym.Const(0), Hi: s.Axes[i].Extent})
+		}
+	}
+	n.at = layout.Flat(out.Dims(s.Shape()), coords)
+	n.buffers(b, lay)
+	n.values = n.flatten(b, s.Values, logical, lay)
+	n.results = n.flatten(b, s.Results, logical, lay)
+	return n, nil
+}
+
+func (n *nest) addRanges(axes []te.Axis) {
+	for _, a := range axes {
+		_, hi := a.Extent.Bounds(n.facts)
+		n.facts[a.Var] = sym.Range{Lo: 0, Hi: max(hi, 1) - 1}
+	}
+}
+
+func (n *nest) buffers(b *block.Block, lay Layouts) {
+	for i, v := range b.Operands {
+		n.in = append(n.in, &loop.Buffer{Name: fmt.Sprintf("a%d", i), Type: v.Type, Size: lay(v).Elements(v.Shape)})
+	}
+	for i, v := range b.Results {
+		n.out = append(n.out, &loop.Buffer{Name: fmt.Sprintf("y%d", i), Type: v.Type, Write: true, Size: lay(v).Elements(v.Shape)})
+	}
+}
+
+// flatten replaces loads by flat memory accesses and drops conditions that are certain.
+func (n *nest) flatten(b *block.Block, es []te.Expr, logical map[string]sym.Expr, lay Layouts) []te.Expr {
+	out := make([]te.Expr, len(es))
+	for i, e := range es {
+		out[i] = te.Map(te.SubstIndices(e, logical, n.facts), func(e te.Expr) te.Expr {
+			switch x := e.(type) {
+			case te.Let:
+				lo, _ := x.Lo.Bounds(n.facts)
+				_, hi := x.Hi.Bounds(n.facts)
+				n.facts[x.Var] = sym.Range{Lo: lo, Hi: hi}
+			case te.Select:
+				return n.choose(x.Cond, x.Then, x.Else)
+			case te.Load:
+				v := b.Operands[x.Source.N]
+				m := loop.Mem{Buf: n.in[x.Source.N], Index: lay(v).Offset(v.Shape, x.Index, n.facts)}
+				return n.choose(x.Guard, m, x.Default)
+			}
+			return e
+		})
+	}
+	return out
+}
+
+// choose is Then under the conditions that are not certain.
+func (n *nest) choose(cond []te.Within, then, otherwise te.Expr) te.Expr {
+	var left []te.Within
+	for _, w := range cond {
+		if sym.AtLeast(sym.Sub(w.E, w.Lo), 0, n.facts) && sym.AtLeast(sym.Sub(w.Hi, w.E), 1, n.facts) {
+			continue
+		}
+		left = append(left, w)
+	}
+	if len(left) == 0 {
+		return then
+	}
+	return te.Select{Cond: left, Then: then, Else: otherwise}
+}
