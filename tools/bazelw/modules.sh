@@ -3,11 +3,16 @@
 # the Go module proxy serves, and stand-ins for what they only name.
 
 # Modules that must resolve and of which nothing is loaded.
-EMPTY_MODULES="protobuf buildozer zlib apple_support"
+EMPTY_MODULES="protobuf zlib apple_support"
+
+# Modules of which a little is loaded, in modules/.
+STAND_INS="buildozer package_metadata"
+
+MODULES_FORMAT=1 # raised when modules_make changes
 
 modules_key() {
-  digest "$BAZELW_HOME/modules.sh" "$BAZELW_HOME/modules/go.mod" "$BAZELW_HOME/modules/go.sum" \
-    "$BAZELW_HOME"/modules/package_metadata/*/*.bzl
+  printf '%s-%s\n' "$MODULES_FORMAT" \
+    "$(digest "$BAZELW_HOME/modules/go.sum" "$BAZELW_HOME"/modules/*/*.bzl "$BAZELW_HOME"/modules/*/*/*.bzl)"
 }
 
 modules_provision() {
@@ -27,7 +32,7 @@ modules_make() {
   module_from_proxy github.com/bazelbuild/bazel-gazelle gazelle
   module_vendor gazelle
   for name in $EMPTY_MODULES; do module_empty "$name"; done
-  cp -R "$BAZELW_HOME/modules/package_metadata" "$partial/package_metadata"
+  for name in $STAND_INS; do cp -R "$BAZELW_HOME/modules/$name" "$partial/$name"; done
   mv "$partial" "$MODULES"
 }
 

@@ -3,8 +3,10 @@
 
 ROOT_MIB=4200 # room for the packages (650), what they unpack to (2600), and some
 
+ROOT_FORMAT=1 # raised when root_configure changes: another format is another root
+
 # root_key names a root by what it is made from.
-root_key() { digest "$BAZELW_HOME/packages.txt" "$BAZELW_HOME/root.sh"; }
+root_key() { printf '%s-%s\n' "$ROOT_FORMAT" "$(digest "$BAZELW_HOME/packages.txt")"; }
 
 # root_id names the very packages in a root: compilers of different versions share no cache.
 root_id() { digest "$ROOT/$PACKAGE_LIST"; }

@@ -1,0 +1,99 @@
+"""The features of the clang toolchains: tables of flags.
+
+Bazel adds its own features for what is the same in every Unix toolchain (inputs, outputs, includes,
+libraries, -fPIC, user flags). It puts user flags after all that is here.
+"""
+
+load("@rules_cc//cc:action_names.bzl", "ACTION_NAMES", "ALL_CC_COMPILE_ACTION_NAMES", "ALL_CC_LINK_ACTION_NAMES", "ALL_CPP_COMPILE_ACTION_NAMES")
+load("@rules_cc//cc:cc_toolchain_config_lib.bzl", "feature", "flag_group", "flag_set")
+
+_COMPILE = ALL_CC_COMPILE_ACTION_NAMES
+_COMPILE_CPP = ALL_CPP_COMPILE_ACTION_NAMES + [ACTION_NAMES.linkstamp_compile]
+_LINK = ALL_CC_LINK_ACTION_NAMES
+
+# What the toolchain can do; Bazel asks for these by name.
+_ABILITIES = [
+    "supports_dynamic_linker",
+    "supports_pic",
+    "supports_start_end_lib",
+]
+
+# Compilation modes. Exactly one is on; its flags are in _MODE_FLAGS.
+_MODES = ["dbg", "fastbuild", "opt"]
+
+_MODE_FLAGS = {
+    "dbg": [(_COMPILE, ["-g"])],
+    "fastbuild": [],
+    "opt": [
+        (_COMPILE, ["-O2", "-DNDEBUG", "-ffunction-sections", "-fdata-sections"]),
+        (_LINK, ["-Wl,--gc-sections"]),
+    ],
+}
+
+# Features that a target or a command line switches on: --features=asan.
+_OPTIONAL_FLAGS = {
+    "asan": [
+        (_COMPILE, ["-fsanitize=address", "-fno-omit-frame-pointer", "-g1"]),
+        (_LINK, ["-fsanitize=address"]),
+    ],
+    "static_libstdcxx": [(_LINK, ["-static-libstdc++", "-static-libgcc"])],
+    "tsan": [
+        (_COMPILE, ["-fsanitize=thread", "-fno-omit-frame-pointer", "-g1"]),
+        (_LINK, ["-fsanitize=thread"]),
+    ],
+    "ubsan": [
+        (_COMPILE, ["-fsanitize=undefined", "-fno-sanitize-recover=undefined", "-g1"]),
+        (_LINK, ["-fsanitize=undefined"]),
+    ],
+}
+
+def _default_flags(triple):
+    target = "--target=" + triple
+    return [
+        (_COMPILE, [target, "-no-canonical-prefixes", "-fstack-protector-strong", "-Wall"]),
+        (_COMPILE_CPP, ["-std=c++17"]),
+        # The same bytes in every directory, at every time.
+        (_COMPILE, [
+            "-ffile-compilation-dir=.",
+            "-Wno-builtin-macro-redefined",
+            '-D__DATE__="redacted"',
+            '-D__TIME__="redacted"',
+            '-D__TIMESTAMP__="redacted"',
+        ]),
+        (_LINK, [
+            target,
+            "-no-canonical-prefixes",
+            "--driver-mode=g++",
+            "-fuse-ld=lld",
+            "-Wl,--build-id=md5",
+            "-Wl,-z,relro,-z,now",
+        ]),
+    ]
+
+def _flag_sets(flags):
+    return [
+        flag_set(actions = actions, flag_groups = [flag_group(flags = words)])
+        for actions, words in flags
+    ]
+
+def clang_features(triple):
+    """Returns the features of a toolchain.
+
+    Args:
+      triple: the target's name for clang.
+
+    Returns:
+      A list of features, in the order of their flags.
+    """
+    return [
+        feature(name = name, enabled = True)
+        for name in _ABILITIES
+    ] + [
+        feature(name = "default_flags", enabled = True, flag_sets = _flag_sets(_default_flags(triple))),
+    ] + [
+        feature(name = name, flag_sets = _flag_sets(_MODE_FLAGS[name]))
+        for name in _MODES
+    ] + [
+        feature(name = name, flag_sets = _flag_sets(flags))
+        for name, flags in _OPTIONAL_FLAGS.items()
+    ]

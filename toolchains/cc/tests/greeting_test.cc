@@ -1,0 +1,33 @@
+// Fails unless libraries, exceptions and the processor are what they should be.
+#include <sys/utsname.h>
+
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+
+#include "toolchains/cc/tests/greeting.h"
+
+static_assert(__cplusplus >= 202002L, "the target's own -std flag does not come last");
+
+namespace {
+
+bool Throws() {
+  try {
+    throw std::runtime_error(processor());
+  } catch (const std::runtime_error& error) {
+    return error.what() == processor();
+  }
+}
+
+// The kernel's word for the processor: under emulation, the emulated one.
+std::string Machine() {
+  utsname name;
+  return uname(&name) == 0 ? name.machine : "";
+}
+
+}  // namespace
+
+int main() {
+  std::printf("compiled for %s, runs on %s\n", processor().c_str(), Machine().c_str());
+  return twice(21) == 42 && Throws() && Machine() == processor() ? 0 : 1;
+}

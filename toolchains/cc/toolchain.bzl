@@ -1,0 +1,54 @@
+"""A macro for one cc toolchain."""
+
+load("@rules_cc//cc/toolchains:cc_toolchain.bzl", "cc_toolchain")
+load(":config.bzl", "clang_toolchain_config")
+
+def clang_toolchain(name, exec_cpu, target_cpu, triple, tools, include_directories, identity):
+    """Defines a cc_toolchain with clang, and registers it under NAME_toolchain.
+
+    Args:
+      name: the cc_toolchain's name.
+      exec_cpu: the processor on which clang runs.
+      target_cpu: the processor for which it builds.
+      triple: the target's name for clang.
+      tools: a dict of tool names and absolute paths.
+      include_directories: absolute paths of clang's own include directories.
+      identity: a file that changes with the compiler.
+    """
+    clang_toolchain_config(
+        name = name + "_config",
+        cpu = target_cpu,
+        include_directories = include_directories,
+        tools = tools,
+        triple = triple,
+    )
+    native.filegroup(
+        name = name + "_files",
+        srcs = [identity],
+    )
+    cc_toolchain(
+        name = name,
+        all_files = name + "_files",
+        ar_files = name + "_files",
+        as_files = name + "_files",
+        compiler_files = name + "_files",
+        dwp_files = name + "_files",
+        linker_files = name + "_files",
+        objcopy_files = name + "_files",
+        strip_files = name + "_files",
+        toolchain_config = name + "_config",
+        toolchain_identifier = "clang-" + triple,
+    )
+    native.toolchain(
+        name = name + "_toolchain",
+        exec_compatible_with = [
+            "@platforms//cpu:" + exec_cpu,
+            "@platforms//os:linux",
+        ],
+        target_compatible_with = [
+            "@platforms//cpu:" + target_cpu,
+            "@platforms//os:linux",
+        ],
+        toolchain = name,
+        toolchain_type = "@bazel_tools//tools/cpp:toolchain_type",
+    )
