@@ -31,6 +31,26 @@ const (
 type Meaning struct {
 	Stages  []*te.Stage
 	Outputs []te.Source // one for each of the node's results, absent ones included
+	// Checks must hold for the dimensions of a run, or the node is malformed; those
+	// that follow from the facts are left out.
+	Checks []Check
+}
+
+// CheckKind is a relation of two dimensions.
+type CheckKind uint8
+
+// Relations that a run's dimensions must satisfy.
+const (
+	SameDim       CheckKind = iota // A == B
+	Broadcastable                  // A == B, or one is 1 and the other at least 1
+	AtLeast                        // A >= B
+)
+
+// Check is a condition on symbols under which the stages have meaning.
+type Check struct {
+	Kind CheckKind
+	A, B sym.Expr
+	What string // what the condition is about, for messages
 }
 
 // Param describes an operand.
@@ -40,6 +60,11 @@ type Param struct {
 	Variadic bool
 	// Types are the element types ONNX allows.
 	Types []ir.DType
+	// Like names the type variable of the definition ("T"): operands that share it
+	// have one type. Empty: not constrained.
+	Like string
+	// Since and Until bound the definitions that have the operand (0: no bound).
+	Since, Until int
 	// Structural operands (axes, shapes, repeats) decide the result's shape or the
 	// structure of the loops: their elements must be known when code is generated.
 	Structural bool
@@ -63,8 +88,12 @@ type Row struct {
 	Form     Form
 	Inputs   []Param
 	Attrs    []AttrSpec
-	// Outputs are the least and greatest number of results; Max < 0: any number.
+	// MinOutputs and MaxOutputs are the least and greatest number of results;
+	// MaxOutputs < 0: any number.
 	MinOutputs, MaxOutputs int
+	// Executed tells that the results' shapes are known only after the operator ran
+	// (SoD2's Execution Determined Output).
+	Executed bool
 	// Build gives the meaning of one node.
 	Build func(c *Ctx) (*Meaning, error)
 }
@@ -73,6 +102,10 @@ type Row struct {
 type Ctx struct {
 	Node  *ir.Node
 	Facts sym.Facts
+	// Row and Version are the operator and the definition that the node follows.
+	Row     *Row
+	Version int
+	checks  []Check
 }
 
 // UnknownError tells that a structural fact (a rank, a structural operand's
@@ -91,7 +124,7 @@ func (c *Ctx) Has(i int) bool { return c.Node.Input(i) != nil }
 func (c *Ctx) Shape(i int) (ir.Shape, error) {
 	v := c.Node.Input(i)
 	if v == nil {
-		return nil, c.Node.Errorf("operand %d is absent", i)
+		return nil, fmt.Errorf("operand %d is absent", i)
 	}
 	if !v.HasShape {
 		return nil, &UnknownError{fmt.Sprintf("the rank of operand %d (%q)", i, v.Name)}
@@ -103,10 +136,10 @@ func (c *Ctx) Shape(i int) (ir.Shape, error) {
 func (c *Ctx) Elems(i int) ([]sym.Expr, error) {
 	v := c.Node.Input(i)
 	if v == nil {
-		return nil, c.Node.Errorf("operand %d is absent", i)
+		return nil, fmt.Errorf("operand %d is absent", i)
 	}
 	if v.Const != nil {
-		return constElems(c.Node, v)
+		return constElems(v)
 	}
 	if v.Elems == nil {
 		return nil, &UnknownError{fmt.Sprintf("the value of operand %d (%q)", i, v.Name)}
@@ -131,10 +164,10 @@ func (c *Ctx) Ints(i int) ([]int64, error) {
 	return out, nil
 }
 
-func constElems(n *ir.Node, v *ir.Value) ([]sym.Expr, error) {
+func constElems(v *ir.Value) ([]sym.Expr, error) {
 	xs, err := v.Const.Ints()
 	if err != nil {
-		return nil, n.Errorf("operand %q: %w", v.Name, err)
+		return nil, fmt.Errorf("operand %q: %w", v.Name, err)
 	}
 	out := make([]sym.Expr, len(xs))
 	for i, x := range xs {

@@ -1,0 +1,123 @@
+package ops
+
+import (
+	"fmt"
+	"slices"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/te"
+)
+
+// binaryRows are the elementwise operators on several operands that broadcast.
+func binaryRows() []*Row {
+	arith := []int{7, 13, 14}
+	rows := []*Row{
+		binaryRow("Add", arith, numbers, fn2("add")),
+		binaryRow("Sub", arith, numbers, fn2("sub")),
+		binaryRow("Mul", arith, numbers, fn2("mul")),
+		binaryRow("Div", arith, numbers, fn2("div")),
+		binaryRow("And", []int{7}, bools, fn2("and")),
+		binaryRow("Or", []int{7}, bools, fn2("or")),
+		binaryRow("Xor", []int{7}, bools, fn2("xor")),
+		binaryRow("BitwiseAnd", []int{18}, integers, fn2("bitand")),
+		binaryRow("BitwiseOr", []int{18}, integers, fn2("bitor")),
+		binaryRow("BitwiseXor", []int{18}, integers, fn2("bitxor")),
+		binaryRow("Equal", []int{7, 11, 13, 19}, anyType, test2("eq")),
+		binaryRow("Less", []int{7, 9, 13}, numbers, test2("lt")),
+		binaryRow("Greater", []int{7, 9, 13}, numbers, test2("gt")),
+		binaryRow("LessOrEqual", []int{12, 16}, numbers, test2("le")),
+		binaryRow("GreaterOrEqual", []int{12, 16}, numbers, test2("ge")),
+		binaryRow("Mod", []int{10, 13, 28}, numbers, modulo, intAttr("fmod")),
+		binaryRow("BitShift", []int{11, 28}, integers, shift, strAttr("direction").required()),
+		binaryRow("Pow", []int{7, 12, 13, 15}, numbers, power),
+		variadicRow("Min", []int{6, 8, 12, 13}, numbers, "min"),
+		variadicRow("Max", []int{6, 8, 12, 13}, numbers, "max"),
+		variadicRow("Sum", []int{6, 8, 13}, floats, "add"),
+		variadicRow("Mean", []int{6, 8, 13}, floats, "add"),
+		{
+			Name: "Where", Versions: []int{9, 16}, MinOutputs: 1, MaxOutputs: 1,
+			Inputs: []Param{{Name: "condition", Types: bools}, in("X", anyType), in("Y", anyType)},
+			Build: elementwise(func(_ *Ctx, x []te.Expr) (te.Expr, error) {
+				return sel(x[0], x[1], x[2]), nil
+			}),
+		},
+	}
+	// The exponent of Pow has a type of its own.
+	i := slices.IndexFunc(rows, func(r *Row) bool { return r.Name == "Pow" })
+	rows[i].Inputs[1].Like = ""
+	return rows
+}
+
+func binaryRow(name string, versions []int, types []ir.DType, f body, attrs ...AttrSpec) *Row {
+	return &Row{
+		Name: name, Versions: versions, Inputs: []Param{in("A", types), in("B", types)}, Attrs: attrs,
+		MinOutputs: 1, MaxOutputs: 1, Build: elementwise(f),
+	}
+}
+
+func fn2(fn string) body {
+	return func(_ *Ctx, x []te.Expr) (te.Expr, error) { return call(fn, x[0], x[1]), nil }
+}
+
+func test2(fn string) body {
+	return func(_ *Ctx, x []te.Expr) (te.Expr, error) { return test(fn, x[0], x[1]), nil }
+}
+
+// variadicRow folds its operands by a scalar function; Mean divides by their number.
+func variadicRow(name string, versions []int, types []ir.DType, fn string) *Row {
+	p := in("data", types)
+	p.Variadic = true
+	return &Row{
+		Name: name, Versions: versions, Inputs: []Param{p}, MinOutputs: 1, MaxOutputs: 1,
+		Build: elementwise(func(_ *Ctx, x []te.Expr) (te.Expr, error) {
+			t := x[0].DType()
+			acc := cast(wide(t), x[0])
+			for i, e := range x[1:] {
+				if e == nil {
+					return nil, fmt.Errorf("operand %d is absent, but required", i+1)
+				}
+				acc = call(fn, acc, cast(wide(t), e))
+			}
+			if name == "Mean" {
+				acc = div(acc, num(acc, float64(len(x))))
+			}
+			return cast(t, acc), nil
+		}),
+	}
+}
+
+func modulo(c *Ctx, x []te.Expr) (te.Expr, error) {
+	fmod, err := c.flag("fmod", 0)
+	if err != nil {
+		return nil, err
+	}
+	if fmod {
+		return call("fmod", x[0], x[1]), nil
+	}
+	if x[0].DType().IsFloat() {
+		return nil, fmt.Errorf("attribute fmod is 0 with operands of type %s; floating-point types need fmod=1", x[0].DType())
+	}
+	return call("mod", x[0], x[1]), nil
+}
+
+func shift(c *Ctx, x []te.Expr) (te.Expr, error) {
+	direction, err := c.choice("direction", "LEFT", "RIGHT")
+	if err != nil {
+		return nil, err
+	}
+	if direction == "LEFT" {
+		return call("shl", x[0], x[1]), nil
+	}
+	return call("shr", x[0], x[1]), nil
+}
+
+// power has the type of the base. Operands of two types meet in a floating-point
+// type unless both are integers.
+func power(_ *Ctx, x []te.Expr) (te.Expr, error) {
+	base, exp := x[0].DType(), x[1].DType()
+	if base.IsInteger() && exp.IsFloat() {
+		t := ir.F64
+		return cast(base, te.Fn(t, "pow", cast(t, x[0]), cast(t, x[1]))), nil
+	}
+	return te.Fn(base, "pow", x[0], cast(base, x[1])), nil
+}

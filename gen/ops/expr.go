@@ -1,0 +1,57 @@
+package ops
+
+import (
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/te"
+)
+
+// The few words in which rows write scalar expressions. The type of a call is that
+// of its first argument, comparisons apart.
+
+func call(fn string, args ...te.Expr) te.Expr { return te.Fn(args[0].DType(), fn, args...) }
+
+// test applies a function whose result is a bool.
+func test(fn string, args ...te.Expr) te.Expr { return te.Fn(ir.Bool, fn, args...) }
+
+func add(a, b te.Expr) te.Expr { return call("add", a, b) }
+func sub(a, b te.Expr) te.Expr { return call("sub", a, b) }
+func mul(a, b te.Expr) te.Expr { return call("mul", a, b) }
+func div(a, b te.Expr) te.Expr { return call("div", a, b) }
+
+// sel is a where cond holds, else b.
+func sel(cond, a, b te.Expr) te.Expr { return te.Fn(a.DType(), "select", cond, a, b) }
+
+// num is the literal v in the type of like.
+func num(like te.Expr, v float64) te.Expr { return te.Number(like.DType(), v) }
+
+// cast converts, or leaves alone what has the type already.
+func cast(t ir.DType, x te.Expr) te.Expr {
+	if x.DType() == t {
+		return x
+	}
+	return te.Fn(t, "cast", x)
+}
+
+// wide is the type in which expressions of several steps, and sums, compute: half
+// types would round at each step.
+func wide(t ir.DType) ir.DType {
+	if t == ir.F16 || t == ir.BF16 {
+		return ir.F32
+	}
+	return t
+}
+
+// widened computes f in the wide type of x and rounds once.
+func widened(x te.Expr, f func(te.Expr) te.Expr) te.Expr {
+	return cast(x.DType(), f(cast(wide(x.DType()), x)))
+}
+
+// floating is the floating-point type in which numbers of type t compute where a
+// fraction is involved.
+func floating(t ir.DType) ir.DType {
+	switch t {
+	case ir.I32, ir.I64, ir.U32, ir.U64, ir.F64:
+		return ir.F64
+	}
+	return ir.F32
+}

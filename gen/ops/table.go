@@ -1,0 +1,88 @@
+package ops
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"rules_dnn/gen/ir"
+)
+
+// families are the parts of the table, a file each.
+var families = []func() []*Row{
+	unaryRows,
+	activationRows,
+	binaryRows,
+}
+
+var table = sync.OnceValue(func() []*Row {
+	var rows []*Row
+	for _, f := range families {
+		rows = append(rows, f()...)
+	}
+	slices.SortFunc(rows, func(a, b *Row) int { return strings.Compare(a.Name, b.Name) })
+	return rows
+})
+
+// Table is all rows, sorted by name. The caller must not change them.
+func Table() []*Row { return table() }
+
+// Lookup is the row of an operator of ai.onnx, or nil.
+func Lookup(name string) *Row {
+	i, ok := slices.BinarySearchFunc(Table(), name, func(r *Row, n string) int { return strings.Compare(r.Name, n) })
+	if !ok {
+		return nil
+	}
+	return Table()[i]
+}
+
+// Definition is the version of the operator's definition that holds at a version
+// or opset: the newest that is not newer; 0 when the operator is older than the table.
+func (r *Row) Definition(version int) int {
+	found := 0
+	for _, v := range r.Versions {
+		if v <= version {
+			found = v
+		}
+	}
+	return found
+}
+
+// Sets of element types, named as in ONNX's definitions.
+var (
+	bools    = []ir.DType{ir.Bool}
+	signed   = []ir.DType{ir.I8, ir.I16, ir.I32, ir.I64}
+	unsigned = []ir.DType{ir.U8, ir.U16, ir.U32, ir.U64}
+	integers = slices.Concat(signed, unsigned)
+	floats   = []ir.DType{ir.F16, ir.BF16, ir.F32, ir.F64}
+	numbers  = slices.Concat(integers, floats)
+	anyType  = slices.Concat(bools, numbers)
+	indexing = []ir.DType{ir.I32, ir.I64}
+	int64s   = []ir.DType{ir.I64}
+)
+
+// in is a required operand of type variable T.
+func in(name string, types []ir.DType) Param { return Param{Name: name, Types: types, Like: "T"} }
+
+// opt makes an operand optional.
+func opt(p Param) Param { p.Optional = true; return p }
+
+// structural marks an operand that decides shapes or loops; its type is its own.
+func structural(name string, types []ir.DType) Param {
+	return Param{Name: name, Types: types, Structural: true}
+}
+
+// since bounds an operand to the definitions from version v on.
+func since(v int, p Param) Param { p.Since = v; return p }
+
+// Attributes of each Go type.
+func intAttr(name string) AttrSpec    { return AttrSpec{Name: name, Zero: int64(0)} }
+func floatAttr(name string) AttrSpec  { return AttrSpec{Name: name, Zero: float32(0)} }
+func strAttr(name string) AttrSpec    { return AttrSpec{Name: name, Zero: ""} }
+func intsAttr(name string) AttrSpec   { return AttrSpec{Name: name, Zero: []int64(nil)} }
+func tensorAttr(name string) AttrSpec { return AttrSpec{Name: name, Zero: (*ir.Tensor)(nil)} }
+
+// from bounds an attribute to the definitions from version v on, until to those up to it.
+func (a AttrSpec) from(v int) AttrSpec  { a.Since = v; return a }
+func (a AttrSpec) until(v int) AttrSpec { a.Until = v; return a }
+func (a AttrSpec) required() AttrSpec   { a.Required = true; return a }

@@ -1,0 +1,130 @@
+package ops
+
+import (
+	"fmt"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// Verify checks a meaning against its node: extents are not negative and fit in 64
+// bits, and each load names an operand or an earlier stage, with its type and as
+// many indices as it has dimensions.
+func Verify(n *ir.Node, m *Meaning) error {
+	if len(m.Outputs) < len(n.Outputs) {
+		return fmt.Errorf("%d results, the operator gives %d here", len(n.Outputs), len(m.Outputs))
+	}
+	for i, s := range m.Stages {
+		if err := verifyExtents(s); err != nil {
+			return err
+		}
+		if err := verifyLoads(n, m, i); err != nil {
+			return fmt.Errorf("stage %d (%s): %w", i, s.Name, err)
+		}
+	}
+	return nil
+}
+
+func verifyExtents(s *te.Stage) error {
+	for i, a := range s.Axes {
+		if a.Extent.Overflow() {
+			return fmt.Errorf("dimension %d of the result overflows 64 bits", i)
+		}
+		if x, ok := a.Extent.Const(); ok && x < 0 {
+			return fmt.Errorf("dimension %d of the result would be %d", i, x)
+		}
+	}
+	for _, a := range s.Reduce {
+		if a.Extent.Overflow() {
+			return fmt.Errorf("an extent that is reduced overflows 64 bits")
+		}
+	}
+	return nil
+}
+
+func verifyLoads(n *ir.Node, m *Meaning, stage int) error {
+	var err error
+	EachExpr(m.Stages[stage], func(e te.Expr) {
+		l, ok := e.(te.Load)
+		if !ok || err != nil {
+			return
+		}
+		var rank int
+		var typ ir.DType
+		if rank, typ, err = source(n, m, stage, l.Source); err != nil {
+			return
+		}
+		switch {
+		case rank != len(l.Index):
+			err = fmt.Errorf("a load of rank %d from a tensor of rank %d", len(l.Index), rank)
+		case typ != l.Type:
+			err = fmt.Errorf("a load of type %s from a tensor of type %s", l.Type, typ)
+		case len(l.Guard) > 0 && (l.Default == nil || l.Default.DType() != l.Type):
+			err = fmt.Errorf("a guarded load without a default of its type")
+		}
+	})
+	return err
+}
+
+// source is the rank and type of what stage number `stage` loads.
+func source(n *ir.Node, m *Meaning, stage int, s te.Source) (int, ir.DType, error) {
+	if s.Stage {
+		if s.N < 0 || s.N >= stage || s.Part >= len(m.Stages[s.N].Results) {
+			return 0, 0, fmt.Errorf("a load from stage %d, part %d", s.N, s.Part)
+		}
+		from := m.Stages[s.N]
+		return len(from.Axes), from.Results[s.Part].DType(), nil
+	}
+	v := n.Input(s.N)
+	if v == nil {
+		return 0, 0, fmt.Errorf("a load from operand %d, which is absent", s.N)
+	}
+	return v.Rank(), v.Type, nil
+}
+
+// EachExpr calls f for every scalar expression of a stage, parents first.
+func EachExpr(s *te.Stage, f func(te.Expr)) {
+	walk := func(es []te.Expr) {
+		for _, e := range es {
+			te.Walk(e, f)
+		}
+	}
+	walk(s.Values)
+	if s.Combine != nil {
+		walk(s.Combine.Init)
+		walk(s.Combine.Join)
+	}
+	walk(s.Results)
+}
+
+// require records a condition on the dimensions of a run. It is an error when the
+// facts rule it out, and nothing when they imply it.
+func (c *Ctx) require(kind CheckKind, a, b sym.Expr, format string, args ...any) error {
+	d := sym.Sub(a, b)
+	lo, hi := d.Bounds(c.Facts)
+	var holds, fails bool
+	switch kind {
+	case SameDim:
+		holds, fails = d.Is(0), lo > 0 || hi < 0
+	case AtLeast:
+		holds, fails = lo >= 0, hi < 0
+	case Broadcastable:
+		holds = d.Is(0) || (a.Is(1) && sym.AtLeast(b, 1, c.Facts)) || (b.Is(1) && sym.AtLeast(a, 1, c.Facts))
+		fails = (lo > 0 || hi < 0) && c.isNot(a, 1) && c.isNot(b, 1)
+	}
+	what := fmt.Sprintf(format, args...)
+	if fails {
+		return fmt.Errorf("%s: found %s and %s", what, a, b)
+	}
+	if !holds {
+		c.checks = append(c.checks, Check{kind, a, b, what})
+	}
+	return nil
+}
+
+// isNot tells that e != x is certain.
+func (c *Ctx) isNot(e sym.Expr, x int64) bool {
+	lo, hi := e.Bounds(c.Facts)
+	return lo > x || hi < x
+}
