@@ -1,0 +1,25 @@
+"""The public face of rules_dnn."""
+
+load("//rules/private:dnn_chip.bzl", _dnn_chip = "dnn_chip")
+load("//rules/private:dnn_import.bzl", _dnn_import = "dnn_import")
+load("//rules/private:dnn_model.bzl", _dnn_model = "dnn_model")
+load("//rules/private:dnnc_toolchain.bzl", _dnnc_toolchain = "dnnc_toolchain")
+load(
+    ":providers.bzl",
+    _DnnChipInfo = "DnnChipInfo",
+    _DnnGraphInfo = "DnnGraphInfo",
+    _DnnModelInfo = "DnnModelInfo",
+    _DnncToolchainInfo = "DnncToolchainInfo",
+)
+
+# Rules.
+dnn_chip = _dnn_chip
+dnn_import = _dnn_import
+dnn_model = _dnn_model
+dnnc_toolchain = _dnnc_toolchain
+
+# Providers.
+DnnChipInfo = _DnnChipInfo
+DnnGraphInfo = _DnnGraphInfo
+DnnModelInfo = _DnnModelInfo
+DnncToolchainInfo = _DnncToolchainInfo

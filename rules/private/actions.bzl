@@ -1,0 +1,136 @@
+"""The two actions that run dnnc.
+
+Both take files as Files, so that Bazel may map their paths: configurations that differ in nothing
+that an action reads share its result.
+"""
+
+load("//rules:providers.bzl", "DnnGraphInfo")
+load(":dnnc_toolchain.bzl", "DNNC_TYPE")
+
+# The rule's execution group in which dnnc runs: exec_properties may address it by this name.
+DNNC_GROUP = "dnnc"
+
+DNNC_EXEC_GROUPS = {DNNC_GROUP: exec_group(toolchains = [DNNC_TYPE])}
+
+def _run(ctx, mnemonic, what, inputs, outputs, args):
+    toolchain = ctx.exec_groups[DNNC_GROUP].toolchains[DNNC_TYPE]
+    ctx.actions.run(
+        mnemonic = mnemonic,
+        progress_message = what + " %{label}",
+        executable = toolchain.dnnc_info.dnnc,
+        arguments = [args],
+        inputs = inputs,
+        outputs = outputs,
+        exec_group = DNNC_GROUP,
+        execution_requirements = {"supports-path-mapping": "1"},
+    )
+
+def _add_external(args, external):
+    for entry in external:
+        args.add(entry.file, format = "--external=%s=%%s" % entry.location.replace("%", "%%"))
+
+def _add_directory(args, option, directory):
+    args.add_all([directory], format_each = option + "=%s", expand_directories = False)
+
+def _dump(ctx, args, options, path):
+    """Declares a directory for dumps if the options ask for any: dumps are outputs."""
+    if not any([o.lstrip("-").partition("=")[0] == "dump" for o in options]):
+        return []
+    directory = ctx.actions.declare_directory(path)
+    _add_directory(args, "--dump-dir", directory)
+    return [directory]
+
+def run_graph(ctx, base, src, external, dims, options):
+    """Declares the action that reads an ONNX model; nothing of the target is on its command line.
+
+    Args:
+      ctx: the rule's context.
+      base: what the outputs' paths in the package begin with.
+      src: the File of the ONNX model.
+      external: a tuple of struct(location, file).
+      dims: bounds of symbols.
+      options: further options for dnnc.
+
+    Returns:
+      A DnnGraphInfo and a list of directories with dumps.
+    """
+    info = DnnGraphInfo(
+        graph = ctx.actions.declare_file(base + ".graph.txt"),
+        consts = ctx.actions.declare_file(base + ".consts"),
+        src = src,
+        external = external,
+    )
+    args = ctx.actions.args()
+    args.add("graph")
+    args.add(src, format = "--src=%s")
+    _add_external(args, external)
+    args.add_all(["%s=%s" % (symbol, dims[symbol]) for symbol in sorted(dims)], format_each = "--dim=%s")
+    args.add(info.graph, format = "--out=%s")
+    args.add(info.consts, format = "--out-consts=%s")
+    dumps = _dump(ctx, args, options, base + ".dump/graph")
+    args.add_all(options)
+    _run(
+        ctx,
+        mnemonic = "DnnGraph",
+        what = "Importing network",
+        inputs = [src] + [entry.file for entry in external],
+        outputs = [info.graph, info.consts] + dumps,
+        args = args,
+    )
+    return info, dumps
+
+def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, shards, options):
+    """Declares the action that makes sources of a network.
+
+    Args:
+      ctx: the rule's context.
+      base: what the outputs' paths in the package begin with.
+      graph: a DnnGraphInfo.
+      chip: a DnnChipInfo.
+      api: the name of the header, without .h.
+      prefix: what C names begin with.
+      namespace: the C++ namespace.
+      header: the File of the header.
+      embed: whether the weights become part of the library.
+      shards: how many C++ files the kernels go to.
+      options: further options for dnnc.
+
+    Returns:
+      A struct of Files (assembly is None unless embed), and the list dumps of directories.
+    """
+    files = struct(
+        kernels = ctx.actions.declare_directory(base + ".kernels"),
+        weights = ctx.actions.declare_file(base + ".weights"),
+        assembly = ctx.actions.declare_file(base + ".weights.S") if embed else None,
+        manifest = ctx.actions.declare_file(base + ".manifest.json"),
+    )
+    args = ctx.actions.args()
+    args.add("compile")
+    args.add(graph.graph, format = "--graph=%s")
+    args.add(graph.consts, format = "--consts=%s")
+    args.add(graph.src, format = "--src=%s")
+    _add_external(args, graph.external)
+    args.add(chip.facts, format = "--chip=%s")
+    args.add(api, format = "--api=%s")
+    args.add(prefix, format = "--prefix=%s")
+    args.add(namespace, format = "--namespace=%s")
+    args.add("embed" if embed else "file", format = "--weights=%s")
+    args.add(str(shards), format = "--shards=%s")
+    args.add(header, format = "--out-header=%s")
+    _add_directory(args, "--out-kernels", files.kernels)
+    args.add(files.weights, format = "--out-weights=%s")
+    if embed:
+        args.add(files.assembly, format = "--out-weights-asm=%s")
+    args.add(files.manifest, format = "--out-manifest=%s")
+    dumps = _dump(ctx, args, options, base + ".dump/compile")
+    args.add_all(options)
+    outputs = [header, files.kernels, files.weights, files.manifest] + ([files.assembly] if embed else [])
+    _run(
+        ctx,
+        mnemonic = "DnnCompile",
+        what = "Compiling network",
+        inputs = [graph.graph, graph.consts, graph.src, chip.facts] + [entry.file for entry in graph.external],
+        outputs = outputs + dumps,
+        args = args,
+    )
+    return files, dumps

@@ -1,0 +1,115 @@
+"""Compiles generated sources as C++ rules do, with the user's C++ toolchain."""
+
+load("@rules_cc//cc:find_cc_toolchain.bzl", "find_cc_toolchain")
+load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
+load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
+
+# Kernels are fast in every compilation mode, and give the same results in each.
+_KERNEL_COPTS = [
+    "-std=c++17",
+    "-O3",
+    "-fno-fast-math",
+    "-ffp-contract=fast",
+    "-fno-exceptions",
+    "-fno-rtti",
+]
+
+def _setup(ctx):
+    toolchain = find_cc_toolchain(ctx)
+    features = cc_common.configure_features(
+        ctx = ctx,
+        cc_toolchain = toolchain,
+        requested_features = ctx.features,
+        unsupported_features = ctx.disabled_features,
+    )
+    return toolchain, features
+
+def _kernel_outputs(ctx, toolchain, features, context, kernels, copts):
+    _, outputs = cc_common.compile(
+        actions = ctx.actions,
+        name = ctx.label.name,
+        cc_toolchain = toolchain,
+        feature_configuration = features,
+        srcs = [kernels],
+        private_hdrs = [kernels],
+        compilation_contexts = [context],
+        user_compile_flags = _KERNEL_COPTS + copts,
+        disallow_nopic_outputs = _only_pic(toolchain, features),
+    )
+    return outputs
+
+def _weight_outputs(ctx, toolchain, features, assembly, weights):
+    # The assembler finds .incbin's file by the directories of -I, and names it in no .d file:
+    # that is why it is an additional input.
+    _, outputs = cc_common.compile(
+        actions = ctx.actions,
+        name = ctx.label.name + ".weights",
+        cc_toolchain = toolchain,
+        feature_configuration = features,
+        srcs = [assembly],
+        includes = [weights.dirname],
+        additional_inputs = [weights],
+        disallow_nopic_outputs = _only_pic(toolchain, features),
+    )
+    return outputs
+
+def _only_pic(toolchain, features):
+    """Kernels are the same in a program and in a shared library: they are compiled once."""
+    return toolchain.needs_pic_for_dynamic_libraries(feature_configuration = features)
+
+def header_context(header, include_dir):
+    """Returns a compilation context in which sources find a header.
+
+    Args:
+      header: the File.
+      include_dir: the directory from which it is included.
+    """
+    return cc_common.create_compilation_context(
+        headers = depset([header]),
+        quote_includes = depset([include_dir]),
+    )
+
+def compile_and_link(ctx, header, include_dir, kernels, copts, assembly, weights, runtime):
+    """Compiles kernels and embedded weights to a library.
+
+    Args:
+      ctx: the rule's context.
+      header: the File of the public header.
+      include_dir: the directory from which sources include it.
+      kernels: the directory File of C++ sources and headers.
+      copts: flags for the kernels, after all others.
+      assembly: the File of assembly that embeds the weights, or None.
+      weights: the File of weights.
+      runtime: the CcInfo of the runtime library.
+
+    Returns:
+      A CcInfo, and the File of the static library.
+    """
+    toolchain, features = _setup(ctx)
+    public = cc_common.merge_compilation_contexts(compilation_contexts = [
+        header_context(header, include_dir),
+        runtime.compilation_context,
+    ])
+
+    # Kernels include the header by its base name: they do not know the package.
+    private = cc_common.merge_compilation_contexts(compilation_contexts = [
+        public,
+        header_context(header, header.dirname),
+    ])
+    compiled = [_kernel_outputs(ctx, toolchain, features, private, kernels, copts)]
+    if assembly:
+        compiled.append(_weight_outputs(ctx, toolchain, features, assembly, weights))
+    linking, outputs = cc_common.create_linking_context_from_compilation_outputs(
+        actions = ctx.actions,
+        name = ctx.label.name,
+        cc_toolchain = toolchain,
+        feature_configuration = features,
+        compilation_outputs = cc_common.merge_compilation_outputs(compilation_outputs = compiled),
+        linking_contexts = [runtime.linking_context],
+        disallow_dynamic_library = True,
+    )
+    library = outputs.library_to_link
+    return (
+        CcInfo(compilation_context = public, linking_context = linking),
+        library.pic_static_library or library.static_library,
+    )

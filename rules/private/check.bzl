@@ -1,0 +1,122 @@
+"""Checks of attributes at analysis time. Each message says what to write instead."""
+
+load(":names.bzl", "is_api", "is_identifier", "is_namespace", "location")
+
+_MAX_SHARDS = 256
+_MAX_DIM = 9223372036854775807
+
+# What users meet in attributes, and whether this version has it.
+_BACKENDS = {
+    "cpu": True,
+    "hvx": False,
+    "opencl": False,
+}
+
+# What the rules themselves give to dnnc.
+_RULE_OPTIONS = [
+    "api",
+    "chip",
+    "consts",
+    "dim",
+    "dump-dir",
+    "external",
+    "graph",
+    "namespace",
+    "out",
+    "out-consts",
+    "out-header",
+    "out-kernels",
+    "out-manifest",
+    "out-weights",
+    "out-weights-asm",
+    "prefix",
+    "shards",
+    "src",
+    "weights",
+]
+
+def _fail(attribute, found, cure):
+    fail("\n%s = %s: %s" % (attribute, repr(found), cure))
+
+def check_backend(backend):
+    """Fails unless this version can make code for the backend."""
+    if backend not in _BACKENDS:
+        _fail("backend", backend, "write \"cpu\"")
+    if not _BACKENDS[backend]:
+        _fail("backend", backend, "this version of rules_dnn compiles for \"cpu\" only: write \"cpu\", or leave backend out")
+
+def check_pruning(pruning):
+    """Fails if pruning is asked for."""
+    if pruning:
+        _fail("pruning", str(pruning.label), "this version of rules_dnn does not prune: leave pruning out, or give a model as src whose weights are pruned")
+
+def check_variants(variants):
+    """Fails if kernels for several chips are asked for."""
+    if variants:
+        _fail("variants", [str(v.label) for v in variants], "this version of rules_dnn makes kernels for one chip a library: leave variants out, and choose the chip by the platform's constraints")
+
+def check_api(api, prefix, namespace):
+    """Fails unless the names can be a header, the start of C names and a C++ namespace."""
+    if not is_api(api):
+        _fail("api", api, "it names the header: write letters, digits, _ - + . and / only, as in api = \"model\"")
+    if not is_identifier(prefix):
+        _fail("c_prefix", prefix, "C names begin with it: write an identifier, as in c_prefix = \"app_model\"")
+    if not is_namespace(namespace):
+        _fail("cpp_namespace", namespace, "write identifiers joined by ::, as in cpp_namespace = \"app::model\"")
+
+def check_shards(shards):
+    """Fails unless the number of kernel files makes sense."""
+    if shards < 1 or shards > _MAX_SHARDS:
+        _fail("shards", shards, "write how many C++ files the kernels go to, 1 to %d" % _MAX_SHARDS)
+
+def _is_number(text):
+    return text.isdigit() and int(text) <= _MAX_DIM
+
+def _is_range(text):
+    low, dots, high = text.partition("..")
+    if not dots:
+        return _is_number(text)
+    return _is_number(low) and _is_number(high) and int(low) <= int(high)
+
+def check_dims(dims):
+    """Fails unless dims maps symbols of the model to numbers or ranges."""
+    for symbol, bound in dims.items():
+        if not symbol or "=" in symbol:
+            _fail("dims", {symbol: bound}, "a key is a symbol of the model's shapes, without =, as in dims = {\"N\": \"1..64\"}")
+        if not _is_range(bound):
+            _fail("dims", {symbol: bound}, "write a number or a range from low to high, as in dims = {\"%s\": \"1..64\"} or {\"%s\": \"4\"}" % (symbol, symbol))
+
+def check_options(options):
+    """Fails if an option for dnnc is one that the rule gives itself, or none at all."""
+    for option in options:
+        name = option.lstrip("-").partition("=")[0]
+        if not option.startswith("-") or not name:
+            _fail("dnnc_opts", option, "an option begins with a dash and holds its value, as in \"-disable=anchors\"")
+        if name in _RULE_OPTIONS:
+            _fail("dnnc_opts", option, "the rule gives this option to dnnc itself: leave it out, and use the rule's attributes")
+
+def check_src(label, files):
+    """Returns the ONNX model among the files of src; fails unless there is one and no more."""
+    if len(files) != 1 or files[0].is_directory or files[0].extension != "onnx":
+        _fail("src", str(label), "it is %s: write one .onnx file, or a target with DnnGraphInfo, as dnn_import; files of weights go to external_data" % [f.short_path for f in files])
+    return files[0]
+
+def check_external(files, src):
+    """Fails unless each file of external data has one location.
+
+    Args:
+      files: the Files of the attribute external_data.
+      src: the File of the ONNX model.
+
+    Returns:
+      A tuple of struct(location, file).
+    """
+    seen = {}
+    for file in files:
+        if file.is_directory:
+            _fail("external_data", file.short_path, "it is a directory: list its files")
+        at = location(file, src)
+        if at in seen:
+            _fail("external_data", [seen[at].short_path, file.short_path], "both would be found as %s beside the model: keep one" % repr(at))
+        seen[at] = file
+    return tuple([struct(location = at, file = file) for at, file in seen.items()])

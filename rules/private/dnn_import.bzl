@@ -1,0 +1,47 @@
+"""dnn_import: reads an ONNX model once for several dnn_models."""
+
+load("//rules:providers.bzl", "DnnGraphInfo")
+load(":actions.bzl", "DNNC_EXEC_GROUPS", "run_graph")
+load(":check.bzl", "check_dims", "check_external", "check_options", "check_src")
+
+def _dnn_import_impl(ctx):
+    check_dims(ctx.attr.dims)
+    check_options(ctx.attr.dnnc_opts)
+    src = check_src(ctx.attr.src.label, ctx.files.src)
+    graph, dumps = run_graph(
+        ctx,
+        "%s/%s" % (ctx.label.name, ctx.label.name.split("/")[-1]),
+        src = src,
+        external = check_external(ctx.files.external_data, src),
+        dims = ctx.attr.dims,
+        options = ctx.attr.dnnc_opts,
+    )
+    return [
+        DefaultInfo(files = depset([graph.graph, graph.consts])),
+        graph,
+        OutputGroupInfo(dump = depset(dumps)),
+    ]
+
+dnn_import = rule(
+    implementation = _dnn_import_impl,
+    doc = "Reads an ONNX model. Several dnn_models may have it as src, with other APIs or options; it is imported once.",
+    attrs = {
+        "dims": attr.string_dict(
+            doc = "Numbers or ranges (\"1..64\") for symbols of the model's shapes.",
+        ),
+        "dnnc_opts": attr.string_list(
+            doc = "Further options for the compiler, as in -disable=rewrite. With -dump=PASS the output group dump holds what it printed.",
+        ),
+        "external_data": attr.label_list(
+            allow_files = True,
+            doc = "Files that hold the ONNX model's external data.",
+        ),
+        "src": attr.label(
+            allow_files = True,
+            doc = "The ONNX model.",
+            mandatory = True,
+        ),
+    },
+    exec_groups = DNNC_EXEC_GROUPS,
+    provides = [DnnGraphInfo],
+)

@@ -1,0 +1,94 @@
+"""dnn_model: a network as a C++ library."""
+
+load(":model_rule.bzl", "dnn_model_rule")
+load(":target_rule.bzl", "dnn_model_for_target")
+
+# What applies to both targets that the macro makes when there is a platform to build for.
+_SHARED = ["compatible_with", "restricted_to", "target_compatible_with", "testonly"]
+
+# What says how and where the network is compiled: it means nothing for the other target.
+_COMPILING = ["exec_compatible_with", "exec_properties", "features", "toolchains"]
+
+def dnn_model(
+        name,
+        src,
+        target = None,
+        backend = "cpu",
+        pruning = None,
+        api = None,
+        c_prefix = None,
+        cpp_namespace = None,
+        dims = None,
+        dnnc_opts = None,
+        external_data = None,
+        shards = None,
+        variants = None,
+        visibility = None,
+        weights = None,
+        tags = None,
+        **kwargs):
+    """Compiles a network to a C++ library.
+
+    Without target, NAME follows the platform it is built for and is linked like a cc_library. With
+    target, NAME is built for that platform from anywhere, its files lie in bazel-bin/PACKAGE/NAME/,
+    and only what is built for that platform can link it. select() works in every attribute.
+
+    Args:
+      name: the target. Sources write `#include "PACKAGE/NAME.h"`.
+      src: an .onnx file, or a target with DnnGraphInfo, as dnn_import.
+      target: a platform() to build for, one of //platforms or of one's own.
+      backend: what computes: cpu.
+      pruning: not in this version.
+      api: name of the header, without .h. Default: name. Targets with the same api are alternatives
+        for select(): their headers, C names and namespaces are the same.
+      c_prefix: what C names begin with. Default: package and api, as in app_model for //app:model.
+      cpp_namespace: namespace of the C++ wrapper. Default: c_prefix.
+      dims: numbers or ranges for symbols of the model's shapes, as in {"N": "1..64"}.
+      dnnc_opts: further options for the compiler, as in ["-disable=anchors"]. With -dump=PASS the
+        output group dump holds what the compiler printed.
+      external_data: files that hold the ONNX model's external data.
+      shards: how many C++ files the kernels go to, to be compiled in parallel. Default: 8.
+      variants: not in this version.
+      visibility: visibility of NAME.
+      weights: "embed" (the default): the library holds the weights. "file": a file beside it does,
+        which is in the runfiles of what links the library.
+      tags: tags of NAME.
+      **kwargs: attributes common to all rules.
+    """
+    model = dict(
+        api = api,
+        backend = backend,
+        c_prefix = c_prefix,
+        cpp_namespace = cpp_namespace,
+        default_api = name,
+        dims = dims,
+        dnnc_opts = dnnc_opts,
+        external_data = external_data,
+        pruning = pruning,
+        shards = shards,
+        src = src,
+        variants = variants,
+        weights = weights,
+    )
+    if target == None:
+        dnn_model_rule(
+            name = name,
+            tags = tags,
+            visibility = visibility,
+            **(model | kwargs)
+        )
+        return
+    dnn_model_rule(
+        name = name + ".model",
+        tags = (tags or []) + ["manual"],
+        visibility = ["//visibility:private"],
+        **(model | {key: kwargs[key] for key in _SHARED + _COMPILING if key in kwargs})
+    )
+    dnn_model_for_target(
+        name = name,
+        model = ":%s.model" % name,
+        tags = tags,
+        target = target,
+        visibility = visibility,
+        **{key: value for key, value in kwargs.items() if key not in _COMPILING}
+    )

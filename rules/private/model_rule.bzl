@@ -1,0 +1,179 @@
+"""The rule behind dnn_model: compiles a network for its own configuration."""
+
+load("@rules_cc//cc:find_cc_toolchain.bzl", "use_cc_toolchain")
+load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
+load("//rules:providers.bzl", "DnnChipInfo", "DnnGraphInfo", "DnnModelInfo")
+load(":actions.bzl", "DNNC_EXEC_GROUPS", "run_compile", "run_graph")
+load(":cc.bzl", "compile_and_link")
+load(":check.bzl", "check_api", "check_backend", "check_dims", "check_external", "check_options", "check_pruning", "check_shards", "check_src", "check_variants")
+load(":dnn_chip.bzl", "CHIP_TYPE")
+load(":names.bzl", "c_prefix")
+load(":private_info.bzl", "BuiltForInfo")
+
+def _names(ctx):
+    api = ctx.attr.api or ctx.attr.default_api or ctx.label.name
+    prefix = ctx.attr.c_prefix or c_prefix(ctx.label.package, api)
+    namespace = ctx.attr.cpp_namespace or prefix
+    check_api(api, prefix, namespace)
+    return struct(
+        api = api,
+        prefix = prefix,
+        namespace = namespace,
+        base = "%s/%s" % (ctx.label.name, api),
+        include_dir = ctx.label.name + "/include",
+        include = "%s/%s.h" % (ctx.label.package, api) if ctx.label.package else api + ".h",
+    )
+
+def _chip(ctx):
+    toolchain = ctx.toolchains[CHIP_TYPE]
+    if not toolchain:
+        fail(("\nno chip is known for the platform %s: declare one with dnn_chip(name, facts, constraints), " +
+              "with constraints that this platform has, and register_toolchains(\"//its:package\") in MODULE.bazel; " +
+              "rules_dnn has chips for @platforms//cpu:x86_64 and @platforms//cpu:arm64") % ctx.fragments.platform.platform)
+    return toolchain.chip_info
+
+def _graph(ctx, base):
+    """Returns the network, imported here or by the target in src, and directories with dumps."""
+    if DnnGraphInfo in ctx.attr.src:
+        for name in ["dims", "external_data"]:
+            if getattr(ctx.attr, name):
+                fail("\n%s is set, but src is %s, which read the ONNX model: set %s there" % (name, ctx.attr.src.label, name))
+        return ctx.attr.src[DnnGraphInfo], []
+    src = check_src(ctx.attr.src.label, ctx.files.src)
+    return run_graph(
+        ctx,
+        base,
+        src = src,
+        external = check_external(ctx.files.external_data, src),
+        dims = ctx.attr.dims,
+        options = ctx.attr.dnnc_opts,
+    )
+
+def _check(ctx):
+    check_backend(ctx.attr.backend)
+    check_pruning(ctx.attr.pruning)
+    check_variants(ctx.attr.variants)
+    check_shards(ctx.attr.shards)
+    check_dims(ctx.attr.dims)
+    check_options(ctx.attr.dnnc_opts)
+
+def _dnn_model_impl(ctx):
+    _check(ctx)
+    names = _names(ctx)
+    chip = _chip(ctx)
+    graph, graph_dumps = _graph(ctx, names.base)
+    header = ctx.actions.declare_file("%s/%s" % (names.include_dir, names.include))
+    files, compile_dumps = run_compile(
+        ctx,
+        names.base,
+        graph = graph,
+        chip = chip,
+        api = names.api,
+        prefix = names.prefix,
+        namespace = names.namespace,
+        header = header,
+        embed = ctx.attr.weights == "embed",
+        shards = ctx.attr.shards,
+        options = ctx.attr.dnnc_opts,
+    )
+    cc_info, library = compile_and_link(
+        ctx,
+        header = header,
+        include_dir = header.path[:-len(names.include) - 1],
+        kernels = files.kernels,
+        copts = chip.copts,
+        assembly = files.assembly,
+        weights = files.weights,
+        runtime = ctx.attr._runtime[CcInfo],
+    )
+    loaded = [] if files.assembly else [files.weights]
+    sources = depset([header, files.kernels] + ([files.assembly] if files.assembly else []))
+    return [
+        DefaultInfo(
+            files = depset([library, header, files.manifest] + loaded),
+            runfiles = ctx.runfiles(files = loaded),
+        ),
+        cc_info,
+        BuiltForInfo(platform = ctx.fragments.platform.platform, loaded = loaded),
+        DnnModelInfo(
+            backend = ctx.attr.backend,
+            c_prefix = names.prefix,
+            chip = chip.name,
+            header = header,
+            include = names.include,
+            library = library,
+            manifest = files.manifest,
+            sources = sources,
+            weights = files.weights,
+        ),
+        OutputGroupInfo(
+            dump = depset(graph_dumps + compile_dumps),
+            manifest = depset([files.manifest]),
+            sources = sources,
+            weights = depset([files.weights]),
+        ),
+    ]
+
+dnn_model_rule = rule(
+    implementation = _dnn_model_impl,
+    doc = "Compiles a network for the platform it is built for.",
+    attrs = {
+        "api": attr.string(
+            doc = "Name of the generated header, without .h. Default: the target's name.",
+        ),
+        "backend": attr.string(
+            default = "cpu",
+            doc = "What computes: cpu.",
+        ),
+        "c_prefix": attr.string(
+            doc = "What C names begin with. Default: package and api, with _ for what no identifier holds.",
+        ),
+        "cpp_namespace": attr.string(
+            doc = "Namespace of the C++ wrapper. Default: c_prefix.",
+        ),
+        "default_api": attr.string(
+            doc = "The name that the macro's caller gave, for targets that are named otherwise.",
+        ),
+        "dims": attr.string_dict(
+            doc = "Numbers or ranges (\"1..64\") for symbols of the model's shapes.",
+        ),
+        "dnnc_opts": attr.string_list(
+            doc = "Further options for the compiler, as in -disable=anchors. With -dump=PASS the output group dump holds what it printed.",
+        ),
+        "external_data": attr.label_list(
+            allow_files = True,
+            doc = "Files that hold the ONNX model's external data.",
+        ),
+        "pruning": attr.label(
+            doc = "Not in this version.",
+        ),
+        "shards": attr.int(
+            default = 8,
+            doc = "How many C++ files the kernels go to, to be compiled in parallel.",
+        ),
+        "src": attr.label(
+            allow_files = True,
+            doc = "An ONNX model, or a target with DnnGraphInfo.",
+            mandatory = True,
+        ),
+        "variants": attr.label_list(
+            doc = "Not in this version.",
+            providers = [DnnChipInfo],
+        ),
+        "weights": attr.string(
+            default = "embed",
+            doc = "embed: the library holds the weights. file: a file beside it does, which the program opens.",
+            values = ["embed", "file"],
+        ),
+        "_runtime": attr.label(
+            default = Label("//runtime"),
+            providers = [CcInfo],
+        ),
+    },
+    exec_groups = DNNC_EXEC_GROUPS,
+    fragments = ["cpp", "platform"],
+    provides = [CcInfo, DnnModelInfo],
+    toolchains = use_cc_toolchain(mandatory = True) + [
+        config_common.toolchain_type(CHIP_TYPE, mandatory = False),
+    ],
+)

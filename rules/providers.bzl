@@ -1,0 +1,42 @@
+"""Providers of rules_dnn: what its rules tell each other and rules outside."""
+
+DnnModelInfo = provider(
+    doc = "A compiled network.",
+    fields = {
+        "backend": "string: what computes: cpu.",
+        "c_prefix": "string: what the C functions and types of the header begin with.",
+        "chip": "string: name of the chip whose facts the kernels are made for.",
+        "header": "File: the generated header, C and C++.",
+        "include": "string: how C and C++ sources include the header.",
+        "library": "File: the static library of the network, without the runtime it needs.",
+        "manifest": "File: JSON that describes the network, its blocks and its memory.",
+        "sources": "depset of File: all that was generated to be compiled: header, a directory of kernels, assembly of embedded weights.",
+        "weights": "File: the packed weights. With weights = \"file\" the program opens it, otherwise the library holds it.",
+    },
+)
+
+DnnGraphInfo = provider(
+    doc = "A network before it is compiled for a chip.",
+    fields = {
+        "consts": "File: constants that the network's own files do not hold.",
+        "external": "tuple of struct(location = string, file = File): the ONNX model's external data, by the location the model names.",
+        "graph": "File: the network as text IR, which refers to weights by file and offset.",
+        "src": "File: the ONNX model.",
+    },
+)
+
+DnnChipInfo = provider(
+    doc = "What is known of a chip.",
+    fields = {
+        "copts": "list of string: C++ compiler flags that select the chip's instruction set.",
+        "facts": "File: JSON, read by the compiler: vector width, registers, caches.",
+        "name": "string: the chip's name in manifests and messages.",
+    },
+)
+
+DnncToolchainInfo = provider(
+    doc = "The compiler from networks to sources.",
+    fields = {
+        "dnnc": "FilesToRunProvider: the compiler.",
+    },
+)
