@@ -1,0 +1,149 @@
+package scalar
+
+import "math"
+
+// table is the scalar functions. Order is by theme; Table sorts by name.
+var table = []Row{
+	// Arithmetic.
+	{Name: "add", Arity: 2, Kinds: Numbers, FLOPs: 1, text: operator("+", "iadd"),
+		float: impl{addF32, map2(func(a, b float64) float64 { return a + b })},
+		whole: whole{i64: map2(func(a, b int64) int64 { return a + b })}},
+	{Name: "sub", Arity: 2, Kinds: Numbers, FLOPs: 1, text: operator("-", "isub"),
+		float: impl{subF32, map2(func(a, b float64) float64 { return a - b })},
+		whole: whole{i64: map2(func(a, b int64) int64 { return a - b })}},
+	{Name: "mul", Arity: 2, Kinds: Numbers, FLOPs: 1, text: operator("*", "imul"),
+		float: impl{mulF32, map2(func(a, b float64) float64 { return float64(a * b) })},
+		whole: whole{i64: map2(func(a, b int64) int64 { return a * b })}},
+	{Name: "div", Arity: 2, Kinds: Numbers, FLOPs: 1, text: operator("/", "idiv"),
+		float: impl{map2(func(a, b float32) float32 { return a / b }), map2(func(a, b float64) float64 { return a / b })},
+		whole: whole{i64: map2(divInt), u64: unsigned(divUint)}},
+	{Name: "mod", Arity: 2, Kinds: Numbers, FLOPs: 4, text: function("mod", "dnn_math::mod", "imod"),
+		float: impl{map2(modFloat(fmod32)), map2(modFloat(math.Mod))},
+		whole: whole{i64: map2(modInt), u64: unsigned(modUint), closed: true}},
+	{Name: "fmod", Arity: 2, Kinds: Numbers, FLOPs: 3, text: function("fmod", "__builtin_fmod", "ifmod"),
+		float: impl{map2(fmod32), map2(math.Mod)},
+		whole: whole{i64: map2(fmodInt), u64: unsigned(modUint), closed: true}},
+	{Name: "fma", Arity: 3, Kinds: Floats, ULP: 1, FLOPs: 2, text: text{f32: "($0 * $1 + $2)", f64: "($0 * $1 + $2)"},
+		float: impl{map3(madd), map3(maddWide)}},
+	{Name: "neg", Arity: 1, Kinds: Numbers, FLOPs: 1, text: text{f32: "(-$0)", f64: "(-$0)", integer: "dnn_math::ineg<$T>($0)"},
+		float: impl{map1(func(x float32) float32 { return -x }), map1(func(x float64) float64 { return -x })},
+		whole: whole{i64: map1(func(x int64) int64 { return -x })}},
+	{Name: "abs", Arity: 1, Kinds: Numbers, FLOPs: 1, text: function("abs", "__builtin_fabs", "iabs"),
+		float: impl{map1(abs32), map1(math.Abs)},
+		whole: whole{i64: map1(absInt), u64: copyVec}},
+	{Name: "sign", Arity: 1, Kinds: Numbers, FLOPs: 2, text: function("sign", "dnn_math::sign", "isign"),
+		float: impl{map1(signOf[float32]), map1(signOf[float64])},
+		whole: whole{i64: map1(signInt), u64: map1(func(x int64) int64 { return bit(x != 0) }), closed: true}},
+	{Name: "min", Arity: 2, Kinds: Numbers, FLOPs: 1, text: function("min", "dnn_math::min", "imin"),
+		float: impl{minF32, map2(lesser[float64])},
+		whole: whole{i64: map2(lesser[int64]), u64: unsigned(func(a, b uint64) uint64 { return min(a, b) }), closed: true}},
+	{Name: "max", Arity: 2, Kinds: Numbers, FLOPs: 1, text: function("max", "dnn_math::max", "imax"),
+		float: impl{maxF32, map2(greater[float64])},
+		whole: whole{i64: map2(greater[int64]), u64: unsigned(func(a, b uint64) uint64 { return max(a, b) }), closed: true}},
+	{Name: "reciprocal", Arity: 1, Kinds: Floats, FLOPs: 1, text: text{f32: "(1.0f / $0)", f64: "(1.0 / $0)"},
+		float: impl{map1(func(x float32) float32 { return 1 / x }), map1(func(x float64) float64 { return 1 / x })}},
+
+	// Powers, exponentials and logarithms.
+	{Name: "sqrt", Arity: 1, Kinds: Floats, FLOPs: 1, text: function("sqrt", "__builtin_sqrt", ""),
+		float: impl{map1(sqrt32), map1(math.Sqrt)}},
+	{Name: "rsqrt", Arity: 1, Kinds: Floats, ULP: 1.5, FLOPs: 2, text: text{f32: "(1.0f / dnn_math::sqrt($0))", f64: "(1.0 / __builtin_sqrt($0))"},
+		float: impl{map1(rsqrt32), map1(func(x float64) float64 { return 1 / math.Sqrt(x) })}},
+	{Name: "pow", Arity: 2, Kinds: Numbers, ULP: 1, FLOPs: 40, text: function("pow", "__builtin_pow", "ipow"),
+		float: impl{map2(pow32), map2(math.Pow)},
+		whole: whole{i64: map2(powInt), u64: unsigned(powUint)}},
+	approximation("exp", 1, 18, exp32, math.Exp),
+	approximation("expm1", 2, 20, expm1, math.Expm1),
+	approximation("log", 2, 25, log32, math.Log),
+	approximation("log1p", 2, 29, log1p, math.Log1p),
+	approximation("erf", 2, 30, erf32, math.Erf),
+
+	// Trigonometric and hyperbolic functions and their inverses.
+	approximation("sin", 2, 22, sin32, math.Sin),
+	approximation("cos", 2, 22, cos32, math.Cos),
+	approximation("tan", 4, 30, tan32, math.Tan),
+	approximation("asin", 3, 16, asin32, math.Asin),
+	approximation("acos", 3, 16, acos32, math.Acos),
+	approximation("atan", 2, 16, atan32, math.Atan),
+	approximation("sinh", 2, 24, sinh32, math.Sinh),
+	approximation("cosh", 2, 20, cosh32, math.Cosh),
+	approximation("tanh", 2, 24, tanh32, math.Tanh),
+	approximation("asinh", 3, 35, asinh32, math.Asinh),
+	approximation("acosh", 3, 35, acosh32, math.Acosh),
+	approximation("atanh", 3, 32, atanh32, math.Atanh),
+
+	// Rounding.
+	{Name: "floor", Arity: 1, Kinds: Floats, FLOPs: 1, text: function("floor", "__builtin_floor", ""),
+		float: impl{map1(floor32), map1(math.Floor)}},
+	{Name: "ceil", Arity: 1, Kinds: Floats, FLOPs: 1, text: function("ceil", "__builtin_ceil", ""),
+		float: impl{map1(ceil32), map1(math.Ceil)}},
+	{Name: "round", Arity: 1, Kinds: Floats, FLOPs: 1, text: function("round", "dnn_math::round", ""),
+		float: impl{map1(roundEven), map1(math.RoundToEven)}},
+	{Name: "trunc", Arity: 1, Kinds: Floats, FLOPs: 1, text: function("trunc", "__builtin_trunc", ""),
+		float: impl{map1(trunc32), map1(math.Trunc)}},
+
+	// Comparison, logic and choice. In C++ the result is a bool, or a vector of masks.
+	compare("eq", "==", Anything, eq[float32], eq[float64], eq[int64], nil),
+	compare("ne", "!=", Anything, ne[float32], ne[float64], ne[int64], nil),
+	compare("lt", "<", Numbers, lt[float32], lt[float64], lt[int64], func(a, b uint64) bool { return a < b }),
+	compare("le", "<=", Numbers, le[float32], le[float64], le[int64], func(a, b uint64) bool { return a <= b }),
+	compare("gt", ">", Numbers, gt[float32], gt[float64], gt[int64], func(a, b uint64) bool { return a > b }),
+	compare("ge", ">=", Numbers, ge[float32], ge[float64], ge[int64], func(a, b uint64) bool { return a >= b }),
+	{Name: "isnan", Arity: 1, Kinds: Floats, Result: Predicate, FLOPs: 1, text: text{boolean: "($0 != $0)"},
+		float: impl{test1(func(x float32) bool { return x != x }), test1(math.IsNaN)}},
+	{Name: "isinf", Arity: 1, Kinds: Floats, Result: Predicate, FLOPs: 2, text: text{boolean: "dnn_math::isinf($0)"},
+		float: impl{test1(func(x float32) bool { return abs32(x) == inf32 }), test1(func(x float64) bool { return math.IsInf(x, 0) })}},
+	{Name: "and", Arity: 2, Kinds: Bools, FLOPs: 1, text: text{boolean: "($0 & $1)"},
+		whole: whole{i64: map2(func(a, b int64) int64 { return a & b }), closed: true}},
+	{Name: "or", Arity: 2, Kinds: Bools, FLOPs: 1, text: text{boolean: "($0 | $1)"},
+		whole: whole{i64: map2(func(a, b int64) int64 { return a | b }), closed: true}},
+	{Name: "xor", Arity: 2, Kinds: Bools, FLOPs: 1, text: text{boolean: "($0 ^ $1)"},
+		whole: whole{i64: map2(func(a, b int64) int64 { return a ^ b }), closed: true}},
+	{Name: "not", Arity: 1, Kinds: Bools, FLOPs: 1, text: text{boolean: "(!$0)"},
+		whole: whole{i64: map1(func(a int64) int64 { return a ^ 1 }), closed: true}},
+	{Name: "select", Arity: 3, Kinds: Anything, Result: Choice, FLOPs: 1,
+		text:  text{f32: "($0 ? $1 : $2)", f64: "($0 ? $1 : $2)", integer: "($0 ? $1 : $2)", boolean: "($0 ? $1 : $2)"},
+		float: impl{choose[float32], choose[float64]},
+		whole: whole{i64: choose[int64], closed: true}},
+
+	// Bits.
+	{Name: "bitand", Arity: 2, Kinds: Integers, FLOPs: 1, text: text{integer: "($0 & $1)"},
+		whole: whole{i64: map2(func(a, b int64) int64 { return a & b }), closed: true}},
+	{Name: "bitor", Arity: 2, Kinds: Integers, FLOPs: 1, text: text{integer: "($0 | $1)"},
+		whole: whole{i64: map2(func(a, b int64) int64 { return a | b }), closed: true}},
+	{Name: "bitxor", Arity: 2, Kinds: Integers, FLOPs: 1, text: text{integer: "($0 ^ $1)"},
+		whole: whole{i64: map2(func(a, b int64) int64 { return a ^ b }), closed: true}},
+	{Name: "bitnot", Arity: 1, Kinds: Integers, FLOPs: 1, text: text{integer: "(~$0)"},
+		whole: whole{i64: map1(func(a int64) int64 { return ^a })}},
+	{Name: "shl", Arity: 2, Kinds: Integers, FLOPs: 1, text: text{integer: "dnn_math::shl<$T>($0, $1)"},
+		whole: whole{i64: map2(shl)}},
+	{Name: "shr", Arity: 2, Kinds: Integers, FLOPs: 1, text: text{integer: "dnn_math::shr<$T>($0, $1)"},
+		whole: whole{i64: map2(shr), u64: unsigned(shrUint)}},
+
+	{Name: "cast", Arity: 1, Kinds: Anything, Result: Target, text: text{
+		f32: "dnn_math::cast<float>($0)", f64: "dnn_math::cast<double>($0)",
+		integer: "dnn_math::cast<$T>($0)", boolean: "($0 != 0)"}},
+}
+
+// approximation is a function of one float with our float32 and Go's float64 evaluation.
+func approximation(name string, ulp float64, flops int, f32 func(float32) float32, f64 func(float64) float64) Row {
+	return Row{Name: name, Arity: 1, Kinds: Floats, ULP: ulp, FLOPs: flops,
+		text: function(name, "__builtin_"+name, ""), float: impl{map1(f32), map1(f64)}}
+}
+
+func compare(name, op string, kinds Kinds, f32 func(a, b float32) bool, f64 func(a, b float64) bool,
+	i64 func(a, b int64) bool, u64 func(a, b uint64) bool) Row {
+	r := Row{Name: name, Arity: 2, Kinds: kinds, Result: Predicate, FLOPs: 1,
+		text: text{boolean: "($0 " + op + " $1)"}, float: impl{test2(f32), test2(f64)},
+		whole: whole{i64: test2(i64), closed: true}}
+	if u64 != nil {
+		r.whole.u64 = test2(func(a, b int64) bool { return u64(uint64(a), uint64(b)) })
+	}
+	return r
+}
+
+func eq[T number](a, b T) bool { return a == b }
+func ne[T number](a, b T) bool { return a != b }
+func lt[T number](a, b T) bool { return a < b }
+func le[T number](a, b T) bool { return a <= b }
+func gt[T number](a, b T) bool { return a > b }
+func ge[T number](a, b T) bool { return a >= b }

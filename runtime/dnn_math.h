@@ -1,0 +1,821 @@
+// Scalar functions for generated kernels, on float and on GNU vectors of floats.
+//
+// The float functions are polynomials in the same sequence of operations as in
+// the compiler (gen/scalar), which states their error bounds; they need no
+// libm. Compiled without contraction of products they agree with the compiler's
+// bit for bit, and with it within the bounds. Functions of double are the
+// compiler's builtins. Integers wrap, and no operation on them traps.
+//
+// Everything has internal linkage: one program may hold kernels for several
+// instruction sets, and the linker must not merge them. Square roots need
+// -fno-math-errno to become one instruction.
+#ifndef DNN_MATH_H_
+#define DNN_MATH_H_
+
+#include <stdint.h>
+
+#define DNN_MATH_FN \
+  __attribute__((always_inline, unused)) static inline
+
+namespace dnn_math {
+
+// Traits ---------------------------------------------------------------------
+
+template <class A, class B>
+struct is_same {
+  static constexpr bool value = false;
+};
+template <class A>
+struct is_same<A, A> {
+  static constexpr bool value = true;
+};
+
+// lanes<V>::U holds the bits of V, a float or a vector of floats.
+template <class V>
+struct lanes {
+  typedef uint32_t U __attribute__((vector_size(sizeof(V))));
+  static constexpr int count = sizeof(V) / sizeof(float);
+};
+template <>
+struct lanes<float> {
+  typedef uint32_t U;
+  static constexpr int count = 1;
+};
+
+template <class V>
+using bits_of = typename lanes<V>::U;
+
+// broadcast is V with x in every lane.
+template <class V>
+DNN_MATH_FN V broadcast(float x) {
+  if constexpr (is_same<V, float>::value) {
+    return x;
+  } else {
+    return x - V{};
+  }
+}
+
+template <class V>
+DNN_MATH_FN bits_of<V> to_bits(V x) {
+  bits_of<V> u;
+  __builtin_memcpy(&u, &x, sizeof u);
+  return u;
+}
+
+template <class V>
+DNN_MATH_FN V from_bits(bits_of<V> u) {
+  V x;
+  __builtin_memcpy(&x, &u, sizeof x);
+  return x;
+}
+
+// by_lane applies a function of floats to each lane.
+template <class V, class F>
+DNN_MATH_FN V by_lane(F f, V x) {
+  if constexpr (is_same<V, float>::value) {
+    return f(x);
+  } else {
+    V r = x;
+    for (int i = 0; i < lanes<V>::count; i++) r[i] = f(x[i]);
+    return r;
+  }
+}
+
+template <class V, class F>
+DNN_MATH_FN V by_lane(F f, V x, V y) {
+  if constexpr (is_same<V, float>::value) {
+    return f(x, y);
+  } else {
+    V r = x;
+    for (int i = 0; i < lanes<V>::count; i++) r[i] = f(x[i], y[i]);
+    return r;
+  }
+}
+
+template <class V>
+DNN_MATH_FN bool any(V x, float above) {
+  if constexpr (is_same<V, float>::value) {
+    return !(x < above);
+  } else {
+    bool found = false;
+    for (int i = 0; i < lanes<V>::count; i++) found |= !(x[i] < above);
+    return found;
+  }
+}
+
+// Exact functions ------------------------------------------------------------
+
+template <class V>
+DNN_MATH_FN V madd(V a, V b, V c) {
+  return a * b + c;
+}
+template <class V>
+DNN_MATH_FN V madd(V a, V b, float c) {
+  return a * b + c;
+}
+template <class V>
+DNN_MATH_FN V madd(V a, float b, V c) {
+  return a * b + c;
+}
+DNN_MATH_FN float madd(float a, float b, float c) { return a * b + c; }
+
+// abs and sign also take double.
+template <class V>
+DNN_MATH_FN V abs(V x) {
+  return from_bits<V>(to_bits<V>(x) & 0x7fffffffu);
+}
+
+// with_sign gives r, which has no sign, the sign of x.
+template <class V>
+DNN_MATH_FN V with_sign(V r, V x) {
+  return from_bits<V>(to_bits<V>(r) | (to_bits<V>(x) & 0x80000000u));
+}
+
+template <class V>
+DNN_MATH_FN V sign(V x) {
+  const V zero{};
+  const V one = zero + 1;
+  return x > 0 ? one : x < 0 ? -one : x == 0 ? zero : x;
+}
+
+// min and max give NaN when either operand is; of equal numbers they give y.
+template <class V>
+DNN_MATH_FN V max(V x, V y) {
+  return (x > y) | (x != x) ? x : y;
+}
+
+template <class V>
+DNN_MATH_FN V min(V x, V y) {
+  return (x < y) | (x != x) ? x : y;
+}
+
+template <class V>
+DNN_MATH_FN auto isinf(V x) {
+  return (x == __builtin_inff()) | (x == -__builtin_inff());
+}
+
+template <class V>
+DNN_MATH_FN V sqrt(V x) {
+  return by_lane([](float v) { return __builtin_sqrtf(v); }, x);
+}
+
+// round (half to even), and with it floor and ceil, add 2^23: the sum has no fraction.
+template <class V>
+DNN_MATH_FN V round(V x) {
+  const V a = abs(x);
+  return a < 0x1p23f ? with_sign((a + 0x1p23f) - 0x1p23f, x) : x;
+}
+DNN_MATH_FN double round(double x) {
+  const double a = __builtin_fabs(x);
+  return a < 0x1p52 ? __builtin_copysign((a + 0x1p52) - 0x1p52, x) : x;
+}
+
+template <class V>
+DNN_MATH_FN V floor(V x) {
+  const V r = round(x);
+  return r > x ? with_sign(abs(r - 1.0f), x) : r;
+}
+
+template <class V>
+DNN_MATH_FN V ceil(V x) {
+  const V r = round(x);
+  return r < x ? with_sign(abs(r + 1.0f), x) : r;
+}
+
+template <class V>
+DNN_MATH_FN V trunc(V x) {
+  return x < 0 ? ceil(x) : floor(x);
+}
+
+// fmod_scalar divides mantissas, up to 40 bits of the quotient at a time; it is exact.
+__attribute__((unused)) static float fmod_scalar(float x, float y) {
+  const uint32_t a = to_bits(x) & 0x7fffffffu, b = to_bits(y) & 0x7fffffffu;
+  if (a >= 0x7f800000u || b > 0x7f800000u || b == 0) return __builtin_nanf("");
+  if (a < b) return x;
+  const int ea = a >> 23 ? static_cast<int>(a >> 23) : 1;
+  const int eb = b >> 23 ? static_cast<int>(b >> 23) : 1;
+  const uint32_t ma = a >> 23 ? (a & 0x7fffffu) | 0x800000u : a;
+  const uint32_t mb = b >> 23 ? (b & 0x7fffffu) | 0x800000u : b;
+  uint64_t r = ma % mb;
+  for (int left = ea - eb; left > 0; left -= 40) {
+    r = (r << (left < 40 ? left : 40)) % mb;
+  }
+  // r * 2^(eb-150), exact since r < mb
+  const int e = eb - 1;
+  float z = static_cast<float>(r) * from_bits<float>(1u);
+  for (int left = e; left > 0; left -= 120) {
+    z *= from_bits<float>(static_cast<uint32_t>((left < 120 ? left : 120) + 127) << 23);
+  }
+  return with_sign(z, x);
+}
+
+template <class V>
+DNN_MATH_FN V fmod(V x, V y) {
+  return by_lane(fmod_scalar, x, y);
+}
+
+// mod takes fmod's remainder to the sign of y, as Python does.
+template <class V>
+DNN_MATH_FN V mod(V x, V y) {
+  const V r = fmod(x, y);
+  return r == 0 ? with_sign(V{}, y) : (r < 0) ^ (y < 0) ? r + y : r;
+}
+DNN_MATH_FN double mod(double x, double y) {
+  const double r = __builtin_fmod(x, y);
+  return r == 0 ? __builtin_copysign(0.0, y) : (r < 0) != (y < 0) ? r + y : r;
+}
+
+// Exponentials ---------------------------------------------------------------
+
+constexpr float kLn2Hi = 0x1.62e4p-1f, kLn2Lo = 0x1.7f7d1cp-20f;
+constexpr float kMagic = 0x1.8p23f;  // added to a small float: its integer, in the low bits
+constexpr uint32_t kMagicBits = 0x4b400000u;
+
+template <class V>
+DNN_MATH_FN V exp_poly(V r) {
+  V q = broadcast<V>(0x1.6bebep-10f);
+  q = madd(q, r, 0x1.122886p-7f);
+  q = madd(q, r, 0x1.555676p-5f);
+  q = madd(q, r, 0x1.5554aep-3f);
+  return madd(q, r, 0x1.fffffep-2f);
+}
+
+// exp_reduce splits x = n*ln2 + r; n is two's complement.
+template <class V>
+DNN_MATH_FN V exp_reduce(V x, bits_of<V>* n) {
+  V k = madd(x, broadcast<V>(0x1.715476p+0f), kMagic);
+  *n = to_bits<V>(k) - kMagicBits;
+  k = k - kMagic;
+  const V r = madd(k, -kLn2Hi, x);
+  return madd(k, -kLn2Lo, r);
+}
+
+// scale is p * 2^n, by two factors, so that denormal results round once.
+template <class V>
+DNN_MATH_FN V scale(V p, bits_of<V> n) {
+  const bits_of<V> half = (n + 512u) >> 1;
+  const V a = from_bits<V>((half - 129u) << 23);
+  const V b = from_bits<V>((n + 512u - half - 129u) << 23);
+  return p * a * b;
+}
+
+template <class V>
+DNN_MATH_FN V clamp(V x, float lo, float hi) {
+  x = x > hi ? broadcast<V>(hi) : x;
+  return x < lo ? broadcast<V>(lo) : x;
+}
+
+// exp_scaled is e^x * 2^k, k in two's complement.
+template <class V>
+DNN_MATH_FN V exp_scaled(V x, uint32_t k) {
+  bits_of<V> n;
+  const V r = exp_reduce(clamp(x, -105.0f, 90.0f), &n);
+  const V p = madd(r * r, exp_poly(r), r) + 1.0f;
+  return scale(p, n + k);
+}
+
+template <class V>
+DNN_MATH_FN V exp(V x) {
+  return exp_scaled(x, 0);
+}
+
+template <class V>
+DNN_MATH_FN V expm1(V x) {
+  bits_of<V> n;
+  const V r = exp_reduce(clamp(x, -20.0f, 89.0f), &n);
+  const V p = madd(r * r, exp_poly(r), r);
+  const V s = from_bits<V>((n + 126u) << 23);  // 2^(n-1): 2^n may overflow
+  return abs(x) < 0x1p-25f ? x : 2.0f * madd(s, p, s - 0.5f);
+}
+
+template <class V>
+DNN_MATH_FN V tanh(V x) {
+  const V a = abs(x), z = a * a;
+  V p = broadcast<V>(-0x1.75e1ccp-8f);
+  p = madd(p, z, 0x1.52269ap-6f);
+  p = madd(p, z, -0x1.b83c5ap-5f);
+  p = madd(p, z, 0x1.110726p-3f);
+  p = madd(p, z, -0x1.555532p-2f);
+  const V small = madd(a * z, p, a);
+  const V large = 1.0f - 2.0f / (exp_scaled(2.0f * a, 0) + 1.0f);
+  return with_sign(a < 0.625f ? small : large, x);
+}
+
+template <class V>
+DNN_MATH_FN V sinh(V x) {
+  const V a = abs(x), z = a * a;
+  V p = broadcast<V>(0x1.7a15b4p-19f);
+  p = madd(p, z, 0x1.9ffe92p-13f);
+  p = madd(p, z, 0x1.111134p-7f);
+  p = madd(p, z, 0x1.555556p-3f);
+  const V small = madd(a * z, p, a);
+  const V e = exp_scaled(a, ~0u);  // e^a / 2
+  return with_sign(a < 1.0f ? small : e - 0.25f / e, x);
+}
+
+template <class V>
+DNN_MATH_FN V cosh(V x) {
+  const V e = exp_scaled(abs(x), ~0u);
+  return e + 0.25f / e;
+}
+
+template <class V>
+DNN_MATH_FN V erf(V x) {
+  const V a = abs(x), z = a * a;
+  V p = broadcast<V>(-0x1.365910p-11f);
+  p = madd(p, z, 0x1.464ff0p-8f);
+  p = madd(p, z, -0x1.b66324p-6f);
+  p = madd(p, z, 0x1.ce17a6p-4f);
+  p = madd(p, z, -0x1.8126d4p-2f);
+  p = madd(p, z, 0x1.06eba6p-3f);
+  const V small = madd(a, p, a);
+  // ln(erfc(c)); from 3.95 on, erf rounds to 1.
+  const V c = clamp(a, 0.0f, 3.95f);
+  V q = broadcast<V>(-0x1.61ea3ap-16f);
+  q = madd(q, c, 0x1.c790f4p-12f);
+  q = madd(q, c, -0x1.115ac4p-8f);
+  q = madd(q, c, 0x1.9b8e7ap-6f);
+  q = madd(q, c, -0x1.bb83e4p-4f);
+  q = madd(q, c, -0x1.44460cp-1f);
+  q = madd(q, c, -0x1.2127e4p+0f);
+  q = madd(q, c, 0x1.6e5672p-13f);
+  return with_sign(a < 0.9375f ? small : 1.0f - exp_scaled(q, 0), x);
+}
+
+// Logarithms -----------------------------------------------------------------
+
+constexpr float kLn2 = 0x1.62e43p-1f;
+
+// log_sum is ln(x * 2^-shift) + c for a finite, positive, normal x and a small c.
+template <class V>
+DNN_MATH_FN V log_sum(V x, V shift, V c) {
+  const bits_of<V> b = to_bits<V>(x);
+  // x = m * 2^e with m in [sqrt(1/2), sqrt(2)); e is two's complement.
+  const bits_of<V> e = ((b + (0x40000000u - 0x3f3504f3u)) >> 23) - 128u;
+  const V m = from_bits<V>(b - (e << 23));
+  const V k = from_bits<V>(kMagicBits + e) - kMagic - shift;
+  const V f = m - 1.0f, z = f * f;
+  V p = broadcast<V>(0x1.1457c0p-4f);
+  p = madd(p, f, -0x1.de3c42p-4f);
+  p = madd(p, f, 0x1.e6f078p-4f);
+  p = madd(p, f, -0x1.fc2202p-4f);
+  p = madd(p, f, 0x1.233766p-3f);
+  p = madd(p, f, -0x1.555c4ep-3f);
+  p = madd(p, f, 0x1.99a4b6p-3f);
+  p = madd(p, f, -0x1.000006p-2f);
+  p = madd(p, f, 0x1.555548p-2f);
+  V y = madd(f * z, p, c);
+  y = madd(k, kLn2Lo, y);
+  y = madd(z, -0.5f, y);
+  return madd(k, kLn2Hi, f + y);
+}
+
+template <class V>
+DNN_MATH_FN V log(V x) {
+  const V inf = broadcast<V>(__builtin_inff()), nan = broadcast<V>(__builtin_nanf(""));
+  const V zero{};
+  const auto tiny = x < 0x1p-126f;
+  const V r = log_sum(tiny ? x * 0x1p23f : x, tiny ? zero + 23.0f : zero, zero);
+  return x > 0 ? (x < __builtin_inff() ? r : inf) : x == 0 ? -inf : nan;
+}
+
+// log_one_plus is ln(1+t) for t > -1: the sum's rounding error is the small c.
+template <class V>
+DNN_MATH_FN V log_one_plus(V t) {
+  const V u = 1.0f + t;
+  const V d = t > 1.0f ? 1.0f - (u - t) : t - (u - 1.0f);
+  return log_sum(u, V{}, d / u);
+}
+
+template <class V>
+DNN_MATH_FN V log1p(V x) {
+  const V inf = broadcast<V>(__builtin_inff()), nan = broadcast<V>(__builtin_nanf(""));
+  const V r = (x == 0) | (x == __builtin_inff()) ? x : log_one_plus(x);
+  return x > -1.0f ? r : x == -1.0f ? -inf : nan;
+}
+
+template <class V>
+DNN_MATH_FN V asinh(V x) {
+  const V a = abs(x), z = a * a, zero{};
+  const V large = log_sum(a, zero, broadcast<V>(kLn2));
+  const V r = log_one_plus(a + z / (sqrt(z + 1.0f) + 1.0f));
+  const V finite = a > 4096.0f ? large : r;  // a*a + 1 rounds to a*a or overflows
+  return (a < __builtin_inff()) & (a > 0) ? with_sign(finite, x) : x;
+}
+
+template <class V>
+DNN_MATH_FN V acosh(V x) {
+  const V t = x - 1.0f, zero{};
+  const V large = log_sum(x, zero, broadcast<V>(kLn2));
+  const V r = log_one_plus(t + sqrt(madd(t, t, 2.0f * t)));
+  const V finite = x > 4096.0f ? large : r;
+  return x >= 1.0f ? (x < __builtin_inff() ? finite : x) : broadcast<V>(__builtin_nanf(""));
+}
+
+template <class V>
+DNN_MATH_FN V atanh(V x) {
+  const V a = abs(x);
+  const V r = 0.5f * log_one_plus(2.0f * a / (1.0f - a));
+  const V in = a == 1.0f ? broadcast<V>(__builtin_inff()) : a < 0x1p-13f ? a : r;
+  return a <= 1.0f ? with_sign(in, x) : broadcast<V>(__builtin_nanf(""));
+}
+
+// Trigonometry ---------------------------------------------------------------
+
+constexpr float kPio2Hi = 0x1.921fb6p+0f, kPio2Lo = -0x1.777a5cp-25f;
+
+// huge_quadrant multiplies the mantissa by the 96 bits of 2/pi that matter
+// (Payne and Hanek): those above give whole turns.
+__attribute__((unused)) static float huge_quadrant(float a, uint32_t* q) {
+  // The bits of 2/pi, 32 zeros before the point included.
+  static const uint32_t table[] = {0,           0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u,
+                                   0xdb629599u, 0x3c439041u, 0xfe5163abu, 0xdebbc561u};
+  if (!(a < __builtin_inff())) {
+    *q = 0;
+    return __builtin_nanf("");
+  }
+  const uint32_t b = to_bits(a);
+  const uint64_t m = (b & 0x7fffffu) | 0x800000u;
+  // a = m * 2^e; the window begins e-2 bits behind the point (e >= -13).
+  const uint32_t s = (b >> 23) - 150u - 2u + 32u;
+  uint64_t w[3];
+  for (uint32_t i = 0; i < 3; i++) {
+    const uint64_t pair = static_cast<uint64_t>(table[s / 32 + i]) << 32 | table[s / 32 + i + 1];
+    w[i] = static_cast<uint32_t>(pair << s % 32 >> 32);
+  }
+  const uint64_t p = (m * w[0] << 32) + m * w[1] + (m * w[2] >> 32);
+  const int64_t frac = static_cast<int64_t>(p << 2);
+  *q = static_cast<uint32_t>(p >> 62) + (frac < 0 ? 1u : 0u);
+  return static_cast<float>(static_cast<double>(frac) * 0x1.921fb54442d18p-64);
+}
+
+// quadrant splits a >= 0 into q quarter turns and r in [-pi/4, pi/4]: half pi
+// in parts of 14 bits, whose products with a q below 2^10 are exact, and a tail.
+template <class V>
+DNN_MATH_FN V quadrant(V a, bits_of<V>* q) {
+  V k = madd(a, broadcast<V>(0x1.45f306p-1f), kMagic);
+  *q = to_bits<V>(k) - kMagicBits;
+  k = k - kMagic;
+  V r = madd(k, -0x1.9218p+0f, a);
+  r = madd(k, -0x1.ed5p-14f, r);
+  r = madd(k, -0x1.10ap-30f, r);
+  r = madd(k, -0x1.4611a6p-42f, r);
+  if (__builtin_expect(any(a, 1600.0f), 0)) {
+    if constexpr (is_same<V, float>::value) {
+      r = huge_quadrant(a, q);
+    } else {
+      for (int i = 0; i < lanes<V>::count; i++) {
+        if (a[i] < 1600.0f) continue;
+        uint32_t turns;
+        r[i] = huge_quadrant(a[i], &turns);
+        (*q)[i] = turns;
+      }
+    }
+  }
+  return r;
+}
+
+template <class V>
+DNN_MATH_FN V sin_poly(V r) {
+  const V z = r * r;
+  V p = broadcast<V>(-0x1.99436ep-13f);
+  p = madd(p, z, 0x1.11073ap-7f);
+  p = madd(p, z, -0x1.555546p-3f);
+  return madd(r * z, p, r);
+}
+
+template <class V>
+DNN_MATH_FN V cos_poly(V r) {
+  const V z = r * r;
+  V p = broadcast<V>(0x1.99eb34p-16f);
+  p = madd(p, z, -0x1.6c0c32p-10f);
+  p = madd(p, z, 0x1.55554ap-5f);
+  return madd(z * z, p, madd(z, broadcast<V>(-0.5f), 1.0f));
+}
+
+// sin_turned is the sine of r plus q quarter turns.
+template <class V>
+DNN_MATH_FN V sin_turned(bits_of<V> q, V r) {
+  const V y = (q & 1u) != 0 ? cos_poly(r) : sin_poly(r);
+  return from_bits<V>(to_bits<V>(y) ^ (q << 30 & 0x80000000u));
+}
+
+template <class V>
+DNN_MATH_FN V sin(V x) {
+  bits_of<V> q;
+  const V r = quadrant(abs(x), &q);
+  return from_bits<V>(to_bits<V>(sin_turned(q, r)) ^ (to_bits<V>(x) & 0x80000000u));
+}
+
+template <class V>
+DNN_MATH_FN V cos(V x) {
+  bits_of<V> q;
+  const V r = quadrant(abs(x), &q);
+  return sin_turned(q + 1u, r);
+}
+
+template <class V>
+DNN_MATH_FN V tan(V x) {
+  bits_of<V> q;
+  const V r = quadrant(abs(x), &q);
+  const V s = sin_poly(r), c = cos_poly(r);
+  const auto odd = (q & 1u) != 0;
+  const V t = (odd ? -c : s) / (odd ? s : c);
+  return from_bits<V>(to_bits<V>(t) ^ (to_bits<V>(x) & 0x80000000u));
+}
+
+// asin_poly is (asin(s) - s) / s^3 for z = s^2 <= 1/4.
+template <class V>
+DNN_MATH_FN V asin_poly(V z) {
+  V p = broadcast<V>(0x1.596d2ap-5f);
+  p = madd(p, z, 0x1.8c283cp-6f);
+  p = madd(p, z, 0x1.747e4ap-5f);
+  p = madd(p, z, 0x1.3301e4p-4f);
+  return madd(p, z, 0x1.5555c8p-3f);
+}
+
+template <class V>
+DNN_MATH_FN V asin(V x) {
+  const V a = abs(x);
+  const auto big = a > 0.5f;
+  const V z = big ? (1.0f - a) * 0.5f : a * a;
+  const V s = big ? sqrt(z) : a;
+  const V p = madd(s * z, asin_poly(z), s);
+  return with_sign(big ? kPio2Hi - (2.0f * p - kPio2Lo) : p, x);
+}
+
+template <class V>
+DNN_MATH_FN V acos(V x) {
+  const V a = abs(x);
+  const auto big = a > 0.5f;
+  const V z = big ? (1.0f - a) * 0.5f : x * x;
+  const V s = big ? sqrt(z) : x;
+  const V p = madd(s * z, asin_poly(z), s), p2 = 2.0f * p;
+  const V far = x < 0 ? 2.0f * kPio2Hi - (p2 - 2.0f * kPio2Lo) : p2;
+  return big ? far : kPio2Hi - (p - kPio2Lo);
+}
+
+template <class V>
+DNN_MATH_FN V atan(V x) {
+  const V a = abs(x), zero{}, one = zero + 1.0f;
+  const auto steep = a > 2.414213562f;      // tan(3/8 pi)
+  const auto middle = a > 0.4142135624f;    // tan(pi/8)
+  const V num = steep ? -one : middle ? a - 1.0f : a;
+  const V den = steep ? a : middle ? a + 1.0f : one;
+  const V hi = steep ? zero + kPio2Hi : middle ? zero + kPio2Hi / 2 : zero;
+  const V lo = steep ? zero + kPio2Lo : middle ? zero + kPio2Lo / 2 : zero;
+  const V t = num / den, z = t * t;
+  V p = broadcast<V>(-0x1.f1ed4cp-5f);
+  p = madd(p, z, 0x1.b1ec24p-4f);
+  p = madd(p, z, -0x1.23b522p-3f);
+  p = madd(p, z, 0x1.999196p-3f);
+  p = madd(p, z, -0x1.55554ap-2f);
+  return with_sign(hi + (t + madd(t * z, p, lo)), x);
+}
+
+// Powers ---------------------------------------------------------------------
+
+DNN_MATH_FN double log2_wide(float a) {
+  if (a == 0) return -__builtin_inf();
+  if (a == __builtin_inff()) return __builtin_inf();
+  const double wide = a;
+  uint64_t bits;
+  __builtin_memcpy(&bits, &wide, sizeof bits);
+  const uint64_t e = ((bits + (0x4000000000000000u - 0x3fe6a09e667f3bcdu)) >> 52) - 1024u;
+  const uint64_t mantissa = bits - (e << 52);
+  double m;
+  __builtin_memcpy(&m, &mantissa, sizeof m);
+  const double s = (m - 1) / (m + 1), z = s * s;
+  double p = 0x1.91159fed70eb0p-4;
+  p = p * z + 0x1.c62b1368aadadp-4;
+  p = p * z + 0x1.249411f225fd0p-3;
+  p = p * z + 0x1.999996a940528p-3;
+  p = p * z + 0x1.555555561e472p-2;
+  p = p * z + 1;
+  return s * 0x1.71547652b82fep+1 * p + static_cast<double>(static_cast<int64_t>(e));
+}
+
+DNN_MATH_FN double exp2_wide(double t) {
+  t = t < -200 ? -200 : t > 200 ? 200 : t;
+  const double k = t + 0x1.8p52;
+  uint64_t n;
+  __builtin_memcpy(&n, &k, sizeof n);
+  const double r = t - (k - 0x1.8p52);
+  double p = 0x1.61c4d72196275p-20;
+  p = p * r + 0x1.00d86be7f147ep-16;
+  p = p * r + 0x1.430aa8d58988ap-13;
+  p = p * r + 0x1.5d874ce2fa7c9p-10;
+  p = p * r + 0x1.3b2ab5ed1d076p-7;
+  p = p * r + 0x1.c6b08dcef0073p-5;
+  p = p * r + 0x1.ebfbdff8ee379p-3;
+  p = p * r + 0x1.62e42fef89c78p-1;
+  p = p * r + 1;
+  const uint64_t power = (n - 0x4338000000000000u + 1023u) << 52;
+  double factor;
+  __builtin_memcpy(&factor, &power, sizeof factor);
+  return p * factor;
+}
+
+// pow_scalar computes 2^(y*log2|x|) in double, of which about 36 bits are right.
+__attribute__((unused)) static float pow_scalar(float x, float y) {
+  if (x == 1 || y == 0) return 1;
+  if (x != x || y != y) return __builtin_nanf("");
+  const float a = abs(x);
+  const bool even = abs(y) >= 0x1p24f, whole = even || trunc(y) == y;
+  const bool odd = !even && whole && (static_cast<int32_t>(y) & 1) != 0;
+  if (x < 0 && !whole && a < __builtin_inff()) return __builtin_nanf("");
+  const double l = log2_wide(a);
+  const float r = static_cast<float>(exp2_wide(l == 0 ? 0 : static_cast<double>(y) * l));
+  return odd ? with_sign(r, x) : r;
+}
+
+template <class V>
+DNN_MATH_FN V pow(V x, V y) {
+  return by_lane(pow_scalar, x, y);
+}
+
+// Integers -------------------------------------------------------------------
+
+template <class T>
+constexpr bool is_signed = T(-1) < T(0);
+
+// Arithmetic is on uint64_t, where it wraps; the conversion to T wraps too.
+template <class T>
+DNN_MATH_FN T iadd(T a, T b) {
+  return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+template <class T>
+DNN_MATH_FN T isub(T a, T b) {
+  return static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+template <class T>
+DNN_MATH_FN T imul(T a, T b) {
+  return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+template <class T>
+DNN_MATH_FN T ineg(T a) {
+  return static_cast<T>(0 - static_cast<uint64_t>(a));
+}
+template <class T>
+DNN_MATH_FN T iabs(T a) {
+  return a < T(1) && is_signed<T> ? ineg<T>(a) : a;
+}
+template <class T>
+DNN_MATH_FN T isign(T a) {
+  return static_cast<T>((a > T(0)) - (a < T(1) && a != T(0)));
+}
+template <class T>
+DNN_MATH_FN T imin(T a, T b) {
+  return a < b ? a : b;
+}
+template <class T>
+DNN_MATH_FN T imax(T a, T b) {
+  return a > b ? a : b;
+}
+
+// idiv truncates; a quotient by zero is zero, and the least number by -1 wraps.
+template <class T>
+DNN_MATH_FN T idiv(T a, T b) {
+  if (b == T(0)) return T(0);
+  if (is_signed<T> && b == T(-1)) return ineg<T>(a);
+  return static_cast<T>(a / b);
+}
+// ifmod has the sign of a, imod the sign of b.
+template <class T>
+DNN_MATH_FN T ifmod(T a, T b) {
+  if (b == T(0) || (is_signed<T> && b == T(-1))) return T(0);
+  return static_cast<T>(a % b);
+}
+template <class T>
+DNN_MATH_FN T imod(T a, T b) {
+  const T r = ifmod<T>(a, b);
+  return r != T(0) && is_signed<T> && (r < T(1)) != (b < T(1)) ? static_cast<T>(r + b) : r;
+}
+
+// ipow wraps; a negative exponent gives the quotient truncated to zero, and 0 for 0.
+template <class T>
+DNN_MATH_FN T ipow(T a, T n) {
+  if (is_signed<T> && n < T(1) && n != T(0)) {
+    if (a == T(1) || (a == T(-1) && n % 2 == 0)) return T(1);
+    return a == T(-1) ? a : T(0);
+  }
+  uint64_t r = 1, square = static_cast<uint64_t>(a);
+  for (uint64_t k = static_cast<uint64_t>(n); k != 0; k >>= 1) {
+    if (k & 1) r *= square;
+    square *= square;
+  }
+  return static_cast<T>(r);
+}
+
+// Shifts by the width or more give what a longer register would: 0, or the sign.
+template <class T>
+DNN_MATH_FN T shl(T a, T n) {
+  const uint64_t by = static_cast<uint64_t>(n);
+  return by > 63 ? T(0) : static_cast<T>(static_cast<uint64_t>(a) << by);
+}
+template <class T>
+DNN_MATH_FN T shr(T a, T n) {
+  const uint64_t by = static_cast<uint64_t>(n), most = 8 * sizeof(T) - 1;
+  if (by > most) return is_signed<T> ? static_cast<T>(a >> most) : T(0);
+  return static_cast<T>(a >> by);
+}
+
+// Conversions ----------------------------------------------------------------
+
+template <class T, class F>
+DNN_MATH_FN T saturate(F x) {
+  constexpr int bits = 8 * sizeof(T) - is_signed<T>;
+  constexpr F limit = static_cast<F>(uint64_t{1} << (bits - 1)) * 2;
+  constexpr uint64_t most = ~uint64_t{0} >> (64 - bits);
+  if (x >= limit) return static_cast<T>(most);
+  if constexpr (is_signed<T>) {
+    if (x < -limit) return static_cast<T>(~most);
+    return x == x ? static_cast<T>(x) : T(0);
+  } else {
+    return x >= 1 ? static_cast<T>(x) : T(0);
+  }
+}
+
+// cast converts between types of numbers and bool: floats to integers truncate
+// and saturate, NaN gives 0; integers wrap.
+template <class T, class S>
+DNN_MATH_FN T cast(S x) {
+  constexpr bool from_float = is_same<S, float>::value || is_same<S, double>::value;
+  constexpr bool to_float = is_same<T, float>::value || is_same<T, double>::value;
+  if constexpr (from_float && !to_float) {
+    return saturate<T, S>(x);
+  } else {
+    return static_cast<T>(x);
+  }
+}
+
+DNN_MATH_FN float f16_to_f32(uint16_t h) {
+  const uint32_t sign = static_cast<uint32_t>(h & 0x8000u) << 16;
+  const uint32_t exponent = h >> 10 & 31u, fraction = h & 0x3ffu;
+  if (exponent == 31) return from_bits<float>(sign | 0x7f800000u | fraction << 13);
+  if (exponent == 0) {
+    return from_bits<float>(sign | to_bits(static_cast<float>(fraction) * 0x1p-24f));
+  }
+  return from_bits<float>(sign | (exponent + 112u) << 23 | fraction << 13);
+}
+
+DNN_MATH_FN uint16_t f32_to_f16(float x) {
+  uint32_t b = to_bits(x);
+  const uint32_t sign = b >> 16 & 0x8000u;
+  b &= 0x7fffffffu;
+  uint32_t h;
+  if (b > 0x7f800000u) {
+    h = 0x7e00u;
+  } else if (b >= 0x477ff000u) {  // 65520 and above round to infinity
+    h = 0x7c00u;
+  } else if (b < 0x38800000u) {  // below the least normal half: count units of 2^-24
+    h = to_bits(from_bits<float>(b) + 0.5f) - 0x3f000000u;
+  } else {
+    h = (b + 0xfffu + (b >> 13 & 1u) - 0x38000000u) >> 13;
+  }
+  return static_cast<uint16_t>(sign | h);
+}
+
+DNN_MATH_FN float bf16_to_f32(uint16_t h) { return from_bits<float>(static_cast<uint32_t>(h) << 16); }
+
+DNN_MATH_FN uint16_t f32_to_bf16(float x) {
+  const uint32_t b = to_bits(x);
+  if (x != x) return static_cast<uint16_t>(b >> 16 | 0x40u);
+  return static_cast<uint16_t>((b + 0x7fffu + (b >> 16 & 1u)) >> 16);
+}
+
+// round_odd narrows so that rounding once more gives x correctly rounded.
+DNN_MATH_FN float round_odd(double x) {
+  const float f = static_cast<float>(x);
+  if (static_cast<double>(f) == x || x != x || isinf(f)) return f;
+  uint32_t b = to_bits(f);
+  if (__builtin_fabs(static_cast<double>(f)) > __builtin_fabs(x)) b--;
+  return from_bits<float>(b | 1u);
+}
+
+// round_f16 and round_bf16 round a number to the type and give it as a float.
+template <class S>
+DNN_MATH_FN float round_f16(S x) {
+  if constexpr (is_same<S, float>::value) {
+    return f16_to_f32(f32_to_f16(x));
+  } else {
+    return f16_to_f32(f32_to_f16(round_odd(static_cast<double>(x))));
+  }
+}
+
+template <class S>
+DNN_MATH_FN float round_bf16(S x) {
+  if constexpr (is_same<S, float>::value) {
+    return bf16_to_f32(f32_to_bf16(x));
+  } else {
+    return bf16_to_f32(f32_to_bf16(round_odd(static_cast<double>(x))));
+  }
+}
+
+// double: the functions without a builtin of their own.
+DNN_MATH_FN double min(double x, double y) { return x < y || x != x ? x : y; }
+DNN_MATH_FN double max(double x, double y) { return x > y || x != x ? x : y; }
+
+}  // namespace dnn_math
+
+#endif  // DNN_MATH_H_
