@@ -13,6 +13,8 @@ var families = []func() []*Row{
 	unaryRows,
 	activationRows,
 	binaryRows,
+	convRows,
+	poolRows,
 }
 
 var table = sync.OnceValue(func() []*Row {

@@ -1,0 +1,105 @@
+package ops
+
+import (
+	"fmt"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+func convRows() []*Row {
+	attrs := append(windowAttrs(), intsAttr("dilations"), intAttr("group"))
+	return []*Row{{
+		Name: "Conv", Versions: []int{1, 11, 22}, Attrs: attrs, MinOutputs: 1, MaxOutputs: 1,
+		Inputs: []Param{in("X", floats), in("W", floats), opt(in("B", floats))},
+		Build:  conv,
+	}}
+}
+
+// conv is y[n, o, p...] = sum of x[n, group(o)*cg + c, p*stride + k*dilation - pad...] * w[o, c, k...] + b[o].
+func conv(c *Ctx) (*Meaning, error) {
+	x, w, win, err := c.convOperands()
+	if err != nil {
+		return nil, err
+	}
+	group, err := c.convGroups(x, w)
+	if err != nil {
+		return nil, err
+	}
+	as := axes(append(ir.Shape{x[0], w[0]}, win.out...))
+	red := reduceAxes(append(ir.Shape{w[1]}, win.kernel...))
+	channel := rv(0)
+	if group > 1 {
+		f := c.with(as, red)
+		each := sym.FloorDiv(w[0], sym.Const(group), f)
+		channel = sym.Add(sym.Mul(sym.FloorDiv(iv(1), each, f), w[1]), channel)
+	}
+	index, guard := win.read(2, 1)
+	t, acc := c.Type(0), wide(c.Type(0))
+	data := guarded(0, t, append([]sym.Expr{iv(0), channel}, index...), guard, te.Number(t, 0))
+	weight := te.Operand(1, t, append([]sym.Expr{iv(1)}, te.AxisVars(red)...)...)
+	result := te.Expr(te.Acc{N: 0, Type: acc})
+	if c.Has(2) {
+		result = add(result, cast(acc, te.Operand(2, t, iv(1))))
+	}
+	return stages(&te.Stage{
+		Name: "Conv", Axes: as, Reduce: red, Combine: te.Sum(acc),
+		Values:  []te.Expr{mul(cast(acc, data), cast(acc, weight))},
+		Results: []te.Expr{cast(t, result)},
+	}), nil
+}
+
+func (c *Ctx) convOperands() (x, w ir.Shape, win *window, err error) {
+	if x, err = c.Shape(0); err != nil {
+		return
+	}
+	if w, err = c.Shape(1); err != nil {
+		return
+	}
+	if len(x) < 3 || len(x) != len(w) {
+		return x, w, nil, fmt.Errorf("operands have ranks %d and %d; equal ranks of at least 3 wanted", len(x), len(w))
+	}
+	if ks := c.Node.Ints("kernel_shape"); c.Node.Has("kernel_shape") {
+		if len(ks) != len(w)-2 {
+			return x, w, nil, fmt.Errorf("attribute kernel_shape is %v; the weights have %d spatial axes", ks, len(w)-2)
+		}
+		for k, d := range ks {
+			if err = c.require(SameDim, w[2+k], sym.Const(d), "attribute kernel_shape must be the shape of the weights"); err != nil {
+				return
+			}
+		}
+	}
+	win, err = c.newWindow(x[2:], w[2:])
+	return
+}
+
+// convGroups checks channels, groups and bias.
+func (c *Ctx) convGroups(x, w ir.Shape) (int64, error) {
+	group := c.Node.Int("group", 1)
+	if group < 1 {
+		return 0, fmt.Errorf("attribute group is %d; at least 1 wanted", group)
+	}
+	if m, ok := w[0].Const(); ok && m%group != 0 {
+		return 0, fmt.Errorf("attribute group is %d; it must divide the %d result channels", group, m)
+	}
+	if err := c.require(SameDim, x[1], sym.Scale(w[1], group), "channels of X must be group times channels of W"); err != nil {
+		return 0, err
+	}
+	if c.Has(2) {
+		return group, c.isVector(2, w[0])
+	}
+	return group, nil
+}
+
+// isVector requires that operand i has one axis of the extent.
+func (c *Ctx) isVector(i int, extent sym.Expr) error {
+	s, err := c.Shape(i)
+	if err != nil {
+		return err
+	}
+	if len(s) != 1 {
+		return fmt.Errorf("operand %d has rank %d; rank 1 wanted", i, len(s))
+	}
+	return c.require(SameDim, s[0], extent, "extent of operand %d", i)
+}
