@@ -55,6 +55,10 @@ type Node struct {
 	Outputs []*Value
 	Attrs   Attrs
 	Regions []*Graph
+	// Captures is the number of last operands that are not the operator's own but
+	// values of the enclosing graph that regions use: a region is closed but for
+	// constants, and its last Captures inputs stand for them, in the same order.
+	Captures int
 	// Origins are the names of the ONNX nodes that this node stands for, itself included.
 	Origins []string
 }

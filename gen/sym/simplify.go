@@ -19,7 +19,8 @@ func CeilDiv(a, b Expr, f Facts) Expr { return FloorDiv(Add(a, b, Const(-1)), b,
 // divMod splits a into q*b + r exactly where it can: multiples of b leave the
 // division, and what is left needs none when its bounds lie in [0, b).
 func divMod(a, b Expr, f Facts) (q, r Expr) {
-	if a.bad || b.bad || b.Is(0) {
+	d, isConst := b.Const()
+	if a.bad || b.bad || isConst && d <= 0 {
 		return Expr{bad: true}, Expr{bad: true}
 	}
 	if b.Is(1) {
@@ -29,7 +30,6 @@ func divMod(a, b Expr, f Facts) (q, r Expr) {
 		return Const(1), Const(0)
 	}
 	outside, rest := extract(a, b)
-	d, isConst := b.Const()
 	lo, hi := rest.Bounds(f)
 	if isConst {
 		if lo >= 0 && hi < d {
@@ -37,11 +37,13 @@ func divMod(a, b Expr, f Facts) (q, r Expr) {
 		}
 		if lo != -boundInf && hi != boundInf && floorInt(lo, d) == floorInt(hi, d) {
 			k := floorInt(lo, d)
-			return Add(outside, Const(k)), Sub(rest, Const(k*d))
+			return Add(outside, Const(k)), Sub(rest, Scale(Const(k), d))
 		}
 		if g, inner := divided(rest, d, f); g > 1 {
-			q := FloorDiv(inner, Const(d/g), f)
-			return Add(outside, q), Sub(rest, Scale(q, d))
+			// rest is g*inner plus what the constant leaves, which is below g.
+			q, r := divMod(inner, Const(d/g), f)
+			left := Const(rest.c - g*floorInt(rest.c, g))
+			return Add(outside, q), Add(Scale(r, g), left)
 		}
 		rest, q = unnest(rest, d)
 		return Add(outside, q), makeAtom(AtomMod, rest, b)

@@ -132,6 +132,7 @@ func (e Expr) tidy() Expr {
 		if t.coef != 0 {
 			keep = append(keep, t)
 		}
+		e.bad = e.bad || t.coef == math.MinInt64 // it has no negative to print or subtract
 	}
 	e.terms = keep
 	sort.Slice(e.terms, func(i, j int) bool { return e.terms[i].key < e.terms[j].key })

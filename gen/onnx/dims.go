@@ -1,0 +1,199 @@
+package onnx
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/onnx/onnxpb"
+	"rules_dnn/gen/sym"
+)
+
+// Dim bounds a symbolic dimension, inclusively; Lo == Hi binds it to a number.
+type Dim struct{ Lo, Hi int64 }
+
+// ParseDim reads "N=4", "N=1..64" or "N=1.." (no upper bound).
+func ParseDim(s string) (name string, d Dim, err error) {
+	at := strings.LastIndexByte(s, '=')
+	if at <= 0 {
+		return "", Dim{}, fmt.Errorf("dimension %s: want NAME=NUMBER or NAME=LOW..HIGH", show(s))
+	}
+	name = s[:at]
+	lo, hi, isRange := strings.Cut(s[at+1:], "..")
+	if d.Lo, err = strconv.ParseInt(lo, 10, 64); err == nil {
+		switch {
+		case !isRange:
+			d.Hi = d.Lo
+		case hi == "":
+			d.Hi = sym.MaxDim
+		default:
+			d.Hi, err = strconv.ParseInt(hi, 10, 64)
+		}
+	}
+	if err != nil {
+		return "", Dim{}, fmt.Errorf("dimension %s: want NAME=NUMBER or NAME=LOW..HIGH: %w", show(s), err)
+	}
+	return name, d, d.check(name)
+}
+
+func (d Dim) check(name string) error {
+	if d.Lo < 0 || d.Hi < d.Lo || d.Hi > sym.MaxDim {
+		return fmt.Errorf("dimension %s: want 0 <= low <= high <= %d, found %d..%d", show(name), int64(sym.MaxDim), d.Lo, d.Hi)
+	}
+	return nil
+}
+
+// symbols gives the model's symbolic dimensions their names in the compiler.
+type symbols struct {
+	dims  map[string]Dim
+	used  map[string]bool     // keys of dims that named a dimension
+	named map[string]sym.Expr // by the model's name
+	taken map[string]bool
+	list  []ir.Symbol
+	known []string // the model's names, or the symbol's for unnamed dimensions
+}
+
+func newSymbols(dims map[string]Dim) (*symbols, error) {
+	names := make([]string, 0, len(dims))
+	for name := range dims {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		if err := dims[name].check(name); err != nil {
+			return nil, err
+		}
+	}
+	return &symbols{dims: dims, used: map[string]bool{}, named: map[string]sym.Expr{}, taken: map[string]bool{}}, nil
+}
+
+// param is the dimension that the model calls name.
+func (s *symbols) param(name string) sym.Expr {
+	if e, ok := s.named[name]; ok {
+		return e
+	}
+	e := s.fresh(name, name)
+	s.named[name] = e
+	return e
+}
+
+// fresh makes a symbol with a name like hint; key is the model's name for it, or "".
+func (s *symbols) fresh(key, hint string) sym.Expr {
+	base := sym.Identifier(hint)
+	id := base
+	for i := 2; s.taken[id]; i++ {
+		id = fmt.Sprintf("%s_%d", base, i)
+	}
+	s.taken[id] = true
+	if key == "" {
+		key = id
+	}
+	s.known = append(s.known, key)
+	d, ok := s.dims[key]
+	if ok {
+		s.used[key] = true
+	} else if d, ok = s.dims[id]; ok {
+		s.used[id] = true
+	} else {
+		d = Dim{1, sym.MaxDim}
+	}
+	if d.Lo == d.Hi {
+		return sym.Const(d.Lo)
+	}
+	s.list = append(s.list, ir.Symbol{Name: id, Lo: d.Lo, Hi: d.Hi})
+	return sym.Var(id)
+}
+
+// unused reports options that name no dimension of the model.
+func (s *symbols) unused() error {
+	var bad []string
+	for name := range s.dims {
+		if !s.used[name] {
+			bad = append(bad, show(name))
+		}
+	}
+	if bad == nil {
+		return nil
+	}
+	sort.Strings(bad)
+	known := make([]string, len(s.known))
+	for i, k := range s.known {
+		known[i] = show(k)
+	}
+	if known == nil {
+		return fmt.Errorf("no dimension is called %s: all of the model's inputs have constant dimensions", strings.Join(bad, ", "))
+	}
+	return fmt.Errorf("no dimension is called %s: the symbolic dimensions of the model's inputs are %s",
+		strings.Join(bad, ", "), strings.Join(known, ", "))
+}
+
+// inputShape is the shape of a model's input.
+func (s *symbols) inputShape(input string, p *onnxpb.TensorShapeProto) (ir.Shape, error) {
+	out := make(ir.Shape, 0, len(p.GetDim()))
+	for i, d := range p.GetDim() {
+		switch v := d.GetValue().(type) {
+		case *onnxpb.TensorShapeProto_Dimension_DimValue:
+			switch {
+			case v.DimValue >= 0 && v.DimValue <= sym.MaxDim:
+				out = append(out, sym.Const(v.DimValue))
+				continue
+			case v.DimValue != -1: // which some exporters write for an unknown dimension
+				return nil, fmt.Errorf("input %s: dimension %d is %d; supported are 0 to %d", show(input), i, v.DimValue, int64(sym.MaxDim))
+			}
+		case *onnxpb.TensorShapeProto_Dimension_DimParam:
+			if v.DimParam != "" {
+				out = append(out, s.param(v.DimParam))
+				continue
+			}
+		}
+		out = append(out, s.fresh("", fmt.Sprintf("%s_d%d", input, i)))
+	}
+	return out, nil
+}
+
+// outputShape is the shape that the model declares for an output, where it says
+// no more than the inputs' symbols and constants do.
+func (s *symbols) outputShape(p *onnxpb.TensorShapeProto) (ir.Shape, bool) {
+	out := make(ir.Shape, 0, len(p.GetDim()))
+	for _, d := range p.GetDim() {
+		switch v := d.GetValue().(type) {
+		case *onnxpb.TensorShapeProto_Dimension_DimValue:
+			if v.DimValue < 0 || v.DimValue > sym.MaxDim {
+				return nil, false
+			}
+			out = append(out, sym.Const(v.DimValue))
+		case *onnxpb.TensorShapeProto_Dimension_DimParam:
+			e, ok := s.expression(v.DimParam)
+			if !ok {
+				return nil, false
+			}
+			out = append(out, e)
+		default:
+			return nil, false
+		}
+	}
+	return out, p != nil
+}
+
+// expression is the dimension that the model calls name, which may be an expression of the symbols.
+func (s *symbols) expression(name string) (sym.Expr, bool) {
+	if e, ok := s.named[name]; ok {
+		return e, true
+	}
+	e, err := sym.Parse(name)
+	if err != nil || e.Overflow() {
+		return sym.Expr{}, false
+	}
+	set := map[string]bool{}
+	e.Vars(set)
+	for v := range set {
+		// Only names that stand for themselves: an expression over renamed or bound
+		// dimensions would mean something else.
+		if x, ok := s.named[v]; !ok || !x.Equal(sym.Var(v)) {
+			return sym.Expr{}, false
+		}
+	}
+	return e, true
+}

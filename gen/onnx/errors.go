@@ -1,0 +1,66 @@
+package onnx
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// refusal is an error about something that ONNX has and the compiler does not
+// support, in contrast to a malformed model. All refusals are reported together.
+type refusal struct{ error }
+
+func refusef(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
+
+func isRefusal(err error) bool { var r refusal; return errors.As(err, &r) }
+
+const (
+	maxShown  = 80 // characters of a name in a message
+	maxListed = 50 // lines of a list in a message
+)
+
+// show quotes a name of the model, which may be anything, for a message.
+func show(name string) string {
+	cut := ""
+	if len(name) > maxShown {
+		name, cut = name[:maxShown], "..."
+	}
+	return strconv.QuoteToASCII(name) + cut
+}
+
+// list joins the first entries of a list.
+func list(entries []string) string {
+	if len(entries) <= maxListed {
+		return strings.Join(entries, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(entries[:maxListed], ", "), len(entries)-maxListed)
+}
+
+// problems are the refusals met so far.
+type problems struct {
+	lines []string
+	seen  map[string]bool
+}
+
+func (p *problems) add(format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	if !p.seen[line] {
+		if p.seen == nil {
+			p.seen = map[string]bool{}
+		}
+		p.seen[line] = true
+		p.lines = append(p.lines, line)
+	}
+}
+
+func (p *problems) err() error {
+	if len(p.lines) == 0 {
+		return nil
+	}
+	shown, more := p.lines, ""
+	if len(shown) > maxListed {
+		shown, more = shown[:maxListed], fmt.Sprintf("\n  and %d more", len(shown)-maxListed)
+	}
+	return fmt.Errorf("the model uses what is not supported:\n  %s%s", strings.Join(shown, "\n  "), more)
+}

@@ -1,0 +1,87 @@
+// Package onnx reads and writes ONNX models; nothing else in the compiler knows ONNX.
+//
+// Read makes the compiler's graph of a model:
+//
+//   - Weights stay where they are: a scanner of the wire format skips tensors'
+//     payloads and constants refer to ranges of the model's file, or of the
+//     declared files of external data. Only constants of at most 64 elements, and
+//     those whose stored form is not the one in memory, are held in memory.
+//   - An initializer is a constant, also where it is a graph input as well (which
+//     IR versions before 4 demand, and later ones mean as a default).
+//   - Constant and Identity nodes leave the graph; an Identity stays only where an
+//     input of the model is one of its outputs.
+//   - A subgraph is a region of its node, closed but for constants: outer values
+//     that it uses are the node's last operands, and the region's last inputs
+//     (ir.Node.Captures).
+//   - Model-local functions are inlined. Other domains than ai.onnx are refused.
+//   - Types and shapes of inputs and outputs are taken from the model, those of all
+//     other values are left to shape inference.
+//   - Documentation strings, metadata, value_info, quantization annotations, device
+//     configurations and training information do not change what a model computes
+//     and are not read.
+package onnx
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/onnx/onnxpb"
+)
+
+// Opsets of ai.onnx that Read accepts.
+const (
+	OldestOpset = 7
+	NewestOpset = newestOpset
+)
+
+// inlineLimit is the greatest number of elements of a constant that is held in memory.
+const inlineLimit = ir.InlineElems
+
+// Options of Read.
+type Options struct {
+	// Dims bind or bound symbolic dimensions, by the model's name or by the symbol's.
+	Dims map[string]Dim
+	// Fill makes pseudo-random weights for tensors whose external data has the
+	// location "random" (graphs without weights, for tests and benchmarks).
+	Fill bool
+	// Supported tells why an operator is not supported (nil: it is). Read reports
+	// all unsupported nodes together. A nil function supports all of ai.onnx.
+	Supported func(op string, version int) error
+}
+
+// Read reads a model. The files' names are set by Read: the model is "",
+// external data are named by the locations that the model uses.
+func Read(model *ir.File, external map[string]*ir.File, opt Options) (*ir.Graph, error) {
+	m, payloads, err := scanModel(model)
+	if err != nil {
+		return nil, fmt.Errorf("reading ONNX model: %w", err)
+	}
+	im, err := newImporter(m, payloads, model, external, opt)
+	if err != nil {
+		return nil, fmt.Errorf("importing ONNX model: %w", err)
+	}
+	g, err := im.model(m)
+	if err != nil {
+		return nil, fmt.Errorf("importing ONNX model: %w", err)
+	}
+	return g, nil
+}
+
+// scanModel parses the model without the tensors' payloads.
+func scanModel(f *ir.File) (*onnxpb.ModelProto, []payload, error) {
+	m := &onnxpb.ModelProto{}
+	s := &scanner{cursor: cursor{file: f}}
+	b, err := s.message(m.ProtoReflect().Descriptor(), f.Size, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("at byte %d: %w (is the file an ONNX model?)", s.pos, err)
+	}
+	if err := proto.Unmarshal(b, m); err != nil {
+		return nil, nil, err
+	}
+	if m.Graph == nil {
+		return nil, nil, fmt.Errorf("the file holds no graph (is it an ONNX model?)")
+	}
+	return m, s.payloads, nil
+}

@@ -1,0 +1,209 @@
+package onnx
+
+import (
+	"fmt"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/onnx/onnxpb"
+)
+
+// scope is the names visible in a graph or in the body of a function.
+type scope struct {
+	im     *importer
+	g      *ir.Graph // that nodes are added to
+	frame  *frame    // the function that is inlined, or the model
+	parent *scope    // of the enclosing graph; nil for the model's graph and functions' bodies
+	env    map[string]*ir.Value
+	inits  map[string]*onnxpb.TensorProto // constants that nothing has used yet
+	top    bool                           // the model's own graph
+	depth  int
+	// captured are the outer values that this region uses, and inner its inputs for them.
+	captured []*ir.Value
+	inner    map[*ir.Value]*ir.Value
+}
+
+// graph converts a graph into s.g.
+func (s *scope) graph(p *onnxpb.GraphProto) error {
+	if s.depth > maxNesting {
+		return fmt.Errorf("graphs are nested deeper than %d", maxNesting)
+	}
+	s.env, s.inits = map[string]*ir.Value{}, map[string]*onnxpb.TensorProto{}
+	s.reserve(p)
+	for _, t := range p.SparseInitializer {
+		s.im.problems.add("initializer %s: sparse tensors are not supported", show(t.GetValues().GetName()))
+	}
+	for _, t := range p.Initializer {
+		if _, ok := s.inits[t.GetName()]; ok || t.GetName() == "" {
+			return fmt.Errorf("initializer %s: the name is empty or taken", show(t.GetName()))
+		}
+		s.inits[t.GetName()] = t
+	}
+	if err := s.inputs(p); err != nil {
+		return err
+	}
+	if err := s.body(p.Node); err != nil {
+		return err
+	}
+	return s.outputs(p)
+}
+
+// reserve keeps the graph's names from those that are made up. Constants of
+// subgraphs are not among them: they leave the subgraph and get a name of their own.
+func (s *scope) reserve(p *onnxpb.GraphProto) {
+	used := s.im.used
+	for _, in := range p.Input {
+		used[in.GetName()] = true
+	}
+	for _, n := range p.Node {
+		if s.top || n.GetOpType() != "Constant" {
+			for _, out := range n.Output {
+				used[out] = true
+			}
+		}
+	}
+	if !s.top {
+		return
+	}
+	for _, t := range p.Initializer {
+		used[t.GetName()] = true
+	}
+	for _, out := range p.Output {
+		s.im.outputs[out.GetName()] = true
+	}
+}
+
+// inputs defines the graph's inputs that are not initializers.
+func (s *scope) inputs(p *onnxpb.GraphProto) error {
+	for _, in := range p.Input {
+		name := in.GetName()
+		if _, ok := s.inits[name]; ok {
+			continue
+		}
+		if _, ok := s.env[name]; ok || name == "" {
+			return fmt.Errorf("input %s: the name is empty or taken", show(name))
+		}
+		v := &ir.Value{Name: name}
+		shape := staticShape
+		if s.top {
+			shape = func(p *onnxpb.TensorShapeProto) (ir.Shape, bool, error) {
+				out, err := s.im.symbols.inputShape(name, p)
+				return out, err == nil, err
+			}
+		}
+		switch err := s.im.typeOf(v, in.Type, shape); {
+		case isRefusal(err):
+			s.im.problems.add("input %s: %v", show(name), err)
+		case err != nil:
+			return fmt.Errorf("input %s: %w", show(name), err)
+		case s.top && v.Type == ir.Invalid:
+			return fmt.Errorf("input %s has no type", show(name))
+		}
+		s.env[name] = v
+		s.g.Inputs = append(s.g.Inputs, v)
+	}
+	return nil
+}
+
+// outputs resolves the graph's outputs.
+func (s *scope) outputs(p *onnxpb.GraphProto) error {
+	seen := map[string]bool{}
+	for _, out := range p.Output {
+		name := out.GetName()
+		v, err := s.lookup(name)
+		if err != nil {
+			return fmt.Errorf("output %s: %w", show(name), err)
+		}
+		if v == nil || seen[name] && s.top {
+			return fmt.Errorf("output %s is empty or listed twice", show(name))
+		}
+		seen[name] = true
+		s.g.Outputs = append(s.g.Outputs, v)
+		if !s.top || v.Def == nil {
+			continue
+		}
+		err = s.im.typeOf(v, out.Type, func(p *onnxpb.TensorShapeProto) (ir.Shape, bool, error) {
+			shape, ok := s.im.symbols.outputShape(p)
+			return shape, ok, nil
+		})
+		if isRefusal(err) {
+			s.im.problems.add("output %s: %v", show(name), err)
+		} else if err != nil {
+			return fmt.Errorf("output %s: %w", show(name), err)
+		}
+	}
+	return nil
+}
+
+// lookup finds a value; nil where the name is empty or stands for an absent operand.
+func (s *scope) lookup(name string) (*ir.Value, error) {
+	if name == "" {
+		return nil, nil
+	}
+	if v, ok := s.env[name]; ok {
+		return v, nil
+	}
+	if t, ok := s.inits[name]; ok {
+		v, err := s.initializer(name, t)
+		if err != nil {
+			return nil, err
+		}
+		s.env[name] = v
+		return v, nil
+	}
+	if s.parent == nil {
+		return nil, fmt.Errorf("value %s is not defined before it is used (nodes must be in topological order)", show(name))
+	}
+	v, err := s.parent.lookup(name)
+	if err != nil || v == nil || v.Const != nil {
+		return v, err
+	}
+	in := s.capture(v)
+	s.env[name] = in
+	return in, nil
+}
+
+// capture is the region's input for a value of the enclosing graph.
+func (s *scope) capture(outer *ir.Value) *ir.Value {
+	if in, ok := s.inner[outer]; ok {
+		return in
+	}
+	in := &ir.Value{Name: outer.Name, Type: outer.Type, Shape: outer.Shape, HasShape: outer.HasShape}
+	if s.inner == nil {
+		s.inner = map[*ir.Value]*ir.Value{}
+	}
+	s.inner[outer] = in
+	s.captured = append(s.captured, outer)
+	return in
+}
+
+// initializer is the constant of an initializer.
+func (s *scope) initializer(name string, p *onnxpb.TensorProto) (*ir.Value, error) {
+	t, err := s.im.tensor(p)
+	if isRefusal(err) {
+		s.im.problems.add("initializer: %v", err)
+		t, err = ir.NewTensor(ir.U8, 0), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.constant(name, t), nil
+}
+
+// constant makes a constant value. Constants are visible in all graphs, so names
+// other than those of the model's own graph are made unique.
+func (s *scope) constant(name string, t *ir.Tensor) *ir.Value {
+	if !s.top || s.frame.fn != nil {
+		name = s.im.unique(s.frame.prefix + name)
+	}
+	return ir.ConstValue(name, t)
+}
+
+// define adds a result of a node of this scope.
+func (s *scope) define(name string, v *ir.Value) error {
+	_, isInit := s.inits[name]
+	if _, ok := s.env[name]; ok || isInit {
+		return fmt.Errorf("value %s is defined twice", show(name))
+	}
+	s.env[name] = v
+	return nil
+}
