@@ -59,9 +59,11 @@ apt_private() {
 }
 
 apt_configure() {
-  has apt-get && has dpkg-deb || fail "this machine has no apt-get and dpkg-deb" \
-    "the offline set-up is made of Debian packages: set BAZELW_ROOT to a root prepared on another" \
-    "machine, or BAZEL to a Bazel of your own"
+  for program in apt-get apt-config dpkg-deb tar; do
+    has "$program" || fail "this machine has no $program" \
+      "the offline set-up is made of Debian packages: set BAZELW_ROOT to a root prepared on another" \
+      "machine, or BAZEL to a Bazel of your own"
+  done
   mkdir -p "$1/state/lists/partial" "$1/cache/archives/partial"
   : >"$1/status"
   : >"$1/log"

@@ -51,21 +51,20 @@ doctor_root() {
 # doctor_package NAME prints a package's version, from the name of its archive.
 doctor_package() { sed -n "s/^$1_\(.*\)_[a-z0-9]*\.deb\$/\1/p" "$ROOT/$PACKAGE_LIST" | sed 's/%3a/:/'; }
 
-# doctor_sandbox tries what linux-sandbox does, in the place where Bazel would run.
+# doctor_sandbox runs Bazel's own sandbox in the place where Bazel would run it.
 doctor_sandbox() {
-  try="unshare --user --map-root-user --mount --pid --ipc --fork mount -t tmpfs none /tmp"
-  case $MODE in
-    offline | prepared)
-      [ -r "$ROOT/$PACKAGE_LIST" ] || { echo "unknown until the root is there" && return; }
-      # shellcheck disable=SC2086 # a command and its arguments
-      if (enter "$ROOT" $try) >/dev/null 2>&1; then active=yes; else active=no; fi
-      ;;
-    # shellcheck disable=SC2086 # a command and its arguments
-    *) if $try >/dev/null 2>&1; then active=yes; else active=no; fi ;;
-  esac
-  if [ $active = yes ]; then
-    echo "linux-sandbox can be used"
+  if [ "$MODE" != given ] && [ "$MODE" != system ] && [ ! -r "$ROOT/$PACKAGE_LIST" ]; then
+    echo "not known until the root is there"
+  elif (run_in_root "$(doctor_sandbox_program)" -- /bin/true) >/dev/null 2>&1; then
+    echo "linux-sandbox is active"
   else
-    echo "linux-sandbox is NOT active: user namespaces do not nest here, Bazel falls back to processwrapper-sandbox"
+    echo "linux-sandbox is NOT active: user namespaces do not nest here, and Bazel uses processwrapper-sandbox, which hides less"
   fi
+}
+
+doctor_sandbox_program() {
+  case $MODE in
+    given | system) printf '%s/linux-sandbox\n' "$("$BAZEL_PROGRAM" info install_base 2>/dev/null)" ;;
+    *) echo /usr/share/bazel/linux-sandbox ;;
+  esac
 }

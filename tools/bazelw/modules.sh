@@ -8,7 +8,7 @@ EMPTY_MODULES="protobuf zlib apple_support"
 # Modules of which a little is loaded, in modules/.
 STAND_INS="buildozer package_metadata"
 
-MODULES_FORMAT=1 # raised when modules_make changes
+MODULES_FORMAT=2 # raised when modules_make changes
 
 modules_key() {
   printf '%s-%s\n' "$MODULES_FORMAT" \
@@ -31,6 +31,7 @@ modules_make() {
   module_from_proxy github.com/bazelbuild/rules_go rules_go
   module_from_proxy github.com/bazelbuild/bazel-gazelle gazelle
   module_vendor gazelle
+  module_host_go
   for name in $EMPTY_MODULES; do module_empty "$name"; done
   for name in $STAND_INS; do cp -R "$BAZELW_HOME/modules/$name" "$partial/$name"; done
   mv "$partial" "$MODULES"
@@ -51,6 +52,17 @@ module_from_proxy() {
 module_vendor() {
   (cd "$partial/$1" && GOFLAGS=-mod=mod GOWORK=off go mod vendor -e >"$partial/log" 2>&1) ||
     { tail -n 5 "$partial/log" >&2 && fail "cannot fetch the Go modules that $1 needs"; }
+}
+
+# module_host_go makes the machine's Go the default that rules_go gives every workspace: the release
+# it would download cannot be had here.
+module_host_go() {
+  sed -i '/^go_sdk.from_file(/,/^)/c\go_sdk.host(name = "go_default_sdk")' "$partial/rules_go/MODULE.bazel"
+  sed -i '/in enumerate(module.tags.host)/,/fail(/s/if not module.is_root:/if not module.is_root and module.name != "rules_go":/' \
+    "$partial/rules_go/go/private/extensions.bzl"
+  { grep -q '^go_sdk.host(' "$partial/rules_go/MODULE.bazel" &&
+    grep -q 'module.name != "rules_go":' "$partial/rules_go/go/private/extensions.bzl"; } ||
+    fail "this rules_go is not the one that bazelw knows" "module_host_go in $BAZELW_HOME/modules.sh goes with one version"
 }
 
 module_empty() {
