@@ -30,8 +30,10 @@ type Kernel struct {
 	Syms    []string // dimension symbols that the body reads, sorted
 	Tasks   sym.Expr
 	Body    []Stmt
-	// MACs and Bytes for one run, for reports; expressions of the symbols.
-	MACs sym.Expr
+	// Facts are the ranges of symbols and loop variables.
+	Facts sym.Facts
+	// Scratch is memory of one worker that the body uses, or nil.
+	Scratch *Buffer
 }
 
 // Stmt is a statement.

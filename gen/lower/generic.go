@@ -33,7 +33,7 @@ func Generic(b *block.Block, lay Layouts, symbols sym.Facts) (*loop.Kernel, erro
 	if lanes, ok := n.laneAxis(inner); ok {
 		k.Body = append(prefix, loops(inner[:len(inner)-1], n.lanePoint(lanes))...)
 	}
-	k.Syms = symbolsOf(k, symbols)
+	k.Syms, k.Facts = symbolsOf(k, symbols), n.facts
 	return k, nil
 }
 

@@ -1,0 +1,28 @@
+// What the generated kernels include: fixed-width integers, vectors of floats, half types.
+// Free of the C++ library, so that kernels for several instruction sets link into one program.
+#ifndef RULES_DNN_RUNTIME_DNN_KERNEL_H_
+#define RULES_DNN_RUNTIME_DNN_KERNEL_H_
+
+#include <stdint.h>
+
+#include "runtime/dnn_index.h"
+#include "runtime/dnn_math.h"
+
+// Vectors in registers, and loads and stores of them at any alignment of float.
+typedef float dnn_f32x4 __attribute__((vector_size(16)));
+typedef float dnn_f32x8 __attribute__((vector_size(32)));
+typedef float dnn_f32x16 __attribute__((vector_size(64)));
+
+template <typename V>
+static inline V dnn_load(const float* p) {
+  V v;
+  __builtin_memcpy(&v, p, sizeof(V));
+  return v;
+}
+
+template <typename V>
+static inline void dnn_store(float* p, V v) {
+  __builtin_memcpy(p, &v, sizeof(V));
+}
+
+#endif  // RULES_DNN_RUNTIME_DNN_KERNEL_H_
