@@ -183,7 +183,7 @@ func lpPool(c *Ctx, p *pool) (*Meaning, error)       { return c.lpOver(p, "LpPoo
 func globalLpPool(c *Ctx, p *pool) (*Meaning, error) { return c.lpOver(p, "GlobalLpPool") }
 
 func (c *Ctx) lpOver(p *pool, name string) (*Meaning, error) {
-	norm, err := c.lpNorm(wide(p.typ))
+	norm, err := c.lpNorm()
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +195,7 @@ func (c *Ctx) lpOver(p *pool, name string) (*Meaning, error) {
 type lp struct{ p int64 }
 
 // lpNorm reads attribute p.
-func (c *Ctx) lpNorm(_ ir.DType) (lp, error) {
+func (c *Ctx) lpNorm() (lp, error) {
 	p := c.Node.Int("p", 2)
 	if p < 1 {
 		return lp{}, fmt.Errorf("attribute p is %d; at least 1 wanted", p)

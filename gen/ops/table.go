@@ -15,6 +15,8 @@ var families = []func() []*Row{
 	binaryRows,
 	convRows,
 	poolRows,
+	matmulRows,
+	normRows,
 }
 
 var table = sync.OnceValue(func() []*Row {
