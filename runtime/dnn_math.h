@@ -14,8 +14,7 @@
 
 #include <stdint.h>
 
-#define DNN_MATH_FN \
-  __attribute__((always_inline, unused)) static inline
+#define DNN_MATH_FN __attribute__((always_inline, unused)) static inline
 
 namespace dnn_math {
 
@@ -135,7 +134,7 @@ template <class V>
 DNN_MATH_FN V sign(V x) {
   const V zero{};
   const V one = zero + 1;
-  return x > 0 ? one : x < 0 ? -one : x == 0 ? zero : x;
+  return x > 0.0f ? one : x < 0.0f ? -one : x == 0.0f ? zero : x;
 }
 
 // min and max give NaN when either operand is; of equal numbers they give y.
@@ -184,7 +183,7 @@ DNN_MATH_FN V ceil(V x) {
 
 template <class V>
 DNN_MATH_FN V trunc(V x) {
-  return x < 0 ? ceil(x) : floor(x);
+  return x < 0.0f ? ceil(x) : floor(x);
 }
 
 // fmod_scalar divides mantissas, up to 40 bits of the quotient at a time; it is exact.
@@ -218,7 +217,7 @@ DNN_MATH_FN V fmod(V x, V y) {
 template <class V>
 DNN_MATH_FN V mod(V x, V y) {
   const V r = fmod(x, y);
-  return r == 0 ? with_sign(V{}, y) : (r < 0) ^ (y < 0) ? r + y : r;
+  return r == 0.0f ? with_sign(V{}, y) : (r < 0.0f) ^ (y < 0.0f) ? r + y : r;
 }
 DNN_MATH_FN double mod(double x, double y) {
   const double r = __builtin_fmod(x, y);
@@ -376,7 +375,7 @@ DNN_MATH_FN V log(V x) {
   const V zero{};
   const auto tiny = x < 0x1p-126f;
   const V r = log_sum(tiny ? x * 0x1p23f : x, tiny ? zero + 23.0f : zero, zero);
-  return x > 0 ? (x < __builtin_inff() ? r : inf) : x == 0 ? -inf : nan;
+  return x > 0.0f ? (x < __builtin_inff() ? r : inf) : x == 0.0f ? -inf : nan;
 }
 
 // log_one_plus is ln(1+t) for t > -1: the sum's rounding error is the small c.
@@ -390,7 +389,7 @@ DNN_MATH_FN V log_one_plus(V t) {
 template <class V>
 DNN_MATH_FN V log1p(V x) {
   const V inf = broadcast<V>(__builtin_inff()), nan = broadcast<V>(__builtin_nanf(""));
-  const V r = (x == 0) | (x == __builtin_inff()) ? x : log_one_plus(x);
+  const V r = (x == 0.0f) | (x == __builtin_inff()) ? x : log_one_plus(x);
   return x > -1.0f ? r : x == -1.0f ? -inf : nan;
 }
 
@@ -400,7 +399,7 @@ DNN_MATH_FN V asinh(V x) {
   const V large = log_sum(a, zero, broadcast<V>(kLn2));
   const V r = log_one_plus(a + z / (sqrt(z + 1.0f) + 1.0f));
   const V finite = a > 4096.0f ? large : r;  // a*a + 1 rounds to a*a or overflows
-  return (a < __builtin_inff()) & (a > 0) ? with_sign(finite, x) : x;
+  return (a < __builtin_inff()) & (a > 0.0f) ? with_sign(finite, x) : x;
 }
 
 template <class V>
@@ -496,7 +495,7 @@ DNN_MATH_FN V cos_poly(V r) {
 // sin_turned is the sine of r plus q quarter turns.
 template <class V>
 DNN_MATH_FN V sin_turned(bits_of<V> q, V r) {
-  const V y = (q & 1u) != 0 ? cos_poly(r) : sin_poly(r);
+  const V y = (q & 1u) != 0u ? cos_poly(r) : sin_poly(r);
   return from_bits<V>(to_bits<V>(y) ^ (q << 30 & 0x80000000u));
 }
 
@@ -519,7 +518,7 @@ DNN_MATH_FN V tan(V x) {
   bits_of<V> q;
   const V r = quadrant(abs(x), &q);
   const V s = sin_poly(r), c = cos_poly(r);
-  const auto odd = (q & 1u) != 0;
+  const auto odd = (q & 1u) != 0u;
   const V t = (odd ? -c : s) / (odd ? s : c);
   return from_bits<V>(to_bits<V>(t) ^ (to_bits<V>(x) & 0x80000000u));
 }
@@ -551,15 +550,15 @@ DNN_MATH_FN V acos(V x) {
   const V z = big ? (1.0f - a) * 0.5f : x * x;
   const V s = big ? sqrt(z) : x;
   const V p = madd(s * z, asin_poly(z), s), p2 = 2.0f * p;
-  const V far = x < 0 ? 2.0f * kPio2Hi - (p2 - 2.0f * kPio2Lo) : p2;
+  const V far = x < 0.0f ? 2.0f * kPio2Hi - (p2 - 2.0f * kPio2Lo) : p2;
   return big ? far : kPio2Hi - (p - kPio2Lo);
 }
 
 template <class V>
 DNN_MATH_FN V atan(V x) {
   const V a = abs(x), zero{}, one = zero + 1.0f;
-  const auto steep = a > 2.414213562f;      // tan(3/8 pi)
-  const auto middle = a > 0.4142135624f;    // tan(pi/8)
+  const auto steep = a > 2.414213562f;    // tan(3/8 pi)
+  const auto middle = a > 0.4142135624f;  // tan(pi/8)
   const V num = steep ? -one : middle ? a - 1.0f : a;
   const V den = steep ? a : middle ? a + 1.0f : one;
   const V hi = steep ? zero + kPio2Hi : middle ? zero + kPio2Hi / 2 : zero;
@@ -776,7 +775,9 @@ DNN_MATH_FN uint16_t f32_to_f16(float x) {
   return static_cast<uint16_t>(sign | h);
 }
 
-DNN_MATH_FN float bf16_to_f32(uint16_t h) { return from_bits<float>(static_cast<uint32_t>(h) << 16); }
+DNN_MATH_FN float bf16_to_f32(uint16_t h) {
+  return from_bits<float>(static_cast<uint32_t>(h) << 16);
+}
 
 DNN_MATH_FN uint16_t f32_to_bf16(float x) {
   const uint32_t b = to_bits(x);

@@ -58,9 +58,9 @@ var table = []Row{
 	approximation("erf", 2, 30, erf32, math.Erf),
 
 	// Trigonometric and hyperbolic functions and their inverses.
-	approximation("sin", 2, 22, sin32, math.Sin),
-	approximation("cos", 2, 22, cos32, math.Cos),
-	approximation("tan", 4, 30, tan32, math.Tan),
+	approximation("sin", 3, 22, sin32, math.Sin),
+	approximation("cos", 3, 22, cos32, math.Cos),
+	approximation("tan", 5, 30, tan32, math.Tan),
 	approximation("asin", 3, 16, asin32, math.Asin),
 	approximation("acos", 3, 16, acos32, math.Acos),
 	approximation("atan", 2, 16, atan32, math.Atan),
