@@ -1,0 +1,336 @@
+package ir
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"rules_dnn/gen/sym"
+)
+
+// maxRegions bounds the nesting of regions in a text.
+const maxRegions = 64
+
+// Parse reads a graph's text form. Constants in files refer to files by name: ""
+// is the model, ConstsName the file of a ConstWriter, any other a location of
+// external data.
+func Parse(r io.Reader, files map[string]*File) (*Graph, error) {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("reading a graph's text: %w", err)
+	}
+	p := &parser{lexer: lexer{s: string(b)}, files: files, consts: map[string]*Value{}}
+	g, err := p.graph(0)
+	if err == nil && p.rest() != "" {
+		err = p.errorf("nothing more wanted after the graph, found %s", p.found())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("graph's text: %w", err)
+	}
+	return g, nil
+}
+
+type parser struct {
+	lexer
+	files  map[string]*File
+	consts map[string]*Value
+}
+
+func (p *parser) graph(depth int) (*Graph, error) {
+	if depth > maxRegions {
+		return nil, p.errorf("regions are nested deeper than %d", maxRegions)
+	}
+	g := &Graph{}
+	var err error
+	if err = p.expect("graph"); err != nil {
+		return nil, err
+	}
+	if g.Name, err = p.quoted(); err != nil {
+		return nil, err
+	}
+	if err = p.expect("opset"); err != nil {
+		return nil, err
+	}
+	opset, err := p.int()
+	if err != nil {
+		return nil, err
+	}
+	g.Opset = int(opset)
+	if err = p.expect("{"); err != nil {
+		return nil, err
+	}
+	values := map[string]*Value{}
+	for !p.accept("}") {
+		if err := p.line(g, values, depth); err != nil {
+			return nil, err
+		}
+	}
+	return g, nil
+}
+
+// line reads one statement of a graph.
+func (p *parser) line(g *Graph, values map[string]*Value, depth int) error {
+	switch {
+	case p.accept("symbol"):
+		return p.symbol(g)
+	case p.accept("const"):
+		if depth > 0 {
+			return p.errorf("constants stand in the outermost graph")
+		}
+		return p.constant()
+	case p.accept("input"):
+		v, err := p.definition(values)
+		if err != nil {
+			return err
+		}
+		g.Inputs = append(g.Inputs, v)
+		return p.valueType(v)
+	case p.accept("output"):
+		v, err := p.use(values)
+		if err != nil {
+			return err
+		}
+		if v == nil {
+			return p.errorf("an output cannot be absent")
+		}
+		g.Outputs = append(g.Outputs, v)
+		return nil
+	}
+	n, err := p.node(values, depth)
+	if err != nil {
+		return err
+	}
+	g.Nodes = append(g.Nodes, n)
+	return nil
+}
+
+func (p *parser) symbol(g *Graph) error {
+	y := Symbol{Name: p.run(isWord)}
+	if !sym.IsSymbol(y.Name) {
+		return p.errorf("%q cannot be a symbol's name", y.Name)
+	}
+	var err error
+	if y.Lo, err = p.int(); err != nil {
+		return err
+	}
+	if err = p.expect(".."); err != nil {
+		return err
+	}
+	y.Hi, err = p.int()
+	g.Symbols = append(g.Symbols, y)
+	return err
+}
+
+func (p *parser) constant() error {
+	if err := p.expect("@"); err != nil {
+		return err
+	}
+	name, err := p.name(isBareValue)
+	if err != nil {
+		return err
+	}
+	if _, ok := p.consts[name]; ok {
+		return p.errorf("constant %q is defined twice", name)
+	}
+	v := &Value{Name: name}
+	if err := p.valueType(v); err != nil {
+		return err
+	}
+	if v.Const, err = p.tensor(v); err != nil {
+		return err
+	}
+	p.consts[name] = v
+	return nil
+}
+
+// definition reads the name of a new value.
+func (p *parser) definition(values map[string]*Value) (*Value, error) {
+	if err := p.expect("%"); err != nil {
+		return nil, err
+	}
+	name, err := p.name(isBareValue)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := values[name]; ok {
+		return nil, p.errorf("value %q is defined twice", name)
+	}
+	v := &Value{Name: name}
+	values[name] = v
+	return v, nil
+}
+
+// use reads an operand: a value, a constant or nothing.
+func (p *parser) use(values map[string]*Value) (*Value, error) {
+	from := values
+	switch {
+	case p.accept("_"):
+		return nil, nil
+	case p.accept("@"):
+		from = p.consts
+	default:
+		if err := p.expect("%"); err != nil {
+			return nil, err
+		}
+	}
+	name, err := p.name(isBareValue)
+	if err != nil {
+		return nil, err
+	}
+	v, ok := from[name]
+	if !ok {
+		return nil, p.errorf("value %q is not defined before its use", name)
+	}
+	return v, nil
+}
+
+// valueType reads a type, a shape and known elements.
+func (p *parser) valueType(v *Value) error {
+	if !p.accept("?") {
+		t, err := ParseDType(p.run(isWord))
+		if err != nil {
+			return p.errorf("%w before %s", err, p.found())
+		}
+		v.Type = t
+	}
+	if p.accept("[*]") {
+		return p.elems(v)
+	}
+	dims, err := listOf(&p.lexer, "[", "]", p.expr)
+	if err != nil {
+		return err
+	}
+	v.Shape, v.HasShape = Shape(dims), true
+	return p.elems(v)
+}
+
+func (p *parser) elems(v *Value) error {
+	if !strings.HasPrefix(p.rest(), "<") {
+		return nil
+	}
+	var err error
+	v.Elems, err = listOf(&p.lexer, "<", ">", p.expr)
+	return err
+}
+
+func (p *parser) node(values map[string]*Value, depth int) (*Node, error) {
+	n := &Node{Attrs: Attrs{}}
+	if err := p.results(n, values); err != nil {
+		return nil, err
+	}
+	if err := p.expect("="); err != nil {
+		return nil, err
+	}
+	var err error
+	if n.Op, err = p.name(isWord); err != nil {
+		return nil, err
+	}
+	if err := p.expect("."); err != nil {
+		return nil, err
+	}
+	version, err := p.int()
+	if err != nil {
+		return nil, err
+	}
+	n.Version = int(version)
+	if err := p.operands(n, values); err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(p.rest(), "{") {
+		if err := p.items("{", "}", func() error { return p.attr(n) }); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.origins(n); err != nil {
+		return nil, err
+	}
+	return n, p.regions(n, depth)
+}
+
+func (p *parser) results(n *Node, values map[string]*Value) error {
+	if p.accept("()") {
+		return nil
+	}
+	for {
+		if p.accept("_") {
+			n.Outputs = append(n.Outputs, nil)
+		} else {
+			v, err := p.definition(values)
+			if err != nil {
+				return err
+			}
+			v.Def = n
+			n.Outputs = append(n.Outputs, v)
+			if err := p.valueType(v); err != nil {
+				return err
+			}
+		}
+		if !p.accept(",") {
+			return nil
+		}
+	}
+}
+
+// operands reads the operands and, after a semicolon, the captures.
+func (p *parser) operands(n *Node, values map[string]*Value) error {
+	if err := p.expect("("); err != nil {
+		return err
+	}
+	for own, first := -1, true; ; first = false {
+		if own < 0 && p.accept(";") {
+			own = len(n.Inputs)
+		} else if !first && !p.accept(",") {
+			if err := p.expect(")"); err != nil {
+				return err
+			}
+			if own >= 0 {
+				n.Captures = len(n.Inputs) - own
+			}
+			return nil
+		} else if first && p.accept(")") {
+			return nil
+		}
+		v, err := p.use(values)
+		if err != nil {
+			return err
+		}
+		n.Inputs = append(n.Inputs, v)
+	}
+}
+
+// origins reads the node's name and where it comes from.
+func (p *parser) origins(n *Node) error {
+	if strings.HasPrefix(p.rest(), `"`) {
+		name, err := p.quoted()
+		if err != nil {
+			return err
+		}
+		n.Name = name
+	}
+	if !p.accept("from") {
+		if n.Name != "" {
+			n.Origins = []string{n.Name}
+		}
+		return nil
+	}
+	var err error
+	n.Origins, err = listOf(&p.lexer, "[", "]", p.quoted)
+	return err
+}
+
+func (p *parser) regions(n *Node, depth int) error {
+	if !p.accept("regions") {
+		return nil
+	}
+	if err := p.expect("{"); err != nil {
+		return err
+	}
+	for !p.accept("}") {
+		g, err := p.graph(depth + 1)
+		if err != nil {
+			return err
+		}
+		n.Regions = append(n.Regions, g)
+	}
+	return nil
+}

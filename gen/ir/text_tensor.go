@@ -1,0 +1,161 @@
+package ir
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// attr reads an attribute of a node.
+func (p *parser) attr(n *Node) error {
+	name, err := p.name(isWord)
+	if err != nil {
+		return err
+	}
+	if _, ok := n.Attrs[name]; ok {
+		return p.errorf("attribute %q is given twice", name)
+	}
+	if err := p.expect("="); err != nil {
+		return err
+	}
+	n.Attrs[name], err = p.attrValue()
+	return err
+}
+
+func (p *parser) attrValue() (any, error) {
+	bracket := func() bool { return strings.HasPrefix(p.rest(), "[") }
+	switch {
+	case strings.HasPrefix(p.rest(), `"`):
+		return p.quoted()
+	case bracket():
+		return listOf(&p.lexer, "[", "]", p.int)
+	case p.accept("str"):
+		return listOf(&p.lexer, "[", "]", p.quoted)
+	case p.accept("region"):
+		i, err := p.int()
+		return RegionRef(i), err
+	case p.accept("tensor"):
+		var v Value
+		if err := p.valueType(&v); err != nil {
+			return nil, err
+		}
+		return p.tensor(&v)
+	case p.accept("f32"):
+		if bracket() {
+			return listOf(&p.lexer, "[", "]", p.float)
+		}
+		return p.float()
+	}
+	return p.int()
+}
+
+func (p *parser) float() (float32, error) {
+	bits, err := p.elem(F32)
+	return math.Float32frombits(uint32(bits)), err
+}
+
+// elem reads one element.
+func (p *parser) elem(t DType) (uint64, error) {
+	p.rest()
+	at := p.pos
+	bits, err := parseElem(t, p.number())
+	if err != nil {
+		p.pos = at
+		return 0, p.errorf("an element of type %s wanted, found %s", t, p.found())
+	}
+	return bits, nil
+}
+
+// tensor reads the elements of a constant whose type and shape v has.
+func (p *parser) tensor(v *Value) (*Tensor, error) {
+	shape, ok := v.Static()
+	if !ok || v.Type == Invalid {
+		return nil, p.errorf("a constant needs a type and a shape of constants")
+	}
+	if err := p.expect("="); err != nil {
+		return nil, err
+	}
+	n, err := Len(shape)
+	if err != nil || n > math.MaxInt64/int64(v.Type.Size()) {
+		return nil, p.errorf("shape %v of %s is negative or has more than 2^63 bytes", shape, v.Type)
+	}
+	t := &Tensor{Type: v.Type, Shape: shape}
+	size := n * int64(v.Type.Size())
+	switch {
+	case strings.HasPrefix(p.rest(), "{"):
+		return t, p.elemList(t, n)
+	case p.accept("hex"):
+		s, err := p.quoted()
+		if err != nil {
+			return nil, err
+		}
+		if t.Data, err = hex.DecodeString(s); err != nil || int64(len(t.Data)) != size {
+			return nil, p.errorf("%d bytes in hexadecimal wanted, found %d digits", size, len(s))
+		}
+		return t, nil
+	case p.accept("omitted"):
+		return nil, p.errorf("the text is a dump: its constants were left out")
+	}
+	t.Src, err = p.source(size)
+	return t, err
+}
+
+func (p *parser) elemList(t *Tensor, n int64) error {
+	found := int64(0)
+	var e [8]byte
+	err := p.items("{", "}", func() error {
+		bits, err := p.elem(t.Type)
+		binary.LittleEndian.PutUint64(e[:], bits)
+		t.Data = append(t.Data, e[:t.Type.Size()]...)
+		found++
+		return err
+	})
+	if err == nil && found != n {
+		err = p.errorf("%d elements found; the shape %v needs %d", found, t.Shape, n)
+	}
+	return err
+}
+
+// source reads where a constant of size bytes is.
+func (p *parser) source(size int64) (*Source, error) {
+	name := ""
+	var err error
+	switch {
+	case p.accept("model"):
+	case p.accept("consts"):
+		name = ConstsName
+	case p.accept("file"):
+		if name, err = p.quoted(); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, p.errorf("a constant's elements wanted, found %s", p.found())
+	}
+	at, err := listOf(&p.lexer, "[", "]", p.int)
+	if err != nil {
+		return nil, err
+	}
+	if len(at) != 2 || at[0] < 0 || at[1] != size {
+		return nil, p.errorf("[offset, %d] wanted, found %v", size, at)
+	}
+	f := p.files[name]
+	if f == nil {
+		return nil, p.errorf("the graph refers to the file %s, which is not given", fileLabel(name))
+	}
+	if size > f.Size || at[0] > f.Size-size {
+		return nil, p.errorf("bytes %d to %d are beyond the end of the file %s (%d bytes)", at[0], at[0]+size, fileLabel(name), f.Size)
+	}
+	return &Source{File: f, Offset: at[0], Length: size}, nil
+}
+
+func fileLabel(name string) string {
+	switch name {
+	case "":
+		return "of the model"
+	case ConstsName:
+		return "of constants"
+	}
+	return strconv.QuoteToASCII(name)
+}

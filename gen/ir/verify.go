@@ -1,0 +1,267 @@
+package ir
+
+import (
+	"fmt"
+
+	"rules_dnn/gen/sym"
+)
+
+// Verify checks what every pass may rely on: values are defined once and before
+// their use, in their own graph; constants have the elements that their shapes
+// say; shapes speak of declared symbols only; regions are closed and take their
+// node's captures; inputs and outputs have names of their own.
+func Verify(g *Graph) error {
+	if g == nil {
+		return fmt.Errorf("verify: there is no graph")
+	}
+	v := &verifier{symbols: map[string]bool{}, owner: map[*Value]*Graph{}}
+	if err := v.declare(g); err != nil {
+		return fmt.Errorf("verify graph %q: %w", g.Name, err)
+	}
+	if err := v.graph(g); err != nil {
+		return fmt.Errorf("verify graph %q: %w", g.Name, err)
+	}
+	if err := uniqueNames("input", g.Inputs); err != nil {
+		return fmt.Errorf("verify graph %q: %w", g.Name, err)
+	}
+	if err := uniqueNames("output", g.Outputs); err != nil {
+		return fmt.Errorf("verify graph %q: %w", g.Name, err)
+	}
+	return nil
+}
+
+type verifier struct {
+	symbols map[string]bool
+	owner   map[*Value]*Graph // where a value is defined
+}
+
+func (v *verifier) declare(g *Graph) error {
+	for _, y := range g.Symbols {
+		switch {
+		case !sym.IsSymbol(y.Name):
+			return fmt.Errorf("%q cannot be a symbol's name", y.Name)
+		case v.symbols[y.Name]:
+			return fmt.Errorf("symbol %q is declared twice", y.Name)
+		case y.Lo > y.Hi:
+			return fmt.Errorf("symbol %q has the empty range %d..%d", y.Name, y.Lo, y.Hi)
+		}
+		v.symbols[y.Name] = true
+	}
+	return nil
+}
+
+func uniqueNames(what string, vs []*Value) error {
+	seen := map[string]bool{}
+	for i, x := range vs {
+		if x.Name == "" || seen[x.Name] {
+			return fmt.Errorf("%s %d: the name %q is empty or taken", what, i, x.Name)
+		}
+		seen[x.Name] = true
+	}
+	return nil
+}
+
+func (v *verifier) graph(g *Graph) error {
+	for i, x := range g.Inputs {
+		switch {
+		case x == nil:
+			return fmt.Errorf("input %d is nil", i)
+		case x.Const != nil:
+			return fmt.Errorf("input %q is a constant", x.Name)
+		case x.Def != nil:
+			return fmt.Errorf("input %q is the result of %s", x.Name, x.Def.Label())
+		}
+		if err := v.define(g, x); err != nil {
+			return fmt.Errorf("input %d: %w", i, err)
+		}
+	}
+	for i, n := range g.Nodes {
+		if n == nil {
+			return fmt.Errorf("node %d is nil", i)
+		}
+		if err := v.node(g, n); err != nil {
+			return n.Errorf("%w", err)
+		}
+	}
+	for i, x := range g.Outputs {
+		if x == nil {
+			return fmt.Errorf("output %d is nil", i)
+		}
+		if err := v.use(g, x); err != nil {
+			return fmt.Errorf("output %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func (v *verifier) node(g *Graph, n *Node) error {
+	if n.Op == "" {
+		return fmt.Errorf("the node has no operator")
+	}
+	for i, x := range n.Inputs {
+		if x == nil {
+			continue
+		}
+		if err := v.use(g, x); err != nil {
+			return fmt.Errorf("operand %d: %w", i, err)
+		}
+	}
+	if err := v.attrs(n); err != nil {
+		return err
+	}
+	if err := v.regions(n); err != nil {
+		return err
+	}
+	for i, x := range n.Outputs {
+		if x == nil {
+			continue
+		}
+		if x.Def != n || x.Const != nil {
+			return fmt.Errorf("result %d, value %q: it is a constant, or says that another node computes it", i, x.Name)
+		}
+		if err := v.define(g, x); err != nil {
+			return fmt.Errorf("result %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func (v *verifier) attrs(n *Node) error {
+	for _, name := range n.Attrs.Names() {
+		switch x := n.Attrs[name].(type) {
+		case int64, float32, string, []int64, []float32, []string:
+		case RegionRef:
+			if int(x) < 0 || int(x) >= len(n.Regions) {
+				return fmt.Errorf("attribute %q is region %d of %d", name, int(x), len(n.Regions))
+			}
+		case *Tensor:
+			if err := checkTensor(x); err != nil {
+				return fmt.Errorf("attribute %q: %w", name, err)
+			}
+		default:
+			return fmt.Errorf("attribute %q has the Go type %T", name, x)
+		}
+	}
+	return nil
+}
+
+func (v *verifier) regions(n *Node) error {
+	if n.Captures < 0 || n.Captures > len(n.Inputs) || n.Captures > 0 && len(n.Regions) == 0 {
+		return fmt.Errorf("%d captures among %d operands, with %d regions", n.Captures, len(n.Inputs), len(n.Regions))
+	}
+	for i, r := range n.Regions {
+		if r == nil {
+			return fmt.Errorf("region %d is nil", i)
+		}
+		if len(r.Symbols) > 0 {
+			return fmt.Errorf("region %d declares symbols; only the outermost graph does", i)
+		}
+		if len(r.Inputs) < n.Captures {
+			return fmt.Errorf("region %d has %d inputs, fewer than the %d captures", i, len(r.Inputs), n.Captures)
+		}
+		if err := v.graph(r); err != nil {
+			return fmt.Errorf("region %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// define notes a value's definition in g.
+func (v *verifier) define(g *Graph, x *Value) error {
+	if _, ok := v.owner[x]; ok {
+		return fmt.Errorf("value %q is defined twice", x.Name)
+	}
+	v.owner[x] = g
+	return v.facts(x)
+}
+
+// use checks an operand or output of g.
+func (v *verifier) use(g *Graph, x *Value) error {
+	if x.Const != nil {
+		if _, ok := v.owner[x]; ok {
+			return nil // checked at its first use; an owner of nil marks constants
+		}
+		v.owner[x] = nil
+		return v.constant(x)
+	}
+	owner, ok := v.owner[x]
+	switch {
+	case !ok:
+		return fmt.Errorf("value %q is not defined before its use", x.Name)
+	case owner != g:
+		return fmt.Errorf("value %q is of graph %q; a region takes it as a capture", x.Name, owner.Name)
+	}
+	return nil
+}
+
+// constant checks a constant value.
+func (v *verifier) constant(x *Value) error {
+	if x.Def != nil {
+		return fmt.Errorf("constant %q is the result of %s", x.Name, x.Def.Label())
+	}
+	if err := checkTensor(x.Const); err != nil {
+		return fmt.Errorf("constant %q: %w", x.Name, err)
+	}
+	dims, ok := x.Static()
+	same := ok && x.Type == x.Const.Type && len(dims) == len(x.Const.Shape)
+	for i := 0; same && i < len(dims); i++ {
+		same = dims[i] == x.Const.Shape[i]
+	}
+	if !same {
+		return fmt.Errorf("constant %q is declared as %s and holds %s%v", x.Name, typeText(x), x.Const.Type, x.Const.Shape)
+	}
+	return v.facts(x)
+}
+
+// checkTensor checks that a constant has as many bytes as its shape says.
+func checkTensor(t *Tensor) error {
+	if t == nil {
+		return fmt.Errorf("the tensor is nil")
+	}
+	if t.Type == Invalid || int(t.Type) >= len(dtypes) {
+		return fmt.Errorf("the tensor has the type %s", t.Type)
+	}
+	n, err := Len(t.Shape)
+	if err != nil {
+		return err
+	}
+	size := int64(len(t.Data))
+	if t.Src != nil {
+		size = t.Src.Length
+	}
+	if want := n * int64(t.Type.Size()); want/int64(t.Type.Size()) != n || want != size {
+		return fmt.Errorf("the tensor of type %s and shape %v has %d bytes", t.Type, t.Shape, size)
+	}
+	if t.Src != nil && (t.Src.File == nil || t.Src.Offset < 0 || t.Src.Offset > t.Src.File.Size-size) {
+		return fmt.Errorf("the tensor lies beyond its file's end, at byte %d", t.Src.Offset)
+	}
+	return nil
+}
+
+// facts checks the symbols of a value's shape and elements.
+func (v *verifier) facts(x *Value) error {
+	if int(x.Type) >= len(dtypes) {
+		return fmt.Errorf("value %q has the type %s", x.Name, x.Type)
+	}
+	used := map[string]bool{}
+	for _, d := range x.Shape {
+		if c, ok := d.Const(); d.Overflow() || ok && c < 0 {
+			return fmt.Errorf("value %q has the dimension %s", x.Name, d)
+		}
+		d.Vars(used)
+	}
+	for _, e := range x.Elems {
+		e.Vars(used)
+	}
+	for name := range used {
+		if !v.symbols[name] {
+			return fmt.Errorf("value %q, %s, uses an undeclared symbol (%d are used)", x.Name, typeText(x), len(used))
+		}
+	}
+	if dims, ok := x.Static(); ok && x.Elems != nil {
+		if n, err := Len(dims); err != nil || n != int64(len(x.Elems)) {
+			return fmt.Errorf("value %q, %s, has %d known elements", x.Name, typeText(x), len(x.Elems))
+		}
+	}
+	return nil
+}
