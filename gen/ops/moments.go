@@ -46,6 +46,9 @@ func (c *Ctx) newMoments(over []int) (*moments, error) {
 			m.at = append(m.at, iv(k))
 		}
 	}
+	if len(red) == 0 { // of single elements
+		red = ir.Shape{sym.Const(1)}
+	}
 	m.kept, m.red = axes(kept), reduceAxes(red)
 	m.load = cast(m.t, te.Operand(0, m.typ, index...))
 	return m, nil

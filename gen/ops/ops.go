@@ -141,6 +141,9 @@ func (c *Ctx) Elems(i int) ([]sym.Expr, error) {
 	if v.Const != nil {
 		return constElems(v)
 	}
+	if v.HasShape && product(v.Shape...).Is(0) {
+		return nil, nil
+	}
 	if v.Elems == nil {
 		return nil, &UnknownError{fmt.Sprintf("the value of operand %d (%q)", i, v.Name)}
 	}

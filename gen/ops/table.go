@@ -17,6 +17,8 @@ var families = []func() []*Row{
 	poolRows,
 	matmulRows,
 	normRows,
+	reshapeRows,
+	softmaxRows,
 }
 
 var table = sync.OnceValue(func() []*Row {
