@@ -8,6 +8,8 @@
 // every expression is a constant.
 //
 // Transfer runs forward. Nodes stand in topological order, and an element or a
-// dimension never depends on a later node, so that one sweep is the fixed point.
-// Running again after the graph was simplified may learn more.
+// dimension never depends on a later node, so that one sweep is a fixed point for
+// given symbols. Where operators require two symbols to be equal, or a symbol to be
+// a number, it is replaced everywhere and the sweep is repeated. Running again
+// after the graph was simplified may learn more.
 package shape

@@ -3,7 +3,6 @@ package shape
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ops"
@@ -140,7 +139,7 @@ func (e *evaluator) eval(x te.Expr, sc scope) value {
 	case te.Const:
 		return literal(x)
 	case te.Index:
-		return integer(x.E.Subst(sc.vars, e.facts)).wrap(x.Type)
+		return integer(x.E.Subst(sc.vars, e.facts))
 	case te.Load:
 		return e.load(x, sc)
 	case te.Call:
@@ -248,26 +247,26 @@ func (e *evaluator) guard(gs []te.Within, sc scope) answer {
 
 // evalCall applies a scalar function to what is known of its arguments.
 func evalCall(c te.Call, a []value, f sym.Facts) value {
-	if strings.HasPrefix(c.Fn, "cast") {
+	if v := foldScalar(c, a); v.state != unknown {
+		return v
+	}
+	if c.Fn == "cast" {
 		return cast(a[0], c.Type, f)
 	}
 	if r := lazyRules[c.Fn]; r != nil {
 		return r(a, f)
 	}
-	allExact := true
 	for _, v := range a {
-		if v.state == unknown {
+		if v.state != exact {
 			return value{}
 		}
-		allExact = allExact && v.state == exact
 	}
-	if r := rules[c.Fn]; allExact && r != nil {
-		if c.Fn == "div" && !c.Type.IsFloat() {
-			r = divInt
-		}
-		if v := r(a, f).wrap(c.Type); v.state != unknown {
-			return v
-		}
+	r := rules[c.Fn]
+	switch {
+	case r == nil:
+		return value{}
+	case c.Fn == "div" && !c.Type.IsFloat():
+		r = divInt
 	}
-	return foldScalar(c, a)
+	return r(a, f)
 }

@@ -11,8 +11,8 @@ import (
 
 // Infer sets Type, Shape and Elems of every value that a node computes.
 //
-// Symbols whose bounds are one number become that number, and symbols that no
-// graph input uses are dropped. Shapes that the model declares for results are
+// Symbols whose bounds are one number become that number, symbols that operators
+// require to be equal become one, and symbols that no graph input uses are dropped. Shapes that the model declares for results are
 // checked against what is inferred; a certain contradiction is an error.
 // Where structure stays unknown the error is an *UnknownError that lists all
 // nodes concerned, and everything else is inferred nevertheless.
@@ -21,16 +21,34 @@ func Infer(g *ir.Graph) error {
 		return err
 	}
 	bindSymbols(g)
-	in := &inference{facts: Facts(g), elems: map[*ir.Value][]value{}, tainted: map[*ir.Value]bool{}}
-	for _, v := range g.Inputs {
+	for {
+		in := &inference{graph: g, facts: Facts(g), elems: map[*ir.Value][]value{}, tainted: map[*ir.Value]bool{}}
+		if err := in.sweep(); err != nil {
+			return err
+		}
+		if unified, err := unify(g, in.equal); err != nil {
+			return err
+		} else if !unified {
+			return in.finish()
+		}
+	}
+}
+
+// sweep transfers forward through all nodes.
+func (in *inference) sweep() error {
+	for _, v := range in.graph.Inputs {
 		in.input(v)
 	}
-	for _, n := range g.Nodes {
+	for _, n := range in.graph.Nodes {
 		if err := in.node(n); err != nil {
 			return err
 		}
 	}
-	dropSymbols(g)
+	return nil
+}
+
+func (in *inference) finish() error {
+	dropSymbols(in.graph)
 	if len(in.unknown.Causes) > 0 {
 		return &in.unknown
 	}
@@ -47,10 +65,12 @@ func Facts(g *ir.Graph) sym.Facts {
 }
 
 type inference struct {
+	graph   *ir.Graph
 	facts   sym.Facts
 	elems   map[*ir.Value][]value // what is known of elements; nil where nothing is
 	tainted map[*ir.Value]bool    // values that depend on an unknown result
 	unknown UnknownError
+	equal   []equality // that must hold, or the model is malformed
 }
 
 func (in *inference) input(v *ir.Value) {
@@ -71,8 +91,10 @@ func (in *inference) node(n *ir.Node) error {
 	case err != nil:
 		return err
 	}
-	if len(m.Outputs) < len(n.Outputs) {
-		return n.Errorf("the operator has %d results, found %d", len(m.Outputs), len(n.Outputs))
+	for _, c := range m.Checks {
+		if c.Kind == ops.SameDim {
+			in.equal = append(in.equal, equality{n, c})
+		}
 	}
 	ev := newEvaluator(m, in.facts, func(i int) ([]int64, []value) { return in.operand(n, i) })
 	for i, v := range n.Outputs {

@@ -1,8 +1,6 @@
 package shape
 
 import (
-	"math"
-
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sym"
 )
@@ -11,8 +9,9 @@ import (
 // may be unknown.
 type rule func(a []value, f sym.Facts) value
 
-// rules are the scalar functions that symbolic elements survive. The others need
-// constant arguments (package scalar).
+// rules are the scalar functions that symbolic elements survive; constants are
+// folded by foldScalar before. A symbolic integer is taken to fit its type:
+// dimensions that do not are refused when sizes are computed.
 var rules = map[string]rule{
 	"add":    func(a []value, f sym.Facts) value { return addSub(a, 1, f) },
 	"sub":    func(a []value, f sym.Facts) value { return addSub(a, -1, f) },
@@ -98,15 +97,6 @@ func remainder(a []value, f sym.Facts, truncates bool) value {
 		return value{}
 	}
 	x, y := a[0].num, a[1].num
-	if cx, ok := x.Const(); ok {
-		if cy, ok := y.Const(); ok {
-			r := cx % cy
-			if !truncates && r != 0 && (r < 0) != (cy < 0) {
-				r += cy
-			}
-			return number(r)
-		}
-	}
 	if !sym.AtLeast(y, 0, f) || (truncates && !sym.AtLeast(x, 0, f)) {
 		return value{}
 	}
@@ -242,21 +232,12 @@ func selectOf(a []value, _ sym.Facts) value {
 // cast converts to type t.
 func cast(v value, t ir.DType, f sym.Facts) value {
 	switch {
-	case v.state == unknown:
-		return v
+	case v.state != exact: // constants are folded
+		return value{}
 	case t == ir.Bool:
-		if v.state == real {
-			return truth(v.real != 0)
-		}
 		return not(compare([]value{v, number(0)}, f, equalTo))
 	case t.IsFloat():
 		return v
 	}
-	if v.state == real {
-		if x := math.Trunc(v.real); math.Abs(x) < 1<<62 {
-			return number(int64(x)).wrap(t)
-		}
-		return value{}
-	}
-	return trunc([]value{v}, f).wrap(t)
+	return trunc([]value{v}, f)
 }

@@ -3,7 +3,6 @@ package shape
 import (
 	"math"
 
-	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sym"
 )
 
@@ -118,25 +117,4 @@ func (v value) equal(o value) bool {
 		return v.real == o.real
 	}
 	return v.state == exact && v.den == o.den && v.num.Equal(o.num)
-}
-
-// wrap makes a constant an element of type t, as C's arithmetic on t would.
-// A symbolic value is taken to fit: dimensions that do not are refused when their
-// sizes are computed.
-func (v value) wrap(t ir.DType) value {
-	c, ok := v.constant()
-	if !ok || t.IsFloat() {
-		return v
-	}
-	if t == ir.Bool {
-		return truth(c != 0)
-	}
-	shift := 64 - 8*t.Size()
-	if t.Kind() == ir.KindUint {
-		if t.Size() == 8 && c < 0 {
-			return value{} // above 2^63: no index expression holds it
-		}
-		return number(int64(uint64(c) << shift >> shift))
-	}
-	return number(c << shift >> shift)
 }
