@@ -19,6 +19,7 @@ var families = []func() []*Row{
 	normRows,
 	reshapeRows,
 	softmaxRows,
+	reduceRows,
 }
 
 var table = sync.OnceValue(func() []*Row {
