@@ -94,8 +94,8 @@ func modulo(c *Ctx, x []te.Expr) (te.Expr, error) {
 	if fmod {
 		return call("fmod", x[0], x[1]), nil
 	}
-	if x[0].DType().IsFloat() {
-		return nil, fmt.Errorf("attribute fmod is 0 with operands of type %s; floating-point types need fmod=1", x[0].DType())
+	if x[0].DType().IsFloat() && c.Version < 28 {
+		return nil, fmt.Errorf("attribute fmod is 0 with operands of type %s; floating-point types need fmod=1, or opset 28", x[0].DType())
 	}
 	return call("mod", x[0], x[1]), nil
 }

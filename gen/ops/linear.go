@@ -89,4 +89,4 @@ func (c *Ctx) mapRun(index []sym.Expr, from, to ir.Shape, fs, ts []int, facts sy
 }
 
 // load0 loads operand 0.
-func (c *Ctx) load0(index ...sym.Expr) te.Expr { return te.Operand(0, c.Type(0), index...) }
+func (c *Ctx) load0(index ...sym.Expr) te.Load { return te.Operand(0, c.Type(0), index...) }

@@ -77,9 +77,6 @@ func reductionRow(name string, versions []int, operand int, types []ir.DType, bu
 			if err != nil {
 				return nil, err
 			}
-			if re == nil {
-				return elementwise(identity)(c)
-			}
 			return build(re)
 		},
 	}
@@ -92,9 +89,11 @@ type reduction struct {
 	axes []te.Axis
 	// at are the indices of a statistic (which has no reduced axes) at a point of the result.
 	at []sym.Expr
+	// none tells that no axes are reduced: each element is a whole of its own.
+	none bool
 }
 
-// newReduction reads axes and keepdims; nil where nothing is to be done.
+// newReduction reads axes and keepdims.
 func (c *Ctx) newReduction(operandSince int) (*reduction, error) {
 	x, err := c.Shape(0)
 	if err != nil {
@@ -112,10 +111,7 @@ func (c *Ctx) newReduction(operandSince int) (*reduction, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(list) == 0 {
-		if noop {
-			return nil, nil
-		}
+	if len(list) == 0 && !noop {
 		over = between(0, len(x))
 	}
 	return c.reductionOver(x, over)
@@ -130,7 +126,7 @@ func (c *Ctx) reductionOver(x ir.Shape, over []int) (*reduction, error) {
 	if err != nil {
 		return nil, err
 	}
-	re := &reduction{moments: m, axes: m.kept, at: te.AxisVars(m.kept)}
+	re := &reduction{moments: m, axes: m.kept, at: te.AxisVars(m.kept), none: len(over) == 0}
 	if keep {
 		s := append(ir.Shape{}, x...)
 		for _, k := range over {
@@ -161,11 +157,17 @@ func (re *reduction) single(r reducer) *Meaning {
 		value = r.value(value)
 	}
 	result := te.Expr(te.Acc{Type: re.t})
+	if re.none {
+		result = value
+	}
 	if r.result != nil {
 		if r.fraction && !re.t.IsFloat() {
 			result = cast(floating(re.t), result)
 		}
 		result = r.result(result, re.n)
+	}
+	if re.none {
+		return one(re.c.Row.Name, re.axes, cast(re.typ, result))
 	}
 	return stages(&te.Stage{
 		Name: re.c.Row.Name, Axes: re.axes, Reduce: re.red, Combine: r.comb(re.t),
@@ -176,6 +178,9 @@ func (re *reduction) single(r reducer) *Meaning {
 // logSumExpRow shifts by the greatest element, so that no exponential overflows.
 func logSumExpRow(versions []int) *Row {
 	return reductionRow("ReduceLogSumExp", versions, 18, reduceTypes, func(re *reduction) (*Meaning, error) {
+		if re.none { // log(exp(x))
+			return one(re.c.Row.Name, re.axes, re.operand(re.typ)), nil
+		}
 		t := re.t
 		if !t.IsFloat() {
 			t = floating(t)

@@ -20,6 +20,8 @@ var families = []func() []*Row{
 	reshapeRows,
 	softmaxRows,
 	reduceRows,
+	movementRows,
+	sliceRows,
 }
 
 var table = sync.OnceValue(func() []*Row {

@@ -1,0 +1,295 @@
+package ops
+
+import (
+	"fmt"
+	"slices"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+func sliceRows() []*Row {
+	operand := func(name string) Param { return since(10, structural(name, indexing)) }
+	padMode := strAttr("mode")
+	return []*Row{
+		{
+			Name: "Slice", Versions: []int{1, 10, 11, 13}, MinOutputs: 1, MaxOutputs: 1,
+			Inputs: []Param{in("data", anyType), operand("starts"), operand("ends"), opt(operand("axes")), opt(operand("steps"))},
+			Attrs:  []AttrSpec{intsAttr("axes").until(9), intsAttr("starts").until(9).required(), intsAttr("ends").until(9).required()},
+			Build:  slice,
+		},
+		{
+			Name: "Pad", Versions: []int{2, 11, 13, 18, 19, 21, 23, 24, 25}, MinOutputs: 1, MaxOutputs: 1,
+			Inputs: []Param{
+				in("data", anyType), since(11, structural("pads", int64s)), opt(since(11, in("constant_value", anyType))),
+				opt(since(18, structural("axes", indexing))),
+			},
+			Attrs: []AttrSpec{padMode, intsAttr("pads").until(10).required(), floatAttr("value").until(10)},
+			Build: pad,
+		},
+	}
+}
+
+// bounds are what a slice takes of one axis.
+type bounds struct {
+	start, end sym.Expr
+	step       int64
+}
+
+func slice(c *Ctx) (*Meaning, error) {
+	x, err := c.Shape(0)
+	if err != nil {
+		return nil, err
+	}
+	bs, err := c.sliceBounds(len(x))
+	if err != nil {
+		return nil, err
+	}
+	to, index := append(ir.Shape{}, x...), te.AxisVars(axes(x))
+	for k := range x {
+		b, ok := bs[k]
+		if !ok {
+			continue
+		}
+		var start sym.Expr
+		if start, to[k], err = c.sliceAxis(k, x[k], b); err != nil {
+			return nil, err
+		}
+		index[k] = sym.Add(start, sym.Scale(iv(k), b.step))
+	}
+	return one("Slice", axes(to), c.load0(index...)), nil
+}
+
+// sliceBounds reads starts, ends, axes and steps, from attributes or operands.
+func (c *Ctx) sliceBounds(rank int) (map[int]bounds, error) {
+	starts, ends, list, steps, err := c.sliceLists()
+	if err != nil {
+		return nil, err
+	}
+	if len(starts) != len(ends) || (list != nil && len(list) != len(starts)) || (steps != nil && len(steps) != len(starts)) {
+		return nil, fmt.Errorf("starts, ends, axes and steps have %d, %d, %d and %d elements; equally many wanted", len(starts), len(ends), len(list), len(steps))
+	}
+	if list == nil {
+		if len(starts) > rank {
+			return nil, fmt.Errorf("starts has %d elements; the rank is %d", len(starts), rank)
+		}
+		for k := range starts {
+			list = append(list, int64(k))
+		}
+	}
+	ks, err := normAxes("an element of axes", list, rank)
+	if err != nil {
+		return nil, err
+	}
+	out := map[int]bounds{}
+	for i, k := range ks {
+		b := bounds{starts[i], ends[i], 1}
+		if steps != nil {
+			b.step = steps[i]
+		}
+		out[k] = b
+	}
+	return out, nil
+}
+
+func (c *Ctx) sliceLists() (starts, ends []sym.Expr, list, steps []int64, err error) {
+	if c.Version < 10 {
+		if c.Node.Has("axes") {
+			list = append([]int64{}, c.Node.Ints("axes")...)
+		}
+		return consts(c.Node.Ints("starts")), consts(c.Node.Ints("ends")), list, nil, nil
+	}
+	if starts, err = c.Elems(1); err != nil {
+		return
+	}
+	if ends, err = c.Elems(2); err != nil {
+		return
+	}
+	if c.Has(3) {
+		if list, err = c.Ints(3); err != nil {
+			return
+		}
+	}
+	if c.Has(4) {
+		steps, err = c.Ints(4)
+	}
+	return
+}
+
+func consts(xs []int64) []sym.Expr {
+	out := make([]sym.Expr, len(xs))
+	for i, x := range xs {
+		out[i] = sym.Const(x)
+	}
+	return out
+}
+
+// sliceAxis clamps a slice of an axis of extent d, as numpy does, and gives its first
+// index and its length.
+func (c *Ctx) sliceAxis(k int, d sym.Expr, b bounds) (start, length sym.Expr, err error) {
+	const most = 1 << 31 // above every dimension
+	if b.step == 0 {
+		return d, d, fmt.Errorf("the step along axis %d is 0", k)
+	}
+	b.step = max(-most, min(most, b.step))
+	if start, err = c.fromEnd(k, d, b.start); err != nil {
+		return
+	}
+	end, err := c.fromEnd(k, d, b.end)
+	if err != nil {
+		return
+	}
+	zero, one := sym.Const(0), sym.Const(1)
+	clamp := func(e, lo, hi sym.Expr) sym.Expr { return sym.Min(sym.Max(e, lo, c.Facts), hi, c.Facts) }
+	if b.step > 0 {
+		start, end = clamp(start, zero, d), clamp(end, zero, d)
+		length = sym.CeilDiv(sym.Sub(end, start), sym.Const(b.step), c.Facts)
+	} else {
+		last := sym.Sub(d, one)
+		start, end = clamp(start, zero, last), clamp(end, sym.Const(-1), last)
+		length = sym.CeilDiv(sym.Sub(start, end), sym.Const(-b.step), c.Facts)
+	}
+	return start, sym.Max(length, zero, c.Facts), nil
+}
+
+// fromEnd adds the extent to an index that is negative.
+func (c *Ctx) fromEnd(k int, d, e sym.Expr) (sym.Expr, error) {
+	const most = 1 << 40 // "to the end" is often the greatest integer
+	if x, ok := e.Const(); ok {
+		e = sym.Const(max(-most, min(most, x)))
+	}
+	switch {
+	case sym.AtLeast(e, 0, c.Facts):
+		return e, nil
+	case sym.AtMost(e, -1, c.Facts):
+		return sym.Add(e, d), nil
+	}
+	return e, &UnknownError{fmt.Sprintf("whether the bound %s of axis %d counts from the end", e, k)}
+}
+
+// padding is how many elements an axis gains before and after; negative ones crop.
+type padding struct{ before, after sym.Expr }
+
+func pad(c *Ctx) (*Meaning, error) {
+	x, err := c.Shape(0)
+	if err != nil {
+		return nil, err
+	}
+	ps, err := c.paddings(len(x))
+	if err != nil {
+		return nil, err
+	}
+	modes := []string{"constant", "reflect", "edge"}
+	if c.Version >= 19 {
+		modes = append(modes, "wrap")
+	}
+	mode, err := c.choice("mode", modes...)
+	if err != nil {
+		return nil, err
+	}
+	to := make(ir.Shape, len(x))
+	for k, p := range ps {
+		to[k] = sym.Add(x[k], p.before, p.after)
+		if err := c.require(AtLeast, to[k], sym.Const(0), "the padded dimension %d", k); err != nil {
+			return nil, err
+		}
+		if mode != "constant" && x[k].Is(0) && !to[k].Is(0) {
+			return nil, fmt.Errorf("attribute mode is %q; axis %d has no element to take", mode, k)
+		}
+	}
+	as := axes(to)
+	index, guard := c.padIndex(x, as, ps, mode)
+	if len(guard) == 0 {
+		return one("Pad", as, c.load0(index...)), nil
+	}
+	def, err := c.padValue()
+	if err != nil {
+		return nil, err
+	}
+	return one("Pad", as, guarded(0, c.Type(0), index, guard, def)), nil
+}
+
+// paddings reads how much each axis is padded.
+func (c *Ctx) paddings(rank int) ([]padding, error) {
+	list, err := consts(c.Node.Ints("pads")), error(nil)
+	if c.Version >= 11 {
+		if list, err = c.Elems(1); err != nil {
+			return nil, err
+		}
+	}
+	ks := between(0, rank)
+	if c.Has(3) {
+		given, err := c.Ints(3)
+		if err != nil {
+			return nil, err
+		}
+		if ks, err = normAxes("an element of axes", given, rank); err != nil {
+			return nil, err
+		}
+	}
+	if len(list) != 2*len(ks) {
+		return nil, fmt.Errorf("pads has %d elements; two for each of %d axes wanted", len(list), len(ks))
+	}
+	out := slices.Repeat([]padding{{sym.Const(0), sym.Const(0)}}, rank)
+	for i, k := range ks {
+		out[k] = padding{list[i], list[i+len(ks)]}
+	}
+	return out, nil
+}
+
+// padValue is the element in the padding.
+func (c *Ctx) padValue() (te.Expr, error) {
+	if c.Version < 11 {
+		return te.Number(c.Type(0), float64(c.Node.Float("value", 0))), nil
+	}
+	if !c.Has(2) {
+		return te.Number(c.Type(0), 0), nil
+	}
+	s, err := c.Shape(2)
+	if err != nil {
+		return nil, err
+	}
+	if len(s) > 1 || (len(s) == 1 && !s[0].Is(1)) {
+		return nil, fmt.Errorf("operand 2 (constant_value) has shape %v; a scalar wanted", s)
+	}
+	return te.Operand(2, c.Type(2), slices.Repeat([]sym.Expr{sym.Const(0)}, len(s))...), nil
+}
+
+func (c *Ctx) padIndex(x ir.Shape, as []te.Axis, ps []padding, mode string) (index []sym.Expr, guard []te.Within) {
+	f := c.with(as)
+	zero, one := sym.Const(0), sym.Const(1)
+	for k, d := range x {
+		at := sym.Sub(iv(k), ps[k].before)
+		crops := sym.AtMost(ps[k].before, 0, c.Facts) && sym.AtMost(ps[k].after, 0, c.Facts)
+		last := sym.Sub(d, one)
+		switch {
+		case crops || d.Is(0) && mode != "constant":
+		case mode == "constant":
+			guard = append(guard, te.Within{E: at, Lo: zero, Hi: d})
+		case mode == "edge":
+			at = sym.Min(sym.Max(at, zero, f), last, f)
+		case mode == "wrap":
+			at = sym.Mod(at, d, f)
+		default:
+			at = c.reflect(at, last, ps[k], f)
+		}
+		index = append(index, at)
+	}
+	return index, guard
+}
+
+// reflect folds an index at both ends of an axis, as often as the padding needs.
+func (c *Ctx) reflect(at, last sym.Expr, p padding, f sym.Facts) sym.Expr {
+	if last.Is(0) {
+		return last
+	}
+	period := sym.Scale(last, 2)
+	once := sym.AtMost(sym.Sub(p.before, last), 0, c.Facts) && sym.AtMost(sym.Sub(p.after, last), 0, c.Facts)
+	if once {
+		at = sym.Max(at, sym.Scale(at, -1), f)
+	} else {
+		at = sym.Mod(at, sym.Max(period, sym.Const(1), f), f)
+	}
+	return sym.Min(at, sym.Sub(period, at), f)
+}
