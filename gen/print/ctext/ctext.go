@@ -46,7 +46,7 @@ func Comment(s string) string {
 			fmt.Fprintf(&b, "<%02x>", r)
 		case !readable(r):
 			fmt.Fprintf(&b, "<%02x>", r)
-		case r == '/' && endsIn(&b, "/*"), r == '*' && endsIn(&b, "/"):
+		case r == '/' && endsIn(&b, '*'), r == '*' && endsIn(&b, '/'):
 			b.WriteByte(' ')
 			b.WriteRune(r)
 		default:
@@ -56,8 +56,8 @@ func Comment(s string) string {
 	return b.String()
 }
 
-// endsIn tells whether the last byte written is one of set, so that no comment mark forms.
-func endsIn(b *strings.Builder, set string) bool {
+// endsIn tells whether the last byte written is c, so that no comment mark forms.
+func endsIn(b *strings.Builder, c byte) bool {
 	s := b.String()
-	return s != "" && strings.IndexByte(set, s[len(s)-1]) >= 0
+	return s != "" && s[len(s)-1] == c
 }

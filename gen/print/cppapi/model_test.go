@@ -1,0 +1,122 @@
+package cppapi
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sym"
+)
+
+// fake is a model with what makes an API hard: names that are no identifiers, symbols,
+// an expression as a dimension, a scalar, several types.
+func fake() *Model {
+	n, h := sym.Var("batch size"), sym.Var("H")
+	half := sym.FloorDiv(sym.Add(h, sym.Const(1)), sym.Const(2), nil)
+	return &Model{
+		Api: "nets/fake.v1", Prefix: "app_fake", Namespace: "app::fake", Generator: "rules_dnn test",
+		Inputs: []Tensor{
+			{"image", ir.F32, ir.Shape{n, sym.Const(3), h}},
+			{"*/ int x; \"", ir.I64, ir.Shape{}},
+		},
+		Outputs: []Tensor{
+			{"image", ir.F32, ir.Shape{n, sym.Const(4)}},
+			{"int", ir.U8, ir.Shape{half, n}},
+		},
+		Symbols: []Symbol{{Name: "batch size", Lo: 1, Hi: 64}, {Name: "H", Lo: 0, Hi: sym.MaxDim}},
+		Arena:   []sym.Expr{sym.Scale(n, 16), sym.Mul(sym.Mul(n, half), sym.Mul(h, h))},
+		Scratch: sym.Add(sym.Scale(h, 4), sym.Const(1)),
+		Weights: Weights{Mode: Embed, Bytes: 16, Hash: [32]byte{1, 2, 3}},
+	}
+}
+
+// computed has an output whose rows only the run knows.
+func computed() *Model {
+	n, k := sym.Var("N"), sym.Var("found?")
+	return &Model{
+		Api: "rows", Prefix: "rows", Namespace: "rows_ns", Generator: "rules_dnn test",
+		Inputs:  []Tensor{{"x", ir.F32, ir.Shape{n}}},
+		Outputs: []Tensor{{"where", ir.I64, ir.Shape{sym.Const(1), k}}},
+		Symbols: []Symbol{{Name: "N", Lo: 0, Hi: 1000}, {Name: "found?", Lo: 0, Hi: sym.MaxDim, Computed: true, Max: n}},
+		Arena:   []sym.Expr{sym.Scale(k, 8)},
+		Weights: Weights{Mode: File, Bytes: 8, Hash: [32]byte{9}},
+	}
+}
+
+// constant has no symbols, no weights and no inputs.
+func constant() *Model {
+	return &Model{
+		Api: "constant", Prefix: "constant", Namespace: "constant_ns", Generator: "rules_dnn test",
+		Outputs: []Tensor{{"y", ir.F16, ir.Shape{sym.Const(2)}}},
+		Weights: Weights{Mode: File},
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	k, n := sym.Var("k"), sym.Var("N")
+	withComputed := func(d sym.Expr) func(*Model) {
+		return func(m *Model) {
+			m.Symbols = []Symbol{{Name: "N", Hi: 9}, {Name: "k", Hi: 9, Computed: true, Max: n}}
+			m.Inputs, m.Arena, m.Scratch = nil, nil, sym.Const(0)
+			m.Outputs = []Tensor{{"y", ir.F32, ir.Shape{d}}}
+		}
+	}
+	for want, change := range map[string]func(*Model){
+		"api \"a b\"":             func(m *Model) { m.Api = "a b" },
+		"prefix \"1x\"":           func(m *Model) { m.Prefix = "1x" },
+		"namespace \"a:b\"":       func(m *Model) { m.Namespace = "a:b" },
+		"CPU feature":             func(m *Model) { m.CPUFeatures = []string{"AVX\""} },
+		"has no element type":     func(m *Model) { m.Inputs[0].Type = ir.Invalid },
+		"listed twice":            func(m *Model) { m.Symbols[1].Name = m.Symbols[0].Name },
+		"want 0 <= lower":         func(m *Model) { m.Symbols[0].Lo = 65 },
+		"follows computed":        func(m *Model) { m.Symbols[0].Computed = true },
+		"dimension of -1":         func(m *Model) { m.Outputs[0].Shape[1] = sym.Const(-1) },
+		"depends on \"Q\"":        func(m *Model) { m.Outputs[0].Shape[1] = sym.Var("Q") },
+		"memory of the plan":      func(m *Model) { m.Arena[0] = sym.Var("Q") },
+		"leaves 64 bits":          func(m *Model) { m.Scratch = sym.Mul(sym.Const(1<<62), sym.Const(4)) },
+		"257 symbols":             func(m *Model) { m.Symbols = make([]Symbol, 257) },
+		"weights of -1":           func(m *Model) { m.Weights.Bytes = -1 },
+		"may shrink":              withComputed(sym.Sub(n, k)),
+		"((k) % (3)) may shrink":  withComputed(sym.Mod(k, sym.Const(3), nil)),
+		"((N) // (k)) may shrink": withComputed(sym.FloorDiv(n, k, sym.Facts{"k": {Lo: 1, Hi: 9}})),
+	} {
+		m := fake()
+		change(m)
+		_, err := Print(m)
+		assert.ErrorContains(t, err, want)
+	}
+	for _, d := range []sym.Expr{k, sym.Mul(k, n), sym.FloorDiv(sym.Scale(k, 3), sym.Const(2), nil), sym.Min(k, n, nil)} {
+		m := fake()
+		withComputed(d)(m)
+		_, err := Print(m)
+		assert.NoError(t, err, "%s", d)
+	}
+}
+
+func TestDeterministic(t *testing.T) {
+	a, err := Print(fake())
+	require.NoError(t, err)
+	for range 5 {
+		b, err := Print(fake())
+		require.NoError(t, err)
+		assert.Equal(t, a, b)
+	}
+}
+
+func TestNames(t *testing.T) {
+	m := fake()
+	assert.Equal(t, "fake.v1.h", m.HeaderName())
+	assert.Equal(t, "app_fake_internal.h", m.InternalName())
+	assert.Equal(t, "app_fake_api.cc", m.SourceName())
+	assert.Equal(t, "c->sym[1]", m.Sym("H"))
+}
+
+func TestWeightsAsmName(t *testing.T) {
+	_, err := WeightsAsm(fake(), "a\"b")
+	assert.ErrorContains(t, err, "weights file")
+	text, err := WeightsAsm(fake(), "fake.weights")
+	require.NoError(t, err)
+	assert.Contains(t, text, `.incbin "fake.weights", 64`)
+}

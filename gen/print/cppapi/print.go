@@ -1,0 +1,82 @@
+package cppapi
+
+import (
+	"embed"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"text/template"
+
+	"rules_dnn/gen/print/ctext"
+)
+
+// Files are the printed texts.
+type Files struct {
+	Header   string // HeaderName, public
+	Internal string // InternalName, beside the kernels
+	Source   string // SourceName, beside the kernels
+}
+
+//go:embed templates
+var templateFiles embed.FS
+
+var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"comment": ctext.Comment,
+	"str":     ctext.String,
+}).ParseFS(templateFiles, "templates/*.tmpl"))
+
+// Print prints the API of a model.
+func Print(m *Model) (*Files, error) {
+	if err := m.check(); err != nil {
+		return nil, fmt.Errorf("the API of %s: %w", m.Api, err)
+	}
+	v := newView(m)
+	var f Files
+	for _, out := range []struct {
+		name string
+		to   *string
+	}{{"header.h", &f.Header}, {"internal.h", &f.Internal}, {"source.cc", &f.Source}} {
+		if err := execute(out.name, v, out.to); err != nil {
+			return nil, err
+		}
+	}
+	return &f, nil
+}
+
+func execute(name string, v any, to *string) error {
+	var b strings.Builder
+	if err := templates.ExecuteTemplate(&b, name+".tmpl", v); err != nil {
+		return fmt.Errorf("printing %s: %w", name, err)
+	}
+	*to = b.String()
+	return nil
+}
+
+// weightsHeaderBytes is the size of rules_dnn::WeightsHeader.
+const weightsHeaderBytes = 64
+
+// WeightsHeader is how a weights file begins; the packed constants follow. The runtime
+// compares it with what the code was generated for.
+func WeightsHeader(w Weights) []byte {
+	b := make([]byte, weightsHeaderBytes)
+	copy(b, "DNNWTS01")
+	binary.LittleEndian.PutUint64(b[8:], uint64(w.Bytes))
+	copy(b[16:], w.Hash[:])
+	return b
+}
+
+// WeightsAsm prints the assembly that embeds the weights file of the given base name, which the
+// assembler finds by its include path.
+func WeightsAsm(m *Model, name string) (string, error) {
+	if err := m.check(); err != nil {
+		return "", fmt.Errorf("the API of %s: %w", m.Api, err)
+	}
+	if !apiName.MatchString(name) || strings.Contains(name, "/") {
+		return "", fmt.Errorf("weights file %q: want a base name of letters, digits and _ . + -", name)
+	}
+	v := newView(m)
+	v.WeightsName, v.WeightsSkip = name, weightsHeaderBytes
+	var out string
+	err := execute("weights.S", v, &out)
+	return out, err
+}

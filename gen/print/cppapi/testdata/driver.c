@@ -1,0 +1,367 @@
+/* Calls printed C APIs in every right and wrong way. */
+#define _POSIX_C_SOURCE 200809L
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "constant.h"
+#include "fake.v1.h"
+#include "rows.h"
+
+int wrapper_works(void);
+
+static int failures = 0;
+
+#define CHECK(x)                                             \
+  do {                                                       \
+    if (!(x)) {                                              \
+      printf("line %d: %s is not true\n", __LINE__, #x);     \
+      ++failures;                                            \
+    }                                                        \
+  } while (0)
+
+/* An allocator that counts and can be told to fail. */
+static long live_bytes = 0, allocations = 0, fail_at = -1;
+
+static void* allocate(void* user, size_t bytes, size_t alignment) {
+  void* p = NULL;
+  CHECK(user == &live_bytes && alignment == 64);
+  if (allocations++ == fail_at || posix_memalign(&p, alignment, bytes) != 0) return NULL;
+  live_bytes += (long)bytes;
+  return p;
+}
+
+static void release(void* user, void* p, size_t bytes) {
+  CHECK(user == &live_bytes && p != NULL);
+  live_bytes -= (long)bytes;
+  free(p);
+}
+
+static void backwards(void* user, int32_t count, void (*body)(void*, int32_t), void* arg) {
+  *(int*)user += 1;
+  while (count-- > 0) body(arg, count);
+}
+
+static app_fake_options with_allocator(void) {
+  app_fake_options o;
+  memset(&o, 0, sizeof o);
+  o.size = sizeof o;
+  o.allocate = allocate;
+  o.release = release;
+  o.allocator_user = &live_bytes;
+  return o;
+}
+
+/* Runs with the dims and compares with what the program should compute. */
+static app_fake_status run(app_fake_context* c, int64_t n, int64_t h) {
+  const app_fake_dims dims = {n, h};
+  const int64_t rows = (h + 1) / 2;
+  float* image = calloc((size_t)(n * 3 * h + 1), sizeof(float));
+  float* y = calloc((size_t)(n * 4), sizeof(float));
+  uint8_t* z = calloc((size_t)(rows * n + 1), 1);
+  const int64_t scalar = 7;
+  const void* in[2];
+  void* out[2];
+  app_fake_status status;
+  int64_t i, k;
+  in[0] = image;
+  in[1] = &scalar;
+  out[0] = y;
+  out[1] = z;
+  for (i = 0; i < n * 3 * h; ++i) image[i] = (float)(i % 5);
+  status = app_fake_run(c, &dims, in, out);
+  for (i = 0; i < n && status == app_fake_OK; ++i) {
+    float sum = 7;
+    for (k = 0; k < 3 * h; ++k) sum += image[i * 3 * h + k];
+    for (k = 0; k < 4; ++k) CHECK(y[i * 4 + k] == sum * (float)(k + 1));
+    for (k = 0; k < rows; ++k) CHECK(z[k * n + i] == (uint8_t)(i + k));
+  }
+  free(image);
+  free(y);
+  free(z);
+  return status;
+}
+
+static void check_runs(int workers, int own_loop) {
+  app_fake_options o = with_allocator();
+  app_fake_model* m = NULL;
+  app_fake_context* c = NULL;
+  int calls = 0, i;
+  long before;
+  o.workers = workers;
+  if (own_loop) {
+    o.parallel_for = backwards;
+    o.parallel_user = &calls;
+  }
+  CHECK(app_fake_create(&o, &m) == app_fake_OK);
+  CHECK(app_fake_context_create(m, &c) == app_fake_OK);
+  CHECK(run(c, 1, 1) == app_fake_OK);
+  CHECK(run(c, 5, 33) == app_fake_OK);
+  CHECK(run(c, 3, 0) == app_fake_OK);
+  CHECK(run(c, 64, 17) == app_fake_OK);
+  before = allocations;
+  for (i = 0; i < 300; ++i) CHECK(run(c, 1 + i % 7, 17) == app_fake_OK);
+  CHECK(allocations == before);
+  CHECK(!own_loop || workers < 2 || calls > 300);
+  app_fake_destroy(m); /* the context still needs it */
+  CHECK(run(c, 2, 2) == app_fake_OK);
+  app_fake_context_destroy(c);
+  CHECK(live_bytes == 0);
+}
+
+static void check_create(void) {
+  app_fake_options o = with_allocator();
+  app_fake_model* m = NULL;
+  app_fake_context* c = NULL;
+  struct {
+    app_fake_options o;
+    char later[8];
+  } longer;
+  CHECK(app_fake_create(NULL, NULL) == app_fake_NULL_ARGUMENT);
+  CHECK(app_fake_create(NULL, &m) == app_fake_OK && m != NULL);
+  CHECK(app_fake_context_create(m, NULL) == app_fake_NULL_ARGUMENT);
+  CHECK(app_fake_context_create(NULL, &c) == app_fake_NULL_ARGUMENT);
+  app_fake_destroy(m);
+  app_fake_destroy(NULL);
+  app_fake_context_destroy(NULL);
+  o.size = 0;
+  CHECK(app_fake_create(&o, &m) == app_fake_BAD_OPTIONS && m == NULL);
+  o.size = 1u << 30;
+  CHECK(app_fake_create(&o, &m) == app_fake_BAD_OPTIONS);
+  o.size = sizeof(size_t); /* an early caller's struct: all defaults */
+  CHECK(app_fake_create(&o, &m) == app_fake_OK && live_bytes == 0);
+  app_fake_destroy(m);
+  o = with_allocator();
+  o.release = NULL;
+  CHECK(app_fake_create(&o, &m) == app_fake_BAD_OPTIONS);
+  o = with_allocator();
+  o.workers = -1;
+  CHECK(app_fake_create(&o, &m) == app_fake_THREADS);
+  o.workers = 1025;
+  CHECK(app_fake_create(&o, &m) == app_fake_THREADS);
+  memset(&longer, 0, sizeof longer); /* a later caller's struct */
+  longer.o.size = sizeof longer;
+  CHECK(app_fake_create(&longer.o, &m) == app_fake_OK);
+  app_fake_destroy(m);
+  longer.later[7] = 1;
+  CHECK(app_fake_create(&longer.o, &m) == app_fake_BAD_OPTIONS);
+}
+
+/* Each allocation fails in turn; nothing leaks, and the context works afterwards. */
+static void check_failing_allocator(void) {
+  app_fake_options o = with_allocator();
+  app_fake_model* m = NULL;
+  app_fake_context* c = NULL;
+  o.workers = 2;
+  allocations = 0;
+  fail_at = 0;
+  CHECK(app_fake_create(&o, &m) == app_fake_OUT_OF_MEMORY && m == NULL);
+  allocations = 0;
+  fail_at = 1;
+  CHECK(app_fake_create(&o, &m) == app_fake_OK);
+  CHECK(app_fake_context_create(m, &c) == app_fake_OUT_OF_MEMORY && c == NULL);
+  fail_at = -1;
+  CHECK(app_fake_context_create(m, &c) == app_fake_OK);
+  fail_at = allocations;
+  CHECK(run(c, 2, 8) == app_fake_OUT_OF_MEMORY);
+  CHECK(run(c, 2, 8) == app_fake_OK);
+  fail_at = allocations;
+  CHECK(run(c, 2, 800) == app_fake_OUT_OF_MEMORY);
+  fail_at = -1;
+  CHECK(run(c, 2, 8) == app_fake_OK);
+  app_fake_context_destroy(c);
+  app_fake_destroy(m);
+  CHECK(live_bytes == 0);
+}
+
+static void check_dims(void) {
+  app_fake_dims d = {2, 5};
+  int64_t shape[3] = {0, 0, 0};
+  size_t in[2] = {2 * 3 * 5 * 4, 8}, out[2] = {2 * 4 * 4, 6};
+  CHECK(app_fake_check_dims(&d) == app_fake_OK);
+  CHECK(app_fake_check_dims(NULL) == app_fake_NULL_ARGUMENT);
+  CHECK(app_fake_arena_bytes(&d) == 2 * 3 * 25 && app_fake_arena_bytes(NULL) == -app_fake_NULL_ARGUMENT);
+  CHECK(app_fake_input_bytes(&d, 0) == 120 && app_fake_input_bytes(&d, 1) == 8);
+  CHECK(app_fake_output_bytes(&d, 1) == 6);
+  CHECK(app_fake_input_bytes(&d, 2) == -app_fake_BAD_INDEX && app_fake_output_bytes(&d, -1) == -app_fake_BAD_INDEX);
+  CHECK(app_fake_input_shape(&d, 0, shape) == app_fake_OK && shape[0] == 2 && shape[1] == 3 && shape[2] == 5);
+  CHECK(app_fake_input_shape(&d, 1, NULL) == app_fake_OK); /* a scalar */
+  CHECK(app_fake_output_shape(&d, 1, shape) == app_fake_OK && shape[0] == 3 && shape[1] == 2);
+  CHECK(app_fake_output_shape(&d, 1, NULL) == app_fake_NULL_ARGUMENT);
+  CHECK(app_fake_output_shape(&d, 9, shape) == app_fake_BAD_INDEX);
+  CHECK(app_fake_check_sizes(&d, in, out) == app_fake_OK);
+  CHECK(app_fake_check_sizes(&d, NULL, out) == app_fake_NULL_ARGUMENT);
+  CHECK(app_fake_check_sizes(&d, in, NULL) == app_fake_NULL_ARGUMENT);
+  out[1] = 100;
+  CHECK(app_fake_check_sizes(&d, in, out) == app_fake_OK);
+  out[1] = 5;
+  CHECK(app_fake_check_sizes(&d, in, out) == app_fake_BUFFER_SIZE);
+  in[1] = 9;
+  CHECK(app_fake_check_sizes(&d, in, out) == app_fake_BUFFER_SIZE);
+  d.batch_size = 65;
+  CHECK(app_fake_check_dims(&d) == app_fake_BAD_DIMS && app_fake_arena_bytes(&d) == -app_fake_BAD_DIMS);
+  CHECK(app_fake_input_bytes(&d, 0) == -app_fake_BAD_DIMS);
+  d.batch_size = 1;
+  d.H = -1;
+  CHECK(app_fake_check_dims(&d) == app_fake_BAD_DIMS);
+  d.batch_size = 64;
+  d.H = 2147483647; /* the arena's size leaves 64 bits */
+  CHECK(app_fake_check_dims(&d) == app_fake_TOO_LARGE && app_fake_arena_bytes(&d) == -app_fake_TOO_LARGE);
+}
+
+static void check_run_arguments(void) {
+  app_fake_model* m = NULL;
+  app_fake_context* c = NULL;
+  const app_fake_dims d = {1, 2};
+  float image[8] = {0}, y[4];
+  int64_t scalar = 0, shape[2];
+  uint8_t z[2];
+  const void* in[2];
+  void* out[2];
+  in[0] = image, in[1] = &scalar, out[0] = y, out[1] = z;
+  CHECK(app_fake_create(NULL, &m) == app_fake_OK && app_fake_context_create(m, &c) == app_fake_OK);
+  CHECK(app_fake_result_shape(c, 0, shape) == app_fake_BAD_DIMS);
+  CHECK(app_fake_reserve(c, &d) == app_fake_OK && app_fake_reserve(NULL, &d) == app_fake_NULL_ARGUMENT);
+  CHECK(app_fake_run(NULL, &d, in, out) == app_fake_NULL_ARGUMENT);
+  CHECK(app_fake_run(c, NULL, in, out) == app_fake_NULL_ARGUMENT);
+  CHECK(app_fake_run(c, &d, NULL, out) == app_fake_NULL_ARGUMENT);
+  CHECK(app_fake_run(c, &d, in, NULL) == app_fake_NULL_ARGUMENT);
+  CHECK(app_fake_run(c, &d, in, out) == app_fake_OK);
+  CHECK(app_fake_result_shape(c, 1, shape) == app_fake_OK && shape[0] == 1 && shape[1] == 1);
+  CHECK(app_fake_result_shape(c, 2, shape) == app_fake_BAD_INDEX);
+  scalar = -1;
+  CHECK(app_fake_run(c, &d, in, out) == app_fake_BAD_VALUE);
+  CHECK(app_fake_result_shape(c, 1, shape) == app_fake_BAD_DIMS);
+  scalar = 0;
+  in[1] = NULL;
+  CHECK(app_fake_run(c, &d, in, out) == app_fake_NULL_ARGUMENT);
+  in[1] = (const char*)&scalar + 1;
+  CHECK(app_fake_run(c, &d, in, out) == app_fake_MISALIGNED);
+  in[1] = &scalar;
+  out[0] = NULL;
+  CHECK(app_fake_run(c, &d, in, out) == app_fake_NULL_ARGUMENT);
+  out[0] = &image[5]; /* the input's last element */
+  CHECK(app_fake_run(c, &d, in, out) == app_fake_OVERLAP);
+  out[0] = y, out[1] = (uint8_t*)y + 15;
+  CHECK(app_fake_run(c, &d, in, out) == app_fake_OVERLAP);
+  out[1] = z;
+  CHECK(app_fake_run(c, &d, in, out) == app_fake_OK);
+  app_fake_context_destroy(c);
+  app_fake_destroy(m);
+}
+
+/* A model whose weights come from a file and whose output has rows that the run counts. */
+static void check_rows(const char* path) {
+  _Alignas(64) unsigned char file[72], wrong[72];
+  rows_options o;
+  rows_model* m = NULL;
+  rows_context* c = NULL;
+  rows_dims d = {6};
+  const float x[6] = {1, -1, 2, 0, 3, -5};
+  int64_t y[6] = {0}, shape[2] = {0, 0};
+  const void* in[1];
+  void* out[1];
+  FILE* f = fopen(path, "rb");
+  CHECK(f != NULL && fread(file, 1, sizeof file, f) == sizeof file);
+  if (f != NULL) fclose(f);
+  in[0] = x, out[0] = y;
+  memset(&o, 0, sizeof o);
+  o.size = sizeof o;
+  CHECK(rows_create(NULL, &m) == rows_BAD_WEIGHTS && rows_create(&o, &m) == rows_BAD_WEIGHTS);
+  o.weights = file, o.weights_bytes = sizeof file - 1;
+  CHECK(rows_create(&o, &m) == rows_BAD_WEIGHTS);
+  o.weights = file + 1, o.weights_bytes = sizeof file;
+  CHECK(rows_create(&o, &m) == rows_BAD_WEIGHTS);
+  memcpy(wrong, file, sizeof file);
+  wrong[20] ^= 1; /* of the hash */
+  o.weights = wrong;
+  CHECK(rows_create(&o, &m) == rows_BAD_WEIGHTS);
+  o.weights = file;
+  o.allocate = allocate, o.release = release, o.allocator_user = &live_bytes;
+  CHECK(rows_create(&o, &m) == rows_OK && rows_context_create(m, &c) == rows_OK);
+  CHECK(rows_output_bytes(&d, 0) == 48 && rows_output_shape(&d, 0, shape) == rows_OK && shape[1] == 6);
+  CHECK(rows_run(c, &d, in, out) == rows_OK);
+  CHECK(y[0] == 0 && y[1] == 2 && y[2] == 4);
+  CHECK(rows_result_shape(c, 0, shape) == rows_OK && shape[0] == 1 && shape[1] == 3);
+  fail_at = allocations + 1;
+  CHECK(rows_run(c, &d, in, out) == rows_OUT_OF_MEMORY);
+  fail_at = -1;
+  d.N = 0;
+  in[0] = NULL, out[0] = NULL; /* nothing to read or write */
+  CHECK(rows_run(c, &d, in, out) == rows_OK && rows_result_shape(c, 0, shape) == rows_OK && shape[1] == 0);
+  rows_context_destroy(c);
+  rows_destroy(m);
+  CHECK(live_bytes == 0);
+}
+
+static void check_constant(void) {
+  constant_options o;
+  constant_model* m = NULL;
+  constant_context* c = NULL;
+  uint16_t y[2];
+  void* out[1];
+  out[0] = y;
+  memset(&o, 0, sizeof o);
+  o.size = sizeof o;
+  CHECK(constant_create(&o, &m) == constant_OK && constant_context_create(m, &c) == constant_OK);
+  CHECK(constant_run(c, NULL, NULL, out) == constant_OK && y[0] == 0x3c00 && y[1] == 0xbc00);
+  CHECK(constant_run(c, NULL, NULL, out) == constant_OK);
+  CHECK(constant_OUTPUT_y_BYTES == sizeof y && constant_output_bytes(NULL, 0) == 4);
+  constant_context_destroy(c);
+  constant_destroy(m);
+}
+
+static void check_constants(void) {
+  const int64_t shape[app_fake_INPUT_image_RANK] = app_fake_INPUT_image_SHAPE;
+  CHECK(app_fake_INPUT_COUNT == 2 && app_fake_OUTPUT_COUNT == 2);
+  CHECK(shape[0] == -1 && shape[1] == 3 && shape[2] == -1);
+  CHECK(strcmp(app_fake_INPUT_image_TYPE, "f32") == 0 && app_fake_INPUT_image_INDEX == 0);
+  CHECK(strcmp(app_fake_INPUT_int_x_NAME, "*/ int x; \"") == 0 && app_fake_INPUT_int_x_BYTES == 8);
+  CHECK(strcmp(app_fake_status_message(app_fake_OK), "ok") == 0);
+  CHECK(strstr(app_fake_status_message(app_fake_BAD_DIMS), "dimension") != NULL);
+  CHECK(strstr(app_fake_status_message((app_fake_status)99), "unknown") != NULL);
+}
+
+static void* many_runs(void* model) {
+  app_fake_context* c = NULL;
+  int i;
+  CHECK(app_fake_context_create(model, &c) == app_fake_OK);
+  for (i = 0; i < 50; ++i) CHECK(run(c, 1 + i % 9, 12) == app_fake_OK);
+  app_fake_context_destroy(c);
+  return NULL;
+}
+
+static void check_threads(void) {
+  app_fake_options o;
+  app_fake_model* m = NULL;
+  pthread_t t[3];
+  int i;
+  memset(&o, 0, sizeof o);
+  o.size = sizeof o;
+  o.workers = 2;
+  CHECK(app_fake_create(&o, &m) == app_fake_OK);
+  for (i = 0; i < 3; ++i) CHECK(pthread_create(&t[i], NULL, many_runs, m) == 0);
+  for (i = 0; i < 3; ++i) pthread_join(t[i], NULL);
+  app_fake_destroy(m);
+}
+
+int main(int argc, char** argv) {
+  int workers;
+  if (argc != 2) return 2;
+  for (workers = 0; workers <= 5; ++workers) {
+    check_runs(workers, 0);
+    check_runs(workers, 1);
+  }
+  check_create();
+  check_failing_allocator();
+  check_dims();
+  check_run_arguments();
+  check_rows(argv[1]);
+  check_constant();
+  check_constants();
+  check_threads();
+  CHECK(wrapper_works());
+  if (failures == 0) printf("all checks passed\n");
+  return failures != 0;
+}

@@ -1,0 +1,232 @@
+#include "runtime/dnn_context.h"
+
+#include <string.h>
+
+#include "runtime/dnn_sizes.h"
+
+namespace rules_dnn {
+inline namespace v1 {
+namespace {
+
+size_t RoundUp(size_t n) { return (n + kAlignment - 1) / kAlignment * kAlignment; }
+
+void* Take(const Options* o, size_t bytes) {
+  return o->allocate(o->allocator_user, bytes, kAlignment);
+}
+
+void Release(const Options* o, void* memory, size_t bytes) {
+  if (memory != nullptr) o->release(o->allocator_user, memory, bytes);
+}
+
+void ReleasePieces(Runtime* rt) {
+  while (rt->pieces != nullptr) {
+    Piece* const piece = rt->pieces;
+    rt->pieces = piece->next;
+    Release(rt->options, piece, piece->bytes);
+  }
+}
+
+void ReleaseMemory(Context* c) {
+  Release(c->runtime.options, c->ctx.arena, c->memory_bytes);
+  c->ctx.arena = nullptr;
+  c->ctx.scratch_base = nullptr;
+  c->memory_bytes = 0;
+}
+
+// Arena and scratch for the symbols, in one allocation that only grows.
+Status TakeMemory(Context* c, const Description* d, const int64_t* sym) {
+  int64_t arena = 0, scratch = 0, total = 0;
+  Status status = EvalArena(d, sym, &arena);
+  if (status == Status::kOk) status = EvalSize(d, d->scratch, sym, &scratch);
+  if (status != Status::kOk) return status;
+  int bad = 0;
+  const int64_t align = kAlignment;
+  arena = dnn_mul_checked(dnn_add_checked(arena, align - 1, &bad) / align, align, &bad);
+  scratch = dnn_mul_checked(dnn_add_checked(scratch, align - 1, &bad) / align, align, &bad);
+  total = dnn_mul_checked(scratch, c->model->options.workers, &bad);
+  total = dnn_add_checked(total, arena, &bad);
+  if (bad || static_cast<uint64_t>(total) > SIZE_MAX / 2) return Status::kTooLarge;
+  if (static_cast<size_t>(total) > c->memory_bytes) {
+    ReleaseMemory(c);
+    c->ctx.arena = static_cast<uint8_t*>(Take(c->runtime.options, static_cast<size_t>(total)));
+    if (c->ctx.arena == nullptr) return Status::kOutOfMemory;
+    c->memory_bytes = static_cast<size_t>(total);
+  }
+  c->ctx.scratch_base = c->ctx.arena == nullptr ? nullptr : c->ctx.arena + arena;
+  c->ctx.scratch_stride = static_cast<size_t>(scratch);
+  return Status::kOk;
+}
+
+// Checks the symbols and readies memory, unless the last run had the same ones.
+Status Prepare(Context* c, const int64_t* sym) {
+  const Description* const d = c->model->description;
+  if (sym == nullptr && d->given_count > 0) return Status::kNullArgument;
+  const size_t given = static_cast<size_t>(d->given_count) * sizeof(int64_t);
+  if (c->ready && (given == 0 || memcmp(c->sym, sym, given) == 0)) return Status::kOk;
+  c->ready = c->ran = false;
+  Symbols all;
+  Status status = BindSymbols(d, sym, &all);
+  for (int32_t i = 0; i < d->input_count && status == Status::kOk; ++i) {
+    status = EvalBytes(d, d->inputs[i], all.value, &c->buffer_bytes[i]);
+  }
+  for (int32_t i = 0; i < d->output_count && status == Status::kOk; ++i) {
+    status = EvalBytes(d, d->outputs[i], all.value, &c->buffer_bytes[d->input_count + i]);
+  }
+  if (status == Status::kOk) status = TakeMemory(c, d, all.value);
+  if (status != Status::kOk) return status;
+  if (d->symbol_count > 0) {
+    memcpy(c->sym, all.value, static_cast<size_t>(d->symbol_count) * sizeof(int64_t));
+  }
+  c->ready = true;
+  return Status::kOk;
+}
+
+Status CheckBuffer(const void* buffer, int64_t bytes, const TensorInfo& t) {
+  if (buffer == nullptr) return bytes == 0 ? Status::kOk : Status::kNullArgument;
+  const uintptr_t alignment = static_cast<uintptr_t>(t.element_bytes);
+  return reinterpret_cast<uintptr_t>(buffer) % alignment == 0 ? Status::kOk : Status::kMisaligned;
+}
+
+bool Overlap(const void* a, int64_t a_bytes, const void* b, int64_t b_bytes) {
+  const uintptr_t x = reinterpret_cast<uintptr_t>(a), y = reinterpret_cast<uintptr_t>(b);
+  if (a_bytes == 0 || b_bytes == 0) return false;
+  return x < y ? y - x < static_cast<uintptr_t>(a_bytes) : x - y < static_cast<uintptr_t>(b_bytes);
+}
+
+Status CheckBuffers(const Context* c, const void* const* in, void* const* out) {
+  const Description* const d = c->model->description;
+  if (in == nullptr && d->input_count > 0) return Status::kNullArgument;
+  if (out == nullptr && d->output_count > 0) return Status::kNullArgument;
+  const int64_t* const in_bytes = c->buffer_bytes;
+  const int64_t* const out_bytes = in_bytes + d->input_count;
+  for (int32_t i = 0; i < d->input_count; ++i) {
+    const Status status = CheckBuffer(in[i], in_bytes[i], d->inputs[i]);
+    if (status != Status::kOk) return status;
+  }
+  for (int32_t i = 0; i < d->output_count; ++i) {
+    const Status status = CheckBuffer(out[i], out_bytes[i], d->outputs[i]);
+    if (status != Status::kOk) return status;
+    for (int32_t k = 0; k < d->input_count; ++k) {
+      if (Overlap(out[i], out_bytes[i], in[k], in_bytes[k])) return Status::kOverlap;
+    }
+    for (int32_t k = 0; k < i; ++k) {
+      if (Overlap(out[i], out_bytes[i], out[k], out_bytes[k])) return Status::kOverlap;
+    }
+  }
+  return Status::kOk;
+}
+
+}  // namespace
+
+Status ContextCreate(Model* model, Context** context) {
+  if (context == nullptr) return Status::kNullArgument;
+  *context = nullptr;
+  if (model == nullptr) return Status::kNullArgument;
+  const Description* const d = model->description;
+  const Options* const o = &model->options;
+  const int threads = o->parallel_for != nullptr ? 0 : o->workers - 1;
+  const size_t numbers = static_cast<size_t>(d->symbol_count) +
+                         static_cast<size_t>(d->input_count) + static_cast<size_t>(d->output_count);
+  const size_t head = RoundUp(sizeof(Context)), middle = RoundUp(numbers * sizeof(int64_t));
+  const size_t bytes = head + middle + static_cast<size_t>(threads) * sizeof(Thread);
+  uint8_t* const memory = static_cast<uint8_t*>(Take(o, bytes));
+  if (memory == nullptr) return Status::kOutOfMemory;
+  memset(memory, 0, bytes);
+  Context* const c = reinterpret_cast<Context*>(memory);
+  c->bytes = bytes;
+  c->model = model;
+  c->runtime.options = o;
+  c->sym = reinterpret_cast<int64_t*>(memory + head);
+  c->buffer_bytes = c->sym + d->symbol_count;
+  c->ctx.weights = model->weights;
+  c->ctx.sym = c->sym;
+  c->ctx.rt = &c->runtime;
+  Thread* const pool_threads = reinterpret_cast<Thread*>(memory + head + middle);
+  const Status status = PoolStart(&c->runtime.pool, pool_threads, threads + 1);
+  if (status != Status::kOk) {
+    Release(o, memory, bytes);
+    return status;
+  }
+  ModelRetain(model);
+  *context = c;
+  return Status::kOk;
+}
+
+void ContextDestroy(Context* c) {
+  if (c == nullptr) return;
+  PoolStop(&c->runtime.pool);
+  ReleaseMemory(c);
+  Model* const model = c->model;
+  Release(&model->options, c, c->bytes);
+  ModelDestroy(model);
+}
+
+Status Reserve(Context* context, const int64_t* sym) {
+  return context == nullptr ? Status::kNullArgument : Prepare(context, sym);
+}
+
+Status Run(Context* c, const int64_t* sym, const void* const* in, void* const* out) {
+  if (c == nullptr) return Status::kNullArgument;
+  Status status = Prepare(c, sym);
+  if (status == Status::kOk) status = CheckBuffers(c, in, out);
+  if (status != Status::kOk) return status;
+  c->ctx.in = in;
+  c->ctx.out = out;
+  status = c->model->description->program(&c->ctx);
+  ReleasePieces(&c->runtime);
+  c->ran = status == Status::kOk;
+  return status;
+}
+
+Status ResultShape(const Context* c, const TensorInfo* output, int64_t* shape) {
+  if (c == nullptr || (shape == nullptr && output->rank > 0)) return Status::kNullArgument;
+  if (!c->ran) return Status::kBadDims;
+  return EvalShape(c->model->description, *output, c->sym, shape);
+}
+
+void* Alloc(const Ctx* c, int64_t bytes) {
+  Runtime* const rt = c->rt;
+  if (bytes < 0 || static_cast<uint64_t>(bytes) > SIZE_MAX / 2 - sizeof(Piece)) return nullptr;
+  const size_t total = sizeof(Piece) + static_cast<size_t>(bytes);
+  Piece* const piece = static_cast<Piece*>(Take(rt->options, total));
+  if (piece == nullptr) return nullptr;
+  piece->next = rt->pieces;
+  piece->bytes = total;
+  rt->pieces = piece;
+  return piece + 1;
+}
+
+namespace {
+
+struct Job {
+  const Ctx* c;
+  TaskFn fn;
+  int64_t tasks;
+  int32_t parts;
+};
+
+// Part i of the tasks; the first tasks % parts parts have one more than the others.
+void RunPart(void* arg, int32_t i) {
+  const Job* const job = static_cast<const Job*>(arg);
+  const int64_t each = job->tasks / job->parts, rest = job->tasks % job->parts;
+  const int64_t first = each * i + dnn_min(i, rest);
+  job->fn(job->c, first, first + each + (i < rest), i);
+}
+
+}  // namespace
+
+void Parallel(const Ctx* c, TaskFn fn, int64_t tasks) {
+  Runtime* const rt = c->rt;
+  const Options* const o = rt->options;
+  if (tasks <= 0) return;
+  if (tasks == 1 || o->workers == 1) return fn(c, 0, tasks, 0);
+  Job job = {c, fn, tasks, static_cast<int32_t>(dnn_min(tasks, o->workers))};
+  if (o->parallel_for != nullptr) {
+    o->parallel_for(o->parallel_user, job.parts, RunPart, &job);
+  } else {
+    PoolRun(&rt->pool, RunPart, &job, job.parts);
+  }
+}
+
+}  // namespace v1
+}  // namespace rules_dnn

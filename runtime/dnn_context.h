@@ -1,0 +1,47 @@
+// Models and contexts in memory; internal to the runtime.
+#ifndef RULES_DNN_RUNTIME_DNN_CONTEXT_H_
+#define RULES_DNN_RUNTIME_DNN_CONTEXT_H_
+
+#include "runtime/dnn_model.h"
+#include "runtime/dnn_pool.h"
+
+namespace rules_dnn {
+inline namespace v1 {
+
+struct Model {
+  const Description* description;
+  Options options;  // with all defaults filled in
+  const uint8_t* weights;
+  int32_t references;  // the caller's and one a context
+};
+
+void ModelRetain(Model* model);
+
+// A run-time allocation's header; the memory follows.
+struct alignas(kAlignment) Piece {
+  Piece* next;
+  size_t bytes;  // header included
+};
+
+struct Runtime {
+  Pool pool;
+  const Options* options;
+  Piece* pieces;  // of the run in progress
+};
+
+struct Context {
+  Runtime runtime;
+  Ctx ctx;
+  Model* model;
+  size_t bytes;           // of the context itself
+  int64_t* sym;           // values of the last run; computed ones once it has succeeded
+  int64_t* buffer_bytes;  // inputs, then outputs, for these symbols
+  size_t memory_bytes;    // of arena and scratch together
+  bool ready;             // the symbols are checked and memory is there
+  bool ran;               // the last run succeeded: computed symbols have values
+};
+
+}  // namespace v1
+}  // namespace rules_dnn
+
+#endif  // RULES_DNN_RUNTIME_DNN_CONTEXT_H_

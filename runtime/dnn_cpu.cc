@@ -1,0 +1,70 @@
+#include "runtime/dnn_cpu.h"
+
+#include <string.h>
+
+#if defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+#endif
+
+namespace rules_dnn {
+inline namespace v1 {
+
+#if defined(__x86_64__) || defined(__i386__)
+
+bool CpuHas(const char* feature) {
+#define RULES_DNN_FEATURE(name) \
+  if (strcmp(feature, name) == 0) return __builtin_cpu_supports(name) != 0
+  __builtin_cpu_init();
+  RULES_DNN_FEATURE("sse4.1");
+  RULES_DNN_FEATURE("sse4.2");
+  RULES_DNN_FEATURE("avx");
+  RULES_DNN_FEATURE("avx2");
+  RULES_DNN_FEATURE("bmi2");
+  RULES_DNN_FEATURE("fma");
+  RULES_DNN_FEATURE("avx512f");
+  RULES_DNN_FEATURE("avx512bw");
+  RULES_DNN_FEATURE("avx512cd");
+  RULES_DNN_FEATURE("avx512dq");
+  RULES_DNN_FEATURE("avx512vl");
+  RULES_DNN_FEATURE("avx512vnni");
+#undef RULES_DNN_FEATURE
+  return false;
+}
+
+#elif defined(__aarch64__) && defined(__linux__)
+
+namespace {
+
+// Bits of the kernel's hwcap words; they are part of its ABI.
+struct Feature {
+  const char* name;
+  unsigned long word;
+  int bit;
+};
+
+constexpr Feature kFeatures[] = {
+    {"asimd", AT_HWCAP, 1},    {"fphp", AT_HWCAP, 9},   {"asimdhp", AT_HWCAP, 10},
+    {"asimddp", AT_HWCAP, 20}, {"sve", AT_HWCAP, 22},   {"sve2", AT_HWCAP2, 1},
+    {"i8mm", AT_HWCAP2, 13},   {"bf16", AT_HWCAP2, 14},
+};
+
+}  // namespace
+
+bool CpuHas(const char* feature) {
+  for (const Feature& f : kFeatures) {
+    if (strcmp(feature, f.name) == 0) return (getauxval(f.word) >> f.bit) & 1;
+  }
+  return false;
+}
+
+#else
+
+bool CpuHas(const char* feature) {
+  (void)feature;
+  return false;
+}
+
+#endif
+
+}  // namespace v1
+}  // namespace rules_dnn

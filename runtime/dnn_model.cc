@@ -1,0 +1,97 @@
+#include "runtime/dnn_model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/dnn_context.h"
+#include "runtime/dnn_cpu.h"
+
+namespace rules_dnn {
+inline namespace v1 {
+namespace {
+
+// No version's options will be larger; a struct that nobody initialised may say so.
+constexpr size_t kMaxOptions = 4096;
+
+void* DefaultAllocate(void*, size_t bytes, size_t alignment) {
+  void* memory = nullptr;
+  return posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
+}
+
+void DefaultRelease(void*, void* memory, size_t) { free(memory); }
+
+// The options that count: the caller's members as far as its struct goes, defaults beyond. A
+// struct of a later version is fine as long as it asks for nothing that we do not have.
+Status ReadOptions(const Options* in, Options* out) {
+  memset(out, 0, sizeof(*out));
+  if (in != nullptr) {
+    // Only by memcpy: the caller's struct has the generated header's type.
+    size_t size = 0;
+    memcpy(&size, in, sizeof(size));
+    if (size < sizeof(size) || size > kMaxOptions) return Status::kBadOptions;
+    const char* const bytes = reinterpret_cast<const char*>(in);
+    for (size_t i = sizeof(*out); i < size; ++i) {
+      if (bytes[i] != 0) return Status::kBadOptions;
+    }
+    memcpy(out, in, size < sizeof(*out) ? size : sizeof(*out));
+  }
+  if ((out->allocate == nullptr) != (out->release == nullptr)) return Status::kBadOptions;
+  if (out->allocate == nullptr) {
+    out->allocate = DefaultAllocate;
+    out->release = DefaultRelease;
+  }
+  if (out->workers == 0) out->workers = 1;
+  if (out->workers < 0 || out->workers > kMaxWorkers) return Status::kThreads;
+  return Status::kOk;
+}
+
+// The packed constants: the library's own, or those that the options bring.
+Status FindWeights(const Description* d, const Options& o, const uint8_t** weights) {
+  *weights = d->weights;
+  if (d->weights != nullptr || d->weights_bytes == 0) return Status::kOk;
+  if (o.weights == nullptr || o.weights_bytes < sizeof(WeightsHeader)) return Status::kBadWeights;
+  if (reinterpret_cast<uintptr_t>(o.weights) % kAlignment != 0) return Status::kBadWeights;
+  const uint8_t* const file = static_cast<const uint8_t*>(o.weights);
+  uint64_t bytes = 0;
+  for (size_t i = 8; i-- > 0;) bytes = bytes << 8 | file[offsetof(WeightsHeader, bytes) + i];
+  if (memcmp(file, RULES_DNN_WEIGHTS_MAGIC, 8) != 0 ||
+      memcmp(file + offsetof(WeightsHeader, hash), d->weights_hash, 32) != 0 ||
+      bytes != static_cast<uint64_t>(d->weights_bytes) ||
+      o.weights_bytes - sizeof(WeightsHeader) != bytes) {
+    return Status::kBadWeights;
+  }
+  *weights = file + sizeof(WeightsHeader);
+  return Status::kOk;
+}
+
+}  // namespace
+
+Status ModelCreate(const Description* description, const Options* options, Model** model) {
+  if (model == nullptr) return Status::kNullArgument;
+  *model = nullptr;
+  for (int32_t i = 0; i < description->cpu_feature_count; ++i) {
+    if (!CpuHas(description->cpu_features[i])) return Status::kUnsupportedCpu;
+  }
+  Options o;
+  const uint8_t* weights = nullptr;
+  Status status = ReadOptions(options, &o);
+  if (status == Status::kOk) status = FindWeights(description, o, &weights);
+  if (status != Status::kOk) return status;
+  Model* const m = static_cast<Model*>(o.allocate(o.allocator_user, sizeof(Model), kAlignment));
+  if (m == nullptr) return Status::kOutOfMemory;
+  *m = {description, o, weights, 1};
+  *model = m;
+  return Status::kOk;
+}
+
+void ModelRetain(Model* model) { __atomic_add_fetch(&model->references, 1, __ATOMIC_RELAXED); }
+
+void ModelDestroy(Model* model) {
+  if (model == nullptr) return;
+  if (__atomic_sub_fetch(&model->references, 1, __ATOMIC_ACQ_REL) != 0) return;
+  const Options o = model->options;
+  o.release(o.allocator_user, model, sizeof(Model));
+}
+
+}  // namespace v1
+}  // namespace rules_dnn

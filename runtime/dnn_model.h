@@ -1,0 +1,154 @@
+// A compiled model as data, and what every generated API does with it: checks, memory,
+// threads, runs. Programs that serve any model use this header and a model's
+// PREFIX_describe(); programs that use one model take its generated header instead.
+//
+// One model may have several contexts, and threads may use different contexts at the
+// same time; a context belongs to one thread at a time.
+#ifndef RULES_DNN_RUNTIME_DNN_MODEL_H_
+#define RULES_DNN_RUNTIME_DNN_MODEL_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/dnn_runtime.h"
+
+namespace rules_dnn {
+inline namespace v1 {
+
+// A number that may depend on symbols: Description::expr's expression `expr` where that
+// is not negative, else scale * symbol + offset, or offset alone where symbol is negative.
+struct Size {
+  int64_t scale;
+  int64_t offset;
+  int32_t symbol;
+  int32_t expr;
+};
+
+struct Dim {
+  Size size;
+  const char* text;  // as a person writes it: "2*H + 1"
+};
+
+struct TensorInfo {
+  const char* name;
+  const char* type;  // bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64
+  int32_t element_bytes;
+  int32_t rank;
+  const Dim* dims;
+};
+
+// A dimension that is known at run time. Computed ones are known after a run and come last;
+// `max` bounds them by the others.
+struct SymbolInfo {
+  const char* name;
+  int64_t lo, hi;  // inclusive
+  bool computed;
+  Size max;
+};
+
+// The most symbols that a model may have.
+constexpr int kMaxSymbols = 256;
+
+struct Description {
+  const char* name;
+  const char* generator;  // what made the code, with its version
+  int32_t symbol_count;
+  int32_t given_count;  // symbols that the caller gives
+  const SymbolInfo* symbols;
+  int32_t input_count;
+  const TensorInfo* inputs;
+  int32_t output_count;
+  const TensorInfo* outputs;
+
+  const Size* arena;  // the arena holds the greatest of these
+  int32_t arena_count;
+  Size scratch;  // of one worker
+
+  const uint8_t* weights;  // null: the options bring them, with the header of a weights file
+  int64_t weights_bytes;
+  const uint8_t* weights_hash;  // 32 bytes
+
+  const char* const* cpu_features;  // names of dnn_cpu.h
+  int32_t cpu_feature_count;
+
+  // The value of an expression; *bad becomes 1 where it leaves 64 bits.
+  int64_t (*expr)(const int64_t* sym, int32_t index, int* bad);
+  Status (*program)(const Ctx* c);
+};
+
+// What a caller may choose. The struct begins with its own size, so that it can grow; members
+// beyond that size have their defaults, and a member of 0 always is the default.
+struct Options {
+  size_t size;
+  const void* weights;  // a weights file, aligned to kAlignment; stays the caller's
+  size_t weights_bytes;
+  // Both or none. allocate may return null; release gets what allocate gave.
+  void* (*allocate)(void* user, size_t bytes, size_t alignment);
+  void (*release)(void* user, void* memory, size_t bytes);
+  void* allocator_user;
+  int32_t workers;  // threads of a context, its caller included; 0 is 1
+  // Instead of threads of our own: calls body(arg, i) once for each i in [0, count), in any
+  // order and at the same time if it likes, and returns when all have returned.
+  // count is at most workers.
+  void (*parallel_for)(void* user, int32_t count, void (*body)(void* arg, int32_t index),
+                       void* arg);
+  void* parallel_user;
+};
+
+// The header of a weights file. What follows is kAlignment-aligned with the file.
+struct WeightsHeader {
+  char magic[8];   // kWeightsMagic
+  uint64_t bytes;  // of what follows; little-endian
+  uint8_t hash[32];
+  uint8_t zero[16];
+};
+static_assert(sizeof(WeightsHeader) == kAlignment, "weights follow their header aligned");
+#define RULES_DNN_WEIGHTS_MAGIC "DNNWTS01"
+
+struct Model;
+struct Context;
+
+// options may be null. The model lives until it and all its contexts are destroyed.
+Status ModelCreate(const Description* description, const Options* options, Model** model);
+void ModelDestroy(Model* model);
+
+Status ContextCreate(Model* model, Context** context);
+void ContextDestroy(Context* context);
+
+// In what follows sym has Description::symbol_count values; computed ones are ignored,
+// and sym may be null where the caller gives none.
+
+// Whether the symbols are within their bounds and all sizes are possible.
+Status CheckDims(const Description* d, const int64_t* sym);
+
+// Bytes of the arena for the symbols, or the negative of a status.
+int64_t ArenaBytes(const Description* d, const int64_t* sym);
+
+// Bytes of an input or output, or the negative of a status. Where computed symbols decide, the
+// most that a run can write.
+int64_t TensorBytes(const Description* d, const TensorInfo* tensor, const int64_t* sym);
+
+// The dimensions of an input or output; computed symbols count as their bounds.
+Status TensorShape(const Description* d, const TensorInfo* tensor, const int64_t* sym,
+                   int64_t* shape);
+
+// Compares sizes of buffers with TensorBytes. Output buffers may be larger than needed.
+Status CheckSizes(const Description* d, const int64_t* sym, const size_t* in_bytes,
+                  const size_t* out_bytes);
+
+// Takes the memory that runs with these symbols need, so that they allocate nothing.
+Status Reserve(Context* context, const int64_t* sym);
+
+// Runs the model: in and out have a pointer for each input and output.
+Status Run(Context* context, const int64_t* sym, const void* const* in, void* const* out);
+
+// The dimensions that an output had in the last successful run.
+Status ResultShape(const Context* context, const TensorInfo* output, int64_t* shape);
+
+// A sentence for people; never null.
+const char* StatusMessage(Status status);
+
+}  // namespace v1
+}  // namespace rules_dnn
+
+#endif  // RULES_DNN_RUNTIME_DNN_MODEL_H_

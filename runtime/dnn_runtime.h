@@ -1,0 +1,91 @@
+// What generated code calls while it computes: status codes, the context of a run,
+// parallel blocks and memory of sizes that only the run knows.
+//
+// Kernels of several chips include this file in one program, so it includes no C++ library
+// header and defines no function that a linker could share between files compiled
+// with different instruction sets.
+#ifndef RULES_DNN_RUNTIME_DNN_RUNTIME_H_
+#define RULES_DNN_RUNTIME_DNN_RUNTIME_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/dnn_index.h"
+
+#define DNN_ALWAYS_INLINE inline __attribute__((always_inline))
+
+namespace rules_dnn {
+inline namespace v1 {
+
+// Generated code asserts that it was printed for this version.
+constexpr int kRuntimeVersion = 1;
+
+// Alignment in bytes of weights, arena, scratch and run-time allocations: a cache line,
+// and the widest vector.
+constexpr size_t kAlignment = 64;
+
+// What a call came to. The numbers are part of every generated C API; kStatusMessages
+// in status.cc has a message for each.
+enum class Status : int32_t {
+  kOk = 0,
+  kNullArgument = 1,     // a required pointer is null
+  kBadOptions = 2,       // the options' size or a pair of their members
+  kBadWeights = 3,       // missing, misaligned or another model's weights
+  kBadDims = 4,          // a dimension outside its bounds
+  kTooLarge = 5,         // a size that the address space cannot hold
+  kBufferSize = 6,       // a buffer's size is not the tensor's
+  kMisaligned = 7,       // a buffer is not aligned for its element type
+  kOverlap = 8,          // an output overlaps another buffer
+  kOutOfMemory = 9,      // the allocator gave nothing
+  kThreads = 10,         // a worker thread did not start
+  kUnsupportedCpu = 11,  // the processor lacks an instruction set of the kernels
+  kBadIndex = 12,        // no such input or output
+  kBadValue = 13,        // an input's value is outside what an operator allows
+};
+
+struct Runtime;  // a context's threads and allocator
+
+// One run of a model: what the generated program and its blocks see.
+struct Ctx {
+  const uint8_t* weights;  // packed constants
+  uint8_t* arena;          // intermediate values; offsets are the plan's
+  uint8_t* scratch_base;   // `workers` pieces of scratch_stride bytes
+  size_t scratch_stride;
+  int64_t* sym;           // values of the model's symbols; the program writes computed ones
+  const void* const* in;  // inputs and outputs, dense and row-major
+  void* const* out;
+  Runtime* rt;
+
+  // Memory of one worker, for the tiles of the task that it is computing.
+  DNN_ALWAYS_INLINE uint8_t* scratch(int worker) const {
+    return scratch_base + scratch_stride * static_cast<size_t>(worker);
+  }
+};
+
+// Computes tasks [first, last) of a block. Two calls that run at the same time have
+// different workers.
+using TaskFn = void (*)(const Ctx* c, int64_t first, int64_t last, int worker);
+
+// Computes tasks [0, tasks) and returns when all are done. Each worker gets one
+// contiguous part; which one never changes what a task computes.
+void Parallel(const Ctx* c, TaskFn fn, int64_t tasks);
+
+// Memory that lives until the run ends, aligned to kAlignment; null when there is none.
+// Only for values whose size nothing but the run can tell; not for use inside tasks.
+void* Alloc(const Ctx* c, int64_t bytes);
+
+}  // namespace v1
+}  // namespace rules_dnn
+
+using dnn_ctx = rules_dnn::Ctx;
+using dnn_status = rules_dnn::Status;
+
+static DNN_ALWAYS_INLINE void dnn_parallel(const dnn_ctx* c, rules_dnn::TaskFn fn, int64_t tasks) {
+  rules_dnn::Parallel(c, fn, tasks);
+}
+
+static DNN_ALWAYS_INLINE void* dnn_alloc(const dnn_ctx* c, int64_t bytes) {
+  return rules_dnn::Alloc(c, bytes);
+}
+
+#endif  // RULES_DNN_RUNTIME_DNN_RUNTIME_H_

@@ -1,0 +1,34 @@
+#include "runtime/dnn_model.h"
+
+namespace rules_dnn {
+inline namespace v1 {
+namespace {
+
+constexpr const char* kStatusMessages[] = {
+    "ok",
+    "a required pointer is null",
+    "the options are not valid: set their size, and give allocate and release together",
+    "the weights are missing, not aligned to 64 bytes, or not those of this model",
+    "a dimension is outside its bounds",
+    "a size is too large for the address space",
+    "a buffer's size is not that of its tensor",
+    "a buffer is not aligned for its element type",
+    "an output overlaps another input or output",
+    "the allocator gave no memory",
+    "the number of workers is not 0 to 1024, or a thread did not start",
+    "the processor lacks an instruction set that the kernels use",
+    "the model has no input or output of this number",
+    "an input's value is outside what an operator allows",
+};
+constexpr int32_t kCount = sizeof(kStatusMessages) / sizeof(kStatusMessages[0]);
+static_assert(kCount == static_cast<int32_t>(Status::kBadValue) + 1, "a message each");
+
+}  // namespace
+
+const char* StatusMessage(Status status) {
+  const int32_t code = static_cast<int32_t>(status);
+  return code >= 0 && code < kCount ? kStatusMessages[code] : "an unknown status";
+}
+
+}  // namespace v1
+}  // namespace rules_dnn
