@@ -1,7 +1,7 @@
 """dnn_model: a network as a C++ library."""
 
 load(":model_rule.bzl", "dnn_model_rule")
-load(":target_rule.bzl", "dnn_model_for_target")
+load(":target_rule.bzl", "dnn_model_for_its_target_only")
 
 # What applies to both targets that the macro makes when there is a platform to build for.
 _SHARED = ["compatible_with", "restricted_to", "target_compatible_with", "testonly"]
@@ -84,7 +84,7 @@ def dnn_model(
         visibility = ["//visibility:private"],
         **(model | {key: kwargs[key] for key in _SHARED + _COMPILING if key in kwargs})
     )
-    dnn_model_for_target(
+    dnn_model_for_its_target_only(
         name = name,
         model = ":%s.model" % name,
         tags = tags,

@@ -20,10 +20,20 @@ def _only(dep):
     """Returns the one target of an attribute with a transition, which some versions of Bazel give as a list."""
     return dep[0] if type(dep) == type([]) else dep
 
+# Names of the machine that runs Bazel. --platforms may hold any of them, and is not resolved.
+_HOST = [
+    Label("//platforms:host"),
+    Label("@bazel_tools//tools:host_platform"),
+    Label("@platforms//host:host"),
+]
+
 def _same_platform(ctx, built_for):
     """Tells whether what depends on this target has the model's platform."""
     current = ctx.fragments.platform.platform
-    return current == built_for.platform or (ctx.attr.target and current == ctx.attr.target.label)
+    same = [built_for.platform]
+    if ctx.attr.target:
+        same.append(ctx.attr.target.label)  # an alias is resolved here
+    return current in same or (current in _HOST and any([label in _HOST for label in same]))
 
 def _link(ctx, name, file):
     """Puts a file into the folder named for the target."""
@@ -35,7 +45,7 @@ def _link(ctx, name, file):
     )
     return link
 
-def _dnn_model_for_target_impl(ctx):
+def _dnn_model_for_its_target_only_impl(ctx):
     model = _only(ctx.attr.model)
     info = model[DnnModelInfo]
     built_for = model[BuiltForInfo]
@@ -72,8 +82,8 @@ def _dnn_model_for_target_impl(ctx):
         providers.append(model[CcInfo])
     return providers
 
-dnn_model_for_target = rule(
-    implementation = _dnn_model_for_target_impl,
+dnn_model_for_its_target_only = rule(
+    implementation = _dnn_model_for_its_target_only_impl,
     doc = """\
 Builds a model for its target's platform, and gathers library, header and manifest in one folder.
 
