@@ -1,0 +1,131 @@
+package sym
+
+import (
+	"math/rand"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// tree is an expression as it was asked for, evaluated without any simplification.
+type tree struct {
+	e    Expr
+	eval func(env map[string]int64) int64
+}
+
+var (
+	testFacts = Facts{"a": {0, 20}, "b": {1, 9}, "c": {-6, 5}, "d": {3, 3}}
+	testVars  = []string{"a", "b", "c", "d"}
+)
+
+func floorRef(x, y int64) int64 {
+	q := x / y
+	for q*y > x {
+		q--
+	}
+	return q
+}
+
+// randomTree makes a tree of at most the given depth.
+func randomTree(r *rand.Rand, depth int) tree {
+	if depth == 0 || r.Intn(6) == 0 {
+		if r.Intn(2) == 0 {
+			c := int64(r.Intn(17) - 6)
+			return tree{Const(c), func(map[string]int64) int64 { return c }}
+		}
+		name := testVars[r.Intn(len(testVars))]
+		return tree{Var(name), func(env map[string]int64) int64 { return env[name] }}
+	}
+	x := randomTree(r, depth-1)
+	switch r.Intn(8) {
+	case 0, 1:
+		y := randomTree(r, depth-1)
+		return tree{Add(x.e, y.e), func(env map[string]int64) int64 { return x.eval(env) + y.eval(env) }}
+	case 2:
+		y := randomTree(r, depth-1)
+		return tree{Sub(x.e, y.e), func(env map[string]int64) int64 { return x.eval(env) - y.eval(env) }}
+	case 3:
+		y := randomTree(r, min(depth-1, 1))
+		return tree{Mul(x.e, y.e), func(env map[string]int64) int64 { return x.eval(env) * y.eval(env) }}
+	case 4:
+		y := positive(r)
+		return tree{FloorDiv(x.e, y.e, testFacts), func(env map[string]int64) int64 { return floorRef(x.eval(env), y.eval(env)) }}
+	case 5:
+		y := positive(r)
+		return tree{Mod(x.e, y.e, testFacts), func(env map[string]int64) int64 {
+			n, d := x.eval(env), y.eval(env)
+			return n - d*floorRef(n, d)
+		}}
+	case 6:
+		y := randomTree(r, depth-1)
+		return tree{Min(x.e, y.e, testFacts), func(env map[string]int64) int64 { return min(x.eval(env), y.eval(env)) }}
+	}
+	y := randomTree(r, depth-1)
+	return tree{Max(x.e, y.e, testFacts), func(env map[string]int64) int64 { return max(x.eval(env), y.eval(env)) }}
+}
+
+// positive makes a divisor.
+func positive(r *rand.Rand) tree {
+	if r.Intn(4) > 0 {
+		c := int64(1 + r.Intn(12))
+		return tree{Const(c), func(map[string]int64) int64 { return c }}
+	}
+	k := int64(1 + r.Intn(3))
+	return tree{Scale(Var("b"), k), func(env map[string]int64) int64 { return k * env["b"] }}
+}
+
+func randomEnv(r *rand.Rand) map[string]int64 {
+	env := map[string]int64{}
+	for _, name := range testVars {
+		f := testFacts[name]
+		env[name] = f.Lo + r.Int63n(f.Hi-f.Lo+1)
+	}
+	return env
+}
+
+// TestSimplifier compares simplified expressions with what was asked for, at random points.
+func TestSimplifier(t *testing.T) {
+	r := rand.New(rand.NewSource(1))
+	for range 20000 {
+		x := randomTree(r, 5)
+		lo, hi := x.e.Bounds(testFacts)
+		parsed, err := Parse(x.e.String())
+		require.NoError(t, err)
+		require.Equal(t, x.e.String(), parsed.String())
+		for range 8 {
+			env := randomEnv(r)
+			want := x.eval(env)
+			got, err := x.e.Eval(env)
+			require.NoError(t, err, "%s at %v", x.e, env)
+			require.Equal(t, want, got, "%s at %v", x.e, env)
+			require.True(t, lo <= want && want <= hi, "%s = %d at %v; bounds %d..%d", x.e, want, env, lo, hi)
+			again, err := parsed.Eval(env)
+			require.NoError(t, err)
+			require.Equal(t, want, again)
+		}
+	}
+}
+
+// TestSubst replaces variables by expressions whose values the variables may have.
+func TestSubst(t *testing.T) {
+	r := rand.New(rand.NewSource(2))
+	facts := Facts{"x": {0, 9}, "y": {0, 3}, "b": testFacts["b"], "d": testFacts["d"]}
+	m := map[string]Expr{
+		"a": Add(Scale(Var("x"), 2), Const(1)),
+		"c": Sub(Var("y"), Var("d")),
+		"b": Var("b"),
+	}
+	for range 20000 {
+		tree := randomTree(r, 5)
+		e := tree.e.Subst(m, facts)
+		lo, hi := e.Bounds(facts)
+		for range 4 {
+			env := map[string]int64{"x": r.Int63n(10), "y": r.Int63n(4), "b": 1 + r.Int63n(9), "d": 3}
+			want := tree.eval(map[string]int64{"a": 2*env["x"] + 1, "c": env["y"] - 3, "b": env["b"], "d": 3})
+			got, err := e.Eval(env)
+			require.NoError(t, err)
+			require.Equal(t, want, got, "%s with a, c replaced: %s at %v", tree.e, e, env)
+			require.True(t, lo <= want && want <= hi, "%s = %d at %v; bounds %d..%d", e, want, env, lo, hi)
+		}
+	}
+}

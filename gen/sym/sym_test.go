@@ -1,0 +1,135 @@
+package sym
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	n = Var("N")
+	h = Var("H")
+)
+
+func TestNormalForm(t *testing.T) {
+	huge := Const(math.MaxInt64)
+	for _, c := range []struct {
+		got  Expr
+		want string
+	}{
+		{Const(0), "0"},
+		{Add(n, h, n), "H + 2*N"},
+		{Sub(n, n), "0"},
+		{Sub(Const(3), n), "-N + 3"},
+		{Mul(Add(n, Const(1)), Sub(n, Const(1))), "N*N - 1"},
+		{Scale(Mul(h, n), -2), "-2*H*N"},
+		{FloorDiv(Add(Scale(n, 4), Const(3)), Const(4), nil), "N"},
+		{Mod(Add(Scale(n, 4), Const(3)), Const(4), nil), "3"},
+		{FloorDiv(Add(Scale(n, 6), Const(3)), Const(4), nil), "((3*N + 1) // (2))"},
+		{FloorDiv(FloorDiv(n, Const(3), nil), Const(5), nil), "((N) // (15))"},
+		{Mod(Scale(n, 4), Const(8), nil), "4*((N) % (2))"},
+		{FloorDiv(Mul(n, h), n, nil), "H"},
+		{Mod(n, Const(8), Facts{"N": {0, 7}}), "N"},
+		{FloorDiv(n, Const(8), Facts{"N": {8, 15}}), "1"},
+		{Mod(n, Const(8), Facts{"N": {-8, -1}}), "N + 8"},
+		{CeilDiv(n, Const(2), nil), "((N + 1) // (2))"},
+		{Min(n, Const(4), Facts{"N": {0, 4}}), "N"},
+		{Max(n, Const(4), Facts{"N": {0, 4}}), "4"},
+		{Min(n, h, nil), "min(H, N)"},
+		{Const(math.MinInt64), "-9223372036854775808"},
+		{Sub(n, Const(math.MaxInt64)), "N - 9223372036854775807"},
+		{Add(n, Const(math.MinInt64)), "N - 9223372036854775808"},
+		{Add(huge, Const(1)), "overflow"},
+		{Mul(huge, Const(2)), "overflow"},
+		{Add(Scale(n, math.MinInt64+1), Sub(Const(0), n)), "overflow"},
+		{FloorDiv(n, Const(0), nil), "overflow"},
+		{Mod(n, Const(-2), nil), "overflow"},
+	} {
+		require.Equal(t, c.want, c.got.String())
+		back, err := Parse(c.want)
+		require.NoError(t, err)
+		require.Equal(t, c.want, back.String())
+		require.Equal(t, c.got.Overflow(), back.Overflow())
+	}
+}
+
+func TestModKeepsBounds(t *testing.T) {
+	// 4*N % 8 is 0 or 4, though neither N nor the quotient is bounded.
+	lo, hi := Mod(Add(Scale(n, 4), Const(9)), Const(8), nil).Bounds(nil)
+	require.Equal(t, [2]int64{1, 5}, [2]int64{lo, hi})
+}
+
+func TestEvalErrors(t *testing.T) {
+	_, err := Add(n, h).Eval(map[string]int64{"N": 1})
+	require.ErrorContains(t, err, `"H"`)
+	_, err = FloorDiv(n, h, nil).Eval(map[string]int64{"N": 1, "H": 0})
+	require.ErrorContains(t, err, "divides by 0")
+	_, err = Mul(n, n).Eval(map[string]int64{"N": 1 << 40})
+	require.ErrorContains(t, err, "overflows")
+	_, err = Mul(Const(math.MaxInt64), Const(2)).Eval(nil)
+	require.ErrorContains(t, err, "overflows")
+}
+
+func TestParse(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{" ( H+1 )//2 * 3", "3*((H + 1) // (2))"},
+		{"-N*-2", ""},
+		{"N - -9223372036854775808", ""},
+		{"--N", ""},
+		{"-9223372036854775808*N", ""},
+		{"9223372036854775808", ""},
+		{"max(N, min(2, H)) % 4", "((max(N, min(2, H))) % (4))"},
+		{"2*(N + 3)*(H - 1)", "6*H + 2*H*N - 2*N - 6"},
+		{"overflow + 1", "overflow"},
+		{"minimum + max_", "max_ + minimum"},
+		{"", ""}, {"N +", ""}, {"N N", ""}, {"(N", ""}, {"min(N)", ""}, {"min", ""}, {"N // 0", ""}, {"N % (1 - 2)", ""},
+		{strings.Repeat("(", 1000) + "N" + strings.Repeat(")", 1000), ""},
+		{"(a+b+c+d+e+f+g+h)" + strings.Repeat("*(a+b+c+d+e+f+g+h)", 40), ""},
+	} {
+		e, err := Parse(c.text)
+		if c.want == "" {
+			require.Error(t, err, c.text)
+			require.Less(t, len(err.Error()), 400)
+			continue
+		}
+		require.NoError(t, err, c.text)
+		require.Equal(t, c.want, e.String())
+	}
+	e, rest, err := ParsePrefix("N + 1, H]")
+	require.NoError(t, err)
+	require.Equal(t, "N + 1", e.String())
+	require.Equal(t, ", H]", rest)
+}
+
+func TestIdentifier(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"batch", "batch"}, {"batch size*2", "batch_size_2"}, {"", "d_"}, {"3d", "d_3d"}, {"min", "d_min"},
+		{"i0", "d_i0"}, {"r12", "d_r12"}, {"index", "index"}, {"\xff\n\"", "___"}, {strings.Repeat("x", 100), strings.Repeat("x", 64)},
+	} {
+		require.Equal(t, c.want, Identifier(c.text))
+		require.True(t, IsSymbol(c.want))
+		e, err := Parse(c.want)
+		require.NoError(t, err)
+		name, ok := e.AsVar()
+		require.True(t, ok)
+		require.Equal(t, c.want, name)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"N", "2*N - ((H + 1) // (2))", "min(N, 3) % 4", "-9223372036854775808", "overflow"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		e, err := Parse(s)
+		if err != nil {
+			return
+		}
+		back, err := Parse(e.String())
+		if err != nil || back.String() != e.String() {
+			t.Fatalf("%q prints %q, which parses to %q: %v", s, e, back, err)
+		}
+	})
+}
