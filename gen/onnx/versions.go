@@ -8,6 +8,9 @@ const (
 	newestIR    = 14
 )
 
+// irVersions are the first IR versions whose release knew each opset.
+var irVersions = [...]int64{1: 3, 5: 3, 6: 3, 7: 3, 8: 3, 9: 4, 10: 5, 11: 6, 12: 7, 13: 7, 14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9, 20: 9, 21: 10, 22: 10, 23: 11, 24: 12, 25: 13, 26: 13, 27: 13, 28: 14}
+
 // sinceVersions are the operators of ai.onnx and the opsets at which their definitions
 // changed; a negative version is the one at which the operator was deprecated.
 var sinceVersions = map[string][]int{

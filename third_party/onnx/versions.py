@@ -22,6 +22,12 @@ def main():
     print("\tnewestOpset = %d" % onnx.defs.onnx_opset_version())
     print("\tnewestIR    = %d" % onnx.IR_VERSION)
     print(")\n")
+    irs = {}
+    for (domain, opset), ir in onnx.helper.OP_SET_ID_VERSION_MAP.items():
+        if domain == "ai.onnx":
+            irs[opset] = ir
+    print("// irVersions are the first IR versions whose release knew each opset.")
+    print("var irVersions = [...]int64{%s}\n" % ", ".join("%d: %d" % (o, irs[o]) for o in sorted(irs)))
     print("// sinceVersions are the operators of ai.onnx and the opsets at which their definitions")
     print("// changed; a negative version is the one at which the operator was deprecated.")
     print("var sinceVersions = map[string][]int{")
