@@ -82,11 +82,12 @@ func (c *Ctx) sliceBounds(rank int) (map[int]bounds, error) {
 	if err != nil {
 		return nil, err
 	}
+	const most = 1 << 31 // above every dimension
 	out := map[int]bounds{}
 	for i, k := range ks {
 		b := bounds{starts[i], ends[i], 1}
 		if steps != nil {
-			b.step = steps[i]
+			b.step = max(-most, min(most, steps[i]))
 		}
 		out[k] = b
 	}
@@ -128,11 +129,9 @@ func consts(xs []int64) []sym.Expr {
 // sliceAxis clamps a slice of an axis of extent d, as numpy does, and gives its first
 // index and its length.
 func (c *Ctx) sliceAxis(k int, d sym.Expr, b bounds) (start, length sym.Expr, err error) {
-	const most = 1 << 31 // above every dimension
 	if b.step == 0 {
 		return d, d, fmt.Errorf("the step along axis %d is 0", k)
 	}
-	b.step = max(-most, min(most, b.step))
 	if start, err = c.fromEnd(k, d, b.start); err != nil {
 		return
 	}

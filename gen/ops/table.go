@@ -22,6 +22,9 @@ var families = []func() []*Row{
 	reduceRows,
 	movementRows,
 	sliceRows,
+	indexRows,
+	shapeRows,
+	constantRows,
 }
 
 var table = sync.OnceValue(func() []*Row {

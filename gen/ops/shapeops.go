@@ -1,0 +1,216 @@
+package ops
+
+import (
+	"fmt"
+	"math"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// shapeRows are the operators whose result follows from shapes and structural
+// operands alone, and Dropout.
+func shapeRows() []*Row {
+	shapeVersions := []int{1, 13, 15, 19, 21, 23, 24, 25}
+	delta := func(name string) Param {
+		p := structural(name, []ir.DType{ir.I16, ir.I32, ir.I64, ir.F16, ir.BF16, ir.F32, ir.F64})
+		p.Like = "T"
+		return p
+	}
+	return []*Row{
+		{
+			Name: "Shape", Versions: shapeVersions, MinOutputs: 1, MaxOutputs: 1,
+			Inputs: []Param{in("data", anyType)}, Attrs: []AttrSpec{intAttr("start").from(15), intAttr("end").from(15)},
+			Build: shapeOf,
+		},
+		{
+			Name: "Size", Versions: []int{1, 13, 19, 21, 23, 24, 25}, MinOutputs: 1, MaxOutputs: 1,
+			Inputs: []Param{in("data", anyType)}, Build: sizeOf,
+		},
+		{
+			Name: "ConstantOfShape", Versions: []int{9, 20, 21, 23, 24, 25}, MinOutputs: 1, MaxOutputs: 1,
+			Inputs: []Param{structural("input", int64s)}, Attrs: []AttrSpec{tensorAttr("value")}, Build: constantOfShape,
+		},
+		{
+			Name: "EyeLike", Versions: []int{9, 22}, MinOutputs: 1, MaxOutputs: 1,
+			Inputs: []Param{in("input", anyType)}, Attrs: []AttrSpec{intAttr("dtype"), intAttr("k")}, Build: eyeLike,
+		},
+		{
+			Name: "Range", Versions: []int{11, 27}, MinOutputs: 1, MaxOutputs: 1,
+			Inputs: []Param{delta("start"), delta("limit"), delta("delta")},
+			Attrs:  []AttrSpec{intAttr("stash_type").from(27)}, Build: rangeOf,
+		},
+		{
+			Name: "Dropout", Versions: []int{7, 10, 12, 13, 22}, MinOutputs: 1, MaxOutputs: 2,
+			Inputs: []Param{
+				in("data", floats), opt(since(12, Param{Name: "ratio", Types: floats})), opt(since(12, structural("training_mode", bools))),
+			},
+			Attrs: []AttrSpec{floatAttr("ratio").until(11), intAttr("seed").from(12)}, Build: dropout,
+		},
+	}
+}
+
+func shapeOf(c *Ctx) (*Meaning, error) {
+	x, err := c.Shape(0)
+	if err != nil {
+		return nil, err
+	}
+	rank := int64(len(x))
+	clamp := func(e int64) int64 {
+		if e < 0 {
+			e = max(e, -rank) + rank
+		}
+		return min(e, rank)
+	}
+	from, to := clamp(c.Node.Int("start", 0)), clamp(c.Node.Int("end", rank))
+	return vector("Shape", ir.I64, x[from:max(from, to)]), nil
+}
+
+// vector is a stage that gives the expressions as its elements.
+func vector(name string, t ir.DType, xs []sym.Expr) *Meaning {
+	e := te.Expr(te.Int(t, 0))
+	for k := len(xs) - 1; k >= 0; k-- {
+		x := number(t, xs[k])
+		if k == len(xs)-1 {
+			e = x
+		} else {
+			e = sel(test("eq", te.Index{Type: ir.I64, E: iv(0)}, te.Int(ir.I64, int64(k))), x, e)
+		}
+	}
+	return one(name, axes(ir.Shape{sym.Const(int64(len(xs)))}), e)
+}
+
+// number is an expression as a literal where it is constant.
+func number(t ir.DType, x sym.Expr) te.Expr {
+	if v, ok := x.Const(); ok {
+		return te.Int(t, v)
+	}
+	return te.Index{Type: t, E: x}
+}
+
+func sizeOf(c *Ctx) (*Meaning, error) {
+	x, err := c.Shape(0)
+	if err != nil {
+		return nil, err
+	}
+	return one("Size", nil, number(ir.I64, product(x...))), nil
+}
+
+func constantOfShape(c *Ctx) (*Meaning, error) {
+	to, err := c.dimsOperand(0)
+	if err != nil {
+		return nil, err
+	}
+	value := te.Expr(te.Float(ir.F32, 0))
+	if t := c.Node.Tensor("value"); t != nil {
+		xs, err := literals(t)
+		if err != nil {
+			return nil, fmt.Errorf("attribute value: %w", err)
+		}
+		if len(xs) != 1 {
+			return nil, fmt.Errorf("attribute value has %d elements; 1 wanted", len(xs))
+		}
+		value = xs[0]
+	}
+	return one("ConstantOfShape", axes(to), value), nil
+}
+
+func eyeLike(c *Ctx) (*Meaning, error) {
+	x, err := c.Shape(0)
+	if err != nil {
+		return nil, err
+	}
+	if len(x) != 2 {
+		return nil, fmt.Errorf("operand 0 has rank %d; 2 wanted", len(x))
+	}
+	t := c.Type(0)
+	if c.Node.Has("dtype") {
+		if t, err = c.typeAttr("dtype"); err != nil {
+			return nil, err
+		}
+	}
+	off := sym.Sub(sym.Sub(iv(1), iv(0)), sym.Const(c.Node.Int("k", 0)))
+	return one("EyeLike", axes(x), te.Select{
+		Cond: []te.Within{{E: off, Lo: sym.Const(0), Hi: sym.Const(1)}},
+		Then: te.Number(t, 1), Else: te.Number(t, 0),
+	}), nil
+}
+
+func rangeOf(c *Ctx) (*Meaning, error) {
+	if s := c.Node.Int("stash_type", 1); s != 1 {
+		return nil, fmt.Errorf("attribute stash_type is %d; supported is 1", s)
+	}
+	if c.Type(0).IsFloat() {
+		return c.rangeFloat()
+	}
+	var v [3]sym.Expr
+	for i := range v {
+		var err error
+		if v[i], err = c.scalarOperand(i); err != nil {
+			return nil, err
+		}
+	}
+	step, ok := v[2].Const()
+	if !ok {
+		return nil, &UnknownError{fmt.Sprintf("the value (%s) of operand 2 (delta)", v[2])}
+	}
+	if step == 0 || step == math.MinInt64 {
+		return nil, fmt.Errorf("operand 2 (delta) is %d", step)
+	}
+	room := sym.Sub(v[1], v[0])
+	if step < 0 {
+		room = sym.Scale(room, -1)
+	}
+	n := sym.CeilDiv(room, sym.Const(max(step, -step)), c.Facts)
+	n = sym.Max(n, sym.Const(0), c.Facts)
+	element := sym.Add(v[0], sym.Scale(iv(0), step))
+	return one("Range", axes(ir.Shape{n}), te.Index{Type: c.Type(0), E: element}), nil
+}
+
+func (c *Ctx) rangeFloat() (*Meaning, error) {
+	var v [3]float64
+	for i := range v {
+		var err error
+		if v[i], err = c.constFloat(i); err != nil {
+			return nil, err
+		}
+	}
+	n := math.Ceil((v[1] - v[0]) / v[2])
+	if math.IsNaN(n) || n > sym.MaxDim {
+		return nil, fmt.Errorf("operands start %v, limit %v and delta %v give no finite range", v[0], v[1], v[2])
+	}
+	t := wide(c.Type(0))
+	at := cast(t, te.Index{Type: ir.I64, E: iv(0)})
+	e := add(te.Float(t, v[0]), mul(at, te.Float(t, v[2])))
+	return one("Range", axes(ir.Shape{sym.Const(int64(max(n, 0)))}), cast(c.Type(0), e)), nil
+}
+
+// dropout is inference's: the data itself, and a mask that keeps everything.
+func dropout(c *Ctx) (*Meaning, error) {
+	if c.Has(2) {
+		training, err := c.scalarOperand(2)
+		if err != nil {
+			return nil, err
+		}
+		if !training.Is(0) {
+			return nil, fmt.Errorf("operand 2 (training_mode) is %s; supported is 0: export the model for inference", training)
+		}
+	}
+	x, err := c.Shape(0)
+	if err != nil {
+		return nil, err
+	}
+	as := axes(x)
+	m := one("Dropout", as, c.load0(te.AxisVars(as)...))
+	if len(c.Node.Outputs) < 2 {
+		return m, nil
+	}
+	mask := ir.Bool
+	if c.Version < 10 {
+		mask = c.Type(0)
+	}
+	m.Stages = append(m.Stages, &te.Stage{Name: "mask", Axes: as, Results: []te.Expr{te.Number(mask, 1)}})
+	m.Outputs = append(m.Outputs, te.Source{Stage: true, N: 1})
+	return m, nil
+}
