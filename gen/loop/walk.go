@@ -60,3 +60,18 @@ func Exprs(body []Stmt, f func(sym.Expr)) {
 		}
 	}
 }
+
+// Tiles calls f for every micro-kernel call of the statements.
+func Tiles(body []Stmt, f func(Tile)) {
+	for _, s := range body {
+		switch x := s.(type) {
+		case For:
+			Tiles(x.Body, f)
+		case If:
+			Tiles(x.Then, f)
+			Tiles(x.Else, f)
+		case Tile:
+			f(x)
+		}
+	}
+}

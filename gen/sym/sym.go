@@ -263,3 +263,6 @@ func (e Expr) Uses(name string) bool {
 	e.Vars(set)
 	return set[name]
 }
+
+// FromAtom is the expression of one atom.
+func FromAtom(a *Atom) Expr { return fromAtom(a) }

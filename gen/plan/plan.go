@@ -1,0 +1,148 @@
+// Package plan places values in memory and orders the steps of the host program.
+package plan
+
+import (
+	"fmt"
+
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sym"
+)
+
+// Alignment of every value in bytes: a cache line, and the widest vector.
+const Alignment = 64
+
+// Region is where a value lies.
+type Region uint8
+
+// Regions.
+const (
+	Arena Region = iota
+	Weights
+	Input
+	Output
+)
+
+// Place is a value's storage: an offset in bytes within arena or weights, or the
+// number of an input or output.
+type Place struct {
+	Region Region
+	Offset sym.Expr
+	N      int
+}
+
+// Step runs a kernel on values: operands first, then results, as its buffers stand.
+type Step struct {
+	Kernel *loop.Kernel
+	Args   []*ir.Value
+	Block  *block.Block
+}
+
+// Program is what the printers print.
+type Program struct {
+	Name    string
+	Inputs  []*ir.Value
+	Outputs []*ir.Value
+	Symbols []ir.Symbol
+	Facts   sym.Facts
+	Steps   []Step
+	Layouts map[*ir.Value]layout.Layout
+	Places  map[*ir.Value]Place
+	// ArenaBytes, LowerBoundBytes (the most that is live at once) and ScratchBytes (of a worker).
+	ArenaBytes      sym.Expr
+	LowerBoundBytes sym.Expr
+	ScratchBytes    sym.Expr
+	// Constants in the order of the weights file.
+	Constants    []Constant
+	WeightsBytes int64
+}
+
+// Constant is packed data at an offset of the weights file.
+type Constant struct {
+	Offset int64
+	Value  *ir.Value // row-major elements of what is stored
+}
+
+// Run places everything that the steps mention.
+func Run(p *Program) error {
+	p.Places = map[*ir.Value]Place{}
+	for i, v := range p.Inputs {
+		p.Places[v] = Place{Region: Input, N: i}
+	}
+	for i, v := range p.Outputs {
+		if _, taken := p.Places[v]; taken {
+			return fmt.Errorf("output %q has two places", v.Name)
+		}
+		p.Places[v] = Place{Region: Output, N: i}
+	}
+	if err := p.placeConstants(); err != nil {
+		return err
+	}
+	p.placeArena()
+	p.ScratchBytes = sym.Const(0)
+	for _, s := range p.Steps {
+		if b := s.Kernel.Scratch; b != nil {
+			p.ScratchBytes = sym.Max(p.ScratchBytes, bytesOf(b.Size, b.Type), p.Facts)
+		}
+	}
+	return nil
+}
+
+func bytesOf(elements sym.Expr, t ir.DType) sym.Expr {
+	return roundUp(sym.Scale(elements, int64(t.Size())))
+}
+
+// roundUp rounds each summand up to the alignment, so that multiples by symbols stay aligned.
+func roundUp(e sym.Expr) sym.Expr {
+	terms, c := e.Terms()
+	out := sym.Const(alignInt(c))
+	for _, t := range terms {
+		out = sym.Add(out, sym.Scale(product(t.Atoms), alignInt(t.Coef)))
+	}
+	return out
+}
+
+func product(atoms []*sym.Atom) sym.Expr {
+	e := sym.Const(1)
+	for _, a := range atoms {
+		e = sym.Mul(e, sym.FromAtom(a))
+	}
+	return e
+}
+
+func alignInt(n int64) int64 {
+	if n <= 0 {
+		return n
+	}
+	return (n + Alignment - 1) / Alignment * Alignment
+}
+
+// placeConstants lays constants out in the order of their first use; equal ones share a place.
+func (p *Program) placeConstants() error {
+	seen := map[string]int64{}
+	for _, s := range p.Steps {
+		for _, v := range s.Args {
+			if v.Const == nil {
+				continue
+			}
+			if _, ok := p.Places[v]; ok {
+				continue
+			}
+			key, err := contentKey(v.Const)
+			if err != nil {
+				return err
+			}
+			at, ok := seen[key]
+			if !ok {
+				at = p.WeightsBytes
+				seen[key] = at
+				p.Constants = append(p.Constants, Constant{Offset: at, Value: v})
+				p.WeightsBytes = alignInt(at + v.Const.Len()*int64(v.Type.Size()))
+			}
+			p.Places[v] = Place{Region: Weights, Offset: sym.Const(at)}
+		}
+	}
+	return nil
+}
