@@ -1,11 +1,11 @@
 // Fails unless libraries, exceptions and the processor are what they should be.
+#include "toolchains/cc/tests/greeting.h"
+
 #include <sys/utsname.h>
 
 #include <cstdio>
 #include <stdexcept>
 #include <string>
-
-#include "toolchains/cc/tests/greeting.h"
 
 static_assert(__cplusplus >= 202002L, "the target's own -std flag does not come last");
 
