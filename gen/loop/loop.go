@@ -24,6 +24,8 @@ type Buffer struct {
 // Kernel is a leaf function over buffers. It runs tasks 0 <= task < Tasks, which
 // write disjoint memory.
 type Kernel struct {
+	// Anchor names the lowering: "generic", "contraction", ...
+	Anchor string
 	// Doc says what the kernel computes, for the comment above it.
 	Doc     []string
 	Buffers []*Buffer

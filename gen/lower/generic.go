@@ -26,7 +26,7 @@ func Generic(b *block.Block, lay Layouts, symbols sym.Facts) (*loop.Kernel, erro
 		return nil, err
 	}
 	n.collapse()
-	k := &loop.Kernel{Doc: b.Origins, Buffers: append(append([]*loop.Buffer{}, n.in...), n.out...)}
+	k := &loop.Kernel{Anchor: "generic", Doc: b.Origins, Buffers: append(append([]*loop.Buffer{}, n.in...), n.out...)}
 	prefix, inner, tasks := n.splitTasks()
 	k.Tasks = tasks
 	k.Body = append(prefix, loops(inner, n.point())...)

@@ -25,6 +25,8 @@ type Target struct {
 	BroadcastOperand bool `json:"broadcast_operand"`
 	// FMAPerCycle is how many vector FMAs of full width start in a cycle.
 	FMAPerCycle float64 `json:"fma_per_cycle"`
+	// CPUFeatures are what create() checks for, by the names of runtime/dnn_cpu.h.
+	CPUFeatures []string `json:"cpu_features"`
 	// Copts are the C++ compiler's flags that select the instruction set.
 	Copts []string `json:"copts"`
 

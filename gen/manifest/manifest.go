@@ -1,0 +1,108 @@
+// Package manifest describes a compiled model for tools and people: every block
+// with its operators, shapes, layouts and places in memory, as JSON.
+package manifest
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/plan"
+)
+
+// Manifest is the file's structure. Sizes are bytes; expressions are over the symbols.
+type Manifest struct {
+	Generator       string   `json:"generator"`
+	Api             string   `json:"api"`
+	Chip            string   `json:"chip"`
+	Inputs          []Tensor `json:"inputs"`
+	Outputs         []Tensor `json:"outputs"`
+	Symbols         []Symbol `json:"symbols"`
+	ArenaBytes      string   `json:"arena_bytes"`
+	ArenaLowerBound string   `json:"arena_lower_bound_bytes"`
+	ScratchBytes    string   `json:"scratch_bytes_per_worker"`
+	WeightsBytes    int64    `json:"weights_bytes"`
+	Blocks          []Block  `json:"blocks"`
+}
+
+// Tensor is an input, output or operand.
+type Tensor struct {
+	Name   string   `json:"name"`
+	Type   string   `json:"type"`
+	Shape  []string `json:"shape"`
+	Layout string   `json:"layout,omitempty"`
+	Place  string   `json:"place,omitempty"`
+}
+
+// Symbol is a dimension that is known at run time.
+type Symbol struct {
+	Name string `json:"name"`
+	Min  int64  `json:"min"`
+	Max  int64  `json:"max"`
+}
+
+// Block is a step of the host program.
+type Block struct {
+	Nodes   []string `json:"nodes"`
+	Ops     []string `json:"ops"`
+	Anchor  string   `json:"anchor"`
+	Tasks   string   `json:"tasks"`
+	Reads   []Tensor `json:"reads"`
+	Results []Tensor `json:"results"`
+}
+
+// JSON prints the manifest of a program.
+func JSON(p *plan.Program, generator, api, chip string) ([]byte, error) {
+	m := Manifest{Generator: generator, Api: api, Chip: chip,
+		ArenaBytes: p.ArenaBytes.String(), ArenaLowerBound: p.LowerBoundBytes.String(),
+		ScratchBytes: p.ScratchBytes.String(), WeightsBytes: p.WeightsBytes,
+		Inputs: []Tensor{}, Outputs: []Tensor{}, Symbols: []Symbol{}, Blocks: []Block{}}
+	for _, v := range p.Inputs {
+		m.Inputs = append(m.Inputs, tensor(v))
+	}
+	for _, v := range p.Outputs {
+		m.Outputs = append(m.Outputs, tensor(v))
+	}
+	for _, s := range p.Symbols {
+		m.Symbols = append(m.Symbols, Symbol{s.Name, s.Lo, s.Hi})
+	}
+	for _, s := range p.Steps {
+		m.Blocks = append(m.Blocks, block(p, s))
+	}
+	out, err := json.MarshalIndent(m, "", " ")
+	return append(out, '\n'), err
+}
+
+func tensor(v *ir.Value) Tensor {
+	t := Tensor{Name: v.Name, Type: v.Type.String(), Shape: []string{}}
+	for _, d := range v.Shape {
+		t.Shape = append(t.Shape, d.String())
+	}
+	return t
+}
+
+func block(p *plan.Program, s plan.Step) Block {
+	b := Block{Nodes: s.Block.Origins, Ops: s.Block.Ops, Anchor: s.Kernel.Anchor, Tasks: s.Kernel.Tasks.String(), Reads: []Tensor{}}
+	for i, v := range s.Args {
+		t := tensor(v)
+		t.Layout, t.Place = p.Layouts[v].String(), place(p.Places[v])
+		if s.Kernel.Buffers[i].Write {
+			b.Results = append(b.Results, t)
+		} else {
+			b.Reads = append(b.Reads, t)
+		}
+	}
+	return b
+}
+
+func place(at plan.Place) string {
+	switch at.Region {
+	case plan.Input:
+		return fmt.Sprintf("input %d", at.N)
+	case plan.Output:
+		return fmt.Sprintf("output %d", at.N)
+	case plan.Weights:
+		return "weights + " + at.Offset.String()
+	}
+	return "arena + " + at.Offset.String()
+}

@@ -1,0 +1,26 @@
+package ops
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Supported tells why an operator of a definition's version is not supported; nil where it is.
+func Supported(op string, version int) error {
+	row := Lookup(op)
+	if row == nil {
+		return fmt.Errorf("the operator is not supported; supported are %s", strings.Join(tableNames(), ", "))
+	}
+	if v := row.Versions[len(row.Versions)-1]; version > v {
+		return fmt.Errorf("version %d of the operator is newer than the newest supported one, %d", version, v)
+	}
+	return nil
+}
+
+func tableNames() []string {
+	var out []string
+	for _, r := range Table() {
+		out = append(out, r.Name)
+	}
+	return out
+}
