@@ -2,6 +2,8 @@ package ir
 
 import (
 	"fmt"
+	"sort"
+	"strings"
 
 	"rules_dnn/gen/sym"
 )
@@ -253,10 +255,15 @@ func (v *verifier) facts(x *Value) error {
 	for _, e := range x.Elems {
 		e.Vars(used)
 	}
+	undeclared := []string{}
 	for name := range used {
 		if !v.symbols[name] {
-			return fmt.Errorf("value %q, %s, uses an undeclared symbol (%d are used)", x.Name, typeText(x), len(used))
+			undeclared = append(undeclared, name)
 		}
+	}
+	if len(undeclared) > 0 {
+		sort.Strings(undeclared)
+		return fmt.Errorf("value %q, %s, uses undeclared symbols: %s", x.Name, typeText(x), strings.Join(undeclared, ", "))
 	}
 	if dims, ok := x.Static(); ok && x.Elems != nil {
 		if n, err := Len(dims); err != nil || n != int64(len(x.Elems)) {

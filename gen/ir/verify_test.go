@@ -1,0 +1,67 @@
+package ir
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/sym"
+)
+
+func TestVerify(t *testing.T) {
+	require.Error(t, Verify(nil))
+	for _, c := range []struct {
+		want   string
+		damage func(g *Graph)
+	}{
+		{"is declared twice", func(g *Graph) { g.Symbols[1].Name = "N" }},
+		{"cannot be a symbol's name", func(g *Graph) { g.Symbols[0].Name = "a b" }},
+		{"empty range", func(g *Graph) { g.Symbols[0].Lo = 65 }},
+		{"undeclared symbol", func(g *Graph) { g.Symbols = g.Symbols[:1] }},
+		{"undeclared symbol", func(g *Graph) { g.Nodes[0].Outputs[1].Elems[0] = sym.Var("M") }},
+		{"2 known elements", func(g *Graph) { g.Nodes[0].Outputs[1].Shape = Dims(3) }},
+		{"input 1: the name \"x:0\" is empty or taken", func(g *Graph) { g.Inputs[1].Name = "x:0" }},
+		{"input 1: value \"x:0\" is defined twice", func(g *Graph) { g.Inputs[1] = g.Inputs[0] }},
+		{"output 1: the name \"\"", func(g *Graph) { g.Outputs[1].Name = "" }},
+		{"output 0 is nil", func(g *Graph) { g.Outputs[0] = nil }},
+		{"input 0 is nil", func(g *Graph) { g.Inputs[0] = nil }},
+		{"is a constant", func(g *Graph) { g.Inputs[0].Const = NewTensor(F32) }},
+		{"is the result of", func(g *Graph) { g.Inputs[0].Def = g.Nodes[0] }},
+		{"node 2 is nil", func(g *Graph) { g.Nodes[2] = nil }},
+		{"has no operator", func(g *Graph) { g.Nodes[2].Op = "" }},
+		{"not defined before its use", func(g *Graph) { g.Nodes[0], g.Nodes[1] = g.Nodes[1], g.Nodes[0] }},
+		{"not defined before its use", func(g *Graph) { g.Outputs[0] = &Value{Name: "v"} }},
+		{"says that another node computes it", func(g *Graph) { g.Nodes[1].Outputs[0].Def = g.Nodes[0] }},
+		{"says that another node computes it", func(g *Graph) { g.Nodes[1].Outputs[0].Const = NewTensor(F32) }},
+		{"defined twice", func(g *Graph) {
+			g.Nodes[2].Outputs = g.Nodes[1].Outputs
+			g.Nodes[1].Outputs[0].Def = g.Nodes[2]
+			g.Nodes[1].Outputs = nil
+			g.Nodes[2].Outputs = append(g.Nodes[2].Outputs, g.Nodes[2].Outputs[0])
+			g.Nodes[2].Inputs = nil
+		}},
+		{"region 2 of 2", func(g *Graph) { g.Nodes[1].Attrs["else_branch"] = RegionRef(2) }},
+		{"Go type int", func(g *Graph) { g.Nodes[1].Attrs["x"] = 1 }},
+		{"the tensor is nil", func(g *Graph) { g.Nodes[1].Attrs["x"] = (*Tensor)(nil) }},
+		{"has 4 bytes", func(g *Graph) { g.Nodes[0].Tensor("t").Shape[0] = 3 }},
+		{"type invalid", func(g *Graph) { g.Nodes[0].Tensor("t").Type = Invalid }},
+		{"negative dimension", func(g *Graph) { g.Nodes[0].Tensor("t").Shape[0] = -2 }},
+		{"beyond its file's end", func(g *Graph) { g.Nodes[0].Inputs[1].Const.Src.Offset = 500 }},
+		{"is declared as f32[99]", func(g *Graph) { g.Nodes[0].Inputs[1].Shape = Dims(99) }},
+		{"is declared as f16[100]", func(g *Graph) { g.Nodes[0].Inputs[1].Type = F16 }},
+		{"constant \"w\" is the result of", func(g *Graph) { g.Nodes[0].Inputs[1].Def = g.Nodes[2] }},
+		{"captures among", func(g *Graph) { g.Nodes[1].Captures = 3 }},
+		{"captures among", func(g *Graph) { g.Nodes[0].Captures = 1 }},
+		{"fewer than the 1 captures", func(g *Graph) { g.Nodes[1].Regions[0].Inputs = nil }},
+		{"region 0 is nil", func(g *Graph) { g.Nodes[1].Regions[0] = nil }},
+		{"declares symbols", func(g *Graph) { g.Nodes[1].Regions[0].Symbols = []Symbol{{"K", 0, 1}} }},
+		{"a region takes it as a capture", func(g *Graph) { g.Nodes[1].Regions[0].Outputs[0] = g.Inputs[0] }},
+		{"has the dimension -1", func(g *Graph) { g.Inputs[0].Shape[1] = sym.Const(-1) }},
+		{"dtype(77)", func(g *Graph) { g.Inputs[0].Type = 77 }},
+	} {
+		g, _ := sample()
+		require.NoError(t, Verify(g))
+		c.damage(g)
+		require.ErrorContains(t, Verify(g), c.want)
+	}
+}
