@@ -1,0 +1,40 @@
+// Answers requests of the benchmark's line protocol, one JSON object a line:
+//   {"cmd":"load","threads":1}                  -> {"ok":true,...}
+//   {"cmd":"inputs","files":{"NAME":"x.npy"}}   -> {"ok":true}
+//   {"cmd":"run","seconds":1.0,"min_runs":3}    -> {"ms":[...]}   each run's time
+//   {"cmd":"outputs","dir":"D"}                 -> {"files":{"NAME":"D/y.npy"}}
+//   {"cmd":"info"}                              -> {"peak_bytes":n,...}
+// What cannot be done is answered by {"error":"..."}, and the next request is read.
+#ifndef RULES_DNN_RUNTIME_SERVE_SERVER_H_
+#define RULES_DNN_RUNTIME_SERVE_SERVER_H_
+
+#include <string>
+
+#include "runtime/serve/json.h"
+#include "runtime/serve/session.h"
+
+namespace rules_dnn::serve {
+
+class Server {
+ public:
+  Server(const Description* description, std::string weights)
+      : session_(description), weights_(static_cast<std::string&&>(weights)) {}
+
+  // The answer to a request, both without their line ends.
+  std::string Answer(const std::string& request);
+
+ private:
+  // Each writes the answer's members and returns an empty string, or what is wrong.
+  std::string Load(const Json& request, std::string* answer);
+  std::string Inputs(const Json& request, std::string* answer);
+  std::string Run(const Json& request, std::string* answer);
+  std::string Outputs(const Json& request, std::string* answer);
+  std::string Info(const Json& request, std::string* answer);
+
+  Session session_;
+  std::string weights_;
+};
+
+}  // namespace rules_dnn::serve
+
+#endif  // RULES_DNN_RUNTIME_SERVE_SERVER_H_

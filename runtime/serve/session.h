@@ -1,0 +1,63 @@
+// One model in memory with the inputs of its next run, by names and arrays.
+#ifndef RULES_DNN_RUNTIME_SERVE_SESSION_H_
+#define RULES_DNN_RUNTIME_SERVE_SESSION_H_
+
+#include <string>
+#include <vector>
+
+#include "runtime/dnn_model.h"
+#include "runtime/serve/npy.h"
+
+namespace rules_dnn::serve {
+
+// Functions return an empty string, or what is wrong.
+class Session {
+ public:
+  explicit Session(const Description* description) : d_(description) {}
+  ~Session() { Unload(); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Makes model and context anew. weights is the path of the weights file, empty for a model
+  // that holds its weights.
+  std::string Load(int workers, const std::string& weights);
+
+  // Takes an array for each input, in the model's order; finds the symbols' values in
+  // their shapes and makes room for the outputs.
+  std::string SetInputs(std::vector<Array> inputs);
+
+  std::string Run();
+
+  // The outputs of the last run, in the model's order.
+  std::string GetOutput(int32_t output, std::vector<int64_t>* shape, const void** data) const;
+
+  const Description& description() const { return *d_; }
+  bool loaded() const { return context_ != nullptr; }
+
+  // The arena of the inputs' shapes; 0 before there are inputs.
+  int64_t arena_bytes() const;
+
+ private:
+  void Unload();
+  std::string SolveSymbols(const std::vector<Array>& inputs);
+  std::string CheckShape(const TensorInfo& tensor, const Array& array) const;
+
+  const Description* d_;
+  Model* model_ = nullptr;
+  Context* context_ = nullptr;
+  Buffer weights_;
+  std::vector<Array> inputs_;
+  std::vector<Buffer> outputs_;
+  std::vector<int64_t> symbols_;  // as many as the model has; empty before there are inputs
+  std::vector<const void*> in_;
+  std::vector<void*> out_;
+  bool ran_ = false;  // with these inputs
+};
+
+// "[N, 3, 224]" of a tensor, "[1, 3, 224]" of an array.
+std::string ShapeText(const TensorInfo& tensor);
+std::string ShapeText(const std::vector<int64_t>& shape);
+
+}  // namespace rules_dnn::serve
+
+#endif  // RULES_DNN_RUNTIME_SERVE_SESSION_H_
