@@ -76,7 +76,7 @@ func leaky(c *Ctx, x te.Expr) te.Expr {
 
 func clamp01(x te.Expr) te.Expr { return call("max", call("min", x, num(x, 1)), num(x, 0)) }
 
-func expm1(x te.Expr) te.Expr { return sub(call("exp", x), num(x, 1)) }
+func expm1(x te.Expr) te.Expr { return call("expm1", x) }
 
 func sigmoid(x te.Expr) te.Expr {
 	return div(num(x, 1), add(num(x, 1), call("exp", call("neg", x))))
@@ -84,7 +84,7 @@ func sigmoid(x te.Expr) te.Expr {
 
 // softplus is log(1 + exp(x)) without overflow for great x.
 func softplus(x te.Expr) te.Expr {
-	tail := call("log", add(num(x, 1), call("exp", call("neg", call("abs", x)))))
+	tail := call("log1p", call("exp", call("neg", call("abs", x))))
 	return add(call("max", x, num(x, 0)), tail)
 }
 

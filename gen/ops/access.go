@@ -1,0 +1,172 @@
+package ops
+
+import (
+	"fmt"
+	"maps"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// access is one way in which a result reads an operand: indices over the result's
+// axes, through all stages between.
+type access struct {
+	operand int
+	index   []sym.Expr
+	axes    []te.Axis // of the result
+	// reduced and loaded are the variables of reductions and of loaded indices.
+	reduced, loaded map[string]bool
+	facts           sym.Facts
+}
+
+// tracer follows a result's loads down to the operands.
+type tracer struct {
+	m               *Meaning
+	axes            []te.Axis
+	reduced, loaded map[string]bool
+	facts           sym.Facts
+	fresh           int
+	out             []access
+}
+
+// accesses are how a result reads the operands. A result that is an operand reads it
+// as it is.
+func accesses(m *Meaning, src te.Source) []access {
+	if !src.Stage {
+		return []access{{operand: src.N}}
+	}
+	s := m.Stages[src.N]
+	t := &tracer{m: m, axes: s.Axes, reduced: map[string]bool{}, loaded: map[string]bool{}, facts: sym.Facts{}}
+	at := map[string]sym.Expr{}
+	for _, a := range s.Axes {
+		at[a.Var] = t.loop(a, a.Var)
+	}
+	t.stage(s, src.Part, at)
+	return t.out
+}
+
+// loop is the variable of a loop under a name, or 0 where it has one iteration.
+func (t *tracer) loop(a te.Axis, name string) sym.Expr {
+	if a.Extent.Is(1) {
+		return sym.Const(0)
+	}
+	_, hi := a.Extent.Bounds(t.facts)
+	t.facts[name] = sym.Range{Lo: 0, Hi: max(0, hi-1)}
+	return sym.Var(name)
+}
+
+// stage follows part of a stage at the point `at` of its axes.
+func (t *tracer) stage(s *te.Stage, part int, at map[string]sym.Expr) {
+	t.expr(s.Results[part], at)
+	if s.Combine == nil || !usesAcc(s.Results[part]) {
+		return
+	}
+	inner := maps.Clone(at)
+	for _, a := range s.Reduce {
+		t.fresh++
+		name := fmt.Sprintf("%s.%d", a.Var, t.fresh)
+		t.reduced[name] = true
+		inner[a.Var] = t.loop(a, name)
+	}
+	for _, v := range s.Values {
+		t.expr(v, inner)
+	}
+}
+
+func usesAcc(e te.Expr) bool {
+	used := false
+	te.Walk(e, func(x te.Expr) {
+		if _, ok := x.(te.Acc); ok {
+			used = true
+		}
+	})
+	return used
+}
+
+func (t *tracer) expr(e te.Expr, at map[string]sym.Expr) {
+	switch x := e.(type) {
+	case te.Call:
+		for _, a := range x.Args {
+			t.expr(a, at)
+		}
+	case te.Select:
+		t.expr(x.Then, at)
+		t.expr(x.Else, at)
+	case te.Let:
+		t.expr(x.Value, at)
+		t.fresh++
+		name := fmt.Sprintf("%s.%d", x.Var, t.fresh)
+		t.loaded[name] = true
+		inner := maps.Clone(at)
+		inner[x.Var] = sym.Var(name)
+		t.expr(x.Body, inner)
+	case te.Load:
+		t.load(x, at)
+	}
+}
+
+func (t *tracer) load(x te.Load, at map[string]sym.Expr) {
+	index := make([]sym.Expr, len(x.Index))
+	for i, e := range x.Index {
+		index[i] = e.Subst(at, t.facts)
+	}
+	if x.Default != nil {
+		t.expr(x.Default, at)
+	}
+	if !x.Source.Stage {
+		t.out = append(t.out, access{x.Source.N, index, t.axes, t.reduced, t.loaded, t.facts})
+		return
+	}
+	s := t.m.Stages[x.Source.N]
+	inner := map[string]sym.Expr{}
+	for i, a := range s.Axes {
+		inner[a.Var] = index[i]
+	}
+	t.stage(s, x.Source.Part, inner)
+}
+
+// mapping is the mapping type of one access to an operand of the shape.
+func (a access) mapping(operand ir.Shape) MappingType {
+	if a.axes == nil && a.index == nil && len(operand) > 0 {
+		return OneToOne // the result is the operand
+	}
+	vars := map[string]bool{}
+	for _, e := range a.index {
+		e.Vars(vars)
+	}
+	loaded := false
+	for v := range vars {
+		if a.reduced[v] {
+			return ManyToMany
+		}
+		loaded = loaded || a.loaded[v]
+	}
+	d := newDigits(a)
+	switch {
+	case loaded || !d.injective():
+		return OneToMany
+	case a.aligned():
+		return OneToOne
+	case d.ordered():
+		return Reorganize
+	}
+	return Shuffle
+}
+
+// aligned tells that each index depends on the axis at its own place only.
+func (a access) aligned() bool {
+	if len(a.index) != len(a.axes) {
+		return false
+	}
+	for i, e := range a.index {
+		vars := map[string]bool{}
+		e.Vars(vars)
+		for k, ax := range a.axes {
+			if k != i && vars[ax.Var] {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,194 @@
+package ops
+
+import (
+	"strings"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// MappingType is DNNFusion's relation of an operand's elements to a result's
+// (dissertation, table 3.2), ordered by complexity.
+type MappingType uint8
+
+// Mapping types. Unread: no element of the operand is read.
+const (
+	Unread MappingType = iota
+	OneToOne
+	Reorganize
+	Shuffle
+	OneToMany
+	ManyToMany
+)
+
+// String is the name that the paper prints.
+func (t MappingType) String() string {
+	return [...]string{"Unread", "One-to-One", "Reorganize", "Shuffle", "One-to-Many", "Many-to-Many"}[t]
+}
+
+// Mapping derives the mapping type of an operand to a result from the stages'
+// accesses: reading elements along a reduction is Many-to-Many, reading one element
+// for several of the result One-to-Many, and otherwise what tells the types apart is
+// where an element goes.
+func Mapping(n *ir.Node, m *Meaning, operand, result int) MappingType {
+	t := Unread
+	maps := map[string]bool{}
+	for _, a := range accesses(m, m.Outputs[result]) {
+		if a.operand != operand {
+			continue
+		}
+		t = max(t, a.mapping(n.Inputs[operand].Shape))
+		maps[a.key()] = true
+	}
+	if len(maps) > 1 && t != OneToMany {
+		return ManyToMany // several elements for each of the result
+	}
+	return t
+}
+
+// NodeMapping is the most complex mapping type of the node's operands and results.
+// Constants do not count, as far as others are read: they are part of the operator
+// (the paper has BatchNormalization as One-to-One, whose parameters broadcast).
+func NodeMapping(n *ir.Node, m *Meaning) MappingType {
+	var data, constants MappingType
+	for i, v := range n.Inputs {
+		if v == nil {
+			continue
+		}
+		for r, out := range n.Outputs {
+			if out == nil {
+				continue
+			}
+			if v.Const != nil {
+				constants = max(constants, Mapping(n, m, i, r))
+			} else {
+				data = max(data, Mapping(n, m, i, r))
+			}
+		}
+	}
+	if data == Unread {
+		return constants
+	}
+	return data
+}
+
+// Dynamism is SoD2's degree to which results depend on values (table 5.2).
+type Dynamism uint8
+
+// Degrees of dynamism.
+const (
+	// ShapeDeterminesOutput: the operands' shapes give the elements of the results.
+	ShapeDeterminesOutput Dynamism = iota
+	// ShapeDeterminesShape: they give the results' shapes.
+	ShapeDeterminesShape
+	// ValueDeterminesShape: some operands' elements are needed too.
+	ValueDeterminesShape
+	// ExecutionDetermines: the results' shapes are known only after the operator ran.
+	ExecutionDetermines
+)
+
+// String is the name that the paper prints.
+func (d Dynamism) String() string {
+	return [...]string{
+		"Input Shape Determined Output", "Input Shape Determined Output Shape",
+		"Input Shape & Value Determined Output Shape", "Execution Determined Output",
+	}[d]
+}
+
+// DynamismOf is the degree of a node. It falls where structural operands are known:
+// constants, or elements that shape inference followed.
+func DynamismOf(n *ir.Node, facts sym.Facts) (Dynamism, error) {
+	c, err := newCtx(n, facts)
+	if err != nil {
+		return 0, n.Errorf("%w", err)
+	}
+	if c.Row.Executed {
+		return ExecutionDetermines, nil
+	}
+	ps := c.params()
+	for i, v := range n.Inputs {
+		if v != nil && ps[min(i, len(ps)-1)].Structural && v.Const == nil && v.Elems == nil {
+			return ValueDeterminesShape, nil
+		}
+	}
+	m, err := Build(n, facts)
+	if err != nil {
+		return 0, err
+	}
+	for r := range n.Outputs {
+		if len(accesses(m, m.Outputs[r])) > 0 {
+			return ShapeDeterminesShape, nil
+		}
+	}
+	return ShapeDeterminesOutput, nil
+}
+
+// LayoutClass is SmartMem's quadrant of an operator (table 3).
+type LayoutClass struct {
+	// InputDependent: how fast it computes depends on the operands' layouts.
+	InputDependent bool
+	// OutputFixed: it only moves elements, so the result's layout follows from the
+	// operand's and the operator can be eliminated.
+	OutputFixed bool
+}
+
+// String is as the paper prints it: "ILD & Variable".
+func (l LayoutClass) String() string {
+	in, out := "ILI", "Variable"
+	if l.InputDependent {
+		in = "ILD"
+	}
+	if l.OutputFixed {
+		out = "Fixed"
+	}
+	return in + " & " + out
+}
+
+// LayoutClassOf derives the class: reuse of elements and moves across axes depend on
+// the operands' layouts; what only moves elements has a fixed result.
+func LayoutClassOf(n *ir.Node, m *Meaning) LayoutClass {
+	t := NodeMapping(n, m)
+	reads, moves := t != Unread, true
+	for r, out := range n.Outputs {
+		if out != nil && len(accesses(m, m.Outputs[r])) > 0 {
+			moves = moves && movesOnly(m, m.Outputs[r])
+		}
+	}
+	return LayoutClass{
+		InputDependent: t == ManyToMany || t == Shuffle || t == Reorganize,
+		OutputFixed:    reads && moves,
+	}
+}
+
+// movesOnly tells that a result's elements are elements of operands, or literals.
+func movesOnly(m *Meaning, src te.Source) bool {
+	if !src.Stage {
+		return true
+	}
+	s := m.Stages[src.N]
+	return s.Combine == nil && moved(m, s.Results[src.Part])
+}
+
+func moved(m *Meaning, e te.Expr) bool {
+	switch x := e.(type) {
+	case te.Const:
+		return true
+	case te.Load:
+		return movesOnly(m, x.Source) && (x.Default == nil || moved(m, x.Default))
+	case te.Let:
+		return moved(m, x.Body)
+	case te.Select:
+		return moved(m, x.Then) && moved(m, x.Else)
+	}
+	return false
+}
+
+// key tells accesses with different index maps apart.
+func (a access) key() string {
+	parts := make([]string, len(a.index))
+	for i, e := range a.index {
+		parts[i] = e.String()
+	}
+	return strings.Join(parts, "; ")
+}
