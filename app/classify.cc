@@ -1,0 +1,143 @@
+// Tells what pictures show: prints the five likeliest of CIFAR-10's classes for each PNG file.
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "app/classifier.h"
+#include "app/image.h"
+#include "app/sheet.h"
+
+namespace {
+
+constexpr int kShown = 5;
+
+int Usage(const char* program) {
+  std::fprintf(stderr,
+               "usage: %s [--workers N] PICTURE.png...\n"
+               "       %s --sheet PICTURES.png --labels LABELS.json --logits LOGITS.npy\n"
+               "          [--batch 1,7,50] [--workers N] [--tolerance 1e-4]\n"
+               "The first form prints the five likeliest classes of each picture, with their\n"
+               "probabilities. The second compares the network's answers for many pictures, one\n"
+               "a row of 32 * 32 pixels, with those of another engine.\n",
+               program, program);
+  return 2;
+}
+
+int Fail(const std::string& error) {
+  std::fprintf(stderr, "classify: %s\n", error.c_str());
+  return 1;
+}
+
+// Whole numbers from 1, separated by commas; an empty list where the text is none.
+std::vector<int> Numbers(const char* text) {
+  std::vector<int> list;
+  for (const char* p = text;; ++p) {
+    char* end = nullptr;
+    errno = 0;
+    const long n = std::strtol(p, &end, 10);
+    if (end == p || errno != 0 || n < 1 || n > 1000000) return {};
+    list.push_back(static_cast<int>(n));
+    if (*end == '\0') return list;
+    if (*end != ',') return {};
+    p = end;
+  }
+}
+
+struct Arguments {
+  app::SheetOptions sheet;
+  std::vector<std::string> pictures;
+};
+
+// Returns an empty string, or what is wrong with an argument.
+std::string SetOption(const std::string& name, const char* value, Arguments* out) {
+  app::SheetOptions& o = out->sheet;
+  const std::vector<int> numbers = Numbers(value);
+  char* end = nullptr;
+  if (name == "--sheet") {
+    o.sheet = value;
+  } else if (name == "--labels") {
+    o.labels = value;
+  } else if (name == "--logits") {
+    o.logits = value;
+  } else if (name == "--batch") {
+    o.batches = numbers;
+    if (numbers.empty()) return "--batch wants numbers from 1, separated by commas";
+  } else if (name == "--workers") {
+    if (numbers.size() != 1) return "--workers wants a number from 1";
+    o.workers = numbers[0];
+  } else if (name == "--tolerance") {
+    o.tolerance = std::strtod(value, &end);
+    if (end == value || *end != '\0' || !(o.tolerance >= 0)) return "--tolerance wants a number";
+  } else {
+    return "unknown option " + name;
+  }
+  return "";
+}
+
+std::string ParseArguments(int argc, char** argv, Arguments* out) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string arg = argv[i];
+    if (arg.compare(0, 2, "--") != 0) {
+      out->pictures.push_back(arg);
+      continue;
+    }
+    const size_t equals = arg.find('=');
+    const bool joined = equals != std::string::npos;
+    if (!joined && i + 1 == argc) return arg + " wants a value";
+    const char* const value = joined ? argv[i] + equals + 1 : argv[++i];
+    const std::string error = SetOption(arg.substr(0, equals), value, out);
+    if (!error.empty()) return error;
+  }
+  return "";
+}
+
+std::string Classify(const std::string& path, app::Classifier* classifier) {
+  app::Image image;
+  std::string error = app::ReadPng(path, &image);
+  if (!error.empty()) return error;
+  std::vector<float> input;
+  app::Classifier::AppendInput(app::Resize(image, app::kSide).data(), &input);
+  float logits[app::kClasses];
+  error = classifier->Run(1, input.data(), logits);
+  if (!error.empty()) return error;
+  const std::vector<float> p = app::Softmax(logits);
+  std::vector<size_t> order(app::kClasses);
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return p[a] > p[b]; });
+  std::printf("%s\n", path.c_str());
+  for (int i = 0; i < kShown; ++i) {
+    const size_t k = order[static_cast<size_t>(i)];
+    std::printf("  %6.2f %%  %s\n", 100.0 * static_cast<double>(p[k]), app::kClassNames[k]);
+  }
+  return "";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  std::string error = ParseArguments(argc, argv, &arguments);
+  const bool sheet = !arguments.sheet.sheet.empty();
+  if (error.empty() && sheet != arguments.pictures.empty()) return Usage(argv[0]);
+  if (!error.empty()) {
+    Fail(error);
+    return Usage(argv[0]);
+  }
+  if (sheet) {
+    error = app::CheckSheet(arguments.sheet);
+    return error.empty() ? 0 : Fail(error);
+  }
+  app::Classifier classifier;
+  error = classifier.Create(arguments.sheet.workers);
+  if (!error.empty()) return Fail(error);
+  int status = 0;
+  for (const std::string& picture : arguments.pictures) {
+    error = Classify(picture, &classifier);
+    if (!error.empty()) status = Fail(error);
+  }
+  return status;
+}

@@ -1,0 +1,30 @@
+// Pictures: reading PNG files and resizing.
+#ifndef RULES_DNN_APP_IMAGE_H_
+#define RULES_DNN_APP_IMAGE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace app {
+
+struct Image {
+  int width = 0;
+  int height = 0;
+  std::vector<uint8_t> rgb;  // three bytes a pixel, rows from top to bottom
+};
+
+// Decodes a PNG: 8 bits a channel (gray, RGB, palette, each with or without alpha), not
+// interlaced. What is transparent shows white. Returns an empty string, or what is wrong.
+std::string DecodePng(const std::vector<uint8_t>& file, Image* image);
+
+// Reads and decodes a file; the error names it.
+std::string ReadPng(const std::string& path, Image* image);
+
+// The image scaled to size x size, three floats from 0 to 255 a pixel: each is the average of
+// the area that it covers. Proportions are not kept.
+std::vector<float> Resize(const Image& image, int size);
+
+}  // namespace app
+
+#endif  // RULES_DNN_APP_IMAGE_H_

@@ -1,0 +1,124 @@
+#include "app/sheet.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "app/classifier.h"
+#include "app/image.h"
+#include "runtime/serve/json.h"
+#include "runtime/serve/npy.h"
+
+namespace app {
+namespace {
+
+using rules_dnn::serve::Array;
+using rules_dnn::serve::Json;
+
+struct Sheet {
+  size_t count = 0;
+  std::vector<float> input;
+  std::vector<size_t> labels;
+  Array reference;
+
+  const float* logits() const { return reinterpret_cast<const float*>(reference.data.data()); }
+};
+
+std::string ReadImages(const std::string& path, Sheet* sheet) {
+  Image image;
+  const std::string error = ReadPng(path, &image);
+  if (!error.empty()) return error;
+  if (image.width != static_cast<int>(kPixels)) {
+    return path + ": it is " + std::to_string(image.width) + " pixels wide; want " +
+           std::to_string(kPixels) + ", one image a row";
+  }
+  sheet->count = static_cast<size_t>(image.height);
+  const std::vector<float> rgb(image.rgb.begin(), image.rgb.end());
+  for (size_t i = 0; i < sheet->count; ++i) {
+    Classifier::AppendInput(&rgb[i * kPixels * 3], &sheet->input);
+  }
+  return "";
+}
+
+std::string ReadLabels(const std::string& path, Sheet* sheet) {
+  rules_dnn::serve::Buffer file;
+  if (!rules_dnn::serve::ReadFile(path.c_str(), &file)) return path + ": the file cannot be read";
+  const std::string text(reinterpret_cast<const char*>(file.data()), file.size());
+  Json json;
+  const std::string error = rules_dnn::serve::ParseJson(text, &json);
+  if (!error.empty()) return path + ": " + error;
+  for (const Json& item : json.items) {
+    const bool number = item.kind == Json::Kind::kNumber;
+    if (!number || !(item.number >= 0 && item.number < static_cast<double>(kClasses))) {
+      return path + ": a label is no class number from 0 to " + std::to_string(kClasses - 1);
+    }
+    sheet->labels.push_back(static_cast<size_t>(item.number));
+  }
+  if (sheet->labels.size() == sheet->count) return "";
+  return path + ": " + std::to_string(sheet->labels.size()) + " labels for " +
+         std::to_string(sheet->count) + " images";
+}
+
+std::string ReadReference(const std::string& path, Sheet* sheet) {
+  const std::string error = rules_dnn::serve::ReadNpy(path, &sheet->reference);
+  if (!error.empty()) return error;
+  const std::vector<int64_t> want = {static_cast<int64_t>(sheet->count), kClasses};
+  if (sheet->reference.type == "f32" && sheet->reference.shape == want) return "";
+  return path + ": want float32 of shape [" + std::to_string(sheet->count) + ", " +
+         std::to_string(kClasses) + "]";
+}
+
+size_t Right(const Sheet& sheet, const float* logits) {
+  size_t right = 0;
+  for (size_t i = 0; i < sheet.count; ++i) {
+    const float* const row = logits + i * kClasses;
+    const auto best = static_cast<size_t>(std::max_element(row, row + kClasses) - row);
+    right += best == sheet.labels[i];
+  }
+  return right;
+}
+
+// NaN anywhere is an error without bound.
+double LargestError(const Sheet& sheet, const std::vector<float>& logits) {
+  double error = 0;
+  for (size_t i = 0; i < logits.size(); ++i) {
+    const double e = std::fabs(static_cast<double>(logits[i]) - sheet.logits()[i]);
+    error = e <= error ? error : std::isnan(e) ? HUGE_VAL : e;
+  }
+  return error;
+}
+
+std::string CheckBatch(const Sheet& sheet, size_t batch, double tolerance, Classifier* classifier) {
+  std::vector<float> logits(sheet.count * kClasses, NAN);
+  for (size_t i = 0; i < sheet.count; i += batch) {
+    const std::string error = classifier->Run(std::min(batch, sheet.count - i),
+                                              &sheet.input[i * kPixels * 3], &logits[i * kClasses]);
+    if (!error.empty()) return error;
+  }
+  const size_t right = Right(sheet, logits.data()), expected = Right(sheet, sheet.logits());
+  const double error = LargestError(sheet, logits);
+  std::printf("batch %zu: accuracy %.2f %% (%zu of %zu), reference %.2f %%; largest error %.3g\n",
+              batch, 100.0 * static_cast<double>(right) / static_cast<double>(sheet.count), right,
+              sheet.count, 100.0 * static_cast<double>(expected) / static_cast<double>(sheet.count),
+              error);
+  if (error > tolerance) return "logits differ by more than " + std::to_string(tolerance);
+  return right == expected ? "" : "the accuracy is not the reference's";
+}
+
+}  // namespace
+
+std::string CheckSheet(const SheetOptions& options) {
+  Sheet sheet;
+  std::string error = ReadImages(options.sheet, &sheet);
+  if (error.empty()) error = ReadLabels(options.labels, &sheet);
+  if (error.empty()) error = ReadReference(options.logits, &sheet);
+  Classifier classifier;
+  if (error.empty()) error = classifier.Create(options.workers);
+  for (const int batch : options.batches) {
+    if (!error.empty()) break;
+    error = CheckBatch(sheet, static_cast<size_t>(batch), options.tolerance, &classifier);
+  }
+  return error;
+}
+
+}  // namespace app

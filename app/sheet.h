@@ -1,0 +1,25 @@
+// A check of the classifier on many labelled images in one PNG.
+#ifndef RULES_DNN_APP_SHEET_H_
+#define RULES_DNN_APP_SHEET_H_
+
+#include <string>
+#include <vector>
+
+namespace app {
+
+struct SheetOptions {
+  std::string sheet;   // PNG with one image a row: 32 * 32 RGB pixels in raster order
+  std::string labels;  // JSON: a list of class numbers
+  std::string logits;  // .npy: the logits that another engine gave, float32
+  std::vector<int> batches = {1};
+  int workers = 1;
+  double tolerance = 1e-4;  // largest allowed difference of two logits
+};
+
+// Classifies all images in batches of each size, prints accuracy and largest error. Returns an
+// empty string, or in what the answers differ from the reference.
+std::string CheckSheet(const SheetOptions& options);
+
+}  // namespace app
+
+#endif  // RULES_DNN_APP_SHEET_H_
