@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	maxNodes   = 4 << 20 // nodes after inlining; functions that call each other can make any number
+	maxNodes   = 1 << 20 // nodes after inlining; functions that call each other can make any number
 	maxNesting = 64      // graphs within graphs, and functions within functions
 )
 

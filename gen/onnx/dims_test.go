@@ -1,0 +1,92 @@
+package onnx
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/onnx/onnxpb"
+	"rules_dnn/gen/sym"
+)
+
+func TestParseDim(t *testing.T) {
+	for _, c := range []struct {
+		s, name string
+		d       Dim
+		err     string
+	}{
+		{"N=4", "N", Dim{4, 4}, ""}, {"N=1..64", "N", Dim{1, 64}, ""}, {"a=b=0..", "a=b", Dim{0, sym.MaxDim}, ""},
+		{"N", "", Dim{}, "want NAME=NUMBER"}, {"=4", "", Dim{}, "want NAME=NUMBER"}, {"N=", "", Dim{}, "want"}, {"N=x", "", Dim{}, "want"},
+		{"N=..4", "", Dim{}, "want"}, {"N=4..3", "N", Dim{4, 3}, "low <= high"}, {"N=-1", "N", Dim{-1, -1}, "0 <= low"}, {"N=1..3000000000", "N", Dim{1, 3000000000}, "<= 2147483647"},
+	} {
+		name, d, err := ParseDim(c.s)
+		if c.err != "" {
+			require.ErrorContains(t, err, c.err, c.s)
+			continue
+		}
+		require.NoError(t, err, c.s)
+		require.Equal(t, c.name, name)
+		require.Equal(t, c.d, d)
+	}
+}
+
+func TestDims(t *testing.T) {
+	m := modelOf(nil, names("y"), node("Relu", names("x"), names("y")))
+	m.Graph.Input = append(m.Graph.Input,
+		info("x", onnxpb.TensorProto_FLOAT, "batch size", nil, -1, 3, "i0", "batch.size", ""),
+		info("z", onnxpb.TensorProto_FLOAT, "batch size", "batch_size"))
+	m.Graph.Output[0] = info("y", onnxpb.TensorProto_FLOAT, "batch size", "2*batch_size_3", 7)
+	shapes := func(opt map[string]Dim) (string, error) {
+		g, err := read(t, m, Options{Dims: opt})
+		if err != nil {
+			return "", err
+		}
+		out := ""
+		for _, v := range append(append([]*ir.Value{}, g.Inputs...), g.Outputs...) {
+			for _, d := range v.Shape {
+				out += d.String() + " "
+			}
+			out += "| "
+		}
+		for _, y := range g.Symbols {
+			if y.Lo != 1 || y.Hi != sym.MaxDim {
+				out += y.Name + " "
+			}
+		}
+		return out, nil
+	}
+	for _, c := range []struct {
+		opt  map[string]Dim
+		want string
+	}{
+		{nil, "batch_size x_d1 x_d2 3 d_i0 batch_size_2 x_d6 | batch_size batch_size_3 | | "},
+		{map[string]Dim{"batch size": {4, 4}}, "4 x_d1 x_d2 3 d_i0 batch_size_2 x_d6 | 4 batch_size_3 | | "},
+		{map[string]Dim{"batch_size": {5, 5}}, "5 x_d1 x_d2 3 d_i0 batch_size_2 x_d6 | 5 5 | | "},
+		{map[string]Dim{"x_d1": {2, 2}, "d_i0": {0, 9}}, "batch_size 2 x_d2 3 d_i0 batch_size_2 x_d6 | batch_size batch_size_3 | | d_i0 "},
+	} {
+		got, err := shapes(c.opt)
+		require.NoError(t, err)
+		require.Equal(t, c.want, got)
+	}
+	_, err := shapes(map[string]Dim{"M": {1, 1}, "K": {2, 2}})
+	require.ErrorContains(t, err, `no dimension is called "K", "M": the symbolic dimensions of the model's inputs are "batch size", "x_d1"`)
+	_, err = shapes(map[string]Dim{"M": {2, 1}})
+	require.ErrorContains(t, err, "low <= high")
+	m.Graph.Input[0] = info("x", onnxpb.TensorProto_FLOAT, -2)
+	_, err = shapes(nil)
+	require.ErrorContains(t, err, `input "x": dimension 0 is -2`)
+}
+
+func TestOutputShapes(t *testing.T) {
+	for _, c := range []struct {
+		dims []any
+		want string
+	}{
+		{[]any{"N", 4}, "f32[N, 4]"}, {[]any{"2*N + 1"}, "f32[2*N + 1]"}, {[]any{"M"}, "f32[*]"}, {[]any{nil}, "f32[*]"}, {[]any{-1}, "f32[*]"}, {[]any{"N M"}, "f32[*]"}, {nil, "f32[]"},
+	} {
+		m := modelOf(names("x"), names("y"), node("Relu", names("x"), names("y")))
+		m.Graph.Output[0] = info("y", onnxpb.TensorProto_FLOAT, c.dims...)
+		require.Contains(t, text(t, mustRead(t, m)), "%y "+c.want+" = ")
+	}
+}
