@@ -1,6 +1,8 @@
 package shape
 
 import (
+	"fmt"
+
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ops"
 	"rules_dnn/gen/sym"
@@ -23,8 +25,8 @@ func bindSymbols(g *ir.Graph) {
 	replace(g, bound)
 }
 
-// unify replaces symbols that must equal a number or another symbol. The symbol
-// that the graph uses first stays, within the bounds of both.
+// unify replaces symbols that must equal a number or another symbol, which stays
+// within the bounds of both. Of two symbols the one that the graph uses first stays.
 func unify(g *ir.Graph, equal []equality) (bool, error) {
 	at := map[string]int{}
 	for i, s := range g.Symbols {
@@ -33,47 +35,59 @@ func unify(g *ir.Graph, equal []equality) (bool, error) {
 	bound := map[string]sym.Expr{}
 	facts := Facts(g)
 	for _, e := range equal {
-		a, b := e.A.Subst(bound, facts), e.B.Subst(bound, facts)
-		if a.Equal(b) {
-			continue
+		name, to, ok := solve(sym.Sub(e.A.Subst(bound, facts), e.B.Subst(bound, facts)), at)
+		if !ok {
+			continue // nothing to learn, or checked when the model runs
 		}
-		x, xok := asSymbol(a, at)
-		y, yok := asSymbol(b, at)
-		if yok && (!xok || at[y] > at[x]) { // x is what is replaced: the later of two
-			a, b, x, y, xok, yok = b, a, y, x, yok, xok
+		if err := narrow(g, &g.Symbols[at[name]], to, at); err != nil {
+			return false, e.node.Errorf("%s: %w", e.What, err)
 		}
-		var s *ir.Symbol
-		if xok {
-			s = &g.Symbols[at[x]]
-		}
-		c, isConst := b.Const()
-		switch {
-		case xok && isConst && (c < s.Lo || c > s.Hi):
-			return false, e.node.Errorf("%s must be %d, but symbol %s is in %d..%d", e.What, c, x, s.Lo, s.Hi)
-		case xok && isConst:
-			s.Lo, s.Hi = c, c
-		case xok && yok:
-			keep := &g.Symbols[at[y]]
-			keep.Lo, keep.Hi = max(keep.Lo, s.Lo), min(keep.Hi, s.Hi)
-			if keep.Lo > keep.Hi {
-				return false, e.node.Errorf("%s: symbols %s and %s must be equal, but their bounds exclude each other", e.What, x, y)
-			}
-		default:
-			continue // checked when the model runs
-		}
-		bound = extend(bound, x, b, facts)
+		bound = extend(bound, name, to, facts)
 	}
 	replace(g, bound)
 	return len(bound) > 0, nil
 }
 
-func asSymbol(e sym.Expr, at map[string]int) (string, bool) {
-	name, ok := e.AsVar()
-	if !ok {
-		return "", false
+// solve solves diff = 0 for a symbol where the other side is a number or a symbol.
+func solve(diff sym.Expr, at map[string]int) (name string, to sym.Expr, ok bool) {
+	terms, c := diff.Terms()
+	for _, t := range terms {
+		if len(t.Atoms) != 1 || t.Atoms[0].Kind != sym.AtomVar {
+			return "", to, false
+		}
+		if _, ok := at[t.Atoms[0].Name]; !ok {
+			return "", to, false
+		}
 	}
-	_, ok = at[name]
-	return name, ok
+	switch {
+	case len(terms) == 1 && c%terms[0].Coef == 0:
+		return terms[0].Atoms[0].Name, sym.Const(-c / terms[0].Coef), true
+	case len(terms) == 2 && c == 0 && terms[0].Coef == -terms[1].Coef:
+		x, y := terms[0].Atoms[0].Name, terms[1].Atoms[0].Name
+		if at[x] < at[y] {
+			x, y = y, x
+		}
+		return x, sym.Var(y), true
+	}
+	return "", to, false
+}
+
+// narrow bounds what stays of an equality.
+func narrow(g *ir.Graph, s *ir.Symbol, to sym.Expr, at map[string]int) error {
+	if c, ok := to.Const(); ok {
+		if c < s.Lo || c > s.Hi {
+			return fmt.Errorf("symbol %s must be %d, but is bound to %d..%d", s.Name, c, s.Lo, s.Hi)
+		}
+		return nil
+	}
+	y, _ := to.AsVar()
+	keep := &g.Symbols[at[y]]
+	lo, hi := max(keep.Lo, s.Lo), min(keep.Hi, s.Hi)
+	if lo > hi {
+		return fmt.Errorf("symbols %s and %s must be equal, but are bound to %d..%d and %d..%d", s.Name, y, s.Lo, s.Hi, keep.Lo, keep.Hi)
+	}
+	keep.Lo, keep.Hi = lo, hi
+	return nil
 }
 
 // extend adds name := e to a substitution that mentions no bound name.

@@ -1,0 +1,72 @@
+// Package dce removes what has no effect: nodes that only pass an operand on
+// (identities, dropouts, reshapes to the same shape, casts to the same type) and
+// nodes whose results nothing uses.
+//
+// Shapes must be inferred before; nodes whose structure is unknown stay. What an
+// operator passes on is read from its meaning, not from its name.
+package dce
+
+import (
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/passes/edit"
+)
+
+// Run removes identities and dead nodes and tells whether it changed the graph.
+// Inputs stay: they are the model's interface.
+func Run(g *ir.Graph) (bool, error) {
+	identities, err := removeIdentities(g)
+	if err != nil {
+		return false, err
+	}
+	return removeDead(g) || identities, nil
+}
+
+// removeDead removes nodes whose results nothing uses, in regions too, and makes
+// results that nothing uses absent.
+func removeDead(g *ir.Graph) bool {
+	changed := false
+	for _, n := range g.Nodes {
+		for _, r := range n.Regions {
+			changed = removeDead(r) || changed
+		}
+	}
+	uses := edit.Uses(g)
+	dead := map[*ir.Node]bool{}
+	for i := len(g.Nodes) - 1; i >= 0; i-- {
+		if n := g.Nodes[i]; !used(n, uses) {
+			dead[n] = true
+			for _, v := range n.Inputs {
+				uses[v]--
+			}
+		}
+	}
+	removed := edit.RemoveNodes(g, func(n *ir.Node) bool { return dead[n] })
+	return dropResults(g, uses) || removed || changed
+}
+
+func used(n *ir.Node, uses map[*ir.Value]int) bool {
+	for _, v := range n.Outputs {
+		if v != nil && uses[v] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// dropResults makes results that nothing uses absent; the others keep their
+// numbers. The results of nodes with regions stay: they are the regions' outputs,
+// one by one.
+func dropResults(g *ir.Graph, uses map[*ir.Value]int) bool {
+	changed := false
+	for _, n := range g.Nodes {
+		if len(n.Regions) > 0 {
+			continue
+		}
+		for i, v := range n.Outputs {
+			if v != nil && uses[v] == 0 {
+				n.Outputs[i], changed = nil, true
+			}
+		}
+	}
+	return changed
+}

@@ -1,0 +1,96 @@
+package dce
+
+import (
+	"errors"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ops"
+	"rules_dnn/gen/passes/edit"
+	"rules_dnn/gen/shape"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// removeIdentities makes the users of results that are an operand use the operand.
+func removeIdentities(g *ir.Graph) (bool, error) {
+	facts := shape.Facts(g)
+	same := map[*ir.Value]*ir.Value{}
+	outputs := map[*ir.Value]bool{}
+	for _, v := range g.Outputs {
+		outputs[v] = true
+	}
+	for _, n := range g.Nodes {
+		if len(n.Regions) > 0 {
+			continue
+		}
+		m, err := ops.Build(n, facts)
+		var unknown *ops.UnknownError
+		switch {
+		case errors.As(err, &unknown):
+			continue
+		case err != nil:
+			return false, err
+		}
+		for i, v := range n.Outputs {
+			if v == nil {
+				continue
+			}
+			if w := passedOn(n, m, i); w != nil && mayReplace(v, edit.Resolve(same, w), outputs) {
+				same[v] = w
+			}
+		}
+	}
+	edit.Replace(g, same)
+	return len(same) > 0, nil
+}
+
+// mayReplace tells whether w can stand for v. An output of the model keeps its
+// name: w takes it, unless w is another output, an input or a constant, which the
+// model has to copy.
+func mayReplace(v, w *ir.Value, outputs map[*ir.Value]bool) bool {
+	if !outputs[v] {
+		return true
+	}
+	if w.Def == nil || outputs[w] {
+		return false
+	}
+	w.Name = v.Name
+	outputs[w] = true
+	return true
+}
+
+// passedOn is the operand that result i is, or nil.
+func passedOn(n *ir.Node, m *ops.Meaning, i int) *ir.Value {
+	src := m.Outputs[i]
+	if !src.Stage {
+		return n.Inputs[src.N]
+	}
+	s := m.Stages[src.N]
+	load, ok := withoutCasts(s.Results[src.Part]).(te.Load)
+	if !ok || s.Combine != nil || load.Source.Stage || len(load.Guard) > 0 || len(load.Index) != len(s.Axes) {
+		return nil
+	}
+	operand := n.Inputs[load.Source.N]
+	for k, a := range s.Axes {
+		if !a.Extent.Equal(operand.Shape[k]) || !indexes(load.Index[k], a) {
+			return nil
+		}
+	}
+	return operand
+}
+
+// indexes tells whether e is the axis's variable; that of an axis of extent 1 is 0.
+func indexes(e sym.Expr, a te.Axis) bool {
+	return e.Equal(sym.Var(a.Var)) || (a.Extent.Is(1) && e.Is(0))
+}
+
+// withoutCasts strips casts that keep the type.
+func withoutCasts(e te.Expr) te.Expr {
+	for {
+		c, ok := e.(te.Call)
+		if !ok || c.Fn != "cast" || c.Args[0].DType() != c.Type {
+			return e
+		}
+		e = c.Args[0]
+	}
+}
