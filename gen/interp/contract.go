@@ -1,0 +1,372 @@
+package interp
+
+import (
+	"slices"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/scalar"
+	"rules_dnn/gen/te"
+)
+
+// Columns and rows of a block of a contraction: packed, both stay in the caches
+// while they are multiplied.
+const (
+	blockCols  = 256
+	blockRows  = 64
+	blockElems = 1 << 21
+)
+
+// contraction is a sum of products x*y: a matrix product for each point of the
+// axes that both factors depend on. Rows are the points of the axes of x alone,
+// columns those of y alone; the sums run over all reduction axes in row-major
+// order, as they would in the loops that this replaces.
+type contraction struct {
+	x, y  *side
+	batch []int
+	depth int64 // points of the reduction
+	to    *form // an output's place, over the stage's axes
+	init  scalar.Vec
+	fix   func(*scalar.Vec) // wraps integer sums
+	acc   *buffer
+	tile  scalar.Vec
+}
+
+// side is one factor, evaluated into panels by its own loops.
+type side struct {
+	p     *program
+	value node
+	axes  []int   // its own axes
+	red   []int   // the reduction axes
+	at    []int64 // where the points of its axes are in the output
+	along bool    // the vector is along the reduction
+	vec   int
+	rows  int64
+}
+
+// contract does a reduction as matrix products, if it is one that is large enough.
+func (r *run) contract(s *te.Stage, shape, extents []int64, accs []*ir.Tensor) (bool, error) {
+	mul, init, ok := sumOfProducts(s)
+	if !ok || slices.Contains(extents, 0) {
+		return false, nil
+	}
+	c := &contraction{depth: 1}
+	for _, e := range extents {
+		c.depth *= e
+	}
+	var err error
+	if c.x, err = r.newSide(s, shape, extents, mul.Args[0]); err != nil {
+		return false, err
+	}
+	if c.y, err = r.newSide(s, shape, extents, mul.Args[1]); err != nil {
+		return false, err
+	}
+	c.to = c.x.p.rowMajor(c.x.p.slots(0, len(shape)))
+	c.split(len(shape))
+	if c.y.rows < c.x.rows {
+		c.x, c.y = c.y, c.x
+	}
+	if c.x.rows*c.y.rows < 4 || c.x.rows*c.y.rows*c.depth < 64 {
+		return false, nil
+	}
+	if mul.Type.IsInteger() {
+		c.fix = scalar.Narrow(mul.Type)
+	}
+	if c.acc, err = bufferOf(accs[0]); err != nil {
+		return false, err
+	}
+	return true, c.run(init, mul.Type)
+}
+
+// sumOfProducts recognises the stages; half types round every sum and are left to the loops.
+func sumOfProducts(s *te.Stage) (mul te.Call, init te.Const, ok bool) {
+	if len(s.Values) != 1 {
+		return
+	}
+	mul, isCall := s.Values[0].(te.Call)
+	init, isConst := s.Combine.Init[0].(te.Const)
+	join, isJoin := s.Combine.Join[0].(te.Call)
+	t := s.Values[0].DType()
+	if !isCall || !isConst || !isJoin || mul.Fn != "mul" || len(mul.Args) != 2 || join.Fn != "add" || len(join.Args) != 2 {
+		return
+	}
+	acc, in := te.Expr(te.Acc{Type: t}), te.Expr(te.In{Type: t})
+	a, b := join.Args[0], join.Args[1]
+	ok = (t.IsInteger() || t == ir.F32 || t == ir.F64) && (a == acc && b == in || a == in && b == acc)
+	return mul, init, ok
+}
+
+func (r *run) newSide(s *te.Stage, shape, extents []int64, e te.Expr) (*side, error) {
+	p, err := r.newProgram(s, shape, extents)
+	if err != nil {
+		return nil, err
+	}
+	value, err := p.compile(e)
+	if err != nil {
+		return nil, err
+	}
+	return &side{p: p, value: value, red: p.slots(len(shape), p.loops), rows: 1}, nil
+}
+
+// split shares the stage's axes out by which factor depends on them.
+func (c *contraction) split(axes int) {
+	for a := range axes {
+		inX, inY := c.x.value.deps().has(a), c.y.value.deps().has(a)
+		switch {
+		case c.x.p.extent[a] == 1:
+		case inX && !inY:
+			c.x.axes = append(c.x.axes, a)
+		case inY && !inX:
+			c.y.axes = append(c.y.axes, a)
+		default:
+			c.batch = append(c.batch, a)
+		}
+	}
+	for _, s := range [2]*side{c.x, c.y} {
+		s.places(c.to)
+		s.p.merge(s.axes)
+		s.p.merge(s.red)
+		s.chooseVector()
+	}
+}
+
+// places lists where the points of the side's axes go, in row-major order.
+func (s *side) places(to *form) {
+	for _, a := range s.axes {
+		s.rows *= s.p.extent[a]
+	}
+	s.at = make([]int64, 0, s.rows)
+	_ = s.p.odometer(s.axes, func() error {
+		x := int64(0)
+		for _, a := range s.axes {
+			x += to.coef[a] * s.p.v[a]
+		}
+		s.at = append(s.at, x)
+		return nil
+	})
+}
+
+// chooseVector picks the innermost loop of the side's axes or of the reduction,
+// for long and contiguous runs.
+func (s *side) chooseVector() {
+	own, red := s.innermost(s.axes), s.innermost(s.red)
+	extent := func(a int) int64 {
+		if a < 0 {
+			return 1
+		}
+		return s.p.extent[a]
+	}
+	s.vec = own
+	switch {
+	case red < 0:
+	case own < 0, extent(own) < 8 && extent(red) > extent(own),
+		extent(red) >= 8 && s.p.contiguous(red) && !s.p.contiguous(own):
+		s.vec, s.along = red, true
+	}
+	s.p.setVector(s.vec)
+}
+
+func (s *side) innermost(axes []int) int {
+	for _, a := range slices.Backward(axes) {
+		if s.p.extent[a] > 1 {
+			return a
+		}
+	}
+	return -1
+}
+
+// run multiplies block by block.
+func (c *contraction) run(init te.Const, t ir.DType) error {
+	node, err := literal(init)
+	if err != nil {
+		return err
+	}
+	c.x.p.n = 1
+	c.init = *node.eval(c.x.p)
+	// Few panels of a deep reduction are as much as many of a shallow one.
+	deep := max(panel, blockElems/c.depth/panel*panel)
+	blockRows, blockCols := min(blockRows, deep, roundUp(c.x.rows)), min(blockCols, deep, roundUp(c.y.rows))
+	x := scalar.NewVec(t, int(blockRows*c.depth))
+	y := scalar.NewVec(t, int(blockCols*c.depth))
+	c.tile = *scalar.NewVec(t, panel*panel)
+	return c.x.p.odometer(c.batch, func() error {
+		for _, a := range c.batch {
+			c.y.p.v[a] = c.x.p.v[a]
+		}
+		for col := int64(0); col < c.y.rows; col += blockCols {
+			cols := min(blockCols, c.y.rows-col)
+			if err := c.y.pack(y, col, cols, c.depth); err != nil {
+				return err
+			}
+			for row := int64(0); row < c.x.rows; row += blockRows {
+				rows := min(blockRows, c.x.rows-row)
+				if err := c.x.pack(x, row, rows, c.depth); err != nil {
+					return err
+				}
+				c.multiply(x, y, row, rows, col, cols)
+			}
+		}
+		return nil
+	})
+}
+
+func roundUp(n int64) int64 { return (n + panel - 1) / panel * panel }
+
+// pack evaluates the side for its points [from, from+n) and all points of the
+// reduction, into panels of `panel` points: point i, reduction r at
+// (i/panel)*panel*depth + r*panel + i%panel.
+func (s *side) pack(dst *scalar.Vec, from, n, depth int64) error {
+	if s.along {
+		return s.packAlong(dst, from, n, depth)
+	}
+	p := s.p
+	r := int64(0)
+	return p.odometer(s.red, func() error {
+		s.seek(from)
+		for i := int64(0); i < n; {
+			run := int64(1)
+			if s.vec >= 0 {
+				run = min(n-i, p.extent[s.vec]-p.v[s.vec], chunk)
+			}
+			p.n = int(run)
+			scatter(dst, s.value.eval(p), i, r, depth)
+			if p.err != nil {
+				return p.err
+			}
+			i += run
+			s.advance(run)
+		}
+		r++
+		s.rewind()
+		return nil
+	})
+}
+
+// seek sets the side's loops to its point number i.
+func (s *side) seek(i int64) {
+	for _, a := range slices.Backward(s.axes) {
+		s.p.v[a], i = i%s.p.extent[a], i/s.p.extent[a]
+	}
+}
+
+func (s *side) advance(run int64) {
+	if s.vec < 0 {
+		return
+	}
+	s.p.v[s.vec] += run - 1
+	s.p.next(s.axes)
+}
+
+func (s *side) rewind() {
+	for _, a := range s.axes {
+		s.p.v[a] = 0
+	}
+}
+
+// packAlong packs with the vector along the reduction: point by point.
+func (s *side) packAlong(dst *scalar.Vec, from, n, depth int64) error {
+	p := s.p
+	outer := without(s.red, s.vec)
+	for i := range n {
+		r := int64(0)
+		err := p.odometer(outer, func() error {
+			s.seek(from + i)
+			return p.chunks(s.vec, func() error {
+				interleave(dst, s.value.eval(p), i, r, depth)
+				r += int64(p.n)
+				return p.err
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	s.rewind()
+	return nil
+}
+
+// scatter puts consecutive points i, i+1... of one r into the panels.
+func scatter(dst, v *scalar.Vec, i, r, depth int64) {
+	switch {
+	case v.F32 != nil:
+		scatterAs(dst.F32, v.F32, i, r, depth)
+	case v.F64 != nil:
+		scatterAs(dst.F64, v.F64, i, r, depth)
+	default:
+		scatterAs(dst.I64, v.I64, i, r, depth)
+	}
+}
+
+func scatterAs[T any](dst, v []T, i, r, depth int64) {
+	at := i/panel*panel*depth + r*panel
+	lane := i % panel
+	for _, x := range v {
+		dst[at+lane] = x
+		if lane++; lane == panel {
+			lane, at = 0, at+panel*depth
+		}
+	}
+}
+
+// interleave puts consecutive r, r+1... of one point into its panel.
+func interleave(dst, v *scalar.Vec, i, r, depth int64) {
+	switch {
+	case v.F32 != nil:
+		interleaveAs(dst.F32, v.F32, i, r, depth)
+	case v.F64 != nil:
+		interleaveAs(dst.F64, v.F64, i, r, depth)
+	default:
+		interleaveAs(dst.I64, v.I64, i, r, depth)
+	}
+}
+
+func interleaveAs[T any](dst, v []T, i, r, depth int64) {
+	at := i/panel*panel*depth + r*panel + i%panel
+	for _, x := range v {
+		dst[at] = x
+		at += panel
+	}
+}
+
+// multiply computes the block's outputs, panel by panel.
+func (c *contraction) multiply(x, y *scalar.Vec, row, rows, col, cols int64) {
+	base := int64(0)
+	for _, a := range c.batch {
+		base += c.to.coef[a] * c.x.p.v[a]
+	}
+	size := panel * int(c.depth)
+	for j := int64(0); j < cols; j += panel {
+		for i := int64(0); i < rows; i += panel {
+			xi, yj := int(i)*int(c.depth), int(j)*int(c.depth)
+			switch {
+			case x.F32 != nil:
+				tile32(c.tile.F32, x.F32[xi:xi+size], y.F32[yj:yj+size], c.init.F32[0], rows-i)
+			case x.F64 != nil:
+				tile64(c.tile.F64, x.F64[xi:xi+size], y.F64[yj:yj+size], c.init.F64[0])
+			default:
+				tileInt(c.tile.I64, x.I64[xi:xi+size], y.I64[yj:yj+size], c.init.I64[0])
+			}
+			if c.fix != nil {
+				c.fix(&c.tile)
+			}
+			c.scatter(base, row+i, min(panel, rows-i), col+j, min(panel, cols-j))
+		}
+	}
+}
+
+// scatter stores a tile's sums where the output wants them.
+func (c *contraction) scatter(base, row, rows, col, cols int64) {
+	for i := range rows {
+		for j := range cols {
+			at := base + c.x.at[row+i] + c.y.at[col+j]
+			k := i*panel + j
+			switch {
+			case c.acc.f32 != nil:
+				c.acc.f32[at] = c.tile.F32[k]
+			case c.acc.f64 != nil:
+				c.acc.f64[at] = c.tile.F64[k]
+			default:
+				c.acc.i64[at] = c.tile.I64[k]
+			}
+		}
+	}
+}

@@ -1,0 +1,392 @@
+package interp
+
+import (
+	"fmt"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/scalar"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// fetch loads elements of a tensor.
+type fetch struct {
+	buf   *buffer
+	what  string
+	off   *form
+	check []bound // dimensions whose indices are not known to be inside
+	guard []within
+	def   node // nil without a guard
+	needs set
+
+	keep     []bool
+	all, cut scalar.Vec
+}
+
+// bound is an index that must be in [0, extent).
+type bound struct {
+	dim    int
+	index  *form
+	extent int64
+}
+
+// within is lo <= e < hi.
+type within struct{ e, lo, hi *form }
+
+func (p *program) load(x te.Load) (node, error) {
+	t, err := p.run.tensor(x.Source)
+	if err != nil {
+		return nil, err
+	}
+	k := &fetch{what: sourceName(x.Source)}
+	if k.buf, err = bufferOf(t); err != nil {
+		return nil, err
+	}
+	if t.Type != x.Type || len(t.Shape) != len(x.Index) {
+		return nil, fmt.Errorf("%s is loaded as %s of rank %d, but is %s of shape %v", k.what, x.Type, len(x.Index), t.Type, t.Shape)
+	}
+	if err := p.guards(k, x); err != nil {
+		return nil, err
+	}
+	return k, p.address(k, x)
+}
+
+func sourceName(s te.Source) string {
+	if s.Stage {
+		return fmt.Sprintf("result %d of stage %d", s.Part, s.N)
+	}
+	return fmt.Sprintf("operand %d", s.N)
+}
+
+// guards compiles the guard and its default.
+func (p *program) guards(k *fetch, x te.Load) error {
+	k.all = *scalar.NewVec(x.Type, chunk)
+	if len(x.Guard) == 0 {
+		return nil
+	}
+	if x.Default == nil || x.Default.DType() != x.Type {
+		return fmt.Errorf("a guarded load of %s needs a default of type %s", k.what, x.Type)
+	}
+	var err error
+	for _, g := range x.Guard {
+		var w within
+		for _, part := range []struct {
+			to   **form
+			from sym.Expr
+		}{{&w.e, g.E}, {&w.lo, g.Lo}, {&w.hi, g.Hi}} {
+			if *part.to, err = p.form(part.from); err != nil {
+				return err
+			}
+			p.forms = append(p.forms, *part.to)
+			k.needs |= p.resolve((*part.to).deps)
+		}
+		k.guard = append(k.guard, w)
+	}
+	k.keep = make([]bool, chunk)
+	if k.def, err = p.compile(x.Default); err == nil {
+		k.needs |= k.def.deps()
+	}
+	return err
+}
+
+// address compiles the indices to an offset, and to checks of those that may be outside.
+func (p *program) address(k *fetch, x te.Load) error {
+	off, stride := sym.Const(0), int64(1)
+	for d := len(x.Index) - 1; d >= 0; d-- {
+		index, extent := p.concrete(x.Index[d]), k.buf.shape[d]
+		off = sym.Add(off, sym.Scale(index, stride))
+		stride *= max(extent, 1)
+		lo, hi := index.Bounds(p.facts)
+		if lo >= 0 && hi < extent || p.guarded(x, index, extent) {
+			continue
+		}
+		f, err := p.form(index)
+		if err != nil {
+			return err
+		}
+		if c, ok := index.Const(); ok && k.def == nil {
+			return fmt.Errorf("index %d of dimension %d is outside of %s, whose shape is %v", c, d, k.what, k.buf.shape)
+		}
+		k.check = append(k.check, bound{d, f, extent})
+		p.forms = append(p.forms, f)
+	}
+	var err error
+	if k.off, err = p.form(p.join(off)); err != nil {
+		return err
+	}
+	p.forms = append(p.forms, k.off)
+	k.needs |= p.resolve(k.off.deps)
+	return nil
+}
+
+// guarded tells that the guard itself keeps the index inside the dimension.
+func (p *program) guarded(x te.Load, index sym.Expr, extent int64) bool {
+	for _, g := range x.Guard {
+		lo, _ := p.concrete(g.Lo).Bounds(p.facts)
+		_, hi := p.concrete(g.Hi).Bounds(p.facts)
+		if lo >= 0 && hi <= extent && p.concrete(g.E).Equal(index) {
+			return true
+		}
+	}
+	return false
+}
+
+// loadAcc reads an accumulator of the finished reduction.
+func (p *program) loadAcc(x te.Acc) (node, error) {
+	if err := p.checkArgument("Acc", x.N, x.Type); err != nil {
+		return nil, err
+	}
+	buf, err := bufferOf(p.accs[x.N])
+	if err != nil {
+		return nil, err
+	}
+	off := p.rowMajor(p.slots(0, p.loops))
+	p.forms = append(p.forms, off)
+	return &fetch{buf: buf, off: off, needs: off.deps, all: *scalar.NewVec(buf.t, chunk)}, nil
+}
+
+func (k *fetch) deps() set   { return k.needs }
+func (k *fetch) risky() bool { return len(k.check) > 0 || k.def != nil && k.def.risky() }
+
+func (k *fetch) eval(p *program) *scalar.Vec {
+	if k.def == nil {
+		return k.unguarded(p)
+	}
+	lo, hi := 0, p.n
+	for _, g := range k.guard {
+		if !g.straight(p) {
+			return k.perLane(p)
+		}
+		a, b := g.clip(p, p.n)
+		lo, hi = max(lo, a), min(hi, b)
+	}
+	if lo >= hi {
+		return k.def.eval(p)
+	}
+	if lo == 0 && hi == p.n {
+		return k.unguarded(p)
+	}
+	if !k.straight(p) {
+		return k.perLane(p)
+	}
+	return k.clipped(p, lo, hi)
+}
+
+func (k *fetch) straight(p *program) bool {
+	for _, c := range k.check {
+		if !c.index.straight(p) {
+			return false
+		}
+	}
+	return k.off.straight(p)
+}
+
+func (g *within) straight(p *program) bool {
+	return g.e.straight(p) && g.lo.straight(p) && g.hi.straight(p) && g.lo.step(p) == 0 && g.hi.step(p) == 0
+}
+
+// clip is the range [a, b) of the vector's first n elements where the condition holds.
+func (g *within) clip(p *program, n int) (a, b int) {
+	e, step := g.e.at(p), g.e.step(p)
+	lo, hi := g.lo.at(p)-e, g.hi.at(p)-e // lo <= step*i < hi
+	switch {
+	case step > 0:
+		return clampTo(ceilDiv(lo, step), n), clampTo(ceilDiv(hi, step), n)
+	case step < 0:
+		return clampTo(floorDiv(-hi, -step)+1, n), clampTo(floorDiv(-lo, -step)+1, n)
+	case lo <= 0 && 0 < hi:
+		return 0, n
+	}
+	return 0, 0
+}
+
+func clampTo(x int64, n int) int { return int(min(max(x, 0), int64(n))) }
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+func ceilDiv(a, b int64) int64 { return -floorDiv(-a, b) }
+
+// unguarded loads all elements of the vector.
+func (k *fetch) unguarded(p *program) *scalar.Vec {
+	out := k.cut.Cut(&k.all, 0, p.n)
+	if len(k.check) > 0 && p.mask != nil || !k.straight(p) {
+		return k.scattered(p, out, p.mask)
+	}
+	if !k.inside(p, 0, p.n) {
+		return out
+	}
+	k.line(p, out, k.off.at(p))
+	return out
+}
+
+// line loads a straight run from off on; if it can, it makes v the memory itself.
+func (k *fetch) line(p *program, v *scalar.Vec, off int64) {
+	step := k.off.step(p)
+	if !k.reads(p, off, step, v.Len()) {
+		return
+	}
+	if step != 1 || !k.buf.alias(v, off, int64(v.Len())) {
+		k.buf.load(v, off, step)
+	}
+}
+
+// reads tells that a run lies in the tensor. Indices were checked before, so what
+// does not is after an error, or in elements that do not matter.
+func (k *fetch) reads(p *program, off, step int64, n int) bool {
+	end := off + step*int64(n-1)
+	if min(off, end) >= 0 && max(off, end) < k.buf.n {
+		return true
+	}
+	if p.mask == nil {
+		p.fail(fmt.Errorf("elements %d to %d are outside of %s, whose shape is %v", off, end, k.what, k.buf.shape))
+	}
+	return false
+}
+
+// inside checks the indices at the ends of a straight run.
+func (k *fetch) inside(p *program, lo, hi int) bool {
+	for _, c := range k.check {
+		x, step := c.index.at(p), c.index.step(p)
+		for _, i := range [2]int{lo, hi - 1} {
+			if y := x + step*int64(i); y < 0 || y >= c.extent {
+				p.fail(k.outside(c, y))
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (k *fetch) outside(c bound, x int64) error {
+	return fmt.Errorf("index %d of dimension %d is outside of %s, whose shape is %v", x, c.dim, k.what, k.buf.shape)
+}
+
+// clipped takes the default before lo and from hi on.
+func (k *fetch) clipped(p *program, lo, hi int) *scalar.Vec {
+	out := k.cut.Cut(&k.all, 0, p.n)
+	outer, n := p.mask, p.n
+	if k.def.risky() {
+		keep := k.keep[:n]
+		for i := range keep {
+			keep[i] = (i < lo || i >= hi) && (outer == nil || outer[i])
+		}
+		p.mask = keep
+	}
+	def := k.def.eval(p)
+	p.mask = outer
+	copyVec(out, def, 0, lo)
+	copyVec(out, def, hi, n)
+	if len(k.check) > 0 && outer != nil {
+		return k.perLane(p)
+	}
+	step := k.off.step(p)
+	off := k.off.at(p) + int64(lo)*step
+	if k.inside(p, lo, hi) && k.reads(p, off, step, hi-lo) {
+		var part scalar.Vec
+		k.buf.load(part.Cut(out, lo, hi), off, step)
+	}
+	return out
+}
+
+func copyVec(dst, src *scalar.Vec, lo, hi int) {
+	switch {
+	case dst.F32 != nil:
+		copy(dst.F32[lo:hi], src.F32[lo:hi])
+	case dst.F64 != nil:
+		copy(dst.F64[lo:hi], src.F64[lo:hi])
+	default:
+		copy(dst.I64[lo:hi], src.I64[lo:hi])
+	}
+}
+
+// scattered loads elements at offsets of any order, those of the mask.
+func (k *fetch) scattered(p *program, out *scalar.Vec, mask []bool) *scalar.Vec {
+	at := p.scratch(p.n)
+	k.off.lanes(p, at)
+	for i, m := range mask {
+		if !m {
+			at[i] = -1
+		}
+	}
+	tmp := p.scratch(p.n)
+	for _, c := range k.check {
+		c.index.lanes(p, tmp)
+		for i, x := range tmp {
+			if (x < 0 || x >= c.extent) && (mask == nil || mask[i]) {
+				p.fail(k.outside(c, x))
+				at[i] = -1
+			}
+		}
+	}
+	for i, x := range at {
+		if x >= k.buf.n || x < 0 {
+			if at[i] = -1; mask == nil {
+				p.fail(fmt.Errorf("element %d is outside of %s, whose shape is %v", x, k.what, k.buf.shape))
+			}
+		}
+	}
+	p.release(2)
+	k.buf.gather(out, at)
+	return out
+}
+
+// perLane decides the guard element by element.
+func (k *fetch) perLane(p *program) *scalar.Vec {
+	outer, keep := p.mask, k.keep[:p.n]
+	for i := range keep {
+		keep[i] = true
+	}
+	tmp := [3][]int64{p.scratch(p.n), p.scratch(p.n), p.scratch(p.n)}
+	for _, g := range k.guard {
+		for j, f := range [3]*form{g.e, g.lo, g.hi} {
+			f.lanes(p, tmp[j])
+		}
+		for i, x := range tmp[0] {
+			keep[i] = keep[i] && tmp[1][i] <= x && x < tmp[2][i]
+		}
+	}
+	p.release(3)
+	return k.mixed(p, keep, outer)
+}
+
+// mixed loads where keep holds and takes the default elsewhere.
+func (k *fetch) mixed(p *program, keep, outer []bool) *scalar.Vec {
+	out := k.cut.Cut(&k.all, 0, p.n)
+	inside := make([]bool, p.n)
+	rest := make([]bool, p.n)
+	for i, m := range keep {
+		on := outer == nil || outer[i]
+		inside[i], rest[i] = m && on, !m && on
+	}
+	k.scattered(p, out, inside)
+	p.mask = rest
+	def := k.def.eval(p)
+	p.mask = outer
+	for i, m := range keep {
+		if !m {
+			copyVec(out, def, i, i+1)
+		}
+	}
+	return out
+}
+
+// checkSize tells that a tensor's bytes are as many as its shape says.
+func checkSize(t *ir.Tensor, raw []byte) error {
+	if t.Type.Kind() == ir.KindNone {
+		return fmt.Errorf("a tensor of type %s", t.Type)
+	}
+	n, err := ir.Len(t.Shape)
+	if err != nil {
+		return err
+	}
+	if n > int64(len(raw))/int64(t.Type.Size()) || n*int64(t.Type.Size()) != int64(len(raw)) {
+		return fmt.Errorf("a tensor of type %s and shape %v has %d bytes", t.Type, t.Shape, len(raw))
+	}
+	return nil
+}
