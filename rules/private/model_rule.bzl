@@ -173,7 +173,7 @@ dnn_model_rule = rule(
     exec_groups = DNNC_EXEC_GROUPS,
     fragments = ["cpp", "platform"],
     provides = [CcInfo, DnnModelInfo],
-    toolchains = use_cc_toolchain(mandatory = True) + [
+    toolchains = use_cc_toolchain() + [
         config_common.toolchain_type(CHIP_TYPE, mandatory = False),
     ],
 )

@@ -1,0 +1,88 @@
+"""Tests of what users read when an attribute is wrong."""
+
+load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
+load("//rules:defs.bzl", "dnn_model")
+load(":fixtures.bzl", "MANUAL", "SETTINGS", "platform_settings")
+
+def _message_impl(ctx):
+    env = analysistest.begin(ctx)
+    for message in ctx.attr.messages:
+        asserts.expect_failure(env, message)
+    return analysistest.end(env)
+
+_ATTRS = {"messages": attr.string_list(doc = "What the error contains.")}
+
+_message_test = analysistest.make(
+    _message_impl,
+    attrs = _ATTRS,
+    config_settings = SETTINGS,
+    expect_failure = True,
+)
+
+_riscv_test = analysistest.make(
+    _message_impl,
+    attrs = _ATTRS,
+    config_settings = platform_settings("//rules/tests:linux_riscv64"),
+    expect_failure = True,
+)
+
+# Name of the case: attributes of dnn_model, parts of the message.
+_CASES = {
+    "api": ({"api": "../net"}, ["api = \"../net\"", "write letters, digits"]),
+    "backend_later": ({"backend": "opencl"}, ["backend = \"opencl\"", "compiles for \"cpu\" only"]),
+    "backend_none": ({"backend": "gpu"}, ["backend = \"gpu\"", "write \"cpu\""]),
+    "dim_empty": ({"dims": {"": "1"}}, ["dims = {\"\": \"1\"}", "symbol of the model's shapes"]),
+    "dim_order": ({"dims": {"N": "64..1"}}, ["dims = {\"N\": \"64..1\"}", "dims = {\"N\": \"1..64\"}"]),
+    "dim_sign": ({"dims": {"N": "-1"}}, ["dims = {\"N\": \"-1\"}"]),
+    "dim_size": ({"dims": {"N": "9223372036854775808"}}, ["dims = {\"N\": \"9223372036854775808\"}"]),
+    "external_of_import": (
+        {"external_data": ["data/weights.bin"], "src": ":imported"},
+        ["external_data is set, but src is", "imported", "set external_data there"],
+    ),
+    "external_twice": (
+        {"external_data": ["data/weights.bin", "//rules/tests/elsewhere:weights.bin"]},
+        ["external_data", "keep one"],
+    ),
+    "namespace": ({"cpp_namespace": "a:b"}, ["cpp_namespace = \"a:b\"", "joined by ::"]),
+    "option_bare": ({"dnnc_opts": ["anchors"]}, ["dnnc_opts = \"anchors\"", "begins with a dash"]),
+    "option_of_rule": ({"dnnc_opts": ["--out=x"]}, ["dnnc_opts = \"--out=x\"", "leave it out"]),
+    "prefix": ({"c_prefix": "9net"}, ["c_prefix = \"9net\"", "write an identifier"]),
+    "pruning": ({"pruning": ":imported"}, ["pruning = ", "leave pruning out"]),
+    "shards": ({"shards": 0}, ["shards = 0", "1 to 256"]),
+    "src": ({"src": "data/weights.bin"}, ["src = ", "data/weights.bin", "one .onnx file"]),
+    "variants": ({"variants": ["//platforms/chips:x86_64_v3"]}, ["variants = ", "leave variants out"]),
+}
+
+def failure_test_suite(name):
+    """Declares the tests.
+
+    Args:
+      name: name of the suite.
+    """
+    native.platform(
+        name = "linux_riscv64",
+        constraint_values = [
+            "@platforms//cpu:riscv64",
+            "@platforms//os:linux",
+        ],
+    )
+    for case, (attributes, messages) in _CASES.items():
+        dnn_model(
+            name = "wrong_" + case,
+            tags = MANUAL,
+            **({"src": "data/model.onnx"} | attributes)
+        )
+        _message_test(
+            name = "failure_%s_test" % case,
+            messages = messages,
+            target_under_test = ":wrong_" + case,
+        )
+    _riscv_test(
+        name = "failure_chip_test",
+        messages = ["no chip is known for the platform", "linux_riscv64", "dnn_chip(name, facts, constraints)", "register_toolchains"],
+        target_under_test = ":plain",
+    )
+    native.test_suite(
+        name = name,
+        tests = [":failure_chip_test"] + [":failure_%s_test" % case for case in _CASES],
+    )

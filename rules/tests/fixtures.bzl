@@ -1,0 +1,45 @@
+"""What the tests of the rules share."""
+
+load("@bazel_skylib//lib:unittest.bzl", "analysistest")
+
+# Analysis only needs some compilers, which need not be on this machine.
+SETTINGS = {
+    "//command_line_option:extra_toolchains": [str(Label("//rules/tests/fake:" + name)) for name in ["dnnc_toolchain", "cc_toolchain"]],
+    "//command_line_option:platforms": str(Label("//platforms:linux_x86_64")),
+}
+
+# Targets under test are asked for by their tests only.
+MANUAL = ["manual"]
+
+def platform_settings(platform):
+    """Returns SETTINGS for another platform."""
+    return SETTINGS | {"//command_line_option:platforms": str(Label(platform))}
+
+def only_action(env, mnemonic):
+    """Returns the one action of the target under test that has a mnemonic.
+
+    Args:
+      env: the test's environment.
+      mnemonic: the mnemonic.
+    """
+    found = [action for action in analysistest.target_actions(env) if action.mnemonic == mnemonic]
+    if len(found) != 1:
+        fail("%d actions are %s, want one" % (len(found), mnemonic))
+    return found[0]
+
+def arguments(env, mnemonic):
+    """Returns an action's command line without the program, paths shortened to what follows bin/.
+
+    Args:
+      env: the test's environment.
+      mnemonic: the action's mnemonic.
+    """
+    return [_without_root(arg) for arg in only_action(env, mnemonic).argv[1:]]
+
+def _without_root(arg):
+    option, equals, value = arg.partition("=")
+    return option + equals + value.partition("/bin/")[2] if value.startswith("bazel-out/") else arg
+
+def paths(files):
+    """Returns the sorted paths of files in their repository."""
+    return sorted([file.short_path for file in files])

@@ -1,0 +1,83 @@
+"""Tests of what the macro dnn_model declares."""
+
+load("@bazel_skylib//lib:unittest.bzl", "asserts", "unittest")
+load("//rules:defs.bzl", "dnn_model")
+load(":fixtures.bzl", "MANUAL")
+
+# What a caller may go on using after the call.
+_TAGS = ["manual", "mine"]
+_DIMS = {"N": "1"}
+
+def _macro_impl(ctx):
+    env = unittest.begin(ctx)
+    asserts.equals(env, ctx.attr.want, ctx.attr.got)
+    return unittest.end(env)
+
+_macro_test = unittest.make(
+    _macro_impl,
+    attrs = {
+        "got": attr.string_list_dict(doc = "What is."),
+        "want": attr.string_list_dict(doc = "What should be."),
+    },
+)
+
+def _shown(name):
+    rule = native.existing_rule(name)
+    return {
+        "compatible": [str(label) for label in rule.get("target_compatible_with", [])],
+        "kind": [rule["kind"]],
+        "tags": sorted(rule["tags"]),
+        "testonly": [str(rule["testonly"])],
+        "visibility": [str(label) for label in rule["visibility"]],
+    }
+
+def macro_test_suite(name):
+    """Declares the tests.
+
+    Args:
+      name: name of the suite.
+    """
+    tags = list(_TAGS)
+    dims = dict(_DIMS)
+    dnn_model(
+        name = "common",
+        testonly = True,
+        src = "data/model.onnx",
+        dims = dims,
+        tags = tags,
+        target = "//platforms:linux_arm64",
+        target_compatible_with = ["@platforms//os:linux"],
+        visibility = ["//rules:__subpackages__"],
+    )
+    dnn_model(name = "untagged", src = "data/model.onnx", tags = MANUAL)
+    asked = {
+        "compatible": [str(Label("@platforms//os:linux"))],
+        "testonly": ["True"],
+    }
+    _macro_test(
+        name = "macro_target_test",
+        got = _shown("common"),
+        want = asked | {
+            "kind": ["dnn_model_for_its_target_only"],
+            "tags": _TAGS,
+            "visibility": ["//rules:__subpackages__"],
+        },
+    )
+    _macro_test(
+        name = "macro_model_test",
+        got = _shown("common.model"),
+        want = asked | {
+            "kind": ["dnn_model_rule"],
+            "tags": ["manual"] + _TAGS,
+            "visibility": ["//visibility:private"],
+        },
+    )
+    _macro_test(
+        name = "macro_arguments_test",
+        got = {"dims": dims.keys(), "tags": tags},
+        want = {"dims": _DIMS.keys(), "tags": _TAGS},
+    )
+    native.test_suite(
+        name = name,
+        tests = [":macro_arguments_test", ":macro_model_test", ":macro_target_test"],
+    )
