@@ -174,10 +174,10 @@ func Max(a, b Expr, f Facts) Expr {
 }
 
 // AtMost tells whether e <= c is certain.
-func AtMost(e Expr, c int64, f Facts) bool { _, hi := e.Bounds(f); return hi <= c }
+func AtMost(e Expr, c int64, f Facts) bool { return nonPositive(Sub(e, Const(c)), f, relaxDepth) }
 
 // AtLeast tells whether e >= c is certain.
-func AtLeast(e Expr, c int64, f Facts) bool { lo, _ := e.Bounds(f); return lo >= c }
+func AtLeast(e Expr, c int64, f Facts) bool { return nonPositive(Sub(Const(c), e), f, relaxDepth) }
 
 func gcd(a, b int64) int64 {
 	if a < 0 {

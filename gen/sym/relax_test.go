@@ -1,0 +1,47 @@
+package sym
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestRelax states inequalities that need more than the atoms' ranges.
+func TestRelax(t *testing.T) {
+	f := Facts{"H": {0, 100}, "W": {0, 100}}
+	h, w := Var("H"), Var("W")
+	half := FloorDiv(h, Const(2), f)
+	up := CeilDiv(h, Const(2), f)
+	for _, c := range []struct {
+		name    string
+		a, b    Expr // a <= b?
+		certain bool
+	}{
+		{"half", half, h, true},
+		{"half is not always less by one", Add(half, Const(1)), h, false},
+		{"ceil", up, h, false}, // by this method: (H+1)/2 <= H needs H >= 1
+		{"ceil of a half", Scale(half, 2), h, true},
+		{"from below", Sub(h, Const(1)), Scale(half, 2), true},
+		{"from below, tight", h, Scale(half, 2), false},
+		{"mod", Mod(h, Const(7), f), h, true},
+		{"min", Min(h, w, f), w, true},
+		{"max", h, Max(h, w, f), true},
+		{"max of halves", half, Max(h, w, f), true},
+		{"unrelated", h, w, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := Sub(c.a, c.b)
+			require.Equal(t, c.certain, AtMost(d, 0, f))
+			require.Equal(t, c.certain, AtLeast(Scale(d, -1), 0, f))
+			if c.certain {
+				for x := int64(0); x <= 100; x += 1 {
+					for _, y := range []int64{0, 1, x, 99, 100} {
+						v, err := d.Eval(map[string]int64{"H": x, "W": y})
+						require.NoError(t, err)
+						require.LessOrEqual(t, v, int64(0))
+					}
+				}
+			}
+		})
+	}
+}
