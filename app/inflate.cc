@@ -194,13 +194,14 @@ class Inflater {
       } else if (symbol > 285) {
         Fail("the image data have a code that does not exist");
       } else {
-        Copy(kLengths[symbol - 257], Symbol(distances));
+        const Extra& length = kLengths[symbol - 257];
+        const uint32_t n = length.base + Bits(length.bits);
+        Copy(n, Symbol(distances));
       }
     }
   }
 
-  void Copy(const Extra& length, int distance_symbol) {
-    const uint32_t n = length.base + Bits(length.bits);
+  void Copy(uint32_t n, int distance_symbol) {
     if (distance_symbol < 0) return;
     const Extra& far = kDistances[distance_symbol];
     const size_t distance = far.base + Bits(far.bits);

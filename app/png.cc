@@ -91,7 +91,7 @@ class Png {
     if (p[8] != 8) return "it has " + std::to_string(p[8]) + " bits a channel; 8 are supported";
     static constexpr uint8_t kChannels[] = {1, 0, 3, 1, 2, 0, 4};
     color_ = p[9];
-    channels_ = color_ < sizeof(kChannels) ? kChannels[color_] : 0;
+    channels_ = p[9] < sizeof(kChannels) ? kChannels[p[9]] : 0;
     if (channels_ == 0) return "its color type " + std::to_string(color_) + " does not exist";
     if (p[10] != 0 || p[11] != 0) return "its compression or filter method is not known";
     if (p[12] != 0) return "it is interlaced; save it without interlacing";
