@@ -189,10 +189,9 @@ func (n *nest) zeros(at sym.Expr) []loop.Stmt {
 	return body
 }
 
-// symbolsOf are the dimension symbols that a kernel mentions.
+// symbolsOf are the dimension symbols that a kernel's body mentions.
 func symbolsOf(k *loop.Kernel, symbols sym.Facts) []string {
 	used := map[string]bool{}
-	k.Tasks.Vars(used)
 	loop.Exprs(k.Body, func(e sym.Expr) { e.Vars(used) })
 	var out []string
 	for s := range used {
