@@ -81,10 +81,10 @@ type fold struct {
 	to           *form
 	accs         []*buffer
 	init, values []node
-	join         []node        // for combiners of any kind
-	simple       []scalar.Func // Join[k] is a function of Acc(k) and In(k): applied in place
-	names        []string      // the function's name
-	state        []*scalar.Vec // accumulators, one vector each
+	join         []node            // for combiners of any kind
+	simple       []scalar.Func     // Join[k] is a function of Acc(k) and In(k): applied in place
+	names        []string          // the function's name
+	state        []*scalar.Vec     // accumulators, one vector each
 	narrow       func(*scalar.Vec) // for the first, if an integer: wraps sums
 	args         [2]*scalar.Vec
 	empty        bool
