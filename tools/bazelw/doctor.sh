@@ -40,6 +40,11 @@ doctor_root() {
     row "root" "$ROOT, not there yet: the next command makes it from $(debian_mirrors | head -n 1)"
   fi
   row "namespaces" "$(namespace_options || echo 'NOT allowed here: Bazel cannot run in the root')"
+  doctor_old
+}
+
+# doctor_old names what earlier versions of bazelw left in the cache.
+doctor_old() {
   for old in "$CACHE"/root-* "$CACHE"/modules-*; do
     case $old in
       "$ROOT" | "$CACHE/modules-$(modules_key)" | *'*') ;;

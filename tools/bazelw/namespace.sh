@@ -3,8 +3,8 @@
 # lie over the machine's, all other paths stay. Nothing stays mounted, no root user is needed, and
 # user namespaces still nest, so that Bazel's linux-sandbox works (in a chroot it cannot).
 
-# This file is seen by whoever runs in a root; it names the root and the cache.
-INSIDE_MARKER=/etc/rules_dnn-root
+# This file is seen by whoever runs in a root; it names the root and the cache. Tests name another.
+INSIDE_MARKER=${BAZELW_INSIDE_MARKER:-/etc/rules_dnn-root}
 
 # namespace_options prints the options of unshare that work here.
 namespace_options() {

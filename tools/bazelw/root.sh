@@ -14,10 +14,10 @@ root_id() { digest "$ROOT/$PACKAGE_LIST"; }
 PACKAGE_LIST=etc/rules_dnn-packages
 
 root_require() {
-  require_namespaces
-  require_go
   [ -r "$ROOT/$PACKAGE_LIST" ] ||
     fail "$ROOT is not a root made by bazelw" "unset BAZELW_ROOT, or copy a root-* folder of a bazelw cache there"
+  require_namespaces
+  require_go
 }
 
 root_provision() {
