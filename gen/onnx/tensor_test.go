@@ -3,7 +3,9 @@ package onnx
 import (
 	"bytes"
 	"encoding/binary"
+	"io"
 	"math"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -171,4 +173,40 @@ func TestTensorErrors(t *testing.T) {
 		require.ErrorContains(t, err, c.want)
 		require.ErrorContains(t, err, `"w"`)
 	}
+}
+
+// TestMemory checks that weights are neither held while a model is read, nor while it is written.
+func TestMemory(t *testing.T) {
+	const size = 4 << 30
+	m := modelOf(names("x"), names("y"), node("Add", names("x", "w"), names("y")))
+	head := marshal(t, raw("w", onnxpb.TensorProto_FLOAT, nil, size/4))
+	head = protowire.AppendVarint(protowire.AppendTag(head, fieldRaw, protowire.BytesType), size)
+	graph := protowire.AppendTag(marshal(t, m.Graph), graphInitializer, protowire.BytesType)
+	graph = append(protowire.AppendVarint(graph, uint64(len(head))+size), head...)
+	m.Graph = nil
+	b := protowire.AppendTag(marshal(t, m), modelGraph, protowire.BytesType)
+	b = append(protowire.AppendVarint(b, uint64(len(graph))+size), graph...)
+
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	g, err := Read(&ir.File{R: sparse(b), Size: int64(len(b)) + size}, nil, Options{})
+	require.NoError(t, err)
+	w := g.Nodes[0].Inputs[1].Const
+	require.Equal(t, &ir.Source{File: w.Src.File, Offset: int64(len(b)), Length: size}, w.Src)
+	w.Shape, w.Src.Length = []int64{1 << 26}, 1<<28
+	g.Nodes[0].Inputs[1].Shape = ir.Dims(w.Shape...)
+	require.NoError(t, Write(io.Discard, g))
+	runtime.ReadMemStats(&after)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8<<20))
+}
+
+// sparse is a file that ends with zeros.
+type sparse []byte
+
+func (s sparse) ReadAt(b []byte, off int64) (int, error) {
+	clear(b)
+	if off < int64(len(s)) {
+		copy(b, s[off:])
+	}
+	return len(b), nil
 }

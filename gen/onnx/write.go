@@ -28,6 +28,7 @@ const (
 // a part at a time. Nodes must be ONNX operators of the graph's opset. Names stay
 // as they are but for those that are taken. Bounds of symbols and known types of
 // inner values are not written: options and shape inference give them again.
+// ONNX's checker wants a shape for every output, so infer shapes before.
 func Write(w io.Writer, g *ir.Graph) error { return write(w, nil, "", g) }
 
 // WriteExternal writes the graph as an ONNX model whose large weights go to data,
