@@ -248,7 +248,7 @@ func examples() []example {
 	return append(out,
 		convolution(ir.F32, 1, 3, 8, 9, 3, 2, 1, 1), convolution(ir.F32, 2, 6, 6, 7, 3, 1, 1, 6), convolution(ir.F32, 1, 6, 4, 7, 3, 2, 1, 2),
 		convolution(ir.F32, 2, 5, 300, 6, 1, 1, 0, 1), convolution(ir.F32, 1, 2, 3, 40, 5, 1, 2, 1), convolution(ir.F32, 1, 3, 4, 3, 3, 1, 0, 1),
-		matmul(ir.F32, 1, 1, 70, 300), matmul(ir.F32, 3, 70, 40, 1), matmul(ir.F32, 1, 1, 100, 1), matmul(ir.F32, 1, 67, 1100, 261),
+		matmul(ir.F32, 1, 1, 70, 300), matmul(ir.F32, 3, 70, 40, 1), matmul(ir.F32, 1, 1, 100, 1), matmul(ir.F32, 1, 66, 9, 261), matmul(ir.F32, 1, 5, 1100, 6),
 		matmul(ir.F64, 1, 8, 30, 270), matmul(ir.I32, 2, 66, 3, 5),
 		gather(0, 3, -1, 0, 5, 5), gather(1, 3, -1, 0), gather(0, 2),
 		softmax(3, 1000), softmax(2000, 5), softmax(1, 7),
