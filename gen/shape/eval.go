@@ -146,6 +146,8 @@ func (e *evaluator) eval(x te.Expr, sc scope) value {
 		return evalCall(x, e.evalAll(x.Args, sc), e.facts)
 	case te.Let:
 		return e.let(x, sc)
+	case te.Select:
+		return e.choose(x, sc)
 	case te.Acc:
 		return sc.acc[x.N]
 	case te.In:
@@ -176,6 +178,19 @@ func (e *evaluator) let(x te.Let, sc scope) value {
 	vars[x.Var] = v
 	sc.vars = vars
 	return e.eval(x.Body, sc)
+}
+
+func (e *evaluator) choose(x te.Select, sc scope) value {
+	switch e.guard(x.Cond, sc) {
+	case yes:
+		return e.eval(x.Then, sc)
+	case no:
+		return e.eval(x.Else, sc)
+	}
+	if then := e.eval(x.Then, sc); then.equal(e.eval(x.Else, sc)) {
+		return then
+	}
+	return value{}
 }
 
 func (e *evaluator) load(x te.Load, sc scope) value {

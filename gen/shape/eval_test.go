@@ -110,6 +110,10 @@ func TestScalarExpressions(t *testing.T) {
 		{fn("sqrt", cast(ir.F32, N)), "?"},
 		{te.Fn(ir.Bool, "isnan", half), "0"},
 		{te.Let{Var: "k", Value: fn("add", N, i(1)), Body: index(ir.I64, sym.Scale(sym.Var("k"), 2))}, "2*N + 2"},
+		{te.Select{Cond: []te.Within{{E: n, Lo: sym.Const(1), Hi: sym.Const(65)}}, Then: N, Else: M}, "N"},
+		{te.Select{Cond: []te.Within{{E: n, Lo: sym.Const(65), Hi: sym.Const(70)}}, Then: N, Else: M}, "M"},
+		{te.Select{Cond: []te.Within{{E: n, Lo: sym.Const(2), Hi: sym.Const(65)}}, Then: N, Else: M}, "?"},
+		{te.Select{Cond: []te.Within{{E: n, Lo: sym.Const(2), Hi: sym.Const(65)}}, Then: N, Else: N}, "N"},
 		{te.Let{Var: "k", Value: unknown, Body: i(1)}, "?"},
 	} {
 		t.Run(fmt.Sprint(c.expr), func(t *testing.T) {
