@@ -56,10 +56,8 @@ func choose(at sym.Expr, first int64, xs []te.Expr) te.Expr {
 	}
 	half := len(xs) / 2
 	mid := first + int64(half)
-	return te.Select{
-		Cond: []te.Within{{E: at, Lo: sym.Const(first), Hi: sym.Const(mid)}},
-		Then: choose(at, first, xs[:half]), Else: choose(at, mid, xs[half:]),
-	}
+	before := test("lt", te.Index{Type: ir.I64, E: at}, te.Int(ir.I64, mid))
+	return sel(before, choose(at, first, xs[:half]), choose(at, mid, xs[half:]))
 }
 
 // ConstantValue is the tensor that a Constant node gives.

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
 
@@ -54,4 +55,18 @@ func floating(t ir.DType) ir.DType {
 		return ir.F64
 	}
 	return ir.F32
+}
+
+// holds is the conjunction of conditions on indices as a bool.
+func holds(ws []te.Within) te.Expr {
+	index := func(e sym.Expr) te.Expr { return te.Index{Type: ir.I64, E: e} }
+	var out te.Expr
+	for _, w := range ws {
+		here := te.Fn(ir.Bool, "and", test("ge", index(w.E), index(w.Lo)), test("lt", index(w.E), index(w.Hi)))
+		if out != nil {
+			here = te.Fn(ir.Bool, "and", out, here)
+		}
+		out = here
+	}
+	return out
 }

@@ -21,7 +21,7 @@ func maxPool(c *Ctx, p *pool) (*Meaning, error) {
 	}
 	position := te.Expr(te.Index{Type: ir.I64, E: p.flat(columns)})
 	if len(p.guard) > 0 { // the padding never wins
-		position = te.Select{Cond: p.guard, Then: position, Else: te.Int(ir.I64, math.MaxInt64)}
+		position = sel(holds(p.guard), position, te.Int(ir.I64, math.MaxInt64))
 	}
 	s := &te.Stage{
 		Name: "MaxPool", Axes: p.axes, Reduce: p.red, Combine: argBest("argmax", "gt", p.typ, te.Lowest(p.typ), false),

@@ -131,10 +131,8 @@ func eyeLike(c *Ctx) (*Meaning, error) {
 		}
 	}
 	off := sym.Sub(sym.Sub(iv(1), iv(0)), sym.Const(c.Node.Int("k", 0)))
-	return one("EyeLike", axes(x), te.Select{
-		Cond: []te.Within{{E: off, Lo: sym.Const(0), Hi: sym.Const(1)}},
-		Then: te.Number(t, 1), Else: te.Number(t, 0),
-	}), nil
+	diagonal := test("eq", te.Index{Type: ir.I64, E: off}, te.Int(ir.I64, 0))
+	return one("EyeLike", axes(x), sel(diagonal, te.Number(t, 1), te.Number(t, 0))), nil
 }
 
 func rangeOf(c *Ctx) (*Meaning, error) {
