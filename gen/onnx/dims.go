@@ -122,7 +122,7 @@ func (s *symbols) unused() error {
 	for i, k := range s.known {
 		known[i] = show(k)
 	}
-	if known == nil {
+	if len(known) == 0 {
 		return fmt.Errorf("no dimension is called %s: all of the model's inputs have constant dimensions", strings.Join(bad, ", "))
 	}
 	return fmt.Errorf("no dimension is called %s: the symbolic dimensions of the model's inputs are %s",

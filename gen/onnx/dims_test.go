@@ -71,6 +71,12 @@ func TestDims(t *testing.T) {
 	}
 	_, err := shapes(map[string]Dim{"M": {1, 1}, "K": {2, 2}})
 	require.ErrorContains(t, err, `no dimension is called "K", "M": the symbolic dimensions of the model's inputs are "batch size", "x_d1"`)
+	_, err = read(t, withInit(raw("w", onnxpb.TensorProto_FLOAT, le(float32(1)))), Options{Dims: map[string]Dim{"M": {1, 1}}})
+	require.ErrorContains(t, err, `no dimension is called "M": the symbolic dimensions of the model's inputs are "N"`)
+	static := modelOf(nil, names("y"), node("Relu", names("x"), names("y")))
+	static.Graph.Input = append(static.Graph.Input, info("x", onnxpb.TensorProto_FLOAT, 1))
+	_, err = read(t, static, Options{Dims: map[string]Dim{"M": {1, 1}}})
+	require.ErrorContains(t, err, "all of the model's inputs have constant dimensions")
 	_, err = shapes(map[string]Dim{"M": {2, 1}})
 	require.ErrorContains(t, err, "low <= high")
 	m.Graph.Input[0] = info("x", onnxpb.TensorProto_FLOAT, -2)

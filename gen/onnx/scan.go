@@ -64,11 +64,10 @@ func (s *scanner) message(md protoreflect.MessageDescriptor, end int64, depth in
 		if num < protowire.MinValidNumber {
 			return nil, fmt.Errorf("bad field number %d in %s", num, md.Name())
 		}
-		start := s.pos
 		if _, ok := payloadFields[num]; ok && isTensor {
-			if start, err = s.skip(typ, end); err == nil {
-				elems = append(elems, chunk{num, start, s.pos - start})
-			}
+			var start int64
+			start, err = s.skip(typ, end)
+			elems = append(elems, chunk{num, start, s.pos - start})
 		} else {
 			out, err = s.field(out, md.Fields().ByNumber(num), num, typ, end, depth)
 		}
