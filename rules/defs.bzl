@@ -1,5 +1,6 @@
 """The public face of rules_dnn."""
 
+load("//rules/private:dnn_benchmark.bzl", _dnn_benchmark = "dnn_benchmark")
 load("//rules/private:dnn_chip.bzl", _dnn_chip = "dnn_chip")
 load("//rules/private:dnn_import.bzl", _dnn_import = "dnn_import")
 load("//rules/private:dnn_model.bzl", _dnn_model = "dnn_model")
@@ -13,6 +14,7 @@ load(
 )
 
 # Rules.
+dnn_benchmark = _dnn_benchmark
 dnn_chip = _dnn_chip
 dnn_import = _dnn_import
 dnn_model = _dnn_model

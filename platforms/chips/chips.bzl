@@ -1,8 +1,7 @@
 """The chips that rules_dnn knows, most special first."""
 
-load("//rules:defs.bzl", "dnn_chip")
-
-_X86_64_V3 = ["-mavx2", "-mfma", "-mf16c", "-mbmi", "-mbmi2", "-mlzcnt", "-mmovbe", "-mpopcnt"]
+# What create() checks for (cpu_features) covers what these flags let the compiler use.
+_X86_64_V3 = ["-mavx2", "-mfma", "-mbmi2"]
 
 _X86_64_V4 = ["-mavx512f", "-mavx512bw", "-mavx512cd", "-mavx512dq", "-mavx512vl", "-mprefer-vector-width=512"] + _X86_64_V3
 
@@ -26,14 +25,3 @@ CHIPS = {
         copts = [],
     ),
 }
-
-def declare_chips():
-    """Declares a dnn_chip for each row of CHIPS."""
-    for name, chip in CHIPS.items():
-        dnn_chip(
-            name = name,
-            constraints = chip.constraints,
-            copts = chip.copts,
-            facts = name + ".json",
-            visibility = ["//visibility:public"],
-        )

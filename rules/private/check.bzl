@@ -39,7 +39,11 @@ def _fail(attribute, found, cure):
     fail("\n%s = %s: %s" % (attribute, repr(found), cure))
 
 def check_backend(backend):
-    """Fails unless this version can make code for the backend."""
+    """Fails unless this version can make code for the backend.
+
+    Args:
+      backend: the attribute's value.
+    """
     if backend not in _BACKENDS:
         _fail("backend", backend, "write \"cpu\"")
     if not _BACKENDS[backend]:
@@ -56,7 +60,13 @@ def check_variants(variants):
         _fail("variants", [str(v.label) for v in variants], "this version of rules_dnn makes kernels for one chip a library: leave variants out, and choose the chip by the platform's constraints")
 
 def check_api(api, prefix, namespace):
-    """Fails unless the names can be a header, the start of C names and a C++ namespace."""
+    """Fails unless the names can be a header, the start of C names and a C++ namespace.
+
+    Args:
+      api: the header's name.
+      prefix: what C names begin with.
+      namespace: the namespace of the C++ wrapper.
+    """
     if not is_api(api):
         _fail("api", api, "it names the header: write letters, digits, _ - + . and / only, as in api = \"model\"")
     if not is_identifier(prefix):
@@ -79,7 +89,11 @@ def _is_range(text):
     return _is_number(low) and _is_number(high) and int(low) <= int(high)
 
 def check_dims(dims):
-    """Fails unless dims maps symbols of the model to numbers or ranges."""
+    """Fails unless dims maps symbols of the model to numbers or ranges.
+
+    Args:
+      dims: the attribute's value.
+    """
     for symbol, bound in dims.items():
         if not symbol or "=" in symbol:
             _fail("dims", {symbol: bound}, "a key is a symbol of the model's shapes, without =, as in dims = {\"N\": \"1..64\"}")
@@ -87,7 +101,11 @@ def check_dims(dims):
             _fail("dims", {symbol: bound}, "write a number or a range from low to high, as in dims = {\"%s\": \"1..64\"} or {\"%s\": \"4\"}" % (symbol, symbol))
 
 def check_options(options):
-    """Fails if an option for dnnc is one that the rule gives itself, or none at all."""
+    """Fails if an option for dnnc is one that the rule gives itself, or none at all.
+
+    Args:
+      options: the attribute dnnc_opts.
+    """
     for option in options:
         name = option.lstrip("-").partition("=")[0]
         if not option.startswith("-") or not name:
@@ -116,6 +134,8 @@ def check_external(files, src):
         if file.is_directory:
             _fail("external_data", file.short_path, "it is a directory: list its files")
         at = location(file, src)
+        if "=" in at:
+            _fail("external_data", file.short_path, "the compiler is given %s with =, which ends its name there: name the file, and the model's location, without =" % repr(at))
         if at in seen:
             _fail("external_data", [seen[at].short_path, file.short_path], "both would be found as %s beside the model: keep one" % repr(at))
         seen[at] = file

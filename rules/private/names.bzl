@@ -31,7 +31,7 @@ def is_api(text):
     return plain and all([part not in ("", ".", "..") for part in text.split("/")])
 
 def location(file, src):
-    """Returns the location by which an ONNX model names a file of its external data.
+    """Finds the location by which an ONNX model names a file of its external data.
 
     That is its path from the model's directory. A file that is elsewhere, generated in another
     package for instance, has its path from its own package.
@@ -39,6 +39,9 @@ def location(file, src):
     Args:
       file: the File of external data.
       src: the File of the ONNX model.
+
+    Returns:
+      The location.
     """
     path = file.short_path
     home = src.short_path[:-len(src.basename)]

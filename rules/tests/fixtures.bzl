@@ -16,11 +16,14 @@ def platform_settings(platform):
     return SETTINGS | {"//command_line_option:platforms": str(Label(platform))}
 
 def only_action(env, mnemonic):
-    """Returns the one action of the target under test that has a mnemonic.
+    """Finds the one action of the target under test that has a mnemonic.
 
     Args:
       env: the test's environment.
       mnemonic: the mnemonic.
+
+    Returns:
+      The action.
     """
     found = [action for action in analysistest.target_actions(env) if action.mnemonic == mnemonic]
     if len(found) != 1:
