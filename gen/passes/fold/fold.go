@@ -1,0 +1,189 @@
+// Package fold computes at build time what does not depend on inputs.
+//
+// Nodes whose operands are all constants run in the interpreter; integer results
+// whose elements shape inference knows become constants although their operands
+// are none (Shape of a static tensor). Nodes that would make the model much larger
+// (Expand, ConstantOfShape) stay. Shapes must be inferred before.
+package fold
+
+import (
+	"errors"
+
+	"rules_dnn/gen/interp"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ops"
+	"rules_dnn/gen/passes/edit"
+	"rules_dnn/gen/shape"
+	"rules_dnn/gen/sym"
+)
+
+const (
+	// smallBytes is what a folded result may always have; a larger one must not
+	// exceed its constant operands.
+	smallBytes = 64 << 10
+	// maxBytes bounds any folded result: weights of huge models stay in their files.
+	maxBytes = 256 << 20
+)
+
+// Run folds and tells whether it changed the graph. A folded output of the graph
+// becomes the Identity of a constant, so that a node computes every output.
+func Run(g *ir.Graph) (bool, error) {
+	f := &folder{graph: g, facts: shape.Facts(g), namer: edit.NewNamer(g), outputs: map[*ir.Value]bool{}}
+	for _, v := range g.Outputs {
+		f.outputs[v] = true
+	}
+	changed := false
+	var nodes []*ir.Node
+	for _, n := range g.Nodes {
+		folded, err := f.node(n)
+		if err != nil {
+			return false, err
+		}
+		changed = changed || folded
+		if folded && !hasResults(n) {
+			nodes = append(nodes, f.copies...)
+		} else {
+			nodes = append(append(nodes, n), f.copies...)
+		}
+		f.copies = nil
+	}
+	g.Nodes = nodes
+	return changed, nil
+}
+
+type folder struct {
+	graph   *ir.Graph
+	facts   sym.Facts
+	namer   *edit.Namer
+	outputs map[*ir.Value]bool
+	copies  []*ir.Node // Identities that the current node needs
+}
+
+func hasResults(n *ir.Node) bool {
+	for _, v := range n.Outputs {
+		if v != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// node folds the results of n that it can.
+func (f *folder) node(n *ir.Node) (bool, error) {
+	if len(n.Regions) > 0 || f.isCopy(n) {
+		return false, nil
+	}
+	if allConst(n) {
+		return f.evaluate(n)
+	}
+	folded := false
+	for i, v := range n.Outputs {
+		if t := knownElems(v); t != nil {
+			f.settle(n, i, t)
+			folded = true
+		}
+	}
+	return folded, nil
+}
+
+// isCopy tells whether n is what a folded output becomes.
+func (f *folder) isCopy(n *ir.Node) bool {
+	return n.Op == "Identity" && len(n.Outputs) == 1 && f.outputs[n.Outputs[0]] && allConst(n)
+}
+
+func allConst(n *ir.Node) bool {
+	for _, v := range n.Inputs {
+		if v != nil && v.Const == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// knownElems is a constant of the value's elements if all of them are numbers.
+func knownElems(v *ir.Value) *ir.Tensor {
+	if v == nil || v.Elems == nil {
+		return nil
+	}
+	dims, ok := v.Static()
+	if !ok {
+		return nil
+	}
+	xs := make([]int64, len(v.Elems))
+	for i, e := range v.Elems {
+		if xs[i], ok = e.Const(); !ok {
+			return nil
+		}
+	}
+	return edit.IntTensor(v.Type, xs, dims...)
+}
+
+// evaluate runs a node of constants.
+func (f *folder) evaluate(n *ir.Node) (bool, error) {
+	m, err := ops.Build(n, f.facts)
+	var unknown *ops.UnknownError
+	switch {
+	case errors.As(err, &unknown):
+		return false, nil
+	case err != nil:
+		return false, err
+	case !worthwhile(n, m):
+		return false, nil
+	}
+	operands := make([]*ir.Tensor, len(n.Inputs))
+	for i, v := range n.Inputs {
+		if v != nil {
+			operands[i] = v.Const
+		}
+	}
+	results, err := interp.Interp{MaxBytes: maxBytes}.Eval(m.Stages, m.Outputs[:len(n.Outputs)], operands, nil)
+	if err != nil {
+		return false, n.Errorf("folding constants: %w", err)
+	}
+	for i, v := range n.Outputs {
+		if v != nil {
+			f.settle(n, i, results[i])
+		}
+	}
+	return true, nil
+}
+
+// worthwhile tells whether the results are small enough.
+func worthwhile(n *ir.Node, m *ops.Meaning) bool {
+	limit := int64(smallBytes)
+	operands := int64(0)
+	for _, v := range n.Inputs {
+		if v != nil {
+			operands += v.Const.Len() * int64(v.Const.Type.Size())
+		}
+	}
+	limit = min(max(limit, operands), maxBytes)
+	for i, v := range n.Outputs {
+		if src := m.Outputs[i]; v != nil && src.Stage {
+			s := m.Stages[src.N]
+			dims, ok := s.Shape().Static()
+			size, err := ir.Len(dims)
+			if !ok || err != nil || size > limit/int64(s.Results[src.Part].DType().Size()) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// settle makes result i a constant.
+func (f *folder) settle(n *ir.Node, i int, t *ir.Tensor) {
+	v := n.Outputs[i]
+	n.Outputs[i] = nil
+	if !f.outputs[v] {
+		*v = *ir.ConstValue(v.Name, t)
+		return
+	}
+	c := ir.ConstValue(f.namer.Name(v.Name+".value"), t)
+	same := &ir.Node{
+		Op: "Identity", Version: edit.Version("Identity", f.graph), Name: n.Name,
+		Inputs: []*ir.Value{c}, Outputs: []*ir.Value{v}, Origins: n.Origins,
+	}
+	v.Def, v.Type, v.Shape, v.HasShape, v.Elems = same, t.Type, c.Shape, true, nil
+	f.copies = append(f.copies, same)
+}

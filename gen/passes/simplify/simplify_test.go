@@ -1,0 +1,240 @@
+package simplify
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/shape"
+)
+
+func parse(t *testing.T, text string) *ir.Graph {
+	t.Helper()
+	g, err := ir.Parse(strings.NewReader("graph \"g\" opset 17 {\n"+text+"}\n"), nil)
+	require.NoError(t, err)
+	require.NoError(t, ir.Verify(g))
+	return g
+}
+
+func print(t *testing.T, g *ir.Graph) string {
+	t.Helper()
+	require.NoError(t, ir.Verify(g))
+	var b strings.Builder
+	require.NoError(t, ir.Print(&b, g))
+	return b.String()
+}
+
+// TestRun states graphs before and after.
+func TestRun(t *testing.T) {
+	for _, c := range []struct{ name, before, after string }{
+		{"a chain of shapes leaves only the reshape", `
+  symbol N 1..64
+  const @zero i64[1] = {0}
+  const @rest i64[1] = {-1}
+  input %x f32[N, 8, 4, 4]
+  %s ?[*] = Shape.15(%x)
+  %n ?[*] = Gather.13(%s, @zero)
+  %to ?[*] = Concat.13(%n, @rest) {axis = 0}
+  %y ?[*] = Reshape.14(%x, %to)
+  output %y
+`, `
+  symbol N 1..64
+  const @zero i64[1] = {0}
+  const @rest i64[1] = {-1}
+  input %x f32[N, 8, 4, 4]
+  %s i64[4] <N, 8, 4, 4> = Shape.15(%x)
+  %n i64[1] <N> = Gather.13(%s, @zero)
+  %to i64[2] <N, -1> = Concat.13(%n, @rest) {axis = 0}
+  %y f32[N, 128] = Reshape.14(%x, %to)
+  output %y
+`},
+		{"the same of a static model is constant", `
+  const @zero i64[1] = {0}
+  const @rest i64[1] = {-1}
+  input %x f32[2, 8, 4, 4]
+  %s ?[*] = Shape.15(%x)
+  %n ?[*] = Gather.13(%s, @zero)
+  %to ?[*] = Concat.13(%n, @rest) {axis = 0}
+  %y ?[*] = Reshape.14(%x, %to)
+  output %y
+`, `
+  const @to i64[2] = {2, -1}
+  input %x f32[2, 8, 4, 4]
+  %y f32[2, 128] = Reshape.14(%x, @to)
+  output %y
+`},
+		{"constants", `
+  const @a f32[2] = {1, 2}
+  const @b f32[2] = {10, 20}
+  input %x f32[2]
+  %c ?[*] = Add.14(@a, @b)
+  %d ?[*] = Sqrt.13(%c)
+  %e ?[*] = Mul.14(%d, %d)
+  %y ?[*] = Add.14(%x, %c)
+  output %y
+`, `
+  const @c f32[2] = {11, 22}
+  input %x f32[2]
+  %y f32[2] = Add.14(%x, @c)
+  output %y
+`},
+		{"a constant output", `
+  const @a f32[2] = {1, 2}
+  input %x f32[2]
+  %c ?[*] = Add.14(@a, @a) "add"
+  output %c
+`, `
+  const @c.value f32[2] = {2, 4}
+  input %x f32[2]
+  %c f32[2] = Identity.16(@c.value) "add"
+  output %c
+`},
+		{"a large constant stays", `
+  const @a f32[] = {1}
+  const @to i64[1] = {100000}
+  input %x f32[100000]
+  %c ?[*] = Expand.13(@a, @to)
+  %y ?[*] = Add.14(%x, %c)
+  output %y
+`, `
+  const @a f32[] = {1}
+  const @to i64[1] = {100000}
+  input %x f32[100000]
+  %c f32[100000] = Expand.13(@a, @to)
+  %y f32[100000] = Add.14(%x, %c)
+  output %y
+`},
+		{"identities", `
+  symbol N 1..64
+  const @to i64[2] = {0, 6}
+  const @none i64[2] = {0, 0}
+  const @one i64[1] = {1}
+  input %x f32[N, 6]
+  %a ?[*] = Relu.14(%x) "relu"
+  %b ?[*] = Identity.16(%a)
+  %c ?[*], %mask ?[*] = Dropout.13(%b)
+  %d ?[*] = Reshape.14(%c, @to)
+  %e ?[*] = Transpose.13(%d) {perm = [0, 1]}
+  %f ?[*] = Cast.13(%e) {to = 1}
+  %h ?[*] = Concat.13(%f) {axis = 0}
+  %i ?[*] = Flatten.13(%h) {axis = 1}
+  %y ?[*] = Neg.13(%i) "neg"
+  output %y
+`, `
+  symbol N 1..64
+  input %x f32[N, 6]
+  %a f32[N, 6] = Relu.14(%x) "relu"
+  %y f32[N, 6] = Neg.13(%a) "neg"
+  output %y
+`},
+		{"a dropout whose mask is used", `
+  input %x f32[2]
+  %a ?[*] = Relu.14(%x) "relu"
+  %c ?[*], %mask ?[*] = Dropout.13(%a) "drop"
+  %y ?[*] = Neg.13(%c) "neg"
+  output %y
+  output %mask
+`, `
+  const @mask.value bool[2] = {1, 1}
+  input %x f32[2]
+  %a f32[2] = Relu.14(%x) "relu"
+  %mask bool[2] <1, 1> = Identity.16(@mask.value) "drop"
+  %y f32[2] = Neg.13(%a) "neg"
+  output %y
+  output %mask
+`},
+		{"an output that is an identity takes its name along", `
+  input %x f32[2]
+  %a ?[*] = Relu.14(%x) "relu"
+  %y ?[*] = Identity.16(%a)
+  %z ?[*] = Neg.13(%a) "neg"
+  output %y
+  output %z
+`, `
+  input %x f32[2]
+  %y f32[2] = Relu.14(%x) "relu"
+  %z f32[2] = Neg.13(%y) "neg"
+  output %y
+  output %z
+`},
+		{"outputs that are inputs or one another stay copies", `
+  input %x f32[2]
+  %a f32[2] = Relu.14(%x) "relu"
+  %b f32[2] = Identity.16(%a) "b"
+  %c f32[2] = Identity.16(%x) "c"
+  output %a
+  output %b
+  output %c
+`, `
+  input %x f32[2]
+  %a f32[2] = Relu.14(%x) "relu"
+  %b f32[2] = Identity.16(%a) "b"
+  %c f32[2] = Identity.16(%x) "c"
+  output %a
+  output %b
+  output %c
+`},
+		{"what moves elements stays", `
+  symbol N 1..64
+  input %x f32[N, 6, 6]
+  %a f32[N, 6, 6] = Transpose.13(%x) {perm = [0, 2, 1]}
+  output %a
+`, `
+  symbol N 1..64
+  input %x f32[N, 6, 6]
+  %a f32[N, 6, 6] = Transpose.13(%x) {perm = [0, 2, 1]}
+  output %a
+`},
+		{"a result that nothing uses", `
+  input %x f32[4]
+  %a ?[*], %b ?[*] = Split.13(%x) {axis = 0} "split"
+  output %b
+`, `
+  input %x f32[4]
+  _, %b f32[2] = Split.13(%x) {axis = 0} "split"
+  output %b
+`},
+		{"unknown structure that nothing uses", `
+  input %x f32[4]
+  input %to i64[2]
+  %a ?[*] = Reshape.14(%x, %to)
+  %b ?[*] = Neg.13(%x)
+  output %b
+`, `
+  input %x f32[4]
+  input %to i64[2]
+  %b f32[4] = Neg.13(%x)
+  output %b
+`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := parse(t, c.before)
+			require.NoError(t, Run(g))
+			require.Equal(t, print(t, parse(t, c.after)), print(t, g))
+			require.NoError(t, Run(g))
+			require.Equal(t, print(t, parse(t, c.after)), print(t, g), "a second run changes nothing")
+		})
+	}
+}
+
+func TestErrors(t *testing.T) {
+	g := parse(t, `
+  input %x f32[4]
+  input %to i64[2]
+  %a ?[*] = Reshape.14(%x, %to) "r"
+  output %a
+`)
+	var unknown *shape.UnknownError
+	require.ErrorAs(t, Run(g), &unknown)
+	require.ErrorContains(t, unknown, `Reshape "r"`)
+	require.ErrorContains(t, Run(parse(t, `
+  const @a f32[2] = {1, 2}
+  const @b f32[3] = {1, 2, 3}
+  input %x f32[2]
+  %c ?[*] = Add.14(@a, @b) "add"
+  %y ?[*] = Add.14(%x, %c)
+  output %y
+`)), `Add "add"`)
+}
