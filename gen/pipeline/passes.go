@@ -6,6 +6,8 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/passes/bnfold"
+	"rules_dnn/gen/passes/simplify"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/sel"
 	"rules_dnn/gen/shape"
@@ -13,8 +15,10 @@ import (
 
 // GraphPasses make up `dnnc graph`: nothing of the target is known.
 var GraphPasses = []Pass{
-	{Name: "shape", Doc: "infers types, symbolic shapes and elements of shape tensors", Required: true,
-		Run: func(s *State) error { return shape.Infer(s.Graph) }},
+	{Name: "simplify", Doc: "infers types and symbolic shapes, folds constants and drops dead nodes, to a fixed point", Required: true,
+		Run: func(s *State) error { return simplify.Run(s.Graph) }},
+	// After simplify: a BatchNormalization's parameters may be computed by nodes.
+	{Name: "bnfold", Doc: "folds BatchNormalization into the weights before it", Run: foldBatchNorm},
 }
 
 // CompilePasses make up `dnnc compile`.
@@ -34,6 +38,13 @@ type Switch struct{ Name, Doc string }
 var Switches = []Switch{
 	{"anchors", "register-tiled kernels; every block then runs as a generic loop nest"},
 	{"layouts", "blocked layouts; every value is then row-major"},
+}
+
+func foldBatchNorm(s *State) error {
+	if _, err := bnfold.Run(s.Graph); err != nil {
+		return err
+	}
+	return simplify.Run(s.Graph)
 }
 
 func formBlocks(s *State) (err error) {
