@@ -45,3 +45,25 @@ func TestRelax(t *testing.T) {
 		})
 	}
 }
+
+// TestNestedDivision states quotients that become one.
+func TestNestedDivision(t *testing.T) {
+	h := Var("H")
+	up := func(e Expr) Expr { return CeilDiv(e, Const(2), nil) }
+	for _, c := range []struct {
+		e    Expr
+		want string
+	}{
+		{up(up(h)), "((H + 3) // (4))"},
+		{up(up(up(h))), "((H + 7) // (8))"},
+		{FloorDiv(FloorDiv(h, Const(2), nil), Const(3), nil), "((H) // (6))"},
+		{FloorDiv(Add(FloorDiv(h, Const(4), nil), Const(5)), Const(3), nil), "((H + 8) // (12)) + 1"},
+	} {
+		require.Equal(t, c.want, c.e.String())
+	}
+	for x := int64(0); x < 50; x++ {
+		v, err := FloorDiv(Add(FloorDiv(h, Const(4), nil), Const(5)), Const(3), nil).Eval(map[string]int64{"H": x})
+		require.NoError(t, err)
+		require.Equal(t, (x/4+5)/3, v)
+	}
+}

@@ -45,7 +45,7 @@ func divMod(a, b Expr, f Facts) (q, r Expr) {
 			left := Const(rest.c - g*floorInt(rest.c, g))
 			return Add(outside, q), Add(Scale(r, g), left)
 		}
-		rest, q = unnest(rest, d)
+		rest, q = unnest(rest, d, f)
 		return Add(outside, q), makeAtom(AtomMod, rest, b)
 	}
 	if c, ok := rest.Const(); ok && c == 0 {
@@ -131,16 +131,15 @@ func divided(e Expr, d int64, _ Facts) (int64, Expr) {
 	return g, Add(append(parts, Const(floorInt(e.c, g)))...)
 }
 
-// unnest makes (x//a)//d into x//(a*d) and otherwise builds the division.
-func unnest(e Expr, d int64) (rest, q Expr) {
-	if len(e.terms) == 1 && e.terms[0].coef == 1 && e.c == 0 && len(e.terms[0].atoms) == 1 {
+// unnest makes (x//a + c)//d into (x + c*a)//(a*d) and otherwise builds the division.
+func unnest(e Expr, d int64, f Facts) (rest, q Expr) {
+	if len(e.terms) == 1 && e.terms[0].coef == 1 && len(e.terms[0].atoms) == 1 {
 		at := e.terms[0].atoms[0]
-		if at.Kind == AtomDiv {
+		if a, ok := at.B.Const(); ok && at.Kind == AtomDiv {
 			var bad bool
-			if a, ok := at.B.Const(); ok {
-				if ad := mulInt(a, d, &bad); !bad {
-					return e, makeAtom(AtomDiv, at.A, Const(ad))
-				}
+			ad, ca := mulInt(a, d, &bad), mulInt(e.c, a, &bad)
+			if num := Add(at.A, Const(ca)); !bad && !num.bad {
+				return e, FloorDiv(num, Const(ad), f)
 			}
 		}
 	}
