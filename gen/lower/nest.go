@@ -41,10 +41,7 @@ func newNest(b *block.Block, lay Layouts, symbols sym.Facts) (*nest, error) {
 			return nil, fmt.Errorf("block %s: results of different layouts", b.Label())
 		}
 	}
-	n := &nest{facts: sym.Facts{}, reduce: s.Reduce, combiner: s.Combine}
-	for k, v := range symbols {
-		n.facts[k] = v
-	}
+	n := startNest(b, lay, symbols)
 	var coords []sym.Expr
 	for i, d := range out.Dims(s.Shape()) {
 		a := te.Axis{Var: fmt.Sprintf("p%d", i), Extent: d}
@@ -52,7 +49,6 @@ func newNest(b *block.Block, lay Layouts, symbols sym.Facts) (*nest, error) {
 		coords = append(coords, sym.Var(a.Var))
 	}
 	n.addRanges(n.axes)
-	n.addRanges(s.Reduce)
 	logical := map[string]sym.Expr{}
 	for i, e := range out.Logical(coords) {
 		logical[s.Axes[i].Var] = e
@@ -61,10 +57,20 @@ func newNest(b *block.Block, lay Layouts, symbols sym.Facts) (*nest, error) {
 		}
 	}
 	n.at = layout.Flat(out.Dims(s.Shape()), coords)
-	n.buffers(b, lay)
 	n.values = n.flatten(b, s.Values, logical, lay)
 	n.results = n.flatten(b, s.Results, logical, lay)
 	return n, nil
+}
+
+// startNest is a nest without axes: buffers, and the ranges of symbols and reduction axes.
+func startNest(b *block.Block, lay Layouts, symbols sym.Facts) *nest {
+	n := &nest{facts: sym.Facts{}, reduce: b.Stage.Reduce, combiner: b.Stage.Combine}
+	for k, v := range symbols {
+		n.facts[k] = v
+	}
+	n.addRanges(b.Stage.Reduce)
+	n.buffers(b, lay)
+	return n
 }
 
 func (n *nest) addRanges(axes []te.Axis) {

@@ -3,9 +3,6 @@ package pipeline
 import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/fuse"
-	"rules_dnn/gen/ir"
-	"rules_dnn/gen/layout"
-	"rules_dnn/gen/lower"
 	"rules_dnn/gen/passes/bnfold"
 	"rules_dnn/gen/passes/simplify"
 	"rules_dnn/gen/plan"
@@ -59,9 +56,8 @@ func lowerBlocks(s *State) error {
 		return err
 	}
 	p := &plan.Program{Name: g.Name, Inputs: g.Inputs, Outputs: g.Outputs, Symbols: g.Symbols, Facts: g.Facts, Layouts: choice.Layouts}
-	lay := func(v *ir.Value) layout.Layout { return choice.Layouts[v] }
 	for _, b := range g.Blocks {
-		k, args, err := choice.Lower(b, lower.Layouts(lay), g.Facts)
+		k, args, err := choice.Lower(b, g.Facts)
 		if err != nil {
 			return err
 		}

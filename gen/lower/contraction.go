@@ -1,0 +1,205 @@
+package lower
+
+import (
+	"fmt"
+
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/target"
+	"rules_dnn/gen/te"
+)
+
+// contraction is a stage recognised as a sum of products of an operand X with a
+// constant W, by the roles of its axes and not by its operator: convolutions of
+// one group, Gemm and MatMul with constant weights.
+type contraction struct {
+	b       *block.Block
+	n       *nest
+	t       *target.Target
+	x, w    te.Load
+	wv      *ir.Value
+	channel int // the axis that only W has: result channels
+	pixel   int // the axis whose points share a load of W: the innermost other one; -1: none
+	// inChannel is the X dimension that one reduction axis walks alone (input channels),
+	// and that axis; -1 where there is none.
+	inChannel, inReduce int
+	block               int64 // channels of a vector group in storage
+	layX                layout.Layout
+	outBlocked          bool
+	// merged are axes that run as part of the pixel axis.
+	merged map[int]bool
+}
+
+// Contraction lowers a block as a register-tiled sum of products, or gives nil where the
+// block is no such thing. The weights are packed into a constant of the tile's order.
+func Contraction(b *block.Block, lay Layouts, symbols sym.Facts, t *target.Target) (*loop.Kernel, []*ir.Value, error) {
+	c := recognise(b, t)
+	if c == nil {
+		return nil, nil, nil
+	}
+	c.n = startNest(b, lay, symbols)
+	c.layX = lay(b.Operands[c.x.Source.N])
+	if c.layX.Block != 0 && (c.layX.Axis != c.inChannel || c.layX.Block != c.block) {
+		return nil, nil, nil
+	}
+	return c.lower(lay)
+}
+
+// IsContraction tells whether the anchor applies; layouts are chosen on its word.
+func IsContraction(b *block.Block, t *target.Target) (x int, inChannel int, ok bool) {
+	c := recognise(b, t)
+	if c == nil {
+		return 0, 0, false
+	}
+	return c.x.Source.N, c.inChannel, true
+}
+
+// ChannelBlock is how many channels a blocked layout keeps together on a chip.
+func ChannelBlock(t *target.Target) int64 { return int64(max(8, t.Lanes(ir.F32))) }
+
+func recognise(b *block.Block, t *target.Target) *contraction {
+	s := b.Stage
+	if s.Combine == nil || s.Combine.Name != "sum" || len(s.Values) != 1 || s.Values[0].DType() != ir.F32 || t.Lanes(ir.F32) < 4 {
+		return nil
+	}
+	mul, ok := s.Values[0].(te.Call)
+	if !ok || mul.Fn != "mul" {
+		return nil
+	}
+	l0, ok0 := mul.Args[0].(te.Load)
+	l1, ok1 := mul.Args[1].(te.Load)
+	if !ok0 || !ok1 || !static(s.Reduce) {
+		return nil
+	}
+	if isWeights(b, l0) {
+		l0, l1 = l1, l0
+	}
+	if !isWeights(b, l1) || isWeights(b, l0) || !zeroDefault(l0) {
+		return nil
+	}
+	c := &contraction{b: b, t: t, x: l0, w: l1, wv: b.Operands[l1.Source.N], block: ChannelBlock(t), inChannel: -1, inReduce: -1}
+	if !c.roles() {
+		return nil
+	}
+	return c
+}
+
+func static(axes []te.Axis) bool {
+	for _, a := range axes {
+		if _, ok := a.Extent.Const(); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func isWeights(b *block.Block, l te.Load) bool {
+	v := b.Operands[l.Source.N]
+	return v.Const != nil && len(l.Guard) == 0
+}
+
+func zeroDefault(l te.Load) bool {
+	d, ok := l.Default.(te.Const)
+	return len(l.Guard) == 0 || ok && d.Bits == 0
+}
+
+func uses(l te.Load, v string) bool {
+	for _, e := range l.Index {
+		if e.Uses(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// roles finds what each axis is; false where the stage is no contraction.
+func (c *contraction) roles() bool {
+	s := c.b.Stage
+	c.channel, c.pixel = -1, -1
+	for i, a := range s.Axes {
+		inX, inW := uses(c.x, a.Var), uses(c.w, a.Var)
+		switch {
+		case a.Extent.Is(1) && !inW:
+		case inX && inW:
+			return false
+		case inW && c.channel >= 0:
+			return false
+		case inW:
+			c.channel = i
+		case inX:
+			c.pixel = i
+		}
+	}
+	if c.channel < 0 {
+		return false
+	}
+	if _, ok := s.Axes[c.channel].Extent.Const(); !ok {
+		return false
+	}
+	if c.pixel >= 0 {
+		if _, ok := s.Axes[c.pixel].Extent.Const(); !ok {
+			c.pixel = -1
+		}
+	}
+	for r, a := range s.Reduce {
+		if !uses(c.x, a.Var) || !uses(c.w, a.Var) {
+			return false
+		}
+		for d, e := range c.x.Index {
+			if e.Equal(sym.Var(a.Var)) && c.inChannel < 0 {
+				c.inChannel, c.inReduce = d, r
+			}
+		}
+	}
+	return c.affine()
+}
+
+// affine tells whether every index of X and W is a sum of axes times constants.
+func (c *contraction) affine() bool {
+	for _, l := range []te.Load{c.x, c.w} {
+		for _, e := range l.Index {
+			terms, _ := e.Terms()
+			for _, t := range terms {
+				if len(t.Atoms) != 1 || t.Atoms[0].Kind != sym.AtomVar {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// kAxis is one loop of the reduction: the axis of the stage it walks, in steps of Unit.
+type kAxis struct {
+	reduce int
+	extent int64
+	unit   int64
+}
+
+// kAxes are the reduction's loops, outermost first. Blocked input channels are two: blocks
+// outermost, the channels of a block innermost.
+func (c *contraction) kAxes() []kAxis {
+	var out []kAxis
+	lane := kAxis{reduce: -1}
+	for r, a := range c.b.Stage.Reduce {
+		n, _ := a.Extent.Const()
+		if r == c.inReduce && c.layX.Block != 0 {
+			blocks := (n + c.block - 1) / c.block
+			out = append(out, kAxis{r, blocks, c.block})
+			lane = kAxis{r, c.block, 1}
+			continue
+		}
+		out = append(out, kAxis{r, n, 1})
+	}
+	if lane.reduce >= 0 {
+		out = append(out, lane)
+	}
+	return out
+}
+
+func (c *contraction) error(format string, args ...any) error {
+	return fmt.Errorf("block %s: %w", c.b.Label(), fmt.Errorf(format, args...))
+}

@@ -1,0 +1,207 @@
+package lower
+
+import (
+	"fmt"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+const (
+	tileVar  = "tp" // number of the tile within the task
+	chunkVar = "tc" // number of the task along the pixels
+	// tilesPerTask is how many tiles of a long pixel axis one task computes.
+	tilesPerTask = 8
+)
+
+// plan of one contraction's loops.
+type tiling struct {
+	tile
+	lanes, groups, perGroup int64
+	pixels                  int64
+	micro                   []loop.KLoop
+	rowStep                 int64
+	xBuf, wBuf, acc         *loop.Buffer
+	xAt                     sym.Expr // of the first pixel and K point, in the axes' variables
+	wAt                     sym.Expr
+	padded                  []te.Within // what holds of a channel that exists; empty: all do
+}
+
+// body builds the kernel's statements around the tile.
+func (c *contraction) body(k *loop.Kernel, p *tiling, copyIn []loop.Stmt) {
+	full, rest := p.pixels/p.rows, p.pixels%p.rows
+	chunks := int64(1)
+	if len(copyIn) == 0 && full > 2*tilesPerTask {
+		chunks = (full + tilesPerTask - 1) / tilesPerTask
+	}
+	c.n.addRanges([]te.Axis{{Var: chunkVar, Extent: sym.Const(chunks)}, {Var: tileVar, Extent: sym.Const(max(full, 1))}})
+	tiles := c.tiles(p, full, rest, chunks)
+	group := te.Axis{Var: groupVar, Extent: sym.Const(p.groups)}
+	var outer []te.Axis
+	for i, a := range c.b.Stage.Axes {
+		if i != c.channel && i != c.pixel && !c.merged[i] {
+			outer = append(outer, te.Axis{Var: axisVar(i), Extent: a.Extent})
+		}
+	}
+	chunk := te.Axis{Var: chunkVar, Extent: sym.Const(chunks)}
+	var tasks []te.Axis
+	if weights, _ := p.wBuf.Size.Const(); weights*4 <= c.t.L2/2 {
+		tasks = append(append(tasks, outer...), chunk)
+		tiles = append(copyIn, loops([]te.Axis{group}, tiles)...)
+	} else {
+		tasks = append(append(tasks, group), append(outer, chunk)...)
+		tiles = append(copyIn, tiles...)
+	}
+	k.Tasks = sym.Const(1)
+	for _, a := range tasks {
+		k.Tasks = sym.Mul(k.Tasks, a.Extent)
+	}
+	k.Body = append(append(decompose(tasks), loop.Alloc{Buf: p.acc}), tiles...)
+}
+
+// tiles computes all pixels of a task: full tiles, then the exact rest by the last task.
+func (c *contraction) tiles(p *tiling, full, rest, chunks int64) []loop.Stmt {
+	var out []loop.Stmt
+	if full > 0 {
+		n := sym.Const(full)
+		first := sym.Const(0)
+		if chunks > 1 {
+			first = sym.Scale(sym.Var(chunkVar), tilesPerTask)
+			n = sym.Min(sym.Const(tilesPerTask), sym.Sub(sym.Const(full), first), c.n.facts)
+		}
+		start := sym.Scale(sym.Add(first, sym.Var(tileVar)), p.rows)
+		out = append(out, loops([]te.Axis{{Var: tileVar, Extent: n}}, c.oneTile(p, start, p.rows))...)
+	}
+	if rest == 0 {
+		return out
+	}
+	last := c.oneTile(p, sym.Const(full*p.rows), rest)
+	if chunks > 1 {
+		last = []loop.Stmt{loop.If{Cond: []te.Within{{E: sym.Var(chunkVar), Lo: sym.Const(chunks - 1), Hi: sym.Const(chunks)}}, Then: last}}
+	}
+	return append(out, last...)
+}
+
+// oneTile is a call of the micro-kernel and what the block does with the sums.
+func (c *contraction) oneTile(p *tiling, start sym.Expr, rows int64) []loop.Stmt {
+	m := &loop.MicroKernel{Rows: rows, Vectors: p.vectors, Lanes: p.lanes, RowStep: p.rowStep, Broadcast: true, K: p.micro}
+	at := map[string]sym.Expr{}
+	if c.pixel >= 0 {
+		at[axisVar(c.pixel)] = start
+	}
+	body := []loop.Stmt{loop.Tile{Micro: m, X: p.xBuf, XAt: p.xAt.Subst(at, c.n.facts), W: p.wBuf, At: p.wAt, Acc: p.acc}}
+	if c.pixel >= 0 {
+		at[axisVar(c.pixel)] = sym.Add(start, sym.Var(rowVar))
+	}
+	e := &nest{facts: c.n.facts, out: c.n.out, at: c.n.at.Subst(at, c.n.facts)}
+	for _, r := range c.n.results {
+		e.results = append(e.results, substMem(r, at, c.n.facts))
+	}
+	sum := loop.Mem{Buf: p.acc, Index: sym.Add(sym.Scale(sym.Var(rowVar), p.perGroup), sym.Scale(sym.Var(vecVar), c.block), sym.Var(laneVar))}
+	store := e.stores(func(int) te.Expr { return sum }, e.at)
+	if len(p.padded) > 0 {
+		store = []loop.Stmt{loop.If{Cond: p.padded, Then: store, Else: c.padding(e)}}
+	}
+	return append(body, loops([]te.Axis{{Var: rowVar, Extent: sym.Const(rows)}, {Var: vecVar, Extent: sym.Const(p.perGroup / c.block)},
+		{Var: laneVar, Extent: sym.Const(c.block)}}, store)...)
+}
+
+// padding writes zeros where storage goes on beyond the channels; row-major storage does not.
+func (c *contraction) padding(e *nest) []loop.Stmt {
+	if c.outBlocked {
+		return e.zeros(e.at)
+	}
+	return nil
+}
+
+// copyPadded copies what one task reads of X into scratch, with zeros where the guard does not
+// hold, and gives the offset of X's element within it. It fails where a guard is not
+// on an index of X.
+func (c *contraction) copyPadded(x te.Load, local map[string]int64) (body []loop.Stmt, scratch *loop.Buffer, shape ir.Shape, index []sym.Expr, ok bool) {
+	var axes []te.Axis
+	zero := map[string]sym.Expr{}
+	for v := range local {
+		zero[v] = sym.Const(0)
+	}
+	at := make([]sym.Expr, len(x.Index)) // X's index of a scratch element
+	conds := make([][]te.Within, len(x.Index))
+	for d, e := range x.Index {
+		ext := int64(1)
+		for v, n := range local {
+			k, linear := coefficient(e, v, c.n.facts)
+			kc, isConst := k.Const()
+			if !linear || !isConst || kc < 0 {
+				return nil, nil, nil, nil, false
+			}
+			ext += kc * (n - 1)
+		}
+		v := fmt.Sprintf("x%d", d)
+		axes = append(axes, te.Axis{Var: v, Extent: sym.Const(ext)})
+		c.n.addRanges(axes[d : d+1])
+		base := e.Subst(zero, c.n.facts)
+		at[d] = sym.Add(base, sym.Var(v))
+		index = append(index, sym.Sub(e, base))
+	}
+	for _, w := range x.Guard {
+		d := -1
+		for i, e := range x.Index {
+			if _, isConst := sym.Sub(w.E, e).Const(); isConst {
+				d = i
+			}
+		}
+		if d < 0 {
+			return nil, nil, nil, nil, false
+		}
+		shift, _ := sym.Sub(w.E, x.Index[d]).Const()
+		conds[d] = append(conds[d], te.Within{E: sym.Add(at[d], sym.Const(shift)), Lo: w.Lo, Hi: w.Hi})
+	}
+	for _, a := range axes {
+		shape = append(shape, a.Extent)
+	}
+	body, scratch = c.copyLoops(axes, shape, at, conds)
+	return body, scratch, shape, index, true
+}
+
+// copyLoops walks the scratch in X's own layout. The conditions of the last axis are asked
+// for each of its points, those of the others once a row.
+func (c *contraction) copyLoops(axes []te.Axis, shape ir.Shape, at []sym.Expr, conds [][]te.Within) ([]loop.Stmt, *loop.Buffer) {
+	scratch := &loop.Buffer{Name: "scratch", Type: ir.F32, Write: true, Size: c.layX.Elements(shape)}
+	index := te.AxisVars(axes)
+	walk := append([]te.Axis{}, axes...)
+	var lane []te.Axis
+	if c.layX.Block != 0 {
+		lane = []te.Axis{{Var: "xl", Extent: sym.Const(c.block)}}
+		walk[c.inChannel].Extent = sym.CeilDiv(axes[c.inChannel].Extent, sym.Const(c.block), nil)
+		ch := sym.Add(sym.Scale(index[c.inChannel], c.block), sym.Var("xl"))
+		split := map[string]sym.Expr{axes[c.inChannel].Var: ch}
+		c.n.addRanges(append(lane, walk[c.inChannel]))
+		index[c.inChannel] = ch
+		at = append([]sym.Expr{}, at...)
+		at[c.inChannel] = at[c.inChannel].Subst(split, c.n.facts)
+	}
+	x := c.x.Source.N
+	to := c.layX.Offset(shape, index, c.n.facts)
+	from := loop.Mem{Buf: c.n.in[x], Index: c.layX.Offset(c.b.Operands[x].Shape, at, c.n.facts)}
+	fill := func(v te.Expr) []loop.Stmt {
+		return loops(lane, []loop.Stmt{loop.Store{Buf: scratch, Index: to, Value: v}})
+	}
+	zero := te.Number(ir.F32, 0)
+	last := len(walk) - 1
+	row := func(body []loop.Stmt) []loop.Stmt { return loops(walk[last:], body) }
+	inner := row(c.when(conds[last], fill(from), fill(zero)))
+	var above []te.Within
+	for _, w := range conds[:last] {
+		above = append(above, w...)
+	}
+	return loops(walk[:last], c.when(above, inner, row(fill(zero)))), scratch
+}
+
+func (c *contraction) when(cond []te.Within, then, otherwise []loop.Stmt) []loop.Stmt {
+	sel, uncertain := c.n.choose(cond, te.Int(ir.Bool, 1), te.Int(ir.Bool, 0)).(te.Select)
+	if !uncertain {
+		return then
+	}
+	return []loop.Stmt{loop.If{Cond: sel.Cond, Then: then, Else: otherwise}}
+}

@@ -1,0 +1,315 @@
+package lower
+
+import (
+	"fmt"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// Variables of the lowered nest besides the stage's axes, which keep their logical sense.
+const (
+	groupVar = "cg" // group of result channels
+	vecVar   = "cv" // block of channels within the group
+	laneVar  = "cl" // channel within the block
+	rowVar   = "tr" // pixel within the tile
+)
+
+func axisVar(i int) string { return fmt.Sprintf("p%d", i) }
+
+func (c *contraction) lower(lay Layouts) (*loop.Kernel, []*ir.Value, error) {
+	s := c.b.Stage
+	out := lay(c.b.Results[0])
+	for _, r := range c.b.Results {
+		if lay(r) != out {
+			return nil, nil, c.error("results of different layouts")
+		}
+	}
+	if out.Block > 0 && (out.Axis != c.channel || out.Block != c.block) {
+		return nil, nil, nil
+	}
+	c.outBlocked = out.Block > 0
+	index, logical := c.axisVars()
+	xIndex := c.kIndex(c.x.Index, logical)
+	guarded := len(c.uncertain(logical)) > 0
+	p := &tiling{pixels: 1, lanes: int64(c.t.Lanes(ir.F32)), xBuf: c.n.in[c.x.Source.N]}
+	if c.pixel >= 0 {
+		p.pixels, _ = s.Axes[c.pixel].Extent.Const()
+	}
+	c.merged = map[int]bool{}
+	if !guarded {
+		c.mergePixels(p, lay, out, index, logical, xIndex)
+	}
+	ch := c.chooseTile(p)
+	index[c.channel], logical[s.Axes[c.channel].Var] = ch, ch
+	c.n.results = c.n.flatten(c.b, s.Results, logical, lay)
+	c.n.at = out.Offset(s.Shape(), index, c.n.facts)
+	var copyIn []loop.Stmt
+	k := &loop.Kernel{Anchor: "contraction", Doc: c.b.Origins, Facts: c.n.facts}
+	p.xAt = c.layX.Offset(c.b.Operands[c.x.Source.N].Shape, xIndex, c.n.facts)
+	if guarded {
+		ok := false
+		if copyIn, ok = c.readPadded(k, p, logical); !ok {
+			return nil, nil, nil
+		}
+	}
+	c.dropMerged(p)
+	packed, err := c.packWeights(p.groups, p.perGroup)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !c.strides(p) {
+		return nil, nil, nil
+	}
+	p.wBuf = c.n.in[c.w.Source.N]
+	p.wBuf.Size = sym.Const(packed.Const.Len())
+	p.wAt = sym.Scale(sym.Var(groupVar), packed.Const.Len()/p.groups)
+	p.acc = &loop.Buffer{Name: "acc", Type: ir.F32, Write: true, Size: sym.Const(p.rows * p.perGroup)}
+	channels := s.Axes[c.channel].Extent
+	if n, _ := channels.Const(); n%p.perGroup != 0 {
+		p.padded = []te.Within{{E: ch, Lo: sym.Const(0), Hi: channels}}
+	}
+	c.body(k, p, copyIn)
+	k.Buffers = append(append([]*loop.Buffer{}, c.n.in...), c.n.out...)
+	k.Syms = symbolsOf(k, c.symbols())
+	args := append([]*ir.Value{}, c.b.Operands...)
+	args[c.w.Source.N] = packed
+	return k, append(args, c.b.Results...), nil
+}
+
+// axisVars gives each axis of the stage a loop variable.
+func (c *contraction) axisVars() (index []sym.Expr, logical map[string]sym.Expr) {
+	logical = map[string]sym.Expr{}
+	for i, a := range c.b.Stage.Axes {
+		axis := te.Axis{Var: axisVar(i), Extent: a.Extent}
+		c.n.axes = append(c.n.axes, axis)
+		index = append(index, sym.Var(axis.Var))
+		logical[a.Var] = index[i]
+	}
+	c.n.addRanges(c.n.axes)
+	for i, k := range c.kAxes() {
+		c.n.addRanges([]te.Axis{{Var: kVar(i), Extent: sym.Const(k.extent)}})
+	}
+	return index, logical
+}
+
+func kVar(i int) string { return fmt.Sprintf("k%d", i) }
+
+// kIndex substitutes loop variables, those of the K loops included.
+func (c *contraction) kIndex(es []sym.Expr, logical map[string]sym.Expr) []sym.Expr {
+	m := map[string]sym.Expr{}
+	for k, v := range logical {
+		m[k] = v
+	}
+	for r, a := range c.b.Stage.Reduce {
+		e := sym.Const(0)
+		for i, k := range c.kAxes() {
+			if k.reduce == r {
+				e = sym.Add(e, sym.Scale(sym.Var(kVar(i)), k.unit))
+			}
+		}
+		m[a.Var] = e
+	}
+	out := make([]sym.Expr, len(es))
+	for i, e := range es {
+		out[i] = e.Subst(m, c.n.facts)
+	}
+	return out
+}
+
+// uncertain are the guard's conditions that may not hold somewhere.
+func (c *contraction) uncertain(logical map[string]sym.Expr) []te.Within {
+	var ws []te.Within
+	for _, w := range c.x.Guard {
+		ws = append(ws, te.Within{E: w.E.Subst(logical, c.n.facts), Lo: w.Lo.Subst(logical, c.n.facts), Hi: w.Hi.Subst(logical, c.n.facts)})
+	}
+	if s, ok := c.n.choose(ws, te.Int(ir.Bool, 1), te.Int(ir.Bool, 0)).(te.Select); ok {
+		return s.Cond
+	}
+	return nil
+}
+
+// mergePixels joins the axis before the pixels to them where all accesses walk both as one.
+func (c *contraction) mergePixels(p *tiling, lay Layouts, out layout.Layout, index []sym.Expr, logical map[string]sym.Expr, xIndex []sym.Expr) {
+	s := c.b.Stage
+	if c.pixel < 1 || c.pixel-1 == c.channel {
+		return
+	}
+	rows, isConst := s.Axes[c.pixel-1].Extent.Const()
+	if !isConst {
+		return
+	}
+	n := &nest{facts: c.n.facts, in: c.n.in, out: c.n.out}
+	n.results = n.flatten(c.b, s.Results, logical, lay)
+	n.values = []te.Expr{loop.Mem{Buf: p.xBuf, Index: c.layX.Offset(c.b.Operands[c.x.Source.N].Shape, xIndex, c.n.facts)}}
+	n.at = out.Offset(s.Shape(), index, c.n.facts)
+	if n.canCollapse(c.n.axes[c.pixel-1], c.n.axes[c.pixel]) {
+		c.merged[c.pixel-1] = true
+		p.pixels *= rows
+	}
+}
+
+// dropMerged fixes merged axes at their first point: the pixel axis runs on through them.
+func (c *contraction) dropMerged(p *tiling) {
+	for i := range c.merged {
+		m := map[string]sym.Expr{axisVar(i): sym.Const(0)}
+		c.n.subst(m)
+		p.xAt = p.xAt.Subst(m, c.n.facts)
+	}
+	if c.pixel >= 0 {
+		c.n.addRanges([]te.Axis{{Var: axisVar(c.pixel), Extent: sym.Const(p.pixels)}})
+	}
+}
+
+// chooseTile sets the tile and gives the result channel in the variables of its loops.
+func (c *contraction) chooseTile(p *tiling) sym.Expr {
+	channels, _ := c.b.Stage.Axes[c.channel].Extent.Const()
+	p.tile = chooseTile(c.t, p.pixels, (channels+c.block-1)/c.block, c.block/p.lanes)
+	p.perGroup = p.vectors * p.lanes
+	p.groups = (channels + p.perGroup - 1) / p.perGroup
+	c.n.addRanges([]te.Axis{{Var: groupVar, Extent: sym.Const(p.groups)}, {Var: vecVar, Extent: sym.Const(p.perGroup / c.block)},
+		{Var: laneVar, Extent: sym.Const(c.block)}, {Var: rowVar, Extent: sym.Const(p.rows)}})
+	return sym.Add(sym.Scale(sym.Var(groupVar), p.perGroup), sym.Scale(sym.Var(vecVar), c.block), sym.Var(laneVar))
+}
+
+// readPadded makes the tile read a zero-padded copy of the part of X that one row of pixels needs.
+func (c *contraction) readPadded(k *loop.Kernel, p *tiling, logical map[string]sym.Expr) ([]loop.Stmt, bool) {
+	local := map[string]int64{}
+	if c.pixel >= 0 {
+		local[axisVar(c.pixel)] = p.pixels
+	}
+	for _, a := range c.b.Stage.Reduce {
+		local[a.Var], _ = a.Extent.Const()
+	}
+	x := c.x
+	x.Index = append([]sym.Expr{}, c.x.Index...)
+	x.Guard = append([]te.Within{}, c.x.Guard...)
+	for i, e := range x.Index {
+		x.Index[i] = e.Subst(logical, c.n.facts)
+	}
+	for i, w := range x.Guard {
+		x.Guard[i] = te.Within{E: w.E.Subst(logical, c.n.facts), Lo: w.Lo.Subst(logical, c.n.facts), Hi: w.Hi.Subst(logical, c.n.facts)}
+	}
+	body, scratch, shape, index, ok := c.copyPadded(x, local)
+	if !ok {
+		return nil, false
+	}
+	k.Scratch, p.xBuf = scratch, scratch
+	p.xAt = c.layX.Offset(shape, c.kIndex(index, nil), c.n.facts)
+	return body, true
+}
+
+// strides reads the micro-kernel's strides off X's offset; false where they are not constants.
+func (c *contraction) strides(p *tiling) bool {
+	ks := c.kAxes()
+	wStep := p.perGroup
+	p.micro = make([]loop.KLoop, len(ks))
+	zero := map[string]sym.Expr{}
+	for i := len(ks) - 1; i >= 0; i-- {
+		e, ok := coefficient(p.xAt, kVar(i), c.n.facts)
+		step, isConst := e.Const()
+		if !ok || !isConst {
+			return false
+		}
+		p.micro[i] = loop.KLoop{Extent: ks[i].extent, XStep: step, WStep: wStep}
+		wStep *= ks[i].extent
+		zero[kVar(i)] = sym.Const(0)
+	}
+	if c.pixel >= 0 {
+		e, ok := coefficient(p.xAt, axisVar(c.pixel), c.n.facts)
+		step, isConst := e.Const()
+		if !ok || !isConst {
+			return false
+		}
+		p.rowStep = step
+	}
+	p.xAt = p.xAt.Subst(zero, c.n.facts)
+	return true
+}
+
+// symbols are the facts that belong to dimensions: those the results' shapes mention.
+func (c *contraction) symbols() sym.Facts {
+	used, out := map[string]bool{}, sym.Facts{}
+	for _, v := range append(append([]*ir.Value{}, c.b.Operands...), c.b.Results...) {
+		for _, d := range v.Shape {
+			d.Vars(used)
+		}
+	}
+	for v := range used {
+		out[v] = c.n.facts[v]
+	}
+	return out
+}
+
+// packWeights orders the weights as the micro-kernel reads them: group, the K loops, the
+// group's channels. What lies beyond the channels is zero.
+func (c *contraction) packWeights(groups, perGroup int64) (*ir.Value, error) {
+	raw, err := c.wv.Const.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	ks := c.kAxes()
+	steps := int64(1)
+	for _, k := range ks {
+		steps *= k.extent
+	}
+	strideOC, strides, base := c.weightStrides(ks)
+	channels, _ := c.b.Stage.Axes[c.channel].Extent.Const()
+	out := ir.NewTensor(ir.F32, groups, steps, perGroup)
+	at := make([]int64, len(ks))
+	for step := int64(0); step < steps; step++ {
+		off, inside := base, true
+		for i, k := range ks {
+			off += at[i] * strides[i]
+			inside = inside && c.reduceInside(ks, at, k.reduce)
+		}
+		for oc := int64(0); inside && oc < channels; oc++ {
+			g, l := oc/perGroup, oc%perGroup
+			dst := ((g*steps+step)*perGroup + l) * 4
+			src := (off + oc*strideOC) * 4
+			copy(out.Data[dst:dst+4], raw[src:src+4])
+		}
+		for i := len(ks) - 1; i >= 0; i-- {
+			if at[i]++; at[i] < ks[i].extent {
+				break
+			}
+			at[i] = 0
+		}
+	}
+	return ir.ConstValue(c.wv.Name+".packed", out), nil
+}
+
+// weightStrides are what a result channel and each K loop add to W's row-major offset.
+func (c *contraction) weightStrides(ks []kAxis) (channel int64, strides []int64, base int64) {
+	off := layout.Flat(c.wv.Shape, c.w.Index)
+	zero := map[string]sym.Expr{}
+	for _, a := range append(append([]te.Axis{}, c.b.Stage.Axes...), c.b.Stage.Reduce...) {
+		zero[a.Var] = sym.Const(0)
+	}
+	base, _ = off.Subst(zero, nil).Const()
+	stride := func(v string) int64 {
+		e, _ := coefficient(off, v, nil)
+		n, _ := e.Const()
+		return n
+	}
+	for _, k := range ks {
+		strides = append(strides, stride(c.b.Stage.Reduce[k.reduce].Var)*k.unit)
+	}
+	return stride(c.b.Stage.Axes[c.channel].Var), strides, base
+}
+
+// reduceInside tells whether the K loops' position lies within the reduction axis: the last
+// block of channels may not be full.
+func (c *contraction) reduceInside(ks []kAxis, at []int64, reduce int) bool {
+	v := int64(0)
+	for i, k := range ks {
+		if k.reduce == reduce {
+			v += at[i] * k.unit
+		}
+	}
+	n, _ := c.b.Stage.Reduce[reduce].Extent.Const()
+	return v < n
+}
