@@ -46,11 +46,11 @@ func activationRows() []*Row {
 			return mul(x, sigmoid(mul(c.num("alpha", 1, x), x)))
 		}), floatAttr("alpha")),
 		unaryRow("Gelu", []int{20}, floats, gelu, strAttr("approximate")),
-		unaryRow("Shrink", []int{9}, slices.Concat(integers, floats), shrink, floatAttr("bias"), floatAttr("lambd")),
+		unaryRow("Shrink", []int{9}, oldNumbers, shrink, floatAttr("bias"), floatAttr("lambd")),
 		clipRow(),
 		{
 			Name: "PRelu", Versions: []int{7, 9, 16}, MinOutputs: 1, MaxOutputs: 1,
-			Inputs: []Param{in("X", numbers), in("slope", numbers)},
+			Inputs: []Param{in("X", wideNumbers), in("slope", wideNumbers)},
 			Build: elementwiseLike(func(_ *Ctx, x []te.Expr) (te.Expr, error) {
 				return sel(test("lt", x[0], num(x[0], 0)), mul(x[1], x[0]), x[0]), nil
 			}),

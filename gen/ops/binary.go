@@ -11,7 +11,7 @@ import (
 // binaryRows are the elementwise operators on several operands that broadcast.
 func binaryRows() []*Row {
 	arith := []int{7, 13, 14}
-	rows := []*Row{
+	return []*Row{
 		binaryRow("Add", arith, numbers, fn2("add")),
 		binaryRow("Sub", arith, numbers, fn2("sub")),
 		binaryRow("Mul", arith, numbers, fn2("mul")),
@@ -29,7 +29,14 @@ func binaryRows() []*Row {
 		binaryRow("GreaterOrEqual", []int{12, 16}, numbers, test2("ge")),
 		binaryRow("Mod", []int{10, 13, 28}, numbers, modulo, intAttr("fmod")),
 		binaryRow("BitShift", []int{11, 28}, integers, shift, strAttr("direction").required()),
-		binaryRow("Pow", []int{7, 12, 13, 15}, numbers, power),
+		{
+			Name: "Pow", Versions: []int{7, 12, 13, 15}, MinOutputs: 1, MaxOutputs: 1,
+			Inputs: []Param{
+				in("X", slices.Concat(indexing, floats)),
+				until(11, in("Y", floats)), since(12, Param{Name: "Y", Types: numbers}),
+			},
+			Build: elementwise(power),
+		},
 		variadicRow("Min", []int{6, 8, 12, 13}, numbers, "min"),
 		variadicRow("Max", []int{6, 8, 12, 13}, numbers, "max"),
 		variadicRow("Sum", []int{6, 8, 13}, floats, "add"),
@@ -42,10 +49,6 @@ func binaryRows() []*Row {
 			}),
 		},
 	}
-	// The exponent of Pow has a type of its own.
-	i := slices.IndexFunc(rows, func(r *Row) bool { return r.Name == "Pow" })
-	rows[i].Inputs[1].Like = ""
-	return rows
 }
 
 func binaryRow(name string, versions []int, types []ir.DType, f body, attrs ...AttrSpec) *Row {

@@ -29,7 +29,7 @@ func indexRows() []*Row {
 		{
 			Name: "OneHot", Versions: []int{9, 11, 28}, MinOutputs: 1, MaxOutputs: 1,
 			Inputs: []Param{
-				{Name: "indices", Types: numbers}, structural("depth", numbers), in("values", anyType),
+				{Name: "indices", Types: oldNumbers}, structural("depth", oldNumbers), in("values", anyType),
 			},
 			Attrs: []AttrSpec{intAttr("axis")}, Build: oneHot,
 		},

@@ -3,26 +3,23 @@ package ops
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
 
-var matmulTypes = slices.Concat([]ir.DType{ir.I32, ir.I64, ir.U32, ir.U64}, floats)
-
 func matmulRows() []*Row {
 	return []*Row{
 		{
 			Name: "Gemm", Versions: []int{7, 9, 11, 13}, MinOutputs: 1, MaxOutputs: 1,
-			Inputs: []Param{in("A", matmulTypes), in("B", matmulTypes), opt(in("C", matmulTypes))},
+			Inputs: []Param{in("A", wideNumbers), in("B", wideNumbers), until(10, in("C", wideNumbers)), opt(since(11, in("C", wideNumbers)))},
 			Attrs:  []AttrSpec{floatAttr("alpha"), floatAttr("beta"), intAttr("transA"), intAttr("transB")},
 			Build:  gemm,
 		},
 		{
 			Name: "MatMul", Versions: []int{1, 9, 13}, MinOutputs: 1, MaxOutputs: 1,
-			Inputs: []Param{in("A", matmulTypes), in("B", matmulTypes)},
+			Inputs: []Param{in("A", wideNumbers), in("B", wideNumbers)},
 			Build:  matmul,
 		},
 	}

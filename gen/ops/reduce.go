@@ -19,10 +19,7 @@ type reducer struct {
 	fraction bool
 }
 
-var (
-	reduceTypes   = slices.Concat([]ir.DType{ir.I32, ir.I64, ir.U32, ir.U64}, floats)
-	extremumTypes = slices.Concat([]ir.DType{ir.Bool, ir.I8, ir.U8}, reduceTypes)
-)
+var extremumTypes = slices.Concat([]ir.DType{ir.Bool, ir.I8, ir.U8}, wideNumbers)
 
 func reduceRows() []*Row {
 	upTo13, upTo18 := []int{1, 11, 13}, []int{1, 11, 13, 18}
@@ -34,15 +31,15 @@ func reduceRows() []*Row {
 	}
 	mean := func(x te.Expr, n sym.Expr) te.Expr { return div(x, count(x.DType(), n)) }
 	return []*Row{
-		reduceRow("ReduceSum", upTo13, 13, reduceTypes, reducer{comb: te.Sum}),
-		reduceRow("ReduceMean", upTo18, 18, reduceTypes, reducer{comb: te.Sum, result: mean}),
-		reduceRow("ReduceProd", upTo18, 18, reduceTypes, reducer{comb: te.Prod}),
+		reduceRow("ReduceSum", upTo13, 13, wideNumbers, reducer{comb: te.Sum}),
+		reduceRow("ReduceMean", upTo18, 18, wideNumbers, reducer{comb: te.Sum, result: mean}),
+		reduceRow("ReduceProd", upTo18, 18, wideNumbers, reducer{comb: te.Prod}),
 		reduceRow("ReduceMax", extrema, 18, extremumTypes, reducer{comb: greatest}),
 		reduceRow("ReduceMin", extrema, 18, extremumTypes, reducer{comb: least}),
-		reduceRow("ReduceL1", upTo18, 18, reduceTypes, reducer{comb: te.Sum, value: abs}),
-		reduceRow("ReduceL2", upTo18, 18, reduceTypes, reducer{comb: te.Sum, value: square, result: only("sqrt"), fraction: true}),
-		reduceRow("ReduceSumSquare", upTo18, 18, reduceTypes, reducer{comb: te.Sum, value: square}),
-		reduceRow("ReduceLogSum", logs, 18, reduceTypes, reducer{comb: te.Sum, result: only("log"), fraction: true}),
+		reduceRow("ReduceL1", upTo18, 18, wideNumbers, reducer{comb: te.Sum, value: abs}),
+		reduceRow("ReduceL2", upTo18, 18, wideNumbers, reducer{comb: te.Sum, value: square, result: only("sqrt"), fraction: true}),
+		reduceRow("ReduceSumSquare", upTo18, 18, wideNumbers, reducer{comb: te.Sum, value: square}),
+		reduceRow("ReduceLogSum", logs, 18, wideNumbers, reducer{comb: te.Sum, result: only("log"), fraction: true}),
 		logSumExpRow(logs),
 		argRow("ArgMax", "gt", te.Lowest),
 		argRow("ArgMin", "lt", te.Highest),
@@ -177,7 +174,7 @@ func (re *reduction) single(r reducer) *Meaning {
 
 // logSumExpRow shifts by the greatest element, so that no exponential overflows.
 func logSumExpRow(versions []int) *Row {
-	return reductionRow("ReduceLogSumExp", versions, 18, reduceTypes, func(re *reduction) (*Meaning, error) {
+	return reductionRow("ReduceLogSumExp", versions, 18, wideNumbers, func(re *reduction) (*Meaning, error) {
 		if re.none { // log(exp(x))
 			return one(re.c.Row.Name, re.axes, re.operand(re.typ)), nil
 		}

@@ -142,7 +142,7 @@ func (c *Ctx) sliceAxis(k int, d sym.Expr, b bounds) (start, length sym.Expr, er
 	zero, one := sym.Const(0), sym.Const(1)
 	clamp := func(e, lo, hi sym.Expr) sym.Expr { return sym.Min(sym.Max(e, lo, c.Facts), hi, c.Facts) }
 	if b.step > 0 {
-		start, end = clamp(start, zero, d), clamp(end, zero, d)
+		start, end = c.within(start, d), c.within(end, d)
 		length = sym.CeilDiv(sym.Sub(end, start), sym.Const(b.step), c.Facts)
 	} else {
 		last := sym.Sub(d, one)
@@ -150,6 +150,15 @@ func (c *Ctx) sliceAxis(k int, d sym.Expr, b bounds) (start, length sym.Expr, er
 		length = sym.CeilDiv(sym.Sub(start, end), sym.Const(-b.step), c.Facts)
 	}
 	return start, sym.Max(length, zero, c.Facts), nil
+}
+
+// within clamps an index to 0 and d, d not negative. So many before the end are
+// written as a distance from it, which lengths then are.
+func (c *Ctx) within(e, d sym.Expr) sym.Expr {
+	if sym.AtMost(sym.Sub(e, d), 0, c.Facts) {
+		return sym.Sub(d, sym.Min(sym.Sub(d, e), d, c.Facts))
+	}
+	return sym.Min(sym.Max(e, sym.Const(0), c.Facts), d, c.Facts)
 }
 
 // fromEnd adds the extent to an index that is negative.

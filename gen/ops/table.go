@@ -62,15 +62,18 @@ func (r *Row) Definition(version int) int {
 
 // Sets of element types, named as in ONNX's definitions.
 var (
-	bools    = []ir.DType{ir.Bool}
-	signed   = []ir.DType{ir.I8, ir.I16, ir.I32, ir.I64}
-	unsigned = []ir.DType{ir.U8, ir.U16, ir.U32, ir.U64}
-	integers = slices.Concat(signed, unsigned)
-	floats   = []ir.DType{ir.F16, ir.BF16, ir.F32, ir.F64}
-	numbers  = slices.Concat(integers, floats)
-	anyType  = slices.Concat(bools, numbers)
-	indexing = []ir.DType{ir.I32, ir.I64}
-	int64s   = []ir.DType{ir.I64}
+	bools       = []ir.DType{ir.Bool}
+	signed      = []ir.DType{ir.I8, ir.I16, ir.I32, ir.I64}
+	unsigned    = []ir.DType{ir.U8, ir.U16, ir.U32, ir.U64}
+	integers    = slices.Concat(signed, unsigned)
+	floats      = []ir.DType{ir.F16, ir.BF16, ir.F32, ir.F64}
+	numbers     = slices.Concat(integers, floats)
+	wideNumbers = slices.Concat([]ir.DType{ir.I32, ir.I64, ir.U32, ir.U64}, floats)
+	// oldNumbers are the numbers of definitions that never learned bf16.
+	oldNumbers = slices.Concat(integers, []ir.DType{ir.F16, ir.F32, ir.F64})
+	anyType    = slices.Concat(bools, numbers)
+	indexing   = []ir.DType{ir.I32, ir.I64}
+	int64s     = []ir.DType{ir.I64}
 )
 
 // in is a required operand of type variable T.
@@ -86,6 +89,9 @@ func structural(name string, types []ir.DType) Param {
 
 // since bounds an operand to the definitions from version v on.
 func since(v int, p Param) Param { p.Since = v; return p }
+
+// until bounds an operand to the definitions up to version v.
+func until(v int, p Param) Param { p.Until = v; return p }
 
 // Attributes of each Go type.
 func intAttr(name string) AttrSpec    { return AttrSpec{Name: name, Zero: int64(0)} }

@@ -23,7 +23,6 @@ func unaryRows() []*Row {
 		{"Sqrt", []int{6, 13}, floats, "sqrt"},
 		{"Exp", []int{6, 13}, floats, "exp"},
 		{"Log", []int{6, 13}, floats, "log"},
-		{"Erf", []int{9, 13}, floats, "erf"},
 		{"Floor", []int{6, 13}, floats, "floor"},
 		{"Ceil", []int{6, 13}, floats, "ceil"},
 		{"Round", []int{11, 22}, floats, "round"},
@@ -49,6 +48,12 @@ func unaryRows() []*Row {
 	return append(rows,
 		unaryRow("Reciprocal", []int{6, 13}, floats, func(_ *Ctx, x []te.Expr) (te.Expr, error) {
 			return div(num(x[0], 1), x[0]), nil
+		}),
+		unaryRow("Erf", []int{9, 13}, numbers, func(_ *Ctx, x []te.Expr) (te.Expr, error) {
+			if t := x[0].DType(); !t.IsFloat() {
+				return cast(t, call("erf", cast(floating(t), x[0]))), nil
+			}
+			return call("erf", x[0]), nil
 		}),
 		unaryRow("Identity", []int{1, 13, 14, 16, 19, 21, 23, 24, 25}, anyType, identity),
 		unaryRow("IsNaN", []int{9, 13, 20}, floats, func(_ *Ctx, x []te.Expr) (te.Expr, error) {

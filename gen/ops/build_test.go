@@ -1,0 +1,226 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/scalar"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// TestTypes builds each example with each element type of its first operand and
+// checks that every scalar function takes what it is given.
+func TestTypes(t *testing.T) {
+	for _, x := range examples() {
+		row := Lookup(x.n.Op)
+		if len(row.Inputs) == 0 || x.n.Op == "Range" {
+			continue
+		}
+		for _, typ := range row.Inputs[0].Types {
+			n, ok := retyped(x.n, row, typ)
+			if !ok {
+				continue
+			}
+			m, err := Build(n, nil)
+			require.NoError(t, err, "%s of %s", x.n.Op, typ)
+			for _, s := range m.Stages {
+				checkScalars(t, s, fmt.Sprintf("%s of %s", x.n.Op, typ))
+			}
+		}
+	}
+}
+
+// retyped gives the node another type of operand 0 and of those that share it.
+func retyped(n *ir.Node, row *Row, typ ir.DType) (*ir.Node, bool) {
+	out := *n
+	out.Inputs = append([]*ir.Value{}, n.Inputs...)
+	out.Attrs = ir.Attrs{}
+	for k, v := range n.Attrs {
+		out.Attrs[k] = v
+	}
+	if n.Op == "Mod" && typ.IsFloat() {
+		out.Attrs["fmod"] = int64(1)
+	}
+	ps := (&Ctx{Row: row, Version: 1 << 20}).params()
+	for i, v := range out.Inputs {
+		p := ps[min(i, len(ps)-1)]
+		if i == 0 && p.Structural {
+			return nil, false
+		}
+		if p.Structural || (i > 0 && (p.Like == "" || p.Like != ps[0].Like)) {
+			continue
+		}
+		out.Inputs[i] = &ir.Value{Name: v.Name, Type: typ, Shape: v.Shape, HasShape: true}
+	}
+	return &out, true
+}
+
+func checkScalars(t *testing.T, s *te.Stage, what string) {
+	EachExpr(s, func(e te.Expr) {
+		c, ok := e.(te.Call)
+		if !ok {
+			return
+		}
+		var args []ir.DType
+		for _, a := range c.Args {
+			args = append(args, a.DType())
+		}
+		require.NoError(t, scalar.Check(c.Fn, c.Type, args), what)
+	})
+	if s.Combine == nil {
+		return
+	}
+	require.Equal(t, len(s.Values), len(s.Combine.Init), what)
+	require.Equal(t, len(s.Values), len(s.Combine.Join), what)
+	for i, v := range s.Values {
+		require.Equal(t, v.DType(), s.Combine.Init[i].DType(), what)
+		require.Equal(t, v.DType(), s.Combine.Join[i].DType(), what)
+	}
+}
+
+// TestVersions builds nodes of old definitions, whose attributes later became operands.
+func TestVersions(t *testing.T) {
+	for _, c := range []struct {
+		version int
+		n       *ir.Node
+		shape   string
+	}{
+		{1, node("ReduceSum", attrs("axes", ints(-1), "keepdims", 0), f32("N", 8)), "[N]"},
+		{13, node("ReduceMean", attrs("axes", ints(0)), f32("N", 8)), "[1 8]"},
+		{1, node("Squeeze", attrs("axes", ints(0)), f32(1, "N")), "[N]"},
+		{1, node("Unsqueeze", attrs("axes", ints(0, -1)), f32("N")), "[1 N 1]"},
+		{1, node("Slice", attrs("starts", ints(1), "ends", ints(math.MaxInt64), "axes", ints(1)), f32("N", 8)), "[N 7]"},
+		{2, node("Pad", attrs("pads", ints(0, 1, 0, 2), "value", 1.5), f32("N", 8)), "[N 11]"},
+		{6, node("Clip", attrs("min", 0.0, "max", 6.0), f32("N")), "[N]"},
+		{2, node("Split", attrs("axis", 1, "split", ints(8)), f32("N", 8)), "[N 8]"},
+		{7, node("Dropout", attrs("ratio", 0.5), f32("N")), "[N]"},
+		{1, node("Softmax", nil, f32("N", 4, 5)), "[N 4 5]"},
+		{8, node("MaxPool", attrs("kernel_shape", ints(2), "storage_order", 1), f32("N", 3, 8)), "[N 3 7]"},
+		{7, node("BatchNormalization", attrs("spatial", 1), f32("N", 3), weight(3), weight(3), weight(3), weight(3)), "[N 3]"},
+	} {
+		t.Run(c.n.Op, func(t *testing.T) {
+			c.n.Version = c.version
+			m, err := Build(c.n, nil)
+			require.NoError(t, err)
+			require.Equal(t, c.shape, fmt.Sprint(m.Stages[m.Outputs[0].N].Shape()))
+		})
+	}
+}
+
+// TestSoftmaxOfOldDefinitions reduces all axes from the given one on.
+func TestSoftmaxOfOldDefinitions(t *testing.T) {
+	n := node("Softmax", nil, f32("N", 4, 5))
+	n.Version = 11
+	m, err := Build(n, nil)
+	require.NoError(t, err)
+	require.Len(t, m.Stages[0].Axes, 1)
+	require.Len(t, m.Stages[0].Reduce, 2)
+	n.Version = 13
+	m, err = Build(n, nil)
+	require.NoError(t, err)
+	require.Len(t, m.Stages[0].Axes, 2)
+	require.Len(t, m.Stages[0].Reduce, 1)
+}
+
+// TestSymbols has shapes of symbols, and the conditions that a run must satisfy.
+func TestSymbols(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		n      *ir.Node
+		shape  string
+		checks string
+	}{
+		{"conv", node("Conv", attrs("pads", ints(1, 1, 1, 1), "strides", ints(2, 2)), f32("N", 3, "H", "W"), weight(8, 3, 3, 3)),
+			"[N 8 ((H + 1) // (2)) ((W + 1) // (2))]", "H + 2 >= 3, W + 2 >= 3"},
+		{"same", node("Conv", attrs("auto_pad", "SAME_UPPER", "strides", ints(2)), f32("N", 3, "H"), weight(8, 3, 3)),
+			"[N 8 ((H + 1) // (2))]", ""},
+		{"reshape with -1", node("Reshape", nil, f32("N", 3, "H", "W"), vec(0, -1, 3)), "[N H*W 3]", ""},
+		{"reshape of a batch", node("Reshape", nil, f32("N", 12), vec(-1, 4)), "[3*N 4]", ""},
+		{"reshape that may not divide", node("Reshape", nil, f32("N"), vec(-1, 4)), "[((N) // (4)) 4]", "4*((N) // (4)) == N"},
+		{"broadcast", node("Add", nil, f32("N", 8), f32("M", 1)), "[max(M, N) 8]", "N ~ M"},
+		{"broadcast with a number", node("Add", nil, f32("N"), f32(8)), "[8]", "N ~ 8"},
+		{"matmul", node("MatMul", nil, f32("N", "K"), f32("L", 5)), "[N 5]", "K == L"},
+		{"concat", node("Concat", attrs("axis", 0), f32("N", 3), f32("M", 3)), "[M + N 3]", ""},
+		{"slice to the end", node("Slice", nil, f32("N"), vec(1), vec(math.MaxInt64)), "[N - min(1, N)]", ""},
+		{"slice from the end", node("Slice", nil, f32("N"), vec(-2), vec(math.MaxInt64)), "[min(2, N)]", ""},
+		{"reverse", node("Slice", nil, f32("N"), vec(-1), vec(math.MinInt64), vec(0), vec(-1)), "[N]", ""},
+		{"split", twoResults(node("Split", nil, f32("N", 3))), "[((N) // (2)) 3]", "2*((N) // (2)) == N"},
+		{"flatten", node("Flatten", attrs("axis", 2), f32("N", 3, "H")), "[3*N H]", ""},
+		{"size", node("Size", nil, f32("N", 3)), "[]", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m, err := Build(c.n, nil)
+			require.NoError(t, err)
+			require.Equal(t, c.shape, fmt.Sprint(m.Stages[m.Outputs[0].N].Shape()))
+			require.Equal(t, c.checks, checksText(m))
+		})
+	}
+}
+
+func checksText(m *Meaning) string {
+	s := ""
+	for i, k := range m.Checks {
+		if i > 0 {
+			s += ", "
+		}
+		s += fmt.Sprintf("%s %s %s", k.A, [...]string{"==", "~", ">="}[k.Kind], k.B)
+	}
+	return s
+}
+
+// TestReshapeKeepsAxes: what a reshape leaves alone stays a plain axis.
+func TestReshapeKeepsAxes(t *testing.T) {
+	for _, c := range []struct {
+		n    *ir.Node
+		want string
+	}{
+		{node("Reshape", nil, f32("N", 3, "H", "W"), vec(0, 0, -1)), "[i0 i1 ((i2) // (W)) ((i2) % (W))]"},
+		{node("Reshape", nil, f32("N", 64), vec(0, 8, 8)), "[i0 8*i1 + i2]"},
+		{node("Reshape", nil, f32(2, 1, 6), vec(4, 3)), "[((3*i0 + i1) // (6)) 0 ((3*i0 + i1) % (6))]"},
+		{node("Flatten", nil, f32(1, 64, 1, 1)), "[0 i1 0 0]"},
+	} {
+		m, err := Build(c.n, nil)
+		require.NoError(t, err)
+		require.Equal(t, c.want, fmt.Sprint(m.Stages[0].Results[0].(te.Load).Index))
+	}
+}
+
+// TestUnknown: what shape inference may still learn is an *UnknownError that names the node.
+func TestUnknown(t *testing.T) {
+	computed := func(dims ...any) *ir.Value { return val(ir.I64, dims...) }
+	for _, n := range []*ir.Node{
+		node("Reshape", nil, f32("N"), computed(2)),
+		node("Relu", nil, &ir.Value{Type: ir.F32}),
+		node("Relu", nil, &ir.Value{}),
+		node("Squeeze", nil, f32("N", 3)),
+		node("ReduceSum", nil, f32("N"), computed(1)),
+		node("Range", nil, computed(), computed(), computed()),
+	} {
+		_, err := Build(n, nil)
+		var unknown *UnknownError
+		require.True(t, errors.As(err, &unknown), "%s: %v", n.Op, err)
+		require.ErrorContains(t, err, `node `+n.Op+` "n"`)
+	}
+}
+
+// TestFacts: bounds of symbols settle what is open without them.
+func TestFacts(t *testing.T) {
+	facts := sym.Facts{"N": {Lo: 2, Hi: 64}}
+	m, err := Build(node("Squeeze", nil, f32("N", 1)), facts)
+	require.NoError(t, err)
+	require.Equal(t, "[N]", fmt.Sprint(m.Stages[0].Shape()))
+	m, err = Build(node("Add", nil, f32("N"), f32("M")), facts)
+	require.NoError(t, err)
+	require.Equal(t, "[N]", fmt.Sprint(m.Stages[0].Shape()))
+}
+
+func twoResults(n *ir.Node) *ir.Node {
+	n.Outputs = append(n.Outputs, &ir.Value{Name: "y1"})
+	return n
+}

@@ -1,0 +1,175 @@
+package ops
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir"
+)
+
+// TestErrors: messages name the node, what was found and what is supported.
+func TestErrors(t *testing.T) {
+	conv := func(at ir.Attrs) *ir.Node { return node("Conv", at, f32(1, 4, 8, 8), weight(8, 4, 3, 3)) }
+	old := func(version int, n *ir.Node) *ir.Node { n.Version = version; return n }
+	for _, c := range []struct {
+		n    *ir.Node
+		want string
+	}{
+		{node("Frobnicate", nil, f32(1)), `node Frobnicate "n": operator Frobnicate is not supported`},
+		{node("Relu", nil), "operand 0 (X) is absent, but required"},
+		{node("Relu", nil, f32(1), f32(1)), "2 operands, definition 14 of the operator has at most 1"},
+		{node("Relu", nil, val(ir.U8, 1)), "has type u8; supported are i8, i16, i32, i64, f16, bf16, f32, f64"},
+		{node("Add", nil, f32(1), i64(1)), "operands 0 and 1 must have one type, found f32 and i64"},
+		{node("Relu", attrs("alpha", 1.0), f32(1)), `attribute "alpha" is unknown to definition 14 of the operator; known are: none`},
+		{old(18, node("ReduceMean", attrs("axes", ints(1)), f32(1, 1))), `attribute "axes" is unknown to definition 18`},
+		{old(13, node("ReduceMean", attrs("noop_with_empty_axes", 1), f32(1))), `attribute "noop_with_empty_axes" is unknown to definition 13`},
+		{old(13, node("ReduceMean", nil, f32(1), vec(0))), "2 operands, definition 13 of the operator has at most 1"},
+		{node("LeakyRelu", attrs("alpha", 1), f32(1)), `attribute "alpha" has type int64, wanted float32`},
+		{node("Concat", nil, f32(1)), `attribute "axis" is absent, but required`},
+		{old(5, node("Add", nil, f32(1), f32(1))), "definition 5 of the operator is older than the oldest supported, 7"},
+		{twoResults(node("Relu", nil, f32(1))), "2 results, the operator has 1 to 1"},
+		{node("Add", nil, f32(3), f32(4)), "dimensions must be equal or 1 to broadcast: found 3 and 4"},
+		{node("Flatten", attrs("axis", 3), f32(2, 2)), "attribute axis is 3; the rank is 2"},
+		{node("Softmax", attrs("axis", 2), f32(2, 2)), "attribute axis is 2; the rank is 2"},
+		{node("Transpose", attrs("perm", ints(0, 0)), f32(2, 2)), "names axis 0 twice"},
+		{node("Transpose", attrs("perm", ints(0)), f32(2, 2)), "attribute perm is [0]; the rank is 2"},
+		{node("Reshape", nil, f32(6), vec(4, -1)), "a reshape keeps the number of elements: found 4 and 6"},
+		{node("Reshape", nil, f32(6), vec(-1, -1)), "has -1 at 0 and 1"},
+		{node("Reshape", nil, f32(6), vec(-2, 3)), "element 0 of operand 1 (shape): found -2 and 0"},
+		{node("Reshape", nil, f32(6), vec(6, 0)), "copies dimension 1; the operand has rank 1"},
+		{node("Squeeze", nil, f32(2, 1), vec(0)), "an axis that is squeezed, 0: found 2 and 1"},
+		{node("Slice", nil, f32(4), vec(0), vec(4), vec(0), vec(0)), "the step along axis 0 is 0"},
+		{node("Slice", nil, f32(4), vec(0), vec(4, 5)), "equally many wanted"},
+		{node("Expand", nil, f32(4), vec(-1)), "element 0 of operand 1: found -1 and 0"},
+		{node("Pad", attrs("mode", "mirror"), f32(4), vec(1, 1)), `attribute mode is "mirror"; supported are ["constant" "reflect" "edge" "wrap"]`},
+		{node("Pad", nil, f32(4), vec(-3, -3)), "the padded dimension 0: found -2 and 0"},
+		{node("Split", attrs("num_outputs", 3), f32(4)), "attribute num_outputs is 3; the node has 1 results"},
+		{node("Cast", attrs("to", 8), f32(4)), "attribute to is data type 8; supported are bool"},
+		{node("Gather", nil, f32(4), num64(4)), "last index of the axis and index 4 of operand 1: found 3 and 4"},
+		{node("Mod", nil, f32(4), f32(4)), ""},
+		{old(13, node("Mod", nil, f32(4), f32(4))), "floating-point types need fmod=1"},
+		{node("Gemm", nil, f32(2, 3), f32(4, 5)), "columns of A must be rows of B: found 3 and 4"},
+		{node("Gemm", attrs("alpha", 0.5), i64(2, 3), i64(3, 5)), "operands of type i64 need a whole number"},
+		{node("MatMul", nil, f32(), f32(2)), "operands have ranks 0 and 1; at least 1 wanted"},
+		{conv(attrs("group", 3)), "attribute group is 3; it must divide the 8 result channels"},
+		{conv(attrs("group", 2)), "channels of X must be group times channels of W: found 4 and 8"},
+		{conv(attrs("strides", ints(0, 1))), "attribute strides is [0 1]; every number must be at least 1"},
+		{conv(attrs("pads", ints(1, 1))), "attribute pads is [1 1]; two numbers for each of 2 spatial axes wanted"},
+		{conv(attrs("pads", ints(-1, 0, 0, 0))), "negative padding is not supported"},
+		{conv(attrs("dilations", ints(4, 1))), "must hold the window: found 8 and 9"},
+		{conv(attrs("auto_pad", "SAME_UPPER", "pads", ints(1, 1, 1, 1))), "exclude each other"},
+		{conv(attrs("kernel_shape", ints(5, 5))), "attribute kernel_shape must be the shape of the weights: found 3 and 5"},
+		{node("BatchNormalization", attrs("training_mode", 1), f32(1, 3), weight(3), weight(3), weight(3), weight(3)), "attribute training_mode is 1; supported is 0"},
+		{node("Dropout", nil, f32(1), num32(0.5), trueValue()), "(training_mode) is 1; supported is 0"},
+		{node("Range", nil, num64(0), num64(5), num64(0)), "operand 2 (delta) is 0"},
+		{node("Tile", nil, f32(1<<40), vec(1<<40)), "overflows 64 bits"},
+	} {
+		_, err := Build(c.n, nil)
+		if c.want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, c.want)
+		require.ErrorContains(t, err, `node `+c.n.Op+` "n": `)
+	}
+}
+
+func trueValue() *ir.Value {
+	v := ir.ConstValue("training", ir.NewTensor(ir.Bool))
+	v.Const.Data[0] = 1
+	return v
+}
+
+// TestNoPanic builds each example with odd attributes, ranks, dimensions and structural
+// operands. Any answer will do, but a panic.
+func TestNoPanic(t *testing.T) {
+	odd := []int64{math.MinInt64, -1 << 33, -2, -1, 0, 1, 2, 3, 1 << 33, math.MaxInt64}
+	for _, x := range examples() {
+		row := Lookup(x.n.Op)
+		for _, a := range row.Attrs {
+			for _, v := range odd {
+				try(t, x.n, func(n *ir.Node) { n.Attrs[a.Name] = oddAttr(a.Zero, v) })
+			}
+		}
+		for i := range x.n.Inputs {
+			for _, v := range odd {
+				for rank := range 4 {
+					try(t, x.n, func(n *ir.Node) { n.Inputs[i] = oddShape(n.Inputs[i], rank, v) })
+				}
+				try(t, x.n, func(n *ir.Node) { n.Inputs[i] = oddElems(n.Inputs[i], v) })
+			}
+			try(t, x.n, func(n *ir.Node) { n.Inputs[i] = nil })
+		}
+		try(t, x.n, func(n *ir.Node) { n.Outputs = nil })
+		try(t, x.n, func(n *ir.Node) { n.Outputs = make([]*ir.Value, 7) })
+		for _, v := range row.Versions {
+			try(t, x.n, func(n *ir.Node) { n.Version = v })
+		}
+	}
+}
+
+func try(t *testing.T, n *ir.Node, change func(*ir.Node)) {
+	c := *n
+	c.Inputs, c.Outputs = slices.Clone(n.Inputs), slices.Clone(n.Outputs)
+	c.Attrs = ir.Attrs{}
+	for k, v := range n.Attrs {
+		c.Attrs[k] = v
+	}
+	change(&c)
+	defer func() {
+		if p := recover(); p != nil {
+			t.Errorf("%s with %v, %d operands: %v", c.Op, c.Attrs, len(c.Inputs), p)
+		}
+	}()
+	m, err := Build(&c, nil)
+	if err != nil {
+		require.ErrorContains(t, err, "node ")
+		return
+	}
+	NodeMapping(&c, m)
+	LayoutClassOf(&c, m)
+	FLOPs(m)
+	_, err = DynamismOf(&c, nil)
+	require.NoError(t, err)
+}
+
+func oddAttr(zero any, v int64) any {
+	switch zero.(type) {
+	case int64:
+		return v
+	case []int64:
+		return []int64{v, 1, v}[:max(0, min(3, v&3))]
+	case float32:
+		return float32(v)
+	case string:
+		return "odd"
+	case []float32:
+		return []float32{float32(v)}
+	case *ir.Tensor:
+		return &ir.Tensor{Type: ir.F32, Shape: []int64{2}, Data: []byte{1, 2}}
+	}
+	return zero
+}
+
+func oddShape(v *ir.Value, rank int, dim int64) *ir.Value {
+	if v == nil || dim < 0 || dim > 1<<40 { // a shape that reading a model would refuse
+		return v
+	}
+	out := &ir.Value{Name: v.Name, Type: v.Type, HasShape: true, Shape: ir.Shape{}}
+	for range rank {
+		out.Shape = append(out.Shape, ir.Dims(dim)...)
+	}
+	return out
+}
+
+func oddElems(v *ir.Value, x int64) *ir.Value {
+	if v == nil || v.Const == nil || v.Type != ir.I64 {
+		return v
+	}
+	t := ir.NewTensor(ir.I64, v.Const.Shape...)
+	xs := slices.Repeat([]int64{x}, int(t.Len()))
+	return ir.ConstValue(v.Name, fill(t, xs))
+}

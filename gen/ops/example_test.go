@@ -1,0 +1,231 @@
+package ops
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sym"
+)
+
+// val is a value of a shape whose dimensions are numbers or names of symbols.
+func val(t ir.DType, dims ...any) *ir.Value {
+	v := &ir.Value{Type: t, HasShape: true, Shape: ir.Shape{}}
+	for _, d := range dims {
+		switch d := d.(type) {
+		case int:
+			v.Shape = append(v.Shape, sym.Const(int64(d)))
+		case string:
+			v.Shape = append(v.Shape, sym.Var(d))
+		case sym.Expr:
+			v.Shape = append(v.Shape, d)
+		}
+	}
+	return v
+}
+
+func f32(dims ...any) *ir.Value { return val(ir.F32, dims...) }
+func i64(dims ...any) *ir.Value { return val(ir.I64, dims...) }
+
+// weight is a constant of zeros.
+func weight(dims ...int64) *ir.Value { return ir.ConstValue("", ir.NewTensor(ir.F32, dims...)) }
+
+// vec is a constant vector of integers, num64 a constant scalar.
+func vec(xs ...int64) *ir.Value {
+	return ir.ConstValue("", fill(ir.NewTensor(ir.I64, int64(len(xs))), xs))
+}
+
+func num64(x int64) *ir.Value { return ir.ConstValue("", fill(ir.NewTensor(ir.I64), []int64{x})) }
+
+func num32(x float32) *ir.Value {
+	t := ir.NewTensor(ir.F32)
+	binary.LittleEndian.PutUint32(t.Data, math.Float32bits(x))
+	return ir.ConstValue("", t)
+}
+
+// attrs are name, value, name, value...
+func attrs(kv ...any) ir.Attrs {
+	out := ir.Attrs{}
+	for i := 0; i < len(kv); i += 2 {
+		switch x := kv[i+1].(type) {
+		case int:
+			out[kv[i].(string)] = int64(x)
+		case float64:
+			out[kv[i].(string)] = float32(x)
+		default:
+			out[kv[i].(string)] = x
+		}
+	}
+	return out
+}
+
+func ints(xs ...int64) []int64 { return xs }
+
+// node applies an operator of the newest definition, with one result; values without
+// a name are named by their places.
+func node(op string, at ir.Attrs, in ...*ir.Value) *ir.Node {
+	for i, v := range in {
+		if v != nil && v.Name == "" {
+			v.Name = fmt.Sprintf("x%d", i)
+		}
+	}
+	return &ir.Node{Op: op, Name: "n", Inputs: in, Attrs: at, Outputs: []*ir.Value{{Name: "y"}}}
+}
+
+func (x example) outputs(n int) example {
+	for len(x.n.Outputs) < n {
+		x.n.Outputs = append(x.n.Outputs, &ir.Value{Name: fmt.Sprintf("y%d", len(x.n.Outputs))})
+	}
+	return x
+}
+
+// example is a typical node of an operator and what the classifications say of it.
+type example struct {
+	n       *ir.Node
+	shape   string // of result 0
+	mapping MappingType
+	layout  string
+}
+
+var (
+	variable, fixed     = "ILI & Variable", "ILI & Fixed"
+	dependent, moveOnly = "ILD & Variable", "ILD & Fixed"
+)
+
+func examples() []example {
+	var out []example
+	for _, r := range unaryRows() {
+		n := node(r.Name, nil, val(r.Inputs[0].Types[len(r.Inputs[0].Types)-1], "N", 8))
+		switch r.Name {
+		case "Cast":
+			n.Attrs = attrs("to", 7)
+		case "CastLike":
+			n.Inputs = append(n.Inputs, i64())
+		}
+		class := variable
+		if r.Name == "Identity" {
+			class = fixed
+		}
+		out = append(out, example{n, "[N 8]", OneToOne, class})
+	}
+	for _, r := range activationRows() {
+		n := node(r.Name, nil, f32("N", 8))
+		switch r.Name {
+		case "PRelu":
+			n.Inputs = append(n.Inputs, weight(8))
+		case "Clip":
+			n.Inputs = append(n.Inputs, num32(0), num32(6))
+		}
+		out = append(out, example{n, "[N 8]", OneToOne, variable})
+	}
+	for _, r := range binaryRows() {
+		var in []*ir.Value
+		for _, p := range r.Inputs {
+			if p.Until == 0 {
+				in = append(in, val(p.Types[len(p.Types)-1], "N", 8))
+			}
+		}
+		if r.Name == "Mod" {
+			in = []*ir.Value{i64("N", 8), i64("N", 8)}
+		}
+		if len(in) == 1 { // any number of operands
+			in = append(in, val(in[0].Type, "N", 8))
+		}
+		n := node(r.Name, nil, in...)
+		if r.Name == "BitShift" {
+			n.Attrs = attrs("direction", "LEFT")
+		}
+		out = append(out, example{n, "[N 8]", OneToOne, variable})
+	}
+	for _, r := range reduceRows() {
+		n := node(r.Name, nil, f32("N", 4, 6))
+		shape := "[N 1 6]"
+		if len(r.Inputs) > 1 {
+			n.Inputs, n.Attrs, shape = append(n.Inputs, vec(1)), attrs("keepdims", 0), "[N 6]"
+		} else {
+			n.Attrs = attrs("axis", 1)
+		}
+		out = append(out, example{n, shape, ManyToMany, dependent})
+	}
+	for _, r := range softmaxRows() {
+		out = append(out, example{node(r.Name, nil, f32("N", 10)), "[N 10]", ManyToMany, dependent})
+	}
+	return append(out, others()...)
+}
+
+func others() []example {
+	x := func() *ir.Value { return f32("N", 8, 10, 12) }
+	window := func(kv ...any) ir.Attrs { return attrs(append(kv, "kernel_shape", ints(3, 3))...) }
+	scale, bias := weight(8), weight(8)
+	return []example{
+		{node("Conv", attrs("pads", ints(1, 1, 1, 1)), x(), weight(16, 8, 3, 3), weight(16)), "[N 16 10 12]", ManyToMany, dependent},
+		{node("MaxPool", window(), x()), "[N 8 8 10]", ManyToMany, dependent},
+		{node("AveragePool", window("strides", ints(2, 2)), x()), "[N 8 4 5]", ManyToMany, dependent},
+		{node("LpPool", window("auto_pad", "SAME_UPPER"), x()), "[N 8 10 12]", ManyToMany, dependent},
+		{node("GlobalAveragePool", nil, x()), "[N 8 1 1]", ManyToMany, dependent},
+		{node("GlobalMaxPool", nil, x()), "[N 8 1 1]", ManyToMany, dependent},
+		{node("GlobalLpPool", nil, x()), "[N 8 1 1]", ManyToMany, dependent},
+		{node("Gemm", attrs("transB", 1), f32("N", 64), weight(10, 64), weight(10)), "[N 10]", ManyToMany, dependent},
+		{node("MatMul", nil, f32("N", 12, 7, 64), f32("N", 12, 64, 7)), "[N 12 7 7]", ManyToMany, dependent},
+		{node("BatchNormalization", nil, x(), scale, bias, weight(8), weight(8)), "[N 8 10 12]", OneToOne, variable},
+		{node("InstanceNormalization", nil, x(), scale, bias), "[N 8 10 12]", ManyToMany, dependent},
+		{node("GroupNormalization", attrs("num_groups", 2), x(), scale, bias), "[N 8 10 12]", ManyToMany, dependent},
+		{node("LayerNormalization", nil, f32("N", 8), scale, bias), "[N 8]", ManyToMany, dependent},
+		{node("RMSNormalization", nil, f32("N", 8), scale), "[N 8]", ManyToMany, dependent},
+		{node("MeanVarianceNormalization", nil, x()), "[N 8 10 12]", ManyToMany, dependent},
+		{node("LpNormalization", nil, f32("N", 8)), "[N 8]", ManyToMany, dependent},
+		{node("LRN", attrs("size", 5), x()), "[N 8 10 12]", ManyToMany, dependent},
+		{node("Reshape", nil, x(), vec(0, 8, -1)), "[N 8 120]", Reorganize, moveOnly},
+		{node("Flatten", nil, x()), "[N 960]", Reorganize, moveOnly},
+		{node("Squeeze", nil, f32("N", 1, 8), vec(1)), "[N 8]", Reorganize, moveOnly},
+		{node("Unsqueeze", nil, f32("N", 8), vec(1)), "[N 1 8]", Reorganize, moveOnly},
+		{node("Transpose", attrs("perm", ints(0, 2, 3, 1)), x()), "[N 10 12 8]", Shuffle, moveOnly},
+		{node("DepthToSpace", attrs("blocksize", 2), x()), "[N 2 20 24]", Shuffle, moveOnly},
+		{node("SpaceToDepth", attrs("blocksize", 2), x()), "[N 32 5 6]", Shuffle, moveOnly},
+		{node("Concat", attrs("axis", 1), x(), f32("N", 4, 10, 12)), "[N 12 10 12]", OneToOne, fixed},
+		example{node("Split", attrs("axis", 1), x()), "[N 4 10 12]", OneToOne, fixed}.outputs(2),
+		{node("Slice", nil, x(), vec(1), vec(9), vec(2), vec(2)), "[N 8 4 12]", OneToOne, fixed},
+		{node("Pad", nil, x(), vec(0, 0, 1, 1, 0, 0, 1, 1)), "[N 8 12 14]", OneToOne, fixed},
+		{node("Expand", nil, f32("N", 1, 8), vec(1, 4, 8)), "[N 4 8]", OneToMany, fixed},
+		{node("Tile", nil, f32("N", 8), vec(1, 3)), "[N 24]", OneToMany, fixed},
+		{node("Trilu", nil, f32("N", 8, 8)), "[N 8 8]", OneToOne, fixed},
+		{node("Gather", nil, f32(100, 8), i64("N", 5)), "[N 5 8]", OneToMany, fixed},
+		{node("GatherElements", nil, f32(100, 8), i64(5, 8)), "[5 8]", OneToMany, fixed},
+		{node("GatherND", nil, f32(100, 8), i64("N", 1)), "[N 8]", OneToMany, fixed},
+		{node("OneHot", nil, i64("N"), num64(10), f32(2)), "[N 10]", OneToMany, variable},
+		{node("Shape", nil, x()), "[4]", Unread, variable},
+		{node("Size", nil, x()), "[]", Unread, variable},
+		{node("ConstantOfShape", nil, vec(2, 3)), "[2 3]", Unread, variable},
+		{node("EyeLike", nil, f32("N", 8)), "[N 8]", Unread, variable},
+		{node("Range", nil, num64(0), num64(10), num64(3)), "[4]", Unread, variable},
+		{node("Dropout", nil, f32("N", 8)), "[N 8]", OneToOne, fixed},
+		{node("Constant", attrs("value_ints", ints(1, 2, 3))), "[3]", Unread, variable},
+	}
+}
+
+// TestExamples walks the table: each row has an example, whose shape and derived
+// columns are as stated.
+func TestExamples(t *testing.T) {
+	seen := map[string]bool{}
+	for _, x := range examples() {
+		seen[x.n.Op] = true
+		t.Run(x.n.Op, func(t *testing.T) {
+			m, err := Build(x.n, nil)
+			require.NoError(t, err)
+			require.Len(t, m.Outputs, len(x.n.Outputs))
+			require.Equal(t, x.shape, fmt.Sprint(m.Stages[m.Outputs[0].N].Shape()))
+			require.Equal(t, x.mapping.String(), NodeMapping(x.n, m).String())
+			require.Equal(t, x.layout, LayoutClassOf(x.n, m).String())
+			_, err = DynamismOf(x.n, nil)
+			require.NoError(t, err)
+			require.False(t, FLOPs(m).Overflow())
+		})
+	}
+	for _, r := range Table() {
+		require.True(t, seen[r.Name], "no example of %s: add one", r.Name)
+	}
+}
