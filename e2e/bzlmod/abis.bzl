@@ -1,0 +1,36 @@
+"""A rule that builds programs for several platforms at once, as rules for apps do."""
+
+def _split_impl(_settings, attr):
+    return {
+        name: {"//command_line_option:platforms": [str(platform)]}
+        for platform, name in attr.platforms.items()
+    }
+
+_split = transition(
+    implementation = _split_impl,
+    inputs = [],
+    outputs = ["//command_line_option:platforms"],
+)
+
+def _for_abis_impl(ctx):
+    links = []
+    runfiles = ctx.runfiles()
+    for name, binaries in ctx.split_attr.binaries.items():
+        for binary in binaries:
+            executable = binary[DefaultInfo].files_to_run.executable
+            link = ctx.actions.declare_file("%s/%s/%s" % (ctx.label.name, name, executable.basename))
+            ctx.actions.symlink(output = link, target_file = executable, is_executable = True)
+            links.append(link)
+            runfiles = runfiles.merge(binary[DefaultInfo].default_runfiles)
+    return [DefaultInfo(files = depset(links, transitive = [runfiles.files]), runfiles = runfiles)]
+
+for_abis = rule(
+    implementation = _for_abis_impl,
+    attrs = {
+        "binaries": attr.label_list(cfg = _split, mandatory = True),
+        "platforms": attr.label_keyed_string_dict(mandatory = True),
+        "_allowlist_function_transition": attr.label(
+            default = "@bazel_tools//tools/allowlists/function_transition_allowlist",
+        ),
+    },
+)
