@@ -9,8 +9,8 @@
 // Everything has internal linkage: one program may hold kernels for several
 // instruction sets, and the linker must not merge them. Square roots need
 // -fno-math-errno to become one instruction.
-#ifndef DNN_MATH_H_
-#define DNN_MATH_H_
+#ifndef RULES_DNN_RUNTIME_DNN_MATH_H_
+#define RULES_DNN_RUNTIME_DNN_MATH_H_
 
 #include <stdint.h>
 
@@ -140,12 +140,12 @@ DNN_MATH_FN V sign(V x) {
 // min and max give NaN when either operand is; of equal numbers they give y.
 template <class V>
 DNN_MATH_FN V max(V x, V y) {
-  return (x > y) | (x != x) ? x : y;
+  return ((x > y) | (x != x)) ? x : y;
 }
 
 template <class V>
 DNN_MATH_FN V min(V x, V y) {
-  return (x < y) | (x != x) ? x : y;
+  return ((x < y) | (x != x)) ? x : y;
 }
 
 template <class V>
@@ -217,7 +217,7 @@ DNN_MATH_FN V fmod(V x, V y) {
 template <class V>
 DNN_MATH_FN V mod(V x, V y) {
   const V r = fmod(x, y);
-  return r == 0.0f ? with_sign(V{}, y) : (r < 0.0f) ^ (y < 0.0f) ? r + y : r;
+  return r == 0.0f ? with_sign(V{}, y) : ((r < 0.0f) ^ (y < 0.0f)) ? r + y : r;
 }
 DNN_MATH_FN double mod(double x, double y) {
   const double r = __builtin_fmod(x, y);
@@ -389,7 +389,7 @@ DNN_MATH_FN V log_one_plus(V t) {
 template <class V>
 DNN_MATH_FN V log1p(V x) {
   const V inf = broadcast<V>(__builtin_inff()), nan = broadcast<V>(__builtin_nanf(""));
-  const V r = (x == 0.0f) | (x == __builtin_inff()) ? x : log_one_plus(x);
+  const V r = ((x == 0.0f) | (x == __builtin_inff())) ? x : log_one_plus(x);
   return x > -1.0f ? r : x == -1.0f ? -inf : nan;
 }
 
@@ -399,7 +399,7 @@ DNN_MATH_FN V asinh(V x) {
   const V large = log_sum(a, zero, broadcast<V>(kLn2));
   const V r = log_one_plus(a + z / (sqrt(z + 1.0f) + 1.0f));
   const V finite = a > 4096.0f ? large : r;  // a*a + 1 rounds to a*a or overflows
-  return (a < __builtin_inff()) & (a > 0.0f) ? with_sign(finite, x) : x;
+  return ((a < __builtin_inff()) & (a > 0.0f)) ? with_sign(finite, x) : x;
 }
 
 template <class V>
@@ -819,4 +819,4 @@ DNN_MATH_FN double max(double x, double y) { return x > y || x != x ? x : y; }
 
 }  // namespace dnn_math
 
-#endif  // DNN_MATH_H_
+#endif  // RULES_DNN_RUNTIME_DNN_MATH_H_

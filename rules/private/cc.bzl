@@ -10,6 +10,7 @@ _KERNEL_COPTS = [
     "-O3",
     "-fno-fast-math",
     "-ffp-contract=fast",
+    "-fno-math-errno",  # square roots are one instruction
     "-fno-exceptions",
     "-fno-rtti",
 ]
