@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"slices"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sym"
@@ -9,12 +10,18 @@ import (
 )
 
 func convRows() []*Row {
+	operands := []Param{in("X", floats), in("W", floats), opt(in("B", floats))}
 	attrs := append(windowAttrs(), intsAttr("dilations"), intAttr("group"))
-	return []*Row{{
-		Name: "Conv", Versions: []int{1, 11, 22}, Attrs: attrs, MinOutputs: 1, MaxOutputs: 1,
-		Inputs: []Param{in("X", floats), in("W", floats), opt(in("B", floats))},
-		Build:  conv,
-	}}
+	return []*Row{
+		{
+			Name: "Conv", Versions: []int{1, 11, 22}, Attrs: attrs, MinOutputs: 1, MaxOutputs: 1,
+			Inputs: operands, Build: conv,
+		},
+		{
+			Name: "ConvTranspose", Versions: []int{1, 11, 22}, MinOutputs: 1, MaxOutputs: 1, Inputs: operands,
+			Attrs: slices.Concat(attrs, []AttrSpec{intsAttr("output_padding"), intsAttr("output_shape")}), Build: convTranspose,
+		},
+	}
 }
 
 // conv is y[n, o, p...] = sum of x[n, group(o)*cg + c, p*stride + k*dilation - pad...] * w[o, c, k...] + b[o].
@@ -51,27 +58,34 @@ func conv(c *Ctx) (*Meaning, error) {
 }
 
 func (c *Ctx) convOperands() (x, w ir.Shape, win *window, err error) {
-	if x, err = c.Shape(0); err != nil {
+	if x, w, err = c.shapes2(); err != nil {
 		return
 	}
-	if w, err = c.Shape(1); err != nil {
+	if err = c.checkKernel(x, w); err != nil {
 		return
-	}
-	if len(x) < 3 || len(x) != len(w) {
-		return x, w, nil, fmt.Errorf("operands have ranks %d and %d; equal ranks of at least 3 wanted", len(x), len(w))
-	}
-	if ks := c.Node.Ints("kernel_shape"); c.Node.Has("kernel_shape") {
-		if len(ks) != len(w)-2 {
-			return x, w, nil, fmt.Errorf("attribute kernel_shape is %v; the weights have %d spatial axes", ks, len(w)-2)
-		}
-		for k, d := range ks {
-			if err = c.require(SameDim, w[2+k], sym.Const(d), "attribute kernel_shape must be the shape of the weights"); err != nil {
-				return
-			}
-		}
 	}
 	win, err = c.newWindow(x[2:], w[2:])
 	return
+}
+
+// checkKernel checks the ranks, and attribute kernel_shape against the weights.
+func (c *Ctx) checkKernel(x, w ir.Shape) error {
+	if len(x) < 3 || len(x) != len(w) {
+		return fmt.Errorf("operands have ranks %d and %d; equal ranks of at least 3 wanted", len(x), len(w))
+	}
+	if !c.Node.Has("kernel_shape") {
+		return nil
+	}
+	ks := c.Node.Ints("kernel_shape")
+	if len(ks) != len(w)-2 {
+		return fmt.Errorf("attribute kernel_shape is %v; the weights have %d spatial axes", ks, len(w)-2)
+	}
+	for k, d := range ks {
+		if err := c.require(SameDim, w[2+k], sym.Const(d), "attribute kernel_shape must be the shape of the weights"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // convGroups checks channels, groups and bias.

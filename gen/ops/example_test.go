@@ -163,6 +163,7 @@ func others() []example {
 	scale, bias := weight(8), weight(8)
 	return []example{
 		{node("Conv", attrs("pads", ints(1, 1, 1, 1)), x(), weight(16, 8, 3, 3), weight(16)), "[N 16 10 12]", ManyToMany, dependent},
+		{node("ConvTranspose", attrs("strides", ints(2, 2)), x(), weight(8, 4, 2, 2), weight(4)), "[N 4 20 24]", ManyToMany, dependent},
 		{node("MaxPool", window(), x()), "[N 8 8 10]", ManyToMany, dependent},
 		{node("AveragePool", window("strides", ints(2, 2)), x()), "[N 8 4 5]", ManyToMany, dependent},
 		{node("LpPool", window("auto_pad", "SAME_UPPER"), x()), "[N 8 10 12]", ManyToMany, dependent},
