@@ -204,6 +204,29 @@ func moves() []example {
 	}
 }
 
+// chosen are conditions on indices, around loads that are valid only under them.
+func chosen() []example {
+	t := ir.F32
+	x := func(ix sym.Expr) te.Expr { return call(t, "neg", te.Operand(0, t, v("i0"), ix)) }
+	within := func(e sym.Expr, lo, hi int64) []te.Within { return []te.Within{{E: e, Lo: c(lo), Hi: c(hi)}} }
+	shifted := add(v("i1"), c(-3))
+	inner := te.Select{Cond: within(v("i1"), 0, 3), Then: te.Float(t, 5), Else: x(add(v("i1"), c(-9)))}
+	let := te.Let{Var: "g", Value: te.Operand(1, ir.I32, v("i1")), Lo: c(0), Hi: c(5),
+		Body: te.Select{Cond: within(v("g"), 2, 4), Then: x(v("g")), Else: te.Float(t, 1)}}
+	out := []example{}
+	for i, e := range []te.Expr{
+		te.Select{Cond: within(shifted, 0, 6), Then: x(shifted), Else: inner},
+		te.Select{Cond: within(sym.Mod(v("i1"), c(4), nil), 1, 3), Then: x(sym.FloorDiv(v("i1"), c(3), nil)), Else: te.Float(t, 2)},
+		te.Select{Cond: within(v("i0"), 1, 2), Then: te.Float(t, 2), Else: te.Operand(0, t, v("i0"), c(1))},
+		te.Select{Cond: within(v("i1"), 3, 15), Then: let, Else: te.Float(t, 3)},
+	} {
+		out = append(out, example{name: fmt.Sprint("select ", i), operands: []*ir.Tensor{tensor(t, 2, 6),
+			ints(ir.I32, []int64{15}, 0, 1, 9, 3, 4, 5, 2, 1, 0, 3, 3, 2, 1, 4, 5)},
+			stages: []*te.Stage{{Name: "s", Axes: axes("i", c(2), c(15)), Results: []te.Expr{e}}}})
+	}
+	return out
+}
+
 // elementwise covers types, broadcasting, index values and constants.
 func elementwise(t ir.DType) example {
 	a, b := te.Operand(0, t, v("i0"), v("i1"), v("i2")), te.Operand(1, t, v("i1"))
@@ -239,7 +262,7 @@ func softmax(rows, n int64) example {
 }
 
 func examples() []example {
-	out := moves()
+	out := append(moves(), chosen()...)
 	for _, t := range []ir.DType{ir.I8, ir.I16, ir.I32, ir.I64, ir.U8, ir.U16, ir.U32, ir.U64, ir.F16, ir.BF16, ir.F32, ir.F64} {
 		out = append(out, elementwise(t), matmul(t, 2, 5, 7, 9), reduction("sum", t, te.Sum(t), 3, 4, 5, 6), reduction("max", t, te.Max(t), 3, 4, 25, 1),
 			reduction("min", t, te.Min(t), 1, 4, 25, 1), reduction("prod", t, te.Prod(t), 2, 2, 3, 20), reduction("sum", t, te.Sum(t), 2, 3, 40, 1),

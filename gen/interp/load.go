@@ -30,9 +30,6 @@ type bound struct {
 	extent int64
 }
 
-// within is lo <= e < hi.
-type within struct{ e, lo, hi *form }
-
 func (p *program) load(x te.Load) (node, error) {
 	t, err := p.run.tensor(x.Source)
 	if err != nil {
@@ -68,22 +65,11 @@ func (p *program) guards(k *fetch, x te.Load) error {
 		return fmt.Errorf("a guarded load of %s needs a default of type %s", k.what, x.Type)
 	}
 	var err error
-	for _, g := range x.Guard {
-		var w within
-		for _, part := range []struct {
-			to   **form
-			from sym.Expr
-		}{{&w.e, g.E}, {&w.lo, g.Lo}, {&w.hi, g.Hi}} {
-			if *part.to, err = p.form(part.from); err != nil {
-				return err
-			}
-			p.forms = append(p.forms, *part.to)
-			k.needs |= p.resolve((*part.to).deps)
-		}
-		k.guard = append(k.guard, w)
+	if k.guard, k.needs, err = p.conditions(x.Guard); err != nil {
+		return err
 	}
 	k.keep = make([]bool, chunk)
-	if k.def, err = p.compile(x.Default); err == nil {
+	if k.def, err = p.branch(x.Default); err == nil {
 		k.needs |= k.def.deps()
 	}
 	return err
@@ -104,7 +90,7 @@ func (p *program) address(k *fetch, x te.Load) error {
 		if err != nil {
 			return err
 		}
-		if c, ok := index.Const(); ok && k.def == nil {
+		if c, ok := index.Const(); ok && k.def == nil && p.conditional == 0 {
 			return fmt.Errorf("index %d of dimension %d is outside of %s, whose shape is %v", c, d, k.what, k.buf.shape)
 		}
 		k.check = append(k.check, bound{d, f, extent})
@@ -152,13 +138,9 @@ func (k *fetch) eval(p *program) *scalar.Vec {
 	if k.def == nil {
 		return k.unguarded(p)
 	}
-	lo, hi := 0, p.n
-	for _, g := range k.guard {
-		if !g.straight(p) {
-			return k.perLane(p)
-		}
-		a, b := g.clip(p, p.n)
-		lo, hi = max(lo, a), min(hi, b)
+	lo, hi, ok := p.clip(k.guard)
+	if !ok {
+		return k.perLane(p)
 	}
 	if lo >= hi {
 		return k.def.eval(p)
@@ -180,37 +162,6 @@ func (k *fetch) straight(p *program) bool {
 	}
 	return k.off.straight(p)
 }
-
-func (g *within) straight(p *program) bool {
-	return g.e.straight(p) && g.lo.straight(p) && g.hi.straight(p) && g.lo.step(p) == 0 && g.hi.step(p) == 0
-}
-
-// clip is the range [a, b) of the vector's first n elements where the condition holds.
-func (g *within) clip(p *program, n int) (a, b int) {
-	e, step := g.e.at(p), g.e.step(p)
-	lo, hi := g.lo.at(p)-e, g.hi.at(p)-e // lo <= step*i < hi
-	switch {
-	case step > 0:
-		return clampTo(ceilDiv(lo, step), n), clampTo(ceilDiv(hi, step), n)
-	case step < 0:
-		return clampTo(floorDiv(-hi, -step)+1, n), clampTo(floorDiv(-lo, -step)+1, n)
-	case lo <= 0 && 0 < hi:
-		return 0, n
-	}
-	return 0, 0
-}
-
-func clampTo(x int64, n int) int { return int(min(max(x, 0), int64(n))) }
-
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
-}
-
-func ceilDiv(a, b int64) int64 { return -floorDiv(-a, b) }
 
 // unguarded loads all elements of the vector.
 func (k *fetch) unguarded(p *program) *scalar.Vec {
@@ -338,32 +289,14 @@ func (k *fetch) scattered(p *program, out *scalar.Vec, mask []bool) *scalar.Vec 
 
 // perLane decides the guard element by element.
 func (k *fetch) perLane(p *program) *scalar.Vec {
-	outer, keep := p.mask, k.keep[:p.n]
-	for i := range keep {
-		keep[i] = true
-	}
-	tmp := [3][]int64{p.scratch(p.n), p.scratch(p.n), p.scratch(p.n)}
-	for _, g := range k.guard {
-		for j, f := range [3]*form{g.e, g.lo, g.hi} {
-			f.lanes(p, tmp[j])
-		}
-		for i, x := range tmp[0] {
-			keep[i] = keep[i] && tmp[1][i] <= x && x < tmp[2][i]
-		}
-	}
-	p.release(3)
-	return k.mixed(p, keep, outer)
+	p.hold(k.guard, k.keep[:p.n])
+	return k.mixed(p, k.keep[:p.n], p.mask)
 }
 
 // mixed loads where keep holds and takes the default elsewhere.
 func (k *fetch) mixed(p *program, keep, outer []bool) *scalar.Vec {
 	out := k.cut.Cut(&k.all, 0, p.n)
-	inside := make([]bool, p.n)
-	rest := make([]bool, p.n)
-	for i, m := range keep {
-		on := outer == nil || outer[i]
-		inside[i], rest[i] = m && on, !m && on
-	}
+	inside, rest := split(keep, outer)
 	k.scattered(p, out, inside)
 	p.mask = rest
 	def := k.def.eval(p)

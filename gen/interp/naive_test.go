@@ -125,6 +125,11 @@ func (n *naive) eval(e te.Expr) *scalar.Vec {
 		n.env[x.Var] = v
 		defer delete(n.env, x.Var)
 		return n.eval(x.Body)
+	case te.Select:
+		if n.holds(x.Cond) {
+			return n.eval(x.Then)
+		}
+		return n.eval(x.Else)
 	case te.Acc:
 		return n.acc[x.N]
 	case te.In:
@@ -143,11 +148,18 @@ func (n *naive) call(x te.Call, types []ir.DType, args []*scalar.Vec) *scalar.Ve
 	return out
 }
 
-func (n *naive) load(x te.Load) *scalar.Vec {
-	for _, g := range x.Guard {
+func (n *naive) holds(ws []te.Within) bool {
+	for _, g := range ws {
 		if v := n.number(g.E); v < n.number(g.Lo) || v >= n.number(g.Hi) {
-			return n.eval(x.Default)
+			return false
 		}
+	}
+	return true
+}
+
+func (n *naive) load(x te.Load) *scalar.Vec {
+	if !n.holds(x.Guard) {
+		return n.eval(x.Default)
 	}
 	var t *ir.Tensor
 	if t = n.operands[0]; x.Source.Stage {

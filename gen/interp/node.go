@@ -33,6 +33,8 @@ func (p *program) compile(e te.Expr) (node, error) {
 		return p.call(x)
 	case te.Let:
 		return p.let(x)
+	case te.Select:
+		return p.choice(x)
 	case te.Acc:
 		if p.accs != nil {
 			return p.loadAcc(x)
@@ -143,7 +145,11 @@ func (p *program) call(x te.Call) (node, error) {
 	k := &apply{vecs: make([]*scalar.Vec, len(x.Args))}
 	types := make([]ir.DType, len(x.Args))
 	for i, e := range x.Args {
-		a, err := p.compile(e)
+		compile := p.compile
+		if x.Fn == "select" && i > 0 {
+			compile = p.branch
+		}
+		a, err := compile(e)
 		if err != nil {
 			return nil, err
 		}
@@ -166,7 +172,7 @@ func (p *program) call(x te.Call) (node, error) {
 func (k *apply) eval(p *program) *scalar.Vec {
 	for i, a := range k.args {
 		if k.masked && i > 0 {
-			k.vecs[i] = k.branch(p, a, i == 1)
+			k.vecs[i] = k.taken(p, a, i == 1)
 			continue
 		}
 		k.vecs[i] = a.eval(p)
@@ -176,8 +182,8 @@ func (k *apply) eval(p *program) *scalar.Vec {
 	return out
 }
 
-// branch evaluates a branch of a select for the elements that take it.
-func (k *apply) branch(p *program, a node, taken bool) *scalar.Vec {
+// taken evaluates a branch of a select for the elements that take it.
+func (k *apply) taken(p *program, a node, taken bool) *scalar.Vec {
 	outer := p.mask
 	keep := k.keep[:p.n]
 	for i, c := range k.vecs[0].I64 {

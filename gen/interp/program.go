@@ -35,6 +35,8 @@ type program struct {
 	mask    []bool  // elements that matter; nil: all
 	old, in []*scalar.Vec
 
+	conditional int // branches around what is compiled now
+
 	spare [][]int64
 	used  int
 	err   error
