@@ -14,7 +14,7 @@ type buffer struct {
 	shape []int64
 	elems any // []float32, []float64, []int8 ... ; halves are []uint16, bool is []uint8
 	n     int64
-	// words tells that a vector of the elements' class can alias elems.
+	// f32, f64 and i64 are elems where vectors of the elements' class can alias them.
 	f32 []float32
 	f64 []float64
 	i64 []int64

@@ -162,7 +162,7 @@ func (n *naive) load(x te.Load) *scalar.Vec {
 		return n.eval(x.Default)
 	}
 	var t *ir.Tensor
-	if t = n.operands[0]; x.Source.Stage {
+	if x.Source.Stage {
 		t = n.stages[x.Source.N][x.Source.Part]
 	} else {
 		t = n.operands[x.Source.N]

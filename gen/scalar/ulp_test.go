@@ -64,12 +64,6 @@ func ulps(got float32, want float64) float64 {
 	return math.Abs(float64(got)-want) / unit
 }
 
-// wide are the functions in float64, against which the polynomials are measured.
-var wide = map[string]func(float64) float64{
-	"rsqrt": func(x float64) float64 { return 1 / math.Sqrt(x) },
-	"acosh": math.Acosh,
-}
-
 func TestFloat32WithinStatedULP(t *testing.T) {
 	xs := samples(4001)
 	if testing.Short() {
