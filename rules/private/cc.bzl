@@ -100,17 +100,34 @@ def compile_and_link(ctx, header, include_dir, kernels, copts, assembly, weights
     compiled = [_kernel_outputs(ctx, toolchain, features, private, kernels, copts)]
     if assembly:
         compiled.append(_weight_outputs(ctx, toolchain, features, assembly, weights))
-    linking, outputs = cc_common.create_linking_context_from_compilation_outputs(
+    _, outputs = cc_common.create_linking_context_from_compilation_outputs(
         actions = ctx.actions,
         name = ctx.label.name,
         cc_toolchain = toolchain,
         feature_configuration = features,
         compilation_outputs = cc_common.merge_compilation_outputs(compilation_outputs = compiled),
-        linking_contexts = [runtime.linking_context],
         disallow_dynamic_library = True,
     )
-    library = outputs.library_to_link
+    made = outputs.library_to_link
+    library = made.pic_static_library or made.static_library
+
+    # Only the archive: without position-independent code (-c opt) Bazel would link the objects that are
+    # not, of which there are none, and say nothing.
+    to_link = cc_common.create_library_to_link(
+        actions = ctx.actions,
+        cc_toolchain = toolchain,
+        feature_configuration = features,
+        pic_static_library = made.pic_static_library,
+        static_library = None if made.pic_static_library else made.static_library,
+    )
+    linker_input = cc_common.create_linker_input(
+        owner = ctx.label,
+        libraries = depset([to_link]),
+    )
+    linking = cc_common.create_linking_context(
+        linker_inputs = depset([linker_input], transitive = [runtime.linking_context.linker_inputs], order = "topological"),
+    )
     return (
         CcInfo(compilation_context = public, linking_context = linking),
-        library.pic_static_library or library.static_library,
+        library,
     )

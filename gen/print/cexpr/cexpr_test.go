@@ -54,10 +54,7 @@ func TestUnderKeepsFloor(t *testing.T) {
 
 // TestValues compiles the text of many expressions and compares with sym's evaluation.
 func TestValues(t *testing.T) {
-	cc, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("no gcc on this machine: the printed text is not compiled")
-	}
+	cc := compiler(t)
 	points := [][2]int64{{0, 1}, {1, 1}, {7, 3}, {-7, 3}, {-8, 4}, {5, 9}, {-1, 2}, {100, 7}, {math.MaxInt32, math.MaxInt32}}
 	var src, want strings.Builder
 	src.WriteString("#include <stdio.h>\n#include \"dnn_index.h\"\n")
@@ -94,10 +91,7 @@ func samples() []sym.Expr {
 
 // TestCheckedOverflow: a product that leaves 64 bits and a divisor of zero are both told.
 func TestCheckedOverflow(t *testing.T) {
-	cc, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("no gcc on this machine: the printed text is not compiled")
-	}
+	cc := compiler(t)
 	a, b := sym.Var("A"), sym.Var("B")
 	product := Checked(sym.Mul(sym.Mul(a, a), sym.Mul(a, b)), plain, "bad")
 	sum := Checked(sym.Add(sym.Scale(a, math.MaxInt64/2), b), plain, "bad")
@@ -121,4 +115,15 @@ func build(t *testing.T, cc, src string) string {
 	got, err := exec.Command(bin).CombinedOutput()
 	require.NoError(t, err)
 	return string(got)
+}
+
+// compiler is a C compiler of the machine; without one the test is skipped.
+func compiler(t *testing.T) string {
+	for _, name := range []string{"gcc", "clang", "cc"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Skip("no C compiler on this machine: the printed text is not compiled")
+	return ""
 }
