@@ -1,8 +1,6 @@
 // A program around one model that answers the benchmark's requests. The model is linked with a
 // file that defines dnn_served_model, which the rule dnn_benchmark writes.
 #include <cstdio>
-#include <cstring>
-#include <iostream>
 #include <string>
 
 #include "runtime/serve/server.h"
@@ -39,6 +37,16 @@ int Usage(const char* program, const Description& d) {
   return 2;
 }
 
+// The next line of standard input without its end; false where there is none.
+bool ReadLine(std::string* line) {
+  line->clear();
+  for (int c = std::getchar(); c != EOF; c = std::getchar()) {
+    if (c == '\n') return true;
+    line->push_back(static_cast<char>(c));
+  }
+  return !line->empty();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -59,8 +67,10 @@ int main(int argc, char** argv) {
   }
   if (!serve || wrong) return Usage(argv[0], *d);
   rules_dnn::serve::Server server(d, weights);
-  for (std::string line; std::getline(std::cin, line);) {
-    std::cout << server.Answer(line) << std::endl;
+  for (std::string line; ReadLine(&line);) {
+    const std::string answer = server.Answer(line) + "\n";
+    if (std::fwrite(answer.data(), 1, answer.size(), stdout) != answer.size()) return 1;
+    if (std::fflush(stdout) != 0) return 1;
   }
   return 0;
 }
