@@ -10,6 +10,6 @@ int main() {
     std::fprintf(stderr, "%s\n", error);
     return 1;
   }
-  for (int i = 0; i < 8; ++i) std::printf("%g%c", y[i], i == 7 ? '\n' : ' ');
+  for (int i = 0; i < 8; ++i) std::printf("%.9g%c", y[i], i == 7 ? '\n' : ' ');
   return 0;
 }

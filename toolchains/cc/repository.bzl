@@ -43,11 +43,15 @@ clang_toolchain(
 )
 """
 
+def _in_real_folder(program):
+    """Resolves links in a program's folder: clang prints paths such as /bin/../include, where /bin may be a link."""
+    return program.dirname.realpath.get_child(program.basename)
+
 def _find_tools(rctx):
     tools = {}
     for tool, programs in _TOOLS.items():
         found = [path for path in [rctx.which(program) for program in programs] if path]
-        tools[tool] = str(found[0]) if found else "/bin/false"
+        tools[tool] = str(_in_real_folder(found[0])) if found else "/bin/false"
     return tools
 
 def _exec_cpu(rctx):

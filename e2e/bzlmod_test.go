@@ -1,0 +1,216 @@
+// Package e2e uses rules_dnn from other workspaces, as its users do: each test runs Bazel.
+package e2e_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// bias is what the network relu.onnx adds before it cuts off negative numbers.
+var bias = [4]float32{1.5, -2.25, 0.5, 3}
+
+// rows are the inputs of main.cc.
+var rows = [8]float32{-1, 0, 1, 2, 10, 20, -30, -40}
+
+// answer is what main.cc prints.
+func answer(bias [4]float32) string {
+	words := make([]string, len(rows))
+	for i, x := range rows {
+		words[i] = fmt.Sprintf("%.9g", max(0, x+bias[i%4]))
+	}
+	return strings.Join(words, " ")
+}
+
+func TestBzlmod(t *testing.T) {
+	if os.Getenv("TEST_TMPDIR") == "" {
+		t.Skip("runs Bazel; use bazel test //e2e:e2e_test")
+	}
+	w := open(t, filepath.Join(rulesRoot(t), "e2e", "bzlmod"))
+	t.Run("BothABIs", func(t *testing.T) { bothABIs(t, w) })
+	t.Run("Target", func(t *testing.T) { target(t, w) })
+	t.Run("WeightsFile", func(t *testing.T) { weightsFile(t, w) })
+	t.Run("Benchmark", func(t *testing.T) { benchmark(t, w) })
+	t.Run("OwnCompiler", func(t *testing.T) { ownCompiler(t, w) })
+	t.Run("Actions", func(t *testing.T) { actions(t, w) })
+	t.Run("DiskCache", func(t *testing.T) { diskCache(t, w) })
+	other := copied(t, w.dir)
+	t.Run("SameBytes", func(t *testing.T) { sameBytes(t, w, other) })
+	t.Run("OneImportForTwoABIs", func(t *testing.T) { oneImport(t, other) })
+}
+
+// bothABIs links one model for two platforms in one build, statically and into a shared library.
+func bothABIs(t *testing.T, w *workspace) {
+	w.bazel(t, "build", "//:abis")
+	runBothABIs(t, w.bin(t), answer(bias))
+}
+
+func runBothABIs(t *testing.T, bin, want string) {
+	t.Helper()
+	for _, program := range []string{"static", "dynamic"} {
+		assert.Equal(t, want, run(t, "", filepath.Join(bin, "abis", "host", program)), program)
+	}
+	qemu, err := exec.LookPath("qemu-aarch64")
+	if err != nil {
+		t.Log("qemu-aarch64 is not installed: programs for arm64 are built and not run")
+		return
+	}
+	for _, program := range []string{"static", "dynamic"} {
+		assert.Equal(t, want, run(t, "", qemu, "-L", "/usr/aarch64-linux-gnu", filepath.Join(bin, "abis", "arm64", program)), program)
+	}
+}
+
+// target builds a model for another platform, and refuses to link it here.
+func target(t *testing.T, w *workspace) {
+	w.bazel(t, "build", "//:relu_arm64")
+	dir := filepath.Join(w.bin(t), "relu_arm64")
+	for _, name := range []string{"librelu_arm64.a", "relu_arm64.h", "relu_arm64.manifest.json"} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		require.NoError(t, err)
+		assert.NotZero(t, info.Size(), name)
+	}
+	out, err := w.try("build", "--nobuild", "//:needs_arm64")
+	require.Error(t, err)
+	assert.Contains(t, out, "dnn_model_for_its_target_only rule '//:relu_arm64'")
+	assert.Contains(t, out, "'//:relu_arm64' does not have mandatory providers: 'CcInfo'")
+	w.bazel(t, "build", "--platforms=@rules_dnn//platforms:linux_arm64", "//:needs_arm64")
+}
+
+// weightsFile loads weights at run time: the right file works, another does not.
+func weightsFile(t *testing.T, w *workspace) {
+	w.bazel(t, "build", "//:from_file")
+	bin := w.bin(t)
+	program := filepath.Join(bin, "from_file")
+	inRunfiles := program + ".runfiles/_main/relu_file/relu_file.weights"
+	assert.Equal(t, "0.5 0 1.5 5", run(t, "", program, inRunfiles))
+	out, err := exec.Command(program, filepath.Join(bin, "relu_file", "relu_file.manifest.json")).CombinedOutput()
+	require.Error(t, err)
+	assert.Contains(t, string(out), "weights")
+}
+
+// benchmark asks the benchmark's program for a few runs.
+func benchmark(t *testing.T, w *workspace) {
+	w.bazel(t, "build", "//:benchmark")
+	requests := `{"cmd":"load","threads":1}
+{"cmd":"run","seconds":0,"min_runs":2}
+`
+	out := run(t, requests, filepath.Join(w.bin(t), "benchmark"), "--serve")
+	lines := strings.Split(out, "\n")
+	require.Len(t, lines, 2)
+	assert.Contains(t, lines[0], `"ok"`)
+}
+
+// ownCompiler sees that code for the host is compiled by the user's toolchain, and, to know that the
+// test can fail, that code for arm64 is not.
+func ownCompiler(t *testing.T, w *workspace) {
+	const query, ours = "mnemonic(CppCompile, //:relu)", "rules_dnn_clang"
+	out := w.bazel(t, "aquery", query)
+	assert.Contains(t, out, "Mnemonic: CppCompile")
+	assert.NotContains(t, out, ours)
+	assert.Contains(t, w.bazel(t, "aquery", "--platforms=@rules_dnn//platforms:linux_arm64", query), ours)
+}
+
+// actions sees how the compiler runs.
+func actions(t *testing.T, w *workspace) {
+	out := w.bazel(t, "aquery", "--include_commandline", "mnemonic('Dnn.*', //:relu)")
+	assert.Equal(t, 2, strings.Count(out, "Mnemonic: Dnn"))
+	assert.Equal(t, 2, strings.Count(out, "ExecutionInfo: {supports-path-mapping: 1}"))
+	assert.NotContains(t, out, "Environment:")
+	for _, part := range strings.Split(out, "Command Line: (exec ")[1:] {
+		program, _, _ := strings.Cut(part, " ")
+		assert.Equal(t, "dnnc", filepath.Base(program))
+	}
+}
+
+// diskCache builds again after a clean: nothing runs.
+func diskCache(t *testing.T, w *workspace) {
+	w.bazel(t, "build", "//:static", "//:benchmark", "//:abis")
+	w.bazel(t, "clean")
+	spawns := w.logged(t, "//:static", "//:benchmark", "//:abis")
+	assert.NotEmpty(t, spawns)
+	for _, s := range spawns {
+		assert.False(t, s.executed(), "%s of %s ran again (%s)", s.Mnemonic, s.TargetLabel, s.Runner)
+	}
+}
+
+// digests hashes every file of a model, its libraries and a program.
+func digests(t *testing.T, w *workspace, mode string) map[string]string {
+	flags := []string{"--compilation_mode=" + mode}
+	// Nothing of the model comes from a cache that both workspaces share.
+	fresh := "--modify_execution_info=(Dnn|Cpp).*=+no-cache"
+	w.bazel(t, "build", append(flags, fresh, "--output_groups=default,sources,weights", "//:relu", "//:static", "//:answer_shared", "//:relu_arm64.model")...)
+	bin := w.bin(t, flags...)
+	found := map[string]string{}
+	for _, root := range []string{"relu", "librelu.a", "static", "libanswer_shared.so", "librelu_arm64.model.a"} {
+		err := filepath.WalkDir(filepath.Join(bin, root), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			data, err := os.ReadFile(path)
+			name, _ := filepath.Rel(bin, path)
+			found[name] = fmt.Sprintf("%x", sha256.Sum256(data))
+			return err
+		})
+		require.NoError(t, err)
+	}
+	return found
+}
+
+// sameBytes builds in two folders with two output bases, for use and for debugging.
+func sameBytes(t *testing.T, w, other *workspace) {
+	fast := digests(t, w, "fastbuild")
+	assert.Greater(t, len(fast), 8)
+	assert.Equal(t, fast, digests(t, other, "fastbuild"))
+	debug := digests(t, w, "dbg")
+	assert.Equal(t, debug, digests(t, other, "dbg"))
+	for name, digest := range fast {
+		if strings.HasPrefix(name, "relu/") {
+			assert.Equal(t, digest, debug[name], "%s differs between compilation modes", name)
+		}
+	}
+}
+
+// oneImport edits a weight, as one does, and builds for two platforms: the model is
+// imported once, and the answer is the new one.
+func oneImport(t *testing.T, w *workspace) {
+	const strip = "--experimental_output_paths=strip"
+	w.bazel(t, "build", strip, "//:abis")
+	edited := bias
+	// Never seen before, so in no cache.
+	edited[0] = 1 + float32(time.Now().UnixNano()%(1<<22))/(1<<23)
+	edit(t, filepath.Join(w.dir, "relu.onnx"), bias[0], edited[0])
+	ran := map[string]int{}
+	seen := map[string]int{}
+	for _, s := range w.logged(t, strip, "//:abis") {
+		seen[s.Mnemonic]++
+		if s.executed() {
+			ran[s.Mnemonic]++
+		}
+	}
+	assert.Equal(t, 2, seen["DnnGraph"], "imports asked for")
+	assert.Equal(t, 1, ran["DnnGraph"], "imports that ran")
+	assert.Equal(t, 2, ran["DnnCompile"], "compilations, one for each chip")
+	runBothABIs(t, w.bin(t, strip), answer(edited))
+}
+
+// edit replaces a number in a model; all others stay.
+func edit(t *testing.T, file string, from, to float32) {
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	old := binary.LittleEndian.AppendUint32(nil, math.Float32bits(from))
+	require.Equal(t, 1, bytes.Count(data, old))
+	data = bytes.Replace(data, old, binary.LittleEndian.AppendUint32(nil, math.Float32bits(to)), 1)
+	require.NoError(t, os.WriteFile(file, data, 0o644))
+}

@@ -1,0 +1,135 @@
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// workspace is a folder in which Bazel runs, with an output base of its own.
+type workspace struct {
+	root string // of rules_dnn
+	dir  string
+	base string
+}
+
+// rulesRoot finds the checkout: Bazel's runfiles are links to it.
+func rulesRoot(t *testing.T) string {
+	file, err := filepath.EvalSymlinks("workspace_test.go")
+	require.NoError(t, err)
+	return filepath.Dir(filepath.Dir(file))
+}
+
+// open makes a workspace of a folder; its output base goes when the test ends.
+func open(t *testing.T, dir string) *workspace {
+	base := filepath.Join(os.Getenv("TEST_TMPDIR"), "base-"+filepath.Base(t.Name())+"-"+filepath.Base(dir))
+	w := &workspace{root: rulesRoot(t), dir: dir, base: base}
+	t.Cleanup(func() {
+		if out, err := w.try("clean", "--expunge"); err != nil {
+			t.Logf("cannot clean up: %v\n%s", err, out)
+		}
+	})
+	return w
+}
+
+// copied makes a workspace of a copy of a folder.
+func copied(t *testing.T, dir string) *workspace {
+	to := filepath.Join(os.Getenv("TEST_TMPDIR"), "another", "place", filepath.Base(dir)+"-copy")
+	require.NoError(t, os.RemoveAll(to))
+	require.NoError(t, os.MkdirAll(to, 0o755))
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), "bazel-") {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(dir, entry.Name()))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(to, entry.Name()), data, 0o644))
+	}
+	return open(t, to)
+}
+
+// try runs a Bazel command and returns what it printed.
+func (w *workspace) try(command string, args ...string) (string, error) {
+	flags := []string{"--output_base=" + w.base, "--max_idle_secs=60", command}
+	if command != "clean" {
+		flags = append(flags, "--override_module=rules_dnn="+w.root, "--experimental_convenience_symlinks=ignore", "--jobs=2", "--color=no", "--curses=no")
+	}
+	cmd := exec.Command(filepath.Join(w.root, "bazelw"), append(flags, args...)...)
+	cmd.Dir = w.dir
+	cmd.Env = append(os.Environ(), "HOME="+os.Getenv("TEST_TMPDIR"))
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if err != nil {
+		return stdout.String() + stderr.String(), err
+	}
+	return stdout.String(), nil
+}
+
+// bazel runs a Bazel command that must succeed.
+func (w *workspace) bazel(t *testing.T, command string, args ...string) string {
+	t.Helper()
+	out, err := w.try(command, args...)
+	require.NoError(t, err, "bazelw %s %s\n%s", command, strings.Join(args, " "), out)
+	return out
+}
+
+// bin is the folder of outputs under some build flags.
+func (w *workspace) bin(t *testing.T, flags ...string) string {
+	t.Helper()
+	return strings.TrimSpace(w.bazel(t, "info", append(flags, "bazel-bin")...))
+}
+
+// spawn is what Bazel's execution log says of one process.
+type spawn struct {
+	Mnemonic    string
+	Runner      string
+	TargetLabel string
+}
+
+// executed says whether the process ran: it was neither cached nor shared with another one.
+func (s spawn) executed() bool {
+	return !strings.HasSuffix(s.Runner, "cache hit") && s.Runner != "deduplicated"
+}
+
+// logged builds targets and returns the execution log.
+func (w *workspace) logged(t *testing.T, args ...string) []spawn {
+	t.Helper()
+	file := filepath.Join(os.Getenv("TEST_TMPDIR"), "log.json")
+	w.bazel(t, "build", append([]string{"--execution_log_json_file=" + file}, args...)...)
+	log, err := os.Open(file)
+	require.NoError(t, err)
+	defer log.Close()
+	var spawns []spawn
+	for d := json.NewDecoder(log); ; {
+		var s spawn
+		err := d.Decode(&s)
+		if errors.Is(err, io.EOF) {
+			return spawns
+		}
+		require.NoError(t, err)
+		spawns = append(spawns, s)
+	}
+}
+
+// run runs a program and returns what it printed.
+func run(t *testing.T, input string, command ...string) string {
+	t.Helper()
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Stdin = strings.NewReader(input)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, "%s\n%s", strings.Join(command, " "), stderr.String())
+	return strings.TrimSpace(string(out))
+}
