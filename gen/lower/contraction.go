@@ -14,14 +14,18 @@ import (
 
 // contraction is a stage recognised as a sum of products of an operand X with a
 // constant W, by the roles of its axes and not by its operator: convolutions of
-// one group, Gemm and MatMul with constant weights.
+// one group, Gemm and MatMul with constant weights; as a window, depthwise convolutions.
 type contraction struct {
-	b       *block.Block
+	b *block.Block
+	// reduce are the reduction axes of more than one point.
+	reduce []te.Axis
+	// window: the channel axis walks X and W together, and no axis sums over channels.
+	window  bool
 	n       *nest
 	t       *target.Target
 	x, w    te.Load
 	wv      *ir.Value
-	channel int // the axis that only W has: result channels
+	channel int // the axis that only W has, or of a window W and X: result channels
 	pixel   int // the axis whose points share a load of W: the innermost other one; -1: none
 	// inChannel is the X dimension that one reduction axis walks alone (input channels),
 	// and that axis; -1 where there is none.
@@ -43,6 +47,9 @@ func Contraction(b *block.Block, lay Layouts, symbols sym.Facts, t *target.Targe
 	c.n = startNest(b, lay, symbols)
 	c.layX = lay(b.Operands[c.x.Source.N])
 	if c.layX.Block != 0 && (c.layX.Axis != c.inChannel || c.layX.Block != c.block) {
+		return nil, nil, nil
+	}
+	if c.window && c.layX.Block == 0 {
 		return nil, nil, nil
 	}
 	return c.lower(lay)
@@ -81,10 +88,25 @@ func recognise(b *block.Block, t *target.Target) *contraction {
 		return nil
 	}
 	c := &contraction{b: b, t: t, x: l0, w: l1, wv: b.Operands[l1.Source.N], block: ChannelBlock(t), inChannel: -1, inReduce: -1}
+	c.dropUnitAxes()
 	if !c.roles() {
 		return nil
 	}
 	return c
+}
+
+// dropUnitAxes removes reduction axes of one point from the indices.
+func (c *contraction) dropUnitAxes() {
+	zero := map[string]sym.Expr{}
+	for _, a := range c.b.Stage.Reduce {
+		if a.Extent.Is(1) {
+			zero[a.Var] = sym.Const(0)
+		} else {
+			c.reduce = append(c.reduce, a)
+		}
+	}
+	c.x = te.SubstIndices(c.x, zero, nil).(te.Load)
+	c.w = te.SubstIndices(c.w, zero, nil).(te.Load)
 }
 
 func static(axes []te.Axis) bool {
@@ -123,10 +145,13 @@ func (c *contraction) roles() bool {
 		inX, inW := uses(c.x, a.Var), uses(c.w, a.Var)
 		switch {
 		case a.Extent.Is(1) && !inW:
-		case inX && inW:
-			return false
 		case inW && c.channel >= 0:
 			return false
+		case inX && inW:
+			c.channel, c.window = i, true
+			if c.inChannel = dimOf(c.x, a.Var); c.inChannel < 0 {
+				return false
+			}
 		case inW:
 			c.channel = i
 		case inX:
@@ -144,17 +169,25 @@ func (c *contraction) roles() bool {
 			c.pixel = -1
 		}
 	}
-	for r, a := range s.Reduce {
+	for r, a := range c.reduce {
 		if !uses(c.x, a.Var) || !uses(c.w, a.Var) {
 			return false
 		}
-		for d, e := range c.x.Index {
-			if e.Equal(sym.Var(a.Var)) && c.inChannel < 0 {
-				c.inChannel, c.inReduce = d, r
-			}
+		if d := dimOf(c.x, a.Var); d >= 0 && c.inChannel < 0 {
+			c.inChannel, c.inReduce = d, r
 		}
 	}
 	return c.affine()
+}
+
+// dimOf is the dimension whose index is the variable alone, or -1.
+func dimOf(l te.Load, v string) int {
+	for d, e := range l.Index {
+		if e.Equal(sym.Var(v)) {
+			return d
+		}
+	}
+	return -1
 }
 
 // affine tells whether every index of X and W is a sum of axes times constants.
@@ -184,7 +217,7 @@ type kAxis struct {
 func (c *contraction) kAxes() []kAxis {
 	var out []kAxis
 	lane := kAxis{reduce: -1}
-	for r, a := range c.b.Stage.Reduce {
+	for r, a := range c.reduce {
 		n, _ := a.Extent.Const()
 		if r == c.inReduce && c.layX.Block != 0 {
 			blocks := (n + c.block - 1) / c.block

@@ -47,7 +47,7 @@ func (c *contraction) body(k *loop.Kernel, p *tiling, copyIn []loop.Stmt) {
 	}
 	chunk := te.Axis{Var: chunkVar, Extent: sym.Const(chunks)}
 	var tasks []te.Axis
-	if weights, _ := p.wBuf.Size.Const(); weights*4 <= c.t.L2/2 {
+	if weights, _ := p.wBuf.Size.Const(); weights*4 <= c.t.L2/2 && !c.window {
 		tasks = append(append(tasks, outer...), chunk)
 		tiles = append(copyIn, loops([]te.Axis{group}, tiles)...)
 	} else {
@@ -86,7 +86,7 @@ func (c *contraction) tiles(p *tiling, full, rest, chunks int64) []loop.Stmt {
 
 // oneTile is a call of the micro-kernel and what the block does with the sums.
 func (c *contraction) oneTile(p *tiling, start sym.Expr, rows int64) []loop.Stmt {
-	m := &loop.MicroKernel{Rows: rows, Vectors: p.vectors, Lanes: p.lanes, RowStep: p.rowStep, Broadcast: true, K: p.micro}
+	m := &loop.MicroKernel{Rows: rows, Vectors: p.vectors, Lanes: p.lanes, RowStep: p.rowStep, Broadcast: !c.window, K: p.micro}
 	at := map[string]sym.Expr{}
 	if c.pixel >= 0 {
 		at[axisVar(c.pixel)] = start

@@ -40,11 +40,14 @@ func (c *contraction) lower(lay Layouts) (*loop.Kernel, []*ir.Value, error) {
 		p.pixels, _ = s.Axes[c.pixel].Extent.Const()
 	}
 	c.merged = map[int]bool{}
-	if !guarded {
+	if !guarded && !c.window {
 		c.mergePixels(p, lay, out, index, logical, xIndex)
 	}
 	ch := c.chooseTile(p)
 	index[c.channel], logical[s.Axes[c.channel].Var] = ch, ch
+	if c.window {
+		xIndex = c.kIndex(c.x.Index, logical)
+	}
 	c.n.results = c.n.flatten(c.b, s.Results, logical, lay)
 	c.n.at = out.Offset(s.Shape(), index, c.n.facts)
 	var copyIn []loop.Stmt
@@ -57,6 +60,7 @@ func (c *contraction) lower(lay Layouts) (*loop.Kernel, []*ir.Value, error) {
 		}
 	}
 	c.dropMerged(p)
+	p.xAt = p.xAt.Subst(map[string]sym.Expr{vecVar: sym.Const(0), laneVar: sym.Const(0)}, c.n.facts)
 	packed, err := c.packWeights(p.groups, p.perGroup)
 	if err != nil {
 		return nil, nil, err
@@ -104,7 +108,7 @@ func (c *contraction) kIndex(es []sym.Expr, logical map[string]sym.Expr) []sym.E
 	for k, v := range logical {
 		m[k] = v
 	}
-	for r, a := range c.b.Stage.Reduce {
+	for r, a := range c.reduce {
 		e := sym.Const(0)
 		for i, k := range c.kAxes() {
 			if k.reduce == r {
@@ -167,12 +171,20 @@ func (c *contraction) dropMerged(p *tiling) {
 // chooseTile sets the tile and gives the result channel in the variables of its loops.
 func (c *contraction) chooseTile(p *tiling) sym.Expr {
 	channels, _ := c.b.Stage.Axes[c.channel].Extent.Const()
-	p.tile = chooseTile(c.t, p.pixels, (channels+c.block-1)/c.block, c.block/p.lanes)
+	groups := (channels + c.block - 1) / c.block
+	if c.window {
+		groups = 1 // a tile of pixels of one block: more would share nothing
+	}
+	p.tile = chooseTile(c.t, p.pixels, groups, c.block/p.lanes)
 	p.perGroup = p.vectors * p.lanes
 	p.groups = (channels + p.perGroup - 1) / p.perGroup
 	c.n.addRanges([]te.Axis{{Var: groupVar, Extent: sym.Const(p.groups)}, {Var: vecVar, Extent: sym.Const(p.perGroup / c.block)},
 		{Var: laneVar, Extent: sym.Const(c.block)}, {Var: rowVar, Extent: sym.Const(p.rows)}})
-	return sym.Add(sym.Scale(sym.Var(groupVar), p.perGroup), sym.Scale(sym.Var(vecVar), c.block), sym.Var(laneVar))
+	ch := sym.Add(sym.Scale(sym.Var(groupVar), p.perGroup), sym.Var(laneVar))
+	if p.perGroup > c.block {
+		ch = sym.Add(ch, sym.Scale(sym.Var(vecVar), c.block))
+	}
+	return ch
 }
 
 // readPadded makes the tile read a zero-padded copy of the part of X that one row of pixels needs.
@@ -181,7 +193,10 @@ func (c *contraction) readPadded(k *loop.Kernel, p *tiling, logical map[string]s
 	if c.pixel >= 0 {
 		local[axisVar(c.pixel)] = p.pixels
 	}
-	for _, a := range c.b.Stage.Reduce {
+	if c.window {
+		local[laneVar] = c.block
+	}
+	for _, a := range c.reduce {
 		local[a.Var], _ = a.Extent.Const()
 	}
 	x := c.x
@@ -286,7 +301,7 @@ func (c *contraction) packWeights(groups, perGroup int64) (*ir.Value, error) {
 func (c *contraction) weightStrides(ks []kAxis) (channel int64, strides []int64, base int64) {
 	off := layout.Flat(c.wv.Shape, c.w.Index)
 	zero := map[string]sym.Expr{}
-	for _, a := range append(append([]te.Axis{}, c.b.Stage.Axes...), c.b.Stage.Reduce...) {
+	for _, a := range append(append([]te.Axis{}, c.b.Stage.Axes...), c.reduce...) {
 		zero[a.Var] = sym.Const(0)
 	}
 	base, _ = off.Subst(zero, nil).Const()
@@ -296,7 +311,7 @@ func (c *contraction) weightStrides(ks []kAxis) (channel int64, strides []int64,
 		return n
 	}
 	for _, k := range ks {
-		strides = append(strides, stride(c.b.Stage.Reduce[k.reduce].Var)*k.unit)
+		strides = append(strides, stride(c.reduce[k.reduce].Var)*k.unit)
 	}
 	return stride(c.b.Stage.Axes[c.channel].Var), strides, base
 }
@@ -310,6 +325,6 @@ func (c *contraction) reduceInside(ks []kAxis, at []int64, reduce int) bool {
 			v += at[i] * k.unit
 		}
 	}
-	n, _ := c.b.Stage.Reduce[reduce].Extent.Const()
+	n, _ := c.reduce[reduce].Extent.Const()
 	return v < n
 }

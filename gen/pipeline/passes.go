@@ -45,8 +45,10 @@ func foldBatchNorm(s *State) error {
 }
 
 func formBlocks(s *State) (err error) {
-	s.Blocks, err = block.Form(s.Graph)
-	return err
+	if s.Blocks, err = block.Form(s.Graph); err != nil {
+		return err
+	}
+	return block.Literals(s.Blocks)
 }
 
 func lowerBlocks(s *State) error {
