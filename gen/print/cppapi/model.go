@@ -135,12 +135,12 @@ func (m *Model) check() error {
 	}
 	for _, part := range strings.Split(m.Namespace, "::") {
 		if !identifier.MatchString(part) {
-			return fmt.Errorf("namespace %q: want C++ identifiers joined by ::", m.Namespace)
+			return fmt.Errorf("namespace %q: want C++ identifiers, joined by :: only", m.Namespace)
 		}
 	}
 	for _, f := range m.CPUFeatures {
 		if !feature.MatchString(f) {
-			return fmt.Errorf("CPU feature %q: want lower-case letters, digits, _ and .", f)
+			return fmt.Errorf("CPU feature %q: want lower-case letters, digits, underscores and dots", f)
 		}
 	}
 	if m.Weights.Bytes < 0 {

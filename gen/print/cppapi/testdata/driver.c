@@ -13,12 +13,12 @@ int wrapper_works(void);
 
 static int failures = 0;
 
-#define CHECK(x)                                             \
-  do {                                                       \
-    if (!(x)) {                                              \
-      printf("line %d: %s is not true\n", __LINE__, #x);     \
-      ++failures;                                            \
-    }                                                        \
+#define CHECK(x)                                         \
+  do {                                                   \
+    if (!(x)) {                                          \
+      printf("line %d: %s is not true\n", __LINE__, #x); \
+      ++failures;                                        \
+    }                                                    \
   } while (0)
 
 /* An allocator that counts and can be told to fail. */
@@ -181,11 +181,14 @@ static void check_dims(void) {
   size_t in[2] = {2 * 3 * 5 * 4, 8}, out[2] = {2 * 4 * 4, 6};
   CHECK(app_fake_check_dims(&d) == app_fake_OK);
   CHECK(app_fake_check_dims(NULL) == app_fake_NULL_ARGUMENT);
-  CHECK(app_fake_arena_bytes(&d) == 2 * 3 * 25 && app_fake_arena_bytes(NULL) == -app_fake_NULL_ARGUMENT);
+  CHECK(app_fake_arena_bytes(&d) == 2 * 3 * 25 &&
+        app_fake_arena_bytes(NULL) == -app_fake_NULL_ARGUMENT);
   CHECK(app_fake_input_bytes(&d, 0) == 120 && app_fake_input_bytes(&d, 1) == 8);
   CHECK(app_fake_output_bytes(&d, 1) == 6);
-  CHECK(app_fake_input_bytes(&d, 2) == -app_fake_BAD_INDEX && app_fake_output_bytes(&d, -1) == -app_fake_BAD_INDEX);
-  CHECK(app_fake_input_shape(&d, 0, shape) == app_fake_OK && shape[0] == 2 && shape[1] == 3 && shape[2] == 5);
+  CHECK(app_fake_input_bytes(&d, 2) == -app_fake_BAD_INDEX &&
+        app_fake_output_bytes(&d, -1) == -app_fake_BAD_INDEX);
+  CHECK(app_fake_input_shape(&d, 0, shape) == app_fake_OK && shape[0] == 2 && shape[1] == 3 &&
+        shape[2] == 5);
   CHECK(app_fake_input_shape(&d, 1, NULL) == app_fake_OK); /* a scalar */
   CHECK(app_fake_output_shape(&d, 1, shape) == app_fake_OK && shape[0] == 3 && shape[1] == 2);
   CHECK(app_fake_output_shape(&d, 1, NULL) == app_fake_NULL_ARGUMENT);
@@ -200,14 +203,16 @@ static void check_dims(void) {
   in[1] = 9;
   CHECK(app_fake_check_sizes(&d, in, out) == app_fake_BUFFER_SIZE);
   d.batch_size = 65;
-  CHECK(app_fake_check_dims(&d) == app_fake_BAD_DIMS && app_fake_arena_bytes(&d) == -app_fake_BAD_DIMS);
+  CHECK(app_fake_check_dims(&d) == app_fake_BAD_DIMS &&
+        app_fake_arena_bytes(&d) == -app_fake_BAD_DIMS);
   CHECK(app_fake_input_bytes(&d, 0) == -app_fake_BAD_DIMS);
   d.batch_size = 1;
   d.H = -1;
   CHECK(app_fake_check_dims(&d) == app_fake_BAD_DIMS);
   d.batch_size = 64;
   d.H = 2147483647; /* the arena's size leaves 64 bits */
-  CHECK(app_fake_check_dims(&d) == app_fake_TOO_LARGE && app_fake_arena_bytes(&d) == -app_fake_TOO_LARGE);
+  CHECK(app_fake_check_dims(&d) == app_fake_TOO_LARGE &&
+        app_fake_arena_bytes(&d) == -app_fake_TOO_LARGE);
 }
 
 static void check_run_arguments(void) {
@@ -222,7 +227,8 @@ static void check_run_arguments(void) {
   in[0] = image, in[1] = &scalar, out[0] = y, out[1] = z;
   CHECK(app_fake_create(NULL, &m) == app_fake_OK && app_fake_context_create(m, &c) == app_fake_OK);
   CHECK(app_fake_result_shape(c, 0, shape) == app_fake_BAD_DIMS);
-  CHECK(app_fake_reserve(c, &d) == app_fake_OK && app_fake_reserve(NULL, &d) == app_fake_NULL_ARGUMENT);
+  CHECK(app_fake_reserve(c, &d) == app_fake_OK &&
+        app_fake_reserve(NULL, &d) == app_fake_NULL_ARGUMENT);
   CHECK(app_fake_run(NULL, &d, in, out) == app_fake_NULL_ARGUMENT);
   CHECK(app_fake_run(c, NULL, in, out) == app_fake_NULL_ARGUMENT);
   CHECK(app_fake_run(c, &d, NULL, out) == app_fake_NULL_ARGUMENT);
@@ -280,7 +286,8 @@ static void check_rows(const char* path) {
   o.weights = file;
   o.allocate = allocate, o.release = release, o.allocator_user = &live_bytes;
   CHECK(rows_create(&o, &m) == rows_OK && rows_context_create(m, &c) == rows_OK);
-  CHECK(rows_output_bytes(&d, 0) == 48 && rows_output_shape(&d, 0, shape) == rows_OK && shape[1] == 6);
+  CHECK(rows_output_bytes(&d, 0) == 48 && rows_output_shape(&d, 0, shape) == rows_OK &&
+        shape[1] == 6);
   CHECK(rows_run(c, &d, in, out) == rows_OK);
   CHECK(y[0] == 0 && y[1] == 2 && y[2] == 4);
   CHECK(rows_result_shape(c, 0, shape) == rows_OK && shape[0] == 1 && shape[1] == 3);
@@ -289,7 +296,8 @@ static void check_rows(const char* path) {
   fail_at = -1;
   d.N = 0;
   in[0] = NULL, out[0] = NULL; /* nothing to read or write */
-  CHECK(rows_run(c, &d, in, out) == rows_OK && rows_result_shape(c, 0, shape) == rows_OK && shape[1] == 0);
+  CHECK(rows_run(c, &d, in, out) == rows_OK && rows_result_shape(c, 0, shape) == rows_OK &&
+        shape[1] == 0);
   rows_context_destroy(c);
   rows_destroy(m);
   CHECK(live_bytes == 0);
