@@ -41,11 +41,13 @@ type Kernel struct {
 // Stmt is a statement.
 type Stmt interface{ stmt() }
 
-// For runs Body for Var in [0, Extent).
+// For runs Body for Var in [0, Extent). With Lanes, as many iterations are one
+// step of vectors (see Vectorise).
 type For struct {
 	Var    string
 	Extent sym.Expr
 	Body   []Stmt
+	Lanes  int64
 }
 
 // Index binds a variable to the value of an index expression.

@@ -19,8 +19,8 @@ func (n *nest) collapse() {
 func (n *nest) canCollapse(outer, inner te.Axis) bool {
 	ok := true
 	check := func(e sym.Expr) {
-		co, ok1 := coefficient(e, outer.Var, n.facts)
-		ci, ok2 := coefficient(e, inner.Var, n.facts)
+		co, ok1 := sym.Coefficient(e, outer.Var, n.facts)
+		ci, ok2 := sym.Coefficient(e, inner.Var, n.facts)
 		ok = ok && ok1 && ok2 && sym.Mul(ci, inner.Extent).Equal(co)
 	}
 	check(n.at)
@@ -31,16 +31,6 @@ func (n *nest) canCollapse(outer, inner te.Axis) bool {
 		loop.ExprIndices(e, check)
 	}
 	return ok
-}
-
-// coefficient is c where e is rest + c*v and neither mentions v.
-func coefficient(e sym.Expr, v string, f sym.Facts) (sym.Expr, bool) {
-	if !e.Uses(v) {
-		return sym.Const(0), true
-	}
-	base := e.Subst(map[string]sym.Expr{v: sym.Const(0)}, f)
-	c := sym.Sub(e.Subst(map[string]sym.Expr{v: sym.Const(1)}, f), base)
-	return c, sym.Add(base, sym.Mul(c, sym.Var(v))).Equal(e)
 }
 
 func (n *nest) collapsePair(i int) {

@@ -130,7 +130,7 @@ func (c *contraction) copyPadded(x te.Load, local map[string]int64) (body []loop
 	for d, e := range x.Index {
 		ext := int64(1)
 		for v, n := range local {
-			k, linear := coefficient(e, v, c.n.facts)
+			k, linear := sym.Coefficient(e, v, c.n.facts)
 			kc, isConst := k.Const()
 			if !linear || !isConst || kc < 0 {
 				return nil, nil, nil, nil, false

@@ -224,7 +224,7 @@ func (c *contraction) strides(p *tiling) bool {
 	p.micro = make([]loop.KLoop, len(ks))
 	zero := map[string]sym.Expr{}
 	for i := len(ks) - 1; i >= 0; i-- {
-		e, ok := coefficient(p.xAt, kVar(i), c.n.facts)
+		e, ok := sym.Coefficient(p.xAt, kVar(i), c.n.facts)
 		step, isConst := e.Const()
 		if !ok || !isConst {
 			return false
@@ -234,7 +234,7 @@ func (c *contraction) strides(p *tiling) bool {
 		zero[kVar(i)] = sym.Const(0)
 	}
 	if c.pixel >= 0 {
-		e, ok := coefficient(p.xAt, axisVar(c.pixel), c.n.facts)
+		e, ok := sym.Coefficient(p.xAt, axisVar(c.pixel), c.n.facts)
 		step, isConst := e.Const()
 		if !ok || !isConst {
 			return false
@@ -306,7 +306,7 @@ func (c *contraction) weightStrides(ks []kAxis) (channel int64, strides []int64,
 	}
 	base, _ = off.Subst(zero, nil).Const()
 	stride := func(v string) int64 {
-		e, _ := coefficient(off, v, nil)
+		e, _ := sym.Coefficient(off, v, nil)
 		n, _ := e.Const()
 		return n
 	}

@@ -90,6 +90,14 @@ func (c *Choice) follows(b *block.Block, l layout.Layout, fixed map[*ir.Value]bo
 // Lower makes the block's kernel: by an anchor where one applies, by the generic nest otherwise.
 // The values are the kernel's buffers: operands, then results.
 func (c *Choice) Lower(b *block.Block, f sym.Facts) (*loop.Kernel, []*ir.Value, error) {
+	k, args, err := c.lower(b, f)
+	if lanes := int64(c.target.Lanes(ir.F32)); err == nil && lanes >= 4 {
+		k.Body = loop.Vectorise(k.Body, lanes, k.Facts)
+	}
+	return k, args, err
+}
+
+func (c *Choice) lower(b *block.Block, f sym.Facts) (*loop.Kernel, []*ir.Value, error) {
 	lay := func(v *ir.Value) layout.Layout { return c.Layouts[v] }
 	if c.anchors {
 		k, args, err := lower.Contraction(b, lay, f, c.target)

@@ -198,3 +198,13 @@ func floorInt(a, b int64) int64 {
 	}
 	return q
 }
+
+// Coefficient is c where e is rest + c*v and neither mentions v; false where e is not linear in v.
+func Coefficient(e Expr, v string, f Facts) (Expr, bool) {
+	if !e.Uses(v) {
+		return Const(0), true
+	}
+	base := e.Subst(map[string]Expr{v: Const(0)}, f)
+	c := Sub(e.Subst(map[string]Expr{v: Const(1)}, f), base)
+	return c, Add(base, Mul(c, Var(v))).Equal(e)
+}

@@ -62,7 +62,7 @@ type kernelWriter struct {
 func (w *kernelWriter) bind(t ir.DType, text string) string {
 	name := fmt.Sprintf("t%d", w.temps)
 	w.temps++
-	w.line("const %s %s = %s;", local(t), name, strip(text))
+	w.line("const %s %s = %s;", w.typeName(t), name, strip(text))
 	return name
 }
 
@@ -75,13 +75,17 @@ func (w *kernelWriter) stmts(body []loop.Stmt) {
 func (w *kernelWriter) stmt(s loop.Stmt, rest []loop.Stmt) {
 	switch x := s.(type) {
 	case loop.For:
+		if x.Lanes > 0 {
+			w.vectorLoop(x)
+			return
+		}
 		w.block(fmt.Sprintf("for (int64_t %s = 0; %s < %s; ++%s)", x.Var, x.Var, strip(w.index(x.Extent)), x.Var), func() { w.stmts(x.Body) })
 	case loop.Index:
 		w.indexVar(x, rest)
 	case loop.Bind:
 		w.line("const int64_t %s = dnn_min(dnn_max((int64_t)(%s), %s), %s);", x.Var, w.scalar(x.Value), w.index(x.Lo), w.index(x.Hi))
 	case loop.Def:
-		w.line("%s %s = %s;", local(x.Init.DType()), x.Name, w.scalar(x.Init))
+		w.line("%s %s = %s;", w.typeName(x.Init.DType()), x.Name, w.scalar(x.Init))
 	case loop.Set:
 		w.line("%s = %s;", x.Name, w.scalar(x.Value))
 	case loop.Alloc:
@@ -95,6 +99,17 @@ func (w *kernelWriter) stmt(s loop.Stmt, rest []loop.Stmt) {
 	default:
 		w.fail(fmt.Errorf("no C++ for statement %T", s))
 	}
+}
+
+// vectorLoop prints a loop whose steps are vectors; one step needs no loop.
+func (w *kernelWriter) vectorLoop(x loop.For) {
+	n, _ := x.Extent.Const()
+	w.block(fmt.Sprintf("for (int64_t %s = 0; %s < %d; %s += %d)", x.Var, x.Var, n, x.Var, x.Lanes), func() {
+		saved := w.exprs
+		w.exprs.lane, w.exprs.vector = x.Var, fmt.Sprintf("dnn_f32x%d", x.Lanes)
+		w.stmts(x.Body)
+		w.exprs = saved
+	})
 }
 
 // indexVar leaves out a variable that nothing after it reads.
@@ -122,6 +137,10 @@ func (w *kernelWriter) ifStmt(x loop.If) {
 
 func (w *kernelWriter) store(x loop.Store) {
 	v := strip(w.scalar(x.Value))
+	if w.vector != "" {
+		w.line("dnn_store(%s + %s, %s);", x.Buf.Name, w.index(x.Index), v)
+		return
+	}
 	if conv := toHalf[x.Buf.Type]; conv != "" && !isLocal(x.Buf) {
 		v = conv + "(" + v + ")"
 	}

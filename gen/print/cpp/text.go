@@ -68,6 +68,23 @@ type exprs struct {
 	// name binds a text to a fresh local constant and returns its name. The texts of scalar
 	// functions may repeat their arguments, so these are names wherever possible.
 	name func(t ir.DType, text string) string
+	// vector is the type of vectors along the variable lane, where a loop runs in them.
+	vector, lane string
+}
+
+// typeName is the type of variables: vectors within a vector loop.
+func (p exprs) typeName(t ir.DType) string {
+	if p.vector != "" {
+		return p.vector
+	}
+	return local(t)
+}
+
+func (p exprs) broadcast(text string) string {
+	if p.vector == "" {
+		return text
+	}
+	return "dnn_math::broadcast<" + p.vector + ">(" + text + ")"
 }
 
 func (p exprs) index(e sym.Expr) string { return cexpr.Under(e, identity, p.facts) }
@@ -91,7 +108,7 @@ func (p exprs) cond(ws []te.Within) string {
 func (p exprs) value(e te.Expr) (string, error) {
 	switch x := e.(type) {
 	case te.Const:
-		return literal(x), nil
+		return p.broadcast(literal(x)), nil
 	case te.Index:
 		return "(" + local(x.Type) + ")" + p.index(x.E), nil
 	case loop.Ref:
@@ -107,11 +124,14 @@ func (p exprs) value(e te.Expr) (string, error) {
 }
 
 func (p exprs) load(m loop.Mem) string {
+	if p.vector != "" && m.Index.Uses(p.lane) {
+		return fmt.Sprintf("dnn_load<%s>(%s + %s)", p.vector, m.Buf.Name, p.index(m.Index))
+	}
 	at := fmt.Sprintf("%s[%s]", m.Buf.Name, strip(p.index(m.Index)))
 	if conv := fromHalf[m.Buf.Type]; conv != "" && !isLocal(m.Buf) {
 		return conv + "(" + at + ")"
 	}
-	return at
+	return p.broadcast(at)
 }
 
 // strip drops one pair of parentheses around the whole text.
