@@ -85,8 +85,7 @@ func (im *importer) external(p *onnxpb.TensorProto, typ ir.DType, n int64) (*ir.
 // isRandom tells whether the tensor's weights were taken out: no file of that name is declared.
 func (im *importer) isRandom(d map[string]string) bool {
 	_, declared := im.externals[randomLocation]
-	_, seed := d["seed"]
-	return d["location"] == randomLocation && seed && !declared
+	return takenOut(d) && !declared
 }
 
 func entry(d map[string]string, key string, def int64) (int64, error) {

@@ -23,6 +23,15 @@ func (im *importer) random(d map[string]string, typ ir.DType, size int64) (*ir.S
 	if !im.opt.Fill {
 		return nil, fmt.Errorf("the weights were taken out of the model (external data at \"random\"); fill it with weights first")
 	}
+	r, err := newRandomWeights(d, typ, size)
+	if err != nil {
+		return nil, err
+	}
+	return &ir.Source{File: &ir.File{Name: fillName, R: r, Size: size}, Length: size}, nil
+}
+
+// newRandomWeights reads the entries of a tensor's external data.
+func newRandomWeights(d map[string]string, typ ir.DType, size int64) (*randomWeights, error) {
 	if typ != ir.F32 && typ != ir.F16 {
 		return nil, fmt.Errorf("random weights of type %s are not supported; supported are float and float16", typ)
 	}
@@ -39,7 +48,7 @@ func (im *importer) random(d map[string]string, typ ir.DType, size int64) (*ir.S
 			return nil, fmt.Errorf("random weights: %s %s is no number", p.key, show(d[p.key]))
 		}
 	}
-	return &ir.Source{File: &ir.File{Name: fillName, R: r, Size: size}, Length: size}, nil
+	return r, nil
 }
 
 // randomWeights is a file of made-up weights.

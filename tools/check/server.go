@@ -1,0 +1,104 @@
+// Package check compares what compiled models answer with a reference.
+package check
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"rules_dnn/gen/ir"
+)
+
+// Server is a running program that serves a model, as dnn_benchmark makes it.
+type Server struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *json.Decoder
+	dir string // for files that go to and fro
+}
+
+// request is what a server is asked.
+type request struct {
+	Cmd     string            `json:"cmd"`
+	Threads int               `json:"threads,omitempty"`
+	Files   map[string]string `json:"files,omitempty"`
+	Dir     string            `json:"dir,omitempty"`
+}
+
+// answer is what it says.
+type answer struct {
+	Error string            `json:"error"`
+	Files map[string]string `json:"files"`
+}
+
+// Start runs a program and loads its model; files go through the folder dir.
+func Start(dir string, threads int, command ...string) (*Server, error) {
+	s := &Server{cmd: exec.Command(command[0], append(command[1:], "--serve")...), dir: dir}
+	s.cmd.Stderr = os.Stderr
+	var err error
+	if s.in, err = s.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	s.out = json.NewDecoder(out)
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	if _, err := s.ask(request{Cmd: "load", Threads: threads}); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// Close ends the program; it is an error if the program fails.
+func (s *Server) Close() error { return errors.Join(s.in.Close(), s.cmd.Wait()) }
+
+// Run runs the model once and gives its outputs by name. A bf16 output comes as u16.
+func (s *Server) Run(inputs map[string]*ir.Tensor) (map[string]*ir.Tensor, error) {
+	files := map[string]string{}
+	for name, t := range inputs {
+		files[name] = filepath.Join(s.dir, fmt.Sprintf("in_%d.npy", len(files)))
+		if err := WriteNpy(files[name], t); err != nil {
+			return nil, err
+		}
+	}
+	var last answer
+	for _, r := range []request{{Cmd: "inputs", Files: files}, {Cmd: "run"}, {Cmd: "outputs", Dir: s.dir}} {
+		var err error
+		if last, err = s.ask(r); err != nil {
+			return nil, err
+		}
+	}
+	outputs := map[string]*ir.Tensor{}
+	for name, path := range last.Files {
+		var err error
+		if outputs[name], err = ReadNpy(path); err != nil {
+			return nil, err
+		}
+	}
+	return outputs, nil
+}
+
+func (s *Server) ask(r request) (answer, error) {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return answer{}, err
+	}
+	// A program that has ended says why on standard error; here the missing answer tells.
+	_, _ = s.in.Write(append(line, '\n'))
+	var a answer
+	if err := s.out.Decode(&a); err != nil {
+		return a, fmt.Errorf("the model's program gave no answer to %s: %w", r.Cmd, err)
+	}
+	if a.Error != "" {
+		return a, fmt.Errorf("the model's program answered to %s: %s", r.Cmd, a.Error)
+	}
+	return a, nil
+}
