@@ -360,12 +360,12 @@ func (c *contraction) scatter(base, row, rows, col, cols int64) {
 			at := base + c.x.at[row+i] + c.y.at[col+j]
 			k := i*panel + j
 			switch {
-			case c.acc.f32 != nil:
-				c.acc.f32[at] = c.tile.F32[k]
-			case c.acc.f64 != nil:
-				c.acc.f64[at] = c.tile.F64[k]
+			case c.acc.F32 != nil:
+				c.acc.F32[at] = c.tile.F32[k]
+			case c.acc.F64 != nil:
+				c.acc.F64[at] = c.tile.F64[k]
 			default:
-				c.acc.i64[at] = c.tile.I64[k]
+				c.acc.I64[at] = c.tile.I64[k]
 			}
 		}
 	}

@@ -35,7 +35,7 @@ func floats(t *testing.T, x *ir.Tensor) []float32 {
 	t.Helper()
 	b, err := bufferOf(x)
 	require.NoError(t, err)
-	return b.f32
+	return b.F32
 }
 
 func TestGraphRunsForTheShapesOfItsInputs(t *testing.T) {

@@ -227,7 +227,7 @@ func (r *run) results(s *te.Stage, shape []int64, accs, out []*ir.Tensor) error 
 				if p.err != nil {
 					return p.err
 				}
-				dst[k].store(v, to.at(p), to.step(p))
+				dst[k].Store(v, to.at(p), to.step(p))
 			}
 			return nil
 		})

@@ -51,7 +51,7 @@ func tensor(t ir.DType, shape ...int64) *ir.Tensor {
 		default:
 			w.I64[0] = k
 		}
-		b.store(w, i, 1)
+		b.Store(w, i, 1)
 	}
 	return x
 }
@@ -62,7 +62,7 @@ func ints(t ir.DType, shape []int64, xs ...int64) *ir.Tensor {
 	if err != nil {
 		panic(err)
 	}
-	b.store(&scalar.Vec{I64: xs}, 0, 1)
+	b.Store(&scalar.Vec{I64: xs}, 0, 1)
 	return x
 }
 
@@ -313,7 +313,7 @@ func TestHalfAdditionRoundsToHalf(t *testing.T) {
 		x := ir.NewTensor(ir.F16, 3)
 		b, err := bufferOf(x)
 		require.NoError(t, err)
-		b.store(&scalar.Vec{F32: xs}, 0, 1)
+		b.Store(&scalar.Vec{F32: xs}, 0, 1)
 		return x
 	}
 	got, err := Eval([]*te.Stage{s}, []te.Source{{Stage: true}}, []*ir.Tensor{half(2048, 1, 65504), half(1, 0x1p-11, 65504)}, nil)

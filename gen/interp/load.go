@@ -128,7 +128,7 @@ func (p *program) loadAcc(x te.Acc) (node, error) {
 	}
 	off := p.rowMajor(p.slots(0, p.loops))
 	p.forms = append(p.forms, off)
-	return &fetch{buf: buf, off: off, needs: off.deps, all: *scalar.NewVec(buf.t, chunk)}, nil
+	return &fetch{buf: buf, off: off, needs: off.deps, all: *scalar.NewVec(buf.Type, chunk)}, nil
 }
 
 func (k *fetch) deps() set   { return k.needs }
@@ -182,8 +182,8 @@ func (k *fetch) line(p *program, v *scalar.Vec, off int64) {
 	if !k.reads(p, off, step, v.Len()) {
 		return
 	}
-	if step != 1 || !k.buf.alias(v, off, int64(v.Len())) {
-		k.buf.load(v, off, step)
+	if step != 1 || !k.buf.Alias(v, off, int64(v.Len())) {
+		k.buf.Load(v, off, step)
 	}
 }
 
@@ -191,7 +191,7 @@ func (k *fetch) line(p *program, v *scalar.Vec, off int64) {
 // does not is after an error, or in elements that do not matter.
 func (k *fetch) reads(p *program, off, step int64, n int) bool {
 	end := off + step*int64(n-1)
-	if min(off, end) >= 0 && max(off, end) < k.buf.n {
+	if min(off, end) >= 0 && max(off, end) < k.buf.N {
 		return true
 	}
 	if p.mask == nil {
@@ -240,7 +240,7 @@ func (k *fetch) clipped(p *program, lo, hi int) *scalar.Vec {
 	off := k.off.at(p) + int64(lo)*step
 	if k.inside(p, lo, hi) && k.reads(p, off, step, hi-lo) {
 		var part scalar.Vec
-		k.buf.load(part.Cut(out, lo, hi), off, step)
+		k.buf.Load(part.Cut(out, lo, hi), off, step)
 	}
 	return out
 }
@@ -276,14 +276,14 @@ func (k *fetch) scattered(p *program, out *scalar.Vec, mask []bool) *scalar.Vec 
 		}
 	}
 	for i, x := range at {
-		if x >= k.buf.n || x < 0 {
+		if x >= k.buf.N || x < 0 {
 			if at[i] = -1; mask == nil {
 				p.fail(fmt.Errorf("element %d is outside of %s, whose shape is %v", x, k.what, k.buf.shape))
 			}
 		}
 	}
 	p.release(2)
-	k.buf.gather(out, at)
+	k.buf.Gather(out, at)
 	return out
 }
 

@@ -69,7 +69,7 @@ func (n *naive) stage(s *te.Stage) []*ir.Tensor {
 			n.reduce(s)
 		}
 		for k, e := range s.Results {
-			bufs[k].store(n.eval(e), at, 1)
+			bufs[k].Store(n.eval(e), at, 1)
 		}
 		at++
 	})
@@ -176,6 +176,6 @@ func (n *naive) load(x te.Load) *scalar.Vec {
 	b, err := bufferOf(t)
 	require.NoError(n.t, err)
 	out := scalar.NewVec(x.Type, 1)
-	b.load(out, off, 1)
+	b.Load(out, off, 1)
 	return out
 }

@@ -244,7 +244,7 @@ func (f *fold) joinVectors() {
 func (f *fold) finish() error {
 	p := f.p
 	for k, b := range f.accs {
-		b.store(p.old[k], f.to.at(p), f.to.step(p))
+		b.Store(p.old[k], f.to.at(p), f.to.step(p))
 	}
 	return p.err
 }
@@ -263,7 +263,7 @@ func (f *fold) alongReduction(vec int) error {
 		}
 		p.n = 1
 		for k, b := range f.accs {
-			b.store(p.old[k], f.to.at(p), 0)
+			b.Store(p.old[k], f.to.at(p), 0)
 		}
 		return nil
 	})

@@ -1,0 +1,114 @@
+package run
+
+import (
+	"bytes"
+	"fmt"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/plan"
+	"rules_dnn/gen/sym"
+)
+
+// memory is where a value lies, checked against what the kernel takes it for.
+func (h *host) memory(v *ir.Value, m *memory) ([]byte, error) {
+	at, ok := h.p.Places[v]
+	if !ok {
+		return nil, fmt.Errorf("the value has no place")
+	}
+	n, err := h.p.Layouts[v].Elements(v.Shape).Eval(h.symbols)
+	if err != nil {
+		return nil, err
+	}
+	if m.Type != v.Type || m.size != n {
+		return nil, fmt.Errorf("the value is %d x %s, the kernel's buffer %s %d x %s", n, v.Type, m.name, m.size, m.Type)
+	}
+	if m.kind == result && at.Region != plan.Arena && at.Region != plan.Output {
+		return nil, fmt.Errorf("a result lies in what is only read")
+	}
+	n *= int64(v.Type.Size())
+	switch at.Region {
+	case plan.Input:
+		return h.inputs[at.N].Bytes()
+	case plan.Output:
+		return h.outputs[at.N].Data, nil
+	case plan.Weights:
+		return h.part(h.weights, at.Offset, n)
+	}
+	return h.part(h.arena, at.Offset, n)
+}
+
+func (h *host) part(memory []byte, offset sym.Expr, n int64) ([]byte, error) {
+	at, err := offset.Eval(h.symbols)
+	if err != nil {
+		return nil, err
+	}
+	if at%plan.Alignment != 0 || at < 0 || at+n > int64(len(memory)) {
+		return nil, fmt.Errorf("bytes %d to %d are outside of memory of %d, or not aligned", at, at+n, len(memory))
+	}
+	return memory[at : at+n], nil
+}
+
+// claim checks that operands are intact and gives results their memory, which must be theirs alone.
+func (h *host) claim(s plan.Step, buffers [][]byte) error {
+	for i, v := range s.Args {
+		if !s.Kernel.Buffers[i].Write {
+			if err := h.intact(v, buffers[i]); err != nil {
+				return err
+			}
+		}
+	}
+	for i, v := range s.Args {
+		if s.Kernel.Buffers[i].Write {
+			h.written[v] = true
+			for _, line := range h.lines(v, len(buffers[i])) {
+				h.owner[line] = v
+			}
+		}
+	}
+	for i, v := range s.Args {
+		if err := h.intact(v, buffers[i]); err != nil {
+			return fmt.Errorf("within the step: %w", err)
+		}
+	}
+	return nil
+}
+
+// intact tells that a value was written and that nothing has overwritten it since.
+func (h *host) intact(v *ir.Value, data []byte) error {
+	switch h.p.Places[v].Region {
+	case plan.Input:
+		return nil
+	case plan.Weights:
+		want, err := v.Const.Bytes()
+		if err == nil && !bytes.Equal(want, data) {
+			err = fmt.Errorf("constant %q is not what lies at its place in the weights", v.Name)
+		}
+		return err
+	}
+	if !h.written[v] {
+		return fmt.Errorf("%q is read before a step writes it", v.Name)
+	}
+	for _, line := range h.lines(v, len(data)) {
+		if o := h.owner[line]; o != v {
+			return fmt.Errorf("%q is overwritten by %q from byte %d of the arena on", v.Name, o.Name, line*plan.Alignment)
+		}
+	}
+	return nil
+}
+
+// lines are the arena's lines of a value, none if it lies elsewhere.
+func (h *host) lines(v *ir.Value, n int) []int {
+	at := h.p.Places[v]
+	if at.Region != plan.Arena {
+		return nil
+	}
+	start, err := at.Offset.Eval(h.symbols)
+	if err != nil {
+		return nil // memory has told
+	}
+	var out []int
+	for b := int(start); b < int(start)+n; b += plan.Alignment {
+		out = append(out, b/plan.Alignment)
+	}
+	return out
+}

@@ -1,0 +1,222 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/plan"
+)
+
+// Program runs a model's host program on inputs, in the model's order, and gives its outputs. Values lie
+// where the generated C++ puts them, so that plans are checked too: memory that is big enough, no value
+// overwritten before its last use, whole results, zeros where layouts pad.
+func Program(p *plan.Program, inputs []*ir.Tensor) ([]*ir.Tensor, error) {
+	h := &host{p: p, written: map[*ir.Value]bool{}}
+	var err error
+	if h.symbols, err = bindSymbols(p, inputs); err != nil {
+		return nil, err
+	}
+	if err := h.allocate(inputs); err != nil {
+		return nil, err
+	}
+	for i, s := range p.Steps {
+		if err := h.step(s); err != nil {
+			label := ""
+			if s.Block != nil {
+				label = " (" + s.Block.Label() + ")"
+			}
+			return nil, fmt.Errorf("step %d%s: %w", i, label, err)
+		}
+	}
+	for _, v := range p.Outputs {
+		if !h.written[v] {
+			return nil, fmt.Errorf("no step writes the output %q", v.Name)
+		}
+	}
+	return h.outputs, nil
+}
+
+// host is one run of a program.
+type host struct {
+	p       *plan.Program
+	symbols map[string]int64
+	inputs  []*ir.Tensor
+	outputs []*ir.Tensor
+	weights []byte
+	scratch []byte
+	arena   []byte
+	// owner is the value that was written last to each line of the arena.
+	owner   []*ir.Value
+	written map[*ir.Value]bool
+}
+
+// bindSymbols gives each symbol the extent of the inputs' dimension that is the symbol.
+func bindSymbols(p *plan.Program, inputs []*ir.Tensor) (map[string]int64, error) {
+	if len(inputs) != len(p.Inputs) {
+		return nil, fmt.Errorf("%d inputs for a model of %d", len(inputs), len(p.Inputs))
+	}
+	out := map[string]int64{}
+	for i, v := range p.Inputs {
+		if t := inputs[i]; t.Type != v.Type || len(t.Shape) != len(v.Shape) {
+			return nil, fmt.Errorf("input %q is %s%v; the model wants %s of rank %d", v.Name, t.Type, t.Shape, v.Type, len(v.Shape))
+		}
+		for d, e := range v.Shape {
+			if name, ok := e.AsVar(); ok {
+				out[name] = inputs[i].Shape[d]
+			}
+		}
+	}
+	for _, s := range p.Symbols {
+		if x, ok := out[s.Name]; !ok || x < s.Lo || x > s.Hi {
+			return nil, fmt.Errorf("symbol %s is %d (given: %v); the model takes %d to %d", s.Name, x, ok, s.Lo, s.Hi)
+		}
+	}
+	for i, v := range p.Inputs {
+		if want, err := evalAll(v.Shape, out); err != nil || !slices.Equal(want, inputs[i].Shape) {
+			return nil, fmt.Errorf("input %q has shape %v; the model wants %v (%v)", v.Name, inputs[i].Shape, want, err)
+		}
+	}
+	return out, nil
+}
+
+func evalAll(s ir.Shape, symbols map[string]int64) ([]int64, error) {
+	out := make([]int64, len(s))
+	for i, e := range s {
+		var err error
+		if out[i], err = e.Eval(symbols); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// allocate makes the memory of a run and fills what is not written yet with bytes of no use.
+func (h *host) allocate(inputs []*ir.Tensor) error {
+	h.inputs = inputs
+	for _, v := range h.p.Outputs {
+		shape, err := evalAll(v.Shape, h.symbols)
+		if err != nil {
+			return fmt.Errorf("output %q: %w", v.Name, err)
+		}
+		t := ir.NewTensor(v.Type, shape...)
+		poison(t.Data)
+		h.outputs = append(h.outputs, t)
+	}
+	arena, err := h.p.ArenaBytes.Eval(h.symbols)
+	if err != nil {
+		return fmt.Errorf("arena: %w", err)
+	}
+	scratch, err := h.p.ScratchBytes.Eval(h.symbols)
+	if err != nil {
+		return fmt.Errorf("scratch: %w", err)
+	}
+	h.arena, h.scratch, h.weights = aligned(arena), aligned(scratch), aligned(h.p.WeightsBytes)
+	poison(h.arena)
+	poison(h.scratch)
+	h.owner = make([]*ir.Value, (arena+plan.Alignment-1)/plan.Alignment)
+	for _, c := range h.p.Constants {
+		data, err := c.Value.Const.Bytes()
+		if err != nil {
+			return err
+		}
+		if c.Offset%plan.Alignment != 0 || c.Offset+int64(len(data)) > h.p.WeightsBytes {
+			return fmt.Errorf("constant %q lies at %d of weights of %d bytes", c.Value.Name, c.Offset, h.p.WeightsBytes)
+		}
+		copy(h.weights[c.Offset:], data)
+	}
+	return nil
+}
+
+func poison(b []byte) {
+	for i := range b {
+		b[i] = 0xff // as floats: NaN
+	}
+}
+
+// aligned is memory aligned to any element.
+func aligned(n int64) []byte { return ir.NewTensor(ir.U64, (n+7)/8).Data[:n] }
+
+// step runs one step: every operand must still be as it was written, every result becomes so.
+func (h *host) step(s plan.Step) error {
+	if len(s.Args) != len(s.Kernel.Buffers) {
+		return fmt.Errorf("%d values for a kernel of %d buffers", len(s.Args), len(s.Kernel.Buffers))
+	}
+	k, err := Compile(s.Kernel, h.symbols)
+	if err != nil {
+		return err
+	}
+	buffers := make([][]byte, len(s.Args))
+	for i, v := range s.Args {
+		if buffers[i], err = h.memory(v, k.params[i]); err != nil {
+			return fmt.Errorf("%q: %w", v.Name, err)
+		}
+	}
+	if err := h.claim(s, buffers); err != nil {
+		return err
+	}
+	if n := k.ScratchBytes(); n > int64(len(h.scratch)) {
+		return fmt.Errorf("the kernel needs %d bytes of scratch, the plan has %d", n, len(h.scratch))
+	} else if k.scratch != nil {
+		buffers = append(buffers, h.scratch)
+	}
+	if err := k.Start(buffers...); err != nil {
+		return err
+	}
+	// Tasks run in any order: the later ones go first.
+	if err := k.Run(k.tasks/2, k.tasks); err != nil {
+		return err
+	}
+	if err := k.Run(0, k.tasks/2); err != nil {
+		return err
+	}
+	if err := k.Finish(); err != nil {
+		return err
+	}
+	for i, v := range s.Args {
+		if s.Kernel.Buffers[i].Write {
+			if err := h.checkPadding(v, buffers[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkPadding tells that storage beyond the value's own elements is zero, as its readers expect.
+func (h *host) checkPadding(v *ir.Value, data []byte) error {
+	l := h.p.Layouts[v]
+	if !l.Padded(v.Shape) {
+		return nil
+	}
+	dims, err := evalAll(l.Dims(v.Shape), h.symbols)
+	if err != nil {
+		return err
+	}
+	extent, err := v.Shape[l.Axis].Eval(h.symbols)
+	if err != nil {
+		return err
+	}
+	inner := int64(1) // elements between neighbours along the split axis' blocks
+	for _, d := range dims[l.Axis+1:] {
+		inner *= d
+	}
+	size := v.Type.Size()
+	for i := 0; i < len(data); i += size {
+		e := int64(i / size)
+		c := e/inner%dims[l.Axis]*l.Block + e%l.Block
+		if c >= extent && !zero(data[i:i+size]) {
+			return fmt.Errorf("%q is not zero at storage element %d, which is padding (%s, index %d of %d)", v.Name, e, l, c, extent)
+		}
+	}
+	return nil
+}
+
+func zero(b []byte) bool {
+	for _, x := range b {
+		if x != 0 {
+			return false
+		}
+	}
+	return true
+}

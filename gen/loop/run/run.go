@@ -1,0 +1,179 @@
+// Package run executes kernels of the loop IR on memory, so that every schedule is checked
+// before a C++ compiler sees it.
+//
+// It checks what C++ does not: loads and stores inside their buffers, no read of what was not
+// written, tasks that share no memory, vector loops whose lanes do not depend on each other,
+// variables in the ranges that the kernel's facts state (printed divisions rely on them).
+// Errors name the statement, the task and the variables' values.
+//
+// Expressions are compiled to closures over vectors. A loop whose iterations do not depend on
+// each other runs as one vector, whatever the kernel says of it; the others run one after the other.
+package run
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"rules_dnn/gen/elems"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sym"
+)
+
+// Kernel is a kernel compiled for values of its symbols. It holds the state of a run: one
+// goroutine at a time may use it.
+type Kernel struct {
+	loop    *loop.Kernel
+	frame   *frame
+	params  []*memory
+	scratch *memory
+	// memories are the parameters and the scratch.
+	memories []*memory
+	tasks    int64
+	task     int // slot of the task's number
+	body     []action
+}
+
+// frame is the state that compiled code works on.
+type frame struct {
+	// v are the index variables, at the first lane; lanes are those that are no line along the lanes.
+	v     []int64
+	lanes [][]int64
+	// lo and hi are the lanes that are executed.
+	lo, hi int
+	task   int64
+	at     *where
+	// step numbers the steps of vector loops whose lanes are tracked.
+	step int64
+}
+
+// action is a compiled statement.
+type action func()
+
+// Compile compiles a kernel for values of the dimensions' symbols.
+func Compile(k *loop.Kernel, symbols map[string]int64) (out *Kernel, err error) {
+	c := &compiler{kernel: k, frame: &frame{hi: 1}, symbols: map[string]int64{}, memories: map[*loop.Buffer]*memory{}, width: 1}
+	defer c.frame.rescue(&err)
+	for _, s := range k.Syms {
+		v, ok := symbols[s]
+		if !ok {
+			c.frame.fail("symbol %q has no value", s)
+		}
+		c.fact(s).check(v, v)
+		c.symbols[s] = v
+	}
+	out = &Kernel{loop: k, frame: c.frame}
+	c.open()
+	for _, b := range k.Buffers {
+		out.params = append(out.params, c.param(b, symbols))
+	}
+	if k.Scratch != nil {
+		out.scratch = c.param(k.Scratch, symbols)
+		out.scratch.kind = scratch
+	}
+	out.tasks = c.size(k.Tasks, symbols, "the number of tasks")
+	if out.tasks >= math.MaxInt32 {
+		c.frame.fail("%d tasks", out.tasks)
+	}
+	out.memories = out.params
+	if out.scratch != nil {
+		out.memories = append(slices.Clone(out.params), out.scratch)
+	}
+	out.task = c.declare(loop.TaskVar)
+	out.body = c.block(k.Body)
+	c.frame.at = nil
+	return out, nil
+}
+
+// param makes the memory of a parameter; Start gives it its elements.
+func (c *compiler) param(b *loop.Buffer, symbols map[string]int64) *memory {
+	m := &memory{name: b.Name, kind: operand, frame: c.frame}
+	if b.Write {
+		m.kind = result
+	}
+	m.size = c.size(b.Size, symbols, "the size of "+b.Name)
+	m.Buffer = &elems.Buffer{Type: b.Type}
+	c.name(b.Name, m)
+	c.memories[b] = m
+	return m
+}
+
+// size evaluates what the host program computes: it may use all of the model's symbols.
+func (c *compiler) size(e sym.Expr, symbols map[string]int64, what string) int64 {
+	n, err := e.Eval(symbols)
+	if err != nil || n < 0 {
+		c.frame.fail("%s is %s = %d (%v)", what, e, n, err)
+	}
+	return n
+}
+
+// Tasks is the number of tasks.
+func (k *Kernel) Tasks() int64 { return k.tasks }
+
+// ScratchBytes is the size of a worker's memory that the kernel needs.
+func (k *Kernel) ScratchBytes() int64 {
+	if k.scratch == nil {
+		return 0
+	}
+	return k.scratch.size * int64(k.scratch.Type.Size())
+}
+
+// Start gives the kernel its buffers, aligned to their elements: those of loop.Kernel.Buffers
+// in that order, then the scratch where there is one. What is written must lie in no other buffer.
+func (k *Kernel) Start(buffers ...[]byte) error {
+	want := k.memories
+	if len(buffers) != len(want) {
+		return fmt.Errorf("%d buffers for a kernel of %d", len(buffers), len(want))
+	}
+	for i, m := range want {
+		if need := m.size * int64(m.Type.Size()); int64(len(buffers[i])) < need {
+			return fmt.Errorf("buffer %s has %d bytes, the kernel needs %d", m.name, len(buffers[i]), need)
+		} else {
+			m.Buffer = elems.View(m.Type, buffers[i][:need])
+		}
+		if m.kind != operand {
+			m.mark = make([]int32, m.size)
+		}
+	}
+	return nil
+}
+
+// Run runs tasks first <= task < last. Between calls of Start no task may run twice.
+func (k *Kernel) Run(first, last int64) (err error) {
+	f := k.frame
+	defer f.rescue(&err)
+	for f.task = first; f.task < last; f.task++ {
+		f.v[k.task], f.lo, f.hi = f.task, 0, 1
+		for _, m := range k.memories {
+			m.stamp = int32(f.task) + 1
+		}
+		for _, a := range k.body {
+			a()
+		}
+	}
+	return nil
+}
+
+// Finish tells whether the tasks that ran since Start wrote every element of the results.
+func (k *Kernel) Finish() error {
+	for _, m := range k.params {
+		if m.kind != result {
+			continue
+		}
+		for i, w := range m.mark {
+			if w == 0 {
+				return fmt.Errorf("no task writes element %d of %s, which has %d", i, m.name, m.size)
+			}
+		}
+	}
+	return nil
+}
+
+// local is the type in which a local array holds elements: the half types are computed in float.
+func local(t ir.DType) ir.DType {
+	if t == ir.F16 || t == ir.BF16 {
+		return ir.F32
+	}
+	return t
+}

@@ -1,0 +1,85 @@
+package run
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/loop"
+)
+
+// TestTile compares micro-kernels with their definition.
+func TestTile(t *testing.T) {
+	for _, m := range []*loop.MicroKernel{
+		{Rows: 2, Vectors: 1, Lanes: 2, RowStep: 3, Broadcast: true, K: []loop.KLoop{{Extent: 3, XStep: 1, WStep: 2}}},
+		{Rows: 1, Vectors: 2, Lanes: 2, RowStep: 9, Broadcast: true, K: []loop.KLoop{{Extent: 2, XStep: 6, WStep: 8}, {Extent: 2, XStep: 2, WStep: 4}}},
+		{Rows: 2, Vectors: 1, Lanes: 4, RowStep: 4, K: []loop.KLoop{{Extent: 2, XStep: 2, WStep: 4}}},
+	} {
+		f := kernelOf(m.Rows*m.Vectors*m.Lanes, 1)
+		f.la.Size = f.y.Size
+		w := floatsOf(16, "w", false)
+		f.kernel.Buffers = []*loop.Buffer{f.x, f.y, w}
+		f.kernel.Body = []loop.Stmt{loop.Alloc{Buf: f.la}, loop.Tile{Micro: m, X: f.x, XAt: num(1), W: w, At: num(0), Acc: f.la},
+			loopOver("i", f.y.Size, put(f.y, i, mem(f.la, i)))}
+		k, err := Compile(&f.kernel, map[string]int64{"N": 6})
+		require.NoError(t, err)
+		x, ws := ramp(12), ramp(16)
+		y := aligned(4 * k.params[1].size)
+		require.NoError(t, k.Start(bytesOf(x...), y, bytesOf(ws...), aligned(k.ScratchBytes())))
+		require.NoError(t, k.Run(0, 1))
+		assert.Equal(t, definition(m, x[1:], ws), floats(y))
+	}
+}
+
+func ramp(n int) []float32 {
+	out := make([]float32, n)
+	for k := range out {
+		out[k] = float32(k*k%7 + 1)
+	}
+	return out
+}
+
+// definition is loop.MicroKernel's comment in Go, for sums that float32 holds.
+func definition(m *loop.MicroKernel, x, w []float32) []float32 {
+	out := make([]float32, m.Rows*m.Vectors*m.Lanes)
+	for step := range m.Steps() {
+		xo, wo := int64(0), int64(0)
+		for i := len(m.K) - 1; i >= 0; i-- {
+			k := m.K[i]
+			xo, wo, step = xo+step%k.Extent*k.XStep, wo+step%k.Extent*k.WStep, step/k.Extent
+		}
+		for r := range m.Rows {
+			for l := range m.Vectors * m.Lanes {
+				at := r*m.RowStep + xo
+				if !m.Broadcast {
+					at += l
+				}
+				out[r*m.Vectors*m.Lanes+l] += x[at] * w[wo+l]
+			}
+		}
+	}
+	return out
+}
+
+func TestTileChecks(t *testing.T) {
+	m := &loop.MicroKernel{Rows: 2, Vectors: 1, Lanes: 4, RowStep: 6, Broadcast: true, K: []loop.KLoop{{Extent: 2, XStep: 1, WStep: 4}}}
+	for _, c := range []struct {
+		name string
+		tile func(f *fixture) loop.Tile
+		want string
+	}{
+		{"X", func(f *fixture) loop.Tile { return loop.Tile{Micro: m, X: f.x, XAt: num(5), W: f.x, Acc: f.la} }, "tile of x + (5), x + (0) into acc, task 0: element 12 is outside of x"},
+		{"W", func(f *fixture) loop.Tile { return loop.Tile{Micro: m, X: f.x, W: f.x, At: num(8), Acc: f.la} }, "element 12 is outside of x, which has 12"},
+		{"scratch", func(f *fixture) loop.Tile { return loop.Tile{Micro: m, X: f.s, W: f.x, Acc: f.la} }, "element 0 of scratch is read before it is written"},
+		{"accumulators", func(f *fixture) loop.Tile { f.la.Size = num(7); return loop.Tile{Micro: m, X: f.x, W: f.x, Acc: f.la} }, "element 7 is outside of acc"},
+		{"result", func(f *fixture) loop.Tile { return loop.Tile{Micro: m, X: f.x, W: f.x, Acc: f.y} }, "a tile into y, which is no local array"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := kernelOf(8, 1)
+			tile := c.tile(f)
+			_, err := f.run(loop.Alloc{Buf: f.la}, tile)
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
