@@ -2,7 +2,7 @@
 //
 // A block is what one step of the host program computes: one dominant stage, into
 // which fusion has composed the stages before it (as what its loads read) and after
-// it (as what its results are made of).
+// it (as what its results are made of), and stages that are placed at its loops.
 package block
 
 import (
@@ -26,8 +26,13 @@ type Graph struct {
 
 // Block computes Results from Operands.
 type Block struct {
-	// Stage loads operands only. Results[k] is what Stage.Results[k] computes.
-	Stage    *te.Stage
+	// Stage is the dominant stage. Results[k] is what Stage.Results[k] computes.
+	Stage *te.Stage
+	// Placed stages run, in order, for each point of Stage's first Depth axes, which are
+	// theirs too; what they compute of it stays in scratch memory, where later stages load
+	// it by Source{Stage: true, N: i}.
+	Placed   []*te.Stage
+	Depth    int
 	Operands []*ir.Value
 	Results  []*ir.Value
 	// Origins name the ONNX nodes ("Conv \"conv1\"") that the block stands for.
@@ -68,6 +73,24 @@ func (g *Graph) IsOutput(v *ir.Value) bool {
 		}
 	}
 	return false
+}
+
+// Stages are the placed stages, then the dominant one.
+func (b *Block) Stages() []*te.Stage { return append(append([]*te.Stage{}, b.Placed...), b.Stage) }
+
+// Loads calls f for each load of the block.
+func (b *Block) Loads(f func(te.Load)) {
+	for _, s := range b.Stages() {
+		Loads(s, f)
+	}
+}
+
+// MapExprs rewrites all expressions of the block.
+func (b *Block) MapExprs(f func(te.Expr) te.Expr) {
+	for i, s := range b.Placed {
+		b.Placed[i] = MapExprs(s, f)
+	}
+	b.Stage = MapExprs(b.Stage, f)
 }
 
 // Loads calls f for each load of the stage.
@@ -137,14 +160,38 @@ func (b *Block) verify() error {
 	if len(b.Results) != len(b.Stage.Results) {
 		return fmt.Errorf("block %s: %d results of a stage that computes %d", b.Label(), len(b.Results), len(b.Stage.Results))
 	}
-	var err error
-	Loads(b.Stage, func(l te.Load) {
-		if l.Source.Stage || l.Source.N < 0 || l.Source.N >= len(b.Operands) {
-			err = fmt.Errorf("block %s: a load of operand %d of %d", b.Label(), l.Source.N, len(b.Operands))
+	for i, s := range b.Stages() {
+		if err := b.verifyStage(i, s); err != nil {
+			return fmt.Errorf("block %s: %w", b.Label(), err)
+		}
+	}
+	return nil
+}
+
+func (b *Block) verifyStage(i int, s *te.Stage) (err error) {
+	for k := 0; k < b.Depth; k++ {
+		if k >= len(s.Axes) || k >= len(b.Stage.Axes) || !s.Axes[k].Extent.Equal(b.Stage.Axes[k].Extent) {
+			return fmt.Errorf("stage %s does not begin with the axes of the dominant stage", s.Name)
+		}
+	}
+	Loads(s, func(l te.Load) {
+		shape := ir.Shape{}
+		switch n := l.Source.N; {
+		case l.Source.Stage && n >= 0 && n < i:
+			shape = b.Placed[n].Shape()
+			for k := 0; k < b.Depth && k < len(l.Index); k++ {
+				if !l.Index[k].Equal(sym.Var(s.Axes[k].Var)) {
+					err = fmt.Errorf("stage %s loads stage %d at another point of the common axes", s.Name, n)
+				}
+			}
+		case !l.Source.Stage && n >= 0 && n < len(b.Operands):
+			shape = b.Operands[n].Shape
+		default:
+			err = fmt.Errorf("stage %s loads %v, of %d operands", s.Name, l.Source, len(b.Operands))
 			return
 		}
-		if v := b.Operands[l.Source.N]; len(l.Index) != len(v.Shape) {
-			err = fmt.Errorf("block %s: %d indices for %q of rank %d", b.Label(), len(l.Index), v.Name, len(v.Shape))
+		if len(l.Index) != len(shape) {
+			err = fmt.Errorf("stage %s: %d indices for rank %d", s.Name, len(l.Index), len(shape))
 		}
 	})
 	return err

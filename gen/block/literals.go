@@ -76,9 +76,9 @@ func (b *Block) replaceLoads(values map[int]te.Expr) {
 		}
 	}
 	b.Operands = kept
-	b.Stage = MapExprs(b.Stage, func(e te.Expr) te.Expr {
+	b.MapExprs(func(e te.Expr) te.Expr {
 		l, ok := e.(te.Load)
-		if !ok {
+		if !ok || l.Source.Stage {
 			return e
 		}
 		v := values[l.Source.N]

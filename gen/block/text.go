@@ -3,6 +3,8 @@ package block
 import (
 	"fmt"
 	"strings"
+
+	"rules_dnn/gen/te"
 )
 
 // String is the blocks for dumps: what each stands for, its loops, operands and results.
@@ -10,12 +12,11 @@ func (g *Graph) String() string {
 	var out strings.Builder
 	for i, b := range g.Blocks {
 		fmt.Fprintf(&out, "block %d: %s\n", i, b.Label())
-		for _, a := range b.Stage.Axes {
-			fmt.Fprintf(&out, "  for %s < %s\n", a.Var, a.Extent)
+		for k, s := range b.Placed {
+			fmt.Fprintf(&out, "  stage %d %q at axis %d\n", k, s.Name, b.Depth)
+			loops(&out, s, "  ")
 		}
-		for _, a := range b.Stage.Reduce {
-			fmt.Fprintf(&out, "  reduce %s < %s by %s\n", a.Var, a.Extent, b.Stage.Combine.Name)
-		}
+		loops(&out, b.Stage, "")
 		for _, v := range b.Operands {
 			kind := "reads"
 			if v.Const != nil {
@@ -28,4 +29,13 @@ func (g *Graph) String() string {
 		}
 	}
 	return out.String()
+}
+
+func loops(out *strings.Builder, s *te.Stage, indent string) {
+	for _, a := range s.Axes {
+		fmt.Fprintf(out, "%s  for %s < %s\n", indent, a.Var, a.Extent)
+	}
+	for _, a := range s.Reduce {
+		fmt.Fprintf(out, "%s  reduce %s < %s by %s\n", indent, a.Var, a.Extent, s.Combine.Name)
+	}
 }

@@ -1,48 +1,72 @@
 // Package fuse composes blocks into larger ones (DNNFusion, dissertation chapter 3).
 //
-// A producer without a reduction is composed into what its consumer loads; a
-// consumer without a reduction that reads its producer element by element is
-// composed into what the producer stores. Either way the value between them is
-// never in memory.
+// Mapping types decide by the paper's table 3.3 which pairs fuse; a row tells how. A
+// producer without a reduction is composed into what its consumer loads; a consumer
+// without a reduction that reads its producer element by element is composed into what
+// the producer stores; the reductions of a row-wise chain (softmax) are placed at the
+// loops that they share. Either way the value between them is never in memory.
 package fuse
 
 import (
-	"fmt"
-
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ops"
 	"rules_dnn/gen/te"
 )
 
+// Options say what takes part.
+type Options struct {
+	// Chains allows blocks of several stages.
+	Chains bool
+	// Latency estimates a block's time, in any unit; nil: what depends does not fuse.
+	Latency func(*block.Block) float64
+}
+
 // Run fuses to a fixed point and leaves g verified.
-func Run(g *block.Graph) error {
-	for fuseOnce(g) {
+func Run(g *block.Graph, o Options) error {
+	f := &fuser{g: g, o: o, refused: map[refusal]bool{}}
+	for f.once() {
 	}
 	return g.Verify()
 }
 
-func fuseOnce(g *block.Graph) bool {
-	users := g.Users()
+// fuser is the state of a run.
+type fuser struct {
+	g       *block.Graph
+	o       Options
+	refused map[refusal]bool // pairs that an estimate decided against
+}
+
+type refusal struct{ first, second *block.Block }
+
+// pair is a block, and one that reads what it computes as operand n.
+type pair struct {
+	first, second *block.Block
+	n             int
+}
+
+// once fuses one pair, by the first row that fuses any.
+func (f *fuser) once() bool {
+	users := f.g.Users()
 	def := map[*ir.Value]*block.Block{}
-	for _, b := range g.Blocks {
+	for _, b := range f.g.Blocks {
 		for _, r := range b.Results {
 			def[r] = b
 		}
 	}
-	for ci, c := range g.Blocks {
-		for n, v := range c.Operands {
-			p := def[v]
-			if p == nil || len(p.Results) != 1 || len(users[v]) != 1 || g.IsOutput(v) {
-				continue
+	for _, r := range rows {
+		for at, c := range f.g.Blocks {
+			for n, v := range c.Operands {
+				p := def[v]
+				if p == nil || len(p.Results) != 1 || len(users[v]) != 1 || f.g.IsOutput(v) {
+					continue
+				}
+				if m := f.try(r, pair{p, c, n}); m != nil {
+					f.g.Blocks[at] = m
+					f.g.Blocks = remove(f.g.Blocks, p)
+					return true
+				}
 			}
-			m := compose(g, p, c, n)
-			if m == nil {
-				continue
-			}
-			g.Blocks[ci] = m
-			g.Blocks = remove(g.Blocks, p)
-			return true
 		}
 	}
 	return false
@@ -58,185 +82,61 @@ func remove(bs []*block.Block, x *block.Block) []*block.Block {
 	return out
 }
 
-// compose joins p into c, which reads p's only result as operand n; nil where
-// that is not legal or does not pay.
-func compose(g *block.Graph, p, c *block.Block, n int) *block.Block {
-	switch {
-	case p.Stage.Combine == nil && readsOnce(c, n):
-		return inlineProducer(g.Facts, p, c, n)
-	case p.Stage.Combine != nil && c.Stage.Combine == nil && readsIdentity(c, n, p.Stage):
-		return appendConsumer(g.Facts, p, c, n)
+// try fuses a pair by a row; nil where that is not legal or does not pay.
+func (f *fuser) try(r row, p pair) *block.Block {
+	key := refusal{p.first, p.second}
+	if f.refused[key] || !r.legal(f, p) {
+		return nil
 	}
-	return nil
-}
-
-// readsOnce tells whether composing a producer into operand n leaves each of its elements
-// computed at most once: every axis of c with more than one point occurs in the load's indices.
-func readsOnce(c *block.Block, n int) bool {
-	loads := 0
-	once := true
-	block.Loads(c.Stage, func(l te.Load) {
-		if l.Source.N != n {
-			return
-		}
-		loads++
-		used := map[string]bool{}
-		for _, e := range l.Index {
-			e.Vars(used)
-		}
-		for _, a := range append(append([]te.Axis{}, c.Stage.Axes...), c.Stage.Reduce...) {
-			if !used[a.Var] && !a.Extent.Is(1) {
-				once = false
-			}
-		}
-	})
-	return once && loads == 1
-}
-
-// readsIdentity tells whether c reads operand n only at its own axes, and those are p's.
-func readsIdentity(c *block.Block, n int, p *te.Stage) bool {
-	if len(c.Stage.Axes) != len(p.Axes) {
-		return false
+	v := f.verdict(p)
+	if v == stop && !r.despite {
+		return nil
 	}
-	for i, a := range c.Stage.Axes {
-		if !a.Extent.Equal(p.Axes[i].Extent) {
-			return false
-		}
+	m := r.fuse(f, p)
+	if size(m) > maxSize || v == depend && !r.despite && !f.pays(p, m) {
+		f.refused[key] = true
+		return nil
 	}
-	same := true
-	block.Loads(c.Stage, func(l te.Load) {
-		if l.Source.N != n {
-			return
-		}
-		same = same && len(l.Guard) == 0
-		for i, e := range l.Index {
-			same = same && (e.Equal(sym.Var(c.Stage.Axes[i].Var)) || p.Axes[i].Extent.Is(1))
-		}
-	})
-	return same
-}
-
-// join starts the composed block: operands of both, c's operand n left out.
-func join(p, c *block.Block, n int) (m *block.Block, fromP, fromC []int) {
-	m = &block.Block{Results: c.Results}
-	m.Origins = append(append(m.Origins, p.Origins...), c.Origins...)
-	m.Ops = append(append(m.Ops, p.Ops...), c.Ops...)
-	add := func(v *ir.Value) int {
-		for i, o := range m.Operands {
-			if o == v {
-				return i
-			}
-		}
-		m.Operands = append(m.Operands, v)
-		return len(m.Operands) - 1
-	}
-	for _, v := range p.Operands {
-		fromP = append(fromP, add(v))
-	}
-	for i, v := range c.Operands {
-		if i == n {
-			fromC = append(fromC, -1)
-			continue
-		}
-		fromC = append(fromC, add(v))
-	}
-	return m, fromP, fromC
-}
-
-func renumber(s *te.Stage, to []int) *te.Stage {
-	return block.MapExprs(s, func(e te.Expr) te.Expr {
-		if l, ok := e.(te.Load); ok {
-			l.Source.N = to[l.Source.N]
-			return l
-		}
-		return e
-	})
-}
-
-func inlineProducer(f sym.Facts, p, c *block.Block, n int) *block.Block {
-	m, fromP, fromC := join(p, c, n)
-	ps, cs := renumber(freshLets(p.Stage, len(m.Origins)), fromP), renumber(c.Stage, fromC)
-	facts := stageFacts(cs, f)
-	m.Stage = block.MapExprs(cs, func(e te.Expr) te.Expr {
-		l, ok := e.(te.Load)
-		if !ok || l.Source.N != -1 {
-			return e
-		}
-		at := map[string]sym.Expr{}
-		for i, a := range ps.Axes {
-			at[a.Var] = l.Index[i]
-		}
-		return guarded(l, te.SubstIndices(ps.Results[0], at, facts))
-	})
 	return m
 }
 
-// guarded is body under the load's guard. Guards with one default join, so that Pad
-// and the padding of a convolution stay one load.
-func guarded(l te.Load, body te.Expr) te.Expr {
-	if len(l.Guard) == 0 {
-		return body
-	}
-	if b, ok := body.(te.Load); ok && (len(b.Guard) == 0 || sameConst(b.Default, l.Default)) {
-		b.Guard = append(append([]te.Within{}, l.Guard...), b.Guard...)
-		b.Default = l.Default
-		return b
-	}
-	return te.Select{Cond: l.Guard, Then: body, Else: l.Default}
-}
+// maxSize bounds a block's expressions, in nodes: the constraint of the paper's list 3.1, step
+// 2.2. Beyond it kernels take long to compile and need more registers than there are.
+const maxSize = 4000
 
-func sameConst(a, b te.Expr) bool {
-	x, ok1 := a.(te.Const)
-	y, ok2 := b.(te.Const)
-	return ok1 && ok2 && x == y
-}
-
-func appendConsumer(f sym.Facts, p, c *block.Block, n int) *block.Block {
-	m, fromP, fromC := join(p, c, n)
-	ps, cs := renumber(freshLets(p.Stage, len(m.Origins)), fromP), renumber(c.Stage, fromC)
-	at := map[string]sym.Expr{}
-	for i, a := range cs.Axes {
-		at[a.Var] = sym.Var(ps.Axes[i].Var)
-	}
-	facts := stageFacts(ps, f)
-	results := make([]te.Expr, len(cs.Results))
-	for k, r := range cs.Results {
-		results[k] = te.Map(te.SubstIndices(r, at, facts), func(e te.Expr) te.Expr {
-			if l, ok := e.(te.Load); ok && l.Source.N == -1 {
-				return ps.Results[0]
-			}
-			return e
-		})
-	}
-	s := *ps
-	s.Results = results
-	m.Stage = &s
-	return m
-}
-
-// stageFacts adds the ranges of a stage's axes to the symbols'.
-func stageFacts(s *te.Stage, f sym.Facts) sym.Facts {
-	out := sym.Facts{}
-	for k, v := range f {
-		out[k] = v
-	}
-	for _, a := range append(append([]te.Axis{}, s.Axes...), s.Reduce...) {
-		_, hi := a.Extent.Bounds(f)
-		out[a.Var] = sym.Range{Lo: 0, Hi: max(hi, 1) - 1}
-	}
-	return out
-}
-
-// freshLets renames the bound variables of a stage, so that composing two cannot capture.
-func freshLets(s *te.Stage, salt int) *te.Stage {
-	return block.MapExprs(s, func(e te.Expr) te.Expr {
-		l, ok := e.(te.Let)
-		if !ok {
-			return e
+func size(b *block.Block) int {
+	n := 0
+	for _, s := range b.Stages() {
+		for _, e := range append(append([]te.Expr{}, s.Values...), s.Results...) {
+			te.Walk(e, func(te.Expr) { n++ })
 		}
-		fresh := fmt.Sprintf("%s_%d", l.Var, salt)
-		l.Body = te.SubstIndices(l.Body, map[string]sym.Expr{l.Var: sym.Var(fresh)}, nil)
-		l.Var = fresh
-		return l
-	})
+	}
+	return n
+}
+
+// verdict looks the pair up in the table.
+func (f *fuser) verdict(p pair) verdict {
+	first := mapping(p.first)
+	v := p.second.Operands[p.n]
+	second := ops.StagesMapping(p.second.Stages(), p.n, v.Shape)
+	if first == ops.Unread || second == ops.Unread {
+		return through // a producer that reads nothing, such as a Range
+	}
+	return table[first][second].verdict
+}
+
+// mapping is the most complex mapping type of a block's operands, constants aside.
+func mapping(b *block.Block) ops.MappingType {
+	t := ops.Unread
+	for n, v := range b.Operands {
+		if v.Const == nil {
+			t = max(t, ops.StagesMapping(b.Stages(), n, v.Shape))
+		}
+	}
+	return t
+}
+
+// pays compares the estimates, as the paper does measured latencies (list 3.1, step 2.3).
+func (f *fuser) pays(p pair, m *block.Block) bool {
+	return f.o.Latency != nil && f.o.Latency(m) <= f.o.Latency(p.first)+f.o.Latency(p.second)
 }

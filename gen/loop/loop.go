@@ -19,6 +19,8 @@ type Buffer struct {
 	Write bool
 	// Size is the number of elements.
 	Size sym.Expr
+	// Local tells a local array (Alloc), whose elements have the type of variables.
+	Local bool
 }
 
 // Kernel is a leaf function over buffers. It runs tasks 0 <= task < Tasks, which
@@ -34,15 +36,15 @@ type Kernel struct {
 	Body    []Stmt
 	// Facts are the ranges of symbols and loop variables.
 	Facts sym.Facts
-	// Scratch is memory of one worker that the body uses, or nil.
-	Scratch *Buffer
+	// Scratch are buffers of one worker's memory that the body uses.
+	Scratch []*Buffer
 }
 
 // Stmt is a statement.
 type Stmt interface{ stmt() }
 
 // For runs Body for Var in [0, Extent). With Lanes, as many iterations are one
-// step of vectors (see Vectorise).
+// step of vectors as long as there are so many, and the rest run one by one (see Vectorise).
 type For struct {
 	Var    string
 	Extent sym.Expr

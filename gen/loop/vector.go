@@ -6,17 +6,19 @@ import (
 	"rules_dnn/gen/te"
 )
 
-// Vectorise marks the loops that can run in vectors of float32: those of a constant number of
-// vectors whose statements store, or define, what is computed from floats that lie side by
-// side along the loop (derivative 1) or are the same for all of it (derivative 0).
+// Vectorise marks the loops that can run in vectors of float32: those whose statements store,
+// or define, what is computed from floats that lie side by side along the loop (derivative
+// 1) or are the same for all of it (derivative 0). Loops inside of such a loop run the same
+// way for all lanes.
 func Vectorise(body []Stmt, lanes int64, f sym.Facts) []Stmt {
 	out := make([]Stmt, len(body))
 	for i, s := range body {
 		switch x := s.(type) {
 		case For:
-			x.Body = Vectorise(x.Body, lanes, f)
-			if n, ok := x.Extent.Const(); ok && n%lanes == 0 && vectorBody(x, f) {
+			if n, ok := x.Extent.Const(); (!ok || n >= lanes) && CanVectorise(x, f) {
 				x.Lanes = lanes
+			} else {
+				x.Body = Vectorise(x.Body, lanes, f)
 			}
 			s = x
 		case If:
@@ -28,28 +30,89 @@ func Vectorise(body []Stmt, lanes int64, f sym.Facts) []Stmt {
 	return out
 }
 
-func vectorBody(l For, f sym.Facts) bool {
-	defined := map[string]bool{}
-	for _, s := range l.Body {
+// CanVectorise tells whether the loop can run in vectors.
+func CanVectorise(l For, f sym.Facts) bool {
+	v := &vectoriser{lane: l.Var, defined: map[string]bool{}, stored: map[*Buffer]sym.Expr{}, facts: f}
+	v.findStores(l.Body)
+	return !v.clash && v.body(l.Body)
+}
+
+// VectorExpr tells whether an expression over memory can be a vector along a variable.
+func VectorExpr(e te.Expr, lane string, f sym.Facts) bool {
+	v := &vectoriser{lane: lane, facts: f}
+	return v.expr(e)
+}
+
+type vectoriser struct {
+	lane    string
+	defined map[string]bool
+	stored  map[*Buffer]sym.Expr // where the loop stores
+	clash   bool
+	facts   sym.Facts
+}
+
+// findStores collects stores; two of one buffer at different places clash, since lanes might meet.
+func (v *vectoriser) findStores(body []Stmt) {
+	for _, s := range body {
 		switch x := s.(type) {
-		case Def:
-			if !vectorExpr(x.Init, l.Var, defined, f) {
-				return false
-			}
-			defined[x.Name] = true
+		case For:
+			v.findStores(x.Body)
+		case If:
+			v.findStores(x.Then)
+			v.findStores(x.Else)
 		case Store:
-			c, ok := sym.Coefficient(x.Index, l.Var, f)
-			if !ok || !c.Is(1) || x.Buf.Type != ir.F32 || !vectorExpr(x.Value, l.Var, defined, f) {
-				return false
-			}
-		default:
+			at, ok := v.stored[x.Buf]
+			v.clash = v.clash || ok && !at.Equal(x.Index)
+			v.stored[x.Buf] = x.Index
+		}
+	}
+}
+
+func (v *vectoriser) body(body []Stmt) bool {
+	for _, s := range body {
+		if !v.stmt(s) {
 			return false
 		}
 	}
 	return true
 }
 
-func vectorExpr(e te.Expr, v string, defined map[string]bool, f sym.Facts) bool {
+func (v *vectoriser) stmt(s Stmt) bool {
+	switch x := s.(type) {
+	case Def:
+		v.defined[x.Name] = true
+		return v.expr(x.Init)
+	case Set:
+		return v.defined[x.Name] && v.expr(x.Value)
+	case Index:
+		return !x.Value.Uses(v.lane)
+	case For:
+		return !x.Extent.Uses(v.lane) && v.body(x.Body)
+	case If:
+		return v.same(x.Cond) && v.body(x.Then) && v.body(x.Else)
+	case Store:
+		return v.along(x.Index, false) && x.Buf.Type == ir.F32 && v.expr(x.Value)
+	}
+	return false
+}
+
+// same tells whether conditions are the same for all lanes.
+func (v *vectoriser) same(ws []te.Within) bool {
+	for _, w := range ws {
+		if w.E.Uses(v.lane) || w.Lo.Uses(v.lane) || w.Hi.Uses(v.lane) {
+			return false
+		}
+	}
+	return true
+}
+
+// along tells whether an index grows by one with the lane, or, where that will do, is the same.
+func (v *vectoriser) along(e sym.Expr, orSame bool) bool {
+	c, ok := sym.Coefficient(e, v.lane, v.facts)
+	return ok && (c.Is(1) || orSame && c.Is(0))
+}
+
+func (v *vectoriser) expr(e te.Expr) bool {
 	if e.DType() != ir.F32 {
 		return false
 	}
@@ -57,13 +120,15 @@ func vectorExpr(e te.Expr, v string, defined map[string]bool, f sym.Facts) bool 
 	case te.Const:
 		return true
 	case Ref:
-		return defined[x.Name]
+		return v.defined[x.Name]
 	case Mem:
-		c, ok := sym.Coefficient(x.Index, v, f)
-		return ok && (c.Is(0) || c.Is(1))
+		at, stored := v.stored[x.Buf]
+		return v.along(x.Index, true) && (!stored || at.Equal(x.Index))
+	case te.Select:
+		return v.same(x.Cond) && v.expr(x.Then) && v.expr(x.Else)
 	case te.Call:
 		for _, a := range x.Args {
-			if !vectorExpr(a, v, defined, f) {
+			if !v.expr(a) {
 				return false
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
-	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/te"
@@ -39,29 +38,20 @@ type contraction struct {
 
 // Contraction lowers a block as a register-tiled sum of products, or gives nil where the
 // block is no such thing. The weights are packed into a constant of the tile's order.
-func Contraction(b *block.Block, lay Layouts, symbols sym.Facts, t *target.Target) (*loop.Kernel, []*ir.Value, error) {
-	c := recognise(b, t)
+func Contraction(b *block.Block, env *Env) (*Lowered, error) {
+	c := recognise(b, env.Target)
 	if c == nil {
-		return nil, nil, nil
+		return nil, nil
 	}
-	c.n = startNest(b, lay, symbols)
-	c.layX = lay(b.Operands[c.x.Source.N])
+	c.n = startNest(b, env)
+	c.layX = env.Layouts(b.Operands[c.x.Source.N])
 	if c.layX.Block != 0 && (c.layX.Axis != c.inChannel || c.layX.Block != c.block) {
-		return nil, nil, nil
+		return nil, nil
 	}
 	if c.window && c.layX.Block == 0 {
-		return nil, nil, nil
+		return nil, nil
 	}
-	return c.lower(lay)
-}
-
-// IsContraction tells whether the anchor applies; layouts are chosen on its word.
-func IsContraction(b *block.Block, t *target.Target) (x int, inChannel int, ok bool) {
-	c := recognise(b, t)
-	if c == nil {
-		return 0, 0, false
-	}
-	return c.x.Source.N, c.inChannel, true
+	return c.lower(env)
 }
 
 // ChannelBlock is how many channels a blocked layout keeps together on a chip.
@@ -69,7 +59,7 @@ func ChannelBlock(t *target.Target) int64 { return int64(max(8, t.Lanes(ir.F32))
 
 func recognise(b *block.Block, t *target.Target) *contraction {
 	s := b.Stage
-	if s.Combine == nil || s.Combine.Name != "sum" || len(s.Values) != 1 || s.Values[0].DType() != ir.F32 || t.Lanes(ir.F32) < 4 {
+	if len(b.Placed) > 0 || s.Combine == nil || s.Combine.Name != "sum" || len(s.Values) != 1 || s.Values[0].DType() != ir.F32 || t.Lanes(ir.F32) < 4 {
 		return nil
 	}
 	mul, ok := s.Values[0].(te.Call)

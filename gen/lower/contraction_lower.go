@@ -20,16 +20,16 @@ const (
 
 func axisVar(i int) string { return fmt.Sprintf("p%d", i) }
 
-func (c *contraction) lower(lay Layouts) (*loop.Kernel, []*ir.Value, error) {
-	s := c.b.Stage
+func (c *contraction) lower(env *Env) (*Lowered, error) {
+	s, lay := c.b.Stage, env.Layouts
 	out := lay(c.b.Results[0])
 	for _, r := range c.b.Results {
 		if lay(r) != out {
-			return nil, nil, c.error("results of different layouts")
+			return nil, c.error("results of different layouts")
 		}
 	}
 	if out.Block > 0 && (out.Axis != c.channel || out.Block != c.block) {
-		return nil, nil, nil
+		return nil, nil
 	}
 	c.outBlocked = out.Block > 0
 	index, logical := c.axisVars()
@@ -56,22 +56,19 @@ func (c *contraction) lower(lay Layouts) (*loop.Kernel, []*ir.Value, error) {
 	if guarded {
 		ok := false
 		if copyIn, ok = c.readPadded(k, p, logical); !ok {
-			return nil, nil, nil
+			return nil, nil
 		}
 	}
 	c.dropMerged(p)
 	p.xAt = p.xAt.Subst(map[string]sym.Expr{vecVar: sym.Const(0), laneVar: sym.Const(0)}, c.n.facts)
-	packed, err := c.packWeights(p.groups, p.perGroup)
-	if err != nil {
-		return nil, nil, err
-	}
 	if !c.strides(p) {
-		return nil, nil, nil
+		return nil, nil
 	}
 	p.wBuf = c.n.in[c.w.Source.N]
-	p.wBuf.Size = sym.Const(packed.Const.Len())
-	p.wAt = sym.Scale(sym.Var(groupVar), packed.Const.Len()/p.groups)
-	p.acc = &loop.Buffer{Name: "acc", Type: ir.F32, Write: true, Size: sym.Const(p.rows * p.perGroup)}
+	group := c.kSteps() * p.perGroup // elements of packed weights
+	p.wBuf.Size = sym.Const(group * p.groups)
+	p.wAt = sym.Scale(sym.Var(groupVar), group)
+	p.acc = &loop.Buffer{Name: "acc", Type: ir.F32, Write: true, Local: true, Size: sym.Const(p.rows * p.perGroup)}
 	channels := s.Axes[c.channel].Extent
 	if n, _ := channels.Const(); n%p.perGroup != 0 {
 		p.padded = []te.Within{{E: ch, Lo: sym.Const(0), Hi: channels}}
@@ -79,9 +76,24 @@ func (c *contraction) lower(lay Layouts) (*loop.Kernel, []*ir.Value, error) {
 	c.body(k, p, copyIn)
 	k.Buffers = append(append([]*loop.Buffer{}, c.n.in...), c.n.out...)
 	k.Syms = symbolsOf(k, c.symbols())
-	args := append([]*ir.Value{}, c.b.Operands...)
-	args[c.w.Source.N] = packed
-	return k, append(args, c.b.Results...), nil
+	return env.done(k, func() ([]*ir.Value, error) {
+		packed, err := c.packWeights(p.groups, p.perGroup)
+		if err != nil {
+			return nil, err
+		}
+		args := append([]*ir.Value{}, c.b.Operands...)
+		args[c.w.Source.N] = packed
+		return append(args, c.b.Results...), nil
+	}), nil
+}
+
+// kSteps is the number of points of the K loops.
+func (c *contraction) kSteps() int64 {
+	n := int64(1)
+	for _, k := range c.kAxes() {
+		n *= k.extent
+	}
+	return n
 }
 
 // axisVars gives each axis of the stage a loop variable.
@@ -212,7 +224,7 @@ func (c *contraction) readPadded(k *loop.Kernel, p *tiling, logical map[string]s
 	if !ok {
 		return nil, false
 	}
-	k.Scratch, p.xBuf = scratch, scratch
+	k.Scratch, p.xBuf = []*loop.Buffer{scratch}, scratch
 	p.xAt = c.layX.Offset(shape, c.kIndex(index, nil), c.n.facts)
 	return body, true
 }
@@ -266,11 +278,7 @@ func (c *contraction) packWeights(groups, perGroup int64) (*ir.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	ks := c.kAxes()
-	steps := int64(1)
-	for _, k := range ks {
-		steps *= k.extent
-	}
+	ks, steps := c.kAxes(), c.kSteps()
 	strideOC, strides, base := c.weightStrides(ks)
 	channels, _ := c.b.Stage.Axes[c.channel].Extent.Const()
 	out := ir.NewTensor(ir.F32, groups, steps, perGroup)

@@ -19,9 +19,13 @@ const (
 	maxLanes = 64
 )
 
-// Generic lowers any block to a loop nest over its result.
-func Generic(b *block.Block, lay Layouts, symbols sym.Facts) (*loop.Kernel, error) {
-	n, err := newNest(b, lay, symbols)
+// Generic lowers any block of one stage to a loop nest over its result; a block with placed
+// stages gives nil.
+func Generic(b *block.Block, env *Env) (*Lowered, error) {
+	if len(b.Placed) > 0 {
+		return nil, nil
+	}
+	n, err := newNest(b, env)
 	if err != nil {
 		return nil, err
 	}
@@ -29,12 +33,9 @@ func Generic(b *block.Block, lay Layouts, symbols sym.Facts) (*loop.Kernel, erro
 	k := &loop.Kernel{Anchor: "generic", Doc: b.Origins, Buffers: append(append([]*loop.Buffer{}, n.in...), n.out...)}
 	prefix, inner, tasks := n.splitTasks()
 	k.Tasks = tasks
-	k.Body = append(prefix, loops(inner, n.point())...)
-	if lanes, ok := n.laneAxis(inner); ok {
-		k.Body = append(prefix, loops(inner[:len(inner)-1], n.lanePoint(lanes))...)
-	}
-	k.Syms, k.Facts = symbolsOf(k, symbols), n.facts
-	return k, nil
+	k.Body = append(prefix, n.run(inner)...)
+	k.Syms, k.Facts = symbolsOf(k, env.Symbols), n.facts
+	return env.done(k, plain(b)), nil
 }
 
 // splitTasks takes leading axes as tasks: statements that recover their variables
@@ -114,19 +115,30 @@ func loops(axes []te.Axis, body []loop.Stmt) []loop.Stmt {
 	return body
 }
 
+// run computes the elements of the axes, in the form that suits the accesses.
+func (n *nest) run(axes []te.Axis) []loop.Stmt {
+	bounds := n.trim()
+	if a, ok := n.laneAxis(axes); ok {
+		return loops(axes[:len(axes)-1], append(bounds, n.lanePoint(a)...))
+	}
+	if n.rowReduction(axes) {
+		return loops(axes, append(bounds, n.rowPoint()...))
+	}
+	return loops(axes, append(bounds, n.point()...))
+}
+
+// accName is the name of accumulator k.
+func (n *nest) accName(k int) string { return fmt.Sprintf("acc%d%s", k, n.tag) }
+
 // point computes one element.
 func (n *nest) point() []loop.Stmt {
 	var body []loop.Stmt
-	accs := func(k int) te.Expr { return loop.Ref{Name: fmt.Sprintf("acc%d", k), Type: n.values[k].DType()} }
+	accs := func(k int) te.Expr { return loop.Ref{Name: n.accName(k), Type: n.values[k].DType()} }
 	for k := range n.values {
-		body = append(body, loop.Def{Name: fmt.Sprintf("acc%d", k), Init: n.init(k)})
+		body = append(body, loop.Def{Name: n.accName(k), Init: n.combiner.Init[k]})
 	}
 	if len(n.values) > 0 {
-		var set []loop.Stmt
-		for k := range n.values {
-			set = append(set, loop.Set{Name: fmt.Sprintf("acc%d", k), Value: loop.Ref{Name: fmt.Sprintf("new%d", k), Type: n.values[k].DType()}})
-		}
-		body = append(body, loops(n.reduce, append(n.joined(accs), set...))...)
+		body = append(body, n.reduceLoops(n.accumulate(n.values, accs))...)
 	}
 	body = append(body, n.stores(accs, n.at)...)
 	if len(n.within) == 0 {
@@ -135,18 +147,30 @@ func (n *nest) point() []loop.Stmt {
 	return []loop.Stmt{loop.If{Cond: n.within, Then: body, Else: n.zeros(n.at)}}
 }
 
-func (n *nest) init(k int) te.Expr { return n.combiner.Init[k] }
+// accumulate joins values into accumulators that are variables.
+func (n *nest) accumulate(values []te.Expr, accs func(int) te.Expr) []loop.Stmt {
+	body := n.joined(values, accs)
+	for k, v := range values {
+		body = append(body, loop.Set{Name: n.accName(k), Value: n.newValue(k, v)})
+	}
+	return body
+}
+
+// newValue is what joined computed for accumulator k.
+func (n *nest) newValue(k int, v te.Expr) te.Expr {
+	return loop.Ref{Name: fmt.Sprintf("new%d%s", k, n.tag), Type: v.DType()}
+}
 
 // joined computes new accumulators of one point of the reduction into new0, new1, ...
-func (n *nest) joined(acc func(int) te.Expr) []loop.Stmt {
+func (n *nest) joined(values []te.Expr, acc func(int) te.Expr) []loop.Stmt {
 	var body []loop.Stmt
-	ins := make([]te.Expr, len(n.values))
-	for k, v := range n.values {
+	ins := make([]te.Expr, len(values))
+	for k, v := range values {
 		hoisted, e := hoistLets(v, nil, n.facts)
 		body = append(body, hoisted...)
 		ins[k] = e
-		if len(n.values) > 1 {
-			name := fmt.Sprintf("in%d", k)
+		if len(values) > 1 {
+			name := fmt.Sprintf("in%d%s", k, n.tag)
 			body = append(body, loop.Def{Name: name, Init: e})
 			ins[k] = loop.Ref{Name: name, Type: e.DType()}
 		}
@@ -161,7 +185,7 @@ func (n *nest) joined(acc func(int) te.Expr) []loop.Stmt {
 			}
 			return x
 		})
-		body = append(body, loop.Def{Name: fmt.Sprintf("new%d", k), Init: e})
+		body = append(body, loop.Def{Name: fmt.Sprintf("new%d%s", k, n.tag), Init: e})
 	}
 	return body
 }

@@ -7,6 +7,7 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
@@ -21,6 +22,8 @@ type Layouts func(*ir.Value) layout.Layout
 
 // nest is a stage over physical coordinates: loops, and expressions of flat memory.
 type nest struct {
+	tag      string    // tells the names of local variables of several nests apart
+	lanes    int64     // floats in a vector register
 	axes     []te.Axis // physical, outermost first
 	reduce   []te.Axis
 	values   []te.Expr
@@ -29,19 +32,29 @@ type nest struct {
 	at       sym.Expr    // offset of the results' element
 	within   []te.Within // what holds of an element that is not padding
 	in, out  []*loop.Buffer
+	scratch  []scratch // what placed stages computed
+	windows  bool      // guards bound loops
+	depth    int       // leading axes that a row-wise chain's stages share
+	trimmed  map[string]bound
 	facts    sym.Facts
 }
 
+// scratch is where a placed stage's results of one point of the common axes lie.
+type scratch struct {
+	bufs  []*loop.Buffer // by result
+	inner ir.Shape       // extents of the stage's own axes
+}
+
 // newNest substitutes layouts into the block's stage.
-func newNest(b *block.Block, lay Layouts, symbols sym.Facts) (*nest, error) {
-	s := b.Stage
+func newNest(b *block.Block, env *Env) (*nest, error) {
+	s, lay := b.Stage, env.Layouts
 	out := lay(b.Results[0])
 	for _, r := range b.Results {
 		if lay(r) != out {
 			return nil, fmt.Errorf("block %s: results of different layouts", b.Label())
 		}
 	}
-	n := startNest(b, lay, symbols)
+	n := startNest(b, env)
 	var coords []sym.Expr
 	for i, d := range out.Dims(s.Shape()) {
 		a := te.Axis{Var: fmt.Sprintf("p%d", i), Extent: d}
@@ -63,13 +76,13 @@ func newNest(b *block.Block, lay Layouts, symbols sym.Facts) (*nest, error) {
 }
 
 // startNest is a nest without axes: buffers, and the ranges of symbols and reduction axes.
-func startNest(b *block.Block, lay Layouts, symbols sym.Facts) *nest {
-	n := &nest{facts: sym.Facts{}, reduce: b.Stage.Reduce, combiner: b.Stage.Combine}
-	for k, v := range symbols {
+func startNest(b *block.Block, env *Env) *nest {
+	n := &nest{facts: sym.Facts{}, lanes: env.lanes(), windows: env.Windows, reduce: slices.Clone(b.Stage.Reduce), combiner: b.Stage.Combine}
+	for k, v := range env.Symbols {
 		n.facts[k] = v
 	}
 	n.addRanges(b.Stage.Reduce)
-	n.buffers(b, lay)
+	n.buffers(b, env.Layouts)
 	return n
 }
 
@@ -102,6 +115,9 @@ func (n *nest) flatten(b *block.Block, es []te.Expr, logical map[string]sym.Expr
 			case te.Select:
 				return n.choose(x.Cond, x.Then, x.Else)
 			case te.Load:
+				if x.Source.Stage {
+					return n.choose(x.Guard, n.fromScratch(x), x.Default)
+				}
 				v := b.Operands[x.Source.N]
 				m := loop.Mem{Buf: n.in[x.Source.N], Index: lay(v).Offset(v.Shape, x.Index, n.facts)}
 				return n.choose(x.Guard, m, x.Default)
@@ -110,6 +126,13 @@ func (n *nest) flatten(b *block.Block, es []te.Expr, logical map[string]sym.Expr
 		})
 	}
 	return out
+}
+
+// fromScratch reads what a placed stage computed.
+func (n *nest) fromScratch(l te.Load) te.Expr {
+	s := n.scratch[l.Source.N]
+	depth := len(l.Index) - len(s.inner)
+	return loop.Mem{Buf: s.bufs[l.Source.Part], Index: layout.Flat(s.inner, l.Index[depth:])}
 }
 
 // choose is Then under the conditions that are not certain.

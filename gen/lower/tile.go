@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"rules_dnn/gen/loop"
 	"rules_dnn/gen/target"
 )
 
@@ -52,4 +53,13 @@ func stepCost(t *target.Target, r, v int64) float64 {
 	fma := float64(r*v) / t.FMAPerCycle
 	loads := float64(v) + float64(r)/2
 	return max(fma, loads, fmaLatency)
+}
+
+// TileCycles estimates one call of a micro-kernel.
+func TileCycles(t *target.Target, m *loop.MicroKernel) float64 {
+	step := stepCost(t, m.Rows, m.Vectors)
+	if !m.Broadcast {
+		step = max(step, float64(m.Vectors+m.Rows*m.Vectors)/2)
+	}
+	return float64(m.Steps())*step + float64(m.Rows*m.Vectors)
 }

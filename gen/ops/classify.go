@@ -32,13 +32,17 @@ func (t MappingType) String() string {
 // for several of the result One-to-Many, and otherwise what tells the types apart is
 // where an element goes.
 func Mapping(n *ir.Node, m *Meaning, operand, result int) MappingType {
+	return mappingTo(m, m.Outputs[result], operand, n.Inputs[operand].Shape)
+}
+
+func mappingTo(m *Meaning, result te.Source, operand int, shape ir.Shape) MappingType {
 	t := Unread
 	maps := map[string]bool{}
-	for _, a := range accesses(m, m.Outputs[result]) {
+	for _, a := range accesses(m, result) {
 		if a.operand != operand {
 			continue
 		}
-		t = max(t, a.mapping(n.Inputs[operand].Shape))
+		t = max(t, a.mapping(shape))
 		maps[a.key()] = true
 	}
 	if len(maps) > 1 && t != OneToMany {

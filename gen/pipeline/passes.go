@@ -23,8 +23,9 @@ var CompilePasses = []Pass{
 	{Name: "infer", Doc: "infers shapes of the graph as read back", Required: true,
 		Run: func(s *State) error { return shape.Infer(s.Graph) }},
 	{Name: "blocks", Doc: "makes a block of each stage", Required: true, Run: formBlocks},
-	{Name: "fuse", Doc: "composes blocks (DNNFusion)", Run: func(s *State) error { return fuse.Run(s.Blocks) }},
-	{Name: "lower", Doc: "chooses layouts and kernels, and makes loop nests", Required: true, Run: lowerBlocks},
+	{Name: "fuse", Doc: "composes blocks (DNNFusion)", Run: fuseBlocks},
+	{Name: "select", Doc: "chooses layouts and kernels together", Required: true, Run: selectKernels},
+	{Name: "lower", Doc: "packs constants for the chosen kernels", Required: true, Run: lowerBlocks},
 	{Name: "plan", Doc: "places values in memory", Required: true, Run: func(s *State) error { return plan.Run(s.Program) }},
 }
 
@@ -33,7 +34,10 @@ type Switch struct{ Name, Doc string }
 
 // Switches for -disable.
 var Switches = []Switch{
-	{"anchors", "register-tiled kernels; every block then runs as a generic loop nest"},
+	{"anchors", "kernels besides generic loop nests: register tiles, windows, row-wise chains; and with them layouts"},
+	{"chains", "row-wise chains (softmax, normalisations) as one block"},
+	{"windows", "guards of windows as bounds of their loops"},
+	{"vectors", "loops of generic nests in vectors"},
 	{"layouts", "blocked layouts; every value is then row-major"},
 }
 
@@ -51,19 +55,33 @@ func formBlocks(s *State) (err error) {
 	return block.Literals(s.Blocks)
 }
 
+func fuseBlocks(s *State) error {
+	o := s.selectOptions()
+	return fuse.Run(s.Blocks, fuse.Options{
+		Chains:  o.Anchors && s.Enabled("chains"),
+		Latency: func(b *block.Block) float64 { return sel.Estimate(b, s.Blocks.Facts, s.Target, o) },
+	})
+}
+
+func (s *State) selectOptions() sel.Options {
+	return sel.Options{Anchors: s.Enabled("anchors"), Layouts: s.Enabled("layouts"), Windows: s.Enabled("windows"), Vectors: s.Enabled("vectors")}
+}
+
+func selectKernels(s *State) (err error) {
+	s.Choice, err = sel.Run(s.Blocks, s.Target, s.selectOptions())
+	return err
+}
+
 func lowerBlocks(s *State) error {
 	g := s.Blocks
-	choice, err := sel.Run(g, s.Target, sel.Options{Anchors: s.Enabled("anchors"), Layouts: s.Enabled("layouts")})
-	if err != nil {
-		return err
-	}
-	p := &plan.Program{Name: g.Name, Inputs: g.Inputs, Outputs: g.Outputs, Symbols: g.Symbols, Facts: g.Facts, Layouts: choice.Layouts}
-	for _, b := range g.Blocks {
-		k, args, err := choice.Lower(b, g.Facts)
+	p := &plan.Program{Name: g.Name, Inputs: g.Inputs, Outputs: g.Outputs, Symbols: g.Symbols, Facts: g.Facts, Layouts: s.Choice.Layouts}
+	for i, b := range g.Blocks {
+		k := s.Choice.Kernels[i]
+		args, err := k.Args()
 		if err != nil {
 			return err
 		}
-		p.Steps = append(p.Steps, plan.Step{Kernel: k, Args: args, Block: b})
+		p.Steps = append(p.Steps, plan.Step{Kernel: k.Kernel, Args: args, Block: b, Cycles: k.Cycles})
 	}
 	s.Program = p
 	return nil

@@ -13,6 +13,7 @@ import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/plan"
+	"rules_dnn/gen/sel"
 	"rules_dnn/gen/target"
 )
 
@@ -20,6 +21,7 @@ import (
 type State struct {
 	Graph   *ir.Graph
 	Blocks  *block.Graph
+	Choice  *sel.Choice
 	Program *plan.Program
 	Target  *target.Target
 	off     map[string]bool

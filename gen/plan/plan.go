@@ -38,6 +38,7 @@ type Step struct {
 	Kernel *loop.Kernel
 	Args   []*ir.Value
 	Block  *block.Block
+	Cycles float64 // estimated
 }
 
 // Program is what the printers print.
@@ -83,11 +84,21 @@ func Run(p *Program) error {
 	p.placeArena()
 	p.ScratchBytes = sym.Const(0)
 	for _, s := range p.Steps {
-		if b := s.Kernel.Scratch; b != nil {
-			p.ScratchBytes = sym.Max(p.ScratchBytes, bytesOf(b.Size, b.Type), p.Facts)
-		}
+		_, bytes := s.Scratch()
+		p.ScratchBytes = sym.Max(p.ScratchBytes, bytes, p.Facts)
 	}
 	return nil
+}
+
+// Scratch gives the offset of each scratch buffer of the step's kernel in the worker's memory,
+// and the bytes of all.
+func (s Step) Scratch() (offsets []sym.Expr, bytes sym.Expr) {
+	bytes = sym.Const(0)
+	for _, b := range s.Kernel.Scratch {
+		offsets = append(offsets, bytes)
+		bytes = sym.Add(bytes, bytesOf(b.Size, b.Type))
+	}
+	return offsets, bytes
 }
 
 func bytesOf(elements sym.Expr, t ir.DType) sym.Expr {

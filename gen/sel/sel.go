@@ -1,110 +1,127 @@
-// Package sel chooses a layout for every value and a kernel for every block.
+// Package sel chooses a layout for every value and a kernel for every block, together.
+//
+// Each block has candidates: an assignment of layouts to its operands and results, and the
+// cheapest kernel for it. Each value may be stored in one layout or, by a conversion,
+// in several. One solver minimises the sum of both (architecture: "one choice, not four passes").
 package sel
 
 import (
+	"fmt"
+
 	"rules_dnn/gen/block"
+	"rules_dnn/gen/cost"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
-	"rules_dnn/gen/loop"
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/pbqp"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
 )
 
 // Options switch parts off so that their effect can be measured.
-type Options struct{ Anchors, Layouts bool }
+type Options struct {
+	// Anchors are the kernels besides the generic nest.
+	Anchors bool
+	// Layouts are storage orders besides row-major.
+	Layouts bool
+	// Windows lets guards bound loops; Vectors runs loops in vectors.
+	Windows, Vectors bool
+}
 
-// Choice is the result: layouts by value, and how each block is lowered.
+// Choice is the result: layouts by value, and each block's kernel, in the graph's order.
 type Choice struct {
 	Layouts map[*ir.Value]layout.Layout
-	target  *target.Target
-	anchors bool
+	Kernels []Kernel
+	// Conversions is how many of the blocks change a layout.
+	Conversions int
+	// Solution tells the estimated cycles of all blocks, and their lower bound.
+	Solution *pbqp.Solution
 }
 
-// Run chooses. Inputs, outputs and constants are row-major. What a contraction writes,
-// or reads along its input channels, keeps a block of channels together, so that its
-// tile loads and stores whole vectors; blocks between such values follow.
+// Kernel is a block lowered, and its estimated cycles.
+type Kernel struct {
+	*lower.Lowered
+	Cycles float64
+}
+
+// Run chooses, and inserts conversions into the graph as blocks that copy.
 func Run(g *block.Graph, t *target.Target, o Options) (*Choice, error) {
-	c := &Choice{Layouts: map[*ir.Value]layout.Layout{}, target: t, anchors: o.Anchors}
-	if !o.Layouts || !o.Anchors {
-		return c, nil
+	s := &selector{g: g, t: t, o: o, costs: map[string]float64{}}
+	s.blocked = layout.Layout{Axis: 1, Block: lower.ChannelBlock(t)}
+	if err := s.enumerate(); err != nil {
+		return nil, err
 	}
-	fixed := map[*ir.Value]bool{}
-	for _, v := range append(append([]*ir.Value{}, g.Inputs...), g.Outputs...) {
-		fixed[v] = true
+	solution, err := pbqp.Solve(s.problem(), pbqp.DefaultLimit)
+	if err != nil {
+		return nil, fmt.Errorf("choice of layouts: %w", err)
 	}
-	blocked := layout.Layout{Axis: 1, Block: lower.ChannelBlock(t)}
-	for _, b := range g.Blocks {
-		if x, ch, ok := lower.IsContraction(b, t); ok && ch == 1 {
-			c.block(b.Operands[x], blocked, fixed)
-			c.blockAll(b.Results, blocked, fixed)
-		}
-	}
-	for changed := true; changed; {
-		changed = false
-		for _, b := range g.Blocks {
-			if c.follows(b, blocked, fixed) {
-				changed = true
-			}
-		}
-	}
-	return c, nil
+	c := &Choice{Layouts: map[*ir.Value]layout.Layout{}, Solution: solution}
+	s.apply(c)
+	return c, g.Verify()
 }
 
-func (c *Choice) block(v *ir.Value, l layout.Layout, fixed map[*ir.Value]bool) bool {
-	if fixed[v] || v.Const != nil || v.Type != ir.F32 || len(v.Shape) < 3 || !l.Fits(v.Shape) || c.Layouts[v] == l {
-		return false
+// Estimate is the cycles of a block whose values are all row-major; fusion compares with it.
+func Estimate(b *block.Block, f sym.Facts, t *target.Target, o Options) float64 {
+	s := &selector{g: &block.Graph{Facts: f}, t: t, o: o}
+	k, err := s.cheapest(b, func(*ir.Value) layout.Layout { return layout.RowMajor })
+	if err != nil || k.Lowered == nil {
+		return 0
 	}
-	if n, _ := v.Shape[l.Axis].Const(); n < l.Block {
-		return false
-	}
-	c.Layouts[v] = l
-	return true
+	return k.Cycles
 }
 
-// blockAll blocks all results of a block or none: they share one layout.
-func (c *Choice) blockAll(vs []*ir.Value, l layout.Layout, fixed map[*ir.Value]bool) bool {
-	for _, v := range vs {
-		if fixed[v] {
-			return false
+// selector is the state of a run.
+type selector struct {
+	g       *block.Graph
+	t       *target.Target
+	o       Options
+	blocked layout.Layout
+	// candidates of each block, and values that have more than one possible layout.
+	candidates [][]candidate
+	values     []*ir.Value
+	node       map[*ir.Value]int // the value's node in the problem
+	costs      map[string]float64
+}
+
+// candidate is a way to compute a block.
+type candidate struct {
+	layouts map[*ir.Value]layout.Layout // of operands and results that may be blocked
+	kernel  Kernel
+}
+
+func (c candidate) layout(v *ir.Value) layout.Layout { return c.layouts[v] }
+
+// anchors in the order in which equal estimates are preferred.
+var anchors = []struct {
+	name    string
+	lower   func(*block.Block, *lower.Env) (*lower.Lowered, error)
+	generic bool // always on
+}{
+	{"contraction", lower.Contraction, false},
+	{"row chain", lower.Chain, true}, // fusion makes chains, or does not
+	{"generic", lower.Generic, true},
+}
+
+// cheapest lowers a block by every anchor and keeps the least estimate; the zero Kernel where
+// none can have these layouts.
+func (s *selector) cheapest(b *block.Block, lay lower.Layouts) (Kernel, error) {
+	env := &lower.Env{Layouts: lay, Symbols: s.g.Facts, Target: s.t, Windows: s.o.Windows && s.o.Anchors, Vectors: s.o.Vectors}
+	var best Kernel
+	for _, a := range anchors {
+		if !a.generic && !s.o.Anchors {
+			continue
+		}
+		l, err := a.lower(b, env)
+		if err != nil {
+			return Kernel{}, err
+		}
+		if l == nil {
+			continue
+		}
+		cycles := cost.Kernel(l.Kernel, s.t, s.g.Facts, lower.TileCycles)
+		if best.Lowered == nil || cycles < best.Cycles {
+			best = Kernel{l, cycles}
 		}
 	}
-	changed := false
-	for _, v := range vs {
-		changed = c.block(v, l, fixed) || changed
-	}
-	return changed
-}
-
-// follows blocks the results of a block that reads a blocked value of the same channels.
-func (c *Choice) follows(b *block.Block, l layout.Layout, fixed map[*ir.Value]bool) bool {
-	for _, v := range b.Operands {
-		r := b.Results[0]
-		if c.Layouts[v] == l && len(r.Shape) == len(v.Shape) && r.Shape[l.Axis].Equal(v.Shape[l.Axis]) {
-			return c.blockAll(b.Results, l, fixed)
-		}
-	}
-	return false
-}
-
-// Lower makes the block's kernel: by an anchor where one applies, by the generic nest otherwise.
-// The values are the kernel's buffers: operands, then results.
-func (c *Choice) Lower(b *block.Block, f sym.Facts) (*loop.Kernel, []*ir.Value, error) {
-	k, args, err := c.lower(b, f)
-	if lanes := int64(c.target.Lanes(ir.F32)); err == nil && lanes >= 4 {
-		k.Body = loop.Vectorise(k.Body, lanes, k.Facts)
-	}
-	return k, args, err
-}
-
-func (c *Choice) lower(b *block.Block, f sym.Facts) (*loop.Kernel, []*ir.Value, error) {
-	lay := func(v *ir.Value) layout.Layout { return c.Layouts[v] }
-	if c.anchors {
-		k, args, err := lower.Contraction(b, lay, f, c.target)
-		if k != nil || err != nil {
-			return k, args, err
-		}
-	}
-	k, err := lower.Generic(b, lay, f)
-	return k, append(append([]*ir.Value{}, b.Operands...), b.Results...), err
+	return best, nil
 }

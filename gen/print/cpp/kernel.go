@@ -24,8 +24,8 @@ func Signature(k *loop.Kernel, name string) string {
 	for _, s := range k.Syms {
 		ps = append(ps, "int64_t "+s)
 	}
-	if k.Scratch != nil {
-		ps = append(ps, fmt.Sprintf("%s* __restrict %s", storage(k.Scratch.Type), k.Scratch.Name))
+	for _, b := range k.Scratch {
+		ps = append(ps, fmt.Sprintf("%s* __restrict %s", storage(b.Type), b.Name))
 	}
 	ps = append(ps, "int64_t first_task", "int64_t last_task")
 	return fmt.Sprintf("void %s(%s)", name, strings.Join(ps, ", "))
@@ -101,15 +101,29 @@ func (w *kernelWriter) stmt(s loop.Stmt, rest []loop.Stmt) {
 	}
 }
 
-// vectorLoop prints a loop whose steps are vectors; one step needs no loop.
+// vectorLoop prints a loop whose steps are vectors, and one over the rest where they do not
+// fill the extent.
 func (w *kernelWriter) vectorLoop(x loop.For) {
-	n, _ := x.Extent.Const()
-	w.block(fmt.Sprintf("for (int64_t %s = 0; %s < %d; %s += %d)", x.Var, x.Var, n, x.Var, x.Lanes), func() {
-		saved := w.exprs
-		w.exprs.lane, w.exprs.vector = x.Var, fmt.Sprintf("dnn_f32x%d", x.Lanes)
-		w.stmts(x.Body)
-		w.exprs = saved
-	})
+	n, isConst := x.Extent.Const()
+	if isConst && n%x.Lanes == 0 {
+		w.block(fmt.Sprintf("for (int64_t %s = 0; %s < %d; %s += %d)", x.Var, x.Var, n, x.Var, x.Lanes), func() { w.vectorBody(x) })
+		return
+	}
+	w.line("{")
+	w.indent++
+	w.line("const int64_t %s_end = %s;", x.Var, strip(w.index(x.Extent)))
+	w.line("int64_t %s = 0;", x.Var)
+	w.block(fmt.Sprintf("for (; %s + %d <= %s_end; %s += %d)", x.Var, x.Lanes, x.Var, x.Var, x.Lanes), func() { w.vectorBody(x) })
+	w.block(fmt.Sprintf("for (; %s < %s_end; ++%s)", x.Var, x.Var, x.Var), func() { w.stmts(x.Body) })
+	w.indent--
+	w.line("}")
+}
+
+func (w *kernelWriter) vectorBody(x loop.For) {
+	saved := w.exprs
+	w.exprs.lane, w.exprs.vector = x.Var, fmt.Sprintf("dnn_f32x%d", x.Lanes)
+	w.stmts(x.Body)
+	w.exprs = saved
 }
 
 // indexVar leaves out a variable that nothing after it reads.
@@ -141,7 +155,7 @@ func (w *kernelWriter) store(x loop.Store) {
 		w.line("dnn_store(%s + %s, %s);", x.Buf.Name, w.index(x.Index), v)
 		return
 	}
-	if conv := toHalf[x.Buf.Type]; conv != "" && !isLocal(x.Buf) {
+	if conv := toHalf[x.Buf.Type]; conv != "" && !x.Buf.Local {
 		v = conv + "(" + v + ")"
 	}
 	w.line("%s[%s] = %s;", x.Buf.Name, strip(w.index(x.Index)), v)

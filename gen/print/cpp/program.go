@@ -175,9 +175,11 @@ func step(w *writer, p *plan.Program, s plan.Step, name string, syms func(string
 	for _, n := range s.Kernel.Syms {
 		args = append(args, syms(n))
 	}
-	if b := s.Kernel.Scratch; b != nil {
-		args = append(args, fmt.Sprintf("reinterpret_cast<%s*>(c->scratch(worker))", storage(b.Type)))
-	} else {
+	offsets, _ := s.Scratch()
+	for i, b := range s.Kernel.Scratch {
+		args = append(args, fmt.Sprintf("reinterpret_cast<%s*>(c->scratch(worker) + %s)", storage(b.Type), cexpr.Expr(offsets[i], syms)))
+	}
+	if len(s.Kernel.Scratch) == 0 {
 		w.line("(void)worker;")
 	}
 	w.line("%s(%s, first, last);", name, strings.Join(args, ", "))

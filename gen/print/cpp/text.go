@@ -128,7 +128,7 @@ func (p exprs) load(m loop.Mem) string {
 		return fmt.Sprintf("dnn_load<%s>(%s + %s)", p.vector, m.Buf.Name, p.index(m.Index))
 	}
 	at := fmt.Sprintf("%s[%s]", m.Buf.Name, strip(p.index(m.Index)))
-	if conv := fromHalf[m.Buf.Type]; conv != "" && !isLocal(m.Buf) {
+	if conv := fromHalf[m.Buf.Type]; conv != "" && !m.Buf.Local {
 		return conv + "(" + at + ")"
 	}
 	return p.broadcast(at)
@@ -156,9 +156,6 @@ func strip(s string) string {
 
 var fromHalf = map[ir.DType]string{ir.F16: "dnn_f16_to_f32", ir.BF16: "dnn_bf16_to_f32"}
 var toHalf = map[ir.DType]string{ir.F16: "dnn_f32_to_f16", ir.BF16: "dnn_f32_to_bf16"}
-
-// isLocal tells a local array, whose elements have the type of variables.
-func isLocal(b *loop.Buffer) bool { return strings.HasPrefix(b.Name, "acc") }
 
 // choice prints the arms in place: what stands under the condition may not be read elsewhere.
 func (p exprs) choice(x te.Select) (string, error) {

@@ -1,0 +1,174 @@
+// Package cost estimates how long a kernel runs, from its loops and the chip's facts. Only the
+// order of estimates matters: they choose layouts and kernels.
+package cost
+
+import (
+	"math"
+
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/scalar"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/target"
+	"rules_dnn/gen/te"
+)
+
+// Cycles of what a chip's facts do not tell.
+const (
+	perLoad     = 0.5  // of a vector or an element in the first-level cache
+	perStride   = 1.5  // more, where neighbours in the loop lie on different lines
+	perStore    = 1.0  // of a vector or an element
+	perFLOP     = 0.5  // two units
+	perBranch   = 1.0  // well predicted
+	perDivision = 3.0  // of indices, by constants
+	perLoop     = 2.0  // entry and exit
+	perStep     = 0.5  // increment and test
+	perKernel   = 2000 // call, and the threads' barrier
+	farStride   = 16   // floats of a cache line
+	cacheBytes  = 16.0 // bytes a cycle from the second-level cache
+)
+
+// Tile estimates a micro-kernel's call, in cycles.
+type Tile func(t *target.Target, m *loop.MicroKernel) float64
+
+// Kernel is the cycles of all tasks on one core: the greater of what it computes and what it
+// moves. The symbols count as typical.
+func Kernel(k *loop.Kernel, t *target.Target, symbols sym.Facts, tile Tile) float64 {
+	e := &estimate{t: t, tile: tile, facts: typical(k.Facts, symbols)}
+	tasks := e.trips(k.Tasks)
+	compute := tasks * e.body(k.Body, "", 1)
+	return perKernel + max(compute, e.moved(k))
+}
+
+// typical fixes symbols at one value: the geometric mean of their least and greatest, of which
+// more than 1024 counts as 1024.
+func typical(f, symbols sym.Facts) sym.Facts {
+	out := sym.Facts{}
+	for k, r := range f {
+		out[k] = r
+	}
+	for s, r := range symbols {
+		lo, hi := max(r.Lo, 1), min(max(r.Hi, 1), 1024)
+		n := max(lo, int64(math.Sqrt(float64(lo)*float64(max(lo, hi)))))
+		out[s] = sym.Range{Lo: n, Hi: n}
+	}
+	return out
+}
+
+type estimate struct {
+	t     *target.Target
+	tile  Tile
+	facts sym.Facts
+}
+
+func (e *estimate) trips(x sym.Expr) float64 {
+	_, hi := x.Bounds(e.facts)
+	return float64(max(hi, 0))
+}
+
+// moved is the cycles that reading and writing each buffer once takes.
+func (e *estimate) moved(k *loop.Kernel) float64 {
+	c := 0.0
+	for _, b := range k.Buffers {
+		bytes := e.trips(b.Size) * float64(b.Type.Size())
+		if bytes <= float64(e.t.L2) {
+			c += bytes / cacheBytes
+		} else {
+			c += bytes / e.t.BytesPerCycle
+		}
+	}
+	return c
+}
+
+// body is the cycles of statements within the innermost loop variable v, lanes at a time.
+func (e *estimate) body(body []loop.Stmt, v string, lanes int64) float64 {
+	c := 0.0
+	for _, s := range body {
+		c += e.stmt(s, v, lanes)
+	}
+	return c
+}
+
+func (e *estimate) stmt(s loop.Stmt, v string, lanes int64) float64 {
+	switch x := s.(type) {
+	case loop.For:
+		return e.loop(x, lanes)
+	case loop.Index:
+		return e.index(x.Value)
+	case loop.Bind:
+		return e.expr(x.Value, v, lanes) + perFLOP
+	case loop.Def:
+		return e.expr(x.Init, v, lanes)
+	case loop.Set:
+		return e.expr(x.Value, v, lanes)
+	case loop.Store:
+		return perStore + e.access(x.Index, v, lanes) + e.expr(x.Value, v, lanes)
+	case loop.If:
+		return perBranch + max(e.body(x.Then, v, lanes), e.body(x.Else, v, lanes))
+	case loop.Tile:
+		return e.tile(e.t, x.Micro)
+	}
+	return 0
+}
+
+func (e *estimate) loop(x loop.For, lanes int64) float64 {
+	n := e.trips(x.Extent)
+	if x.Lanes == 0 {
+		return perLoop + n*(perStep+e.body(x.Body, x.Var, lanes))
+	}
+	vectors := math.Floor(n / float64(x.Lanes))
+	rest := n - vectors*float64(x.Lanes)
+	c := perLoop + vectors*(perStep+e.body(x.Body, x.Var, x.Lanes))
+	if rest > 0 {
+		c += rest * (perStep + e.body(x.Body, x.Var, 1))
+	}
+	return c
+}
+
+func (e *estimate) expr(x te.Expr, v string, lanes int64) float64 {
+	switch y := x.(type) {
+	case loop.Mem:
+		return perLoad + e.access(y.Index, v, lanes)
+	case te.Index:
+		return e.index(y.E)
+	case te.Call:
+		c := perFLOP
+		if row := scalar.Lookup(y.Fn); row != nil {
+			c = perFLOP * float64(row.FLOPs)
+		}
+		for _, a := range y.Args {
+			c += e.expr(a, v, lanes)
+		}
+		return c
+	case te.Select:
+		return perBranch*float64(len(y.Cond)) + max(e.expr(y.Then, v, lanes), e.expr(y.Else, v, lanes))
+	}
+	return 0
+}
+
+// access is what an index adds to a load or store: divisions, and a far stride.
+func (e *estimate) access(x sym.Expr, v string, lanes int64) float64 {
+	c := e.index(x)
+	if v == "" || lanes > 1 {
+		return c
+	}
+	k, linear := sym.Coefficient(x, v, e.facts)
+	step, isConst := k.Const()
+	if !linear || !isConst || step >= farStride || step <= -farStride {
+		c += perStride
+	}
+	return c
+}
+
+// index counts the divisions in an index.
+func (e *estimate) index(x sym.Expr) float64 {
+	c := 0.0
+	terms, _ := x.Terms()
+	for _, t := range terms {
+		for _, a := range t.Atoms {
+			if a.Kind != sym.AtomVar {
+				c += perDivision
+			}
+		}
+	}
+	return c
+}

@@ -1,0 +1,137 @@
+package fuse
+
+import (
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// maxRow is the most elements of a constant extent that a placed stage keeps in scratch.
+const maxRow = 1 << 16
+
+// chainLegal: the second block reads the first along rows, that is, at its own leading axes and
+// anywhere in the rest; so the first can run row by row inside of the second. Softmax and
+// the normalisations are such chains. Sums of products keep their own kernels.
+func chainLegal(f *fuser, p pair) bool {
+	if !f.o.Chains || contracts(p.first) || contracts(p.second) {
+		return false
+	}
+	if p.first.Stage.Combine == nil && !reduces(p.second) {
+		return false
+	}
+	d := commonDepth(p)
+	return d > 0 && rowFits(p.first.Stage, d)
+}
+
+func reduces(b *block.Block) bool {
+	for _, s := range b.Stages() {
+		if s.Combine != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// contracts tells whether a stage is a sum of products of two operands' elements.
+func contracts(b *block.Block) bool {
+	for _, s := range b.Stages() {
+		for _, v := range s.Values {
+			c, ok := v.(te.Call)
+			if !ok || c.Fn != "mul" {
+				continue
+			}
+			l0, ok0 := c.Args[0].(te.Load)
+			l1, ok1 := c.Args[1].(te.Load)
+			if ok0 && ok1 && l0.Source != l1.Source {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// commonDepth is how many leading axes the two blocks walk together; 0 where the second
+// does not read the first by rows.
+func commonDepth(p pair) int {
+	first := p.first.Stage.Axes
+	d := min(len(first), len(p.second.Stage.Axes))
+	if len(p.first.Placed) > 0 {
+		d = min(d, p.first.Depth)
+	}
+	if len(p.second.Placed) > 0 {
+		d = min(d, p.second.Depth)
+	}
+	for k := 0; k < d; k++ {
+		if !first[k].Extent.Equal(p.second.Stage.Axes[k].Extent) {
+			d = k
+		}
+	}
+	for _, s := range p.second.Stages() {
+		d = loadDepth(s, p.n, d)
+	}
+	return d
+}
+
+// loadDepth is the number of leading axes, d at most, at which a stage reads operand n.
+func loadDepth(s *te.Stage, n, d int) int {
+	block.Loads(s, func(l te.Load) {
+		if l.Source.Stage || l.Source.N != n {
+			return
+		}
+		if len(l.Guard) > 0 {
+			d = 0
+		}
+		for k, e := range l.Index {
+			if _, isVar := e.AsVar(); !isVar {
+				if _, isConst := e.Const(); !isConst {
+					d = 0 // a window: its rows overlap
+				}
+			}
+			if k < d && !e.Equal(sym.Var(s.Axes[k].Var)) {
+				d = k
+			}
+		}
+	})
+	return d
+}
+
+func rowFits(s *te.Stage, depth int) bool {
+	n := sym.Const(1)
+	for _, a := range s.Axes[depth:] {
+		n = sym.Mul(n, a.Extent)
+	}
+	c, ok := n.Const()
+	return !ok || c <= maxRow
+}
+
+// placeProducer places the first block's stages at the common axes of the second.
+func placeProducer(_ *fuser, p pair) *block.Block {
+	m, fromP, fromC := join(p.first, p.second, p.n)
+	m.Depth = commonDepth(p)
+	salt := len(m.Origins)
+	for _, s := range p.first.Stages() {
+		m.Placed = append(m.Placed, renumber(freshLets(s, salt), fromP))
+	}
+	placed := len(m.Placed)
+	move := func(s *te.Stage) *te.Stage {
+		return block.MapExprs(s, func(e te.Expr) te.Expr {
+			l, ok := e.(te.Load)
+			switch {
+			case !ok:
+				return e
+			case l.Source.Stage:
+				l.Source.N += placed
+			case l.Source.N == p.n:
+				l.Source = te.Source{Stage: true, N: placed - 1}
+			default:
+				l.Source.N = fromC[l.Source.N]
+			}
+			return l
+		})
+	}
+	for _, s := range p.second.Placed {
+		m.Placed = append(m.Placed, move(s))
+	}
+	m.Stage = move(p.second.Stage)
+	return m
+}

@@ -1,0 +1,213 @@
+package fuse
+
+import (
+	"fmt"
+
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// producerLegal: the producer has no reduction, and no element of it would be computed twice.
+func producerLegal(_ *fuser, p pair) bool {
+	return p.first.Stage.Combine == nil && len(p.first.Placed) == 0 && len(p.second.Placed) == 0 && readsOnce(p.second, p.n)
+}
+
+// consumerLegal: the consumer has no reduction, and reads the producer element by element.
+func consumerLegal(_ *fuser, p pair) bool {
+	return p.second.Stage.Combine == nil && len(p.second.Placed) == 0 && readsIdentity(p.second, p.n, p.first.Stage)
+}
+
+// readsOnce tells whether composing a producer into operand n leaves each of its elements
+// computed at most once: every axis of c with more than one point occurs in the load's indices.
+func readsOnce(c *block.Block, n int) bool {
+	loads := 0
+	once := true
+	block.Loads(c.Stage, func(l te.Load) {
+		if l.Source.N != n {
+			return
+		}
+		loads++
+		used := map[string]bool{}
+		for _, e := range l.Index {
+			e.Vars(used)
+			once = once && !overlaps(e, c.Stage)
+		}
+		for _, a := range append(append([]te.Axis{}, c.Stage.Axes...), c.Stage.Reduce...) {
+			if !used[a.Var] && !a.Extent.Is(1) {
+				once = false
+			}
+		}
+	})
+	return once && loads == 1
+}
+
+// overlaps tells whether an index meets a place twice, as windows do whose stride is less than
+// their extent: of two variables, the one that steps wider must step over the other.
+func overlaps(e sym.Expr, s *te.Stage) bool {
+	reach := sym.Const(0)
+	for _, a := range append(append([]te.Axis{}, s.Reduce...), s.Axes...) {
+		k, ok := sym.Coefficient(e, a.Var, nil)
+		if !ok || k.Is(0) || a.Extent.Is(1) {
+			continue
+		}
+		if !sym.AtMost(sym.Add(reach, sym.Const(1)), 1, nil) && !sym.AtLeast(sym.Sub(k, reach), 1, nil) {
+			return true
+		}
+		reach = sym.Add(reach, sym.Mul(k, sym.Sub(a.Extent, sym.Const(1))))
+	}
+	return false
+}
+
+// readsIdentity tells whether c reads operand n only at its own axes, and those are p's.
+func readsIdentity(c *block.Block, n int, p *te.Stage) bool {
+	if len(c.Stage.Axes) != len(p.Axes) {
+		return false
+	}
+	for i, a := range c.Stage.Axes {
+		if !a.Extent.Equal(p.Axes[i].Extent) {
+			return false
+		}
+	}
+	same := true
+	block.Loads(c.Stage, func(l te.Load) {
+		if l.Source.N != n {
+			return
+		}
+		same = same && len(l.Guard) == 0
+		for i, e := range l.Index {
+			same = same && (e.Equal(sym.Var(c.Stage.Axes[i].Var)) || p.Axes[i].Extent.Is(1))
+		}
+	})
+	return same
+}
+
+// join starts the composed block: operands of both, c's operand n left out.
+func join(p, c *block.Block, n int) (m *block.Block, fromP, fromC []int) {
+	m = &block.Block{Results: c.Results}
+	m.Origins = append(append(m.Origins, p.Origins...), c.Origins...)
+	m.Ops = append(append(m.Ops, p.Ops...), c.Ops...)
+	add := func(v *ir.Value) int {
+		for i, o := range m.Operands {
+			if o == v {
+				return i
+			}
+		}
+		m.Operands = append(m.Operands, v)
+		return len(m.Operands) - 1
+	}
+	for _, v := range p.Operands {
+		fromP = append(fromP, add(v))
+	}
+	for i, v := range c.Operands {
+		if i == n {
+			fromC = append(fromC, -1)
+			continue
+		}
+		fromC = append(fromC, add(v))
+	}
+	return m, fromP, fromC
+}
+
+func renumber(s *te.Stage, to []int) *te.Stage {
+	return block.MapExprs(s, func(e te.Expr) te.Expr {
+		if l, ok := e.(te.Load); ok && !l.Source.Stage {
+			l.Source.N = to[l.Source.N]
+			return l
+		}
+		return e
+	})
+}
+
+func inlineProducer(f *fuser, p pair) *block.Block {
+	m, fromP, fromC := join(p.first, p.second, p.n)
+	ps, cs := renumber(freshLets(p.first.Stage, len(m.Origins)), fromP), renumber(p.second.Stage, fromC)
+	facts := stageFacts(cs, f.g.Facts)
+	m.Stage = block.MapExprs(cs, func(e te.Expr) te.Expr {
+		l, ok := e.(te.Load)
+		if !ok || l.Source.N != -1 {
+			return e
+		}
+		at := map[string]sym.Expr{}
+		for i, a := range ps.Axes {
+			at[a.Var] = l.Index[i]
+		}
+		return guarded(l, te.SubstIndices(ps.Results[0], at, facts))
+	})
+	return m
+}
+
+// guarded is body under the load's guard. Guards with one default join, so that Pad
+// and the padding of a convolution stay one load.
+func guarded(l te.Load, body te.Expr) te.Expr {
+	if len(l.Guard) == 0 {
+		return body
+	}
+	if b, ok := body.(te.Load); ok && (len(b.Guard) == 0 || sameConst(b.Default, l.Default)) {
+		b.Guard = append(append([]te.Within{}, l.Guard...), b.Guard...)
+		b.Default = l.Default
+		return b
+	}
+	return te.Select{Cond: l.Guard, Then: body, Else: l.Default}
+}
+
+func sameConst(a, b te.Expr) bool {
+	x, ok1 := a.(te.Const)
+	y, ok2 := b.(te.Const)
+	return ok1 && ok2 && x == y
+}
+
+func appendConsumer(f *fuser, p pair) *block.Block {
+	m, fromP, fromC := join(p.first, p.second, p.n)
+	m.Depth = p.first.Depth
+	for _, s := range p.first.Placed {
+		m.Placed = append(m.Placed, renumber(s, fromP))
+	}
+	ps, cs := renumber(freshLets(p.first.Stage, len(m.Origins)), fromP), renumber(p.second.Stage, fromC)
+	at := map[string]sym.Expr{}
+	for i, a := range cs.Axes {
+		at[a.Var] = sym.Var(ps.Axes[i].Var)
+	}
+	facts := stageFacts(ps, f.g.Facts)
+	results := make([]te.Expr, len(cs.Results))
+	for k, r := range cs.Results {
+		results[k] = te.Map(te.SubstIndices(r, at, facts), func(e te.Expr) te.Expr {
+			if l, ok := e.(te.Load); ok && !l.Source.Stage && l.Source.N == -1 {
+				return ps.Results[0]
+			}
+			return e
+		})
+	}
+	s := *ps
+	s.Results = results
+	m.Stage = &s
+	return m
+}
+
+// stageFacts adds the ranges of a stage's axes to the symbols'.
+func stageFacts(s *te.Stage, f sym.Facts) sym.Facts {
+	out := sym.Facts{}
+	for k, v := range f {
+		out[k] = v
+	}
+	for _, a := range append(append([]te.Axis{}, s.Axes...), s.Reduce...) {
+		_, hi := a.Extent.Bounds(f)
+		out[a.Var] = sym.Range{Lo: 0, Hi: max(hi, 1) - 1}
+	}
+	return out
+}
+
+// freshLets renames the bound variables of a stage, so that composing two cannot capture.
+func freshLets(s *te.Stage, salt int) *te.Stage {
+	return block.MapExprs(s, func(e te.Expr) te.Expr {
+		l, ok := e.(te.Let)
+		if !ok {
+			return e
+		}
+		fresh := fmt.Sprintf("%s_%d", l.Var, salt)
+		l.Body = te.SubstIndices(l.Body, map[string]sym.Expr{l.Var: sym.Var(fresh)}, nil)
+		l.Var = fresh
+		return l
+	})
+}

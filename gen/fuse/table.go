@@ -1,0 +1,74 @@
+package fuse
+
+import (
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/ops"
+)
+
+// verdict is the colour of a cell of DNNFusion's table 3.3.
+type verdict uint8
+
+// Verdicts.
+const (
+	through verdict = iota // green: legal, and pays
+	depend                 // yellow: legal; whether it pays, an estimate tells (the paper measures)
+	stop                   // red: never pays
+)
+
+// cell is the mapping type of two operators fused, and the verdict.
+type cell struct {
+	result  ops.MappingType
+	verdict verdict
+}
+
+const (
+	oneToOne   = ops.OneToOne
+	oneToMany  = ops.OneToMany
+	manyToMany = ops.ManyToMany
+	reorganize = ops.Reorganize
+	shuffle    = ops.Shuffle
+)
+
+// table is DNNFusion's table 3.3 (dissertation): table[first][second]. Its colours follow the
+// text below it: what is fused with a One-to-One operator pays, whichever comes first;
+// Reorganize and Shuffle pay with each other, and with One-to-Many or Many-to-Many depend on
+// the accesses that result; Many-to-Many before a One-to-Many depends as well.
+var table = map[ops.MappingType]map[ops.MappingType]cell{
+	oneToOne: {
+		oneToOne: {oneToOne, through}, oneToMany: {oneToMany, through}, manyToMany: {manyToMany, through},
+		reorganize: {reorganize, through}, shuffle: {shuffle, through},
+	},
+	oneToMany: {
+		oneToOne: {oneToMany, through}, oneToMany: {oneToMany, depend}, manyToMany: {manyToMany, stop},
+		reorganize: {oneToMany, depend}, shuffle: {oneToMany, depend},
+	},
+	manyToMany: {
+		oneToOne: {manyToMany, through}, oneToMany: {manyToMany, depend}, manyToMany: {manyToMany, stop},
+		reorganize: {manyToMany, depend}, shuffle: {manyToMany, depend},
+	},
+	reorganize: {
+		oneToOne: {reorganize, through}, oneToMany: {oneToMany, depend}, manyToMany: {manyToMany, depend},
+		reorganize: {reorganize, through}, shuffle: {reorganize, through},
+	},
+	shuffle: {
+		oneToOne: {shuffle, through}, oneToMany: {oneToMany, depend}, manyToMany: {manyToMany, depend},
+		reorganize: {reorganize, through}, shuffle: {shuffle, through},
+	},
+}
+
+// row is a way to fuse a first block into a second one.
+type row struct {
+	name string
+	// despite tells that the row is an exception to the table, which pays whatever the colour.
+	despite bool
+	// pays tells that the row never repeats work, so that only accesses may get worse.
+	legal func(f *fuser, p pair) bool
+	fuse  func(f *fuser, p pair) *block.Block
+}
+
+// rows in the order in which they are tried on all pairs.
+var rows = []row{
+	{name: "producer into loads", legal: producerLegal, fuse: inlineProducer},
+	{name: "consumer onto results", legal: consumerLegal, fuse: appendConsumer},
+	{name: "row-wise chain", despite: true, legal: chainLegal, fuse: placeProducer},
+}

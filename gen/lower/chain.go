@@ -1,0 +1,114 @@
+package lower
+
+import (
+	"fmt"
+
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// maxLocal is the most elements of a local array; larger scratch is the worker's memory.
+const maxLocal = 256
+
+// Chain lowers a block with placed stages: a task is a point of the common axes, at which the
+// placed stages fill scratch memory and the dominant stage then reads it. It gives nil where
+// the block has no placed stages or the result is not row-major.
+func Chain(b *block.Block, env *Env) (*Lowered, error) {
+	lay := env.Layouts
+	for _, r := range b.Results {
+		if len(b.Placed) == 0 || lay(r) != layout.RowMajor {
+			return nil, nil
+		}
+	}
+	n := startNest(b, env)
+	k := &loop.Kernel{Anchor: "row chain", Doc: b.Origins, Buffers: append(append([]*loop.Buffer{}, n.in...), n.out...)}
+	var common []te.Axis
+	for i, a := range b.Stage.Axes[:b.Depth] {
+		common = append(common, te.Axis{Var: axisVar(i), Extent: a.Extent})
+	}
+	n.addRanges(common)
+	body := decompose(common)
+	for i, s := range b.Placed {
+		p, allocs := n.place(k, b, lay, i, s)
+		body = append(append(body, allocs...), p.run(p.axes)...)
+	}
+	n.enter(b, lay, b.Stage, "p")
+	n.at = layout.Flat(b.Stage.Shape(), n.coordinates(b.Stage, "p"))
+	n.collapse()
+	k.Body = append(body, n.run(n.axes)...)
+	k.Tasks = sym.Const(1)
+	for _, a := range common {
+		k.Tasks = sym.Mul(k.Tasks, a.Extent)
+	}
+	k.Syms, k.Facts = symbolsOf(k, env.Symbols), n.facts
+	return env.done(k, plain(b)), nil
+}
+
+// place makes the nest of placed stage i, whose results go to scratch memory.
+func (n *nest) place(k *loop.Kernel, b *block.Block, lay Layouts, i int, s *te.Stage) (*nest, []loop.Stmt) {
+	tag := fmt.Sprintf("_%d", i)
+	p := &nest{tag: tag, lanes: n.lanes, windows: n.windows, combiner: s.Combine, in: n.in, scratch: n.scratch, facts: n.facts}
+	var inner ir.Shape
+	size := sym.Const(1)
+	for _, a := range s.Axes[b.Depth:] {
+		inner = append(inner, a.Extent)
+		size = sym.Mul(size, a.Extent)
+	}
+	c, isConst := size.Const()
+	local := isConst && c <= maxLocal
+	var allocs []loop.Stmt
+	for r, e := range s.Results {
+		buf := &loop.Buffer{Name: fmt.Sprintf("s%d_%d", i, r), Type: e.DType(), Write: true, Local: local, Size: size}
+		p.out = append(p.out, buf)
+		if local {
+			allocs = append(allocs, loop.Alloc{Buf: buf})
+		} else {
+			k.Scratch = append(k.Scratch, buf)
+		}
+	}
+	for _, a := range s.Reduce {
+		p.reduce = append(p.reduce, te.Axis{Var: a.Var + tag, Extent: a.Extent})
+	}
+	p.addRanges(p.reduce)
+	prefix := "q" + fmt.Sprint(i) + "_"
+	p.depth = b.Depth
+	p.enter(b, lay, s, prefix)
+	p.at = layout.Flat(inner, p.coordinates(s, prefix)[b.Depth:])
+	p.collapse()
+	n.scratch = append(n.scratch, scratch{bufs: p.out, inner: inner})
+	return p, allocs
+}
+
+// coordinates are a stage's axes as loop variables: the common ones, then its own.
+func (n *nest) coordinates(s *te.Stage, prefix string) []sym.Expr {
+	out := make([]sym.Expr, len(s.Axes))
+	for i := range s.Axes {
+		out[i] = sym.Var(axisVar(i))
+		if i >= n.depth {
+			out[i] = sym.Var(fmt.Sprintf("%s%d", prefix, i))
+		}
+	}
+	return out
+}
+
+// enter gives the nest a stage's own axes, values and results.
+func (n *nest) enter(b *block.Block, lay Layouts, s *te.Stage, prefix string) {
+	n.depth = b.Depth
+	logical := map[string]sym.Expr{}
+	for i, e := range n.coordinates(s, prefix) {
+		if v, _ := e.AsVar(); i >= b.Depth {
+			n.axes = append(n.axes, te.Axis{Var: v, Extent: s.Axes[i].Extent})
+		}
+		logical[s.Axes[i].Var] = e
+	}
+	n.addRanges(n.axes)
+	for _, a := range s.Reduce {
+		logical[a.Var] = sym.Var(a.Var + n.tag)
+	}
+	n.values = n.flatten(b, s.Values, logical, lay)
+	n.results = n.flatten(b, s.Results, logical, lay)
+}

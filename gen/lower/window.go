@@ -1,0 +1,104 @@
+package lower
+
+import (
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// bound is the part of a reduction axis where all guards hold: [lo, lo+n).
+type bound struct{ lo, n sym.Expr }
+
+func (b bound) uses(v string) bool { return b.lo.Uses(v) || b.n.Uses(v) }
+
+// trim turns guards into bounds of the reduction's loops, where what stands in for a guarded
+// element is neutral: a window of a pool then meets no condition inside. It returns the
+// statements that compute the bounds.
+func (n *nest) trim() []loop.Stmt {
+	n.trimmed = map[string]bound{}
+	if !n.windows || n.combiner == nil || len(n.values) != 1 {
+		return nil
+	}
+	s, ok := n.values[0].(te.Select)
+	if !ok || !neutral(n.combiner, s.Else) {
+		return nil
+	}
+	var left []te.Within
+	for _, w := range s.Cond {
+		if !n.trimBy(w) {
+			left = append(left, w)
+		}
+	}
+	if len(n.trimmed) == 0 {
+		return nil
+	}
+	n.values[0] = s.Then
+	if len(left) > 0 {
+		n.values[0] = te.Select{Cond: left, Then: s.Then, Else: s.Else}
+	}
+	return n.bounds()
+}
+
+func neutral(c *te.Combiner, e te.Expr) bool {
+	x, ok1 := e.(te.Const)
+	y, ok2 := c.Init[0].(te.Const)
+	return ok1 && ok2 && x == y && reorders[c.Name]
+}
+
+// trimBy narrows the axis that the condition is linear in.
+func (n *nest) trimBy(w te.Within) bool {
+	axis, step := "", int64(0)
+	for _, r := range n.reduce {
+		c, ok := sym.Coefficient(w.E, r.Var, n.facts)
+		k, isConst := c.Const()
+		switch {
+		case !ok || !isConst:
+			return false
+		case k == 0:
+		case axis != "" || k < 0:
+			return false
+		default:
+			axis, step = r.Var, k
+		}
+	}
+	if axis == "" {
+		return false
+	}
+	if _, twice := n.trimmed[axis]; twice {
+		return false
+	}
+	rest := w.E.Subst(map[string]sym.Expr{axis: sym.Const(0)}, n.facts)
+	extent := sym.Const(0)
+	for _, r := range n.reduce {
+		if r.Var == axis {
+			extent = r.Extent
+		}
+	}
+	by := sym.Const(step)
+	lo := sym.Max(sym.Const(0), sym.CeilDiv(sym.Sub(w.Lo, rest), by, n.facts), n.facts)
+	hi := sym.Min(extent, sym.CeilDiv(sym.Sub(w.Hi, rest), by, n.facts), n.facts)
+	n.trimmed[axis] = bound{lo: lo, n: sym.Max(sym.Const(0), sym.Sub(hi, lo), n.facts)}
+	return true
+}
+
+// bounds defines the bounds as variables, and makes the values start from them.
+func (n *nest) bounds() []loop.Stmt {
+	var out []loop.Stmt
+	m := map[string]sym.Expr{}
+	for i, r := range n.reduce {
+		b, ok := n.trimmed[r.Var]
+		if !ok {
+			continue
+		}
+		first, count := r.Var+"_first"+n.tag, r.Var+"_count"+n.tag
+		out = append(out, loop.Index{Var: first, Value: b.lo}, loop.Index{Var: count, Value: b.n})
+		n.addRanges([]te.Axis{{Var: first, Extent: sym.Add(r.Extent, sym.Const(1))}, {Var: count, Extent: sym.Add(r.Extent, sym.Const(1))}})
+		m[r.Var] = sym.Add(sym.Var(first), sym.Var(r.Var))
+		n.reduce[i].Extent = sym.Var(count)
+	}
+	n.values[0] = substMem(n.values[0], m, n.facts)
+	return out
+}
+
+// reduceLoops runs the body for each point of the reduction.
+func (n *nest) reduceLoops(body []loop.Stmt) []loop.Stmt { return loops(n.reduce, body) }
