@@ -39,22 +39,18 @@ func (s *selector) place(c *Choice, b *block.Block, chosen candidate, other map[
 		}
 		c.Layouts[renamed.Results[n]] = chosen.layout(v)
 	}
-	k := chosen.kernel
-	if !slices.Equal(b.Operands, renamed.Operands) || !slices.Equal(b.Results, renamed.Results) {
-		k = s.lowerAgain(c, &renamed)
-	}
 	s.g.Blocks = append(s.g.Blocks, &renamed)
-	c.Kernels = append(c.Kernels, k)
+	c.Kernels = append(c.Kernels, s.lower(c, &renamed))
 	for n, v := range b.Results {
 		s.copied(c, v, renamed.Results[n], storageOf(chosen.layout(v)), other)
 	}
 }
 
-// lowerAgain makes the kernel over the values that the block has now.
-func (s *selector) lowerAgain(c *Choice, b *block.Block) Kernel {
+// lower makes the kernel of a block whose layouts are chosen.
+func (s *selector) lower(c *Choice, b *block.Block) Kernel {
 	k, err := s.cheapest(b, func(v *ir.Value) layout.Layout { return c.Layouts[v] })
 	if err != nil || k.Lowered == nil {
-		panic(fmt.Sprintf("block %s lowered before, and now does not: %v", b.Label(), err))
+		panic(fmt.Sprintf("block %s has an estimate, but no kernel: %v", b.Label(), err))
 	}
 	return k
 }
@@ -84,6 +80,6 @@ func (s *selector) copied(c *Choice, v, stored *ir.Value, from storage, other ma
 	c.Layouts[second] = to
 	b := block.Copy(stored, second, fmt.Sprintf("layout %s of %q", to, v.Name), "Layout")
 	s.g.Blocks = append(s.g.Blocks, b)
-	c.Kernels = append(c.Kernels, s.lowerAgain(c, b))
+	c.Kernels = append(c.Kernels, s.lower(c, b))
 	c.Conversions++
 }

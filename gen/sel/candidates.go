@@ -2,6 +2,8 @@ package sel
 
 import (
 	"fmt"
+	"math"
+	"strings"
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
@@ -26,18 +28,52 @@ func (s *selector) enumerate() error {
 	return nil
 }
 
+// blockCandidates estimates each assignment of layouts. Blocks that are equal up to names are
+// estimated once.
 func (s *selector) blockCandidates(b *block.Block) ([]candidate, error) {
-	var out []candidate
-	for _, layouts := range s.assignments(b) {
-		k, err := s.cheapest(b, func(v *ir.Value) layout.Layout { return layouts[v] })
-		if err != nil {
-			return nil, err
+	assignments := s.assignments(b)
+	key := s.key(b)
+	costs, known := s.estimates[key]
+	if !known {
+		for _, layouts := range assignments {
+			k, err := s.cheapest(b, func(v *ir.Value) layout.Layout { return layouts[v] })
+			if err != nil {
+				return nil, err
+			}
+			if k.Lowered == nil {
+				k.Cycles = math.Inf(1)
+			}
+			costs = append(costs, k.Cycles)
 		}
-		if k.Lowered != nil {
-			out = append(out, candidate{layouts, k})
+		s.estimates[key] = costs
+	}
+	var out []candidate
+	for i, layouts := range assignments {
+		if !math.IsInf(costs[i], 1) {
+			out = append(out, candidate{layouts, costs[i]})
 		}
 	}
 	return out, nil
+}
+
+// key is what the candidates of a block depend on.
+func (s *selector) key(b *block.Block) string {
+	var k strings.Builder
+	for _, st := range b.Stages() {
+		fmt.Fprintln(&k, st.Axes, st.Reduce, st.Values, st.Results)
+		if st.Combine != nil {
+			fmt.Fprintln(&k, *st.Combine)
+		}
+	}
+	first := map[*ir.Value]int{}
+	for i, v := range append(append([]*ir.Value{}, b.Operands...), b.Results...) {
+		if _, ok := first[v]; !ok {
+			first[v] = i
+		}
+		fmt.Fprintln(&k, first[v], v.Type, v.Shape, v.Const != nil)
+	}
+	fmt.Fprintln(&k, b.Depth)
+	return k.String()
 }
 
 // assignments of layouts to a block's values: every combination where they are few; otherwise

@@ -46,7 +46,7 @@ type Kernel struct {
 
 // Run chooses, and inserts conversions into the graph as blocks that copy.
 func Run(g *block.Graph, t *target.Target, o Options) (*Choice, error) {
-	s := &selector{g: g, t: t, o: o, costs: map[string]float64{}}
+	s := &selector{g: g, t: t, o: o, costs: map[string]float64{}, estimates: map[string][]float64{}}
 	s.blocked = layout.Layout{Axis: 1, Block: lower.ChannelBlock(t)}
 	if err := s.enumerate(); err != nil {
 		return nil, err
@@ -79,14 +79,15 @@ type selector struct {
 	// candidates of each block, and values that have more than one possible layout.
 	candidates [][]candidate
 	values     []*ir.Value
-	node       map[*ir.Value]int // the value's node in the problem
-	costs      map[string]float64
+	node       map[*ir.Value]int    // the value's node in the problem
+	costs      map[string]float64   // of conversions
+	estimates  map[string][]float64 // of candidates, by what they depend on
 }
 
 // candidate is a way to compute a block.
 type candidate struct {
 	layouts map[*ir.Value]layout.Layout // of operands and results that may be blocked
-	kernel  Kernel
+	cycles  float64
 }
 
 func (c candidate) layout(v *ir.Value) layout.Layout { return c.layouts[v] }

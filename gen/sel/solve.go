@@ -35,7 +35,7 @@ func (s *selector) problem() *pbqp.Problem {
 	for _, cs := range s.candidates {
 		var costs []float64
 		for _, c := range cs {
-			costs = append(costs, c.kernel.Cycles)
+			costs = append(costs, c.cycles)
 		}
 		p.Nodes = append(p.Nodes, costs)
 	}
