@@ -67,7 +67,8 @@ type fixture struct {
 
 func kernelOf(sizeY, tasks int64) *fixture {
 	f := &fixture{x: floatsOf(12, "x", false), y: floatsOf(sizeY, "y", true), s: floatsOf(8, "scratch", true), la: floatsOf(8, "acc", true)}
-	f.kernel = loop.Kernel{Buffers: []*loop.Buffer{f.x, f.y}, Scratch: f.s, Tasks: num(tasks), Syms: []string{"N"},
+	f.la.Local = true
+	f.kernel = loop.Kernel{Buffers: []*loop.Buffer{f.x, f.y}, Scratch: []*loop.Buffer{f.s}, Tasks: num(tasks), Syms: []string{"N"},
 		Facts: sym.Facts{"N": {Lo: 1, Hi: 64}}}
 	return f
 }
@@ -81,7 +82,7 @@ func (f *fixture) run(body ...loop.Stmt) ([]float32, error) {
 	}
 	y := aligned(4 * k.params[1].size)
 	x := bytesOf(0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5, 10.5, 11.5)
-	if err := k.Start(x, y, aligned(k.ScratchBytes())); err != nil {
+	if err := k.Start(x, y, aligned(4*8)); err != nil {
 		return nil, err
 	}
 	if err := k.Run(0, k.Tasks()); err != nil {

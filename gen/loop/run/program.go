@@ -155,10 +155,17 @@ func (h *host) step(s plan.Step) error {
 	if err := h.claim(s, buffers); err != nil {
 		return err
 	}
-	if n := k.ScratchBytes(); n > int64(len(h.scratch)) {
-		return fmt.Errorf("the kernel needs %d bytes of scratch, the plan has %d", n, len(h.scratch))
-	} else if k.scratch != nil {
-		buffers = append(buffers, h.scratch)
+	offsets, _ := s.Scratch()
+	for i, m := range k.scratch {
+		at, err := offsets[i].Eval(h.symbols)
+		if err != nil {
+			return err
+		}
+		end := at + m.size*int64(m.Type.Size())
+		if at%plan.Alignment != 0 || end > int64(len(h.scratch)) {
+			return fmt.Errorf("the kernel's %s ends at byte %d of scratch, the plan has %d", m.name, end, len(h.scratch))
+		}
+		buffers = append(buffers, h.scratch[at:end])
 	}
 	if err := k.Start(buffers...); err != nil {
 		return err

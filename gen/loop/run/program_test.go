@@ -93,9 +93,9 @@ func TestProgramChecks(t *testing.T) {
 		{"size", func(p *plan.Program, x *ir.Tensor) *ir.Tensor { p.Steps[0].Kernel.Buffers[0].Size = num(5); return x }, "the value is 6 x f32, the kernel's buffer y 5 x f32"},
 		{"incomplete result", func(p *plan.Program, x *ir.Tensor) *ir.Tensor { p.Steps[0].Kernel.Tasks = num(5); return x }, "no task writes element 5 of y"},
 		{"scratch", func(p *plan.Program, x *ir.Tensor) *ir.Tensor {
-			p.Steps[0].Kernel.Scratch = floatsOf(4, "scratch", true)
+			p.Steps[0].Kernel.Scratch = []*loop.Buffer{floatsOf(4, "scratch", true)}
 			return x
-		}, "the kernel needs 16 bytes of scratch, the plan has 0"},
+		}, "the kernel's scratch ends at byte 16 of scratch, the plan has 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := chain(t)

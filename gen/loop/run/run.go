@@ -27,7 +27,7 @@ type Kernel struct {
 	loop    *loop.Kernel
 	frame   *frame
 	params  []*memory
-	scratch *memory
+	scratch []*memory
 	// memories are the parameters and the scratch.
 	memories []*memory
 	tasks    int64
@@ -68,18 +68,16 @@ func Compile(k *loop.Kernel, symbols map[string]int64) (out *Kernel, err error) 
 	for _, b := range k.Buffers {
 		out.params = append(out.params, c.param(b, symbols))
 	}
-	if k.Scratch != nil {
-		out.scratch = c.param(k.Scratch, symbols)
-		out.scratch.kind = scratch
+	for _, b := range k.Scratch {
+		m := c.param(b, symbols)
+		m.kind = scratch
+		out.scratch = append(out.scratch, m)
 	}
 	out.tasks = c.size(k.Tasks, symbols, "the number of tasks")
 	if out.tasks >= math.MaxInt32 {
 		c.frame.fail("%d tasks", out.tasks)
 	}
-	out.memories = out.params
-	if out.scratch != nil {
-		out.memories = append(slices.Clone(out.params), out.scratch)
-	}
+	out.memories = append(slices.Clone(out.params), out.scratch...)
 	out.task = c.declare(loop.TaskVar)
 	out.body = c.block(k.Body)
 	c.frame.at = nil
@@ -111,16 +109,8 @@ func (c *compiler) size(e sym.Expr, symbols map[string]int64, what string) int64
 // Tasks is the number of tasks.
 func (k *Kernel) Tasks() int64 { return k.tasks }
 
-// ScratchBytes is the size of a worker's memory that the kernel needs.
-func (k *Kernel) ScratchBytes() int64 {
-	if k.scratch == nil {
-		return 0
-	}
-	return k.scratch.size * int64(k.scratch.Type.Size())
-}
-
 // Start gives the kernel its buffers, aligned to their elements: those of loop.Kernel.Buffers
-// in that order, then the scratch where there is one. What is written must lie in no other buffer.
+// in that order, then its scratch. What is written must lie in no other buffer.
 func (k *Kernel) Start(buffers ...[]byte) error {
 	want := k.memories
 	if len(buffers) != len(want) {

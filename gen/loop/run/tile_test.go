@@ -26,7 +26,7 @@ func TestTile(t *testing.T) {
 		require.NoError(t, err)
 		x, ws := ramp(12), ramp(16)
 		y := aligned(4 * k.params[1].size)
-		require.NoError(t, k.Start(bytesOf(x...), y, bytesOf(ws...), aligned(k.ScratchBytes())))
+		require.NoError(t, k.Start(bytesOf(x...), y, bytesOf(ws...), aligned(4*8)))
 		require.NoError(t, k.Run(0, 1))
 		assert.Equal(t, definition(m, x[1:], ws), floats(y))
 	}
