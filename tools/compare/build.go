@@ -1,0 +1,157 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"rules_dnn/gen/target"
+)
+
+// kernelCopts are the options with which the rules compile kernels: a test compares.
+var kernelCopts = []string{"-std=c++17", "-O3", "-fno-fast-math", "-ffp-contract=fast", "-fno-math-errno", "-fno-exceptions", "-fno-rtti"}
+
+// served is the source that names the model to the program around it.
+const served = `extern "C" const void* model_describe(void);
+extern "C" const void* dnn_served_model(void);
+const void* dnn_served_model(void) { return model_describe(); }
+`
+
+// program is a model's compiled program.
+type program struct {
+	command []string
+	times   string // what its making took
+}
+
+// build makes a program of the model for the chip.
+func build(o *options, m *model, chip *target.Target, work string) (*program, error) {
+	dnnc, err := compiler(o, work)
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	graph := []string{"graph", "--src=" + m.path, "--out=" + work + "/graph.txt", "--out-consts=" + work + "/graph.consts"}
+	for _, d := range o.dims {
+		graph = append(graph, "--dim="+d)
+	}
+	common := []string{"--disable=" + o.disable}
+	for _, e := range m.external {
+		common = append(common, "--external="+e)
+	}
+	if err := runTool(dnnc, append(graph, common...)...); err != nil {
+		return nil, err
+	}
+	graphTime, start := time.Since(start), time.Now()
+	if err := runTool(dnnc, append([]string{"compile", "--graph=" + work + "/graph.txt", "--consts=" + work + "/graph.consts",
+		"--src=" + m.path, "--chip=" + work + "/chip.json", "--api=model", "--prefix=model", "--namespace=model", "--weights=file", "--shards=8",
+		"--out-header=" + work + "/model.h", "--out-kernels=" + work + "/kernels", "--out-weights=" + work + "/model.weights",
+		"--out-manifest=" + work + "/model.manifest.json"}, common...)...); err != nil {
+		return nil, err
+	}
+	compileTime, start := time.Since(start), time.Now()
+	cxx, err := findCxx(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := compileAll(cxx, chip, work); err != nil {
+		return nil, err
+	}
+	return &program{
+		command: append(strings.Fields(o.emulator), work+"/program", "--weights="+work+"/model.weights"),
+		times: fmt.Sprintf("dnnc graph %.2f s, dnnc compile %.2f s, %s %.2f s",
+			graphTime.Seconds(), compileTime.Seconds(), filepath.Base(cxx[0]), time.Since(start).Seconds()),
+	}, nil
+}
+
+// compiler is dnnc, built for the occasion where Bazel did not bring it.
+func compiler(o *options, work string) (string, error) {
+	if o.dnnc != "" {
+		return filepath.Abs(o.dnnc)
+	}
+	return work + "/dnnc", runTool("go", "build", "-o", work+"/dnnc", "./gen/cmd/dnnc")
+}
+
+func runTool(name string, args ...string) error {
+	out, err := exec.Command(name, args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), args[0], err, out)
+	}
+	return nil
+}
+
+func findCxx(o *options) ([]string, error) {
+	for _, command := range []string{o.cxx, os.Getenv("CXX"), "clang++", "g++"} {
+		words := strings.Fields(command)
+		if len(words) == 0 {
+			continue
+		}
+		if _, err := exec.LookPath(words[0]); err == nil {
+			return words, nil
+		}
+		if command == o.cxx {
+			break
+		}
+	}
+	return nil, fmt.Errorf("no C++ compiler is found: install clang++ or g++, or name one with --cxx or $CXX")
+}
+
+// compileAll compiles the kernels, the runtime and the program around them, each file by itself, and links them.
+func compileAll(cxx []string, chip *target.Target, work string) error {
+	if err := os.WriteFile(work+"/served.cc", []byte(served), 0o666); err != nil {
+		return err
+	}
+	plain := []string{"-std=c++17", "-O2"}
+	var jobs [][]string
+	objects := []string{}
+	for _, part := range []struct {
+		pattern string
+		copts   []string
+	}{
+		{work + "/kernels/*.cc", append(slices.Clone(kernelCopts), chip.Copts...)},
+		{"runtime/dnn_*.cc", append(slices.Clone(plain), "-fno-exceptions", "-fno-rtti")},
+		{"runtime/serve/*.cc", plain},
+		{work + "/served.cc", plain},
+	} {
+		files, err := filepath.Glob(part.pattern)
+		if err != nil {
+			return err
+		}
+		if len(files) == 0 {
+			return fmt.Errorf("there are no files %s: run this command from the repository's root, or with bazel run", part.pattern)
+		}
+		for _, f := range files {
+			object := fmt.Sprintf("%s/%d.o", work, len(objects))
+			objects = append(objects, object)
+			jobs = append(jobs, slices.Concat(cxx[1:], part.copts, []string{"-I.", "-I" + work, "-I" + work + "/kernels", "-c", f, "-o", object}))
+		}
+	}
+	if err := parallel(cxx[0], jobs); err != nil {
+		return err
+	}
+	return runTool(cxx[0], slices.Concat(cxx[1:], objects, []string{"-pthread", "-o", work + "/program"})...)
+}
+
+// parallel runs a tool once for each list of arguments, on all processors.
+func parallel(tool string, jobs [][]string) error {
+	errs := make([]error, len(jobs))
+	free := make(chan bool, runtime.NumCPU())
+	var all sync.WaitGroup
+	for i, args := range jobs {
+		all.Add(1)
+		free <- true
+		go func() {
+			defer all.Done()
+			errs[i] = runTool(tool, args...)
+			<-free
+		}()
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/onnx"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/target"
+	"rules_dnn/tools/check"
+)
+
+// network writes y = max(x * w, 0), with x of shape [N, 5].
+func network(t *testing.T) string {
+	n := sym.Var("N")
+	x := &ir.Value{Name: "x", Type: ir.F32, Shape: ir.Shape{n, sym.Const(5)}, HasShape: true}
+	w := ir.ConstValue("w", check.Input(ir.F32, []int64{5, 3}, 1, 1))
+	p := &ir.Value{Name: "p", Type: ir.F32}
+	y := &ir.Value{Name: "y", Type: ir.F32, Shape: ir.Shape{n, sym.Const(3)}, HasShape: true}
+	p.Def = &ir.Node{Op: "MatMul", Version: 13, Name: "product", Inputs: []*ir.Value{x, w}, Outputs: []*ir.Value{p}, Attrs: ir.Attrs{}}
+	y.Def = &ir.Node{Op: "Relu", Version: 14, Name: "relu", Inputs: []*ir.Value{p}, Outputs: []*ir.Value{y}, Attrs: ir.Attrs{}}
+	g := &ir.Graph{Name: "g", Opset: 17, Inputs: []*ir.Value{x}, Outputs: []*ir.Value{y}, Nodes: []*ir.Node{p.Def, y.Def},
+		Symbols: []ir.Symbol{{Name: "N", Lo: 1, Hi: 64}}}
+	path := filepath.Join(t.TempDir(), "net.onnx")
+	f, err := os.Create(path)
+	require.NoError(t, err)
+	require.NoError(t, onnx.Write(f, g))
+	require.NoError(t, f.Close())
+	return path
+}
+
+// atRoot goes to the repository's root, where the command runs.
+func atRoot(t *testing.T) { t.Chdir("../..") }
+
+// TestCompiledModel compares a compiled model with the interpreter.
+func TestCompiledModel(t *testing.T) {
+	if _, err := findCxx(&options{}); err != nil {
+		t.Skip(err)
+	}
+	dnnc := os.Getenv("DNNC")
+	if _, err := exec.LookPath("go"); dnnc == "" && err != nil {
+		t.Skip("there is no go to build dnnc with")
+	}
+	atRoot(t)
+	o, err := parse([]string{network(t), "--dims=N=1..64", "--run=N=1", "--run=N=7", "--reference=interpreter", "--dnnc=" + dnnc})
+	require.NoError(t, err)
+	work := t.TempDir()
+	chip, err := chooseChip(o, work)
+	require.NoError(t, err)
+	m, err := open(o, work)
+	require.NoError(t, err)
+	ref, err := chooseReference(o, m, work)
+	require.NoError(t, err)
+	p, err := build(o, m, chip, work)
+	require.NoError(t, err)
+	require.NoError(t, compareRuns(o, m, p, ref, work))
+	o.tolerance = -1
+	require.EqualError(t, compareRuns(o, m, p, ref, work), "2 outputs differ by more than -1 of their range")
+	o.runs = list{"N=65"}
+	require.ErrorContains(t, compareRuns(o, m, p, ref, work), "input x of shape [65, 5]")
+}
+
+func TestReport(t *testing.T) {
+	x, y := check.Input(ir.F32, []int64{4}, 0, 1), check.Input(ir.F32, []int64{4}, 1, 1)
+	assert.True(t, report("y", x, x, 0))
+	assert.False(t, report("y", x, y, 1e-4))
+	assert.False(t, report("y", nil, y, 1))
+	assert.False(t, report("y", check.Input(ir.F64, []int64{4}, 0, 1), x, 1))
+}
+
+func TestParse(t *testing.T) {
+	t.Setenv("BUILD_WORKING_DIRECTORY", "/home/user")
+	o, err := parse([]string{"--fill", "net.onnx", "--dims", "N=3", "--dims=H=1..8", "--disable=anchors"})
+	require.NoError(t, err)
+	assert.Equal(t, "/home/user/net.onnx", o.model)
+	assert.Equal(t, list{"N=3", "H=1..8"}, o.dims)
+	assert.Equal(t, "anchors", o.disable)
+	assert.True(t, o.fill)
+	for args, want := range map[string]string{
+		"":                           "found 0 models",
+		"a.onnx b.onnx":              "found 2 models (a.onnx b.onnx)",
+		"a.onnx --reference=tvm":     "want ort or interpreter",
+		"a.onnx --threads=0":         "want numbers from 1",
+		"a.onnx --int-limit=0":       "want numbers from 1",
+		"a.onnx --no-such-option=01": "flag provided but not defined",
+	} {
+		_, err := parse(strings.Fields(args))
+		assert.ErrorContains(t, err, want, args)
+	}
+}
+
+func TestInputs(t *testing.T) {
+	o, err := parse([]string{network(t), "--dims=N=2..64"})
+	require.NoError(t, err)
+	m, err := open(o, t.TempDir())
+	require.NoError(t, err)
+	env, err := m.sizes("")
+	require.NoError(t, err)
+	assert.Equal(t, map[string]int64{"N": 2}, env, "the lower bound")
+	env, err = m.sizes("N=7")
+	require.NoError(t, err)
+	inputs, err := m.inputsOf(o, env)
+	require.NoError(t, err)
+	assert.Equal(t, []int64{7, 5}, inputs["x"].Shape)
+
+	own := filepath.Join(t.TempDir(), "x.npy")
+	require.NoError(t, check.WriteNpy(own, ir.NewTensor(ir.F32, 7, 5)))
+	o.inputs = list{"x=" + own}
+	inputs, err = m.inputsOf(o, env)
+	require.NoError(t, err)
+	assert.Equal(t, ir.NewTensor(ir.F32, 7, 5), inputs["x"])
+
+	_, err = m.sizes("M=7")
+	require.EqualError(t, err, "--run M=7: the model has no symbol M; it has: N")
+	_, err = m.sizes("N")
+	require.ErrorContains(t, err, "want SYMBOL=NUMBER")
+	o.inputs = list{"z=" + own}
+	_, err = m.inputsOf(o, env)
+	require.ErrorContains(t, err, `the model has no input "z"`)
+}
+
+func TestMadeUp(t *testing.T) {
+	for name, limit := range map[string]int64{"input_ids": 1000, "token_type_ids": 2} {
+		ints, err := madeUp(&ir.Value{Name: name, Type: ir.I64}, []int64{500}, 0, 1000).Ints()
+		require.NoError(t, err)
+		top := int64(0)
+		for _, x := range ints {
+			top = max(top, x)
+		}
+		assert.Less(t, top, limit, name)
+		assert.Greater(t, top, limit/2-1, name)
+	}
+	ints, err := madeUp(&ir.Value{Name: "attention_mask", Type: ir.I64}, []int64{2}, 0, 1000).Ints()
+	require.NoError(t, err)
+	assert.Equal(t, []int64{1, 1}, ints)
+}
+
+// TestKernelOptions sees that kernels are compiled here as the rules compile them.
+func TestKernelOptions(t *testing.T) {
+	atRoot(t)
+	text, err := os.ReadFile("rules/private/cc.bzl")
+	require.NoError(t, err)
+	block := regexp.MustCompile(`(?s)_KERNEL_COPTS = \[(.*?)\n\]`).FindSubmatch(text)
+	require.NotNil(t, block)
+	var want []string
+	for _, m := range regexp.MustCompile(`"(.*?)"`).FindAllSubmatch(block[1], -1) {
+		want = append(want, string(m[1]))
+	}
+	assert.Equal(t, want, kernelCopts)
+}
+
+func TestChips(t *testing.T) {
+	atRoot(t)
+	dir := t.TempDir()
+	chip, err := chooseChip(&options{}, dir)
+	require.NoError(t, err)
+	assert.True(t, runsHere(chip), "%s", chip.Name)
+	chip, err = chooseChip(&options{chip: "arm64"}, dir)
+	require.NoError(t, err)
+	assert.Equal(t, "arm64", chip.Name)
+	facts, err := os.ReadFile(dir + "/chip.json")
+	require.NoError(t, err)
+	written, err := target.Parse(facts)
+	require.NoError(t, err)
+	assert.Equal(t, chip, written)
+	_, err = chooseChip(&options{chip: "z80"}, dir)
+	require.ErrorContains(t, err, "name one of platforms/chips")
+}

@@ -1,0 +1,120 @@
+// Command compare compiles any ONNX model for this machine and compares what it
+// answers with ONNX Runtime.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const usage = `compare compiles an ONNX model for this machine, runs it on made-up inputs, and compares each
+output with ONNX Runtime's, or, where Python has no onnxruntime, with that of the compiler's own interpreter.
+It fails if an output is further away than --tolerance.
+
+usage: compare MODEL.onnx [options]
+  ./bazelw run //tools/compare -- MODEL.onnx [options]
+  go run ./tools/compare MODEL.onnx [options]             without Bazel, from the repository's root
+
+examples, for MODEL.onnx [options]:
+  net.onnx --dims N=3                             the symbol N is 3
+  net.onnx --dims N=1..64 --run N=1 --run N=7     one library for every N; run it twice
+  net.onnx --disable=anchors --chip x86_64        no register-tiled kernels; another chip's code
+  net.onnx --input image=cat.npy --threads 2      an input of one's own
+  graph.onnx --fill                               a graph whose weights were taken out
+  net.onnx --chip arm64 --cxx "aarch64-linux-gnu-g++ -static" --emulator qemu-aarch64
+
+options:
+`
+
+// options are what the command line says.
+type options struct {
+	model                   string
+	dims, runs, inputs      list
+	disable, chip           string
+	cxx, emulator, dnnc     string
+	python, reference, keep string
+	tolerance               float64
+	threads, intLimit, seed int
+	fill                    bool
+	workingFolder           string // of the user, where it is not this process's
+}
+
+func main() {
+	o, err := parse(os.Args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err == nil {
+		err = compare(o)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "compare: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func parse(args []string) (*options, error) {
+	o := &options{workingFolder: os.Getenv("BUILD_WORKING_DIRECTORY")}
+	fs := flag.NewFlagSet("compare", flag.ContinueOnError)
+	fs.Usage = func() {
+		fmt.Fprint(fs.Output(), usage)
+		fs.PrintDefaults()
+	}
+	fs.Var(&o.dims, "dims", "SYMBOL=NUMBER or SYMBOL=LOW..HIGH for the compiler; may be repeated")
+	fs.Var(&o.runs, "run", "SYMBOL=NUMBER,... of a run; may be repeated (default: one run, each symbol at its lower bound or 1)")
+	fs.Var(&o.inputs, "input", "NAME=FILE.npy; may be repeated (others: floats in [-2, 2); integers below --int-limit, below 2 where the name holds 'type', 1 where it holds 'mask')")
+	fs.StringVar(&o.disable, "disable", "", "passes or parts that the compiler leaves out (see 'dnnc passes')")
+	fs.StringVar(&o.chip, "chip", "", "one of platforms/chips, or a file of facts (default: the widest that this machine has)")
+	fs.StringVar(&o.cxx, "cxx", "", "the C++ compiler and its options (default: $CXX, clang++ or g++)")
+	fs.StringVar(&o.emulator, "emulator", "", "what runs the program, and its options")
+	fs.StringVar(&o.dnnc, "dnnc", "", "the compiler (default: built by 'go build')")
+	fs.StringVar(&o.python, "python", "python3", "a Python that has onnxruntime and numpy")
+	fs.StringVar(&o.reference, "reference", "", "ort or interpreter (default: ort if Python has it)")
+	fs.StringVar(&o.keep, "keep", "", "folder for all intermediate files, to look at afterwards")
+	fs.Float64Var(&o.tolerance, "tolerance", 1e-4, "largest error, relative to the range of the reference's output")
+	fs.IntVar(&o.threads, "threads", 1, "threads of a run")
+	fs.IntVar(&o.intLimit, "int-limit", 1000, "what integer inputs stay below")
+	fs.IntVar(&o.seed, "seed", 0, "other numbers give other inputs")
+	fs.BoolVar(&o.fill, "fill", false, "give the model weights if its own were taken out")
+	// The model may stand anywhere among the options.
+	var models []string
+	for {
+		if err := fs.Parse(args); err != nil {
+			return nil, err
+		}
+		if fs.NArg() == 0 {
+			break
+		}
+		models = append(models, fs.Arg(0))
+		args = fs.Args()[1:]
+	}
+	if len(models) != 1 {
+		return nil, fmt.Errorf("found %d models (%s), want one; --help shows examples", len(models), strings.Join(models, " "))
+	}
+	if o.reference != "" && o.reference != "ort" && o.reference != "interpreter" {
+		return nil, fmt.Errorf("--reference=%s: want ort or interpreter", o.reference)
+	}
+	if o.intLimit < 1 || o.threads < 1 {
+		return nil, fmt.Errorf("--int-limit and --threads want numbers from 1")
+	}
+	o.model = o.path(models[0])
+	return o, nil
+}
+
+// path is where a user's relative path leads: `bazel run` starts programs elsewhere.
+func (o *options) path(p string) string {
+	if filepath.IsAbs(p) || o.workingFolder == "" {
+		return p
+	}
+	return filepath.Join(o.workingFolder, p)
+}
+
+// list is an option that may be given several times.
+type list []string
+
+func (l *list) String() string     { return strings.Join(*l, " ") }
+func (l *list) Set(s string) error { *l = append(*l, s); return nil }

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/onnx"
+	"rules_dnn/tools/check"
+)
+
+// model is the network as it is compiled and as the reference runs it.
+type model struct {
+	path     string
+	graph    *ir.Graph // as read, before any pass
+	external []string  // LOCATION=PATH of its files of external data
+}
+
+// open reads the model, from a copy with weights if they are to be filled in.
+func open(o *options, work string) (*model, error) {
+	m := &model{path: o.model}
+	if o.fill {
+		m.path = filepath.Join(work, "filled.onnx")
+		if err := fill(o.model, m.path); err != nil {
+			return nil, err
+		}
+	}
+	file, err := openFile(m.path)
+	if err != nil {
+		return nil, err
+	}
+	locations, err := onnx.ExternalLocations(file)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]*ir.File{}
+	for _, location := range locations {
+		path := filepath.Join(filepath.Dir(o.model), location)
+		m.external = append(m.external, location+"="+path)
+		if files[location], err = openFile(path); err != nil {
+			return nil, err
+		}
+	}
+	dims := map[string]onnx.Dim{}
+	for _, d := range o.dims {
+		name, dim, err := onnx.ParseDim(d)
+		if err != nil {
+			return nil, err
+		}
+		dims[name] = dim
+	}
+	m.graph, err = onnx.Read(file, files, onnx.Options{Dims: dims})
+	return m, err
+}
+
+// openFile opens a file that constants are read from; it stays open.
+func openFile(path string) (*ir.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return &ir.File{R: f, Size: st.Size()}, nil
+}
+
+func fill(from, to string) error {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if data, err = onnx.Fill(data); err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o666)
+}
+
+// sizes are the values of the model's symbols in a run: those that the user gives as
+// "N=3,H=32", and for others the least that makes sense.
+func (m *model) sizes(run string) (map[string]int64, error) {
+	env := map[string]int64{}
+	for _, s := range m.graph.Symbols {
+		env[s.Name] = min(max(s.Lo, 1), s.Hi)
+	}
+	for _, pair := range strings.FieldsFunc(run, func(r rune) bool { return r == ',' }) {
+		name, value, _ := strings.Cut(pair, "=")
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("--run %s: want SYMBOL=NUMBER, or several with commas between", run)
+		}
+		if _, ok := env[name]; !ok {
+			return nil, fmt.Errorf("--run %s: the model has no symbol %s; it has: %s", run, name, strings.Join(m.symbols(), ", "))
+		}
+		env[name] = n
+	}
+	return env, nil
+}
+
+func (m *model) symbols() []string {
+	names := []string{}
+	for _, s := range m.graph.Symbols {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// inputsOf are the inputs of a run.
+func (m *model) inputsOf(o *options, env map[string]int64) (map[string]*ir.Tensor, error) {
+	inputs := map[string]*ir.Tensor{}
+	for i, v := range m.graph.Inputs {
+		shape := make([]int64, len(v.Shape))
+		for k, d := range v.Shape {
+			var err error
+			if shape[k], err = d.Eval(env); err != nil {
+				return nil, fmt.Errorf("input %q: %w", v.Name, err)
+			}
+		}
+		seed := uint32(o.seed)<<16 + uint32(i)<<24
+		inputs[v.Name] = madeUp(v, shape, seed, o.intLimit)
+	}
+	for _, pair := range o.inputs {
+		name, path, _ := strings.Cut(pair, "=")
+		if inputs[name] == nil {
+			return nil, fmt.Errorf("--input %s: the model has no input %q", pair, name)
+		}
+		t, err := check.ReadNpy(o.path(path))
+		if err != nil {
+			return nil, err
+		}
+		inputs[name] = t
+	}
+	return inputs, nil
+}
+
+// madeUp is an input that its name lets one expect: identifiers are below the limit, kinds of
+// tokens are 0 or 1, and a mask hides nothing.
+func madeUp(v *ir.Value, shape []int64, seed uint32, limit int) *ir.Tensor {
+	name := strings.ToLower(v.Name)
+	switch {
+	case strings.Contains(name, "mask") && !v.Type.IsFloat():
+		t := ir.NewTensor(v.Type, shape...)
+		for i := 0; i < len(t.Data); i += v.Type.Size() {
+			t.Data[i] = 1
+		}
+		return t
+	case strings.Contains(name, "type"):
+		limit = min(limit, 2)
+	case v.Type == ir.I8:
+		limit = min(limit, 1<<7)
+	case v.Type == ir.U8:
+		limit = min(limit, 1<<8)
+	case v.Type == ir.I16:
+		limit = min(limit, 1<<15)
+	}
+	return check.Input(v.Type, shape, seed, limit)
+}
