@@ -68,17 +68,18 @@ func fromMeaning(n *ir.Node, m *ops.Meaning) ([]*Block, error) {
 // stageBlock makes the block of stage i; values between stages are made as they are met.
 func stageBlock(n *ir.Node, i int, s *te.Stage, results map[te.Source]*ir.Value) *Block {
 	b := &Block{Origins: []string{n.Label()}, Ops: []string{n.Op}}
-	index := map[te.Source]int{}
+	index := map[*ir.Value]int{} // a value that is read twice is one operand
 	b.Stage = MapExprs(s, func(e te.Expr) te.Expr {
 		l, ok := e.(te.Load)
 		if !ok {
 			return e
 		}
-		if _, ok := index[l.Source]; !ok {
-			index[l.Source] = len(b.Operands)
-			b.Operands = append(b.Operands, sourceValue(n, l.Source, results))
+		v := sourceValue(n, l.Source, results)
+		if _, ok := index[v]; !ok {
+			index[v] = len(b.Operands)
+			b.Operands = append(b.Operands, v)
 		}
-		l.Source = te.Source{N: index[l.Source]}
+		l.Source = te.Source{N: index[v]}
 		return l
 	})
 	for part, r := range s.Results {

@@ -105,10 +105,10 @@ func rowFits(s *te.Stage, depth int) bool {
 }
 
 // placeProducer places the first block's stages at the common axes of the second.
-func placeProducer(_ *fuser, p pair) *block.Block {
+func placeProducer(f *fuser, p pair) *block.Block {
 	m, fromP, fromC := join(p.first, p.second, p.n)
 	m.Depth = commonDepth(p)
-	salt := len(m.Origins)
+	salt := f.fresh()
 	for _, s := range p.first.Stages() {
 		m.Placed = append(m.Placed, renumber(freshLets(s, salt), fromP))
 	}

@@ -2,6 +2,7 @@ package fuse
 
 import (
 	"fmt"
+	"slices"
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
@@ -86,8 +87,13 @@ func readsIdentity(c *block.Block, n int, p *te.Stage) bool {
 // join starts the composed block: operands of both, c's operand n left out.
 func join(p, c *block.Block, n int) (m *block.Block, fromP, fromC []int) {
 	m = &block.Block{Results: c.Results}
-	m.Origins = append(append(m.Origins, p.Origins...), c.Origins...)
-	m.Ops = append(append(m.Ops, p.Ops...), c.Ops...)
+	for _, b := range []*block.Block{p, c} {
+		for i, o := range b.Origins {
+			if !slices.Contains(m.Origins, o) { // one node may have several stages
+				m.Origins, m.Ops = append(m.Origins, o), append(m.Ops, b.Ops[i])
+			}
+		}
+	}
 	add := func(v *ir.Value) int {
 		for i, o := range m.Operands {
 			if o == v {
@@ -122,7 +128,7 @@ func renumber(s *te.Stage, to []int) *te.Stage {
 
 func inlineProducer(f *fuser, p pair) *block.Block {
 	m, fromP, fromC := join(p.first, p.second, p.n)
-	ps, cs := renumber(freshLets(p.first.Stage, len(m.Origins)), fromP), renumber(p.second.Stage, fromC)
+	ps, cs := renumber(freshLets(p.first.Stage, f.fresh()), fromP), renumber(p.second.Stage, fromC)
 	facts := stageFacts(cs, f.g.Facts)
 	m.Stage = block.MapExprs(cs, func(e te.Expr) te.Expr {
 		l, ok := e.(te.Load)
@@ -164,7 +170,7 @@ func appendConsumer(f *fuser, p pair) *block.Block {
 	for _, s := range p.first.Placed {
 		m.Placed = append(m.Placed, renumber(s, fromP))
 	}
-	ps, cs := renumber(freshLets(p.first.Stage, len(m.Origins)), fromP), renumber(p.second.Stage, fromC)
+	ps, cs := renumber(freshLets(p.first.Stage, f.fresh()), fromP), renumber(p.second.Stage, fromC)
 	at := map[string]sym.Expr{}
 	for i, a := range cs.Axes {
 		at[a.Var] = sym.Var(ps.Axes[i].Var)

@@ -35,6 +35,13 @@ type fuser struct {
 	g       *block.Graph
 	o       Options
 	refused map[refusal]bool // pairs that an estimate decided against
+	fused   int
+}
+
+// fresh is a number for the names of one composition.
+func (f *fuser) fresh() int {
+	f.fused++
+	return f.fused
 }
 
 type refusal struct{ first, second *block.Block }

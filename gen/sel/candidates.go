@@ -125,10 +125,26 @@ func masks(n int) []uint64 {
 }
 
 // mayBlock tells whether a value can be stored in blocks of channels.
-func (s *selector) mayBlock(v *ir.Value) bool {
+func (s *selector) mayBlock(v *ir.Value) bool { return s.hasBlocks(v) && !s.sameBytes(v) }
+
+func (s *selector) hasBlocks(v *ir.Value) bool {
 	if !s.o.Layouts || !s.o.Anchors || v.Const != nil || v.Type != ir.F32 || len(v.Shape) < 3 || !s.blocked.Fits(v.Shape) {
 		return false
 	}
 	n, _ := v.Shape[s.blocked.Axis].Const()
 	return n >= s.blocked.Block
+}
+
+// sameBytes tells that the value lies in memory alike in both layouts: whole blocks of channels,
+// and nothing but channels.
+func (s *selector) sameBytes(v *ir.Value) bool {
+	if !s.hasBlocks(v) || s.blocked.Padded(v.Shape) {
+		return false
+	}
+	for _, d := range v.Shape[s.blocked.Axis+1:] {
+		if !d.Is(1) {
+			return false
+		}
+	}
+	return true
 }

@@ -46,23 +46,33 @@ type Kernel struct {
 
 // Run chooses, and inserts conversions into the graph as blocks that copy.
 func Run(g *block.Graph, t *target.Target, o Options) (*Choice, error) {
-	s := &selector{g: g, t: t, o: o, costs: map[string]float64{}, estimates: map[string][]float64{}}
-	s.blocked = layout.Layout{Axis: 1, Block: lower.ChannelBlock(t)}
+	s := newSelector(g, t, o)
 	if err := s.enumerate(); err != nil {
 		return nil, err
 	}
+	return s.solve()
+}
+
+func newSelector(g *block.Graph, t *target.Target, o Options) *selector {
+	s := &selector{g: g, t: t, o: o, costs: map[string]float64{}, estimates: map[string][]float64{}}
+	s.blocked = layout.Layout{Axis: 1, Block: lower.ChannelBlock(t)}
+	return s
+}
+
+// solve chooses among the candidates and applies the choice to the graph.
+func (s *selector) solve() (*Choice, error) {
 	solution, err := pbqp.Solve(s.problem(), pbqp.DefaultLimit)
 	if err != nil {
 		return nil, fmt.Errorf("choice of layouts: %w", err)
 	}
 	c := &Choice{Layouts: map[*ir.Value]layout.Layout{}, Solution: solution}
 	s.apply(c)
-	return c, g.Verify()
+	return c, s.g.Verify()
 }
 
 // Estimate is the cycles of a block whose values are all row-major; fusion compares with it.
 func Estimate(b *block.Block, f sym.Facts, t *target.Target, o Options) float64 {
-	s := &selector{g: &block.Graph{Facts: f}, t: t, o: o}
+	s := newSelector(&block.Graph{Facts: f}, t, o)
 	k, err := s.cheapest(b, func(*ir.Value) layout.Layout { return layout.RowMajor })
 	if err != nil || k.Lowered == nil {
 		return 0
@@ -106,7 +116,13 @@ var anchors = []struct {
 // cheapest lowers a block by every anchor and keeps the least estimate; the zero Kernel where
 // none can have these layouts.
 func (s *selector) cheapest(b *block.Block, lay lower.Layouts) (Kernel, error) {
-	env := &lower.Env{Layouts: lay, Symbols: s.g.Facts, Target: s.t, Windows: s.o.Windows && s.o.Anchors, Vectors: s.o.Vectors}
+	stored := func(v *ir.Value) layout.Layout {
+		if s.sameBytes(v) {
+			return s.blocked // loops over blocks of channels read other values better
+		}
+		return lay(v)
+	}
+	env := &lower.Env{Layouts: stored, Symbols: s.g.Facts, Target: s.t, Windows: s.o.Windows && s.o.Anchors, Vectors: s.o.Vectors}
 	var best Kernel
 	for _, a := range anchors {
 		if !a.generic && !s.o.Anchors {

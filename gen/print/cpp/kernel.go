@@ -55,21 +55,36 @@ type kernelWriter struct {
 	writer
 	exprs
 	temps int
+	// known are the texts that have a name and still mean the same: common subexpressions
+	// (DNNFusion 3.4.4) are computed once.
+	known map[string]string
 	err   error // the first one
 }
 
 // bind defines a local constant before the statement that is being printed.
 func (w *kernelWriter) bind(t ir.DType, text string) string {
+	if name, ok := w.known[text]; ok {
+		return name
+	}
 	name := fmt.Sprintf("t%d", w.temps)
 	w.temps++
 	w.line("const %s %s = %s;", w.typeName(t), name, strip(text))
+	if w.known != nil {
+		w.known[text] = name
+	}
 	return name
 }
 
 func (w *kernelWriter) stmts(body []loop.Stmt) {
+	outer := w.known
+	w.known = map[string]string{}
 	for i, s := range body {
 		w.stmt(s, body[i+1:])
+		if _, pure := s.(loop.Def); !pure {
+			clear(w.known) // memory, variables or scopes have changed
+		}
 	}
+	w.known = outer
 }
 
 func (w *kernelWriter) stmt(s loop.Stmt, rest []loop.Stmt) {

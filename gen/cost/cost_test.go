@@ -1,0 +1,62 @@
+package cost
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/target"
+	"rules_dnn/gen/te"
+)
+
+var chip = &target.Target{Name: "test", L1D: 32 << 10, L2: 1 << 20, BytesPerCycle: 4}
+
+// copying is a kernel that copies n floats that lie stride apart.
+func copying(n sym.Expr, stride, lanes int64) *loop.Kernel {
+	x := &loop.Buffer{Name: "x", Type: ir.F32, Size: sym.Scale(n, stride)}
+	y := &loop.Buffer{Name: "y", Type: ir.F32, Write: true, Size: n}
+	i := sym.Var("i")
+	body := []loop.Stmt{loop.Store{Buf: y, Index: i, Value: loop.Mem{Buf: x, Index: sym.Scale(i, stride)}}}
+	return &loop.Kernel{Buffers: []*loop.Buffer{x, y}, Tasks: sym.Const(1), Facts: sym.Facts{},
+		Body: []loop.Stmt{loop.For{Var: "i", Extent: n, Body: body, Lanes: lanes}}}
+}
+
+func cycles(k *loop.Kernel, symbols sym.Facts) float64 { return Kernel(k, chip, symbols, nil) }
+
+// TestOrder states which of two kernels is the faster one.
+func TestOrder(t *testing.T) {
+	n := sym.Const(1 << 12)
+	plain := cycles(copying(n, 1, 0), nil)
+	assert.Less(t, cycles(copying(n, 1, 8), nil), plain, "vectors beat elements")
+	assert.Greater(t, cycles(copying(n, 64, 0), nil), plain, "lines of which one element is used cost more")
+	assert.Greater(t, cycles(copying(sym.Const(1<<13), 1, 0), nil), plain, "twice as many")
+
+	divided := copying(n, 1, 0)
+	at := sym.FloorDiv(sym.Mod(sym.Var("i"), sym.Const(100), nil), sym.Const(7), nil)
+	store := loop.Store{Buf: divided.Buffers[1], Index: sym.Var("i"), Value: loop.Mem{Buf: divided.Buffers[0], Index: at}}
+	divided.Body = []loop.Stmt{loop.For{Var: "i", Extent: n, Body: []loop.Stmt{store}}}
+	assert.Greater(t, cycles(divided, nil), plain, "indices that divide")
+
+	heavy := copying(n, 1, 0)
+	store.Value = te.Fn(ir.F32, "exp", loop.Mem{Buf: heavy.Buffers[0], Index: sym.Var("i")})
+	heavy.Body = []loop.Stmt{loop.For{Var: "i", Extent: n, Body: []loop.Stmt{store}}}
+	assert.Greater(t, cycles(heavy, nil), plain, "functions")
+}
+
+// TestMemoryBounds a kernel that computes little.
+func TestMemoryBounds(t *testing.T) {
+	n := int64(1 << 24)
+	bytes := float64(2 * 4 * n)
+	assert.InDelta(t, bytes/chip.BytesPerCycle, cycles(copying(sym.Const(n), 1, 16), nil), perKernel)
+}
+
+func TestSymbolsAreTypical(t *testing.T) {
+	s := sym.Facts{"N": {Lo: 1, Hi: 64}}
+	k := copying(sym.Mul(sym.Var("N"), sym.Const(100)), 1, 0)
+	assert.Equal(t, cycles(copying(sym.Const(800), 1, 0), nil), cycles(k, s), "8 of 1 to 64")
+	unbounded := sym.Facts{"N": {Lo: 1, Hi: 1<<31 - 1}}
+	assert.Equal(t, cycles(copying(sym.Const(3200), 1, 0), nil), cycles(k, unbounded), "32 of 1 to many")
+}

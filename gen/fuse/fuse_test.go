@@ -1,0 +1,195 @@
+package fuse
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/shape"
+)
+
+func blocks(t *testing.T, text string) *block.Graph {
+	t.Helper()
+	g, err := ir.Parse(strings.NewReader("graph \"g\" opset 17 {\n"+text+"}\n"), nil)
+	require.NoError(t, err)
+	require.NoError(t, shape.Infer(g))
+	b, err := block.Form(g)
+	require.NoError(t, err)
+	return b
+}
+
+// summary names each block by its operators, and its placed stages by their number and depth.
+func summary(g *block.Graph) []string {
+	var out []string
+	for _, b := range g.Blocks {
+		s := strings.Join(b.Ops, "+")
+		if len(b.Placed) > 0 {
+			s += fmt.Sprintf(" (%d placed at %d)", len(b.Placed), b.Depth)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func TestRun(t *testing.T) {
+	always := func(*block.Block) float64 { return 0 }
+	for _, c := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"what follows a convolution joins it", `
+  input %x f32[1, 8, 6, 6]
+  input %w f32[8, 8, 3, 3]
+  input %r f32[1, 8, 4, 4]
+  %c ?[*] = Conv.11(%x, %w)
+  %a ?[*] = Add.14(%c, %r)
+  %y ?[*] = Relu.14(%a)
+  output %y
+`, []string{"Conv+Add+Relu"}},
+		{"convolutions stay apart", `
+  input %x f32[1, 8, 6, 6]
+  input %w f32[8, 8, 1, 1]
+  %c ?[*] = Conv.11(%x, %w)
+  %y ?[*] = Conv.11(%c, %w)
+  output %y
+`, []string{"Conv", "Conv"}},
+		{"what is read twice is computed once", `
+  input %x f32[1, 8, 6, 6]
+  input %w f32[8, 8, 1, 1]
+  %r ?[*] = Relu.14(%x)
+  %c ?[*] = Conv.11(%r, %w)
+  %y ?[*] = Add.14(%c, %r)
+  output %y
+`, []string{"Relu", "Conv+Add"}},
+		{"a convolution reads an element for each of its channels", `
+  input %x f32[1, 8, 6, 6]
+  input %w f32[8, 8, 1, 1]
+  %r ?[*] = Exp.13(%x)
+  %y ?[*] = Conv.11(%r, %w)
+  output %y
+`, []string{"Exp", "Conv"}},
+		{"windows that overlap read twice", `
+  input %x f32[1, 8, 7, 7]
+  %r ?[*] = Exp.13(%x)
+  %y ?[*] = MaxPool.12(%r) {kernel_shape = [3, 3], strides = [2, 2]}
+  output %y
+`, []string{"Exp", "MaxPool"}},
+		{"windows that do not, do not", `
+  input %x f32[1, 8, 8, 8]
+  %r ?[*] = Exp.13(%x)
+  %y ?[*] = MaxPool.12(%r) {kernel_shape = [2, 2], strides = [2, 2]}
+  output %y
+`, []string{"Exp+MaxPool"}},
+		{"an output stays", `
+  input %x f32[4]
+  %a ?[*] = Relu.14(%x)
+  %y ?[*] = Neg.13(%a)
+  output %a
+  output %y
+`, []string{"Relu", "Neg"}},
+		{"moves join what they move to", `
+  input %x f32[4, 6]
+  const @to i64[2] = {3, 8}
+  %a ?[*] = Transpose.13(%x) {perm = [1, 0]}
+  %b ?[*] = Reshape.14(%a, @to)
+  %y ?[*] = Neg.13(%b)
+  output %y
+`, []string{"Transpose+Reshape+Neg"}},
+		{"softmax is a chain by rows", `
+  symbol N 1..64
+  input %x f32[N, 5, 9]
+  %y ?[*] = Softmax.13(%x) {axis = -1}
+  output %y
+`, []string{"Softmax (3 placed at 2)"}},
+		{"along another axis it has fewer common axes", `
+  input %x f32[2, 5, 9]
+  %y ?[*] = Softmax.13(%x) {axis = 1}
+  output %y
+`, []string{"Softmax (3 placed at 1)"}},
+		{"along all axes it has none", `
+  input %x f32[5, 9]
+  %y ?[*] = Softmax.11(%x) {axis = 0}
+  output %y
+`, []string{"Softmax", "Softmax", "Softmax", "Softmax"}},
+		{"a normalisation written out is a chain too", `
+  input %x f32[2, 5, 9]
+  const @e f32[] = {1e-05}
+  %m ?[*] = ReduceMean.13(%x) {axes = [-1]}
+  %d ?[*] = Sub.14(%x, %m)
+  %q ?[*] = Mul.14(%d, %d)
+  %v ?[*] = ReduceMean.13(%q) {axes = [-1]}
+  %w ?[*] = Add.14(%v, @e)
+  %s ?[*] = Sqrt.13(%w)
+  %y ?[*] = Div.14(%d, %s)
+  output %y
+`, []string{"ReduceMean+Sub+Mul+ReduceMean+Add+Sqrt+Div (3 placed at 2)"}},
+		{"matrix products keep their own kernels", `
+  input %x f32[2, 5, 9]
+  input %w f32[9, 9]
+  %a ?[*] = MatMul.13(%x, %w)
+  %y ?[*] = Softmax.13(%a) {axis = -1}
+  output %y
+`, []string{"MatMul", "Softmax (3 placed at 2)"}},
+		{"an expansion does not join a product", `
+  input %x f32[1, 9]
+  input %w f32[9, 9]
+  const @to i64[2] = {5, 9}
+  %a ?[*] = Expand.13(%x, @to)
+  %y ?[*] = MatMul.13(%a, %w)
+  output %y
+`, []string{"Expand", "MatMul"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := blocks(t, c.text)
+			require.NoError(t, Run(g, Options{Chains: true, Latency: always}))
+			assert.Equal(t, c.want, summary(g))
+		})
+	}
+}
+
+// TestEstimatesDecide fuses what the table leaves open only where the estimates say that it pays.
+func TestEstimatesDecide(t *testing.T) {
+	text := `
+  input %x f32[4, 6]
+  input %z f32[5, 6, 4]
+  %a ?[*] = Transpose.13(%x) {perm = [1, 0]}
+  %y ?[*] = Add.14(%a, %z)
+  output %y
+`
+	apart := []string{"Transpose", "Add"}
+	for _, c := range []struct {
+		name    string
+		latency func(*block.Block) float64
+		want    []string
+	}{
+		{"no estimates", nil, apart},
+		{"together is slower", func(b *block.Block) float64 { return float64(len(b.Ops) * len(b.Ops)) }, apart},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := blocks(t, text)
+			require.NoError(t, Run(g, Options{Latency: c.latency}))
+			assert.Equal(t, c.want, summary(g))
+		})
+	}
+}
+
+// TestSizeIsBounded squares a value again and again: composed, its expression would double each time.
+func TestSizeIsBounded(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("  input %v0 f32[4]\n")
+	for i := range 40 {
+		fmt.Fprintf(&text, "  %%v%d ?[*] = Mul.14(%%v%d, %%v%d)\n", i+1, i, i)
+	}
+	text.WriteString("  output %v40\n")
+	g := blocks(t, text.String())
+	require.NoError(t, Run(g, Options{}))
+	for _, b := range g.Blocks {
+		assert.LessOrEqual(t, size(b), maxSize)
+	}
+	assert.Less(t, len(g.Blocks), 40)
+}

@@ -1,0 +1,190 @@
+package sel
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/fuse"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/shape"
+	"rules_dnn/gen/target"
+)
+
+var all = Options{Anchors: true, Layouts: true, Windows: true, Vectors: true}
+
+func chip(t *testing.T, name string) *target.Target {
+	t.Helper()
+	data, err := os.ReadFile("../../platforms/chips/" + name + ".json")
+	require.NoError(t, err)
+	c, err := target.Parse(data)
+	require.NoError(t, err)
+	return c
+}
+
+// weights is a constant of the shape, in the text form.
+func weights(name string, shape ...int) string {
+	n := 1
+	dims := make([]string, len(shape))
+	for i, d := range shape {
+		n *= d
+		dims[i] = fmt.Sprint(d)
+	}
+	values := strings.TrimSuffix(strings.Repeat("0.5, ", n), ", ")
+	return fmt.Sprintf("  const @%s f32[%s] = {%s}\n", name, strings.Join(dims, ", "), values)
+}
+
+func fused(t *testing.T, text string) *block.Graph {
+	t.Helper()
+	g, err := ir.Parse(strings.NewReader("graph \"g\" opset 17 {\n"+text+"}\n"), nil)
+	require.NoError(t, err)
+	require.NoError(t, shape.Infer(g))
+	b, err := block.Form(g)
+	require.NoError(t, err)
+	require.NoError(t, fuse.Run(b, fuse.Options{Chains: true}))
+	return b
+}
+
+// steps names each block's operators, anchor and result layout.
+func steps(g *block.Graph, c *Choice) []string {
+	var out []string
+	for i, b := range g.Blocks {
+		out = append(out, fmt.Sprintf("%s: %s, %s", strings.Join(b.Ops, "+"), c.Kernels[i].Kernel.Anchor, c.Layouts[b.Results[0]]))
+	}
+	return out
+}
+
+func TestRun(t *testing.T) {
+	convs := weights("s", 32, 3, 3, 3) + weights("a", 32, 32, 3, 3) + weights("b", 32, 32, 1, 1)
+	for _, c := range []struct {
+		name, text string
+		options    Options
+		want       []string
+	}{
+		{"one blocked layout flows through convolutions", convs + `
+  input %x f32[1, 3, 14, 14]
+  %p f32[1, 32, 14, 14] = Conv.11(%x, @s) {pads = [1, 1, 1, 1]}
+  %q f32[1, 32, 14, 14] = Relu.14(%p)
+  %r f32[1, 32, 14, 14] = Conv.11(%q, @b)
+  %m f32[1, 32, 7, 7] = MaxPool.12(%r) {kernel_shape = [2, 2], strides = [2, 2]}
+  %s f32[1, 32, 7, 7] = Conv.11(%m, @b)
+  %y f32[1, 32, 1, 1] = GlobalAveragePool.1(%s)
+  output %y
+`, all, []string{
+			"Conv+Relu: contraction, axis1/16", "Conv: contraction, axis1/16", "MaxPool: generic, axis1/16",
+			"Conv: contraction, axis1/16", "GlobalAveragePool: generic, row-major",
+		}},
+		{"an output that is read on is stored twice, if that pays", convs + `
+  input %x f32[1, 32, 28, 28]
+  %p f32[1, 32, 28, 28] = Conv.11(%x, @a) {pads = [1, 1, 1, 1]}
+  %q f32[1, 32, 28, 28] = Conv.11(%p, @a) {pads = [1, 1, 1, 1]}
+  %y f32[1, 32, 28, 28] = Conv.11(%q, @a) {pads = [1, 1, 1, 1]}
+  output %p
+  output %y
+`, all, nil},
+		{"without layouts all is row-major", convs + `
+  input %x f32[1, 32, 14, 14]
+  %p f32[1, 32, 14, 14] = Conv.11(%x, @b)
+  %y f32[1, 32, 14, 14] = Conv.11(%p, @b)
+  output %y
+`, Options{Anchors: true, Windows: true, Vectors: true}, []string{"Conv: contraction, row-major", "Conv: contraction, row-major"}},
+		{"without anchors all is generic", convs + `
+  input %x f32[1, 32, 14, 14]
+  %p f32[1, 32, 14, 14] = Conv.11(%x, @b)
+  %y f32[1, 32, 14, 14] = Conv.11(%p, @b)
+  output %y
+`, Options{Layouts: true, Vectors: true}, []string{"Conv: generic, row-major", "Conv: generic, row-major"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := fused(t, c.text)
+			choice, err := Run(g, chip(t, "x86_64_v4"), c.options)
+			require.NoError(t, err)
+			assert.True(t, choice.Solution.Optimal(), choice.Solution.String())
+			if c.want != nil {
+				assert.Equal(t, c.want, steps(g, choice))
+			}
+			checkLayouts(t, g, choice)
+		})
+	}
+}
+
+// checkLayouts tells that interfaces are row-major, and that every kernel was lowered for the
+// layouts that its values have.
+func checkLayouts(t *testing.T, g *block.Graph, c *Choice) {
+	t.Helper()
+	require.Len(t, c.Kernels, len(g.Blocks))
+	for _, v := range append(append([]*ir.Value{}, g.Inputs...), g.Outputs...) {
+		assert.Equal(t, layout.RowMajor, c.Layouts[v], v.Name)
+	}
+	for i, b := range g.Blocks {
+		buffers := c.Kernels[i].Kernel.Buffers
+		args, err := c.Kernels[i].Args()
+		require.NoError(t, err)
+		require.Len(t, args, len(buffers))
+		for k, v := range args {
+			assert.Equal(t, c.Layouts[v].Elements(v.Shape), buffers[k].Size, "%s of block %s", v.Name, b.Label())
+		}
+	}
+}
+
+// TestConversion makes the blocked layout so much better for one consumer that a value is
+// stored in both: a block copies it.
+func TestConversion(t *testing.T) {
+	text := weights("s", 32, 3, 3, 3) + weights("a", 32, 32, 3, 3) + `
+  input %x f32[1, 3, 28, 28]
+  %p f32[1, 32, 28, 28] = Conv.11(%x, @s) {pads = [1, 1, 1, 1]}
+  %y f32[1, 32, 28, 28] = Conv.11(%p, @a) {pads = [1, 1, 1, 1]}
+  output %p
+  output %y
+`
+	g := fused(t, text)
+	s := newSelector(g, chip(t, "x86_64_v4"), all)
+	require.NoError(t, s.enumerate())
+	for i, b := range g.Blocks { // only blocked operands and results, where there is a choice
+		for k, c := range s.candidates[i] {
+			if c.layout(b.Results[0]) == layout.RowMajor || i == 1 && c.layout(b.Operands[0]) == layout.RowMajor {
+				s.candidates[i][k].cycles = 1e12
+			}
+		}
+	}
+	c, err := s.solve()
+	require.NoError(t, err)
+	assert.Equal(t, []string{
+		"Conv: contraction, axis1/16", "Layout: generic, row-major",
+		"Conv: contraction, axis1/16", "Layout: generic, row-major",
+	}, steps(g, c))
+	assert.Equal(t, 2, c.Conversions)
+	assert.NoError(t, g.Verify())
+	checkLayouts(t, g, c)
+	assert.Equal(t, "p (axis1/16)", g.Blocks[0].Results[0].Name)
+	assert.Same(t, g.Blocks[0].Results[0], g.Blocks[2].Operands[0], "the second convolution reads the blocked one")
+}
+
+// TestDeterminism runs twice.
+func TestDeterminism(t *testing.T) {
+	text := weights("a", 32, 32, 3, 3) + `
+  symbol N 1..8
+  input %x f32[N, 32, 14, 14]
+  %p f32[N, 32, 14, 14] = Conv.11(%x, @a) {pads = [1, 1, 1, 1]}
+  %y f32[N, 32, 14, 14] = Conv.11(%p, @a) {pads = [1, 1, 1, 1]}
+  %z f32[N, 32, 14, 14] = Add.14(%p, %y)
+  output %z
+`
+	var first []string
+	for range 3 {
+		g := fused(t, text)
+		c, err := Run(g, chip(t, "arm64"), all)
+		require.NoError(t, err)
+		got := append(steps(g, c), c.Solution.String())
+		if first == nil {
+			first = got
+		}
+		assert.Equal(t, first, got)
+	}
+}
