@@ -40,7 +40,7 @@ type contraction struct {
 // block is no such thing. The weights are packed into a constant of the tile's order.
 func Contraction(b *block.Block, env *Env) (*Lowered, error) {
 	c := recognise(b, env.Target)
-	if c == nil {
+	if c == nil || c.window && !env.Windows || !c.window && !env.Contractions {
 		return nil, nil
 	}
 	c.n = startNest(b, env)

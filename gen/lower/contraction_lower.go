@@ -52,6 +52,9 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 	c.n.at = out.Offset(s.Shape(), index, c.n.facts)
 	var copyIn []loop.Stmt
 	k := &loop.Kernel{Anchor: "contraction", Doc: c.b.Origins, Facts: c.n.facts}
+	if c.window {
+		k.Anchor = "window"
+	}
 	p.xAt = c.layX.Offset(c.b.Operands[c.x.Source.N].Shape, xIndex, c.n.facts)
 	if guarded {
 		ok := false

@@ -13,8 +13,9 @@ type Env struct {
 	Layouts Layouts
 	Symbols sym.Facts // ranges of dimension symbols
 	Target  *target.Target
-	// Windows lets guards bound the loops of reductions; Vectors runs loops in vectors.
-	Windows, Vectors bool
+	// Contractions are sums of products in register tiles. Windows are depthwise convolutions in
+	// register tiles, and pools whose guards bound their loops. Vectors runs loops in vectors.
+	Contractions, Windows, Vectors bool
 }
 
 func (e *Env) lanes() int64 {

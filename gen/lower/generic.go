@@ -34,6 +34,9 @@ func Generic(b *block.Block, env *Env) (*Lowered, error) {
 	prefix, inner, tasks := n.splitTasks()
 	k.Tasks = tasks
 	k.Body = append(prefix, n.run(inner)...)
+	if len(n.trimmed) > 0 {
+		k.Anchor = "window"
+	}
 	k.Syms, k.Facts = symbolsOf(k, env.Symbols), n.facts
 	return env.done(k, plain(b)), nil
 }

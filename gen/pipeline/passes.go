@@ -34,9 +34,10 @@ type Switch struct{ Name, Doc string }
 
 // Switches for -disable.
 var Switches = []Switch{
-	{"anchors", "kernels besides generic loop nests: register tiles, windows, row-wise chains; and with them layouts"},
+	{"anchors", "all of contractions, windows, chains and layouts: every block is a generic loop nest"},
+	{"contractions", "register tiles for sums of products: convolutions, Gemm, MatMul"},
+	{"windows", "register tiles for depthwise convolutions; guards of pools as bounds of their loops"},
 	{"chains", "row-wise chains (softmax, normalisations) as one block"},
-	{"windows", "guards of windows as bounds of their loops"},
 	{"vectors", "loops of generic nests in vectors"},
 	{"layouts", "blocked layouts; every value is then row-major"},
 }
@@ -58,13 +59,16 @@ func formBlocks(s *State) (err error) {
 func fuseBlocks(s *State) error {
 	o := s.selectOptions()
 	return fuse.Run(s.Blocks, fuse.Options{
-		Chains:  o.Anchors && s.Enabled("chains"),
+		Chains:  s.anchor("chains"),
 		Latency: func(b *block.Block) float64 { return sel.Estimate(b, s.Blocks.Facts, s.Target, o) },
 	})
 }
 
+// anchor tells whether one of the anchors is on.
+func (s *State) anchor(name string) bool { return s.Enabled("anchors") && s.Enabled(name) }
+
 func (s *State) selectOptions() sel.Options {
-	return sel.Options{Anchors: s.Enabled("anchors"), Layouts: s.Enabled("layouts"), Windows: s.Enabled("windows"), Vectors: s.Enabled("vectors")}
+	return sel.Options{Contractions: s.anchor("contractions"), Windows: s.anchor("windows"), Layouts: s.anchor("layouts"), Vectors: s.Enabled("vectors")}
 }
 
 func selectKernels(s *State) (err error) {

@@ -128,7 +128,7 @@ func masks(n int) []uint64 {
 func (s *selector) mayBlock(v *ir.Value) bool { return s.hasBlocks(v) && !s.sameBytes(v) }
 
 func (s *selector) hasBlocks(v *ir.Value) bool {
-	if !s.o.Layouts || !s.o.Anchors || v.Const != nil || v.Type != ir.F32 || len(v.Shape) < 3 || !s.blocked.Fits(v.Shape) {
+	if !s.o.Layouts || v.Const != nil || v.Type != ir.F32 || len(v.Shape) < 3 || !s.blocked.Fits(v.Shape) {
 		return false
 	}
 	n, _ := v.Shape[s.blocked.Axis].Const()

@@ -20,12 +20,10 @@ import (
 
 // Options switch parts off so that their effect can be measured.
 type Options struct {
-	// Anchors are the kernels besides the generic nest.
-	Anchors bool
 	// Layouts are storage orders besides row-major.
 	Layouts bool
-	// Windows lets guards bound loops; Vectors runs loops in vectors.
-	Windows, Vectors bool
+	// Contractions, Windows and Vectors are as in lower.Env.
+	Contractions, Windows, Vectors bool
 }
 
 // Choice is the result: layouts by value, and each block's kernel, in the graph's order.
@@ -102,16 +100,8 @@ type candidate struct {
 
 func (c candidate) layout(v *ir.Value) layout.Layout { return c.layouts[v] }
 
-// anchors in the order in which equal estimates are preferred.
-var anchors = []struct {
-	name    string
-	lower   func(*block.Block, *lower.Env) (*lower.Lowered, error)
-	generic bool // always on
-}{
-	{"contraction", lower.Contraction, false},
-	{"row chain", lower.Chain, true}, // fusion makes chains, or does not
-	{"generic", lower.Generic, true},
-}
+// anchors in the order in which equal estimates are preferred; each gives nil for what it cannot do.
+var anchors = []func(*block.Block, *lower.Env) (*lower.Lowered, error){lower.Contraction, lower.Chain, lower.Generic}
 
 // cheapest lowers a block by every anchor and keeps the least estimate; the zero Kernel where
 // none can have these layouts.
@@ -122,13 +112,11 @@ func (s *selector) cheapest(b *block.Block, lay lower.Layouts) (Kernel, error) {
 		}
 		return lay(v)
 	}
-	env := &lower.Env{Layouts: stored, Symbols: s.g.Facts, Target: s.t, Windows: s.o.Windows && s.o.Anchors, Vectors: s.o.Vectors}
+	env := &lower.Env{Layouts: stored, Symbols: s.g.Facts, Target: s.t,
+		Contractions: s.o.Contractions, Windows: s.o.Windows, Vectors: s.o.Vectors}
 	var best Kernel
-	for _, a := range anchors {
-		if !a.generic && !s.o.Anchors {
-			continue
-		}
-		l, err := a.lower(b, env)
+	for _, anchor := range anchors {
+		l, err := anchor(b, env)
 		if err != nil {
 			return Kernel{}, err
 		}
