@@ -154,8 +154,8 @@ func strip(s string) string {
 	return s[1 : len(s)-1]
 }
 
-var fromHalf = map[ir.DType]string{ir.F16: "dnn_f16_to_f32", ir.BF16: "dnn_bf16_to_f32"}
-var toHalf = map[ir.DType]string{ir.F16: "dnn_f32_to_f16", ir.BF16: "dnn_f32_to_bf16"}
+var fromHalf = map[ir.DType]string{ir.F16: "dnn_math::f16_to_f32", ir.BF16: "dnn_math::bf16_to_f32"}
+var toHalf = map[ir.DType]string{ir.F16: "dnn_math::f32_to_f16", ir.BF16: "dnn_math::f32_to_bf16"}
 
 // choice prints the arms in place: what stands under the condition may not be read elsewhere.
 func (p exprs) choice(x te.Select) (string, error) {

@@ -1,0 +1,136 @@
+package nodetest
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/pipeline"
+	"rules_dnn/gen/print/cpp/cpptest"
+	"rules_dnn/gen/shape"
+	"rules_dnn/gen/target"
+)
+
+var (
+	every = flag.Bool("every", false, "compile the cases of all releases with every variant; by default, of each name the newest")
+	copts = flag.String("copts", "-O1", "flags of the C++ compiler, separated by spaces")
+)
+
+const repository = "../.."
+
+// hostChip is the widest of our chips that the host can run; the baseline where
+// nothing is known of it.
+func hostChip(t *testing.T) *target.Target {
+	names := map[string][]string{"amd64": {"x86_64_v4", "x86_64_v3", "x86_64"}, "arm64": {"arm64"}}[runtime.GOARCH]
+	info, _ := os.ReadFile("/proc/cpuinfo")
+	has := strings.Fields(string(info))
+	for _, name := range names {
+		facts, err := os.ReadFile(filepath.Join(repository, "platforms/chips", name+".json"))
+		require.NoError(t, err)
+		chip, err := target.Parse(facts)
+		require.NoError(t, err)
+		if !slices.ContainsFunc(chip.CPUFeatures, func(f string) bool { return !slices.Contains(has, f) }) {
+			return chip
+		}
+	}
+	t.Skip("no chip of ours is this host")
+	return nil
+}
+
+// TestCompiledNodes compiles the cases that the interpreter runs to C++, several ways, and
+// compares what the compiled programs compute with the expected outputs. Nothing may
+// be written outside of a program's buffers, and no kernel may rely on the order of its tasks.
+func TestCompiledNodes(t *testing.T) {
+	s, err := Load()
+	require.NoError(t, err)
+	chip := hostChip(t)
+	for _, v := range []struct {
+		name     string
+		symbolic bool
+		disable  []string
+		always   bool
+	}{
+		{name: "static", always: true},
+		{name: "symbolic", symbolic: true, always: true},
+		{name: "plain", disable: []string{"fuse", "sweep", "anchors"}},
+		{name: "row-major", disable: []string{"layouts"}},
+	} {
+		t.Run(v.name, func(t *testing.T) {
+			if !v.always && !*every {
+				t.Skip("only with -every")
+			}
+			compileCases(t, s, chip, v.symbolic, v.disable)
+		})
+	}
+}
+
+// leastCompiled guards against cases that vanish: of the newest release, by variant.
+const leastCompiled = 800
+
+func compileCases(t *testing.T, s *Suite, chip *target.Target, symbolic bool, disable []string) {
+	var compiled []cpptest.Case
+	var of []*Case
+	unknown := 0
+	for i, c := range s.Cases {
+		if !*every && slices.ContainsFunc(s.Cases[i+1:], func(later *Case) bool { return later.Name == c.Name }) {
+			continue
+		}
+		p, err := compile(c, chip, symbolic, disable)
+		var skip *Skip
+		var u *shape.UnknownError
+		switch {
+		case errors.As(err, &skip):
+		case errors.As(err, &u):
+			unknown++ // its structure depends on what only a run knows
+		default:
+			if assert.NoError(t, err, c.Label()) {
+				compiled, of = append(compiled, *p), append(of, c)
+			}
+		}
+	}
+	t.Logf("%d compiled, %d left because their structure depends on numbers", len(compiled), unknown)
+	require.Greater(t, len(compiled), leastCompiled)
+	flags := append(slices.Clone(chip.Copts), strings.Fields(*copts)...)
+	for i, r := range cpptest.Run(t, repository, compiled, flags...) {
+		if !assert.Zero(t, r.Status, of[i].Label()) {
+			continue
+		}
+		for k, want := range of[i].Outputs {
+			assert.NoError(t, Compare(r.Outputs[k], want), "%s: output %d", of[i].Label(), k)
+		}
+	}
+}
+
+// compile makes a program of a case, with symbols for its inputs' dimensions or without.
+func compile(c *Case, chip *target.Target, symbolic bool, disable []string) (*cpptest.Case, error) {
+	g, err := c.Graph()
+	if err != nil {
+		return nil, err
+	}
+	_, inputs := c.Bind(g)
+	var dims map[string]int64
+	if symbolic {
+		dims = symbolize(g, c)
+	}
+	st := &pipeline.State{Graph: g, Target: chip}
+	if _, err := pipeline.Run(pipeline.GraphPasses, st, pipeline.Options{}); err != nil {
+		return nil, err
+	}
+	if _, err := pipeline.Run(pipeline.CompilePasses, st, pipeline.Options{Disable: disable}); err != nil {
+		return nil, err
+	}
+	in := make([]*ir.Tensor, len(g.Inputs))
+	for i, v := range g.Inputs {
+		in[i] = inputs[v.Name]
+	}
+	return &cpptest.Case{Name: c.Label(), Program: st.Program, Dims: dims, Inputs: in}, nil
+}

@@ -1,0 +1,234 @@
+// Package cpptest compiles printed programs with the machine's C++ compiler and runs
+// them on one thread, without the generated API and without the runtime's library:
+// many small programs go into one binary. Only tests import it.
+package cpptest
+
+import (
+	"bytes"
+	_ "embed" // the driver
+	"encoding/binary"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/plan"
+	"rules_dnn/gen/print/cpp"
+	"rules_dnn/gen/sym"
+)
+
+//go:embed driver.h
+var driver string
+
+// Case is a program and what to run it on.
+type Case struct {
+	Name    string
+	Program *plan.Program
+	Dims    map[string]int64 // values of the program's symbols
+	Inputs  []*ir.Tensor
+}
+
+// Result is what a run came to. Outputs are set where Status is 0.
+type Result struct {
+	Status  int32
+	Outputs []*ir.Tensor
+}
+
+// Compiler is the C++ compiler on the PATH; a test without one is skipped.
+func Compiler(t testing.TB) string {
+	for _, name := range []string{"clang++", "g++"} {
+		if _, err := exec.LookPath(name); err == nil {
+			return name
+		}
+	}
+	t.Skip("no C++ compiler on this machine")
+	return ""
+}
+
+// perFile is how many programs share a source file.
+const perFile = 60
+
+// Run compiles the cases with the flags, warnings being errors, and runs them. root is the
+// repository's folder, where runtime/ lies.
+func Run(t testing.TB, root string, cases []Case, flags ...string) []Result {
+	compiler := Compiler(t)
+	dir := t.TempDir()
+	var request bytes.Buffer
+	for i := range cases {
+		require.NoError(t, writeCase(&request, i, &cases[i]), cases[i].Name)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "driver.h"), []byte(driver), 0o644))
+	var sources []string
+	for at := 0; at < len(cases); at += perFile {
+		text, err := source(cases, at, min(at+perFile, len(cases)))
+		require.NoError(t, err)
+		name := filepath.Join(dir, fmt.Sprintf("part%d.cc", at/perFile))
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o644))
+		sources = append(sources, name)
+	}
+	main := filepath.Join(dir, "main.cc")
+	require.NoError(t, os.WriteFile(main, []byte(mainSource(len(sources))), 0o644))
+	bin := build(t, compiler, root, dir, append(sources, main), flags)
+	cmd := exec.Command(bin)
+	cmd.Stdin = &request
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, "%s", stderr.String())
+	require.Empty(t, stderr.String())
+	return results(t, cases, out)
+}
+
+var strict = []string{"-std=c++17", "-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-fno-fast-math", "-ffp-contract=fast", "-fno-math-errno", "-fno-exceptions", "-fno-rtti"}
+
+func build(t testing.TB, compiler, root, dir string, sources, flags []string) string {
+	flags = append(append(append([]string{}, strict...), "-I"+root, "-I"+dir), flags...)
+	objects := make([]string, len(sources))
+	errs := make([]string, len(sources))
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, max(1, runtime.NumCPU()))
+	for i, s := range sources {
+		objects[i] = strings.TrimSuffix(s, ".cc") + ".o"
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			if out, err := exec.Command(compiler, append(append([]string{}, flags...), "-c", s, "-o", objects[i])...).CombinedOutput(); err != nil {
+				errs[i] = fmt.Sprintf("%v\n%.4000s", err, out)
+			}
+		}()
+	}
+	wait.Wait()
+	for _, e := range errs {
+		require.Empty(t, e)
+	}
+	bin := filepath.Join(dir, "driver")
+	out, err := exec.Command(compiler, append(append(append([]string{}, flags...), "-o", bin), objects...)...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return bin
+}
+
+// source is the programs [from, to), each in a namespace of its own.
+func source(cases []Case, from, to int) (string, error) {
+	var b strings.Builder
+	b.WriteString("#include \"driver.h\"\n")
+	for i := from; i < to; i++ {
+		files, err := cpp.Print(cases[i].Program, fmt.Sprintf("p%d", i), 1)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", cases[i].Name, err)
+		}
+		fmt.Fprintf(&b, "// %s\nnamespace p%d {\n", cases[i].Name, i)
+		for _, f := range files {
+			for _, line := range strings.Split(f.Text, "\n") {
+				if !strings.HasPrefix(line, "#include") {
+					b.WriteString(line + "\n")
+				}
+			}
+		}
+		b.WriteString("}\n")
+	}
+	fmt.Fprintf(&b, "Program* Part%d(int64_t i) {\n  switch (i) {\n", from/perFile)
+	for i := from; i < to; i++ {
+		fmt.Fprintf(&b, "    case %d: return p%d::p%d_program;\n", i, i, i)
+	}
+	b.WriteString("  }\n  return nullptr;\n}\n")
+	return b.String(), nil
+}
+
+func mainSource(parts int) string {
+	var b strings.Builder
+	b.WriteString("#define DRIVER_MAIN\n#include \"driver.h\"\n")
+	for i := range parts {
+		fmt.Fprintf(&b, "Program* Part%d(int64_t i);\n", i)
+	}
+	fmt.Fprintf(&b, "Program* Find(int64_t i) {\n  switch (i / %d) {\n", perFile)
+	for i := range parts {
+		fmt.Fprintf(&b, "    case %d: return Part%d(i);\n", i, i)
+	}
+	b.WriteString("  }\n  return nullptr;\n}\n")
+	return b.String()
+}
+
+// writeCase writes a request: the program's number, arena, scratch, symbols, weights, inputs, and
+// the outputs' sizes. All numbers are 64 bits; data follows its length.
+func writeCase(w *bytes.Buffer, i int, c *Case) error {
+	p := c.Program
+	number := func(x int64) { w.Write(binary.LittleEndian.AppendUint64(nil, uint64(x))) }
+	number(int64(i))
+	for _, e := range []sym.Expr{p.ArenaBytes, p.ScratchBytes} {
+		x, err := e.Eval(c.Dims)
+		if err != nil {
+			return err
+		}
+		number(x)
+	}
+	number(int64(len(p.Symbols)))
+	for _, s := range p.Symbols {
+		number(c.Dims[s.Name])
+	}
+	weights := make([]byte, p.WeightsBytes)
+	if err := cpp.Weights(p, func(at int64, data []byte) error { copy(weights[at:], data); return nil }); err != nil {
+		return err
+	}
+	number(int64(len(weights)))
+	w.Write(weights)
+	number(int64(len(c.Inputs)))
+	for _, t := range c.Inputs {
+		b, err := t.Bytes()
+		if err != nil {
+			return err
+		}
+		number(int64(len(b)))
+		w.Write(b)
+	}
+	number(int64(len(p.Outputs)))
+	for _, v := range p.Outputs {
+		t, err := emptyOutput(v, c.Dims)
+		if err != nil {
+			return err
+		}
+		number(int64(len(t.Data)))
+	}
+	return nil
+}
+
+func emptyOutput(v *ir.Value, dims map[string]int64) (*ir.Tensor, error) {
+	var shape []int64
+	for _, d := range v.Shape {
+		x, err := d.Eval(dims)
+		if err != nil {
+			return nil, err
+		}
+		shape = append(shape, x)
+	}
+	if _, err := ir.Len(shape); err != nil {
+		return nil, err
+	}
+	return ir.NewTensor(v.Type, shape...), nil
+}
+
+func results(t testing.TB, cases []Case, out []byte) []Result {
+	rs := make([]Result, len(cases))
+	for i, c := range cases {
+		require.GreaterOrEqual(t, len(out), 4, "the driver ended before %s", c.Name)
+		rs[i].Status = int32(binary.LittleEndian.Uint32(out))
+		out = out[4:]
+		for _, v := range c.Program.Outputs {
+			y, err := emptyOutput(v, c.Dims)
+			require.NoError(t, err)
+			require.GreaterOrEqual(t, len(out), len(y.Data), c.Name)
+			out = out[copy(y.Data, out):]
+			rs[i].Outputs = append(rs[i].Outputs, y)
+		}
+	}
+	require.Empty(t, out)
+	return rs
+}
