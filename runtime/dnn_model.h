@@ -46,6 +46,20 @@ struct SymbolInfo {
   Size max;
 };
 
+// What holds of two numbers in every run that a network allows.
+enum class Relation : int32_t {
+  kEqual = 0,
+  kBroadcast = 1,  // equal, or one is 1 and the other at least 1
+  kAtLeast = 2,    // a >= b
+};
+
+// A condition on the symbols without which a node of the network is malformed.
+struct CheckInfo {
+  const char* what;  // the node, and what it demands
+  Dim a, b;
+  Relation relation;
+};
+
 // The most symbols that a model may have.
 constexpr int kMaxSymbols = 256;
 
@@ -55,6 +69,8 @@ struct Description {
   int32_t symbol_count;
   int32_t given_count;  // symbols that the caller gives
   const SymbolInfo* symbols;
+  int32_t check_count;
+  const CheckInfo* checks;  // of the symbols that the caller gives
   int32_t input_count;
   const TensorInfo* inputs;
   int32_t output_count;
@@ -118,8 +134,13 @@ void ContextDestroy(Context* context);
 // In what follows sym has Description::symbol_count values; computed ones are ignored,
 // and sym may be null where the caller gives none.
 
-// Whether the symbols are within their bounds and all sizes are possible.
+// Whether the symbols are within their bounds, no check fails and all sizes are possible.
 Status CheckDims(const Description* d, const int64_t* sym);
+
+// Why CheckDims refuses the symbols, as a sentence for people that names the symbol or the node
+// and the values. Writes at most `capacity` bytes, a zero at the end included, and returns the
+// length of the whole sentence: 0 where CheckDims is content.
+size_t ExplainDims(const Description* d, const int64_t* sym, char* text, size_t capacity);
 
 // Bytes of the arena for the symbols, or the negative of a status.
 int64_t ArenaBytes(const Description* d, const int64_t* sym);

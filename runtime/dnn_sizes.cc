@@ -14,6 +14,18 @@ int64_t Eval(const Description* d, const Size& size, const int64_t* sym, int* ba
   return dnn_add_checked(dnn_mul_checked(size.scale, sym[size.symbol], bad), size.offset, bad);
 }
 
+bool Holds(Relation relation, int64_t a, int64_t b) {
+  switch (relation) {
+    case Relation::kEqual:
+      return a == b;
+    case Relation::kBroadcast:
+      return a == b || (a == 1 && b >= 1) || (b == 1 && a >= 1);
+    case Relation::kAtLeast:
+      return a >= b;
+  }
+  return false;
+}
+
 }  // namespace
 
 Status BindSymbols(const Description* d, const int64_t* sym, Symbols* out) {
@@ -30,7 +42,21 @@ Status BindSymbols(const Description* d, const int64_t* sym, Symbols* out) {
     }
     out->value[i] = value;
   }
-  return Status::kOk;
+  Status status = Status::kOk;
+  for (int32_t i = 0; i < d->check_count && status == Status::kOk; ++i) {
+    int64_t a = 0, b = 0;
+    status = EvalCheck(d, d->checks[i], out->value, &a, &b);
+  }
+  return status;
+}
+
+Status EvalCheck(const Description* d, const CheckInfo& check, const int64_t* sym, int64_t* a,
+                 int64_t* b) {
+  int bad = 0;
+  *a = Eval(d, check.a.size, sym, &bad);
+  *b = Eval(d, check.b.size, sym, &bad);
+  if (bad) return Status::kTooLarge;
+  return Holds(check.relation, *a, *b) ? Status::kOk : Status::kBadDims;
 }
 
 Status EvalSize(const Description* d, const Size& size, const int64_t* sym, int64_t* out) {

@@ -14,7 +14,12 @@ struct Symbols {
   int64_t value[kMaxSymbols];
 };
 
+// Binds symbols that are within their bounds and that no check refuses.
 Status BindSymbols(const Description* d, const int64_t* sym, Symbols* out);
+
+// Whether the check holds, and the two values that it compares.
+Status EvalCheck(const Description* d, const CheckInfo& check, const int64_t* sym, int64_t* a,
+                 int64_t* b);
 
 // Sizes for bound symbols: at least 0, at most half of the address space, which keeps
 // differences of pointers representable.

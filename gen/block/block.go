@@ -22,6 +22,7 @@ type Graph struct {
 	Symbols []ir.Symbol
 	Blocks  []*Block
 	Facts   sym.Facts // what is known of the symbols
+	Checks  []Check   // what a run's dimensions must satisfy
 }
 
 // Block computes Results from Operands.

@@ -10,7 +10,8 @@ import (
 )
 
 // Form makes a block of each stage of each node's meaning; what one stage reads of
-// another is a value of its own. Shapes must have been inferred.
+// another is a value of its own. Shapes must have been inferred. What the stages demand
+// of a run's dimensions becomes the graph's checks, and each output gets a block that writes it.
 func Form(g *ir.Graph) (*Graph, error) {
 	out := &Graph{Name: g.Name, Inputs: g.Inputs, Outputs: g.Outputs, Symbols: g.Symbols, Facts: Facts(g)}
 	for _, n := range g.Nodes {
@@ -23,7 +24,9 @@ func Form(g *ir.Graph) (*Graph, error) {
 			return nil, err
 		}
 		out.Blocks = append(out.Blocks, bs...)
+		out.addChecks(n, m.Checks)
 	}
+	out.ownOutputs()
 	if err := out.Verify(); err != nil {
 		return nil, err
 	}
@@ -114,4 +117,24 @@ func Copy(from, to *ir.Value, origin, op string) *Block {
 	}
 	s.Results = []te.Expr{te.Operand(0, from.Type, te.AxisVars(s.Axes)...)}
 	return &Block{Stage: s, Operands: []*ir.Value{from}, Results: []*ir.Value{to}, Origins: []string{origin}, Ops: []string{op}}
+}
+
+// ownOutputs copies what a caller's buffer cannot be the home of: an output that is an
+// input or a constant, or that is listed twice.
+func (g *Graph) ownOutputs() {
+	taken := map[*ir.Value]bool{}
+	for _, v := range g.Inputs {
+		taken[v] = true
+	}
+	outputs := make([]*ir.Value, len(g.Outputs)) // the list is the graph's that g was made of
+	for i, v := range g.Outputs {
+		outputs[i] = v
+		if taken[v] || v.Const != nil {
+			to := &ir.Value{Name: v.Name, Type: v.Type, Shape: v.Shape, HasShape: true}
+			g.Blocks = append(g.Blocks, Copy(v, to, fmt.Sprintf("output %q", v.Name), "Identity"))
+			outputs[i] = to
+		}
+		taken[outputs[i]] = true
+	}
+	g.Outputs = outputs
 }

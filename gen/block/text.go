@@ -7,9 +7,13 @@ import (
 	"rules_dnn/gen/te"
 )
 
-// String is the blocks for dumps: what each stands for, its loops, operands and results.
+// String is the blocks for dumps: what each stands for, its loops, operands and results, and
+// before them what a run's dimensions must satisfy.
 func (g *Graph) String() string {
 	var out strings.Builder
+	for _, c := range g.Checks {
+		fmt.Fprintf(&out, "check %s\n", c)
+	}
 	for i, b := range g.Blocks {
 		fmt.Fprintf(&out, "block %d: %s\n", i, b.Label())
 		for k, s := range b.Placed {

@@ -9,6 +9,14 @@ std::string Error(const char* what, Status status) {
   return status == Status::kOk ? "" : std::string(what) + ": " + StatusMessage(status);
 }
 
+// What is wrong with the dimensions of the inputs, or the status's own sentence.
+std::string DimsError(const Description* d, const int64_t* sym, Status status) {
+  std::string text(ExplainDims(d, sym, nullptr, 0), ' ');
+  if (text.empty()) return StatusMessage(status);
+  ExplainDims(d, sym, &text[0], text.size() + 1);
+  return text;
+}
+
 std::string Join(const std::vector<std::string>& parts) {
   std::string out = "[";
   for (size_t i = 0; i < parts.size(); ++i) out += (i > 0 ? ", " : "") + parts[i];
@@ -84,7 +92,8 @@ std::string Session::CheckShape(const TensorInfo& tensor, const Array& array) co
   std::vector<int64_t> want(static_cast<size_t>(tensor.rank));
   const Status status = TensorShape(d_, &tensor, symbols_.data(), want.data());
   if (status != Status::kOk) {
-    return name + " of shape " + ShapeText(array.shape) + ": " + StatusMessage(status);
+    return name + " of shape " + ShapeText(array.shape) + ": " +
+           DimsError(d_, symbols_.data(), status);
   }
   if (array.shape != want) {
     return name + ": the array is " + ShapeText(array.shape) + ", the model wants " +
@@ -104,7 +113,10 @@ std::string Session::SetInputs(std::vector<Array> inputs) {
   for (int32_t i = 0; i < d_->input_count && error.empty(); ++i) {
     error = CheckShape(d_->inputs[i], inputs[static_cast<size_t>(i)]);
   }
-  if (error.empty()) error = Error("preparing", Reserve(context_, symbols_.data()));
+  if (error.empty()) {
+    const Status status = Reserve(context_, symbols_.data());
+    if (status != Status::kOk) error = "preparing: " + DimsError(d_, symbols_.data(), status);
+  }
   if (!error.empty()) {
     symbols_.clear();
     return error;

@@ -36,6 +36,8 @@ type Model struct {
 	Inputs, Outputs []Tensor
 	// Symbols in the order of Ctx.sym; those that a run computes are the last.
 	Symbols []Symbol
+	// Checks refuse dims of which the network's nodes can make nothing.
+	Checks []Check
 
 	// Arena are byte counts; the arena holds the greatest. None: no arena.
 	Arena []sym.Expr
@@ -63,6 +65,23 @@ type Symbol struct {
 	Computed bool
 	Max      sym.Expr
 }
+
+// Check is a condition on the symbols that the caller gives. Text says what it is about.
+type Check struct {
+	Relation Relation
+	A, B     sym.Expr
+	Text     string
+}
+
+// Relation is what holds of a check's two sides.
+type Relation uint8
+
+// Relations of a check: equal; equal, or one is 1 and the other at least 1; A >= B.
+const (
+	Equal Relation = iota
+	Broadcast
+	AtLeast
+)
 
 // Weights are the packed constants.
 type Weights struct {
@@ -161,6 +180,13 @@ func (m *Model) checkShapes() error {
 	for _, t := range m.Outputs {
 		if err := m.checkTensor("output", t, len(m.Symbols)); err != nil {
 			return err
+		}
+	}
+	for _, c := range m.Checks {
+		for _, e := range []sym.Expr{c.A, c.B} {
+			if err := m.checkExpr(e, m.given()); err != nil {
+				return fmt.Errorf("the check %q: %w", c.Text, err)
+			}
 		}
 	}
 	for _, e := range append([]sym.Expr{m.Scratch}, m.Arena...) {

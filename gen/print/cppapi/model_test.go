@@ -32,14 +32,20 @@ func fake() *Model {
 	}
 }
 
-// computed has an output whose rows only the run knows.
+// computed has an output whose rows only the run knows, and checks of its dimension.
 func computed() *Model {
 	n, k := sym.Var("N"), sym.Var("found?")
+	third := sym.FloorDiv(n, sym.Const(3), nil)
 	return &Model{
 		Api: "rows", Prefix: "rows", Namespace: "rows_ns", Generator: "rules_dnn test",
 		Inputs:  []Tensor{{"x", ir.F32, ir.Shape{n}}},
 		Outputs: []Tensor{{"where", ir.I64, ir.Shape{sym.Const(1), k}}},
 		Symbols: []Symbol{{Name: "N", Lo: 0, Hi: 1000}, {Name: "found?", Lo: 0, Hi: sym.MaxDim, Computed: true, Max: n}},
+		Checks: []Check{
+			{Equal, sym.Mod(n, sym.Const(3), nil), sym.Const(0), `Reshape "*/ "a": threes`},
+			{Broadcast, third, sym.Min(third, sym.Const(4), nil), "Add: dimensions must be equal or 1 to broadcast"},
+			{AtLeast, sym.Const(900), n, "Slice: not more than 900"},
+		},
 		Arena:   []sym.Expr{sym.Scale(k, 8)},
 		Weights: Weights{Mode: File, Bytes: 8, Hash: [32]byte{9}},
 	}
@@ -77,6 +83,7 @@ func TestRefusals(t *testing.T) {
 		"memory of the plan":      func(m *Model) { m.Arena[0] = sym.Var("Q") },
 		"leaves 64 bits":          func(m *Model) { m.Scratch = sym.Mul(sym.Const(1<<62), sym.Const(4)) },
 		"257 symbols":             func(m *Model) { m.Symbols = make([]Symbol, 257) },
+		"the check \"few\"":       func(m *Model) { m.Checks = []Check{{Equal, sym.Var("Q"), n, "few"}} },
 		"weights of -1":           func(m *Model) { m.Weights.Bytes = -1 },
 		"may shrink":              withComputed(sym.Sub(n, k)),
 		"((k) % (3)) may shrink":  withComputed(sym.Mod(k, sym.Const(3), nil)),

@@ -22,6 +22,7 @@ type view struct {
 
 	Symbols, Given           []*symbolView
 	HasComputed              bool
+	Checks                   []checkView
 	Inputs, Outputs, Tensors []*tensorView
 	RunParameters            string
 
@@ -46,6 +47,11 @@ type symbolView struct {
 	LoText, HiText   string
 	Computed         bool
 	MaxText, MaxInit string
+}
+
+type checkView struct {
+	Text, Relation string
+	A, B           dimView
 }
 
 type tensorView struct {
@@ -73,7 +79,7 @@ var statuses = []status{
 	{1, "NULL_ARGUMENT", "kNullArgument", "a required pointer is null"},
 	{2, "BAD_OPTIONS", "kBadOptions", "the options' size, or allocate without release"},
 	{3, "BAD_WEIGHTS", "kBadWeights", "weights missing, not aligned, or of another model"},
-	{4, "BAD_DIMS", "kBadDims", "a dimension outside its bounds"},
+	{4, "BAD_DIMS", "kBadDims", "a dimension outside its bounds, or dimensions that do not fit"},
 	{5, "TOO_LARGE", "kTooLarge", "a size too large for the address space"},
 	{6, "BUFFER_SIZE", "kBufferSize", "a buffer's size is not its tensor's"},
 	{7, "MISALIGNED", "kMisaligned", "a buffer not aligned for its element type"},
@@ -82,8 +88,11 @@ var statuses = []status{
 	{10, "THREADS", "kThreads", "too many workers, or a thread did not start"},
 	{11, "UNSUPPORTED_CPU", "kUnsupportedCpu", "the processor lacks an instruction set"},
 	{12, "BAD_INDEX", "kBadIndex", "no input or output has this number"},
-	{13, "BAD_VALUE", "kBadValue", "an input's value that an operator does not allow"},
+	{13, "BAD_VALUE", "kBadValue", "an input's value that an operator does not allow, as an index out of bounds; outputs are of no use"},
 }
+
+// relations are rules_dnn::Relation.
+var relations = map[Relation]string{Equal: "kEqual", Broadcast: "kBroadcast", AtLeast: "kAtLeast"}
 
 // optionMembers are those of rules_dnn::Options.
 var optionMembers = []string{"size", "weights", "weights_bytes", "allocate", "release", "allocator_user", "workers", "parallel_for", "parallel_user"}
@@ -100,6 +109,9 @@ func newView(m *Model) *view {
 		CPUFeatures: m.CPUFeatures, exprIndex: map[string]int{}, model: m,
 	}
 	v.addSymbols()
+	for _, c := range m.Checks {
+		v.Checks = append(v.Checks, checkView{c.Text, relations[c.Relation], v.dim(c.A), v.dim(c.B)})
+	}
 	// One scope: the wrapper's arguments are inputs and outputs together.
 	args := ctext.NewNamer("dims", "context_", "input_pointers", "output_pointers", "size_t")
 	v.Inputs = v.tensors("INPUT", "Input", m.Inputs, args)
@@ -148,7 +160,7 @@ func (v *view) addShape(tv *tensorView, t Tensor) {
 	var texts, constants []string
 	tv.Static, tv.Bytes = true, int64(t.Type.Size())
 	for _, d := range t.Shape {
-		tv.Dims = append(tv.Dims, dimView{v.size(d), d.String()})
+		tv.Dims = append(tv.Dims, v.dim(d))
 		texts = append(texts, d.String())
 		c, ok := d.Const()
 		if !ok || c < 0 || c > 0 && tv.Bytes > math.MaxInt32/c {
@@ -184,6 +196,8 @@ var cTypes = map[ir.DType]string{
 	ir.U8: "uint8_t", ir.U16: "uint16_t", ir.U32: "uint32_t", ir.U64: "uint64_t",
 	ir.F16: "uint16_t", ir.BF16: "uint16_t", ir.F32: "float", ir.F64: "double",
 }
+
+func (v *view) dim(e sym.Expr) dimView { return dimView{v.size(e), e.String()} }
 
 // size is the initializer of a rules_dnn::Size.
 func (v *view) size(e sym.Expr) string {

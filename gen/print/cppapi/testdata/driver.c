@@ -215,6 +215,35 @@ static void check_dims(void) {
         app_fake_arena_bytes(&d) == -app_fake_TOO_LARGE);
 }
 
+static int explains_rows(int64_t n, const char* want) {
+  char text[200];
+  const rows_dims d = {n};
+  const size_t length = rows_explain_dims(&d, text, sizeof text);
+  const rows_status status = rows_check_dims(&d);
+  if (strcmp(text, want) != 0) printf("%ld: %s\n", (long)n, text);
+  return length == strlen(want) && (status == rows_OK) == (length == 0) &&
+         rows_output_bytes(&d, 0) == (length == 0 ? 8 * n : -rows_BAD_DIMS) &&
+         strcmp(text, want) == 0;
+}
+
+static void check_explanations(void) {
+  app_fake_dims d = {65, 5};
+  char text[20];
+  CHECK(explains_rows(12, ""));
+  CHECK(explains_rows(1001, "the dimension N is 1001; it must be 0 to 1000"));
+  CHECK(explains_rows(INT64_MIN, "the dimension N is -9223372036854775808; it must be 0 to 1000"));
+  CHECK(explains_rows(4, "Reshape \"*/ \"a\": threes: ((N) % (3)) is 1 and 0"));
+  CHECK(explains_rows(15,
+                      "Add: dimensions must be equal or 1 to broadcast: ((N) // (3)) is 5 and "
+                      "min(((N) // (3)), 4) is 4"));
+  CHECK(rows_explain_dims(NULL, NULL, 0) > 10);
+  CHECK(app_fake_explain_dims(&d, text, sizeof text) > sizeof text);
+  CHECK(strcmp(text, "the dimension batch") == 0);
+  d.batch_size = 64;
+  d.H = 2147483647;
+  CHECK(app_fake_explain_dims(&d, NULL, 0) == strlen(app_fake_status_message(app_fake_TOO_LARGE)));
+}
+
 static void check_run_arguments(void) {
   app_fake_model* m = NULL;
   app_fake_context* c = NULL;
@@ -364,6 +393,7 @@ int main(int argc, char** argv) {
   check_create();
   check_failing_allocator();
   check_dims();
+  check_explanations();
   check_run_arguments();
   check_rows(argv[1]);
   check_constant();

@@ -1,0 +1,42 @@
+package block
+
+import (
+	"fmt"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ops"
+)
+
+// Check is a condition on a run's dimensions, without which a node is malformed.
+type Check struct {
+	ops.Check
+	Node string // the node's label
+}
+
+// Text says what the check is about; the two sides are not in it.
+func (c Check) Text() string { return c.Node + ": " + c.What }
+
+// String is the whole check for dumps: "Conv \"c\": channels: C == 2*G".
+func (c Check) String() string {
+	relation := map[ops.CheckKind]string{ops.SameDim: "==", ops.Broadcastable: "broadcasts with", ops.AtLeast: ">="}[c.Kind]
+	return fmt.Sprintf("%s: %s %s %s", c.Text(), c.A, relation, c.B)
+}
+
+// addChecks takes over a node's checks; one that another node makes too is kept once.
+func (g *Graph) addChecks(n *ir.Node, cs []ops.Check) {
+	for _, c := range cs {
+		if !g.hasCheck(c) {
+			g.Checks = append(g.Checks, Check{c, n.Label()})
+		}
+	}
+}
+
+func (g *Graph) hasCheck(c ops.Check) bool {
+	for _, o := range g.Checks {
+		same := o.A.Equal(c.A) && o.B.Equal(c.B) || c.Kind != ops.AtLeast && o.A.Equal(c.B) && o.B.Equal(c.A)
+		if o.Kind == c.Kind && same {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,72 @@
+package block
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestSweepShapeChains: the shape operand of a Reshape decides its loops and is not read by them.
+func TestSweepShapeChains(t *testing.T) {
+	b := form(t, `
+		symbol N 1..64
+		const @zero i64[1] = {0}
+		const @rest i64[1] = {-1}
+		input %x f32[N, 8, 4, 4]
+		%s ?[*] = Shape.15(%x)
+		%n ?[*] = Gather.13(%s, @zero)
+		%to ?[*] = Concat.13(%n, @rest) {axis = 0}
+		%y ?[*] = Reshape.14(%x, %to)
+		output %y
+		`)
+	require.Len(t, b.Blocks, 4)
+	require.NoError(t, Sweep(b))
+	assert.Equal(t, text(`
+			block 0: Reshape (result "y")
+			  for i0 < N
+			  for i1 < 128
+			  reads "x" f32[N 8 4 4]
+			  gives "y" f32[N 128]
+			`), b.String())
+}
+
+// TestSweepKeeps: what an output depends on stays, and so does a block of which one of two
+// results is read.
+func TestSweepKeeps(t *testing.T) {
+	b := form(t, `
+		input %x f32[1, 1, 4]
+		%y ?[*], %i ?[*] = MaxPool.12(%x) {kernel_shape = [2]}
+		%d ?[*] = Neg.13(%i)
+		%e ?[*] = Neg.13(%d)
+		%z ?[*] = Abs.13(%y)
+		output %z
+		`)
+	require.Len(t, b.Blocks, 4)
+	require.NoError(t, Sweep(b))
+	require.Len(t, b.Blocks, 2)
+	assert.Equal(t, "MaxPool (result \"y\")", b.Blocks[0].Label())
+	assert.Len(t, b.Blocks[0].Results, 2)
+}
+
+// TestSweepOperands: operands that no load reads go, and the loads of the others follow.
+func TestSweepOperands(t *testing.T) {
+	b := form(t, "input %x f32[3]\nconst @c f32[3] = {1, 2, 3}\nconst @d f32[3] = {4, 5, 6}\n%y ?[*] = Add.14(%x, @d)\noutput %y\n")
+	block := b.Blocks[0]
+	unread := block.Operands[1]
+	block.Operands = append(block.Operands[:1:1], b.Inputs[0], unread) // nothing reads number 1 now
+	block.Stage = MapExprs(block.Stage, renumber(map[int]int{1: 2}))
+	require.NoError(t, b.Verify())
+	require.NoError(t, Sweep(b))
+	require.Len(t, block.Operands, 2)
+	assert.Equal(t, "d", block.Operands[1].Name)
+	assert.NoError(t, b.Verify())
+}
+
+// TestSweepAll: without outputs nothing stays.
+func TestSweepAll(t *testing.T) {
+	b := form(t, "input %x f32[3]\n%y ?[*] = Neg.13(%x)\noutput %y\n")
+	b.Outputs = nil
+	require.NoError(t, Sweep(b))
+	assert.Empty(t, b.Blocks)
+}

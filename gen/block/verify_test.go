@@ -1,0 +1,71 @@
+package block
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// renumber is a rewriting of loads to other operands.
+func renumber(to map[int]int) func(te.Expr) te.Expr {
+	return func(e te.Expr) te.Expr {
+		if l, ok := e.(te.Load); ok {
+			if n, ok := to[l.Source.N]; ok {
+				l.Source.N = n
+			}
+			return l
+		}
+		return e
+	}
+}
+
+func TestVerify(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		harm func(g *Graph)
+		want string
+	}{
+		{"nothing", func(*Graph) {}, ""},
+		{"order", func(g *Graph) { g.Blocks[0], g.Blocks[1] = g.Blocks[1], g.Blocks[0] }, `block Abs "b" reads "y" before it is computed`},
+		{"twice", func(g *Graph) { g.Blocks = append(g.Blocks, g.Blocks[1]) }, `block Abs "b" computes "z" a second time`},
+		{"an input again", func(g *Graph) { g.Blocks[1].Results[0] = g.Inputs[0] }, `block Abs "b" computes "x" a second time`},
+		{"output", func(g *Graph) { g.Outputs = append(g.Outputs, &ir.Value{Name: "o"}) }, `no block computes the output "o"`},
+		{"results", func(g *Graph) { g.Blocks[0].Results = nil }, `block Neg "a": 0 results of a stage that computes 1`},
+		{"operand", func(g *Graph) { g.Blocks[0].Operands = nil }, `block Neg "a": stage Neg loads {false 0 0}, of 0 operands`},
+		{"stage", func(g *Graph) {
+			g.Blocks[0].Stage = MapExprs(g.Blocks[0].Stage, func(e te.Expr) te.Expr {
+				if l, ok := e.(te.Load); ok {
+					l.Source.Stage = true
+					return l
+				}
+				return e
+			})
+		}, `block Neg "a": stage Neg loads {true 0 0}, of 1 operands`},
+		{"rank", func(g *Graph) { g.Inputs[0].Shape = ir.Shape{sym.Const(2), sym.Const(3)} }, `block Neg "a": stage Neg: 1 indices for rank 2`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := form(t, "input %x f32[2]\n%y f32[2] = Neg.13(%x) \"a\"\n%z f32[2] = Abs.13(%y) \"b\"\noutput %z\n")
+			c.harm(g)
+			err := g.Verify()
+			if c.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			assert.EqualError(t, err, c.want)
+		})
+	}
+}
+
+func TestUsers(t *testing.T) {
+	g := form(t, "input %x f32[2]\n%y f32[2] = Mul.14(%x, %x) \"a\"\n%z f32[2] = Add.14(%x, %y) \"b\"\noutput %z\n")
+	users := g.Users()
+	assert.Len(t, users[g.Inputs[0]], 2)
+	assert.Len(t, users[g.Blocks[0].Results[0]], 1)
+	assert.True(t, g.IsOutput(g.Blocks[1].Results[0]))
+	assert.False(t, g.IsOutput(g.Blocks[0].Results[0]))
+}
