@@ -141,6 +141,7 @@ Status ContextCreate(Model* model, Context** context) {
   c->ctx.weights = model->weights;
   c->ctx.sym = c->sym;
   c->ctx.rt = &c->runtime;
+  c->ctx.bad_index = &c->bad_index;
   Thread* const pool_threads = reinterpret_cast<Thread*>(memory + head + middle);
   const Status status = PoolStart(&c->runtime.pool, pool_threads, threads + 1);
   if (status != Status::kOk) {
@@ -172,6 +173,7 @@ Status Run(Context* c, const int64_t* sym, const void* const* in, void* const* o
   if (status != Status::kOk) return status;
   c->ctx.in = in;
   c->ctx.out = out;
+  c->bad_index = 0;
   status = c->model->description->program(&c->ctx);
   ReleasePieces(&c->runtime);
   c->ran = status == Status::kOk;

@@ -34,6 +34,7 @@ struct Context {
   Ctx ctx;
   Model* model;
   size_t bytes;           // of the context itself
+  int32_t bad_index;      // of the run in progress
   int64_t* sym;           // values of the last run; computed ones once it has succeeded
   int64_t* buffer_bytes;  // inputs, then outputs, for these symbols
   size_t memory_bytes;    // of arena and scratch together

@@ -8,6 +8,12 @@
 static inline int64_t dnn_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t dnn_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
+// v within [lo, hi], which is not empty; sets *bad to 1 where v is not.
+static inline int64_t dnn_bounded(int64_t v, int64_t lo, int64_t hi, int* bad) {
+  *bad |= v < lo || v > hi;
+  return dnn_min(dnn_max(v, lo), hi);
+}
+
 // floor(a / b) for b > 0; a divisor that is not positive has no meaning and gives 0
 // instead of a trap.
 static inline int64_t dnn_floordiv(int64_t a, int64_t b) {

@@ -31,7 +31,7 @@ enum class Status : int32_t {
   kNullArgument = 1,     // a required pointer is null
   kBadOptions = 2,       // the options' size or a pair of their members
   kBadWeights = 3,       // missing, misaligned or another model's weights
-  kBadDims = 4,          // a dimension outside its bounds
+  kBadDims = 4,          // a dimension outside its bounds, or dimensions that do not fit
   kTooLarge = 5,         // a size that the address space cannot hold
   kBufferSize = 6,       // a buffer's size is not the tensor's
   kMisaligned = 7,       // a buffer is not aligned for its element type
@@ -55,6 +55,7 @@ struct Ctx {
   const void* const* in;  // inputs and outputs, dense and row-major
   void* const* out;
   Runtime* rt;
+  int32_t* bad_index;  // blocks set it where an index that they load is out of bounds
 
   // Memory of one worker, for the tiles of the task that it is computing.
   DNN_ALWAYS_INLINE uint8_t* scratch(int worker) const {

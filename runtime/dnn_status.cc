@@ -9,7 +9,7 @@ constexpr const char* kStatusMessages[] = {
     "a required pointer is null",
     "the options are not valid: set their size, and give allocate and release together",
     "the weights are missing, not aligned to 64 bytes, or not those of this model",
-    "a dimension is outside its bounds",
+    "a dimension is outside its bounds, or dimensions do not fit each other",
     "a size is too large for the address space",
     "a buffer's size is not that of its tensor",
     "a buffer is not aligned for its element type",
@@ -18,7 +18,7 @@ constexpr const char* kStatusMessages[] = {
     "the number of workers is not 0 to 1024, or a thread did not start",
     "the processor lacks an instruction set that the kernels use",
     "the model has no input or output of this number",
-    "an input's value is outside what an operator allows",
+    "an input's value is outside what an operator allows, as an index out of bounds is",
 };
 constexpr int32_t kCount = sizeof(kStatusMessages) / sizeof(kStatusMessages[0]);
 static_assert(kCount == static_cast<int32_t>(Status::kBadValue) + 1, "a message each");

@@ -58,7 +58,8 @@ type Index struct {
 	Value sym.Expr
 }
 
-// Bind binds a variable to a loaded integer, clamped into [Lo, Hi].
+// Bind binds a variable to a loaded integer, clamped into [Lo, Hi]. A value out of these
+// bounds is reported when the kernel ends (see Binds).
 type Bind struct {
 	Var    string
 	Value  te.Expr

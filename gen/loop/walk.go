@@ -61,6 +61,26 @@ func Exprs(body []Stmt, f func(sym.Expr)) {
 	}
 }
 
+// Binds tells whether a statement binds a loaded integer: the kernel then reports those
+// that are out of bounds.
+func Binds(body []Stmt) bool {
+	for _, s := range body {
+		switch x := s.(type) {
+		case Bind:
+			return true
+		case For:
+			if Binds(x.Body) {
+				return true
+			}
+		case If:
+			if Binds(x.Then) || Binds(x.Else) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Tiles calls f for every micro-kernel call of the statements.
 func Tiles(body []Stmt, f func(Tile)) {
 	for _, s := range body {

@@ -3,8 +3,8 @@
 package manifest
 
 import (
+	"bytes"
 	"encoding/json"
-	"fmt"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/plan"
@@ -12,12 +12,14 @@ import (
 
 // Manifest is the file's structure. Sizes are bytes; expressions are over the symbols.
 type Manifest struct {
-	Generator       string   `json:"generator"`
-	Api             string   `json:"api"`
-	Chip            string   `json:"chip"`
-	Inputs          []Tensor `json:"inputs"`
-	Outputs         []Tensor `json:"outputs"`
-	Symbols         []Symbol `json:"symbols"`
+	Generator string   `json:"generator"`
+	Api       string   `json:"api"`
+	Chip      string   `json:"chip"`
+	Inputs    []Tensor `json:"inputs"`
+	Outputs   []Tensor `json:"outputs"`
+	Symbols   []Symbol `json:"symbols"`
+	// Checks are what a run's dimensions must satisfy.
+	Checks          []string `json:"checks"`
 	ArenaBytes      string   `json:"arena_bytes"`
 	ArenaLowerBound string   `json:"arena_lower_bound_bytes"`
 	ScratchBytes    string   `json:"scratch_bytes_per_worker"`
@@ -56,7 +58,7 @@ func JSON(p *plan.Program, generator, api, chip string) ([]byte, error) {
 	m := Manifest{Generator: generator, Api: api, Chip: chip,
 		ArenaBytes: p.ArenaBytes.String(), ArenaLowerBound: p.LowerBoundBytes.String(),
 		ScratchBytes: p.ScratchBytes.String(), WeightsBytes: p.WeightsBytes,
-		Inputs: []Tensor{}, Outputs: []Tensor{}, Symbols: []Symbol{}, Blocks: []Block{}}
+		Inputs: []Tensor{}, Outputs: []Tensor{}, Symbols: []Symbol{}, Checks: []string{}, Blocks: []Block{}}
 	for _, v := range p.Inputs {
 		m.Inputs = append(m.Inputs, tensor(v))
 	}
@@ -66,11 +68,18 @@ func JSON(p *plan.Program, generator, api, chip string) ([]byte, error) {
 	for _, s := range p.Symbols {
 		m.Symbols = append(m.Symbols, Symbol{s.Name, s.Lo, s.Hi})
 	}
+	for _, c := range p.Checks {
+		m.Checks = append(m.Checks, c.String())
+	}
 	for _, s := range p.Steps {
 		m.Blocks = append(m.Blocks, block(p, s))
 	}
-	out, err := json.MarshalIndent(m, "", " ")
-	return append(out, '\n'), err
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	err := e.Encode(m)
+	return out.Bytes(), err
 }
 
 func tensor(v *ir.Value) Tensor {
@@ -85,7 +94,7 @@ func block(p *plan.Program, s plan.Step) Block {
 	b := Block{Nodes: s.Block.Origins, Ops: s.Block.Ops, Anchor: s.Kernel.Anchor, Tasks: s.Kernel.Tasks.String(), Reads: []Tensor{}}
 	for i, v := range s.Args {
 		t := tensor(v)
-		t.Layout, t.Place = p.Layouts[v].String(), place(p.Places[v])
+		t.Layout, t.Place = p.Layouts[v].String(), p.Places[v].String()
 		if s.Kernel.Buffers[i].Write {
 			b.Results = append(b.Results, t)
 		} else {
@@ -93,16 +102,4 @@ func block(p *plan.Program, s plan.Step) Block {
 		}
 	}
 	return b
-}
-
-func place(at plan.Place) string {
-	switch at.Region {
-	case plan.Input:
-		return fmt.Sprintf("input %d", at.N)
-	case plan.Output:
-		return fmt.Sprintf("output %d", at.N)
-	case plan.Weights:
-		return "weights + " + at.Offset.String()
-	}
-	return "arena + " + at.Offset.String()
 }

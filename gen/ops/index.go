@@ -36,9 +36,15 @@ func indexRows() []*Row {
 	}
 }
 
+// someOf requires that an axis of extent d has an element where indices point into it.
+func (c *Ctx) someOf(d sym.Expr, axis int, indices ir.Shape) error {
+	return c.require(AtLeast, d, sym.Min(product(indices...), sym.Const(1), c.Facts), "axis %d of operand 0 must have an element for the indices", axis)
+}
+
 // loaded binds variable g<n> to an index that is loaded, within an axis of extent d;
-// a negative one counts from the end. The index that remains out of bounds is for the
-// executor to refuse or clamp (see te.Let).
+// a negative one counts from the end. One that remains out of bounds is an error of the run:
+// the interpreter ends there, generated code reads the nearest element and returns a
+// status (see te.Let).
 func loaded(n int, index te.Expr, d sym.Expr, body te.Expr) te.Expr {
 	t := index.DType()
 	extent := te.Expr(te.Index{Type: t, E: d})
@@ -81,6 +87,9 @@ func gather(c *Ctx) (*Meaning, error) {
 	} else if ok {
 		at[axis] = e
 		return one("Gather", as, c.load0(at...)), nil
+	}
+	if err := c.someOf(x[axis], axis, ix); err != nil {
+		return nil, err
 	}
 	index := te.Operand(1, c.Type(1), point[axis:axis+len(ix)]...)
 	return one("Gather", as, loaded(0, index, x[axis], c.load0(at...))), nil
@@ -127,6 +136,9 @@ func gatherElements(c *Ctx) (*Meaning, error) {
 			return nil, err
 		}
 	}
+	if err := c.someOf(x[axis], axis, ix); err != nil {
+		return nil, err
+	}
 	as := axes(ix)
 	point := te.AxisVars(as)
 	at := append([]sym.Expr{}, point...)
@@ -164,6 +176,9 @@ func gatherND(c *Ctx) (*Meaning, error) {
 	}
 	e := te.Expr(c.load0(append(at, point[outer:]...)...))
 	for k := depth - 1; k >= 0; k-- {
+		if err := c.someOf(x[b+k], b+k, ix[:outer]); err != nil {
+			return nil, err
+		}
 		index := append(append([]sym.Expr{}, point[:outer]...), sym.Const(int64(k)))
 		e = loaded(k, te.Operand(1, c.Type(1), index...), x[b+k], e)
 	}

@@ -14,19 +14,35 @@ import (
 var GraphPasses = []Pass{
 	{Name: "simplify", Doc: "infers types and symbolic shapes, folds constants and drops dead nodes, to a fixed point", Required: true,
 		Run: func(s *State) error { return simplify.Run(s.Graph) }},
-	// After simplify: a BatchNormalization's parameters may be computed by nodes.
-	{Name: "bnfold", Doc: "folds BatchNormalization into the weights before it", Run: foldBatchNorm},
+	{Name: "bnfold", Doc: "folds BatchNormalization into the weights before it", Run: foldBatchNorm, After: []Order{
+		{"simplify", "a BatchNormalization's parameters may be computed by nodes"},
+	}},
 }
 
 // CompilePasses make up `dnnc compile`.
 var CompilePasses = []Pass{
 	{Name: "infer", Doc: "infers shapes of the graph as read back", Required: true,
 		Run: func(s *State) error { return shape.Infer(s.Graph) }},
-	{Name: "blocks", Doc: "makes a block of each stage", Required: true, Run: formBlocks},
-	{Name: "fuse", Doc: "composes blocks (DNNFusion)", Run: fuseBlocks},
-	{Name: "select", Doc: "chooses layouts and kernels together", Required: true, Run: selectKernels},
-	{Name: "lower", Doc: "packs constants for the chosen kernels", Required: true, Run: lowerBlocks},
-	{Name: "plan", Doc: "places values in memory", Required: true, Run: func(s *State) error { return plan.Run(s.Program) }},
+	{Name: "blocks", Doc: "makes a block of each stage", Required: true, Run: formBlocks, After: []Order{
+		{"infer", "an operator's stages are built for the shapes of its operands"},
+	}},
+	{Name: "sweep", Doc: "drops blocks and operands that nothing reads", Run: sweepBlocks, After: []Order{
+		{"blocks", "chains that only compute shapes become blocks that nobody reads"},
+	}},
+	{Name: "fuse", Doc: "composes blocks (DNNFusion)", Run: fuseBlocks, After: []Order{
+		{"blocks", "blocks are what it composes"},
+		{"sweep", "a dead reader of a value keeps its producer from being composed into the other one"},
+	}},
+	{Name: "select", Doc: "chooses layouts and kernels together", Required: true, Run: selectKernels, After: []Order{
+		{"blocks", "a kernel computes a block"},
+		{"fuse", "layouts are chosen for the values that remain in memory between blocks"},
+	}},
+	{Name: "lower", Doc: "packs constants for the chosen kernels", Required: true, Run: lowerBlocks, After: []Order{
+		{"select", "how a constant is packed is part of the choice"},
+	}},
+	{Name: "plan", Doc: "places values in memory", Required: true, Run: func(s *State) error { return plan.Run(s.Program) }, After: []Order{
+		{"lower", "a value's size is its layout's, and equal packed constants share a place"},
+	}},
 }
 
 // Switch is a part of a pass that can be switched off to measure what it gains.
@@ -56,12 +72,20 @@ func formBlocks(s *State) (err error) {
 	return block.Literals(s.Blocks)
 }
 
+func sweepBlocks(s *State) error { return block.Sweep(s.Blocks) }
+
+// fuseBlocks sweeps again where the sweep is on: composing may leave operands behind that
+// nothing reads.
 func fuseBlocks(s *State) error {
 	o := s.selectOptions()
-	return fuse.Run(s.Blocks, fuse.Options{
+	err := fuse.Run(s.Blocks, fuse.Options{
 		Chains:  s.anchor("chains"),
 		Latency: func(b *block.Block) float64 { return sel.Estimate(b, s.Blocks.Facts, s.Target, o) },
 	})
+	if err != nil || !s.Enabled("sweep") {
+		return err
+	}
+	return block.Sweep(s.Blocks)
 }
 
 // anchor tells whether one of the anchors is on.
@@ -78,7 +102,7 @@ func selectKernels(s *State) (err error) {
 
 func lowerBlocks(s *State) error {
 	g := s.Blocks
-	p := &plan.Program{Name: g.Name, Inputs: g.Inputs, Outputs: g.Outputs, Symbols: g.Symbols, Facts: g.Facts, Layouts: s.Choice.Layouts}
+	p := &plan.Program{Name: g.Name, Inputs: g.Inputs, Outputs: g.Outputs, Symbols: g.Symbols, Facts: g.Facts, Checks: g.Checks, Layouts: s.Choice.Layouts}
 	for i, b := range g.Blocks {
 		k := s.Choice.Kernels[i]
 		args, err := k.Args()

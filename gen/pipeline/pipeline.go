@@ -17,6 +17,31 @@ import (
 	"rules_dnn/gen/target"
 )
 
+// checkOrder tells where a list contradicts the order that its passes ask for.
+func checkOrder(passes []Pass) error {
+	at := map[string]int{}
+	for i, p := range passes {
+		if _, twice := at[p.Name]; twice {
+			return fmt.Errorf("pass %s is listed twice", p.Name)
+		}
+		at[p.Name] = i
+	}
+	for i, p := range passes {
+		for _, o := range p.After {
+			k, known := at[o.Pass]
+			switch {
+			case !known:
+				return fmt.Errorf("pass %s must stand after %s, which is not in the list", p.Name, o.Pass)
+			case k >= i:
+				return fmt.Errorf("pass %s must stand after %s: %s", p.Name, o.Pass, o.Why)
+			case o.Why == "":
+				return fmt.Errorf("pass %s stands after %s for no reason", p.Name, o.Pass)
+			}
+		}
+	}
+	return nil
+}
+
 // State is what passes work on: the graph, later its blocks, at last the program.
 type State struct {
 	Graph   *ir.Graph
@@ -37,23 +62,20 @@ type Pass struct {
 	// Required passes cannot be switched off.
 	Required bool
 	Run      func(*State) error
+	// After are the passes that must stand before this one.
+	After []Order
 }
 
-// Options say which passes run and what is told about them.
-type Options struct {
-	Disable   []string
-	StopAfter string
-	Dump      []string // names of passes, or "all"
-	// Emit receives the dump after a pass: its number, its name, the text.
-	Emit func(n int, pass, text string) error
-	// Time, when not nil, receives a line for each pass.
-	Time io.Writer
-}
+// Order is a pass that another one follows, and the reason.
+type Order struct{ Pass, Why string }
 
 // Run runs the passes in order. It returns false when StopAfter ended it early.
 func Run(passes []Pass, s *State, o Options) (bool, error) {
-	if err := o.check(passes); err != nil {
+	if err := o.check(); err != nil {
 		return false, err
+	}
+	if err := checkOrder(passes); err != nil {
+		panic(err)
 	}
 	s.off = map[string]bool{}
 	for _, d := range o.Disable {
@@ -66,7 +88,7 @@ func Run(passes []Pass, s *State, o Options) (bool, error) {
 		if err := runOne(p, s, o.Time); err != nil {
 			return false, err
 		}
-		if slices.Contains(o.Dump, p.Name) || slices.Contains(o.Dump, "all") {
+		if slices.Contains(o.Dump, p.Name) || slices.Contains(o.Dump, all) {
 			if err := o.Emit(i, p.Name, s.text()); err != nil {
 				return false, err
 			}
@@ -100,39 +122,11 @@ func runOne(p Pass, s *State, w io.Writer) (err error) {
 	return nil
 }
 
-func (o Options) check(passes []Pass) error {
-	known := map[string]bool{"all": true}
-	for _, a := range Switches {
-		known[a.Name] = true
-	}
-	for _, p := range append(slices.Clone(GraphPasses), CompilePasses...) {
-		known[p.Name] = true
-		if p.Required && slices.Contains(o.Disable, p.Name) {
-			return fmt.Errorf("pass %q is required and cannot be disabled", p.Name)
-		}
-	}
-	for _, n := range append(append(slices.Clone(o.Disable), o.Dump...), o.StopAfter) {
-		if n != "" && !known[n] {
-			return fmt.Errorf("no pass %q; known: %s", n, strings.Join(names(passes), ", "))
-		}
-	}
-	return nil
-}
-
-func names(passes []Pass) []string {
-	var out []string
-	for _, p := range passes {
-		out = append(out, p.Name)
-	}
-	for _, s := range Switches {
-		out = append(out, s.Name)
-	}
-	return out
-}
-
 func (s *State) text() string {
 	var b strings.Builder
 	switch {
+	case s.Program != nil:
+		b.WriteString(s.Program.String())
 	case s.Blocks != nil:
 		b.WriteString(s.Blocks.String())
 	case s.Graph != nil:

@@ -48,6 +48,7 @@ type Program struct {
 	Outputs []*ir.Value
 	Symbols []ir.Symbol
 	Facts   sym.Facts
+	Checks  []block.Check // what a run's dimensions must satisfy
 	Steps   []Step
 	Layouts map[*ir.Value]layout.Layout
 	Places  map[*ir.Value]Place

@@ -88,7 +88,8 @@ type Call struct {
 type Let struct {
 	Var   string
 	Value Expr
-	// Lo and Hi are inclusive bounds that hold at run time after clamping or checking.
+	// Lo and Hi are inclusive bounds. A value out of them is an error of the run; code that
+	// goes on after it reads at the nearer bound.
 	Lo, Hi sym.Expr
 	Body   Expr
 }

@@ -8,6 +8,7 @@ import (
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/manifest"
+	"rules_dnn/gen/ops"
 	"rules_dnn/gen/pipeline"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/print/cpp"
@@ -139,8 +140,13 @@ func (c *compileFlags) model(p *plan.Program, t *target.Target, w cppapi.Weights
 	for _, x := range p.Symbols {
 		m.Symbols = append(m.Symbols, cppapi.Symbol{Name: x.Name, Lo: x.Lo, Hi: x.Hi})
 	}
+	for _, x := range p.Checks {
+		m.Checks = append(m.Checks, cppapi.Check{Relation: relations[x.Kind], A: x.A, B: x.B, Text: x.Text()})
+	}
 	return m
 }
+
+var relations = map[ops.CheckKind]cppapi.Relation{ops.SameDim: cppapi.Equal, ops.Broadcastable: cppapi.Broadcast, ops.AtLeast: cppapi.AtLeast}
 
 // writeWeights writes the constants and gives their hash. The header, which holds the
 // hash, is written last, over the space left for it.

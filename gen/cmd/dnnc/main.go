@@ -74,6 +74,9 @@ func printPasses(ps []pipeline.Pass) {
 			note = " (required)"
 		}
 		fmt.Printf("  %-12s %s%s\n", p.Name, p.Doc, note)
+		for _, o := range p.After {
+			fmt.Printf("  %-12s after %s: %s\n", "", o.Pass, o.Why)
+		}
 	}
 }
 

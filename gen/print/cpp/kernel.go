@@ -11,7 +11,8 @@ import (
 )
 
 // Signature is a kernel's declaration under the given name: buffers, symbols,
-// the worker's scratch where it is used, then the range of tasks.
+// the worker's scratch where it is used, where it reports indices that are out of bounds, then
+// the range of tasks.
 func Signature(k *loop.Kernel, name string) string {
 	var ps []string
 	for _, b := range k.Buffers {
@@ -27,6 +28,9 @@ func Signature(k *loop.Kernel, name string) string {
 	for _, b := range k.Scratch {
 		ps = append(ps, fmt.Sprintf("%s* __restrict %s", storage(b.Type), b.Name))
 	}
+	if loop.Binds(k.Body) {
+		ps = append(ps, "int32_t* bad_index")
+	}
 	ps = append(ps, "int64_t first_task", "int64_t last_task")
 	return fmt.Sprintf("void %s(%s)", name, strings.Join(ps, ", "))
 }
@@ -36,12 +40,19 @@ func Body(k *loop.Kernel) (string, error) {
 	w := &kernelWriter{exprs: exprs{facts: k.Facts}}
 	w.exprs.name = w.bind
 	w.indent = 1
+	binds := loop.Binds(k.Body)
+	if binds {
+		w.line("int bad = 0;  // an index that is out of bounds")
+	}
 	w.block(fmt.Sprintf("for (int64_t %s = first_task; %s < last_task; ++%s)", loop.TaskVar, loop.TaskVar, loop.TaskVar), func() {
 		if !usesTask(k) {
 			w.line("(void)%s;", loop.TaskVar)
 		}
 		w.stmts(k.Body)
 	})
+	if binds {
+		w.line("if (bad) __atomic_store_n(bad_index, 1, __ATOMIC_RELAXED);")
+	}
 	return w.b.String(), w.err
 }
 
@@ -98,7 +109,7 @@ func (w *kernelWriter) stmt(s loop.Stmt, rest []loop.Stmt) {
 	case loop.Index:
 		w.indexVar(x, rest)
 	case loop.Bind:
-		w.line("const int64_t %s = dnn_min(dnn_max((int64_t)(%s), %s), %s);", x.Var, w.scalar(x.Value), w.index(x.Lo), w.index(x.Hi))
+		w.line("const int64_t %s = dnn_bounded((int64_t)(%s), %s, %s, &bad);", x.Var, w.scalar(x.Value), w.index(x.Lo), w.index(x.Hi))
 	case loop.Def:
 		w.line("%s %s = %s;", w.typeName(x.Init.DType()), x.Name, w.scalar(x.Init))
 	case loop.Set:

@@ -3,6 +3,7 @@ package cpp
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -154,6 +155,9 @@ func program(p *plan.Program, names []string, prefix string) string {
 		for i, s := range p.Steps {
 			w.line("dnn_parallel(c, Block%d, %s);", i, strip(cexpr.Under(s.Kernel.Tasks, syms, p.Facts)))
 		}
+		if slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return loop.Binds(s.Kernel.Body) }) {
+			w.line("if (*c->bad_index != 0) return dnn_status::kBadValue;")
+		}
 		w.line("return dnn_status::kOk;")
 	})
 	return w.b.String()
@@ -181,6 +185,9 @@ func step(w *writer, p *plan.Program, s plan.Step, name string, syms func(string
 	}
 	if len(s.Kernel.Scratch) == 0 {
 		w.line("(void)worker;")
+	}
+	if loop.Binds(s.Kernel.Body) {
+		args = append(args, "c->bad_index")
 	}
 	w.line("%s(%s, first, last);", name, strings.Join(args, ", "))
 }

@@ -1,0 +1,129 @@
+package pipeline
+
+import (
+	"encoding/binary"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/interp"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/print/cpp/cpptest"
+)
+
+func floats(shape []int64, xs ...float32) *ir.Tensor {
+	t := ir.NewTensor(ir.F32, shape...)
+	for i, x := range xs {
+		binary.LittleEndian.PutUint32(t.Data[4*i:], math.Float32bits(x))
+	}
+	return t
+}
+
+func ints(shape []int64, xs ...int64) *ir.Tensor {
+	t := ir.NewTensor(ir.I64, shape...)
+	for i, x := range xs {
+		binary.LittleEndian.PutUint64(t.Data[8*i:], uint64(x))
+	}
+	return t
+}
+
+const badValue = 13 // rules_dnn::Status::kBadValue
+
+// TestCompiled compiles graphs to C++ and compares what they compute with the interpreter: where it
+// refuses an input's value, the program gives a status.
+func TestCompiled(t *testing.T) {
+	const header = "graph \"g\" opset 17 {\n"
+	gather := header + `
+		symbol N 0..9
+		symbol M 0..9
+		input %x f32[N, 2]
+		input %i i64[M]
+		%y ?[*] = Gather.13(%x, %i) "rows"
+		output %y
+		}`
+	gatherND := header + `
+		input %x f32[2, 3]
+		input %i i64[2, 2]
+		%y ?[*] = GatherND.13(%x, %i) "points"
+		output %y
+		}`
+	padded := header + `
+		const @pads i64[2] = {1, 1}
+		input %x f32[3]
+		input %i i64[2]
+		%e ?[*] = GatherElements.13(%x, %i) {axis = 0} "pick"
+		%y ?[*] = Pad.13(%e, @pads) "pad"
+		output %y
+		}`
+	table := floats([]int64{3, 2}, 1, 2, 3, 4, 5, 6)
+	line := floats([]int64{3}, 1, 2, 3)
+	square := floats([]int64{2, 3}, 1, 2, 3, 4, 5, 6)
+	list := []struct {
+		name, graph string
+		dims        map[string]int64
+		inputs      []*ir.Tensor
+		disable     []string
+		bad         bool
+	}{
+		{name: "an output that is an input", graph: header + `
+			symbol N 1..9
+			input %x f32[N, 2]
+			%y ?[*] = Neg.13(%x)
+			output %x
+			output %y
+			}`, dims: map[string]int64{"N": 3}, inputs: []*ir.Tensor{table}},
+		{name: "only inputs", graph: header + "input %x f32[3]\noutput %x\n}", inputs: []*ir.Tensor{line}},
+		{name: "an output that is a constant", graph: header + `
+			const @c i64[2] = {7, -7}
+			const @d f64[] = {0.1}
+			input %x f32[3]
+			%y ?[*] = Abs.13(%x)
+			output @c
+			output %y
+			output @d
+			}`, inputs: []*ir.Tensor{line}},
+		{name: "no input at all", graph: header + "const @c bool[3] = {1, 0, 1}\noutput @c\n}"},
+		{name: "rows", graph: gather, dims: map[string]int64{"N": 3, "M": 4}, inputs: []*ir.Tensor{table, ints([]int64{4}, 2, -3, 0, -1)}},
+		{name: "no rows", graph: gather, dims: map[string]int64{"N": 3, "M": 0}, inputs: []*ir.Tensor{table, ints([]int64{0})}},
+		{name: "no rows of none", graph: gather, dims: map[string]int64{"N": 0, "M": 0}, inputs: []*ir.Tensor{floats([]int64{0, 2}), ints([]int64{0})}},
+		{name: "a row behind the last", graph: gather, dims: map[string]int64{"N": 3, "M": 2}, inputs: []*ir.Tensor{table, ints([]int64{2}, 0, 3)}, bad: true},
+		{name: "a row before the first", graph: gather, dims: map[string]int64{"N": 3, "M": 2}, inputs: []*ir.Tensor{table, ints([]int64{2}, -4, 1)}, bad: true},
+		{name: "an enormous index", graph: gather, dims: map[string]int64{"N": 3, "M": 1}, inputs: []*ir.Tensor{table, ints([]int64{1}, math.MinInt64)}, bad: true},
+		{name: "points", graph: gatherND, inputs: []*ir.Tensor{square, ints([]int64{2, 2}, 1, -1, 0, 2)}},
+		{name: "a point outside", graph: gatherND, inputs: []*ir.Tensor{square, ints([]int64{2, 2}, 1, -1, 2, 0)}, bad: true},
+		{name: "padded", graph: padded, inputs: []*ir.Tensor{line, ints([]int64{2}, -1, 0)}},
+		{name: "padded, outside", graph: padded, inputs: []*ir.Tensor{line, ints([]int64{2}, 5, 0)}, bad: true},
+		{name: "unfused, outside", graph: padded, inputs: []*ir.Tensor{line, ints([]int64{2}, 5, 0)}, disable: []string{"fuse"}, bad: true},
+	}
+	states := make([]*State, len(list))
+	cases := make([]cpptest.Case, len(list))
+	for i, c := range list {
+		states[i] = compile(t, c.graph, c.disable...)
+		cases[i] = cpptest.Case{Name: c.name, Program: states[i].Program, Dims: c.dims, Inputs: c.inputs}
+	}
+	results := cpptest.Run(t, "../..", cases, "-O1")
+	for i, c := range list {
+		t.Run(c.name, func(t *testing.T) {
+			g, got := states[i].Graph, results[i]
+			byName := map[string]*ir.Tensor{}
+			for k, v := range g.Inputs {
+				byName[v.Name] = c.inputs[k]
+			}
+			want, refused := interp.Graph(g, byName)
+			if c.bad {
+				require.Error(t, refused)
+				assert.Regexp(t, "index -?[0-9]+ ", refused.Error())
+				assert.EqualValues(t, badValue, got.Status)
+				return
+			}
+			require.NoError(t, refused)
+			require.Zero(t, got.Status)
+			for k, w := range want {
+				assert.Equal(t, w.Data, got.Outputs[k].Data, g.Outputs[k].Name)
+				assert.Equal(t, w.Shape, got.Outputs[k].Shape, g.Outputs[k].Name)
+			}
+		})
+	}
+}

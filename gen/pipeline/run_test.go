@@ -1,0 +1,198 @@
+package pipeline
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/print/cpp"
+	"rules_dnn/gen/target"
+)
+
+// network is small, and every pass finds something to do in it.
+var network = `graph "g" opset 17 {
+  symbol N 1..64
+  const @w f32[16, 3, 3, 3] = {` + ones(432) + `}
+  const @s f32[16] = {` + ones(16) + `}
+  const @zero i64[1] = {0}
+  const @rest i64[1] = {-1}
+  input %x f32[N, 3, 8, 8]
+  %c ?[*] = Conv.11(%x, @w) {pads = [1, 1, 1, 1]} "conv"
+  %n ?[*] = BatchNormalization.15(%c, @s, @s, @s, @s) "norm"
+  %r ?[*] = Relu.14(%n) "relu"
+  %p ?[*] = MaxPool.12(%r) {kernel_shape = [3, 3], pads = [1, 1, 1, 1]} "pool"
+  %shape ?[*] = Shape.15(%p)
+  %batch ?[*] = Gather.13(%shape, @zero)
+  %to ?[*] = Concat.13(%batch, @rest) {axis = 0}
+  %f ?[*] = Reshape.14(%p, %to) "flat"
+  %y ?[*] = Softmax.13(%f) "soft"
+  output %y
+}
+`
+
+func ones(n int) string { return strings.TrimSuffix(strings.Repeat("1, ", n), ", ") }
+
+func parse(t *testing.T, text string) *State {
+	t.Helper()
+	g, err := ir.Parse(strings.NewReader(text), nil)
+	require.NoError(t, err)
+	facts, err := os.ReadFile("../../platforms/chips/x86_64.json")
+	require.NoError(t, err)
+	chip, err := target.Parse(facts)
+	require.NoError(t, err)
+	return &State{Graph: g, Target: chip}
+}
+
+// compile runs all passes.
+func compile(t *testing.T, text string, disable ...string) *State {
+	t.Helper()
+	s := parse(t, text)
+	for _, passes := range [][]Pass{GraphPasses, CompilePasses} {
+		done, err := Run(passes, s, Options{Disable: disable})
+		require.NoError(t, err)
+		require.True(t, done)
+	}
+	return s
+}
+
+// kernels is the program and the code of its kernels.
+func kernels(t *testing.T, s *State) string {
+	files, err := cpp.Print(s.Program, "net", 1)
+	require.NoError(t, err)
+	text := s.Program.String()
+	for _, f := range files {
+		text += f.Text
+	}
+	return text
+}
+
+// TestDisable: each switch and each optional pass can be left out, alone, and then has no effect.
+func TestDisable(t *testing.T) {
+	count := func(s *State, want string) int { return strings.Count(s.Program.String(), want) }
+	whole := compile(t, network)
+	assert.Equal(t, 1, count(whole, "contraction,"), whole.Program)
+	effects := map[string]func(*State) bool{
+		"bnfold":  func(s *State) bool { return count(s, `"s"`) > 0 && count(whole, `"s"`) == 0 },
+		"sweep":   func(s *State) bool { return len(s.Program.Steps) > len(whole.Program.Steps) },
+		"fuse":    func(s *State) bool { return len(s.Program.Steps) > len(whole.Program.Steps) },
+		"chains":  func(s *State) bool { return len(s.Program.Steps) > len(whole.Program.Steps) },
+		"anchors": func(s *State) bool { return count(s, "contraction,") == 0 },
+		"layouts": func(s *State) bool { return count(s, "axis1/") == 0 },
+	}
+	optional, _ := names()
+	for _, name := range optional {
+		t.Run(name, func(t *testing.T) {
+			s := compile(t, network, name)
+			assert.NotEqual(t, kernels(t, whole), kernels(t, s), "the network has nothing for it to do")
+			if has := effects[name]; has != nil {
+				assert.True(t, has(s), s.Program)
+			}
+		})
+	}
+	compile(t, network, optional...)
+}
+
+func TestStopAfter(t *testing.T) {
+	s := parse(t, network)
+	done, err := Run(GraphPasses, s, Options{StopAfter: "fuse"}) // the other command's
+	require.NoError(t, err)
+	assert.True(t, done)
+	done, err = Run(CompilePasses, s, Options{StopAfter: "blocks"})
+	require.NoError(t, err)
+	assert.False(t, done)
+	assert.NotNil(t, s.Blocks)
+	assert.Nil(t, s.Program)
+}
+
+// TestDump: a dump's number is the pass's place in the list, and its text the latest form.
+func TestDump(t *testing.T) {
+	s := parse(t, network)
+	dumps := map[string]string{}
+	o := Options{Dump: []string{all}, Disable: []string{"sweep"}, Emit: func(n int, pass, text string) error {
+		dumps[pass] = text
+		at := slices.IndexFunc(CompilePasses, func(p Pass) bool { return p.Name == pass })
+		assert.Equal(t, at, n, pass)
+		return nil
+	}}
+	_, err := Run(CompilePasses, s, o)
+	require.NoError(t, err)
+	assert.Len(t, dumps, len(CompilePasses)-1)
+	assert.Contains(t, dumps["infer"], `%c f32[N, 16, 8, 8] = Conv.11(%x, @w)`)
+	assert.Contains(t, dumps["blocks"], "block 0: Conv \"conv\"")
+	assert.Contains(t, dumps["lower"], `writes "y" f32[N 1024] row-major`+"\n")
+	assert.Contains(t, dumps["plan"], `writes "y" f32[N 1024] row-major at output 0`)
+
+	dumps = map[string]string{}
+	_, err = Run(CompilePasses, parse(t, network), Options{Dump: []string{"fuse"}, Emit: func(_ int, pass, text string) error {
+		dumps[pass] = text
+		return nil
+	}})
+	require.NoError(t, err)
+	assert.Len(t, dumps, 1)
+
+	_, err = Run(CompilePasses, parse(t, network), Options{Dump: []string{"fuse"}, Emit: func(int, string, string) error { return errors.New("disk full") }})
+	assert.EqualError(t, err, "disk full")
+}
+
+func TestTime(t *testing.T) {
+	var out bytes.Buffer
+	_, err := Run(CompilePasses, parse(t, network), Options{Time: &out, Disable: []string{"fuse"}})
+	require.NoError(t, err)
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	require.Len(t, lines, len(CompilePasses)-1)
+	for i, p := range slices.DeleteFunc(slices.Clone(CompilePasses), func(p Pass) bool { return p.Name == "fuse" }) {
+		assert.Regexp(t, "^"+regexp.QuoteMeta(p.Name)+` +[0-9.]+ ms$`, lines[i])
+	}
+}
+
+func TestBadOptions(t *testing.T) {
+	for _, c := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{Disable: []string{"anchor"}}, `there is no "anchor" to disable; there are: bnfold, sweep, fuse, anchors`},
+		{Options{Disable: []string{"all"}}, `there is no "all" to disable`},
+		{Options{Disable: []string{""}}, `there is no "" to disable`},
+		{Options{Disable: []string{"fuse", "plan"}}, `pass "plan" is required and cannot be disabled; these can: bnfold`},
+		{Options{Dump: []string{"anchors"}}, `there is no pass "anchors"; there are: simplify, bnfold, infer, blocks`},
+		{Options{Dump: []string{"fuse"}, Disable: []string{"fuse"}}, `pass "fuse" is disabled`},
+		{Options{StopAfter: "all"}, `there is no pass "all"`},
+		{Options{StopAfter: "layouts"}, `there is no pass "layouts"`},
+		{Options{StopAfter: "fuse", Disable: []string{"fuse"}}, `pass "fuse" is disabled: nothing can be dumped, and dnnc cannot stop, after it`},
+	} {
+		s := parse(t, network)
+		_, err := Run(CompilePasses, s, c.o)
+		assert.ErrorContains(t, err, c.want)
+		assert.Nil(t, s.Blocks, "no pass runs")
+	}
+}
+
+// TestFailures: an error names its pass, and so does a panic, which is a bug of ours.
+func TestFailures(t *testing.T) {
+	broken := []Pass{{Name: "broken", Run: func(*State) error { return errors.New("no") }}}
+	_, err := Run(broken, &State{}, Options{})
+	assert.EqualError(t, err, "pass broken: no")
+	broken[0].Run = func(*State) error { panic("bug") }
+	assert.PanicsWithValue(t, "pass broken: bug", func() { _, _ = Run(broken, &State{}, Options{}) })
+	broken[0].Run = func(s *State) error { s.Graph.Outputs = append(s.Graph.Outputs, &ir.Value{Name: "z"}); return nil }
+	_, err = Run(broken, parse(t, network), Options{})
+	assert.ErrorContains(t, err, "after pass broken: verify graph")
+	_, err = Run(GraphPasses, parse(t, "graph \"g\" opset 17 {\n input %x f32[2]\n input %a f32[3]\n %y ?[*] = Add.14(%x, %a) \"sum\"\n output %y\n}\n"), Options{})
+	assert.ErrorContains(t, err, "pass simplify: node Add \"sum\"")
+}
+
+// TestDeterministic: the whole program, dump and all, is the same each time.
+func TestDeterministic(t *testing.T) {
+	want := compile(t, network).Program.String()
+	for range 5 {
+		assert.Equal(t, want, compile(t, network).Program.String())
+	}
+}
