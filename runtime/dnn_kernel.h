@@ -13,6 +13,20 @@ typedef float dnn_f32x4 __attribute__((vector_size(16)));
 typedef float dnn_f32x8 __attribute__((vector_size(32)));
 typedef float dnn_f32x16 __attribute__((vector_size(64)));
 
+// A micro-kernel: a leaf of its own, so that all registers are its own.
+#define DNN_LEAF __attribute__((noinline, unused)) static
+
+// Before a loop whose body is written out as far as is good.
+#if defined(__clang__)
+#define DNN_ROLLED _Pragma("clang loop unroll(disable)")
+#else
+#define DNN_ROLLED _Pragma("GCC unroll 1")
+#endif
+
+// Hides what a pointer is, so that loads before and after are not merged into registers that are
+// needed for accumulators.
+#define DNN_OPAQUE(p) __asm__("" : "+r"(p))
+
 template <typename V>
 static inline V dnn_load(const float* p) {
   V v;

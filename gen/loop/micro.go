@@ -1,5 +1,7 @@
 package loop
 
+import "rules_dnn/gen/instr"
+
 // KLoop is one loop of a micro-kernel's reduction: XStep and WStep are what an
 // iteration adds to the two operands' offsets, in elements.
 type KLoop struct {
@@ -7,19 +9,28 @@ type KLoop struct {
 	XStep, WStep int64
 }
 
-// MicroKernel is a register tile: Rows x Vectors accumulators of Lanes floats.
-// For every point of the K loops, outermost first,
+// MicroKernel is a register tile of one tile instruction: Rows x Vectors accumulators of Lanes
+// floats. For every point of the K loops, outermost first,
 //
 //	acc[r][v] += X[r*RowStep + k] * W[v*Lanes + k']   (Broadcast: X is one element)
 //	acc[r][v] += X[r*RowStep + v*Lanes + k] * W[...]  (otherwise: both are vectors, as in a depthwise convolution)
 //
 // It is a leaf function of a fixed signature whose extents are all constants.
 type MicroKernel struct {
-	Rows, Vectors, Lanes int64
-	RowStep              int64
-	Broadcast            bool
-	K                    []KLoop
+	Instr *instr.Row
+	// X is how X reaches the instruction; a Lane needs an innermost K loop of XStep 1 and a
+	// whole number of registers.
+	X             instr.Operand
+	Rows, Vectors int64
+	RowStep       int64
+	K             []KLoop
 }
+
+// Lanes is how many accumulators lie in a register.
+func (m *MicroKernel) Lanes() int64 { return m.Instr.Lanes }
+
+// Broadcast tells that all lanes share one element of X.
+func (m *MicroKernel) Broadcast() bool { return m.X != instr.Vector }
 
 // Steps is the number of points of the K loops.
 func (m *MicroKernel) Steps() int64 {
@@ -32,3 +43,26 @@ func (m *MicroKernel) Steps() int64 {
 
 // FMAs is the number of vector FMAs of one call.
 func (m *MicroKernel) FMAs() int64 { return m.Steps() * m.Rows * m.Vectors }
+
+// bodyOps is about how many instructions that multiply and add the body of the innermost K loop
+// should have: enough to hide what the loop itself costs. More gains nothing, and compilers
+// then move so many loads ahead that registers run out.
+const bodyOps = 16
+
+// Unroll is how many points of the innermost K loop are written out in its body.
+func (m *MicroKernel) Unroll() int64 {
+	if len(m.K) == 0 {
+		return 1
+	}
+	step, extent := int64(1), m.K[len(m.K)-1].Extent
+	if m.X == instr.Lane {
+		step = m.Lanes()
+	}
+	best := step
+	for u := step; u <= extent && u*m.Rows*m.Vectors*m.Instr.Ops <= bodyOps; u += step {
+		if extent%u == 0 {
+			best = u
+		}
+	}
+	return best
+}

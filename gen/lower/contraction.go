@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"rules_dnn/gen/block"
+	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sym"
@@ -22,6 +23,7 @@ type contraction struct {
 	window  bool
 	n       *nest
 	t       *target.Target
+	instr   *instr.Row
 	x, w    te.Load
 	wv      *ir.Value
 	channel int // the axis that only W has, or of a window W and X: result channels
@@ -59,7 +61,7 @@ func ChannelBlock(t *target.Target) int64 { return int64(max(8, t.Lanes(ir.F32))
 
 func recognise(b *block.Block, t *target.Target) *contraction {
 	s := b.Stage
-	if len(b.Placed) > 0 || s.Combine == nil || s.Combine.Name != "sum" || len(s.Values) != 1 || s.Values[0].DType() != ir.F32 || t.Lanes(ir.F32) < 4 {
+	if len(b.Placed) > 0 || s.Combine == nil || s.Combine.Name != "sum" || len(s.Values) != 1 || s.Values[0].DType() != ir.F32 || t.Tile(ir.F32) == nil {
 		return nil
 	}
 	mul, ok := s.Values[0].(te.Call)
@@ -77,7 +79,7 @@ func recognise(b *block.Block, t *target.Target) *contraction {
 	if !isWeights(b, l1) || isWeights(b, l0) || !zeroDefault(l0) {
 		return nil
 	}
-	c := &contraction{b: b, t: t, x: l0, w: l1, wv: b.Operands[l1.Source.N], block: ChannelBlock(t), inChannel: -1, inReduce: -1}
+	c := &contraction{b: b, t: t, instr: t.Tile(ir.F32), x: l0, w: l1, wv: b.Operands[l1.Source.N], block: ChannelBlock(t), inChannel: -1, inReduce: -1}
 	c.dropUnitAxes()
 	if !c.roles() {
 		return nil

@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 
+	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sym"
@@ -21,6 +22,7 @@ type tiling struct {
 	tile
 	lanes, groups, perGroup int64
 	pixels                  int64
+	x                       instr.Operand
 	micro                   []loop.KLoop
 	rowStep                 int64
 	xBuf, wBuf, acc         *loop.Buffer
@@ -86,7 +88,7 @@ func (c *contraction) tiles(p *tiling, full, rest, chunks int64) []loop.Stmt {
 
 // oneTile is a call of the micro-kernel and what the block does with the sums.
 func (c *contraction) oneTile(p *tiling, start sym.Expr, rows int64) []loop.Stmt {
-	m := &loop.MicroKernel{Rows: rows, Vectors: p.vectors, Lanes: p.lanes, RowStep: p.rowStep, Broadcast: !c.window, K: p.micro}
+	m := &loop.MicroKernel{Instr: c.instr, X: p.x, Rows: rows, Vectors: p.vectors, RowStep: p.rowStep, K: p.micro}
 	at := map[string]sym.Expr{}
 	if c.pixel >= 0 {
 		at[axisVar(c.pixel)] = start

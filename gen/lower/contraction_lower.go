@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 
+	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/loop"
@@ -35,7 +36,7 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 	index, logical := c.axisVars()
 	xIndex := c.kIndex(c.x.Index, logical)
 	guarded := len(c.uncertain(logical)) > 0
-	p := &tiling{pixels: 1, lanes: int64(c.t.Lanes(ir.F32)), xBuf: c.n.in[c.x.Source.N]}
+	p := &tiling{pixels: 1, lanes: c.instr.Lanes, xBuf: c.n.in[c.x.Source.N]}
 	if c.pixel >= 0 {
 		p.pixels, _ = s.Axes[c.pixel].Extent.Const()
 	}
@@ -190,7 +191,9 @@ func (c *contraction) chooseTile(p *tiling) sym.Expr {
 	if c.window {
 		groups = 1 // a tile of pixels of one block: more would share nothing
 	}
-	p.tile = chooseTile(c.t, p.pixels, groups, c.block/p.lanes)
+	p.x = c.operand()
+	choice := tiled{t: c.t, instr: c.instr, x: p.x, pixels: p.pixels, groups: groups, perBlock: c.block / p.lanes, steps: c.kSteps()}
+	p.tile = choice.choose()
 	p.perGroup = p.vectors * p.lanes
 	p.groups = (channels + p.perGroup - 1) / p.perGroup
 	c.n.addRanges([]te.Axis{{Var: groupVar, Extent: sym.Const(p.groups)}, {Var: vecVar, Extent: sym.Const(p.perGroup / c.block)},
@@ -200,6 +203,18 @@ func (c *contraction) chooseTile(p *tiling) sym.Expr {
 		ch = sym.Add(ch, sym.Scale(sym.Var(vecVar), c.block))
 	}
 	return ch
+}
+
+// operand is how X reaches the instruction, as far as the K loops tell: strides has the last word.
+func (c *contraction) operand() instr.Operand {
+	ks := c.kAxes()
+	switch {
+	case c.window:
+		return instr.Vector
+	case len(ks) == 0:
+		return c.instr.Broadcaster(0)
+	}
+	return c.instr.Broadcaster(ks[len(ks)-1].extent)
 }
 
 // readPadded makes the tile read a zero-padded copy of the part of X that one row of pixels needs.
@@ -247,6 +262,9 @@ func (c *contraction) strides(p *tiling) bool {
 		p.micro[i] = loop.KLoop{Extent: ks[i].extent, XStep: step, WStep: wStep}
 		wStep *= ks[i].extent
 		zero[kVar(i)] = sym.Const(0)
+	}
+	if n := len(p.micro); p.x == instr.Lane && p.micro[n-1].XStep != 1 {
+		p.x = c.instr.Broadcaster(0) // takes fewer registers: the tile still fits
 	}
 	if c.pixel >= 0 {
 		e, ok := sym.Coefficient(p.xAt, axisVar(c.pixel), c.n.facts)

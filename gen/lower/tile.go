@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"rules_dnn/gen/instr"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/target"
 )
@@ -10,19 +11,29 @@ type tile struct {
 	rows, vectors int64
 }
 
-// chooseTile picks the tile that computes pixels x channels in the fewest cycles by the
-// chip's facts: an FMA for each accumulator, a load for each vector of weights, and for each
-// pixel one broadcast. groups is the number of channel blocks, of perBlock vectors each.
-func chooseTile(t *target.Target, pixels, groups, perBlock int64) tile {
-	best, bestCost := tile{1, perBlock}, -1.0
-	for g := int64(1); g <= groups && g <= 8; g++ {
-		if groups%g != 0 {
+// tiled is what a tile is chosen for: pixels x channels, these in groups blocks of perBlock
+// vectors each, every result a sum of steps products.
+type tiled struct {
+	t                        *target.Target
+	instr                    *instr.Row
+	x                        instr.Operand
+	pixels, groups, perBlock int64
+	steps                    int64
+}
+
+// maxGroups is how many blocks of channels a tile has at most.
+const maxGroups = 8
+
+// choose picks the tile that takes the fewest cycles by the facts of the chip and the instruction.
+func (p *tiled) choose() tile {
+	best, bestCost := tile{1, p.perBlock}, -1.0
+	for g := int64(1); g <= min(p.groups, maxGroups); g++ {
+		if p.groups%g != 0 {
 			continue
 		}
-		v := g * perBlock
-		for r := int64(1); r <= pixels && fits(t, r, v); r++ {
-			cost := float64(groups/g) * rowsCost(t, pixels, r, v)
-			if bestCost < 0 || cost < bestCost {
+		v := g * p.perBlock
+		for r := int64(1); r <= p.pixels && p.fits(r, v); r++ {
+			if cost := float64(p.groups/g) * p.rowsCost(r, v); bestCost < 0 || cost < bestCost {
 				best, bestCost = tile{r, v}, cost
 			}
 		}
@@ -30,36 +41,42 @@ func chooseTile(t *target.Target, pixels, groups, perBlock int64) tile {
 	return best
 }
 
-func fits(t *target.Target, rows, vectors int64) bool {
-	broadcast := int64(1)
-	if t.BroadcastOperand {
-		broadcast = 0
-	}
-	return rows*vectors+vectors+broadcast <= int64(t.VectorRegisters)
+func (p *tiled) fits(rows, vectors int64) bool {
+	return p.instr.Registers(p.x, rows, vectors) <= int64(p.t.VectorRegisters)
 }
 
-func rowsCost(t *target.Target, pixels, r, v int64) float64 {
-	cost := float64(pixels/r) * stepCost(t, r, v)
-	if rest := pixels % r; rest > 0 {
-		cost += stepCost(t, rest, v)
+// rowsCost is the cycles of all pixels of one group: full tiles, and the rest.
+func (p *tiled) rowsCost(r, v int64) float64 {
+	cost := float64(p.pixels/r) * p.tileCost(r, v)
+	if rest := p.pixels % r; rest > 0 {
+		cost += p.tileCost(rest, v)
 	}
 	return cost
 }
 
-// fmaLatency in cycles bounds small tiles: their accumulators wait for themselves.
-const fmaLatency = 4
+// callCycles is what a tile costs besides its products: the call, and accumulators that
+// are filled and emptied.
+const callCycles = 16
 
-func stepCost(t *target.Target, r, v int64) float64 {
-	fma := float64(r*v) / t.FMAPerCycle
-	loads := float64(v) + float64(r)/2
-	return max(fma, loads, fmaLatency)
+func (p *tiled) tileCost(r, v int64) float64 {
+	return callCycles + float64(p.steps)*stepCost(p.t, p.instr, p.x, r, v)
 }
 
 // TileCycles estimates one call of a micro-kernel.
 func TileCycles(t *target.Target, m *loop.MicroKernel) float64 {
-	step := stepCost(t, m.Rows, m.Vectors)
-	if !m.Broadcast {
-		step = max(step, float64(m.Vectors+m.Rows*m.Vectors)/2)
-	}
-	return float64(m.Steps())*step + float64(m.Rows*m.Vectors)
+	return callCycles + float64(m.Steps())*stepCost(t, m.Instr, m.X, m.Rows, m.Vectors)
+}
+
+// hidden is the part of the loads and instructions that costs time although others take
+// longer: what runs beside the bottleneck is not free.
+const hidden = 1.0 / 16
+
+// stepCost is the cycles of one point of the reduction. Products, loads and instructions
+// each have a rate, and an accumulator waits for its last value.
+func stepCost(t *target.Target, row *instr.Row, x instr.Operand, r, v int64) float64 {
+	xLoads, xInstrs := row.Loads(x, r, v)
+	loads := (float64(v) + xLoads) / t.LoadsPerCycle
+	issue := (float64(r*v*row.Ops) + float64(v) + xInstrs) / t.IssuePerCycle
+	fma := float64(r*v) / t.FMAPerCycle
+	return max(fma, loads, issue, row.Latency) + hidden*(loads+issue)
 }

@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
+	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
 )
 
@@ -18,13 +20,14 @@ type Target struct {
 	VectorBits int `json:"vector_bits"`
 	// VectorRegisters is how many a kernel may use.
 	VectorRegisters int `json:"vector_registers"`
-	// FMA tells that multiply and add are one instruction.
-	FMA bool `json:"fma"`
-	// BroadcastOperand tells that an FMA reads one element of memory for all lanes at no
-	// cost (AVX-512); otherwise a broadcast takes a register.
-	BroadcastOperand bool `json:"broadcast_operand"`
-	// FMAPerCycle is how many vector FMAs of full width start in a cycle.
+	// Instructions are the tile instructions that it offers: rows of package instr, by name.
+	Instructions []string `json:"instructions"`
+	// FMAPerCycle is how many of them start in a cycle.
 	FMAPerCycle float64 `json:"fma_per_cycle"`
+	// LoadsPerCycle and IssuePerCycle are how many loads of vectors, and how many instructions
+	// of any kind, start in a cycle.
+	LoadsPerCycle float64 `json:"loads_per_cycle"`
+	IssuePerCycle float64 `json:"issue_per_cycle"`
 	// CPUFeatures are what create() checks for, by the names of runtime/dnn_cpu.h.
 	CPUFeatures []string `json:"cpu_features"`
 	// Copts are the C++ compiler's flags that select the instruction set.
@@ -34,11 +37,13 @@ type Target struct {
 	L2  int64 `json:"l2_bytes"`
 	// BytesPerCycle is what one core reads from memory.
 	BytesPerCycle float64 `json:"bytes_per_cycle"`
+
+	rows []*instr.Row
 }
 
 // Parse reads a facts file and checks it.
 func Parse(data []byte) (*Target, error) {
-	t := &Target{FMAPerCycle: 1, L1D: 32 << 10, L2: 512 << 10, BytesPerCycle: 4}
+	t := &Target{FMAPerCycle: 1, LoadsPerCycle: 2, IssuePerCycle: 4, L1D: 32 << 10, L2: 512 << 10, BytesPerCycle: 4}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(t); err != nil {
@@ -53,10 +58,42 @@ func Parse(data []byte) (*Target, error) {
 	if t.VectorRegisters < 4 || t.VectorRegisters > 256 {
 		return nil, fmt.Errorf("chip %s: vector_registers is %d; want 4 to 256", t.Name, t.VectorRegisters)
 	}
-	if t.FMAPerCycle <= 0 || t.BytesPerCycle <= 0 || t.L1D <= 0 || t.L2 <= 0 {
+	if min(t.FMAPerCycle, t.LoadsPerCycle, t.IssuePerCycle, t.BytesPerCycle) <= 0 || t.L1D <= 0 || t.L2 <= 0 {
 		return nil, fmt.Errorf("chip %s: rates and cache sizes must be positive", t.Name)
 	}
+	for _, name := range t.Instructions {
+		if err := t.addInstruction(name); err != nil {
+			return nil, fmt.Errorf("chip %s: instructions: %w", t.Name, err)
+		}
+	}
 	return t, nil
+}
+
+func (t *Target) addInstruction(name string) error {
+	r := instr.Lookup(name)
+	switch {
+	case r == nil:
+		return fmt.Errorf("there is no %q; known: %s", name, instr.Names())
+	case r.CPU != t.CPU:
+		return fmt.Errorf("%s is of cpu %q, the chip of %q", name, r.CPU, t.CPU)
+	case r.Feature != "" && !slices.Contains(t.CPUFeatures, r.Feature):
+		return fmt.Errorf("%s needs %q among cpu_features", name, r.Feature)
+	case r.Lanes*int64(r.Acc.Size())*8 > int64(t.VectorBits):
+		return fmt.Errorf("%s has %d lanes of %s, more than vector_bits %d", name, r.Lanes, r.Acc, t.VectorBits)
+	}
+	t.rows = append(t.rows, r)
+	return nil
+}
+
+// Tile is the widest tile instruction whose accumulators have type d, or nil.
+func (t *Target) Tile(d ir.DType) *instr.Row {
+	var best *instr.Row
+	for _, r := range t.rows {
+		if r.Acc == d && (best == nil || r.Lanes > best.Lanes) {
+			best = r
+		}
+	}
+	return best
 }
 
 // Lanes is how many elements of type t a vector register holds.

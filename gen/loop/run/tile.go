@@ -49,7 +49,7 @@ func steps(m *loop.MicroKernel) []tileStep {
 }
 
 func (t *tile) run(xAt, wAt int64) {
-	n := t.Vectors * t.Lanes
+	n := t.Vectors * t.Lanes()
 	t.acc.write(0, 1, 0, int(t.Rows*n))
 	acc := t.acc.F32[:t.Rows*n]
 	clear(acc)
@@ -58,7 +58,7 @@ func (t *tile) run(xAt, wAt int64) {
 		w := t.w.F32[wAt+s.w:][:n]
 		for r := range t.Rows {
 			at, row := xAt+s.x+r*t.RowStep, acc[r*n:][:n]
-			if t.Broadcast {
+			if t.Broadcast() {
 				t.x.read(at, 1, 0, 1)
 				x := float64(t.x.F32[at])
 				for j, v := range w {

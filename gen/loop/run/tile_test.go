@@ -6,17 +6,18 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/instr"
 	"rules_dnn/gen/loop"
 )
 
 // TestTile compares micro-kernels with their definition.
 func TestTile(t *testing.T) {
 	for _, m := range []*loop.MicroKernel{
-		{Rows: 2, Vectors: 1, Lanes: 2, RowStep: 3, Broadcast: true, K: []loop.KLoop{{Extent: 3, XStep: 1, WStep: 2}}},
-		{Rows: 1, Vectors: 2, Lanes: 2, RowStep: 9, Broadcast: true, K: []loop.KLoop{{Extent: 2, XStep: 6, WStep: 8}, {Extent: 2, XStep: 2, WStep: 4}}},
-		{Rows: 2, Vectors: 1, Lanes: 4, RowStep: 4, K: []loop.KLoop{{Extent: 2, XStep: 2, WStep: 4}}},
+		{Instr: &instr.Row{Lanes: 2}, X: instr.Register, Rows: 2, Vectors: 1, RowStep: 3, K: []loop.KLoop{{Extent: 3, XStep: 1, WStep: 2}}},
+		{Instr: &instr.Row{Lanes: 2}, X: instr.Register, Rows: 1, Vectors: 2, RowStep: 9, K: []loop.KLoop{{Extent: 2, XStep: 6, WStep: 8}, {Extent: 2, XStep: 2, WStep: 4}}},
+		{Instr: &instr.Row{Lanes: 4}, X: instr.Vector, Rows: 2, Vectors: 1, RowStep: 4, K: []loop.KLoop{{Extent: 2, XStep: 2, WStep: 4}}},
 	} {
-		f := kernelOf(m.Rows*m.Vectors*m.Lanes, 1)
+		f := kernelOf(m.Rows*m.Vectors*m.Lanes(), 1)
 		f.la.Size = f.y.Size
 		w := floatsOf(16, "w", false)
 		f.kernel.Buffers = []*loop.Buffer{f.x, f.y, w}
@@ -42,7 +43,7 @@ func ramp(n int) []float32 {
 
 // definition is loop.MicroKernel's comment in Go, for sums that float32 holds.
 func definition(m *loop.MicroKernel, x, w []float32) []float32 {
-	out := make([]float32, m.Rows*m.Vectors*m.Lanes)
+	out := make([]float32, m.Rows*m.Vectors*m.Lanes())
 	for step := range m.Steps() {
 		xo, wo := int64(0), int64(0)
 		for i := len(m.K) - 1; i >= 0; i-- {
@@ -50,12 +51,12 @@ func definition(m *loop.MicroKernel, x, w []float32) []float32 {
 			xo, wo, step = xo+step%k.Extent*k.XStep, wo+step%k.Extent*k.WStep, step/k.Extent
 		}
 		for r := range m.Rows {
-			for l := range m.Vectors * m.Lanes {
+			for l := range m.Vectors * m.Lanes() {
 				at := r*m.RowStep + xo
-				if !m.Broadcast {
+				if !m.Broadcast() {
 					at += l
 				}
-				out[r*m.Vectors*m.Lanes+l] += x[at] * w[wo+l]
+				out[r*m.Vectors*m.Lanes()+l] += x[at] * w[wo+l]
 			}
 		}
 	}
@@ -63,7 +64,7 @@ func definition(m *loop.MicroKernel, x, w []float32) []float32 {
 }
 
 func TestTileChecks(t *testing.T) {
-	m := &loop.MicroKernel{Rows: 2, Vectors: 1, Lanes: 4, RowStep: 6, Broadcast: true, K: []loop.KLoop{{Extent: 2, XStep: 1, WStep: 4}}}
+	m := &loop.MicroKernel{Instr: &instr.Row{Lanes: 4}, X: instr.Register, Rows: 2, Vectors: 1, RowStep: 6, K: []loop.KLoop{{Extent: 2, XStep: 1, WStep: 4}}}
 	for _, c := range []struct {
 		name string
 		tile func(f *fixture) loop.Tile

@@ -4,16 +4,14 @@ import (
 	"fmt"
 	"strings"
 
+	"rules_dnn/gen/instr"
 	"rules_dnn/gen/loop"
 )
 
-// MicroName names a micro-kernel by what distinguishes it: tile, lanes, K loops and strides.
+// MicroName names a micro-kernel by what distinguishes it: instruction, how X reaches it, tile,
+// K loops and strides.
 func MicroName(m *loop.MicroKernel) string {
-	kind := "bcast"
-	if !m.Broadcast {
-		kind = "vec"
-	}
-	name := fmt.Sprintf("f32_mac_%s_%dx%dx%d_s%d", kind, m.Rows, m.Vectors, m.Lanes, m.RowStep)
+	name := fmt.Sprintf("%s_%s_%dx%d_s%d", m.Instr.Name, m.X, m.Rows, m.Vectors, m.RowStep)
 	for _, k := range m.K {
 		name += fmt.Sprintf("_k%d_%d_%d", k.Extent, k.XStep, k.WStep)
 	}
@@ -21,44 +19,60 @@ func MicroName(m *loop.MicroKernel) string {
 }
 
 // Micro prints a micro-kernel as a leaf function: every accumulator is a variable of its own,
-// so that a compiler keeps it in a register.
+// so that a compiler keeps it in a register, and the innermost loop's body is written
+// out, so that it has the same instructions from every compiler.
 func Micro(m *loop.MicroKernel) string {
-	w := &writer{}
-	vec := fmt.Sprintf("dnn_f32x%d", m.Lanes)
-	w.line("// %d x %d accumulators of %d floats; %d FMAs a call.", m.Rows, m.Vectors, m.Lanes, m.FMAs())
-	w.block(fmt.Sprintf("static inline void %s(const float* __restrict x, const float* __restrict w, float* __restrict acc)", MicroName(m)), func() {
+	w := &microWriter{m: m, vec: fmt.Sprintf("dnn_f32x%d", m.Lanes())}
+	w.line("// %d x %d accumulators of %d floats; %d applications of %s a call.", m.Rows, m.Vectors, m.Lanes(), m.FMAs(), m.Instr.Name)
+	w.block(fmt.Sprintf("DNN_LEAF void %s(const float* __restrict x, const float* __restrict w, float* __restrict acc)", MicroName(m)), func() {
 		for r := int64(0); r < m.Rows; r++ {
-			w.line("%s %s;", vec, strings.Join(initialized(m, r), ", "))
+			w.line("%s %s;", w.vec, strings.Join(initialized(m, r), ", "))
 		}
-		microLoop(w, m, vec, 0)
+		w.loops(0)
 		for r := int64(0); r < m.Rows; r++ {
 			for v := int64(0); v < m.Vectors; v++ {
-				w.line("dnn_store(acc + %d, a%d_%d);", (r*m.Vectors+v)*m.Lanes, r, v)
+				w.line("dnn_store(acc + %d, %s);", (r*m.Vectors+v)*m.Lanes(), accName(r, v))
 			}
 		}
 	})
 	return w.b.String()
 }
 
+func accName(r, v int64) string { return fmt.Sprintf("a%d_%d", r, v) }
+
 func initialized(m *loop.MicroKernel, r int64) []string {
 	out := make([]string, m.Vectors)
 	for v := range out {
-		out[v] = fmt.Sprintf("a%d_%d = {}", r, v)
+		out[v] = accName(r, int64(v)) + " = {}"
 	}
 	return out
 }
 
-// microLoop prints K loop number i and all within it; each loop has its own pointers.
-func microLoop(w *writer, m *loop.MicroKernel, vec string, i int) {
-	if i == len(m.K) {
-		microStep(w, m, vec)
+type microWriter struct {
+	writer
+	m   *loop.MicroKernel
+	vec string // the type of registers
+}
+
+// loops prints K loop number i and all within it; each loop has its own pointers.
+func (w *microWriter) loops(i int) {
+	if i == len(w.m.K) {
+		w.body(1, loop.KLoop{Extent: 1})
 		return
 	}
-	k := m.K[i]
+	k, u := w.m.K[i], int64(1)
+	inner := func() { w.loops(i + 1) }
+	if i == len(w.m.K)-1 {
+		u = w.m.Unroll()
+		inner = func() { w.body(u, k) }
+	}
 	w.line("const float *x%d = %s, *w%d = %s;", i, pointer("x", i), i, pointer("w", i))
-	w.block(fmt.Sprintf("for (int64_t k%d = 0; k%d < %d; ++k%d, x%d += %d, w%d += %d)", i, i, k.Extent, i, i, k.XStep, i, k.WStep), func() {
-		microLoop(w, m, vec, i+1)
-	})
+	if k.Extent == u {
+		inner()
+		return
+	}
+	w.line("DNN_ROLLED")
+	w.block(fmt.Sprintf("for (int k%d = 0; k%d < %d; ++k%d, x%d += %d, w%d += %d)", i, i, k.Extent/u, i, i, k.XStep*u, i, k.WStep*u), inner)
 }
 
 // pointer is the operand's pointer outside of loop i.
@@ -69,19 +83,46 @@ func pointer(name string, i int) string {
 	return fmt.Sprintf("%s%d", name, i-1)
 }
 
-// microStep is the body of the innermost loop: loads of W once, each X used for all vectors.
-func microStep(w *writer, m *loop.MicroKernel, vec string) {
-	px, pw := pointer("x", len(m.K)), pointer("w", len(m.K))
+// body is u points of the innermost loop. Each loads W once for all rows; lanes of X are loaded
+// for as many points as a register has.
+func (w *microWriter) body(u int64, k loop.KLoop) {
+	for p := int64(0); p < u; p++ {
+		if p > 0 && (w.m.X != instr.Lane || p%w.m.Lanes() == 0) {
+			w.line("DNN_OPAQUE(%s);", pointer("x", len(w.m.K)))
+		}
+		if w.m.X == instr.Lane && p%w.m.Lanes() == 0 {
+			for r := int64(0); r < w.m.Rows; r++ {
+				w.line("const %s q%d_%d = %s;", w.vec, p/w.m.Lanes(), r, w.load("x", r*w.m.RowStep+p))
+			}
+		}
+		w.point(p, k)
+	}
+}
+
+func (w *microWriter) point(p int64, k loop.KLoop) {
+	m := w.m
 	for v := int64(0); v < m.Vectors; v++ {
-		w.line("const %s b%d = dnn_load<%s>(%s + %d);", vec, v, vec, pw, v*m.Lanes)
+		w.line("const %s b%d_%d = %s;", w.vec, p, v, w.load("w", p*k.WStep+v*m.Lanes()))
 	}
 	for r := int64(0); r < m.Rows; r++ {
 		for v := int64(0); v < m.Vectors; v++ {
-			x := fmt.Sprintf("%s[%d]", px, r*m.RowStep)
-			if !m.Broadcast {
-				x = fmt.Sprintf("dnn_load<%s>(%s + %d)", vec, px, r*m.RowStep+v*m.Lanes)
-			}
-			w.line("a%d_%d += %s * b%d;", r, v, x, v)
+			w.line("%s", m.Instr.Text("cpp", accName(r, v), w.x(p, k, r, v), fmt.Sprintf("b%d_%d", p, v)))
 		}
 	}
+}
+
+// x is what row r's X is at point p, for vector v of channels.
+func (w *microWriter) x(p int64, k loop.KLoop, r, v int64) string {
+	at := r*w.m.RowStep + p*k.XStep
+	switch w.m.X {
+	case instr.Vector:
+		return w.load("x", at+v*w.m.Lanes())
+	case instr.Lane:
+		return fmt.Sprintf("q%d_%d[%d]", p/w.m.Lanes(), r, p%w.m.Lanes())
+	}
+	return fmt.Sprintf("%s[%d]", pointer("x", len(w.m.K)), at)
+}
+
+func (w *microWriter) load(operand string, at int64) string {
+	return fmt.Sprintf("dnn_load<%s>(%s + %d)", w.vec, pointer(operand, len(w.m.K)), at)
 }

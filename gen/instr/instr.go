@@ -1,0 +1,147 @@
+// Package instr is the table of tile instructions: what micro-kernels are made of.
+//
+// A tile instruction multiplies an operand X with weights W and adds the products to
+// accumulators that lie side by side in a register, one result channel a lane. A row says what it
+// needs, how X may reach it, what it means and how each dialect writes it. Chips list
+// the rows that they offer by name, and one generator makes every micro-kernel
+// from a row and the number of registers.
+package instr
+
+import (
+	"strings"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/te"
+)
+
+// Operand is how X reaches the lanes of an instruction.
+type Operand uint8
+
+// Kinds of X.
+const (
+	Vector   Operand = iota // an element of its own for each lane, as in depthwise convolutions
+	Memory                  // one element for all lanes, which the instruction itself reads from memory
+	Register                // one element for all lanes, copied to each of a register first
+	Lane                    // one lane of a register of neighbours along the reduction
+)
+
+// String is the operand's part of a micro-kernel's name.
+func (o Operand) String() string { return [...]string{"vec", "mem", "bcast", "lane"}[o] }
+
+// Row is a tile instruction.
+type Row struct {
+	Name string
+	// CPU and Feature are what a chip must be to offer it; Feature is one of its cpu_features,
+	// or "" where every such processor has the instruction.
+	CPU, Feature string
+	// Acc is the type of an accumulator; Lanes of them, of neighbouring channels in order, are a register.
+	Acc   ir.DType
+	Lanes int64
+	// Group is how many products an accumulator takes in at a time, neighbours along the reduction.
+	Group int64
+	// Broadcast are the kinds of an X that all lanes share, cheapest first; a Vector is always allowed.
+	Broadcast []Operand
+	// FoldsLoad tells that a vector X may be read by the instruction itself.
+	FoldsLoad bool
+	// Ops is how many machine instructions one application takes, and Temps how many registers
+	// besides its operands.
+	Ops, Temps int64
+	// Latency in cycles from an accumulator to its next value.
+	Latency float64
+	// Meaning is a lane's next value: Acc(0) is the accumulator, In(0) is X and In(1) is W.
+	Meaning te.Expr
+	// Fused tells that Meaning's products are not rounded before they are added.
+	Fused bool
+
+	text map[string]string // by dialect: $a is the accumulator, $x and $w the operands
+}
+
+// Allows tells whether X may be of this kind.
+func (r *Row) Allows(x Operand) bool {
+	if x == Vector {
+		return true
+	}
+	for _, o := range r.Broadcast {
+		if o == x {
+			return true
+		}
+	}
+	return false
+}
+
+// Broadcaster is the cheapest kind of an X that all lanes share. Along K, steps neighbours of X
+// lie side by side: lanes of a register serve where they are a whole number of registers.
+func (r *Row) Broadcaster(steps int64) Operand {
+	for _, o := range r.Broadcast {
+		if o != Lane || steps > 0 && steps%r.Lanes == 0 {
+			return o
+		}
+	}
+	panic("tile instruction " + r.Name + " has no operand that needs no neighbours")
+}
+
+// Registers is how many vector registers a tile of rows x vectors accumulators takes.
+func (r *Row) Registers(x Operand, rows, vectors int64) int64 {
+	n := rows*vectors + vectors + r.Temps
+	switch {
+	case x == Lane, x == Vector && !r.FoldsLoad:
+		n += rows // as many loads as compilers move ahead
+	case x == Memory && vectors == 1, x == Vector:
+	default:
+		n++
+	}
+	return n
+}
+
+// Loads is how many loads of X one point of the reduction takes, and instrs how many
+// of them are instructions of their own.
+func (r *Row) Loads(x Operand, rows, vectors int64) (loads, instrs float64) {
+	loads = float64(rows)
+	switch x {
+	case Vector:
+		loads = float64(rows * vectors)
+		if r.FoldsLoad {
+			return loads, 0
+		}
+	case Memory:
+		if vectors == 1 {
+			return loads, 0
+		}
+	case Lane:
+		loads /= float64(r.Lanes)
+	}
+	return loads, loads
+}
+
+// Text is the instruction in a dialect, or "" where the dialect has none.
+func (r *Row) Text(dialect, acc, x, w string) string {
+	return strings.NewReplacer("$a", acc, "$x", x, "$w", w).Replace(r.text[dialect])
+}
+
+// Lookup is the row of that name, or nil.
+func Lookup(name string) *Row {
+	for i := range table {
+		if table[i].Name == name {
+			return &table[i]
+		}
+	}
+	return nil
+}
+
+// Table is all rows.
+func Table() []*Row {
+	out := make([]*Row, len(table))
+	for i := range table {
+		out[i] = &table[i]
+	}
+	return out
+}
+
+// Names are the names of all rows, for messages.
+func Names() string {
+	var out []string
+	for _, r := range table {
+		out = append(out, r.Name)
+	}
+	return strings.Join(out, ", ")
+}

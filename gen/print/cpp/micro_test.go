@@ -1,0 +1,198 @@
+package cpp_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/instr"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/print/cpp"
+	"rules_dnn/gen/target"
+)
+
+// root is the repository's, both for go test and under Bazel.
+const root = "../../.."
+
+// machine is how clang names a processor, and its instructions that multiply and add.
+type machine struct {
+	triple string
+	fused  *regexp.Regexp
+	// mul and add are those of a processor without fused ones.
+	mul, add *regexp.Regexp
+}
+
+var machines = map[string]machine{
+	"x86_64": {"x86_64-linux-gnu", regexp.MustCompile(`^vfmadd\d+ps$`), regexp.MustCompile(`^v?mulps$`), regexp.MustCompile(`^v?addps$`)},
+	"arm64":  {"aarch64-linux-gnu", regexp.MustCompile(`^fmla$`), regexp.MustCompile(`^fmul$`), regexp.MustCompile(`^fadd$`)},
+}
+
+func chip(t *testing.T, name string) *target.Target {
+	data, err := os.ReadFile(filepath.Join(root, "platforms/chips", name+".json"))
+	require.NoError(t, err)
+	c, err := target.Parse(data)
+	require.NoError(t, err)
+	return c
+}
+
+var chips = []string{"x86_64", "x86_64_v3", "x86_64_v4", "arm64"}
+
+// kernelCopts are the flags that the rules give to kernels.
+func kernelCopts(t *testing.T) []string {
+	data, err := os.ReadFile(filepath.Join(root, "rules/private/cc.bzl"))
+	require.NoError(t, err)
+	list := regexp.MustCompile(`(?s)_KERNEL_COPTS = \[(.*?)\]`).FindSubmatch(data)
+	require.NotNil(t, list, "rules/private/cc.bzl has no list _KERNEL_COPTS")
+	var out []string
+	for _, m := range regexp.MustCompile(`(?m)^ *"(.*?)"`).FindAllSubmatch(list[1], -1) {
+		out = append(out, string(m[1]))
+	}
+	require.Contains(t, out, "-O3")
+	return out
+}
+
+// tool is the first of the programs that this machine has; the test is skipped where there is none.
+func tool(t *testing.T, names ...string) string {
+	for _, n := range names {
+		if path, err := exec.LookPath(n); err == nil {
+			return path
+		}
+	}
+	t.Skipf("this machine has none of %s", strings.Join(names, ", "))
+	return ""
+}
+
+// assembly compiles micro-kernels to assembly, each a function of its own.
+func assembly(t *testing.T, clang string, c *target.Target, ms []*loop.MicroKernel) map[string]*function {
+	var text, names strings.Builder
+	text.WriteString("#include \"runtime/dnn_kernel.h\"\n")
+	for _, m := range ms {
+		text.WriteString(cpp.Micro(m))
+		fmt.Fprintf(&names, "  %s,\n", cpp.MicroName(m))
+	}
+	fmt.Fprintf(&text, "extern void (*const micros[])(const float*, const float*, float*);\nvoid (*const micros[])(const float*, const float*, float*) = {\n%s};\n", names.String())
+	src := filepath.Join(t.TempDir(), "micro.cc")
+	require.NoError(t, os.WriteFile(src, []byte(text.String()), 0o644))
+	args := append(kernelCopts(t), c.Copts...)
+	args = append(args, "--target="+machines[c.CPU].triple, "-nostdlibinc", "-Wall", "-Wextra", "-Werror", "-I"+root, "-S", src, "-o", "-")
+	cmd := exec.Command(clang, args...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, "%s %s\n%s", clang, strings.Join(args, " "), stderr.String())
+	byName := map[string]*function{}
+	for label, f := range functions(string(out)) {
+		for _, m := range ms {
+			if name := cpp.MicroName(m); label == fmt.Sprintf("_ZL%d%sPKfS0_Pf", len(name), name) {
+				byName[name] = f
+			}
+		}
+	}
+	return byName
+}
+
+// checkMicro finds what is wrong with a micro-kernel's instructions: its loop must hold all
+// of its products and nothing on the stack.
+func checkMicro(t *testing.T, cpu machine, m *loop.MicroKernel, f *function) []string {
+	name := cpp.MicroName(m)
+	if !assert.NotNil(t, f, "%s is not in the assembly", name) {
+		return nil
+	}
+	var hot []string
+	applications := cpu.fused
+	if !m.Instr.Fused {
+		applications = cpu.mul
+	}
+	for _, body := range f.innermost() {
+		if count(body, applications) > 0 {
+			assert.Empty(t, hot, "%s has two loops with products", name)
+			hot = body
+		}
+	}
+	want := m.Rows * m.Vectors * m.Unroll()
+	assert.Equal(t, want, count(hot, applications), "%s: products in the loop's body\n%s", name, strings.Join(hot, "\n"))
+	assert.Equal(t, want, count(f.lines, applications), "%s: products in all of it", name)
+	if !m.Instr.Fused {
+		assert.Equal(t, want, count(hot, cpu.add), "%s: sums in the loop's body", name)
+		assert.Zero(t, count(f.lines, cpu.fused), "%s: fused products", name)
+	}
+	assert.Empty(t, f.stackAccesses(hot), "%s: accesses to the stack in the loop's body\n%s", name, strings.Join(hot, "\n"))
+	return hot
+}
+
+// sweep is every tile that fits the chip's registers, with each kind of X.
+func sweep(c *target.Target) []*loop.MicroKernel {
+	row := c.Tile(ir.F32)
+	block := max(8, row.Lanes)
+	var out []*loop.MicroKernel
+	for _, x := range append([]instr.Operand{instr.Vector}, row.Broadcast...) {
+		for v := block / row.Lanes; v <= 8*block/row.Lanes; v += block / row.Lanes {
+			if x == instr.Vector && v > block/row.Lanes {
+				break
+			}
+			for r := int64(1); row.Registers(x, r, v) <= int64(c.VectorRegisters); r++ {
+				out = append(out, sweepTile(row, x, r, v, block))
+			}
+		}
+	}
+	return out
+}
+
+// sweepTile is a 3x3 convolution of blocked channels: input channels are innermost. Of a
+// row-major X it is one with stride 2, and of a vector X a depthwise one.
+func sweepTile(row *instr.Row, x instr.Operand, r, v, block int64) *loop.MicroKernel {
+	m := &loop.MicroKernel{Instr: row, X: x, Rows: r, Vectors: v}
+	ks := []loop.KLoop{{Extent: 4, XStep: 90 * block}, {Extent: 3, XStep: 30 * block}, {Extent: 3, XStep: block}, {Extent: block, XStep: 1}}
+	m.RowStep = block
+	switch {
+	case x == instr.Vector:
+		ks = ks[1:3]
+	case x == instr.Register && row.Allows(instr.Lane):
+		m.RowStep = 2
+		ks = []loop.KLoop{{Extent: 3, XStep: 2000}, {Extent: 7, XStep: 40}, {Extent: 7, XStep: 1}}
+	}
+	step := v * row.Lanes
+	for i := len(ks) - 1; i >= 0; i-- {
+		ks[i].WStep = step
+		step *= ks[i].Extent
+	}
+	m.K = ks
+	return m
+}
+
+// distinct drops all but the first of each name.
+func distinct(ms []*loop.MicroKernel) []*loop.MicroKernel {
+	var out []*loop.MicroKernel
+	seen := map[string]bool{}
+	for _, m := range ms {
+		if name := cpp.MicroName(m); !seen[name] {
+			seen[name] = true
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// TestMicroKernelsInAssembly reads what clang makes of micro-kernels. With -v it prints a table.
+func TestMicroKernelsInAssembly(t *testing.T) {
+	clang := tool(t, "clang", "clang-19", "clang-20", "clang-18", "clang-17")
+	for _, name := range chips {
+		t.Run(name, func(t *testing.T) {
+			c := chip(t, name)
+			ms := distinct(append(networkMicros(t, c), sweep(c)...))
+			asm := assembly(t, clang, c, ms)
+			for _, m := range ms {
+				hot := checkMicro(t, machines[c.CPU], m, asm[cpp.MicroName(m)])
+				t.Logf("%-70s %4d instructions %4d products %3.0f%%", cpp.MicroName(m), len(hot), m.Rows*m.Vectors*m.Unroll(), 100*float64(m.Rows*m.Vectors*m.Unroll()*m.Instr.Ops)/float64(len(hot)))
+			}
+		})
+	}
+}
