@@ -1,0 +1,190 @@
+package cpp_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/big"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/instr"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/print/cpp"
+	"rules_dnn/gen/scalar"
+	"rules_dnn/gen/target"
+	"rules_dnn/gen/te"
+)
+
+// element is element i of the operands: a number of 24 bits, so that products round.
+func element(i int64) float32 {
+	return float32(uint32(i)*2654435761>>8)*0x1p-24 - 0.5
+}
+
+const elementC = "static float element(long i) { return (float)((uint32_t)i * 2654435761u >> 8) * 0x1p-24f - 0.5f; }\n"
+
+// runMicros are small micro-kernels of every kind of X: without loops, with loops that
+// are written out in full, in part and not at all, with strides. None has a single
+// accumulator: GCC does not fuse the products of such a chain, to shorten it.
+func runMicros(row *instr.Row) []*loop.MicroKernel {
+	var out []*loop.MicroKernel
+	for _, x := range append([]instr.Operand{instr.Vector}, row.Broadcast...) {
+		for _, k := range [][]loop.KLoop{
+			{},
+			{{Extent: 7, XStep: 3}},
+			{{Extent: 3, XStep: 40}, {Extent: 16, XStep: 1}},
+			{{Extent: 2, XStep: 90}, {Extent: 3, XStep: 30}, {Extent: 4, XStep: 1}},
+			{{Extent: 64, XStep: 1}},
+		} {
+			if n := len(k); x == instr.Lane && (n == 0 || k[n-1].XStep != 1 || k[n-1].Extent%row.Lanes != 0) {
+				continue
+			}
+			for _, rv := range [][2]int64{{2, 1}, {1, 2}, {3, 2}} {
+				m := &loop.MicroKernel{Instr: row, X: x, Rows: rv[0], Vectors: rv[1], RowStep: 17, K: append([]loop.KLoop{}, k...)}
+				step := rv[1] * row.Lanes
+				for i := len(k) - 1; i >= 0; i-- {
+					m.K[i].WStep = step
+					step *= k[i].Extent
+				}
+				out = append(out, m)
+			}
+		}
+	}
+	return out
+}
+
+// meaning runs a micro-kernel by its row's meaning: the definition in loop.MicroKernel.
+func meaning(t *testing.T, m *loop.MicroKernel) []float32 {
+	n := m.Vectors * m.Lanes()
+	acc := make([]float32, m.Rows*n)
+	for step := range m.Steps() {
+		xo, wo := int64(0), int64(0)
+		for i := len(m.K) - 1; i >= 0; i-- {
+			k := m.K[i]
+			xo, wo, step = xo+step%k.Extent*k.XStep, wo+step%k.Extent*k.WStep, step/k.Extent
+		}
+		for i := range acc {
+			r, l := int64(i)/n, int64(i)%n
+			at := r*m.RowStep + xo
+			if !m.Broadcast() {
+				at += l
+			}
+			acc[i] = lane(t, m.Instr, acc[i], element(at), element(1000+wo+l))
+		}
+	}
+	return acc
+}
+
+// lane is a lane's next value. Package scalar rounds products; where the instruction does not,
+// the value is computed exactly and rounded once.
+func lane(t *testing.T, row *instr.Row, acc, x, w float32) float32 {
+	call, ok := row.Meaning.(te.Call)
+	require.True(t, ok && call.Fn == "fma", "%s: the test knows of no meaning but fma", row.Name)
+	if row.Fused {
+		exact := new(big.Float).SetPrec(600).Mul(big.NewFloat(float64(x)), big.NewFloat(float64(w)))
+		sum, _ := exact.Add(exact, big.NewFloat(float64(acc))).Float32()
+		return sum
+	}
+	values := []float32{x, w}
+	var args []*scalar.Vec
+	for _, a := range call.Args {
+		v := acc
+		if in, ok := a.(te.In); ok {
+			v = values[in.N]
+		}
+		args = append(args, &scalar.Vec{F32: []float32{v}})
+	}
+	f, err := scalar.Bind(call.Fn, call.Type, []ir.DType{ir.F32, ir.F32, ir.F32})
+	require.NoError(t, err)
+	out := &scalar.Vec{F32: []float32{0}}
+	f(out, args)
+	return out.F32[0]
+}
+
+// runProgram is a C++ program that writes what every micro-kernel gives.
+func runProgram(ms []*loop.MicroKernel) string {
+	var w, calls strings.Builder
+	w.WriteString("#include <stdio.h>\n#include \"runtime/dnn_kernel.h\"\n" + elementC)
+	for _, m := range ms {
+		w.WriteString(cpp.Micro(m))
+		fmt.Fprintf(&calls, "  %s(x, w, acc);\n  fwrite(acc, 4, %d, stdout);\n", cpp.MicroName(m), m.Rows*m.Vectors*m.Lanes())
+	}
+	w.WriteString("static float x[1000], w[8000], acc[200];\nint main() {\n  for (long i = 0; i < 1000; i++) x[i] = element(i);\n" +
+		"  for (long i = 0; i < 8000; i++) w[i] = element(1000 + i);\n" + calls.String() + "}\n")
+	return w.String()
+}
+
+// runs tells whether this machine has what a chip's kernels need, and by which program they run.
+func runs(c *target.Target) (emulator []string, ok bool) {
+	if c.CPU == "arm64" {
+		_, err := exec.LookPath("qemu-aarch64")
+		return []string{"qemu-aarch64"}, err == nil
+	}
+	info, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil || runtime.GOARCH != "amd64" {
+		return nil, false
+	}
+	has := strings.Fields(string(info))
+	for _, f := range c.CPUFeatures {
+		if !slices.Contains(has, f) {
+			return nil, false
+		}
+	}
+	return nil, true
+}
+
+// TestMicroKernelsMeanWhatTheirRowsSay runs micro-kernels, compiled by each compiler there is, and
+// compares every bit with the rows' meaning.
+func TestMicroKernelsMeanWhatTheirRowsSay(t *testing.T) {
+	for _, name := range chips {
+		c := chip(t, name)
+		ms := runMicros(c.Tile(ir.F32))
+		src := filepath.Join(t.TempDir(), "run.cc")
+		require.NoError(t, os.WriteFile(src, []byte(runProgram(ms)), 0o644))
+		compilers := [][]string{{"g++"}, {"clang++"}}
+		if c.CPU == "arm64" {
+			compilers = [][]string{{"aarch64-linux-gnu-g++", "-static"}, {"clang++", "--target=aarch64-linux-gnu", "-static", "-fuse-ld=lld"}}
+		}
+		for _, cxx := range compilers {
+			t.Run(name+"/"+cxx[0], func(t *testing.T) {
+				emulator, ok := runs(c)
+				if !ok {
+					t.Skipf("this machine does not run code for %s", name)
+				}
+				command := append(emulator, compile(t, cxx, c, src))
+				out, err := exec.Command(command[0], command[1:]...).Output()
+				require.NoError(t, err)
+				compare(t, ms, out)
+			})
+		}
+	}
+}
+
+func compile(t *testing.T, cxx []string, c *target.Target, src string) string {
+	tool(t, cxx[0])
+	bin := filepath.Join(t.TempDir(), "run")
+	args := append(append(append(append([]string{}, cxx[1:]...), kernelCopts(t)...), c.Copts...), "-Wall", "-Wextra", "-Werror", "-I"+root, src, "-o", bin)
+	msg, err := exec.Command(cxx[0], args...).CombinedOutput()
+	require.NoError(t, err, "%s %s\n%s", cxx[0], strings.Join(args, " "), msg)
+	return bin
+}
+
+func compare(t *testing.T, ms []*loop.MicroKernel, out []byte) {
+	for _, m := range ms {
+		for i, want := range meaning(t, m) {
+			require.GreaterOrEqual(t, len(out), 4, "%s: the program's output ends", cpp.MicroName(m))
+			got := math.Float32frombits(binary.LittleEndian.Uint32(out))
+			require.Equal(t, want, got, "%s: accumulator %d", cpp.MicroName(m), i)
+			out = out[4:]
+		}
+	}
+	require.Empty(t, out)
+}
