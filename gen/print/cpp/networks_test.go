@@ -26,7 +26,7 @@ func newNetwork(name string, shape ...int64) *network {
 
 func (n *network) node(op string, attrs ir.Attrs, inputs ...*ir.Value) *ir.Value {
 	name := fmt.Sprintf("%s_%d", op, len(n.g.Nodes))
-	n.x = &ir.Value{Name: name, Type: ir.F32}
+	n.x = &ir.Value{Name: name, Type: inputs[0].Type}
 	n.x.Def = &ir.Node{Op: op, Name: name, Attrs: attrs, Inputs: inputs, Outputs: []*ir.Value{n.x}, Origins: []string{name}}
 	n.g.Nodes = append(n.g.Nodes, n.x.Def)
 	return n.x
