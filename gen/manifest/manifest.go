@@ -5,8 +5,10 @@ package manifest
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
 	"rules_dnn/gen/plan"
 )
 
@@ -24,7 +26,16 @@ type Manifest struct {
 	ArenaLowerBound string   `json:"arena_lower_bound_bytes"`
 	ScratchBytes    string   `json:"scratch_bytes_per_worker"`
 	WeightsBytes    int64    `json:"weights_bytes"`
+	Select          Select   `json:"select"`
 	Blocks          []Block  `json:"blocks"`
+}
+
+// Select is what the choice of layouts and kernels came to: estimated cycles of a run on one core,
+// and less than what no choice can take.
+type Select struct {
+	Cycles      int64 `json:"cycles"`
+	LowerBound  int64 `json:"lower_bound_cycles"`
+	Conversions int   `json:"conversions"`
 }
 
 // Tensor is an input, output or operand.
@@ -45,12 +56,26 @@ type Symbol struct {
 
 // Block is a step of the host program.
 type Block struct {
-	Nodes   []string `json:"nodes"`
-	Ops     []string `json:"ops"`
-	Anchor  string   `json:"anchor"`
-	Tasks   string   `json:"tasks"`
+	Nodes  []string `json:"nodes"`
+	Ops    []string `json:"ops"`
+	Anchor string   `json:"anchor"`
+	Tasks  string   `json:"tasks"`
+	Cycles int64    `json:"cycles"` // estimated
+	// Stages that are placed at the first Depth axes, before the one that gives the results.
+	Stages []string `json:"stages,omitempty"`
+	Depth  int      `json:"depth,omitempty"`
+	// Tiles are the micro-kernels: accumulators as pixels x vectors, FMAs of a call.
+	Tiles   []Tile   `json:"tiles,omitempty"`
 	Reads   []Tensor `json:"reads"`
 	Results []Tensor `json:"results"`
+}
+
+// Tile is a micro-kernel that a block calls.
+type Tile struct {
+	Rows    int64 `json:"rows"`
+	Vectors int64 `json:"vectors"`
+	Lanes   int64 `json:"lanes"`
+	FMAs    int64 `json:"fmas"`
 }
 
 // JSON prints the manifest of a program.
@@ -59,6 +84,7 @@ func JSON(p *plan.Program, generator, api, chip string) ([]byte, error) {
 		ArenaBytes: p.ArenaBytes.String(), ArenaLowerBound: p.LowerBoundBytes.String(),
 		ScratchBytes: p.ScratchBytes.String(), WeightsBytes: p.WeightsBytes,
 		Inputs: []Tensor{}, Outputs: []Tensor{}, Symbols: []Symbol{}, Checks: []string{}, Blocks: []Block{}}
+	m.Select = Select{int64(p.Estimate.Cycles), int64(p.Estimate.Bound), p.Estimate.Conversions}
 	for _, v := range p.Inputs {
 		m.Inputs = append(m.Inputs, tensor(v))
 	}
@@ -91,7 +117,17 @@ func tensor(v *ir.Value) Tensor {
 }
 
 func block(p *plan.Program, s plan.Step) Block {
-	b := Block{Nodes: s.Block.Origins, Ops: s.Block.Ops, Anchor: s.Kernel.Anchor, Tasks: s.Kernel.Tasks.String(), Reads: []Tensor{}}
+	b := Block{Nodes: s.Block.Origins, Ops: s.Block.Ops, Anchor: s.Kernel.Anchor, Tasks: s.Kernel.Tasks.String(), Reads: []Tensor{},
+		Cycles: int64(s.Cycles), Depth: s.Block.Depth}
+	for _, st := range s.Block.Placed {
+		b.Stages = append(b.Stages, st.Name)
+	}
+	loop.Tiles(s.Kernel.Body, func(t loop.Tile) {
+		m := Tile{t.Micro.Rows, t.Micro.Vectors, t.Micro.Lanes(), t.Micro.FMAs()}
+		if !slices.Contains(b.Tiles, m) {
+			b.Tiles = append(b.Tiles, m)
+		}
+	})
 	for i, v := range s.Args {
 		t := tensor(v)
 		t.Layout, t.Place = p.Layouts[v].String(), p.Places[v].String()

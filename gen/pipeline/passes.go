@@ -102,7 +102,8 @@ func selectKernels(s *State) (err error) {
 
 func lowerBlocks(s *State) error {
 	g := s.Blocks
-	p := &plan.Program{Name: g.Name, Inputs: g.Inputs, Outputs: g.Outputs, Symbols: g.Symbols, Facts: g.Facts, Checks: g.Checks, Layouts: s.Choice.Layouts}
+	p := &plan.Program{Name: g.Name, Inputs: g.Inputs, Outputs: g.Outputs, Symbols: g.Symbols, Facts: g.Facts, Checks: g.Checks, Layouts: s.Choice.Layouts,
+		Estimate: plan.Estimate{Cycles: s.Choice.Solution.Cost, Bound: s.Choice.Solution.Bound, Conversions: s.Choice.Conversions}}
 	for i, b := range g.Blocks {
 		k := s.Choice.Kernels[i]
 		args, err := k.Args()

@@ -129,6 +129,9 @@ func (s *State) text() string {
 		b.WriteString(s.Program.String())
 	case s.Blocks != nil:
 		b.WriteString(s.Blocks.String())
+		if s.Choice != nil {
+			b.WriteString(s.Choice.Text(s.Blocks))
+		}
 	case s.Graph != nil:
 		if err := ir.Dump(&b, s.Graph); err != nil {
 			return err.Error()

@@ -41,6 +41,12 @@ type Step struct {
 	Cycles float64 // estimated
 }
 
+// Estimate is what choosing layouts and kernels came to.
+type Estimate struct {
+	Cycles, Bound float64
+	Conversions   int
+}
+
 // Program is what the printers print.
 type Program struct {
 	Name    string
@@ -50,8 +56,11 @@ type Program struct {
 	Facts   sym.Facts
 	Checks  []block.Check // what a run's dimensions must satisfy
 	Steps   []Step
-	Layouts map[*ir.Value]layout.Layout
-	Places  map[*ir.Value]Place
+	// Estimate is the cycles of all steps, a lower bound of what any choice of layouts and
+	// kernels takes, and how many steps only change a layout.
+	Estimate Estimate
+	Layouts  map[*ir.Value]layout.Layout
+	Places   map[*ir.Value]Place
 	// ArenaBytes, LowerBoundBytes (the most that is live at once) and ScratchBytes (of a worker).
 	ArenaBytes      sym.Expr
 	LowerBoundBytes sym.Expr

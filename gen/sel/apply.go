@@ -3,6 +3,7 @@ package sel
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
@@ -82,4 +83,20 @@ func (s *selector) copied(c *Choice, v, stored *ir.Value, from storage, other ma
 	s.g.Blocks = append(s.g.Blocks, b)
 	c.Kernels = append(c.Kernels, s.lower(c, b))
 	c.Conversions++
+}
+
+// Text is the choice for dumps: the solver's result, then each block's kernel and layouts.
+func (c *Choice) Text(g *block.Graph) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "select: %s cycles, %d conversions\n", c.Solution, c.Conversions)
+	for i, b := range g.Blocks {
+		fmt.Fprintf(&out, "block %d: %s, %.0f cycles:", i, c.Kernels[i].Kernel.Anchor, c.Kernels[i].Cycles)
+		for _, v := range append(slices.Clone(b.Operands), b.Results...) {
+			if v.Const == nil {
+				fmt.Fprintf(&out, " %q %s", v.Name, c.Layouts[v])
+			}
+		}
+		out.WriteString("\n")
+	}
+	return out.String()
 }
