@@ -1,14 +1,13 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/pipeline"
 )
 
 // openFile opens a file that constants are read from; it stays open while dnnc runs.
@@ -21,6 +20,9 @@ func openFile(path, name string) (*ir.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	if st.IsDir() {
+		return nil, fmt.Errorf("%s is a folder, not a file", path)
+	}
 	return &ir.File{Name: name, R: f, Size: st.Size()}, nil
 }
 
@@ -32,6 +34,9 @@ func openExternal(pairs []string) (map[string]*ir.File, error) {
 		if !ok || location == "" {
 			return nil, fmt.Errorf("--external=%s: want LOCATION=PATH", p)
 		}
+		if out[location] != nil {
+			return nil, fmt.Errorf("--external=%s: the location is given twice", p)
+		}
 		f, err := openFile(path, location)
 		if err != nil {
 			return nil, err
@@ -41,55 +46,90 @@ func openExternal(pairs []string) (map[string]*ir.File, error) {
 	return out, nil
 }
 
-// passFlags are the flags that every command with passes has.
-type passFlags struct {
-	disable, dump, stopAfter, dumpDir string
-	time                              bool
+// outputs are files that appear together, once nothing can fail any more but writing them.
+type outputs struct {
+	files []output
+	stale []stale
 }
 
-func (p *passFlags) register(fs *flag.FlagSet) {
-	fs.StringVar(&p.disable, "disable", "", "passes or parts to switch off, separated by commas (see 'dnnc passes')")
-	fs.StringVar(&p.dump, "dump", "", "passes after which the state is written to --dump-dir, or 'all'")
-	fs.StringVar(&p.dumpDir, "dump-dir", "", "folder of the dumps")
-	fs.StringVar(&p.stopAfter, "stop-after", "", "pass after which dnnc stops without output")
-	fs.BoolVar(&p.time, "time", false, "print each pass's time to standard error")
+// stale are the files of a folder with such names that an earlier run wrote: they go unless
+// they are written again.
+type stale struct{ folder, prefix, suffix string }
+
+type output struct {
+	path string
+	data []byte
+	temp *os.File // holds the data where it is not nil
 }
 
-func (p *passFlags) options() (pipeline.Options, error) {
-	o := pipeline.Options{Disable: split(p.disable), Dump: split(p.dump), StopAfter: p.stopAfter}
-	if p.time {
-		o.Time = os.Stderr
+func (o *outputs) add(path string, data []byte) {
+	o.files = append(o.files, output{path: path, data: data})
+}
+
+// create gives a file that is path's contents in the end.
+func (o *outputs) create(path string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return nil, err
 	}
-	if len(o.Dump) > 0 && p.dumpDir == "" {
-		return o, fmt.Errorf("--dump needs --dump-dir")
+	f, err := os.OpenFile(path+".part", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
+	if err != nil {
+		return nil, err
 	}
-	o.Emit = func(n int, pass, text string) error {
-		if err := os.MkdirAll(p.dumpDir, 0o777); err != nil {
+	o.files = append(o.files, output{path: path, temp: f})
+	return f, nil
+}
+
+// commit writes all files, or none.
+func (o *outputs) commit() error {
+	for i, f := range o.files {
+		if err := f.write(); err != nil {
+			for _, done := range o.files[:i+1] {
+				os.Remove(done.path)
+			}
 			return err
 		}
-		return os.WriteFile(filepath.Join(p.dumpDir, fmt.Sprintf("%02d-%s.txt", n, pass)), []byte(text), 0o666)
 	}
-	return o, nil
+	return o.removeStale()
 }
 
-func split(s string) []string {
-	if s == "" {
-		return nil
+func (f output) write() error {
+	if f.temp != nil {
+		if err := f.temp.Close(); err != nil {
+			return err
+		}
+		return os.Rename(f.temp.Name(), f.path)
 	}
-	return strings.Split(s, ",")
-}
-
-// parse reads flags and refuses other arguments and missing ones.
-func parse(fs *flag.FlagSet, args []string, required ...string) error {
-	if err := fs.Parse(args); err != nil {
+	if err := os.MkdirAll(filepath.Dir(f.path), 0o777); err != nil {
 		return err
 	}
-	if fs.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	return os.WriteFile(f.path, f.data, 0o666)
+}
+
+// discard removes what create made and commit did not move.
+func (o *outputs) discard() {
+	for _, f := range o.files {
+		if f.temp != nil {
+			f.temp.Close()
+			os.Remove(f.temp.Name())
+		}
 	}
-	for _, r := range required {
-		if f := fs.Lookup(r); f.Value.String() == "" {
-			return fmt.Errorf("--%s is missing (%s)", r, f.Usage)
+}
+
+func (o *outputs) removeStale() error {
+	for _, s := range o.stale {
+		entries, err := os.ReadDir(s.folder)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			path := filepath.Join(s.folder, e.Name())
+			written := slices.ContainsFunc(o.files, func(f output) bool { return f.path == path })
+			if written || !strings.HasPrefix(e.Name(), s.prefix) || !strings.HasSuffix(e.Name(), s.suffix) {
+				continue
+			}
+			if err := os.Remove(path); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

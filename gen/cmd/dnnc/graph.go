@@ -2,8 +2,8 @@ package main
 
 import (
 	"bytes"
-	"flag"
-	"os"
+	"fmt"
+	"io"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/onnx"
@@ -11,57 +11,93 @@ import (
 	"rules_dnn/gen/pipeline"
 )
 
+const graphDoc = `dnnc graph reads an ONNX model, simplifies it and writes its graph as text.
+
+Constants that lie in the model's files stay there: the text refers to them by offset, and
+'dnnc compile' wants the same files. The others go to --out-consts.
+
+Examples:
+  A model whose batch, N, is chosen at run time:
+    dnnc graph --src=net.onnx --dim=N=1..64 --out=net.graph.txt --out-consts=net.consts
+  A batch of 1 and images of one size, so that all shapes are constants:
+    dnnc graph --src=net.onnx --dim=N=1 --dim=H=224 --dim=W=224 --out=net.graph.txt --out-consts=net.consts
+  Weights in a file of their own, which the model calls weights.bin:
+    dnnc graph --src=net.onnx --external=weights.bin=/data/weights.bin --out=net.graph.txt --out-consts=net.consts
+  The graph after each pass, without output:
+    dnnc graph --src=net.onnx --out=net.graph.txt --out-consts=net.consts --dump=all --dump-dir=dumps --stop-after=bnfold
+`
+
+// graphFlags are the options of `dnnc graph`.
+type graphFlags struct {
+	src, out, outConsts string
+	external, dims      list
+	fill                bool
+	passes              passFlags
+}
+
 // graphCommand is `dnnc graph`: ONNX to the graph's text form.
-func graphCommand(args []string) error {
-	fs := flag.NewFlagSet("dnnc graph", flag.ContinueOnError)
-	var external, dims list
-	var passes passFlags
-	src := fs.String("src", "", "the ONNX model")
-	out := fs.String("out", "", "where the graph's text goes")
-	outConsts := fs.String("out-consts", "", "where constants that are not in the model's files go")
-	fill := fs.Bool("fill-random", false, "fill weights whose external data has the location 'random' (benchmarks)")
-	fs.Var(&external, "external", "LOCATION=PATH of a file of external data; may be repeated")
-	fs.Var(&dims, "dim", "SYMBOL=NUMBER or SYMBOL=LOW..HIGH; may be repeated")
-	passes.register(fs)
-	if err := parse(fs, args, "src", "out", "out-consts"); err != nil {
+func graphCommand(args []string, out, log io.Writer) error {
+	var f graphFlags
+	c := newCommand("dnnc graph", graphDoc, "src", "out", "out-consts")
+	c.StringVar(&f.src, "src", "", "`FILE`: the ONNX model")
+	c.StringVar(&f.out, "out", "", "`FILE` where the graph's text goes")
+	c.StringVar(&f.outConsts, "out-consts", "", "`FILE` where constants that are not in the model's files go")
+	c.BoolVar(&f.fill, "fill-random", false, "fill weights whose external data has the location 'random' (benchmarks)")
+	c.Var(&f.external, "external", "`LOCATION=PATH` of a file of external data; may be repeated")
+	c.Var(&f.dims, "dim", "`SYMBOL=NUMBER` or SYMBOL=LOW..HIGH binds or bounds a symbolic dimension; may be repeated")
+	f.passes.register(c.FlagSet)
+	if err := c.parse(args, out); err != nil {
 		return err
 	}
-	g, err := importModel(*src, external, dims, *fill)
+	return f.run(log)
+}
+
+func (f *graphFlags) run(log io.Writer) error {
+	o, err := f.passes.options(log)
 	if err != nil {
 		return err
 	}
-	o, err := passes.options()
+	g, err := f.read()
 	if err != nil {
 		return err
 	}
 	if done, err := pipeline.Run(pipeline.GraphPasses, &pipeline.State{Graph: g}, o); err != nil || !done {
 		return err
 	}
-	return writeGraph(g, *out, *outConsts)
+	return f.write(g)
 }
 
-func importModel(src string, external, dims []string, fill bool) (*ir.Graph, error) {
-	model, err := openFile(src, "")
+func (f *graphFlags) read() (*ir.Graph, error) {
+	model, err := openFile(f.src, "")
 	if err != nil {
 		return nil, err
 	}
-	files, err := openExternal(external)
+	files, err := openExternal(f.external)
 	if err != nil {
 		return nil, err
 	}
-	opt := onnx.Options{Dims: map[string]onnx.Dim{}, Fill: fill, Supported: ops.Supported}
-	for _, d := range dims {
+	opt := onnx.Options{Dims: map[string]onnx.Dim{}, Fill: f.fill, Supported: ops.Supported}
+	for _, d := range f.dims {
 		name, dim, err := onnx.ParseDim(d)
 		if err != nil {
 			return nil, err
 		}
+		if _, twice := opt.Dims[name]; twice {
+			return nil, fmt.Errorf("--dim=%s: the symbol is given twice", d)
+		}
 		opt.Dims[name] = dim
 	}
-	return onnx.Read(model, files, opt)
+	g, err := onnx.Read(model, files, opt)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.src, err)
+	}
+	return g, nil
 }
 
-func writeGraph(g *ir.Graph, out, outConsts string) error {
-	consts, err := os.Create(outConsts)
+func (f *graphFlags) write(g *ir.Graph) error {
+	var out outputs
+	defer out.discard()
+	consts, err := out.create(f.outConsts)
 	if err != nil {
 		return err
 	}
@@ -69,8 +105,6 @@ func writeGraph(g *ir.Graph, out, outConsts string) error {
 	if err := ir.PrintConsts(&text, g, ir.NewConstWriter(consts)); err != nil {
 		return err
 	}
-	if err := consts.Close(); err != nil {
-		return err
-	}
-	return os.WriteFile(out, text.Bytes(), 0o666)
+	out.add(f.out, text.Bytes())
+	return out.commit()
 }

@@ -3,10 +3,11 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
-	"strings"
 
 	"rules_dnn/gen/pipeline"
 )
@@ -15,7 +16,7 @@ const usage = `dnnc compiles a neural network to C++ sources.
 
   dnnc graph    reads ONNX and writes the network's graph as text; knows nothing of the target
   dnnc compile  makes C++ of such a graph for a chip
-  dnnc passes   lists the passes and what can be switched off
+  dnnc passes   lists the passes, their order and its reasons, and what can be switched off
 
 Example:
   dnnc graph --src=net.onnx --dim=N=1..64 --out=net.graph.txt --out-consts=net.consts
@@ -24,64 +25,61 @@ Example:
     --out-header=net.h --out-kernels=kernels --out-weights=net.weights \
     --out-weights-asm=net.weights.S --out-manifest=net.manifest.json
 
-'dnnc graph --help' and 'dnnc compile --help' list all options.
+'dnnc graph --help' and 'dnnc compile --help' list all options, with examples.
 `
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
-		if err == flag.ErrHelp {
-			return
-		}
-		fmt.Fprintf(os.Stderr, "dnnc: %v\n", err)
-		os.Exit(1)
+	err := run(os.Args[1:], os.Stdout, os.Stderr)
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return
 	}
+	fmt.Fprintf(os.Stderr, "dnnc: %v\n", err)
+	os.Exit(1)
 }
 
-func run(args []string) error {
+// run runs a command. Help and lists go to out, times to log.
+func run(args []string, out, log io.Writer) error {
 	if len(args) == 0 {
 		return fmt.Errorf("no command\n\n%s", usage)
 	}
 	switch args[0] {
 	case "graph":
-		return graphCommand(args[1:])
+		return graphCommand(args[1:], out, log)
 	case "compile":
-		return compileCommand(args[1:])
+		return compileCommand(args[1:], out, log)
 	case "passes":
-		listPasses()
+		if len(args) > 1 {
+			return fmt.Errorf("unexpected argument %q: dnnc passes takes none", args[1])
+		}
+		listPasses(out)
 		return nil
-	case "help", "-h", "--help":
-		fmt.Print(usage)
+	case "help", "-h", "-help", "--help":
+		fmt.Fprint(out, usage)
 		return nil
 	}
 	return fmt.Errorf("no command %q\n\n%s", args[0], usage)
 }
 
-func listPasses() {
-	fmt.Println("dnnc graph:")
-	printPasses(pipeline.GraphPasses)
-	fmt.Println("dnnc compile:")
-	printPasses(pipeline.CompilePasses)
-	fmt.Println("parts of passes, for --disable:")
+func listPasses(w io.Writer) {
+	fmt.Fprintln(w, "dnnc graph:")
+	printPasses(w, pipeline.GraphPasses)
+	fmt.Fprintln(w, "dnnc compile:")
+	printPasses(w, pipeline.CompilePasses)
+	fmt.Fprintln(w, "parts of passes, for --disable:")
 	for _, s := range pipeline.Switches {
-		fmt.Printf("  %-12s %s\n", s.Name, s.Doc)
+		fmt.Fprintf(w, "  %-12s %s\n", s.Name, s.Doc)
 	}
 }
 
-func printPasses(ps []pipeline.Pass) {
+func printPasses(w io.Writer, ps []pipeline.Pass) {
 	for _, p := range ps {
 		note := ""
 		if p.Required {
 			note = " (required)"
 		}
-		fmt.Printf("  %-12s %s%s\n", p.Name, p.Doc, note)
+		fmt.Fprintf(w, "  %-12s %s%s\n", p.Name, p.Doc, note)
 		for _, o := range p.After {
-			fmt.Printf("  %-12s after %s: %s\n", "", o.Pass, o.Why)
+			fmt.Fprintf(w, "  %-12s after %s: %s\n", "", o.Pass, o.Why)
 		}
 	}
 }
-
-// list is a flag that may be given several times.
-type list []string
-
-func (l *list) String() string     { return strings.Join(*l, ",") }
-func (l *list) Set(s string) error { *l = append(*l, s); return nil }

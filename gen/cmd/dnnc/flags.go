@@ -1,0 +1,117 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"rules_dnn/gen/pipeline"
+)
+
+// list is a flag that may be given several times.
+type list []string
+
+func (l *list) String() string     { return strings.Join(*l, ",") }
+func (l *list) Set(s string) error { *l = append(*l, s); return nil }
+
+// command is a set of flags with what --help says before them.
+type command struct {
+	*flag.FlagSet
+	doc      string
+	required []string
+}
+
+func newCommand(name, doc string, required ...string) *command {
+	fs := flag.NewFlagSet(name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard) // errors are main's to print, and help is ours
+	return &command{fs, doc, required}
+}
+
+// parse reads flags and refuses other arguments and missing ones. Asked for help, it
+// prints it and gives flag.ErrHelp.
+func (c *command) parse(args []string, out io.Writer) error {
+	err := c.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		c.help(out)
+		return err
+	case err != nil:
+		return c.hint("%w", err)
+	case c.NArg() > 0:
+		return c.hint("unexpected argument %q", c.Arg(0))
+	}
+	for _, r := range c.required {
+		if f := c.Lookup(r); f.Value.String() == "" {
+			_, doc := flag.UnquoteUsage(f)
+			return c.hint("--%s is missing (%s)", r, doc)
+		}
+	}
+	return nil
+}
+
+func (c *command) hint(format string, args ...any) error {
+	return fmt.Errorf("%w; '%s --help' lists the options", fmt.Errorf(format, args...), c.Name())
+}
+
+func (c *command) help(out io.Writer) {
+	fmt.Fprintf(out, "%s\nOptions:\n", c.doc)
+	c.VisitAll(func(f *flag.Flag) {
+		arg, doc := flag.UnquoteUsage(f)
+		if arg != "" {
+			arg = "=" + arg
+		}
+		note := ""
+		for _, r := range c.required {
+			if r == f.Name {
+				note = " (required)"
+			}
+		}
+		if f.DefValue != "" && f.DefValue != "false" {
+			note = fmt.Sprintf(" (default %s)", f.DefValue)
+		}
+		fmt.Fprintf(out, "  --%s%s\n      %s%s\n", f.Name, arg, doc, note)
+	})
+}
+
+// passFlags are the flags that every command with passes has.
+type passFlags struct {
+	disable, dump, stopAfter, dumpDir string
+	time                              bool
+}
+
+func (p *passFlags) register(fs *flag.FlagSet) {
+	fs.StringVar(&p.disable, "disable", "", "`NAMES` of passes or parts to switch off, separated by commas ('dnnc passes' lists them)")
+	fs.StringVar(&p.dump, "dump", "", "`PASSES` after which the state is written to --dump-dir, or 'all'")
+	fs.StringVar(&p.dumpDir, "dump-dir", "", "`FOLDER` of the dumps")
+	fs.StringVar(&p.stopAfter, "stop-after", "", "`PASS` after which dnnc stops without output")
+	fs.BoolVar(&p.time, "time", false, "print each pass's time to standard error")
+}
+
+func (p *passFlags) options(log io.Writer) (pipeline.Options, error) {
+	o := pipeline.Options{Disable: split(p.disable), Dump: split(p.dump), StopAfter: p.stopAfter}
+	if p.time {
+		o.Time = log
+	}
+	if len(o.Dump) == 0 {
+		return o, nil
+	}
+	if p.dumpDir == "" {
+		return o, fmt.Errorf("--dump needs --dump-dir")
+	}
+	o.Emit = func(n int, pass, text string) error {
+		return os.WriteFile(filepath.Join(p.dumpDir, fmt.Sprintf("%02d-%s.txt", n, pass)), []byte(text), 0o666)
+	}
+	// Even where no pass of this command is dumped: the rules declare the folder.
+	return o, os.MkdirAll(p.dumpDir, 0o777)
+}
+
+func split(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, ",")
+}

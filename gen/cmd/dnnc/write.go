@@ -1,0 +1,120 @@
+package main
+
+import (
+	"crypto/sha256"
+	"io"
+	"path/filepath"
+
+	"rules_dnn/gen/manifest"
+	"rules_dnn/gen/ops"
+	"rules_dnn/gen/pipeline"
+	"rules_dnn/gen/plan"
+	"rules_dnn/gen/print/cpp"
+	"rules_dnn/gen/print/cppapi"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/target"
+)
+
+// write writes all outputs, or none.
+func (f *compileFlags) write(s *pipeline.State) error {
+	p := s.Program
+	var out outputs
+	defer out.discard()
+	hash, err := f.writeWeights(p, &out)
+	if err != nil {
+		return err
+	}
+	m := f.model(p, s.Target, cppapi.Weights{Mode: f.mode, Bytes: p.WeightsBytes, Hash: hash})
+	if err := f.writeSources(p, m, &out); err != nil {
+		return err
+	}
+	if f.mode == cppapi.Embed {
+		text, err := cppapi.WeightsAsm(m, filepath.Base(f.weightsOut))
+		if err != nil {
+			return err
+		}
+		out.add(f.asm, []byte(text))
+	}
+	text, err := manifest.JSON(p, cpp.Generator, f.api, s.Target.Name)
+	if err != nil {
+		return err
+	}
+	out.add(f.mf, text)
+	return out.commit()
+}
+
+func (f *compileFlags) model(p *plan.Program, t *target.Target, w cppapi.Weights) *cppapi.Model {
+	m := &cppapi.Model{Api: f.api, Prefix: f.prefix, Namespace: f.namespace, Generator: cpp.Generator,
+		Arena: []sym.Expr{p.ArenaBytes}, Scratch: p.ScratchBytes, Weights: w, CPUFeatures: t.CPUFeatures}
+	for _, v := range p.Inputs {
+		m.Inputs = append(m.Inputs, cppapi.Tensor{Name: v.Name, Type: v.Type, Shape: v.Shape})
+	}
+	for _, v := range p.Outputs {
+		m.Outputs = append(m.Outputs, cppapi.Tensor{Name: v.Name, Type: v.Type, Shape: v.Shape})
+	}
+	for _, x := range p.Symbols {
+		m.Symbols = append(m.Symbols, cppapi.Symbol{Name: x.Name, Lo: x.Lo, Hi: x.Hi})
+	}
+	for _, x := range p.Checks {
+		m.Checks = append(m.Checks, cppapi.Check{Relation: relations[x.Kind], A: x.A, B: x.B, Text: x.Text()})
+	}
+	return m
+}
+
+var relations = map[ops.CheckKind]cppapi.Relation{ops.SameDim: cppapi.Equal, ops.Broadcastable: cppapi.Broadcast, ops.AtLeast: cppapi.AtLeast}
+
+// writeWeights writes the constants and gives their hash. The header, which holds the
+// hash, is written last, over the space left for it.
+func (f *compileFlags) writeWeights(p *plan.Program, out *outputs) (hash [32]byte, err error) {
+	file, err := out.create(f.weightsOut)
+	if err != nil {
+		return hash, err
+	}
+	head := int64(len(cppapi.WeightsHeader(cppapi.Weights{})))
+	sum, at := sha256.New(), int64(0)
+	err = cpp.Weights(p, func(offset int64, data []byte) error {
+		if err := writeZeros(sum, offset-at); err != nil {
+			return err
+		}
+		sum.Write(data)
+		at = offset + int64(len(data))
+		_, err := file.WriteAt(data, head+offset)
+		return err
+	})
+	if err != nil {
+		return hash, err
+	}
+	if err := writeZeros(sum, p.WeightsBytes-at); err != nil {
+		return hash, err
+	}
+	sum.Sum(hash[:0])
+	if err := file.Truncate(head + p.WeightsBytes); err != nil {
+		return hash, err
+	}
+	_, err = file.WriteAt(cppapi.WeightsHeader(cppapi.Weights{Bytes: p.WeightsBytes, Hash: hash}), 0)
+	return hash, err
+}
+
+func writeZeros(w io.Writer, n int64) error {
+	_, err := w.Write(make([]byte, n))
+	return err
+}
+
+func (f *compileFlags) writeSources(p *plan.Program, m *cppapi.Model, out *outputs) error {
+	api, err := cppapi.Print(m)
+	if err != nil {
+		return err
+	}
+	files, err := cpp.Print(p, f.prefix, f.shards)
+	if err != nil {
+		return err
+	}
+	files = append(files, cpp.File{Name: m.InternalName(), Text: api.Internal}, cpp.File{Name: m.SourceName(), Text: api.Source})
+	for _, x := range files {
+		out.add(filepath.Join(f.kernels, x.Name), []byte(x.Text))
+	}
+	// Another number of shards would leave kernels of the last run behind.
+	out.stale = append(out.stale, stale{f.kernels, f.prefix + "_kernels_", ".cc"})
+	out.add(f.header, []byte(api.Header))
+	return nil
+}
