@@ -115,14 +115,27 @@ func bytesOf(elements sym.Expr, t ir.DType) sym.Expr {
 	return roundUp(sym.Scale(elements, int64(t.Size())))
 }
 
-// roundUp rounds each summand up to the alignment, so that multiples by symbols stay aligned.
+// roundUp rounds up to the alignment: each summand by itself where none can be negative, which
+// leaves multiples of symbols, and the sum otherwise.
 func roundUp(e sym.Expr) sym.Expr {
 	terms, c := e.Terms()
+	if !eachNonNegative(terms, c) {
+		return sym.Scale(sym.CeilDiv(e, sym.Const(Alignment), nil), Alignment)
+	}
 	out := sym.Const(alignInt(c))
 	for _, t := range terms {
 		out = sym.Add(out, sym.Scale(product(t.Atoms), alignInt(t.Coef)))
 	}
 	return out
+}
+
+func eachNonNegative(terms []sym.Term, c int64) bool {
+	for _, t := range terms {
+		if t.Coef < 0 || !sym.AtLeast(product(t.Atoms), 0, nil) {
+			return false
+		}
+	}
+	return c >= 0
 }
 
 func product(atoms []*sym.Atom) sym.Expr {
@@ -133,12 +146,7 @@ func product(atoms []*sym.Atom) sym.Expr {
 	return e
 }
 
-func alignInt(n int64) int64 {
-	if n <= 0 {
-		return n
-	}
-	return (n + Alignment - 1) / Alignment * Alignment
-}
+func alignInt(n int64) int64 { return (n + Alignment - 1) / Alignment * Alignment }
 
 // placeConstants lays constants out in the order of their first use; equal ones share a place.
 func (p *Program) placeConstants() error {

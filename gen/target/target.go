@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 
 	"rules_dnn/gen/instr"
@@ -41,6 +42,9 @@ type Target struct {
 	rows []*instr.Row
 }
 
+// maxVectorBits is the width of the widest vectors of runtime/dnn_kernel.h.
+const maxVectorBits = 512
+
 // Parse reads a facts file and checks it.
 func Parse(data []byte) (*Target, error) {
 	t := &Target{FMAPerCycle: 1, LoadsPerCycle: 2, IssuePerCycle: 4, L1D: 32 << 10, L2: 512 << 10, BytesPerCycle: 4}
@@ -49,11 +53,14 @@ func Parse(data []byte) (*Target, error) {
 	if err := d.Decode(t); err != nil {
 		return nil, fmt.Errorf("chip facts: %w", err)
 	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, fmt.Errorf("chip facts: something follows the object")
+	}
 	if t.Name == "" {
 		return nil, fmt.Errorf("chip facts: no name")
 	}
-	if t.VectorBits < 32 || t.VectorBits > 4096 || t.VectorBits&(t.VectorBits-1) != 0 {
-		return nil, fmt.Errorf("chip %s: vector_bits is %d; want a power of two from 32 to 4096", t.Name, t.VectorBits)
+	if t.VectorBits < 32 || t.VectorBits > maxVectorBits || t.VectorBits&(t.VectorBits-1) != 0 {
+		return nil, fmt.Errorf("chip %s: vector_bits is %d; want a power of two from 32 to %d", t.Name, t.VectorBits, maxVectorBits)
 	}
 	if t.VectorRegisters < 4 || t.VectorRegisters > 256 {
 		return nil, fmt.Errorf("chip %s: vector_registers is %d; want 4 to 256", t.Name, t.VectorRegisters)

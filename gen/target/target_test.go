@@ -1,6 +1,8 @@
 package target
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -29,11 +31,40 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 		{`256`, `128`, `chip mine: instructions: fma_f32x8 has 8 lanes of f32, more than vector_bits 128`},
 		{`"mine"`, `""`, "chip facts: no name"},
 		{`"vector_bits"`, `"vectors"`, `chip facts: json: unknown field "vectors"`},
-		{`256`, `100`, "chip mine: vector_bits is 100; want a power of two from 32 to 4096"},
+		{`256`, `100`, "chip mine: vector_bits is 100; want a power of two from 32 to 512"},
+		{`256`, `1024`, "chip mine: vector_bits is 1024; want a power of two from 32 to 512"},
+		{`256`, `-256`, "chip mine: vector_bits is -256"},
+		{`256`, `"wide"`, "chip facts: json: cannot unmarshal string"},
+		{`{`, ``, "chip facts: "},
+		{`{"name"`, `{} {"name"`, "chip facts: something follows the object"},
+		{`"cpu"`, `"l1d_bytes": -1, "cpu"`, "chip mine: rates and cache sizes must be positive"},
 		{`16`, `2`, "chip mine: vector_registers is 2; want 4 to 256"},
 		{`"cpu"`, `"loads_per_cycle": 0, "cpu"`, "chip mine: rates and cache sizes must be positive"},
 	} {
 		_, err := Parse([]byte(strings.Replace(avx2, c.from, c.to, 1)))
 		assert.ErrorContains(t, err, c.want)
 	}
+}
+
+// TestOwnChips reads the facts files of the repository.
+func TestOwnChips(t *testing.T) {
+	files, err := filepath.Glob("../../platforms/chips/*.json")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		require.NoError(t, err)
+		c, err := Parse(data)
+		require.NoError(t, err, f)
+		assert.Equal(t, strings.TrimSuffix(filepath.Base(f), ".json"), c.Name)
+		assert.NotNil(t, c.Tile(ir.F32), c.Name)
+	}
+}
+
+func TestLanes(t *testing.T) {
+	c := &Target{VectorBits: 128}
+	for d, want := range map[ir.DType]int{ir.I8: 16, ir.F16: 8, ir.F32: 4, ir.F64: 2} {
+		assert.Equal(t, want, c.Lanes(d), d)
+	}
+	assert.Equal(t, 1, (&Target{VectorBits: 32}).Lanes(ir.F64), "at least one")
 }

@@ -1,0 +1,146 @@
+package layout
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sym"
+)
+
+func shapeOf(dims ...int64) ir.Shape {
+	s := make(ir.Shape, len(dims))
+	for i, d := range dims {
+		s[i] = sym.Const(d)
+	}
+	return s
+}
+
+// random is a layout and a shape that it fits.
+func random(r *rand.Rand) (Layout, []int64) {
+	dims := make([]int64, 1+r.IntN(4))
+	for i := range dims {
+		dims[i] = int64(1 + r.IntN(9))
+	}
+	if r.IntN(4) == 0 {
+		return RowMajor, dims
+	}
+	return Layout{Axis: r.IntN(len(dims)), Block: int64(1 + r.IntN(8))}, dims
+}
+
+// points calls f with each index within the extents.
+func points(dims []int64, f func(at []int64)) {
+	at := make([]int64, len(dims))
+	for {
+		f(at)
+		i := len(at) - 1
+		for ; i >= 0; i-- {
+			if at[i]++; at[i] < dims[i] {
+				break
+			}
+			at[i] = 0
+		}
+		if i < 0 {
+			return
+		}
+	}
+}
+
+func consts(at []int64) []sym.Expr {
+	out := make([]sym.Expr, len(at))
+	for i, x := range at {
+		out[i] = sym.Const(x)
+	}
+	return out
+}
+
+// TestRandom: Logical inverts Physical; each index has an offset of its own within the storage;
+// what is left of the storage is the padding.
+func TestRandom(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for n := range 120 {
+		l, dims := random(r)
+		s := shapeOf(dims...)
+		require.True(t, l.Fits(s))
+		size, ok := l.Elements(s).Const()
+		require.True(t, ok)
+		taken := make([]bool, size)
+		count := int64(0)
+		points(dims, func(at []int64) {
+			phys := l.Physical(consts(at), nil)
+			require.Len(t, phys, len(l.Dims(s)))
+			for i, p := range phys {
+				x, _ := p.Const()
+				limit, _ := l.Dims(s)[i].Const()
+				require.True(t, 0 <= x && x < limit, "case %d: %s of %v", n, l, dims)
+			}
+			back := l.Logical(phys)
+			for i := range at {
+				require.True(t, back[i].Is(at[i]), "case %d: %s of %v at %v", n, l, dims, at)
+			}
+			off, ok := l.Offset(s, consts(at), nil).Const()
+			require.True(t, ok)
+			require.False(t, taken[off], "case %d: %s of %v: two elements at %d", n, l, dims, off)
+			taken[off] = true
+			count++
+		})
+		assert.Equal(t, l.Padded(s), count < size, "%s of %v", l, dims)
+	}
+}
+
+// TestSymbolic: the expressions for symbols have the values of those for numbers.
+func TestSymbolic(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 100 {
+		l, dims := random(r)
+		s, env := shapeOf(dims...), map[string]int64{}
+		for i, d := range dims {
+			if i != l.Axis || l.Block == 0 {
+				name := string(rune('A' + i))
+				s[i], env[name] = sym.Var(name), d
+			}
+		}
+		index := make([]sym.Expr, len(dims))
+		facts := sym.Facts{}
+		at := make([]int64, len(dims))
+		for i, d := range dims {
+			name := "x" + string(rune('0'+i))
+			index[i], at[i] = sym.Var(name), r.Int64N(d)
+			facts[name], env[name] = sym.Range{Lo: 0, Hi: d - 1}, at[i]
+		}
+		got, err := l.Offset(s, index, facts).Eval(env)
+		require.NoError(t, err)
+		want, _ := l.Offset(shapeOf(dims...), consts(at), nil).Const()
+		assert.Equal(t, want, got, "%s of %v at %v", l, dims, at)
+	}
+}
+
+func TestFits(t *testing.T) {
+	n := sym.Var("N")
+	for _, c := range []struct {
+		l    Layout
+		s    ir.Shape
+		want bool
+	}{
+		{RowMajor, ir.Shape{n}, true},
+		{RowMajor, ir.Shape{}, true},
+		{Layout{1, 8}, ir.Shape{n, sym.Const(3)}, true},
+		{Layout{0, 8}, ir.Shape{n, sym.Const(3)}, false},
+		{Layout{2, 8}, ir.Shape{n, sym.Const(3)}, false},
+	} {
+		assert.Equal(t, c.want, c.l.Fits(c.s), "%s of %v", c.l, c.s)
+	}
+}
+
+func TestNames(t *testing.T) {
+	assert.Equal(t, "row-major", RowMajor.String())
+	assert.Equal(t, "axis1/16", Layout{1, 16}.String())
+	blocked := Layout{1, 16}
+	s := ir.Shape{sym.Var("N"), sym.Const(20), sym.Const(7)}
+	assert.Equal(t, []sym.Expr{sym.Var("N"), sym.Const(2), sym.Const(7), sym.Const(16)}, blocked.Dims(s))
+	assert.Equal(t, "224*N", blocked.Elements(s).String())
+	assert.True(t, blocked.Padded(s))
+}
