@@ -89,42 +89,20 @@ func (b *Block) Loads(f func(te.Load)) {
 // MapExprs rewrites all expressions of the block.
 func (b *Block) MapExprs(f func(te.Expr) te.Expr) {
 	for i, s := range b.Placed {
-		b.Placed[i] = MapExprs(s, f)
+		b.Placed[i] = s.MapExprs(f)
 	}
-	b.Stage = MapExprs(b.Stage, f)
+	b.Stage = b.Stage.MapExprs(f)
 }
 
 // Loads calls f for each load of the stage.
 func Loads(s *te.Stage, f func(te.Load)) {
-	visit := func(e te.Expr) {
+	for _, e := range s.Exprs() {
 		te.Walk(e, func(x te.Expr) {
 			if l, ok := x.(te.Load); ok {
 				f(l)
 			}
 		})
 	}
-	for _, e := range s.Values {
-		visit(e)
-	}
-	for _, e := range s.Results {
-		visit(e)
-	}
-}
-
-// MapExprs rewrites all expressions of a stage.
-func MapExprs(s *te.Stage, f func(te.Expr) te.Expr) *te.Stage {
-	t := *s
-	t.Values = mapAll(s.Values, f)
-	t.Results = mapAll(s.Results, f)
-	return &t
-}
-
-func mapAll(es []te.Expr, f func(te.Expr) te.Expr) []te.Expr {
-	out := make([]te.Expr, len(es))
-	for i, e := range es {
-		out[i] = te.Map(e, f)
-	}
-	return out
 }
 
 // Verify checks that blocks stand in execution order and that sources exist.

@@ -72,7 +72,7 @@ func fromMeaning(n *ir.Node, m *ops.Meaning) ([]*Block, error) {
 func stageBlock(n *ir.Node, i int, s *te.Stage, results map[te.Source]*ir.Value) *Block {
 	b := &Block{Origins: []string{n.Label()}, Ops: []string{n.Op}}
 	index := map[*ir.Value]int{} // a value that is read twice is one operand
-	b.Stage = MapExprs(s, func(e te.Expr) te.Expr {
+	b.Stage = s.MapExprs(func(e te.Expr) te.Expr {
 		l, ok := e.(te.Load)
 		if !ok {
 			return e

@@ -55,7 +55,7 @@ func TestSweepOperands(t *testing.T) {
 	block := b.Blocks[0]
 	unread := block.Operands[1]
 	block.Operands = append(block.Operands[:1:1], b.Inputs[0], unread) // nothing reads number 1 now
-	block.Stage = MapExprs(block.Stage, renumber(map[int]int{1: 2}))
+	block.Stage = block.Stage.MapExprs(renumber(map[int]int{1: 2}))
 	require.NoError(t, b.Verify())
 	require.NoError(t, Sweep(b))
 	require.Len(t, block.Operands, 2)

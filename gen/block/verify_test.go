@@ -38,7 +38,7 @@ func TestVerify(t *testing.T) {
 		{"results", func(g *Graph) { g.Blocks[0].Results = nil }, `block Neg "a": 0 results of a stage that computes 1`},
 		{"operand", func(g *Graph) { g.Blocks[0].Operands = nil }, `block Neg "a": stage Neg loads {false 0 0}, of 0 operands`},
 		{"stage", func(g *Graph) {
-			g.Blocks[0].Stage = MapExprs(g.Blocks[0].Stage, func(e te.Expr) te.Expr {
+			g.Blocks[0].Stage = g.Blocks[0].Stage.MapExprs(func(e te.Expr) te.Expr {
 				if l, ok := e.(te.Load); ok {
 					l.Source.Stage = true
 					return l

@@ -114,7 +114,7 @@ func placeProducer(f *fuser, p pair) *block.Block {
 	}
 	placed := len(m.Placed)
 	move := func(s *te.Stage) *te.Stage {
-		return block.MapExprs(s, func(e te.Expr) te.Expr {
+		return s.MapExprs(func(e te.Expr) te.Expr {
 			l, ok := e.(te.Load)
 			switch {
 			case !ok:

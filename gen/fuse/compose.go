@@ -117,7 +117,7 @@ func join(p, c *block.Block, n int) (m *block.Block, fromP, fromC []int) {
 }
 
 func renumber(s *te.Stage, to []int) *te.Stage {
-	return block.MapExprs(s, func(e te.Expr) te.Expr {
+	return s.MapExprs(func(e te.Expr) te.Expr {
 		if l, ok := e.(te.Load); ok && !l.Source.Stage {
 			l.Source.N = to[l.Source.N]
 			return l
@@ -130,7 +130,7 @@ func inlineProducer(f *fuser, p pair) *block.Block {
 	m, fromP, fromC := join(p.first, p.second, p.n)
 	ps, cs := renumber(freshLets(p.first.Stage, f.fresh()), fromP), renumber(p.second.Stage, fromC)
 	facts := stageFacts(cs, f.g.Facts)
-	m.Stage = block.MapExprs(cs, func(e te.Expr) te.Expr {
+	m.Stage = cs.MapExprs(func(e te.Expr) te.Expr {
 		l, ok := e.(te.Load)
 		if !ok || l.Source.N != -1 {
 			return e
@@ -206,7 +206,7 @@ func stageFacts(s *te.Stage, f sym.Facts) sym.Facts {
 
 // freshLets renames the bound variables of a stage, so that composing two cannot capture.
 func freshLets(s *te.Stage, salt int) *te.Stage {
-	return block.MapExprs(s, func(e te.Expr) te.Expr {
+	return s.MapExprs(func(e te.Expr) te.Expr {
 		l, ok := e.(te.Let)
 		if !ok {
 			return e

@@ -92,7 +92,7 @@ func remove(bs []*block.Block, x *block.Block) []*block.Block {
 // try fuses a pair by a row; nil where that is not legal or does not pay.
 func (f *fuser) try(r row, p pair) *block.Block {
 	key := refusal{p.first, p.second}
-	if f.refused[key] || !r.legal(f, p) {
+	if f.refused[key] || p.first.Stage.Update != nil || p.second.Stage.Update != nil || !r.legal(f, p) {
 		return nil
 	}
 	v := f.verdict(p)

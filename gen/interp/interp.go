@@ -117,7 +117,7 @@ func lastUses(stages []*te.Stage, outputs []te.Source) ([]int, error) {
 
 // expressions are all scalar expressions of a stage.
 func expressions(s *te.Stage) []te.Expr {
-	out := slices.Concat(s.Values, s.Results)
+	out := s.Exprs()
 	if s.Combine != nil {
 		out = slices.Concat(out, s.Combine.Init, s.Combine.Join)
 	}
@@ -148,13 +148,18 @@ func (r *run) stage(s *te.Stage) ([]*ir.Tensor, error) {
 			return out, err
 		}
 	}
-	return out, r.results(s, shape, accs, out)
+	if err := r.results(s, shape, accs, out); err != nil || s.Update == nil {
+		return out, err
+	}
+	return out, r.update(s.Update, out[0])
 }
 
 func wellFormed(s *te.Stage) error {
 	switch {
 	case len(s.Results) == 0:
 		return fmt.Errorf("there are no results")
+	case s.Update != nil && len(s.Results) != 1:
+		return fmt.Errorf("an update of %d results", len(s.Results))
 	case s.Combine == nil && len(s.Reduce)+len(s.Values) > 0:
 		return fmt.Errorf("there are reduction axes or values, but no combiner")
 	case s.Combine != nil && (len(s.Combine.Init) != len(s.Values) || len(s.Combine.Join) != len(s.Values) || len(s.Values) == 0):

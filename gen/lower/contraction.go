@@ -61,7 +61,7 @@ func ChannelBlock(t *target.Target) int64 { return int64(max(8, t.Lanes(ir.F32))
 
 func recognise(b *block.Block, t *target.Target) *contraction {
 	s := b.Stage
-	if len(b.Placed) > 0 || s.Combine == nil || s.Combine.Name != "sum" || len(s.Values) != 1 || s.Values[0].DType() != ir.F32 || t.Tile(ir.F32) == nil {
+	if len(b.Placed) > 0 || s.Update != nil || s.Combine == nil || s.Combine.Name != "sum" || len(s.Values) != 1 || s.Values[0].DType() != ir.F32 || t.Tile(ir.F32) == nil {
 		return nil
 	}
 	mul, ok := s.Values[0].(te.Call)

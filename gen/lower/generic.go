@@ -22,7 +22,7 @@ const (
 // Generic lowers any block of one stage to a loop nest over its result; a block with placed
 // stages gives nil.
 func Generic(b *block.Block, env *Env) (*Lowered, error) {
-	if len(b.Placed) > 0 {
+	if len(b.Placed) > 0 || b.Stage.Update != nil {
 		return nil, nil
 	}
 	n, err := newNest(b, env)

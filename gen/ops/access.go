@@ -59,6 +59,7 @@ func (t *tracer) loop(a te.Axis, name string) sym.Expr {
 // stage follows part of a stage at the point `at` of its axes.
 func (t *tracer) stage(s *te.Stage, part int, at map[string]sym.Expr) {
 	t.expr(s.Results[part], at)
+	t.update(s.Update, at)
 	if s.Combine == nil || !usesAcc(s.Results[part]) {
 		return
 	}
@@ -71,6 +72,24 @@ func (t *tracer) stage(s *te.Stage, part int, at map[string]sym.Expr) {
 	}
 	for _, v := range s.Values {
 		t.expr(v, inner)
+	}
+}
+
+// update follows what is stored into a stage's result: any element may come from any.
+func (t *tracer) update(u *te.Update, at map[string]sym.Expr) {
+	if u == nil {
+		return
+	}
+	inner := maps.Clone(at)
+	for _, a := range u.Axes {
+		t.fresh++
+		name := fmt.Sprintf("%s.%d", a.Var, t.fresh)
+		t.reduced[name] = true
+		inner[a.Var] = t.loop(a, name)
+	}
+	t.expr(u.Value, inner)
+	for _, b := range u.Binds {
+		t.expr(b.Value, inner)
 	}
 }
 

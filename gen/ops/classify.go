@@ -171,7 +171,7 @@ func movesOnly(m *Meaning, src te.Source) bool {
 		return true
 	}
 	s := m.Stages[src.N]
-	return s.Combine == nil && moved(m, s.Results[src.Part])
+	return s.Combine == nil && s.Update == nil && moved(m, s.Results[src.Part])
 }
 
 func moved(m *Meaning, e te.Expr) bool {

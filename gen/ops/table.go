@@ -23,6 +23,8 @@ var families = []func() []*Row{
 	movementRows,
 	sliceRows,
 	indexRows,
+	scatterRows,
+	cumulativeRows,
 	shapeRows,
 	constantRows,
 }

@@ -101,7 +101,7 @@ type candidate struct {
 func (c candidate) layout(v *ir.Value) layout.Layout { return c.layouts[v] }
 
 // anchors in the order in which equal estimates are preferred; each gives nil for what it cannot do.
-var anchors = []func(*block.Block, *lower.Env) (*lower.Lowered, error){lower.Contraction, lower.Chain, lower.Generic}
+var anchors = []func(*block.Block, *lower.Env) (*lower.Lowered, error){lower.Contraction, lower.Chain, lower.Update, lower.Generic}
 
 // cheapest lowers a block by every anchor and keeps the least estimate; the zero Kernel where
 // none can have these layouts.

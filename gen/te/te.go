@@ -31,6 +31,8 @@ type Stage struct {
 	// Results are the elements of the stage's tensors; after a reduction they read
 	// the accumulators by Acc. The stage's types are theirs.
 	Results []Expr
+	// Update, where there is one, changes the only result after that.
+	Update *Update
 }
 
 // Combiner joins tuples associatively. Init is the neutral tuple; Join computes
