@@ -154,6 +154,7 @@ func examples() []example {
 	for _, r := range softmaxRows() {
 		out = append(out, example{node(r.Name, nil, f32("N", 10)), "[N 10]", ManyToMany, dependent})
 	}
+	out = append(out, resizeExamples()...)
 	return append(out, others()...)
 }
 

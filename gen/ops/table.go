@@ -15,6 +15,7 @@ var families = []func() []*Row{
 	binaryRows,
 	convRows,
 	poolRows,
+	resizeRows,
 	matmulRows,
 	normRows,
 	reshapeRows,
