@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ import (
 
 var (
 	every = flag.Bool("every", false, "compile the cases of all releases with every variant; by default, of each name the newest")
+	only  = flag.String("only", "", "compile the cases whose names match this regular expression")
 	copts = flag.String("copts", "-O1", "flags of the C++ compiler, separated by spaces")
 )
 
@@ -80,7 +82,12 @@ func compileCases(t *testing.T, s *Suite, chip *target.Target, symbolic bool, di
 	var compiled []cpptest.Case
 	var of []*Case
 	unknown := 0
+	match, err := regexp.Compile(*only)
+	require.NoError(t, err)
 	for i, c := range s.Cases {
+		if !match.MatchString(c.Name) {
+			continue
+		}
 		if !*every && slices.ContainsFunc(s.Cases[i+1:], func(later *Case) bool { return later.Name == c.Name }) {
 			continue
 		}
@@ -98,7 +105,9 @@ func compileCases(t *testing.T, s *Suite, chip *target.Target, symbolic bool, di
 		}
 	}
 	t.Logf("%d compiled, %d left because their structure depends on numbers", len(compiled), unknown)
-	require.Greater(t, len(compiled), leastCompiled)
+	if *only == "" {
+		require.Greater(t, len(compiled), leastCompiled)
+	}
 	flags := append(slices.Clone(chip.Copts), strings.Fields(*copts)...)
 	for i, r := range cpptest.Run(t, repository, compiled, flags...) {
 		if !assert.Zero(t, r.Status, of[i].Label()) {
