@@ -124,8 +124,32 @@ func checkMicro(t *testing.T, cpu machine, m *loop.MicroKernel, f *function) []s
 		assert.Equal(t, want, count(hot, cpu.add), "%s: sums in the loop's body", name)
 		assert.Zero(t, count(f.lines, cpu.fused), "%s: fused products", name)
 	}
+	if form, ok := forms[[2]string{m.Instr.Name, m.X.String()}]; ok {
+		n := int64(0)
+		for _, line := range hot {
+			n += int64(len(form.text.FindAllString(line, -1)))
+		}
+		assert.LessOrEqual(t, n, form.count(m), "%s: %s\n%s", name, form.what, strings.Join(hot, "\n"))
+		if len(m.K) > 0 && m.RowStep != m.K[len(m.K)-1].XStep { // or a row's next X is the next row's
+			assert.Equal(t, form.count(m), n, "%s: %s\n%s", name, form.what, strings.Join(hot, "\n"))
+		}
+	}
 	assert.Empty(t, f.stackAccesses(hot), "%s: accesses to the stack in the loop's body\n%s", name, strings.Join(hot, "\n"))
 	return hot
+}
+
+// forms is how X reaches an instruction in assembly: what its text matches, and how often in the loop.
+var forms = map[[2]string]struct {
+	what  string
+	text  *regexp.Regexp
+	count func(m *loop.MicroKernel) int64
+}{
+	{"fma_f32x4", "lane"}: {"fmla by element", regexp.MustCompile(`^fmla\s+v\d+\.4s, v\d+\.4s, v\d+\.s\[[0-3]\]$`),
+		func(m *loop.MicroKernel) int64 { return m.Rows * m.Vectors * m.Unroll() }},
+	{"fma_f32x8", "bcast"}: {"vbroadcastss", regexp.MustCompile(`^vbroadcastss\s.*\(`),
+		func(m *loop.MicroKernel) int64 { return m.Rows * m.Unroll() }},
+	{"fma_f32x16", "mem"}: {"vbroadcastss or {1to16}", regexp.MustCompile(`^vbroadcastss\s.*\(|\{1to16\}`),
+		func(m *loop.MicroKernel) int64 { return m.Rows * m.Unroll() }},
 }
 
 // sweep is every tile that fits the chip's registers, with each kind of X.
@@ -189,10 +213,14 @@ func TestMicroKernelsInAssembly(t *testing.T) {
 			c := chip(t, name)
 			ms := distinct(append(networkMicros(t, c), sweep(c)...))
 			asm := assembly(t, clang, c, ms)
+			table := []string{"| micro-kernel | instructions in the loop | products | share that multiplies and adds |", "| --- | ---: | ---: | ---: |"}
 			for _, m := range ms {
 				hot := checkMicro(t, machines[c.CPU], m, asm[cpp.MicroName(m)])
-				t.Logf("%-70s %4d instructions %4d products %3.0f%%", cpp.MicroName(m), len(hot), m.Rows*m.Vectors*m.Unroll(), 100*float64(m.Rows*m.Vectors*m.Unroll()*m.Instr.Ops)/float64(len(hot)))
+				n := m.Rows * m.Vectors * m.Unroll()
+				share := 100 * float64(n*m.Instr.Ops) / float64(max(len(hot), 1))
+				table = append(table, fmt.Sprintf("| %s | %d | %d | %.0f %% |", cpp.MicroName(m), len(hot), n, share))
 			}
+			t.Logf("%s\n%s", name, strings.Join(table, "\n"))
 		})
 	}
 }

@@ -1,0 +1,53 @@
+package lower
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/instr"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/target"
+)
+
+func chip(t *testing.T, name string) *target.Target {
+	data, err := os.ReadFile("../../platforms/chips/" + name + ".json")
+	require.NoError(t, err)
+	c, err := target.Parse(data)
+	require.NoError(t, err)
+	return c
+}
+
+// TestChosenTiles: what each chip's registers and rates come to, for 64 channels or a depthwise block.
+func TestChosenTiles(t *testing.T) {
+	for _, c := range []struct {
+		chip   string
+		x      instr.Operand
+		pixels int64
+		want   tile
+	}{
+		{"x86_64", instr.Register, 3136, tile{5, 2}},
+		{"x86_64_v3", instr.Register, 3136, tile{6, 2}},
+		{"x86_64_v3", instr.Register, 49, tile{5, 2}}, // 9 of 5 and one of 4, not 8 of 6 and one of 1
+		{"x86_64_v3", instr.Vector, 56, tile{14, 1}},
+		{"x86_64_v4", instr.Memory, 3136, tile{6, 4}},
+		{"x86_64_v4", instr.Memory, 1, tile{1, 4}},
+		{"x86_64_v4", instr.Vector, 56, tile{28, 1}},
+		{"arm64", instr.Lane, 3136, tile{9, 2}},
+		{"arm64", instr.Register, 112, tile{6, 4}},
+		{"arm64", instr.Vector, 56, tile{8, 2}},
+	} {
+		chip := chip(t, c.chip)
+		row := chip.Tile(ir.F32)
+		block := ChannelBlock(chip)
+		p := tiled{t: chip, instr: row, x: c.x, pixels: c.pixels, groups: 64 / block, perBlock: block / row.Lanes, steps: 576}
+		if c.x == instr.Vector {
+			p.groups, p.steps = 1, 9
+		}
+		got := p.choose()
+		assert.Equal(t, c.want, got, "%s, X as %s, %d pixels", c.chip, c.x, c.pixels)
+		assert.LessOrEqual(t, row.Registers(c.x, got.rows, got.vectors), int64(chip.VectorRegisters))
+	}
+}
