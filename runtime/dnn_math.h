@@ -748,6 +748,15 @@ DNN_MATH_FN T cast(S x) {
   }
 }
 
+// bits is the number of type T that has the bits of x.
+template <class T, class S>
+DNN_MATH_FN T bits(S x) {
+  static_assert(sizeof(T) == sizeof(S), "numbers of unequal sizes");
+  T y;
+  __builtin_memcpy(&y, &x, sizeof y);
+  return y;
+}
+
 DNN_MATH_FN float f16_to_f32(uint16_t h) {
   const uint32_t sign = static_cast<uint32_t>(h & 0x8000u) << 16;
   const uint32_t exponent = h >> 10 & 31u, fraction = h & 0x3ffu;

@@ -47,6 +47,9 @@ func retyped(n *ir.Node, row *Row, typ ir.DType) (*ir.Node, bool) {
 	if n.Op == "Mod" && typ.IsFloat() {
 		out.Attrs["fmod"] = int64(1)
 	}
+	if n.Op == "BitCast" { // the unsigned type of the same size
+		out.Attrs["to"] = map[int]int64{1: 2, 2: 4, 4: 12, 8: 13}[typ.Size()]
+	}
 	ps := (&Ctx{Row: row, Version: 1 << 20}).params()
 	for i, v := range out.Inputs {
 		p := ps[min(i, len(ps)-1)]

@@ -24,9 +24,19 @@ func convRows() []*Row {
 	}
 }
 
-// conv is y[n, o, p...] = sum of x[n, group(o)*cg + c, p*stride + k*dilation - pad...] * w[o, c, k...] + b[o].
-func conv(c *Ctx) (*Meaning, error) {
-	x, w, win, err := c.convOperands()
+// convolution is what the kinds of Conv share: the loops, and where a product reads.
+type convolution struct {
+	as, red      []te.Axis
+	data, weight []sym.Expr
+	guard        []te.Within // where windows leave the data
+}
+
+// newConvolution slides weights of shape w over data of shape x.
+func (c *Ctx) newConvolution(x, w ir.Shape) (*convolution, error) {
+	if err := c.checkKernel(x, w); err != nil {
+		return nil, err
+	}
+	win, err := c.newWindow(x[2:], w[2:])
 	if err != nil {
 		return nil, err
 	}
@@ -34,38 +44,43 @@ func conv(c *Ctx) (*Meaning, error) {
 	if err != nil {
 		return nil, err
 	}
-	as := axes(append(ir.Shape{x[0], w[0]}, win.out...))
-	red := reduceAxes(append(ir.Shape{w[1]}, win.kernel...))
+	v := &convolution{as: axes(append(ir.Shape{x[0], w[0]}, win.out...)), red: reduceAxes(append(ir.Shape{w[1]}, win.kernel...))}
 	channel := rv(0)
 	if group > 1 {
-		f := c.with(as, red)
+		f := c.with(v.as, v.red)
 		each := sym.FloorDiv(w[0], sym.Const(group), f)
 		channel = sym.Add(sym.Mul(sym.FloorDiv(iv(1), each, f), w[1]), channel)
 	}
 	index, guard := win.read(2, 1)
+	v.data, v.guard = append([]sym.Expr{iv(0), channel}, index...), guard
+	v.weight = append([]sym.Expr{iv(1)}, te.AxisVars(v.red)...)
+	return v, nil
+}
+
+// conv is y[n, o, p...] = sum of x[n, group(o)*cg + c, p*stride + k*dilation - pad...] * w[o, c, k...] + b[o].
+func conv(c *Ctx) (*Meaning, error) {
+	x, w, err := c.shapes2()
+	if err != nil {
+		return nil, err
+	}
+	v, err := c.newConvolution(x, w)
+	if err != nil {
+		return nil, err
+	}
 	t, acc := c.Type(0), wide(c.Type(0))
-	data := guarded(0, t, append([]sym.Expr{iv(0), channel}, index...), guard, te.Number(t, 0))
-	weight := te.Operand(1, t, append([]sym.Expr{iv(1)}, te.AxisVars(red)...)...)
+	data, weight := guarded(0, t, v.data, v.guard, te.Number(t, 0)), te.Operand(1, t, v.weight...)
 	result := te.Expr(te.Acc{N: 0, Type: acc})
 	if c.Has(2) {
+		if err := c.isVector(2, w[0]); err != nil {
+			return nil, err
+		}
 		result = add(result, cast(acc, te.Operand(2, t, iv(1))))
 	}
 	return stages(&te.Stage{
-		Name: "Conv", Axes: as, Reduce: red, Combine: te.Sum(acc),
+		Name: "Conv", Axes: v.as, Reduce: v.red, Combine: te.Sum(acc),
 		Values:  []te.Expr{mul(cast(acc, data), cast(acc, weight))},
 		Results: []te.Expr{cast(t, result)},
 	}), nil
-}
-
-func (c *Ctx) convOperands() (x, w ir.Shape, win *window, err error) {
-	if x, w, err = c.shapes2(); err != nil {
-		return
-	}
-	if err = c.checkKernel(x, w); err != nil {
-		return
-	}
-	win, err = c.newWindow(x[2:], w[2:])
-	return
 }
 
 // checkKernel checks the ranks, and attribute kernel_shape against the weights.
@@ -88,7 +103,7 @@ func (c *Ctx) checkKernel(x, w ir.Shape) error {
 	return nil
 }
 
-// convGroups checks channels, groups and bias.
+// convGroups checks channels and groups.
 func (c *Ctx) convGroups(x, w ir.Shape) (int64, error) {
 	group := c.Node.Int("group", 1)
 	if group < 1 {
@@ -97,13 +112,7 @@ func (c *Ctx) convGroups(x, w ir.Shape) (int64, error) {
 	if m, ok := w[0].Const(); ok && m%group != 0 {
 		return 0, fmt.Errorf("attribute group is %d; it must divide the %d result channels", group, m)
 	}
-	if err := c.require(SameDim, x[1], sym.Scale(w[1], group), "channels of X must be group times channels of W"); err != nil {
-		return 0, err
-	}
-	if c.Has(2) {
-		return group, c.isVector(2, w[0])
-	}
-	return group, nil
+	return group, c.require(SameDim, x[1], sym.Scale(w[1], group), "channels of X must be group times channels of W")
 }
 
 // isVector requires that operand i has one axis of the extent.

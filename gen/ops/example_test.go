@@ -103,6 +103,8 @@ func examples() []example {
 		switch r.Name {
 		case "Cast":
 			n.Attrs = attrs("to", 7)
+		case "BitCast":
+			n.Attrs = attrs("to", 13)
 		case "CastLike":
 			n.Inputs = append(n.Inputs, i64())
 		}
@@ -173,6 +175,14 @@ func others() []example {
 		{node("GlobalLpPool", nil, x()), "[N 8 1 1]", ManyToMany, dependent},
 		{node("Gemm", attrs("transB", 1), f32("N", 64), weight(10, 64), weight(10)), "[N 10]", ManyToMany, dependent},
 		{node("MatMul", nil, f32("N", 12, 7, 64), f32("N", 12, 64, 7)), "[N 12 7 7]", ManyToMany, dependent},
+		{node("QuantizeLinear", nil, x(), weight(8), val(ir.I8, 8)), "[N 8 10 12]", OneToMany, variable},
+		{node("DequantizeLinear", attrs("block_size", 4), val(ir.U8, 8, 10), f32(8, 3)), "[8 10]", OneToMany, variable},
+		example{node("DynamicQuantizeLinear", nil, x()), "[N 8 10 12]", ManyToMany, dependent}.outputs(3),
+		{node("ConvInteger", attrs("pads", ints(1, 1, 1, 1)), val(ir.U8, "N", 8, 10, 12), val(ir.I8, 16, 8, 3, 3), val(ir.U8), val(ir.I8, 16)), "[N 16 10 12]", ManyToMany, dependent},
+		{node("MatMulInteger", nil, val(ir.U8, "N", 64), val(ir.I8, 64, 10), val(ir.U8, "N"), val(ir.I8, 10)), "[N 10]", ManyToMany, dependent},
+		{node("QLinearConv", nil, val(ir.U8, "N", 8, 10, 12), weight(), val(ir.U8), val(ir.I8, 16, 8, 3, 3), weight(16), val(ir.I8, 16), weight(), val(ir.U8), val(ir.I32, 16)),
+			"[N 16 8 10]", ManyToMany, dependent},
+		{node("QLinearMatMul", nil, val(ir.U8, "N", 64), weight(), val(ir.U8), val(ir.I8, 64, 10), weight(10), val(ir.I8, 10), weight(), val(ir.I8)), "[N 10]", ManyToMany, dependent},
 		{node("BatchNormalization", nil, x(), scale, bias, weight(8), weight(8)), "[N 8 10 12]", OneToOne, variable},
 		{node("InstanceNormalization", nil, x(), scale, bias), "[N 8 10 12]", ManyToMany, dependent},
 		{node("GroupNormalization", attrs("num_groups", 2), x(), scale, bias), "[N 8 10 12]", ManyToMany, dependent},

@@ -124,17 +124,16 @@ func (c *Ctx) gemmFactor(name string, t ir.DType) (float64, error) {
 	return x, nil
 }
 
-// matmul is numpy's: the last two axes multiply, those before broadcast, and a
-// vector is a row on the left, a column on the right.
-func matmul(c *Ctx) (*Meaning, error) {
-	a, err := c.Shape(0)
-	if err != nil {
-		return nil, err
-	}
-	b, err := c.Shape(1)
-	if err != nil {
-		return nil, err
-	}
+// factors is what the kinds of MatMul share: the loops, and where a product reads.
+type factors struct {
+	as   []te.Axis
+	k    sym.Expr   // extent of the sum
+	a, b []sym.Expr // indices of the factors
+}
+
+// newProduct is numpy's product of factors of shapes a and b: the last two axes multiply,
+// those before broadcast, and a vector is a row on the left, a column on the right.
+func (c *Ctx) newProduct(a, b ir.Shape) (*factors, error) {
 	if len(a) == 0 || len(b) == 0 {
 		return nil, fmt.Errorf("operands have ranks %d and %d; at least 1 wanted", len(a), len(b))
 	}
@@ -148,19 +147,30 @@ func matmul(c *Ctx) (*Meaning, error) {
 	if err != nil {
 		return nil, err
 	}
-	shape := append(append(append(ir.Shape{}, batch...), rows...), cols...)
-	as := axes(shape)
-	point := te.AxisVars(as)
-	ia := c.broadcastIndex(batchA, batch, point)
-	ib := c.broadcastIndex(batchB, batch, point)
+	p := &factors{as: axes(append(append(append(ir.Shape{}, batch...), rows...), cols...)), k: k}
+	point := te.AxisVars(p.as)
+	p.a = c.broadcastIndex(batchA, batch, point)
+	p.b = c.broadcastIndex(batchB, batch, point)
 	if len(rows) > 0 {
-		ia = append(ia, point[len(batch)])
+		p.a = append(p.a, point[len(batch)])
 	}
-	ia, ib = append(ia, rv(0)), append(ib, rv(0))
+	p.a, p.b = append(p.a, rv(0)), append(p.b, rv(0))
 	if len(cols) > 0 {
-		ib = append(ib, point[len(point)-1])
+		p.b = append(p.b, point[len(point)-1])
 	}
-	return contraction("MatMul", as, k, c.Type(0), ia, ib, func(sum te.Expr) te.Expr { return sum }), nil
+	return p, nil
+}
+
+func matmul(c *Ctx) (*Meaning, error) {
+	a, b, err := c.shapes2()
+	if err != nil {
+		return nil, err
+	}
+	p, err := c.newProduct(a, b)
+	if err != nil {
+		return nil, err
+	}
+	return contraction("MatMul", p.as, p.k, c.Type(0), p.a, p.b, func(sum te.Expr) te.Expr { return sum }), nil
 }
 
 // split is the batch axes of an operand of MatMul and the axis of it that the result

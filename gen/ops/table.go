@@ -17,6 +17,8 @@ var families = []func() []*Row{
 	poolRows,
 	resizeRows,
 	matmulRows,
+	quantizeRows,
+	qlinearRows,
 	normRows,
 	reshapeRows,
 	softmaxRows,

@@ -64,6 +64,7 @@ func unaryRows() []*Row {
 		unaryRow("Cast", []int{6, 9, 13, 19, 21, 23, 24, 25, 28}, anyType, castTo,
 			intAttr("to").required(), intAttr("saturate").from(19), strAttr("round_mode").from(24)),
 		castLikeRow(),
+		unaryRow("BitCast", []int{26}, anyType, bitCast, intAttr("to").required()),
 	)
 }
 
@@ -104,12 +105,21 @@ var onnxTypes = map[int64]ir.DType{
 	10: ir.F16, 11: ir.F64, 12: ir.U32, 13: ir.U64, 16: ir.BF16,
 }
 
+// otherTypes are the names of ONNX's data types that are no element types here.
+var otherTypes = map[int64]string{
+	8: "string", 14: "complex64", 15: "complex128", 17: "float8e4m3fn", 18: "float8e4m3fnuz", 19: "float8e5m2",
+	20: "float8e5m2fnuz", 21: "uint4", 22: "int4", 23: "float4e2m1", 24: "float8e8m0", 25: "uint2", 26: "int2",
+	27: "float6e2m3", 28: "float6e3m2",
+}
+
 // typeAttr reads an attribute that is a TensorProto.DataType.
-func (c *Ctx) typeAttr(name string) (ir.DType, error) {
-	k := c.Node.Int(name, 0)
+func (c *Ctx) typeAttr(attr string) (ir.DType, error) {
+	k := c.Node.Int(attr, 0)
 	t, ok := onnxTypes[k]
-	if !ok {
-		return 0, fmt.Errorf("attribute %s is data type %d; supported are %s", name, k, typeNames(anyType))
+	if name, known := otherTypes[k]; known {
+		return 0, fmt.Errorf("attribute %s is data type %d (%s); supported are %s", attr, k, name, typeNames(anyType))
+	} else if !ok {
+		return 0, fmt.Errorf("attribute %s is data type %d; supported are %s", attr, k, typeNames(anyType))
 	}
 	return t, nil
 }

@@ -13,8 +13,11 @@ func Bind(name string, result ir.DType, args []ir.DType) (Func, error) {
 		return nil, err
 	}
 	row := Lookup(name)
-	if row.Result == Target {
+	switch row.Result {
+	case Target:
 		return castFunc(args[0], result), nil
+	case Reinterpret:
+		return bitsFunc(args[0], result), nil
 	}
 	f, closed := row.pick(args[len(args)-1])
 	if closed || row.Result != Same {
@@ -101,6 +104,40 @@ func castFunc(from, to ir.DType) Func {
 	return func(dst *Vec, args []*Vec) {
 		for i, x := range args[0].F64 {
 			dst.I64[i] = saturate(x, to)
+		}
+	}
+}
+
+// bitsFunc gives the number of type `to` that has the same bits. Integers are held as
+// their values, so that of 4 bytes only what Narrow gives is an element.
+func bitsFunc(from, to ir.DType) Func {
+	switch {
+	case from.IsFloat() == to.IsFloat():
+		return castFunc(from, to)
+	case from == ir.F32:
+		fix := Narrow(to)
+		return func(dst *Vec, args []*Vec) {
+			for i, x := range args[0].F32 {
+				dst.I64[i] = int64(math.Float32bits(x))
+			}
+			fix(dst)
+		}
+	case from == ir.F64:
+		return func(dst *Vec, args []*Vec) {
+			for i, x := range args[0].F64 {
+				dst.I64[i] = int64(math.Float64bits(x))
+			}
+		}
+	case to == ir.F32:
+		return func(dst *Vec, args []*Vec) {
+			for i, x := range args[0].I64 {
+				dst.F32[i] = math.Float32frombits(uint32(x))
+			}
+		}
+	}
+	return func(dst *Vec, args []*Vec) {
+		for i, x := range args[0].I64 {
+			dst.F64[i] = math.Float64frombits(uint64(x))
 		}
 	}
 }

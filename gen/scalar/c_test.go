@@ -213,7 +213,7 @@ func TestHeaderAgreesOnIntegers(t *testing.T) {
 		a, b := wholeValues(of)
 		va, vb := &Vec{I64: a}, &Vec{I64: b}
 		for _, row := range Table() {
-			if !row.Kinds.Has(of) || row.Result == Choice || row.Result == Target {
+			if !row.Kinds.Has(of) || row.Result == Choice || row.converts() {
 				continue
 			}
 			result := of
@@ -264,6 +264,41 @@ func TestHeaderAgreesOnCasts(t *testing.T) {
 		add(of, &Vec{I64: a}, raw(of, &Vec{I64: a}))
 	}
 	p.run(t, func(t *testing.T, res []byte) { require.True(t, bytes.Equal(want, res)) })
+}
+
+func TestHeaderAgreesOnBits(t *testing.T) {
+	ints, _ := wholeValues(ir.I64)
+	wide := make([]float64, len(ints))
+	short := make([]float32, len(ints))
+	for i, x := range ints {
+		wide[i], short[i] = math.Float64frombits(uint64(x)), math.Float32frombits(uint32(x>>7))
+	}
+	var p program
+	var want []byte
+	for _, c := range []struct {
+		from, to ir.DType
+		v        *Vec
+	}{
+		{ir.F32, ir.I32, &Vec{F32: short}}, {ir.F32, ir.U32, &Vec{F32: short}},
+		{ir.F64, ir.I64, &Vec{F64: wide}}, {ir.F64, ir.U64, &Vec{F64: wide}},
+		{ir.I64, ir.F64, &Vec{I64: ints}}, {ir.U64, ir.F64, &Vec{I64: ints}},
+		{ir.I32, ir.F32, narrowed(ir.I32, ints)}, {ir.U32, ir.F32, narrowed(ir.U32, ints)},
+		{ir.U32, ir.I32, narrowed(ir.U32, ints)}, {ir.I64, ir.U64, &Vec{I64: ints}},
+	} {
+		f, err := Bind("bits", c.to, []ir.DType{c.from})
+		require.NoError(t, err)
+		w := NewVec(c.to, c.v.Len())
+		f(w, []*Vec{c.v})
+		p.add(Lookup("bits"), c.to, c.from, 1, raw(c.from, c.v))
+		want = append(want, raw(c.to, w)...)
+	}
+	p.run(t, func(t *testing.T, res []byte) { require.True(t, bytes.Equal(want, res)) })
+}
+
+func narrowed(t ir.DType, xs []int64) *Vec {
+	v := &Vec{I64: append([]int64{}, xs...)}
+	Narrow(t)(v)
+	return v
 }
 
 // NaNs keep no agreed payload in conversions; they are tested by themselves.

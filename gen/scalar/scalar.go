@@ -64,10 +64,11 @@ type Rule uint8
 
 // Rules of result types.
 const (
-	Same      Rule = iota // one type for all arguments and the result
-	Predicate             // arguments of one type, a bool result
-	Choice                // select: a bool, then two arguments of the result's type
-	Target                // cast: the result type is the Call's own
+	Same        Rule = iota // one type for all arguments and the result
+	Predicate               // arguments of one type, a bool result
+	Choice                  // select: a bool, then two arguments of the result's type
+	Target                  // cast: the result type is the Call's own
+	Reinterpret             // bits: the result type is the Call's own, of the argument's size
 )
 
 // Row is a scalar function.
@@ -115,7 +116,7 @@ func Check(name string, result ir.DType, args []ir.DType) error {
 	if row == nil {
 		return fmt.Errorf("no scalar function %q", name)
 	}
-	if row.Result == Target {
+	if row.converts() {
 		return row.checkArgs(args, result)
 	}
 	got, err := ResultType(name, args)
@@ -125,6 +126,9 @@ func Check(name string, result ir.DType, args []ir.DType) error {
 	return err
 }
 
+// converts tells that the result type is the Call's own.
+func (r *Row) converts() bool { return r.Result == Target || r.Result == Reinterpret }
+
 // ResultType is the type that the function gives for arguments of these types.
 // The type of a cast is the Call's own and follows from nothing.
 func ResultType(name string, args []ir.DType) (ir.DType, error) {
@@ -132,7 +136,7 @@ func ResultType(name string, args []ir.DType) (ir.DType, error) {
 	if row == nil {
 		return ir.Invalid, fmt.Errorf("no scalar function %q", name)
 	}
-	if row.Result == Target {
+	if row.converts() {
 		return ir.Invalid, fmt.Errorf("the result type of %q does not follow from its argument's", name)
 	}
 	if err := row.checkArgs(args, ir.Invalid); err != nil {
@@ -163,11 +167,17 @@ func (r *Row) checkArgs(args []ir.DType, target ir.DType) error {
 	if !r.Kinds.Has(rest[0]) {
 		return fmt.Errorf("scalar function %q takes %s, not %s", r.Name, r.Kinds, rest[0])
 	}
-	if r.Result == Target && !Anything.Has(target) {
+	if r.converts() && !r.Kinds.Has(target) {
 		return fmt.Errorf("scalar function %q cannot give %s", r.Name, target)
+	}
+	if r.Result == Reinterpret && (target.Size() != rest[0].Size() || half(target) || half(rest[0])) {
+		return fmt.Errorf("scalar function %q wants types of one size, f16 and bf16 apart, found %s and %s", r.Name, rest[0], target)
 	}
 	return nil
 }
+
+// half tells the types that are computed as f32.
+func half(t ir.DType) bool { return t == ir.F16 || t == ir.BF16 }
 
 func list(types []ir.DType) string {
 	var out []string

@@ -130,6 +130,9 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 		{"lt", ir.F32, []ir.DType{ir.F32, ir.F32}, "gives bool, not f32"},
 		{"select", ir.F32, []ir.DType{ir.F32, ir.F32, ir.F32}, "wants bool first, found f32"},
 		{"cast", ir.Invalid, []ir.DType{ir.F32}, "cannot give invalid"},
+		{"bits", ir.Bool, []ir.DType{ir.I8}, "cannot give bool"},
+		{"bits", ir.I32, []ir.DType{ir.F64}, "types of one size, f16 and bf16 apart, found f64 and i32"},
+		{"bits", ir.I16, []ir.DType{ir.F16}, "types of one size, f16 and bf16 apart, found f16 and i16"},
 	} {
 		assert.ErrorContains(t, Check(c.fn, c.result, c.args), c.want)
 	}

@@ -122,6 +122,8 @@ var table = []Row{
 	{Name: "cast", Arity: 1, Kinds: Anything, Result: Target, text: text{
 		f32: "dnn_math::cast<float>($0)", f64: "dnn_math::cast<double>($0)",
 		integer: "dnn_math::cast<$T>($0)", boolean: "($0 != 0)"}},
+	{Name: "bits", Arity: 1, Kinds: Numbers, Result: Reinterpret, text: text{
+		f32: "dnn_math::bits<float>($0)", f64: "dnn_math::bits<double>($0)", integer: "dnn_math::bits<$T>($0)"}},
 }
 
 // approximation is a function of one float with our float32 and Go's float64 evaluation.

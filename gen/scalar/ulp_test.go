@@ -147,7 +147,7 @@ func TestEveryRowIsComplete(t *testing.T) {
 	all := []ir.DType{ir.Bool, ir.I8, ir.I16, ir.I32, ir.I64, ir.U8, ir.U16, ir.U32, ir.U64, ir.F16, ir.BF16, ir.F32, ir.F64}
 	for _, row := range Table() {
 		for _, of := range all {
-			if !row.Kinds.Has(of) {
+			if !row.Kinds.Has(of) || (row.Result == Reinterpret && half(of)) {
 				continue
 			}
 			args := make([]ir.DType, row.Arity)
