@@ -157,6 +157,7 @@ func examples() []example {
 		out = append(out, example{node(r.Name, nil, f32("N", 10)), "[N 10]", ManyToMany, dependent})
 	}
 	out = append(out, resizeExamples()...)
+	out = append(out, einsumExamples()...)
 	return append(out, others()...)
 }
 

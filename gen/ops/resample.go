@@ -105,15 +105,20 @@ func (s *resample) weighted(group []*resizedAxis, places []*spot, index []sym.Ex
 	if s.mode == "nearest" {
 		return read(s.inside(a, p.base, p.exact))
 	}
-	first, weights := s.weights(p.t)
+	first, weights := interpolation(s.mode, p.t, s.cubicA)
 	if s.exclude {
 		weights = s.excluded(a, p.base, first, weights)
 	}
+	return weigh(weights, func(n int) te.Expr {
+		return read(s.inside(a, sym.Add(p.base, sym.Const(int64(first+n))), false))
+	})
+}
+
+// weigh is the sum of elements by their weights.
+func weigh(weights []te.Expr, read func(n int) te.Expr) te.Expr {
 	var sum te.Expr
 	for n, w := range weights {
-		at := sym.Add(p.base, sym.Const(int64(first+n)))
-		x := mul(w, read(s.inside(a, at, false)))
-		if sum == nil {
+		if x := mul(w, read(n)); sum == nil {
 			sum = x
 		} else {
 			sum = add(sum, x)
@@ -122,13 +127,13 @@ func (s *resample) weighted(group []*resizedAxis, places []*spot, index []sym.Ex
 	return sum
 }
 
-// weights are those of the elements from base+first on.
-func (s *resample) weights(t te.Expr) (first int, w []te.Expr) {
-	one := num(t, 1)
-	if s.mode == "linear" {
-		return 0, []te.Expr{sub(one, t), t}
+// interpolation is the weights of the elements around a point that is t behind one, and
+// where they begin, counted from that one.
+func interpolation(mode string, t te.Expr, cubicA float64) (first int, weights []te.Expr) {
+	if mode == "linear" || mode == "bilinear" {
+		return 0, []te.Expr{sub(num(t, 1), t), t}
 	}
-	return -1, cubicWeights(t, s.cubicA)
+	return -1, cubicWeights(t, cubicA)
 }
 
 // cubicWeights are those of the four elements around a point that is t behind the second.

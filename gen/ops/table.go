@@ -16,6 +16,8 @@ var families = []func() []*Row{
 	convRows,
 	poolRows,
 	resizeRows,
+	einsumRows,
+	gridRows,
 	matmulRows,
 	quantizeRows,
 	qlinearRows,
