@@ -1,0 +1,124 @@
+package modeltest
+
+import (
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/interp"
+	"rules_dnn/gen/ir"
+)
+
+var (
+	seed  = flag.Uint64("seed", 0, "the only seed of TestRandomGraphs; 0: from 1 on")
+	seeds = flag.Uint64("seeds", 150, "how many seeds TestRandomGraphs tries")
+)
+
+// tolerance of an element, relative to the greatest magnitude of its tensor, or to 1: sums of
+// a few hundred products in another order, and what follows them.
+const tolerance = 1e-3
+
+// TestRandomGraphs compiles random graphs for each width of vectors and with each switch, and
+// compares with the interpreter of stages.
+func TestRandomGraphs(t *testing.T) {
+	from, to := uint64(1), *seeds
+	if testing.Short() {
+		to = 20
+	}
+	if *seed != 0 {
+		from, to = *seed, *seed
+	}
+	ops, nodes := map[string]int{}, 0
+	for s := from; s <= to; s++ {
+		r := newRandom(s)
+		if len(r.g.Outputs) == 0 {
+			continue
+		}
+		for _, n := range r.g.Nodes {
+			ops[n.Op]++
+			nodes++
+		}
+		want, err := interp.Graph(r.g, r.inputs)
+		require.NoError(t, err, "seed %d\n%s", s, text(r.g))
+		var wrong []string
+		var first error
+		for _, chip := range Chips {
+			for _, off := range Switches {
+				c := Config{chip, off}
+				if err := differs(newRandom(s), c, want); err != nil {
+					wrong = append(wrong, c.String())
+					if first == nil {
+						first = err
+					}
+				}
+			}
+		}
+		if first != nil {
+			t.Errorf("seed %d (reproduce: go test ./gen/modeltest -run TestRandomGraphs -seed %d) is wrong with\n%s\nfirst: %v\n%s",
+				s, s, strings.Join(wrong, "\n"), first, text(r.g))
+		}
+	}
+	t.Logf("%d nodes of %d operators: %v", nodes, len(ops), ops)
+}
+
+func text(g *ir.Graph) string {
+	var b strings.Builder
+	if err := ir.Dump(&b, g); err != nil {
+		return err.Error()
+	}
+	return b.String()
+}
+
+// differs compiles and runs the graph and tells how its outputs differ.
+func differs(r *random, c Config, want []*ir.Tensor) (err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			err = fmt.Errorf("panic: %v", x)
+		}
+	}()
+	got, err := Run(r.g, c, r.inputs)
+	if err != nil {
+		return err
+	}
+	for i, w := range want {
+		if err := compare(got[i], w); err != nil {
+			return fmt.Errorf("output %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func compare(got, want *ir.Tensor) error {
+	if got.Type != want.Type || fmt.Sprint(got.Shape) != fmt.Sprint(want.Shape) {
+		return fmt.Errorf("%s%v, want %s%v", got.Type, got.Shape, want.Type, want.Shape)
+	}
+	if want.Type != ir.F32 {
+		for i := range want.Data {
+			if got.Data[i] != want.Data[i] {
+				return fmt.Errorf("byte %d is %d, want %d", i, got.Data[i], want.Data[i])
+			}
+		}
+		return nil
+	}
+	at := func(t *ir.Tensor, i int) float64 {
+		return float64(math.Float32frombits(binary.LittleEndian.Uint32(t.Data[4*i:])))
+	}
+	scale, n := 1.0, len(want.Data)/4
+	for i := range n {
+		if x := math.Abs(at(want, i)); !math.IsInf(x, 0) {
+			scale = max(scale, x)
+		}
+	}
+	for i := range n {
+		x, y := at(got, i), at(want, i)
+		if x != y && !(math.Abs(x-y) <= tolerance*scale) && !(math.IsNaN(x) && math.IsNaN(y)) {
+			return fmt.Errorf("element %d is %v, want %v", i, x, y)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package nodetest
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/modeltest"
+	"rules_dnn/gen/shape"
+)
+
+var (
+	chip    = flag.String("chip", "x86_64_v3", "facts of which TestCompiledNodes compiles for")
+	disable = flag.String("disable", "", "passes, by commas, that TestCompiledNodes switches off")
+)
+
+// givens are the ways in which a case is compiled, and how many cases must pass: what is
+// constant decides which kernels are chosen, and symbols which code is printed.
+var givens = []struct {
+	name  string
+	bind  func(g *ir.Graph, c *Case, inputs map[string]*ir.Tensor)
+	least int
+}{
+	{"operands at run time", func(*ir.Graph, *Case, map[string]*ir.Tensor) {}, 1831},
+	{"all operands but the first constant", bindWeights, 1831},
+	{"dimensions as symbols", func(g *ir.Graph, c *Case, _ map[string]*ir.Tensor) { symbolize(g, c) }, 1500},
+}
+
+// TestCompiledNodes compiles every case that TestNodes runs and runs the program in the interpreter of loops.
+func TestCompiledNodes(t *testing.T) {
+	s, err := Load()
+	require.NoError(t, err)
+	for _, given := range givens {
+		t.Run(given.name, func(t *testing.T) {
+			o := &outcome{known: len(s.Cases) + len(s.Left), skipped: map[string]int{}}
+			for _, l := range s.Left {
+				o.skipped["not vendored: "+l.Reason]++
+			}
+			for _, c := range s.Cases {
+				t.Run(c.Label(), func(t *testing.T) { o.compile(t, c, given.bind) })
+			}
+			t.Log(o)
+			require.Equal(t, o.run, o.passed)
+			require.GreaterOrEqual(t, o.run, given.least)
+		})
+	}
+}
+
+// bindWeights makes all inputs but the first constants of the case's values.
+func bindWeights(g *ir.Graph, _ *Case, inputs map[string]*ir.Tensor) {
+	for _, v := range g.Inputs[min(1, len(g.Inputs)):] {
+		*v = *ir.ConstValue(v.Name, inputs[v.Name])
+	}
+	g.Inputs = g.Inputs[:min(1, len(g.Inputs))]
+}
+
+func (o *outcome) compile(t *testing.T, c *Case, bind func(*ir.Graph, *Case, map[string]*ir.Tensor)) {
+	g, err := c.Graph()
+	if err == nil {
+		err = o.compiled(g, c, bind)
+	}
+	var skip *Skip
+	if errors.As(err, &skip) {
+		o.skipped[skip.Reason]++
+		t.Skip(err)
+	}
+	o.run++
+	if err != nil {
+		o.failed = append(o.failed, c.Label())
+		t.Fatal(err)
+	}
+	o.passed++
+}
+
+// compiled compares the compiled case with the expected outputs.
+func (o *outcome) compiled(g *ir.Graph, c *Case, bind func(*ir.Graph, *Case, map[string]*ir.Tensor)) error {
+	bound, inputs := c.Bind(g)
+	bind(g, c, inputs)
+	config := modeltest.Config{Chip: *chip}
+	if *disable != "" {
+		config.Disable = strings.Split(*disable, ",")
+	}
+	got, err := modeltest.Run(g, config, inputs)
+	var unknown *shape.UnknownError
+	if errors.As(err, &unknown) {
+		return &Skip{"shapes depend on values of inputs"}
+	}
+	if err != nil {
+		return err
+	}
+	o.bound.Structural += bound.Structural
+	o.bound.Runtime += bound.Runtime
+	for i, want := range c.Outputs {
+		if err := Compare(got[i], want); err != nil {
+			return fmt.Errorf("output %q: %w", g.Outputs[i].Name, err)
+		}
+	}
+	return nil
+}
