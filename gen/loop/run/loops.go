@@ -12,27 +12,16 @@ const chunk = 256
 // loop compiles a loop: as vectors where its iterations do not depend on each other; as tracked
 // vectors where the kernel says that it runs in vectors; else one iteration after the other.
 func (c *compiler) loop(x loop.For, w *where) action {
-	c.checkLanes(x)
 	switch {
 	case c.width > 1 && x.Lanes > 0:
 		c.frame.fail("a vector loop in a vector loop")
 	case c.width > 1:
 	case c.independent(x) && (x.Lanes > 0 || !c.betterInside(x)):
-		return c.vectorLoop(x, w, chunk)
+		return c.vectorLoop(x, w, chunk, false)
 	case x.Lanes > 1:
 		return c.tracked(x, w)
 	}
 	return c.serial(x, w)
-}
-
-// checkLanes checks what C++ takes for granted of a vector loop.
-func (c *compiler) checkLanes(x loop.For) {
-	if x.Lanes == 0 {
-		return
-	}
-	if n, ok := x.Extent.Const(); !ok || n%x.Lanes != 0 {
-		c.frame.fail("%s iterations are no multiple of %d lanes", x.Extent, x.Lanes)
-	}
 }
 
 // extent is the compiled number of iterations, one for all lanes.
@@ -61,8 +50,8 @@ func (c *compiler) serial(x loop.For, w *where) action {
 	}
 }
 
-// vectorLoop runs up to width iterations at a time.
-func (c *compiler) vectorLoop(x loop.For, w *where, width int) action {
+// vectorLoop runs up to width iterations at a time; those that fill no vector run, where told so, one by one.
+func (c *compiler) vectorLoop(x loop.For, w *where, width int, serialRest bool) action {
 	n, f := c.extent(x), c.frame
 	vectors := x.Lanes > 0
 	c.open()
@@ -74,8 +63,11 @@ func (c *compiler) vectorLoop(x loop.For, w *where, width int) action {
 	return func() {
 		extent := n.base()
 		known.check(0, max(extent, 1)-1)
-		for i := int64(0); i < extent; i += int64(width) {
+		for i := int64(0); i < extent; i += int64(f.hi) {
 			f.v[slot], f.lo, f.hi = i, 0, int(min(int64(width), extent-i))
+			if serialRest && f.hi < width {
+				f.hi = 1
+			}
 			f.step++
 			runAll(body)
 		}
@@ -85,7 +77,7 @@ func (c *compiler) vectorLoop(x loop.For, w *where, width int) action {
 
 // tracked runs a vector loop step by step and follows what the lanes read and write.
 func (c *compiler) tracked(x loop.For, w *where) action {
-	run := c.vectorLoop(x, w, int(x.Lanes))
+	run := c.vectorLoop(x, w, int(x.Lanes), true)
 	var written []*memory
 	stores(x.Body, func(b *loop.Buffer) {
 		if m := c.memories[b]; m != nil {

@@ -80,6 +80,10 @@ func TestStatements(t *testing.T) {
 			return []loop.Stmt{lanes("i", 4, 4, loop.Alloc{Buf: f.la}, loopOver("j", num(2), put(f.la, sym.Add(i, sym.Scale(j, 4)), mem(f.x, sym.Add(i, j)))),
 				put(f.y, i, add(mem(f.la, i), mem(f.la, sym.Add(i, num(4))))))}
 		}, []float32{2, 4, 6, 8}},
+		{"rest of a vector loop", 6, 1, func(f *fixture) []loop.Stmt { // its iterations may share memory
+			at4 := sym.Min(i, num(4), nil)
+			return []loop.Stmt{loop.Alloc{Buf: f.la}, lanes("i", 6, 4, put(f.la, at4, at(i)), put(f.y, i, mem(f.la, at4)))}
+		}, []float32{0, 1, 2, 3, 4, 5}},
 		{"more than a chunk", 2 * chunk, 1, func(f *fixture) []loop.Stmt {
 			return []loop.Stmt{loopOver("i", num(2*chunk), put(f.y, i, lit(1)))}
 		}, ones(2 * chunk)},
