@@ -29,11 +29,31 @@ func (c Config) String() string {
 	return c.Chip + " -disable=" + strings.Join(c.Disable, ",")
 }
 
-// Chips have vectors of 4, 8 and 16 floats.
-var Chips = []string{"x86_64", "x86_64_v3", "x86_64_v4"}
+// Chips have vectors of 4, 8 and 16 floats, and tile instructions that take X in each way.
+var Chips = []string{"x86_64", "x86_64_v3", "x86_64_v4", "arm64"}
 
-// Switches are the passes and parts of passes that never change a result.
-var Switches = [][]string{nil, {"anchors"}, {"layouts"}, {"fuse"}, {"fuse", "anchors"}, {"fuse", "layouts"}, {"bnfold"}}
+// Configs are the ways to compile that random graphs are tried with: for every chip with all
+// passes, and with each pass and part of a pass switched off, alone and some together, for the
+// chips in turn.
+func Configs(turn int) []Config {
+	var out []Config
+	for _, c := range Chips {
+		out = append(out, Config{Chip: c})
+	}
+	off := [][]string{{"fuse", "sweep", "anchors"}, {"fuse", "layouts"}, {"fuse", "chains"}}
+	for _, p := range slices.Concat(pipeline.GraphPasses, pipeline.CompilePasses) {
+		if !p.Required {
+			off = append(off, []string{p.Name})
+		}
+	}
+	for _, s := range pipeline.Switches {
+		off = append(off, []string{s.Name})
+	}
+	for i, d := range off {
+		out = append(out, Config{Chips[(turn+i)%len(Chips)], d})
+	}
+	return out
+}
 
 // Chip reads a chip's facts. A test's folder is two levels below the repository's, as this one.
 func Chip(name string) (*target.Target, error) {

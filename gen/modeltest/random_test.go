@@ -43,8 +43,12 @@ func newRandom(seed uint64) *random {
 	if r.IntN(3) == 0 {
 		r.addInput(first)
 	}
+	kinds := steps
+	if r.IntN(3) == 0 {
+		kinds = pictureSteps
+	}
 	for want, tries := 1+r.IntN(7), 0; len(r.g.Nodes) < want && tries < 60; tries++ {
-		steps[r.IntN(len(steps))](r, r.pool[r.pick()])
+		kinds[r.IntN(len(kinds))](r, r.pool[r.pick()])
 	}
 	for _, v := range r.pool {
 		if v.Def != nil && !r.used[v] {

@@ -10,6 +10,9 @@ var steps = []func(r *random, x *ir.Value){
 	unary, unary, arithmetic, arithmetic, arithmetic, choose, transpose, transpose, slice, slice, concat, split, gather, pad, reshape, reshape, stretch, shuffle, position, convert,
 }
 
+// pictureSteps make what layouts are made for: convolutions one after the other.
+var pictureSteps = []func(r *random, x *ir.Value){convolve, convolve, convolve, convolve, pool, unary, arithmetic, concat, slice, split, pad}
+
 func is(x *ir.Value, ranks ...int) bool {
 	for _, r := range ranks {
 		if x.Type == ir.F32 && len(x.Shape) == r {
@@ -69,7 +72,7 @@ func convolve(r *random, x *ir.Value) {
 	g := r.groups(c)
 	out := g * r.among(1, 2, 3, 8)
 	if g == 1 {
-		out = r.among(1, 5, 8, 16, 24, 40)
+		out = r.among(1, 5, 8, 12, 16, 20, 24, 40)
 	}
 	a["group"] = g
 	w := r.weights(0.5, append([]int64{out, c / g}, a["kernel_shape"].([]int64)...)...)

@@ -1,12 +1,13 @@
 package run
 
 import (
+	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 )
 
-// tile compiles a call of a micro-kernel. Products are added as a fused multiply-add does, but
-// for a second rounding from 64 bits, which an FMA does not have.
+// tile compiles a call of a micro-kernel. Where the instruction does not round products, they are
+// added in 64 bits, whose rounding is the one difference from a fused multiply-add.
 func (c *compiler) tile(x loop.Tile) action {
 	m, f := x.Micro, c.frame
 	if c.width > 1 {
@@ -16,6 +17,15 @@ func (c *compiler) tile(x loop.Tile) action {
 	for _, b := range []*memory{t.x, t.w, t.acc} {
 		if b.Type != ir.F32 {
 			f.fail("a tile of %s, which is %s", b.name, b.Type)
+		}
+	}
+	if !m.Instr.Allows(m.X) || m.Instr.Group != 1 {
+		f.fail("instruction %s, of groups of %d, and X of kind %s", m.Instr.Name, m.Instr.Group, m.X)
+	}
+	if m.X == instr.Lane {
+		// Registers of X are read whole: neighbours along the innermost K loop.
+		if k := m.K[len(m.K)-1]; k.XStep != 1 || k.Extent%m.Lanes() != 0 {
+			f.fail("lanes of X along %d elements in steps of %d; a register has %d", k.Extent, k.XStep, m.Lanes())
 		}
 	}
 	if t.acc.kind != array {
@@ -60,16 +70,28 @@ func (t *tile) run(xAt, wAt int64) {
 			at, row := xAt+s.x+r*t.RowStep, acc[r*n:][:n]
 			if t.Broadcast() {
 				t.x.read(at, 1, 0, 1)
-				x := float64(t.x.F32[at])
-				for j, v := range w {
-					row[j] = float32(x*float64(v) + float64(row[j]))
-				}
-				continue
-			}
-			t.x.read(at, 1, 0, int(n))
-			for j, x := range t.x.F32[at:][:n] {
-				row[j] = float32(float64(x)*float64(w[j]) + float64(row[j]))
+				t.add(row, t.x.F32[at:at+1], w)
+			} else {
+				t.x.read(at, 1, 0, int(n))
+				t.add(row, t.x.F32[at:][:n], w)
 			}
 		}
+	}
+}
+
+// add adds products of x, one element or one for each of w, to the accumulators.
+func (t *tile) add(acc, x, w []float32) {
+	mask := len(x) - 1 // 0, or all bits that an index into w has
+	if mask > 0 {
+		mask = -1
+	}
+	if t.Instr.Fused {
+		for j, v := range w {
+			acc[j] = float32(float64(x[j&mask])*float64(v) + float64(acc[j]))
+		}
+		return
+	}
+	for j, v := range w {
+		acc[j] += float32(x[j&mask] * v)
 	}
 }

@@ -10,12 +10,18 @@ import (
 	"rules_dnn/gen/loop"
 )
 
+// row is an instruction of so many lanes.
+func row(lanes int64, fused bool) *instr.Row {
+	return &instr.Row{Name: "mac", Lanes: lanes, Group: 1, Broadcast: []instr.Operand{instr.Register, instr.Lane}, Fused: fused}
+}
+
 // TestTile compares micro-kernels with their definition.
 func TestTile(t *testing.T) {
 	for _, m := range []*loop.MicroKernel{
-		{Instr: &instr.Row{Lanes: 2}, X: instr.Register, Rows: 2, Vectors: 1, RowStep: 3, K: []loop.KLoop{{Extent: 3, XStep: 1, WStep: 2}}},
-		{Instr: &instr.Row{Lanes: 2}, X: instr.Register, Rows: 1, Vectors: 2, RowStep: 9, K: []loop.KLoop{{Extent: 2, XStep: 6, WStep: 8}, {Extent: 2, XStep: 2, WStep: 4}}},
-		{Instr: &instr.Row{Lanes: 4}, X: instr.Vector, Rows: 2, Vectors: 1, RowStep: 4, K: []loop.KLoop{{Extent: 2, XStep: 2, WStep: 4}}},
+		{Instr: row(2, true), X: instr.Register, Rows: 2, Vectors: 1, RowStep: 3, K: []loop.KLoop{{Extent: 3, XStep: 1, WStep: 2}}},
+		{Instr: row(2, false), X: instr.Register, Rows: 1, Vectors: 2, RowStep: 9, K: []loop.KLoop{{Extent: 2, XStep: 6, WStep: 8}, {Extent: 2, XStep: 2, WStep: 4}}},
+		{Instr: row(4, false), X: instr.Vector, Rows: 2, Vectors: 1, RowStep: 4, K: []loop.KLoop{{Extent: 2, XStep: 2, WStep: 4}}},
+		{Instr: row(2, true), X: instr.Lane, Rows: 2, Vectors: 1, RowStep: 4, K: []loop.KLoop{{Extent: 4, XStep: 1, WStep: 2}}},
 	} {
 		f := kernelOf(m.Rows*m.Vectors*m.Lanes(), 1)
 		f.la.Size = f.y.Size
@@ -64,7 +70,7 @@ func definition(m *loop.MicroKernel, x, w []float32) []float32 {
 }
 
 func TestTileChecks(t *testing.T) {
-	m := &loop.MicroKernel{Instr: &instr.Row{Lanes: 4}, X: instr.Register, Rows: 2, Vectors: 1, RowStep: 6, K: []loop.KLoop{{Extent: 2, XStep: 1, WStep: 4}}}
+	m := &loop.MicroKernel{Instr: row(4, true), X: instr.Register, Rows: 2, Vectors: 1, RowStep: 6, K: []loop.KLoop{{Extent: 2, XStep: 1, WStep: 4}}}
 	for _, c := range []struct {
 		name string
 		tile func(f *fixture) loop.Tile
@@ -75,6 +81,16 @@ func TestTileChecks(t *testing.T) {
 		{"scratch", func(f *fixture) loop.Tile { return loop.Tile{Micro: m, X: f.s, W: f.x, Acc: f.la} }, "element 0 of scratch is read before it is written"},
 		{"accumulators", func(f *fixture) loop.Tile { f.la.Size = num(7); return loop.Tile{Micro: m, X: f.x, W: f.x, Acc: f.la} }, "element 7 is outside of acc"},
 		{"result", func(f *fixture) loop.Tile { return loop.Tile{Micro: m, X: f.x, W: f.x, Acc: f.y} }, "a tile into y, which is no local array"},
+		{"kind of X", func(f *fixture) loop.Tile {
+			mem := *m
+			mem.X = instr.Memory
+			return loop.Tile{Micro: &mem, X: f.x, W: f.x, Acc: f.la}
+		}, "instruction mac, of groups of 1, and X of kind mem"},
+		{"lanes of X", func(f *fixture) loop.Tile {
+			lane := *m
+			lane.X = instr.Lane
+			return loop.Tile{Micro: &lane, X: f.x, W: f.x, Acc: f.la}
+		}, "lanes of X along 2 elements in steps of 1; a register has 4"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := kernelOf(8, 1)
