@@ -180,7 +180,7 @@ func appendConsumer(f *fuser, p pair) *block.Block {
 	for k, r := range cs.Results {
 		results[k] = te.Map(te.SubstIndices(r, at, facts), func(e te.Expr) te.Expr {
 			if l, ok := e.(te.Load); ok && !l.Source.Stage && l.Source.N == -1 {
-				return ps.Results[0]
+				return freshLet(ps.Results[0], f.fresh()) // a consumer may read the element in several places
 			}
 			return e
 		})
@@ -206,14 +206,22 @@ func stageFacts(s *te.Stage, f sym.Facts) sym.Facts {
 
 // freshLets renames the bound variables of a stage, so that composing two cannot capture.
 func freshLets(s *te.Stage, salt int) *te.Stage {
-	return s.MapExprs(func(e te.Expr) te.Expr {
-		l, ok := e.(te.Let)
-		if !ok {
-			return e
-		}
-		fresh := fmt.Sprintf("%s_%d", l.Var, salt)
-		l.Body = te.SubstIndices(l.Body, map[string]sym.Expr{l.Var: sym.Var(fresh)}, nil)
-		l.Var = fresh
-		return l
-	})
+	return s.MapExprs(func(e te.Expr) te.Expr { return renamed(e, salt) })
+}
+
+// freshLet renames the bound variables of an expression.
+func freshLet(e te.Expr, salt int) te.Expr {
+	return te.Map(e, func(e te.Expr) te.Expr { return renamed(e, salt) })
+}
+
+// renamed gives a te.Let another variable.
+func renamed(e te.Expr, salt int) te.Expr {
+	l, ok := e.(te.Let)
+	if !ok {
+		return e
+	}
+	fresh := fmt.Sprintf("%s_%d", l.Var, salt)
+	l.Body = te.SubstIndices(l.Body, map[string]sym.Expr{l.Var: sym.Var(fresh)}, nil)
+	l.Var = fresh
+	return l
 }

@@ -7,6 +7,7 @@ package sel
 
 import (
 	"fmt"
+	"slices"
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/cost"
@@ -107,8 +108,8 @@ var anchors = []func(*block.Block, *lower.Env) (*lower.Lowered, error){lower.Con
 // none can have these layouts.
 func (s *selector) cheapest(b *block.Block, lay lower.Layouts) (Kernel, error) {
 	stored := func(v *ir.Value) layout.Layout {
-		if s.sameBytes(v) {
-			return s.blocked // loops over blocks of channels read other values better
+		if s.sameBytes(v) && !(len(b.Placed) > 0 && slices.Contains(b.Results, v)) {
+			return s.blocked // loops over blocks of channels read other values better; chains only write rows
 		}
 		return lay(v)
 	}
