@@ -79,8 +79,8 @@ func (e *evaluator) point(src te.Source, at []int64) value {
 
 func (e *evaluator) compute(s *te.Stage, at []int64) []value {
 	results := make([]value, len(s.Results))
-	if e.points++; e.points > maxPoints {
-		return results
+	if e.points++; e.points > maxPoints || s.Update != nil {
+		return results // unknown; an update may come from any point
 	}
 	vars := map[string]sym.Expr{}
 	for i, a := range s.Axes {
