@@ -42,6 +42,7 @@ func TestBzlmod(t *testing.T) {
 	if !t.Run("BothABIs", func(t *testing.T) { bothABIs(t, w) }) {
 		return // nothing else can work
 	}
+	t.Run("ManyModels", func(t *testing.T) { manyModels(t, w) })
 	t.Run("Target", func(t *testing.T) { target(t, w) })
 	t.Run("WeightsFile", func(t *testing.T) { weightsFile(t, w) })
 	t.Run("Benchmark", func(t *testing.T) { benchmark(t, w) })
@@ -62,31 +63,50 @@ func bothABIs(t *testing.T, w *workspace) {
 func runBothABIs(t *testing.T, bin, want string) {
 	t.Helper()
 	for _, program := range []string{"static", "dynamic"} {
-		assert.Equal(t, want, run(t, "", filepath.Join(bin, "abis", "host", program)), program)
-	}
-	qemu, err := exec.LookPath("qemu-aarch64")
-	if err != nil {
-		t.Log("qemu-aarch64 is not installed: programs for arm64 are built and not run")
-		return
-	}
-	for _, program := range []string{"static", "dynamic"} {
-		assert.Equal(t, want, run(t, "", qemu, "-L", "/usr/aarch64-linux-gnu", filepath.Join(bin, "abis", "arm64", program)), program)
+		for abi, got := range runABIs(t, bin, program) {
+			assert.Equal(t, want, got, "%s for %s", program, abi)
+		}
 	}
 }
 
-// target builds a model for another platform, and refuses to link it here.
+// runABIs runs a program of the target abis for each platform for which that is possible here.
+func runABIs(t *testing.T, bin, program string) map[string]string {
+	t.Helper()
+	printed := map[string]string{"host": run(t, "", filepath.Join(bin, "abis", "host", program))}
+	qemu, err := exec.LookPath("qemu-aarch64")
+	if err != nil {
+		t.Log("qemu-aarch64 is not installed: programs for arm64 are built and not run")
+		return printed
+	}
+	printed["arm64"] = run(t, "", qemu, "-L", "/usr/aarch64-linux-gnu", filepath.Join(bin, "abis", "arm64", program))
+	return printed
+}
+
+// manyModels links models of the same name from two packages, and one that a select() chooses.
+func manyModels(t *testing.T, w *workspace) {
+	w.bazel(t, "build", "//:abis")
+	const relu, other = "0.5 0 1.5 5", "0 0.25 3 1.5"
+	chosen := map[string]string{"host": relu, "arm64": other}
+	for abi, got := range runABIs(t, w.bin(t), "many") {
+		assert.Equal(t, "a "+relu+"\nb "+other+"\nchoice "+chosen[abi], got, abi)
+	}
+}
+
+// target builds a model for another platform, says where its files are, and refuses to link it here.
 func target(t *testing.T, w *workspace) {
-	w.bazel(t, "build", "//:relu_arm64")
+	said := w.said(t, "build", "//:relu_arm64")
 	dir := filepath.Join(w.bin(t), "relu_arm64")
 	for _, name := range []string{"librelu_arm64.a", "relu_arm64.h", "relu_arm64.manifest.json"} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		require.NoError(t, err)
 		assert.NotZero(t, info.Size(), name)
+		assert.Contains(t, said, "relu_arm64/"+name+"\n")
 	}
-	out, err := w.try("build", "--nobuild", "//:needs_arm64")
+	_, refused, err := w.try("build", "--nobuild", "//:needs_arm64")
 	require.Error(t, err)
-	assert.Contains(t, out, "dnn_model_for_its_target_only rule '//:relu_arm64'")
-	assert.Contains(t, out, "'//:relu_arm64' does not have mandatory providers: 'CcInfo'")
+	t.Log(refused)
+	assert.Contains(t, refused, "dnn_model_for_its_target_only rule '//:relu_arm64'")
+	assert.Contains(t, refused, "'//:relu_arm64' does not have mandatory providers: 'CcInfo'")
 	w.bazel(t, "build", "--platforms=@rules_dnn//platforms:linux_arm64", "//:needs_arm64")
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,9 +17,10 @@ import (
 
 // workspace is a folder in which Bazel runs, with an output base of its own.
 type workspace struct {
-	root string // of rules_dnn
-	dir  string
-	base string
+	root   string // of rules_dnn
+	dir    string
+	base   string
+	copied bool // the folder is a copy that lies elsewhere
 }
 
 // rulesRoot finds the checkout: Bazel's runfiles are links to it.
@@ -33,8 +35,8 @@ func open(t *testing.T, dir string) *workspace {
 	base := filepath.Join(os.Getenv("TEST_TMPDIR"), "base-"+filepath.Base(t.Name())+"-"+filepath.Base(dir))
 	w := &workspace{root: rulesRoot(t), dir: dir, base: base}
 	t.Cleanup(func() {
-		if out, err := w.try("clean", "--expunge"); err != nil {
-			t.Logf("cannot clean up: %v\n%s", err, out)
+		if _, said, err := w.try("clean", "--expunge"); err != nil {
+			t.Logf("cannot clean up: %v\n%s", err, said)
 		}
 	})
 	return w
@@ -44,44 +46,57 @@ func open(t *testing.T, dir string) *workspace {
 func copied(t *testing.T, dir string) *workspace {
 	to := filepath.Join(os.Getenv("TEST_TMPDIR"), "another", "place", filepath.Base(dir)+"-copy")
 	require.NoError(t, os.RemoveAll(to))
-	require.NoError(t, os.MkdirAll(to, 0o755))
-	entries, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), "bazel-") {
-			continue
+	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err // links that Bazel made are not followed
 		}
-		data, err := os.ReadFile(filepath.Join(dir, entry.Name()))
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(to, entry.Name()), data, 0o644))
-	}
-	return open(t, to)
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, _ := filepath.Rel(dir, path)
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(to, name)), 0o755); err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, name), data, 0o644)
+	}))
+	w := open(t, to)
+	w.copied = true
+	return w
 }
 
-// try runs a Bazel command and returns what it printed.
-func (w *workspace) try(command string, args ...string) (string, error) {
+// try runs a Bazel command and returns what it printed to standard output, and what it said to people.
+func (w *workspace) try(command string, args ...string) (out, said string, err error) {
 	flags := []string{"--output_base=" + w.base, "--max_idle_secs=60", command}
 	if command != "clean" {
-		flags = append(flags, "--override_module=rules_dnn="+w.root, "--experimental_convenience_symlinks=ignore", "--jobs=2", "--color=no", "--curses=no")
+		flags = append(flags, "--experimental_convenience_symlinks=ignore", "--jobs=2", "--color=no", "--curses=no", "--noshow_progress")
+	}
+	if command != "clean" && w.copied {
+		flags = append(flags, "--override_module=rules_dnn="+w.root) // it is not at ../.. from here
 	}
 	cmd := exec.Command(filepath.Join(w.root, "bazelw"), append(flags, args...)...)
 	cmd.Dir = w.dir
 	cmd.Env = append(os.Environ(), "HOME="+os.Getenv("TEST_TMPDIR"))
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	if err != nil {
-		return stdout.String() + stderr.String(), err
-	}
-	return stdout.String(), nil
+	err = cmd.Run()
+	return stdout.String(), stderr.String(), err
 }
 
-// bazel runs a Bazel command that must succeed.
+// bazel runs a Bazel command that must succeed, and returns its output.
 func (w *workspace) bazel(t *testing.T, command string, args ...string) string {
 	t.Helper()
-	out, err := w.try(command, args...)
-	require.NoError(t, err, "bazelw %s %s\n%s", command, strings.Join(args, " "), out)
+	out, said, err := w.try(command, args...)
+	require.NoError(t, err, "bazelw %s %s\n%s%s", command, strings.Join(args, " "), out, said)
 	return out
+}
+
+// said runs a Bazel command that must succeed, and returns what it says to people.
+func (w *workspace) said(t *testing.T, command string, args ...string) string {
+	t.Helper()
+	out, said, err := w.try(command, args...)
+	require.NoError(t, err, "bazelw %s %s\n%s%s", command, strings.Join(args, " "), out, said)
+	return said
 }
 
 // bin is the folder of outputs under some build flags.

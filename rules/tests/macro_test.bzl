@@ -2,7 +2,6 @@
 
 load("@bazel_skylib//lib:unittest.bzl", "asserts", "unittest")
 load("//rules:defs.bzl", "dnn_model")
-load(":fixtures.bzl", "MANUAL")
 
 # What a caller may go on using after the call.
 _TAGS = ["manual", "mine"]
@@ -25,6 +24,7 @@ def _shown(name):
     rule = native.existing_rule(name)
     return {
         "compatible": [str(label) for label in rule.get("target_compatible_with", [])],
+        "exec": ["%s=%s" % item for item in sorted(rule.get("exec_properties", {}).items())],
         "kind": [rule["kind"]],
         "tags": sorted(rule["tags"]),
         "testonly": [str(rule["testonly"])],
@@ -44,12 +44,21 @@ def macro_test_suite(name):
         testonly = True,
         src = "data/model.onnx",
         dims = dims,
+        exec_properties = {"dnnc.cores": "2"},
         tags = tags,
         target = "//platforms:linux_arm64",
         target_compatible_with = ["@platforms//os:linux"],
         visibility = ["//rules:__subpackages__"],
     )
-    dnn_model(name = "untagged", src = "data/model.onnx", tags = MANUAL)
+    dnn_model(
+        name = "follows",
+        testonly = True,
+        src = "data/model.onnx",
+        exec_properties = {"dnnc.cores": "2"},
+        tags = tags,
+        target_compatible_with = ["@platforms//os:linux"],
+        visibility = ["//rules:__subpackages__"],
+    )
     asked = {
         "compatible": [str(Label("@platforms//os:linux"))],
         "testonly": ["True"],
@@ -58,6 +67,7 @@ def macro_test_suite(name):
         name = "macro_target_test",
         got = _shown("common"),
         want = asked | {
+            "exec": [],  # it compiles nothing
             "kind": ["dnn_model_for_its_target_only"],
             "tags": _TAGS,
             "visibility": ["//rules:__subpackages__"],
@@ -67,9 +77,20 @@ def macro_test_suite(name):
         name = "macro_model_test",
         got = _shown("common.model"),
         want = asked | {
+            "exec": ["dnnc.cores=2"],
             "kind": ["dnn_model_rule"],
             "tags": ["manual"] + _TAGS,
             "visibility": ["//visibility:private"],
+        },
+    )
+    _macro_test(
+        name = "macro_follows_test",
+        got = _shown("follows"),
+        want = asked | {
+            "exec": ["dnnc.cores=2"],
+            "kind": ["dnn_model_rule"],
+            "tags": _TAGS,
+            "visibility": ["//rules:__subpackages__"],
         },
     )
     _macro_test(
@@ -79,5 +100,5 @@ def macro_test_suite(name):
     )
     native.test_suite(
         name = name,
-        tests = [":macro_arguments_test", ":macro_model_test", ":macro_target_test"],
+        tests = [":macro_arguments_test", ":macro_follows_test", ":macro_model_test", ":macro_target_test"],
     )

@@ -14,7 +14,7 @@ choose_bazel() {
   if [ -n "${BAZEL-}" ]; then
     MODE=given WHY="\$BAZEL is set" BAZEL_PROGRAM=$BAZEL
   elif [ -n "${BAZELW_ROOT-}" ]; then
-    MODE=prepared WHY="\$BAZELW_ROOT is set" ROOT=$BAZELW_ROOT
+    MODE=prepared WHY="\$BAZELW_ROOT is set" ROOT=$(readlink -f -- "$BAZELW_ROOT" || echo "$BAZELW_ROOT")
   elif choose_system; then
     MODE=system WHY="$BAZEL_PROGRAM reaches the public module registry"
   else

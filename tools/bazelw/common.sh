@@ -13,15 +13,16 @@ fail() {
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# cache_dir prints the folder that holds everything bazelw makes.
+# cache_dir prints the folder that holds everything bazelw makes. A path that is not absolute counts
+# as none, as the XDG specification has it.
 cache_dir() {
-  if [ -n "${XDG_CACHE_HOME-}" ]; then
-    printf '%s/rules_dnn\n' "$XDG_CACHE_HOME"
-  elif [ -n "${HOME-}" ]; then
-    printf '%s/.cache/rules_dnn\n' "$HOME"
-  else
-    fail "neither HOME nor XDG_CACHE_HOME is set" "set one of them: bazelw keeps its cache there"
-  fi
+  case ${XDG_CACHE_HOME-} in
+    /*) printf '%s/rules_dnn\n' "$XDG_CACHE_HOME" && return ;;
+  esac
+  case ${HOME-} in
+    /*) printf '%s/.cache/rules_dnn\n' "$HOME" ;;
+    *) fail "neither HOME nor XDG_CACHE_HOME is an absolute path" "set one of them: bazelw keeps its cache there" ;;
+  esac
 }
 
 # digest FILE... prints a short name for the contents of files.
@@ -41,11 +42,12 @@ locked() {
   ) 9>"$CACHE/lock"
 }
 
+free_mib() { df -Pk "$CACHE" | awk 'NR == 2 { print int($4 / 1024) }'; }
+
 # require_space NEED_MIB fails early rather than in the middle of unpacking.
 require_space() {
-  free_kib=$(df -Pk "$CACHE" | awk 'NR == 2 { print $4 }')
-  [ "$free_kib" -ge $(($1 * 1024)) ] ||
-    fail "$CACHE has $((free_kib / 1024)) MiB free, the offline set-up needs $1 MiB" \
+  [ "$(free_mib)" -ge "$1" ] ||
+    fail "$CACHE has $(free_mib) MiB free, the offline set-up needs $1 MiB" \
       "free some space, or set XDG_CACHE_HOME to a folder on a larger disk"
 }
 

@@ -44,8 +44,8 @@ root_make() {
   root_configure "$partial"
   say "3/3 checking"
   root_check "$partial"
-  mv "$partial" "$ROOT"
   rm -rf "$apt"
+  mv "$partial" "$ROOT"
 }
 
 root_clear() { [ ! -e "$1" ] || { chmod -R u+w "$1" && rm -rf "$1"; }; }
@@ -55,9 +55,18 @@ root_unpack() {
   for dir in bin sbin lib lib64; do ln -s "usr/$dir" "$2/$dir"; done
   for deb in "$1"/*.deb; do
     dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$2" --keep-directory-symlink --no-same-owner ||
-      { rm -f "$deb" && fail "cannot unpack ${deb##*/}" "run bazelw again: it is downloaded anew"; }
+      root_not_unpacked "$deb"
   done
   find "$1" -name '*.deb' -exec basename {} \; | LC_ALL=C sort >"$2/$PACKAGE_LIST"
+}
+
+# root_not_unpacked PACKAGE: a full disk is the likeliest cause, and the package's then no fault.
+root_not_unpacked() {
+  [ "$(free_mib)" -ge 64 ] ||
+    fail "the disk is full: $CACHE has $(free_mib) MiB free" \
+      "free $ROOT_MIB MiB, or set XDG_CACHE_HOME to a folder on a larger disk"
+  rm -f "$1"
+  fail "cannot unpack ${1##*/}" "run bazelw again: it is downloaded anew"
 }
 
 # root_configure does what matters of the packages' installation scripts.
