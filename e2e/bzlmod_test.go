@@ -104,7 +104,6 @@ func target(t *testing.T, w *workspace) {
 	}
 	_, refused, err := w.try("build", "--nobuild", "//:needs_arm64")
 	require.Error(t, err)
-	t.Log(refused)
 	assert.Contains(t, refused, "dnn_model_for_its_target_only rule '//:relu_arm64'")
 	assert.Contains(t, refused, "'//:relu_arm64' does not have mandatory providers: 'CcInfo'")
 	w.bazel(t, "build", "--platforms=@rules_dnn//platforms:linux_arm64", "//:needs_arm64")
@@ -219,6 +218,9 @@ func oneImport(t *testing.T, w *workspace) {
 	ran := map[string]int{}
 	seen := map[string]int{}
 	for _, s := range w.logged(t, strip, "//:abis") {
+		if s.TargetLabel != "//:relu" {
+			continue // others use the same file
+		}
 		seen[s.Mnemonic]++
 		if s.executed() {
 			ran[s.Mnemonic]++
