@@ -83,6 +83,22 @@ func TestErrors(t *testing.T) {
 		{node("MatMulInteger", nil, val(ir.U8, 2, 3), val(ir.U8, 3, 4), val(ir.U8, 3)), "extent of operand 2, which has an element for each line of its matrix: found 3 and 2"},
 		{node("MatMulInteger", nil, val(ir.U8, 2, 3), val(ir.U8, 3, 4), val(ir.U8, 2, 3)), "dimension 1 of operand 2, which has an element for each line of its matrix: found 3 and 1"},
 		{node("BitCast", attrs("to", 1), val(ir.I64, 4)), "attribute to is f32, of 4 bytes; operand 0 has type i64, of 8"},
+		{attend(nil, f32(1, 2, 3, 8), f32(1, 2, 5, 4)), "sizes of a head of Q and K: found 8 and 4"},
+		{attend(nil, f32(1, 3, 3, 8), f32(1, 2, 5, 8)), "heads of K must divide those of Q: found 2 and 3"},
+		{attend(nil, f32(1, 3, 8), f32(1, 3, 8)), "attribute q_num_heads is 0; operand 0 of rank 3 needs the number of heads"},
+		{attend(attrs("q_num_heads", 3, "kv_num_heads", 3), f32(1, 3, 8), f32(1, 3, 8)), "attribute q_num_heads must divide the last dimension of operand 0: found 6 and 8"},
+		{attend(attrs("q_num_heads", 2), f32(1, 2, 3, 8), f32(1, 2, 5, 8)), "attribute q_num_heads stands beside operand 0 of rank 4"},
+		{old(23, attend(attrs("q_num_heads", 1), f32(1, 2, 3, 8), f32(1, 2, 5, 8))), "heads of operand 0 and attribute q_num_heads: found 2 and 1"},
+		{old(23, attend(attrs("left_window_size", 1), f32(1, 2, 3, 8), f32(1, 2, 5, 8))), `attribute "left_window_size" is unknown to definition 23`},
+		{attend(attrs("left_window_size", -2), f32(1, 2, 3, 8), f32(1, 2, 5, 8)), "left_window_size and right_window_size are -2 and -1"},
+		{attend(attrs("qk_matmul_output_mode", 4), f32(1, 2, 3, 8), f32(1, 2, 5, 8)), "attribute qk_matmul_output_mode is 4; supported are 0 to 3"},
+		{attend(attrs("softmax_precision", 6), f32(1, 2, 3, 8), f32(1, 2, 5, 8)), "attribute softmax_precision is i32; supported are f16"},
+		{attend(attrs("softcap", -1.0), f32(1, 2, 3, 8), f32(1, 2, 5, 8)), "attribute softcap is -1; at least 0 wanted"},
+		{attend(nil, f32(1, 2, 3, 8), f32(1, 2, 5, 8), f32(3, 6)), "keys, and the last dimension of operand 3: found 5 and 6"},
+		{attend(nil, f32(1, 2, 3, 8), f32(1, 2, 5, 8), f32(4, 5)), "operand 3 (attn_mask): dimensions must be equal or 1 to broadcast: found 3 and 4"},
+		{attend(nil, f32(1, 2, 3, 8), f32(1, 2, 5, 8), nil, f32(1, 2, 4, 8)), "past_key and past_value belong together"},
+		{attend(nil, f32(1, 2, 3, 8), f32(1, 2, 5, 8), nil, f32(1, 2, 4, 8), f32(1, 2, 3, 8)), "dimension 2 of operand 5: found 3 and 4"},
+		{attend(nil, f32(1, 2, 3, 8), f32(1, 2, 5, 8), nil, f32(1, 2, 4, 8), f32(1, 2, 4, 8), i64(1)), "nonpad_kv_seqlen and past_key exclude each other"},
 		{node("Tile", nil, f32(1<<40), vec(1<<40)), "overflows 64 bits"},
 	} {
 		_, err := Build(c.n, nil)
@@ -93,6 +109,11 @@ func TestErrors(t *testing.T) {
 		require.ErrorContains(t, err, c.want)
 		require.ErrorContains(t, err, `node `+c.n.Op+` "n": `)
 	}
+}
+
+// attend attends to keys that are the values, too.
+func attend(at ir.Attrs, q, kv *ir.Value, more ...*ir.Value) *ir.Node {
+	return node("Attention", at, append([]*ir.Value{q, kv, kv}, more...)...)
 }
 
 func trueValue() *ir.Value {

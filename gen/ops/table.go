@@ -21,6 +21,7 @@ var families = []func() []*Row{
 	matmulRows,
 	quantizeRows,
 	qlinearRows,
+	attentionRows,
 	normRows,
 	reshapeRows,
 	softmaxRows,
