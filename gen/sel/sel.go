@@ -107,9 +107,10 @@ var anchors = []func(*block.Block, *lower.Env) (*lower.Lowered, error){lower.Con
 // cheapest lowers a block by every anchor and keeps the least estimate; the zero Kernel where
 // none can have these layouts.
 func (s *selector) cheapest(b *block.Block, lay lower.Layouts) (Kernel, error) {
+	writesRows := len(b.Placed) > 0 || b.Stage.Update != nil // chains and updates
 	stored := func(v *ir.Value) layout.Layout {
-		if s.sameBytes(v) && !(len(b.Placed) > 0 && slices.Contains(b.Results, v)) {
-			return s.blocked // loops over blocks of channels read other values better; chains only write rows
+		if s.sameBytes(v) && !(writesRows && slices.Contains(b.Results, v)) {
+			return s.blocked // loops over blocks of channels read other values better
 		}
 		return lay(v)
 	}

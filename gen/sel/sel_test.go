@@ -88,6 +88,19 @@ func TestRun(t *testing.T) {
   output %p
   output %y
 `, all, nil},
+		{"a chain's result of channels alone is row-major", `
+  input %x f32[1, 32, 4, 4]
+  %p f32[1, 32, 4, 4] = Softmax.13(%x) {axis = 1}
+  %y f32[1, 32, 1, 1] = GlobalAveragePool.1(%p)
+  output %y
+`, all, []string{"Softmax+GlobalAveragePool: row chain, row-major"}},
+		{"an update's result of channels alone is row-major", `
+  input %x f32[1, 32, 1, 1]
+  input %i i64[2, 4]
+  input %u f32[2]
+  %y f32[1, 32, 1, 1] = ScatterND.16(%x, %i, %u)
+  output %y
+`, all, []string{"ScatterND: update, row-major"}},
 		{"without layouts all is row-major", convs + `
   input %x f32[1, 32, 14, 14]
   %p f32[1, 32, 14, 14] = Conv.11(%x, @b)
