@@ -169,7 +169,7 @@ func (n *nest) joined(values []te.Expr, acc func(int) te.Expr) []loop.Stmt {
 	var body []loop.Stmt
 	ins := make([]te.Expr, len(values))
 	for k, v := range values {
-		hoisted, e := hoistLets(v, nil, n.facts)
+		hoisted, e := hoistLets(v, nil)
 		body = append(body, hoisted...)
 		ins[k] = e
 		if len(values) > 1 {
@@ -202,7 +202,7 @@ func (n *nest) stores(acc func(int) te.Expr, at sym.Expr) []loop.Stmt {
 			}
 			return x
 		})
-		hoisted, e := hoistLets(r, nil, n.facts)
+		hoisted, e := hoistLets(r, nil)
 		body = append(append(body, hoisted...), loop.Store{Buf: n.out[k], Index: at, Value: e})
 	}
 	return body
@@ -230,29 +230,47 @@ func symbolsOf(k *loop.Kernel, symbols sym.Facts) []string {
 	return out
 }
 
+// arm is one of a choice's two: what stands there is computed only where the condition
+// holds, or only where it does not.
+type arm struct {
+	cond      []te.Within
+	otherwise bool
+}
+
+// guarded is v where all arms are taken, and 0 elsewhere; v is not computed there.
+func guarded(v te.Expr, arms []arm) te.Expr {
+	for i := len(arms) - 1; i >= 0; i-- {
+		zero := te.Int(v.DType(), 0)
+		if arms[i].otherwise {
+			v = te.Select{Cond: arms[i].cond, Then: zero, Else: v}
+		} else {
+			v = te.Select{Cond: arms[i].cond, Then: v, Else: zero}
+		}
+	}
+	return v
+}
+
 // hoistLets turns bound integers into statements before the expression. What stands
-// under a condition is read only where the condition holds.
-func hoistLets(e te.Expr, cond []te.Within, f sym.Facts) ([]loop.Stmt, te.Expr) {
+// in an arm of a choice is read only where the arm is taken.
+func hoistLets(e te.Expr, arms []arm) ([]loop.Stmt, te.Expr) {
 	var out []loop.Stmt
 	switch x := e.(type) {
 	case te.Let:
-		pre, v := hoistLets(x.Value, cond, f)
-		if len(cond) > 0 {
-			v = te.Select{Cond: cond, Then: v, Else: te.Int(v.DType(), 0)}
-		}
-		out = append(pre, loop.Bind{Var: x.Var, Value: v, Lo: x.Lo, Hi: x.Hi})
-		rest, body := hoistLets(x.Body, cond, f)
+		pre, v := hoistLets(x.Value, arms)
+		out = append(pre, loop.Bind{Var: x.Var, Value: guarded(v, arms), Lo: x.Lo, Hi: x.Hi})
+		rest, body := hoistLets(x.Body, arms)
 		return append(out, rest...), body
 	case te.Select:
-		pre, then := hoistLets(x.Then, append(append([]te.Within{}, cond...), x.Cond...), f)
-		more, els := hoistLets(x.Else, cond, f)
+		inner := func(otherwise bool) []arm { return append(append([]arm{}, arms...), arm{x.Cond, otherwise}) }
+		pre, then := hoistLets(x.Then, inner(false))
+		more, els := hoistLets(x.Else, inner(true))
 		x.Then, x.Else = then, els
 		return append(pre, more...), x
 	case te.Call:
 		args := make([]te.Expr, len(x.Args))
 		for i, a := range x.Args {
 			var pre []loop.Stmt
-			pre, args[i] = hoistLets(a, cond, f)
+			pre, args[i] = hoistLets(a, arms)
 			out = append(out, pre...)
 		}
 		x.Args = args

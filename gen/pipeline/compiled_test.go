@@ -57,6 +57,16 @@ func TestCompiled(t *testing.T) {
 		%y ?[*] = Pad.13(%e, @pads) "pad"
 		output %y
 		}`
+	joined := header + `
+		input %a f32[2]
+		input %x f32[3]
+		input %i i64[2]
+		input %j i64[2]
+		%b ?[*] = Gather.13(%x, %i) "first"
+		%c ?[*] = Gather.13(%x, %j) "second"
+		%y ?[*] = Concat.13(%a, %b, %c) {axis = 0} "join"
+		output %y
+		}`
 	table := floats([]int64{3, 2}, 1, 2, 3, 4, 5, 6)
 	line := floats([]int64{3}, 1, 2, 3)
 	square := floats([]int64{2, 3}, 1, 2, 3, 4, 5, 6)
@@ -95,6 +105,8 @@ func TestCompiled(t *testing.T) {
 		{name: "a point outside", graph: gatherND, inputs: []*ir.Tensor{square, ints([]int64{2, 2}, 1, -1, 2, 0)}, bad: true},
 		{name: "padded", graph: padded, inputs: []*ir.Tensor{line, ints([]int64{2}, -1, 0)}},
 		{name: "padded, outside", graph: padded, inputs: []*ir.Tensor{line, ints([]int64{2}, 5, 0)}, bad: true},
+		{name: "joined", graph: joined, inputs: []*ir.Tensor{floats([]int64{2}, 8, 9), line, ints([]int64{2}, 1, 0), ints([]int64{2}, -1, 1)}},
+		{name: "joined, outside", graph: joined, inputs: []*ir.Tensor{floats([]int64{2}, 8, 9), line, ints([]int64{2}, 1, 0), ints([]int64{2}, 1, 3)}, bad: true},
 		{name: "unfused, outside", graph: padded, inputs: []*ir.Tensor{line, ints([]int64{2}, 5, 0)}, disable: []string{"fuse"}, bad: true},
 	}
 	states := make([]*State, len(list))

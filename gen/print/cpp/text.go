@@ -219,7 +219,7 @@ func literal(c te.Const) string {
 		}
 		return fmt.Sprintf("(%s)INT64_C(%d)", local(c.Type), v)
 	}
-	return floatLiteral(c.Type, math.Float64frombits(c.Bits))
+	return floatLiteral(c.Type, scalar.Value(c.Type, math.Float64frombits(c.Bits)))
 }
 
 func floatLiteral(t ir.DType, v float64) string {
@@ -239,7 +239,7 @@ func floatLiteral(t ir.DType, v float64) string {
 	if !strings.ContainsAny(s, ".e") {
 		s += ".0"
 	}
-	if v < 0 {
+	if math.Signbit(v) { // -0 as well
 		return "(" + s + suffix + ")"
 	}
 	return s + suffix
