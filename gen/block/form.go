@@ -5,7 +5,7 @@ import (
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ops"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/shape"
 	"rules_dnn/gen/te"
 )
 
@@ -13,7 +13,7 @@ import (
 // another is a value of its own. Shapes must have been inferred. What the stages demand
 // of a run's dimensions becomes the graph's checks, and each output gets a block that writes it.
 func Form(g *ir.Graph) (*Graph, error) {
-	out := &Graph{Name: g.Name, Inputs: g.Inputs, Outputs: g.Outputs, Symbols: g.Symbols, Facts: Facts(g)}
+	out := &Graph{Name: g.Name, Inputs: g.Inputs, Outputs: g.Outputs, Symbols: g.Symbols, Facts: shape.Facts(g)}
 	for _, n := range g.Nodes {
 		m, err := ops.Build(n, out.Facts)
 		if err != nil {
@@ -31,15 +31,6 @@ func Form(g *ir.Graph) (*Graph, error) {
 		return nil, err
 	}
 	return out, nil
-}
-
-// Facts are the ranges of a graph's symbols.
-func Facts(g *ir.Graph) sym.Facts {
-	f := sym.Facts{}
-	for _, s := range g.Symbols {
-		f[s.Name] = sym.Range{Lo: s.Lo, Hi: s.Hi}
-	}
-	return f
 }
 
 func fromMeaning(n *ir.Node, m *ops.Meaning) ([]*Block, error) {
