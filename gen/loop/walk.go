@@ -61,6 +61,37 @@ func Exprs(body []Stmt, f func(sym.Expr)) {
 	}
 }
 
+// Names calls f for every name that a kernel gives to something of its own: its buffers, and the
+// variables of its statements.
+func Names(k *Kernel, f func(string)) {
+	f(TaskVar)
+	for _, b := range append(append([]*Buffer{}, k.Buffers...), k.Scratch...) {
+		f(b.Name)
+	}
+	names(k.Body, f)
+}
+
+func names(body []Stmt, f func(string)) {
+	for _, s := range body {
+		switch x := s.(type) {
+		case For:
+			f(x.Var)
+			names(x.Body, f)
+		case If:
+			names(x.Then, f)
+			names(x.Else, f)
+		case Index:
+			f(x.Var)
+		case Bind:
+			f(x.Var)
+		case Def:
+			f(x.Name)
+		case Alloc:
+			f(x.Buf.Name)
+		}
+	}
+}
+
 // Binds tells whether a statement binds a loaded integer: the kernel then reports those
 // that are out of bounds.
 func Binds(body []Stmt) bool {

@@ -36,6 +36,7 @@ type nest struct {
 	windows  bool      // guards bound loops
 	depth    int       // leading axes that a row-wise chain's stages share
 	trimmed  map[string]bound
+	bound    int // integers that expressions have bound so far
 	facts    sym.Facts
 }
 
@@ -106,12 +107,8 @@ func (n *nest) buffers(b *block.Block, lay Layouts) {
 func (n *nest) flatten(b *block.Block, es []te.Expr, logical map[string]sym.Expr, lay Layouts) []te.Expr {
 	out := make([]te.Expr, len(es))
 	for i, e := range es {
-		out[i] = te.Map(te.SubstIndices(e, logical, n.facts), func(e te.Expr) te.Expr {
+		out[i] = te.Map(n.separateLets(te.SubstIndices(e, logical, n.facts)), func(e te.Expr) te.Expr {
 			switch x := e.(type) {
-			case te.Let:
-				lo, _ := x.Lo.Bounds(n.facts)
-				_, hi := x.Hi.Bounds(n.facts)
-				n.facts[x.Var] = sym.Range{Lo: lo, Hi: hi}
 			case te.Select:
 				return n.choose(x.Cond, x.Then, x.Else)
 			case te.Load:
@@ -148,4 +145,23 @@ func (n *nest) choose(cond []te.Within, then, otherwise te.Expr) te.Expr {
 		return then
 	}
 	return te.Select{Cond: left, Then: then, Else: otherwise}
+}
+
+// separateLets gives each bound integer a variable of its own, with its range: fusion may have
+// copied what binds it, and in a kernel all of them share one scope.
+func (n *nest) separateLets(e te.Expr) te.Expr {
+	return te.Map(e, func(e te.Expr) te.Expr {
+		x, ok := e.(te.Let)
+		if !ok {
+			return e
+		}
+		v := fmt.Sprintf("b%d%s", n.bound, n.tag) // unlike any name of package ops: inner ones are renamed first
+		n.bound++
+		lo, _ := x.Lo.Bounds(n.facts)
+		_, hi := x.Hi.Bounds(n.facts)
+		n.facts[v] = sym.Range{Lo: lo, Hi: hi}
+		x.Body = te.SubstIndices(x.Body, map[string]sym.Expr{x.Var: sym.Var(v)}, n.facts)
+		x.Var = v
+		return x
+	})
 }

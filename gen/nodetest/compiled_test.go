@@ -3,6 +3,7 @@ package nodetest
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,9 +16,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
 	"rules_dnn/gen/pipeline"
 	"rules_dnn/gen/print/cpp/cpptest"
 	"rules_dnn/gen/shape"
+	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
 )
 
@@ -141,5 +144,20 @@ func compile(c *Case, chip *target.Target, symbolic bool, disable []string) (*cp
 	for i, v := range g.Inputs {
 		in[i] = inputs[v.Name]
 	}
+	for _, s := range st.Program.Steps {
+		if err := reserved(s.Kernel); err != nil {
+			return nil, err
+		}
+	}
 	return &cpptest.Case{Name: c.Label(), Program: st.Program, Dims: dims, Inputs: in}, nil
+}
+
+// reserved tells which name of a kernel a symbol may have too: package sym has to know it.
+func reserved(k *loop.Kernel) (err error) {
+	loop.Names(k, func(name string) {
+		if sym.IsSymbol(name) {
+			err = fmt.Errorf("a symbol may be called %q, like a variable of the kernel", name)
+		}
+	})
+	return err
 }

@@ -67,6 +67,16 @@ func TestCompiled(t *testing.T) {
 		%y ?[*] = Concat.13(%a, %b, %c) {axis = 0} "join"
 		output %y
 		}`
+	twice := header + `
+		input %x f32[3, 3]
+		input %i i64[3]
+		input %b f32[2]
+		%s ?[*] = ReduceMax.13(%x) {axes = [1], keepdims = 0} "max"
+		%g ?[*] = Gather.13(%b, %i) "bias"
+		%a ?[*] = Add.14(%s, %g) "add"
+		%y ?[*] = Mul.14(%a, %a) "square"
+		output %y
+		}`
 	table := floats([]int64{3, 2}, 1, 2, 3, 4, 5, 6)
 	line := floats([]int64{3}, 1, 2, 3)
 	square := floats([]int64{2, 3}, 1, 2, 3, 4, 5, 6)
@@ -107,6 +117,7 @@ func TestCompiled(t *testing.T) {
 		{name: "padded, outside", graph: padded, inputs: []*ir.Tensor{line, ints([]int64{2}, 5, 0)}, bad: true},
 		{name: "joined", graph: joined, inputs: []*ir.Tensor{floats([]int64{2}, 8, 9), line, ints([]int64{2}, 1, 0), ints([]int64{2}, -1, 1)}},
 		{name: "joined, outside", graph: joined, inputs: []*ir.Tensor{floats([]int64{2}, 8, 9), line, ints([]int64{2}, 1, 0), ints([]int64{2}, 1, 3)}, bad: true},
+		{name: "used twice", graph: twice, inputs: []*ir.Tensor{floats([]int64{3, 3}, 1, 2, 3, 4, 5, 6, 7, 8, 9), ints([]int64{3}, 1, 0, -1), floats([]int64{2}, 10, 20)}},
 		{name: "unfused, outside", graph: padded, inputs: []*ir.Tensor{line, ints([]int64{2}, 5, 0)}, disable: []string{"fuse"}, bad: true},
 	}
 	states := make([]*State, len(list))

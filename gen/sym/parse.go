@@ -3,6 +3,7 @@ package sym
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -218,17 +219,15 @@ func identifierPrefix(s string) string {
 	return s[:n]
 }
 
+// internal are the names of variables that stages and kernels make: axes (i0, r1), bound indices,
+// loops of lowered code, buffers and scalars. A symbol of such a name would be taken for one.
+var internal = regexp.MustCompile(`^(([abgijkpqrstuwxy]|acc|at|in|new)[0-9][0-9a-z_]*|` +
+	`(acc|cg|cl|cv|part|q|rp|rs|tc|tp|tr|xl|scratch|bad|bad_index|task|first_task|last_task)(_[0-9]+)?)(_end)?$`)
+
 // reserved tells whether a name means something else than a symbol: in
-// expressions, or as a loop variable of stages (i0, r1).
+// expressions, or as a variable of the compiler's own.
 func reserved(name string) bool {
-	switch name {
-	case "min", "max", "overflow":
-		return true
-	}
-	if len(name) < 2 || (name[0] != 'i' && name[0] != 'r') {
-		return false
-	}
-	return strings.Trim(name[1:], "0123456789") == ""
+	return name == "min" || name == "max" || name == "overflow" || internal.MatchString(name)
 }
 
 // IsSymbol tells whether name can be a symbol's: Parse reads it as a variable.

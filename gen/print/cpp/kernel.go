@@ -23,7 +23,7 @@ func Signature(k *loop.Kernel, name string) string {
 		ps = append(ps, fmt.Sprintf("%s%s* __restrict %s", c, storage(b.Type), b.Name))
 	}
 	for _, s := range k.Syms {
-		ps = append(ps, "int64_t "+s)
+		ps = append(ps, "int64_t "+variable(s))
 	}
 	for _, b := range k.Scratch {
 		ps = append(ps, fmt.Sprintf("%s* __restrict %s", storage(b.Type), b.Name))

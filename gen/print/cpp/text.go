@@ -14,6 +14,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/print/cexpr"
+	"rules_dnn/gen/print/ctext"
 	"rules_dnn/gen/scalar"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
@@ -60,7 +61,14 @@ func local(t ir.DType) string {
 	return storage(t)
 }
 
-func identity(s string) string { return s }
+// variable is the C++ name of a symbol or of a variable of the kernel's own: a symbol may be a
+// keyword ("int") or a name that C++ reserves ("a__b").
+func variable(s string) string {
+	if ctext.IsIdent(s) {
+		return s
+	}
+	return "sym_" + s
+}
 
 // exprs prints scalar expressions under the facts of one kernel.
 type exprs struct {
@@ -87,7 +95,7 @@ func (p exprs) broadcast(text string) string {
 	return "dnn_math::broadcast<" + p.vector + ">(" + text + ")"
 }
 
-func (p exprs) index(e sym.Expr) string { return cexpr.Under(e, identity, p.facts) }
+func (p exprs) index(e sym.Expr) string { return cexpr.Under(e, variable, p.facts) }
 
 func (p exprs) cond(ws []te.Within) string {
 	var parts []string
