@@ -9,25 +9,6 @@ import (
 	"rules_dnn/gen/te"
 )
 
-func attentionRows() []*Row {
-	key := func(p Param) Param { p.Like = "T1"; return p }
-	value := func(p Param) Param { p.Like = "T2"; return p }
-	return []*Row{{
-		Name: "Attention", Versions: []int{23, 24, 25}, MinOutputs: 1, MaxOutputs: 4,
-		Inputs: []Param{
-			key(in("Q", floats)), key(in("K", floats)), value(in("V", floats)), opt(Param{Name: "attn_mask", Types: anyType}),
-			opt(key(in("past_key", floats))), opt(value(in("past_value", floats))),
-			opt(since(24, Param{Name: "nonpad_kv_seqlen", Types: int64s})),
-		},
-		Attrs: []AttrSpec{
-			intAttr("is_causal"), intAttr("kv_num_heads"), intAttr("q_num_heads"), intAttr("qk_matmul_output_mode"),
-			floatAttr("scale"), floatAttr("softcap"), intAttr("softmax_precision"),
-			intAttr("left_window_size").from(25), intAttr("right_window_size").from(25),
-		},
-		Build: attentionOf,
-	}}
-}
-
 // heads is an operand of several heads: [batch, head, position, element], or packed as
 // [batch, position, head * element].
 type heads struct {
@@ -192,23 +173,11 @@ func (a *attention) present(past, result int, name string, h heads) (func(batch,
 	as := axes(ir.Shape{h.batch, h.n, a.total, h.size})
 	e := te.Expr(h.at(iv(0), iv(1), sym.Sub(iv(2), a.past), iv(3)))
 	if cached {
-		s, err := a.c.Shape(past)
-		if err != nil {
+		if err := a.c.hasShape(past, ir.Shape{h.batch, h.n, a.past, h.size}); err != nil {
 			return nil, err
 		}
-		want := ir.Shape{h.batch, h.n, a.past, h.size}
-		if len(s) != 4 {
-			return nil, fmt.Errorf("operand %d has rank %d; rank 4 wanted", past, len(s))
-		}
-		for k, d := range want {
-			if err := a.c.require(SameDim, s[k], d, "dimension %d of operand %d", k, past); err != nil {
-				return nil, err
-			}
-		}
-		e = te.Select{
-			Cond: []te.Within{{E: iv(2), Lo: sym.Const(0), Hi: a.past}},
-			Then: te.Operand(past, h.typ, te.AxisVars(as)...), Else: e,
-		}
+		old := te.Within{E: iv(2), Lo: sym.Const(0), Hi: a.past}
+		e = inside(old, a.c.with(as), te.Operand(past, h.typ, te.AxisVars(as)...), e)
 	}
 	n := a.add(&te.Stage{Name: name, Axes: as, Results: []te.Expr{e}})
 	a.results[result] = te.Source{Stage: true, N: n}

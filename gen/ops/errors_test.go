@@ -99,6 +99,9 @@ func TestErrors(t *testing.T) {
 		{attend(nil, f32(1, 2, 3, 8), f32(1, 2, 5, 8), nil, f32(1, 2, 4, 8)), "past_key and past_value belong together"},
 		{attend(nil, f32(1, 2, 3, 8), f32(1, 2, 5, 8), nil, f32(1, 2, 4, 8), f32(1, 2, 3, 8)), "dimension 2 of operand 5: found 3 and 4"},
 		{attend(nil, f32(1, 2, 3, 8), f32(1, 2, 5, 8), nil, f32(1, 2, 4, 8), f32(1, 2, 4, 8), i64(1)), "nonpad_kv_seqlen and past_key exclude each other"},
+		{node("TensorScatter", attrs("axis", 0), f32(1, 4, 9), f32(1, 2, 9)), "attribute axis is 0, the batch axis"},
+		{node("TensorScatter", nil, f32(1, 4, 9), f32(1, 5, 9)), "dimension 1 of operand 0 must hold that of operand 1: found 4 and 5"},
+		{node("TensorScatter", attrs("mode", "ring"), f32(1, 4, 9), f32(1, 2, 9)), `attribute mode is "ring"`},
 		{node("Tile", nil, f32(1<<40), vec(1<<40)), "overflows 64 bits"},
 	} {
 		_, err := Build(c.n, nil)

@@ -186,6 +186,7 @@ func others() []example {
 			"[N 16 8 10]", ManyToMany, dependent},
 		{node("QLinearMatMul", nil, val(ir.U8, "N", 64), weight(), val(ir.U8), val(ir.I8, 64, 10), weight(10), val(ir.I8, 10), weight(), val(ir.I8)), "[N 10]", ManyToMany, dependent},
 		{node("Attention", attrs("q_num_heads", 4, "kv_num_heads", 2, "is_causal", 1), f32("N", "S", 32), f32("N", "T", 16), f32("N", "T", 24)), "[N S 48]", ManyToMany, dependent},
+		{node("TensorScatter", nil, f32("N", 2, 10, 8), f32("N", 2, 3, 8), i64("N")), "[N 2 10 8]", OneToMany, fixed},
 		{node("BatchNormalization", nil, x(), scale, bias, weight(8), weight(8)), "[N 8 10 12]", OneToOne, variable},
 		{node("InstanceNormalization", nil, x(), scale, bias), "[N 8 10 12]", ManyToMany, dependent},
 		{node("GroupNormalization", attrs("num_groups", 2), x(), scale, bias), "[N 8 10 12]", ManyToMany, dependent},

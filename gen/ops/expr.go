@@ -57,6 +57,19 @@ func floating(t ir.DType) ir.DType {
 	return ir.F32
 }
 
+// inside is one expression where w holds, else the other. Where w is certain under the
+// facts, the other one and the operands that only it reads are left out.
+func inside(w te.Within, f sym.Facts, then, other te.Expr) te.Expr {
+	above, room := sym.Sub(w.E, w.Lo), sym.Sub(w.Hi, w.E)
+	switch {
+	case sym.AtLeast(above, 0, f) && sym.AtLeast(room, 1, f):
+		return then
+	case sym.AtMost(above, -1, f) || sym.AtMost(room, 0, f):
+		return other
+	}
+	return te.Select{Cond: []te.Within{w}, Then: then, Else: other}
+}
+
 // holds is the conjunction of conditions on indices as a bool.
 func holds(ws []te.Within) te.Expr {
 	index := func(e sym.Expr) te.Expr { return te.Index{Type: ir.I64, E: e} }
