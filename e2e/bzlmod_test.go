@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"math"
@@ -121,16 +122,44 @@ func weightsFile(t *testing.T, w *workspace) {
 	assert.Contains(t, string(out), "weights")
 }
 
-// benchmark asks the benchmark's program for a few runs.
+// benchmark asks the benchmark's program to run with inputs of ours, and for what it computed.
 func benchmark(t *testing.T, w *workspace) {
 	w.bazel(t, "build", "//:benchmark")
-	requests := `{"cmd":"load","threads":1}
-{"cmd":"run","seconds":0,"min_runs":2}
-`
-	out := run(t, requests, filepath.Join(w.bin(t), "benchmark"), "--serve")
-	lines := strings.Split(out, "\n")
-	require.Len(t, lines, 2)
-	assert.Contains(t, lines[0], `"ok"`)
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "x.npy"), npy("2, 4", rows[:]), 0o644))
+	requests := []string{
+		`{"cmd":"load","threads":1}`,
+		`{"cmd":"inputs","files":{"x":"` + filepath.Join(dir, "x.npy") + `"}}`,
+		`{"cmd":"run","seconds":0,"min_runs":2}`,
+		`{"cmd":"outputs","dir":"` + dir + `"}`,
+	}
+	out := run(t, strings.Join(requests, "\n")+"\n", filepath.Join(w.bin(t), "benchmark"), "--serve")
+	answers := strings.Split(out, "\n")
+	require.Len(t, answers, len(requests), out)
+	for i, want := range []string{`"ok":true`, `"ok":true`, `"ms":[`, `"files":`} {
+		require.Contains(t, answers[i], want, requests[i])
+	}
+	var outputs struct{ Files map[string]string }
+	require.NoError(t, json.Unmarshal([]byte(answers[3]), &outputs))
+	y, err := os.ReadFile(outputs.Files["y"])
+	require.NoError(t, err)
+	words := make([]string, len(rows))
+	for i, bits := 0, y[len(y)-4*len(rows):]; i < len(words); i++ {
+		words[i] = fmt.Sprintf("%.9g", math.Float32frombits(binary.LittleEndian.Uint32(bits[4*i:])))
+	}
+	assert.Equal(t, answer(bias), strings.Join(words, " "))
+}
+
+// npy makes a file of NumPy's format.
+func npy(shape string, values []float32) []byte {
+	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%s), }", shape)
+	header += strings.Repeat(" ", 127-10-len(header)) + "\n"
+	file := append([]byte("\x93NUMPY\x01\x00"), binary.LittleEndian.AppendUint16(nil, uint16(len(header)))...)
+	file = append(file, header...)
+	for _, x := range values {
+		file = binary.LittleEndian.AppendUint32(file, math.Float32bits(x))
+	}
+	return file
 }
 
 // ownCompiler sees that code for the host is compiled by the user's toolchain, and, to know that the
