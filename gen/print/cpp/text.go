@@ -184,6 +184,9 @@ func (p exprs) call(x te.Call) (string, error) {
 	if row == nil {
 		return "", fmt.Errorf("no scalar function %q", x.Fn)
 	}
+	if known, is := certain(x); is {
+		return strconv.FormatBool(known), nil
+	}
 	args := make([]string, len(x.Args))
 	for i, a := range x.Args {
 		s, err := p.value(a)
@@ -200,6 +203,22 @@ func (p exprs) call(x te.Call) (string, error) {
 		text = fn + "(" + text + ")" // each operation rounds to its type
 	}
 	return text, nil
+}
+
+// certain tells whether a comparison of unsigned numbers with 0 always has one result: C++
+// compilers warn of those.
+func certain(x te.Call) (known, is bool) {
+	zero := func(i int) bool {
+		c, ok := x.Args[i].(te.Const)
+		return ok && c.Bits == 0 && c.Type.Kind() == ir.KindUint
+	}
+	switch {
+	case x.Fn == "lt" && zero(1), x.Fn == "gt" && zero(0):
+		return false, true
+	case x.Fn == "ge" && zero(1), x.Fn == "le" && zero(0):
+		return true, true
+	}
+	return false, false
 }
 
 var roundHalf = map[ir.DType]string{ir.F16: "dnn_math::round_f16", ir.BF16: "dnn_math::round_bf16"}

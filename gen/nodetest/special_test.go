@@ -1,0 +1,165 @@
+package nodetest
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/interp"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/passes/edit"
+	"rules_dnn/gen/pipeline"
+	"rules_dnn/gen/print/cpp/cpptest"
+	"rules_dnn/gen/target"
+)
+
+// sample is one of how many cases TestCompiledSpecials takes without -every.
+const sample = 12
+
+// TestCompiledSpecials runs cases of f32 in other types, on numbers that are hard on
+// arithmetic, and compares with the interpreter: integers exactly, so that overflow, division
+// by zero, shifts and casts of what does not fit are what they are there.
+func TestCompiledSpecials(t *testing.T) {
+	s, err := Load()
+	require.NoError(t, err)
+	match, err := regexp.Compile(*only)
+	require.NoError(t, err)
+	chip := hostChip(t)
+	var list []cpptest.Case
+	var graphs []*ir.Graph
+	for i, c := range s.Cases {
+		if slices.ContainsFunc(s.Cases[i+1:], func(later *Case) bool { return later.Name == c.Name }) || !match.MatchString(c.Name) {
+			continue
+		}
+		for k, typ := range []ir.DType{ir.F32, ir.F16, ir.BF16, ir.F64, ir.I8, ir.U8, ir.I32, ir.U32, ir.I64, ir.U64} {
+			if !*every && *only == "" && (i+k)%sample != 0 {
+				continue
+			}
+			if p, g := retyped(t, c, chip, typ, rand.New(rand.NewPCG(uint64(i), uint64(typ)))); p != nil {
+				list, graphs = append(list, *p), append(graphs, g)
+			}
+		}
+	}
+	t.Logf("%d cases", len(list))
+	require.NotEmpty(t, list)
+	flags := append(slices.Clone(chip.Copts), strings.Fields(*copts)...)
+	for i, r := range cpptest.Run(t, repository, list, flags...) {
+		in := map[string]*ir.Tensor{}
+		for k, v := range graphs[i].Inputs {
+			in[v.Name] = list[i].Inputs[k]
+		}
+		want, refused := interp.Graph(graphs[i], in)
+		if !assert.Equal(t, refused != nil, r.Status != 0, "%s: status %d, interpreter: %v", list[i].Name, r.Status, refused) || refused != nil {
+			continue
+		}
+		for k, w := range want {
+			assert.NoError(t, alike(r.Outputs[k], w), "%s: output %d", list[i].Name, k)
+		}
+	}
+}
+
+// retyped is a case with f32 inputs of another type and of hard numbers; nil where the
+// operator does not take them or the case has no such input.
+func retyped(t *testing.T, c *Case, chip *target.Target, typ ir.DType, r *rand.Rand) (*cpptest.Case, *ir.Graph) {
+	g, err := c.Graph()
+	if err != nil {
+		return nil, nil
+	}
+	_, inputs := c.Bind(g)
+	changed := false
+	for _, v := range g.Inputs {
+		if v.Type == ir.F32 {
+			v.Type, changed = typ, true
+			dims, _ := v.Static()
+			inputs[v.Name] = hard(r, typ, dims, false)
+		}
+	}
+	for _, n := range g.Nodes { // what the model declares speaks of f32
+		for _, v := range n.Outputs {
+			if v != nil {
+				v.Type, v.Shape, v.HasShape = ir.Invalid, nil, false
+			}
+		}
+	}
+	st := &pipeline.State{Graph: g, Target: chip}
+	if _, err := pipeline.Run(pipeline.GraphPasses, st, pipeline.Options{}); err != nil || !changed {
+		return nil, nil
+	}
+	_, err = pipeline.Run(pipeline.CompilePasses, st, pipeline.Options{})
+	require.NoError(t, err, "%s of %s", c.Label(), typ)
+	calm := reduces(st)
+	in := make([]*ir.Tensor, len(g.Inputs))
+	for i, v := range g.Inputs {
+		if in[i] = inputs[v.Name]; calm && v.Type == typ && typ.IsFloat() {
+			in[i] = hard(r, typ, in[i].Shape, true)
+		}
+	}
+	return &cpptest.Case{Name: fmt.Sprintf("%s of %s", c.Label(), typ), Program: st.Program, Inputs: in}, g
+}
+
+// reduces tells whether a kernel sums: the order of a sum's terms decides where it overflows and
+// what cancels, and is the kernel's own.
+func reduces(s *pipeline.State) bool {
+	for _, b := range s.Blocks.Blocks {
+		for _, stage := range b.Stages() {
+			if stage.Combine != nil || stage.Update != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hard is a tensor of small numbers among which are extremes of the type, unless calm.
+func hard(r *rand.Rand, typ ir.DType, shape []int64, calm bool) *ir.Tensor {
+	out := ir.NewTensor(typ, shape...)
+	n := int(out.Len())
+	if typ.IsFloat() {
+		special := []float64{0, math.Copysign(0, -1), 0.5, 1.5, 2.5, -2.5, 100, math.NaN(), math.Inf(1), math.Inf(-1), 1e-40, 3e38, 6e4, -1e10, 1 << 31, -1 << 63, 127.5, -129, 256}
+		xs := make([]float64, n)
+		for i := range xs {
+			if xs[i] = r.NormFloat64() * 3; !calm && r.IntN(3) == 0 {
+				xs[i] = special[r.IntN(len(special))]
+			}
+		}
+		return edit.FloatTensor(typ, xs, shape...)
+	}
+	size := typ.Size()
+	for i := range n {
+		least := uint64(1) << (8*size - 1)
+		v := []uint64{uint64(r.IntN(7)) - 3, uint64(r.IntN(7)) - 3, uint64(r.IntN(7)) - 3, least, least - 1, math.MaxUint64, r.Uint64()}[r.IntN(7)]
+		var b [8]byte
+		binary.LittleEndian.PutUint64(b[:], v)
+		copy(out.Data[i*size:], b[:size])
+	}
+	return out
+}
+
+// alike compares with the interpreter: by rounding errors of the type, which sums and
+// contracted products collect, and integers exactly.
+func alike(got, want *ir.Tensor) error {
+	tolerance := map[ir.DType]float64{ir.F16: 4e-3, ir.BF16: 3e-2, ir.F32: 2e-5, ir.F64: 1e-12}[want.Type]
+	size := want.Type.Size()
+	for i := 0; i < len(want.Data); i += size {
+		x, y := got.Data[i:i+size], want.Data[i:i+size]
+		if slices.Equal(x, y) {
+			continue
+		}
+		if want.Type.IsFloat() {
+			p, q := floatOf(want.Type, x), floatOf(want.Type, y)
+			if math.IsNaN(p) && math.IsNaN(q) || math.Abs(p-q) <= tolerance*(1+math.Abs(q)) {
+				continue
+			}
+		}
+		return fmt.Errorf("element %d is %s, want %s", i/size, show(want.Type, x), show(want.Type, y))
+	}
+	return nil
+}
