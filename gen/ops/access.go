@@ -117,12 +117,34 @@ func (t *tracer) expr(e te.Expr, at map[string]sym.Expr) {
 		t.fresh++
 		name := fmt.Sprintf("%s.%d", x.Var, t.fresh)
 		t.loaded[name] = true
+		t.reduced[name] = t.alongReduction(x.Value, at)
 		inner := maps.Clone(at)
 		inner[x.Var] = sym.Var(name)
 		t.expr(x.Body, inner)
 	case te.Load:
 		t.load(x, at)
 	}
+}
+
+// alongReduction tells that what an index is loaded from changes along a reduction.
+func (t *tracer) alongReduction(e te.Expr, at map[string]sym.Expr) bool {
+	vars := map[string]bool{}
+	te.Walk(e, func(x te.Expr) {
+		switch x := x.(type) {
+		case te.Load:
+			for _, i := range x.Index {
+				i.Subst(at, t.facts).Vars(vars)
+			}
+		case te.Index:
+			x.E.Subst(at, t.facts).Vars(vars)
+		}
+	})
+	for v := range vars {
+		if t.reduced[v] {
+			return true
+		}
+	}
+	return false
 }
 
 func (t *tracer) load(x te.Load, at map[string]sym.Expr) {

@@ -158,6 +158,7 @@ func examples() []example {
 	}
 	out = append(out, resizeExamples()...)
 	out = append(out, einsumExamples()...)
+	out = append(out, regionExamples()...)
 	out = append(out, signalExamples()...)
 	return append(out, others()...)
 }

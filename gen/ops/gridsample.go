@@ -49,7 +49,9 @@ func gridSample(c *Ctx) (*Meaning, error) {
 	}
 	points := s.points(grid)
 	out := axes(append(ir.Shape{x[0], x[1]}, grid[1:rank+1]...))
-	return stages(points, &te.Stage{Name: "GridSample", Axes: out, Results: []te.Expr{s.element(out)}}), nil
+	at := te.AxisVars(out)
+	e := s.element(append([]sym.Expr{at[0]}, at[2:]...), at[0], at[1])
+	return stages(points, &te.Stage{Name: "GridSample", Axes: out, Results: []te.Expr{cast(c.Type(0), e)}}), nil
 }
 
 func (s *sampler) attributes() error {
@@ -81,9 +83,7 @@ func (s *sampler) points(grid ir.Shape) *te.Stage {
 		// coordinates are listed from the last axis to the first
 		n := append(te.AxisVars(st.Axes), sym.Const(int64(rank-1-k)))
 		x := s.padded(s.scaled(cast(s.t, te.Operand(1, s.c.Type(1), n...)), s.x[2+k]), s.x[2+k])
-		x = call("min", call("max", x, num(x, -reach)), count(s.t, sym.Add(s.x[2+k], sym.Const(reach-1))))
-		base := call("floor", x)
-		st.Results = append(st.Results, cast(ir.I64, base), sub(x, base))
+		st.Results = append(st.Results, s.split(x, s.x[2+k])...)
 	}
 	return st
 }
@@ -123,13 +123,17 @@ func (s *sampler) padded(x te.Expr, d sym.Expr) te.Expr {
 	return sel(outside, inner, x)
 }
 
-// element is the sum of the elements around a point, by their weights.
-func (s *sampler) element(out []te.Axis) te.Expr {
-	point := te.AxisVars(out)
-	at := append([]sym.Expr{point[0]}, point[2:]...)
-	t := floating(s.c.Type(0))
-	index := []sym.Expr{point[0], point[1]}
-	e := s.sum(at, t, index, nil)
+// split is the element at or before a point of an axis of extent d, and how far behind
+// that one the point is.
+func (s *sampler) split(x te.Expr, d sym.Expr) []te.Expr {
+	x = call("min", call("max", x, num(x, -reach)), count(s.t, sym.Add(d, sym.Const(reach-1))))
+	base := call("floor", x)
+	return []te.Expr{cast(ir.I64, base), sub(x, base)}
+}
+
+// element is the sum of the elements around point `at` of stage 0, by their weights.
+func (s *sampler) element(at []sym.Expr, batch, channel sym.Expr) te.Expr {
+	e := s.sum(at, floating(s.c.Type(0)), []sym.Expr{batch, channel}, nil)
 	for k := len(s.x) - 3; k >= 0; k-- {
 		base := te.Load{Source: te.Source{Stage: true, Part: 2 * k}, Type: ir.I64, Index: at}
 		e = te.Let{

@@ -18,6 +18,8 @@ var families = []func() []*Row{
 	resizeRows,
 	einsumRows,
 	gridRows,
+	deformRows,
+	regionRows,
 	fourierRows,
 	spectralRows,
 	sequenceRows,
