@@ -180,3 +180,61 @@ func shuffle(r *random, x *ir.Value) {
 	a["mode"] = []string{"DCR", "CRD"}[r.IntN(2)]
 	r.keep(r.emit("DepthToSpace", 1, a, x), false, 1)
 }
+
+// scan sums along an axis.
+func scan(r *random, x *ir.Value) {
+	axis, n := r.axis(x)
+	if axis < 0 || x.Type != ir.F32 {
+		return
+	}
+	a := ir.Attrs{"exclusive": r.Int64N(2), "reverse": r.Int64N(2)}
+	if y := r.emit("CumSum", 1, a, x, ints(axis)); y != nil {
+		r.keep(y, true, float64(n))
+	}
+}
+
+// scatter writes constants, or adds them, at rows that may be known only at run time.
+func scatter(r *random, x *ir.Value) {
+	dims := r.dims(x)
+	if len(dims) < 2 || x.Type != ir.F32 {
+		return
+	}
+	for i := range dims {
+		if !fixed(x, i) {
+			return
+		}
+	}
+	rows := min(dims[0], 1+r.Int64N(3))
+	var at []int64
+	for _, p := range r.Perm(int(dims[0]))[:rows] { // no row twice: the order of writes is not defined
+		at = append(at, int64(p))
+	}
+	index := ints(at...)
+	index.Const.Shape = []int64{rows, 1}
+	index.Shape = ir.Dims(rows, 1)
+	if r.maybe() {
+		v := &ir.Value{Name: r.name("x"), Type: ir.I64, Shape: ir.Dims(rows, 1), HasShape: true}
+		r.g.Inputs = append(r.g.Inputs, v)
+		r.inputs[v.Name] = index.Const
+		index = v
+	}
+	a := ir.Attrs{"reduction": []string{"none", "add", "max"}[r.IntN(3)]}
+	updates := r.weights(2, append([]int64{rows}, dims[1:]...)...)
+	r.keep(r.emit("ScatterND", 1, a, x, index, updates), false, 2)
+}
+
+// resize scales pictures.
+func resize(r *random, x *ir.Value) {
+	if !is(x, 3, 4) || !fixed(x, 1) {
+		return
+	}
+	a := ir.Attrs{"mode": []string{"nearest", "linear"}[r.IntN(2)],
+		"coordinate_transformation_mode": []string{"half_pixel", "asymmetric", "align_corners"}[r.IntN(3)]}
+	scales := make([]float32, len(x.Shape))
+	for i := range scales {
+		if scales[i] = 1; i >= 2 {
+			scales[i] = []float32{1, 2, 0.5, 1.5}[r.IntN(4)]
+		}
+	}
+	r.keep(r.emit("Resize", 1, a, x, nil, ir.ConstValue("", f32(scales...))), a["mode"] == "linear", 1)
+}

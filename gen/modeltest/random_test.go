@@ -24,7 +24,7 @@ type random struct {
 	rough  map[*ir.Value]bool
 	bound  map[*ir.Value]float64
 	inputs map[string]*ir.Tensor
-	batch  int64
+	env    map[string]int64 // values of the symbols
 	names  int
 }
 
@@ -33,11 +33,10 @@ const maxElements = 20000
 // newRandom makes a graph and inputs for it; the same seed makes the same ones.
 func newRandom(seed uint64) *random {
 	r := &random{Rand: rand.New(rand.NewPCG(seed, 1)), used: map[*ir.Value]bool{}, rough: map[*ir.Value]bool{},
-		bound: map[*ir.Value]float64{}, inputs: map[string]*ir.Tensor{}, g: &ir.Graph{Name: "random", Opset: 23}}
+		bound: map[*ir.Value]float64{}, inputs: map[string]*ir.Tensor{}, env: map[string]int64{}, g: &ir.Graph{Name: "random", Opset: 23}}
 	first := sym.Const(1 + r.Int64N(3))
-	if r.IntN(2) == 0 {
-		first, r.batch = sym.Var("N"), 1+r.Int64N(3)
-		r.g.Symbols = []ir.Symbol{{Name: "N", Lo: 1, Hi: []int64{4, 64, sym.MaxDim}[r.IntN(3)]}}
+	if r.maybe() {
+		first = r.symbol("N", 1+r.Int64N(3))
 	}
 	r.addInput(first)
 	if r.IntN(3) == 0 {
@@ -74,6 +73,13 @@ func (r *random) name(what string) string {
 	return fmt.Sprintf("%s%d", what, r.names)
 }
 
+// symbol makes a dimension that is known at run time only.
+func (r *random) symbol(name string, value int64) sym.Expr {
+	r.g.Symbols = append(r.g.Symbols, ir.Symbol{Name: name, Lo: 1, Hi: r.among(30, 64, sym.MaxDim)})
+	r.env[name] = value
+	return sym.Var(name)
+}
+
 // addInput makes an input of rank 2 to 5, and its values.
 func (r *random) addInput(first sym.Expr) {
 	s := ir.Shape{first}
@@ -87,6 +93,9 @@ func (r *random) addInput(first sym.Expr) {
 	default:
 		s = append(s, sym.Const(r.among(1, 3, 4, 8, 12, 16, 17, 24, 32)), sym.Const(r.among(1, 3, 5, 6, 9, 14)), sym.Const(r.among(1, 2, 4, 7, 8, 13, 19)))
 	}
+	if i := 1 + r.IntN(len(s)-1); r.IntN(4) == 0 {
+		s[i] = r.symbol(r.name("S"), 1+r.Int64N(20))
+	}
 	v := &ir.Value{Name: r.name("x"), Type: ir.F32, Shape: s, HasShape: true}
 	r.g.Inputs = append(r.g.Inputs, v)
 	r.inputs[v.Name] = r.floats(r.concrete(s), 2)
@@ -97,7 +106,7 @@ func (r *random) addInput(first sym.Expr) {
 func (r *random) concrete(s ir.Shape) []int64 {
 	out := make([]int64, len(s))
 	for i, e := range s {
-		out[i], _ = e.Eval(map[string]int64{"N": r.batch})
+		out[i], _ = e.Eval(r.env)
 	}
 	return out
 }
@@ -120,10 +129,19 @@ func ints(xs ...int64) *ir.Value {
 	return ir.ConstValue("", t)
 }
 
+// f32 is a tensor of rank 1.
+func f32(xs ...float32) *ir.Tensor {
+	t := ir.NewTensor(ir.F32, int64(len(xs)))
+	for i, x := range xs {
+		binary.LittleEndian.PutUint32(t.Data[4*i:], math.Float32bits(x))
+	}
+	return t
+}
+
 // number is a constant of rank 0.
 func number(x float32) *ir.Value {
-	t := ir.NewTensor(ir.F32)
-	binary.LittleEndian.PutUint32(t.Data, math.Float32bits(x))
+	t := f32(x)
+	t.Shape = nil
 	return ir.ConstValue("", t)
 }
 
@@ -139,7 +157,7 @@ func (r *random) weights(most float64, dims ...int64) *ir.Value {
 	return v
 }
 
-// dims is the shape with the batch as a number, and whether dimension i is constant.
+// dims is the shape in numbers.
 func (r *random) dims(v *ir.Value) []int64 { return r.concrete(v.Shape) }
 
 func fixed(v *ir.Value, i int) bool { _, ok := v.Shape[i].Const(); return ok }
@@ -153,7 +171,7 @@ func (r *random) emit(op string, results int, attrs ir.Attrs, inputs ...*ir.Valu
 	}
 	undo := r.snapshot()
 	symbols := len(r.g.Symbols)
-	r.g.Nodes, r.g.Outputs = append(r.g.Nodes, n), n.Outputs
+	r.g.Nodes, r.g.Outputs = append(r.g.Nodes, n), slices.Clone(n.Outputs)
 	ok := shape.Infer(r.g) == nil && len(r.g.Symbols) == symbols
 	for _, v := range n.Outputs {
 		size, err := ir.Len(r.dims(v))

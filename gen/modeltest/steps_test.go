@@ -7,7 +7,7 @@ import (
 // steps add a node, or a few, that read x.
 var steps = []func(r *random, x *ir.Value){
 	convolve, convolve, convolve, convolve, deconvolve, pool, pool, gemm, matmul, matmul, normalize, softmax, reduce, reduce,
-	unary, unary, arithmetic, arithmetic, arithmetic, choose, transpose, transpose, slice, slice, concat, split, gather, pad, reshape, reshape, stretch, shuffle, position, convert,
+	unary, unary, arithmetic, arithmetic, arithmetic, choose, transpose, transpose, slice, slice, concat, split, gather, pad, reshape, reshape, stretch, shuffle, position, convert, scan, scatter, resize,
 }
 
 // pictureSteps make what layouts are made for: convolutions one after the other.

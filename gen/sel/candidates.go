@@ -3,6 +3,7 @@ package sel
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"rules_dnn/gen/block"
@@ -88,7 +89,7 @@ func (s *selector) assignments(b *block.Block) []map[*ir.Value]layout.Layout {
 			free = append(free, []*ir.Value{v})
 		}
 	}
-	if s.mayBlock(b.Results[0]) {
+	if !slices.ContainsFunc(b.Results, func(v *ir.Value) bool { return !s.mayBlock(v) }) {
 		free = append(free, b.Results)
 	}
 	var out []map[*ir.Value]layout.Layout

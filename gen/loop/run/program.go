@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ops"
 	"rules_dnn/gen/plan"
 )
 
@@ -15,6 +17,9 @@ func Program(p *plan.Program, inputs []*ir.Tensor) ([]*ir.Tensor, error) {
 	h := &host{p: p, written: map[*ir.Value]bool{}}
 	var err error
 	if h.symbols, err = bindSymbols(p, inputs); err != nil {
+		return nil, err
+	}
+	if err := checkDims(p, h.symbols); err != nil {
 		return nil, err
 	}
 	if err := h.allocate(inputs); err != nil {
@@ -78,6 +83,35 @@ func bindSymbols(p *plan.Program, inputs []*ir.Tensor) (map[string]int64, error)
 		}
 	}
 	return out, nil
+}
+
+// DimsError tells that the program refuses a run's dimensions, as the generated code does.
+type DimsError struct{ Check block.Check }
+
+func (e *DimsError) Error() string { return "refused dimensions: " + e.Check.String() }
+
+func checkDims(p *plan.Program, symbols map[string]int64) error {
+	for _, c := range p.Checks {
+		a, err := c.A.Eval(symbols)
+		if err != nil {
+			return err
+		}
+		b, err := c.B.Eval(symbols)
+		if err != nil {
+			return err
+		}
+		holds := a == b
+		switch c.Kind {
+		case ops.Broadcastable:
+			holds = a == b || a == 1 && b >= 1 || b == 1 && a >= 1
+		case ops.AtLeast:
+			holds = a >= b
+		}
+		if !holds {
+			return &DimsError{c}
+		}
+	}
+	return nil
 }
 
 func evalAll(s ir.Shape, symbols map[string]int64) ([]int64, error) {

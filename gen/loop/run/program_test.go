@@ -6,9 +6,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/loop"
+	"rules_dnn/gen/ops"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
@@ -70,6 +72,12 @@ func TestProgramChecks(t *testing.T) {
 	}{
 		{"input's shape", func(p *plan.Program, x *ir.Tensor) *ir.Tensor { x.Shape = []int64{3, 2}; return x }, `input "x" has shape [3 2]; the model wants [3 3]`},
 		{"symbol's range", func(p *plan.Program, _ *ir.Tensor) *ir.Tensor { return input(65) }, "symbol N is 65"},
+		{"dimensions", func(p *plan.Program, x *ir.Tensor) *ir.Tensor {
+			p.Checks = []block.Check{
+				{Check: ops.Check{Kind: ops.AtLeast, A: n, B: num(2), What: "rows"}, Node: "sum"},
+				{Check: ops.Check{Kind: ops.Broadcastable, A: n, B: num(3), What: "columns"}, Node: "sum"}}
+			return x
+		}, "refused dimensions: sum: columns: N broadcasts with 3"},
 		{"operand overwritten", func(p *plan.Program, x *ir.Tensor) *ir.Tensor {
 			p.Places[p.Outputs[0]] = p.Places[p.Steps[0].Args[0]]
 			return x

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/shape"
 )
 
 // TestRegions removes dead nodes inside of regions, and a node with regions that nothing uses.
@@ -34,4 +35,24 @@ func TestRegions(t *testing.T) {
 		require.Equal(t, "Abs", r.Nodes[0].Op)
 	}
 	require.False(t, removeDead(g))
+}
+
+// TestUpdateIsNoIdentity: a cumulative sum begins with a copy of its operand, and goes on.
+func TestUpdateIsNoIdentity(t *testing.T) {
+	g, err := ir.Parse(strings.NewReader(`graph "g" opset 17 {
+  const @axis i32[] = {0}
+  input %x f32[4]
+  %same f32[4] = Identity.14(%x)
+  %sum f32[4] = CumSum.14(%same, @axis)
+  %y f32[4] = Neg.13(%sum)
+  output %y
+}
+`), nil)
+	require.NoError(t, err)
+	require.NoError(t, shape.Infer(g))
+	_, err = Run(g)
+	require.NoError(t, err)
+	require.Len(t, g.Nodes, 2)
+	require.Equal(t, "CumSum", g.Nodes[0].Op)
+	require.Equal(t, "x", g.Nodes[0].Inputs[0].Name)
 }

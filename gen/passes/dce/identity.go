@@ -67,7 +67,7 @@ func passedOn(n *ir.Node, m *ops.Meaning, i int) *ir.Value {
 	}
 	s := m.Stages[src.N]
 	load, ok := withoutCasts(s.Results[src.Part]).(te.Load)
-	if !ok || s.Combine != nil || load.Source.Stage || len(load.Guard) > 0 || len(load.Index) != len(s.Axes) {
+	if !ok || s.Combine != nil || s.Update != nil || load.Source.Stage || len(load.Guard) > 0 || len(load.Index) != len(s.Axes) {
 		return nil
 	}
 	operand := n.Inputs[load.Source.N]
