@@ -15,6 +15,7 @@ func regionExamples() []example {
 		{node("CenterCropPad", nil, f32("N", 8, 10), vec(4, 8, 12)), "[4 8 12]", OneToOne, fixed},
 		{node("Col2Im", nil, f32("N", 5, 5), vec(5, 5), vec(1, 5)), "[N 1 5 5]", ManyToMany, dependent},
 		{node("AffineGrid", nil, f32("N", 2, 3), vec(4, 3, 5, 6)), "[4 5 6 2]", OneToMany, variable},
+		{node("MaxUnpool", attrs("kernel_shape", ints(2, 2), "strides", ints(2, 2)), f32(2, 3, 4, 5), i64(2, 3, 4, 5), vec(2, 3, 9, 10)), "[2 3 9 10]", ManyToMany, dependent},
 		{node("DeformConv", nil, f32("N", 4, 8, 8), weight(6, 4, 3, 3), f32("N", 18, 6, 6)), "[N 6 6 6]", ManyToMany, dependent},
 		{node("RoiAlign", rois, f32("N", 8, 16, 16), f32("R", 4), i64("R")), "[R 8 3 4]", ManyToMany, dependent},
 	}
@@ -44,6 +45,7 @@ func TestRegionErrors(t *testing.T) {
 	deform := func(at ir.Attrs, offset *ir.Value) *ir.Node {
 		return node("DeformConv", at, f32(1, 4, 8, 8), weight(6, 4, 3, 3), offset)
 	}
+	unpool := func(at ir.Attrs, in ...*ir.Value) *ir.Node { return node("MaxUnpool", at, in...) }
 	align := func(at ir.Attrs) *ir.Node { return node("RoiAlign", at, f32(1, 8, 16, 16), f32("R", 4), i64("R")) }
 	for _, c := range []struct {
 		n    *ir.Node
@@ -60,6 +62,11 @@ func TestRegionErrors(t *testing.T) {
 		{node("AffineGrid", nil, f32(1, 2, 3), vec(1, 3, 5)), "operand 1 (size) has 3 elements; 4"},
 		{node("AffineGrid", nil, f32(1, 2, 3), vec(1, 3, 5, 5, 5)), "dimension 1 of operand 0: found 2 and 3"},
 		{node("AffineGrid", nil, f32(2, 2, 3), vec(1, 3, 5, 5)), "dimension 0 of operand 0: found 2 and 1"},
+		{unpool(nil, f32(1, 1, 2, 2), i64(1, 1, 2, 2)), `attribute "kernel_shape" is absent`},
+		{unpool(attrs("kernel_shape", ints(2, 2)), f32(1, 1, 2, 2), i64(1, 1, 2, 3)), "dimension 3 of operand 1: found 3 and 2"},
+		{unpool(attrs("kernel_shape", ints(2, 2)), f32(1, 1, 2, 2), i64(1, 1, 2, 2), vec(1, 1, 2, 3)), "element 2 of operand 2 (output_shape): found 2 and 3"},
+		{unpool(attrs("kernel_shape", ints(2, 2)), f32(1, 1, 2, 2), i64(1, 1, 2, 2), vec(1, 1, 3)), "operand 2 (output_shape) has 3 elements; the rank is 4"},
+		{unpool(attrs("kernel_shape", ints(2, 2), "pads", ints(9, 9, 9, 9)), f32(1, 1, 2, 2), i64(1, 1, 2, 2)), "dimension 2 of the result: found -15 and 1"},
 		{deform(nil, f32(1, 18, 5, 6)), "dimension 2 of operand 2: found 5 and 6"},
 		{deform(nil, f32(1, 9, 6, 6)), "dimension 1 of operand 2: found 9 and 18"},
 		{deform(attrs("offset_group", 3), f32(1, 54, 6, 6)), "channels of X must be a multiple of attribute offset_group: found 3 and 4"},

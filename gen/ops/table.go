@@ -18,6 +18,7 @@ var families = []func() []*Row{
 	resizeRows,
 	einsumRows,
 	gridRows,
+	unpoolRows,
 	deformRows,
 	regionRows,
 	fourierRows,
