@@ -19,7 +19,7 @@ import (
 
 var (
 	seed  = flag.Uint64("seed", 0, "the only seed of TestRandomGraphs; 0: from 1 on")
-	seeds = flag.Uint64("seeds", 100, "how many seeds TestRandomGraphs tries")
+	seeds = flag.Uint64("seeds", 60, "how many seeds TestRandomGraphs tries")
 )
 
 // tolerance of an element, relative to the greatest magnitude of its tensor, or to 1: sums of
