@@ -152,6 +152,8 @@ func TestSymbols(t *testing.T) {
 		{"concat", node("Concat", attrs("axis", 0), f32("N", 3), f32("M", 3)), "[M + N 3]", ""},
 		{"slice to the end", node("Slice", nil, f32("N"), vec(1), vec(math.MaxInt64)), "[N - min(1, N)]", ""},
 		{"slice from the end", node("Slice", nil, f32("N"), vec(-2), vec(math.MaxInt64)), "[min(2, N)]", ""},
+		{"slice from a bound of unknown sign", node("Slice", nil, f32("N"), elems(sym.Sub(sym.Var("M"), sym.Const(3))), vec(math.MaxInt64)),
+			"[N - min(N, max(0, M + N*min(1, max(-M + 3, 0)) - 3))]", ""},
 		{"reverse", node("Slice", nil, f32("N"), vec(-1), vec(math.MinInt64), vec(0), vec(-1)), "[N]", ""},
 		{"split", twoResults(node("Split", nil, f32("N", 3))), "[((N) // (2)) 3]", "2*((N) // (2)) == N"},
 		{"flatten", node("Flatten", attrs("axis", 2), f32("N", 3, "H")), "[3*N H]", ""},
@@ -164,6 +166,13 @@ func TestSymbols(t *testing.T) {
 			require.Equal(t, c.checks, checksText(m))
 		})
 	}
+}
+
+// elems is a vector whose elements are known as expressions.
+func elems(xs ...sym.Expr) *ir.Value {
+	v := i64(len(xs))
+	v.Elems = xs
+	return v
 }
 
 func checksText(m *Meaning) string {

@@ -132,13 +132,7 @@ func (c *Ctx) sliceAxis(k int, d sym.Expr, b bounds) (start, length sym.Expr, er
 	if b.step == 0 {
 		return d, d, fmt.Errorf("the step along axis %d is 0", k)
 	}
-	if start, err = c.fromEnd(k, d, b.start); err != nil {
-		return
-	}
-	end, err := c.fromEnd(k, d, b.end)
-	if err != nil {
-		return
-	}
+	start, end := c.fromEnd(d, b.start), c.fromEnd(d, b.end)
 	zero, one := sym.Const(0), sym.Const(1)
 	clamp := func(e, lo, hi sym.Expr) sym.Expr { return sym.Min(sym.Max(e, lo, c.Facts), hi, c.Facts) }
 	if b.step > 0 {
@@ -162,18 +156,12 @@ func (c *Ctx) within(e, d sym.Expr) sym.Expr {
 }
 
 // fromEnd adds the extent to an index that is negative.
-func (c *Ctx) fromEnd(k int, d, e sym.Expr) (sym.Expr, error) {
+func (c *Ctx) fromEnd(d, e sym.Expr) sym.Expr {
 	const most = 1 << 40 // "to the end" is often the greatest integer
 	if x, ok := e.Const(); ok {
 		e = sym.Const(max(-most, min(most, x)))
 	}
-	switch {
-	case sym.AtLeast(e, 0, c.Facts):
-		return e, nil
-	case sym.AtMost(e, -1, c.Facts):
-		return sym.Add(e, d), nil
-	}
-	return e, &UnknownError{fmt.Sprintf("whether the bound %s of axis %d counts from the end", e, k)}
+	return sym.Add(e, sym.Mul(d, sym.Below(e, c.Facts)))
 }
 
 // padding is how many elements an axis gains before and after; negative ones crop.

@@ -42,8 +42,8 @@ var rules = map[string]rule{
 
 // lazyRules see unknown arguments too: false && x is false.
 var lazyRules = map[string]rule{
-	"and":    func(a []value, _ sym.Facts) value { return absorb(a, 0) },
-	"or":     func(a []value, _ sym.Facts) value { return absorb(a, 1) },
+	"and":    func(a []value, f sym.Facts) value { return absorb(a, 0, sym.Min, f) },
+	"or":     func(a []value, f sym.Facts) value { return absorb(a, 1, sym.Max, f) },
 	"xor":    xor,
 	"select": selectOf,
 }
@@ -104,25 +104,11 @@ func remainder(a []value, f sym.Facts, truncates bool) value {
 }
 
 func abs(a []value, f sym.Facts) value {
-	switch {
-	case sym.AtLeast(a[0].num, 0, f):
-		return a[0]
-	case sym.AtMost(a[0].num, 0, f):
-		return ratio(sym.Scale(a[0].num, -1), a[0].den, f)
-	}
-	return value{}
+	return ratio(sym.Max(a[0].num, sym.Scale(a[0].num, -1), f), a[0].den, f)
 }
 
 func sign(a []value, f sym.Facts) value {
-	switch {
-	case a[0].num.Is(0):
-		return number(0)
-	case sym.AtLeast(a[0].num, 1, f):
-		return number(1)
-	case sym.AtMost(a[0].num, -1, f):
-		return number(-1)
-	}
-	return value{}
+	return integer(sym.Max(sym.Const(-1), sym.Min(sym.Const(1), a[0].num, f), f))
 }
 
 func extreme(a []value, f sym.Facts, of func(a, b sym.Expr, f sym.Facts) sym.Expr) value {
@@ -135,16 +121,16 @@ func floorOf(v value, add int64, f sym.Facts) value {
 	return integer(sym.FloorDiv(sym.Add(v.num, sym.Const(add)), sym.Const(v.den), f))
 }
 
+// trunc is floor, or ceil of what is negative.
 func trunc(a []value, f sym.Facts) value {
 	switch {
 	case a[0].state == unknown || a[0].den == 1:
 		return a[0]
-	case sym.AtLeast(a[0].num, 0, f):
-		return floorOf(a[0], 0, f)
 	case sym.AtMost(a[0].num, 0, f):
 		return floorOf(a[0], a[0].den-1, f)
 	}
-	return value{}
+	up := sym.Scale(sym.Below(a[0].num, f), a[0].den-1)
+	return small(sym.FloorDiv(sym.Add(a[0].num, up), sym.Const(a[0].den), f))
 }
 
 // round is known where no tie to even can occur.
@@ -173,60 +159,96 @@ func equalTo(d sym.Expr, f sym.Facts) value {
 	case sym.AtLeast(d, 1, f) || sym.AtMost(d, -1, f):
 		return truth(false)
 	}
-	return value{}
+	return not(small(sym.Add(sym.Below(d, f), sym.Below(sym.Scale(d, -1), f))))
 }
 
-func below(d sym.Expr, f sym.Facts) value {
-	switch {
-	case sym.AtMost(d, -1, f):
-		return truth(true)
-	case sym.AtLeast(d, 0, f):
-		return truth(false)
+func below(d sym.Expr, f sym.Facts) value { return small(sym.Below(d, f)) }
+
+// A condition on symbols is a number, 1 where it holds and 0 elsewhere, so that values
+// that depend on it are expressions, too.
+
+// maxText bounds the text of expressions that conditions make, which may double at each choice.
+const maxText = 400
+
+// small is the expression, or unknown where it has grown too long to be of use.
+func small(e sym.Expr) value {
+	if len(e.String()) > maxText {
+		return value{}
 	}
-	return value{}
+	return integer(e)
 }
 
 func not(v value) value {
-	c, ok := v.constant()
+	c, ok := v.whole()
 	if !ok {
 		return value{}
 	}
-	return truth(c == 0)
+	return integer(sym.Sub(sym.Const(1), c))
 }
 
-// absorb is a && b (zero 0) or a || b (zero 1).
-func absorb(a []value, zero int64) value {
-	x, xok := a[0].constant()
-	y, yok := a[1].constant()
+// absorb is a && b (zero 0, the lesser) or a || b (zero 1, the greater).
+func absorb(a []value, zero int64, of func(a, b sym.Expr, f sym.Facts) sym.Expr, f sym.Facts) value {
+	x, xok := a[0].whole()
+	y, yok := a[1].whole()
 	switch {
-	case (xok && x == zero) || (yok && y == zero):
+	case (xok && x.Is(zero)) || (yok && y.Is(zero)):
 		return number(zero)
 	case xok && yok:
-		return number(1 - zero)
+		return small(of(x, y, f))
 	}
 	return value{}
 }
 
 func xor(a []value, _ sym.Facts) value {
-	x, xok := a[0].constant()
-	y, yok := a[1].constant()
+	x, xok := a[0].whole()
+	y, yok := a[1].whole()
 	if !xok || !yok {
 		return value{}
 	}
-	return truth((x != 0) != (y != 0))
+	return small(sym.Add(x, y, sym.Scale(sym.Mul(x, y), -2)))
 }
 
-func selectOf(a []value, _ sym.Facts) value {
-	c, ok := a[0].constant()
+// selectOf is b + c*(a-b) for a condition on symbols, provided that both are numbers
+// wherever they are not chosen.
+func selectOf(a []value, f sym.Facts) value {
+	c, ok := a[0].whole()
 	switch {
-	case ok && c != 0:
-		return a[1]
-	case ok:
-		return a[2]
 	case a[1].equal(a[2]):
 		return a[1]
+	case !ok:
+		return value{}
+	case c.Is(0):
+		return a[2]
+	case c.Is(1):
+		return a[1]
 	}
-	return value{}
+	x, xok := a[1].whole()
+	y, yok := a[2].whole()
+	if !xok || !yok || !divides(x, f) || !divides(y, f) {
+		return value{}
+	}
+	return small(sym.Add(y, sym.Mul(c, sym.Sub(x, y))))
+}
+
+// divides tells that no division of the expression is by zero.
+func divides(e sym.Expr, f sym.Facts) bool {
+	terms, _ := e.Terms()
+	for _, t := range terms {
+		for _, a := range t.Atoms {
+			switch a.Kind {
+			case sym.AtomVar:
+				continue
+			case sym.AtomDiv, sym.AtomMod:
+				if !sym.AtLeast(a.B, 1, f) {
+					return false
+				}
+			}
+			if !divides(a.A, f) || !divides(a.B, f) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // cast converts to type t.

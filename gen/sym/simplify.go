@@ -172,6 +172,11 @@ func Max(a, b Expr, f Facts) Expr {
 	return makeAtom(AtomMax, a, b)
 }
 
+// Below is 1 where e < 0, else 0: a condition as a number.
+func Below(e Expr, f Facts) Expr {
+	return Min(Const(1), Max(Const(0), Scale(e, -1), f), f)
+}
+
 // AtMost tells whether e <= c is certain.
 func AtMost(e Expr, c int64, f Facts) bool { return nonPositive(Sub(e, Const(c)), f, relaxDepth) }
 

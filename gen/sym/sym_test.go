@@ -133,3 +133,17 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestBelow: a condition is the number 1 or 0, known where the bounds settle it.
+func TestBelow(t *testing.T) {
+	x := Var("x")
+	f := Facts{"x": {Lo: -5, Hi: 5}, "y": {Lo: 1, Hi: 5}}
+	for v := int64(-5); v <= 5; v++ {
+		got, err := Below(x, f).Eval(map[string]int64{"x": v})
+		require.NoError(t, err)
+		require.Equal(t, v < 0, got == 1, v)
+		require.Contains(t, []int64{0, 1}, got)
+	}
+	require.True(t, Below(Var("y"), f).Is(0))
+	require.True(t, Below(Scale(Var("y"), -1), f).Is(1))
+}
