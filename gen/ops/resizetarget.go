@@ -1,0 +1,152 @@
+package ops
+
+import (
+	"fmt"
+	"slices"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sym"
+)
+
+// target reads scales or sizes, whichever is given and not empty.
+func (r *resizing) target(list []int) error {
+	given := func(i int) (bool, error) {
+		if !r.c.Has(i) {
+			return false, nil
+		}
+		s, err := r.c.Shape(i)
+		return err == nil && !product(s...).Is(0), err
+	}
+	scales, err := given(2)
+	if err != nil {
+		return err
+	}
+	sizes, err := given(3)
+	switch {
+	case err != nil:
+		return err
+	case scales == sizes:
+		return fmt.Errorf("operands 2 (scales) and 3 (sizes): exactly one of them wanted")
+	case sizes:
+		to, err := r.c.dimsOperand(3)
+		if err != nil {
+			return err
+		}
+		return r.sized(list, to)
+	}
+	xs, err := r.c.floatsOperand(2)
+	if err != nil {
+		return err
+	}
+	return r.scaled(list, xs)
+}
+
+// floatsOperand are the elements of a structural float32 operand.
+func (c *Ctx) floatsOperand(i int) ([]float32, error) {
+	v := c.Node.Inputs[i]
+	if v.Const == nil {
+		return nil, &UnknownError{fmt.Sprintf("the value of operand %d (%q)", i, v.Name)}
+	}
+	xs, err := literals(v.Const)
+	if err != nil {
+		return nil, fmt.Errorf("operand %d (%q): %w", i, v.Name, err)
+	}
+	out := make([]float32, len(xs))
+	for k, x := range xs {
+		out[k] = float32(float(x))
+	}
+	return out, nil
+}
+
+// scaled multiplies the listed axes; a dimension that is no multiple is rounded down.
+func (r *resizing) scaled(list []int, scales []float32) error {
+	if len(scales) != len(list) {
+		return fmt.Errorf("scales has %d elements for %d axes", len(scales), len(list))
+	}
+	for i, k := range list {
+		s, err := scaleFraction(scales[i])
+		if err != nil {
+			return err
+		}
+		width := frac{sym.Mul(r.x[k], s.num), s.den}
+		r.add(&resizedAxis{k: k, listed: i, in: r.x[k], out: width.floor(r.c.Facts), scale: s, width: width})
+	}
+	return nil
+}
+
+// sized gives the listed axes sizes, or the greatest or least sizes that keep their
+// ratio.
+func (r *resizing) sized(list []int, to ir.Shape) error {
+	if len(to) != len(list) {
+		return fmt.Errorf("operand 3 (sizes) has %d elements for %d axes", len(to), len(list))
+	}
+	for _, k := range list {
+		if err := r.c.require(AtLeast, r.x[k], sym.Const(1), "dimension %d, which is resized to a size", k); err != nil {
+			return err
+		}
+	}
+	policy, err := r.c.choice("keep_aspect_ratio_policy", "stretch", "not_larger", "not_smaller")
+	if err != nil {
+		return err
+	}
+	if policy != "stretch" && len(list) > 0 {
+		return r.sizedAlike(list, to, policy == "not_larger")
+	}
+	for i, k := range list {
+		r.add(&resizedAxis{
+			k: k, listed: i, in: r.x[k], out: to[i], scale: frac{to[i], r.x[k]}, width: frac{to[i], sym.Const(1)},
+		})
+	}
+	return nil
+}
+
+// sizedAlike scales all listed axes by the least (or greatest) of their scales.
+func (r *resizing) sizedAlike(list []int, to ir.Shape, least bool) error {
+	best := 0
+	for i := 1; i < len(list); i++ {
+		d := sym.Sub(sym.Mul(to[i], r.x[list[best]]), sym.Mul(to[best], r.x[list[i]]))
+		if !least {
+			d = sym.Scale(d, -1)
+		}
+		switch {
+		case sym.AtMost(d, -1, r.c.Facts):
+			best = i
+		case !sym.AtLeast(d, 0, r.c.Facts):
+			return &UnknownError{fmt.Sprintf("which of %s/%s and %s/%s is less, as keep_aspect_ratio_policy wants to know,",
+				to[best], r.x[list[best]], to[i], r.x[list[i]])}
+		}
+	}
+	s := frac{to[best], r.x[list[best]]}
+	for i, k := range list {
+		width := frac{sym.Mul(s.num, r.x[k]), s.den}
+		out := width.plusHalf(1).floor(r.c.Facts)
+		if r.x[k].Equal(s.den) {
+			width, out = frac{s.num, sym.Const(1)}, s.num
+		}
+		r.add(&resizedAxis{k: k, listed: i, in: r.x[k], out: out, scale: s, width: width})
+	}
+	return nil
+}
+
+// add takes an axis up, unless it stays as it is.
+func (r *resizing) add(a *resizedAxis) {
+	r.out[a.k] = a.out
+	if a.scale.isOne() && a.in.Equal(a.out) && r.wholeRoi(a) {
+		return
+	}
+	r.changed = append(r.changed, a)
+	slices.SortFunc(r.changed, func(a, b *resizedAxis) int { return a.k - b.k })
+}
+
+// wholeRoi tells that the axis is not cropped.
+func (r *resizing) wholeRoi(a *resizedAxis) bool {
+	if r.roi == 0 {
+		return true
+	}
+	v := r.c.Node.Inputs[r.roi]
+	if v.Const == nil {
+		return false
+	}
+	xs, err := literals(v.Const)
+	return err == nil && len(xs) == 2*r.roiLen && float(xs[a.listed]) == 0 && float(xs[r.roiLen+a.listed]) == 1
+}
