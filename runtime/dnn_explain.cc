@@ -97,8 +97,8 @@ size_t ExplainDims(const Description* d, const int64_t* sym, char* text, size_t 
   Writer w(text, capacity);
   const Status status = CheckDims(d, sym);
   if (status == Status::kOk) return 0;
-  const bool explained = status != Status::kNullArgument &&
-                         (ExplainSymbols(d, sym, &w) || ExplainChecks(d, sym, &w));
+  const bool explained =
+      status != Status::kNullArgument && (ExplainSymbols(d, sym, &w) || ExplainChecks(d, sym, &w));
   if (!explained) w.Add(StatusMessage(status));
   return w.length();
 }

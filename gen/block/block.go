@@ -154,7 +154,7 @@ func (b *Block) verifyStage(i int, s *te.Stage) (err error) {
 		}
 	}
 	Loads(s, func(l te.Load) {
-		shape := ir.Shape{}
+		var shape ir.Shape
 		switch n := l.Source.N; {
 		case l.Source.Stage && n >= 0 && n < i:
 			shape = b.Placed[n].Shape()
