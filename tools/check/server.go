@@ -27,12 +27,15 @@ type request struct {
 	Threads int               `json:"threads,omitempty"`
 	Files   map[string]string `json:"files,omitempty"`
 	Dir     string            `json:"dir,omitempty"`
+	Seconds float64           `json:"seconds,omitempty"`
+	MinRuns int               `json:"min_runs,omitempty"`
 }
 
 // answer is what it says.
 type answer struct {
 	Error string            `json:"error"`
 	Files map[string]string `json:"files"`
+	Ms    []float64         `json:"ms"`
 }
 
 // Start runs a program and loads its model; files go through the folder dir.
@@ -84,6 +87,13 @@ func (s *Server) Run(inputs map[string]*ir.Tensor) (map[string]*ir.Tensor, error
 		}
 	}
 	return outputs, nil
+}
+
+// Time runs the model again and again with the inputs of the last Run, for some seconds, and gives
+// the milliseconds of each run.
+func (s *Server) Time(seconds float64) ([]float64, error) {
+	a, err := s.ask(request{Cmd: "run", Seconds: seconds, MinRuns: 3})
+	return a.Ms, err
 }
 
 func (s *Server) ask(r request) (answer, error) {

@@ -101,7 +101,7 @@ func compareRun(o *options, m *model, s *check.Server, ref *reference, run strin
 			wrong++
 		}
 	}
-	return wrong, nil
+	return wrong, timeRun(o, s, ref, inputs)
 }
 
 // report prints how far an output is from the reference, and tells whether that is near enough.

@@ -23,6 +23,7 @@ examples, for MODEL.onnx [options]:
   net.onnx --dims N=3                             the symbol N is 3
   net.onnx --dims N=1..64 --run N=1 --run N=7     one library for every N; run it twice
   net.onnx --disable=anchors --chip x86_64        no register-tiled kernels; another chip's code
+  net.onnx --rounds 9                             time it and ONNX Runtime in turn
   net.onnx --input image=cat.npy --threads 2      an input of one's own
   graph.onnx --fill                               a graph whose weights were taken out
   net.onnx --chip arm64 --cxx "aarch64-linux-gnu-g++ -static" --emulator qemu-aarch64
@@ -39,6 +40,7 @@ type options struct {
 	python, reference, keep string
 	tolerance               float64
 	threads, intLimit, seed int
+	rounds                  int
 	fill                    bool
 	workingFolder           string // of the user, where it is not this process's
 }
@@ -77,6 +79,7 @@ func parse(args []string) (*options, error) {
 	fs.StringVar(&o.keep, "keep", "", "folder for all intermediate files, to look at afterwards")
 	fs.Float64Var(&o.tolerance, "tolerance", 1e-4, "largest error, relative to the range of the reference's output")
 	fs.IntVar(&o.threads, "threads", 1, "threads of a run")
+	fs.IntVar(&o.rounds, "rounds", 0, "rounds of timing against ONNX Runtime, a second each")
 	fs.IntVar(&o.intLimit, "int-limit", 1000, "what integer inputs stay below")
 	fs.IntVar(&o.seed, "seed", 0, "other numbers give other inputs")
 	fs.BoolVar(&o.fill, "fill", false, "give the model weights if its own were taken out")
@@ -97,6 +100,9 @@ func parse(args []string) (*options, error) {
 	}
 	if o.reference != "" && o.reference != "ort" && o.reference != "interpreter" {
 		return nil, fmt.Errorf("--reference=%s: want ort or interpreter", o.reference)
+	}
+	if o.rounds < 0 {
+		return nil, fmt.Errorf("--rounds=%d: want a number from 0", o.rounds)
 	}
 	if o.intLimit < 1 || o.threads < 1 {
 		return nil, fmt.Errorf("--int-limit and --threads want numbers from 1")

@@ -20,19 +20,20 @@ var ortProgram string
 type reference struct {
 	name string
 	run  func(inputs map[string]*ir.Tensor) (map[string]*ir.Tensor, error)
+	// time gives the milliseconds of each of some runs; nil where times mean nothing.
+	time func(inputs map[string]*ir.Tensor, seconds float64) ([]float64, error)
 }
 
 // chooseReference takes ONNX Runtime if there is one, and says why if there is none.
 func chooseReference(o *options, m *model, work string) (*reference, error) {
-	interpreter := &reference{"the compiler's interpreter", m.interpret}
+	interpreter := &reference{name: "the compiler's interpreter", run: m.interpret}
 	if o.reference == "interpreter" {
 		return interpreter, nil
 	}
 	_, err := askOrt(o.python, ortRequest{})
 	if err == nil {
-		return &reference{"ONNX Runtime", func(in map[string]*ir.Tensor) (map[string]*ir.Tensor, error) {
-			return runOrt(o.python, m.path, work, in)
-		}}, nil
+		ort := &ort{python: o.python, model: m.path, work: work, threads: o.threads}
+		return &reference{name: "ONNX Runtime", run: ort.run, time: ort.time}, nil
 	}
 	if o.reference == "ort" {
 		return nil, fmt.Errorf("%w\nname another Python with --python, or use --reference=interpreter", err)
@@ -53,27 +54,29 @@ func (m *model) interpret(inputs map[string]*ir.Tensor) (map[string]*ir.Tensor, 
 	return outputs, nil
 }
 
-type ortRequest struct {
-	Model  string            `json:"model"`
-	Inputs map[string]string `json:"inputs"`
-	Dir    string            `json:"dir"`
+// ort runs a model under ONNX Runtime, in a process of its own each time.
+type ort struct {
+	python, model, work string
+	threads             int
 }
 
-func runOrt(python, model, work string, inputs map[string]*ir.Tensor) (map[string]*ir.Tensor, error) {
-	r := ortRequest{Model: model, Inputs: map[string]string{}, Dir: work}
-	for name, t := range inputs {
-		r.Inputs[name] = filepath.Join(work, fmt.Sprintf("ort_in_%d.npy", len(r.Inputs)))
-		if err := check.WriteNpy(r.Inputs[name], t); err != nil {
-			return nil, err
-		}
-	}
-	out, err := askOrt(python, r)
+type ortRequest struct {
+	Model   string            `json:"model"`
+	Inputs  map[string]string `json:"inputs"`
+	Dir     string            `json:"dir"`
+	Threads int               `json:"threads"`
+	Seconds float64           `json:"seconds"`
+}
+
+type ortAnswer struct {
+	Files map[string]string
+	Ms    []float64
+}
+
+func (x *ort) run(inputs map[string]*ir.Tensor) (map[string]*ir.Tensor, error) {
+	a, err := x.ask(inputs, 0)
 	if err != nil {
 		return nil, err
-	}
-	var a struct{ Files map[string]string }
-	if err := json.Unmarshal(out, &a); err != nil {
-		return nil, fmt.Errorf("ONNX Runtime's answer %q: %w", out, err)
 	}
 	outputs := map[string]*ir.Tensor{}
 	for name, path := range a.Files {
@@ -82,6 +85,30 @@ func runOrt(python, model, work string, inputs map[string]*ir.Tensor) (map[strin
 		}
 	}
 	return outputs, nil
+}
+
+func (x *ort) time(inputs map[string]*ir.Tensor, seconds float64) ([]float64, error) {
+	a, err := x.ask(inputs, seconds)
+	return a.Ms, err
+}
+
+func (x *ort) ask(inputs map[string]*ir.Tensor, seconds float64) (ortAnswer, error) {
+	var a ortAnswer
+	r := ortRequest{Model: x.model, Inputs: map[string]string{}, Dir: x.work, Threads: x.threads, Seconds: seconds}
+	for name, t := range inputs {
+		r.Inputs[name] = filepath.Join(x.work, fmt.Sprintf("ort_in_%d.npy", len(r.Inputs)))
+		if err := check.WriteNpy(r.Inputs[name], t); err != nil {
+			return a, err
+		}
+	}
+	out, err := askOrt(x.python, r)
+	if err != nil {
+		return a, err
+	}
+	if err := json.Unmarshal(out, &a); err != nil {
+		return a, fmt.Errorf("ONNX Runtime's answer %q: %w", out, err)
+	}
+	return a, nil
 }
 
 func askOrt(python string, r ortRequest) ([]byte, error) {
