@@ -19,7 +19,7 @@ func Graph(g *ir.Graph, inputs map[string]*ir.Tensor) ([]*ir.Tensor, error) {
 // is given up after its last use.
 func (in Interp) Graph(g *ir.Graph, inputs map[string]*ir.Tensor) ([]*ir.Tensor, error) {
 	env := map[string]int64{}
-	x := &execution{interp: in, tensors: map[*ir.Value]*ir.Tensor{}, uses: map[*ir.Value]int{}}
+	x := &execution{interp: in, env: env, tensors: map[*ir.Value]*ir.Tensor{}, uses: map[*ir.Value]int{}}
 	for _, v := range g.Inputs {
 		t := inputs[v.Name]
 		if t == nil {
@@ -33,6 +33,11 @@ func (in Interp) Graph(g *ir.Graph, inputs map[string]*ir.Tensor) ([]*ir.Tensor,
 	if err := checkInputs(g, env); err != nil {
 		return nil, err
 	}
+	return x.run(g)
+}
+
+// run runs a graph whose inputs are set.
+func (x *execution) run(g *ir.Graph) ([]*ir.Tensor, error) {
 	x.countUses(g)
 	for _, n := range g.Nodes {
 		if err := x.node(n); err != nil {
@@ -101,6 +106,7 @@ func checkInputs(g *ir.Graph, env map[string]int64) error {
 // execution is one run of a graph.
 type execution struct {
 	interp  Interp
+	env     map[string]int64 // the symbols' values
 	tensors map[*ir.Value]*ir.Tensor
 	uses    map[*ir.Value]int // how many operands and outputs still read a value
 }
@@ -134,7 +140,7 @@ func (x *execution) node(n *ir.Node) error {
 			return n.Errorf("operand %d (%q) is not computed before", i, v.Name)
 		}
 	}
-	results, err := x.interp.Node(n, operands)
+	results, err := x.interp.node(n, operands, x.env)
 	if err != nil {
 		return err
 	}
@@ -158,6 +164,11 @@ func (x *execution) node(n *ir.Node) error {
 // shapes are not used: it is built for those of the operands, whose elements are all
 // known. Results that the node does not have are nil.
 func (in Interp) Node(n *ir.Node, operands []*ir.Tensor) ([]*ir.Tensor, error) {
+	return in.node(n, operands, nil)
+}
+
+// node is Node where the symbols of the graph have values.
+func (in Interp) node(n *ir.Node, operands []*ir.Tensor, env map[string]int64) ([]*ir.Tensor, error) {
 	if len(operands) != len(n.Inputs) {
 		return nil, n.Errorf("%d operands for a node that has %d", len(operands), len(n.Inputs))
 	}
@@ -172,6 +183,9 @@ func (in Interp) Node(n *ir.Node, operands []*ir.Tensor) ([]*ir.Tensor, error) {
 			name = n.Inputs[i].Name
 		}
 		concrete.Inputs[i] = ir.ConstValue(name, t)
+	}
+	if ops.IsControl(n) {
+		return in.control(&concrete, operands, env)
 	}
 	m, err := ops.Build(&concrete, nil)
 	if err != nil {

@@ -20,10 +20,16 @@ import (
 // DefaultMaxBytes is the size above which Eval refuses to make a tensor.
 const DefaultMaxBytes = 4 << 30
 
+// DefaultMaxTrips is the number of iterations after which a Loop is given up: one
+// whose condition never falls would run forever.
+const DefaultMaxTrips = 1 << 24
+
 // Interp holds the limits of an evaluation. Its zero value has the default ones.
 type Interp struct {
 	// MaxBytes is the greatest size of one tensor; 0 means DefaultMaxBytes.
 	MaxBytes int64
+	// MaxTrips is the greatest number of iterations of a Loop; 0 means DefaultMaxTrips.
+	MaxTrips int64
 }
 
 // Eval computes the outputs of stages with the default limits.

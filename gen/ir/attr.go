@@ -38,6 +38,14 @@ func (n *Node) Floats(name string) []float32 { return attr[[]float32](n, name, n
 // Tensor is a tensor attribute, or nil where absent.
 func (n *Node) Tensor(name string) *Tensor { return attr[*Tensor](n, name, nil) }
 
+// Region is the region that an attribute names, or nil.
+func (n *Node) Region(name string) *Graph {
+	if i := attr[RegionRef](n, name, -1); i >= 0 && int(i) < len(n.Regions) {
+		return n.Regions[i]
+	}
+	return nil
+}
+
 // Has tells whether the attribute is present.
 func (n *Node) Has(name string) bool { _, ok := n.Attrs[name]; return ok }
 

@@ -71,6 +71,9 @@ func (n *Node) Input(i int) *Value {
 	return n.Inputs[i]
 }
 
+// Own are the operands of the operator's definition: all but the captures.
+func (n *Node) Own() []*Value { return n.Inputs[:max(len(n.Inputs)-n.Captures, 0)] }
+
 // Outputs0 names the first result that is present.
 func (n *Node) Outputs0() string {
 	for _, v := range n.Outputs {

@@ -17,6 +17,9 @@ func Build(n *ir.Node, facts sym.Facts) (*Meaning, error) {
 	if err != nil {
 		return nil, n.Errorf("%w", err)
 	}
+	if c.Row.Form == Control {
+		return nil, n.Errorf("%w", &ControlError{n.Op})
+	}
 	m, err := c.Row.Build(c)
 	if err != nil {
 		return nil, n.Errorf("%w", err)
@@ -67,15 +70,15 @@ func exists(since, until, version int) bool {
 func (c *Ctx) checkOperands() error {
 	ps := c.params()
 	variadic := len(ps) > 0 && ps[len(ps)-1].Variadic
-	if n := len(c.Node.Inputs); n > len(ps) && !variadic {
+	own := c.Node.Own()
+	if n := len(own); n > len(ps) && !variadic {
 		return fmt.Errorf("%d operands, definition %d of the operator has at most %d", n, c.Version, len(ps))
 	}
 	like := map[string]int{}
-	for i := range max(len(ps), len(c.Node.Inputs)) {
+	for i := range max(len(ps), len(own)) {
 		p := ps[min(i, len(ps)-1)]
-		v := c.Node.Input(i)
-		if v == nil {
-			if p.Optional || (p.Variadic && i >= len(ps)) {
+		if i >= len(own) || own[i] == nil {
+			if p.Optional || (p.Variadic && (i >= len(ps) || i >= len(own) && c.Row.Form == Control)) {
 				continue
 			}
 			return fmt.Errorf("operand %d (%s) is absent, but required", i, p.Name)

@@ -110,6 +110,9 @@ func DynamismOf(n *ir.Node, facts sym.Facts) (Dynamism, error) {
 	if c.Row.Executed {
 		return ExecutionDetermines, nil
 	}
+	if c.Row.Form == Control {
+		return ShapeDeterminesShape, nil
+	}
 	ps := c.params()
 	for i, v := range n.Inputs {
 		if v != nil && ps[min(i, len(ps)-1)].Structural && v.Const == nil && v.Elems == nil {

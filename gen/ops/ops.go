@@ -24,6 +24,7 @@ const (
 	Scan                    // CumSum, RNN
 	Composition             // other operators of the table
 	Opaque                  // one Go function and one C++ function
+	Control                 // regions that run once, repeatedly or not at all: If, Loop, Scan
 )
 
 // Meaning is what a node computes: stages that load the node's operands and
@@ -94,7 +95,7 @@ type Row struct {
 	// Executed tells that the results' shapes are known only after the operator ran
 	// (SoD2's Execution Determined Output).
 	Executed bool
-	// Build gives the meaning of one node.
+	// Build gives the meaning of one node; nil for Control, whose meaning is its regions'.
 	Build func(c *Ctx) (*Meaning, error)
 }
 

@@ -39,6 +39,7 @@ var families = []func() []*Row{
 	cumulativeRows,
 	shapeRows,
 	constantRows,
+	controlRows,
 }
 
 var table = sync.OnceValue(func() []*Row {
@@ -112,6 +113,7 @@ func intAttr(name string) AttrSpec    { return AttrSpec{Name: name, Zero: int64(
 func floatAttr(name string) AttrSpec  { return AttrSpec{Name: name, Zero: float32(0)} }
 func strAttr(name string) AttrSpec    { return AttrSpec{Name: name, Zero: ""} }
 func intsAttr(name string) AttrSpec   { return AttrSpec{Name: name, Zero: []int64(nil)} }
+func regionAttr(name string) AttrSpec { return AttrSpec{Name: name, Zero: ir.RegionRef(0)} }
 func tensorAttr(name string) AttrSpec { return AttrSpec{Name: name, Zero: (*ir.Tensor)(nil)} }
 
 // from bounds an attribute to the definitions from version v on, until to those up to it.

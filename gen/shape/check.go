@@ -30,13 +30,3 @@ func (in *inference) check(n *ir.Node, v *ir.Value, typ ir.DType, shape ir.Shape
 	}
 	return nil
 }
-
-// refuseRegions refuses control flow, whose branches are not inferred yet.
-func refuseRegions(g *ir.Graph) error {
-	for _, n := range g.Nodes {
-		if len(n.Regions) > 0 {
-			return n.Errorf("shapes inside of %s are not inferred: control flow is not supported; export the model without it", n.Op)
-		}
-	}
-	return nil
-}

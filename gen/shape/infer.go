@@ -17,12 +17,9 @@ import (
 // Where structure stays unknown the error is an *UnknownError that lists all
 // nodes concerned, and everything else is inferred nevertheless.
 func Infer(g *ir.Graph) error {
-	if err := refuseRegions(g); err != nil {
-		return err
-	}
 	bindSymbols(g)
 	for {
-		in := &inference{graph: g, facts: Facts(g), elems: map[*ir.Value][]value{}, tainted: map[*ir.Value]bool{}}
+		in := &inference{graph: g, facts: Facts(g), elems: map[*ir.Value][]value{}, tainted: map[*ir.Value]bool{}, varies: map[*ir.Node]map[int]error{}}
 		if err := in.sweep(); err != nil {
 			return err
 		}
@@ -71,6 +68,11 @@ type inference struct {
 	tainted map[*ir.Value]bool    // values that depend on an unknown result
 	unknown UnknownError
 	equal   []equality // that must hold, or the model is malformed
+	// maybe counts the regions around the current node that may not run: what they
+	// require says nothing of the model.
+	maybe int
+	// varies tells which values that a node's body carries change their shape, and how.
+	varies map[*ir.Node]map[int]error
 }
 
 func (in *inference) input(v *ir.Value) {
@@ -82,6 +84,9 @@ func (in *inference) input(v *ir.Value) {
 
 func (in *inference) node(n *ir.Node) error {
 	tainted := slices.ContainsFunc(n.Inputs, func(v *ir.Value) bool { return v != nil && in.tainted[v] })
+	if ops.IsControl(n) {
+		return in.control(n, tainted)
+	}
 	m, err := ops.Build(n, in.facts)
 	var unknown *ops.UnknownError
 	switch {
@@ -92,7 +97,7 @@ func (in *inference) node(n *ir.Node) error {
 		return err
 	}
 	for _, c := range m.Checks {
-		if c.Kind == ops.SameDim {
+		if c.Kind == ops.SameDim && in.maybe == 0 {
 			in.equal = append(in.equal, equality{n, c})
 		}
 	}
@@ -186,7 +191,11 @@ func wholeElems(t ir.DType, elems []value) []sym.Expr {
 
 // operand are the shape and elements of operand i as far as they are known.
 func (in *inference) operand(n *ir.Node, i int) ([]int64, []value) {
-	v := n.Input(i)
+	return in.elemsOf(n.Input(i))
+}
+
+// elemsOf are the shape and elements of a value as far as they are known.
+func (in *inference) elemsOf(v *ir.Value) ([]int64, []value) {
 	if v == nil {
 		return nil, nil
 	}

@@ -175,7 +175,7 @@ func TestInferErrors(t *testing.T) {
   %z ?[*] = Concat.13(%x, %y) {axis = 1} "c"
   output %z
 `, []string{`Concat "c"`}},
-		{"control flow", `
+		{"a branch with inputs", `
   input %c bool[]
   %z ?[*] = If.16(%c) {else_branch = region 1, then_branch = region 0} "if" regions {
     graph "then" opset 17 {
@@ -188,7 +188,7 @@ func TestInferErrors(t *testing.T) {
     }
   }
   output %z
-`, []string{`If "if"`, "control flow"}},
+`, []string{`If "if"`, "attribute then_branch: the graph has 1 inputs; If gives it 0"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := Infer(parse(t, c.text))

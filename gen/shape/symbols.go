@@ -101,10 +101,13 @@ func extend(m map[string]sym.Expr, name string, e sym.Expr, f sym.Facts) map[str
 
 // replace substitutes symbols in all that is known of the graph's values.
 func replace(g *ir.Graph, bound map[string]sym.Expr) {
-	if len(bound) == 0 {
-		return
+	if len(bound) > 0 {
+		replaceIn(g, bound, Facts(g))
 	}
-	facts := Facts(g)
+}
+
+// replaceIn is replace in a graph and its regions, which have the same symbols.
+func replaceIn(g *ir.Graph, bound map[string]sym.Expr, facts sym.Facts) {
 	subst := func(vs []*ir.Value) {
 		for _, v := range vs {
 			if v == nil {
@@ -117,6 +120,9 @@ func replace(g *ir.Graph, bound map[string]sym.Expr) {
 	subst(g.Inputs)
 	for _, n := range g.Nodes {
 		subst(n.Outputs)
+		for _, r := range n.Regions {
+			replaceIn(r, bound, facts)
+		}
 	}
 }
 

@@ -1,6 +1,6 @@
 // Package dce removes what has no effect: nodes that only pass an operand on
-// (identities, dropouts, reshapes to the same shape, casts to the same type) and
-// nodes whose results nothing uses.
+// (identities, dropouts, reshapes to the same shape, casts to the same type), nodes
+// whose results nothing uses, and captures that no region needs; in regions too.
 //
 // Shapes must be inferred before; nodes whose structure is unknown stay. What an
 // operator passes on is read from its meaning, not from its name.
@@ -18,18 +18,15 @@ func Run(g *ir.Graph) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return removeDead(g) || identities, nil
+	captures := trimCaptures(g)
+	return removeDead(g) || identities || captures, nil
 }
 
 // removeDead removes nodes whose results nothing uses, in regions too, and makes
 // results that nothing uses absent.
 func removeDead(g *ir.Graph) bool {
 	changed := false
-	for _, n := range g.Nodes {
-		for _, r := range n.Regions {
-			changed = removeDead(r) || changed
-		}
-	}
+	edit.EachRegion(g, func(r *ir.Graph) { changed = removeDead(r) || changed })
 	uses := edit.Uses(g)
 	dead := map[*ir.Node]bool{}
 	for i := len(g.Nodes) - 1; i >= 0; i-- {

@@ -13,20 +13,33 @@ import (
 
 // removeIdentities makes the users of results that are an operand use the operand.
 func removeIdentities(g *ir.Graph) (bool, error) {
-	facts := shape.Facts(g)
-	same := map[*ir.Value]*ir.Value{}
 	outputs := map[*ir.Value]bool{}
 	for _, v := range g.Outputs {
 		outputs[v] = true
 	}
+	return identitiesIn(g, shape.Facts(g), outputs, false)
+}
+
+// identitiesIn does one graph, whose outputs keep their names, and its regions, whose
+// outputs need none. A region that is wrong may never run: its nodes are left alone.
+func identitiesIn(g *ir.Graph, facts sym.Facts, outputs map[*ir.Value]bool, region bool) (bool, error) {
+	same := map[*ir.Value]*ir.Value{}
+	changed := false
 	for _, n := range g.Nodes {
+		for _, r := range n.Regions {
+			inner, err := identitiesIn(r, facts, nil, true)
+			if err != nil {
+				return false, err
+			}
+			changed = changed || inner
+		}
 		if len(n.Regions) > 0 {
 			continue
 		}
 		m, err := ops.Build(n, facts)
 		var unknown *ops.UnknownError
 		switch {
-		case errors.As(err, &unknown):
+		case errors.As(err, &unknown), err != nil && region:
 			continue
 		case err != nil:
 			return false, err
@@ -41,7 +54,7 @@ func removeIdentities(g *ir.Graph) (bool, error) {
 		}
 	}
 	edit.Replace(g, same)
-	return len(same) > 0, nil
+	return changed || len(same) > 0, nil
 }
 
 // mayReplace tells whether w can stand for v. An output of the model keeps its

@@ -33,6 +33,15 @@ func countUses(g *ir.Graph, uses map[*ir.Value]int) {
 	}
 }
 
+// EachRegion calls f for the regions of the graph's nodes, not for those within them.
+func EachRegion(g *ir.Graph, f func(*ir.Graph)) {
+	for _, n := range g.Nodes {
+		for _, r := range n.Regions {
+			f(r)
+		}
+	}
+}
+
 // Resolve follows replacements from v to what stays.
 func Resolve(m map[*ir.Value]*ir.Value, v *ir.Value) *ir.Value {
 	for m[v] != nil {
@@ -78,13 +87,22 @@ func NewNamer(g *ir.Graph) *Namer {
 	return n
 }
 
+// OwnNames knows the names of the values of g, not of its regions'.
+func OwnNames(g *ir.Graph) *Namer {
+	n := &Namer{taken: map[string]bool{}}
+	n.addOwn(g)
+	return n
+}
+
 func (n *Namer) add(g *ir.Graph) {
+	n.addOwn(g)
+	EachRegion(g, n.add)
+}
+
+func (n *Namer) addOwn(g *ir.Graph) {
 	lists := [][]*ir.Value{g.Inputs, g.Outputs}
 	for _, x := range g.Nodes {
 		lists = append(lists, x.Inputs, x.Outputs)
-		for _, r := range x.Regions {
-			n.add(r)
-		}
 	}
 	for _, vs := range lists {
 		for _, v := range vs {

@@ -32,6 +32,12 @@ func Run(g *ir.Graph) (bool, error) {
 	for _, v := range g.Outputs {
 		f.outputs[v] = true
 	}
+	return f.run()
+}
+
+// run folds f.graph.
+func (f *folder) run() (bool, error) {
+	g := f.graph
 	changed := false
 	var nodes []*ir.Node
 	for _, n := range g.Nodes {
@@ -57,6 +63,7 @@ type folder struct {
 	namer   *edit.Namer
 	outputs map[*ir.Value]bool
 	copies  []*ir.Node // Identities that the current node needs
+	region  bool       // graph is a region, which may never run; its outputs may be constants
 }
 
 func hasResults(n *ir.Node) bool {
@@ -70,11 +77,18 @@ func hasResults(n *ir.Node) bool {
 
 // node folds the results of n that it can.
 func (f *folder) node(n *ir.Node) (bool, error) {
-	if len(n.Regions) > 0 || f.isCopy(n) {
+	if len(n.Regions) > 0 {
+		return f.regions(n)
+	}
+	if f.isCopy(n) {
 		return false, nil
 	}
 	if allConst(n) {
-		return f.evaluate(n)
+		folded, err := f.evaluate(n)
+		if f.region {
+			return folded, nil // an error is one of the run, if the region runs at all
+		}
+		return folded, err
 	}
 	folded := false
 	for i, v := range n.Outputs {
@@ -84,6 +98,20 @@ func (f *folder) node(n *ir.Node) (bool, error) {
 		}
 	}
 	return folded, nil
+}
+
+// regions folds within a node's regions.
+func (f *folder) regions(n *ir.Node) (bool, error) {
+	changed := false
+	for _, r := range n.Regions {
+		inner := &folder{graph: r, facts: f.facts, namer: f.namer, region: true}
+		folded, err := inner.run()
+		if err != nil {
+			return false, err
+		}
+		changed = changed || folded
+	}
+	return changed, nil
 }
 
 // isCopy tells whether n is what a folded output becomes.

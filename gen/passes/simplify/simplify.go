@@ -1,5 +1,6 @@
-// Package simplify infers shapes, folds constants and removes what has no effect,
-// to a common fixed point: each of the three gives the others more to work on.
+// Package simplify infers shapes, folds constants, replaces control flow whose course
+// is known and removes what has no effect, to a common fixed point: each of them gives
+// the others more to work on.
 package simplify
 
 import (
@@ -8,6 +9,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/passes/dce"
 	"rules_dnn/gen/passes/fold"
+	"rules_dnn/gen/passes/inline"
 	"rules_dnn/gen/shape"
 )
 
@@ -15,10 +17,18 @@ import (
 // unknown the error is a *shape.UnknownError.
 func Run(g *ir.Graph) error {
 	for {
+		// First, so that what is wrong with a branch that never runs does not matter.
+		if _, err := inline.Run(g); err != nil {
+			return err
+		}
 		inferred := shape.Infer(g)
 		var unknown *shape.UnknownError
 		if inferred != nil && !errors.As(inferred, &unknown) {
 			return inferred
+		}
+		inlined, err := inline.Run(g) // what inference has learned of conditions and empty results
+		if err != nil {
+			return err
 		}
 		folded, err := fold.Run(g)
 		if err != nil {
@@ -28,7 +38,7 @@ func Run(g *ir.Graph) error {
 		if err != nil {
 			return err
 		}
-		if !folded && !removed {
+		if !folded && !removed && !inlined {
 			return inferred
 		}
 	}

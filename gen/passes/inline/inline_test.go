@@ -1,0 +1,293 @@
+package inline_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/interp"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/passes/inline"
+	"rules_dnn/gen/passes/simplify"
+)
+
+func parse(t *testing.T, text string) *ir.Graph {
+	t.Helper()
+	g, err := ir.Parse(strings.NewReader("graph \"g\" opset 17 {\n"+text+"}\n"), nil)
+	require.NoError(t, err, text)
+	require.NoError(t, ir.Verify(g), text)
+	return g
+}
+
+func print(t *testing.T, g *ir.Graph) string {
+	t.Helper()
+	require.NoError(t, ir.Verify(g))
+	var b strings.Builder
+	require.NoError(t, ir.Print(&b, g))
+	return b.String()
+}
+
+const body = `{body = region 0} "loop" regions {
+    graph "body" opset 17 {
+      input %i i64[]
+      input %go bool[]
+      input %p i64[2]
+      input %x i64[2]
+      %y i64[2] = Add.14(%p, %x) "add"
+      %t i64[2] = Add.14(%y, %i)
+      output AGAIN
+      output %y
+      output %t
+    }
+  }
+  output %y
+  output %s
+`
+
+func loop(operands, again string) string {
+	return `
+  const @yes bool[] = {1}
+  const @no bool[] = {0}
+  const @one i64[] = {1}
+  const @none i64[] = {0}
+  const @many i64[] = {7}
+  input %c bool[]
+  input %m i64[]
+  input %x i64[2]
+  input %v i64[2]
+  %y i64[2], %s ?[*] = Loop.16(` + operands + `, %v; %x) ` + strings.ReplaceAll(body, "AGAIN", again)
+}
+
+// TestLoops: what runs once is its body, what never runs is gone, and the rest stays.
+func TestLoops(t *testing.T) {
+	const once = `graph "g" opset 17 {
+  const @y.iteration i64[] = {0}
+  const @s.axis i64[1] = {0}
+  input %c bool[]
+  input %m i64[]
+  input %x i64[2]
+  input %v i64[2]
+  %y i64[2] = Add.14(%v, %x) "add"
+  %t i64[2] = Add.14(%y, @y.iteration)
+  %s i64[1, 2] = Unsqueeze.13(%t, @s.axis) "loop"
+  output %y
+  output %s
+}
+`
+	const never = `graph "g" opset 17 {
+  const @s.empty i64[0, 2] = {}
+  input %c bool[]
+  input %m i64[]
+  input %x i64[2]
+  input %v i64[2]
+  %y i64[2] = Identity.16(%v) "loop"
+  %s i64[0, 2] = Identity.16(@s.empty) "loop"
+  output %y
+  output %s
+}
+`
+	for _, c := range []struct{ operands, again, want string }{
+		{"@one, _", "%go", once},
+		{"@one, @yes", "%go", once},
+		{"_, @yes", "@no", once},
+		{"@many, @yes", "@no", once},
+		{"@none, %c", "%go", never},
+		{"%m, @no", "@yes", never},
+		{"@many, _", "@no", ""},
+		{"@many, @yes", "%go", ""},
+		{"@one, %c", "%go", ""},
+		{"%m, @yes", "@no", ""},
+	} {
+		g := parse(t, loop(c.operands, c.again))
+		before := print(t, g)
+		err := simplify.Run(g)
+		after := print(t, g)
+		if c.want == "" {
+			require.Contains(t, after, "Loop.16", c.operands)
+			continue
+		}
+		require.NoError(t, err, before)
+		require.Equal(t, c.want, after, c.operands)
+	}
+}
+
+// TestIf: the branch taken stands where the node stood, under names that are free, and
+// what is wrong with the other one does not matter.
+func TestIf(t *testing.T) {
+	const text = `
+  const @yes bool[] = {1}
+  const @zero f32[] = {0}
+  const @minus f32[] = {-1}
+  input %x f32[2, 3]
+  %y f32[2, 3] = Neg.13(%x)
+  %less ?[*] = Less.13(@minus, @zero)
+  %z ?[*] = If.16(%less; %y) {else_branch = region 0, then_branch = region 1} "if" regions {
+    graph "else" opset 17 {
+      input %x ?[*]
+      %y ?[*] = Transpose.13(%x) {perm = [7]}
+      output %y
+    }
+    graph "then" opset 17 {
+      input %x ?[*]
+      %y ?[*] = Abs.13(%x) "abs"
+      output %y
+    }
+  }
+  %w ?[*] = Mul.14(%z, %y)
+  output %w
+  output %z
+`
+	g := parse(t, text)
+	require.NoError(t, simplify.Run(g))
+	require.Equal(t, `graph "g" opset 17 {
+  input %x f32[2, 3]
+  %y f32[2, 3] = Neg.13(%x)
+  %z f32[2, 3] = Abs.13(%y) "abs"
+  %w f32[2, 3] = Mul.14(%z, %y)
+  output %w
+  output %z
+}
+`, print(t, g))
+}
+
+// TestNothingKnown: a graph without known conditions stays as it is.
+func TestNothingKnown(t *testing.T) {
+	g := parse(t, loop("%m, %c", "%go"))
+	before := print(t, g)
+	changed, err := inline.Run(g)
+	require.NoError(t, err)
+	require.False(t, changed)
+	require.Equal(t, before, print(t, g))
+}
+
+// random writes graphs of i64[2] values in which Ifs and Loops nest.
+type random struct {
+	*rand.Rand
+	b    strings.Builder
+	next int
+}
+
+func (r *random) name() string { r.next++; return fmt.Sprintf("%%v%d", r.next) }
+
+func (r *random) pick(xs []string) string { return xs[r.IntN(len(xs))] }
+
+// lines writes nodes and gives the values that are visible at the end.
+func (r *random) lines(visible []string, depth int) []string {
+	visible = append([]string{}, visible...)
+	for range 1 + r.IntN(3) {
+		y := r.name()
+		switch op := r.IntN(5); {
+		case op == 0 && depth > 0:
+			cond := r.pick([]string{"@yes", "@no", "%c"})
+			captures := r.captures(visible)
+			fmt.Fprintf(&r.b, "%s ?[*] = If.16(%s; %s) {else_branch = region 1, then_branch = region 0} regions {\n", y, cond, strings.Join(captures, ", "))
+			r.region(captures, nil, "", 1, depth-1)
+			r.region(captures, nil, "", 1, depth-1)
+			r.b.WriteString("}\n")
+		case op == 1 && depth > 0:
+			max := r.pick([]string{"@none", "@one", "@two", "%m"})
+			cond, again := r.pick([]string{"_", "@yes", "@no", "%c"}), r.pick([]string{"@yes", "@no", "%go"})
+			captures := r.captures(visible)
+			fmt.Fprintf(&r.b, "%s ?[*], _ = Loop.16(%s, %s, %s; %s) {body = region 0} regions {\n", y, max, cond, r.pick(visible), strings.Join(captures, ", "))
+			r.region(captures, []string{"%i i64[]", "%go bool[]", "%p ?[*]"}, again, 2, depth-1)
+			r.b.WriteString("}\n")
+		default:
+			fmt.Fprintf(&r.b, "%s ?[*] = %s(%s, %s)\n", y, r.pick([]string{"Add.14", "Sub.14", "Mul.14"}), r.pick(visible), r.pick(visible))
+		}
+		visible = append(visible, y)
+	}
+	return visible
+}
+
+func (r *random) captures(visible []string) []string {
+	out := []string{"%c", "%m"}
+	for _, v := range visible {
+		if r.IntN(2) == 0 && v != "%i" {
+			out = append(out, v)
+		}
+	}
+	return append(out, "%x")
+}
+
+// region writes a region whose inputs for captures have the captures' names.
+func (r *random) region(captures, own []string, again string, outputs, depth int) {
+	r.b.WriteString("graph \"r\" opset 17 {\n")
+	for _, in := range own {
+		r.b.WriteString("input " + in + "\n")
+	}
+	seen := map[string]bool{"%p": len(own) > 0, "%go": len(own) > 0}
+	visible := []string{}
+	if len(own) > 0 {
+		visible = append(visible, "%p")
+	}
+	for _, c := range captures {
+		name := c
+		if seen[c] {
+			name = r.name()
+		}
+		seen[c] = true
+		r.b.WriteString("input " + name + " ?[*]\n")
+		if c != "%c" && c != "%m" {
+			visible = append(visible, name)
+		}
+	}
+	visible = r.lines(visible, depth)
+	if again != "" {
+		r.b.WriteString("output " + again + "\n")
+	}
+	for range outputs {
+		r.b.WriteString("output " + r.pick(visible) + "\n")
+	}
+	r.b.WriteString("}\n")
+}
+
+// TestRandom: inlining changes no result of graphs in which Ifs and Loops nest.
+func TestRandom(t *testing.T) {
+	inlined := 0
+	for seed := range uint64(300) {
+		r := &random{Rand: rand.New(rand.NewPCG(seed, 1))}
+		visible := r.lines([]string{"%x", "%v"}, 3)
+		text := `
+  const @yes bool[] = {1}
+  const @no bool[] = {0}
+  const @none i64[] = {0}
+  const @one i64[] = {1}
+  const @two i64[] = {2}
+  input %c bool[]
+  input %m i64[]
+  input %x i64[2]
+  input %v i64[2]
+` + r.b.String() + "  output " + visible[len(visible)-1] + "\n"
+		before, after := parse(t, text), parse(t, text)
+		require.NoError(t, simplify.Run(after), "seed %d:\n%s", seed, text)
+		require.NoError(t, ir.Verify(after), "seed %d:\n%s", seed, text)
+		if len(print(t, after)) < len(print(t, before)) {
+			inlined++
+		}
+		for _, cond := range []byte{0, 1} {
+			inputs := map[string]*ir.Tensor{
+				"c": {Type: ir.Bool, Shape: []int64{}, Data: []byte{cond}}, "m": ints(int64(seed % 3)),
+				"x": ints(2, 3), "v": ints(-1, 5),
+			}
+			inputs["m"].Shape = []int64{}
+			want, err := interp.Graph(before, inputs)
+			require.NoError(t, err, "seed %d:\n%s", seed, text)
+			got, err := interp.Graph(after, inputs)
+			require.NoError(t, err, "seed %d:\n%s", seed, text)
+			require.Equal(t, want[0].Data, got[0].Data, "seed %d, condition %d:\n%s\n%s", seed, cond, text, print(t, after))
+		}
+	}
+	require.Greater(t, inlined, 100)
+}
+
+func ints(xs ...int64) *ir.Tensor {
+	t := ir.NewTensor(ir.I64, int64(len(xs)))
+	for i, x := range xs {
+		binary.LittleEndian.PutUint64(t.Data[8*i:], uint64(x))
+	}
+	return t
+}

@@ -1,0 +1,196 @@
+package shape
+
+import (
+	"errors"
+	"fmt"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ops"
+)
+
+// known is what is known of a value where it is handed to a region or back.
+type known struct {
+	typ      ir.DType
+	shape    ir.Shape
+	hasShape bool
+	elems    []value
+	tainted  bool
+}
+
+func (in *inference) known(v *ir.Value) known {
+	if v == nil {
+		return known{}
+	}
+	_, elems := in.elemsOf(v)
+	return known{v.Type, v.Shape, v.HasShape, elems, in.tainted[v]}
+}
+
+func single(t ir.DType, elems ...value) known { return known{t, ir.Shape{}, true, elems, false} }
+
+// truth is a condition that is known.
+func (in *inference) truth(v *ir.Value) (cond, ok bool) {
+	_, elems := in.elemsOf(v)
+	if len(elems) != 1 {
+		return false, false
+	}
+	c, ok := elems[0].constant()
+	return c != 0, ok
+}
+
+// control infers a node that runs regions. They are inferred with the symbols of the
+// graph around them and with what is known of the values that they are given.
+func (in *inference) control(n *ir.Node, tainted bool) error {
+	var err error
+	switch n.Op {
+	case "If":
+		err = in.branches(n, tainted)
+	case "Loop":
+		err = in.loop(n, tainted)
+	default:
+		err = in.scan(n, tainted)
+	}
+	var unknown *ops.UnknownError
+	if errors.As(err, &unknown) {
+		in.fail(n, unknown, tainted)
+		return nil
+	}
+	return err
+}
+
+// give hands what is known to a region's input, whose own type and shape are only declared.
+func (in *inference) give(n *ir.Node, v *ir.Value, k known) error {
+	if v.Type != ir.Invalid && k.typ != ir.Invalid && v.Type != k.typ {
+		return n.Errorf("input %q of its graph has type %s, but is given %s", v.Name, v.Type, k.typ)
+	}
+	if k.typ != ir.Invalid {
+		v.Type = k.typ
+	}
+	v.Shape, v.HasShape, v.Elems = k.shape, k.hasShape, wholeElems(k.typ, k.elems)
+	in.elems[v] = k.elems
+	in.tainted[v] = k.tainted || !k.hasShape
+	return nil
+}
+
+// captures hands the node's captures to a region.
+func (in *inference) captures(n *ir.Node, r *ir.Graph) error {
+	for i, v := range n.Inputs[len(n.Own()):] {
+		if err := in.give(n, r.Inputs[len(r.Inputs)-n.Captures+i], in.known(v)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// region infers a region's nodes.
+func (in *inference) region(r *ir.Graph, maybe bool) error {
+	if maybe {
+		in.maybe++
+		defer func() { in.maybe-- }()
+	}
+	for _, n := range r.Nodes {
+		if err := in.node(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle sets what is known of a result.
+func (in *inference) settle(n *ir.Node, v *ir.Value, k known, tainted bool) error {
+	if k.typ == ir.Invalid || !k.hasShape {
+		in.tainted[v] = true // for a reason that is recorded where it arises
+		return nil
+	}
+	if err := in.check(n, v, k.typ, k.shape); err != nil {
+		return err
+	}
+	v.Type, v.Shape, v.HasShape, v.Elems = k.typ, k.shape, true, wholeElems(k.typ, k.elems)
+	in.elems[v] = k.elems
+	if k.tainted || tainted {
+		in.tainted[v] = true
+	}
+	return nil
+}
+
+// unsettled records why the structure of a result is not known.
+func (in *inference) unsettled(n *ir.Node, v *ir.Value, err error) {
+	in.unknown.add(&Cause{Node: n, Err: err})
+	in.tainted[v] = true
+}
+
+// branches infers an If: the branch that is taken, where that is known, or both.
+func (in *inference) branches(n *ir.Node, tainted bool) error {
+	s, err := ops.IfOf(n)
+	if err != nil {
+		return err
+	}
+	taken := []*ir.Graph{s.Then, s.Else}
+	if c, ok := in.truth(s.Cond); ok {
+		taken = []*ir.Graph{s.Branch(c)}
+	}
+	for _, b := range taken {
+		if err := in.captures(n, b); err != nil {
+			return err
+		}
+		if err := in.region(b, len(taken) > 1); err != nil && len(taken) > 1 {
+			// The model is wrong only if this branch ever runs.
+			in.fail(n, fmt.Errorf("a branch that may run is wrong: %w", err), false)
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	for i, v := range n.Outputs {
+		if v == nil {
+			continue
+		}
+		k := in.known(taken[0].Outputs[i])
+		if len(taken) > 1 {
+			var differ error
+			if k, differ, err = in.join(k, in.known(taken[1].Outputs[i])); err != nil {
+				return n.Errorf("result %d (%q): %w", i, v.Name, err)
+			} else if differ != nil {
+				in.unsettled(n, v, fmt.Errorf("result %d (%q): %w", i, v.Name, differ))
+				continue
+			}
+		}
+		if err := in.settle(n, v, k, tainted); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// join is what is known of a result that either branch may give: what both agree in.
+func (in *inference) join(a, b known) (k known, differ, err error) {
+	switch {
+	case a.typ == ir.Invalid || b.typ == ir.Invalid || !a.hasShape || !b.hasShape:
+		return known{}, nil, nil
+	case a.typ != b.typ:
+		return k, nil, fmt.Errorf("then_branch gives type %s, else_branch %s", a.typ, b.typ)
+	case !sameShape(a.shape, b.shape):
+		return k, fmt.Errorf("then_branch gives shape %v, else_branch %v; both must give one shape", a.shape, b.shape), nil
+	}
+	k = a
+	k.tainted = a.tainted || b.tainted
+	if len(a.elems) != len(b.elems) {
+		k.elems = nil
+		return k, nil, nil
+	}
+	for i := range a.elems {
+		if !a.elems[i].equal(b.elems[i]) {
+			k.elems = nil
+			break
+		}
+	}
+	return k, nil, nil
+}
+
+func sameShape(a, b ir.Shape) bool {
+	for i := range min(len(a), len(b)) {
+		if !a[i].Equal(b[i]) {
+			return false
+		}
+	}
+	return len(a) == len(b)
+}

@@ -1,0 +1,255 @@
+package shape
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir"
+)
+
+// ifText is an If that captures x and y; the branches are lines, their last value %r.
+func ifText(cond, then, other string) string {
+	branch := func(lines string) string {
+		return "    graph \"b\" opset 17 {\n  input %a ?[*]\n  input %b ?[*]\n" + lines + "  output %r\n    }\n"
+	}
+	return "  %z ?[*] = If.16(" + cond + "; %x, %y) {else_branch = region 1, then_branch = region 0} \"if\" regions {\n" + branch(then) + branch(other) + "  }\n"
+}
+
+const ifInputs = `
+  symbol N 1..64
+  symbol M 1..64
+  const @yes bool[] = {1}
+  const @minus i64[] = {-1}
+  const @zero i64[1] = {0}
+  const @flat i64[1] = {-1}
+  input %c bool[]
+  input %x f32[N, 3]
+  input %y f32[N, 3]
+  input %w f32[M, 3]
+`
+
+// last is what is known of the last node's first result.
+func last(g *ir.Graph) string { return described(lastValue(g)) }
+
+func described(v *ir.Value) string { return v.Type.String() + fmt.Sprint(v.Shape) }
+
+func lastValue(g *ir.Graph) *ir.Value { return g.Nodes[len(g.Nodes)-1].Outputs[0] }
+
+// unknownOf infers a graph whose structure cannot be known.
+func unknownOf(t *testing.T, g *ir.Graph) *UnknownError {
+	t.Helper()
+	var unknown *UnknownError
+	require.ErrorAs(t, Infer(g), &unknown)
+	return unknown
+}
+
+func TestIf(t *testing.T) {
+	const (
+		add     = "  %r ?[*] = Add.14(%a, %b)\n"
+		relu    = "  %r ?[*] = Relu.14(%a)\n"
+		flatten = "  %r ?[*] = Reshape.14(%a, @flat)\n"
+		shape   = "  %r ?[*] = Shape.15(%a)\n"
+		cat     = "  %r ?[*] = Concat.13(%a, %b) {axis = 1}\n"
+		wrong   = "  %r ?[*] = Transpose.13(%a) {perm = [0, 0]}\n"
+		squeeze = "  %r ?[*] = Squeeze.13(%a, @zero)\n"
+	)
+	for _, c := range []struct{ name, cond, then, other, want, unknown string }{
+		{"both agree", "%c", add, relu, "f32[N 3]", ""},
+		{"only what is taken counts", "@yes", add, wrong, "f32[N 3]", ""},
+		{"ranks differ", "%c", add, flatten, "", `result 0 ("z"): then_branch gives shape [N 3], else_branch [3*N]`},
+		{"dimensions differ", "%c", add, cat, "", `result 0 ("z"): then_branch gives shape [N 3], else_branch [N 6]`},
+		{"a branch that may be wrong", "%c", relu, wrong, "", "a branch that may run is wrong: node Transpose"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := parse(t, ifInputs+ifText(c.cond, c.then, c.other)+"  output %z\n")
+			if c.unknown != "" {
+				unknown := unknownOf(t, g)
+				require.Len(t, unknown.Causes, 1)
+				require.ErrorContains(t, unknown, `node If "if": `+c.unknown)
+				return
+			}
+			require.NoError(t, Infer(g))
+			require.Equal(t, c.want, last(g))
+			require.NoError(t, Infer(g), "again")
+			require.Equal(t, c.want, last(g))
+			require.NoError(t, ir.Verify(g))
+		})
+	}
+	t.Run("elements that agree", func(t *testing.T) {
+		g := parse(t, ifInputs+ifText("%c", shape, shape)+"  output %z\n")
+		require.NoError(t, Infer(g))
+		require.Equal(t, "[N 3]", fmt.Sprint(lastValue(g).Elems))
+	})
+	t.Run("types differ", func(t *testing.T) {
+		g := parse(t, ifInputs+ifText("%c", add, shape)+"  output %z\n")
+		require.ErrorContains(t, Infer(g), `node If "if": result 0 ("z"): then_branch gives type f32, else_branch i64`)
+	})
+	t.Run("what a branch requires binds no symbol", func(t *testing.T) {
+		g := parse(t, ifInputs+ifText("%c", squeeze, squeeze)+"  output %z\n")
+		require.NoError(t, Infer(g))
+		require.Equal(t, "[N 3]", fmt.Sprint(g.Inputs[1].Shape))
+	})
+	t.Run("what the branch taken requires does", func(t *testing.T) {
+		g := parse(t, ifInputs+ifText("@yes", squeeze, squeeze)+"  output %z\n")
+		require.NoError(t, Infer(g))
+		require.Equal(t, "[1 3]", fmt.Sprint(g.Inputs[1].Shape))
+		require.Equal(t, "f32[3]", last(g))
+	})
+}
+
+// loopText is a Loop that carries %v and captures %x; the body's lines make %again, %r
+// and, to be stacked, %s.
+func loopText(operands, lines string) string {
+	return "  %z ?[*], %stack ?[*] = Loop.16(" + operands + ", %v; %x) {body = region 0} \"loop\" regions {\n    graph \"body\" opset 17 {\n" +
+		"  input %i i64[]\n  input %go bool[]\n  input %p ?[*]\n  input %a ?[*]\n" + lines + "  output %r\n  output %s\n    }\n  }\n"
+}
+
+const loopInputs = `
+  symbol N 1..64
+  const @yes bool[] = {1}
+  const @no bool[] = {0}
+  const @none i64[] = {0}
+  const @four i64[] = {4}
+  const @dim i64[] = {0}
+  input %c bool[]
+  input %m i64[]
+  input %x f32[N, 3]
+  input %v f32[N, 3]
+  %shape ?[*] = Shape.15(%x)
+  %n ?[*] = Gather.13(%shape, @dim)
+`
+
+func TestLoop(t *testing.T) {
+	const (
+		passes = "  %r ?[*] = Add.14(%p, %a)\n  %s ?[*] = Shape.15(%p)\n  output %go\n"
+		yes    = "  %r ?[*] = Add.14(%p, %a)\n  %s ?[*] = Shape.15(%p)\n  output @yes\n"
+		no     = "  %r ?[*] = Add.14(%p, %a)\n  %s ?[*] = Shape.15(%p)\n  output @no\n"
+		grows  = "  %r ?[*] = Concat.13(%p, %a) {axis = 0}\n  %s ?[*] = Shape.15(%a)\n  output %go\n"
+		decide = "  %r ?[*] = Add.14(%p, %a)\n  %s ?[*] = Shape.15(%p)\n  %again ?[*] = Not.1(%go)\n  %both ?[*] = And.7(%again, %c)\n  output %both\n"
+	)
+	for _, c := range []struct{ name, operands, body, stack, unknown string }{
+		{"a constant count", "@four, _", passes, "i64[4 2]", ""},
+		{"a symbol", "%n, _", passes, "i64[N 2]", ""},
+		{"a condition that stays true", "@four, @yes", yes, "i64[4 2]", ""},
+		{"a condition that is passed on", "@four, @yes", passes, "i64[4 2]", ""},
+		{"a condition that is ignored", "@four, _", no, "i64[4 2]", ""},
+		{"a condition that falls", "@four, @yes", no, "i64[1 2]", ""},
+		{"a condition that falls after a symbol's first", "%n, @yes", no, "i64[1 2]", ""},
+		{"a condition that never holds", "%m, @no", passes, "i64[0 2]", ""},
+		{"no iterations", "@none, %c", passes, "i64[0 2]", ""},
+		{"a count that is computed", "%m, _", passes, "", `the number of iterations, the first dimension of result 1 ("stack"), is not known`},
+		{"a condition that is computed", "@four, %c", passes, "", "the number of iterations"},
+		{"neither ends it", "_, @yes", yes, "", "the number of iterations"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := parse(t, loopInputs+loopText(c.operands, c.body)+"  output %z\n  output %stack\n")
+			err := Infer(g)
+			stack := g.Outputs[1]
+			require.Equal(t, "[N 3]", fmt.Sprint(g.Outputs[0].Shape), "%v", err)
+			if c.unknown != "" {
+				var unknown *UnknownError
+				require.ErrorAs(t, err, &unknown)
+				require.Len(t, unknown.Causes, 1)
+				require.ErrorContains(t, err, `node Loop "loop": `+c.unknown)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, c.stack, described(stack))
+			require.NoError(t, Infer(g), "again")
+			require.NoError(t, ir.Verify(g))
+		})
+	}
+	t.Run("a shape that grows", func(t *testing.T) {
+		g := parse(t, loopInputs+loopText("@four, _", grows)+"  output %z\n  output %stack\n")
+		err := unknownOf(t, g)
+		require.Len(t, err.Causes, 1)
+		require.ErrorContains(t, err, `node Loop "loop": the carried value "p" begins with shape [N 3] and has shape [2*N 3] after a run of the body`)
+		require.Equal(t, "[4 2]", fmt.Sprint(g.Outputs[1].Shape), "what does not depend on it is known")
+		body := g.Nodes[2].Regions[0]
+		require.False(t, body.Inputs[2].HasShape, "no shape holds for every iteration")
+		require.False(t, body.Nodes[0].Outputs[0].HasShape)
+	})
+	t.Run("elements change from one iteration to the next", func(t *testing.T) {
+		g := parse(t, loopInputs+loopText("@four, _", "  %r ?[*] = Mul.14(%p, %p)\n  %s ?[*] = Add.14(%i, %i)\n  output %go\n")+"  output %z\n  output %stack\n")
+		require.NoError(t, Infer(g))
+		require.Nil(t, g.Outputs[1].Elems)
+		require.Nil(t, g.Nodes[2].Regions[0].Nodes[1].Outputs[0].Elems)
+	})
+}
+
+// TestLoopsInLoops: inference of nested loops whose values change shapes takes no
+// exponential time.
+func TestLoopsInLoops(t *testing.T) {
+	const depth = 40
+	var b strings.Builder
+	b.WriteString("  const @four i64[] = {4}\n  input %x f32[2]\n")
+	for d := range depth {
+		from := "%x"
+		if d > 0 {
+			from = "%p"
+		}
+		fmt.Fprintf(&b, "%%z ?[*] = Loop.16(@four, _, %s) {body = region 0} \"loop%d\" regions {\n graph \"body\" opset 17 {\n", from, d)
+		b.WriteString("input %i i64[]\ninput %go bool[]\ninput %p f32[*]\n")
+	}
+	b.WriteString("%z ?[*] = Concat.13(%p, %p) {axis = 0}\n")
+	for range depth {
+		b.WriteString("output %go\noutput %z\n}\n}\n")
+	}
+	g := parse(t, b.String()+"  output %z\n")
+	require.ErrorContains(t, unknownOf(t, g), "the carried value")
+}
+
+func TestScan(t *testing.T) {
+	text := func(version int, attrs, inputs, operands, body string) string {
+		return inputs + fmt.Sprintf("  %%z ?[*], %%stack ?[*] = Scan.%d(%s) {body = region 0, num_scan_inputs = 1%s} \"scan\" regions {\n    graph \"body\" opset 17 {\n", version, operands, attrs) +
+			"  input %p ?[*]\n  input %e ?[*]\n" + body + "    }\n  }\n  output %z\n  output %stack\n"
+	}
+	const (
+		sum    = "  %r ?[*] = Add.14(%p, %e)\n  output %r\n  output %r\n"
+		grows  = "  %r ?[*] = Concat.13(%p, %e) {axis = 0}\n  output %r\n  output %e\n"
+		inputs = "  symbol N 1..64\n  input %v f32[3]\n  input %x f32[N, 3]\n"
+		turned = "  symbol N 1..64\n  input %v f32[3]\n  input %x f32[3, N]\n"
+		batch  = "  symbol N 1..64\n  symbol B 1..8\n  input %v f32[B, 3]\n  input %x f32[B, N, 3]\n"
+	)
+	for _, c := range []struct{ name, text, state, stack, unknown string }{
+		{"along the first axis", text(16, "", inputs, "%v, %x", sum), "[3]", "[N 3]", ""},
+		{"along the last axis", text(16, ", scan_input_axes = [-1], scan_output_axes = [1]", turned, "%v, %x", sum), "[3]", "[3 N]", ""},
+		{"of a batch", text(8, "", batch, "_, %v, %x", sum), "[B 3]", "[B N 3]", ""},
+		{"a state that grows", text(16, "", inputs, "%v, %x", grows), "[]", "[N 3]", `the carried value "p" begins with shape [3] and has shape [6]`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := parse(t, c.text)
+			err := Infer(g)
+			if c.unknown != "" {
+				require.ErrorContains(t, err, `node Scan "scan": `+c.unknown)
+			} else {
+				require.NoError(t, err)
+				require.NoError(t, Infer(g), "again")
+			}
+			require.Equal(t, c.state, fmt.Sprint(g.Outputs[0].Shape))
+			require.Equal(t, c.stack, fmt.Sprint(g.Outputs[1].Shape))
+		})
+	}
+	two := func(a, b string) *ir.Graph {
+		return parse(t, "  symbol N 1..64\n  symbol M 1..64\n  input %v "+a+"\n  input %x "+b+`
+  %z ?[*] = Scan.16(%v, %x) {body = region 0, num_scan_inputs = 2} "scan" regions {
+    graph "body" opset 17 {
+      input %p ?[*]
+      input %e ?[*]
+      %r ?[*] = Add.14(%p, %e)
+      output %r
+    }
+  }
+  output %z
+`)
+	}
+	t.Run("two sequences have one length", func(t *testing.T) {
+		g := two("f32[N, 3]", "f32[M, 3]")
+		require.NoError(t, Infer(g))
+		require.Equal(t, "[N 3]", fmt.Sprint(g.Inputs[1].Shape))
+		require.ErrorContains(t, Infer(two("f32[4, 3]", "f32[5, 3]")), `node Scan "scan": the length of operand 1 ("x") along the axis that is scanned: found 5, and 4`)
+	})
+}
