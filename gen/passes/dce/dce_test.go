@@ -56,3 +56,48 @@ func TestUpdateIsNoIdentity(t *testing.T) {
 	require.Equal(t, "CumSum", g.Nodes[0].Op)
 	require.Equal(t, "x", g.Nodes[0].Inputs[0].Name)
 }
+
+// TestCaptures: regions lose the captures that they do not need, constants go into
+// them, and what is captured twice is captured once.
+func TestCaptures(t *testing.T) {
+	const branch = `
+    graph "branch" opset 17 {
+      input %unused ?[*]
+      input %x f32[1]
+      input %again f32[1]
+      input %w f32[1]
+      %sum f32[1] = Add.14(%x, %again)
+      %same f32[1] = Identity.16(%sum)
+      %r f32[1] = Mul.14(%same, %w)
+      output %r
+    }`
+	g, err := ir.Parse(strings.NewReader(`graph "g" opset 17 {
+  const @w f32[1] = {2}
+  input %c bool[]
+  input %x f32[1]
+  input %u f32[1]
+  %y f32[1] = If.16(%c; %u, %x, %x, @w) {else_branch = region 1, then_branch = region 0} regions {`+branch+branch+`
+  }
+  output %y
+}
+`), nil)
+	require.NoError(t, err)
+	require.NoError(t, ir.Verify(g))
+	for {
+		changed, err := Run(g)
+		require.NoError(t, err)
+		require.NoError(t, ir.Verify(g))
+		if !changed {
+			break
+		}
+	}
+	n := g.Nodes[0]
+	require.Equal(t, []*ir.Value{g.Inputs[0], g.Inputs[1]}, n.Inputs)
+	require.Equal(t, 1, n.Captures)
+	for _, r := range n.Regions {
+		require.Len(t, r.Inputs, 1)
+		require.Len(t, r.Nodes, 2, "the identity is gone")
+		require.Equal(t, []*ir.Value{r.Inputs[0], r.Inputs[0]}, r.Nodes[0].Inputs)
+		require.Equal(t, "w", r.Nodes[1].Inputs[1].Name)
+	}
+}

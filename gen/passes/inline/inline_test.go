@@ -85,7 +85,7 @@ func TestLoops(t *testing.T) {
   input %x i64[2]
   input %v i64[2]
   %y i64[2] = Identity.16(%v) "loop"
-  %s i64[0, 2] = Identity.16(@s.empty) "loop"
+  %s i64[0, 2] <> = Identity.16(@s.empty) "loop"
   output %y
   output %s
 }

@@ -238,3 +238,51 @@ func TestErrors(t *testing.T) {
   output %y
 `)), `Add "add"`)
 }
+
+// TestRegions: what is constant within a region is folded there, and captures of what
+// became constant go.
+func TestRegions(t *testing.T) {
+	g := parse(t, `
+  const @a i64[2] = {1, 2}
+  const @b i64[2] = {3, 4}
+  input %c bool[]
+  input %x i64[2]
+  %k ?[*] = Add.14(@a, @b)
+  %z ?[*] = If.16(%c; %x, %k) {else_branch = region 1, then_branch = region 0} "if" regions {
+    graph "then" opset 17 {
+      input %x ?[*]
+      input %k ?[*]
+      %double ?[*] = Add.14(%k, %k)
+      %r ?[*] = Mul.14(%x, %double)
+      output %r
+    }
+    graph "else" opset 17 {
+      input %x ?[*]
+      input %k ?[*]
+      %r ?[*] = Sub.14(%k, @a)
+      output %r
+    }
+  }
+  output %z
+`)
+	require.NoError(t, Run(g))
+	require.Equal(t, `graph "g" opset 17 {
+  const @double i64[2] = {8, 12}
+  const @r i64[2] = {3, 4}
+  input %c bool[]
+  input %x i64[2]
+  %z i64[2] = If.16(%c; %x) {else_branch = region 1, then_branch = region 0} "if" regions {
+    graph "then" opset 17 {
+      input %x i64[2]
+      %r i64[2] = Mul.14(%x, @double)
+      output %r
+    }
+    graph "else" opset 17 {
+      input %x i64[2]
+      output @r
+    }
+  }
+  output %z
+}
+`, print(t, g))
+}
