@@ -98,6 +98,18 @@ func TestIf(t *testing.T) {
 		require.Equal(t, "[1 3]", fmt.Sprint(g.Inputs[1].Shape))
 		require.Equal(t, "f32[3]", last(g))
 	})
+	t.Run("a symbol that becomes another does so in regions", func(t *testing.T) {
+		const reluB = "  %r ?[*] = Relu.14(%b)\n"
+		text := strings.Replace(ifText("%c", reluB, reluB), "%x, %y", "%x, %w", 1)
+		g := parse(t, ifInputs+text+"  %s ?[*] = Concat.13(%z, %x) {axis = 1}\n  output %s\n")
+		require.NoError(t, Infer(g))
+		require.NoError(t, ir.Verify(g))
+		require.Equal(t, "f32[N 6]", last(g))
+		for _, r := range g.Nodes[0].Regions {
+			require.Equal(t, "f32[N 3]", described(r.Inputs[1]))
+			require.Equal(t, "f32[N 3]", described(r.Outputs[0]))
+		}
+	})
 }
 
 // loopText is a Loop that carries %v and captures %x; the body's lines make %again, %r
