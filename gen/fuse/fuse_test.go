@@ -156,19 +156,20 @@ func TestRun(t *testing.T) {
 func TestEstimatesDecide(t *testing.T) {
 	text := `
   input %x f32[4, 6]
-  input %z f32[5, 6, 4]
+  const @axes i64[1] = {1}
   %a ?[*] = Transpose.13(%x) {perm = [1, 0]}
-  %y ?[*] = Add.14(%a, %z)
+  %y ?[*] = ReduceSum.13(%a, @axes)
   output %y
 `
-	apart := []string{"Transpose", "Add"}
+	apart := []string{"Transpose", "ReduceSum"}
 	for _, c := range []struct {
 		name    string
 		latency func(*block.Block) float64
 		want    []string
 	}{
 		{"no estimates", nil, apart},
-		{"together is slower", func(b *block.Block) float64 { return float64(len(b.Ops) * len(b.Ops)) }, apart},
+		{"together is slower", func(b *block.Block) float64 { return float64(len(b.Ops) * len(b.Ops) * len(b.Ops)) }, apart},
+		{"together is faster", func(*block.Block) float64 { return 1 }, []string{"Transpose+ReduceSum"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := blocks(t, text)

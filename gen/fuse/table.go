@@ -61,7 +61,7 @@ type row struct {
 	name string
 	// despite tells that the row is an exception to the table, which pays whatever the colour.
 	despite bool
-	// pays tells that the row never repeats work, so that only accesses may get worse.
+	// legal tells that the row can fuse the pair without repeating work.
 	legal func(f *fuser, p pair) bool
 	fuse  func(f *fuser, p pair) *block.Block
 }
