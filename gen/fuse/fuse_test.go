@@ -9,14 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/block"
-	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ir/irtest"
 	"rules_dnn/gen/shape"
 )
 
 func blocks(t *testing.T, text string) *block.Graph {
 	t.Helper()
-	g, err := ir.Parse(strings.NewReader("graph \"g\" opset 17 {\n"+text+"}\n"), nil)
-	require.NoError(t, err)
+	g := irtest.Parse(t, text)
 	require.NoError(t, shape.Infer(g))
 	b, err := block.Form(g)
 	require.NoError(t, err)

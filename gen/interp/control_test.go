@@ -1,21 +1,13 @@
 package interp
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ir/irtest"
 )
-
-func parse(t *testing.T, text string) *ir.Graph {
-	t.Helper()
-	g, err := ir.Parse(strings.NewReader("graph \"g\" opset 17 {\n"+text+"}\n"), nil)
-	require.NoError(t, err)
-	require.NoError(t, ir.Verify(g))
-	return g
-}
 
 // numbers is a tensor of integers.
 func numbers(xs []int64, shape ...int64) *ir.Tensor {
@@ -39,7 +31,7 @@ func wants(t *testing.T, got *ir.Tensor, xs []int64, shape ...int64) {
 
 // TestIfInIf: a branch captures a value of the graph around the graph around it.
 func TestIfInIf(t *testing.T) {
-	g := parse(t, `
+	g := irtest.Parse(t, `
   input %a bool[]
   input %b bool[]
   input %x i64[2]
@@ -89,7 +81,7 @@ func TestIfInIf(t *testing.T) {
 
 // loopGraph doubles v, stacks the iteration's number plus x, and goes on while v < x.
 func loopGraph(t *testing.T, operands string) *ir.Graph {
-	return parse(t, `
+	return irtest.Parse(t, `
   input %m i64[]
   input %c bool[]
   input %v i64[]
@@ -172,11 +164,11 @@ func TestLoopGrows(t *testing.T) {
 `
 	}
 	x := map[string]*ir.Tensor{"x": numbers([]int64{5, 6}, 2)}
-	got, err := Graph(parse(t, text("%n")), x)
+	got, err := Graph(irtest.Parse(t, text("%n")), x)
 	require.NoError(t, err)
 	require.Equal(t, []int64{16}, got[0].Shape)
 	wants(t, got[1], []int64{2, 4, 8}, 3, 1)
-	_, err = Graph(parse(t, text("%twice")), x)
+	_, err = Graph(irtest.Parse(t, text("%twice")), x)
 	require.ErrorContains(t, err, `node Loop "loop": output "twice" of its body has shape [4] in one run and [8] in another`)
 }
 
@@ -204,7 +196,7 @@ func TestScan(t *testing.T) {
 `
 	}
 	run := func(t *testing.T, text string, v, x *ir.Tensor) ([]*ir.Tensor, error) {
-		g := parse(t, text)
+		g := irtest.Parse(t, text)
 		g.Inputs[0].Type, g.Inputs[1].Type = ir.I64, ir.I64
 		return Graph(g, map[string]*ir.Tensor{"v": v, "x": x})
 	}

@@ -12,6 +12,7 @@ import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/fuse"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ir/irtest"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/shape"
 	"rules_dnn/gen/target"
@@ -42,8 +43,7 @@ func weights(name string, shape ...int) string {
 
 func fused(t *testing.T, text string) *block.Graph {
 	t.Helper()
-	g, err := ir.Parse(strings.NewReader("graph \"g\" opset 17 {\n"+text+"}\n"), nil)
-	require.NoError(t, err)
+	g := irtest.Parse(t, text)
 	require.NoError(t, shape.Infer(g))
 	b, err := block.Form(g)
 	require.NoError(t, err)

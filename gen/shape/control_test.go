@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ir/irtest"
 )
 
 // ifText is an If that captures x and y; the branches are lines, their last value %r.
@@ -64,7 +65,7 @@ func TestIf(t *testing.T) {
 		{"a branch that may be wrong", "%c", relu, wrong, "", "a branch that may run is wrong: node Transpose"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			g := parse(t, ifInputs+ifText(c.cond, c.then, c.other)+"  output %z\n")
+			g := irtest.Parse(t, ifInputs+ifText(c.cond, c.then, c.other)+"  output %z\n")
 			if c.unknown != "" {
 				unknown := unknownOf(t, g)
 				require.Len(t, unknown.Causes, 1)
@@ -79,21 +80,21 @@ func TestIf(t *testing.T) {
 		})
 	}
 	t.Run("elements that agree", func(t *testing.T) {
-		g := parse(t, ifInputs+ifText("%c", shape, shape)+"  output %z\n")
+		g := irtest.Parse(t, ifInputs+ifText("%c", shape, shape)+"  output %z\n")
 		require.NoError(t, Infer(g))
 		require.Equal(t, "[N 3]", fmt.Sprint(lastValue(g).Elems))
 	})
 	t.Run("types differ", func(t *testing.T) {
-		g := parse(t, ifInputs+ifText("%c", add, shape)+"  output %z\n")
+		g := irtest.Parse(t, ifInputs+ifText("%c", add, shape)+"  output %z\n")
 		require.ErrorContains(t, Infer(g), `node If "if": result 0 ("z"): then_branch gives type f32, else_branch i64`)
 	})
 	t.Run("what a branch requires binds no symbol", func(t *testing.T) {
-		g := parse(t, ifInputs+ifText("%c", squeeze, squeeze)+"  output %z\n")
+		g := irtest.Parse(t, ifInputs+ifText("%c", squeeze, squeeze)+"  output %z\n")
 		require.NoError(t, Infer(g))
 		require.Equal(t, "[N 3]", fmt.Sprint(g.Inputs[1].Shape))
 	})
 	t.Run("what the branch taken requires does", func(t *testing.T) {
-		g := parse(t, ifInputs+ifText("@yes", squeeze, squeeze)+"  output %z\n")
+		g := irtest.Parse(t, ifInputs+ifText("@yes", squeeze, squeeze)+"  output %z\n")
 		require.NoError(t, Infer(g))
 		require.Equal(t, "[1 3]", fmt.Sprint(g.Inputs[1].Shape))
 		require.Equal(t, "f32[3]", last(g))
@@ -101,7 +102,7 @@ func TestIf(t *testing.T) {
 	t.Run("a symbol that becomes another does so in regions", func(t *testing.T) {
 		const reluB = "  %r ?[*] = Relu.14(%b)\n"
 		text := strings.Replace(ifText("%c", reluB, reluB), "%x, %y", "%x, %w", 1)
-		g := parse(t, ifInputs+text+"  %s ?[*] = Concat.13(%z, %x) {axis = 1}\n  output %s\n")
+		g := irtest.Parse(t, ifInputs+text+"  %s ?[*] = Concat.13(%z, %x) {axis = 1}\n  output %s\n")
 		require.NoError(t, Infer(g))
 		require.NoError(t, ir.Verify(g))
 		require.Equal(t, "f32[N 6]", last(g))
@@ -157,7 +158,7 @@ func TestLoop(t *testing.T) {
 		{"neither ends it", "_, @yes", yes, "", "the number of iterations"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			g := parse(t, loopInputs+loopText(c.operands, c.body)+"  output %z\n  output %stack\n")
+			g := irtest.Parse(t, loopInputs+loopText(c.operands, c.body)+"  output %z\n  output %stack\n")
 			err := Infer(g)
 			stack := g.Outputs[1]
 			require.Equal(t, "[N 3]", fmt.Sprint(g.Outputs[0].Shape), "%v", err)
@@ -175,7 +176,7 @@ func TestLoop(t *testing.T) {
 		})
 	}
 	t.Run("a shape that grows", func(t *testing.T) {
-		g := parse(t, loopInputs+loopText("@four, _", grows)+"  output %z\n  output %stack\n")
+		g := irtest.Parse(t, loopInputs+loopText("@four, _", grows)+"  output %z\n  output %stack\n")
 		err := unknownOf(t, g)
 		require.Len(t, err.Causes, 1)
 		require.ErrorContains(t, err, `node Loop "loop": the carried value "p" begins with shape [N 3] and has shape [2*N 3] after a run of the body`)
@@ -185,7 +186,7 @@ func TestLoop(t *testing.T) {
 		require.False(t, body.Nodes[0].Outputs[0].HasShape)
 	})
 	t.Run("elements change from one iteration to the next", func(t *testing.T) {
-		g := parse(t, loopInputs+loopText("@four, _", "  %r ?[*] = Mul.14(%p, %p)\n  %s ?[*] = Add.14(%i, %i)\n  output %go\n")+"  output %z\n  output %stack\n")
+		g := irtest.Parse(t, loopInputs+loopText("@four, _", "  %r ?[*] = Mul.14(%p, %p)\n  %s ?[*] = Add.14(%i, %i)\n  output %go\n")+"  output %z\n  output %stack\n")
 		require.NoError(t, Infer(g))
 		require.Nil(t, g.Outputs[1].Elems)
 		require.Nil(t, g.Nodes[2].Regions[0].Nodes[1].Outputs[0].Elems)
@@ -210,7 +211,7 @@ func TestLoopsInLoops(t *testing.T) {
 	for range depth {
 		b.WriteString("output %go\noutput %z\n}\n}\n")
 	}
-	g := parse(t, b.String()+"  output %z\n")
+	g := irtest.Parse(t, b.String()+"  output %z\n")
 	require.ErrorContains(t, unknownOf(t, g), "the carried value")
 }
 
@@ -233,7 +234,7 @@ func TestScan(t *testing.T) {
 		{"a state that grows", text(16, "", inputs, "%v, %x", grows), "[]", "[N 3]", `the carried value "p" begins with shape [3] and has shape [6]`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			g := parse(t, c.text)
+			g := irtest.Parse(t, c.text)
 			err := Infer(g)
 			if c.unknown != "" {
 				require.ErrorContains(t, err, `node Scan "scan": `+c.unknown)
@@ -246,7 +247,7 @@ func TestScan(t *testing.T) {
 		})
 	}
 	two := func(a, b string) *ir.Graph {
-		return parse(t, "  symbol N 1..64\n  symbol M 1..64\n  input %v "+a+"\n  input %x "+b+`
+		return irtest.Parse(t, "  symbol N 1..64\n  symbol M 1..64\n  input %v "+a+"\n  input %x "+b+`
   %z ?[*] = Scan.16(%v, %x) {body = region 0, num_scan_inputs = 2} "scan" regions {
     graph "body" opset 17 {
       input %p ?[*]

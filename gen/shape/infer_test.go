@@ -7,15 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ir/irtest"
 )
-
-func parse(t *testing.T, text string) *ir.Graph {
-	t.Helper()
-	g, err := ir.Parse(strings.NewReader("graph \"g\" opset 17 {\n"+text+"}\n"), nil)
-	require.NoError(t, err)
-	require.NoError(t, ir.Verify(g))
-	return g
-}
 
 // results prints what is known of each node's results: "name type[shape] <elements>".
 func results(g *ir.Graph) []string {
@@ -118,7 +111,7 @@ func TestInfer(t *testing.T) {
 `, []string{"%y i64[3]"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			g := parse(t, c.text)
+			g := irtest.Parse(t, c.text)
 			require.NoError(t, Infer(g))
 			require.NoError(t, ir.Verify(g))
 			require.Equal(t, c.want, results(g))
@@ -191,7 +184,7 @@ func TestInferErrors(t *testing.T) {
 `, []string{`If "if"`, "attribute then_branch: the graph has 1 inputs; If gives it 0"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			err := Infer(parse(t, c.text))
+			err := Infer(irtest.Parse(t, c.text))
 			for _, w := range c.want {
 				require.ErrorContains(t, err, w)
 			}

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ir/irtest"
 	"rules_dnn/gen/onnx"
 	"rules_dnn/gen/pipeline"
 )
@@ -74,8 +74,7 @@ func tree(t *testing.T) map[string]string {
 // tiny writes a model of the graph's lines to model.onnx in the working directory.
 func tiny(t *testing.T, lines string) {
 	t.Helper()
-	g, err := ir.Parse(strings.NewReader("graph \"g\" opset 17 {\n"+lines+"}\n"), nil)
-	require.NoError(t, err)
+	g := irtest.Parse(t, lines)
 	f, err := os.Create("model.onnx")
 	require.NoError(t, err)
 	require.NoError(t, onnx.Write(f, g))

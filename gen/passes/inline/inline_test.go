@@ -11,17 +11,10 @@ import (
 
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ir/irtest"
 	"rules_dnn/gen/passes/inline"
 	"rules_dnn/gen/passes/simplify"
 )
-
-func parse(t *testing.T, text string) *ir.Graph {
-	t.Helper()
-	g, err := ir.Parse(strings.NewReader("graph \"g\" opset 17 {\n"+text+"}\n"), nil)
-	require.NoError(t, err, text)
-	require.NoError(t, ir.Verify(g), text)
-	return g
-}
 
 func print(t *testing.T, g *ir.Graph) string {
 	t.Helper()
@@ -102,7 +95,7 @@ func TestLoops(t *testing.T) {
 		{"@one, %c", "%go", ""},
 		{"%m, @yes", "@no", ""},
 	} {
-		g := parse(t, loop(c.operands, c.again))
+		g := irtest.Parse(t, loop(c.operands, c.again))
 		before := print(t, g)
 		err := simplify.Run(g)
 		after := print(t, g)
@@ -141,7 +134,7 @@ func TestIf(t *testing.T) {
   output %w
   output %z
 `
-	g := parse(t, text)
+	g := irtest.Parse(t, text)
 	require.NoError(t, simplify.Run(g))
 	require.Equal(t, `graph "g" opset 17 {
   input %x f32[2, 3]
@@ -156,7 +149,7 @@ func TestIf(t *testing.T) {
 
 // TestNothingKnown: a graph without known conditions stays as it is.
 func TestNothingKnown(t *testing.T) {
-	g := parse(t, loop("%m, %c", "%go"))
+	g := irtest.Parse(t, loop("%m, %c", "%go"))
 	before := print(t, g)
 	changed, err := inline.Run(g)
 	require.NoError(t, err)
@@ -262,7 +255,7 @@ func TestRandom(t *testing.T) {
   input %x i64[2]
   input %v i64[2]
 ` + r.b.String() + "  output " + visible[len(visible)-1] + "\n"
-		before, after := parse(t, text), parse(t, text)
+		before, after := irtest.Parse(t, text), irtest.Parse(t, text)
 		require.NoError(t, simplify.Run(after), "seed %d:\n%s", seed, text)
 		require.NoError(t, ir.Verify(after), "seed %d:\n%s", seed, text)
 		if len(print(t, after)) < len(print(t, before)) {

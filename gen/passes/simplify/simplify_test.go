@@ -7,16 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ir/irtest"
 	"rules_dnn/gen/shape"
 )
-
-func parse(t *testing.T, text string) *ir.Graph {
-	t.Helper()
-	g, err := ir.Parse(strings.NewReader("graph \"g\" opset 17 {\n"+text+"}\n"), nil)
-	require.NoError(t, err)
-	require.NoError(t, ir.Verify(g))
-	return g
-}
 
 func print(t *testing.T, g *ir.Graph) string {
 	t.Helper()
@@ -210,17 +203,17 @@ func TestRun(t *testing.T) {
 `},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			g := parse(t, c.before)
+			g := irtest.Parse(t, c.before)
 			require.NoError(t, Run(g))
-			require.Equal(t, print(t, parse(t, c.after)), print(t, g))
+			require.Equal(t, print(t, irtest.Parse(t, c.after)), print(t, g))
 			require.NoError(t, Run(g))
-			require.Equal(t, print(t, parse(t, c.after)), print(t, g), "a second run changes nothing")
+			require.Equal(t, print(t, irtest.Parse(t, c.after)), print(t, g), "a second run changes nothing")
 		})
 	}
 }
 
 func TestErrors(t *testing.T) {
-	g := parse(t, `
+	g := irtest.Parse(t, `
   input %x f32[4]
   input %to i64[2]
   %a ?[*] = Reshape.14(%x, %to) "r"
@@ -229,7 +222,7 @@ func TestErrors(t *testing.T) {
 	var unknown *shape.UnknownError
 	require.ErrorAs(t, Run(g), &unknown)
 	require.ErrorContains(t, unknown, `Reshape "r"`)
-	require.ErrorContains(t, Run(parse(t, `
+	require.ErrorContains(t, Run(irtest.Parse(t, `
   const @a f32[2] = {1, 2}
   const @b f32[3] = {1, 2, 3}
   input %x f32[2]
@@ -242,7 +235,7 @@ func TestErrors(t *testing.T) {
 // TestRegions: what is constant within a region is folded there, and captures of what
 // became constant go.
 func TestRegions(t *testing.T) {
-	g := parse(t, `
+	g := irtest.Parse(t, `
   const @a i64[2] = {1, 2}
   const @b i64[2] = {3, 4}
   input %c bool[]
