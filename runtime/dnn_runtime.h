@@ -85,6 +85,11 @@ static DNN_ALWAYS_INLINE void dnn_parallel(const dnn_ctx* c, rules_dnn::TaskFn f
   rules_dnn::Parallel(c, fn, tasks);
 }
 
+// Copies a value to another one's memory; neither need exist where there are no bytes.
+static DNN_ALWAYS_INLINE void dnn_copy(void* to, const void* from, int64_t bytes) {
+  if (bytes > 0) __builtin_memcpy(to, from, static_cast<size_t>(bytes));
+}
+
 static DNN_ALWAYS_INLINE void* dnn_alloc(const dnn_ctx* c, int64_t bytes) {
   return rules_dnn::Alloc(c, bytes);
 }

@@ -21,14 +21,24 @@ type Graph struct {
 	Outputs []*ir.Value
 	Symbols []ir.Symbol
 	Blocks  []*Block
-	Facts   sym.Facts // what is known of the symbols
+	Facts   sym.Facts // what is known of the symbols and the loops' counters
 	Checks  []Check   // what a run's dimensions must satisfy
+	// Counters are those of all loops; only the outermost graph lists them, and Symbols.
+	Counters []Counter
+}
+
+// Counter is a symbol that a loop counts with: at most Max.
+type Counter struct {
+	Name string
+	Max  sym.Expr
 }
 
 // Block computes Results from Operands.
 type Block struct {
-	// Stage is the dominant stage. Results[k] is what Stage.Results[k] computes.
-	Stage *te.Stage
+	// Stage is the dominant stage. Results[k] is what Stage.Results[k] computes. It is nil
+	// where the block runs graphs of blocks.
+	Stage   *te.Stage
+	Control *Control
 	// Placed stages run, in order, for each point of Stage's first Depth axes, which are
 	// theirs too; what they compute of it stays in scratch memory, where later stages load
 	// it by Source{Stage: true, N: i}.
@@ -103,48 +113,6 @@ func Loads(s *te.Stage, f func(te.Load)) {
 			}
 		})
 	}
-}
-
-// Verify checks that blocks stand in execution order and that sources exist.
-func (g *Graph) Verify() error {
-	have := map[*ir.Value]bool{}
-	for _, v := range g.Inputs {
-		have[v] = true
-	}
-	for _, b := range g.Blocks {
-		for _, v := range b.Operands {
-			if v.Const == nil && !have[v] {
-				return fmt.Errorf("block %s reads %q before it is computed", b.Label(), v.Name)
-			}
-		}
-		if err := b.verify(); err != nil {
-			return err
-		}
-		for _, r := range b.Results {
-			if have[r] {
-				return fmt.Errorf("block %s computes %q a second time", b.Label(), r.Name)
-			}
-			have[r] = true
-		}
-	}
-	for _, v := range g.Outputs {
-		if v.Const == nil && !have[v] {
-			return fmt.Errorf("no block computes the output %q", v.Name)
-		}
-	}
-	return nil
-}
-
-func (b *Block) verify() error {
-	if len(b.Results) != len(b.Stage.Results) {
-		return fmt.Errorf("block %s: %d results of a stage that computes %d", b.Label(), len(b.Results), len(b.Stage.Results))
-	}
-	for i, s := range b.Stages() {
-		if err := b.verifyStage(i, s); err != nil {
-			return fmt.Errorf("block %s: %w", b.Label(), err)
-		}
-	}
-	return nil
 }
 
 func (b *Block) verifyStage(i int, s *te.Stage) (err error) {

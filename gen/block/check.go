@@ -22,17 +22,18 @@ func (c Check) String() string {
 	return fmt.Sprintf("%s: %s %s %s", c.Text(), c.A, relation, c.B)
 }
 
-// addChecks takes over a node's checks; one that another node makes too is kept once.
-func (g *Graph) addChecks(n *ir.Node, cs []ops.Check) {
+// addChecks takes over a node's checks; one that another node makes too, here or in a graph
+// around it, is kept once.
+func (f *former) addChecks(g *Graph, n *ir.Node, cs []ops.Check) {
 	for _, c := range cs {
-		if !g.hasCheck(c) {
+		if !has(f.around, c) && !has(g.Checks, c) {
 			g.Checks = append(g.Checks, Check{c, n.Label()})
 		}
 	}
 }
 
-func (g *Graph) hasCheck(c ops.Check) bool {
-	for _, o := range g.Checks {
+func has(checks []Check, c ops.Check) bool {
+	for _, o := range checks {
 		same := o.A.Equal(c.A) && o.B.Equal(c.B) || c.Kind != ops.AtLeast && o.A.Equal(c.B) && o.B.Equal(c.A)
 		if o.Kind == c.Kind && same {
 			return true

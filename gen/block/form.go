@@ -6,6 +6,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ops"
 	"rules_dnn/gen/shape"
+	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
 
@@ -13,19 +14,12 @@ import (
 // another is a value of its own. Shapes must have been inferred. What the stages demand
 // of a run's dimensions becomes the graph's checks, and each output gets a block that writes it.
 func Form(g *ir.Graph) (*Graph, error) {
-	out := &Graph{Name: g.Name, Inputs: g.Inputs, Outputs: g.Outputs, Symbols: g.Symbols, Facts: shape.Facts(g)}
-	for _, n := range g.Nodes {
-		m, err := ops.Build(n, out.Facts)
-		if err != nil {
-			return nil, err
-		}
-		bs, err := fromMeaning(n, m)
-		if err != nil {
-			return nil, err
-		}
-		out.Blocks = append(out.Blocks, bs...)
-		out.addChecks(n, m.Checks)
+	f := &former{facts: shape.Facts(g), stands: map[*ir.Value]*ir.Value{}}
+	out := &Graph{Name: g.Name, Inputs: g.Inputs, Outputs: g.Outputs, Symbols: g.Symbols, Facts: f.facts}
+	if err := f.nodes(out, g.Nodes); err != nil {
+		return nil, err
 	}
+	out.Counters = f.counters
 	out.ownOutputs()
 	if err := out.Verify(); err != nil {
 		return nil, err
@@ -33,7 +27,49 @@ func Form(g *ir.Graph) (*Graph, error) {
 	return out, nil
 }
 
-func fromMeaning(n *ir.Node, m *ops.Meaning) ([]*Block, error) {
+// former is the state of a run.
+type former struct {
+	facts    sym.Facts // of symbols and counters
+	counters []Counter
+	// stands tells what an input of a region stands for: the value of the graph around it.
+	stands map[*ir.Value]*ir.Value
+	// around are the checks of the graphs around the current one.
+	around []Check
+}
+
+// value is v, or what it stands for.
+func (f *former) value(v *ir.Value) *ir.Value {
+	for f.stands[v] != nil {
+		v = f.stands[v]
+	}
+	return v
+}
+
+// nodes appends the blocks of nodes to out.
+func (f *former) nodes(out *Graph, nodes []*ir.Node) error {
+	for _, n := range nodes {
+		bs, err := f.node(out, n)
+		if err != nil {
+			return err
+		}
+		out.Blocks = append(out.Blocks, bs...)
+	}
+	return nil
+}
+
+func (f *former) node(out *Graph, n *ir.Node) ([]*Block, error) {
+	if ops.IsControl(n) {
+		return f.control(out, n)
+	}
+	m, err := ops.Build(n, f.facts)
+	if err != nil {
+		return nil, err
+	}
+	f.addChecks(out, n, m.Checks)
+	return f.fromMeaning(n, m)
+}
+
+func (f *former) fromMeaning(n *ir.Node, m *ops.Meaning) ([]*Block, error) {
 	if len(m.Outputs) < len(n.Outputs) {
 		return nil, n.Errorf("%d results, the operator gives %d", len(n.Outputs), len(m.Outputs))
 	}
@@ -51,16 +87,16 @@ func fromMeaning(n *ir.Node, m *ops.Meaning) ([]*Block, error) {
 	}
 	var out []*Block
 	for i, s := range m.Stages {
-		out = append(out, stageBlock(n, i, s, results))
+		out = append(out, f.stageBlock(n, i, s, results))
 	}
 	for _, c := range copies {
-		out = append(out, copyBlock(n, c, results))
+		out = append(out, Copy(f.source(n, c.From, results), c.Value, n.Label(), n.Op))
 	}
 	return out, nil
 }
 
 // stageBlock makes the block of stage i; values between stages are made as they are met.
-func stageBlock(n *ir.Node, i int, s *te.Stage, results map[te.Source]*ir.Value) *Block {
+func (f *former) stageBlock(n *ir.Node, i int, s *te.Stage, results map[te.Source]*ir.Value) *Block {
 	b := &Block{Origins: []string{n.Label()}, Ops: []string{n.Op}}
 	index := map[*ir.Value]int{} // a value that is read twice is one operand
 	b.Stage = s.MapExprs(func(e te.Expr) te.Expr {
@@ -68,7 +104,7 @@ func stageBlock(n *ir.Node, i int, s *te.Stage, results map[te.Source]*ir.Value)
 		if !ok {
 			return e
 		}
-		v := sourceValue(n, l.Source, results)
+		v := f.source(n, l.Source, results)
 		if _, ok := index[v]; !ok {
 			index[v] = len(b.Operands)
 			b.Operands = append(b.Operands, v)
@@ -88,16 +124,11 @@ func stageBlock(n *ir.Node, i int, s *te.Stage, results map[te.Source]*ir.Value)
 	return b
 }
 
-func sourceValue(n *ir.Node, s te.Source, results map[te.Source]*ir.Value) *ir.Value {
+func (f *former) source(n *ir.Node, s te.Source, results map[te.Source]*ir.Value) *ir.Value {
 	if s.Stage {
 		return results[s]
 	}
-	return n.Inputs[s.N]
-}
-
-func copyBlock(n *ir.Node, r Result, results map[te.Source]*ir.Value) *Block {
-	from := sourceValue(n, r.From, results)
-	return Copy(from, r.Value, n.Label(), n.Op)
+	return f.value(n.Inputs[s.N])
 }
 
 // Copy is a block whose expression is the identity.

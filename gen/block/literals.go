@@ -11,7 +11,7 @@ import (
 // Literals replaces loads of constants of one element by their value, so that the
 // bounds of a Clip are numbers in the code.
 func Literals(g *Graph) error {
-	for _, b := range g.Blocks {
+	err := g.each(func(b *Block) error {
 		values, err := b.literals()
 		if err != nil {
 			return fmt.Errorf("block %s: %w", b.Label(), err)
@@ -19,7 +19,12 @@ func Literals(g *Graph) error {
 		if len(values) > 0 {
 			b.replaceLoads(values)
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
+	g.SyncOperands()
 	return g.Verify()
 }
 

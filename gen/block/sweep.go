@@ -9,8 +9,14 @@ import (
 
 // Sweep drops the blocks of which nobody reads a result (chains that only computed a
 // shape, for instance) and, of the others, the operands that no load reads. Constants
-// live as operands only, so they go with their last reader.
+// live as operands only, so they go with their last reader. Of blocks that run graphs it drops
+// the results that nobody reads, and what only they need.
 func Sweep(g *Graph) error {
+	g.sweep()
+	return g.Verify()
+}
+
+func (g *Graph) sweep() {
 	needed := map[*ir.Value]bool{}
 	for _, v := range g.Outputs {
 		needed[v] = true
@@ -21,7 +27,7 @@ func Sweep(g *Graph) error {
 		if !slices.ContainsFunc(b.Results, func(r *ir.Value) bool { return needed[r] }) {
 			continue
 		}
-		b.dropUnread()
+		b.dropUnread(needed)
 		for _, v := range b.Operands {
 			needed[v] = true
 		}
@@ -29,11 +35,87 @@ func Sweep(g *Graph) error {
 	}
 	slices.Reverse(kept)
 	g.Blocks = kept
-	return g.Verify()
 }
 
-// dropUnread renumbers the operands to those that a load reads.
-func (b *Block) dropUnread() {
+// dropUnread leaves the operands, and the results of graphs, that are read.
+func (b *Block) dropUnread(needed map[*ir.Value]bool) {
+	switch {
+	case b.Stage != nil:
+		b.dropOperands()
+		return
+	case b.Control.If != nil:
+		b.dropResults(b.Control.If, needed)
+	default:
+		b.dropStates(b.Control.Loop, needed)
+	}
+	for _, g := range b.Control.Graphs() {
+		g.sweep()
+	}
+	b.setOperands()
+}
+
+func (b *Block) dropResults(c *If, needed map[*ir.Value]bool) {
+	for _, list := range []*[]*ir.Value{&c.Then.Outputs, &c.Else.Outputs, &b.Results} {
+		var kept []*ir.Value
+		for k, v := range *list {
+			if needed[b.Results[k]] {
+				kept = append(kept, v)
+			}
+		}
+		*list = kept
+	}
+}
+
+// dropStates drops the states that neither the graph around the loop nor what is left of its
+// body reads.
+func (b *Block) dropStates(l *Loop, needed map[*ir.Value]bool) {
+	l.Parts = slices.DeleteFunc(l.Parts, func(p Part) bool { return !needed[p.Whole] })
+	kept := make([]bool, len(l.States))
+	for k, s := range l.States {
+		kept[k] = needed[s.Last] || l.While && k == 0
+	}
+	for changed := true; changed; {
+		var outputs []*ir.Value
+		for k, s := range l.States {
+			if kept[k] {
+				outputs = append(outputs, s.Next)
+			}
+		}
+		for _, p := range l.Parts {
+			outputs = append(outputs, p.Value)
+		}
+		read := l.Body.live(outputs)
+		changed = false
+		for k, s := range l.States {
+			if !kept[k] && read[s.In] {
+				kept[k], changed = true, true
+			}
+		}
+	}
+	k := -1
+	l.States = slices.DeleteFunc(l.States, func(State) bool { k++; return !kept[k] })
+	l.sync(b)
+}
+
+// live are the values that computing some outputs reads.
+func (g *Graph) live(outputs []*ir.Value) map[*ir.Value]bool {
+	read := map[*ir.Value]bool{}
+	for _, v := range outputs {
+		read[v] = true
+	}
+	for i := len(g.Blocks) - 1; i >= 0; i-- {
+		b := g.Blocks[i]
+		if slices.ContainsFunc(b.Results, func(r *ir.Value) bool { return read[r] }) {
+			for _, v := range b.Operands {
+				read[v] = true
+			}
+		}
+	}
+	return read
+}
+
+// dropOperands renumbers the operands to those that a load reads.
+func (b *Block) dropOperands() {
 	read := make([]bool, len(b.Operands))
 	b.Loads(func(l te.Load) {
 		if !l.Source.Stage {

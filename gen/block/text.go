@@ -8,31 +8,65 @@ import (
 )
 
 // String is the blocks for dumps: what each stands for, its loops, operands and results, and
-// before them what a run's dimensions must satisfy.
+// before them what a run's dimensions must satisfy. Graphs that a block runs stand below it.
 func (g *Graph) String() string {
 	var out strings.Builder
+	g.text(&out, "")
+	return out.String()
+}
+
+func (g *Graph) text(out *strings.Builder, indent string) {
 	for _, c := range g.Checks {
-		fmt.Fprintf(&out, "check %s\n", c)
+		fmt.Fprintf(out, "%scheck %s\n", indent, c)
 	}
 	for i, b := range g.Blocks {
-		fmt.Fprintf(&out, "block %d: %s\n", i, b.Label())
+		fmt.Fprintf(out, "%sblock %d: %s\n", indent, i, b.Label())
 		for k, s := range b.Placed {
-			fmt.Fprintf(&out, "  stage %d %q at axis %d\n", k, s.Name, b.Depth)
-			loops(&out, s, "  ")
+			fmt.Fprintf(out, "%s  stage %d %q at axis %d\n", indent, k, s.Name, b.Depth)
+			loops(out, s, indent+"  ")
 		}
-		loops(&out, b.Stage, "")
+		if b.Control != nil {
+			b.Control.text(out, indent+"  ")
+		} else {
+			loops(out, b.Stage, indent)
+		}
 		for _, v := range b.Operands {
 			kind := "reads"
 			if v.Const != nil {
 				kind = "constant"
 			}
-			fmt.Fprintf(&out, "  %s %q %s%v\n", kind, v.Name, v.Type, v.Shape)
+			fmt.Fprintf(out, "%s  %s %q %s%v\n", indent, kind, v.Name, v.Type, v.Shape)
 		}
 		for _, v := range b.Results {
-			fmt.Fprintf(&out, "  gives %q %s%v\n", v.Name, v.Type, v.Shape)
+			fmt.Fprintf(out, "%s  gives %q %s%v\n", indent, v.Name, v.Type, v.Shape)
 		}
 	}
-	return out.String()
+}
+
+func (c *Control) text(out *strings.Builder, indent string) {
+	if c.If != nil {
+		fmt.Fprintf(out, "%sif %q\n", indent, c.If.Cond.Name)
+		c.If.Then.text(out, indent+"  ")
+		fmt.Fprintf(out, "%selse\n", indent)
+		c.If.Else.text(out, indent+"  ")
+		return
+	}
+	l := c.Loop
+	fmt.Fprintf(out, "%srepeat %s < %s", indent, l.Counter, l.Trips)
+	if l.Max != nil {
+		fmt.Fprintf(out, ", at most %q", l.Max.Name)
+	}
+	if l.While {
+		fmt.Fprintf(out, ", while %q", l.States[0].In.Name)
+	}
+	out.WriteString("\n")
+	for _, s := range l.States {
+		fmt.Fprintf(out, "%s  state %q = %q, then %q\n", indent, s.In.Name, s.Init.Name, s.Next.Name)
+	}
+	for _, p := range l.Parts {
+		fmt.Fprintf(out, "%s  part %q at %s of %q\n", indent, p.Value.Name, p.At(l), p.Whole.Name)
+	}
+	l.Body.text(out, indent+"  ")
 }
 
 func loops(out *strings.Builder, s *te.Stage, indent string) {

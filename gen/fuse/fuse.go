@@ -22,11 +22,16 @@ type Options struct {
 	Latency func(*block.Block) float64
 }
 
-// Run fuses to a fixed point and leaves g verified.
+// Run fuses to a fixed point, in each graph that a block runs too, and leaves g verified.
 func Run(g *block.Graph, o Options) error {
-	f := &fuser{g: g, o: o, refused: map[refusal]bool{}}
-	for f.once() {
-	}
+	fused := 0
+	g.All(func(r *block.Graph) {
+		f := &fuser{g: r, o: o, refused: map[refusal]bool{}, fused: fused}
+		for f.once() {
+		}
+		fused = f.fused
+	})
+	g.SyncOperands()
 	return g.Verify()
 }
 
@@ -92,7 +97,7 @@ func remove(bs []*block.Block, x *block.Block) []*block.Block {
 // try fuses a pair by a row; nil where that is not legal or does not pay.
 func (f *fuser) try(r row, p pair) *block.Block {
 	key := refusal{p.first, p.second}
-	if f.refused[key] || p.first.Stage.Update != nil || p.second.Stage.Update != nil || !r.legal(f, p) {
+	if p.first.Control != nil || p.second.Control != nil || f.refused[key] || p.first.Stage.Update != nil || p.second.Stage.Update != nil || !r.legal(f, p) {
 		return nil
 	}
 	v := f.verdict(p)

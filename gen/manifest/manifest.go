@@ -97,7 +97,7 @@ func JSON(p *plan.Program, generator, api, chip string) ([]byte, error) {
 	for _, c := range p.Checks {
 		m.Checks = append(m.Checks, c.String())
 	}
-	for _, s := range p.Steps {
+	for _, s := range p.Calls() {
 		m.Blocks = append(m.Blocks, block(p, s))
 	}
 	var out bytes.Buffer
@@ -116,7 +116,7 @@ func tensor(v *ir.Value) Tensor {
 	return t
 }
 
-func block(p *plan.Program, s plan.Step) Block {
+func block(p *plan.Program, s *plan.Call) Block {
 	b := Block{Nodes: s.Block.Origins, Ops: s.Block.Ops, Anchor: s.Kernel.Anchor, Tasks: s.Kernel.Tasks.String(), Reads: []Tensor{},
 		Cycles: int64(s.Cycles), Depth: s.Block.Depth}
 	for _, st := range s.Block.Placed {

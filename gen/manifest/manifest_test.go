@@ -38,8 +38,8 @@ func manifest(t *testing.T) string {
 	_, err = pipeline.Run(pipeline.CompilePasses, s, pipeline.Options{Disable: []string{"fuse", "anchors", "vectors"}})
 	require.NoError(t, err)
 	s.Program.Estimate.Cycles, s.Program.Estimate.Bound = 201, 200
-	for i := range s.Program.Steps {
-		s.Program.Steps[i].Cycles = float64(100 + i) // estimates change with the model of costs
+	for i, c := range s.Program.Calls() {
+		c.Cycles = float64(100 + i) // estimates change with the model of costs
 	}
 	out, err := JSON(s.Program, "dnnc test", "models/tiny", "chip")
 	require.NoError(t, err)

@@ -17,7 +17,6 @@ import (
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
-	"rules_dnn/gen/ops"
 	"rules_dnn/gen/pipeline"
 	"rules_dnn/gen/print/cpp/cpptest"
 	"rules_dnn/gen/shape"
@@ -88,7 +87,7 @@ func compileCases(t *testing.T, s *Suite, chip *target.Target, symbolic bool, di
 	}
 	var compiled []cpptest.Case
 	var of []*Case
-	unknown, control := 0, 0
+	unknown := 0
 	match, err := regexp.Compile(*only)
 	require.NoError(t, err)
 	for i, c := range s.Cases {
@@ -101,20 +100,17 @@ func compileCases(t *testing.T, s *Suite, chip *target.Target, symbolic bool, di
 		p, err := compile(c, chip, symbolic, disable)
 		var skip *Skip
 		var u *shape.UnknownError
-		var flow *ops.ControlError
 		switch {
 		case errors.As(err, &skip):
 		case errors.As(err, &u):
 			unknown++ // its structure depends on what only a run knows
-		case errors.As(err, &flow):
-			control++
 		default:
 			if assert.NoError(t, err, c.Label()) {
 				compiled, of = append(compiled, *p), append(of, c)
 			}
 		}
 	}
-	t.Logf("%d compiled, %d left because their structure depends on numbers, %d because of control flow", len(compiled), unknown, control)
+	t.Logf("%d compiled, %d left because their structure depends on numbers", len(compiled), unknown)
 	if *only == "" {
 		require.Greater(t, len(compiled), leastCompiled/stride)
 	}
@@ -151,7 +147,7 @@ func compile(c *Case, chip *target.Target, symbolic bool, disable []string) (*cp
 	for i, v := range g.Inputs {
 		in[i] = inputs[v.Name]
 	}
-	for _, s := range st.Program.Steps {
+	for _, s := range st.Program.Calls() {
 		if err := reserved(s.Kernel); err != nil {
 			return nil, err
 		}

@@ -12,7 +12,6 @@ import (
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/modeltest"
-	"rules_dnn/gen/ops"
 	"rules_dnn/gen/shape"
 )
 
@@ -99,10 +98,6 @@ func (o *outcome) compiled(g *ir.Graph, c *Case, bind func(*ir.Graph, *Case, map
 	var unknown *shape.UnknownError
 	if errors.As(err, &unknown) {
 		return &Skip{"shapes depend on values of inputs"}
-	}
-	var control *ops.ControlError
-	if errors.As(err, &control) {
-		return &Skip{"control flow is left, which is not compiled: " + control.Op}
 	}
 	if err != nil {
 		return err

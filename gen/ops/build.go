@@ -18,7 +18,7 @@ func Build(n *ir.Node, facts sym.Facts) (*Meaning, error) {
 		return nil, n.Errorf("%w", err)
 	}
 	if c.Row.Form == Control {
-		return nil, n.Errorf("%w", &ControlError{n.Op})
+		return nil, n.Errorf("the operator runs regions: it has no meaning as stages")
 	}
 	m, err := c.Row.Build(c)
 	if err != nil {

@@ -41,15 +41,6 @@ func controlRows() []*Row {
 	}
 }
 
-// ControlError tells that a node runs regions, so that it has no meaning as stages.
-type ControlError struct{ Op string }
-
-func (e *ControlError) Error() string {
-	return fmt.Sprintf("control flow is left that does not follow from what is known when code is generated, and generated code has no %s; "+
-		"make its condition and its number of iterations initializers of the model, bind the symbolic dimensions "+
-		"that they depend on (dims = {...}), or export the model without %s", e.Op, e.Op)
-}
-
 // IsControl tells whether a node runs regions.
 func IsControl(n *ir.Node) bool {
 	row := Lookup(n.Op)

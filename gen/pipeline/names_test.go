@@ -34,7 +34,7 @@ func TestSymbolNames(t *testing.T) {
 // TestKernelNames: package sym reserves every name that kernels give to something of their own.
 func TestKernelNames(t *testing.T) {
 	for _, disable := range [][]string{nil, {"anchors"}, {"fuse"}, {"layouts"}} {
-		for _, s := range compile(t, network, disable...).Program.Steps {
+		for _, s := range compile(t, network, disable...).Program.Calls() {
 			loop.Names(s.Kernel, func(name string) {
 				assert.False(t, sym.IsSymbol(name), "a symbol may be called %q, like a variable of %s", name, s.Block.Label())
 			})

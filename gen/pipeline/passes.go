@@ -1,11 +1,8 @@
 package pipeline
 
 import (
-	"fmt"
-
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/fuse"
-	"rules_dnn/gen/loop"
 	"rules_dnn/gen/passes/bnfold"
 	"rules_dnn/gen/passes/simplify"
 	"rules_dnn/gen/plan"
@@ -101,36 +98,4 @@ func (s *State) selectOptions() sel.Options {
 func selectKernels(s *State) (err error) {
 	s.Choice, err = sel.Run(s.Blocks, s.Target, s.selectOptions())
 	return err
-}
-
-// checkNames refuses a kernel that calls something of its own like a symbol: it would be one in
-// the kernel's code. Package sym reserves the names that kernels use.
-func checkNames(g *block.Graph, k *loop.Kernel) (err error) {
-	loop.Names(k, func(name string) {
-		for _, s := range g.Symbols {
-			if s.Name == name {
-				err = fmt.Errorf("the kernel has a variable with the name of the symbol %q: rename the dimension", name)
-			}
-		}
-	})
-	return err
-}
-
-func lowerBlocks(s *State) error {
-	g := s.Blocks
-	p := &plan.Program{Name: g.Name, Inputs: g.Inputs, Outputs: g.Outputs, Symbols: g.Symbols, Facts: g.Facts, Checks: g.Checks, Layouts: s.Choice.Layouts,
-		Estimate: plan.Estimate{Cycles: s.Choice.Solution.Cost, Bound: s.Choice.Solution.Bound, Conversions: s.Choice.Conversions}}
-	for i, b := range g.Blocks {
-		k := s.Choice.Kernels[i]
-		args, err := k.Args()
-		if err != nil {
-			return err
-		}
-		if err := checkNames(g, k.Kernel); err != nil {
-			return fmt.Errorf("block %s: %w", b.Label(), err)
-		}
-		p.Steps = append(p.Steps, plan.Step{Kernel: k.Kernel, Args: args, Block: b, Cycles: k.Cycles})
-	}
-	s.Program = p
-	return nil
 }

@@ -26,7 +26,7 @@ type group struct {
 
 func (p *Program) placeArena() {
 	groups := map[string]*group{}
-	for _, iv := range p.lives() {
+	for _, iv := range p.lives().list {
 		size := bytesOf(p.Layouts[iv.value].Elements(iv.value.Shape), iv.value.Type)
 		unit, k := factor(size)
 		iv.size = k
@@ -65,27 +65,6 @@ func factor(size sym.Expr) (unit sym.Expr, k int64) {
 		return product(terms[0].Atoms), terms[0].Coef
 	}
 	return size, 1
-}
-
-// lives are the intervals of all values that live in the arena, in order of their first step.
-func (p *Program) lives() []*interval {
-	at := map[*ir.Value]*interval{}
-	var out []*interval
-	for i, s := range p.Steps {
-		for _, v := range s.Args {
-			if _, placed := p.Places[v]; placed {
-				continue
-			}
-			iv := at[v]
-			if iv == nil {
-				iv = &interval{value: v, first: i}
-				at[v] = iv
-				out = append(out, iv)
-			}
-			iv.last = i
-		}
-	}
-	return out
 }
 
 // pack gives each interval the lowest offset that no overlapping one takes, largest first

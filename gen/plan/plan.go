@@ -7,7 +7,6 @@ import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
-	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sym"
 )
 
@@ -25,20 +24,12 @@ const (
 	Output
 )
 
-// Place is a value's storage: an offset in bytes within arena or weights, or the
-// number of an input or output.
+// Place is a value's storage: an offset in bytes within arena or weights, or within the input
+// or output of number N.
 type Place struct {
 	Region Region
 	Offset sym.Expr
 	N      int
-}
-
-// Step runs a kernel on values: operands first, then results, as its buffers stand.
-type Step struct {
-	Kernel *loop.Kernel
-	Args   []*ir.Value
-	Block  *block.Block
-	Cycles float64 // estimated
 }
 
 // Estimate is what choosing layouts and kernels came to.
@@ -53,9 +44,13 @@ type Program struct {
 	Inputs  []*ir.Value
 	Outputs []*ir.Value
 	Symbols []ir.Symbol
-	Facts   sym.Facts
+	// Counters are symbols that the program's loops count with; they follow Symbols.
+	Counters []block.Counter
+	Facts    sym.Facts
 	Checks  []block.Check // what a run's dimensions must satisfy
 	Steps   []Step
+	// Homes tell which values lie in another one's storage.
+	Homes map[*ir.Value]Home
 	// Estimate is the cycles of all steps, a lower bound of what any choice of layouts and
 	// kernels takes, and how many steps only change a layout.
 	Estimate Estimate
@@ -80,20 +75,21 @@ type Constant struct {
 func Run(p *Program) error {
 	p.Places = map[*ir.Value]Place{}
 	for i, v := range p.Inputs {
-		p.Places[v] = Place{Region: Input, N: i}
+		p.Places[v] = Place{Region: Input, N: i, Offset: sym.Const(0)}
 	}
 	for i, v := range p.Outputs {
 		if _, taken := p.Places[v]; taken {
 			return fmt.Errorf("output %q has two places", v.Name)
 		}
-		p.Places[v] = Place{Region: Output, N: i}
+		p.Places[v] = Place{Region: Output, N: i, Offset: sym.Const(0)}
 	}
 	if err := p.placeConstants(); err != nil {
 		return err
 	}
 	p.placeArena()
+	p.placeHomes()
 	p.ScratchBytes = sym.Const(0)
-	for _, s := range p.Steps {
+	for _, s := range p.Calls() {
 		_, bytes := s.Scratch()
 		p.ScratchBytes = sym.Max(p.ScratchBytes, bytes, p.Facts)
 	}
@@ -102,7 +98,7 @@ func Run(p *Program) error {
 
 // Scratch gives the offset of each scratch buffer of the step's kernel in the worker's memory,
 // and the bytes of all.
-func (s Step) Scratch() (offsets []sym.Expr, bytes sym.Expr) {
+func (s *Call) Scratch() (offsets []sym.Expr, bytes sym.Expr) {
 	bytes = sym.Const(0)
 	for _, b := range s.Kernel.Scratch {
 		offsets = append(offsets, bytes)
@@ -151,27 +147,25 @@ func alignInt(n int64) int64 { return (n + Alignment - 1) / Alignment * Alignmen
 // placeConstants lays constants out in the order of their first use; equal ones share a place.
 func (p *Program) placeConstants() error {
 	seen := map[string]int64{}
-	for _, s := range p.Steps {
-		for _, v := range s.Args {
-			if v.Const == nil {
-				continue
-			}
-			if _, ok := p.Places[v]; ok {
-				continue
-			}
-			key, err := contentKey(v.Const)
-			if err != nil {
-				return err
-			}
-			at, ok := seen[key]
-			if !ok {
-				at = p.WeightsBytes
-				seen[key] = at
-				p.Constants = append(p.Constants, Constant{Offset: at, Value: v})
-				p.WeightsBytes = alignInt(at + v.Const.Len()*int64(v.Type.Size()))
-			}
-			p.Places[v] = Place{Region: Weights, Offset: sym.Const(at)}
+	for _, v := range p.mentioned() {
+		if v.Const == nil {
+			continue
 		}
+		if _, ok := p.Places[v]; ok {
+			continue
+		}
+		key, err := contentKey(v.Const)
+		if err != nil {
+			return err
+		}
+		at, ok := seen[key]
+		if !ok {
+			at = p.WeightsBytes
+			seen[key] = at
+			p.Constants = append(p.Constants, Constant{Offset: at, Value: v})
+			p.WeightsBytes = alignInt(at + v.Const.Len()*int64(v.Type.Size()))
+		}
+		p.Places[v] = Place{Region: Weights, Offset: sym.Const(at)}
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func step(args ...*ir.Value) Step {
 	for i, v := range args {
 		k.Buffers = append(k.Buffers, &loop.Buffer{Name: fmt.Sprint(i), Type: v.Type, Write: i == len(args)-1})
 	}
-	return Step{Kernel: k, Args: args, Block: &block.Block{Origins: []string{"test"}}}
+	return Step{Call: &Call{Kernel: k, Args: args, Block: &block.Block{Origins: []string{"test"}}}}
 }
 
 func run(t *testing.T, p *Program) {

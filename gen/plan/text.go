@@ -3,39 +3,91 @@ package plan
 import (
 	"fmt"
 	"strings"
+
+	"rules_dnn/gen/ir"
 )
 
 // String is the program for dumps: each step with its kernel's anchor, its tasks, and where
 // its values lie.
 func (p *Program) String() string {
-	var out strings.Builder
-	for i, s := range p.Steps {
-		fmt.Fprintf(&out, "step %d: %s\n  %s, tasks %s\n", i, s.Block.Label(), s.Kernel.Anchor, s.Kernel.Tasks)
-		for k, v := range s.Args {
-			verb := "reads"
-			if s.Kernel.Buffers[k].Write {
-				verb = "writes"
-			}
-			fmt.Fprintf(&out, "  %s %q %s%v %s", verb, v.Name, v.Type, v.Shape, p.Layouts[v])
-			if at, ok := p.Places[v]; ok {
-				fmt.Fprintf(&out, " at %s", at)
-			}
-			out.WriteString("\n")
+	t := &text{p: p}
+	t.steps(p.Steps, "")
+	if p.Places != nil {
+		fmt.Fprintf(&t.out, "arena %s (at least %s), scratch %s, weights %d bytes\n", p.ArenaBytes, p.LowerBoundBytes, p.ScratchBytes, p.WeightsBytes)
+	}
+	return t.out.String()
+}
+
+type text struct {
+	p   *Program
+	out strings.Builder
+	n   int // steps so far
+}
+
+func (t *text) steps(steps []Step, indent string) {
+	for _, s := range steps {
+		fmt.Fprintf(&t.out, "%sstep %d: ", indent, t.n)
+		t.n++
+		switch {
+		case s.Call != nil:
+			t.call(s.Call, indent)
+		case s.Copy != nil:
+			t.out.WriteString("copy\n")
+			t.value("reads", s.Copy.From, indent)
+			t.value("writes", s.Copy.To, indent)
+		case s.Check != nil:
+			fmt.Fprintf(&t.out, "check %s\n", s.Check)
+		case s.If != nil:
+			fmt.Fprintf(&t.out, "%s\n%s  if %q\n", s.If.Label, indent, s.If.Cond.Name)
+			t.steps(s.If.Then, indent+"    ")
+			fmt.Fprintf(&t.out, "%s  else\n", indent)
+			t.steps(s.If.Else, indent+"    ")
+		default:
+			t.loop(s.Loop, indent)
 		}
 	}
-	if p.Places != nil {
-		fmt.Fprintf(&out, "arena %s (at least %s), scratch %s, weights %d bytes\n", p.ArenaBytes, p.LowerBoundBytes, p.ScratchBytes, p.WeightsBytes)
+}
+
+func (t *text) call(s *Call, indent string) {
+	fmt.Fprintf(&t.out, "%s\n%s  %s, tasks %s\n", s.Block.Label(), indent, s.Kernel.Anchor, s.Kernel.Tasks)
+	for k, v := range s.Args {
+		verb := "reads"
+		if s.Kernel.Buffers[k].Write {
+			verb = "writes"
+		}
+		t.value(verb, v, indent)
 	}
-	return out.String()
+}
+
+func (t *text) loop(s *Loop, indent string) {
+	fmt.Fprintf(&t.out, "%s\n%s  repeat %s < %s", s.Label, indent, s.Counter, s.Trips)
+	if s.Max != nil {
+		fmt.Fprintf(&t.out, ", at most %q", s.Max.Name)
+	}
+	if s.While != nil {
+		fmt.Fprintf(&t.out, ", while %q", s.While.Name)
+	}
+	t.out.WriteString("\n")
+	t.steps(s.Body, indent+"    ")
+}
+
+func (t *text) value(verb string, v *ir.Value, indent string) {
+	fmt.Fprintf(&t.out, "%s  %s %q %s%v %s", indent, verb, v.Name, v.Type, v.Shape, t.p.Layouts[v])
+	if at, ok := t.p.Places[v]; ok {
+		fmt.Fprintf(&t.out, " at %s", at)
+	}
+	t.out.WriteString("\n")
 }
 
 // String is the place for people: "arena + 64*N".
 func (at Place) String() string {
 	switch at.Region {
-	case Input:
-		return fmt.Sprintf("input %d", at.N)
-	case Output:
-		return fmt.Sprintf("output %d", at.N)
+	case Input, Output:
+		name := fmt.Sprintf("%s %d", map[Region]string{Input: "input", Output: "output"}[at.Region], at.N)
+		if at.Offset.Is(0) {
+			return name
+		}
+		return name + " + " + at.Offset.String()
 	case Weights:
 		return "weights + " + at.Offset.String()
 	}

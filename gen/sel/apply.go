@@ -10,40 +10,72 @@ import (
 	"rules_dnn/gen/layout"
 )
 
-// apply writes the solution into the choice and the graph: where a value is stored twice, a
-// block copies it, right after what computes it.
-func (s *selector) apply(c *Choice) {
-	blocks := s.g.Blocks
-	s.g.Blocks = nil
-	other := map[*ir.Value]*ir.Value{} // a value in its second layout
-	for _, v := range s.g.Inputs {
-		s.copied(c, v, v, rowMajor, other)
+// apply writes the solution into the choice and a graph: where a value is stored twice, a
+// block copies it, right after what computes it. other maps a value to its second layout.
+func (s *selector) apply(c *Choice, g *block.Graph, other map[*ir.Value]*ir.Value) {
+	a := &applier{selector: s, c: c, g: g, other: other}
+	blocks := g.Blocks
+	g.Blocks = nil
+	for _, v := range g.Inputs {
+		a.copied(v, v, rowMajor)
 	}
-	for i, b := range blocks {
-		s.place(c, b, s.candidates[i][c.Solution.Choice[i]], other)
+	for _, b := range blocks {
+		if b.Control != nil {
+			a.control(b)
+			continue
+		}
+		a.place(b, s.candidates[s.placed][c.Solution.Choice[s.placed]])
+	}
+}
+
+// applier is the state of one graph's blocks.
+type applier struct {
+	*selector
+	c     *Choice
+	g     *block.Graph
+	other map[*ir.Value]*ir.Value
+}
+
+// control appends a block that runs graphs, whose values are given row-major.
+func (a *applier) control(b *block.Block) {
+	if l := b.Control.Loop; l != nil {
+		for k, s := range l.States {
+			if a.c.Layouts[s.Init] != layout.RowMajor {
+				l.States[k].Init = a.other[s.Init]
+			}
+		}
+	}
+	for _, r := range b.Control.Graphs() {
+		a.apply(a.c, r, a.other)
+	}
+	a.g.Blocks = append(a.g.Blocks, b)
+	for _, v := range b.Results {
+		a.copied(v, v, rowMajor)
 	}
 }
 
 // place appends a block that reads and writes values in the layouts of its candidate.
-func (s *selector) place(c *Choice, b *block.Block, chosen candidate, other map[*ir.Value]*ir.Value) {
+func (a *applier) place(b *block.Block, chosen candidate) {
+	a.placed++
+	c := a.c
 	renamed := *b
 	renamed.Operands = slices.Clone(b.Operands)
 	renamed.Results = slices.Clone(b.Results)
 	for n, v := range b.Operands {
 		if c.Layouts[v] != chosen.layout(v) {
-			renamed.Operands[n] = other[v]
+			renamed.Operands[n] = a.other[v]
 		}
 	}
 	for n, v := range b.Results {
-		if s.g.IsOutput(v) && chosen.layout(v) != layout.RowMajor {
-			renamed.Results[n] = s.twin(v, chosen.layout(v))
+		if a.g.IsOutput(v) && chosen.layout(v) != layout.RowMajor {
+			renamed.Results[n] = a.twin(v, chosen.layout(v))
 		}
 		c.Layouts[renamed.Results[n]] = chosen.layout(v)
 	}
-	s.g.Blocks = append(s.g.Blocks, &renamed)
-	c.Kernels = append(c.Kernels, s.lower(c, &renamed))
+	a.g.Blocks = append(a.g.Blocks, &renamed)
+	c.Kernels[&renamed] = a.lower(c, &renamed)
 	for n, v := range b.Results {
-		s.copied(c, v, renamed.Results[n], storageOf(chosen.layout(v)), other)
+		a.copied(v, renamed.Results[n], storageOf(chosen.layout(v)))
 	}
 }
 
@@ -63,25 +95,26 @@ func (s *selector) twin(v *ir.Value, l layout.Layout) *ir.Value {
 
 // copied adds the conversion of v, which was stored as `from` in the value `stored`, where the
 // solution keeps it in both layouts.
-func (s *selector) copied(c *Choice, v, stored *ir.Value, from storage, other map[*ir.Value]*ir.Value) {
-	n, ok := s.node[v]
+func (a *applier) copied(v, stored *ir.Value, from storage) {
+	c := a.c
+	n, ok := a.node[v]
 	if !ok || storages[c.Solution.Choice[n]] != rowMajor|blocked {
 		return
 	}
 	to := layout.RowMajor
 	if from == rowMajor {
-		to = s.blocked
+		to = a.blocked
 	}
 	second := v // an output that was computed in blocks
-	other[v] = stored
+	a.other[v] = stored
 	if stored == v {
-		second = s.twin(v, to)
-		other[v] = second
+		second = a.twin(v, to)
+		a.other[v] = second
 	}
 	c.Layouts[second] = to
 	b := block.Copy(stored, second, fmt.Sprintf("layout %s of %q", to, v.Name), "Layout")
-	s.g.Blocks = append(s.g.Blocks, b)
-	c.Kernels = append(c.Kernels, s.lower(c, b))
+	a.g.Blocks = append(a.g.Blocks, b)
+	c.Kernels[b] = a.lower(c, b)
 	c.Conversions++
 }
 
@@ -89,14 +122,20 @@ func (s *selector) copied(c *Choice, v, stored *ir.Value, from storage, other ma
 func (c *Choice) Text(g *block.Graph) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "select: %s cycles, %d conversions\n", c.Solution, c.Conversions)
-	for i, b := range g.Blocks {
-		fmt.Fprintf(&out, "block %d: %s, %.0f cycles:", i, c.Kernels[i].Kernel.Anchor, c.Kernels[i].Cycles)
-		for _, v := range append(slices.Clone(b.Operands), b.Results...) {
-			if v.Const == nil {
-				fmt.Fprintf(&out, " %q %s", v.Name, c.Layouts[v])
+	g.All(func(r *block.Graph) {
+		for i, b := range r.Blocks {
+			if b.Stage == nil {
+				continue
 			}
+			k := c.Kernels[b]
+			fmt.Fprintf(&out, "block %d: %s, %.0f cycles:", i, k.Kernel.Anchor, k.Cycles)
+			for _, v := range append(slices.Clone(b.Operands), b.Results...) {
+				if v.Const == nil {
+					fmt.Fprintf(&out, " %q %s", v.Name, c.Layouts[v])
+				}
+			}
+			out.WriteString("\n")
 		}
-		out.WriteString("\n")
-	}
+	})
 	return out.String()
 }

@@ -9,6 +9,7 @@ import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
+	"rules_dnn/gen/sym"
 )
 
 // maxFree is the most values of a block whose layouts are combined in every way.
@@ -16,7 +17,8 @@ const maxFree = 4
 
 // enumerate makes the candidates of every block.
 func (s *selector) enumerate() error {
-	for _, b := range s.g.Blocks {
+	s.walk(s.g, 1)
+	for _, b := range s.blocks {
 		cs, err := s.blockCandidates(b)
 		if err != nil {
 			return err
@@ -27,6 +29,47 @@ func (s *selector) enumerate() error {
 		s.candidates = append(s.candidates, cs)
 	}
 	return nil
+}
+
+// walk collects blocks and values of a graph, which runs so often, and of those that its blocks run.
+func (s *selector) walk(g *block.Graph, runs float64) {
+	s.edges = append(append(s.edges, g.Inputs...), g.Outputs...)
+	for _, v := range g.Inputs {
+		s.given[v], s.runs[v] = true, runs
+	}
+	for _, b := range g.Blocks {
+		for _, v := range b.Results {
+			s.runs[v] = runs
+		}
+		if b.Stage != nil {
+			s.blocks = append(s.blocks, b)
+			continue
+		}
+		s.edges = append(s.edges, b.Results...)
+		for _, v := range b.Results {
+			s.given[v] = true
+		}
+		inner := runs
+		if l := b.Control.Loop; l != nil {
+			inner *= trips(l)
+			for _, st := range l.States {
+				s.edges = append(s.edges, st.Init)
+			}
+		}
+		for _, r := range b.Control.Graphs() {
+			s.walk(r, inner)
+		}
+	}
+}
+
+// usualTrips are the iterations of a loop of whose number nothing is known.
+const usualTrips = 16
+
+func trips(l *block.Loop) float64 {
+	if n, ok := l.Trips.Const(); ok && n < sym.MaxDim {
+		return float64(n)
+	}
+	return usualTrips
 }
 
 // blockCandidates estimates each assignment of layouts. Blocks that are equal up to names are

@@ -27,10 +27,10 @@ type Options struct {
 	Contractions, Windows, Vectors bool
 }
 
-// Choice is the result: layouts by value, and each block's kernel, in the graph's order.
+// Choice is the result: layouts by value, and the kernel of each block that has a stage.
 type Choice struct {
 	Layouts map[*ir.Value]layout.Layout
-	Kernels []Kernel
+	Kernels map[*block.Block]Kernel
 	// Conversions is how many of the blocks change a layout.
 	Conversions int
 	// Solution tells the estimated cycles of all blocks, and their lower bound.
@@ -53,7 +53,8 @@ func Run(g *block.Graph, t *target.Target, o Options) (*Choice, error) {
 }
 
 func newSelector(g *block.Graph, t *target.Target, o Options) *selector {
-	s := &selector{g: g, t: t, o: o, costs: map[string]float64{}, estimates: map[string][]float64{}}
+	s := &selector{g: g, t: t, o: o, costs: map[string]float64{}, estimates: map[string][]float64{},
+		runs: map[*ir.Value]float64{}, given: map[*ir.Value]bool{}}
 	s.blocked = layout.Layout{Axis: 1, Block: lower.ChannelBlock(t)}
 	return s
 }
@@ -64,8 +65,9 @@ func (s *selector) solve() (*Choice, error) {
 	if err != nil {
 		return nil, fmt.Errorf("choice of layouts: %w", err)
 	}
-	c := &Choice{Layouts: map[*ir.Value]layout.Layout{}, Solution: solution}
-	s.apply(c)
+	c := &Choice{Layouts: map[*ir.Value]layout.Layout{}, Kernels: map[*block.Block]Kernel{}, Solution: solution}
+	s.apply(c, s.g, map[*ir.Value]*ir.Value{})
+	s.g.SyncOperands()
 	return c, s.g.Verify()
 }
 
@@ -85,12 +87,16 @@ type selector struct {
 	t       *target.Target
 	o       Options
 	blocked layout.Layout
-	// candidates of each block, and values that have more than one possible layout.
+	// blocks that have a stage, those of inner graphs included, and the candidates of each.
+	blocks     []*block.Block
 	candidates [][]candidate
-	values     []*ir.Value
-	node       map[*ir.Value]int    // the value's node in the problem
-	costs      map[string]float64   // of conversions
-	estimates  map[string][]float64 // of candidates, by what they depend on
+	placed     int                   // blocks that have been applied
+	runs       map[*ir.Value]float64 // how often the graph runs that computes or gets a value, by an estimate
+	edges      []*ir.Value           // of graphs: stored row-major, besides blocked where given
+	given      map[*ir.Value]bool    // edges that no block with a stage computes
+	node       map[*ir.Value]int     // the value's node in the problem
+	costs      map[string]float64    // of conversions
+	estimates  map[string][]float64  // of candidates, by what they depend on
 }
 
 // candidate is a way to compute a block.

@@ -54,8 +54,8 @@ func fused(t *testing.T, text string) *block.Graph {
 // steps names each block's operators, anchor and result layout.
 func steps(g *block.Graph, c *Choice) []string {
 	var out []string
-	for i, b := range g.Blocks {
-		out = append(out, fmt.Sprintf("%s: %s, %s", strings.Join(b.Ops, "+"), c.Kernels[i].Kernel.Anchor, c.Layouts[b.Results[0]]))
+	for _, b := range g.Blocks {
+		out = append(out, fmt.Sprintf("%s: %s, %s", strings.Join(b.Ops, "+"), c.Kernels[b].Kernel.Anchor, c.Layouts[b.Results[0]]))
 	}
 	return out
 }
@@ -135,9 +135,9 @@ func checkLayouts(t *testing.T, g *block.Graph, c *Choice) {
 	for _, v := range append(append([]*ir.Value{}, g.Inputs...), g.Outputs...) {
 		assert.Equal(t, layout.RowMajor, c.Layouts[v], v.Name)
 	}
-	for i, b := range g.Blocks {
-		buffers := c.Kernels[i].Kernel.Buffers
-		args, err := c.Kernels[i].Args()
+	for _, b := range g.Blocks {
+		buffers := c.Kernels[b].Kernel.Buffers
+		args, err := c.Kernels[b].Args()
 		require.NoError(t, err)
 		require.Len(t, args, len(buffers))
 		for k, v := range args {

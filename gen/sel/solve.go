@@ -29,28 +29,29 @@ func storageOf(l layout.Layout) storage {
 
 // problem has a node for each block, with its candidates, and one for each value that may be
 // blocked, with the sets of layouts in which it is stored. A producer must write one of
-// them, the others are conversions; a consumer must find the one it reads.
+// them, the others are conversions; a consumer must find the one it reads. What runs in a loop
+// counts as often as it runs.
 func (s *selector) problem() *pbqp.Problem {
 	p := &pbqp.Problem{}
-	for _, cs := range s.candidates {
+	for i, cs := range s.candidates {
 		var costs []float64
 		for _, c := range cs {
-			costs = append(costs, c.cycles)
+			costs = append(costs, c.cycles*s.runs[s.blocks[i].Results[0]])
 		}
 		p.Nodes = append(p.Nodes, costs)
 	}
 	s.node = map[*ir.Value]int{}
 	fixed := map[*ir.Value]bool{} // must be stored row-major
-	for _, v := range append(append([]*ir.Value{}, s.g.Inputs...), s.g.Outputs...) {
+	for _, v := range s.edges {
 		fixed[v] = true
 		s.addValue(p, v, fixed)
 	}
-	for _, b := range s.g.Blocks {
+	for _, b := range s.blocks {
 		for _, v := range append(append([]*ir.Value{}, b.Results...), b.Operands...) {
 			s.addValue(p, v, fixed)
 		}
 	}
-	for i, b := range s.g.Blocks {
+	for i, b := range s.blocks {
 		s.addEdges(p, i, b)
 	}
 	return p
@@ -61,26 +62,16 @@ func (s *selector) addValue(p *pbqp.Problem, v *ir.Value, fixed map[*ir.Value]bo
 		return
 	}
 	s.node[v] = len(p.Nodes)
-	s.values = append(s.values, v)
 	costs := make([]float64, len(storages))
 	for k, st := range storages {
 		switch {
 		case fixed[v] && st&rowMajor == 0:
 			costs[k] = math.Inf(1)
-		case s.isInput(v) && st&blocked != 0: // given row-major
+		case s.given[v] && st&blocked != 0: // given row-major
 			costs[k] = s.conversion(v, rowMajor)
 		}
 	}
 	p.Nodes = append(p.Nodes, costs)
-}
-
-func (s *selector) isInput(v *ir.Value) bool {
-	for _, i := range s.g.Inputs {
-		if i == v {
-			return true
-		}
-	}
-	return false
 }
 
 // addEdges ties a block to the values it computes and reads.
@@ -126,8 +117,12 @@ func (s *selector) edge(i, n int, cost func(block, value storage) float64, v *ir
 	return e
 }
 
-// conversion estimates the copy of a value from a layout to the other one.
+// conversion estimates the copies of a value from a layout to the other one.
 func (s *selector) conversion(v *ir.Value, from storage) float64 {
+	return s.copying(v, from) * s.runs[v]
+}
+
+func (s *selector) copying(v *ir.Value, from storage) float64 {
 	key := fmt.Sprintf("%d %v", from, v.Shape)
 	if c, ok := s.costs[key]; ok {
 		return c

@@ -55,6 +55,9 @@ func (f *compileFlags) model(p *plan.Program, t *target.Target, w cppapi.Weights
 	for _, x := range p.Symbols {
 		m.Symbols = append(m.Symbols, cppapi.Symbol{Name: x.Name, Lo: x.Lo, Hi: x.Hi})
 	}
+	for _, c := range p.Counters {
+		m.Symbols = append(m.Symbols, cppapi.Symbol{Name: c.Name, Hi: sym.MaxDim, Computed: true, Max: c.Max})
+	}
 	for _, x := range p.Checks {
 		m.Checks = append(m.Checks, cppapi.Check{Relation: relations[x.Kind], A: x.A, B: x.B, Text: x.Text()})
 	}

@@ -25,31 +25,50 @@ func (h *host) memory(v *ir.Value, m *memory) ([]byte, error) {
 	if m.kind == result && at.Region != plan.Arena && at.Region != plan.Output {
 		return nil, fmt.Errorf("a result lies in what is only read")
 	}
-	n *= int64(v.Type.Size())
-	switch at.Region {
-	case plan.Input:
-		return h.inputs[at.N].Bytes()
-	case plan.Output:
-		return h.outputs[at.N].Data, nil
-	case plan.Weights:
-		return h.part(h.weights, at.Offset, n)
-	}
-	return h.part(h.arena, at.Offset, n)
+	return h.bytes(v)
 }
 
-func (h *host) part(memory []byte, offset sym.Expr, n int64) ([]byte, error) {
+// bytes are a value's in its place.
+func (h *host) bytes(v *ir.Value) ([]byte, error) {
+	at, ok := h.p.Places[v]
+	if !ok {
+		return nil, fmt.Errorf("the value has no place")
+	}
+	n, err := h.p.Layouts[v].Elements(v.Shape).Eval(h.symbols)
+	if err != nil {
+		return nil, err
+	}
+	alignment := int64(plan.Alignment)
+	if _, inside := h.p.Homes[v]; inside {
+		alignment = int64(v.Type.Size())
+	}
+	memory := h.arena
+	switch at.Region {
+	case plan.Input:
+		if memory, err = h.inputs[at.N].Bytes(); err != nil {
+			return nil, err
+		}
+	case plan.Output:
+		memory = h.outputs[at.N].Data
+	case plan.Weights:
+		memory = h.weights
+	}
+	return h.part(memory, at.Offset, n*int64(v.Type.Size()), alignment)
+}
+
+func (h *host) part(memory []byte, offset sym.Expr, n, alignment int64) ([]byte, error) {
 	at, err := offset.Eval(h.symbols)
 	if err != nil {
 		return nil, err
 	}
-	if at%plan.Alignment != 0 || at < 0 || at+n > int64(len(memory)) {
+	if at%alignment != 0 || at < 0 || at+n > int64(len(memory)) {
 		return nil, fmt.Errorf("bytes %d to %d are outside of memory of %d, or not aligned", at, at+n, len(memory))
 	}
 	return memory[at : at+n], nil
 }
 
 // claim checks that operands are intact and gives results their memory, which must be theirs alone.
-func (h *host) claim(s plan.Step, buffers [][]byte) error {
+func (h *host) claim(s *plan.Call, buffers [][]byte) error {
 	for i, v := range s.Args {
 		if !s.Kernel.Buffers[i].Write {
 			if err := h.intact(v, buffers[i]); err != nil {
@@ -59,10 +78,7 @@ func (h *host) claim(s plan.Step, buffers [][]byte) error {
 	}
 	for i, v := range s.Args {
 		if s.Kernel.Buffers[i].Write {
-			h.written[v] = true
-			for _, line := range h.lines(v, len(buffers[i])) {
-				h.owner[line] = v
-			}
+			h.own(v, buffers[i])
 		}
 	}
 	for i, v := range s.Args {
@@ -71,6 +87,22 @@ func (h *host) claim(s plan.Step, buffers [][]byte) error {
 		}
 	}
 	return nil
+}
+
+// own notes that a value was written. Values that share storage by the plan are one owner.
+func (h *host) own(v *ir.Value, data []byte) {
+	h.written[v], h.written[h.root(v)] = true, true
+	for _, line := range h.lines(v, len(data)) {
+		h.owner[line] = h.root(v)
+	}
+}
+
+// root is the value in whose storage v lies.
+func (h *host) root(v *ir.Value) *ir.Value {
+	for at, ok := h.p.Homes[v]; ok; at, ok = h.p.Homes[v] {
+		v = at.Of
+	}
+	return v
 }
 
 // intact tells that a value was written and that nothing has overwritten it since.
@@ -85,11 +117,13 @@ func (h *host) intact(v *ir.Value, data []byte) error {
 		}
 		return err
 	}
-	if !h.written[v] {
+	if !h.written[h.root(v)] && len(data) > 0 {
 		return fmt.Errorf("%q is read before a step writes it", v.Name)
 	}
 	for _, line := range h.lines(v, len(data)) {
-		if o := h.owner[line]; o != v {
+		if o := h.owner[line]; o == nil {
+			return fmt.Errorf("%q is read before a step writes it", v.Name)
+		} else if o != h.root(v) {
 			return fmt.Errorf("%q is overwritten by %q from byte %d of the arena on", v.Name, o.Name, line*plan.Alignment)
 		}
 	}

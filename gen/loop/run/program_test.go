@@ -34,7 +34,7 @@ func sum(out, a, b *ir.Value) plan.Step {
 	size := sym.Mul(n, num(3))
 	y, x := &loop.Buffer{Name: "y", Type: ir.F32, Write: true, Size: size}, &loop.Buffer{Name: "x", Type: ir.F32, Size: size}
 	k := &loop.Kernel{Buffers: []*loop.Buffer{y, x}, Syms: []string{"N"}, Tasks: size, Facts: sym.Facts{"N": {Lo: 1, Hi: 64}}}
-	s := plan.Step{Kernel: k, Args: []*ir.Value{out, a}}
+	s := plan.Step{Call: &plan.Call{Kernel: k, Args: []*ir.Value{out, a}}}
 	second := te.Expr(lit(1))
 	if b != nil {
 		other := &loop.Buffer{Name: "b", Type: ir.F32, Size: size}

@@ -148,7 +148,7 @@ func compiled(t *testing.T, g *ir.Graph, c *target.Target) []*loop.Kernel {
 	_, err = pipeline.Run(pipeline.CompilePasses, s, pipeline.Options{StopAfter: "lower"})
 	require.NoError(t, err)
 	var out []*loop.Kernel
-	for _, step := range s.Program.Steps {
+	for _, step := range s.Program.Calls() {
 		out = append(out, step.Kernel)
 	}
 	return out

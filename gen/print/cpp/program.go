@@ -3,13 +3,11 @@ package cpp
 import (
 	"crypto/sha256"
 	"fmt"
-	"slices"
 	"sort"
 	"strings"
 
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/plan"
-	"rules_dnn/gen/print/cexpr"
 	"rules_dnn/gen/print/ctext"
 )
 
@@ -45,8 +43,9 @@ func Print(p *plan.Program, prefix string, shards int) ([]File, error) {
 func distinct(p *plan.Program, prefix string) ([]*kernelText, []string, error) {
 	var out []*kernelText
 	byText := map[string]*kernelText{}
-	names := make([]string, len(p.Steps))
-	for i, s := range p.Steps {
+	calls := p.Calls()
+	names := make([]string, len(calls))
+	for i, s := range calls {
 		body, err := Body(s.Kernel)
 		if err != nil {
 			return nil, nil, fmt.Errorf("block %s: %w", s.Block.Label(), err)
@@ -130,81 +129,6 @@ func micros(ks []*kernelText) []*loop.MicroKernel {
 		out[i] = byName[n]
 	}
 	return out
-}
-
-// program prints the steps as blocks of tasks and the function that runs them in order.
-func program(p *plan.Program, names []string, prefix string) string {
-	w := &writer{}
-	head(w, "The host program: the model's blocks in order, each with where its values lie.")
-	w.line("#include \"%s_internal.h\"", prefix)
-	w.line("#include \"%s_kernels.h\"", prefix)
-	w.line("")
-	syms := symbolNames(p)
-	w.line("namespace {")
-	w.line("")
-	for i, s := range p.Steps {
-		w.line("// %s", ctext.Comment(s.Block.Label()))
-		w.block(fmt.Sprintf("void Block%d(const dnn_ctx* c, int64_t first, int64_t last, int worker)", i), func() {
-			step(w, p, s, names[i], syms)
-		})
-		w.line("")
-	}
-	w.line("}  // namespace")
-	w.line("")
-	w.block(fmt.Sprintf("dnn_status %s_program(const dnn_ctx* c)", prefix), func() {
-		for i, s := range p.Steps {
-			w.line("dnn_parallel(c, Block%d, %s);", i, strip(cexpr.Under(s.Kernel.Tasks, syms, p.Facts)))
-		}
-		if slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return loop.Binds(s.Kernel.Body) }) {
-			w.line("if (*c->bad_index != 0) return dnn_status::kBadValue;")
-		}
-		w.line("return dnn_status::kOk;")
-	})
-	return w.b.String()
-}
-
-func symbolNames(p *plan.Program) func(string) string {
-	at := map[string]int{}
-	for i, s := range p.Symbols {
-		at[s.Name] = i
-	}
-	return func(n string) string { return fmt.Sprintf("c->sym[%d]", at[n]) }
-}
-
-func step(w *writer, p *plan.Program, s plan.Step, name string, syms func(string) string) {
-	var args []string
-	for i, v := range s.Args {
-		args = append(args, address(p.Places[v], s.Kernel.Buffers[i], syms))
-	}
-	for _, n := range s.Kernel.Syms {
-		args = append(args, syms(n))
-	}
-	offsets, _ := s.Scratch()
-	for i, b := range s.Kernel.Scratch {
-		args = append(args, fmt.Sprintf("reinterpret_cast<%s*>(c->scratch(worker) + %s)", storage(b.Type), cexpr.Expr(offsets[i], syms)))
-	}
-	if len(s.Kernel.Scratch) == 0 {
-		w.line("(void)worker;")
-	}
-	if loop.Binds(s.Kernel.Body) {
-		args = append(args, "c->bad_index")
-	}
-	w.line("%s(%s, first, last);", name, strings.Join(args, ", "))
-}
-
-// address is a buffer's address.
-func address(at plan.Place, b *loop.Buffer, syms func(string) string) string {
-	t := storage(b.Type)
-	offset := cexpr.Expr(at.Offset, syms)
-	switch at.Region {
-	case plan.Input:
-		return fmt.Sprintf("static_cast<const %s*>(c->in[%d])", t, at.N)
-	case plan.Output:
-		return fmt.Sprintf("static_cast<%s*>(c->out[%d])", t, at.N)
-	case plan.Weights:
-		return fmt.Sprintf("reinterpret_cast<const %s*>(c->weights + %s)", t, offset)
-	}
-	return fmt.Sprintf("reinterpret_cast<%s*>(c->arena + %s)", t, offset)
 }
 
 // Weights are the bytes of the weights file, constant after constant.

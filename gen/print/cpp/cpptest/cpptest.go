@@ -170,9 +170,12 @@ func writeCase(w *bytes.Buffer, i int, c *Case) error {
 		}
 		number(x)
 	}
-	number(int64(len(p.Symbols)))
+	number(int64(len(p.Symbols) + len(p.Counters)))
 	for _, s := range p.Symbols {
 		number(c.Dims[s.Name])
+	}
+	for range p.Counters {
+		number(0)
 	}
 	weights := make([]byte, p.WeightsBytes)
 	if err := cpp.Weights(p, func(at int64, data []byte) error { copy(weights[at:], data); return nil }); err != nil {

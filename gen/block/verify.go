@@ -1,0 +1,88 @@
+package block
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"rules_dnn/gen/ir"
+)
+
+// Verify checks that blocks stand in execution order, that sources exist, and that graphs
+// that blocks run compute what they hand out.
+func (g *Graph) Verify() error { return g.verify(map[*ir.Value]bool{}) }
+
+// verify gets the values that the graphs around g have computed before it.
+func (g *Graph) verify(have map[*ir.Value]bool) error {
+	for _, v := range g.Inputs {
+		have[v] = true
+	}
+	for _, b := range g.Blocks {
+		for _, v := range b.Operands {
+			if v.Const == nil && !have[v] {
+				return fmt.Errorf("block %s reads %q before it is computed", b.Label(), v.Name)
+			}
+		}
+		if err := b.verify(have); err != nil {
+			return err
+		}
+		for _, r := range b.Results {
+			if have[r] {
+				return fmt.Errorf("block %s computes %q a second time", b.Label(), r.Name)
+			}
+			have[r] = true
+		}
+	}
+	for _, v := range g.Outputs {
+		if v.Const == nil && !have[v] {
+			return fmt.Errorf("no block computes the output %q", v.Name)
+		}
+	}
+	return nil
+}
+
+func (b *Block) verify(have map[*ir.Value]bool) error {
+	if b.Control != nil {
+		return b.verifyControl(have)
+	}
+	if len(b.Results) != len(b.Stage.Results) {
+		return fmt.Errorf("block %s: %d results of a stage that computes %d", b.Label(), len(b.Results), len(b.Stage.Results))
+	}
+	for i, s := range b.Stages() {
+		if err := b.verifyStage(i, s); err != nil {
+			return fmt.Errorf("block %s: %w", b.Label(), err)
+		}
+	}
+	return nil
+}
+
+func (b *Block) verifyControl(have map[*ir.Value]bool) error {
+	read := slices.Clone(b.Operands)
+	if b.setOperands(); !slices.Equal(read, b.Operands) {
+		return fmt.Errorf("block %s: its operands are not what its graphs read", b.Label())
+	}
+	for _, g := range b.Control.Graphs() {
+		if err := g.verify(maps.Clone(have)); err != nil {
+			return fmt.Errorf("in %s: %w", b.Label(), err)
+		}
+		given := map[*ir.Value]bool{}
+		for _, v := range g.Outputs {
+			if !g.computes(v) {
+				return fmt.Errorf("block %s hands out %q, which no block of its graph computes", b.Label(), v.Name)
+			}
+			if given[v] && b.Control.If != nil {
+				return fmt.Errorf("block %s hands out %q twice", b.Label(), v.Name)
+			}
+			given[v] = true
+		}
+		if len(g.Outputs) != len(b.Results) {
+			return fmt.Errorf("block %s: %d results of a graph with %d outputs", b.Label(), len(b.Results), len(g.Outputs))
+		}
+	}
+	return nil
+}
+
+// computes tells whether a block of g itself gives v.
+func (g *Graph) computes(v *ir.Value) bool {
+	return slices.ContainsFunc(g.Blocks, func(b *Block) bool { return slices.Contains(b.Results, v) })
+}

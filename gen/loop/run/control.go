@@ -1,0 +1,115 @@
+package run
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/plan"
+)
+
+// steps runs steps in order.
+func (h *host) steps(steps []plan.Step) error {
+	for i, s := range steps {
+		if err := h.step(s); err != nil {
+			return fmt.Errorf("step %d%s: %w", i, label(s), err)
+		}
+	}
+	return nil
+}
+
+func label(s plan.Step) string {
+	switch {
+	case s.Call != nil && s.Block != nil:
+		return " (" + s.Block.Label() + ")"
+	case s.If != nil:
+		return " (" + s.If.Label + ")"
+	case s.Loop != nil:
+		return " (" + s.Loop.Label + ")"
+	}
+	return ""
+}
+
+func (h *host) step(s plan.Step) error {
+	switch {
+	case s.Call != nil:
+		return h.call(s.Call)
+	case s.Copy != nil:
+		return h.copy(s.Copy)
+	case s.Check != nil:
+		return checkDims([]block.Check{*s.Check}, h.symbols)
+	case s.If != nil:
+		cond, err := h.element(s.If.Cond)
+		if err != nil {
+			return err
+		}
+		if cond != 0 {
+			return h.steps(s.If.Then)
+		}
+		return h.steps(s.If.Else)
+	}
+	return h.loop(s.Loop)
+}
+
+func (h *host) copy(s *plan.Copy) error {
+	from, err := h.bytes(s.From)
+	if err != nil {
+		return fmt.Errorf("%q: %w", s.From.Name, err)
+	}
+	if err := h.intact(s.From, from); err != nil {
+		return err
+	}
+	to, err := h.bytes(s.To)
+	if err != nil {
+		return fmt.Errorf("%q: %w", s.To.Name, err)
+	}
+	if len(to) != len(from) {
+		return fmt.Errorf("%q has %d bytes, %q %d", s.From.Name, len(from), s.To.Name, len(to))
+	}
+	copy(to, slices.Clone(from))
+	h.own(s.To, to)
+	return nil
+}
+
+// element is the only element of a value: a bool or an int64.
+func (h *host) element(v *ir.Value) (int64, error) {
+	data, err := h.bytes(v)
+	if err != nil {
+		return 0, fmt.Errorf("%q: %w", v.Name, err)
+	}
+	if err := h.intact(v, data); err != nil {
+		return 0, err
+	}
+	if len(data) == 1 {
+		return int64(data[0]), nil
+	}
+	return int64(binary.LittleEndian.Uint64(data)), nil
+}
+
+func (h *host) loop(s *plan.Loop) error {
+	trips, err := s.Trips.Eval(h.symbols)
+	if err != nil {
+		return err
+	}
+	if s.Max != nil {
+		most, err := h.element(s.Max)
+		if err != nil {
+			return err
+		}
+		trips = min(trips, most)
+	}
+	for i := int64(0); i < trips; i++ {
+		if s.While != nil {
+			if again, err := h.element(s.While); err != nil || again == 0 {
+				return err
+			}
+		}
+		h.symbols[s.Counter] = i
+		if err := h.steps(s.Body); err != nil {
+			return fmt.Errorf("iteration %d: %w", i, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package pipeline
+
+import (
+	"fmt"
+
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/plan"
+	"rules_dnn/gen/sel"
+	"rules_dnn/gen/sym"
+)
+
+// checkNames refuses a kernel that calls something of its own like a symbol: it would be one in
+// the kernel's code. Package sym reserves the names that kernels use.
+func checkNames(g *block.Graph, k *loop.Kernel) (err error) {
+	loop.Names(k, func(name string) {
+		for _, s := range g.Symbols {
+			if s.Name == name {
+				err = fmt.Errorf("the kernel has a variable with the name of the symbol %q: rename the dimension", name)
+			}
+		}
+	})
+	return err
+}
+
+func lowerBlocks(s *State) error {
+	g := s.Blocks
+	p := &plan.Program{Name: g.Name, Inputs: g.Inputs, Outputs: g.Outputs, Symbols: g.Symbols, Counters: g.Counters, Facts: g.Facts, Checks: g.Checks,
+		Layouts: s.Choice.Layouts, Homes: map[*ir.Value]plan.Home{},
+		Estimate: plan.Estimate{Cycles: s.Choice.Solution.Cost, Bound: s.Choice.Solution.Bound, Conversions: s.Choice.Conversions}}
+	b := &builder{g: g, p: p, kernels: s.Choice.Kernels}
+	var err error
+	if p.Steps, err = b.blocks(g.Blocks); err != nil {
+		return err
+	}
+	s.Program = p
+	return nil
+}
+
+// builder makes steps of blocks.
+type builder struct {
+	g       *block.Graph
+	p       *plan.Program
+	kernels map[*block.Block]sel.Kernel
+}
+
+func (b *builder) blocks(bs []*block.Block) ([]plan.Step, error) {
+	var out []plan.Step
+	for _, x := range bs {
+		steps, err := b.block(x)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, steps...)
+	}
+	return out, nil
+}
+
+func (b *builder) block(x *block.Block) ([]plan.Step, error) {
+	switch {
+	case x.Stage != nil:
+		return b.call(x)
+	case x.Control.If != nil:
+		return b.branches(x, x.Control.If)
+	}
+	return b.loop(x, x.Control.Loop)
+}
+
+func (b *builder) call(x *block.Block) ([]plan.Step, error) {
+	k := b.kernels[x]
+	args, err := k.Args()
+	if err != nil {
+		return nil, err
+	}
+	if err := checkNames(b.g, k.Kernel); err != nil {
+		return nil, fmt.Errorf("block %s: %w", x.Label(), err)
+	}
+	return []plan.Step{{Call: &plan.Call{Kernel: k.Kernel, Args: args, Block: x, Cycles: k.Cycles}}}, nil
+}
+
+// graph makes the steps of a graph that a block runs: first what it demands of dimensions.
+func (b *builder) graph(g *block.Graph) ([]plan.Step, error) {
+	var out []plan.Step
+	for i := range g.Checks {
+		out = append(out, plan.Step{Check: &g.Checks[i]})
+	}
+	steps, err := b.blocks(g.Blocks)
+	return append(out, steps...), err
+}
+
+// live lets a value lie in another one's storage.
+func (b *builder) live(v, in *ir.Value) { b.p.Homes[v] = plan.Home{Of: in, At: sym.Const(0)} }
+
+// branches lets either branch write into the block's results.
+func (b *builder) branches(x *block.Block, c *block.If) ([]plan.Step, error) {
+	s := &plan.If{Label: x.Label(), Cond: c.Cond}
+	for i, g := range []*block.Graph{c.Then, c.Else} {
+		for k, v := range g.Outputs {
+			b.live(v, x.Results[k])
+		}
+		steps, err := b.graph(g)
+		if err != nil {
+			return nil, err
+		}
+		*[]*[]plan.Step{&s.Then, &s.Else}[i] = steps
+	}
+	return []plan.Step{{If: s}}, nil
+}
+
+// loop keeps a state where its last value lies: it is copied there before the loop, and at the end
+// of the body. Parts are written to their places in the wholes.
+func (b *builder) loop(x *block.Block, l *block.Loop) ([]plan.Step, error) {
+	s := &plan.Loop{Label: x.Label(), Counter: l.Counter, Trips: l.Trips, Max: l.Max}
+	if l.While {
+		s.While = l.States[0].Last
+	}
+	var before, after []plan.Step
+	for _, st := range l.States {
+		b.live(st.In, st.Last)
+		before = append(before, plan.Step{Copy: &plan.Copy{From: st.Init, To: st.Last}})
+		after = append(after, plan.Step{Copy: &plan.Copy{From: st.Next, To: st.Last}})
+	}
+	for _, part := range l.Parts {
+		at := sym.Mul(part.At(l), layout.RowMajor.Elements(part.Value.Shape))
+		b.p.Homes[part.Value] = plan.Home{Of: part.Whole, At: at, Part: true}
+	}
+	steps, err := b.graph(l.Body)
+	if err != nil {
+		return nil, err
+	}
+	s.Body = append(steps, after...)
+	return append(before, plan.Step{Loop: s}), nil
+}

@@ -1,0 +1,93 @@
+package plan
+
+import "rules_dnn/gen/ir"
+
+// lifetimes are the intervals of all values that live in the arena, in order of their first step.
+// Steps count in the order of the program's text: what only one branch uses takes the memory of
+// what only the other one does.
+type lifetimes struct {
+	p    *Program
+	at   map[*ir.Value]*interval
+	list []*interval
+	step int
+	// depth is how many loops are around the current step, and depths of a value around the
+	// step that mentioned it first: what a loop uses of the steps around it, or keeps from one
+	// iteration to the next, lives as long as the loop.
+	loops  []*span
+	depths map[*ir.Value]int
+}
+
+// span is a loop's: where it begins, and the values from outside that are used in it.
+type span struct {
+	first int
+	used  []*interval
+}
+
+func (p *Program) lives() *lifetimes {
+	l := &lifetimes{p: p, at: map[*ir.Value]*interval{}, depths: map[*ir.Value]int{}}
+	l.steps(p.Steps)
+	return l
+}
+
+func (l *lifetimes) steps(steps []Step) {
+	for _, s := range steps {
+		l.step++
+		for _, v := range s.values() {
+			l.use(v)
+		}
+		switch {
+		case s.If != nil:
+			l.steps(s.If.Then)
+			l.steps(s.If.Else)
+		case s.Loop != nil:
+			l.loop(s.Loop)
+		}
+	}
+}
+
+func (l *lifetimes) loop(x *Loop) {
+	in := &span{first: l.step}
+	l.loops = append(l.loops, in)
+	l.steps(x.Body)
+	l.step++
+	if x.While != nil { // read after each iteration
+		l.use(x.While)
+	}
+	l.loops = l.loops[:len(l.loops)-1]
+	for _, iv := range in.used {
+		iv.first, iv.last = min(iv.first, in.first), max(iv.last, l.step)
+	}
+}
+
+// use notes that the current step mentions a value. A part of another value, or a state, belongs to
+// the steps around the loop that fills or changes it.
+func (l *lifetimes) use(v *ir.Value) {
+	of, _ := l.p.home(v)
+	if _, placed := l.p.Places[of]; placed {
+		return
+	}
+	iv := l.at[of]
+	if iv == nil {
+		iv = &interval{value: of, first: l.step}
+		l.at[of] = iv
+		l.list = append(l.list, iv)
+		l.depths[of] = len(l.loops) - l.p.keeps(v)
+	}
+	iv.last = max(iv.last, l.step)
+	for _, in := range l.loops[l.depths[of]:] {
+		in.used = append(in.used, iv)
+	}
+}
+
+// keeps is how many loops around a step that writes v first keep its storage: one for each whole
+// that v is a part of.
+func (p *Program) keeps(v *ir.Value) int {
+	n := 0
+	for h, ok := p.Homes[v]; ok; h, ok = p.Homes[v] {
+		if h.Part {
+			n++
+		}
+		v = h.Of
+	}
+	return n
+}

@@ -1,0 +1,135 @@
+package plan
+
+import (
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sym"
+)
+
+// Step is one of the host program's: exactly one member is set.
+type Step struct {
+	*Call
+	Copy  *Copy
+	Check *block.Check // refuses dimensions with which what follows is malformed
+	If    *If
+	Loop  *Loop
+}
+
+// Call runs a kernel on values: operands first, then results, as its buffers stand.
+type Call struct {
+	Kernel *loop.Kernel
+	Args   []*ir.Value
+	Block  *block.Block
+	Cycles float64 // estimated
+}
+
+// Copy copies a value's bytes to another of its type and shape.
+type Copy struct{ From, To *ir.Value }
+
+// If runs Then where Cond, one bool, holds, and else Else.
+type If struct {
+	Label      string
+	Cond       *ir.Value
+	Then, Else []Step
+}
+
+// Loop runs Body for Counter = 0, 1, ... at most Trips times and, where they are not nil, at most
+// the element of Max times and as long as While, one bool, holds before.
+type Loop struct {
+	Label      string
+	Counter    string
+	Trips      sym.Expr
+	Max, While *ir.Value
+	Body       []Step
+}
+
+// Home tells that a value lies in the storage of Of, row-major, from the element At on.
+type Home struct {
+	Of *ir.Value
+	At sym.Expr
+	// Part tells that a loop's body gives the value, and Of keeps it beyond the iteration.
+	Part bool
+}
+
+// Calls are the steps that run kernels, in the program's order.
+func (p *Program) Calls() []*Call {
+	var out []*Call
+	walk(p.Steps, func(s Step) {
+		if s.Call != nil {
+			out = append(out, s.Call)
+		}
+	})
+	return out
+}
+
+// walk calls f for each step, then for the steps in it.
+func walk(steps []Step, f func(Step)) {
+	for _, s := range steps {
+		f(s)
+		for _, inner := range s.inner() {
+			walk(inner, f)
+		}
+	}
+}
+
+// inner are the lists of steps in a step.
+func (s Step) inner() [][]Step {
+	switch {
+	case s.If != nil:
+		return [][]Step{s.If.Then, s.If.Else}
+	case s.Loop != nil:
+		return [][]Step{s.Loop.Body}
+	}
+	return nil
+}
+
+// values are what the step itself reads and writes.
+func (s Step) values() []*ir.Value {
+	var out []*ir.Value
+	switch {
+	case s.Call != nil:
+		return s.Args
+	case s.Copy != nil:
+		return []*ir.Value{s.Copy.From, s.Copy.To}
+	case s.If != nil:
+		return []*ir.Value{s.If.Cond}
+	case s.Loop != nil:
+		for _, v := range []*ir.Value{s.Loop.Max, s.Loop.While} {
+			if v != nil {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+// mentioned are the values of all steps, in order, as often as they occur.
+func (p *Program) mentioned() []*ir.Value {
+	var out []*ir.Value
+	walk(p.Steps, func(s Step) { out = append(out, s.values()...) })
+	return out
+}
+
+// home is the value in whose storage v lies, itself where there is no other, and from which
+// element on.
+func (p *Program) home(v *ir.Value) (*ir.Value, sym.Expr) {
+	at := sym.Const(0)
+	for h, ok := p.Homes[v]; ok; h, ok = p.Homes[v] {
+		v, at = h.Of, sym.Add(at, h.At)
+	}
+	return v, at
+}
+
+// placeHomes places the values that lie in others.
+func (p *Program) placeHomes() {
+	for _, v := range p.mentioned() {
+		of, at := p.home(v)
+		if _, placed := p.Places[v]; placed || of == v {
+			continue
+		}
+		in := p.Places[of]
+		in.Offset = sym.Add(in.Offset, sym.Scale(at, int64(v.Type.Size())))
+		p.Places[v] = in
+	}
+}

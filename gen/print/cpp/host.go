@@ -1,0 +1,180 @@
+package cpp
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/ops"
+	"rules_dnn/gen/plan"
+	"rules_dnn/gen/print/cexpr"
+	"rules_dnn/gen/print/ctext"
+	"rules_dnn/gen/sym"
+)
+
+// program prints the calls of kernels as blocks of tasks and the function that runs the steps in order.
+func program(p *plan.Program, names []string, prefix string) string {
+	h := &host{p: p, syms: symbolNames(p)}
+	head(&h.writer, "The host program: the model's blocks in order, each with where its values lie.")
+	h.line("#include \"%s_internal.h\"", prefix)
+	h.line("#include \"%s_kernels.h\"", prefix)
+	h.line("")
+	h.line("namespace {")
+	h.line("")
+	for i, s := range p.Calls() {
+		h.line("// %s", ctext.Comment(s.Block.Label()))
+		h.block(fmt.Sprintf("void Block%d(const dnn_ctx* c, int64_t first, int64_t last, int worker)", i), func() {
+			h.call(s, names[i])
+		})
+		h.line("")
+	}
+	h.line("}  // namespace")
+	h.line("")
+	h.block(fmt.Sprintf("dnn_status %s_program(const dnn_ctx* c)", prefix), func() {
+		h.steps(p.Steps)
+		if slices.ContainsFunc(p.Calls(), func(s *plan.Call) bool { return loop.Binds(s.Kernel.Body) }) {
+			h.line("if (*c->bad_index != 0) return dnn_status::kBadValue;")
+		}
+		h.line("return dnn_status::kOk;")
+	})
+	return h.b.String()
+}
+
+// symbolNames are symbols, then counters, in the order of the run's context.
+func symbolNames(p *plan.Program) func(string) string {
+	at := map[string]int{}
+	for _, s := range p.Symbols {
+		at[s.Name] = len(at)
+	}
+	for _, c := range p.Counters {
+		at[c.Name] = len(at)
+	}
+	return func(n string) string { return fmt.Sprintf("c->sym[%d]", at[n]) }
+}
+
+// host prints the host program.
+type host struct {
+	writer
+	p      *plan.Program
+	syms   func(string) string
+	blocks int // calls so far
+}
+
+func (h *host) steps(steps []plan.Step) {
+	for _, s := range steps {
+		switch {
+		case s.Call != nil:
+			h.line("dnn_parallel(c, Block%d, %s);", h.blocks, h.number(s.Kernel.Tasks))
+			h.blocks++
+		case s.Copy != nil:
+			h.line("dnn_copy(%s, %s, %s);", h.address(s.Copy.To, "uint8_t"), h.address(s.Copy.From, "uint8_t"), h.bytes(s.Copy.To))
+		case s.Check != nil:
+			h.line("// %s", ctext.Comment(s.Check.String()))
+			h.line("if (!(%s)) return dnn_status::kBadDims;", h.condition(s.Check))
+		case s.If != nil:
+			h.line("// %s", ctext.Comment(s.If.Label))
+			h.line("if (%s) {", h.element(s.If.Cond))
+			h.indented(s.If.Then)
+			h.line("} else {")
+			h.indented(s.If.Else)
+			h.line("}")
+		default:
+			h.loop(s.Loop)
+		}
+	}
+}
+
+func (h *host) indented(steps []plan.Step) {
+	h.indent++
+	h.steps(steps)
+	h.indent--
+}
+
+// loop counts in a local variable: what the loop's blocks read of the context is its copy.
+func (h *host) loop(s *plan.Loop) {
+	h.line("// %s", ctext.Comment(s.Label))
+	last := h.number(s.Trips)
+	if s.Max != nil {
+		last = fmt.Sprintf("dnn_min(%s, %s)", last, h.element(s.Max))
+	}
+	h.line("for (int64_t %s = 0, %s_end = %s; %s < %s_end; ++%s) {", s.Counter, s.Counter, last, s.Counter, s.Counter, s.Counter)
+	if s.While != nil {
+		h.line("  if (!%s) break;", h.element(s.While))
+	}
+	h.line("  %s = %s;", h.syms(s.Counter), s.Counter)
+	h.indented(s.Body)
+	h.line("}")
+}
+
+func (h *host) number(e sym.Expr) string { return strip(cexpr.Under(e, h.syms, h.p.Facts)) }
+
+// bytes is the size of a row-major value.
+func (h *host) bytes(v *ir.Value) string {
+	n := sym.Const(int64(v.Type.Size()))
+	for _, d := range v.Shape {
+		n = sym.Mul(n, d)
+	}
+	return h.number(n)
+}
+
+// element is the only element of a value.
+func (h *host) element(v *ir.Value) string { return "*" + h.address(v, storage(v.Type)) }
+
+func (h *host) condition(c *block.Check) string {
+	a, b := "("+h.number(c.A)+")", "("+h.number(c.B)+")"
+	switch c.Kind {
+	case ops.Broadcastable:
+		return fmt.Sprintf("%s == %s || (%s == 1 && %s >= 1) || (%s == 1 && %s >= 1)", a, b, a, b, b, a)
+	case ops.AtLeast:
+		return a + " >= " + b
+	}
+	return a + " == " + b
+}
+
+// call calls a kernel for some of its tasks.
+func (h *host) call(s *plan.Call, name string) {
+	var args []string
+	for i, v := range s.Args {
+		args = append(args, h.address(v, storage(s.Kernel.Buffers[i].Type)))
+	}
+	for _, n := range s.Kernel.Syms {
+		args = append(args, h.syms(n))
+	}
+	offsets, _ := s.Scratch()
+	for i, b := range s.Kernel.Scratch {
+		args = append(args, fmt.Sprintf("reinterpret_cast<%s*>(c->scratch(worker) + %s)", storage(b.Type), cexpr.Expr(offsets[i], h.syms)))
+	}
+	if len(s.Kernel.Scratch) == 0 {
+		h.line("(void)worker;")
+	}
+	if loop.Binds(s.Kernel.Body) {
+		args = append(args, "c->bad_index")
+	}
+	h.line("%s(%s, first, last);", name, strings.Join(args, ", "))
+}
+
+// address is where a value lies, as a pointer to elements of type t.
+func (h *host) address(v *ir.Value, t string) string {
+	at := h.p.Places[v]
+	offset := cexpr.Expr(at.Offset, h.syms)
+	switch at.Region {
+	case plan.Input:
+		return within("const ", fmt.Sprintf("c->in[%d]", at.N), t, at.Offset, offset)
+	case plan.Output:
+		return within("", fmt.Sprintf("c->out[%d]", at.N), t, at.Offset, offset)
+	case plan.Weights:
+		return fmt.Sprintf("reinterpret_cast<const %s*>(c->weights + %s)", t, offset)
+	}
+	return fmt.Sprintf("reinterpret_cast<%s*>(c->arena + %s)", t, offset)
+}
+
+// within is an address in a caller's buffer.
+func within(constant, buffer, t string, at sym.Expr, offset string) string {
+	if at.Is(0) {
+		return fmt.Sprintf("static_cast<%s%s*>(%s)", constant, t, buffer)
+	}
+	return fmt.Sprintf("reinterpret_cast<%s%s*>(static_cast<%suint8_t*>(%s) + %s)", constant, t, constant, buffer, offset)
+}
