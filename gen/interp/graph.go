@@ -2,6 +2,7 @@ package interp
 
 import (
 	"fmt"
+	"slices"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ops"
@@ -184,8 +185,11 @@ func (in Interp) node(n *ir.Node, operands []*ir.Tensor, env map[string]int64) (
 		}
 		concrete.Inputs[i] = ir.ConstValue(name, t)
 	}
-	if ops.IsControl(n) {
+	switch {
+	case ops.IsControl(n):
 		return in.control(&concrete, operands, env)
+	case ops.IsComposition(n):
+		return in.composition(&concrete, operands, env)
 	}
 	m, err := ops.Build(&concrete, nil)
 	if err != nil {
@@ -205,6 +209,26 @@ func (in Interp) node(n *ir.Node, operands []*ir.Tensor, env map[string]int64) (
 	results := make([]*ir.Tensor, len(n.Outputs))
 	for k, i := range wanted {
 		results[i] = got[k]
+	}
+	return results, nil
+}
+
+// composition runs the nodes that a node stands for, whose operands have the shapes at hand.
+func (in Interp) composition(n *ir.Node, operands []*ir.Tensor, env map[string]int64) ([]*ir.Tensor, error) {
+	x, err := ops.Expand(n, nil)
+	if err != nil {
+		return nil, err
+	}
+	absent := func(t *ir.Tensor) bool { return t == nil }
+	got, err := in.region(x.Graph, slices.DeleteFunc(slices.Clone(operands), absent), env)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]*ir.Tensor, len(n.Outputs))
+	for i, v := range n.Outputs {
+		if v != nil {
+			results[i], got = got[0], got[1:]
+		}
 	}
 	return results, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/block"
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/passes/edit"
@@ -95,7 +96,7 @@ func retyped(t *testing.T, c *Case, chip *target.Target, typ ir.DType, r *rand.R
 	}
 	_, err = pipeline.Run(pipeline.CompilePasses, st, pipeline.Options{})
 	require.NoError(t, err, "%s of %s", c.Label(), typ)
-	calm := reduces(st)
+	calm := reduces(st.Blocks)
 	in := make([]*ir.Tensor, len(g.Inputs))
 	for i, v := range g.Inputs {
 		if in[i] = inputs[v.Name]; calm && v.Type == typ && typ.IsFloat() {
@@ -107,8 +108,14 @@ func retyped(t *testing.T, c *Case, chip *target.Target, typ ir.DType, r *rand.R
 
 // reduces tells whether a kernel sums: the order of a sum's terms decides where it overflows and
 // what cancels, and is the kernel's own.
-func reduces(s *pipeline.State) bool {
-	for _, b := range s.Blocks.Blocks {
+func reduces(g *block.Graph) bool {
+	for _, b := range g.Blocks {
+		if b.Control != nil {
+			if slices.ContainsFunc(b.Control.Graphs(), reduces) {
+				return true
+			}
+			continue
+		}
 		for _, stage := range b.Stages() {
 			if stage.Combine != nil || stage.Update != nil {
 				return true

@@ -17,8 +17,11 @@ func Build(n *ir.Node, facts sym.Facts) (*Meaning, error) {
 	if err != nil {
 		return nil, n.Errorf("%w", err)
 	}
-	if c.Row.Form == Control {
+	switch c.Row.Form {
+	case Control:
 		return nil, n.Errorf("the operator runs regions: it has no meaning as stages")
+	case Composition:
+		return nil, n.Errorf("the operator stands for others, and has not been replaced by them: run the pass simplify")
 	}
 	m, err := c.Row.Build(c)
 	if err != nil {
@@ -37,7 +40,7 @@ func newCtx(n *ir.Node, facts sym.Facts) (*Ctx, error) {
 	if row == nil {
 		return nil, fmt.Errorf("operator %s is not supported", n.Op)
 	}
-	c := &Ctx{Node: n, Facts: facts, Row: row, Version: row.Versions[len(row.Versions)-1]}
+	c := &Ctx{Node: n, Facts: facts, Row: row, Version: row.newest()}
 	if n.Version != 0 {
 		if c.Version = row.Definition(n.Version); c.Version == 0 {
 			return nil, fmt.Errorf("definition %d of the operator is older than the oldest supported, %d", n.Version, row.Versions[0])

@@ -15,7 +15,7 @@ func constantRows() []*Row {
 		Name: "Constant", Versions: []int{1, 9, 11, 12, 13, 19, 21, 23, 24, 25}, MinOutputs: 1, MaxOutputs: 1,
 		Attrs: []AttrSpec{
 			tensorAttr("value").until(10).required(), tensorAttr("value").from(11), intAttr("value_int").from(12), intsAttr("value_ints").from(12), floatAttr("value_float").from(12),
-			{Name: "value_floats", Zero: []float32(nil), Since: 12},
+			floatsAttr("value_floats").from(12),
 		},
 		Build: constant,
 	}}

@@ -161,6 +161,7 @@ func examples() []example {
 	out = append(out, regionExamples()...)
 	out = append(out, signalExamples()...)
 	out = append(out, controlExamples()...)
+	out = append(out, recurrentExamples()...)
 	return append(out, others()...)
 }
 
@@ -238,8 +239,15 @@ func TestExamples(t *testing.T) {
 		seen[x.n.Op] = true
 		t.Run(x.n.Op, func(t *testing.T) {
 			m, err := Build(x.n, nil)
-			if Lookup(x.n.Op).Form == Control {
+			switch Lookup(x.n.Op).Form {
+			case Control:
 				require.ErrorContains(t, err, "the operator runs regions")
+				return
+			case Composition:
+				require.ErrorContains(t, err, "stands for others")
+				e, err := Expand(x.n, nil)
+				require.NoError(t, err)
+				require.Len(t, e.Graph.Outputs, len(x.n.Outputs))
 				return
 			}
 			require.NoError(t, err)

@@ -22,7 +22,7 @@ const (
 	Expression  Form = iota // stages of tensor expressions
 	Update                  // ScatterND and its kin
 	Scan                    // CumSum, RNN
-	Composition             // other operators of the table
+	Composition             // a graph of other operators of the table: see Expand
 	Opaque                  // one Go function and one C++ function
 	Control                 // regions that run once, repeatedly or not at all: If, Loop, Scan
 )
@@ -95,8 +95,12 @@ type Row struct {
 	// Executed tells that the results' shapes are known only after the operator ran
 	// (SoD2's Execution Determined Output).
 	Executed bool
-	// Build gives the meaning of one node; nil for Control, whose meaning is its regions'.
+	// Build gives the meaning of one node; nil for Control, whose meaning is its regions',
+	// and for Composition.
 	Build func(c *Ctx) (*Meaning, error)
+	// Compose writes the nodes that a Composition stands for and gives the results that
+	// the node wants, nil for the others.
+	Compose func(b *composer) ([]*ir.Value, error)
 }
 
 // Ctx is a node with what is known where it stands.

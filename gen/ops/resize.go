@@ -30,7 +30,7 @@ func resizeRows() []*Row {
 		{
 			Name: "Upsample", Versions: []int{7, 9, 10}, MinOutputs: 1, MaxOutputs: 1,
 			Inputs: []Param{in("X", slices.Concat(bools, oldNumbers)), since(9, structural("scales", f32s))},
-			Attrs:  []AttrSpec{strAttr("mode"), AttrSpec{Name: "scales", Zero: []float32(nil)}.until(8).required()},
+			Attrs:  []AttrSpec{strAttr("mode"), floatsAttr("scales").until(8).required()},
 			Build:  upsample,
 		},
 	}

@@ -169,7 +169,8 @@ func rowTypes(r *Row, d definition) [][]string {
 
 func TestTable(t *testing.T) {
 	for i, r := range Table() {
-		require.Equal(t, r.Form == Control, r.Build == nil, r.Name)
+		require.Equal(t, r.Form == Control || r.Form == Composition, r.Build == nil, r.Name)
+		require.Equal(t, r.Form == Composition, r.Compose != nil, r.Name)
 		require.NotEmpty(t, r.Versions, r.Name)
 		require.True(t, slices.IsSorted(r.Versions), r.Name)
 		if i > 0 {

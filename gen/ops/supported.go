@@ -11,7 +11,7 @@ func Supported(op string, version int) error {
 	if row == nil {
 		return fmt.Errorf("the operator is not supported; supported are %s", strings.Join(tableNames(), ", "))
 	}
-	if v := row.Versions[len(row.Versions)-1]; version > v {
+	if v := row.newest(); version > v {
 		return fmt.Errorf("version %d of the operator is newer than the newest supported one, %d", version, v)
 	}
 	return nil

@@ -40,6 +40,7 @@ var families = []func() []*Row{
 	shapeRows,
 	constantRows,
 	controlRows,
+	recurrentRows,
 }
 
 var table = sync.OnceValue(func() []*Row {
@@ -56,12 +57,19 @@ func Table() []*Row { return table() }
 
 // Lookup is the row of an operator of ai.onnx, or nil.
 func Lookup(name string) *Row {
-	i, ok := slices.BinarySearchFunc(Table(), name, func(r *Row, n string) int { return strings.Compare(r.Name, n) })
+	i, ok := find(Table(), name)
 	if !ok {
 		return nil
 	}
 	return Table()[i]
 }
+
+func find(rows []*Row, name string) (int, bool) {
+	return slices.BinarySearchFunc(rows, name, func(r *Row, n string) int { return strings.Compare(r.Name, n) })
+}
+
+// newest is the newest definition that the row knows.
+func (r *Row) newest() int { return r.Versions[len(r.Versions)-1] }
 
 // Definition is the version of the operator's definition that holds at a version
 // or opset: the newest that is not newer; 0 when the operator is older than the table.
@@ -113,6 +121,8 @@ func intAttr(name string) AttrSpec    { return AttrSpec{Name: name, Zero: int64(
 func floatAttr(name string) AttrSpec  { return AttrSpec{Name: name, Zero: float32(0)} }
 func strAttr(name string) AttrSpec    { return AttrSpec{Name: name, Zero: ""} }
 func intsAttr(name string) AttrSpec   { return AttrSpec{Name: name, Zero: []int64(nil)} }
+func floatsAttr(name string) AttrSpec { return AttrSpec{Name: name, Zero: []float32(nil)} }
+func strsAttr(name string) AttrSpec   { return AttrSpec{Name: name, Zero: []string(nil)} }
 func regionAttr(name string) AttrSpec { return AttrSpec{Name: name, Zero: ir.RegionRef(0)} }
 func tensorAttr(name string) AttrSpec { return AttrSpec{Name: name, Zero: (*ir.Tensor)(nil)} }
 

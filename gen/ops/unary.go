@@ -105,6 +105,16 @@ var onnxTypes = map[int64]ir.DType{
 	10: ir.F16, 11: ir.F64, 12: ir.U32, 13: ir.U64, 16: ir.BF16,
 }
 
+// dataType is a type's number in onnxTypes.
+func dataType(t ir.DType) int64 {
+	for k, x := range onnxTypes {
+		if x == t {
+			return k
+		}
+	}
+	panic(fmt.Sprintf("type %s has no number in ONNX", t))
+}
+
 // otherTypes are the names of ONNX's data types that are no element types here.
 var otherTypes = map[int64]string{
 	8: "string", 14: "complex64", 15: "complex128", 17: "float8e4m3fn", 18: "float8e4m3fnuz", 19: "float8e5m2",

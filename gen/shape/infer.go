@@ -84,8 +84,11 @@ func (in *inference) input(v *ir.Value) {
 
 func (in *inference) node(n *ir.Node) error {
 	tainted := slices.ContainsFunc(n.Inputs, func(v *ir.Value) bool { return v != nil && in.tainted[v] })
-	if ops.IsControl(n) {
+	switch {
+	case ops.IsControl(n):
 		return in.control(n, tainted)
+	case ops.IsComposition(n):
+		return in.composition(n, tainted)
 	}
 	m, err := ops.Build(n, in.facts)
 	var unknown *ops.UnknownError
@@ -96,11 +99,7 @@ func (in *inference) node(n *ir.Node) error {
 	case err != nil:
 		return err
 	}
-	for _, c := range m.Checks {
-		if c.Kind == ops.SameDim && in.maybe == 0 {
-			in.equal = append(in.equal, equality{n, c})
-		}
-	}
+	in.demand(n, m.Checks)
 	ev := newEvaluator(m, in.facts, func(i int) ([]int64, []value) { return in.operand(n, i) })
 	for i, v := range n.Outputs {
 		if v == nil {
@@ -114,6 +113,15 @@ func (in *inference) node(n *ir.Node) error {
 		}
 	}
 	return nil
+}
+
+// demand notes what must be equal.
+func (in *inference) demand(n *ir.Node, checks []ops.Check) {
+	for _, c := range checks {
+		if c.Kind == ops.SameDim && in.maybe == 0 {
+			in.equal = append(in.equal, equality{n, c})
+		}
+	}
 }
 
 // fail records a node without known structure. Nodes that depend on it are only counted.

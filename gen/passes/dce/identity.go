@@ -33,7 +33,7 @@ func identitiesIn(g *ir.Graph, facts sym.Facts, outputs map[*ir.Value]bool, regi
 			}
 			changed = changed || inner
 		}
-		if len(n.Regions) > 0 {
+		if len(n.Regions) > 0 || ops.IsComposition(n) {
 			continue
 		}
 		m, err := ops.Build(n, facts)

@@ -80,7 +80,7 @@ func (f *folder) node(n *ir.Node) (bool, error) {
 	if len(n.Regions) > 0 {
 		return f.regions(n)
 	}
-	if f.isCopy(n) {
+	if f.isCopy(n) || ops.IsComposition(n) {
 		return false, nil
 	}
 	if allConst(n) {

@@ -1,8 +1,9 @@
 // Package inline replaces control flow whose course is known: an If by the branch that
 // its condition takes, a Loop that runs once by its body, and one that never runs by
-// what it begins with. The other branch goes, whatever is wrong with it.
+// what it begins with. The other branch goes, whatever is wrong with it. Compositions are
+// replaced by the nodes that they stand for (Expand).
 //
-// Nothing must be inferred before; conditions that only inference knows are inlined
+// For control flow nothing must be inferred before; conditions that only inference knows are inlined
 // when it has run. Results stay, as Identities of what the region computes.
 package inline
 

@@ -3,6 +3,7 @@ package inline_test
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"rules_dnn/gen/ir/irtest"
 	"rules_dnn/gen/passes/inline"
 	"rules_dnn/gen/passes/simplify"
+	"rules_dnn/gen/shape"
 )
 
 func print(t *testing.T, g *ir.Graph) string {
@@ -145,6 +147,83 @@ func TestIf(t *testing.T) {
   output %z
 }
 `, print(t, g))
+}
+
+// TestCompositions: nodes that stand for others are replaced wherever they are, a branch that
+// may run included, and compute the same.
+func TestCompositions(t *testing.T) {
+	const text = `
+  const @w f32[1, 3, 2] = {0.5, -0.25, 0.125, 1, -1, 0.75}
+  const @r f32[1, 3, 3] = {0.5, 0.25, -0.5, 1, 0.125, 0, -1, 0.5, 0.75}
+  input %c bool[]
+  input %x f32[4, 2, 2]
+  %y ?[*], %h ?[*] = RNN.14(%x, @w, @r) "rnn"
+  %z ?[*] = If.16(%c; %x, %h) {else_branch = region 0, then_branch = region 1} "if" regions {
+    graph "else" opset 17 {
+      input %x ?[*]
+      input %h ?[*]
+      %again ?[*], %last ?[*] = RNN.14(%x, @w, @r, _, _, %h) "inner"
+      output %last
+    }
+    graph "then" opset 17 {
+      input %x ?[*]
+      input %h ?[*]
+      output %h
+    }
+  }
+  output %y
+  output %z
+`
+	before, after := irtest.Parse(t, text), irtest.Parse(t, text)
+	require.NoError(t, simplify.Run(after))
+	require.NotContains(t, print(t, after), "RNN.")
+	require.Equal(t, 2, strings.Count(print(t, after), "Scan.25"))
+	x := ir.NewTensor(ir.F32, 4, 2, 2)
+	for i := range x.Len() {
+		binary.LittleEndian.PutUint32(x.Data[4*i:], math.Float32bits(float32(i)/8))
+	}
+	for _, cond := range []byte{0, 1} {
+		inputs := map[string]*ir.Tensor{"c": {Type: ir.Bool, Shape: []int64{}, Data: []byte{cond}}, "x": x}
+		want, err := interp.Graph(before, inputs)
+		require.NoError(t, err)
+		got, err := interp.Graph(after, inputs)
+		require.NoError(t, err)
+		require.Equal(t, want[0].Data, got[0].Data)
+		require.Equal(t, want[1].Data, got[1].Data)
+	}
+}
+
+// TestWrongComposition: what a composition demands is held against its operands before
+// nothing is left of it, and a branch that may never run may be wrong.
+func TestWrongComposition(t *testing.T) {
+	const node = "%y ?[*] = RNN.14(%x, @w, @r) \"rnn\"\n"
+	const operands = `
+  const @w f32[1, 3, 2] = {0, 0, 0, 0, 0, 0}
+  const @r f32[1, 2, 2] = {0, 0, 0, 0}
+  input %c bool[]
+  input %x f32[4, 2, 2]
+`
+	g := irtest.Parse(t, operands+node+"output %y\n")
+	require.ErrorContains(t, simplify.Run(g), `node RNN "rnn": W: dimension 1 of operand 1: found 3 and 2`)
+
+	g = irtest.Parse(t, operands+`
+  %z ?[*] = If.16(%c; %x) {else_branch = region 0, then_branch = region 1} "if" regions {
+    graph "else" opset 17 {
+      input %x ?[*]
+      `+node+`
+      output %y
+    }
+    graph "then" opset 17 {
+      input %x ?[*]
+      output %x
+    }
+  }
+  output %z
+`)
+	err := simplify.Run(g)
+	var unknown *shape.UnknownError
+	require.ErrorAs(t, err, &unknown)
+	require.ErrorContains(t, err, "a branch that may run is wrong")
 }
 
 // TestNothingKnown: a graph without known conditions stays as it is.

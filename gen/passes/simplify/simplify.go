@@ -1,6 +1,6 @@
-// Package simplify infers shapes, folds constants, replaces control flow whose course
-// is known and removes what has no effect, to a common fixed point: each of them gives
-// the others more to work on.
+// Package simplify infers shapes, folds constants, replaces compositions and control flow
+// whose course is known and removes what has no effect, to a common fixed point: each of
+// them gives the others more to work on.
 package simplify
 
 import (
@@ -26,6 +26,10 @@ func Run(g *ir.Graph) error {
 		if inferred != nil && !errors.As(inferred, &unknown) {
 			return inferred
 		}
+		expanded, err := inline.Expand(g)
+		if err != nil {
+			return err
+		}
 		inlined, err := inline.Run(g) // what inference has learned of conditions and empty results
 		if err != nil {
 			return err
@@ -38,7 +42,7 @@ func Run(g *ir.Graph) error {
 		if err != nil {
 			return err
 		}
-		if !folded && !removed && !inlined {
+		if !folded && !removed && !inlined && !expanded {
 			return inferred
 		}
 	}

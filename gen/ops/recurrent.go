@@ -1,0 +1,315 @@
+package ops
+
+import (
+	"fmt"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sym"
+)
+
+// recurrentRows are the operators that hand a state from step to step of a sequence. Each
+// is a Scan whose body computes what depends on the state; the rest stands around it.
+func recurrentRows() []*Row {
+	return []*Row{
+		recurrentRow("RNN", rnnCell, nil),
+		recurrentRow("GRU", gruCell, []AttrSpec{intAttr("linear_before_reset")}),
+		recurrentRow("LSTM", lstmCell, []AttrSpec{intAttr("input_forget")},
+			opt(in("initial_c", floats)), opt(in("P", floats))),
+		linearAttentionRow(),
+	}
+}
+
+// recurrentRow is the row of a cell.
+func recurrentRow(name string, of func(*Ctx) (*cell, error), attrs []AttrSpec, more ...Param) *Row {
+	states := 1
+	if len(more) > 0 {
+		states = 2
+	}
+	return &Row{
+		Name: name, Versions: []int{7, 14, 22}, Form: Composition, MinOutputs: 0, MaxOutputs: 1 + states,
+		Inputs: append([]Param{
+			in("X", floats), in("W", floats), in("R", floats), opt(in("B", floats)),
+			opt(Param{Name: "sequence_lens", Types: []ir.DType{ir.I32}}), opt(in("initial_h", floats)),
+		}, more...),
+		Attrs: append(attrs, floatsAttr("activation_alpha"), floatsAttr("activation_beta"), strsAttr("activations"),
+			floatAttr("clip"), strAttr("direction"), intAttr("hidden_size"), intAttr("layout").from(14)),
+		Compose: func(b *composer) ([]*ir.Value, error) {
+			c, err := of(b.Ctx)
+			if err != nil {
+				return nil, err
+			}
+			r, err := newRecurrent(b, c)
+			if err != nil {
+				return nil, err
+			}
+			return r.results(), nil
+		},
+	}
+}
+
+// cell is what tells recurrent operators apart.
+type cell struct {
+	gates     int
+	functions []string // the activations' defaults, of one direction
+	// biasInside keeps the bias of the recurrent product apart from that of the inputs'.
+	biasInside bool
+	// step writes a step: the next states of the states and of a step's input, which is
+	// the product with the gates' weights.
+	step func(s *step, x *ir.Value, states []*ir.Value) []*ir.Value
+}
+
+// Numbers of operands.
+const (
+	recurrentX = iota
+	recurrentW
+	recurrentR
+	recurrentB
+	recurrentLens
+	recurrentH
+	recurrentC
+	recurrentP
+)
+
+// recurrent is a recurrent operator that is being written.
+type recurrent struct {
+	*composer
+	*cell
+	t           ir.DType // in which it computes
+	hidden      sym.Expr
+	directions  []direction
+	time, batch int // axes of X
+	clip        float64
+	activations []activationOf // of all directions
+	active      *ir.Value      // whether a step is within its sequence, for each step; nil without lengths
+	some        *ir.Value      // whether a sequence has a step
+}
+
+// direction is one run over the sequence.
+type direction struct{ backward bool }
+
+func newRecurrent(b *composer, c *cell) (*recurrent, error) {
+	r := &recurrent{composer: b, cell: c, t: wide(b.Type(recurrentX)), batch: 1}
+	name, err := b.choice("direction", "forward", "reverse", "bidirectional")
+	if err != nil {
+		return nil, err
+	}
+	r.directions = map[string][]direction{"forward": {{false}}, "reverse": {{true}}, "bidirectional": {{false}, {true}}}[name]
+	batchFirst, err := b.flag("layout", 0)
+	if err != nil {
+		return nil, err
+	}
+	if batchFirst {
+		r.time, r.batch = 1, 0
+	}
+	if b.Node.Has("clip") {
+		if r.clip = float64(b.Node.Float("clip", 0)); !(r.clip >= 0) {
+			return nil, fmt.Errorf("attribute clip is %v; at least 0 wanted", r.clip)
+		}
+	}
+	if r.activations, err = r.readActivations(); err != nil {
+		return nil, err
+	}
+	return r, r.checkShapes()
+}
+
+// checkShapes requires the operands' shapes to fit each other.
+func (r *recurrent) checkShapes() error {
+	x, err := r.Shape(recurrentX)
+	if err != nil {
+		return err
+	}
+	w, err := r.Shape(recurrentW)
+	if err != nil {
+		return err
+	}
+	rs, err := r.Shape(recurrentR)
+	if err != nil {
+		return err
+	}
+	if len(x) != 3 || len(w) != 3 || len(rs) != 3 {
+		return fmt.Errorf("operands X, W and R have ranks %d, %d and %d; rank 3 wanted", len(x), len(w), len(rs))
+	}
+	if r.hidden = rs[2]; r.Node.Has("hidden_size") {
+		n := r.Node.Int("hidden_size", 0)
+		if n < 1 {
+			return fmt.Errorf("attribute hidden_size is %d; at least 1 wanted", n)
+		}
+		if err := r.require(SameDim, rs[2], sym.Const(n), "the last dimension of R and attribute hidden_size"); err != nil {
+			return err
+		}
+		r.hidden = sym.Const(n)
+	}
+	directions, all := sym.Const(int64(len(r.directions))), sym.Scale(r.hidden, int64(r.gates))
+	state := ir.Shape{directions, x[r.batch], r.hidden}
+	if r.batch == 0 {
+		state = ir.Shape{x[r.batch], directions, r.hidden}
+	}
+	for _, want := range []struct {
+		operand int
+		shape   ir.Shape
+	}{
+		{recurrentW, ir.Shape{directions, all, x[2]}},
+		{recurrentR, ir.Shape{directions, all, r.hidden}},
+		{recurrentB, ir.Shape{directions, sym.Scale(all, 2)}},
+		{recurrentLens, ir.Shape{x[r.batch]}},
+		{recurrentH, state},
+		{recurrentC, state},
+		{recurrentP, ir.Shape{directions, sym.Scale(r.hidden, 3)}},
+	} {
+		if !r.Has(want.operand) {
+			continue
+		}
+		if err := r.hasShape(want.operand, want.shape); err != nil {
+			return fmt.Errorf("%s: %w", r.Row.Inputs[want.operand].Name, err)
+		}
+	}
+	return nil
+}
+
+// results are Y and the last states.
+func (r *recurrent) results() []*ir.Value {
+	r.masks()
+	out := make([][]*ir.Value, r.Row.MaxOutputs)
+	for d := range r.directions {
+		for i, v := range r.run(d) {
+			if r.wants(i) {
+				out[i] = append(out[i], r.stackable(v, i))
+			}
+		}
+	}
+	results := make([]*ir.Value, len(out))
+	for i, vs := range out {
+		if r.wants(i) {
+			results[i] = r.cast(r.join(r.directionAxis(i), vs...), r.t, r.Type(recurrentX))
+		}
+	}
+	return results
+}
+
+// directionAxis is the axis of result i that tells directions apart: of Y after steps and,
+// where it comes first, batch; of states before or after the batch.
+func (r *recurrent) directionAxis(i int) int64 {
+	axis := int64(r.time)
+	if i == 0 {
+		axis++
+	}
+	return axis
+}
+
+func (r *recurrent) stackable(v *ir.Value, i int) *ir.Value {
+	return r.unsqueeze(v, r.directionAxis(i))
+}
+
+// masks computes which steps are within their sequences, for all of them.
+func (r *recurrent) masks() {
+	if !r.Has(recurrentLens) {
+		return
+	}
+	lens := r.cast(r.operands[recurrentLens], ir.I32, ir.I64)
+	length := r.squeeze(r.dim(r.operands[recurrentX], int64(r.time)), 0)
+	steps := r.op("Range", nil, r.integer(0), length, r.integer(1))
+	steps, perBatch := r.unsqueeze(steps, int64(r.batch), 2), r.unsqueeze(lens, int64(r.time), 2)
+	r.active = r.op("Less", nil, steps, perBatch)
+	r.some = r.op("Greater", nil, r.unsqueeze(lens, 1), r.integer(0))
+}
+
+// of is the part of an operand that belongs to direction d, in the type that computes.
+func (r *recurrent) of(operand, d int, axis int64) *ir.Value {
+	v := r.operands[operand]
+	if v == nil {
+		return nil
+	}
+	v = r.cast(v, r.Type(operand), r.t)
+	return r.squeeze(r.split(v, axis, len(r.directions))[d], axis)
+}
+
+// step is what a step's body reads besides its input and the states.
+type step struct {
+	*scanning
+	r         *recurrent
+	weights   *ir.Value   // of the recurrent product, the gates' one below the other
+	bias      *ir.Value   // of that product, if it is kept apart
+	peepholes []*ir.Value // or nil
+	functions []activationOf
+}
+
+// run writes one direction: Y and the last states.
+func (r *recurrent) run(d int) []*ir.Value {
+	x, bias := r.inputs(d)
+	s := &step{
+		scanning: r.scan(int64(r.time), r.directions[d].backward), r: r, weights: r.of(recurrentR, d, 0), bias: bias,
+		functions: r.activations[d*len(r.cell.functions) : (d+1)*len(r.cell.functions)],
+	}
+	if p := r.of(recurrentP, d, 0); p != nil {
+		s.peepholes = r.split(p, 0, 3)
+	}
+	var before []*ir.Value
+	for i := recurrentH; i < recurrentH+r.Row.MaxOutputs-1; i++ {
+		before = append(before, s.state(r.first(i, d)))
+	}
+	input := s.slice(x)
+	var within *ir.Value
+	if r.active != nil {
+		within = s.slice(r.active)
+	}
+	after := r.step(s, input, before)
+	if within != nil {
+		for i := range after {
+			after[i] = s.op("Where", nil, within, after[i], before[i])
+		}
+	}
+	var stacked []*ir.Value
+	if r.wants(0) {
+		stacked = after[:1]
+	}
+	return r.finish(s.end(after, stacked))
+}
+
+// finish puts Y first and makes zero what is past a sequence's end.
+func (r *recurrent) finish(scanned []*ir.Value) []*ir.Value {
+	states := scanned[:r.Row.MaxOutputs-1]
+	var y *ir.Value
+	if r.wants(0) {
+		y = scanned[len(states)]
+	}
+	out := append([]*ir.Value{y}, states...)
+	if r.active == nil {
+		return out
+	}
+	zero := r.float(r.t, 0)
+	for i, v := range out {
+		mask := r.some
+		if i == 0 {
+			mask = r.active
+		}
+		if v != nil {
+			out[i] = r.op("Where", nil, mask, v, zero)
+		}
+	}
+	return out
+}
+
+// inputs is the product of all steps' inputs with the gates' weights, biases added, and the
+// bias that is kept apart.
+func (r *recurrent) inputs(d int) (x, inside *ir.Value) {
+	x = r.cast(r.operands[recurrentX], r.Type(recurrentX), r.t)
+	weights := r.op("Transpose", ir.Attrs{"perm": []int64{1, 0}}, r.of(recurrentW, d, 0))
+	x = r.op("MatMul", nil, x, weights)
+	b := r.of(recurrentB, d, 0)
+	if b == nil {
+		return x, nil
+	}
+	both := r.split(b, 0, 2)
+	if r.biasInside {
+		return r.add(x, both[0]), both[1]
+	}
+	return r.add(x, r.add(both[0], both[1])), nil
+}
+
+// first is the state that a direction begins with.
+func (r *recurrent) first(operand, d int) *ir.Value {
+	if v := r.of(operand, d, int64(r.time)); v != nil {
+		return v
+	}
+	return r.zeros(r.t, r.dim(r.operands[recurrentX], int64(r.batch)), r.dim(r.operands[recurrentR], 2))
+}
