@@ -40,14 +40,27 @@ func contracts(b *block.Block) bool {
 			if !ok || c.Fn != "mul" {
 				continue
 			}
-			l0, ok0 := c.Args[0].(te.Load)
-			l1, ok1 := c.Args[1].(te.Load)
+			l0, ok0 := element(c.Args[0])
+			l1, ok1 := element(c.Args[1])
 			if ok0 && ok1 && l0.Source != l1.Source {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// element is the load of a factor: converted, and less a zero point, if quantized.
+func element(e te.Expr) (te.Load, bool) {
+	for {
+		c, ok := e.(te.Call)
+		if !ok || c.Fn != "cast" && c.Fn != "sub" {
+			break
+		}
+		e = c.Args[0]
+	}
+	l, ok := e.(te.Load)
+	return l, ok
 }
 
 // commonDepth is how many leading axes the two blocks walk together; 0 where the second

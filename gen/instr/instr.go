@@ -1,8 +1,9 @@
 // Package instr is the table of tile instructions: what micro-kernels are made of.
 //
-// A tile instruction multiplies an operand X with weights W and adds the products to
-// accumulators that lie side by side in a register, one result channel a lane. A row says what it
-// needs, how X may reach it, what it means and how each dialect writes it. Chips list
+// A tile instruction multiplies an operand X with a register W and adds the products to
+// accumulators that lie side by side in a register, one for each lane of W. Where it takes in
+// several products at a time, a group of them lies side by side in X and in each lane of W. A row
+// says what it needs, how X may reach it, what it means and how each dialect writes it. Chips list
 // the rows that they offer by name, and one generator makes every micro-kernel
 // from a row and the number of registers.
 package instr
@@ -23,10 +24,11 @@ const (
 	Memory                  // one element for all lanes, which the instruction itself reads from memory
 	Register                // one element for all lanes, copied to each of a register first
 	Lane                    // one lane of a register of neighbours along the reduction
+	Scalar                  // one group of elements for all lanes, in a register that holds no vector
 )
 
 // String is the operand's part of a micro-kernel's name.
-func (o Operand) String() string { return [...]string{"vec", "mem", "bcast", "lane"}[o] }
+func (o Operand) String() string { return [...]string{"vec", "mem", "bcast", "lane", "scalar"}[o] }
 
 // Row is a tile instruction.
 type Row struct {
@@ -34,6 +36,8 @@ type Row struct {
 	// CPU and Feature are what a chip must be to offer it; Feature is one of its cpu_features,
 	// or "" where every such processor has the instruction.
 	CPU, Feature string
+	// X and W are the types of the operands' elements.
+	X, W ir.DType
 	// Acc is the type of an accumulator; Lanes of them, of neighbouring channels in order, are a register.
 	Acc   ir.DType
 	Lanes int64
@@ -43,12 +47,17 @@ type Row struct {
 	Broadcast []Operand
 	// FoldsLoad tells that a vector X may be read by the instruction itself.
 	FoldsLoad bool
-	// Ops is how many machine instructions one application takes, and Temps how many registers
+	// Ops is how many machine instructions one application takes, Temps how many registers
 	// besides its operands.
 	Ops, Temps int64
+	// Copies is how many instructions of the unit that multiplies bring a loaded X to all lanes, and
+	// Units how many of these units one application takes; 0 counts as 1.
+	Copies int64
+	Units  float64
 	// Latency in cycles from an accumulator to its next value.
 	Latency float64
-	// Meaning is a lane's next value: Acc(0) is the accumulator, In(0) is X and In(1) is W.
+	// Meaning is a lane's next value after one product: Acc(0) is the accumulator, In(0) is of X
+	// and In(1) of W. The products of a group are taken in in turn.
 	Meaning te.Expr
 	// Fused tells that Meaning's products are not rounded before they are added.
 	Fused bool
@@ -84,6 +93,7 @@ func (r *Row) Broadcaster(steps int64) Operand {
 func (r *Row) Registers(x Operand, rows, vectors int64) int64 {
 	n := rows*vectors + vectors + r.Temps
 	switch {
+	case x == Scalar:
 	case x == Lane, x == Vector && !r.FoldsLoad:
 		n += rows // as many loads as compilers move ahead
 	case x == Memory && vectors == 1, x == Vector:
@@ -110,8 +120,20 @@ func (r *Row) Loads(x Operand, rows, vectors int64) (loads, instrs float64) {
 	case Lane:
 		loads /= float64(r.Lanes)
 	}
-	return loads, loads
+	return loads, loads * float64(1+r.Copies)
 }
+
+// Applications is how many units that multiply one point of the reduction takes, for a while each.
+func (r *Row) Applications(x Operand, rows, vectors int64) float64 {
+	n := float64(rows*vectors) * max(1, r.Units)
+	if x == Register {
+		n += float64(rows * r.Copies)
+	}
+	return n
+}
+
+// Bytes is the size of a register of W.
+func (r *Row) Bytes() int64 { return r.Lanes * r.Group * int64(r.W.Size()) }
 
 // Text is the instruction in a dialect, or "" where the dialect has none.
 func (r *Row) Text(dialect, acc, x, w string) string {

@@ -21,19 +21,32 @@ func TestRowsAreComplete(t *testing.T) {
 			names[r.Name] = true
 			assert.Same(t, r, Lookup(r.Name))
 			assert.NotEmpty(t, r.CPU)
-			assert.Contains(t, []int64{4, 8, 16}, r.Lanes)
-			assert.Equal(t, int64(1), r.Group, "micro-kernels take in one product at a time")
+			assert.Contains(t, []int64{4, 8, 16, 32}, r.Lanes)
+			assert.Equal(t, int64(r.Acc.Size()), r.Group*int64(r.W.Size()), "registers of W and of accumulators have one size")
+			assert.Equal(t, r.X.Size(), r.W.Size())
 			assert.Positive(t, r.Ops)
 			assert.Positive(t, r.Latency)
 			assert.Equal(t, r.Acc, r.Meaning.DType())
 			require.NotEmpty(t, r.Broadcast)
 			assert.NotEqual(t, Lane, r.Broadcast[len(r.Broadcast)-1], "something must do where X has no neighbours")
 			assert.False(t, r.Allows(Vector) && contains(r.Broadcast, Vector), "a vector is no broadcast")
-			assert.Equal(t, "acc += x[0] * b1;", r.Text("cpp", "acc", "x[0]", "b1"))
+			assert.Equal(t, texts[r.Name], r.Text(dialects[r.CPU], "acc", "x[0]", "b1"))
 			assert.Empty(t, r.Text("no dialect", "a", "x", "w"))
 		})
 	}
 	assert.Nil(t, Lookup("fma"))
+}
+
+// dialects have the rows of each cpu.
+var dialects = map[string]string{"x86_64": "cpp", "arm64": "cpp", "hexagon": "hvx"}
+
+const gnu = "acc += x[0] * b1;"
+
+var texts = map[string]string{
+	"muladd_f32x4": gnu, "fma_f32x8": gnu, "fma_f32x16": gnu, "fma_f32x4": gnu,
+	"vrmpy_i8u8": "acc = Q6_Vw_vrmpyacc_VwVubRb(acc, b1, x[0]);",
+	"vrmpy_u8i8": "acc = Q6_Vw_vrmpyacc_VwVubVb(acc, x[0], b1);",
+	"vrmpy_i8i8": "acc = Q6_Vw_vrmpyacc_VwVbVb(acc, x[0], b1);",
 }
 
 func contains(list []Operand, o Operand) bool {
@@ -46,38 +59,53 @@ func contains(list []Operand, o Operand) bool {
 }
 
 // eval is an expression's value by package scalar.
-func eval(t *testing.T, e te.Expr, acc, x, w float32) float32 {
-	switch y := e.(type) {
-	case te.Acc:
-		return acc
-	case te.In:
-		return []float32{x, w}[y.N]
-	case te.Call:
-		var args []*scalar.Vec
-		var types []ir.DType
-		for _, a := range y.Args {
-			args = append(args, &scalar.Vec{F32: []float32{eval(t, a, acc, x, w)}})
-			types = append(types, a.DType())
-		}
-		f, err := scalar.Bind(y.Fn, y.Type, types)
-		require.NoError(t, err)
-		out := &scalar.Vec{F32: make([]float32, 1)}
-		f(out, args)
-		return out.F32[0]
+func eval(t *testing.T, e te.Expr, leaves func(te.Expr) *scalar.Vec) *scalar.Vec {
+	y, ok := e.(te.Call)
+	if !ok {
+		return leaves(e)
 	}
-	t.Fatalf("%T has no place in a meaning", e)
-	return 0
+	var args []*scalar.Vec
+	var types []ir.DType
+	for _, a := range y.Args {
+		args = append(args, eval(t, a, leaves))
+		types = append(types, a.DType())
+	}
+	f, err := scalar.Bind(y.Fn, y.Type, types)
+	require.NoError(t, err)
+	out := &scalar.Vec{F32: make([]float32, 1), I64: make([]int64, 1)}
+	f(out, args)
+	return out
+}
+
+// meaning is a row's Meaning of numbers.
+func meaning(t *testing.T, r *Row, acc, x, w float64) float64 {
+	out := eval(t, r.Meaning, func(e te.Expr) *scalar.Vec {
+		v := acc
+		if in, ok := e.(te.In); ok {
+			assert.Equal(t, []ir.DType{r.X, r.W}[in.N], in.Type)
+			v = []float64{x, w}[in.N]
+		}
+		return &scalar.Vec{F32: []float32{float32(v)}, I64: []int64{int64(v)}}
+	})
+	if r.Acc.IsFloat() {
+		return float64(out.F32[0])
+	}
+	return float64(out.I64[0])
 }
 
 // TestMeaning: the accumulator plus the product of X and W, to within the rounding of the product.
 func TestMeaning(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
 	for _, r := range Table() {
-		assert.Equal(t, float32(17), eval(t, r.Meaning, 2, 3, 5), r.Name)
+		assert.Equal(t, 17.0, meaning(t, r, 2, 3, 5), r.Name)
+		if !r.Acc.IsFloat() {
+			assert.Equal(t, float64(math.MinInt32)+5, meaning(t, r, math.MaxInt32, 2, 3), "%s wraps", r.Name)
+			continue
+		}
 		for range 1000 {
 			acc, x, w := random.Float32()-0.5, random.Float32()-0.5, random.Float32()-0.5
 			want := float64(acc) + float64(x)*float64(w)
-			assert.InDelta(t, want, eval(t, r.Meaning, acc, x, w), math.Ldexp(1, -24), r.Name)
+			assert.InDelta(t, want, meaning(t, r, float64(acc), float64(x), float64(w)), math.Ldexp(1, -24), r.Name)
 		}
 	}
 }
@@ -94,6 +122,7 @@ func TestBroadcaster(t *testing.T) {
 		{"fma_f32x8", 8, Register},
 		{"fma_f32x16", 16, Memory},
 		{"muladd_f32x4", 8, Register},
+		{"vrmpy_i8u8", 8, Scalar},
 	} {
 		assert.Equal(t, c.want, Lookup(c.row).Broadcaster(c.steps), "%s, %d neighbours", c.row, c.steps)
 	}
@@ -114,6 +143,8 @@ func TestRegistersAndLoads(t *testing.T) {
 		{"fma_f32x4", Lane, 9, 2, 18 + 2 + 9 + 1, 2.25, 2.25},
 		{"fma_f32x4", Register, 6, 4, 24 + 4 + 1 + 1, 6, 6},
 		{"fma_f32x4", Vector, 9, 2, 18 + 2 + 9 + 1, 18, 18},
+		{"vrmpy_i8u8", Scalar, 7, 4, 28 + 4, 7, 7},
+		{"vrmpy_u8i8", Register, 7, 3, 21 + 3 + 1 + 1, 7, 14},
 	} {
 		r := Lookup(c.row)
 		assert.Equal(t, c.registers, r.Registers(c.x, c.rows, c.vectors), "%+v", c)

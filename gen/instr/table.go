@@ -9,20 +9,37 @@ import (
 // into the instruction that the flags of the chip select.
 var table = []Row{
 	// SSE2 multiplies and adds; the product takes a register of its own.
-	{Name: "muladd_f32x4", CPU: "x86_64", Acc: ir.F32, Lanes: 4, Group: 1, Broadcast: []Operand{Register},
+	{Name: "muladd_f32x4", CPU: "x86_64", X: ir.F32, W: ir.F32, Acc: ir.F32, Lanes: 4, Group: 1, Broadcast: []Operand{Register},
 		Ops: 2, Temps: 2, Latency: 4, Meaning: multiplyAdd, text: gnuVectors},
 	// AVX2: vbroadcastss, then vfmadd231ps.
-	{Name: "fma_f32x8", CPU: "x86_64", Feature: "fma", Acc: ir.F32, Lanes: 8, Group: 1, Broadcast: []Operand{Register},
+	{Name: "fma_f32x8", CPU: "x86_64", Feature: "fma", X: ir.F32, W: ir.F32, Acc: ir.F32, Lanes: 8, Group: 1, Broadcast: []Operand{Register},
 		FoldsLoad: true, Ops: 1, Temps: 1, Latency: 4, Meaning: multiplyAdd, Fused: true, text: gnuVectors},
 	// AVX-512: vfmadd231ps with {1to16}.
-	{Name: "fma_f32x16", CPU: "x86_64", Feature: "avx512f", Acc: ir.F32, Lanes: 16, Group: 1, Broadcast: []Operand{Memory},
+	{Name: "fma_f32x16", CPU: "x86_64", Feature: "avx512f", X: ir.F32, W: ir.F32, Acc: ir.F32, Lanes: 16, Group: 1, Broadcast: []Operand{Memory},
 		FoldsLoad: true, Ops: 1, Latency: 4, Meaning: multiplyAdd, Fused: true, text: gnuVectors},
 	// NEON: fmla by element.
-	{Name: "fma_f32x4", CPU: "arm64", Acc: ir.F32, Lanes: 4, Group: 1, Broadcast: []Operand{Lane, Register},
+	{Name: "fma_f32x4", CPU: "arm64", X: ir.F32, W: ir.F32, Acc: ir.F32, Lanes: 4, Group: 1, Broadcast: []Operand{Lane, Register},
 		Ops: 1, Temps: 1, Latency: 4, Meaning: multiplyAdd, Fused: true, text: gnuVectors},
+
+	// HVX of 128 bytes. GCD2's vrmpy: four neighbours in a lane, four others in a scalar register.
+	{Name: "vrmpy_i8u8", CPU: "hexagon", X: ir.I8, W: ir.U8, Acc: ir.I32, Lanes: 32, Group: 4, Broadcast: []Operand{Scalar},
+		Ops: 1, Latency: 1, Meaning: multiplyAddInt(ir.I8, ir.U8), text: hvx("$a = Q6_Vw_vrmpyacc_VwVubRb($a, $w, $x);")},
+	// Of two vectors, it takes both multipliers.
+	{Name: "vrmpy_u8i8", CPU: "hexagon", X: ir.U8, W: ir.I8, Acc: ir.I32, Lanes: 32, Group: 4, Broadcast: []Operand{Register},
+		Ops: 1, Temps: 1, Copies: 1, Units: 2, Latency: 1, Meaning: multiplyAddInt(ir.U8, ir.I8), text: hvx("$a = Q6_Vw_vrmpyacc_VwVubVb($a, $x, $w);")},
+	{Name: "vrmpy_i8i8", CPU: "hexagon", X: ir.I8, W: ir.I8, Acc: ir.I32, Lanes: 32, Group: 4, Broadcast: []Operand{Register},
+		Ops: 1, Temps: 1, Copies: 1, Units: 2, Latency: 1, Meaning: multiplyAddInt(ir.I8, ir.I8), text: hvx("$a = Q6_Vw_vrmpyacc_VwVbVb($a, $x, $w);")},
 }
 
 var (
 	multiplyAdd = te.Fn(ir.F32, "fma", te.In{N: 0, Type: ir.F32}, te.In{N: 1, Type: ir.F32}, te.Acc{N: 0, Type: ir.F32})
 	gnuVectors  = map[string]string{"cpp": "$a += $x * $w;"}
 )
+
+// multiplyAddInt is a product of operands of 8 bits, added in 32.
+func multiplyAddInt(x, w ir.DType) te.Expr {
+	wide := func(n int, t ir.DType) te.Expr { return te.Fn(ir.I32, "cast", te.In{N: n, Type: t}) }
+	return te.Fn(ir.I32, "add", te.Acc{N: 0, Type: ir.I32}, te.Fn(ir.I32, "mul", wide(0, x), wide(1, w)))
+}
+
+func hvx(text string) map[string]string { return map[string]string{"hvx": text} }

@@ -4,51 +4,88 @@ package layout
 
 import (
 	"fmt"
+	"strings"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sym"
 )
 
-// Layout is row-major storage, or row-major storage with one axis split by a
-// constant whose inner part lies innermost ("nChw16c": Axis 1, Block 16). An
-// extent that Block does not divide is rounded up, and the padding is zero.
+// Layout is row-major storage, or row-major storage with one or two axes split by
+// constants whose inner parts lie innermost, in this order: "nChw16c" is Axis 1, Block 16; GCD2's
+// 4-column layout of a matrix keeps 32 rows together and, for each of them, 4 columns: Axis 0, Block 32,
+// Inner{Axis 1, Block 4}. An extent that its block does not divide is rounded up, and
+// the padding is zero.
 type Layout struct {
 	Axis  int
 	Block int64 // 0: row-major
+	// Inner is a second split, of another axis, whose part lies innermost of all.
+	Inner Split
+}
+
+// Split keeps Block neighbours along an axis together.
+type Split struct {
+	Axis  int
+	Block int64 // 0: no split
 }
 
 // RowMajor is ONNX's own order.
 var RowMajor = Layout{}
+
+// splits are the layout's splits, in the order of their inner parts.
+func (l Layout) splits() []Split {
+	switch {
+	case l.Block == 0:
+		return nil
+	case l.Inner.Block == 0:
+		return []Split{{l.Axis, l.Block}}
+	}
+	return []Split{{l.Axis, l.Block}, l.Inner}
+}
 
 // String names the layout in dumps and manifests.
 func (l Layout) String() string {
 	if l.Block == 0 {
 		return "row-major"
 	}
-	return fmt.Sprintf("axis%d/%d", l.Axis, l.Block)
+	var parts []string
+	for _, s := range l.splits() {
+		parts = append(parts, fmt.Sprintf("axis%d/%d", s.Axis, s.Block))
+	}
+	return strings.Join(parts, "+")
 }
 
-// Fits tells whether a tensor of this shape can be stored so: the split axis
-// must exist and have a constant extent.
+// Fits tells whether a tensor of this shape can be stored so: the split axes
+// must exist, differ and have constant extents.
 func (l Layout) Fits(s ir.Shape) bool {
-	if l.Block == 0 {
-		return true
+	for _, p := range l.splits() {
+		if p.Axis >= len(s) {
+			return false
+		}
+		if _, ok := s[p.Axis].Const(); !ok {
+			return false
+		}
 	}
-	if l.Axis >= len(s) {
-		return false
+	return l.Block == 0 || l.Inner.Block == 0 || l.Axis != l.Inner.Axis
+}
+
+// Along is the block of the axis' split, or 1.
+func (l Layout) Along(axis int) int64 {
+	for _, p := range l.splits() {
+		if p.Axis == axis {
+			return p.Block
+		}
 	}
-	_, ok := s[l.Axis].Const()
-	return ok
+	return 1
 }
 
 // Dims are the physical extents, outermost first.
 func (l Layout) Dims(s ir.Shape) []sym.Expr {
 	dims := append([]sym.Expr{}, s...)
-	if l.Block == 0 {
-		return dims
+	for _, p := range l.splits() {
+		dims[p.Axis] = sym.CeilDiv(s[p.Axis], sym.Const(p.Block), nil)
+		dims = append(dims, sym.Const(p.Block))
 	}
-	dims[l.Axis] = sym.CeilDiv(s[l.Axis], sym.Const(l.Block), nil)
-	return append(dims, sym.Const(l.Block))
+	return dims
 }
 
 // Elements is the physical size, padding included.
@@ -63,31 +100,54 @@ func (l Layout) Elements(s ir.Shape) sym.Expr {
 // Physical are the physical coordinates of a logical index.
 func (l Layout) Physical(index []sym.Expr, f sym.Facts) []sym.Expr {
 	out := append([]sym.Expr{}, index...)
-	if l.Block == 0 {
-		return out
+	for _, p := range l.splits() {
+		c := index[p.Axis]
+		out[p.Axis] = sym.FloorDiv(c, sym.Const(p.Block), f)
+		out = append(out, sym.Mod(c, sym.Const(p.Block), f))
 	}
-	c := index[l.Axis]
-	out[l.Axis] = sym.FloorDiv(c, sym.Const(l.Block), f)
-	return append(out, sym.Mod(c, sym.Const(l.Block), f))
+	return out
 }
 
 // Logical is the inverse of Physical.
 func (l Layout) Logical(phys []sym.Expr) []sym.Expr {
-	if l.Block == 0 {
-		return append([]sym.Expr{}, phys...)
+	splits := l.splits()
+	inner := phys[len(phys)-len(splits):]
+	out := append([]sym.Expr{}, phys[:len(phys)-len(splits)]...)
+	for i, p := range splits {
+		out[p.Axis] = sym.Add(sym.Scale(out[p.Axis], p.Block), inner[i])
 	}
-	out := append([]sym.Expr{}, phys[:len(phys)-1]...)
-	out[l.Axis] = sym.Add(sym.Scale(out[l.Axis], l.Block), phys[len(phys)-1])
 	return out
+}
+
+// At is the logical index of the element at a flat offset of storage with physical extents dims; of
+// padding, an index beyond the shape.
+func (l Layout) At(dims []int64, offset int64) []int64 {
+	at := make([]int64, len(dims))
+	for i := len(dims) - 1; i >= 0; i-- {
+		at[i], offset = offset%dims[i], offset/dims[i]
+	}
+	splits := l.splits()
+	inner := at[len(dims)-len(splits):]
+	for i, p := range splits {
+		at[p.Axis] = at[p.Axis]*p.Block + inner[i]
+	}
+	return at[:len(dims)-len(splits)]
 }
 
 // Padded tells whether storage of this shape has padding.
 func (l Layout) Padded(s ir.Shape) bool {
-	if l.Block == 0 {
-		return false
+	for i := range s {
+		if l.Pads(s, i) {
+			return true
+		}
 	}
-	c, _ := s[l.Axis].Const()
-	return c%l.Block != 0
+	return false
+}
+
+// Pads tells whether storage of this shape goes on beyond the axis.
+func (l Layout) Pads(s ir.Shape, axis int) bool {
+	c, _ := s[axis].Const()
+	return c%l.Along(axis) != 0
 }
 
 // Offset is the flat offset, in elements, of a logical index.

@@ -28,7 +28,11 @@ func random(r *rand.Rand) (Layout, []int64) {
 	if r.IntN(4) == 0 {
 		return RowMajor, dims
 	}
-	return Layout{Axis: r.IntN(len(dims)), Block: int64(1 + r.IntN(8))}, dims
+	l := Layout{Axis: r.IntN(len(dims)), Block: int64(1 + r.IntN(8))}
+	if i := r.IntN(len(dims)); i != l.Axis {
+		l.Inner = Split{Axis: i, Block: int64(1 + r.IntN(5))}
+	}
+	return l, dims
 }
 
 // points calls f with each index within the extents.
@@ -53,6 +57,14 @@ func consts(at []int64) []sym.Expr {
 	out := make([]sym.Expr, len(at))
 	for i, x := range at {
 		out[i] = sym.Const(x)
+	}
+	return out
+}
+
+func ints(es []sym.Expr) []int64 {
+	out := make([]int64, len(es))
+	for i, e := range es {
+		out[i], _ = e.Const()
 	}
 	return out
 }
@@ -83,6 +95,7 @@ func TestRandom(t *testing.T) {
 			}
 			off, ok := l.Offset(s, consts(at), nil).Const()
 			require.True(t, ok)
+			require.Equal(t, at, l.At(ints(l.Dims(s)), off), "case %d: %s of %v", n, l, dims)
 			require.False(t, taken[off], "case %d: %s of %v: two elements at %d", n, l, dims, off)
 			taken[off] = true
 			count++
@@ -98,7 +111,7 @@ func TestSymbolic(t *testing.T) {
 		l, dims := random(r)
 		s, env := shapeOf(dims...), map[string]int64{}
 		for i, d := range dims {
-			if i != l.Axis || l.Block == 0 {
+			if l.Block == 0 || i != l.Axis && (l.Inner.Block == 0 || i != l.Inner.Axis) {
 				name := string(rune('A' + i))
 				s[i], env[name] = sym.Var(name), d
 			}
@@ -127,9 +140,12 @@ func TestFits(t *testing.T) {
 	}{
 		{RowMajor, ir.Shape{n}, true},
 		{RowMajor, ir.Shape{}, true},
-		{Layout{1, 8}, ir.Shape{n, sym.Const(3)}, true},
-		{Layout{0, 8}, ir.Shape{n, sym.Const(3)}, false},
-		{Layout{2, 8}, ir.Shape{n, sym.Const(3)}, false},
+		{Layout{Axis: 1, Block: 8}, ir.Shape{n, sym.Const(3)}, true},
+		{Layout{Axis: 0, Block: 8}, ir.Shape{n, sym.Const(3)}, false},
+		{Layout{Axis: 2, Block: 8}, ir.Shape{n, sym.Const(3)}, false},
+		{Layout{Axis: 1, Block: 8, Inner: Split{0, 4}}, ir.Shape{sym.Const(2), sym.Const(3)}, true},
+		{Layout{Axis: 1, Block: 8, Inner: Split{0, 4}}, ir.Shape{n, sym.Const(3)}, false},
+		{Layout{Axis: 1, Block: 8, Inner: Split{1, 4}}, ir.Shape{n, sym.Const(3)}, false},
 	} {
 		assert.Equal(t, c.want, c.l.Fits(c.s), "%s of %v", c.l, c.s)
 	}
@@ -137,10 +153,31 @@ func TestFits(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	assert.Equal(t, "row-major", RowMajor.String())
-	assert.Equal(t, "axis1/16", Layout{1, 16}.String())
-	blocked := Layout{1, 16}
+	assert.Equal(t, "axis1/16", Layout{Axis: 1, Block: 16}.String())
+	blocked := Layout{Axis: 1, Block: 16}
 	s := ir.Shape{sym.Var("N"), sym.Const(20), sym.Const(7)}
 	assert.Equal(t, []sym.Expr{sym.Var("N"), sym.Const(2), sym.Const(7), sym.Const(16)}, blocked.Dims(s))
 	assert.Equal(t, "224*N", blocked.Elements(s).String())
 	assert.True(t, blocked.Padded(s))
+}
+
+// TestColumns: GCD2's layouts of a matrix (figure 4.2) keep 32 rows of 4 columns together, 64 of 2
+// or 128 of 1: the offset of each element is the figure's.
+func TestColumns(t *testing.T) {
+	for _, c := range []struct {
+		l                Layout
+		dims             []int64
+		name             string
+		row, column, off int64
+	}{
+		{Layout{Axis: 0, Block: 32, Inner: Split{1, 4}}, []int64{64, 8}, "axis0/32+axis1/4", 1, 2, 6},
+		{Layout{Axis: 0, Block: 32, Inner: Split{1, 4}}, []int64{64, 8}, "axis0/32+axis1/4", 0, 4, 128},
+		{Layout{Axis: 0, Block: 32, Inner: Split{1, 4}}, []int64{64, 8}, "axis0/32+axis1/4", 33, 5, 256 + 128 + 4 + 1},
+		{Layout{Axis: 0, Block: 64, Inner: Split{1, 2}}, []int64{128, 4}, "axis0/64+axis1/2", 1, 2, 128 + 2},
+		{Layout{Axis: 0, Block: 128}, []int64{256, 4}, "axis0/128", 1, 2, 256 + 1},
+	} {
+		assert.Equal(t, c.name, c.l.String())
+		off := c.l.Offset(shapeOf(c.dims...), consts([]int64{c.row, c.column}), nil)
+		assert.True(t, off.Is(c.off), "%s: row %d, column %d lie at %s, not %d", c.l, c.row, c.column, off, c.off)
+	}
 }

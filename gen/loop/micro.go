@@ -2,18 +2,19 @@ package loop
 
 import "rules_dnn/gen/instr"
 
-// KLoop is one loop of a micro-kernel's reduction: XStep and WStep are what an
-// iteration adds to the two operands' offsets, in elements.
+// KLoop is one loop of a micro-kernel's reduction, over groups of as many points as the
+// instruction takes in at a time: XStep and WStep are what an iteration adds to the two operands'
+// offsets, in elements.
 type KLoop struct {
 	Extent       int64
 	XStep, WStep int64
 }
 
 // MicroKernel is a register tile of one tile instruction: Rows x Vectors accumulators of Lanes
-// floats. For every point of the K loops, outermost first,
+// numbers. For every point of the K loops, outermost first, and every g in the instruction's group,
 //
-//	acc[r][v] += X[r*RowStep + k] * W[v*Lanes + k']   (Broadcast: X is one element)
-//	acc[r][v] += X[r*RowStep + v*Lanes + k] * W[...]  (otherwise: both are vectors, as in a depthwise convolution)
+//	acc[r][v][l] += X[r*RowStep + k + g] * W[VectorAt(v) + l*Group + k' + g]  (Broadcast: X is one group)
+//	acc[r][v][l] += X[r*RowStep + v*Lanes + l + k] * W[...]                 (otherwise: both are vectors, as in a depthwise convolution)
 //
 // It is a leaf function of a fixed signature whose extents are all constants.
 type MicroKernel struct {
@@ -23,7 +24,9 @@ type MicroKernel struct {
 	X             instr.Operand
 	Rows, Vectors int64
 	RowStep       int64
-	K             []KLoop
+	// VecStep is from a register of W to the next, in elements; 0 where they lie side by side.
+	VecStep int64
+	K       []KLoop
 }
 
 // Lanes is how many accumulators lie in a register.
@@ -41,7 +44,15 @@ func (m *MicroKernel) Steps() int64 {
 	return n
 }
 
-// FMAs is the number of vector FMAs of one call.
+// VectorAt is the offset of register v of W, in elements.
+func (m *MicroKernel) VectorAt(v int64) int64 {
+	if m.VecStep != 0 {
+		return v * m.VecStep
+	}
+	return v * m.Lanes() * m.Instr.Group
+}
+
+// FMAs is how often one call applies the instruction.
 func (m *MicroKernel) FMAs() int64 { return m.Steps() * m.Rows * m.Vectors }
 
 // bodyOps is about how many instructions that multiply and add the body of the innermost K loop

@@ -66,7 +66,7 @@ func newNest(b *block.Block, env *Env) (*nest, error) {
 	logical := map[string]sym.Expr{}
 	for i, e := range out.Logical(coords) {
 		logical[s.Axes[i].Var] = e
-		if i == out.Axis && out.Padded(s.Shape()) {
+		if out.Pads(s.Shape(), i) {
 			n.within = append(n.within, te.Within{E: e, Lo: sym.Const(0), Hi: s.Axes[i].Extent})
 		}
 	}

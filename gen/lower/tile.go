@@ -19,6 +19,8 @@ type tiled struct {
 	x                        instr.Operand
 	pixels, groups, perBlock int64
 	steps                    int64
+	// multiple divides the rows of every tile, if it is given; it divides the pixels.
+	multiple int64
 }
 
 // maxGroups is how many blocks of channels a tile has at most.
@@ -26,13 +28,14 @@ const maxGroups = 8
 
 // choose picks the tile that takes the fewest cycles by the facts of the chip and the instruction.
 func (p *tiled) choose() tile {
-	best, bestCost := tile{1, p.perBlock}, -1.0
+	step := max(1, p.multiple)
+	best, bestCost := tile{step, p.perBlock}, -1.0
 	for g := int64(1); g <= min(p.groups, maxGroups); g++ {
 		if p.groups%g != 0 {
 			continue
 		}
 		v := g * p.perBlock
-		for r := int64(1); r <= p.pixels && p.fits(r, v); r++ {
+		for r := step; r <= p.pixels && p.fits(r, v); r += step {
 			if cost := float64(p.groups/g) * p.rowsCost(r, v); bestCost < 0 || cost < bestCost {
 				best, bestCost = tile{r, v}, cost
 			}
@@ -77,6 +80,6 @@ func stepCost(t *target.Target, row *instr.Row, x instr.Operand, r, v int64) flo
 	xLoads, xInstrs := row.Loads(x, r, v)
 	loads := (float64(v) + xLoads) / t.LoadsPerCycle
 	issue := (float64(r*v*row.Ops) + float64(v) + xInstrs) / t.IssuePerCycle
-	fma := float64(r*v) / t.FMAPerCycle
+	fma := row.Applications(x, r, v) / t.FMAPerCycle
 	return max(fma, loads, issue, row.Latency) + hidden*(loads+issue)
 }

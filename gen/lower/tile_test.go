@@ -51,3 +51,23 @@ func TestChosenTiles(t *testing.T) {
 		assert.LessOrEqual(t, row.Registers(c.x, got.rows, got.vectors), int64(chip.VectorRegisters))
 	}
 }
+
+// TestChosenIntegerTiles: of 2 blocks of 32 lanes, by what the instruction takes besides products.
+func TestChosenIntegerTiles(t *testing.T) {
+	chip := chip(t, "hexagon_v68")
+	for _, c := range []struct {
+		row              string
+		pixels, multiple int64
+		want             tile
+	}{
+		{"vrmpy_i8u8", 512, 0, tile{15, 2}},
+		{"vrmpy_i8u8", 512, 4, tile{12, 2}},
+		{"vrmpy_i8u8", 4, 4, tile{4, 2}},
+		{"vrmpy_u8i8", 512, 0, tile{14, 2}},
+		{"vrmpy_u8i8", 1, 0, tile{1, 2}},
+	} {
+		row := instr.Lookup(c.row)
+		p := tiled{t: chip, instr: row, x: row.Broadcaster(0), pixels: c.pixels, groups: 2, perBlock: 1, steps: 64, multiple: c.multiple}
+		assert.Equal(t, c.want, p.choose(), "%+v", c)
+	}
+}

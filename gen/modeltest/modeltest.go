@@ -70,9 +70,14 @@ func Compile(g *ir.Graph, c Config) (*plan.Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	return CompileFor(g, chip, c.Disable)
+}
+
+// CompileFor is Compile for a chip that is no file's.
+func CompileFor(g *ir.Graph, chip *target.Target, disable []string) (*plan.Program, error) {
 	s := &pipeline.State{Graph: g, Target: chip}
 	passes := slices.Concat(pipeline.GraphPasses, pipeline.CompilePasses)
-	if _, err := pipeline.Run(passes, s, pipeline.Options{Disable: c.Disable}); err != nil {
+	if _, err := pipeline.Run(passes, s, pipeline.Options{Disable: disable}); err != nil {
 		return nil, err
 	}
 	return s.Program, nil
@@ -84,12 +89,19 @@ func Run(g *ir.Graph, c Config, inputs map[string]*ir.Tensor) ([]*ir.Tensor, err
 	if err != nil {
 		return nil, err
 	}
-	var in []*ir.Tensor
 	for _, v := range p.Inputs {
 		if inputs[v.Name] == nil {
 			return nil, fmt.Errorf("no input %q", v.Name)
 		}
+	}
+	return run.Program(p, InputsOf(p, inputs))
+}
+
+// InputsOf are the program's inputs, in its order.
+func InputsOf(p *plan.Program, inputs map[string]*ir.Tensor) []*ir.Tensor {
+	var in []*ir.Tensor
+	for _, v := range p.Inputs {
 		in = append(in, inputs[v.Name])
 	}
-	return run.Program(p, in)
+	return in
 }

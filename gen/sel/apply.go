@@ -10,14 +10,17 @@ import (
 	"rules_dnn/gen/layout"
 )
 
-// apply writes the solution into the choice and a graph: where a value is stored twice, a
-// block copies it, right after what computes it. other maps a value to its second layout.
-func (s *selector) apply(c *Choice, g *block.Graph, other map[*ir.Value]*ir.Value) {
+// stored are the values that hold a value in its layouts.
+type stored map[*ir.Value]map[layout.Layout]*ir.Value
+
+// apply writes the solution into the choice and a graph: where a value is stored more than once,
+// blocks copy it, right after what computes it.
+func (s *selector) apply(c *Choice, g *block.Graph, other stored) {
 	a := &applier{selector: s, c: c, g: g, other: other}
 	blocks := g.Blocks
 	g.Blocks = nil
 	for _, v := range g.Inputs {
-		a.copied(v, v, rowMajor)
+		a.copied(v, v, layout.RowMajor)
 	}
 	for _, b := range blocks {
 		if b.Control != nil {
@@ -33,7 +36,7 @@ type applier struct {
 	*selector
 	c     *Choice
 	g     *block.Graph
-	other map[*ir.Value]*ir.Value
+	other stored
 }
 
 // control appends a block that runs graphs, whose values are given row-major.
@@ -41,7 +44,7 @@ func (a *applier) control(b *block.Block) {
 	if l := b.Control.Loop; l != nil {
 		for k, s := range l.States {
 			if a.c.Layouts[s.Init] != layout.RowMajor {
-				l.States[k].Init = a.other[s.Init]
+				l.States[k].Init = a.other[s.Init][layout.RowMajor]
 			}
 		}
 	}
@@ -50,7 +53,7 @@ func (a *applier) control(b *block.Block) {
 	}
 	a.g.Blocks = append(a.g.Blocks, b)
 	for _, v := range b.Results {
-		a.copied(v, v, rowMajor)
+		a.copied(v, v, layout.RowMajor)
 	}
 }
 
@@ -63,7 +66,7 @@ func (a *applier) place(b *block.Block, chosen candidate) {
 	renamed.Results = slices.Clone(b.Results)
 	for n, v := range b.Operands {
 		if c.Layouts[v] != chosen.layout(v) {
-			renamed.Operands[n] = a.other[v]
+			renamed.Operands[n] = a.other[v][chosen.layout(v)]
 		}
 	}
 	for n, v := range b.Results {
@@ -75,7 +78,7 @@ func (a *applier) place(b *block.Block, chosen candidate) {
 	a.g.Blocks = append(a.g.Blocks, &renamed)
 	c.Kernels[&renamed] = a.lower(c, &renamed)
 	for n, v := range b.Results {
-		a.copied(v, renamed.Results[n], storageOf(chosen.layout(v)))
+		a.copied(v, renamed.Results[n], chosen.layout(v))
 	}
 }
 
@@ -93,29 +96,31 @@ func (s *selector) twin(v *ir.Value, l layout.Layout) *ir.Value {
 	return &ir.Value{Name: fmt.Sprintf("%s (%s)", v.Name, l), Type: v.Type, Shape: v.Shape, HasShape: true}
 }
 
-// copied adds the conversion of v, which was stored as `from` in the value `stored`, where the
-// solution keeps it in both layouts.
-func (a *applier) copied(v, stored *ir.Value, from storage) {
+// copied adds the conversions of v, which was written in the layout `from` as the value `written`, to
+// the other layouts in which the solution keeps it.
+func (a *applier) copied(v, written *ir.Value, from layout.Layout) {
 	c := a.c
 	n, ok := a.node[v]
-	if !ok || storages[c.Solution.Choice[n]] != rowMajor|blocked {
+	if !ok {
 		return
 	}
-	to := layout.RowMajor
-	if from == rowMajor {
-		to = a.blocked
+	a.other[v] = map[layout.Layout]*ir.Value{from: written}
+	kept := a.storages(v)[c.Solution.Choice[n]]
+	for _, to := range a.layouts(v) {
+		if to == from || !a.has(kept, v, to) {
+			continue
+		}
+		copy := v // an output that was computed in another layout
+		if to != layout.RowMajor || written == v {
+			copy = a.twin(v, to)
+		}
+		a.other[v][to] = copy
+		c.Layouts[copy] = to
+		b := block.Copy(written, copy, fmt.Sprintf("layout %s of %q", to, v.Name), "Layout")
+		a.g.Blocks = append(a.g.Blocks, b)
+		c.Kernels[b] = a.lower(c, b)
+		c.Conversions++
 	}
-	second := v // an output that was computed in blocks
-	a.other[v] = stored
-	if stored == v {
-		second = a.twin(v, to)
-		a.other[v] = second
-	}
-	c.Layouts[second] = to
-	b := block.Copy(stored, second, fmt.Sprintf("layout %s of %q", to, v.Name), "Layout")
-	a.g.Blocks = append(a.g.Blocks, b)
-	c.Kernels[b] = a.lower(c, b)
-	c.Conversions++
 }
 
 // Text is the choice for dumps: the solver's result, then each block's kernel and layouts.

@@ -9,11 +9,12 @@ import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
+	"rules_dnn/gen/lower"
 	"rules_dnn/gen/sym"
 )
 
-// maxFree is the most values of a block whose layouts are combined in every way.
-const maxFree = 4
+// maxPicks is the most combinations of layouts of a block's values that are all estimated.
+const maxPicks = 16
 
 // enumerate makes the candidates of every block.
 func (s *selector) enumerate() error {
@@ -43,6 +44,7 @@ func (s *selector) walk(g *block.Graph, runs float64) {
 		}
 		if b.Stage != nil {
 			s.blocks = append(s.blocks, b)
+			lower.DotLayouts(b, s.t, s.want)
 			continue
 		}
 		s.edges = append(s.edges, b.Results...)
@@ -114,34 +116,44 @@ func (s *selector) key(b *block.Block) string {
 		if _, ok := first[v]; !ok {
 			first[v] = i
 		}
-		fmt.Fprintln(&k, first[v], v.Type, v.Shape, v.Const != nil)
+		fmt.Fprintln(&k, first[v], v.Type, v.Shape, v.Const != nil, s.layouts(v))
 	}
 	fmt.Fprintln(&k, b.Depth)
 	return k.String()
 }
 
+// choice is values of a block that share a layout, and those that they may have, row-major first.
+type choice struct {
+	values  []*ir.Value
+	layouts []layout.Layout
+}
+
 // assignments of layouts to a block's values: every combination where they are few; otherwise
-// all row-major, all blocked, and each with one value the other way. The results of a
+// all row-major, all the last, and each with one value otherwise. The results of a
 // block share one layout.
 func (s *selector) assignments(b *block.Block) []map[*ir.Value]layout.Layout {
-	var free [][]*ir.Value
+	var free []choice
 	seen := map[*ir.Value]bool{}
 	for _, v := range b.Operands {
-		if s.mayBlock(v) && !seen[v] {
+		if ls := s.layouts(v); len(ls) > 1 && !seen[v] {
 			seen[v] = true
-			free = append(free, []*ir.Value{v})
+			free = append(free, choice{[]*ir.Value{v}, ls})
 		}
 	}
-	if !slices.ContainsFunc(b.Results, func(v *ir.Value) bool { return !s.mayBlock(v) }) {
-		free = append(free, b.Results)
+	common := s.layouts(b.Results[0])
+	for _, v := range b.Results[1:] {
+		common = slices.DeleteFunc(slices.Clone(common), func(l layout.Layout) bool { return !slices.Contains(s.layouts(v), l) })
+	}
+	if len(common) > 1 {
+		free = append(free, choice{b.Results, common})
 	}
 	var out []map[*ir.Value]layout.Layout
-	for _, mask := range masks(len(free)) {
+	for _, picked := range picks(free) {
 		m := map[*ir.Value]layout.Layout{}
-		for i, vs := range free {
-			for _, v := range vs {
-				if mask>>i&1 == 1 {
-					m[v] = s.blocked
+		for i, k := range picked {
+			for _, v := range free[i].values {
+				if k > 0 {
+					m[v] = free[i].layouts[k]
 				}
 			}
 		}
@@ -150,22 +162,57 @@ func (s *selector) assignments(b *block.Block) []map[*ir.Value]layout.Layout {
 	return out
 }
 
-// masks are the sets of values that are blocked, as bits.
-func masks(n int) []uint64 {
-	n = min(n, 63) // of more, the rest stay row-major
-	all := uint64(1)<<n - 1
-	var out []uint64
-	if n <= maxFree {
-		for m := uint64(0); m <= all; m++ {
-			out = append(out, m)
+// picks are numbers of layouts, one for each choice.
+func picks(free []choice) [][]int {
+	none, last := make([]int, len(free)), make([]int, len(free))
+	all := 1
+	for i, c := range free {
+		last[i] = len(c.layouts) - 1
+		all = min(all*len(c.layouts), maxPicks+1)
+	}
+	var out [][]int
+	if all <= maxPicks {
+		for n := range all {
+			p := slices.Clone(none)
+			for i, c := range free {
+				p[i], n = n%len(c.layouts), n/len(c.layouts)
+			}
+			out = append(out, p)
 		}
 		return out
 	}
-	out = append(out, 0, all)
-	for i := range n {
-		out = append(out, uint64(1)<<i, all&^(uint64(1)<<i))
+	out = append(out, none, last)
+	other := func(p []int, i, k int) {
+		p = slices.Clone(p)
+		p[i] = k
+		out = append(out, p)
+	}
+	for i, c := range free {
+		for k := 1; k < len(c.layouts); k++ {
+			other(none, i, k)
+		}
+		other(last, i, 0)
 	}
 	return out
+}
+
+// layouts are what a value may be stored in, row-major first.
+func (s *selector) layouts(v *ir.Value) []layout.Layout {
+	out := []layout.Layout{layout.RowMajor}
+	if s.mayBlock(v) {
+		out = append(out, s.blocked)
+	}
+	return append(out, s.wanted[v]...)
+}
+
+// maxLayouts is the most layouts of a value; of more, the rest are left out.
+const maxLayouts = 4
+
+// want notes that an instruction reads a value in a layout.
+func (s *selector) want(v *ir.Value, l layout.Layout) {
+	if s.o.Layouts && s.o.Contractions && v.Const == nil && l.Fits(v.Shape) && !slices.Contains(s.wanted[v], l) && len(s.wanted[v]) < maxLayouts-1 {
+		s.wanted[v] = append(s.wanted[v], l)
+	}
 }
 
 // mayBlock tells whether a value can be stored in blocks of channels.

@@ -56,6 +56,7 @@ func newSelector(g *block.Graph, t *target.Target, o Options) *selector {
 	s := &selector{g: g, t: t, o: o, costs: map[string]float64{}, estimates: map[string][]float64{},
 		runs: map[*ir.Value]float64{}, given: map[*ir.Value]bool{}}
 	s.blocked = layout.Layout{Axis: 1, Block: lower.ChannelBlock(t)}
+	s.wanted = map[*ir.Value][]layout.Layout{}
 	return s
 }
 
@@ -66,7 +67,7 @@ func (s *selector) solve() (*Choice, error) {
 		return nil, fmt.Errorf("choice of layouts: %w", err)
 	}
 	c := &Choice{Layouts: map[*ir.Value]layout.Layout{}, Kernels: map[*block.Block]Kernel{}, Solution: solution}
-	s.apply(c, s.g, map[*ir.Value]*ir.Value{})
+	s.apply(c, s.g, stored{})
 	s.g.SyncOperands()
 	return c, s.g.Verify()
 }
@@ -87,6 +88,8 @@ type selector struct {
 	t       *target.Target
 	o       Options
 	blocked layout.Layout
+	// wanted are layouts that instructions of the chip read, by value.
+	wanted map[*ir.Value][]layout.Layout
 	// blocks that have a stage, those of inner graphs included, and the candidates of each.
 	blocks     []*block.Block
 	candidates [][]candidate
@@ -101,14 +104,28 @@ type selector struct {
 
 // candidate is a way to compute a block.
 type candidate struct {
-	layouts map[*ir.Value]layout.Layout // of operands and results that may be blocked
+	layouts map[*ir.Value]layout.Layout // of operands and results that have more than one
 	cycles  float64
 }
 
 func (c candidate) layout(v *ir.Value) layout.Layout { return c.layouts[v] }
 
-// anchors in the order in which equal estimates are preferred; each gives nil for what it cannot do.
-var anchors = []func(*block.Block, *lower.Env) (*lower.Lowered, error){lower.Contraction, lower.Chain, lower.Update, lower.Generic}
+// anchors in the order in which equal estimates are preferred; each gives the kernels that compute
+// the block in its layouts, or none.
+var anchors = []func(*block.Block, *lower.Env) ([]*lower.Lowered, error){
+	lower.Dots, single(lower.Contraction), single(lower.Chain), single(lower.Update), single(lower.Generic),
+}
+
+// single is an anchor that gives one kernel, or nil.
+func single(anchor func(*block.Block, *lower.Env) (*lower.Lowered, error)) func(*block.Block, *lower.Env) ([]*lower.Lowered, error) {
+	return func(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
+		l, err := anchor(b, env)
+		if l == nil || err != nil {
+			return nil, err
+		}
+		return []*lower.Lowered{l}, nil
+	}
+}
 
 // cheapest lowers a block by every anchor and keeps the least estimate; the zero Kernel where
 // none can have these layouts.
@@ -124,16 +141,15 @@ func (s *selector) cheapest(b *block.Block, lay lower.Layouts) (Kernel, error) {
 		Contractions: s.o.Contractions, Windows: s.o.Windows, Vectors: s.o.Vectors}
 	var best Kernel
 	for _, anchor := range anchors {
-		l, err := anchor(b, env)
+		ls, err := anchor(b, env)
 		if err != nil {
 			return Kernel{}, err
 		}
-		if l == nil {
-			continue
-		}
-		cycles := cost.Kernel(l.Kernel, s.t, s.g.Facts, lower.TileCycles)
-		if best.Lowered == nil || cycles < best.Cycles {
-			best = Kernel{l, cycles}
+		for _, l := range ls {
+			cycles := cost.Kernel(l.Kernel, s.t, s.g.Facts, lower.TileCycles)
+			if best.Lowered == nil || cycles < best.Cycles {
+				best = Kernel{l, cycles}
+			}
 		}
 	}
 	return best, nil

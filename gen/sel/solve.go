@@ -3,6 +3,7 @@ package sel
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
@@ -10,25 +11,37 @@ import (
 	"rules_dnn/gen/pbqp"
 )
 
-// storage is what a value may be stored as: the alternatives of its node.
-type storage uint8
+// storage is a set of a value's layouts in which it is stored, as bits: an alternative of its node.
+type storage uint32
 
-const (
-	rowMajor storage = 1 << iota
-	blocked
-)
-
-var storages = []storage{rowMajor, blocked, rowMajor | blocked}
-
-func storageOf(l layout.Layout) storage {
-	if l == layout.RowMajor {
-		return rowMajor
+// storages are the alternatives of a value's node: every set but the empty one.
+func (s *selector) storages(v *ir.Value) []storage {
+	var out []storage
+	for st := storage(1); st < 1<<len(s.layouts(v)); st++ {
+		out = append(out, st)
 	}
-	return blocked
+	return out
 }
 
-// problem has a node for each block, with its candidates, and one for each value that may be
-// blocked, with the sets of layouts in which it is stored. A producer must write one of
+// has tells whether the set has one of the value's layouts.
+func (s *selector) has(st storage, v *ir.Value, l layout.Layout) bool {
+	i := slices.Index(s.layouts(v), l)
+	return i >= 0 && st>>i&1 == 1
+}
+
+// copies estimates what it takes to store a value, which is written in one layout, in all of a set.
+func (s *selector) copies(v *ir.Value, written layout.Layout, kept storage) float64 {
+	c := 0.0
+	for _, l := range s.layouts(v) {
+		if l != written && s.has(kept, v, l) {
+			c += s.conversion(v, written, l)
+		}
+	}
+	return c
+}
+
+// problem has a node for each block, with its candidates, and one for each value of more than one
+// layout, with the sets of layouts in which it is stored. A producer must write one of
 // them, the others are conversions; a consumer must find the one it reads. What runs in a loop
 // counts as often as it runs.
 func (s *selector) problem() *pbqp.Problem {
@@ -58,18 +71,20 @@ func (s *selector) problem() *pbqp.Problem {
 }
 
 func (s *selector) addValue(p *pbqp.Problem, v *ir.Value, fixed map[*ir.Value]bool) {
-	if _, ok := s.node[v]; ok || !s.mayBlock(v) {
+	if _, ok := s.node[v]; ok || len(s.layouts(v)) == 1 {
 		return
 	}
 	s.node[v] = len(p.Nodes)
-	costs := make([]float64, len(storages))
-	for k, st := range storages {
+	var costs []float64
+	for _, st := range s.storages(v) {
+		c := 0.0
 		switch {
-		case fixed[v] && st&rowMajor == 0:
-			costs[k] = math.Inf(1)
-		case s.given[v] && st&blocked != 0: // given row-major
-			costs[k] = s.conversion(v, rowMajor)
+		case fixed[v] && !s.has(st, v, layout.RowMajor):
+			c = math.Inf(1)
+		case s.given[v]: // given row-major
+			c = s.copies(v, layout.RowMajor, st)
 		}
+		costs = append(costs, c)
 	}
 	p.Nodes = append(p.Nodes, costs)
 }
@@ -78,14 +93,11 @@ func (s *selector) addValue(p *pbqp.Problem, v *ir.Value, fixed map[*ir.Value]bo
 func (s *selector) addEdges(p *pbqp.Problem, i int, b *block.Block) {
 	for _, v := range b.Results {
 		if n, ok := s.node[v]; ok {
-			p.Edges = append(p.Edges, s.edge(i, n, func(written, kept storage) float64 {
-				if written&kept == 0 {
+			p.Edges = append(p.Edges, s.edge(i, n, func(written layout.Layout, kept storage) float64 {
+				if !s.has(kept, v, written) {
 					return math.Inf(1)
 				}
-				if kept == rowMajor|blocked {
-					return s.conversion(v, written)
-				}
-				return 0
+				return s.copies(v, written, kept)
 			}, v))
 		}
 	}
@@ -96,8 +108,8 @@ func (s *selector) addEdges(p *pbqp.Problem, i int, b *block.Block) {
 			continue
 		}
 		seen[v] = true
-		p.Edges = append(p.Edges, s.edge(i, n, func(read, kept storage) float64 {
-			if read&kept == 0 {
+		p.Edges = append(p.Edges, s.edge(i, n, func(read layout.Layout, kept storage) float64 {
+			if !s.has(kept, v, read) {
 				return math.Inf(1)
 			}
 			return 0
@@ -105,34 +117,34 @@ func (s *selector) addEdges(p *pbqp.Problem, i int, b *block.Block) {
 	}
 }
 
-func (s *selector) edge(i, n int, cost func(block, value storage) float64, v *ir.Value) pbqp.Edge {
+func (s *selector) edge(i, n int, cost func(block layout.Layout, value storage) float64, v *ir.Value) pbqp.Edge {
 	e := pbqp.Edge{A: i, B: n}
 	for _, c := range s.candidates[i] {
 		var row []float64
-		for _, st := range storages {
-			row = append(row, cost(storageOf(c.layout(v)), st))
+		for _, st := range s.storages(v) {
+			row = append(row, cost(c.layout(v), st))
 		}
 		e.Cost = append(e.Cost, row)
 	}
 	return e
 }
 
-// conversion estimates the copies of a value from a layout to the other one.
-func (s *selector) conversion(v *ir.Value, from storage) float64 {
-	return s.copying(v, from) * s.runs[v]
+// conversion estimates the copies of a value from a layout to another one.
+func (s *selector) conversion(v *ir.Value, from, to layout.Layout) float64 {
+	return s.copying(v, from, to) * s.runs[v]
 }
 
-func (s *selector) copying(v *ir.Value, from storage) float64 {
-	key := fmt.Sprintf("%d %v", from, v.Shape)
+func (s *selector) copying(v *ir.Value, from, to layout.Layout) float64 {
+	key := fmt.Sprintf("%s %s %s %v", v.Type, from, to, v.Shape)
 	if c, ok := s.costs[key]; ok {
 		return c
 	}
-	to := &ir.Value{Name: v.Name, Type: v.Type, Shape: v.Shape, HasShape: true}
-	k, err := s.cheapest(block.Copy(v, to, "", ""), func(x *ir.Value) layout.Layout {
-		if (x == v) == (from == blocked) {
-			return s.blocked
+	twin := &ir.Value{Name: v.Name, Type: v.Type, Shape: v.Shape, HasShape: true}
+	k, err := s.cheapest(block.Copy(v, twin, "", ""), func(x *ir.Value) layout.Layout {
+		if x == v {
+			return from
 		}
-		return layout.RowMajor
+		return to
 	})
 	c := math.Inf(1)
 	if err == nil && k.Lowered != nil {

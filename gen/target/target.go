@@ -19,6 +19,8 @@ type Target struct {
 	CPU  string `json:"cpu"`
 	// VectorBits is the width of a vector register.
 	VectorBits int `json:"vector_bits"`
+	// IntegersOnly tells that vector registers hold integers: kernels compute floats one by one.
+	IntegersOnly bool `json:"integers_only"`
 	// VectorRegisters is how many a kernel may use.
 	VectorRegisters int `json:"vector_registers"`
 	// Instructions are the tile instructions that it offers: rows of package instr, by name.
@@ -42,8 +44,11 @@ type Target struct {
 	rows []*instr.Row
 }
 
-// maxVectorBits is the width of the widest vectors of runtime/dnn_kernel.h.
-const maxVectorBits = 512
+// The widest vectors: of any kind, and of floats (runtime/dnn_kernel.h).
+const (
+	maxVectorBits = 1024
+	maxFloatBits  = 512
+)
 
 // Parse reads a facts file and checks it.
 func Parse(data []byte) (*Target, error) {
@@ -61,6 +66,9 @@ func Parse(data []byte) (*Target, error) {
 	}
 	if t.VectorBits < 32 || t.VectorBits > maxVectorBits || t.VectorBits&(t.VectorBits-1) != 0 {
 		return nil, fmt.Errorf("chip %s: vector_bits is %d; want a power of two from 32 to %d", t.Name, t.VectorBits, maxVectorBits)
+	}
+	if !t.IntegersOnly && t.VectorBits > maxFloatBits {
+		return nil, fmt.Errorf("chip %s: vector_bits is %d, and %d at most without integers_only", t.Name, t.VectorBits, maxFloatBits)
 	}
 	if t.VectorRegisters < 4 || t.VectorRegisters > 256 {
 		return nil, fmt.Errorf("chip %s: vector_registers is %d; want 4 to 256", t.Name, t.VectorRegisters)
@@ -85,6 +93,8 @@ func (t *Target) addInstruction(name string) error {
 		return fmt.Errorf("%s is of cpu %q, the chip of %q", name, r.CPU, t.CPU)
 	case r.Feature != "" && !slices.Contains(t.CPUFeatures, r.Feature):
 		return fmt.Errorf("%s needs %q among cpu_features", name, r.Feature)
+	case r.Acc.IsFloat() && t.IntegersOnly:
+		return fmt.Errorf("%s computes with floats, and the chip has integers_only", name)
 	case r.Lanes*int64(r.Acc.Size())*8 > int64(t.VectorBits):
 		return fmt.Errorf("%s has %d lanes of %s, more than vector_bits %d", name, r.Lanes, r.Acc, t.VectorBits)
 	}
@@ -103,5 +113,22 @@ func (t *Target) Tile(d ir.DType) *instr.Row {
 	return best
 }
 
-// Lanes is how many elements of type t a vector register holds.
-func (t *Target) Lanes(d ir.DType) int { return max(1, t.VectorBits/8/d.Size()) }
+// Dots are the tile instructions that sum products of integers into accumulators of type d.
+func (t *Target) Dots(d ir.DType) []*instr.Row {
+	var out []*instr.Row
+	for _, r := range t.rows {
+		if r.Acc == d && d.IsInteger() {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Lanes is how many elements of type d a vector register holds; 1 where kernels cannot compute
+// with them.
+func (t *Target) Lanes(d ir.DType) int {
+	if d.IsFloat() && t.IntegersOnly {
+		return 1
+	}
+	return max(1, t.VectorBits/8/d.Size())
+}

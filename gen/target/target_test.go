@@ -31,8 +31,10 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 		{`256`, `128`, `chip mine: instructions: fma_f32x8 has 8 lanes of f32, more than vector_bits 128`},
 		{`"mine"`, `""`, "chip facts: no name"},
 		{`"vector_bits"`, `"vectors"`, `chip facts: json: unknown field "vectors"`},
-		{`256`, `100`, "chip mine: vector_bits is 100; want a power of two from 32 to 512"},
-		{`256`, `1024`, "chip mine: vector_bits is 1024; want a power of two from 32 to 512"},
+		{`256`, `100`, "chip mine: vector_bits is 100; want a power of two from 32 to 1024"},
+		{`256`, `2048`, "chip mine: vector_bits is 2048; want a power of two from 32 to 1024"},
+		{`256`, `1024`, "chip mine: vector_bits is 1024, and 512 at most without integers_only"},
+		{`"cpu"`, `"integers_only": true, "cpu"`, "chip mine: instructions: muladd_f32x4 computes with floats, and the chip has integers_only"},
 		{`256`, `-256`, "chip mine: vector_bits is -256"},
 		{`256`, `"wide"`, "chip facts: json: cannot unmarshal string"},
 		{`{`, ``, "chip facts: "},
@@ -57,7 +59,7 @@ func TestOwnChips(t *testing.T) {
 		c, err := Parse(data)
 		require.NoError(t, err, f)
 		assert.Equal(t, strings.TrimSuffix(filepath.Base(f), ".json"), c.Name)
-		assert.NotNil(t, c.Tile(ir.F32), c.Name)
+		assert.True(t, c.Tile(ir.F32) != nil || len(c.Dots(ir.I32)) > 0, "%s has no tile instruction", c.Name)
 	}
 }
 
@@ -67,4 +69,6 @@ func TestLanes(t *testing.T) {
 		assert.Equal(t, want, c.Lanes(d), d)
 	}
 	assert.Equal(t, 1, (&Target{VectorBits: 32}).Lanes(ir.F64), "at least one")
+	integers := &Target{VectorBits: 1024, IntegersOnly: true}
+	assert.Equal(t, []int{32, 1}, []int{integers.Lanes(ir.I32), integers.Lanes(ir.F32)}, "no vectors of floats")
 }

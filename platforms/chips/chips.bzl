@@ -24,4 +24,9 @@ CHIPS = {
         constraints = ["@platforms//cpu:arm64"],
         copts = [],
     ),
+    # HVX of 128 bytes, integers only: neither qfloat nor IEEE floats.
+    "hexagon_v68": struct(
+        constraints = ["//platforms:hexagon"],
+        copts = ["-mcpu=hexagonv68", "-mhvx", "-mhvx-length=128b", "-mno-hvx-qfloat", "-mno-hvx-ieee-fp"],
+    ),
 }

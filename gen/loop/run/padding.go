@@ -16,20 +16,20 @@ func (h *host) checkPadding(v *ir.Value, data []byte) error {
 	if err != nil {
 		return err
 	}
-	extent, err := v.Shape[l.Axis].Eval(h.symbols)
+	extents, err := evalAll(v.Shape, h.symbols)
 	if err != nil {
 		return err
 	}
-	inner := int64(1) // elements between neighbours along the split axis' blocks
-	for _, d := range dims[l.Axis+1:] {
-		inner *= d
-	}
 	size := v.Type.Size()
 	for i := 0; i < len(data); i += size {
+		if zero(data[i : i+size]) {
+			continue
+		}
 		e := int64(i / size)
-		c := e/inner%dims[l.Axis]*l.Block + e%l.Block
-		if c >= extent && !zero(data[i:i+size]) {
-			return fmt.Errorf("%q is not zero at storage element %d, which is padding (%s, index %d of %d)", v.Name, e, l, c, extent)
+		for axis, c := range l.At(dims, e) {
+			if c >= extents[axis] {
+				return fmt.Errorf("%q is not zero at storage element %d, which is padding (%s, index %d of %d)", v.Name, e, l, c, extents[axis])
+			}
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
+	"rules_dnn/gen/scalar"
 )
 
 // tile compiles a call of a micro-kernel. Where the instruction does not round products, they are
@@ -14,12 +15,12 @@ func (c *compiler) tile(x loop.Tile) action {
 		f.fail("a tile in a vector loop")
 	}
 	t := &tile{MicroKernel: m, x: c.memory(x.X), w: c.memory(x.W), acc: c.memory(x.Acc), steps: steps(m)}
-	for _, b := range []*memory{t.x, t.w, t.acc} {
-		if b.Type != ir.F32 {
-			f.fail("a tile of %s, which is %s", b.name, b.Type)
+	for i, b := range []*memory{t.x, t.w, t.acc} {
+		if want := []ir.DType{m.Instr.X, m.Instr.W, m.Instr.Acc}[i]; b.Type != want {
+			f.fail("a tile of %s, which is %s, by %s, which wants %s", b.name, b.Type, m.Instr.Name, want)
 		}
 	}
-	if !m.Instr.Allows(m.X) || m.Instr.Group != 1 {
+	if !m.Instr.Allows(m.X) || m.Instr.Group != 1 && !m.Broadcast() {
 		f.fail("instruction %s, of groups of %d, and X of kind %s", m.Instr.Name, m.Instr.Group, m.X)
 	}
 	if m.X == instr.Lane {
@@ -32,13 +33,20 @@ func (c *compiler) tile(x loop.Tile) action {
 		f.fail("a tile into %s, which is no local array", x.Acc.Name)
 	}
 	xAt, wAt := c.index(x.XAt), c.index(x.At)
-	return func() { t.run(xAt.base(), wAt.base()) }
+	if m.Instr.Acc == ir.F32 {
+		return func() { t.run(xAt.base(), wAt.base()) }
+	}
+	t.x64, t.w64 = make([]int64, m.Instr.Group), make([]int64, m.Lanes()*m.Instr.Group)
+	t.acc64 = make([]int64, m.Rows*m.Vectors*m.Lanes())
+	return func() { t.runIntegers(xAt.base(), wAt.base()) }
 }
 
 type tile struct {
 	*loop.MicroKernel
 	x, w, acc *memory
 	steps     []tileStep
+	// Integers: a group of X, a register of W and all accumulators.
+	x64, w64, acc64 []int64
 }
 
 // tileStep is the offsets of one point of the K loops.
@@ -63,20 +71,46 @@ func (t *tile) run(xAt, wAt int64) {
 	t.acc.write(0, 1, 0, int(t.Rows*n))
 	acc := t.acc.F32[:t.Rows*n]
 	clear(acc)
+	lanes := t.Lanes()
 	for _, s := range t.steps {
-		t.w.read(wAt+s.w, 1, 0, int(n))
-		w := t.w.F32[wAt+s.w:][:n]
-		for r := range t.Rows {
-			at, row := xAt+s.x+r*t.RowStep, acc[r*n:][:n]
-			if t.Broadcast() {
-				t.x.read(at, 1, 0, 1)
-				t.add(row, t.x.F32[at:at+1], w)
-			} else {
-				t.x.read(at, 1, 0, int(n))
-				t.add(row, t.x.F32[at:][:n], w)
+		for v := range t.Vectors {
+			from := wAt + s.w + t.VectorAt(v)
+			t.w.read(from, 1, 0, int(lanes))
+			w := t.w.F32[from:][:lanes]
+			for r := range t.Rows {
+				at, row := xAt+s.x+r*t.RowStep, acc[r*n+v*lanes:][:lanes]
+				if t.Broadcast() {
+					t.x.read(at, 1, 0, 1)
+					t.add(row, t.x.F32[at:at+1], w)
+				} else {
+					at += v * lanes
+					t.x.read(at, 1, 0, int(lanes))
+					t.add(row, t.x.F32[at:][:lanes], w)
+				}
 			}
 		}
 	}
+}
+
+// runIntegers adds products of integers; the sums wrap where they are stored.
+func (t *tile) runIntegers(xAt, wAt int64) {
+	lanes, group := t.Lanes(), t.Instr.Group
+	clear(t.acc64)
+	for _, s := range t.steps {
+		for v := range t.Vectors {
+			t.w.load(&scalar.Vec{I64: t.w64}, wAt+s.w+t.VectorAt(v), 1, 0, len(t.w64))
+			for r := range t.Rows {
+				t.x.load(&scalar.Vec{I64: t.x64}, xAt+s.x+r*t.RowStep, 1, 0, len(t.x64))
+				row := t.acc64[(r*t.Vectors+v)*lanes:][:lanes]
+				for l := range row {
+					for g, x := range t.x64 {
+						row[l] += x * t.w64[int64(l)*group+int64(g)]
+					}
+				}
+			}
+		}
+	}
+	t.acc.store(&scalar.Vec{I64: t.acc64}, 0, 1, 0, len(t.acc64))
 }
 
 // add adds products of x, one element or one for each of w, to the accumulators.

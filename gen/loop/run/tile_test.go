@@ -1,18 +1,20 @@
 package run
 
 import (
+	"encoding/binary"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/instr"
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 )
 
 // row is an instruction of so many lanes.
 func row(lanes int64, fused bool) *instr.Row {
-	return &instr.Row{Name: "mac", Lanes: lanes, Group: 1, Broadcast: []instr.Operand{instr.Register, instr.Lane}, Fused: fused}
+	return &instr.Row{Name: "mac", X: ir.F32, W: ir.F32, Acc: ir.F32, Lanes: lanes, Group: 1, Broadcast: []instr.Operand{instr.Register, instr.Lane}, Fused: fused}
 }
 
 // TestTile compares micro-kernels with their definition.
@@ -37,6 +39,49 @@ func TestTile(t *testing.T) {
 		require.NoError(t, k.Run(0, 1))
 		assert.Equal(t, definition(m, x[1:], ws), floats(y))
 	}
+}
+
+// TestIntegerTile: groups of two neighbours, registers of W apart, sums that wrap.
+func TestIntegerTile(t *testing.T) {
+	mac := &instr.Row{Name: "mac", X: ir.I16, W: ir.U16, Acc: ir.I32, Lanes: 2, Group: 2, Broadcast: []instr.Operand{instr.Scalar}}
+	m := &loop.MicroKernel{Instr: mac, X: instr.Scalar, Rows: 2, Vectors: 2, RowStep: 4, VecStep: 8, K: []loop.KLoop{{Extent: 2, XStep: 2, WStep: 4}}}
+	x, w := &loop.Buffer{Name: "x", Type: ir.I16, Size: num(8)}, &loop.Buffer{Name: "w", Type: ir.U16, Size: num(16)}
+	acc, y := &loop.Buffer{Name: "acc", Type: ir.I32, Write: true, Local: true, Size: num(8)}, &loop.Buffer{Name: "y", Type: ir.I32, Write: true, Size: num(8)}
+	kernel := &loop.Kernel{Anchor: "test", Buffers: []*loop.Buffer{x, w, y}, Tasks: num(1)}
+	kernel.Body = []loop.Stmt{loop.Alloc{Buf: acc}, loop.Tile{Micro: m, X: x, XAt: num(0), W: w, At: num(0), Acc: acc},
+		loopOver("i", y.Size, put(y, i, mem(acc, i)))}
+	k, err := Compile(kernel, nil)
+	require.NoError(t, err)
+	xs, ws, out := []int16{1, -2, 3, 4, -32768, -32768, -32768, -32768}, make([]uint16, 16), aligned(32)
+	for n := range ws {
+		ws[n] = uint16(65535 - 3*n)
+	}
+	require.NoError(t, k.Start(little(xs), little(ws), out))
+	require.NoError(t, k.Run(0, 1))
+	var want []int32
+	for r := range 2 {
+		for v := range 2 {
+			for l := range 2 {
+				sum := int32(0)
+				for g := range 4 {
+					sum += int32(xs[4*r+g]) * int32(ws[8*v+g/2*4+2*l+g%2])
+				}
+				want = append(want, sum)
+			}
+		}
+	}
+	got := make([]int32, 8)
+	_, err = binary.Decode(out, binary.LittleEndian, got)
+	require.NoError(t, err)
+	assert.Equal(t, want, got)
+}
+
+func little(xs any) []byte {
+	out, err := binary.Append(nil, binary.LittleEndian, xs)
+	if err != nil {
+		panic(err)
+	}
+	return out
 }
 
 func ramp(n int) []float32 {
@@ -86,6 +131,12 @@ func TestTileChecks(t *testing.T) {
 			mem.X = instr.Memory
 			return loop.Tile{Micro: &mem, X: f.x, W: f.x, Acc: f.la}
 		}, "instruction mac, of groups of 1, and X of kind mem"},
+		{"type of W", func(f *fixture) loop.Tile {
+			integers := *m
+			row := *m.Instr
+			integers.Instr, row.W = &row, ir.I8
+			return loop.Tile{Micro: &integers, X: f.x, W: f.x, Acc: f.la}
+		}, "a tile of x, which is f32, by mac, which wants i8"},
 		{"lanes of X", func(f *fixture) loop.Tile {
 			lane := *m
 			lane.X = instr.Lane

@@ -121,6 +121,9 @@ func (w *kernelWriter) stmt(s loop.Stmt, rest []loop.Stmt) {
 	case loop.If:
 		w.ifStmt(x)
 	case loop.Tile:
+		if x.Micro.Instr.Text("cpp", "", "", "") == "" {
+			w.fail(fmt.Errorf("no C++ for the tile instruction %s of the chip", x.Micro.Instr.Name))
+		}
 		w.line("%s(%s + %s, %s + %s, %s);", MicroName(x.Micro), x.X.Name, w.index(x.XAt), x.W.Name, w.index(x.At), x.Acc.Name)
 	default:
 		w.fail(fmt.Errorf("no C++ for statement %T", s))

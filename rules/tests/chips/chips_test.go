@@ -42,7 +42,7 @@ func facts(t *testing.T) map[string]*target.Target {
 
 func TestFacts(t *testing.T) {
 	all := facts(t)
-	require.Len(t, all, 4)
+	require.Len(t, all, 5)
 	for name, chip := range all {
 		assert.Equal(t, name, chip.Name)
 	}

@@ -1,0 +1,77 @@
+package lower
+
+import (
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// body builds the kernel's statements: a task is a point of the outer axes and a group of lanes, whose
+// part of W stays in the cache for all tiles.
+func (d *dot) body(k *loop.Kernel) {
+	perGroup := d.vectors * d.row.Lanes
+	groups := (d.lanes + perGroup - 1) / perGroup
+	acc := &loop.Buffer{Name: "acc", Type: d.row.Acc, Write: true, Local: true, Size: sym.Const(d.rows * perGroup)}
+	var tasks []te.Axis
+	for i, a := range d.n.axes {
+		if i != d.w.axis && i != d.pixel {
+			tasks = append(tasks, a)
+		}
+	}
+	tasks = append(tasks, te.Axis{Var: groupVar, Extent: sym.Const(groups)})
+	k.Tasks = sym.Const(1)
+	for _, a := range tasks {
+		k.Tasks = sym.Mul(k.Tasks, a.Extent)
+	}
+	k.Body = append(decompose(tasks), loop.Alloc{Buf: acc})
+	full, rest := d.pixels/d.rows, d.pixels%d.rows
+	start := sym.Scale(sym.Var(tileVar), d.rows)
+	k.Body = append(k.Body, loops([]te.Axis{{Var: tileVar, Extent: sym.Const(full)}}, d.oneTile(acc, start, d.rows))...)
+	if rest > 0 {
+		k.Body = append(k.Body, d.oneTile(acc, sym.Const(full*d.rows), rest)...)
+	}
+}
+
+// oneTile is a call of the micro-kernel and what the block does with the sums.
+func (d *dot) oneTile(acc *loop.Buffer, start sym.Expr, rows int64) []loop.Stmt {
+	m := d.micro
+	m.Rows = rows
+	first, each := map[string]sym.Expr{}, map[string]sym.Expr{}
+	row := sym.Add(sym.Scale(sym.Var(chunkVar), d.together), sym.Var(rowVar))
+	if d.pixel >= 0 {
+		first[axisVar(d.pixel)] = start
+		each[axisVar(d.pixel)] = sym.Add(start, row)
+	}
+	call := loop.Tile{Micro: &m, X: d.n.in[d.x.load.Source.N], XAt: d.xAt.Subst(first, d.n.facts),
+		W: d.n.in[d.w.load.Source.N], At: d.wAt.Subst(first, d.n.facts), Acc: acc}
+	e := &nest{facts: d.n.facts, out: d.n.out, at: d.n.at.Subst(each, d.n.facts)}
+	for _, r := range d.n.results {
+		e.results = append(e.results, substMem(r, each, d.n.facts))
+	}
+	perGroup := d.vectors * d.row.Lanes
+	sum := loop.Mem{Buf: acc, Index: sym.Add(sym.Scale(row, perGroup), sym.Scale(sym.Var(vecVar), d.row.Lanes), sym.Var(laneVar))}
+	store := d.bounded(e, e.stores(func(int) te.Expr { return sum }, e.at))
+	return append([]loop.Stmt{call}, loops([]te.Axis{{Var: chunkVar, Extent: sym.Const(rows / d.together)}, {Var: rowVar, Extent: sym.Const(d.together)}, {Var: vecVar, Extent: sym.Const(d.vectors)},
+		{Var: laneVar, Extent: sym.Const(d.row.Lanes)}}, store)...)
+}
+
+// bounded stores where there is a lane: beyond the axis, storage has zeros up to the end of its
+// block, if it has blocks.
+func (d *dot) bounded(e *nest, store []loop.Stmt) []loop.Stmt {
+	within := func(extent int64) []te.Within {
+		return []te.Within{{E: d.index[d.w.axis], Lo: sym.Const(0), Hi: sym.Const(extent)}}
+	}
+	perGroup := d.vectors * d.row.Lanes
+	if d.lanes%perGroup == 0 {
+		return store
+	}
+	var padding []loop.Stmt
+	block := d.out.Along(d.w.axis)
+	if stored := (d.lanes + block - 1) / block * block; stored > d.lanes {
+		padding = e.zeros(e.at)
+		if stored%perGroup != 0 {
+			padding = []loop.Stmt{loop.If{Cond: within(stored), Then: padding}}
+		}
+	}
+	return []loop.Stmt{loop.If{Cond: within(d.lanes), Then: store, Else: padding}}
+}
