@@ -3,6 +3,7 @@ module rules_dnn
 go 1.24
 
 require (
+	github.com/bazelbuild/buildtools v0.0.0-20250930140053-2eb4fccefb52
 	github.com/stretchr/testify v1.12.1
 	google.golang.org/protobuf v1.36.12
 )

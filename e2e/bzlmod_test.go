@@ -51,6 +51,7 @@ func TestBzlmod(t *testing.T) {
 	t.Run("Actions", func(t *testing.T) { actions(t, w) })
 	t.Run("DiskCache", func(t *testing.T) { diskCache(t, w) })
 	other := copied(t, w.dir)
+	t.Run("Add", func(t *testing.T) { addModel(t, other) })
 	t.Run("SameBytes", func(t *testing.T) { sameBytes(t, w, other) })
 	t.Run("OneImportForTwoABIs", func(t *testing.T) { oneImport(t, other) })
 }
@@ -193,6 +194,31 @@ func diskCache(t *testing.T, w *workspace) {
 	for _, s := range spawns {
 		assert.False(t, s.executed(), "%s of %s ran again (%s)", s.Mnemonic, s.TargetLabel, s.Runner)
 	}
+}
+
+// addModel writes the BUILD file of a model by machine, and builds what it says.
+func addModel(t *testing.T, w *workspace) {
+	model, err := os.ReadFile(filepath.Join(w.dir, "relu.onnx"))
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir(filepath.Join(w.dir, "added"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(w.dir, "added", "new.onnx"), model, 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(w.dir, "added", "BUILD"), []byte("# Ours.\n"), 0o644))
+	out := w.bazel(t, "run", "@rules_dnn//:add", "--", "added/new.onnx", "--dims=N=1..64")
+	assert.Contains(t, out, "//added:new: added to added/BUILD\n")
+	text, err := os.ReadFile(filepath.Join(w.dir, "added", "BUILD"))
+	require.NoError(t, err)
+	assert.Equal(t, `# Ours.
+
+load("@rules_dnn//rules:defs.bzl", "dnn_model")
+
+dnn_model(
+    name = "new",
+    src = "new.onnx",
+    dims = {"N": "1..64"},
+)
+`, string(text))
+	w.bazel(t, "build", "//added:new")
+	w.bazel(t, "run", "@rules_dnn//:add", "--", "added/new.onnx", "--check")
 }
 
 // digests hashes every file of a model, its libraries and a program.

@@ -197,3 +197,41 @@ func (s *symbols) expression(name string) (sym.Expr, bool) {
 	}
 	return e, true
 }
+
+// InputSymbol is a symbolic dimension of a model's inputs. Options.Dims takes both its names.
+type InputSymbol struct {
+	Name string // in the compiler, and in generated code: an identifier
+	Key  string // in the model; for a dimension without a name there, Name
+}
+
+// Is tells whether a name is one of the symbol's.
+func (s InputSymbol) Is(name string) bool { return name == s.Name || name == s.Key }
+
+// InputSymbols are the symbolic dimensions of a model's inputs, in the order of their first use.
+func InputSymbols(model *ir.File) ([]InputSymbol, error) {
+	m, _, err := scanModel(model)
+	if err != nil {
+		return nil, fmt.Errorf("reading ONNX model: %w", err)
+	}
+	s, err := newSymbols(nil)
+	if err != nil {
+		return nil, err
+	}
+	constant := map[string]bool{}
+	for _, t := range m.Graph.GetInitializer() {
+		constant[t.GetName()] = true
+	}
+	for _, in := range m.Graph.GetInput() {
+		if constant[in.GetName()] {
+			continue
+		}
+		if _, err := s.inputShape(in.GetName(), in.GetType().GetTensorType().GetShape()); err != nil {
+			return nil, fmt.Errorf("reading ONNX model: %w", err)
+		}
+	}
+	list := make([]InputSymbol, len(s.list))
+	for i, symbol := range s.list {
+		list[i] = InputSymbol{Name: symbol.Name, Key: s.known[i]} // nothing is bound: one is as long as the other
+	}
+	return list, nil
+}

@@ -84,6 +84,30 @@ func TestDims(t *testing.T) {
 	require.ErrorContains(t, err, `input "x": dimension 0 is -2`)
 }
 
+func TestInputSymbols(t *testing.T) {
+	m := modelOf(names("w"), names("y"), node("Relu", names("x"), names("y")))
+	m.Graph.Input = []*onnxpb.ValueInfoProto{
+		info("w", onnxpb.TensorProto_FLOAT, "K"),
+		info("x", onnxpb.TensorProto_FLOAT, "batch size", nil, 3, "i0", "batch.size"),
+		info("z", onnxpb.TensorProto_FLOAT, "batch size", "batch_size"),
+	}
+	m.Graph.Initializer = append(m.Graph.Initializer, raw("w", onnxpb.TensorProto_FLOAT, make([]byte, 8), 2))
+	symbols, err := InputSymbols(bytesFile(marshal(t, m)))
+	require.NoError(t, err)
+	require.Equal(t, []InputSymbol{
+		{"batch_size", "batch size"}, {"x_d1", "x_d1"}, {"d_i0", "i0"}, {"batch_size_2", "batch.size"}, {"batch_size_3", "batch_size"},
+	}, symbols)
+	g := mustRead(t, m)
+	require.Len(t, g.Symbols, len(symbols))
+	for i, s := range g.Symbols {
+		require.Equal(t, s.Name, symbols[i].Name)
+		_, err := read(t, m, Options{Dims: map[string]Dim{symbols[i].Key: {2, 3}}})
+		require.NoError(t, err)
+	}
+	_, err = InputSymbols(bytesFile([]byte("x")))
+	require.ErrorContains(t, err, "is the file an ONNX model?")
+}
+
 func TestOutputShapes(t *testing.T) {
 	for _, c := range []struct {
 		dims []any

@@ -86,7 +86,7 @@ def _is_range(text):
     low, dots, high = text.partition("..")
     if not dots:
         return _is_number(text)
-    return _is_number(low) and _is_number(high) and int(low) <= int(high)
+    return _is_number(low) and (not high or _is_number(high) and int(low) <= int(high))
 
 def check_dims(dims):
     """Fails unless dims maps symbols of the model to numbers or ranges.
@@ -98,7 +98,7 @@ def check_dims(dims):
         if not symbol or "=" in symbol:
             _fail("dims", {symbol: bound}, "a key is a symbol of the model's shapes, without =, as in dims = {\"N\": \"1..64\"}")
         if not _is_range(bound):
-            _fail("dims", {symbol: bound}, "write a number or a range from low to high, as in dims = {\"%s\": \"1..64\"} or {\"%s\": \"4\"}" % (symbol, symbol))
+            _fail("dims", {symbol: bound}, "write a number, a range from low to high or one without end, as in dims = {\"%s\": \"1..64\"}, {\"%s\": \"4\"} or {\"%s\": \"1..\"}" % (symbol, symbol, symbol))
 
 def check_options(options):
     """Fails if an option for dnnc is one that the rule gives itself, or none at all.

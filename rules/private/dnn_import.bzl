@@ -27,7 +27,7 @@ dnn_import = rule(
     doc = "Reads an ONNX model. Several dnn_models may have it as src, with other APIs or options; it is imported once.",
     attrs = {
         "dims": attr.string_dict(
-            doc = "Numbers or ranges (\"1..64\") for symbols of the model's shapes.",
+            doc = "Numbers or ranges (\"1..64\", \"1..\") for symbols of the model's shapes.",
         ),
         "dnnc_opts": attr.string_list(
             doc = "Further options for the compiler, as in -disable=rewrite. With -dump=PASS the output group dump holds what it printed.",

@@ -43,7 +43,8 @@ def dnn_model(
         for select(): their headers, C names and namespaces are the same.
       c_prefix: what C names begin with. Default: package and api, as in app_model for //app:model.
       cpp_namespace: namespace of the C++ wrapper. Default: c_prefix.
-      dims: numbers or ranges for symbols of the model's shapes, as in {"N": "1..64"}.
+      dims: numbers or ranges for symbols of the model's shapes, as in {"N": "1..64", "H": "224"}.
+        Without a bound, or with "1..", a symbol may be anything from 1.
       dnnc_opts: further options for the compiler, as in ["-disable=anchors"]. With -dump=PASS the
         output group dump holds what the compiler printed.
       external_data: files that hold the ONNX model's external data.

@@ -135,7 +135,7 @@ dnn_model_rule = rule(
             doc = "The name that the macro's caller gave, for targets that are named otherwise.",
         ),
         "dims": attr.string_dict(
-            doc = "Numbers or ranges (\"1..64\") for symbols of the model's shapes.",
+            doc = "Numbers or ranges (\"1..64\", \"1..\") for symbols of the model's shapes.",
         ),
         "dnnc_opts": attr.string_list(
             doc = "Further options for the compiler, as in -disable=anchors. With -dump=PASS the output group dump holds what it printed.",

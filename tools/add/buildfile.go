@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/bazelbuild/buildtools/build"
+	"github.com/bazelbuild/buildtools/tables"
+)
+
+// buildFile is a package's BUILD file.
+type buildFile struct {
+	path    string // absolute
+	name    string // from the workspace's root, for people
+	pkg     string
+	before  []byte
+	tree    *build.File
+	changed bool
+	notes   []string // what was done, and what was left to people
+}
+
+func readBuildFile(path, name, pkg string) (*buildFile, error) {
+	data, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	tree, err := build.ParseBuild(name, data)
+	if err != nil {
+		return nil, fmt.Errorf("the BUILD file is not understood, and nothing is changed: %w", err)
+	}
+	return &buildFile{path: path, name: name, pkg: pkg, before: data, tree: tree}, nil
+}
+
+// text is the file as it is to be. A file as buildifier writes it stays so; in others, what
+// buildifier would reorder keeps its order.
+func (f *buildFile) text() []byte {
+	if !f.changed {
+		return f.before
+	}
+	if original, err := build.ParseBuild(f.name, f.before); err == nil && bytes.Equal(build.Format(original), f.before) {
+		return build.Format(f.tree)
+	}
+	return build.FormatWithoutRewriting(f.tree)
+}
+
+func (f *buildFile) note(format string, args ...any) {
+	f.notes = append(f.notes, fmt.Sprintf(format, args...))
+}
+
+// label is a target's label, for people.
+func (f *buildFile) label(name string) string { return "//" + f.pkg + ":" + name }
+
+// defines tells whether a target or a file is made by a rule in this file.
+func (f *buildFile) defines(name string) bool {
+	for _, r := range f.tree.Rules("") {
+		made := append(r.AttrStrings("outs"), r.Name(), r.AttrString("out"))
+		if slices.Contains(made, name) || slices.Contains(made, ":"+name) {
+			return true
+		}
+	}
+	return false
+}
+
+// defsFile ends the label of the file that users load.
+const defsFile = "//rules:defs.bzl"
+
+// loads are the load statements of that file.
+func (f *buildFile) loads(repo string) []*build.LoadStmt {
+	var found []*build.LoadStmt
+	for _, s := range f.tree.Stmt {
+		load, ok := s.(*build.LoadStmt)
+		if ok && slices.Contains([]string{repo + defsFile, "@rules_dnn" + defsFile}, load.Module.Value) {
+			found = append(found, load)
+		}
+	}
+	return found
+}
+
+// local is the name that the file has for a symbol of rules_dnn; ok says whether it loads it. Where
+// it loads the same name from elsewhere, people have put their own in its place.
+func (f *buildFile) local(repo, symbol string) (name string, ok bool) {
+	for _, load := range f.loads(repo) {
+		for i, from := range load.From {
+			if from.Name == symbol {
+				return load.To[i].Name, true
+			}
+		}
+	}
+	for _, s := range f.tree.Stmt {
+		if load, isLoad := s.(*build.LoadStmt); isLoad && slices.ContainsFunc(load.To, func(id *build.Ident) bool { return id.Name == symbol }) {
+			return symbol, true
+		}
+	}
+	return symbol, false
+}
+
+// load makes the file load a symbol of rules_dnn, and gives its name there.
+func (f *buildFile) load(repo, symbol string) string {
+	name, ok := f.local(repo, symbol)
+	if ok {
+		return name
+	}
+	if loads := f.loads(repo); len(loads) > 0 {
+		addToLoad(loads[0], symbol)
+		return name
+	}
+	load := &build.LoadStmt{Module: text(repo + defsFile), ForceCompact: true}
+	addToLoad(load, symbol)
+	f.tree.Stmt = slices.Insert(f.tree.Stmt, f.placeOfLoad(load.Module.Value), build.Expr(load))
+	return name
+}
+
+func addToLoad(load *build.LoadStmt, symbol string) {
+	at := slices.IndexFunc(load.From, func(id *build.Ident) bool { return id.Name > symbol })
+	if at < 0 {
+		at = len(load.From)
+	}
+	load.From = slices.Insert(load.From, at, &build.Ident{Name: symbol})
+	load.To = slices.Insert(load.To, at, &build.Ident{Name: symbol})
+}
+
+// placeOfLoad is where a load statement goes: among the others, or after what begins the file.
+func (f *buildFile) placeOfLoad(module string) int {
+	place, header := -1, true
+	for i, s := range f.tree.Stmt {
+		switch s := s.(type) {
+		case *build.LoadStmt:
+			if compareModules(module, s.Module.Value) < 0 {
+				return i
+			}
+			place, header = i+1, false
+		case *build.CommentBlock, *build.StringExpr:
+			if header {
+				place = i + 1
+			}
+		default:
+			header = false
+		}
+	}
+	return max(place, 0)
+}
+
+// compareModules orders load statements as buildifier wants them: other repositories' first.
+func compareModules(a, b string) int {
+	rank := func(module string) int {
+		for i, prefix := range []string{"@", "//"} {
+			if strings.HasPrefix(module, prefix) {
+				return i
+			}
+		}
+		return 2
+	}
+	if x, y := rank(a), rank(b); x != y {
+		return x - y
+	}
+	return strings.Compare(a, b)
+}
+
+// setAttr gives a rule an attribute; a new one comes to the place that buildifier gives it.
+func setAttr(r *build.Rule, key string, value build.Expr) {
+	if old := r.AttrDefn(key); old != nil {
+		old.RHS = value
+		return
+	}
+	at := 0
+	for i, arg := range r.Call.List {
+		// **kwargs come last, and whatever is not in order stays so.
+		if named, ok := arg.(*build.AssignExpr); ok && compareAttrs(named.LHS.(*build.Ident).Name, key) < 0 {
+			at = i + 1
+		}
+	}
+	r.Call.List = slices.Insert(r.Call.List, at, build.Expr(&build.AssignExpr{LHS: &build.Ident{Name: key}, Op: "=", RHS: value}))
+}
+
+func compareAttrs(a, b string) int {
+	if x, y := tables.NamePriority[a], tables.NamePriority[b]; x != y {
+		return x - y
+	}
+	return strings.Compare(a, b)
+}
+
+// text is a string, with letters as they are: buildtools would write bytes of other than ASCII as numbers.
+func text(value string) *build.StringExpr {
+	x := &build.StringExpr{Value: value}
+	if !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r == 0x7f }) {
+		x.Token = `"` + value + `"`
+	}
+	return x
+}

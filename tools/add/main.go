@@ -1,0 +1,152 @@
+// Command add writes dnn_model targets for ONNX models into BUILD files, and keeps them up to date.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"rules_dnn/gen/onnx"
+)
+
+const usage = `add writes a dnn_model for an ONNX model into the BUILD file of the model's package, or brings those
+that compile it up to date: files of external data, and a dim for each symbol of the inputs' shapes. All else
+in the file stays as people wrote it, and so do their values of dims.
+
+usage: add MODEL.onnx... [options]
+  bazel run @rules_dnn//:add -- MODEL.onnx... [options]
+
+examples, for MODEL.onnx... [options]:
+  net.onnx                               a target net, or what the model needs now of those that compile it
+  models/*.onnx                          several models
+  net.onnx --dims N=1..64 --dims H=224   bounds of symbols (others: 1.., without an upper bound)
+  net.onnx --name net_arm64 --target @rules_dnn//platforms:linux_arm64
+                                         another target, for another platform
+  net.onnx --check                       print what would change; fail if something would
+  net.onnx --dry-run                     print what would change
+  a/b/net.onnx --new-package             make a/b a package if it is none: without, the target
+                                         goes to the package that holds the model
+
+Exit status: 0, 1 if --check found something to change, 2 for an error.
+
+options:
+`
+
+// errStale is what --check ends with if something would change.
+var errStale = errors.New("BUILD files are not up to date: run without --check")
+
+// options are what the command line says.
+type options struct {
+	models                    []string
+	name, target              string
+	dims                      dimList
+	check, dryRun, newPackage bool
+	workingFolder             string // the user's, where it is not this process's
+	workspace                 string // as Bazel says, if it runs this process
+}
+
+func main() {
+	err := run(os.Args[1:], os.Stdout)
+	switch {
+	case err == nil || errors.Is(err, flag.ErrHelp):
+		return
+	case errors.Is(err, errStale):
+		fmt.Fprintf(os.Stderr, "add: %v\n", err)
+		os.Exit(1)
+	}
+	fmt.Fprintf(os.Stderr, "add: %v\n", err)
+	os.Exit(2)
+}
+
+func run(args []string, out io.Writer) error {
+	o, err := parse(args, out)
+	if err != nil {
+		return err
+	}
+	s := newSession(o)
+	for _, path := range o.models {
+		if err := s.add(path); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return s.finish(out)
+}
+
+func parse(args []string, out io.Writer) (*options, error) {
+	o := &options{workingFolder: os.Getenv("BUILD_WORKING_DIRECTORY"), workspace: os.Getenv("BUILD_WORKSPACE_DIRECTORY")}
+	fs := flag.NewFlagSet("add", flag.ContinueOnError)
+	fs.SetOutput(io.Discard) // errors are main's to print
+	fs.StringVar(&o.name, "name", "", "the target's `NAME` (default: that of the target that compiles the model, or the file's)")
+	fs.StringVar(&o.target, "target", "", "`PLATFORM` to build the model for (default for a new target: the platform of what links it)")
+	fs.Var(&o.dims, "dims", "`SYMBOL=BOUND`, a number or LOW..HIGH or LOW.. for a symbol of the inputs' shapes; may be repeated")
+	fs.BoolVar(&o.check, "check", false, "write nothing: print what would change, and fail if something would")
+	fs.BoolVar(&o.dryRun, "dry-run", false, "write nothing: print what would change")
+	fs.BoolVar(&o.newPackage, "new-package", false, "make the model's folder a package if it is none")
+	// Models may stand anywhere among the options.
+	for {
+		err := fs.Parse(args)
+		if errors.Is(err, flag.ErrHelp) {
+			fmt.Fprint(out, usage)
+			fs.SetOutput(out)
+			fs.PrintDefaults()
+			return nil, err
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w; --help shows examples", err)
+		}
+		if fs.NArg() == 0 {
+			break
+		}
+		o.models = append(o.models, fs.Arg(0))
+		args = fs.Args()[1:]
+	}
+	return o, o.verify()
+}
+
+func (o *options) verify() error {
+	switch {
+	case len(o.models) == 0:
+		return errors.New("no model is given: name an .onnx file; --help shows examples")
+	case len(o.models) > 1 && o.name != "":
+		return fmt.Errorf("--name=%s: it names one target, and %d models are given", o.name, len(o.models))
+	case o.name != "" && !isName(o.name):
+		return fmt.Errorf("--name=%s: the name is that of a header too: write letters, digits, _ - + . and / only", o.name)
+	case o.check && o.dryRun:
+		return errors.New("--check and --dry-run: give one of them")
+	}
+	return nil
+}
+
+// path is where a user's relative path leads: `bazel run` starts programs elsewhere.
+func (o *options) path(p string) (string, error) {
+	if o.workingFolder != "" && !filepath.IsAbs(p) {
+		p = filepath.Join(o.workingFolder, p)
+	}
+	return filepath.Abs(p)
+}
+
+// dim is a bound as --dims gives it.
+type dim struct{ symbol, bound string }
+
+// dimList is an option that may be given several times.
+type dimList []dim
+
+func (l *dimList) String() string { return "" }
+
+func (l *dimList) Set(s string) error {
+	symbol, _, err := onnx.ParseDim(s)
+	if err != nil {
+		return err
+	}
+	for _, d := range *l {
+		if d.symbol == symbol {
+			return fmt.Errorf("the symbol %s is given twice", symbol)
+		}
+	}
+	*l = append(*l, dim{symbol, strings.TrimPrefix(s, symbol+"=")})
+	return nil
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/onnx"
+	"rules_dnn/gen/ops"
+)
+
+// model is what an ONNX model says of its target's attributes.
+type model struct {
+	path      string             // absolute
+	locations []string           // of external data, sorted: paths from the model's folder, with slashes
+	symbols   []onnx.InputSymbol // of its inputs' shapes
+}
+
+func readModel(path string) (*model, error) {
+	if filepath.Ext(path) != ".onnx" {
+		return nil, errors.New("dnn_model compiles files whose names end in .onnx: rename it")
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.New("there is no such file")
+	}
+	file, closed, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	defer closed()
+	m := &model{path: path}
+	if m.locations, err = onnx.ExternalLocations(file); err != nil {
+		return nil, err
+	}
+	slices.Sort(m.locations)
+	for _, l := range m.locations {
+		if strings.ContainsAny(l, "=:") {
+			return nil, fmt.Errorf("its external data are in %s: labels and the compiler's options have no place for = and : in a file's name; save the model with another name for its data", l)
+		}
+	}
+	m.symbols, err = onnx.InputSymbols(file)
+	return m, err
+}
+
+// verify imports the model as the compiler will, so that what it says is said now. Where a rule
+// makes files of external data, only the build can know.
+func (m *model) verify() error {
+	file, closed, err := openFile(m.path)
+	if err != nil {
+		return err
+	}
+	defer closed()
+	external := map[string]*ir.File{}
+	for _, location := range m.locations {
+		f, closed, err := openFile(m.beside(location))
+		if err != nil {
+			return nil
+		}
+		defer closed()
+		external[location] = f
+	}
+	_, err = onnx.Read(file, external, onnx.Options{Supported: ops.Supported, Fill: true})
+	return err
+}
+
+// beside is the path of a location as the model means it.
+func (m *model) beside(location string) string {
+	return filepath.Join(filepath.Dir(m.path), filepath.FromSlash(location))
+}
+
+func (m *model) symbol(key string) bool {
+	return slices.ContainsFunc(m.symbols, func(s onnx.InputSymbol) bool { return s.Is(key) })
+}
+
+func openFile(path string) (*ir.File, func() error, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a file", path)
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return &ir.File{R: f, Size: st.Size()}, f.Close, nil
+}
