@@ -14,7 +14,7 @@ import (
 
 // Cycles of what a chip's facts do not tell.
 const (
-	perLoad     = 0.5  // of a vector or an element in the first-level cache
+	perLocal    = 0.5  // load of a vector or an element of a local array
 	perStride   = 1.5  // more, where neighbours in the loop lie on different lines
 	perStore    = 1.0  // of a vector or an element
 	perFLOP     = 0.5  // two units
@@ -34,8 +34,8 @@ type Tile func(t *target.Target, m *loop.MicroKernel) float64
 // moves. The symbols count as typical.
 func Kernel(k *loop.Kernel, t *target.Target, symbols sym.Facts, tile Tile) float64 {
 	e := &estimate{t: t, tile: tile, facts: typical(k.Facts, symbols)}
-	tasks := e.trips(k.Tasks)
-	compute := tasks * e.body(k.Body, "", 1)
+	tasks := e.trips(k.Tasks())
+	compute := tasks * e.body(k.Statements(), "", 1)
 	return perKernel + max(compute, e.moved(k))
 }
 
@@ -127,7 +127,7 @@ func (e *estimate) loop(x loop.For, lanes int64) float64 {
 func (e *estimate) expr(x te.Expr, v string, lanes int64) float64 {
 	switch y := x.(type) {
 	case loop.Mem:
-		return perLoad + e.access(y.Index, v, lanes)
+		return e.load(y.Buf) + e.access(y.Index, v, lanes)
 	case te.Index:
 		return e.index(y.E)
 	case te.Call:
@@ -143,6 +143,17 @@ func (e *estimate) expr(x te.Expr, v string, lanes int64) float64 {
 		return perBranch*float64(len(y.Cond)) + max(e.expr(y.Then, v, lanes), e.expr(y.Else, v, lanes))
 	}
 	return 0
+}
+
+// load is the cycles of a load of a vector or an element that is cached.
+func (e *estimate) load(b *loop.Buffer) float64 {
+	switch {
+	case b.Local:
+		return perLocal
+	case b.Image != nil:
+		return e.t.Images.LoadCycles
+	}
+	return e.t.LoadCycles
 }
 
 // access is what an index adds to a load or store: divisions, and a far stride.

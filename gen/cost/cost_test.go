@@ -20,7 +20,7 @@ func copying(n sym.Expr, stride, lanes int64) *loop.Kernel {
 	y := &loop.Buffer{Name: "y", Type: ir.F32, Write: true, Size: n}
 	i := sym.Var("i")
 	body := []loop.Stmt{loop.Store{Buf: y, Index: i, Value: loop.Mem{Buf: x, Index: sym.Scale(i, stride)}}}
-	return &loop.Kernel{Buffers: []*loop.Buffer{x, y}, Tasks: sym.Const(1), Facts: sym.Facts{},
+	return &loop.Kernel{Buffers: []*loop.Buffer{x, y}, Facts: sym.Facts{},
 		Body: []loop.Stmt{loop.For{Var: "i", Extent: n, Body: body, Lanes: lanes}}}
 }
 

@@ -20,6 +20,9 @@ type Layout struct {
 	Block int64 // 0: row-major
 	// Inner is a second split, of another axis, whose part lies innermost of all.
 	Inner Split
+	// Memory is where it lies. In a Buffer the axes follow each other in their order; for an Image
+	// see image.go.
+	Memory Memory
 }
 
 // Split keeps Block neighbours along an axis together.
@@ -47,6 +50,9 @@ func (l Layout) String() string {
 	if l.Block == 0 {
 		return "row-major"
 	}
+	if l.Memory == Image {
+		return fmt.Sprintf("image of axis%d/%d", l.Axis, l.Block)
+	}
 	var parts []string
 	for _, s := range l.splits() {
 		parts = append(parts, fmt.Sprintf("axis%d/%d", s.Axis, s.Block))
@@ -55,8 +61,11 @@ func (l Layout) String() string {
 }
 
 // Fits tells whether a tensor of this shape can be stored so: the split axes
-// must exist, differ and have constant extents.
+// must exist, differ and have constant extents, and an image have one split, of texels.
 func (l Layout) Fits(s ir.Shape) bool {
+	if l.Memory == Image && (l.Block != TexelLanes || l.Inner.Block != 0) {
+		return false
+	}
 	for _, p := range l.splits() {
 		if p.Axis >= len(s) {
 			return false
@@ -78,7 +87,7 @@ func (l Layout) Along(axis int) int64 {
 	return 1
 }
 
-// Dims are the physical extents, outermost first.
+// Dims are the physical extents: the logical axes in order, then what is split off.
 func (l Layout) Dims(s ir.Shape) []sym.Expr {
 	dims := append([]sym.Expr{}, s...)
 	for _, p := range l.splits() {
@@ -90,11 +99,7 @@ func (l Layout) Dims(s ir.Shape) []sym.Expr {
 
 // Elements is the physical size, padding included.
 func (l Layout) Elements(s ir.Shape) sym.Expr {
-	n := sym.Const(1)
-	for _, d := range l.Dims(s) {
-		n = sym.Mul(n, d)
-	}
-	return n
+	return product(l.Dims(s))
 }
 
 // Physical are the physical coordinates of a logical index.
@@ -119,14 +124,16 @@ func (l Layout) Logical(phys []sym.Expr) []sym.Expr {
 	return out
 }
 
-// At is the logical index of the element at a flat offset of storage with physical extents dims; of
+// At is the logical index of the element at a flat offset of storage (an image's rows follow each other) with physical extents dims; of
 // padding, an index beyond the shape.
 func (l Layout) At(dims []int64, offset int64) []int64 {
 	at := make([]int64, len(dims))
-	for i := len(dims) - 1; i >= 0; i-- {
+	splits := l.splits()
+	order := l.Order(len(dims) - len(splits))
+	for k := len(order) - 1; k >= 0; k-- {
+		i := order[k]
 		at[i], offset = offset%dims[i], offset/dims[i]
 	}
-	splits := l.splits()
 	inner := at[len(dims)-len(splits):]
 	for i, p := range splits {
 		at[p.Axis] = at[p.Axis]*p.Block + inner[i]
@@ -150,7 +157,7 @@ func (l Layout) Pads(s ir.Shape, axis int) bool {
 	return c%l.Along(axis) != 0
 }
 
-// Offset is the flat offset, in elements, of a logical index.
+// Offset is the flat offset, in elements, of a logical index in a Buffer.
 func (l Layout) Offset(s ir.Shape, index []sym.Expr, f sym.Facts) sym.Expr {
 	return Flat(l.Dims(s), l.Physical(index, f))
 }

@@ -28,6 +28,9 @@ func random(r *rand.Rand) (Layout, []int64) {
 	if r.IntN(4) == 0 {
 		return RowMajor, dims
 	}
+	if r.IntN(3) == 0 {
+		return Texels(r.IntN(len(dims))), dims
+	}
 	l := Layout{Axis: r.IntN(len(dims)), Block: int64(1 + r.IntN(8))}
 	if i := r.IntN(len(dims)); i != l.Axis {
 		l.Inner = Split{Axis: i, Block: int64(1 + r.IntN(5))}
@@ -69,6 +72,15 @@ func ints(es []sym.Expr) []int64 {
 	return out
 }
 
+// storage is the flat number of an element: an image's rows of texels follow each other.
+func storage(l Layout, s ir.Shape, p Position) sym.Expr {
+	if l.Memory == Buffer {
+		return p.Index
+	}
+	w, _ := l.Extent(s)
+	return sym.Add(sym.Scale(sym.Add(sym.Mul(p.Y, w), p.X), TexelLanes), p.Index)
+}
+
 // TestRandom: Logical inverts Physical; each index has an offset of its own within the storage;
 // what is left of the storage is the padding.
 func TestRandom(t *testing.T) {
@@ -93,7 +105,7 @@ func TestRandom(t *testing.T) {
 			for i := range at {
 				require.True(t, back[i].Is(at[i]), "case %d: %s of %v at %v", n, l, dims, at)
 			}
-			off, ok := l.Offset(s, consts(at), nil).Const()
+			off, ok := storage(l, s, l.Find(s, consts(at), nil)).Const()
 			require.True(t, ok)
 			require.Equal(t, at, l.At(ints(l.Dims(s)), off), "case %d: %s of %v", n, l, dims)
 			require.False(t, taken[off], "case %d: %s of %v: two elements at %d", n, l, dims, off)
@@ -124,9 +136,10 @@ func TestSymbolic(t *testing.T) {
 			index[i], at[i] = sym.Var(name), r.Int64N(d)
 			facts[name], env[name] = sym.Range{Lo: 0, Hi: d - 1}, at[i]
 		}
-		got, err := l.Offset(s, index, facts).Eval(env)
+		got, err := storage(l, s, l.Find(s, index, facts)).Eval(env)
 		require.NoError(t, err)
-		want, _ := l.Offset(shapeOf(dims...), consts(at), nil).Const()
+		fixed := shapeOf(dims...)
+		want, _ := storage(l, fixed, l.Find(fixed, consts(at), nil)).Const()
 		assert.Equal(t, want, got, "%s of %v at %v", l, dims, at)
 	}
 }
@@ -146,6 +159,8 @@ func TestFits(t *testing.T) {
 		{Layout{Axis: 1, Block: 8, Inner: Split{0, 4}}, ir.Shape{sym.Const(2), sym.Const(3)}, true},
 		{Layout{Axis: 1, Block: 8, Inner: Split{0, 4}}, ir.Shape{n, sym.Const(3)}, false},
 		{Layout{Axis: 1, Block: 8, Inner: Split{1, 4}}, ir.Shape{n, sym.Const(3)}, false},
+		{Texels(1), ir.Shape{n, sym.Const(3)}, true},
+		{Layout{Axis: 1, Block: 8, Memory: Image}, ir.Shape{n, sym.Const(3)}, false},
 	} {
 		assert.Equal(t, c.want, c.l.Fits(c.s), "%s of %v", c.l, c.s)
 	}
@@ -180,4 +195,30 @@ func TestColumns(t *testing.T) {
 		off := c.l.Offset(shapeOf(c.dims...), consts([]int64{c.row, c.column}), nil)
 		assert.True(t, off.Is(c.off), "%s: row %d, column %d lie at %s, not %d", c.l, c.row, c.column, off, c.off)
 	}
+}
+
+// TestImages: x, y and lane of images of several ranks.
+func TestImages(t *testing.T) {
+	n, h, w := sym.Var("N"), sym.Var("H"), sym.Var("W")
+	for _, c := range []struct {
+		axis          int
+		s             ir.Shape
+		width, height string
+		order         []int
+	}{
+		{0, ir.Shape{sym.Const(9)}, "3", "1", []int{0, 1}},
+		{1, ir.Shape{n, sym.Const(8)}, "2", "N", []int{0, 1, 2}},
+		{0, ir.Shape{sym.Const(8), n}, "2*N", "1", []int{0, 1, 2}},
+		{1, ir.Shape{n, sym.Const(20), h, w}, "5*W", "H*N", []int{0, 2, 1, 3, 4}},
+		{2, ir.Shape{n, h, sym.Const(64)}, "16", "H*N", []int{0, 1, 2, 3}},
+	} {
+		l := Texels(c.axis)
+		width, height := l.Extent(c.s)
+		assert.Equal(t, []string{c.width, c.height}, []string{width.String(), height.String()}, "%s of %v", l, c.s)
+		assert.Equal(t, c.order, l.Order(len(c.s)))
+		assert.Equal(t, l.Elements(c.s).String(), sym.Scale(sym.Mul(width, height), TexelLanes).String())
+	}
+	assert.Equal(t, "image of axis1/4", Texels(1).String())
+	assert.Equal(t, []int{0, 1, 2}, Layout{Axis: 0, Block: 8}.Order(2))
+	assert.Equal(t, []int{0, 1}, RowMajor.Order(2))
 }

@@ -19,12 +19,16 @@ type Buffer struct {
 	Write bool
 	// Size is the number of elements.
 	Size sym.Expr
+	// Image is the extent of a two-dimensional image; nil: elements lie one after the other.
+	Image *Image
 	// Local tells a local array (Alloc), whose elements have the type of variables.
 	Local bool
 }
 
-// Kernel is a leaf function over buffers. It runs tasks 0 <= task < Tasks, which
-// write disjoint memory.
+// Image is an extent in texels, of layout.TexelLanes elements each.
+type Image struct{ Width, Height sym.Expr }
+
+// Kernel is a leaf function over buffers. It runs tasks, which write disjoint memory.
 type Kernel struct {
 	// Anchor names the lowering: "generic", "contraction", ...
 	Anchor string
@@ -32,12 +36,44 @@ type Kernel struct {
 	Doc     []string
 	Buffers []*Buffer
 	Syms    []string // dimension symbols that the body reads, sorted
-	Tasks   sym.Expr
-	Body    []Stmt
+	// Grid are the axes whose points are the tasks, outermost first. A point is a number of the
+	// grid's own axes on some chips, one number on others: see Statements.
+	Grid []te.Axis
+	Body []Stmt
 	// Facts are the ranges of symbols and loop variables.
 	Facts sym.Facts
 	// Scratch are buffers of one worker's memory that the body uses.
 	Scratch []*Buffer
+}
+
+// Linear is a grid of n tasks whose body reads the task's number.
+func Linear(n sym.Expr) []te.Axis { return []te.Axis{{Var: TaskVar, Extent: n}} }
+
+// Tasks is the number of tasks.
+func (k *Kernel) Tasks() sym.Expr {
+	n := sym.Const(1)
+	for _, a := range k.Grid {
+		n = sym.Mul(n, a.Extent)
+	}
+	return n
+}
+
+// Statements are the body, and before it what recovers the variables of the grid's axes from the
+// task's number, the innermost fastest.
+func (k *Kernel) Statements() []Stmt {
+	var out []Stmt
+	rest := sym.Var(TaskVar)
+	for i := len(k.Grid) - 1; i >= 0; i-- {
+		a, v := k.Grid[i], rest
+		if i > 0 {
+			v = sym.Mod(rest, a.Extent, nil)
+			rest = sym.FloorDiv(rest, a.Extent, nil)
+		}
+		if a.Var != TaskVar {
+			out = append(out, Index{Var: a.Var, Value: v})
+		}
+	}
+	return append(out, k.Body...)
 }
 
 // Stmt is a statement.
@@ -81,12 +117,17 @@ type Set struct {
 // Alloc declares a local array of constant size.
 type Alloc struct{ Buf *Buffer }
 
-// Store writes an element.
+// Store writes an element: of a buffer at a flat offset, of an image in lane Index of a texel.
+// Images are written by whole texels, in vectors (see Texels).
 type Store struct {
 	Buf   *Buffer
 	Index sym.Expr
+	Texel
 	Value te.Expr
 }
+
+// Texel is where in an image an element lies, besides its lane.
+type Texel struct{ X, Y sym.Expr }
 
 // If runs Then where the conditions hold.
 type If struct {
@@ -112,10 +153,11 @@ func (Store) stmt() {}
 func (If) stmt()    {}
 func (Tile) stmt()  {}
 
-// Mem loads the element at a flat offset.
+// Mem loads an element: of a buffer at a flat offset, of an image from lane Index of a texel.
 type Mem struct {
 	Buf   *Buffer
 	Index sym.Expr
+	Texel
 }
 
 // Ref reads a variable made by Def.

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
@@ -15,7 +16,9 @@ func Vectorise(body []Stmt, lanes int64, f sym.Facts) []Stmt {
 	for i, s := range body {
 		switch x := s.(type) {
 		case For:
-			if n, ok := x.Extent.Const(); (!ok || n >= lanes) && CanVectorise(x, f) {
+			if n, ok := x.Extent.Const(); x.Lanes > 0 {
+				// the lanes of a texel
+			} else if (!ok || n >= lanes) && CanVectorise(x, f) {
 				x.Lanes = lanes
 			} else {
 				x.Body = Vectorise(x.Body, lanes, f)
@@ -32,7 +35,7 @@ func Vectorise(body []Stmt, lanes int64, f sym.Facts) []Stmt {
 
 // CanVectorise tells whether the loop can run in vectors.
 func CanVectorise(l For, f sym.Facts) bool {
-	v := &vectoriser{lane: l.Var, defined: map[string]bool{}, stored: map[*Buffer]sym.Expr{}, facts: f}
+	v := &vectoriser{lane: l.Var, defined: map[string]bool{}, stored: map[*Buffer]sym.Expr{}, facts: f, texel: l.Extent.Is(layout.TexelLanes)}
 	v.findStores(l.Body)
 	return !v.clash && v.body(l.Body)
 }
@@ -49,6 +52,7 @@ type vectoriser struct {
 	stored  map[*Buffer]sym.Expr // where the loop stores
 	clash   bool
 	facts   sym.Facts
+	texel   bool // the loop has as many lanes as a texel
 }
 
 // findStores collects stores; two of one buffer at different places clash, since lanes might meet.
@@ -91,7 +95,7 @@ func (v *vectoriser) stmt(s Stmt) bool {
 	case If:
 		return v.same(x.Cond) && v.body(x.Then) && v.body(x.Else)
 	case Store:
-		return v.along(x.Index, false) && x.Buf.Type == ir.F32 && v.expr(x.Value)
+		return v.position(x.Buf, x.Index, x.Texel, false) && x.Buf.Type == ir.F32 && v.expr(x.Value)
 	}
 	return false
 }
@@ -112,6 +116,17 @@ func (v *vectoriser) along(e sym.Expr, orSame bool) bool {
 	return ok && (c.Is(1) || orSame && c.Is(0))
 }
 
+// position tells the same of an element's place. Lanes of an image are those of one texel.
+func (v *vectoriser) position(b *Buffer, index sym.Expr, at Texel, orSame bool) bool {
+	if b.Image == nil {
+		return v.along(index, orSame)
+	}
+	if at.X.Uses(v.lane) || at.Y.Uses(v.lane) {
+		return false
+	}
+	return v.texel && index.Equal(sym.Var(v.lane)) || orSame && !index.Uses(v.lane)
+}
+
 func (v *vectoriser) expr(e te.Expr) bool {
 	if e.DType() != ir.F32 {
 		return false
@@ -123,7 +138,7 @@ func (v *vectoriser) expr(e te.Expr) bool {
 		return v.defined[x.Name]
 	case Mem:
 		at, stored := v.stored[x.Buf]
-		return v.along(x.Index, true) && (!stored || at.Equal(x.Index))
+		return v.position(x.Buf, x.Index, x.Texel, true) && (!stored || at.Equal(x.Index))
 	case te.Select:
 		return v.same(x.Cond) && v.expr(x.Then) && v.expr(x.Else)
 	case te.Call:

@@ -11,6 +11,7 @@ func ExprIndices(e te.Expr, f func(sym.Expr)) {
 		switch y := x.(type) {
 		case Mem:
 			f(y.Index)
+			y.Texel.indices(y.Buf, f)
 		case te.Index:
 			f(y.E)
 		case te.Let:
@@ -20,6 +21,13 @@ func ExprIndices(e te.Expr, f func(sym.Expr)) {
 			withinIndices(y.Cond, f)
 		}
 	})
+}
+
+func (t Texel) indices(b *Buffer, f func(sym.Expr)) {
+	if b.Image != nil {
+		f(t.X)
+		f(t.Y)
+	}
 }
 
 func withinIndices(ws []te.Within, f func(sym.Expr)) {
@@ -49,6 +57,7 @@ func Exprs(body []Stmt, f func(sym.Expr)) {
 			ExprIndices(x.Value, f)
 		case Store:
 			f(x.Index)
+			x.Texel.indices(x.Buf, f)
 			ExprIndices(x.Value, f)
 		case If:
 			withinIndices(x.Cond, f)
@@ -68,7 +77,7 @@ func Names(k *Kernel, f func(string)) {
 	for _, b := range append(append([]*Buffer{}, k.Buffers...), k.Scratch...) {
 		f(b.Name)
 	}
-	names(k.Body, f)
+	names(k.Statements(), f)
 }
 
 func names(body []Stmt, f func(string)) {

@@ -25,25 +25,23 @@ func Chain(b *block.Block, env *Env) (*Lowered, error) {
 		}
 	}
 	n := startNest(b, env)
+	n.buffers(b, lay)
 	k := &loop.Kernel{Anchor: "row chain", Doc: b.Origins, Buffers: append(append([]*loop.Buffer{}, n.in...), n.out...)}
 	var common []te.Axis
 	for i, a := range b.Stage.Axes[:b.Depth] {
 		common = append(common, te.Axis{Var: axisVar(i), Extent: a.Extent})
 	}
 	n.addRanges(common)
-	body := decompose(common)
+	k.Grid = common
+	var body []loop.Stmt
 	for i, s := range b.Placed {
 		p, allocs := n.place(k, b, lay, i, s)
 		body = append(append(body, allocs...), p.run(p.axes)...)
 	}
 	n.enter(b, lay, b.Stage, "p")
-	n.at = layout.Flat(b.Stage.Shape(), n.coordinates(b.Stage, "p"))
+	n.at = layout.Position{Index: layout.Flat(b.Stage.Shape(), n.coordinates(b.Stage, "p"))}
 	n.collapse()
 	k.Body = append(body, n.run(n.axes)...)
-	k.Tasks = sym.Const(1)
-	for _, a := range common {
-		k.Tasks = sym.Mul(k.Tasks, a.Extent)
-	}
 	k.Syms, k.Facts = symbolsOf(k, env.Symbols), n.facts
 	return env.done(k, plain(b)), nil
 }
@@ -51,7 +49,7 @@ func Chain(b *block.Block, env *Env) (*Lowered, error) {
 // place makes the nest of placed stage i, whose results go to scratch memory.
 func (n *nest) place(k *loop.Kernel, b *block.Block, lay Layouts, i int, s *te.Stage) (*nest, []loop.Stmt) {
 	tag := fmt.Sprintf("_%d", i)
-	p := &nest{tag: tag, lanes: n.lanes, windows: n.windows, combiner: s.Combine, in: n.in, scratch: n.scratch, facts: n.facts}
+	p := &nest{tag: tag, target: n.target, lanes: n.lanes, windows: n.windows, combiner: s.Combine, in: n.in, scratch: n.scratch, facts: n.facts}
 	var inner ir.Shape
 	size := sym.Const(1)
 	for _, a := range s.Axes[b.Depth:] {
@@ -77,7 +75,7 @@ func (n *nest) place(k *loop.Kernel, b *block.Block, lay Layouts, i int, s *te.S
 	prefix := "q" + fmt.Sprint(i) + "_"
 	p.depth = b.Depth
 	p.enter(b, lay, s, prefix)
-	p.at = layout.Flat(inner, p.coordinates(s, prefix)[b.Depth:])
+	p.at = layout.Position{Index: layout.Flat(inner, p.coordinates(s, prefix)[b.Depth:])}
 	p.collapse()
 	n.scratch = append(n.scratch, scratch{bufs: p.out, inner: inner})
 	return p, allocs

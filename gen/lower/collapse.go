@@ -23,7 +23,9 @@ func (n *nest) canCollapse(outer, inner te.Axis) bool {
 		ci, ok2 := sym.Coefficient(e, inner.Var, n.facts)
 		ok = ok && ok1 && ok2 && sym.Mul(ci, inner.Extent).Equal(co)
 	}
-	check(n.at)
+	check(n.at.Index)
+	check(n.at.X)
+	check(n.at.Y)
 	for _, w := range n.within {
 		check(w.E)
 	}

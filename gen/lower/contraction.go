@@ -45,7 +45,11 @@ func Contraction(b *block.Block, env *Env) (*Lowered, error) {
 	if c == nil || c.window && !env.Windows || !c.window && !env.Contractions {
 		return nil, nil
 	}
+	if readsImages(b, env.Layouts) {
+		return nil, nil
+	}
 	c.n = startNest(b, env)
+	c.n.buffers(b, env.Layouts)
 	c.layX = env.Layouts(b.Operands[c.x.Source.N])
 	if c.layX.Block != 0 && (c.layX.Axis != c.inChannel || c.layX.Block != c.block) {
 		return nil, nil

@@ -12,7 +12,7 @@ import (
 
 const (
 	tileVar  = "tp" // number of the tile within the task
-	chunkVar = "tc" // number of the task along the pixels
+	chunkVar = "tc" // number of the task along the pixels, or along an axis that tasks share
 	// tilesPerTask is how many tiles of a long pixel axis one task computes.
 	tilesPerTask = 8
 )
@@ -56,11 +56,8 @@ func (c *contraction) body(k *loop.Kernel, p *tiling, copyIn []loop.Stmt) {
 		tasks = append(append(tasks, group), append(outer, chunk)...)
 		tiles = append(copyIn, tiles...)
 	}
-	k.Tasks = sym.Const(1)
-	for _, a := range tasks {
-		k.Tasks = sym.Mul(k.Tasks, a.Extent)
-	}
-	k.Body = append(append(decompose(tasks), loop.Alloc{Buf: p.acc}), tiles...)
+	k.Grid = tasks
+	k.Body = append([]loop.Stmt{loop.Alloc{Buf: p.acc}}, tiles...)
 }
 
 // tiles computes all pixels of a task: full tiles, then the exact rest by the last task.

@@ -50,7 +50,7 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 		xIndex = c.kIndex(c.x.Index, logical)
 	}
 	c.n.results = c.n.flatten(c.b, s.Results, logical, lay)
-	c.n.at = out.Offset(s.Shape(), index, c.n.facts)
+	c.n.at = out.Find(s.Shape(), index, c.n.facts)
 	var copyIn []loop.Stmt
 	k := &loop.Kernel{Anchor: "contraction", Doc: c.b.Origins, Facts: c.n.facts}
 	if c.window {
@@ -165,7 +165,7 @@ func (c *contraction) mergePixels(p *tiling, lay Layouts, out layout.Layout, ind
 	n := &nest{facts: c.n.facts, in: c.n.in, out: c.n.out}
 	n.results = n.flatten(c.b, s.Results, logical, lay)
 	n.values = []te.Expr{loop.Mem{Buf: p.xBuf, Index: c.layX.Offset(c.b.Operands[c.x.Source.N].Shape, xIndex, c.n.facts)}}
-	n.at = out.Offset(s.Shape(), index, c.n.facts)
+	n.at = out.Find(s.Shape(), index, c.n.facts)
 	if n.canCollapse(c.n.axes[c.pixel-1], c.n.axes[c.pixel]) {
 		c.merged[c.pixel-1] = true
 		p.pixels *= rows

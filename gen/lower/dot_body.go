@@ -19,11 +19,7 @@ func (d *dot) body(k *loop.Kernel) {
 		}
 	}
 	tasks = append(tasks, te.Axis{Var: groupVar, Extent: sym.Const(groups)})
-	k.Tasks = sym.Const(1)
-	for _, a := range tasks {
-		k.Tasks = sym.Mul(k.Tasks, a.Extent)
-	}
-	k.Body = append(decompose(tasks), loop.Alloc{Buf: acc})
+	k.Grid, k.Body = tasks, []loop.Stmt{loop.Alloc{Buf: acc}}
 	full, rest := d.pixels/d.rows, d.pixels%d.rows
 	start := sym.Scale(sym.Var(tileVar), d.rows)
 	k.Body = append(k.Body, loops([]te.Axis{{Var: tileVar, Extent: sym.Const(full)}}, d.oneTile(acc, start, d.rows))...)

@@ -68,7 +68,7 @@ func DotLayouts(b *block.Block, t *target.Target, want func(*ir.Value, layout.La
 // layouts allow.
 func Dots(b *block.Block, env *Env) ([]*Lowered, error) {
 	rows := env.Target.Dots(ir.I32)
-	if len(rows) == 0 || !env.Contractions {
+	if len(rows) == 0 || !env.Contractions || readsImages(b, env.Layouts) {
 		return nil, nil
 	}
 	l, r, ok := findProduct(b)
@@ -112,9 +112,10 @@ func (d *dot) lower(env *Env) (*Lowered, error) {
 	}
 	d.b, d.lanes = corrected, lanes
 	d.n = startNest(d.b, env)
+	d.n.buffers(d.b, env.Layouts)
 	logical := d.axes()
 	d.n.results = d.n.flatten(d.b, d.b.Stage.Results, logical, env.Layouts)
-	d.n.at = d.out.Offset(s.Shape(), d.index, d.n.facts)
+	d.n.at = d.out.Find(s.Shape(), d.index, d.n.facts)
 	if !d.offsets(logical) {
 		return nil, nil
 	}

@@ -33,8 +33,9 @@ type Lowered struct {
 	Args func() ([]*ir.Value, error)
 }
 
-// done finishes a kernel: loops become vectors.
+// done finishes a kernel: what is stored to images becomes texels, and loops become vectors.
 func (e *Env) done(k *loop.Kernel, args func() ([]*ir.Value, error)) *Lowered {
+	k.Body = loop.Texels(k.Body, k.Facts)
 	if lanes := e.lanes(); lanes > 1 {
 		k.Body = loop.Vectorise(k.Body, lanes, k.Facts)
 	}

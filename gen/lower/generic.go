@@ -5,19 +5,14 @@ import (
 	"sort"
 
 	"rules_dnn/gen/block"
+	"rules_dnn/gen/layout"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
 
-const (
-	// chunk is how many elements of a one-dimensional nest a task takes.
-	chunk = 4096
-	// enoughTasks stops splitting: threads share this many well.
-	enoughTasks = 64
-	// maxLanes is the longest innermost axis whose accumulators are kept side by side.
-	maxLanes = 64
-)
+// maxLanes is the longest innermost axis whose accumulators are kept side by side.
+const maxLanes = 64
 
 // Generic lowers any block of one stage to a loop nest over its result; a block with placed
 // stages gives nil.
@@ -31,57 +26,47 @@ func Generic(b *block.Block, env *Env) (*Lowered, error) {
 	}
 	n.collapse()
 	k := &loop.Kernel{Anchor: "generic", Doc: b.Origins, Buffers: append(append([]*loop.Buffer{}, n.in...), n.out...)}
-	prefix, inner, tasks := n.splitTasks()
-	k.Tasks = tasks
-	k.Body = append(prefix, n.run(inner)...)
+	grid, inner := n.splitTasks()
+	k.Grid, k.Body = grid, n.run(inner)
 	if len(n.trimmed) > 0 {
 		k.Anchor = "window"
 	}
 	k.Syms, k.Facts = symbolsOf(k, env.Symbols), n.facts
-	return env.done(k, plain(b)), nil
+	return env.done(k, n.args(b)), nil
 }
 
-// splitTasks takes leading axes as tasks: statements that recover their variables
-// from the task's number, the axes that remain, and the number of tasks.
-func (n *nest) splitTasks() (prefix []loop.Stmt, inner []te.Axis, tasks sym.Expr) {
-	tasks = sym.Const(1)
-	taken := 0
-	for taken < len(n.axes)-1 && !sym.AtLeast(tasks, enoughTasks, n.facts) {
+// partOfAxis is the variable of an axis that is cut into tasks.
+const partOfAxis = "q"
+
+// splitTasks takes leading axes as the grid until it has enough tasks, and leaves the others. Where
+// only the innermost axis is left, it is cut into parts of equal length, the last one shorter.
+func (n *nest) splitTasks() (grid, inner []te.Axis) {
+	tasks, taken := sym.Const(1), 0
+	for taken < len(n.axes)-1 && !sym.AtLeast(tasks, n.target.Tasks, n.facts) {
 		tasks = sym.Mul(tasks, n.axes[taken].Extent)
 		taken++
 	}
-	if len(n.axes) == 1 {
-		return n.splitChunks()
+	grid, inner = n.axes[:taken], n.axes[taken:]
+	chunk := n.target.TaskElements
+	if len(inner) != 1 || sym.AtLeast(tasks, n.target.Tasks, n.facts) || sym.AtMost(inner[0].Extent, chunk, n.facts) {
+		return grid, inner
 	}
-	return decompose(n.axes[:taken]), n.axes[taken:], tasks
+	return n.splitChunks(grid, inner[0], chunk)
 }
 
-// decompose binds the axes' variables from the task's number, innermost fastest.
-func decompose(axes []te.Axis) []loop.Stmt {
-	var out []loop.Stmt
-	rest := sym.Var(loop.TaskVar)
-	for i := len(axes) - 1; i >= 0; i-- {
-		v := rest
-		if i > 0 {
-			v = sym.Mod(rest, axes[i].Extent, nil)
-			rest = sym.FloorDiv(rest, axes[i].Extent, nil)
-		}
-		out = append(out, loop.Index{Var: axes[i].Var, Value: v})
+func (n *nest) splitChunks(grid []te.Axis, a te.Axis, chunk int64) (outer, inner []te.Axis) {
+	number := te.Axis{Var: chunkVar, Extent: sym.CeilDiv(a.Extent, sym.Const(chunk), n.facts)}
+	if len(grid) == 0 {
+		number.Var = loop.TaskVar
 	}
-	return out
-}
-
-// splitChunks cuts a single axis into tasks of equal length, the last one shorter.
-func (n *nest) splitChunks() ([]loop.Stmt, []te.Axis, sym.Expr) {
-	a := n.axes[0]
-	if sym.AtMost(a.Extent, chunk, n.facts) {
-		return nil, n.axes, sym.Const(1)
+	part := te.Axis{Var: partOfAxis, Extent: sym.Const(chunk)}
+	n.addRanges([]te.Axis{number, part})
+	first := sym.Scale(sym.Var(number.Var), chunk)
+	n.subst(map[string]sym.Expr{a.Var: sym.Add(first, sym.Var(part.Var))})
+	if c, ok := a.Extent.Const(); !ok || c%chunk != 0 {
+		part.Extent = sym.Min(part.Extent, sym.Sub(a.Extent, first), n.facts)
 	}
-	first := sym.Scale(sym.Var(loop.TaskVar), chunk)
-	m := map[string]sym.Expr{a.Var: sym.Add(first, sym.Var("q"))}
-	n.subst(m)
-	left := sym.Min(sym.Const(chunk), sym.Sub(a.Extent, first), n.facts)
-	return nil, []te.Axis{{Var: "q", Extent: left}}, sym.CeilDiv(a.Extent, sym.Const(chunk), n.facts)
+	return append(append([]te.Axis{}, grid...), number), []te.Axis{part}
 }
 
 func (n *nest) subst(m map[string]sym.Expr) {
@@ -100,8 +85,7 @@ func (n *nest) subst(m map[string]sym.Expr) {
 func substMem(e te.Expr, m map[string]sym.Expr, f sym.Facts) te.Expr {
 	return te.Map(te.SubstIndices(e, m, f), func(x te.Expr) te.Expr {
 		if mem, ok := x.(loop.Mem); ok {
-			mem.Index = mem.Index.Subst(m, f)
-			return mem
+			return load(mem.Buf, layout.Position{Index: mem.Index, X: mem.X, Y: mem.Y}.Subst(m, f))
 		}
 		return x
 	})
@@ -122,11 +106,13 @@ func loops(axes []te.Axis, body []loop.Stmt) []loop.Stmt {
 func (n *nest) run(axes []te.Axis) []loop.Stmt {
 	bounds := n.trim()
 	if a, ok := n.laneAxis(axes); ok {
+		n.cacheTexels(axes)
 		return loops(axes[:len(axes)-1], append(bounds, n.lanePoint(a)...))
 	}
 	if n.rowReduction(axes) {
 		return loops(axes, append(bounds, n.rowPoint()...))
 	}
+	n.cacheTexels(axes)
 	return loops(axes, append(bounds, n.point()...))
 }
 
@@ -193,7 +179,7 @@ func (n *nest) joined(values []te.Expr, acc func(int) te.Expr) []loop.Stmt {
 	return body
 }
 
-func (n *nest) stores(acc func(int) te.Expr, at sym.Expr) []loop.Stmt {
+func (n *nest) stores(acc func(int) te.Expr, at layout.Position) []loop.Stmt {
 	var body []loop.Stmt
 	for k, r := range n.results {
 		r = te.Map(r, func(x te.Expr) te.Expr {
@@ -203,15 +189,15 @@ func (n *nest) stores(acc func(int) te.Expr, at sym.Expr) []loop.Stmt {
 			return x
 		})
 		hoisted, e := hoistLets(r, nil)
-		body = append(append(body, hoisted...), loop.Store{Buf: n.out[k], Index: at, Value: e})
+		body = append(append(body, hoisted...), store(n.out[k], at, e))
 	}
 	return body
 }
 
-func (n *nest) zeros(at sym.Expr) []loop.Stmt {
+func (n *nest) zeros(at layout.Position) []loop.Stmt {
 	var body []loop.Stmt
 	for k := range n.results {
-		body = append(body, loop.Store{Buf: n.out[k], Index: at, Value: te.Number(n.out[k].Type, 0)})
+		body = append(body, store(n.out[k], at, te.Number(n.out[k].Type, 0)))
 	}
 	return body
 }
@@ -219,7 +205,7 @@ func (n *nest) zeros(at sym.Expr) []loop.Stmt {
 // symbolsOf are the dimension symbols that a kernel's body mentions.
 func symbolsOf(k *loop.Kernel, symbols sym.Facts) []string {
 	used := map[string]bool{}
-	loop.Exprs(k.Body, func(e sym.Expr) { e.Vars(used) })
+	loop.Exprs(k.Statements(), func(e sym.Expr) { e.Vars(used) })
 	var out []string
 	for s := range used {
 		if _, ok := symbols[s]; ok {

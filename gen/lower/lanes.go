@@ -96,7 +96,11 @@ func (n *nest) rowPoint() []loop.Stmt {
 		return loops([]te.Axis{{Var: partVar, Extent: extent}}, body)
 	}
 	steps := sym.FloorDiv(r.Extent, w, n.facts)
-	row := loops([]te.Axis{{Var: stepVar, Extent: steps}}, parted(w, sym.Scale(sym.Var(stepVar), width)))
+	at := sym.Scale(sym.Var(stepVar), width)
+	if steps.Is(1) {
+		at = sym.Const(0)
+	}
+	row := loops([]te.Axis{{Var: stepVar, Extent: steps}}, parted(w, at))
 	if rest := sym.Sub(r.Extent, sym.Scale(steps, width)); !rest.Is(0) {
 		row = append(row, parted(rest, sym.Scale(steps, width))...)
 	}

@@ -14,6 +14,7 @@ import (
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sym"
+	"rules_dnn/gen/target"
 	"rules_dnn/gen/te"
 )
 
@@ -22,15 +23,16 @@ type Layouts func(*ir.Value) layout.Layout
 
 // nest is a stage over physical coordinates: loops, and expressions of flat memory.
 type nest struct {
-	tag      string    // tells the names of local variables of several nests apart
+	tag      string // tells the names of local variables of several nests apart
+	target   *target.Target
 	lanes    int64     // floats in a vector register
 	axes     []te.Axis // physical, outermost first
 	reduce   []te.Axis
 	values   []te.Expr
 	combiner *te.Combiner
 	results  []te.Expr
-	at       sym.Expr    // offset of the results' element
-	within   []te.Within // what holds of an element that is not padding
+	at       layout.Position // of the results' element
+	within   []te.Within     // what holds of an element that is not padding
 	in, out  []*loop.Buffer
 	scratch  []scratch // what placed stages computed
 	windows  bool      // guards bound loops
@@ -38,6 +40,11 @@ type nest struct {
 	trimmed  map[string]bound
 	bound    int // integers that expressions have bound so far
 	facts    sym.Facts
+	// texelLane is the reduction axis that walks the lanes of a texel, fills what reads one
+	// before it, and packs the layouts of constants that the kernel reads in another order.
+	texelLane string
+	fills     []loop.Stmt
+	packs     map[*ir.Value]layout.Layout
 }
 
 // scratch is where a placed stage's results of one point of the common axes lie.
@@ -48,19 +55,29 @@ type scratch struct {
 
 // newNest substitutes layouts into the block's stage.
 func newNest(b *block.Block, env *Env) (*nest, error) {
-	s, lay := b.Stage, env.Layouts
-	out := lay(b.Results[0])
+	s, out := b.Stage, env.Layouts(b.Results[0])
 	for _, r := range b.Results {
-		if lay(r) != out {
+		if env.Layouts(r) != out {
 			return nil, fmt.Errorf("block %s: results of different layouts", b.Label())
 		}
 	}
+	packs := packings(b, env)
+	lay := func(v *ir.Value) layout.Layout {
+		if l, ok := packs[v]; ok {
+			return l
+		}
+		return env.Layouts(v)
+	}
 	n := startNest(b, env)
+	n.packs = packs
+	n.buffers(b, lay)
 	var coords []sym.Expr
-	for i, d := range out.Dims(s.Shape()) {
-		a := te.Axis{Var: fmt.Sprintf("p%d", i), Extent: d}
-		n.axes = append(n.axes, a)
-		coords = append(coords, sym.Var(a.Var))
+	dims := out.Dims(s.Shape())
+	for i := range dims {
+		coords = append(coords, sym.Var(axisVar(i)))
+	}
+	for _, i := range out.Order(len(s.Axes)) {
+		n.axes = append(n.axes, te.Axis{Var: axisVar(i), Extent: dims[i]})
 	}
 	n.addRanges(n.axes)
 	logical := map[string]sym.Expr{}
@@ -70,20 +87,20 @@ func newNest(b *block.Block, env *Env) (*nest, error) {
 			n.within = append(n.within, te.Within{E: e, Lo: sym.Const(0), Hi: s.Axes[i].Extent})
 		}
 	}
-	n.at = layout.Flat(out.Dims(s.Shape()), coords)
+	n.at = out.Position(dims, coords)
+	n.splitReduction(b, lay, logical)
 	n.values = n.flatten(b, s.Values, logical, lay)
 	n.results = n.flatten(b, s.Results, logical, lay)
 	return n, nil
 }
 
-// startNest is a nest without axes: buffers, and the ranges of symbols and reduction axes.
+// startNest is a nest without axes: the ranges of symbols and reduction axes.
 func startNest(b *block.Block, env *Env) *nest {
-	n := &nest{facts: sym.Facts{}, lanes: env.lanes(), windows: env.Windows, reduce: slices.Clone(b.Stage.Reduce), combiner: b.Stage.Combine}
+	n := &nest{facts: sym.Facts{}, target: env.Target, lanes: env.lanes(), windows: env.Windows, reduce: slices.Clone(b.Stage.Reduce), combiner: b.Stage.Combine}
 	for k, v := range env.Symbols {
 		n.facts[k] = v
 	}
 	n.addRanges(b.Stage.Reduce)
-	n.buffers(b, env.Layouts)
 	return n
 }
 
@@ -96,11 +113,33 @@ func (n *nest) addRanges(axes []te.Axis) {
 
 func (n *nest) buffers(b *block.Block, lay Layouts) {
 	for i, v := range b.Operands {
-		n.in = append(n.in, &loop.Buffer{Name: fmt.Sprintf("a%d", i), Type: v.Type, Size: lay(v).Elements(v.Shape)})
+		n.in = append(n.in, stored(fmt.Sprintf("a%d", i), v, lay(v)))
 	}
 	for i, v := range b.Results {
-		n.out = append(n.out, &loop.Buffer{Name: fmt.Sprintf("y%d", i), Type: v.Type, Write: true, Size: lay(v).Elements(v.Shape)})
+		b := stored(fmt.Sprintf("y%d", i), v, lay(v))
+		b.Write = true
+		n.out = append(n.out, b)
 	}
+}
+
+// stored is the buffer of a value in a layout.
+func stored(name string, v *ir.Value, l layout.Layout) *loop.Buffer {
+	b := &loop.Buffer{Name: name, Type: v.Type, Size: l.Elements(v.Shape)}
+	if l.Memory == layout.Image {
+		w, h := l.Extent(v.Shape)
+		b.Image = &loop.Image{Width: w, Height: h}
+	}
+	return b
+}
+
+// load reads the element at a position.
+func load(b *loop.Buffer, p layout.Position) loop.Mem {
+	return loop.Mem{Buf: b, Index: p.Index, Texel: loop.Texel{X: p.X, Y: p.Y}}
+}
+
+// store writes the element at a position.
+func store(b *loop.Buffer, p layout.Position, v te.Expr) loop.Store {
+	return loop.Store{Buf: b, Index: p.Index, Texel: loop.Texel{X: p.X, Y: p.Y}, Value: v}
 }
 
 // flatten replaces loads by flat memory accesses and drops conditions that are certain.
@@ -116,7 +155,7 @@ func (n *nest) flatten(b *block.Block, es []te.Expr, logical map[string]sym.Expr
 					return n.choose(x.Guard, n.fromScratch(x), x.Default)
 				}
 				v := b.Operands[x.Source.N]
-				m := loop.Mem{Buf: n.in[x.Source.N], Index: lay(v).Offset(v.Shape, x.Index, n.facts)}
+				m := load(n.in[x.Source.N], lay(v).Find(v.Shape, x.Index, n.facts))
 				return n.choose(x.Guard, m, x.Default)
 			}
 			return e

@@ -101,4 +101,10 @@ func (n *nest) bounds() []loop.Stmt {
 }
 
 // reduceLoops runs the body for each point of the reduction.
-func (n *nest) reduceLoops(body []loop.Stmt) []loop.Stmt { return loops(n.reduce, body) }
+func (n *nest) reduceLoops(body []loop.Stmt) []loop.Stmt {
+	if len(n.fills) == 0 {
+		return loops(n.reduce, body)
+	}
+	last := len(n.reduce) - 1
+	return loops(n.reduce[:last], append(append([]loop.Stmt{}, n.fills...), loops(n.reduce[last:], body)...))
+}

@@ -117,7 +117,7 @@ func tensor(v *ir.Value) Tensor {
 }
 
 func block(p *plan.Program, s *plan.Call) Block {
-	b := Block{Nodes: s.Block.Origins, Ops: s.Block.Ops, Anchor: s.Kernel.Anchor, Tasks: s.Kernel.Tasks.String(), Reads: []Tensor{},
+	b := Block{Nodes: s.Block.Origins, Ops: s.Block.Ops, Anchor: s.Kernel.Anchor, Tasks: s.Kernel.Tasks().String(), Reads: []Tensor{},
 		Cycles: int64(s.Cycles), Depth: s.Block.Depth}
 	for _, st := range s.Block.Placed {
 		b.Stages = append(b.Stages, st.Name)

@@ -32,12 +32,15 @@ func (c Config) String() string {
 // Chips have vectors of 4, 8 and 16 floats, and tile instructions that take X in each way.
 var Chips = []string{"x86_64", "x86_64_v3", "x86_64_v4", "arm64"}
 
-// Configs are the ways to compile that random graphs are tried with: for every chip with all
+// Devices have many small tasks, and one of them has images.
+var Devices = []string{"opencl_images", "opencl_buffers"}
+
+// Configs are the ways to compile that random graphs are tried with: for every chip and device with all
 // passes, and with each pass and part of a pass switched off, alone and some together, for the
 // chips in turn.
 func Configs(turn int) []Config {
 	var out []Config
-	for _, c := range Chips {
+	for _, c := range slices.Concat(Chips, Devices) {
 		out = append(out, Config{Chip: c})
 	}
 	off := [][]string{{"fuse", "sweep", "anchors"}, {"fuse", "layouts"}, {"fuse", "chains"}}
@@ -55,9 +58,13 @@ func Configs(turn int) []Config {
 	return out
 }
 
-// Chip reads a chip's facts. A test's folder is two levels below the repository's, as this one.
+// Chip reads a chip's or a device's facts. A test's folder is two levels below the repository's, as this one.
 func Chip(name string) (*target.Target, error) {
-	facts, err := os.ReadFile(filepath.Join("../../platforms/chips", name+".json"))
+	folder := "chips"
+	if slices.Contains(Devices, name) {
+		folder = "devices"
+	}
+	facts, err := os.ReadFile(filepath.Join("../../platforms", folder, name+".json"))
 	if err != nil {
 		return nil, err
 	}

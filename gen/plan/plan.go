@@ -22,10 +22,12 @@ const (
 	Weights
 	Input
 	Output
+	// Image is an image object of the device.
+	Image
 )
 
-// Place is a value's storage: an offset in bytes within arena or weights, or within the input
-// or output of number N.
+// Place is a value's storage: an offset in bytes within arena or weights, or within the input,
+// output or image of number N.
 type Place struct {
 	Region Region
 	Offset sym.Expr
@@ -47,8 +49,8 @@ type Program struct {
 	// Counters are symbols that the program's loops count with; they follow Symbols.
 	Counters []block.Counter
 	Facts    sym.Facts
-	Checks  []block.Check // what a run's dimensions must satisfy
-	Steps   []Step
+	Checks   []block.Check // what a run's dimensions must satisfy
+	Steps    []Step
 	// Homes tell which values lie in another one's storage.
 	Homes map[*ir.Value]Home
 	// Estimate is the cycles of all steps, a lower bound of what any choice of layouts and
@@ -60,6 +62,8 @@ type Program struct {
 	ArenaBytes      sym.Expr
 	LowerBoundBytes sym.Expr
 	ScratchBytes    sym.Expr
+	// Images hold the values whose layout is one.
+	Images []Texture
 	// Constants in the order of the weights file.
 	Constants    []Constant
 	WeightsBytes int64
@@ -86,6 +90,7 @@ func Run(p *Program) error {
 	if err := p.placeConstants(); err != nil {
 		return err
 	}
+	p.placeImages()
 	p.placeArena()
 	p.placeHomes()
 	p.ScratchBytes = sym.Const(0)

@@ -23,7 +23,7 @@ func value(name string, t ir.DType, dims ...sym.Expr) *ir.Value {
 
 // step is a step whose last argument is what it writes.
 func step(args ...*ir.Value) Step {
-	k := &loop.Kernel{Anchor: "test", Tasks: sym.Const(1)}
+	k := &loop.Kernel{Anchor: "test"}
 	for i, v := range args {
 		k.Buffers = append(k.Buffers, &loop.Buffer{Name: fmt.Sprint(i), Type: v.Type, Write: i == len(args)-1})
 	}

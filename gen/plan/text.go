@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
 )
 
 // String is the program for dumps: each step with its kernel's anchor, its tasks, and where
@@ -13,6 +14,9 @@ func (p *Program) String() string {
 	t := &text{p: p}
 	t.steps(p.Steps, "")
 	if p.Places != nil {
+		for i, x := range p.Images {
+			fmt.Fprintf(&t.out, "image %d: %s[%s][%s][%d]\n", i, x.Type, x.Height, x.Width, layout.TexelLanes)
+		}
 		fmt.Fprintf(&t.out, "arena %s (at least %s), scratch %s, weights %d bytes\n", p.ArenaBytes, p.LowerBoundBytes, p.ScratchBytes, p.WeightsBytes)
 	}
 	return t.out.String()
@@ -49,7 +53,7 @@ func (t *text) steps(steps []Step, indent string) {
 }
 
 func (t *text) call(s *Call, indent string) {
-	fmt.Fprintf(&t.out, "%s\n%s  %s, tasks %s\n", s.Block.Label(), indent, s.Kernel.Anchor, s.Kernel.Tasks)
+	fmt.Fprintf(&t.out, "%s\n%s  %s, tasks %s\n", s.Block.Label(), indent, s.Kernel.Anchor, s.Kernel.Tasks())
 	for k, v := range s.Args {
 		verb := "reads"
 		if s.Kernel.Buffers[k].Write {
@@ -82,6 +86,8 @@ func (t *text) value(verb string, v *ir.Value, indent string) {
 // String is the place for people: "arena + 64*N".
 func (at Place) String() string {
 	switch at.Region {
+	case Image:
+		return fmt.Sprintf("image %d", at.N)
 	case Input, Output:
 		name := fmt.Sprintf("%s %d", map[Region]string{Input: "input", Output: "output"}[at.Region], at.N)
 		if at.Offset.Is(0) {

@@ -19,6 +19,7 @@ const maxPicks = 16
 // enumerate makes the candidates of every block.
 func (s *selector) enumerate() error {
 	s.walk(s.g, 1)
+	s.wantImages()
 	for _, b := range s.blocks {
 		cs, err := s.blockCandidates(b)
 		if err != nil {
@@ -215,11 +216,12 @@ func (s *selector) want(v *ir.Value, l layout.Layout) {
 	}
 }
 
-// mayBlock tells whether a value can be stored in blocks of channels.
+// mayBlock tells whether a value can be stored in blocks of channels; where there is texture
+// memory, it is in texels.
 func (s *selector) mayBlock(v *ir.Value) bool { return s.hasBlocks(v) && !s.sameBytes(v) }
 
 func (s *selector) hasBlocks(v *ir.Value) bool {
-	if !s.o.Layouts || v.Const != nil || v.Type != ir.F32 || len(v.Shape) < 3 || !s.blocked.Fits(v.Shape) {
+	if !s.o.Layouts || s.t.Images != nil || v.Const != nil || v.Type != ir.F32 || len(v.Shape) < 3 || !s.blocked.Fits(v.Shape) {
 		return false
 	}
 	n, _ := v.Shape[s.blocked.Axis].Const()

@@ -36,12 +36,40 @@ type Target struct {
 	// Copts are the C++ compiler's flags that select the instruction set.
 	Copts []string `json:"copts"`
 
+	// Tasks is how many tasks keep the whole chip busy, and TaskElements how many neighbouring
+	// elements one of them takes: more tasks, or smaller ones, gain nothing.
+	Tasks        int64 `json:"tasks"`
+	TaskElements int64 `json:"task_elements"`
+	// LoadCycles is what a load of a vector or an element from a buffer takes, once it is cached.
+	LoadCycles float64 `json:"load_cycles"`
+	// Images is the texture memory, nil where there is none.
+	Images *Images `json:"images"`
+	// OpenCL is how kernels run on a device of that interface, nil for processors.
+	OpenCL *OpenCL `json:"opencl"`
+
 	L1D int64 `json:"l1d_bytes"`
 	L2  int64 `json:"l2_bytes"`
 	// BytesPerCycle is what one core reads from memory.
 	BytesPerCycle float64 `json:"bytes_per_cycle"`
 
 	rows []*instr.Row
+}
+
+// Images is texture memory: two-dimensional images of texels of four elements.
+type Images struct {
+	// MaxWidth and MaxHeight are in texels.
+	MaxWidth  int64 `json:"max_width"`
+	MaxHeight int64 `json:"max_height"`
+	// LoadCycles is what a load of a texel takes.
+	LoadCycles float64 `json:"load_cycles"`
+}
+
+// OpenCL is how kernels are started.
+type OpenCL struct {
+	// GroupItems is how many work-items a work-group has at most.
+	GroupItems int64 `json:"group_items"`
+	// Workers is how many work-items run kernels whose tasks need memory of their own.
+	Workers int64 `json:"workers"`
 }
 
 // The widest vectors: of any kind, and of floats (runtime/dnn_kernel.h).
@@ -52,7 +80,7 @@ const (
 
 // Parse reads a facts file and checks it.
 func Parse(data []byte) (*Target, error) {
-	t := &Target{FMAPerCycle: 1, LoadsPerCycle: 2, IssuePerCycle: 4, L1D: 32 << 10, L2: 512 << 10, BytesPerCycle: 4}
+	t := &Target{Tasks: 64, TaskElements: 4096, LoadCycles: 0.5, FMAPerCycle: 1, LoadsPerCycle: 2, IssuePerCycle: 4, L1D: 32 << 10, L2: 512 << 10, BytesPerCycle: 4}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(t); err != nil {
@@ -76,12 +104,28 @@ func Parse(data []byte) (*Target, error) {
 	if min(t.FMAPerCycle, t.LoadsPerCycle, t.IssuePerCycle, t.BytesPerCycle) <= 0 || t.L1D <= 0 || t.L2 <= 0 {
 		return nil, fmt.Errorf("chip %s: rates and cache sizes must be positive", t.Name)
 	}
+	if err := t.checkTasks(); err != nil {
+		return nil, fmt.Errorf("chip %s: %w", t.Name, err)
+	}
 	for _, name := range t.Instructions {
 		if err := t.addInstruction(name); err != nil {
 			return nil, fmt.Errorf("chip %s: instructions: %w", t.Name, err)
 		}
 	}
 	return t, nil
+}
+
+func (t *Target) checkTasks() error {
+	if t.Tasks < 1 || t.TaskElements < 1 || t.LoadCycles <= 0 {
+		return fmt.Errorf("tasks, task_elements and load_cycles must be positive")
+	}
+	if i := t.Images; i != nil && (i.MaxWidth < 1 || i.MaxHeight < 1 || i.LoadCycles <= 0) {
+		return fmt.Errorf("images: max_width, max_height and load_cycles must be positive")
+	}
+	if o := t.OpenCL; o != nil && (o.GroupItems < 1 || o.GroupItems&(o.GroupItems-1) != 0 || o.Workers < 1) {
+		return fmt.Errorf("opencl: want a power of two for group_items, and workers")
+	}
+	return nil
 }
 
 func (t *Target) addInstruction(name string) error {

@@ -166,15 +166,16 @@ func copyVec(dst, src *scalar.Vec, lo, hi int) {
 // fetch is a load.
 type fetch struct {
 	mem *memory
-	at  *form
+	at  *place
 	out scalar.Vec
 }
 
 func (c *compiler) fetch(x loop.Mem) node {
-	return &fetch{c.memory(x.Buf), c.index(x.Index), c.vec(x.Buf.Type)}
+	return &fetch{c.memory(x.Buf), c.place(x.Buf, x.Index, x.Texel), c.vec(x.Buf.Type)}
 }
 
 func (k *fetch) eval(lo, hi int) *scalar.Vec {
+	k.at.check(lo, hi)
 	if !k.at.scattered {
 		off, step := k.at.line(lo)
 		k.mem.load(&k.out, off, step, lo, hi)

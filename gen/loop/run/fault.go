@@ -110,6 +110,9 @@ func describe(s loop.Stmt) string {
 	case loop.Alloc:
 		return "declare " + x.Buf.Name
 	case loop.Store:
+		if x.Buf.Image != nil {
+			return fmt.Sprintf("%s(%s, %s)[%s] = ...", x.Buf.Name, x.X, x.Y, x.Index)
+		}
 		return fmt.Sprintf("%s[%s] = ...", x.Buf.Name, x.Index)
 	case loop.If:
 		return "if " + conditions(x.Cond)

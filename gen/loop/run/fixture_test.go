@@ -68,7 +68,7 @@ type fixture struct {
 func kernelOf(sizeY, tasks int64) *fixture {
 	f := &fixture{x: floatsOf(12, "x", false), y: floatsOf(sizeY, "y", true), s: floatsOf(8, "scratch", true), la: floatsOf(8, "acc", true)}
 	f.la.Local = true
-	f.kernel = loop.Kernel{Buffers: []*loop.Buffer{f.x, f.y}, Scratch: []*loop.Buffer{f.s}, Tasks: num(tasks), Syms: []string{"N"},
+	f.kernel = loop.Kernel{Buffers: []*loop.Buffer{f.x, f.y}, Scratch: []*loop.Buffer{f.s}, Grid: loop.Linear(num(tasks)), Syms: []string{"N"},
 		Facts: sym.Facts{"N": {Lo: 1, Hi: 64}}}
 	return f
 }

@@ -195,7 +195,7 @@ func (d *dependence) stmt(s loop.Stmt, top bool) {
 		d.ok = d.ok && d.defined[x.Name]
 	case loop.Store:
 		d.loads(x.Value)
-		d.touch(x.Buf, x.Index)
+		d.touch(x.Buf, x.Index, x.Texel)
 	case loop.If:
 		d.stmts(x.Then, false)
 		d.stmts(x.Else, false)
@@ -222,15 +222,19 @@ func (d *dependence) outside(e sym.Expr) sym.Expr {
 func (d *dependence) loads(e te.Expr) {
 	te.Walk(e, func(x te.Expr) {
 		if m, ok := x.(loop.Mem); ok {
-			d.touch(m.Buf, m.Index)
+			d.touch(m.Buf, m.Index, m.Texel)
 		}
 	})
 }
 
 // touch notes a load or store of a buffer that the loop stores to.
-func (d *dependence) touch(b *loop.Buffer, index sym.Expr) {
+func (d *dependence) touch(b *loop.Buffer, index sym.Expr, t loop.Texel) {
 	old, stored := d.at[b]
 	if !stored {
+		return
+	}
+	if b.Image != nil && (d.varies(t.X) || d.varies(t.Y)) {
+		d.ok = false // rather one texel after the other
 		return
 	}
 	e := d.outside(index)

@@ -22,6 +22,8 @@ type memory struct {
 	kind  kind
 	size  int64
 	frame *frame
+	// width and height of an image, in texels.
+	width, height int64
 	// mark is the stamp of each element's writer, 0 where nothing was written; nil for operands.
 	// The stamp is the task's number and one, of a local array the number of its declarations.
 	mark  []int32

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/sym"
 )
@@ -22,7 +23,10 @@ func (h *host) memory(v *ir.Value, m *memory) ([]byte, error) {
 	if m.Type != v.Type || m.size != n {
 		return nil, fmt.Errorf("the value is %d x %s, the kernel's buffer %s %d x %s", n, v.Type, m.name, m.size, m.Type)
 	}
-	if m.kind == result && at.Region != plan.Arena && at.Region != plan.Output {
+	if isImage := h.p.Layouts[v].Memory == layout.Image; isImage != (at.Region == plan.Image) || isImage != (m.width > 0) {
+		return nil, fmt.Errorf("the value's layout, its place and the kernel's buffer %s do not agree on whether it is an image", m.name)
+	}
+	if m.kind == result && at.Region != plan.Arena && at.Region != plan.Output && at.Region != plan.Image {
 		return nil, fmt.Errorf("a result lies in what is only read")
 	}
 	return h.bytes(v)
@@ -52,6 +56,8 @@ func (h *host) bytes(v *ir.Value) ([]byte, error) {
 		memory = h.outputs[at.N].Data
 	case plan.Weights:
 		memory = h.weights
+	case plan.Image:
+		memory = h.images[at.N]
 	}
 	return h.part(memory, at.Offset, n*int64(v.Type.Size()), alignment)
 }
@@ -124,16 +130,23 @@ func (h *host) intact(v *ir.Value, data []byte) error {
 		if o := h.owner[line]; o == nil {
 			return fmt.Errorf("%q is read before a step writes it", v.Name)
 		} else if o != h.root(v) {
+			if at := h.p.Places[v]; at.Region == plan.Image {
+				return fmt.Errorf("%q is overwritten by %q in image %d", v.Name, o.Name, at.N)
+			}
 			return fmt.Errorf("%q is overwritten by %q from byte %d of the arena on", v.Name, o.Name, line*plan.Alignment)
 		}
 	}
 	return nil
 }
 
-// lines are the arena's lines of a value, none if it lies elsewhere.
+// lines are the arena's lines of a value, none if it lies elsewhere; an image is one line after them.
 func (h *host) lines(v *ir.Value, n int) []int {
 	at := h.p.Places[v]
-	if at.Region != plan.Arena {
+	switch at.Region {
+	case plan.Arena:
+	case plan.Image:
+		return []int{len(h.owner) - len(h.images) + at.N}
+	default:
 		return nil
 	}
 	start, err := at.Offset.Eval(h.symbols)

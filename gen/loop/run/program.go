@@ -45,7 +45,8 @@ type host struct {
 	weights []byte
 	scratch []byte
 	arena   []byte
-	// owner is the value that was written last to each line of the arena.
+	images  [][]byte
+	// owner is the value that was written last to each line of the arena, and then to each image.
 	owner   []*ir.Value
 	written map[*ir.Value]bool
 }
@@ -142,7 +143,10 @@ func (h *host) allocate(inputs []*ir.Tensor) error {
 	h.arena, h.scratch, h.weights = aligned(arena), aligned(scratch), aligned(h.p.WeightsBytes)
 	poison(h.arena)
 	poison(h.scratch)
-	h.owner = make([]*ir.Value, (arena+plan.Alignment-1)/plan.Alignment)
+	if err := h.allocateImages(); err != nil {
+		return err
+	}
+	h.owner = make([]*ir.Value, (arena+plan.Alignment-1)/plan.Alignment+int64(len(h.images)))
 	for _, c := range h.p.Constants {
 		data, err := c.Value.Const.Bytes()
 		if err != nil {

@@ -33,7 +33,7 @@ func chain(t *testing.T) *plan.Program {
 func sum(out, a, b *ir.Value) plan.Step {
 	size := sym.Mul(n, num(3))
 	y, x := &loop.Buffer{Name: "y", Type: ir.F32, Write: true, Size: size}, &loop.Buffer{Name: "x", Type: ir.F32, Size: size}
-	k := &loop.Kernel{Buffers: []*loop.Buffer{y, x}, Syms: []string{"N"}, Tasks: size, Facts: sym.Facts{"N": {Lo: 1, Hi: 64}}}
+	k := &loop.Kernel{Buffers: []*loop.Buffer{y, x}, Syms: []string{"N"}, Grid: loop.Linear(size), Facts: sym.Facts{"N": {Lo: 1, Hi: 64}}}
 	s := plan.Step{Call: &plan.Call{Kernel: k, Args: []*ir.Value{out, a}}}
 	second := te.Expr(lit(1))
 	if b != nil {
@@ -99,7 +99,7 @@ func TestProgramChecks(t *testing.T) {
 		{"no place", func(p *plan.Program, x *ir.Tensor) *ir.Tensor { delete(p.Places, p.Steps[0].Args[0]); return x }, `"a": the value has no place`},
 		{"written input", func(p *plan.Program, x *ir.Tensor) *ir.Tensor { p.Steps[0].Args[0] = p.Inputs[0]; return x }, `"x": a result lies in what is only read`},
 		{"size", func(p *plan.Program, x *ir.Tensor) *ir.Tensor { p.Steps[0].Kernel.Buffers[0].Size = num(5); return x }, "the value is 6 x f32, the kernel's buffer y 5 x f32"},
-		{"incomplete result", func(p *plan.Program, x *ir.Tensor) *ir.Tensor { p.Steps[0].Kernel.Tasks = num(5); return x }, "no task writes element 5 of y"},
+		{"incomplete result", func(p *plan.Program, x *ir.Tensor) *ir.Tensor { p.Steps[0].Kernel.Grid = loop.Linear(num(5)); return x }, "no task writes element 5 of y"},
 		{"scratch", func(p *plan.Program, x *ir.Tensor) *ir.Tensor {
 			p.Steps[0].Kernel.Scratch = []*loop.Buffer{floatsOf(4, "scratch", true)}
 			return x

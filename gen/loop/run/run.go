@@ -3,7 +3,7 @@
 //
 // It checks what C++ does not: loads and stores inside their buffers, no read of what was not
 // written, tasks that share no memory, vector loops whose lanes do not depend on each other,
-// variables in the ranges that the kernel's facts state (printed divisions rely on them).
+// images written by whole texels, variables in the ranges that the kernel's facts state (printed divisions rely on them).
 // Errors name the statement, the task and the variables' values.
 //
 // Expressions are compiled to closures over vectors. A loop whose iterations do not depend on
@@ -17,6 +17,7 @@ import (
 
 	"rules_dnn/gen/elems"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sym"
 )
@@ -73,13 +74,13 @@ func Compile(k *loop.Kernel, symbols map[string]int64) (out *Kernel, err error) 
 		m.kind = scratch
 		out.scratch = append(out.scratch, m)
 	}
-	out.tasks = c.size(k.Tasks, symbols, "the number of tasks")
+	out.tasks = c.size(k.Tasks(), symbols, "the number of tasks")
 	if out.tasks >= math.MaxInt32 {
 		c.frame.fail("%d tasks", out.tasks)
 	}
 	out.memories = append(slices.Clone(out.params), out.scratch...)
 	out.task = c.declare(loop.TaskVar)
-	out.body = c.block(k.Body)
+	out.body = c.block(k.Statements())
 	c.frame.at = nil
 	return out, nil
 }
@@ -92,6 +93,12 @@ func (c *compiler) param(b *loop.Buffer, symbols map[string]int64) *memory {
 	}
 	m.size = c.size(b.Size, symbols, "the size of "+b.Name)
 	m.Buffer = &elems.Buffer{Type: b.Type}
+	if b.Image != nil {
+		m.width, m.height = c.size(b.Image.Width, symbols, "the width of "+b.Name), c.size(b.Image.Height, symbols, "the height of "+b.Name)
+		if m.width*m.height*layout.TexelLanes != m.size {
+			c.frame.fail("the image %s of %d x %d texels has %d elements", b.Name, m.width, m.height, m.size)
+		}
+	}
 	c.name(b.Name, m)
 	c.memories[b] = m
 	return m

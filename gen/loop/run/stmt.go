@@ -157,9 +157,11 @@ func (c *compiler) alloc(x loop.Alloc) action {
 }
 
 func (c *compiler) store(x loop.Store) action {
-	m, at, f := c.memory(x.Buf), c.index(x.Index), c.frame
-	value := c.expr(x.Value, x.Buf.Type)
+	m, at, f := c.memory(x.Buf), c.place(x.Buf, x.Index, x.Texel), c.frame
+	value, vectors := c.expr(x.Value, x.Buf.Type), c.vectors
 	return func() {
+		at.check(f.lo, f.hi)
+		at.checkStore(vectors)
 		v := value.eval(f.lo, f.hi)
 		if at.scattered {
 			for i := f.lo; i < f.hi; i++ {

@@ -47,7 +47,7 @@ func TestIntegerTile(t *testing.T) {
 	m := &loop.MicroKernel{Instr: mac, X: instr.Scalar, Rows: 2, Vectors: 2, RowStep: 4, VecStep: 8, K: []loop.KLoop{{Extent: 2, XStep: 2, WStep: 4}}}
 	x, w := &loop.Buffer{Name: "x", Type: ir.I16, Size: num(8)}, &loop.Buffer{Name: "w", Type: ir.U16, Size: num(16)}
 	acc, y := &loop.Buffer{Name: "acc", Type: ir.I32, Write: true, Local: true, Size: num(8)}, &loop.Buffer{Name: "y", Type: ir.I32, Write: true, Size: num(8)}
-	kernel := &loop.Kernel{Anchor: "test", Buffers: []*loop.Buffer{x, w, y}, Tasks: num(1)}
+	kernel := &loop.Kernel{Anchor: "test", Buffers: []*loop.Buffer{x, w, y}, Grid: loop.Linear(num(1))}
 	kernel.Body = []loop.Stmt{loop.Alloc{Buf: acc}, loop.Tile{Micro: m, X: x, XAt: num(0), W: w, At: num(0), Acc: acc},
 		loopOver("i", y.Size, put(y, i, mem(acc, i)))}
 	k, err := Compile(kernel, nil)

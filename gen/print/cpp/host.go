@@ -67,7 +67,7 @@ func (h *host) steps(steps []plan.Step) {
 	for _, s := range steps {
 		switch {
 		case s.Call != nil:
-			h.line("dnn_parallel(c, Block%d, %s);", h.blocks, h.number(s.Kernel.Tasks))
+			h.line("dnn_parallel(c, Block%d, %s);", h.blocks, h.number(s.Kernel.Tasks()))
 			h.blocks++
 		case s.Copy != nil:
 			h.line("dnn_copy(%s, %s, %s);", h.address(s.Copy.To, "uint8_t"), h.address(s.Copy.From, "uint8_t"), h.bytes(s.Copy.To))

@@ -48,7 +48,7 @@ func Body(k *loop.Kernel) (string, error) {
 		if !usesTask(k) {
 			w.line("(void)%s;", loop.TaskVar)
 		}
-		w.stmts(k.Body)
+		w.stmts(k.Statements())
 	})
 	if binds {
 		w.line("if (bad) __atomic_store_n(bad_index, 1, __ATOMIC_RELAXED);")
@@ -58,7 +58,7 @@ func Body(k *loop.Kernel) (string, error) {
 
 func usesTask(k *loop.Kernel) bool {
 	used := false
-	loop.Exprs(k.Body, func(e sym.Expr) { used = used || e.Uses(loop.TaskVar) })
+	loop.Exprs(k.Statements(), func(e sym.Expr) { used = used || e.Uses(loop.TaskVar) })
 	return used
 }
 

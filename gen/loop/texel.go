@@ -1,0 +1,104 @@
+package loop
+
+import (
+	"fmt"
+
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/sym"
+)
+
+// Texels makes whole texels of what is stored to images lane by lane: a loop over the lanes of a
+// texel runs in a vector. Where its body cannot, the lanes are computed one by one into a local
+// array, which is then stored at once.
+func Texels(body []Stmt, f sym.Facts) []Stmt {
+	t := &texels{facts: f}
+	return t.list(body)
+}
+
+type texels struct {
+	facts  sym.Facts
+	arrays int // made so far
+}
+
+func (t *texels) list(body []Stmt) []Stmt {
+	var out []Stmt
+	for _, s := range body {
+		switch x := s.(type) {
+		case For:
+			if stores := imageStores(x.Body, x.Var, nil); len(stores) > 0 {
+				out = append(out, t.whole(x, stores)...)
+				continue
+			}
+			x.Body = t.list(x.Body)
+			s = x
+		case If:
+			x.Then, x.Else = t.list(x.Then), t.list(x.Else)
+			s = x
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// imageStores adds the first store to each image whose lane is the variable.
+func imageStores(body []Stmt, lane string, found []Store) []Store {
+	for _, s := range body {
+		switch x := s.(type) {
+		case For:
+			found = imageStores(x.Body, lane, found)
+		case If:
+			found = imageStores(x.Else, lane, imageStores(x.Then, lane, found))
+		case Store:
+			known := x.Buf.Image == nil || !x.Index.Equal(sym.Var(lane))
+			for _, f := range found {
+				known = known || f.Buf == x.Buf
+			}
+			if !known {
+				found = append(found, x)
+			}
+		}
+	}
+	return found
+}
+
+// whole is a loop over lanes whose stores are of whole texels.
+func (t *texels) whole(x For, stores []Store) []Stmt {
+	if x.Extent.Is(layout.TexelLanes) && CanVectorise(x, t.facts) {
+		x.Lanes = layout.TexelLanes
+		return []Stmt{x}
+	}
+	lane := sym.Var(x.Var)
+	arrays := map[*Buffer]*Buffer{}
+	var out, copies []Stmt
+	for _, s := range stores {
+		b := &Buffer{Name: fmt.Sprintf("%s_t%d", s.Buf.Name, t.arrays), Type: s.Buf.Type, Write: true, Local: true, Size: x.Extent}
+		t.arrays++
+		arrays[s.Buf] = b
+		out = append(out, Alloc{Buf: b})
+		copies = append(copies, Store{Buf: s.Buf, Index: lane, Texel: s.Texel, Value: Mem{Buf: b, Index: lane}})
+	}
+	x.Body = redirect(x.Body, arrays)
+	return append(out, x, For{Var: x.Var, Extent: x.Extent, Body: copies, Lanes: layout.TexelLanes})
+}
+
+// redirect makes stores go to other buffers.
+func redirect(body []Stmt, to map[*Buffer]*Buffer) []Stmt {
+	out := make([]Stmt, len(body))
+	for i, s := range body {
+		switch x := s.(type) {
+		case For:
+			x.Body = redirect(x.Body, to)
+			s = x
+		case If:
+			x.Then, x.Else = redirect(x.Then, to), redirect(x.Else, to)
+			s = x
+		case Store:
+			if b := to[x.Buf]; b != nil {
+				x.Buf, x.Texel = b, Texel{}
+			}
+			s = x
+		}
+		out[i] = s
+	}
+	return out
+}

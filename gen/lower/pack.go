@@ -1,0 +1,111 @@
+package lower
+
+import (
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/te"
+)
+
+// packings are layouts of constants that a kernel for an image reads in vectors: neighbours along
+// the lanes of the result, or, where those are computed one by one, along the lanes of a
+// texel that it sums over, lie side by side.
+func packings(b *block.Block, env *Env) map[*ir.Value]layout.Layout {
+	out := map[*ir.Value]layout.Layout{}
+	to := env.Layouts(b.Results[0])
+	if to.Memory != layout.Image {
+		return out
+	}
+	vars := []string{b.Stage.Axes[to.Axis].Var}
+	if to.Padded(b.Stage.Shape()) {
+		vars = nil
+		for _, r := range b.Stage.Reduce {
+			if walksTexels(b, env.Layouts, r.Var) {
+				vars = append(vars, r.Var)
+			}
+		}
+	}
+	for i, v := range b.Operands {
+		for _, lane := range vars {
+			if d := walkedBy(b, i, lane); v.Const != nil && d >= 0 && out[v].Block == 0 && !contiguous(v, d) {
+				out[v] = layout.Layout{Axis: d, Block: layout.TexelLanes}
+			}
+		}
+	}
+	return out
+}
+
+// contiguous tells that the dimension lies in whole texels already.
+func contiguous(v *ir.Value, d int) bool {
+	n, _ := v.Shape[d].Const()
+	return d == len(v.Shape)-1 && n%layout.TexelLanes == 0
+}
+
+// walkedBy is the dimension of an operand that the variable alone walks in every load of it; -1
+// where there is none.
+func walkedBy(b *block.Block, operand int, v string) int {
+	dim, same := -1, true
+	for _, e := range append(append([]te.Expr{}, b.Stage.Values...), b.Stage.Results...) {
+		te.Walk(e, func(x te.Expr) {
+			l, ok := x.(te.Load)
+			if !ok || l.Source.Stage || l.Source.N != operand {
+				return
+			}
+			d := dimOf(l, v)
+			for i, e := range l.Index {
+				same = same && (i == d || !e.Uses(v))
+			}
+			same = same && d >= 0 && (dim < 0 || d == dim)
+			dim = d
+		})
+	}
+	if !same {
+		return -1
+	}
+	return dim
+}
+
+// args are the block's own values, constants packed.
+func (n *nest) args(b *block.Block) func() ([]*ir.Value, error) {
+	return func() ([]*ir.Value, error) {
+		values := append(append([]*ir.Value{}, b.Operands...), b.Results...)
+		for i, v := range b.Operands {
+			l, ok := n.packs[v]
+			if !ok {
+				continue
+			}
+			packed, err := packConstant(v, l)
+			if err != nil {
+				return nil, err
+			}
+			values[i] = packed
+		}
+		return values, nil
+	}
+}
+
+// packConstant is a constant whose row-major elements are those of v in a layout; the padding is zero.
+func packConstant(v *ir.Value, l layout.Layout) (*ir.Value, error) {
+	raw, err := v.Const.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	var dims []int64
+	for _, d := range l.Dims(v.Shape) {
+		n, _ := d.Const()
+		dims = append(dims, n)
+	}
+	out := ir.NewTensor(v.Type, dims...)
+	size := int64(v.Type.Size())
+	for e := range int64(len(out.Data)) / size {
+		from, inside := int64(0), true
+		for d, x := range l.At(dims, e) {
+			n := v.Const.Shape[d]
+			from, inside = from*n+x, inside && x < n
+		}
+		if inside {
+			copy(out.Data[e*size:(e+1)*size], raw[from*size:])
+		}
+	}
+	return ir.ConstValue(v.Name+".packed", out), nil
+}

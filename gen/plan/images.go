@@ -1,0 +1,41 @@
+package plan
+
+import (
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/sym"
+)
+
+// Texture is an image object: its extent in texels, and the type of its elements. Values
+// of equal extents that are never live at once share it.
+type Texture struct {
+	Type          ir.DType
+	Width, Height sym.Expr
+}
+
+// placeImages gives each value that is stored as an image an object.
+func (p *Program) placeImages() {
+	p.Images = nil
+	var free []int // the last step that uses each object so far
+	for _, iv := range p.lives().list {
+		l := p.Layouts[iv.value]
+		if l.Memory != layout.Image {
+			continue
+		}
+		w, h := l.Extent(iv.value.Shape)
+		n := 0
+		for n < len(free) {
+			t := p.Images[n]
+			if free[n] < iv.first && t.Type == iv.value.Type && t.Width.Equal(w) && t.Height.Equal(h) {
+				break
+			}
+			n++
+		}
+		if n == len(free) {
+			free = append(free, 0)
+			p.Images = append(p.Images, Texture{iv.value.Type, w, h})
+		}
+		free[n] = iv.last
+		p.Places[iv.value] = Place{Region: Image, N: n}
+	}
+}
