@@ -69,9 +69,9 @@ func (e *estimate) trips(x sym.Expr) float64 {
 func (e *estimate) moved(k *loop.Kernel) float64 {
 	c := 0.0
 	for _, b := range k.Buffers {
-		bytes := e.trips(b.Size) * float64(b.Type.Size())
+		bytes := float64(e.trips(b.Size) * float64(b.Type.Size()))
 		if bytes <= float64(e.t.L2) {
-			c += bytes / cacheBytes
+			c += float64(bytes / cacheBytes) // which a compiler may make a product
 		} else {
 			c += bytes / e.t.BytesPerCycle
 		}
@@ -113,13 +113,13 @@ func (e *estimate) stmt(s loop.Stmt, v string, lanes int64) float64 {
 func (e *estimate) loop(x loop.For, lanes int64) float64 {
 	n := e.trips(x.Extent)
 	if x.Lanes == 0 {
-		return perLoop + n*(perStep+e.body(x.Body, x.Var, lanes))
+		return perLoop + float64(n*(perStep+e.body(x.Body, x.Var, lanes)))
 	}
 	vectors := math.Floor(n / float64(x.Lanes))
-	rest := n - vectors*float64(x.Lanes)
-	c := perLoop + vectors*(perStep+e.body(x.Body, x.Var, x.Lanes))
+	rest := n - float64(vectors*float64(x.Lanes))
+	c := perLoop + float64(vectors*(perStep+e.body(x.Body, x.Var, x.Lanes)))
 	if rest > 0 {
-		c += rest * (perStep + e.body(x.Body, x.Var, 1))
+		c += float64(rest * (perStep + e.body(x.Body, x.Var, 1)))
 	}
 	return c
 }

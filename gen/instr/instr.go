@@ -125,7 +125,7 @@ func (r *Row) Loads(x Operand, rows, vectors int64) (loads, instrs float64) {
 
 // Applications is how many units that multiply one point of the reduction takes, for a while each.
 func (r *Row) Applications(x Operand, rows, vectors int64) float64 {
-	n := float64(rows*vectors) * max(1, r.Units)
+	n := float64(float64(rows*vectors) * max(1, r.Units))
 	if x == Register {
 		n += float64(rows * r.Copies)
 	}

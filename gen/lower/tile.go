@@ -50,7 +50,7 @@ func (p *tiled) fits(rows, vectors int64) bool {
 
 // rowsCost is the cycles of all pixels of one group: full tiles, and the rest.
 func (p *tiled) rowsCost(r, v int64) float64 {
-	cost := float64(p.pixels/r) * p.tileCost(r, v)
+	cost := float64(float64(p.pixels/r) * p.tileCost(r, v))
 	if rest := p.pixels % r; rest > 0 {
 		cost += p.tileCost(rest, v)
 	}
@@ -62,12 +62,12 @@ func (p *tiled) rowsCost(r, v int64) float64 {
 const callCycles = 16
 
 func (p *tiled) tileCost(r, v int64) float64 {
-	return callCycles + float64(p.steps)*stepCost(p.t, p.instr, p.x, r, v)
+	return callCycles + float64(float64(p.steps)*stepCost(p.t, p.instr, p.x, r, v))
 }
 
 // TileCycles estimates one call of a micro-kernel.
 func TileCycles(t *target.Target, m *loop.MicroKernel) float64 {
-	return callCycles + float64(m.Steps())*stepCost(t, m.Instr, m.X, m.Rows, m.Vectors)
+	return callCycles + float64(float64(m.Steps())*stepCost(t, m.Instr, m.X, m.Rows, m.Vectors))
 }
 
 // hidden is the part of the loads and instructions that costs time although others take
@@ -81,5 +81,5 @@ func stepCost(t *target.Target, row *instr.Row, x instr.Operand, r, v int64) flo
 	loads := (float64(v) + xLoads) / t.LoadsPerCycle
 	issue := (float64(r*v*row.Ops) + float64(v) + xInstrs) / t.IssuePerCycle
 	fma := row.Applications(x, r, v) / t.FMAPerCycle
-	return max(fma, loads, issue, row.Latency) + hidden*(loads+issue)
+	return max(fma, loads, issue, row.Latency) + float64(hidden*(loads+issue))
 }

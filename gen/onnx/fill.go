@@ -73,7 +73,7 @@ func (r *randomWeights) value(i uint64) float64 {
 	h := splitmix64(r.base + i)
 	z := 0.0
 	for k := 0; k < 64; k += 16 {
-		z += (float64(h>>k&0xffff) + 0.5) / 65536
+		z += float64((float64(h>>k&0xffff) + 0.5) / 65536) // a product by 1/65536, to the Go compiler
 	}
 	return min(max(r.mean+float64(r.std*float64((z-2)*math.Sqrt(3))), r.lo), r.hi)
 }

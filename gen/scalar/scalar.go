@@ -84,6 +84,10 @@ type Row struct {
 	// FLOPs is what one application counts for in reports and cost models.
 	FLOPs int
 
+	// library tells that the float64 function is package math's, which is other code on each build
+	// host, or the same with other products fused.
+	library bool
+
 	text  text  // C++
 	float impl  // evaluators over float32 (f16 and bf16 too), float64
 	whole whole // evaluators over integers and bool
@@ -125,6 +129,10 @@ func Check(name string, result ir.DType, args []ir.DType) error {
 	}
 	return err
 }
+
+// HostDependent tells whether the function of elements of type t may differ in its last bits
+// between build hosts: what is compiled must not depend on what it gives.
+func (r *Row) HostDependent(t ir.DType) bool { return r.library && t == ir.F64 }
 
 // converts tells that the result type is the Call's own.
 func (r *Row) converts() bool { return r.Result == Target || r.Result == Reinterpret }

@@ -48,7 +48,7 @@ var table = []Row{
 		float: impl{map1(sqrt32), map1(math.Sqrt)}},
 	{Name: "rsqrt", Arity: 1, Kinds: Floats, ULP: 2, FLOPs: 2, text: text{f32: "(1.0f / dnn_math::sqrt($0))", f64: "(1.0 / __builtin_sqrt($0))"},
 		float: impl{map1(rsqrt32), map1(func(x float64) float64 { return 1 / math.Sqrt(x) })}},
-	{Name: "pow", Arity: 2, Kinds: Numbers, ULP: 1, FLOPs: 40, text: function("pow", "__builtin_pow", "ipow"),
+	{Name: "pow", Arity: 2, Kinds: Numbers, ULP: 1, FLOPs: 40, library: true, text: function("pow", "__builtin_pow", "ipow"),
 		float: impl{map2(pow32), map2(math.Pow)},
 		whole: whole{i64: map2(powInt), u64: unsigned(powUint)}},
 	approximation("exp", 1.5, 18, exp32, math.Exp),
@@ -128,7 +128,7 @@ var table = []Row{
 
 // approximation is a function of one float with our float32 and Go's float64 evaluation.
 func approximation(name string, ulp float64, flops int, f32 func(float32) float32, f64 func(float64) float64) Row {
-	return Row{Name: name, Arity: 1, Kinds: Floats, ULP: ulp, FLOPs: flops,
+	return Row{Name: name, Arity: 1, Kinds: Floats, ULP: ulp, FLOPs: flops, library: true,
 		text: function(name, "__builtin_"+name, ""), float: impl{map1(f32), map1(f64)}}
 }
 

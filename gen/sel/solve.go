@@ -131,7 +131,7 @@ func (s *selector) edge(i, n int, cost func(block layout.Layout, value storage) 
 
 // conversion estimates the copies of a value from a layout to another one.
 func (s *selector) conversion(v *ir.Value, from, to layout.Layout) float64 {
-	return s.copying(v, from, to) * s.runs[v]
+	return float64(s.copying(v, from, to) * s.runs[v]) // where it is inlined, a sum would be fused with it
 }
 
 func (s *selector) copying(v *ir.Value, from, to layout.Layout) float64 {

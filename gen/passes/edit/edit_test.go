@@ -25,6 +25,25 @@ func TestFloats(t *testing.T) {
 	require.ErrorContains(t, err, "found i32")
 }
 
+func TestSettleNaNs(t *testing.T) {
+	for _, c := range []struct {
+		typ  ir.DType
+		from []byte // a number, infinity and two of those that are none
+		want []byte
+	}{
+		{ir.F16, []byte{0, 0x3c, 0, 0xfc, 1, 0xfc, 0, 0x7f}, []byte{0, 0x3c, 0, 0xfc, 0, 0x7e, 0, 0x7e}},
+		{ir.BF16, []byte{0x80, 0x3f, 0x80, 0xff, 0x81, 0xff, 0xff, 0x7f}, []byte{0x80, 0x3f, 0x80, 0xff, 0xc0, 0x7f, 0xc0, 0x7f}},
+		{ir.F32, []byte{0, 0, 0x80, 0x3f, 0, 0, 0x80, 0xff, 0, 0, 0xc0, 0xff, 1, 0, 0x80, 0x7f}, []byte{0, 0, 0x80, 0x3f, 0, 0, 0x80, 0xff, 0, 0, 0xc0, 0x7f, 0, 0, 0xc0, 0x7f}},
+		{ir.F64, []byte{0, 0, 0, 0, 0, 0, 0xf0, 0xff, 9, 0, 0, 0, 0, 0, 0xf0, 0xff}, []byte{0, 0, 0, 0, 0, 0, 0xf0, 0xff, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f}},
+		{ir.U32, []byte{0, 0, 0xc0, 0xff}, []byte{0, 0, 0xc0, 0xff}},
+	} {
+		tensor := ir.NewTensor(c.typ, int64(len(c.from)/c.typ.Size()))
+		copy(tensor.Data, c.from)
+		SettleNaNs(tensor)
+		require.Equal(t, c.want, tensor.Data, c.typ)
+	}
+}
+
 func TestIntTensor(t *testing.T) {
 	for _, typ := range []ir.DType{ir.I8, ir.I16, ir.I32, ir.I64} {
 		got, err := IntTensor(typ, []int64{-3, 100}, 2).Ints()

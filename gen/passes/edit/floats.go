@@ -34,7 +34,34 @@ func Floats(t *ir.Tensor) ([]float64, error) {
 	return out, nil
 }
 
-// FloatTensor rounds elements to a float type, once.
+// SettleNaNs makes every element that is not a number the same one: processors differ in what they
+// give, in sign and in payload.
+func SettleNaNs(t *ir.Tensor) {
+	le := binary.LittleEndian
+	for at := 0; at < len(t.Data); at += t.Type.Size() {
+		b := t.Data[at:]
+		switch t.Type {
+		case ir.F16:
+			if le.Uint16(b)&0x7fff > 0x7c00 {
+				le.PutUint16(b, 0x7e00)
+			}
+		case ir.BF16:
+			if le.Uint16(b)&0x7fff > 0x7f80 {
+				le.PutUint16(b, 0x7fc0)
+			}
+		case ir.F32:
+			if le.Uint32(b)&0x7fffffff > 0x7f800000 {
+				le.PutUint32(b, 0x7fc00000)
+			}
+		case ir.F64:
+			if le.Uint64(b)&(1<<63-1) > 0x7ff0<<48 {
+				le.PutUint64(b, 0x7ff8<<48)
+			}
+		}
+	}
+}
+
+// FloatTensor rounds elements to a float type, once, and settles those that are not numbers.
 func FloatTensor(t ir.DType, xs []float64, shape ...int64) *ir.Tensor {
 	out := ir.NewTensor(t, shape...)
 	le := binary.LittleEndian
@@ -50,6 +77,7 @@ func FloatTensor(t ir.DType, xs []float64, shape ...int64) *ir.Tensor {
 			le.PutUint64(out.Data[8*i:], math.Float64bits(x))
 		}
 	}
+	SettleNaNs(out)
 	return out
 }
 

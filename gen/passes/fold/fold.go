@@ -25,6 +25,9 @@ const (
 	maxBytes = 256 << 20
 )
 
+// What a folded constant is does not depend on the build host: nodes of functions that are other
+// code on each are left to the run, and whatever is computed to be not a number becomes the same one.
+
 // Run folds and tells whether it changed the graph. A folded output of the graph
 // becomes the Identity of a constant, so that a node computes every output.
 func Run(g *ir.Graph) (bool, error) {
@@ -155,7 +158,7 @@ func (f *folder) evaluate(n *ir.Node) (bool, error) {
 		return false, nil
 	case err != nil:
 		return false, err
-	case !worthwhile(n, m):
+	case !worthwhile(n, m), hostDependent(m.Stages):
 		return false, nil
 	}
 	operands := make([]*ir.Tensor, len(n.Inputs))
@@ -170,6 +173,9 @@ func (f *folder) evaluate(n *ir.Node) (bool, error) {
 	}
 	for i, v := range n.Outputs {
 		if v != nil {
+			if m.Outputs[i].Stage && computes(m.Stages) {
+				edit.SettleNaNs(results[i])
+			}
 			f.settle(n, i, results[i])
 		}
 	}
