@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"rules_dnn/gen/target"
@@ -27,7 +28,18 @@ const void* dnn_served_model(void) { return model_describe(); }
 // program is a model's compiled program.
 type program struct {
 	command []string
-	times   string // what its making took
+	times   times
+}
+
+// times are what making a program took, in seconds, and the most memory that dnnc had, in bytes.
+type times struct {
+	graph, compile, cxx float64
+	memory              int64
+	compiler            string // of C++
+}
+
+func (t times) String() string {
+	return fmt.Sprintf("dnnc graph %.2f s, dnnc compile %.2f s, %.0f MB, %s %.2f s", t.graph, t.compile, float64(t.memory)/1e6, t.compiler, t.cxx)
 }
 
 // build makes a program of the model for the chip.
@@ -45,14 +57,16 @@ func build(o *options, m *model, chip *target.Target, work string) (*program, er
 	for _, e := range m.external {
 		common = append(common, "--external="+e)
 	}
-	if err := runTool(dnnc, append(graph, common...)...); err != nil {
+	graphMemory, err := runTool(dnnc, append(graph, common...)...)
+	if err != nil {
 		return nil, err
 	}
 	graphTime, start := time.Since(start), time.Now()
-	if err := runTool(dnnc, append([]string{"compile", "--graph=" + work + "/graph.txt", "--consts=" + work + "/graph.consts",
+	memory, err := runTool(dnnc, append([]string{"compile", "--graph=" + work + "/graph.txt", "--consts=" + work + "/graph.consts",
 		"--src=" + m.path, "--chip=" + work + "/chip.json", "--api=model", "--prefix=model", "--namespace=model", "--weights=file", "--shards=8",
 		"--out-header=" + work + "/model.h", "--out-kernels=" + work + "/kernels", "--out-weights=" + work + "/model.weights",
-		"--out-manifest=" + work + "/model.manifest.json"}, common...)...); err != nil {
+		"--out-manifest=" + work + "/model.manifest.json"}, common...)...)
+	if err != nil {
 		return nil, err
 	}
 	compileTime, start := time.Since(start), time.Now()
@@ -65,8 +79,7 @@ func build(o *options, m *model, chip *target.Target, work string) (*program, er
 	}
 	return &program{
 		command: append(strings.Fields(o.emulator), work+"/program", "--weights="+work+"/model.weights"),
-		times: fmt.Sprintf("dnnc graph %.2f s, dnnc compile %.2f s, %s %.2f s",
-			graphTime.Seconds(), compileTime.Seconds(), filepath.Base(cxx[0]), time.Since(start).Seconds()),
+		times: times{graphTime.Seconds(), compileTime.Seconds(), time.Since(start).Seconds(), max(memory, graphMemory), filepath.Base(cxx[0])},
 	}, nil
 }
 
@@ -75,15 +88,22 @@ func compiler(o *options, work string) (string, error) {
 	if o.dnnc != "" {
 		return filepath.Abs(o.dnnc)
 	}
-	return work + "/dnnc", runTool("go", "build", "-o", work+"/dnnc", "./gen/cmd/dnnc")
+	_, err := runTool("go", "build", "-o", work+"/dnnc", "./gen/cmd/dnnc")
+	return work + "/dnnc", err
 }
 
-func runTool(name string, args ...string) error {
-	out, err := exec.Command(name, args...).CombinedOutput()
+// runTool runs a program and gives the most memory that it had, in bytes.
+func runTool(name string, args ...string) (int64, error) {
+	cmd := exec.Command(name, args...)
+	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), args[0], err, out)
+		return 0, fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), args[0], err, out)
 	}
-	return nil
+	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0, nil
+	}
+	return usage.Maxrss << 10, nil // Linux counts in KiB
 }
 
 func findCxx(o *options) ([]string, error) {
@@ -135,7 +155,8 @@ func compileAll(cxx []string, chip *target.Target, work string) error {
 	if err := parallel(cxx[0], jobs); err != nil {
 		return err
 	}
-	return runTool(cxx[0], slices.Concat(cxx[1:], objects, []string{"-pthread", "-o", work + "/program"})...)
+	_, err := runTool(cxx[0], slices.Concat(cxx[1:], objects, []string{"-pthread", "-o", work + "/program"})...)
+	return err
 }
 
 // parallel runs a tool once for each list of arguments, on all processors.
@@ -148,7 +169,7 @@ func parallel(tool string, jobs [][]string) error {
 		free <- true
 		go func() {
 			defer all.Done()
-			errs[i] = runTool(tool, args...)
+			_, errs[i] = runTool(tool, args...)
 			<-free
 		}()
 	}

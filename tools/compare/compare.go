@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -10,30 +12,47 @@ import (
 	"rules_dnn/tools/check"
 )
 
-func compare(o *options) error {
+// outcome is what a comparison came to.
+type outcome struct {
+	times times
+	runs  []runOutcome
+}
+
+// runOutcome is one run's: the greatest error, relative to the range of the output that it is in, how many
+// outputs are wrong, and, where it was timed, times and ratios.
+type runOutcome struct {
+	inputs []string // "x f32[1 3 224 224]"
+	rel    float64
+	wrong  int
+	timing *timing
+}
+
+// compare prints what it finds to out as it goes.
+func compare(o *options, out io.Writer) (*outcome, error) {
 	work, done, err := workFolder(o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer done()
 	chip, err := chooseChip(o, work)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m, err := open(o, work)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ref, err := chooseReference(o, m, work)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p, err := build(o, m, chip, work)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	fmt.Printf("%s for %s, %d thread(s): %s\nreference: %s\n", filepath.Base(o.model), chip.Name, o.threads, p.times, ref.name)
-	return compareRuns(o, m, p, ref, work)
+	fmt.Fprintf(out, "%s for %s, %d thread(s): %s\nreference: %s\n", filepath.Base(o.model), chip.Name, o.threads, p.times, ref.name)
+	x := &outcome{times: p.times}
+	return x, x.compareRuns(o, m, p, ref, work, out)
 }
 
 // workFolder is where intermediate files go, and what cleans up.
@@ -50,7 +69,7 @@ func workFolder(o *options) (string, func(), error) {
 	return dir, func() { os.RemoveAll(dir) }, err
 }
 
-func compareRuns(o *options, m *model, p *program, ref *reference, work string) (err error) {
+func (x *outcome) compareRuns(o *options, m *model, p *program, ref *reference, work string, out io.Writer) (err error) {
 	s, err := check.Start(work, o.threads, p.command...)
 	if err != nil {
 		return err
@@ -62,11 +81,12 @@ func compareRuns(o *options, m *model, p *program, ref *reference, work string) 
 	}
 	wrong := 0
 	for _, run := range runs {
-		n, err := compareRun(o, m, s, ref, run)
+		r, err := compareRun(o, m, s, ref, run, out)
 		if err != nil {
 			return err
 		}
-		wrong += n
+		x.runs = append(x.runs, *r)
+		wrong += r.wrong
 	}
 	if wrong > 0 {
 		return fmt.Errorf("%d outputs differ by more than %g of their range", wrong, o.tolerance)
@@ -74,54 +94,58 @@ func compareRuns(o *options, m *model, p *program, ref *reference, work string) 
 	return nil
 }
 
-// compareRun compares the outputs of one run and counts those that are wrong.
-func compareRun(o *options, m *model, s *check.Server, ref *reference, run string) (int, error) {
+// compareRun compares the outputs of one run.
+func compareRun(o *options, m *model, s *check.Server, ref *reference, run string, out io.Writer) (*runOutcome, error) {
 	env, err := m.sizes(run)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	inputs, err := m.inputsOf(o, env)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
+	r := &runOutcome{}
 	for _, v := range m.graph.Inputs {
-		fmt.Printf("input   %s %s%v\n", v.Name, v.Type, inputs[v.Name].Shape)
+		r.inputs = append(r.inputs, fmt.Sprintf("%s %s%v", v.Name, v.Type, inputs[v.Name].Shape))
+		fmt.Fprintf(out, "input   %s\n", r.inputs[len(r.inputs)-1])
 	}
 	got, err := s.Run(inputs)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	want, err := ref.run(inputs)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	wrong := 0
 	for _, v := range m.graph.Outputs {
-		if !report(v.Name, got[v.Name], want[v.Name], o.tolerance) {
-			wrong++
+		rel, ok := report(out, v.Name, got[v.Name], want[v.Name], o.tolerance)
+		r.rel = max(r.rel, rel)
+		if !ok {
+			r.wrong++
 		}
 	}
-	return wrong, timeRun(o, s, ref, inputs)
+	r.timing, err = timeRun(o, s, ref, inputs, out)
+	return r, err
 }
 
 // report prints how far an output is from the reference, and tells whether that is near enough.
-func report(name string, got, want *ir.Tensor, tolerance float64) bool {
+func report(out io.Writer, name string, got, want *ir.Tensor, tolerance float64) (rel float64, ok bool) {
 	if got == nil || want == nil {
-		fmt.Printf("output  %s is missing\n", name)
-		return false
+		fmt.Fprintf(out, "output  %s is missing\n", name)
+		return math.Inf(1), false
 	}
 	// .npy files hold bf16 as u16: it is compared bit by bit.
 	d, err := check.Compare(got, want)
 	if err != nil {
-		fmt.Printf("output  %s: %v\n", name, err)
-		return false
+		fmt.Fprintf(out, "output  %s: %v\n", name, err)
+		return math.Inf(1), false
 	}
-	ok := d.Rel() <= tolerance
+	ok = d.Rel() <= tolerance
 	verdict := "ok"
 	if !ok {
 		verdict = fmt.Sprintf("WRONG: element %d is %g, want %g", d.At, d.Got, d.Want)
 	}
-	fmt.Printf("output  %s %s%v: largest error %.3g absolute, %.3g of the range %.4g: %s\n",
+	fmt.Fprintf(out, "output  %s %s%v: largest error %.3g absolute, %.3g of the range %.4g: %s\n",
 		name, want.Type, want.Shape, d.Abs, d.Rel(), d.Range, verdict)
-	return ok
+	return d.Rel(), ok
 }

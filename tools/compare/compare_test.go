@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,19 +62,23 @@ func TestCompiledModel(t *testing.T) {
 	require.NoError(t, err)
 	p, err := build(o, m, chip, work)
 	require.NoError(t, err)
-	require.NoError(t, compareRuns(o, m, p, ref, work))
+	require.NoError(t, new(outcome).compareRuns(o, m, p, ref, work, io.Discard))
 	o.tolerance = -1
-	require.EqualError(t, compareRuns(o, m, p, ref, work), "2 outputs differ by more than -1 of their range")
+	require.EqualError(t, new(outcome).compareRuns(o, m, p, ref, work, io.Discard), "2 outputs differ by more than -1 of their range")
 	o.runs = list{"N=65"}
-	require.ErrorContains(t, compareRuns(o, m, p, ref, work), "input x of shape [65, 5]")
+	require.ErrorContains(t, new(outcome).compareRuns(o, m, p, ref, work, io.Discard), "input x of shape [65, 5]")
 }
 
 func TestReport(t *testing.T) {
 	x, y := check.Input(ir.F32, []int64{4}, 0, 1), check.Input(ir.F32, []int64{4}, 1, 1)
-	assert.True(t, report("y", x, x, 0))
-	assert.False(t, report("y", x, y, 1e-4))
-	assert.False(t, report("y", nil, y, 1))
-	assert.False(t, report("y", check.Input(ir.F64, []int64{4}, 0, 1), x, 1))
+	near := func(name string, got, want *ir.Tensor, tolerance float64, near bool) {
+		_, ok := report(io.Discard, name, got, want, tolerance)
+		assert.Equal(t, near, ok)
+	}
+	near("y", x, x, 0, true)
+	near("y", x, y, 1e-4, false)
+	near("y", nil, y, 1, false)
+	near("y", check.Input(ir.F64, []int64{4}, 0, 1), x, 1, false)
 }
 
 func TestParse(t *testing.T) {
@@ -173,4 +178,29 @@ func TestChips(t *testing.T) {
 	assert.Equal(t, chip, written)
 	_, err = chooseChip(&options{chip: "z80"}, dir)
 	require.ErrorContains(t, err, "name one of platforms/chips")
+}
+
+// TestList compares a list of two models, of which one is not there.
+func TestList(t *testing.T) {
+	if _, err := findCxx(&options{}); err != nil {
+		t.Skip(err)
+	}
+	dnnc := os.Getenv("DNNC")
+	if _, err := exec.LookPath("go"); dnnc == "" && err != nil {
+		t.Skip("there is no go to build dnnc with")
+	}
+	atRoot(t)
+	net := network(t)
+	list := filepath.Join(t.TempDir(), "list.txt")
+	require.NoError(t, os.WriteFile(list, []byte("# Models.\n\nnet.onnx --run=N=2 --run=N=3\nmissing.onnx\nother.onnx\n"), 0o666))
+	args := []string{"--list=" + list, "--models=" + filepath.Dir(net), "--reference=interpreter", "--dnnc=" + dnnc, "--only=net|missing"}
+	o, err := parse(args)
+	require.NoError(t, err)
+	var table strings.Builder
+	require.EqualError(t, compareList(o, args, &table, io.Discard), "1 of the list failed: missing.onnx")
+	rows := strings.Split(strings.TrimSpace(table.String()), "\n")
+	require.Len(t, rows, 5)
+	assert.Contains(t, rows[2], "| net.onnx | x f32[2 5] | ")
+	assert.Contains(t, rows[3], "| net.onnx | x f32[3 5] | ")
+	assert.Contains(t, rows[4], "| missing.onnx | **open ")
 }

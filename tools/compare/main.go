@@ -26,6 +26,7 @@ examples, for MODEL.onnx [options]:
   net.onnx --rounds 9                             time it and ONNX Runtime in turn
   net.onnx --input image=cat.npy --threads 2      an input of one's own
   graph.onnx --fill                               a graph whose weights were taken out
+  --list tests/models/graphs.txt --models FOLDER  a table of the list's models, which are in the folder
   net.onnx --chip arm64 --cxx "aarch64-linux-gnu-g++ -static" --emulator qemu-aarch64
 
 options:
@@ -38,6 +39,7 @@ type options struct {
 	disable, chip           string
 	cxx, emulator, dnnc     string
 	python, reference, keep string
+	list, models, only      string
 	tolerance               float64
 	threads, intLimit, seed int
 	rounds                  int
@@ -50,8 +52,12 @@ func main() {
 	if errors.Is(err, flag.ErrHelp) {
 		return
 	}
-	if err == nil {
-		err = compare(o)
+	switch {
+	case err != nil:
+	case o.list != "":
+		err = compareList(o, os.Args[1:], os.Stdout, os.Stderr)
+	default:
+		_, err = compare(o, os.Stdout)
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "compare: %v\n", err)
@@ -82,6 +88,9 @@ func parse(args []string) (*options, error) {
 	fs.IntVar(&o.rounds, "rounds", 0, "rounds of timing against ONNX Runtime, a second each")
 	fs.IntVar(&o.intLimit, "int-limit", 1000, "what integer inputs stay below")
 	fs.IntVar(&o.seed, "seed", 0, "other numbers give other inputs")
+	fs.StringVar(&o.list, "list", "", "a file with a command line of this command in each line: prints a table in Markdown")
+	fs.StringVar(&o.models, "models", ".", "folder of the list's models")
+	fs.StringVar(&o.only, "only", "", "a regular expression of the list's models to take")
 	fs.BoolVar(&o.fill, "fill", false, "give the model weights if its own were taken out")
 	// The model may stand anywhere among the options.
 	var models []string
@@ -94,6 +103,9 @@ func parse(args []string) (*options, error) {
 		}
 		models = append(models, fs.Arg(0))
 		args = fs.Args()[1:]
+	}
+	if o.list != "" && len(models) == 0 {
+		return o, nil
 	}
 	if len(models) != 1 {
 		return nil, fmt.Errorf("found %d models (%s), want one; --help shows examples", len(models), strings.Join(models, " "))

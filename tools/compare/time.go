@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"rules_dnn/gen/ir"
@@ -12,31 +13,39 @@ import (
 // secondsOfRound is how long each of the two runs in a round.
 const secondsOfRound = 0.5
 
+// timing is a model's times in milliseconds: the least of each side, and the quartiles of the
+// rounds' ratios of the reference's time over ours.
+type timing struct {
+	ours, theirs       float64
+	low, median, upper float64
+}
+
 // timeRun times the program and the reference in turn, so that a noisy machine disturbs both
 // alike, and prints the least time of each and the median of the rounds' ratios.
-func timeRun(o *options, s *check.Server, ref *reference, inputs map[string]*ir.Tensor) error {
+func timeRun(o *options, s *check.Server, ref *reference, inputs map[string]*ir.Tensor, out io.Writer) (*timing, error) {
 	if o.rounds == 0 {
-		return nil
+		return nil, nil
 	}
 	if ref.time == nil {
-		return errors.New("--rounds needs ONNX Runtime: --python names a Python that has it")
+		return nil, errors.New("--rounds needs ONNX Runtime: --python names a Python that has it")
 	}
 	var ours, theirs, ratios []float64
 	for range o.rounds {
 		a, err := s.Time(secondsOfRound)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		b, err := ref.time(inputs, secondsOfRound)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		ours, theirs = append(ours, slices.Min(a)), append(theirs, slices.Min(b))
 		ratios = append(ratios, slices.Min(b)/slices.Min(a))
 	}
 	slices.Sort(ratios)
 	n := len(ratios)
-	fmt.Printf("time    %.3g ms, %s %.3g ms, %d thread(s), least of %d rounds; its time over ours: %.2f (quartiles %.2f and %.2f of the rounds)\n",
-		slices.Min(ours), ref.name, slices.Min(theirs), o.threads, n, ratios[n/2], ratios[n/4], ratios[n-1-n/4])
-	return nil
+	t := &timing{slices.Min(ours), slices.Min(theirs), ratios[n/4], ratios[n/2], ratios[n-1-n/4]}
+	fmt.Fprintf(out, "time    %.3g ms, %s %.3g ms, %d thread(s), least of %d rounds; its time over ours: %.2f (quartiles %.2f and %.2f of the rounds)\n",
+		t.ours, ref.name, t.theirs, o.threads, n, t.median, t.low, t.upper)
+	return t, nil
 }

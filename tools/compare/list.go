@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// compareList compares the models of a list, each line of which is a command line of this command, and
+// prints a table in Markdown: a row a run, as soon as it is done. Options of this command's own line go
+// before the list's.
+func compareList(o *options, args []string, table, log io.Writer) error {
+	only, err := regexp.Compile(o.only)
+	if err != nil {
+		return fmt.Errorf("--only: %w", err)
+	}
+	lines, err := readList(o.path(o.list))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(table, "| model | inputs | error / range | ms | reference ms | ratio (quartiles) | dnnc s | MB | C++ s |")
+	fmt.Fprintln(table, "| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+	var failed []string
+	for _, line := range lines {
+		words := strings.Fields(line)
+		if !only.MatchString(words[0]) {
+			continue
+		}
+		one, err := parse(append(append([]string{}, args...), words...))
+		if err != nil {
+			return fmt.Errorf("%s: %q: %w", o.list, line, err)
+		}
+		one.model = filepath.Join(o.path(o.models), words[0])
+		fmt.Fprintf(log, "== %s\n", line)
+		x, err := compare(one, log)
+		row(table, words[0], x)
+		if err != nil {
+			failed = append(failed, words[0])
+			fmt.Fprintf(table, "| %s | **%s** |\n", words[0], strings.ReplaceAll(strings.TrimSpace(fmt.Sprintf("%.300s", err)), "\n", " "))
+		}
+	}
+	if failed != nil {
+		return fmt.Errorf("%d of the list failed: %s", len(failed), strings.Join(failed, ", "))
+	}
+	return nil
+}
+
+// row prints a model's runs.
+func row(table io.Writer, name string, x *outcome) {
+	if x == nil {
+		return
+	}
+	for _, r := range x.runs {
+		speed := "| | |"
+		if t := r.timing; t != nil {
+			speed = fmt.Sprintf("%.3g | %.3g | %.2f (%.2f, %.2f)", t.ours, t.theirs, t.median, t.low, t.upper)
+		}
+		fmt.Fprintf(table, "| %s | %s | %.2g | %s | %.2f | %.0f | %.1f |\n", name, strings.Join(r.inputs, ", "), r.rel, speed,
+			x.times.graph+x.times.compile, float64(x.times.memory)/1e6, x.times.cxx)
+	}
+}
+
+// readList reads the lines that are not empty and no comments.
+func readList(path string) ([]string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var lines []string
+	s := bufio.NewScanner(f)
+	for s.Scan() {
+		if line := strings.TrimSpace(s.Text()); line != "" && !strings.HasPrefix(line, "#") {
+			lines = append(lines, line)
+		}
+	}
+	return lines, errors.Join(s.Err())
+}
