@@ -79,7 +79,7 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 	}
 	c.body(k, p, copyIn)
 	k.Buffers = append(append([]*loop.Buffer{}, c.n.in...), c.n.out...)
-	k.Syms = symbolsOf(k, c.symbols())
+	k.Syms = symbolsOf(k, env.Symbols)
 	return env.done(k, func() ([]*ir.Value, error) {
 		packed, err := c.packWeights(p.groups, p.perGroup)
 		if err != nil {
@@ -276,20 +276,6 @@ func (c *contraction) strides(p *tiling) bool {
 	}
 	p.xAt = p.xAt.Subst(zero, c.n.facts)
 	return true
-}
-
-// symbols are the facts that belong to dimensions: those the results' shapes mention.
-func (c *contraction) symbols() sym.Facts {
-	used, out := map[string]bool{}, sym.Facts{}
-	for _, v := range append(append([]*ir.Value{}, c.b.Operands...), c.b.Results...) {
-		for _, d := range v.Shape {
-			d.Vars(used)
-		}
-	}
-	for v := range used {
-		out[v] = c.n.facts[v]
-	}
-	return out
 }
 
 // packWeights orders the weights as the micro-kernel reads them: group, the K loops, the

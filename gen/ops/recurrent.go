@@ -306,10 +306,20 @@ func (r *recurrent) inputs(d int) (x, inside *ir.Value) {
 	return r.add(x, r.add(both[0], both[1])), nil
 }
 
-// first is the state that a direction begins with.
+// first is the state that a direction begins with. One whose batch is not known to be that of X
+// takes its shape, so that steps keep the state's; the run checks that it has as many elements.
 func (r *recurrent) first(operand, d int) *ir.Value {
-	if v := r.of(operand, d, int64(r.time)); v != nil {
-		return v
+	dims := func() []*ir.Value {
+		return []*ir.Value{r.dim(r.operands[recurrentX], int64(r.batch)), r.dim(r.operands[recurrentR], 2)}
 	}
-	return r.zeros(r.t, r.dim(r.operands[recurrentX], int64(r.batch)), r.dim(r.operands[recurrentR], 2))
+	v := r.of(operand, d, int64(r.time))
+	if v == nil {
+		return r.zeros(r.t, dims()...)
+	}
+	x, _ := r.Shape(recurrentX)
+	s, _ := r.Shape(operand) // checkShapes has found both
+	if !s[r.batch].Equal(x[r.batch]) {
+		v = r.op("Reshape", nil, v, r.join(0, dims()...))
+	}
+	return v
 }

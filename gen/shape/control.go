@@ -128,17 +128,24 @@ func (in *inference) branches(n *ir.Node, tainted bool) error {
 	if c, ok := in.truth(s.Cond); ok {
 		taken = []*ir.Graph{s.Branch(c)}
 	}
+	var wrong []*Cause
 	for _, b := range taken {
 		if err := in.captures(n, b); err != nil {
 			return err
 		}
 		if err := in.region(b, len(taken) > 1); err != nil && len(taken) > 1 {
 			// The model is wrong only if this branch ever runs.
-			in.fail(n, fmt.Errorf("a branch that may run is wrong: %w", err), false)
-			return nil
+			wrong = append(wrong, &Cause{Node: n, Err: fmt.Errorf("a branch that may run is wrong: %w", err), Branch: b})
 		} else if err != nil {
 			return err
 		}
+	}
+	if wrong != nil {
+		in.fail(n, wrong[0].Err, false)
+		if len(wrong) == 1 {
+			in.unknown.Causes[len(in.unknown.Causes)-1] = wrong[0]
+		}
+		return nil
 	}
 	for i, v := range n.Outputs {
 		if v == nil {

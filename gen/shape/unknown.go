@@ -12,6 +12,8 @@ type Cause struct {
 	Node  *ir.Node
 	Value *ir.Value // a graph input, when Node is nil
 	Err   error
+	// Branch is the branch of the node, an If, that is malformed, where only one of them is.
+	Branch *ir.Graph
 }
 
 // UnknownError lists all places where the structure of a graph is not known.

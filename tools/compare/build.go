@@ -79,7 +79,7 @@ func build(o *options, m *model, chip *target.Target, work string) (*program, er
 	}
 	return &program{
 		command: append(strings.Fields(o.emulator), work+"/program", "--weights="+work+"/model.weights"),
-		times: times{graphTime.Seconds(), compileTime.Seconds(), time.Since(start).Seconds(), max(memory, graphMemory), filepath.Base(cxx[0])},
+		times:   times{graphTime.Seconds(), compileTime.Seconds(), time.Since(start).Seconds(), max(memory, graphMemory), filepath.Base(cxx[0])},
 	}, nil
 }
 

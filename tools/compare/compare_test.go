@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/binary"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -122,6 +124,19 @@ func TestInputs(t *testing.T) {
 	inputs, err = m.inputsOf(o, env)
 	require.NoError(t, err)
 	assert.Equal(t, ir.NewTensor(ir.F32, 7, 5), inputs["x"])
+
+	for text, want := range map[string][2]float32{"8": {8, 8}, "-1..3": {-1, 3}} {
+		o.inputs = list{"x=" + text}
+		inputs, err = m.inputsOf(o, env)
+		require.NoError(t, err)
+		for i := 0; i < len(inputs["x"].Data); i += 4 {
+			x := math.Float32frombits(binary.LittleEndian.Uint32(inputs["x"].Data[i:]))
+			assert.True(t, x >= want[0] && x <= want[1], "%v", x)
+		}
+	}
+	o.inputs = list{"x=missing.npy"}
+	_, err = m.inputsOf(o, env)
+	require.ErrorContains(t, err, "--input x=missing.npy: open")
 
 	_, err = m.sizes("M=7")
 	require.EqualError(t, err, "--run M=7: the model has no symbol M; it has: N")

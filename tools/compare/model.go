@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -124,17 +126,54 @@ func (m *model) inputsOf(o *options, env map[string]int64) (map[string]*ir.Tenso
 		inputs[v.Name] = madeUp(v, shape, seed, o.intLimit)
 	}
 	for _, pair := range o.inputs {
-		name, path, _ := strings.Cut(pair, "=")
+		name, text, _ := strings.Cut(pair, "=")
 		if inputs[name] == nil {
 			return nil, fmt.Errorf("--input %s: the model has no input %q", pair, name)
 		}
-		t, err := check.ReadNpy(o.path(path))
-		if err != nil {
-			return nil, err
+		var err error
+		if low, high, ok := bounds(text); ok {
+			err = spread(inputs[name], low, high)
+		} else {
+			inputs[name], err = check.ReadNpy(o.path(text))
 		}
-		inputs[name] = t
+		if err != nil {
+			return nil, fmt.Errorf("--input %s: %w", pair, err)
+		}
 	}
 	return inputs, nil
+}
+
+// bounds reads "LOW..HIGH", or a number, which is both.
+func bounds(text string) (low, high float64, ok bool) {
+	from, to, two := strings.Cut(text, "..")
+	if !two {
+		to = from
+	}
+	low, err := strconv.ParseFloat(from, 64)
+	if err != nil {
+		return 0, 0, false
+	}
+	high, err = strconv.ParseFloat(to, 64)
+	return low, high, err == nil
+}
+
+// spread moves made-up numbers between bounds: floats, which lie in [-2, 2), or integers if there
+// is nothing between the bounds.
+func spread(t *ir.Tensor, low, high float64) error {
+	switch {
+	case t.Type == ir.F32:
+		for i := 0; i < len(t.Data); i += 4 {
+			x := float64(math.Float32frombits(binary.LittleEndian.Uint32(t.Data[i:])))
+			binary.LittleEndian.PutUint32(t.Data[i:], math.Float32bits(float32(low+(x+2)/4*(high-low))))
+		}
+	case t.Type == ir.I64 && low == high && low == math.Trunc(low):
+		for i := 0; i < len(t.Data); i += 8 {
+			binary.LittleEndian.PutUint64(t.Data[i:], uint64(int64(low)))
+		}
+	default:
+		return fmt.Errorf("an input of type %s takes a file; bounds are for f32, a whole number for i64", t.Type)
+	}
+	return nil
 }
 
 // madeUp is an input that its name lets one expect: identifiers are below the limit, kinds of

@@ -42,7 +42,10 @@ func Run(g *ir.Graph) error {
 		if err != nil {
 			return err
 		}
-		if !folded && !removed && !inlined && !expanded {
+		if folded || removed || inlined || expanded {
+			continue
+		}
+		if unknown == nil || !inline.Wrong(g, unknown) {
 			return inferred
 		}
 	}
