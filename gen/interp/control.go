@@ -123,7 +123,7 @@ func (c *control) loop(operands []*ir.Tensor) ([]*ir.Tensor, error) {
 			break
 		}
 		if i >= limit {
-			return nil, c.n.Errorf("the loop did not end after %d iterations, which is the limit", limit)
+			return nil, c.n.Errorf("%w", limitf("the loop did not end after %d iterations, which is the limit", limit))
 		}
 		out, err := c.body(s.Body, append([]*ir.Tensor{integer(i), cond}, carried...)...)
 		if err != nil {

@@ -30,6 +30,8 @@ type Interp struct {
 	MaxBytes int64
 	// MaxTrips is the greatest number of iterations of a Loop; 0 means DefaultMaxTrips.
 	MaxTrips int64
+	// MaxPoints is how often the expressions of a node may be evaluated; 0 means that there is no limit.
+	MaxPoints int64
 }
 
 // Eval computes the outputs of stages with the default limits.
@@ -77,6 +79,7 @@ type run struct {
 	env      map[string]int64
 	operands []*ir.Tensor
 	stages   [][]*ir.Tensor // computed results by stage and part
+	points   int64          // that stages have so far, where there is a limit
 }
 
 // tensor is what a source names.
@@ -137,6 +140,9 @@ func (r *run) stage(s *te.Stage) ([]*ir.Tensor, error) {
 	}
 	shape, err := r.extents(s.Axes)
 	if err != nil {
+		return nil, err
+	}
+	if err := r.spend(s, shape); err != nil {
 		return nil, err
 	}
 	out := make([]*ir.Tensor, len(s.Results))
@@ -202,7 +208,7 @@ func (r *run) make(t ir.DType, shape []int64) (*ir.Tensor, error) {
 		return nil, err
 	}
 	if n > r.MaxBytes/int64(max(t.Size(), 1)) {
-		return nil, fmt.Errorf("a tensor of type %s and shape %v takes more than the limit of %d bytes", t, shape, r.MaxBytes)
+		return nil, limitf("a tensor of type %s and shape %v takes more than the limit of %d bytes", t, shape, r.MaxBytes)
 	}
 	return ir.NewTensor(t, shape...), nil
 }

@@ -384,6 +384,24 @@ func TestErrorsNameTheirCause(t *testing.T) {
 	}
 	_, err := Interp{MaxBytes: 8}.Eval([]*te.Stage{simple(te.Float(ir.F32, 1))}, []te.Source{{Stage: true}}, nil, map[string]int64{"N": 3})
 	assert.ErrorContains(t, err, "limit of 8 bytes")
+	assert.ErrorAs(t, err, new(*LimitError))
+}
+
+// TestMaxPoints: all evaluations of a node count, those of its reductions and updates too.
+func TestMaxPoints(t *testing.T) {
+	sum := &te.Stage{Name: "sum", Axes: []te.Axis{{Var: "i0", Extent: sym.Var("N")}}, Results: []te.Expr{te.Acc{N: 0, Type: ir.F32}}}
+	sum.Reduce = []te.Axis{{Var: "r0", Extent: sym.Var("R")}}
+	sum.Values, sum.Combine = []te.Expr{te.Float(ir.F32, 1)}, te.Sum(ir.F32)
+	outputs := []te.Source{{Stage: true}, {Stage: true, N: 1}}
+	dims := map[string]int64{"N": 3, "R": 100}
+	_, err := Interp{MaxPoints: 600}.Eval([]*te.Stage{sum, sum}, outputs, nil, dims)
+	assert.NoError(t, err)
+	_, err = Interp{MaxPoints: 599}.Eval([]*te.Stage{sum, sum}, outputs, nil, dims)
+	assert.ErrorContains(t, err, "loops of extents [3 100] are more than the limit of 599 evaluations")
+	assert.ErrorAs(t, err, new(*LimitError))
+	dims["R"] = math.MaxInt64
+	_, err = Interp{MaxPoints: math.MaxInt64}.Eval([]*te.Stage{sum}, outputs[:1], nil, dims)
+	assert.ErrorAs(t, err, new(*LimitError))
 }
 
 func TestSumsOfProductsAreContractions(t *testing.T) {

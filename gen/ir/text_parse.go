@@ -5,11 +5,9 @@ import (
 	"io"
 	"strings"
 
+	"rules_dnn/gen/limit"
 	"rules_dnn/gen/sym"
 )
-
-// maxRegions bounds the nesting of regions in a text.
-const maxRegions = 64
 
 // Parse reads a graph's text form. Constants in files refer to files by name: ""
 // is the model, ConstsName the file of a ConstWriter, any other a location of
@@ -37,8 +35,8 @@ type parser struct {
 }
 
 func (p *parser) graph(depth int) (*Graph, error) {
-	if depth > maxRegions {
-		return nil, p.errorf("regions are nested deeper than %d", maxRegions)
+	if depth > limit.Nesting {
+		return nil, p.errorf("regions are nested deeper than %d", limit.Nesting)
 	}
 	g := &Graph{}
 	var err error

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"rules_dnn/gen/limit"
 )
 
 // refusal is an error about something that ONNX has and the compiler does not
@@ -15,26 +17,21 @@ func refusef(format string, args ...any) error { return refusal{fmt.Errorf(forma
 
 func isRefusal(err error) bool { var r refusal; return errors.As(err, &r) }
 
-const (
-	maxShown  = 80 // characters of a name in a message
-	maxListed = 50 // lines of a list in a message
-)
-
 // show quotes a name of the model, which may be anything, for a message.
 func show(name string) string {
 	cut := ""
-	if len(name) > maxShown {
-		name, cut = name[:maxShown], "..."
+	if len(name) > limit.Shown {
+		name, cut = name[:limit.Shown], "..."
 	}
 	return strconv.QuoteToASCII(name) + cut
 }
 
 // list joins the first entries of a list.
 func list(entries []string) string {
-	if len(entries) <= maxListed {
+	if len(entries) <= limit.Listed {
 		return strings.Join(entries, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(entries[:maxListed], ", "), len(entries)-maxListed)
+	return fmt.Sprintf("%s and %d more", strings.Join(entries[:limit.Listed], ", "), len(entries)-limit.Listed)
 }
 
 // problems are the refusals met so far.
@@ -59,8 +56,8 @@ func (p *problems) err() error {
 		return nil
 	}
 	shown, more := p.lines, ""
-	if len(shown) > maxListed {
-		shown, more = shown[:maxListed], fmt.Sprintf("\n  and %d more", len(shown)-maxListed)
+	if len(shown) > limit.Listed {
+		shown, more = shown[:limit.Listed], fmt.Sprintf("\n  and %d more", len(shown)-limit.Listed)
 	}
 	return fmt.Errorf("the model uses what is not supported:\n  %s%s", strings.Join(shown, "\n  "), more)
 }

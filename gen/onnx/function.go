@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/limit"
 	"rules_dnn/gen/onnx/onnxpb"
 )
 
@@ -132,8 +133,8 @@ func (s *scope) call(p *onnxpb.NodeProto, f *onnxpb.FunctionProto) (*frame, erro
 		}
 	}
 	callee := &frame{fn: f, caller: s.frame, attrs: map[string]any{}, depth: s.frame.depth + 1}
-	if callee.depth > maxNesting {
-		return nil, fmt.Errorf("functions call each other deeper than %d", maxNesting)
+	if callee.depth > limit.Nesting {
+		return nil, fmt.Errorf("functions call each other deeper than %d", limit.Nesting)
 	}
 	var err error
 	if callee.opsets, err = opsetImports(f.OpsetImport); err != nil {

@@ -9,11 +9,6 @@ import (
 	"rules_dnn/gen/sym"
 )
 
-const (
-	maxNodes   = 1 << 20 // nodes after inlining; functions that call each other can make any number
-	maxNesting = 64      // graphs within graphs, and functions within functions
-)
-
 // importer converts one model.
 type importer struct {
 	opt       Options
@@ -71,8 +66,8 @@ func (im *importer) model(m *onnxpb.ModelProto) (*ir.Graph, error) {
 	if err := checkOpset(v); err != nil {
 		return nil, err
 	}
-	im.opset = max(v, modernOpset)
-	g := &ir.Graph{Name: m.Graph.GetName(), Opset: im.opset}
+	im.opset = v
+	g := &ir.Graph{Name: m.Graph.GetName(), Opset: v}
 	s := &scope{im: im, g: g, frame: &frame{opsets: opsets}, top: true}
 	if err := s.graph(m.Graph); err != nil {
 		return nil, err

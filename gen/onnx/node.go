@@ -4,14 +4,15 @@ import (
 	"fmt"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/limit"
 	"rules_dnn/gen/onnx/onnxpb"
 )
 
 // body converts nodes into s.g.
 func (s *scope) body(nodes []*onnxpb.NodeProto) error {
 	for _, p := range nodes {
-		if s.im.nodes++; s.im.nodes > maxNodes {
-			return fmt.Errorf("the model has more than %d nodes", maxNodes)
+		if s.im.nodes++; s.im.nodes > limit.Nodes {
+			return fmt.Errorf("the model has more than %d nodes", limit.Nodes)
 		}
 		err := s.node(p)
 		if isRefusal(err) {
@@ -113,9 +114,6 @@ func (s *scope) add(p *onnxpb.NodeProto, version int, operands []*ir.Value) erro
 		n.Origins = []string{n.Name}
 	}
 	if err := s.attributes(n, p); err != nil {
-		return err
-	}
-	if err := s.upgrade(n, p); err != nil {
 		return err
 	}
 	for _, out := range p.Output {

@@ -7,11 +7,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"rules_dnn/gen/limit"
 	"rules_dnn/gen/onnx/onnxpb"
 )
-
-// maxDepth bounds the nesting of messages; deeper ones are hostile.
-const maxDepth = 200
 
 // Numbers of TensorProto's fields that hold elements.
 const (
@@ -49,8 +47,8 @@ var tensorName = (&onnxpb.TensorProto{}).ProtoReflect().Descriptor().FullName()
 
 // message copies the message of type md from the position to end.
 func (s *scanner) message(md protoreflect.MessageDescriptor, end int64, depth int) ([]byte, error) {
-	if depth > maxDepth {
-		return nil, fmt.Errorf("messages are nested deeper than %d", maxDepth)
+	if depth > limit.Messages {
+		return nil, fmt.Errorf("messages are nested deeper than %d", limit.Messages)
 	}
 	var out []byte
 	var elems payload

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/limit"
 	"rules_dnn/gen/onnx/onnxpb"
 )
 
@@ -24,8 +25,8 @@ type scope struct {
 
 // graph converts a graph into s.g.
 func (s *scope) graph(p *onnxpb.GraphProto) error {
-	if s.depth > maxNesting {
-		return fmt.Errorf("graphs are nested deeper than %d", maxNesting)
+	if s.depth > limit.Nesting {
+		return fmt.Errorf("graphs are nested deeper than %d", limit.Nesting)
 	}
 	s.env, s.inits = map[string]*ir.Value{}, map[string]*onnxpb.TensorProto{}
 	s.reserve(p)
@@ -97,6 +98,15 @@ func (s *scope) inputs(p *onnxpb.GraphProto) error {
 			return fmt.Errorf("input %s: %w", show(name), err)
 		case s.top && v.Type == ir.Invalid:
 			return fmt.Errorf("input %s has no type", show(name))
+		}
+		if dims, static := v.Static(); static && v.Type != ir.Invalid {
+			n, err := ir.Len(dims)
+			if err == nil {
+				err = fits(v.Type, dims, n)
+			}
+			if err != nil {
+				return fmt.Errorf("input %s: %w", show(name), err)
+			}
 		}
 		s.env[name] = v
 		s.g.Inputs = append(s.g.Inputs, v)

@@ -4,11 +4,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/limit"
 	"rules_dnn/gen/onnx/onnxpb"
 )
 
@@ -64,12 +64,15 @@ func (im *importer) tensorOf(p *onnxpb.TensorProto) (*ir.Tensor, error) {
 	if p.Segment != nil {
 		return nil, refusef("tensors in segments are not supported; store the tensor as a whole")
 	}
+	if len(p.GetDims()) > limit.Rank {
+		return nil, fmt.Errorf("the tensor has %d dimensions; supported are at most %d", len(p.GetDims()), limit.Rank)
+	}
 	n, err := ir.Len(p.GetDims())
 	if err != nil {
 		return nil, err
 	}
-	if n > math.MaxInt64/int64(typ.Size()) {
-		return nil, fmt.Errorf("shape %v of %s has more than 2^63 bytes", p.GetDims(), typ)
+	if err := fits(typ, p.GetDims(), n); err != nil {
+		return nil, err
 	}
 	t := &ir.Tensor{Type: typ, Shape: append([]int64{}, p.GetDims()...)}
 	if p.GetDataLocation() == onnxpb.TensorProto_EXTERNAL {
@@ -81,6 +84,14 @@ func (im *importer) tensorOf(p *onnxpb.TensorProto) (*ir.Tensor, error) {
 		return t, err
 	}
 	return t, settle(t, n)
+}
+
+// fits refuses a tensor of n elements that is absurdly large.
+func fits(t ir.DType, shape []int64, n int64) error {
+	if n > limit.Tensor/int64(t.Size()) {
+		return fmt.Errorf("shape %v of %s has more than %d bytes, which is the limit of a tensor", shape, t, int64(limit.Tensor))
+	}
+	return nil
 }
 
 // settle holds small tensors in memory and makes bools 0 or 1.

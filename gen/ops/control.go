@@ -123,6 +123,9 @@ func LoopOf(n *ir.Node) (*LoopSpec, error) {
 	if len(own) > 2 {
 		s.Carried = own[2:]
 	}
+	if s.Max == nil && s.Cond == nil {
+		return nil, n.Errorf("operands 0 (M) and 1 (cond) are both absent: the loop would never end; give it a number of iterations or a condition")
+	}
 	if err := checkPresent(n, s.Carried, 2); err != nil {
 		return nil, err
 	}

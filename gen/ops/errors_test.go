@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sym"
 )
 
 // TestErrors: messages name the node, what was found and what is supported.
@@ -103,6 +104,9 @@ func TestErrors(t *testing.T) {
 		{node("TensorScatter", nil, f32(1, 4, 9), f32(1, 5, 9)), "dimension 1 of operand 0 must hold that of operand 1: found 4 and 5"},
 		{node("TensorScatter", attrs("mode", "ring"), f32(1, 4, 9), f32(1, 2, 9)), `attribute mode is "ring"`},
 		{node("Tile", nil, f32(1<<40), vec(1<<40)), "overflows 64 bits"},
+		{node("Expand", nil, f32(), vec(1<<20, 1<<20)), "result 0 would have the shape [1048576 1048576], of more than 1099511627776 bytes, which is the limit of a tensor"},
+		{node("ConstantOfShape", nil, vec(0, 1<<40, 4)), "result 0 would have the shape [0 1099511627776 4]"},
+		{node("Unsqueeze", nil, ofRank(31), vec(0, 1)), "result 0 would have 33 dimensions; supported are at most 32"},
 	} {
 		_, err := Build(c.n, nil)
 		if c.want == "" {
@@ -112,6 +116,15 @@ func TestErrors(t *testing.T) {
 		require.ErrorContains(t, err, c.want)
 		require.ErrorContains(t, err, `node `+c.n.Op+` "n": `)
 	}
+}
+
+// ofRank is a value of many dimensions.
+func ofRank(n int) *ir.Value {
+	v := f32()
+	for range n {
+		v.Shape = append(v.Shape, sym.Const(1))
+	}
+	return v
 }
 
 // attend attends to keys that are the values, too.

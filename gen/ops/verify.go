@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/limit"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
@@ -14,6 +15,11 @@ import (
 func Verify(n *ir.Node, m *Meaning) error {
 	if len(m.Outputs) < len(n.Outputs) {
 		return fmt.Errorf("%d results, the operator gives %d here", len(n.Outputs), len(m.Outputs))
+	}
+	for i := range n.Outputs {
+		if err := verifySize(m, i); err != nil {
+			return err
+		}
 	}
 	for i, s := range m.Stages {
 		if err := verifyExtents(s); err != nil {
@@ -26,10 +32,34 @@ func Verify(n *ir.Node, m *Meaning) error {
 	return nil
 }
 
+// verifySize checks that result i is one that memory may hold, as far as its shape is known. A
+// dimension of 0 counts as 1: the others must still make sense in strides and loops.
+func verifySize(m *Meaning, i int) error {
+	if !m.Outputs[i].Stage {
+		return nil
+	}
+	s := m.Stages[m.Outputs[i].N]
+	if len(s.Axes) > limit.Rank {
+		return fmt.Errorf("result %d would have %d dimensions; supported are at most %d", i, len(s.Axes), limit.Rank)
+	}
+	bytes := int64(s.Results[m.Outputs[i].Part].DType().Size())
+	for _, a := range s.Axes {
+		x, ok := a.Extent.Const()
+		if !ok || x < 1 {
+			continue
+		}
+		if x > limit.Tensor/bytes {
+			return fmt.Errorf("result %d would have the shape %s, of more than %d bytes, which is the limit of a tensor", i, s.Shape(), int64(limit.Tensor))
+		}
+		bytes *= x
+	}
+	return nil
+}
+
 func verifyExtents(s *te.Stage) error {
 	for i, a := range s.Axes {
 		if a.Extent.Overflow() {
-			return fmt.Errorf("dimension %d of the result overflows 64 bits", i)
+			return fmt.Errorf("dimension %d of the result overflows 64 bits, or is an expression of more than %d characters", i, limit.Expression)
 		}
 		if x, ok := a.Extent.Const(); ok && x < 0 {
 			return fmt.Errorf("dimension %d of the result would be %d", i, x)
@@ -37,7 +67,7 @@ func verifyExtents(s *te.Stage) error {
 	}
 	for _, a := range s.Reduce {
 		if a.Extent.Overflow() {
-			return fmt.Errorf("an extent that is reduced overflows 64 bits")
+			return fmt.Errorf("an extent that is reduced overflows 64 bits, or is an expression of more than %d characters", limit.Expression)
 		}
 	}
 	return nil

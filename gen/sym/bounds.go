@@ -111,7 +111,7 @@ func satMul(a, b int64) int64 {
 // Eval is the value of e where env gives the variables'.
 func (e Expr) Eval(env map[string]int64) (int64, error) {
 	if e.bad {
-		return 0, fmt.Errorf("a constant of the expression overflows 64 bits")
+		return 0, fmt.Errorf("the expression overflows 64 bits or is too long")
 	}
 	sum := e.c
 	var bad bool

@@ -6,12 +6,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-)
 
-const (
-	maxNesting    = 500 // parentheses in a parsed expression
-	maxIdentifier = 64  // bytes of an identifier made of a foreign name
-	maxTerms      = 1 << 12
+	"rules_dnn/gen/limit"
 )
 
 // Parse reads an expression as String prints it, and more freely written ones:
@@ -66,8 +62,8 @@ func (p *parser) expect(tok string) error {
 }
 
 func (p *parser) sum(depth int) (Expr, error) {
-	if depth > maxNesting {
-		return Expr{}, fmt.Errorf("parentheses are nested deeper than %d", maxNesting)
+	if depth > limit.Parentheses {
+		return Expr{}, fmt.Errorf("parentheses are nested deeper than %d", limit.Parentheses)
 	}
 	var parts []Expr
 	sign := int64(1)
@@ -79,8 +75,8 @@ func (p *parser) sum(depth int) (Expr, error) {
 		if err != nil {
 			return Expr{}, err
 		}
-		if parts = append(parts, e); len(parts) > maxTerms {
-			return Expr{}, fmt.Errorf("more than %d terms", maxTerms)
+		if parts = append(parts, e); len(parts) > limit.Terms {
+			return Expr{}, fmt.Errorf("more than %d terms", limit.Terms)
 		}
 		switch {
 		case p.accept("+"):
@@ -121,8 +117,8 @@ func (p *parser) product(depth int) (Expr, error) {
 			if f, err = p.factor(depth); err != nil {
 				break
 			}
-			if (len(e.terms)+1)*(len(f.terms)+1) > maxTerms {
-				return Expr{}, fmt.Errorf("a product has more than %d terms", maxTerms)
+			if (len(e.terms)+1)*(len(f.terms)+1) > limit.Terms {
+				return Expr{}, fmt.Errorf("a product has more than %d terms", limit.Terms)
 			}
 			e = Mul(e, f)
 		case p.accept("%"):
@@ -237,7 +233,7 @@ func IsSymbol(name string) bool {
 
 // Identifier is a symbol's name made of any text.
 func Identifier(text string) string {
-	b := []byte(text[:min(len(text), maxIdentifier)])
+	b := []byte(text[:min(len(text), limit.Identifier)])
 	for i := range b {
 		if !identByte(b[i], false) {
 			b[i] = '_'

@@ -14,6 +14,8 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+
+	"rules_dnn/gen/limit"
 )
 
 // MaxDim is the upper bound of a dimension of which nothing is known.
@@ -23,7 +25,7 @@ const MaxDim = math.MaxInt32
 type Expr struct {
 	c     int64
 	terms []term // sorted by key, no zero coefficients
-	bad   bool   // a coefficient overflowed 64 bits: no value is known
+	bad   bool   // a coefficient overflowed 64 bits, or the text limit.Expression: no value is known
 }
 
 type term struct {
@@ -64,6 +66,9 @@ func fromAtom(a *Atom) Expr {
 
 func makeAtom(k AtomKind, a, b Expr) Expr {
 	op := [...]string{AtomDiv: "//", AtomMod: "%", AtomMin: "min", AtomMax: "max"}[k]
+	if a.length()+b.length() > limit.Expression {
+		return Expr{bad: true}
+	}
 	if k == AtomMin || k == AtomMax {
 		if b.String() < a.String() {
 			a, b = b, a
@@ -73,13 +78,23 @@ func makeAtom(k AtomKind, a, b Expr) Expr {
 	return fromAtom(&Atom{Kind: k, A: a, B: b, key: "((" + a.String() + ") " + op + " (" + b.String() + "))"})
 }
 
+// length is about that of the expression's text.
+func (e Expr) length() int {
+	n := 0
+	for _, t := range e.terms {
+		n += len(t.key)
+	}
+	return n
+}
+
 // Const is the value of a constant expression.
 func (e Expr) Const() (int64, bool) { return e.c, len(e.terms) == 0 && !e.bad }
 
 // Is tells whether e is the constant c.
 func (e Expr) Is(c int64) bool { v, ok := e.Const(); return ok && v == c }
 
-// Overflow tells that the expression's constants left 64 bits.
+// Overflow tells that nothing is known of the expression: its constants left 64 bits, or its text
+// grew beyond limit.Expression.
 func (e Expr) Overflow() bool { return e.bad }
 
 // Equal tells whether the normal forms agree; unequal forms may still have equal values.
@@ -135,6 +150,7 @@ func (e Expr) tidy() Expr {
 		e.bad = e.bad || t.coef == math.MinInt64 // it has no negative to print or subtract
 	}
 	e.terms = keep
+	e.bad = e.bad || e.length() > limit.Expression
 	sort.Slice(e.terms, func(i, j int) bool { return e.terms[i].key < e.terms[j].key })
 	if e.bad {
 		return Expr{bad: true}
@@ -150,7 +166,10 @@ func Scale(a Expr, k int64) Expr { return Mul(a, Const(k)) }
 
 // Mul is a * b.
 func Mul(a, b Expr) Expr {
-	out := Expr{bad: a.bad || b.bad}
+	out := Expr{bad: a.bad || b.bad || (len(a.terms)+1)*(len(b.terms)+1) > limit.Terms}
+	if out.bad {
+		return out
+	}
 	full := func(e Expr) []term {
 		ts := append([]term{}, e.terms...)
 		if e.c != 0 {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/limit"
 )
 
 var (
@@ -146,4 +148,25 @@ func TestBelow(t *testing.T) {
 	}
 	require.True(t, Below(Var("y"), f).Is(0))
 	require.True(t, Below(Scale(Var("y"), -1), f).Is(1))
+}
+
+// TestLongExpressions: an expression that grows without end is given up, soon.
+func TestLongExpressions(t *testing.T) {
+	grow := map[string]func(e Expr) Expr{
+		"squares":   func(e Expr) Expr { return Add(Mul(e, e), Var("M")) },
+		"doubles":   func(e Expr) Expr { return FloorDiv(Add(e, Mod(e, Const(7), nil)), Const(3), nil) },
+		"choices":   func(e Expr) Expr { return Max(Mul(e, Var("M")), Min(e, Var("H"), nil), nil) },
+		"summands":  func(e Expr) Expr { return Mul(e, Add(Var("a"), Var("b"), Var("c"), Var("d"))) },
+		"quotients": func(e Expr) Expr { return Add(FloorDiv(e, Var("H"), nil), Mod(e, Var("H"), nil), Scale(e, 3)) },
+	}
+	for name, f := range grow {
+		e := Var("N")
+		for range 60 {
+			e = f(e)
+			require.LessOrEqual(t, len(e.String()), 4*limit.Expression, name)
+		}
+		require.True(t, e.Overflow(), name)
+		_, err := e.Eval(map[string]int64{"N": 1})
+		require.Error(t, err)
+	}
 }

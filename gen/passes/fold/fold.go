@@ -3,7 +3,8 @@
 // Nodes whose operands are all constants run in the interpreter; integer results
 // whose elements shape inference knows become constants although their operands
 // are none (Shape of a static tensor). Nodes that would make the model much larger
-// (Expand, ConstantOfShape) stay. Shapes must be inferred before.
+// (Expand, ConstantOfShape) or that take long for their size stay (package limit).
+// Shapes must be inferred before.
 package fold
 
 import (
@@ -11,18 +12,11 @@ import (
 
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/limit"
 	"rules_dnn/gen/ops"
 	"rules_dnn/gen/passes/edit"
 	"rules_dnn/gen/shape"
 	"rules_dnn/gen/sym"
-)
-
-const (
-	// smallBytes is what a folded result may always have; a larger one must not
-	// exceed its constant operands.
-	smallBytes = 64 << 10
-	// maxBytes bounds any folded result: weights of huge models stay in their files.
-	maxBytes = 256 << 20
 )
 
 // What a folded constant is does not depend on the build host: nodes of functions that are other
@@ -162,12 +156,19 @@ func (f *folder) evaluate(n *ir.Node) (bool, error) {
 		return false, nil
 	}
 	operands := make([]*ir.Tensor, len(n.Inputs))
+	points := int64(limit.FoldPoints)
 	for i, v := range n.Inputs {
 		if v != nil {
 			operands[i] = v.Const
+			points += min(v.Const.Len(), limit.FoldMost) * limit.FoldFactor
 		}
 	}
-	results, err := interp.Interp{MaxBytes: maxBytes}.Eval(m.Stages, m.Outputs[:len(n.Outputs)], operands, nil)
+	in := interp.Interp{MaxBytes: limit.FoldMost, MaxPoints: points}
+	results, err := in.Eval(m.Stages, m.Outputs[:len(n.Outputs)], operands, nil)
+	var limited *interp.LimitError
+	if errors.As(err, &limited) {
+		return false, nil
+	}
 	if err != nil {
 		return false, n.Errorf("folding constants: %w", err)
 	}
@@ -184,20 +185,19 @@ func (f *folder) evaluate(n *ir.Node) (bool, error) {
 
 // worthwhile tells whether the results are small enough.
 func worthwhile(n *ir.Node, m *ops.Meaning) bool {
-	limit := int64(smallBytes)
 	operands := int64(0)
 	for _, v := range n.Inputs {
 		if v != nil {
 			operands += v.Const.Len() * int64(v.Const.Type.Size())
 		}
 	}
-	limit = min(max(limit, operands), maxBytes)
+	most := min(max(limit.FoldBytes, operands), limit.FoldMost)
 	for i, v := range n.Outputs {
 		if src := m.Outputs[i]; v != nil && src.Stage {
 			s := m.Stages[src.N]
 			dims, ok := s.Shape().Static()
 			size, err := ir.Len(dims)
-			if !ok || err != nil || size > limit/int64(s.Results[src.Part].DType().Size()) {
+			if !ok || err != nil || size > most/int64(s.Results[src.Part].DType().Size()) {
 				return false
 			}
 		}

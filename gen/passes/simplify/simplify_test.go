@@ -212,6 +212,25 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestLimits: a node that would take long or much memory for its size is left to run time.
+func TestLimits(t *testing.T) {
+	for _, node := range []string{
+		"MaxPool.12(@x) {kernel_shape = [2000000000, 1], pads = [1000000000, 0, 999999999, 0]}",
+		"LRN.13(@x) {size = 2147483647}",
+		"ConstantOfShape.9(@huge)", // on its way to the one element of a Gather
+	} {
+		g := irtest.Parse(t, `
+  const @x f32[1, 1, 1, 1] = {1}
+  const @huge i64[2] = {262144, 262144}
+  %y ?[*] = `+node+` "n"
+  output %y
+`)
+		require.NoError(t, Run(g))
+		require.Len(t, g.Nodes, 1)
+		require.NotEqual(t, "Identity", g.Nodes[0].Op, node)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	g := irtest.Parse(t, `
   input %x f32[4]

@@ -1,0 +1,46 @@
+// Package limit is what the compiler spends on a model at most: a broken or hostile file of a few
+// bytes must not take gigabytes or minutes, nor end the process in a way that no message explains.
+// Every limit is far above what networks need. A message that refuses something says the limit.
+package limit
+
+const (
+	// Nodes of a graph once functions are inlined: functions that call each other twice each
+	// double the nodes at each level. The largest networks have some ten thousand.
+	Nodes = 1 << 20
+	// Nesting of graphs within graphs, of functions within functions, of regions in text: each
+	// level is a few frames of the stack, and of each pass that walks it.
+	Nesting = 64
+	// Messages is the nesting of protobuf messages: Nesting levels of graph, node and attribute.
+	Messages = 200
+
+	// Rank is the most dimensions of a tensor. ONNX's operators need 8 or so; passes
+	// keep sets of axes in the bits of a word.
+	Rank = 32
+	// Tensor is the greatest size of one tensor in bytes, constants and intermediate values of
+	// constant shape: no network needs a terabyte, and sums of sizes stay within 64 bits.
+	Tensor = 1 << 40
+
+	// FoldBytes is the size of a folded constant that needs no reason; a larger one must not
+	// exceed the constants that it is made of, so that models do not grow.
+	FoldBytes = 64 << 10
+	// FoldMost bounds any folded constant: weights of huge models stay in their files.
+	FoldMost = 256 << 20
+	// FoldPoints is how often a node that is folded may evaluate its expressions, and FoldFactor how
+	// often for each element of its operands: a window of 2^31 elements on a tensor of one would
+	// run for minutes. What is above is left to run time.
+	FoldPoints = 1 << 22
+	FoldFactor = 1 << 11
+
+	// Expression is the length of an expression's text, about 100 terms: sizes that are multiplied
+	// with themselves again and again would double it each time. Nothing is known of longer ones.
+	Expression = 1 << 14
+	// Parentheses of an expression that is parsed, and Terms of it and of any product.
+	Parentheses = 500
+	Terms       = 1 << 12
+	// Identifier is the bytes of a name that is made of a foreign one.
+	Identifier = 64
+
+	// Shown is the characters of a model's name that a message shows, Listed the lines of a list.
+	Shown  = 80
+	Listed = 50
+)
