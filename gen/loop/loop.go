@@ -66,8 +66,11 @@ func (k *Kernel) Statements() []Stmt {
 	for i := len(k.Grid) - 1; i >= 0; i-- {
 		a, v := k.Grid[i], rest
 		if i > 0 {
-			v = sym.Mod(rest, a.Extent, nil)
-			rest = sym.FloorDiv(rest, a.Extent, nil)
+			by := a.Extent
+			if by.Is(0) {
+				by = sym.Const(1) // there is no task
+			}
+			v, rest = sym.Mod(rest, by, nil), sym.FloorDiv(rest, by, nil)
 		}
 		if a.Var != TaskVar {
 			out = append(out, Index{Var: a.Var, Value: v})

@@ -31,8 +31,11 @@ type random struct {
 const maxElements = 20000
 
 // newRandom makes a graph and inputs for it; the same seed makes the same ones.
-func newRandom(seed uint64) *random {
-	r := &random{Rand: rand.New(rand.NewPCG(seed, 1)), used: map[*ir.Value]bool{}, rough: map[*ir.Value]bool{},
+func newRandom(seed uint64) *random { return randomOf(rand.NewPCG(seed, 1)) }
+
+// randomOf makes them from a source's choices.
+func randomOf(source rand.Source) *random {
+	r := &random{Rand: rand.New(source), used: map[*ir.Value]bool{}, rough: map[*ir.Value]bool{},
 		bound: map[*ir.Value]float64{}, inputs: map[string]*ir.Tensor{}, env: map[string]int64{}, g: &ir.Graph{Name: "random", Opset: 23}}
 	first := sym.Const(1 + r.Int64N(3))
 	if r.maybe() {

@@ -6,6 +6,7 @@ import (
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ops"
+	"rules_dnn/gen/sym"
 )
 
 // known is what is known of a value where it is handed to a region or back.
@@ -55,6 +56,21 @@ func (in *inference) control(n *ir.Node, tainted bool) error {
 		return nil
 	}
 	return err
+}
+
+// one checks that what control flow follows has a single element of its type, as far as it is known.
+func (in *inference) one(n *ir.Node, v *ir.Value, t ir.DType, what string) error {
+	if v == nil || in.tainted[v] || v.Type == ir.Invalid || !v.HasShape {
+		return nil
+	}
+	elements := sym.Const(1)
+	for _, d := range v.Shape {
+		elements = sym.Mul(elements, d)
+	}
+	if v.Type != t || !elements.Is(1) {
+		return n.Errorf("%s, %q, has type %s and shape %v; supported is one element of type %s", what, v.Name, v.Type, v.Shape, t)
+	}
+	return nil
 }
 
 // give hands what is known to a region's input, whose own type and shape are only declared.
@@ -122,6 +138,9 @@ func (in *inference) unsettled(n *ir.Node, v *ir.Value, err error) {
 func (in *inference) branches(n *ir.Node, tainted bool) error {
 	s, err := ops.IfOf(n)
 	if err != nil {
+		return err
+	}
+	if err := in.one(n, s.Cond, ir.Bool, "the condition"); err != nil {
 		return err
 	}
 	taken := []*ir.Graph{s.Then, s.Else}

@@ -193,6 +193,28 @@ func TestLoop(t *testing.T) {
 	})
 }
 
+// TestOneElement: what control flow follows is a single element, of its type.
+func TestOneElement(t *testing.T) {
+	inputs := "  symbol N 1..64\n  const @four i64[] = {4}\n  input %pair bool[2]\n  input %some bool[N]\n  input %none i64[0]\n  input %one bool[1, 1]\n" +
+		"  input %c bool[]\n  input %x f32[3]\n  input %y f32[3]\n  input %w f32[3]\n"
+	branch := "  %r ?[*] = Add.14(%a, %b)\n"
+	require.NoError(t, Infer(irtest.Parse(t, inputs+ifText("%one", branch, branch)+"  output %z\n")))
+	for cond, shape := range map[string]string{"%pair": "[2]", "%some": "[N]"} {
+		err := Infer(irtest.Parse(t, inputs+ifText(cond, branch, branch)+"  output %z\n"))
+		require.ErrorContains(t, err, `node If "if": the condition, "`+cond[1:]+`", has type bool and shape `+shape+"; supported is one element of type bool")
+	}
+	loop := func(operands, cond string) error {
+		return Infer(irtest.Parse(t, inputs+"%z ?[*] = Loop.16("+operands+", %x) {body = region 0} \"loop\" regions {\n graph \"body\" opset 17 {\n"+
+			"input %i i64[]\ninput %go bool[]\ninput %p f32[3]\n"+cond+"output %r\noutput %p\n}\n}\n  output %z\n"))
+	}
+	same := "%r ?[*] = Identity.16(%go)\n"
+	require.NoError(t, loop("@four, %c", same))
+	require.ErrorContains(t, loop("%none, %c", same), `the number of iterations, "none", has type i64 and shape [0]`)
+	require.ErrorContains(t, loop("_, %pair", same), `the condition, "pair", has type bool and shape [2]`)
+	require.ErrorContains(t, loop("@four, %c", "%r ?[*] = Identity.16(%p)\n"), `the condition after an iteration, "r", has type f32 and shape [3]`)
+	require.NoError(t, loop("@four, _", "%r ?[*] = Identity.16(%p)\n"), "nothing reads it")
+}
+
 // TestLoopsInLoops: inference of nested loops whose values change shapes takes no
 // exponential time.
 func TestLoopsInLoops(t *testing.T) {

@@ -119,6 +119,12 @@ func (in *inference) loop(n *ir.Node, tainted bool) error {
 	if err != nil {
 		return err
 	}
+	if err := in.one(n, s.Max, ir.I64, "the number of iterations"); err != nil {
+		return err
+	}
+	if err := in.one(n, s.Cond, ir.Bool, "the condition"); err != nil {
+		return err
+	}
 	cond := single(ir.Bool)
 	if s.Cond != nil {
 		cond = single(ir.Bool, truth(true)) // or the body does not run
@@ -133,6 +139,12 @@ func (in *inference) loop(n *ir.Node, tainted bool) error {
 		return nil
 	} else if err != nil {
 		return err
+	}
+	if s.Cond != nil {
+		if err := in.one(n, s.Body.Outputs[0], ir.Bool, "the condition after an iteration"); err != nil {
+			in.fail(n, &bodyError{err}, false)
+			return nil
+		}
 	}
 	trips, counted := in.trips(s)
 	for i, v := range n.Outputs {

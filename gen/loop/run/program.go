@@ -85,6 +85,12 @@ type DimsError struct{ Check block.Check }
 
 func (e *DimsError) Error() string { return "refused dimensions: " + e.Check.String() }
 
+// ValueError tells that a block, named after a space, loaded an index outside of its bounds; generated code refuses the
+// run, too.
+type ValueError struct{ Block string }
+
+func (e *ValueError) Error() string { return "an index is out of bounds" + e.Block }
+
 func checkDims(checks []block.Check, symbols map[string]int64) error {
 	for _, c := range checks {
 		a, err := c.A.Eval(symbols)
@@ -208,6 +214,9 @@ func (h *host) call(s *plan.Call) error {
 	}
 	if err := k.Run(0, k.tasks/2); err != nil {
 		return err
+	}
+	if k.BadIndex() {
+		return &ValueError{label(plan.Step{Call: s})}
 	}
 	if err := k.Finish(); err != nil {
 		return err

@@ -47,6 +47,8 @@ type frame struct {
 	at     *where
 	// step numbers the steps of vector loops whose lanes are tracked.
 	step int64
+	// bad tells that a loaded index was outside of its bounds.
+	bad bool
 }
 
 // action is a compiled statement.
@@ -123,6 +125,7 @@ func (k *Kernel) Start(buffers ...[]byte) error {
 	if len(buffers) != len(want) {
 		return fmt.Errorf("%d buffers for a kernel of %d", len(buffers), len(want))
 	}
+	k.frame.bad = false
 	for i, m := range want {
 		if need := m.size * int64(m.Type.Size()); int64(len(buffers[i])) < need {
 			return fmt.Errorf("buffer %s has %d bytes, the kernel needs %d", m.name, len(buffers[i]), need)
@@ -151,6 +154,9 @@ func (k *Kernel) Run(first, last int64) (err error) {
 	}
 	return nil
 }
+
+// BadIndex tells whether the tasks that ran since Start loaded an index outside of its bounds.
+func (k *Kernel) BadIndex() bool { return k.frame.bad }
 
 // Finish tells whether the tasks that ran since Start wrote every element of the results.
 func (k *Kernel) Finish() error {

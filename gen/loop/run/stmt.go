@@ -98,7 +98,7 @@ func (c *compiler) bind(x loop.Bind) action {
 	slot, known := c.declare(x.Var), c.fact(x.Var)
 	if c.width == 1 {
 		return func() {
-			v := min(max(value.eval(0, 1).I64[0], low.base()), high.base())
+			v := f.bounded(value.eval(0, 1).I64[0], low.base(), high.base())
 			f.v[slot] = v
 			known.check(v, v)
 		}
@@ -108,11 +108,17 @@ func (c *compiler) bind(x loop.Bind) action {
 	return func() {
 		got := value.eval(f.lo, f.hi).I64
 		for i := f.lo; i < f.hi; i++ {
-			v := min(max(got[i], low.at(i)), high.at(i))
+			v := f.bounded(got[i], low.at(i), high.at(i))
 			f.lanes[slot][i] = v
 			known.check(v, v)
 		}
 	}
+}
+
+// bounded is v within [lo, hi]; that it was not is what the run fails with.
+func (f *frame) bounded(v, lo, hi int64) int64 {
+	f.bad = f.bad || v < lo || v > hi
+	return min(max(v, lo), hi)
 }
 
 func (c *compiler) def(x loop.Def) action {

@@ -1,0 +1,30 @@
+package modeltest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir/irtest"
+	"rules_dnn/gen/wildtest"
+)
+
+// TestOnceWrong compiles what fuzzing found to be wrong once, in all ways.
+func TestOnceWrong(t *testing.T) {
+	for _, lines := range []string{
+		"input %x f16[2, 1000, 0, 3]\n%y ?[*] = RMSNormalization.23(%x, %x) \"a constant dimension of 0 among others\"\noutput %y\n",
+		"symbol N 0..8\ninput %x u64[1, N, 7, 0, 5]\n%y ?[*] = Transpose.13(%x)\noutput %y\n",
+		"input %x f32[2, 3]\ninput %i i64[4]\n%y ?[*] = Gather.13(%x, %i) {axis = 1} \"indices out of bounds\"\noutput %y\n",
+	} {
+		for i, c := range Configs(0) {
+			g := irtest.Parse(t, lines)
+			for k := range 4 {
+				x := &trial{g: g, config: c}
+				x.inputs, _ = wildtest.Inputs(wildtest.NewSource([]byte(fmt.Sprint("choices", k, i))), g)
+				require.NotNil(t, x.inputs)
+				require.NoError(t, x.survives(), "with %s\n%s", c, lines)
+			}
+		}
+	}
+}

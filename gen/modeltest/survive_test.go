@@ -1,0 +1,152 @@
+package modeltest
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"rules_dnn/gen/interp"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop/run"
+)
+
+// limits of a graph that is compared: bytes of a tensor, iterations of a loop, evaluations of a node.
+var limits = interp.Interp{MaxBytes: 1 << 24, MaxTrips: 100, MaxPoints: 1 << 22}
+
+// clone is a graph that passes may change.
+func clone(g *ir.Graph) (*ir.Graph, error) {
+	var b strings.Builder
+	if err := ir.Print(&b, g); err != nil {
+		return nil, err
+	}
+	return ir.Parse(strings.NewReader(b.String()), nil)
+}
+
+// trial is a graph, how it is compiled, and what it runs on.
+type trial struct {
+	g      *ir.Graph
+	config Config
+	inputs map[string]*ir.Tensor // nil: it is compiled only
+	// wild tells that the compiler may refuse the graph.
+	wild bool
+}
+
+// survives compiles the trial's graph and compares what it computes with the interpreter of stages.
+func (t *trial) survives() (err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			err = fmt.Errorf("panic: %v\n%s", x, debug.Stack())
+		}
+	}()
+	var want []*ir.Tensor
+	var refused error
+	if t.inputs != nil {
+		g, err := clone(t.g)
+		if err != nil {
+			return err
+		}
+		want, refused = limits.Graph(g, t.inputs)
+	}
+	g, err := clone(t.g)
+	if err != nil {
+		return err
+	}
+	p, err := Compile(g, t.config)
+	var limited *interp.LimitError
+	switch {
+	case err != nil && (t.wild || refused != nil):
+		return nil
+	case err != nil:
+		return err
+	case t.inputs == nil || errors.As(refused, &limited):
+		return nil
+	}
+	in := make([]*ir.Tensor, len(p.Inputs))
+	for i, v := range p.Inputs {
+		in[i] = t.inputs[v.Name]
+	}
+	got, err := run.Program(p, in)
+	if err != nil || refused != nil {
+		return t.agree(err, refused)
+	}
+	for i, w := range want {
+		if err := same(got[i], w); err != nil {
+			return fmt.Errorf("output %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// agree tells whether a run and the interpreter had reasons to differ in whether they refuse.
+func (t *trial) agree(ran, refused error) error {
+	var dims *run.DimsError
+	switch {
+	case ran != nil && refused != nil:
+		return nil
+	case refused != nil && len(t.g.Symbols) > 0:
+		return nil // the node that refuses the dimensions may be one that nothing needs
+	case refused != nil:
+		return fmt.Errorf("no error, want %w", refused)
+	case errors.As(ran, &dims) && t.empty():
+		return nil // a dimension of 0 broadcasts with 1 only where both are known to the compiler
+	}
+	return ran
+}
+
+// empty tells whether a tensor of the trial has no elements.
+func (t *trial) empty() bool {
+	found := false
+	for _, x := range t.inputs {
+		found = found || slices.Contains(x.Shape, 0)
+	}
+	for _, n := range t.g.Nodes {
+		for _, v := range n.Inputs {
+			found = found || v != nil && v.Const != nil && slices.Contains(v.Const.Shape, 0)
+		}
+	}
+	return found
+}
+
+// same is compare for tensors of any type; NaNs are equal, whatever their bits.
+func same(got, want *ir.Tensor) error {
+	size, digits := want.Type.Size(), tolerance
+	switch want.Type {
+	case ir.F16:
+		digits = 1e-2
+	case ir.BF16:
+		digits = 1e-1
+	case ir.F64:
+	default:
+		return compare(got, want)
+	}
+	if got.Type != want.Type || !slices.Equal(got.Shape, want.Shape) {
+		return fmt.Errorf("%s%v, want %s%v", got.Type, got.Shape, want.Type, want.Shape)
+	}
+	scale := 1.0
+	for at := 0; at < len(want.Data); at += size {
+		if x := math.Abs(float(want, at)); !math.IsInf(x, 0) {
+			scale = max(scale, x)
+		}
+	}
+	for at := 0; at < len(want.Data); at += size {
+		x, y := float(got, at), float(want, at)
+		if x != y && !(math.Abs(x-y) <= digits*scale) && !(math.IsNaN(x) && math.IsNaN(y)) {
+			return fmt.Errorf("element %d is %v, want %v", at/size, x, y)
+		}
+	}
+	return nil
+}
+
+func float(t *ir.Tensor, at int) float64 {
+	switch t.Type {
+	case ir.F16:
+		return ir.F16Float(binary.LittleEndian.Uint16(t.Data[at:]))
+	case ir.BF16:
+		return ir.BF16Float(binary.LittleEndian.Uint16(t.Data[at:]))
+	}
+	return math.Float64frombits(binary.LittleEndian.Uint64(t.Data[at:]))
+}
