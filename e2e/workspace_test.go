@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,9 +108,11 @@ func (w *workspace) bin(t *testing.T, flags ...string) string {
 
 // spawn is what Bazel's execution log says of one process.
 type spawn struct {
-	Mnemonic    string
-	Runner      string
-	TargetLabel string
+	Mnemonic      string
+	Runner        string
+	TargetLabel   string
+	CommandArgs   []string
+	ListedOutputs []string
 }
 
 // executed says whether the process ran: it was neither cached nor shared with another one.
@@ -147,4 +150,11 @@ func run(t *testing.T, input string, command ...string) string {
 	out, err := cmd.Output()
 	require.NoError(t, err, "%s\n%s", strings.Join(command, " "), stderr.String())
 	return strings.TrimSpace(string(out))
+}
+
+// makes says whether the process makes a file of this name, for a configuration's folder below bazel-out.
+func (s spawn) makes(configuration, name string) bool {
+	return slices.ContainsFunc(s.ListedOutputs, func(out string) bool {
+		return strings.HasPrefix(out, "bazel-out/"+configuration+"/") && filepath.Base(out) == name
+	})
 }

@@ -1,4 +1,4 @@
-"""A rule that builds programs for several platforms at once, as rules for apps do."""
+"""A rule that builds programs and shared libraries for several platforms at once, as rules for apps do."""
 
 def _split_impl(_settings, attr):
     return {
@@ -18,9 +18,10 @@ def _for_abis_impl(ctx):
     for name, binaries in ctx.split_attr.binaries.items():
         for binary in binaries:
             executable = binary[DefaultInfo].files_to_run.executable
-            link = ctx.actions.declare_file("%s/%s/%s" % (ctx.label.name, name, executable.basename))
-            ctx.actions.symlink(output = link, target_file = executable, is_executable = True)
-            links.append(link)
+            for file in [executable] if executable else binary[DefaultInfo].files.to_list():
+                link = ctx.actions.declare_file("%s/%s/%s" % (ctx.label.name, name, file.basename))
+                ctx.actions.symlink(output = link, target_file = file, is_executable = bool(executable))
+                links.append(link)
             runfiles = runfiles.merge(binary[DefaultInfo].default_runfiles)
     return [DefaultInfo(files = depset(links, transitive = [runfiles.files]), runfiles = runfiles)]
 

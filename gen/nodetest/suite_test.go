@@ -18,7 +18,7 @@ func TestLoad(t *testing.T) {
 		releases[c.Release]++
 		require.NotEmpty(t, c.Outputs, c.Label())
 	}
-	require.Len(t, releases, 5)
+	require.Len(t, releases, 6)
 }
 
 func TestCompare(t *testing.T) {

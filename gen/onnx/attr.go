@@ -45,7 +45,7 @@ func (s *scope) attributes(n *ir.Node, p *onnxpb.NodeProto) error {
 // region converts a subgraph.
 func (s *scope) region(p *onnxpb.GraphProto) (*scope, error) {
 	r := &scope{
-		im: s.im, g: &ir.Graph{Name: p.GetName(), Opset: s.frame.opsets[""]},
+		im: s.im, g: &ir.Graph{Name: p.GetName(), Opset: max(s.frame.opsets[""], modernOpset)},
 		frame: s.frame, parent: s, depth: s.depth + 1,
 	}
 	return r, r.graph(p)

@@ -279,7 +279,7 @@ func TestMalformed(t *testing.T) {
 		{"old IR", func() *onnxpb.ModelProto { m := modelOf(nil, nil); m.IrVersion = nil; return m }, "IR version is 0; supported are 3 to"},
 		{"new IR", func() *onnxpb.ModelProto { m := modelOf(nil, nil); m.IrVersion = proto.Int64(99); return m }, "IR version is 99"},
 		{"no opset", func() *onnxpb.ModelProto { m := modelOf(nil, nil); m.OpsetImport = opsets("x", 1); return m }, "imports no opset"},
-		{"old opset", func() *onnxpb.ModelProto { m := modelOf(nil, nil); m.OpsetImport = opsets("", 6); return m }, "opset 6 of ai.onnx is not supported; supported are 7 to"},
+		{"old opset", func() *onnxpb.ModelProto { m := modelOf(nil, nil); m.OpsetImport = opsets("", 0); return m }, "opset 0 of ai.onnx is not supported; supported are 1 to"},
 		{"new opset", func() *onnxpb.ModelProto { m := modelOf(nil, nil); m.OpsetImport = opsets("", 99); return m }, "opset 99"},
 		{"two opsets", func() *onnxpb.ModelProto {
 			m := modelOf(nil, nil)

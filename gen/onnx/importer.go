@@ -66,8 +66,8 @@ func (im *importer) model(m *onnxpb.ModelProto) (*ir.Graph, error) {
 	if err := checkOpset(v); err != nil {
 		return nil, err
 	}
-	im.opset = v
-	g := &ir.Graph{Name: m.Graph.GetName(), Opset: v}
+	im.opset = max(v, modernOpset)
+	g := &ir.Graph{Name: m.Graph.GetName(), Opset: im.opset}
 	s := &scope{im: im, g: g, frame: &frame{opsets: opsets}, top: true}
 	if err := s.graph(m.Graph); err != nil {
 		return nil, err

@@ -116,6 +116,9 @@ func (s *scope) add(p *onnxpb.NodeProto, version int, operands []*ir.Value) erro
 	if err := s.attributes(n, p); err != nil {
 		return err
 	}
+	if err := s.upgrade(n, p); err != nil {
+		return err
+	}
 	for _, out := range p.Output {
 		if out == "" {
 			n.Outputs = append(n.Outputs, nil)

@@ -32,9 +32,12 @@ import (
 
 // Opsets of ai.onnx that Read accepts.
 const (
-	OldestOpset = 7
+	OldestOpset = 1
 	NewestOpset = newestOpset
 )
+
+// modernOpset is the oldest opset of the graphs that Read gives: nodes of older ones are upgraded.
+const modernOpset = 7
 
 // inlineLimit is the greatest number of elements of a constant that is held in memory.
 const inlineLimit = ir.InlineElems

@@ -53,7 +53,12 @@ func (r *Row) C(t ir.DType, args []string) string {
 	if t.IsInteger() && t.Size() < 4 && s[0] == '(' && r.Result != Choice {
 		s = "($T)" + s // operators give int
 	}
-	pairs := []string{"$*", strings.Join(args, ", "), "$T", CType(t)}
+	return fill(s, CType(t), args)
+}
+
+// fill writes arguments and the result's type into a text.
+func fill(s, t string, args []string) string {
+	pairs := []string{"$*", strings.Join(args, ", "), "$T", t}
 	for i, a := range args {
 		pairs = append(pairs, fmt.Sprintf("$%d", i), a)
 	}

@@ -13,6 +13,7 @@ _KERNEL_COPTS = [
     "-fno-math-errno",  # square roots are one instruction
     "-fno-exceptions",
     "-fno-rtti",
+    "-fvisibility=hidden",  # the header says what a library shows
 ]
 
 def _setup(ctx):

@@ -40,6 +40,7 @@ def agreement_test(name, model, input, reference, emulated = False, **kwargs):
             "--weights=" + weights,
             "--input=" + input,
             "--reference=$(rootpath %s)" % reference,
+            "--threads=2",
         ],
         data = [program, reference],
         **kwargs

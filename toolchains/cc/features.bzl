@@ -76,11 +76,12 @@ def _flag_sets(flags):
         for actions, words in flags
     ]
 
-def clang_features(triple):
+def clang_features(triple, more_flags = []):
     """Returns the features of a toolchain.
 
     Args:
       triple: the target's name for clang.
+      more_flags: pairs of actions and their flags, which come after those of every toolchain.
 
     Returns:
       A list of features, in the order of their flags.
@@ -89,7 +90,7 @@ def clang_features(triple):
         feature(name = name, enabled = True)
         for name in _ABILITIES
     ] + [
-        feature(name = "default_flags", enabled = True, flag_sets = _flag_sets(_default_flags(triple))),
+        feature(name = "default_flags", enabled = True, flag_sets = _flag_sets(_default_flags(triple) + more_flags)),
     ] + [
         feature(name = name, flag_sets = _flag_sets(_MODE_FLAGS[name]))
         for name in _MODES

@@ -5,7 +5,7 @@
 Run it with the newest onnx installed: its schemas tell the since-version of an
 operator. A case of an older wheel is taken only if it tests another version of
 some operator than the case of the same name of a newer wheel. The same wheels
-give the same bytes. Releases used: 1.22.0 1.19.1 1.12.0 1.8.1 1.4.1 (releases
+give the same bytes. Releases used: 1.22.0 1.19.1 1.12.0 1.8.1 1.4.1 1.1.2 (releases
 from 1.23 on ship no data).
 
 The archive holds index.txt and blobs named by their content, because many cases

@@ -19,7 +19,7 @@ OPTION = {
     OpSchema.FormalParameterOption.Optional: "?",
     OpSchema.FormalParameterOption.Variadic: "*",
 }
-OLDEST = 7  # the oldest opset that the importer reads
+OLDEST = 7  # the oldest opset of the graphs that the importer makes
 
 
 def types(schema, p):

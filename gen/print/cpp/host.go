@@ -40,7 +40,7 @@ func program(p *plan.Program, names []string, prefix string) string {
 		}
 		h.line("return dnn_status::kOk;")
 	})
-	return h.b.String()
+	return h.String()
 }
 
 // symbolNames are symbols, then counters, in the order of the run's context.
@@ -88,9 +88,9 @@ func (h *host) steps(steps []plan.Step) {
 }
 
 func (h *host) indented(steps []plan.Step) {
-	h.indent++
+	h.Indent++
 	h.steps(steps)
-	h.indent--
+	h.Indent--
 }
 
 // loop counts in a local variable: what the loop's blocks read of the context is its copy.

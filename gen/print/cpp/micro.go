@@ -35,7 +35,7 @@ func Micro(m *loop.MicroKernel) string {
 			}
 		}
 	})
-	return w.b.String()
+	return w.String()
 }
 
 func accName(r, v int64) string { return fmt.Sprintf("a%d_%d", r, v) }

@@ -84,7 +84,7 @@ func declarations(ks []*kernelText, prefix string) string {
 	}
 	w.line("")
 	w.line("#endif  // %s", guard)
-	return w.b.String()
+	return w.String()
 }
 
 // shard prints every shards-th kernel, and the micro-kernels that they call.
@@ -100,18 +100,18 @@ func shard(ks []*kernelText, prefix string, i, shards int) string {
 		mine = append(mine, ks[k])
 	}
 	for _, m := range micros(mine) {
-		w.b.WriteString(Micro(m) + "\n")
+		w.Text(Micro(m) + "\n")
 	}
 	for _, k := range mine {
 		for _, d := range k.docs {
 			w.line("// %s", ctext.Comment(d))
 		}
 		w.line("%s {", Signature(k.kernel, k.name))
-		w.b.WriteString(k.body)
+		w.Text(k.body)
 		w.line("}")
 		w.line("")
 	}
-	return w.b.String()
+	return w.String()
 }
 
 func micros(ks []*kernelText) []*loop.MicroKernel {

@@ -13,36 +13,17 @@ import (
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
-	"rules_dnn/gen/print/cexpr"
-	"rules_dnn/gen/print/ctext"
+	"rules_dnn/gen/print/ckernel"
 	"rules_dnn/gen/scalar"
-	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
 
 // writer collects indented lines.
-type writer struct {
-	b      strings.Builder
-	indent int
-}
+type writer struct{ ckernel.Writer }
 
-func (w *writer) line(format string, args ...any) {
-	if format == "" {
-		w.b.WriteByte('\n')
-		return
-	}
-	w.b.WriteString(strings.Repeat("  ", w.indent))
-	fmt.Fprintf(&w.b, format, args...)
-	w.b.WriteByte('\n')
-}
-
-func (w *writer) block(head string, body func()) {
-	w.line("%s {", head)
-	w.indent++
-	body()
-	w.indent--
-	w.line("}")
-}
+func (w *writer) line(format string, args ...any) { w.Line(format, args...) }
+func (w *writer) block(head string, body func())  { w.Block(head, body) }
+func strip(s string) string                       { return ckernel.Strip(s) }
 
 // storage is the C++ type of elements in memory.
 func storage(t ir.DType) string {
@@ -61,143 +42,48 @@ func local(t ir.DType) string {
 	return storage(t)
 }
 
-// variable is the C++ name of a symbol or of a variable of the kernel's own: a symbol may be a
-// keyword ("int") or a name that C++ reserves ("a__b").
-func variable(s string) string {
-	if ctext.IsIdent(s) {
-		return s
-	}
-	return "sym_" + s
-}
+// dialect is C++ with GNU vectors.
+type dialect struct{}
 
-// exprs prints scalar expressions under the facts of one kernel.
-type exprs struct {
-	facts sym.Facts
-	// name binds a text to a fresh local constant and returns its name. The texts of scalar
-	// functions may repeat their arguments, so these are names wherever possible.
-	name func(t ir.DType, text string) string
-	// vector is the type of vectors along the variable lane, where a loop runs in them.
-	vector, lane string
-}
+func (dialect) Name() string      { return "C++" }
+func (dialect) IndexType() string { return "int64_t" }
 
-// typeName is the type of variables: vectors within a vector loop.
-func (p exprs) typeName(t ir.DType) string {
-	if p.vector != "" {
-		return p.vector
+func (dialect) Type(t ir.DType, lanes int64) string {
+	if lanes > 0 {
+		return fmt.Sprintf("dnn_f32x%d", lanes)
 	}
 	return local(t)
 }
 
-func (p exprs) broadcast(text string) string {
-	if p.vector == "" {
-		return text
-	}
-	return "dnn_math::broadcast<" + p.vector + ">(" + text + ")"
+func (d dialect) Broadcast(x string, lanes int64) string {
+	return "dnn_math::broadcast<" + d.Type(ir.F32, lanes) + ">(" + x + ")"
 }
 
-func (p exprs) index(e sym.Expr) string { return cexpr.Under(e, variable, p.facts) }
+func (dialect) Literal(c te.Const) string { return literal(c) }
 
-func (p exprs) cond(ws []te.Within) string {
-	var parts []string
-	for _, w := range ws {
-		if !sym.AtLeast(sym.Sub(w.E, w.Lo), 0, p.facts) {
-			parts = append(parts, p.index(w.E)+" >= "+p.index(w.Lo))
-		}
-		if !sym.AtLeast(sym.Sub(w.Hi, w.E), 1, p.facts) {
-			parts = append(parts, p.index(w.E)+" < "+p.index(w.Hi))
-		}
+func (d dialect) Load(a ckernel.Access) string {
+	if a.Lanes > 0 {
+		return fmt.Sprintf("dnn_load<%s>(%s + %s)", d.Type(ir.F32, a.Lanes), a.Buf.Name, a.Index)
 	}
-	if len(parts) == 0 {
-		return "true"
-	}
-	return strings.Join(parts, " && ")
-}
-
-func (p exprs) value(e te.Expr) (string, error) {
-	switch x := e.(type) {
-	case te.Const:
-		return p.broadcast(literal(x)), nil
-	case te.Index:
-		return "(" + local(x.Type) + ")" + p.index(x.E), nil
-	case loop.Ref:
-		return x.Name, nil
-	case loop.Mem:
-		return p.load(x), nil
-	case te.Select:
-		return p.choice(x)
-	case te.Call:
-		return p.call(x)
-	}
-	return "", fmt.Errorf("no C++ for expression %T", e)
-}
-
-func (p exprs) load(m loop.Mem) string {
-	if p.vector != "" && m.Index.Uses(p.lane) {
-		return fmt.Sprintf("dnn_load<%s>(%s + %s)", p.vector, m.Buf.Name, p.index(m.Index))
-	}
-	at := fmt.Sprintf("%s[%s]", m.Buf.Name, strip(p.index(m.Index)))
-	if conv := fromHalf[m.Buf.Type]; conv != "" && !m.Buf.Local {
+	at := fmt.Sprintf("%s[%s]", a.Buf.Name, strip(a.Index))
+	if conv := fromHalf[a.Buf.Type]; conv != "" && !a.Buf.Local {
 		return conv + "(" + at + ")"
 	}
-	return p.broadcast(at)
+	return at
 }
 
-// strip drops one pair of parentheses around the whole text.
-func strip(s string) string {
-	if len(s) < 2 || s[0] != '(' || s[len(s)-1] != ')' {
-		return s
+func (dialect) Store(a ckernel.Access, v string) string {
+	if a.Lanes > 0 {
+		return fmt.Sprintf("dnn_store(%s + %s, %s);", a.Buf.Name, a.Index, v)
 	}
-	depth := 0
-	for i, c := range s {
-		switch c {
-		case '(':
-			depth++
-		case ')':
-			depth--
-		}
-		if depth == 0 && i < len(s)-1 {
-			return s
-		}
+	if conv := toHalf[a.Buf.Type]; conv != "" && !a.Buf.Local {
+		v = conv + "(" + v + ")"
 	}
-	return s[1 : len(s)-1]
+	return fmt.Sprintf("%s[%s] = %s;", a.Buf.Name, strip(a.Index), v)
 }
 
-var fromHalf = map[ir.DType]string{ir.F16: "dnn_math::f16_to_f32", ir.BF16: "dnn_math::bf16_to_f32"}
-var toHalf = map[ir.DType]string{ir.F16: "dnn_math::f32_to_f16", ir.BF16: "dnn_math::f32_to_bf16"}
-
-// choice prints the arms in place: what stands under the condition may not be read elsewhere.
-func (p exprs) choice(x te.Select) (string, error) {
-	p.name = func(_ ir.DType, text string) string { return text }
-	then, err := p.value(x.Then)
-	if err != nil {
-		return "", err
-	}
-	other, err := p.value(x.Else)
-	if err != nil {
-		return "", err
-	}
-	return "(" + p.cond(x.Cond) + " ? " + then + " : " + other + ")", nil
-}
-
-func (p exprs) call(x te.Call) (string, error) {
+func (dialect) Call(x te.Call, args []string, _ int64) (string, error) {
 	row := scalar.Lookup(x.Fn)
-	if row == nil {
-		return "", fmt.Errorf("no scalar function %q", x.Fn)
-	}
-	if known, is := certain(x); is {
-		return strconv.FormatBool(known), nil
-	}
-	args := make([]string, len(x.Args))
-	for i, a := range x.Args {
-		s, err := p.value(a)
-		if err != nil {
-			return "", err
-		}
-		args[i] = s
-		if !simple(a) {
-			args[i] = p.name(a.DType(), s)
-		}
-	}
 	text := row.C(x.Type, args)
 	if fn := roundHalf[x.Type]; fn != "" && row.Result != scalar.Target {
 		text = fn + "(" + text + ")" // each operation rounds to its type
@@ -205,32 +91,25 @@ func (p exprs) call(x te.Call) (string, error) {
 	return text, nil
 }
 
-// certain tells whether a comparison of unsigned numbers with 0 always has one result: C++
-// compilers warn of those.
-func certain(x te.Call) (known, is bool) {
-	zero := func(i int) bool {
-		c, ok := x.Args[i].(te.Const)
-		return ok && c.Bits == 0 && c.Type.Kind() == ir.KindUint
-	}
-	switch {
-	case x.Fn == "lt" && zero(1), x.Fn == "gt" && zero(0):
-		return false, true
-	case x.Fn == "ge" && zero(1), x.Fn == "le" && zero(0):
-		return true, true
-	}
-	return false, false
+func (dialect) Array(b *loop.Buffer, size string) string {
+	return fmt.Sprintf("%s %s[%s] __attribute__((aligned(64)));", local(b.Type), b.Name, size)
 }
 
+func (dialect) Bounded(value, lo, hi string) string {
+	return fmt.Sprintf("dnn_bounded((int64_t)(%s), %s, %s, &bad)", value, lo, hi)
+}
+
+func (dialect) Tile(x loop.Tile, xAt, at string) (string, error) {
+	text := fmt.Sprintf("%s(%s + %s, %s + %s, %s);", MicroName(x.Micro), x.X.Name, xAt, x.W.Name, at, x.Acc.Name)
+	if x.Micro.Instr.Text("cpp", "", "", "") == "" {
+		return text, fmt.Errorf("no C++ for the tile instruction %s of the chip", x.Micro.Instr.Name)
+	}
+	return text, nil
+}
+
+var fromHalf = map[ir.DType]string{ir.F16: "dnn_math::f16_to_f32", ir.BF16: "dnn_math::bf16_to_f32"}
+var toHalf = map[ir.DType]string{ir.F16: "dnn_math::f32_to_f16", ir.BF16: "dnn_math::f32_to_bf16"}
 var roundHalf = map[ir.DType]string{ir.F16: "dnn_math::round_f16", ir.BF16: "dnn_math::round_bf16"}
-
-// simple tells texts that may stand twice: names and literals.
-func simple(e te.Expr) bool {
-	switch e.(type) {
-	case te.Const, loop.Ref:
-		return true
-	}
-	return false
-}
 
 // literal prints a constant so that its type is exact.
 func literal(c te.Const) string {

@@ -5,10 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/loop"
 	"rules_dnn/gen/te"
 )
 
@@ -39,27 +37,5 @@ func TestLiterals(t *testing.T) {
 		{te.Highest(ir.U64), "(uint64_t)18446744073709551615U"},
 	} {
 		assert.Equal(t, c.want, literal(c.e.(te.Const)))
-	}
-}
-
-// TestCertain: C++ compilers warn of comparisons that have one result only.
-func TestCertain(t *testing.T) {
-	x := loop.Ref{Name: "x", Type: ir.U8}
-	p := exprs{name: func(_ ir.DType, text string) string { return text }}
-	for _, c := range []struct {
-		fn   string
-		a, b te.Expr
-		want string
-	}{
-		{"lt", x, te.Int(ir.U8, 0), "false"},
-		{"ge", x, te.Int(ir.U8, 0), "true"},
-		{"gt", te.Int(ir.U8, 0), x, "false"},
-		{"le", te.Int(ir.U8, 0), x, "true"},
-		{"gt", x, te.Int(ir.U8, 0), "(x > (uint8_t)0U)"},
-		{"lt", loop.Ref{Name: "x", Type: ir.I8}, te.Int(ir.I8, 0), "(x < (int8_t)INT64_C(0))"},
-	} {
-		got, err := p.value(te.Fn(ir.Bool, c.fn, c.a, c.b))
-		require.NoError(t, err)
-		assert.Equal(t, c.want, got)
 	}
 }

@@ -1,0 +1,99 @@
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/tests/android/androidtest"
+)
+
+// ndk is a folder that is like an Android NDK, and not Android's: its tools run this machine's LLVM, its
+// headers and libraries are those of androidtest. There are no C++ headers, and the C++ library is empty.
+type ndk struct {
+	dir      string
+	prebuilt string // the folder of tools
+	clang    string // the folder of clang's own headers and libraries
+}
+
+// writeNDK makes an NDK in a new folder. Actions see it there: under /tmp they would not.
+func writeNDK(t *testing.T, revision, apiLevel string) *ndk {
+	n := &ndk{dir: filepath.Join(os.Getenv("TEST_TMPDIR"), "ndk-"+revision)}
+	require.NoError(t, os.RemoveAll(n.dir))
+	n.prebuilt = filepath.Join(n.dir, "toolchains/llvm/prebuilt/linux-x86_64")
+	n.clang = filepath.Join(n.prebuilt, "lib/clang/19")
+	n.write(t, filepath.Join(n.dir, "source.properties"), "Pkg.Desc = Android NDK\nPkg.Revision = "+revision+"\n", 0o644)
+	androidtest.WriteHeaders(t, filepath.Join(n.prebuilt, "sysroot/usr/include"))
+	own := run(t, "", "clang", "-print-resource-dir")
+	require.NoError(t, os.MkdirAll(n.clang, 0o755))
+	require.NoError(t, os.Symlink(filepath.Join(own, "include"), filepath.Join(n.clang, "include")))
+	// What the NDK's clang does by itself: its own linker and libraries, and bionic's C++ library.
+	n.tool(t, "clang", `-resource-dir="$here/../lib/clang/19" --ld-path="$here/ld.lld" --rtlib=compiler-rt --unwindlib=libunwind -stdlib=libc++`)
+	for _, name := range []string{"ld.lld", "llvm-ar", "llvm-objcopy", "llvm-strip"} {
+		n.tool(t, name, "")
+	}
+	for _, abi := range androidtest.ABIs {
+		n.libraries(t, abi, apiLevel, own)
+	}
+	return n
+}
+
+func (n *ndk) write(t *testing.T, file, text string, mode os.FileMode) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	require.NoError(t, os.WriteFile(file, []byte(text), mode))
+}
+
+// tool makes a script that runs one of the machine's programs.
+func (n *ndk) tool(t *testing.T, name, flags string) {
+	t.Helper()
+	program, err := exec.LookPath(name)
+	require.NoError(t, err)
+	n.write(t, filepath.Join(n.prebuilt, "bin", name), fmt.Sprintf("#!/bin/sh\nhere=${0%%/*}\nexec %s %s \"$@\"\n", program, flags), 0o755)
+}
+
+// libraries makes what is linked for an ABI: functions that do nothing, with the names that bionic has.
+func (n *ndk) libraries(t *testing.T, abi androidtest.ABI, apiLevel, own string) {
+	t.Helper()
+	dir := filepath.Join(n.prebuilt, "sysroot/usr/lib", abi.Triple)
+	level := filepath.Join(dir, apiLevel)
+	builtins := filepath.Join(n.clang, "lib/linux")
+	for _, d := range []string{level, builtins} {
+		require.NoError(t, os.MkdirAll(d, 0o755))
+	}
+	assemble := func(out, visibility string, functions []string, flags ...string) {
+		var text strings.Builder
+		for _, f := range functions {
+			fmt.Fprintf(&text, ".globl %s\n.%s %s\n.type %s,%%function\n%s:\n", f, visibility, f, f, f)
+		}
+		args := append([]string{"clang", "--target=" + abi.Triple + apiLevel, "-nostdlib", "-fuse-ld=lld", "-x", "assembler", "-", "-o", out}, flags...)
+		run(t, text.String(), args...)
+	}
+	for _, library := range append([]string{"dl"}, androidtest.Libraries...) {
+		var functions []string
+		if library != "dl" {
+			functions = androidtest.Functions(t, library)
+		}
+		assemble(filepath.Join(level, "lib"+library+".so"), "protected", functions, "-shared", "-Wl,-soname,lib"+library+".so")
+	}
+	assemble(filepath.Join(level, "crtbegin_so.o"), "hidden", nil, "-c")
+	assemble(filepath.Join(level, "crtend_so.o"), "hidden", nil, "-c")
+	n.write(t, filepath.Join(level, "libc++.a"), "INPUT(-lc++_static -lc++abi)\n", 0o644)
+	for _, name := range []string{"libc++_static.a", "libc++abi.a", "libunwind.a"} {
+		run(t, "", "llvm-ar", "crs", filepath.Join(dir, name))
+	}
+	library := filepath.Join(builtins, "libclang_rt.builtins-"+abi.CPU+"-android.a")
+	if abi.Builtins == nil {
+		// Not the NDK's, but of the same compiler for the same processor.
+		require.NoError(t, os.Symlink(filepath.Join(own, "lib/linux/libclang_rt.builtins-"+abi.CPU+".a"), library))
+		return
+	}
+	object := filepath.Join(n.dir, "builtins.o")
+	assemble(object, "hidden", abi.Builtins, "-c")
+	run(t, "", "llvm-ar", "crs", library, object)
+}

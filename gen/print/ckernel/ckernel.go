@@ -1,0 +1,63 @@
+// Package ckernel prints the statements of kernels in C: what C++ and OpenCL C have in common. In what
+// they differ is a Dialect.
+package ckernel
+
+import (
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/print/ctext"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// Dialect is how a language writes what C has no one way for. Texts of expressions are primary
+// expressions: they may be an operand anywhere.
+type Dialect interface {
+	// Name is the language's, for messages.
+	Name() string
+	// IndexType is the type of index variables.
+	IndexType() string
+	// Type is the type of variables of an element type, in vectors of so many lanes; 0: a scalar.
+	Type(t ir.DType, lanes int64) string
+	// Broadcast is a vector with a float in every lane.
+	Broadcast(x string, lanes int64) string
+	// Literal is a constant, so that its type is exact.
+	Literal(c te.Const) string
+	// Load and Store read and write the elements of an access.
+	Load(a Access) string
+	Store(a Access, value string) string
+	// Call applies a scalar function to arguments that may be printed twice.
+	Call(c te.Call, args []string, lanes int64) (string, error)
+	// Array declares a local array.
+	Array(b *loop.Buffer, size string) string
+	// Bounded is an integer within bounds; one out of them sets the variable `bad` to 1.
+	Bounded(value, lo, hi string) string
+	// Tile calls a micro-kernel.
+	Tile(t loop.Tile, xAt, at string) (string, error)
+}
+
+// Access is one or more elements of memory: with Lanes, as many neighbours from Index on.
+type Access struct {
+	Buf   *loop.Buffer
+	Lanes int64
+	// Index is the flat offset in a buffer, or the lane in the texel (X, Y) of an image.
+	Index, X, Y string
+	// At is Index before it is printed.
+	At sym.Expr
+}
+
+// Variable is the name of a symbol or of a variable of the kernel's own: a symbol may be a
+// keyword ("int") or a name that C++ reserves ("a__b").
+func Variable(s string) string {
+	if ctext.IsIdent(s) {
+		return s
+	}
+	return "sym_" + s
+}
+
+// UsesTask tells whether statements read the task's number.
+func UsesTask(body []loop.Stmt) bool {
+	used := false
+	loop.Exprs(body, func(e sym.Expr) { used = used || e.Uses(loop.TaskVar) })
+	return used
+}

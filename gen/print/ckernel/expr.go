@@ -1,0 +1,145 @@
+package ckernel
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/print/cexpr"
+	"rules_dnn/gen/scalar"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// exprs prints scalar expressions under the facts of one kernel.
+type exprs struct {
+	d     Dialect
+	facts sym.Facts
+	// name binds a text to a fresh local constant and returns its name. The texts of scalar
+	// functions may repeat their arguments, so these are names wherever possible.
+	name func(t ir.DType, text string) string
+	// lanes are those of vectors along the variable lane, where a loop runs in them; else 0.
+	lanes int64
+	lane  string
+}
+
+func (p exprs) broadcast(text string) string {
+	if p.lanes == 0 {
+		return text
+	}
+	return p.d.Broadcast(text, p.lanes)
+}
+
+func (p exprs) index(e sym.Expr) string { return cexpr.Under(e, Variable, p.facts) }
+
+func (p exprs) cond(ws []te.Within) string {
+	var parts []string
+	for _, w := range ws {
+		if !sym.AtLeast(sym.Sub(w.E, w.Lo), 0, p.facts) {
+			parts = append(parts, p.index(w.E)+" >= "+p.index(w.Lo))
+		}
+		if !sym.AtLeast(sym.Sub(w.Hi, w.E), 1, p.facts) {
+			parts = append(parts, p.index(w.E)+" < "+p.index(w.Hi))
+		}
+	}
+	if len(parts) == 0 {
+		return "true"
+	}
+	return strings.Join(parts, " && ")
+}
+
+func (p exprs) value(e te.Expr) (string, error) {
+	switch x := e.(type) {
+	case te.Const:
+		return p.broadcast(p.d.Literal(x)), nil
+	case te.Index:
+		return "(" + p.d.Type(x.Type, 0) + ")" + p.index(x.E), nil
+	case loop.Ref:
+		return x.Name, nil
+	case loop.Mem:
+		a := p.access(x.Buf, x.Index, x.Texel)
+		if a.Lanes > 0 {
+			return p.d.Load(a), nil
+		}
+		return p.broadcast(p.d.Load(a)), nil
+	case te.Select:
+		return p.choice(x)
+	case te.Call:
+		return p.call(x)
+	}
+	return "", fmt.Errorf("no %s for expression %T", p.d.Name(), e)
+}
+
+// access is of as many elements as a vector has lanes, if the index moves along them.
+func (p exprs) access(b *loop.Buffer, index sym.Expr, at loop.Texel) Access {
+	a := Access{Buf: b, Index: p.index(index), At: index}
+	if p.lanes > 0 && index.Uses(p.lane) {
+		a.Lanes = p.lanes
+	}
+	if b.Image != nil {
+		a.X, a.Y = p.index(at.X), p.index(at.Y)
+	}
+	return a
+}
+
+// choice prints the arms in place: what stands under the condition may not be read elsewhere.
+func (p exprs) choice(x te.Select) (string, error) {
+	p.name = func(_ ir.DType, text string) string { return text }
+	then, err := p.value(x.Then)
+	if err != nil {
+		return "", err
+	}
+	other, err := p.value(x.Else)
+	if err != nil {
+		return "", err
+	}
+	return "(" + p.cond(x.Cond) + " ? " + then + " : " + other + ")", nil
+}
+
+func (p exprs) call(x te.Call) (string, error) {
+	if scalar.Lookup(x.Fn) == nil {
+		return "", fmt.Errorf("no scalar function %q", x.Fn)
+	}
+	if known, is := certain(x); is {
+		return strconv.FormatBool(known), nil
+	}
+	args := make([]string, len(x.Args))
+	for i, a := range x.Args {
+		s, err := p.value(a)
+		if err != nil {
+			return "", err
+		}
+		args[i] = s
+		if !simple(a) {
+			args[i] = p.name(a.DType(), s)
+		}
+	}
+	return p.d.Call(x, args, p.lanes)
+}
+
+// certain tells whether a comparison of unsigned numbers with 0 always has one result: C++
+// compilers warn of those.
+func certain(x te.Call) (known, is bool) {
+	zero := func(i int) bool {
+		c, ok := x.Args[i].(te.Const)
+		return ok && c.Bits == 0 && c.Type.Kind() == ir.KindUint
+	}
+	switch {
+	case x.Fn == "lt" && zero(1), x.Fn == "gt" && zero(0):
+		return false, true
+	case x.Fn == "ge" && zero(1), x.Fn == "le" && zero(0):
+		return true, true
+	}
+	return false, false
+}
+
+// simple tells texts that may stand twice: names and literals.
+func simple(e te.Expr) bool {
+	switch e.(type) {
+	case te.Const, loop.Ref:
+		return true
+	}
+	return false
+}

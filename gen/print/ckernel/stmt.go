@@ -1,0 +1,157 @@
+package ckernel
+
+import (
+	"fmt"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// Kernel writes one kernel's statements.
+type Kernel struct {
+	Writer
+	exprs
+	temps int
+	// known are the texts that have a name and still mean the same: common subexpressions
+	// (DNNFusion 3.4.4) are computed once.
+	known map[string]string
+	err   error // the first one
+}
+
+// New is a writer for a kernel whose variables lie in the ranges of facts.
+func New(d Dialect, facts sym.Facts) *Kernel {
+	w := &Kernel{exprs: exprs{d: d, facts: facts}}
+	w.exprs.name = w.bind
+	return w
+}
+
+// Err is the first error.
+func (w *Kernel) Err() error { return w.err }
+
+// Index prints an index expression.
+func (w *Kernel) Index(e sym.Expr) string { return w.index(e) }
+
+// bind defines a local constant before the statement that is being printed.
+func (w *Kernel) bind(t ir.DType, text string) string {
+	if name, ok := w.known[text]; ok {
+		return name
+	}
+	name := fmt.Sprintf("t%d", w.temps)
+	w.temps++
+	w.Line("const %s %s = %s;", w.d.Type(t, w.lanes), name, Strip(text))
+	if w.known != nil {
+		w.known[text] = name
+	}
+	return name
+}
+
+// Statements prints statements in their order.
+func (w *Kernel) Statements(body []loop.Stmt) {
+	outer := w.known
+	w.known = map[string]string{}
+	for i, s := range body {
+		w.stmt(s, body[i+1:])
+		if _, pure := s.(loop.Def); !pure {
+			clear(w.known) // memory, variables or scopes have changed
+		}
+	}
+	w.known = outer
+}
+
+func (w *Kernel) stmt(s loop.Stmt, rest []loop.Stmt) {
+	switch x := s.(type) {
+	case loop.For:
+		if x.Lanes > 0 {
+			w.vectorLoop(x)
+			return
+		}
+		w.Block(fmt.Sprintf("for (%s %s = 0; %s < %s; ++%s)", w.d.IndexType(), x.Var, x.Var, Strip(w.index(x.Extent)), x.Var), func() { w.Statements(x.Body) })
+	case loop.Index:
+		w.indexVar(x, rest)
+	case loop.Bind:
+		w.Line("const %s %s = %s;", w.d.IndexType(), x.Var, w.d.Bounded(w.scalar(x.Value), w.index(x.Lo), w.index(x.Hi)))
+	case loop.Def:
+		w.Line("%s %s = %s;", w.d.Type(x.Init.DType(), w.lanes), x.Name, w.scalar(x.Init))
+	case loop.Set:
+		w.Line("%s = %s;", x.Name, w.scalar(x.Value))
+	case loop.Alloc:
+		w.Line("%s", w.d.Array(x.Buf, Strip(w.index(x.Buf.Size))))
+	case loop.Store:
+		w.Line("%s", w.d.Store(w.access(x.Buf, x.Index, x.Texel), Strip(w.scalar(x.Value))))
+	case loop.If:
+		w.ifStmt(x)
+	case loop.Tile:
+		text, err := w.d.Tile(x, w.index(x.XAt), w.index(x.At))
+		if err != nil {
+			w.fail(err)
+		}
+		w.Line("%s", text)
+	default:
+		w.fail(fmt.Errorf("no %s for statement %T", w.d.Name(), s))
+	}
+}
+
+// vectorLoop prints a loop whose steps are vectors, and one over the rest where they do not
+// fill the extent.
+func (w *Kernel) vectorLoop(x loop.For) {
+	n, isConst := x.Extent.Const()
+	t := w.d.IndexType()
+	if isConst && n%x.Lanes == 0 {
+		w.Block(fmt.Sprintf("for (%s %s = 0; %s < %d; %s += %d)", t, x.Var, x.Var, n, x.Var, x.Lanes), func() { w.vectorBody(x) })
+		return
+	}
+	w.Line("{")
+	w.Writer.Indent++
+	w.Line("const %s %s_end = %s;", t, x.Var, Strip(w.index(x.Extent)))
+	w.Line("%s %s = 0;", t, x.Var)
+	w.Block(fmt.Sprintf("for (; %s + %d <= %s_end; %s += %d)", x.Var, x.Lanes, x.Var, x.Var, x.Lanes), func() { w.vectorBody(x) })
+	w.Block(fmt.Sprintf("for (; %s < %s_end; ++%s)", x.Var, x.Var, x.Var), func() { w.Statements(x.Body) })
+	w.Writer.Indent--
+	w.Line("}")
+}
+
+func (w *Kernel) vectorBody(x loop.For) {
+	saved := w.exprs
+	w.exprs.lane, w.exprs.lanes = x.Var, x.Lanes
+	w.Statements(x.Body)
+	w.exprs = saved
+}
+
+// indexVar leaves out a variable that nothing after it reads.
+func (w *Kernel) indexVar(x loop.Index, rest []loop.Stmt) {
+	used := false
+	loop.Exprs(rest, func(e sym.Expr) { used = used || e.Uses(x.Var) })
+	if used {
+		w.Line("const %s %s = %s;", w.d.IndexType(), x.Var, Strip(w.index(x.Value)))
+	}
+}
+
+func (w *Kernel) ifStmt(x loop.If) {
+	w.Line("if (%s) {", w.cond(x.Cond))
+	w.Writer.Indent++
+	w.Statements(x.Then)
+	w.Writer.Indent--
+	if len(x.Else) > 0 {
+		w.Line("} else {")
+		w.Writer.Indent++
+		w.Statements(x.Else)
+		w.Writer.Indent--
+	}
+	w.Line("}")
+}
+
+func (w *Kernel) scalar(e te.Expr) string {
+	s, err := w.value(e)
+	if err != nil {
+		w.fail(err)
+	}
+	return s
+}
+
+func (w *Kernel) fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
