@@ -38,11 +38,12 @@ func (f *folder) run() (bool, error) {
 	changed := false
 	var nodes []*ir.Node
 	for _, n := range g.Nodes {
+		known := f.operands(n)
 		folded, err := f.node(n)
 		if err != nil {
 			return false, err
 		}
-		changed = changed || folded
+		changed = changed || folded || known
 		if folded && !hasResults(n) {
 			nodes = append(nodes, f.copies...)
 		} else {
@@ -60,7 +61,9 @@ type folder struct {
 	namer   *edit.Namer
 	outputs map[*ir.Value]bool
 	copies  []*ir.Node // Identities that the current node needs
-	region  bool       // graph is a region, which may never run; its outputs may be constants
+	// values are the constants that folded outputs are copies of.
+	values map[*ir.Value]*ir.Value
+	region bool // graph is a region, which may never run; its outputs may be constants
 }
 
 func hasResults(n *ir.Node) bool {
@@ -70,6 +73,28 @@ func hasResults(n *ir.Node) bool {
 		}
 	}
 	return false
+}
+
+// operands makes those of n that are folded outputs constants, which may fold n too.
+func (f *folder) operands(n *ir.Node) bool {
+	if f.isCopy(n) {
+		f.value(n)
+	}
+	changed := false
+	for i, v := range n.Inputs {
+		if c := f.values[v]; c != nil {
+			n.Inputs[i], changed = c, true
+		}
+	}
+	return changed
+}
+
+// value notes the constant of which n makes an output.
+func (f *folder) value(n *ir.Node) {
+	if f.values == nil {
+		f.values = map[*ir.Value]*ir.Value{}
+	}
+	f.values[n.Outputs[0]] = n.Inputs[0]
 }
 
 // node folds the results of n that it can.
@@ -220,4 +245,5 @@ func (f *folder) settle(n *ir.Node, i int, t *ir.Tensor) {
 	}
 	v.Def, v.Type, v.Shape, v.HasShape, v.Elems = same, t.Type, c.Shape, true, nil
 	f.copies = append(f.copies, same)
+	f.value(same)
 }
