@@ -36,9 +36,10 @@ type Counter struct {
 // Block computes Results from Operands.
 type Block struct {
 	// Stage is the dominant stage. Results[k] is what Stage.Results[k] computes. It is nil
-	// where the block runs graphs of blocks.
+	// where the block runs graphs of blocks, or calls an opaque operator.
 	Stage   *te.Stage
 	Control *Control
+	Call    *Call
 	// Placed stages run, in order, for each point of Stage's first Depth axes, which are
 	// theirs too; what they compute of it stays in scratch memory, where later stages load
 	// it by Source{Stage: true, N: i}.
@@ -87,7 +88,12 @@ func (g *Graph) IsOutput(v *ir.Value) bool {
 }
 
 // Stages are the placed stages, then the dominant one.
-func (b *Block) Stages() []*te.Stage { return append(append([]*te.Stage{}, b.Placed...), b.Stage) }
+func (b *Block) Stages() []*te.Stage {
+	if b.Stage == nil {
+		return nil
+	}
+	return append(append([]*te.Stage{}, b.Placed...), b.Stage)
+}
 
 // Loads calls f for each load of the block.
 func (b *Block) Loads(f func(te.Load)) {

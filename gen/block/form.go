@@ -66,6 +66,9 @@ func (f *former) node(out *Graph, n *ir.Node) ([]*Block, error) {
 		return nil, err
 	}
 	f.addChecks(out, n, m.Checks)
+	if m.Call != nil {
+		return []*Block{f.call(n, m.Call)}, nil
+	}
 	return f.fromMeaning(n, m)
 }
 

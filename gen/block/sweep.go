@@ -9,7 +9,8 @@ import (
 
 // Sweep drops the blocks of which nobody reads a result (chains that only computed a
 // shape, for instance) and, of the others, the operands that no load reads. Constants
-// live as operands only, so they go with their last reader. Of blocks that run graphs it drops
+// live as operands only, so they go with their last reader. A block that computes a symbol stays
+// while something uses that. Of blocks that run graphs it drops
 // the results that nobody reads, and what only they need.
 func Sweep(g *Graph) error {
 	g.sweep()
@@ -21,16 +22,23 @@ func (g *Graph) sweep() {
 	for _, v := range g.Outputs {
 		needed[v] = true
 	}
+	symbols := map[string]bool{}
+	for _, c := range g.Checks {
+		c.A.Vars(symbols)
+		c.B.Vars(symbols)
+	}
 	var kept []*Block // in reverse
 	for i := len(g.Blocks) - 1; i >= 0; i-- {
 		b := g.Blocks[i]
-		if !slices.ContainsFunc(b.Results, func(r *ir.Value) bool { return needed[r] }) {
+		if !slices.ContainsFunc(b.Results, func(r *ir.Value) bool { return needed[r] }) &&
+			!slices.ContainsFunc(b.Computes(), func(s string) bool { return symbols[s] }) {
 			continue
 		}
 		b.dropUnread(needed)
 		for _, v := range b.Operands {
 			needed[v] = true
 		}
+		b.use(symbols)
 		kept = append(kept, b)
 	}
 	slices.Reverse(kept)
@@ -40,6 +48,8 @@ func (g *Graph) sweep() {
 // dropUnread leaves the operands, and the results of graphs, that are read.
 func (b *Block) dropUnread(needed map[*ir.Value]bool) {
 	switch {
+	case b.Call != nil:
+		return
 	case b.Stage != nil:
 		b.dropOperands()
 		return
@@ -105,7 +115,7 @@ func (g *Graph) live(outputs []*ir.Value) map[*ir.Value]bool {
 	}
 	for i := len(g.Blocks) - 1; i >= 0; i-- {
 		b := g.Blocks[i]
-		if slices.ContainsFunc(b.Results, func(r *ir.Value) bool { return read[r] }) {
+		if len(b.Computes()) > 0 || slices.ContainsFunc(b.Results, func(r *ir.Value) bool { return read[r] }) {
 			for _, v := range b.Operands {
 				read[v] = true
 			}

@@ -25,9 +25,12 @@ func (g *Graph) text(out *strings.Builder, indent string) {
 			fmt.Fprintf(out, "%s  stage %d %q at axis %d\n", indent, k, s.Name, b.Depth)
 			loops(out, s, indent+"  ")
 		}
-		if b.Control != nil {
+		switch {
+		case b.Control != nil:
 			b.Control.text(out, indent+"  ")
-		} else {
+		case b.Call != nil:
+			fmt.Fprintf(out, "%s  calls %s, which computes %v\n", indent, b.Call.Name, b.Computes())
+		default:
 			loops(out, b.Stage, indent)
 		}
 		for _, v := range b.Operands {

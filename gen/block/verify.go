@@ -10,7 +10,12 @@ import (
 
 // Verify checks that blocks stand in execution order, that sources exist, and that graphs
 // that blocks run compute what they hand out.
-func (g *Graph) Verify() error { return g.verify(map[*ir.Value]bool{}) }
+func (g *Graph) Verify() error {
+	if err := g.verify(map[*ir.Value]bool{}); err != nil {
+		return err
+	}
+	return g.verifySymbols(g.pending())
+}
 
 // verify gets the values that the graphs around g have computed before it.
 func (g *Graph) verify(have map[*ir.Value]bool) error {
@@ -44,6 +49,9 @@ func (g *Graph) verify(have map[*ir.Value]bool) error {
 func (b *Block) verify(have map[*ir.Value]bool) error {
 	if b.Control != nil {
 		return b.verifyControl(have)
+	}
+	if b.Call != nil {
+		return b.verifyCall()
 	}
 	if len(b.Results) != len(b.Stage.Results) {
 		return fmt.Errorf("block %s: %d results of a stage that computes %d", b.Label(), len(b.Results), len(b.Stage.Results))

@@ -22,6 +22,7 @@ const (
 	perDivision = 3.0  // of indices, by constants
 	perLoop     = 2.0  // entry and exit
 	perStep     = 0.5  // increment and test
+	perWork     = 2.0  // an operation of an opaque operator
 	perKernel   = 2000 // call, and the threads' barrier
 	farStride   = 16   // floats of a cache line
 	cacheBytes  = 16.0 // bytes a cycle from the second-level cache
@@ -106,6 +107,8 @@ func (e *estimate) stmt(s loop.Stmt, v string, lanes int64) float64 {
 		return perBranch + max(e.body(x.Then, v, lanes), e.body(x.Else, v, lanes))
 	case loop.Tile:
 		return e.tile(e.t, x.Micro)
+	case loop.Call:
+		return e.trips(x.Work) * perWork
 	}
 	return 0
 }

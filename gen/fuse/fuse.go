@@ -97,7 +97,7 @@ func remove(bs []*block.Block, x *block.Block) []*block.Block {
 // try fuses a pair by a row; nil where that is not legal or does not pay.
 func (f *fuser) try(r row, p pair) *block.Block {
 	key := refusal{p.first, p.second}
-	if p.first.Control != nil || p.second.Control != nil || f.refused[key] || p.first.Stage.Update != nil || p.second.Stage.Update != nil || !r.legal(f, p) {
+	if p.first.Stage == nil || p.second.Stage == nil || f.refused[key] || p.first.Stage.Update != nil || p.second.Stage.Update != nil || !r.legal(f, p) {
 		return nil
 	}
 	v := f.verdict(p)

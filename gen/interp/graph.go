@@ -195,6 +195,13 @@ func (in Interp) node(n *ir.Node, operands []*ir.Tensor, env map[string]int64) (
 	if err != nil {
 		return nil, err
 	}
+	if m.Call != nil {
+		results, _, err := m.Call.Run(nil, operands)
+		if err != nil {
+			return nil, n.Errorf("%w", err)
+		}
+		return results[:len(n.Outputs)], in.limit(n, results)
+	}
 	var wanted []int
 	var sources []te.Source
 	for i, v := range n.Outputs {
@@ -231,4 +238,18 @@ func (in Interp) composition(n *ir.Node, operands []*ir.Tensor, env map[string]i
 		}
 	}
 	return results, nil
+}
+
+// limit checks the sizes of an opaque operator's results.
+func (in Interp) limit(n *ir.Node, results []*ir.Tensor) error {
+	most := in.MaxBytes
+	if most == 0 {
+		most = DefaultMaxBytes
+	}
+	for _, t := range results {
+		if int64(len(t.Data)) > most {
+			return n.Errorf("a tensor of type %s and shape %v takes more than the limit of %d bytes", t.Type, t.Shape, most)
+		}
+	}
+	return nil
 }

@@ -21,10 +21,38 @@ type Graph struct {
 	Opset int
 }
 
-// Symbol is a dimension that is known only at run time.
+// Symbol is a dimension that is known only at run time: the inputs' shapes give it, or a
+// node computes it (Node.Computes).
 type Symbol struct {
 	Name   string
 	Lo, Hi int64 // inclusive bounds; Hi is sym.MaxDim when unbounded
+	// Computed symbols stand after those that the inputs give. Max bounds them by these;
+	// it is sym.MaxDim where nothing does.
+	Computed bool
+	Max      sym.Expr
+}
+
+// Bound is what a computed symbol never exceeds, by the symbols that the inputs give; false
+// where nothing bounds it.
+func (s Symbol) Bound() (sym.Expr, bool) {
+	if s.Max.Is(sym.MaxDim) {
+		return sym.Const(s.Hi), s.Hi < sym.MaxDim
+	}
+	return sym.Min(s.Max, sym.Const(s.Hi), nil), true
+}
+
+// Bounds are the bounds of the computed symbols that have one.
+func Bounds(symbols []Symbol) map[string]sym.Expr {
+	out := map[string]sym.Expr{}
+	for _, s := range symbols {
+		if !s.Computed {
+			continue
+		}
+		if b, ok := s.Bound(); ok {
+			out[s.Name] = b
+		}
+	}
+	return out
 }
 
 // Shape is a list of dimensions; each is an expression over the graph's symbols.
@@ -59,6 +87,9 @@ type Node struct {
 	// values of the enclosing graph that regions use: a region is closed but for
 	// constants, and its last Captures inputs stand for them, in the same order.
 	Captures int
+	// Computes are the symbols that the node gives their values when it runs, in the order
+	// in which its operator computes them.
+	Computes []string
 	// Origins are the names of the ONNX nodes that this node stands for, itself included.
 	Origins []string
 }

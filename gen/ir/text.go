@@ -14,11 +14,13 @@ import (
 //
 //	graph "resnet" opset 17 {
 //	  symbol N 1..64
+//	  symbol K 0..2147483647 computed up to 12*N
 //	  const @w f32[16, 3, 3, 3] = model[1234, 1728]
 //	  const @axes i64[2] = {2, 3}
 //	  input %x f32[N, 3, 32, 32]
 //	  %y f32[N, 16, 32, 32] = Conv.11(%x, @w, _) {pads = [1, 1, 1, 1]} "conv1"
 //	  %s i64[4] <N, 16, 32, 32> = Shape.15(%y) "" from ["shape1"]
+//	  %n i64[2, K] = NonZero.13(%w) "mask" computes [K]
 //	  %z ?[*] = If.16(%c; %y) {else_branch = region 1, then_branch = region 0} "if" regions {
 //	    graph "then" opset 17 {
 //	      input %y f32[N, 16, 32, 32]
@@ -31,7 +33,7 @@ import (
 //
 // "?" is an unknown type, "[*]" an unknown shape, "_" an absent operand or
 // result; what follows ";" are captures; "<...>" are known elements; "from" are
-// origins other than the node itself. Constants are listed once, in the outermost
+// origins other than the node itself, and "computes" the symbols that a node computes. Constants are listed once, in the outermost
 // graph, and are visible in all regions; everything else is known only in its graph.
 
 // InlineElems is the greatest number of elements of a constant that the text form prints in place.
@@ -150,7 +152,7 @@ func (p *printer) graph(g *Graph, indent string, top bool) {
 	p.printf("%sgraph %s opset %d {\n", indent, quote(g.Name), g.Opset)
 	in := indent + "  "
 	for _, y := range g.Symbols {
-		p.printf("%ssymbol %s %d..%d\n", in, y.Name, y.Lo, y.Hi)
+		p.printf("%ssymbol %s %d..%d%s\n", in, y.Name, y.Lo, y.Hi, computedText(y))
 	}
 	if top {
 		for _, v := range p.list {
@@ -167,6 +169,16 @@ func (p *printer) graph(g *Graph, indent string, top bool) {
 		p.printf("%soutput %s\n", in, s.name(v))
 	}
 	p.printf("%s}\n", indent)
+}
+
+func computedText(y Symbol) string {
+	switch {
+	case !y.Computed:
+		return ""
+	case y.Max.Is(sym.MaxDim):
+		return " computed"
+	}
+	return " computed up to " + y.Max.String()
 }
 
 func (p *printer) node(s *scope, n *Node, indent string) {
@@ -199,6 +211,9 @@ func (p *printer) node(s *scope, n *Node, indent string) {
 	}
 	if !same {
 		p.printf(" from %s", joined(origins, quote))
+	}
+	if len(n.Computes) > 0 {
+		p.printf(" computes [%s]", strings.Join(n.Computes, ", "))
 	}
 	if len(n.Regions) > 0 {
 		p.printf(" regions {\n")

@@ -114,9 +114,24 @@ func (p *parser) symbol(g *Graph) error {
 	if err = p.expect(".."); err != nil {
 		return err
 	}
-	y.Hi, err = p.int()
+	if y.Hi, err = p.int(); err != nil {
+		return err
+	}
+	if y.Computed = p.accept("computed"); y.Computed {
+		if y.Max, err = p.bound(); err != nil {
+			return err
+		}
+	}
 	g.Symbols = append(g.Symbols, y)
-	return err
+	return nil
+}
+
+// bound reads what bounds a computed symbol.
+func (p *parser) bound() (sym.Expr, error) {
+	if !p.accept("up to") {
+		return sym.Const(sym.MaxDim), nil
+	}
+	return p.expr()
 }
 
 func (p *parser) constant() error {
@@ -242,7 +257,22 @@ func (p *parser) node(values map[string]*Value, depth int) (*Node, error) {
 	if err := p.origins(n); err != nil {
 		return nil, err
 	}
+	if p.accept("computes") {
+		var err error
+		if n.Computes, err = listOf(&p.lexer, "[", "]", p.computed); err != nil {
+			return nil, err
+		}
+	}
 	return n, p.regions(n, depth)
+}
+
+// computed reads the name of a symbol that a node computes.
+func (p *parser) computed() (string, error) {
+	name := p.run(isWord)
+	if !sym.IsSymbol(name) {
+		return "", p.errorf("%q cannot be a symbol's name", name)
+	}
+	return name, nil
 }
 
 func (p *parser) results(n *Node, values map[string]*Value) error {

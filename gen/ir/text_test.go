@@ -57,9 +57,12 @@ func sample() (*Graph, map[string]*File) {
 		{Name: "else", Opset: 17, Inputs: []*Value{yIn}, Outputs: []*Value{yIn}},
 		{Name: "then", Opset: 17, Inputs: []*Value{yIn2}, Nodes: []*Node{add}, Outputs: []*Value{r}},
 	}
-	last := &Node{Op: "odd op", Version: -1, Inputs: []*Value{z}, Attrs: Attrs{}}
+	rows := &Value{Name: "rows", Type: I64, Shape: Shape{sym.Const(2), sym.Var("K")}, HasShape: true}
+	last := &Node{Op: "odd op", Version: -1, Inputs: []*Value{z}, Attrs: Attrs{}, Computes: []string{"K", "L"}, Outputs: []*Value{rows}}
+	rows.Def = last
 	g := &Graph{Name: "g\"", Opset: 17, Inputs: []*Value{x, c}, Outputs: []*Value{z, w3}, Nodes: []*Node{conv, iff, last},
-		Symbols: []Symbol{{"N", 1, 64}, {"H", 0, sym.MaxDim}}}
+		Symbols: []Symbol{{Name: "N", Lo: 1, Hi: 64}, {Name: "H", Hi: sym.MaxDim}, {Name: "K", Hi: 100, Computed: true, Max: sym.Scale(n, 12)},
+			{Name: "L", Lo: -5, Hi: 5, Computed: true, Max: sym.Const(sym.MaxDim)}}}
 	return g, map[string]*File{"": model, ext.Name: ext}
 }
 
@@ -97,6 +100,8 @@ func TestTextRoundTrip(t *testing.T) {
 	require.Same(t, conv.Inputs[5], back.Nodes[1].Regions[1].Nodes[0].Inputs[1])
 	require.Equal(t, "y", back.Nodes[1].Regions[1].Inputs[0].Name)
 	require.Equal(t, g.Symbols, back.Symbols)
+	require.Contains(t, text, "symbol K 0..100 computed up to 12*N\n  symbol L -5..5 computed\n")
+	require.Equal(t, g.Nodes[2].Computes, back.Nodes[2].Computes)
 	require.Equal(t, "-9223372036854775808", conv.Outputs[1].Elems[1].String())
 }
 

@@ -16,7 +16,7 @@ func Verify(g *Graph) error {
 	if g == nil {
 		return fmt.Errorf("verify: there is no graph")
 	}
-	v := &verifier{symbols: map[string]bool{}, owner: map[*Value]*Graph{}}
+	v := &verifier{symbols: map[string]symbolState{}, owner: map[*Value]*Graph{}}
 	if err := v.declare(g); err != nil {
 		return fmt.Errorf("verify graph %q: %w", g.Name, err)
 	}
@@ -33,21 +33,63 @@ func Verify(g *Graph) error {
 }
 
 type verifier struct {
-	symbols map[string]bool
+	symbols map[string]symbolState
 	owner   map[*Value]*Graph // where a value is defined
 }
+
+// symbolState is what a declared symbol is where the verifier stands.
+type symbolState uint8
+
+const (
+	undeclared symbolState = iota
+	given                  // by the inputs
+	pending                // a later node computes it
+	computed
+)
 
 func (v *verifier) declare(g *Graph) error {
 	for _, y := range g.Symbols {
 		switch {
 		case !sym.IsSymbol(y.Name):
 			return fmt.Errorf("%q cannot be a symbol's name", y.Name)
-		case v.symbols[y.Name]:
+		case v.symbols[y.Name] != undeclared:
 			return fmt.Errorf("symbol %q is declared twice", y.Name)
 		case y.Lo > y.Hi:
 			return fmt.Errorf("symbol %q has the empty range %d..%d", y.Name, y.Lo, y.Hi)
 		}
-		v.symbols[y.Name] = true
+		if err := v.bound(y); err != nil {
+			return err
+		}
+		v.symbols[y.Name] = given
+		if y.Computed {
+			v.symbols[y.Name] = pending
+		}
+	}
+	return nil
+}
+
+// bound checks that a computed symbol is bounded by symbols that the inputs give.
+func (v *verifier) bound(y Symbol) error {
+	used := map[string]bool{}
+	y.Max.Vars(used)
+	if len(used) > 0 && !y.Computed || y.Max.Overflow() {
+		return fmt.Errorf("symbol %q has the bound %s", y.Name, y.Max)
+	}
+	for name := range used {
+		if v.symbols[name] != given {
+			return fmt.Errorf("symbol %q is bounded by %s, but the inputs do not give %s", y.Name, y.Max, name)
+		}
+	}
+	return nil
+}
+
+// computes notes the symbols that a node computes: each is computed once.
+func (v *verifier) computes(n *Node) error {
+	for _, name := range n.Computes {
+		if v.symbols[name] != pending {
+			return fmt.Errorf("it computes the symbol %q, which is no computed symbol or is computed before", name)
+		}
+		v.symbols[name] = computed
 	}
 	return nil
 }
@@ -112,6 +154,9 @@ func (v *verifier) node(g *Graph, n *Node) error {
 		return err
 	}
 	if err := v.regions(n); err != nil {
+		return err
+	}
+	if err := v.computes(n); err != nil {
 		return err
 	}
 	for i, x := range n.Outputs {
@@ -255,15 +300,11 @@ func (v *verifier) facts(x *Value) error {
 	for _, e := range x.Elems {
 		e.Vars(used)
 	}
-	undeclared := []string{}
-	for name := range used {
-		if !v.symbols[name] {
-			undeclared = append(undeclared, name)
-		}
+	if names := v.in(used, undeclared); len(names) > 0 {
+		return fmt.Errorf("value %q, %s, uses undeclared symbols: %s", x.Name, typeText(x), strings.Join(names, ", "))
 	}
-	if len(undeclared) > 0 {
-		sort.Strings(undeclared)
-		return fmt.Errorf("value %q, %s, uses undeclared symbols: %s", x.Name, typeText(x), strings.Join(undeclared, ", "))
+	if names := v.in(used, pending); len(names) > 0 {
+		return fmt.Errorf("value %q, %s, uses symbols before they are computed: %s", x.Name, typeText(x), strings.Join(names, ", "))
 	}
 	if dims, ok := x.Static(); ok && x.Elems != nil {
 		if n, err := Len(dims); err != nil || n != int64(len(x.Elems)) {
@@ -271,4 +312,16 @@ func (v *verifier) facts(x *Value) error {
 		}
 	}
 	return nil
+}
+
+// in lists the symbols of a set that are in a state, sorted.
+func (v *verifier) in(set map[string]bool, state symbolState) []string {
+	var out []string
+	for name := range set {
+		if v.symbols[name] == state {
+			out = append(out, name)
+		}
+	}
+	sort.Strings(out)
+	return out
 }

@@ -5,6 +5,7 @@ package loop
 
 import (
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/opaque"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
@@ -44,6 +45,8 @@ type Kernel struct {
 	Facts sym.Facts
 	// Scratch are buffers of one worker's memory that the body uses.
 	Scratch []*Buffer
+	// Sets are the symbols that the body computes.
+	Sets []string
 }
 
 // Linear is a grid of n tasks whose body reads the task's number.
@@ -146,6 +149,14 @@ type Tile struct {
 	Acc     *Buffer  // local array of Rows x Vectors*Lanes accumulators, written
 }
 
+// Call is a call of an opaque operator's function: its operands, results and scratch memory by
+// their numbers, nil where absent. It computes the kernel's Sets.
+type Call struct {
+	*opaque.Call
+	Operands, Results, Scratch []*Buffer
+}
+
+func (Call) stmt()  {}
 func (For) stmt()   {}
 func (Index) stmt() {}
 func (Bind) stmt()  {}

@@ -1,6 +1,8 @@
 package loop
 
 import (
+	"strconv"
+
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
@@ -66,6 +68,13 @@ func Exprs(body []Stmt, f func(sym.Expr)) {
 		case Tile:
 			f(x.XAt)
 			f(x.At)
+		case Call:
+			for _, a := range x.Args {
+				f(a.Size)
+				for _, d := range a.Dims {
+					f(d)
+				}
+			}
 		}
 	}
 }
@@ -77,8 +86,14 @@ func Names(k *Kernel, f func(string)) {
 	for _, b := range append(append([]*Buffer{}, k.Buffers...), k.Scratch...) {
 		f(b.Name)
 	}
+	for i := range k.Sets {
+		f(k.SetName(i))
+	}
 	names(k.Statements(), f)
 }
+
+// SetName is the name of the parameter that says where symbol i of Sets goes.
+func (k *Kernel) SetName(i int) string { return "set" + strconv.Itoa(i) }
 
 func names(body []Stmt, f func(string)) {
 	for _, s := range body {
@@ -101,12 +116,12 @@ func names(body []Stmt, f func(string)) {
 	}
 }
 
-// Binds tells whether a statement binds a loaded integer: the kernel then reports those
-// that are out of bounds.
+// Binds tells whether a statement binds a loaded integer or calls an opaque operator: the kernel
+// then reports integers that are out of bounds, and elements that the operator does not allow.
 func Binds(body []Stmt) bool {
 	for _, s := range body {
 		switch x := s.(type) {
-		case Bind:
+		case Bind, Call:
 			return true
 		case For:
 			if Binds(x.Body) {

@@ -52,6 +52,8 @@ type Symbol struct {
 	Name string `json:"name"`
 	Min  int64  `json:"min"`
 	Max  int64  `json:"max"`
+	// UpTo bounds a symbol that a run computes, by the symbols that the inputs give.
+	UpTo string `json:"up_to,omitempty"`
 }
 
 // Block is a step of the host program.
@@ -92,7 +94,11 @@ func JSON(p *plan.Program, generator, api, chip string) ([]byte, error) {
 		m.Outputs = append(m.Outputs, tensor(v))
 	}
 	for _, s := range p.Symbols {
-		m.Symbols = append(m.Symbols, Symbol{s.Name, s.Lo, s.Hi})
+		x := Symbol{Name: s.Name, Min: s.Lo, Max: s.Hi}
+		if s.Computed {
+			x.UpTo = s.Max.String()
+		}
+		m.Symbols = append(m.Symbols, x)
 	}
 	for _, c := range p.Checks {
 		m.Checks = append(m.Checks, c.String())

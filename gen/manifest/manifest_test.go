@@ -67,7 +67,7 @@ func TestReadable(t *testing.T) {
 	d := json.NewDecoder(strings.NewReader(manifest(t)))
 	d.DisallowUnknownFields()
 	require.NoError(t, d.Decode(&m))
-	assert.Equal(t, Symbol{"M", 1, 8}, m.Symbols[1])
+	assert.Equal(t, Symbol{Name: "M", Min: 1, Max: 8}, m.Symbols[1])
 	assert.Equal(t, []string{`Add "add <bias>"`}, m.Blocks[0].Nodes)
 	assert.Equal(t, []string{"N", "3"}, m.Inputs[0].Shape)
 	assert.NotEmpty(t, m.Checks)

@@ -105,6 +105,13 @@ func checkShapes(g *ir.Graph, c *Case, env map[string]int64) error {
 			return fmt.Errorf("output %q is %v, want %v", v.Name, v.Shape, want.Shape)
 		}
 		for k, d := range v.Shape {
+			d, bounded := sym.Most(d, ir.Bounds(g.Symbols), shape.Facts(g))
+			if !bounded {
+				return fmt.Errorf("dimension %d of output %q has no bound", k, v.Name)
+			}
+			if x, err := d.Eval(env); err == nil && x >= want.Shape[k] && !d.Equal(v.Shape[k]) {
+				continue // a run computes the rest
+			}
 			if x, err := d.Eval(env); err != nil || x != want.Shape[k] {
 				return fmt.Errorf("dimension %d of output %q is %s = %d (%v), want %d", k, v.Name, d, x, err, want.Shape[k])
 			}
@@ -157,6 +164,10 @@ func runStages(n *ir.Node, operands []*ir.Tensor, facts sym.Facts, env map[strin
 	m, err := ops.Build(n, facts)
 	if err != nil {
 		return nil, err
+	}
+	if m.Call != nil {
+		results, _, err := m.Call.Run(env, operands)
+		return results, err
 	}
 	results, err := interp.Eval(m.Stages, m.Outputs, operands, env)
 	if err != nil {

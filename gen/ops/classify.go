@@ -31,7 +31,11 @@ func (t MappingType) String() string {
 // accesses: reading elements along a reduction is Many-to-Many, reading one element
 // for several of the result One-to-Many, and otherwise what tells the types apart is
 // where an element goes.
+// An opaque operator reads whatever it likes.
 func Mapping(n *ir.Node, m *Meaning, operand, result int) MappingType {
+	if m.Call != nil {
+		return ManyToMany
+	}
 	return mappingTo(m, m.Outputs[result], operand, n.Inputs[operand].Shape)
 }
 
@@ -123,6 +127,9 @@ func DynamismOf(n *ir.Node, facts sym.Facts) (Dynamism, error) {
 	if err != nil {
 		return 0, err
 	}
+	if m.Call != nil {
+		return ShapeDeterminesShape, nil
+	}
 	for r := range n.Outputs {
 		if len(accesses(m, m.Outputs[r])) > 0 {
 			return ShapeDeterminesShape, nil
@@ -156,6 +163,9 @@ func (l LayoutClass) String() string {
 // the operands' layouts; what only moves elements has a fixed result.
 func LayoutClassOf(n *ir.Node, m *Meaning) LayoutClass {
 	t := NodeMapping(n, m)
+	if m.Call != nil {
+		return LayoutClass{InputDependent: true}
+	}
 	reads, moves := t != Unread, true
 	for r, out := range n.Outputs {
 		if out != nil && len(accesses(m, m.Outputs[r])) > 0 {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/opaque"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
@@ -32,6 +33,8 @@ const (
 type Meaning struct {
 	Stages  []*te.Stage
 	Outputs []te.Source // one for each of the node's results, absent ones included
+	// Call gives the results instead of stages, where the operator is opaque.
+	Call *opaque.Call
 	// Checks must hold for the dimensions of a run, or the node is malformed; those
 	// that follow from the facts are left out.
 	Checks []Check

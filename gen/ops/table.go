@@ -39,6 +39,7 @@ var families = []func() []*Row{
 	cumulativeRows,
 	shapeRows,
 	constantRows,
+	opaqueRows,
 	controlRows,
 	recurrentRows,
 }

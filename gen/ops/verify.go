@@ -5,6 +5,7 @@ import (
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/limit"
+	"rules_dnn/gen/opaque"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
@@ -13,6 +14,9 @@ import (
 // bits, and each load names an operand or an earlier stage, with its type and as
 // many indices as it has dimensions.
 func Verify(n *ir.Node, m *Meaning) error {
+	if m.Call != nil {
+		return verifyCall(n, m.Call)
+	}
 	if len(m.Outputs) < len(n.Outputs) {
 		return fmt.Errorf("%d results, the operator gives %d here", len(n.Outputs), len(m.Outputs))
 	}
@@ -32,24 +36,47 @@ func Verify(n *ir.Node, m *Meaning) error {
 	return nil
 }
 
-// verifySize checks that result i is one that memory may hold, as far as its shape is known. A
-// dimension of 0 counts as 1: the others must still make sense in strides and loops.
+// verifyCall checks the results of an opaque operator.
+func verifyCall(n *ir.Node, c *opaque.Call) error {
+	if len(c.Results) < len(n.Outputs) {
+		return fmt.Errorf("%d results, the operator gives %d here", len(n.Outputs), len(c.Results))
+	}
+	for i, r := range c.Results {
+		for k, d := range r.Shape {
+			if x, ok := d.Const(); d.Overflow() || ok && x < 0 {
+				return fmt.Errorf("dimension %d of result %d would be %s", k, i, d)
+			}
+		}
+		if err := verifyShape(i, r.Shape, r.Type); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verifySize checks that result i is one that memory may hold, as far as its shape is known.
 func verifySize(m *Meaning, i int) error {
 	if !m.Outputs[i].Stage {
 		return nil
 	}
 	s := m.Stages[m.Outputs[i].N]
-	if len(s.Axes) > limit.Rank {
-		return fmt.Errorf("result %d would have %d dimensions; supported are at most %d", i, len(s.Axes), limit.Rank)
+	return verifyShape(i, s.Shape(), s.Results[m.Outputs[i].Part].DType())
+}
+
+// verifyShape checks the size of a result. A dimension of 0 counts as 1: the others must still make
+// sense in strides and loops.
+func verifyShape(i int, shape ir.Shape, t ir.DType) error {
+	if len(shape) > limit.Rank {
+		return fmt.Errorf("result %d would have %d dimensions; supported are at most %d", i, len(shape), limit.Rank)
 	}
-	bytes := int64(s.Results[m.Outputs[i].Part].DType().Size())
-	for _, a := range s.Axes {
-		x, ok := a.Extent.Const()
+	bytes := int64(t.Size())
+	for _, d := range shape {
+		x, ok := d.Const()
 		if !ok || x < 1 {
 			continue
 		}
 		if x > limit.Tensor/bytes {
-			return fmt.Errorf("result %d would have the shape %s, of more than %d bytes, which is the limit of a tensor", i, s.Shape(), int64(limit.Tensor))
+			return fmt.Errorf("result %d would have the shape %s, of more than %d bytes, which is the limit of a tensor", i, shape, int64(limit.Tensor))
 		}
 		bytes *= x
 	}

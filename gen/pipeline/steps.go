@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
@@ -31,8 +32,15 @@ func lowerBlocks(s *State) error {
 		Layouts: s.Choice.Layouts, Homes: map[*ir.Value]plan.Home{},
 		Estimate: plan.Estimate{Cycles: s.Choice.Solution.Cost, Bound: s.Choice.Solution.Bound, Conversions: s.Choice.Conversions}}
 	b := &builder{g: g, p: p, kernels: s.Choice.Kernels}
+	later := computedBy(g)
+	p.Checks = nil
+	for _, c := range g.Checks {
+		if !uses(c, later) {
+			p.Checks = append(p.Checks, c)
+		}
+	}
 	var err error
-	if p.Steps, err = b.blocks(g.Blocks); err != nil {
+	if p.Steps, err = b.blocks(g); err != nil {
 		return err
 	}
 	s.Program = p
@@ -46,21 +54,60 @@ type builder struct {
 	kernels map[*block.Block]sel.Kernel
 }
 
-func (b *builder) blocks(bs []*block.Block) ([]plan.Step, error) {
+// blocks makes the steps of a graph's blocks. What the graph demands of symbols that they compute is
+// checked when the last of these is computed.
+func (b *builder) blocks(g *block.Graph) ([]plan.Step, error) {
 	var out []plan.Step
-	for _, x := range bs {
+	later := computedBy(g)
+	var waiting []*block.Check
+	for i := range g.Checks {
+		if uses(g.Checks[i], later) {
+			waiting = append(waiting, &g.Checks[i])
+		}
+	}
+	for _, x := range g.Blocks {
 		steps, err := b.block(x)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, steps...)
+		for _, s := range x.Computes() {
+			delete(later, s)
+		}
+		waiting = slices.DeleteFunc(waiting, func(c *block.Check) bool {
+			if uses(*c, later) {
+				return false
+			}
+			out = append(out, plan.Step{Check: c})
+			return true
+		})
 	}
 	return out, nil
 }
 
+// computedBy are the symbols that the graph's own blocks compute.
+func computedBy(g *block.Graph) map[string]bool {
+	out := map[string]bool{}
+	for _, x := range g.Blocks {
+		for _, s := range x.Computes() {
+			out[s] = true
+		}
+	}
+	return out
+}
+
+func uses(c block.Check, symbols map[string]bool) bool {
+	for s := range symbols {
+		if c.A.Uses(s) || c.B.Uses(s) {
+			return true
+		}
+	}
+	return false
+}
+
 func (b *builder) block(x *block.Block) ([]plan.Step, error) {
 	switch {
-	case x.Stage != nil:
+	case x.Control == nil:
 		return b.call(x)
 	case x.Control.If != nil:
 		return b.branches(x, x.Control.If)
@@ -83,10 +130,13 @@ func (b *builder) call(x *block.Block) ([]plan.Step, error) {
 // graph makes the steps of a graph that a block runs: first what it demands of dimensions.
 func (b *builder) graph(g *block.Graph) ([]plan.Step, error) {
 	var out []plan.Step
+	later := computedBy(g)
 	for i := range g.Checks {
-		out = append(out, plan.Step{Check: &g.Checks[i]})
+		if !uses(g.Checks[i], later) {
+			out = append(out, plan.Step{Check: &g.Checks[i]})
+		}
 	}
-	steps, err := b.blocks(g.Blocks)
+	steps, err := b.blocks(g)
 	return append(out, steps...), err
 }
 

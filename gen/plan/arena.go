@@ -24,10 +24,14 @@ type group struct {
 	ivs  []*interval
 }
 
-func (p *Program) placeArena() {
+func (p *Program) placeArena() error {
 	groups := map[string]*group{}
 	for _, iv := range p.lives().list {
-		size := bytesOf(p.Layouts[iv.value].Elements(iv.value.Shape), iv.value.Type)
+		elements, err := p.most(p.Layouts[iv.value].Elements(iv.value.Shape))
+		if err != nil {
+			return fmt.Errorf("value %q of shape %v: %w", iv.value.Name, iv.value.Shape, err)
+		}
+		size := bytesOf(elements, iv.value.Type)
 		unit, k := factor(size)
 		iv.size = k
 		g := groups[unit.String()]
@@ -53,6 +57,7 @@ func (p *Program) placeArena() {
 		bound = sym.Add(bound, sym.Scale(g.unit, liveBound(g.ivs)))
 	}
 	p.ArenaBytes, p.LowerBoundBytes = base, bound
+	return nil
 }
 
 // factor writes a size as k * unit; a size of several summands is its own unit.

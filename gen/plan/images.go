@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"fmt"
+
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sym"
@@ -14,7 +16,7 @@ type Texture struct {
 }
 
 // placeImages gives each value that is stored as an image an object.
-func (p *Program) placeImages() {
+func (p *Program) placeImages() error {
 	p.Images = nil
 	var free []int // the last step that uses each object so far
 	for _, iv := range p.lives().list {
@@ -23,6 +25,13 @@ func (p *Program) placeImages() {
 			continue
 		}
 		w, h := l.Extent(iv.value.Shape)
+		for _, e := range []*sym.Expr{&w, &h} {
+			most, err := p.most(*e)
+			if err != nil {
+				return fmt.Errorf("value %q of shape %v: %w", iv.value.Name, iv.value.Shape, err)
+			}
+			*e = most
+		}
 		n := 0
 		for n < len(free) {
 			t := p.Images[n]
@@ -38,4 +47,5 @@ func (p *Program) placeImages() {
 		free[n] = iv.last
 		p.Places[iv.value] = Place{Region: Image, N: n}
 	}
+	return nil
 }

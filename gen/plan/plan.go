@@ -90,13 +90,24 @@ func Run(p *Program) error {
 	if err := p.placeConstants(); err != nil {
 		return err
 	}
-	p.placeImages()
-	p.placeArena()
+	if err := p.placeImages(); err != nil {
+		return err
+	}
+	if err := p.checkOutputs(); err != nil {
+		return err
+	}
+	if err := p.placeArena(); err != nil {
+		return err
+	}
 	p.placeHomes()
 	p.ScratchBytes = sym.Const(0)
 	for _, s := range p.Calls() {
 		_, bytes := s.Scratch()
-		p.ScratchBytes = sym.Max(p.ScratchBytes, bytes, p.Facts)
+		most, err := p.most(bytes)
+		if err != nil {
+			return fmt.Errorf("scratch memory of %s: %w", s.Block.Label(), err)
+		}
+		p.ScratchBytes = sym.Max(p.ScratchBytes, most, p.Facts)
 	}
 	return nil
 }

@@ -129,7 +129,7 @@ func (c *Choice) Text(g *block.Graph) string {
 	fmt.Fprintf(&out, "select: %s cycles, %d conversions\n", c.Solution, c.Conversions)
 	g.All(func(r *block.Graph) {
 		for i, b := range r.Blocks {
-			if b.Stage == nil {
+			if b.Control != nil {
 				continue
 			}
 			k := c.Kernels[b]

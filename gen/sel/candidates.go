@@ -43,9 +43,11 @@ func (s *selector) walk(g *block.Graph, runs float64) {
 		for _, v := range b.Results {
 			s.runs[v] = runs
 		}
-		if b.Stage != nil {
+		if b.Control == nil {
 			s.blocks = append(s.blocks, b)
-			lower.DotLayouts(b, s.t, s.want)
+			if b.Stage != nil {
+				lower.DotLayouts(b, s.t, s.want)
+			}
 			continue
 		}
 		s.edges = append(s.edges, b.Results...)
@@ -120,6 +122,9 @@ func (s *selector) key(b *block.Block) string {
 		fmt.Fprintln(&k, first[v], v.Type, v.Shape, v.Const != nil, s.layouts(v))
 	}
 	fmt.Fprintln(&k, b.Depth)
+	if b.Call != nil {
+		fmt.Fprintln(&k, b.Call.Name, b.Call.Types, b.Call.Work)
+	}
 	return k.String()
 }
 

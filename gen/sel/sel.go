@@ -130,6 +130,9 @@ func single(anchor func(*block.Block, *lower.Env) (*lower.Lowered, error)) func(
 // cheapest lowers a block by every anchor and keeps the least estimate; the zero Kernel where
 // none can have these layouts.
 func (s *selector) cheapest(b *block.Block, lay lower.Layouts) (Kernel, error) {
+	if b.Call != nil {
+		return s.opaque(b, lay)
+	}
 	writesRows := len(b.Placed) > 0 || b.Stage.Update != nil // chains and updates
 	stored := func(v *ir.Value) layout.Layout {
 		if s.sameBytes(v) && !(writesRows && slices.Contains(b.Results, v)) {
@@ -153,4 +156,13 @@ func (s *selector) cheapest(b *block.Block, lay lower.Layouts) (Kernel, error) {
 		}
 	}
 	return best, nil
+}
+
+// opaque is the kernel of an opaque operator, whose values are row-major.
+func (s *selector) opaque(b *block.Block, lay lower.Layouts) (Kernel, error) {
+	l, err := lower.Opaque(b, &lower.Env{Layouts: lay, Symbols: s.g.Facts, Target: s.t})
+	if err != nil || l == nil {
+		return Kernel{}, err
+	}
+	return Kernel{l, cost.Kernel(l.Kernel, s.t, s.g.Facts, lower.TileCycles)}, nil
 }

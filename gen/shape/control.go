@@ -117,8 +117,15 @@ func (in *inference) settle(n *ir.Node, v *ir.Value, k known, tainted bool) erro
 		in.tainted[v] = true // for a reason that is recorded where it arises
 		return nil
 	}
+	if d := leaves(n, k.shape); d != "" {
+		in.unsettled(n, v, fmt.Errorf("the shape %v of result %q depends on %s, which each run of its regions computes", k.shape, v.Name, d))
+		return nil
+	}
 	if err := in.check(n, v, k.typ, k.shape); err != nil {
 		return err
+	}
+	if leaves(n, wholeElems(k.typ, k.elems)) != "" {
+		k.elems = nil
 	}
 	v.Type, v.Shape, v.HasShape, v.Elems = k.typ, k.shape, true, wholeElems(k.typ, k.elems)
 	in.elems[v] = k.elems

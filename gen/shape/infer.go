@@ -12,8 +12,9 @@ import (
 // Infer sets Type, Shape and Elems of every value that a node computes.
 //
 // Symbols whose bounds are one number become that number, symbols that operators
-// require to be equal become one, and symbols that no graph input uses are dropped. Shapes that the model declares for results are
-// checked against what is inferred; a certain contradiction is an error.
+// require to be equal become one, and symbols that no graph input uses and no node computes are
+// dropped. A number that only a run of an opaque operator knows (the rows of a NonZero) becomes
+// a symbol that the node computes. Shapes that the model declares for results are checked against what is inferred; a certain contradiction is an error.
 // Where structure stays unknown the error is an *UnknownError that lists all
 // nodes concerned, and everything else is inferred nevertheless.
 func Infer(g *ir.Graph) error {
@@ -22,6 +23,9 @@ func Infer(g *ir.Graph) error {
 		in := &inference{graph: g, facts: Facts(g), elems: map[*ir.Value][]value{}, tainted: map[*ir.Value]bool{}, varies: map[*ir.Node]map[int]error{}}
 		if err := in.sweep(); err != nil {
 			return err
+		}
+		if in.tighten() {
+			continue
 		}
 		if unified, err := unify(g, in.equal); err != nil {
 			return err
@@ -56,7 +60,7 @@ func (in *inference) finish() error {
 func Facts(g *ir.Graph) sym.Facts {
 	f := make(sym.Facts, len(g.Symbols))
 	for _, s := range g.Symbols {
-		f[s.Name] = sym.Range{Lo: s.Lo, Hi: s.Hi}
+		f[s.Name] = rangeOf(s, f)
 	}
 	return f
 }
@@ -67,7 +71,8 @@ type inference struct {
 	elems   map[*ir.Value][]value // what is known of elements; nil where nothing is
 	tainted map[*ir.Value]bool    // values that depend on an unknown result
 	unknown UnknownError
-	equal   []equality // that must hold, or the model is malformed
+	equal   []equality  // that must hold, or the model is malformed
+	demands []ops.Check // of dimensions: a run that breaks one is refused
 	// maybe counts the regions around the current node that may not run: what they
 	// require says nothing of the model.
 	maybe int
@@ -100,6 +105,9 @@ func (in *inference) node(n *ir.Node) error {
 		return err
 	}
 	in.demand(n, m.Checks)
+	if m.Call != nil {
+		return in.call(n, m.Call, tainted)
+	}
 	ev := newEvaluator(m, in.facts, func(i int) ([]int64, []value) { return in.operand(n, i) })
 	for i, v := range n.Outputs {
 		if v == nil {
@@ -115,10 +123,16 @@ func (in *inference) node(n *ir.Node) error {
 	return nil
 }
 
-// demand notes what must be equal.
+// demand notes what must be equal, and what bounds a number that a run computes.
 func (in *inference) demand(n *ir.Node, checks []ops.Check) {
+	if in.maybe > 0 {
+		return
+	}
 	for _, c := range checks {
-		if c.Kind == ops.SameDim && in.maybe == 0 {
+		if c.Kind != ops.Broadcastable {
+			in.demands = append(in.demands, c)
+		}
+		if c.Kind == ops.SameDim {
 			in.equal = append(in.equal, equality{n, c})
 		}
 	}

@@ -18,7 +18,7 @@ type equality struct {
 func bindSymbols(g *ir.Graph) {
 	bound := map[string]sym.Expr{}
 	for _, s := range g.Symbols {
-		if s.Lo == s.Hi {
+		if s.Lo == s.Hi && !s.Computed {
 			bound[s.Name] = sym.Const(s.Lo)
 		}
 	}
@@ -30,7 +30,9 @@ func bindSymbols(g *ir.Graph) {
 func unify(g *ir.Graph, equal []equality) (bool, error) {
 	at := map[string]int{}
 	for i, s := range g.Symbols {
-		at[s.Name] = i
+		if !s.Computed { // those a run must check
+			at[s.Name] = i
+		}
 	}
 	bound := map[string]sym.Expr{}
 	facts := Facts(g)
@@ -101,9 +103,14 @@ func extend(m map[string]sym.Expr, name string, e sym.Expr, f sym.Facts) map[str
 
 // replace substitutes symbols in all that is known of the graph's values.
 func replace(g *ir.Graph, bound map[string]sym.Expr) {
-	if len(bound) > 0 {
-		replaceIn(g, bound, Facts(g))
+	if len(bound) == 0 {
+		return
 	}
+	facts := Facts(g)
+	for i := range g.Symbols {
+		g.Symbols[i].Max = g.Symbols[i].Max.Subst(bound, facts)
+	}
+	replaceIn(g, bound, facts)
 }
 
 // replaceIn is replace in a graph and its regions, which have the same symbols.
@@ -138,8 +145,8 @@ func substAll(es []sym.Expr, bound map[string]sym.Expr, f sym.Facts) []sym.Expr 
 	return out
 }
 
-// dropSymbols keeps the symbols that an input's shape uses: no other can be
-// known when the model runs.
+// dropSymbols keeps the symbols that an input's shape uses and those that a node computes: no
+// other can be known when the model runs.
 func dropSymbols(g *ir.Graph) {
 	used := map[string]bool{}
 	for _, v := range g.Inputs {
@@ -147,6 +154,7 @@ func dropSymbols(g *ir.Graph) {
 			d.Vars(used)
 		}
 	}
+	computed(g, used)
 	keep := g.Symbols[:0:0]
 	for _, s := range g.Symbols {
 		if used[s.Name] {

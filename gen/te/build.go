@@ -156,6 +156,31 @@ func SubstIndices(e Expr, m map[string]sym.Expr, f sym.Facts) Expr {
 	})
 }
 
+// EachIndex calls f for each index expression of e itself, not of its operands.
+func EachIndex(e Expr, f func(sym.Expr)) {
+	within := func(ws []Within) {
+		for _, w := range ws {
+			f(w.E)
+			f(w.Lo)
+			f(w.Hi)
+		}
+	}
+	switch x := e.(type) {
+	case Index:
+		f(x.E)
+	case Let:
+		f(x.Lo)
+		f(x.Hi)
+	case Load:
+		for _, i := range x.Index {
+			f(i)
+		}
+		within(x.Guard)
+	case Select:
+		within(x.Cond)
+	}
+}
+
 func substWithin(ws []Within, m map[string]sym.Expr, f sym.Facts) []Within {
 	out := make([]Within, len(ws))
 	for i, w := range ws {

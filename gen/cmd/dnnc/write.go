@@ -53,7 +53,7 @@ func (f *compileFlags) model(p *plan.Program, t *target.Target, w cppapi.Weights
 		m.Outputs = append(m.Outputs, cppapi.Tensor{Name: v.Name, Type: v.Type, Shape: v.Shape})
 	}
 	for _, x := range p.Symbols {
-		m.Symbols = append(m.Symbols, cppapi.Symbol{Name: x.Name, Lo: x.Lo, Hi: x.Hi})
+		m.Symbols = append(m.Symbols, cppapi.Symbol{Name: x.Name, Lo: x.Lo, Hi: x.Hi, Computed: x.Computed, Max: x.Max})
 	}
 	for _, c := range p.Counters {
 		m.Symbols = append(m.Symbols, cppapi.Symbol{Name: c.Name, Hi: sym.MaxDim, Computed: true, Max: c.Max})

@@ -116,6 +116,8 @@ func describe(s loop.Stmt) string {
 		return fmt.Sprintf("%s[%s] = ...", x.Buf.Name, x.Index)
 	case loop.If:
 		return "if " + conditions(x.Cond)
+	case loop.Call:
+		return "call of " + x.Name
 	case loop.Tile:
 		return fmt.Sprintf("tile of %s + (%s), %s + (%s) into %s", x.X.Name, x.XAt, x.W.Name, x.At, x.Acc.Name)
 	}

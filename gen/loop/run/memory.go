@@ -18,6 +18,7 @@ const (
 // memory is a buffer and what is known of its elements.
 type memory struct {
 	*elems.Buffer
+	raw   []byte // of parameters
 	name  string
 	kind  kind
 	size  int64

@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"rules_dnn/gen/block"
@@ -19,6 +20,7 @@ func Program(p *plan.Program, inputs []*ir.Tensor) ([]*ir.Tensor, error) {
 	if h.symbols, err = bindSymbols(p, inputs); err != nil {
 		return nil, err
 	}
+	h.bounds = maps.Clone(h.symbols)
 	if err := checkDims(p.Checks, h.symbols); err != nil {
 		return nil, err
 	}
@@ -32,14 +34,33 @@ func Program(p *plan.Program, inputs []*ir.Tensor) ([]*ir.Tensor, error) {
 		if !h.written[v] && len(h.outputs[i].Data) > 0 {
 			return nil, fmt.Errorf("no step writes the output %q", v.Name)
 		}
+		if err := h.cut(i); err != nil {
+			return nil, err
+		}
 	}
 	return h.outputs, nil
+}
+
+// cut gives an output the shape that the run has computed.
+func (h *host) cut(i int) error {
+	shape, err := evalAll(h.p.Outputs[i].Shape, h.symbols)
+	if err != nil {
+		return err
+	}
+	n, err := ir.Len(shape)
+	if err != nil {
+		return err
+	}
+	t := h.outputs[i]
+	h.outputs[i] = &ir.Tensor{Type: t.Type, Shape: shape, Data: t.Data[:n*int64(t.Type.Size())]}
+	return nil
 }
 
 // host is one run of a program.
 type host struct {
 	p       *plan.Program
 	symbols map[string]int64
+	bounds  map[string]int64 // the symbols before the run: those that it computes at their greatest
 	inputs  []*ir.Tensor
 	outputs []*ir.Tensor
 	weights []byte
@@ -68,6 +89,9 @@ func bindSymbols(p *plan.Program, inputs []*ir.Tensor) (map[string]int64, error)
 		}
 	}
 	for _, s := range p.Symbols {
+		if s.Computed {
+			continue
+		}
 		if x, ok := out[s.Name]; !ok || x < s.Lo || x > s.Hi {
 			return nil, fmt.Errorf("symbol %s is %d (given: %v); the model takes %d to %d", s.Name, x, ok, s.Lo, s.Hi)
 		}
@@ -77,7 +101,7 @@ func bindSymbols(p *plan.Program, inputs []*ir.Tensor) (map[string]int64, error)
 			return nil, fmt.Errorf("input %q has shape %v; the model wants %v (%v)", v.Name, inputs[i].Shape, want, err)
 		}
 	}
-	return out, nil
+	return out, p.BindBounds(out)
 }
 
 // DimsError tells that the program refuses a run's dimensions, as the generated code does.
@@ -180,6 +204,9 @@ func (h *host) call(s *plan.Call) error {
 	if len(s.Args) != len(s.Kernel.Buffers) {
 		return fmt.Errorf("%d values for a kernel of %d buffers", len(s.Args), len(s.Kernel.Buffers))
 	}
+	for _, name := range s.Kernel.Sets {
+		h.symbols[name] = h.bounds[name]
+	}
 	k, err := Compile(s.Kernel, h.symbols)
 	if err != nil {
 		return err
@@ -220,6 +247,9 @@ func (h *host) call(s *plan.Call) error {
 	}
 	if err := k.Finish(); err != nil {
 		return err
+	}
+	for i, name := range s.Kernel.Sets {
+		h.symbols[name] = k.computed[i]
 	}
 	for i, v := range s.Args {
 		if s.Kernel.Buffers[i].Write {

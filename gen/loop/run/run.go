@@ -34,6 +34,8 @@ type Kernel struct {
 	tasks    int64
 	task     int // slot of the task's number
 	body     []action
+	// computed are the values of the symbols that the kernel sets, once it has run.
+	computed []int64
 }
 
 // frame is the state that compiled code works on.
@@ -56,7 +58,7 @@ type action func()
 
 // Compile compiles a kernel for values of the dimensions' symbols.
 func Compile(k *loop.Kernel, symbols map[string]int64) (out *Kernel, err error) {
-	c := &compiler{kernel: k, frame: &frame{hi: 1}, symbols: map[string]int64{}, memories: map[*loop.Buffer]*memory{}, width: 1}
+	c := &compiler{kernel: k, env: symbols, frame: &frame{hi: 1}, symbols: map[string]int64{}, memories: map[*loop.Buffer]*memory{}, width: 1}
 	defer c.frame.rescue(&err)
 	for _, s := range k.Syms {
 		v, ok := symbols[s]
@@ -82,6 +84,8 @@ func Compile(k *loop.Kernel, symbols map[string]int64) (out *Kernel, err error) 
 	}
 	out.memories = append(slices.Clone(out.params), out.scratch...)
 	out.task = c.declare(loop.TaskVar)
+	out.computed = make([]int64, len(k.Sets))
+	c.computed = out.computed
 	out.body = c.block(k.Statements())
 	c.frame.at = nil
 	return out, nil
@@ -130,7 +134,8 @@ func (k *Kernel) Start(buffers ...[]byte) error {
 		if need := m.size * int64(m.Type.Size()); int64(len(buffers[i])) < need {
 			return fmt.Errorf("buffer %s has %d bytes, the kernel needs %d", m.name, len(buffers[i]), need)
 		} else {
-			m.Buffer = elems.View(m.Type, buffers[i][:need])
+			m.raw = buffers[i][:need]
+			m.Buffer = elems.View(m.Type, m.raw)
 		}
 		if m.kind != operand {
 			m.mark = make([]int32, m.size)

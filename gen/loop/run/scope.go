@@ -12,6 +12,8 @@ type compiler struct {
 	kernel   *loop.Kernel
 	frame    *frame
 	symbols  map[string]int64
+	env      map[string]int64 // all of the model's symbols
+	computed []int64
 	scopes   []*scope
 	memories map[*loop.Buffer]*memory // those in scope
 	// width is the most lanes of what is compiled, 1 outside of loops that run as vectors.

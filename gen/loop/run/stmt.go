@@ -54,6 +54,8 @@ func (c *compiler) compile(s loop.Stmt, w *where) action {
 		return c.branch(x, w)
 	case loop.Tile:
 		return c.tile(x)
+	case loop.Call:
+		return c.opaque(x)
 	}
 	c.frame.fail("a statement of type %T", s)
 	return nil

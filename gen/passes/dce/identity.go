@@ -74,6 +74,9 @@ func mayReplace(v, w *ir.Value, outputs map[*ir.Value]bool) bool {
 
 // passedOn is the operand that result i is, or nil.
 func passedOn(n *ir.Node, m *ops.Meaning, i int) *ir.Value {
+	if m.Call != nil {
+		return nil
+	}
 	src := m.Outputs[i]
 	if !src.Stage {
 		return n.Inputs[src.N]

@@ -9,6 +9,7 @@ package fold
 
 import (
 	"errors"
+	"fmt"
 
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
@@ -189,17 +190,17 @@ func (f *folder) evaluate(n *ir.Node) (bool, error) {
 		}
 	}
 	in := interp.Interp{MaxBytes: limit.FoldMost, MaxPoints: points}
-	results, err := in.Eval(m.Stages, m.Outputs[:len(n.Outputs)], operands, nil)
+	results, err := in.Node(n, operands)
 	var limited *interp.LimitError
 	if errors.As(err, &limited) {
 		return false, nil
 	}
 	if err != nil {
-		return false, n.Errorf("folding constants: %w", err)
+		return false, fmt.Errorf("folding constants: %w", err)
 	}
 	for i, v := range n.Outputs {
 		if v != nil {
-			if m.Outputs[i].Stage && computes(m.Stages) {
+			if m.Call == nil && m.Outputs[i].Stage && computes(m.Stages) {
 				edit.SettleNaNs(results[i])
 			}
 			f.settle(n, i, results[i])
@@ -217,6 +218,9 @@ func worthwhile(n *ir.Node, m *ops.Meaning) bool {
 		}
 	}
 	most := min(max(limit.FoldBytes, operands), limit.FoldMost)
+	if m.Call != nil {
+		return m.Call.MostBytes() <= most
+	}
 	for i, v := range n.Outputs {
 		if src := m.Outputs[i]; v != nil && src.Stage {
 			s := m.Stages[src.N]

@@ -69,11 +69,14 @@ func (h *host) steps(steps []plan.Step) {
 		case s.Call != nil:
 			h.line("dnn_parallel(c, Block%d, %s);", h.blocks, h.number(s.Kernel.Tasks()))
 			h.blocks++
+			if len(s.Kernel.Sets) > 0 {
+				h.line("if (*c->bad_index != 0) return dnn_status::kBadValue;")
+			}
 		case s.Copy != nil:
 			h.line("dnn_copy(%s, %s, %s);", h.address(s.Copy.To, "uint8_t"), h.address(s.Copy.From, "uint8_t"), h.bytes(s.Copy.To))
 		case s.Check != nil:
 			h.line("// %s", ctext.Comment(s.Check.String()))
-			h.line("if (!(%s)) return dnn_status::kBadDims;", h.condition(s.Check))
+			h.line("if (!(%s)) return dnn_status::%s;", h.condition(s.Check), h.refusal(s.Check))
 		case s.If != nil:
 			h.line("// %s", ctext.Comment(s.If.Label))
 			h.line("if (%s) {", h.element(s.If.Cond))
@@ -85,6 +88,17 @@ func (h *host) steps(steps []plan.Step) {
 			h.loop(s.Loop)
 		}
 	}
+}
+
+// refusal is the status of dimensions that do not fit: the caller's, or such as an operator computed
+// of the inputs' values.
+func (h *host) refusal(c *block.Check) string {
+	for _, s := range h.p.Symbols {
+		if s.Computed && (c.A.Uses(s.Name) || c.B.Uses(s.Name)) {
+			return "kBadValue"
+		}
+	}
+	return "kBadDims"
 }
 
 func (h *host) indented(steps []plan.Step) {
@@ -149,6 +163,9 @@ func (h *host) call(s *plan.Call, name string) {
 	}
 	if len(s.Kernel.Scratch) == 0 {
 		h.line("(void)worker;")
+	}
+	for _, n := range s.Kernel.Sets {
+		args = append(args, "&"+h.syms(n))
 	}
 	if loop.Binds(s.Kernel.Body) {
 		args = append(args, "c->bad_index")

@@ -9,8 +9,8 @@ import (
 )
 
 // Signature is a kernel's declaration under the given name: buffers, symbols,
-// the worker's scratch where it is used, where it reports indices that are out of bounds, then
-// the range of tasks.
+// the worker's scratch where it is used, where the symbols go that it computes, where it reports
+// indices that are out of bounds, then the range of tasks.
 func Signature(k *loop.Kernel, name string) string {
 	var ps []string
 	for _, b := range k.Buffers {
@@ -25,6 +25,9 @@ func Signature(k *loop.Kernel, name string) string {
 	}
 	for _, b := range k.Scratch {
 		ps = append(ps, fmt.Sprintf("%s* __restrict %s", storage(b.Type), b.Name))
+	}
+	for i := range k.Sets {
+		ps = append(ps, "int64_t* __restrict "+k.SetName(i))
 	}
 	if loop.Binds(k.Body) {
 		ps = append(ps, "int32_t* bad_index")
@@ -44,6 +47,10 @@ func Body(k *loop.Kernel) (string, error) {
 	w.Block(fmt.Sprintf("for (int64_t %s = first_task; %s < last_task; ++%s)", loop.TaskVar, loop.TaskVar, loop.TaskVar), func() {
 		if !ckernel.UsesTask(body) {
 			w.Line("(void)%s;", loop.TaskVar)
+		}
+		if call := opaqueCall(k); call != nil {
+			printCall(w, k, call)
+			return
 		}
 		w.Statements(body)
 	})

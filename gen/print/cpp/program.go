@@ -94,11 +94,16 @@ func shard(ks []*kernelText, prefix string, i, shards int) string {
 	w.line("#include \"%s_kernels.h\"", prefix)
 	w.line("")
 	w.line("#include \"runtime/dnn_kernel.h\"")
-	w.line("")
 	var mine []*kernelText
+	calls := false
 	for k := i; k < len(ks); k += shards {
 		mine = append(mine, ks[k])
+		calls = calls || opaqueCall(ks[k].kernel) != nil
 	}
+	if calls {
+		w.line("#include \"runtime/dnn_opaque.h\"")
+	}
+	w.line("")
 	for _, m := range micros(mine) {
 		w.Text(Micro(m) + "\n")
 	}

@@ -205,7 +205,7 @@ func (m *Model) checkSymbols() error {
 		switch {
 		case m.symbolIndex(s.Name) != i:
 			return fmt.Errorf("symbol %q is listed twice", s.Name)
-		case s.Lo < 0 || s.Lo > s.Hi:
+		case s.Lo < 0 && !s.Computed || s.Lo > s.Hi:
 			return fmt.Errorf("symbol %q has the bounds %d..%d; want 0 <= lower <= upper", s.Name, s.Lo, s.Hi)
 		case !s.Computed && i > m.given():
 			return fmt.Errorf("symbol %q is given by the caller but follows computed ones", s.Name)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "runtime/dnn_kernel.h"
+#include "runtime/dnn_opaque.h"
 #include "runtime/dnn_runtime.h"
 
 typedef rules_dnn::Status Program(const rules_dnn::Ctx* c);
@@ -90,6 +91,7 @@ static void RunOne(int64_t program) {
   int64_t sym[kMaxBuffers];
   const int symbols = Count();
   for (int i = 0; i < symbols; ++i) sym[i] = Number();
+  const size_t reported = static_cast<size_t>(Number());
   const Buffer weights = Fetch(true);
   Buffer in[kMaxBuffers], out[kMaxBuffers];
   const void* in_data[kMaxBuffers];
@@ -110,6 +112,7 @@ static void RunOne(int64_t program) {
   c.bad_index = &bad_index;
   const int32_t status = static_cast<int32_t>(Find(program)(&c));
   fwrite(&status, sizeof(status), 1, stdout);
+  fwrite(sym, sizeof(sym[0]), reported, stdout);
   for (int i = 0; i < outputs; ++i) {
     fwrite(out[i].data, 1, static_cast<size_t>(out[i].bytes), stdout);
     Release(out[i].data, out[i].bytes);

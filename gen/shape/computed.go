@@ -1,0 +1,168 @@
+package shape
+
+import (
+	"fmt"
+	"slices"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/opaque"
+	"rules_dnn/gen/ops"
+	"rules_dnn/gen/sym"
+)
+
+// call infers the results of an opaque operator. The symbols that it computes are made when they
+// are met first, and keep their names.
+func (in *inference) call(n *ir.Node, c *opaque.Call, tainted bool) error {
+	if len(n.Computes) != len(c.Computes) {
+		in.name(n, c)
+		m, err := ops.Build(n, in.facts)
+		if err != nil {
+			return err
+		}
+		c = m.Call
+	}
+	for _, s := range c.Computes {
+		in.declare(s)
+	}
+	for i, v := range n.Outputs {
+		if v == nil {
+			continue
+		}
+		k := known{typ: c.Results[i].Type, shape: c.Results[i].Shape, hasShape: true}
+		if i == 0 {
+			k.elems = in.bound(n, c)
+		}
+		if err := in.settle(n, v, k, tainted); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bound are the elements of a result that a call makes symbols of, those apart that are known.
+func (in *inference) bound(n *ir.Node, c *opaque.Call) []value {
+	if c.Elements == nil {
+		return nil
+	}
+	_, before := in.operand(n, 0)
+	out := make([]value, len(c.Elements))
+	for i, e := range c.Elements {
+		out[i] = integer(e)
+		if before != nil && before[i].state == exact {
+			out[i] = before[i]
+		}
+	}
+	return out
+}
+
+// name gives the symbols that the node computes names that no other symbol has.
+func (in *inference) name(n *ir.Node, c *opaque.Call) {
+	n.Computes = nil
+	for _, s := range c.Computes {
+		base := sym.Identifier(fmt.Sprintf("%s_%s", n.Outputs0(), s.What))
+		name := base
+		for i := 2; in.declared(name) >= 0 || slices.Contains(n.Computes, name); i++ {
+			name = fmt.Sprintf("%s_%d", base, i)
+		}
+		n.Computes = append(n.Computes, name)
+	}
+}
+
+// declared is where the graph lists a symbol, or -1.
+func (in *inference) declared(name string) int {
+	return slices.IndexFunc(in.graph.Symbols, func(s ir.Symbol) bool { return s.Name == name })
+}
+
+// declare lists a computed symbol, or notes what is known of it now: the narrower bounds stay.
+func (in *inference) declare(s opaque.Symbol) {
+	limit, ok := sym.Most(s.Max, ir.Bounds(in.graph.Symbols), in.facts)
+	if !ok || in.unbounded(limit) {
+		limit = sym.Const(sym.MaxDim)
+	}
+	y := ir.Symbol{Name: s.Name, Lo: s.Lo, Hi: s.Hi, Computed: true, Max: limit}
+	if i := in.declared(s.Name); i < 0 {
+		in.graph.Symbols = append(in.graph.Symbols, y)
+	} else {
+		old := in.graph.Symbols[i]
+		y.Lo, y.Hi = max(y.Lo, old.Lo), min(y.Hi, old.Hi)
+		if limit.Is(sym.MaxDim) {
+			y.Max = old.Max
+		}
+		in.graph.Symbols[i] = y
+	}
+	in.facts[s.Name] = rangeOf(y, in.facts)
+}
+
+// unbounded tells whether an expression mentions a computed symbol that has no bound.
+func (in *inference) unbounded(e sym.Expr) bool {
+	return slices.ContainsFunc(in.graph.Symbols, func(s ir.Symbol) bool { return s.Computed && e.Uses(s.Name) })
+}
+
+// rangeOf are a symbol's bounds as numbers.
+func rangeOf(s ir.Symbol, f sym.Facts) sym.Range {
+	hi := s.Hi
+	if s.Computed {
+		_, most := s.Max.Bounds(f)
+		hi = max(s.Lo, min(hi, most))
+	}
+	return sym.Range{Lo: s.Lo, Hi: hi}
+}
+
+// computed adds the symbols that the graph's nodes compute to a set.
+func computed(g *ir.Graph, set map[string]bool) {
+	for _, n := range g.Nodes {
+		for _, name := range n.Computes {
+			set[name] = true
+		}
+		for _, r := range n.Regions {
+			computed(r, set)
+		}
+	}
+}
+
+// leaves is a symbol that a node's regions compute and that a shape of its results mentions, or "":
+// outside of the regions such a symbol has no one value.
+func leaves(n *ir.Node, s ir.Shape) string {
+	inside := map[string]bool{}
+	for _, r := range n.Regions {
+		computed(r, inside)
+	}
+	for _, d := range s {
+		used := map[string]bool{}
+		d.Vars(used)
+		for name := range used {
+			if inside[name] {
+				return d.String()
+			}
+		}
+	}
+	return ""
+}
+
+// tighten bounds computed symbols by what nodes demand of them: a run is refused where that does not
+// hold, before anything uses the symbol. It tells whether it found a bound.
+func (in *inference) tighten() bool {
+	found := false
+	for _, c := range in.demands {
+		found = in.boundBy(c.B, c.A) || found
+		if c.Kind == ops.SameDim {
+			found = in.boundBy(c.A, c.B) || found
+		}
+	}
+	return found
+}
+
+// boundBy bounds a symbol by an expression that is at least as great.
+func (in *inference) boundBy(e, most sym.Expr) bool {
+	name, ok := e.AsVar()
+	i := in.declared(name)
+	if !ok || i < 0 || !in.graph.Symbols[i].Computed || !in.graph.Symbols[i].Max.Is(sym.MaxDim) {
+		return false
+	}
+	limit, ok := sym.Most(most, ir.Bounds(in.graph.Symbols), in.facts)
+	if !ok || in.unbounded(limit) || limit.Is(sym.MaxDim) {
+		return false
+	}
+	in.graph.Symbols[i].Max = limit
+	return true
+}

@@ -1,0 +1,104 @@
+// Opaque operators that count: NonZero, Compress, TfIdf, Bind.
+#ifndef RULES_DNN_RUNTIME_DNN_COUNT_H_
+#define RULES_DNN_RUNTIME_DNN_COUNT_H_
+
+#include <stdint.h>
+
+#include "runtime/dnn_elements.h"
+#include "runtime/dnn_index.h"
+
+namespace dnn_opaque {
+
+// The indices of the elements that are not 0, a row for each of `rank` axes.
+template <class E>
+static void NonZero(const typename E::Stored* x, int64_t* y, const int64_t* dims, int64_t rank,
+                    int64_t* count, int*) {
+  int64_t elements = 1, found = 0;
+  for (int64_t d = 0; d < rank; ++d) elements *= dims[d];
+  for (int64_t i = 0; i < elements; ++i) found += E::number(x[i]) != 0;
+  *count = found;
+  if (y == nullptr) return;
+  for (int64_t i = 0, k = 0; i < elements; ++i) {
+    if (E::number(x[i]) == 0) continue;
+    int64_t rest = i;
+    for (int64_t d = rank; d-- > 0;) {
+      y[d * found + k] = rest % dims[d];
+      rest /= dims[d];
+    }
+    ++k;
+  }
+}
+
+// The slices of [outer][n][inner] along the middle axis whose condition holds; conditions beyond
+// them mean nothing.
+template <class E>
+static void Compress(const typename E::Stored* x, const bool* condition, typename E::Stored* y,
+                     int64_t outer, int64_t n, int64_t inner, int64_t conditions, int64_t* count,
+                     int*) {
+  const int64_t most = dnn_min(n, conditions);
+  int64_t kept = 0;
+  for (int64_t i = 0; i < most; ++i) kept += condition[i];
+  *count = kept;
+  if (y == nullptr) return;
+  for (int64_t o = 0; o < outer; ++o) {
+    for (int64_t i = 0; i < most; ++i) {
+      if (!condition[i]) continue;
+      for (int64_t k = 0; k < inner; ++k) *y++ = x[(o * n + i) * inner + k];
+    }
+  }
+}
+
+// How many starts and distances there are at which a row of n numbers has a gram of `size`.
+// Single numbers have no distance.
+template <class E>
+static int64_t Occurrences(const typename E::Stored* row, const int64_t* gram, int64_t n,
+                           int64_t size, int64_t skips) {
+  int64_t found = 0;
+  for (int64_t step = 1; step <= (size == 1 ? 0 : skips) + 1; ++step) {
+    for (int64_t at = 0; at + (size - 1) * step < n; ++at) {
+      bool same = true;
+      for (int64_t k = 0; same && k < size; ++k) same = row[at + k * step] == gram[k];
+      found += same;
+    }
+    if ((size - 1) * step >= n) break;
+  }
+  return found;
+}
+
+// Counts the grams of the pool in each row. The grams of `size` numbers are
+// pool[starts[size-1]:starts[size]], for sizes up to `sizes`; those of least to most numbers count.
+template <class E>
+static void TfIdf(const typename E::Stored* x, const int64_t* pool, const int64_t* starts,
+                  const int64_t* columns, const float* weights, float* y, int64_t* counts,
+                  int64_t rows, int64_t n, int64_t sizes, int64_t least, int64_t most,
+                  int64_t skips, int64_t width, bool frequencies, int*) {
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < width; ++c) counts[c] = 0;
+    int64_t gram = 0;
+    for (int64_t size = 1; size <= sizes; ++size) {
+      for (int64_t at = starts[size - 1]; at + size <= starts[size]; at += size, ++gram) {
+        if (size < least || size > most) continue;
+        counts[columns[gram]] += Occurrences<E>(x + r * n, pool + at, n, size, skips);
+      }
+    }
+    for (int64_t c = 0; c < width; ++c) {
+      const int64_t times = frequencies ? counts[c] : dnn_min(counts[c], 1);
+      y[r * width + c] = static_cast<float>(times) * (weights != nullptr ? weights[c] : 1.0f);
+    }
+  }
+}
+
+// Makes a number of each of n integers, which must be within the bounds; those outside become
+// the nearest bound. y, where it is not null, is the same integers.
+template <class E>
+static void Bind(const typename E::Stored* x, typename E::Stored* y, const int64_t* lo,
+                 const int64_t* hi, int64_t* const* computed, int64_t n, int* bad) {
+  for (int64_t i = 0; i < n; ++i) {
+    *computed[i] = dnn_bounded(static_cast<int64_t>(x[i]), lo[i], hi[i], bad);
+    if (y != nullptr) y[i] = x[i];
+  }
+}
+
+}  // namespace dnn_opaque
+
+#endif  // RULES_DNN_RUNTIME_DNN_COUNT_H_

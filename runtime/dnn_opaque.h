@@ -1,0 +1,59 @@
+// The operators that are no tensor expressions: they sort, search and count. Package opaque of the
+// compiler has a Go function for each, which gives the same elements.
+//
+// Operands are dense and row-major. Memory is the caller's: no function allocates. A function that
+// computes a number stores it before it returns, within its bounds whatever the operands hold;
+// where they hold what the operator does not allow, *bad becomes 1 and the results are of no use.
+//
+// Everything has internal linkage, as in dnn_math.h.
+#ifndef RULES_DNN_RUNTIME_DNN_OPAQUE_H_
+#define RULES_DNN_RUNTIME_DNN_OPAQUE_H_
+
+#include <stdint.h>
+
+#include "runtime/dnn_count.h"
+#include "runtime/dnn_elements.h"
+#include "runtime/dnn_index.h"
+#include "runtime/dnn_select.h"
+#include "runtime/dnn_unique.h"
+
+namespace dnn_opaque {
+
+// The determinant of each of `matrices` n x n matrices, by elimination with the greatest pivot of
+// each column. work has n * n numbers.
+template <class E>
+static void Det(const typename E::Stored* x, typename E::Stored* y, typename E::Number* work,
+                int64_t matrices, int64_t n, int*) {
+  typedef typename E::Number T;
+  for (int64_t i = 0; i < matrices; ++i) {
+    for (int64_t k = 0; k < n * n; ++k) work[k] = E::number(x[i * n * n + k]);
+    T det = 1;
+    for (int64_t c = 0; c < n; ++c) {
+      int64_t p = c;
+      for (int64_t r = c + 1; r < n; ++r) {
+        const T a = work[r * n + c], b = work[p * n + c];
+        if ((a < 0 ? -a : a) > (b < 0 ? -b : b)) p = r;
+      }
+      if (p != c) {
+        for (int64_t k = 0; k < n; ++k) {
+          const T a = work[p * n + k];
+          work[p * n + k] = work[c * n + k];
+          work[c * n + k] = a;
+        }
+        det = -det;
+      }
+      const T pivot = work[c * n + c];
+      det = det * pivot;
+      if (pivot == 0) break;
+      for (int64_t r = c + 1; r < n; ++r) {
+        const T f = work[r * n + c] / pivot;
+        for (int64_t k = c; k < n; ++k) work[r * n + k] -= f * work[c * n + k];
+      }
+    }
+    y[i] = E::stored(det);
+  }
+}
+
+}  // namespace dnn_opaque
+
+#endif  // RULES_DNN_RUNTIME_DNN_OPAQUE_H_

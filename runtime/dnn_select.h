@@ -1,0 +1,144 @@
+// Opaque operators that select by order: TopK, NonMaxSuppression.
+#ifndef RULES_DNN_RUNTIME_DNN_SELECT_H_
+#define RULES_DNN_RUNTIME_DNN_SELECT_H_
+
+#include <stdint.h>
+
+#include "runtime/dnn_elements.h"
+#include "runtime/dnn_index.h"
+
+namespace dnn_opaque {
+
+// The k first elements of each line of [outer][n][inner] along the middle axis in descending order
+// (largest), or in ascending order, and their indices. Of equal elements the one of the
+// lower index comes first; a NaN comes after every number. Results may be null. order has k
+// numbers.
+template <class E>
+static void TopK(const typename E::Stored* x, typename E::Stored* values, int64_t* indices,
+                 int64_t* order, int64_t outer, int64_t n, int64_t inner, int64_t k, bool largest,
+                 int* bad) {
+  if (k < 0 || k > n) {
+    *bad = 1;
+    return;
+  }
+  for (int64_t o = 0; o < outer; ++o) {
+    for (int64_t i = 0; i < inner; ++i) {
+      const typename E::Stored* const line = x + o * n * inner + i;
+      const auto before = [line, inner, largest](int64_t a, int64_t b) {
+        const auto p = E::number(line[a * inner]), q = E::number(line[b * inner]);
+        int c = compare(p, q);
+        if (largest && !is_nan(p) && !is_nan(q)) c = -c;
+        return c < 0 || (c == 0 && a < b);
+      };
+      for (int64_t j = 0; j < k; ++j) order[j] = j;
+      heapify(order, k, before);
+      for (int64_t j = k; k > 0 && j < n; ++j) {
+        if (!before(j, order[0])) continue;
+        order[0] = j;
+        sift(order, 0, k, before);
+      }
+      unheap(order, k, before);
+      for (int64_t j = 0; j < k; ++j) {
+        const int64_t to = (o * k + j) * inner + i;
+        if (values != nullptr) values[to] = line[order[j] * inner];
+        if (indices != nullptr) indices[to] = order[j];
+      }
+    }
+  }
+}
+
+// The least and greatest coordinate along each of two axes.
+struct Box {
+  float lo[2], hi[2];
+};
+
+// x is two corners y, x, y, x in any order, or center x, center y, width, height.
+DNN_OPAQUE_FN Box BoxOf(const float* x, bool centers) {
+  Box b;
+  for (int a = 0; a < 2; ++a) {
+    float p = x[a], q = x[a + 2];
+    if (centers) {
+      const float half = q / 2;
+      q = p + half;
+      p = p - half;
+      b.lo[a] = p;
+      b.hi[a] = q;
+      continue;
+    }
+    b.lo[a] = p > q ? q : p;
+    b.hi[a] = p > q ? p : q;
+  }
+  return b;
+}
+
+// A product that is rounded by itself, whatever sum it is part of.
+DNN_OPAQUE_FN float Area(float x, float y) {
+  return static_cast<float>(static_cast<double>(x) * static_cast<double>(y));
+}
+
+// Whether the intersection of two boxes is more than a part of their union. Boxes without area
+// overlap nothing.
+DNN_OPAQUE_FN bool Overlap(const Box& a, const Box& b, float part) {
+  float side[2];
+  for (int k = 0; k < 2; ++k) {
+    const float lo = b.lo[k] > a.lo[k] ? b.lo[k] : a.lo[k];
+    const float hi = b.hi[k] < a.hi[k] ? b.hi[k] : a.hi[k];
+    if (!(hi > lo)) return false;
+    side[k] = hi - lo;
+  }
+  const float common = Area(side[0], side[1]);
+  const float first = Area(a.hi[0] - a.lo[0], a.hi[1] - a.lo[1]);
+  const float second = Area(b.hi[0] - b.lo[0], b.hi[1] - b.lo[1]);
+  const float all = first + second - common;
+  if (!(common > 0) || !(first > 0) || !(second > 0) || !(all > 0)) return false;
+  return common / all > part;
+}
+
+// Selects, for each batch and class, at most *most boxes in descending order of their scores above
+// *least, none of which overlaps a selected one by more than *overlap: rows of batch, class,
+// box. Boxes of equal scores come in their order, and those whose score is NaN last. order
+// has n numbers; y has room for as many rows as there are scores, or for *most a class.
+DNN_OPAQUE_FN void NonMaxSuppression(const float* boxes, const float* scores, const int64_t* most,
+                                     const float* overlap, const float* least, int64_t* y,
+                                     int64_t* order, int64_t batches, int64_t classes, int64_t n,
+                                     bool centers, int64_t* count, int* bad) {
+  const float part = overlap != nullptr ? *overlap : 0.0f;
+  const int64_t limit = most != nullptr ? *most : 0;
+  *count = 0;
+  if (!(part >= 0 && part <= 1)) {
+    *bad = 1;
+    return;
+  }
+  int64_t rows = 0;
+  for (int64_t line = 0; line < batches * classes; ++line) {
+    const float* const score = scores + line * n;
+    const float* const box = boxes + line / classes * n * 4;
+    int64_t candidates = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      if (least == nullptr || score[i] > *least) order[candidates++] = i;
+    }
+    sort(order, candidates, [score](int64_t a, int64_t b) {
+      const bool numbers = !is_nan(score[a]) && !is_nan(score[b]);
+      const int c = numbers ? -compare(score[a], score[b]) : compare(score[a], score[b]);
+      return c < 0 || (c == 0 && a < b);
+    });
+    const int64_t begin = rows;
+    for (int64_t i = 0; i < candidates && rows - begin < limit; ++i) {
+      const Box b = BoxOf(box + 4 * order[i], centers);
+      bool keep = true;
+      for (int64_t k = begin; keep && k < rows; ++k) {
+        keep = !Overlap(b, BoxOf(box + 4 * y[3 * k + 2], centers), part);
+      }
+      if (!keep) continue;
+      y[3 * rows] = line / classes;
+      y[3 * rows + 1] = line % classes;
+      y[3 * rows + 2] = order[i];
+      ++rows;
+    }
+  }
+  *count = rows;
+}
+
+}  // namespace dnn_opaque
+
+#endif  // RULES_DNN_RUNTIME_DNN_SELECT_H_
