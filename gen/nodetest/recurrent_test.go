@@ -266,3 +266,39 @@ func TestLinearAttentionOfAnyLength(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, run, 14)
 }
+
+// TestRecurrentOfNothing: without steps the last state is the first one, and without
+// sequences there is none; in the interpreter and as a graph.
+func TestRecurrentOfNothing(t *testing.T) {
+	for _, dims := range [][2]int64{{0, 3}, {4, 0}, {0, 0}} {
+		steps, batch := dims[0], dims[1]
+		for op, gates := range map[string]int64{"RNN": 1, "GRU": 3, "LSTM": 4} {
+			n := &ir.Node{Op: op, Name: "n", Attrs: ir.Attrs{}}
+			for _, name := range []string{"y", "h"} {
+				n.Outputs = append(n.Outputs, &ir.Value{Name: name, Def: n})
+			}
+			first := wave(1.7, 1, batch, 3)
+			operands := []*ir.Tensor{wave(0.7, steps, batch, 2), wave(1.3, 1, 3*gates, 2), wave(2.1, 1, 3*gates, 3), nil, nil, first}
+			g, inputs := symbolicSequence(n, operands)
+			for i := range g.Symbols {
+				g.Symbols[i].Lo = 0
+			}
+			check := func(got []*ir.Tensor, err error) {
+				require.NoError(t, err)
+				require.Equal(t, []int64{steps, 1, batch, 3}, got[0].Shape)
+				require.NoError(t, Compare(got[1], first))
+			}
+			if steps == 0 {
+				check(interp.Interp{}.Node(n, operands))
+				require.NoError(t, simplify.Run(g))
+				check(interp.Graph(g, inputs))
+				continue
+			}
+			require.NoError(t, simplify.Run(g))
+			got, err := interp.Graph(g, inputs)
+			require.NoError(t, err)
+			require.Equal(t, []int64{steps, 1, 0, 3}, got[0].Shape)
+			require.Equal(t, []int64{1, 0, 3}, got[1].Shape)
+		}
+	}
+}

@@ -71,6 +71,9 @@ func exists(since, until, version int) bool {
 }
 
 func (c *Ctx) checkOperands() error {
+	if c.Row.Form != Control && (c.Node.Captures > 0 || len(c.Node.Regions) > 0) {
+		return fmt.Errorf("the node has %d graphs; the operator runs none", len(c.Node.Regions))
+	}
 	ps := c.params()
 	variadic := len(ps) > 0 && ps[len(ps)-1].Variadic
 	own := c.Node.Own()

@@ -233,6 +233,13 @@ func (s *scanning) slice(v *ir.Value) *ir.Value {
 	return s.input("slice")
 }
 
+// stack says of what type and shape the values that will be stacked are, so that a Scan that
+// never runs has results.
+func (s *scanning) stack(v *ir.Value, t ir.DType, shape ...sym.Expr) *ir.Value {
+	v.Type, v.Shape, v.HasShape = t, shape, true
+	return v
+}
+
 // end finishes the body, which gives the next states, and what is stacked of each run. The
 // results are the last states and the stacks.
 func (s *scanning) end(states, stacked []*ir.Value) []*ir.Value {

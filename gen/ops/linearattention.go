@@ -31,7 +31,8 @@ func linearAttentionRow() *Row {
 // value, as attribute update_rule says.
 type linearAttention struct {
 	*composer
-	heads, group  int64 // heads of keys and values, and queries for each
+	heads, group  int64    // heads of keys and values, and queries for each
+	batch, size   sym.Expr // size is that of a head of values
 	decays, delta bool
 }
 
@@ -96,6 +97,7 @@ func (a *linearAttention) checkShapes(queries int64) error {
 			return err
 		}
 	}
+	a.batch, a.size = q.batch, v.size
 	heads := sym.Const(a.heads)
 	if a.Has(linearPast) {
 		if err := a.hasShape(linearPast, ir.Shape{q.batch, heads, k.size, v.size}); err != nil {
@@ -165,7 +167,8 @@ func (a *linearAttention) results() []*ir.Value {
 		vt = s.mul(beta, s.sub(vt, known))
 	}
 	next := s.add(state, s.mul(kt, vt))
-	scanned := s.end([]*ir.Value{next}, []*ir.Value{s.op("MatMul", nil, qt, next)})
+	read := s.stack(s.op("MatMul", nil, qt, next), ir.F32, a.batch, sym.Const(a.heads), sym.Const(a.group), a.size)
+	scanned := s.end([]*ir.Value{next}, []*ir.Value{read})
 	y := a.op("Reshape", nil, a.mul(scanned[1], a.scale()), a.ints(0, 0, -1))
 	t := a.Type(linearQuery)
 	kept := t

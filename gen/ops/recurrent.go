@@ -260,7 +260,8 @@ func (r *recurrent) run(d int) []*ir.Value {
 	}
 	var stacked []*ir.Value
 	if r.wants(0) {
-		stacked = after[:1]
+		x, _ := r.Shape(recurrentX)
+		stacked = []*ir.Value{s.stack(after[0], r.t, x[r.batch], r.hidden)}
 	}
 	return r.finish(s.end(after, stacked))
 }

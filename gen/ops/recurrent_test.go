@@ -58,6 +58,7 @@ func TestExpansions(t *testing.T) {
 		e, err := Expand(x.n, nil)
 		require.NoError(t, err)
 		require.Empty(t, e.Checks, x.what)
+		e.Graph.Symbols = []ir.Symbol{{Name: "T", Lo: 1, Hi: 9}, {Name: "B", Lo: 1, Hi: 9}}
 		require.NoError(t, ir.Verify(e.Graph))
 		b.WriteString("# " + x.what + "\n")
 		require.NoError(t, ir.Dump(&b, e.Graph))
@@ -87,6 +88,12 @@ func TestRecurrentChecks(t *testing.T) {
 	require.Equal(t, "L == B, D == 1, H == 3", checksText(&Meaning{Checks: e.Checks}))
 }
 
+// withGraph gives a node a region that takes its last operand.
+func withGraph(n *ir.Node) *ir.Node {
+	n.Captures, n.Regions = 1, []*ir.Graph{region(1, 1)}
+	return n
+}
+
 func TestRecurrentErrors(t *testing.T) {
 	rnn := func(at ir.Attrs, more ...*ir.Value) *ir.Node { return recurrentNode("RNN", 1, 1, at, more...) }
 	acts := func(names ...string) []any { return []any{"activations", names} }
@@ -113,6 +120,7 @@ func TestRecurrentErrors(t *testing.T) {
 		{rnn(with(acts("ScaledTanh"), "activation_alpha", []float32{1})), "attribute activation_beta has no number for ScaledTanh"},
 		{rnn(with(acts("Elu"), "activation_alpha", []float32{1, 2})), `attributes activation_alpha and activation_beta have 1 and 0 numbers more than the activations ["Elu"] take`},
 		{rnn(with(acts("Tanh"), "activation_beta", []float32{1})), "have 0 and 1 numbers more"},
+		{withGraph(rnn(nil, weight(1, 6), nil, nil, f32(2), f32(3))), "the node has 1 graphs; the operator runs none"},
 		{rnn(nil, weight(1, 7)), "B: dimension 1 of operand 3: found 7 and 6"},
 		{rnn(nil, weight(6)), "B: operand 3 has rank 1; rank 2 wanted"},
 		{rnn(nil, nil, i64("B")), "operand 4 (sequence_lens, \"x4\") has type i64; supported are i32"},
