@@ -66,6 +66,15 @@ func parsed[T any](raw json.RawMessage) (x T, err error) {
 	return x, err
 }
 
+// node is the case's node, without operands.
+func (c *recurrentCase) node(t *testing.T) *ir.Node {
+	n := &ir.Node{Op: c.Op, Name: "n", Attrs: c.attrs(t)}
+	for _, name := range []string{"y", "h", "c"}[:len(c.Outputs)] {
+		n.Outputs = append(n.Outputs, &ir.Value{Name: name, Def: n})
+	}
+	return n
+}
+
 // operands are the waves of testdata/recurrent.py.
 func (c *recurrentCase) operands(n *ir.Node) []*ir.Tensor {
 	const steps, batch, input, hidden = 4, 3, 2, recurrentHidden
@@ -129,10 +138,7 @@ func recurrentCases(t *testing.T) []*recurrentCase {
 func TestRecurrent(t *testing.T) {
 	for _, c := range recurrentCases(t) {
 		t.Run(c.Name, func(t *testing.T) {
-			n := &ir.Node{Op: c.Op, Name: "n", Attrs: c.attrs(t)}
-			for _, name := range []string{"y", "h", "c"}[:len(c.Outputs)] {
-				n.Outputs = append(n.Outputs, &ir.Value{Name: name, Def: n})
-			}
+			n := c.node(t)
 			operands := c.operands(n)
 			g, inputs := symbolicSequence(n, operands)
 			got, err := interp.Interp{}.Node(n, operands)
@@ -224,81 +230,4 @@ func retype(t *testing.T, xs []*ir.Tensor, typ ir.DType) []*ir.Tensor {
 		}
 	}
 	return out
-}
-
-// TestLinearAttentionOfAnyLength runs ONNX's cases with symbols for batch and length alone;
-// with symbols for all dimensions it is not known how decay and beta extend.
-func TestLinearAttentionOfAnyLength(t *testing.T) {
-	s, err := Load()
-	require.NoError(t, err)
-	run := 0
-	for _, c := range s.Cases {
-		g, err := c.Graph()
-		if err != nil || len(g.Nodes) != 1 || g.Nodes[0].Op != "LinearAttention" {
-			continue
-		}
-		run++
-		t.Run(c.Label(), func(t *testing.T) {
-			inputs := map[string]*ir.Tensor{}
-			for i, v := range g.Inputs {
-				inputs[v.Name] = c.Inputs[i]
-				v.Shape = slices.Clone(v.Shape)
-				v.Shape[0] = sym.Var("B")
-				if len(v.Shape) == 3 {
-					v.Shape[1] = sym.Var("T")
-				}
-			}
-			for _, v := range g.Outputs {
-				v.Shape, v.HasShape = nil, false
-			}
-			for _, name := range []string{"B", "T"} {
-				g.Symbols = append(g.Symbols, ir.Symbol{Name: name, Lo: 1, Hi: sym.MaxDim})
-			}
-			require.NoError(t, simplify.Run(g))
-			require.NoError(t, ir.Verify(g))
-			require.NoError(t, checkShapes(g, c, map[string]int64{"B": c.Inputs[0].Shape[0], "T": c.Inputs[0].Shape[1]}))
-			got, err := interp.Graph(g, inputs)
-			require.NoError(t, err)
-			for i, want := range c.Outputs {
-				require.NoError(t, Compare(got[i], want))
-			}
-		})
-	}
-	require.GreaterOrEqual(t, run, 14)
-}
-
-// TestRecurrentOfNothing: without steps the last state is the first one, and without
-// sequences there is none; in the interpreter and as a graph.
-func TestRecurrentOfNothing(t *testing.T) {
-	for _, dims := range [][2]int64{{0, 3}, {4, 0}, {0, 0}} {
-		steps, batch := dims[0], dims[1]
-		for op, gates := range map[string]int64{"RNN": 1, "GRU": 3, "LSTM": 4} {
-			n := &ir.Node{Op: op, Name: "n", Attrs: ir.Attrs{}}
-			for _, name := range []string{"y", "h"} {
-				n.Outputs = append(n.Outputs, &ir.Value{Name: name, Def: n})
-			}
-			first := wave(1.7, 1, batch, 3)
-			operands := []*ir.Tensor{wave(0.7, steps, batch, 2), wave(1.3, 1, 3*gates, 2), wave(2.1, 1, 3*gates, 3), nil, nil, first}
-			g, inputs := symbolicSequence(n, operands)
-			for i := range g.Symbols {
-				g.Symbols[i].Lo = 0
-			}
-			check := func(got []*ir.Tensor, err error) {
-				require.NoError(t, err)
-				require.Equal(t, []int64{steps, 1, batch, 3}, got[0].Shape)
-				require.NoError(t, Compare(got[1], first))
-			}
-			if steps == 0 {
-				check(interp.Interp{}.Node(n, operands))
-				require.NoError(t, simplify.Run(g))
-				check(interp.Graph(g, inputs))
-				continue
-			}
-			require.NoError(t, simplify.Run(g))
-			got, err := interp.Graph(g, inputs)
-			require.NoError(t, err)
-			require.Equal(t, []int64{steps, 1, 0, 3}, got[0].Shape)
-			require.Equal(t, []int64{1, 0, 3}, got[1].Shape)
-		}
-	}
 }
