@@ -46,28 +46,24 @@ func (d *dot) oneTile(acc *loop.Buffer, start sym.Expr, rows int64) []loop.Stmt 
 	}
 	perGroup := d.vectors * d.row.Lanes
 	sum := loop.Mem{Buf: acc, Index: sym.Add(sym.Scale(row, perGroup), sym.Scale(sym.Var(vecVar), d.row.Lanes), sym.Var(laneVar))}
-	store := d.bounded(e, e.stores(func(int) te.Expr { return sum }, e.at))
+	lanes, store := d.bounded(e, e.stores(func(int) te.Expr { return sum }, e.at))
 	return append([]loop.Stmt{call}, loops([]te.Axis{{Var: chunkVar, Extent: sym.Const(rows / d.together)}, {Var: rowVar, Extent: sym.Const(d.together)}, {Var: vecVar, Extent: sym.Const(d.vectors)},
-		{Var: laneVar, Extent: sym.Const(d.row.Lanes)}}, store)...)
+		{Var: laneVar, Extent: lanes}}, store)...)
 }
 
-// bounded stores where there is a lane: beyond the axis, storage has zeros up to the end of its
-// block, if it has blocks.
-func (d *dot) bounded(e *nest, store []loop.Stmt) []loop.Stmt {
-	within := func(extent int64) []te.Within {
-		return []te.Within{{E: d.index[d.w.axis], Lo: sym.Const(0), Hi: sym.Const(extent)}}
+// bounded is how many lanes of a register are stored, and how: beyond the axis, storage has zeros up
+// to the end of its block, if it has blocks.
+func (d *dot) bounded(e *nest, store []loop.Stmt) (sym.Expr, []loop.Stmt) {
+	lanes := sym.Const(d.row.Lanes)
+	if d.lanes%d.row.Lanes == 0 {
+		return lanes, store
 	}
-	perGroup := d.vectors * d.row.Lanes
-	if d.lanes%perGroup == 0 {
-		return store
-	}
-	var padding []loop.Stmt
 	block := d.out.Along(d.w.axis)
-	if stored := (d.lanes + block - 1) / block * block; stored > d.lanes {
-		padding = e.zeros(e.at)
-		if stored%perGroup != 0 {
-			padding = []loop.Stmt{loop.If{Cond: within(stored), Then: padding}}
-		}
+	stored := (d.lanes + block - 1) / block * block
+	if stored > d.lanes {
+		there := []te.Within{{E: d.index[d.w.axis], Lo: sym.Const(0), Hi: sym.Const(d.lanes)}}
+		store = []loop.Stmt{loop.If{Cond: there, Then: store, Else: e.zeros(e.at)}}
 	}
-	return []loop.Stmt{loop.If{Cond: within(d.lanes), Then: store, Else: padding}}
+	first := d.index[d.w.axis].Subst(map[string]sym.Expr{laneVar: sym.Const(0)}, d.n.facts)
+	return sym.Min(lanes, sym.Sub(sym.Const(stored), first), d.n.facts), store
 }

@@ -121,9 +121,10 @@ func (d *dot) lower(env *Env) (*Lowered, error) {
 	}
 	k := &loop.Kernel{Anchor: "dot " + d.row.Name, Doc: d.b.Origins, Facts: d.n.facts}
 	d.body(k)
-	k.Buffers = append(slices.Clone(d.n.in), d.n.out...)
+	kept := d.reads()
+	k.Buffers = append(pick(d.n.in, kept), d.n.out...)
 	k.Syms = symbolsOf(k, env.Symbols)
-	return env.done(k, func() ([]*ir.Value, error) { return d.args(other) }), nil
+	return env.done(k, func() ([]*ir.Value, error) { return d.args(other, kept) }), nil
 }
 
 // layouts tells whether factors and results are stored as the instruction wants them.
@@ -239,8 +240,35 @@ func (d *dot) axes() map[string]sym.Expr {
 	return logical
 }
 
+// reads are the operands that the kernel reads: a zero point may be in a packed constant.
+func (d *dot) reads() []int {
+	read := map[int]bool{d.x.load.Source.N: true, d.w.load.Source.N: true}
+	for _, r := range d.b.Stage.Results {
+		te.Walk(r, func(e te.Expr) {
+			if l, ok := e.(te.Load); ok {
+				read[l.Source.N] = true
+			}
+		})
+	}
+	var out []int
+	for n := range d.b.Operands {
+		if read[n] {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+func pick[T any](list []T, at []int) []T {
+	out := make([]T, len(at))
+	for i, n := range at {
+		out[i] = list[n]
+	}
+	return out
+}
+
 // args packs the constant factors; summed is the one whose sums are the last operand, or nil.
-func (d *dot) args(summed *factor) ([]*ir.Value, error) {
+func (d *dot) args(summed *factor, kept []int) ([]*ir.Value, error) {
 	out := slices.Clone(d.b.Operands)
 	for _, f := range []*factor{d.x, d.w} {
 		if !f.constant() {
@@ -259,5 +287,5 @@ func (d *dot) args(summed *factor) ([]*ir.Value, error) {
 			out[len(out)-1] = sums(f.value.Name, lines)
 		}
 	}
-	return append(out, d.b.Results...), nil
+	return append(pick(out, kept), d.b.Results...), nil
 }

@@ -5,6 +5,7 @@
 package modeltest
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -58,14 +59,41 @@ func Configs(turn int) []Config {
 	return out
 }
 
-// Chip reads a chip's or a device's facts. A test's folder is two levels below the repository's, as this one.
-func Chip(name string) (*target.Target, error) {
+// chipFile is the file of a chip's or a device's facts. A test's folder is two levels below the
+// repository's, as this one, or three.
+func chipFile(name string) string {
 	folder := "chips"
 	if slices.Contains(Devices, name) {
 		folder = "devices"
 	}
-	facts, err := os.ReadFile(filepath.Join("../../platforms", folder, name+".json"))
+	file := filepath.Join("../../platforms", folder, name+".json")
+	if _, err := os.Stat(file); err != nil {
+		file = filepath.Join("..", file)
+	}
+	return file
+}
+
+// Chip reads a chip's or a device's facts.
+func Chip(name string) (*target.Target, error) {
+	facts, err := os.ReadFile(chipFile(name))
 	if err != nil {
+		return nil, err
+	}
+	return target.Parse(facts)
+}
+
+// Hexagon is the chip whose instructions multiply integers, with some of these only where they are named.
+func Hexagon(instructions ...string) (*target.Target, error) {
+	facts, err := os.ReadFile(chipFile("hexagon_v68"))
+	if err != nil || len(instructions) == 0 {
+		return Chip("hexagon_v68")
+	}
+	var all map[string]any
+	if err := json.Unmarshal(facts, &all); err != nil {
+		return nil, err
+	}
+	all["instructions"] = instructions
+	if facts, err = json.Marshal(all); err != nil {
 		return nil, err
 	}
 	return target.Parse(facts)

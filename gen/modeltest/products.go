@@ -53,6 +53,13 @@ var AllProducts = []Products{
 	{Name: "chain_remainders", Rows: 70, Inner: 30, Columns: []int64{45, 30, 7}, X: ir.U8, W: ir.I8, XZero: 128, Scaled: true},
 }
 
+// LargeProducts are tried where what computes them is a machine of its own.
+var LargeProducts = []Products{
+	{Name: "large", Rows: 64, Inner: 256, Columns: []int64{512}, X: ir.U8, W: ir.I8, XZero: 100},
+	{Name: "large_scaled", Rows: 64, Inner: 256, Columns: []int64{512}, X: ir.U8, W: ir.I8, XZero: 100, Scaled: true},
+	{Name: "large_remainders", Rows: 65, Inner: 255, Columns: []int64{511}, X: ir.U8, W: ir.I8, XZero: 100},
+}
+
 // MACs is the products of numbers of one run.
 func (p Products) MACs() int64 {
 	n, inner := int64(0), p.Inner

@@ -73,7 +73,11 @@ func TestCompiledNodes(t *testing.T) {
 			if v.always == 0 && !*every {
 				t.Skip("only with -every")
 			}
-			compileCases(t, s, chip, v.symbolic, v.disable, max(1, v.always))
+			b := chooseCases(t, s, chip, v.symbolic, v.disable, max(1, v.always), func(*Case) bool { return true })
+			if *only == "" {
+				require.Greater(t, len(b.programs), leastCompiled/max(1, v.always))
+			}
+			b.run(t, &cpptest.Host)
 		})
 	}
 }
@@ -81,20 +85,30 @@ func TestCompiledNodes(t *testing.T) {
 // leastCompiled guards against cases that vanish: of the newest release, by variant.
 const leastCompiled = 800
 
-func compileCases(t *testing.T, s *Suite, chip *target.Target, symbolic bool, disable []string, stride int) {
+// batch is programs for a chip, and the cases that they are of.
+type batch struct {
+	chip     *target.Target
+	programs []cpptest.Case
+	of       []*Case
+}
+
+// chooseCases compiles one of stride of the cases that are wanted.
+func chooseCases(t *testing.T, s *Suite, chip *target.Target, symbolic bool, disable []string, stride int, want func(*Case) bool) *batch {
 	if *every || *only != "" {
 		stride = 1
 	}
-	var compiled []cpptest.Case
-	var of []*Case
-	unknown := 0
+	b := &batch{chip: chip}
+	unknown, wanted := 0, 0
 	match, err := regexp.Compile(*only)
 	require.NoError(t, err)
 	for i, c := range s.Cases {
 		if !match.MatchString(c.Name) {
 			continue
 		}
-		if !*every && slices.ContainsFunc(s.Cases[i+1:], func(later *Case) bool { return later.Name == c.Name }) || i%stride != 0 {
+		if !*every && slices.ContainsFunc(s.Cases[i+1:], func(later *Case) bool { return later.Name == c.Name }) || !want(c) {
+			continue
+		}
+		if wanted++; wanted%stride != 0 {
 			continue
 		}
 		p, err := compile(c, chip, symbolic, disable)
@@ -106,21 +120,23 @@ func compileCases(t *testing.T, s *Suite, chip *target.Target, symbolic bool, di
 			unknown++ // its structure depends on what only a run knows
 		default:
 			if assert.NoError(t, err, c.Label()) {
-				compiled, of = append(compiled, *p), append(of, c)
+				b.programs, b.of = append(b.programs, *p), append(b.of, c)
 			}
 		}
 	}
-	t.Logf("%d compiled, %d left because their structure depends on numbers", len(compiled), unknown)
-	if *only == "" {
-		require.Greater(t, len(compiled), leastCompiled/stride)
-	}
-	flags := append(slices.Clone(chip.Copts), strings.Fields(*copts)...)
-	for i, r := range cpptest.Run(t, repository, compiled, flags...) {
-		if !assert.Zero(t, r.Status, of[i].Label()) {
+	t.Logf("%d compiled, %d left because their structure depends on numbers", len(b.programs), unknown)
+	return b
+}
+
+// run runs the programs on a machine.
+func (b *batch) run(t *testing.T, m *cpptest.Machine) {
+	flags := append(slices.Clone(b.chip.Copts), strings.Fields(*copts)...)
+	for i, r := range m.Run(t, repository, b.programs, flags...) {
+		if !assert.Zero(t, r.Status, b.of[i].Label()) {
 			continue
 		}
-		for k, want := range of[i].Outputs {
-			assert.NoError(t, Compare(r.Outputs[k], want), "%s: output %d", of[i].Label(), k)
+		for k, want := range b.of[i].Outputs {
+			assert.NoError(t, Compare(r.Outputs[k], want), "%s: output %d", b.of[i].Label(), k)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func checkNames(g *block.Graph, k *loop.Kernel) (err error) {
 func lowerBlocks(s *State) error {
 	g := s.Blocks
 	p := &plan.Program{Name: g.Name, Inputs: g.Inputs, Outputs: g.Outputs, Symbols: g.Symbols, Counters: g.Counters, Facts: g.Facts, Checks: g.Checks,
-		Layouts: s.Choice.Layouts, Homes: map[*ir.Value]plan.Home{},
+		Layouts: s.Choice.Layouts, Align: int64(s.Target.VectorBits / 8), Homes: map[*ir.Value]plan.Home{},
 		Estimate: plan.Estimate{Cycles: s.Choice.Solution.Cost, Bound: s.Choice.Solution.Bound, Conversions: s.Choice.Conversions}}
 	b := &builder{g: g, p: p, kernels: s.Choice.Kernels}
 	later := computedBy(g)

@@ -31,7 +31,7 @@ func (p *Program) placeArena() error {
 		if err != nil {
 			return fmt.Errorf("value %q of shape %v: %w", iv.value.Name, iv.value.Shape, err)
 		}
-		size := bytesOf(elements, iv.value.Type)
+		size := bytesOf(elements, iv.value.Type, p.align())
 		unit, k := factor(size)
 		iv.size = k
 		g := groups[unit.String()]

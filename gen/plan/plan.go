@@ -10,7 +10,8 @@ import (
 	"rules_dnn/gen/sym"
 )
 
-// Alignment of every value in bytes: a cache line, and the widest vector.
+// Alignment of every value in bytes: a cache line, and the widest vector of most chips. Constants
+// and intermediate values of a program for another chip are aligned to Program.Align.
 const Alignment = 64
 
 // Region is where a value lies.
@@ -64,6 +65,8 @@ type Program struct {
 	ScratchBytes    sym.Expr
 	// Images hold the values whose layout is one.
 	Images []Texture
+	// Align is a multiple of Alignment; 0 counts as Alignment.
+	Align int64
 	// Constants in the order of the weights file.
 	Constants    []Constant
 	WeightsBytes int64
@@ -118,25 +121,28 @@ func (s *Call) Scratch() (offsets []sym.Expr, bytes sym.Expr) {
 	bytes = sym.Const(0)
 	for _, b := range s.Kernel.Scratch {
 		offsets = append(offsets, bytes)
-		bytes = sym.Add(bytes, bytesOf(b.Size, b.Type))
+		bytes = sym.Add(bytes, bytesOf(b.Size, b.Type, Alignment))
 	}
 	return offsets, bytes
 }
 
-func bytesOf(elements sym.Expr, t ir.DType) sym.Expr {
-	return roundUp(sym.Scale(elements, int64(t.Size())))
+// align is the alignment of constants and intermediate values.
+func (p *Program) align() int64 { return max(p.Align, Alignment) }
+
+func bytesOf(elements sym.Expr, t ir.DType, align int64) sym.Expr {
+	return roundUp(sym.Scale(elements, int64(t.Size())), align)
 }
 
 // roundUp rounds up to the alignment: each summand by itself where none can be negative, which
 // leaves multiples of symbols, and the sum otherwise.
-func roundUp(e sym.Expr) sym.Expr {
+func roundUp(e sym.Expr, align int64) sym.Expr {
 	terms, c := e.Terms()
 	if !eachNonNegative(terms, c) {
-		return sym.Scale(sym.CeilDiv(e, sym.Const(Alignment), nil), Alignment)
+		return sym.Scale(sym.CeilDiv(e, sym.Const(align), nil), align)
 	}
-	out := sym.Const(alignInt(c))
+	out := sym.Const(alignInt(c, align))
 	for _, t := range terms {
-		out = sym.Add(out, sym.Scale(product(t.Atoms), alignInt(t.Coef)))
+		out = sym.Add(out, sym.Scale(product(t.Atoms), alignInt(t.Coef, align)))
 	}
 	return out
 }
@@ -158,7 +164,7 @@ func product(atoms []*sym.Atom) sym.Expr {
 	return e
 }
 
-func alignInt(n int64) int64 { return (n + Alignment - 1) / Alignment * Alignment }
+func alignInt(n, align int64) int64 { return (n + align - 1) / align * align }
 
 // placeConstants lays constants out in the order of their first use; equal ones share a place.
 func (p *Program) placeConstants() error {
@@ -179,7 +185,7 @@ func (p *Program) placeConstants() error {
 			at = p.WeightsBytes
 			seen[key] = at
 			p.Constants = append(p.Constants, Constant{Offset: at, Value: v})
-			p.WeightsBytes = alignInt(at + v.Const.Len()*int64(v.Type.Size()))
+			p.WeightsBytes = alignInt(at+v.Const.Len()*int64(v.Type.Size()), p.align())
 		}
 		p.Places[v] = Place{Region: Weights, Offset: sym.Const(at)}
 	}

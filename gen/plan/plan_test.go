@@ -244,7 +244,19 @@ func TestRoundUp(t *testing.T) {
 		{sym.Sub(sym.Scale(n, 64), sym.Const(64)), "64*N - 64"},
 		{sym.Sub(sym.Scale(n, 4), sym.Const(4)), "64*((N + 14) // (16))"},
 	} {
-		got := roundUp(c.e)
+		got := roundUp(c.e, Alignment)
 		assert.Equal(t, c.want, got.String(), "%s", c.e)
 	}
+}
+
+// TestAlign: constants and intermediate values of a chip of long vectors lie at multiples of these.
+func TestAlign(t *testing.T) {
+	x, y := &ir.Value{Name: "x", Type: ir.U8, Shape: ir.Dims(3), HasShape: true}, &ir.Value{Name: "y", Type: ir.U8, Shape: ir.Dims(3), HasShape: true}
+	a, b := ir.ConstValue("a", ir.NewTensor(ir.U8, 65)), ir.ConstValue("b", ir.NewTensor(ir.U8, 1))
+	k := &loop.Kernel{Buffers: make([]*loop.Buffer, 4)}
+	p := &Program{Align: 128, Layouts: map[*ir.Value]layout.Layout{}, Steps: []Step{{Call: &Call{Kernel: k, Args: []*ir.Value{a, b, x, y}, Block: &block.Block{}}}}}
+	require.NoError(t, Run(p))
+	assert.Equal(t, []string{"0", "128", "0", "128"}, []string{p.Places[a].Offset.String(), p.Places[b].Offset.String(), p.Places[x].Offset.String(), p.Places[y].Offset.String()})
+	assert.Equal(t, int64(256), p.WeightsBytes)
+	assert.True(t, p.ArenaBytes.Is(256))
 }

@@ -24,9 +24,10 @@ CHIPS = {
         constraints = ["@platforms//cpu:arm64"],
         copts = [],
     ),
-    # HVX of 128 bytes, integers only: neither qfloat nor IEEE floats.
+    # HVX of 128 bytes, integers only: neither qfloat nor IEEE floats. -fvectorize lets clang use it
+    # for loops of integers.
     "hexagon_v68": struct(
         constraints = ["//platforms:hexagon"],
-        copts = ["-mcpu=hexagonv68", "-mhvx", "-mhvx-length=128b", "-mno-hvx-qfloat", "-mno-hvx-ieee-fp"],
+        copts = ["-mcpu=hexagonv68", "-mhvx", "-mhvx-length=128b", "-mno-hvx-qfloat", "-mno-hvx-ieee-fp", "-fvectorize"],
     ),
 }

@@ -135,7 +135,7 @@ func (h *host) bytes(v *ir.Value) string {
 }
 
 // element is the only element of a value.
-func (h *host) element(v *ir.Value) string { return "*" + h.address(v, storage(v.Type)) }
+func (h *host) element(v *ir.Value) string { return "*" + h.address(v, Storage(v.Type)) }
 
 func (h *host) condition(c *block.Check) string {
 	a, b := "("+h.number(c.A)+")", "("+h.number(c.B)+")"
@@ -152,14 +152,14 @@ func (h *host) condition(c *block.Check) string {
 func (h *host) call(s *plan.Call, name string) {
 	var args []string
 	for i, v := range s.Args {
-		args = append(args, h.address(v, storage(s.Kernel.Buffers[i].Type)))
+		args = append(args, h.address(v, Storage(s.Kernel.Buffers[i].Type)))
 	}
 	for _, n := range s.Kernel.Syms {
 		args = append(args, h.syms(n))
 	}
 	offsets, _ := s.Scratch()
 	for i, b := range s.Kernel.Scratch {
-		args = append(args, fmt.Sprintf("reinterpret_cast<%s*>(c->scratch(worker) + %s)", storage(b.Type), cexpr.Expr(offsets[i], h.syms)))
+		args = append(args, fmt.Sprintf("reinterpret_cast<%s*>(c->scratch(worker) + %s)", Storage(b.Type), cexpr.Expr(offsets[i], h.syms)))
 	}
 	if len(s.Kernel.Scratch) == 0 {
 		h.line("(void)worker;")

@@ -18,13 +18,13 @@ func Signature(k *loop.Kernel, name string) string {
 		if b.Write {
 			c = ""
 		}
-		ps = append(ps, fmt.Sprintf("%s%s* __restrict %s", c, storage(b.Type), b.Name))
+		ps = append(ps, fmt.Sprintf("%s%s* __restrict %s", c, Storage(b.Type), b.Name))
 	}
 	for _, s := range k.Syms {
 		ps = append(ps, "int64_t "+ckernel.Variable(s))
 	}
 	for _, b := range k.Scratch {
-		ps = append(ps, fmt.Sprintf("%s* __restrict %s", storage(b.Type), b.Name))
+		ps = append(ps, fmt.Sprintf("%s* __restrict %s", Storage(b.Type), b.Name))
 	}
 	for i := range k.Sets {
 		ps = append(ps, "int64_t* __restrict "+k.SetName(i))
@@ -37,18 +37,22 @@ func Signature(k *loop.Kernel, name string) string {
 }
 
 // Body prints what stands between the braces of a kernel's definition.
-func Body(k *loop.Kernel) (string, error) {
-	w, body := ckernel.New(dialect{}, k.Facts), k.Statements()
+func (l *Language) Body(k *loop.Kernel) (string, error) {
+	call := opaqueCall(k)
+	if call != nil && l.isC() {
+		return "", fmt.Errorf("operator %s is a function of the runtime in C++, which kernels in C cannot call", call.Name)
+	}
+	w, body := ckernel.New(l.Dialect, k.Facts), k.Statements()
 	w.Writer.Indent = 1
 	binds := loop.Binds(k.Body)
 	if binds {
 		w.Line("int bad = 0;  // an index that is out of bounds")
 	}
-	w.Block(fmt.Sprintf("for (int64_t %s = first_task; %s < last_task; ++%s)", loop.TaskVar, loop.TaskVar, loop.TaskVar), func() {
+	w.Block(fmt.Sprintf("for (%s %s = first_task; %s < last_task; ++%s)", l.Dialect.IndexType(), loop.TaskVar, loop.TaskVar, loop.TaskVar), func() {
 		if !ckernel.UsesTask(body) {
 			w.Line("(void)%s;", loop.TaskVar)
 		}
-		if call := opaqueCall(k); call != nil {
+		if call != nil {
 			printCall(w, k, call)
 			return
 		}

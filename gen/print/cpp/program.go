@@ -8,6 +8,7 @@ import (
 
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/plan"
+	"rules_dnn/gen/print/ckernel"
 	"rules_dnn/gen/print/ctext"
 )
 
@@ -26,27 +27,49 @@ type kernelText struct {
 	docs   []string
 }
 
+// Language is how kernels are written. The host program is the same C++ for all: it calls kernels by
+// their signatures, which C has too.
+type Language struct {
+	Dialect ckernel.Dialect
+	// Extension is of the kernels' files; Header is what they include.
+	Extension, Header string
+	// Functions are what kernels with such bodies call and the header does not have; nil: nothing.
+	Functions func(ks []*loop.Kernel, bodies string) string
+	// Micro prints a micro-kernel as a function that only its file sees.
+	Micro func(*loop.MicroKernel) string
+}
+
+func (l *Language) isC() bool { return l.Extension == ".c" }
+
+// CPP is C++ with GNU vectors of floats.
+var CPP = &Language{Dialect: dialect{}, Extension: ".cc", Header: "runtime/dnn_kernel.h", Micro: Micro}
+
+// Print prints in C++.
+func Print(p *plan.Program, prefix string, shards int) ([]File, error) {
+	return CPP.Print(p, prefix, shards)
+}
+
 // Print prints the kernels in a fixed number of shards and the host program
 // (PREFIX_program, declared in PREFIX_internal.h).
-func Print(p *plan.Program, prefix string, shards int) ([]File, error) {
-	kernels, names, err := distinct(p, prefix)
+func (l *Language) Print(p *plan.Program, prefix string, shards int) ([]File, error) {
+	kernels, names, err := l.distinct(p, prefix)
 	if err != nil {
 		return nil, err
 	}
-	files := []File{{prefix + "_kernels.h", declarations(kernels, prefix)}}
+	files := []File{{prefix + "_kernels.h", l.declarations(kernels, prefix)}}
 	for i := 0; i < shards; i++ {
-		files = append(files, File{fmt.Sprintf("%s_kernels_%d.cc", prefix, i), shard(kernels, prefix, i, shards)})
+		files = append(files, File{fmt.Sprintf("%s_kernels_%d%s", prefix, i, l.Extension), l.shard(kernels, prefix, i, shards)})
 	}
 	return append(files, File{prefix + "_program.cc", program(p, names, prefix)}), nil
 }
 
-func distinct(p *plan.Program, prefix string) ([]*kernelText, []string, error) {
+func (l *Language) distinct(p *plan.Program, prefix string) ([]*kernelText, []string, error) {
 	var out []*kernelText
 	byText := map[string]*kernelText{}
 	calls := p.Calls()
 	names := make([]string, len(calls))
 	for i, s := range calls {
-		body, err := Body(s.Kernel)
+		body, err := l.Body(s.Kernel)
 		if err != nil {
 			return nil, nil, fmt.Errorf("block %s: %w", s.Block.Label(), err)
 		}
@@ -70,30 +93,39 @@ func head(w *writer, what string) {
 	w.line("")
 }
 
-func declarations(ks []*kernelText, prefix string) string {
+func (l *Language) declarations(ks []*kernelText, prefix string) string {
 	w := &writer{}
 	head(w, "Kernels of the model: leaf functions that run a range of a block's tasks.")
 	guard := strings.ToUpper(prefix) + "_KERNELS_H_"
 	w.line("#ifndef %s", guard)
 	w.line("#define %s", guard)
 	w.line("")
+	if l.isC() {
+		w.line("#include <stdbool.h>")
+	}
 	w.line("#include <stdint.h>")
 	w.line("")
+	if l.isC() {
+		w.Text("#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n")
+	}
 	for _, k := range ks {
 		w.line("%s;", Signature(k.kernel, k.name))
 	}
 	w.line("")
+	if l.isC() {
+		w.Text("#ifdef __cplusplus\n}\n#endif\n\n")
+	}
 	w.line("#endif  // %s", guard)
 	return w.String()
 }
 
 // shard prints every shards-th kernel, and the micro-kernels that they call.
-func shard(ks []*kernelText, prefix string, i, shards int) string {
+func (l *Language) shard(ks []*kernelText, prefix string, i, shards int) string {
 	w := &writer{}
 	head(w, "Kernels of the model.")
 	w.line("#include \"%s_kernels.h\"", prefix)
 	w.line("")
-	w.line("#include \"runtime/dnn_kernel.h\"")
+	w.line("#include \"%s\"", l.Header)
 	var mine []*kernelText
 	calls := false
 	for k := i; k < len(ks); k += shards {
@@ -104,8 +136,11 @@ func shard(ks []*kernelText, prefix string, i, shards int) string {
 		w.line("#include \"runtime/dnn_opaque.h\"")
 	}
 	w.line("")
+	if l.Functions != nil {
+		w.Text(l.functions(mine))
+	}
 	for _, m := range micros(mine) {
-		w.Text(Micro(m) + "\n")
+		w.Text(l.Micro(m) + "\n")
 	}
 	for _, k := range mine {
 		for _, d := range k.docs {
@@ -117,6 +152,16 @@ func shard(ks []*kernelText, prefix string, i, shards int) string {
 		w.line("")
 	}
 	return w.String()
+}
+
+func (l *Language) functions(ks []*kernelText) string {
+	var bodies strings.Builder
+	var kernels []*loop.Kernel
+	for _, k := range ks {
+		bodies.WriteString(k.body)
+		kernels = append(kernels, k.kernel)
+	}
+	return l.Functions(kernels, bodies.String())
 }
 
 func micros(ks []*kernelText) []*loop.MicroKernel {

@@ -25,8 +25,8 @@ func (w *writer) line(format string, args ...any) { w.Line(format, args...) }
 func (w *writer) block(head string, body func())  { w.Block(head, body) }
 func strip(s string) string                       { return ckernel.Strip(s) }
 
-// storage is the C++ type of elements in memory.
-func storage(t ir.DType) string {
+// Storage is the C++ type of elements in memory, and C's.
+func Storage(t ir.DType) string {
 	return map[ir.DType]string{
 		ir.Bool: "bool", ir.I8: "int8_t", ir.I16: "int16_t", ir.I32: "int32_t", ir.I64: "int64_t",
 		ir.U8: "uint8_t", ir.U16: "uint16_t", ir.U32: "uint32_t", ir.U64: "uint64_t",
@@ -34,12 +34,12 @@ func storage(t ir.DType) string {
 	}[t]
 }
 
-// local is the C++ type of a variable: the half types are computed in float.
-func local(t ir.DType) string {
+// Local is the C++ type of a variable, and C's: the half types are computed in float.
+func Local(t ir.DType) string {
 	if t == ir.F16 || t == ir.BF16 {
 		return "float"
 	}
-	return storage(t)
+	return Storage(t)
 }
 
 // dialect is C++ with GNU vectors.
@@ -52,14 +52,14 @@ func (dialect) Type(t ir.DType, lanes int64) string {
 	if lanes > 0 {
 		return fmt.Sprintf("dnn_f32x%d", lanes)
 	}
-	return local(t)
+	return Local(t)
 }
 
 func (d dialect) Broadcast(x string, lanes int64) string {
 	return "dnn_math::broadcast<" + d.Type(ir.F32, lanes) + ">(" + x + ")"
 }
 
-func (dialect) Literal(c te.Const) string { return literal(c) }
+func (dialect) Literal(c te.Const) string { return Literal(c) }
 
 func (d dialect) Load(a ckernel.Access) string {
 	if a.Lanes > 0 {
@@ -92,7 +92,7 @@ func (dialect) Call(x te.Call, args []string, _ int64) (string, error) {
 }
 
 func (dialect) Array(b *loop.Buffer, size string) string {
-	return fmt.Sprintf("%s %s[%s] __attribute__((aligned(64)));", local(b.Type), b.Name, size)
+	return fmt.Sprintf("%s %s[%s] __attribute__((aligned(64)));", Local(b.Type), b.Name, size)
 }
 
 func (dialect) Bounded(value, lo, hi string) string {
@@ -111,19 +111,19 @@ var fromHalf = map[ir.DType]string{ir.F16: "dnn_math::f16_to_f32", ir.BF16: "dnn
 var toHalf = map[ir.DType]string{ir.F16: "dnn_math::f32_to_f16", ir.BF16: "dnn_math::f32_to_bf16"}
 var roundHalf = map[ir.DType]string{ir.F16: "dnn_math::round_f16", ir.BF16: "dnn_math::round_bf16"}
 
-// literal prints a constant so that its type is exact.
-func literal(c te.Const) string {
+// Literal prints a constant so that its type is exact, in C++ and in C.
+func Literal(c te.Const) string {
 	switch c.Type.Kind() {
 	case ir.KindBool:
 		return strconv.FormatBool(c.Bits != 0)
 	case ir.KindUint:
-		return fmt.Sprintf("(%s)%dU", local(c.Type), c.Bits)
+		return fmt.Sprintf("(%s)%dU", Local(c.Type), c.Bits)
 	case ir.KindInt:
 		v := int64(c.Bits)
 		if v == math.MinInt64 {
 			return "(-INT64_C(9223372036854775807) - 1)"
 		}
-		return fmt.Sprintf("(%s)INT64_C(%d)", local(c.Type), v)
+		return fmt.Sprintf("(%s)INT64_C(%d)", Local(c.Type), v)
 	}
 	return floatLiteral(c.Type, scalar.Value(c.Type, math.Float64frombits(c.Bits)))
 }

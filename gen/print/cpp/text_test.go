@@ -36,6 +36,6 @@ func TestLiterals(t *testing.T) {
 		{te.Int(ir.U8, 255), "(uint8_t)255U"},
 		{te.Highest(ir.U64), "(uint64_t)18446744073709551615U"},
 	} {
-		assert.Equal(t, c.want, literal(c.e.(te.Const)))
+		assert.Equal(t, c.want, Literal(c.e.(te.Const)))
 	}
 }

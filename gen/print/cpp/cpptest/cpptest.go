@@ -1,4 +1,4 @@
-// Package cpptest compiles printed programs with the machine's C++ compiler and runs
+// Package cpptest compiles printed programs with a C++ compiler of the machine and runs
 // them on one thread, without the generated API and without the runtime's library:
 // many small programs go into one binary. Only tests import it.
 package cpptest
@@ -8,13 +8,7 @@ import (
 	_ "embed" // the driver
 	"encoding/binary"
 	"fmt"
-	"maps"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,98 +34,32 @@ type Case struct {
 type Result struct {
 	Status  int32
 	Outputs []*ir.Tensor
-}
-
-// Compiler is the C++ compiler on the PATH; a test without one is skipped.
-func Compiler(t testing.TB) string {
-	for _, name := range []string{"clang++", "g++"} {
-		if _, err := exec.LookPath(name); err == nil {
-			return name
-		}
-	}
-	t.Skip("no C++ compiler on this machine")
-	return ""
+	// Counts are what the machine's counters went up by.
+	Counts []uint32
 }
 
 // perFile is how many programs share a source file.
 const perFile = 60
 
-// Run compiles the cases with the flags, warnings being errors, and runs them. root is the
-// repository's folder, where runtime/ lies.
-func Run(t testing.TB, root string, cases []Case, flags ...string) []Result {
-	compiler := Compiler(t)
-	dir := t.TempDir()
-	var request bytes.Buffer
-	for i := range cases {
-		dims := map[string]int64{}
-		maps.Copy(dims, cases[i].Dims)
-		require.NoError(t, cases[i].Program.BindBounds(dims), cases[i].Name)
-		cases[i].Dims = dims
-		require.NoError(t, writeCase(&request, i, &cases[i]), cases[i].Name)
-	}
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "driver.h"), []byte(driver), 0o644))
-	var sources []string
-	for at := 0; at < len(cases); at += perFile {
-		text, err := source(cases, at, min(at+perFile, len(cases)))
-		require.NoError(t, err)
-		name := filepath.Join(dir, fmt.Sprintf("part%d.cc", at/perFile))
-		require.NoError(t, os.WriteFile(name, []byte(text), 0o644))
-		sources = append(sources, name)
-	}
-	main := filepath.Join(dir, "main.cc")
-	require.NoError(t, os.WriteFile(main, []byte(mainSource(len(sources))), 0o644))
-	bin := build(t, compiler, root, dir, append(sources, main), flags)
-	cmd := exec.Command(bin)
-	cmd.Stdin = &request
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	require.NoError(t, err, "%s", stderr.String())
-	require.Empty(t, stderr.String())
-	return results(t, cases, out)
-}
-
-var strict = []string{"-std=c++17", "-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-fno-fast-math", "-ffp-contract=fast", "-fno-math-errno", "-fno-exceptions", "-fno-rtti"}
-
-func build(t testing.TB, compiler, root, dir string, sources, flags []string) string {
-	flags = append(append(append([]string{}, strict...), "-I"+root, "-I"+dir), flags...)
-	objects := make([]string, len(sources))
-	errs := make([]string, len(sources))
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, max(1, runtime.NumCPU()))
-	for i, s := range sources {
-		objects[i] = strings.TrimSuffix(s, ".cc") + ".o"
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			if out, err := exec.Command(compiler, append(append([]string{}, flags...), "-c", s, "-o", objects[i])...).CombinedOutput(); err != nil {
-				errs[i] = fmt.Sprintf("%v\n%.4000s", err, out)
-			}
-		}()
-	}
-	wait.Wait()
-	for _, e := range errs {
-		require.Empty(t, e)
-	}
-	bin := filepath.Join(dir, "driver")
-	out, err := exec.Command(compiler, append(append(append([]string{}, flags...), "-o", bin), objects...)...).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	return bin
-}
-
-// source is the programs [from, to), each in a namespace of its own.
-func source(cases []Case, from, to int) (string, error) {
+// source is the programs [from, to), each in a namespace of its own, and the files of those whose
+// kernels are C.
+func source(l *cpp.Language, cases []Case, from, to int) (string, []cpp.File, error) {
 	var b strings.Builder
+	var others []cpp.File
 	b.WriteString("#include \"driver.h\"\n")
 	for i := from; i < to; i++ {
-		files, err := cpp.Print(cases[i].Program, fmt.Sprintf("p%d", i), 1)
+		files, err := l.Print(cases[i].Program, fmt.Sprintf("p%d", i), 1)
 		if err != nil {
-			return "", fmt.Errorf("%s: %w", cases[i].Name, err)
+			return "", nil, fmt.Errorf("%s: %w", cases[i].Name, err)
 		}
 		fmt.Fprintf(&b, "// %s\nnamespace p%d {\n", cases[i].Name, i)
 		for _, f := range files {
+			if l.Extension == ".c" && !strings.HasSuffix(f.Name, ".cc") {
+				others = append(others, f)
+			}
+			if strings.HasSuffix(f.Name, ".c") {
+				continue
+			}
 			for _, line := range strings.Split(f.Text, "\n") {
 				if !strings.HasPrefix(line, "#include") {
 					b.WriteString(line + "\n")
@@ -145,7 +73,7 @@ func source(cases []Case, from, to int) (string, error) {
 		fmt.Fprintf(&b, "    case %d: return p%d::p%d_program;\n", i, i, i)
 	}
 	b.WriteString("  }\n  return nullptr;\n}\n")
-	return b.String(), nil
+	return b.String(), others, nil
 }
 
 func mainSource(parts int) string {
@@ -224,12 +152,17 @@ func emptyOutput(v *ir.Value, dims map[string]int64) (*ir.Tensor, error) {
 	return ir.NewTensor(v.Type, shape...), nil
 }
 
-func results(t testing.TB, cases []Case, out []byte) []Result {
+func results(t testing.TB, cases []Case, counters int, out []byte) []Result {
 	rs := make([]Result, len(cases))
 	for i, c := range cases {
 		require.GreaterOrEqual(t, len(out), 4, "the driver ended before %s", c.Name)
 		rs[i].Status = int32(binary.LittleEndian.Uint32(out))
 		out = out[4:]
+		require.GreaterOrEqual(t, len(out), 4*counters, c.Name)
+		for range counters {
+			rs[i].Counts = append(rs[i].Counts, binary.LittleEndian.Uint32(out))
+			out = out[4:]
+		}
 		dims := map[string]int64{} // after the run
 		for _, s := range c.Program.Symbols {
 			dims[s.Name] = int64(binary.LittleEndian.Uint64(out))

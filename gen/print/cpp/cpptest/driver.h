@@ -26,8 +26,15 @@ void Parallel(const Ctx* c, TaskFn fn, int64_t tasks) {
 }  // namespace v1
 }  // namespace rules_dnn
 
-static const size_t kGuard = 64;
+static const size_t kGuard = 128;  // the widest vector of any machine
 static const int kMaxBuffers = 64;
+
+#ifdef DRIVER_COUNTERS
+extern "C" void driver_counters(uint32_t* counts);
+#else
+#define DRIVER_COUNTERS 0
+static void driver_counters(uint32_t*) {}
+#endif
 
 static void Fail(const char* what) {
   fprintf(stderr, "%s\n", what);
@@ -110,8 +117,16 @@ static void RunOne(int64_t program) {
   c.out = out_data;
   int32_t bad_index = 0;
   c.bad_index = &bad_index;
-  const int32_t status = static_cast<int32_t>(Find(program)(&c));
+  Program* const run = Find(program);
+  uint32_t before[DRIVER_COUNTERS + 1], after[DRIVER_COUNTERS + 1];
+  driver_counters(before);
+  const int32_t status = static_cast<int32_t>(run(&c));
+  driver_counters(after);
   fwrite(&status, sizeof(status), 1, stdout);
+  for (int i = 0; i < DRIVER_COUNTERS; ++i) {
+    const uint32_t count = after[i] - before[i];
+    fwrite(&count, sizeof(count), 1, stdout);
+  }
   fwrite(sym, sizeof(sym[0]), reported, stdout);
   for (int i = 0; i < outputs; ++i) {
     fwrite(out[i].data, 1, static_cast<size_t>(out[i].bytes), stdout);

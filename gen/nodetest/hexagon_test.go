@@ -1,0 +1,54 @@
+package nodetest
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/print/hvx/hvxtest"
+	"rules_dnn/gen/target"
+)
+
+// TestHexagonNodes compiles cases for Hexagon and runs them under qemu-hexagon: by default a part of
+// those with integers, which are what its vectors hold.
+func TestHexagonNodes(t *testing.T) {
+	s, err := Load()
+	require.NoError(t, err)
+	facts, err := os.ReadFile(filepath.Join(repository, "platforms/chips/hexagon_v68.json"))
+	require.NoError(t, err)
+	chip, err := target.Parse(facts)
+	require.NoError(t, err)
+	want := func(c *Case) bool { return *every || *only != "" || integers(c) }
+	b := chooseCases(t, s, chip, false, nil, 3, want)
+	whole := *b
+	b.programs, b.of = nil, nil
+	for i, p := range whole.programs {
+		function, err := hvxtest.Missing(p.Program)
+		require.NoError(t, err, p.Name)
+		if function == "" {
+			b.programs, b.of = append(b.programs, p), append(b.of, whole.of[i])
+		}
+	}
+	t.Logf("%d left because they call a C library's functions of double, or the host's operators", len(whole.programs)-len(b.programs))
+	if *only == "" {
+		require.Greater(t, len(b.programs), leastHexagon)
+	}
+	b.run(t, &hvxtest.Machine)
+}
+
+// leastHexagon guards against cases that vanish.
+const leastHexagon = 100
+
+// integers tells whether a case has tensors of integers.
+func integers(c *Case) bool {
+	for _, t := range slices.Concat(c.Inputs, c.Outputs) {
+		if t != nil && (t.Type.IsInteger() || t.Type == ir.Bool) {
+			return true
+		}
+	}
+	return false
+}

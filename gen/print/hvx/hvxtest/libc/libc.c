@@ -1,0 +1,108 @@
+// What stands in for a C library on Hexagon under qemu's Linux: system calls, memory, and qemu's
+// counters. Compiled without the optimisation that would make memset of memset.
+#include <stdint.h>
+
+#include "stdio.h"
+#include "stdlib.h"
+#include "string.h"
+
+// Linux's numbers of system calls.
+enum { kRead = 63, kWrite = 64, kExit = 93 };
+
+static int32_t System(int32_t number, int32_t a, int32_t b, int32_t c) {
+  register int32_t r0 __asm__("r0") = a;
+  register int32_t r1 __asm__("r1") = b;
+  register int32_t r2 __asm__("r2") = c;
+  register int32_t r6 __asm__("r6") = number;
+  __asm__ volatile("trap0(#1)" : "+r"(r0) : "r"(r1), "r"(r2), "r"(r6) : "memory");
+  return r0;
+}
+
+int cxx_main(void) __asm__("_Z4mainv");  // without a C library, C++ has no function of its own for main
+
+_Noreturn void exit(int status) {
+  System(kExit, status, 0, 0);
+  for (;;) {
+  }
+}
+
+void _start(void);
+void _start(void) { exit(cxx_main()); }
+
+// Move reads or writes all bytes, or gives how many there were.
+static size_t Move(int32_t call, FILE* f, const void* p, size_t bytes) {
+  size_t done = 0;
+  while (done < bytes) {
+    const int32_t n = System(call, (int32_t)f, (int32_t)p + (int32_t)done, (int32_t)(bytes - done));
+    if (n <= 0) break;
+    done += (size_t)n;
+  }
+  return done;
+}
+
+size_t fread(void* to, size_t size, size_t n, FILE* f) { return Move(kRead, f, to, size * n) / size; }
+
+size_t fwrite(const void* from, size_t size, size_t n, FILE* f) {
+  return size * n == 0 ? 0 : Move(kWrite, f, from, size * n) / size;
+}
+
+int fprintf(FILE* f, const char* format, const char* text) {
+  (void)format;
+  fwrite(text, 1, strlen(text), f);
+  return (int)fwrite("\n", 1, 1, f);
+}
+
+// Memory that is all free again when each piece is.
+static uint8_t heap[256 << 20] __attribute__((aligned(4096)));
+static size_t used;
+static int pieces;
+
+void* aligned_alloc(size_t alignment, size_t size) {
+  const size_t at = (used + alignment - 1) / alignment * alignment;
+  if (at + size > sizeof(heap)) return NULL;
+  used = at + size;
+  ++pieces;
+  return heap + at;
+}
+
+void free(void* p) {
+  if (p != NULL && --pieces == 0) used = 0;
+}
+
+void* memcpy(void* to, const void* from, size_t n) { return memmove(to, from, n); }
+
+void* memmove(void* to, const void* from, size_t n) {
+  uint8_t* a = (uint8_t*)to;
+  const uint8_t* b = (const uint8_t*)from;
+  if (a < b) {
+    for (size_t i = 0; i < n; ++i) a[i] = b[i];
+  } else {
+    for (size_t i = n; i-- > 0;) a[i] = b[i];
+  }
+  return to;
+}
+
+void* memset(void* to, int c, size_t n) {
+  uint8_t* a = (uint8_t*)to;
+  for (size_t i = 0; i < n; ++i) a[i] = (uint8_t)c;
+  return to;
+}
+
+size_t strlen(const char* s) {
+  size_t n = 0;
+  while (s[n] != 0) ++n;
+  return n;
+}
+
+// Packets, instructions and HVX instructions that were executed: control registers c20, c21 and c22,
+// which only qemu has. Assemblers do not know them; the words are r0 = c20, c21, c22.
+void driver_counters(uint32_t* counts);
+void driver_counters(uint32_t* counts) {
+  register uint32_t r0 __asm__("r0");
+  __asm__ volatile(".word 0x6a14c000" : "=r"(r0));
+  counts[0] = r0;
+  __asm__ volatile(".word 0x6a15c000" : "=r"(r0));
+  counts[1] = r0;
+  __asm__ volatile(".word 0x6a16c000" : "=r"(r0));
+  counts[2] = r0;
+}

@@ -1,0 +1,24 @@
+// The little of stdio.h that the driver of tests needs.
+#ifndef HVXTEST_STDIO_H_
+#define HVXTEST_STDIO_H_
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hvxtest_file FILE;  // a file's number
+#define stdin ((FILE*)0)
+#define stdout ((FILE*)1)
+#define stderr ((FILE*)2)
+
+size_t fread(void* to, size_t size, size_t n, FILE* f);
+size_t fwrite(const void* from, size_t size, size_t n, FILE* f);
+int fprintf(FILE* f, const char* format, const char* text);  // the format is "%s\n"
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // HVXTEST_STDIO_H_

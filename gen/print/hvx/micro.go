@@ -1,0 +1,97 @@
+package hvx
+
+import (
+	"fmt"
+
+	"rules_dnn/gen/instr"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/print/ckernel"
+	"rules_dnn/gen/print/cpp"
+)
+
+type writer struct{ ckernel.Writer }
+
+func (w *writer) line(format string, args ...any) { w.Line(format, args...) }
+
+// micro prints a micro-kernel: every accumulator is a variable of its own, so that a compiler keeps
+// it in a register.
+func micro(m *loop.MicroKernel) string {
+	w := &writer{}
+	w.line("// %d x %d accumulators of %d numbers; %d applications of %s a call.", m.Rows, m.Vectors, m.Lanes(), m.FMAs(), m.Instr.Name)
+	x, v, a := cpp.Storage(m.Instr.X), cpp.Storage(m.Instr.W), cpp.Storage(m.Instr.Acc)
+	head := fmt.Sprintf("DNN_HVX_LEAF void %s(const %s* __restrict x, const %s* __restrict w, %s* __restrict acc)", cpp.MicroName(m), x, v, a)
+	w.Block(head, func() {
+		each(m, func(r, v int64) { w.line("HVX_Vector %s = Q6_V_vzero();", acc(r, v)) })
+		w.loops(m, 0)
+		each(m, func(r, v int64) { w.line("dnn_hvx_store(acc + %d, %s);", (r*m.Vectors+v)*m.Lanes(), acc(r, v)) })
+	})
+	return w.String()
+}
+
+// each calls f for every accumulator.
+func each(m *loop.MicroKernel, f func(r, v int64)) {
+	for r := range m.Rows {
+		for v := range m.Vectors {
+			f(r, v)
+		}
+	}
+}
+
+func acc(r, v int64) string { return fmt.Sprintf("a%d_%d", r, v) }
+
+// loops prints K loop number i and all within it; each loop has its own pointers.
+func (w *writer) loops(m *loop.MicroKernel, i int) {
+	if i == len(m.K) {
+		w.point(m, 0, loop.KLoop{})
+		return
+	}
+	k, steps := m.K[i], int64(1)
+	inner := func() { w.loops(m, i+1) }
+	if i == len(m.K)-1 {
+		steps = m.Unroll()
+		inner = func() {
+			for p := range steps {
+				w.point(m, p, k)
+			}
+		}
+	}
+	w.line("const %s* x%d = %s;", cpp.Storage(m.Instr.X), i+1, pointer("x", i))
+	w.line("const %s* w%d = %s;", cpp.Storage(m.Instr.W), i+1, pointer("w", i))
+	if k.Extent == steps {
+		inner()
+		return
+	}
+	w.line("DNN_HVX_ROLLED")
+	w.Block(fmt.Sprintf("for (int k%d = 0; k%d < %d; ++k%d, x%d += %d, w%d += %d)", i, i, k.Extent/steps, i, i+1, k.XStep*steps, i+1, k.WStep*steps), inner)
+}
+
+// pointer is an operand's pointer inside of i loops.
+func pointer(name string, i int) string {
+	if i == 0 {
+		return name
+	}
+	return fmt.Sprintf("%s%d", name, i)
+}
+
+// point is one point of the reduction: each register of W is loaded once for all rows, and each
+// group of X once for all registers.
+func (w *writer) point(m *loop.MicroKernel, p int64, k loop.KLoop) {
+	depth := len(m.K)
+	for v := range m.Vectors {
+		w.line("const HVX_Vector b%d_%d = dnn_hvx_load(%s + %d);", p, v, pointer("w", depth), p*k.WStep+m.VectorAt(v))
+	}
+	for r := range m.Rows {
+		x, q := fmt.Sprintf("dnn_hvx_group(%s + %d)", pointer("x", depth), r*m.RowStep+p*k.XStep), fmt.Sprintf("q%d_%d", p, r)
+		switch m.X {
+		case instr.Scalar:
+			w.line("const int32_t %s = %s;", q, x)
+		case instr.Register:
+			w.line("const HVX_Vector %s = Q6_V_vsplat_R(%s);", q, x)
+		default:
+			panic(fmt.Sprintf("HVX has no instruction that takes X as %s", m.X))
+		}
+		for v := range m.Vectors {
+			w.line("%s", m.Instr.Text(instructions, acc(r, v), q, fmt.Sprintf("b%d_%d", p, v)))
+		}
+	}
+}
