@@ -30,13 +30,13 @@ static inline void dnn_hvx_store(void* p, HVX_Vector v) { *(dnn_hvx_vector*)p = 
 static inline int32_t dnn_hvx_group(const void* p) { return *(const dnn_hvx_word*)p; }
 
 // The bits of x as another type of its size.
-#define dnn_as(T, x)                                                                     \
-  ({                                                                                     \
-    const __typeof__(x) dnn_as_from = (x);                                               \
-    T dnn_as_to;                                                                         \
+#define dnn_as(T, x)                                                                      \
+  ({                                                                                      \
+    const __typeof__(x) dnn_as_from = (x);                                                \
+    T dnn_as_to;                                                                          \
     _Static_assert(sizeof(dnn_as_from) == sizeof(dnn_as_to), "types of different sizes"); \
-    __builtin_memcpy(&dnn_as_to, &dnn_as_from, sizeof(dnn_as_to));                       \
-    dnn_as_to;                                                                           \
+    __builtin_memcpy(&dnn_as_to, &dnn_as_from, sizeof(dnn_as_to));                        \
+    dnn_as_to;                                                                            \
   })
 
 #define dnn_c_sqrt(x) _Generic((x), float: __builtin_sqrtf, default: __builtin_sqrt)(x)
@@ -63,7 +63,6 @@ static inline float dnn_hvx_rtz(uint64_t magnitude, bool negative) {
   return negative ? -(float)magnitude : (float)magnitude;
 }
 
-#define dnn_c_convert_float_rtz(x) \
-  dnn_hvx_rtz((x) < 0 ? 0 - (uint64_t)(x) : (uint64_t)(x), (x) < 0)
+#define dnn_c_convert_float_rtz(x) dnn_hvx_rtz((x) < 0 ? 0 - (uint64_t)(x) : (uint64_t)(x), (x) < 0)
 
 #endif  // RULES_DNN_RUNTIME_DNN_HVX_H_

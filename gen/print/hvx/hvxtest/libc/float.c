@@ -60,7 +60,8 @@ static uint64_t Split(uint64_t u, int* e) {
 double __hexagon_divdf3(double x, double y);
 double __hexagon_divdf3(double x, double y) {
   const uint64_t sign = (Bits(x) ^ Bits(y)) & kSign, a = Bits(x) & ~kSign, b = Bits(y) & ~kSign;
-  if (a > kInfinity || b > kInfinity || (a == b && (a == 0 || a == kInfinity))) return FromBits(kNan);
+  if (a > kInfinity || b > kInfinity || (a == b && (a == 0 || a == kInfinity)))
+    return FromBits(kNan);
   if (a == kInfinity || b == 0) return FromBits(sign | kInfinity);
   if (a == 0 || b == kInfinity) return FromBits(sign);
   int ea, eb;

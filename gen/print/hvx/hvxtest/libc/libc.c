@@ -18,7 +18,8 @@ static int32_t System(int32_t number, int32_t a, int32_t b, int32_t c) {
   return r0;
 }
 
-int cxx_main(void) __asm__("_Z4mainv");  // without a C library, C++ has no function of its own for main
+int cxx_main(void) __asm__(
+    "_Z4mainv");  // without a C library, C++ has no function of its own for main
 
 _Noreturn void exit(int status) {
   System(kExit, status, 0, 0);
@@ -40,7 +41,9 @@ static size_t Move(int32_t call, FILE* f, const void* p, size_t bytes) {
   return done;
 }
 
-size_t fread(void* to, size_t size, size_t n, FILE* f) { return Move(kRead, f, to, size * n) / size; }
+size_t fread(void* to, size_t size, size_t n, FILE* f) {
+  return Move(kRead, f, to, size * n) / size;
+}
 
 size_t fwrite(const void* from, size_t size, size_t n, FILE* f) {
   return size * n == 0 ? 0 : Move(kWrite, f, from, size * n) / size;
@@ -94,8 +97,8 @@ size_t strlen(const char* s) {
   return n;
 }
 
-// Packets, instructions and HVX instructions that were executed: control registers c20, c21 and c22,
-// which only qemu has. Assemblers do not know them; the words are r0 = c20, c21, c22.
+// Packets, instructions and HVX instructions that were executed: control registers c20, c21 and
+// c22, which only qemu has. Assemblers do not know them; the words are r0 = c20, c21, c22.
 void driver_counters(uint32_t* counts);
 void driver_counters(uint32_t* counts) {
   register uint32_t r0 __asm__("r0");
