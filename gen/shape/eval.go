@@ -24,11 +24,12 @@ type evaluator struct {
 	operand func(n int) (shape []int64, elems []value)
 	facts   sym.Facts
 	memo    map[string][]value
+	updates map[*te.Stage][]value // all elements of stages that update
 	points  int
 }
 
 func newEvaluator(m *ops.Meaning, facts sym.Facts, operand func(int) ([]int64, []value)) *evaluator {
-	return &evaluator{stages: m.Stages, operand: operand, facts: facts, memo: map[string][]value{}}
+	return &evaluator{stages: m.Stages, operand: operand, facts: facts, memo: map[string][]value{}, updates: map[*te.Stage][]value{}}
 }
 
 // scope is what a scalar expression's names mean at one point.
@@ -79,8 +80,15 @@ func (e *evaluator) point(src te.Source, at []int64) value {
 
 func (e *evaluator) compute(s *te.Stage, at []int64) []value {
 	results := make([]value, len(s.Results))
-	if e.points++; e.points > maxPoints || s.Update != nil {
-		return results // unknown; an update may come from any point
+	if e.points++; e.points > maxPoints {
+		return results // unknown
+	}
+	if s.Update != nil {
+		if all := e.updated(s); all != nil {
+			dims, _ := s.Shape().Static()
+			results[0] = all[flatten(at, dims)]
+		}
+		return results
 	}
 	vars := map[string]sym.Expr{}
 	for i, a := range s.Axes {

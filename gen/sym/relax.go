@@ -1,7 +1,20 @@
 package sym
 
-// relaxDepth bounds how many atoms one proof replaces.
-const relaxDepth = 3
+// relaxDepth bounds how many atoms one proof replaces, and relaxSteps about how many ways to do so
+// it tries: of many summands (boxes of ninety classes) it replaces fewer.
+const (
+	relaxDepth = 3
+	relaxSteps = 1 << 10
+)
+
+// depthFor is how many atoms of n summands a proof replaces.
+func depthFor(n int) int {
+	depth, ways := 0, 2*n
+	for depth < relaxDepth && ways <= relaxSteps {
+		depth, ways = depth+1, ways*max(2*n, 2)
+	}
+	return depth
+}
 
 // nonPositive tells whether e <= 0 is certain. Where interval arithmetic alone
 // cannot tell, it replaces an atom by what bounds it in the atom's own terms:

@@ -1,6 +1,7 @@
 package sym
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -66,4 +67,16 @@ func TestNestedDivision(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, (x/4+5)/3, v)
 	}
+}
+
+// TestManySummands: questions about sums of many numbers end soon, and easy ones are answered.
+func TestManySummands(t *testing.T) {
+	sum := Const(1)
+	for i := range 200 {
+		sum = Add(sum, Min(Var(fmt.Sprint("K", i)), Const(300), nil))
+	}
+	require.True(t, AtLeast(sum, 1, nil))
+	require.False(t, AtMost(sum, 60000, nil))
+	require.True(t, AtMost(sum, 60001, nil))
+	require.False(t, AtMost(Sub(sum, Var("N")), 5, nil))
 }

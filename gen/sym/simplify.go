@@ -178,10 +178,14 @@ func Below(e Expr, f Facts) Expr {
 }
 
 // AtMost tells whether e <= c is certain.
-func AtMost(e Expr, c int64, f Facts) bool { return nonPositive(Sub(e, Const(c)), f, relaxDepth) }
+func AtMost(e Expr, c int64, f Facts) bool {
+	return nonPositive(Sub(e, Const(c)), f, depthFor(len(e.terms)))
+}
 
 // AtLeast tells whether e >= c is certain.
-func AtLeast(e Expr, c int64, f Facts) bool { return nonPositive(Sub(Const(c), e), f, relaxDepth) }
+func AtLeast(e Expr, c int64, f Facts) bool {
+	return nonPositive(Sub(Const(c), e), f, depthFor(len(e.terms)))
+}
 
 func gcd(a, b int64) int64 {
 	if a < 0 {

@@ -9,7 +9,6 @@ package fold
 
 import (
 	"errors"
-	"fmt"
 
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
@@ -190,13 +189,13 @@ func (f *folder) evaluate(n *ir.Node) (bool, error) {
 		}
 	}
 	in := interp.Interp{MaxBytes: limit.FoldMost, MaxPoints: points}
-	results, err := in.Node(n, operands)
+	results, err := results(n, m, in, operands)
 	var limited *interp.LimitError
 	if errors.As(err, &limited) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("folding constants: %w", err)
+		return false, n.Errorf("folding constants: %w", err)
 	}
 	for i, v := range n.Outputs {
 		if v != nil {
@@ -207,6 +206,15 @@ func (f *folder) evaluate(n *ir.Node) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// results runs a node.
+func results(n *ir.Node, m *ops.Meaning, in interp.Interp, operands []*ir.Tensor) ([]*ir.Tensor, error) {
+	if m.Call == nil {
+		return in.Eval(m.Stages, m.Outputs[:len(n.Outputs)], operands, nil)
+	}
+	out, _, err := m.Call.Run(nil, operands)
+	return out, err
 }
 
 // worthwhile tells whether the results are small enough.
