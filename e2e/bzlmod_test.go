@@ -55,6 +55,7 @@ func TestBzlmod(t *testing.T) {
 	t.Run("Add", func(t *testing.T) { addModel(t, other) })
 	t.Run("SameBytes", func(t *testing.T) { sameBytes(t, w, other) })
 	t.Run("OneImportForTwoABIs", func(t *testing.T) { oneImport(t, other) })
+	t.Run("WithoutGoRules", func(t *testing.T) { withoutGoRules(t, other) })
 }
 
 // bothABIs links one model for two platforms in one build, statically and into a shared library.
@@ -286,6 +287,28 @@ func oneImport(t *testing.T, w *workspace) {
 	assert.Equal(t, 1, ran["DnnGraph"], "imports that ran")
 	assert.Equal(t, 2, ran["DnnCompile"], "compilations, one for each chip")
 	runBothABIs(t, w.bin(t, strip), answer(edited))
+}
+
+// withoutGoRules sees that a module can have the compiler built by a go of its choice. TestWorkspace
+// builds so; here a go that is none tells that it is the one which would.
+func withoutGoRules(t *testing.T, w *workspace) {
+	path := filepath.Join(w.dir, "MODULE.bazel")
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	more := `
+dnnc_repository = use_repo_rule("@rules_dnn//toolchains/dnnc:repository.bzl", "dnnc_repository")
+
+dnnc_repository(
+    name = "dnnc",
+    go = "/nowhere/go",
+)
+
+register_toolchains("@dnnc//:all")
+`
+	require.NoError(t, os.WriteFile(path, append(text, more...), 0o644))
+	_, refused, err := w.try("build", "--nobuild", "//:relu")
+	require.Error(t, err)
+	assert.Contains(t, refused, `go = "/nowhere/go": there is no such file`)
 }
 
 // edit replaces a number in a model; all others stay.

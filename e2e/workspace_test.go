@@ -22,6 +22,7 @@ type workspace struct {
 	dir    string
 	base   string
 	copied bool // the folder is a copy that lies elsewhere
+	old    bool // it has no modules: WORKSPACE
 }
 
 // rulesRoot finds the checkout: Bazel's runfiles are links to it.
@@ -72,7 +73,9 @@ func (w *workspace) try(command string, args ...string) (out, said string, err e
 	if command != "clean" {
 		flags = append(flags, "--experimental_convenience_symlinks=ignore", "--jobs=2", "--color=no", "--curses=no", "--noshow_progress")
 	}
-	if command != "clean" && w.copied {
+	if command != "clean" && w.old {
+		flags = append(flags, "--noenable_bzlmod", "--enable_workspace")
+	} else if command != "clean" && w.copied {
 		flags = append(flags, "--override_module=rules_dnn="+w.root) // it is not at ../.. from here
 	}
 	cmd := exec.Command(filepath.Join(w.root, "bazelw"), append(flags, args...)...)

@@ -13,6 +13,7 @@ _dnnc_toolchain = rule(
     doc = "The compiler, as a toolchain's implementation.",
     attrs = {
         "dnnc": attr.label(
+            allow_single_file = True,
             doc = "Any executable with dnnc's command line.",
             mandatory = True,
             executable = True,

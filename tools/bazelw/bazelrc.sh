@@ -26,6 +26,15 @@ common --repository_cache=$CACHE/repository
 X
 }
 
+# Where a workspace without modules finds what it would download: Debian overrides modules only.
+bazelrc_workspace() {
+  for name in cc java license proto python; do
+    printf 'common --override_repository=rules_%s=/usr/share/bazel/rules/%s\n' "$name" "$name"
+  done
+  printf 'common --override_repository=bazel_skylib=/usr/share/bazel/tools/skylib\n'
+  printf 'common --override_repository=bazel_features=/usr/share/bazel/tools/features\n'
+}
+
 bazelrc_offline() {
   bazelrc_caches
   cat <<X
@@ -48,4 +57,5 @@ X
     printf 'common --override_module=%s=%s\n' "${dir##*/}" "$dir"
   done
   printf 'common --override_module=rules_shell=/usr/share/bazel/rules/shell\n'
+  bazelrc_workspace
 }

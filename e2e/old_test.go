@@ -1,0 +1,73 @@
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestWorkspace builds in a workspace without modules and without Go rules: `go build` makes the compiler.
+func TestWorkspace(t *testing.T) {
+	if os.Getenv("TEST_TMPDIR") == "" {
+		t.Skip("runs Bazel; use bazel test //e2e:e2e_test")
+	}
+	if version := bazelVersion(t); !strings.HasPrefix(version, "7.") {
+		t.Skip("Bazel " + version + " has no WORKSPACE")
+	}
+	w := copied(t, filepath.Join(rulesRoot(t), "e2e", "workspace"))
+	w.old = true
+	path := filepath.Join(w.dir, "WORKSPACE")
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	original := strings.Replace(string(text), `"../.."`, fmt.Sprintf("%q", w.root), 1)
+	// The errors come first: they need no compiler.
+	t.Run("NoGo", func(t *testing.T) {
+		refused(t, w, original, "/nowhere/go", `go = "/nowhere/go": there is no such file`)
+	})
+	t.Run("OldGo", func(t *testing.T) {
+		refused(t, w, original, oldGo(t), "go is go1.9.7, and rules_dnn needs Go 1.")
+	})
+	require.NoError(t, os.WriteFile(path, []byte(original), 0o644))
+	t.Run("Build", func(t *testing.T) {
+		w.bazel(t, "build", "//:program")
+		assert.Equal(t, "0.5 0 1.5 5", run(t, "", filepath.Join(w.bin(t), "program")))
+		fetched, err := filepath.Glob(filepath.Join(w.base, "external", "*_go*"))
+		require.NoError(t, err)
+		assert.Empty(t, fetched, "Go rules were fetched")
+	})
+	t.Run("Add", func(t *testing.T) {
+		out := w.bazel(t, "run", "@rules_dnn_dnnc//:add", "--", "relu.onnx", "--check")
+		assert.Contains(t, out, "//:relu is up to date\n")
+	})
+}
+
+// bazelVersion is the version of the Bazel that tests run.
+func bazelVersion(t *testing.T) string {
+	out := run(t, "", filepath.Join(rulesRoot(t), "bazelw"), "--version")
+	return strings.TrimPrefix(out, "bazel ")
+}
+
+// refused sees what is said where go does not serve.
+func refused(t *testing.T, w *workspace, original, program, want string) {
+	t.Helper()
+	text := strings.Replace(original, "\nrules_dnn_toolchains()", fmt.Sprintf("\nrules_dnn_toolchains(go = %q)", program), 1)
+	require.NotEqual(t, original, text)
+	require.NoError(t, os.WriteFile(filepath.Join(w.dir, "WORKSPACE"), []byte(text), 0o644))
+	_, said, err := w.try("build", "--nobuild", "//:relu")
+	require.Error(t, err)
+	assert.Contains(t, said, want)
+}
+
+// oldGo is a go that rules_dnn is too new for.
+func oldGo(t *testing.T) string {
+	path := filepath.Join(t.TempDir(), "go")
+	script := fmt.Sprintf("#!/bin/sh\necho go1.9.7\necho %s\necho %s\n", runtime.GOOS, runtime.GOARCH)
+	require.NoError(t, os.WriteFile(path, []byte(script), 0o755))
+	return path
+}

@@ -1,0 +1,28 @@
+"""For workspaces without modules (--noenable_bzlmod --enable_workspace).
+
+    load("@rules_dnn//rules:workspace.bzl", "rules_dnn_toolchains")
+
+    rules_dnn_toolchains()
+
+It needs the repositories bazel_skylib, platforms and rules_cc, of the versions in MODULE.bazel or newer, and no Go rules.
+"""
+
+load("//platforms/chips:chips.bzl", "CHIPS")
+load("//toolchains/dnnc:repository.bzl", "dnnc_repository")
+
+def rules_dnn_toolchains(name = "rules_dnn_dnnc", go = None):
+    """Builds the compiler with the machine's go, and registers it and the chips.
+
+    Args:
+      name: the repository of the compiler; `bazel run @NAME//:add` writes BUILD files.
+      go: absolute path of a go. Default: the one on PATH.
+    """
+    dnnc_repository(
+        name = name,
+        go = go,
+    )
+    native.register_toolchains(
+        "@%s//:all" % name,
+        # The first that fits a platform counts: their order matters.
+        *[str(Label("//platforms/chips:%s_toolchain" % chip)) for chip in CHIPS]
+    )
