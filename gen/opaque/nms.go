@@ -97,7 +97,7 @@ func corners(x []float64, centers bool) box {
 	for a := range 2 {
 		p, q := float32(x[a]), float32(x[a+2])
 		if centers {
-			half := q / 2
+			half := float32(q / 2) // rounded before it is added, as everywhere
 			p, q = p-half, p+half
 			b[a] = [2]float32{p, q}
 			continue
