@@ -13,8 +13,8 @@ import (
 )
 
 // contraction is a stage recognised as a sum of products of an operand X with a
-// constant W, by the roles of its axes and not by its operator: convolutions of
-// one group, Gemm and MatMul with constant weights; as a window, depthwise convolutions.
+// constant W, by the roles of its axes and not by its operator: convolutions, Gemm and MatMul
+// with constant weights; as a window, depthwise convolutions.
 type contraction struct {
 	b *block.Block
 	// reduce are the reduction axes of more than one point.
@@ -27,7 +27,9 @@ type contraction struct {
 	x, w    te.Load
 	wv      *ir.Value
 	channel int // the axis that only W has, or of a window W and X: result channels
-	pixel   int // the axis whose points share a load of W: the innermost other one; -1: none
+	// groups of channels each; several read other channels of X each.
+	groups, channels int64
+	pixel            int // the axis whose points share a load of W: the innermost other one; -1: none
 	// inChannel is the X dimension that one reduction axis walks alone (input channels),
 	// and that axis; -1 where there is none.
 	inChannel, inReduce int
@@ -143,6 +145,9 @@ func (c *contraction) roles() bool {
 		case a.Extent.Is(1) && !inW:
 		case inW && c.channel >= 0:
 			return false
+		case inX && inW && groupSize(c.x, a) > 1:
+			c.channel = i
+			c.split(a, groupSize(c.x, a))
 		case inX && inW:
 			c.channel, c.window = i, true
 			if c.inChannel = dimOf(c.x, a.Var); c.inChannel < 0 {
@@ -157,8 +162,12 @@ func (c *contraction) roles() bool {
 	if c.channel < 0 {
 		return false
 	}
-	if _, ok := s.Axes[c.channel].Extent.Const(); !ok {
+	channels, ok := s.Axes[c.channel].Extent.Const()
+	if !ok {
 		return false
+	}
+	if c.groups == 0 {
+		c.groups, c.channels = 1, channels
 	}
 	if c.pixel >= 0 {
 		if _, ok := s.Axes[c.pixel].Extent.Const(); !ok {

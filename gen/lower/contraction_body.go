@@ -42,6 +42,9 @@ func (c *contraction) body(k *loop.Kernel, p *tiling, copyIn []loop.Stmt) {
 	tiles := c.tiles(p, full, rest, chunks)
 	group := te.Axis{Var: groupVar, Extent: sym.Const(p.groups)}
 	var outer []te.Axis
+	if c.groups > 1 {
+		outer = append(outer, c.groupAxis())
+	}
 	for i, a := range c.b.Stage.Axes {
 		if i != c.channel && i != c.pixel && !c.merged[i] {
 			outer = append(outer, te.Axis{Var: axisVar(i), Extent: a.Extent})
@@ -49,7 +52,7 @@ func (c *contraction) body(k *loop.Kernel, p *tiling, copyIn []loop.Stmt) {
 	}
 	chunk := te.Axis{Var: chunkVar, Extent: sym.Const(chunks)}
 	var tasks []te.Axis
-	if weights, _ := p.wBuf.Size.Const(); weights*4 <= c.t.L2/2 && !c.window {
+	if weights, _ := p.wBuf.Size.Const(); weights/c.groups*4 <= c.t.L2/2 && !c.window {
 		tasks = append(append(tasks, outer...), chunk)
 		tiles = append(copyIn, loops([]te.Axis{group}, tiles)...)
 	} else {
@@ -107,9 +110,10 @@ func (c *contraction) oneTile(p *tiling, start sym.Expr, rows int64) []loop.Stmt
 		{Var: laneVar, Extent: sym.Const(c.block)}}, store)...)
 }
 
-// padding writes zeros where storage goes on beyond the channels; row-major storage does not.
+// padding writes zeros where storage goes on beyond the channels; row-major storage does not, and
+// beyond the channels of a group are those of the next one.
 func (c *contraction) padding(e *nest) []loop.Stmt {
-	if c.outBlocked {
+	if c.outBlocked && c.groups == 1 {
 		return e.zeros(e.at)
 	}
 	return nil

@@ -29,7 +29,7 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 			return nil, c.error("results of different layouts")
 		}
 	}
-	if out.Block > 0 && (out.Axis != c.channel || out.Block != c.block) {
+	if out.Block > 0 && (out.Axis != c.channel || out.Block != c.block || c.groups > 1 && out.Padded(s.Shape())) {
 		return nil, nil
 	}
 	c.outBlocked = out.Block > 0
@@ -70,12 +70,14 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 	}
 	p.wBuf = c.n.in[c.w.Source.N]
 	group := c.kSteps() * p.perGroup // elements of packed weights
-	p.wBuf.Size = sym.Const(group * p.groups)
+	p.wBuf.Size = sym.Const(group * p.groups * c.groups)
 	p.wAt = sym.Scale(sym.Var(groupVar), group)
+	if c.groups > 1 {
+		p.wAt = sym.Add(p.wAt, sym.Scale(sym.Var(convVar), group*p.groups))
+	}
 	p.acc = &loop.Buffer{Name: "acc", Type: ir.F32, Write: true, Local: true, Size: sym.Const(p.rows * p.perGroup)}
-	channels := s.Axes[c.channel].Extent
-	if n, _ := channels.Const(); n%p.perGroup != 0 {
-		p.padded = []te.Within{{E: ch, Lo: sym.Const(0), Hi: channels}}
+	if c.channels%p.perGroup != 0 {
+		p.padded = []te.Within{{E: sym.Sub(ch, c.firstChannel()), Lo: sym.Const(0), Hi: sym.Const(c.channels)}}
 	}
 	c.body(k, p, copyIn)
 	k.Buffers = append(append([]*loop.Buffer{}, c.n.in...), c.n.out...)
@@ -109,7 +111,7 @@ func (c *contraction) axisVars() (index []sym.Expr, logical map[string]sym.Expr)
 		index = append(index, sym.Var(axis.Var))
 		logical[a.Var] = index[i]
 	}
-	c.n.addRanges(c.n.axes)
+	c.n.addRanges(append([]te.Axis{c.groupAxis()}, c.n.axes...))
 	for i, k := range c.kAxes() {
 		c.n.addRanges([]te.Axis{{Var: kVar(i), Extent: sym.Const(k.extent)}})
 	}
@@ -186,8 +188,7 @@ func (c *contraction) dropMerged(p *tiling) {
 
 // chooseTile sets the tile and gives the result channel in the variables of its loops.
 func (c *contraction) chooseTile(p *tiling) sym.Expr {
-	channels, _ := c.b.Stage.Axes[c.channel].Extent.Const()
-	groups := (channels + c.block - 1) / c.block
+	groups := (c.channels + c.block - 1) / c.block
 	if c.window {
 		groups = 1 // a tile of pixels of one block: more would share nothing
 	}
@@ -195,10 +196,10 @@ func (c *contraction) chooseTile(p *tiling) sym.Expr {
 	choice := tiled{t: c.t, instr: c.instr, x: p.x, pixels: p.pixels, groups: groups, perBlock: c.block / p.lanes, steps: c.kSteps()}
 	p.tile = choice.choose()
 	p.perGroup = p.vectors * p.lanes
-	p.groups = (channels + p.perGroup - 1) / p.perGroup
+	p.groups = (c.channels + p.perGroup - 1) / p.perGroup
 	c.n.addRanges([]te.Axis{{Var: groupVar, Extent: sym.Const(p.groups)}, {Var: vecVar, Extent: sym.Const(p.perGroup / c.block)},
 		{Var: laneVar, Extent: sym.Const(c.block)}, {Var: rowVar, Extent: sym.Const(p.rows)}})
-	ch := sym.Add(sym.Scale(sym.Var(groupVar), p.perGroup), sym.Var(laneVar))
+	ch := sym.Add(c.firstChannel(), sym.Scale(sym.Var(groupVar), p.perGroup), sym.Var(laneVar))
 	if p.perGroup > c.block {
 		ch = sym.Add(ch, sym.Scale(sym.Var(vecVar), c.block))
 	}
@@ -278,8 +279,8 @@ func (c *contraction) strides(p *tiling) bool {
 	return true
 }
 
-// packWeights orders the weights as the micro-kernel reads them: group, the K loops, the
-// group's channels. What lies beyond the channels is zero.
+// packWeights orders the weights as the micro-kernel reads them: group of X's channels, group of
+// result channels, the K loops, the group's channels. What lies beyond the channels is zero.
 func (c *contraction) packWeights(groups, perGroup int64) (*ir.Value, error) {
 	raw, err := c.wv.Const.Bytes()
 	if err != nil {
@@ -287,8 +288,7 @@ func (c *contraction) packWeights(groups, perGroup int64) (*ir.Value, error) {
 	}
 	ks, steps := c.kAxes(), c.kSteps()
 	strideOC, strides, base := c.weightStrides(ks)
-	channels, _ := c.b.Stage.Axes[c.channel].Extent.Const()
-	out := ir.NewTensor(ir.F32, groups, steps, perGroup)
+	out := ir.NewTensor(ir.F32, c.groups*groups, steps, perGroup)
 	at := make([]int64, len(ks))
 	for step := int64(0); step < steps; step++ {
 		off, inside := base, true
@@ -296,8 +296,8 @@ func (c *contraction) packWeights(groups, perGroup int64) (*ir.Value, error) {
 			off += at[i] * strides[i]
 			inside = inside && c.reduceInside(ks, at, k.reduce)
 		}
-		for oc := int64(0); inside && oc < channels; oc++ {
-			g, l := oc/perGroup, oc%perGroup
+		for oc := int64(0); inside && oc < c.groups*c.channels; oc++ {
+			g, l := oc/c.channels*groups+oc%c.channels/perGroup, oc%c.channels%perGroup
 			dst := ((g*steps+step)*perGroup + l) * 4
 			src := (off + oc*strideOC) * 4
 			copy(out.Data[dst:dst+4], raw[src:src+4])
