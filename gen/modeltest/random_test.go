@@ -167,7 +167,11 @@ func fixed(v *ir.Value, i int) bool { _, ok := v.Shape[i].Const(); return ok }
 
 // emit appends a node and gives its results, or nothing where it is none that inference takes.
 func (r *random) emit(op string, results int, attrs ir.Attrs, inputs ...*ir.Value) []*ir.Value {
-	n := &ir.Node{Op: op, Name: r.name(op), Inputs: inputs, Attrs: attrs}
+	return r.add(&ir.Node{Op: op, Name: r.name(op), Inputs: inputs, Attrs: attrs}, results)
+}
+
+// add is emit for a node that is made.
+func (r *random) add(n *ir.Node, results int) []*ir.Value {
 	for range results {
 		v := &ir.Value{Name: r.name("v"), Def: n}
 		n.Outputs = append(n.Outputs, v)
@@ -185,7 +189,7 @@ func (r *random) emit(op string, results int, attrs ir.Attrs, inputs ...*ir.Valu
 		return nil
 	}
 	for _, v := range n.Outputs {
-		for _, x := range inputs {
+		for _, x := range n.Inputs {
 			if x != nil {
 				r.used[x] = true
 				r.rough[v] = r.rough[v] || r.rough[x]

@@ -154,8 +154,8 @@ func (h *host) lines(v *ir.Value, n int) []int {
 		return nil // memory has told
 	}
 	var out []int
-	for b := int(start); b < int(start)+n; b += plan.Alignment {
-		out = append(out, b/plan.Alignment)
+	for line := int(start) / plan.Alignment; line*plan.Alignment < int(start)+n; line++ {
+		out = append(out, line)
 	}
 	return out
 }
