@@ -160,7 +160,8 @@ func TestMistake(t *testing.T) {
   output %bad
 `)
 	_, err := fold.Run(g)
-	require.ErrorContains(t, err, `node GatherElements "pick": folding constants: `)
+	require.ErrorContains(t, err, `node GatherElements "pick": `)
+	require.ErrorContains(t, err, "folding constants: ")
 }
 
 // TestNothingToFold: nodes whose operands are inputs stay as they are.
