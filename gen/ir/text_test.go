@@ -232,26 +232,3 @@ func TestParseErrors(t *testing.T) {
 		require.ErrorContains(t, err, c.want, c.text)
 	}
 }
-
-func FuzzParse(f *testing.F) {
-	g, _ := sample()
-	f.Add(textOf(f, g))
-	f.Add("graph \"\" opset 0 {\n  symbol N 0..1\n  const @c f16[2] = {1, 0x7e01}\n  () = a.1(@c; @c) {t = tensor u8[1] = {3}}\n}\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		zeros := &File{R: bytes.NewReader(make([]byte, 1000)), Size: 1000}
-		files := map[string]*File{"": zeros, "dir/w \"1\".bin": {Name: "dir/w \"1\".bin", R: zeros.R, Size: 1000}}
-		g, err := Parse(strings.NewReader(text), files)
-		if err != nil {
-			return
-		}
-		_ = Verify(g) // must not panic
-		printed := textOf(t, g)
-		back, err := Parse(strings.NewReader(printed), files)
-		if err != nil {
-			t.Fatalf("%v\n%s", err, printed)
-		}
-		if again := textOf(t, back); again != printed {
-			t.Fatalf("%s\nparses and prints\n%s", printed, again)
-		}
-	})
-}

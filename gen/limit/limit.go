@@ -12,6 +12,9 @@ const (
 	Nesting = 64
 	// Messages is the nesting of protobuf messages: Nesting levels of graph, node and attribute.
 	Messages = 200
+	// Protos is how many messages a file may hold: two bytes of the file can be one of some hundred
+	// bytes in memory. The largest networks have some hundred thousand.
+	Protos = 1 << 22
 
 	// Rank is the most dimensions of a tensor. ONNX's operators need 8 or so; passes
 	// keep sets of axes in the bits of a word.

@@ -76,6 +76,9 @@ func (im *importer) model(m *onnxpb.ModelProto) (*ir.Graph, error) {
 	if err := im.problems.err(); err != nil {
 		return nil, err
 	}
+	if len(g.Outputs) == 0 {
+		return nil, fmt.Errorf("the model has no outputs: it computes nothing")
+	}
 	if err := im.missingFiles(); err != nil {
 		return nil, err
 	}

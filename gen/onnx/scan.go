@@ -41,6 +41,7 @@ type payload []chunk
 type scanner struct {
 	cursor
 	payloads []payload
+	messages int
 }
 
 var tensorName = (&onnxpb.TensorProto{}).ProtoReflect().Descriptor().FullName()
@@ -49,6 +50,9 @@ var tensorName = (&onnxpb.TensorProto{}).ProtoReflect().Descriptor().FullName()
 func (s *scanner) message(md protoreflect.MessageDescriptor, end int64, depth int) ([]byte, error) {
 	if depth > limit.Messages {
 		return nil, fmt.Errorf("messages are nested deeper than %d", limit.Messages)
+	}
+	if s.messages++; s.messages > limit.Protos {
+		return nil, fmt.Errorf("the file holds more than %d messages (nodes, attributes, dimensions, ...)", limit.Protos)
 	}
 	var out []byte
 	var elems payload

@@ -186,24 +186,3 @@ func TestWriteNames(t *testing.T) {
 }
 `, text(t, back))
 }
-
-func FuzzRead(f *testing.F) {
-	f.Add(marshal(f, withInit(raw("w", onnxpb.TensorProto_FLOAT, le(float32(1))))))
-	f.Add(marshal(f, modelOf(names("x"), names("y"), node("If", names("x"), names("y"), "then_branch", graphOf(nil, names("x")), "else_branch", graphOf(nil, names("x"))))))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		g, err := Read(bytesFile(b), nil, Options{Fill: true})
-		if err != nil {
-			return
-		}
-		if err := ir.Verify(g); err != nil {
-			t.Fatal(err)
-		}
-		var model bytes.Buffer
-		if err := Write(&model, g); err != nil {
-			return // operators of another opset, from a function
-		}
-		if _, err := Read(bytesFile(model.Bytes()), nil, Options{}); err != nil {
-			t.Fatalf("%v\n%s", err, text(t, g))
-		}
-	})
-}

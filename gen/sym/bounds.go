@@ -21,7 +21,7 @@ func (e Expr) Bounds(f Facts) (lo, hi int64) {
 			l, h = mulBounds(l, h, al, ah)
 		}
 		l, h = mulBounds(l, h, t.coef, t.coef)
-		lo, hi = satAdd(lo, l), satAdd(hi, h)
+		lo, hi = addLow(lo, l), addHigh(hi, h)
 	}
 	return lo, hi
 }
@@ -42,9 +42,9 @@ func (a *Atom) bounds(f Facts) (int64, int64) {
 		return max(al, bl), max(ah, bh)
 	case AtomMod:
 		if al >= 0 {
-			return 0, min(ah, satAdd(bh, -1))
+			return 0, min(ah, addHigh(bh, -1))
 		}
-		return 0, satAdd(bh, -1)
+		return 0, addHigh(bh, -1)
 	}
 	if bl < 1 {
 		bl = 1
@@ -74,21 +74,28 @@ func mulBounds(al, ah, bl, bh int64) (int64, int64) {
 	return lo, hi
 }
 
-func satAdd(a, b int64) int64 {
-	switch {
-	case a == boundInf || b == boundInf:
-		if a == -boundInf || b == -boundInf {
-			return boundInf
-		}
-		return boundInf
-	case a == -boundInf || b == -boundInf:
+// addLow and addHigh add lower and upper bounds. A sum beyond 64 bits becomes a bound that is
+// true still: the greatest number for a lower one that is greater, none for one that is less.
+func addLow(a, b int64) int64 {
+	if a == -boundInf || b == -boundInf {
 		return -boundInf
 	}
-	var bad bool
-	if s := addInt(a, b, &bad); !bad {
-		return s
+	return clampedSum(a, b)
+}
+
+func addHigh(a, b int64) int64 {
+	if a == boundInf || b == boundInf {
+		return boundInf
 	}
-	if a > 0 {
+	return clampedSum(a, b)
+}
+
+func clampedSum(a, b int64) int64 {
+	var bad bool
+	switch s := addInt(a, b, &bad); {
+	case !bad:
+		return s
+	case a > 0:
 		return boundInf
 	}
 	return -boundInf

@@ -170,3 +170,14 @@ func TestLongExpressions(t *testing.T) {
 		require.Error(t, err)
 	}
 }
+
+// TestBoundsOfGreatNumbers: a constant near the end of 64 bits is no sign that there is no bound.
+func TestBoundsOfGreatNumbers(t *testing.T) {
+	f := Facts{"a": {0, 20}}
+	lo, hi := Sub(Const(math.MaxInt64), Var("a")).Bounds(f)
+	require.Equal(t, int64(math.MaxInt64-20), lo)
+	require.Equal(t, int64(math.MaxInt64), hi)
+	lo, hi = Add(Const(-math.MaxInt64), Var("a")).Bounds(f)
+	require.Equal(t, int64(-math.MaxInt64), lo)
+	require.Equal(t, int64(-math.MaxInt64+20), hi)
+}

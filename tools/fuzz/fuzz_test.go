@@ -1,0 +1,73 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestParseOutput(t *testing.T) {
+	good := parseOutput("fuzz: elapsed: 3s, execs: 1452 (279/sec), new interesting: 14 (total: 15)\nfuzz: elapsed: 6s, execs: 2000 (0/sec), new interesting: 14 (total: 15)\nPASS\n")
+	assert.Equal(t, int64(2000), good.executions)
+	assert.Zero(t, good.crashes)
+	for _, text := range []string{
+		"fuzz: elapsed: 1s, execs: 7 (7/sec)\n--- FAIL: FuzzX (0.52s)\n    --- FAIL: FuzzX (0.02s)\n        x_test.go:81:\n",
+		"fuzz: elapsed: 1s, execs: 7 (7/sec)\npanic: FuzzX: after 21s it is still not done\n",
+		"execs: 7 (7/sec)\nfatal error: stack overflow\n",
+	} {
+		bad := parseOutput(text)
+		assert.Equal(t, int64(7), bad.executions)
+		assert.Equal(t, 1, bad.crashes)
+		assert.Equal(t, text, bad.output)
+	}
+}
+
+func TestFind(t *testing.T) {
+	root := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "gen/a"), 0o755))
+	for name, text := range map[string]string{
+		"gen/a/x_test.go": "package a\n\nfunc FuzzTwo(f *testing.F) {\n}\n\nfunc FuzzOne(t *testing.F) {}\n\nfunc Fuzzy() {}\n",
+		"gen/a/x.go":      "package a\n\nfunc FuzzThree(f *testing.F) {}\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o644))
+	}
+	got, err := find(root)
+	require.NoError(t, err)
+	assert.Equal(t, []target{{"FuzzOne", "./gen/a"}, {"FuzzTwo", "./gen/a"}}, got)
+}
+
+func TestCopySmallest(t *testing.T) {
+	from, to := t.TempDir(), filepath.Join(t.TempDir(), "new/folder")
+	for name, text := range map[string]string{"a": "long text", "b": "short", "c": "1", "d": "22"} {
+		require.NoError(t, os.WriteFile(filepath.Join(from, name), []byte(text), 0o644))
+	}
+	for _, want := range []int{2, 2, 0} {
+		n, err := copySmallest(from, to, 2)
+		require.NoError(t, err)
+		assert.Equal(t, want, n)
+		if want == 2 {
+			assert.FileExists(t, filepath.Join(to, "c"))
+		}
+	}
+	n, err := copySmallest(filepath.Join(from, "none"), to, 2)
+	require.NoError(t, err)
+	assert.Zero(t, n)
+}
+
+func TestOptions(t *testing.T) {
+	for _, args := range [][]string{{"rest"}, {"--time=0s"}, {"--parallel=0"}, {"--keep=-1"}, {"--time=x"}, {"--target=("}, {"--nothing"}} {
+		_, err := parse(args, io.Discard)
+		assert.Error(t, err, args)
+	}
+	o, err := parse([]string{"--time=10m", "--target=Import"}, io.Discard)
+	require.NoError(t, err)
+	assert.Equal(t, "10m0s", o.time)
+	assert.True(t, o.target.MatchString("FuzzImport"))
+	o.root = t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(o.root, "gen"), 0o755))
+	assert.ErrorContains(t, o.run(io.Discard), "no target is called Import")
+}

@@ -1,0 +1,151 @@
+// Command fuzz runs the repository's fuzz targets, one after the other, and tells for each how
+// often it ran and what it found.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+)
+
+const usage = `fuzz runs the fuzz targets of the repository with Go's own fuzzing, one after the other.
+
+usage: fuzz [options]
+  ./bazelw run //tools/fuzz -- [options]
+  go run ./tools/fuzz [options]             without Bazel, from the repository's root
+
+examples, for [options]:
+  --time 30s                       half a minute each, as CI does
+  --time 10m --parallel 2          ten minutes each, on two processors
+  --time 10m --target Import       one target
+  --time 10m --corpus ~/inputs     go on where the last run ended
+  --time 10m --keep 40             and put new inputs that reached new code into testdata/fuzz
+
+A target begins with the inputs of testdata/fuzz in its package, and what fails is written there:
+'go test' runs it from then on. Inputs that reach new code are for this run only, unless --corpus
+names a folder that keeps them for the next one.
+
+options:
+`
+
+type options struct {
+	time, parallel string
+	target         *regexp.Regexp
+	keep           int
+	verbose        bool
+	corpus         string // folder of inputs of earlier runs
+	root           string
+}
+
+func main() {
+	o, err := parse(os.Args[1:], os.Stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err == nil {
+		err = o.run(os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "fuzz: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func parse(args []string, help io.Writer) (*options, error) {
+	o := &options{root: "."}
+	if folder := os.Getenv("BUILD_WORKSPACE_DIRECTORY"); folder != "" { // under `bazel run`
+		o.root = folder
+	}
+	fs := flag.NewFlagSet("fuzz", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	each := fs.Duration("time", 30*time.Second, "how long each target runs")
+	parallel := fs.Int("parallel", 1, "processes of a target")
+	target := fs.String("target", "", "regular expression of the targets' names; all by default")
+	fs.StringVar(&o.corpus, "corpus", "", "folder that keeps inputs from one run to the next")
+	fs.IntVar(&o.keep, "keep", 0, "how many new inputs of each target to copy into testdata/fuzz, the smallest first")
+	fs.BoolVar(&o.verbose, "v", false, "show what go test prints")
+	err := fs.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(help, usage)
+		fs.SetOutput(help)
+		fs.PrintDefaults()
+		return nil, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case fs.NArg() > 0:
+		return nil, fmt.Errorf("unexpected argument %q; --help shows examples", fs.Arg(0))
+	case *each <= 0 || *parallel < 1 || o.keep < 0:
+		return nil, fmt.Errorf("--time and --parallel want numbers above 0, --keep one of at least 0")
+	}
+	o.time, o.parallel = each.String(), fmt.Sprint(*parallel)
+	o.target, err = regexp.Compile(*target)
+	return o, err
+}
+
+// run runs the targets; that one of them fails does not keep the others from running.
+func (o *options) run(w io.Writer) error {
+	targets, err := find(o.root)
+	if err != nil {
+		return err
+	}
+	corpus, err := o.folder()
+	if err != nil {
+		return err
+	}
+	if o.corpus == "" {
+		defer os.RemoveAll(corpus)
+	}
+	ran, failed := 0, 0
+	for _, t := range targets {
+		if !o.target.MatchString(t.name) {
+			continue
+		}
+		ran++
+		r, err := o.fuzz(w, t, corpus)
+		if err != nil {
+			return fmt.Errorf("%s: %w", t.name, err)
+		}
+		fmt.Fprintf(w, "%-14s %-16s %9d executions, %d crashes\n", t.name, t.folder, r.executions, r.crashes)
+		if r.crashes > 0 {
+			failed++
+			fmt.Fprintf(w, "%s\n", r.output)
+			continue
+		}
+		if o.keep > 0 {
+			if err := o.keepInputs(w, t, corpus); err != nil {
+				return fmt.Errorf("%s: %w", t.name, err)
+			}
+		}
+	}
+	switch {
+	case ran == 0:
+		return fmt.Errorf("no target is called %s", o.target)
+	case failed > 0:
+		return fmt.Errorf("%d of %d targets failed", failed, ran)
+	}
+	return nil
+}
+
+// folder is where inputs that reach new code go.
+func (o *options) folder() (string, error) {
+	if o.corpus == "" {
+		return os.MkdirTemp("", "fuzz")
+	}
+	path := o.corpus
+	if from := os.Getenv("BUILD_WORKING_DIRECTORY"); from != "" && !filepath.IsAbs(path) { // under `bazel run`
+		path = filepath.Join(from, path)
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	return path, os.MkdirAll(path, 0o777)
+}

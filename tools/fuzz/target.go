@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// target is a fuzz target: a function of a package.
+type target struct{ name, folder string }
+
+var (
+	declared   = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(\w+ \*testing\.F\)`)
+	executions = regexp.MustCompile(`execs: (\d+) `)
+	crashed    = regexp.MustCompile(`(?m)^\s*--- FAIL: Fuzz\w+ \(|^panic: |^fatal error: `)
+)
+
+// find finds the targets below the repository's packages, in the order of their names.
+func find(root string) ([]target, error) {
+	var out []target
+	err := filepath.WalkDir(filepath.Join(root, "gen"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		folder, err := filepath.Rel(root, filepath.Dir(path))
+		for _, m := range declared.FindAllSubmatch(text, -1) {
+			out = append(out, target{string(m[1]), "./" + filepath.ToSlash(folder)})
+		}
+		return err
+	})
+	sort.Slice(out, func(i, j int) bool { return out[i].name < out[j].name })
+	return out, err
+}
+
+// result is what came of a target's run.
+type result struct {
+	executions int64
+	crashes    int
+	output     string
+}
+
+// fuzz builds and runs one target, with the inputs of its folder in corpus besides those of its
+// testdata. The error is that nothing ran.
+func (o *options) fuzz(w io.Writer, t target, corpus string) (result, error) {
+	bin := filepath.Join(corpus, t.name+".test")
+	build := exec.Command("go", "test", "-c", "-fuzz=^"+t.name+"$", "-o", bin, t.folder)
+	build.Dir = o.root
+	if out, err := build.CombinedOutput(); err != nil {
+		return result{}, fmt.Errorf("%s: %w\n%s", strings.Join(build.Args, " "), err, out)
+	}
+	defer os.Remove(bin)
+	var out bytes.Buffer
+	// Finding comes before making found inputs small: what fails is reproduced by its file anyway.
+	cmd := exec.Command(bin, "-test.run=^$", "-test.fuzz=^"+t.name+"$", "-test.fuzztime="+o.time, "-test.fuzzminimizetime=0x",
+		"-test.parallel="+o.parallel, "-test.fuzzcachedir="+corpus)
+	cmd.Dir = filepath.Join(o.root, t.folder)
+	cmd.Stdout = &out
+	if o.verbose {
+		cmd.Stdout = io.MultiWriter(&out, w)
+	}
+	cmd.Stderr = cmd.Stdout
+	err := cmd.Run()
+	r := parseOutput(out.String())
+	if err != nil && r.crashes == 0 {
+		return r, fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, out.String())
+	}
+	return r, nil
+}
+
+// parseOutput reads what go test prints.
+func parseOutput(text string) result {
+	r := result{output: text}
+	if m := executions.FindAllStringSubmatch(text, -1); m != nil {
+		r.executions, _ = strconv.ParseInt(m[len(m)-1][1], 10, 64)
+	}
+	if crashed.MatchString(text) { // go test stops at the first one
+		r.crashes = 1
+	}
+	return r
+}
+
+// keepInputs copies inputs that reached new code to the package's testdata.
+func (o *options) keepInputs(w io.Writer, t target, corpus string) error {
+	to := filepath.Join(o.root, t.folder, "testdata", "fuzz", t.name)
+	kept, err := copySmallest(filepath.Join(corpus, t.name), to, o.keep)
+	if err == nil {
+		fmt.Fprintf(w, "%-14s %d inputs copied to %s\n", t.name, kept, to)
+	}
+	return err
+}
+
+// copySmallest copies the n smallest files that the other folder lacks.
+func copySmallest(from, to string, n int) (int, error) {
+	entries, err := os.ReadDir(from)
+	if err != nil && !os.IsNotExist(err) {
+		return 0, err
+	}
+	type file struct {
+		name string
+		data []byte
+	}
+	var files []file
+	for _, e := range entries {
+		if _, err := os.Stat(filepath.Join(to, e.Name())); err == nil {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(from, e.Name()))
+		if err != nil {
+			return 0, err
+		}
+		files = append(files, file{e.Name(), data})
+	}
+	sort.SliceStable(files, func(i, j int) bool { return len(files[i].data) < len(files[j].data) })
+	files = files[:min(n, len(files))]
+	if err := os.MkdirAll(to, 0o777); err != nil {
+		return 0, err
+	}
+	for _, f := range files {
+		if err := os.WriteFile(filepath.Join(to, f.name), f.data, 0o666); err != nil {
+			return 0, err
+		}
+	}
+	return len(files), nil
+}
