@@ -25,7 +25,6 @@ const (
 	perWork     = 2.0  // an operation of an opaque operator
 	perKernel   = 2000 // call, and the threads' barrier
 	farStride   = 16   // floats of a cache line
-	cacheBytes  = 16.0 // bytes a cycle from the second-level cache
 )
 
 // Tile estimates a micro-kernel's call, in cycles.
@@ -36,8 +35,20 @@ type Tile func(t *target.Target, m *loop.MicroKernel) float64
 func Kernel(k *loop.Kernel, t *target.Target, symbols sym.Facts, tile Tile) float64 {
 	e := &estimate{t: t, tile: tile, facts: typical(k.Facts, symbols)}
 	tasks := e.trips(k.Tasks())
+	if n := e.parallel(k); n > 1 {
+		tasks = max(1, tasks/n)
+	}
 	compute := tasks * e.body(k.Statements(), "", 1)
 	return perKernel + max(compute, e.moved(k))
+}
+
+// parallel is how many tasks run at once: fewer, where each needs a worker's memory.
+func (e *estimate) parallel(k *loop.Kernel) float64 {
+	n := e.t.Parallel
+	if e.t.OpenCL != nil && len(k.Scratch) > 0 {
+		n = min(n, e.t.OpenCL.Workers)
+	}
+	return float64(n)
 }
 
 // typical fixes symbols at one value: the geometric mean of their least and greatest, of which
@@ -71,11 +82,14 @@ func (e *estimate) moved(k *loop.Kernel) float64 {
 	c := 0.0
 	for _, b := range k.Buffers {
 		bytes := float64(e.trips(b.Size) * float64(b.Type.Size()))
-		if bytes <= float64(e.t.L2) {
-			c += float64(bytes / cacheBytes) // which a compiler may make a product
-		} else {
-			c += bytes / e.t.BytesPerCycle
+		rate := e.t.BytesPerCycle
+		switch {
+		case b.Image != nil:
+			rate = e.t.Images.BytesPerCycle
+		case bytes <= float64(e.t.L2):
+			rate = e.t.L2BytesPerCycle
 		}
+		c += float64(bytes / rate) // which a compiler may make a product
 	}
 	return c
 }

@@ -12,7 +12,7 @@ import (
 	"rules_dnn/gen/te"
 )
 
-var chip = &target.Target{Name: "test", L1D: 32 << 10, L2: 1 << 20, BytesPerCycle: 4}
+var chip = &target.Target{Name: "test", L1D: 32 << 10, L2: 1 << 20, BytesPerCycle: 4, L2BytesPerCycle: 16, LoadCycles: 0.5}
 
 // copying is a kernel that copies n floats that lie stride apart.
 func copying(n sym.Expr, stride, lanes int64) *loop.Kernel {

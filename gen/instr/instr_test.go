@@ -38,12 +38,13 @@ func TestRowsAreComplete(t *testing.T) {
 }
 
 // dialects have the rows of each cpu.
-var dialects = map[string]string{"x86_64": "cpp", "arm64": "cpp", "hexagon": "hvx"}
+var dialects = map[string]string{"x86_64": "cpp", "arm64": "cpp", "hexagon": "hvx", "opencl": "opencl"}
 
 const gnu = "acc += x[0] * b1;"
 
 var texts = map[string]string{
 	"muladd_f32x4": gnu, "fma_f32x8": gnu, "fma_f32x16": gnu, "fma_f32x4": gnu,
+	"mad_f32x4":  "acc = mad(x[0], b1, acc);",
 	"vrmpy_i8u8": "acc = Q6_Vw_vrmpyacc_VwVubRb(acc, b1, x[0]);",
 	"vrmpy_u8i8": "acc = Q6_Vw_vrmpyacc_VwVubVb(acc, x[0], b1);",
 	"vrmpy_i8i8": "acc = Q6_Vw_vrmpyacc_VwVbVb(acc, x[0], b1);",

@@ -21,6 +21,10 @@ var table = []Row{
 	{Name: "fma_f32x4", CPU: "arm64", X: ir.F32, W: ir.F32, Acc: ir.F32, Lanes: 4, Group: 1, Broadcast: []Operand{Lane, Register},
 		Ops: 1, Temps: 1, Latency: 4, Meaning: multiplyAdd, Fused: true, text: gnuVectors},
 
+	// OpenCL: mad of four floats.
+	{Name: "mad_f32x4", CPU: "opencl", X: ir.F32, W: ir.F32, Acc: ir.F32, Lanes: 4, Group: 1, Broadcast: []Operand{Register},
+		FoldsLoad: true, Ops: 1, Temps: 1, Latency: 4, Meaning: multiplyAdd, Fused: true, text: map[string]string{"opencl": "$a = mad($x, $w, $a);"}},
+
 	// HVX of 128 bytes. GCD2's vrmpy: four neighbours in a lane, four others in a scalar register.
 	{Name: "vrmpy_i8u8", CPU: "hexagon", X: ir.I8, W: ir.U8, Acc: ir.I32, Lanes: 32, Group: 4, Broadcast: []Operand{Scalar},
 		Ops: 1, Latency: 1, Meaning: multiplyAddInt(ir.I8, ir.U8), text: hvx("$a = Q6_Vw_vrmpyacc_VwVubRb($a, $w, $x);")},

@@ -34,7 +34,7 @@ func manifest(t *testing.T) string {
 	g, err := ir.Parse(strings.NewReader(network), nil)
 	require.NoError(t, err)
 	s := &pipeline.State{Graph: g, Target: &target.Target{Name: "chip", CPU: "x86_64", VectorBits: 128, VectorRegisters: 16,
-		FMAPerCycle: 1, LoadsPerCycle: 1, IssuePerCycle: 1, L1D: 1 << 15, L2: 1 << 18, BytesPerCycle: 4, Tasks: 64, TaskElements: 4096, LoadCycles: 0.5}}
+		FMAPerCycle: 1, LoadsPerCycle: 1, IssuePerCycle: 1, L1D: 1 << 15, L2: 1 << 18, BytesPerCycle: 4, L2BytesPerCycle: 16, Tasks: 64, TaskElements: 4096, LoadCycles: 0.5}}
 	_, err = pipeline.Run(pipeline.CompilePasses, s, pipeline.Options{Disable: []string{"fuse", "anchors", "vectors"}})
 	require.NoError(t, err)
 	s.Program.Estimate.Cycles, s.Program.Estimate.Bound = 201, 200

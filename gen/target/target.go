@@ -40,6 +40,9 @@ type Target struct {
 	// elements one of them takes: more tasks, or smaller ones, gain nothing.
 	Tasks        int64 `json:"tasks"`
 	TaskElements int64 `json:"task_elements"`
+	// Parallel is how many tasks run at once where estimates are of the whole chip; 1 where they
+	// are of one core.
+	Parallel int64 `json:"parallel"`
 	// LoadCycles is what a load of a vector or an element from a buffer takes, once it is cached.
 	LoadCycles float64 `json:"load_cycles"`
 	// Images is the texture memory, nil where there is none.
@@ -49,8 +52,10 @@ type Target struct {
 
 	L1D int64 `json:"l1d_bytes"`
 	L2  int64 `json:"l2_bytes"`
-	// BytesPerCycle is what one core reads from memory.
-	BytesPerCycle float64 `json:"bytes_per_cycle"`
+	// BytesPerCycle is what one core, or the whole chip where tasks run at once, reads from memory;
+	// L2BytesPerCycle what it reads from the second-level cache.
+	BytesPerCycle   float64 `json:"bytes_per_cycle"`
+	L2BytesPerCycle float64 `json:"l2_bytes_per_cycle"`
 
 	rows []*instr.Row
 }
@@ -60,8 +65,9 @@ type Images struct {
 	// MaxWidth and MaxHeight are in texels.
 	MaxWidth  int64 `json:"max_width"`
 	MaxHeight int64 `json:"max_height"`
-	// LoadCycles is what a load of a texel takes.
-	LoadCycles float64 `json:"load_cycles"`
+	// LoadCycles is what a load of a texel takes, BytesPerCycle what the chip reads from images.
+	LoadCycles    float64 `json:"load_cycles"`
+	BytesPerCycle float64 `json:"bytes_per_cycle"`
 }
 
 // OpenCL is how kernels are started.
@@ -80,7 +86,7 @@ const (
 
 // Parse reads a facts file and checks it.
 func Parse(data []byte) (*Target, error) {
-	t := &Target{Tasks: 64, TaskElements: 4096, LoadCycles: 0.5, FMAPerCycle: 1, LoadsPerCycle: 2, IssuePerCycle: 4, L1D: 32 << 10, L2: 512 << 10, BytesPerCycle: 4}
+	t := &Target{Tasks: 64, TaskElements: 4096, Parallel: 1, LoadCycles: 0.5, FMAPerCycle: 1, LoadsPerCycle: 2, IssuePerCycle: 4, L1D: 32 << 10, L2: 512 << 10, BytesPerCycle: 4, L2BytesPerCycle: 16}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(t); err != nil {
@@ -101,7 +107,7 @@ func Parse(data []byte) (*Target, error) {
 	if t.VectorRegisters < 4 || t.VectorRegisters > 256 {
 		return nil, fmt.Errorf("chip %s: vector_registers is %d; want 4 to 256", t.Name, t.VectorRegisters)
 	}
-	if min(t.FMAPerCycle, t.LoadsPerCycle, t.IssuePerCycle, t.BytesPerCycle) <= 0 || t.L1D <= 0 || t.L2 <= 0 {
+	if min(t.FMAPerCycle, t.LoadsPerCycle, t.IssuePerCycle, t.BytesPerCycle, t.L2BytesPerCycle) <= 0 || t.L1D <= 0 || t.L2 <= 0 {
 		return nil, fmt.Errorf("chip %s: rates and cache sizes must be positive", t.Name)
 	}
 	if err := t.checkTasks(); err != nil {
@@ -116,11 +122,11 @@ func Parse(data []byte) (*Target, error) {
 }
 
 func (t *Target) checkTasks() error {
-	if t.Tasks < 1 || t.TaskElements < 1 || t.LoadCycles <= 0 {
-		return fmt.Errorf("tasks, task_elements and load_cycles must be positive")
+	if t.Tasks < 1 || t.TaskElements < 1 || t.Parallel < 1 || t.LoadCycles <= 0 {
+		return fmt.Errorf("tasks, task_elements, parallel and load_cycles must be positive")
 	}
-	if i := t.Images; i != nil && (i.MaxWidth < 1 || i.MaxHeight < 1 || i.LoadCycles <= 0) {
-		return fmt.Errorf("images: max_width, max_height and load_cycles must be positive")
+	if i := t.Images; i != nil && (i.MaxWidth < 1 || i.MaxHeight < 1 || min(i.LoadCycles, i.BytesPerCycle) <= 0) {
+		return fmt.Errorf("images: extents and rates must be positive")
 	}
 	if o := t.OpenCL; o != nil && (o.GroupItems < 1 || o.GroupItems&(o.GroupItems-1) != 0 || o.Workers < 1) {
 		return fmt.Errorf("opencl: want a power of two for group_items, and workers")

@@ -41,8 +41,8 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 		{`{"name"`, `{} {"name"`, "chip facts: something follows the object"},
 		{`"cpu"`, `"l1d_bytes": -1, "cpu"`, "chip mine: rates and cache sizes must be positive"},
 		{`16`, `2`, "chip mine: vector_registers is 2; want 4 to 256"},
-		{`"cpu"`, `"tasks": 0, "cpu"`, "chip mine: tasks, task_elements and load_cycles must be positive"},
-		{`"cpu"`, `"images": {"max_width": 8}, "cpu"`, "chip mine: images: max_width, max_height and load_cycles must be positive"},
+		{`"cpu"`, `"tasks": 0, "cpu"`, "chip mine: tasks, task_elements, parallel and load_cycles must be positive"},
+		{`"cpu"`, `"images": {"max_width": 8}, "cpu"`, "chip mine: images: extents and rates must be positive"},
 		{`"cpu"`, `"opencl": {"group_items": 48, "workers": 1}, "cpu"`, "chip mine: opencl: want a power of two for group_items, and workers"},
 		{`"cpu"`, `"loads_per_cycle": 0, "cpu"`, "chip mine: rates and cache sizes must be positive"},
 	} {

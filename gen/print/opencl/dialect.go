@@ -1,0 +1,151 @@
+package opencl
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/print/ckernel"
+	"rules_dnn/gen/scalar"
+	"rules_dnn/gen/te"
+)
+
+// Element types in memory: bool is a byte, the half types are their bits.
+var storages = map[ir.DType]string{ir.Bool: "uchar", ir.F16: "ushort", ir.BF16: "ushort"}
+
+func storage(t ir.DType) string {
+	if s, ok := storages[t]; ok {
+		return s
+	}
+	return scalar.CLType(t, 0)
+}
+
+// dialect is OpenCL C 1.2.
+type dialect struct{}
+
+const dialectName = "opencl"
+
+func (dialect) Name() string      { return "OpenCL C" }
+func (dialect) IndexType() string { return "dnn_index" }
+
+func (dialect) Type(t ir.DType, lanes int64) string { return scalar.CLType(t, lanes) }
+
+func (dialect) Broadcast(x string, lanes int64) string {
+	return "(" + scalar.CLType(ir.F32, lanes) + ")(" + x + ")"
+}
+
+// Load reads a whole texel where lanes move along it, and else a lane of one.
+func (dialect) Load(a ckernel.Access) string {
+	if a.Buf.Image != nil {
+		texel := "read_imagef(" + a.Buf.Name + ", " + texel(a) + ")"
+		if a.Lanes > 0 {
+			return texel
+		}
+		if lane, ok := a.At.Const(); ok {
+			return texel + ".s" + strconv.FormatInt(lane, 10)
+		}
+		return "dnn_lane(" + texel + ", " + a.Index + ")"
+	}
+	if a.Lanes > 0 {
+		return fmt.Sprintf("vload%d(0, %s + %s)", a.Lanes, a.Buf.Name, a.Index)
+	}
+	at := fmt.Sprintf("%s[%s]", a.Buf.Name, ckernel.Strip(a.Index))
+	switch t := a.Buf.Type; {
+	case a.Buf.Local:
+	case t == ir.F16 || t == ir.BF16:
+		return "dnn_" + t.String() + "_to_f32(" + at + ")"
+	case t == ir.Bool:
+		return "(" + at + " != 0)"
+	}
+	return at
+}
+
+func texel(a ckernel.Access) string {
+	return "(int2)((int)(" + ckernel.Strip(a.X) + "), (int)(" + ckernel.Strip(a.Y) + "))"
+}
+
+func (dialect) Store(a ckernel.Access, v string) string {
+	if a.Buf.Image != nil {
+		return fmt.Sprintf("write_imagef(%s, %s, %s);", a.Buf.Name, texel(a), v)
+	}
+	if a.Lanes > 0 {
+		return fmt.Sprintf("vstore%d(%s, 0, %s + %s);", a.Lanes, v, a.Buf.Name, a.Index)
+	}
+	if t := a.Buf.Type; (t == ir.F16 || t == ir.BF16) && !a.Buf.Local {
+		v = "dnn_f32_to_" + t.String() + "(" + v + ")"
+	}
+	return fmt.Sprintf("%s[%s] = %s;", a.Buf.Name, ckernel.Strip(a.Index), v)
+}
+
+func (dialect) Call(x te.Call, args []string, lanes int64) (string, error) {
+	row := scalar.Lookup(x.Fn)
+	var from []ir.DType
+	for _, a := range x.Args {
+		from = append(from, a.DType())
+	}
+	text := row.CL(x.Type, from, lanes, args)
+	if (x.Type == ir.F16 || x.Type == ir.BF16) && row.Result != scalar.Target {
+		text = "dnn_round_" + x.Type.String() + "(" + text + ")" // each operation rounds to its type
+	}
+	return text, nil
+}
+
+func (dialect) Array(b *loop.Buffer, size string) string {
+	return fmt.Sprintf("%s %s[%s];", scalar.CLType(b.Type, 0), b.Name, size)
+}
+
+func (dialect) Bounded(value, lo, hi string) string {
+	return fmt.Sprintf("dnn_bounded((long)(%s), %s, %s, &bad)", value, lo, hi)
+}
+
+func (dialect) Tile(x loop.Tile, xAt, at string) (string, error) {
+	text := fmt.Sprintf("%s(%s + %s, %s + %s, %s);", microName(x.Micro), x.X.Name, xAt, x.W.Name, at, x.Acc.Name)
+	if x.Micro.Instr.Text(dialectName, "", "", "") == "" {
+		return text, fmt.Errorf("no OpenCL C for the tile instruction %s of the device", x.Micro.Instr.Name)
+	}
+	return text, nil
+}
+
+// Literal prints a constant so that its type is exact.
+func (dialect) Literal(c te.Const) string {
+	t := scalar.CLType(c.Type, 0)
+	switch c.Type.Kind() {
+	case ir.KindBool:
+		return strconv.FormatBool(c.Bits != 0)
+	case ir.KindUint:
+		return fmt.Sprintf("(%s)%dUL", t, c.Bits)
+	case ir.KindInt:
+		if v := int64(c.Bits); v == math.MinInt64 {
+			return "(-9223372036854775807L - 1)"
+		} else {
+			return fmt.Sprintf("(%s)(%dL)", t, v)
+		}
+	}
+	return float(t, scalar.Value(c.Type, math.Float64frombits(c.Bits)))
+}
+
+func float(t string, v float64) string {
+	suffix, bits := "f", 32
+	if t == "double" {
+		suffix, bits = "", 64
+	}
+	switch {
+	case math.IsNaN(v):
+		return "((" + t + ")NAN)"
+	case math.IsInf(v, 1):
+		return "((" + t + ")INFINITY)"
+	case math.IsInf(v, -1):
+		return "(-(" + t + ")INFINITY)"
+	}
+	s := strconv.FormatFloat(v, 'g', -1, bits)
+	if !strings.ContainsAny(s, ".e") {
+		s += ".0"
+	}
+	if math.Signbit(v) { // -0 as well
+		return "(" + s + suffix + ")"
+	}
+	return s + suffix
+}

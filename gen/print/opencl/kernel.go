@@ -1,0 +1,193 @@
+package opencl
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/print/ckernel"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/target"
+	"rules_dnn/gen/te"
+)
+
+// dims is how many dimensions the grid of work-items has.
+const dims = 3
+
+// kernel is a kernel as it is run: one work-item a task or, where tasks need memory of their
+// own, workers that take one task after the other.
+type kernel struct {
+	*loop.Kernel
+	syms    []string
+	workers int64 // 0: one work-item a task
+	extents [dims]sym.Expr
+	group   [dims]int64
+}
+
+func plan(k *loop.Kernel, t *target.OpenCL) *kernel {
+	out := &kernel{Kernel: k, syms: symbols(k), extents: [dims]sym.Expr{sym.Const(1), sym.Const(1), sym.Const(1)}}
+	if len(k.Scratch) > 0 {
+		out.workers = t.Workers
+		out.extents[0] = sym.Const(t.Workers)
+	} else {
+		for i := range k.Grid {
+			d := min(i, dims-1)
+			out.extents[d] = sym.Mul(out.extents[d], k.Grid[len(k.Grid)-1-i].Extent)
+		}
+	}
+	out.group = groups(out.extents, k.Facts, t.GroupItems)
+	return out
+}
+
+// symbols are those that the kernel reads, sorted: in its body, and in the extents of its grid and
+// of its workers' memory.
+func symbols(k *loop.Kernel) []string {
+	used := map[string]bool{}
+	for _, s := range k.Syms {
+		used[s] = true
+	}
+	for _, a := range k.Grid {
+		a.Extent.Vars(used)
+	}
+	for _, b := range k.Scratch {
+		b.Size.Vars(used)
+	}
+	var out []string
+	for s := range used {
+		out = append(out, s)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// square is the side of a group over two axes or more: neighbours in both directions share what
+// the texture cache holds.
+const square = 16
+
+// groups chooses a power of two of work-items for each dimension, no more than it has.
+func groups(extents [dims]sym.Expr, f sym.Facts, items int64) [dims]int64 {
+	out, left := [dims]int64{}, items
+	for d, e := range extents {
+		_, hi := e.Bounds(f)
+		most := left
+		if d == 0 && !extents[1].Is(1) {
+			most = min(most, square)
+		}
+		g := int64(1)
+		for g < hi && g*2 <= most {
+			g *= 2
+		}
+		out[d], left = g, left/g
+	}
+	return out
+}
+
+// params are the declarations of the kernel's parameters: buffers, symbols, the workers' memory, where
+// it reports indices that are out of bounds.
+func (k *kernel) params() string {
+	var ps []string
+	for _, b := range k.Buffers {
+		switch {
+		case b.Image != nil && b.Write:
+			ps = append(ps, "__write_only image2d_t "+b.Name)
+		case b.Image != nil:
+			ps = append(ps, "__read_only image2d_t "+b.Name)
+		case b.Write:
+			ps = append(ps, fmt.Sprintf("__global %s* restrict %s", storage(b.Type), b.Name))
+		default:
+			ps = append(ps, fmt.Sprintf("__global const %s* restrict %s", storage(b.Type), b.Name))
+		}
+	}
+	for _, s := range k.syms {
+		ps = append(ps, "const dnn_index "+ckernel.Variable(s))
+	}
+	for _, b := range k.Scratch {
+		ps = append(ps, fmt.Sprintf("__global %s* restrict %s_all", storage(b.Type), b.Name))
+	}
+	if loop.Binds(k.Body) {
+		ps = append(ps, "__global int* bad_index")
+	}
+	return strings.Join(ps, ", ")
+}
+
+// body prints what stands between the braces of the kernel's definition.
+func (k *kernel) body() (string, error) {
+	facts := sym.Facts{}
+	for v, r := range k.Facts {
+		facts[v] = r
+	}
+	w := ckernel.New(dialect{}, facts)
+	w.Writer.Indent = 1
+	binds := loop.Binds(k.Body)
+	if binds {
+		w.Line("int bad = 0;  // an index that is out of bounds")
+	}
+	if k.workers > 0 {
+		k.workerLoop(w, facts)
+	} else {
+		w.Statements(k.grid(w, facts))
+	}
+	if binds {
+		w.Line("if (bad) *bad_index = 1;")
+	}
+	return w.String(), w.Err()
+}
+
+// workerLoop runs every task of a worker, which has its own part of the memory.
+func (k *kernel) workerLoop(w *ckernel.Kernel, facts sym.Facts) {
+	for _, b := range k.Scratch {
+		t := storage(b.Type)
+		w.Line("__global %s* restrict %s = %s_all + get_global_id(0) * (size_t)%s;", t, b.Name, b.Name, w.Index(b.Size))
+	}
+	_, hi := k.Tasks().Bounds(facts)
+	facts[loop.TaskVar] = sym.Range{Lo: 0, Hi: max(hi, 1) - 1}
+	head := fmt.Sprintf("for (dnn_index %s = get_global_id(0); %s < %s; %s += %d)", loop.TaskVar, loop.TaskVar, ckernel.Strip(w.Index(k.Tasks())), loop.TaskVar, k.workers)
+	w.Block(head, func() { w.Statements(k.Statements()) })
+}
+
+// grid binds the variables of the grid's axes to the work-item's place and leaves the work-items
+// beyond them; it gives the statements that remain.
+func (k *kernel) grid(w *ckernel.Kernel, facts sym.Facts) []loop.Stmt {
+	var beyond []string
+	bind := func(v string, d int) {
+		w.Line("const dnn_index %s = get_global_id(%d);", v, d)
+		if n, ok := k.extents[d].Const(); !ok || n%k.group[d] != 0 {
+			beyond = append(beyond, v+" >= "+w.Index(k.extents[d]))
+		}
+	}
+	outer := max(0, len(k.Grid)-dims+1) // axes that share the last dimension, if they are several
+	if outer < 2 {
+		outer = 0
+	}
+	for i, a := range slices.Backward(k.Grid[outer:]) {
+		bind(a.Var, len(k.Grid)-1-outer-i)
+	}
+	var rest []loop.Stmt
+	if outer > 0 {
+		_, hi := k.extents[dims-1].Bounds(facts)
+		facts[outerVar] = sym.Range{Lo: 0, Hi: max(hi, 1) - 1}
+		bind(outerVar, dims-1)
+		rest = decompose(k.Grid[:outer])
+	}
+	if len(beyond) > 0 {
+		w.Line("if (%s) return;", strings.Join(beyond, " || "))
+	}
+	return append(rest, k.Body...)
+}
+
+// outerVar is the place along the last dimension where several axes share it.
+const outerVar = "g2"
+
+func decompose(axes []te.Axis) []loop.Stmt {
+	shared := &loop.Kernel{Grid: axes}
+	m := map[string]sym.Expr{loop.TaskVar: sym.Var(outerVar)}
+	var out []loop.Stmt
+	for _, s := range shared.Statements() {
+		x := s.(loop.Index)
+		x.Value = x.Value.Subst(m, nil)
+		out = append(out, x)
+	}
+	return out
+}

@@ -1,0 +1,162 @@
+// Package opencltest runs printed programs on the machine's first OpenCL device: many small programs
+// by one host, which finds OpenCL as the runtime does. Only tests import it.
+package opencltest
+
+import (
+	"bytes"
+	_ "embed" // the host
+	"encoding/binary"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/plan"
+	"rules_dnn/gen/print/opencl"
+	"rules_dnn/gen/target"
+)
+
+//go:embed testdata/driver.cc
+var driver string
+
+// Case is a program and what to run it on.
+type Case struct {
+	Name    string
+	Program *plan.Program
+	Device  *target.Target
+	Dims    map[string]int64 // values of the program's symbols
+	Inputs  []*ir.Tensor
+	// Exact forbids the compiler to fuse products and sums.
+	Exact bool
+}
+
+// Result is what a run came to. Outputs are set unless the device lacks something.
+type Result struct {
+	Status  int32
+	Outputs []*ir.Tensor
+}
+
+// Status of a case.
+const (
+	BadValue = 13 // a loaded index is out of bounds
+	Lacks    = -1 // the device has no doubles
+)
+
+// install says what a test needs that is skipped without it.
+const install = "no OpenCL on this machine: install pocl-opencl-icd and ocl-icd-libopencl1 (Debian), or run this in `./bazelw exec`"
+
+// Run prints the cases and runs them. root is the repository's folder, where runtime/ lies. A test
+// on a machine without OpenCL, or without a C++ compiler, is skipped.
+func Run(t testing.TB, root string, cases []Case) []Result {
+	dir := t.TempDir()
+	bin := build(t, root, dir)
+	probe(t, bin, dir)
+	var request bytes.Buffer
+	for i := range cases {
+		src, err := opencl.Print(cases[i].Program, cases[i].Device)
+		require.NoError(t, err, cases[i].Name)
+		require.NoError(t, write(&request, &cases[i], src), cases[i].Name)
+	}
+	out, err := run(bin, dir, append(number(int64(len(cases))), request.Bytes()...))
+	if keep := os.Getenv("OPENCLTEST_KEEP"); keep != "" {
+		require.NoError(t, save(keep, len(cases), request.Bytes(), out))
+	}
+	require.NoError(t, err)
+	name, out := text(out)
+	t.Logf("%d programs on %s", len(cases), name)
+	return results(t, cases, out)
+}
+
+// save keeps a request and its answer, to compare another device's with.
+func save(dir string, n int, request, answer []byte) error {
+	if err := os.WriteFile(filepath.Join(dir, "request"), append(number(int64(n)), request...), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "answer"), answer, 0o644)
+}
+
+// build compiles the host.
+func build(t testing.TB, root, dir string) string {
+	compiler := ""
+	for _, name := range []string{"clang++", "g++"} {
+		if _, err := exec.LookPath(name); err == nil && compiler == "" {
+			compiler = name
+		}
+	}
+	if compiler == "" {
+		t.Skip("no C++ compiler on this machine")
+	}
+	source, bin := filepath.Join(dir, "driver.cc"), filepath.Join(dir, "driver")
+	require.NoError(t, os.WriteFile(source, []byte(driver), 0o644))
+	cmd := exec.Command(compiler, "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-I"+root, source, filepath.Join(root, "runtime/opencl/loader.cc"), "-o", bin, "-ldl")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return bin
+}
+
+// probe skips the test on a machine without OpenCL.
+func probe(t testing.TB, bin, dir string) {
+	_, err := run(bin, dir, number(0))
+	if err == nil {
+		return
+	}
+	for _, missing := range []string{"no OpenCL library", "no OpenCL platform"} {
+		if strings.Contains(err.Error(), missing) {
+			t.Skip(install)
+		}
+	}
+	require.NoError(t, err)
+}
+
+type hostError struct {
+	error
+	stderr string
+}
+
+func (e hostError) Error() string { return e.error.Error() + "\n" + e.stderr }
+
+func run(bin, dir string, request []byte) ([]byte, error) {
+	cmd := exec.Command(bin)
+	cmd.Env = append(os.Environ(), "POCL_CACHE_DIR="+dir) // PoCL keeps what it compiled
+	cmd.Stdin = bytes.NewReader(request)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, hostError{err, stderr.String()}
+	}
+	return out, nil
+}
+
+func number(x int64) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(x)) }
+
+func text(data []byte) (string, []byte) {
+	n := binary.LittleEndian.Uint64(data)
+	return string(data[8 : 8+n]), data[8+n:]
+}
+
+func results(t testing.TB, cases []Case, out []byte) []Result {
+	rs := make([]Result, len(cases))
+	for i, c := range cases {
+		require.GreaterOrEqual(t, len(out), 4, "the host ended before %s", c.Name)
+		rs[i].Status = int32(binary.LittleEndian.Uint32(out))
+		out = out[4:]
+		if rs[i].Status == Lacks {
+			continue
+		}
+		for _, v := range c.Program.Outputs {
+			shape, err := extents(v.Shape, c.Dims)
+			require.NoError(t, err)
+			y := ir.NewTensor(v.Type, shape...)
+			require.GreaterOrEqual(t, len(out), len(y.Data), c.Name)
+			out = out[copy(y.Data, out):]
+			rs[i].Outputs = append(rs[i].Outputs, y)
+		}
+	}
+	require.Empty(t, out)
+	return rs
+}

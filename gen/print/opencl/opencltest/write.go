@@ -1,0 +1,188 @@
+package opencltest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/plan"
+	"rules_dnn/gen/print/opencl"
+)
+
+// ErrHost is of programs whose host does more than call kernels in a row.
+var ErrHost = errors.New("the test's host only calls kernels: no control flow, no values within others")
+
+// request is what the host reads of a case. Every value is an object of its own.
+type request struct {
+	*bytes.Buffer
+	c       *Case
+	numbers map[*ir.Value]int64
+	values  []*ir.Value
+}
+
+// Runs tells whether the host can run a program.
+func Runs(p *plan.Program) bool {
+	for _, s := range p.Steps {
+		if s.Call == nil {
+			return false
+		}
+	}
+	return len(p.Homes) == 0
+}
+
+// write writes a case: what it needs, the source, objects, calls, outputs. All numbers are 64 bits;
+// a text follows its length.
+func write(w *bytes.Buffer, c *Case, src *opencl.Source) error {
+	if !Runs(c.Program) {
+		return ErrHost
+	}
+	if len(src.Needs) > 1 {
+		return fmt.Errorf("the host asks for one extension, not for %v", src.Needs)
+	}
+	r := &request{Buffer: w, c: c, numbers: map[*ir.Value]int64{}}
+	for _, v := range c.Program.Inputs {
+		r.add(v)
+	}
+	for _, call := range src.Calls {
+		for _, a := range call.Args {
+			if a.Value != nil {
+				r.add(a.Value)
+			}
+		}
+	}
+	text := src.Text
+	if c.Exact {
+		text = "#pragma OPENCL FP_CONTRACT OFF\n" + text
+	}
+	r.text([]byte(strings.Join(src.Needs, "")))
+	r.text([]byte(text))
+	r.number(int64(src.IndexBytes))
+	r.number(int64(len(r.values)))
+	for _, v := range r.values {
+		if err := r.object(v); err != nil {
+			return fmt.Errorf("%q: %w", v.Name, err)
+		}
+	}
+	r.number(int64(len(src.Calls)))
+	for _, call := range src.Calls {
+		if err := r.call(call); err != nil {
+			return err
+		}
+	}
+	r.number(int64(len(c.Program.Outputs)))
+	for _, v := range c.Program.Outputs {
+		n, ok := r.numbers[v]
+		if !ok {
+			return fmt.Errorf("no kernel writes the output %q", v.Name)
+		}
+		r.number(n)
+	}
+	return nil
+}
+
+func (r *request) number(x int64) { r.Write(number(x)) }
+
+func (r *request) text(b []byte) {
+	r.number(int64(len(b)))
+	r.Write(b)
+}
+
+func (r *request) add(v *ir.Value) {
+	if _, known := r.numbers[v]; !known {
+		r.numbers[v] = int64(len(r.values))
+		r.values = append(r.values, v)
+	}
+}
+
+// object writes a value's memory and, of inputs and constants, its contents.
+func (r *request) object(v *ir.Value) error {
+	l := r.c.Program.Layouts[v]
+	n, err := l.Elements(v.Shape).Eval(r.c.Dims)
+	if err != nil {
+		return err
+	}
+	image, width, height := int64(0), int64(0), int64(0)
+	if l.Memory == layout.Image {
+		w, h := l.Extent(v.Shape)
+		image = 1
+		if width, err = w.Eval(r.c.Dims); err != nil {
+			return err
+		}
+		if height, err = h.Eval(r.c.Dims); err != nil {
+			return err
+		}
+	}
+	for _, x := range []int64{image, n * int64(v.Type.Size()), width, height} {
+		r.number(x)
+	}
+	start := v.Const
+	for i, in := range r.c.Program.Inputs {
+		if in == v {
+			start = r.c.Inputs[i]
+		}
+	}
+	if start == nil {
+		r.number(0)
+		return nil
+	}
+	data, err := start.Bytes()
+	if err != nil {
+		return err
+	}
+	r.text(data)
+	return nil
+}
+
+// Kinds of arguments.
+const (
+	memory = iota
+	index
+	scratch
+	badIndex
+)
+
+func (r *request) call(c opencl.Call) error {
+	r.text([]byte(c.Kernel))
+	r.number(int64(len(c.Args)))
+	for _, a := range c.Args {
+		kind, value := int64(badIndex), int64(0)
+		switch {
+		case a.Value != nil:
+			kind, value = memory, r.numbers[a.Value]
+		case a.Symbol != "":
+			kind, value = index, r.c.Dims[a.Symbol]
+		case !a.BadIndex:
+			n, err := a.Scratch.Eval(r.c.Dims)
+			if err != nil {
+				return err
+			}
+			kind, value = scratch, n
+		}
+		r.number(kind)
+		r.number(value)
+	}
+	for d, e := range c.Extents {
+		n, err := e.Eval(r.c.Dims)
+		if err != nil {
+			return err
+		}
+		r.number(n)
+		r.number(c.Group[d])
+	}
+	return nil
+}
+
+func extents(s ir.Shape, dims map[string]int64) ([]int64, error) {
+	out := make([]int64, len(s))
+	for i, e := range s {
+		x, err := e.Eval(dims)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = x
+	}
+	return out, nil
+}

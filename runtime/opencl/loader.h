@@ -1,0 +1,100 @@
+// OpenCL, found when a program runs: a program for devices that may lack it links nothing of it.
+//
+// The declarations are those that a host of generated kernels needs, of OpenCL 1.2, in a namespace
+// of their own: no header of a vendor is needed, and one may be included beside this.
+#ifndef RULES_DNN_RUNTIME_OPENCL_LOADER_H_
+#define RULES_DNN_RUNTIME_OPENCL_LOADER_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace rules_dnn {
+inline namespace v1 {
+namespace opencl {
+
+using Int = int32_t;
+using Uint = uint32_t;
+using Bits = uint64_t;
+using Platform = struct PlatformObject*;
+using Device = struct DeviceObject*;
+using Context = struct ContextObject*;
+using Queue = struct QueueObject*;
+using Memory = struct MemoryObject*;
+using Program = struct ProgramObject*;
+using Kernel = struct KernelObject*;
+using Event = struct EventObject*;
+
+struct ImageFormat {
+  Uint order;
+  Uint type;
+};
+
+struct ImageDesc {
+  Uint type;
+  size_t width, height, depth, array_size, row_pitch, slice_pitch;
+  Uint mip_levels, samples;
+  Memory buffer;
+};
+
+// Numbers of the specification.
+constexpr Int kSuccess = 0;
+constexpr Bits kAllDevices = 0xffffffff;
+constexpr Uint kPlatformName = 0x0902;
+constexpr Uint kDeviceName = 0x102b, kDeviceVersion = 0x102f, kDeviceExtensions = 0x1030;
+constexpr Uint kDeviceImages = 0x1016, kDeviceMaxGroup = 0x1004, kDeviceSingleConfig = 0x101b;
+constexpr Uint kDeviceImageWidth = 0x1011, kDeviceImageHeight = 0x1012;
+constexpr Bits kCorrectDivide = 1 << 7;
+constexpr Uint kBuildLog = 0x1183;
+constexpr Bits kReadWrite = 1, kCopyHost = 32;
+constexpr Uint kRgba = 0x10b5, kFloat = 0x10de, kImage2D = 0x10f1;
+
+using Notify = void (*)(const char*, const void*, size_t, void*);
+using Built = void (*)(Program, void*);
+
+// The functions, each with its result and parameters; events and callbacks are not used.
+#define RULES_DNN_OPENCL_FUNCTIONS(F)                                                              \
+  F(GetPlatformIDs, Int, (Uint, Platform*, Uint*))                                                 \
+  F(GetPlatformInfo, Int, (Platform, Uint, size_t, void*, size_t*))                                \
+  F(GetDeviceIDs, Int, (Platform, Bits, Uint, Device*, Uint*))                                     \
+  F(GetDeviceInfo, Int, (Device, Uint, size_t, void*, size_t*))                                    \
+  F(CreateContext, Context, (const intptr_t*, Uint, const Device*, Notify, void*, Int*))           \
+  F(ReleaseContext, Int, (Context))                                                                \
+  F(CreateCommandQueue, Queue, (Context, Device, Bits, Int*))                                      \
+  F(ReleaseCommandQueue, Int, (Queue))                                                             \
+  F(CreateProgramWithSource, Program, (Context, Uint, const char**, const size_t*, Int*))          \
+  F(BuildProgram, Int, (Program, Uint, const Device*, const char*, Built, void*))                  \
+  F(GetProgramBuildInfo, Int, (Program, Device, Uint, size_t, void*, size_t*))                     \
+  F(ReleaseProgram, Int, (Program))                                                                \
+  F(CreateKernel, Kernel, (Program, const char*, Int*))                                            \
+  F(SetKernelArg, Int, (Kernel, Uint, size_t, const void*))                                        \
+  F(ReleaseKernel, Int, (Kernel))                                                                  \
+  F(CreateBuffer, Memory, (Context, Bits, size_t, void*, Int*))                                    \
+  F(CreateImage, Memory, (Context, Bits, const ImageFormat*, const ImageDesc*, void*, Int*))       \
+  F(ReleaseMemObject, Int, (Memory))                                                               \
+  F(EnqueueReadBuffer, Int,                                                                        \
+    (Queue, Memory, Uint, size_t, size_t, void*, Uint, const Event*, Event*))                      \
+  F(EnqueueWriteBuffer, Int,                                                                       \
+    (Queue, Memory, Uint, size_t, size_t, const void*, Uint, const Event*, Event*))                \
+  F(EnqueueReadImage, Int,                                                                         \
+    (Queue, Memory, Uint, const size_t*, const size_t*, size_t, size_t, void*, Uint, const Event*, \
+     Event*))                                                                                      \
+  F(EnqueueNDRangeKernel, Int,                                                                     \
+    (Queue, Kernel, Uint, const size_t*, const size_t*, const size_t*, Uint, const Event*,         \
+     Event*))                                                                                      \
+  F(Finish, Int, (Queue))
+
+struct Api {
+#define RULES_DNN_OPENCL_MEMBER(name, result, params) result(*name) params;
+  RULES_DNN_OPENCL_FUNCTIONS(RULES_DNN_OPENCL_MEMBER)
+#undef RULES_DNN_OPENCL_MEMBER
+};
+
+// Fills api from the machine's OpenCL library, once per call; the library stays loaded. On failure
+// it returns false and sets *error to a text that says what is missing.
+bool Load(Api* api, const char** error);
+
+}  // namespace opencl
+}  // namespace v1
+}  // namespace rules_dnn
+
+#endif  // RULES_DNN_RUNTIME_OPENCL_LOADER_H_
