@@ -1,5 +1,9 @@
 // Package opencltest runs printed programs on the machine's first OpenCL device: many small programs
 // by one host, which finds OpenCL as the runtime does. Only tests import it.
+//
+// A device of another machine is tested in three steps: with OPENCLTEST_REQUESTS=DIR a test writes what the
+// host reads to DIR/TEST.request; there, testdata/driver.cc, compiled with runtime/opencl/loader.cc, makes
+// DIR/TEST.answer of it; with OPENCLTEST_ANSWERS=DIR the test takes that answer for its own device's.
 package opencltest
 
 import (
@@ -52,31 +56,36 @@ const install = "no OpenCL on this machine: install pocl-opencl-icd and ocl-icd-
 // Run prints the cases and runs them. root is the repository's folder, where runtime/ lies. A test
 // on a machine without OpenCL, or without a C++ compiler, is skipped.
 func Run(t testing.TB, root string, cases []Case) []Result {
-	dir := t.TempDir()
-	bin := build(t, root, dir)
-	probe(t, bin, dir)
 	var request bytes.Buffer
+	request.Write(number(int64(len(cases))))
 	for i := range cases {
 		src, err := opencl.Print(cases[i].Program, cases[i].Device)
 		require.NoError(t, err, cases[i].Name)
 		require.NoError(t, write(&request, &cases[i], src), cases[i].Name)
 	}
-	out, err := run(bin, dir, append(number(int64(len(cases))), request.Bytes()...))
-	if keep := os.Getenv("OPENCLTEST_KEEP"); keep != "" {
-		require.NoError(t, save(keep, len(cases), request.Bytes(), out))
-	}
-	require.NoError(t, err)
-	name, out := text(out)
+	name, out := text(answer(t, root, request.Bytes()))
 	t.Logf("%d programs on %s", len(cases), name)
 	return results(t, cases, out)
 }
 
-// save keeps a request and its answer, to compare another device's with.
-func save(dir string, n int, request, answer []byte) error {
-	if err := os.WriteFile(filepath.Join(dir, "request"), append(number(int64(n)), request...), 0o644); err != nil {
-		return err
+// answer is what the host makes of a request, here or elsewhere.
+func answer(t testing.TB, root string, request []byte) []byte {
+	file := strings.ReplaceAll(t.Name(), "/", "_")
+	if dir := os.Getenv("OPENCLTEST_ANSWERS"); dir != "" {
+		out, err := os.ReadFile(filepath.Join(dir, file+".answer"))
+		require.NoError(t, err)
+		return out
 	}
-	return os.WriteFile(filepath.Join(dir, "answer"), answer, 0o644)
+	if dir := os.Getenv("OPENCLTEST_REQUESTS"); dir != "" {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, file+".request"), request, 0o644))
+		t.Skip("the request is written, and not run")
+	}
+	dir := t.TempDir()
+	bin := build(t, root, dir)
+	probe(t, bin, dir)
+	out, err := run(bin, dir, request)
+	require.NoError(t, err)
+	return out
 }
 
 // build compiles the host.

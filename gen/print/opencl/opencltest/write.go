@@ -13,7 +13,7 @@ import (
 )
 
 // ErrHost is of programs whose host does more than call kernels in a row.
-var ErrHost = errors.New("the test's host only calls kernels: no control flow, no values within others")
+var ErrHost = errors.New("the test's host only calls kernels: no control flow, no values within others, no opaque operators")
 
 // request is what the host reads of a case. Every value is an object of its own.
 type request struct {
@@ -28,6 +28,11 @@ func Runs(p *plan.Program) bool {
 	for _, s := range p.Steps {
 		if s.Call == nil {
 			return false
+		}
+	}
+	for _, c := range p.Calls() {
+		if c.Block.Call != nil || len(c.Kernel.Sets) > 0 {
+			return false // the host processor computes it
 		}
 	}
 	return len(p.Homes) == 0
