@@ -44,7 +44,7 @@ func noNDK(t *testing.T, w *workspace) {
 	}
 }
 
-// androidLibraries links a model for two ABIs in one build, alone and with an app's code, and compares
+// androidLibraries links a model for two ABIs in one build, alone and with an app's code, and in a program, and compares
 // the command lines with golden ones.
 func androidLibraries(t *testing.T, w *workspace, use string) {
 	spawns := w.logged(t, use, "//:android")
@@ -57,13 +57,14 @@ func androidLibraries(t *testing.T, w *workspace, use string) {
 			dir := filepath.Join(bin, "android", folder)
 			androidtest.CheckLibrary(t, filepath.Join(dir, "librelu_shared.so"), abi, api)
 			androidtest.CheckLibrary(t, filepath.Join(dir, "libapp.so"), abi, append([]string{"app_answer"}, api...))
+			androidtest.CheckLibrary(t, filepath.Join(dir, "on_device"), abi, nil)
 			compareCommands(t, w, abi, spawns)
 		})
 	}
 }
 
 // outputs are files of which the commands that make them are compared.
-var outputs = []string{"relu_kernels_0.pic.o", "relu.weights.pic.o", "dnn_pool.pic.o", "librelu.a", "librelu_shared.so", "libapp.so"}
+var outputs = []string{"relu_kernels_0.pic.o", "relu.weights.pic.o", "dnn_pool.pic.o", "librelu.a", "librelu_shared.so", "libapp.so", "on_device"}
 
 func compareCommands(t *testing.T, w *workspace, abi androidtest.ABI, spawns []spawn) {
 	t.Helper()
@@ -117,7 +118,7 @@ func commandLine(t *testing.T, w *workspace, s spawn) string {
 	return text
 }
 
-// Names that depend on Bazel's version and on the configuration.
+// Names that depend on Bazel's version, on the configuration and on how the runtime is split into files.
 var variable = []struct {
 	pattern *regexp.Regexp
 	name    string
@@ -125,4 +126,5 @@ var variable = []struct {
 	{regexp.MustCompile(`bazel-out/[^/\s]+/bin`), "BIN"},
 	{regexp.MustCompile(`external/[^/\s]*rules_dnn_ndk`), "NDK"},
 	{regexp.MustCompile(`external/rules_dnn[~+][^/\s]*`), "RULES_DNN"},
+	{regexp.MustCompile(`(?s)-Wl,--start-lib\n.*?-Wl,--end-lib`), "RUNTIME_OBJECTS"},
 }

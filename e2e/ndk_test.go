@@ -74,15 +74,14 @@ func (n *ndk) libraries(t *testing.T, abi androidtest.ABI, apiLevel, own string)
 		args := append([]string{"clang", "--target=" + abi.Triple + apiLevel, "-nostdlib", "-fuse-ld=lld", "-x", "assembler", "-", "-o", out}, flags...)
 		run(t, text.String(), args...)
 	}
-	for _, library := range append([]string{"dl"}, androidtest.Libraries...) {
-		var functions []string
-		if library != "dl" {
-			functions = androidtest.Functions(t, library)
-		}
-		assemble(filepath.Join(level, "lib"+library+".so"), "protected", functions, "-shared", "-Wl,-soname,lib"+library+".so")
+	for _, library := range androidtest.Libraries {
+		file := "lib" + library + ".so"
+		assemble(filepath.Join(level, file), "protected", androidtest.Functions(t, library), "-shared", "-Wl,-soname,"+file)
 	}
-	assemble(filepath.Join(level, "crtbegin_so.o"), "hidden", nil, "-c")
-	assemble(filepath.Join(level, "crtend_so.o"), "hidden", nil, "-c")
+	// What libraries and programs begin and end with.
+	for name, functions := range map[string][]string{"crtbegin_so": nil, "crtend_so": nil, "crtbegin_dynamic": {"_start"}, "crtend_android": nil} {
+		assemble(filepath.Join(level, name+".o"), "hidden", functions, "-c")
+	}
 	n.write(t, filepath.Join(level, "libc++.a"), "INPUT(-lc++_static -lc++abi)\n", 0o644)
 	for _, name := range []string{"libc++_static.a", "libc++abi.a", "libunwind.a"} {
 		run(t, "", "llvm-ar", "crs", filepath.Join(dir, name))

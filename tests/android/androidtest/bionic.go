@@ -40,7 +40,7 @@ var ABIs = []ABI{
 var bionic embed.FS
 
 // Libraries are the names of bionic's libraries.
-var Libraries = []string{"c", "m"}
+var Libraries = []string{"c", "dl", "m"}
 
 // Functions lists what one of bionic's libraries has.
 func Functions(t testing.TB, library string) []string {

@@ -15,7 +15,7 @@ import (
 // pageBytes is the largest page of Android's devices.
 const pageBytes = 16 << 10
 
-// CheckLibrary checks a shared library: that devices load it, that it shows exactly the functions of
+// CheckLibrary checks a shared library or a program: that devices load it, that it shows exactly the functions of
 // exports, and needs nothing that devices lack.
 func CheckLibrary(t testing.TB, file string, abi ABI, exports []string) {
 	t.Helper()
