@@ -86,7 +86,37 @@ func everyFunction() string {
 	return b.String() + "}\n"
 }
 
-// TestAndroid links a network, and all functions that kernels may call, for Android: without an NDK, with
+// opaque is a network of operators that are functions of the runtime.
+const opaque = `
+	symbol N 1..64
+	const @k i64[1] = {3}
+	const @most i64[] = {10}
+	input %x f32[N]
+	input %b f32[1, 5, 4]
+	input %s f32[1, 1, 5]
+	%v ?[*], %i ?[*] = TopK.11(%x, @k) {largest = 1} "best"
+	%z ?[*] = NonZero.13(%x) "where"
+	%y ?[*], %f ?[*], %j ?[*], %n ?[*] = Unique.11(%x) {sorted = 1} "once"
+	%kept ?[*] = NonMaxSuppression.11(%b, %s, @most) {center_point_box = 0} "kept"
+	output %v
+	output %i
+	output %z
+	output %y
+	output %n
+	output %kept
+	`
+
+// androidNetworks write a network to model.onnx in the working directory, given resnet20's path.
+var androidNetworks = map[string]func(t *testing.T, resnet20 string){
+	"resnet20": func(t *testing.T, resnet20 string) {
+		data, err := os.ReadFile(resnet20)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile("model.onnx", data, 0o644))
+	},
+	"opaque": func(t *testing.T, _ string) { tiny(t, opaque) },
+}
+
+// TestAndroid links networks, and all functions that kernels may call, for Android: without an NDK, with
 // headers of our own. What is linked is what a device loads.
 func TestAndroid(t *testing.T) {
 	for _, tool := range []string{"clang", "ld.lld"} {
@@ -95,20 +125,25 @@ func TestAndroid(t *testing.T) {
 		}
 	}
 	for _, abi := range androidtest.ABIs {
-		t.Run(abi.CPU, func(t *testing.T) {
-			root, src := absolute(t, repository), absolute(t, resnet)
-			chip := absolute(t, filepath.Join(chips, map[string]string{"aarch64": "arm64", "x86_64": "x86_64"}[abi.CPU]+".json"))
-			t.Chdir(t.TempDir())
-			mustRun(t, graphArgs(src, "--dim=N=1..64")...)
-			mustRun(t, compileArgs(src, chip)...)
-			require.NoError(t, os.WriteFile("functions.cc", []byte(everyFunction()), 0o644))
-			a := newAndroid(t, abi, root)
-			for _, pattern := range []string{root + "/runtime/dnn_*.cc", "kernels/*.cc", "net.weights.S", "functions.cc"} {
-				sources, err := filepath.Glob(pattern)
-				require.NoError(t, err)
-				a.compile(t, sources)
-			}
-			androidtest.CheckLibrary(t, a.link(t), abi, androidtest.Exports(t, "net.h", "app_net"))
-		})
+		for name, write := range androidNetworks {
+			t.Run(abi.CPU+"/"+name, func(t *testing.T) { linkForAndroid(t, abi, write) })
+		}
 	}
+}
+
+func linkForAndroid(t *testing.T, abi androidtest.ABI, write func(t *testing.T, resnet20 string)) {
+	root, src := absolute(t, repository), absolute(t, resnet)
+	chip := absolute(t, filepath.Join(chips, map[string]string{"aarch64": "arm64", "x86_64": "x86_64"}[abi.CPU]+".json"))
+	t.Chdir(t.TempDir())
+	write(t, src)
+	mustRun(t, graphArgs("model.onnx", "--dim=N=1..64")...)
+	mustRun(t, compileArgs("model.onnx", chip)...)
+	require.NoError(t, os.WriteFile("functions.cc", []byte(everyFunction()), 0o644))
+	a := newAndroid(t, abi, root)
+	for _, pattern := range []string{root + "/runtime/dnn_*.cc", "kernels/*.cc", "net.weights.S", "functions.cc"} {
+		sources, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		a.compile(t, sources)
+	}
+	androidtest.CheckLibrary(t, a.link(t), abi, androidtest.Exports(t, "net.h", "app_net"))
 }
