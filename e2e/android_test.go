@@ -63,6 +63,21 @@ func androidLibraries(t *testing.T, w *workspace, use string) {
 	}
 }
 
+// oldAndroid builds in a WORKSPACE, without an NDK and with one.
+func oldAndroid(t *testing.T, w *workspace) {
+	abi := androidtest.ABIs[0]
+	build := []string{"--platforms=@rules_dnn//platforms:android_arm64", "//:relu_shared"}
+	_, said, err := w.try("build", append(build, "--nobuild", "--repo_env=ANDROID_NDK_HOME=")...)
+	require.Error(t, err)
+	assert.Contains(t, said, "ANDROID_NDK_HOME is not set")
+	assert.Contains(t, said, "android_ndk() in WORKSPACE")
+	build = append(build, "--repo_env=ANDROID_NDK_HOME="+writeNDK(t, "26.3.11579264", androidtest.APILevel).dir)
+	w.bazel(t, "build", build...)
+	bin := w.bin(t, build[0])
+	api := androidtest.Exports(t, filepath.Join(bin, "relu/include/relu.h"), "relu")
+	androidtest.CheckLibrary(t, filepath.Join(bin, "librelu_shared.so"), abi, api)
+}
+
 // outputs are files of which the commands that make them are compared.
 var outputs = []string{"relu_kernels_0.pic.o", "relu.weights.pic.o", "dnn_pool.pic.o", "librelu.a", "librelu_shared.so", "libapp.so", "on_device"}
 

@@ -41,6 +41,7 @@ func TestWorkspace(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, fetched, "Go rules were fetched")
 	})
+	t.Run("Android", func(t *testing.T) { oldAndroid(t, w) })
 	t.Run("Add", func(t *testing.T) {
 		out := w.bazel(t, "run", "@rules_dnn_dnnc//:add", "--", "relu.onnx", "--check")
 		assert.Contains(t, out, "//:relu is up to date\n")
