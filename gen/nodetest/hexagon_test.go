@@ -16,8 +16,7 @@ import (
 // TestHexagonNodes compiles cases for Hexagon and runs them under qemu-hexagon: by default a part of
 // those with integers, which are what its vectors hold.
 func TestHexagonNodes(t *testing.T) {
-	s, err := Load()
-	require.NoError(t, err)
+	s := cases(t)
 	facts, err := os.ReadFile(filepath.Join(repository, "platforms/chips/hexagon_v68.json"))
 	require.NoError(t, err)
 	chip, err := target.Parse(facts)

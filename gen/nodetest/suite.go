@@ -1,6 +1,7 @@
 // Package nodetest holds ONNX's backend node tests, vendored from several releases
-// of PyPI's onnx so that older versions of operators are tested too, and runs them
-// in the interpreter. testdata/vendor.py makes the archive.
+// of PyPI's onnx so that older versions of operators are tested too, and examples of our
+// own where those have none; its tests run them in the interpreter, in the interpreter of
+// loops and compiled. testdata/vendor.py makes the archive.
 //
 // Only tests import this package.
 package nodetest
@@ -22,7 +23,7 @@ var archive []byte
 // Case is one model with one set of inputs and expected outputs.
 type Case struct {
 	Name    string // ONNX's name: "test_relu"
-	Release string // of PyPI's onnx that the case is from
+	Release string // of PyPI's onnx that the case is from; "own" where it is ours
 	Model   []byte
 	Inputs  []*ir.Tensor // in the order of the model's inputs
 	Outputs []*ir.Tensor
@@ -40,7 +41,7 @@ type Suite struct {
 	Left  []Left
 }
 
-// Load reads the archive.
+// Load reads the archive and adds our own cases.
 func Load() (*Suite, error) {
 	z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
 	if err != nil {
@@ -58,7 +59,9 @@ func Load() (*Suite, error) {
 			return nil, fmt.Errorf("index.txt:%d: %w", i+1, err)
 		}
 	}
-	return s, nil
+	own, err := ownCases()
+	s.Cases = append(s.Cases, own...)
+	return s, err
 }
 
 func readAll(f *zip.File) ([]byte, error) {

@@ -13,12 +13,16 @@ func TestLoad(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, len(s.Cases), 2000)
 	require.NotEmpty(t, s.Left)
-	releases := map[string]int{}
+	releases, own := map[string]int{}, map[string]bool{}
 	for _, c := range s.Cases {
 		releases[c.Release]++
 		require.NotEmpty(t, c.Outputs, c.Label())
+		if c.Release == ownRelease {
+			require.False(t, own[c.Name], "two examples are called %s", c.Name)
+			own[c.Name] = true
+		}
 	}
-	require.Len(t, releases, 6)
+	require.Len(t, releases, 7)
 }
 
 func TestCompare(t *testing.T) {

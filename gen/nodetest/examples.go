@@ -1,0 +1,54 @@
+package nodetest
+
+import "rules_dnn/gen/ir"
+
+// families are the lists of our own examples. Their results are worked out by hand or by
+// ONNX's reference implementation.
+var families = []func() []example{activationExamples, newTypeExamples}
+
+func activationExamples() []example {
+	return each([]ir.DType{ir.F16, ir.BF16, ir.F64}, func(t ir.DType) example {
+		return example{
+			name: "celu", op: "Celu", opset: 28, attrs: attrs("alpha", float32(2)),
+			in:  tensors(numbers(t, dims(4), -2, -0.5, 0, 1.5)),
+			out: tensors(numbers(t, dims(4), -1.26424, -0.442398, 0, 1.5)),
+		}
+	})
+}
+
+// newTypeExamples have types that opset 28 gave to older operators.
+func newTypeExamples() []example {
+	signed := []ir.DType{ir.I8, ir.I16, ir.I32, ir.I64}
+	shift := func(name, direction string, want ...float64) []example {
+		return each(signed, func(t ir.DType) example {
+			return example{
+				name: "bitshift_" + name, op: "BitShift", opset: 28, attrs: attrs("direction", direction),
+				in:  tensors(numbers(t, dims(4), -16, -1, 7, 25), numbers(t, dims(4), 1, 3, 2, 2)),
+				out: tensors(numbers(t, dims(4), want...)),
+			}
+		})
+	}
+	half := []ir.DType{ir.BF16}
+	out := append(shift("left", "LEFT", -32, -8, 28, 100), shift("right", "RIGHT", -8, -1, 1, 6)...)
+	out = append(out, each(half, func(t ir.DType) example {
+		return example{
+			name: "einsum_outer", op: "Einsum", opset: 28, attrs: attrs("equation", "i,j->ij"),
+			in:  tensors(numbers(t, dims(2), 1, -2), numbers(t, dims(3), 0.5, 3, -1)),
+			out: tensors(numbers(t, dims(2, 3), 0.5, 3, -1, -1, -6, 2)),
+		}
+	})...)
+	out = append(out, each(half, func(t ir.DType) example {
+		return example{
+			name: "onehot", op: "OneHot", opset: 28,
+			in:  tensors(numbers(ir.I64, dims(3), 2, 0, -2), numbers(ir.I64, dims(), 3), numbers(t, dims(2), -1, 5)),
+			out: tensors(numbers(t, dims(3, 3), -1, -1, 5, 5, -1, -1, -1, 5, -1)),
+		}
+	})...)
+	return append(out, each(half, func(t ir.DType) example {
+		return example{
+			name: "reversesequence", op: "ReverseSequence", opset: 28, attrs: attrs("batch_axis", int64(0), "time_axis", int64(1)),
+			in:  tensors(numbers(t, dims(2, 3), 1, 2, 3, 4, 5, 6), numbers(ir.I64, dims(2), 3, 2)),
+			out: tensors(numbers(t, dims(2, 3), 3, 2, 1, 5, 4, 6)),
+		}
+	})...)
+}
