@@ -206,22 +206,32 @@ func stageFacts(s *te.Stage, f sym.Facts) sym.Facts {
 
 // freshLets renames the bound variables of a stage, so that composing two cannot capture.
 func freshLets(s *te.Stage, salt int) *te.Stage {
-	return s.MapExprs(func(e te.Expr) te.Expr { return renamed(e, salt) })
+	var facts sym.Facts
+	s.MapExprs(func(e te.Expr) te.Expr {
+		if _, ok := e.(te.Let); ok {
+			facts = te.LetFacts(e, facts)
+		}
+		return e
+	})
+	return s.MapExprs(func(e te.Expr) te.Expr { return renamed(e, salt, facts) })
 }
 
 // freshLet renames the bound variables of an expression.
 func freshLet(e te.Expr, salt int) te.Expr {
-	return te.Map(e, func(e te.Expr) te.Expr { return renamed(e, salt) })
+	facts := te.LetFacts(e, nil)
+	return te.Map(e, func(e te.Expr) te.Expr { return renamed(e, salt, facts) })
 }
 
-// renamed gives a te.Let another variable.
-func renamed(e te.Expr, salt int) te.Expr {
+// renamed gives a te.Let another variable. The facts are the ranges of all that are bound
+// around and in it.
+func renamed(e te.Expr, salt int, facts sym.Facts) te.Expr {
 	l, ok := e.(te.Let)
 	if !ok {
 		return e
 	}
 	fresh := fmt.Sprintf("%s_%d", l.Var, salt)
-	l.Body = te.SubstIndices(l.Body, map[string]sym.Expr{l.Var: sym.Var(fresh)}, nil)
+	facts[fresh] = facts[l.Var]
+	l.Body = te.SubstIndices(l.Body, map[string]sym.Expr{l.Var: sym.Var(fresh)}, facts)
 	l.Var = fresh
 	return l
 }

@@ -189,6 +189,7 @@ func (n *nest) choose(cond []te.Within, then, otherwise te.Expr) te.Expr {
 // separateLets gives each bound integer a variable of its own, with its range: fusion may have
 // copied what binds it, and in a kernel all of them share one scope.
 func (n *nest) separateLets(e te.Expr) te.Expr {
+	f := te.LetFacts(e, n.facts) // inner ones are renamed first, and may use the outer ones
 	return te.Map(e, func(e te.Expr) te.Expr {
 		x, ok := e.(te.Let)
 		if !ok {
@@ -196,10 +197,11 @@ func (n *nest) separateLets(e te.Expr) te.Expr {
 		}
 		v := fmt.Sprintf("b%d%s", n.bound, n.tag) // unlike any name of package ops: inner ones are renamed first
 		n.bound++
-		lo, _ := x.Lo.Bounds(n.facts)
-		_, hi := x.Hi.Bounds(n.facts)
-		n.facts[v] = sym.Range{Lo: lo, Hi: hi}
-		x.Body = te.SubstIndices(x.Body, map[string]sym.Expr{x.Var: sym.Var(v)}, n.facts)
+		lo, _ := x.Lo.Bounds(f)
+		_, hi := x.Hi.Bounds(f)
+		f[v] = sym.Range{Lo: lo, Hi: hi}
+		n.facts[v] = f[v]
+		x.Body = te.SubstIndices(x.Body, map[string]sym.Expr{x.Var: sym.Var(v)}, f)
 		x.Var = v
 		return x
 	})

@@ -4,7 +4,7 @@ import "rules_dnn/gen/ir"
 
 // families are the lists of our own examples. Their results are worked out by hand or by
 // ONNX's reference implementation.
-var families = []func() []example{activationExamples, newTypeExamples}
+var families = []func() []example{activationExamples, newTypeExamples, borderExamples}
 
 func activationExamples() []example {
 	return each([]ir.DType{ir.F16, ir.BF16, ir.F64}, func(t ir.DType) example {
@@ -51,4 +51,19 @@ func newTypeExamples() []example {
 			out: tensors(numbers(t, dims(2, 3), 3, 2, 1, 5, 4, 6)),
 		}
 	})...)
+}
+
+// borderExamples sample between the centre and the border of a tensor's first elements, where
+// the element before is clamped to the first.
+func borderExamples() []example {
+	return each([]ir.DType{ir.F32, ir.F64}, func(t ir.DType) example {
+		return example{
+			name: "gridsample_first_border", op: "GridSample", opset: 20, attrs: attrs("padding_mode", "border"),
+			in: tensors(
+				numbers(t, dims(1, 1, 2, 2), 1, 2, 3, 4),
+				numbers(t, dims(1, 1, 4, 2), -0.75, -0.5, -0.5, -0.75, -0.9, -0.9, 0.9, -0.9),
+			),
+			out: tensors(numbers(t, dims(1, 1, 1, 4), 1, 1, 1, 2)),
+		}
+	})
 }

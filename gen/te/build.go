@@ -1,6 +1,7 @@
 package te
 
 import (
+	"maps"
 	"math"
 
 	"rules_dnn/gen/ir"
@@ -130,8 +131,33 @@ func Walk(e Expr, f func(Expr)) {
 	}
 }
 
+// LetFacts adds the ranges of the variables that e binds to the facts: a variable of which
+// nothing is known counts as a dimension, which is never negative.
+func LetFacts(e Expr, f sym.Facts) sym.Facts {
+	cloned := false
+	Walk(e, func(n Expr) {
+		l, ok := n.(Let)
+		if !ok {
+			return
+		}
+		if !cloned {
+			all := make(sym.Facts, len(f)+1)
+			maps.Copy(all, f)
+			f, cloned = all, true
+		}
+		lo, _ := l.Lo.Bounds(f)
+		_, hi := l.Hi.Bounds(f)
+		if r, twice := f[l.Var]; twice {
+			lo, hi = min(lo, r.Lo), max(hi, r.Hi)
+		}
+		f[l.Var] = sym.Range{Lo: lo, Hi: hi}
+	})
+	return f
+}
+
 // SubstIndices rewrites the index expressions of e by m; bound Let variables stay.
 func SubstIndices(e Expr, m map[string]sym.Expr, f sym.Facts) Expr {
+	f = LetFacts(e, f)
 	return Map(e, func(n Expr) Expr {
 		switch x := n.(type) {
 		case Index:

@@ -115,3 +115,18 @@ func TestShapeIsTheAxesExtents(t *testing.T) {
 	assert.Equal(t, ir.Shape{sym.Var("N"), sym.Const(3)}, s.Shape())
 	assert.Equal(t, []sym.Expr{i, j}, te.AxisVars(s.Axes))
 }
+
+// An index that is loaded may be negative: what clamps it stays.
+func TestSubstIndicesKnowsBoundRanges(t *testing.T) {
+	g := sym.Var("g")
+	clamped := sym.Max(g, sym.Const(0), sym.Facts{"g": {Lo: -3, Hi: 5}})
+	let := te.Let{
+		Var: "g", Value: te.Operand(1, ir.I64, sym.Var("i")), Lo: sym.Const(-3), Hi: sym.Const(5),
+		Body: te.Operand(0, ir.F32, clamped, sym.Var("i")),
+	}
+	got := te.SubstIndices(let, map[string]sym.Expr{"i": sym.Var("k")}, nil).(te.Let)
+	assert.Equal(t, "max(0, g)", got.Body.(te.Load).Index[0].String())
+	assert.Equal(t, sym.Facts{"g": {Lo: -3, Hi: 5}, "n": {Lo: 1, Hi: 2}}, te.LetFacts(let, sym.Facts{"n": {Lo: 1, Hi: 2}}))
+	twice := te.Fn(ir.F32, "add", let, te.Let{Var: "g", Value: let.Value, Lo: sym.Const(0), Hi: sym.Const(9), Body: let.Body})
+	assert.Equal(t, sym.Facts{"g": {Lo: -3, Hi: 9}}, te.LetFacts(twice, nil))
+}
