@@ -1,19 +1,43 @@
 package nodetest
 
-import "rules_dnn/gen/ir"
+import (
+	"slices"
+
+	"rules_dnn/gen/ir"
+)
 
 // families are the lists of our own examples. Their results are worked out by hand or by
 // ONNX's reference implementation.
 var families = []func() []example{activationExamples, newTypeExamples, borderExamples}
 
 func activationExamples() []example {
-	return each([]ir.DType{ir.F16, ir.BF16, ir.F64}, func(t ir.DType) example {
+	celu := each([]ir.DType{ir.F16, ir.BF16, ir.F64}, func(t ir.DType) example {
 		return example{
 			name: "celu", op: "Celu", opset: 28, attrs: attrs("alpha", float32(2)),
 			in:  tensors(numbers(t, dims(4), -2, -0.5, 0, 1.5)),
 			out: tensors(numbers(t, dims(4), -1.26424, -0.442398, 0, 1.5)),
 		}
 	})
+	return append(celu, swiGLUExamples()...)
+}
+
+func swiGLUExamples() []example {
+	swiglu := func(name string, at ir.Attrs, want ...float64) []example {
+		return each([]ir.DType{ir.F16, ir.BF16, ir.F32, ir.F64}, func(t ir.DType) example {
+			return example{
+				name: "swiglu" + name, op: "SwiGLU", opset: 28, attrs: at,
+				in: tensors(
+					numbers(t, dims(2, 4), 1, -2, 3, 4, -1, 2, -3, 0.5),
+					numbers(t, dims(2, 4), 0.5, 1, -1, 2, 2, -1, 0.5, 1),
+				),
+				out: tensors(numbers(t, dims(2, 4), want...)),
+			}
+		})
+	}
+	return slices.Concat(
+		swiglu("", nil, 0.365529, -0.238406, -2.857722, 7.856110, -0.537883, -1.761594, -0.0711388, 0.311230),
+		swiglu("_alpha", attrs("alpha", float32(-2)), 0.0596015, -1.964028, -0.00741787, 0.00268280, -1.761594, -0.0359724, -1.496291, 0.134471),
+	)
 }
 
 // newTypeExamples have types that opset 28 gave to older operators.

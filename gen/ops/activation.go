@@ -42,9 +42,7 @@ func activationRows() []*Row {
 		unaryRow("Mish", []int{18, 22}, floats, activation(func(_ *Ctx, x te.Expr) te.Expr {
 			return mul(x, call("tanh", softplus(x)))
 		})),
-		unaryRow("Swish", []int{24}, floats, activation(func(c *Ctx, x te.Expr) te.Expr {
-			return mul(x, sigmoid(mul(c.num("alpha", 1, x), x)))
-		}), floatAttr("alpha")),
+		unaryRow("Swish", []int{24}, floats, activation(swish), floatAttr("alpha")),
 		unaryRow("Gelu", []int{20}, floats, gelu, strAttr("approximate")),
 		unaryRow("Shrink", []int{9}, oldNumbers, shrink, floatAttr("bias"), floatAttr("lambd")),
 		clipRow(),
@@ -54,6 +52,11 @@ func activationRows() []*Row {
 			Build: elementwiseLike(func(_ *Ctx, x []te.Expr) (te.Expr, error) {
 				return sel(test("lt", x[0], num(x[0], 0)), mul(x[1], x[0]), x[0]), nil
 			}),
+		},
+		{
+			Name: "SwiGLU", Versions: []int{28}, MinOutputs: 1, MaxOutputs: 1,
+			Inputs: []Param{in("A", floats), in("B", floats)}, Attrs: []AttrSpec{floatAttr("alpha")},
+			Build: swiGLU,
 		},
 	}
 }
@@ -80,6 +83,22 @@ func expm1(x te.Expr) te.Expr { return call("expm1", x) }
 
 func sigmoid(x te.Expr) te.Expr {
 	return div(num(x, 1), add(num(x, 1), call("exp", call("neg", x))))
+}
+
+func swish(c *Ctx, x te.Expr) te.Expr { return mul(x, sigmoid(mul(c.num("alpha", 1, x), x))) }
+
+// swiGLU is Swish of the gate A times B, neither of which extends to the other's shape.
+func swiGLU(c *Ctx) (*Meaning, error) {
+	shape, err := c.Shape(0)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.hasShape(1, shape); err != nil {
+		return nil, err
+	}
+	as, t := axes(shape), wide(c.Type(0))
+	operand := func(i int) te.Expr { return cast(t, te.Operand(i, c.Type(i), te.AxisVars(as)...)) }
+	return one("SwiGLU", as, cast(c.Type(0), mul(swish(c, operand(0)), operand(1)))), nil
 }
 
 // softplus is log(1 + exp(x)) without overflow for great x.

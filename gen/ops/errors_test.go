@@ -30,6 +30,7 @@ func TestErrors(t *testing.T) {
 		{old(13, node("ReduceMean", nil, f32(1), vec(0))), "2 operands, definition 13 of the operator has at most 1"},
 		{node("LeakyRelu", attrs("alpha", 1), f32(1)), `attribute "alpha" has type int64, wanted float32`},
 		{node("Concat", nil, f32(1)), `attribute "axis" is absent, but required`},
+		{node("SwiGLU", nil, f32(2, 3), f32(1, 3)), "dimension 0 of operand 1: found 1 and 2"},
 		{old(5, node("Add", nil, f32(1), f32(1))), "definition 5 of the operator is older than the oldest supported, 7"},
 		{twoResults(node("Relu", nil, f32(1))), "2 results, the operator has 1 to 1"},
 		{node("Add", nil, f32(3), f32(4)), "dimensions must be equal or 1 to broadcast: found 3 and 4"},

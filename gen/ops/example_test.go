@@ -121,6 +121,8 @@ func examples() []example {
 			n.Inputs = append(n.Inputs, weight(8))
 		case "Clip":
 			n.Inputs = append(n.Inputs, num32(0), num32(6))
+		case "SwiGLU":
+			n.Inputs = append(n.Inputs, f32("N", 8))
 		}
 		out = append(out, example{n, "[N 8]", OneToOne, variable})
 	}
