@@ -63,7 +63,7 @@ func TestSchemas(t *testing.T) {
 	for _, r := range Table() {
 		t.Run(r.Name, func(t *testing.T) {
 			defs := all[r.Name]
-			require.NotEmpty(t, defs, "run testdata/schemas.py with the names of all rows")
+			require.NotEmpty(t, defs, "run python gen/ops/testdata/schemas.py %s", r.Name)
 			var versions []int
 			most := 0
 			for _, d := range defs {
