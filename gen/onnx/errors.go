@@ -17,6 +17,9 @@ func refusef(format string, args ...any) error { return refusal{fmt.Errorf(forma
 
 func isRefusal(err error) bool { var r refusal; return errors.As(err, &r) }
 
+// lineWidth is the most characters of a line of words in a message.
+const lineWidth = 98
+
 // show quotes a name of the model, which may be anything, for a message.
 func show(name string) string {
 	cut := ""
@@ -38,6 +41,8 @@ func list(entries []string) string {
 type problems struct {
 	lines []string
 	seen  map[string]bool
+	// operators are those that are supported, where a node has none of them.
+	operators []string
 }
 
 func (p *problems) add(format string, args ...any) {
@@ -59,5 +64,28 @@ func (p *problems) err() error {
 	if len(shown) > limit.Listed {
 		shown, more = shown[:limit.Listed], fmt.Sprintf("\n  and %d more", len(shown)-limit.Listed)
 	}
+	if len(p.operators) > 0 {
+		more += "\nsupported operators are:\n  " + strings.Join(wrapped(p.operators), "\n  ")
+	}
 	return fmt.Errorf("the model uses what is not supported:\n  %s%s", strings.Join(shown, "\n  "), more)
+}
+
+// wrapped joins words by commas to lines.
+func wrapped(words []string) []string {
+	var lines []string
+	line := ""
+	for i, w := range words {
+		if i < len(words)-1 {
+			w += ","
+		}
+		switch {
+		case line == "":
+			line = w
+		case len(line)+1+len(w) > lineWidth:
+			lines, line = append(lines, line), w
+		default:
+			line += " " + w
+		}
+	}
+	return append(lines, line)
 }

@@ -1,6 +1,8 @@
 package onnx
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -266,6 +268,42 @@ func TestRefusals(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	require.Equal(t, 11, strings.Count(err.Error(), "\n")) // a line each; the node in both branches once
+}
+
+// TestSupportedOperatorsAreListedOnce: after all nodes that have others.
+func TestSupportedOperatorsAreListedOnce(t *testing.T) {
+	m := modelOf(names("x"), names("c"), node("Erf", names("x"), names("a")), node("Sin", names("a"), names("b")), node("Relu", names("b"), names("c")))
+	for _, c := range []struct {
+		name string
+		opt  Options
+		want string
+	}{
+		{"unknown operators", Options{Operators: []string{"Abs", "Relu"}}, `:
+  node "n_a", operator "Erf", opset 17: not in the table
+  node "n_b", operator "Sin", opset 17: not in the table
+supported operators are:
+  Abs, Relu`},
+		{"only versions of known ones", Options{Operators: []string{"Erf", "Sin"}}, `:
+  node "n_a", operator "Erf", opset 17: not in the table
+  node "n_b", operator "Sin", opset 17: not in the table`},
+		{"many", Options{Operators: slices.Repeat([]string{"Operator"}, 20)}, `
+  Operator, Operator, Operator, Operator, Operator, Operator, Operator, Operator, Operator,
+  Operator, Operator, Operator, Operator, Operator, Operator, Operator, Operator, Operator,
+  Operator, Operator`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.opt.Supported = func(op string, _ int) error {
+				if op == "Relu" {
+					return nil
+				}
+				return errors.New("not in the table")
+			}
+			m.OpsetImport = opsets("", 17)
+			_, err := read(t, m, c.opt)
+			require.Error(t, err)
+			require.True(t, strings.HasSuffix(err.Error(), c.want), err)
+		})
+	}
 }
 
 func TestMalformed(t *testing.T) {

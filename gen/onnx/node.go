@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"fmt"
+	"slices"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/limit"
@@ -83,6 +84,9 @@ func (s *scope) node(p *onnxpb.NodeProto) error {
 	}
 	if f := s.im.opt.Supported; f != nil {
 		if err := f(p.GetOpType(), version); err != nil {
+			if !slices.Contains(s.im.opt.Operators, p.GetOpType()) {
+				s.im.problems.operators = s.im.opt.Operators
+			}
 			return refusal{err}
 		}
 	}

@@ -52,6 +52,9 @@ type Options struct {
 	// Supported tells why an operator is not supported (nil: it is). Read reports
 	// all unsupported nodes together. A nil function supports all of ai.onnx.
 	Supported func(op string, version int) error
+	// Operators are the names of those that are supported in some version. They follow the
+	// nodes of a report, once, where a node has none of them.
+	Operators []string
 }
 
 // Read reads a model. The files' names are set by Read: the model is "",

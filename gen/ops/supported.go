@@ -1,15 +1,12 @@
 package ops
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // Supported tells why an operator of a definition's version is not supported; nil where it is.
 func Supported(op string, version int) error {
 	row := Lookup(op)
 	if row == nil {
-		return fmt.Errorf("the operator is not supported; supported are %s", strings.Join(tableNames(), ", "))
+		return fmt.Errorf("the operator is not supported")
 	}
 	if v := row.newest(); version > v {
 		return fmt.Errorf("version %d of the operator is newer than the newest supported one, %d", version, v)
@@ -17,7 +14,8 @@ func Supported(op string, version int) error {
 	return nil
 }
 
-func tableNames() []string {
+// Names are the operators of the table, sorted.
+func Names() []string {
 	var out []string
 	for _, r := range Table() {
 		out = append(out, r.Name)

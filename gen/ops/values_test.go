@@ -123,5 +123,7 @@ func TestVerify(t *testing.T) {
 func TestSupported(t *testing.T) {
 	require.NoError(t, Supported("Relu", 14))
 	require.ErrorContains(t, Supported("Relu", 99), "newer than the newest supported one, 14")
-	require.ErrorContains(t, Supported("Frobnicate", 1), "not supported; supported are Abs, ")
+	require.EqualError(t, Supported("Frobnicate", 1), "the operator is not supported")
+	require.Contains(t, Names(), "Relu")
+	require.IsIncreasing(t, Names())
 }

@@ -76,7 +76,7 @@ func (f *graphFlags) read() (*ir.Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	opt := onnx.Options{Dims: map[string]onnx.Dim{}, Fill: f.fill, Supported: ops.Supported}
+	opt := onnx.Options{Dims: map[string]onnx.Dim{}, Fill: f.fill, Supported: ops.Supported, Operators: ops.Names()}
 	for _, d := range f.dims {
 		name, dim, err := onnx.ParseDim(d)
 		if err != nil {
