@@ -201,6 +201,8 @@ func others() []example {
 		{node("MeanVarianceNormalization", nil, x()), "[N 8 10 12]", ManyToMany, dependent},
 		{node("LpNormalization", nil, f32("N", 8)), "[N 8]", ManyToMany, dependent},
 		{node("LRN", attrs("size", 5), x()), "[N 8 10 12]", ManyToMany, dependent},
+		{node("NegativeLogLikelihoodLoss", attrs("reduction", "none"), x(), i64("N", 10, 12), weight(8)), "[N 10 12]", OneToMany, variable},
+		example{node("SoftmaxCrossEntropyLoss", nil, x(), i64("N", 10, 12), weight(8)), "[]", ManyToMany, dependent}.outputs(2),
 		{node("Reshape", nil, x(), vec(0, 8, -1)), "[N 8 120]", Reorganize, moveOnly},
 		{node("Flatten", nil, x()), "[N 960]", Reorganize, moveOnly},
 		{node("Squeeze", nil, f32("N", 1, 8), vec(1)), "[N 8]", Reorganize, moveOnly},

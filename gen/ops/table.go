@@ -31,6 +31,7 @@ var families = []func() []*Row{
 	normRows,
 	reshapeRows,
 	softmaxRows,
+	lossRows,
 	reduceRows,
 	movementRows,
 	sliceRows,
