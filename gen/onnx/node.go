@@ -123,7 +123,7 @@ func (s *scope) add(p *onnxpb.NodeProto, version int, operands []*ir.Value) erro
 	if err := s.upgrade(n, p); err != nil {
 		return err
 	}
-	for _, out := range p.Output {
+	for _, out := range p.Output[:results(p)] {
 		if out == "" {
 			n.Outputs = append(n.Outputs, nil)
 			continue
@@ -136,6 +136,16 @@ func (s *scope) add(p *onnxpb.NodeProto, version int, operands []*ir.Value) erro
 	}
 	s.g.Nodes = append(s.g.Nodes, n)
 	return nil
+}
+
+// results is the number of a node's results. Absent ones at the end count where an operator may
+// have any number of results, and not where that number tells training from inference.
+func results(p *onnxpb.NodeProto) int {
+	n := len(p.Output)
+	for p.GetOpType() == "BatchNormalization" && n > 1 && p.Output[n-1] == "" {
+		n--
+	}
+	return n
 }
 
 func (s *scope) nodeName(p *onnxpb.NodeProto) string {

@@ -28,8 +28,7 @@ var upgrades = []upgrade{
 	{ops: []string{"Add", "Div", "Mul", "Sub"}, from: []int{1, 6}, change: steps(drop("consumed_inputs"), broadcast)},
 	{ops: []string{"And", "Equal", "Greater", "Less", "Or", "Pow", "Xor"}, from: []int{1}, change: broadcast},
 	{ops: []string{"PRelu"}, from: []int{1, 6}, change: steps(drop("consumed_inputs"), slopeOfChannels)},
-	// Of one result it is inference's, whatever is_test says; of more, training's, which its row refuses.
-	{ops: []string{"BatchNormalization"}, from: []int{1, 6}, change: drop("consumed_inputs", "is_test")},
+	{ops: []string{"BatchNormalization"}, from: []int{1, 6}, change: steps(drop("consumed_inputs"), batchNormTest)},
 	// Definition 6 wants a number; what was written at the time, ONNX's own tests too, still has names.
 	{ops: []string{"Cast"}, from: []int{1, 6}, change: castByName},
 	{ops: []string{"Clip"}, from: []int{1}, change: steps(drop("consumed_inputs"), clipWithoutDefaults)},
@@ -54,8 +53,9 @@ var upgrades = []upgrade{
 type upgrading struct {
 	*scope
 	*ir.Node
-	out   string // the model's name of the first result
-	since int    // the definition that the node followed
+	out     string // the model's name of the first result
+	results int    // how many there are
+	since   int    // the definition that the node followed
 }
 
 // upgrade makes a node follow a definition that opset 7 or a newer one has. It has no
@@ -72,7 +72,7 @@ func (s *scope) upgrade(n *ir.Node, p *onnxpb.NodeProto) error {
 		if !slices.Contains(row.ops, n.Op) || !slices.Contains(row.from, n.Version) {
 			continue
 		}
-		u := &upgrading{scope: s, Node: n, out: s.nodeName(p), since: n.Version}
+		u := &upgrading{scope: s, Node: n, out: s.nodeName(p), results: results(p), since: n.Version}
 		if n.Version = current; row.change == nil {
 			return nil
 		}

@@ -162,6 +162,15 @@ func dropoutTest(u *upgrading) error {
 	return err
 }
 
+// batchNormTest: of one result it is inference's, whatever is_test says; of more, training's.
+func batchNormTest(u *upgrading) error {
+	test, err := take(u, "is_test", int64(0))
+	if err == nil && test != 0 && u.results > 1 {
+		err = refusef("attribute is_test is 1 (inference), but the node has %d results, as in training; supported is 1 result", u.results)
+	}
+	return err
+}
+
 // wholeNorm makes p an integer.
 func wholeNorm(u *upgrading) error {
 	x, err := take(u, "p", float32(2))

@@ -106,6 +106,7 @@ func TestVersions(t *testing.T) {
 		{1, node("Softmax", nil, f32("N", 4, 5)), "[N 4 5]"},
 		{8, node("MaxPool", attrs("kernel_shape", ints(2), "storage_order", 1), f32("N", 3, 8)), "[N 3 7]"},
 		{7, node("BatchNormalization", attrs("spatial", 1), f32("N", 3), weight(3), weight(3), weight(3), weight(3)), "[N 3]"},
+		{7, results(5, node("BatchNormalization", nil, f32("N", 3), weight(3), weight(3), weight(3), weight(3))), "[N 3]"},
 	} {
 		t.Run(c.n.Op, func(t *testing.T) {
 			c.n.Version = c.version

@@ -70,8 +70,14 @@ func TestErrors(t *testing.T) {
 		{node("NegativeLogLikelihoodLoss", nil, f32(3, 0), i64(3)), "axis 1 of operand 0 must have an element for the indices: found 0 and 1"},
 		{node("SoftmaxCrossEntropyLoss", nil, f32(3, 5), i64(3), f32(3)), "extent of operand 2: found 3 and 5"},
 		{node("SoftmaxCrossEntropyLoss", attrs("reduction", "max"), f32(3, 5), i64(3)), `attribute reduction is "max"; supported are ["mean" "none" "sum"]`},
-		{node("BatchNormalization", attrs("training_mode", 1), f32(1, 3), weight(3), weight(3), weight(3), weight(3)), "attribute training_mode is 1; supported is 0"},
-		{node("Dropout", nil, f32(1), num32(0.5), trueValue()), "(training_mode) is 1; supported is 0"},
+		{twoResults(normalised(nil)), `result 1 ("y1") exists with attribute training_mode 1 only, found 0`},
+		{results(4, normalised(attrs("training_mode", 1))), "4 results; definition 15 of the operator has at most 3"},
+		{old(9, results(3, normalised(nil))), "3 results; definition 9 of the operator has 1, or 5 in training"},
+		{old(7, normalised(attrs("spatial", 0))), "attribute spatial is 0; supported is 1 (statistics by channel)"},
+		{node("Dropout", nil, f32(1), num32(0.25), trueValue()), "(training_mode) is 1 and operand 1 (ratio) is 0.25: what is dropped is random; supported is a training_mode or a ratio of 0"},
+		{node("Dropout", nil, f32(1), nil, trueValue()), "operand 1 (ratio) is 0.5: what is dropped is random"},
+		{node("Dropout", nil, f32(1), f32(), trueValue()), `the value of operand 1 ("x1") is not known when code is generated`},
+		{node("Dropout", nil, f32(1), num32(0), trueValue()), ""},
 		{node("Range", nil, num64(0), num64(5), num64(0)), "operand 2 (delta) is 0"},
 		{node("QuantizeLinear", attrs("output_dtype", 22), f32(4), num32(1)), "attribute output_dtype is data type 22 (int4); supported are"},
 		{node("QuantizeLinear", attrs("output_dtype", 17), f32(4), num32(1)), "data type 17 (float8e4m3fn)"},
@@ -123,6 +129,16 @@ func TestErrors(t *testing.T) {
 		require.ErrorContains(t, err, c.want)
 		require.ErrorContains(t, err, `node `+c.n.Op+` "n": `)
 	}
+}
+
+// normalised is a BatchNormalization of three channels.
+func normalised(at ir.Attrs) *ir.Node {
+	return node("BatchNormalization", at, f32(1, 3), weight(3), weight(3), weight(3), weight(3))
+}
+
+// results gives a node n results.
+func results(n int, of *ir.Node) *ir.Node {
+	return example{n: of}.outputs(n).n
 }
 
 // ofRank is a value of many dimensions.

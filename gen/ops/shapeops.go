@@ -44,7 +44,7 @@ func shapeRows() []*Row {
 		{
 			Name: "Dropout", Versions: []int{7, 10, 12, 13, 22}, MinOutputs: 1, MaxOutputs: 2,
 			Inputs: []Param{
-				in("data", floats), opt(since(12, Param{Name: "ratio", Types: floats})), opt(since(12, structural("training_mode", bools))),
+				in("data", floats), opt(since(12, structural("ratio", floats))), opt(since(12, structural("training_mode", bools))),
 			},
 			Attrs: []AttrSpec{floatAttr("ratio").until(11), intAttr("seed").from(12)}, Build: dropout,
 		},
@@ -184,16 +184,11 @@ func (c *Ctx) rangeFloat() (*Meaning, error) {
 	return one("Range", axes(ir.Shape{sym.Const(int64(max(n, 0)))}), cast(c.Type(0), e)), nil
 }
 
-// dropout is inference's: the data itself, and a mask that keeps everything.
+// dropout gives the data itself, and a mask that keeps everything: in inference, and where
+// nothing is dropped.
 func dropout(c *Ctx) (*Meaning, error) {
-	if c.Has(2) {
-		training, err := c.scalarOperand(2)
-		if err != nil {
-			return nil, err
-		}
-		if !training.Is(0) {
-			return nil, fmt.Errorf("operand 2 (training_mode) is %s; supported is 0: export the model for inference", training)
-		}
+	if err := c.dropsNothing(); err != nil {
+		return nil, err
 	}
 	x, err := c.Shape(0)
 	if err != nil {
@@ -211,4 +206,26 @@ func dropout(c *Ctx) (*Meaning, error) {
 	m.Stages = append(m.Stages, &te.Stage{Name: "mask", Axes: as, Results: []te.Expr{te.Number(mask, 1)}})
 	m.Outputs = append(m.Outputs, te.Source{Stage: true, N: 1})
 	return m, nil
+}
+
+// dropsNothing refuses to draw random numbers, which no two programs draw alike.
+func (c *Ctx) dropsNothing() error {
+	if !c.Has(2) {
+		return nil
+	}
+	training, err := c.scalarOperand(2)
+	if err != nil || training.Is(0) {
+		return err
+	}
+	ratio := 0.5
+	if c.Has(1) {
+		if ratio, err = c.constFloat(1); err != nil {
+			return err
+		}
+	}
+	if ratio != 0 {
+		return fmt.Errorf("operand 2 (training_mode) is %s and operand 1 (ratio) is %v: what is dropped is random; "+
+			"supported is a training_mode or a ratio of 0: export the model for inference", training, ratio)
+	}
+	return nil
 }

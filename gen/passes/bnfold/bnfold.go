@@ -13,6 +13,7 @@ import (
 	"math"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ops"
 	"rules_dnn/gen/passes/edit"
 )
 
@@ -77,7 +78,7 @@ func origins(n *ir.Node) []string {
 
 // batchNorm reads scale and shift of a BatchNormalization, or nil where n is none that folds.
 func batchNorm(n *ir.Node) (*affine, error) {
-	if n.Op != "BatchNormalization" || n.Int("training_mode", 0) != 0 || n.Int("spatial", 1) != 1 || len(n.Inputs) != 5 {
+	if n.Op != "BatchNormalization" || ops.NormalisesByBatch(n) || n.Int("spatial", 1) != 1 || len(n.Inputs) != 5 {
 		return nil, nil
 	}
 	for i, v := range n.Outputs {

@@ -218,6 +218,11 @@ func TestLeave(t *testing.T) {
   %y f32[N, 2], _, _ = BatchNormalization.15(%c, @s, @b, @m, @v) {training_mode = 1} "bn"
   output %y
 `},
+		{"results of training that nothing uses, of an old definition", params + `
+  input %c f32[N, 2]
+  %y f32[N, 2], _, _, _, _ = BatchNormalization.9(%c, @s, @b, @m, @v) "bn"
+  output %y
+`},
 		{"statistics that are operands", params + `
   input %c f32[N, 2]
   input %var f32[2]
