@@ -169,11 +169,6 @@ func (c *contraction) roles() bool {
 	if c.groups == 0 {
 		c.groups, c.channels = 1, channels
 	}
-	if c.pixel >= 0 {
-		if _, ok := s.Axes[c.pixel].Extent.Const(); !ok {
-			c.pixel = -1
-		}
-	}
 	for r, a := range c.reduce {
 		if !uses(c.x, a.Var) || !uses(c.w, a.Var) {
 			return false

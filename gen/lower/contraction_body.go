@@ -12,16 +12,20 @@ import (
 
 const (
 	tileVar  = "tp" // number of the tile within the task
+	restVar  = "tq" // number of the pixel among those that fill no tile
 	chunkVar = "tc" // number of the task along the pixels, or along an axis that tasks share
 	// tilesPerTask is how many tiles of a long pixel axis one task computes.
 	tilesPerTask = 8
+	// usualPixels is what an extent counts as that only the run knows. Of such pixels those that
+	// fill no tile are computed one by one, so that tiles of more than mostRows do not pay.
+	usualPixels, mostRows = 56, 8
 )
 
 // plan of one contraction's loops.
 type tiling struct {
 	tile
 	lanes, groups, perGroup int64
-	pixels                  int64
+	pixels                  sym.Expr
 	x                       instr.Operand
 	micro                   []loop.KLoop
 	rowStep                 int64
@@ -29,17 +33,51 @@ type tiling struct {
 	xAt                     sym.Expr // of the first pixel and K point, in the axes' variables
 	wAt                     sym.Expr
 	padded                  []te.Within // what holds of a channel that exists; empty: all do
+	copied                  bool        // X is a copy of what the task's pixels need
+}
+
+// usualPixels is the number of pixels that the tile is chosen for.
+func (p *tiling) usualPixels() int64 {
+	if n, ok := p.pixels.Const(); ok {
+		return n
+	}
+	return usualPixels
+}
+
+// chunk is the most pixels of a task: all of them, or as many as fill some tiles.
+func (p *tiling) chunk() int64 {
+	n, known := p.pixels.Const()
+	if known && (p.copied || n/p.rows <= 2*tilesPerTask) {
+		return n
+	}
+	return tilesPerTask * p.rows
+}
+
+// chunks is the number of tasks along the pixels. The last one of a known number takes the rest too.
+func (p *tiling) chunks(f sym.Facts) sym.Expr {
+	n, known := p.pixels.Const()
+	switch {
+	case !known:
+		return sym.CeilDiv(p.pixels, sym.Const(p.chunk()), f)
+	case n == p.chunk():
+		return sym.Const(1)
+	}
+	return sym.Const((n/p.rows + tilesPerTask - 1) / tilesPerTask)
+}
+
+// first is the first pixel of a task.
+func (p *tiling) first() sym.Expr {
+	if n, known := p.pixels.Const(); known && n == p.chunk() {
+		return sym.Const(0)
+	}
+	return sym.Scale(sym.Var(chunkVar), p.chunk())
 }
 
 // body builds the kernel's statements around the tile.
 func (c *contraction) body(k *loop.Kernel, p *tiling, copyIn []loop.Stmt) {
-	full, rest := p.pixels/p.rows, p.pixels%p.rows
-	chunks := int64(1)
-	if len(copyIn) == 0 && full > 2*tilesPerTask {
-		chunks = (full + tilesPerTask - 1) / tilesPerTask
-	}
-	c.n.addRanges([]te.Axis{{Var: chunkVar, Extent: sym.Const(chunks)}, {Var: tileVar, Extent: sym.Const(max(full, 1))}})
-	tiles := c.tiles(p, full, rest, chunks)
+	chunk := te.Axis{Var: chunkVar, Extent: p.chunks(c.n.facts)}
+	c.n.addRanges([]te.Axis{chunk, {Var: tileVar, Extent: sym.Const(max(p.chunk()/p.rows, 1))}, {Var: restVar, Extent: sym.Const(p.rows)}})
+	tiles := c.tiles(p)
 	group := te.Axis{Var: groupVar, Extent: sym.Const(p.groups)}
 	var outer []te.Axis
 	if c.groups > 1 {
@@ -50,7 +88,6 @@ func (c *contraction) body(k *loop.Kernel, p *tiling, copyIn []loop.Stmt) {
 			outer = append(outer, te.Axis{Var: axisVar(i), Extent: a.Extent})
 		}
 	}
-	chunk := te.Axis{Var: chunkVar, Extent: sym.Const(chunks)}
 	var tasks []te.Axis
 	if weights, _ := p.wBuf.Size.Const(); weights/c.groups*4 <= c.t.L2/2 && !c.window {
 		tasks = append(append(tasks, outer...), chunk)
@@ -63,35 +100,57 @@ func (c *contraction) body(k *loop.Kernel, p *tiling, copyIn []loop.Stmt) {
 	k.Body = append([]loop.Stmt{loop.Alloc{Buf: p.acc}}, tiles...)
 }
 
-// tiles computes all pixels of a task: full tiles, then the exact rest by the last task.
-func (c *contraction) tiles(p *tiling, full, rest, chunks int64) []loop.Stmt {
-	var out []loop.Stmt
-	if full > 0 {
-		n := sym.Const(full)
-		first := sym.Const(0)
-		if chunks > 1 {
-			first = sym.Scale(sym.Var(chunkVar), tilesPerTask)
-			n = sym.Min(sym.Const(tilesPerTask), sym.Sub(sym.Const(full), first), c.n.facts)
-		}
-		start := sym.Scale(sym.Add(first, sym.Var(tileVar)), p.rows)
-		out = append(out, loops([]te.Axis{{Var: tileVar, Extent: n}}, c.oneTile(p, start, p.rows))...)
+// tiles computes the pixels of a task: full tiles, then the exact rest. Of a known number the rest is a
+// smaller tile, of the last task; of another one, pixel by pixel.
+func (c *contraction) tiles(p *tiling) []loop.Stmt {
+	n, known := p.pixels.Const()
+	if known && p.chunk() == n {
+		return append(c.fullTiles(p, sym.Const(n/p.rows)), c.rest(p, n)...)
 	}
-	if rest == 0 {
-		return out
+	left := sym.Sub(p.pixels, p.first())
+	if !known {
+		here := sym.Min(sym.Const(p.chunk()), left, c.n.facts)
+		full := sym.FloorDiv(here, sym.Const(p.rows), c.n.facts)
+		single := loops([]te.Axis{{Var: restVar, Extent: sym.Mod(here, sym.Const(p.rows), c.n.facts)}},
+			c.oneTile(p, sym.Add(sym.Scale(full, p.rows), sym.Var(restVar)), 1))
+		return append(c.fullTiles(p, full), single...)
 	}
-	last := c.oneTile(p, sym.Const(full*p.rows), rest)
-	if chunks > 1 {
-		last = []loop.Stmt{loop.If{Cond: []te.Within{{E: sym.Var(chunkVar), Lo: sym.Const(chunks - 1), Hi: sym.Const(chunks)}}, Then: last}}
+	full := n / p.rows
+	tiles := c.fullTiles(p, sym.Min(sym.Const(tilesPerTask), sym.Sub(sym.Const(full), sym.Scale(sym.Var(chunkVar), tilesPerTask)), c.n.facts))
+	rest := c.rest(p, n)
+	if rest == nil {
+		return tiles
 	}
-	return append(out, last...)
+	last := (full+tilesPerTask-1)/tilesPerTask - 1
+	return append(tiles, loop.If{Cond: []te.Within{{E: sym.Var(chunkVar), Lo: sym.Const(last), Hi: sym.Const(last + 1)}}, Then: rest})
 }
 
-// oneTile is a call of the micro-kernel and what the block does with the sums.
-func (c *contraction) oneTile(p *tiling, start sym.Expr, rows int64) []loop.Stmt {
+// fullTiles are n tiles from the task's first pixel on.
+func (c *contraction) fullTiles(p *tiling, n sym.Expr) []loop.Stmt {
+	if n.Is(0) {
+		return nil
+	}
+	return loops([]te.Axis{{Var: tileVar, Extent: n}}, c.oneTile(p, sym.Scale(sym.Var(tileVar), p.rows), p.rows))
+}
+
+// rest is the tile after the last full one of n pixels.
+func (c *contraction) rest(p *tiling, n int64) []loop.Stmt {
+	if n%p.rows == 0 {
+		return nil
+	}
+	return c.oneTile(p, sym.Sub(sym.Const(n-n%p.rows), p.first()), n%p.rows)
+}
+
+// oneTile is a call of the micro-kernel, from a pixel of the task on, and what the block does with the sums.
+func (c *contraction) oneTile(p *tiling, local sym.Expr, rows int64) []loop.Stmt {
+	start := sym.Add(p.first(), local)
 	m := &loop.MicroKernel{Instr: c.instr, X: p.x, Rows: rows, Vectors: p.vectors, RowStep: p.rowStep, K: p.micro}
 	at := map[string]sym.Expr{}
 	if c.pixel >= 0 {
 		at[axisVar(c.pixel)] = start
+		if p.copied {
+			at[axisVar(c.pixel)] = local
+		}
 	}
 	body := []loop.Stmt{loop.Tile{Micro: m, X: p.xBuf, XAt: p.xAt.Subst(at, c.n.facts), W: p.wBuf, At: p.wAt, Acc: p.acc}}
 	if c.pixel >= 0 {

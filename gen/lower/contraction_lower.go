@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"maps"
 
 	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
@@ -36,9 +37,9 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 	index, logical := c.axisVars()
 	xIndex := c.kIndex(c.x.Index, logical)
 	guarded := len(c.uncertain(logical)) > 0
-	p := &tiling{pixels: 1, lanes: c.instr.Lanes, xBuf: c.n.in[c.x.Source.N]}
+	p := &tiling{pixels: sym.Const(1), lanes: c.instr.Lanes, xBuf: c.n.in[c.x.Source.N]}
 	if c.pixel >= 0 {
-		p.pixels, _ = s.Axes[c.pixel].Extent.Const()
+		p.pixels = s.Axes[c.pixel].Extent
 	}
 	c.merged = map[int]bool{}
 	if !guarded && !c.window {
@@ -57,16 +58,12 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 		k.Anchor = "window"
 	}
 	p.xAt = c.layX.Offset(c.b.Operands[c.x.Source.N].Shape, xIndex, c.n.facts)
-	if guarded {
+	c.dropMerged(p)
+	if guarded || !c.strides(p) { // or strides that only the run knows
 		ok := false
-		if copyIn, ok = c.readPadded(k, p, logical); !ok {
+		if copyIn, ok = c.readPadded(k, p, logical); !ok || !c.strides(p) {
 			return nil, nil
 		}
-	}
-	c.dropMerged(p)
-	p.xAt = p.xAt.Subst(map[string]sym.Expr{vecVar: sym.Const(0), laneVar: sym.Const(0)}, c.n.facts)
-	if !c.strides(p) {
-		return nil, nil
 	}
 	p.wBuf = c.n.in[c.w.Source.N]
 	group := c.kSteps() * p.perGroup // elements of packed weights
@@ -160,17 +157,13 @@ func (c *contraction) mergePixels(p *tiling, lay Layouts, out layout.Layout, ind
 	if c.pixel < 1 || c.pixel-1 == c.channel {
 		return
 	}
-	rows, isConst := s.Axes[c.pixel-1].Extent.Const()
-	if !isConst {
-		return
-	}
 	n := &nest{facts: c.n.facts, in: c.n.in, out: c.n.out}
 	n.results = n.flatten(c.b, s.Results, logical, lay)
 	n.values = []te.Expr{loop.Mem{Buf: p.xBuf, Index: c.layX.Offset(c.b.Operands[c.x.Source.N].Shape, xIndex, c.n.facts)}}
 	n.at = out.Find(s.Shape(), index, c.n.facts)
 	if n.canCollapse(c.n.axes[c.pixel-1], c.n.axes[c.pixel]) {
 		c.merged[c.pixel-1] = true
-		p.pixels *= rows
+		p.pixels = sym.Mul(p.pixels, s.Axes[c.pixel-1].Extent)
 	}
 }
 
@@ -182,7 +175,7 @@ func (c *contraction) dropMerged(p *tiling) {
 		p.xAt = p.xAt.Subst(m, c.n.facts)
 	}
 	if c.pixel >= 0 {
-		c.n.addRanges([]te.Axis{{Var: axisVar(c.pixel), Extent: sym.Const(p.pixels)}})
+		c.n.addRanges([]te.Axis{{Var: axisVar(c.pixel), Extent: p.pixels}})
 	}
 }
 
@@ -193,7 +186,10 @@ func (c *contraction) chooseTile(p *tiling) sym.Expr {
 		groups = 1 // a tile of pixels of one block: more would share nothing
 	}
 	p.x = c.operand()
-	choice := tiled{t: c.t, instr: c.instr, x: p.x, pixels: p.pixels, groups: groups, perBlock: c.block / p.lanes, steps: c.kSteps()}
+	choice := tiled{t: c.t, instr: c.instr, x: p.x, pixels: p.usualPixels(), groups: groups, perBlock: c.block / p.lanes, steps: c.kSteps()}
+	if _, known := p.pixels.Const(); !known {
+		choice.most = mostRows
+	}
 	p.tile = choice.choose()
 	p.perGroup = p.vectors * p.lanes
 	p.groups = (c.channels + p.perGroup - 1) / p.perGroup
@@ -218,11 +214,17 @@ func (c *contraction) operand() instr.Operand {
 	return c.instr.Broadcaster(ks[len(ks)-1].extent)
 }
 
-// readPadded makes the tile read a zero-padded copy of the part of X that one row of pixels needs.
+// readPadded makes the tile read a zero-padded copy of the part of X that the pixels of one task need.
 func (c *contraction) readPadded(k *loop.Kernel, p *tiling, logical map[string]sym.Expr) ([]loop.Stmt, bool) {
 	local := map[string]int64{}
 	if c.pixel >= 0 {
-		local[axisVar(c.pixel)] = p.pixels
+		p.copied = true
+		local[axisVar(c.pixel)] = p.chunk()
+		logical = maps.Clone(logical)
+		for i := range c.merged {
+			logical[c.b.Stage.Axes[i].Var] = sym.Const(0)
+		}
+		logical[c.b.Stage.Axes[c.pixel].Var] = sym.Add(p.first(), sym.Var(axisVar(c.pixel)))
 	}
 	if c.window {
 		local[laneVar] = c.block
@@ -239,6 +241,9 @@ func (c *contraction) readPadded(k *loop.Kernel, p *tiling, logical map[string]s
 	for i, w := range x.Guard {
 		x.Guard[i] = te.Within{E: w.E.Subst(logical, c.n.facts), Lo: w.Lo.Subst(logical, c.n.facts), Hi: w.Hi.Subst(logical, c.n.facts)}
 	}
+	if _, known := p.pixels.Const(); !known {
+		x.Guard = append(x.Guard, c.withinX(p, x)...) // the last task has pixels that are none
+	}
 	body, scratch, shape, index, ok := c.copyPadded(x, local)
 	if !ok {
 		return nil, false
@@ -248,8 +253,24 @@ func (c *contraction) readPadded(k *loop.Kernel, p *tiling, logical map[string]s
 	return body, true
 }
 
+// withinX holds of the places that X has, along the dimension that the pixels walk.
+func (c *contraction) withinX(p *tiling, x te.Load) []te.Within {
+	var out []te.Within
+	for d, e := range x.Index {
+		end := c.b.Operands[x.Source.N].Shape[d]
+		if len(c.merged) > 0 {
+			end = p.pixels // along two dimensions, as one
+		}
+		if e.Uses(axisVar(c.pixel)) {
+			out = append(out, te.Within{E: e, Lo: sym.Const(0), Hi: end})
+		}
+	}
+	return out
+}
+
 // strides reads the micro-kernel's strides off X's offset; false where they are not constants.
 func (c *contraction) strides(p *tiling) bool {
+	p.xAt = p.xAt.Subst(map[string]sym.Expr{vecVar: sym.Const(0), laneVar: sym.Const(0)}, c.n.facts)
 	ks := c.kAxes()
 	wStep := p.perGroup
 	p.micro = make([]loop.KLoop, len(ks))

@@ -21,6 +21,8 @@ type tiled struct {
 	steps                    int64
 	// multiple divides the rows of every tile, if it is given; it divides the pixels.
 	multiple int64
+	// most bounds the rows, if it is given.
+	most int64
 }
 
 // maxGroups is how many blocks of channels a tile has at most.
@@ -35,7 +37,7 @@ func (p *tiled) choose() tile {
 			continue
 		}
 		v := g * p.perBlock
-		for r := step; r <= p.pixels && p.fits(r, v); r += step {
+		for r := step; r <= p.pixels && p.fits(r, v) && (p.most == 0 || r <= p.most); r += step {
 			if cost := float64(p.groups/g) * p.rowsCost(r, v); bestCost < 0 || cost < bestCost {
 				best, bestCost = tile{r, v}, cost
 			}
