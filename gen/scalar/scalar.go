@@ -6,8 +6,8 @@
 // operations here and in runtime/dnn_math.h. Go rounds every product
 // explicitly, or the compiler would fuse some on some build hosts and builds
 // would differ in their last bits. C++ compilers may contract products into
-// fma; a row's ULP bound covers both evaluations. Float64 functions are the
-// host's: package math here, __builtin_* in C++.
+// fma; a row's ULP bound covers both evaluations. Float64 functions are
+// correctly rounded here, but for the rarest cases, and __builtin_* in C++.
 package scalar
 
 import (
@@ -84,10 +84,6 @@ type Row struct {
 	// FLOPs is what one application counts for in reports and cost models.
 	FLOPs int
 
-	// library tells that the float64 function is package math's, which is other code on each build
-	// host, or the same with other products fused.
-	library bool
-
 	text  text  // C++
 	float impl  // evaluators over float32 (f16 and bf16 too), float64
 	whole whole // evaluators over integers and bool
@@ -129,10 +125,6 @@ func Check(name string, result ir.DType, args []ir.DType) error {
 	}
 	return err
 }
-
-// HostDependent tells whether the function of elements of type t may differ in its last bits
-// between build hosts: what is compiled must not depend on what it gives.
-func (r *Row) HostDependent(t ir.DType) bool { return r.library && t == ir.F64 }
 
 // converts tells that the result type is the Call's own.
 func (r *Row) converts() bool { return r.Result == Target || r.Result == Reinterpret }

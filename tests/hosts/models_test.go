@@ -29,7 +29,7 @@ func models(t *testing.T) []model {
 		made(t, dir, "quantized", quantized(), "QuantizeLinear", "MatMulInteger"),
 		made(t, dir, "layers", layers(), "BatchNormalization"),
 	}
-	for _, typ := range []string{"f32", "f16", "bf16"} {
+	for _, typ := range []string{"f32", "f16", "bf16", "f64"} {
 		list = append(list, made(t, dir, "functions_"+typ, functions(typ), "Exp", "Tanh", "Pow", "ReduceSum"))
 	}
 	return list
@@ -66,8 +66,13 @@ func functions(typ string) string {
 	unary := "Abs.13 Acos.22 Acosh.22 Asin.22 Asinh.22 Atan.22 Atanh.22 Ceil.13 Cos.22 Cosh.22 Erf.13 Exp.13 Floor.13 Gelu.20 HardSwish.22 " +
 		"Log.13 Mish.22 Neg.13 Reciprocal.13 Round.22 Sigmoid.13 Sign.13 Sin.22 Sinh.22 Softplus.22 Softsign.22 Sqrt.13 Tan.22 Tanh.13 " +
 		"ReduceSum.13 ReduceMean.18 ReduceProd.18 ReduceL2.18 ReduceLogSumExp.18 Softmax.13 LogSoftmax.13"
-	lines := constant("a", typ, "16, 16", 256, func(x float64) string { return plain(4 * x) }) +
-		constant("b", typ, "16, 16", 256, func(x float64) string { return plain(1 / x) })
+	side := 16
+	if typ == "f64" {
+		side = 5 // its functions are slow
+	}
+	shape := fmt.Sprintf("%d, %d", side, side)
+	lines := constant("a", typ, shape, side*side, func(x float64) string { return plain(4 * x) }) +
+		constant("b", typ, shape, side*side, func(x float64) string { return plain(1 / x) })
 	outputs := ""
 	add := func(op, operands string) {
 		name := fmt.Sprintf("y%d", strings.Count(outputs, "\n"))

@@ -19,8 +19,8 @@ import (
 	"rules_dnn/gen/sym"
 )
 
-// What a folded constant is does not depend on the build host: nodes of functions that are other
-// code on each are left to the run, and whatever is computed to be not a number becomes the same one.
+// What a folded constant is does not depend on the build host: whatever is computed to be not a number
+// becomes the same one.
 
 // Run folds and tells whether it changed the graph. A folded output of the graph
 // becomes the Identity of a constant, so that a node computes every output.
@@ -177,7 +177,7 @@ func (f *folder) evaluate(n *ir.Node) (bool, error) {
 		return false, nil
 	case err != nil:
 		return false, err
-	case !worthwhile(n, m), hostDependent(m.Stages):
+	case !worthwhile(n, m):
 		return false, nil
 	}
 	operands := make([]*ir.Tensor, len(n.Inputs))
