@@ -39,6 +39,72 @@ static inline int32_t dnn_hvx_group(const void* p) { return *(const dnn_hvx_word
     dnn_as_to;                                                                            \
   })
 
+// A vector at any address.
+static inline HVX_Vector dnn_hvx_load_any(const void* p) {
+  typedef HVX_UVector dnn_unaligned __attribute__((may_alias));
+  return *(const dnn_unaligned*)p;
+}
+
+// Words times a number of 16 bits.
+static inline HVX_Vector dnn_hvx_scaled(HVX_Vector v, int32_t by) {
+  return Q6_Vw_vmpyi_VwRh(v, Q6_R_combine_RlRl(by, by));
+}
+
+// Whether any word's top bits say so: mask has words of 0 and others.
+static inline bool dnn_hvx_any(HVX_Vector mask) {
+  for (int32_t shift = 64; shift >= 4; shift /= 2) {
+    mask = Q6_V_vor_VV(mask, Q6_V_vror_VR(mask, shift));
+  }
+  return Q6_R_vextract_VR(mask, 0) != 0;
+}
+
+// Stores the low bytes of 32 words at any address.
+static inline void dnn_hvx_store_bytes(void* to, HVX_Vector words) {
+  const HVX_Vector halves = Q6_Vh_vpacke_VwVw(words, words);
+  union {
+    HVX_Vector v;
+    uint64_t doubles[16];
+    uint8_t bytes[128];
+  } packed = {Q6_Vb_vpacke_VhVh(halves, halves)};
+  if (((uintptr_t)to & 7) == 0) {
+    typedef uint64_t dnn_double __attribute__((may_alias));
+    for (int i = 0; i < 4; ++i) ((dnn_double*)to)[i] = packed.doubles[i];
+  } else {
+    for (int i = 0; i < 32; ++i) ((uint8_t*)to)[i] = packed.bytes[i];
+  }
+}
+
+// Rounds 32 words times a factor, adds zero and keeps the result within bounds of 8 bits. All is as
+// if it were computed in floats, half to even: where that could make a difference, which is near
+// halves, and for factors that no scale of quantized numbers has, nothing is written and the result
+// is false.
+static inline bool dnn_hvx_requantize(HVX_Vector* out, HVX_Vector sum, float factor, int32_t zero,
+                                      int32_t least, int32_t most) {
+  const uint32_t bits = dnn_as(uint32_t, factor);
+  const int32_t q = 150 - (int32_t)(bits >> 23);  // the factor is its mantissa times 2^-q
+  if (q < 11 || q > 71) return false;
+  const HVX_Vector mantissa = Q6_V_vsplat_R((int32_t)((bits & 0x7fffffu) | 0x800000u) << 7);
+  const int32_t up = 40 - q;
+  if (up > 0) {  // what is beyond the limit is out of bounds for any zero
+    const int32_t limit = 1 << (30 - up);
+    sum = Q6_Vw_vmin_VwVw(Q6_Vw_vmax_VwVw(sum, Q6_V_vsplat_R(-limit)), Q6_V_vsplat_R(limit));
+    sum = Q6_Vw_vasl_VwR(sum, up);
+  }
+  // With 16 bits of fraction: (sum * mantissa) >> 31.
+  HVX_Vector v = Q6_Vw_vmpye_VwVuh(sum, mantissa);
+  v = Q6_Vw_vmpyoacc_VwVwVh_s1_sat_shift(v, sum, mantissa);
+  if (up < 0) v = Q6_Vw_vasr_VwR(v, -up);
+  v = Q6_Vw_vadd_VwVw(v, Q6_V_vsplat_R(0x8000));
+  // Here and in floats, what is not out of bounds is off by less than 8 of 65536.
+  const HVX_Vector fraction =
+      Q6_V_vand_VV(Q6_Vw_vadd_VwVw(v, Q6_V_vsplat_R(8)), Q6_V_vsplat_R(0xffff));
+  if (dnn_hvx_any(Q6_V_vand_QR(Q6_Q_vcmp_gt_VuwVuw(Q6_V_vsplat_R(16), fraction), -1))) return false;
+  v = Q6_Vw_vadd_VwVw(Q6_Vw_vasr_VwR(v, 16), Q6_V_vsplat_R(zero));
+  dnn_hvx_store(out,
+                Q6_Vw_vmin_VwVw(Q6_Vw_vmax_VwVw(v, Q6_V_vsplat_R(least)), Q6_V_vsplat_R(most)));
+  return true;
+}
+
 #define dnn_c_sqrt(x) _Generic((x), float: __builtin_sqrtf, default: __builtin_sqrt)(x)
 
 #define dnn_c_clz(x) __builtin_clzll(x)

@@ -22,10 +22,12 @@ type Products struct {
 	X, W        ir.DType
 	XZero       int64
 	WZero       int64
-	// Lines gives the weights a zero point for each column.
+	// Lines gives weights that are constants a zero point for each column.
 	Lines bool
-	// Scaled products are QLinearMatMul; others are MatMulInteger.
+	// Scaled products are QLinearMatMul; others are MatMulInteger. Factor is what scales the sums; 0:
+	// something that spreads results.
 	Scaled bool
+	Factor float32
 	// Given makes the weights inputs.
 	Given bool
 	// Symbolic makes the rows a symbol.
@@ -48,6 +50,11 @@ var AllProducts = []Products{
 	{Name: "symbolic", Rows: 21, Inner: 18, Columns: []int64{50}, X: ir.U8, W: ir.I8, XZero: 5, Symbolic: true},
 	{Name: "scaled", Rows: 37, Inner: 50, Columns: []int64{67}, X: ir.U8, W: ir.I8, XZero: 100, Scaled: true},
 	{Name: "wide", Rows: 32, Inner: 32, Columns: []int64{1024}, X: ir.U8, W: ir.I8, XZero: 1},
+	{Name: "halves", Rows: 12, Inner: 8, Columns: []int64{64}, X: ir.U8, W: ir.I8, XZero: 128, Scaled: true, Factor: 1.0 / 512},
+	{Name: "steep", Rows: 12, Inner: 8, Columns: []int64{64}, X: ir.U8, W: ir.I8, XZero: 128, Scaled: true, Factor: 0.3},
+	{Name: "flat", Rows: 12, Inner: 64, Columns: []int64{64}, X: ir.U8, W: ir.I8, XZero: 1, Scaled: true, Factor: 1.7e-6},
+	{Name: "nothing", Rows: 12, Inner: 8, Columns: []int64{64}, X: ir.U8, W: ir.I8, XZero: 1, Scaled: true, Factor: 1e-30},
+	{Name: "signed_scaled", Rows: 12, Inner: 32, Columns: []int64{64}, X: ir.I8, W: ir.I8, XZero: -20, Scaled: true, Factor: 0.0007},
 	{Name: "chain", Rows: 160, Inner: 64, Columns: []int64{64, 64, 32}, X: ir.U8, W: ir.I8, XZero: 128, Scaled: true},
 	{Name: "wide_chain", Rows: 64, Inner: 32, Columns: []int64{256, 512}, X: ir.U8, W: ir.I8, XZero: 128, Scaled: true},
 	{Name: "chain_remainders", Rows: 70, Inner: 30, Columns: []int64{45, 30, 7}, X: ir.U8, W: ir.I8, XZero: 128, Scaled: true},
@@ -134,7 +141,11 @@ func (b *productBuilder) product(i int, x *ir.Value, inner, columns int64) *ir.V
 	if b.p.Scaled {
 		n.Op, n.Version = "QLinearMatMul", 21
 		spread := 1 / math.Sqrt(float64(inner))
-		n.Inputs = []*ir.Value{x, floatConst("xs", 0.5), xz, w, floatConst("ws", float32(spread)/64), wz, floatConst("ys", 0.6),
+		xs, ws, ys := float32(0.5), float32(spread)/64, float32(0.6)
+		if b.p.Factor != 0 {
+			xs, ws, ys = b.p.Factor, 1, 1
+		}
+		n.Inputs = []*ir.Value{x, floatConst("xs", xs), xz, w, floatConst("ws", ws), wz, floatConst("ys", ys),
 			byteConst(fmt.Sprintf("yz%d", i), b.p.X, b.p.XZero)}
 	}
 	y := &ir.Value{Name: fmt.Sprintf("y%d", i), Def: n}

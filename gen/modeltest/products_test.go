@@ -2,6 +2,7 @@ package modeltest
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/interp"
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop/run"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/shape"
@@ -84,6 +86,45 @@ func TestProducts(t *testing.T) {
 			}
 			if want, ok := chosen[p.Name]; ok {
 				assert.Equal(t, want, steps)
+			}
+		})
+	}
+}
+
+// TestRandomProducts: extents around those of vectors and groups, types and zero points by chance.
+func TestRandomProducts(t *testing.T) {
+	chips := []*target.Target{hexagon(t), hexagon(t, "vrmpy_i8u8")}
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		p := Products{Name: fmt.Sprintf("seed %d", seed), Rows: 1 + r.Int64N(70), Inner: 1 + r.Int64N(40), X: ir.U8, W: ir.I8,
+			XZero: r.Int64N(256), Scaled: r.IntN(2) == 0, Given: r.IntN(5) == 0, Lines: r.IntN(4) == 0}
+		for range 1 + r.IntN(3) {
+			p.Columns = append(p.Columns, 1+r.Int64N(70))
+		}
+		if r.IntN(3) == 0 {
+			p.W, p.WZero = ir.U8, 128
+		} else if r.IntN(4) == 0 {
+			p.X, p.XZero = ir.I8, r.Int64N(256)-128
+		}
+		if !p.Scaled { // the result is none that a product reads
+			p.Columns = p.Columns[:1]
+		}
+		p.Lines = p.Lines && p.W == ir.U8 && !p.Given
+		if r.IntN(3) == 0 {
+			p.Batch = []int64{1 + r.Int64N(3)}
+		}
+		t.Run(p.Name, func(t *testing.T) {
+			g, inputs := p.Graph()
+			require.NoError(t, shape.Infer(g))
+			want, err := interp.Graph(g, inputs)
+			require.NoError(t, err, "%+v", p)
+			for _, c := range chips {
+				g, inputs := p.Graph()
+				program, err := CompileFor(g, c, nil)
+				require.NoError(t, err, "%+v", p)
+				got, err := run.Program(program, InputsOf(program, inputs))
+				require.NoError(t, err, "%+v", p)
+				assert.Equal(t, want[0].Data, got[0].Data, "%+v: %s", p, stepsOf(program))
 			}
 		})
 	}

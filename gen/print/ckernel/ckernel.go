@@ -36,6 +36,12 @@ type Dialect interface {
 	Tile(t loop.Tile, xAt, at string) (string, error)
 }
 
+// Looper is a dialect that writes some loops in a way of its own.
+type Looper interface {
+	// Loop prints a loop, or tells that it is to be printed as every other.
+	Loop(w *Kernel, x loop.For) bool
+}
+
 // Access is one or more elements of memory: with Lanes, as many neighbours from Index on.
 type Access struct {
 	Buf   *loop.Buffer

@@ -33,6 +33,12 @@ func (w *Kernel) Err() error { return w.err }
 // Index prints an index expression.
 func (w *Kernel) Index(e sym.Expr) string { return w.index(e) }
 
+// Scalar prints a scalar expression, after statements that compute parts of it.
+func (w *Kernel) Scalar(e te.Expr) string { return w.scalar(e) }
+
+// Facts are the ranges of the kernel's variables.
+func (w *Kernel) Facts() sym.Facts { return w.facts }
+
 // bind defines a local constant before the statement that is being printed.
 func (w *Kernel) bind(t ir.DType, text string) string {
 	if name, ok := w.known[text]; ok {
@@ -67,7 +73,9 @@ func (w *Kernel) stmt(s loop.Stmt, rest []loop.Stmt) {
 			w.vectorLoop(x)
 			return
 		}
-		w.Block(fmt.Sprintf("for (%s %s = 0; %s < %s; ++%s)", w.d.IndexType(), x.Var, x.Var, Strip(w.index(x.Extent)), x.Var), func() { w.Statements(x.Body) })
+		if l, ok := w.d.(Looper); !ok || !l.Loop(w, x) {
+			w.For(x)
+		}
 	case loop.Index:
 		w.indexVar(x, rest)
 	case loop.Bind:
@@ -91,6 +99,11 @@ func (w *Kernel) stmt(s loop.Stmt, rest []loop.Stmt) {
 	default:
 		w.fail(fmt.Errorf("no %s for statement %T", w.d.Name(), s))
 	}
+}
+
+// For prints a loop of single steps.
+func (w *Kernel) For(x loop.For) {
+	w.Block(fmt.Sprintf("for (%s %s = 0; %s < %s; ++%s)", w.d.IndexType(), x.Var, x.Var, Strip(w.index(x.Extent)), x.Var), func() { w.Statements(x.Body) })
 }
 
 // vectorLoop prints a loop whose steps are vectors, and one over the rest where they do not

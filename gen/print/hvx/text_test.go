@@ -1,0 +1,91 @@
+package hvx
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/instr"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// TestInC: OpenCL C's names in C, where long has 32 bits.
+func TestInC(t *testing.T) {
+	for in, want := range map[string]string{
+		"static uint dnn_f_uint(ulong x, char y)": "static uint32_t dnn_f_uint(uint64_t x, int8_t y)",
+		"dnn_iadd_long(a, (long)b)":               "dnn_iadd_long(a, (int64_t)b)",
+		"as_uint(x) & 0x7fffffffu":                "dnn_as(uint32_t, x) & 0x7fffffffu",
+		"~0UL >> 1 | 0xc90fdaa22168c000UL":        "~0ULL >> 1 | 0xc90fdaa22168c000ULL",
+		"x < INFINITY ? NAN : -x":                 `x < __builtin_inff() ? __builtin_nanf("") : -x`,
+		"fmod(x, y) + dnn_fmod_float(x, y)":       "__builtin_fmod(x, y) + dnn_fmod_float(x, y)",
+		"sqrt(x) + asinh(y) + dnn_sqrt_float(x)":  "dnn_c_sqrt(x) + __builtin_asinh(y) + dnn_sqrt_float(x)",
+	} {
+		assert.Equal(t, want, inC(in))
+	}
+}
+
+// TestWide: indices have 64 bits where a step may leave 32, even if the result does not.
+func TestWide(t *testing.T) {
+	i, j := sym.Var("i"), sym.Var("j")
+	for _, c := range []struct {
+		index sym.Expr
+		want  bool
+	}{
+		{sym.Add(sym.Scale(i, 1<<20), j), false},
+		{sym.Scale(i, 1<<22), true},
+		{sym.Sub(sym.Scale(i, 1<<21), sym.Scale(j, 1<<21)), true},
+		{sym.FloorDiv(sym.Scale(i, 1<<22), sym.Add(j, sym.Const(1)), nil), true},
+		{sym.Mul(sym.Var("N"), i), true}, // nothing is known of N
+	} {
+		y := &loop.Buffer{Name: "y", Type: ir.I8, Write: true, Size: sym.Const(1)}
+		k := &loop.Kernel{Buffers: []*loop.Buffer{y}, Facts: sym.Facts{"i": {Lo: 0, Hi: 1000}, "j": {Lo: 0, Hi: 1000}},
+			Body: []loop.Stmt{loop.Store{Buf: y, Index: c.index, Value: te.Int(ir.I8, 0)}}}
+		assert.Equal(t, c.want, wide(k), c.index)
+	}
+}
+
+// scaled is y[step*i + 7] = round((x[i] - 3*s[i]) * 0.5) + 2, saturated.
+func scaled(step, extent int64) (loop.For, *loop.Buffer) {
+	i := sym.Var("i")
+	buffer := func(name string, t ir.DType) *loop.Buffer { return &loop.Buffer{Name: name, Type: t, Size: sym.Const(1000)} }
+	x, y := buffer("x", ir.I32), buffer("y", ir.U8)
+	load := func(b *loop.Buffer) te.Expr { return loop.Mem{Buf: b, Index: i} }
+	sum := te.Fn(ir.I32, "sub", load(x), te.Fn(ir.I32, "mul", te.Fn(ir.I32, "cast", te.Int(ir.U8, 3)), load(buffer("s", ir.I32))))
+	product := te.Fn(ir.F32, "mul", te.Fn(ir.F32, "cast", sum), te.Float(ir.F32, 0.5))
+	e := te.Fn(ir.F32, "add", te.Fn(ir.F32, "round", product), te.Fn(ir.F32, "cast", te.Int(ir.U8, 2)))
+	store := loop.Store{Buf: y, Index: sym.Add(sym.Scale(i, step), sym.Const(7)), Value: te.Fn(ir.U8, "cast", e)}
+	return loop.For{Var: "i", Extent: sym.Const(extent), Body: []loop.Stmt{store}}, y
+}
+
+func printed(t *testing.T, body ...loop.Stmt) string {
+	text, err := C.Body(&loop.Kernel{Facts: sym.Facts{"i": {Lo: 0, Hi: 31}}, Body: body})
+	require.NoError(t, err)
+	return text
+}
+
+// TestRequantize: a vector of sums becomes bytes, side by side or apart; other loops are plain.
+func TestRequantize(t *testing.T) {
+	dense, y := scaled(1, 32)
+	text := printed(t, dense)
+	assert.Contains(t, text, "if (dnn_hvx_requantize(&i_words, Q6_Vw_vsub_VwVw(dnn_hvx_load_any(x + (0)), dnn_hvx_scaled(dnn_hvx_load_any(s + (0)), 3)), 0.5f, 2, 0, 255)) {")
+	assert.Contains(t, text, "dnn_hvx_store_bytes(y + 7, i_words);")
+	assert.Contains(t, text, "for (dnn_index i = 0; i < 32; ++i)", "the plain loop, for what vectors cannot do")
+	apart, _ := scaled(4, 32)
+	assert.Contains(t, printed(t, apart), "y[4 * i + 7] = (uint8_t)i_each[i];")
+	short, _ := scaled(1, 31)
+	assert.NotContains(t, printed(t, short), "requantize")
+	copied := loop.Store{Buf: y, Index: sym.Var("i"), Value: loop.Mem{Buf: y, Index: sym.Var("i")}}
+	assert.NotContains(t, printed(t, loop.For{Var: "i", Extent: sym.Const(32), Body: []loop.Stmt{copied}}), "requantize")
+}
+
+// TestNoText: an instruction of another processor is an error, not an empty line.
+func TestNoText(t *testing.T) {
+	b := &loop.Buffer{Name: "b", Type: ir.F32, Size: sym.Const(1)}
+	m := &loop.MicroKernel{Instr: instr.Lookup("fma_f32x8"), X: instr.Register, Rows: 1, Vectors: 1}
+	_, err := C.Body(&loop.Kernel{Body: []loop.Stmt{loop.Tile{Micro: m, X: b, W: b, Acc: b}}})
+	require.ErrorContains(t, err, "no C with HVX intrinsics for the tile instruction fma_f32x8")
+}
