@@ -5,7 +5,9 @@ package ir
 
 import (
 	"fmt"
+	"strconv"
 
+	"rules_dnn/gen/limit"
 	"rules_dnn/gen/sym"
 )
 
@@ -118,9 +120,18 @@ func (n *Node) Outputs0() string {
 // Label names the node in messages: operator and name.
 func (n *Node) Label() string {
 	if n.Name == "" && len(n.Outputs) > 0 && n.Outputs[0] != nil {
-		return fmt.Sprintf("%s (result %q)", n.Op, n.Outputs[0].Name)
+		return fmt.Sprintf("%s (result %s)", n.Op, Show(n.Outputs[0].Name))
 	}
-	return fmt.Sprintf("%s %q", n.Op, n.Name)
+	return fmt.Sprintf("%s %s", n.Op, Show(n.Name))
+}
+
+// Show quotes a name, which may be any bytes, for a message or a comment; of a long one it shows
+// the beginning.
+func Show(name string) string {
+	if len(name) > limit.Shown {
+		return fmt.Sprintf("%q...", name[:limit.Shown])
+	}
+	return strconv.Quote(name)
 }
 
 // Errorf is an error that names the node.

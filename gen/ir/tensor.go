@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"rules_dnn/gen/limit"
 )
 
 // Tensor is a constant: row-major little-endian elements, in memory or in a
@@ -45,6 +47,26 @@ func Len(shape []int64) (int64, error) {
 		n *= d
 	}
 	return n, nil
+}
+
+// Fits refuses a shape whose tensor of type t would be absurdly large, as far as its dimensions are
+// known. One of 0 counts as 1: the others must still make sense in strides and loops.
+func (s Shape) Fits(t DType) error {
+	if len(s) > limit.Rank {
+		return fmt.Errorf("%d dimensions; supported are at most %d", len(s), limit.Rank)
+	}
+	bytes := int64(max(t.Size(), 1))
+	for _, d := range s {
+		x, ok := d.Const()
+		if !ok || x < 1 {
+			continue
+		}
+		if x > limit.Tensor/bytes {
+			return fmt.Errorf("the shape %v, of more than %d bytes, which is the limit of a tensor", s, int64(limit.Tensor))
+		}
+		bytes *= x
+	}
+	return nil
 }
 
 // Len is the number of elements. Shapes of tensors are checked when they are made.

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/limit"
 	"rules_dnn/gen/onnx/onnxpb"
 	"rules_dnn/gen/sym"
 )
@@ -132,9 +131,6 @@ func (s *symbols) unused() error {
 
 // inputShape is the shape of a model's input.
 func (s *symbols) inputShape(input string, p *onnxpb.TensorShapeProto) (ir.Shape, error) {
-	if n := len(p.GetDim()); n > limit.Rank {
-		return nil, fmt.Errorf("input %s has %d dimensions; supported are at most %d", show(input), n, limit.Rank)
-	}
 	out := make(ir.Shape, 0, len(p.GetDim()))
 	for i, d := range p.GetDim() {
 		switch v := d.GetValue().(type) {

@@ -99,14 +99,8 @@ func (s *scope) inputs(p *onnxpb.GraphProto) error {
 		case s.top && v.Type == ir.Invalid:
 			return fmt.Errorf("input %s has no type", show(name))
 		}
-		if dims, static := v.Static(); static && v.Type != ir.Invalid {
-			n, err := ir.Len(dims)
-			if err == nil {
-				err = fits(v.Type, dims, n)
-			}
-			if err != nil {
-				return fmt.Errorf("input %s: %w", show(name), err)
-			}
+		if err := v.Shape.Fits(v.Type); err != nil {
+			return fmt.Errorf("input %s has %w", show(name), err)
 		}
 		s.env[name] = v
 		s.g.Inputs = append(s.g.Inputs, v)

@@ -8,7 +8,6 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/limit"
 	"rules_dnn/gen/onnx/onnxpb"
 )
 
@@ -64,14 +63,11 @@ func (im *importer) tensorOf(p *onnxpb.TensorProto) (*ir.Tensor, error) {
 	if p.Segment != nil {
 		return nil, refusef("tensors in segments are not supported; store the tensor as a whole")
 	}
-	if len(p.GetDims()) > limit.Rank {
-		return nil, fmt.Errorf("the tensor has %d dimensions; supported are at most %d", len(p.GetDims()), limit.Rank)
+	if err := ir.Dims(p.GetDims()...).Fits(typ); err != nil {
+		return nil, fmt.Errorf("the tensor has %w", err)
 	}
 	n, err := ir.Len(p.GetDims())
 	if err != nil {
-		return nil, err
-	}
-	if err := fits(typ, p.GetDims(), n); err != nil {
 		return nil, err
 	}
 	t := &ir.Tensor{Type: typ, Shape: append([]int64{}, p.GetDims()...)}
@@ -84,14 +80,6 @@ func (im *importer) tensorOf(p *onnxpb.TensorProto) (*ir.Tensor, error) {
 		return t, err
 	}
 	return t, settle(t, n)
-}
-
-// fits refuses a tensor of n elements that is absurdly large.
-func fits(t ir.DType, shape []int64, n int64) error {
-	if n > limit.Tensor/int64(t.Size()) {
-		return fmt.Errorf("shape %v of %s has more than %d bytes, which is the limit of a tensor", shape, t, int64(limit.Tensor))
-	}
-	return nil
 }
 
 // settle holds small tensors in memory and makes bools 0 or 1.

@@ -54,7 +54,7 @@ func verifyCall(n *ir.Node, c *opaque.Call) error {
 	return nil
 }
 
-// verifySize checks that result i is one that memory may hold, as far as its shape is known.
+// verifySize checks that result i is one that memory may hold.
 func verifySize(m *Meaning, i int) error {
 	if !m.Outputs[i].Stage {
 		return nil
@@ -63,22 +63,9 @@ func verifySize(m *Meaning, i int) error {
 	return verifyShape(i, s.Shape(), s.Results[m.Outputs[i].Part].DType())
 }
 
-// verifyShape checks the size of a result. A dimension of 0 counts as 1: the others must still make
-// sense in strides and loops.
 func verifyShape(i int, shape ir.Shape, t ir.DType) error {
-	if len(shape) > limit.Rank {
-		return fmt.Errorf("result %d would have %d dimensions; supported are at most %d", i, len(shape), limit.Rank)
-	}
-	bytes := int64(t.Size())
-	for _, d := range shape {
-		x, ok := d.Const()
-		if !ok || x < 1 {
-			continue
-		}
-		if x > limit.Tensor/bytes {
-			return fmt.Errorf("result %d would have the shape %s, of more than %d bytes, which is the limit of a tensor", i, shape, int64(limit.Tensor))
-		}
-		bytes *= x
+	if err := shape.Fits(t); err != nil {
+		return fmt.Errorf("result %d would have %w", i, err)
 	}
 	return nil
 }

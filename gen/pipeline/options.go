@@ -22,8 +22,8 @@ type Options struct {
 // all stands for every pass that runs, in Options.Dump.
 const all = "all"
 
-// check refuses names that nothing has and requests that nothing would come of.
-func (o Options) check() error {
+// Check refuses names that nothing has and requests that nothing would come of.
+func (o Options) Check() error {
 	optional, passes := names()
 	for _, n := range o.Disable {
 		if slices.Contains(passes, n) && !slices.Contains(optional, n) {

@@ -6,6 +6,7 @@ package pipeline
 import (
 	"fmt"
 	"io"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -71,7 +72,7 @@ type Order struct{ Pass, Why string }
 
 // Run runs the passes in order. It returns false when StopAfter ended it early.
 func Run(passes []Pass, s *State, o Options) (bool, error) {
-	if err := o.check(); err != nil {
+	if err := o.Check(); err != nil {
 		return false, err
 	}
 	if err := checkOrder(passes); err != nil {
@@ -100,11 +101,20 @@ func Run(passes []Pass, s *State, o Options) (bool, error) {
 	return true, nil
 }
 
+// Bug is what a bug of ours makes a pass panic with.
+type Bug struct {
+	Pass  string
+	Value any
+	Stack []byte
+}
+
+func (b *Bug) Error() string { return fmt.Sprintf("pass %s: %v", b.Pass, b.Value) }
+
 // runOne names the pass in what a bug of ours makes it panic with.
 func runOne(p Pass, s *State, w io.Writer) (err error) {
 	defer func() {
 		if x := recover(); x != nil {
-			panic(fmt.Sprintf("pass %s: %v", p.Name, x))
+			panic(&Bug{p.Name, x, debug.Stack()})
 		}
 	}()
 	start := time.Now()

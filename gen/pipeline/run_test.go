@@ -181,7 +181,7 @@ func TestFailures(t *testing.T) {
 	_, err := Run(broken, &State{}, Options{})
 	assert.EqualError(t, err, "pass broken: no")
 	broken[0].Run = func(*State) error { panic("bug") }
-	assert.PanicsWithValue(t, "pass broken: bug", func() { _, _ = Run(broken, &State{}, Options{}) })
+	assert.PanicsWithError(t, "pass broken: bug", func() { _, _ = Run(broken, &State{}, Options{}) })
 	broken[0].Run = func(s *State) error { s.Graph.Outputs = append(s.Graph.Outputs, &ir.Value{Name: "z"}); return nil }
 	_, err = Run(broken, parse(t, network), Options{})
 	assert.ErrorContains(t, err, "after pass broken: verify graph")

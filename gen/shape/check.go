@@ -14,6 +14,9 @@ func (in *inference) check(n *ir.Node, v *ir.Value, typ ir.DType, shape ir.Shape
 			return n.Errorf("dimension %d of result %q would be %s: the operands' shapes do not fit the attributes", i, v.Name, d)
 		}
 	}
+	if err := shape.Fits(typ); err != nil {
+		return n.Errorf("result %s would have %w", ir.Show(v.Name), err)
+	}
 	if v.Type != ir.Invalid && v.Type != typ {
 		return n.Errorf("result %q has type %s, but the model declares %s", v.Name, typ, v.Type)
 	}

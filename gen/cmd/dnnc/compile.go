@@ -96,8 +96,10 @@ func (f *compileFlags) run(log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if done, err := pipeline.Run(pipeline.CompilePasses, s, o); err != nil || !done {
-		return err
+	if done, err := pipeline.Run(pipeline.CompilePasses, s, o); err != nil {
+		return fmt.Errorf("%s: %w", f.src, err)
+	} else if !done {
+		return nil
 	}
 	return f.write(s)
 }

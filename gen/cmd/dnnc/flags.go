@@ -96,6 +96,9 @@ func (p *passFlags) options(log io.Writer) (pipeline.Options, error) {
 	if p.time {
 		o.Time = log
 	}
+	if err := o.Check(); err != nil {
+		return o, err
+	}
 	if len(o.Dump) == 0 {
 		return o, nil
 	}

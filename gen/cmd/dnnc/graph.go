@@ -61,8 +61,10 @@ func (f *graphFlags) run(log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if done, err := pipeline.Run(pipeline.GraphPasses, &pipeline.State{Graph: g}, o); err != nil || !done {
-		return err
+	if done, err := pipeline.Run(pipeline.GraphPasses, &pipeline.State{Graph: g}, o); err != nil {
+		return fmt.Errorf("%s: %w", f.src, err)
+	} else if !done {
+		return nil
 	}
 	return f.write(g)
 }

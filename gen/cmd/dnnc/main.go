@@ -38,7 +38,18 @@ func main() {
 }
 
 // run runs a command. Help and lists go to out, times to log.
-func run(args []string, out, log io.Writer) error {
+func run(args []string, out, log io.Writer) (err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			err = bug(x)
+		}
+		err = shorten(err)
+	}()
+	return dispatch(args, out, log)
+}
+
+// dispatch runs the command that the first argument names.
+func dispatch(args []string, out, log io.Writer) error {
 	if len(args) == 0 {
 		return fmt.Errorf("no command\n\n%s", usage)
 	}
