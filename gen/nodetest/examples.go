@@ -8,7 +8,7 @@ import (
 
 // families are the lists of our own examples. Their results are worked out by hand or by
 // ONNX's reference implementation.
-var families = []func() []example{activationExamples, newTypeExamples, borderExamples, trainExamples}
+var families = []func() []example{activationExamples, newTypeExamples, borderExamples, roiExamples, trainExamples}
 
 func activationExamples() []example {
 	celu := each([]ir.DType{ir.F16, ir.BF16, ir.F64}, func(t ir.DType) example {
@@ -90,4 +90,33 @@ func borderExamples() []example {
 			out: tensors(numbers(t, dims(1, 1, 1, 4), 1, 1, 1, 2)),
 		}
 	})
+}
+
+// roiExamples pool regions within the tensor, across its border, beside it, of halves, and one
+// that ends before it begins. ONNX has none of MaxRoiPool; these are ONNX Runtime's results.
+func roiExamples() []example {
+	x := []float64{3, -1, 4, 1, -5, 9, 2, -6, 5, 3, 5, -8, 9, 7, 9, -3, 2, 3, -8, 4}
+	for _, v := range x[:20] {
+		x = append(x, -v)
+	}
+	rois := []float64{
+		0, 0, 0, 4, 3,
+		1, 1, 1, 6, 5,
+		0, -3, -2, 1, 0,
+		1, 4, 3, 2, 1,
+		0, 7, 7, 9, 9,
+		1, 1.5, 0.5, 2.5, 3.5,
+	}
+	pool := func(name string, opset int, ts []ir.DType, scale float32, want ...float64) []example {
+		return each(ts, func(t ir.DType) example {
+			return example{
+				name: "maxroipool" + name, op: "MaxRoiPool", opset: opset, attrs: attrs("pooled_shape", dims(2, 2), "spatial_scale", scale),
+				in:  tensors(numbers(t, dims(2, 1, 4, 5), x...), numbers(t, dims(6, 5), rois...)),
+				out: tensors(numbers(t, dims(6, 1, 2, 2), want...)),
+			}
+		})
+	}
+	whole := []float64{9, 5, 9, 9, 8, -3, 8, -4, 0, 0, 0, 3, -4, -4, -4, -4, 0, 0, 0, 0, 6, -5, -3, 8}
+	half := []float64{9, 4, 9, 9, 8, 6, 8, 8, 0, 0, 0, 3, -9, -9, -9, -9, 0, 0, 0, 0, 1, 1, 8, 8}
+	return slices.Concat(pool("", 22, floats, 1, whole...), pool("_half", 22, floats, 0.5, half...), pool("_opset7", 7, []ir.DType{ir.F32}, 1, whole...))
 }

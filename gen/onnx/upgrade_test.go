@@ -124,7 +124,9 @@ func TestUpgradeErrors(t *testing.T) {
 		want  string
 	}{
 		{6, n("Sin", 1), "the operator exists since opset 7"},
-		{6, n("Dropout", 1), "attribute is_test is 0 (training); supported is 1: export the model for inference"},
+		{6, n("Dropout", 1), "attribute is_test is 0 (training) and attribute ratio is 0.5: what is dropped is random; supported is an is_test of 1 or a ratio of 0"},
+		{6, node("BatchNormalization", names("x", "w", "v", "u", "t"), names("y", "m"), "is_test", 1),
+			"attribute is_test is 1 (inference), but the node has 2 results, as in training; supported is 1 result"},
 		{1, n("LpPool", 1, "p", float32(1.5)), "attribute p is 1.5; whole numbers are supported"},
 		{1, n("Cast", 1, "to", "int"), `attribute to is "int"; the name of an element type`},
 		{1, n("Cast", 1, "to", 6), "attribute to has type int64, wanted string"},
@@ -141,6 +143,29 @@ func TestUpgradeErrors(t *testing.T) {
 		_, err := read(t, oldModel(c.opset, c.n), Options{})
 		require.ErrorContains(t, err, c.want)
 		require.ErrorContains(t, err, "n_y")
+	}
+}
+
+// TestTrainingOfOldOpsets: a Dropout that drops nothing, and the results of BatchNormalization,
+// whose number tells training; results that are absent at the end are none.
+func TestTrainingOfOldOpsets(t *testing.T) {
+	operands := names("x", "w", "v", "u", "t")
+	for _, c := range []struct {
+		opset   int
+		n       *onnxpb.NodeProto
+		results int
+	}{
+		{6, node("Dropout", names("x"), names("y"), "ratio", float32(0)), 1},
+		{6, node("BatchNormalization", operands, names("y", "", "", "", ""), "is_test", 1), 1},
+		{6, node("BatchNormalization", operands, names("y")), 1},
+		{6, node("BatchNormalization", operands, names("y", "m", "", "", "s")), 5},
+		{9, node("BatchNormalization", operands, names("y", "", "", "")), 1},
+		{9, node("BatchNormalization", operands, names("y", "", "", "", "s")), 5},
+		{15, node("BatchNormalization", operands, names("y", "", "")), 1},
+	} {
+		n := mustRead(t, oldModel(c.opset, c.n)).Nodes[0]
+		require.Len(t, n.Outputs, c.results)
+		require.False(t, n.Has("is_test"))
 	}
 }
 

@@ -156,8 +156,9 @@ func clipWithoutDefaults(u *upgrading) error {
 // dropoutTest refuses what draws random numbers.
 func dropoutTest(u *upgrading) error {
 	test, err := take(u, "is_test", int64(0))
-	if err == nil && test == 0 {
-		err = refusef("attribute is_test is 0 (training); supported is 1: export the model for inference")
+	if ratio := u.Float("ratio", 0.5); err == nil && test == 0 && ratio != 0 {
+		err = refusef("attribute is_test is 0 (training) and attribute ratio is %v: what is dropped is random; "+
+			"supported is an is_test of 1 or a ratio of 0: export the model for inference", ratio)
 	}
 	return err
 }

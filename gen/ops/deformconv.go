@@ -27,6 +27,7 @@ func deformRows() []*Row {
 			},
 			Build: roiAlign,
 		},
+		maxRoiPoolRow(),
 	}
 }
 

@@ -18,6 +18,7 @@ func regionExamples() []example {
 		{node("MaxUnpool", attrs("kernel_shape", ints(2, 2), "strides", ints(2, 2)), f32(2, 3, 4, 5), i64(2, 3, 4, 5), vec(2, 3, 9, 10)), "[2 3 9 10]", ManyToMany, dependent},
 		{node("DeformConv", nil, f32("N", 4, 8, 8), weight(6, 4, 3, 3), f32("N", 18, 6, 6)), "[N 6 6 6]", ManyToMany, dependent},
 		{node("RoiAlign", rois, f32("N", 8, 16, 16), f32("R", 4), i64("R")), "[R 8 3 4]", ManyToMany, dependent},
+		{node("MaxRoiPool", attrs("pooled_shape", ints(3, 4)), f32("N", 8, 16, 16), f32("R", 5)), "[R 8 3 4]", ManyToMany, dependent},
 	}
 }
 
@@ -75,6 +76,11 @@ func TestRegionErrors(t *testing.T) {
 		{align(attrs("sampling_ratio", 2, "output_width", 0)), "attribute output_width is 0; at least 1 wanted"},
 		{align(attrs("sampling_ratio", 2, "mode", "sum")), `attribute mode is "sum"; supported are ["avg" "max"]`},
 		{node("RoiAlign", attrs("sampling_ratio", 2), f32(1, 8, 16, 16), f32("R", 5), i64("R")), "dimension 1 of operand 1: found 5 and 4"},
+		{node("MaxRoiPool", attrs("pooled_shape", ints(3, 4)), f32(1, 8, 16, 16), f32("R", 4)), "dimension 1 of operand 1: found 4 and 5"},
+		{node("MaxRoiPool", attrs("pooled_shape", ints(3, 4)), f32(1, 8, 16), f32("R", 5)), "operands have ranks 3 and 2; ranks 4 and 2 wanted"},
+		{node("MaxRoiPool", attrs("pooled_shape", ints(3)), f32(1, 8, 16, 16), f32("R", 5)), "attribute pooled_shape is [3]; the operand has 2 spatial axes"},
+		{node("MaxRoiPool", attrs("pooled_shape", ints(3, 0)), f32(1, 8, 16, 16), f32("R", 5)), "attribute pooled_shape is [3 0]; every number must be at least 1"},
+		{node("MaxRoiPool", attrs("pooled_shape", ints(3, 4)), f32(0, 8, 16, 16), f32(2, 5)), "axis 0 of operand 0 must have an element for the indices: found 0 and 1"},
 	} {
 		_, err := Build(c.n, nil)
 		require.ErrorContains(t, err, c.want)
