@@ -39,11 +39,12 @@ static inline int32_t dnn_hvx_group(const void* p) { return *(const dnn_hvx_word
     dnn_as_to;                                                                            \
   })
 
-// A vector at any address.
-static inline HVX_Vector dnn_hvx_load_any(const void* p) {
-  typedef HVX_UVector dnn_unaligned __attribute__((may_alias));
-  return *(const dnn_unaligned*)p;
-}
+// Vectors at any address.
+typedef HVX_UVector dnn_hvx_unaligned __attribute__((may_alias));
+
+static inline HVX_Vector dnn_hvx_load_any(const void* p) { return *(const dnn_hvx_unaligned*)p; }
+
+static inline void dnn_hvx_store_any(void* p, HVX_Vector v) { *(dnn_hvx_unaligned*)p = v; }
 
 // Words times a number of 16 bits.
 static inline HVX_Vector dnn_hvx_scaled(HVX_Vector v, int32_t by) {
@@ -72,6 +73,12 @@ static inline void dnn_hvx_store_bytes(void* to, HVX_Vector words) {
   } else {
     for (int i = 0; i < 32; ++i) ((uint8_t*)to)[i] = packed.bytes[i];
   }
+}
+
+// The low bytes of four words beside each other.
+static inline HVX_Vector dnn_hvx_interleave(HVX_Vector a, HVX_Vector b, HVX_Vector c,
+                                            HVX_Vector d) {
+  return Q6_Vh_vshuffe_VhVh(Q6_Vb_vshuffe_VbVb(d, c), Q6_Vb_vshuffe_VbVb(b, a));
 }
 
 // Rounds 32 words times a factor, adds zero and keeps the result within bounds of 8 bits. All is as

@@ -47,7 +47,7 @@ func (d *dot) oneTile(acc *loop.Buffer, start sym.Expr, rows int64) []loop.Stmt 
 	perGroup := d.vectors * d.row.Lanes
 	sum := loop.Mem{Buf: acc, Index: sym.Add(sym.Scale(row, perGroup), sym.Scale(sym.Var(vecVar), d.row.Lanes), sym.Var(laneVar))}
 	lanes, store := d.bounded(e, e.stores(func(int) te.Expr { return sum }, e.at))
-	return append([]loop.Stmt{call}, loops([]te.Axis{{Var: chunkVar, Extent: sym.Const(rows / d.together)}, {Var: rowVar, Extent: sym.Const(d.together)}, {Var: vecVar, Extent: sym.Const(d.vectors)},
+	return append([]loop.Stmt{call}, loops([]te.Axis{{Var: chunkVar, Extent: sym.Const(rows / d.together)}, {Var: vecVar, Extent: sym.Const(d.vectors)}, {Var: rowVar, Extent: sym.Const(d.together)},
 		{Var: laneVar, Extent: lanes}}, store)...)
 }
 

@@ -65,6 +65,7 @@ var LargeProducts = []Products{
 	{Name: "large", Rows: 64, Inner: 256, Columns: []int64{512}, X: ir.U8, W: ir.I8, XZero: 100},
 	{Name: "large_scaled", Rows: 64, Inner: 256, Columns: []int64{512}, X: ir.U8, W: ir.I8, XZero: 100, Scaled: true},
 	{Name: "large_remainders", Rows: 65, Inner: 255, Columns: []int64{511}, X: ir.U8, W: ir.I8, XZero: 100},
+	{Name: "deep_chain", Rows: 64, Inner: 32, Columns: []int64{256, 512, 512, 32}, X: ir.U8, W: ir.I8, XZero: 128, Scaled: true},
 }
 
 // MACs is the products of numbers of one run.

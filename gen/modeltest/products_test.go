@@ -129,3 +129,12 @@ func TestRandomProducts(t *testing.T) {
 		})
 	}
 }
+
+// TestColumnsPay: from a depth on, one conversion to GCD2's 4-column layout pays for all products that follow.
+func TestColumnsPay(t *testing.T) {
+	g, _ := LargeProducts[len(LargeProducts)-1].Graph()
+	program, err := CompileFor(g, hexagon(t), nil)
+	require.NoError(t, err)
+	assert.Equal(t, "generic axis0/32+axis1/4; dot vrmpy_i8u8 axis0/32+axis1/4; dot vrmpy_i8u8 axis0/32+axis1/4; "+
+		"dot vrmpy_i8u8 axis0/32+axis1/4; dot vrmpy_i8u8 row-major", stepsOf(program))
+}

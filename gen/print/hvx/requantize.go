@@ -2,6 +2,7 @@ package hvx
 
 import (
 	"fmt"
+	"strings"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
@@ -26,28 +27,74 @@ type requantize struct {
 
 // Loop prints such a loop, with the plain one for what the function cannot do.
 func (dialect) Loop(w *ckernel.Kernel, x loop.For) bool {
-	q := findRequantize(x, w.Facts())
-	if q == nil {
-		return false
+	if q, group := findGroup(x, w.Facts()); q != nil {
+		return q.print(w, x, group)
 	}
-	sum, ok := q.vector(w, q.sum)
+	if q := findRequantize(x, w.Facts()); q != nil {
+		return q.print(w, x, nil)
+	}
+	return false
+}
+
+// findGroup recognises loops over four rows of which each is to be requantized and whose bytes
+// lie beside each other, as in the 4-column layout; it gives the outer variable's index in each.
+func findGroup(x loop.For, f sym.Facts) (*requantize, []sym.Expr) {
+	inner, ok := loop.For{}, false
+	if x.Extent.Is(4) && len(x.Body) == 1 {
+		inner, ok = x.Body[0].(loop.For)
+	}
 	if !ok {
-		return false
+		return nil, nil
 	}
+	q := findRequantize(inner, f)
+	if q == nil || !inner.Extent.Is(lanes) {
+		return nil, nil
+	}
+	row, ok1 := sym.Coefficient(q.store.Index, x.Var, f)
+	lane, ok2 := sym.Coefficient(q.store.Index, inner.Var, f)
+	if !ok1 || !ok2 || !row.Is(1) || !lane.Is(4) {
+		return nil, nil
+	}
+	return q, []sym.Expr{sym.Const(0), sym.Const(1), sym.Const(2), sym.Const(3)}
+}
+
+// print prints the loop x: of one vector, or of a group of them.
+func (q *requantize) print(w *ckernel.Kernel, x loop.For, group []sym.Expr) bool {
 	t := q.store.Buf.Type
 	least, most := te.Lowest(t).(te.Const), te.Highest(t).(te.Const)
 	words := q.loop.Var + "_words"
+	var tests, names []string
+	if !q.loop.Extent.Is(lanes) {
+		tests = append(tests, w.Index(q.loop.Extent)+" == 32")
+	}
+	rows := group
+	if group == nil {
+		rows = []sym.Expr{sym.Const(0)}
+	}
+	for i, at := range rows {
+		row := *q
+		if group != nil {
+			m := map[string]sym.Expr{x.Var: at}
+			row.sum, row.factor = substitute(q.sum, m, w.Facts()), substitute(q.factor, m, w.Facts())
+		}
+		sum, ok := row.vector(w, row.sum)
+		if !ok {
+			return false
+		}
+		names = append(names, fmt.Sprintf("%s[%d]", words, i))
+		tests = append(tests, fmt.Sprintf("dnn_hvx_requantize(&%s, %s, %s, %d, %d, %d)", names[i], sum, ckernel.Strip(w.Scalar(row.factor)), q.zero, int64(least.Bits), int64(most.Bits)))
+	}
 	w.Line("{")
 	w.Writer.Indent++
-	w.Line("HVX_Vector %s;", words)
-	enough := ""
-	if !x.Extent.Is(lanes) {
-		enough = w.Index(x.Extent) + " == 32 && "
-	}
-	factor := w.Scalar(q.factor)
-	w.Line("if (%sdnn_hvx_requantize(&%s, %s, %s, %d, %d, %d)) {", enough, words, sum, ckernel.Strip(factor), q.zero, int64(least.Bits), int64(most.Bits))
+	w.Line("HVX_Vector %s[%d];", words, len(rows))
+	w.Line("if (%s) {", strings.Join(tests, " &&\n"+strings.Repeat("  ", w.Writer.Indent+2)))
 	w.Writer.Indent++
-	q.write(w, words)
+	if group != nil {
+		first := q.store.Index.Subst(map[string]sym.Expr{x.Var: sym.Const(0), q.loop.Var: sym.Const(0)}, w.Facts())
+		w.Line("dnn_hvx_store_any(%s + %s, dnn_hvx_interleave(%s));", q.store.Buf.Name, w.Index(first), strings.Join(names, ", "))
+	} else {
+		q.write(w, names[0])
+	}
 	w.Writer.Indent--
 	w.Line("} else {")
 	w.Writer.Indent++
@@ -57,6 +104,17 @@ func (dialect) Loop(w *ckernel.Kernel, x loop.For) bool {
 	w.Writer.Indent--
 	w.Line("}")
 	return true
+}
+
+// substitute replaces variables in the indices of an expression over memory.
+func substitute(e te.Expr, m map[string]sym.Expr, f sym.Facts) te.Expr {
+	return te.Map(te.SubstIndices(e, m, f), func(x te.Expr) te.Expr {
+		if mem, ok := x.(loop.Mem); ok {
+			mem.Index = mem.Index.Subst(m, f)
+			return mem
+		}
+		return x
+	})
 }
 
 // write stores the bytes of a vector of words.

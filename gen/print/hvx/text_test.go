@@ -51,7 +51,9 @@ func TestWide(t *testing.T) {
 // scaled is y[step*i + 7] = round((x[i] - 3*s[i]) * 0.5) + 2, saturated.
 func scaled(step, extent int64) (loop.For, *loop.Buffer) {
 	i := sym.Var("i")
-	buffer := func(name string, t ir.DType) *loop.Buffer { return &loop.Buffer{Name: name, Type: t, Size: sym.Const(1000)} }
+	buffer := func(name string, t ir.DType) *loop.Buffer {
+		return &loop.Buffer{Name: name, Type: t, Size: sym.Const(1000)}
+	}
 	x, y := buffer("x", ir.I32), buffer("y", ir.U8)
 	load := func(b *loop.Buffer) te.Expr { return loop.Mem{Buf: b, Index: i} }
 	sum := te.Fn(ir.I32, "sub", load(x), te.Fn(ir.I32, "mul", te.Fn(ir.I32, "cast", te.Int(ir.U8, 3)), load(buffer("s", ir.I32))))
@@ -71,11 +73,18 @@ func printed(t *testing.T, body ...loop.Stmt) string {
 func TestRequantize(t *testing.T) {
 	dense, y := scaled(1, 32)
 	text := printed(t, dense)
-	assert.Contains(t, text, "if (dnn_hvx_requantize(&i_words, Q6_Vw_vsub_VwVw(dnn_hvx_load_any(x + (0)), dnn_hvx_scaled(dnn_hvx_load_any(s + (0)), 3)), 0.5f, 2, 0, 255)) {")
-	assert.Contains(t, text, "dnn_hvx_store_bytes(y + 7, i_words);")
+	assert.Contains(t, text, "if (dnn_hvx_requantize(&i_words[0], Q6_Vw_vsub_VwVw(dnn_hvx_load_any(x + (0)), dnn_hvx_scaled(dnn_hvx_load_any(s + (0)), 3)), 0.5f, 2, 0, 255)) {")
+	assert.Contains(t, text, "dnn_hvx_store_bytes(y + 7, i_words[0]);")
 	assert.Contains(t, text, "for (dnn_index i = 0; i < 32; ++i)", "the plain loop, for what vectors cannot do")
 	apart, _ := scaled(4, 32)
 	assert.Contains(t, printed(t, apart), "y[4 * i + 7] = (uint8_t)i_each[i];")
+	four := loop.For{Var: "r", Extent: sym.Const(4), Body: []loop.Stmt{apart}}
+	assert.NotContains(t, printed(t, four), "interleave", "the rows' bytes do not lie beside each other")
+	store := apart.Body[0].(loop.Store)
+	store.Index = sym.Add(store.Index, sym.Var("r"))
+	apart.Body = []loop.Stmt{store}
+	four.Body = []loop.Stmt{apart}
+	assert.Contains(t, printed(t, four), "dnn_hvx_store_any(y + 7, dnn_hvx_interleave(i_words[0], i_words[1], i_words[2], i_words[3]));")
 	short, _ := scaled(1, 31)
 	assert.NotContains(t, printed(t, short), "requantize")
 	copied := loop.Store{Buf: y, Index: sym.Var("i"), Value: loop.Mem{Buf: y, Index: sym.Var("i")}}
