@@ -5,6 +5,7 @@ import (
 	"rules_dnn/gen/fuse"
 	"rules_dnn/gen/passes/bnfold"
 	"rules_dnn/gen/passes/simplify"
+	"rules_dnn/gen/passes/subpixel"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/sel"
 	"rules_dnn/gen/shape"
@@ -16,6 +17,9 @@ var GraphPasses = []Pass{
 		Run: func(s *State) error { return simplify.Run(s.Graph) }},
 	{Name: "bnfold", Doc: "folds BatchNormalization into the weights before it", Run: foldBatchNorm, After: []Order{
 		{"simplify", "a BatchNormalization's parameters may be computed by nodes"},
+	}},
+	{Name: "subpixel", Doc: "makes transposed convolutions convolutions of all phases of their stride", Run: convolvePhases, After: []Order{
+		{"bnfold", "it folds into the weights of the transposed convolution"},
 	}},
 }
 
@@ -60,6 +64,13 @@ var Switches = []Switch{
 
 func foldBatchNorm(s *State) error {
 	if _, err := bnfold.Run(s.Graph); err != nil {
+		return err
+	}
+	return simplify.Run(s.Graph)
+}
+
+func convolvePhases(s *State) error {
+	if changed, err := subpixel.Run(s.Graph); err != nil || !changed {
 		return err
 	}
 	return simplify.Run(s.Graph)

@@ -22,6 +22,7 @@ var network = `graph "g" opset 17 {
   symbol N 1..64
   const @w f32[16, 3, 3, 3] = {` + ones(432) + `}
   const @s f32[16] = {` + ones(16) + `}
+  const @up f32[16, 3, 2, 2] = {` + ones(192) + `}
   const @zero i64[1] = {0}
   const @rest i64[1] = {-1}
   input %x f32[N, 3, 8, 8]
@@ -34,7 +35,9 @@ var network = `graph "g" opset 17 {
   %to ?[*] = Concat.13(%batch, @rest) {axis = 0}
   %f ?[*] = Reshape.14(%p, %to) "flat"
   %y ?[*] = Softmax.13(%f) "soft"
+  %z ?[*] = ConvTranspose.11(%p, @up) {strides = [2, 2]} "up"
   output %y
+  output %z
 }
 `
 
@@ -78,14 +81,15 @@ func kernels(t *testing.T, s *State) string {
 func TestDisable(t *testing.T) {
 	count := func(s *State, want string) int { return strings.Count(s.Program.String(), want) }
 	whole := compile(t, network)
-	assert.Equal(t, 1, count(whole, "contraction,"), whole.Program)
+	assert.Equal(t, 2, count(whole, "contraction,"), whole.Program)
 	effects := map[string]func(*State) bool{
-		"bnfold":  func(s *State) bool { return count(s, `"s"`) > 0 && count(whole, `"s"`) == 0 },
-		"sweep":   func(s *State) bool { return len(s.Program.Steps) > len(whole.Program.Steps) },
-		"fuse":    func(s *State) bool { return len(s.Program.Steps) > len(whole.Program.Steps) },
-		"chains":  func(s *State) bool { return len(s.Program.Steps) > len(whole.Program.Steps) },
-		"anchors": func(s *State) bool { return count(s, "contraction,") == 0 },
-		"layouts": func(s *State) bool { return count(s, "axis1/") == 0 },
+		"bnfold":   func(s *State) bool { return count(s, `"s"`) > 0 && count(whole, `"s"`) == 0 },
+		"sweep":    func(s *State) bool { return len(s.Program.Steps) > len(whole.Program.Steps) },
+		"fuse":     func(s *State) bool { return len(s.Program.Steps) > len(whole.Program.Steps) },
+		"chains":   func(s *State) bool { return len(s.Program.Steps) > len(whole.Program.Steps) },
+		"anchors":  func(s *State) bool { return count(s, "contraction,") == 0 },
+		"subpixel": func(s *State) bool { return count(s, "contraction,") == 1 },
+		"layouts":  func(s *State) bool { return count(s, "axis1/") == 0 },
 	}
 	optional, _ := names()
 	for _, name := range optional {
@@ -158,11 +162,11 @@ func TestBadOptions(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{Options{Disable: []string{"anchor"}}, `there is no "anchor" to disable; there are: bnfold, sweep, fuse, anchors`},
+		{Options{Disable: []string{"anchor"}}, `there is no "anchor" to disable; there are: bnfold, subpixel, sweep, fuse, anchors`},
 		{Options{Disable: []string{"all"}}, `there is no "all" to disable`},
 		{Options{Disable: []string{""}}, `there is no "" to disable`},
 		{Options{Disable: []string{"fuse", "plan"}}, `pass "plan" is required and cannot be disabled; these can: bnfold`},
-		{Options{Dump: []string{"anchors"}}, `there is no pass "anchors"; there are: simplify, bnfold, infer, blocks`},
+		{Options{Dump: []string{"anchors"}}, `there is no pass "anchors"; there are: simplify, bnfold, subpixel, infer, blocks`},
 		{Options{Dump: []string{"fuse"}, Disable: []string{"fuse"}}, `pass "fuse" is disabled`},
 		{Options{StopAfter: "all"}, `there is no pass "all"`},
 		{Options{StopAfter: "layouts"}, `there is no pass "layouts"`},
