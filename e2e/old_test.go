@@ -33,6 +33,13 @@ func TestWorkspace(t *testing.T) {
 	t.Run("OldGo", func(t *testing.T) {
 		refused(t, w, original, oldGo(t), "go is go1.9.7, and rules_dnn needs Go 1.")
 	})
+	t.Run("NoGoOnPath", func(t *testing.T) {
+		if there, _ := filepath.Glob("/usr/bin/go"); there != nil {
+			t.Skip("this machine has " + there[0])
+		}
+		refused(t, w, original, "", "go is not on PATH: install Go 1.", "--repo_env=PATH=/usr/bin:/bin")
+	})
+	t.Run("SourcesChange", func(t *testing.T) { sourcesChange(t, w, string(text)) })
 	require.NoError(t, os.WriteFile(path, []byte(original), 0o644))
 	t.Run("Build", func(t *testing.T) {
 		w.bazel(t, "build", "//:program")
@@ -54,13 +61,19 @@ func bazelVersion(t *testing.T) string {
 	return strings.TrimPrefix(out, "bazel ")
 }
 
-// refused sees what is said where go does not serve.
-func refused(t *testing.T, w *workspace, original, program, want string) {
+// withGo makes the workspace use a go.
+func withGo(t *testing.T, w *workspace, original, program string) {
 	t.Helper()
 	text := strings.Replace(original, "\nrules_dnn_toolchains()", fmt.Sprintf("\nrules_dnn_toolchains(go = %q)", program), 1)
 	require.NotEqual(t, original, text)
 	require.NoError(t, os.WriteFile(filepath.Join(w.dir, "WORKSPACE"), []byte(text), 0o644))
-	_, said, err := w.try("build", "--nobuild", "//:relu")
+}
+
+// refused sees what is said where go does not serve.
+func refused(t *testing.T, w *workspace, original, program, want string, flags ...string) {
+	t.Helper()
+	withGo(t, w, original, program)
+	_, said, err := w.try("build", append(flags, "--nobuild", "//:relu")...)
 	require.Error(t, err)
 	assert.Contains(t, said, want)
 }
@@ -71,4 +84,38 @@ func oldGo(t *testing.T) string {
 	script := fmt.Sprintf("#!/bin/sh\necho go1.9.7\necho %s\necho %s\n", runtime.GOOS, runtime.GOARCH)
 	require.NoError(t, os.WriteFile(path, []byte(script), 0o755))
 	return path
+}
+
+// sourcesChange sees that the compiler is built again when a source of it changes, and only then. The go that
+// is asked to build it only counts.
+func sourcesChange(t *testing.T, w *workspace, original string) {
+	dir := filepath.Join(os.Getenv("TEST_TMPDIR"), "rules_dnn")
+	require.NoError(t, os.RemoveAll(dir))
+	for _, part := range []string{"BUILD.bazel", "MODULE.bazel", "go.mod", "go.sum", "gen/cmd", "gen/sym", "platforms", "rules", "runtime", "toolchains", "tools/add"} {
+		copyTree(t, filepath.Join(w.root, part), filepath.Join(dir, part))
+	}
+	counter := filepath.Join(t.TempDir(), "go")
+	require.NoError(t, os.WriteFile(counter, []byte(fmt.Sprintf(`#!/bin/sh
+case $1 in
+  env) echo go1.99 && echo %s && echo %s ;;
+  build)
+    echo built >>"$0.log"
+    while [ "$1" != -o ]; do shift; done
+    mkdir -p "$2" && cp "$0" "$2/dnnc" && cp "$0" "$2/add" ;;
+esac
+`, runtime.GOOS, runtime.GOARCH)), 0o755))
+	withGo(t, w, strings.Replace(original, `"../.."`, fmt.Sprintf("%q", dir), 1), counter)
+	for i, change := range []string{"", "", "gen/sym/sym.go", "gen/sym/new.go", "rules/BUILD.bazel"} {
+		if change != "" {
+			file, err := os.OpenFile(filepath.Join(dir, change), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+			require.NoError(t, err)
+			_, err = file.WriteString("\n")
+			require.NoError(t, err)
+			require.NoError(t, file.Close())
+		}
+		w.bazel(t, "build", "--nobuild", "//:relu")
+		log, err := os.ReadFile(counter + ".log")
+		require.NoError(t, err)
+		assert.Equal(t, []int{1, 1, 2, 3, 3}[i], strings.Count(string(log), "built"), "builds after a change of %q", change)
+	}
 }

@@ -48,23 +48,29 @@ func open(t *testing.T, dir string) *workspace {
 func copied(t *testing.T, dir string) *workspace {
 	to := filepath.Join(os.Getenv("TEST_TMPDIR"), "another", "place", filepath.Base(dir)+"-copy")
 	require.NoError(t, os.RemoveAll(to))
-	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+	copyTree(t, dir, to)
+	w := open(t, to)
+	w.copied = true
+	return w
+}
+
+// copyTree copies a folder, or a file. Links that Bazel made are not followed.
+func copyTree(t *testing.T, from, to string) {
+	t.Helper()
+	require.NoError(t, filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
-			return err // links that Bazel made are not followed
+			return err
 		}
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
-		name, _ := filepath.Rel(dir, path)
+		name, _ := filepath.Rel(from, path)
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(to, name)), 0o755); err != nil {
 			return err
 		}
 		return os.WriteFile(filepath.Join(to, name), data, 0o644)
 	}))
-	w := open(t, to)
-	w.copied = true
-	return w
 }
 
 // try runs a Bazel command and returns what it printed to standard output, and what it said to people.
