@@ -60,10 +60,13 @@ Status TakeMemory(Context* c, const Description* d, const int64_t* sym) {
 // Checks the symbols and readies memory, unless the last run had the same ones.
 Status Prepare(Context* c, const int64_t* sym) {
   const Description* const d = c->model->description;
+  c->role = "";
+  c->refused = nullptr;
   if (sym == nullptr && d->given_count > 0) return Status::kNullArgument;
   const size_t given = static_cast<size_t>(d->given_count) * sizeof(int64_t);
   if (c->ready && (given == 0 || memcmp(c->sym, sym, given) == 0)) return Status::kOk;
   c->ready = c->ran = false;
+  if (given > 0) memcpy(c->sym, sym, given);
   Symbols all;
   Status status = BindSymbols(d, sym, &all);
   for (int32_t i = 0; i < d->input_count && status == Status::kOk; ++i) {
@@ -93,7 +96,14 @@ bool Overlap(const void* a, int64_t a_bytes, const void* b, int64_t b_bytes) {
   return x < y ? y - x < static_cast<uintptr_t>(a_bytes) : x - y < static_cast<uintptr_t>(b_bytes);
 }
 
-Status CheckBuffers(const Context* c, const void* const* in, void* const* out) {
+// Notes which buffer a status is about.
+Status Blame(Context* c, const char* role, const TensorInfo& t, Status status) {
+  c->role = role;
+  c->refused = t.name;
+  return status;
+}
+
+Status CheckBuffers(Context* c, const void* const* in, void* const* out) {
   const Description* const d = c->model->description;
   if (in == nullptr && d->input_count > 0) return Status::kNullArgument;
   if (out == nullptr && d->output_count > 0) return Status::kNullArgument;
@@ -101,17 +111,17 @@ Status CheckBuffers(const Context* c, const void* const* in, void* const* out) {
   const int64_t* const out_bytes = in_bytes + d->input_count;
   for (int32_t i = 0; i < d->input_count; ++i) {
     const Status status = CheckBuffer(in[i], in_bytes[i], d->inputs[i]);
-    if (status != Status::kOk) return status;
+    if (status != Status::kOk) return Blame(c, "input ", d->inputs[i], status);
   }
   for (int32_t i = 0; i < d->output_count; ++i) {
-    const Status status = CheckBuffer(out[i], out_bytes[i], d->outputs[i]);
-    if (status != Status::kOk) return status;
-    for (int32_t k = 0; k < d->input_count; ++k) {
-      if (Overlap(out[i], out_bytes[i], in[k], in_bytes[k])) return Status::kOverlap;
+    Status status = CheckBuffer(out[i], out_bytes[i], d->outputs[i]);
+    for (int32_t k = 0; k < d->input_count && status == Status::kOk; ++k) {
+      if (Overlap(out[i], out_bytes[i], in[k], in_bytes[k])) status = Status::kOverlap;
     }
-    for (int32_t k = 0; k < i; ++k) {
-      if (Overlap(out[i], out_bytes[i], out[k], out_bytes[k])) return Status::kOverlap;
+    for (int32_t k = 0; k < i && status == Status::kOk; ++k) {
+      if (Overlap(out[i], out_bytes[i], out[k], out_bytes[k])) status = Status::kOverlap;
     }
+    if (status != Status::kOk) return Blame(c, "output ", d->outputs[i], status);
   }
   return Status::kOk;
 }
@@ -142,6 +152,7 @@ Status ContextCreate(Model* model, Context** context) {
   c->ctx.sym = c->sym;
   c->ctx.rt = &c->runtime;
   c->ctx.bad_index = &c->bad_index;
+  c->ctx.refused = &c->refused;
   Thread* const pool_threads = reinterpret_cast<Thread*>(memory + head + middle);
   const Status status = PoolStart(&c->runtime.pool, pool_threads, threads + 1);
   if (status != Status::kOk) {
@@ -163,18 +174,20 @@ void ContextDestroy(Context* c) {
 }
 
 Status Reserve(Context* context, const int64_t* sym) {
-  return context == nullptr ? Status::kNullArgument : Prepare(context, sym);
+  if (context == nullptr) return Status::kNullArgument;
+  return context->status = Prepare(context, sym);
 }
 
 Status Run(Context* c, const int64_t* sym, const void* const* in, void* const* out) {
   if (c == nullptr) return Status::kNullArgument;
   Status status = Prepare(c, sym);
   if (status == Status::kOk) status = CheckBuffers(c, in, out);
+  c->status = status;
   if (status != Status::kOk) return status;
   c->ctx.in = in;
   c->ctx.out = out;
   c->bad_index = 0;
-  status = c->model->description->program(&c->ctx);
+  status = c->status = c->model->description->program(&c->ctx);
   ReleasePieces(&c->runtime);
   c->ran = status == Status::kOk;
   return status;

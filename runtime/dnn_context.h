@@ -35,6 +35,9 @@ struct Context {
   Model* model;
   size_t bytes;           // of the context itself
   int32_t bad_index;      // of the run in progress
+  Status status;          // of the last run or reservation
+  const char* role;       // "input " or "output " before the name in refused, or nothing
+  const char* refused;    // the node or buffer that status is about; null: none
   int64_t* sym;           // values of the last run; computed ones once it has succeeded
   int64_t* buffer_bytes;  // inputs, then outputs, for these symbols
   size_t memory_bytes;    // of arena and scratch together

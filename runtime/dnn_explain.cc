@@ -1,4 +1,5 @@
-// What is wrong with the dims of a run, in words.
+// What is wrong with the dims of a run, or with the run, in words.
+#include "runtime/dnn_context.h"
 #include "runtime/dnn_sizes.h"
 
 namespace rules_dnn {
@@ -8,7 +9,7 @@ namespace {
 // Text of which as much is kept as fits.
 class Writer {
  public:
-  Writer(char* text, size_t capacity) : text_(text), capacity_(capacity) {
+  Writer(char* text, size_t capacity) : text_(text), capacity_(text == nullptr ? 0 : capacity) {
     if (capacity_ > 0) text_[0] = 0;
   }
 
@@ -100,6 +101,22 @@ size_t ExplainDims(const Description* d, const int64_t* sym, char* text, size_t 
   const bool explained =
       status != Status::kNullArgument && (ExplainSymbols(d, sym, &w) || ExplainChecks(d, sym, &w));
   if (!explained) w.Add(StatusMessage(status));
+  return w.length();
+}
+
+size_t ExplainRun(const Context* c, char* text, size_t capacity) {
+  Writer w(text, capacity);
+  const Status status = c == nullptr ? Status::kNullArgument : c->status;
+  if (status == Status::kOk) return 0;
+  if (c != nullptr && c->refused != nullptr) {
+    w.Add(c->role);
+    w.Add(c->refused);
+    w.Add(": ");
+  } else if (status == Status::kBadDims || status == Status::kTooLarge) {
+    const size_t length = ExplainDims(c->model->description, c->sym, text, capacity);
+    if (length > 0) return length;
+  }
+  w.Add(StatusMessage(status));
   return w.length();
 }
 

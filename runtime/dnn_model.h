@@ -163,6 +163,10 @@ Status Reserve(Context* context, const int64_t* sym);
 // Runs the model: in and out have a pointer for each input and output.
 Status Run(Context* context, const int64_t* sym, const void* const* in, void* const* out);
 
+// Why the context's last run or reservation failed, as a sentence for people that names the node,
+// the buffer or the symbol. Writes and returns as ExplainDims does: 0 where it did not fail.
+size_t ExplainRun(const Context* context, char* text, size_t capacity);
+
 // The dimensions that an output had in the last successful run.
 Status ResultShape(const Context* context, const TensorInfo* output, int64_t* shape);
 

@@ -55,7 +55,8 @@ struct Ctx {
   const void* const* in;  // inputs and outputs, dense and row-major
   void* const* out;
   Runtime* rt;
-  int32_t* bad_index;  // blocks set it where an index that they load is out of bounds
+  int32_t* bad_index;    // blocks set it where an index that they load is out of bounds
+  const char** refused;  // the program says here what refuses the run
 
   // Memory of one worker, for the tiles of the task that it is computing.
   DNN_ALWAYS_INLINE uint8_t* scratch(int worker) const {
@@ -88,6 +89,13 @@ static DNN_ALWAYS_INLINE void dnn_parallel(const dnn_ctx* c, rules_dnn::TaskFn f
 // Copies a value to another one's memory; neither need exist where there are no bytes.
 static DNN_ALWAYS_INLINE void dnn_copy(void* to, const void* from, int64_t bytes) {
   if (bytes > 0) __builtin_memcpy(to, from, static_cast<size_t>(bytes));
+}
+
+// The status that a program ends with, and the node that it is about.
+static DNN_ALWAYS_INLINE dnn_status dnn_refuse(const dnn_ctx* c, dnn_status status,
+                                               const char* what) {
+  *c->refused = what;
+  return status;
 }
 
 static DNN_ALWAYS_INLINE void* dnn_alloc(const dnn_ctx* c, int64_t bytes) {

@@ -111,7 +111,8 @@ func JSON(p *plan.Program, generator, api, chip string) ([]byte, error) {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", " ")
 	err := e.Encode(m)
-	return out.Bytes(), err
+	// The same JSON, in which no name ends the script of a page that holds it.
+	return bytes.ReplaceAll(out.Bytes(), []byte("</"), []byte(`<\/`)), err
 }
 
 func tensor(v *ir.Value) Tensor {

@@ -33,6 +33,7 @@ int main(void) {
   const float a[] = {1, 2, 3}, b[] = {10};
   int64_t rows[] = {2, -3};
   float y[2] = {0, 0}, copy[3];
+  char text[200];
   int64_t constant[2];
   const void* const in[] = {a, b, rows};
   void* const out[] = {y, copy, constant};
@@ -46,7 +47,9 @@ int main(void) {
   printf("%d", (int)app_net_run(context, &d, in, out));
   printf(" %g %g, %g, %d\n", y[0], y[1], copy[2], (int)constant[1]);
   rows[1] = 3;
-  printf("%d %s\n", (int)app_net_run(context, &d, in, out), app_net_status_message(app_net_BAD_VALUE));
+  printf("%d", (int)app_net_run(context, &d, in, out));
+  app_net_explain_run(context, text, sizeof text);
+  printf(" %s\n", text);
   rows[1] = 0;
   printf("%d\n", (int)app_net_run(context, &d, in, out));
   app_net_context_destroy(context);
@@ -92,7 +95,7 @@ func TestBuilt(t *testing.T) {
 4 1 the dimension N is 65; it must be 1 to 64
 4
 0 13 11, 3, -7
-13 an input's value is outside what an operator allows, as an index out of bounds is
+13 Gather "pick": an input's value is outside what an operator allows, as an index out of bounds is
 0
 `, string(out))
 }

@@ -2,7 +2,6 @@ package cpp
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"rules_dnn/gen/block"
@@ -35,9 +34,6 @@ func program(p *plan.Program, names []string, prefix string) string {
 	h.line("")
 	h.block(fmt.Sprintf("dnn_status %s_program(const dnn_ctx* c)", prefix), func() {
 		h.steps(p.Steps)
-		if slices.ContainsFunc(p.Calls(), func(s *plan.Call) bool { return loop.Binds(s.Kernel.Body) }) {
-			h.line("if (*c->bad_index != 0) return dnn_status::kBadValue;")
-		}
 		h.line("return dnn_status::kOk;")
 	})
 	return h.String()
@@ -69,14 +65,14 @@ func (h *host) steps(steps []plan.Step) {
 		case s.Call != nil:
 			h.line("dnn_parallel(c, Block%d, %s);", h.blocks, h.number(s.Kernel.Tasks()))
 			h.blocks++
-			if len(s.Kernel.Sets) > 0 {
-				h.line("if (*c->bad_index != 0) return dnn_status::kBadValue;")
+			if len(s.Kernel.Sets) > 0 || loop.Binds(s.Kernel.Body) {
+				h.line("if (*c->bad_index != 0) return dnn_refuse(c, dnn_status::kBadValue, %s);", ctext.String(s.Block.Label()))
 			}
 		case s.Copy != nil:
 			h.line("dnn_copy(%s, %s, %s);", h.address(s.Copy.To, "uint8_t"), h.address(s.Copy.From, "uint8_t"), h.bytes(s.Copy.To))
 		case s.Check != nil:
 			h.line("// %s", ctext.Comment(s.Check.String()))
-			h.line("if (!(%s)) return dnn_status::%s;", h.condition(s.Check), h.refusal(s.Check))
+			h.line("if (!(%s)) return dnn_refuse(c, dnn_status::%s, %s);", h.condition(s.Check), h.refusal(s.Check), ctext.String(s.Check.String()))
 		case s.If != nil:
 			h.line("// %s", ctext.Comment(s.If.Label))
 			h.line("if (%s) {", h.element(s.If.Cond))

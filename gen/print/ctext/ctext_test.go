@@ -104,3 +104,11 @@ func compiler(t *testing.T) string {
 	t.Skip("no C compiler on this machine: the printed text is not compiled")
 	return ""
 }
+
+// TestLongNames: an identifier shows the beginning of a long name; those that agree in it get numbers.
+func TestLongNames(t *testing.T) {
+	n := NewNamer()
+	long := strings.Repeat("long name ", 1000)
+	assert.Equal(t, strings.Repeat("long_name_", 6)+"lon", n.Name(long, "x"))
+	assert.Equal(t, strings.Repeat("long_name_", 6)+"lon_2", n.Name(long+"!", "x"))
+}

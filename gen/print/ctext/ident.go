@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"rules_dnn/gen/limit"
 )
 
 // readable tells whether a rune may stand in a comment: letters, digits, marks, signs and
@@ -11,8 +13,8 @@ import (
 func readable(r rune) bool { return r == ' ' || unicode.IsGraphic(r) && !unicode.IsSpace(r) }
 
 // Ident is s as the middle of an identifier: ASCII letters and digits stay, each run
-// of anything else becomes one underscore; underscores at either end go. It may be empty
-// and may begin with a digit or be a keyword: Namer makes whole identifiers.
+// of anything else becomes one underscore; underscores at either end go, and what exceeds
+// limit.Identifier. It may be empty and may begin with a digit or be a keyword: Namer makes whole identifiers.
 func Ident(s string) string {
 	var b strings.Builder
 	gap := false
@@ -21,6 +23,9 @@ func Ident(s string) string {
 		if !isAlnum(c) {
 			gap = true
 			continue
+		}
+		if b.Len() >= limit.Identifier-1 {
+			break
 		}
 		if gap && b.Len() > 0 {
 			b.WriteByte('_')

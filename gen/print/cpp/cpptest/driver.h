@@ -117,6 +117,8 @@ static void RunOne(int64_t program) {
   c.out = out_data;
   int32_t bad_index = 0;
   c.bad_index = &bad_index;
+  const char* refused = nullptr;
+  c.refused = &refused;
   Program* const run = Find(program);
   uint32_t before[DRIVER_COUNTERS + 1], after[DRIVER_COUNTERS + 1];
   driver_counters(before);

@@ -43,6 +43,34 @@ static void backwards(void* user, int32_t count, void (*body)(void*, int32_t), v
   while (count-- > 0) body(arg, count);
 }
 
+/* Runs each part in a thread of its own. */
+struct part {
+  void (*body)(void*, int32_t);
+  void* arg;
+  int32_t index;
+};
+
+static void* run_part(void* p) {
+  const struct part* const part = p;
+  part->body(part->arg, part->index);
+  return NULL;
+}
+
+static void in_threads(void* user, int32_t count, void (*body)(void*, int32_t), void* arg) {
+  pthread_t threads[8];
+  struct part parts[8];
+  int32_t i;
+  (void)user;
+  CHECK(count <= 8);
+  for (i = 0; i < count && i < 8; ++i) {
+    parts[i].body = body;
+    parts[i].arg = arg;
+    parts[i].index = i;
+    CHECK(pthread_create(&threads[i], NULL, run_part, &parts[i]) == 0);
+  }
+  for (i = 0; i < count && i < 8; ++i) pthread_join(threads[i], NULL);
+}
+
 static app_fake_options with_allocator(void) {
   app_fake_options o;
   memset(&o, 0, sizeof o);
@@ -148,6 +176,156 @@ static void check_create(void) {
   CHECK(app_fake_create(&longer.o, &m) == app_fake_BAD_OPTIONS);
 }
 
+/* An options struct of any size: what is beyond ours must be zero. */
+static void check_option_sizes(void) {
+  union {
+    app_fake_options o;
+    unsigned char bytes[sizeof(app_fake_options) + 64];
+  } u;
+  size_t size, i;
+  for (size = 0; size <= sizeof u; ++size) {
+    const int clean = size >= sizeof(size_t);
+    app_fake_model* m = NULL;
+    memset(&u, 0, sizeof u);
+    u.o.size = size;
+    CHECK(app_fake_create(&u.o, &m) == (clean ? app_fake_OK : app_fake_BAD_OPTIONS));
+    CHECK((m != NULL) == clean);
+    app_fake_destroy(m);
+    for (i = size; i < sizeof u.bytes; ++i) u.bytes[i] = 0xff; /* beyond the struct: not read */
+    if (clean) {
+      CHECK(app_fake_create(&u.o, &m) == app_fake_OK);
+      app_fake_destroy(m);
+    }
+    if (size > sizeof(app_fake_options)) {
+      u.bytes[size - 1] = 1;
+      CHECK(app_fake_create(&u.o, &m) == app_fake_BAD_OPTIONS && m == NULL);
+    }
+  }
+}
+
+/* Null for each pointer of each function. */
+static void check_nulls(void) {
+  app_fake_options o = with_allocator();
+  const app_fake_dims d = {2, 5};
+  app_fake_model* m = NULL;
+  app_fake_context* c = NULL;
+  int64_t shape[3];
+  size_t sizes[2] = {0, 0};
+  char text[100];
+  const void* in[2] = {NULL, NULL};
+  void* out[2] = {NULL, NULL};
+  const int32_t null = app_fake_NULL_ARGUMENT;
+  CHECK((int32_t)app_fake_create(&o, NULL) == null);
+  CHECK(app_fake_create(&o, &m) == app_fake_OK);
+  CHECK((int32_t)app_fake_context_create(NULL, &c) == null && c == NULL);
+  CHECK((int32_t)app_fake_context_create(m, NULL) == null);
+  CHECK(app_fake_context_create(m, &c) == app_fake_OK);
+  app_fake_destroy(NULL);
+  app_fake_context_destroy(NULL);
+  CHECK((int32_t)app_fake_check_dims(NULL) == null);
+  CHECK(app_fake_explain_dims(NULL, text, sizeof text) > 0 &&
+        app_fake_explain_dims(&d, NULL, 9) == 0);
+  CHECK(app_fake_explain_dims(NULL, NULL, 9) > 0);
+  CHECK(app_fake_arena_bytes(NULL) == -null);
+  CHECK(app_fake_input_bytes(NULL, 0) == -null && app_fake_output_bytes(NULL, 0) == -null);
+  CHECK((int32_t)app_fake_input_shape(NULL, 0, shape) == null);
+  CHECK((int32_t)app_fake_input_shape(&d, 0, NULL) == null);
+  CHECK((int32_t)app_fake_output_shape(NULL, 0, shape) == null);
+  CHECK((int32_t)app_fake_output_shape(&d, 0, NULL) == null);
+  CHECK((int32_t)app_fake_check_sizes(NULL, sizes, sizes) == null);
+  CHECK((int32_t)app_fake_check_sizes(&d, NULL, sizes) == null);
+  CHECK((int32_t)app_fake_check_sizes(&d, sizes, NULL) == null);
+  CHECK((int32_t)app_fake_reserve(NULL, &d) == null && (int32_t)app_fake_reserve(c, NULL) == null);
+  CHECK((int32_t)app_fake_run(NULL, &d, in, out) == null);
+  CHECK((int32_t)app_fake_run(c, NULL, in, out) == null);
+  CHECK((int32_t)app_fake_run(c, &d, NULL, out) == null);
+  CHECK((int32_t)app_fake_run(c, &d, in, NULL) == null);
+  CHECK((int32_t)app_fake_run(c, &d, in, out) == null);
+  CHECK((int32_t)app_fake_result_shape(NULL, 0, shape) == null);
+  CHECK((int32_t)app_fake_result_shape(c, 0, NULL) == null);
+  CHECK(app_fake_explain_run(NULL, text, sizeof text) == strlen(text) && text[0] == 'a');
+  CHECK(app_fake_explain_run(c, NULL, 9) > 0);
+  app_fake_context_destroy(c);
+  app_fake_destroy(m);
+  CHECK(live_bytes == 0);
+}
+
+/* Dims from one end of 64 bits to the other: all functions agree on whether they are possible. */
+static void check_extreme_dims(void) {
+  const int64_t values[] = {
+      INT64_MIN,  INT64_MIN + 1, -2147483648,   -1,       0, 1, 2, 63, 64, 65, 1 << 30,
+      2147483647, 2147483648,    INT64_MAX - 1, INT64_MAX};
+  const int count = sizeof values / sizeof values[0];
+  app_fake_model* m = NULL;
+  app_fake_context* c = NULL;
+  int i, k;
+  CHECK(app_fake_create(NULL, &m) == app_fake_OK && app_fake_context_create(m, &c) == app_fake_OK);
+  for (i = 0; i < count; ++i) {
+    for (k = 0; k < count; ++k) {
+      const app_fake_dims d = {values[i], values[k]};
+      const app_fake_status status = app_fake_check_dims(&d);
+      int64_t shape[3];
+      CHECK((status == app_fake_OK) == (app_fake_explain_dims(&d, NULL, 0) == 0));
+      CHECK((status == app_fake_BAD_DIMS) ==
+            (values[i] < 1 || values[i] > 64 || values[k] < 0 || values[k] > 2147483647));
+      if (status == app_fake_BAD_DIMS) {
+        CHECK(app_fake_arena_bytes(&d) == -app_fake_BAD_DIMS);
+        CHECK(app_fake_input_bytes(&d, 0) == -app_fake_BAD_DIMS);
+        CHECK(app_fake_output_bytes(&d, 1) == -app_fake_BAD_DIMS);
+        CHECK(app_fake_output_shape(&d, 1, shape) == app_fake_BAD_DIMS);
+      }
+      if (status == app_fake_OK && app_fake_arena_bytes(&d) > 1 << 20) continue; /* much memory */
+      CHECK(app_fake_reserve(c, &d) == status);
+      CHECK((app_fake_explain_run(c, NULL, 0) == 0) == (status == app_fake_OK));
+    }
+  }
+  app_fake_context_destroy(c);
+  app_fake_destroy(m);
+}
+
+/* Everything that a caller does, with an allocator that fails at its k-th call, for every k until
+   none fails: each call comes to OUT_OF_MEMORY, and nothing leaks. */
+static rows_status all_of_rows(const rows_options* o) {
+  rows_model* m = NULL;
+  rows_context* c = NULL;
+  const rows_dims d = {6};
+  const float x[6] = {1, -1, 2, 0, 3, -5};
+  int64_t y[6] = {0};
+  const void* in[1];
+  void* out[1];
+  rows_status status = rows_create(o, &m);
+  in[0] = x, out[0] = y;
+  if (status == rows_OK) status = rows_context_create(m, &c);
+  if (status == rows_OK) status = rows_reserve(c, &d);
+  if (status == rows_OK) status = rows_run(c, &d, in, out);
+  if (status == rows_OK) CHECK(y[0] == 0 && y[1] == 2 && y[2] == 4);
+  if (c != NULL) CHECK((rows_explain_run(c, NULL, 0) == 0) == (status == rows_OK));
+  rows_context_destroy(c);
+  rows_destroy(m);
+  return status;
+}
+
+static void check_each_allocation(const void* weights, size_t bytes) {
+  rows_options o;
+  long k;
+  memset(&o, 0, sizeof o);
+  o.size = sizeof o;
+  o.weights = weights, o.weights_bytes = bytes;
+  o.allocate = allocate, o.release = release, o.allocator_user = &live_bytes;
+  for (o.workers = 1; o.workers <= 3; ++o.workers) {
+    rows_status status = rows_OUT_OF_MEMORY;
+    for (k = 0; status != rows_OK && k < 100; ++k) {
+      allocations = 0;
+      fail_at = k;
+      status = all_of_rows(&o);
+      CHECK(status == (allocations > k ? rows_OUT_OF_MEMORY : rows_OK));
+      CHECK(live_bytes == 0);
+    }
+    CHECK(status == rows_OK && k == 6); /* model, context, arena, two of the run, none */
+  }
+  fail_at = -1;
+}
+
 /* Each allocation fails in turn; nothing leaks, and the context works afterwards. */
 static void check_failing_allocator(void) {
   app_fake_options o = with_allocator();
@@ -247,7 +425,8 @@ static void check_explanations(void) {
 static void check_run_arguments(void) {
   app_fake_model* m = NULL;
   app_fake_context* c = NULL;
-  const app_fake_dims d = {1, 2};
+  const app_fake_dims d = {1, 2}, bad = {65, 2};
+  char text[200];
   float image[8] = {0}, y[4];
   int64_t scalar = 0, shape[2];
   uint8_t z[2];
@@ -265,12 +444,21 @@ static void check_run_arguments(void) {
   CHECK(app_fake_run(c, &d, in, out) == app_fake_OK);
   CHECK(app_fake_result_shape(c, 1, shape) == app_fake_OK && shape[0] == 1 && shape[1] == 1);
   CHECK(app_fake_result_shape(c, 2, shape) == app_fake_BAD_INDEX);
+  CHECK(app_fake_explain_run(c, text, sizeof text) == 0 && text[0] == 0);
   scalar = -1;
   CHECK(app_fake_run(c, &d, in, out) == app_fake_BAD_VALUE);
+  CHECK(app_fake_explain_run(c, text, sizeof text) == strlen(text));
+  CHECK(strncmp(text, "Gather \"rows\": an input's value is outside", 42) == 0);
+  CHECK(app_fake_run(c, &bad, in, out) == app_fake_BAD_DIMS);
+  CHECK(app_fake_explain_run(c, text, sizeof text) == strlen(text));
+  CHECK(strcmp(text, "the dimension batch size is 65; it must be 1 to 64") == 0);
+  CHECK(app_fake_reserve(c, &d) == app_fake_OK && app_fake_explain_run(c, text, 9) == 0);
   CHECK(app_fake_result_shape(c, 1, shape) == app_fake_BAD_DIMS);
   scalar = 0;
   in[1] = NULL;
   CHECK(app_fake_run(c, &d, in, out) == app_fake_NULL_ARGUMENT);
+  CHECK(app_fake_explain_run(c, text, sizeof text) == strlen(text));
+  CHECK(strcmp(text, "input */ int x; \": a required pointer is null") == 0);
   in[1] = (const char*)&scalar + 1;
   CHECK(app_fake_run(c, &d, in, out) == app_fake_MISALIGNED);
   in[1] = &scalar;
@@ -280,6 +468,8 @@ static void check_run_arguments(void) {
   CHECK(app_fake_run(c, &d, in, out) == app_fake_OVERLAP);
   out[0] = y, out[1] = (uint8_t*)y + 15;
   CHECK(app_fake_run(c, &d, in, out) == app_fake_OVERLAP);
+  CHECK(app_fake_explain_run(c, text, sizeof text) == strlen(text));
+  CHECK(strcmp(text, "output int: an output overlaps another input or output") == 0);
   out[1] = z;
   CHECK(app_fake_run(c, &d, in, out) == app_fake_OK);
   app_fake_context_destroy(c);
@@ -314,6 +504,7 @@ static void check_rows(const char* path) {
   CHECK(rows_create(&o, &m) == rows_BAD_WEIGHTS);
   o.weights = file;
   o.allocate = allocate, o.release = release, o.allocator_user = &live_bytes;
+  check_each_allocation(file, sizeof file);
   CHECK(rows_create(&o, &m) == rows_OK && rows_context_create(m, &c) == rows_OK);
   CHECK(rows_output_bytes(&d, 0) == 48 && rows_output_shape(&d, 0, shape) == rows_OK &&
         shape[1] == 6);
@@ -369,14 +560,17 @@ static void* many_runs(void* model) {
   return NULL;
 }
 
-static void check_threads(void) {
+/* Several threads, each with a context of one model: with threads of the runtime's, or of the
+ * caller's. */
+static void check_threads(int own_loop) {
   app_fake_options o;
   app_fake_model* m = NULL;
   pthread_t t[3];
   int i;
   memset(&o, 0, sizeof o);
   o.size = sizeof o;
-  o.workers = 2;
+  o.workers = own_loop ? 4 : 2;
+  if (own_loop) o.parallel_for = in_threads;
   CHECK(app_fake_create(&o, &m) == app_fake_OK);
   for (i = 0; i < 3; ++i) CHECK(pthread_create(&t[i], NULL, many_runs, m) == 0);
   for (i = 0; i < 3; ++i) pthread_join(t[i], NULL);
@@ -391,6 +585,9 @@ int main(int argc, char** argv) {
     check_runs(workers, 1);
   }
   check_create();
+  check_option_sizes();
+  check_nulls();
+  check_extreme_dims();
   check_failing_allocator();
   check_dims();
   check_explanations();
@@ -398,7 +595,8 @@ int main(int argc, char** argv) {
   check_rows(argv[1]);
   check_constant();
   check_constants();
-  check_threads();
+  check_threads(0);
+  check_threads(1);
   CHECK(wrapper_works());
   if (failures == 0) printf("all checks passed\n");
   return failures != 0;

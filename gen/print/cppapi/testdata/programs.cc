@@ -37,7 +37,9 @@ void FakeBlock2(const dnn_ctx* c, int64_t first, int64_t last, int worker) {
 }  // namespace
 
 rules_dnn::Status app_fake_program(const rules_dnn::Ctx* c) {
-  if (*static_cast<const int64_t*>(c->in[1]) < 0) return rules_dnn::Status::kBadValue;
+  if (*static_cast<const int64_t*>(c->in[1]) < 0) {
+    return dnn_refuse(c, rules_dnn::Status::kBadValue, "Gather \"rows\"");
+  }
   dnn_parallel(c, FakeBlock, c->sym[0]);
   dnn_parallel(c, FakeBlock2, (c->sym[1] + 1) / 2);
   return rules_dnn::Status::kOk;
