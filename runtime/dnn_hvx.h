@@ -101,7 +101,7 @@ static inline bool dnn_hvx_requantize(HVX_Vector* out, HVX_Vector sum, float fac
   HVX_Vector v = Q6_Vw_vmpye_VwVuh(sum, mantissa);
   v = Q6_Vw_vmpyoacc_VwVwVh_s1_sat_shift(v, sum, mantissa);
   if (up < 0) v = Q6_Vw_vasr_VwR(v, -up);
-  v = Q6_Vw_vadd_VwVw(v, Q6_V_vsplat_R(0x8000));
+  v = Q6_Vw_vadd_VwVw_sat(v, Q6_V_vsplat_R(0x8000));
   // Here and in floats, what is not out of bounds is off by less than 8 of 65536.
   const HVX_Vector fraction =
       Q6_V_vand_VV(Q6_Vw_vadd_VwVw(v, Q6_V_vsplat_R(8)), Q6_V_vsplat_R(0xffff));
