@@ -104,6 +104,10 @@ func (f *fuser) try(r row, p pair) *block.Block {
 	if v == stop && !r.despite {
 		return nil
 	}
+	if grown(p) > 16*maxSize { // before it is made: values that are read often would fill memory
+		f.refused[key] = true
+		return nil
+	}
 	m := r.fuse(f, p)
 	if size(m) > maxSize || v == depend && !r.despite && !f.pays(p, m) {
 		f.refused[key] = true
@@ -115,6 +119,21 @@ func (f *fuser) try(r row, p pair) *block.Block {
 // maxSize bounds a block's expressions, in nodes: the constraint of the paper's list 3.1, step
 // 2.2. Beyond it kernels take long to compile and need more registers than there are.
 const maxSize = 4000
+
+// grown is about the size of a pair that is composed, where each load becomes what it loads.
+func grown(p pair) int {
+	loads := 0
+	for _, s := range p.second.Stages() {
+		for _, e := range append(append([]te.Expr{}, s.Values...), s.Results...) {
+			te.Walk(e, func(e te.Expr) {
+				if l, ok := e.(te.Load); ok && !l.Source.Stage && l.Source.N == p.n {
+					loads++
+				}
+			})
+		}
+	}
+	return size(p.second) + loads*size(p.first)
+}
 
 func size(b *block.Block) int {
 	n := 0

@@ -87,8 +87,8 @@ func (t *trial) agree(ran, refused error) error {
 	switch {
 	case ran != nil && refused != nil:
 		return nil
-	case refused != nil && len(t.g.Symbols) > 0:
-		return nil // the node that refuses the dimensions may be one that nothing needs
+	case refused != nil && (len(t.g.Symbols) > 0 || t.empty()):
+		return nil // the node that refuses the dimensions or an index may compute nothing that is needed
 	case refused != nil:
 		return fmt.Errorf("no error, want %w", refused)
 	case errors.As(ran, &dims) && t.empty():

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	"rules_dnn/gen/onnx/onnxpb"
+)
+
+// chained is a model of n nodes, each made of the names of its operand and its result.
+func chained(inputs []*onnxpb.ValueInfoProto, n int, node func(i int, in, out string) *onnxpb.NodeProto) *onnxpb.ModelProto {
+	m := hostileModel(inputs)
+	for i := range n {
+		in, out := fmt.Sprint("v", i), fmt.Sprint("v", i+1)
+		if i == 0 {
+			in = "x"
+		}
+		m.Graph.Node = append(m.Graph.Node, node(i, in, out))
+	}
+	m.Graph.Output = []*onnxpb.ValueInfoProto{{Name: proto.String(fmt.Sprint("v", n))}}
+	return m
+}
+
+// TestGrowth: chains of nodes whose expressions would double with each, or that are merely long, are
+// compiled in time that does not.
+func TestGrowth(t *testing.T) {
+	for name, m := range map[string]*onnxpb.ModelProto{
+		"sums with themselves": chained(floats("x", "N", 8), 60, func(_ int, in, out string) *onnxpb.NodeProto { return op("Add", in+" "+in, out) }),
+		"products of shapes": chained(floats("x", "N", "M"), 24, func(_ int, in, out string) *onnxpb.NodeProto {
+			return op("Concat", in+" "+in, out, "axis", 0)
+		}),
+		"reshapes": chained(floats("x", "N", 8), 200, func(i int, in, out string) *onnxpb.NodeProto {
+			return op("Flatten", in, out, "axis", i%2)
+		}),
+		"transposes": chained(floats("x", 2, 3, 4), 200, func(_ int, in, out string) *onnxpb.NodeProto {
+			return op("Transpose", in, out, "perm", []int64{2, 0, 1})
+		}),
+		"reductions and back": chained(floats("x", 8, 8), 150, func(i int, in, out string) *onnxpb.NodeProto {
+			return op("Softmax", in, out, "axis", i%2)
+		}),
+		"pools": chained(floats("x", 1, 4, 64, 64), 100, func(_ int, in, out string) *onnxpb.NodeProto {
+			return op("MaxPool", in, out, "kernel_shape", []int64{3, 3}, "pads", []int64{1, 1, 1, 1})
+		}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			inFolder(t)
+			require.NoError(t, attempt(t, marshal(t, m)))
+		})
+	}
+}
