@@ -12,12 +12,11 @@ namespace dnn_opaque {
 // The indices of the elements that are not 0, a row for each of `rank` axes.
 template <class E>
 static void NonZero(const typename E::Stored* x, int64_t* y, const int64_t* dims, int64_t rank,
-                    int64_t* count, int*) {
+                    int64_t* count, int* bad) {
   int64_t elements = 1, found = 0;
   for (int64_t d = 0; d < rank; ++d) elements *= dims[d];
   for (int64_t i = 0; i < elements; ++i) found += E::number(x[i]) != 0;
-  *count = found;
-  if (y == nullptr) return;
+  if (!Fits(found, count, bad) || y == nullptr) return;
   for (int64_t i = 0, k = 0; i < elements; ++i) {
     if (E::number(x[i]) == 0) continue;
     int64_t rest = i;
@@ -34,12 +33,11 @@ static void NonZero(const typename E::Stored* x, int64_t* y, const int64_t* dims
 template <class E>
 static void Compress(const typename E::Stored* x, const bool* condition, typename E::Stored* y,
                      int64_t outer, int64_t n, int64_t inner, int64_t conditions, int64_t* count,
-                     int*) {
+                     int* bad) {
   const int64_t most = dnn_min(n, conditions);
   int64_t kept = 0;
   for (int64_t i = 0; i < most; ++i) kept += condition[i];
-  *count = kept;
-  if (y == nullptr) return;
+  if (!Fits(kept, count, bad) || y == nullptr) return;
   for (int64_t o = 0; o < outer; ++o) {
     for (int64_t i = 0; i < most; ++i) {
       if (!condition[i]) continue;
@@ -88,13 +86,13 @@ static void TfIdf(const typename E::Stored* x, const int64_t* pool, const int64_
   }
 }
 
-// Makes a number of each of n integers, which must be within the bounds; those outside become
-// the nearest bound. y, where it is not null, is the same integers.
+// Makes a number of each of n integers, which must be from lo to what the number is before; those
+// that are not become the nearest bound. y, where it is not null, is the same integers.
 template <class E>
-static void Bind(const typename E::Stored* x, typename E::Stored* y, const int64_t* lo,
-                 const int64_t* hi, int64_t* const* computed, int64_t n, int* bad) {
+static void Bind(const typename E::Stored* x, typename E::Stored* y, int64_t* const* computed,
+                 int64_t n, int64_t lo, int* bad) {
   for (int64_t i = 0; i < n; ++i) {
-    *computed[i] = dnn_bounded(static_cast<int64_t>(x[i]), lo[i], hi[i], bad);
+    *computed[i] = dnn_bounded(static_cast<int64_t>(x[i]), lo, *computed[i], bad);
     if (y != nullptr) y[i] = x[i];
   }
 }

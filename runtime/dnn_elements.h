@@ -62,6 +62,17 @@ static int compare(T a, T b) {
   return static_cast<int>(is_nan(a)) - static_cast<int>(is_nan(b));
 }
 
+// Stores how many results there are where the caller has said for how many it has room. More set
+// *bad to 1.
+DNN_OPAQUE_FN bool Fits(int64_t found, int64_t* count, int* bad) {
+  if (found > *count) {
+    *bad = 1;
+    return false;
+  }
+  *count = found;
+  return true;
+}
+
 // Sorts numbers by a strict order, in place (heapsort). `before` tells which of two comes first.
 template <class Before>
 static void sift(int64_t* heap, int64_t at, int64_t n, const Before& before) {

@@ -1,9 +1,10 @@
 // The operators that are no tensor expressions: they sort, search and count. Package opaque of the
 // compiler has a Go function for each, which gives the same elements.
 //
-// Operands are dense and row-major. Memory is the caller's: no function allocates. A function that
-// computes a number stores it before it returns, within its bounds whatever the operands hold;
-// where they hold what the operator does not allow, *bad becomes 1 and the results are of no use.
+// Operands are dense and row-major. Memory is the caller's: no function allocates. Where a function
+// stores a number that it computes, the caller has stored the most that it may be, for which
+// memory is there. Where the operands hold what the operator does not allow, or more comes of
+// them, *bad becomes 1 and the results are of no use.
 //
 // Everything has internal linkage, as in dnn_math.h.
 #ifndef RULES_DNN_RUNTIME_DNN_OPAQUE_H_

@@ -97,13 +97,13 @@ DNN_OPAQUE_FN bool Overlap(const Box& a, const Box& b, float part) {
 // Selects, for each batch and class, at most *most boxes in descending order of their scores above
 // *least, none of which overlaps a selected one by more than *overlap: rows of batch, class,
 // box. Boxes of equal scores come in their order, and those whose score is NaN last. order
-// has n numbers; y has room for as many rows as there are scores, or for *most a class.
+// has n numbers.
 DNN_OPAQUE_FN void NonMaxSuppression(const float* boxes, const float* scores, const int64_t* most,
                                      const float* overlap, const float* least, int64_t* y,
                                      int64_t* order, int64_t batches, int64_t classes, int64_t n,
                                      bool centers, int64_t* count, int* bad) {
   const float part = overlap != nullptr ? *overlap : 0.0f;
-  const int64_t limit = most != nullptr ? *most : 0;
+  const int64_t limit = most != nullptr ? *most : 0, room = *count;
   *count = 0;
   if (!(part >= 0 && part <= 1)) {
     *bad = 1;
@@ -130,6 +130,10 @@ DNN_OPAQUE_FN void NonMaxSuppression(const float* boxes, const float* scores, co
         keep = !Overlap(b, BoxOf(box + 4 * y[3 * k + 2], centers), part);
       }
       if (!keep) continue;
+      if (rows == room) {
+        *bad = 1;
+        return;
+      }
       y[3 * rows] = line / classes;
       y[3 * rows + 1] = line % classes;
       y[3 * rows + 2] = order[i];

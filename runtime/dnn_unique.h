@@ -34,7 +34,7 @@ struct Slices {
 template <class E>
 static void Unique(const typename E::Stored* x, typename E::Stored* y, int64_t* first,
                    int64_t* inverse, int64_t* counts, int64_t* work, int64_t outer, int64_t n,
-                   int64_t inner, bool sorted, int64_t* count, int*) {
+                   int64_t inner, bool sorted, int64_t* count, int* bad) {
   const Slices<E> s = {x, outer, n, inner};
   int64_t* const order = work;           // the slices in order
   int64_t* const same = work + n;        // the first slice that equals each
@@ -53,7 +53,7 @@ static void Unique(const typename E::Stored* x, typename E::Stored* y, int64_t* 
     const int64_t slice = sorted ? order[i] : i;
     if (same[slice] == slice) number[slice] = found++;
   }
-  *count = found;
+  if (!Fits(found, count, bad)) return;
   if (counts != nullptr) {
     for (int64_t k = 0; k < found; ++k) counts[k] = 0;
   }

@@ -19,6 +19,9 @@ type Graph struct {
 	Nodes   []*Node
 	// Symbols are the dimensions' symbols in order of first use, with what is known of them.
 	Symbols []Symbol
+	// Bounded are bounds that the user gives to symbols that nodes compute; the text form does not
+	// have them, the symbols do.
+	Bounded map[string]sym.Range
 	// Opset is the version of ai.onnx that the nodes' attributes follow.
 	Opset int
 }
@@ -43,18 +46,26 @@ func (s Symbol) Bound() (sym.Expr, bool) {
 	return sym.Min(s.Max, sym.Const(s.Hi), nil), true
 }
 
-// Bounds are the bounds of the computed symbols that have one.
-func Bounds(symbols []Symbol) map[string]sym.Expr {
-	out := map[string]sym.Expr{}
-	for _, s := range symbols {
-		if !s.Computed {
-			continue
+// Most is what an expression is at most in any run, by the symbols that the inputs give; false where
+// nothing bounds a symbol that it grows with.
+func Most(e sym.Expr, symbols []Symbol, f sym.Facts) (sym.Expr, bool) {
+	limit := func(open int64) (sym.Expr, bool) {
+		m := map[string]sym.Expr{}
+		for _, s := range symbols {
+			if !s.Computed {
+				continue
+			}
+			var ok bool
+			if m[s.Name], ok = s.Bound(); !ok {
+				m[s.Name] = sym.Const(open)
+			}
 		}
-		if b, ok := s.Bound(); ok {
-			out[s.Name] = b
-		}
+		return sym.Most(e, m, f)
 	}
-	return out
+	// What depends on an open symbol changes with what stands for it.
+	most, ok := limit(sym.MaxDim)
+	other, _ := limit(sym.MaxDim + 1)
+	return most, ok && most.Equal(other)
 }
 
 // Shape is a list of dimensions; each is an expression over the graph's symbols.

@@ -12,7 +12,6 @@ import (
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/shape"
-	"rules_dnn/gen/sym"
 )
 
 // outcome counts what became of the cases.
@@ -159,7 +158,7 @@ func fits(s ir.Shape, dims []int64, symbols []ir.Symbol) bool {
 			}
 			continue
 		}
-		most, ok := sym.Most(d, ir.Bounds(symbols), nil)
+		most, ok := ir.Most(d, symbols, nil)
 		if c, static := most.Const(); !ok || !static || dims[i] > c {
 			return false
 		}

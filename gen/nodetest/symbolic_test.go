@@ -104,7 +104,7 @@ func checkShapes(g *ir.Graph, c *Case, env map[string]int64) error {
 			return fmt.Errorf("output %q is %v, want %v", v.Name, v.Shape, want.Shape)
 		}
 		for k, d := range v.Shape {
-			d, bounded := sym.Most(d, ir.Bounds(g.Symbols), shape.Facts(g))
+			d, bounded := ir.Most(d, g.Symbols, shape.Facts(g))
 			if !bounded {
 				return fmt.Errorf("dimension %d of output %q has no bound", k, v.Name)
 			}

@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -106,11 +107,27 @@ func (s *symbols) fresh(key, hint string) sym.Expr {
 	return sym.Var(id)
 }
 
-// unused reports options that name no dimension of the model.
-func (s *symbols) unused() error {
-	var bad []string
-	for name := range s.dims {
+// others are the options that name no dimension of the model's inputs: they may bound what nodes
+// compute, which only passes can tell.
+func (s *symbols) others() map[string]sym.Range {
+	out := map[string]sym.Range{}
+	for name, d := range s.dims {
 		if !s.used[name] {
+			out[name] = sym.Range{Lo: d.Lo, Hi: d.Hi}
+		}
+	}
+	return out
+}
+
+// Unused reports options that name no symbol of a graph, neither of its inputs' dimensions nor of
+// what its nodes compute. It is to be asked after passes have found these.
+func Unused(g *ir.Graph) error {
+	var bad, known []string
+	for _, s := range g.Symbols {
+		known = append(known, show(s.Name))
+	}
+	for name := range g.Bounded {
+		if !slices.Contains(known, show(name)) {
 			bad = append(bad, show(name))
 		}
 	}
@@ -118,15 +135,10 @@ func (s *symbols) unused() error {
 		return nil
 	}
 	sort.Strings(bad)
-	known := make([]string, len(s.known))
-	for i, k := range s.known {
-		known[i] = show(k)
-	}
 	if len(known) == 0 {
-		return fmt.Errorf("no dimension is called %s: all of the model's inputs have constant dimensions", strings.Join(bad, ", "))
+		return fmt.Errorf("no dimension is called %s: all dimensions are constants", strings.Join(bad, ", "))
 	}
-	return fmt.Errorf("no dimension is called %s: the symbolic dimensions of the model's inputs are %s",
-		strings.Join(bad, ", "), strings.Join(known, ", "))
+	return fmt.Errorf("no dimension is called %s: the symbolic dimensions are %s", strings.Join(bad, ", "), strings.Join(known, ", "))
 }
 
 // inputShape is the shape of a model's input.

@@ -54,7 +54,7 @@ func TestDims(t *testing.T) {
 				out += y.Name + " "
 			}
 		}
-		return out, nil
+		return out, Unused(g)
 	}
 	for _, c := range []struct {
 		opt  map[string]Dim
@@ -70,13 +70,17 @@ func TestDims(t *testing.T) {
 		require.Equal(t, c.want, got)
 	}
 	_, err := shapes(map[string]Dim{"M": {1, 1}, "K": {2, 2}})
-	require.ErrorContains(t, err, `no dimension is called "K", "M": the symbolic dimensions of the model's inputs are "batch size", "x_d1"`)
-	_, err = read(t, withInit(raw("w", onnxpb.TensorProto_FLOAT, le(float32(1)))), Options{Dims: map[string]Dim{"M": {1, 1}}})
-	require.ErrorContains(t, err, `no dimension is called "M": the symbolic dimensions of the model's inputs are "N"`)
+	require.ErrorContains(t, err, `no dimension is called "K", "M": the symbolic dimensions are "batch_size", "x_d1"`)
+	g, err := read(t, withInit(raw("w", onnxpb.TensorProto_FLOAT, le(float32(1)))), Options{Dims: map[string]Dim{"M": {1, 1}}})
+	require.NoError(t, err)
+	require.ErrorContains(t, Unused(g), `no dimension is called "M": the symbolic dimensions are "N"`)
+	g.Symbols = append(g.Symbols, ir.Symbol{Name: "M", Computed: true})
+	require.NoError(t, Unused(g), "a node computes it")
 	static := modelOf(nil, names("y"), node("Relu", names("x"), names("y")))
 	static.Graph.Input = append(static.Graph.Input, info("x", onnxpb.TensorProto_FLOAT, 1))
-	_, err = read(t, static, Options{Dims: map[string]Dim{"M": {1, 1}}})
-	require.ErrorContains(t, err, "all of the model's inputs have constant dimensions")
+	g, err = read(t, static, Options{Dims: map[string]Dim{"M": {1, 1}}})
+	require.NoError(t, err)
+	require.ErrorContains(t, Unused(g), `no dimension is called "M": all dimensions are constants`)
 	_, err = shapes(map[string]Dim{"M": {2, 1}})
 	require.ErrorContains(t, err, "low <= high")
 	m.Graph.Input[0] = info("x", onnxpb.TensorProto_FLOAT, -2)

@@ -82,7 +82,8 @@ func (im *importer) model(m *onnxpb.ModelProto) (*ir.Graph, error) {
 	if err := im.missingFiles(); err != nil {
 		return nil, err
 	}
-	return g, im.symbols.unused()
+	g.Bounded = im.symbols.others()
+	return g, nil
 }
 
 func checkOpset(v int) error {

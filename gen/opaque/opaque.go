@@ -71,6 +71,7 @@ const (
 	Computed             // where symbol N goes
 	Size                 // an int64_t
 	Dims                 // a pointer to numbers
+	Numbers              // a pointer to pointers to where the symbols go
 	Flag                 // a bool
 )
 

@@ -36,7 +36,7 @@ func Build(n *ir.Node, facts sym.Facts) (*Meaning, error) {
 
 // newCtx finds the node's row and definition and checks what the row states.
 func newCtx(n *ir.Node, facts sym.Facts) (*Ctx, error) {
-	row := Lookup(n.Op)
+	row := lookup(n.Op)
 	if row == nil {
 		return nil, fmt.Errorf("operator %s is not supported", n.Op)
 	}

@@ -27,7 +27,7 @@ type group struct {
 func (p *Program) placeArena() error {
 	groups := map[string]*group{}
 	for _, iv := range p.lives().list {
-		elements, err := p.most(p.Layouts[iv.value].Elements(iv.value.Shape))
+		elements, err := p.mostElements(p.Layouts[iv.value].Elements(iv.value.Shape))
 		if err != nil {
 			return fmt.Errorf("value %q of shape %v: %w", iv.value.Name, iv.value.Shape, err)
 		}

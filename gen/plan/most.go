@@ -2,26 +2,64 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ops"
 	"rules_dnn/gen/sym"
 )
+
+// BoundError tells that nothing bounds the memory of a value whose shape the run computes.
+type BoundError struct{ what string }
+
+func (e *BoundError) Error() string { return e.what }
+
+func boundf(format string, args ...any) error { return &BoundError{fmt.Sprintf(format, args...)} }
 
 // most is the greatest value of a size in any run: symbols that the run computes are at their
 // bounds, so that memory can be taken before (SoD2's execution-determined outputs).
 func (p *Program) most(e sym.Expr) (sym.Expr, error) {
-	m, ok := sym.Most(e, ir.Bounds(p.Symbols), p.Facts)
-	if open := p.computedIn(m); ok && len(open) > 0 {
-		return e, fmt.Errorf("nothing bounds %s, which the run computes; bound it, as by dims = {\"%s\": \"0..1000\"}",
-			strings.Join(open, " and "), open[0])
+	m, ok := ir.Most(e, p.Symbols, p.Facts)
+	if ok {
+		return m, nil
 	}
-	if !ok {
-		return e, fmt.Errorf("no bound of %s is known where %s, which the run computes, varies; bind the dimensions that it is made of (dims = {...})",
-			e, strings.Join(p.computedIn(e), " and "))
+	for _, name := range p.computedIn(e) {
+		if _, bounded := p.symbol(name).Bound(); !bounded {
+			return e, boundf("nothing bounds %s, which the run computes; bound it, as by dims = {\"%s\": \"0..1000\"}", name, name)
+		}
 	}
-	return m, nil
+	return e, boundf("no bound of %s is known where %s, which the run computes, varies; bind the dimensions that it is made of (dims = {...})",
+		e, strings.Join(p.computedIn(e), " and "))
+}
+
+// mostElements is most of a value's elements. A check may bound their number better than each of its
+// dimensions is: a reshape has as many elements as its operand.
+func (p *Program) mostElements(e sym.Expr) (sym.Expr, error) {
+	m, err := p.most(e)
+	if err == nil && len(p.computedIn(e)) == 0 {
+		return m, nil
+	}
+	walk(p.Steps, func(s Step) {
+		if s.Check == nil || s.Check.Kind != ops.SameDim {
+			return
+		}
+		for _, x := range [][2]sym.Expr{{s.Check.A, s.Check.B}, {s.Check.B, s.Check.A}} {
+			if !x[0].Equal(e) {
+				continue
+			}
+			if other, wrong := p.most(x[1]); wrong == nil {
+				m, err = other, nil
+			}
+		}
+	})
+	return m, err
+}
+
+func (p *Program) symbol(name string) ir.Symbol {
+	i := slices.IndexFunc(p.Symbols, func(s ir.Symbol) bool { return s.Name == name })
+	return p.Symbols[i]
 }
 
 // computedIn are the computed symbols of an expression, sorted.
@@ -36,16 +74,58 @@ func (p *Program) computedIn(e sym.Expr) []string {
 	return out
 }
 
-// checkOutputs refuses outputs of whose size nobody knows a bound: the caller brings their memory.
-func (p *Program) checkOutputs() error {
+// shapeOutputs says what the caller is told of the outputs' shapes. What a dimension is at most must be
+// its value where what the run computes is at its bounds: one that may shrink when that grows
+// gets a symbol of its own, which the end of the run computes. An output of whose size nobody
+// knows a bound is refused: the caller brings its memory.
+func (p *Program) shapeOutputs() error {
+	if p.Shapes != nil {
+		return nil
+	}
 	for _, v := range p.Outputs {
-		for _, d := range v.Shape {
-			if _, err := p.most(d); err != nil {
+		shape := slices.Clone(v.Shape)
+		for i, d := range shape {
+			most, err := p.most(d)
+			if err != nil {
 				return fmt.Errorf("output %q of shape %v: %w", v.Name, v.Shape, err)
 			}
+			if !most.Equal(p.atBounds(d)) {
+				shape[i] = p.derived(fmt.Sprintf("%s_dim%d", v.Name, i), d, most)
+			}
 		}
+		p.Shapes = append(p.Shapes, shape)
 	}
 	return nil
+}
+
+// derived is a symbol of an expression, which is at most what it says.
+func (p *Program) derived(name string, e, most sym.Expr) sym.Expr {
+	base := sym.Identifier(name)
+	name = base
+	taken := func(s ir.Symbol) bool { return s.Name == name }
+	for i := 2; slices.ContainsFunc(p.Symbols, taken); i++ {
+		name = fmt.Sprintf("%s_%d", base, i)
+	}
+	p.Symbols = append(p.Symbols, ir.Symbol{Name: name, Hi: sym.MaxDim, Computed: true, Max: most})
+	p.Steps = append(p.Steps, Step{Set: &Set{name, e}})
+	return sym.Var(name)
+}
+
+// atBounds is an expression where what the run computes is at its bounds.
+func (p *Program) atBounds(e sym.Expr) sym.Expr {
+	m := map[string]sym.Expr{}
+	for _, s := range p.Symbols {
+		if s.Computed {
+			m[s.Name] = p.Greatest(s.Name)
+		}
+	}
+	return e.Subst(m, p.Facts)
+}
+
+// Greatest is what a symbol that the run computes may be at most: memory is there for so much.
+func (p *Program) Greatest(name string) sym.Expr {
+	s := p.symbol(name)
+	return sym.Max(sym.Min(s.Max, sym.Const(s.Hi), p.Facts), sym.Const(s.Lo), p.Facts)
 }
 
 // BindBounds gives the symbols that the run computes their greatest values, those that memory is
@@ -55,11 +135,11 @@ func (p *Program) BindBounds(symbols map[string]int64) error {
 		if !s.Computed {
 			continue
 		}
-		most, err := s.Max.Eval(symbols)
+		most, err := p.Greatest(s.Name).Eval(symbols)
 		if err != nil {
 			return fmt.Errorf("the bound of %s: %w", s.Name, err)
 		}
-		symbols[s.Name] = max(s.Lo, min(s.Hi, most))
+		symbols[s.Name] = most
 	}
 	return nil
 }

@@ -47,6 +47,8 @@ type Program struct {
 	Inputs  []*ir.Value
 	Outputs []*ir.Value
 	Symbols []ir.Symbol
+	// Shapes of the outputs, as the caller is told.
+	Shapes []ir.Shape
 	// Counters are symbols that the program's loops count with; they follow Symbols.
 	Counters []block.Counter
 	Facts    sym.Facts
@@ -80,6 +82,9 @@ type Constant struct {
 
 // Run places everything that the steps mention.
 func Run(p *Program) error {
+	if err := p.shapeOutputs(); err != nil {
+		return err
+	}
 	p.Places = map[*ir.Value]Place{}
 	for i, v := range p.Inputs {
 		p.Places[v] = Place{Region: Input, N: i, Offset: sym.Const(0)}
@@ -94,9 +99,6 @@ func Run(p *Program) error {
 		return err
 	}
 	if err := p.placeImages(); err != nil {
-		return err
-	}
-	if err := p.checkOutputs(); err != nil {
 		return err
 	}
 	if err := p.placeArena(); err != nil {

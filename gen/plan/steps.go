@@ -12,6 +12,7 @@ type Step struct {
 	*Call
 	Copy  *Copy
 	Check *block.Check // refuses dimensions with which what follows is malformed
+	Set   *Set
 	If    *If
 	Loop  *Loop
 }
@@ -26,6 +27,12 @@ type Call struct {
 
 // Copy copies a value's bytes to another of its type and shape.
 type Copy struct{ From, To *ir.Value }
+
+// Set computes a symbol.
+type Set struct {
+	Name  string
+	Value sym.Expr
+}
 
 // If runs Then where Cond, one bool, holds, and else Else.
 type If struct {

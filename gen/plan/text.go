@@ -41,6 +41,8 @@ func (t *text) steps(steps []Step, indent string) {
 			t.value("writes", s.Copy.To, indent)
 		case s.Check != nil:
 			fmt.Fprintf(&t.out, "check %s\n", s.Check)
+		case s.Set != nil:
+			fmt.Fprintf(&t.out, "%s = %s\n", s.Set.Name, s.Set.Value)
 		case s.If != nil:
 			fmt.Fprintf(&t.out, "%s\n%s  if %q\n", s.If.Label, indent, s.If.Cond.Name)
 			t.steps(s.If.Then, indent+"    ")

@@ -75,11 +75,15 @@ func (in *inference) declared(name string) int {
 
 // declare lists a computed symbol, or notes what is known of it now: the narrower bounds stay.
 func (in *inference) declare(s opaque.Symbol) {
-	limit, ok := sym.Most(s.Max, ir.Bounds(in.graph.Symbols), in.facts)
-	if !ok || in.unbounded(limit) {
+	limit, ok := ir.Most(s.Max, in.graph.Symbols, in.facts)
+	if !ok {
 		limit = sym.Const(sym.MaxDim)
 	}
 	y := ir.Symbol{Name: s.Name, Lo: s.Lo, Hi: s.Hi, Computed: true, Max: limit}
+	if r, ok := in.graph.Bounded[s.Name]; ok {
+		y.Lo = max(y.Lo, r.Lo)
+		y.Hi = max(y.Lo, min(y.Hi, r.Hi))
+	}
 	if i := in.declared(s.Name); i < 0 {
 		in.graph.Symbols = append(in.graph.Symbols, y)
 	} else {
@@ -91,11 +95,6 @@ func (in *inference) declare(s opaque.Symbol) {
 		in.graph.Symbols[i] = y
 	}
 	in.facts[s.Name] = rangeOf(y, in.facts)
-}
-
-// unbounded tells whether an expression mentions a computed symbol that has no bound.
-func (in *inference) unbounded(e sym.Expr) bool {
-	return slices.ContainsFunc(in.graph.Symbols, func(s ir.Symbol) bool { return s.Computed && e.Uses(s.Name) })
 }
 
 // rangeOf are a symbol's bounds as numbers.
@@ -159,8 +158,8 @@ func (in *inference) boundBy(e, most sym.Expr) bool {
 	if !ok || i < 0 || !in.graph.Symbols[i].Computed || !in.graph.Symbols[i].Max.Is(sym.MaxDim) {
 		return false
 	}
-	limit, ok := sym.Most(most, ir.Bounds(in.graph.Symbols), in.facts)
-	if !ok || in.unbounded(limit) || limit.Is(sym.MaxDim) {
+	limit, ok := ir.Most(most, in.graph.Symbols, in.facts)
+	if !ok || limit.Is(sym.MaxDim) {
 		return false
 	}
 	in.graph.Symbols[i].Max = limit

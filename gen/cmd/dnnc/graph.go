@@ -66,6 +66,9 @@ func (f *graphFlags) run(log io.Writer) error {
 	} else if !done {
 		return nil
 	}
+	if err := onnx.Unused(g); err != nil {
+		return fmt.Errorf("%s: %w", f.src, err)
+	}
 	return f.write(g)
 }
 

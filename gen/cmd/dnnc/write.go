@@ -49,8 +49,8 @@ func (f *compileFlags) model(p *plan.Program, t *target.Target, w cppapi.Weights
 	for _, v := range p.Inputs {
 		m.Inputs = append(m.Inputs, cppapi.Tensor{Name: v.Name, Type: v.Type, Shape: v.Shape})
 	}
-	for _, v := range p.Outputs {
-		m.Outputs = append(m.Outputs, cppapi.Tensor{Name: v.Name, Type: v.Type, Shape: v.Shape})
+	for i, v := range p.Outputs {
+		m.Outputs = append(m.Outputs, cppapi.Tensor{Name: v.Name, Type: v.Type, Shape: p.Shapes[i]})
 	}
 	for _, x := range p.Symbols {
 		m.Symbols = append(m.Symbols, cppapi.Symbol{Name: x.Name, Lo: x.Lo, Hi: x.Hi, Computed: x.Computed, Max: x.Max})

@@ -40,6 +40,10 @@ func (h *host) step(s plan.Step) error {
 		return h.copy(s.Copy)
 	case s.Check != nil:
 		return checkDims([]block.Check{*s.Check}, h.symbols)
+	case s.Set != nil:
+		x, err := s.Set.Value.Eval(h.symbols)
+		h.symbols[s.Set.Name] = x
+		return err
 	case s.If != nil:
 		cond, err := h.element(s.If.Cond)
 		if err != nil {

@@ -31,11 +31,11 @@ func Program(p *plan.Program, inputs []*ir.Tensor) ([]*ir.Tensor, error) {
 		return nil, err
 	}
 	for i, v := range p.Outputs {
-		if !h.written[v] && len(h.outputs[i].Data) > 0 {
-			return nil, fmt.Errorf("no step writes the output %q", v.Name)
-		}
 		if err := h.cut(i); err != nil {
 			return nil, err
+		}
+		if !h.written[v] && len(h.outputs[i].Data) > 0 {
+			return nil, fmt.Errorf("no step writes the output %q", v.Name)
 		}
 	}
 	return h.outputs, nil
@@ -43,7 +43,7 @@ func Program(p *plan.Program, inputs []*ir.Tensor) ([]*ir.Tensor, error) {
 
 // cut gives an output the shape that the run has computed.
 func (h *host) cut(i int) error {
-	shape, err := evalAll(h.p.Outputs[i].Shape, h.symbols)
+	shape, err := evalAll(h.p.Shapes[i], h.symbols)
 	if err != nil {
 		return err
 	}
@@ -153,8 +153,8 @@ func evalAll(s ir.Shape, symbols map[string]int64) ([]int64, error) {
 // allocate makes the memory of a run and fills what is not written yet with bytes of no use.
 func (h *host) allocate(inputs []*ir.Tensor) error {
 	h.inputs = inputs
-	for _, v := range h.p.Outputs {
-		shape, err := evalAll(v.Shape, h.symbols)
+	for i, v := range h.p.Outputs {
+		shape, err := evalAll(h.p.Shapes[i], h.symbols)
 		if err != nil {
 			return fmt.Errorf("output %q: %w", v.Name, err)
 		}
@@ -249,6 +249,9 @@ func (h *host) call(s *plan.Call) error {
 		return err
 	}
 	for i, name := range s.Kernel.Sets {
+		if lo := h.p.Facts[name].Lo; k.computed[i] < lo {
+			return fmt.Errorf("%s is %d; it is at least %d", name, k.computed[i], lo)
+		}
 		h.symbols[name] = k.computed[i]
 	}
 	for i, v := range s.Args {

@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/passes/bind"
 	"rules_dnn/gen/passes/dce"
 	"rules_dnn/gen/passes/fold"
 	"rules_dnn/gen/passes/inline"
@@ -45,7 +46,14 @@ func Run(g *ir.Graph) error {
 		if folded || removed || inlined || expanded {
 			continue
 		}
-		if unknown == nil || !inline.Wrong(g, unknown) {
+		if unknown == nil {
+			return nil
+		}
+		bound, err := bind.Run(g, unknown) // the last resort: what the run alone knows
+		if err != nil {
+			return err
+		}
+		if !bound && !inline.Wrong(g, unknown) {
 			return inferred
 		}
 	}

@@ -234,13 +234,13 @@ func TestLimits(t *testing.T) {
 func TestErrors(t *testing.T) {
 	g := irtest.Parse(t, `
   input %x f32[4]
-  input %to i64[2]
-  %a ?[*] = Reshape.14(%x, %to) "r"
+  input %axes i64[2]
+  %a ?[*] = Unsqueeze.13(%x, %axes) "u"
   output %a
 `)
 	var unknown *shape.UnknownError
 	require.ErrorAs(t, Run(g), &unknown)
-	require.ErrorContains(t, unknown, `Reshape "r"`)
+	require.ErrorContains(t, unknown, `Unsqueeze "u"`)
 	require.ErrorContains(t, Run(irtest.Parse(t, `
   const @a f32[2] = {1, 2}
   const @b f32[3] = {1, 2, 3}

@@ -63,16 +63,26 @@ func (h *host) steps(steps []plan.Step) {
 	for _, s := range steps {
 		switch {
 		case s.Call != nil:
+			for _, n := range s.Kernel.Sets {
+				h.line("%s = %s;", h.syms(n), h.number(h.p.Greatest(n)))
+			}
 			h.line("dnn_parallel(c, Block%d, %s);", h.blocks, h.number(s.Kernel.Tasks()))
 			h.blocks++
 			if len(s.Kernel.Sets) > 0 || loop.Binds(s.Kernel.Body) {
 				h.line("if (*c->bad_index != 0) return dnn_refuse(c, dnn_status::kBadValue, %s);", ctext.String(s.Block.Label()))
+			}
+			for _, n := range s.Kernel.Sets {
+				if lo := h.p.Facts[n].Lo; lo > 0 { // the user's bound
+					h.line("if (%s < %d) return dnn_refuse(c, dnn_status::kBadValue, %s);", h.syms(n), lo, ctext.String(s.Block.Label()))
+				}
 			}
 		case s.Copy != nil:
 			h.line("dnn_copy(%s, %s, %s);", h.address(s.Copy.To, "uint8_t"), h.address(s.Copy.From, "uint8_t"), h.bytes(s.Copy.To))
 		case s.Check != nil:
 			h.line("// %s", ctext.Comment(s.Check.String()))
 			h.line("if (!(%s)) return dnn_refuse(c, dnn_status::%s, %s);", h.condition(s.Check), h.refusal(s.Check), ctext.String(s.Check.String()))
+		case s.Set != nil:
+			h.line("%s = %s;", h.syms(s.Set.Name), h.number(s.Set.Value))
 		case s.If != nil:
 			h.line("// %s", ctext.Comment(s.If.Label))
 			h.line("if (%s) {", h.element(s.If.Cond))

@@ -57,6 +57,14 @@ func argument(w *ckernel.Kernel, k *loop.Kernel, x *loop.Call, i int, a opaque.A
 		return bufferName(x.Scratch, a.N)
 	case opaque.Computed:
 		return k.SetName(a.N)
+	case opaque.Numbers:
+		sets := []string{"nullptr"} // C++ has no empty array
+		for n := range k.Sets {
+			sets = append(sets[:n], k.SetName(n))
+		}
+		name := fmt.Sprintf("at%d", i)
+		w.Line("int64_t* const %s[] = {%s};", name, strings.Join(sets, ", "))
+		return name
 	case opaque.Flag:
 		return strconv.FormatBool(a.Flag)
 	case opaque.Dims:

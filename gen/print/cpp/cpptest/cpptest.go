@@ -127,8 +127,8 @@ func writeCase(w *bytes.Buffer, i int, c *Case) error {
 		w.Write(b)
 	}
 	number(int64(len(p.Outputs)))
-	for _, v := range p.Outputs {
-		t, err := emptyOutput(v, c.Dims)
+	for i := range p.Outputs {
+		t, err := emptyOutput(p, i, c.Dims)
 		if err != nil {
 			return err
 		}
@@ -137,9 +137,9 @@ func writeCase(w *bytes.Buffer, i int, c *Case) error {
 	return nil
 }
 
-func emptyOutput(v *ir.Value, dims map[string]int64) (*ir.Tensor, error) {
+func emptyOutput(p *plan.Program, i int, dims map[string]int64) (*ir.Tensor, error) {
 	var shape []int64
-	for _, d := range v.Shape {
+	for _, d := range p.Shapes[i] {
 		x, err := d.Eval(dims)
 		if err != nil {
 			return nil, err
@@ -149,7 +149,7 @@ func emptyOutput(v *ir.Value, dims map[string]int64) (*ir.Tensor, error) {
 	if _, err := ir.Len(shape); err != nil {
 		return nil, err
 	}
-	return ir.NewTensor(v.Type, shape...), nil
+	return ir.NewTensor(p.Outputs[i].Type, shape...), nil
 }
 
 func results(t testing.TB, cases []Case, counters int, out []byte) []Result {
@@ -168,12 +168,12 @@ func results(t testing.TB, cases []Case, counters int, out []byte) []Result {
 			dims[s.Name] = int64(binary.LittleEndian.Uint64(out))
 			out = out[8:]
 		}
-		for _, v := range c.Program.Outputs {
-			most, err := emptyOutput(v, c.Dims)
+		for k := range c.Program.Outputs {
+			most, err := emptyOutput(c.Program, k, c.Dims)
 			require.NoError(t, err)
 			require.GreaterOrEqual(t, len(out), len(most.Data), c.Name)
 			if rs[i].Status == 0 {
-				y, err := emptyOutput(v, dims)
+				y, err := emptyOutput(c.Program, k, dims)
 				require.NoError(t, err)
 				require.LessOrEqual(t, len(y.Data), len(most.Data), c.Name)
 				copy(y.Data, out)

@@ -1,0 +1,214 @@
+// Package bind makes symbols of numbers that only a run knows: the elements of a small integer tensor
+// that an operator's structure depends on. They are computed by a node "bind" before the
+// operator, and then are as any dimension is.
+package bind
+
+import (
+	"fmt"
+	"slices"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ops"
+	"rules_dnn/gen/passes/edit"
+	"rules_dnn/gen/shape"
+	"rules_dnn/gen/sym"
+)
+
+// rule is how a structural operand's numbers become symbols.
+type rule struct {
+	// negative numbers are allowed.
+	negative bool
+	// prepare makes numbers that are not negative of those in use; like is what bounds them.
+	prepare func(b *binder, n *ir.Node, v *ir.Value) (numbers, like *ir.Value)
+}
+
+// rules by operator and operand. Axes and steps are not among them: the rank of a result, or the
+// order in which elements are visited, cannot wait for the run.
+var rules = map[string]map[int]rule{
+	"AffineGrid":      {1: {}},
+	"CenterCropPad":   {1: {}},
+	"Col2Im":          {1: {}, 2: {}},
+	"ConstantOfShape": {0: {}},
+	"DFT":             {1: {}},
+	"Expand":          {1: {}},
+	"HammingWindow":   {0: {}},
+	"HannWindow":      {0: {}},
+	"BlackmanWindow":  {0: {}},
+	"Loop":            {0: {negative: true}},
+	"MaxUnpool":       {2: {}},
+	"OneHot":          {1: {}},
+	"Pad":             {1: {negative: true}},
+	"Range":           {0: {negative: true}, 1: {negative: true}},
+	"Reshape":         {1: {prepare: reshaped}},
+	"Resize":          {3: {}},
+	"Slice":           {1: {prepare: sliced}, 2: {prepare: sliced}},
+	"Split":           {1: {}},
+	"Tile":            {1: {}},
+	"TopK":            {1: {}},
+	"Trilu":           {1: {negative: true}},
+}
+
+// Run binds what the nodes need whose structure is not known, and tells whether it changed the graph.
+// Shapes are inferred as far as they are known.
+func Run(g *ir.Graph, unknown *shape.UnknownError) (bool, error) {
+	waiting := map[*ir.Node]bool{}
+	for _, c := range unknown.Causes {
+		if c.Node != nil {
+			waiting[c.Node] = true
+		}
+	}
+	changed := false
+	var visit func(r *ir.Graph)
+	visit = func(r *ir.Graph) {
+		b := &binder{graph: r, waiting: waiting, names: edit.NewNamer(g)}
+		changed = b.run() || changed
+		edit.EachRegion(r, visit)
+	}
+	visit(g)
+	return changed, nil
+}
+
+// binder changes one graph.
+type binder struct {
+	graph   *ir.Graph
+	waiting map[*ir.Node]bool
+	names   *edit.Namer
+	nodes   []*ir.Node // so far
+	at      *ir.Node   // for which nodes are made
+}
+
+func (b *binder) run() bool {
+	changed := false
+	for _, n := range b.graph.Nodes {
+		if b.waiting[n] {
+			b.at = n
+			changed = b.bind(n) || changed
+		}
+		b.nodes = append(b.nodes, n)
+	}
+	b.graph.Nodes = b.nodes
+	return changed
+}
+
+// bind gives a node symbols for its numbers.
+func (b *binder) bind(n *ir.Node) bool {
+	changed := false
+	for i, v := range n.Own() {
+		r, ok := rules[n.Op][i]
+		if !ok || v == nil || !bindable(v) {
+			continue
+		}
+		numbers, like := v, (*ir.Value)(nil)
+		if r.prepare != nil {
+			if numbers, like = r.prepare(b, n, v); numbers == nil {
+				continue
+			}
+		}
+		n.Inputs[i] = b.symbols(numbers, like, r.negative)
+		changed = true
+	}
+	return changed
+}
+
+// bindable tells whether a value is a few integers of which some are not known.
+func bindable(v *ir.Value) bool {
+	dims, ok := v.Static()
+	n, err := ir.Len(dims)
+	return v.Const == nil && v.Elems == nil && ok && err == nil && n <= ops.BindMost && (v.Type == ir.I64 || v.Type == ir.I32) &&
+		(v.Def == nil || v.Def.Op != ops.Bind)
+}
+
+// symbols is the result of a node that binds numbers: one that does so already, if there is one.
+func (b *binder) symbols(numbers, like *ir.Value, negative bool) *ir.Value {
+	lo := int64(0)
+	if negative {
+		lo = -sym.MaxDim
+	}
+	in := []*ir.Value{numbers}
+	if like != nil {
+		in = append(in, like)
+	}
+	for _, n := range b.nodes {
+		if n.Op == ops.Bind && slices.Equal(n.Inputs, in) && n.Int("lo", 0) == lo {
+			return n.Outputs[0]
+		}
+	}
+	out := b.add(ops.Bind, 1, ir.Attrs{"lo": lo, "hi": int64(sym.MaxDim)}, in...)
+	out.Name = b.names.Name(numbers.Name + ".symbols")
+	return out
+}
+
+// add makes a node in the current one's name, of a definition that does not depend on the model's opset.
+func (b *binder) add(op string, version int, at ir.Attrs, in ...*ir.Value) *ir.Value {
+	if at == nil {
+		at = ir.Attrs{}
+	}
+	v := &ir.Value{Name: b.names.Name(fmt.Sprintf("%s.%s", b.at.Outputs0(), op))}
+	v.Def = &ir.Node{Op: op, Version: version, Name: b.at.Name, Inputs: in, Outputs: []*ir.Value{v}, Attrs: at, Origins: b.at.Origins}
+	b.nodes = append(b.nodes, v.Def)
+	return v
+}
+
+// ints is a constant of v's type.
+func ints(v *ir.Value, xs ...int64) *ir.Value {
+	return ir.ConstValue("", edit.IntTensor(v.Type, xs, int64(len(xs))))
+}
+
+// reshaped is a Reshape's shape without its special numbers: 0 for a dimension that is copied, -1
+// for one that follows from the others.
+func reshaped(b *binder, n *ir.Node, v *ir.Value) (numbers, like *ir.Value) {
+	x := n.Input(0)
+	if x == nil || !x.HasShape || len(v.Shape) != 1 {
+		return nil, nil
+	}
+	to, _ := v.Shape[0].Const()
+	zero, minus, one := ints(v, 0), ints(v, -1), ints(v, 1)
+	if n.Int("allowzero", 0) == 0 {
+		copied := b.add("Shape", 15, ir.Attrs{"end": min(to, int64(len(x.Shape)))}, x)
+		if more := to - int64(len(x.Shape)); more > 0 { // no dimension to copy: a mistake, which the sizes tell
+			copied = b.add("Concat", 13, ir.Attrs{"axis": int64(0)}, copied, ints(v, make([]int64, more)...))
+		}
+		v = b.add("Where", 16, nil, b.add("Equal", 13, nil, v, zero), copied, v)
+	}
+	open := b.add("Equal", 13, nil, v, minus)
+	others := b.add("ReduceProd", 18, ir.Attrs{"keepdims": int64(1)}, b.add("Where", 16, nil, open, one, v))
+	total := b.add("Size", 13, nil, x)
+	rest := b.add("Div", 14, nil, total, b.add("Max", 13, nil, others, one))
+	return b.add("Where", 16, nil, open, rest, v), x
+}
+
+// sliced is a Slice's starts or ends as numbers from 0 to the dimensions. Steps must be known, and
+// forward.
+func sliced(b *binder, n *ir.Node, v *ir.Value) (numbers, like *ir.Value) {
+	x := n.Input(0)
+	if x == nil || !x.HasShape || len(v.Shape) != 1 || n.Version != 0 && n.Version < 10 {
+		return nil, nil
+	}
+	count, _ := v.Shape[0].Const()
+	for i := 3; i <= 4; i++ {
+		if o := n.Input(i); o != nil && o.Const == nil {
+			return nil, nil
+		}
+	}
+	if s := n.Input(4); s != nil {
+		if steps, err := s.Const.Ints(); err != nil || slices.ContainsFunc(steps, func(s int64) bool { return s < 1 }) {
+			return nil, nil
+		}
+	}
+	dims := b.add("Shape", 15, nil, x)
+	if a := n.Input(3); a != nil {
+		axes, err := a.Const.Ints()
+		if err != nil {
+			return nil, nil
+		}
+		dims = b.add("Gather", 13, nil, dims, ir.ConstValue("", edit.IntTensor(ir.I64, axes, int64(len(axes)))))
+	} else if count < int64(len(x.Shape)) {
+		dims = b.add("Shape", 15, ir.Attrs{"end": count}, x)
+	}
+	if v.Type != ir.I64 {
+		v = b.add("Cast", 13, ir.Attrs{"to": int64(7)}, v)
+	}
+	zero := ir.ConstValue("", edit.IntTensor(ir.I64, []int64{0}, 1))
+	v = b.add("Where", 16, nil, b.add("Less", 13, nil, v, zero), b.add("Add", 14, nil, v, dims), v)
+	return b.add("Min", 13, nil, b.add("Max", 13, nil, v, zero), dims), nil
+}

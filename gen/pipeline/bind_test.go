@@ -1,0 +1,148 @@
+package pipeline
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/plan"
+	"rules_dnn/gen/print/cpp/cpptest"
+	"rules_dnn/gen/sym"
+)
+
+const reshapeAtRun = `
+  symbol N 0..9
+  input %x f32[N, 6]
+  input %to i64[3]
+  %r ?[*] = Reshape.14(%x, %to)
+  %y ?[*] = Neg.13(%r)
+  output %y
+}`
+
+const sliceAtRun = `
+  const @axes i64[1] = {-1}
+  input %x f32[2, 5]
+  input %from i64[1]
+  input %to i64[1]
+  %y ?[*] = Slice.13(%x, %from, %to, @axes)
+  output %y
+}`
+
+// expandAtRun broadcasts two values to one shape, which makes theirs equal.
+const expandAtRun = `
+  input %x f32[3]
+  input %z f32[1]
+  input %to i64[2]
+  %a ?[*] = Expand.13(%x, %to)
+  %b ?[*] = Expand.13(%z, %to)
+  %y ?[*] = Add.14(%a, %b)
+  output %y
+}`
+
+const topAtRun = `
+  input %x f32[2, 4]
+  input %k i64[1]
+  %v ?[*], %i ?[*] = TopK.11(%x, %k)
+  output %v
+  output %i
+}`
+
+const loopAtRun = `
+  const @yes bool[] = {1}
+  input %n i64[]
+  input %x f32[2]
+  %last f32[2], %all ?[*] = Loop.16(%n, @yes, %x) {body = region 0} "count" regions {
+    graph "body" opset 17 {
+      input %i ?[*]
+      input %go ?[*]
+      input %v ?[*]
+      %w ?[*] = Add.14(%v, %v)
+      output %go
+      output %w
+      output %v
+    }
+  }
+  output %last
+  output %all
+}`
+
+// TestBind: shapes, counts and places that are given at run time, within bounds that follow from the
+// operator or from what the user says; values beyond them are refused.
+func TestBind(t *testing.T) {
+	n := func(x int64) map[string]int64 { return map[string]int64{"N": x} }
+	at := func(shape []int64, xs ...float32) *ir.Tensor { return floats(shape, xs...) }
+	grid := at([]int64{2, 5}, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9)
+	two := at([]int64{2, 4}, 1, 3, 2, 0, 8, 8, 9, 7)
+	rows := func(n int64) *ir.Tensor { return ramp(n, 6) }
+	negative := func(shape ...int64) *ir.Tensor {
+		x := ramp(shape...)
+		for i := 3; i < len(x.Data); i += 4 {
+			x.Data[i] ^= 0x80
+		}
+		return x
+	}
+	to := map[string]sym.Range{"to_symbols_0": {Hi: 4}, "to_symbols_1": {Hi: 8}}
+	times := map[string]sym.Range{"n_symbols_0": {Lo: -5, Hi: 3}}
+	list := []struct {
+		opaqueCase
+		bounds map[string]sym.Range
+	}{
+		{opaqueCase{name: "reshape", graph: reshapeAtRun, dims: n(2), inputs: []*ir.Tensor{rows(2), vector(3, 2, 2)}, want: []*ir.Tensor{negative(3, 2, 2)}}, nil},
+		{opaqueCase{name: "reshape, one follows", graph: reshapeAtRun, dims: n(2), inputs: []*ir.Tensor{rows(2), vector(4, -1, 1)}, want: []*ir.Tensor{negative(4, 3, 1)}}, nil},
+		{opaqueCase{name: "reshape, one is copied", graph: reshapeAtRun, dims: n(2), inputs: []*ir.Tensor{rows(2), vector(0, 2, -1)}, want: []*ir.Tensor{negative(2, 2, 3)}}, nil},
+		{opaqueCase{name: "reshape of nothing", graph: reshapeAtRun, dims: n(0), inputs: []*ir.Tensor{rows(0), vector(0, 2, 3)}, want: []*ir.Tensor{at([]int64{0, 2, 3})}}, nil},
+		{opaqueCase{name: "reshape, too many", graph: reshapeAtRun, dims: n(2), inputs: []*ir.Tensor{rows(2), vector(3, 2, 3)}}, nil},
+		{opaqueCase{name: "reshape, two follow", graph: reshapeAtRun, dims: n(2), inputs: []*ir.Tensor{rows(2), vector(-1, 2, -1)}}, nil},
+		{opaqueCase{name: "reshape, less than nothing", graph: reshapeAtRun, dims: n(2), inputs: []*ir.Tensor{rows(2), vector(-2, 6, -1)}}, nil},
+		{opaqueCase{name: "reshape, enormous", graph: reshapeAtRun, dims: n(2), inputs: []*ir.Tensor{rows(2), vector(1<<62, 1<<62, 0)}}, nil},
+		{opaqueCase{name: "slice", graph: sliceAtRun, inputs: []*ir.Tensor{grid, vector(1), vector(3)}, want: []*ir.Tensor{at([]int64{2, 2}, 1, 2, 6, 7)}}, nil},
+		{opaqueCase{name: "slice from the end", graph: sliceAtRun, inputs: []*ir.Tensor{grid, vector(-2), vector(1 << 62)}, want: []*ir.Tensor{at([]int64{2, 2}, 3, 4, 8, 9)}}, nil},
+		{opaqueCase{name: "slice of nothing", graph: sliceAtRun, inputs: []*ir.Tensor{grid, vector(3), vector(-4)}, want: []*ir.Tensor{at([]int64{2, 0})}}, nil},
+		{opaqueCase{name: "expand", graph: expandAtRun, inputs: []*ir.Tensor{line(1, 2, 3), line(10), vector(2, 3)}, want: []*ir.Tensor{at([]int64{2, 3}, 11, 12, 13, 11, 12, 13)}}, to},
+		{opaqueCase{name: "expand, not by 2", graph: expandAtRun, inputs: []*ir.Tensor{line(1, 2, 3), line(10), vector(1, 2)}}, to},
+		{opaqueCase{name: "expand beyond the bound", graph: expandAtRun, inputs: []*ir.Tensor{line(1, 2, 3), line(10), vector(5, 3)}, bound: true}, to},
+		{opaqueCase{name: "some of the greatest", graph: topAtRun, inputs: []*ir.Tensor{two, vector(2)}, want: []*ir.Tensor{at([]int64{2, 2}, 3, 2, 9, 8), ints([]int64{2, 2}, 1, 2, 2, 0)}}, nil},
+		{opaqueCase{name: "none of the greatest", graph: topAtRun, inputs: []*ir.Tensor{two, vector(0)}, want: []*ir.Tensor{at([]int64{2, 0}), ints([]int64{2, 0})}}, nil},
+		{opaqueCase{name: "more than all", graph: topAtRun, inputs: []*ir.Tensor{two, vector(5)}}, nil},
+		{opaqueCase{name: "less than none", graph: topAtRun, inputs: []*ir.Tensor{two, vector(-1)}}, nil},
+		{opaqueCase{name: "iterations", graph: loopAtRun, inputs: []*ir.Tensor{ints(nil, 3), line(1, 2)}, want: []*ir.Tensor{line(8, 16), at([]int64{3, 2}, 1, 2, 2, 4, 4, 8)}}, times},
+		{opaqueCase{name: "no iterations", graph: loopAtRun, inputs: []*ir.Tensor{ints(nil, -2), line(1, 2)}, want: []*ir.Tensor{line(1, 2), at([]int64{0, 2})}}, times},
+	}
+	states := make([]*State, len(list))
+	cases := make([]cpptest.Case, len(list))
+	for i, c := range list {
+		states[i] = parse(t, "graph \"g\" opset 17 {"+c.graph)
+		states[i].Graph.Bounded = c.bounds
+		for _, passes := range [][]Pass{GraphPasses, CompilePasses} {
+			_, err := Run(passes, states[i], Options{})
+			require.NoError(t, err, c.name)
+		}
+		cases[i] = cpptest.Case{Name: c.name, Program: states[i].Program, Dims: c.dims, Inputs: c.inputs}
+	}
+	results := cpptest.Run(t, "../..", cases, "-O1")
+	for i, c := range list {
+		t.Run(c.name, func(t *testing.T) { c.compare(t, states[i], results[i]) })
+	}
+}
+
+// TestUnbounded: what nobody bounds is refused, and the message says how to bound it.
+func TestUnbounded(t *testing.T) {
+	s := parse(t, "graph \"g\" opset 17 {"+expandAtRun)
+	_, err := Run(GraphPasses, s, Options{})
+	require.NoError(t, err)
+	_, err = Run(CompilePasses, s, Options{})
+	var bound *plan.BoundError
+	require.True(t, errors.As(err, &bound), "%v", err)
+	assert.ErrorContains(t, err, `output "y" of shape [to_symbols_0 `)
+	assert.ErrorContains(t, err, `nothing bounds to_symbols_0, which the run computes; bound it, as by dims = {"to_symbols_0": "0..1000"}`)
+}
+
+// TestReshapeMemory: a reshape takes as much memory as its operand, though each of its dimensions may be
+// as great as that.
+func TestReshapeMemory(t *testing.T) {
+	s := compile(t, "graph \"g\" opset 17 {"+reshapeAtRun, "fuse")
+	assert.Equal(t, "64*N + 320", s.Program.ArenaBytes.String())
+}
