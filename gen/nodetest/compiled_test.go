@@ -18,6 +18,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/pipeline"
+	"rules_dnn/gen/plan"
 	"rules_dnn/gen/print/cpp/cpptest"
 	"rules_dnn/gen/shape"
 	"rules_dnn/gen/sym"
@@ -123,9 +124,10 @@ func chooseCases(t *testing.T, s *Suite, chip *target.Target, symbolic bool, dis
 		p, err := compile(c, chip, symbolic, disable)
 		var skip *Skip
 		var u *shape.UnknownError
+		var bound *plan.BoundError
 		switch {
 		case errors.As(err, &skip):
-		case errors.As(err, &u):
+		case errors.As(err, &u), errors.As(err, &bound):
 			unknown++ // its structure depends on what only a run knows
 		default:
 			if assert.NoError(t, err, c.Label()) {

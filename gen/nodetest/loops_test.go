@@ -12,6 +12,7 @@ import (
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/modeltest"
+	"rules_dnn/gen/plan"
 	"rules_dnn/gen/shape"
 )
 
@@ -97,6 +98,10 @@ func (o *outcome) compiled(g *ir.Graph, c *Case, bind func(*ir.Graph, *Case, map
 	var unknown *shape.UnknownError
 	if errors.As(err, &unknown) {
 		return &Skip{"shapes depend on values of inputs"}
+	}
+	var open *plan.BoundError
+	if errors.As(err, &open) {
+		return &Skip{"nothing bounds what a run computes"}
 	}
 	if err != nil {
 		return err

@@ -137,7 +137,7 @@ func TestUnbounded(t *testing.T) {
 	var bound *plan.BoundError
 	require.True(t, errors.As(err, &bound), "%v", err)
 	assert.ErrorContains(t, err, `output "y" of shape [to_symbols_0 `)
-	assert.ErrorContains(t, err, `nothing bounds to_symbols_0, which the run computes; bound it, as by dims = {"to_symbols_0": "0..1000"}`)
+	assert.ErrorContains(t, err, `nothing bounds to_symbols_0, which bind (result "to.symbols") computes in the run; bound it, as by dims = {"to_symbols_0": "0..1000"}`)
 }
 
 // TestReshapeMemory: a reshape takes as much memory as its operand, though each of its dimensions may be

@@ -27,7 +27,7 @@ func (p *Program) most(e sym.Expr) (sym.Expr, error) {
 	}
 	for _, name := range p.computedIn(e) {
 		if _, bounded := p.symbol(name).Bound(); !bounded {
-			return e, boundf("nothing bounds %s, which the run computes; bound it, as by dims = {\"%s\": \"0..1000\"}", name, name)
+			return e, boundf("nothing bounds %s, which %s computes in the run; bound it, as by dims = {\"%s\": \"0..1000\"}", name, p.computes(name), name)
 		}
 	}
 	return e, boundf("no bound of %s is known where %s, which the run computes, varies; bind the dimensions that it is made of (dims = {...})",
@@ -55,6 +55,16 @@ func (p *Program) mostElements(e sym.Expr) (sym.Expr, error) {
 		}
 	})
 	return m, err
+}
+
+// computes names the block that computes a symbol.
+func (p *Program) computes(name string) string {
+	for _, c := range p.Calls() {
+		if slices.Contains(c.Kernel.Sets, name) {
+			return c.Block.Label()
+		}
+	}
+	return "no block"
 }
 
 func (p *Program) symbol(name string) ir.Symbol {

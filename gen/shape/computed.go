@@ -55,11 +55,16 @@ func (in *inference) bound(n *ir.Node, c *opaque.Call) []value {
 	return out
 }
 
+// longest is the bytes of a value's name that its symbols have: the last ones, which tell values
+// of one function apart.
+const longest = 40
+
 // name gives the symbols that the node computes names that no other symbol has.
 func (in *inference) name(n *ir.Node, c *opaque.Call) {
 	n.Computes = nil
 	for _, s := range c.Computes {
-		base := sym.Identifier(fmt.Sprintf("%s_%s", n.Outputs0(), s.What))
+		base := n.Outputs0()
+		base = sym.Identifier(base[max(0, len(base)-longest):] + "_" + s.What)
 		name := base
 		for i := 2; in.declared(name) >= 0 || slices.Contains(n.Computes, name); i++ {
 			name = fmt.Sprintf("%s_%d", base, i)
