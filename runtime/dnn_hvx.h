@@ -112,6 +112,36 @@ static inline bool dnn_hvx_requantize(HVX_Vector* out, HVX_Vector sum, float fac
   return true;
 }
 
+// Hides what a condition is: clang would make an instruction of "x > y ? x : y" that gives y where
+// x is NaN.
+static inline bool dnn_hvx_hidden(bool c) {
+  int32_t hidden = c;
+  __asm__("" : "+r"(hidden));
+  return hidden != 0;
+}
+
+// min and max give NaN when either operand is; of equal numbers they give y.
+static inline float dnn_max_float(float x, float y) {
+  return dnn_hvx_hidden((x > y) | (x != x)) ? x : y;
+}
+
+static inline float dnn_min_float(float x, float y) {
+  return dnn_hvx_hidden((x < y) | (x != x)) ? x : y;
+}
+
+static inline double dnn_max_double(double x, double y) {
+  return dnn_hvx_hidden((x > y) | (x != x)) ? x : y;
+}
+
+static inline double dnn_min_double(double x, double y) {
+  return dnn_hvx_hidden((x < y) | (x != x)) ? x : y;
+}
+
+static inline float dnn_clamp_float(float x, float lo, float hi) {
+  x = dnn_hvx_hidden(x > hi) ? hi : x;
+  return dnn_hvx_hidden(x < lo) ? lo : x;
+}
+
 #define dnn_c_sqrt(x) _Generic((x), float: __builtin_sqrtf, default: __builtin_sqrt)(x)
 
 #define dnn_c_clz(x) __builtin_clzll(x)

@@ -43,6 +43,9 @@ func (dialect) Call(x te.Call, args []string, _ int64) (string, error) {
 	for i, a := range x.Args {
 		from[i] = a.DType()
 	}
+	if x.Fn == "select" && x.Type.IsFloat() {
+		args[0] = "dnn_hvx_hidden(" + args[0] + ")" // see ownFunction
+	}
 	text := inC(row.CL(x.Type, from, 0, args))
 	if half(x.Type) && row.Result != scalar.Target {
 		text = fmt.Sprintf("dnn_round_%s(%s)", x.Type, text) // each operation rounds to its type

@@ -3,6 +3,7 @@ package hvx
 import (
 	"math"
 	"regexp"
+	"strings"
 
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/scalar"
@@ -34,6 +35,10 @@ func inC(text string) string {
 	return clWord.ReplaceAllStringFunc(text, func(w string) string { return words[w] })
 }
 
+// ownFunction are the functions that the header defines: clang for Hexagon makes instructions of
+// "x > y ? x : y" that give y where x is NaN.
+var ownFunction = regexp.MustCompile(`^static (?:float|double) dnn_(?:max|min|clamp)_(?:float|double)\(`)
+
 // functions are the type of indices, and the scalar functions that the kernels call.
 func functions(ks []*loop.Kernel, bodies string) string {
 	index := "int32_t"
@@ -43,7 +48,12 @@ func functions(ks []*loop.Kernel, bodies string) string {
 		}
 	}
 	text := "typedef " + index + " dnn_index;\n\n"
-	return text + inC(scalar.CLFunctions(bodies))
+	for _, f := range strings.SplitAfter(scalar.CLFunctions(bodies), "\n\n") {
+		if !ownFunction.MatchString(f) {
+			text += inC(f)
+		}
+	}
+	return text
 }
 
 // wide tells whether a step of a kernel's index expressions may leave 32 bits.

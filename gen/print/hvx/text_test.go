@@ -28,6 +28,20 @@ func TestInC(t *testing.T) {
 	}
 }
 
+// TestOwnFunctions: what clang would compile wrongly for NaN is the header's, and hidden from it.
+func TestOwnFunctions(t *testing.T) {
+	x, y := loop.Ref{Name: "x", Type: ir.F32}, loop.Ref{Name: "y", Type: ir.F32}
+	b := &loop.Buffer{Name: "b", Type: ir.F32, Size: sym.Const(1)}
+	store := func(e te.Expr) loop.Store { return loop.Store{Buf: b, Index: sym.Const(0), Value: e} }
+	text := printed(t, store(te.Fn(ir.F32, "max", x, y)), store(te.Fn(ir.F32, "exp", x)), store(te.Fn(ir.F32, "select", loop.Ref{Name: "c", Type: ir.Bool}, x, y)))
+	assert.Contains(t, text, "b[0] = dnn_max_float(x, y);")
+	assert.Contains(t, text, "b[0] = dnn_hvx_hidden(c) ? x : y;")
+	called := functions(nil, text)
+	assert.Contains(t, called, "static float dnn_exp_float(float x)")
+	assert.NotContains(t, called, "static float dnn_max_float")
+	assert.NotContains(t, called, "static float dnn_clamp_float", "which exp calls")
+}
+
 // TestWide: indices have 64 bits where a step may leave 32, even if the result does not.
 func TestWide(t *testing.T) {
 	i, j := sym.Var("i"), sym.Var("j")
