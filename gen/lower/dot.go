@@ -27,7 +27,7 @@ func findProduct(b *block.Block) (l, r *factor, ok bool) {
 	if len(b.Placed) > 0 || s.Update != nil || s.Combine == nil || s.Combine.Name != "sum" || len(s.Values) != 1 || len(s.Reduce) != 1 {
 		return nil, nil, false
 	}
-	if _, ok := s.Reduce[0].Extent.Const(); !ok {
+	if n, ok := s.Reduce[0].Extent.Const(); !ok || n < 1 {
 		return nil, nil, false
 	}
 	mul, ok := s.Values[0].(te.Call)

@@ -103,7 +103,7 @@ func (d *dot) lower(env *Env) (*Lowered, error) {
 		}
 	}
 	lanes, isConst := s.Axes[d.w.axis].Extent.Const()
-	if !isConst {
+	if !isConst || lanes < 1 || d.x.axis >= 0 && s.Axes[d.x.axis].Extent.Is(0) {
 		return nil, nil
 	}
 	corrected, other := d.correct()

@@ -138,3 +138,24 @@ func TestColumnsPay(t *testing.T) {
 	assert.Equal(t, "generic axis0/32+axis1/4; dot vrmpy_i8u8 axis0/32+axis1/4; dot vrmpy_i8u8 axis0/32+axis1/4; "+
 		"dot vrmpy_i8u8 axis0/32+axis1/4; dot vrmpy_i8u8 row-major", stepsOf(program))
 }
+
+// TestEmptyProducts: without rows, columns or anything to sum.
+func TestEmptyProducts(t *testing.T) {
+	for _, dims := range [][3]int64{{0, 8, 40}, {40, 0, 40}, {40, 8, 0}, {0, 0, 0}} {
+		for _, given := range []bool{false, true} {
+			p := Products{Name: "empty", Rows: dims[0], Inner: dims[1], Columns: dims[2:], X: ir.U8, W: ir.I8, XZero: 3, Given: given}
+			g, inputs := p.Graph()
+			require.NoError(t, shape.Infer(g))
+			want, err := interp.Graph(g, inputs)
+			require.NoError(t, err)
+			for _, c := range []*target.Target{hexagon(t), hexagon(t, "vrmpy_i8u8")} {
+				g, inputs := p.Graph()
+				program, err := CompileFor(g, c, nil)
+				require.NoError(t, err)
+				got, err := run.Program(program, InputsOf(program, inputs))
+				require.NoError(t, err)
+				assert.Equal(t, want[0].Data, got[0].Data, "%v", dims)
+			}
+		}
+	}
+}
