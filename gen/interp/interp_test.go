@@ -399,6 +399,11 @@ func TestMaxPoints(t *testing.T) {
 	_, err = Interp{MaxPoints: 599}.Eval([]*te.Stage{sum, sum}, outputs, nil, dims)
 	assert.ErrorContains(t, err, "loops of extents [3 100] are more than the limit of 599 evaluations")
 	assert.ErrorAs(t, err, new(*LimitError))
+	wide := &te.Stage{Name: "wide", Axes: sum.Axes, Results: []te.Expr{te.Call{Fn: "cos", Args: []te.Expr{te.Float(ir.F64, 1)}, Type: ir.F64}}}
+	_, err = Interp{MaxPoints: 3003}.Eval([]*te.Stage{wide}, outputs[:1], nil, dims)
+	assert.NoError(t, err)
+	_, err = Interp{MaxPoints: 3002}.Eval([]*te.Stage{wide}, outputs[:1], nil, dims)
+	assert.ErrorAs(t, err, new(*LimitError), "functions of float64 take long")
 	dims["R"] = math.MaxInt64
 	_, err = Interp{MaxPoints: math.MaxInt64}.Eval([]*te.Stage{sum}, outputs[:1], nil, dims)
 	assert.ErrorAs(t, err, new(*LimitError))

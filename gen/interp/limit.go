@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/scalar"
 	"rules_dnn/gen/te"
 )
 
@@ -31,12 +32,37 @@ func (r *run) spend(s *te.Stage, shape []int64) error {
 		}
 		loops = append(loops, updates)
 	}
+	each := weight(s)
 	for _, extents := range loops {
 		n, err := ir.Len(extents)
-		if err != nil || n > r.MaxPoints-r.points {
+		if err != nil || n > (r.MaxPoints-r.points)/each {
 			return limitf("loops of extents %v are more than the limit of %d evaluations", extents, r.MaxPoints)
 		}
-		r.points += n
+		r.points += n * each
 	}
 	return nil
+}
+
+// A function of float64 is computed in numbers of many digits, for the same result on each host,
+// and counts as so many evaluations; it is one of those with so many operations.
+const (
+	wideWeight = 1000
+	wideFLOPs  = 8
+)
+
+// weight is how many evaluations a point of the stage counts for.
+func weight(s *te.Stage) int64 {
+	n := int64(1)
+	for _, e := range expressions(s) {
+		te.Walk(e, func(e te.Expr) {
+			c, ok := e.(te.Call)
+			if !ok || c.Type != ir.F64 {
+				return
+			}
+			if row := scalar.Lookup(c.Fn); row != nil && row.FLOPs >= wideFLOPs {
+				n += wideWeight
+			}
+		})
+	}
+	return n
 }

@@ -62,8 +62,11 @@ func (b *region) chain(v, like *ir.Value) *ir.Value {
 		case 3:
 			v = b.op("Softmax", ir.Attrs{"axis": int64(-1)}, v)
 		case 4:
+			if len(like.Shape) < 2 {
+				continue
+			}
 			n, ok := like.Shape[len(like.Shape)-1].Const()
-			if !ok || len(like.Shape) < 2 {
+			if !ok {
 				continue
 			}
 			w := ir.ConstValue(b.r.name("w"), b.r.floats([]int64{n, n}, 0.5))

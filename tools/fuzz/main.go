@@ -67,7 +67,7 @@ func parse(args []string, help io.Writer) (*options, error) {
 	parallel := fs.Int("parallel", 1, "processes of a target")
 	target := fs.String("target", "", "regular expression of the targets' names; all by default")
 	fs.StringVar(&o.corpus, "corpus", "", "folder that keeps inputs from one run to the next")
-	fs.IntVar(&o.keep, "keep", 0, "how many new inputs of each target to copy into testdata/fuzz, the smallest first")
+	fs.IntVar(&o.keep, "keep", 0, "how many new inputs of each target to copy into testdata/fuzz")
 	fs.BoolVar(&o.verbose, "v", false, "show what go test prints")
 	err := fs.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {

@@ -20,6 +20,7 @@ type target struct{ name, folder string }
 var (
 	declared   = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(\w+ \*testing\.F\)`)
 	executions = regexp.MustCompile(`execs: (\d+) `)
+	progress   = regexp.MustCompile(`(?m)^fuzz: elapsed: .*\n`)
 	crashed    = regexp.MustCompile(`(?m)^\s*--- FAIL: Fuzz\w+ \(|^panic: |^fatal error: `)
 )
 
@@ -81,7 +82,7 @@ func (o *options) fuzz(w io.Writer, t target, corpus string) (result, error) {
 
 // parseOutput reads what go test prints.
 func parseOutput(text string) result {
-	r := result{output: text}
+	r := result{output: progress.ReplaceAllString(text, "")}
 	if m := executions.FindAllStringSubmatch(text, -1); m != nil {
 		r.executions, _ = strconv.ParseInt(m[len(m)-1][1], 10, 64)
 	}
@@ -94,15 +95,18 @@ func parseOutput(text string) result {
 // keepInputs copies inputs that reached new code to the package's testdata.
 func (o *options) keepInputs(w io.Writer, t target, corpus string) error {
 	to := filepath.Join(o.root, t.folder, "testdata", "fuzz", t.name)
-	kept, err := copySmallest(filepath.Join(corpus, t.name), to, o.keep)
+	kept, err := copySome(filepath.Join(corpus, t.name), to, o.keep)
 	if err == nil {
 		fmt.Fprintf(w, "%-14s %d inputs copied to %s\n", t.name, kept, to)
 	}
 	return err
 }
 
-// copySmallest copies the n smallest files that the other folder lacks.
-func copySmallest(from, to string, n int) (int, error) {
+// mostBytes of an input that is kept.
+const mostBytes = 4 << 10
+
+// copySome copies n files that the other folder lacks, small and less small ones alike.
+func copySome(from, to string, n int) (int, error) {
 	entries, err := os.ReadDir(from)
 	if err != nil && !os.IsNotExist(err) {
 		return 0, err
@@ -120,17 +124,20 @@ func copySmallest(from, to string, n int) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		files = append(files, file{e.Name(), data})
+		if len(data) <= mostBytes {
+			files = append(files, file{e.Name(), data})
+		}
 	}
 	sort.SliceStable(files, func(i, j int) bool { return len(files[i].data) < len(files[j].data) })
-	files = files[:min(n, len(files))]
+	n = min(n, len(files))
 	if err := os.MkdirAll(to, 0o777); err != nil {
 		return 0, err
 	}
-	for _, f := range files {
+	for i := range n {
+		f := files[i*len(files)/n]
 		if err := os.WriteFile(filepath.Join(to, f.name), f.data, 0o666); err != nil {
 			return 0, err
 		}
 	}
-	return len(files), nil
+	return n, nil
 }

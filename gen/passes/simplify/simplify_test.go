@@ -217,10 +217,12 @@ func TestLimits(t *testing.T) {
 	for _, node := range []string{
 		"MaxPool.12(@x) {kernel_shape = [2000000000, 1], pads = [1000000000, 0, 999999999, 0]}",
 		"LRN.13(@x) {size = 2147483647}",
+		"BlackmanWindow.17(@long) {output_datatype = 10}",
 		"ConstantOfShape.9(@huge)", // on its way to the one element of a Gather
 	} {
 		g := irtest.Parse(t, `
   const @x f32[1, 1, 1, 1] = {1}
+  const @long i64[] = {30000}
   const @huge i64[2] = {262144, 262144}
   %y ?[*] = `+node+` "n"
   output %y
