@@ -75,6 +75,17 @@ static inline void dnn_hvx_store_bytes(void* to, HVX_Vector words) {
   }
 }
 
+// Stores the low bytes of the first n words at any address.
+static inline void dnn_hvx_store_some(void* to, HVX_Vector words, int32_t n) {
+  if (n == 32) {
+    dnn_hvx_store_bytes(to, words);
+    return;
+  }
+  int32_t each[32] __attribute__((aligned(128)));
+  dnn_hvx_store(each, words);
+  for (int32_t i = 0; i < n; ++i) ((uint8_t*)to)[i] = (uint8_t)each[i];
+}
+
 // The low bytes of four words beside each other.
 static inline HVX_Vector dnn_hvx_interleave(HVX_Vector a, HVX_Vector b, HVX_Vector c,
                                             HVX_Vector d) {

@@ -187,7 +187,7 @@ func (d *dot) correct() (*block.Block, *factor) {
 		at = sym.Var(d.b.Stage.Axes[other.axis].Var)
 	}
 	b, st := *d.b, *d.b.Stage
-	b.Operands = append(slices.Clone(b.Operands), &ir.Value{Name: other.value.Name + ".sums", Type: ir.I32, Shape: ir.Shape{sym.Const(lines)}, HasShape: true})
+	b.Operands = append(slices.Clone(b.Operands), &ir.Value{Name: other.value.Name + ".sums", Type: ir.I32, Shape: ir.Dims(d.whole(lines)), HasShape: true})
 	total := te.Fn(ir.I32, "mul", f.zero, te.Operand(len(b.Operands)-1, ir.I32, at))
 	st.Results = make([]te.Expr, len(d.b.Stage.Results))
 	for i, r := range d.b.Stage.Results {
@@ -204,6 +204,9 @@ func (d *dot) correct() (*block.Block, *factor) {
 
 // maxTogether is the most rows that a tile always has.
 const maxTogether = 4
+
+// whole rounds up to registers: what stores results may read all lanes of one.
+func (d *dot) whole(n int64) int64 { return (n + d.row.Lanes - 1) / d.row.Lanes * d.row.Lanes }
 
 // axes gives each axis of the stage a loop variable, chooses the tile, and splits the lane axis.
 func (d *dot) axes() map[string]sym.Expr {
@@ -284,7 +287,7 @@ func (d *dot) args(summed *factor, kept []int) ([]*ir.Value, error) {
 		}
 		out[f.load.Source.N] = pack(f.value.Name, lines, t, l)
 		if f == summed {
-			out[len(out)-1] = sums(f.value.Name, lines)
+			out[len(out)-1] = sums(f.value.Name, lines, d.whole(int64(len(lines))))
 		}
 	}
 	return append(pick(out, kept), d.b.Results...), nil

@@ -125,9 +125,9 @@ func pack(name string, lines [][]int64, t ir.DType, l layout.Layout) *ir.Value {
 	return ir.ConstValue(name+".packed", out)
 }
 
-// sums are the sums of the lines, which wrap as sums of 32 bits do.
-func sums(name string, lines [][]int64) *ir.Value {
-	out := ir.NewTensor(ir.I32, int64(len(lines)))
+// sums are the sums of the lines, which wrap as sums of 32 bits do, and zeros up to a size.
+func sums(name string, lines [][]int64, size int64) *ir.Value {
+	out := ir.NewTensor(ir.I32, size)
 	for i, line := range lines {
 		n := int64(0)
 		for _, x := range line {

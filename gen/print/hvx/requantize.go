@@ -64,7 +64,7 @@ func (q *requantize) print(w *ckernel.Kernel, x loop.For, group []sym.Expr) bool
 	least, most := te.Lowest(t).(te.Const), te.Highest(t).(te.Const)
 	words := q.loop.Var + "_words"
 	var tests, names []string
-	if !q.loop.Extent.Is(lanes) {
+	if !q.loop.Extent.Is(lanes) && !q.partial(w.Facts()) {
 		tests = append(tests, w.Index(q.loop.Extent)+" == 32")
 	}
 	rows := group
@@ -120,8 +120,12 @@ func substitute(e te.Expr, m map[string]sym.Expr, f sym.Facts) te.Expr {
 // write stores the bytes of a vector of words.
 func (q *requantize) write(w *ckernel.Kernel, words string) {
 	v, to := q.loop.Var, q.store.Buf
-	if k, ok := sym.Coefficient(q.store.Index, v, w.Facts()); ok && k.Is(1) {
+	if q.dense(w.Facts()) {
 		first := q.store.Index.Subst(map[string]sym.Expr{v: sym.Const(0)}, w.Facts())
+		if q.partial(w.Facts()) {
+			w.Line("dnn_hvx_store_some(%s + %s, %s, %s);", to.Name, w.Index(first), words, ckernel.Strip(w.Index(q.loop.Extent)))
+			return
+		}
 		w.Line("dnn_hvx_store_bytes(%s + %s, %s);", to.Name, w.Index(first), words)
 		return
 	}
@@ -130,6 +134,28 @@ func (q *requantize) write(w *ckernel.Kernel, words string) {
 	w.Block(fmt.Sprintf("for (dnn_index %s = 0; %s < %d; ++%s)", v, v, lanes, v), func() {
 		w.Line("%s[%s] = (%s)%s_each[%s];", to.Name, ckernel.Strip(w.Index(q.store.Index)), dialect{}.Type(to.Type, 0), v, v)
 	})
+}
+
+// dense tells that the bytes lie side by side.
+func (q *requantize) dense(f sym.Facts) bool {
+	k, ok := sym.Coefficient(q.store.Index, q.loop.Var, f)
+	return ok && k.Is(1)
+}
+
+// partial tells that the loop may be shorter than a vector, and that a whole one can be read and a part
+// of it stored.
+func (q *requantize) partial(f sym.Facts) bool {
+	if q.loop.Extent.Is(lanes) || !q.dense(f) {
+		return false
+	}
+	whole := true
+	te.Walk(q.sum, func(e te.Expr) {
+		if m, ok := e.(loop.Mem); ok {
+			last := m.Index.Subst(map[string]sym.Expr{q.loop.Var: sym.Const(lanes - 1)}, f)
+			whole = whole && sym.AtMost(sym.Sub(last, m.Buf.Size), -1, f)
+		}
+	})
+	return whole
 }
 
 // findRequantize recognises the loop, or gives nil. Loops that may be longer than a vector are none.

@@ -101,6 +101,16 @@ func TestRequantize(t *testing.T) {
 	assert.Contains(t, printed(t, four), "dnn_hvx_store_any(y + 7, dnn_hvx_interleave(i_words[0], i_words[1], i_words[2], i_words[3]));")
 	short, _ := scaled(1, 31)
 	assert.NotContains(t, printed(t, short), "requantize")
+	some, _ := scaled(1, 32)
+	some.Extent = sym.Min(sym.Const(32), sym.Sub(sym.Const(50), sym.Var("r")), nil)
+	assert.Contains(t, printed(t, some), "dnn_hvx_store_some(y + 7, i_words[0], dnn_min(")
+	store = some.Body[0].(loop.Store)
+	te.Walk(store.Value, func(e te.Expr) {
+		if m, ok := e.(loop.Mem); ok {
+			m.Buf.Size = sym.Const(31)
+		}
+	})
+	assert.Contains(t, printed(t, some), "== 32 &&", "no whole vector can be read")
 	copied := loop.Store{Buf: y, Index: sym.Var("i"), Value: loop.Mem{Buf: y, Index: sym.Var("i")}}
 	assert.NotContains(t, printed(t, loop.For{Var: "i", Extent: sym.Const(32), Body: []loop.Stmt{copied}}), "requantize")
 }
