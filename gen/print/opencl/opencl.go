@@ -24,7 +24,8 @@ import (
 // Generator names what made the code, with its version; it is part of every kernel's hash.
 const Generator = "rules_dnn dnnc 0.1"
 
-// Source is a program in OpenCL C, and the calls of its kernels in the program's order.
+// Source is a program in OpenCL C, and the calls of its kernels in the program's order (plan.Calls): what
+// stands between them, copies and control flow, is the host's.
 type Source struct {
 	Text string
 	// Needs are the extensions that the device must have.
@@ -64,6 +65,9 @@ func Print(p *planned.Program, t *target.Target) (*Source, error) {
 	s := &Source{IndexBytes: 4}
 	w := &writer{names: map[string]string{}, docs: map[string][]string{}}
 	for _, c := range p.Calls() {
+		if c.Block.Call != nil {
+			return nil, fmt.Errorf("block %s: the host processor computes it, and only kernels for the device are printed", c.Block.Label())
+		}
 		k := plan(c.Kernel, t.OpenCL)
 		name, err := w.add(k, c.Block.Label())
 		if err != nil {

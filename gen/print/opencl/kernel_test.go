@@ -1,0 +1,66 @@
+package opencl
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/target"
+	"rules_dnn/gen/te"
+)
+
+// TestGroups: groups are of as many work-items as the device wants, and no longer than an extent asks for.
+func TestGroups(t *testing.T) {
+	n := sym.Var("N")
+	facts := sym.Facts{"N": {Lo: 1, Hi: 3}}
+	for _, c := range []struct {
+		extents [dims]sym.Expr
+		want    [dims]int64
+	}{
+		{[dims]sym.Expr{sym.Const(5000), sym.Const(1), sym.Const(1)}, [dims]int64{64, 1, 1}},
+		{[dims]sym.Expr{sym.Const(56), sym.Const(56), sym.Const(8)}, [dims]int64{16, 4, 1}},
+		{[dims]sym.Expr{sym.Const(3), sym.Const(5), sym.Const(100)}, [dims]int64{4, 8, 2}},
+		{[dims]sym.Expr{n, sym.Const(1), sym.Const(1)}, [dims]int64{4, 1, 1}},
+		{[dims]sym.Expr{sym.Const(1), sym.Const(1), sym.Const(1)}, [dims]int64{1, 1, 1}},
+	} {
+		assert.Equal(t, c.want, groups(c.extents, facts, 64), "%v", c.extents)
+	}
+}
+
+// TestGrid: the innermost axes of a grid are dimensions; those beyond three share the last one.
+func TestGrid(t *testing.T) {
+	y := &loop.Buffer{Name: "y0", Type: ir.F32, Write: true, Size: sym.Const(2 * 3 * 5 * 8)}
+	k := &loop.Kernel{Buffers: []*loop.Buffer{y}, Facts: sym.Facts{}}
+	at := sym.Const(0)
+	for i, n := range []int64{2, 3, 5, 8} {
+		a := te.Axis{Var: "p" + string(rune('0'+i)), Extent: sym.Const(n)}
+		k.Grid = append(k.Grid, a)
+		k.Facts[a.Var] = sym.Range{Lo: 0, Hi: n - 1}
+		at = sym.Add(sym.Scale(at, n), sym.Var(a.Var))
+	}
+	k.Body = []loop.Stmt{loop.Store{Buf: y, Index: at, Value: te.Float(ir.F32, 1)}}
+	p := plan(k, &target.OpenCL{GroupItems: 64, Workers: 8})
+	assert.Equal(t, [dims]sym.Expr{sym.Const(8), sym.Const(5), sym.Const(6)}, p.extents)
+	body, err := p.body()
+	require.NoError(t, err)
+	assert.Equal(t, `  const dnn_index p3 = get_global_id(0);
+  const dnn_index p2 = get_global_id(1);
+  const dnn_index g2 = get_global_id(2);
+  if (p2 >= 5) return;
+  const dnn_index p1 = g2 % 3;
+  const dnn_index p0 = g2 / 3;
+  y0[120 * p0 + 40 * p1 + 8 * p2 + p3] = 1.0f;
+`, body)
+
+	k.Scratch = []*loop.Buffer{{Name: "s0_0", Type: ir.F32, Write: true, Size: sym.Const(9)}}
+	p = plan(k, &target.OpenCL{GroupItems: 64, Workers: 8})
+	assert.Equal(t, [dims]sym.Expr{sym.Const(8), sym.Const(1), sym.Const(1)}, p.extents)
+	body, err = p.body()
+	require.NoError(t, err)
+	assert.Contains(t, body, "s0_0 = s0_0_all + get_global_id(0) * (size_t)9;")
+	assert.Contains(t, body, "for (dnn_index task = get_global_id(0); task < 240; task += 8) {")
+}
