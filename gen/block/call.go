@@ -80,6 +80,9 @@ func (b *Block) verifyCall() error {
 
 // Computes are the symbols that the block computes.
 func (b *Block) Computes() []string {
+	if b.Control != nil {
+		return b.Control.computes()
+	}
 	if b.Call == nil {
 		return nil
 	}
@@ -105,6 +108,11 @@ func (b *Block) use(used map[string]bool) {
 	case b.Control != nil:
 		if l := b.Control.Loop; l != nil {
 			add(l.Trips)
+		}
+		if c := b.Control.If; c != nil {
+			for _, s := range c.Sets {
+				add(s.Then, s.Else)
+			}
 		}
 		for _, g := range b.Control.Graphs() {
 			g.use(used)
@@ -144,19 +152,18 @@ func (g *Graph) use(used map[string]bool) {
 // verifySymbols checks that no block uses a symbol before the block that computes it.
 func (g *Graph) verifySymbols(pending map[string]bool) error {
 	for _, b := range g.Blocks {
-		for _, s := range b.Computes() {
-			if !pending[s] {
-				return fmt.Errorf("block %s computes the symbol %q, which is no computed one or is computed before", b.Label(), s)
-			}
-			delete(pending, s)
-		}
 		if b.Control != nil {
 			for _, r := range b.Control.Graphs() {
 				if err := r.verifySymbols(pending); err != nil {
 					return err
 				}
 			}
-			continue
+		}
+		for _, s := range b.Computes() {
+			if !pending[s] {
+				return fmt.Errorf("block %s computes the symbol %q, which is no computed one or is computed before", b.Label(), s)
+			}
+			delete(pending, s)
 		}
 		used := map[string]bool{}
 		b.use(used)

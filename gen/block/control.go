@@ -20,6 +20,14 @@ type Control struct {
 type If struct {
 	Cond       *ir.Value // one bool
 	Then, Else *Graph
+	// Sets are symbols that tell the branches' results apart.
+	Sets []Set
+}
+
+// Set is a symbol's value after either branch of an If.
+type Set struct {
+	Name       string
+	Then, Else sym.Expr
 }
 
 // Loop runs Body for Counter = 0, 1, ... The body's inputs are the states'; its outputs are what
@@ -36,6 +44,8 @@ type Loop struct {
 	While  bool
 	States []State
 	Parts  []Part
+	// Made is the symbol that becomes the number of iterations, or "".
+	Made string
 }
 
 // State is a value that an iteration hands to the next one.
@@ -60,6 +70,19 @@ func (p Part) At(l *Loop) sym.Expr {
 		return sym.Sub(sym.Sub(l.Trips, sym.Const(1)), at)
 	}
 	return at
+}
+
+// computes are the symbols that the control itself sets.
+func (c *Control) computes() []string {
+	var out []string
+	if c.If != nil {
+		for _, s := range c.If.Sets {
+			out = append(out, s.Name)
+		}
+	} else if c.Loop.Made != "" {
+		out = append(out, c.Loop.Made)
+	}
+	return out
 }
 
 // Graphs are the graphs that the control runs.

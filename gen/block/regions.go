@@ -72,6 +72,9 @@ func (f *former) branches(out *Graph, n *ir.Node) ([]*Block, error) {
 		}
 		*[]**Graph{&c.Then, &c.Else}[i] = g
 	}
+	for _, name := range n.Computes {
+		c.Sets = append(c.Sets, setOf(n, name, s))
+	}
 	b := controlBlock(n, &Control{If: c})
 	for _, v := range n.Outputs {
 		if v != nil {
@@ -80,6 +83,21 @@ func (f *former) branches(out *Graph, n *ir.Node) ([]*Block, error) {
 	}
 	b.setOperands()
 	return []*Block{b}, nil
+}
+
+// setOf finds the dimensions of which an If's symbol is one.
+func setOf(n *ir.Node, name string, s *ops.IfSpec) Set {
+	for k, v := range n.Outputs {
+		if v == nil {
+			continue
+		}
+		for d, e := range v.Shape {
+			if e.Equal(sym.Var(name)) {
+				return Set{name, s.Then.Outputs[k].Shape[d], s.Else.Outputs[k].Shape[d]}
+			}
+		}
+	}
+	panic(fmt.Sprintf("%s computes %s, which no result has for a dimension", n.Label(), name))
 }
 
 // counter makes the symbol of a loop.
@@ -109,6 +127,9 @@ func (f *former) loop(out *Graph, n *ir.Node) ([]*Block, error) {
 	if s.Cond != nil {
 		cond = f.value(s.Cond)
 		l.While = !holds(s.Cond) || !holds(s.Body.Outputs[0])
+	}
+	if len(n.Computes) > 0 {
+		l.Made = n.Computes[0]
 	}
 	carried := len(s.Carried)
 	return f.repeat(n, l, s.Body, f.number(n, l, s.Body.Inputs[0]), repeated{

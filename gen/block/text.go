@@ -52,6 +52,9 @@ func (c *Control) text(out *strings.Builder, indent string) {
 		c.If.Then.text(out, indent+"  ")
 		fmt.Fprintf(out, "%selse\n", indent)
 		c.If.Else.text(out, indent+"  ")
+		for _, s := range c.If.Sets {
+			fmt.Fprintf(out, "%sthen %s is %s, or else %s\n", indent, s.Name, s.Then, s.Else)
+		}
 		return
 	}
 	l := c.Loop
@@ -61,6 +64,9 @@ func (c *Control) text(out *strings.Builder, indent string) {
 	}
 	if l.While {
 		fmt.Fprintf(out, ", while %q", l.States[0].In.Name)
+	}
+	if l.Made != "" {
+		fmt.Fprintf(out, ", %s times", l.Made)
 	}
 	out.WriteString("\n")
 	for _, s := range l.States {

@@ -26,7 +26,7 @@ type Options struct {
 func Run(g *block.Graph, o Options) error {
 	fused := 0
 	g.All(func(r *block.Graph) {
-		f := &fuser{g: r, o: o, refused: map[refusal]bool{}, fused: fused}
+		f := &fuser{g: r, o: o, refused: map[refusal]bool{}, illegal: map[attempt]bool{}, fused: fused}
 		for f.once() {
 		}
 		fused = f.fused
@@ -40,6 +40,7 @@ type fuser struct {
 	g       *block.Graph
 	o       Options
 	refused map[refusal]bool // pairs that an estimate decided against
+	illegal map[attempt]bool // pairs that a row cannot fuse: blocks do not change while they live
 	fused   int
 }
 
@@ -50,6 +51,11 @@ func (f *fuser) fresh() int {
 }
 
 type refusal struct{ first, second *block.Block }
+
+type attempt struct {
+	row int // its number
+	pair
+}
 
 // pair is a block, and one that reads what it computes as operand n.
 type pair struct {
@@ -66,14 +72,20 @@ func (f *fuser) once() bool {
 			def[r] = b
 		}
 	}
-	for _, r := range rows {
+	for i, r := range rows {
 		for at, c := range f.g.Blocks {
 			for n, v := range c.Operands {
 				p := def[v]
 				if p == nil || len(p.Results) != 1 || len(users[v]) != 1 || f.g.IsOutput(v) {
 					continue
 				}
-				if m := f.try(r, pair{p, c, n}); m != nil {
+				x := attempt{i, pair{p, c, n}}
+				if f.illegal[x] {
+					continue
+				}
+				if m := f.try(r, x.pair); m == nil {
+					f.illegal[x] = true
+				} else {
 					f.g.Blocks[at] = m
 					f.g.Blocks = remove(f.g.Blocks, p)
 					return true

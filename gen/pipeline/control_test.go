@@ -232,6 +232,65 @@ var deep = `
   output %all
 }`
 
+// unlike has branches that give other numbers of rows, which later nodes use; one of them only the run
+// knows.
+const unlike = `
+  symbol N 1..9
+  const @axis i64[1] = {0}
+  const @half f32[] = {0.5}
+  input %c bool[]
+  input %x f32[N, 2]
+  %y ?[*], %p ?[*] = If.16(%c; %x) {else_branch = region 1, then_branch = region 0} "rows" regions {
+    graph "then" opset 17 {
+      input %x ?[*]
+      %d ?[*] = Concat.13(%x, %x) {axis = 0}
+      %n ?[*] = Neg.13(%d)
+      output %d
+      output %n
+    }
+    graph "else" opset 17 {
+      input %x ?[*]
+      %big ?[*] = Greater.13(%x, @half)
+      %row ?[*] = Cast.13(%big) {to = 1}
+      %at ?[*] = NonZero.13(%row)
+      %t ?[*] = Transpose.13(%at) {perm = [1, 0]}
+      %f ?[*] = Cast.13(%t) {to = 1}
+      output %f
+      output %f
+    }
+  }
+  %s ?[*] = Softmax.13(%y) {axis = 0} "soft"
+  %z ?[*] = Add.14(%s, %p) "add"
+  output %z
+  output %y
+}`
+
+// gathered stacks a state for as long as its sum is small.
+const gathered = `
+  const @end f32[] = {20}
+  const @most i64[] = {12}
+  const @zero i64[] = {0}
+  input %go bool[]
+  input %x f32[3]
+  %last ?[*], %all ?[*] = Loop.16(@most, %go, %x; %x) {body = region 0} "gather" regions {
+    graph "body" opset 17 {
+      input %i ?[*]
+      input %c ?[*]
+      input %s ?[*]
+      input %x ?[*]
+      %t ?[*] = Add.14(%s, %x)
+      %m ?[*] = ReduceSum.13(%t) {keepdims = 0}
+      %on ?[*] = Less.13(%m, @end)
+      output %on
+      output %t
+      output %s
+    }
+  }
+  %sum ?[*] = CumSum.14(%all, @zero)
+  output %last
+  output %sum
+}`
+
 // TestControlFlow runs regions in the interpreter, in the interpreter of loops and compiled to C++.
 func TestControlFlow(t *testing.T) {
 	two := floats([]int64{2}, 3, 5)
@@ -256,6 +315,11 @@ func TestControlFlow(t *testing.T) {
 		{"batch", batched, map[string]int64{"B": 2}, []*ir.Tensor{ramp(2, 2), ramp(2, 3, 2)}},
 		{"deep, flipped", deep, nil, []*ir.Tensor{truth(true), ramp(1, 16, 4, 4)}},
 		{"deep", deep, nil, []*ir.Tensor{truth(false), ramp(1, 16, 4, 4)}},
+		{"twice the rows", unlike, map[string]int64{"N": 3}, []*ir.Tensor{truth(true), ramp(3, 2)}},
+		{"the great ones", unlike, map[string]int64{"N": 3}, []*ir.Tensor{truth(false), ramp(3, 2)}},
+		{"gathered until great", gathered, nil, []*ir.Tensor{truth(true), floats([]int64{3}, 1, 0.5, 1)}},
+		{"gathered to the end", gathered, nil, []*ir.Tensor{truth(true), floats([]int64{3}, 0, 0, 0)}},
+		{"gathered nothing", gathered, nil, []*ir.Tensor{truth(false), ramp(3)}},
 	} {
 		c.graph = "graph \"g\" opset 17 {\n" + c.graph
 		list = append(list, c)

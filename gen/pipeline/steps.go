@@ -154,6 +154,9 @@ func (b *builder) branches(x *block.Block, c *block.If) ([]plan.Step, error) {
 		if err != nil {
 			return nil, err
 		}
+		for _, set := range c.Sets {
+			steps = append(steps, plan.Step{Set: &plan.Set{Name: set.Name, Value: []sym.Expr{set.Then, set.Else}[i]}})
+		}
 		*[]*[]plan.Step{&s.Then, &s.Else}[i] = steps
 	}
 	return []plan.Step{{If: s}}, nil
@@ -162,7 +165,7 @@ func (b *builder) branches(x *block.Block, c *block.If) ([]plan.Step, error) {
 // loop keeps a state where its last value lies: it is copied there before the loop, and at the end
 // of the body. Parts are written to their places in the wholes.
 func (b *builder) loop(x *block.Block, l *block.Loop) ([]plan.Step, error) {
-	s := &plan.Loop{Label: x.Label(), Counter: l.Counter, Trips: l.Trips, Max: l.Max}
+	s := &plan.Loop{Label: x.Label(), Counter: l.Counter, Trips: l.Trips, Max: l.Max, Made: l.Made}
 	if l.While {
 		s.While = l.States[0].Last
 	}

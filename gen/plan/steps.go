@@ -49,6 +49,7 @@ type Loop struct {
 	Trips      sym.Expr
 	Max, While *ir.Value
 	Body       []Step
+	Made       string // the symbol that becomes the number of iterations, or ""
 }
 
 // Home tells that a value lies in the storage of Of, row-major, from the element At on.

@@ -73,6 +73,9 @@ func (t *text) loop(s *Loop, indent string) {
 	if s.While != nil {
 		fmt.Fprintf(&t.out, ", while %q", s.While.Name)
 	}
+	if s.Made != "" {
+		fmt.Fprintf(&t.out, ", %s times", s.Made)
+	}
 	t.out.WriteString("\n")
 	t.steps(s.Body, indent+"    ")
 }

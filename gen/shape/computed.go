@@ -1,7 +1,6 @@
 package shape
 
 import (
-	"fmt"
 	"slices"
 
 	"rules_dnn/gen/ir"
@@ -64,12 +63,7 @@ func (in *inference) name(n *ir.Node, c *opaque.Call) {
 	n.Computes = nil
 	for _, s := range c.Computes {
 		base := n.Outputs0()
-		base = sym.Identifier(base[max(0, len(base)-longest):] + "_" + s.What)
-		name := base
-		for i := 2; in.declared(name) >= 0 || slices.Contains(n.Computes, name); i++ {
-			name = fmt.Sprintf("%s_%d", base, i)
-		}
-		n.Computes = append(n.Computes, name)
+		n.Computes = append(n.Computes, in.fresh(n, sym.Identifier(base[max(0, len(base)-longest):]+"_"+s.What), nil))
 	}
 }
 

@@ -3,8 +3,10 @@ package shape
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/opaque"
 	"rules_dnn/gen/ops"
 	"rules_dnn/gen/sym"
 )
@@ -173,6 +175,8 @@ func (in *inference) branches(n *ir.Node, tainted bool) error {
 		}
 		return nil
 	}
+	before := n.Computes
+	n.Computes = nil
 	for i, v := range n.Outputs {
 		if v == nil {
 			continue
@@ -180,7 +184,7 @@ func (in *inference) branches(n *ir.Node, tainted bool) error {
 		k := in.known(taken[0].Outputs[i])
 		if len(taken) > 1 {
 			var differ error
-			if k, differ, err = in.join(k, in.known(taken[1].Outputs[i])); err != nil {
+			if k, differ, err = in.join(n, v, before, k, in.known(taken[1].Outputs[i])); err != nil {
 				return n.Errorf("result %d (%q): %w", i, v.Name, err)
 			} else if differ != nil {
 				in.unsettled(n, v, fmt.Errorf("result %d (%q): %w", i, v.Name, differ))
@@ -194,16 +198,24 @@ func (in *inference) branches(n *ir.Node, tainted bool) error {
 	return nil
 }
 
-// join is what is known of a result that either branch may give: what both agree in.
-func (in *inference) join(a, b known) (k known, differ, err error) {
+// join is what is known of a result that either branch may give: what both agree in. A dimension in
+// which they differ is a symbol, which the node computes.
+func (in *inference) join(n *ir.Node, v *ir.Value, before []string, a, b known) (k known, differ, err error) {
 	switch {
 	case a.typ == ir.Invalid || b.typ == ir.Invalid || !a.hasShape || !b.hasShape:
 		return known{}, nil, nil
 	case a.typ != b.typ:
 		return k, nil, fmt.Errorf("then_branch gives type %s, else_branch %s", a.typ, b.typ)
-	case !sameShape(a.shape, b.shape):
-		return k, fmt.Errorf("then_branch gives shape %v, else_branch %v; both must give one shape", a.shape, b.shape), nil
+	case len(a.shape) != len(b.shape):
+		return k, fmt.Errorf("then_branch gives shape %v, else_branch %v; both must give one rank", a.shape, b.shape), nil
 	}
+	joined := make(ir.Shape, len(a.shape))
+	for i, d := range a.shape {
+		if joined[i] = d; !d.Equal(b.shape[i]) {
+			joined[i] = in.either(n, sym.Identifier(fmt.Sprintf("%s_dim%d", v.Name, i)), before, d, b.shape[i])
+		}
+	}
+	a.shape = joined
 	k = a
 	k.tainted = a.tainted || b.tainted
 	if len(a.elems) != len(b.elems) {
@@ -217,6 +229,25 @@ func (in *inference) join(a, b known) (k known, differ, err error) {
 		}
 	}
 	return k, nil, nil
+}
+
+// either is a symbol of a node's own that is one of two numbers.
+func (in *inference) either(n *ir.Node, name string, before []string, a, b sym.Expr) sym.Expr {
+	name = in.fresh(n, name, before)
+	n.Computes = append(n.Computes, name)
+	lowA, highA := a.Bounds(in.facts)
+	lowB, highB := b.Bounds(in.facts)
+	in.declare(opaque.Symbol{Name: name, Lo: max(min(lowA, lowB), 0), Hi: max(highA, highB, 0), Max: sym.Max(a, b, in.facts)})
+	return sym.Var(name)
+}
+
+// fresh is a name that no symbol has but one that the node had before.
+func (in *inference) fresh(n *ir.Node, base string, before []string) string {
+	name := base
+	for i := 2; slices.Contains(n.Computes, name) || in.declared(name) >= 0 && !slices.Contains(before, name); i++ {
+		name = fmt.Sprintf("%s_%d", base, i)
+	}
+	return name
 }
 
 func sameShape(a, b ir.Shape) bool {

@@ -147,14 +147,17 @@ func (in *inference) loop(n *ir.Node, tainted bool) error {
 		}
 	}
 	trips, counted := in.trips(s)
+	before := n.Computes
+	n.Computes = nil
 	for i, v := range n.Outputs {
 		switch {
 		case v == nil:
 		case i < len(s.Carried):
 			err = in.carriedResult(n, b, i, tainted, counted && trips.Is(0), b.carried[i])
-		case !counted:
-			in.unsettled(n, v, &ops.UnknownError{What: fmt.Sprintf("the number of iterations, the first dimension of result %d (%q),", i, v.Name)})
 		default:
+			if !counted {
+				trips, counted = in.counted(n, s, before), true
+			}
 			k := in.known(s.Body.Outputs[1+i])
 			k.shape, k.elems = slices.Concat(ir.Shape{trips}, k.shape), nil
 			err = in.settle(n, v, k, tainted)
@@ -178,6 +181,17 @@ func (in *inference) carriedResult(n *ir.Node, b *body, k int, tainted, never bo
 		before.elems = nil
 	}
 	return in.settle(n, v, before, tainted)
+}
+
+// counted is a symbol for the number of a loop's iterations, which the node computes.
+func (in *inference) counted(n *ir.Node, s *ops.LoopSpec, before []string) sym.Expr {
+	most := sym.Const(sym.MaxDim)
+	if _, elems := in.elemsOf(s.Max); len(elems) == 1 {
+		if m, ok := elems[0].whole(); ok {
+			most = sym.Max(m, sym.Const(0), in.facts)
+		}
+	}
+	return in.either(n, sym.Identifier(n.Outputs0()+"_iterations"), before, sym.Const(0), most)
 }
 
 // trips is the number of a loop's iterations, if it follows from what is known.

@@ -104,6 +104,9 @@ func (h *host) loop(s *plan.Loop) error {
 		}
 		trips = min(trips, most)
 	}
+	if s.Made != "" {
+		h.symbols[s.Made] = 0
+	}
 	for i := int64(0); i < trips; i++ {
 		if s.While != nil {
 			if again, err := h.element(s.While); err != nil || again == 0 {
@@ -113,6 +116,9 @@ func (h *host) loop(s *plan.Loop) error {
 		h.symbols[s.Counter] = i
 		if err := h.steps(s.Body); err != nil {
 			return fmt.Errorf("iteration %d: %w", i, err)
+		}
+		if s.Made != "" {
+			h.symbols[s.Made] = i + 1
 		}
 	}
 	return nil

@@ -120,12 +120,18 @@ func (h *host) loop(s *plan.Loop) {
 	if s.Max != nil {
 		last = fmt.Sprintf("dnn_min(%s, %s)", last, h.element(s.Max))
 	}
+	if s.Made != "" {
+		h.line("%s = 0;", h.syms(s.Made))
+	}
 	h.line("for (int64_t %s = 0, %s_end = %s; %s < %s_end; ++%s) {", s.Counter, s.Counter, last, s.Counter, s.Counter, s.Counter)
 	if s.While != nil {
 		h.line("  if (!%s) break;", h.element(s.While))
 	}
 	h.line("  %s = %s;", h.syms(s.Counter), s.Counter)
 	h.indented(s.Body)
+	if s.Made != "" {
+		h.line("  %s = %s + 1;", h.syms(s.Made), s.Counter)
+	}
 	h.line("}")
 }
 
