@@ -77,7 +77,7 @@ func TestEvilNames(t *testing.T) {
 	require.NoError(t, err)
 	flags := []string{"-Wall", "-Wextra", "-Wcomment", "-Wtrigraphs", "-Werror", "-I.", "-I" + root, "-fsyntax-only"}
 	for _, args := range [][]string{
-		append([]string{"-std=c++17"}, kernels...), {"-x", "c", "-std=c99", "net.h"}, {"-x", "c++", "-std=c++17", "net.h"}, {"-x", "c++", "-std=c++11", "-trigraphs", "net.h"},
+		append([]string{"-std=c++17"}, kernels...), {"-x", "c", "-std=c99", "net.h"}, {"-x", "c++", "-std=c++17", "net.h"}, {"-x", "c++", "-std=c++17", "-trigraphs", "net.h"},
 	} {
 		out, err := exec.Command(compiler, append(append([]string{}, flags...), args...)...).CombinedOutput()
 		assert.NoError(t, err, "%v\n%.3000s", args, out)
