@@ -6,11 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"rules_dnn/gen/target"
@@ -57,12 +58,12 @@ func build(o *options, m *model, chip *target.Target, work string) (*program, er
 	for _, e := range m.external {
 		common = append(common, "--external="+e)
 	}
-	graphMemory, err := runTool(dnnc, append(graph, common...)...)
+	graphMemory, err := runCompiler(dnnc, append(graph, common...)...)
 	if err != nil {
 		return nil, err
 	}
 	graphTime, start := time.Since(start), time.Now()
-	memory, err := runTool(dnnc, append([]string{"compile", "--graph=" + work + "/graph.txt", "--consts=" + work + "/graph.consts",
+	compileMemory, err := runCompiler(dnnc, append([]string{"compile", "--graph=" + work + "/graph.txt", "--consts=" + work + "/graph.consts",
 		"--src=" + m.path, "--chip=" + work + "/chip.json", "--api=model", "--prefix=model", "--namespace=model", "--weights=file", "--shards=8",
 		"--out-header=" + work + "/model.h", "--out-kernels=" + work + "/kernels", "--out-weights=" + work + "/model.weights",
 		"--out-manifest=" + work + "/model.manifest.json"}, common...)...)
@@ -79,7 +80,7 @@ func build(o *options, m *model, chip *target.Target, work string) (*program, er
 	}
 	return &program{
 		command: append(strings.Fields(o.emulator), work+"/program", "--weights="+work+"/model.weights"),
-		times:   times{graphTime.Seconds(), compileTime.Seconds(), time.Since(start).Seconds(), max(memory, graphMemory), filepath.Base(cxx[0])},
+		times:   times{graphTime.Seconds(), compileTime.Seconds(), time.Since(start).Seconds(), max(compileMemory, graphMemory), filepath.Base(cxx[0])},
 	}, nil
 }
 
@@ -88,23 +89,33 @@ func compiler(o *options, work string) (string, error) {
 	if o.dnnc != "" {
 		return filepath.Abs(o.dnnc)
 	}
-	_, err := runTool("go", "build", "-o", work+"/dnnc", "./gen/cmd/dnnc")
-	return work + "/dnnc", err
+	return work + "/dnnc", runTool("go", "build", "-o", work+"/dnnc", "./gen/cmd/dnnc")
 }
 
-// runTool runs a program and gives the most memory that it had, in bytes.
-func runTool(name string, args ...string) (int64, error) {
-	cmd := exec.Command(name, args...)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return 0, fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), args[0], err, out)
-	}
-	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		return 0, nil
-	}
-	return usage.Maxrss << 10, nil // Linux counts in KiB
+func runTool(name string, args ...string) error {
+	_, err := toolOutput(name, args...)
+	return err
 }
+
+func toolOutput(name string, args ...string) (string, error) {
+	out, err := exec.Command(name, args...).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), args[0], err, out)
+	}
+	return string(out), nil
+}
+
+// runCompiler runs dnnc and gives the most memory that it had, in bytes, where it says so.
+func runCompiler(dnnc string, args ...string) (int64, error) {
+	out, err := toolOutput(dnnc, append(args, "--time")...)
+	if m := memory.FindStringSubmatch(out); m != nil {
+		kilobytes, err := strconv.ParseInt(m[1], 10, 64)
+		return kilobytes << 10, err
+	}
+	return 0, err
+}
+
+var memory = regexp.MustCompile(`memory +([0-9]+) kB`)
 
 func findCxx(o *options) ([]string, error) {
 	for _, command := range []string{o.cxx, os.Getenv("CXX"), "clang++", "g++"} {
@@ -155,8 +166,7 @@ func compileAll(cxx []string, chip *target.Target, work string) error {
 	if err := parallel(cxx[0], jobs); err != nil {
 		return err
 	}
-	_, err := runTool(cxx[0], slices.Concat(cxx[1:], objects, []string{"-pthread", "-o", work + "/program"})...)
-	return err
+	return runTool(cxx[0], slices.Concat(cxx[1:], objects, []string{"-pthread", "-o", work + "/program"})...)
 }
 
 // parallel runs a tool once for each list of arguments, on all processors.
@@ -169,7 +179,7 @@ func parallel(tool string, jobs [][]string) error {
 		free <- true
 		go func() {
 			defer all.Done()
-			_, errs[i] = runTool(tool, args...)
+			errs[i] = runTool(tool, args...)
 			<-free
 		}()
 	}

@@ -92,6 +92,7 @@ func (f *compileFlags) run(log io.Writer) error {
 	if err != nil {
 		return err
 	}
+	defer f.passes.reportMemory(log)
 	s, err := f.read()
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"rules_dnn/gen/pipeline"
@@ -88,7 +89,7 @@ func (p *passFlags) register(fs *flag.FlagSet) {
 	fs.StringVar(&p.dump, "dump", "", "`PASSES` after which the state is written to --dump-dir, or 'all'")
 	fs.StringVar(&p.dumpDir, "dump-dir", "", "`FOLDER` of the dumps")
 	fs.StringVar(&p.stopAfter, "stop-after", "", "`PASS` after which dnnc stops without output")
-	fs.BoolVar(&p.time, "time", false, "print each pass's time to standard error")
+	fs.BoolVar(&p.time, "time", false, "print each pass's time, and the most memory that was used, to standard error")
 }
 
 func (p *passFlags) options(log io.Writer) (pipeline.Options, error) {
@@ -111,6 +112,16 @@ func (p *passFlags) options(log io.Writer) (pipeline.Options, error) {
 	// Even where no pass of this command is dumped: the rules declare the folder.
 	return o, os.MkdirAll(p.dumpDir, 0o777)
 }
+
+// reportMemory tells the most memory that the process had, where the system says so (Linux).
+func (p *passFlags) reportMemory(log io.Writer) {
+	status, err := os.ReadFile("/proc/self/status")
+	if m := peak.FindSubmatch(status); p.time && err == nil && m != nil {
+		fmt.Fprintf(log, "memory %8s kB\n", m[1])
+	}
+}
+
+var peak = regexp.MustCompile(`VmHWM:\s+([0-9]+) kB`)
 
 func split(s string) []string {
 	if s == "" {

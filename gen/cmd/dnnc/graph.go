@@ -57,6 +57,7 @@ func (f *graphFlags) run(log io.Writer) error {
 	if err != nil {
 		return err
 	}
+	defer f.passes.reportMemory(log)
 	g, err := f.read()
 	if err != nil {
 		return err
