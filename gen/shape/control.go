@@ -69,6 +69,10 @@ func (in *inference) one(n *ir.Node, v *ir.Value, t ir.DType, what string) error
 	for _, d := range v.Shape {
 		elements = sym.Mul(elements, d)
 	}
+	computed := slices.ContainsFunc(in.graph.Symbols, func(s ir.Symbol) bool { return s.Computed && elements.Uses(s.Name) })
+	if v.Type == t && computed {
+		return &ops.UnknownError{What: fmt.Sprintf("whether %s, %q, of shape %v has one element", what, v.Name, v.Shape)}
+	}
 	if v.Type != t || !elements.Is(1) {
 		return n.Errorf("%s, %q, has type %s and shape %v; supported is one element of type %s", what, v.Name, v.Type, v.Shape, t)
 	}
