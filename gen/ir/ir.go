@@ -43,6 +43,9 @@ func (s Symbol) Bound() (sym.Expr, bool) {
 	if s.Max.Is(sym.MaxDim) {
 		return sym.Const(s.Hi), s.Hi < sym.MaxDim
 	}
+	if s.Hi == sym.MaxDim {
+		return s.Max, true
+	}
 	return sym.Min(s.Max, sym.Const(s.Hi), nil), true
 }
 

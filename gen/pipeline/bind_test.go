@@ -85,7 +85,7 @@ func TestBind(t *testing.T) {
 		return x
 	}
 	to := map[string]sym.Range{"to_symbols_0": {Hi: 4}, "to_symbols_1": {Hi: 8}}
-	times := map[string]sym.Range{"n_symbols_0": {Lo: -5, Hi: 3}}
+	times := map[string]sym.Range{"last_iterations": {Hi: 3}}
 	list := []struct {
 		opaqueCase
 		bounds map[string]sym.Range
@@ -109,6 +109,7 @@ func TestBind(t *testing.T) {
 		{opaqueCase{name: "more than all", graph: topAtRun, inputs: []*ir.Tensor{two, vector(5)}}, nil},
 		{opaqueCase{name: "less than none", graph: topAtRun, inputs: []*ir.Tensor{two, vector(-1)}}, nil},
 		{opaqueCase{name: "iterations", graph: loopAtRun, inputs: []*ir.Tensor{ints(nil, 3), line(1, 2)}, want: []*ir.Tensor{line(8, 16), at([]int64{3, 2}, 1, 2, 2, 4, 4, 8)}}, times},
+		{opaqueCase{name: "more iterations than the bound", graph: loopAtRun, inputs: []*ir.Tensor{ints(nil, 4), line(1, 2)}, bound: true}, times},
 		{opaqueCase{name: "no iterations", graph: loopAtRun, inputs: []*ir.Tensor{ints(nil, -2), line(1, 2)}, want: []*ir.Tensor{line(1, 2), at([]int64{0, 2})}}, times},
 	}
 	states := make([]*State, len(list))
@@ -137,7 +138,7 @@ func TestUnbounded(t *testing.T) {
 	var bound *plan.BoundError
 	require.True(t, errors.As(err, &bound), "%v", err)
 	assert.ErrorContains(t, err, `output "y" of shape [to_symbols_0 `)
-	assert.ErrorContains(t, err, `nothing bounds to_symbols_0, which bind (result "to.symbols") computes in the run; bound it, as by dims = {"to_symbols_0": "0..1000"}`)
+	assert.ErrorContains(t, err, `nothing bounds to_symbols_0, which bind (result "to.symbols") computes; bound it, as by dims = {"to_symbols_0": "0..1000"}`)
 }
 
 // TestReshapeMemory: a reshape takes as much memory as its operand, though each of its dimensions may be

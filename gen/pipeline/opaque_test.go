@@ -130,6 +130,32 @@ const inLoop = `
   output %sums
 }`
 
+// either is what detection models do where nothing may be found: the branches differ in a dimension.
+const either = `
+  const @none i64[0] = {}
+  const @to i64[1] = {-1}
+  input %c bool[]
+  input %x f32[4]
+  %i ?[*] = If.16(%c; %x) {else_branch = region 1, then_branch = region 0} "found" regions {
+    graph "then" opset 17 {
+      input %x ?[*]
+      %r ?[*] = Identity.16(@none)
+      output %r
+    }
+    graph "else" opset 17 {
+      input %x ?[*]
+      %n ?[*] = NonZero.13(%x) "nonzero"
+      %r ?[*] = Reshape.14(%n, @to)
+      output %r
+    }
+  }
+  %p ?[*] = Gather.13(%x, %i)
+  %y ?[*] = Add.14(%p, %p)
+  %s ?[*] = Shape.15(%i)
+  output %y
+  output %s
+}`
+
 func opaqueCases() []opaqueCase {
 	boxes := floats([]int64{1, 5, 4}, 0, 0, 1, 1, 0, 0, 1, 1, 0, 2, 1, 3, 1, 1, 0, 0, 0, 0, 0, 0)
 	scores := func(xs ...float32) *ir.Tensor { return floats([]int64{1, 1, 5}, xs...) }
@@ -184,6 +210,8 @@ func opaqueCases() []opaqueCase {
 			want: []*ir.Tensor{box(2, 1, 4, 0, 3)}},
 		{name: "a threshold beyond 1", graph: suppress, inputs: []*ir.Tensor{boxes, scores(.1, .9, .9, .9, .3), number(1.5)}},
 		{name: "a threshold that is no number", graph: suppress, inputs: []*ir.Tensor{boxes, scores(.1, .9, .9, .9, .3), number(nan)}},
+		{name: "one branch", graph: either, inputs: []*ir.Tensor{truth(true), line(1, 0, 2, 3)}, want: []*ir.Tensor{line(), vector(0)}},
+		{name: "the other branch", graph: either, inputs: []*ir.Tensor{truth(false), line(1, 0, 2, 3)}, want: []*ir.Tensor{line(2, 4, 6), vector(3)}},
 		{name: "in a loop", graph: inLoop, inputs: []*ir.Tensor{line(2, 1, 0, 3), line(1, 1, 0, 1)},
 			want: []*ir.Tensor{line(-1, -2, 0, 0), line(6, 3, 0)}},
 	}

@@ -27,7 +27,7 @@ func (p *Program) most(e sym.Expr) (sym.Expr, error) {
 	}
 	for _, name := range p.computedIn(e) {
 		if _, bounded := p.symbol(name).Bound(); !bounded {
-			return e, boundf("nothing bounds %s, which %s computes in the run; bound it, as by dims = {\"%s\": \"0..1000\"}", name, p.computes(name), name)
+			return e, boundf("nothing bounds %s, which %s computes; bound it, as by dims = {\"%s\": \"0..1000\"}", name, p.computes(name), name)
 		}
 	}
 	return e, boundf("no bound of %s is known where %s, which the run computes, varies; bind the dimensions that it is made of (dims = {...})",
@@ -57,14 +57,18 @@ func (p *Program) mostElements(e sym.Expr) (sym.Expr, error) {
 	return m, err
 }
 
-// computes names the block that computes a symbol.
+// computes names what computes a symbol.
 func (p *Program) computes(name string) string {
-	for _, c := range p.Calls() {
-		if slices.Contains(c.Kernel.Sets, name) {
-			return c.Block.Label()
+	label := "the run" // in the branches of an If
+	walk(p.Steps, func(s Step) {
+		switch {
+		case s.Call != nil && slices.Contains(s.Kernel.Sets, name):
+			label = s.Block.Label()
+		case s.Loop != nil && s.Loop.Made == name:
+			label = s.Loop.Label
 		}
-	}
-	return "no block"
+	})
+	return label
 }
 
 func (p *Program) symbol(name string) ir.Symbol {
@@ -135,7 +139,8 @@ func (p *Program) atBounds(e sym.Expr) sym.Expr {
 // Greatest is what a symbol that the run computes may be at most: memory is there for so much.
 func (p *Program) Greatest(name string) sym.Expr {
 	s := p.symbol(name)
-	return sym.Max(sym.Min(s.Max, sym.Const(s.Hi), p.Facts), sym.Const(s.Lo), p.Facts)
+	most, _ := s.Bound()
+	return sym.Max(most, sym.Const(s.Lo), p.Facts)
 }
 
 // BindBounds gives the symbols that the run computes their greatest values, those that memory is

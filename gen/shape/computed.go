@@ -21,6 +21,10 @@ func (in *inference) call(n *ir.Node, c *opaque.Call, tainted bool) error {
 		c = m.Call
 	}
 	for _, s := range c.Computes {
+		if r, ok := in.graph.Bounded[s.Name]; ok {
+			s.Lo = max(s.Lo, r.Lo)
+			s.Hi = max(s.Lo, min(s.Hi, r.Hi))
+		}
 		in.declare(s)
 	}
 	for i, v := range n.Outputs {
@@ -79,10 +83,6 @@ func (in *inference) declare(s opaque.Symbol) {
 		limit = sym.Const(sym.MaxDim)
 	}
 	y := ir.Symbol{Name: s.Name, Lo: s.Lo, Hi: s.Hi, Computed: true, Max: limit}
-	if r, ok := in.graph.Bounded[s.Name]; ok {
-		y.Lo = max(y.Lo, r.Lo)
-		y.Hi = max(y.Lo, min(y.Hi, r.Hi))
-	}
 	if i := in.declared(s.Name); i < 0 {
 		in.graph.Symbols = append(in.graph.Symbols, y)
 	} else {

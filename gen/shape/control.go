@@ -241,7 +241,11 @@ func (in *inference) either(n *ir.Node, name string, before []string, a, b sym.E
 	n.Computes = append(n.Computes, name)
 	lowA, highA := a.Bounds(in.facts)
 	lowB, highB := b.Bounds(in.facts)
-	in.declare(opaque.Symbol{Name: name, Lo: max(min(lowA, lowB), 0), Hi: max(highA, highB, 0), Max: sym.Max(a, b, in.facts)})
+	hi := max(highA, highB, 0)
+	if r, ok := in.graph.Bounded[name]; ok && n.Op == "Loop" { // which counts; an If has written by then
+		hi = min(hi, r.Hi)
+	}
+	in.declare(opaque.Symbol{Name: name, Lo: max(min(lowA, lowB), 0), Hi: hi, Max: sym.Max(a, b, in.facts)})
 	return sym.Var(name)
 }
 

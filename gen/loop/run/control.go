@@ -113,6 +113,9 @@ func (h *host) loop(s *plan.Loop) error {
 				return err
 			}
 		}
+		if s.Made != "" && i >= h.bounds[s.Made] {
+			return fmt.Errorf("more than %d iterations", h.bounds[s.Made])
+		}
 		h.symbols[s.Counter] = i
 		if err := h.steps(s.Body); err != nil {
 			return fmt.Errorf("iteration %d: %w", i, err)

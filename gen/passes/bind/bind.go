@@ -34,7 +34,6 @@ var rules = map[string]map[int]rule{
 	"HammingWindow":   {0: {}},
 	"HannWindow":      {0: {}},
 	"BlackmanWindow":  {0: {}},
-	"Loop":            {0: {negative: true}},
 	"MaxUnpool":       {2: {}},
 	"OneHot":          {1: {}},
 	"Pad":             {1: {negative: true}},

@@ -127,6 +127,9 @@ func (h *host) loop(s *plan.Loop) {
 	if s.While != nil {
 		h.line("  if (!%s) break;", h.element(s.While))
 	}
+	if s.Made != "" { // there is memory for so many
+		h.line("  if (%s >= %s) return dnn_refuse(c, dnn_status::kBadValue, %s);", s.Counter, h.number(h.p.Greatest(s.Made)), ctext.String(s.Label))
+	}
 	h.line("  %s = %s;", h.syms(s.Counter), s.Counter)
 	h.indented(s.Body)
 	if s.Made != "" {
