@@ -1,10 +1,7 @@
 package lower
 
 import (
-	"fmt"
-
 	"rules_dnn/gen/instr"
-	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
@@ -176,94 +173,4 @@ func (c *contraction) padding(e *nest) []loop.Stmt {
 		return e.zeros(e.at)
 	}
 	return nil
-}
-
-// copyPadded copies what one task reads of X into scratch, with zeros where the guard does not
-// hold, and gives the offset of X's element within it. It fails where a guard is not
-// on an index of X.
-func (c *contraction) copyPadded(x te.Load, local map[string]int64) (body []loop.Stmt, scratch *loop.Buffer, shape ir.Shape, index []sym.Expr, ok bool) {
-	var axes []te.Axis
-	zero := map[string]sym.Expr{}
-	for v := range local {
-		zero[v] = sym.Const(0)
-	}
-	at := make([]sym.Expr, len(x.Index)) // X's index of a scratch element
-	conds := make([][]te.Within, len(x.Index))
-	for d, e := range x.Index {
-		ext := int64(1)
-		for v, n := range local {
-			k, linear := sym.Coefficient(e, v, c.n.facts)
-			kc, isConst := k.Const()
-			if !linear || !isConst || kc < 0 {
-				return nil, nil, nil, nil, false
-			}
-			ext += kc * (n - 1)
-		}
-		v := fmt.Sprintf("x%d", d)
-		axes = append(axes, te.Axis{Var: v, Extent: sym.Const(ext)})
-		c.n.addRanges(axes[d : d+1])
-		base := e.Subst(zero, c.n.facts)
-		at[d] = sym.Add(base, sym.Var(v))
-		index = append(index, sym.Sub(e, base))
-	}
-	for _, w := range x.Guard {
-		d := -1
-		for i, e := range x.Index {
-			if _, isConst := sym.Sub(w.E, e).Const(); isConst {
-				d = i
-			}
-		}
-		if d < 0 {
-			return nil, nil, nil, nil, false
-		}
-		shift, _ := sym.Sub(w.E, x.Index[d]).Const()
-		conds[d] = append(conds[d], te.Within{E: sym.Add(at[d], sym.Const(shift)), Lo: w.Lo, Hi: w.Hi})
-	}
-	for _, a := range axes {
-		shape = append(shape, a.Extent)
-	}
-	body, scratch = c.copyLoops(axes, shape, at, conds)
-	return body, scratch, shape, index, true
-}
-
-// copyLoops walks the scratch in X's own layout. The conditions of the last axis are asked
-// for each of its points, those of the others once a row.
-func (c *contraction) copyLoops(axes []te.Axis, shape ir.Shape, at []sym.Expr, conds [][]te.Within) ([]loop.Stmt, *loop.Buffer) {
-	scratch := &loop.Buffer{Name: "scratch", Type: ir.F32, Write: true, Size: c.layX.Elements(shape)}
-	index := te.AxisVars(axes)
-	walk := append([]te.Axis{}, axes...)
-	var lane []te.Axis
-	if c.layX.Block != 0 {
-		lane = []te.Axis{{Var: "xl", Extent: sym.Const(c.block)}}
-		walk[c.inChannel].Extent = sym.CeilDiv(axes[c.inChannel].Extent, sym.Const(c.block), nil)
-		ch := sym.Add(sym.Scale(index[c.inChannel], c.block), sym.Var("xl"))
-		split := map[string]sym.Expr{axes[c.inChannel].Var: ch}
-		c.n.addRanges(append(lane, walk[c.inChannel]))
-		index[c.inChannel] = ch
-		at = append([]sym.Expr{}, at...)
-		at[c.inChannel] = at[c.inChannel].Subst(split, c.n.facts)
-	}
-	x := c.x.Source.N
-	to := c.layX.Offset(shape, index, c.n.facts)
-	from := loop.Mem{Buf: c.n.in[x], Index: c.layX.Offset(c.b.Operands[x].Shape, at, c.n.facts)}
-	fill := func(v te.Expr) []loop.Stmt {
-		return loops(lane, []loop.Stmt{loop.Store{Buf: scratch, Index: to, Value: v}})
-	}
-	zero := te.Number(ir.F32, 0)
-	last := len(walk) - 1
-	row := func(body []loop.Stmt) []loop.Stmt { return loops(walk[last:], body) }
-	inner := row(c.when(conds[last], fill(from), fill(zero)))
-	var above []te.Within
-	for _, w := range conds[:last] {
-		above = append(above, w...)
-	}
-	return loops(walk[:last], c.when(above, inner, row(fill(zero)))), scratch
-}
-
-func (c *contraction) when(cond []te.Within, then, otherwise []loop.Stmt) []loop.Stmt {
-	sel, uncertain := c.n.choose(cond, te.Int(ir.Bool, 1), te.Int(ir.Bool, 0)).(te.Select)
-	if !uncertain {
-		return then
-	}
-	return []loop.Stmt{loop.If{Cond: sel.Cond, Then: then, Else: otherwise}}
 }

@@ -2,7 +2,6 @@ package lower
 
 import (
 	"fmt"
-	"maps"
 
 	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
@@ -65,17 +64,7 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 			return nil, nil
 		}
 	}
-	p.wBuf = c.n.in[c.w.Source.N]
-	group := c.kSteps() * p.perGroup // elements of packed weights
-	p.wBuf.Size = sym.Const(group * p.groups * c.groups)
-	p.wAt = sym.Scale(sym.Var(groupVar), group)
-	if c.groups > 1 {
-		p.wAt = sym.Add(p.wAt, sym.Scale(sym.Var(convVar), group*p.groups))
-	}
-	p.acc = &loop.Buffer{Name: "acc", Type: ir.F32, Write: true, Local: true, Size: sym.Const(p.rows * p.perGroup)}
-	if c.channels%p.perGroup != 0 {
-		p.padded = []te.Within{{E: sym.Sub(ch, c.firstChannel()), Lo: sym.Const(0), Hi: sym.Const(c.channels)}}
-	}
+	c.buffers(p, ch)
 	c.body(k, p, copyIn)
 	k.Buffers = append(append([]*loop.Buffer{}, c.n.in...), c.n.out...)
 	k.Syms = symbolsOf(k, env.Symbols)
@@ -88,6 +77,21 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 		args[c.w.Source.N] = packed
 		return append(args, c.b.Results...), nil
 	}), nil
+}
+
+// buffers are the packed weights and the accumulators, and what holds of channel ch where not all are there.
+func (c *contraction) buffers(p *tiling, ch sym.Expr) {
+	p.wBuf = c.n.in[c.w.Source.N]
+	group := c.kSteps() * p.perGroup // elements of packed weights
+	p.wBuf.Size = sym.Const(group * p.groups * c.groups)
+	p.wAt = sym.Scale(sym.Var(groupVar), group)
+	if c.groups > 1 {
+		p.wAt = sym.Add(p.wAt, sym.Scale(sym.Var(convVar), group*p.groups))
+	}
+	p.acc = &loop.Buffer{Name: "acc", Type: ir.F32, Write: true, Local: true, Size: sym.Const(p.rows * p.perGroup)}
+	if c.channels%p.perGroup != 0 {
+		p.padded = []te.Within{{E: sym.Sub(ch, c.firstChannel()), Lo: sym.Const(0), Hi: sym.Const(c.channels)}}
+	}
 }
 
 // kSteps is the number of points of the K loops.
@@ -214,60 +218,6 @@ func (c *contraction) operand() instr.Operand {
 	return c.instr.Broadcaster(ks[len(ks)-1].extent)
 }
 
-// readPadded makes the tile read a zero-padded copy of the part of X that the pixels of one task need.
-func (c *contraction) readPadded(k *loop.Kernel, p *tiling, logical map[string]sym.Expr) ([]loop.Stmt, bool) {
-	local := map[string]int64{}
-	if c.pixel >= 0 {
-		p.copied = true
-		local[axisVar(c.pixel)] = p.chunk()
-		logical = maps.Clone(logical)
-		for i := range c.merged {
-			logical[c.b.Stage.Axes[i].Var] = sym.Const(0)
-		}
-		logical[c.b.Stage.Axes[c.pixel].Var] = sym.Add(p.first(), sym.Var(axisVar(c.pixel)))
-	}
-	if c.window {
-		local[laneVar] = c.block
-	}
-	for _, a := range c.reduce {
-		local[a.Var], _ = a.Extent.Const()
-	}
-	x := c.x
-	x.Index = append([]sym.Expr{}, c.x.Index...)
-	x.Guard = append([]te.Within{}, c.x.Guard...)
-	for i, e := range x.Index {
-		x.Index[i] = e.Subst(logical, c.n.facts)
-	}
-	for i, w := range x.Guard {
-		x.Guard[i] = te.Within{E: w.E.Subst(logical, c.n.facts), Lo: w.Lo.Subst(logical, c.n.facts), Hi: w.Hi.Subst(logical, c.n.facts)}
-	}
-	if _, known := p.pixels.Const(); !known {
-		x.Guard = append(x.Guard, c.withinX(p, x)...) // the last task has pixels that are none
-	}
-	body, scratch, shape, index, ok := c.copyPadded(x, local)
-	if !ok {
-		return nil, false
-	}
-	k.Scratch, p.xBuf = []*loop.Buffer{scratch}, scratch
-	p.xAt = c.layX.Offset(shape, c.kIndex(index, nil), c.n.facts)
-	return body, true
-}
-
-// withinX holds of the places that X has, along the dimension that the pixels walk.
-func (c *contraction) withinX(p *tiling, x te.Load) []te.Within {
-	var out []te.Within
-	for d, e := range x.Index {
-		end := c.b.Operands[x.Source.N].Shape[d]
-		if len(c.merged) > 0 {
-			end = p.pixels // along two dimensions, as one
-		}
-		if e.Uses(axisVar(c.pixel)) {
-			out = append(out, te.Within{E: e, Lo: sym.Const(0), Hi: end})
-		}
-	}
-	return out
-}
-
 // strides reads the micro-kernel's strides off X's offset; false where they are not constants.
 func (c *contraction) strides(p *tiling) bool {
 	p.xAt = p.xAt.Subst(map[string]sym.Expr{vecVar: sym.Const(0), laneVar: sym.Const(0)}, c.n.facts)
@@ -298,69 +248,4 @@ func (c *contraction) strides(p *tiling) bool {
 	}
 	p.xAt = p.xAt.Subst(zero, c.n.facts)
 	return true
-}
-
-// packWeights orders the weights as the micro-kernel reads them: group of X's channels, group of
-// result channels, the K loops, the group's channels. What lies beyond the channels is zero.
-func (c *contraction) packWeights(groups, perGroup int64) (*ir.Value, error) {
-	raw, err := c.wv.Const.Bytes()
-	if err != nil {
-		return nil, err
-	}
-	ks, steps := c.kAxes(), c.kSteps()
-	strideOC, strides, base := c.weightStrides(ks)
-	out := ir.NewTensor(ir.F32, c.groups*groups, steps, perGroup)
-	at := make([]int64, len(ks))
-	for step := int64(0); step < steps; step++ {
-		off, inside := base, true
-		for i, k := range ks {
-			off += at[i] * strides[i]
-			inside = inside && c.reduceInside(ks, at, k.reduce)
-		}
-		for oc := int64(0); inside && oc < c.groups*c.channels; oc++ {
-			g, l := oc/c.channels*groups+oc%c.channels/perGroup, oc%c.channels%perGroup
-			dst := ((g*steps+step)*perGroup + l) * 4
-			src := (off + oc*strideOC) * 4
-			copy(out.Data[dst:dst+4], raw[src:src+4])
-		}
-		for i := len(ks) - 1; i >= 0; i-- {
-			if at[i]++; at[i] < ks[i].extent {
-				break
-			}
-			at[i] = 0
-		}
-	}
-	return ir.ConstValue(c.wv.Name+".packed", out), nil
-}
-
-// weightStrides are what a result channel and each K loop add to W's row-major offset.
-func (c *contraction) weightStrides(ks []kAxis) (channel int64, strides []int64, base int64) {
-	off := layout.Flat(c.wv.Shape, c.w.Index)
-	zero := map[string]sym.Expr{}
-	for _, a := range append(append([]te.Axis{}, c.b.Stage.Axes...), c.reduce...) {
-		zero[a.Var] = sym.Const(0)
-	}
-	base, _ = off.Subst(zero, nil).Const()
-	stride := func(v string) int64 {
-		e, _ := sym.Coefficient(off, v, nil)
-		n, _ := e.Const()
-		return n
-	}
-	for _, k := range ks {
-		strides = append(strides, stride(c.reduce[k.reduce].Var)*k.unit)
-	}
-	return stride(c.b.Stage.Axes[c.channel].Var), strides, base
-}
-
-// reduceInside tells whether the K loops' position lies within the reduction axis: the last
-// block of channels may not be full.
-func (c *contraction) reduceInside(ks []kAxis, at []int64, reduce int) bool {
-	v := int64(0)
-	for i, k := range ks {
-		if k.reduce == reduce {
-			v += at[i] * k.unit
-		}
-	}
-	n, _ := c.reduce[reduce].Extent.Const()
-	return v < n
 }
