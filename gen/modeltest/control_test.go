@@ -152,6 +152,9 @@ func scalar(n int64) *ir.Value {
 
 // scanAlong is a Scan over slices of x along one of its axes.
 func scanAlong(r *random, x *ir.Value) {
+	if len(x.Shape) == 0 {
+		return
+	}
 	axis := r.IntN(len(x.Shape))
 	like := &ir.Value{Type: ir.F32, Shape: slices.Delete(slices.Clone(x.Shape), axis, axis+1), HasShape: true}
 	if slices.ContainsFunc(like.Shape, func(d sym.Expr) bool { _, ok := d.Const(); return !ok }) || len(like.Shape) == 0 {
