@@ -146,7 +146,7 @@ func inferred(g *ir.Graph, c *Case) error {
 }
 
 // fits tells whether a shape has these dimensions, where those that a run computes are at most
-// their bounds.
+// their bounds, if they have any.
 func fits(s ir.Shape, dims []int64, symbols []ir.Symbol) bool {
 	if len(s) != len(dims) {
 		return false
@@ -158,8 +158,11 @@ func fits(s ir.Shape, dims []int64, symbols []ir.Symbol) bool {
 			}
 			continue
 		}
-		most, ok := ir.Most(d, symbols, nil)
-		if c, static := most.Const(); !ok || !static || dims[i] > c {
+		most, bounded := ir.Most(d, symbols, nil)
+		if !bounded {
+			continue // the run alone knows
+		}
+		if c, static := most.Const(); !static || dims[i] > c {
 			return false
 		}
 	}

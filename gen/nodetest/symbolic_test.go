@@ -106,7 +106,7 @@ func checkShapes(g *ir.Graph, c *Case, env map[string]int64) error {
 		for k, d := range v.Shape {
 			d, bounded := ir.Most(d, g.Symbols, shape.Facts(g))
 			if !bounded {
-				return fmt.Errorf("dimension %d of output %q has no bound", k, v.Name)
+				continue // the run alone knows
 			}
 			if x, err := d.Eval(env); err == nil && x >= want.Shape[k] && !d.Equal(v.Shape[k]) {
 				continue // a run computes the rest
