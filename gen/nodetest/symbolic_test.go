@@ -3,6 +3,7 @@ package nodetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -142,8 +143,14 @@ func checkStages(g *ir.Graph, c *Case, inputs map[string]*ir.Tensor, env map[str
 			return err
 		}
 		for i, v := range n.Outputs {
-			if v != nil {
-				tensors[v] = results[i]
+			if v == nil {
+				continue
+			}
+			tensors[v] = results[i]
+			for k, d := range v.Shape {
+				if name, ok := d.AsVar(); ok && slices.Contains(n.Computes, name) {
+					env[name] = results[i].Shape[k]
+				}
 			}
 		}
 	}
