@@ -18,7 +18,7 @@ import (
 )
 
 // kernelCopts are the options with which the rules compile kernels: a test compares.
-var kernelCopts = []string{"-std=c++17", "-O3", "-fno-fast-math", "-ffp-contract=fast", "-fno-math-errno", "-fno-exceptions", "-fno-rtti"}
+var kernelCopts = []string{"-std=c++17", "-O3", "-fno-fast-math", "-ffp-contract=fast", "-fno-math-errno", "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden"}
 
 // served is the source that names the model to the program around it.
 const served = `extern "C" const void* model_describe(void);
