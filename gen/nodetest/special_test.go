@@ -2,6 +2,7 @@ package nodetest
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -18,6 +19,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/passes/edit"
 	"rules_dnn/gen/pipeline"
+	"rules_dnn/gen/plan"
 	"rules_dnn/gen/print/cpp/cpptest"
 	"rules_dnn/gen/target"
 )
@@ -98,6 +100,10 @@ func retyped(t *testing.T, c *Case, chip *target.Target, typ ir.DType, r *rand.R
 		return nil, nil
 	}
 	_, err = pipeline.Run(pipeline.CompilePasses, st, pipeline.Options{})
+	var bound *plan.BoundError
+	if errors.As(err, &bound) {
+		return nil, nil // its results are as large as numbers say that only a run knows
+	}
 	require.NoError(t, err, "%s of %s", c.Label(), typ)
 	calm := reduces(st.Blocks)
 	in := make([]*ir.Tensor, len(g.Inputs))
