@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -27,6 +28,10 @@ import (
 // sample is one of how many cases TestCompiledSpecials takes without -every.
 const sample = 12
 
+// inexact are cases that add floats inside, whatever their type: on hard numbers the order and the
+// contraction of sums, which compilers choose, decide what an integer becomes.
+var inexact = regexp.MustCompile(`linear_attention|resize`)
+
 // TestCompiledSpecials runs cases of f32 in other types, on numbers that are hard on
 // arithmetic, and compares with the interpreter: integers exactly, so that overflow, division
 // by zero, shifts and casts of what does not fit are what they are there.
@@ -35,7 +40,7 @@ func TestCompiledSpecials(t *testing.T) {
 	var list []cpptest.Case
 	var graphs []*ir.Graph
 	for i, c := range s.Cases {
-		if slices.ContainsFunc(s.Cases[i+1:], func(later *Case) bool { return later.Name == c.Name }) {
+		if inexact.MatchString(c.Name) || slices.ContainsFunc(s.Cases[i+1:], func(later *Case) bool { return later.Name == c.Name }) {
 			continue
 		}
 		for k, typ := range []ir.DType{ir.F32, ir.F16, ir.BF16, ir.F64, ir.I8, ir.U8, ir.I32, ir.U32, ir.I64, ir.U64} {
