@@ -78,6 +78,7 @@ func (w *workspace) try(command string, args ...string) (out, said string, err e
 	flags := []string{"--output_base=" + w.base, "--max_idle_secs=60", command}
 	if command != "clean" {
 		flags = append(flags, "--experimental_convenience_symlinks=ignore", "--jobs=2", "--color=no", "--curses=no", "--noshow_progress")
+		flags = append(flags, "--remote_download_outputs=all") // tests read what a cache had, also of targets not asked for
 	}
 	if command != "clean" && w.old {
 		flags = append(flags, "--noenable_bzlmod", "--enable_workspace")

@@ -220,32 +220,11 @@ func (h *host) call(s *plan.Call) error {
 	if err := h.claim(s, buffers); err != nil {
 		return err
 	}
-	offsets, _ := s.Scratch()
-	for i, m := range k.scratch {
-		at, err := offsets[i].Eval(h.symbols)
-		if err != nil {
-			return err
-		}
-		end := at + m.size*int64(m.Type.Size())
-		if at%plan.Alignment != 0 || end > int64(len(h.scratch)) {
-			return fmt.Errorf("the kernel's %s ends at byte %d of scratch, the plan has %d", m.name, end, len(h.scratch))
-		}
-		buffers = append(buffers, h.scratch[at:end])
-	}
-	if err := k.Start(buffers...); err != nil {
+	scratch, err := h.workerMemory(s, k)
+	if err != nil {
 		return err
 	}
-	// Tasks run in any order: the later ones go first.
-	if err := k.Run(k.tasks/2, k.tasks); err != nil {
-		return err
-	}
-	if err := k.Run(0, k.tasks/2); err != nil {
-		return err
-	}
-	if k.BadIndex() {
-		return &ValueError{label(plan.Step{Call: s})}
-	}
-	if err := k.Finish(); err != nil {
+	if err := h.tasks(s, k, append(buffers, scratch...)); err != nil {
 		return err
 	}
 	for i, name := range s.Kernel.Sets {
@@ -262,4 +241,39 @@ func (h *host) call(s *plan.Call) error {
 		}
 	}
 	return nil
+}
+
+// workerMemory is the worker's memory of each of the kernel's scratch buffers.
+func (h *host) workerMemory(s *plan.Call, k *Kernel) ([][]byte, error) {
+	var out [][]byte
+	offsets, _ := s.Scratch()
+	for i, m := range k.scratch {
+		at, err := offsets[i].Eval(h.symbols)
+		if err != nil {
+			return nil, err
+		}
+		end := at + m.size*int64(m.Type.Size())
+		if at%plan.Alignment != 0 || end > int64(len(h.scratch)) {
+			return nil, fmt.Errorf("the kernel's %s ends at byte %d of scratch, the plan has %d", m.name, end, len(h.scratch))
+		}
+		out = append(out, h.scratch[at:end])
+	}
+	return out, nil
+}
+
+// tasks runs a kernel's tasks in another order than generated code does: the later ones go first.
+func (h *host) tasks(s *plan.Call, k *Kernel, buffers [][]byte) error {
+	if err := k.Start(buffers...); err != nil {
+		return err
+	}
+	if err := k.Run(k.tasks/2, k.tasks); err != nil {
+		return err
+	}
+	if err := k.Run(0, k.tasks/2); err != nil {
+		return err
+	}
+	if k.BadIndex() {
+		return &ValueError{label(plan.Step{Call: s})}
+	}
+	return k.Finish()
 }

@@ -2,6 +2,8 @@ package ckernel
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 )
 
@@ -55,4 +57,20 @@ func Strip(s string) string {
 		}
 	}
 	return s[1 : len(s)-1]
+}
+
+// Float is the literal of a finite number: the shortest that reads back the same, as a double or a float.
+func Float(v float64, double bool) string {
+	suffix, bits := "f", 32
+	if double {
+		suffix, bits = "", 64
+	}
+	s := strconv.FormatFloat(v, 'g', -1, bits)
+	if !strings.ContainsAny(s, ".e") {
+		s += ".0"
+	}
+	if math.Signbit(v) { // -0 as well
+		return "(" + s + suffix + ")"
+	}
+	return s + suffix
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
@@ -129,9 +128,9 @@ func Literal(c te.Const) string {
 }
 
 func floatLiteral(t ir.DType, v float64) string {
-	suffix, bits := "f", 32
+	suffix := "f"
 	if t == ir.F64 {
-		suffix, bits = "", 64
+		suffix = ""
 	}
 	switch {
 	case math.IsNaN(v):
@@ -141,12 +140,5 @@ func floatLiteral(t ir.DType, v float64) string {
 	case math.IsInf(v, -1):
 		return "(-__builtin_inf" + suffix + "())"
 	}
-	s := strconv.FormatFloat(v, 'g', -1, bits)
-	if !strings.ContainsAny(s, ".e") {
-		s += ".0"
-	}
-	if math.Signbit(v) { // -0 as well
-		return "(" + s + suffix + ")"
-	}
-	return s + suffix
+	return ckernel.Float(v, t == ir.F64)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
@@ -128,10 +127,6 @@ func (dialect) Literal(c te.Const) string {
 }
 
 func float(t string, v float64) string {
-	suffix, bits := "f", 32
-	if t == "double" {
-		suffix, bits = "", 64
-	}
 	switch {
 	case math.IsNaN(v):
 		return "((" + t + ")NAN)"
@@ -140,12 +135,5 @@ func float(t string, v float64) string {
 	case math.IsInf(v, -1):
 		return "(-(" + t + ")INFINITY)"
 	}
-	s := strconv.FormatFloat(v, 'g', -1, bits)
-	if !strings.ContainsAny(s, ".e") {
-		s += ".0"
-	}
-	if math.Signbit(v) { // -0 as well
-		return "(" + s + suffix + ")"
-	}
-	return s + suffix
+	return ckernel.Float(v, t == "double")
 }
