@@ -18,7 +18,6 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/pipeline"
-	"rules_dnn/gen/plan"
 	"rules_dnn/gen/print/cpp/cpptest"
 	"rules_dnn/gen/shape"
 	"rules_dnn/gen/sym"
@@ -113,7 +112,7 @@ func chooseCases(t *testing.T, s *Suite, chip *target.Target, symbolic bool, dis
 		stride = 1
 	}
 	b := &batch{chip: chip}
-	unknown, wanted := 0, 0
+	left, wanted := 0, 0
 	for i, c := range s.Cases {
 		if !*every && slices.ContainsFunc(s.Cases[i+1:], func(later *Case) bool { return later.Name == c.Name }) || !want(c) {
 			continue
@@ -123,20 +122,42 @@ func chooseCases(t *testing.T, s *Suite, chip *target.Target, symbolic bool, dis
 		}
 		p, err := compile(c, chip, symbolic, disable)
 		var skip *Skip
-		var u *shape.UnknownError
-		var bound *plan.BoundError
+		var unknown *shape.UnknownError
 		switch {
 		case errors.As(err, &skip):
-		case errors.As(err, &u), errors.As(err, &bound):
-			unknown++ // its structure depends on what only a run knows
-		default:
-			if assert.NoError(t, err, c.Label()) {
-				b.programs, b.of = append(b.programs, *p), append(b.of, c)
-			}
+		case errors.As(err, &unknown):
+			left++
+			t.Logf("left: %s: %v", c.Label(), err)
+			assert.True(t, leftOut[c.Name] != "" || symbolic && leftOfSymbols.MatchString(c.Name), "%s is not among those that may be left", c.Label())
+		case assert.NoError(t, err, c.Label()):
+			assert.Empty(t, leftOut[c.Name], "%s is compiled, and listed as one that is not", c.Label())
+			b.programs, b.of = append(b.programs, *p), append(b.of, c)
 		}
 	}
-	t.Logf("%d compiled, %d left because their structure depends on numbers", len(b.programs), unknown)
+	t.Logf("%d compiled, %d left because their structure depends on numbers", len(b.programs), left)
 	return b
+}
+
+// leftOfSymbols are the cases whose structure depends on the dimensions that become symbols: on how
+// many sizes or indices there are, whether a dimension is 1, whether two are equal, and which of two
+// is less.
+var leftOfSymbols = regexp.MustCompile("^test_(affine_grid_.*_expanded|dft_(inverse|irfft).*|gathernd_example_(float|int)32" +
+	"|linear_attention_.*|resize_downsample_sizes_nearest_not_.*)$")
+
+// leftOut are the cases whose structure depends on numbers that only a run knows, and how.
+var leftOut = map[string]string{
+	"test_loop11": "a Loop's carried value changes its shape in each iteration",
+
+	"test_affine_grid_2d_expanded":               "a dimension that is 1 or not decides a rank: a Squeeze without axes",
+	"test_affine_grid_2d_align_corners_expanded": "a dimension that is 1 or not decides a rank: a Squeeze without axes",
+	"test_affine_grid_3d_align_corners_expanded": "branches of an If give different ranks",
+
+	"test_hannwindow_expanded":               "a Range of floats ends where a number says",
+	"test_hannwindow_symmetric_expanded":     "a Range of floats ends where a number says",
+	"test_hammingwindow_expanded":            "a Range of floats ends where a number says",
+	"test_hammingwindow_symmetric_expanded":  "a Range of floats ends where a number says",
+	"test_blackmanwindow_expanded":           "a Range of floats ends where a number says",
+	"test_blackmanwindow_symmetric_expanded": "a Range of floats ends where a number says",
 }
 
 // run runs the programs on a machine.
@@ -152,12 +173,22 @@ func (b *batch) run(t *testing.T, m *cpptest.Machine) {
 	}
 }
 
-// compile makes a program of a case, with symbols for its inputs' dimensions or without.
-func compile(c *Case, chip *target.Target, symbolic bool, disable []string) (*cpptest.Case, error) {
+// compile makes a program of a case, with symbols for its inputs' dimensions or without. What nothing
+// bounds is bounded.
+func compile(c *Case, chip *target.Target, symbolic bool, disable []string) (p *cpptest.Case, err error) {
+	err = bounding(c, func(bounds map[string]sym.Range) error {
+		p, err = compileIn(c, chip, symbolic, disable, bounds)
+		return err
+	})
+	return p, err
+}
+
+func compileIn(c *Case, chip *target.Target, symbolic bool, disable []string, bounds map[string]sym.Range) (*cpptest.Case, error) {
 	g, err := c.Graph()
 	if err != nil {
 		return nil, err
 	}
+	g.Bounded = bounds
 	_, inputs := c.Bind(g)
 	var dims map[string]int64
 	if symbolic {

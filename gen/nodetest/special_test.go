@@ -2,7 +2,6 @@ package nodetest
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -19,8 +18,8 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/passes/edit"
 	"rules_dnn/gen/pipeline"
-	"rules_dnn/gen/plan"
 	"rules_dnn/gen/print/cpp/cpptest"
+	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/te"
 )
@@ -33,9 +32,7 @@ const sample = 12
 // by zero, shifts and casts of what does not fit are what they are there.
 func TestCompiledSpecials(t *testing.T) {
 	s, chip := cases(t), hostChip(t)
-	var list []cpptest.Case
-	var graphs []*ir.Graph
-	var kinds []kind
+	var list []*special
 	for i, c := range s.Cases {
 		if slices.ContainsFunc(s.Cases[i+1:], func(later *Case) bool { return later.Name == c.Name }) {
 			continue
@@ -44,26 +41,46 @@ func TestCompiledSpecials(t *testing.T) {
 			if !*every && *only == "" && (i+k)%sample != 0 {
 				continue
 			}
-			if p, g, k := retyped(t, c, chip, typ, rand.New(rand.NewPCG(seed(c.Label()), uint64(typ)))); p != nil {
-				list, graphs, kinds = append(list, *p), append(graphs, g), append(kinds, k)
+			if p := retyped(t, c, chip, typ); p != nil {
+				list = append(list, p)
 			}
 		}
 	}
 	t.Logf("%d cases", len(list))
 	require.NotEmpty(t, list)
+	programs := make([]cpptest.Case, len(list))
+	for i, p := range list {
+		programs[i] = p.Case
+	}
 	flags := append(slices.Clone(chip.Copts), strings.Fields(*copts)...)
-	for i, r := range cpptest.Run(t, repository, list, flags...) {
-		in := map[string]*ir.Tensor{}
-		for k, v := range graphs[i].Inputs {
-			in[v.Name] = list[i].Inputs[k]
-		}
-		want, refused := interp.Graph(graphs[i], in)
-		if !assert.Equal(t, refused != nil, r.Status != 0, "%s: status %d, interpreter: %v", list[i].Name, r.Status, refused) || refused != nil {
-			continue
-		}
-		for k, w := range want {
-			assert.NoError(t, alike(r.Outputs[k], w, kinds[i].tolerance), "%s: output %d", list[i].Name, k)
-		}
+	for i, r := range cpptest.Run(t, repository, programs, flags...) {
+		list[i].compare(t, r)
+	}
+}
+
+// special is a case of another type, or of other numbers.
+type special struct {
+	cpptest.Case
+	graph *ir.Graph
+	kind  kind
+	// bounded tells that a bound of ours may refuse its numbers, of which the interpreter does not know.
+	bounded bool
+}
+
+func (p *special) compare(t *testing.T, r cpptest.Result) {
+	if p.bounded && r.Status != 0 {
+		return
+	}
+	in := map[string]*ir.Tensor{}
+	for k, v := range p.graph.Inputs {
+		in[v.Name] = p.Inputs[k]
+	}
+	want, refused := interp.Graph(p.graph, in)
+	if !assert.Equal(t, refused != nil, r.Status != 0, "%s: status %d, interpreter: %v", p.Name, r.Status, refused) || refused != nil {
+		return
+	}
+	for k, w := range want {
+		assert.NoError(t, alike(r.Outputs[k], w, p.kind.tolerance), "%s: output %d", p.Name, k)
 	}
 }
 
@@ -76,12 +93,55 @@ func seed(label string) uint64 {
 
 // retyped is a case with f32 inputs of another type and of hard numbers; nil where the
 // operator does not take them or the case has no such input.
-func retyped(t *testing.T, c *Case, chip *target.Target, typ ir.DType, r *rand.Rand) (p *cpptest.Case, g *ir.Graph, k kind) {
+func retyped(t *testing.T, c *Case, chip *target.Target, typ ir.DType) *special {
+	var p *special
+	refused := false // the graph, by what the operators take
+	err := bounding(c, func(bounds map[string]sym.Range) (err error) {
+		r := rand.New(rand.NewPCG(seed(c.Label()), uint64(typ)))
+		p, refused, err = retypedIn(c, chip, typ, r, bounds)
+		return err
+	})
+	if refused {
+		return nil
+	}
+	require.NoError(t, err, "%s of %s", c.Label(), typ)
+	return p
+}
+
+func retypedIn(c *Case, chip *target.Target, typ ir.DType, r *rand.Rand, bounds map[string]sym.Range) (p *special, refused bool, err error) {
 	g, err := c.Graph()
 	if err != nil {
-		return nil, nil, k
+		return nil, true, nil
 	}
+	g.Bounded = bounds
 	_, inputs := c.Bind(g)
+	if !disguise(g, inputs, typ, r) {
+		return nil, true, nil
+	}
+	st := &pipeline.State{Graph: g, Target: chip}
+	if _, err := pipeline.Run(pipeline.GraphPasses, st, pipeline.Options{}); err != nil {
+		return nil, true, nil
+	}
+	if _, err := pipeline.Run(pipeline.CompilePasses, st, pipeline.Options{}); err != nil {
+		return nil, false, err
+	}
+	p = &special{graph: g, bounded: len(bounds) > 0}
+	p.kind.of(st.Blocks)
+	if p.kind.rounds && !typ.IsFloat() {
+		return nil, true, nil // the order of its sums, which is the kernel's own, decides what integers become
+	}
+	in := make([]*ir.Tensor, len(g.Inputs))
+	for i, v := range g.Inputs {
+		if in[i] = inputs[v.Name]; p.kind.rounds && v.Type == typ {
+			in[i] = calm(r, typ, in[i].Shape, p.kind)
+		}
+	}
+	p.Case = cpptest.Case{Name: fmt.Sprintf("%s of %s", c.Label(), typ), Program: st.Program, Inputs: in}
+	return p, false, nil
+}
+
+// disguise gives inputs of f32 another type and hard numbers; false where there are none.
+func disguise(g *ir.Graph, inputs map[string]*ir.Tensor, typ ir.DType, r *rand.Rand) bool {
 	changed := false
 	for _, v := range g.Inputs {
 		if v.Type == ir.F32 {
@@ -97,27 +157,7 @@ func retyped(t *testing.T, c *Case, chip *target.Target, typ ir.DType, r *rand.R
 			}
 		}
 	}
-	st := &pipeline.State{Graph: g, Target: chip}
-	if _, err := pipeline.Run(pipeline.GraphPasses, st, pipeline.Options{}); err != nil || !changed {
-		return nil, nil, k
-	}
-	_, err = pipeline.Run(pipeline.CompilePasses, st, pipeline.Options{})
-	var bound *plan.BoundError
-	if errors.As(err, &bound) {
-		return nil, nil, k // its results are as large as numbers say that only a run knows
-	}
-	require.NoError(t, err, "%s of %s", c.Label(), typ)
-	k.of(st.Blocks)
-	if k.rounds && !typ.IsFloat() {
-		return nil, nil, k // the order of its sums, which is the kernel's own, decides what integers become
-	}
-	in := make([]*ir.Tensor, len(g.Inputs))
-	for i, v := range g.Inputs {
-		if in[i] = inputs[v.Name]; k.rounds && v.Type == typ {
-			in[i] = calm(r, typ, in[i].Shape, k)
-		}
-	}
-	return &cpptest.Case{Name: fmt.Sprintf("%s of %s", c.Label(), typ), Program: st.Program, Inputs: in}, g, k
+	return changed
 }
 
 // kind is what of a program decides how exactly its results are known.

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -129,16 +130,77 @@ func TestBind(t *testing.T) {
 	}
 }
 
-// TestUnbounded: what nobody bounds is refused, and the message says how to bound it.
+// flattenAtRun has a dimension that is made of two numbers that the run computes.
+const flattenAtRun = `
+  const @minus i64[1] = {-1}
+  input %x f32[1, 1]
+  input %to i64[2]
+  %a ?[*] = Expand.13(%x, %to)
+  %y ?[*] = Reshape.14(%a, @minus)
+  output %y
+}`
+
+// branchAtRun has a dimension that is one of two numbers, of which nothing bounds one.
+const branchAtRun = `
+  input %c bool[]
+  input %x f32[3]
+  input %to i64[1]
+  %y ?[*] = If.16(%c; %x, %to) {else_branch = region 1, then_branch = region 0} "some" regions {
+    graph "then" opset 17 {
+      input %x ?[*]
+      input %to ?[*]
+      %a ?[*] = ConstantOfShape.9(%to)
+      output %a
+    }
+    graph "else" opset 17 {
+      input %x ?[*]
+      input %to ?[*]
+      %b ?[*] = Neg.13(%x)
+      output %b
+    }
+  }
+  output %y
+}`
+
+// TestUnbounded: what nobody bounds is refused, and the message says how to bound it. A bound of the
+// names makes a program of it.
 func TestUnbounded(t *testing.T) {
-	s := parse(t, "graph \"g\" opset 17 {"+expandAtRun)
-	_, err := Run(GraphPasses, s, Options{})
-	require.NoError(t, err)
-	_, err = Run(CompilePasses, s, Options{})
-	var bound *plan.BoundError
-	require.True(t, errors.As(err, &bound), "%v", err)
-	assert.ErrorContains(t, err, `output "y" of shape [to_symbols_0 `)
-	assert.ErrorContains(t, err, `nothing bounds to_symbols_0, which bind (result "to.symbols") computes; bound it, as by dims = {"to_symbols_0": "0..1000"}`)
+	for _, c := range []struct {
+		name, graph, value, message string
+		names                       []string
+	}{
+		{"expand", expandAtRun, `output "y" of shape [to_symbols_0 `,
+			`nothing bounds to_symbols_0, which bind (result "to.symbols") computes; bound it, as by dims = {"to_symbols_0": "0..1000"}`, []string{"to_symbols_0"}},
+		{"two", flattenAtRun, `output "y" of shape [to_symbols_0*to_symbols_1]`,
+			`nothing bounds to_symbols_0, which bind (result "to.symbols") computes, nor to_symbols_1, which bind (result "to.symbols") computes; ` +
+				`bound them, as by dims = {"to_symbols_0": "0..1000", "to_symbols_1": "0..1000"}`, []string{"to_symbols_0", "to_symbols_1"}},
+		{"branch", branchAtRun, `output "y" of shape [y_dim0]`,
+			`nothing bounds to_symbols_0, which bind (result "to.symbols") computes; bound it, as by dims = {"to_symbols_0": "0..1000"}`, []string{"to_symbols_0"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bounds := map[string]sym.Range{}
+			run := func() error {
+				s := parse(t, "graph \"g\" opset 17 {"+c.graph)
+				s.Graph.Bounded = bounds
+				_, err := Run(slices.Concat(GraphPasses, CompilePasses), s, Options{})
+				return err
+			}
+			err := run()
+			var bound *plan.BoundError
+			require.True(t, errors.As(err, &bound), "%v", err)
+			assert.ErrorContains(t, err, c.value)
+			assert.ErrorContains(t, err, c.message)
+			assert.Equal(t, c.names, bound.Names)
+			for errors.As(err, &bound) { // a message is about one size
+				require.NotContains(t, bounds, bound.Names[0])
+				for _, name := range bound.Names {
+					bounds[name] = sym.Range{Hi: 9}
+				}
+				err = run()
+			}
+			require.NoError(t, err)
+		})
+	}
 }
 
 // TestReshapeMemory: a reshape takes as much memory as its operand, though each of its dimensions may be

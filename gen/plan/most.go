@@ -12,11 +12,14 @@ import (
 )
 
 // BoundError tells that nothing bounds the memory of a value whose shape the run computes.
-type BoundError struct{ what string }
+type BoundError struct {
+	// Names are the symbols that a user has to bound, in order; none where bounds of symbols do not
+	// bound what is made of them.
+	Names []string
+	what  string
+}
 
 func (e *BoundError) Error() string { return e.what }
-
-func boundf(format string, args ...any) error { return &BoundError{fmt.Sprintf(format, args...)} }
 
 // most is the greatest value of a size in any run: symbols that the run computes are at their
 // bounds, so that memory can be taken before (SoD2's execution-determined outputs).
@@ -25,13 +28,53 @@ func (p *Program) most(e sym.Expr) (sym.Expr, error) {
 	if ok {
 		return m, nil
 	}
+	return e, p.boundError(e)
+}
+
+// boundError says what is to be bounded so that the expression is.
+func (p *Program) boundError(e sym.Expr) error {
+	var open []string
+	p.open(e, &open)
+	if open == nil {
+		return &BoundError{what: fmt.Sprintf("no bound of %s is known where %s, which the run computes, varies; bind the dimensions that it is made of (dims = {...})",
+			e, strings.Join(p.computedIn(e), " and "))}
+	}
+	var what, dims []string
+	for _, name := range open {
+		what = append(what, fmt.Sprintf("%s, which %s computes", name, p.computes(name)))
+		dims = append(dims, fmt.Sprintf("\"%s\": \"0..1000\"", name))
+	}
+	it := "it"
+	if len(open) > 1 {
+		it = "them"
+	}
+	return &BoundError{open, fmt.Sprintf("nothing bounds %s; bound %s, as by dims = {%s}", strings.Join(what, ", nor "), it, strings.Join(dims, ", "))}
+}
+
+// open adds the symbols without a bound that an expression is made of, and those that an If makes
+// its own of: the branches have written by the time that it knows.
+func (p *Program) open(e sym.Expr, names *[]string) {
 	for _, name := range p.computedIn(e) {
-		if _, bounded := p.symbol(name).Bound(); !bounded {
-			return e, boundf("nothing bounds %s, which %s computes; bound it, as by dims = {\"%s\": \"0..1000\"}", name, p.computes(name), name)
+		if _, bounded := p.symbol(name).Bound(); bounded || slices.Contains(*names, name) {
+			continue
+		}
+		before := len(*names)
+		walk(p.Steps, func(s Step) {
+			if s.Set != nil && s.Set.Name == name {
+				p.open(s.Set.Value, names)
+			}
+		})
+		if len(*names) == before && !p.set(name) {
+			*names = append(*names, name)
 		}
 	}
-	return e, boundf("no bound of %s is known where %s, which the run computes, varies; bind the dimensions that it is made of (dims = {...})",
-		e, strings.Join(p.computedIn(e), " and "))
+}
+
+// set tells whether a step gives the symbol the value of an expression.
+func (p *Program) set(name string) bool {
+	found := false
+	walk(p.Steps, func(s Step) { found = found || s.Set != nil && s.Set.Name == name })
+	return found
 }
 
 // mostElements is most of a value's elements. A check may bound their number better than each of its
