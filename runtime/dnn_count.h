@@ -1,4 +1,4 @@
-// Opaque operators that count: NonZero, Compress, TfIdf, Bind.
+// Opaque operators that count: NonZero, Compress, TfIdf, Bind, Steps.
 #ifndef RULES_DNN_RUNTIME_DNN_COUNT_H_
 #define RULES_DNN_RUNTIME_DNN_COUNT_H_
 
@@ -95,6 +95,43 @@ static void Bind(const typename E::Stored* x, typename E::Stored* y, int64_t* co
     *computed[i] = dnn_bounded(static_cast<int64_t>(x[i]), lo, *computed[i], bad);
     if (y != nullptr) y[i] = x[i];
   }
+}
+
+// How many numbers there are from start on, delta apart, before limit, of floats.
+DNN_OPAQUE_FN bool CountSteps(double start, double limit, double delta, int64_t most, int64_t* y) {
+  const double n = (limit - start) / delta;
+  if (delta == 0 || n != n || n > static_cast<double>(most)) return false;
+  *y = n > 0 ? static_cast<int64_t>(n) : 0;
+  *y += static_cast<double>(*y) < n;
+  return true;
+}
+
+// The same of integers, whose differences need 64 bits without a sign.
+DNN_OPAQUE_FN bool CountSteps(int64_t start, int64_t limit, int64_t delta, int64_t most,
+                              int64_t* y) {
+  if (delta == 0) return false;
+  *y = 0;
+  const bool down = delta < 0;
+  if (down ? start <= limit : start >= limit) return true;
+  const uint64_t a = static_cast<uint64_t>(start), b = static_cast<uint64_t>(limit);
+  const uint64_t step = static_cast<uint64_t>(delta);
+  const uint64_t n = ((down ? a - b : b - a) - 1) / (down ? 0 - step : step);
+  if (n >= static_cast<uint64_t>(most)) return false;
+  *y = static_cast<int64_t>(n) + 1;
+  return true;
+}
+
+// How many numbers a Range has, at most `most`; y, where it is not null, becomes that.
+template <class E>
+static void Steps(const typename E::Stored* start, const typename E::Stored* limit,
+                  const typename E::Stored* delta, int64_t* y, int64_t most, int* bad) {
+  typedef typename wide<typename E::Number>::Type T;
+  int64_t n = 0;
+  if (!CountSteps(static_cast<T>(E::number(*start)), static_cast<T>(E::number(*limit)),
+                  static_cast<T>(E::number(*delta)), most, &n)) {
+    *bad = 1;
+  }
+  if (y != nullptr) *y = n;
 }
 
 }  // namespace dnn_opaque

@@ -45,6 +45,22 @@ typedef plain<uint64_t> u64;
 typedef plain<float> f32;
 typedef plain<double> f64;
 
+// The type that holds the numbers of a type: int64_t those of integers, double those of floats.
+template <class T>
+struct wide {
+  typedef int64_t Type;
+};
+
+template <>
+struct wide<float> {
+  typedef double Type;
+};
+
+template <>
+struct wide<double> {
+  typedef double Type;
+};
+
 DNN_OPAQUE_FN bool is_nan(float x) { return x != x; }
 DNN_OPAQUE_FN bool is_nan(double x) { return x != x; }
 template <class T>

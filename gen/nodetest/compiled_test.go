@@ -151,13 +151,6 @@ var leftOut = map[string]string{
 	"test_affine_grid_2d_expanded":               "a dimension that is 1 or not decides a rank: a Squeeze without axes",
 	"test_affine_grid_2d_align_corners_expanded": "a dimension that is 1 or not decides a rank: a Squeeze without axes",
 	"test_affine_grid_3d_align_corners_expanded": "branches of an If give different ranks",
-
-	"test_hannwindow_expanded":               "a Range of floats ends where a number says",
-	"test_hannwindow_symmetric_expanded":     "a Range of floats ends where a number says",
-	"test_hammingwindow_expanded":            "a Range of floats ends where a number says",
-	"test_hammingwindow_symmetric_expanded":  "a Range of floats ends where a number says",
-	"test_blackmanwindow_expanded":           "a Range of floats ends where a number says",
-	"test_blackmanwindow_symmetric_expanded": "a Range of floats ends where a number says",
 }
 
 // run runs the programs on a machine.

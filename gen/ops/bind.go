@@ -23,10 +23,13 @@ var bindRow = &Row{
 	Attrs:  []AttrSpec{intAttr("lo").required(), intAttr("hi").required()}, Build: bind,
 }
 
+// own are the rows of the compiler's own operators, which no model has.
+var own = map[string]*Row{Bind: bindRow, Steps: stepsRow, Ramp: rampRow}
+
 // lookup is the row of an operator of ai.onnx or of the compiler's own, or nil.
 func lookup(name string) *Row {
-	if name == Bind {
-		return bindRow
+	if row := own[name]; row != nil {
+		return row
 	}
 	return Lookup(name)
 }

@@ -2,7 +2,6 @@ package ops
 
 import (
 	"fmt"
-	"math"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sym"
@@ -10,14 +9,9 @@ import (
 )
 
 // shapeRows are the operators whose result follows from shapes and structural
-// operands alone, and Dropout.
+// operands alone, Range apart, and Dropout.
 func shapeRows() []*Row {
 	shapeVersions := []int{1, 13, 15, 19, 21, 23, 24, 25}
-	delta := func(name string) Param {
-		p := structural(name, []ir.DType{ir.I16, ir.I32, ir.I64, ir.F16, ir.BF16, ir.F32, ir.F64})
-		p.Like = "T"
-		return p
-	}
 	return []*Row{
 		{
 			Name: "Shape", Versions: shapeVersions, MinOutputs: 1, MaxOutputs: 1,
@@ -35,11 +29,6 @@ func shapeRows() []*Row {
 		{
 			Name: "EyeLike", Versions: []int{9, 22}, MinOutputs: 1, MaxOutputs: 1,
 			Inputs: []Param{in("input", anyType)}, Attrs: []AttrSpec{intAttr("dtype"), intAttr("k")}, Build: eyeLike,
-		},
-		{
-			Name: "Range", Versions: []int{11, 27}, MinOutputs: 1, MaxOutputs: 1,
-			Inputs: []Param{delta("start"), delta("limit"), delta("delta")},
-			Attrs:  []AttrSpec{intAttr("stash_type").from(27)}, Build: rangeOf,
 		},
 		{
 			Name: "Dropout", Versions: []int{7, 10, 12, 13, 22}, MinOutputs: 1, MaxOutputs: 2,
@@ -133,55 +122,6 @@ func eyeLike(c *Ctx) (*Meaning, error) {
 	off := sym.Sub(sym.Sub(iv(1), iv(0)), sym.Const(c.Node.Int("k", 0)))
 	diagonal := test("eq", te.Index{Type: ir.I64, E: off}, te.Int(ir.I64, 0))
 	return one("EyeLike", axes(x), sel(diagonal, te.Number(t, 1), te.Number(t, 0))), nil
-}
-
-func rangeOf(c *Ctx) (*Meaning, error) {
-	if s := c.Node.Int("stash_type", 1); s != 1 {
-		return nil, fmt.Errorf("attribute stash_type is %d; supported is 1", s)
-	}
-	if c.Type(0).IsFloat() {
-		return c.rangeFloat()
-	}
-	var v [3]sym.Expr
-	for i := range v {
-		var err error
-		if v[i], err = c.scalarOperand(i); err != nil {
-			return nil, err
-		}
-	}
-	step, ok := v[2].Const()
-	if !ok {
-		return nil, &UnknownError{fmt.Sprintf("the value (%s) of operand 2 (delta)", v[2])}
-	}
-	if step == 0 || step == math.MinInt64 {
-		return nil, fmt.Errorf("operand 2 (delta) is %d", step)
-	}
-	room := sym.Sub(v[1], v[0])
-	if step < 0 {
-		room = sym.Scale(room, -1)
-	}
-	n := sym.CeilDiv(room, sym.Const(max(step, -step)), c.Facts)
-	n = sym.Max(n, sym.Const(0), c.Facts)
-	element := sym.Add(v[0], sym.Scale(iv(0), step))
-	return one("Range", axes(ir.Shape{n}), te.Index{Type: c.Type(0), E: element}), nil
-}
-
-func (c *Ctx) rangeFloat() (*Meaning, error) {
-	var v [3]float64
-	for i := range v {
-		var err error
-		if v[i], err = c.constFloat(i); err != nil {
-			return nil, err
-		}
-	}
-	n := math.Ceil((v[1] - v[0]) / v[2])
-	if math.IsNaN(n) || n > sym.MaxDim {
-		return nil, fmt.Errorf("operands start %v, limit %v and delta %v give no finite range", v[0], v[1], v[2])
-	}
-	t := wide(c.Type(0))
-	at := cast(t, te.Index{Type: ir.I64, E: iv(0)})
-	e := add(te.Float(t, v[0]), mul(at, te.Float(t, v[2])))
-	return one("Range", axes(ir.Shape{sym.Const(int64(max(n, 0)))}), cast(c.Type(0), e)), nil
 }
 
 // dropout gives the data itself, and a mask that keeps everything: in inference, and where

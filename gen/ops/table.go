@@ -39,6 +39,7 @@ var families = []func() []*Row{
 	scatterRows,
 	cumulativeRows,
 	shapeRows,
+	rangeRows,
 	constantRows,
 	opaqueRows,
 	controlRows,

@@ -87,10 +87,7 @@ func TestBind(t *testing.T) {
 	}
 	to := map[string]sym.Range{"to_symbols_0": {Hi: 4}, "to_symbols_1": {Hi: 8}}
 	times := map[string]sym.Range{"last_iterations": {Hi: 3}}
-	list := []struct {
-		opaqueCase
-		bounds map[string]sym.Range
-	}{
+	runBounded(t, []boundedCase{
 		{opaqueCase{name: "reshape", graph: reshapeAtRun, dims: n(2), inputs: []*ir.Tensor{rows(2), vector(3, 2, 2)}, want: []*ir.Tensor{negative(3, 2, 2)}}, nil},
 		{opaqueCase{name: "reshape, one follows", graph: reshapeAtRun, dims: n(2), inputs: []*ir.Tensor{rows(2), vector(4, -1, 1)}, want: []*ir.Tensor{negative(4, 3, 1)}}, nil},
 		{opaqueCase{name: "reshape, one is copied", graph: reshapeAtRun, dims: n(2), inputs: []*ir.Tensor{rows(2), vector(0, 2, -1)}, want: []*ir.Tensor{negative(2, 2, 3)}}, nil},
@@ -112,7 +109,17 @@ func TestBind(t *testing.T) {
 		{opaqueCase{name: "iterations", graph: loopAtRun, inputs: []*ir.Tensor{ints(nil, 3), line(1, 2)}, want: []*ir.Tensor{line(8, 16), at([]int64{3, 2}, 1, 2, 2, 4, 4, 8)}}, times},
 		{opaqueCase{name: "more iterations than the bound", graph: loopAtRun, inputs: []*ir.Tensor{ints(nil, 4), line(1, 2)}, bound: true}, times},
 		{opaqueCase{name: "no iterations", graph: loopAtRun, inputs: []*ir.Tensor{ints(nil, -2), line(1, 2)}, want: []*ir.Tensor{line(1, 2), at([]int64{0, 2})}}, times},
-	}
+	})
+}
+
+// boundedCase is a graph with bounds that the user gives to what its nodes compute.
+type boundedCase struct {
+	opaqueCase
+	bounds map[string]sym.Range
+}
+
+// runBounded compares what all that run a graph give.
+func runBounded(t *testing.T, list []boundedCase) {
 	states := make([]*State, len(list))
 	cases := make([]cpptest.Case, len(list))
 	for i, c := range list {

@@ -37,7 +37,7 @@ var rules = map[string]map[int]rule{
 	"MaxUnpool":       {2: {}},
 	"OneHot":          {1: {}},
 	"Pad":             {1: {negative: true}},
-	"Range":           {0: {negative: true}, 1: {negative: true}},
+	"Range":           {1: {negative: true}},
 	"Reshape":         {1: {prepare: reshaped}},
 	"Resize":          {3: {}},
 	"Slice":           {1: {prepare: sliced}, 2: {prepare: sliced}},
@@ -81,7 +81,7 @@ func (b *binder) run() bool {
 	for _, n := range b.graph.Nodes {
 		if b.waiting[n] {
 			b.at = n
-			changed = b.bind(n) || changed
+			changed = b.counted(n) || b.bind(n) || changed
 		}
 		b.nodes = append(b.nodes, n)
 	}
