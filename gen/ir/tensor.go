@@ -8,8 +8,8 @@ import (
 	"rules_dnn/gen/limit"
 )
 
-// Tensor is a constant: row-major little-endian elements, in memory or in a
-// part of a file that is read when asked for, so that a model of many
+// Tensor is a constant: row-major little-endian elements, in memory, in a
+// part of a file that is read when asked for, or computed then (Computed), so that a model of many
 // gigabytes is never held as a whole.
 type Tensor struct {
 	Type  DType
@@ -27,7 +27,7 @@ type Source struct {
 
 // File is something constants are read from: the model, or a file of external
 // data. Name is the location that the model uses for it (the model itself is
-// ""): never an absolute path.
+// ""): never an absolute path. One that begins with two slashes is no file: its bytes are computed.
 type File struct {
 	Name string
 	R    io.ReaderAt
@@ -87,8 +87,8 @@ func (t *Tensor) Bytes() ([]byte, error) {
 		return nil, nil
 	}
 	b := make([]byte, t.Src.Length)
-	if _, err := t.Src.File.R.ReadAt(b, t.Src.Offset); err != nil {
-		return nil, fmt.Errorf("reading %d bytes at %d of %q: %w", t.Src.Length, t.Src.Offset, t.Src.File.Name, err)
+	if err := t.Src.read(b, 0); err != nil {
+		return nil, err
 	}
 	return b, nil
 }

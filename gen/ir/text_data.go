@@ -45,19 +45,6 @@ func (c *ConstWriter) place(t *Tensor) (int64, error) {
 	return at, nil
 }
 
-// WriteTo writes the elements, a part at a time where they are in a file.
-func (t *Tensor) WriteTo(w io.Writer) (int64, error) {
-	if t.Src == nil {
-		n, err := w.Write(t.Data)
-		return int64(n), err
-	}
-	n, err := io.Copy(w, io.NewSectionReader(t.Src.File.R, t.Src.Offset, t.Src.Length))
-	if err == nil && n != t.Src.Length {
-		err = fmt.Errorf("%q ends before byte %d", t.Src.File.Name, t.Src.Offset+t.Src.Length)
-	}
-	return n, err
-}
-
 // named tells whether a reader of the text can find the constant in a file of the model.
 func (t *Tensor) named() bool { return t.Src != nil && !strings.HasPrefix(t.Src.File.Name, "//") }
 

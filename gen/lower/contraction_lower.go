@@ -69,12 +69,8 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 	k.Buffers = append(append([]*loop.Buffer{}, c.n.in...), c.n.out...)
 	k.Syms = symbolsOf(k, env.Symbols)
 	return env.done(k, func() ([]*ir.Value, error) {
-		packed, err := c.packWeights(p.groups, p.perGroup)
-		if err != nil {
-			return nil, err
-		}
 		args := append([]*ir.Value{}, c.b.Operands...)
-		args[c.w.Source.N] = packed
+		args[c.w.Source.N] = c.packWeights(p.groups, p.perGroup)
 		return append(args, c.b.Results...), nil
 	}), nil
 }

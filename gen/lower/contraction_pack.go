@@ -9,26 +9,20 @@ import (
 
 // packWeights orders the weights as the micro-kernel reads them: group of X's channels, group of
 // result channels, the K loops, the group's channels. What lies beyond the channels is zero.
-func (c *contraction) packWeights(groups, perGroup int64) (*ir.Value, error) {
-	raw, err := c.wv.Const.Bytes()
-	if err != nil {
-		return nil, err
-	}
+func (c *contraction) packWeights(groups, perGroup int64) *ir.Value {
 	ks, steps := c.kAxes(), c.kSteps()
-	strideOC, strides, base := c.weightStrides(ks)
-	out := ir.NewTensor(ir.F32, c.groups*groups, steps, perGroup)
+	p := &packed{from: c.wv.Const, channels: c.channels, lanes: perGroup, together: 1, points: make([]int64, steps)}
+	var strides []int64
+	p.stride, strides, p.offset = c.weightStrides(ks)
 	at := make([]int64, len(ks))
-	for step := int64(0); step < steps; step++ {
-		off, inside := base, true
+	for step := range p.points {
+		inside := true
 		for i, k := range ks {
-			off += at[i] * strides[i]
+			p.points[step] += at[i] * strides[i]
 			inside = inside && c.reduceInside(ks, at, k.reduce)
 		}
-		for oc := int64(0); inside && oc < c.groups*c.channels; oc++ {
-			g, l := oc/c.channels*groups+oc%c.channels/perGroup, oc%c.channels%perGroup
-			dst := ((g*steps+step)*perGroup + l) * 4
-			src := (off + oc*strideOC) * 4
-			copy(out.Data[dst:dst+4], raw[src:src+4])
+		if !inside {
+			p.points[step] = -1
 		}
 		for i := len(ks) - 1; i >= 0; i-- {
 			if at[i]++; at[i] < ks[i].extent {
@@ -37,7 +31,7 @@ func (c *contraction) packWeights(groups, perGroup int64) (*ir.Value, error) {
 			at[i] = 0
 		}
 	}
-	return ir.ConstValue(c.wv.Name+".packed", out), nil
+	return ir.ConstValue(c.wv.Name+".packed", p.tensor(ir.F32, c.groups*groups, steps, perGroup))
 }
 
 // weightStrides are what a result channel and each K loop add to W's row-major offset.

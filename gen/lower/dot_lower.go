@@ -163,8 +163,11 @@ func (d *dot) typed(f *factor) (bool, error) {
 	if !f.constant() || f.zero == nil {
 		return f.load.Type == want, nil
 	}
-	lines, err := f.elements(d.b)
-	return lines != nil && fitsType(lines, want), err
+	m, err := f.matrix(d.b)
+	if m == nil || err != nil {
+		return false, err
+	}
+	return m.fits(want)
 }
 
 // correct takes zero points of what is no constant out of the sum: the sum of (x - z) w over k is
@@ -277,7 +280,7 @@ func (d *dot) args(summed *factor, kept []int) ([]*ir.Value, error) {
 		if !f.constant() {
 			continue
 		}
-		lines, err := f.elements(d.b)
+		m, err := f.matrix(d.b)
 		if err != nil {
 			return nil, err
 		}
@@ -285,9 +288,12 @@ func (d *dot) args(summed *factor, kept []int) ([]*ir.Value, error) {
 		if f == d.w {
 			t, l = d.row.W, d.wLay
 		}
-		out[f.load.Source.N] = pack(f.value.Name, lines, t, l)
-		if f == summed {
-			out[len(out)-1] = sums(f.value.Name, lines, d.whole(int64(len(lines))))
+		out[f.load.Source.N] = m.pack(t, l)
+		if f != summed {
+			continue
+		}
+		if out[len(out)-1], err = m.sums(d.whole(m.lines)); err != nil {
+			return nil, err
 		}
 	}
 	return append(pick(out, kept), d.b.Results...), nil

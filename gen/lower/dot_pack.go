@@ -20,16 +20,22 @@ func (f *factor) extents(s *te.Stage) (lines, k int64) {
 	return lines, k
 }
 
-// elements are a constant factor's elements less their zero points: a line for each index of its own
-// axis. It gives nil where only a run knows a zero point.
-func (f *factor) elements(b *block.Block) ([][]int64, error) {
-	lines, k := f.extents(b.Stage)
-	zeros, err := f.zeros(b, lines)
-	if zeros == nil || err != nil {
-		return nil, err
-	}
-	data, err := f.value.Const.Ints()
-	if err != nil {
+// matrix is a constant factor less its zero points: lines of k elements, one for each index of the
+// factor's own axis.
+type matrix struct {
+	of       *ir.Value
+	lines, k int64
+	// offset is the first element, line and step what the next line and the next element of a line add.
+	offset, line, step int64
+	zeros              []int64 // of the lines
+}
+
+// matrix of a constant factor; nil where only a run knows a zero point.
+func (f *factor) matrix(b *block.Block) (*matrix, error) {
+	m := &matrix{of: f.value}
+	m.lines, m.k = f.extents(b.Stage)
+	var err error
+	if m.zeros, err = f.zeros(b, m.lines); m.zeros == nil || err != nil {
 		return nil, err
 	}
 	off := layout.Flat(f.value.Shape, f.load.Index)
@@ -38,21 +44,34 @@ func (f *factor) elements(b *block.Block) ([][]int64, error) {
 		n, _ := e.Const()
 		return n
 	}
-	step, line := stride(b.Stage.Reduce[0].Var), int64(0)
+	m.step = stride(b.Stage.Reduce[0].Var)
 	start := map[string]sym.Expr{b.Stage.Reduce[0].Var: sym.Const(0)}
 	if f.axis >= 0 {
-		line = stride(b.Stage.Axes[f.axis].Var)
+		m.line = stride(b.Stage.Axes[f.axis].Var)
 		start[b.Stage.Axes[f.axis].Var] = sym.Const(0)
 	}
-	base, _ := off.Subst(start, nil).Const()
-	out := make([][]int64, lines)
-	for i := range out {
-		out[i] = make([]int64, k)
-		for j := range out[i] {
-			out[i][j] = data[base+int64(i)*line+int64(j)*step] - zeros[i]
+	m.offset, _ = off.Subst(start, nil).Const()
+	return m, nil
+}
+
+// each visits the elements, line by line.
+func (m *matrix) each(visit func(line, x int64)) error {
+	data, err := m.of.Const.Bytes()
+	if err != nil {
+		return err
+	}
+	signed := m.of.Type == ir.I8
+	for i := range m.lines {
+		for j := range m.k {
+			raw := data[m.offset+i*m.line+j*m.step]
+			x := int64(raw)
+			if signed {
+				x = int64(int8(raw))
+			}
+			visit(i, x-m.zeros[i])
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // zeros are a constant factor's zero points by line; nil where only a run knows them.
@@ -95,45 +114,40 @@ func (f *factor) zeros(b *block.Block, lines int64) ([]int64, error) {
 	return out, nil
 }
 
-// fitsType tells whether all elements are numbers of an instruction's type.
-func fitsType(lines [][]int64, t ir.DType) bool {
-	lo, hi := te.Lowest(t).(te.Const), te.Highest(t).(te.Const)
-	for _, line := range lines {
-		for _, x := range line {
-			if x < int64(lo.Bits) || x > int64(hi.Bits) {
-				return false
-			}
-		}
-	}
-	return true
+// fits tells whether all elements are numbers of an instruction's type.
+func (m *matrix) fits(t ir.DType) (bool, error) {
+	lo, hi := int64(te.Lowest(t).(te.Const).Bits), int64(te.Highest(t).(te.Const).Bits)
+	fits := true
+	err := m.each(func(_, x int64) { fits = fits && x >= lo && x <= hi })
+	return fits, err
 }
 
-// pack stores lines of elements of one byte as a matrix in a layout; its padding is zero.
-func pack(name string, lines [][]int64, t ir.DType, l layout.Layout) *ir.Value {
-	shape := ir.Shape{sym.Const(int64(len(lines))), sym.Const(int64(len(lines[0])))}
+// pack stores the matrix in a layout of lines and elements, whose splits are the instruction's; its padding is zero.
+func (m *matrix) pack(t ir.DType, l layout.Layout) *ir.Value {
 	var dims []int64
-	for _, d := range l.Dims(shape) {
+	for _, d := range l.Dims(ir.Dims(m.lines, m.k)) {
 		n, _ := d.Const()
 		dims = append(dims, n)
 	}
-	out := ir.NewTensor(t, dims...)
-	for e := range out.Data {
-		if at := l.At(dims, int64(e)); at[0] < int64(len(lines)) && at[1] < int64(len(lines[0])) {
-			out.Data[e] = byte(lines[at[0]][at[1]])
+	p := &packed{from: m.of.Const, channels: m.lines, lanes: l.Along(0), together: l.Along(1), offset: m.offset, stride: m.line, zeros: m.zeros}
+	p.points = make([]int64, dims[1]*p.together)
+	for j := range p.points {
+		if p.points[j] = int64(j) * m.step; int64(j) >= m.k {
+			p.points[j] = -1
 		}
 	}
-	return ir.ConstValue(name+".packed", out)
+	return ir.ConstValue(m.of.Name+".packed", p.tensor(t, dims...))
 }
 
 // sums are the sums of the lines, which wrap as sums of 32 bits do, and zeros up to a size.
-func sums(name string, lines [][]int64, size int64) *ir.Value {
+func (m *matrix) sums(size int64) (*ir.Value, error) {
+	lines := make([]int64, m.lines)
+	if err := m.each(func(line, x int64) { lines[line] += x }); err != nil {
+		return nil, err
+	}
 	out := ir.NewTensor(ir.I32, size)
-	for i, line := range lines {
-		n := int64(0)
-		for _, x := range line {
-			n += x
-		}
+	for i, n := range lines {
 		binary.LittleEndian.PutUint32(out.Data[4*i:], uint32(n))
 	}
-	return ir.ConstValue(name+".sums", out)
+	return ir.ConstValue(m.of.Name+".sums", out), nil
 }

@@ -70,42 +70,40 @@ func (n *nest) args(b *block.Block) func() ([]*ir.Value, error) {
 	return func() ([]*ir.Value, error) {
 		values := append(append([]*ir.Value{}, b.Operands...), b.Results...)
 		for i, v := range b.Operands {
-			l, ok := n.packs[v]
-			if !ok {
-				continue
+			if l, ok := n.packs[v]; ok {
+				values[i] = packConstant(v, l)
 			}
-			packed, err := packConstant(v, l)
-			if err != nil {
-				return nil, err
-			}
-			values[i] = packed
 		}
 		return values, nil
 	}
 }
 
 // packConstant is a constant whose row-major elements are those of v in a layout; the padding is zero.
-func packConstant(v *ir.Value, l layout.Layout) (*ir.Value, error) {
-	raw, err := v.Const.Bytes()
-	if err != nil {
-		return nil, err
-	}
+func packConstant(v *ir.Value, l layout.Layout) *ir.Value {
 	var dims []int64
 	for _, d := range l.Dims(v.Shape) {
 		n, _ := d.Const()
 		dims = append(dims, n)
 	}
-	out := ir.NewTensor(v.Type, dims...)
+	n, _ := ir.Len(dims)
 	size := int64(v.Type.Size())
-	for e := range int64(len(out.Data)) / size {
-		from, inside := int64(0), true
-		for d, x := range l.At(dims, e) {
-			n := v.Const.Shape[d]
-			from, inside = from*n+x, inside && x < n
+	// Its elements come from everywhere: all are computed at once.
+	return ir.ConstValue(v.Name+".packed", ir.Computed(v.Type, dims, n, func(b []byte, _ int64) error {
+		raw, err := v.Const.Bytes()
+		if err != nil {
+			return err
 		}
-		if inside {
-			copy(out.Data[e*size:(e+1)*size], raw[from*size:])
+		clear(b)
+		for e := range n {
+			from, inside := int64(0), true
+			for d, x := range l.At(dims, e) {
+				n := v.Const.Shape[d]
+				from, inside = from*n+x, inside && x < n
+			}
+			if inside {
+				copy(b[e*size:(e+1)*size], raw[from*size:])
+			}
 		}
-	}
-	return ir.ConstValue(v.Name+".packed", out), nil
+		return nil
+	}))
 }

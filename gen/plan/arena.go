@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"sort"
 
@@ -116,13 +115,4 @@ func liveBound(ivs []*interval) int64 {
 		best = max(best, live)
 	}
 	return best
-}
-
-// contentKey identifies equal constants.
-func contentKey(t *ir.Tensor) (string, error) {
-	b, err := t.Bytes()
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%x %d", sha256.Sum256(b), len(b)), nil
 }

@@ -167,29 +167,3 @@ func product(atoms []*sym.Atom) sym.Expr {
 }
 
 func alignInt(n, align int64) int64 { return (n + align - 1) / align * align }
-
-// placeConstants lays constants out in the order of their first use; equal ones share a place.
-func (p *Program) placeConstants() error {
-	seen := map[string]int64{}
-	for _, v := range p.mentioned() {
-		if v.Const == nil {
-			continue
-		}
-		if _, ok := p.Places[v]; ok {
-			continue
-		}
-		key, err := contentKey(v.Const)
-		if err != nil {
-			return err
-		}
-		at, ok := seen[key]
-		if !ok {
-			at = p.WeightsBytes
-			seen[key] = at
-			p.Constants = append(p.Constants, Constant{Offset: at, Value: v})
-			p.WeightsBytes = alignInt(at+v.Const.Len()*int64(v.Type.Size()), p.align())
-		}
-		p.Places[v] = Place{Region: Weights, Offset: sym.Const(at)}
-	}
-	return nil
-}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -206,6 +207,35 @@ func TestConstants(t *testing.T) {
 	broken := ir.ConstValue("broken", &ir.Tensor{Type: ir.U8, Shape: []int64{4}, Src: &ir.Source{File: &ir.File{R: nothing{}}, Length: 4}})
 	p.Steps = append(p.Steps, step(broken, value("w", ir.U8)))
 	assert.ErrorContains(t, Run(p), "reading 4 bytes")
+}
+
+// TestLongConstants: those that differ only beyond their beginning lie apart, and equal ones share a place,
+// in memory or not.
+func TestLongConstants(t *testing.T) {
+	const size = 3 * beginning
+	long := func(last byte) []byte { return append(make([]byte, size-1), last) }
+	tensor := func(data []byte) *ir.Tensor { return &ir.Tensor{Type: ir.U8, Shape: []int64{size}, Data: data} }
+	file := &ir.File{R: bytes.NewReader(long(1)), Size: size}
+	computed := ir.Computed(ir.U8, []int64{size}, 1, func(b []byte, first int64) error {
+		clear(b)
+		if first+int64(len(b)) == size {
+			b[len(b)-1] = 2
+		}
+		return nil
+	})
+	var args []*ir.Value
+	for i, t := range []*ir.Tensor{tensor(long(1)), tensor(long(2)), {Type: ir.U8, Shape: []int64{size}, Src: &ir.Source{File: file, Length: size}}, computed, tensor(long(3))} {
+		args = append(args, ir.ConstValue(fmt.Sprint("c", i), t))
+	}
+	z := value("z", ir.U8, n)
+	p := &Program{Outputs: []*ir.Value{z}, Steps: []Step{step(append(args, z)...)}}
+	run(t, p)
+	for i, want := range []string{"weights + 0", "weights + 12288", "weights + 0", "weights + 12288", "weights + 24576"} {
+		assert.Equal(t, want, p.Places[args[i]].String(), args[i].Name)
+	}
+	file.R = nothing{}
+	p = &Program{Outputs: []*ir.Value{z}, Steps: []Step{step(append(args, z)...)}}
+	assert.ErrorContains(t, Run(p), "no bytes")
 }
 
 type nothing struct{}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/sha256"
+	"fmt"
 	"io"
 	"path/filepath"
 
@@ -66,41 +67,23 @@ func (f *compileFlags) model(p *plan.Program, t *target.Target, w cppapi.Weights
 
 var relations = map[ops.CheckKind]cppapi.Relation{ops.SameDim: cppapi.Equal, ops.Broadcastable: cppapi.Broadcast, ops.AtLeast: cppapi.AtLeast}
 
-// writeWeights writes the constants and gives their hash. The header, which holds the
-// hash, is written last, over the space left for it.
+// writeWeights writes the constants and gives their hash, for which the header that stands before them
+// leaves space.
 func (f *compileFlags) writeWeights(p *plan.Program, out *outputs) (hash [32]byte, err error) {
 	file, err := out.create(f.weightsOut)
 	if err != nil {
 		return hash, err
 	}
-	head := int64(len(cppapi.WeightsHeader(cppapi.Weights{})))
-	sum, at := sha256.New(), int64(0)
-	err = cpp.Weights(p, func(offset int64, data []byte) error {
-		if err := writeZeros(sum, offset-at); err != nil {
-			return err
-		}
-		sum.Write(data)
-		at = offset + int64(len(data))
-		_, err := file.WriteAt(data, head+offset)
-		return err
-	})
-	if err != nil {
+	if _, err := file.Write(cppapi.WeightsHeader(cppapi.Weights{})); err != nil {
 		return hash, err
 	}
-	if err := writeZeros(sum, p.WeightsBytes-at); err != nil {
-		return hash, err
+	sum := sha256.New()
+	if err := cpp.Weights(p, io.MultiWriter(file, sum)); err != nil {
+		return hash, fmt.Errorf("writing %s: %w", f.weightsOut, err)
 	}
 	sum.Sum(hash[:0])
-	if err := file.Truncate(head + p.WeightsBytes); err != nil {
-		return hash, err
-	}
 	_, err = file.WriteAt(cppapi.WeightsHeader(cppapi.Weights{Bytes: p.WeightsBytes, Hash: hash}), 0)
 	return hash, err
-}
-
-func writeZeros(w io.Writer, n int64) error {
-	_, err := w.Write(make([]byte, n))
-	return err
 }
 
 func (f *compileFlags) writeSources(p *plan.Program, m *cppapi.Model, out *outputs) error {

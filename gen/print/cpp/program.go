@@ -3,9 +3,11 @@ package cpp
 import (
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"sort"
 	"strings"
 
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/print/ckernel"
@@ -181,16 +183,20 @@ func micros(ks []*kernelText) []*loop.MicroKernel {
 	return out
 }
 
-// Weights are the bytes of the weights file, constant after constant.
-func Weights(p *plan.Program, write func(offset int64, data []byte) error) error {
+// Weights writes the constants, zeros between them, one after the other: none is held as a whole
+// unless it is in memory.
+func Weights(p *plan.Program, w io.Writer) error {
+	at := int64(0)
 	for _, c := range p.Constants {
-		b, err := c.Value.Const.Bytes()
+		if _, err := w.Write(make([]byte, c.Offset-at)); err != nil {
+			return err
+		}
+		n, err := c.Value.Const.WriteTo(w)
 		if err != nil {
-			return err
+			return fmt.Errorf("constant %s: %w", ir.Show(c.Value.Name), err)
 		}
-		if err := write(c.Offset, b); err != nil {
-			return err
-		}
+		at = c.Offset + n
 	}
-	return nil
+	_, err := w.Write(make([]byte, p.WeightsBytes-at))
+	return err
 }

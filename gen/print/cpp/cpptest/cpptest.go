@@ -111,12 +111,10 @@ func writeCase(w *bytes.Buffer, i int, c *Case) error {
 		number(0)
 	}
 	number(int64(len(p.Symbols)))
-	weights := make([]byte, p.WeightsBytes)
-	if err := cpp.Weights(p, func(at int64, data []byte) error { copy(weights[at:], data); return nil }); err != nil {
+	number(p.WeightsBytes)
+	if err := cpp.Weights(p, w); err != nil {
 		return err
 	}
-	number(int64(len(weights)))
-	w.Write(weights)
 	number(int64(len(c.Inputs)))
 	for _, t := range c.Inputs {
 		b, err := t.Bytes()

@@ -1,0 +1,115 @@
+package ir
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// WriteTo and what reads constants piece by piece hold so many bytes of one at a time, or one unit of a
+// computed one.
+const partBytes = 4 << 20
+
+// computedName is the name of files that are none; no location of external data can be so called.
+const computedName = "//computed"
+
+// Computed makes a constant whose elements are computed whenever they are read, so that they take no
+// memory: fill sets b to those from the first on, which is, as their number, a multiple of unit (but at
+// the constant's end). Of the same constant it must compute the same each time.
+func Computed(t DType, shape []int64, unit int64, fill func(b []byte, first int64) error) *Tensor {
+	x := &Tensor{Type: t, Shape: append([]int64{}, shape...)}
+	size := x.Len() * int64(t.Size())
+	c := &computation{elem: int64(t.Size()), unit: max(unit, 1) * int64(t.Size()), size: size, fill: fill}
+	x.Src = &Source{File: &File{Name: computedName, R: c, Size: size}, Length: size}
+	return x
+}
+
+// computation is the file of a computed constant.
+type computation struct {
+	elem, unit, size int64 // bytes
+	fill             func(b []byte, first int64) error
+}
+
+// ReadAt computes the bytes at a position: whole units into b, of others a part.
+func (c *computation) ReadAt(b []byte, at int64) (int, error) {
+	if at < 0 || at+int64(len(b)) > c.size {
+		return 0, fmt.Errorf("reading bytes %d to %d of %d computed ones", at, at+int64(len(b)), c.size)
+	}
+	done := 0
+	for done < len(b) {
+		n, err := c.some(b[done:], at+int64(done))
+		if err != nil {
+			return done, err
+		}
+		done += n
+	}
+	return done, nil
+}
+
+// some computes one or more of the bytes.
+func (c *computation) some(b []byte, at int64) (int, error) {
+	start := at - at%c.unit
+	end := at + int64(len(b))
+	if whole := end - end%c.unit; end != c.size && whole > at {
+		end = whole
+	}
+	if start == at && (end == c.size || end%c.unit == 0) {
+		return int(end - at), c.fill(b[:end-at], at/c.elem)
+	}
+	part := make([]byte, min(c.unit, c.size-start))
+	err := c.fill(part, start/c.elem)
+	return copy(b, part[at-start:]), err
+}
+
+// part is how many bytes are best read at a time.
+func (s *Source) part() int64 {
+	n := int64(partBytes)
+	if c, ok := s.File.R.(*computation); ok {
+		n = max(n-n%c.unit, c.unit)
+	}
+	return min(n, s.Length)
+}
+
+// read fills b with the bytes of the range from at on.
+func (s *Source) read(b []byte, at int64) error {
+	n, err := s.File.R.ReadAt(b, s.Offset+at)
+	_, isComputed := s.File.R.(*computation)
+	switch {
+	case n == len(b):
+		return nil
+	case isComputed:
+		return err
+	case err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("the file %s ends before byte %d", fileLabel(s.File.Name), s.Offset+at+int64(len(b)))
+	}
+	return fmt.Errorf("reading %d bytes at %d of the file %s: %w", len(b), s.Offset+at, fileLabel(s.File.Name), err)
+}
+
+// ReadBytes fills b with the bytes of the elements from byte at on.
+func (t *Tensor) ReadBytes(b []byte, at int64) error {
+	if t.Src != nil {
+		return t.Src.read(b, at)
+	}
+	copy(b, t.Data[at:at+int64(len(b))])
+	return nil
+}
+
+// WriteTo writes the elements, a part at a time where they are not in memory.
+func (t *Tensor) WriteTo(w io.Writer) (int64, error) {
+	if t.Src == nil {
+		n, err := w.Write(t.Data)
+		return int64(n), err
+	}
+	part := make([]byte, t.Src.part())
+	for at := int64(0); at < t.Src.Length; {
+		b := part[:min(int64(len(part)), t.Src.Length-at)]
+		if err := t.Src.read(b, at); err != nil {
+			return at, err
+		}
+		n, err := w.Write(b)
+		if at += int64(n); err != nil {
+			return at, err
+		}
+	}
+	return t.Src.Length, nil
+}

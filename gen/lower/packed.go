@@ -1,0 +1,161 @@
+package lower
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"rules_dnn/gen/ir"
+)
+
+// packed is a constant matrix, of channels by points of a sum, in the order in which a tile instruction
+// reads it: group of channels, step, channel of the group, point of the step. What lies beyond
+// the channels and the points is zero. It is computed where it is written, some groups and steps at a
+// time, from the parts of the file that they need.
+type packed struct {
+	from *ir.Tensor
+	// channels are those of a set, which groups do not cross: the channels of one of a convolution's groups.
+	channels int64
+	lanes    int64 // channels of a group
+	together int64 // points of a step
+	// offset is the element of channel 0 and stride what a channel adds to it; points are what each
+	// point of the sum adds, -1 of those beyond it, whole steps of them.
+	offset, stride int64
+	points         []int64
+	// zeros are subtracted from the channels' elements, of one byte; nil: nothing.
+	zeros []int64
+}
+
+// tensor is the packed constant, of elements as large as those that it is made of.
+func (p *packed) tensor(t ir.DType, shape ...int64) *ir.Tensor {
+	return ir.Computed(t, shape, p.lanes*p.together, p.fill)
+}
+
+func (p *packed) steps() int64 { return int64(len(p.points)) / p.together }
+
+// rectangle is channels and steps of the packed matrix; channels are counted with those that fill
+// groups up.
+type rectangle struct{ c0, c1, s0, s1 int64 }
+
+// fill packs elements from the first on: the end of a group, whole groups, the beginning of one.
+func (p *packed) fill(b []byte, first int64) error {
+	size, run := int64(p.from.Type.Size()), p.lanes*p.together
+	var raw []byte
+	for len(b) > 0 {
+		group, step := first/run/p.steps(), first/run%p.steps()
+		n := int64(len(b)) / size / run // runs: a step of a group each
+		r := rectangle{group * p.lanes, (group + 1) * p.lanes, step, min(p.steps(), step+n)}
+		if step == 0 && n > p.steps() {
+			r.c1, r.s1 = (group+n/p.steps())*p.lanes, p.steps()
+		}
+		n = (r.c1 - r.c0) / p.lanes * (r.s1 - r.s0) * run
+		clear(b[:n*size])
+		if err := p.rectangle(b, r, r, &raw); err != nil {
+			return err
+		}
+		b, first = b[n*size:], first+n
+	}
+	return nil
+}
+
+// seekBytes are the bytes that could be read in the time that one more read takes.
+const seekBytes = 32 << 10
+
+// rectangle packs r, a part of whole, which begins at b: of all that lies between its first and
+// its last element where that is not much more, else by halves. buffer is what it reads into.
+func (p *packed) rectangle(b []byte, whole, r rectangle, buffer *[]byte) error {
+	first, last := p.span(r)
+	if last < first {
+		return nil
+	}
+	size := int64(p.from.Type.Size())
+	spanned, needed := (last-first+1)*size, (r.c1-r.c0)*(r.s1-r.s0)*p.together*size
+	if x, y, ok := p.halves(r, last-first); ok && spanned > 2*needed+seekBytes {
+		if err := p.rectangle(b, whole, x, buffer); err != nil {
+			return err
+		}
+		return p.rectangle(b, whole, y, buffer)
+	}
+	*buffer = slices.Grow((*buffer)[:0], int(spanned))
+	raw := (*buffer)[:spanned]
+	if err := p.from.ReadBytes(raw, first*size); err != nil {
+		return err
+	}
+	p.copy(b, whole, r, raw, first)
+	return nil
+}
+
+// halves splits what its elements lie apart for: the channels, or the steps.
+func (p *packed) halves(r rectangle, apart int64) (x, y rectangle, ok bool) {
+	x, y = r, r
+	channels, steps := r.c1-r.c0, r.s1-r.s0
+	switch {
+	case channels > 1 && (steps == 1 || 2*(channels-1)*max(p.stride, -p.stride) > apart):
+		x.c1 = (r.c0 + r.c1) / 2
+		y.c0 = x.c1
+	case steps > 1:
+		x.s1 = (r.s0 + r.s1) / 2
+		y.s0 = x.s1
+	default:
+		return x, y, false
+	}
+	return x, y, true
+}
+
+// slots are the channels of a set with those that fill its last group up.
+func (p *packed) slots() int64 { return (p.channels + p.lanes - 1) / p.lanes * p.lanes }
+
+// before is how many channels lie before a slot: those of [c0, c1) are [before(c0), before(c1)).
+func (p *packed) before(slot int64) int64 {
+	return slot/p.slots()*p.channels + min(slot%p.slots(), p.channels)
+}
+
+// span is the first and the last element of a rectangle; the last is before the first where there is none.
+func (p *packed) span(r rectangle) (first, last int64) {
+	first, last = math.MaxInt64, -1
+	for _, x := range p.points[r.s0*p.together : r.s1*p.together] {
+		if x >= 0 {
+			first, last = min(first, x), max(last, x)
+		}
+	}
+	c0, c1 := p.before(r.c0), p.before(r.c1)-1
+	if last < 0 || c1 < c0 {
+		return 0, -1
+	}
+	a, b := p.offset+c0*p.stride, p.offset+c1*p.stride
+	return first + min(a, b), last + max(a, b)
+}
+
+// copy packs a rectangle of elements, of which raw holds those from the first on.
+func (p *packed) copy(b []byte, whole, r rectangle, raw []byte, first int64) {
+	for slot := r.c0; slot < r.c1; slot += p.lanes - slot%p.lanes {
+		lane, c := slot%p.lanes, p.before(slot)
+		n := p.before(min(r.c1, slot-lane+p.lanes)) - c
+		for k := r.s0 * p.together; k < r.s1*p.together; k++ {
+			if p.points[k] < 0 {
+				continue
+			}
+			step := k/p.together - whole.s0
+			to := (((slot-whole.c0)/p.lanes*(whole.s1-whole.s0)+step)*p.lanes+lane)*p.together + k%p.together
+			p.line(b, to, raw, p.offset+c*p.stride+p.points[k]-first, c, n)
+		}
+	}
+}
+
+// line packs n channels, of which c is the first, at a point.
+func (p *packed) line(b []byte, to int64, raw []byte, from, c, n int64) {
+	if p.from.Type.Size() == 1 {
+		for i := range n {
+			x := raw[from+i*p.stride]
+			if p.zeros != nil {
+				x -= byte(p.zeros[c+i])
+			}
+			b[to+i*p.together] = x
+		}
+		return
+	}
+	le := binary.LittleEndian
+	for i := range n {
+		le.PutUint32(b[4*(to+i*p.together):], le.Uint32(raw[4*(from+i*p.stride):]))
+	}
+}

@@ -1,0 +1,89 @@
+package plan
+
+import (
+	"crypto/sha256"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sym"
+)
+
+// placeConstants lays constants out in the order of their first use; equal ones share a place.
+func (p *Program) placeConstants() error {
+	seen := contents{}
+	for _, v := range p.mentioned() {
+		if v.Const == nil {
+			continue
+		}
+		if _, ok := p.Places[v]; ok {
+			continue
+		}
+		c, err := seen.find(v.Const)
+		if err != nil {
+			return err
+		}
+		if !c.placed {
+			c.placed, c.at = true, p.WeightsBytes
+			p.Constants = append(p.Constants, Constant{Offset: c.at, Value: v})
+			p.WeightsBytes = alignInt(c.at+v.Const.Len()*int64(v.Type.Size()), p.align())
+		}
+		p.Places[v] = Place{Region: Weights, Offset: sym.Const(c.at)}
+	}
+	return nil
+}
+
+// beginning is how many bytes tell most constants apart.
+const beginning = 4 << 10
+
+// contents are constants by their size and the hash of their beginning. Only where these agree are
+// the constants read, or computed, as a whole.
+type contents map[contentKey][]*content
+
+type contentKey struct {
+	size  int64
+	start [sha256.Size]byte
+}
+
+// content is what equal constants hold, and its place.
+type content struct {
+	tensor *ir.Tensor
+	sum    []byte // of all bytes, once it is known
+	placed bool
+	at     int64
+}
+
+// find is the content of a constant, which may be new.
+func (c contents) find(t *ir.Tensor) (*content, error) {
+	size := t.Len() * int64(t.Type.Size())
+	b := make([]byte, min(size, beginning))
+	if err := t.ReadBytes(b, 0); err != nil {
+		return nil, err
+	}
+	key := contentKey{size, sha256.Sum256(b)}
+	x := &content{tensor: t}
+	for _, y := range c[key] {
+		same, err := x.equals(y, size)
+		if err != nil || same {
+			return y, err
+		}
+	}
+	c[key] = append(c[key], x)
+	return x, nil
+}
+
+// equals tells whether constants of one size and one beginning are equal.
+func (c *content) equals(o *content, size int64) (bool, error) {
+	if size <= beginning || c.tensor == o.tensor {
+		return true, nil
+	}
+	for _, x := range []*content{c, o} {
+		if x.sum != nil {
+			continue
+		}
+		h := sha256.New()
+		if _, err := x.tensor.WriteTo(h); err != nil {
+			return false, err
+		}
+		x.sum = h.Sum(nil)
+	}
+	return string(c.sum) == string(o.sum), nil
+}
