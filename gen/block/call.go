@@ -108,6 +108,11 @@ func (b *Block) use(used map[string]bool) {
 	case b.Control != nil:
 		if l := b.Control.Loop; l != nil {
 			add(l.Trips)
+			for _, s := range l.States {
+				for _, d := range s.Dims {
+					add(d.First)
+				}
+			}
 		}
 		if c := b.Control.If; c != nil {
 			for _, s := range c.Sets {
@@ -152,18 +157,21 @@ func (g *Graph) use(used map[string]bool) {
 // verifySymbols checks that no block uses a symbol before the block that computes it.
 func (g *Graph) verifySymbols(pending map[string]bool) error {
 	for _, b := range g.Blocks {
+		carried := 0
+		computes := b.Computes()
 		if b.Control != nil {
+			carried = len(b.Control.carries())
+			if err := b.set(computes[len(computes)-carried:], pending); err != nil {
+				return err
+			}
 			for _, r := range b.Control.Graphs() {
 				if err := r.verifySymbols(pending); err != nil {
 					return err
 				}
 			}
 		}
-		for _, s := range b.Computes() {
-			if !pending[s] {
-				return fmt.Errorf("block %s computes the symbol %q, which is no computed one or is computed before", b.Label(), s)
-			}
-			delete(pending, s)
+		if err := b.set(computes[:len(computes)-carried], pending); err != nil {
+			return err
 		}
 		used := map[string]bool{}
 		b.use(used)
@@ -172,6 +180,17 @@ func (g *Graph) verifySymbols(pending map[string]bool) error {
 				return fmt.Errorf("block %s uses the symbol %q before it is computed", b.Label(), s)
 			}
 		}
+	}
+	return nil
+}
+
+// set notes symbols that the block computes.
+func (b *Block) set(names []string, pending map[string]bool) error {
+	for _, s := range names {
+		if !pending[s] {
+			return fmt.Errorf("block %s computes the symbol %q, which is no computed one or is computed before", b.Label(), s)
+		}
+		delete(pending, s)
 	}
 	return nil
 }

@@ -53,6 +53,15 @@ type State struct {
 	Init     *ir.Value // before the first one
 	In, Next *ir.Value // of the body
 	Last     *ir.Value // the block's result
+	// Dims are symbols of dimensions in which iterations differ. Next's shape speaks of the
+	// iteration that computes it, Last's of the time after the last one.
+	Dims []Dim
+}
+
+// Dim is a symbol that is First before a loop's first iteration and becomes Next after each.
+type Dim struct {
+	Name        string
+	First, Next sym.Expr
 }
 
 // Part is what an iteration gives for the place Counter, or Trips - 1 - Counter where Backward,
@@ -81,6 +90,20 @@ func (c *Control) computes() []string {
 		}
 	} else if c.Loop.Made != "" {
 		out = append(out, c.Loop.Made)
+	}
+	return append(out, c.carries()...)
+}
+
+// carries are the symbols that the control sets before each run of its graph too.
+func (c *Control) carries() []string {
+	if c.Loop == nil {
+		return nil
+	}
+	var out []string
+	for _, s := range c.Loop.States {
+		for _, d := range s.Dims {
+			out = append(out, d.Name)
+		}
 	}
 	return out
 }

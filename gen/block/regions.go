@@ -128,15 +128,36 @@ func (f *former) loop(out *Graph, n *ir.Node) ([]*Block, error) {
 		cond = f.value(s.Cond)
 		l.While = !holds(s.Cond) || !holds(s.Body.Outputs[0])
 	}
-	if len(n.Computes) > 0 {
-		l.Made = n.Computes[0]
-	}
 	carried := len(s.Carried)
+	for _, v := range n.Outputs[carried:] {
+		if v != nil {
+			l.Made = computed(n, v.Shape[0])
+		}
+	}
 	return f.repeat(n, l, s.Body, f.number(n, l, s.Body.Inputs[0]), repeated{
 		in: s.Body.Inputs[1 : 2+carried], next: s.Body.Outputs[:1+carried],
 		init: slices.Concat([]*ir.Value{cond}, s.Carried), last: slices.Concat([]*ir.Value{nil}, n.Outputs[:carried]),
 		parts: s.Body.Outputs[1+carried:], wholes: n.Outputs[carried:],
 	})
+}
+
+// computed is a dimension's symbol that the node computes, or "".
+func computed(n *ir.Node, d sym.Expr) string {
+	if name, ok := d.AsVar(); ok && slices.Contains(n.Computes, name) {
+		return name
+	}
+	return ""
+}
+
+// dims are the dimensions of a state in which iterations differ.
+func dims(n *ir.Node, init, in, next *ir.Value) []Dim {
+	var out []Dim
+	for d, e := range in.Shape {
+		if name := computed(n, e); name != "" {
+			out = append(out, Dim{name, init.Shape[d], next.Shape[d]})
+		}
+	}
+	return out
 }
 
 // element is the only element of an integer tensor, where it is known.
@@ -202,7 +223,8 @@ func (f *former) repeat(n *ir.Node, l *Loop, r *ir.Graph, first []*Block, x repe
 			if last == nil {
 				last = &ir.Value{Name: in.Name + ".last", Type: in.Type, Shape: in.Shape, HasShape: true}
 			}
-			l.States = append(l.States, State{Init: f.value(x.init[k]), In: in, Next: f.own(l.Body, x.next[k], n), Last: last})
+			l.States = append(l.States, State{Init: f.value(x.init[k]), In: in, Next: f.own(l.Body, x.next[k], n), Last: last,
+				Dims: dims(n, x.init[k], in, x.next[k])})
 		case last != nil:
 			blocks = append(blocks, Copy(f.value(x.init[k]), last, n.Label(), n.Op))
 		}

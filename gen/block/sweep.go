@@ -34,7 +34,7 @@ func (g *Graph) sweep() {
 			!slices.ContainsFunc(b.Computes(), func(s string) bool { return symbols[s] }) {
 			continue
 		}
-		b.dropUnread(needed)
+		b.dropUnread(needed, symbols)
 		for _, v := range b.Operands {
 			needed[v] = true
 		}
@@ -45,8 +45,9 @@ func (g *Graph) sweep() {
 	g.Blocks = kept
 }
 
-// dropUnread leaves the operands, and the results of graphs, that are read.
-func (b *Block) dropUnread(needed map[*ir.Value]bool) {
+// dropUnread leaves the operands, and the results of graphs, that are read. The symbols are those that
+// later blocks use.
+func (b *Block) dropUnread(needed map[*ir.Value]bool, symbols map[string]bool) {
 	switch {
 	case b.Call != nil:
 		return
@@ -56,7 +57,7 @@ func (b *Block) dropUnread(needed map[*ir.Value]bool) {
 	case b.Control.If != nil:
 		b.dropResults(b.Control.If, needed)
 	default:
-		b.dropStates(b.Control.Loop, needed)
+		b.dropStates(b.Control.Loop, needed, symbols)
 	}
 	for _, g := range b.Control.Graphs() {
 		g.sweep()
@@ -77,12 +78,12 @@ func (b *Block) dropResults(c *If, needed map[*ir.Value]bool) {
 }
 
 // dropStates drops the states that neither the graph around the loop nor what is left of its
-// body reads.
-func (b *Block) dropStates(l *Loop, needed map[*ir.Value]bool) {
+// body reads, and of which neither uses a dimension.
+func (b *Block) dropStates(l *Loop, needed map[*ir.Value]bool, symbols map[string]bool) {
 	l.Parts = slices.DeleteFunc(l.Parts, func(p Part) bool { return !needed[p.Whole] })
 	kept := make([]bool, len(l.States))
 	for k, s := range l.States {
-		kept[k] = needed[s.Last] || l.While && k == 0
+		kept[k] = needed[s.Last] || l.While && k == 0 || s.sets(symbols)
 	}
 	for changed := true; changed; {
 		var outputs []*ir.Value
@@ -94,10 +95,10 @@ func (b *Block) dropStates(l *Loop, needed map[*ir.Value]bool) {
 		for _, p := range l.Parts {
 			outputs = append(outputs, p.Value)
 		}
-		read := l.Body.live(outputs)
+		read, used := l.Body.live(outputs)
 		changed = false
 		for k, s := range l.States {
-			if !kept[k] && read[s.In] {
+			if !kept[k] && (read[s.In] || s.sets(used)) {
 				kept[k], changed = true, true
 			}
 		}
@@ -107,11 +108,20 @@ func (b *Block) dropStates(l *Loop, needed map[*ir.Value]bool) {
 	l.sync(b)
 }
 
-// live are the values that computing some outputs reads.
-func (g *Graph) live(outputs []*ir.Value) map[*ir.Value]bool {
-	read := map[*ir.Value]bool{}
+// sets tells whether one of the symbols is of the state's dimensions.
+func (s State) sets(symbols map[string]bool) bool {
+	return slices.ContainsFunc(s.Dims, func(d Dim) bool { return symbols[d.Name] })
+}
+
+// live are the values that computing some outputs reads, and the symbols that it uses.
+func (g *Graph) live(outputs []*ir.Value) (read map[*ir.Value]bool, used map[string]bool) {
+	read, used = map[*ir.Value]bool{}, map[string]bool{}
 	for _, v := range outputs {
 		read[v] = true
+	}
+	for _, c := range g.Checks {
+		c.A.Vars(used)
+		c.B.Vars(used)
 	}
 	for i := len(g.Blocks) - 1; i >= 0; i-- {
 		b := g.Blocks[i]
@@ -119,9 +129,10 @@ func (g *Graph) live(outputs []*ir.Value) map[*ir.Value]bool {
 			for _, v := range b.Operands {
 				read[v] = true
 			}
+			b.use(used)
 		}
 	}
-	return read
+	return read, used
 }
 
 // dropOperands renumbers the operands to those that a load reads.

@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/sym"
 )
 
 // TestSweepShapeChains: the shape operand of a Reshape decides its loops and is not read by them.
@@ -69,4 +71,38 @@ func TestSweepAll(t *testing.T) {
 	b.Outputs = nil
 	require.NoError(t, Sweep(b))
 	assert.Empty(t, b.Blocks)
+}
+
+// TestSweepCarriedDimension: a state of which only a dimension is used stays, for it computes that; one of
+// which nothing is used goes.
+func TestSweepCarriedDimension(t *testing.T) {
+	g := form(t, `
+		const @three i64[] = {3}
+		const @one f32[1] = {1}
+		input %x f32[2]
+		%n ?[*], %u ?[*] = Loop.16(@three, _, %x, %x) {body = region 0} "count" regions {
+			graph "body" opset 17 {
+				input %i ?[*]
+				input %c ?[*]
+				input %p ?[*]
+				input %q ?[*]
+				%r ?[*] = Concat.13(%p, @one) {axis = 0}
+				%v ?[*] = Concat.13(%q, @one) {axis = 0}
+				output %c
+				output %r
+				output %v
+			}
+		}
+		%s ?[*] = Shape.15(%n)
+		output %s
+		`)
+	states := func() []State { return g.Blocks[0].Control.Loop.States }
+	require.Len(t, states(), 2)
+	require.NoError(t, Sweep(g))
+	require.Len(t, states(), 1)
+	assert.Equal(t, []Dim{{"n_dim0", sym.Const(2), sym.Add(sym.Var("n_dim0"), sym.Const(1))}}, states()[0].Dims)
+	assert.Contains(t, g.String(), "n_dim0 is 2, then n_dim0 + 1\n")
+
+	g.Blocks[0], g.Blocks[1] = g.Blocks[1], g.Blocks[0]
+	assert.EqualError(t, g.Verify(), `block Shape (result "s") uses the symbol "n_dim0" before it is computed`)
 }

@@ -71,6 +71,9 @@ func (c *Control) text(out *strings.Builder, indent string) {
 	out.WriteString("\n")
 	for _, s := range l.States {
 		fmt.Fprintf(out, "%s  state %q = %q, then %q\n", indent, s.In.Name, s.Init.Name, s.Next.Name)
+		for _, d := range s.Dims {
+			fmt.Fprintf(out, "%s    %s is %s, then %s\n", indent, d.Name, d.First, d.Next)
+		}
 	}
 	for _, p := range l.Parts {
 		fmt.Fprintf(out, "%s  part %q at %s of %q\n", indent, p.Value.Name, p.At(l), p.Whole.Name)

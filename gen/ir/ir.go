@@ -5,6 +5,7 @@ package ir
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"rules_dnn/gen/limit"
@@ -104,7 +105,8 @@ type Node struct {
 	// constants, and its last Captures inputs stand for them, in the same order.
 	Captures int
 	// Computes are the symbols that the node gives their values when it runs, in the order
-	// in which its operator computes them.
+	// in which its operator computes them. Those that are a dimension of an input of its region it
+	// gives a value before each run of the region, and a last one: what a Loop carries may change.
 	Computes []string
 	// Origins are the names of the ONNX nodes that this node stands for, itself included.
 	Origins []string
@@ -120,6 +122,29 @@ func (n *Node) Input(i int) *Value {
 
 // Own are the operands of the operator's definition: all but the captures.
 func (n *Node) Own() []*Value { return n.Inputs[:max(len(n.Inputs)-n.Captures, 0)] }
+
+// carried are the symbols that the node gives values before its region runs.
+func (n *Node) carried() []string {
+	var out []string
+	add := func(v *Value) {
+		for _, d := range v.Shape {
+			if name, ok := d.AsVar(); ok && slices.Contains(n.Computes, name) && !slices.Contains(out, name) {
+				out = append(out, name)
+			}
+		}
+	}
+	for _, r := range n.Regions {
+		if r == nil {
+			continue
+		}
+		for _, v := range r.Inputs {
+			if v != nil {
+				add(v)
+			}
+		}
+	}
+	return out
+}
 
 // Outputs0 names the first result that is present.
 func (n *Node) Outputs0() string {

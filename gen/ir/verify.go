@@ -2,6 +2,7 @@ package ir
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -83,9 +84,9 @@ func (v *verifier) bound(y Symbol) error {
 	return nil
 }
 
-// computes notes the symbols that a node computes: each is computed once.
-func (v *verifier) computes(n *Node) error {
-	for _, name := range n.Computes {
+// computes notes symbols that a node computes: each is computed by one node.
+func (v *verifier) computes(names []string) error {
+	for _, name := range names {
 		if v.symbols[name] != pending {
 			return fmt.Errorf("it computes the symbol %q, which is no computed symbol or is computed before", name)
 		}
@@ -153,10 +154,14 @@ func (v *verifier) node(g *Graph, n *Node) error {
 	if err := v.attrs(n); err != nil {
 		return err
 	}
+	carried := n.carried()
+	if err := v.computes(carried); err != nil {
+		return err
+	}
 	if err := v.regions(n); err != nil {
 		return err
 	}
-	if err := v.computes(n); err != nil {
+	if err := v.computes(slices.DeleteFunc(slices.Clone(n.Computes), func(s string) bool { return slices.Contains(carried, s) })); err != nil {
 		return err
 	}
 	for i, x := range n.Outputs {

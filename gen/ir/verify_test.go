@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -70,4 +71,34 @@ func TestVerify(t *testing.T) {
 		c.damage(g)
 		require.ErrorContains(t, Verify(g), c.want)
 	}
+}
+
+// TestVerifyCarried: a symbol that a region's input has for a dimension is known in the region, one that
+// the node computes of what the region does is not.
+func TestVerifyCarried(t *testing.T) {
+	text := func(inside string) string {
+		return `graph "g" opset 17 {
+  symbol S 0..9 computed
+  symbol T 0..9 computed
+  input %x f32[2]
+  %y f32[S], %z f32[T, 1] = Loop.16(_, _, %x) {body = region 0} computes [S, T] regions {
+    graph "body" opset 17 {
+      input %i i64[]
+      input %c bool[]
+      input %p f32[S]
+      %q f32[` + inside + `] = Neg.13(%p)
+      output %c
+      output %q
+    }
+  }
+  output %y
+}
+`
+	}
+	g, err := Parse(strings.NewReader(text("S")), nil)
+	require.NoError(t, err)
+	require.NoError(t, Verify(g))
+	g, err = Parse(strings.NewReader(text("T")), nil)
+	require.NoError(t, err)
+	require.ErrorContains(t, Verify(g), `value "q", f32[T], uses symbols before they are computed: T`)
 }

@@ -170,10 +170,21 @@ func (b *builder) loop(x *block.Block, l *block.Loop) ([]plan.Step, error) {
 		s.While = l.States[0].Last
 	}
 	var before, after []plan.Step
+	first, next := &plan.Carry{Label: x.Label()}, &plan.Carry{Label: x.Label()}
 	for _, st := range l.States {
 		b.live(st.In, st.Last)
-		before = append(before, plan.Step{Copy: &plan.Copy{From: st.Init, To: st.Last}})
-		after = append(after, plan.Step{Copy: &plan.Copy{From: st.Next, To: st.Last}})
+		begin, end := plan.Copy{From: st.Init, To: st.Last}, plan.Copy{From: st.Next, To: st.Last}
+		if st.Dims == nil {
+			before, after = append(before, plan.Step{Copy: &begin}), append(after, plan.Step{Copy: &end})
+			continue
+		}
+		first.Copies, next.Copies = append(first.Copies, begin), append(next.Copies, end)
+		for _, d := range st.Dims {
+			first.Sets, next.Sets = append(first.Sets, plan.Set{Name: d.Name, Value: d.First}), append(next.Sets, plan.Set{Name: d.Name, Value: d.Next})
+		}
+	}
+	if first.Copies != nil {
+		before, after = append(before, plan.Step{Carry: first}), append(after, plan.Step{Carry: next})
 	}
 	for _, part := range l.Parts {
 		at := sym.Mul(part.At(l), layout.RowMajor.Elements(part.Value.Shape))

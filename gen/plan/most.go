@@ -109,6 +109,8 @@ func (p *Program) computes(name string) string {
 			label = s.Block.Label()
 		case s.Loop != nil && s.Loop.Made == name:
 			label = s.Loop.Label
+		case s.Carry != nil && slices.ContainsFunc(s.Carry.Sets, func(x Set) bool { return x.Name == name }):
+			label = s.Carry.Label
 		}
 	})
 	return label

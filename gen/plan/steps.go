@@ -15,6 +15,7 @@ type Step struct {
 	Set   *Set
 	If    *If
 	Loop  *Loop
+	Carry *Carry
 }
 
 // Call runs a kernel on values: operands first, then results, as its buffers stand.
@@ -32,6 +33,15 @@ type Copy struct{ From, To *ir.Value }
 type Set struct {
 	Name  string
 	Value sym.Expr
+}
+
+// Carry gives a loop's carried values, whose dimensions may differ from one iteration to the next, what they
+// are in the next one: it refuses dimensions beyond what memory is there for, copies bytes of the
+// values From, whose shapes speak of the symbols before, and sets the symbols, all at once.
+type Carry struct {
+	Label  string
+	Copies []Copy
+	Sets   []Set
 }
 
 // If runs Then where Cond, one bool, holds, and else Else.
@@ -100,6 +110,10 @@ func (s Step) values() []*ir.Value {
 		return s.Args
 	case s.Copy != nil:
 		return []*ir.Value{s.Copy.From, s.Copy.To}
+	case s.Carry != nil:
+		for _, c := range s.Carry.Copies {
+			out = append(out, c.From, c.To)
+		}
 	case s.If != nil:
 		return []*ir.Value{s.If.Cond}
 	case s.Loop != nil:

@@ -43,6 +43,8 @@ func (t *text) steps(steps []Step, indent string) {
 			fmt.Fprintf(&t.out, "check %s\n", s.Check)
 		case s.Set != nil:
 			fmt.Fprintf(&t.out, "%s = %s\n", s.Set.Name, s.Set.Value)
+		case s.Carry != nil:
+			t.carry(s.Carry, indent)
 		case s.If != nil:
 			fmt.Fprintf(&t.out, "%s\n%s  if %q\n", s.If.Label, indent, s.If.Cond.Name)
 			t.steps(s.If.Then, indent+"    ")
@@ -62,6 +64,17 @@ func (t *text) call(s *Call, indent string) {
 			verb = "writes"
 		}
 		t.value(verb, v, indent)
+	}
+}
+
+func (t *text) carry(s *Carry, indent string) {
+	t.out.WriteString("carry\n")
+	for _, c := range s.Copies {
+		t.value("reads", c.From, indent)
+		t.value("writes", c.To, indent)
+	}
+	for _, x := range s.Sets {
+		fmt.Fprintf(&t.out, "%s  then %s = %s\n", indent, x.Name, x.Value)
 	}
 }
 

@@ -20,11 +20,11 @@ import (
 func Infer(g *ir.Graph) error {
 	bindSymbols(g)
 	for {
-		in := &inference{graph: g, facts: Facts(g), elems: map[*ir.Value][]value{}, tainted: map[*ir.Value]bool{}, varies: map[*ir.Node]map[int]error{}}
+		in := &inference{graph: g, facts: Facts(g), elems: map[*ir.Value][]value{}, tainted: map[*ir.Value]bool{}, varies: map[*ir.Node]*varying{}}
 		if err := in.sweep(); err != nil {
 			return err
 		}
-		if in.tighten() {
+		if in.tighten() || in.limits {
 			continue
 		}
 		if unified, err := unify(g, in.equal); err != nil {
@@ -77,7 +77,8 @@ type inference struct {
 	// require says nothing of the model.
 	maybe int
 	// varies tells which values that a node's body carries change their shape, and how.
-	varies map[*ir.Node]map[int]error
+	varies map[*ir.Node]*varying
+	limits bool // a symbol is bounded now that nodes have met without a bound
 }
 
 func (in *inference) input(v *ir.Value) {

@@ -16,31 +16,36 @@ type body struct {
 	carried []known // before the first run
 	last    []known // of its inputs after the carried ones, but for captures
 	from    int     // the number of its first output that is carried
+	grows   bool    // what it carries may change its dimensions
 }
 
 // passed tells whether the body hands carried value k on as it is.
 func (b *body) passed(k int) bool { return b.Outputs[b.from+k] == b.Inputs[len(b.first)+k] }
 
-// iterate infers a body with the shapes that carried values begin with. Those whose
-// shape the body changes are given up, and it is inferred again without them. What is
-// given up once stays so, or nested loops would take exponential time.
-func (in *inference) iterate(n *ir.Node, b *body) error {
-	varies := in.varies[n]
-	if varies == nil {
-		varies = map[int]error{}
-		in.varies[n] = varies
+// iterate infers a body with the shapes that carried values begin with. A dimension that the body
+// changes becomes a symbol of its own, a value whose rank changes is given up, and the body is
+// inferred again. What varies once stays so, or nested loops would take exponential time.
+func (in *inference) iterate(n *ir.Node, b *body, before []string) (*varying, error) {
+	x := in.varies[n]
+	if x == nil {
+		x = &varying{lost: map[int]error{}, dims: map[dimension]string{}}
+		in.varies[n] = x
+		if len(before) > 0 {
+			in.forget(b.Graph) // what an earlier inference knew holds for other dimensions
+		}
 	}
+	n.Computes = slices.Clone(x.names)
 	causes, dependent := len(in.unknown.Causes), in.unknown.Dependent
 	for {
-		if err := in.enter(n, b, varies); err != nil {
-			return err
+		if err := in.enter(n, b, x); err != nil {
+			return x, err
 		}
 		if err := in.region(b.Graph, true); err != nil {
-			return &bodyError{err}
+			return x, &bodyError{err}
 		}
-		found, err := in.findVarying(n, b, varies)
+		found, err := in.findVarying(n, b, x, before)
 		if err != nil || !found {
-			return err
+			return x, err
 		}
 		in.unknown.Causes, in.unknown.Dependent = in.unknown.Causes[:causes], dependent
 		in.forget(b.Graph)
@@ -55,13 +60,13 @@ func (e *bodyError) Error() string {
 }
 
 // enter gives the body's inputs what is known of them in every run.
-func (in *inference) enter(n *ir.Node, b *body, varies map[int]error) error {
+func (in *inference) enter(n *ir.Node, b *body, x *varying) error {
 	carried := slices.Clone(b.carried)
 	for k := range carried {
 		if !b.passed(k) {
 			carried[k].elems = nil
 		}
-		if varies[k] != nil {
+		if carried[k].shape = x.shape(k, carried[k].shape); x.lost[k] != nil {
 			carried[k] = known{typ: carried[k].typ}
 		}
 	}
@@ -71,30 +76,6 @@ func (in *inference) enter(n *ir.Node, b *body, varies map[int]error) error {
 		}
 	}
 	return in.captures(n, b.Graph)
-}
-
-// findVarying finds carried values that the body's outputs do not keep.
-func (in *inference) findVarying(n *ir.Node, b *body, varies map[int]error) (bool, error) {
-	found := false
-	for k, before := range b.carried {
-		after := in.known(b.Outputs[b.from+k])
-		name := b.Inputs[len(b.first)+k].Name
-		switch {
-		case varies[k] != nil || !before.hasShape:
-			continue
-		case after.typ != ir.Invalid && after.typ != before.typ:
-			return false, n.Errorf("the carried value %q begins with type %s; its body gives %s", name, before.typ, after.typ)
-		case !after.hasShape || after.typ == ir.Invalid:
-			varies[k] = fmt.Errorf("the carried value %q begins with shape %v; its shape after a run of the body is not known", name, before.shape)
-		case !sameShape(before.shape, after.shape):
-			varies[k] = fmt.Errorf("the carried value %q begins with shape %v and has shape %v after a run of the body; supported are values that keep their shape",
-				name, before.shape, after.shape)
-		default:
-			continue
-		}
-		found = true
-	}
-	return found, nil
 }
 
 // forget drops what an earlier sweep learned of a region's values.
@@ -129,11 +110,12 @@ func (in *inference) loop(n *ir.Node, tainted bool) error {
 	if s.Cond != nil {
 		cond = single(ir.Bool, truth(true)) // or the body does not run
 	}
-	b := &body{Graph: s.Body, first: []known{single(ir.I64), cond}, from: 1}
+	b := &body{Graph: s.Body, first: []known{single(ir.I64), cond}, from: 1, grows: true}
 	for _, v := range s.Carried {
 		b.carried = append(b.carried, in.known(v))
 	}
-	err = in.iterate(n, b)
+	before := n.Computes
+	x, err := in.iterate(n, b, before)
 	if wrong, ok := err.(*bodyError); ok {
 		in.fail(n, wrong, false)
 		return nil
@@ -147,20 +129,23 @@ func (in *inference) loop(n *ir.Node, tainted bool) error {
 		}
 	}
 	trips, counted := in.trips(s)
-	before := n.Computes
-	n.Computes = nil
+	never := counted && trips.Is(0)
+	if stacks := n.Outputs[len(s.Carried):]; !counted && slices.ContainsFunc(stacks, func(v *ir.Value) bool { return v != nil }) {
+		trips, counted = in.counted(n, s, before), true
+	}
+	if !counted {
+		trips = in.most(s)
+	}
+	if err := in.limitDims(n, b, x, trips); err != nil {
+		return err
+	}
 	for i, v := range n.Outputs {
 		switch {
 		case v == nil:
 		case i < len(s.Carried):
-			err = in.carriedResult(n, b, i, tainted, counted && trips.Is(0), b.carried[i])
+			err = in.carriedResult(n, b, i, tainted, never, b.carried[i])
 		default:
-			if !counted {
-				trips, counted = in.counted(n, s, before), true
-			}
-			k := in.known(s.Body.Outputs[1+i])
-			k.shape, k.elems = slices.Concat(ir.Shape{trips}, k.shape), nil
-			err = in.settle(n, v, k, tainted)
+			err = in.stackedResult(n, x, v, s.Body.Outputs[1+i], trips, tainted)
 		}
 		if err != nil {
 			return err
@@ -172,26 +157,45 @@ func (in *inference) loop(n *ir.Node, tainted bool) error {
 // carriedResult sets result k of a node, the carried value k after the last run, of
 // which is known what was before the first one.
 func (in *inference) carriedResult(n *ir.Node, b *body, k int, tainted, never bool, before known) error {
-	v := n.Outputs[k]
-	if why := in.varies[n][k]; why != nil && !never {
+	v, x := n.Outputs[k], in.varies[n]
+	if never {
+		return in.settle(n, v, before, tainted)
+	}
+	if why := x.lost[k]; why != nil {
 		in.unsettled(n, v, why)
 		return nil
 	}
-	if !never && !b.passed(k) {
+	before.shape = x.shape(k, before.shape)
+	if !b.passed(k) {
 		before.elems = nil
 	}
 	return in.settle(n, v, before, tainted)
 }
 
+// stackedResult sets a result of a Loop that stacks what each iteration gives.
+func (in *inference) stackedResult(n *ir.Node, x *varying, v, part *ir.Value, trips sym.Expr, tainted bool) error {
+	k := in.known(part)
+	if d := x.mentioned(k.shape); d != "" {
+		in.unsettled(n, v, fmt.Errorf("result %q would stack values of shape %v, of which %s may change from one iteration to the next; supported are values of one shape", v.Name, k.shape, d))
+		return nil
+	}
+	k.shape, k.elems = slices.Concat(ir.Shape{trips}, k.shape), nil
+	return in.settle(n, v, k, tainted)
+}
+
 // counted is a symbol for the number of a loop's iterations, which the node computes.
 func (in *inference) counted(n *ir.Node, s *ops.LoopSpec, before []string) sym.Expr {
-	most := sym.Const(sym.MaxDim)
+	return in.either(n, sym.Identifier(n.Outputs0()+"_iterations"), before, sym.Const(0), in.most(s))
+}
+
+// most is the most iterations of a loop: sym.MaxDim where nothing bounds them.
+func (in *inference) most(s *ops.LoopSpec) sym.Expr {
 	if _, elems := in.elemsOf(s.Max); len(elems) == 1 {
 		if m, ok := elems[0].whole(); ok {
-			most = sym.Max(m, sym.Const(0), in.facts)
+			return sym.Max(m, sym.Const(0), in.facts)
 		}
 	}
-	return in.either(n, sym.Identifier(n.Outputs0()+"_iterations"), before, sym.Const(0), most)
+	return sym.Const(sym.MaxDim)
 }
 
 // trips is the number of a loop's iterations, if it follows from what is known.

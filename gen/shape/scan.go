@@ -31,7 +31,7 @@ func (in *inference) scan(n *ir.Node, tainted bool) error {
 		}
 		b.last = append(b.last, k)
 	}
-	err = in.iterate(n, b)
+	_, err = in.iterate(n, b, nil)
 	if wrong, ok := err.(*bodyError); ok {
 		in.fail(n, wrong, false)
 		return nil

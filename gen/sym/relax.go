@@ -33,10 +33,14 @@ func nonPositive(e Expr, f Facts, depth int) bool {
 		if len(t.atoms) != 1 || t.atoms[0].Kind == AtomVar {
 			continue
 		}
-		rest := append(append([]term{}, e.terms[:i]...), e.terms[i+1:]...)
+		rest := Expr{c: e.c, terms: append(append([]term{}, e.terms[:i]...), e.terms[i+1:]...)}
 		for _, b := range above(t, f) {
-			sum := Add(Scale(Expr{c: e.c, terms: rest}, b.scale), b.expr)
-			if nonPositive(sum, f, depth-1) {
+			if nonPositive(Add(Scale(rest, b.scale), b.expr), f, depth-1) {
+				return true
+			}
+		}
+		if a := t.atoms[0]; a.Kind == AtomMax && t.coef > 0 || a.Kind == AtomMin && t.coef < 0 { // is one of the two
+			if nonPositive(Add(rest, Scale(a.A, t.coef)), f, depth-1) && nonPositive(Add(rest, Scale(a.B, t.coef)), f, depth-1) {
 				return true
 			}
 		}

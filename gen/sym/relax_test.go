@@ -28,6 +28,9 @@ func TestRelax(t *testing.T) {
 		{"min", Min(h, w, f), w, true},
 		{"max", h, Max(h, w, f), true},
 		{"max of halves", half, Max(h, w, f), true},
+		{"the greater of two", Max(Const(0), Sub(Min(h, Const(99), f), Min(Const(1), h, f)), f), h, true},
+		{"one of two", Max(half, w, f), h, false},
+		{"the lesser of two", half, Min(h, up, f), true},
 		{"unrelated", h, w, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -24,6 +24,8 @@ func label(s plan.Step) string {
 	switch {
 	case s.Call != nil && s.Block != nil:
 		return " (" + s.Block.Label() + ")"
+	case s.Carry != nil:
+		return " (" + s.Carry.Label + ")"
 	case s.If != nil:
 		return " (" + s.If.Label + ")"
 	case s.Loop != nil:
@@ -38,6 +40,8 @@ func (h *host) step(s plan.Step) error {
 		return h.call(s.Call)
 	case s.Copy != nil:
 		return h.copy(s.Copy)
+	case s.Carry != nil:
+		return h.carry(s.Carry)
 	case s.Check != nil:
 		return checkDims([]block.Check{*s.Check}, h.symbols)
 	case s.Set != nil:
@@ -65,19 +69,57 @@ func (h *host) copy(s *plan.Copy) error {
 	if err := h.intact(s.From, from); err != nil {
 		return err
 	}
-	to, err := h.bytes(s.To)
-	if err != nil {
-		return fmt.Errorf("%q: %w", s.To.Name, err)
-	}
-	if len(to) != len(from) {
-		return fmt.Errorf("%q has %d bytes, %q %d", s.From.Name, len(from), s.To.Name, len(to))
-	}
-	copy(to, slices.Clone(from))
-	h.own(s.To, to)
-	return nil
+	return h.fill(s.To, slices.Clone(from))
 }
 
 // element is the only element of a value: a bool or an int64.
+func (h *host) carry(s *plan.Carry) error {
+	values := make([]int64, len(s.Sets))
+	for i, x := range s.Sets {
+		var err error
+		if values[i], err = x.Value.Eval(h.symbols); err != nil {
+			return err
+		}
+		if lo, hi := h.p.Facts[x.Name].Lo, h.bounds[x.Name]; values[i] < lo || values[i] > hi {
+			return fmt.Errorf("%s would be %d; there is memory for %d to %d", x.Name, values[i], lo, hi)
+		}
+	}
+	data := make([][]byte, len(s.Copies))
+	for i, c := range s.Copies {
+		from, err := h.bytes(c.From)
+		if err == nil {
+			err = h.intact(c.From, from)
+		}
+		if err != nil {
+			return fmt.Errorf("%q: %w", c.From.Name, err)
+		}
+		data[i] = slices.Clone(from)
+	}
+	for i, x := range s.Sets {
+		h.symbols[x.Name] = values[i]
+	}
+	for i, c := range s.Copies {
+		if err := h.fill(c.To, data[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fill writes all bytes of a value.
+func (h *host) fill(v *ir.Value, data []byte) error {
+	to, err := h.bytes(v)
+	if err != nil {
+		return fmt.Errorf("%q: %w", v.Name, err)
+	}
+	if len(to) != len(data) {
+		return fmt.Errorf("%q has %d bytes, what is copied to it %d", v.Name, len(to), len(data))
+	}
+	copy(to, data)
+	h.own(v, to)
+	return nil
+}
+
 func (h *host) element(v *ir.Value) (int64, error) {
 	data, err := h.bytes(v)
 	if err != nil {

@@ -366,3 +366,42 @@ func ints(xs ...int64) *ir.Tensor {
 	}
 	return t
 }
+
+// TestOnceWithSymbols: in a loop that proves to run once, a symbol of a dimension is another number than after it.
+func TestOnceWithSymbols(t *testing.T) {
+	g := irtest.Parse(t, `
+  const @dim i64[1] = {0}
+  input %like f32[1, 5]
+  input %a f32[2, 3]
+  input %b f32[3, 2]
+  %shape i64[2] = Shape.15(%like)
+  %count i64[1] = Gather.13(%shape, @dim)
+  %y ?[*], %z ?[*] = Loop.16(%count, _, %a, %b) {body = region 0} "exchange" regions {
+    graph "body" opset 17 {
+      input %i ?[*]
+      input %c ?[*]
+      input %p ?[*]
+      input %q ?[*]
+      %r ?[*] = Relu.14(%q)
+      %s ?[*] = Neg.13(%p)
+      output %c
+      output %r
+      output %s
+    }
+  }
+  %to ?[*] = Shape.15(%z)
+  %w ?[*] = Reshape.14(%y, %to)
+  output %w
+`)
+	require.NoError(t, simplify.Run(g))
+	require.Equal(t, `graph "g" opset 17 {
+  const @to i64[2] = {2, 3}
+  input %like f32[1, 5]
+  input %a f32[2, 3]
+  input %b f32[3, 2]
+  %r f32[3, 2] = Relu.14(%b)
+  %w f32[2, 3] = Reshape.14(%r, @to)
+  output %w
+}
+`, print(t, g))
+}

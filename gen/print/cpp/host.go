@@ -77,7 +77,9 @@ func (h *host) steps(steps []plan.Step) {
 				}
 			}
 		case s.Copy != nil:
-			h.line("dnn_copy(%s, %s, %s);", h.address(s.Copy.To, "uint8_t"), h.address(s.Copy.From, "uint8_t"), h.bytes(s.Copy.To))
+			h.copy(s.Copy)
+		case s.Carry != nil:
+			h.carry(s.Carry)
 		case s.Check != nil:
 			h.line("// %s", ctext.Comment(s.Check.String()))
 			h.line("if (!(%s)) return dnn_refuse(c, dnn_status::%s, %s);", h.condition(s.Check), h.refusal(s.Check), ctext.String(s.Check.String()))
@@ -111,6 +113,32 @@ func (h *host) indented(steps []plan.Step) {
 	h.Indent++
 	h.steps(steps)
 	h.Indent--
+}
+
+// copy copies as many bytes as the source has: of a value that is carried, the target's shape is that after.
+func (h *host) copy(s *plan.Copy) {
+	h.line("dnn_copy(%s, %s, %s);", h.address(s.To, "uint8_t"), h.address(s.From, "uint8_t"), h.bytes(s.From))
+}
+
+// carry sets symbols after all else: their values, the sizes and what else is in the statement speak of
+// those before.
+func (h *host) carry(s *plan.Carry) {
+	h.line("{")
+	h.Indent++
+	for i, x := range s.Sets {
+		h.line("const int64_t next%d = %s;", i, h.number(x.Value))
+	}
+	for i, x := range s.Sets {
+		h.line("if (next%d < %d || next%d > %s) return dnn_refuse(c, dnn_status::kBadValue, %s);", i, h.p.Facts[x.Name].Lo, i, h.number(h.p.Greatest(x.Name)), ctext.String(s.Label))
+	}
+	for i := range s.Copies {
+		h.copy(&s.Copies[i])
+	}
+	for i, x := range s.Sets {
+		h.line("%s = next%d;", h.syms(x.Name), i)
+	}
+	h.Indent--
+	h.line("}")
 }
 
 // loop counts in a local variable: what the loop's blocks read of the context is its copy.
