@@ -77,23 +77,6 @@ func (e *estimate) trips(x sym.Expr) float64 {
 	return float64(max(hi, 0))
 }
 
-// moved is the cycles that reading and writing each buffer once takes.
-func (e *estimate) moved(k *loop.Kernel) float64 {
-	c := 0.0
-	for _, b := range k.Buffers {
-		bytes := float64(e.trips(b.Size) * float64(b.Type.Size()))
-		rate := e.t.BytesPerCycle
-		switch {
-		case b.Image != nil:
-			rate = e.t.Images.BytesPerCycle
-		case bytes <= float64(e.t.L2):
-			rate = e.t.L2BytesPerCycle
-		}
-		c += float64(bytes / rate) // which a compiler may make a product
-	}
-	return c
-}
-
 // body is the cycles of statements within the innermost loop variable v, lanes at a time.
 func (e *estimate) body(body []loop.Stmt, v string, lanes int64) float64 {
 	c := 0.0

@@ -60,3 +60,20 @@ func TestSymbolsAreTypical(t *testing.T) {
 	unbounded := sym.Facts{"N": {Lo: 1, Hi: 1<<31 - 1}}
 	assert.Equal(t, cycles(copying(sym.Const(3200), 1, 0), nil), cycles(k, unbounded), "32 of 1 to many")
 }
+
+// TestReadAgain: a buffer that does not fit in the cache is read again for each task, unless tasks read parts of it.
+func TestReadAgain(t *testing.T) {
+	const n, tasks = 1 << 20, 8
+	reading := func(task string, at sym.Expr) float64 {
+		x := &loop.Buffer{Name: "x", Type: ir.F32, Size: sym.Const(n)}
+		y := &loop.Buffer{Name: "y", Type: ir.F32, Write: true, Size: sym.Const(1)}
+		load := loop.Store{Buf: y, Index: sym.Const(0), Value: loop.Mem{Buf: x, Index: sym.Add(at, sym.Var("i"))}}
+		body := []loop.Stmt{loop.Index{Var: "first", Value: sym.Scale(sym.Var(task), n/tasks)}, loop.For{Var: "i", Extent: sym.Const(1), Body: []loop.Stmt{load}}}
+		return cycles(&loop.Kernel{Buffers: []*loop.Buffer{x, y}, Facts: sym.Facts{}, Body: body,
+			Grid: []te.Axis{{Var: "o", Extent: sym.Const(2)}, {Var: "t", Extent: sym.Const(tasks)}}}, nil)
+	}
+	once := 4 * n / chip.BytesPerCycle
+	assert.InDelta(t, 16*once, reading("t", sym.Const(0)), perKernel+1, "each task reads all of it")
+	assert.InDelta(t, 2*once, reading("t", sym.Var("first")), perKernel+1, "the inner axis walks it, twice")
+	assert.InDelta(t, 8*once, reading("o", sym.Var("first")), perKernel+1, "a half is read again by each task")
+}

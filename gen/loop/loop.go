@@ -146,7 +146,10 @@ type Tile struct {
 	Micro   *MicroKernel
 	X, W    *Buffer
 	XAt, At sym.Expr // offsets of X and W, in elements
-	Acc     *Buffer  // local array of Rows x Vectors*Lanes accumulators, written
+	// Acc gets Rows x Vectors*Lanes accumulators from offset AccAt on: a local array, or
+	// the worker's memory.
+	Acc   *Buffer
+	AccAt sym.Expr
 }
 
 // Call is a call of an opaque operator's function: its operands, results and scratch memory by

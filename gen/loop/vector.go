@@ -35,7 +35,7 @@ func Vectorise(body []Stmt, lanes int64, f sym.Facts) []Stmt {
 
 // CanVectorise tells whether the loop can run in vectors.
 func CanVectorise(l For, f sym.Facts) bool {
-	v := &vectoriser{lane: l.Var, defined: map[string]bool{}, stored: map[*Buffer]sym.Expr{}, facts: f, texel: l.Extent.Is(layout.TexelLanes)}
+	v := &vectoriser{lane: l.Var, extent: l.Extent, defined: map[string]bool{}, stored: map[*Buffer][]sym.Expr{}, facts: f, texel: l.Extent.Is(layout.TexelLanes)}
 	v.findStores(l.Body)
 	return !v.clash && v.body(l.Body)
 }
@@ -48,14 +48,15 @@ func VectorExpr(e te.Expr, lane string, f sym.Facts) bool {
 
 type vectoriser struct {
 	lane    string
+	extent  sym.Expr
 	defined map[string]bool
-	stored  map[*Buffer]sym.Expr // where the loop stores
+	stored  map[*Buffer][]sym.Expr // where the loop stores
 	clash   bool
 	facts   sym.Facts
 	texel   bool // the loop has as many lanes as a texel
 }
 
-// findStores collects stores; two of one buffer at different places clash, since lanes might meet.
+// findStores collects stores; two of one buffer clash where lanes might meet.
 func (v *vectoriser) findStores(body []Stmt) {
 	for _, s := range body {
 		switch x := s.(type) {
@@ -65,11 +66,27 @@ func (v *vectoriser) findStores(body []Stmt) {
 			v.findStores(x.Then)
 			v.findStores(x.Else)
 		case Store:
-			at, ok := v.stored[x.Buf]
-			v.clash = v.clash || ok && !at.Equal(x.Index)
-			v.stored[x.Buf] = x.Index
+			v.clash = v.clash || v.meets(x.Buf, x.Index)
+			v.stored[x.Buf] = append(v.stored[x.Buf], x.Index)
 		}
 	}
+}
+
+// meets tells whether another lane may store what lies at this place.
+func (v *vectoriser) meets(b *Buffer, index sym.Expr) bool {
+	for _, at := range v.stored[b] {
+		if !at.Equal(index) && !v.apart(at, index) {
+			return true
+		}
+	}
+	return false
+}
+
+// apart tells whether two places are further from each other than the loop is long.
+func (v *vectoriser) apart(a, b sym.Expr) bool {
+	n, known := v.extent.Const()
+	distance, isConst := sym.Sub(a, b).Const()
+	return known && isConst && max(distance, -distance) >= n && v.along(a, false) && v.along(b, false)
 }
 
 func (v *vectoriser) body(body []Stmt) bool {
@@ -137,8 +154,7 @@ func (v *vectoriser) expr(e te.Expr) bool {
 	case Ref:
 		return v.defined[x.Name]
 	case Mem:
-		at, stored := v.stored[x.Buf]
-		return v.position(x.Buf, x.Index, x.Texel, true) && (!stored || at.Equal(x.Index))
+		return v.position(x.Buf, x.Index, x.Texel, true) && !v.meets(x.Buf, x.Index)
 	case te.Select:
 		return v.same(x.Cond) && v.expr(x.Then) && v.expr(x.Else)
 	case te.Call:

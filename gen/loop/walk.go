@@ -68,6 +68,7 @@ func Exprs(body []Stmt, f func(sym.Expr)) {
 		case Tile:
 			f(x.XAt)
 			f(x.At)
+			f(x.AccAt)
 		case Call:
 			for _, a := range x.Args {
 				f(a.Size)
@@ -75,6 +76,41 @@ func Exprs(body []Stmt, f func(sym.Expr)) {
 					f(d)
 				}
 			}
+		}
+	}
+}
+
+// Accesses calls f for every place in a buffer that the statements read or write.
+func Accesses(body []Stmt, f func(b *Buffer, at sym.Expr)) {
+	expr := func(e te.Expr) {
+		te.Walk(e, func(x te.Expr) {
+			if m, ok := x.(Mem); ok {
+				f(m.Buf, m.Index)
+				m.Texel.indices(m.Buf, func(at sym.Expr) { f(m.Buf, at) })
+			}
+		})
+	}
+	for _, s := range body {
+		switch x := s.(type) {
+		case For:
+			Accesses(x.Body, f)
+		case Bind:
+			expr(x.Value)
+		case Def:
+			expr(x.Init)
+		case Set:
+			expr(x.Value)
+		case Store:
+			f(x.Buf, x.Index)
+			x.Texel.indices(x.Buf, func(at sym.Expr) { f(x.Buf, at) })
+			expr(x.Value)
+		case If:
+			Accesses(x.Then, f)
+			Accesses(x.Else, f)
+		case Tile:
+			f(x.X, x.XAt)
+			f(x.W, x.At)
+			f(x.Acc, x.AccAt)
 		}
 	}
 }

@@ -14,8 +14,9 @@ type Env struct {
 	Symbols sym.Facts // ranges of dimension symbols
 	Target  *target.Target
 	// Contractions are sums of products in register tiles. Windows are depthwise convolutions in
-	// register tiles, and pools whose guards bound their loops. Vectors runs loops in vectors.
-	Contractions, Windows, Vectors bool
+	// register tiles, and pools whose guards bound their loops. Winograd is convolutions by minimal
+	// filtering. Vectors runs loops in vectors.
+	Contractions, Windows, Winograd, Vectors bool
 }
 
 func (e *Env) lanes() int64 {

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -146,6 +147,9 @@ func clipRow() *Row {
 func clip(c *Ctx, x []te.Expr) (te.Expr, error) {
 	e := x[0]
 	if c.Version < 11 {
+		if !e.DType().IsFloat() {
+			return nil, fmt.Errorf("its bounds are attributes, which are floats, and its input %s; opset 12 has bounds of the input's type", e.DType())
+		}
 		e = call("max", e, c.num("min", -math.MaxFloat32, e))
 		return call("min", e, c.num("max", math.MaxFloat32, e)), nil
 	}

@@ -204,6 +204,14 @@ func TestReshapeKeepsAxes(t *testing.T) {
 	}
 }
 
+// TestBoundsOfIntegers: before opset 11 Clip's bounds are floats, which integers cannot be compared with.
+func TestBoundsOfIntegers(t *testing.T) {
+	n := node("Clip", attrs("min", 0.0, "max", 6.0), val(ir.I8, 3))
+	n.Version = 6
+	_, err := Build(n, nil)
+	require.ErrorContains(t, err, `node Clip "n": its bounds are attributes, which are floats, and its input i8; opset 12 has bounds of the input's type`)
+}
+
 // TestUnknown: what shape inference may still learn is an *UnknownError that names the node.
 func TestUnknown(t *testing.T) {
 	computed := func(dims ...any) *ir.Value { return val(ir.I64, dims...) }

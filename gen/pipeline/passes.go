@@ -57,6 +57,7 @@ var Switches = []Switch{
 	{"anchors", "all of contractions, windows, chains and layouts: every block is a generic loop nest"},
 	{"contractions", "register tiles for sums of products: convolutions, Gemm, MatMul"},
 	{"windows", "register tiles for depthwise convolutions; guards of pools as bounds of their loops"},
+	{"winograd", "convolutions by fewer products of transformed inputs and weights, which take up to four times the memory"},
 	{"chains", "row-wise chains (softmax, normalisations) as one block"},
 	{"vectors", "loops of generic nests in vectors"},
 	{"layouts", "blocked layouts; every value is then row-major"},
@@ -103,7 +104,7 @@ func fuseBlocks(s *State) error {
 func (s *State) anchor(name string) bool { return s.Enabled("anchors") && s.Enabled(name) }
 
 func (s *State) selectOptions() sel.Options {
-	return sel.Options{Contractions: s.anchor("contractions"), Windows: s.anchor("windows"), Layouts: s.anchor("layouts"), Vectors: s.Enabled("vectors")}
+	return sel.Options{Contractions: s.anchor("contractions"), Windows: s.anchor("windows"), Winograd: s.anchor("winograd"), Layouts: s.anchor("layouts"), Vectors: s.Enabled("vectors")}
 }
 
 func selectKernels(s *State) (err error) {

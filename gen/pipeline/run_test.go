@@ -23,13 +23,15 @@ var network = `graph "g" opset 17 {
   const @w f32[16, 3, 3, 3] = {` + ones(432) + `}
   const @s f32[16] = {` + ones(16) + `}
   const @up f32[16, 3, 2, 2] = {` + ones(192) + `}
+  const @wide f32[16, 16, 3, 3] = {` + ones(2304) + `}
   const @zero i64[1] = {0}
   const @rest i64[1] = {-1}
   input %x f32[N, 3, 8, 8]
   %c ?[*] = Conv.11(%x, @w) {pads = [1, 1, 1, 1]} "conv"
   %n ?[*] = BatchNormalization.15(%c, @s, @s, @s, @s) "norm"
   %r ?[*] = Relu.14(%n) "relu"
-  %p ?[*] = MaxPool.12(%r) {kernel_shape = [3, 3], pads = [1, 1, 1, 1]} "pool"
+  %q ?[*] = Conv.11(%r, @wide) {pads = [1, 1, 1, 1]} "wide"
+  %p ?[*] = MaxPool.12(%q) {kernel_shape = [3, 3], pads = [1, 1, 1, 1]} "pool"
   %shape ?[*] = Shape.15(%p)
   %batch ?[*] = Gather.13(%shape, @zero)
   %to ?[*] = Concat.13(%batch, @rest) {axis = 0}
@@ -89,6 +91,7 @@ func TestDisable(t *testing.T) {
 		"chains":   func(s *State) bool { return len(s.Program.Steps) > len(whole.Program.Steps) },
 		"anchors":  func(s *State) bool { return count(s, "contraction,") == 0 },
 		"subpixel": func(s *State) bool { return count(s, "contraction,") == 1 },
+		"winograd": func(s *State) bool { return count(s, "contraction,") == 3 && count(whole, "winograd F(4,3),") == 1 },
 		"layouts":  func(s *State) bool { return count(s, "axis1/") == 0 },
 	}
 	optional, _ := names()

@@ -23,8 +23,8 @@ import (
 type Options struct {
 	// Layouts are storage orders besides row-major.
 	Layouts bool
-	// Contractions, Windows and Vectors are as in lower.Env.
-	Contractions, Windows, Vectors bool
+	// Contractions, Windows, Winograd and Vectors are as in lower.Env.
+	Contractions, Windows, Winograd, Vectors bool
 }
 
 // Choice is the result: layouts by value, and the kernel of each block that has a stage.
@@ -113,7 +113,7 @@ func (c candidate) layout(v *ir.Value) layout.Layout { return c.layouts[v] }
 // anchors in the order in which equal estimates are preferred; each gives the kernels that compute
 // the block in its layouts, or none.
 var anchors = []func(*block.Block, *lower.Env) ([]*lower.Lowered, error){
-	lower.Dots, single(lower.Contraction), single(lower.Chain), single(lower.Update), single(lower.Generic),
+	lower.Dots, single(lower.Contraction), lower.Winograd, single(lower.Chain), single(lower.Update), single(lower.Generic),
 }
 
 // single is an anchor that gives one kernel, or nil.
@@ -141,7 +141,7 @@ func (s *selector) cheapest(b *block.Block, lay lower.Layouts) (Kernel, error) {
 		return lay(v)
 	}
 	env := &lower.Env{Layouts: stored, Symbols: s.g.Facts, Target: s.t,
-		Contractions: s.o.Contractions, Windows: s.o.Windows, Vectors: s.o.Vectors}
+		Contractions: s.o.Contractions, Windows: s.o.Windows, Winograd: s.o.Winograd, Vectors: s.o.Vectors}
 	var best Kernel
 	for _, anchor := range anchors {
 		ls, err := anchor(b, env)

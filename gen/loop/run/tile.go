@@ -29,16 +29,16 @@ func (c *compiler) tile(x loop.Tile) action {
 			f.fail("lanes of X along %d elements in steps of %d; a register has %d", k.Extent, k.XStep, m.Lanes())
 		}
 	}
-	if t.acc.kind != array {
-		f.fail("a tile into %s, which is no local array", x.Acc.Name)
+	if t.acc.kind == operand || t.acc.kind == result {
+		f.fail("a tile into %s, which is neither a local array nor the worker's memory", x.Acc.Name)
 	}
-	xAt, wAt := c.index(x.XAt), c.index(x.At)
+	xAt, wAt, accAt := c.index(x.XAt), c.index(x.At), c.index(x.AccAt)
 	if m.Instr.Acc == ir.F32 {
-		return func() { t.run(xAt.base(), wAt.base()) }
+		return func() { t.run(xAt.base(), wAt.base(), accAt.base()) }
 	}
 	t.x64, t.w64 = make([]int64, m.Instr.Group), make([]int64, m.Lanes()*m.Instr.Group)
 	t.acc64 = make([]int64, m.Rows*m.Vectors*m.Lanes())
-	return func() { t.runIntegers(xAt.base(), wAt.base()) }
+	return func() { t.runIntegers(xAt.base(), wAt.base(), accAt.base()) }
 }
 
 type tile struct {
@@ -66,10 +66,10 @@ func steps(m *loop.MicroKernel) []tileStep {
 	return out
 }
 
-func (t *tile) run(xAt, wAt int64) {
+func (t *tile) run(xAt, wAt, accAt int64) {
 	n := t.Vectors * t.Lanes()
-	t.acc.write(0, 1, 0, int(t.Rows*n))
-	acc := t.acc.F32[:t.Rows*n]
+	t.acc.write(accAt, 1, 0, int(t.Rows*n))
+	acc := t.acc.F32[accAt:][:t.Rows*n]
 	clear(acc)
 	lanes := t.Lanes()
 	for _, s := range t.steps {
@@ -93,7 +93,7 @@ func (t *tile) run(xAt, wAt int64) {
 }
 
 // runIntegers adds products of integers; the sums wrap where they are stored.
-func (t *tile) runIntegers(xAt, wAt int64) {
+func (t *tile) runIntegers(xAt, wAt, accAt int64) {
 	lanes, group := t.Lanes(), t.Instr.Group
 	clear(t.acc64)
 	for _, s := range t.steps {
@@ -110,7 +110,7 @@ func (t *tile) runIntegers(xAt, wAt int64) {
 			}
 		}
 	}
-	t.acc.store(&scalar.Vec{I64: t.acc64}, 0, 1, 0, len(t.acc64))
+	t.acc.store(&scalar.Vec{I64: t.acc64}, accAt, 1, 0, len(t.acc64))
 }
 
 // add adds products of x, one element or one for each of w, to the accumulators.

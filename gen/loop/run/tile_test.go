@@ -125,7 +125,7 @@ func TestTileChecks(t *testing.T) {
 		{"W", func(f *fixture) loop.Tile { return loop.Tile{Micro: m, X: f.x, W: f.x, At: num(8), Acc: f.la} }, "element 12 is outside of x, which has 12"},
 		{"scratch", func(f *fixture) loop.Tile { return loop.Tile{Micro: m, X: f.s, W: f.x, Acc: f.la} }, "element 0 of scratch is read before it is written"},
 		{"accumulators", func(f *fixture) loop.Tile { f.la.Size = num(7); return loop.Tile{Micro: m, X: f.x, W: f.x, Acc: f.la} }, "element 7 is outside of acc"},
-		{"result", func(f *fixture) loop.Tile { return loop.Tile{Micro: m, X: f.x, W: f.x, Acc: f.y} }, "a tile into y, which is no local array"},
+		{"result", func(f *fixture) loop.Tile { return loop.Tile{Micro: m, X: f.x, W: f.x, Acc: f.y} }, "a tile into y, which is neither a local array nor the worker's memory"},
 		{"kind of X", func(f *fixture) loop.Tile {
 			mem := *m
 			mem.X = instr.Memory

@@ -33,7 +33,7 @@ type Dialect interface {
 	// Bounded is an integer within bounds; one out of them sets the variable `bad` to 1.
 	Bounded(value, lo, hi string) string
 	// Tile calls a micro-kernel.
-	Tile(t loop.Tile, xAt, at string) (string, error)
+	Tile(t loop.Tile, xAt, at, acc string) (string, error)
 }
 
 // Looper is a dialect that writes some loops in a way of its own.

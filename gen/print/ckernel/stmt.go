@@ -91,7 +91,11 @@ func (w *Kernel) stmt(s loop.Stmt, rest []loop.Stmt) {
 	case loop.If:
 		w.ifStmt(x)
 	case loop.Tile:
-		text, err := w.d.Tile(x, w.index(x.XAt), w.index(x.At))
+		acc := x.Acc.Name
+		if !x.AccAt.Is(0) {
+			acc += " + " + w.index(x.AccAt)
+		}
+		text, err := w.d.Tile(x, w.index(x.XAt), w.index(x.At), acc)
 		if err != nil {
 			w.fail(err)
 		}

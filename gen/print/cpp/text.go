@@ -98,8 +98,8 @@ func (dialect) Bounded(value, lo, hi string) string {
 	return fmt.Sprintf("dnn_bounded((int64_t)(%s), %s, %s, &bad)", value, lo, hi)
 }
 
-func (dialect) Tile(x loop.Tile, xAt, at string) (string, error) {
-	text := fmt.Sprintf("%s(%s + %s, %s + %s, %s);", MicroName(x.Micro), x.X.Name, xAt, x.W.Name, at, x.Acc.Name)
+func (dialect) Tile(x loop.Tile, xAt, at, acc string) (string, error) {
+	text := fmt.Sprintf("%s(%s + %s, %s + %s, %s);", MicroName(x.Micro), x.X.Name, xAt, x.W.Name, at, acc)
 	if x.Micro.Instr.Text("cpp", "", "", "") == "" {
 		return text, fmt.Errorf("no C++ for the tile instruction %s of the chip", x.Micro.Instr.Name)
 	}

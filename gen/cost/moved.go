@@ -1,0 +1,85 @@
+package cost
+
+import (
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sym"
+)
+
+// moved is the cycles that reading and writing the buffers takes: once, and of what does not stay in the
+// second-level cache again for every point of the grid's axes along which it is the same.
+func (e *estimate) moved(k *loop.Kernel) float64 {
+	walked := walkedBy(k)
+	c := 0.0
+	for _, b := range k.Buffers {
+		bytes := float64(e.trips(b.Size) * float64(b.Type.Size()))
+		rate := e.t.BytesPerCycle
+		switch {
+		case b.Image != nil:
+			rate = e.t.Images.BytesPerCycle
+		case bytes <= float64(e.t.L2):
+			rate = e.t.L2BytesPerCycle
+		default:
+			bytes *= e.again(k, bytes, walked[b])
+		}
+		c += float64(bytes / rate) // which a compiler may make a product
+	}
+	return c
+}
+
+// again is how often a buffer is read from one end to the other, whose place depends on some variables. From the
+// outermost axis of the grid inwards, one that moves in it leaves less of it to the axes within.
+func (e *estimate) again(k *loop.Kernel, bytes float64, moves map[string]bool) float64 {
+	times := 1.0
+	for _, a := range k.Grid {
+		n := max(e.trips(a.Extent), 1)
+		switch {
+		case moves[a.Var]:
+			bytes /= n
+		case bytes > float64(e.t.L2):
+			times *= n
+		}
+	}
+	return times
+}
+
+// walkedBy are the variables on which each buffer's places depend.
+func walkedBy(k *loop.Kernel) map[*loop.Buffer]map[string]bool {
+	of := map[string]map[string]bool{} // what bound variables depend on
+	bound(k.Body, of)
+	out := map[*loop.Buffer]map[string]bool{}
+	loop.Accesses(k.Body, func(b *loop.Buffer, at sym.Expr) {
+		if out[b] == nil {
+			out[b] = map[string]bool{}
+		}
+		follow(at, of, out[b])
+	})
+	return out
+}
+
+// bound collects what the values of bound variables depend on, in the order in which they are bound.
+func bound(body []loop.Stmt, of map[string]map[string]bool) {
+	for _, s := range body {
+		switch x := s.(type) {
+		case loop.Index:
+			deps := map[string]bool{}
+			follow(x.Value, of, deps)
+			of[x.Var] = deps
+		case loop.For:
+			bound(x.Body, of)
+		case loop.If:
+			bound(x.Then, of)
+			bound(x.Else, of)
+		}
+	}
+}
+
+func follow(e sym.Expr, of map[string]map[string]bool, into map[string]bool) {
+	direct := map[string]bool{}
+	e.Vars(direct)
+	for v := range direct {
+		into[v] = true
+		for d := range of[v] {
+			into[d] = true
+		}
+	}
+}

@@ -1,0 +1,262 @@
+package lower
+
+import (
+	"fmt"
+
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+	wino "rules_dnn/gen/winograd"
+)
+
+// filtering is a convolution of windows of as many points along two axes, each point one apart,
+// computed by F(m, taps) along both: three stages, of which a task runs all for a number of
+// tiles of m x m results, so that they stay in the second-level cache. The first transforms inputs,
+// the second is a sum of products for every point of the transform, the third
+// transforms the sums to results.
+type filtering struct {
+	*contraction
+	f     *wino.Transform
+	along [2]slide
+	deep  []int // reduction axes besides the windows' and the input channels
+	out   layout.Layout
+	lay   Layouts
+	// shape of the work
+	planes, blocks, k int64       // points of the deep axes, blocks of input channels, products a sum
+	tiles             [2]sym.Expr // along each axis
+	tile                          // rows are tiles here
+	perGroup, groups  int64
+	parts             int64    // tasks that share the tiles of a chunk
+	chunk             int64    // tiles of a task
+	chunks, count     sym.Expr // tasks along the tiles, and all tiles
+	points            int64    // of a transform, along both axes
+	inputs, sums      *loop.Buffer
+	half, square      *loop.Buffer
+}
+
+// slide is a dimension of X that a window walks: index = result + point + constant.
+type slide struct{ dim, axis, reduce int }
+
+// filterSizes are the m of the transforms that are tried.
+var filterSizes = []int{2, 4}
+
+// Winograd lowers a block as minimal filtering, by each transform that it has; none where the block is no
+// convolution of windows of three points along two axes in blocked layouts.
+func Winograd(b *block.Block, env *Env) ([]*Lowered, error) {
+	var out []*Lowered
+	for _, m := range filterSizes {
+		w := newFiltering(b, env, m)
+		if w == nil {
+			return nil, nil
+		}
+		if l := w.lower(env); l != nil {
+			out = append(out, l)
+		}
+	}
+	return out, nil
+}
+
+// filterTaps is how many points windows have along each axis.
+const filterTaps = 3
+
+func newFiltering(b *block.Block, env *Env, m int) *filtering {
+	// The sums lie in a worker's memory, which devices keep apart from what tiles write.
+	if !env.Winograd || env.Target.OpenCL != nil {
+		return nil
+	}
+	c := recognise(b, env.Target)
+	if c == nil || c.window || c.groups > 1 || c.inReduce < 0 || readsImages(b, env.Layouts) {
+		return nil
+	}
+	w := &filtering{contraction: c, f: wino.New(m, filterTaps), out: env.Layouts(b.Results[0]), lay: env.Layouts}
+	w.layX = env.Layouts(b.Operands[c.x.Source.N])
+	blocked := layout.Layout{Axis: c.inChannel, Block: c.block}
+	if w.layX != blocked || w.out != (layout.Layout{Axis: c.channel, Block: c.block}) || !w.findSlides() {
+		return nil
+	}
+	for _, r := range b.Results {
+		if env.Layouts(r) != w.out {
+			return nil
+		}
+	}
+	w.n = startNest(b, env)
+	w.n.buffers(b, env.Layouts)
+	return w
+}
+
+// findSlides finds the two dimensions of X that windows walk; false where there are others than two, or a
+// guard is not on an index of X.
+func (w *filtering) findSlides() bool {
+	var found []slide
+	used := map[int]bool{w.inReduce: true}
+	for d, e := range w.x.Index {
+		s := slide{d, w.axisIn(e), w.reduceIn(e)}
+		if s.axis < 0 || s.reduce < 0 || !w.reduce[s.reduce].Extent.Is(filterTaps) || used[s.reduce] {
+			continue
+		}
+		rest := sym.Sub(e, sym.Add(sym.Var(w.b.Stage.Axes[s.axis].Var), sym.Var(w.reduce[s.reduce].Var)))
+		if _, isConst := rest.Const(); isConst {
+			used[s.reduce] = true
+			found = append(found, s)
+		}
+	}
+	if len(found) < 2 {
+		return false
+	}
+	// Of three the innermost two: a transform along each costs more than it saves.
+	copy(w.along[:], found[len(found)-2:])
+	for _, s := range w.along {
+		if w.walks(w.b.Stage.Axes[s.axis].Var) != 1 || w.walks(w.reduce[s.reduce].Var) != 1 {
+			return false
+		}
+	}
+	for r := range w.reduce {
+		if r != w.inReduce && r != w.along[0].reduce && r != w.along[1].reduce {
+			w.deep = append(w.deep, r)
+		}
+	}
+	for _, g := range w.x.Guard {
+		if w.guarded(g) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// axisIn and reduceIn are the only axis of the stage, or of the reduction, in an index; or -1.
+func (w *filtering) axisIn(e sym.Expr) int   { return onlyIn(e, w.b.Stage.Axes) }
+func (w *filtering) reduceIn(e sym.Expr) int { return onlyIn(e, w.contraction.reduce) }
+
+func onlyIn(e sym.Expr, axes []te.Axis) int {
+	found := -1
+	for i, a := range axes {
+		switch {
+		case !e.Uses(a.Var):
+		case found >= 0:
+			return -1
+		default:
+			found = i
+		}
+	}
+	return found
+}
+
+// walks is in how many dimensions of X a variable is.
+func (w *filtering) walks(v string) int {
+	n := 0
+	for _, e := range w.x.Index {
+		if e.Uses(v) {
+			n++
+		}
+	}
+	return n
+}
+
+// guarded is the dimension of X whose index a guard is on, or -1.
+func (w *filtering) guarded(g te.Within) int {
+	for d, e := range w.x.Index {
+		if _, isConst := sym.Sub(g.E, e).Const(); isConst {
+			return d
+		}
+	}
+	return -1
+}
+
+// lower makes the kernel; nil where too little of it fits in the cache.
+func (w *filtering) lower(env *Env) *Lowered {
+	if !w.choose() {
+		return nil
+	}
+	w.buffers()
+	k := &loop.Kernel{Anchor: fmt.Sprintf("winograd F(%d,%d)", w.f.Results, w.f.Taps), Doc: w.b.Origins,
+		Buffers: append(append([]*loop.Buffer{}, w.n.in...), w.n.out...), Scratch: []*loop.Buffer{w.inputs, w.sums}}
+	logical := w.variables()
+	for i, a := range w.b.Stage.Axes {
+		if i != w.channel && i != w.along[0].axis && i != w.along[1].axis {
+			k.Grid = append(k.Grid, te.Axis{Var: axisVar(i), Extent: a.Extent})
+		}
+	}
+	k.Grid = append(k.Grid, te.Axis{Var: shareVar, Extent: sym.Const(w.parts)}, te.Axis{Var: chunkVar, Extent: w.chunks})
+	k.Body = append(w.transformInputs(logical), w.groupLoop(logical)...)
+	k.Facts = w.n.facts
+	k.Syms = symbolsOf(k, env.Symbols)
+	return env.done(k, func() ([]*ir.Value, error) {
+		packed, err := w.packFilters()
+		if err != nil {
+			return nil, err
+		}
+		args := append([]*ir.Value{}, w.b.Operands...)
+		args[w.contraction.w.Source.N] = packed
+		return append(args, w.b.Results...), nil
+	})
+}
+
+// fewTasks is how many tasks a layer should have: where the tiles do not make so many, tasks share the
+// result channels, of which each takes at least partChannels, since all transform the inputs.
+const (
+	fewTasks     = 4
+	partChannels = 128
+)
+
+// choose sets how many tiles a task takes and the register tile.
+func (w *filtering) choose() bool {
+	m := int64(w.f.Results)
+	w.points = int64(w.f.Points() * w.f.Points())
+	w.planes = 1
+	for _, r := range w.deep {
+		n, _ := w.contraction.reduce[r].Extent.Const()
+		w.planes *= n
+	}
+	ic, _ := w.contraction.reduce[w.inReduce].Extent.Const()
+	w.blocks = (ic + w.block - 1) / w.block
+	w.k = w.planes * w.blocks * w.block
+	for i, s := range w.along {
+		w.tiles[i] = sym.CeilDiv(w.b.Stage.Axes[s.axis].Extent, sym.Const(m), w.n.facts)
+	}
+	w.count = sym.Mul(w.tiles[0], w.tiles[1])
+	count, known := w.count.Const()
+	channelBlocks := (w.channels + w.block - 1) / w.block
+	// What a task keeps: transformed inputs, and the sums of a group of a few blocks of channels.
+	fits := w.t.L2 * 3 / 4 / (4 * w.points * (w.k + min(w.channels, 4*w.block)))
+	if fits < 4 {
+		return false
+	}
+	tiles, chunks := fits, int64(1)
+	if known {
+		chunks = max((count+fits-1)/fits, min(fewTasks, count/16), 1)
+		tiles = (count + chunks - 1) / chunks
+	}
+	operand := w.instr.Broadcaster(w.k)
+	choice := tiled{t: w.t, instr: w.instr, x: operand, pixels: tiles, groups: channelBlocks, perBlock: w.block / w.instr.Lanes, steps: w.k}
+	if !known {
+		choice.most = mostRows
+	}
+	w.tile = choice.choose()
+	w.perGroup = w.vectors * w.instr.Lanes
+	w.groups = (w.channels + w.perGroup - 1) / w.perGroup
+	w.chunk = (tiles + w.rows - 1) / w.rows * w.rows
+	w.chunks = sym.CeilDiv(w.count, sym.Const(w.chunk), w.n.facts)
+	w.parts = 1
+	if n, _ := w.chunks.Const(); known && n < fewTasks {
+		for w.groups%(2*w.parts) == 0 && w.parts*n < fewTasks && w.channels/(2*w.parts) >= partChannels {
+			w.parts *= 2
+		}
+	}
+	return true
+}
+
+// buffers are the worker's memory, and the packed weights.
+func (w *filtering) buffers() {
+	f32 := func(name string, local bool, size int64) *loop.Buffer {
+		return &loop.Buffer{Name: name, Type: ir.F32, Write: true, Local: local, Size: sym.Const(size)}
+	}
+	n, m := int64(w.f.Points()), int64(w.f.Results)
+	w.inputs = f32("w_in", false, w.points*w.chunk*w.k)
+	w.sums = f32("w_sum", false, w.points*w.chunk*w.perGroup)
+	w.half = f32("w_half", true, n*n*w.block)
+	w.square = f32("w_out", true, m*m*w.block)
+	w.n.in[w.contraction.w.Source.N].Size = sym.Const(w.groups * w.points * w.k * w.perGroup)
+}

@@ -1,0 +1,156 @@
+package lower
+
+import (
+	"fmt"
+	"maps"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+	wino "rules_dnn/gen/winograd"
+)
+
+// groupLoop computes all result channels of the task, a group at a time.
+func (w *filtering) groupLoop(logical map[string]sym.Expr) []loop.Stmt {
+	per := w.groups / w.parts
+	group := sym.Add(sym.Scale(sym.Var(shareVar), per), sym.Var(ownGroupVar))
+	body := []loop.Stmt{loop.Index{Var: groupVar, Value: group}}
+	body = append(body, loopOver(pointVar, w.points, w.products()...)...)
+	body = append(body, w.transformSums(logical)...)
+	return loopOver(ownGroupVar, per, body...)
+}
+
+// products is the second stage, for one point and group: full register tiles, then the exact rest.
+func (w *filtering) products() []loop.Stmt {
+	count, known := w.count.Const()
+	rows := sym.Const(w.rows)
+	if !known {
+		here := w.here()
+		full := sym.FloorDiv(here, rows, w.n.facts)
+		single := w.product(sym.Add(sym.Scale(full, w.rows), sym.Var(restVar)), 1)
+		return append(w.fullTiles(full), loops([]te.Axis{{Var: restVar, Extent: sym.Mod(here, rows, w.n.facts)}}, []loop.Stmt{single})...)
+	}
+	exact := func(n int64) []loop.Stmt {
+		out := w.fullTiles(sym.Const(n / w.rows))
+		if n%w.rows != 0 {
+			out = append(out, w.product(sym.Const(n-n%w.rows), n%w.rows))
+		}
+		return out
+	}
+	chunks, _ := w.chunks.Const()
+	last := count - (chunks-1)*w.chunk
+	if chunks == 1 || last == w.chunk {
+		return exact(last)
+	}
+	return []loop.Stmt{loop.If{Cond: []te.Within{{E: sym.Var(chunkVar), Lo: sym.Const(0), Hi: sym.Const(chunks - 1)}},
+		Then: exact(w.chunk), Else: exact(last)}}
+}
+
+func (w *filtering) fullTiles(n sym.Expr) []loop.Stmt {
+	if n.Is(0) {
+		return nil
+	}
+	w.n.addRanges([]te.Axis{{Var: tileVar, Extent: sym.Const(max(w.chunk/w.rows, 1))}})
+	return loops([]te.Axis{{Var: tileVar, Extent: n}}, []loop.Stmt{w.product(sym.Scale(sym.Var(tileVar), w.rows), w.rows)})
+}
+
+// product is a call of the micro-kernel: rows tiles from one on, at one point.
+func (w *filtering) product(from sym.Expr, rows int64) loop.Stmt {
+	x := w.instr.Broadcaster(w.k)
+	m := &loop.MicroKernel{Instr: w.instr, X: x, Rows: rows, Vectors: w.vectors, RowStep: w.k,
+		K: []loop.KLoop{{Extent: w.k, XStep: 1, WStep: w.perGroup}}}
+	at := sym.Add(sym.Scale(sym.Var(pointVar), w.chunk), from)
+	return loop.Tile{Micro: m, X: w.inputs, XAt: sym.Scale(at, w.k), W: w.n.in[w.contraction.w.Source.N],
+		At:  sym.Scale(sym.Add(sym.Scale(sym.Var(groupVar), w.points), sym.Var(pointVar)), w.k*w.perGroup),
+		Acc: w.sums, AccAt: sym.Scale(at, w.perGroup)}
+}
+
+// transformSums is the third stage: A y A' of each tile and block of channels, and what the block does
+// with the results.
+func (w *filtering) transformSums(logical map[string]sym.Expr) []loop.Stmt {
+	n, m := int64(w.f.Points()), int64(w.f.Results)
+	plane := w.chunk * w.perGroup
+	sum := func(i int) te.Expr {
+		at := sym.Add(sym.Const(int64(i)*n*plane), sym.Scale(sym.Var(pointVar), plane), sym.Scale(sym.Var(tileOfVar), w.perGroup),
+			sym.Scale(sym.Var(vecVar), w.block), sym.Var(laneVar))
+		return loop.Mem{Buf: w.sums, Index: at}
+	}
+	toHalf := func(r int, v te.Expr) loop.Stmt {
+		return loop.Store{Buf: w.half, Index: sym.Add(sym.Const(int64(r)*n*w.block), sym.Scale(sym.Var(pointVar), w.block), sym.Var(laneVar)), Value: v}
+	}
+	columns := loopOver(pointVar, n, loopOver(laneVar, w.block, transform(wino.Columns(w.f.A), sum, toHalf)...)...)
+	half := func(i int) te.Expr {
+		return loop.Mem{Buf: w.half, Index: sym.Add(sym.Scale(sym.Var(resultRowVar), n*w.block), sym.Const(int64(i)*w.block), sym.Var(laneVar))}
+	}
+	toSquare := func(r int, v te.Expr) loop.Stmt {
+		return loop.Store{Buf: w.square, Index: sym.Add(sym.Scale(sym.Var(resultRowVar), m*w.block), sym.Const(int64(r)*w.block), sym.Var(laneVar)), Value: v}
+	}
+	rows := loopOver(resultRowVar, m, loopOver(laneVar, w.block, transform(wino.Columns(w.f.A), half, toSquare)...)...)
+	body := append(append(columns, rows...), w.results(logical)...)
+	body = append([]loop.Stmt{loop.Alloc{Buf: w.half}, loop.Alloc{Buf: w.square}}, append(w.locate(), loopOver(vecVar, w.perGroup/w.block, body...)...)...)
+	return loops([]te.Axis{{Var: tileOfVar, Extent: w.here()}}, body)
+}
+
+// results stores those of a tile that exist.
+func (w *filtering) results(logical map[string]sym.Expr) []loop.Stmt {
+	s, m := w.b.Stage, int64(w.f.Results)
+	logical = maps.Clone(logical)
+	ch := sym.Add(sym.Scale(sym.Var(groupVar), w.perGroup), sym.Scale(sym.Var(vecVar), w.block), sym.Var(laneVar))
+	logical[s.Axes[w.channel].Var] = ch
+	var extent [2]sym.Expr
+	for i, at := range w.along {
+		v := s.Axes[at.axis].Var
+		extent[i] = sym.Min(sym.Const(m), sym.Sub(s.Axes[at.axis].Extent, logical[v]), w.n.facts)
+		if sym.Mul(w.tiles[i], sym.Const(m)).Equal(s.Axes[at.axis].Extent) {
+			extent[i] = sym.Const(m)
+		}
+		logical[v] = sym.Add(logical[v], sym.Var([]string{resultRowVar, resultColVar}[i]))
+	}
+	index := make([]sym.Expr, len(s.Axes))
+	for i, a := range s.Axes {
+		index[i] = logical[a.Var]
+	}
+	e := &nest{facts: w.n.facts, out: w.n.out, at: w.out.Find(s.Shape(), index, w.n.facts)}
+	e.results = w.n.flatten(w.b, s.Results, logical, w.lay)
+	value := loop.Mem{Buf: w.square, Index: sym.Add(sym.Scale(sym.Var(resultRowVar), m*w.block), sym.Scale(sym.Var(resultColVar), w.block), sym.Var(laneVar))}
+	store := e.stores(func(int) te.Expr { return value }, e.at)
+	if w.channels%w.perGroup != 0 {
+		store = []loop.Stmt{loop.If{Cond: []te.Within{{E: ch, Lo: sym.Const(0), Hi: sym.Const(w.channels)}}, Then: store, Else: e.zeros(e.at)}}
+	}
+	return loops([]te.Axis{{Var: resultRowVar, Extent: extent[0]}, {Var: resultColVar, Extent: extent[1]}, {Var: laneVar, Extent: sym.Const(w.block)}}, store)
+}
+
+// transform makes the statements that compute a matrix times a vector in the lanes of a loop.
+func transform(s *wino.Steps, input func(i int) te.Expr, put func(r int, v te.Expr) loop.Stmt) []loop.Stmt {
+	var out []loop.Stmt
+	value := func(n int) te.Expr { return loop.Ref{Name: fmt.Sprintf("u%d", n), Type: ir.F32} }
+	for i := range s.Inputs {
+		out = append(out, loop.Def{Name: fmt.Sprintf("u%d", i), Init: input(i)})
+	}
+	for i, step := range s.Steps {
+		var sum te.Expr
+		for _, t := range step {
+			factor := max(t.Factor, -t.Factor)
+			x := value(t.Of)
+			if factor != 1 {
+				x = te.Fn(ir.F32, "mul", x, te.Number(ir.F32, factor))
+			}
+			switch {
+			case sum == nil && t.Factor < 0:
+				sum = te.Fn(ir.F32, "neg", x)
+			case sum == nil:
+				sum = x
+			case t.Factor < 0:
+				sum = te.Fn(ir.F32, "sub", sum, x)
+			default:
+				sum = te.Fn(ir.F32, "add", sum, x)
+			}
+		}
+		out = append(out, loop.Def{Name: fmt.Sprintf("u%d", s.Inputs+i), Init: sum})
+	}
+	for r, v := range s.Results {
+		out = append(out, put(r, value(v)))
+	}
+	return out
+}

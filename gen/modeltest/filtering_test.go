@@ -1,0 +1,122 @@
+package modeltest
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/interp"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop/run"
+	"rules_dnn/gen/plan"
+	"rules_dnn/gen/shape"
+	"rules_dnn/gen/sym"
+)
+
+// convolution is a Conv of a constant, and what follows it.
+type convolution struct {
+	name     string
+	x, w     []int64 // shapes
+	pads     []int64
+	symbolic bool // the extents of the window's axes
+	add      bool // a tensor and Relu after it
+}
+
+func (c convolution) graph(r *rand.Rand) (*ir.Graph, map[string]*ir.Tensor) {
+	floats := func(dims ...int64) *ir.Tensor {
+		t := ir.NewTensor(ir.F32, dims...)
+		for i := range t.Len() {
+			binary.LittleEndian.PutUint32(t.Data[4*i:], math.Float32bits(r.Float32()*2-1))
+		}
+		return t
+	}
+	g := &ir.Graph{Name: c.name, Opset: 17}
+	x := &ir.Value{Name: "x", Type: ir.F32, HasShape: true}
+	for i, d := range c.x {
+		x.Shape = append(x.Shape, sym.Const(d))
+		if c.symbolic && i >= 2 {
+			name := fmt.Sprintf("S%d", i)
+			g.Symbols = append(g.Symbols, ir.Symbol{Name: name, Lo: 1, Hi: 100})
+			x.Shape[i] = sym.Var(name)
+		}
+	}
+	g.Inputs = []*ir.Value{x}
+	inputs := map[string]*ir.Tensor{"x": floats(c.x...)}
+	op := func(name string, version int, attrs ir.Attrs, in ...*ir.Value) *ir.Value {
+		n := &ir.Node{Op: name, Version: version, Name: strings.ToLower(name), Inputs: in, Attrs: attrs}
+		n.Outputs = []*ir.Value{{Name: "y_" + strings.ToLower(name), Def: n}}
+		g.Nodes = append(g.Nodes, n)
+		return n.Outputs[0]
+	}
+	y := op("Conv", 11, ir.Attrs{"pads": c.pads}, x, ir.ConstValue("w", floats(c.w...)), ir.ConstValue("b", floats(c.w[0])))
+	if c.add {
+		y = op("Relu", 14, nil, op("Add", 14, nil, y, ir.ConstValue("t", floats(append([]int64{c.w[0]}, slices.Repeat([]int64{1}, len(c.x)-2)...)...))))
+	}
+	g.Outputs = []*ir.Value{y}
+	return g, inputs
+}
+
+// TestFiltering: convolutions by fewer products are what they are by all of them, with tiles that reach beyond
+// the edges, channels that fill no block, and tasks that share tiles.
+func TestFiltering(t *testing.T) {
+	same, none := []int64{1, 1, 1, 1}, []int64{0, 0, 0, 0}
+	for _, c := range []convolution{
+		{name: "whole tiles", x: []int64{1, 16, 8, 8}, w: []int64{16, 16, 3, 3}, pads: same},
+		{name: "edges", x: []int64{1, 16, 9, 11}, w: []int64{16, 16, 3, 3}, pads: same, add: true},
+		{name: "unpadded", x: []int64{2, 32, 13, 8}, w: []int64{16, 32, 3, 3}, pads: none},
+		{name: "more pads on one side", x: []int64{1, 16, 10, 9}, w: []int64{16, 16, 3, 3}, pads: []int64{2, 0, 1, 3}},
+		{name: "channels", x: []int64{1, 21, 12, 12}, w: []int64{37, 21, 3, 3}, pads: same, add: true},
+		{name: "few tiles", x: []int64{1, 32, 7, 7}, w: []int64{512, 32, 3, 3}, pads: same},
+		{name: "many tiles", x: []int64{1, 16, 60, 36}, w: []int64{16, 16, 3, 3}, pads: same},
+		{name: "depth", x: []int64{1, 16, 4, 9, 8}, w: []int64{16, 16, 3, 3, 3}, pads: []int64{1, 1, 1, 1, 1, 1}},
+		{name: "planes", x: []int64{1, 16, 3, 9, 8}, w: []int64{24, 16, 1, 3, 3}, pads: []int64{0, 1, 1, 0, 1, 1}},
+		{name: "symbolic", x: []int64{1, 16, 14, 19}, w: []int64{16, 16, 3, 3}, pads: same, symbolic: true, add: true},
+		{name: "symbolic, small", x: []int64{1, 16, 1, 2}, w: []int64{16, 16, 3, 3}, pads: same, symbolic: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			build := func() (*ir.Graph, map[string]*ir.Tensor) { return c.graph(rand.New(rand.NewPCG(1, 2))) }
+			g, inputs := build()
+			require.NoError(t, shape.Infer(g))
+			want, err := interp.Graph(g, inputs)
+			require.NoError(t, err)
+			used := false
+			for _, chip := range Chips {
+				g, inputs := build()
+				p, err := Compile(g, Config{Chip: chip})
+				require.NoError(t, err)
+				used = used || filters(p)
+				got, err := run.Program(p, InputsOf(p, inputs))
+				require.NoError(t, err, "%s: %s", chip, p)
+				assertClose(t, want[0], got[0], chip)
+			}
+			assert.True(t, used, "no chip's code filters")
+		})
+	}
+}
+
+// filters tells whether a kernel takes fewer products than the convolution has.
+func filters(p *plan.Program) bool {
+	return slices.ContainsFunc(p.Calls(), func(c *plan.Call) bool { return strings.HasPrefix(c.Kernel.Anchor, "winograd") })
+}
+
+// assertClose compares relative to the greatest number: transforms add numbers of its size.
+func assertClose(t *testing.T, want, got *ir.Tensor, chip string) {
+	t.Helper()
+	require.Equal(t, want.Shape, got.Shape)
+	number := func(t *ir.Tensor, i int64) float64 {
+		return float64(math.Float32frombits(binary.LittleEndian.Uint32(t.Data[4*i:])))
+	}
+	most, furthest := 0.0, 0.0
+	for i := range want.Len() {
+		most = max(most, math.Abs(number(want, i)))
+		furthest = max(furthest, math.Abs(number(want, i)-number(got, i)))
+	}
+	assert.LessOrEqual(t, furthest, 2e-6*most, chip)
+}

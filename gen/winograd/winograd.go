@@ -1,0 +1,139 @@
+// Package winograd makes the matrices of minimal filtering algorithms F(m, r): m neighbouring
+// results of a filter of r points by m+r-1 products instead of m*r.
+//
+// A result is y = A [(G w) * (B x)], where * multiplies element by element, w are the filter's r
+// points and x the m+r-1 inputs that the results see: Toom and Cook's product of
+// polynomials, transposed (S. Winograd, Arithmetic Complexity of Computations; A. Lavin and
+// S. Gray, Fast Algorithms for Convolutional Neural Networks). Along two axes the
+// matrices apply along each.
+package winograd
+
+import "math/big"
+
+// Matrix is rows of exact numbers.
+type Matrix [][]*big.Rat
+
+// Transform is F(m, r).
+type Transform struct {
+	Results, Taps int
+	// A makes Results of Points products, G Points of Taps, B Points of Points inputs.
+	A, G, B Matrix
+}
+
+// Points is the number of products, and of inputs: m+r-1.
+func (t *Transform) Points() int { return t.Results + t.Taps - 1 }
+
+// pointsOf are where the polynomials are evaluated, by how many points there are besides one at
+// infinity. Pairs of opposite points share work, and powers of two in the denominators keep the matrices
+// exact. Of five points, 3/4 and 3/2 lose half as much by rounding as 1 and 2 do, since their powers
+// differ less: TestError prints what each transform loses.
+var pointsOf = map[int][]*big.Rat{
+	3: {rat(0, 1), rat(1, 1), rat(-1, 1)},
+	5: {rat(0, 1), rat(3, 4), rat(-3, 4), rat(3, 2), rat(-3, 2)},
+	7: {rat(0, 1), rat(1, 1), rat(-1, 1), rat(2, 1), rat(-2, 1), rat(1, 2), rat(-1, 2)},
+}
+
+func rat(a, b int64) *big.Rat { return big.NewRat(a, b) }
+
+// New is F(results, taps); nil where there are no points for it.
+func New(results, taps int) *Transform {
+	n := results + taps - 1
+	ps := pointsOf[n-1]
+	if results < 1 || taps < 1 || ps == nil {
+		return nil
+	}
+	t := &Transform{Results: results, Taps: taps, A: zeros(results, n), G: zeros(n, taps), B: zeros(n, n)}
+	for j, p := range ps {
+		// Lagrange's basis polynomial is basis/scale.
+		scale, basis := rat(1, 1), []*big.Rat{rat(1, 1)}
+		for l, q := range ps {
+			if l != j {
+				scale.Mul(scale, new(big.Rat).Sub(p, q))
+				basis = timesLinear(basis, q)
+			}
+		}
+		copy(t.B[j], basis)
+		power := rat(1, 1)
+		for i := range max(results, taps) {
+			if i < results {
+				t.A[i][j].Set(power)
+			}
+			if i < taps {
+				t.G[j][i].Quo(power, scale)
+			}
+			power = new(big.Rat).Mul(power, p)
+		}
+	}
+	all := []*big.Rat{rat(1, 1)}
+	for _, q := range ps {
+		all = timesLinear(all, q)
+	}
+	copy(t.B[n-1], all)
+	t.A[results-1][n-1].SetInt64(1)
+	t.G[n-1][taps-1].SetInt64(1)
+	return t
+}
+
+func zeros(rows, columns int) Matrix {
+	m := make(Matrix, rows)
+	for i := range m {
+		m[i] = make([]*big.Rat, columns)
+		for j := range m[i] {
+			m[i][j] = new(big.Rat)
+		}
+	}
+	return m
+}
+
+// timesLinear is a polynomial, lowest power first, times (x - q).
+func timesLinear(p []*big.Rat, q *big.Rat) []*big.Rat {
+	out := zeros(1, len(p)+1)[0]
+	for i, c := range p {
+		out[i+1].Add(out[i+1], c)
+		out[i].Sub(out[i], new(big.Rat).Mul(c, q))
+	}
+	return out
+}
+
+// Filter transforms filters of Taps x Taps points to Points x Points.
+type Filter struct {
+	taps, points int
+	g            []float64
+	half         []float64
+}
+
+// Filter makes a transformer of filters, which serves one after the other.
+func (t *Transform) Filter() *Filter {
+	f := &Filter{taps: t.Taps, points: t.Points(), half: make([]float64, t.Points()*t.Taps)}
+	for _, row := range t.G {
+		for _, c := range row {
+			x, _ := c.Float64()
+			f.g = append(f.g, x)
+		}
+	}
+	return f
+}
+
+// Apply writes the transform of a filter, row by row. Sums are of float64, each operation
+// rounded, so that every build host computes the same.
+func (f *Filter) Apply(out, w []float32) {
+	n, r := f.points, f.taps
+	for i := range n {
+		for j := range r {
+			sum := 0.0
+			for k := range r {
+				sum += float64(f.g[i*r+k] * float64(w[k*r+j]))
+			}
+			f.half[i*r+j] = sum
+		}
+	}
+	for i := range n {
+		for j := range n {
+			sum := 0.0
+			for k := range r {
+				sum += float64(f.half[i*r+k] * f.g[j*r+k])
+			}
+			out[i*n+j] = float32(sum)
+		}
+	}
+}

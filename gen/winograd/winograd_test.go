@@ -1,0 +1,162 @@
+package winograd
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func times(m Matrix, x []*big.Rat) []*big.Rat {
+	out := zeros(1, len(m))[0]
+	for i, row := range m {
+		for j, c := range row {
+			out[i].Add(out[i], new(big.Rat).Mul(c, x[j]))
+		}
+	}
+	return out
+}
+
+func run(s *Steps, x []*big.Rat) []*big.Rat {
+	values := append([]*big.Rat{}, x...)
+	for _, step := range s.Steps {
+		sum := new(big.Rat)
+		for _, t := range step {
+			sum.Add(sum, new(big.Rat).Mul(new(big.Rat).SetFloat64(t.Factor), values[t.Of]))
+		}
+		values = append(values, sum)
+	}
+	var out []*big.Rat
+	for _, r := range s.Results {
+		out = append(out, values[r])
+	}
+	return out
+}
+
+func numbers(r *rand.Rand, n int) []*big.Rat {
+	var out []*big.Rat
+	for range n {
+		out = append(out, big.NewRat(r.Int64N(2001)-1000, 8))
+	}
+	return out
+}
+
+// TestExact: with exact numbers every transform computes the filter, and the steps what their matrices do.
+func TestExact(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for results := 1; results <= 8; results++ {
+		for taps := 1; taps <= 8; taps++ {
+			f := New(results, taps)
+			if f == nil {
+				continue
+			}
+			t.Run(fmt.Sprintf("F(%d,%d)", results, taps), func(t *testing.T) {
+				x, w := numbers(r, f.Points()), numbers(r, taps)
+				products := times(f.G, w)
+				inputs := times(f.B, x)
+				require.Equal(t, inputs, run(Rows(f.B), x))
+				for i := range products {
+					products[i].Mul(products[i], inputs[i])
+				}
+				got := times(f.A, products)
+				require.Equal(t, got, run(Columns(f.A), products))
+				for i, y := range got {
+					want := new(big.Rat)
+					for k := range w {
+						want.Add(want, new(big.Rat).Mul(w[k], x[i+k]))
+					}
+					assert.Equal(t, want.String(), y.String(), "result %d", i)
+				}
+			})
+		}
+	}
+	for _, m := range []int{2, 4, 6} {
+		require.NotNil(t, New(m, 3))
+	}
+	assert.Nil(t, New(3, 3), "points for which there are none")
+}
+
+// TestFilter: a filter of two axes is transformed along each of them.
+func TestFilter(t *testing.T) {
+	u := make([]float32, 16)
+	New(2, 3).Filter().Apply(u, []float32{1, 2, 3, 4, 5, 6, 7, 8, 9})
+	for i, want := range map[int]float32{
+		0:  1,                                        // the first point is 0: the first tap, along both axes
+		15: 9,                                        // the last is at infinity: the last tap
+		5:  (1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 + 9) / 4., // 1: all taps, a half of them along each
+		10: (1 - 2 + 3 - 4 + 5 - 6 + 7 - 8 + 9) / 4.,
+	} {
+		assert.InDelta(t, want, abs(u[i]), 1e-6, "point %d", i)
+	}
+}
+
+func abs(x float32) float32 { return max(x, -x) }
+
+// TestError bounds what each transform loses in float32, relative to the root of the mean of the
+// squares of what it computes: sums of 64 channels of 3x3 windows of numbers in [-1, 1).
+func TestError(t *testing.T) {
+	for m, bound := range map[int]float64{2: 4e-7, 4: 1.2e-6, 6: 5e-6} {
+		f := New(m, 3)
+		r := rand.New(rand.NewPCG(3, 4))
+		n, filter := f.Points(), f.Filter()
+		squares, errors := 0.0, 0.0
+		for range 50 {
+			sums, exact := make([]float32, n*n), make([]float64, m*m)
+			for range 64 {
+				x, w, u := random(r, n*n), random(r, 9), make([]float32, n*n)
+				filter.Apply(u, w)
+				for i, v := range along(Rows(f.B), along(Rows(f.B), x)) {
+					sums[i] += v * u[i]
+				}
+				for i := range exact {
+					for k, c := range w {
+						exact[i] += float64(c) * float64(x[(i/m+k/3)*n+i%m+k%3])
+					}
+				}
+			}
+			for i, y := range along(Columns(f.A), along(Columns(f.A), sums)) {
+				squares += exact[i] * exact[i]
+				errors += (float64(y) - exact[i]) * (float64(y) - exact[i])
+			}
+		}
+		lost := math.Sqrt(errors / squares)
+		t.Logf("F(%d,3) loses %.1e", m, lost)
+		assert.Less(t, lost, bound, "F(%d,3)", m)
+	}
+}
+
+func random(r *rand.Rand, n int) []float32 {
+	out := make([]float32, n)
+	for i := range out {
+		out[i] = r.Float32()*2 - 1
+	}
+	return out
+}
+
+// along applies steps to each column of a matrix with as many rows as the steps have inputs, and
+// transposes.
+func along(s *Steps, x []float32) []float32 {
+	columns := len(x) / s.Inputs
+	var out []float32
+	for c := range columns {
+		values := make([]float32, s.Inputs)
+		for i := range values {
+			values[i] = x[i*columns+c]
+		}
+		for _, step := range s.Steps {
+			sum := float32(0)
+			for _, t := range step {
+				sum += float32(t.Factor) * values[t.Of]
+			}
+			values = append(values, sum)
+		}
+		for _, v := range s.Results {
+			out = append(out, values[v])
+		}
+	}
+	return out
+}
