@@ -26,7 +26,8 @@ type Options struct {
 func Run(g *block.Graph, o Options) error {
 	fused := 0
 	g.All(func(r *block.Graph) {
-		f := &fuser{g: r, o: o, refused: map[refusal]bool{}, illegal: map[attempt]bool{}, fused: fused}
+		f := &fuser{g: r, o: o, refused: map[refusal]bool{}, illegal: map[attempt]bool{},
+			mappings: map[*block.Block]*mappings{}, fused: fused}
 		for f.once() {
 		}
 		fused = f.fused
@@ -37,11 +38,12 @@ func Run(g *block.Graph, o Options) error {
 
 // fuser is the state of a run.
 type fuser struct {
-	g       *block.Graph
-	o       Options
-	refused map[refusal]bool // pairs that an estimate decided against
-	illegal map[attempt]bool // pairs that a row cannot fuse: blocks do not change while they live
-	fused   int
+	g        *block.Graph
+	o        Options
+	refused  map[refusal]bool // pairs that an estimate decided against
+	illegal  map[attempt]bool // pairs that a row cannot fuse: blocks do not change while they live
+	mappings map[*block.Block]*mappings
+	fused    int
 }
 
 // fresh is a number for the names of one composition.
@@ -88,6 +90,8 @@ func (f *fuser) once() bool {
 				} else {
 					f.g.Blocks[at] = m
 					f.g.Blocks = remove(f.g.Blocks, p)
+					delete(f.mappings, p)
+					delete(f.mappings, c)
 					return true
 				}
 			}
@@ -159,24 +163,11 @@ func size(b *block.Block) int {
 
 // verdict looks the pair up in the table.
 func (f *fuser) verdict(p pair) verdict {
-	first := mapping(p.first)
-	v := p.second.Operands[p.n]
-	second := ops.StagesMapping(p.second.Stages(), p.n, v.Shape)
+	first, second := f.mappingsOf(p.first).all(), f.mappingsOf(p.second).of(p.n)
 	if first == ops.Unread || second == ops.Unread {
 		return through // a producer that reads nothing, such as a Range
 	}
 	return table[first][second].verdict
-}
-
-// mapping is the most complex mapping type of a block's operands, constants aside.
-func mapping(b *block.Block) ops.MappingType {
-	t := ops.Unread
-	for n, v := range b.Operands {
-		if v.Const == nil {
-			t = max(t, ops.StagesMapping(b.Stages(), n, v.Shape))
-		}
-	}
-	return t
 }
 
 // pays compares the estimates, as the paper does measured latencies (list 3.1, step 2.3).

@@ -128,6 +128,13 @@ func (t *tracer) expr(e te.Expr, at map[string]sym.Expr) {
 
 // alongReduction tells that what an index is loaded from changes along a reduction.
 func (t *tracer) alongReduction(e te.Expr, at map[string]sym.Expr) bool {
+	reduces := false
+	for _, r := range t.reduced {
+		reduces = reduces || r
+	}
+	if !reduces {
+		return false
+	}
 	vars := map[string]bool{}
 	te.Walk(e, func(x te.Expr) {
 		switch x := x.(type) {

@@ -5,15 +5,30 @@ import (
 	"rules_dnn/gen/te"
 )
 
-// StagesMapping is the mapping type of an operand to the results of the last of some
-// stages, whose loads of stages are of earlier ones. Fusion asks it of blocks, which stand for
-// several operators.
-func StagesMapping(stages []*te.Stage, operand int, shape ir.Shape) MappingType {
+// Reads are all reads of operands that some stages make, of which loads of stages are of earlier ones.
+// Fusion asks them of blocks, which stand for several operators.
+type Reads struct{ byPart []map[int][]access }
+
+// ReadsOf follows the results of the last stage down to the operands.
+func ReadsOf(stages []*te.Stage) *Reads {
 	m := &Meaning{Stages: stages}
-	t := Unread
+	r := &Reads{}
 	last := len(stages) - 1
 	for part := range stages[last].Results {
-		t = max(t, mappingTo(m, te.Source{Stage: true, N: last, Part: part}, operand, shape))
+		of := map[int][]access{}
+		for _, a := range accesses(m, te.Source{Stage: true, N: last, Part: part}) {
+			of[a.operand] = append(of[a.operand], a)
+		}
+		r.byPart = append(r.byPart, of)
+	}
+	return r
+}
+
+// Mapping is the mapping type of an operand to the results.
+func (r *Reads) Mapping(operand int, shape ir.Shape) MappingType {
+	t := Unread
+	for _, of := range r.byPart {
+		t = max(t, together(of[operand], shape))
 	}
 	return t
 }

@@ -40,14 +40,24 @@ func Mapping(n *ir.Node, m *Meaning, operand, result int) MappingType {
 }
 
 func mappingTo(m *Meaning, result te.Source, operand int, shape ir.Shape) MappingType {
+	var of []access
+	for _, a := range accesses(m, result) {
+		if a.operand == operand {
+			of = append(of, a)
+		}
+	}
+	return together(of, shape)
+}
+
+// together is the mapping type of all accesses of a result to one operand of the shape.
+func together(as []access, shape ir.Shape) MappingType {
 	t := Unread
 	maps := map[string]bool{}
-	for _, a := range accesses(m, result) {
-		if a.operand != operand {
-			continue
+	for _, a := range as {
+		if key := a.key(); !maps[key] {
+			maps[key] = true
+			t = max(t, a.mapping(shape))
 		}
-		t = max(t, a.mapping(shape))
-		maps[a.key()] = true
 	}
 	if len(maps) > 1 && t != OneToMany {
 		return ManyToMany // several elements for each of the result

@@ -172,10 +172,10 @@ func (a *Atom) eval(env map[string]int64) (int64, error) {
 
 // Subst replaces variables by expressions and simplifies again under the facts.
 func (e Expr) Subst(m map[string]Expr, f Facts) Expr {
-	if e.bad || len(e.terms) == 0 {
+	if e.bad || e.stays(m) {
 		return e
 	}
-	parts := []Expr{Const(e.c)}
+	parts := append(make([]Expr, 0, 1+len(e.terms)), Const(e.c))
 	for _, t := range e.terms {
 		p := Const(t.coef)
 		for _, a := range t.atoms {
@@ -184,6 +184,21 @@ func (e Expr) Subst(m map[string]Expr, f Facts) Expr {
 		parts = append(parts, p)
 	}
 	return Add(parts...)
+}
+
+// stays tells that there is nothing to replace and to simplify.
+func (e Expr) stays(m map[string]Expr) bool {
+	for _, t := range e.terms {
+		for _, a := range t.atoms {
+			if a.Kind != AtomVar {
+				return false
+			}
+			if _, ok := m[a.Name]; ok {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func (a *Atom) subst(m map[string]Expr, f Facts) Expr {

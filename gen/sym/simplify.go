@@ -60,17 +60,16 @@ func extract(a, b Expr) (outside, rest Expr) {
 	if !isConst {
 		return extractSymbolic(a, b)
 	}
-	var out, in []Expr
+	outside.c = floorInt(a.c, d)
+	rest.c = a.c - outside.c*d
 	for _, t := range a.terms {
-		q := floorInt(t.coef, d)
 		if t.coef%d == 0 {
-			out = append(out, Expr{terms: []term{{q, t.atoms, t.key}}})
+			outside.terms = append(outside.terms, term{t.coef / d, t.atoms, t.key})
 		} else {
-			in = append(in, Expr{terms: []term{t}})
+			rest.terms = append(rest.terms, t)
 		}
 	}
-	k := floorInt(a.c, d)
-	return Add(append(out, Const(k))...), Add(append(in, Const(a.c-k*d))...)
+	return outside, rest
 }
 
 // extractSymbolic does the same for a divisor that is a single product.
@@ -124,11 +123,11 @@ func divided(e Expr, d int64, _ Facts) (int64, Expr) {
 	if g <= 1 || len(e.terms) == 0 {
 		return 1, e
 	}
-	var parts []Expr
-	for _, t := range e.terms {
-		parts = append(parts, Expr{terms: []term{{t.coef / g, t.atoms, t.key}}})
+	out := Expr{c: floorInt(e.c, g), terms: make([]term, len(e.terms))}
+	for i, t := range e.terms {
+		out.terms[i] = term{t.coef / g, t.atoms, t.key}
 	}
-	return g, Add(append(parts, Const(floorInt(e.c, g)))...)
+	return g, out
 }
 
 // unnest makes (x//a + c)//d into (x + c*a)//(a*d) and otherwise builds the division.
@@ -179,11 +178,17 @@ func Below(e Expr, f Facts) Expr {
 
 // AtMost tells whether e <= c is certain.
 func AtMost(e Expr, c int64, f Facts) bool {
+	if _, hi := e.Bounds(f); hi <= c && hi != boundInf {
+		return true
+	}
 	return nonPositive(Sub(e, Const(c)), f, depthFor(len(e.terms)))
 }
 
 // AtLeast tells whether e >= c is certain.
 func AtLeast(e Expr, c int64, f Facts) bool {
+	if lo, _ := e.Bounds(f); lo >= c && lo != -boundInf {
+		return true
+	}
 	return nonPositive(Sub(Const(c), e), f, depthFor(len(e.terms)))
 }
 

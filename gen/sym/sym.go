@@ -11,7 +11,7 @@ package sym
 import (
 	"math"
 	"math/bits"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -69,13 +69,14 @@ func makeAtom(k AtomKind, a, b Expr) Expr {
 	if a.length()+b.length() > limit.Expression {
 		return Expr{bad: true}
 	}
+	x, y := a.String(), b.String()
 	if k == AtomMin || k == AtomMax {
-		if b.String() < a.String() {
-			a, b = b, a
+		if y < x {
+			a, b, x, y = b, a, y, x
 		}
-		return fromAtom(&Atom{Kind: k, A: a, B: b, key: op + "(" + a.String() + ", " + b.String() + ")"})
+		return fromAtom(&Atom{Kind: k, A: a, B: b, key: op + "(" + x + ", " + y + ")"})
 	}
-	return fromAtom(&Atom{Kind: k, A: a, B: b, key: "((" + a.String() + ") " + op + " (" + b.String() + "))"})
+	return fromAtom(&Atom{Kind: k, A: a, B: b, key: "((" + x + ") " + op + " (" + y + "))"})
 }
 
 // length is about that of the expression's text.
@@ -98,7 +99,9 @@ func (e Expr) Is(c int64) bool { v, ok := e.Const(); return ok && v == c }
 func (e Expr) Overflow() bool { return e.bad }
 
 // Equal tells whether the normal forms agree; unequal forms may still have equal values.
-func (e Expr) Equal(o Expr) bool { return !e.bad && !o.bad && e.String() == o.String() }
+func (e Expr) Equal(o Expr) bool {
+	return !e.bad && !o.bad && e.c == o.c && slices.EqualFunc(e.terms, o.terms, func(x, y term) bool { return x.coef == y.coef && x.key == y.key })
+}
 
 // Term is one summand of the normal form.
 type Term struct {
@@ -122,38 +125,91 @@ func (e Expr) AsVar() (string, bool) {
 	return e.terms[0].atoms[0].Name, true
 }
 
+// fewTerms is how many summands are merged one by one; more are sorted.
+const fewTerms = 4
+
 // Add is a + b + ...
 func Add(xs ...Expr) Expr {
 	var out Expr
-	m := map[string]int{}
 	for _, x := range xs {
 		out.bad = out.bad || x.bad
 		out.c = addInt(out.c, x.c, &out.bad)
-		for _, t := range x.terms {
-			if i, ok := m[t.key]; ok {
-				out.terms[i].coef = addInt(out.terms[i].coef, t.coef, &out.bad)
-				continue
-			}
-			m[t.key] = len(out.terms)
-			out.terms = append(out.terms, t)
+	}
+	if len(xs) <= fewTerms {
+		for _, x := range xs {
+			out.terms = merged(out.terms, x.terms, &out.bad)
 		}
+	} else {
+		out.terms = collected(xs, &out.bad)
 	}
 	return out.tidy()
 }
 
-func (e Expr) tidy() Expr {
-	keep := e.terms[:0]
-	for _, t := range e.terms {
-		if t.coef != 0 {
-			keep = append(keep, t)
+// merged are the terms of a sum of two expressions, sorted as theirs are; coefficients may be zero.
+func merged(a, b []term, bad *bool) []term {
+	switch {
+	case len(a) == 0:
+		return b
+	case len(b) == 0:
+		return a
+	}
+	out := make([]term, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0].key == b[0].key:
+			t := a[0]
+			t.coef = addInt(t.coef, b[0].coef, bad)
+			out, a, b = append(out, t), a[1:], b[1:]
+		case a[0].key < b[0].key:
+			out, a = append(out, a[0]), a[1:]
+		default:
+			out, b = append(out, b[0]), b[1:]
 		}
+	}
+	return append(append(out, a...), b...)
+}
+
+// collected are the terms of a sum of many expressions.
+func collected(xs []Expr, bad *bool) []term {
+	var out []term
+	m := map[string]int{}
+	for _, x := range xs {
+		for _, t := range x.terms {
+			if i, ok := m[t.key]; ok {
+				out[i].coef = addInt(out[i].coef, t.coef, bad)
+				continue
+			}
+			m[t.key] = len(out)
+			out = append(out, t)
+		}
+	}
+	slices.SortFunc(out, func(a, b term) int { return strings.Compare(a.key, b.key) })
+	return out
+}
+
+// tidy drops terms of coefficient zero, and all of an expression of which nothing is known. The
+// terms may be another expression's.
+func (e Expr) tidy() Expr {
+	zeros, length := 0, 0
+	for _, t := range e.terms {
+		if t.coef == 0 {
+			zeros++
+			continue
+		}
+		length += len(t.key)
 		e.bad = e.bad || t.coef == math.MinInt64 // it has no negative to print or subtract
 	}
-	e.terms = keep
-	e.bad = e.bad || e.length() > limit.Expression
-	sort.Slice(e.terms, func(i, j int) bool { return e.terms[i].key < e.terms[j].key })
-	if e.bad {
+	if e.bad || length > limit.Expression {
 		return Expr{bad: true}
+	}
+	if zeros > 0 {
+		keep := make([]term, 0, len(e.terms)-zeros)
+		for _, t := range e.terms {
+			if t.coef != 0 {
+				keep = append(keep, t)
+			}
+		}
+		e.terms = keep
 	}
 	return e
 }
@@ -162,42 +218,80 @@ func (e Expr) tidy() Expr {
 func Sub(a, b Expr) Expr { return Add(a, Scale(b, -1)) }
 
 // Scale is k * a.
-func Scale(a Expr, k int64) Expr { return Mul(a, Const(k)) }
+func Scale(a Expr, k int64) Expr {
+	switch {
+	case a.bad || 2*(len(a.terms)+1) > limit.Terms:
+		return Expr{bad: true}
+	case k == 0:
+		return Expr{}
+	case k == 1:
+		return a
+	}
+	out := Expr{}
+	out.c = mulInt(a.c, k, &out.bad)
+	if len(a.terms) > 0 {
+		out.terms = make([]term, len(a.terms))
+	}
+	for i, t := range a.terms {
+		t.coef = mulInt(t.coef, k, &out.bad)
+		out.terms[i] = t
+	}
+	if out.bad {
+		return Expr{bad: true}
+	}
+	return out
+}
 
 // Mul is a * b.
 func Mul(a, b Expr) Expr {
-	out := Expr{bad: a.bad || b.bad || (len(a.terms)+1)*(len(b.terms)+1) > limit.Terms}
-	if out.bad {
-		return out
+	switch {
+	case a.bad || b.bad || (len(a.terms)+1)*(len(b.terms)+1) > limit.Terms:
+		return Expr{bad: true}
+	case len(a.terms) == 0:
+		return Scale(b, a.c)
+	case len(b.terms) == 0:
+		return Scale(a, b.c)
 	}
+	bad := false
 	full := func(e Expr) []term {
-		ts := append([]term{}, e.terms...)
-		if e.c != 0 {
-			ts = append(ts, term{coef: e.c})
+		if e.c == 0 {
+			return e.terms
 		}
-		return ts
+		return append(slices.Clone(e.terms), term{coef: e.c})
 	}
 	var parts []Expr
+	ys := full(b)
 	for _, x := range full(a) {
-		for _, y := range full(b) {
-			coef := mulInt(x.coef, y.coef, &out.bad)
+		for _, y := range ys {
+			coef := mulInt(x.coef, y.coef, &bad)
 			if len(x.atoms)+len(y.atoms) == 0 {
 				parts = append(parts, Const(coef))
 				continue
 			}
-			atoms := append(append([]*Atom{}, x.atoms...), y.atoms...)
-			sort.SliceStable(atoms, func(i, j int) bool { return atoms[i].key < atoms[j].key })
-			keys := make([]string, len(atoms))
-			for i, at := range atoms {
-				keys[i] = at.key
-			}
-			parts = append(parts, Expr{terms: []term{{coef, atoms, strings.Join(keys, "*")}}})
+			parts = append(parts, Expr{terms: []term{product(x, y, coef)}})
 		}
 	}
-	if out.bad {
-		return out
+	if bad {
+		return Expr{bad: true}
 	}
 	return Add(parts...)
+}
+
+// product is the term of x's atoms and y's.
+func product(x, y term, coef int64) term {
+	switch {
+	case len(y.atoms) == 0:
+		return term{coef, x.atoms, x.key}
+	case len(x.atoms) == 0:
+		return term{coef, y.atoms, y.key}
+	}
+	atoms := append(slices.Clone(x.atoms), y.atoms...)
+	slices.SortStableFunc(atoms, func(a, b *Atom) int { return strings.Compare(a.key, b.key) })
+	keys := make([]string, len(atoms))
+	for i, a := range atoms {
+		keys[i] = a.key
+	}
+	return term{coef, atoms, strings.Join(keys, "*")}
 }
 
 func addInt(a, b int64, bad *bool) int64 {
@@ -278,9 +372,14 @@ func (e Expr) Vars(set map[string]bool) {
 
 // Uses tells whether e mentions the variable.
 func (e Expr) Uses(name string) bool {
-	set := map[string]bool{}
-	e.Vars(set)
-	return set[name]
+	for _, t := range e.terms {
+		for _, a := range t.atoms {
+			if a.Kind == AtomVar && a.Name == name || a.Kind != AtomVar && (a.A.Uses(name) || a.B.Uses(name)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // FromAtom is the expression of one atom.

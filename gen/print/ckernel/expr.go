@@ -20,6 +20,8 @@ type exprs struct {
 	// name binds a text to a fresh local constant and returns its name. The texts of scalar
 	// functions may repeat their arguments, so these are names wherever possible.
 	name func(t ir.DType, text string) string
+	// conds are the texts of conditions, by their bounds: one may stand in a kernel thousands of times.
+	conds map[string]string
 	// lanes are those of vectors along the variable lane, where a loop runs in them; else 0.
 	lanes int64
 	lane  string
@@ -37,17 +39,33 @@ func (p exprs) index(e sym.Expr) string { return cexpr.Under(e, Variable, p.fact
 func (p exprs) cond(ws []te.Within) string {
 	var parts []string
 	for _, w := range ws {
-		if !sym.AtLeast(sym.Sub(w.E, w.Lo), 0, p.facts) {
-			parts = append(parts, p.index(w.E)+" >= "+p.index(w.Lo))
-		}
-		if !sym.AtLeast(sym.Sub(w.Hi, w.E), 1, p.facts) {
-			parts = append(parts, p.index(w.E)+" < "+p.index(w.Hi))
+		if text := p.within(w); text != "" {
+			parts = append(parts, text)
 		}
 	}
 	if len(parts) == 0 {
 		return "true"
 	}
 	return strings.Join(parts, " && ")
+}
+
+// within is a condition as far as it is not certain.
+func (p exprs) within(w te.Within) string {
+	key := w.E.String() + " within " + w.Lo.String() + " to " + w.Hi.String()
+	text, ok := p.conds[key]
+	if ok {
+		return text
+	}
+	var parts []string
+	if !sym.AtLeast(sym.Sub(w.E, w.Lo), 0, p.facts) {
+		parts = append(parts, p.index(w.E)+" >= "+p.index(w.Lo))
+	}
+	if !sym.AtLeast(sym.Sub(w.Hi, w.E), 1, p.facts) {
+		parts = append(parts, p.index(w.E)+" < "+p.index(w.Hi))
+	}
+	text = strings.Join(parts, " && ")
+	p.conds[key] = text
+	return text
 }
 
 func (p exprs) value(e te.Expr) (string, error) {
@@ -84,18 +102,27 @@ func (p exprs) access(b *loop.Buffer, index sym.Expr, at loop.Texel) Access {
 	return a
 }
 
-// choice prints the arms in place: what stands under the condition may not be read elsewhere.
+// choice prints the arms in place: what stands under the condition may not be read elsewhere. Each
+// other arm may be the next choice, of thousands.
 func (p exprs) choice(x te.Select) (string, error) {
 	p.name = func(_ ir.DType, text string) string { return text }
-	then, err := p.value(x.Then)
-	if err != nil {
-		return "", err
+	var b strings.Builder
+	for depth := 1; ; depth++ {
+		then, err := p.value(x.Then)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString("(" + p.cond(x.Cond) + " ? " + then + " : ")
+		if next, ok := x.Else.(te.Select); ok {
+			x = next
+			continue
+		}
+		other, err := p.value(x.Else)
+		if err != nil {
+			return "", err
+		}
+		return b.String() + other + strings.Repeat(")", depth), nil
 	}
-	other, err := p.value(x.Else)
-	if err != nil {
-		return "", err
-	}
-	return "(" + p.cond(x.Cond) + " ? " + then + " : " + other + ")", nil
 }
 
 func (p exprs) call(x te.Call) (string, error) {

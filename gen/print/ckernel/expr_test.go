@@ -25,7 +25,7 @@ func (plain) Call(c te.Call, args []string, _ int64) (string, error) {
 // TestCertain: C++ compilers warn of comparisons that have one result only.
 func TestCertain(t *testing.T) {
 	x := loop.Ref{Name: "x", Type: ir.U8}
-	p := exprs{d: plain{}, name: func(_ ir.DType, text string) string { return text }}
+	p := exprs{d: plain{}, conds: map[string]string{}, name: func(_ ir.DType, text string) string { return text }}
 	for _, c := range []struct {
 		fn   string
 		a, b te.Expr

@@ -22,7 +22,7 @@ type Kernel struct {
 
 // New is a writer for a kernel whose variables lie in the ranges of facts.
 func New(d Dialect, facts sym.Facts) *Kernel {
-	w := &Kernel{exprs: exprs{d: d, facts: facts}}
+	w := &Kernel{exprs: exprs{d: d, facts: facts, conds: map[string]string{}}}
 	w.exprs.name = w.bind
 	return w
 }
