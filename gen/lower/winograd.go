@@ -184,12 +184,8 @@ func (w *filtering) lower(env *Env) *Lowered {
 	k.Facts = w.n.facts
 	k.Syms = symbolsOf(k, env.Symbols)
 	return env.done(k, func() ([]*ir.Value, error) {
-		packed, err := w.packFilters()
-		if err != nil {
-			return nil, err
-		}
 		args := append([]*ir.Value{}, w.b.Operands...)
-		args[w.contraction.w.Source.N] = packed
+		args[w.contraction.w.Source.N] = w.packFilters()
 		return append(args, w.b.Results...), nil
 	})
 }

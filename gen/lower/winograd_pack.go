@@ -4,45 +4,85 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"rules_dnn/gen/ir"
 )
 
-// packFilters transforms the weights and orders them as the products read them: group of result
+// filters are the transformed weights in the order in which the products read them: group of result
 // channels, point, the deep axes, input channels, the group's channels. What lies beyond the channels is zero.
-func (w *filtering) packFilters() (*ir.Value, error) {
-	raw, err := w.wv.Const.Bytes()
-	if err != nil {
-		return nil, err
-	}
+// They are computed when they are written, a group at a time.
+type filters struct {
+	*filtering
+	input   int64   // channels
+	base    int64   // element of W's first one, and what one more adds:
+	output  int64   // result channel
+	channel int64   // input channel
+	deep    []int64 // each point of the deep axes
+	taps    []int64 // each point of the window
+	from    *ir.Tensor
+}
+
+// packFilters is the constant that products read.
+func (w *filtering) packFilters() *ir.Value {
 	deep, channels := w.deepAxes()
 	ks := append(append([]kAxis{}, deep...), kAxis{w.inReduce, channels, 1},
 		kAxis{w.along[0].reduce, filterTaps, 1}, kAxis{w.along[1].reduce, filterTaps, 1})
-	perChannel, strides, base := w.weightStrides(ks)
+	f := &filters{filtering: w, input: channels, from: w.wv.Const}
+	var strides []int64
+	f.output, strides, f.base = w.weightStrides(ks)
 	n := len(ks)
-	offsets := deepOffsets(deep, strides)
-	filter, points := w.f.Filter(), w.points
-	out := ir.NewTensor(ir.F32, w.groups*points, w.k, w.perGroup)
-	taps, point := make([]float32, filterTaps*filterTaps), make([]float32, points)
-	for oc := range w.channels {
-		group, lane := oc/w.perGroup, oc%w.perGroup
-		for d, offset := range offsets {
-			for ic := range channels {
-				from := base + oc*perChannel + offset + ic*strides[n-3]
-				for i := range taps {
-					at := from + int64(i/filterTaps)*strides[n-2] + int64(i%filterTaps)*strides[n-1]
-					taps[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[at*4:]))
+	f.channel, f.deep = strides[n-3], deepOffsets(deep, strides)
+	for i := range int64(filterTaps * filterTaps) {
+		f.taps = append(f.taps, i/filterTaps*strides[n-2]+i%filterTaps*strides[n-1])
+	}
+	group := w.points * w.k * w.perGroup
+	t := ir.Computed(ir.F32, []int64{w.groups * w.points, w.k, w.perGroup}, group, func(b []byte, first int64) error {
+		for g := first / group; len(b) > 0; g, b = g+1, b[4*group:] {
+			if err := f.group(b[:4*group], g); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return ir.ConstValue(fmt.Sprintf("%s.winograd%d", w.wv.Name, w.f.Results), t)
+}
+
+// group computes a group of result channels from all that lies between its first and its last weight.
+func (f *filters) group(b []byte, g int64) error {
+	clear(b)
+	c0, c1 := g*f.perGroup, min((g+1)*f.perGroup, f.channels)
+	low, high := f.base, f.base
+	reach := func(offsets ...int64) {
+		low, high = low+slices.Min(offsets), high+slices.Max(offsets)
+	}
+	reach(c0*f.output, (c1-1)*f.output)
+	reach(0, (f.input-1)*f.channel)
+	reach(f.deep...)
+	reach(f.taps...)
+	raw := make([]byte, 4*(high-low+1))
+	if err := f.from.ReadBytes(raw, 4*low); err != nil {
+		return err
+	}
+	filter := f.f.Filter()
+	taps, point := make([]float32, len(f.taps)), make([]float32, f.points)
+	for c := c0; c < c1; c++ {
+		for d, offset := range f.deep {
+			for ic := range f.input {
+				from := f.base + c*f.output + offset + ic*f.channel - low
+				for i, tap := range f.taps {
+					taps[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*(from+tap):]))
 				}
 				filter.Apply(point, taps)
-				k := int64(d)*w.blocks*w.block + ic
+				k := int64(d)*f.blocks*f.block + ic
 				for p, v := range point {
-					at := ((group*points+int64(p))*w.k+k)*w.perGroup + lane
-					binary.LittleEndian.PutUint32(out.Data[at*4:], math.Float32bits(v))
+					at := (int64(p)*f.k+k)*f.perGroup + c - c0
+					binary.LittleEndian.PutUint32(b[4*at:], math.Float32bits(v))
 				}
 			}
 		}
 	}
-	return ir.ConstValue(fmt.Sprintf("%s.winograd%d", w.wv.Name, w.f.Results), out), nil
+	return nil
 }
 
 func (w *filtering) deepAxes() (deep []kAxis, channels int64) {
