@@ -27,6 +27,10 @@ type MicroKernel struct {
 	// VecStep is from a register of W to the next, in elements; 0 where they lie side by side.
 	VecStep int64
 	K       []KLoop
+	// PrefetchW is how many elements ahead W is fetched into the cache; 0: it is not. PrefetchX fetches
+	// what the next iteration of the last loop but one reads of X.
+	PrefetchW int64
+	PrefetchX bool
 }
 
 // Lanes is how many accumulators lie in a register.

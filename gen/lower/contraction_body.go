@@ -142,6 +142,9 @@ func (c *contraction) rest(p *tiling, n int64) []loop.Stmt {
 func (c *contraction) oneTile(p *tiling, local sym.Expr, rows int64) []loop.Stmt {
 	start := sym.Add(p.first(), local)
 	m := &loop.MicroKernel{Instr: c.instr, X: p.x, Rows: rows, Vectors: p.vectors, RowStep: p.rowStep, K: p.micro}
+	if !c.window {
+		prefetch(c.t, m)
+	}
 	at := map[string]sym.Expr{}
 	if c.pixel >= 0 {
 		at[axisVar(c.pixel)] = start

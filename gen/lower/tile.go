@@ -72,6 +72,23 @@ func TileCycles(t *target.Target, m *loop.MicroKernel) float64 {
 	return callCycles + float64(float64(m.Steps())*stepCost(t, m.Instr, m.X, m.Rows, m.Vectors))
 }
 
+// page is the bytes up to which processors fetch streams ahead by themselves.
+const page = 4096
+
+// prefetch decides what a micro-kernel fetches ahead: W that comes through the first-level cache, and X
+// where the loops jump in it, if steps enough share what that takes.
+func prefetch(t *target.Target, m *loop.MicroKernel) {
+	if t.PrefetchBytes == 0 {
+		return
+	}
+	if m.Steps()*m.Vectors*m.Instr.Bytes() > t.L1D/2 {
+		m.PrefetchW = t.PrefetchBytes / int64(m.Instr.W.Size())
+	}
+	if n := len(m.K); n > 1 {
+		m.PrefetchX = m.K[n-2].XStep*int64(m.Instr.X.Size()) >= page && m.K[n-1].Extent >= m.Instr.Lanes
+	}
+}
+
 // hidden is the part of the loads and instructions that costs time although others take
 // longer: what runs beside the bottleneck is not free.
 const hidden = 1.0 / 16

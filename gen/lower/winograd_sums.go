@@ -60,6 +60,7 @@ func (w *filtering) product(from sym.Expr, rows int64) loop.Stmt {
 	x := w.instr.Broadcaster(w.k)
 	m := &loop.MicroKernel{Instr: w.instr, X: x, Rows: rows, Vectors: w.vectors, RowStep: w.k,
 		K: []loop.KLoop{{Extent: w.k, XStep: 1, WStep: w.perGroup}}}
+	prefetch(w.t, m)
 	at := sym.Add(sym.Scale(sym.Var(pointVar), w.chunk), from)
 	return loop.Tile{Micro: m, X: w.inputs, XAt: sym.Scale(at, w.k), W: w.n.in[w.contraction.w.Source.N],
 		At:  sym.Scale(sym.Add(sym.Scale(sym.Var(groupVar), w.points), sym.Var(pointVar)), w.k*w.perGroup),

@@ -50,6 +50,9 @@ type Target struct {
 	// OpenCL is how kernels run on a device of that interface, nil for processors.
 	OpenCL *OpenCL `json:"opencl"`
 
+	// PrefetchBytes is how far ahead kernels fetch what they read as a stream; 0: the processor knows better.
+	PrefetchBytes int64 `json:"prefetch_bytes"`
+
 	L1D int64 `json:"l1d_bytes"`
 	L2  int64 `json:"l2_bytes"`
 	// BytesPerCycle is what one core, or the whole chip where tasks run at once, reads from memory;
@@ -107,7 +110,7 @@ func Parse(data []byte) (*Target, error) {
 	if t.VectorRegisters < 4 || t.VectorRegisters > 256 {
 		return nil, fmt.Errorf("chip %s: vector_registers is %d; want 4 to 256", t.Name, t.VectorRegisters)
 	}
-	if min(t.FMAPerCycle, t.LoadsPerCycle, t.IssuePerCycle, t.BytesPerCycle, t.L2BytesPerCycle) <= 0 || t.L1D <= 0 || t.L2 <= 0 {
+	if min(t.FMAPerCycle, t.LoadsPerCycle, t.IssuePerCycle, t.BytesPerCycle, t.L2BytesPerCycle) <= 0 || t.L1D <= 0 || t.L2 <= 0 || t.PrefetchBytes < 0 {
 		return nil, fmt.Errorf("chip %s: rates and cache sizes must be positive", t.Name)
 	}
 	if err := t.checkTasks(); err != nil {

@@ -15,6 +15,12 @@ func MicroName(m *loop.MicroKernel) string {
 	for _, k := range m.K {
 		name += fmt.Sprintf("_k%d_%d_%d", k.Extent, k.XStep, k.WStep)
 	}
+	if m.PrefetchW > 0 {
+		name += fmt.Sprintf("_w%d", m.PrefetchW)
+	}
+	if m.PrefetchX {
+		name += "_x"
+	}
 	return name
 }
 
@@ -67,6 +73,11 @@ func (w *microWriter) loops(i int) {
 		inner = func() { w.body(u, k) }
 	}
 	w.line("const float *x%d = %s, *w%d = %s;", i, pointer("x", i), i, pointer("w", i))
+	if i > 0 && i == len(w.m.K)-1 && w.m.PrefetchX {
+		for r := int64(0); r < w.m.Rows; r++ {
+			w.line("__builtin_prefetch(x%d + %d);", i, r*w.m.RowStep+w.m.K[i-1].XStep)
+		}
+	}
 	if k.Extent == u {
 		inner()
 		return
@@ -99,10 +110,18 @@ func (w *microWriter) body(u int64, k loop.KLoop) {
 	}
 }
 
+// line is how many floats a cache's line has.
+const line = 16
+
 func (w *microWriter) point(p int64, k loop.KLoop) {
 	m := w.m
 	for v := int64(0); v < m.Vectors; v++ {
 		w.line("const %s b%d_%d = %s;", w.vec, p, v, w.load("w", p*k.WStep+v*m.Lanes()))
+	}
+	for v := int64(0); v < m.Vectors && m.PrefetchW > 0; v++ {
+		if at := p*k.WStep + v*m.Lanes(); at%line == 0 {
+			w.line("__builtin_prefetch(%s + %d);", pointer("w", len(m.K)), at+m.PrefetchW)
+		}
 	}
 	for r := int64(0); r < m.Rows; r++ {
 		for v := int64(0); v < m.Vectors; v++ {

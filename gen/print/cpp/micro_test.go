@@ -224,3 +224,17 @@ func TestMicroKernelsInAssembly(t *testing.T) {
 		})
 	}
 }
+
+// TestPrefetch: each line of W is fetched once, and X's rows before the loop that reads the ones before them.
+func TestPrefetch(t *testing.T) {
+	m := &loop.MicroKernel{Instr: instr.Lookup("fma_f32x8"), X: instr.Register, Rows: 2, Vectors: 2, RowStep: 8,
+		K: []loop.KLoop{{Extent: 4, XStep: 2048, WStep: 128}, {Extent: 8, XStep: 1, WStep: 16}}}
+	assert.NotContains(t, cpp.Micro(m), "prefetch")
+	plain := cpp.MicroName(m)
+	m.PrefetchW, m.PrefetchX = 2048, true
+	assert.Equal(t, plain+"_w2048_x", cpp.MicroName(m))
+	text := cpp.Micro(m)
+	assert.Equal(t, int(m.Unroll()), strings.Count(text, "__builtin_prefetch(w1"), "registers of 8 floats, lines of 16")
+	assert.Contains(t, text, "__builtin_prefetch(w1 + 2048);")
+	assert.Contains(t, text, "__builtin_prefetch(x1 + 2048);\n    __builtin_prefetch(x1 + 2056);\n")
+}
