@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop/run"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/print/cpp/cpptest"
 	"rules_dnn/gen/sym"
@@ -215,4 +216,36 @@ func TestUnbounded(t *testing.T) {
 func TestReshapeMemory(t *testing.T) {
 	s := compile(t, "graph \"g\" opset 17 {"+reshapeAtRun, "fuse")
 	assert.Equal(t, "64*N + 320", s.Program.ArenaBytes.String())
+}
+
+// TestCheckInBranch: what only a branch checks bounds no value that lives outside of it.
+func TestCheckInBranch(t *testing.T) {
+	s := compile(t, `graph "g" opset 17 {
+  const @to i64[2] = {2, 3}
+  const @zero i64[2, 3] = {0, 0, 0, 0, 0, 0}
+  const @one i64[] = {1}
+  input %c bool[]
+  input %x f32[9]
+  %z ?[*] = NonZero.13(%x)
+  %y ?[*] = If.16(%c; %z) {else_branch = region 1, then_branch = region 0} "rows" regions {
+    graph "then" opset 17 {
+      input %z ?[*]
+      %r ?[*] = Reshape.14(%z, @to)
+      output %r
+    }
+    graph "else" opset 17 {
+      input %z ?[*]
+      %r ?[*] = Neg.13(@zero)
+      output %r
+    }
+  }
+  %w ?[*] = Add.14(%z, @one)
+  output %y
+  output %w
+}`)
+	got, err := run.Program(s.Program, []*ir.Tensor{truth(false), line(1, 2, 3, 4, 5, 6, 7, 8, 9)})
+	require.NoError(t, err, s.Program)
+	assert.Equal(t, ints([]int64{1, 9}, 1, 2, 3, 4, 5, 6, 7, 8, 9), got[1])
+	_, err = run.Program(s.Program, []*ir.Tensor{truth(true), line(1, 2, 3, 4, 5, 6, 7, 8, 9)})
+	assert.ErrorContains(t, err, "a reshape keeps the number of elements: z_count == 6")
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sort"
 
+	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sym"
 )
@@ -12,7 +13,8 @@ import (
 type interval struct {
 	value       *ir.Value
 	first, last int
-	size        int64 // multiples of the group's unit, in bytes
+	checks      []*block.Check // that hold at each step that mentions the value
+	size        int64          // multiples of the group's unit, in bytes
 	offset      int64
 }
 
@@ -26,7 +28,7 @@ type group struct {
 func (p *Program) placeArena() error {
 	groups := map[string]*group{}
 	for _, iv := range p.lives().list {
-		elements, err := p.mostElements(p.Layouts[iv.value].Elements(iv.value.Shape))
+		elements, err := p.mostElements(p.Layouts[iv.value].Elements(iv.value.Shape), iv.checks)
 		if err != nil {
 			return fmt.Errorf("value %q of shape %v: %w", iv.value.Name, iv.value.Shape, err)
 		}

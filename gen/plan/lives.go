@@ -1,6 +1,11 @@
 package plan
 
-import "rules_dnn/gen/ir"
+import (
+	"slices"
+
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/ir"
+)
 
 // lifetimes are the intervals of all values that live in the arena, in order of their first step.
 // Steps count in the order of the program's text: what only one branch uses takes the memory of
@@ -15,6 +20,8 @@ type lifetimes struct {
 	// iteration to the next, lives as long as the loop.
 	loops  []*span
 	depths map[*ir.Value]int
+	// checks hold at the current step, for they were made before it in the list or in one around it.
+	checks []*block.Check
 }
 
 // span is a loop's: where it begins, and the values from outside that are used in it.
@@ -30,7 +37,12 @@ func (p *Program) lives() *lifetimes {
 }
 
 func (l *lifetimes) steps(steps []Step) {
+	around := len(l.checks)
+	defer func() { l.checks = slices.Clip(l.checks[:around]) }() // what intervals keep is not overwritten
 	for _, s := range steps {
+		if s.Check != nil {
+			l.checks = append(l.checks, s.Check)
+		}
 		l.step++
 		for _, v := range s.values() {
 			l.use(v)
@@ -68,12 +80,15 @@ func (l *lifetimes) use(v *ir.Value) {
 	}
 	iv := l.at[of]
 	if iv == nil {
-		iv = &interval{value: of, first: l.step}
+		iv = &interval{value: of, first: l.step, checks: l.checks}
 		l.at[of] = iv
 		l.list = append(l.list, iv)
 		l.depths[of] = len(l.loops) - l.p.keeps(v)
 	}
 	iv.last = max(iv.last, l.step)
+	for n := len(iv.checks); n > 0 && (len(l.checks) < n || l.checks[n-1] != iv.checks[n-1]); n-- {
+		iv.checks = iv.checks[:n-1]
+	}
 	for _, in := range l.loops[l.depths[of]:] {
 		in.used = append(in.used, iv)
 	}

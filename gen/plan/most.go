@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ops"
 	"rules_dnn/gen/sym"
@@ -77,18 +78,18 @@ func (p *Program) set(name string) bool {
 	return found
 }
 
-// mostElements is most of a value's elements. A check may bound their number better than each of its
-// dimensions is: a reshape has as many elements as its operand.
-func (p *Program) mostElements(e sym.Expr) (sym.Expr, error) {
+// mostElements is most of a value's elements. A check that holds wherever the value is used may bound their number
+// better than each of its dimensions is: a reshape has as many elements as its operand.
+func (p *Program) mostElements(e sym.Expr, checks []*block.Check) (sym.Expr, error) {
 	m, err := p.most(e)
 	if err == nil && len(p.computedIn(e)) == 0 {
 		return m, nil
 	}
-	walk(p.Steps, func(s Step) {
-		if s.Check == nil || s.Check.Kind != ops.SameDim {
-			return
+	for _, c := range checks {
+		if c.Kind != ops.SameDim {
+			continue
 		}
-		for _, x := range [][2]sym.Expr{{s.Check.A, s.Check.B}, {s.Check.B, s.Check.A}} {
+		for _, x := range [][2]sym.Expr{{c.A, c.B}, {c.B, c.A}} {
 			if !x[0].Equal(e) {
 				continue
 			}
@@ -96,7 +97,7 @@ func (p *Program) mostElements(e sym.Expr) (sym.Expr, error) {
 				m, err = other, nil
 			}
 		}
-	})
+	}
 	return m, err
 }
 
