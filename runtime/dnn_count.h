@@ -86,15 +86,17 @@ static void TfIdf(const typename E::Stored* x, const int64_t* pool, const int64_
   }
 }
 
-// Makes a number of each of n integers, which must be from lo to what the number is before; those
-// that are not become the nearest bound. y, where it is not null, is the same integers.
+// Makes numbers of `count` of n integers, those at `elements`: each must be from its number among
+// lows to what it is before, or becomes the nearest bound. y, where it is not null, is the same n
+// integers.
 template <class E>
 static void Bind(const typename E::Stored* x, typename E::Stored* y, int64_t* const* computed,
-                 int64_t n, int64_t lo, int* bad) {
-  for (int64_t i = 0; i < n; ++i) {
-    *computed[i] = dnn_bounded(static_cast<int64_t>(x[i]), lo, *computed[i], bad);
-    if (y != nullptr) y[i] = x[i];
+                 const int64_t* elements, const int64_t* lows, int64_t count, int64_t n, int* bad) {
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t number = static_cast<int64_t>(x[elements[i]]);
+    *computed[i] = dnn_bounded(number, lows[i], *computed[i], bad);
   }
+  for (int64_t i = 0; y != nullptr && i < n; ++i) y[i] = x[i];
 }
 
 // How many numbers there are from start on, delta apart, before limit, of floats.

@@ -4,14 +4,16 @@ import (
 	"slices"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/opaque"
+	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
 
 // Sweep drops the blocks of which nobody reads a result (chains that only computed a
 // shape, for instance) and, of the others, the operands that no load reads. Constants
 // live as operands only, so they go with their last reader. A block that computes a symbol stays
-// while something uses that. Of blocks that run graphs it drops
-// the results that nobody reads, and what only they need.
+// while something uses that, or where more is taken to be known of it than that it is computed. Of
+// blocks that run graphs it drops the results that nobody reads, and what only they need.
 func Sweep(g *Graph) error {
 	g.sweep()
 	return g.Verify()
@@ -31,7 +33,7 @@ func (g *Graph) sweep() {
 	for i := len(g.Blocks) - 1; i >= 0; i-- {
 		b := g.Blocks[i]
 		if !slices.ContainsFunc(b.Results, func(r *ir.Value) bool { return needed[r] }) &&
-			!slices.ContainsFunc(b.Computes(), func(s string) bool { return symbols[s] }) {
+			!slices.ContainsFunc(b.Computes(), func(s string) bool { return symbols[s] }) && !b.narrowed(g.Facts) {
 			continue
 		}
 		b.dropUnread(needed, symbols)
@@ -43,6 +45,15 @@ func (g *Graph) sweep() {
 	}
 	slices.Reverse(kept)
 	g.Blocks = kept
+}
+
+// narrowed tells whether a number that the block computes is taken to be greater than it may be, or to be
+// one number.
+func (b *Block) narrowed(f sym.Facts) bool {
+	return b.Call != nil && slices.ContainsFunc(b.Call.Computes, func(s opaque.Symbol) bool {
+		r, ok := f[s.Name]
+		return ok && (r.Lo > s.Lo || r.Lo == r.Hi)
+	})
 }
 
 // dropUnread leaves the operands, and the results of graphs, that are read. The symbols are those that

@@ -147,10 +147,6 @@ var leftOfSymbols = regexp.MustCompile("^test_(affine_grid_.*_expanded|dft_(inve
 // leftOut are the cases whose structure depends on numbers that only a run knows, and how.
 var leftOut = map[string]string{
 	"test_loop11": "a Loop's carried value changes its shape in each iteration",
-
-	"test_affine_grid_2d_expanded":               "a dimension that is 1 or not decides a rank: a Squeeze without axes",
-	"test_affine_grid_2d_align_corners_expanded": "a dimension that is 1 or not decides a rank: a Squeeze without axes",
-	"test_affine_grid_3d_align_corners_expanded": "branches of an If give different ranks",
 }
 
 // run runs the programs on a machine.

@@ -31,8 +31,8 @@ type Call struct {
 	Scratch []Memory
 	// Computes are the symbols that the function computes.
 	Computes []Symbol
-	// Elements are those of result 0 where they are known: symbols that the function computes.
-	Elements []sym.Expr
+	// Elements are those of result 0 that are known, by number: symbols that the function computes.
+	Elements map[int]sym.Expr
 	// Work is about how many operations on elements the function takes.
 	Work sym.Expr
 	// Run is the Go function: env gives the symbols' values, operands are nil where absent.

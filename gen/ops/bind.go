@@ -9,9 +9,10 @@ import (
 	"rules_dnn/gen/sym"
 )
 
-// Bind is the compiler's own operator whose result is its first operand, a few integers, as symbols: a
-// run computes them, and refuses what is outside of the attributes lo and hi. Where it has a
-// second operand, no number is above how many elements that has, its empty dimensions aside.
+// Bind is the compiler's own operator whose result is its first operand, a few integers, some of them as
+// symbols that a run computes: those at the places of attribute elements. The run refuses one that is
+// less than its number among lows, or more than hi. Where there is a second operand, none is above
+// how many elements that has, its empty dimensions aside.
 const Bind = "bind"
 
 // BindMost is the most elements that become symbols.
@@ -20,7 +21,7 @@ const BindMost = 64
 var bindRow = &Row{
 	Name: Bind, Versions: []int{1}, Form: Opaque, MinOutputs: 1, MaxOutputs: 1,
 	Inputs: []Param{{Name: "numbers", Types: indexing}, opt(Param{Name: "like", Types: anyType})},
-	Attrs:  []AttrSpec{intAttr("lo").required(), intAttr("hi").required()}, Build: bind,
+	Attrs:  []AttrSpec{intsAttr("elements").required(), intsAttr("lows").required(), intAttr("hi").required()}, Build: bind,
 }
 
 // own are the rows of the compiler's own operators, which no model has.
@@ -39,46 +40,77 @@ func bind(c *Ctx) (*Meaning, error) {
 	if err != nil {
 		return nil, err
 	}
-	dims, ok := x.Static()
-	n, err := ir.Len(dims)
-	if !ok || err != nil || n > BindMost {
-		return nil, fmt.Errorf("operand 0 has shape %v; at most %d elements wanted", x, BindMost)
+	hi := c.Node.Int("hi", 0)
+	elements, lows, err := c.bound(x, hi)
+	if err != nil {
+		return nil, err
 	}
-	lo, hi := c.Node.Int("lo", 0), c.Node.Int("hi", 0)
-	if lo > hi || lo < -sym.MaxDim || hi > sym.MaxDim {
-		return nil, fmt.Errorf("attributes lo and hi are %d and %d", lo, hi)
-	}
-	most := sym.Const(sym.MaxDim)
-	if c.Has(1) {
-		like, err := c.Shape(1)
-		if err != nil {
-			return nil, err
-		}
-		most = sym.Const(1)
-		for _, d := range like {
-			most = sym.Mul(most, sym.Max(d, sym.Const(1), c.Facts))
-		}
+	most, err := c.mostLike()
+	if err != nil {
+		return nil, err
 	}
 	t := c.Type(0)
-	call := &opaque.Call{Name: "Bind", Types: []ir.DType{t}, Work: sym.Const(max(n, 1)), Results: []opaque.Tensor{{Type: t, Shape: x}}}
-	for i := range n {
-		e := c.counted(call, strconv.FormatInt(i, 10), most)
-		call.Computes[i].Lo, call.Computes[i].Hi = lo, hi
-		call.Elements = append(call.Elements, e)
+	call := &opaque.Call{
+		Name: "Bind", Types: []ir.DType{t}, Work: sym.Max(product(x...), sym.Const(1), c.Facts),
+		Results: []opaque.Tensor{{Type: t, Shape: x}}, Elements: map[int]sym.Expr{},
 	}
-	call.Args = append(pointers(1, 1, 0), opaque.Arg{Kind: opaque.Numbers})
-	call.Args = append(call.Args, opaque.Sizes(sym.Const(n), sym.Const(lo))...)
+	for i, k := range elements {
+		call.Elements[int(k)] = c.counted(call, strconv.FormatInt(k, 10), most)
+		call.Computes[i].Lo, call.Computes[i].Hi = lows[i], hi
+	}
+	dims := func(xs []int64) opaque.Arg { return opaque.Arg{Kind: opaque.Dims, Dims: consts(xs)} }
+	call.Args = append(pointers(1, 1, 0), opaque.Arg{Kind: opaque.Numbers}, dims(elements), dims(lows))
+	call.Args = append(call.Args, opaque.Sizes(sym.Const(int64(len(elements))), product(x...))...)
 	call.Run = func(_ map[string]int64, in []*ir.Tensor) ([]*ir.Tensor, []int64, error) {
 		xs, err := in[0].Ints()
 		if err != nil {
 			return nil, nil, err
 		}
-		for i, x := range xs {
-			if x < lo || x > hi {
-				return nil, nil, &opaque.Error{What: fmt.Sprintf("element %d of %q is %d; supported are %d to %d", i, c.Node.Inputs[0].Name, x, lo, hi)}
+		numbers := make([]int64, len(elements))
+		for i, k := range elements {
+			if numbers[i] = xs[k]; xs[k] < lows[i] || xs[k] > hi {
+				return nil, nil, &opaque.Error{What: fmt.Sprintf("element %d of %q is %d; supported are %d to %d", k, c.Node.Inputs[0].Name, xs[k], lows[i], hi)}
 			}
 		}
-		return []*ir.Tensor{in[0]}, xs, nil
+		return []*ir.Tensor{in[0]}, numbers, nil
 	}
 	return c.calls(call), nil
+}
+
+// bound are the elements of a bind's operand that become symbols, and what each is at least.
+func (c *Ctx) bound(x ir.Shape, hi int64) (elements, lows []int64, err error) {
+	dims, ok := x.Static()
+	n, err := ir.Len(dims)
+	if !ok || err != nil {
+		return nil, nil, fmt.Errorf("operand 0 has shape %v; constants wanted", x)
+	}
+	elements, lows = c.Node.Ints("elements"), c.Node.Ints("lows")
+	if len(elements) > BindMost || len(elements) != len(lows) {
+		return nil, nil, fmt.Errorf("%d elements and %d lower bounds become symbols; at most %d wanted, and as many", len(elements), len(lows), BindMost)
+	}
+	for i, k := range elements {
+		switch {
+		case k < 0 || k >= n || i > 0 && k <= elements[i-1]:
+			return nil, nil, fmt.Errorf("attribute elements is %v; places among %d elements wanted, in order", elements, n)
+		case lows[i] > hi || lows[i] < -sym.MaxDim || hi > sym.MaxDim:
+			return nil, nil, fmt.Errorf("a symbol has the bounds %d and %d", lows[i], hi)
+		}
+	}
+	return elements, lows, nil
+}
+
+// mostLike is how many elements operand 1 has, its empty dimensions aside.
+func (c *Ctx) mostLike() (sym.Expr, error) {
+	if !c.Has(1) {
+		return sym.Const(sym.MaxDim), nil
+	}
+	like, err := c.Shape(1)
+	if err != nil {
+		return sym.Expr{}, err
+	}
+	most := sym.Const(1)
+	for _, d := range like {
+		most = sym.Mul(most, sym.Max(d, sym.Const(1), c.Facts))
+	}
+	return most, nil
 }

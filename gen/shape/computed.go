@@ -42,17 +42,27 @@ func (in *inference) call(n *ir.Node, c *opaque.Call, tainted bool) error {
 	return nil
 }
 
-// bound are the elements of a result that a call makes symbols of, those apart that are known.
+// bound are the elements of a result that a call makes symbols of; those that are known are not its own.
+// A symbol whose bounds are one number is that.
 func (in *inference) bound(n *ir.Node, c *opaque.Call) []value {
 	if c.Elements == nil {
 		return nil
 	}
-	_, before := in.operand(n, 0)
-	out := make([]value, len(c.Elements))
+	dims, before := in.operand(n, 0)
+	size, err := ir.Len(dims)
+	if err != nil {
+		return nil // ops.Build has refused it
+	}
+	out := make([]value, size)
+	copy(out, before)
 	for i, e := range c.Elements {
-		out[i] = integer(e)
-		if before != nil && before[i].state == exact {
-			out[i] = before[i]
+		name, _ := e.AsVar()
+		switch r := in.facts[name]; {
+		case out[i].state == exact:
+		case r.Lo == r.Hi:
+			out[i] = number(r.Lo)
+		default:
+			out[i] = integer(e)
 		}
 	}
 	return out
@@ -62,12 +72,14 @@ func (in *inference) bound(n *ir.Node, c *opaque.Call) []value {
 // of one function apart.
 const longest = 40
 
-// name gives the symbols that the node computes names that no other symbol has.
+// name gives the symbols that the node computes names that no other symbol has. A node that has come to
+// compute more keeps those that it had.
 func (in *inference) name(n *ir.Node, c *opaque.Call) {
+	before := n.Computes
 	n.Computes = nil
 	for _, s := range c.Computes {
 		base := n.Outputs0()
-		n.Computes = append(n.Computes, in.fresh(n, sym.Identifier(base[max(0, len(base)-longest):]+"_"+s.What), nil))
+		n.Computes = append(n.Computes, in.fresh(n, sym.Identifier(base[max(0, len(base)-longest):]+"_"+s.What), before))
 	}
 }
 

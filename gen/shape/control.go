@@ -3,7 +3,9 @@ package shape
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/opaque"
@@ -191,7 +193,7 @@ func (in *inference) branches(n *ir.Node, tainted bool) error {
 			if k, differ, err = in.join(n, v, before, k, in.known(taken[1].Outputs[i])); err != nil {
 				return n.Errorf("result %d (%q): %w", i, v.Name, err)
 			} else if differ != nil {
-				in.unsettled(n, v, fmt.Errorf("result %d (%q): %w", i, v.Name, differ))
+				in.unsettled(n, v, fmt.Errorf("result %d (%q): %w%s", i, v.Name, differ, in.undecided(s.Cond)))
 				continue
 			}
 		}
@@ -200,6 +202,19 @@ func (in *inference) branches(n *ir.Node, tainted bool) error {
 		}
 	}
 	return nil
+}
+
+// undecided says which symbols decide a condition, if any do.
+func (in *inference) undecided(cond *ir.Value) string {
+	_, elems := in.elemsOf(cond)
+	used := map[string]bool{}
+	for _, e := range elems {
+		e.num.Vars(used)
+	}
+	if len(used) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", or bounds of %s (dims = {...}) decide the condition", strings.Join(slices.Sorted(maps.Keys(used)), " and "))
 }
 
 // join is what is known of a result that either branch may give: what both agree in. A dimension in

@@ -16,7 +16,7 @@ import (
 
 // rule is how a structural operand's numbers become symbols.
 type rule struct {
-	// negative numbers are allowed.
+	// negative numbers are allowed, where there is nothing to prepare.
 	negative bool
 	// prepare makes numbers that are not negative of those in use; like is what bounds them.
 	prepare func(b *binder, n *ir.Node, v *ir.Value) (numbers, like *ir.Value)
@@ -49,6 +49,9 @@ var rules = map[string]map[int]rule{
 
 // Run binds what the nodes need whose structure is not known, and tells whether it changed the graph.
 // Shapes are inferred as far as they are known.
+//
+// Numbers are bound where they come from: one that several nodes need, by way of others that only move
+// it, is one symbol. Numbers that have to be prepared are bound where nothing else is left to bind.
 func Run(g *ir.Graph, unknown *shape.UnknownError) (bool, error) {
 	waiting := map[*ir.Node]bool{}
 	for _, c := range unknown.Causes {
@@ -56,15 +59,20 @@ func Run(g *ir.Graph, unknown *shape.UnknownError) (bool, error) {
 			waiting[c.Node] = true
 		}
 	}
-	changed := false
-	var visit func(r *ir.Graph)
-	visit = func(r *ir.Graph) {
-		b := &binder{graph: r, waiting: waiting, names: edit.NewNamer(g)}
-		changed = b.run() || changed
-		edit.EachRegion(r, visit)
+	facts := shape.Facts(g)
+	for _, step := range []func(*binder) bool{(*binder).sources, (*binder).prepared} {
+		changed := false
+		var visit func(r *ir.Graph)
+		visit = func(r *ir.Graph) {
+			b := &binder{graph: r, waiting: waiting, names: edit.NewNamer(g), origins: shape.OriginsIn(facts)}
+			changed = step(b) || changed
+			edit.EachRegion(r, visit)
+		}
+		if visit(g); changed {
+			return true, nil
+		}
 	}
-	visit(g)
-	return changed, nil
+	return false, nil
 }
 
 // binder changes one graph.
@@ -72,16 +80,18 @@ type binder struct {
 	graph   *ir.Graph
 	waiting map[*ir.Node]bool
 	names   *edit.Namer
+	origins *shape.Origins
 	nodes   []*ir.Node // so far
 	at      *ir.Node   // for which nodes are made
 }
 
-func (b *binder) run() bool {
+// prepared binds numbers that nodes are made for.
+func (b *binder) prepared() bool {
 	changed := false
 	for _, n := range b.graph.Nodes {
 		if b.waiting[n] {
 			b.at = n
-			changed = b.counted(n) || b.bind(n) || changed
+			changed = b.counted(n) || b.prepare(n) || changed
 		}
 		b.nodes = append(b.nodes, n)
 	}
@@ -89,21 +99,21 @@ func (b *binder) run() bool {
 	return changed
 }
 
-// bind gives a node symbols for its numbers.
-func (b *binder) bind(n *ir.Node) bool {
+// prepare gives a node symbols for numbers that others are made of.
+func (b *binder) prepare(n *ir.Node) bool {
 	changed := false
 	for i, v := range n.Own() {
-		r, ok := rules[n.Op][i]
-		if !ok || v == nil || !bindable(v) {
+		r := rules[n.Op][i]
+		if r.prepare == nil || v == nil || !bindable(v) {
 			continue
 		}
-		numbers, like := v, (*ir.Value)(nil)
-		if r.prepare != nil {
-			if numbers, like = r.prepare(b, n, v); numbers == nil {
-				continue
-			}
+		numbers, like := r.prepare(b, n, v)
+		if numbers == nil {
+			continue
 		}
-		n.Inputs[i] = b.symbols(numbers, like, r.negative)
+		dims, _ := v.Static()
+		count, _ := ir.Len(dims) // bindable has seen that it is small
+		n.Inputs[i] = b.symbols(numbers, like, count)
 		changed = true
 	}
 	return changed
@@ -113,28 +123,32 @@ func (b *binder) bind(n *ir.Node) bool {
 func bindable(v *ir.Value) bool {
 	dims, ok := v.Static()
 	n, err := ir.Len(dims)
-	return v.Const == nil && v.Elems == nil && ok && err == nil && n <= ops.BindMost && (v.Type == ir.I64 || v.Type == ir.I32) &&
-		(v.Def == nil || v.Def.Op != ops.Bind)
+	return v.Const == nil && v.Elems == nil && ok && err == nil && n <= ops.BindMost && (v.Type == ir.I64 || v.Type == ir.I32)
 }
 
-// symbols is the result of a node that binds numbers: one that does so already, if there is one.
-func (b *binder) symbols(numbers, like *ir.Value, negative bool) *ir.Value {
-	lo := int64(0)
-	if negative {
-		lo = -sym.MaxDim
-	}
+// symbols is the result of a node that binds all of so many numbers: one that does so already, if there is one.
+func (b *binder) symbols(numbers, like *ir.Value, count int64) *ir.Value {
 	in := []*ir.Value{numbers}
 	if like != nil {
 		in = append(in, like)
 	}
 	for _, n := range b.nodes {
-		if n.Op == ops.Bind && slices.Equal(n.Inputs, in) && n.Int("lo", 0) == lo {
+		if n.Op == ops.Bind && n.Outputs[0] != nil && slices.Equal(n.Inputs, in) {
 			return n.Outputs[0]
 		}
 	}
-	out := b.add(ops.Bind, 1, ir.Attrs{"lo": lo, "hi": int64(sym.MaxDim)}, in...)
+	elements := make([]int64, count)
+	for i := range elements {
+		elements[i] = int64(i)
+	}
+	out := b.add(ops.Bind, 1, bounds(elements, make([]int64, count)), in...)
 	out.Name = b.names.Name(numbers.Name + ".symbols")
 	return out
+}
+
+// bounds are a bind's attributes.
+func bounds(elements, lows []int64) ir.Attrs {
+	return ir.Attrs{"elements": elements, "lows": lows, "hi": int64(sym.MaxDim)}
 }
 
 // add makes a node in the current one's name, of a definition that does not depend on the model's opset.

@@ -7,8 +7,12 @@
 package dce
 
 import (
+	"slices"
+
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ops"
 	"rules_dnn/gen/passes/edit"
+	"rules_dnn/gen/sym"
 )
 
 // Run removes identities and dead nodes and tells whether it changed the graph.
@@ -19,18 +23,19 @@ func Run(g *ir.Graph) (bool, error) {
 		return false, err
 	}
 	captures := trimCaptures(g)
-	return removeDead(g) || identities || captures, nil
+	return removeDead(g, g.Bounded) || identities || captures, nil
 }
 
 // removeDead removes nodes whose results nothing uses, in regions too, and makes
-// results that nothing uses absent.
-func removeDead(g *ir.Graph) bool {
+// results that nothing uses absent. Numbers that the user bounds stay bound: what was made of
+// the bounds holds for no others.
+func removeDead(g *ir.Graph, bounded map[string]sym.Range) bool {
 	changed := false
-	edit.EachRegion(g, func(r *ir.Graph) { changed = removeDead(r) || changed })
+	edit.EachRegion(g, func(r *ir.Graph) { changed = removeDead(r, bounded) || changed })
 	uses := edit.Uses(g)
 	dead := map[*ir.Node]bool{}
 	for i := len(g.Nodes) - 1; i >= 0; i-- {
-		if n := g.Nodes[i]; !used(n, uses) {
+		if n := g.Nodes[i]; !used(n, uses) && !binds(n, bounded) {
 			dead[n] = true
 			for _, v := range n.Inputs {
 				uses[v]--
@@ -50,13 +55,18 @@ func used(n *ir.Node, uses map[*ir.Value]int) bool {
 	return false
 }
 
+// binds tells whether a node binds a number that the user bounds.
+func binds(n *ir.Node, bounded map[string]sym.Range) bool {
+	return n.Op == ops.Bind && slices.ContainsFunc(n.Computes, func(name string) bool { _, ok := bounded[name]; return ok })
+}
+
 // dropResults makes results that nothing uses absent; the others keep their
 // numbers. The results of nodes with regions stay: they are the regions' outputs,
-// one by one.
+// one by one. So does that of a node that binds numbers: it is there for them.
 func dropResults(g *ir.Graph, uses map[*ir.Value]int) bool {
 	changed := false
 	for _, n := range g.Nodes {
-		if len(n.Regions) > 0 {
+		if len(n.Regions) > 0 || n.Op == ops.Bind {
 			continue
 		}
 		for i, v := range n.Outputs {

@@ -25,7 +25,7 @@ func TestRegions(t *testing.T) {
 	g, err := ir.Parse(strings.NewReader("graph \"g\" opset 17 {\n  input %c bool[]\n  input %x f32[1]\n"+node("%y")+node("%z")+"  output %y\n}\n"), nil)
 	require.NoError(t, err)
 	require.NoError(t, ir.Verify(g))
-	changed := removeDead(g)
+	changed := removeDead(g, nil)
 	require.True(t, changed)
 	require.NoError(t, ir.Verify(g))
 	require.Len(t, g.Nodes, 1)
@@ -34,7 +34,7 @@ func TestRegions(t *testing.T) {
 		require.Len(t, r.Nodes, 1)
 		require.Equal(t, "Abs", r.Nodes[0].Op)
 	}
-	require.False(t, removeDead(g))
+	require.False(t, removeDead(g, nil))
 }
 
 // TestUpdateIsNoIdentity: a cumulative sum begins with a copy of its operand, and goes on.

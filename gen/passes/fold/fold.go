@@ -114,7 +114,7 @@ func (f *folder) node(n *ir.Node) (bool, error) {
 	}
 	folded := false
 	for i, v := range n.Outputs {
-		if t := knownElems(v); t != nil {
+		if t := knownElems(v); t != nil && n.Op != ops.Bind { // which checks the number that the user says
 			f.settle(n, i, t)
 			folded = true
 		}

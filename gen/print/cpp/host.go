@@ -71,8 +71,8 @@ func (h *host) steps(steps []plan.Step) {
 			if len(s.Kernel.Sets) > 0 || loop.Binds(s.Kernel.Body) {
 				h.line("if (*c->bad_index != 0) return dnn_refuse(c, dnn_status::kBadValue, %s);", ctext.String(s.Block.Label()))
 			}
-			for _, n := range s.Kernel.Sets {
-				if lo := h.p.Facts[n].Lo; lo > 0 { // the user's bound
+			for i, n := range s.Kernel.Sets {
+				if lo := h.p.Facts[n].Lo; lo > s.Block.Call.Computes[i].Lo { // the user's bound
 					h.line("if (%s < %d) return dnn_refuse(c, dnn_status::kBadValue, %s);", h.syms(n), lo, ctext.String(s.Block.Label()))
 				}
 			}
