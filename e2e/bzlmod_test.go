@@ -47,6 +47,7 @@ func TestBzlmod(t *testing.T) {
 	t.Run("Target", func(t *testing.T) { target(t, w) })
 	t.Run("WeightsFile", func(t *testing.T) { weightsFile(t, w) })
 	t.Run("Benchmark", func(t *testing.T) { benchmark(t, w) })
+	t.Run("Measure", func(t *testing.T) { measure(t, w) })
 	t.Run("OwnCompiler", func(t *testing.T) { ownCompiler(t, w) })
 	t.Run("Actions", func(t *testing.T) { actions(t, w) })
 	t.Run("Android", func(t *testing.T) { android(t, w) })
@@ -151,6 +152,20 @@ func benchmark(t *testing.T, w *workspace) {
 		words[i] = fmt.Sprintf("%.9g", math.Float32frombits(binary.LittleEndian.Uint32(bits[4*i:])))
 	}
 	assert.Equal(t, answer(bias), strings.Join(words, " "))
+}
+
+// measure measures models as a user does: with the weights in the library and beside the program.
+func measure(t *testing.T, w *workspace) {
+	for _, name := range []string{"relu", "relu_file"} {
+		page := filepath.Join(t.TempDir(), "page.html")
+		out := w.bazel(t, "run", "//:"+name+"_bench", "--", "--dims=N=3", "--threads=2", "--runs=2", "--seconds=0", "--probe-seconds=0", "--probe-bytes=1000000", "--html="+page)
+		for _, want := range []string{": 2 threads, N=3", "of 2 runs, after 3 to warm up", "GFLOP/s in products and sums of vectors of", "block\n    0 ", "Relu"} {
+			assert.Contains(t, out, want, name)
+		}
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		assert.Contains(t, string(text), `"symbols": {"N": 3}`)
+	}
 }
 
 // npy makes a file of NumPy's format.

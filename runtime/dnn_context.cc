@@ -228,9 +228,7 @@ void RunPart(void* arg, int32_t i) {
   job->fn(job->c, first, first + each + (i < rest), i);
 }
 
-}  // namespace
-
-void Parallel(const Ctx* c, TaskFn fn, int64_t tasks) {
+void Share(const Ctx* c, TaskFn fn, int64_t tasks) {
   Runtime* const rt = c->rt;
   const Options* const o = rt->options;
   if (tasks <= 0) return;
@@ -241,6 +239,21 @@ void Parallel(const Ctx* c, TaskFn fn, int64_t tasks) {
   } else {
     PoolRun(&rt->pool, RunPart, &job, job.parts);
   }
+}
+
+}  // namespace
+
+void Observe(Context* context, Observer observer, void* user) {
+  context->runtime.observer = observer;
+  context->runtime.observer_user = user;
+}
+
+void Parallel(const Ctx* c, int32_t block, TaskFn fn, int64_t tasks) {
+  const Runtime* const rt = c->rt;
+  if (rt->observer == nullptr) return Share(c, fn, tasks);
+  rt->observer(rt->observer_user, c, block, false);
+  Share(c, fn, tasks);
+  rt->observer(rt->observer_user, c, block, true);
 }
 
 }  // namespace v1

@@ -26,6 +26,8 @@ struct alignas(kAlignment) Piece {
 struct Runtime {
   Pool pool;
   const Options* options;
+  Observer observer;  // null: nobody looks
+  void* observer_user;
   Piece* pieces;  // of the run in progress
 };
 

@@ -167,6 +167,13 @@ Status Run(Context* context, const int64_t* sym, const void* const* in, void* co
 // the buffer or the symbol. Writes and returns as ExplainDims does: 0 where it did not fail.
 size_t ExplainRun(const Context* context, char* text, size_t capacity);
 
+// Called before (done is false) and after each block of a run, by the thread that runs the model;
+// c->sym are the symbols' values by then. A block in a loop is called as often as the loop.
+using Observer = void (*)(void* user, const Ctx* c, int32_t block, bool done);
+
+// Has the context's runs observed; a null observer ends that.
+void Observe(Context* context, Observer observer, void* user);
+
 // The dimensions that an output had in the last successful run.
 Status ResultShape(const Context* context, const TensorInfo* output, int64_t* shape);
 

@@ -69,8 +69,9 @@ struct Ctx {
 using TaskFn = void (*)(const Ctx* c, int64_t first, int64_t last, int worker);
 
 // Computes tasks [0, tasks) and returns when all are done. Each worker gets one
-// contiguous part; which one never changes what a task computes.
-void Parallel(const Ctx* c, TaskFn fn, int64_t tasks);
+// contiguous part; which one never changes what a task computes. block is its number in the
+// program, for who observes the run.
+void Parallel(const Ctx* c, int32_t block, TaskFn fn, int64_t tasks);
 
 // Memory that lives until the run ends, aligned to kAlignment; null when there is none.
 // Only for values whose size nothing but the run can tell; not for use inside tasks.
@@ -82,8 +83,9 @@ void* Alloc(const Ctx* c, int64_t bytes);
 using dnn_ctx = rules_dnn::Ctx;
 using dnn_status = rules_dnn::Status;
 
-static DNN_ALWAYS_INLINE void dnn_parallel(const dnn_ctx* c, rules_dnn::TaskFn fn, int64_t tasks) {
-  rules_dnn::Parallel(c, fn, tasks);
+static DNN_ALWAYS_INLINE void dnn_parallel(const dnn_ctx* c, int32_t block, rules_dnn::TaskFn fn,
+                                           int64_t tasks) {
+  rules_dnn::Parallel(c, block, fn, tasks);
 }
 
 // Copies a value to another one's memory; neither need exist where there are no bytes.

@@ -63,6 +63,11 @@ type Block struct {
 	Anchor string   `json:"anchor"`
 	Tasks  string   `json:"tasks"`
 	Cycles int64    `json:"cycles"` // estimated
+	// FLOPs are the network's, Products what micro-kernels add up, Bytes those of operands and
+	// results; negative where not known. See plan.Work.
+	FLOPs    string `json:"flops"`
+	Products string `json:"products"`
+	Bytes    string `json:"bytes"`
 	// Stages that are placed at the first Depth axes, before the one that gives the results.
 	Stages []string `json:"stages,omitempty"`
 	Depth  int      `json:"depth,omitempty"`
@@ -126,6 +131,8 @@ func tensor(v *ir.Value) Tensor {
 func block(p *plan.Program, s *plan.Call) Block {
 	b := Block{Nodes: s.Block.Origins, Ops: s.Block.Ops, Anchor: s.Kernel.Anchor, Tasks: s.Kernel.Tasks().String(), Reads: []Tensor{},
 		Cycles: int64(s.Cycles), Depth: s.Block.Depth}
+	w := s.Work()
+	b.FLOPs, b.Products, b.Bytes = w.FLOPs.String(), w.Products.String(), w.Bytes.String()
 	for _, st := range s.Block.Placed {
 		b.Stages = append(b.Stages, st.Name)
 	}

@@ -1,5 +1,6 @@
 """dnn_model: a network as a C++ library."""
 
+load(":dnn_benchmark.bzl", "dnn_benchmark")
 load(":model_rule.bzl", "dnn_model_rule")
 load(":target_rule.bzl", "dnn_model_for_its_target_only")
 
@@ -32,6 +33,9 @@ def dnn_model(
     Without target, NAME follows the platform it is built for and is linked like a cc_library. With
     target, NAME is built for that platform from anywhere, its files lie in bazel-bin/PACKAGE/NAME/,
     and only what is built for that platform can link it. select() works in every attribute.
+
+    `bazel run -c opt NAME_bench` measures the model on the machine that runs it, whatever its target;
+    built with --platforms, NAME_bench is a program for another machine.
 
     Args:
       name: the target. Sources write `#include "PACKAGE/NAME.h"`.
@@ -70,6 +74,13 @@ def dnn_model(
         src = src,
         variants = variants,
         weights = weights,
+    )
+    dnn_benchmark(
+        name = name + "_bench",
+        model = ":" + name if target == None else ":%s.model" % name,
+        tags = (tags or []) + ["manual"],
+        visibility = ["//visibility:private"],
+        **{key: kwargs[key] for key in _SHARED if key in kwargs}
     )
     if target == None:
         dnn_model_rule(

@@ -93,6 +93,22 @@ def macro_test_suite(name):
             "visibility": ["//rules:__subpackages__"],
         },
     )
+    bench = asked | {
+        "exec": [],  # C++ alone
+        "kind": ["cc_binary"],
+        "tags": ["manual"] + _TAGS,
+        "visibility": ["//visibility:private"],
+    }
+    _macro_test(
+        name = "macro_bench_test",
+        got = _shown("follows_bench"),
+        want = bench,
+    )
+    _macro_test(
+        name = "macro_target_bench_test",
+        got = _shown("common_bench"),
+        want = bench,
+    )
     _macro_test(
         name = "macro_arguments_test",
         got = {"dims": dims.keys(), "tags": tags},
@@ -100,5 +116,12 @@ def macro_test_suite(name):
     )
     native.test_suite(
         name = name,
-        tests = [":macro_arguments_test", ":macro_follows_test", ":macro_model_test", ":macro_target_test"],
+        tests = [
+            ":macro_arguments_test",
+            ":macro_bench_test",
+            ":macro_follows_test",
+            ":macro_model_test",
+            ":macro_target_bench_test",
+            ":macro_target_test",
+        ],
     )

@@ -103,13 +103,35 @@ std::string Session::CheckShape(const TensorInfo& tensor, const Array& array) co
 }
 
 std::string Session::SetInputs(std::vector<Array> inputs) {
-  if (!loaded()) return "no model is loaded";
+  symbols_.assign(static_cast<size_t>(d_->symbol_count), 0);
+  const std::string error = loaded() ? SolveSymbols(inputs) : "";
+  if (!error.empty()) {
+    Forget();
+    return error;
+  }
+  return TakeInputs(std::move(inputs));
+}
+
+std::string Session::SetInputs(std::vector<Array> inputs, const std::vector<int64_t>& symbols) {
+  symbols_ = symbols;
+  symbols_.resize(static_cast<size_t>(d_->symbol_count));
+  return TakeInputs(std::move(inputs));
+}
+
+void Session::Forget() {
   ran_ = false;
   in_.clear();
   out_.clear();
   outputs_.clear();
-  symbols_.assign(static_cast<size_t>(d_->symbol_count), 0);
-  std::string error = SolveSymbols(inputs);
+  symbols_.clear();
+}
+
+std::string Session::TakeInputs(std::vector<Array> inputs) {
+  const std::vector<int64_t> symbols = symbols_;
+  Forget();
+  if (!loaded()) return "no model is loaded";
+  symbols_ = symbols;
+  std::string error;
   for (int32_t i = 0; i < d_->input_count && error.empty(); ++i) {
     error = CheckShape(d_->inputs[i], inputs[static_cast<size_t>(i)]);
   }

@@ -26,7 +26,13 @@ class Session {
   // their shapes and makes room for the outputs.
   std::string SetInputs(std::vector<Array> inputs);
 
+  // The same where the symbols' values are known, one for each that the model is given.
+  std::string SetInputs(std::vector<Array> inputs, const std::vector<int64_t>& symbols);
+
   std::string Run();
+
+  // Has the runs of the loaded model observed; see rules_dnn::Observe.
+  void Observe(Observer observer, void* user) { rules_dnn::Observe(context_, observer, user); }
 
   // The outputs of the last run, in the model's order.
   std::string GetOutput(int32_t output, std::vector<int64_t>* shape, const void** data) const;
@@ -39,7 +45,9 @@ class Session {
 
  private:
   void Unload();
+  void Forget();  // inputs and outputs
   std::string SolveSymbols(const std::vector<Array>& inputs);
+  std::string TakeInputs(std::vector<Array> inputs);
   std::string CheckShape(const TensorInfo& tensor, const Array& array) const;
 
   const Description* d_;

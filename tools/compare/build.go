@@ -22,8 +22,13 @@ var kernelCopts = []string{"-std=c++17", "-O3", "-fno-fast-math", "-ffp-contract
 
 // served is the source that names the model to the program around it.
 const served = `extern "C" const void* model_describe(void);
+extern "C" const void* model_profile(void);
 extern "C" const void* dnn_served_model(void);
+extern "C" const void* dnn_served_profile(void);
+extern "C" const char* dnn_served_weights(void);
 const void* dnn_served_model(void) { return model_describe(); }
+const void* dnn_served_profile(void) { return model_profile(); }
+const char* dnn_served_weights(void) { return nullptr; }
 `
 
 // program is a model's compiled program.
@@ -148,6 +153,7 @@ func compileAll(cxx []string, chip *target.Target, work string) error {
 		{work + "/kernels/*.cc", append(slices.Clone(kernelCopts), chip.Copts...)},
 		{"runtime/dnn_*.cc", append(slices.Clone(plain), "-fno-exceptions", "-fno-rtti")},
 		{"runtime/serve/*.cc", plain},
+		{"runtime/bench/*.cc", plain},
 		{work + "/served.cc", plain},
 	} {
 		files, err := filepath.Glob(part.pattern)

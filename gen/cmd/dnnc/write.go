@@ -59,10 +59,21 @@ func (f *compileFlags) model(p *plan.Program, t *target.Target, w cppapi.Weights
 	for _, c := range p.Counters {
 		m.Symbols = append(m.Symbols, cppapi.Symbol{Name: c.Name, Hi: sym.MaxDim, Computed: true, Max: c.Max})
 	}
+	m.Profile = profile(p, t)
 	for _, x := range p.Checks {
 		m.Checks = append(m.Checks, cppapi.Check{Relation: relations[x.Kind], A: x.A, B: x.B, Text: x.Text()})
 	}
 	return m
+}
+
+// profile is what programs that measure the model are told of its blocks.
+func profile(p *plan.Program, t *target.Target) cppapi.Profile {
+	out := cppapi.Profile{Chip: t.Name, VectorBytes: t.VectorBits / 8, VectorRegisters: t.VectorRegisters}
+	for _, c := range p.Calls() {
+		w := c.Work()
+		out.Blocks = append(out.Blocks, cppapi.Block{Name: c.Block.Label(), Kernel: c.Kernel.Anchor, FLOPs: w.FLOPs, Products: w.Products, Bytes: w.Bytes})
+	}
+	return out
 }
 
 var relations = map[ops.CheckKind]cppapi.Relation{ops.SameDim: cppapi.Equal, ops.Broadcastable: cppapi.Broadcast, ops.AtLeast: cppapi.AtLeast}
@@ -95,7 +106,8 @@ func (f *compileFlags) writeSources(p *plan.Program, m *cppapi.Model, out *outpu
 	if err != nil {
 		return err
 	}
-	files = append(files, cpp.File{Name: m.InternalName(), Text: api.Internal}, cpp.File{Name: m.SourceName(), Text: api.Source})
+	files = append(files, cpp.File{Name: m.InternalName(), Text: api.Internal}, cpp.File{Name: m.SourceName(), Text: api.Source},
+		cpp.File{Name: m.ProfileName(), Text: api.Profile})
 	for _, x := range files {
 		out.add(filepath.Join(f.kernels, x.Name), []byte(x.Text))
 	}

@@ -66,7 +66,7 @@ func (h *host) steps(steps []plan.Step) {
 			for _, n := range s.Kernel.Sets {
 				h.line("%s = %s;", h.syms(n), h.number(h.p.Greatest(n)))
 			}
-			h.line("dnn_parallel(c, Block%d, %s);", h.blocks, h.number(s.Kernel.Tasks()))
+			h.line("dnn_parallel(c, %d, Block%d, %s);", h.blocks, h.blocks, h.number(s.Kernel.Tasks()))
 			h.blocks++
 			if len(s.Kernel.Sets) > 0 || loop.Binds(s.Kernel.Body) {
 				h.line("if (*c->bad_index != 0) return dnn_refuse(c, dnn_status::kBadValue, %s);", ctext.String(s.Block.Label()))

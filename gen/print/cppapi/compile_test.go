@@ -32,6 +32,7 @@ func newProject(t *testing.T, flags ...string) *project {
 		p.write(m.HeaderName(), f.Header)
 		p.write(m.InternalName(), f.Internal)
 		p.write(m.SourceName(), f.Source)
+		p.write(m.ProfileName(), f.Profile)
 	}
 	asm, err := WeightsAsm(fake(), "fake.weights")
 	require.NoError(t, err)
@@ -81,6 +82,7 @@ func (p *project) build(cc, cxx string) string {
 	}
 	for _, m := range []*Model{fake(), computed(), constant()} {
 		p.compile(cxx, filepath.Join(p.dir, m.SourceName()), cpp...)
+		p.compile(cxx, filepath.Join(p.dir, m.ProfileName()), cpp...)
 	}
 	p.compile(cxx, "testdata/programs.cc", cpp...)
 	p.compile(cxx, "testdata/wrapper.cc", cpp...)

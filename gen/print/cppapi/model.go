@@ -47,6 +47,7 @@ type Model struct {
 	// CPUFeatures that the kernels need beyond the architecture's baseline, by the names of
 	// runtime/dnn_cpu.h. PREFIX_create refuses a processor that lacks one.
 	CPUFeatures []string
+	Profile     Profile
 }
 
 // Tensor is an input or an output.
@@ -118,6 +119,9 @@ func (m *Model) InternalName() string { return m.Prefix + "_internal.h" }
 
 // SourceName is the file name of the API's source.
 func (m *Model) SourceName() string { return m.Prefix + "_api.cc" }
+
+// ProfileName is the file name of what programs that measure the model link.
+func (m *Model) ProfileName() string { return m.Prefix + "_profile.cc" }
 
 // Sym is the C text of a symbol's value where c is the run's Ctx, for package cexpr.
 func (m *Model) Sym(name string) string { return m.symText("c->sym", name) }
@@ -194,7 +198,7 @@ func (m *Model) checkShapes() error {
 			return fmt.Errorf("memory of the plan: %w", err)
 		}
 	}
-	return nil
+	return m.checkBlocks()
 }
 
 func (m *Model) checkSymbols() error {

@@ -29,6 +29,10 @@ func fake() *Model {
 		Arena:   []sym.Expr{sym.Scale(n, 16), sym.Mul(sym.Mul(n, half), sym.Mul(h, h))},
 		Scratch: sym.Add(sym.Scale(h, 4), sym.Const(1)),
 		Weights: Weights{Mode: Embed, Bytes: 16, Hash: [32]byte{1, 2, 3}},
+		Profile: Profile{Chip: "any \"chip\"", VectorBytes: 16, VectorRegisters: 16, Blocks: []Block{
+			{Name: "Sum \"</script>*/\\\"", Kernel: "generic", FLOPs: sym.Mul(sym.Scale(n, 3), h), Products: sym.Const(0), Bytes: sym.Scale(n, 8)},
+			{Name: "Add", Kernel: "window", FLOPs: sym.Const(-1), Products: half, Bytes: sym.Mul(half, n)},
+		}},
 	}
 }
 
@@ -65,7 +69,7 @@ func TestRefusals(t *testing.T) {
 	withComputed := func(d sym.Expr) func(*Model) {
 		return func(m *Model) {
 			m.Symbols = []Symbol{{Name: "N", Hi: 9}, {Name: "k", Hi: 9, Computed: true, Max: n}}
-			m.Inputs, m.Arena, m.Scratch = nil, nil, sym.Const(0)
+			m.Inputs, m.Arena, m.Scratch, m.Profile = nil, nil, sym.Const(0), Profile{}
 			m.Outputs = []Tensor{{"y", ir.F32, ir.Shape{d}}}
 		}
 	}
@@ -84,6 +88,7 @@ func TestRefusals(t *testing.T) {
 		"leaves 64 bits":          func(m *Model) { m.Scratch = sym.Mul(sym.Const(1<<62), sym.Const(4)) },
 		"257 symbols":             func(m *Model) { m.Symbols = make([]Symbol, 257) },
 		"the check \"few\"":       func(m *Model) { m.Checks = []Check{{Equal, sym.Var("Q"), n, "few"}} },
+		"block Add: the size":     func(m *Model) { m.Profile.Blocks[1].Bytes = sym.Var("Q") },
 		"weights of -1":           func(m *Model) { m.Weights.Bytes = -1 },
 		"may shrink":              withComputed(sym.Sub(n, k)),
 		"((k) % (3)) may shrink":  withComputed(sym.Mod(k, sym.Const(3), nil)),
@@ -117,6 +122,7 @@ func TestNames(t *testing.T) {
 	assert.Equal(t, "fake.v1.h", m.HeaderName())
 	assert.Equal(t, "app_fake_internal.h", m.InternalName())
 	assert.Equal(t, "app_fake_api.cc", m.SourceName())
+	assert.Equal(t, "app_fake_profile.cc", m.ProfileName())
 	assert.Equal(t, "c->sym[1]", m.Sym("H"))
 }
 

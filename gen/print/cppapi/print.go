@@ -15,6 +15,7 @@ type Files struct {
 	Header   string // HeaderName, public
 	Internal string // InternalName, beside the kernels
 	Source   string // SourceName, beside the kernels
+	Profile  string // ProfileName, beside the kernels
 }
 
 //go:embed templates
@@ -40,7 +41,7 @@ func Print(m *Model) (*Files, error) {
 			return nil, err
 		}
 	}
-	return &f, nil
+	return &f, execute("profile.cc", newProfileView(m), &f.Profile)
 }
 
 func execute(name string, v any, to *string) error {

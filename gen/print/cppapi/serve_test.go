@@ -32,19 +32,34 @@ type server struct {
 	out *json.Decoder
 }
 
-func startServer(p *project, describe string, flags, args []string) *server {
-	p.write("served.cc", "extern \"C\" const void* "+describe+"();\nextern \"C\" const void* dnn_served_model();\nconst void* dnn_served_model() { return "+describe+"(); }\n")
-	sources, err := filepath.Glob(root + "/runtime/serve/*.cc")
-	require.NoError(p.t, err)
-	runtime, err := filepath.Glob(root + "/runtime/dnn_*.cc")
-	require.NoError(p.t, err)
+// served names a model to the program around it.
+const served = `extern "C" const void* PREFIX_describe();
+extern "C" const void* PREFIX_profile();
+extern "C" const void* dnn_served_model() { return PREFIX_describe(); }
+extern "C" const void* dnn_served_profile() { return PREFIX_profile(); }
+extern "C" const char* dnn_served_weights() { return nullptr; }
+`
+
+// program compiles the benchmark's program around a model.
+func (p *project) program(prefix string, flags []string) string {
+	p.write("served.cc", strings.ReplaceAll(served, "PREFIX", prefix))
 	bin := filepath.Join(p.dir, "serve")
 	compile := append([]string{"-std=c++17", "-o", bin, "-pthread", "-I" + root, "-I" + p.dir, "testdata/programs.cc", filepath.Join(p.dir, "served.cc"), filepath.Join(p.dir, "fake.weights.S")}, flags...)
 	for _, m := range []*Model{fake(), computed(), constant()} {
-		compile = append(compile, filepath.Join(p.dir, m.SourceName()))
+		compile = append(compile, filepath.Join(p.dir, m.SourceName()), filepath.Join(p.dir, m.ProfileName()))
 	}
-	p.run("g++", append(append(compile, sources...), runtime...)...)
-	s := &server{t: p.t, cmd: exec.Command(bin, args...)}
+	for _, pattern := range []string{"/runtime/serve/*.cc", "/runtime/bench/*.cc", "/runtime/dnn_*.cc"} {
+		sources, err := filepath.Glob(root + pattern)
+		require.NoError(p.t, err)
+		require.NotEmpty(p.t, sources, pattern)
+		compile = append(compile, sources...)
+	}
+	p.run("g++", compile...)
+	return bin
+}
+
+func startServer(p *project, prefix string, flags, args []string) *server {
+	s := &server{t: p.t, cmd: exec.Command(p.program(prefix, flags), args...)}
 	r, w, err := os.Pipe()
 	require.NoError(p.t, err)
 	s.in, s.cmd.Stdin, s.cmd.Stderr = w, r, os.Stderr
@@ -97,7 +112,7 @@ func TestServe(t *testing.T) {
 	text := file("text.npy", "no array")
 	name := `"*/ int x; \""`
 
-	s := startServer(p, "app_fake_describe", sanitize, []string{"--serve"})
+	s := startServer(p, "app_fake", sanitize, []string{"--serve"})
 	inputs := func(image, scalar string) string {
 		return `{"cmd":"inputs","files":{"image":` + image + `,` + name + `:` + scalar + `}}`
 	}
@@ -165,7 +180,7 @@ func TestServeComputed(t *testing.T) {
 		t.Skip("no g++ on this machine")
 	}
 	p := newProject(t)
-	s := startServer(p, "rows_describe", []string{"-O1"}, []string{"--serve", "--weights=" + filepath.Join(p.dir, "rows.weights")})
+	s := startServer(p, "rows", []string{"-O1"}, []string{"--serve", "--weights=" + filepath.Join(p.dir, "rows.weights")})
 	p.write("x.npy", npy("<f4", "(3,)", 4, 1, 0, 1))
 	p.write("odd.npy", npy("<f4", "(4,)", 4, 1, 0, 1, 0))
 	assert.Equal(t, true, s.ask(`{"cmd":"load","threads":1}`)["ok"])

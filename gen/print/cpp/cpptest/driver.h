@@ -20,7 +20,7 @@ Program* Find(int64_t i);
 namespace rules_dnn {
 inline namespace v1 {
 // Every task by itself: none may rely on another one of its block.
-void Parallel(const Ctx* c, TaskFn fn, int64_t tasks) {
+void Parallel(const Ctx* c, int32_t, TaskFn fn, int64_t tasks) {
   for (int64_t i = tasks; i-- > 0;) fn(c, i, i + 1, 0);
 }
 }  // namespace v1

@@ -40,8 +40,8 @@ rules_dnn::Status app_fake_program(const rules_dnn::Ctx* c) {
   if (*static_cast<const int64_t*>(c->in[1]) < 0) {
     return dnn_refuse(c, rules_dnn::Status::kBadValue, "Gather \"rows\"");
   }
-  dnn_parallel(c, FakeBlock, c->sym[0]);
-  dnn_parallel(c, FakeBlock2, (c->sym[1] + 1) / 2);
+  dnn_parallel(c, 0, FakeBlock, c->sym[0]);
+  dnn_parallel(c, 1, FakeBlock2, (c->sym[1] + 1) / 2);
   return rules_dnn::Status::kOk;
 }
 

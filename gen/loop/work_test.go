@@ -1,0 +1,47 @@
+package loop
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"rules_dnn/gen/instr"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// TestProducts counts what tiles in loops and branches add up.
+func TestProducts(t *testing.T) {
+	n, i, task := sym.Var("N"), sym.Var("i"), sym.Var(TaskVar)
+	fma := &MicroKernel{Instr: &instr.Row{Lanes: 4, Group: 2}, Rows: 3, Vectors: 2, K: []KLoop{{Extent: 5}}} // 3*2*5 times 4*2 products
+	tile := []Stmt{Tile{Micro: fma}}
+	within := func(e sym.Expr, lo, hi int64) []te.Within {
+		return []te.Within{{E: e, Lo: sym.Const(lo), Hi: sym.Const(hi)}}
+	}
+	for name, c := range map[string]struct {
+		grid []te.Axis
+		body []Stmt
+		want string // "" where it is not known
+	}{
+		"no tile":           {Linear(n), []Stmt{For{Var: "i", Extent: sym.Const(3), Body: []Stmt{Def{}}}}, "0"},
+		"tasks":             {Linear(sym.Const(7)), tile, "1680"},
+		"symbolic tasks":    {Linear(n), []Stmt{For{Var: "i", Extent: sym.Const(2), Body: tile}}, "480*N"},
+		"symbolic loop":     {Linear(sym.Const(2)), []Stmt{For{Var: "i", Extent: n, Body: tile}}, "480*N"},
+		"triangle":          {Linear(sym.Const(4)), []Stmt{For{Var: "i", Extent: task, Body: tile}}, "1440"}, // 0+1+2+3 times
+		"last task":         {Linear(sym.Const(4)), []Stmt{If{Cond: within(task, 3, 4), Then: tile}}, "240"},
+		"other branch":      {Linear(sym.Const(4)), []Stmt{If{Cond: within(task, 3, 4), Else: tile}}, "720"},
+		"by an index":       {Linear(sym.Const(6)), []Stmt{Index{Var: "j", Value: sym.FloorDiv(task, sym.Const(2), nil)}, For{Var: "i", Extent: sym.Var("j"), Body: tile}}, "1440"},
+		"two axes":          {[]te.Axis{{Var: "p", Extent: n}, {Var: "q", Extent: sym.Const(3)}}, []Stmt{For{Var: "i", Extent: sym.Var("q"), Body: tile}}, "720*N"},
+		"a loop's variable": {Linear(sym.Const(1)), []Stmt{For{Var: "i", Extent: sym.Const(3), Body: []Stmt{For{Var: "k", Extent: sym.Add(i, sym.Const(1)), Body: tile}}}}, "1440"},
+		"symbolic triangle": {Linear(n), []Stmt{For{Var: "i", Extent: task, Body: tile}}, ""},
+		"symbolic branch":   {Linear(sym.Const(1)), []Stmt{If{Cond: within(n, 0, 4), Then: tile}}, ""},
+		"too many to count": {Linear(sym.Const(1 << 20)), []Stmt{For{Var: "i", Extent: task, Body: tile}}, ""},
+	} {
+		k := &Kernel{Grid: c.grid, Body: c.body}
+		got, ok := k.Products()
+		assert.Equal(t, c.want != "", ok, name)
+		if ok {
+			assert.Equal(t, c.want, got.String(), name)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package benchtest
+
+import (
+	"bytes"
+	"image"
+	"image/png"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// browsers are commands that can show a page without a screen.
+var browsers = []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome"}
+
+// browser runs a headless browser on a file and gives what it prints.
+func browser(t *testing.T, file string, args ...string) (stdout, stderr string) {
+	for _, name := range browsers {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		// The page is ours and the profile thrown away; the sandbox needs rights that tests do not have.
+		args = append(args, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--enable-logging=stderr",
+			"--user-data-dir="+t.TempDir(), "--virtual-time-budget=5000", "file://"+file)
+		cmd := exec.Command(path, args...)
+		var out, log bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &log
+		require.NoError(t, cmd.Run(), "%s\n%s", name, &log)
+		return out.String(), log.String()
+	}
+	t.Skipf("no browser on this machine; looked for %s", strings.Join(browsers, ", "))
+	return "", ""
+}
+
+func page(t *testing.T, appended string) string {
+	file := filepath.Join(t.TempDir(), "report.html")
+	require.NoError(t, os.WriteFile(file, []byte(report(t, "html")+appended), 0o644))
+	return file
+}
+
+// TestPage: a browser runs the page without an error and shows all that the figures say.
+func TestPage(t *testing.T) {
+	dom, log := browser(t, page(t, ""), "--dump-dom")
+	assert.NotContains(t, log, "CONSOLE", "the page's script said something")
+	assert.Contains(t, dom, `data-done="yes"`, "the script ran to its end")
+	assert.Contains(t, dom, `<p id="error"></p>`)
+	assert.Len(t, regexp.MustCompile(`<circle class="dot `).FindAllString(dom, -1), 3, "one for each block with operations")
+	assert.Contains(t, dom, "Without a dot: 2 of 5 blocks")
+	assert.Len(t, regexp.MustCompile(`<rect class="bar `).FindAllString(dom, -1), 5)
+	assert.Len(t, regexp.MustCompile(`<tr>`).FindAllString(dom, -1), 1+5)
+	assert.Contains(t, dom, "&lt;img src=x onerror=throw(2)&gt;&amp;amp;", "a name is text")
+	assert.NotContains(t, dom, "<img")
+	assert.Contains(t, dom, "<title>0: Conv \"a\" + Relu \"b\" (contraction)\n2.5 ms, 20.8 % of the time\n80 GFLOP/s, 80.0 % of the peak, micro-kernels 88.0 %\n")
+}
+
+// TestSorting: clicks on a column's head sort by it, and the other way round.
+func TestSorting(t *testing.T) {
+	steps := []struct{ column, want string }{
+		{"", "01234"}, {"time", "34012"}, {"time", "21043"}, {"number", "01234"}, {"name", "10243"}, {"name", "34201"}, {"flops", "40123"}, {"bound", "31204"},
+	}
+	script := `<p id="orders"></p><script>`
+	for _, s := range steps {
+		if s.column != "" {
+			script += `document.querySelector('th[data-key="` + s.column + `"]').click();`
+		}
+		script += `document.getElementById("orders").textContent += [...document.querySelectorAll("tbody tr")].map((r) => r.firstChild.textContent).join("") + ";";`
+	}
+	dom, _ := browser(t, page(t, script+"</script>"), "--dump-dom")
+	_, orders, _ := strings.Cut(dom, `<p id="orders">`)
+	for _, s := range steps {
+		var got string
+		got, orders, _ = strings.Cut(orders, ";")
+		assert.Equal(t, s.want, got, "after a click on %q", s.column)
+	}
+}
+
+// TestPicture: there is something to be seen, in colours, where roofline and bars should be.
+func TestPicture(t *testing.T) {
+	shot := filepath.Join(t.TempDir(), "page.png")
+	_, _ = browser(t, page(t, ""), "--screenshot="+shot, "--window-size=1360,1500")
+	data, err := os.ReadFile(shot)
+	require.NoError(t, err)
+	img, err := png.Decode(bytes.NewReader(data))
+	require.NoError(t, err)
+	if dir := os.Getenv("TEST_UNDECLARED_OUTPUTS_DIR"); dir != "" {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "page.png"), data, 0o644))
+	}
+	blue, brown := coloured(img)
+	assert.Greater(t, blue, 2000, "dots and bars of blocks that arithmetic limits")
+	assert.Greater(t, brown, 500, "and of those that memory limits")
+}
+
+// coloured counts the pixels that are rather blue, and rather brown.
+func coloured(img image.Image) (blue, brown int) {
+	b := img.Bounds()
+	for y := b.Min.Y; y < b.Max.Y; y++ {
+		for x := b.Min.X; x < b.Max.X; x++ {
+			red, _, bl, _ := img.At(x, y).RGBA()
+			switch {
+			case bl > red+0x5000:
+				blue++
+			case red > bl+0x5000:
+				brown++
+			}
+		}
+	}
+	return blue, brown
+}

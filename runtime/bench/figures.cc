@@ -1,0 +1,78 @@
+#include "runtime/bench/figures.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace rules_dnn::bench {
+namespace {
+
+// Between neighbours, so that the median of two is their mean.
+double Percentile(const std::vector<double>& sorted, double p) {
+  const double at = p / 100 * static_cast<double>(sorted.size() - 1);
+  const size_t below = static_cast<size_t>(at);
+  const size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (sorted[above] - sorted[below]) * (at - std::floor(at));
+}
+
+void AddKnown(double value, double* sum) { *sum += std::max(value, 0.0); }
+
+}  // namespace
+
+Times Summarise(std::vector<double> ms) {
+  Times t;
+  if (ms.empty()) return t;
+  std::sort(ms.begin(), ms.end());
+  t.runs = static_cast<int>(ms.size());
+  t.least = ms.front();
+  t.most = ms.back();
+  for (const double x : ms) t.mean += x / static_cast<double>(ms.size());
+  t.p5 = Percentile(ms, 5);
+  t.p25 = Percentile(ms, 25);
+  t.median = Percentile(ms, 50);
+  t.p75 = Percentile(ms, 75);
+  t.p90 = Percentile(ms, 90);
+  t.p95 = Percentile(ms, 95);
+  t.p99 = Percentile(ms, 99);
+  return t;
+}
+
+double Report::BlocksMs() const {
+  double sum = 0;
+  for (const Block& b : blocks) sum += b.times.median;
+  return sum;
+}
+
+Block Report::Whole() const {
+  Block all;
+  all.name = model;
+  all.times = times;
+  for (const Block& b : blocks) {
+    all.calls += b.calls;
+    AddKnown(b.flops, &all.flops);
+    AddKnown(b.products, &all.products);
+    AddKnown(b.bytes, &all.bytes);
+  }
+  return all;
+}
+
+Rates Report::Of(const Block& b) const {
+  Rates r;
+  const double seconds = b.times.median / 1e3;
+  if (BlocksMs() > 0) r.share = b.times.median / BlocksMs();
+  if (!(seconds > 0)) return r;
+  if (b.flops >= 0) r.gflops = b.flops / seconds / 1e9;
+  if (b.bytes >= 0) r.gbs = b.bytes / seconds / 1e9;
+  if (machine.gbs() > 0 && r.gbs >= 0) r.of_bandwidth = r.gbs / machine.gbs();
+  if (!(machine.gflops > 0)) return r;
+  if (r.gflops >= 0) r.of_peak = r.gflops / machine.gflops;
+  if (b.products > 0) r.of_fma_peak = 2 * b.products / seconds / 1e9 / machine.gflops;
+  if (b.flops >= 0 && b.bytes > 0 && machine.gbs() > 0) {
+    r.intensity = b.flops / b.bytes;
+    r.memory_bound = r.intensity * machine.gbs() < machine.gflops;
+    r.limit = r.memory_bound ? r.intensity * machine.gbs() : machine.gflops;
+    if (r.limit > 0) r.of_limit = r.gflops / r.limit;
+  }
+  return r;
+}
+
+}  // namespace rules_dnn::bench

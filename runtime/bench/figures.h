@@ -1,0 +1,74 @@
+// What a benchmark measured, and what follows from it.
+#ifndef RULES_DNN_RUNTIME_BENCH_FIGURES_H_
+#define RULES_DNN_RUNTIME_BENCH_FIGURES_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rules_dnn::bench {
+
+// Times in milliseconds.
+struct Times {
+  int runs = 0;
+  double least = 0, most = 0, mean = 0;
+  double p5 = 0, p25 = 0, median = 0, p75 = 0, p90 = 0, p95 = 0, p99 = 0;
+};
+
+// The times of runs, in any order; all zero where there are none.
+Times Summarise(std::vector<double> ms);
+
+// What the machine can do at most with so many threads, measured in the same run as the model.
+struct Machine {
+  int vector_bytes = 0;      // of the kernels
+  double gflops = 0;         // of products and sums in registers
+  double read_gbs = 0;       // of memory
+  double copy_gbs = 0;       // bytes read and bytes written
+  int64_t buffer_bytes = 0;  // of the two above
+  int64_t cache_bytes = 0;   // the largest cache that the system tells of; 0: it tells of none
+
+  double gbs() const { return read_gbs > copy_gbs ? read_gbs : copy_gbs; }
+};
+
+// A block in a run. Counts are sums over its calls in a run, negative where not known.
+struct Block {
+  std::string name, kernel;
+  int64_t calls = 0;
+  double flops = 0, products = 0, bytes = 0;
+  Times times;
+};
+
+// What follows from a block's median time; negative where not known.
+struct Rates {
+  double share = -1;         // of the time in all blocks
+  double gflops = -1;        // of the network's operations
+  double gbs = -1;           // of operands and results
+  double of_peak = -1;       // gflops over the machine's
+  double of_fma_peak = -1;   // products that were computed, each with its sum, over the machine's
+  double of_bandwidth = -1;  // gbs over the machine's; caches may give more than 1
+  double intensity = -1;     // FLOPs a byte
+  double limit = -1;         // GFLOP/s that the roofline allows at this intensity
+  double of_limit = -1;      // gflops over that
+  bool memory_bound = false;
+};
+
+struct Report {
+  std::string model, generator, chip;
+  std::vector<std::pair<std::string, int64_t>> symbols;
+  int threads = 1;
+  int warmup = 0;
+  Times times;     // of runs without clocks inside
+  Times observed;  // of runs with a clock around each block
+  std::vector<Block> blocks;
+  Machine machine;
+  int64_t arena_bytes = 0, weights_bytes = 0, peak_bytes = 0;
+
+  double BlocksMs() const;  // sum of the blocks' medians
+  Block Whole() const;      // all blocks together, with the times of plain runs
+  Rates Of(const Block&) const;
+};
+
+}  // namespace rules_dnn::bench
+
+#endif  // RULES_DNN_RUNTIME_BENCH_FIGURES_H_

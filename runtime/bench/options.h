@@ -1,0 +1,40 @@
+// The benchmark's command line.
+#ifndef RULES_DNN_RUNTIME_BENCH_OPTIONS_H_
+#define RULES_DNN_RUNTIME_BENCH_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/dnn_model.h"
+
+namespace rules_dnn::bench {
+
+struct Options {
+  bool serve = false, help = false;
+  std::string weights;
+  int threads = 1;
+  int warmup = 3;
+  int runs = 10;
+  double seconds = 2;
+  double probe_seconds = 1;
+  int64_t probe_bytes = 0;
+  double integers = 1;
+  int top = 0;
+  std::string sort = "program";
+  std::vector<std::pair<std::string, int64_t>> dims;
+  std::vector<std::pair<std::string, std::string>> inputs;
+  std::string json, html;
+};
+
+// Reads arguments. Returns an empty string, or what is wrong and what there is instead.
+std::string ParseOptions(const std::vector<std::string>& args, const Description& d,
+                         Options* options);
+
+// What --help prints.
+std::string HelpText(const std::string& program, const Description& d);
+
+}  // namespace rules_dnn::bench
+
+#endif  // RULES_DNN_RUNTIME_BENCH_OPTIONS_H_

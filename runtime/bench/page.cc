@@ -1,0 +1,211 @@
+#include "runtime/bench/page.h"
+
+namespace rules_dnn::bench {
+
+const char* const kPageBefore = R"page(<!DOCTYPE html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
+<title>Benchmark</title>
+<style>
+:root { color-scheme: light dark; --ink: #1c2530; --soft: #66717f; --line: #d5dbe2; --paper: #fff; --one: #1f6fb2; --two: #c05a1c; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e4e8ed; --soft: #98a3b0; --line: #3a444f; --paper: #171c22; --one: #62aee8; --two: #f0944d; }
+}
+body { font: 14px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 24px auto; max-width: 1320px; padding: 0 16px; }
+h1 { font-size: 22px; margin: 0 0 4px; overflow-wrap: anywhere; }
+h2 { font-size: 16px; margin: 28px 0 8px; }
+p { margin: 4px 0; color: var(--soft); }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 16px; margin: 12px 0; }
+dt { color: var(--soft); }
+dd { margin: 0; font-variant-numeric: tabular-nums; }
+svg { display: block; width: 100%; height: auto; }
+svg text { fill: var(--soft); font-size: 12px; }
+.grid { stroke: var(--line); }
+.roof { stroke: var(--ink); stroke-width: 2; fill: none; }
+.fma { fill: var(--one); }
+.memory { fill: var(--two); }
+.dot { fill-opacity: .75; stroke: var(--paper); }
+.dot:hover, .bar:hover { fill-opacity: 1; stroke: var(--ink); }
+.bars { max-height: 520px; overflow: auto; border: 1px solid var(--line); }
+.table { overflow: auto; max-height: 640px; border: 1px solid var(--line); }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+th { position: sticky; top: 0; background: var(--paper); cursor: pointer; white-space: nowrap; }
+th, td { padding: 3px 7px; text-align: right; border-bottom: 1px solid var(--line); }
+th.text, td.text, th.name, td.name { text-align: left; }
+td { white-space: nowrap; }
+td.name { overflow-wrap: anywhere; white-space: normal; min-width: 260px; }
+.roofline text { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }
+.key { display: inline-block; width: 10px; height: 10px; border-radius: 5px; margin: 0 4px 0 12px; }
+#error { color: #b00020; font-weight: bold; }
+</style>
+<h1 id="title"></h1>
+<p id="about"></p>
+<p id="error"></p>
+<dl id="facts"></dl>
+<h2>Roofline</h2>
+<p>A dot is a block: the larger, the more of the time. Its limit is the machine's
+  <span class="key" style="background: var(--two)"></span>memory
+  <span class="key" style="background: var(--one)"></span>arithmetic. Blocks above the roof read from caches, or compute less than the network asks for.</p>
+<p id="absent"></p>
+<div id="roofline" class="roofline"></div>
+<h2>Time of each block</h2>
+<div id="bars" class="bars"></div>
+<h2>Blocks</h2>
+<p>A click on a column's head sorts by it. FLOP and MB are what the network asks for, operands and results once; FMA % is what micro-kernels really computed over
+  the machine's peak; more than 100 % of the memory's bandwidth comes from caches.</p>
+<div class="table"><table id="blocks"></table></div>
+<script type="application/json" id="figures">
+)page";
+
+const char* const kPageAfter = R"page(</script>
+<script>
+"use strict";
+window.onerror = (message) => { document.getElementById("error").textContent = message; };
+
+const report = JSON.parse(document.getElementById("figures").textContent);
+const blocks = report.blocks.map((b, i) => ({...b, number: i, time: b.ms.median}));
+const byId = (id) => document.getElementById(id);
+const shown = (x, digits) => x === null ? "–" : x.toLocaleString("en", {maximumFractionDigits: digits, minimumFractionDigits: digits});
+const brief = (x) => x === null ? "–" : Number(x.toPrecision(4)).toLocaleString("en", {maximumFractionDigits: 6});
+const percent = (x) => x === null ? "–" : shown(x * 100, 1) + " %";
+const scaled = (x, by) => x === null ? null : x / by;
+
+// element makes an HTML or SVG element; names of the network become text, never markup.
+function element(parent, name, attributes, text) {
+  const svg = parent.namespaceURI === "http://www.w3.org/2000/svg" || name === "svg";
+  const e = document.createElementNS(svg ? "http://www.w3.org/2000/svg" : "http://www.w3.org/1999/xhtml", name);
+  for (const [key, value] of Object.entries(attributes || {})) e.setAttribute(key, value);
+  if (text !== undefined) e.textContent = text;
+  parent.appendChild(e);
+  return e;
+}
+
+function tip(b) {
+  return b.number + ": " + b.name + " (" + b.kernel + ")\n" + brief(b.time) + " ms, " + percent(b.share) + " of the time\n" +
+    brief(b.gflops) + " GFLOP/s, " + percent(b.of_peak) + " of the peak" + (b.of_fma_peak === null ? "" : ", micro-kernels " + percent(b.of_fma_peak)) + "\n" +
+    brief(b.gbs) + " GB/s, " + percent(b.of_bandwidth) + " of the memory\n" + brief(b.intensity) + " FLOP/byte, " + percent(b.of_limit) + " of the roof";
+}
+
+function summary() {
+  const m = report.machine, t = report.ms, w = report.whole;
+  document.title = report.model + ": benchmark";
+  byId("title").textContent = report.model;
+  const symbols = Object.entries(report.symbols).map(([k, v]) => ", " + k + "=" + v).join("");
+  byId("about").textContent = "made by " + report.generator + " for " + report.chip + "; " + report.threads + (report.threads > 1 ? " threads" : " thread") + symbols;
+  const facts = [
+    ["time of a run", "median " + brief(t.median) + " ms; least " + brief(t.least) + ", 25 % below " + brief(t.p25) + ", 75 % " + brief(t.p75) + ", 95 % " + brief(t.p95) + ", 99 % " + brief(t.p99) + ", most " + brief(t.most) + "; " + t.runs + " runs after " + report.warmup],
+    ["network", brief(w.flops / 1e9) + " GFLOP, " + brief(w.gflops) + " GFLOP/s, " + percent(w.of_peak) + " of the peak" + (w.of_fma_peak === null ? "" : "; by micro-kernels " + percent(w.of_fma_peak))],
+    ["machine", brief(m.gflops) + " GFLOP/s in vectors of " + m.vector_bytes + " bytes; memory " + brief(m.read_gbs) + " GB/s read, " + brief(m.copy_gbs) + " GB/s copied (" + brief(m.buffer_bytes / 1e6) + " MB)"],
+    ["memory", "arena " + brief(report.arena_bytes / 1e6) + " MB, weights " + brief(report.weights_bytes / 1e6) + " MB, process " + brief(report.peak_bytes / 1e6) + " MB"],
+    ["blocks", blocks.length + ", " + brief(report.blocks_ms) + " ms together, of " + brief(report.observed_ms.median) + " ms with a clock around each"],
+  ];
+  for (const [name, text] of facts) {
+    element(byId("facts"), "dt", {}, name);
+    element(byId("facts"), "dd", {}, text);
+  }
+}
+
+// powers are the powers of ten from a to b.
+function powers(a, b) {
+  const out = [];
+  for (let k = Math.floor(Math.log10(a)); k <= Math.ceil(Math.log10(b)); k++) out.push(10 ** k);
+  return out;
+}
+
+function roofline() {
+  const m = report.machine, dots = blocks.filter((b) => b.gflops > 0 && b.intensity > 0);
+  const width = 1100, height = 480, left = 64, right = 16, top = 14, bottom = 44;
+  const knee = m.gbs > 0 ? m.gflops / m.gbs : 1;
+  const xs = powers(Math.min(knee / 4, ...dots.map((b) => b.intensity)), Math.max(knee * 4, ...dots.map((b) => b.intensity)));
+  const ys = powers(Math.min(m.gflops / 10, ...dots.map((b) => b.gflops)), Math.max(m.gflops, ...dots.map((b) => b.gflops)));
+  const scale = (list, from, to) => (v) => from + (Math.log10(v) - Math.log10(list[0])) / (Math.log10(list[list.length - 1]) - Math.log10(list[0])) * (to - from);
+  const x = scale(xs, left, width - right), y = scale(ys, height - bottom, top);
+  const svg = element(byId("roofline"), "svg", {viewBox: "0 0 " + width + " " + height, role: "img", "aria-label": "roofline"});
+  for (const v of xs) {
+    element(svg, "line", {class: "grid", x1: x(v), x2: x(v), y1: top, y2: height - bottom});
+    element(svg, "text", {x: x(v), y: height - bottom + 18, "text-anchor": "middle"}, brief(v));
+  }
+  for (const v of ys) {
+    element(svg, "line", {class: "grid", x1: left, x2: width - right, y1: y(v), y2: y(v)});
+    element(svg, "text", {x: left - 8, y: y(v) + 4, "text-anchor": "end"}, brief(v));
+  }
+  element(svg, "text", {x: (left + width - right) / 2, y: height - 8, "text-anchor": "middle"}, "FLOP / byte");
+  element(svg, "text", {x: 14, y: (top + height - bottom) / 2, "text-anchor": "middle", transform: "rotate(-90 14 " + (top + height - bottom) / 2 + ")"}, "GFLOP/s");
+  const last = xs[xs.length - 1];
+  const start = Math.max(xs[0], ys[0] / m.gbs);
+  element(svg, "polyline", {class: "roof", points: [[start, start * m.gbs], [knee, m.gflops], [last, m.gflops]].map(([a, b]) => x(a) + "," + y(b)).join(" ")});
+  for (const b of [...dots].sort((p, q) => q.time - p.time)) {
+    const dot = element(svg, "circle", {class: "dot " + b.bound, cx: x(b.intensity), cy: y(b.gflops), r: 4 + 22 * Math.sqrt(b.share)});
+    element(dot, "title", {}, tip(b));
+  }
+  element(svg, "text", {x: width - right - 4, y: y(m.gflops) - 6, "text-anchor": "end"}, brief(m.gflops) + " GFLOP/s");
+  const low = start * (knee / start) ** 0.15;
+  element(svg, "text", {x: x(low) + 12, y: y(low * m.gbs) + 10}, brief(m.gbs) + " GB/s");
+  if (dots.length < blocks.length) {
+    byId("absent").textContent = "Without a dot: " + (blocks.length - dots.length) + " of " + blocks.length + " blocks, which only move data, or whose operations are not known.";
+  }
+}
+
+function bars() {
+  const row = 18, width = 1100, left = 420, longest = Math.max(...blocks.map((b) => b.time), 1e-9);
+  const svg = element(byId("bars"), "svg", {viewBox: "0 0 " + width + " " + (row * blocks.length + 8), role: "img", "aria-label": "time of each block"});
+  blocks.forEach((b, i) => {
+    const y = 4 + i * row, long = (width - left - 120) * b.time / longest;
+    const name = b.name.length > 62 ? b.name.slice(0, 61) + "…" : b.name;
+    element(svg, "text", {x: left - 8, y: y + 13, "text-anchor": "end"}, b.number + ": " + name);
+    const bar = element(svg, "rect", {class: "bar " + (b.bound || "memory"), x: left, y: y + 2, width: Math.max(long, 0.5), height: row - 4});
+    element(bar, "title", {}, tip(b));
+    element(svg, "text", {x: left + long + 6, y: y + 13}, brief(b.time) + " ms, " + percent(b.share));
+  });
+}
+
+const columns = [
+  ["#", "number", (b) => b.number],
+  ["block", "name", (b) => b.name, "name"],
+  ["kernel", "kernel", (b) => b.kernel, "text"],
+  ["calls", "calls", (b) => b.calls],
+  ["ms", "time", (b) => shown(b.time, 4)],
+  ["time", "share", (b) => percent(b.share)],
+  ["MFLOP", "flops", (b) => shown(scaled(b.flops, 1e6), 2)],
+  ["GFLOP/s", "gflops", (b) => shown(b.gflops, 2)],
+  ["peak", "of_peak", (b) => percent(b.of_peak)],
+  ["FMA", "of_fma_peak", (b) => percent(b.of_fma_peak)],
+  ["MB", "bytes", (b) => shown(scaled(b.bytes, 1e6), 3)],
+  ["GB/s", "gbs", (b) => shown(b.gbs, 2)],
+  ["memory", "of_bandwidth", (b) => percent(b.of_bandwidth)],
+  ["FLOP/B", "intensity", (b) => shown(b.intensity, 2)],
+  ["limit", "bound", (b) => b.bound || "–"],
+  ["roof", "of_limit", (b) => percent(b.of_limit)],
+];
+let sorted = {key: "number", down: false};
+
+function table() {
+  const t = byId("blocks");
+  t.textContent = "";
+  const head = element(element(t, "thead"), "tr");
+  for (const [title, key, , kind] of columns) {
+    const mark = sorted.key === key ? (sorted.down ? " ▾" : " ▴") : "";
+    const th = element(head, "th", {class: kind || "", "data-key": key}, title + mark);
+    th.onclick = () => { sorted = {key, down: sorted.key === key ? !sorted.down : key !== "number" && kind === undefined}; table(); };
+  }
+  const order = (a, b) => typeof a === "string" || typeof b === "string" ? String(a).localeCompare(String(b)) : (a ?? -1) - (b ?? -1);
+  const rows = [...blocks].sort((a, b) => (sorted.down ? -1 : 1) * order(a[sorted.key], b[sorted.key]) || a.number - b.number);
+  const body = element(t, "tbody");
+  for (const b of rows) {
+    const tr = element(body, "tr");
+    for (const [, , text, kind] of columns) element(tr, "td", {class: kind || ""}, text(b));
+  }
+}
+
+summary();
+roofline();
+bars();
+table();
+document.documentElement.dataset.done = "yes";
+</script>
+</html>
+)page";
+
+}  // namespace rules_dnn::bench

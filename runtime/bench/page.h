@@ -1,0 +1,13 @@
+// The page around a report's JSON.
+#ifndef RULES_DNN_RUNTIME_BENCH_PAGE_H_
+#define RULES_DNN_RUNTIME_BENCH_PAGE_H_
+
+namespace rules_dnn::bench {
+
+// What stands before the figures and after them.
+extern const char* const kPageBefore;
+extern const char* const kPageAfter;
+
+}  // namespace rules_dnn::bench
+
+#endif  // RULES_DNN_RUNTIME_BENCH_PAGE_H_

@@ -1,0 +1,108 @@
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <numeric>
+
+#include "runtime/bench/report.h"
+
+namespace rules_dnn::bench {
+namespace {
+
+__attribute__((format(printf, 1, 2))) std::string Format(const char* format, ...) {
+  char text[400];
+  va_list args;
+  va_start(args, format);
+  std::vsnprintf(text, sizeof(text), format, args);
+  va_end(args);
+  return text;
+}
+
+// A number in a column of so many characters, - where it is not known.
+std::string Cell(double value, int width, int digits) {
+  return value < 0 ? Format(" %*s", width, "-") : Format(" %*.*f", width, digits, value);
+}
+
+std::string Percent(double share) { return Cell(share < 0 ? -1 : share * 100, 6, 1); }
+
+// A name on a line of its own in a terminal: without what would move the cursor.
+std::string Printable(std::string name) {
+  for (char& c : name) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return name;
+}
+
+std::string Summary(const Report& r) {
+  std::string out = Printable(r.model) + ", made by " + r.generator + " for " + Printable(r.chip) +
+                    Format(": %d thread%s", r.threads, r.threads > 1 ? "s" : "");
+  for (const auto& s : r.symbols) {
+    out += ", " + Printable(s.first) + "=" + std::to_string(s.second);
+  }
+  const Times& t = r.times;
+  const Block all = r.Whole();
+  const Rates rates = r.Of(all);
+  out += Format("\n\ntime     median %.4g ms of %d runs, after %d to warm up\n", t.median, t.runs,
+                r.warmup);
+  out += Format(
+      "         least %.4g, 5 %% below %.4g, 25 %% %.4g, 75 %% %.4g, 90 %% %.4g, 95 %% %.4g, "
+      "99 %% %.4g, most %.4g\n",
+      t.least, t.p5, t.p25, t.p75, t.p90, t.p95, t.p99, t.most);
+  out += Format(
+      "machine  %.4g GFLOP/s in products and sums of vectors of %d bytes; memory of %.4g MB "
+      "read at %.4g GB/s, copied at %.4g GB/s\n",
+      r.machine.gflops, r.machine.vector_bytes, static_cast<double>(r.machine.buffer_bytes) / 1e6,
+      r.machine.read_gbs, r.machine.copy_gbs);
+  out += Format("network  %.4g GFLOP, %.4g GFLOP/s", all.flops / 1e9, rates.gflops);
+  if (rates.of_peak >= 0) out += Format(", %.1f %% of the peak", rates.of_peak * 100);
+  if (rates.of_fma_peak >= 0) {
+    out += Format("; %.4g GFLOP by micro-kernels, %.1f %%", 2 * all.products / 1e9,
+                  rates.of_fma_peak * 100);
+  }
+  out +=
+      Format("\nmemory   arena %.4g MB, weights %.4g MB, process %.4g MB at most\n",
+             static_cast<double>(r.arena_bytes) / 1e6, static_cast<double>(r.weights_bytes) / 1e6,
+             static_cast<double>(r.peak_bytes) / 1e6);
+  out += Format("blocks   %.4g ms together, of %.4g ms with a clock around each\n\n", r.BlocksMs(),
+                r.observed.median);
+  return out;
+}
+
+}  // namespace
+
+std::string TextReport(const Report& r, bool longest_first, int top) {
+  std::string out = Summary(r);
+  std::vector<size_t> order(r.blocks.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  if (longest_first) {
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return r.blocks[a].times.median > r.blocks[b].times.median;
+    });
+  }
+  if (top > 0 && order.size() > static_cast<size_t>(top)) order.resize(static_cast<size_t>(top));
+  out +=
+      "    #        ms  time %     MFLOP  GFLOP/s  peak %   FMA %        MB     GB/s  "
+      " mem %  FLOP/B  limit  roof %  block\n";
+  for (const size_t i : order) {
+    const Block& b = r.blocks[i];
+    const Rates x = r.Of(b);
+    out += Format("%5d", static_cast<int>(i)) + Cell(b.times.median, 9, 4) + Percent(x.share) +
+           " " + Cell(b.flops < 0 ? -1 : b.flops / 1e6, 9, 2) + Cell(x.gflops, 8, 2) + " " +
+           Percent(x.of_peak) + " " + Percent(x.of_fma_peak) +
+           Cell(b.bytes < 0 ? -1 : b.bytes / 1e6, 9, 3) + Cell(x.gbs, 8, 2) + " " +
+           Percent(x.of_bandwidth) + Cell(x.intensity, 7, 2) +
+           (x.limit < 0      ? "      -"
+            : x.memory_bound ? "    mem"
+                             : "    FMA") +
+           " " + Percent(x.of_limit) + "  " + Printable(b.name) + " (" + Printable(b.kernel) +
+           ")\n";
+  }
+  return out +
+         "\nms: median over runs. MFLOP, MB: what the network asks for, operands and results once. "
+         "peak %: GFLOP/s over the "
+         "machine's.\nFMA %: what micro-kernels really computed over the machine's peak. mem %: "
+         "GB/s over the machine's memory; caches "
+         "may give more than 100.\nroof %: GFLOP/s over what the limit, memory or FMA, allows at "
+         "this FLOP/B.\n";
+}
+
+}  // namespace rules_dnn::bench

@@ -1,0 +1,20 @@
+// Runs a model and measures it.
+#ifndef RULES_DNN_RUNTIME_BENCH_RUN_H_
+#define RULES_DNN_RUNTIME_BENCH_RUN_H_
+
+#include <string>
+
+#include "runtime/bench/figures.h"
+#include "runtime/bench/options.h"
+#include "runtime/dnn_profile.h"
+
+namespace rules_dnn::bench {
+
+// Measures as the options say; weights is the weights' file or empty. Returns an empty string, or
+// what is wrong.
+std::string RunBenchmark(const Description& d, const Profile& profile, const Options& o,
+                         const std::string& weights, Report* report);
+
+}  // namespace rules_dnn::bench
+
+#endif  // RULES_DNN_RUNTIME_BENCH_RUN_H_
