@@ -58,6 +58,8 @@ type Symbol struct {
 
 // Block is a step of the host program.
 type Block struct {
+	// Kernel is the function that computes the block; others of the model may share it.
+	Kernel string   `json:"kernel,omitempty"`
 	Nodes  []string `json:"nodes"`
 	Ops    []string `json:"ops"`
 	Anchor string   `json:"anchor"`
@@ -129,7 +131,7 @@ func tensor(v *ir.Value) Tensor {
 }
 
 func block(p *plan.Program, s *plan.Call) Block {
-	b := Block{Nodes: s.Block.Origins, Ops: s.Block.Ops, Anchor: s.Kernel.Anchor, Tasks: s.Kernel.Tasks().String(), Reads: []Tensor{},
+	b := Block{Kernel: s.Function, Nodes: s.Block.Origins, Ops: s.Block.Ops, Anchor: s.Kernel.Anchor, Tasks: s.Kernel.Tasks().String(), Reads: []Tensor{},
 		Cycles: int64(s.Cycles), Depth: s.Block.Depth}
 	w := s.Work()
 	b.FLOPs, b.Products, b.Bytes = w.FLOPs.String(), w.Products.String(), w.Bytes.String()

@@ -24,6 +24,8 @@ type Call struct {
 	Args   []*ir.Value
 	Block  *block.Block
 	Cycles float64 // estimated
+	// Function is the name of what a printer made of the kernel; kernels that differ only in names share one.
+	Function string
 }
 
 // Copy copies a value's bytes to another of its type and shape.

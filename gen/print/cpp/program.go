@@ -52,7 +52,7 @@ func Print(p *plan.Program, prefix string, shards int) ([]File, error) {
 }
 
 // Print prints the kernels in a fixed number of shards and the host program
-// (PREFIX_program, declared in PREFIX_internal.h).
+// (PREFIX_program, declared in PREFIX_internal.h), and names the functions that the program calls.
 func (l *Language) Print(p *plan.Program, prefix string, shards int) ([]File, error) {
 	kernels, names, err := l.distinct(p, prefix)
 	if err != nil {
@@ -84,7 +84,7 @@ func (l *Language) distinct(p *plan.Program, prefix string) ([]*kernelText, []st
 			out = append(out, k)
 		}
 		k.docs = append(k.docs, s.Block.Label())
-		names[i] = k.name
+		names[i], s.Function = k.name, k.name
 	}
 	return out, names, nil
 }
