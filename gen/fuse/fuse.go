@@ -11,7 +11,6 @@ import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ops"
-	"rules_dnn/gen/te"
 )
 
 // Options say what takes part.
@@ -130,35 +129,6 @@ func (f *fuser) try(r row, p pair) *block.Block {
 		return nil
 	}
 	return m
-}
-
-// maxSize bounds a block's expressions, in nodes: the constraint of the paper's list 3.1, step
-// 2.2. Beyond it kernels take long to compile and need more registers than there are.
-const maxSize = 4000
-
-// grown is about the size of a pair that is composed, where each load becomes what it loads.
-func grown(p pair) int {
-	loads := 0
-	for _, s := range p.second.Stages() {
-		for _, e := range append(append([]te.Expr{}, s.Values...), s.Results...) {
-			te.Walk(e, func(e te.Expr) {
-				if l, ok := e.(te.Load); ok && !l.Source.Stage && l.Source.N == p.n {
-					loads++
-				}
-			})
-		}
-	}
-	return size(p.second) + loads*size(p.first)
-}
-
-func size(b *block.Block) int {
-	n := 0
-	for _, s := range b.Stages() {
-		for _, e := range append(append([]te.Expr{}, s.Values...), s.Results...) {
-			te.Walk(e, func(te.Expr) { n++ })
-		}
-	}
-	return n
 }
 
 // verdict looks the pair up in the table.

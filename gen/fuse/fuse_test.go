@@ -193,3 +193,30 @@ func TestSizeIsBounded(t *testing.T) {
 	}
 	assert.Less(t, len(g.Blocks), 40)
 }
+
+// TestBindingsAreBounded joins many rows that are looked up: in one block, the kernel would find the last one's
+// place under the conditions of all others, for each element.
+func TestBindingsAreBounded(t *testing.T) {
+	const parts = 60
+	var text, list strings.Builder
+	for i := range parts {
+		fmt.Fprintf(&text, "  symbol N%d 1..64\n", i)
+		fmt.Fprintf(&list, ", %%g%d", i)
+	}
+	text.WriteString("  input %x f32[100, 4]\n")
+	for i := range parts {
+		fmt.Fprintf(&text, "  input %%i%d i64[N%d]\n", i, i)
+	}
+	for i := range parts {
+		fmt.Fprintf(&text, "  %%g%d ?[*] = Gather.13(%%x, %%i%d)\n", i, i)
+	}
+	fmt.Fprintf(&text, "  %%y ?[*] = Concat.13(%s) {axis = 0}\n  output %%y\n", list.String()[2:])
+	g := blocks(t, text.String())
+	require.NoError(t, Run(g, Options{}))
+	last := g.Blocks[len(g.Blocks)-1]
+	assert.Contains(t, last.Ops, "Concat")
+	assert.Contains(t, last.Ops, "Gather")
+	assert.LessOrEqual(t, size(last), maxSize)
+	assert.Greater(t, len(g.Blocks), parts/2)
+	assert.Less(t, len(g.Blocks), parts)
+}
