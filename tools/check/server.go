@@ -19,6 +19,8 @@ type Server struct {
 	in  io.WriteCloser
 	out *json.Decoder
 	dir string // for files that go to and fro
+	// Version is what the program says of itself.
+	Version string
 }
 
 // request is what a server is asked.
@@ -33,15 +35,21 @@ type request struct {
 
 // answer is what it says.
 type answer struct {
-	Error string            `json:"error"`
-	Files map[string]string `json:"files"`
-	Ms    []float64         `json:"ms"`
+	Error   string            `json:"error"`
+	Version string            `json:"version"`
+	Files   map[string]string `json:"files"`
+	Ms      []float64         `json:"ms"`
 }
 
 // Start runs a program and loads its model; files go through the folder dir.
 func Start(dir string, threads int, command ...string) (*Server, error) {
+	return StartLogged(os.Stderr, dir, threads, command...)
+}
+
+// StartLogged is Start with the program's standard error written to log.
+func StartLogged(log io.Writer, dir string, threads int, command ...string) (*Server, error) {
 	s := &Server{cmd: exec.Command(command[0], append(command[1:], "--serve")...), dir: dir}
-	s.cmd.Stderr = os.Stderr
+	s.cmd.Stderr = log
 	var err error
 	if s.in, err = s.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -54,9 +62,11 @@ func Start(dir string, threads int, command ...string) (*Server, error) {
 	if err := s.cmd.Start(); err != nil {
 		return nil, err
 	}
-	if _, err := s.ask(request{Cmd: "load", Threads: threads}); err != nil {
+	loaded, err := s.ask(request{Cmd: "load", Threads: threads})
+	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	s.Version = loaded.Version
 	return s, nil
 }
 

@@ -75,12 +75,8 @@ func (x *outcome) compareRuns(o *options, m *model, p *program, ref *reference, 
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	runs := o.runs
-	if len(runs) == 0 {
-		runs = list{""}
-	}
 	wrong := 0
-	for _, run := range runs {
+	for _, run := range o.allRuns() {
 		r, err := compareRun(o, m, s, ref, run, out)
 		if err != nil {
 			return err
@@ -92,6 +88,14 @@ func (x *outcome) compareRuns(o *options, m *model, p *program, ref *reference, 
 		return fmt.Errorf("%d outputs differ by more than %g of their range", wrong, o.tolerance)
 	}
 	return nil
+}
+
+// allRuns are the runs that the user asks for, or one.
+func (o *options) allRuns() []string {
+	if len(o.runs) == 0 {
+		return []string{""}
+	}
+	return o.runs
 }
 
 // compareRun compares the outputs of one run.

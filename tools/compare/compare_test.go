@@ -95,8 +95,8 @@ func TestParse(t *testing.T) {
 		"":                           "found 0 models",
 		"a.onnx b.onnx":              "found 2 models (a.onnx b.onnx)",
 		"a.onnx --reference=tvm":     "want ort or interpreter",
-		"a.onnx --threads=0":         "want numbers from 1",
-		"a.onnx --int-limit=0":       "want numbers from 1",
+		"a.onnx --threads=0":         "want a number from 1",
+		"a.onnx --int-limit=0":       "want a number from 1",
 		"a.onnx --no-such-option=01": "flag provided but not defined",
 	} {
 		_, err := parse(strings.Fields(args))

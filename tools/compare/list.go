@@ -15,17 +15,49 @@ import (
 // prints a table in Markdown: a row a run, as soon as it is done. Options of this command's own line go
 // before the list's.
 func compareList(o *options, args []string, table, log io.Writer) error {
-	only, err := regexp.Compile(o.only)
-	if err != nil {
-		return fmt.Errorf("--only: %w", err)
-	}
-	lines, err := readList(o.path(o.list))
+	models, err := listed(o, args)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(table, "| model | inputs | error / range | ms | reference ms | ratio (quartiles) | dnnc s | MB | C++ s |")
 	fmt.Fprintln(table, "| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
 	var failed []string
+	for _, one := range models {
+		name := filepath.Base(one.model)
+		fmt.Fprintf(log, "== %s\n", name)
+		x, err := compare(one, log)
+		row(table, name, x)
+		if err != nil {
+			failed = append(failed, name)
+			failure(table, name, err)
+		}
+	}
+	return failures(failed)
+}
+
+// failure prints a row for a model that failed.
+func failure(table io.Writer, name string, err error) {
+	fmt.Fprintf(table, "| %s | **%s** |\n", name, strings.ReplaceAll(strings.TrimSpace(fmt.Sprintf("%.300s", err)), "\n", " "))
+}
+
+func failures(names []string) error {
+	if names == nil {
+		return nil
+	}
+	return fmt.Errorf("%d of the list failed: %s", len(names), strings.Join(names, ", "))
+}
+
+// listed are the options of the list's models, each line of which is a command line.
+func listed(o *options, args []string) ([]*options, error) {
+	only, err := regexp.Compile(o.only)
+	if err != nil {
+		return nil, fmt.Errorf("--only: %w", err)
+	}
+	lines, err := readList(o.path(o.list))
+	if err != nil {
+		return nil, err
+	}
+	var out []*options
 	for _, line := range lines {
 		words := strings.Fields(line)
 		if !only.MatchString(words[0]) {
@@ -33,21 +65,12 @@ func compareList(o *options, args []string, table, log io.Writer) error {
 		}
 		one, err := parse(append(append([]string{}, args...), words...))
 		if err != nil {
-			return fmt.Errorf("%s: %q: %w", o.list, line, err)
+			return nil, fmt.Errorf("%s: %q: %w", o.list, line, err)
 		}
 		one.model = filepath.Join(o.path(o.models), words[0])
-		fmt.Fprintf(log, "== %s\n", line)
-		x, err := compare(one, log)
-		row(table, words[0], x)
-		if err != nil {
-			failed = append(failed, words[0])
-			fmt.Fprintf(table, "| %s | **%s** |\n", words[0], strings.ReplaceAll(strings.TrimSpace(fmt.Sprintf("%.300s", err)), "\n", " "))
-		}
+		out = append(out, one)
 	}
-	if failed != nil {
-		return fmt.Errorf("%d of the list failed: %s", len(failed), strings.Join(failed, ", "))
-	}
-	return nil
+	return out, nil
 }
 
 // row prints a model's runs.

@@ -26,6 +26,7 @@ examples, for MODEL.onnx [options]:
   net.onnx --rounds 9                             time it and ONNX Runtime in turn
   net.onnx --input image=cat.npy --threads 2      an input of one's own
   graph.onnx --fill                               a graph whose weights were taken out
+  net.onnx --peers=all --threads 1,2 --rounds 9   time it and four engines in turn, and print a table
   --list tests/models/graphs.txt --models FOLDER  a table of the list's models, which are in the folder
   net.onnx --chip arm64 --cxx "aarch64-linux-gnu-g++ -static" --emulator qemu-aarch64
 
@@ -40,9 +41,12 @@ type options struct {
 	cxx, emulator, dnnc     string
 	python, reference, keep string
 	list, models, only      string
+	peers                   []string
 	tolerance               float64
-	threads, intLimit, seed int
-	rounds                  int
+	intLimit, seed, rounds  int
+	threads                 int   // of a run
+	threadCounts            []int // with peers: threads takes each value
+	seconds                 float64
 	fill                    bool
 	workingFolder           string // of the user, where it is not this process's
 }
@@ -54,6 +58,8 @@ func main() {
 	}
 	switch {
 	case err != nil:
+	case o.peers != nil:
+		err = comparePeers(o, os.Args[1:], os.Stdout, os.Stderr)
 	case o.list != "":
 		err = compareList(o, os.Args[1:], os.Stdout, os.Stderr)
 	default:
@@ -84,8 +90,10 @@ func parse(args []string) (*options, error) {
 	fs.StringVar(&o.reference, "reference", "", "ort or interpreter (default: ort if Python has it)")
 	fs.StringVar(&o.keep, "keep", "", "folder for all intermediate files, to look at afterwards")
 	fs.Float64Var(&o.tolerance, "tolerance", 1e-4, "largest error, relative to the range of the reference's output")
-	fs.IntVar(&o.threads, "threads", 1, "threads of a run")
-	fs.IntVar(&o.rounds, "rounds", 0, "rounds of timing against ONNX Runtime, a second each")
+	threads := fs.String("threads", "1", "threads of a run; with --peers one or more numbers, as in 1,2")
+	fs.IntVar(&o.rounds, "rounds", 0, "rounds of timing against ONNX Runtime, or against --peers")
+	fs.Float64Var(&o.seconds, "seconds", 0.5, "how long each of them runs in a round")
+	peers := fs.String("peers", "", "engines to time, as in onnxruntime,ncnn, or all: "+strings.Join(engines, ", ")+"; prints a table in Markdown")
 	fs.IntVar(&o.intLimit, "int-limit", 1000, "what integer inputs stay below")
 	fs.IntVar(&o.seed, "seed", 0, "other numbers give other inputs")
 	fs.StringVar(&o.list, "list", "", "a file with a command line of this command in each line: prints a table in Markdown")
@@ -104,6 +112,12 @@ func parse(args []string) (*options, error) {
 		models = append(models, fs.Arg(0))
 		args = fs.Args()[1:]
 	}
+	if err := errors.Join(o.readThreads(*threads), o.readPeers(*peers)); err != nil {
+		return nil, err
+	}
+	if len(o.threadCounts) > 1 && o.peers == nil {
+		return nil, fmt.Errorf("--threads=%s: several numbers are for --peers", *threads)
+	}
 	if o.list != "" && len(models) == 0 {
 		return o, nil
 	}
@@ -116,8 +130,8 @@ func parse(args []string) (*options, error) {
 	if o.rounds < 0 {
 		return nil, fmt.Errorf("--rounds=%d: want a number from 0", o.rounds)
 	}
-	if o.intLimit < 1 || o.threads < 1 {
-		return nil, fmt.Errorf("--int-limit and --threads want numbers from 1")
+	if o.intLimit < 1 {
+		return nil, fmt.Errorf("--int-limit=%d: want a number from 1", o.intLimit)
 	}
 	o.model = o.path(models[0])
 	return o, nil

@@ -10,9 +10,6 @@ import (
 	"rules_dnn/tools/check"
 )
 
-// secondsOfRound is how long each of the two runs in a round.
-const secondsOfRound = 0.5
-
 // timing is a model's times in milliseconds: the least of each side, and the quartiles of the
 // rounds' ratios of the reference's time over ours.
 type timing struct {
@@ -31,21 +28,27 @@ func timeRun(o *options, s *check.Server, ref *reference, inputs map[string]*ir.
 	}
 	var ours, theirs, ratios []float64
 	for range o.rounds {
-		a, err := s.Time(secondsOfRound)
+		a, err := s.Time(o.seconds)
 		if err != nil {
 			return nil, err
 		}
-		b, err := ref.time(inputs, secondsOfRound)
+		b, err := ref.time(inputs, o.seconds)
 		if err != nil {
 			return nil, err
 		}
 		ours, theirs = append(ours, slices.Min(a)), append(theirs, slices.Min(b))
 		ratios = append(ratios, slices.Min(b)/slices.Min(a))
 	}
-	slices.Sort(ratios)
-	n := len(ratios)
-	t := &timing{slices.Min(ours), slices.Min(theirs), ratios[n/4], ratios[n/2], ratios[n-1-n/4]}
+	t := &timing{ours: slices.Min(ours), theirs: slices.Min(theirs)}
+	t.low, t.median, t.upper = quartiles(ratios)
 	fmt.Fprintf(out, "time    %.3g ms, %s %.3g ms, %d thread(s), least of %d rounds; its time over ours: %.2f (quartiles %.2f and %.2f of the rounds)\n",
-		t.ours, ref.name, t.theirs, o.threads, n, t.median, t.low, t.upper)
+		t.ours, ref.name, t.theirs, o.threads, o.rounds, t.median, t.low, t.upper)
 	return t, nil
+}
+
+// quartiles are those of some numbers, each of which is one of them.
+func quartiles(numbers []float64) (low, median, upper float64) {
+	sorted := slices.Sorted(slices.Values(numbers))
+	n := len(sorted)
+	return sorted[n/4], sorted[n/2], sorted[n-1-n/4]
 }
