@@ -18,8 +18,8 @@ func Vectorise(body []Stmt, lanes int64, f sym.Facts) []Stmt {
 		case For:
 			if n, ok := x.Extent.Const(); x.Lanes > 0 {
 				// the lanes of a texel
-			} else if (!ok || n >= lanes) && CanVectorise(x, f) {
-				x.Lanes = lanes
+			} else if width := lanesOf(n, ok, lanes); width > 1 && CanVectorise(x, f) {
+				x.Lanes = width
 			} else {
 				x.Body = Vectorise(x.Body, lanes, f)
 			}
@@ -31,6 +31,23 @@ func Vectorise(body []Stmt, lanes int64, f sym.Facts) []Stmt {
 		out[i] = s
 	}
 	return out
+}
+
+// fewLanes is the shortest vector.
+const fewLanes = 4
+
+// lanesOf is how many lanes the vectors of a loop have: as many as registers, or, where the loop has
+// fewer steps, as they come to without a rest; 1 where that is too few.
+func lanesOf(n int64, known bool, lanes int64) int64 {
+	if !known || n >= lanes {
+		return lanes
+	}
+	for w := lanes / 2; w >= fewLanes; w /= 2 {
+		if n > 0 && n%w == 0 {
+			return w
+		}
+	}
+	return 1
 }
 
 // CanVectorise tells whether the loop can run in vectors.

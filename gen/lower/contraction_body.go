@@ -29,8 +29,7 @@ type tiling struct {
 	xBuf, wBuf, acc         *loop.Buffer
 	xAt                     sym.Expr // of the first pixel and K point, in the axes' variables
 	wAt                     sym.Expr
-	padded                  []te.Within // what holds of a channel that exists; empty: all do
-	copied                  bool        // X is a copy of what the task's pixels need
+	copied                  bool // X is a copy of what the task's pixels need
 }
 
 // usualPixels is the number of pixels that the tile is chosen for.
@@ -162,18 +161,30 @@ func (c *contraction) oneTile(p *tiling, local sym.Expr, rows int64) []loop.Stmt
 	}
 	sum := loop.Mem{Buf: p.acc, Index: sym.Add(sym.Scale(sym.Var(rowVar), p.perGroup), sym.Scale(sym.Var(vecVar), c.block), sym.Var(laneVar))}
 	store := e.stores(func(int) te.Expr { return sum }, e.at)
-	if len(p.padded) > 0 {
-		store = []loop.Stmt{loop.If{Cond: p.padded, Then: store, Else: c.padding(e)}}
-	}
-	return append(body, loops([]te.Axis{{Var: rowVar, Extent: sym.Const(rows)}, {Var: vecVar, Extent: sym.Const(p.perGroup / c.block)},
-		{Var: laneVar, Extent: sym.Const(c.block)}}, store)...)
+	return append(body, loops([]te.Axis{{Var: rowVar, Extent: sym.Const(rows)}, {Var: vecVar, Extent: sym.Const(p.perGroup / c.block)}},
+		c.channelBlock(e, p.perGroup, store))...)
 }
 
-// padding writes zeros where storage goes on beyond the channels; row-major storage does not, and
-// beyond the channels of a group are those of the next one.
-func (c *contraction) padding(e *nest) []loop.Stmt {
-	if c.outBlocked && c.groups == 1 {
-		return e.zeros(e.at)
+// channelBlock runs the statements, which store the results of one channel, for those of a block. Where the last
+// block is not full, it stores zeros where storage goes on beyond the channels; row-major
+// storage does not, and beyond the channels of a group are those of the next one.
+func (c *contraction) channelBlock(e *nest, perGroup int64, store []loop.Stmt) []loop.Stmt {
+	lanes := func(n int64, body []loop.Stmt) []loop.Stmt {
+		return loops([]te.Axis{{Var: laneVar, Extent: sym.Const(n)}}, body)
 	}
-	return nil
+	left := c.channels % c.block
+	if left == 0 {
+		return lanes(c.block, store)
+	}
+	first := sym.Add(sym.Scale(sym.Var(groupVar), perGroup), sym.Scale(sym.Var(vecVar), c.block))
+	last := lanes(left, store)
+	if c.outBlocked && c.groups == 1 {
+		beyond := e.at.Subst(map[string]sym.Expr{laneVar: sym.Add(sym.Var(laneVar), sym.Const(left))}, c.n.facts)
+		last = append(last, lanes(c.block-left, e.zeros(beyond))...)
+	}
+	if c.channels < c.block {
+		return last
+	}
+	whole := []te.Within{{E: first, Lo: sym.Const(0), Hi: sym.Const(c.channels - left)}}
+	return []loop.Stmt{loop.If{Cond: whole, Then: lanes(c.block, store), Else: last}}
 }

@@ -64,7 +64,7 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 			return nil, nil
 		}
 	}
-	c.buffers(p, ch)
+	c.buffers(p)
 	c.body(k, p, copyIn)
 	k.Buffers = append(append([]*loop.Buffer{}, c.n.in...), c.n.out...)
 	k.Syms = symbolsOf(k, env.Symbols)
@@ -75,8 +75,8 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 	}), nil
 }
 
-// buffers are the packed weights and the accumulators, and what holds of channel ch where not all are there.
-func (c *contraction) buffers(p *tiling, ch sym.Expr) {
+// buffers are the packed weights and the accumulators.
+func (c *contraction) buffers(p *tiling) {
 	p.wBuf = c.n.in[c.w.Source.N]
 	group := c.kSteps() * p.perGroup // elements of packed weights
 	p.wBuf.Size = sym.Const(group * p.groups * c.groups)
@@ -85,9 +85,6 @@ func (c *contraction) buffers(p *tiling, ch sym.Expr) {
 		p.wAt = sym.Add(p.wAt, sym.Scale(sym.Var(convVar), group*p.groups))
 	}
 	p.acc = &loop.Buffer{Name: "acc", Type: ir.F32, Write: true, Local: true, Size: sym.Const(p.rows * p.perGroup)}
-	if c.channels%p.perGroup != 0 {
-		p.padded = []te.Within{{E: sym.Sub(ch, c.firstChannel()), Lo: sym.Const(0), Hi: sym.Const(c.channels)}}
-	}
 }
 
 // kSteps is the number of points of the K loops.

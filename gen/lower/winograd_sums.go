@@ -116,10 +116,7 @@ func (w *filtering) results(logical map[string]sym.Expr) []loop.Stmt {
 	e.results = w.n.flatten(w.b, s.Results, logical, w.lay)
 	value := loop.Mem{Buf: w.square, Index: sym.Add(sym.Scale(sym.Var(resultRowVar), m*w.block), sym.Scale(sym.Var(resultColVar), w.block), sym.Var(laneVar))}
 	store := e.stores(func(int) te.Expr { return value }, e.at)
-	if w.channels%w.perGroup != 0 {
-		store = []loop.Stmt{loop.If{Cond: []te.Within{{E: ch, Lo: sym.Const(0), Hi: sym.Const(w.channels)}}, Then: store, Else: e.zeros(e.at)}}
-	}
-	return loops([]te.Axis{{Var: resultRowVar, Extent: extent[0]}, {Var: resultColVar, Extent: extent[1]}, {Var: laneVar, Extent: sym.Const(w.block)}}, store)
+	return loops([]te.Axis{{Var: resultRowVar, Extent: extent[0]}, {Var: resultColVar, Extent: extent[1]}}, w.channelBlock(e, w.perGroup, store))
 }
 
 // transform makes the statements that compute a matrix times a vector in the lanes of a loop.
