@@ -39,7 +39,7 @@ func Kernel(k *loop.Kernel, t *target.Target, symbols sym.Facts, tile Tile) floa
 		tasks = max(1, tasks/n)
 	}
 	compute := tasks * e.body(k.Statements(), "", 1)
-	return perKernel + max(compute, e.moved(k))
+	return perKernel + max(compute, e.moved(k)) + e.spilled(k)
 }
 
 // parallel is how many tasks run at once: fewer, where each needs a worker's memory.

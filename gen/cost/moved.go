@@ -26,6 +26,17 @@ func (e *estimate) moved(k *loop.Kernel) float64 {
 	return c
 }
 
+// spilled is the cycles in which tasks write and read their scratch memory where it does not fit in the second-level
+// cache: what lies behind that is nearer than memory. They wait for it, since what they do next needs it.
+func (e *estimate) spilled(k *loop.Kernel) float64 {
+	bytes := 0.0
+	for _, b := range k.Scratch {
+		bytes += float64(e.trips(b.Size) * float64(b.Type.Size()))
+	}
+	beyond := max(0, bytes-float64(e.t.L2))
+	return float64(2 * beyond * e.trips(k.Tasks()) / (2 * e.t.BytesPerCycle))
+}
+
 // again is how often a buffer is read from one end to the other, whose place depends on some variables. From the
 // outermost axis of the grid inwards, one that moves in it leaves less of it to the axes within.
 func (e *estimate) again(k *loop.Kernel, bytes float64, moves map[string]bool) float64 {

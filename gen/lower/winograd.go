@@ -43,17 +43,24 @@ type slide struct{ dim, axis, reduce int }
 // filterSizes are the m of the transforms that are tried.
 var filterSizes = []int{2, 4}
 
-// Winograd lowers a block as minimal filtering, by each transform that it has; none where the block is no
-// convolution of windows of three points along two axes in blocked layouts.
+// splits are the ways to cut a layer into tasks that are tried: chunks of so many times the tiles that fit in the
+// cache, and parts of the result channels, each of which transforms the chunk's inputs for itself. Weights
+// that do not fit are read by each chunk; with larger ones, what a task keeps does not stay in the cache.
+var splits = []struct{ tiles, parts int64 }{{1, 1}, {2, 1}, {4, 1}, {8, 1}, {4, 2}, {8, 2}, {8, 4}}
+
+// Winograd lowers a block as minimal filtering, by each transform and each split that it has; none where the block
+// is no convolution of windows of three points along two axes in blocked layouts.
 func Winograd(b *block.Block, env *Env) ([]*Lowered, error) {
 	var out []*Lowered
 	for _, m := range filterSizes {
-		w := newFiltering(b, env, m)
-		if w == nil {
-			return nil, nil
-		}
-		if l := w.lower(env); l != nil {
-			out = append(out, l)
+		for _, split := range splits {
+			w := newFiltering(b, env, m)
+			if w == nil {
+				return nil, nil
+			}
+			if w.choose(split.tiles, split.parts) {
+				out = append(out, w.lower(env))
+			}
 		}
 	}
 	return out, nil
@@ -166,11 +173,8 @@ func (w *filtering) guarded(g te.Within) int {
 	return -1
 }
 
-// lower makes the kernel; nil where too little of it fits in the cache.
+// lower makes the kernel.
 func (w *filtering) lower(env *Env) *Lowered {
-	if !w.choose() {
-		return nil
-	}
 	w.buffers()
 	k := &loop.Kernel{Anchor: fmt.Sprintf("winograd F(%d,%d)", w.f.Results, w.f.Taps), Doc: w.b.Origins,
 		Buffers: append(append([]*loop.Buffer{}, w.n.in...), w.n.out...), Scratch: []*loop.Buffer{w.inputs, w.sums}}
@@ -181,7 +185,7 @@ func (w *filtering) lower(env *Env) *Lowered {
 		}
 	}
 	k.Grid = append(k.Grid, te.Axis{Var: shareVar, Extent: sym.Const(w.parts)}, te.Axis{Var: chunkVar, Extent: w.chunks})
-	k.Body = append(w.transformInputs(logical), w.groupLoop(logical)...)
+	k.Body = append(append(w.transformInputs(logical), w.allProducts()...), w.transformSums(logical)...)
 	k.Facts = w.n.facts
 	k.Syms = symbolsOf(k, env.Symbols)
 	return env.done(k, func() ([]*ir.Value, error) {
@@ -191,16 +195,45 @@ func (w *filtering) lower(env *Env) *Lowered {
 	})
 }
 
-// fewTasks is how many tasks a layer should have: where the tiles do not make so many, tasks share the
-// result channels, of which each takes at least partChannels, since all transform the inputs.
+// fewTiles is the least that a task should have, and fewTasks are how many a layer should be cut into.
 const (
-	fewTasks     = 4
-	partChannels = 128
+	fewTiles = 4
+	fewTasks = 4
 )
 
-// choose sets how many tiles a task takes and the register tile.
-func (w *filtering) choose() bool {
-	m := int64(w.f.Results)
+// choose sets what a task computes, of so many times the tiles that fit, and the register tile; false where the
+// split is none that the layer needs.
+func (w *filtering) choose(times, parts int64) bool {
+	w.extents()
+	count, known := w.count.Const()
+	blocks := (w.channels + w.block - 1) / w.block
+	// Transformed inputs, and the sums.
+	tiles := max(times*(w.t.L2*3/4/(4*w.points*(w.k+blocks*w.block/parts))), fewTiles)
+	if blocks%parts != 0 || !known && (times > 1 || parts > 1) {
+		return false
+	}
+	if known {
+		chunks := max((count+tiles-1)/tiles, min((fewTasks+parts-1)/parts, count/fewTiles), 1)
+		if parts > 1 && chunks*parts > 2*fewTasks {
+			return false
+		}
+		tiles = (count + chunks - 1) / chunks
+	}
+	operand := w.instr.Broadcaster(w.k)
+	choice := tiled{t: w.t, instr: w.instr, x: operand, pixels: tiles, groups: blocks / parts, perBlock: w.block / w.instr.Lanes, steps: w.k}
+	if !known {
+		choice.most = mostRows
+	}
+	w.tile = choice.choose()
+	w.perGroup = w.vectors * w.instr.Lanes
+	w.parts, w.groups = parts, blocks*w.block/w.perGroup
+	w.chunk = (tiles + w.rows - 1) / w.rows * w.rows
+	w.chunks = sym.CeilDiv(w.count, sym.Const(w.chunk), w.n.facts)
+	return true
+}
+
+// extents are those of the three stages.
+func (w *filtering) extents() {
 	w.points = int64(w.f.Points() * w.f.Points())
 	w.planes = 1
 	for _, r := range w.deep {
@@ -211,39 +244,13 @@ func (w *filtering) choose() bool {
 	w.blocks = (ic + w.block - 1) / w.block
 	w.k = w.planes * w.blocks * w.block
 	for i, s := range w.along {
-		w.tiles[i] = sym.CeilDiv(w.b.Stage.Axes[s.axis].Extent, sym.Const(m), w.n.facts)
+		w.tiles[i] = sym.CeilDiv(w.b.Stage.Axes[s.axis].Extent, sym.Const(int64(w.f.Results)), w.n.facts)
 	}
 	w.count = sym.Mul(w.tiles[0], w.tiles[1])
-	count, known := w.count.Const()
-	channelBlocks := (w.channels + w.block - 1) / w.block
-	// What a task keeps: transformed inputs, and the sums of a group of a few blocks of channels.
-	fits := w.t.L2 * 3 / 4 / (4 * w.points * (w.k + min(w.channels, 4*w.block)))
-	if fits < 4 {
-		return false
-	}
-	tiles, chunks := fits, int64(1)
-	if known {
-		chunks = max((count+fits-1)/fits, min(fewTasks, count/16), 1)
-		tiles = (count + chunks - 1) / chunks
-	}
-	operand := w.instr.Broadcaster(w.k)
-	choice := tiled{t: w.t, instr: w.instr, x: operand, pixels: tiles, groups: channelBlocks, perBlock: w.block / w.instr.Lanes, steps: w.k}
-	if !known {
-		choice.most = mostRows
-	}
-	w.tile = choice.choose()
-	w.perGroup = w.vectors * w.instr.Lanes
-	w.groups = (w.channels + w.perGroup - 1) / w.perGroup
-	w.chunk = (tiles + w.rows - 1) / w.rows * w.rows
-	w.chunks = sym.CeilDiv(w.count, sym.Const(w.chunk), w.n.facts)
-	w.parts = 1
-	if n, _ := w.chunks.Const(); known && n < fewTasks {
-		for w.groups%(2*w.parts) == 0 && w.parts*n < fewTasks && w.channels/(2*w.parts) >= partChannels {
-			w.parts *= 2
-		}
-	}
-	return true
 }
+
+// own is how many groups of result channels a part has.
+func (w *filtering) own() int64 { return w.groups / w.parts }
 
 // buffers are the worker's memory, and the packed weights.
 func (w *filtering) buffers() {
@@ -252,7 +259,7 @@ func (w *filtering) buffers() {
 	}
 	n, m := int64(w.f.Points()), int64(w.f.Results)
 	w.inputs = f32("w_in", false, w.points*w.chunk*w.k)
-	w.sums = f32("w_sum", false, w.points*w.chunk*w.perGroup)
+	w.sums = f32("w_sum", false, w.points*w.chunk*w.own()*w.perGroup)
 	w.half = f32("w_half", true, n*n*w.block)
 	w.square = f32("w_out", true, m*m*w.block)
 	w.n.in[w.contraction.w.Source.N].Size = sym.Const(w.groups * w.points * w.k * w.perGroup)

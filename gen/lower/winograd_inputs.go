@@ -42,7 +42,7 @@ func (w *filtering) variables() map[string]sym.Expr {
 		logical[a.Var] = sym.Var(v)
 	}
 	axis := func(v string, n sym.Expr) te.Axis { return te.Axis{Var: v, Extent: n} }
-	w.n.addRanges([]te.Axis{axis(shareVar, sym.Const(w.parts)), axis(ownGroupVar, sym.Const(w.groups/w.parts)), axis(groupVar, sym.Const(w.groups)),
+	w.n.addRanges([]te.Axis{axis(shareVar, sym.Const(w.parts)), axis(ownGroupVar, sym.Const(w.own())), axis(groupVar, sym.Const(w.groups)),
 		axis(chunkVar, w.chunks), axis(tileOfVar, sym.Const(w.chunk)), axis(tileRowVar, w.tiles[0]), axis(tileColVar, w.tiles[1]),
 		axis(blockOfVar, sym.Const(w.blocks)), axis(pointVar, sym.Const(w.points)), axis(resultRowVar, sym.Const(m)), axis(resultColVar, sym.Const(m)),
 		axis(vecVar, sym.Const(w.perGroup/w.block)), axis(laneVar, sym.Const(w.block)), axis(restVar, sym.Const(w.rows))})

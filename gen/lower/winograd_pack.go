@@ -9,9 +9,9 @@ import (
 	"rules_dnn/gen/ir"
 )
 
-// filters are the transformed weights in the order in which the products read them: group of result
-// channels, point, the deep axes, input channels, the group's channels. What lies beyond the channels is zero.
-// They are computed when they are written, a group at a time.
+// filters are the transformed weights in the order in which the products read them: part of the result
+// channels, point, group, the deep axes, input channels, the group's channels. What lies beyond the channels is zero.
+// They are computed when they are written, a part at a time.
 type filters struct {
 	*filtering
 	input   int64   // channels
@@ -36,11 +36,15 @@ func (w *filtering) packFilters() *ir.Value {
 	for i := range int64(filterTaps * filterTaps) {
 		f.taps = append(f.taps, i/filterTaps*strides[n-2]+i%filterTaps*strides[n-1])
 	}
-	group := w.points * w.k * w.perGroup
-	t := ir.Computed(ir.F32, []int64{w.groups * w.points, w.k, w.perGroup}, group, func(b []byte, first int64) error {
-		for g := first / group; len(b) > 0; g, b = g+1, b[4*group:] {
-			if err := f.group(b[:4*group], g); err != nil {
+	part := w.points * w.own() * w.k * w.perGroup
+	t := ir.Computed(ir.F32, []int64{w.groups * w.points, w.k, w.perGroup}, part, func(b []byte, first int64) error {
+		clear(b)
+		for g := first / part * w.own(); len(b) > 0; g++ {
+			if err := f.group(b[:4*part], g); err != nil {
 				return err
+			}
+			if (g+1)%w.own() == 0 {
+				b = b[4*part:]
 			}
 		}
 		return nil
@@ -48,9 +52,9 @@ func (w *filtering) packFilters() *ir.Value {
 	return ir.ConstValue(fmt.Sprintf("%s.winograd%d", w.wv.Name, w.f.Results), t)
 }
 
-// group computes a group of result channels from all that lies between its first and its last weight.
+// group computes a group of result channels, of the part whose bytes b are, from all that lies between
+// its first and its last weight.
 func (f *filters) group(b []byte, g int64) error {
-	clear(b)
 	c0, c1 := g*f.perGroup, min((g+1)*f.perGroup, f.channels)
 	low, high := f.base, f.base
 	reach := func(offsets ...int64) {
@@ -76,7 +80,7 @@ func (f *filters) group(b []byte, g int64) error {
 				filter.Apply(point, taps)
 				k := int64(d)*f.blocks*f.block + ic
 				for p, v := range point {
-					at := (int64(p)*f.k+k)*f.perGroup + c - c0
+					at := ((int64(p)*f.own()+g%f.own())*f.k+k)*f.perGroup + c - c0
 					binary.LittleEndian.PutUint32(b[4*at:], math.Float32bits(v))
 				}
 			}

@@ -11,17 +11,13 @@ import (
 	wino "rules_dnn/gen/winograd"
 )
 
-// groupLoop computes all result channels of the task, a group at a time.
-func (w *filtering) groupLoop(logical map[string]sym.Expr) []loop.Stmt {
-	per := w.groups / w.parts
-	group := sym.Add(sym.Scale(sym.Var(shareVar), per), sym.Var(ownGroupVar))
-	body := []loop.Stmt{loop.Index{Var: groupVar, Value: group}}
-	body = append(body, loopOver(pointVar, w.points, w.products()...)...)
-	body = append(body, w.transformSums(logical)...)
-	return loopOver(ownGroupVar, per, body...)
+// allProducts is the second stage: for each point, the sums of the part's result channels. The inputs of a point
+// stay in the cache for all of these, whose weights are read one after the other.
+func (w *filtering) allProducts() []loop.Stmt {
+	return loopOver(pointVar, w.points, loopOver(ownGroupVar, w.own(), w.products()...)...)
 }
 
-// products is the second stage, for one point and group: full register tiles, then the exact rest.
+// products are those of one point and group: full register tiles, then the exact rest.
 func (w *filtering) products() []loop.Stmt {
 	count, known := w.count.Const()
 	rows := sym.Const(w.rows)
@@ -62,20 +58,24 @@ func (w *filtering) product(from sym.Expr, rows int64) loop.Stmt {
 		K: []loop.KLoop{{Extent: w.k, XStep: 1, WStep: w.perGroup}}}
 	prefetch(w.t, m)
 	at := sym.Add(sym.Scale(sym.Var(pointVar), w.chunk), from)
-	return loop.Tile{Micro: m, X: w.inputs, XAt: sym.Scale(at, w.k), W: w.n.in[w.contraction.w.Source.N],
-		At:  sym.Scale(sym.Add(sym.Scale(sym.Var(groupVar), w.points), sym.Var(pointVar)), w.k*w.perGroup),
-		Acc: w.sums, AccAt: sym.Scale(at, w.perGroup)}
+	group := sym.Add(sym.Scale(sym.Var(shareVar), w.points*w.own()), sym.Scale(sym.Var(pointVar), w.own()), sym.Var(ownGroupVar))
+	return loop.Tile{Micro: m, X: w.inputs, XAt: sym.Scale(at, w.k), W: w.n.in[w.contraction.w.Source.N], At: sym.Scale(group, w.k*w.perGroup),
+		Acc: w.sums, AccAt: sym.Scale(sym.Add(w.sumsOf(sym.Var(pointVar)), from), w.perGroup)}
+}
+
+// sumsOf is where the sums of a point and group begin, in tiles.
+func (w *filtering) sumsOf(point sym.Expr) sym.Expr {
+	return sym.Scale(sym.Add(sym.Scale(point, w.own()), sym.Var(ownGroupVar)), w.chunk)
 }
 
 // transformSums is the third stage: A y A' of each tile and block of channels, and what the block does
 // with the results.
 func (w *filtering) transformSums(logical map[string]sym.Expr) []loop.Stmt {
 	n, m := int64(w.f.Points()), int64(w.f.Results)
-	plane := w.chunk * w.perGroup
 	sum := func(i int) te.Expr {
-		at := sym.Add(sym.Const(int64(i)*n*plane), sym.Scale(sym.Var(pointVar), plane), sym.Scale(sym.Var(tileOfVar), w.perGroup),
-			sym.Scale(sym.Var(vecVar), w.block), sym.Var(laneVar))
-		return loop.Mem{Buf: w.sums, Index: at}
+		point := sym.Add(sym.Const(int64(i)*n), sym.Var(pointVar))
+		tile := sym.Add(w.sumsOf(point), sym.Var(tileOfVar))
+		return loop.Mem{Buf: w.sums, Index: sym.Add(sym.Scale(tile, w.perGroup), sym.Scale(sym.Var(vecVar), w.block), sym.Var(laneVar))}
 	}
 	toHalf := func(r int, v te.Expr) loop.Stmt {
 		return loop.Store{Buf: w.half, Index: sym.Add(sym.Const(int64(r)*n*w.block), sym.Scale(sym.Var(pointVar), w.block), sym.Var(laneVar)), Value: v}
@@ -89,7 +89,9 @@ func (w *filtering) transformSums(logical map[string]sym.Expr) []loop.Stmt {
 	}
 	rows := loopOver(resultRowVar, m, loopOver(laneVar, w.block, transform(wino.Columns(w.f.A), half, toSquare)...)...)
 	body := append(append(columns, rows...), w.results(logical)...)
-	body = append([]loop.Stmt{loop.Alloc{Buf: w.half}, loop.Alloc{Buf: w.square}}, append(w.locate(), loopOver(vecVar, w.perGroup/w.block, body...)...)...)
+	group := loop.Index{Var: groupVar, Value: sym.Add(sym.Scale(sym.Var(shareVar), w.own()), sym.Var(ownGroupVar))}
+	body = loopOver(ownGroupVar, w.own(), append([]loop.Stmt{group}, loopOver(vecVar, w.perGroup/w.block, body...)...)...)
+	body = append([]loop.Stmt{loop.Alloc{Buf: w.half}, loop.Alloc{Buf: w.square}}, append(w.locate(), body...)...)
 	return loops([]te.Axis{{Var: tileOfVar, Extent: w.here()}}, body)
 }
 

@@ -1,6 +1,9 @@
 package winograd
 
-import "math/big"
+import (
+	"math/big"
+	"sort"
+)
 
 // Term is a multiple of a value.
 type Term struct {
@@ -110,7 +113,9 @@ func mirror(m Matrix, i int, done []bool) int {
 	return -1
 }
 
+// add makes a value. What is added comes before what is taken away: no negation is needed then.
 func (s *Steps) add(x Step) int {
+	sort.SliceStable(x, func(i, j int) bool { return x[i].Factor > 0 && x[j].Factor < 0 })
 	s.Steps = append(s.Steps, x)
 	return s.Inputs + len(s.Steps) - 1
 }
