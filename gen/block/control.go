@@ -70,6 +70,9 @@ type Part struct {
 	Value    *ir.Value // of the body
 	Whole    *ir.Value // the block's result
 	Backward bool
+	// Dims are symbols of Whole's dimensions after the first that the iterations compute: what Next is
+	// in the first one, and must be in the others. Without an iteration they are First.
+	Dims []Dim
 }
 
 // At is the place of iteration l.Counter's part in its whole.
@@ -88,8 +91,15 @@ func (c *Control) computes() []string {
 		for _, s := range c.If.Sets {
 			out = append(out, s.Name)
 		}
-	} else if c.Loop.Made != "" {
-		out = append(out, c.Loop.Made)
+	} else {
+		if c.Loop.Made != "" {
+			out = append(out, c.Loop.Made)
+		}
+		for _, p := range c.Loop.Parts {
+			for _, d := range p.Dims {
+				out = append(out, d.Name)
+			}
+		}
 	}
 	return append(out, c.carries()...)
 }

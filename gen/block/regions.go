@@ -243,6 +243,11 @@ func (f *former) parts(n *ir.Node, l *Loop, x repeated) {
 		}
 		p := Part{Value: f.own(l.Body, x.parts[k], n, taken...), Whole: whole}
 		p.Backward = x.out != nil && x.out[k].Backward
+		for d, e := range whole.Shape[1:] {
+			if name := computed(n, e); name != "" {
+				p.Dims = append(p.Dims, Dim{name, sym.Const(f.facts[name].Lo), x.parts[k].Shape[d]})
+			}
+		}
 		taken = append(taken, p.Value)
 		l.Parts = append(l.Parts, p)
 	}

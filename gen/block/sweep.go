@@ -91,10 +91,10 @@ func (b *Block) dropResults(c *If, needed map[*ir.Value]bool) {
 // dropStates drops the states that neither the graph around the loop nor what is left of its
 // body reads, and of which neither uses a dimension.
 func (b *Block) dropStates(l *Loop, needed map[*ir.Value]bool, symbols map[string]bool) {
-	l.Parts = slices.DeleteFunc(l.Parts, func(p Part) bool { return !needed[p.Whole] })
+	l.Parts = slices.DeleteFunc(l.Parts, func(p Part) bool { return !needed[p.Whole] && !sets(p.Dims, symbols) })
 	kept := make([]bool, len(l.States))
 	for k, s := range l.States {
-		kept[k] = needed[s.Last] || l.While && k == 0 || s.sets(symbols)
+		kept[k] = needed[s.Last] || l.While && k == 0 || sets(s.Dims, symbols)
 	}
 	for changed := true; changed; {
 		var outputs []*ir.Value
@@ -109,7 +109,7 @@ func (b *Block) dropStates(l *Loop, needed map[*ir.Value]bool, symbols map[strin
 		read, used := l.Body.live(outputs)
 		changed = false
 		for k, s := range l.States {
-			if !kept[k] && (read[s.In] || s.sets(used)) {
+			if !kept[k] && (read[s.In] || sets(s.Dims, used)) {
 				kept[k], changed = true, true
 			}
 		}
@@ -119,9 +119,9 @@ func (b *Block) dropStates(l *Loop, needed map[*ir.Value]bool, symbols map[strin
 	l.sync(b)
 }
 
-// sets tells whether one of the symbols is of the state's dimensions.
-func (s State) sets(symbols map[string]bool) bool {
-	return slices.ContainsFunc(s.Dims, func(d Dim) bool { return symbols[d.Name] })
+// sets tells whether one of the symbols is a dimension's.
+func sets(dims []Dim, symbols map[string]bool) bool {
+	return slices.ContainsFunc(dims, func(d Dim) bool { return symbols[d.Name] })
 }
 
 // live are the values that computing some outputs reads, and the symbols that it uses.

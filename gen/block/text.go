@@ -77,6 +77,9 @@ func (c *Control) text(out *strings.Builder, indent string) {
 	}
 	for _, p := range l.Parts {
 		fmt.Fprintf(out, "%s  part %q at %s of %q\n", indent, p.Value.Name, p.At(l), p.Whole.Name)
+		for _, d := range p.Dims {
+			fmt.Fprintf(out, "%s    %s is %s at first, always %s\n", indent, d.Name, d.First, d.Next)
+		}
 	}
 	l.Body.text(out, indent+"  ")
 }

@@ -73,18 +73,18 @@ func (s *stack) tensor(c *control) (*ir.Tensor, error) {
 }
 
 // part is the type and shape of one run's output. Where the body never ran they are
-// what shape inference knows.
+// what shape inference knows, and 0 for a dimension that a run would have computed.
 func (s *stack) part(c *control) (ir.DType, []int64, error) {
 	if len(s.parts) > 0 {
 		return s.parts[0].Type, s.parts[0].Shape, nil
 	}
 	shape := make([]int64, len(s.of.Shape))
-	known := s.of.HasShape && s.of.Type != ir.Invalid
 	for i, d := range s.of.Shape {
-		x, err := d.Eval(c.env)
-		shape[i], known = x, known && err == nil
+		if x, err := d.Eval(c.env); err == nil {
+			shape[i] = x
+		}
 	}
-	if !known {
+	if !s.of.HasShape || s.of.Type == ir.Invalid {
 		return 0, nil, fmt.Errorf("the body never ran, and the shape of its output %q is not known without", s.of.Name)
 	}
 	return s.of.Type, shape, nil

@@ -171,6 +171,27 @@ const unread = `
   output %y
 }`
 
+// stacked stacks what is not 0 of each row: the first one decides how many that are.
+const stacked = `
+  symbol N 0..9
+  input %n i64[]
+  input %x f32[N, 3]
+  %y ?[*] = Loop.16(%n, _; %x) {body = region 0} "stack" regions {
+    graph "body" opset 17 {
+      input %i ?[*]
+      input %go ?[*]
+      input %x ?[*]
+      %row ?[*] = Gather.13(%x, %i)
+      %c ?[*] = Cast.13(%row) {to = 9}
+      %p ?[*] = Compress.11(%row, %c) {axis = 0}
+      output %go
+      output %p
+    }
+  }
+  %z ?[*] = Neg.13(%y)
+  output %z
+}`
+
 // TestGrow: what a loop carries may have other dimensions in each iteration, within what bounds them;
 // what is beyond is refused.
 func TestGrow(t *testing.T) {
@@ -186,10 +207,20 @@ func TestGrow(t *testing.T) {
 	n := func(x int64) map[string]int64 { return map[string]int64{"N": x} }
 	inner := map[string]sym.Range{"q_dim0": {Hi: 9}, "y_dim0": {Hi: 5}}
 	number := func(x float32) *ir.Tensor { return floats(nil, x) }
+	rowsOf := func(xs ...float32) []*ir.Tensor {
+		n := int64(len(xs)) / 3
+		return []*ir.Tensor{ints(nil, n), at([]int64{n, 3}, xs...)}
+	}
+	nine := map[string]sym.Range{"y_iterations": {Hi: 9}}
 	list := []struct {
 		opaqueCase
 		bounds map[string]sym.Range
 	}{
+		{opaqueCase{name: "stacked", graph: stacked, dims: n(3), inputs: rowsOf(1, 0, 2, 0, 3, 4, 5, 6, 0), want: []*ir.Tensor{at([]int64{3, 2}, -1, -2, -3, -4, -5, -6)}}, nine},
+		{opaqueCase{name: "stacked nothings", graph: stacked, dims: n(2), inputs: rowsOf(0, 0, 0, 0, 0, 0), want: []*ir.Tensor{at([]int64{2, 0})}}, nine},
+		{opaqueCase{name: "nothing stacked", graph: stacked, dims: n(0), inputs: rowsOf(), want: []*ir.Tensor{at([]int64{0, 0})}}, nine},
+		{opaqueCase{name: "stacked, of which one is longer", graph: stacked, dims: n(2), inputs: rowsOf(1, 0, 0, 1, 2, 3)}, nine},
+		{opaqueCase{name: "stacked, of which one is shorter", graph: stacked, dims: n(3), inputs: rowsOf(1, 2, 0, 1, 2, 0, 1, 0, 0)}, nine},
 		{opaqueCase{name: "grows", graph: growing, dims: rows, inputs: times(2), want: []*ir.Tensor{
 			at([]int64{5, 2}, 2, 4, -6, -8, -10, -12, 6, 8, 10, 12), at([]int64{2, 2}, 7, 8, 1, 2), vector(5, 2)}}, three},
 		{opaqueCase{name: "grows not once", graph: growing, dims: rows, inputs: times(0), want: []*ir.Tensor{

@@ -183,12 +183,11 @@ func (b *builder) loop(x *block.Block, l *block.Loop) ([]plan.Step, error) {
 			first.Sets, next.Sets = append(first.Sets, plan.Set{Name: d.Name, Value: d.First}), append(next.Sets, plan.Set{Name: d.Name, Value: d.Next})
 		}
 	}
-	if first.Copies != nil {
-		before, after = append(before, plan.Step{Carry: first}), append(after, plan.Step{Carry: next})
-	}
 	for _, part := range l.Parts {
-		at := sym.Mul(part.At(l), layout.RowMajor.Elements(part.Value.Shape))
-		b.p.Homes[part.Value] = plan.Home{Of: part.Whole, At: at, Part: true}
+		b.part(l, part, first, next)
+	}
+	if first.Sets != nil {
+		before, after = append(before, plan.Step{Carry: first}), append(after, plan.Step{Carry: next})
 	}
 	steps, err := b.graph(l.Body)
 	if err != nil {
@@ -196,4 +195,20 @@ func (b *builder) loop(x *block.Block, l *block.Loop) ([]plan.Step, error) {
 	}
 	s.Body = append(steps, after...)
 	return append(before, plan.Step{Loop: s}), nil
+}
+
+// part lets a loop's part lie in its whole. One whose dimensions only the iterations know lies by itself, and is
+// copied to its place once they have been held against those of the first one.
+func (b *builder) part(l *block.Loop, part block.Part, first, next *plan.Carry) {
+	v := part.Value
+	if part.Dims != nil {
+		v = &ir.Value{Name: v.Name + ".part", Type: v.Type, Shape: part.Whole.Shape[1:], HasShape: true}
+		next.Copies = append(next.Copies, plan.Copy{From: part.Value, To: v})
+	}
+	for _, d := range part.Dims {
+		first.Sets = append(first.Sets, plan.Set{Name: d.Name, Value: d.First})
+		next.Sets = append(next.Sets, plan.Set{Name: d.Name, Value: d.Next, Once: l.Counter})
+	}
+	at := sym.Mul(part.At(l), layout.RowMajor.Elements(v.Shape))
+	b.p.Homes[v] = plan.Home{Of: part.Whole, At: at, Part: true}
 }

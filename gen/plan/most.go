@@ -167,7 +167,7 @@ func (p *Program) derived(name string, e, most sym.Expr) sym.Expr {
 		name = fmt.Sprintf("%s_%d", base, i)
 	}
 	p.Symbols = append(p.Symbols, ir.Symbol{Name: name, Hi: sym.MaxDim, Computed: true, Max: most})
-	p.Steps = append(p.Steps, Step{Set: &Set{name, e}})
+	p.Steps = append(p.Steps, Step{Set: &Set{Name: name, Value: e}})
 	return sym.Var(name)
 }
 

@@ -35,10 +35,13 @@ type Copy struct{ From, To *ir.Value }
 type Set struct {
 	Name  string
 	Value sym.Expr
+	// Once, in a Carry, is the counter of the loop that sets the symbol in its first iteration and refuses
+	// another value in later ones; "" elsewhere.
+	Once string
 }
 
-// Carry gives a loop's carried values, whose dimensions may differ from one iteration to the next, what they
-// are in the next one: it refuses dimensions beyond what memory is there for, copies bytes of the
+// Carry gives values that a loop's iterations make, with dimensions that only they know, to the next iteration, or to the
+// whole that they are a part of: it refuses dimensions beyond what memory is there for, copies bytes of the
 // values From, whose shapes speak of the symbols before, and sets the symbols, all at once.
 type Carry struct {
 	Label  string

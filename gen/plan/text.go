@@ -74,7 +74,11 @@ func (t *text) carry(s *Carry, indent string) {
 		t.value("writes", c.To, indent)
 	}
 	for _, x := range s.Sets {
-		fmt.Fprintf(&t.out, "%s  then %s = %s\n", indent, x.Name, x.Value)
+		fmt.Fprintf(&t.out, "%s  then %s = %s", indent, x.Name, x.Value)
+		if x.Once != "" {
+			fmt.Fprintf(&t.out, ", the same for every %s", x.Once)
+		}
+		t.out.WriteString("\n")
 	}
 }
 

@@ -32,16 +32,6 @@ func (x *varying) shape(k int, first ir.Shape) ir.Shape {
 	return out
 }
 
-// mentioned is a dimension of a shape that may change from one iteration to the next, or "".
-func (x *varying) mentioned(s ir.Shape) string {
-	for _, d := range s {
-		if x.uses(d) {
-			return d.String()
-		}
-	}
-	return ""
-}
-
 func (x *varying) uses(e sym.Expr) bool { return slices.ContainsFunc(x.names, e.Uses) }
 
 // findVarying finds carried values that the body's outputs do not keep.
@@ -96,6 +86,24 @@ func (in *inference) differ(n *ir.Node, b *body, k int, x *varying, before, afte
 		found = true
 	}
 	return found
+}
+
+// partShape is the shape of what a loop stacks: of the dimensions that its iterations compute the first
+// iteration decides, by symbols that the node computes, and a run is refused in which others differ.
+func (in *inference) partShape(n *ir.Node, x *varying, v *ir.Value, part ir.Shape, before []string) ir.Shape {
+	out := slices.Clone(part)
+	for d, e := range part {
+		if !x.uses(e) && leaves(n, ir.Shape{e}) == "" {
+			continue
+		}
+		name := in.fresh(n, sym.Identifier(fmt.Sprintf("%s_dim%d", v.Name, d+1)), before)
+		n.Computes = append(n.Computes, name)
+		s := in.carriedSymbol(name)
+		s.Max = e
+		in.declare(s)
+		out[d] = sym.Var(name)
+	}
+	return out
 }
 
 // carriedSymbol is a symbol of which only the user's bounds are known.

@@ -187,6 +187,15 @@ func TestLoop(t *testing.T) {
 		require.False(t, body.Inputs[2].HasShape, "no shape holds for every iteration")
 		require.False(t, body.Nodes[0].Outputs[0].HasShape)
 	})
+	t.Run("parts that iterations may make longer", func(t *testing.T) {
+		g := irtest.Parse(t, loopInputs+loopText("@four, _", "  %r ?[*] = Concat.13(%p, %a) {axis = 0}\n  %s ?[*] = Neg.13(%r)\n  output %go\n")+"  output %z\n  output %stack\n")
+		require.NoError(t, Infer(g))
+		require.NoError(t, Infer(g), "again")
+		require.NoError(t, ir.Verify(g))
+		require.Equal(t, "[z_dim0 3]", fmt.Sprint(g.Outputs[0].Shape))
+		require.Equal(t, "[4 stack_dim1 3]", fmt.Sprint(g.Outputs[1].Shape))
+		require.Equal(t, "6*N", g.Symbols[2].Max.String(), "no better is known")
+	})
 	t.Run("elements change from one iteration to the next", func(t *testing.T) {
 		g := irtest.Parse(t, loopInputs+loopText("@four, _", "  %r ?[*] = Mul.14(%p, %p)\n  %s ?[*] = Add.14(%i, %i)\n  output %go\n")+"  output %z\n  output %stack\n")
 		require.NoError(t, Infer(g))

@@ -145,7 +145,7 @@ func (in *inference) loop(n *ir.Node, tainted bool) error {
 		case i < len(s.Carried):
 			err = in.carriedResult(n, b, i, tainted, never, b.carried[i])
 		default:
-			err = in.stackedResult(n, x, v, s.Body.Outputs[1+i], trips, tainted)
+			err = in.stackedResult(n, x, v, s.Body.Outputs[1+i], trips, before, tainted)
 		}
 		if err != nil {
 			return err
@@ -173,13 +173,9 @@ func (in *inference) carriedResult(n *ir.Node, b *body, k int, tainted, never bo
 }
 
 // stackedResult sets a result of a Loop that stacks what each iteration gives.
-func (in *inference) stackedResult(n *ir.Node, x *varying, v, part *ir.Value, trips sym.Expr, tainted bool) error {
+func (in *inference) stackedResult(n *ir.Node, x *varying, v, part *ir.Value, trips sym.Expr, before []string, tainted bool) error {
 	k := in.known(part)
-	if d := x.mentioned(k.shape); d != "" {
-		in.unsettled(n, v, fmt.Errorf("result %q would stack values of shape %v, of which %s may change from one iteration to the next; supported are values of one shape", v.Name, k.shape, d))
-		return nil
-	}
-	k.shape, k.elems = slices.Concat(ir.Shape{trips}, k.shape), nil
+	k.shape, k.elems = slices.Concat(ir.Shape{trips}, in.partShape(n, x, v, k.shape, before)), nil
 	return in.settle(n, v, k, tainted)
 }
 

@@ -83,6 +83,9 @@ func (h *host) carry(s *plan.Carry) error {
 		if lo, hi := h.p.Facts[x.Name].Lo, h.bounds[x.Name]; values[i] < lo || values[i] > hi {
 			return fmt.Errorf("%s would be %d; there is memory for %d to %d", x.Name, values[i], lo, hi)
 		}
+		if x.Once != "" && h.symbols[x.Once] > 0 && values[i] != h.symbols[x.Name] {
+			return fmt.Errorf("%s is %d in the first iteration and %d in a later one", x.Name, h.symbols[x.Name], values[i])
+		}
 	}
 	data := make([][]byte, len(s.Copies))
 	for i, c := range s.Copies {

@@ -129,7 +129,11 @@ func (h *host) carry(s *plan.Carry) {
 		h.line("const int64_t next%d = %s;", i, h.number(x.Value))
 	}
 	for i, x := range s.Sets {
-		h.line("if (next%d < %d || next%d > %s) return dnn_refuse(c, dnn_status::kBadValue, %s);", i, h.p.Facts[x.Name].Lo, i, h.number(h.p.Greatest(x.Name)), ctext.String(s.Label))
+		wrong := fmt.Sprintf("next%d < %d || next%d > %s", i, h.p.Facts[x.Name].Lo, i, h.number(h.p.Greatest(x.Name)))
+		if x.Once != "" {
+			wrong += fmt.Sprintf(" || (%s > 0 && next%d != %s)", x.Once, i, h.syms(x.Name))
+		}
+		h.line("if (%s) return dnn_refuse(c, dnn_status::kBadValue, %s);", wrong, ctext.String(s.Label))
 	}
 	for i := range s.Copies {
 		h.copy(&s.Copies[i])
