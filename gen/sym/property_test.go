@@ -129,3 +129,61 @@ func TestSubst(t *testing.T) {
 		}
 	}
 }
+
+// TestCoefficient compares with the difference of two points, and with what is left without the variable.
+func TestCoefficient(t *testing.T) {
+	for _, c := range []struct{ e, v, want string }{
+		{"3*a + 2*b + 7", "a", "3"},
+		{"3*a*b - 2*a + b", "a", "3*b - 2"},
+		{"a*b*c + 1", "b", "a*c"},
+		{"a*a", "a", ""},
+		{"a*a*b + a", "a", ""},
+		{"b + 4", "a", "0"},
+		{"(a + 1) // 2", "a", ""},
+		{"4*a + b % 2", "a", "4"},
+	} {
+		e, err := Parse(c.e)
+		require.NoError(t, err)
+		got, ok := Coefficient(e, c.v, nil)
+		require.Equal(t, c.want != "", ok, c.e)
+		if ok {
+			require.Equal(t, c.want, got.String(), c.e)
+		}
+	}
+	r := rand.New(rand.NewSource(1))
+	linear := 0
+	for range 5000 {
+		e := randomTree(r, 3).e
+		v := testVars[r.Intn(len(testVars))]
+		c, ok := Coefficient(e, v, testFacts)
+		if !ok || e.bad {
+			continue
+		}
+		linear++
+		env := randomEnv(r)
+		at := func(x int64) int64 {
+			env[v] = x
+			n, err := e.Eval(env)
+			require.NoError(t, err)
+			return n
+		}
+		step, err := c.Eval(env)
+		require.NoError(t, err)
+		f := testFacts[v]
+		require.Equal(t, at(f.Hi)-at(f.Lo), (f.Hi-f.Lo)*step, "%s in %s: %s at %v", v, e, c, env)
+	}
+	require.Greater(t, linear, 1000)
+}
+
+// TestSummands: the summands of whatever is computed are sorted, differ, and count.
+func TestSummands(t *testing.T) {
+	r := rand.New(rand.NewSource(1))
+	for range 5000 {
+		e := randomTree(r, 4).e
+		for i, x := range e.terms {
+			require.NotZero(t, x.coef, e)
+			require.True(t, i == 0 || e.terms[i-1].key < x.key, "%s: %q stands before %q", e, e.terms[max(i-1, 0)].key, x.key)
+		}
+		require.Equal(t, e.bad, !e.Equal(e))
+	}
+}

@@ -218,7 +218,37 @@ func Coefficient(e Expr, v string, f Facts) (Expr, bool) {
 	if !e.Uses(v) {
 		return Const(0), true
 	}
+	if c, ok := e.plainCoefficient(v); ok {
+		return c, true
+	}
 	base := e.Subst(map[string]Expr{v: Const(0)}, f)
 	c := Sub(e.Subst(map[string]Expr{v: Const(1)}, f), base)
 	return c, Add(base, Mul(c, Var(v))).Equal(e)
+}
+
+// plainCoefficient is the coefficient of v where all atoms are variables and none stands with v twice.
+func (e Expr) plainCoefficient(v string) (Expr, bool) {
+	var parts []Expr
+	for _, t := range e.terms {
+		found := -1
+		for i, a := range t.atoms {
+			if a.Kind != AtomVar || a.Name == v && found >= 0 {
+				return Expr{}, false
+			}
+			if a.Name == v {
+				found = i
+			}
+		}
+		if found < 0 {
+			continue
+		}
+		rest := Const(t.coef)
+		for i, a := range t.atoms {
+			if i != found {
+				rest = Mul(rest, fromAtom(a))
+			}
+		}
+		parts = append(parts, rest)
+	}
+	return Add(parts...), !e.bad
 }
