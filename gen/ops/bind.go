@@ -12,7 +12,7 @@ import (
 // Bind is the compiler's own operator whose result is its first operand, a few integers, some of them as
 // symbols that a run computes: those at the places of attribute elements. The run refuses one that is
 // less than its number among lows, or more than hi. Where there is a second operand, none is above
-// how many elements that has, its empty dimensions aside.
+// its dimension axis, or, without that attribute, how many elements it has, its empty dimensions aside.
 const Bind = "bind"
 
 // BindMost is the most elements that become symbols.
@@ -21,7 +21,7 @@ const BindMost = 64
 var bindRow = &Row{
 	Name: Bind, Versions: []int{1}, Form: Opaque, MinOutputs: 1, MaxOutputs: 1,
 	Inputs: []Param{{Name: "numbers", Types: indexing}, opt(Param{Name: "like", Types: anyType})},
-	Attrs:  []AttrSpec{intsAttr("elements").required(), intsAttr("lows").required(), intAttr("hi").required()}, Build: bind,
+	Attrs:  []AttrSpec{intsAttr("elements").required(), intsAttr("lows").required(), intAttr("hi").required(), intAttr("axis")}, Build: bind,
 }
 
 // own are the rows of the compiler's own operators, which no model has.
@@ -99,7 +99,8 @@ func (c *Ctx) bound(x ir.Shape, hi int64) (elements, lows []int64, err error) {
 	return elements, lows, nil
 }
 
-// mostLike is how many elements operand 1 has, its empty dimensions aside.
+// mostLike is the dimension of operand 1 that the node names, or how many elements that has, its empty
+// dimensions aside.
 func (c *Ctx) mostLike() (sym.Expr, error) {
 	if !c.Has(1) {
 		return sym.Const(sym.MaxDim), nil
@@ -107,6 +108,13 @@ func (c *Ctx) mostLike() (sym.Expr, error) {
 	like, err := c.Shape(1)
 	if err != nil {
 		return sym.Expr{}, err
+	}
+	if c.Node.Has("axis") {
+		axis, err := c.axisAttr("axis", 0, len(like))
+		if err != nil {
+			return sym.Expr{}, err
+		}
+		return like[axis], nil
 	}
 	most := sym.Const(1)
 	for _, d := range like {

@@ -22,8 +22,8 @@ type rule struct {
 	prepare func(b *binder, n *ir.Node, v *ir.Value) (numbers, like *ir.Value)
 }
 
-// rules by operator and operand. Axes and steps are not among them: the rank of a result, or the
-// order in which elements are visited, cannot wait for the run.
+// rules by operator and operand. Axes are not among them: which of a result's dimensions is which, or the
+// rank of it, cannot wait for the run.
 var rules = map[string]map[int]rule{
 	"AffineGrid":      {1: {}},
 	"CenterCropPad":   {1: {}},
@@ -91,7 +91,7 @@ func (b *binder) prepared() bool {
 	for _, n := range b.graph.Nodes {
 		if b.waiting[n] {
 			b.at = n
-			changed = b.counted(n) || b.prepare(n) || changed
+			changed = b.counted(n) || b.gathered(n) || b.whole(n) || b.prepare(n) || changed
 		}
 		b.nodes = append(b.nodes, n)
 	}
@@ -113,10 +113,20 @@ func (b *binder) prepare(n *ir.Node) bool {
 		}
 		dims, _ := v.Static()
 		count, _ := ir.Len(dims) // bindable has seen that it is small
-		n.Inputs[i] = b.symbols(numbers, like, count)
+		n.Inputs[i] = b.symbols(numbers, like, -1, count)
 		changed = true
 	}
 	return changed
+}
+
+// whole makes an integer of the depth of a OneHot, which may be a float, or of another size.
+func (b *binder) whole(n *ir.Node) bool {
+	v := n.Input(1)
+	if n.Op != "OneHot" || v == nil || v.Const != nil || v.Elems != nil || v.Type == ir.Invalid || v.Type == ir.I64 || v.Type == ir.I32 {
+		return false
+	}
+	n.Inputs[1] = b.long(v)
+	return true
 }
 
 // bindable tells whether a value is a few integers of which some are not known.
@@ -126,8 +136,9 @@ func bindable(v *ir.Value) bool {
 	return v.Const == nil && v.Elems == nil && ok && err == nil && n <= ops.BindMost && (v.Type == ir.I64 || v.Type == ir.I32)
 }
 
-// symbols is the result of a node that binds all of so many numbers: one that does so already, if there is one.
-func (b *binder) symbols(numbers, like *ir.Value, count int64) *ir.Value {
+// symbols is the result of a node that binds all of so many numbers: one that does so already, if there is
+// one. Like bounds them where it is not nil: all of its elements, or its dimension axis.
+func (b *binder) symbols(numbers, like *ir.Value, axis int, count int64) *ir.Value {
 	in := []*ir.Value{numbers}
 	if like != nil {
 		in = append(in, like)
@@ -141,7 +152,11 @@ func (b *binder) symbols(numbers, like *ir.Value, count int64) *ir.Value {
 	for i := range elements {
 		elements[i] = int64(i)
 	}
-	out := b.add(ops.Bind, 1, bounds(elements, make([]int64, count)), in...)
+	at := bounds(elements, make([]int64, count))
+	if axis >= 0 {
+		at["axis"] = int64(axis)
+	}
+	out := b.add(ops.Bind, 1, at, in...)
 	out.Name = b.names.Name(numbers.Name + ".symbols")
 	return out
 }
@@ -188,40 +203,4 @@ func reshaped(b *binder, n *ir.Node, v *ir.Value) (numbers, like *ir.Value) {
 	total := b.add("Size", 13, nil, x)
 	rest := b.add("Div", 14, nil, total, b.add("Max", 13, nil, others, one))
 	return b.add("Where", 16, nil, open, rest, v), x
-}
-
-// sliced is a Slice's starts or ends as numbers from 0 to the dimensions. Steps must be known, and
-// forward.
-func sliced(b *binder, n *ir.Node, v *ir.Value) (numbers, like *ir.Value) {
-	x := n.Input(0)
-	if x == nil || !x.HasShape || len(v.Shape) != 1 || n.Version != 0 && n.Version < 10 {
-		return nil, nil
-	}
-	count, _ := v.Shape[0].Const()
-	for i := 3; i <= 4; i++ {
-		if o := n.Input(i); o != nil && o.Const == nil {
-			return nil, nil
-		}
-	}
-	if s := n.Input(4); s != nil {
-		if steps, err := s.Const.Ints(); err != nil || slices.ContainsFunc(steps, func(s int64) bool { return s < 1 }) {
-			return nil, nil
-		}
-	}
-	dims := b.add("Shape", 15, nil, x)
-	if a := n.Input(3); a != nil {
-		axes, err := a.Const.Ints()
-		if err != nil {
-			return nil, nil
-		}
-		dims = b.add("Gather", 13, nil, dims, ir.ConstValue("", edit.IntTensor(ir.I64, axes, int64(len(axes)))))
-	} else if count < int64(len(x.Shape)) {
-		dims = b.add("Shape", 15, ir.Attrs{"end": count}, x)
-	}
-	if v.Type != ir.I64 {
-		v = b.add("Cast", 13, ir.Attrs{"to": int64(7)}, v)
-	}
-	zero := ir.ConstValue("", edit.IntTensor(ir.I64, []int64{0}, 1))
-	v = b.add("Where", 16, nil, b.add("Less", 13, nil, v, zero), b.add("Add", 14, nil, v, dims), v)
-	return b.add("Min", 13, nil, b.add("Max", 13, nil, v, zero), dims), nil
 }
