@@ -25,12 +25,12 @@ func (w *writer) block(head string, body func())  { w.Block(head, body) }
 func strip(s string) string                       { return ckernel.Strip(s) }
 
 // Storage is the C++ type of elements in memory, and C's.
-func Storage(t ir.DType) string {
-	return map[ir.DType]string{
-		ir.Bool: "bool", ir.I8: "int8_t", ir.I16: "int16_t", ir.I32: "int32_t", ir.I64: "int64_t",
-		ir.U8: "uint8_t", ir.U16: "uint16_t", ir.U32: "uint32_t", ir.U64: "uint64_t",
-		ir.F16: "uint16_t", ir.BF16: "uint16_t", ir.F32: "float", ir.F64: "double",
-	}[t]
+func Storage(t ir.DType) string { return storage[t] }
+
+var storage = map[ir.DType]string{
+	ir.Bool: "bool", ir.I8: "int8_t", ir.I16: "int16_t", ir.I32: "int32_t", ir.I64: "int64_t",
+	ir.U8: "uint8_t", ir.U16: "uint16_t", ir.U32: "uint32_t", ir.U64: "uint64_t",
+	ir.F16: "uint16_t", ir.BF16: "uint16_t", ir.F32: "float", ir.F64: "double",
 }
 
 // Local is the C++ type of a variable, and C's: the half types are computed in float.

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	"rules_dnn/gen/onnx/onnxpb"
+)
+
+const memoryArgs = "DNNC_TEST_ARGS"
+
+// peakMemory runs dnnc in a process of its own, which this test is once more, and gives the most memory that it had.
+func peakMemory(t *testing.T, args ...string) int64 {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.Command(self, "-test.run=^TestMemory$")
+	cmd.Env = append(os.Environ(), memoryArgs+"="+strings.Join(args, "\n"))
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+}
+
+// weightsIn is a constant in weights.bin.
+func weightsIn(name string, at *int64, dims ...int64) *onnxpb.TensorProto {
+	w := &onnxpb.TensorProto{Name: &name, Dims: dims, DataType: proto.Int32(int32(onnxpb.TensorProto_FLOAT)), DataLocation: onnxpb.TensorProto_EXTERNAL.Enum()}
+	size := int64(4)
+	for _, d := range dims {
+		size *= d
+	}
+	for key, value := range map[string]string{"location": "weights.bin", "offset": fmt.Sprint(*at), "length": fmt.Sprint(size)} {
+		w.ExternalData = append(w.ExternalData, &onnxpb.StringStringEntryProto{Key: proto.String(key), Value: proto.String(value)})
+	}
+	*at += size
+	return w
+}
+
+// TestMemory: a model's weights are never held as a whole, whatever becomes of them: matrices in rows and in columns,
+// windows that are transformed, a BatchNormalization that is folded.
+func TestMemory(t *testing.T) {
+	if args := os.Getenv(memoryArgs); args != "" {
+		_, err := dnnc(strings.Split(args, "\n")...)
+		require.NoError(t, err)
+		return
+	}
+	chip := absolute(t, chips+"/x86_64_v3.json")
+	t.Chdir(t.TempDir())
+	const channels = 1024
+	bytes := int64(0)
+	m := with(hostileModel(floats("x", 1, channels, 14, 14),
+		op("Conv", "x window", "c", "pads", []int64{1, 1, 1, 1}),
+		op("BatchNormalization", "c scale shift mean var", "n"),
+		op("GlobalAveragePool", "n", "p"),
+		op("Flatten", "p", "f"),
+		op("MatMul", "f columns", "h"),
+		op("Gemm", "h rows", "y", "transB", 1)),
+		weightsIn("window", &bytes, channels, channels, 3, 3), weightsIn("columns", &bytes, channels, 10*channels), weightsIn("rows", &bytes, channels, 10*channels),
+		ones("scale", channels), ones("shift", channels), ones("mean", channels), ones("var", channels))
+	require.NoError(t, os.WriteFile("model.onnx", marshal(t, m), 0o644))
+	require.NoError(t, os.WriteFile("weights.bin", nil, 0o644))
+	require.NoError(t, os.Truncate("weights.bin", bytes)) // zeros that take no place
+	external := "--external=weights.bin=weights.bin"
+	for name, args := range map[string][]string{"graph": graphArgs("model.onnx", external), "compile": compileArgs("model.onnx", chip, external)} {
+		if name == "compile" {
+			mustRun(t, graphArgs("model.onnx", external)...)
+		}
+		peak := peakMemory(t, args...)
+		t.Logf("%s: %d MB for %d MB of weights", name, peak>>20, bytes>>20)
+		assert.Less(t, peak, bytes, name)
+	}
+}
