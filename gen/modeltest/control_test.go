@@ -150,6 +150,56 @@ func scalar(n int64) *ir.Value {
 	return t
 }
 
+// lengthen is a Loop that adds a row to one state, or takes one away, in each iteration, and carries another one, of the
+// shape of a row.
+func lengthen(r *random, x *ir.Value) {
+	if len(x.Shape) == 0 {
+		return
+	}
+	axis, shorter := r.IntN(len(x.Shape)), r.maybe()
+	dims, trips, step := r.dims(x), r.Int64N(4), int64(1)
+	if shorter {
+		trips, step = min(trips, dims[axis]-1), -1
+	}
+	b := r.region()
+	_, cond, s, u := b.input(), b.input(), b.input(), b.input()
+	var next *ir.Value
+	if shorter {
+		next = b.rows(s, axis, 1, sym.MaxDim)
+	} else {
+		next = b.oneMore(s, x, axis)
+	}
+	next = b.op([]string{"Neg", "Abs", "Tanh", "Relu"}[r.IntN(4)], nil, next)
+	w := b.op("Tanh", nil, b.op("Add", nil, u, b.op("ReduceMean", nil, next, ints(int64(axis)))))
+	b.g.Outputs = []*ir.Value{cond, next, w}
+	row := r.emit("ReduceMax", 1, nil, x, ints(int64(axis)))
+	if row == nil {
+		return
+	}
+	own := []*ir.Value{scalar(trips), nil, x, row[0]}
+	if r.maybe() {
+		own[1] = r.flag()
+		trips *= int64(r.inputs[own[1].Name].Data[0])
+	}
+	r.lasts = dims
+	r.lasts[axis] += trips * step
+	r.keep(r.control("Loop", ir.Attrs{}, []string{"body"}, []*region{b}, 2, own...), true, 2)
+}
+
+// rows are some of a value along an axis.
+func (b *region) rows(v *ir.Value, axis int, from, to int64) *ir.Value {
+	return b.op("Slice", nil, v, ints(from), ints(to), ints(int64(axis)))
+}
+
+// oneMore is v and the first row of x, before it or after it.
+func (b *region) oneMore(v, x *ir.Value, axis int) *ir.Value {
+	parts := []*ir.Value{v, b.rows(b.capture(x), axis, 0, 1)}
+	if b.r.maybe() {
+		slices.Reverse(parts)
+	}
+	return b.op("Concat", ir.Attrs{"axis": int64(axis)}, parts...)
+}
+
 // scanAlong is a Scan over slices of x along one of its axes.
 func scanAlong(r *random, x *ir.Value) {
 	if len(x.Shape) == 0 {

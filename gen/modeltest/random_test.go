@@ -25,7 +25,10 @@ type random struct {
 	bound  map[*ir.Value]float64
 	inputs map[string]*ir.Tensor
 	env    map[string]int64 // values of the symbols
-	names  int
+	// lasts are the dimensions of the first result of the node that is added, where it may compute symbols
+	// of them.
+	lasts []int64
+	names int
 }
 
 const maxElements = 20000
@@ -179,7 +182,18 @@ func (r *random) add(n *ir.Node, results int) []*ir.Value {
 	undo := r.snapshot()
 	symbols := len(r.g.Symbols)
 	r.g.Nodes, r.g.Outputs = append(r.g.Nodes, n), slices.Clone(n.Outputs)
-	ok := shape.Infer(r.g) == nil && len(r.g.Symbols) == symbols
+	ok := shape.Infer(r.g) == nil
+	for i, d := range r.lasts {
+		if !ok {
+			break
+		}
+		if name, computed := n.Outputs[0].Shape[i].AsVar(); computed && slices.Contains(n.Computes, name) {
+			r.env[name] = d
+			symbols++
+		}
+	}
+	r.lasts = nil
+	ok = ok && len(r.g.Symbols) == symbols
 	for _, v := range n.Outputs {
 		size, err := ir.Len(r.dims(v))
 		ok = ok && err == nil && size > 0 && size <= maxElements

@@ -8,7 +8,7 @@ import (
 var steps = []func(r *random, x *ir.Value){
 	convolve, convolve, convolve, convolve, deconvolve, pool, pool, gemm, matmul, matmul, normalize, softmax, reduce, reduce,
 	unary, unary, arithmetic, arithmetic, arithmetic, choose, transpose, transpose, slice, slice, concat, split, gather, pad, reshape, reshape, stretch, shuffle, position, convert, scan, scatter, resize,
-	branch, repeat, scanAlong,
+	branch, repeat, scanAlong, lengthen,
 }
 
 // pictureSteps make what layouts are made for: convolutions one after the other.
