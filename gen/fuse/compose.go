@@ -11,13 +11,16 @@ import (
 )
 
 // producerLegal: the producer has no reduction, and no element of it would be computed twice.
-func producerLegal(_ *fuser, p pair) bool {
+func producerLegal(f *fuser, p pair) bool {
+	if f.viewed(p.first) || f.viewed(p.second) {
+		return false
+	}
 	return p.first.Stage.Combine == nil && len(p.first.Placed) == 0 && len(p.second.Placed) == 0 && readsOnce(p.second, p.n)
 }
 
 // consumerLegal: the consumer has no reduction, and reads the producer element by element.
-func consumerLegal(_ *fuser, p pair) bool {
-	return p.second.Stage.Combine == nil && len(p.second.Placed) == 0 && readsIdentity(p.second, p.n, p.first.Stage)
+func consumerLegal(f *fuser, p pair) bool {
+	return !f.viewed(p.first) && p.second.Stage.Combine == nil && len(p.second.Placed) == 0 && readsIdentity(p.second, p.n, p.first.Stage)
 }
 
 // readsOnce tells whether composing a producer into operand n leaves each of its elements

@@ -43,6 +43,8 @@ type fuser struct {
 	illegal  map[attempt]bool // pairs that a row cannot fuse: blocks do not change while they live
 	mappings map[*block.Block]*mappings
 	fused    int
+	users    map[*ir.Value][]*block.Block // of values
+	def      map[*ir.Value]*block.Block   // what computes them
 }
 
 // fresh is a number for the names of one composition.
@@ -66,8 +68,8 @@ type pair struct {
 
 // once fuses one pair, by the first row that fuses any.
 func (f *fuser) once() bool {
-	users := f.g.Users()
-	def := map[*ir.Value]*block.Block{}
+	f.users, f.def = f.g.Users(), map[*ir.Value]*block.Block{}
+	users, def := f.users, f.def
 	for _, b := range f.g.Blocks {
 		for _, r := range b.Results {
 			def[r] = b

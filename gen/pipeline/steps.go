@@ -31,7 +31,7 @@ func lowerBlocks(s *State) error {
 	p := &plan.Program{Name: g.Name, Inputs: g.Inputs, Outputs: g.Outputs, Symbols: g.Symbols, Counters: g.Counters, Facts: g.Facts, Checks: g.Checks,
 		Layouts: s.Choice.Layouts, Align: int64(s.Target.VectorBits / 8), Homes: map[*ir.Value]plan.Home{},
 		Estimate: plan.Estimate{Cycles: s.Choice.Solution.Cost, Bound: s.Choice.Solution.Bound, Conversions: s.Choice.Conversions}}
-	b := &builder{g: g, p: p, kernels: s.Choice.Kernels}
+	b := &builder{g: g, p: p, kernels: s.Choice.Kernels, views: s.Choice.Views}
 	later := computedBy(g)
 	p.Checks = nil
 	for _, c := range g.Checks {
@@ -52,6 +52,7 @@ type builder struct {
 	g       *block.Graph
 	p       *plan.Program
 	kernels map[*block.Block]sel.Kernel
+	views   map[*block.Block][]sel.View
 }
 
 // blocks makes the steps of a graph's blocks. What the graph demands of symbols that they compute is
@@ -116,6 +117,12 @@ func (b *builder) block(x *block.Block) ([]plan.Step, error) {
 }
 
 func (b *builder) call(x *block.Block) ([]plan.Step, error) {
+	if views := b.views[x]; views != nil {
+		for _, v := range views {
+			b.p.Homes[v.Value] = plan.Home{Of: x.Results[0], At: v.At}
+		}
+		return nil, nil
+	}
 	k := b.kernels[x]
 	args, err := k.Args()
 	if err != nil {

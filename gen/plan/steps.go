@@ -67,7 +67,7 @@ type Loop struct {
 	Made       string // the symbol that becomes the number of iterations, or ""
 }
 
-// Home tells that a value lies in the storage of Of, row-major, from the element At on.
+// Home tells that a value lies in the storage of Of from the element At on.
 type Home struct {
 	Of *ir.Value
 	At sym.Expr

@@ -76,7 +76,11 @@ func (a *applier) place(b *block.Block, chosen candidate) {
 		c.Layouts[renamed.Results[n]] = chosen.layout(v)
 	}
 	a.g.Blocks = append(a.g.Blocks, &renamed)
-	c.Kernels[&renamed] = a.lower(c, &renamed)
+	if chosen.view {
+		c.Views[&renamed], _ = viewsIn(&renamed, func(v *ir.Value) layout.Layout { return c.Layouts[v] })
+	} else {
+		c.Kernels[&renamed] = a.lower(c, &renamed)
+	}
 	for n, v := range b.Results {
 		a.copied(v, renamed.Results[n], chosen.layout(v))
 	}
@@ -132,8 +136,11 @@ func (c *Choice) Text(g *block.Graph) string {
 			if b.Control != nil {
 				continue
 			}
-			k := c.Kernels[b]
-			fmt.Fprintf(&out, "block %d: %s, %.0f cycles:", i, k.Kernel.Anchor, k.Cycles)
+			if k := c.Kernels[b]; k.Lowered != nil {
+				fmt.Fprintf(&out, "block %d: %s, %.0f cycles:", i, k.Kernel.Anchor, k.Cycles)
+			} else {
+				fmt.Fprintf(&out, "block %d: view:", i)
+			}
 			for _, v := range append(slices.Clone(b.Operands), b.Results...) {
 				if v.Const == nil {
 					fmt.Fprintf(&out, " %q %s", v.Name, c.Layouts[v])

@@ -35,6 +35,7 @@ func (s *selector) enumerate() error {
 
 // walk collects blocks and values of a graph, which runs so often, and of those that its blocks run.
 func (s *selector) walk(g *block.Graph, runs float64) {
+	s.findViews(g)
 	s.edges = append(append(s.edges, g.Inputs...), g.Outputs...)
 	for _, v := range g.Inputs {
 		s.given[v], s.runs[v] = true, runs
@@ -98,8 +99,14 @@ func (s *selector) blockCandidates(b *block.Block) ([]candidate, error) {
 	}
 	var out []candidate
 	for i, layouts := range assignments {
+		if s.views[b] {
+			if _, ok := viewsIn(b, func(v *ir.Value) layout.Layout { return layouts[v] }); ok {
+				out = append(out, candidate{layouts, 0, true})
+				continue
+			}
+		}
 		if !math.IsInf(costs[i], 1) {
-			out = append(out, candidate{layouts, costs[i]})
+			out = append(out, candidate{layouts, costs[i], false})
 		}
 	}
 	return out, nil

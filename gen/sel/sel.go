@@ -31,6 +31,8 @@ type Options struct {
 type Choice struct {
 	Layouts map[*ir.Value]layout.Layout
 	Kernels map[*block.Block]Kernel
+	// Views are the concatenations for which nothing is to be done: their operands lie in the result.
+	Views map[*block.Block][]View
 	// Conversions is how many of the blocks change a layout.
 	Conversions int
 	// Solution tells the estimated cycles of all blocks, and their lower bound.
@@ -54,7 +56,7 @@ func Run(g *block.Graph, t *target.Target, o Options) (*Choice, error) {
 
 func newSelector(g *block.Graph, t *target.Target, o Options) *selector {
 	s := &selector{g: g, t: t, o: o, costs: map[string]float64{}, estimates: map[string][]float64{},
-		runs: map[*ir.Value]float64{}, given: map[*ir.Value]bool{}}
+		runs: map[*ir.Value]float64{}, given: map[*ir.Value]bool{}, views: map[*block.Block]bool{}}
 	s.blocked = layout.Layout{Axis: 1, Block: lower.ChannelBlock(t)}
 	s.wanted = map[*ir.Value][]layout.Layout{}
 	return s
@@ -66,7 +68,7 @@ func (s *selector) solve() (*Choice, error) {
 	if err != nil {
 		return nil, fmt.Errorf("choice of layouts: %w", err)
 	}
-	c := &Choice{Layouts: map[*ir.Value]layout.Layout{}, Kernels: map[*block.Block]Kernel{}, Solution: solution}
+	c := &Choice{Layouts: map[*ir.Value]layout.Layout{}, Kernels: map[*block.Block]Kernel{}, Views: map[*block.Block][]View{}, Solution: solution}
 	s.apply(c, s.g, stored{})
 	s.g.SyncOperands()
 	return c, s.g.Verify()
@@ -96,6 +98,7 @@ type selector struct {
 	placed     int                   // blocks that have been applied
 	runs       map[*ir.Value]float64 // how often the graph runs that computes or gets a value, by an estimate
 	edges      []*ir.Value           // of graphs: stored row-major, besides blocked where given
+	views      map[*block.Block]bool // concatenations whose operands may lie in the result
 	given      map[*ir.Value]bool    // edges that no block with a stage computes
 	node       map[*ir.Value]int     // the value's node in the problem
 	costs      map[string]float64    // of conversions
@@ -106,6 +109,7 @@ type selector struct {
 type candidate struct {
 	layouts map[*ir.Value]layout.Layout // of operands and results that have more than one
 	cycles  float64
+	view    bool // its operands lie in the result
 }
 
 func (c candidate) layout(v *ir.Value) layout.Layout { return c.layouts[v] }

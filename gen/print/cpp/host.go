@@ -174,11 +174,7 @@ func (h *host) number(e sym.Expr) string { return strip(cexpr.Under(e, h.syms, h
 
 // bytes is the size of a row-major value.
 func (h *host) bytes(v *ir.Value) string {
-	n := sym.Const(int64(v.Type.Size()))
-	for _, d := range v.Shape {
-		n = sym.Mul(n, d)
-	}
-	return h.number(n)
+	return h.number(sym.Scale(h.p.Layouts[v].Elements(v.Shape), int64(v.Type.Size())))
 }
 
 // element is the only element of a value.

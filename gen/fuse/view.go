@@ -1,0 +1,58 @@
+package fuse
+
+import (
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/ir"
+)
+
+// fewElements is the least that a concatenation should have: smaller ones, as of shapes, are cheaper as
+// part of what reads them.
+const fewElements = 256
+
+// viewed tells whether a block only puts values together that other blocks compute in full: these may
+// then write them where they belong, and nothing is left to do. What is fused with it would have
+// to choose among them for every element.
+func (f *fuser) viewed(b *block.Block) bool {
+	axis, pieces, ok := b.Concatenation()
+	if !ok {
+		return false
+	}
+	shape, size := b.Results[0].Shape, int64(1)
+	for i, d := range shape {
+		n, known := d.Const()
+		if i < axis && !d.Is(1) {
+			return false
+		}
+		if size *= n; !known {
+			size = fewElements
+		}
+	}
+	for _, p := range pieces {
+		if !f.stays(b.Operands[p.Operand]) {
+			return false
+		}
+	}
+	return size >= fewElements
+}
+
+// stays tells whether a value's block remains one whoever reads it: it reduces, or is appended to one
+// that does, or has several readers.
+func (f *fuser) stays(v *ir.Value) bool {
+	d := f.def[v]
+	if d == nil || d.Control != nil {
+		return false
+	}
+	return d.Stage == nil || d.Stage.Combine != nil || d.Stage.Update != nil || len(d.Placed) > 0 || len(f.users[v]) > 1 || f.appends(d) || f.viewed(d)
+}
+
+// appends tells whether a block can be appended to one that computes an operand and reduces.
+func (f *fuser) appends(b *block.Block) bool {
+	for n, v := range b.Operands {
+		d := f.def[v]
+		if d != nil && d.Stage != nil && d.Stage.Combine != nil && len(d.Results) == 1 && len(f.users[v]) == 1 && !f.g.IsOutput(v) &&
+			consumerLegal(f, pair{d, b, n}) {
+			return true
+		}
+	}
+	return false
+}

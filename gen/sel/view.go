@@ -1,0 +1,66 @@
+package sel
+
+import (
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/plan"
+	"rules_dnn/gen/sym"
+)
+
+// findViews notes the graph's concatenations whose pieces can be written where they belong: blocks of the same
+// graph compute them, each for one concatenation only.
+func (s *selector) findViews(g *block.Graph) {
+	if s.t.OpenCL != nil || !s.o.Layouts {
+		return
+	}
+	computed, taken := map[*ir.Value]bool{}, map[*ir.Value]bool{}
+	for _, v := range g.Outputs {
+		taken[v] = true
+	}
+	for _, b := range g.Blocks {
+		if _, pieces, ok := b.Concatenation(); ok {
+			mine := map[*ir.Value]bool{}
+			for _, p := range pieces {
+				v := b.Operands[p.Operand]
+				ok = ok && computed[v] && !taken[v] && !mine[v]
+				mine[v] = true
+			}
+			if ok {
+				s.views[b] = true
+				for v := range mine {
+					taken[v] = true
+				}
+			}
+		}
+		for _, v := range b.Results {
+			computed[v] = b.Control == nil
+		}
+	}
+}
+
+// View is a piece of a concatenation: an operand, and where in the result's storage it lies, in elements.
+type View struct {
+	Value *ir.Value
+	At    sym.Expr
+}
+
+// viewsIn are where a concatenation's operands lie in its result; false where they cannot in these layouts.
+func viewsIn(b *block.Block, lay func(*ir.Value) layout.Layout) ([]View, bool) {
+	axis, pieces, ok := b.Concatenation()
+	if !ok {
+		return nil, false
+	}
+	l, result := lay(b.Results[0]), b.Results[0]
+	var out []View
+	for _, p := range pieces {
+		v := b.Operands[p.Operand]
+		at, whole := block.ViewAt(l, result.Shape, axis, p.At)
+		aligned := sym.Mod(sym.Scale(at, int64(v.Type.Size())), sym.Const(plan.Alignment), nil).Is(0)
+		if !whole || !aligned || lay(v) != l || v.Type != result.Type {
+			return nil, false
+		}
+		out = append(out, View{v, at})
+	}
+	return out, true
+}
