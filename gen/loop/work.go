@@ -12,14 +12,20 @@ const mostSteps = 1 << 14
 // computed, which differs from what the network asks for where edges are padded, or an algorithm
 // needs fewer. False where that depends on more than symbols.
 func (k *Kernel) Products() (sym.Expr, bool) {
-	c := &counter{facts: k.Facts, steps: mostSteps}
+	return k.ProductsOf(func(*MicroKernel) bool { return true })
+}
+
+// ProductsOf is Products of the micro-kernels that counts holds for.
+func (k *Kernel) ProductsOf(counts func(*MicroKernel) bool) (sym.Expr, bool) {
+	c := &counter{facts: k.Facts, steps: mostSteps, counts: counts}
 	return c.axes(k.Grid, k.Body, map[string]sym.Expr{})
 }
 
 // counter counts products; at are the values of the variables that decide how many there are.
 type counter struct {
-	facts sym.Facts
-	steps int
+	facts  sym.Facts
+	steps  int
+	counts func(*MicroKernel) bool
 }
 
 // axes counts the body for all points of the axes.
@@ -44,6 +50,9 @@ func (c *counter) body(body []Stmt, at map[string]sym.Expr) (sym.Expr, bool) {
 		case Index:
 			at[x.Var] = x.Value.Subst(at, c.facts)
 		case Tile:
+			if !c.counts(x.Micro) {
+				break
+			}
 			n = sym.Const(x.Micro.FMAs() * x.Micro.Lanes() * x.Micro.Instr.Group)
 		}
 		total, known = sym.Add(total, n), known && ok

@@ -15,6 +15,7 @@ import (
 	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
+	"rules_dnn/gen/print/asm"
 	"rules_dnn/gen/print/cpp"
 	"rules_dnn/gen/target"
 )
@@ -71,7 +72,7 @@ func tool(t *testing.T, names ...string) string {
 }
 
 // assembly compiles micro-kernels to assembly, each a function of its own.
-func assembly(t *testing.T, clang string, c *target.Target, ms []*loop.MicroKernel) map[string]*function {
+func assembly(t *testing.T, clang string, c *target.Target, ms []*loop.MicroKernel) map[string]*asm.Function {
 	var text, names strings.Builder
 	text.WriteString("#include \"runtime/dnn_kernel.h\"\n")
 	for _, m := range ms {
@@ -88,8 +89,8 @@ func assembly(t *testing.T, clang string, c *target.Target, ms []*loop.MicroKern
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	require.NoError(t, err, "%s %s\n%s", clang, strings.Join(args, " "), stderr.String())
-	byName := map[string]*function{}
-	for label, f := range functions(string(out)) {
+	byName := map[string]*asm.Function{}
+	for label, f := range asm.Functions(string(out)) {
 		for _, m := range ms {
 			if name := cpp.MicroName(m); label == fmt.Sprintf("_ZL%d%sPKfS0_Pf", len(name), name) {
 				byName[name] = f
@@ -101,7 +102,7 @@ func assembly(t *testing.T, clang string, c *target.Target, ms []*loop.MicroKern
 
 // checkMicro finds what is wrong with a micro-kernel's instructions: its loop must hold all
 // of its products and nothing on the stack.
-func checkMicro(t *testing.T, cpu machine, m *loop.MicroKernel, f *function) []string {
+func checkMicro(t *testing.T, cpu machine, m *loop.MicroKernel, f *asm.Function) []string {
 	name := cpp.MicroName(m)
 	if !assert.NotNil(t, f, "%s is not in the assembly", name) {
 		return nil
@@ -111,18 +112,18 @@ func checkMicro(t *testing.T, cpu machine, m *loop.MicroKernel, f *function) []s
 	if !m.Instr.Fused {
 		applications = cpu.mul
 	}
-	for _, body := range f.innermost() {
-		if count(body, applications) > 0 {
+	for _, body := range f.Innermost() {
+		if asm.Count(body, applications) > 0 {
 			assert.Empty(t, hot, "%s has two loops with products", name)
 			hot = body
 		}
 	}
 	want := m.Rows * m.Vectors * m.Unroll()
-	assert.Equal(t, want, count(hot, applications), "%s: products in the loop's body\n%s", name, strings.Join(hot, "\n"))
-	assert.Equal(t, want, count(f.lines, applications), "%s: products in all of it", name)
+	assert.Equal(t, want, asm.Count(hot, applications), "%s: products in the loop's body\n%s", name, strings.Join(hot, "\n"))
+	assert.Equal(t, want, asm.Count(f.Lines, applications), "%s: products in all of it", name)
 	if !m.Instr.Fused {
-		assert.Equal(t, want, count(hot, cpu.add), "%s: sums in the loop's body", name)
-		assert.Zero(t, count(f.lines, cpu.fused), "%s: fused products", name)
+		assert.Equal(t, want, asm.Count(hot, cpu.add), "%s: sums in the loop's body", name)
+		assert.Zero(t, asm.Count(f.Lines, cpu.fused), "%s: fused products", name)
 	}
 	if form, ok := forms[[2]string{m.Instr.Name, m.X.String()}]; ok {
 		n := int64(0)
@@ -134,7 +135,7 @@ func checkMicro(t *testing.T, cpu machine, m *loop.MicroKernel, f *function) []s
 			assert.Equal(t, form.count(m), n, "%s: %s\n%s", name, form.what, strings.Join(hot, "\n"))
 		}
 	}
-	assert.Empty(t, f.stackAccesses(hot), "%s: accesses to the stack in the loop's body\n%s", name, strings.Join(hot, "\n"))
+	assert.Empty(t, f.StackAccesses(hot), "%s: accesses to the stack in the loop's body\n%s", name, strings.Join(hot, "\n"))
 	return hot
 }
 

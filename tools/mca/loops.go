@@ -1,0 +1,171 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/plan"
+	"rules_dnn/gen/print/asm"
+	"rules_dnn/gen/print/cpp"
+)
+
+// fmla are multiply-adds of vectors.
+var fmla = regexp.MustCompile(`^fml[as]$`)
+
+// block is what is known of a block of the model.
+type block struct {
+	number, in, out int64 // channels; 0 where they are not known
+	name, kernel    string
+	flops           int64 // negative where not known
+	tiles           string
+	// cycles of one multiply-add of a vector, by processor; none for blocks without such loops.
+	cycles []float64
+}
+
+// part is a loop of a block and its share of the block's multiply-adds.
+type part struct {
+	body  []string
+	share float64
+}
+
+// analyse asks for each block.
+func analyse(o *options, p *plan.Program, functions map[string]*asm.Function, a *analyser) ([]*block, error) {
+	names, err := kernelNames(p)
+	if err != nil {
+		return nil, err
+	}
+	var out []*block
+	for i, c := range p.Calls() {
+		b := describe(i, c)
+		if min(b.in, b.out) < o.channels {
+			continue
+		}
+		out = append(out, b)
+		parts, err := b.parts(c, names[i], functions)
+		if err != nil || len(parts) == 0 {
+			if err != nil {
+				return nil, err
+			}
+			continue // it multiplies nothing in vectors
+		}
+		for _, cpu := range o.cpus {
+			cycles := 0.0
+			for _, part := range parts {
+				each, err := a.cycles(cpu, part.body)
+				if err != nil {
+					return nil, fmt.Errorf("block %d, %s: %w", i, b.name, err)
+				}
+				cycles += part.share * each / float64(asm.Count(part.body, fmla))
+			}
+			b.cycles = append(b.cycles, cycles)
+		}
+	}
+	return out, nil
+}
+
+func describe(i int, c *plan.Call) *block {
+	b := &block{number: int64(i), name: c.Block.Label(), kernel: c.Kernel.Anchor, flops: -1}
+	if n, ok := c.Work().FLOPs.Const(); ok {
+		b.flops = n
+	}
+	for k, v := range c.Args {
+		if c.Kernel.Buffers[k].Write {
+			b.out = max(b.out, channels(v))
+		} else if v.Const == nil && b.in == 0 {
+			b.in = channels(v)
+		}
+	}
+	return b
+}
+
+// channels are dimension 1 of images, and the last one of matrices.
+func channels(v *ir.Value) int64 {
+	if len(v.Shape) == 0 {
+		return 0
+	}
+	at := len(v.Shape) - 1
+	if at > 2 {
+		at = 1
+	}
+	n, _ := v.Shape[at].Const()
+	return n
+}
+
+// parts are the loops that multiply and add: of the micro-kernels that the block calls, each with its
+// share, or of its own kernel where it calls none.
+func (b *block) parts(c *plan.Call, kernel string, functions map[string]*asm.Function) ([]part, error) {
+	shares, order := shares(c)
+	if len(order) == 0 {
+		f := mangled(functions, kernel)
+		if f == nil {
+			return nil, fmt.Errorf("block %d, %s: %s is not in the assembly", b.number, b.name, kernel)
+		}
+		return hot(f, 1), nil
+	}
+	var out []part
+	var tiles []string
+	for _, m := range order {
+		name := cpp.MicroName(m)
+		f := functions[fmt.Sprintf("_ZL%d%sPKfS0_Pf", len(name), name)]
+		if f == nil {
+			return nil, fmt.Errorf("block %d, %s: %s is not in the assembly", b.number, b.name, name)
+		}
+		tiles = append(tiles, fmt.Sprintf("%dx%d", m.Rows, m.Vectors))
+		out = append(out, hot(f, shares[name])...)
+	}
+	b.tiles = strings.Join(tiles, " ")
+	return out, nil
+}
+
+// mangled is the function of that name in C++, whatever its parameters.
+func mangled(functions map[string]*asm.Function, name string) *asm.Function {
+	for symbol, f := range functions {
+		if strings.HasPrefix(symbol, fmt.Sprintf("_Z%d%s", len(name), name)) {
+			return f
+		}
+	}
+	return nil
+}
+
+// hot are a function's innermost loops with multiply-adds, with shares as they have of these.
+func hot(f *asm.Function, share float64) []part {
+	var out []part
+	all := 0.0
+	for _, body := range f.Innermost() {
+		if n := asm.Count(body, fmla); n > 0 {
+			out = append(out, part{body, float64(n)})
+			all += float64(n)
+		}
+	}
+	for i := range out {
+		out[i].share *= share / all
+	}
+	return out
+}
+
+// shares are of the products that each micro-kernel adds up; the same for all where that is not known.
+func shares(c *plan.Call) (map[string]float64, []*loop.MicroKernel) {
+	var order []*loop.MicroKernel
+	out, all := map[string]float64{}, 0.0
+	loop.Tiles(c.Kernel.Body, func(t loop.Tile) {
+		name := cpp.MicroName(t.Micro)
+		if _, seen := out[name]; seen {
+			return
+		}
+		n, known := c.Kernel.ProductsOf(func(m *loop.MicroKernel) bool { return cpp.MicroName(m) == name })
+		count, constant := n.Const()
+		if !known || !constant {
+			count = 1
+		}
+		out[name] = float64(count)
+		all += float64(count)
+		order = append(order, t.Micro)
+	})
+	for name := range out {
+		out[name] /= all
+	}
+	return out, order
+}

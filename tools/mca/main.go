@@ -1,0 +1,146 @@
+// Command mca compiles a model's kernels for 64-bit ARM and asks llvm-mca how many cycles their
+// innermost loops take on processors that are not here.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const usage = `mca compiles a model's kernels for 64-bit ARM as the rules do, takes the innermost loops that multiply and add
+in vectors out of the assembly, and asks llvm-mca how many cycles each takes on some processors. For each block of
+the model it prints the cycles of one multiply-add of a vector, and what that is of the processor's limit: the
+cycles of one in a loop of nothing else, which llvm-mca tells too.
+
+usage: mca MODEL.onnx [options]
+  ./bazelw run //tools/mca -- MODEL.onnx [options]         with the set-up's clang and llvm-mca
+  go run ./tools/mca MODEL.onnx [options]                  with the machine's, from the repository's root
+
+examples, for MODEL.onnx [options]:
+  tests/models/resnet50.onnx --fill                  a graph whose weights were taken out
+  net.onnx --dims N=1 --cpus neoverse-n1             a symbol; one processor
+  net.onnx --channels 64                             blocks with so many channels in and out
+  net.onnx --at-least 85                             fail if one of those is further from its limit
+  net.onnx --keep DIR                                sources and assembly, to look at afterwards
+
+options:
+`
+
+// options are what the command line says.
+type options struct {
+	model            string
+	dims, copts      list
+	cpus             []string
+	chip, clang, mca string
+	disable, keep    string
+	channels         int64
+	atLeast          float64
+	fill             bool
+	workingFolder    string // of the user, where it is not this process's
+}
+
+// list is an option that may be given several times.
+type list []string
+
+func (l *list) String() string     { return strings.Join(*l, " ") }
+func (l *list) Set(s string) error { *l = append(*l, s); return nil }
+
+func main() {
+	o, err := parse(os.Args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err == nil {
+		err = run(o, os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "mca: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func parse(args []string) (*options, error) {
+	o := &options{workingFolder: os.Getenv("BUILD_WORKING_DIRECTORY")}
+	fs := flag.NewFlagSet("mca", flag.ContinueOnError)
+	fs.Usage = func() {
+		fmt.Fprint(fs.Output(), usage)
+		fs.PrintDefaults()
+	}
+	fs.Var(&o.dims, "dims", "SYMBOL=NUMBER or SYMBOL=LOW..HIGH for the compiler; may be repeated")
+	cpus := fs.String("cpus", "cortex-a55,cortex-a78,neoverse-n1", "processors, by LLVM's names")
+	fs.StringVar(&o.chip, "chip", "platforms/chips/arm64.json", "facts of the chip that kernels are made for")
+	fs.Var(&o.copts, "copt", "an option for the C++ compiler, after the rules', as in -mtune=cortex-a55; may be repeated")
+	fs.StringVar(&o.clang, "clang", "clang++", "the C++ compiler")
+	fs.StringVar(&o.mca, "llvm-mca", "llvm-mca", "the program that knows processors")
+	fs.StringVar(&o.disable, "disable", "", "passes or parts that the compiler leaves out (see 'dnnc passes')")
+	fs.StringVar(&o.keep, "keep", "", "folder for sources and assembly")
+	fs.Int64Var(&o.channels, "channels", 0, "only blocks with at least so many channels in and out")
+	fs.Float64Var(&o.atLeast, "at-least", 0, "fail if a printed block reaches less of its limit, in percent")
+	fs.BoolVar(&o.fill, "fill", false, "give the model weights if its own were taken out")
+	// The model may stand anywhere among the options.
+	var models []string
+	for {
+		if err := fs.Parse(args); err != nil {
+			return nil, err
+		}
+		if fs.NArg() == 0 {
+			break
+		}
+		models, args = append(models, fs.Arg(0)), fs.Args()[1:]
+	}
+	if len(models) != 1 {
+		return nil, fmt.Errorf("found %d models (%s), want one; --help shows examples", len(models), strings.Join(models, " "))
+	}
+	if *cpus == "" {
+		return nil, fmt.Errorf("--cpus: want one or more of LLVM's names, with commas between")
+	}
+	o.cpus = strings.Split(*cpus, ",")
+	o.model = o.path(models[0])
+	return o, nil
+}
+
+// path is where a user's relative path leads: `bazel run` starts programs elsewhere.
+func (o *options) path(p string) string {
+	if filepath.IsAbs(p) || o.workingFolder == "" {
+		return p
+	}
+	return filepath.Join(o.workingFolder, p)
+}
+
+func run(o *options, out io.Writer) error {
+	work, err := os.MkdirTemp("", "mca")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	if o.keep != "" {
+		work = o.path(o.keep)
+		if err := os.MkdirAll(work, 0o777); err != nil {
+			return err
+		}
+	}
+	p, chip, err := program(o)
+	if err != nil {
+		return err
+	}
+	functions, err := compile(o, p, chip, work)
+	if err != nil {
+		return err
+	}
+	a := &analyser{program: o.mca, known: map[string]float64{}}
+	blocks, err := analyse(o, p, functions, a)
+	if err != nil {
+		return err
+	}
+	limits, err := a.limits(o.cpus)
+	if err != nil {
+		return err
+	}
+	printTable(out, o, limits, blocks)
+	return failures(o, limits, blocks)
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/onnx"
+	"rules_dnn/gen/print/asm"
+	"rules_dnn/tools/check"
+)
+
+// network writes a product of matrices and a sum that multiplies nothing.
+func network(t *testing.T) string {
+	x := &ir.Value{Name: "x", Type: ir.F32, Shape: ir.Dims(96, 64), HasShape: true}
+	w := ir.ConstValue("w", check.Input(ir.F32, []int64{64, 128}, 1, 1))
+	p := &ir.Value{Name: "p", Type: ir.F32, Shape: ir.Dims(96, 128), HasShape: true}
+	y := &ir.Value{Name: "y", Type: ir.F32, Shape: ir.Dims(128, 96), HasShape: true}
+	p.Def = &ir.Node{Op: "MatMul", Version: 13, Name: "product", Inputs: []*ir.Value{x, w}, Outputs: []*ir.Value{p}, Attrs: ir.Attrs{}}
+	y.Def = &ir.Node{Op: "Transpose", Version: 13, Name: "turned", Inputs: []*ir.Value{p}, Outputs: []*ir.Value{y}, Attrs: ir.Attrs{}}
+	g := &ir.Graph{Name: "g", Opset: 17, Inputs: []*ir.Value{x}, Outputs: []*ir.Value{p, y}, Nodes: []*ir.Node{p.Def, y.Def}}
+	path := filepath.Join(t.TempDir(), "net.onnx")
+	f, err := os.Create(path)
+	require.NoError(t, err)
+	require.NoError(t, onnx.Write(f, g))
+	require.NoError(t, f.Close())
+	return path
+}
+
+// TestRun analyses a small network for two processors.
+func TestRun(t *testing.T) {
+	for _, tool := range []string{"clang++", "llvm-mca"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("no %s on this machine", tool)
+		}
+	}
+	path := network(t)
+	t.Chdir("../..")
+	args := []string{path, "--cpus=cortex-a55,neoverse-n1"}
+	o, err := parse(args)
+	require.NoError(t, err)
+	var out strings.Builder
+	require.NoError(t, run(o, &out))
+	assert.Regexp(t, `at the limit: cortex-a55 0\.5\d* neoverse-n1 0\.5`, out.String())
+	row := regexp.MustCompile(`(?m)^    0 +64, 128 +1\.57  contraction +[0-9x ]+ (\d\.\d+) \( *(\d+) %\) +(\d\.\d+) \( *(\d+) %\)  MatMul "product"$`)
+	m := row.FindStringSubmatch(out.String())
+	require.NotNil(t, m, out.String())
+	assert.Regexp(t, `^(9\d|100|101)$`, m[4], "of the limit of an out-of-order processor\n%s", &out)
+	assert.Regexp(t, `(?m)^    1 .* -  Transpose "turned"$`, out.String())
+	assert.Contains(t, out.String(), "neoverse-n1: "+m[4]+" % of the limit over all these blocks; least "+m[4]+" %, block 0\n")
+
+	o.channels = 129
+	out.Reset()
+	require.NoError(t, run(o, &out))
+	assert.NotContains(t, out.String(), "MatMul")
+	o.channels, o.atLeast = 64, 102
+	assert.ErrorContains(t, run(o, &out), "less than 102 % of the limit:\n  block 0 on cortex-a55: ")
+	o.cpus = []string{"pdp-11"}
+	assert.ErrorContains(t, run(o, &out), "llvm-mca does not know the processor pdp-11")
+	o.chip = "platforms/chips/x86_64_v3.json"
+	assert.ErrorContains(t, run(o, &out), "is of cpu x86_64; this command knows arm64")
+	o.chip = "nowhere.json"
+	assert.ErrorContains(t, run(o, &out), "run this command from the repository's root")
+}
+
+// TestHot: only loops that multiply count, by how often they do.
+func TestHot(t *testing.T) {
+	f := asm.Functions(`f:
+.L0:
+	ldr	q1, [x1], #16
+	fmla	v0.4s, v1.4s, v2.s[0]
+	fmla	v3.4s, v1.4s, v2.s[1]
+	fmls	v4.4s, v1.4s, v2.s[1]
+	b.ne	.L0
+.L1:
+	fadd	v0.4s, v0.4s, v1.4s
+	b.ne	.L1
+.L2:
+	fmla	v0.4s, v1.4s, v2.4s
+	cbnz	x3, .L2
+	ret
+	.size	f, 4
+`)["f"]
+	parts := hot(f, 0.8)
+	require.Len(t, parts, 2)
+	assert.InDelta(t, 0.6, parts[0].share, 1e-9)
+	assert.InDelta(t, 0.2, parts[1].share, 1e-9)
+	assert.Len(t, parts[1].body, 2)
+}
+
+// TestTable: shares of limits, sums weighed by operations, and what fails.
+func TestTable(t *testing.T) {
+	o := &options{cpus: []string{"one", "two"}, atLeast: 85}
+	limits := []float64{0.5, 1}
+	blocks := []*block{
+		{number: 0, in: 3, out: 64, name: "Conv \"a\"", kernel: "contraction", tiles: "8x2 4x2", flops: 3e6, cycles: []float64{0.625, 1}},
+		{number: 1, in: 64, out: 64, name: "Add \"b\"", kernel: "generic", flops: -1},
+		{number: 4, in: 64, out: 64, name: "Conv \"c\"", kernel: "window", flops: 1e6, cycles: []float64{0.5, 1.25}},
+	}
+	var out strings.Builder
+	printTable(&out, o, limits, blocks)
+	assert.Equal(t, `cycles of a multiply-add of a vector at the limit: one 0.5 two 1
+
+    #  channels in, out      MFLOP  kernel                   tiles                 one                 two  block
+    0             3, 64       3.00  contraction            8x2 4x2       0.625 ( 80 %)       1.000 (100 %)  Conv "a"
+    1            64, 64          -  generic                                          -                   -  Add "b"
+    4            64, 64       1.00  window                               0.500 (100 %)       1.250 ( 80 %)  Conv "c"
+
+one: 84 % of the limit over all these blocks; least 80 %, block 0
+two: 94 % of the limit over all these blocks; least 80 %, block 4
+
+A number is cycles of a multiply-add in the innermost loops, and in brackets the share of the limit.
+`, out.String())
+	assert.EqualError(t, failures(o, limits, blocks), "less than 85 % of the limit:\n  block 0 on one: 80 %\n  block 4 on two: 80 %")
+	o.atLeast = 80
+	assert.NoError(t, failures(o, limits, blocks))
+}
+
+// TestKernelCopts: kernels are compiled as the rules compile them.
+func TestKernelCopts(t *testing.T) {
+	rules, err := os.ReadFile("../../rules/private/cc.bzl")
+	require.NoError(t, err)
+	_, list, _ := strings.Cut(string(rules), "_KERNEL_COPTS = [\n")
+	list, _, _ = strings.Cut(list, "]")
+	var want []string
+	for _, m := range regexp.MustCompile(`"([^"]+)"`).FindAllStringSubmatch(list, -1) {
+		want = append(want, m[1])
+	}
+	assert.Equal(t, want, kernelCopts)
+}
+
+func TestParse(t *testing.T) {
+	for want, args := range map[string][]string{
+		"found 0 models": {}, "found 2 models (a b)": {"a", "--fill", "b"}, "--cpus: want one or more": {"a", "--cpus="}, "flag provided but not defined": {"a", "--what"},
+	} {
+		_, err := parse(args)
+		assert.ErrorContains(t, err, want)
+	}
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/onnx"
+	"rules_dnn/gen/ops"
+	"rules_dnn/gen/pipeline"
+	"rules_dnn/gen/plan"
+	"rules_dnn/gen/print/asm"
+	"rules_dnn/gen/print/cpp"
+	"rules_dnn/gen/target"
+)
+
+// kernelCopts are the options with which the rules compile kernels, for 64-bit ARM: a test compares.
+var kernelCopts = []string{"-std=c++17", "-O3", "-fno-fast-math", "-ffp-contract=fast", "-fno-math-errno", "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden"}
+
+const triple = "aarch64-linux-gnu"
+
+// program compiles the model as dnnc does.
+func program(o *options) (*plan.Program, *target.Target, error) {
+	facts, err := os.ReadFile(o.chip)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: run this command from the repository's root", err)
+	}
+	chip, err := target.Parse(facts)
+	if err != nil {
+		return nil, nil, err
+	}
+	if chip.CPU != "arm64" {
+		return nil, nil, fmt.Errorf("--chip=%s is of cpu %s; this command knows arm64", o.chip, chip.CPU)
+	}
+	g, err := read(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &pipeline.State{Graph: g}
+	var passes pipeline.Options
+	if o.disable != "" {
+		passes.Disable = strings.Split(o.disable, ",")
+	}
+	if _, err := pipeline.Run(pipeline.GraphPasses, s, passes); err != nil {
+		return nil, nil, err
+	}
+	s = &pipeline.State{Graph: s.Graph, Target: chip}
+	if _, err := pipeline.Run(pipeline.CompilePasses, s, passes); err != nil {
+		return nil, nil, err
+	}
+	return s.Program, chip, nil
+}
+
+func read(o *options) (*ir.Graph, error) {
+	data, err := os.ReadFile(o.model)
+	if err != nil {
+		return nil, err
+	}
+	if o.fill {
+		if data, err = onnx.Fill(data); err != nil {
+			return nil, err
+		}
+	}
+	model := &ir.File{R: bytes.NewReader(data), Size: int64(len(data))}
+	locations, err := onnx.ExternalLocations(model)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]*ir.File{}
+	for _, location := range locations {
+		f, err := os.Open(filepath.Join(filepath.Dir(o.model), location)) // stays open: constants are read from it
+		if err != nil {
+			return nil, err
+		}
+		st, err := f.Stat()
+		if err != nil {
+			return nil, err
+		}
+		files[location] = &ir.File{R: f, Size: st.Size()}
+	}
+	opt := onnx.Options{Dims: map[string]onnx.Dim{}, Supported: ops.Supported, Operators: ops.Names()}
+	for _, d := range o.dims {
+		name, dim, err := onnx.ParseDim(d)
+		if err != nil {
+			return nil, err
+		}
+		opt.Dims[name] = dim
+	}
+	return onnx.Read(model, files, opt)
+}
+
+// compile gives the functions of the kernels' assembly.
+func compile(o *options, p *plan.Program, chip *target.Target, work string) (map[string]*asm.Function, error) {
+	files, err := cpp.Print(p, prefix, 4)
+	if err != nil {
+		return nil, err
+	}
+	functions := map[string]*asm.Function{}
+	for _, f := range files {
+		if err := os.WriteFile(filepath.Join(work, f.Name), []byte(f.Text), 0o666); err != nil {
+			return nil, err
+		}
+	}
+	for _, f := range files {
+		if !strings.Contains(f.Name, "_kernels_") {
+			continue
+		}
+		source := filepath.Join(work, f.Name)
+		text, err := assembly(o, chip, work, source)
+		if err != nil {
+			return nil, err
+		}
+		for name, f := range asm.Functions(text) {
+			functions[name] = f
+		}
+	}
+	return functions, nil
+}
+
+const prefix = "model"
+
+// assembly compiles a file of kernels.
+func assembly(o *options, chip *target.Target, work, source string) (string, error) {
+	to := strings.TrimSuffix(source, ".cc") + ".s"
+	args := slices.Concat(kernelCopts, chip.Copts, o.copts, []string{"--target=" + triple, "-nostdlibinc", "-I.", "-I" + work, "-S", source, "-o", to})
+	if out, err := exec.Command(o.clang, args...).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s: %w\n%.2000s", o.clang, err, out)
+	}
+	text, err := os.ReadFile(to)
+	return string(text), err
+}

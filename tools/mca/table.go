@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// printTable prints the limits, a row for each block, and how many reach what share.
+func printTable(out io.Writer, o *options, limits []float64, blocks []*block) {
+	fmt.Fprint(out, "cycles of a multiply-add of a vector at the limit:")
+	for i, cpu := range o.cpus {
+		fmt.Fprintf(out, " %s %.3g", cpu, limits[i])
+	}
+	fmt.Fprint(out, "\n\n    #  channels in, out      MFLOP  kernel                   tiles")
+	for _, cpu := range o.cpus {
+		fmt.Fprintf(out, "  %18s", cpu)
+	}
+	fmt.Fprintln(out, "  block")
+	for _, b := range blocks {
+		fmt.Fprintf(out, "%5d  %16s %10s  %-16s %13s", b.number, fmt.Sprintf("%d, %d", b.in, b.out), millions(b.flops), b.kernel, b.tiles)
+		for i := range o.cpus {
+			fmt.Fprintf(out, "  %18s", b.cell(limits, i))
+		}
+		fmt.Fprintf(out, "  %s\n", b.name)
+	}
+	fmt.Fprintln(out)
+	for i, cpu := range o.cpus {
+		summary(out, cpu, limits, i, blocks)
+	}
+	fmt.Fprintln(out, "\nA number is cycles of a multiply-add in the innermost loops, and in brackets the share of the limit.")
+}
+
+func millions(flops int64) string {
+	if flops < 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", float64(flops)/1e6)
+}
+
+// cell is "0.55 (91 %)", or - for a block without such loops.
+func (b *block) cell(limits []float64, i int) string {
+	if b.cycles == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.3f (%3.0f %%)", b.cycles[i], b.share(limits, i))
+}
+
+// share is how much of a processor's limit the block reaches, in percent.
+func (b *block) share(limits []float64, i int) float64 { return 100 * limits[i] / b.cycles[i] }
+
+// summary weighs blocks by their operations: what of the limit all of them reach together.
+func summary(out io.Writer, cpu string, limits []float64, i int, blocks []*block) {
+	flops, time := 0.0, 0.0
+	lowest := (*block)(nil)
+	for _, b := range blocks {
+		if b.cycles == nil || b.flops <= 0 {
+			continue
+		}
+		flops += float64(b.flops)
+		time += float64(b.flops) * b.cycles[i]
+		if lowest == nil || b.share(limits, i) < lowest.share(limits, i) {
+			lowest = b
+		}
+	}
+	if lowest != nil {
+		fmt.Fprintf(out, "%s: %.0f %% of the limit over all these blocks; least %.0f %%, block %d\n", cpu, 100*limits[i]*flops/time, lowest.share(limits, i), lowest.number)
+	}
+}
+
+// failures is an error if a block is further from a limit than is wanted.
+func failures(o *options, limits []float64, blocks []*block) error {
+	var short []string
+	for _, b := range blocks {
+		for i, cpu := range o.cpus {
+			if b.cycles != nil && b.share(limits, i) < o.atLeast {
+				short = append(short, fmt.Sprintf("block %d on %s: %.0f %%", b.number, cpu, b.share(limits, i)))
+			}
+		}
+	}
+	if short == nil {
+		return nil
+	}
+	return fmt.Errorf("less than %g %% of the limit:\n  %s", o.atLeast, strings.Join(short, "\n  "))
+}
