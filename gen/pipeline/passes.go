@@ -4,6 +4,7 @@ import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/fuse"
 	"rules_dnn/gen/passes/bnfold"
+	"rules_dnn/gen/passes/nest"
 	"rules_dnn/gen/passes/simplify"
 	"rules_dnn/gen/passes/subpixel"
 	"rules_dnn/gen/plan"
@@ -20,6 +21,14 @@ var GraphPasses = []Pass{
 	}},
 	{Name: "subpixel", Doc: "makes transposed convolutions convolutions of all phases of their stride", Run: convolvePhases, After: []Order{
 		{"bnfold", "it folds into the weights of the transposed convolution"},
+	}},
+	{Name: "nest", Doc: "makes concatenations of what earlier ones begin with concatenations of their results", After: []Order{
+		{"simplify", "operands without elements are gone"},
+	}, Run: func(s *State) error {
+		if nest.Run(s.Graph) {
+			return simplify.Run(s.Graph)
+		}
+		return nil
 	}},
 }
 
