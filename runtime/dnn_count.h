@@ -1,8 +1,9 @@
-// Opaque operators that count: NonZero, Compress, TfIdf, Bind, Steps.
+// Opaque operators that count: NonZero, Compress, TfIdf, Bind, Steps, Fractions.
 #ifndef RULES_DNN_RUNTIME_DNN_COUNT_H_
 #define RULES_DNN_RUNTIME_DNN_COUNT_H_
 
 #include <stdint.h>
+#include <string.h>
 
 #include "runtime/dnn_elements.h"
 #include "runtime/dnn_index.h"
@@ -134,6 +135,59 @@ static void Steps(const typename E::Stored* start, const typename E::Stored* lim
     *bad = 1;
   }
   if (y != nullptr) *y = n;
+}
+
+// The simplest fraction strictly between low/of and high/of.
+DNN_OPAQUE_FN void Simplest(int64_t low, int64_t high, int64_t of, int64_t* num, int64_t* den) {
+  int64_t parts[64];  // of a continued fraction of numbers of 50 bits
+  int n = 0;
+  int64_t a = low, b = of, c = high, d = of;
+  for (;;) {
+    const int64_t whole = a / b;
+    if ((whole + 1) * d < c) {
+      parts[n++] = whole + 1;
+      break;
+    }
+    parts[n++] = whole;
+    const int64_t rest = c - whole * d, next = a - whole * b;
+    a = d, c = b, b = rest, d = next;
+    if (d == 0) {
+      parts[n++] = a / b + 1;
+      break;
+    }
+  }
+  *num = 1, *den = 0;
+  while (n-- > 0) {
+    const int64_t above = parts[n] * *num + *den;
+    *den = *num;
+    *num = above;
+  }
+}
+
+// The numerators of n scales, the simplest fractions that round to them, then the denominators.
+DNN_OPAQUE_FN void Fractions(const float* scales, int64_t* y, int64_t n, int* bad) {
+  const double one = 137438953472.0;  // of it a number half-way between two scales is a multiple
+  for (int64_t i = 0; i < n; ++i) {
+    float scale = scales[i];
+    if (!(scale >= 1.0f / 4096 && scale <= 4096.0f)) {
+      *bad = 1;
+      scale = 1;
+    }
+    // The bits of floats above 0 follow each other as they do.
+    uint32_t bits;
+    memcpy(&bits, &scale, sizeof bits);
+    const uint32_t below = bits - 1, above = bits + 1;
+    float less, more;
+    memcpy(&less, &below, sizeof less);
+    memcpy(&more, &above, sizeof more);
+    int64_t num, den;
+    Simplest(static_cast<int64_t>((static_cast<double>(scale) + less) / 2 * one),
+             static_cast<int64_t>((static_cast<double>(scale) + more) / 2 * one),
+             static_cast<int64_t>(one), &num, &den);
+    if (y == nullptr) continue;
+    y[i] = num;
+    y[n + i] = den;
+  }
 }
 
 }  // namespace dnn_opaque

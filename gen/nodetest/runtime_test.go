@@ -49,7 +49,7 @@ func atRunIn(c *Case, chip *target.Target, bounds map[string]sym.Range) (*pipeli
 }
 
 // leastAtRun guards against cases that are refused again.
-const leastAtRun = 217
+const leastAtRun = 248
 
 // TestStructureAtRun runs the cases whose structure depends on inputs' values: programs that compute
 // dimensions, in the interpreter of loops and as C++.

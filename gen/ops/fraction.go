@@ -3,9 +3,9 @@ package ops
 import (
 	"fmt"
 	"math"
-	"math/big"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/opaque"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
@@ -46,35 +46,35 @@ func quotient(t ir.DType, a, b sym.Expr) te.Expr {
 // float is the value of a literal of a floating-point type.
 func float(e te.Expr) float64 { return math.Float64frombits(e.(te.Const).Bits) }
 
-// Scales that are given as a float32 stand for the simplest fraction that rounds to
-// them: 0.6 is 3/5, and coordinates in multiples of it are exact.
-const minScale, maxScale = 1.0 / (1 << 12), 1 << 12
-
+// scaleFraction is a scale that is given as a float32, which stands for the simplest fraction that rounds
+// to it.
 func scaleFraction(v float32) (frac, error) {
-	if !(v >= minScale && v <= maxScale) {
-		return frac{}, fmt.Errorf("a scale is %v; supported are numbers from %v to %v", v, minScale, maxScale)
+	num, den, ok := opaque.Fraction(v)
+	if !ok {
+		return frac{}, fmt.Errorf("a scale is %v; supported are numbers from %v to %v", v, opaque.MinScale, opaque.MaxScale)
 	}
-	mid := func(toward float32) *big.Rat {
-		return new(big.Rat).SetFloat64((float64(v) + float64(math.Nextafter32(v, toward))) / 2)
-	}
-	r := simplest(mid(0), mid(2*maxScale))
-	return frac{sym.Const(r.Num().Int64()), sym.Const(r.Denom().Int64())}, nil
+	return frac{sym.Const(num), sym.Const(den)}, nil
 }
 
-// simplest is the fraction of the least denominator strictly between lo >= 0 and hi.
-func simplest(lo, hi *big.Rat) *big.Rat {
-	whole := new(big.Rat).SetInt(new(big.Int).Quo(lo.Num(), lo.Denom()))
-	next := new(big.Rat).Add(whole, big.NewRat(1, 1))
-	if next.Cmp(hi) < 0 {
-		return next
+var fractionsRow = &Row{
+	Name: Fractions, Versions: []int{1}, Form: Opaque, MinOutputs: 1, MaxOutputs: 1,
+	Inputs: []Param{{Name: "scales", Types: f32s}}, Build: fractions,
+}
+
+func fractions(c *Ctx) (*Meaning, error) {
+	s, err := c.Shape(0)
+	if err != nil {
+		return nil, err
 	}
-	above := new(big.Rat).Inv(new(big.Rat).Sub(hi, whole))
-	rest := new(big.Rat).Sub(lo, whole)
-	var r *big.Rat
-	if rest.Sign() == 0 { // 1/r only has to be below hi - whole
-		r = simplest(above, new(big.Rat).Add(above, big.NewRat(2, 1)))
-	} else {
-		r = simplest(above, rest.Inv(rest))
+	if len(s) != 1 {
+		return nil, fmt.Errorf("operand 0 has rank %d; 1 wanted", len(s))
 	}
-	return r.Add(whole, r.Inv(r))
+	return c.calls(&opaque.Call{
+		Name: "Fractions", Work: sym.Scale(s[0], 64), Args: append(pointers(1, 1, 0), opaque.Sizes(s[0])...),
+		Results: []opaque.Tensor{{Type: ir.I64, Shape: ir.Shape{sym.Scale(s[0], 2)}}},
+		Run: func(_ map[string]int64, in []*ir.Tensor) ([]*ir.Tensor, []int64, error) {
+			y, err := alone(opaque.Fractions(in[0]))
+			return y, nil, err
+		},
+	}), nil
 }

@@ -236,10 +236,9 @@ func (s *resample) rounded(a *resizedAxis, x frac) sym.Expr {
 		return x.plusHalf(1).floor(s.facts)
 	case "ceil":
 		return x.ceil(s.facts)
-	case "grow":
-		if sym.AtMost(sym.Sub(a.scale.num, a.scale.den), -1, s.facts) {
-			return x.ceil(s.facts)
-		}
+	case "grow": // up where it shrinks
+		up := sym.Mul(sym.Below(sym.Sub(a.scale.num, a.scale.den), s.facts), sym.Sub(x.den, sym.Const(1)))
+		return sym.FloorDiv(sym.Add(x.num, up), x.den, s.facts)
 	}
 	return x.floor(s.facts)
 }

@@ -9,24 +9,20 @@ import (
 	"rules_dnn/gen/te"
 )
 
+// Resized is the compiler's own operator that a Resize, or an Upsample, by scales that only a run knows becomes:
+// in their place are their numerators, their denominators and the dimensions that they give.
+// Fractions makes these numerators and denominators.
+const (
+	Resized   = "resized"
+	Fractions = "fractions"
+)
+
+// FractionMost is above all numerators and denominators of scales.
+const FractionMost = 1 << 24
+
 func resizeRows() []*Row {
 	return []*Row{
-		{
-			Name: "Resize", Versions: []int{10, 11, 13, 18, 19}, MinOutputs: 1, MaxOutputs: 1,
-			Inputs: []Param{
-				in("X", anyType),
-				until(10, structural("scales", f32s)),
-				since(11, until(12, Param{Name: "roi", Types: roiTypes})), since(13, opt(Param{Name: "roi", Types: roiTypes})),
-				since(11, until(12, structural("scales", f32s))), since(13, opt(structural("scales", f32s))),
-				since(11, opt(structural("sizes", int64s))),
-			},
-			Attrs: []AttrSpec{
-				strAttr("mode"), strAttr("coordinate_transformation_mode").from(11), floatAttr("cubic_coeff_a").from(11),
-				intAttr("exclude_outside").from(11), floatAttr("extrapolation_value").from(11), strAttr("nearest_mode").from(11),
-				intAttr("antialias").from(18), intsAttr("axes").from(18), strAttr("keep_aspect_ratio_policy").from(18),
-			},
-			Build: resize,
-		},
+		resizeRow("Resize", f32s),
 		{
 			Name: "Upsample", Versions: []int{7, 9, 10}, MinOutputs: 1, MaxOutputs: 1,
 			Inputs: []Param{in("X", slices.Concat(bools, oldNumbers)), since(9, structural("scales", f32s))},
@@ -35,6 +31,27 @@ func resizeRows() []*Row {
 		},
 	}
 }
+
+func resizeRow(name string, scales []ir.DType) *Row {
+	return &Row{
+		Name: name, Versions: []int{10, 11, 13, 18, 19}, MinOutputs: 1, MaxOutputs: 1,
+		Inputs: []Param{
+			in("X", anyType),
+			until(10, structural("scales", scales)),
+			since(11, until(12, Param{Name: "roi", Types: roiTypes})), since(13, opt(Param{Name: "roi", Types: roiTypes})),
+			since(11, until(12, structural("scales", scales))), since(13, opt(structural("scales", scales))),
+			since(11, opt(structural("sizes", int64s))),
+		},
+		Attrs: []AttrSpec{
+			strAttr("mode"), strAttr("coordinate_transformation_mode").from(11), floatAttr("cubic_coeff_a").from(11),
+			intAttr("exclude_outside").from(11), floatAttr("extrapolation_value").from(11), strAttr("nearest_mode").from(11),
+			intAttr("antialias").from(18), intsAttr("axes").from(18), strAttr("keep_aspect_ratio_policy").from(18),
+		},
+		Build: resize,
+	}
+}
+
+var resizedRow = resizeRow(Resized, int64s)
 
 var (
 	f32s     = []ir.DType{ir.F32}
@@ -67,24 +84,25 @@ func upsample(c *Ctx) (*Meaning, error) {
 	if err != nil {
 		return nil, err
 	}
-	scales := c.Node.Floats("scales")
 	if c.Version >= 9 {
-		if scales, err = c.floatsOperand(1); err != nil {
-			return nil, err
-		}
+		return c.oldResize(mode, func() ([]scaling, error) { return c.scalesOperand(1) })
 	}
-	return c.oldResize(mode, scales)
+	return c.oldResize(mode, func() ([]scaling, error) { return scalings(c.Node.Floats("scales")) })
 }
 
 // oldResize is the meaning before definition 11: coordinates are multiples of 1/scale,
 // rounded down when the tensor grows and up when it shrinks.
-func (c *Ctx) oldResize(mode string, scales []float32) (*Meaning, error) {
+func (c *Ctx) oldResize(mode string, scales func() ([]scaling, error)) (*Meaning, error) {
 	r, err := c.newResizing(mode, "asymmetric")
 	if err != nil {
 		return nil, err
 	}
 	r.nearest = "grow"
-	if err := r.scaled(between(0, len(r.x)), scales); err != nil {
+	xs, err := scales()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.scaled(between(0, len(r.x)), xs); err != nil {
 		return nil, err
 	}
 	return r.build()
@@ -105,11 +123,7 @@ func resize(c *Ctx) (*Meaning, error) {
 		if err != nil {
 			return nil, err
 		}
-		scales, err := c.floatsOperand(1)
-		if err != nil {
-			return nil, err
-		}
-		return c.oldResize(mode, scales)
+		return c.oldResize(mode, func() ([]scaling, error) { return c.scalesOperand(1) })
 	}
 	r, err := c.resizeAttrs()
 	if err != nil {

@@ -34,16 +34,45 @@ func (r *resizing) target(list []int) error {
 		}
 		return r.sized(list, to)
 	}
-	xs, err := r.c.floatsOperand(2)
+	xs, err := r.c.scalesOperand(2)
 	if err != nil {
 		return err
 	}
 	return r.scaled(list, xs)
 }
 
-// floatsOperand are the elements of a structural float32 operand.
-func (c *Ctx) floatsOperand(i int) ([]float32, error) {
+// scaling is a scale, and the dimension that it gives where that has a name of its own.
+type scaling struct {
+	by  frac
+	out *sym.Expr
+}
+
+func scalings(xs []float32) ([]scaling, error) {
+	out := make([]scaling, len(xs))
+	for i, x := range xs {
+		var err error
+		if out[i].by, err = scaleFraction(x); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// scalesOperand are the elements of a structural operand: float32, or what a run makes of such.
+func (c *Ctx) scalesOperand(i int) ([]scaling, error) {
 	v := c.Node.Inputs[i]
+	if v.Type != ir.F32 {
+		es, err := c.Elems(i)
+		if err != nil {
+			return nil, err
+		}
+		n := len(es) / 3
+		out := make([]scaling, n)
+		for k := range out {
+			out[k] = scaling{frac{es[k], es[n+k]}, &es[2*n+k]}
+		}
+		return out, nil
+	}
 	if v.Const == nil {
 		return nil, &UnknownError{fmt.Sprintf("the value of operand %d (%q)", i, v.Name)}
 	}
@@ -51,25 +80,27 @@ func (c *Ctx) floatsOperand(i int) ([]float32, error) {
 	if err != nil {
 		return nil, fmt.Errorf("operand %d (%q): %w", i, v.Name, err)
 	}
-	out := make([]float32, len(xs))
+	scales := make([]float32, len(xs))
 	for k, x := range xs {
-		out[k] = float32(float(x))
+		scales[k] = float32(float(x))
 	}
-	return out, nil
+	return scalings(scales)
 }
 
 // scaled multiplies the listed axes; a dimension that is no multiple is rounded down.
-func (r *resizing) scaled(list []int, scales []float32) error {
+func (r *resizing) scaled(list []int, scales []scaling) error {
 	if len(scales) != len(list) {
 		return fmt.Errorf("scales has %d elements for %d axes", len(scales), len(list))
 	}
 	for i, k := range list {
-		s, err := scaleFraction(scales[i])
-		if err != nil {
-			return err
+		s := scales[i]
+		width := frac{sym.Mul(r.x[k], s.by.num), s.by.den}
+		out := s.out
+		if out == nil {
+			floor := width.floor(r.c.Facts)
+			out = &floor
 		}
-		width := frac{sym.Mul(r.x[k], s.num), s.den}
-		r.add(&resizedAxis{k: k, listed: i, in: r.x[k], out: width.floor(r.c.Facts), scale: s, width: width})
+		r.add(&resizedAxis{k: k, listed: i, in: r.x[k], out: *out, scale: s.by, width: width})
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func (e *UnknownError) Error() string {
 	if e.Dependent > 0 {
 		fmt.Fprintf(&b, "\n  and %d nodes that depend on these", e.Dependent)
 	}
-	b.WriteString("\nAxes, scales and what else decides ranks and loops must follow from constants and from the shapes of the inputs;" +
+	b.WriteString("\nAxes and what else decides ranks and loops must follow from constants and from the shapes of the inputs;" +
 		" make them initializers of the model, or bind its symbolic dimensions, those that a run computes too (dims = {...}).")
 	return b.String()
 }

@@ -91,7 +91,7 @@ func (b *binder) prepared() bool {
 	for _, n := range b.graph.Nodes {
 		if b.waiting[n] {
 			b.at = n
-			changed = b.counted(n) || b.gathered(n) || b.whole(n) || b.prepare(n) || changed
+			changed = b.counted(n) || b.gathered(n) || b.resized(n) || b.whole(n) || b.prepare(n) || changed
 		}
 		b.nodes = append(b.nodes, n)
 	}
@@ -107,13 +107,13 @@ func (b *binder) prepare(n *ir.Node) bool {
 		if r.prepare == nil || v == nil || !bindable(v) {
 			continue
 		}
-		numbers, like := r.prepare(b, n, v)
-		if numbers == nil {
+		of, like := r.prepare(b, n, v)
+		if of == nil {
 			continue
 		}
 		dims, _ := v.Static()
 		count, _ := ir.Len(dims) // bindable has seen that it is small
-		n.Inputs[i] = b.symbols(numbers, like, -1, count)
+		n.Inputs[i] = b.symbols(numbers{of: of, count: count, like: like, axis: -1})
 		changed = true
 	}
 	return changed
@@ -136,28 +136,41 @@ func bindable(v *ir.Value) bool {
 	return v.Const == nil && v.Elems == nil && ok && err == nil && n <= ops.BindMost && (v.Type == ir.I64 || v.Type == ir.I32)
 }
 
-// symbols is the result of a node that binds all of so many numbers: one that does so already, if there is
-// one. Like bounds them where it is not nil: all of its elements, or its dimension axis.
-func (b *binder) symbols(numbers, like *ir.Value, axis int, count int64) *ir.Value {
-	in := []*ir.Value{numbers}
-	if like != nil {
-		in = append(in, like)
+// numbers are to become symbols: all of so many. Like bounds them where it is not nil: how many elements it
+// has, or its dimension axis.
+type numbers struct {
+	of    *ir.Value
+	count int64
+	like  *ir.Value
+	axis  int // -1: none
+	low   int64
+	high  int64 // 0: that of any dimension
+}
+
+// symbols is the result of a node that binds numbers: one that does so already, if there is one.
+func (b *binder) symbols(x numbers) *ir.Value {
+	in := []*ir.Value{x.of}
+	if x.like != nil {
+		in = append(in, x.like)
 	}
 	for _, n := range b.nodes {
 		if n.Op == ops.Bind && n.Outputs[0] != nil && slices.Equal(n.Inputs, in) {
 			return n.Outputs[0]
 		}
 	}
-	elements := make([]int64, count)
+	elements := make([]int64, x.count)
 	for i := range elements {
 		elements[i] = int64(i)
 	}
-	at := bounds(elements, make([]int64, count))
-	if axis >= 0 {
-		at["axis"] = int64(axis)
+	at := bounds(elements, slices.Repeat([]int64{x.low}, int(x.count)))
+	if x.axis >= 0 {
+		at["axis"] = int64(x.axis)
+	}
+	if x.high != 0 {
+		at["hi"] = x.high
 	}
 	out := b.add(ops.Bind, 1, at, in...)
-	out.Name = b.names.Name(numbers.Name + ".symbols")
+	out.Name = b.names.Name(x.of.Name + ".symbols")
 	return out
 }
 

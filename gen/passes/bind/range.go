@@ -23,6 +23,6 @@ func (b *binder) counted(n *ir.Node) bool {
 	start, limit, delta := n.Inputs[0], n.Inputs[1], n.Inputs[2]
 	count := b.add(ops.Steps, 1, nil, start, limit, delta)
 	n.Op, n.Version, n.Attrs = ops.Ramp, 1, ir.Attrs{}
-	n.Inputs = []*ir.Value{start, delta, b.symbols(count, nil, -1, 1)}
+	n.Inputs = []*ir.Value{start, delta, b.symbols(numbers{of: count, count: 1, axis: -1})}
 	return true
 }

@@ -92,7 +92,7 @@ func (b *binder) gathered(n *ir.Node) bool {
 		at := ir.ConstValue("", edit.IntTensor(ir.I64, []int64{int64(i)}))
 		element := func(v *ir.Value) *ir.Value { return b.add("Gather", 13, ir.Attrs{"axis": int64(0)}, v, at) }
 		start, step := element(starts), element(c.steps)
-		count := b.symbols(b.add(ops.Steps, 1, nil, start, element(ends), step), n.Inputs[0], int(axis), 1)
+		count := b.symbols(numbers{of: b.add(ops.Steps, 1, nil, start, element(ends), step), count: 1, like: n.Inputs[0], axis: int(axis)})
 		index := b.add(ops.Ramp, 1, nil, start, step, count)
 		if i == len(c.axes)-1 {
 			n.Op, n.Version, n.Attrs, n.Inputs = "Gather", 13, ir.Attrs{"axis": axis}, []*ir.Value{x, index}
