@@ -8,6 +8,8 @@
 package fuse
 
 import (
+	"slices"
+
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ops"
@@ -25,8 +27,7 @@ type Options struct {
 func Run(g *block.Graph, o Options) error {
 	fused := 0
 	g.All(func(r *block.Graph) {
-		f := &fuser{g: r, o: o, refused: map[refusal]bool{}, illegal: map[attempt]bool{},
-			mappings: map[*block.Block]*mappings{}, fused: fused}
+		f := newFuser(r, o, fused)
 		for f.once() {
 		}
 		fused = f.fused
@@ -42,9 +43,26 @@ type fuser struct {
 	refused  map[refusal]bool // pairs that an estimate decided against
 	illegal  map[attempt]bool // pairs that a row cannot fuse: blocks do not change while they live
 	mappings map[*block.Block]*mappings
-	fused    int
 	users    map[*ir.Value][]*block.Block // of values
 	def      map[*ir.Value]*block.Block   // what computes them
+	// tried is, by row, how many of the first blocks read nothing that the row can fuse into them.
+	tried []int
+	fused int
+}
+
+func newFuser(g *block.Graph, o Options, fused int) *fuser {
+	f := &fuser{g: g, o: o, refused: map[refusal]bool{}, illegal: map[attempt]bool{}, mappings: map[*block.Block]*mappings{},
+		users: g.Users(), def: map[*ir.Value]*block.Block{}, tried: make([]int, len(rows)), fused: fused}
+	for _, b := range g.Blocks {
+		f.defines(b)
+	}
+	return f
+}
+
+func (f *fuser) defines(b *block.Block) {
+	for _, r := range b.Results {
+		f.def[r] = b
+	}
 }
 
 // fresh is a number for the names of one composition.
@@ -68,47 +86,65 @@ type pair struct {
 
 // once fuses one pair, by the first row that fuses any.
 func (f *fuser) once() bool {
-	f.users, f.def = f.g.Users(), map[*ir.Value]*block.Block{}
-	users, def := f.users, f.def
-	for _, b := range f.g.Blocks {
-		for _, r := range b.Results {
-			def[r] = b
-		}
-	}
-	for i, r := range rows {
-		for at, c := range f.g.Blocks {
-			for n, v := range c.Operands {
-				p := def[v]
-				if p == nil || len(p.Results) != 1 || len(users[v]) != 1 || f.g.IsOutput(v) {
-					continue
-				}
-				x := attempt{i, pair{p, c, n}}
-				if f.illegal[x] {
-					continue
-				}
-				if m := f.try(r, x.pair); m == nil {
-					f.illegal[x] = true
-				} else {
-					f.g.Blocks[at] = m
-					f.g.Blocks = remove(f.g.Blocks, p)
-					delete(f.mappings, p)
-					delete(f.mappings, c)
-					return true
-				}
+	for i := range rows {
+		for ; f.tried[i] < len(f.g.Blocks); f.tried[i]++ {
+			if f.into(i, f.tried[i]) {
+				return true
 			}
 		}
 	}
 	return false
 }
 
-func remove(bs []*block.Block, x *block.Block) []*block.Block {
-	out := bs[:0]
-	for _, b := range bs {
-		if b != x {
-			out = append(out, b)
+// into fuses a block into the one at a place, by a row.
+func (f *fuser) into(row, at int) bool {
+	c := f.g.Blocks[at]
+	for n, v := range c.Operands {
+		p := f.def[v]
+		if p == nil || len(p.Results) != 1 || len(f.users[v]) != 1 || f.g.IsOutput(v) {
+			continue
+		}
+		x := attempt{row, pair{p, c, n}}
+		if f.illegal[x] {
+			continue
+		}
+		if m := f.try(rows[row], x.pair); m != nil {
+			f.replace(p, at, m)
+			return true
+		}
+		f.illegal[x] = true
+	}
+	return false
+}
+
+// replace puts m in the place of p and of the block at a place. Before it no block has other operands, and
+// no value fewer users: what was tried there stays so.
+func (f *fuser) replace(p *block.Block, at int, m *block.Block) {
+	c := f.g.Blocks[at]
+	for _, b := range []*block.Block{p, c} {
+		delete(f.mappings, b)
+		for _, v := range b.Operands {
+			f.users[v] = slices.DeleteFunc(f.users[v], func(u *block.Block) bool { return u == b })
+		}
+		for _, r := range b.Results {
+			delete(f.def, r)
 		}
 	}
-	return out
+	f.defines(m)
+	for _, v := range m.Operands {
+		if !slices.Contains(f.users[v], m) {
+			f.users[v] = append(f.users[v], m)
+		}
+	}
+	f.g.Blocks[at] = m
+	first := slices.Index(f.g.Blocks, p)
+	f.g.Blocks = slices.Delete(f.g.Blocks, first, first+1)
+	for i := range f.tried {
+		if f.tried[i] > first {
+			f.tried[i]--
+		}
+		f.tried[i] = min(f.tried[i], at-1)
+	}
 }
 
 // try fuses a pair by a row; nil where that is not legal or does not pay.

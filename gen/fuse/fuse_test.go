@@ -2,6 +2,7 @@ package fuse
 
 import (
 	"fmt"
+	"math/rand"
 	"strings"
 	"testing"
 
@@ -219,4 +220,36 @@ func TestBindingsAreBounded(t *testing.T) {
 	assert.LessOrEqual(t, size(last), maxSize)
 	assert.Greater(t, len(g.Blocks), parts/2)
 	assert.Less(t, len(g.Blocks), parts)
+}
+
+// TestResumes: fusion that goes on where it was makes what fusion makes that tries all pairs again after each.
+func TestResumes(t *testing.T) {
+	r := rand.New(rand.NewSource(1))
+	kinds := []string{
+		"Add.14(%%v%d, %%v%d)", "Mul.14(%%v%d, %%v%d)", "Relu.14(%%v%d)", "Softmax.13(%%v%d)", "Neg.13(%%v%d)", "MatMul.13(%%v%d, @w)", "Transpose.13(%%v%d) {perm = [1, 0]}",
+	}
+	fused := 0
+	for range 60 {
+		text := "  input %v0 f32[6, 6]\n  const @w f32[6, 6] = {" + strings.Repeat("1, ", 35) + "1}\n"
+		for i := range 30 {
+			kind := kinds[r.Intn(len(kinds))]
+			near := func() any { return max(0, i-r.Intn(4)) }
+			args := []any{near(), near()}[:strings.Count(kind, "%d")]
+			text += fmt.Sprintf("  %%v%d ?[*] = ", i+1) + fmt.Sprintf(kind, args...) + "\n"
+		}
+		text += "  output %v30\n  output %v20\n"
+		o := Options{Chains: true, Latency: func(b *block.Block) float64 { return float64(len(b.Ops) * len(b.Ops)) }}
+		g, again := blocks(t, text), blocks(t, text)
+		before := len(g.Blocks)
+		require.NoError(t, Run(g, o))
+		f := newFuser(again, o, 0)
+		for f.once() {
+			next := newFuser(again, o, f.fused)
+			next.refused, next.illegal = f.refused, f.illegal
+			f = next
+		}
+		require.Equal(t, again.String(), g.String(), text)
+		fused += before - len(g.Blocks)
+	}
+	assert.Greater(t, fused, 300)
 }
