@@ -33,10 +33,6 @@ type part struct {
 
 // analyse asks for each block.
 func analyse(o *options, p *plan.Program, functions map[string]*asm.Function, a *analyser) ([]*block, error) {
-	names, err := kernelNames(p)
-	if err != nil {
-		return nil, err
-	}
 	var out []*block
 	for i, c := range p.Calls() {
 		b := describe(i, c)
@@ -44,7 +40,7 @@ func analyse(o *options, p *plan.Program, functions map[string]*asm.Function, a 
 			continue
 		}
 		out = append(out, b)
-		parts, err := b.parts(c, names[i], functions)
+		parts, err := b.parts(c, functions)
 		if err != nil || len(parts) == 0 {
 			if err != nil {
 				return nil, err
@@ -96,12 +92,12 @@ func channels(v *ir.Value) int64 {
 
 // parts are the loops that multiply and add: of the micro-kernels that the block calls, each with its
 // share, or of its own kernel where it calls none.
-func (b *block) parts(c *plan.Call, kernel string, functions map[string]*asm.Function) ([]part, error) {
+func (b *block) parts(c *plan.Call, functions map[string]*asm.Function) ([]part, error) {
 	shares, order := shares(c)
 	if len(order) == 0 {
-		f := mangled(functions, kernel)
+		f := mangled(functions, c.Function)
 		if f == nil {
-			return nil, fmt.Errorf("block %d, %s: %s is not in the assembly", b.number, b.name, kernel)
+			return nil, fmt.Errorf("block %d, %s: %s is not in the assembly", b.number, b.name, c.Function)
 		}
 		return hot(f, 1), nil
 	}

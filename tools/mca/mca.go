@@ -6,9 +6,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-
-	"rules_dnn/gen/plan"
-	"rules_dnn/gen/print/cpp"
 )
 
 // iterations are so many that how a loop begins does not count.
@@ -65,28 +62,6 @@ func (a *analyser) limits(cpus []string) ([]float64, error) {
 			return nil, err
 		}
 		out = append(out, c/chains)
-	}
-	return out, nil
-}
-
-var kernelCall = regexp.MustCompile(`^  (` + prefix + `_k_[0-9a-f]+)\(`)
-
-// kernelNames are the functions that the program's blocks call, in their order.
-func kernelNames(p *plan.Program) ([]string, error) {
-	files, err := cpp.Print(p, prefix, 1)
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	for _, f := range files {
-		for _, line := range strings.Split(f.Text, "\n") {
-			if m := kernelCall.FindStringSubmatch(line); m != nil && strings.HasSuffix(f.Name, "_program.cc") {
-				out = append(out, m[1])
-			}
-		}
-	}
-	if len(out) != len(p.Calls()) {
-		return nil, fmt.Errorf("found %d calls of kernels for %d blocks", len(out), len(p.Calls()))
 	}
 	return out, nil
 }

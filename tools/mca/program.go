@@ -94,7 +94,7 @@ func read(o *options) (*ir.Graph, error) {
 	return onnx.Read(model, files, opt)
 }
 
-// compile gives the functions of the kernels' assembly.
+// compile gives the functions of the kernels' assembly; printing names those that the program calls.
 func compile(o *options, p *plan.Program, chip *target.Target, work string) (map[string]*asm.Function, error) {
 	files, err := cpp.Print(p, prefix, 4)
 	if err != nil {

@@ -22,6 +22,13 @@ type member struct {
 	data *io.SectionReader
 }
 
+// measuresOnly tells that only programs that measure the model link the object: it describes the
+// blocks, and has code that finds the machine's limits.
+func (m member) measuresOnly() bool {
+	name, _, _ := strings.Cut(m.name, ".")
+	return strings.HasSuffix(name, "_profile")
+}
+
 // headerBytes are those before each member: name, 16 bytes, numbers, the size at 48, and two that end it.
 const headerBytes = 60
 

@@ -89,6 +89,9 @@ func (r *report) addFile(path string) error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		for _, m := range list {
+			if m.measuresOnly() {
+				continue
+			}
 			if err := r.addObject(m.data); err != nil {
 				return fmt.Errorf("%s(%s): %w", path, m.name, err)
 			}

@@ -101,7 +101,7 @@ func TestReport(t *testing.T) {
 	const long = "net_kernels_of_a_long_name.o"
 	inFolder(t, map[string][]byte{
 		"net/libnet.a": archive(archived("/", []byte("index")), archived("//", []byte("short/\n"+long+"/\n")),
-			archived("/7", kernels.file()), archived("program.o/", others.file()), archived("weights.o/", embedded.file())),
+			archived("/7", kernels.file()), archived("program.o/", others.file()), archived("net_profile.o/", kernels.file()), archived("weights.o/", embedded.file())),
 		"bsd.a": archive(archived("__.SYMDEF", []byte("index")), archived("#1/28", append([]byte(long), kernels.file()...)),
 			archived("program.o", others.file()), archived("weights.o", embedded.file())),
 		"net/net.manifest.json": []byte(blocks),
