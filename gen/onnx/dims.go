@@ -120,8 +120,12 @@ func (s *symbols) others() map[string]sym.Range {
 }
 
 // Unused reports options that name no symbol of a graph, neither of its inputs' dimensions nor of
-// what its nodes compute. It is to be asked after passes have found these.
+// what its nodes compute, or one that an If makes its own of others. It is to be asked after passes have
+// found these.
 func Unused(g *ir.Graph) error {
+	if name := chosen(g, g.Bounded); name != "" {
+		return fmt.Errorf("the dimension %s cannot be bounded: it is what either branch of an If gives; bound the dimensions that these are made of", show(name))
+	}
 	var bad, known []string
 	for _, s := range g.Symbols {
 		known = append(known, show(s.Name))
@@ -139,6 +143,24 @@ func Unused(g *ir.Graph) error {
 		return fmt.Errorf("no dimension is called %s: all dimensions are constants", strings.Join(bad, ", "))
 	}
 	return fmt.Errorf("no dimension is called %s: the symbolic dimensions are %s", strings.Join(bad, ", "), strings.Join(known, ", "))
+}
+
+// chosen is the first of some symbols that an If computes, or "": its branches have written by the time
+// that it knows which of their dimensions it is.
+func chosen(g *ir.Graph, bounded map[string]sym.Range) string {
+	for _, n := range g.Nodes {
+		for _, name := range n.Computes {
+			if _, ok := bounded[name]; ok && n.Op == "If" {
+				return name
+			}
+		}
+		for _, r := range n.Regions {
+			if name := chosen(r, bounded); name != "" {
+				return name
+			}
+		}
+	}
+	return ""
 }
 
 // inputShape is the shape of a model's input.
