@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop/run"
 	"rules_dnn/gen/plan"
@@ -261,4 +262,26 @@ func TestCheckInBranch(t *testing.T) {
 	assert.Equal(t, ints([]int64{1, 9}, 1, 2, 3, 4, 5, 6, 7, 8, 9), got[1])
 	_, err = run.Program(s.Program, []*ir.Tensor{truth(true), line(1, 2, 3, 4, 5, 6, 7, 8, 9)})
 	assert.ErrorContains(t, err, "a reshape keeps the number of elements: z_count == 6")
+}
+
+// TestConcatOfComputed: what is concatenated is not written where it belongs before the run knows where that is.
+func TestConcatOfComputed(t *testing.T) {
+	s := compile(t, `graph "g" opset 17 {
+  input %x f32[4, 16]
+  input %w f32[3, 4, 16]
+  input %c bool[4]
+  %b ?[*] = ReduceMax.13(%w) {axes = [0], keepdims = 0}
+  %a ?[*] = Compress.11(%x, %c) {axis = 0}
+  %y ?[*] = Concat.13(%a, %b) {axis = 0}
+  %z ?[*] = Softmax.13(%y) {axis = -1}
+  output %y
+  output %z
+}`)
+	in := []*ir.Tensor{ramp(4, 16), ramp(3, 4, 16), bools(1, 0, 0, 1)}
+	want, err := interp.Graph(s.Graph, map[string]*ir.Tensor{"x": in[0], "w": in[1], "c": in[2]})
+	require.NoError(t, err)
+	got, err := run.Program(s.Program, in)
+	require.NoError(t, err)
+	assert.Equal(t, want[0], got[0], s.Program)
+	assert.InDeltaSlice(t, f32s(want[1]), f32s(got[1]), 1e-6)
 }

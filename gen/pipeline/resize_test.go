@@ -26,7 +26,9 @@ const scalesAtRun = `
 // TestResize: scales that only the run knows are the fractions that constant ones are, and dimensions
 // that the user bounds come of them.
 func TestResize(t *testing.T) {
-	of := func(count, resize string) string { return strings.NewReplacer("COUNT", count, "RESIZE", resize).Replace(scalesAtRun) }
+	of := func(count, resize string) string {
+		return strings.NewReplacer("COUNT", count, "RESIZE", resize).Replace(scalesAtRun)
+	}
 	old := of("2", "Resize.10(%x, %scales)")
 	upsample := of("2", `Upsample.9(%x, %scales) {mode = "linear"}`)
 	axis := of("1", `Resize.18(%x, _, %scales) {axes = [-1], mode = "linear", coordinate_transformation_mode = "half_pixel"}`)

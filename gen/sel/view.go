@@ -14,16 +14,22 @@ func (s *selector) findViews(g *block.Graph) {
 	if s.t.OpenCL != nil || !s.o.Layouts {
 		return
 	}
-	computed, taken := map[*ir.Value]bool{}, map[*ir.Value]bool{}
+	at := map[*ir.Value]int{} // the number of the block that computes it
+	later := map[string]int{} // the number of the block that computes a symbol
+	taken := map[*ir.Value]bool{}
 	for _, v := range g.Outputs {
 		taken[v] = true
 	}
-	for _, b := range g.Blocks {
-		if _, pieces, ok := b.Concatenation(); ok {
+	for i, b := range g.Blocks {
+		if axis, pieces, ok := b.Concatenation(); ok {
 			mine := map[*ir.Value]bool{}
 			for _, p := range pieces {
 				v := b.Operands[p.Operand]
-				ok = ok && computed[v] && !taken[v] && !mine[v]
+				first, computed := at[v]
+				ok = ok && computed && !taken[v] && !mine[v] && placed(b.Results[0].Shape, axis, p.At, v.Shape, func(symbol string) bool {
+					n, after := later[symbol]
+					return !after || n < first
+				})
 				mine[v] = true
 			}
 			if ok {
@@ -34,9 +40,32 @@ func (s *selector) findViews(g *block.Graph) {
 			}
 		}
 		for _, v := range b.Results {
-			computed[v] = b.Control == nil
+			if b.Control == nil {
+				at[v] = i
+			}
+		}
+		for _, s := range b.Computes() {
+			later[s] = i
 		}
 	}
+}
+
+// placed tells whether it is known where a piece of a value lies before the piece is computed, and that it is as large as its
+// place: of dimensions that only a run finds equal, the piece's own may be greater.
+func placed(shape ir.Shape, axis int, at sym.Expr, piece ir.Shape, known func(symbol string) bool) bool {
+	used := map[string]bool{}
+	at.Vars(used)
+	for i, d := range piece {
+		if i != axis && !d.Equal(shape[i]) {
+			return false
+		}
+	}
+	for name := range used {
+		if !known(name) {
+			return false
+		}
+	}
+	return true
 }
 
 // View is a piece of a concatenation: an operand, and where in the result's storage it lies, in elements.
