@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 )
 
-// WriteTo and what reads constants piece by piece hold so many bytes of one at a time, or one unit of a
-// computed one.
+// WriteTo and what reads constants piece by piece hold so many bytes of one at a time, or what is
+// best computed together.
 const partBytes = 4 << 20
 
 // computedName is the name of files that are none; no location of external data can be so called.
@@ -17,17 +18,24 @@ const computedName = "//computed"
 // memory: fill sets b to those from the first on, which is, as their number, a multiple of unit (but at
 // the constant's end). Of the same constant it must compute the same each time.
 func Computed(t DType, shape []int64, unit int64, fill func(b []byte, first int64) error) *Tensor {
+	return ComputedTogether(t, shape, unit, unit, fill)
+}
+
+// ComputedTogether makes a constant as Computed does, of which it is best to compute so many elements at a
+// time, a multiple of unit, where all are wanted.
+func ComputedTogether(t DType, shape []int64, unit, together int64, fill func(b []byte, first int64) error) *Tensor {
 	x := &Tensor{Type: t, Shape: append([]int64{}, shape...)}
-	size := x.Len() * int64(t.Size())
-	c := &computation{elem: int64(t.Size()), unit: max(unit, 1) * int64(t.Size()), size: size, fill: fill}
+	elem := int64(t.Size())
+	size := x.Len() * elem
+	c := &computation{elem: elem, unit: max(unit, 1) * elem, together: max(together, 1) * elem, size: size, fill: fill}
 	x.Src = &Source{File: &File{Name: computedName, R: c, Size: size}, Length: size}
 	return x
 }
 
 // computation is the file of a computed constant.
 type computation struct {
-	elem, unit, size int64 // bytes
-	fill             func(b []byte, first int64) error
+	elem, unit, together, size int64 // bytes
+	fill                       func(b []byte, first int64) error
 }
 
 // ReadAt computes the bytes at a position: whole units into b, of others a part.
@@ -65,9 +73,22 @@ func (c *computation) some(b []byte, at int64) (int, error) {
 func (s *Source) part() int64 {
 	n := int64(partBytes)
 	if c, ok := s.File.R.(*computation); ok {
-		n = max(n-n%c.unit, c.unit)
+		n = max(n-n%c.together, c.together)
 	}
 	return min(n, s.Length)
+}
+
+// parts are buffers of WriteTo, which the next constant uses again: some are as large as the constant.
+var parts sync.Pool
+
+func newPart(size int64) *[]byte {
+	b, ok := parts.Get().(*[]byte)
+	if !ok || int64(cap(*b)) < size {
+		b = &[]byte{}
+		*b = make([]byte, size)
+	}
+	*b = (*b)[:size]
+	return b
 }
 
 // read fills b with the bytes of the range from at on.
@@ -100,9 +121,10 @@ func (t *Tensor) WriteTo(w io.Writer) (int64, error) {
 		n, err := w.Write(t.Data)
 		return int64(n), err
 	}
-	part := make([]byte, t.Src.part())
+	part := newPart(t.Src.part())
+	defer parts.Put(part)
 	for at := int64(0); at < t.Src.Length; {
-		b := part[:min(int64(len(part)), t.Src.Length-at)]
+		b := (*part)[:min(int64(len(*part)), t.Src.Length-at)]
 		if err := t.Src.read(b, at); err != nil {
 			return at, err
 		}

@@ -36,26 +36,53 @@ func (w *filtering) packFilters() *ir.Value {
 	for i := range int64(filterTaps * filterTaps) {
 		f.taps = append(f.taps, i/filterTaps*strides[n-2]+i%filterTaps*strides[n-1])
 	}
-	part := w.points * w.own() * w.k * w.perGroup
-	t := ir.Computed(ir.F32, []int64{w.groups * w.points, w.k, w.perGroup}, part, func(b []byte, first int64) error {
-		clear(b)
-		for g := first / part * w.own(); len(b) > 0; g++ {
-			if err := f.group(b[:4*part], g); err != nil {
-				return err
-			}
-			if (g+1)%w.own() == 0 {
-				b = b[4*part:]
-			}
-		}
-		return nil
-	})
+	t := ir.ComputedTogether(ir.F32, []int64{w.groups * w.points, w.k, w.perGroup}, w.perGroup, f.partSize(), f.fill)
 	return ir.ConstValue(fmt.Sprintf("%s.winograd%d", w.wv.Name, w.f.Results), t)
 }
 
-// group computes a group of result channels, of the part whose bytes b are, from all that lies between
-// its first and its last weight.
-func (f *filters) group(b []byte, g int64) error {
+// partSize is the elements of a part: each weight of it is in all of its points.
+func (f *filters) partSize() int64 { return f.points * f.own() * f.k * f.perGroup }
+
+// fill computes elements from the first on.
+func (f *filters) fill(b []byte, first int64) error {
+	clear(b)
+	var raw []byte
+	for len(b) > 0 {
+		part, at := first/f.partSize(), first%f.partSize()
+		n := min(int64(len(b))/4, f.partSize()-at)
+		for g := range f.own() {
+			if err := f.group(b[:4*n], part*f.own()+g, at/f.perGroup, &raw); err != nil {
+				return err
+			}
+		}
+		b, first = b[4*n:], first+n
+	}
+	return nil
+}
+
+// pointsOf are the points at which channel k of a part's group lies in a range of runs of the group's channels.
+func (f *filters) pointsOf(group, k, run, runs int64) (first, end int64) {
+	step := f.own() * f.k
+	before := func(run int64) int64 { return max(0, (run-group*f.k-k+step-1)/step) }
+	return before(run), min(before(run+runs), f.points)
+}
+
+// group computes what b has of a group of result channels, from all that lies between its first and its last
+// weight, which it reads into buffer. b begins at a run of channels of the group's part.
+func (f *filters) group(b []byte, g, run int64, buffer *[]byte) error {
+	own, runs := g%f.own(), int64(len(b))/4/f.perGroup
+	wanted := func(k int64) bool {
+		p0, p1 := f.pointsOf(own, k, run, runs)
+		return p0 < p1
+	}
+	some := false
+	for k := int64(0); k < f.k && !some; k++ {
+		some = wanted(k)
+	}
 	c0, c1 := g*f.perGroup, min((g+1)*f.perGroup, f.channels)
+	if !some || c0 >= c1 {
+		return nil
+	}
 	low, high := f.base, f.base
 	reach := func(offsets ...int64) {
 		low, high = low+slices.Min(offsets), high+slices.Max(offsets)
@@ -64,7 +91,8 @@ func (f *filters) group(b []byte, g int64) error {
 	reach(0, (f.input-1)*f.channel)
 	reach(f.deep...)
 	reach(f.taps...)
-	raw := make([]byte, 4*(high-low+1))
+	*buffer = slices.Grow((*buffer)[:0], int(4*(high-low+1)))
+	raw := (*buffer)[:4*(high-low+1)]
 	if err := f.from.ReadBytes(raw, 4*low); err != nil {
 		return err
 	}
@@ -73,15 +101,19 @@ func (f *filters) group(b []byte, g int64) error {
 	for c := c0; c < c1; c++ {
 		for d, offset := range f.deep {
 			for ic := range f.input {
+				k := int64(d)*f.blocks*f.block + ic
+				p0, p1 := f.pointsOf(own, k, run, runs)
+				if p0 >= p1 {
+					continue
+				}
 				from := f.base + c*f.output + offset + ic*f.channel - low
 				for i, tap := range f.taps {
 					taps[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*(from+tap):]))
 				}
 				filter.Apply(point, taps)
-				k := int64(d)*f.blocks*f.block + ic
-				for p, v := range point {
-					at := ((int64(p)*f.own()+g%f.own())*f.k+k)*f.perGroup + c - c0
-					binary.LittleEndian.PutUint32(b[4*at:], math.Float32bits(v))
+				for p := p0; p < p1; p++ {
+					at := ((p*f.own()+own)*f.k+k-run)*f.perGroup + c - c0
+					binary.LittleEndian.PutUint32(b[4*at:], math.Float32bits(point[p]))
 				}
 			}
 		}

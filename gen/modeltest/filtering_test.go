@@ -92,12 +92,29 @@ func TestFiltering(t *testing.T) {
 				p, err := Compile(g, Config{Chip: chip})
 				require.NoError(t, err)
 				used = used || filters(p)
+				assertPieces(t, p)
 				got, err := run.Program(p, InputsOf(p, inputs))
 				require.NoError(t, err, "%s: %s", chip, p)
 				assertClose(t, want[0], got[0], chip)
 			}
 			assert.True(t, used, "no chip's code filters")
 		})
+	}
+}
+
+// assertPieces: whichever part of a packed constant is read, it is that part of the whole.
+func assertPieces(t *testing.T, p *plan.Program) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, c := range p.Constants {
+		whole, err := c.Value.Const.Bytes()
+		require.NoError(t, err)
+		for range 5 {
+			from := r.Int64N(int64(len(whole)))
+			b := make([]byte, r.Int64N(min(5000, int64(len(whole))-from)+1))
+			require.NoError(t, c.Value.Const.ReadBytes(b, from))
+			require.True(t, slices.Equal(whole[from:from+int64(len(b))], b), "%s: %d bytes from %d on", c.Value.Name, len(b), from)
+		}
 	}
 }
 
