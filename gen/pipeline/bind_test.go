@@ -266,22 +266,31 @@ func TestCheckInBranch(t *testing.T) {
 
 // TestConcatOfComputed: what is concatenated is not written where it belongs before the run knows where that is.
 func TestConcatOfComputed(t *testing.T) {
-	s := compile(t, `graph "g" opset 17 {
+	for name, concat := range map[string]string{
+		"one":    "%y ?[*] = Concat.13(%a, %b) {axis = 0}\n  %f ?[*] = Softmax.13(%e)",
+		"nested": "%d ?[*] = Concat.13(%b, %e) {axis = 0}\n  %y ?[*] = Concat.13(%a, %d) {axis = 0}\n  %f ?[*] = Softmax.13(%d)",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := compile(t, `graph "g" opset 17 {
   input %x f32[4, 16]
   input %w f32[3, 4, 16]
   input %c bool[4]
   %b ?[*] = ReduceMax.13(%w) {axes = [0], keepdims = 0}
   %a ?[*] = Compress.11(%x, %c) {axis = 0}
-  %y ?[*] = Concat.13(%a, %b) {axis = 0}
+  %e ?[*] = ReduceMin.13(%w) {axes = [0], keepdims = 0}
+  `+concat+`
   %z ?[*] = Softmax.13(%y) {axis = -1}
   output %y
   output %z
+  output %f
 }`)
-	in := []*ir.Tensor{ramp(4, 16), ramp(3, 4, 16), bools(1, 0, 0, 1)}
-	want, err := interp.Graph(s.Graph, map[string]*ir.Tensor{"x": in[0], "w": in[1], "c": in[2]})
-	require.NoError(t, err)
-	got, err := run.Program(s.Program, in)
-	require.NoError(t, err)
-	assert.Equal(t, want[0], got[0], s.Program)
-	assert.InDeltaSlice(t, f32s(want[1]), f32s(got[1]), 1e-6)
+			in := []*ir.Tensor{ramp(4, 16), ramp(3, 4, 16), bools(1, 0, 0, 1)}
+			want, err := interp.Graph(s.Graph, map[string]*ir.Tensor{"x": in[0], "w": in[1], "c": in[2]})
+			require.NoError(t, err)
+			got, err := run.Program(s.Program, in)
+			require.NoError(t, err)
+			assert.Equal(t, want[0], got[0], s.Program)
+			assert.InDeltaSlice(t, f32s(want[1]), f32s(got[1]), 1e-6)
+		})
+	}
 }

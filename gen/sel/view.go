@@ -14,13 +14,14 @@ func (s *selector) findViews(g *block.Graph) {
 	if s.t.OpenCL != nil || !s.o.Layouts {
 		return
 	}
-	at := map[*ir.Value]int{} // the number of the block that computes it
+	at := map[*ir.Value]int{} // the number of the block that computes it, or the first of its pieces
 	later := map[string]int{} // the number of the block that computes a symbol
 	taken := map[*ir.Value]bool{}
 	for _, v := range g.Outputs {
 		taken[v] = true
 	}
 	for i, b := range g.Blocks {
+		begins := i
 		if axis, pieces, ok := b.Concatenation(); ok {
 			mine := map[*ir.Value]bool{}
 			for _, p := range pieces {
@@ -36,12 +37,13 @@ func (s *selector) findViews(g *block.Graph) {
 				s.views[b] = true
 				for v := range mine {
 					taken[v] = true
+					begins = min(begins, at[v])
 				}
 			}
 		}
 		for _, v := range b.Results {
 			if b.Control == nil {
-				at[v] = i
+				at[v] = begins
 			}
 		}
 		for _, s := range b.Computes() {
