@@ -91,6 +91,10 @@ func TestParse(t *testing.T) {
 	assert.Equal(t, list{"N=3", "H=1..8"}, o.dims)
 	assert.Equal(t, "anchors", o.disable)
 	assert.True(t, o.fill)
+	assert.Equal(t, "python3", o.python)
+	o, err = parse([]string{"net.onnx", "--python=venv/bin/python"})
+	require.NoError(t, err)
+	assert.Equal(t, "/home/user/venv/bin/python", o.python)
 	for args, want := range map[string]string{
 		"":                           "found 0 models",
 		"a.onnx b.onnx":              "found 2 models (a.onnx b.onnx)",

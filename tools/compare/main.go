@@ -112,6 +112,9 @@ func parse(args []string) (*options, error) {
 		models = append(models, fs.Arg(0))
 		args = fs.Args()[1:]
 	}
+	if strings.Contains(o.python, "/") {
+		o.python = o.path(o.python) // and not a name to look up
+	}
 	if err := errors.Join(o.readThreads(*threads), o.readPeers(*peers)); err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ type block struct {
 	flops           int64 // negative where not known
 	tiles           string
 	// cycles of one multiply-add of a vector, by processor; none for blocks without such loops.
-	cycles []float64
+	cycles []cycles
 }
 
 // part is a loop of a block and its share of the block's multiply-adds.
@@ -48,15 +48,17 @@ func analyse(o *options, p *plan.Program, functions map[string]*asm.Function, a 
 			continue // it multiplies nothing in vectors
 		}
 		for _, cpu := range o.cpus {
-			cycles := 0.0
+			var sum cycles
 			for _, part := range parts {
 				each, err := a.cycles(cpu, part.body)
 				if err != nil {
 					return nil, fmt.Errorf("block %d, %s: %w", i, b.name, err)
 				}
-				cycles += part.share * each / float64(asm.Count(part.body, fmla))
+				n := float64(asm.Count(part.body, fmla))
+				sum.taken += part.share * each.taken / n
+				sum.least += part.share * each.least / n
 			}
-			b.cycles = append(b.cycles, cycles)
+			b.cycles = append(b.cycles, sum)
 		}
 	}
 	return out, nil

@@ -132,7 +132,7 @@ func run(o *options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	a := &analyser{program: o.mca, known: map[string]float64{}}
+	a := &analyser{program: o.mca, known: map[string]cycles{}}
 	blocks, err := analyse(o, p, functions, a)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os/exec"
 	"regexp"
@@ -14,13 +15,20 @@ const iterations = 200
 // analyser asks llvm-mca, each question once.
 type analyser struct {
 	program string
-	known   map[string]float64 // cycles of an iteration, by processor and loop
+	known   map[string]cycles // of an iteration, by processor and loop
 }
 
-var totalCycles = regexp.MustCompile(`(?m)^Total Cycles: +([0-9]+)$`)
+// cycles are those of a loop: what it takes, and the least that its instructions allow, whatever their order and
+// what they wait for.
+type cycles struct{ taken, least float64 }
+
+var (
+	totalCycles = regexp.MustCompile(`(?m)^Total Cycles: +([0-9]+)$`)
+	throughput  = regexp.MustCompile(`(?m)^Block RThroughput: +([0-9.]+)$`)
+)
 
 // cycles is what an iteration of a loop takes once it runs.
-func (a *analyser) cycles(cpu string, body []string) (float64, error) {
+func (a *analyser) cycles(cpu string, body []string) (cycles, error) {
 	text := strings.Join(body, "\n") + "\n"
 	key := cpu + "\n" + text
 	if c, ok := a.known[key]; ok {
@@ -34,18 +42,19 @@ func (a *analyser) cycles(cpu string, body []string) (float64, error) {
 	out, err := cmd.Output()
 	// Some versions only warn of an unknown name, and answer for no processor.
 	if strings.Contains(stderr.String(), "is not a recognized processor") {
-		return 0, fmt.Errorf("%s does not know the processor %s; '%s -mtriple=%s -mcpu=help' lists those it does", a.program, cpu, a.program, triple)
+		return cycles{}, fmt.Errorf("%s does not know the processor %s; '%s -mtriple=%s -mcpu=help' lists those it does", a.program, cpu, a.program, triple)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("%s for %s: %w\n%.1000s", a.program, cpu, err, stderr.String())
+		return cycles{}, fmt.Errorf("%s for %s: %w\n%.1000s", a.program, cpu, err, stderr.String())
 	}
-	m := totalCycles.FindSubmatch(out)
-	if m == nil {
-		return 0, fmt.Errorf("%s for %s does not say the total of cycles:\n%.1000s", a.program, cpu, out)
+	total, least := totalCycles.FindSubmatch(out), throughput.FindSubmatch(out)
+	if total == nil || least == nil {
+		return cycles{}, fmt.Errorf("%s for %s does not say how many cycles:\n%.1000s", a.program, cpu, out)
 	}
-	total, err := strconv.ParseFloat(string(m[1]), 64)
-	a.known[key] = total / iterations
-	return a.known[key], err
+	taken, err1 := strconv.ParseFloat(string(total[1]), 64)
+	bound, err2 := strconv.ParseFloat(string(least[1]), 64)
+	a.known[key] = cycles{taken / iterations, bound}
+	return a.known[key], errors.Join(err1, err2)
 }
 
 // limits are the cycles of a multiply-add where nothing else is done and none waits for another.
@@ -61,7 +70,7 @@ func (a *analyser) limits(cpus []string) ([]float64, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, c/chains)
+		out = append(out, c.taken/chains)
 	}
 	return out, nil
 }

@@ -14,13 +14,13 @@ func printTable(out io.Writer, o *options, limits []float64, blocks []*block) {
 	}
 	fmt.Fprint(out, "\n\n    #  channels in, out      MFLOP  kernel                   tiles")
 	for _, cpu := range o.cpus {
-		fmt.Fprintf(out, "  %18s", cpu)
+		fmt.Fprintf(out, "  %20s", cpu)
 	}
 	fmt.Fprintln(out, "  block")
 	for _, b := range blocks {
 		fmt.Fprintf(out, "%5d  %16s %10s  %-16s %13s", b.number, fmt.Sprintf("%d, %d", b.in, b.out), millions(b.flops), b.kernel, b.tiles)
 		for i := range o.cpus {
-			fmt.Fprintf(out, "  %18s", b.cell(limits, i))
+			fmt.Fprintf(out, "  %20s", b.cell(limits, i))
 		}
 		fmt.Fprintf(out, "  %s\n", b.name)
 	}
@@ -28,7 +28,7 @@ func printTable(out io.Writer, o *options, limits []float64, blocks []*block) {
 	for i, cpu := range o.cpus {
 		summary(out, cpu, limits, i, blocks)
 	}
-	fmt.Fprintln(out, "\nA number is cycles of a multiply-add in the innermost loops, and in brackets the share of the limit.")
+	fmt.Fprintln(out, "\nA number is cycles of a multiply-add in the innermost loops, in brackets the share of the limit, and then the least that the loops'\ninstructions allow in any order: loads and counting take part in what a processor starts in a cycle.")
 }
 
 func millions(flops int64) string {
@@ -38,16 +38,16 @@ func millions(flops int64) string {
 	return fmt.Sprintf("%.2f", float64(flops)/1e6)
 }
 
-// cell is "0.55 (91 %)", or - for a block without such loops.
+// cell is "0.55 (91 %) 0.52", or - for a block without such loops.
 func (b *block) cell(limits []float64, i int) string {
 	if b.cycles == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%.3f (%3.0f %%)", b.cycles[i], b.share(limits, i))
+	return fmt.Sprintf("%.3f (%3.0f %%) %.3f", b.cycles[i].taken, b.share(limits, i), b.cycles[i].least)
 }
 
 // share is how much of a processor's limit the block reaches, in percent.
-func (b *block) share(limits []float64, i int) float64 { return 100 * limits[i] / b.cycles[i] }
+func (b *block) share(limits []float64, i int) float64 { return 100 * limits[i] / b.cycles[i].taken }
 
 // summary weighs blocks by their operations: what of the limit all of them reach together.
 func summary(out io.Writer, cpu string, limits []float64, i int, blocks []*block) {
@@ -58,7 +58,7 @@ func summary(out io.Writer, cpu string, limits []float64, i int, blocks []*block
 			continue
 		}
 		flops += float64(b.flops)
-		time += float64(b.flops) * b.cycles[i]
+		time += float64(b.flops) * b.cycles[i].taken
 		if lowest == nil || b.share(limits, i) < lowest.share(limits, i) {
 			lowest = b
 		}
