@@ -64,12 +64,22 @@ func (p *tiled) rowsCost(r, v int64) float64 {
 const callCycles = 16
 
 func (p *tiled) tileCost(r, v int64) float64 {
-	return callCycles + float64(float64(p.steps)*stepCost(p.t, p.instr, p.x, r, v))
+	return callCycles + float64(float64(p.steps)*max(stepCost(p.t, p.instr, p.x, r, v), stream(p.t, p.instr, p.steps, v)))
 }
 
 // TileCycles estimates one call of a micro-kernel.
 func TileCycles(t *target.Target, m *loop.MicroKernel) float64 {
-	return callCycles + float64(float64(m.Steps())*stepCost(t, m.Instr, m.X, m.Rows, m.Vectors))
+	return callCycles + float64(float64(m.Steps())*max(stepCost(t, m.Instr, m.X, m.Rows, m.Vectors), stream(t, m.Instr, m.Steps(), m.Vectors)))
+}
+
+// stream is the cycles in which one point's registers of W come from the second-level cache: all
+// tiles of pixels read the same W, which stays in the first-level one only where it leaves room.
+func stream(t *target.Target, row *instr.Row, steps, v int64) float64 {
+	bytes := v * row.Bytes()
+	if steps*bytes <= t.L1D*3/4 {
+		return 0
+	}
+	return float64(bytes) / t.L2BytesPerCycle
 }
 
 // page is the bytes up to which processors fetch streams ahead by themselves.

@@ -157,8 +157,8 @@ func dequantizeLinear(c *Ctx) (*Meaning, error) {
 // point of x: numbers, or one for each index of an axis, or for each block along it.
 func (c *Ctx) granular(x ir.Shape) (scale, zero te.Expr, err error) {
 	block := c.Node.Int("block_size", 0)
-	if block < 0 {
-		return nil, nil, fmt.Errorf("attribute block_size is %d; at least 1 wanted, or 0 for no blocks", block)
+	if block < 0 || block > sym.MaxDim {
+		return nil, nil, fmt.Errorf("attribute block_size is %d; 1 to %d wanted, or 0 for no blocks", block, int64(sym.MaxDim))
 	}
 	if scale, err = c.granule(1, x, block); err != nil || !c.Has(2) {
 		return scale, nil, err
