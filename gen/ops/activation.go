@@ -41,7 +41,7 @@ func activationRows() []*Row {
 			return div(x, add(call("abs", x), num(x, 1)))
 		})),
 		unaryRow("Mish", []int{18, 22}, floats, activation(func(_ *Ctx, x te.Expr) te.Expr {
-			return mul(x, call("tanh", softplus(x)))
+			return mul(x, mish(x))
 		})),
 		unaryRow("Swish", []int{24}, floats, activation(swish), floatAttr("alpha")),
 		unaryRow("Gelu", []int{20}, floats, gelu, strAttr("approximate")),
@@ -107,6 +107,16 @@ func softplus(x te.Expr) te.Expr {
 	tail := call("log1p", call("exp", call("neg", call("abs", x))))
 	return add(call("max", x, num(x, 0)), tail)
 }
+
+// mish is tanh(ln(1 + e^x)): with n = e^x (e^x + 2), it is n/(n+2). From mostMish on it is 1 in every type, and
+// below it nothing overflows.
+func mish(x te.Expr) te.Expr {
+	e := call("exp", call("min", x, num(x, mostMish)))
+	n := mul(e, add(e, num(x, 2)))
+	return div(n, add(n, num(x, 2)))
+}
+
+const mostMish = 20
 
 func gelu(c *Ctx, x []te.Expr) (te.Expr, error) {
 	mode, err := c.choice("approximate", "none", "tanh")

@@ -5,6 +5,7 @@ import (
 	"rules_dnn/gen/fuse"
 	"rules_dnn/gen/passes/bnfold"
 	"rules_dnn/gen/passes/nest"
+	"rules_dnn/gen/passes/rewrite"
 	"rules_dnn/gen/passes/simplify"
 	"rules_dnn/gen/passes/subpixel"
 	"rules_dnn/gen/plan"
@@ -21,6 +22,14 @@ var GraphPasses = []Pass{
 	}},
 	{Name: "subpixel", Doc: "makes transposed convolutions convolutions of all phases of their stride", Run: convolvePhases, After: []Order{
 		{"bnfold", "it folds into the weights of the transposed convolution"},
+	}},
+	{Name: "rewrite", Doc: "replaces nodes by one operator that computes the same in fewer operations", After: []Order{
+		{"simplify", "a pattern's numbers may be computed by nodes"},
+	}, Run: func(s *State) error {
+		if rewrite.Run(s.Graph) {
+			return simplify.Run(s.Graph)
+		}
+		return nil
 	}},
 	{Name: "nest", Doc: "makes concatenations of what earlier ones begin with concatenations of their results", After: []Order{
 		{"simplify", "operands without elements are gone"},

@@ -40,6 +40,10 @@ var network = `graph "g" opset 17 {
   %z ?[*] = ConvTranspose.11(%p, @up) {strides = [2, 2]} "up"
   %some ?[*] = Concat.13(%r, %q) {axis = 1} "some"
   %all ?[*] = Concat.13(%r, %q, %p) {axis = 1} "all"
+  %plus ?[*] = Softplus.1(%r)
+  %tanh ?[*] = Tanh.13(%plus)
+  %mish ?[*] = Mul.14(%r, %tanh) "mish"
+  output %mish
   output %y
   output %z
   output %some
@@ -169,11 +173,11 @@ func TestBadOptions(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{Options{Disable: []string{"anchor"}}, `there is no "anchor" to disable; there are: bnfold, subpixel, nest, sweep, fuse, anchors`},
+		{Options{Disable: []string{"anchor"}}, `there is no "anchor" to disable; there are: bnfold, subpixel, rewrite, nest, sweep, fuse, anchors`},
 		{Options{Disable: []string{"all"}}, `there is no "all" to disable`},
 		{Options{Disable: []string{""}}, `there is no "" to disable`},
 		{Options{Disable: []string{"fuse", "plan"}}, `pass "plan" is required and cannot be disabled; these can: bnfold`},
-		{Options{Dump: []string{"anchors"}}, `there is no pass "anchors"; there are: simplify, bnfold, subpixel, nest, infer, blocks`},
+		{Options{Dump: []string{"anchors"}}, `there is no pass "anchors"; there are: simplify, bnfold, subpixel, rewrite, nest, infer, blocks`},
 		{Options{Dump: []string{"fuse"}, Disable: []string{"fuse"}}, `pass "fuse" is disabled`},
 		{Options{StopAfter: "all"}, `there is no pass "all"`},
 		{Options{StopAfter: "layouts"}, `there is no pass "layouts"`},
