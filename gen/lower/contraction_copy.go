@@ -54,12 +54,14 @@ func (c *contraction) withinX(p *tiling, x te.Load) []te.Within {
 	var out []te.Within
 	for d, e := range x.Index {
 		end := c.b.Operands[x.Source.N].Shape[d]
-		if len(c.merged) > 0 {
-			end = p.pixels // along two dimensions, as one
+		if !e.Uses(axisVar(c.pixel)) {
+			continue
 		}
-		if e.Uses(axisVar(c.pixel)) {
-			out = append(out, te.Within{E: e, Lo: sym.Const(0), Hi: end})
+		if len(c.merged) > 0 { // along two dimensions, as one: a row ends where the pixels' steps end
+			step, _ := sym.Coefficient(e, axisVar(c.pixel), c.n.facts)
+			end = sym.Mul(p.pixels, step)
 		}
+		out = append(out, te.Within{E: e, Lo: sym.Const(0), Hi: end})
 	}
 	return out
 }

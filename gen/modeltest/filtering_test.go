@@ -25,8 +25,10 @@ type convolution struct {
 	name     string
 	x, w     []int64 // shapes
 	pads     []int64
-	symbolic bool // the extents of the window's axes
-	add      bool // a tensor and Relu after it
+	strides  []int64 // nil: 1
+	symbolic bool    // the extents of the window's axes
+	fixed    int     // of these, so many last ones are not
+	add      bool    // a tensor and Relu after it
 }
 
 func (c convolution) graph(r *rand.Rand) (*ir.Graph, map[string]*ir.Tensor) {
@@ -41,7 +43,7 @@ func (c convolution) graph(r *rand.Rand) (*ir.Graph, map[string]*ir.Tensor) {
 	x := &ir.Value{Name: "x", Type: ir.F32, HasShape: true}
 	for i, d := range c.x {
 		x.Shape = append(x.Shape, sym.Const(d))
-		if c.symbolic && i >= 2 {
+		if c.symbolic && i >= 2 && i < len(c.x)-c.fixed {
 			name := fmt.Sprintf("S%d", i)
 			g.Symbols = append(g.Symbols, ir.Symbol{Name: name, Lo: 1, Hi: 100})
 			x.Shape[i] = sym.Var(name)
@@ -55,7 +57,11 @@ func (c convolution) graph(r *rand.Rand) (*ir.Graph, map[string]*ir.Tensor) {
 		g.Nodes = append(g.Nodes, n)
 		return n.Outputs[0]
 	}
-	y := op("Conv", 11, ir.Attrs{"pads": c.pads}, x, ir.ConstValue("w", floats(c.w...)), ir.ConstValue("b", floats(c.w[0])))
+	attrs := ir.Attrs{"pads": c.pads}
+	if c.strides != nil {
+		attrs["strides"] = c.strides
+	}
+	y := op("Conv", 11, attrs, x, ir.ConstValue("w", floats(c.w...)), ir.ConstValue("b", floats(c.w[0])))
 	if c.add {
 		y = op("Relu", 14, nil, op("Add", 14, nil, y, ir.ConstValue("t", floats(append([]int64{c.w[0]}, slices.Repeat([]int64{1}, len(c.x)-2)...)...))))
 	}
@@ -114,6 +120,26 @@ func assertPieces(t *testing.T, p *plan.Program) {
 			b := make([]byte, r.Int64N(min(5000, int64(len(whole))-from)+1))
 			require.NoError(t, c.Value.Const.ReadBytes(b, from))
 			require.True(t, slices.Equal(whole[from:from+int64(len(b))], b), "%s: %d bytes from %d on", c.Value.Name, len(b), from)
+		}
+	}
+}
+
+// TestRows: of a known number of columns rows and columns run as one axis, in steps of the stride.
+func TestRows(t *testing.T) {
+	for _, rows := range []int64{3, 4, 9, 40} {
+		c := convolution{name: "rows", x: []int64{2, 64, rows, 4}, w: []int64{40, 64, 3, 1}, pads: []int64{0, 0, 0, 0}, strides: []int64{1, 2}, symbolic: true, fixed: 1}
+		build := func() (*ir.Graph, map[string]*ir.Tensor) { return c.graph(rand.New(rand.NewPCG(1, 2))) }
+		g, inputs := build()
+		require.NoError(t, shape.Infer(g))
+		want, err := interp.Graph(g, inputs)
+		require.NoError(t, err)
+		for _, chip := range Chips {
+			g, inputs := build()
+			p, err := Compile(g, Config{Chip: chip})
+			require.NoError(t, err)
+			got, err := run.Program(p, InputsOf(p, inputs))
+			require.NoError(t, err, "%s: %s", chip, p)
+			assertClose(t, want[0], got[0], chip)
 		}
 	}
 }
