@@ -43,6 +43,8 @@ func identitiesIn(g *ir.Graph, facts sym.Facts, outputs map[*ir.Value]bool, regi
 			continue
 		case err != nil:
 			return false, err
+		case len(m.Checks) > 0: // what it demands of dimensions has an effect
+			continue
 		}
 		for i, v := range n.Outputs {
 			if v == nil {
