@@ -43,11 +43,11 @@ var network = `graph "g" opset 17 {
   %plus ?[*] = Softplus.1(%r)
   %tanh ?[*] = Tanh.13(%plus)
   %mish ?[*] = Mul.14(%r, %tanh) "mish"
-  output %mish
   output %y
   output %z
   output %some
   output %all
+  output %mish
 }
 `
 
