@@ -19,6 +19,8 @@ import (
 type Options struct {
 	// Chains allows blocks of several stages.
 	Chains bool
+	// Views keeps concatenations apart whose operands are then written where they belong.
+	Views bool
 	// Latency estimates a block's time, in any unit; nil: what depends does not fuse.
 	Latency func(*block.Block) float64
 }

@@ -14,7 +14,7 @@ const fewElements = 256
 // to choose among them for every element.
 func (f *fuser) viewed(b *block.Block) bool {
 	axis, pieces, ok := b.Concatenation()
-	if !ok {
+	if !ok || !f.o.Views {
 		return false
 	}
 	shape, size := b.Results[0].Shape, int64(1)

@@ -110,6 +110,7 @@ func fuseBlocks(s *State) error {
 	o := s.selectOptions()
 	err := fuse.Run(s.Blocks, fuse.Options{
 		Chains:  s.anchor("chains"),
+		Views:   o.Views(s.Target),
 		Latency: func(b *block.Block) float64 { return sel.Estimate(b, s.Blocks.Facts, s.Target, o) },
 	})
 	if err != nil || !s.Enabled("sweep") {

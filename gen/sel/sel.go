@@ -27,6 +27,9 @@ type Options struct {
 	Contractions, Windows, Winograd, Vectors bool
 }
 
+// Views tells whether what is concatenated may be written where it belongs in the result.
+func (o Options) Views(t *target.Target) bool { return o.Layouts && t.OpenCL == nil }
+
 // Choice is the result: layouts by value, and the kernel of each block that has a stage.
 type Choice struct {
 	Layouts map[*ir.Value]layout.Layout

@@ -11,7 +11,7 @@ import (
 // findViews notes the graph's concatenations whose pieces can be written where they belong: blocks of the same
 // graph compute them, each for one concatenation only.
 func (s *selector) findViews(g *block.Graph) {
-	if s.t.OpenCL != nil || !s.o.Layouts {
+	if !s.o.Views(s.t) {
 		return
 	}
 	at := map[*ir.Value]int{} // the number of the block that computes it, or the first of its pieces
