@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"rules_dnn/gen/limit"
+	"rules_dnn/gen/sym"
 )
 
 // Tensor is a constant: row-major little-endian elements, in memory, in a
@@ -55,18 +56,29 @@ func (s Shape) Fits(t DType) error {
 	if len(s) > limit.Rank {
 		return fmt.Errorf("%d dimensions; supported are at most %d", len(s), limit.Rank)
 	}
-	bytes := int64(max(t.Size(), 1))
+	most := limit.Tensor / int64(max(t.Size(), 1))
+	size := sym.Const(1)
 	for _, d := range s {
-		x, ok := d.Const()
-		if !ok || x < 1 {
-			continue
+		if x, ok := d.Const(); !ok || x >= 1 {
+			size = sym.Mul(size, d)
 		}
-		if x > limit.Tensor/bytes {
+		if size.Overflow() {
+			return fmt.Errorf("the shape %v, whose size overflows 64 bits or is an expression of more than %d characters", s, limit.Expression)
+		}
+		if greatest(size) > most {
 			return fmt.Errorf("the shape %v, of more than %d bytes, which is the limit of a tensor", s, int64(limit.Tensor))
 		}
-		bytes *= x
 	}
 	return nil
+}
+
+// greatest is the largest of an expression's constants: of one without symbols its value.
+func greatest(e sym.Expr) int64 {
+	terms, most := e.Terms()
+	for _, t := range terms {
+		most = max(most, t.Coef, -t.Coef)
+	}
+	return most
 }
 
 // Len is the number of elements. Shapes of tensors are checked when they are made.
