@@ -35,11 +35,16 @@ func (c *Ctx) joinDims(a, b sym.Expr) (sym.Expr, error) {
 		return b, nil
 	}
 	wideA, wideB := c.isNot(a, 1), c.isNot(b, 1)
-	kind := Broadcastable
-	if wideA && wideB {
+	kind, left, right := Broadcastable, a, b
+	switch {
+	case wideA && wideB:
 		kind = SameDim
+	case a.Is(0):
+		kind, left = AtLeast, sym.Const(1) // b is 0 or 1
+	case b.Is(0):
+		kind, left, right = AtLeast, sym.Const(1), a
 	}
-	if err := c.require(kind, a, b, "dimensions must be equal or 1 to broadcast"); err != nil {
+	if err := c.require(kind, left, right, "dimensions must be equal or 1 to broadcast"); err != nil {
 		return a, err
 	}
 	_, constA := a.Const()

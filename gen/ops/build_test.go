@@ -149,6 +149,8 @@ func TestSymbols(t *testing.T) {
 		{"reshape that may not divide", node("Reshape", nil, f32("N"), vec(-1, 4)), "[((N) // (4)) 4]", "4*((N) // (4)) == N"},
 		{"broadcast", node("Add", nil, f32("N", 8), f32("M", 1)), "[max(M, N) 8]", "N ~ M"},
 		{"broadcast with a number", node("Add", nil, f32("N"), f32(8)), "[8]", "N ~ 8"},
+		{"broadcast with nothing", node("Add", nil, f32("N"), f32(0)), "[0]", "1 >= N"},
+		{"broadcast of nothing", node("Add", nil, f32(0, 3), f32("N", 1)), "[0 3]", "1 >= N"},
 		{"matmul", node("MatMul", nil, f32("N", "K"), f32("L", 5)), "[N 5]", "K == L"},
 		{"concat", node("Concat", attrs("axis", 0), f32("N", 3), f32("M", 3)), "[M + N 3]", ""},
 		{"slice to the end", node("Slice", nil, f32("N"), vec(1), vec(math.MaxInt64)), "[N - min(1, N)]", ""},
