@@ -186,8 +186,8 @@ func (in *inference) extremes(name string, courses map[string]course, x *varying
 	}
 	times, isConst := trips.Const()
 	most = sym.Add(most, sym.Mul(growth, trips))
-	c, _ := most.Const()
-	return lo, most, !(isConst && times >= sym.MaxDim) && !most.Overflow() && c <= sym.MaxDim
+	least, _ := most.Bounds(in.facts)
+	return lo, most, !(isConst && times >= sym.MaxDim) && !most.Overflow() && least <= sym.MaxDim
 }
 
 // grown tells of which carried dimension an expression is the sum with a number that no iteration

@@ -88,8 +88,13 @@ func (e Expr) length() int {
 	return n
 }
 
-// Const is the value of a constant expression.
-func (e Expr) Const() (int64, bool) { return e.c, len(e.terms) == 0 && !e.bad }
+// Const is the value of a constant expression; of others it is 0, not the number that they add.
+func (e Expr) Const() (int64, bool) {
+	if len(e.terms) > 0 || e.bad {
+		return 0, false
+	}
+	return e.c, true
+}
 
 // Is tells whether e is the constant c.
 func (e Expr) Is(c int64) bool { v, ok := e.Const(); return ok && v == c }

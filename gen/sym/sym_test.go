@@ -57,6 +57,24 @@ func TestNormalForm(t *testing.T) {
 	}
 }
 
+func TestConst(t *testing.T) {
+	for _, c := range []struct {
+		e    Expr
+		want int64
+		ok   bool
+	}{
+		{Const(-3), -3, true},
+		{Sub(Add(n, Const(2)), n), 2, true},
+		{n, 0, false},
+		{Sub(n, Const(1)), 0, false},
+		{Add(Const(math.MaxInt64), Const(1)), 0, false},
+	} {
+		got, ok := c.e.Const()
+		require.Equal(t, c.want, got, "%s", c.e)
+		require.Equal(t, c.ok, ok, "%s", c.e)
+	}
+}
+
 func TestModKeepsBounds(t *testing.T) {
 	// 4*N % 8 is 0 or 4, though neither N nor the quotient is bounded.
 	lo, hi := Mod(Add(Scale(n, 4), Const(9)), Const(8), nil).Bounds(nil)
