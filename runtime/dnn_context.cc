@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "runtime/dnn_cpu.h"
 #include "runtime/dnn_sizes.h"
 
 namespace rules_dnn {
@@ -225,6 +226,7 @@ void RunPart(void* arg, int32_t i) {
   const Job* const job = static_cast<const Job*>(arg);
   const int64_t each = job->tasks / job->parts, rest = job->tasks % job->parts;
   const int64_t first = each * i + dnn_min(i, rest);
+  const DenormalsAsZero mode(!job->c->rt->options->keep_denormals);
   job->fn(job->c, first, first + each + (i < rest), i);
 }
 
@@ -232,7 +234,10 @@ void Share(const Ctx* c, TaskFn fn, int64_t tasks) {
   Runtime* const rt = c->rt;
   const Options* const o = rt->options;
   if (tasks <= 0) return;
-  if (tasks == 1 || o->workers == 1) return fn(c, 0, tasks, 0);
+  if (tasks == 1 || o->workers == 1) {
+    const DenormalsAsZero mode(!o->keep_denormals);
+    return fn(c, 0, tasks, 0);
+  }
   Job job = {c, fn, tasks, static_cast<int32_t>(dnn_min(tasks, o->workers))};
   if (o->parallel_for != nullptr) {
     o->parallel_for(o->parallel_user, job.parts, RunPart, &job);

@@ -109,6 +109,7 @@ struct Options {
   void (*parallel_for)(void* user, int32_t count, void (*body)(void* arg, int32_t index),
                        void* arg);
   void* parallel_user;
+  int32_t keep_denormals;  // 1: floats below 2^-126 count; 0: they are zeros
 };
 
 // The header of a weights file. What follows is kAlignment-aligned with the file.

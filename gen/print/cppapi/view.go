@@ -95,7 +95,7 @@ var statuses = []status{
 var relations = map[Relation]string{Equal: "kEqual", Broadcast: "kBroadcast", AtLeast: "kAtLeast"}
 
 // optionMembers are those of rules_dnn::Options.
-var optionMembers = []string{"size", "weights", "weights_bytes", "allocate", "release", "allocator_user", "workers", "parallel_for", "parallel_user"}
+var optionMembers = []string{"size", "weights", "weights_bytes", "allocate", "release", "allocator_user", "workers", "parallel_for", "parallel_user", "keep_denormals"}
 
 // runtimeVersion is rules_dnn::kRuntimeVersion of the runtime that this is printed for.
 const runtimeVersion = 1

@@ -422,6 +422,41 @@ static void check_explanations(void) {
   CHECK(app_fake_explain_dims(&d, NULL, 0) == strlen(app_fake_status_message(app_fake_TOO_LARGE)));
 }
 
+/* Denormal numbers are zeros in a run if nothing else is asked for, in all workers, and never in
+ * the caller's own arithmetic. */
+static void check_denormals(int workers, int own_loop, int keep) {
+#if defined(__x86_64__) || defined(__aarch64__)
+  const int zero = !keep;
+#else
+  const int zero = 0;
+#endif
+  app_fake_options o = with_allocator();
+  app_fake_model* m = NULL;
+  app_fake_context* c = NULL;
+  const app_fake_dims d = {4, 1};
+  volatile float tiny = 1e-40f;
+  float image[12] = {0}, y[16];
+  const int64_t scalar = 0;
+  uint8_t z[4];
+  const void* in[2];
+  void* out[2];
+  int calls = 0, i;
+  in[0] = image, in[1] = &scalar, out[0] = y, out[1] = z;
+  for (i = 0; i < 4; ++i) image[3 * i] = tiny;
+  o.workers = workers;
+  o.keep_denormals = keep;
+  if (own_loop) {
+    o.parallel_for = backwards;
+    o.parallel_user = &calls;
+  }
+  CHECK(app_fake_create(&o, &m) == app_fake_OK && app_fake_context_create(m, &c) == app_fake_OK);
+  CHECK(app_fake_run(c, &d, in, out) == app_fake_OK);
+  for (i = 0; i < 16; ++i) CHECK(memcmp(&y[i], "\0\0\0\0", 4) == 0 ? zero : !zero);
+  CHECK(tiny * 2 > tiny);
+  app_fake_context_destroy(c);
+  app_fake_destroy(m);
+}
+
 static void check_run_arguments(void) {
   app_fake_model* m = NULL;
   app_fake_context* c = NULL;
@@ -591,6 +626,11 @@ int main(int argc, char** argv) {
   check_failing_allocator();
   check_dims();
   check_explanations();
+  for (workers = 1; workers <= 2; ++workers) {
+    check_denormals(workers, 0, 0);
+    check_denormals(workers, 0, 1);
+    check_denormals(workers, workers - 1, 0);
+  }
   check_run_arguments();
   check_rows(argv[1]);
   check_constant();
