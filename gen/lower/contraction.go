@@ -38,28 +38,78 @@ type contraction struct {
 	outBlocked          bool
 	// merged are axes that run as part of the pixel axis.
 	merged map[int]bool
+	// choices are the tiles that may be used, the first one by preference; want is one that is given.
+	choices []tile
+	want    *tile
 }
 
-// Contraction lowers a block as a register-tiled sum of products, or gives nil where the
-// block is no such thing. The weights are packed into a constant of the tile's order.
-func Contraction(b *block.Block, env *Env) (*Lowered, error) {
-	c := recognise(b, env.Target)
-	if c == nil || c.window && !env.Windows || !c.window && !env.Contractions {
+// Contraction lowers a block as a register-tiled sum of products, once for each tile that env asks for; none where
+// the block is no such thing. The weights are packed into a constant of the tile's order.
+func Contraction(b *block.Block, env *Env) ([]*Lowered, error) {
+	if !env.wants(contractionAnchor) && !env.wants(windowAnchor) {
 		return nil, nil
 	}
-	if readsImages(b, env.Layouts) {
+	c := newContraction(b, env)
+	if c == nil {
 		return nil, nil
+	}
+	first, err := c.lower(env)
+	if first == nil || err != nil {
+		return nil, err
+	}
+	out := []*Lowered{first}
+	for _, t := range c.choices[1:] {
+		if env.Only != "" && env.Only != c.name(t) {
+			continue
+		}
+		c := newContraction(b, env)
+		c.want = &t
+		l, err := c.lower(env)
+		if err != nil {
+			return nil, err
+		}
+		if l != nil {
+			out = append(out, l)
+		}
+	}
+	return out, nil
+}
+
+// Anchors of this file.
+const (
+	contractionAnchor = "contraction"
+	windowAnchor      = "window"
+)
+
+func (c *contraction) anchor() string {
+	if c.window {
+		return windowAnchor
+	}
+	return contractionAnchor
+}
+
+// name is that of the kernel with a tile.
+func (c *contraction) name(t tile) string { return fmt.Sprintf("%s %s", c.anchor(), t) }
+
+// newContraction is nil where the block is none that can be lowered in these layouts.
+func newContraction(b *block.Block, env *Env) *contraction {
+	c := recognise(b, env.Target)
+	if c == nil || c.window && !env.Windows || !c.window && !env.Contractions {
+		return nil
+	}
+	if readsImages(b, env.Layouts) {
+		return nil
 	}
 	c.n = startNest(b, env)
 	c.n.buffers(b, env.Layouts)
 	c.layX = env.Layouts(b.Operands[c.x.Source.N])
 	if c.layX.Block != 0 && (c.layX.Axis != c.inChannel || c.layX.Block != c.block) {
-		return nil, nil
+		return nil
 	}
 	if c.window && c.layX.Block == 0 {
-		return nil, nil
+		return nil
 	}
-	return c.lower(env)
+	return c
 }
 
 // ChannelBlock is how many channels a blocked layout keeps together on a chip.

@@ -44,7 +44,7 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 	if !guarded && !c.window {
 		c.mergePixels(p, lay, out, index, logical, xIndex)
 	}
-	ch := c.chooseTile(p)
+	ch := c.chooseTile(p, env)
 	index[c.channel], logical[s.Axes[c.channel].Var] = ch, ch
 	if c.window {
 		xIndex = c.kIndex(c.x.Index, logical)
@@ -52,10 +52,7 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 	c.n.results = c.n.flatten(c.b, s.Results, logical, lay)
 	c.n.at = out.Find(s.Shape(), index, c.n.facts)
 	var copyIn []loop.Stmt
-	k := &loop.Kernel{Anchor: "contraction", Doc: c.b.Origins, Facts: c.n.facts}
-	if c.window {
-		k.Anchor = "window"
-	}
+	k := &loop.Kernel{Anchor: c.anchor(), Doc: c.b.Origins, Facts: c.n.facts}
 	p.xAt = c.layX.Offset(c.b.Operands[c.x.Source.N].Shape, xIndex, c.n.facts)
 	c.dropMerged(p)
 	if guarded || !c.strides(p) { // or strides that only the run knows
@@ -68,11 +65,13 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 	c.body(k, p, copyIn)
 	k.Buffers = append(append([]*loop.Buffer{}, c.n.in...), c.n.out...)
 	k.Syms = symbolsOf(k, env.Symbols)
-	return env.done(k, func() ([]*ir.Value, error) {
+	l := env.done(k, func() ([]*ir.Value, error) {
 		args := append([]*ir.Value{}, c.b.Operands...)
 		args[c.w.Source.N] = c.packWeights(p.groups, p.perGroup)
 		return append(args, c.b.Results...), nil
-	}), nil
+	})
+	l.Name, l.Family = c.name(p.tile), fmt.Sprintf("%s x%d", c.anchor(), p.vectors)
+	return l, nil
 }
 
 // buffers are the packed weights and the accumulators.
@@ -177,7 +176,7 @@ func (c *contraction) dropMerged(p *tiling) {
 }
 
 // chooseTile sets the tile and gives the result channel in the variables of its loops.
-func (c *contraction) chooseTile(p *tiling) sym.Expr {
+func (c *contraction) chooseTile(p *tiling, env *Env) sym.Expr {
 	groups := (c.channels + c.block - 1) / c.block
 	if c.window {
 		groups = 1 // a tile of pixels of one block: more would share nothing
@@ -187,7 +186,10 @@ func (c *contraction) chooseTile(p *tiling) sym.Expr {
 	if _, known := p.pixels.Const(); !known {
 		choice.most = mostRows
 	}
-	p.tile = choice.choose()
+	c.choices = env.tiles(&choice)
+	if p.tile = c.choices[0]; c.want != nil {
+		p.tile = *c.want
+	}
 	p.perGroup = p.vectors * p.lanes
 	p.groups = (c.channels + p.perGroup - 1) / p.perGroup
 	c.n.addRanges([]te.Axis{{Var: groupVar, Extent: sym.Const(p.groups)}, {Var: vecVar, Extent: sym.Const(p.perGroup / c.block)},

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"fmt"
 	"slices"
 
 	"rules_dnn/gen/block"
@@ -77,13 +78,14 @@ func Dots(b *block.Block, env *Env) ([]*Lowered, error) {
 	}
 	var out []*Lowered
 	for _, row := range rows {
-		for _, roles := range [][2]*factor{{l, r}, {r, l}} {
+		for i, roles := range [][2]*factor{{l, r}, {r, l}} {
 			d := &dot{b: b, t: env.Target, row: row, x: roles[0], w: roles[1]}
 			low, err := d.lower(env)
 			if err != nil {
 				return nil, err
 			}
 			if low != nil {
+				low.Name = fmt.Sprintf("%s, factor %d in vectors", low.Family, 1-i)
 				out = append(out, low)
 			}
 		}

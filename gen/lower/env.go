@@ -1,6 +1,9 @@
 package lower
 
 import (
+	"slices"
+	"strings"
+
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
@@ -17,6 +20,31 @@ type Env struct {
 	// register tiles, and pools whose guards bound their loops. Winograd is convolutions by minimal
 	// filtering. Vectors runs loops in vectors.
 	Contractions, Windows, Winograd, Vectors bool
+	// Tiles is how many register tiles of each width a contraction is lowered with, of those that differ by a tenth the
+	// best by estimate; 0: only the best of all.
+	Tiles int
+	// Only, where it is given, is the name of the kernel that is wanted, of all tiles.
+	Only string
+}
+
+// wants tells whether kernels whose names begin so are of interest.
+func (e *Env) wants(anchor string) bool { return e.Only == "" || strings.HasPrefix(e.Only, anchor) }
+
+// tiles are those that a sum of products is lowered with, the best by estimate first.
+func (e *Env) tiles(p *tiled) []tile {
+	all := p.ranked()
+	if e.Only != "" {
+		return all
+	}
+	kept := all[:1:1]
+	of := map[int64][]tile{all[0].vectors: {all[0]}} // that are kept, by width
+	for _, t := range all[1:] {
+		if same := of[t.vectors]; len(same) < e.Tiles && !slices.ContainsFunc(same, t.like) {
+			of[t.vectors] = append(same, t)
+			kept = append(kept, t)
+		}
+	}
+	return kept
 }
 
 func (e *Env) lanes() int64 {
@@ -29,7 +57,10 @@ func (e *Env) lanes() int64 {
 
 // Lowered is a kernel and the values of its buffers: operands, then results.
 type Lowered struct {
-	Kernel *loop.Kernel
+	// Name tells the kernel from others that compute the block in the same layouts, whatever their estimates are. Those
+	// of a Family differ in little.
+	Name, Family string
+	Kernel       *loop.Kernel
 	// Args packs constants for the kernel, which takes a while: only what is chosen is packed.
 	Args func() ([]*ir.Value, error)
 }
@@ -40,7 +71,7 @@ func (e *Env) done(k *loop.Kernel, args func() ([]*ir.Value, error)) *Lowered {
 	if lanes := e.lanes(); lanes > 1 {
 		k.Body = loop.Vectorise(k.Body, lanes, k.Facts)
 	}
-	return &Lowered{Kernel: k, Args: args}
+	return &Lowered{Name: k.Anchor, Family: k.Anchor, Kernel: k, Args: args}
 }
 
 // plain are the block's own values.

@@ -1,6 +1,10 @@
 package lower
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
+
 	"rules_dnn/gen/instr"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/target"
@@ -10,6 +14,11 @@ import (
 type tile struct {
 	rows, vectors int64
 }
+
+// like tells whether tiles of one width differ by less than a tenth of their rows.
+func (t tile) like(o tile) bool { return 10*max(t.rows-o.rows, o.rows-t.rows) < max(t.rows, o.rows) }
+
+func (t tile) String() string { return fmt.Sprintf("tile %dx%d", t.rows, t.vectors) }
 
 // tiled is what a tile is chosen for: pixels x channels, these in groups blocks of perBlock
 // vectors each, every result a sum of steps products.
@@ -29,21 +38,28 @@ type tiled struct {
 const maxGroups = 8
 
 // choose picks the tile that takes the fewest cycles by the facts of the chip and the instruction.
-func (p *tiled) choose() tile {
+func (p *tiled) choose() tile { return p.ranked()[0] }
+
+// ranked are the tiles that fit, those of the fewest cycles first; one where none fits.
+func (p *tiled) ranked() []tile {
 	step := max(1, p.multiple)
-	best, bestCost := tile{step, p.perBlock}, -1.0
+	costs := map[tile]float64{}
+	var all []tile
 	for g := int64(1); g <= min(p.groups, maxGroups); g++ {
 		if p.groups%g != 0 {
 			continue
 		}
 		v := g * p.perBlock
 		for r := step; r <= p.pixels && p.fits(r, v) && (p.most == 0 || r <= p.most); r += step {
-			if cost := float64(p.groups/g) * p.rowsCost(r, v); bestCost < 0 || cost < bestCost {
-				best, bestCost = tile{r, v}, cost
-			}
+			t := tile{r, v}
+			all, costs[t] = append(all, t), float64(p.groups/g)*p.rowsCost(r, v)
 		}
 	}
-	return best
+	if all == nil {
+		return []tile{{step, p.perBlock}}
+	}
+	slices.SortStableFunc(all, func(a, b tile) int { return cmp.Compare(costs[a], costs[b]) })
+	return all
 }
 
 func (p *tiled) fits(rows, vectors int64) bool {

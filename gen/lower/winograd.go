@@ -52,13 +52,16 @@ var splits = []struct{ tiles, parts int64 }{{1, 1}, {2, 1}, {4, 1}, {8, 1}, {4, 
 // is no convolution of windows of three points along two axes in blocked layouts.
 func Winograd(b *block.Block, env *Env) ([]*Lowered, error) {
 	var out []*Lowered
+	if !env.wants("winograd") {
+		return nil, nil
+	}
 	for _, m := range filterSizes {
 		for _, split := range splits {
 			w := newFiltering(b, env, m)
 			if w == nil {
 				return nil, nil
 			}
-			if w.choose(split.tiles, split.parts) {
+			if w.choose(split.tiles, split.parts) && (env.Only == "" || env.Only == w.name()) {
 				out = append(out, w.lower(env))
 			}
 		}
@@ -173,10 +176,17 @@ func (w *filtering) guarded(g te.Within) int {
 	return -1
 }
 
+func (w *filtering) anchor() string { return fmt.Sprintf("winograd F(%d,%d)", w.f.Results, w.f.Taps) }
+
+// name tells the kernel from those of other splits.
+func (w *filtering) name() string {
+	return fmt.Sprintf("%s %s, tasks of %d, %d parts", w.anchor(), w.tile, w.chunk, w.parts)
+}
+
 // lower makes the kernel.
 func (w *filtering) lower(env *Env) *Lowered {
 	w.buffers()
-	k := &loop.Kernel{Anchor: fmt.Sprintf("winograd F(%d,%d)", w.f.Results, w.f.Taps), Doc: w.b.Origins,
+	k := &loop.Kernel{Anchor: w.anchor(), Doc: w.b.Origins,
 		Buffers: append(append([]*loop.Buffer{}, w.n.in...), w.n.out...), Scratch: []*loop.Buffer{w.inputs, w.sums}}
 	logical := w.variables()
 	for i, a := range w.b.Stage.Axes {
@@ -188,11 +198,13 @@ func (w *filtering) lower(env *Env) *Lowered {
 	k.Body = append(append(w.transformInputs(logical), w.allProducts()...), w.transformSums(logical)...)
 	k.Facts = w.n.facts
 	k.Syms = symbolsOf(k, env.Symbols)
-	return env.done(k, func() ([]*ir.Value, error) {
+	l := env.done(k, func() ([]*ir.Value, error) {
 		args := append([]*ir.Value{}, w.b.Operands...)
 		args[w.contraction.w.Source.N] = w.packFilters()
 		return append(args, w.b.Results...), nil
 	})
+	l.Name = w.name()
+	return l
 }
 
 // fewTiles is the least that a task should have, and fewTasks are how many a layer should be cut into.

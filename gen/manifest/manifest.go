@@ -36,6 +36,8 @@ type Select struct {
 	Cycles      int64 `json:"cycles"`
 	LowerBound  int64 `json:"lower_bound_cycles"`
 	Conversions int   `json:"conversions"`
+	// StaleTuning is what the tuning record says that is true no more.
+	StaleTuning []string `json:"stale_tuning,omitempty"`
 }
 
 // Tensor is an input, output or operand.
@@ -74,9 +76,23 @@ type Block struct {
 	Stages []string `json:"stages,omitempty"`
 	Depth  int      `json:"depth,omitempty"`
 	// Tiles are the micro-kernels: accumulators as pixels x vectors, FMAs of a call.
-	Tiles   []Tile   `json:"tiles,omitempty"`
+	Tiles []Tile `json:"tiles,omitempty"`
+	// Tuning is there where the kernel was measured, or is to be.
+	Tuning  *Tuning  `json:"tuning,omitempty"`
 	Reads   []Tensor `json:"reads"`
 	Results []Tensor `json:"results"`
+}
+
+// Tuning is what the kernel was chosen from.
+type Tuning struct {
+	// Key is the block's in tuning records, and What the text there.
+	Key  string `json:"key"`
+	What string `json:"what"`
+	// Kernel is the name of the kernel, and Kernels those of all that could be measured, where dnnc was asked for them.
+	Kernel  string   `json:"kernel"`
+	Kernels []string `json:"kernels,omitempty"`
+	// Micros is what the record says that the kernel takes.
+	Micros float64 `json:"us,omitempty"`
 }
 
 // Tile is a micro-kernel that a block calls.
@@ -93,7 +109,7 @@ func JSON(p *plan.Program, generator, api, chip string) ([]byte, error) {
 		ArenaBytes: p.ArenaBytes.String(), ArenaLowerBound: p.LowerBoundBytes.String(),
 		ScratchBytes: p.ScratchBytes.String(), WeightsBytes: p.WeightsBytes,
 		Inputs: []Tensor{}, Outputs: []Tensor{}, Symbols: []Symbol{}, Checks: []string{}, Blocks: []Block{}}
-	m.Select = Select{int64(p.Estimate.Cycles), int64(p.Estimate.Bound), p.Estimate.Conversions}
+	m.Select = Select{int64(p.Estimate.Cycles), int64(p.Estimate.Bound), p.Estimate.Conversions, p.Estimate.StaleTuning}
 	for _, v := range p.Inputs {
 		m.Inputs = append(m.Inputs, tensor(v))
 	}
@@ -133,6 +149,9 @@ func tensor(v *ir.Value) Tensor {
 func block(p *plan.Program, s *plan.Call) Block {
 	b := Block{Kernel: s.Function, Nodes: s.Block.Origins, Ops: s.Block.Ops, Anchor: s.Kernel.Anchor, Tasks: s.Kernel.Tasks().String(), Reads: []Tensor{},
 		Cycles: int64(s.Cycles), Depth: s.Block.Depth}
+	if t := s.Tuning; t != nil {
+		b.Tuning = &Tuning{t.Key, t.What, t.Kernel, t.Kernels, t.Micros}
+	}
 	w := s.Work()
 	b.FLOPs, b.Products, b.Bytes = w.FLOPs.String(), w.Products.String(), w.Bytes.String()
 	for _, st := range s.Block.Placed {

@@ -123,7 +123,8 @@ func fuseBlocks(s *State) error {
 func (s *State) anchor(name string) bool { return s.Enabled("anchors") && s.Enabled(name) }
 
 func (s *State) selectOptions() sel.Options {
-	return sel.Options{Contractions: s.anchor("contractions"), Windows: s.anchor("windows"), Winograd: s.anchor("winograd"), Layouts: s.anchor("layouts"), Vectors: s.Enabled("vectors")}
+	return sel.Options{Contractions: s.anchor("contractions"), Windows: s.anchor("windows"), Winograd: s.anchor("winograd"), Layouts: s.anchor("layouts"), Vectors: s.Enabled("vectors"),
+		Times: s.Times, Candidate: s.Candidate}
 }
 
 func selectKernels(s *State) (err error) {

@@ -16,6 +16,7 @@ import (
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/sel"
 	"rules_dnn/gen/target"
+	"rules_dnn/gen/tuning"
 )
 
 // checkOrder tells where a list contradicts the order that its passes ask for.
@@ -50,7 +51,10 @@ type State struct {
 	Choice  *sel.Choice
 	Program *plan.Program
 	Target  *target.Target
-	off     map[string]bool
+	// Times are a tuning record's, and Candidate which of a block's kernels to take: see sel.Options.
+	Times     tuning.Times
+	Candidate int
+	off       map[string]bool
 }
 
 // Enabled tells whether a pass, or a part of one that can be switched off, is on.

@@ -30,7 +30,7 @@ func lowerBlocks(s *State) error {
 	g := s.Blocks
 	p := &plan.Program{Name: g.Name, Inputs: g.Inputs, Outputs: g.Outputs, Symbols: g.Symbols, Counters: g.Counters, Facts: g.Facts, Checks: g.Checks,
 		Layouts: s.Choice.Layouts, Align: int64(s.Target.VectorBits / 8), Homes: map[*ir.Value]plan.Home{},
-		Estimate: plan.Estimate{Cycles: s.Choice.Solution.Cost, Bound: s.Choice.Solution.Bound, Conversions: s.Choice.Conversions}}
+		Estimate: plan.Estimate{Cycles: s.Choice.Solution.Cost, Bound: s.Choice.Solution.Bound, Conversions: s.Choice.Conversions, StaleTuning: s.Choice.Stale}}
 	b := &builder{g: g, p: p, kernels: s.Choice.Kernels, views: s.Choice.Views}
 	later := computedBy(g)
 	p.Checks = nil
@@ -131,7 +131,7 @@ func (b *builder) call(x *block.Block) ([]plan.Step, error) {
 	if err := checkNames(b.g, k.Kernel); err != nil {
 		return nil, fmt.Errorf("block %s: %w", x.Label(), err)
 	}
-	return []plan.Step{{Call: &plan.Call{Kernel: k.Kernel, Args: args, Block: x, Cycles: k.Cycles}}}, nil
+	return []plan.Step{{Call: &plan.Call{Kernel: k.Kernel, Args: args, Block: x, Cycles: k.Cycles, Tuning: k.Tuning}}}, nil
 }
 
 // graph makes the steps of a graph that a block runs: first what it demands of dimensions.

@@ -39,6 +39,8 @@ type Place struct {
 type Estimate struct {
 	Cycles, Bound float64
 	Conversions   int
+	// StaleTuning is what the tuning record says that is true no more.
+	StaleTuning []string
 }
 
 // Program is what the printers print.

@@ -5,6 +5,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sym"
+	"rules_dnn/gen/tuning"
 )
 
 // Step is one of the host program's: exactly one member is set.
@@ -24,6 +25,8 @@ type Call struct {
 	Args   []*ir.Value
 	Block  *block.Block
 	Cycles float64 // estimated
+	// Tuning is what the kernel was chosen from, by measurement; nil: by estimates alone.
+	Tuning *tuning.Choice
 	// Function is the name of what a printer made of the kernel; kernels that differ only in names share one.
 	Function string
 }

@@ -88,7 +88,11 @@ func (a *applier) place(b *block.Block, chosen candidate) {
 
 // lower makes the kernel of a block whose layouts are chosen.
 func (s *selector) lower(c *Choice, b *block.Block) Kernel {
-	k, err := s.cheapest(b, func(v *ir.Value) layout.Layout { return c.Layouts[v] })
+	lay := func(v *ir.Value) layout.Layout { return c.Layouts[v] }
+	k, err := s.cheapest(b, lay)
+	if err == nil && s.o.Candidate > 0 && b.Call == nil {
+		k, err = s.candidate(b, lay, k)
+	}
 	if err != nil || k.Lowered == nil {
 		panic(fmt.Sprintf("block %s has an estimate, but no kernel: %v", b.Label(), err))
 	}

@@ -17,6 +17,7 @@ import (
 	"rules_dnn/gen/pbqp"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
+	"rules_dnn/gen/tuning"
 )
 
 // Options switch parts off so that their effect can be measured.
@@ -25,6 +26,11 @@ type Options struct {
 	Layouts bool
 	// Contractions, Windows, Winograd and Vectors are as in lower.Env.
 	Contractions, Windows, Winograd, Vectors bool
+	// Times are what a tuning record has measured on the chip; nil: there is no record.
+	Times tuning.Times
+	// Candidate, from 1, computes each block by its so-manieth kernel in the layouts that estimates choose, or by
+	// the first where it has fewer; 0: by the best.
+	Candidate int
 }
 
 // Views tells whether what is concatenated may be written where it belongs in the result.
@@ -38,6 +44,8 @@ type Choice struct {
 	Views map[*block.Block][]View
 	// Conversions is how many of the blocks change a layout.
 	Conversions int
+	// Stale is what the tuning record says that is true no more, a line each.
+	Stale []string
 	// Solution tells the estimated cycles of all blocks, and their lower bound.
 	Solution *pbqp.Solution
 }
@@ -46,6 +54,8 @@ type Choice struct {
 type Kernel struct {
 	*lower.Lowered
 	Cycles float64
+	// Tuning is nil where a block is neither in a record nor one of which candidates are asked for.
+	Tuning *tuning.Choice
 }
 
 // Run chooses, and inserts conversions into the graph as blocks that copy.
@@ -59,7 +69,8 @@ func Run(g *block.Graph, t *target.Target, o Options) (*Choice, error) {
 
 func newSelector(g *block.Graph, t *target.Target, o Options) *selector {
 	s := &selector{g: g, t: t, o: o, costs: map[string]float64{}, estimates: map[string][]float64{},
-		runs: map[*ir.Value]float64{}, given: map[*ir.Value]bool{}, views: map[*block.Block]bool{}}
+		runs: map[*ir.Value]float64{}, given: map[*ir.Value]bool{}, views: map[*block.Block]bool{},
+		found: map[string]bool{}, stale: map[string]bool{}}
 	s.blocked = layout.Layout{Axis: 1, Block: lower.ChannelBlock(t)}
 	s.wanted = map[*ir.Value][]layout.Layout{}
 	return s
@@ -73,12 +84,14 @@ func (s *selector) solve() (*Choice, error) {
 	}
 	c := &Choice{Layouts: map[*ir.Value]layout.Layout{}, Kernels: map[*block.Block]Kernel{}, Views: map[*block.Block][]View{}, Solution: solution}
 	s.apply(c, s.g, stored{})
+	c.Stale = s.staleNotes()
 	s.g.SyncOperands()
 	return c, s.g.Verify()
 }
 
 // Estimate is the cycles of a block whose values are all row-major; fusion compares with it.
 func Estimate(b *block.Block, f sym.Facts, t *target.Target, o Options) float64 {
+	o.Times, o.Candidate = nil, 0 // or what is measured would depend on what was
 	s := newSelector(&block.Graph{Facts: f}, t, o)
 	k, err := s.cheapest(b, func(*ir.Value) layout.Layout { return layout.RowMajor })
 	if err != nil || k.Lowered == nil {
@@ -106,6 +119,8 @@ type selector struct {
 	node       map[*ir.Value]int     // the value's node in the problem
 	costs      map[string]float64    // of conversions
 	estimates  map[string][]float64  // of candidates, by what they depend on
+	found      map[string]bool       // keys of the tuning record that blocks have
+	stale      map[string]bool       // notes
 }
 
 // candidate is a way to compute a block.
@@ -120,8 +135,10 @@ func (c candidate) layout(v *ir.Value) layout.Layout { return c.layouts[v] }
 // anchors in the order in which equal estimates are preferred; each gives the kernels that compute
 // the block in its layouts, or none.
 var anchors = []func(*block.Block, *lower.Env) ([]*lower.Lowered, error){
-	lower.Dots, single(lower.Contraction), lower.Winograd, single(lower.Chain), single(lower.Update), single(lower.Generic),
+	lower.Dots, lower.Contraction, lower.Winograd, single(lower.Chain), single(lower.Update), single(lower.Generic),
 }
+
+var opaque = []func(*block.Block, *lower.Env) ([]*lower.Lowered, error){single(lower.Opaque)}
 
 // single is an anchor that gives one kernel, or nil.
 func single(anchor func(*block.Block, *lower.Env) (*lower.Lowered, error)) func(*block.Block, *lower.Env) ([]*lower.Lowered, error) {
@@ -134,42 +151,60 @@ func single(anchor func(*block.Block, *lower.Env) (*lower.Lowered, error)) func(
 	}
 }
 
-// cheapest lowers a block by every anchor and keeps the least estimate; the zero Kernel where
-// none can have these layouts.
+// cheapest is the best kernel of a block in some layouts: by the tuning record, or by estimates where that does not
+// know the block. It is the zero Kernel where none can have these layouts.
 func (s *selector) cheapest(b *block.Block, lay lower.Layouts) (Kernel, error) {
-	if b.Call != nil {
-		return s.opaque(b, lay)
+	k, err := s.estimated(b, lay)
+	if err != nil || k.Lowered == nil || s.o.Times == nil || b.Call != nil {
+		return k, err
 	}
+	return s.measured(b, lay, k)
+}
+
+// estimated lowers a block by every anchor and keeps the least estimate.
+func (s *selector) estimated(b *block.Block, lay lower.Layouts) (Kernel, error) {
+	ks, err := s.kernels(b, lay, 0, "")
+	var best Kernel
+	for _, k := range ks {
+		if best.Lowered == nil || k.Cycles < best.Cycles {
+			best = k
+		}
+	}
+	return best, err
+}
+
+// kernels are those of a block in some layouts, with so many tiles of each width, or of one name only.
+func (s *selector) kernels(b *block.Block, lay lower.Layouts, tiles int, only string) ([]Kernel, error) {
+	env := &lower.Env{Layouts: lay, Symbols: s.g.Facts, Target: s.t, Tiles: tiles, Only: only,
+		Contractions: s.o.Contractions, Windows: s.o.Windows, Winograd: s.o.Winograd, Vectors: s.o.Vectors}
+	by := anchors
+	if b.Call != nil { // an opaque operator's values are row-major
+		by = opaque
+	} else {
+		env.Layouts = s.stored(b, lay)
+	}
+	var out []Kernel
+	for _, anchor := range by {
+		ls, err := anchor(b, env)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range ls {
+			if only == "" || l.Name == only {
+				out = append(out, Kernel{Lowered: l, Cycles: cost.Kernel(l.Kernel, s.t, s.g.Facts, lower.TileCycles)})
+			}
+		}
+	}
+	return out, nil
+}
+
+// stored are the layouts in which a kernel finds values.
+func (s *selector) stored(b *block.Block, lay lower.Layouts) lower.Layouts {
 	writesRows := len(b.Placed) > 0 || b.Stage.Update != nil // chains and updates
-	stored := func(v *ir.Value) layout.Layout {
+	return func(v *ir.Value) layout.Layout {
 		if s.sameBytes(v) && !(writesRows && slices.Contains(b.Results, v)) {
 			return s.blocked // loops over blocks of channels read other values better
 		}
 		return lay(v)
 	}
-	env := &lower.Env{Layouts: stored, Symbols: s.g.Facts, Target: s.t,
-		Contractions: s.o.Contractions, Windows: s.o.Windows, Winograd: s.o.Winograd, Vectors: s.o.Vectors}
-	var best Kernel
-	for _, anchor := range anchors {
-		ls, err := anchor(b, env)
-		if err != nil {
-			return Kernel{}, err
-		}
-		for _, l := range ls {
-			cycles := cost.Kernel(l.Kernel, s.t, s.g.Facts, lower.TileCycles)
-			if best.Lowered == nil || cycles < best.Cycles {
-				best = Kernel{l, cycles}
-			}
-		}
-	}
-	return best, nil
-}
-
-// opaque is the kernel of an opaque operator, whose values are row-major.
-func (s *selector) opaque(b *block.Block, lay lower.Layouts) (Kernel, error) {
-	l, err := lower.Opaque(b, &lower.Env{Layouts: lay, Symbols: s.g.Facts, Target: s.t})
-	if err != nil || l == nil {
-		return Kernel{}, err
-	}
-	return Kernel{l, cost.Kernel(l.Kernel, s.t, s.g.Facts, lower.TileCycles)}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"rules_dnn/gen/pipeline"
 	"rules_dnn/gen/print/cppapi"
 	"rules_dnn/gen/target"
+	"rules_dnn/gen/tuning"
 )
 
 const compileDoc = `dnnc compile makes C++ of a graph that 'dnnc graph' wrote, for a chip.
@@ -24,6 +25,10 @@ Examples:
       --out-weights-asm=net.weights.S --out-manifest=net.manifest.json
   The weights in a file that the program opens, and more files of kernels to compile in parallel:
     ... --weights=file --shards=16 (and no --out-weights-asm)
+  Kernels that were measured on such chips before, by the record that NAME.tune wrote:
+    ... --tuning=net.tune.json
+  A program to measure: every block by its third kernel, if it has so many; the manifest names them:
+    ... --candidate=3
   What the anchors gain: the same network without them, to measure:
     ... --disable=anchors
   What fusion made, and how long each pass takes:
@@ -35,7 +40,8 @@ type compileFlags struct {
 	graph, consts, src, chip             string
 	api, prefix, namespace, weights      string
 	header, kernels, weightsOut, asm, mf string
-	shards                               int
+	tuning                               string
+	shards, candidate                    int
 	external                             list
 	passes                               passFlags
 	mode                                 cppapi.Mode // of weights
@@ -60,6 +66,8 @@ func compileCommand(args []string, out, log io.Writer) error {
 	c.StringVar(&f.weightsOut, "out-weights", "", "`FILE`: the packed weights")
 	c.StringVar(&f.asm, "out-weights-asm", "", "`FILE`: assembly that embeds the weights (with --weights=embed, and only then)")
 	c.StringVar(&f.mf, "out-manifest", "", "`FILE`: the manifest (JSON)")
+	c.StringVar(&f.tuning, "tuning", "", "`FILE`: the record of what kernels take on chips (JSON), which decides between them")
+	c.IntVar(&f.candidate, "candidate", 0, "`NUMBER`, from 1, of the kernel that computes each block among those worth measuring, 1 being what estimates prefer; 0: the best")
 	c.Var(&f.external, "external", "`LOCATION=PATH` of a file of external data; may be repeated")
 	f.passes.register(c.FlagSet)
 	if err := c.parse(args, out); err != nil {
@@ -77,6 +85,10 @@ func (f *compileFlags) check() (err error) {
 		return err
 	}
 	switch {
+	case f.candidate < 0:
+		return fmt.Errorf("--candidate=%d: want a number from 1", f.candidate)
+	case f.candidate > 0 && f.tuning != "":
+		return fmt.Errorf("--candidate=%d and --tuning=%s: one says what to measure, the other what was measured; want one of them", f.candidate, f.tuning)
 	case f.shards < 1 || f.shards > 1000:
 		return fmt.Errorf("--shards=%d: want 1 to 1000", f.shards)
 	case f.mode == cppapi.Embed && f.asm == "":
@@ -102,6 +114,9 @@ func (f *compileFlags) run(log io.Writer) error {
 	} else if !done {
 		return nil
 	}
+	for _, note := range s.Choice.Stale {
+		fmt.Fprintf(log, "%s is stale, measure again: %s\n", f.tuning, note)
+	}
 	return f.write(s)
 }
 
@@ -113,6 +128,10 @@ func (f *compileFlags) read() (*pipeline.State, error) {
 	t, err := target.Parse(facts)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.chip, err)
+	}
+	times, err := f.times(t.Name)
+	if err != nil {
+		return nil, err
 	}
 	files, err := openExternal(f.external)
 	if err != nil {
@@ -132,5 +151,25 @@ func (f *compileFlags) read() (*pipeline.State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.graph, err)
 	}
-	return &pipeline.State{Graph: g, Target: t}, nil
+	return &pipeline.State{Graph: g, Target: t, Times: times, Candidate: f.candidate}, nil
+}
+
+// times are what the tuning record says of the chip; nil where there is none.
+func (f *compileFlags) times(chip string) (tuning.Times, error) {
+	if f.tuning == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(f.tuning)
+	if err != nil {
+		return nil, err
+	}
+	r, err := tuning.Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.tuning, err)
+	}
+	times, err := r.For(chip)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.tuning, err)
+	}
+	return times, nil
 }

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/manifest"
+	"rules_dnn/gen/tuning"
+)
+
+// smallConv is a block of which several kernels can be measured.
+var smallConv = fmt.Sprintf(`
+  const @w f32[32, 4, 1, 1] = {%s0.5}
+  input %%x f32[1, 4, 20, 20]
+  %%p f32[1, 32, 20, 20] = Conv.11(%%x, @w)
+  output %%p
+`, strings.Repeat("0.5, ", 127))
+
+// compiled is the manifest of the model in the working directory.
+func compiled(t *testing.T, chip string, more ...string) *manifest.Manifest {
+	t.Helper()
+	mustRun(t, compileArgs("model.onnx", chip, more...)...)
+	data, err := os.ReadFile("net.manifest.json")
+	require.NoError(t, err)
+	m := &manifest.Manifest{}
+	require.NoError(t, json.Unmarshal(data, m))
+	return m
+}
+
+// TestTuning: candidates are named in the manifest, a record of them decides, the same bytes come of the same record, and
+// no build mentions what it was not asked for.
+func TestTuning(t *testing.T) {
+	chip := absolute(t, filepath.Join(chips, "x86_64_v4.json"))
+	t.Chdir(t.TempDir())
+	tiny(t, smallConv)
+	mustRun(t, graphArgs("model.onnx")...)
+	assert.Nil(t, compiled(t, chip).Blocks[0].Tuning)
+	plain := tree(t)
+
+	first := compiled(t, chip, "--candidate=1").Blocks[0].Tuning
+	require.Greater(t, len(first.Kernels), 1, first)
+	assert.Equal(t, first.Kernels[0], first.Kernel)
+	for path, text := range tree(t) {
+		if path != "net.manifest.json" {
+			assert.Equal(t, plain[path], text, "%s: the first candidate is what estimates choose", path)
+		}
+	}
+	second := compiled(t, chip, "--candidate=2").Blocks[0].Tuning
+	assert.Equal(t, first.Kernels[1], second.Kernel)
+
+	r := &tuning.Record{}
+	r.On("x86_64_v4", 1).Set(first.Key, first.What, first.Kernels[0], 20)
+	r.On("x86_64_v4", 1).Set(first.Key, first.What, first.Kernels[1], 10)
+	r.On("x86_64_v4", 1).Set(first.Key, first.What, "removed", 5)
+	require.NoError(t, os.WriteFile("net.tune.json", r.Text(), 0o666))
+	note := mustRun(t, compileArgs("model.onnx", chip, "--tuning=net.tune.json")...)
+	assert.Contains(t, note, `net.tune.json is stale, measure again: Conv f32[1 32 20 20]`)
+	assert.Contains(t, note, `no kernel is "removed"`)
+	tuned := tree(t)
+	m := compiled(t, chip, "--tuning=net.tune.json")
+	assert.Equal(t, &manifest.Tuning{Key: first.Key, What: first.What, Kernel: first.Kernels[1], Micros: 10}, m.Blocks[0].Tuning)
+	assert.Len(t, m.Select.StaleTuning, 1)
+	assert.Equal(t, tuned, tree(t))
+}
+
+func TestTuningErrors(t *testing.T) {
+	chip := absolute(t, filepath.Join(chips, "x86_64_v4.json"))
+	t.Chdir(t.TempDir())
+	tiny(t, smallConv)
+	mustRun(t, graphArgs("model.onnx")...)
+	r := &tuning.Record{}
+	r.On("arm64", 1)
+	require.NoError(t, os.WriteFile("arm64.json", r.Text(), 0o666))
+	require.NoError(t, os.WriteFile("broken.json", []byte("{"), 0o666))
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--tuning=arm64.json"}, "arm64.json: the tuning record is of arm64, and the model is compiled for x86_64_v4"},
+		{[]string{"--tuning=broken.json"}, "broken.json: tuning record: unexpected EOF"},
+		{[]string{"--tuning=none.json"}, "none.json: no such file"},
+		{[]string{"--candidate=-1"}, "--candidate=-1: want a number from 1"},
+		{[]string{"--candidate=1", "--tuning=arm64.json"}, "want one of them"},
+	} {
+		_, err := dnnc(compileArgs("model.onnx", chip, c.args...)...)
+		assert.ErrorContains(t, err, c.want)
+	}
+}

@@ -1,0 +1,138 @@
+package sel
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/tuning"
+)
+
+func rowMajor(*ir.Value) layout.Layout { return layout.RowMajor }
+
+var tuned = Options{Layouts: true, Contractions: true, Windows: true, Winograd: true, Vectors: true}
+
+func twoConvolutions() string {
+	return weights("a", 32, 32, 3, 3) + weights("b", 64, 32, 1, 1) + `
+  input %x f32[1, 32, 28, 28]
+  %p f32[1, 32, 28, 28] = Conv.11(%x, @a) {pads = [1, 1, 1, 1]}
+  %q f32[1, 32, 28, 28] = Relu.14(%p)
+  %y f32[1, 64, 28, 28] = Conv.11(%q, @b)
+  output %y
+`
+}
+
+// named are the kernels' names, by the operators of their blocks.
+func named(c *Choice) map[string]string {
+	out := map[string]string{}
+	for b, k := range c.Kernels {
+		out[b.Ops[0]+b.Ops[len(b.Ops)-1]] = k.Name
+	}
+	return out
+}
+
+func run(t *testing.T, o Options) (*block.Graph, *Choice) {
+	t.Helper()
+	g := fused(t, twoConvolutions())
+	c, err := Run(g, chip(t, "x86_64_v4"), o)
+	require.NoError(t, err)
+	return g, c
+}
+
+// explored are the blocks whose kernels can be measured, by the operators.
+func explored(t *testing.T) map[string]*tuning.Choice {
+	t.Helper()
+	o := tuned
+	o.Candidate = 1
+	_, c := run(t, o)
+	out := map[string]*tuning.Choice{}
+	for b, k := range c.Kernels {
+		out[b.Ops[0]+b.Ops[len(b.Ops)-1]] = k.Tuning
+	}
+	return out
+}
+
+// TestCandidates: the first of all candidates is what estimates choose, every one can be asked for by its number, and
+// layouts stay.
+func TestCandidates(t *testing.T) {
+	g, plain := run(t, tuned)
+	all := explored(t)
+	conv := all["ConvRelu"]
+	require.Greater(t, len(conv.Kernels), 3)
+	require.Greater(t, len(all["ConvConv"].Kernels), 1)
+	assert.Equal(t, []string{"generic"}, all["LayoutLayout"].Kernels, "a copy has no other")
+	assert.Equal(t, named(plain)["ConvRelu"], conv.Kernels[0])
+	families := map[string]bool{}
+	for i, name := range conv.Kernels {
+		o := tuned
+		o.Candidate = i + 1
+		h, c := run(t, o)
+		assert.Equal(t, name, named(c)["ConvRelu"])
+		for k, b := range g.Blocks {
+			assert.Equal(t, plain.Layouts[b.Results[0]], c.Layouts[h.Blocks[k].Results[0]])
+			families[c.Kernels[h.Blocks[k]].Family] = true
+		}
+	}
+	assert.Contains(t, families, "winograd F(4,3)")
+	assert.Contains(t, families, "contraction x2")
+	o := tuned
+	o.Candidate = 1000
+	_, c := run(t, o)
+	assert.Equal(t, named(plain), named(c), "a block without so many is as estimates prefer it")
+}
+
+// TestMeasured: what is in a record decides, for blocks and kernels that there are.
+func TestMeasured(t *testing.T) {
+	_, plain := run(t, tuned)
+	conv := explored(t)["ConvRelu"]
+	for i, name := range conv.Kernels {
+		o := tuned
+		o.Times = tuning.Times{conv.Key: {{Name: "of yesterday", Micros: 1}, {Name: name, Micros: 20}, {Name: conv.Kernels[0], Micros: 30}}}
+		if i == 0 {
+			o.Times[conv.Key] = o.Times[conv.Key][:2]
+		}
+		g, c := run(t, o)
+		got := named(c)
+		assert.Equal(t, name, got["ConvRelu"])
+		assert.Equal(t, named(plain)["ConvConv"], got["ConvConv"], "estimates decide where nothing is known")
+		checkLayouts(t, g, c)
+		require.Len(t, c.Stale, 1)
+		assert.Contains(t, c.Stale[0], `Conv+Relu f32[1 32 28 28] axis1/16 of`)
+		assert.Contains(t, c.Stale[0], `no kernel is "of yesterday"`)
+		if i > 0 {
+			assert.InDelta(t, 2.0/3, cyclesOf(c, "Relu")/cyclesOf(plain, "Relu"), 1e-9, "as many fewer as it is faster")
+		}
+	}
+	o := tuned
+	o.Times = tuning.Times{"0000": {{Name: "generic", Micros: 1}}}
+	_, c := run(t, o)
+	assert.Equal(t, named(plain), named(c))
+	assert.Equal(t, []string{"1 of 1 blocks are none of the model's"}, c.Stale)
+	assert.Empty(t, plain.Stale)
+}
+
+func cyclesOf(c *Choice, op string) float64 {
+	for b, k := range c.Kernels {
+		if b.Ops[len(b.Ops)-1] == op {
+			return k.Cycles
+		}
+	}
+	return 0
+}
+
+// TestEstimateIgnoresTimes: fusion would otherwise make other blocks than those that were measured.
+func TestEstimateIgnoresTimes(t *testing.T) {
+	g := fused(t, twoConvolutions())
+	chip := chip(t, "x86_64_v4")
+	for _, b := range g.Blocks {
+		want := Estimate(b, g.Facts, chip, tuned)
+		o := tuned
+		o.Times = tuning.Times{tuning.Key(b, rowMajor, g.Facts): {{Name: "contraction tile 1x1", Micros: 1}}}
+		o.Candidate = 2
+		assert.Equal(t, want, Estimate(b, g.Facts, chip, o))
+	}
+}

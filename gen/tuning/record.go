@@ -1,0 +1,231 @@
+// Package tuning is the record of what kernels of a model's blocks take on chips: a file that `NAME.tune` writes, people
+// check in, and `dnnc compile` reads. A build measures nothing.
+package tuning
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+)
+
+// version is that of the file's form.
+const version = 1
+
+// Record is a file: what was measured, by chip.
+type Record struct {
+	Version int    `json:"version"`
+	Chips   []Chip `json:"chips"`
+}
+
+// Chip is what was measured on one.
+type Chip struct {
+	Chip string `json:"chip"`
+	// Threads is how many computed.
+	Threads int     `json:"threads"`
+	Blocks  []Block `json:"blocks"`
+}
+
+// Block is a block in some layouts: its key, a text for people, and the kernels that were measured.
+type Block struct {
+	Key     string   `json:"key"`
+	What    string   `json:"what"`
+	Kernels []Kernel `json:"kernels"`
+}
+
+// Kernel is a name, and the microseconds that the kernel takes.
+type Kernel struct {
+	Name   string  `json:"kernel"`
+	Micros float64 `json:"us"`
+}
+
+// Choice is what a block's kernel was chosen from.
+type Choice struct {
+	Key, What string
+	// Kernel is the name of the kernel that was chosen.
+	Kernel string
+	// Kernels are the names of all that could be measured, the estimates' choice first; nil where nobody asked.
+	Kernels []string
+	// Micros is what the record says of the kernel; 0: nothing.
+	Micros float64
+}
+
+// Times are the kernels of blocks, by the blocks' keys: the fastest first, equal ones by name.
+type Times map[string][]Kernel
+
+// Parse reads a file and checks it. An empty file is an empty record.
+func Parse(data []byte) (*Record, error) {
+	r := &Record{Version: version}
+	if len(bytes.TrimSpace(data)) == 0 {
+		return r, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	r.Version = 0
+	if err := d.Decode(r); err != nil {
+		return nil, fmt.Errorf("tuning record: %w", err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, fmt.Errorf("tuning record: something follows the object")
+	}
+	if r.Version != version {
+		return nil, fmt.Errorf("tuning record: its version is %d, and this compiler reads %d: remove the file and measure again", r.Version, version)
+	}
+	if err := r.check(); err != nil {
+		return nil, fmt.Errorf("tuning record: %w", err)
+	}
+	return r, nil
+}
+
+func (r *Record) check() error {
+	seen := map[string]bool{}
+	for i := range r.Chips {
+		c := &r.Chips[i]
+		switch {
+		case c.Chip == "":
+			return fmt.Errorf("chip %d has no name", i)
+		case seen[c.Chip]:
+			return fmt.Errorf("chip %s is listed twice", c.Chip)
+		case c.Threads < 1:
+			return fmt.Errorf("chip %s: threads is %d; want a number from 1", c.Chip, c.Threads)
+		}
+		seen[c.Chip] = true
+		if err := c.check(); err != nil {
+			return fmt.Errorf("chip %s: %w", c.Chip, err)
+		}
+	}
+	return nil
+}
+
+func (c *Chip) check() error {
+	seen := map[string]bool{}
+	for i := range c.Blocks {
+		b := &c.Blocks[i]
+		switch {
+		case b.Key == "":
+			return fmt.Errorf("block %d has no key", i)
+		case seen[b.Key]:
+			return fmt.Errorf("block %q is listed twice", b.Key)
+		}
+		seen[b.Key] = true
+		names := map[string]bool{}
+		for _, k := range b.Kernels {
+			switch {
+			case k.Name == "":
+				return fmt.Errorf("block %q: a kernel has no name", b.Key)
+			case names[k.Name]:
+				return fmt.Errorf("block %q: kernel %q is listed twice", b.Key, k.Name)
+			case !(k.Micros > 0) || math.IsInf(k.Micros, 0):
+				return fmt.Errorf("block %q: kernel %q takes %g us; want a positive number", b.Key, k.Name, k.Micros)
+			}
+			names[k.Name] = true
+		}
+	}
+	return nil
+}
+
+// For gives the times on a chip. None is an error where the record is of one other chip; one of several chips has
+// nothing to say of further ones.
+func (r *Record) For(chip string) (Times, error) {
+	out := Times{}
+	for _, c := range r.Chips {
+		if c.Chip != chip {
+			continue
+		}
+		for _, b := range c.Blocks {
+			out[b.Key] = slices.SortedFunc(slices.Values(b.Kernels), fastest)
+		}
+		return out, nil
+	}
+	if len(r.Chips) == 1 {
+		return nil, fmt.Errorf("the tuning record is of %s, and the model is compiled for %s: measure there too, which adds to the record, or leave it out for other chips (in Bazel: tuning = select(...))", r.Chips[0].Chip, chip)
+	}
+	return out, nil
+}
+
+func fastest(a, b Kernel) int {
+	switch {
+	case a.Micros < b.Micros:
+		return -1
+	case a.Micros > b.Micros:
+		return 1
+	}
+	return strings.Compare(a.Name, b.Name)
+}
+
+// On gives what the record has of a chip, with nothing in it where it is new.
+func (r *Record) On(chip string, threads int) *Chip {
+	for i := range r.Chips {
+		if r.Chips[i].Chip == chip {
+			return &r.Chips[i]
+		}
+	}
+	r.Chips = append(r.Chips, Chip{Chip: chip, Threads: threads})
+	return &r.Chips[len(r.Chips)-1]
+}
+
+// Has tells whether a block's kernel was measured.
+func (c *Chip) Has(key, kernel string) bool {
+	for _, b := range c.Blocks {
+		if b.Key == key {
+			return slices.ContainsFunc(b.Kernels, func(k Kernel) bool { return k.Name == kernel })
+		}
+	}
+	return false
+}
+
+// Set notes what a block's kernel takes.
+func (c *Chip) Set(key, what, kernel string, micros float64) {
+	i := slices.IndexFunc(c.Blocks, func(b Block) bool { return b.Key == key })
+	if i < 0 {
+		c.Blocks, i = append(c.Blocks, Block{Key: key}), len(c.Blocks)
+	}
+	b := &c.Blocks[i]
+	b.What = what
+	b.Kernels = slices.DeleteFunc(b.Kernels, func(k Kernel) bool { return k.Name == kernel })
+	b.Kernels = append(b.Kernels, Kernel{kernel, micros})
+}
+
+// Text is the file: sorted, a line for each kernel, so that what changes is seen.
+func (r *Record) Text() []byte {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "{\n \"version\": %d,\n \"chips\": [", version)
+	chips := slices.SortedFunc(slices.Values(r.Chips), func(a, b Chip) int { return strings.Compare(a.Chip, b.Chip) })
+	for i, c := range chips {
+		fmt.Fprintf(&out, "%s\n  {\"chip\": %s, \"threads\": %d, \"blocks\": [", comma(i), quote(c.Chip), c.Threads)
+		blocks := slices.SortedFunc(slices.Values(c.Blocks), func(a, b Block) int {
+			if n := strings.Compare(a.What, b.What); n != 0 {
+				return n
+			}
+			return strings.Compare(a.Key, b.Key)
+		})
+		for k, b := range blocks {
+			fmt.Fprintf(&out, "%s\n   {\"key\": %s, \"what\": %s, \"kernels\": [", comma(k), quote(b.Key), quote(b.What))
+			for n, x := range slices.SortedFunc(slices.Values(b.Kernels), func(a, b Kernel) int { return strings.Compare(a.Name, b.Name) }) {
+				fmt.Fprintf(&out, "%s\n    {\"kernel\": %s, \"us\": %.4g}", comma(n), quote(x.Name), x.Micros)
+			}
+			out.WriteString("]}")
+		}
+		out.WriteString("]}")
+	}
+	out.WriteString("\n ]\n}\n")
+	return out.Bytes()
+}
+
+func comma(i int) string {
+	if i > 0 {
+		return ","
+	}
+	return ""
+}
+
+func quote(s string) string {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // no string fails
+	}
+	return string(text)
+}
