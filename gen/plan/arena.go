@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"sort"
 
 	"rules_dnn/gen/block"
@@ -14,51 +16,158 @@ type interval struct {
 	value       *ir.Value
 	first, last int
 	checks      []*block.Check // that hold at each step that mentions the value
-	size        int64          // multiples of the group's unit, in bytes
-	offset      int64
+	bytes       sym.Expr
 }
 
-// group is values whose sizes are multiples of one product of symbols: they can be
-// planned with constants, whatever the symbols' values (SoD2 5.4.4.1).
-type group struct {
-	unit sym.Expr
-	ivs  []*interval
-}
-
+// placeArena packs the values whose sizes are multiples of one product of symbols by constants, whatever
+// the symbols' values (SoD2 5.4.4.1), and lets what lives at different times take the same memory, which is
+// then as large as the greatest of it.
 func (p *Program) placeArena() error {
-	groups := map[string]*group{}
-	for _, iv := range p.lives().list {
+	ivs := p.lives().list
+	for _, iv := range ivs {
 		elements, err := p.mostElements(p.Layouts[iv.value].Elements(iv.value.Shape), iv.checks)
 		if err != nil {
 			return fmt.Errorf("value %q of shape %v: %w", iv.value.Name, iv.value.Shape, err)
 		}
-		size := bytesOf(elements, iv.value.Type, p.align())
-		unit, k := factor(size)
-		iv.size = k
-		g := groups[unit.String()]
-		if g == nil {
-			g = &group{unit: unit}
-			groups[unit.String()] = g
-		}
-		g.ivs = append(g.ivs, iv)
+		iv.bytes = bytesOf(elements, iv.value.Type, p.align())
 	}
-	keys := make([]string, 0, len(groups))
-	for k := range groups {
-		keys = append(keys, k)
+	a := &arena{facts: p.Facts, sizes: p.large()}
+	a.place(ivs)
+	for iv, at := range a.at {
+		p.Places[iv.value] = Place{Region: Arena, Offset: at}
+	}
+	p.ArenaBytes, p.LowerBoundBytes = a.bytes, a.bound(ivs)
+	return nil
+}
+
+// largeDim is what plans are compared at: larger dimensions than that are alike.
+const largeDim = 1024
+
+// large gives each symbol of the inputs a value at which memory matters.
+func (p *Program) large() map[string]int64 {
+	env := map[string]int64{}
+	for _, s := range p.Symbols {
+		if !s.Computed {
+			env[s.Name] = max(s.Lo, min(s.Hi, largeDim))
+		}
+	}
+	return env
+}
+
+// arena is where values lie, chosen for some sizes and right for any.
+type arena struct {
+	facts sym.Facts
+	sizes map[string]int64
+	at    map[*interval]sym.Expr
+	bytes sym.Expr
+}
+
+// slot is memory for areas that live one after the other.
+type slot struct {
+	areas []*area
+	large int64 // bytes at the arena's sizes
+}
+
+// area is values that are packed together: sizes and offsets are multiples of the unit.
+type area struct {
+	unit        sym.Expr
+	members     []*interval
+	boxes       []*box // of the members
+	first, last int
+	peak        int64
+	large       int64 // bytes at the arena's sizes
+}
+
+// place divides the values into areas in some ways, or stacks them, and takes what needs least at the arena's sizes.
+func (a *arena) place(ivs []*interval) {
+	whole := areasOf(ivs)
+	best, slots := int64(-1), []*slot(nil)
+	for _, divide := range []func(*area) []*area{
+		func(x *area) []*area { return []*area{x} },
+		(*area).connected,
+		(*area).single,
+	} {
+		var areas []*area
+		for _, x := range whole {
+			areas = append(areas, divide(x)...)
+		}
+		if in, large := a.assign(areas); best < 0 || large < best {
+			slots, best = in, large
+		}
+		if len(whole) < 2 { // areas can gain nothing from each other that packing has not gained
+			a.useSlots(slots)
+			return
+		}
+	}
+	for _, fraction := range []int64{0, 128, 32} {
+		big, small := a.divide(ivs, best, fraction)
+		rest, large := a.assign(areasOf(small))
+		if s := a.newStack(big); s != nil && s.large+large < best {
+			a.useSlots(rest)
+			a.useStack(s)
+			return
+		}
+	}
+	a.useSlots(slots)
+}
+
+// divide takes values that are less than a fraction of all, whose offsets may well be added up, from the others; 0: none.
+func (a *arena) divide(ivs []*interval, all, fraction int64) (big, small []*interval) {
+	for _, iv := range ivs {
+		if fraction > 0 && a.large(iv.bytes) < all/fraction {
+			small = append(small, iv)
+		} else {
+			big = append(big, iv)
+		}
+	}
+	return big, small
+}
+
+// useSlots lets slots lie one after the other.
+func (a *arena) useSlots(slots []*slot) {
+	a.at, a.bytes = map[*interval]sym.Expr{}, sym.Const(0)
+	for _, s := range slots {
+		for _, x := range s.areas {
+			for i, iv := range x.members {
+				a.at[iv] = sym.Add(a.bytes, sym.Scale(x.unit, x.boxes[i].offset))
+			}
+		}
+		a.bytes = sym.Add(a.bytes, a.size(s))
+	}
+}
+
+// useStack lets a stack lie after what is there.
+func (a *arena) useStack(s *stack) {
+	for i, iv := range s.ivs {
+		a.at[iv] = sym.Add(a.bytes, s.at[i])
+	}
+	a.bytes = sym.Add(a.bytes, s.bytes)
+}
+
+// areasOf are an area for each product of symbols that sizes are multiples of.
+func areasOf(ivs []*interval) []*area {
+	at := map[string]*area{}
+	var keys []string
+	for _, iv := range ivs {
+		unit, k := factor(iv.bytes)
+		key := unit.String()
+		if at[key] == nil {
+			at[key] = &area{unit: unit}
+			keys = append(keys, key)
+		}
+		at[key].add(iv, k)
 	}
 	sort.Strings(keys)
-	base, bound := sym.Const(0), sym.Const(0)
+	var out []*area
 	for _, k := range keys {
-		g := groups[k]
-		peak := pack(g.ivs)
-		for _, iv := range g.ivs {
-			p.Places[iv.value] = Place{Region: Arena, Offset: sym.Add(base, sym.Scale(g.unit, iv.offset))}
-		}
-		base = sym.Add(base, sym.Scale(g.unit, peak))
-		bound = sym.Add(bound, sym.Scale(g.unit, liveBound(g.ivs)))
+		out = append(out, at[k])
 	}
-	p.ArenaBytes, p.LowerBoundBytes = base, bound
-	return nil
+	return out
+}
+
+func (x *area) add(iv *interval, k int64) {
+	x.members = append(x.members, iv)
+	x.boxes = append(x.boxes, &box{first: iv.first, last: iv.last, size: k})
 }
 
 // factor writes a size as k * unit; a size of several summands is its own unit.
@@ -73,48 +182,125 @@ func factor(size sym.Expr) (unit sym.Expr, k int64) {
 	return size, 1
 }
 
-// pack gives each interval the lowest offset that no overlapping one takes, largest first
-// (greedy by size), and returns the peak.
-func pack(ivs []*interval) int64 {
-	order := append([]*interval{}, ivs...)
-	sort.SliceStable(order, func(i, j int) bool { return order[i].size > order[j].size })
-	peak := int64(0)
-	for k, iv := range order {
-		var busy []*interval
-		for _, o := range order[:k] {
-			if o.first <= iv.last && iv.first <= o.last {
-				busy = append(busy, o)
+// connected divides an area where none of its values lives.
+func (x *area) connected() []*area {
+	order := make([]int, len(x.boxes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, k int) int { return cmp.Compare(x.boxes[i].first, x.boxes[k].first) })
+	var out []*area
+	end := 0
+	for _, i := range order {
+		if b := x.boxes[i]; len(out) == 0 || b.first > end {
+			out = append(out, &area{unit: x.unit})
+			end = b.last
+		}
+		out[len(out)-1].add(x.members[i], x.boxes[i].size)
+		end = max(end, x.boxes[i].last)
+	}
+	return out
+}
+
+// single is an area for each value.
+func (x *area) single() []*area {
+	var out []*area
+	for i, iv := range x.members {
+		y := &area{unit: x.unit}
+		y.add(iv, x.boxes[i].size)
+		out = append(out, y)
+	}
+	return out
+}
+
+// assign packs each area and puts it, the largest first, into the smallest slot that is free while it lives.
+func (a *arena) assign(areas []*area) (slots []*slot, large int64) {
+	for _, x := range areas {
+		a.measure(x)
+	}
+	slices.SortStableFunc(areas, func(x, y *area) int { return cmp.Compare(y.large, x.large) })
+	for _, x := range areas {
+		var in *slot
+		for _, s := range slots {
+			if s.free(x) && (in == nil || s.large <= in.large) {
+				in = s
 			}
 		}
-		iv.offset = firstGap(busy, iv.size)
-		peak = max(peak, iv.offset+iv.size)
-	}
-	return peak
-}
-
-func firstGap(busy []*interval, size int64) int64 {
-	sort.SliceStable(busy, func(i, j int) bool { return busy[i].offset < busy[j].offset })
-	at := int64(0)
-	for _, b := range busy {
-		if b.offset-at >= size {
-			break
+		if in == nil {
+			in = &slot{large: x.large}
+			slots = append(slots, in)
+			large += x.large
 		}
-		at = max(at, b.offset+b.size)
+		in.areas = append(in.areas, x)
 	}
-	return at
+	return slots, large
 }
 
-// liveBound is the most bytes that are live in one step.
-func liveBound(ivs []*interval) int64 {
-	best := int64(0)
+func (s *slot) free(x *area) bool {
+	return !slices.ContainsFunc(s.areas, func(y *area) bool { return x.first <= y.last && y.first <= x.last })
+}
+
+// measure packs an area.
+func (a *arena) measure(x *area) {
+	x.peak = pack(x.boxes)
+	x.first, x.last = x.boxes[0].first, x.boxes[0].last
+	for _, b := range x.boxes {
+		x.first, x.last = min(x.first, b.first), max(x.last, b.last)
+	}
+	x.large = a.large(sym.Scale(x.unit, x.peak))
+}
+
+// large is a size at the arena's sizes; one that nobody can compute counts as huge.
+func (a *arena) large(size sym.Expr) int64 {
+	n, err := size.Eval(a.sizes)
+	if err != nil {
+		return 1 << 40
+	}
+	return n
+}
+
+// size is the greatest of a slot's areas, each unit compared once.
+func (a *arena) size(s *slot) sym.Expr {
+	peaks, units := map[string]int64{}, []*area{}
+	for _, x := range s.areas {
+		key := x.unit.String()
+		if _, known := peaks[key]; !known {
+			units = append(units, x)
+		}
+		peaks[key] = max(peaks[key], x.peak)
+	}
+	size := sym.Const(0)
+	for _, x := range units {
+		size = sym.Max(size, sym.Scale(x.unit, peaks[x.unit.String()]), a.facts)
+	}
+	return size
+}
+
+// maxSteps is of how many steps the lower bound is the greatest.
+const maxSteps = 16
+
+// bound is the most that lives at one step: of the steps with most at the arena's sizes, but those where no more than
+// at another one lives, whatever the symbols' values.
+func (a *arena) bound(ivs []*interval) sym.Expr {
+	var live []sym.Expr
 	for _, x := range ivs {
-		live := int64(0)
+		sum := sym.Const(0)
 		for _, y := range ivs {
 			if y.first <= x.first && x.first <= y.last {
-				live += y.size
+				sum = sym.Add(sum, y.bytes)
 			}
 		}
-		best = max(best, live)
+		if !slices.ContainsFunc(live, func(e sym.Expr) bool { return covers(e, sum) }) {
+			live = append(slices.DeleteFunc(live, func(e sym.Expr) bool { return covers(sum, e) }), sum)
+		}
 	}
-	return best
+	slices.SortStableFunc(live, func(x, y sym.Expr) int { return cmp.Compare(a.large(y), a.large(x)) })
+	most := sym.Const(0)
+	for _, e := range live[:min(len(live), maxSteps)] {
+		most = sym.Max(most, e, a.facts)
+	}
+	return most
 }
+
+// covers tells that x is at least y: the difference has no negative summand.
+func covers(x, y sym.Expr) bool { return nonNegative(sym.Sub(x, y)) }

@@ -56,7 +56,7 @@ var dims = []sym.Expr{
 // randomProgram is a chain of steps; each reads values that were written before and writes a new one.
 func randomProgram(r *rand.Rand) *Program {
 	x := value("x", ir.F32, n)
-	p := &Program{Inputs: []*ir.Value{x}, Layouts: map[*ir.Value]layout.Layout{}}
+	p := &Program{Inputs: []*ir.Value{x}, Layouts: map[*ir.Value]layout.Layout{}, Symbols: []ir.Symbol{{Name: "M", Lo: 1, Hi: 9}, {Name: "N", Lo: 3, Hi: 42}}}
 	made := []*ir.Value{x}
 	types := []ir.DType{ir.Bool, ir.I8, ir.F16, ir.F32, ir.I64}
 	for i := range 2 + r.IntN(30) {
@@ -169,21 +169,6 @@ func TestChain(t *testing.T) {
 	assert.Equal(t, p.ArenaBytes, p.LowerBoundBytes)
 	assert.Equal(t, "input 0", p.Places[x].String())
 	assert.Equal(t, "output 0", p.Places[last].String())
-}
-
-// TestGroups: values that are multiples of one product of symbols share memory, others lie apart.
-func TestGroups(t *testing.T) {
-	x := value("x", ir.F32, n)
-	a, b, c, d := value("a", ir.F32, n, sym.Const(16)), value("b", ir.F32, m, sym.Const(16)), value("c", ir.F32, sym.Const(16)), value("d", ir.F32, sym.Scale(n, 2), sym.Const(16))
-	y := value("y", ir.F32, n)
-	p := &Program{Inputs: []*ir.Value{x}, Outputs: []*ir.Value{y},
-		Steps: []Step{step(x, a), step(a, b), step(b, c), step(c, d), step(d, y)}}
-	run(t, p)
-	assert.Equal(t, "arena + 0", p.Places[c].String())
-	assert.Equal(t, "arena + 64", p.Places[b].String())
-	assert.Equal(t, "arena + 64*M + 64", p.Places[a].String())
-	assert.Equal(t, "arena + 64*M + 64", p.Places[d].String(), "a is dead")
-	assert.Equal(t, "64*M + 128*N + 64", p.ArenaBytes.String())
 }
 
 // TestConstants: equal bytes lie in the file once, in the order of their first use, aligned.

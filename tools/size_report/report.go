@@ -8,6 +8,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -23,6 +24,8 @@ type report struct {
 	stripped  bool // a file has no symbols
 	// nodes are the labels of what functions compute, as manifests say.
 	nodes map[string][]string
+	// memory is what runs take, a line for each manifest.
+	memory []string
 }
 
 func isManifest(path string) bool { return strings.HasSuffix(path, ".manifest.json") }
@@ -36,6 +39,9 @@ func (r *report) addManifest(path string, f io.Reader) error {
 	if r.nodes == nil {
 		r.nodes = map[string][]string{}
 	}
+	if m.ArenaBytes != "" {
+		r.memory = append(r.memory, memory(m))
+	}
 	for _, b := range m.Blocks {
 		label := strings.Join(b.Ops, ", ")
 		if len(b.Nodes) > 0 {
@@ -44,6 +50,17 @@ func (r *report) addManifest(path string, f io.Reader) error {
 		r.nodes[b.Kernel] = append(r.nodes[b.Kernel], label)
 	}
 	return nil
+}
+
+// memory is what a run takes beside what is in the files: what values lie in, and how much of it is live at once at least.
+func memory(m manifest.Manifest) string {
+	text := fmt.Sprintf("A run takes %s bytes for values, %s of which are live at once", m.ArenaBytes, m.ArenaLowerBound)
+	arena, err := strconv.ParseFloat(m.ArenaBytes, 64)
+	live, wrong := strconv.ParseFloat(m.ArenaLowerBound, 64)
+	if err == nil && wrong == nil && live > 0 {
+		text += fmt.Sprintf(" (ratio %.2f)", arena/live)
+	}
+	return text + fmt.Sprintf(", and %s a thread.", m.ScratchBytes)
 }
 
 // print prints sections, then the n largest functions.
@@ -62,6 +79,9 @@ func (r *report) print(out io.Writer, n int) {
 	}
 	fmt.Fprintf(w, "%d\t  bytes of all\n", total)
 	w.Flush()
+	for _, line := range r.memory {
+		fmt.Fprintln(out, line)
+	}
 	if n > 0 {
 		r.printFunctions(out, n)
 	}

@@ -55,7 +55,7 @@ var (
 	}
 )
 
-const blocks = `{"blocks": [
+const blocks = `{"arena_bytes": "1100", "arena_lower_bound_bytes": "1000", "scratch_bytes_per_worker": "64*N", "blocks": [
 	{"kernel": "net_k_111", "nodes": ["Conv \"first\"", "Relu \"r\""], "ops": ["Conv", "Relu"]},
 	{"kernel": "net_k_111", "nodes": ["Conv \"second\"", "Relu \"s\""], "ops": ["Conv", "Relu"]},
 	{"kernel": "net_k_222", "nodes": [], "ops": ["Layout"]}]}`
@@ -110,7 +110,8 @@ func TestReport(t *testing.T) {
 	})
 	out, err := sizeReport("net")
 	require.NoError(t, err)
-	assert.Equal(t, trimmed("libnet.a, for AARCH64\n"+library+`
+	assert.Equal(t, trimmed("libnet.a, for AARCH64\n"+library+`A run takes 1100 bytes for values, 1000 of which are live at once (ratio 1.10), and 64*N a thread.
+
 4 functions, the largest first
   600  fma_4x4 (2 copies)
   600  net_k_111: Conv "first", Relu and 1 more
@@ -226,6 +227,9 @@ func TestManifest(t *testing.T) {
 	var r report
 	require.NoError(t, r.addManifest("m", bytes.NewReader(text)))
 	assert.Equal(t, map[string][]string{"k": {`Add "a"`}}, r.nodes)
+	assert.Empty(t, r.memory)
+	assert.Equal(t, "A run takes 64*N bytes for values, 32*N of which are live at once, and 0 a thread.",
+		memory(manifest.Manifest{ArenaBytes: "64*N", ArenaLowerBound: "32*N", ScratchBytes: "0"}))
 }
 
 func TestHelp(t *testing.T) {
