@@ -108,7 +108,13 @@ func (w *filtering) transformInputs(logical map[string]sym.Expr) []loop.Stmt {
 		body = loops([]te.Axis{{Var: deepVar(w.deep[i]), Extent: a.Extent}}, body)
 	}
 	body = append([]loop.Stmt{loop.Alloc{Buf: w.half}}, append(w.locate(), body...)...)
-	return loops([]te.Axis{{Var: tileOfVar, Extent: w.here()}}, body)
+	return w.eachTile(body)
+}
+
+// eachTile is a loop of one of the stages, also where the task has a single tile: what the stages declare
+// has the same names.
+func (w *filtering) eachTile(body []loop.Stmt) []loop.Stmt {
+	return []loop.Stmt{loop.For{Var: tileOfVar, Extent: w.here(), Body: body}}
 }
 
 // transformRows completes a tile's transform: rows of what columns left.

@@ -92,7 +92,7 @@ func (w *filtering) transformSums(logical map[string]sym.Expr) []loop.Stmt {
 	group := loop.Index{Var: groupVar, Value: sym.Add(sym.Scale(sym.Var(shareVar), w.own()), sym.Var(ownGroupVar))}
 	body = loopOver(ownGroupVar, w.own(), append([]loop.Stmt{group}, loopOver(vecVar, w.perGroup/w.block, body...)...)...)
 	body = append([]loop.Stmt{loop.Alloc{Buf: w.half}, loop.Alloc{Buf: w.square}}, append(w.locate(), body...)...)
-	return loops([]te.Axis{{Var: tileOfVar, Extent: w.here()}}, body)
+	return w.eachTile(body)
 }
 
 // results stores those of a tile that exist.

@@ -5,6 +5,7 @@ import (
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/passes/dce"
+	"rules_dnn/gen/shape"
 )
 
 // shrink makes the trial's graph smaller as long as it fails, and gives the last error: fewer
@@ -32,6 +33,11 @@ func (t *trial) reduced(r reduction, i int) error {
 		return nil
 	}
 	if _, err := dce.Run(g); err != nil || ir.Verify(g) != nil {
+		return nil
+	}
+	// A graph that must compile has the shapes of its results: where a reduction changes them, that is all
+	// that would still fail.
+	if inferred, err := clone(g); err != nil || !t.wild && shape.Infer(inferred) != nil {
 		return nil
 	}
 	less := &trial{g: g, config: t.config, inputs: t.inputs, wild: t.wild}
