@@ -41,6 +41,9 @@ func (c *Ctx) heads(i int, attr string) (heads, error) {
 	return c.packedHeads(i, s, attr, n)
 }
 
+// atLeastOne is a number of parts to divide by, which is 0 where there is nothing to divide.
+func (c *Ctx) atLeastOne(n sym.Expr) sym.Expr { return sym.Max(n, sym.Const(1), c.Facts) }
+
 func (c *Ctx) packedHeads(i int, s ir.Shape, attr string, n int64) (heads, error) {
 	if n < 1 {
 		return heads{}, fmt.Errorf("attribute %s is %d; operand %d of rank 3 needs the number of heads, at least 1", attr, n, i)
@@ -117,7 +120,9 @@ func (a *attention) operands() error {
 	if a.q.packed != a.k.packed || a.q.packed != a.v.packed {
 		return fmt.Errorf("operands 0, 1 and 2 have different ranks; all 3 or all 4 wanted")
 	}
-	a.group = sym.FloorDiv(a.q.n, a.k.n, c.Facts)
+	if a.group = sym.Const(1); !a.q.n.Equal(a.k.n) {
+		a.group = sym.FloorDiv(a.q.n, c.atLeastOne(a.k.n), c.Facts)
+	}
 	for _, x := range []struct {
 		a, b sym.Expr
 		what string
@@ -189,7 +194,7 @@ func (a *attention) products() error {
 	c, t := a.c, a.t
 	a.scores = axes(ir.Shape{a.q.batch, a.q.n, a.q.length, a.total})
 	red := reduceAxes(ir.Shape{a.q.size})
-	head := sym.FloorDiv(iv(1), a.group, c.with(a.scores))
+	head := sym.FloorDiv(iv(1), c.atLeastOne(a.group), c.with(a.scores))
 	q, k := cast(t, a.q.at(iv(0), iv(1), iv(2), rv(0))), cast(t, a.keys(iv(0), head, iv(3), rv(0)))
 	scale, err := a.scale()
 	if err != nil {
@@ -291,11 +296,11 @@ func (a *attention) sums() error {
 	head, query, k := iv(1), iv(2), iv(3)
 	if a.q.packed {
 		shape = ir.Shape{a.q.batch, a.q.length, sym.Mul(a.q.n, a.v.size)}
-		f := a.c.with(axes(shape))
-		head, query, k = sym.FloorDiv(iv(2), a.v.size, f), iv(1), sym.Mod(iv(2), a.v.size, f)
+		f, size := a.c.with(axes(shape)), a.c.atLeastOne(a.v.size)
+		head, query, k = sym.FloorDiv(iv(2), size, f), iv(1), sym.Mod(iv(2), size, f)
 	}
 	as := axes(shape)
-	kept := sym.FloorDiv(head, a.group, a.c.with(as))
+	kept := sym.FloorDiv(head, a.c.atLeastOne(a.group), a.c.with(as))
 	acc := wider(a.t, wide(a.v.typ))
 	p := cast(acc, te.FromStage(weights, a.q.typ, iv(0), head, query, rv(0)))
 	a.results[0] = te.Source{Stage: true, N: a.add(&te.Stage{

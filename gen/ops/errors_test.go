@@ -95,6 +95,7 @@ func TestErrors(t *testing.T) {
 		{node("DequantizeLinear", attrs("output_dtype", 11), val(ir.U8, 4), num32(1)), "attribute output_dtype is f64; supported are f16, bf16, f32"},
 		{node("DequantizeLinear", nil, val(ir.I32, 4), num32(1), val(ir.U8)), "operands 0 and 2 must have one type, found i32 and u8"},
 		{node("ConvInteger", nil, val(ir.U8, 1, 4, 8), val(ir.U8, 8, 4, 3), val(ir.U8, 4)), "operand 2 has shape [4]; one number wanted"},
+		{node("Reshape", nil, f32(math.MaxInt32, math.MaxInt32, math.MaxInt32, "N"), vec(7, 9)), "numbers leave 64 bits"},
 		{node("MatMulInteger", nil, val(ir.U8, 2, 3), val(ir.U8, 3, 4), val(ir.U8, 3)), "extent of operand 2, which has an element for each line of its matrix: found 3 and 2"},
 		{node("MatMulInteger", nil, val(ir.U8, 2, 3), val(ir.U8, 3, 4), val(ir.U8, 2, 3)), "dimension 1 of operand 2, which has an element for each line of its matrix: found 3 and 1"},
 		{node("BitCast", attrs("to", 1), val(ir.I64, 4)), "attribute to is f32, of 4 bytes; operand 0 has type i64, of 8"},

@@ -2,7 +2,6 @@ package ops
 
 import (
 	"fmt"
-	"slices"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sym"
@@ -91,7 +90,11 @@ func (c *Ctx) numberOrVector(i int, extent, at sym.Expr) (te.Expr, error) {
 	if e, ok := c.soleElement(i, s); ok {
 		return e, nil
 	}
-	return te.Operand(i, c.Type(i), at), c.isVector(i, extent)
+	if len(s) != 1 {
+		return nil, fmt.Errorf("operand %d has rank %d; one number or rank 1 wanted", i, len(s))
+	}
+	at, err = c.oneOrEach(s[0], extent, at, "extent of operand %d", i)
+	return te.Operand(i, c.Type(i), at), err
 }
 
 // quantConv is a convolution of operands x and w, whose zero points are operands xz and wz.
@@ -189,20 +192,19 @@ func (c *Ctx) line(i int, m ir.Shape, at []sym.Expr, kept, summed int) (te.Expr,
 	}
 	n := len(m)
 	if n > 1 && len(s) == 1 {
-		return te.Operand(i, c.Type(i), at[n-kept]), c.require(SameDim, s[0], m[n-kept], "extent of operand %d, which has an element for each line of its matrix", i)
+		line, err := c.oneOrEach(s[0], m[n-kept], at[n-kept], "extent of operand %d, which has an element for each line of its matrix", i)
+		return te.Operand(i, c.Type(i), line), err
 	}
 	if n != len(s) || n < 2 {
 		return nil, fmt.Errorf("operand %d has rank %d, its matrix %d; one number, a vector or equal ranks wanted", i, len(s), n)
 	}
-	index := slices.Clone(at)
+	index := make([]sym.Expr, n)
 	for k, d := range s {
 		want := m[k]
 		if k == n-summed {
 			want = sym.Const(1)
 		}
-		if d.Is(1) {
-			index[k] = sym.Const(0)
-		} else if err := c.require(SameDim, d, want, "dimension %d of operand %d, which has an element for each line of its matrix", k, i); err != nil {
+		if index[k], err = c.oneOrEach(d, want, at[k], "dimension %d of operand %d, which has an element for each line of its matrix", k, i); err != nil {
 			return nil, err
 		}
 	}

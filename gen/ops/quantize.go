@@ -172,7 +172,8 @@ func (c *Ctx) granule(i int, x ir.Shape, block int64) (te.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if single, ok := c.soleElement(i, s); ok {
+	blocks := block > 0 && len(s) == len(x) && len(x) > 1 // of as many axes, where a block may have a single number
+	if single, ok := c.soleElement(i, s); ok && !blocks {
 		return single, nil
 	}
 	if c.Version < 13 {
@@ -190,10 +191,26 @@ func (c *Ctx) granule(i int, x ir.Shape, block int64) (te.Expr, error) {
 	case len(s) != 1:
 		return nil, fmt.Errorf("operand %d has rank %d; without attribute block_size rank 0 or 1 wanted", i, len(s))
 	}
-	if err := c.require(SameDim, s[0], x[axis], "extent of operand %d, which has an element for each index of axis %d", i, axis); err != nil {
-		return nil, err
+	at, err := c.oneOrEach(s[0], x[axis], iv(axis), "extent of operand %d, which has an element for each index of axis %d", i, axis)
+	return te.Operand(i, c.Type(i), at), err
+}
+
+// oneOrEach is the index at which a dimension d is read at a point of an axis: d is 1 or the axis's extent, and
+// which of them only the run may know.
+func (c *Ctx) oneOrEach(d, extent, at sym.Expr, format string, args ...any) (sym.Expr, error) {
+	switch {
+	case d.Is(1):
+		return sym.Const(0), nil
+	case d.Equal(extent) || c.isNot(d, 1):
+		return at, c.require(SameDim, d, extent, format, args...)
 	}
-	return te.Operand(i, c.Type(i), iv(axis)), nil
+	if err := c.require(Broadcastable, d, extent, format, args...); err != nil {
+		return at, err
+	}
+	if err := c.require(SameDim, sym.Max(d, extent, c.Facts), extent, format, args...); err != nil {
+		return at, err
+	}
+	return sym.Min(at, sym.Sub(d, sym.Const(1)), c.Facts), nil
 }
 
 // soleElement loads an operand that certainly has one element.
@@ -215,7 +232,14 @@ func (c *Ctx) blocked(i int, s, x ir.Shape, axis int, block int64) (te.Expr, err
 			d = sym.CeilDiv(d, sym.Const(block), c.Facts)
 			at[k] = sym.FloorDiv(at[k], sym.Const(block), c.with(as))
 		}
-		if err := c.require(SameDim, s[k], d, "dimension %d of operand %d, in blocks of %d along axis %d", k, i, block, axis); err != nil {
+		const what = "dimension %d of operand %d, in blocks of %d along axis %d"
+		var err error
+		if len(x) == 1 { // a single number is one for all
+			at[k], err = c.oneOrEach(s[k], d, at[k], what, k, i, block, axis)
+		} else {
+			err = c.require(SameDim, s[k], d, what, k, i, block, axis)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -158,6 +158,9 @@ func (c *Ctx) require(kind CheckKind, a, b sym.Expr, format string, args ...any)
 		fails = (lo > 0 || hi < 0) && c.isNot(a, 1) && c.isNot(b, 1)
 	}
 	what := fmt.Sprintf(format, args...)
+	if d.Overflow() {
+		return fmt.Errorf("%s: the numbers leave 64 bits, or are too long to write; smaller dimensions wanted", what)
+	}
 	if fails {
 		return fmt.Errorf("%s: found %s and %s", what, a, b)
 	}
