@@ -144,6 +144,8 @@ func TestSymbols(t *testing.T) {
 			"[N 8 ((H + 1) // (2)) ((W + 1) // (2))]", "H + 2 >= 3, W + 2 >= 3"},
 		{"same", node("Conv", attrs("auto_pad", "SAME_UPPER", "strides", ints(2)), f32("N", 3, "H"), weight(8, 3, 3)),
 			"[N 8 ((H + 1) // (2))]", ""},
+		{"groups", node("Conv", attrs("group", 2), f32("N", 6, 4), f32("M", 3, 1)), "[N M 4]", "2*((M) // (2)) == M"},
+		{"groups of channels", node("ConvTranspose", attrs("group", 2), f32("N", "C", 4), f32("C", 3, 1)), "[N 6 4]", "2*((C) // (2)) == C"},
 		{"reshape with -1", node("Reshape", nil, f32("N", 3, "H", "W"), vec(0, -1, 3)), "[N H*W 3]", ""},
 		{"reshape of a batch", node("Reshape", nil, f32("N", 12), vec(-1, 4)), "[3*N 4]", ""},
 		{"reshape that may not divide", node("Reshape", nil, f32("N"), vec(-1, 4)), "[((N) // (4)) 4]", "4*((N) // (4)) == N"},

@@ -109,10 +109,19 @@ func (c *Ctx) convGroups(x, w ir.Shape) (int64, error) {
 	if group < 1 {
 		return 0, fmt.Errorf("attribute group is %d; at least 1 wanted", group)
 	}
-	if m, ok := w[0].Const(); ok && m%group != 0 {
-		return 0, fmt.Errorf("attribute group is %d; it must divide the %d result channels", group, m)
+	if err := c.divides(group, w[0], "result channels"); err != nil {
+		return 0, err
 	}
 	return group, c.require(SameDim, x[1], sym.Scale(w[1], group), "channels of X must be group times channels of W")
+}
+
+// divides requires that attribute group divides a number of channels: more would be read beyond the last group.
+func (c *Ctx) divides(group int64, channels sym.Expr, what string) error {
+	if m, ok := channels.Const(); ok && m%group != 0 {
+		return fmt.Errorf("attribute group is %d; it must divide the %d %s", group, m, what)
+	}
+	each := sym.FloorDiv(channels, sym.Const(group), c.Facts)
+	return c.require(SameDim, sym.Scale(each, group), channels, "attribute group must divide the %s", what)
 }
 
 // isVector requires that operand i has one axis of the extent.

@@ -68,8 +68,8 @@ func (c *Ctx) transposedGroups(x, w ir.Shape) (int64, error) {
 	if group < 1 {
 		return 0, fmt.Errorf("attribute group is %d; at least 1 wanted", group)
 	}
-	if m, ok := x[1].Const(); ok && m%group != 0 {
-		return 0, fmt.Errorf("attribute group is %d; it must divide the %d channels", group, m)
+	if err := c.divides(group, x[1], "channels"); err != nil {
+		return 0, err
 	}
 	if err := c.require(SameDim, x[1], w[0], "channels of X must be the first dimension of W"); err != nil {
 		return 0, err
