@@ -93,16 +93,21 @@ func bindSymbols(p *plan.Program, inputs []*ir.Tensor) (map[string]int64, error)
 			continue
 		}
 		if x, ok := out[s.Name]; !ok || x < s.Lo || x > s.Hi {
-			return nil, fmt.Errorf("symbol %s is %d (given: %v); the model takes %d to %d", s.Name, x, ok, s.Lo, s.Hi)
+			return nil, &ShapeError{fmt.Sprintf("symbol %s is %d (given: %v); the model takes %d to %d", s.Name, x, ok, s.Lo, s.Hi)}
 		}
 	}
 	for i, v := range p.Inputs {
 		if want, err := evalAll(v.Shape, out); err != nil || !slices.Equal(want, inputs[i].Shape) {
-			return nil, fmt.Errorf("input %q has shape %v; the model wants %v (%v)", v.Name, inputs[i].Shape, want, err)
+			return nil, &ShapeError{fmt.Sprintf("input %q has shape %v; the model wants %v (%v)", v.Name, inputs[i].Shape, want, err)}
 		}
 	}
 	return out, p.BindBounds(out)
 }
+
+// ShapeError tells that an input's shape is none that the program takes; generated code refuses it, too.
+type ShapeError struct{ text string }
+
+func (e *ShapeError) Error() string { return e.text }
 
 // DimsError tells that the program refuses a run's dimensions, as the generated code does.
 type DimsError struct{ Check block.Check }
