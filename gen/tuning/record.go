@@ -40,6 +40,8 @@ type Block struct {
 type Kernel struct {
 	Name   string  `json:"kernel"`
 	Micros float64 `json:"us"`
+	// Rounds is how often it was measured.
+	Rounds int `json:"rounds"`
 }
 
 // Choice is what a block's kernel was chosen from.
@@ -120,6 +122,8 @@ func (c *Chip) check() error {
 				return fmt.Errorf("block %q: kernel %q is listed twice", b.Key, k.Name)
 			case !(k.Micros > 0) || math.IsInf(k.Micros, 0):
 				return fmt.Errorf("block %q: kernel %q takes %g us; want a positive number", b.Key, k.Name, k.Micros)
+			case k.Rounds < 1:
+				return fmt.Errorf("block %q: kernel %q was measured in %d rounds; want a number from 1", b.Key, k.Name, k.Rounds)
 			}
 			names[k.Name] = true
 		}
@@ -167,26 +171,31 @@ func (r *Record) On(chip string, threads int) *Chip {
 	return &r.Chips[len(r.Chips)-1]
 }
 
-// Has tells whether a block's kernel was measured.
-func (c *Chip) Has(key, kernel string) bool {
+// Get is what was measured of a block's kernel, nothing in no rounds where nobody did.
+func (c *Chip) Get(key, kernel string) Kernel {
 	for _, b := range c.Blocks {
-		if b.Key == key {
-			return slices.ContainsFunc(b.Kernels, func(k Kernel) bool { return k.Name == kernel })
+		if b.Key != key {
+			continue
+		}
+		for _, k := range b.Kernels {
+			if k.Name == kernel {
+				return k
+			}
 		}
 	}
-	return false
+	return Kernel{Name: kernel}
 }
 
 // Set notes what a block's kernel takes.
-func (c *Chip) Set(key, what, kernel string, micros float64) {
+func (c *Chip) Set(key, what string, kernel Kernel) {
 	i := slices.IndexFunc(c.Blocks, func(b Block) bool { return b.Key == key })
 	if i < 0 {
 		c.Blocks, i = append(c.Blocks, Block{Key: key}), len(c.Blocks)
 	}
 	b := &c.Blocks[i]
 	b.What = what
-	b.Kernels = slices.DeleteFunc(b.Kernels, func(k Kernel) bool { return k.Name == kernel })
-	b.Kernels = append(b.Kernels, Kernel{kernel, micros})
+	b.Kernels = slices.DeleteFunc(b.Kernels, func(k Kernel) bool { return k.Name == kernel.Name })
+	b.Kernels = append(b.Kernels, kernel)
 }
 
 // Text is the file: sorted, a line for each kernel, so that what changes is seen.
@@ -205,7 +214,7 @@ func (r *Record) Text() []byte {
 		for k, b := range blocks {
 			fmt.Fprintf(&out, "%s\n   {\"key\": %s, \"what\": %s, \"kernels\": [", comma(k), quote(b.Key), quote(b.What))
 			for n, x := range slices.SortedFunc(slices.Values(b.Kernels), func(a, b Kernel) int { return strings.Compare(a.Name, b.Name) }) {
-				fmt.Fprintf(&out, "%s\n    {\"kernel\": %s, \"us\": %.4g}", comma(n), quote(x.Name), x.Micros)
+				fmt.Fprintf(&out, "%s\n    {\"kernel\": %s, \"us\": %.4g, \"rounds\": %d}", comma(n), quote(x.Name), x.Micros, x.Rounds)
 			}
 			out.WriteString("]}")
 		}

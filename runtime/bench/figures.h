@@ -34,6 +34,7 @@ struct Machine {
 // A block in a run. Counts are sums over its calls in a run, negative where not known.
 struct Block {
   std::string name, kernel;
+  int32_t number = -1;  // in the program, as in the manifest
   int64_t calls = 0;
   double flops = 0, products = 0, bytes = 0;
   Times times;

@@ -56,6 +56,7 @@ std::string BlockJson(const Report& r, const Block& b) {
   return Object(" ")
       .Add("name", QuoteJson(b.name))
       .Add("kernel", QuoteJson(b.kernel))
+      .Known("block", b.number)
       .Add("calls", std::to_string(b.calls))
       .Add("ms", TimesJson(b.times))
       .Known("share", x.share)

@@ -27,6 +27,7 @@ struct Observation {
   explicit Observation(const Profile& profile)
       : p(&profile), ms(static_cast<size_t>(profile.block_count)), blocks(ms.size()) {
     for (size_t i = 0; i < blocks.size(); ++i) {
+      blocks[i].number = static_cast<int32_t>(i);
       blocks[i].name = p->blocks[i].name;
       blocks[i].kernel = p->blocks[i].kernel;
     }

@@ -48,11 +48,29 @@ func (t times) String() string {
 	return fmt.Sprintf("dnnc graph %.2f s, dnnc compile %.2f s, %.0f MB, %s %.2f s", t.graph, t.compile, float64(t.memory)/1e6, t.compiler, t.cxx)
 }
 
-// build makes a program of the model for the chip.
-func build(o *options, m *model, chip *target.Target, work string) (*program, error) {
-	dnnc, err := compiler(o, work)
+// build makes a program of the model for the chip, with further options of `dnnc compile`.
+func build(o *options, m *model, chip *target.Target, work string, compileOnly ...string) (*program, error) {
+	p := &program{command: append(strings.Fields(o.emulator), work+"/program", "--weights="+work+"/model.weights")}
+	if err := generate(o, m, work, &p.times, compileOnly...); err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	cxx, err := findCxx(o)
 	if err != nil {
 		return nil, err
+	}
+	if err := compileAll(cxx, chip, work, o.runtime); err != nil {
+		return nil, err
+	}
+	p.times.compiler, p.times.cxx = filepath.Base(cxx[0]), time.Since(start).Seconds()
+	return p, nil
+}
+
+// generate makes the sources for the chip whose facts are in the work folder.
+func generate(o *options, m *model, work string, took *times, compileOnly ...string) error {
+	dnnc, err := compiler(o, work)
+	if err != nil {
+		return err
 	}
 	start := time.Now()
 	graph := []string{"graph", "--src=" + m.path, "--out=" + work + "/graph.txt", "--out-consts=" + work + "/graph.consts"}
@@ -65,28 +83,18 @@ func build(o *options, m *model, chip *target.Target, work string) (*program, er
 	}
 	graphMemory, err := runCompiler(dnnc, append(graph, common...)...)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	graphTime, start := time.Since(start), time.Now()
-	compileMemory, err := runCompiler(dnnc, append([]string{"compile", "--graph=" + work + "/graph.txt", "--consts=" + work + "/graph.consts",
+	took.graph, start = time.Since(start).Seconds(), time.Now()
+	if o.tuning != "" {
+		compileOnly = append(compileOnly, "--tuning="+o.path(o.tuning))
+	}
+	compileMemory, err := runCompiler(dnnc, slices.Concat([]string{"compile", "--graph=" + work + "/graph.txt", "--consts=" + work + "/graph.consts",
 		"--src=" + m.path, "--chip=" + work + "/chip.json", "--api=model", "--prefix=model", "--namespace=model", "--weights=file", "--shards=8",
 		"--out-header=" + work + "/model.h", "--out-kernels=" + work + "/kernels", "--out-weights=" + work + "/model.weights",
-		"--out-manifest=" + work + "/model.manifest.json"}, common...)...)
-	if err != nil {
-		return nil, err
-	}
-	compileTime, start := time.Since(start), time.Now()
-	cxx, err := findCxx(o)
-	if err != nil {
-		return nil, err
-	}
-	if err := compileAll(cxx, chip, work); err != nil {
-		return nil, err
-	}
-	return &program{
-		command: append(strings.Fields(o.emulator), work+"/program", "--weights="+work+"/model.weights"),
-		times:   times{graphTime.Seconds(), compileTime.Seconds(), time.Since(start).Seconds(), max(compileMemory, graphMemory), filepath.Base(cxx[0])},
-	}, nil
+		"--out-manifest=" + work + "/model.manifest.json"}, common, compileOnly)...)
+	took.compile, took.memory = time.Since(start).Seconds(), max(compileMemory, graphMemory)
+	return err
 }
 
 // compiler is dnnc, built for the occasion where Bazel did not bring it.
@@ -138,23 +146,29 @@ func findCxx(o *options) ([]string, error) {
 	return nil, fmt.Errorf("no C++ compiler is found: install clang++ or g++, or name one with --cxx or $CXX")
 }
 
-// compileAll compiles the kernels, the runtime and the program around them, each file by itself, and links them.
-func compileAll(cxx []string, chip *target.Target, work string) error {
+// compileAll compiles the kernels, the runtime and the program around them, each file by itself, and links them. Objects
+// of all but the kernels are the same for every model: they stay in the folder runtime, if one is given.
+func compileAll(cxx []string, chip *target.Target, work, runtime string) error {
+	kept := runtime != ""
+	if !kept {
+		runtime = work
+	}
 	if err := os.WriteFile(work+"/served.cc", []byte(served), 0o666); err != nil {
 		return err
 	}
 	plain := []string{"-std=c++17", "-O2"}
 	var jobs [][]string
 	objects := []string{}
-	for _, part := range []struct {
+	for n, part := range []struct {
 		pattern string
 		copts   []string
+		objects string
 	}{
-		{work + "/kernels/*.cc", append(slices.Clone(kernelCopts), chip.Copts...)},
-		{"runtime/dnn_*.cc", append(slices.Clone(plain), "-fno-exceptions", "-fno-rtti")},
-		{"runtime/serve/*.cc", plain},
-		{"runtime/bench/*.cc", plain},
-		{work + "/served.cc", plain},
+		{work + "/kernels/*.cc", append(slices.Clone(kernelCopts), chip.Copts...), work},
+		{"runtime/dnn_*.cc", append(slices.Clone(plain), "-fno-exceptions", "-fno-rtti"), runtime},
+		{"runtime/serve/*.cc", plain, runtime},
+		{"runtime/bench/*.cc", plain, runtime},
+		{work + "/served.cc", plain, work},
 	} {
 		files, err := filepath.Glob(part.pattern)
 		if err != nil {
@@ -163,9 +177,12 @@ func compileAll(cxx []string, chip *target.Target, work string) error {
 		if len(files) == 0 {
 			return fmt.Errorf("there are no files %s: run this command from the repository's root, or with bazel run", part.pattern)
 		}
-		for _, f := range files {
-			object := fmt.Sprintf("%s/%d.o", work, len(objects))
+		for i, f := range files {
+			object := fmt.Sprintf("%s/%d_%d.o", part.objects, n, i)
 			objects = append(objects, object)
+			if _, err := os.Stat(object); err == nil && kept && part.objects == runtime {
+				continue
+			}
 			jobs = append(jobs, slices.Concat(cxx[1:], part.copts, []string{"-I.", "-I" + work, "-I" + work + "/kernels", "-c", f, "-o", object}))
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"rules_dnn/gen/onnx"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
+	"rules_dnn/gen/tuning"
 	"rules_dnn/tools/check"
 )
 
@@ -53,9 +54,13 @@ func TestCompiledModel(t *testing.T) {
 		t.Skip("there is no go to build dnnc with")
 	}
 	atRoot(t)
-	o, err := parse([]string{network(t), "--dims=N=1..64", "--run=N=1", "--run=N=7", "--reference=interpreter", "--dnnc=" + dnnc})
+	path := network(t)
+	o, err := parse([]string{path, "--dims=N=1..64", "--run=N=1", "--run=N=7", "--reference=interpreter", "--dnnc=" + dnnc})
 	require.NoError(t, err)
 	work := t.TempDir()
+	o.runtime = t.TempDir()
+	o.dnnc, err = compiler(o, work)
+	require.NoError(t, err)
 	chip, err := chooseChip(o, work)
 	require.NoError(t, err)
 	m, err := open(o, work)
@@ -69,6 +74,40 @@ func TestCompiledModel(t *testing.T) {
 	require.EqualError(t, new(outcome).compareRuns(o, m, p, ref, work, io.Discard), "2 outputs differ by more than -1 of their range")
 	o.runs = list{"N=65"}
 	require.ErrorContains(t, new(outcome).compareRuns(o, m, p, ref, work, io.Discard), "input x of shape [65, 5]")
+	t.Run("Tune", func(t *testing.T) { tuneCompiled(t, path, o.dnnc, o.runtime) })
+}
+
+// tuneCompiled measures two kernels of the model's block; compiled by the record, it has the faster one.
+func tuneCompiled(t *testing.T, network, dnnc, runtime string) {
+	path := filepath.Join(t.TempDir(), "net.tune.json")
+	args := []string{network, "--dims=N=1..64", "--run=N=7", "--dnnc=" + dnnc}
+	o, err := parse(append(args, "--tune="+path, "--candidates=2", "--rounds=1", "--seconds=0"))
+	require.NoError(t, err)
+	o.runtime = runtime
+	var log strings.Builder
+	require.NoError(t, tune(o, &log))
+	assert.Contains(t, log.String(), "round 1 of 1, candidates 2 of 2: ")
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	r, err := tuning.Parse(data)
+	require.NoError(t, err)
+	require.Len(t, r.Chips, 1)
+	require.Len(t, r.Chips[0].Blocks, 1, string(data))
+	require.Len(t, r.Chips[0].Blocks[0].Kernels, 2)
+
+	work := t.TempDir()
+	o, err = parse(append(args, "--tuning="+path))
+	require.NoError(t, err)
+	_, err = chooseChip(o, work)
+	require.NoError(t, err)
+	m, err := open(o, work)
+	require.NoError(t, err)
+	require.NoError(t, generate(o, m, work, &times{}))
+	text, err := os.ReadFile(work + "/model.manifest.json")
+	require.NoError(t, err)
+	times, err := r.For(r.Chips[0].Chip)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `"kernel": "`+times[r.Chips[0].Blocks[0].Key][0].Name+`"`)
 }
 
 func TestReport(t *testing.T) {
@@ -96,12 +135,14 @@ func TestParse(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "/home/user/venv/bin/python", o.python)
 	for args, want := range map[string]string{
-		"":                           "found 0 models",
-		"a.onnx b.onnx":              "found 2 models (a.onnx b.onnx)",
-		"a.onnx --reference=tvm":     "want ort or interpreter",
-		"a.onnx --threads=0":         "want a number from 1",
-		"a.onnx --int-limit=0":       "want a number from 1",
-		"a.onnx --no-such-option=01": "flag provided but not defined",
+		"":                                       "found 0 models",
+		"a.onnx b.onnx":                          "found 2 models (a.onnx b.onnx)",
+		"a.onnx --reference=tvm":                 "want ort or interpreter",
+		"a.onnx --threads=0":                     "want a number from 1",
+		"a.onnx --int-limit=0":                   "want a number from 1",
+		"a.onnx --no-such-option=01":             "flag provided but not defined",
+		"a.onnx --tune=a --tuning=b":             "--tune measures one model on this machine",
+		"a.onnx --tune=a --peers=all --rounds=1": "--tune measures one model on this machine",
 	} {
 		_, err := parse(strings.Fields(args))
 		assert.ErrorContains(t, err, want, args)

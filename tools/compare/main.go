@@ -27,6 +27,8 @@ examples, for MODEL.onnx [options]:
   net.onnx --input image=cat.npy --threads 2      an input of one's own
   graph.onnx --fill                               a graph whose weights were taken out
   net.onnx --peers=all --threads 1,2 --rounds 9   time it and four engines in turn, and print a table
+  net.onnx --tune net.tune.json                   measure kernels and write the record
+  net.onnx --tuning net.tune.json --rounds 9      use it
   --list tests/models/graphs.txt --models FOLDER  a table of the list's models, which are in the folder
   net.onnx --chip arm64 --cxx "aarch64-linux-gnu-g++ -static" --emulator qemu-aarch64
 
@@ -47,7 +49,11 @@ type options struct {
 	threads                 int   // of a run
 	threadCounts            []int // with peers: threads takes each value
 	seconds                 float64
+	tune, tuning            string
+	candidates              int
+	again                   bool
 	fill                    bool
+	runtime                 string // folder for objects that several programs share
 	workingFolder           string // of the user, where it is not this process's
 }
 
@@ -58,6 +64,8 @@ func main() {
 	}
 	switch {
 	case err != nil:
+	case o.tune != "":
+		err = tune(o, os.Stdout)
 	case o.peers != nil:
 		err = comparePeers(o, os.Args[1:], os.Stdout, os.Stderr)
 	case o.list != "":
@@ -93,6 +101,10 @@ func parse(args []string) (*options, error) {
 	threads := fs.String("threads", "1", "threads of a run; with --peers one or more numbers, as in 1,2")
 	fs.IntVar(&o.rounds, "rounds", 0, "rounds of timing against ONNX Runtime, or against --peers")
 	fs.Float64Var(&o.seconds, "seconds", 0.5, "how long each of them runs in a round")
+	fs.StringVar(&o.tuning, "tuning", "", "a record of what kernels take on chips, which the compiler reads")
+	fs.StringVar(&o.tune, "tune", "", "measure the blocks' kernels and write this record; compares nothing")
+	fs.IntVar(&o.candidates, "candidates", 8, "with --tune: how many kernels of a block are measured at most")
+	fs.BoolVar(&o.again, "again", false, "with --tune: measure what the record has already, too")
 	peers := fs.String("peers", "", "engines to time, as in onnxruntime,ncnn, or all: "+strings.Join(engines, ", ")+"; prints a table in Markdown")
 	fs.IntVar(&o.intLimit, "int-limit", 1000, "what integer inputs stay below")
 	fs.IntVar(&o.seed, "seed", 0, "other numbers give other inputs")
@@ -129,6 +141,9 @@ func parse(args []string) (*options, error) {
 	}
 	if o.reference != "" && o.reference != "ort" && o.reference != "interpreter" {
 		return nil, fmt.Errorf("--reference=%s: want ort or interpreter", o.reference)
+	}
+	if o.tune != "" && (o.tuning != "" || o.peers != nil || o.list != "" || o.emulator != "" || o.candidates < 1) {
+		return nil, fmt.Errorf("--tune measures one model on this machine, at least one candidate: leave out --tuning, --peers, --list and --emulator")
 	}
 	if o.rounds < 0 {
 		return nil, fmt.Errorf("--rounds=%d: want a number from 0", o.rounds)

@@ -16,6 +16,7 @@ const usage = `dnnc compiles a neural network to C++ sources.
 
   dnnc graph    reads ONNX and writes the network's graph as text; knows nothing of the target
   dnnc compile  makes C++ of such a graph for a chip
+  dnnc tune     measures kernels on this machine, for the record that 'dnnc compile --tuning' reads
   dnnc passes   lists the passes, their order and its reasons, and what can be switched off
 
 Example:
@@ -25,7 +26,7 @@ Example:
     --out-header=net.h --out-kernels=kernels --out-weights=net.weights \
     --out-weights-asm=net.weights.S --out-manifest=net.manifest.json
 
-'dnnc graph --help' and 'dnnc compile --help' list all options, with examples.
+'dnnc graph --help', 'dnnc compile --help' and 'dnnc tune --help' list all options, with examples.
 `
 
 func main() {
@@ -58,6 +59,8 @@ func dispatch(args []string, out, log io.Writer) error {
 		return graphCommand(args[1:], out, log)
 	case "compile":
 		return compileCommand(args[1:], out, log)
+	case "tune":
+		return tuneCommand(args[1:], out)
 	case "passes":
 		if len(args) > 1 {
 			return fmt.Errorf("unexpected argument %q: dnnc passes takes none", args[1])

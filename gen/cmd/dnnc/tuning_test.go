@@ -56,9 +56,9 @@ func TestTuning(t *testing.T) {
 	assert.Equal(t, first.Kernels[1], second.Kernel)
 
 	r := &tuning.Record{}
-	r.On("x86_64_v4", 1).Set(first.Key, first.What, first.Kernels[0], 20)
-	r.On("x86_64_v4", 1).Set(first.Key, first.What, first.Kernels[1], 10)
-	r.On("x86_64_v4", 1).Set(first.Key, first.What, "removed", 5)
+	r.On("x86_64_v4", 1).Set(first.Key, first.What, tuning.Kernel{Name: first.Kernels[0], Micros: 20, Rounds: 1})
+	r.On("x86_64_v4", 1).Set(first.Key, first.What, tuning.Kernel{Name: first.Kernels[1], Micros: 10, Rounds: 1})
+	r.On("x86_64_v4", 1).Set(first.Key, first.What, tuning.Kernel{Name: "removed", Micros: 5, Rounds: 1})
 	require.NoError(t, os.WriteFile("net.tune.json", r.Text(), 0o666))
 	note := mustRun(t, compileArgs("model.onnx", chip, "--tuning=net.tune.json")...)
 	assert.Contains(t, note, `net.tune.json is stale, measure again: Conv f32[1 32 20 20]`)
@@ -90,6 +90,48 @@ func TestTuningErrors(t *testing.T) {
 		{[]string{"--candidate=1", "--tuning=arm64.json"}, "want one of them"},
 	} {
 		_, err := dnnc(compileArgs("model.onnx", chip, c.args...)...)
+		assert.ErrorContains(t, err, c.want)
+	}
+}
+
+// TestTune: the record is found beside the user's sources, and what it has is not measured.
+func TestTune(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(t.TempDir())
+	t.Setenv("BUILD_WORKSPACE_DIRECTORY", dir)
+	write := func(path, text string) {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o666))
+	}
+	write("m.json", `{"chip": "mine", "blocks": [{"tuning": {"key": "k", "what": "Conv", "kernel": "a", "kernels": ["a", "b"]}}]}`)
+	write("plan.json", `{"record": "its/net.tune.json", "programs": [{"program": "none", "manifest": "m.json"}, {"program": "none", "manifest": "m.json"}]}`)
+	_, err := dnnc("tune", "--plan=plan.json")
+	assert.ErrorContains(t, err, "candidates 1: none: ", "there is no program")
+	r := &tuning.Record{}
+	r.On("mine", 1).Set("k", "Conv", tuning.Kernel{Name: "a", Micros: 1, Rounds: 5})
+	write(filepath.Join(dir, "its/net.tune.json"), string(r.Text()))
+	_, err = dnnc("tune", "--plan=plan.json")
+	assert.ErrorContains(t, err, "candidates 1: none: ", "kernel b was not measured")
+	r.On("mine", 1).Set("k", "Conv", tuning.Kernel{Name: "b", Micros: 2, Rounds: 5})
+	write(filepath.Join(dir, "its/net.tune.json"), string(r.Text()))
+	said := mustRun(t, "tune", "--plan=plan.json")
+	assert.Contains(t, said, "has 5 rounds of all kernels already")
+	assert.Contains(t, said, "wrote "+filepath.Join(dir, "its/net.tune.json"))
+	assert.Contains(t, mustRun(t, "tune", "--plan=plan.json", "--candidates=1", "--rounds=6"), "wrote", "one kernel is no choice")
+
+	write("empty.json", `{}`)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "--plan is missing"},
+		{[]string{"--plan=none.json"}, "none.json: no such file"},
+		{[]string{"--plan=empty.json"}, "empty.json: want a record and programs"},
+		{[]string{"--plan=plan.json", "--rounds=0"}, "--rounds=0"},
+		{[]string{"--plan=plan.json", "--threads=0"}, "--threads=0"},
+		{[]string{"--plan=plan.json", "--seconds=-1"}, "want numbers from 1"},
+	} {
+		_, err := dnnc(append([]string{"tune"}, c.args...)...)
 		assert.ErrorContains(t, err, c.want)
 	}
 }

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"rules_dnn/gen/measure"
+)
+
+const tuneDoc = `dnnc tune measures the kernels that blocks of a model can have, and writes the record that builds read.
+
+'bazel run -c opt NAME.tune' runs it for the dnn_model NAME: it brings a program for each candidate. They take turns, in whole
+runs of the model. The record is written after each round, so an interrupted run goes on where it was, and
+what it has already is not measured again. Paths are relative to the working directory, the record's to
+$BUILD_WORKSPACE_DIRECTORY where that is set.
+
+Examples:
+  Measure, in one thread, then say tuning = "NAME.tune.json" in the dnn_model:
+    bazel run -c opt //app:model.tune
+  All anew, in two threads and longer, since kernels changed:
+    bazel run -c opt //app:model.tune -- --again --threads=2 --rounds=9 --seconds=1
+  Only the four candidates of each block that estimates prefer, with a symbol's value:
+    bazel run -c opt //app:model.tune -- --candidates=4 --program-arg=--dims=N=8
+  Without Bazel: plan.json is {"record": "net.tune.json", "programs": [{"program": "PATH", "manifest": "PATH", "weights": "PATH"}, ...]}
+  with a program of runtime/bench around what 'dnnc compile --candidate=1' made, one of --candidate=2, and so on:
+    dnnc tune --plan=plan.json
+`
+
+// tunePlan is what the rules write for NAME.tune.
+type tunePlan struct {
+	Record   string            `json:"record"`
+	Programs []measure.Program `json:"programs"`
+}
+
+// tuneCommand is `dnnc tune`.
+func tuneCommand(args []string, out io.Writer) error {
+	var plan string
+	var candidates int
+	o := measure.Options{}
+	c := newCommand("dnnc tune", tuneDoc, "plan")
+	c.StringVar(&plan, "plan", "", "`FILE` that names the record and the programs (JSON)")
+	c.StringVar(&o.Record, "record", "", "`FILE`: the record, instead of the plan's")
+	c.IntVar(&candidates, "candidates", 0, "`NUMBER` of kernels of a block that are measured at most; 0: as many as there are programs")
+	c.IntVar(&o.Rounds, "rounds", 5, "`NUMBER` of rounds, in each of which every program runs")
+	c.Float64Var(&o.Seconds, "seconds", 0.5, "how long a program measures in a round")
+	c.IntVar(&o.Threads, "threads", 1, "`NUMBER` of threads that compute")
+	c.BoolVar(&o.Again, "again", false, "measure what the record has already, too, and drop what else it has of this chip")
+	c.Var((*list)(&o.Args), "program-arg", "`ARGUMENT` for the programs, as in --dims=N=8 or --input=NAME=FILE.npy; may be repeated")
+	if err := c.parse(args, out); err != nil {
+		return err
+	}
+	if o.Rounds < 1 || o.Threads < 1 || candidates < 0 || !(o.Seconds >= 0) {
+		return c.hint("--rounds=%d, --threads=%d, --candidates=%d, --seconds=%g: want numbers from 1; seconds and candidates from 0", o.Rounds, o.Threads, candidates, o.Seconds)
+	}
+	p, err := readTunePlan(plan)
+	if err != nil {
+		return err
+	}
+	if candidates > 0 {
+		p.Programs = p.Programs[:min(candidates, len(p.Programs))]
+	}
+	from := os.Getenv("BUILD_WORKSPACE_DIRECTORY")
+	if o.Record != "" {
+		from = os.Getenv("BUILD_WORKING_DIRECTORY")
+	} else {
+		o.Record = p.Record
+	}
+	if !filepath.IsAbs(o.Record) {
+		o.Record = filepath.Join(from, o.Record)
+	}
+	if err := measure.Run(p.Programs, o, out); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "wrote %s\n", o.Record)
+	return nil
+}
+
+func readTunePlan(path string) (*tunePlan, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	p := &tunePlan{}
+	if err := json.Unmarshal(data, p); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if p.Record == "" || len(p.Programs) == 0 {
+		return nil, fmt.Errorf("%s: want a record and programs", path)
+	}
+	for i := range p.Programs {
+		// Programs look for relative paths where the user is.
+		if w := &p.Programs[i].Weights; *w != "" {
+			if *w, err = filepath.Abs(*w); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return p, nil
+}

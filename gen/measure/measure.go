@@ -1,0 +1,196 @@
+// Package measure runs programs of one model, which differ in the kernels of its blocks, and notes in a tuning record
+// how long each kernel takes.
+//
+// The kernels of all blocks are measured at once, in whole runs of the model: what a block finds in caches is what it
+// finds there when the model is used. The programs take turns, so that what disturbs one disturbs the others.
+package measure
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"rules_dnn/gen/tuning"
+)
+
+// Program is a program of dnn_benchmark and the manifest of its model, compiled with --candidate. Weights is the
+// weights' file, where the program does not hold them.
+type Program struct {
+	Program  string `json:"program"`
+	Manifest string `json:"manifest"`
+	Weights  string `json:"weights,omitempty"`
+}
+
+// Options say how to measure.
+type Options struct {
+	// Record is the file.
+	Record string
+	// Rounds of all programs, each of which runs so many Seconds in one.
+	Rounds  int
+	Seconds float64
+	Threads int
+	// Again measures what the record has already, too, and drops what else it has of the chip.
+	Again bool
+	// Args are further ones for the programs, as in --dims=N=8.
+	Args []string
+}
+
+// Run measures what the record does not have in so many rounds, and writes it after each round: interrupted, it goes
+// on where it was. Program number i has the blocks' candidates i. What it does is told to out.
+func Run(programs []Program, o Options, out io.Writer) error {
+	s, err := start(programs, o, out)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(s.pending) > 0:
+	case len(s.chip.Blocks) == 0:
+		fmt.Fprintln(out, "no block of the model has a choice of kernels")
+		return s.write()
+	default:
+		fmt.Fprintf(out, "%s has %d rounds of all kernels already; --again measures them again\n", filepath.Base(o.Record), o.Rounds)
+	}
+	for r := s.first; r < o.Rounds && len(s.pending) > 0; r++ {
+		if err := s.round(r); err != nil {
+			return err
+		}
+		if err := s.write(); err != nil {
+			return err
+		}
+	}
+	s.summary()
+	return nil
+}
+
+// session is the state of a run.
+type session struct {
+	o        Options
+	out      io.Writer
+	models   []*model
+	programs []Program
+	record   *tuning.Record
+	chip     *tuning.Chip
+	pending  map[kernel]bool
+	before   map[kernel]tuning.Kernel // what the record had
+	samples  map[kernel][]float64     // microseconds, one a round and program
+	rounds   int                      // that were run
+	first    int                      // the round to begin with
+}
+
+// kernel is a block's key, and a kernel's name.
+type kernel struct{ key, name string }
+
+func start(programs []Program, o Options, out io.Writer) (*session, error) {
+	s := &session{o: o, out: out, programs: programs, pending: map[kernel]bool{}, before: map[kernel]tuning.Kernel{}, samples: map[kernel][]float64{}}
+	if len(programs) == 0 {
+		return nil, fmt.Errorf("there are no programs to measure")
+	}
+	for i, p := range programs {
+		m, err := readModel(p.Manifest)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			if err := m.same(s.models[0]); err != nil {
+				return nil, fmt.Errorf("%s and %s: %w", programs[0].Manifest, p.Manifest, err)
+			}
+		}
+		s.models = append(s.models, m)
+	}
+	data, err := os.ReadFile(o.Record)
+	if err != nil && !os.IsNotExist(err) {
+		return nil, err
+	}
+	if s.record, err = tuning.Parse(data); err != nil {
+		return nil, fmt.Errorf("%s: %w", o.Record, err)
+	}
+	s.chip = s.record.On(s.models[0].chip, o.Threads)
+	if o.Again {
+		s.chip.Threads, s.chip.Blocks = o.Threads, nil
+	}
+	if s.chip.Threads != o.Threads {
+		return nil, fmt.Errorf("%s has times of %d threads for %s, which cannot be compared with those of %d: measure with --threads=%d, or all anew with --again",
+			o.Record, s.chip.Threads, s.chip.Chip, o.Threads, s.chip.Threads)
+	}
+	s.plan()
+	return s, nil
+}
+
+// plan finds what to measure: all kernels of the blocks of which some were measured in too few rounds.
+func (s *session) plan() {
+	s.first = s.o.Rounds
+	for _, b := range s.models[0].blocks {
+		for _, name := range s.measurable(b) {
+			if have := s.chip.Get(b.Key, name); have.Rounds < s.o.Rounds {
+				s.first = min(s.first, have.Rounds)
+				for _, all := range s.measurable(b) {
+					s.pending[kernel{b.Key, all}] = true
+				}
+			}
+		}
+	}
+	for k := range s.pending {
+		s.before[k] = s.chip.Get(k.key, k.name)
+	}
+}
+
+// measurable are the kernels of a block of which there are programs, if these are several.
+func (s *session) measurable(b block) []string {
+	if b.Tuning == nil || min(len(b.Kernels), len(s.programs)) < 2 {
+		return nil
+	}
+	return b.Kernels[:min(len(b.Kernels), len(s.programs))]
+}
+
+// round runs each program that has something to measure. Another one begins each time.
+func (s *session) round(r int) error {
+	for n := range s.programs {
+		i := (n + r) % len(s.programs)
+		if !s.models[i].hasAny(s.pending) {
+			continue
+		}
+		report, err := s.measure(s.programs[i])
+		if err != nil {
+			return fmt.Errorf("candidates %d: %w", i+1, err)
+		}
+		fmt.Fprintf(s.out, "round %d of %d, candidates %d of %d: %.4g ms\n", r+1, s.o.Rounds, i+1, len(s.programs), report.Ms.Median)
+		times, err := s.models[i].times(report)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.programs[i].Program, err)
+		}
+		for k, us := range times {
+			s.samples[k] = append(s.samples[k], us)
+		}
+	}
+	s.rounds++
+	return nil
+}
+
+// write notes what was measured until now: the median of this run's rounds, and of earlier ones what the record had, by
+// their numbers.
+func (s *session) write() error {
+	for _, b := range s.models[0].blocks {
+		for _, name := range s.measurable(b) {
+			k := kernel{b.Key, name}
+			if us := s.samples[k]; s.pending[k] && len(us) > 0 {
+				have := s.before[k]
+				all := have.Rounds + s.rounds
+				mean := (float64(have.Micros*float64(have.Rounds)) + float64(median(us)*float64(s.rounds))) / float64(all)
+				s.chip.Set(b.Key, b.What, tuning.Kernel{Name: name, Micros: mean, Rounds: all})
+			}
+		}
+	}
+	temp := s.o.Record + ".part"
+	if err := os.WriteFile(temp, s.record.Text(), 0o666); err != nil {
+		return err
+	}
+	return os.Rename(temp, s.o.Record)
+}
+
+func median(xs []float64) float64 {
+	xs = slices.Sorted(slices.Values(xs))
+	n := len(xs)
+	return (xs[(n-1)/2] + xs[n/2]) / 2
+}

@@ -1,0 +1,125 @@
+package measure
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+
+	"rules_dnn/gen/manifest"
+)
+
+// model is what a manifest tells.
+type model struct {
+	chip   string
+	blocks []block
+}
+
+// block is one of a program, with what of it can be measured.
+type block struct {
+	*manifest.Tuning
+}
+
+func readModel(path string) (*model, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var m manifest.Manifest
+	if err := json.Unmarshal(data, &m); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	out := &model{chip: m.Chip}
+	tunings := 0
+	for _, b := range m.Blocks {
+		out.blocks = append(out.blocks, block{b.Tuning})
+		if b.Tuning != nil && len(b.Tuning.Kernels) > 0 {
+			tunings++
+		}
+	}
+	if tunings == 0 && len(out.blocks) > 0 {
+		return nil, fmt.Errorf("%s names no candidates: compile the model with --candidate", path)
+	}
+	return out, nil
+}
+
+// same tells how a model is another one than the first, by more than its kernels.
+func (m *model) same(first *model) error {
+	if m.chip != first.chip || len(m.blocks) != len(first.blocks) {
+		return fmt.Errorf("%d blocks for %s, and %d for %s: these are two models", len(first.blocks), first.chip, len(m.blocks), m.chip)
+	}
+	for i, b := range m.blocks {
+		f := first.blocks[i]
+		if (b.Tuning == nil) != (f.Tuning == nil) || b.Tuning != nil && b.Key != f.Key {
+			return fmt.Errorf("block %d differs: these are two models", i)
+		}
+	}
+	return nil
+}
+
+// hasAny tells whether the model has one of the kernels.
+func (m *model) hasAny(of map[kernel]bool) bool {
+	for _, b := range m.blocks {
+		if b.Tuning != nil && of[kernel{b.Key, b.Kernel}] {
+			return true
+		}
+	}
+	return false
+}
+
+// report is what a program tells with --json.
+type report struct {
+	Ms     times `json:"ms"`
+	Blocks []struct {
+		Block int   `json:"block"`
+		Calls int   `json:"calls"`
+		Ms    times `json:"ms"`
+	} `json:"blocks"`
+}
+
+type times struct {
+	Median float64 `json:"median"`
+}
+
+// times are the microseconds of a call of each kernel, the mean of the blocks that have it.
+func (m *model) times(r *report) (map[kernel]float64, error) {
+	sum, n := map[kernel]float64{}, map[kernel]int{}
+	for _, x := range r.Blocks {
+		if x.Block < 0 || x.Block >= len(m.blocks) || x.Calls < 1 {
+			return nil, fmt.Errorf("the program tells of block %d, and its manifest of %d blocks", x.Block, len(m.blocks))
+		}
+		b := m.blocks[x.Block]
+		if b.Tuning == nil || x.Ms.Median <= 0 {
+			continue
+		}
+		k := kernel{b.Key, b.Kernel}
+		sum[k] += x.Ms.Median * 1e3 / float64(x.Calls)
+		n[k]++
+	}
+	for k := range sum {
+		sum[k] /= float64(n[k])
+	}
+	return sum, nil
+}
+
+// measure runs a program.
+func (s *session) measure(p Program) (*report, error) {
+	args := []string{"--json=-", "--probe-seconds=0", "--probe-bytes=1000000",
+		"--threads=" + strconv.Itoa(s.o.Threads), "--seconds=" + strconv.FormatFloat(s.o.Seconds, 'g', -1, 64)}
+	if p.Weights != "" {
+		args = append(args, "--weights="+p.Weights)
+	}
+	var out, log bytes.Buffer
+	c := exec.Command(p.Program, append(args, s.o.Args...)...)
+	c.Stdout, c.Stderr = &out, &log
+	if err := c.Run(); err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", p.Program, err, log.String())
+	}
+	r := &report{}
+	if err := json.Unmarshal(out.Bytes(), r); err != nil {
+		return nil, fmt.Errorf("%s: its report is none: %w", p.Program, err)
+	}
+	return r, nil
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"rules_dnn/gen/measure"
+)
+
+// roundsOfTuning is how often each program is measured where nobody says otherwise.
+const roundsOfTuning = 5
+
+// tune makes a program of each candidate and measures them.
+func tune(o *options, out io.Writer) error {
+	work, done, err := workFolder(o)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if o.runtime == "" {
+		if o.runtime, err = os.MkdirTemp(work, "runtime"); err != nil {
+			return err
+		}
+	}
+	if o.dnnc, err = compiler(o, work); err != nil {
+		return err
+	}
+	var programs []measure.Program
+	for i := 1; i <= o.candidates; i++ {
+		dir := filepath.Join(work, fmt.Sprintf("candidate%d", i))
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return err
+		}
+		chip, err := chooseChip(o, dir)
+		if err != nil {
+			return err
+		}
+		m, err := open(o, dir)
+		if err != nil {
+			return err
+		}
+		p, err := build(o, m, chip, dir, fmt.Sprintf("--candidate=%d", i))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "candidates %d of %d for %s: %s\n", i, o.candidates, chip.Name, p.times)
+		programs = append(programs, measure.Program{Program: dir + "/program", Manifest: dir + "/model.manifest.json", Weights: dir + "/model.weights"})
+	}
+	rounds := o.rounds
+	if rounds == 0 {
+		rounds = roundsOfTuning
+	}
+	var args []string
+	for _, run := range o.runs {
+		args = append(args, "--dims="+run)
+	}
+	return measure.Run(programs, measure.Options{Record: o.path(o.tune), Rounds: rounds, Seconds: o.seconds, Threads: o.threads, Again: o.again, Args: args}, out)
+}
