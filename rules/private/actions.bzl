@@ -79,7 +79,7 @@ def run_graph(ctx, base, src, external, dims, options):
     )
     return info, dumps
 
-def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, shards, options):
+def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, shards, options, tuning = None, candidate = 0):
     """Declares the action that makes sources of a network.
 
     Args:
@@ -94,6 +94,8 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
       embed: whether the weights become part of the library.
       shards: how many C++ files the kernels go to.
       options: further options for dnnc.
+      tuning: the File of the tuning record, or None.
+      candidate: the number of the kernel, from 1, that computes each block; 0: the best.
 
     Returns:
       A struct of Files (assembly is None unless embed), and the list dumps of directories.
@@ -122,6 +124,10 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
     if embed:
         args.add(files.assembly, format = "--out-weights-asm=%s")
     args.add(files.manifest, format = "--out-manifest=%s")
+    if tuning:
+        args.add(tuning, format = "--tuning=%s")
+    if candidate:
+        args.add(candidate, format = "--candidate=%s")
     dumps = _dump(ctx, args, options, base + ".dump/compile")
     args.add_all(options)
     outputs = [header, files.kernels, files.weights, files.manifest] + ([files.assembly] if embed else [])
@@ -129,7 +135,7 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
         ctx,
         mnemonic = "DnnCompile",
         what = "Compiling network",
-        inputs = [graph.graph, graph.consts, graph.src, chip.facts] + [entry.file for entry in graph.external],
+        inputs = [graph.graph, graph.consts, graph.src, chip.facts] + ([tuning] if tuning else []) + [entry.file for entry in graph.external],
         outputs = outputs + dumps,
         args = args,
     )

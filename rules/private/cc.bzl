@@ -26,10 +26,10 @@ def _setup(ctx):
     )
     return toolchain, features
 
-def _kernel_outputs(ctx, toolchain, features, context, kernels, copts):
+def _kernel_outputs(ctx, name, toolchain, features, context, kernels, copts):
     _, outputs = cc_common.compile(
         actions = ctx.actions,
-        name = ctx.label.name,
+        name = name,
         cc_toolchain = toolchain,
         feature_configuration = features,
         srcs = [kernels],
@@ -71,11 +71,12 @@ def header_context(header, include_dir):
         quote_includes = depset([include_dir]),
     )
 
-def compile_and_link(ctx, header, include_dir, kernels, copts, assembly, weights, runtime):
+def compile_and_link(ctx, name, header, include_dir, kernels, copts, assembly, weights, runtime):
     """Compiles kernels and embedded weights to a library.
 
     Args:
       ctx: the rule's context.
+      name: the library's name.
       header: the File of the public header.
       include_dir: the directory from which sources include it.
       kernels: the directory File of C++ sources and headers.
@@ -98,12 +99,12 @@ def compile_and_link(ctx, header, include_dir, kernels, copts, assembly, weights
         public,
         header_context(header, header.dirname),
     ])
-    compiled = [_kernel_outputs(ctx, toolchain, features, private, kernels, copts)]
+    compiled = [_kernel_outputs(ctx, name, toolchain, features, private, kernels, copts)]
     if assembly:
         compiled.append(_weight_outputs(ctx, toolchain, features, assembly, weights))
     _, outputs = cc_common.create_linking_context_from_compilation_outputs(
         actions = ctx.actions,
-        name = ctx.label.name,
+        name = name,
         cc_toolchain = toolchain,
         feature_configuration = features,
         compilation_outputs = cc_common.merge_compilation_outputs(compilation_outputs = compiled),
@@ -132,3 +133,32 @@ def compile_and_link(ctx, header, include_dir, kernels, copts, assembly, weights
         CcInfo(compilation_context = public, linking_context = linking),
         library,
     )
+
+def link_program(ctx, name, source, deps):
+    """Compiles a source and links it to a program.
+
+    Args:
+      ctx: the rule's context.
+      name: the program's name.
+      source: the File.
+      deps: CcInfos of libraries.
+
+    Returns:
+      The File of the program.
+    """
+    toolchain, features = _setup(ctx)
+    _, outputs = cc_common.compile(
+        actions = ctx.actions,
+        name = name + ".source",
+        cc_toolchain = toolchain,
+        feature_configuration = features,
+        srcs = [source],
+    )
+    return cc_common.link(
+        actions = ctx.actions,
+        name = name,
+        cc_toolchain = toolchain,
+        compilation_outputs = outputs,
+        feature_configuration = features,
+        linking_contexts = [dep.linking_context for dep in deps],
+    ).executable

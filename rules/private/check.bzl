@@ -15,6 +15,7 @@ _BACKENDS = {
 # What the rules themselves give to dnnc.
 _RULE_OPTIONS = [
     "api",
+    "candidate",
     "chip",
     "consts",
     "dim",
@@ -32,6 +33,7 @@ _RULE_OPTIONS = [
     "prefix",
     "shards",
     "src",
+    "tuning",
     "weights",
 ]
 

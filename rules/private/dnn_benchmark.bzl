@@ -20,6 +20,18 @@ const void* dnn_served_profile(void) {{ return {prefix}_profile(); }}
 const char* dnn_served_weights(void) {{ return {weights}; }}
 """
 
+def served_source(prefix, weights):
+    """Returns the text of the C++ source that names a model to the benchmark's program.
+
+    Args:
+      prefix: what the model's C names begin with.
+      weights: an expression of C for the path of the weights in runfiles.
+    """
+    return _SOURCE.format(
+        prefix = prefix,
+        weights = weights,
+    )
+
 def _weights(ctx, loaded):
     """Returns the path of the weights in runfiles as an expression of C."""
     if not loaded:
@@ -35,7 +47,7 @@ def _served_model_impl(ctx):
               "give the dnn_model without target, or build with --platforms set to that target") %
              (model.label, ctx.fragments.platform.platform))
     source = ctx.actions.declare_file(ctx.label.name + ".cc")
-    ctx.actions.write(source, _SOURCE.format(
+    ctx.actions.write(source, served_source(
         prefix = model[DnnModelInfo].c_prefix,
         weights = _weights(ctx, model[BuiltForInfo].loaded),
     ))

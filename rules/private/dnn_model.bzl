@@ -1,6 +1,7 @@
 """dnn_model: a network as a C++ library."""
 
 load(":dnn_benchmark.bzl", "dnn_benchmark")
+load(":dnn_tuner.bzl", "dnn_tuner")
 load(":model_rule.bzl", "dnn_model_rule")
 load(":target_rule.bzl", "dnn_model_for_its_target_only")
 
@@ -23,6 +24,7 @@ def dnn_model(
         dnnc_opts = None,
         external_data = None,
         shards = None,
+        tuning = None,
         variants = None,
         visibility = None,
         weights = None,
@@ -36,6 +38,11 @@ def dnn_model(
 
     `bazel run -c opt NAME_bench` measures the model on the machine that runs it, whatever its target;
     built with --platforms, NAME_bench is a program for another machine.
+
+    `bazel run -c opt NAME.tune` measures, on the machine that runs it, several kernels of each block, and writes the
+    record NAME.tune.json beside the BUILD file, or what `tuning` names. Builds measure nothing: they choose kernels
+    by the record, once `tuning` names it. It has times by chip and by what blocks compute: what it does
+    not know is chosen by estimates. `-- --help` has more.
 
     Args:
       name: the target. Sources write `#include "PACKAGE/NAME.h"`.
@@ -53,6 +60,8 @@ def dnn_model(
         output group dump holds what the compiler printed.
       external_data: files that hold the ONNX model's external data.
       shards: how many C++ files the kernels go to, to be compiled in parallel. Default: 8.
+      tuning: the record that NAME.tune wrote. One of a single other chip than the model is built for is an
+        error: use select(), or run NAME.tune on each chip.
       variants: not in this version.
       visibility: visibility of NAME.
       weights: "embed" (the default): the library holds the weights. "file": a file beside it does,
@@ -72,6 +81,7 @@ def dnn_model(
         pruning = pruning,
         shards = shards,
         src = src,
+        tuning = tuning,
         variants = variants,
         weights = weights,
     )
@@ -81,6 +91,14 @@ def dnn_model(
         tags = (tags or []) + ["manual"],
         visibility = ["//visibility:private"],
         **{key: kwargs[key] for key in _SHARED if key in kwargs}
+    )
+    dnn_tuner(
+        name = name + ".tune",
+        model = ":" + name if target == None else ":%s.model" % name,
+        tuning = tuning,
+        tags = (tags or []) + ["manual"],
+        visibility = ["//visibility:private"],
+        **{key: kwargs[key] for key in _SHARED + _COMPILING if key in kwargs}
     )
     if target == None:
         dnn_model_rule(

@@ -8,7 +8,7 @@ load(":cc.bzl", "compile_and_link")
 load(":check.bzl", "check_api", "check_backend", "check_dims", "check_external", "check_options", "check_pruning", "check_shards", "check_src", "check_variants")
 load(":dnn_chip.bzl", "CHIP_TYPE")
 load(":names.bzl", "c_prefix")
-load(":private_info.bzl", "BuiltForInfo")
+load(":private_info.bzl", "BuiltForInfo", "ModelPartsInfo")
 
 def _names(ctx):
     api = ctx.attr.api or ctx.attr.default_api or ctx.label.name
@@ -75,9 +75,11 @@ def _dnn_model_impl(ctx):
         embed = ctx.attr.weights == "embed",
         shards = ctx.attr.shards,
         options = ctx.attr.dnnc_opts,
+        tuning = ctx.file.tuning,
     )
     cc_info, library = compile_and_link(
         ctx,
+        ctx.label.name,
         header = header,
         include_dir = header.path[:-len(names.include) - 1],
         kernels = files.kernels,
@@ -105,6 +107,15 @@ def _dnn_model_impl(ctx):
             manifest = files.manifest,
             sources = sources,
             weights = files.weights,
+        ),
+        ModelPartsInfo(
+            api = names.api,
+            c_prefix = names.prefix,
+            chip = chip,
+            graph = graph,
+            namespace = names.namespace,
+            options = ctx.attr.dnnc_opts,
+            shards = ctx.attr.shards,
         ),
         OutputGroupInfo(
             dump = depset(graph_dumps + compile_dumps),
@@ -155,6 +166,10 @@ dnn_model_rule = rule(
             allow_files = True,
             doc = "An ONNX model, or a target with DnnGraphInfo.",
             mandatory = True,
+        ),
+        "tuning": attr.label(
+            allow_single_file = [".json"],
+            doc = "The record that NAME.tune wrote: kernels are chosen by what they took on the chip.",
         ),
         "variants": attr.label_list(
             doc = "Not in this version.",

@@ -1,5 +1,18 @@
 """Providers that rules of this folder tell each other."""
 
+ModelPartsInfo = provider(
+    doc = "What a model is compiled from and how, for what compiles it otherwise.",
+    fields = {
+        "api": "string: the header's name, without .h.",
+        "c_prefix": "string: what C names begin with.",
+        "chip": "DnnChipInfo: the chip.",
+        "graph": "DnnGraphInfo: the network.",
+        "namespace": "string: of the C++ wrapper.",
+        "options": "list of string: further options for dnnc.",
+        "shards": "int: how many C++ files the kernels go to.",
+    },
+)
+
 BuiltForInfo = provider(
     doc = "Where a model can be linked.",
     fields = {

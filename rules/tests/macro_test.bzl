@@ -110,6 +110,17 @@ def macro_test_suite(name):
         want = bench,
     )
     _macro_test(
+        name = "macro_tune_test",
+        got = _shown("follows.tune") | {"args": native.existing_rule("follows.tune")["args"]},
+        want = asked | {
+            "args": ["tune", "--plan=rules/tests/follows.tune.plan"],
+            "exec": ["dnnc.cores=2"],
+            "kind": ["_dnn_tuner"],
+            "tags": ["manual"] + _TAGS,
+            "visibility": ["//visibility:private"],
+        },
+    )
+    _macro_test(
         name = "macro_arguments_test",
         got = {"dims": dims.keys(), "tags": tags},
         want = {"dims": _DIMS.keys(), "tags": _TAGS},
@@ -123,5 +134,6 @@ def macro_test_suite(name):
             ":macro_model_test",
             ":macro_target_bench_test",
             ":macro_target_test",
+            ":macro_tune_test",
         ],
     )

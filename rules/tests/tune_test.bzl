@@ -1,0 +1,88 @@
+"""Tests of what dnn_model makes of a tuning record, and of NAME.tune, which writes it."""
+
+load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
+load("//rules:defs.bzl", "dnn_model")
+load(":fixtures.bzl", "MANUAL", "SETTINGS", "arguments", "only_action")
+
+_CANDIDATES = 8
+
+def _record_impl(ctx):
+    env = analysistest.begin(ctx)
+    asserts.true(env, "--tuning=rules/tests/data/model.tune.json" in arguments(env, "DnnCompile"))
+    inputs = [file.short_path for file in only_action(env, "DnnCompile").inputs.to_list()]
+    asserts.true(env, "rules/tests/data/model.tune.json" in inputs, "the compiler cannot read the record")
+    return analysistest.end(env)
+
+_record_test = analysistest.make(_record_impl, config_settings = SETTINGS)
+
+def _programs_impl(ctx):
+    env = analysistest.begin(ctx)
+    actions = analysistest.target_actions(env)
+    compiling = [action.argv for action in actions if action.mnemonic == "DnnCompile"]
+    got = [[arg for arg in argv if "--candidate" in arg or "--tuning" in arg or "--weights" in arg or "disable" in arg] for argv in compiling]
+    want = [["--weights=file", "--candidate=%d" % (i + 1), "-disable=winograd"] for i in range(_CANDIDATES)]
+    asserts.equals(env, want, got)
+    asserts.equals(env, [], [action.mnemonic for action in actions if action.mnemonic == "DnnGraph"], "the network is imported once, for the model")
+    links = [action for action in actions if action.mnemonic == "CppLink"]
+    asserts.equals(env, _CANDIDATES, len(links))
+
+    runfiles = [file.short_path for file in analysistest.target_under_test(env)[DefaultInfo].default_runfiles.files.to_list()]
+    plan = [action for action in actions if action.mnemonic == "FileWrite" and action.outputs.to_list()[0].extension == "plan"]
+    asserts.equals(env, 1, len(plan))
+    asserts.true(env, plan[0].outputs.to_list()[0].short_path in runfiles, "the plan is not there when it runs")
+    content = json.decode(plan[0].content)
+    asserts.equals(env, ctx.attr.record, content["record"])
+    asserts.equals(env, _CANDIDATES, len(content["programs"]))
+    for program in content["programs"]:
+        for what in ["manifest", "program", "weights"]:
+            asserts.true(env, program[what] in runfiles, "%s is not there when it runs" % program[what])
+    return analysistest.end(env)
+
+_programs_test = analysistest.make(
+    _programs_impl,
+    attrs = {"record": attr.string(doc = "The record's path in the workspace.")},
+    config_settings = SETTINGS,
+)
+
+def tune_test_suite(name):
+    """Declares the tests.
+
+    Args:
+      name: name of the suite.
+    """
+    dnn_model(
+        name = "tuned",
+        src = "data/model.onnx",
+        dnnc_opts = ["-disable=winograd"],
+        tags = MANUAL,
+        tuning = "data/model.tune.json",
+    )
+    _record_test(
+        name = "tuning_record_test",
+        target_under_test = ":tuned",
+    )
+    _programs_test(
+        name = "tuning_programs_test",
+        record = "rules/tests/data/model.tune.json",
+        target_under_test = ":tuned.tune",
+    )
+    dnn_model(
+        name = "untuned",
+        src = "data/model.onnx",
+        dnnc_opts = ["-disable=winograd"],
+        tags = MANUAL,
+        target = "//platforms:linux_x86_64",
+    )
+    _programs_test(
+        name = "tuning_target_programs_test",
+        record = "rules/tests/untuned.tune.json",
+        target_under_test = ":untuned.tune",
+    )
+    native.test_suite(
+        name = name,
+        tests = [
+            ":tuning_programs_test",
+            ":tuning_record_test",
+            ":tuning_target_programs_test",
+        ],
+    )
