@@ -15,7 +15,7 @@ import (
 )
 
 // limits of a graph that is compared: bytes of a tensor, iterations of a loop, evaluations of a node.
-var limits = interp.Interp{MaxBytes: 1 << 24, MaxTrips: 100, MaxPoints: 1 << 22}
+var limits = interp.Interp{MaxBytes: 1 << 24, MaxTrips: 100, MaxPoints: 1 << 20}
 
 // clone is a graph that passes may change.
 func clone(g *ir.Graph) (*ir.Graph, error) {

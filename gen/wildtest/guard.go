@@ -3,16 +3,28 @@ package wildtest
 import (
 	"fmt"
 	"runtime"
+	"syscall"
 	"testing"
 	"time"
 )
 
-// What an input of a few hundred bytes may take, on a machine that is busy with other things.
+// What an input of a few hundred bytes may take: of the processors, and, should it wait for something that
+// never comes, of time on a machine that is busy with other things.
 const (
-	mostTime  = 20 * time.Second
+	mostWork  = 20 * time.Second
+	mostTime  = 3 * time.Minute
 	tick      = 100 * time.Millisecond
 	mostBytes = 2 << 30
 )
+
+// worked is how long the processors worked for this process.
+func worked() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
 
 // Guard ends the process where the test takes much longer or more memory than an input of a few
 // hundred bytes is worth, and says where it was: a fuzz target that hangs would not be noticed.
@@ -22,7 +34,7 @@ func Guard(t testing.TB, describe func() string) {
 	t.Cleanup(func() { close(done) })
 	go func() {
 		// Counted in ticks, not by the clock: a process or a machine that is stopped for a while does nothing wrong.
-		taken := time.Duration(0)
+		taken, before := time.Duration(0), worked()
 		for ticker := time.NewTicker(tick); ; taken += tick {
 			select {
 			case <-done:
@@ -32,10 +44,10 @@ func Guard(t testing.TB, describe func() string) {
 			}
 			var m runtime.MemStats
 			runtime.ReadMemStats(&m)
-			if taken > mostTime || m.HeapInuse > mostBytes {
+			if work := worked() - before; work > mostWork || taken > mostTime || m.HeapInuse > mostBytes {
 				stacks := make([]byte, 1<<16)
 				stacks = stacks[:runtime.Stack(stacks, true)]
-				panic(fmt.Sprintf("%s: after %v, with %d MB of memory, it is still not done\n%s\n%s", t.Name(), taken, m.HeapInuse>>20, describe(), stacks))
+				panic(fmt.Sprintf("%s: after %v of work in %v, with %d MB of memory, it is still not done\n%s\n%s", t.Name(), work, taken, m.HeapInuse>>20, describe(), stacks))
 			}
 		}
 	}()
