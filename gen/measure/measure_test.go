@@ -126,7 +126,7 @@ func TestRun(t *testing.T) {
 	assert.Contains(t, log.String(), "blocks with several kernels: 5.5 ms as estimates choose, 4 ms by the fastest\n 1.75    3500.0 us a0, 2000.0 us a1: 1 x Op a\n")
 	args, err := os.ReadFile(ps[0].Weights + ".args")
 	require.NoError(t, err)
-	assert.Equal(t, "--json=- --probe-seconds=0 --probe-bytes=1000000 --threads=2 --seconds=0.25 --weights="+ps[0].Weights+" --dims=N=8", string(args))
+	assert.Equal(t, "--json=- --probe-seconds=0 --probe-bytes=1000000 --runs=5 --threads=2 --seconds=0.25 --weights="+ps[0].Weights+" --dims=N=8", string(args))
 
 	log.Reset()
 	require.NoError(t, Run(ps, o, &log), "no program runs: those of the second and third candidates would fail")

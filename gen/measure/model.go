@@ -106,7 +106,7 @@ func (m *model) times(r *report) (map[kernel]float64, error) {
 
 // measure runs a program.
 func (s *session) measure(p Program) (*report, error) {
-	args := []string{"--json=-", "--probe-seconds=0", "--probe-bytes=1000000",
+	args := []string{"--json=-", "--probe-seconds=0", "--probe-bytes=1000000", "--runs=5",
 		"--threads=" + strconv.Itoa(s.o.Threads), "--seconds=" + strconv.FormatFloat(s.o.Seconds, 'g', -1, 64)}
 	if p.Weights != "" {
 		args = append(args, "--weights="+p.Weights)

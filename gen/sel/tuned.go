@@ -11,7 +11,11 @@ import (
 	"rules_dnn/gen/tuning"
 )
 
-// measured is the fastest kernel that the record has of a block, or the one that estimates prefer where it has none. Its
+// noise is how many times as long as another kernel the estimates' choice takes at most where nothing is gained for sure.
+const noise = 1.03
+
+// measured is the fastest kernel that the record has of a block, or the one that estimates prefer where it has none, or
+// none that is faster beyond noise. Its
 // cycles are as many fewer than those of the estimates' choice as it is faster: so that the layouts for which
 // it was measured stay the best, whose blocks get cheaper and no others.
 func (s *selector) measured(b *block.Block, lay lower.Layouts, estimated Kernel) (Kernel, error) {
@@ -21,7 +25,11 @@ func (s *selector) measured(b *block.Block, lay lower.Layouts, estimated Kernel)
 		return estimated, nil
 	}
 	s.found[key] = true
+	preferred := slices.IndexFunc(times, func(t tuning.Kernel) bool { return t.Name == estimated.Name })
 	for _, t := range times {
+		if preferred >= 0 && times[preferred].Micros < noise*t.Micros {
+			t = times[preferred]
+		}
 		k := estimated
 		if t.Name != k.Name {
 			named, err := s.kernels(b, lay, 0, t.Name)
@@ -33,10 +41,8 @@ func (s *selector) measured(b *block.Block, lay lower.Layouts, estimated Kernel)
 				continue
 			}
 			k = named[0]
-			for _, d := range times {
-				if d.Name == estimated.Name {
-					k.Cycles = estimated.Cycles * t.Micros / d.Micros
-				}
+			if preferred >= 0 {
+				k.Cycles = estimated.Cycles * t.Micros / times[preferred].Micros
 			}
 		}
 		k.Tuning = &tuning.Choice{Key: key, What: tuning.What(b, lay), Kernel: k.Name, Micros: t.Micros}

@@ -108,8 +108,11 @@ func TestMeasured(t *testing.T) {
 		}
 	}
 	o := tuned
-	o.Times = tuning.Times{"0000": {{Name: "generic", Micros: 1}}}
+	o.Times = tuning.Times{conv.Key: {{Name: conv.Kernels[1], Micros: 20}, {Name: conv.Kernels[0], Micros: 20.5}}}
 	_, c := run(t, o)
+	assert.Equal(t, conv.Kernels[0], named(c)["ConvRelu"], "what is faster by noise is not")
+	o.Times = tuning.Times{"0000": {{Name: "generic", Micros: 1}}}
+	_, c = run(t, o)
 	assert.Equal(t, named(plain), named(c))
 	assert.Equal(t, []string{"1 of 1 blocks are none of the model's"}, c.Stale)
 	assert.Empty(t, plain.Stale)

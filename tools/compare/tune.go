@@ -10,7 +10,7 @@ import (
 )
 
 // roundsOfTuning is how often each program is measured where nobody says otherwise.
-const roundsOfTuning = 5
+const roundsOfTuning = 20
 
 // tune makes a program of each candidate and measures them.
 func tune(o *options, out io.Writer) error {

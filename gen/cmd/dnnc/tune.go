@@ -21,7 +21,7 @@ Examples:
   Measure, in one thread, then say tuning = "NAME.tune.json" in the dnn_model:
     bazel run -c opt //app:model.tune
   All anew, in two threads and longer, since kernels changed:
-    bazel run -c opt //app:model.tune -- --again --threads=2 --rounds=9 --seconds=1
+    bazel run -c opt //app:model.tune -- --again --threads=2 --rounds=40
   Only the four candidates of each block that estimates prefer, with a symbol's value:
     bazel run -c opt //app:model.tune -- --candidates=4 --program-arg=--dims=N=8
   Without Bazel: plan.json is {"record": "net.tune.json", "programs": [{"program": "PATH", "manifest": "PATH", "weights": "PATH"}, ...]}
@@ -44,8 +44,8 @@ func tuneCommand(args []string, out io.Writer) error {
 	c.StringVar(&plan, "plan", "", "`FILE` that names the record and the programs (JSON)")
 	c.StringVar(&o.Record, "record", "", "`FILE`: the record, instead of the plan's")
 	c.IntVar(&candidates, "candidates", 0, "`NUMBER` of kernels of a block that are measured at most; 0: as many as there are programs")
-	c.IntVar(&o.Rounds, "rounds", 5, "`NUMBER` of rounds, in each of which every program runs")
-	c.Float64Var(&o.Seconds, "seconds", 0.5, "how long a program measures in a round")
+	c.IntVar(&o.Rounds, "rounds", 20, "`NUMBER` of rounds, in each of which every program runs")
+	c.Float64Var(&o.Seconds, "seconds", 0.1, "how long a program measures in a round; many short rounds see less of what else the machine does than few long ones")
 	c.IntVar(&o.Threads, "threads", 1, "`NUMBER` of threads that compute")
 	c.BoolVar(&o.Again, "again", false, "measure what the record has already, too, and drop what else it has of this chip")
 	c.Var((*list)(&o.Args), "program-arg", "`ARGUMENT` for the programs, as in --dims=N=8 or --input=NAME=FILE.npy; may be repeated")

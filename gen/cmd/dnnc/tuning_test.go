@@ -108,16 +108,16 @@ func TestTune(t *testing.T) {
 	_, err := dnnc("tune", "--plan=plan.json")
 	assert.ErrorContains(t, err, "candidates 1: none: ", "there is no program")
 	r := &tuning.Record{}
-	r.On("mine", 1).Set("k", "Conv", tuning.Kernel{Name: "a", Micros: 1, Rounds: 5})
+	r.On("mine", 1).Set("k", "Conv", tuning.Kernel{Name: "a", Micros: 1, Rounds: 20})
 	write(filepath.Join(dir, "its/net.tune.json"), string(r.Text()))
 	_, err = dnnc("tune", "--plan=plan.json")
 	assert.ErrorContains(t, err, "candidates 1: none: ", "kernel b was not measured")
-	r.On("mine", 1).Set("k", "Conv", tuning.Kernel{Name: "b", Micros: 2, Rounds: 5})
+	r.On("mine", 1).Set("k", "Conv", tuning.Kernel{Name: "b", Micros: 2, Rounds: 20})
 	write(filepath.Join(dir, "its/net.tune.json"), string(r.Text()))
 	said := mustRun(t, "tune", "--plan=plan.json")
-	assert.Contains(t, said, "has 5 rounds of all kernels already")
+	assert.Contains(t, said, "has 20 rounds of all kernels already")
 	assert.Contains(t, said, "wrote "+filepath.Join(dir, "its/net.tune.json"))
-	assert.Contains(t, mustRun(t, "tune", "--plan=plan.json", "--candidates=1", "--rounds=6"), "wrote", "one kernel is no choice")
+	assert.Contains(t, mustRun(t, "tune", "--plan=plan.json", "--candidates=1", "--rounds=21"), "wrote", "one kernel is no choice")
 
 	write("empty.json", `{}`)
 	for _, c := range []struct {
