@@ -6,7 +6,8 @@ import (
 )
 
 // moved is the cycles that reading and writing the buffers takes: once, and of what does not stay in the
-// second-level cache again for every point of the grid's axes along which it is the same.
+// second-level cache again for every point of the grid's axes along which it is the same. Constants come from memory
+// once a run, however few a block has: all blocks' together are more than caches hold.
 func (e *estimate) moved(k *loop.Kernel) float64 {
 	walked := walkedBy(k)
 	c := 0.0
@@ -16,7 +17,7 @@ func (e *estimate) moved(k *loop.Kernel) float64 {
 		switch {
 		case b.Image != nil:
 			rate = e.t.Images.BytesPerCycle
-		case bytes <= float64(e.t.L2):
+		case !b.Const && bytes <= float64(e.t.L2):
 			rate = e.t.L2BytesPerCycle
 		default:
 			bytes *= e.again(k, bytes, walked[b])

@@ -24,6 +24,8 @@ type Buffer struct {
 	Image *Image
 	// Local tells a local array (Alloc), whose elements have the type of variables.
 	Local bool
+	// Const tells constants of the model: of those that are more than the caches hold, each run reads all.
+	Const bool
 }
 
 // Image is an extent in texels, of layout.TexelLanes elements each.
@@ -150,6 +152,8 @@ type Tile struct {
 	// the worker's memory.
 	Acc   *Buffer
 	AccAt sym.Expr
+	// FetchAt is the offset in W of what the call fetches into the cache for later ones, if its Micro does.
+	FetchAt sym.Expr
 }
 
 // Call is a call of an opaque operator's function: its operands, results and scratch memory by

@@ -31,6 +31,8 @@ type MicroKernel struct {
 	// what the next iteration of the last loop but one reads of X.
 	PrefetchW int64
 	PrefetchX bool
+	// Fetch is how many elements of W that later calls read a point fetches into the second-level cache.
+	Fetch int64
 }
 
 // Lanes is how many accumulators lie in a register.

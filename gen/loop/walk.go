@@ -69,6 +69,7 @@ func Exprs(body []Stmt, f func(sym.Expr)) {
 			f(x.XAt)
 			f(x.At)
 			f(x.AccAt)
+			f(x.FetchAt)
 		case Call:
 			for _, a := range x.Args {
 				f(a.Size)

@@ -67,6 +67,7 @@ type Lowered struct {
 
 // done finishes a kernel: what is stored to images becomes texels, and loops become vectors.
 func (e *Env) done(k *loop.Kernel, args func() ([]*ir.Value, error)) *Lowered {
+	fetchAhead(e.Target, k)
 	k.Body = loop.Texels(k.Body, k.Facts)
 	if lanes := e.lanes(); lanes > 1 {
 		k.Body = loop.Vectorise(k.Body, lanes, k.Facts)

@@ -124,7 +124,7 @@ func (n *nest) buffers(b *block.Block, lay Layouts) {
 
 // stored is the buffer of a value in a layout.
 func stored(name string, v *ir.Value, l layout.Layout) *loop.Buffer {
-	b := &loop.Buffer{Name: name, Type: v.Type, Size: l.Elements(v.Shape)}
+	b := &loop.Buffer{Name: name, Type: v.Type, Size: l.Elements(v.Shape), Const: v.Const != nil}
 	if l.Memory == layout.Image {
 		w, h := l.Extent(v.Shape)
 		b.Image = &loop.Image{Width: w, Height: h}

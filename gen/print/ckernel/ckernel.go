@@ -33,8 +33,12 @@ type Dialect interface {
 	// Bounded is an integer within bounds; one out of them sets the variable `bad` to 1.
 	Bounded(value, lo, hi string) string
 	// Tile calls a micro-kernel.
-	Tile(t loop.Tile, xAt, at, acc string) (string, error)
+	Tile(t loop.Tile, at TileAt) (string, error)
 }
+
+// TileAt is where a micro-kernel's operands begin: offsets in the buffers of X and W, the
+// accumulators' address, and the offset in W of what it fetches ahead.
+type TileAt struct{ X, W, Acc, Fetch string }
 
 // Looper is a dialect that writes some loops in a way of its own.
 type Looper interface {

@@ -95,7 +95,8 @@ func (w *Kernel) stmt(s loop.Stmt, rest []loop.Stmt) {
 		if !x.AccAt.Is(0) {
 			acc += " + " + w.index(x.AccAt)
 		}
-		text, err := w.d.Tile(x, w.index(x.XAt), w.index(x.At), acc)
+		at := TileAt{X: w.index(x.XAt), W: w.index(x.At), Acc: acc, Fetch: w.index(x.FetchAt)}
+		text, err := w.d.Tile(x, at)
 		if err != nil {
 			w.fail(err)
 		}

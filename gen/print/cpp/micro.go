@@ -21,6 +21,9 @@ func MicroName(m *loop.MicroKernel) string {
 	if m.PrefetchX {
 		name += "_x"
 	}
+	if m.Fetch > 0 {
+		name += fmt.Sprintf("_f%d", m.Fetch)
+	}
 	return name
 }
 
@@ -30,7 +33,11 @@ func MicroName(m *loop.MicroKernel) string {
 func Micro(m *loop.MicroKernel) string {
 	w := &microWriter{m: m, vec: fmt.Sprintf("dnn_f32x%d", m.Lanes())}
 	w.line("// %d x %d accumulators of %d floats; %d applications of %s a call.", m.Rows, m.Vectors, m.Lanes(), m.FMAs(), m.Instr.Name)
-	w.block(fmt.Sprintf("DNN_LEAF void %s(const float* __restrict x, const float* __restrict w, float* __restrict acc)", MicroName(m)), func() {
+	fetch := ""
+	if m.Fetch > 0 {
+		fetch = ", const float* fetch"
+	}
+	w.block(fmt.Sprintf("DNN_LEAF void %s(const float* __restrict x, const float* __restrict w, float* __restrict acc%s)", MicroName(m), fetch), func() {
 		for r := int64(0); r < m.Rows; r++ {
 			w.line("%s %s;", w.vec, strings.Join(initialized(m, r), ", "))
 		}
@@ -107,6 +114,12 @@ func (w *microWriter) body(u int64, k loop.KLoop) {
 			}
 		}
 		w.point(p, k)
+	}
+	if f := u * w.m.Fetch; f > 0 {
+		for at := int64(0); at < f; at += line {
+			w.line("__builtin_prefetch(fetch + %d, 0, 2);", at)
+		}
+		w.line("fetch += %d;", f)
 	}
 }
 

@@ -238,4 +238,11 @@ func TestPrefetch(t *testing.T) {
 	assert.Equal(t, int(m.Unroll()), strings.Count(text, "__builtin_prefetch(w1"), "registers of 8 floats, lines of 16")
 	assert.Contains(t, text, "__builtin_prefetch(w1 + 2048);")
 	assert.Contains(t, text, "__builtin_prefetch(x1 + 2048);\n    __builtin_prefetch(x1 + 2056);\n")
+
+	m.Fetch = 10
+	assert.Equal(t, plain+"_w2048_x_f10", cpp.MicroName(m))
+	text = cpp.Micro(m)
+	assert.Contains(t, text, "float* __restrict acc, const float* fetch) {")
+	assert.Equal(t, int((m.Unroll()*m.Fetch+15)/16), strings.Count(text, "__builtin_prefetch(fetch + "), "each line that a body passes")
+	assert.Contains(t, text, fmt.Sprintf("fetch += %d;", m.Unroll()*m.Fetch))
 }

@@ -98,8 +98,12 @@ func (dialect) Bounded(value, lo, hi string) string {
 	return fmt.Sprintf("dnn_bounded((int64_t)(%s), %s, %s, &bad)", value, lo, hi)
 }
 
-func (dialect) Tile(x loop.Tile, xAt, at, acc string) (string, error) {
-	text := fmt.Sprintf("%s(%s + %s, %s + %s, %s);", MicroName(x.Micro), x.X.Name, xAt, x.W.Name, at, acc)
+func (dialect) Tile(x loop.Tile, at ckernel.TileAt) (string, error) {
+	fetch := ""
+	if x.Micro.Fetch > 0 {
+		fetch = fmt.Sprintf(", %s + %s", x.W.Name, at.Fetch)
+	}
+	text := fmt.Sprintf("%s(%s + %s, %s + %s, %s%s);", MicroName(x.Micro), x.X.Name, at.X, x.W.Name, at.W, at.Acc, fetch)
 	if x.Micro.Instr.Text("cpp", "", "", "") == "" {
 		return text, fmt.Errorf("no C++ for the tile instruction %s of the chip", x.Micro.Instr.Name)
 	}

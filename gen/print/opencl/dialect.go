@@ -100,8 +100,8 @@ func (dialect) Bounded(value, lo, hi string) string {
 	return fmt.Sprintf("dnn_bounded((long)(%s), %s, %s, &bad)", value, lo, hi)
 }
 
-func (dialect) Tile(x loop.Tile, xAt, at, acc string) (string, error) {
-	text := fmt.Sprintf("%s(%s + %s, %s + %s, %s);", microName(x.Micro), x.X.Name, xAt, x.W.Name, at, acc)
+func (dialect) Tile(x loop.Tile, at ckernel.TileAt) (string, error) {
+	text := fmt.Sprintf("%s(%s + %s, %s + %s, %s);", microName(x.Micro), x.X.Name, at.X, x.W.Name, at.W, at.Acc)
 	if x.Micro.Instr.Text(dialectName, "", "", "") == "" {
 		return text, fmt.Errorf("no OpenCL C for the tile instruction %s of the device", x.Micro.Instr.Name)
 	}
