@@ -27,6 +27,34 @@ func TestParseOutput(t *testing.T) {
 	}
 }
 
+// TestStalled: what Go's fuzzing ended for the time it took is a crash where the input fails by itself, too.
+func TestStalled(t *testing.T) {
+	const ended = "--- FAIL: FuzzX (9s)\n    fuzzing process hung or terminated unexpectedly: exit status 2\n    Failing input written to testdata/fuzz/FuzzX/12ab\n"
+	for _, c := range []struct {
+		name, output, alone string
+		want, kept          bool
+	}{
+		{"passes alone", ended, "true", true, false},
+		{"fails alone", ended, "false", false, true},
+		{"asks for its own input", ended, `test "$1" = "-test.run=^FuzzX$/^12ab$" && test "$PWD" != "${PWD%gen/x}"`, true, false},
+		{"fails with a message", "--- FAIL: FuzzX (9s)\n    x_test.go:81: wrong\n    Failing input written to testdata/fuzz/FuzzX/12ab\n", "true", false, true},
+		{"killed", strings.Replace(ended, "exit status 2", "signal: segmentation fault", 1), "true", false, true},
+		{"no word of it", "--- FAIL: FuzzX (148s)\n    communicating with fuzzing process: EOF\n", "false", true, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			input := filepath.Join(root, "gen/x/testdata/fuzz/FuzzX/12ab")
+			require.NoError(t, os.MkdirAll(filepath.Dir(input), 0o755))
+			require.NoError(t, os.WriteFile(input, nil, 0o644))
+			bin := filepath.Join(root, "FuzzX.test")
+			require.NoError(t, os.WriteFile(bin, []byte("#!/bin/sh\n"+c.alone+"\n"), 0o755))
+			assert.Equal(t, c.want, (&options{root: root}).stalled(target{"FuzzX", "./gen/x"}, bin, c.output))
+			_, err := os.Stat(input)
+			assert.Equal(t, c.kept, err == nil)
+		})
+	}
+}
+
 func TestFind(t *testing.T) {
 	root := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "gen/a"), 0o755))
