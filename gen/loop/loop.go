@@ -22,6 +22,8 @@ type Buffer struct {
 	Size sym.Expr
 	// Image is the extent of a two-dimensional image; nil: elements lie one after the other.
 	Image *Image
+	// Holds tells that a result's memory holds an operand before: an element is read before it is written (see InPlace).
+	Holds bool
 	// Local tells a local array (Alloc), whose elements have the type of variables.
 	Local bool
 	// Const tells constants of the model: of those that are more than the caches hold, each run reads all.

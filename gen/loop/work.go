@@ -1,6 +1,8 @@
 package loop
 
 import (
+	"slices"
+
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
@@ -17,15 +19,35 @@ func (k *Kernel) Products() (sym.Expr, bool) {
 
 // ProductsOf is Products of the micro-kernels that counts holds for.
 func (k *Kernel) ProductsOf(counts func(*MicroKernel) bool) (sym.Expr, bool) {
-	c := &counter{facts: k.Facts, steps: mostSteps, counts: counts}
+	return k.count(func(s Stmt) int64 {
+		if x, ok := s.(Tile); ok && counts(x.Micro) {
+			return x.Micro.FMAs() * x.Micro.Lanes() * x.Micro.Instr.Group
+		}
+		return 0
+	})
+}
+
+// stores is how often all tasks together store into a buffer.
+func (k *Kernel) stores(b *Buffer) (sym.Expr, bool) {
+	return k.count(func(s Stmt) int64 {
+		if x, ok := s.(Store); ok && x.Buf == b {
+			return 1
+		}
+		return 0
+	})
+}
+
+// count adds up what statements without others in them count as, as often as they run in all tasks.
+func (k *Kernel) count(one func(Stmt) int64) (sym.Expr, bool) {
+	c := &counter{facts: k.Facts, steps: mostSteps, one: one}
 	return c.axes(k.Grid, k.Body, map[string]sym.Expr{})
 }
 
-// counter counts products; at are the values of the variables that decide how many there are.
+// counter counts; at, of its methods, are the values of the variables that decide how often statements run.
 type counter struct {
-	facts  sym.Facts
-	steps  int
-	counts func(*MicroKernel) bool
+	facts sym.Facts
+	steps int
+	one   func(Stmt) int64
 }
 
 // axes counts the body for all points of the axes.
@@ -49,11 +71,8 @@ func (c *counter) body(body []Stmt, at map[string]sym.Expr) (sym.Expr, bool) {
 			n, ok = c.branch(x, at)
 		case Index:
 			at[x.Var] = x.Value.Subst(at, c.facts)
-		case Tile:
-			if !c.counts(x.Micro) {
-				break
-			}
-			n = sym.Const(x.Micro.FMAs() * x.Micro.Lanes() * x.Micro.Instr.Group)
+		default:
+			n = sym.Const(c.one(s))
 		}
 		total, known = sym.Add(total, n), known && ok
 	}
@@ -62,11 +81,11 @@ func (c *counter) body(body []Stmt, at map[string]sym.Expr) (sym.Expr, bool) {
 
 // loop multiplies where all iterations are alike, and else looks at each.
 func (c *counter) loop(v string, extent sym.Expr, body []Stmt, at map[string]sym.Expr, inner func() (sym.Expr, bool)) (sym.Expr, bool) {
-	if !tiled(body) {
+	if !c.counts(body) {
 		return sym.Const(0), true
 	}
 	extent = extent.Subst(at, c.facts)
-	if !decides(body, map[string]bool{v: true}) {
+	if !c.decides(body, map[string]bool{v: true}) {
 		n, ok := inner()
 		return sym.Mul(extent, n), ok
 	}
@@ -88,8 +107,8 @@ func (c *counter) loop(v string, extent sym.Expr, body []Stmt, at map[string]sym
 }
 
 func (c *counter) branch(x If, at map[string]sym.Expr) (sym.Expr, bool) {
-	if !tiled(x.Then) && !tiled(x.Else) {
-		return sym.Const(0), true
+	if n, ok := c.alike(x); ok {
+		return n, true
 	}
 	for _, w := range x.Cond {
 		e, lo, hi := w.E.Subst(at, c.facts), w.Lo.Subst(at, c.facts), w.Hi.Subst(at, c.facts)
@@ -106,15 +125,36 @@ func (c *counter) branch(x If, at map[string]sym.Expr) (sym.Expr, bool) {
 	return c.body(x.Then, at)
 }
 
-func tiled(body []Stmt) bool {
-	found := false
-	Tiles(body, func(Tile) { found = true })
-	return found
+// fewSteps is how many iterations alike looks at.
+const fewSteps = 64
+
+// alike counts either branch, if both count alike.
+func (c *counter) alike(x If) (sym.Expr, bool) {
+	few := &counter{c.facts, fewSteps, c.one}
+	n, ok := few.body(x.Then, map[string]sym.Expr{})
+	if !ok {
+		return n, false
+	}
+	m, ok := few.body(x.Else, map[string]sym.Expr{})
+	return n, ok && n.Equal(m)
 }
 
-// decides tells whether how many tiles the body calls depends on one of the variables. Those that
+// counts tells whether anything in the body does.
+func (c *counter) counts(body []Stmt) bool {
+	return slices.ContainsFunc(body, func(s Stmt) bool {
+		switch x := s.(type) {
+		case For:
+			return c.counts(x.Body)
+		case If:
+			return c.counts(x.Then) || c.counts(x.Else)
+		}
+		return c.one(s) != 0
+	})
+}
+
+// decides tells whether how much the body counts depends on one of the variables. Those that
 // the body makes of them are added.
-func decides(body []Stmt, vars map[string]bool) bool {
+func (c *counter) decides(body []Stmt, vars map[string]bool) bool {
 	for _, s := range body {
 		switch x := s.(type) {
 		case Index:
@@ -122,11 +162,11 @@ func decides(body []Stmt, vars map[string]bool) bool {
 				vars[x.Var] = true
 			}
 		case For:
-			if tiled(x.Body) && (mentions(x.Extent, vars) || decides(x.Body, vars)) {
+			if c.counts(x.Body) && (mentions(x.Extent, vars) || c.decides(x.Body, vars)) {
 				return true
 			}
 		case If:
-			if !tiled(x.Then) && !tiled(x.Else) {
+			if _, ok := c.alike(x); ok {
 				continue
 			}
 			for _, w := range x.Cond {
@@ -134,7 +174,7 @@ func decides(body []Stmt, vars map[string]bool) bool {
 					return true
 				}
 			}
-			if decides(x.Then, vars) || decides(x.Else, vars) {
+			if c.decides(x.Then, vars) || c.decides(x.Else, vars) {
 				return true
 			}
 		}

@@ -163,9 +163,16 @@ func block(p *plan.Program, s *plan.Call) Block {
 			b.Tiles = append(b.Tiles, m)
 		}
 	})
-	for i, v := range s.Args {
+	placed := func(v *ir.Value) Tensor {
 		t := tensor(v)
 		t.Layout, t.Place = p.Layouts[v].String(), p.Places[v].String()
+		return t
+	}
+	for _, v := range s.Over {
+		b.Reads = append(b.Reads, placed(v))
+	}
+	for i, v := range s.Args {
+		t := placed(v)
 		if s.Kernel.Buffers[i].Write {
 			b.Results = append(b.Results, t)
 		} else {

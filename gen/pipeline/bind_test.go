@@ -229,7 +229,7 @@ func TestUnbounded(t *testing.T) {
 // as great as that.
 func TestReshapeMemory(t *testing.T) {
 	s := compile(t, "graph \"g\" opset 17 {"+reshapeAtRun, "fuse")
-	assert.Equal(t, "max(320, 64*N)", s.Program.ArenaBytes.String())
+	assert.Equal(t, "max(256, 64*N)", s.Program.ArenaBytes.String())
 }
 
 // TestCheckInBranch: what only a branch checks bounds no value that lives outside of it.

@@ -62,8 +62,12 @@ var CompilePasses = []Pass{
 	{Name: "lower", Doc: "packs constants for the chosen kernels", Required: true, Run: lowerBlocks, After: []Order{
 		{"select", "how a constant is packed is part of the choice"},
 	}},
+	{Name: "inplace", Doc: "lets results take the memory of operands that are read for the last time", Run: placeOver, After: []Order{
+		{"lower", "where kernels load and store decides, and which values lie in others"},
+	}},
 	{Name: "plan", Doc: "places values in memory", Required: true, Run: func(s *State) error { return plan.Run(s.Program) }, After: []Order{
 		{"lower", "a value's size is its layout's, and equal packed constants share a place"},
+		{"inplace", "what lies in another value's memory takes none"},
 	}},
 }
 
@@ -79,6 +83,14 @@ var Switches = []Switch{
 	{"chains", "row-wise chains (softmax, normalisations) as one block"},
 	{"vectors", "loops of generic nests in vectors"},
 	{"layouts", "blocked layouts; every value is then row-major"},
+}
+
+// placeOver leaves OpenCL alone: a step's buffers are objects of the device there.
+func placeOver(s *State) error {
+	if s.Target.OpenCL == nil {
+		plan.InPlace(s.Program)
+	}
+	return nil
 }
 
 func foldBatchNorm(s *State) error {

@@ -24,6 +24,7 @@ var network = `graph "g" opset 17 {
   const @s f32[16] = {` + ones(16) + `}
   const @up f32[16, 3, 2, 2] = {` + ones(192) + `}
   const @wide f32[16, 16, 3, 3] = {` + ones(2304) + `}
+  const @deep f32[16, 16, 1, 1] = {` + ones(256) + `}
   const @zero i64[1] = {0}
   const @rest i64[1] = {-1}
   input %x f32[N, 3, 8, 8]
@@ -43,11 +44,15 @@ var network = `graph "g" opset 17 {
   %plus ?[*] = Softplus.1(%r)
   %tanh ?[*] = Tanh.13(%plus)
   %mish ?[*] = Mul.14(%r, %tanh) "mish"
+  %deep ?[*] = Conv.11(%q, @deep) "deep"
+  %sum ?[*] = Add.14(%deep, %r) "sum"
+  %top ?[*] = MaxPool.12(%sum) {kernel_shape = [2, 2]} "top"
   output %y
   output %z
   output %some
   output %all
   output %mish
+  output %top
 }
 `
 
@@ -91,16 +96,19 @@ func kernels(t *testing.T, s *State) string {
 func TestDisable(t *testing.T) {
 	count := func(s *State, want string) int { return strings.Count(s.Program.String(), want) }
 	whole := compile(t, network)
-	assert.Equal(t, 2, count(whole, "contraction,"), whole.Program)
+	assert.Equal(t, 3, count(whole, "contraction,"), whole.Program)
 	effects := map[string]func(*State) bool{
 		"bnfold":   func(s *State) bool { return count(s, `"s"`) > 0 && count(whole, `"s"`) == 0 },
 		"sweep":    func(s *State) bool { return len(s.Program.Steps) > len(whole.Program.Steps) },
 		"fuse":     func(s *State) bool { return len(s.Program.Steps) > len(whole.Program.Steps) },
 		"chains":   func(s *State) bool { return len(s.Program.Steps) > len(whole.Program.Steps) },
 		"anchors":  func(s *State) bool { return count(s, "contraction,") == 0 },
-		"subpixel": func(s *State) bool { return count(s, "contraction,") == 1 },
-		"winograd": func(s *State) bool { return count(s, "contraction,") == 3 && count(whole, "winograd F(4,3),") == 1 },
-		"layouts":  func(s *State) bool { return count(s, "axis1/") == 0 },
+		"subpixel": func(s *State) bool { return count(s, "contraction,") == 2 },
+		"winograd": func(s *State) bool { return count(s, "contraction,") == 4 && count(whole, "winograd F(4,3),") == 1 },
+		"inplace": func(s *State) bool {
+			return count(s, "takes the place of") == 0 && count(whole, "takes the place of") == 1
+		},
+		"layouts": func(s *State) bool { return count(s, "axis1/") == 0 },
 	}
 	optional, _ := names()
 	for _, name := range optional {
@@ -173,7 +181,7 @@ func TestBadOptions(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{Options{Disable: []string{"anchor"}}, `there is no "anchor" to disable; there are: bnfold, subpixel, rewrite, nest, sweep, fuse, anchors`},
+		{Options{Disable: []string{"anchor"}}, `there is no "anchor" to disable; there are: bnfold, subpixel, rewrite, nest, sweep, fuse, inplace, anchors`},
 		{Options{Disable: []string{"all"}}, `there is no "all" to disable`},
 		{Options{Disable: []string{""}}, `there is no "" to disable`},
 		{Options{Disable: []string{"fuse", "plan"}}, `pass "plan" is required and cannot be disabled; these can: bnfold`},

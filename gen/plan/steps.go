@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
@@ -24,6 +26,8 @@ type Call struct {
 	Kernel *loop.Kernel
 	Args   []*ir.Value
 	Block  *block.Block
+	// Over are operands that lie where a result does, which is how the kernel reads them.
+	Over   []*ir.Value
 	Cycles float64 // estimated
 	// Tuning is what the kernel was chosen from, by measurement; nil: by estimates alone.
 	Tuning *tuning.Choice
@@ -115,7 +119,7 @@ func (s Step) values() []*ir.Value {
 	var out []*ir.Value
 	switch {
 	case s.Call != nil:
-		return s.Args
+		return slices.Concat(s.Over, s.Args)
 	case s.Copy != nil:
 		return []*ir.Value{s.Copy.From, s.Copy.To}
 	case s.Carry != nil:

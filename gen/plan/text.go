@@ -58,6 +58,9 @@ func (t *text) steps(steps []Step, indent string) {
 
 func (t *text) call(s *Call, indent string) {
 	fmt.Fprintf(&t.out, "%s\n%s  %s, tasks %s\n", s.Block.Label(), indent, s.Kernel.Anchor, s.Kernel.Tasks())
+	for _, v := range s.Over {
+		t.value("takes the place of", v, indent)
+	}
 	for k, v := range s.Args {
 		verb := "reads"
 		if s.Kernel.Buffers[k].Write {

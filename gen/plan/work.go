@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ops"
 	"rules_dnn/gen/sym"
@@ -28,7 +30,7 @@ func (s *Call) Work() Work {
 		w.FLOPs = sym.Const(-1) // an opaque operator's
 	}
 	loads, seen := s.loads(), map[*ir.Value]bool{}
-	for _, v := range s.Args {
+	for _, v := range slices.Concat(s.Over, s.Args) {
 		if seen[v] {
 			continue
 		}

@@ -21,6 +21,7 @@ type memory struct {
 	raw   []byte // of parameters
 	name  string
 	kind  kind
+	holds bool // a result that holds an operand
 	size  int64
 	frame *frame
 	// width and height of an image, in texels.
@@ -58,7 +59,10 @@ func (m *memory) read(off, step int64, lo, n int) {
 	m.inside(off, step, n)
 	if m.mark != nil {
 		for i, at := 0, off; i < n; i, at = i+1, at+step {
-			if m.mark[at] != m.stamp {
+			if m.holds && m.mark[at] != 0 {
+				m.frame.fail("element %d of %s, which holds an operand, is read after it is written", at, m.name)
+			}
+			if !m.holds && m.mark[at] != m.stamp {
 				m.unwritten(at)
 			}
 		}
@@ -84,6 +88,9 @@ func (m *memory) write(off, step int64, lo, n int) {
 	}
 	m.inside(off, step, n)
 	for i, at := 0, off; i < n; i, at = i+1, at+step {
+		if m.holds && m.mark[at] != 0 {
+			m.frame.fail("element %d of %s, which holds an operand, is written twice", at, m.name)
+		}
 		if w := m.mark[at]; w != m.stamp && w != 0 && m.kind == result {
 			m.frame.fail("element %d of %s is written by task %d too", at, m.name, w-1)
 		}

@@ -93,7 +93,7 @@ func Compile(k *loop.Kernel, symbols map[string]int64) (out *Kernel, err error) 
 
 // param makes the memory of a parameter; Start gives it its elements.
 func (c *compiler) param(b *loop.Buffer, symbols map[string]int64) *memory {
-	m := &memory{name: b.Name, kind: operand, frame: c.frame}
+	m := &memory{name: b.Name, kind: operand, holds: b.Holds, frame: c.frame}
 	if b.Write {
 		m.kind = result
 	}

@@ -1,0 +1,127 @@
+package plan
+
+import (
+	"slices"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sym"
+)
+
+// InPlace lets results lie where operands lie that no later step reads, if the kernels that compute them allow
+// it (loop.Kernel.InPlace). It comes before Run.
+func InPlace(p *Program) {
+	in := &inPlace{p: p, last: map[*ir.Value]int{}, first: map[*ir.Value]mention{}, fixed: map[*ir.Value]bool{}, over: map[*ir.Value]bool{}}
+	for _, v := range slices.Concat(p.Inputs, p.Outputs) {
+		in.fixed[v] = true
+	}
+	in.note(p.Steps)
+	in.step = 0
+	in.steps(p.Steps)
+}
+
+// mention is a step: its number in the program's text, and the list that it stands in.
+type mention struct {
+	step int
+	list *Step // the list's first
+}
+
+type inPlace struct {
+	p     *Program
+	step  int
+	first map[*ir.Value]mention // of each value that has memory of its own, or what lies in it
+	last  map[*ir.Value]int
+	fixed map[*ir.Value]bool // the caller's memory
+	over  map[*ir.Value]bool // values that lie in another one's place, and all of it
+}
+
+// note finds when memory is used first and last.
+func (in *inPlace) note(steps []Step) {
+	for _, s := range steps {
+		in.step++
+		for _, v := range s.values() {
+			r, _ := in.p.home(v)
+			if _, seen := in.first[r]; !seen {
+				in.first[r] = mention{in.step, &steps[0]}
+			}
+			in.last[r] = in.step
+		}
+		for _, inner := range s.inner() {
+			in.note(inner)
+		}
+		if s.Loop != nil && s.Loop.While != nil { // read after each iteration
+			r, _ := in.p.home(s.Loop.While)
+			in.last[r] = in.step
+		}
+	}
+}
+
+func (in *inPlace) steps(steps []Step) {
+	for i := range steps {
+		in.step++
+		if c := steps[i].Call; c != nil {
+			in.call(c, &steps[0])
+		}
+		for _, inner := range steps[i].inner() {
+			in.steps(inner)
+		}
+	}
+}
+
+// call places the results of one step.
+func (in *inPlace) call(c *Call, list *Step) {
+	var results []*ir.Value
+	for i, b := range c.Kernel.Buffers {
+		if b.Write && in.free(c.Args[i]) {
+			results = append(results, c.Args[i])
+		}
+	}
+	for _, y := range results {
+		to := slices.Index(c.Args, y)
+		for i, x := range c.Args {
+			if c.Kernel.Buffers[i].Write || !in.dies(c, x, list) || !in.p.Layouts[x].Elements(x.Shape).Equal(in.p.Layouts[y].Elements(y.Shape)) {
+				continue
+			}
+			if k, ok := c.Kernel.InPlace(c.Kernel.Buffers[i], c.Kernel.Buffers[to]); ok {
+				in.take(c, k, i, y)
+				break
+			}
+		}
+	}
+}
+
+// free tells whether a result may lie anywhere: the step is the first that mentions its memory.
+func (in *inPlace) free(y *ir.Value) bool {
+	_, home := in.p.Homes[y]
+	return !home && !in.fixed[y] && in.first[y].step == in.step
+}
+
+// dies tells whether the step is the last that reads what lies at an operand's place, all of which the operand takes, by
+// one operand, and whether it is a step of the same list that wrote it: another run of the list writes it again.
+func (in *inPlace) dies(c *Call, x *ir.Value, list *Step) bool {
+	r, _ := in.p.home(x)
+	for v := x; v != r; v = in.p.Homes[v].Of {
+		if !in.over[v] {
+			return false
+		}
+	}
+	uses := 0
+	for _, v := range slices.Concat(c.Over, c.Args) {
+		if of, _ := in.p.home(v); of == r {
+			uses++
+		}
+	}
+	first := in.first[r]
+	return x.Const == nil && !in.fixed[r] && uses == 1 && in.last[r] == in.step && first.step < in.step && first.list == list
+}
+
+// take lets a result lie where operand i does.
+func (in *inPlace) take(c *Call, k *loop.Kernel, i int, y *ir.Value) {
+	x := c.Args[i]
+	r, _ := in.p.home(x)
+	in.p.Homes[y] = Home{Of: x, At: sym.Const(0)}
+	in.over[y] = true
+	in.last[r] = max(in.last[r], in.last[y])
+	c.Kernel, c.Over = k, append(c.Over, x)
+	c.Args = slices.Delete(slices.Clone(c.Args), i, i+1)
+}
