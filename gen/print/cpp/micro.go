@@ -105,7 +105,8 @@ func pointer(name string, i int) string {
 // for as many points as a register has.
 func (w *microWriter) body(u int64, k loop.KLoop) {
 	for p := int64(0); p < u; p++ {
-		if p > 0 && (w.m.X != instr.Lane || p%w.m.Lanes() == 0) {
+		// Where rows overlap, compilers would carry what the next iteration reads, too, and run out of registers.
+		if w.m.X == instr.Vector || p > 0 && (w.m.X != instr.Lane || p%w.m.Lanes() == 0) {
 			w.line("DNN_OPAQUE(%s);", pointer("x", len(w.m.K)))
 		}
 		if w.m.X == instr.Lane && p%w.m.Lanes() == 0 {
