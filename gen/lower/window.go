@@ -75,7 +75,8 @@ func (n *nest) trimBy(w te.Within) bool {
 		}
 	}
 	by := sym.Const(step)
-	lo := sym.Max(sym.Const(0), sym.CeilDiv(sym.Sub(w.Lo, rest), by, n.facts), n.facts)
+	// Padding may be more than the window is long: the first point within is none of it.
+	lo := sym.Min(extent, sym.Max(sym.Const(0), sym.CeilDiv(sym.Sub(w.Lo, rest), by, n.facts), n.facts), n.facts)
 	hi := sym.Min(extent, sym.CeilDiv(sym.Sub(w.Hi, rest), by, n.facts), n.facts)
 	n.trimmed[axis] = bound{lo: lo, n: sym.Max(sym.Const(0), sym.Sub(hi, lo), n.facts)}
 	return true

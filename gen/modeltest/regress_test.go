@@ -16,6 +16,7 @@ func TestOnceWrong(t *testing.T) {
 		"input %x f16[2, 1000, 0, 3]\n%y ?[*] = RMSNormalization.23(%x, %x) \"a constant dimension of 0 among others\"\noutput %y\n",
 		"symbol N 0..8\ninput %x u64[1, N, 7, 0, 5]\n%y ?[*] = Transpose.13(%x)\noutput %y\n",
 		"input %x f32[2, 3]\ninput %i i64[4]\n%y ?[*] = Gather.13(%x, %i) {axis = 1} \"indices out of bounds\"\noutput %y\n",
+		"const @p i64[8] = {0, 0, 2, 0, 0, 0, 0, 0}\ninput %x f32[1, 1, 5, 2]\n%v f32[1, 1, 7, 2] = Pad.13(%x, @p) \"pad\"\n%y f32[1, 1, 3, 2] = AveragePool.11(%v) {kernel_shape = [1, 1], strides = [3, 1]} \"more padding than window\"\noutput %y\n",
 		"symbol N 1..8\nsymbol M 1..8\ninput %x u8[N, 3]\ninput %s f32[M]\n%y ?[*] = DequantizeLinear.13(%x, %s) {axis = 0} \"a scale for all or for each\"\noutput %y\n",
 		"symbol N 1..8\nsymbol M 1..8\ninput %x u8[2, 3]\ninput %y u8[3, 2]\ninput %z u8[N]\n%p ?[*] = MatMulInteger.10(%x, %y, %z, %z)\noutput %p\n",
 		"symbol N 1..8\nsymbol M 1..8\ninput %x f32[2, N]\ninput %y f32[M, 3]\n%z ?[*] = Einsum.12(%x, %y) {equation = \"ij,jk->ik\"}\noutput %z\n",
