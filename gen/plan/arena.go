@@ -29,7 +29,9 @@ func (p *Program) placeArena() error {
 		if err != nil {
 			return fmt.Errorf("value %q of shape %v: %w", iv.value.Name, iv.value.Shape, err)
 		}
-		iv.bytes = bytesOf(elements, iv.value.Type, p.align())
+		if iv.bytes = bytesOf(elements, iv.value.Type, p.align()); iv.bytes.Is(0) {
+			iv.bytes = sym.Const(p.align()) // apart from the others: a kernel promises that no two of its buffers are one
+		}
 	}
 	a := &arena{facts: p.Facts, sizes: p.large()}
 	a.place(ivs)

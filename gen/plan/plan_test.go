@@ -171,6 +171,15 @@ func TestChain(t *testing.T) {
 	assert.Equal(t, "output 0", p.Places[last].String())
 }
 
+// TestEmpty: a value of no elements lies apart from what is computed of it.
+func TestEmpty(t *testing.T) {
+	x, e, s, y := value("x", ir.F32, n), value("e", ir.F32, sym.Const(0), n), value("s", ir.F32, n), value("y", ir.F32, n)
+	p := &Program{Inputs: []*ir.Value{x}, Outputs: []*ir.Value{y}, Symbols: []ir.Symbol{{Name: "N", Lo: 1, Hi: 9}}, Steps: []Step{step(x, e), step(e, s), step(s, y)}}
+	run(t, p)
+	assert.NotEqual(t, p.Places[e].String(), p.Places[s].String())
+	assert.Equal(t, "64*N + 64", p.ArenaBytes.String())
+}
+
 // TestConstants: equal bytes lie in the file once, in the order of their first use, aligned.
 func TestConstants(t *testing.T) {
 	constant := func(name string, typ ir.DType, bytes ...byte) *ir.Value {
