@@ -200,7 +200,8 @@ func (s *selector) kernels(b *block.Block, lay lower.Layouts, tiles int, only st
 
 // stored are the layouts in which a kernel finds values.
 func (s *selector) stored(b *block.Block, lay lower.Layouts) lower.Layouts {
-	writesRows := len(b.Placed) > 0 || b.Stage.Update != nil // chains and updates
+	writesRows := len(b.Placed) > 0 || b.Stage.Update != nil || // chains and updates
+		slices.ContainsFunc(b.Results, func(v *ir.Value) bool { return !s.sameBytes(v) }) // results are stored alike
 	return func(v *ir.Value) layout.Layout {
 		if s.sameBytes(v) && !(writesRows && slices.Contains(b.Results, v)) {
 			return s.blocked // loops over blocks of channels read other values better

@@ -107,6 +107,12 @@ func TestRun(t *testing.T) {
   %y f32[1, 32, 14, 14] = Conv.11(%p, @b)
   output %y
 `, Options{Contractions: true, Windows: true, Vectors: true}, []string{"Conv: contraction, row-major", "Conv: contraction, row-major"}},
+		{"results of two types, whole blocks of channels", `
+  input %x f32[2, 16, 3]
+  %y f32[2, 16, 1], %i i64[2, 16, 1] = MaxPool.12(%x) {kernel_shape = [3]}
+  output %y
+  output %i
+`, all, []string{"MaxPool: generic, row-major"}},
 		{"without anchors all is generic", convs + `
   input %x f32[1, 32, 14, 14]
   %p f32[1, 32, 14, 14] = Conv.11(%x, @b)
