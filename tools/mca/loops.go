@@ -107,7 +107,7 @@ func (b *block) parts(c *plan.Call, functions map[string]*asm.Function) ([]part,
 	var tiles []string
 	for _, m := range order {
 		name := cpp.MicroName(m)
-		f := functions[fmt.Sprintf("_ZL%d%sPKfS0_Pf", len(name), name)]
+		f := functions[cpp.MicroSymbol(m)]
 		if f == nil {
 			return nil, fmt.Errorf("block %d, %s: %s is not in the assembly", b.number, b.name, name)
 		}

@@ -27,6 +27,15 @@ func MicroName(m *loop.MicroKernel) string {
 	return name
 }
 
+// MicroSymbol is the micro-kernel's name in assembly and object files (Itanium C++ ABI, 5.1).
+func MicroSymbol(m *loop.MicroKernel) string {
+	name, fetch := MicroName(m), ""
+	if m.Fetch > 0 {
+		fetch = "S0_"
+	}
+	return fmt.Sprintf("_ZL%d%sPKfS0_Pf%s", len(name), name, fetch)
+}
+
 // Micro prints a micro-kernel as a leaf function: every accumulator is a variable of its own,
 // so that a compiler keeps it in a register, and the innermost loop's body is written
 // out, so that it has the same instructions from every compiler.

@@ -77,9 +77,9 @@ func assembly(t *testing.T, clang string, c *target.Target, ms []*loop.MicroKern
 	text.WriteString("#include \"runtime/dnn_kernel.h\"\n")
 	for _, m := range ms {
 		text.WriteString(cpp.Micro(m))
-		fmt.Fprintf(&names, "  %s,\n", cpp.MicroName(m))
+		fmt.Fprintf(&names, "  (const void*)%s,\n", cpp.MicroName(m))
 	}
-	fmt.Fprintf(&text, "extern void (*const micros[])(const float*, const float*, float*);\nvoid (*const micros[])(const float*, const float*, float*) = {\n%s};\n", names.String())
+	fmt.Fprintf(&text, "extern const void* const micros[];\nconst void* const micros[] = {\n%s};\n", names.String())
 	src := filepath.Join(t.TempDir(), "micro.cc")
 	require.NoError(t, os.WriteFile(src, []byte(text.String()), 0o644))
 	args := append(kernelCopts(t), c.Copts...)
@@ -92,8 +92,8 @@ func assembly(t *testing.T, clang string, c *target.Target, ms []*loop.MicroKern
 	byName := map[string]*asm.Function{}
 	for label, f := range asm.Functions(string(out)) {
 		for _, m := range ms {
-			if name := cpp.MicroName(m); label == fmt.Sprintf("_ZL%d%sPKfS0_Pf", len(name), name) {
-				byName[name] = f
+			if label == cpp.MicroSymbol(m) {
+				byName[cpp.MicroName(m)] = f
 			}
 		}
 	}
