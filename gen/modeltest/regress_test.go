@@ -21,6 +21,7 @@ func TestOnceWrong(t *testing.T) {
 		"symbol N 1..8\nsymbol M 1..8\ninput %x u8[2, 3]\ninput %y u8[3, 2]\ninput %z u8[N]\n%p ?[*] = MatMulInteger.10(%x, %y, %z, %z)\noutput %p\n",
 		"symbol N 1..8\nsymbol M 1..8\ninput %x f32[2, N]\ninput %y f32[M, 3]\n%z ?[*] = Einsum.12(%x, %y) {equation = \"ij,jk->ik\"}\noutput %z\n",
 		"symbol N 1..8\ninput %x f32[1, 4, 5]\ninput %w f32[N, 2, 1]\n%y ?[*] = Conv.11(%x, %w) {group = 2}\noutput %y\n",
+		"symbol N 1..8\ninput %x f32[N, 3, N]\n%y ?[*] = MaxPool.12(%x) {kernel_shape = [1], strides = [1099511627776], dilations = [1099511627776]}\noutput %y\n",
 		"input %x f32[1, 0, 2, 2]\n%y ?[*] = Attention.25(%x, %x, %x) \"no heads\"\noutput %y\n",
 	} {
 		for i, c := range Configs(0) {

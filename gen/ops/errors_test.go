@@ -58,6 +58,8 @@ func TestErrors(t *testing.T) {
 		{node("MatMul", nil, f32(), f32(2)), "operands have ranks 0 and 1; at least 1 wanted"},
 		{conv(attrs("group", 3)), "attribute group is 3; it must divide the 8 result channels"},
 		{conv(attrs("group", 2)), "channels of X must be group times channels of W: found 4 and 8"},
+		{node("LRN", attrs("size", math.MaxInt64), f32(1, 3, 4)), "attribute size is 9223372036854775807 and the rank 3; a size of 1 to 2147483647"},
+		{conv(attrs("strides", ints(1, math.MaxInt64))), "attribute strides is [1 9223372036854775807]; every number must be at least 1 and at most 1099511627776"},
 		{conv(attrs("strides", ints(0, 1))), "attribute strides is [0 1]; every number must be at least 1"},
 		{conv(attrs("pads", ints(1, 1))), "attribute pads is [1 1]; two numbers for each of 2 spatial axes wanted"},
 		{conv(attrs("pads", ints(-1, 0, 0, 0))), "negative padding is not supported"},

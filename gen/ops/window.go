@@ -45,6 +45,9 @@ func (c *Ctx) newWindow(in ir.Shape, kernel []sym.Expr) (*window, error) {
 	return w, c.padExplicit(w, mode)
 }
 
+// maxStep is the greatest of a window's numbers: with dimensions they add up to what 64 bits hold.
+const maxStep = 1 << 40
+
 // positives reads a list of numbers above 0, one for each spatial axis; ones where absent.
 func (c *Ctx) positives(name string, n int) ([]int64, error) {
 	if !c.Node.Has(name) {
@@ -59,8 +62,8 @@ func (c *Ctx) positives(name string, n int) ([]int64, error) {
 		return nil, fmt.Errorf("attribute %s is %v; the operand has %d spatial axes", name, xs, n)
 	}
 	for _, x := range xs {
-		if x < 1 {
-			return nil, fmt.Errorf("attribute %s is %v; every number must be at least 1", name, xs)
+		if x < 1 || x > maxStep {
+			return nil, fmt.Errorf("attribute %s is %v; every number must be at least 1 and at most %d", name, xs, int64(maxStep))
 		}
 	}
 	return xs, nil
