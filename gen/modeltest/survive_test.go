@@ -136,7 +136,7 @@ func same(got, want *ir.Tensor) error {
 	}
 	scale := 1.0
 	for at := 0; at < len(want.Data); at += size {
-		if x := math.Abs(float(want, at)); !math.IsInf(x, 0) {
+		if x := math.Abs(float(want, at)); !math.IsInf(x, 0) && !math.IsNaN(x) {
 			scale = max(scale, x)
 		}
 	}
