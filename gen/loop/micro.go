@@ -16,7 +16,8 @@ type KLoop struct {
 //	acc[r][v][l] += X[r*RowStep + k + g] * W[VectorAt(v) + l*Group + k' + g]  (Broadcast: X is one group)
 //	acc[r][v][l] += X[r*RowStep + v*Lanes + l + k] * W[...]                 (otherwise: both are vectors, as in a depthwise convolution)
 //
-// It is a leaf function of a fixed signature whose extents are all constants.
+// It is a leaf function whose extents are all constants; its parameters are X, W, the accumulators, and with Fetch
+// what it fetches.
 type MicroKernel struct {
 	Instr *instr.Row
 	// X is how X reaches the instruction; a Lane needs an innermost K loop of XStep 1 and a

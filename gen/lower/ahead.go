@@ -18,7 +18,7 @@ func fetchAhead(t *target.Target, k *loop.Kernel) {
 	k.Body = a.body(k.Body)
 }
 
-// maxCalls is from how many calls on each would fetch less than an element a point.
+// maxCalls bounds the calls that share what they fetch: of more, each has next to nothing to do.
 const maxCalls = 1 << 12
 
 type ahead struct {

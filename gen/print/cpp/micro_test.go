@@ -246,3 +246,11 @@ func TestPrefetch(t *testing.T) {
 	assert.Equal(t, int((m.Unroll()*m.Fetch+15)/16), strings.Count(text, "__builtin_prefetch(fetch + "), "each line that a body passes")
 	assert.Contains(t, text, fmt.Sprintf("fetch += %d;", m.Unroll()*m.Fetch))
 }
+
+// TestOverlappingRows: where a row's next X is the next row's, each point hides where X is, the first of a loop's body,
+// too: GCC would carry loads from one iteration to the next and keep accumulators on the stack.
+func TestOverlappingRows(t *testing.T) {
+	m := &loop.MicroKernel{Instr: instr.Lookup("fma_f32x16"), X: instr.Vector, Rows: 28, Vectors: 1, RowStep: 16,
+		K: []loop.KLoop{{Extent: 5, XStep: 512, WStep: 80}, {Extent: 5, XStep: 16, WStep: 16}}}
+	assert.Equal(t, int(m.Unroll()), strings.Count(cpp.Micro(m), "DNN_OPAQUE(x1);"))
+}
