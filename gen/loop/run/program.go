@@ -155,55 +155,6 @@ func evalAll(s ir.Shape, symbols map[string]int64) ([]int64, error) {
 	return out, nil
 }
 
-// allocate makes the memory of a run and fills what is not written yet with bytes of no use.
-func (h *host) allocate(inputs []*ir.Tensor) error {
-	h.inputs = inputs
-	for i, v := range h.p.Outputs {
-		shape, err := evalAll(h.p.Shapes[i], h.symbols)
-		if err != nil {
-			return fmt.Errorf("output %q: %w", v.Name, err)
-		}
-		t := ir.NewTensor(v.Type, shape...)
-		poison(t.Data)
-		h.outputs = append(h.outputs, t)
-	}
-	arena, err := h.p.ArenaBytes.Eval(h.symbols)
-	if err != nil {
-		return fmt.Errorf("arena: %w", err)
-	}
-	scratch, err := h.p.ScratchBytes.Eval(h.symbols)
-	if err != nil {
-		return fmt.Errorf("scratch: %w", err)
-	}
-	h.arena, h.scratch, h.weights = aligned(arena), aligned(scratch), aligned(h.p.WeightsBytes)
-	poison(h.arena)
-	poison(h.scratch)
-	if err := h.allocateImages(); err != nil {
-		return err
-	}
-	h.owner = make([]*ir.Value, (arena+plan.Alignment-1)/plan.Alignment+int64(len(h.images)))
-	for _, c := range h.p.Constants {
-		data, err := c.Value.Const.Bytes()
-		if err != nil {
-			return err
-		}
-		if c.Offset%plan.Alignment != 0 || c.Offset+int64(len(data)) > h.p.WeightsBytes {
-			return fmt.Errorf("constant %q lies at %d of weights of %d bytes", c.Value.Name, c.Offset, h.p.WeightsBytes)
-		}
-		copy(h.weights[c.Offset:], data)
-	}
-	return nil
-}
-
-func poison(b []byte) {
-	for i := range b {
-		b[i] = 0xff // as floats: NaN
-	}
-}
-
-// aligned is memory aligned to any element.
-func aligned(n int64) []byte { return ir.NewTensor(ir.U64, (n+7)/8).Data[:n] }
-
 // call runs a kernel: every operand must still be as it was written, every result becomes so.
 func (h *host) call(s *plan.Call) error {
 	if len(s.Args) != len(s.Kernel.Buffers) {
