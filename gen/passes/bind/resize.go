@@ -18,7 +18,7 @@ func (b *binder) resized(n *ir.Node) bool {
 	}
 	x, scales := n.Input(0), n.Input(at)
 	dims, ok := scales.Static()
-	if x == nil || !x.HasShape || !ok || len(dims) != 1 || dims[0] < 1 || scales.Const != nil || scales.Type != ir.F32 {
+	if x == nil || !x.HasShape || !ok || len(dims) != 1 || dims[0] < 1 || dims[0] > int64(len(x.Shape)) || scales.Const != nil || scales.Type != ir.F32 {
 		return false
 	}
 	shape := b.add("Shape", 15, nil, x)

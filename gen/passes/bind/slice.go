@@ -116,7 +116,7 @@ func (b *binder) cut(n *ir.Node) *cuts {
 			continue
 		}
 		dims, ok := v.Static()
-		if !ok || len(dims) != 1 || i > 1 && dims[0] != count || dims[0] < 1 {
+		if !ok || len(dims) != 1 || i > 1 && dims[0] != count || dims[0] < 1 || dims[0] > int64(len(x.Shape)) {
 			return nil // which inference refuses, or waits for
 		}
 		count = dims[0]
@@ -128,8 +128,6 @@ func (b *binder) cut(n *ir.Node) *cuts {
 	}
 	given := n.Input(3)
 	switch {
-	case given == nil && count > rank:
-		return nil
 	case given == nil:
 		for k := range count {
 			c.axes = append(c.axes, k)
