@@ -13,6 +13,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop/run"
 	"rules_dnn/gen/passes/dce"
+	"rules_dnn/gen/passes/edit"
 )
 
 // limits of a graph that is compared: bytes of a tensor, iterations of a loop, evaluations of a node.
@@ -120,11 +121,16 @@ func (t *trial) empty() bool {
 	for _, x := range t.inputs {
 		found = found || slices.Contains(x.Shape, 0)
 	}
-	for _, n := range t.g.Nodes {
-		for _, v := range n.Inputs {
-			found = found || v != nil && v.Const != nil && slices.Contains(v.Const.Shape, 0)
+	var visit func(g *ir.Graph)
+	visit = func(g *ir.Graph) {
+		for _, n := range g.Nodes {
+			for _, v := range n.Inputs {
+				found = found || v != nil && v.Const != nil && slices.Contains(v.Const.Shape, 0)
+			}
 		}
+		edit.EachRegion(g, visit)
 	}
+	visit(t.g)
 	return found
 }
 
