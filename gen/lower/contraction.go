@@ -36,6 +36,9 @@ type contraction struct {
 	block               int64 // channels of a vector group in storage
 	layX                layout.Layout
 	outBlocked          bool
+	// inPiece and outPiece are how many channels of X and of the results lie together wherever a block begins or a
+	// group does (groups.go): blocks where there is one group.
+	inPiece, outPiece int64
 	// merged are axes that run as part of the pixel axis.
 	merged map[int]bool
 	// choices are the tiles that may be used, the first one by preference; want is one that is given.
@@ -109,6 +112,9 @@ func newContraction(b *block.Block, env *Env) *contraction {
 	if c.window && c.layX.Block == 0 {
 		return nil
 	}
+	if !c.pieces() {
+		return nil
+	}
 	return c
 }
 
@@ -136,6 +142,7 @@ func recognise(b *block.Block, t *target.Target) *contraction {
 		return nil
 	}
 	c := &contraction{b: b, t: t, instr: t.Tile(ir.F32), x: l0, w: l1, wv: b.Operands[l1.Source.N], block: ChannelBlock(t), inChannel: -1, inReduce: -1}
+	c.inPiece, c.outPiece = c.block, c.block
 	c.dropUnitAxes()
 	if !c.roles() {
 		return nil
@@ -223,7 +230,7 @@ func (c *contraction) roles() bool {
 		if !uses(c.x, a.Var) || !uses(c.w, a.Var) {
 			return false
 		}
-		if d := dimOf(c.x, a.Var); d >= 0 && c.inChannel < 0 {
+		if d := c.inputChannel(a.Var); d >= 0 && c.inChannel < 0 {
 			c.inChannel, c.inReduce = d, r
 		}
 	}
@@ -262,17 +269,17 @@ type kAxis struct {
 	unit   int64
 }
 
-// kAxes are the reduction's loops, outermost first. Blocked input channels are two: blocks
-// outermost, the channels of a block innermost.
+// kAxes are the reduction's loops, outermost first. Blocked input channels are two: pieces of
+// blocks outermost, the channels of a piece innermost.
 func (c *contraction) kAxes() []kAxis {
 	var out []kAxis
 	lane := kAxis{reduce: -1}
 	for r, a := range c.reduce {
 		n, _ := a.Extent.Const()
 		if r == c.inReduce && c.layX.Block != 0 {
-			blocks := (n + c.block - 1) / c.block
-			out = append(out, kAxis{r, blocks, c.block})
-			lane = kAxis{r, c.block, 1}
+			blocks := (n + c.inPiece - 1) / c.inPiece
+			out = append(out, kAxis{r, blocks, c.inPiece})
+			lane = kAxis{r, c.inPiece, 1}
 			continue
 		}
 		out = append(out, kAxis{r, n, 1})

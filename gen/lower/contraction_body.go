@@ -159,10 +159,10 @@ func (c *contraction) oneTile(p *tiling, local sym.Expr, rows int64) []loop.Stmt
 	for _, r := range c.n.results {
 		e.results = append(e.results, substMem(r, at, c.n.facts))
 	}
-	sum := loop.Mem{Buf: p.acc, Index: sym.Add(sym.Scale(sym.Var(rowVar), p.perGroup), sym.Scale(sym.Var(vecVar), c.block), sym.Var(laneVar))}
+	sum := loop.Mem{Buf: p.acc, Index: sym.Add(sym.Scale(sym.Var(rowVar), p.perGroup), sym.Scale(sym.Var(vecVar), c.outPiece), sym.Var(laneVar))}
 	store := e.stores(func(int) te.Expr { return sum }, e.at)
-	return append(body, loops([]te.Axis{{Var: rowVar, Extent: sym.Const(rows)}, {Var: vecVar, Extent: sym.Const(p.perGroup / c.block)}},
-		c.channelBlock(e, p.perGroup, store))...)
+	row := loops([]te.Axis{{Var: vecVar, Extent: sym.Const(p.perGroup / c.outPiece)}}, c.channelBlock(e, p.perGroup, store))
+	return append(body, loops([]te.Axis{{Var: rowVar, Extent: sym.Const(rows)}}, append(row, c.padding(e, at)...))...)
 }
 
 // channelBlock runs the statements, which store the results of one channel, for those of a block. Where the last
@@ -172,11 +172,14 @@ func (c *contraction) channelBlock(e *nest, perGroup int64, store []loop.Stmt) [
 	lanes := func(n int64, body []loop.Stmt) []loop.Stmt {
 		return loops([]te.Axis{{Var: laneVar, Extent: sym.Const(n)}}, body)
 	}
-	left := c.channels % c.block
-	if left == 0 {
-		return lanes(c.block, store)
+	first := sym.Add(sym.Scale(sym.Var(groupVar), perGroup), sym.Scale(sym.Var(vecVar), c.outPiece))
+	left := c.channels % c.outPiece
+	if left == 0 && c.channels%perGroup == 0 {
+		return lanes(c.outPiece, store)
 	}
-	first := sym.Add(sym.Scale(sym.Var(groupVar), perGroup), sym.Scale(sym.Var(vecVar), c.block))
+	if left == 0 {
+		return []loop.Stmt{loop.If{Cond: []te.Within{{E: first, Lo: sym.Const(0), Hi: sym.Const(c.channels)}}, Then: lanes(c.outPiece, store)}}
+	}
 	last := lanes(left, store)
 	if c.outBlocked && c.groups == 1 {
 		beyond := e.at.Subst(map[string]sym.Expr{laneVar: sym.Add(sym.Var(laneVar), sym.Const(left))}, c.n.facts)

@@ -45,7 +45,7 @@ func (c *contraction) readPadded(k *loop.Kernel, p *tiling, logical map[string]s
 		return nil, false
 	}
 	k.Scratch, p.xBuf = []*loop.Buffer{scratch}, scratch
-	p.xAt = c.layX.Offset(shape, c.kIndex(index, nil), c.n.facts)
+	p.xAt = c.copyLayout().Offset(shape, c.kIndex(index, nil), c.n.facts)
 	return body, true
 }
 
@@ -114,17 +114,18 @@ func (c *contraction) copyPadded(x te.Load, local map[string]int64) (body []loop
 	return body, scratch, shape, index, true
 }
 
-// copyLoops walks the scratch in X's own layout. The conditions of the last axis are asked
+// copyLoops walks the scratch in its own layout. The conditions of the last axis are asked
 // for each of its points, those of the others once a row.
 func (c *contraction) copyLoops(axes []te.Axis, shape ir.Shape, at []sym.Expr, conds [][]te.Within) ([]loop.Stmt, *loop.Buffer) {
-	scratch := &loop.Buffer{Name: "scratch", Type: ir.F32, Write: true, Size: c.layX.Elements(shape)}
+	lay := c.copyLayout()
+	scratch := &loop.Buffer{Name: "scratch", Type: ir.F32, Write: true, Size: lay.Elements(shape)}
 	index := te.AxisVars(axes)
 	walk := append([]te.Axis{}, axes...)
 	var lane []te.Axis
-	if c.layX.Block != 0 {
-		lane = []te.Axis{{Var: "xl", Extent: sym.Const(c.block)}}
-		walk[c.inChannel].Extent = sym.CeilDiv(axes[c.inChannel].Extent, sym.Const(c.block), nil)
-		ch := sym.Add(sym.Scale(index[c.inChannel], c.block), sym.Var("xl"))
+	if lay.Block != 0 {
+		lane = []te.Axis{{Var: "xl", Extent: sym.Const(lay.Block)}}
+		walk[c.inChannel].Extent = sym.CeilDiv(axes[c.inChannel].Extent, sym.Const(lay.Block), nil)
+		ch := sym.Add(sym.Scale(index[c.inChannel], lay.Block), sym.Var("xl"))
 		split := map[string]sym.Expr{axes[c.inChannel].Var: ch}
 		c.n.addRanges(append(lane, walk[c.inChannel]))
 		index[c.inChannel] = ch
@@ -132,7 +133,7 @@ func (c *contraction) copyLoops(axes []te.Axis, shape ir.Shape, at []sym.Expr, c
 		at[c.inChannel] = at[c.inChannel].Subst(split, c.n.facts)
 	}
 	x := c.x.Source.N
-	to := c.layX.Offset(shape, index, c.n.facts)
+	to := lay.Offset(shape, index, c.n.facts)
 	from := loop.Mem{Buf: c.n.in[x], Index: c.layX.Offset(c.b.Operands[x].Shape, at, c.n.facts)}
 	fill := func(v te.Expr) []loop.Stmt {
 		return loops(lane, []loop.Stmt{loop.Store{Buf: scratch, Index: to, Value: v}})

@@ -29,19 +29,23 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 			return nil, c.error("results of different layouts")
 		}
 	}
-	if out.Block > 0 && (out.Axis != c.channel || out.Block != c.block || c.groups > 1 && out.Padded(s.Shape())) {
+	if out.Block > 0 && (out.Axis != c.channel || out.Block != c.block) {
 		return nil, nil
 	}
-	c.outBlocked = out.Block > 0
+	if c.outBlocked = out.Block > 0; c.outBlocked {
+		if c.outPiece = c.piece(c.channels); c.outPiece < minPiece {
+			return nil, nil
+		}
+	}
 	index, logical := c.axisVars()
 	xIndex := c.kIndex(c.x.Index, logical)
-	guarded := len(c.uncertain(logical)) > 0
+	copied := len(c.uncertain(logical)) > 0 || c.straddles()
 	p := &tiling{pixels: sym.Const(1), lanes: c.instr.Lanes, xBuf: c.n.in[c.x.Source.N]}
 	if c.pixel >= 0 {
 		p.pixels = s.Axes[c.pixel].Extent
 	}
 	c.merged = map[int]bool{}
-	if !guarded && !c.window {
+	if !copied && !c.window {
 		c.mergePixels(p, lay, out, index, logical, xIndex)
 	}
 	ch := c.chooseTile(p, env)
@@ -55,7 +59,7 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 	k := &loop.Kernel{Anchor: c.anchor(), Doc: c.b.Origins, Facts: c.n.facts}
 	p.xAt = c.layX.Offset(c.b.Operands[c.x.Source.N].Shape, xIndex, c.n.facts)
 	c.dropMerged(p)
-	if guarded || !c.strides(p) { // or strides that only the run knows
+	if copied || !c.strides(p) { // or strides that only the run knows
 		ok := false
 		if copyIn, ok = c.readPadded(k, p, logical); !ok || !c.strides(p) {
 			return nil, nil
@@ -192,11 +196,11 @@ func (c *contraction) chooseTile(p *tiling, env *Env) sym.Expr {
 	}
 	p.perGroup = p.vectors * p.lanes
 	p.groups = (c.channels + p.perGroup - 1) / p.perGroup
-	c.n.addRanges([]te.Axis{{Var: groupVar, Extent: sym.Const(p.groups)}, {Var: vecVar, Extent: sym.Const(p.perGroup / c.block)},
-		{Var: laneVar, Extent: sym.Const(c.block)}, {Var: rowVar, Extent: sym.Const(p.rows)}})
+	c.n.addRanges([]te.Axis{{Var: groupVar, Extent: sym.Const(p.groups)}, {Var: vecVar, Extent: sym.Const(p.perGroup / c.outPiece)},
+		{Var: laneVar, Extent: sym.Const(c.outPiece)}, {Var: rowVar, Extent: sym.Const(p.rows)}})
 	ch := sym.Add(c.firstChannel(), sym.Scale(sym.Var(groupVar), p.perGroup), sym.Var(laneVar))
-	if p.perGroup > c.block {
-		ch = sym.Add(ch, sym.Scale(sym.Var(vecVar), c.block))
+	if p.perGroup > c.outPiece {
+		ch = sym.Add(ch, sym.Scale(sym.Var(vecVar), c.outPiece))
 	}
 	return ch
 }

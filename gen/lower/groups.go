@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
@@ -51,4 +53,81 @@ func (c *contraction) firstChannel() sym.Expr {
 		return sym.Const(0)
 	}
 	return sym.Scale(sym.Var(convVar), c.channels)
+}
+
+// inputChannel is the dimension of X that the reduction's axis walks from the group's first channel on, alone; or -1.
+func (c *contraction) inputChannel(v string) int {
+	if c.groups == 1 {
+		return dimOf(c.x, v)
+	}
+	for d, e := range c.x.Index {
+		if e.Uses(convVar) && !sym.Sub(e, sym.Var(v)).Uses(v) {
+			return d
+		}
+	}
+	return -1
+}
+
+// minPiece is how many channels must lie together at least for a copy by pieces.
+const minPiece = 4
+
+// piece is how many of n channels of each group lie together in storage by blocks: groups that are no
+// whole blocks begin within them.
+func (c *contraction) piece(n int64) int64 {
+	if c.groups == 1 || c.window {
+		return c.block
+	}
+	return gcd(n, c.block)
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// pieces finds X's; false where they are too small.
+func (c *contraction) pieces() bool {
+	if c.layX.Block == 0 || c.inReduce < 0 {
+		return true
+	}
+	n, _ := c.reduce[c.inReduce].Extent.Const()
+	c.inPiece = c.piece(n)
+	return c.inPiece >= minPiece
+}
+
+// straddles tells that groups of X begin within blocks: what a task reads is copied so that its first channel
+// begins one.
+func (c *contraction) straddles() bool { return c.layX.Block != 0 && c.inPiece != c.block }
+
+// copyLayout is that of the copy of what a task reads of X.
+func (c *contraction) copyLayout() layout.Layout {
+	if c.layX.Block == 0 {
+		return c.layX
+	}
+	return layout.Layout{Axis: c.inChannel, Block: c.inPiece}
+}
+
+// padding stores the zeros beyond the last channel of all of one pixel, which the last group leaves where groups are no
+// whole blocks.
+func (c *contraction) padding(e *nest, pixel map[string]sym.Expr) []loop.Stmt {
+	all := c.groups * c.channels
+	if c.groups == 1 || !c.outBlocked || all%c.block == 0 {
+		return nil
+	}
+	index := make([]sym.Expr, len(c.b.Stage.Axes))
+	for i := range index {
+		index[i] = sym.Var(axisVar(i)).Subst(pixel, c.n.facts)
+		if c.merged[i] {
+			index[i] = sym.Const(0)
+		}
+	}
+	index[c.channel] = sym.Add(sym.Const(all), sym.Var(laneVar))
+	at := layout.Layout{Axis: c.channel, Block: c.block}.Find(c.b.Stage.Shape(), index, c.n.facts)
+	zeros := loops([]te.Axis{{Var: laneVar, Extent: sym.Const(c.block - all%c.block)}}, e.zeros(at))
+	return []loop.Stmt{loop.If{Cond: []te.Within{
+		{E: sym.Var(convVar), Lo: sym.Const(c.groups - 1), Hi: sym.Const(c.groups)},
+		{E: sym.Var(groupVar), Lo: sym.Const(0), Hi: sym.Const(1)},
+	}, Then: zeros}}
 }

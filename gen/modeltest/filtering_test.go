@@ -29,6 +29,8 @@ type convolution struct {
 	symbolic bool    // the extents of the window's axes
 	fixed    int     // of these, so many last ones are not
 	add      bool    // a tensor and Relu after it
+	group    int64
+	between  bool // other convolutions, of one point each: values in the layout that these prefer
 }
 
 func (c convolution) graph(r *rand.Rand) (*ir.Graph, map[string]*ir.Tensor) {
@@ -53,7 +55,7 @@ func (c convolution) graph(r *rand.Rand) (*ir.Graph, map[string]*ir.Tensor) {
 	inputs := map[string]*ir.Tensor{"x": floats(c.x...)}
 	op := func(name string, version int, attrs ir.Attrs, in ...*ir.Value) *ir.Value {
 		n := &ir.Node{Op: name, Version: version, Name: strings.ToLower(name), Inputs: in, Attrs: attrs}
-		n.Outputs = []*ir.Value{{Name: "y_" + strings.ToLower(name), Def: n}}
+		n.Outputs = []*ir.Value{{Name: fmt.Sprintf("y%d_%s", len(g.Nodes), strings.ToLower(name)), Def: n}}
 		g.Nodes = append(g.Nodes, n)
 		return n.Outputs[0]
 	}
@@ -61,9 +63,23 @@ func (c convolution) graph(r *rand.Rand) (*ir.Graph, map[string]*ir.Tensor) {
 	if c.strides != nil {
 		attrs["strides"] = c.strides
 	}
-	y := op("Conv", 11, attrs, x, ir.ConstValue("w", floats(c.w...)), ir.ConstValue("b", floats(c.w[0])))
+	if c.group > 1 {
+		attrs["group"] = c.group
+	}
+	from := x
+	point := func(x *ir.Value, out, in int64) *ir.Value {
+		ones := slices.Repeat([]int64{1}, len(c.x)-2)
+		return op("Conv", 11, ir.Attrs{}, x, ir.ConstValue("p", floats(append([]int64{out, in}, ones...)...)))
+	}
+	if c.between {
+		from = point(x, c.x[1], c.x[1])
+	}
+	y := op("Conv", 11, attrs, from, ir.ConstValue("w", floats(c.w...)), ir.ConstValue("b", floats(c.w[0])))
 	if c.add {
 		y = op("Relu", 14, nil, op("Add", 14, nil, y, ir.ConstValue("t", floats(append([]int64{c.w[0]}, slices.Repeat([]int64{1}, len(c.x)-2)...)...))))
+	}
+	if c.between {
+		y = point(y, 32, c.w[0])
 	}
 	g.Outputs = []*ir.Value{y}
 	return g, inputs
@@ -88,25 +104,36 @@ func TestFiltering(t *testing.T) {
 		{name: "symbolic, small", x: []int64{1, 16, 1, 2}, w: []int64{16, 16, 3, 3}, pads: same, symbolic: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			build := func() (*ir.Graph, map[string]*ir.Tensor) { return c.graph(rand.New(rand.NewPCG(1, 2))) }
-			g, inputs := build()
-			require.NoError(t, shape.Infer(g))
-			want, err := interp.Graph(g, inputs)
-			require.NoError(t, err)
 			used := false
-			for _, chip := range Chips {
-				g, inputs := build()
-				p, err := Compile(g, Config{Chip: chip})
-				require.NoError(t, err)
+			for _, p := range c.run(t) {
 				used = used || filters(p)
 				assertPieces(t, p)
-				got, err := run.Program(p, InputsOf(p, inputs))
-				require.NoError(t, err, "%s: %s", chip, p)
-				assertClose(t, want[0], got[0], chip)
 			}
 			assert.True(t, used, "no chip's code filters")
 		})
 	}
+}
+
+// run compiles the convolution for each chip, compares what the programs compute with the interpreter, and
+// gives them.
+func (c convolution) run(t *testing.T) map[string]*plan.Program {
+	t.Helper()
+	build := func() (*ir.Graph, map[string]*ir.Tensor) { return c.graph(rand.New(rand.NewPCG(1, 2))) }
+	g, inputs := build()
+	require.NoError(t, shape.Infer(g))
+	want, err := interp.Graph(g, inputs)
+	require.NoError(t, err)
+	programs := map[string]*plan.Program{}
+	for _, chip := range Chips {
+		g, inputs := build()
+		p, err := Compile(g, Config{Chip: chip})
+		require.NoError(t, err)
+		got, err := run.Program(p, InputsOf(p, inputs))
+		require.NoError(t, err, "%s: %s", chip, p)
+		assertClose(t, want[0], got[0], chip)
+		programs[chip] = p
+	}
+	return programs
 }
 
 // assertPieces: whichever part of a packed constant is read, it is that part of the whole.
@@ -129,19 +156,7 @@ func assertPieces(t *testing.T, p *plan.Program) {
 func TestRows(t *testing.T) {
 	for _, rows := range []int64{3, 4, 9, 40} {
 		c := convolution{name: "rows", x: []int64{2, 64, rows, 4}, w: []int64{40, 64, 3, 1}, pads: []int64{0, 0, 0, 0}, strides: []int64{1, 2}, symbolic: true, fixed: 1}
-		build := func() (*ir.Graph, map[string]*ir.Tensor) { return c.graph(rand.New(rand.NewPCG(1, 2))) }
-		g, inputs := build()
-		require.NoError(t, shape.Infer(g))
-		want, err := interp.Graph(g, inputs)
-		require.NoError(t, err)
-		for _, chip := range Chips {
-			g, inputs := build()
-			p, err := Compile(g, Config{Chip: chip})
-			require.NoError(t, err)
-			got, err := run.Program(p, InputsOf(p, inputs))
-			require.NoError(t, err, "%s: %s", chip, p)
-			assertClose(t, want[0], got[0], chip)
-		}
+		c.run(t)
 	}
 }
 

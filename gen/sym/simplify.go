@@ -1,5 +1,7 @@
 package sym
 
+import "slices"
+
 // Range is what is known of a variable: inclusive bounds.
 type Range struct{ Lo, Hi int64 }
 
@@ -39,10 +41,8 @@ func divMod(a, b Expr, f Facts) (q, r Expr) {
 			k := floorInt(lo, d)
 			return Add(outside, Const(k)), Sub(rest, Scale(Const(k), d))
 		}
-		if g, inner := divided(rest, d, f); g > 1 {
-			// rest is g*inner plus what the constant leaves, which is below g.
+		if g, inner, left := divided(rest, d, f); g > 1 {
 			q, r := divMod(inner, Const(d/g), f)
-			left := Const(rest.c - g*floorInt(rest.c, g))
 			return Add(outside, q), Add(Scale(r, g), left)
 		}
 		rest, q = unnest(rest, d, f)
@@ -113,21 +113,28 @@ func divideTerm(t, b term) (Expr, bool) {
 	return e, true
 }
 
-// divided is the largest g dividing d and all coefficients of e, and e with
-// them divided by it; the constant's remainder below g cannot change a floor.
-func divided(e Expr, d int64, _ Facts) (int64, Expr) {
-	g := d
+// divided splits e into g*inner + left for the largest divisor g of d such that left lies in [0, g): left cannot
+// change a floor then. g is 1 where there is none.
+func divided(e Expr, d int64, f Facts) (g int64, inner, left Expr) {
+	var tried []int64
+	all := d
 	for _, t := range e.terms {
-		g = gcd(g, t.coef)
+		all = gcd(all, t.coef)
+		tried = append(tried, gcd(d, t.coef))
 	}
-	if g <= 1 || len(e.terms) == 0 {
-		return 1, e
+	tried = append(tried, all)
+	slices.Sort(tried)
+	tried = slices.Compact(tried)
+	for _, g := range slices.Backward(tried) {
+		if g == 1 {
+			break
+		}
+		inner, left := extract(e, Const(g))
+		if lo, hi := left.Bounds(f); lo >= 0 && hi < g {
+			return g, inner, left
+		}
 	}
-	out := Expr{c: floorInt(e.c, g), terms: make([]term, len(e.terms))}
-	for i, t := range e.terms {
-		out.terms[i] = term{t.coef / g, t.atoms, t.key}
-	}
-	return g, out
+	return 1, e, Const(0)
 }
 
 // unnest makes (x//a + c)//d into (x + c*a)//(a*d) and otherwise builds the division.

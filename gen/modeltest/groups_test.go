@@ -1,0 +1,51 @@
+package modeltest
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/plan"
+)
+
+// TestGroups: groups of channels that begin within the blocks of storage, that fill blocks, that are parts of one, and
+// that are too few to be read in blocks; channels whose last block is not full.
+func TestGroups(t *testing.T) {
+	same, none := []int64{1, 1, 1, 1}, []int64{0, 0, 0, 0}
+	for _, c := range []convolution{
+		{name: "within blocks", x: []int64{1, 96, 9, 10}, w: []int64{96, 24, 3, 3}, group: 4, pads: same, add: true},
+		{name: "last block not full", x: []int64{1, 72, 14, 14}, w: []int64{72, 24, 3, 3}, group: 3, pads: same, add: true},
+		{name: "strides", x: []int64{2, 72, 15, 13}, w: []int64{72, 24, 3, 3}, group: 3, pads: same, strides: []int64{2, 2}},
+		{name: "whole blocks", x: []int64{1, 64, 9, 8}, w: []int64{64, 32, 3, 3}, group: 2, pads: none},
+		{name: "whole blocks of one point", x: []int64{1, 64, 6, 8}, w: []int64{96, 32, 1, 1}, group: 2, pads: none},
+		{name: "one point within blocks", x: []int64{1, 72, 6, 8}, w: []int64{72, 24, 1, 1}, group: 3, pads: none},
+		{name: "parts of a block", x: []int64{1, 64, 7, 7}, w: []int64{64, 4, 3, 3}, group: 16, pads: same},
+		{name: "more results than channels", x: []int64{1, 24, 8, 8}, w: []int64{80, 12, 3, 3}, group: 2, pads: same},
+		{name: "odd channels", x: []int64{1, 42, 8, 8}, w: []int64{42, 21, 3, 3}, group: 2, pads: same},
+		{name: "symbolic", x: []int64{1, 72, 14, 19}, w: []int64{72, 24, 3, 3}, group: 3, pads: same, symbolic: true, add: true},
+	} {
+		c.between = true
+		t.Run(c.name, func(t *testing.T) {
+			blocked := false
+			for _, p := range c.run(t) {
+				blocked = blocked || readsBlocks(p)
+			}
+			assert.Equal(t, c.w[1]%4 == 0, blocked, "a chip's code reads the groups in blocks")
+		})
+	}
+}
+
+// readsBlocks tells whether the convolution with groups is a register-tiled kernel that reads blocks of channels.
+func readsBlocks(p *plan.Program) bool {
+	for _, c := range p.Calls() {
+		in := c.Block.Operands
+		grouped := slices.ContainsFunc(in, func(v *ir.Value) bool { return v.Name == "w" })
+		blocked := slices.ContainsFunc(in, func(v *ir.Value) bool { return p.Layouts[v].Block > 0 })
+		if grouped && blocked && c.Kernel.Anchor == "contraction" {
+			return true
+		}
+	}
+	return false
+}
