@@ -36,6 +36,9 @@ func Vectorise(body []Stmt, lanes int64, f sym.Facts) []Stmt {
 // fewLanes is the shortest vector.
 const fewLanes = 4
 
+// IsVector tells whether n lanes are one vector, whole or a part of the registers.
+func IsVector(n, lanes int64) bool { return n > 1 && lanesOf(n, true, lanes) == n }
+
 // lanesOf is how many lanes the vectors of a loop have: as many as registers, or, where the loop has
 // fewer steps, as they come to without a rest; 1 where that is too few.
 func lanesOf(n int64, known bool, lanes int64) int64 {

@@ -105,6 +105,14 @@ func loops(axes []te.Axis, body []loop.Stmt) []loop.Stmt {
 // run computes the elements of the axes, in the form that suits the accesses.
 func (n *nest) run(axes []te.Axis) []loop.Stmt {
 	bounds := n.trim()
+	if block := n.lastBlock(axes); block != nil {
+		return loops(axes[:len(axes)-1], append(bounds, block...))
+	}
+	return n.elements(axes, bounds)
+}
+
+// elements is run below statements that bind bounds.
+func (n *nest) elements(axes []te.Axis, bounds []loop.Stmt) []loop.Stmt {
 	if a, ok := n.laneAxis(axes); ok {
 		n.cacheTexels(axes)
 		return loops(axes[:len(axes)-1], append(bounds, n.lanePoint(a)...))

@@ -26,7 +26,7 @@ func (n *nest) laneAxis(inner []te.Axis) (te.Axis, bool) {
 // lanePoint computes all elements of the innermost axis at once: as vectors in registers where
 // the axis is one vector long, and otherwise in arrays.
 func (n *nest) lanePoint(a te.Axis) []loop.Stmt {
-	if a.Extent.Is(n.lanes) && n.lanes > 1 {
+	if c, _ := a.Extent.Const(); loop.IsVector(c, n.lanes) {
 		one := loop.For{Var: a.Var, Extent: a.Extent, Body: n.point()}
 		if loop.CanVectorise(one, n.facts) {
 			return []loop.Stmt{one}

@@ -30,6 +30,7 @@ type convolution struct {
 	fixed    int     // of these, so many last ones are not
 	add      bool    // a tensor and Relu after it
 	group    int64
+	squeeze  bool // a product with a function of its channels' means after it
 	between  bool // other convolutions, of one point each: values in the layout that these prefer
 }
 
@@ -77,6 +78,9 @@ func (c convolution) graph(r *rand.Rand) (*ir.Graph, map[string]*ir.Tensor) {
 	y := op("Conv", 11, attrs, from, ir.ConstValue("w", floats(c.w...)), ir.ConstValue("b", floats(c.w[0])))
 	if c.add {
 		y = op("Relu", 14, nil, op("Add", 14, nil, y, ir.ConstValue("t", floats(append([]int64{c.w[0]}, slices.Repeat([]int64{1}, len(c.x)-2)...)...))))
+	}
+	if c.squeeze {
+		y = op("Mul", 14, nil, y, op("Sigmoid", 13, nil, op("GlobalAveragePool", 1, nil, y)))
 	}
 	if c.between {
 		y = point(y, 32, c.w[0])

@@ -1,0 +1,36 @@
+package lower
+
+import (
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// lastBlock computes the lanes of a block of channels, the innermost axis, where the last block is not full: all lanes of
+// the others, and of that one those that are channels and zeros for the rest, so that both are
+// vectors. It is nil where the innermost axis is no such thing.
+func (n *nest) lastBlock(axes []te.Axis) []loop.Stmt {
+	if len(n.within) != 1 || len(axes) == 0 || n.target.Images != nil {
+		return nil
+	}
+	w, lane := n.within[0], axes[len(axes)-1]
+	first := w.E.Subst(map[string]sym.Expr{lane.Var: sym.Const(0)}, n.facts)
+	channels, known := w.Hi.Const()
+	block, isBlock := lane.Extent.Const()
+	if !known || !isBlock || !w.Lo.Is(0) || !sym.Sub(w.E, first).Equal(sym.Var(lane.Var)) || !sym.Mod(first, lane.Extent, n.facts).Is(0) {
+		return nil
+	}
+	left := channels % block
+	if !sym.AtMost(first, channels-left, n.facts) {
+		return nil // parts of blocks, of which several are beyond the channels
+	}
+	full := *n
+	full.within = nil
+	lanes := func(n int64) []te.Axis { return []te.Axis{{Var: lane.Var, Extent: sym.Const(n)}} }
+	beyond := n.at.Subst(map[string]sym.Expr{lane.Var: sym.Add(sym.Var(lane.Var), sym.Const(left))}, n.facts)
+	return []loop.Stmt{loop.If{
+		Cond: []te.Within{{E: first, Lo: sym.Const(0), Hi: sym.Const(channels - left)}},
+		Then: full.elements(lanes(block), nil),
+		Else: append(full.elements(lanes(left), nil), loops(lanes(block-left), n.zeros(beyond))...),
+	}}
+}
