@@ -30,7 +30,7 @@ type convolution struct {
 	fixed    int     // of these, so many last ones are not
 	add      bool    // a tensor and Relu after it
 	group    int64
-	squeeze  bool // a product with a function of its channels' means after it
+	squeeze  bool // a product with a function of all channels' means after it
 	between  bool // other convolutions, of one point each: values in the layout that these prefer
 }
 
@@ -80,7 +80,7 @@ func (c convolution) graph(r *rand.Rand) (*ir.Graph, map[string]*ir.Tensor) {
 		y = op("Relu", 14, nil, op("Add", 14, nil, y, ir.ConstValue("t", floats(append([]int64{c.w[0]}, slices.Repeat([]int64{1}, len(c.x)-2)...)...))))
 	}
 	if c.squeeze {
-		y = op("Mul", 14, nil, y, op("Sigmoid", 13, nil, op("GlobalAveragePool", 1, nil, y)))
+		y = op("Mul", 14, nil, y, op("Sigmoid", 13, nil, point(op("GlobalAveragePool", 1, nil, y), c.w[0], c.w[0])))
 	}
 	if c.between {
 		y = point(y, 32, c.w[0])
