@@ -39,4 +39,10 @@ static inline void dnn_store(float* p, V v) {
   __builtin_memcpy(p, &v, sizeof(V));
 }
 
+// Stores the lanes kStride elements apart.
+template <int kStride, typename V>
+static inline void dnn_store_apart(float* p, V v) {
+  for (int i = 0; i < (int)(sizeof(V) / sizeof(float)); ++i) p[i * kStride] = v[i];
+}
+
 #endif  // RULES_DNN_RUNTIME_DNN_KERNEL_H_

@@ -159,11 +159,17 @@ func (e *estimate) load(b *loop.Buffer) float64 {
 // access is what an index adds to a load or store: divisions, and a far stride.
 func (e *estimate) access(x sym.Expr, v string, lanes int64) float64 {
 	c := e.index(x)
-	if v == "" || lanes > 1 {
+	if v == "" {
 		return c
 	}
 	k, linear := sym.Coefficient(x, v, e.facts)
 	step, isConst := k.Const()
+	if lanes > 1 {
+		if isConst && step > 1 { // lane by lane
+			c += perStore * float64(lanes)
+		}
+		return c
+	}
 	if !linear || !isConst || step >= farStride || step <= -farStride {
 		c += perStride
 	}

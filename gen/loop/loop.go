@@ -96,6 +96,8 @@ type For struct {
 	Extent sym.Expr
 	Body   []Stmt
 	Lanes  int64
+	// Stride is how far apart a vector may be stored, besides side by side; 0: it may not.
+	Stride int64
 }
 
 // Index binds a variable to the value of an index expression.

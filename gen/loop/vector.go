@@ -55,7 +55,7 @@ func lanesOf(n int64, known bool, lanes int64) int64 {
 
 // CanVectorise tells whether the loop can run in vectors.
 func CanVectorise(l For, f sym.Facts) bool {
-	v := &vectoriser{lane: l.Var, extent: l.Extent, defined: map[string]bool{}, stored: map[*Buffer][]sym.Expr{}, facts: f, texel: l.Extent.Is(layout.TexelLanes)}
+	v := &vectoriser{lane: l.Var, extent: l.Extent, defined: map[string]bool{}, stored: map[*Buffer][]sym.Expr{}, facts: f, texel: l.Extent.Is(layout.TexelLanes), stride: max(l.Stride, 1)}
 	v.findStores(l.Body)
 	return !v.clash && v.body(l.Body)
 }
@@ -74,6 +74,7 @@ type vectoriser struct {
 	clash   bool
 	facts   sym.Facts
 	texel   bool // the loop has as many lanes as a texel
+	stride  int64
 }
 
 // findStores collects stores; two of one buffer clash where lanes might meet.
@@ -132,7 +133,7 @@ func (v *vectoriser) stmt(s Stmt) bool {
 	case If:
 		return v.same(x.Cond) && v.body(x.Then) && v.body(x.Else)
 	case Store:
-		return v.position(x.Buf, x.Index, x.Texel, false) && x.Buf.Type == ir.F32 && v.expr(x.Value)
+		return (v.position(x.Buf, x.Index, x.Texel, false) || v.strided(x)) && x.Buf.Type == ir.F32 && v.expr(x.Value)
 	}
 	return false
 }
@@ -151,6 +152,12 @@ func (v *vectoriser) same(ws []te.Within) bool {
 func (v *vectoriser) along(e sym.Expr, orSame bool) bool {
 	c, ok := sym.Coefficient(e, v.lane, v.facts)
 	return ok && (c.Is(1) || orSame && c.Is(0))
+}
+
+// strided tells whether the lanes' elements lie as far apart as those of the loop may.
+func (v *vectoriser) strided(x Store) bool {
+	c, ok := sym.Coefficient(x.Index, v.lane, v.facts)
+	return ok && x.Buf.Image == nil && c.Is(v.stride)
 }
 
 // position tells the same of an element's place. Lanes of an image are those of one texel.

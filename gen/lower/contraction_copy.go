@@ -12,10 +12,13 @@ import (
 
 // readPadded makes the tile read a zero-padded copy of the part of X that the pixels of one task need.
 func (c *contraction) readPadded(k *loop.Kernel, p *tiling, logical map[string]sym.Expr) ([]loop.Stmt, bool) {
-	local := map[string]int64{}
+	local, here := map[string]int64{}, map[string]sym.Expr{}
 	if c.pixel >= 0 {
 		p.copied = true
 		local[axisVar(c.pixel)] = p.chunk()
+		if _, known := p.pixels.Const(); !known { // the last task has fewer
+			here[axisVar(c.pixel)] = sym.Min(sym.Const(p.chunk()), sym.Sub(p.pixels, p.first()), c.n.facts)
+		}
 		logical = maps.Clone(logical)
 		for i := range c.merged {
 			logical[c.b.Stage.Axes[i].Var] = sym.Const(0)
@@ -37,10 +40,7 @@ func (c *contraction) readPadded(k *loop.Kernel, p *tiling, logical map[string]s
 	for i, w := range x.Guard {
 		x.Guard[i] = te.Within{E: w.E.Subst(logical, c.n.facts), Lo: w.Lo.Subst(logical, c.n.facts), Hi: w.Hi.Subst(logical, c.n.facts)}
 	}
-	if _, known := p.pixels.Const(); !known {
-		x.Guard = append(x.Guard, c.withinX(p, x)...) // the last task has pixels that are none
-	}
-	body, scratch, shape, index, ok := c.copyPadded(x, local)
+	body, scratch, shape, index, ok := c.copyPadded(x, local, here)
 	if !ok {
 		return nil, false
 	}
@@ -49,27 +49,10 @@ func (c *contraction) readPadded(k *loop.Kernel, p *tiling, logical map[string]s
 	return body, true
 }
 
-// withinX holds of the places that X has, along the dimension that the pixels walk.
-func (c *contraction) withinX(p *tiling, x te.Load) []te.Within {
-	var out []te.Within
-	for d, e := range x.Index {
-		end := c.b.Operands[x.Source.N].Shape[d]
-		if !e.Uses(axisVar(c.pixel)) {
-			continue
-		}
-		if len(c.merged) > 0 { // along two dimensions, as one: a row ends where the pixels' steps end
-			step, _ := sym.Coefficient(e, axisVar(c.pixel), c.n.facts)
-			end = sym.Mul(p.pixels, step)
-		}
-		out = append(out, te.Within{E: e, Lo: sym.Const(0), Hi: end})
-	}
-	return out
-}
-
 // copyPadded copies what one task reads of X into scratch, with zeros where the guard does not
-// hold, and gives the offset of X's element within it. It fails where a guard is not
-// on an index of X.
-func (c *contraction) copyPadded(x te.Load, local map[string]int64) (body []loop.Stmt, scratch *loop.Buffer, shape ir.Shape, index []sym.Expr, ok bool) {
+// hold, and gives the offset of X's element within it. Of a variable it reads what its first points need, as many as
+// local says, or here if that says so. It fails where a guard is not on an index of X.
+func (c *contraction) copyPadded(x te.Load, local map[string]int64, here map[string]sym.Expr) (body []loop.Stmt, scratch *loop.Buffer, shape ir.Shape, index []sym.Expr, ok bool) {
 	var axes []te.Axis
 	zero := map[string]sym.Expr{}
 	for v := range local {
@@ -78,7 +61,7 @@ func (c *contraction) copyPadded(x te.Load, local map[string]int64) (body []loop
 	at := make([]sym.Expr, len(x.Index)) // X's index of a scratch element
 	conds := make([][]te.Within, len(x.Index))
 	for d, e := range x.Index {
-		ext := int64(1)
+		ext, walked := int64(1), sym.Const(1)
 		for v, n := range local {
 			k, linear := sym.Coefficient(e, v, c.n.facts)
 			kc, isConst := k.Const()
@@ -86,9 +69,15 @@ func (c *contraction) copyPadded(x te.Load, local map[string]int64) (body []loop
 				return nil, nil, nil, nil, false
 			}
 			ext += kc * (n - 1)
+			if points, fewer := here[v]; fewer {
+				walked = sym.Add(walked, sym.Scale(sym.Sub(points, sym.Const(1)), kc))
+			} else {
+				walked = sym.Add(walked, sym.Const(kc*(n-1)))
+			}
 		}
 		v := fmt.Sprintf("x%d", d)
-		axes = append(axes, te.Axis{Var: v, Extent: sym.Const(ext)})
+		axes = append(axes, te.Axis{Var: v, Extent: walked})
+		shape = append(shape, sym.Const(ext))
 		c.n.addRanges(axes[d : d+1])
 		base := e.Subst(zero, c.n.facts)
 		at[d] = sym.Add(base, sym.Var(v))
@@ -106,9 +95,6 @@ func (c *contraction) copyPadded(x te.Load, local map[string]int64) (body []loop
 		}
 		shift, _ := sym.Sub(w.E, x.Index[d]).Const()
 		conds[d] = append(conds[d], te.Within{E: sym.Add(at[d], sym.Const(shift)), Lo: w.Lo, Hi: w.Hi})
-	}
-	for _, a := range axes {
-		shape = append(shape, a.Extent)
 	}
 	body, scratch = c.copyLoops(axes, shape, at, conds)
 	return body, scratch, shape, index, true

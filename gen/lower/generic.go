@@ -25,9 +25,10 @@ func Generic(b *block.Block, env *Env) (*Lowered, error) {
 		return nil, err
 	}
 	n.collapse()
+	n.splitLanes()
 	k := &loop.Kernel{Anchor: "generic", Doc: b.Origins, Buffers: append(append([]*loop.Buffer{}, n.in...), n.out...)}
 	grid, inner := n.splitTasks()
-	k.Grid, k.Body = grid, n.run(inner)
+	k.Grid, k.Body = grid, n.run(n.reorder(inner))
 	if len(n.trimmed) > 0 {
 		k.Anchor = "window"
 	}
@@ -38,23 +39,48 @@ func Generic(b *block.Block, env *Env) (*Lowered, error) {
 // partOfAxis is the variable of an axis that is cut into tasks.
 const partOfAxis = "q"
 
-// splitTasks takes leading axes as the grid until it has enough tasks, and leaves the others. Where
-// only the innermost axis is left, it is cut into parts of equal length, the last one shorter.
+// splitTasks takes leading axes as the grid until it has enough tasks, and leaves the others. Where it
+// would take all but the innermost ones, the first that is left is cut into parts of equal length, the last one shorter.
 func (n *nest) splitTasks() (grid, inner []te.Axis) {
+	short, elements := n.shortAxes()
+	last, chunk := len(n.axes)-1-short, max(1, n.target.TaskElements/elements)
 	tasks, taken := sym.Const(1), 0
-	for taken < len(n.axes)-1 && !sym.AtLeast(tasks, n.target.Tasks, n.facts) {
+	for taken < last && !sym.AtLeast(tasks, n.target.Tasks, n.facts) {
 		tasks = sym.Mul(tasks, n.axes[taken].Extent)
 		taken++
 	}
 	grid, inner = n.axes[:taken], n.axes[taken:]
-	chunk := n.target.TaskElements
-	if len(inner) != 1 || sym.AtLeast(tasks, n.target.Tasks, n.facts) || sym.AtMost(inner[0].Extent, chunk, n.facts) {
+	if taken < last || last < 0 || sym.AtLeast(tasks, n.target.Tasks, n.facts) || sym.AtMost(inner[0].Extent, chunk, n.facts) {
 		return grid, inner
 	}
-	return n.splitChunks(grid, inner[0], chunk)
+	return n.splitChunks(grid, inner, chunk)
 }
 
-func (n *nest) splitChunks(grid []te.Axis, a te.Axis, chunk int64) (outer, inner []te.Axis) {
+// shortAxes are how many of the innermost axes have few points together, within an axis of which only the run
+// knows the length: a task for each point of that, which is no reduction, would find out which one it is, by
+// divisions, and then do little. Those that stay together are among them anyway.
+func (n *nest) shortAxes() (axes int, elements int64) {
+	kept := len(n.axes) - n.together
+	elements = 1
+	cheap := n.combiner == nil && n.target.OpenCL == nil // a point is a sum of many, or a work-item
+	for i := len(n.axes) - 1; cheap && i >= 0 && elements <= maxLanes; i-- {
+		c, known := n.axes[i].Extent.Const()
+		if !known {
+			return len(n.axes) - 1 - i, elements
+		}
+		elements *= c
+	}
+	elements = 1
+	for _, a := range n.axes[kept:] {
+		c, _ := a.Extent.Const()
+		elements *= c
+	}
+	return n.together, elements
+}
+
+// splitChunks cuts the first of the inner axes.
+func (n *nest) splitChunks(grid, inner []te.Axis, chunk int64) (outer, rest []te.Axis) {
+	a := inner[0]
 	number := te.Axis{Var: chunkVar, Extent: sym.CeilDiv(a.Extent, sym.Const(chunk), n.facts)}
 	if len(grid) == 0 {
 		number.Var = loop.TaskVar
@@ -66,7 +92,7 @@ func (n *nest) splitChunks(grid []te.Axis, a te.Axis, chunk int64) (outer, inner
 	if c, ok := a.Extent.Const(); !ok || c%chunk != 0 {
 		part.Extent = sym.Min(part.Extent, sym.Sub(a.Extent, first), n.facts)
 	}
-	return append(append([]te.Axis{}, grid...), number), []te.Axis{part}
+	return append(append([]te.Axis{}, grid...), number), append([]te.Axis{part}, inner[1:]...)
 }
 
 func (n *nest) subst(m map[string]sym.Expr) {
@@ -121,7 +147,11 @@ func (n *nest) elements(axes []te.Axis, bounds []loop.Stmt) []loop.Stmt {
 		return loops(axes, append(bounds, n.rowPoint()...))
 	}
 	n.cacheTexels(axes)
-	return loops(axes, append(bounds, n.point()...))
+	body := loops(axes, append(bounds, n.point()...))
+	if n.stride > 1 {
+		body = n.strided(body, axes[len(axes)-1])
+	}
+	return body
 }
 
 // accName is the name of accumulator k.

@@ -40,6 +40,11 @@ type nest struct {
 	trimmed  map[string]bound
 	bound    int // integers that expressions have bound so far
 	facts    sym.Facts
+	// together are how many innermost axes stay in one task, of which before is to run around the one before it; the
+	// innermost one then stores so far apart, if stride is more than 1.
+	together int
+	before   string
+	stride   int64
 	// texelLane is the reduction axis that walks the lanes of a texel, fills what reads one
 	// before it, and packs the layouts of constants that the kernel reads in another order.
 	texelLane string

@@ -109,7 +109,7 @@ func (t *transposed) replacement(g *ir.Graph) ([]*ir.Node, error) {
 	phases := t.node(g, "Conv", &ir.Value{Name: names.Name(t.n.Outputs[0].Name + ".phases")}, ir.Attrs{
 		"kernel_shape": t.taps, "group": t.group, "pads": []int64{pad0, pad1, pad0, pad1}}, inputs...)
 	out := &ir.Value{Name: names.Name(t.n.Outputs[0].Name + ".all")}
-	places := t.node(g, "DepthToSpace", out, ir.Attrs{"blocksize": t.stride, "mode": "CRD"}, phases.Outputs[0])
+	places := t.node(g, "DepthToSpace", out, ir.Attrs{"blocksize": t.stride, "mode": t.mode()}, phases.Outputs[0])
 	return []*ir.Node{phases, places, t.slice(g, names, out)}, nil
 }
 
@@ -135,7 +135,26 @@ func (t *transposed) slice(g *ir.Graph, names *edit.Namer, all *ir.Value) *ir.No
 	return slice
 }
 
-// weights are the kernel's taps by phase, last ones first: for group, result channel and phase (a, b),
+// mode is the order of the convolution's channels. Where all of a phase's follow each other, neighbouring channels
+// move to the same place, in vectors; with groups, a group's channels must follow each other.
+func (t *transposed) mode() string {
+	if t.group == 1 {
+		return "DCR"
+	}
+	return "CRD"
+}
+
+// phaseOf tells what the convolution's channel computes: a channel of the result, at phase (a, b).
+func (t *transposed) phaseOf(at int64) (channel, a, b int64) {
+	s, phase := t.stride, at%(t.stride*t.stride)
+	channel = at / (s * s)
+	if t.mode() == "DCR" {
+		channel, phase = at%t.perGroup, at/t.perGroup
+	}
+	return channel, phase / s, phase % s
+}
+
+// weights are the kernel's taps by phase, last ones first: for a result channel and phase (a, b),
 // element [c, i, j] is the tap (a + stride*(taps-1-i), b + stride*(taps-1-j)), or zero where there is none.
 func (t *transposed) weights(names *edit.Namer) (*ir.Value, error) {
 	data, err := t.w.Const.Bytes()
@@ -147,7 +166,8 @@ func (t *transposed) weights(names *edit.Namer) (*ir.Value, error) {
 	out := ir.NewTensor(t.w.Type, t.group*t.perGroup*s*s, each, t.taps[0], t.taps[1])
 	to := 0
 	for at := range t.group * t.perGroup * s * s {
-		group, o, a, b := at/(t.perGroup*s*s), at/(s*s)%t.perGroup, at/s%s, at%s
+		o, a, b := t.phaseOf(at)
+		group, o := o/t.perGroup, o%t.perGroup
 		for c := range each {
 			for i := range t.taps[0] {
 				for j := range t.taps[1] {
@@ -171,10 +191,11 @@ func (t *transposed) bias(names *edit.Namer) (*ir.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	size, phases := b.Type.Size(), int(t.stride*t.stride)
+	size := b.Type.Size()
 	out := ir.NewTensor(b.Type, t.group*t.perGroup*t.stride*t.stride)
 	for i := range int(out.Len()) {
-		copy(out.Data[i*size:(i+1)*size], data[i/phases*size:])
+		channel, _, _ := t.phaseOf(int64(i))
+		copy(out.Data[i*size:(i+1)*size], data[int(channel)*size:])
 	}
 	return ir.ConstValue(names.Name(b.Name+".phases"), out), nil
 }

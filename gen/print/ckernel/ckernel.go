@@ -46,10 +46,12 @@ type Looper interface {
 	Loop(w *Kernel, x loop.For) bool
 }
 
-// Access is one or more elements of memory: with Lanes, as many neighbours from Index on.
+// Access is one or more elements of memory: with Lanes, as many from Index on, each Stride behind the one before.
 type Access struct {
 	Buf   *loop.Buffer
 	Lanes int64
+	// Stride is 1 but for stores of loops that have one.
+	Stride int64
 	// Index is the flat offset in a buffer, or the lane in the texel (X, Y) of an image.
 	Index, X, Y string
 	// At is Index before it is printed.

@@ -94,7 +94,9 @@ func (p exprs) value(e te.Expr) (string, error) {
 func (p exprs) access(b *loop.Buffer, index sym.Expr, at loop.Texel) Access {
 	a := Access{Buf: b, Index: p.index(index), At: index}
 	if p.lanes > 0 && index.Uses(p.lane) {
+		step, _ := sym.Coefficient(index, p.lane, p.facts)
 		a.Lanes = p.lanes
+		a.Stride, _ = step.Const()
 	}
 	if b.Image != nil {
 		a.X, a.Y = p.index(at.X), p.index(at.Y)

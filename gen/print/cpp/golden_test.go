@@ -32,6 +32,13 @@ var samples = []struct {
 		n.node("Add", nil, a, b)
 		return n.output(n.relu())
 	}},
+	// Vectors that are stored apart, of rows whose length only the run knows.
+	{"depth_to_space", "x86_64_v3", func() *ir.Graph {
+		x := input("x", ir.F32, sym.Const(1), sym.Const(4), sym.Const(9), sym.Var("W"))
+		n := &network{g: &ir.Graph{Name: "g", Inputs: []*ir.Value{x}, Opset: 17, Symbols: []ir.Symbol{{Name: "W", Lo: 1, Hi: 64}}}}
+		n.node("DepthToSpace", ir.Attrs{"blocksize": int64(2)}, x)
+		return n.output(n.relu())
+	}},
 	// Register tiles: of row-major X with a copy that is padded, then of blocked channels.
 	{"conv3x3", "arm64", func() *ir.Graph {
 		n := newNetwork("g", 1, 8, 7, 7)

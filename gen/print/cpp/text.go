@@ -72,6 +72,9 @@ func (d dialect) Load(a ckernel.Access) string {
 }
 
 func (dialect) Store(a ckernel.Access, v string) string {
+	if a.Lanes > 0 && a.Stride > 1 {
+		return fmt.Sprintf("dnn_store_apart<%d>(%s + %s, %s);", a.Stride, a.Buf.Name, a.Index, v)
+	}
 	if a.Lanes > 0 {
 		return fmt.Sprintf("dnn_store(%s + %s, %s);", a.Buf.Name, a.Index, v)
 	}

@@ -1,0 +1,171 @@
+package lower
+
+import (
+	"slices"
+
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// splitLanes cuts the innermost axis in two where one of them runs in vectors, and the whole axis does not.
+func (n *nest) splitLanes() {
+	last := len(n.axes) - 1
+	if n.lanes == 1 || n.target.OpenCL != nil || n.combiner != nil || last < 0 || n.onImages() {
+		return
+	}
+	whole := *n
+	whole.within = nil // is asked once a block
+	if whole.vectorises(n.axes[last], 1) {
+		return
+	}
+	if !n.splitRuns(last) {
+		n.splitPhases(last)
+	}
+}
+
+// splitRuns cuts the axis into runs along which every access moves by one element or none, and every condition
+// has one value: channels of a block that come from several operands of a concatenation, or from several places
+// of a DepthToSpace. All runs of one kind are computed before those of the next one.
+func (n *nest) splitRuns(axis int) bool {
+	for width := n.lanes; loop.IsVector(width, n.lanes); width /= 2 {
+		s := n.split(axis, width)
+		if s == nil || s.axes[axis].Extent.Is(1) || !s.vectorises(s.axes[axis+1], 1) {
+			continue
+		}
+		*n = *s
+		n.together, n.before = 2, n.axes[axis].Var
+		return true
+	}
+	return false
+}
+
+// splitPhases cuts the axis into groups of as many points as indices are divided by, and walks the groups for one
+// point of each, then for the next one: results of a Resize to a multiple of the size, or of a DepthToSpace, then
+// come from neighbours. They are stored apart.
+func (n *nest) splitPhases(axis int) bool {
+	for _, width := range n.divisors(n.axes[axis].Var) {
+		s := n.split(axis, width)
+		if s == nil || width >= n.lanes || !s.vectorises(s.axes[axis], width) {
+			continue
+		}
+		*n = *s
+		n.together, n.before, n.stride = 1, n.axes[axis+1].Var, width
+		return true
+	}
+	return false
+}
+
+// divisors are the constants that indices with the variable are divided by, the greatest first.
+func (n *nest) divisors(v string) []int64 {
+	var out []int64
+	var find func(sym.Expr)
+	find = func(e sym.Expr) {
+		terms, _ := e.Terms()
+		for _, t := range terms {
+			for _, a := range t.Atoms {
+				if c, ok := a.B.Const(); ok && (a.Kind == sym.AtomDiv || a.Kind == sym.AtomMod) && a.A.Uses(v) && !slices.Contains(out, c) {
+					out = append(out, c)
+				}
+				if a.Kind != sym.AtomVar {
+					find(a.A)
+					find(a.B)
+				}
+			}
+		}
+	}
+	for _, r := range n.results {
+		loop.ExprIndices(r, find)
+	}
+	slices.Sort(out)
+	slices.Reverse(out)
+	return out
+}
+
+// reorder moves the axis that is to run around the one before it.
+func (n *nest) reorder(axes []te.Axis) []te.Axis {
+	i := slices.IndexFunc(axes, func(a te.Axis) bool { return a.Var == n.before })
+	if i < 1 {
+		return axes
+	}
+	out := slices.Clone(axes)
+	out[i-1], out[i] = out[i], out[i-1]
+	return out
+}
+
+// strided tells the innermost loop, over the axis, how far apart it stores.
+func (n *nest) strided(body []loop.Stmt, a te.Axis) []loop.Stmt {
+	for i, s := range body {
+		if x, ok := s.(loop.For); ok {
+			if x.Var == a.Var {
+				x.Stride = n.stride
+			}
+			x.Body = n.strided(x.Body, a)
+			body[i] = x
+		}
+	}
+	return body
+}
+
+func (n *nest) onImages() bool {
+	for _, b := range n.out {
+		if b.Image != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// vectorises tells whether a loop over the axis, inside of all others, can run in vectors that are stored so far apart.
+func (n *nest) vectorises(a te.Axis, stride int64) bool {
+	return loop.CanVectorise(loop.For{Var: a.Var, Extent: a.Extent, Body: n.point(), Stride: stride}, n.facts)
+}
+
+// split is the nest with one axis as two: parts of so many points each, and the points of a part; nil where they
+// do not come to the axis.
+func (n *nest) split(axis int, width int64) *nest {
+	a := n.axes[axis]
+	outer := te.Axis{Var: a.Var + "_div", Extent: sym.FloorDiv(a.Extent, sym.Const(width), n.facts)}
+	inner := te.Axis{Var: a.Var + "_mod", Extent: sym.Const(width)}
+	if !sym.Scale(outer.Extent, width).Equal(a.Extent) {
+		return nil
+	}
+	s := *n
+	s.axes = append(append(append([]te.Axis{}, n.axes[:axis]...), outer, inner), n.axes[axis+1:]...)
+	s.values, s.results = append([]te.Expr{}, n.values...), append([]te.Expr{}, n.results...)
+	s.within = append([]te.Within{}, n.within...)
+	s.addRanges([]te.Axis{outer, inner})
+	s.subst(map[string]sym.Expr{a.Var: sym.Add(sym.Scale(sym.Var(outer.Var), width), sym.Var(inner.Var))})
+	for i, w := range s.within {
+		s.within[i] = s.coarse(w, inner)
+	}
+	for i, r := range s.results {
+		s.results[i] = te.Map(r, func(e te.Expr) te.Expr {
+			x, ok := e.(te.Select)
+			if !ok {
+				return e
+			}
+			cond := make([]te.Within, len(x.Cond))
+			for i, w := range x.Cond {
+				cond[i] = s.coarse(w, inner)
+			}
+			return n.choose(cond, x.Then, x.Else)
+		})
+	}
+	return &s
+}
+
+// coarse is a condition asked once for all points of a part, where it has one value for them: its bounds, and
+// where each part begins, are multiples of the part's length.
+func (n *nest) coarse(w te.Within, part te.Axis) te.Within {
+	at := w.E.Subst(map[string]sym.Expr{part.Var: sym.Const(0)}, n.facts)
+	if !sym.Sub(w.E, at).Equal(sym.Var(part.Var)) {
+		return w
+	}
+	for _, e := range []sym.Expr{at, w.Lo, w.Hi} {
+		if !sym.Mod(e, part.Extent, n.facts).Is(0) {
+			return w
+		}
+	}
+	return te.Within{E: at, Lo: w.Lo, Hi: w.Hi}
+}
