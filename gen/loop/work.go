@@ -55,7 +55,7 @@ func (c *counter) axes(axes []te.Axis, body []Stmt, at map[string]sym.Expr) (sym
 	if len(axes) == 0 {
 		return c.body(body, at)
 	}
-	inner := func() (sym.Expr, bool) { return c.axes(axes[1:], body, at) }
+	inner := func(body []Stmt) (sym.Expr, bool) { return c.axes(axes[1:], body, at) }
 	return c.loop(axes[0].Var, axes[0].Extent, body, at, inner)
 }
 
@@ -65,7 +65,7 @@ func (c *counter) body(body []Stmt, at map[string]sym.Expr) (sym.Expr, bool) {
 		n, ok := sym.Const(0), true
 		switch x := s.(type) {
 		case For:
-			inner := func() (sym.Expr, bool) { return c.body(x.Body, at) }
+			inner := func(body []Stmt) (sym.Expr, bool) { return c.body(body, at) }
 			n, ok = c.loop(x.Var, x.Extent, x.Body, at, inner)
 		case If:
 			n, ok = c.branch(x, at)
@@ -79,24 +79,27 @@ func (c *counter) body(body []Stmt, at map[string]sym.Expr) (sym.Expr, bool) {
 	return total, known
 }
 
-// loop multiplies where all iterations are alike, and else looks at each.
-func (c *counter) loop(v string, extent sym.Expr, body []Stmt, at map[string]sym.Expr, inner func() (sym.Expr, bool)) (sym.Expr, bool) {
+// loop multiplies where all iterations are alike, and else looks at each; inner counts the body of one.
+func (c *counter) loop(v string, extent sym.Expr, body []Stmt, at map[string]sym.Expr, inner func([]Stmt) (sym.Expr, bool)) (sym.Expr, bool) {
 	if !c.counts(body) {
 		return sym.Const(0), true
 	}
 	extent = extent.Subst(at, c.facts)
 	if !c.decides(body, map[string]bool{v: true}) {
-		n, ok := inner()
+		n, ok := inner(body)
 		return sym.Mul(extent, n), ok
 	}
 	trips, constant := extent.Const()
+	if joint, ok := c.joined(v, extent, body); ok && !constant && !c.decides(joint, map[string]bool{v: true}) {
+		return inner(joint)
+	}
 	total := sym.Const(0)
 	for i := int64(0); i < trips; i++ {
 		if c.steps--; c.steps < 0 {
 			return total, false
 		}
 		at[v] = sym.Const(i)
-		n, ok := inner()
+		n, ok := inner(body)
 		if !ok {
 			return total, false
 		}

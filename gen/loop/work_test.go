@@ -18,6 +18,9 @@ func TestProducts(t *testing.T) {
 	within := func(e sym.Expr, lo, hi int64) []te.Within {
 		return []te.Within{{E: e, Lo: sym.Const(lo), Hi: sym.Const(hi)}}
 	}
+	part := func(n sym.Expr) sym.Expr { // of 8, of the task
+		return sym.Min(sym.Const(8), sym.Sub(n, sym.Scale(task, 8)), nil)
+	}
 	for name, c := range map[string]struct {
 		grid []te.Axis
 		body []Stmt
@@ -34,6 +37,11 @@ func TestProducts(t *testing.T) {
 		"two axes":          {[]te.Axis{{Var: "p", Extent: n}, {Var: "q", Extent: sym.Const(3)}}, []Stmt{For{Var: "i", Extent: sym.Var("q"), Body: tile}}, "720*N"},
 		"a loop's variable": {Linear(sym.Const(1)), []Stmt{For{Var: "i", Extent: sym.Const(3), Body: []Stmt{For{Var: "k", Extent: sym.Add(i, sym.Const(1)), Body: tile}}}}, "1440"},
 		"symbolic triangle": {Linear(n), []Stmt{For{Var: "i", Extent: task, Body: tile}}, ""},
+		"parts":             {Linear(sym.CeilDiv(n, sym.Const(8), nil)), []Stmt{For{Var: "j", Extent: sym.Const(2), Body: []Stmt{For{Var: "i", Extent: part(n), Body: tile}}}}, "480*N"},
+		"parts outside":     {[]te.Axis{{Var: TaskVar, Extent: sym.CeilDiv(n, sym.Const(8), nil)}, {Var: "q", Extent: sym.Const(3)}}, []Stmt{For{Var: "i", Extent: part(n), Body: tile}}, "720*N"},
+		"other parts":       {Linear(sym.CeilDiv(n, sym.Const(4), nil)), []Stmt{For{Var: "i", Extent: part(n), Body: tile}}, ""},
+		"parts and more":    {Linear(sym.CeilDiv(n, sym.Const(8), nil)), append([]Stmt{For{Var: "i", Extent: part(n), Body: tile}}, tile...), ""},
+		"parts of parts":    {Linear(sym.CeilDiv(n, sym.Const(8), nil)), []Stmt{For{Var: "i", Extent: part(n), Body: []Stmt{For{Var: "j", Extent: part(n), Body: tile}}}}, ""},
 		"symbolic branch":   {Linear(sym.Const(1)), []Stmt{If{Cond: within(n, 0, 4), Then: tile}}, ""},
 		"too many to count": {Linear(sym.Const(1 << 20)), []Stmt{For{Var: "i", Extent: task, Body: tile}}, ""},
 	} {
