@@ -51,19 +51,23 @@ func (e *estimate) parallel(k *loop.Kernel) float64 {
 	return float64(n)
 }
 
-// typical fixes symbols at one value: the geometric mean of their least and greatest, of which
-// more than 1024 counts as 1024.
+// typical fixes symbols at one value.
 func typical(f, symbols sym.Facts) sym.Facts {
 	out := sym.Facts{}
 	for k, r := range f {
 		out[k] = r
 	}
 	for s, r := range symbols {
-		lo, hi := max(r.Lo, 1), min(max(r.Hi, 1), 1024)
-		n := max(lo, int64(math.Sqrt(float64(lo)*float64(max(lo, hi)))))
+		n := Typical(r)
 		out[s] = sym.Range{Lo: n, Hi: n}
 	}
 	return out
+}
+
+// Typical is the geometric mean of the least and greatest number of a range, of which more than 1024 counts as 1024.
+func Typical(r sym.Range) int64 {
+	lo, hi := max(r.Lo, 1), min(max(r.Hi, 1), 1024)
+	return max(lo, int64(math.Sqrt(float64(lo)*float64(max(lo, hi)))))
 }
 
 type estimate struct {

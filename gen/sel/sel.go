@@ -68,7 +68,7 @@ func Run(g *block.Graph, t *target.Target, o Options) (*Choice, error) {
 }
 
 func newSelector(g *block.Graph, t *target.Target, o Options) *selector {
-	s := &selector{g: g, t: t, o: o, costs: map[string]float64{}, estimates: map[string][]float64{},
+	s := &selector{g: g, t: t, o: o, usual: usual(g), costs: map[string]float64{}, estimates: map[string][]float64{},
 		runs: map[*ir.Value]float64{}, given: map[*ir.Value]bool{}, views: map[*block.Block]bool{},
 		found: map[string]bool{}, stale: map[string]bool{}}
 	s.blocked = layout.Layout{Axis: 1, Block: lower.ChannelBlock(t)}
@@ -103,6 +103,7 @@ func Estimate(b *block.Block, f sym.Facts, t *target.Target, o Options) float64 
 // selector is the state of a run.
 type selector struct {
 	g       *block.Graph
+	usual   sym.Facts // as the symbols are for estimates
 	t       *target.Target
 	o       Options
 	blocked layout.Layout
@@ -191,7 +192,7 @@ func (s *selector) kernels(b *block.Block, lay lower.Layouts, tiles int, only st
 		}
 		for _, l := range ls {
 			if only == "" || l.Name == only {
-				out = append(out, Kernel{Lowered: l, Cycles: cost.Kernel(l.Kernel, s.t, s.g.Facts, lower.TileCycles)})
+				out = append(out, Kernel{Lowered: l, Cycles: cost.Kernel(l.Kernel, s.t, s.usual, lower.TileCycles)})
 			}
 		}
 	}
