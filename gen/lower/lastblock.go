@@ -28,9 +28,10 @@ func (n *nest) lastBlock(axes []te.Axis) []loop.Stmt {
 	full.within = nil
 	lanes := func(n int64) []te.Axis { return []te.Axis{{Var: lane.Var, Extent: sym.Const(n)}} }
 	beyond := n.at.Subst(map[string]sym.Expr{lane.Var: sym.Add(sym.Var(lane.Var), sym.Const(left))}, n.facts)
-	return []loop.Stmt{loop.If{
-		Cond: []te.Within{{E: first, Lo: sym.Const(0), Hi: sym.Const(channels - left)}},
-		Then: full.elements(lanes(block), nil),
-		Else: append(full.elements(lanes(left), nil), loops(lanes(block-left), n.zeros(beyond))...),
-	}}
+	last := append(full.elements(lanes(left), nil), loops(lanes(block-left), n.zeros(beyond))...)
+	if channels < block {
+		return last
+	}
+	whole := []te.Within{{E: first, Lo: sym.Const(0), Hi: sym.Const(channels - left)}}
+	return []loop.Stmt{loop.If{Cond: whole, Then: full.elements(lanes(block), nil), Else: last}}
 }
