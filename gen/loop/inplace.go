@@ -129,6 +129,9 @@ func mapBuffers(body []Stmt, to map[*Buffer]*Buffer) []Stmt {
 		case If:
 			x.Then, x.Else = mapBuffers(x.Then, to), mapBuffers(x.Else, to)
 			s = x
+		case Claim:
+			x.Buf = buffer(x.Buf)
+			s = x
 		case Bind:
 			x.Value = expr(x.Value)
 			s = x

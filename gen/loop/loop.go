@@ -141,6 +141,13 @@ type Store struct {
 // Texel is where in an image an element lies, besides its lane.
 type Texel struct{ X, Y sym.Expr }
 
+// Claim tells the processor that an element is going to be stored soon, so that its cache line is there by then. The
+// element may lie beyond the buffer, and printers may leave the statement out.
+type Claim struct {
+	Buf   *Buffer
+	Index sym.Expr
+}
+
 // If runs Then where the conditions hold.
 type If struct {
 	Cond       []te.Within
@@ -175,6 +182,7 @@ func (Def) stmt()   {}
 func (Set) stmt()   {}
 func (Alloc) stmt() {}
 func (Store) stmt() {}
+func (Claim) stmt() {}
 func (If) stmt()    {}
 func (Tile) stmt()  {}
 

@@ -61,6 +61,8 @@ func Exprs(body []Stmt, f func(sym.Expr)) {
 			f(x.Index)
 			x.Texel.indices(x.Buf, f)
 			ExprIndices(x.Value, f)
+		case Claim:
+			f(x.Index)
 		case If:
 			withinIndices(x.Cond, f)
 			Exprs(x.Then, f)

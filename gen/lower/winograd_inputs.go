@@ -124,13 +124,23 @@ func (w *filtering) transformRows(n int64) []loop.Stmt {
 		return loop.Mem{Buf: w.half, Index: at}
 	}
 	plane := w.chunk * w.k // of one point
-	put := func(r int, v te.Expr) loop.Stmt {
-		at := sym.Add(sym.Scale(sym.Var(pointVar), n*plane), sym.Const(int64(r)*plane), sym.Scale(sym.Var(tileOfVar), w.k),
-			sym.Scale(w.plane(), w.blocks*w.block), sym.Scale(sym.Var(blockOfVar), w.block), sym.Var(laneVar))
-		return loop.Store{Buf: w.inputs, Index: at, Value: v}
+	first := func(r int) sym.Expr {
+		return sym.Add(sym.Scale(sym.Var(pointVar), n*plane), sym.Const(int64(r)*plane), sym.Scale(sym.Var(tileOfVar), w.k),
+			sym.Scale(w.plane(), w.blocks*w.block), sym.Scale(sym.Var(blockOfVar), w.block))
 	}
-	return loopOver(pointVar, n, loopOver(laneVar, w.block, transform(wino.Rows(w.f.B), input, put)...)...)
+	put := func(r int, v te.Expr) loop.Stmt {
+		return loop.Store{Buf: w.inputs, Index: sym.Add(first(r), sym.Var(laneVar)), Value: v}
+	}
+	var body []loop.Stmt
+	for r := 0; r < int(n) && w.t.PrefetchBytes > 0; r++ {
+		body = append(body, loop.Claim{Buf: w.inputs, Index: sym.Add(first(r), sym.Const(claimAhead*w.block))})
+	}
+	return loopOver(pointVar, n, append(body, loopOver(laneVar, w.block, transform(wino.Rows(w.f.B), input, put)...)...)...)
 }
+
+// claimAhead is how many blocks of channels before a store its cache line is claimed: the points of a
+// transform lie further apart than a processor follows by itself, and stores wait for lines of the third-level cache.
+const claimAhead = 4
 
 // plane is the number of the deep axes' point.
 func (w *filtering) plane() sym.Expr {

@@ -68,8 +68,8 @@ func (w *filtering) sumsOf(point sym.Expr) sym.Expr {
 	return sym.Scale(sym.Add(sym.Scale(point, w.own()), sym.Var(ownGroupVar)), w.chunk)
 }
 
-// transformSums is the third stage: A y A' of each tile and block of channels, and what the block does
-// with the results.
+// transformSums is the third stage: A y A' of each block of channels and tile, and what the block does
+// with the results. Tiles run innermost: those of one group lie side by side, in the sums and in the results.
 func (w *filtering) transformSums(logical map[string]sym.Expr) []loop.Stmt {
 	n, m := int64(w.f.Points()), int64(w.f.Results)
 	sum := func(i int) te.Expr {
@@ -90,9 +90,8 @@ func (w *filtering) transformSums(logical map[string]sym.Expr) []loop.Stmt {
 	rows := loopOver(resultRowVar, m, loopOver(laneVar, w.block, transform(wino.Columns(w.f.A), half, toSquare)...)...)
 	body := append(append(columns, rows...), w.results(logical)...)
 	group := loop.Index{Var: groupVar, Value: sym.Add(sym.Scale(sym.Var(shareVar), w.own()), sym.Var(ownGroupVar))}
-	body = loopOver(ownGroupVar, w.own(), append([]loop.Stmt{group}, loopOver(vecVar, w.perGroup/w.block, body...)...)...)
-	body = append([]loop.Stmt{loop.Alloc{Buf: w.half}, loop.Alloc{Buf: w.square}}, append(w.locate(), body...)...)
-	return w.eachTile(body)
+	body = append([]loop.Stmt{loop.Alloc{Buf: w.half}, loop.Alloc{Buf: w.square}}, append(w.locate(), loopOver(vecVar, w.perGroup/w.block, body...)...)...)
+	return loopOver(ownGroupVar, w.own(), append([]loop.Stmt{group}, w.eachTile(body)...)...)
 }
 
 // results stores those of a tile that exist.

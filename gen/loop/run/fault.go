@@ -114,6 +114,8 @@ func describe(s loop.Stmt) string {
 			return fmt.Sprintf("%s(%s, %s)[%s] = ...", x.Buf.Name, x.X, x.Y, x.Index)
 		}
 		return fmt.Sprintf("%s[%s] = ...", x.Buf.Name, x.Index)
+	case loop.Claim:
+		return "claim a line of " + x.Buf.Name
 	case loop.If:
 		return "if " + conditions(x.Cond)
 	case loop.Call:

@@ -52,6 +52,8 @@ func (c *compiler) compile(s loop.Stmt, w *where) action {
 		return c.store(x)
 	case loop.If:
 		return c.branch(x, w)
+	case loop.Claim:
+		return func() {}
 	case loop.Tile:
 		return c.tile(x)
 	case loop.Call:

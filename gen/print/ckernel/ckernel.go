@@ -40,6 +40,12 @@ type Dialect interface {
 // accumulators' address, and the offset in W of what it fetches ahead.
 type TileAt struct{ X, W, Acc, Fetch string }
 
+// Claimer is a dialect that can ask for a cache line before a store.
+type Claimer interface {
+	// Claim asks for the line of an element.
+	Claim(a Access) string
+}
+
 // Looper is a dialect that writes some loops in a way of its own.
 type Looper interface {
 	// Loop prints a loop, or tells that it is to be printed as every other.

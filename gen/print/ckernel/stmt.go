@@ -88,6 +88,10 @@ func (w *Kernel) stmt(s loop.Stmt, rest []loop.Stmt) {
 		w.Line("%s", w.d.Array(x.Buf, Strip(w.index(x.Buf.Size))))
 	case loop.Store:
 		w.Line("%s", w.d.Store(w.access(x.Buf, x.Index, x.Texel), Strip(w.scalar(x.Value))))
+	case loop.Claim:
+		if c, ok := w.d.(Claimer); ok {
+			w.Line("%s", c.Claim(w.access(x.Buf, x.Index, loop.Texel{})))
+		}
 	case loop.If:
 		w.ifStmt(x)
 	case loop.Tile:
