@@ -74,6 +74,7 @@ type estimate struct {
 	t     *target.Target
 	tile  Tile
 	facts sym.Facts
+	lane  string // variable of the vector loop
 }
 
 func (e *estimate) trips(x sym.Expr) float64 {
@@ -119,6 +120,7 @@ func (e *estimate) loop(x loop.For, lanes int64) float64 {
 	if x.Lanes == 0 {
 		return perLoop + float64(n*(perStep+e.body(x.Body, x.Var, lanes)))
 	}
+	e.lane = x.Var
 	vectors := math.Floor(n / float64(x.Lanes))
 	rest := n - float64(vectors*float64(x.Lanes))
 	c := perLoop + float64(vectors*(perStep+e.body(x.Body, x.Var, x.Lanes)))
@@ -163,17 +165,18 @@ func (e *estimate) load(b *loop.Buffer) float64 {
 // access is what an index adds to a load or store: divisions, and a far stride.
 func (e *estimate) access(x sym.Expr, v string, lanes int64) float64 {
 	c := e.index(x)
+	if lanes > 1 {
+		k, _ := sym.Coefficient(x, e.lane, e.facts)
+		if step, _ := k.Const(); step > 1 { // lane by lane
+			c += perStore * float64(lanes)
+		}
+		return c
+	}
 	if v == "" {
 		return c
 	}
 	k, linear := sym.Coefficient(x, v, e.facts)
 	step, isConst := k.Const()
-	if lanes > 1 {
-		if isConst && step > 1 { // lane by lane
-			c += perStore * float64(lanes)
-		}
-		return c
-	}
 	if !linear || !isConst || step >= farStride || step <= -farStride {
 		c += perStride
 	}

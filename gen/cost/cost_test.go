@@ -46,6 +46,20 @@ func TestOrder(t *testing.T) {
 	assert.Greater(t, cycles(heavy, nil), plain, "functions")
 }
 
+// TestApart: vectors that are stored lane by lane cost more; loads of whole vectors do not, wherever a loop in the vector loop goes.
+func TestApart(t *testing.T) {
+	x := &loop.Buffer{Name: "x", Type: ir.F32, Size: sym.Const(1 << 10)}
+	y := &loop.Buffer{Name: "y", Type: ir.F32, Write: true, Size: sym.Const(1 << 10)}
+	i, j := sym.Var("i"), sym.Var("j")
+	vectors := func(to, step int64) float64 {
+		body := []loop.Stmt{loop.For{Var: "j", Extent: sym.Const(8), Body: []loop.Stmt{
+			loop.Store{Buf: y, Index: sym.Scale(i, to), Value: loop.Mem{Buf: x, Index: sym.Add(i, sym.Scale(j, step))}}}}}
+		return cycles(&loop.Kernel{Buffers: []*loop.Buffer{x, y}, Facts: sym.Facts{}, Body: []loop.Stmt{loop.For{Var: "i", Extent: sym.Const(64), Body: body, Lanes: 8}}}, nil)
+	}
+	assert.Greater(t, vectors(2, 1), vectors(1, 1), "stored apart")
+	assert.Equal(t, vectors(1, 1), vectors(1, 64), "loaded far apart by the inner loop")
+}
+
 // TestMemoryBounds a kernel that computes little.
 func TestMemoryBounds(t *testing.T) {
 	n := int64(1 << 24)
