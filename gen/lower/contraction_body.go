@@ -80,6 +80,12 @@ func (c *contraction) body(k *loop.Kernel, p *tiling, copyIn []loop.Stmt) {
 		outer = append(outer, c.groupAxis())
 	}
 	for i, a := range c.b.Stage.Axes {
+		if c.band > 1 && i == c.row() {
+			rows, _ := a.Extent.Const()
+			outer = append(outer, te.Axis{Var: bandVar, Extent: sym.Const(rows / c.band)})
+			tiles = loops([]te.Axis{{Var: axisVar(i), Extent: sym.Const(c.band)}}, tiles)
+			continue
+		}
 		if i != c.channel && i != c.pixel && !c.merged[i] {
 			outer = append(outer, te.Axis{Var: axisVar(i), Extent: a.Extent})
 		}
@@ -154,6 +160,9 @@ func (c *contraction) oneTile(p *tiling, local sym.Expr, rows int64) []loop.Stmt
 	body := []loop.Stmt{loop.Tile{Micro: m, X: p.xBuf, XAt: p.xAt.Subst(at, c.n.facts), W: p.wBuf, At: p.wAt, Acc: p.acc}}
 	if c.pixel >= 0 {
 		at[axisVar(c.pixel)] = sym.Add(start, sym.Var(rowVar))
+	}
+	if c.band > 1 {
+		at[axisVar(c.row())] = c.rowOfBand()
 	}
 	e := &nest{facts: c.n.facts, out: c.n.out, at: c.n.at.Subst(at, c.n.facts)}
 	for _, r := range c.n.results {

@@ -31,6 +31,22 @@ func (c *contraction) readPadded(k *loop.Kernel, p *tiling, logical map[string]s
 	for _, a := range c.reduce {
 		local[a.Var], _ = a.Extent.Const()
 	}
+	if c.band = c.bandOf(p, logical, local); c.band > 1 {
+		local[axisVar(c.row())] = c.band
+		logical[c.b.Stage.Axes[c.row()].Var] = c.rowOfBand()
+	}
+	x := c.at(logical)
+	body, scratch, shape, index, ok := c.copyPadded(x, local, here)
+	if !ok {
+		return nil, false
+	}
+	k.Scratch, p.xBuf = []*loop.Buffer{scratch}, scratch
+	p.xAt = c.copyLayout().Offset(shape, c.kIndex(index, nil), c.n.facts)
+	return body, true
+}
+
+// at is the load of X with the axes in the variables of loops.
+func (c *contraction) at(logical map[string]sym.Expr) te.Load {
 	x := c.x
 	x.Index = append([]sym.Expr{}, c.x.Index...)
 	x.Guard = append([]te.Within{}, c.x.Guard...)
@@ -40,13 +56,7 @@ func (c *contraction) readPadded(k *loop.Kernel, p *tiling, logical map[string]s
 	for i, w := range x.Guard {
 		x.Guard[i] = te.Within{E: w.E.Subst(logical, c.n.facts), Lo: w.Lo.Subst(logical, c.n.facts), Hi: w.Hi.Subst(logical, c.n.facts)}
 	}
-	body, scratch, shape, index, ok := c.copyPadded(x, local, here)
-	if !ok {
-		return nil, false
-	}
-	k.Scratch, p.xBuf = []*loop.Buffer{scratch}, scratch
-	p.xAt = c.copyLayout().Offset(shape, c.kIndex(index, nil), c.n.facts)
-	return body, true
+	return x
 }
 
 // copyPadded copies what one task reads of X into scratch, with zeros where the guard does not
@@ -61,19 +71,9 @@ func (c *contraction) copyPadded(x te.Load, local map[string]int64, here map[str
 	at := make([]sym.Expr, len(x.Index)) // X's index of a scratch element
 	conds := make([][]te.Within, len(x.Index))
 	for d, e := range x.Index {
-		ext, walked := int64(1), sym.Const(1)
-		for v, n := range local {
-			k, linear := sym.Coefficient(e, v, c.n.facts)
-			kc, isConst := k.Const()
-			if !linear || !isConst || kc < 0 {
-				return nil, nil, nil, nil, false
-			}
-			ext += kc * (n - 1)
-			if points, fewer := here[v]; fewer {
-				walked = sym.Add(walked, sym.Scale(sym.Sub(points, sym.Const(1)), kc))
-			} else {
-				walked = sym.Add(walked, sym.Const(kc*(n-1)))
-			}
+		ext, walked, ok := c.walked(e, local, here)
+		if !ok {
+			return nil, nil, nil, nil, false
 		}
 		v := fmt.Sprintf("x%d", d)
 		axes = append(axes, te.Axis{Var: v, Extent: walked})
@@ -98,6 +98,25 @@ func (c *contraction) copyPadded(x te.Load, local map[string]int64, here map[str
 	}
 	body, scratch = c.copyLoops(axes, shape, at, conds)
 	return body, scratch, shape, index, true
+}
+
+// walked is how many places of a dimension of X an index walks with the local variables: at most, and of those here.
+func (c *contraction) walked(e sym.Expr, local map[string]int64, here map[string]sym.Expr) (most int64, now sym.Expr, ok bool) {
+	most, now = 1, sym.Const(1)
+	for v, n := range local {
+		k, linear := sym.Coefficient(e, v, c.n.facts)
+		kc, isConst := k.Const()
+		if !linear || !isConst || kc < 0 {
+			return 0, now, false
+		}
+		most += kc * (n - 1)
+		if points, fewer := here[v]; fewer {
+			now = sym.Add(now, sym.Scale(sym.Sub(points, sym.Const(1)), kc))
+		} else {
+			now = sym.Add(now, sym.Const(kc*(n-1)))
+		}
+	}
+	return most, now, true
 }
 
 // copyLoops walks the scratch in its own layout. The conditions of the last axis are asked

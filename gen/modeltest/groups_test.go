@@ -62,3 +62,29 @@ func TestLastBlock(t *testing.T) {
 		}
 	}
 }
+
+// TestBands: rows whose windows overlap share a copy of the input, where the rows divide into bands of one length.
+func TestBands(t *testing.T) {
+	same := []int64{1, 1, 1, 1}
+	for _, c := range []struct {
+		convolution
+		tasks int64 // on x86_64_v4
+	}{
+		{convolution{name: "depthwise", x: []int64{1, 64, 16, 12}, w: []int64{64, 1, 3, 3}, group: 64, pads: same}, 4 * 16 / 4},
+		{convolution{name: "strides", x: []int64{2, 64, 16, 12}, w: []int64{64, 1, 3, 3}, group: 64, pads: same, strides: []int64{2, 2}, add: true}, 2 * 4 * 8 / 2},
+		{convolution{name: "a prime number of rows", x: []int64{1, 64, 17, 12}, w: []int64{64, 1, 3, 3}, group: 64, pads: same}, 4 * 17},
+		{convolution{name: "no overlap", x: []int64{1, 64, 16, 12}, w: []int64{64, 1, 1, 3}, group: 64, pads: []int64{0, 1, 0, 1}}, 4 * 16},
+		{convolution{name: "groups", x: []int64{1, 96, 8, 10}, w: []int64{96, 24, 3, 3}, group: 4, pads: same}, 4 * 8 / 2},
+	} {
+		c.between = true
+		t.Run(c.name, func(t *testing.T) {
+			p := c.run(t)["x86_64_v4"]
+			at := slices.IndexFunc(p.Calls(), func(s *plan.Call) bool {
+				return slices.ContainsFunc(s.Block.Operands, func(v *ir.Value) bool { return v.Name == "w" })
+			})
+			tasks, known := p.Calls()[at].Kernel.Tasks().Const()
+			assert.True(t, known)
+			assert.Equal(t, c.tasks, tasks)
+		})
+	}
+}
