@@ -68,12 +68,12 @@ func (n *nest) shortAxes() (axes int, elements int64) {
 		if !known {
 			return len(n.axes) - 1 - i, elements
 		}
-		elements *= c
+		elements *= max(c, 1)
 	}
 	elements = 1
 	for _, a := range n.axes[kept:] {
 		c, _ := a.Extent.Const()
-		elements *= c
+		elements *= max(c, 1)
 	}
 	return n.together, elements
 }
