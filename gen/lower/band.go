@@ -33,7 +33,7 @@ func (c *contraction) bandOf(p *tiling, logical map[string]sym.Expr, local map[s
 	if _, width := p.pixels.Const(); !known || !width {
 		return 1
 	}
-	x, best := c.at(logical), int64(1)
+	x, best := c.loadAt(logical), int64(1)
 	tasks := c.groups
 	if c.window {
 		tasks = (c.channels + c.block - 1) / c.block

@@ -35,7 +35,7 @@ func (c *contraction) readPadded(k *loop.Kernel, p *tiling, logical map[string]s
 		local[axisVar(c.row())] = c.band
 		logical[c.b.Stage.Axes[c.row()].Var] = c.rowOfBand()
 	}
-	x := c.at(logical)
+	x := c.loadAt(logical)
 	body, scratch, shape, index, ok := c.copyPadded(x, local, here)
 	if !ok {
 		return nil, false
@@ -45,8 +45,8 @@ func (c *contraction) readPadded(k *loop.Kernel, p *tiling, logical map[string]s
 	return body, true
 }
 
-// at is the load of X with the axes in the variables of loops.
-func (c *contraction) at(logical map[string]sym.Expr) te.Load {
+// loadAt is the load of X with the axes in the variables of loops.
+func (c *contraction) loadAt(logical map[string]sym.Expr) te.Load {
 	x := c.x
 	x.Index = append([]sym.Expr{}, c.x.Index...)
 	x.Guard = append([]te.Within{}, c.x.Guard...)

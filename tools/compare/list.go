@@ -23,7 +23,7 @@ func compareList(o *options, args []string, table, log io.Writer) error {
 	fmt.Fprintln(table, "| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
 	var failed []string
 	for _, one := range models {
-		name := filepath.Base(one.model)
+		name := one.name()
 		fmt.Fprintf(log, "== %s\n", name)
 		x, err := compare(one, log)
 		row(table, name, x)
@@ -33,6 +33,18 @@ func compareList(o *options, args []string, table, log io.Writer) error {
 		}
 	}
 	return failures(failed)
+}
+
+// name is the model's in a table, with how it is compiled where that is in a way of its own.
+func (o *options) name() string {
+	name := filepath.Base(o.model)
+	if o.disable != "" {
+		name += " without " + o.disable
+	}
+	if o.tuning != "" {
+		name += " tuned"
+	}
+	return name
 }
 
 // failure prints a row for a model that failed.

@@ -93,8 +93,8 @@ func comparePeers(o *options, args []string, table, log io.Writer) error {
 		done, err := contests(one, table, log)
 		all = append(all, done...)
 		if err != nil {
-			failed = append(failed, filepath.Base(one.model))
-			failure(table, filepath.Base(one.model), err)
+			failed = append(failed, one.name())
+			failure(table, one.name(), err)
 		}
 	}
 	peerMeans(table, o.peers, all)
@@ -158,7 +158,7 @@ type stage struct {
 
 // contest runs all engines in turn, round by round, so that a noisy machine disturbs all alike.
 func (s *stage) contest(threads int, run string, log io.Writer) (*contest, error) {
-	c := &contest{model: strings.TrimSpace(filepath.Base(s.o.model) + " " + run), threads: threads}
+	c := &contest{model: strings.TrimSpace(s.o.name() + " " + run), threads: threads}
 	fmt.Fprintf(log, "%s, %d thread(s)\n", c.model, threads)
 	defer c.close()
 	ours, err := s.enter("ours", threads, s.ours...)

@@ -109,19 +109,23 @@ func TestPeerOptions(t *testing.T) {
 	assert.Equal(t, []int{2, 1}, o.threadCounts)
 }
 
-// TestPeerList: the models of the README's table are in the list, and each line is understood.
-func TestPeerList(t *testing.T) {
+// TestLists: the lists of tests/models have what is said of them, and each line is understood and told from the others.
+func TestLists(t *testing.T) {
 	atRoot(t)
-	args := []string{"--peers=all", "--rounds=1", "--list=tests/models/peers.txt"}
-	o, err := parse(args)
-	require.NoError(t, err)
-	models, err := listed(o, args)
-	require.NoError(t, err)
-	assert.Len(t, models, 12)
-	for _, m := range models {
-		for _, d := range m.dims {
-			_, _, err := onnx.ParseDim(d)
-			assert.NoError(t, err)
+	for list, lines := range map[string]int{"peers": 12, "ablation": 4 * 4} {
+		args := []string{"--peers=all", "--rounds=1", "--list=tests/models/" + list + ".txt"}
+		o, err := parse(args)
+		require.NoError(t, err)
+		models, err := listed(o, args)
+		require.NoError(t, err)
+		names := map[string]bool{}
+		for _, m := range models {
+			names[m.name()] = true
+			for _, d := range m.dims {
+				_, _, err := onnx.ParseDim(d)
+				assert.NoError(t, err)
+			}
 		}
+		assert.Len(t, names, lines, list)
 	}
 }
