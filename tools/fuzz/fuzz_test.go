@@ -27,6 +27,16 @@ func TestParseOutput(t *testing.T) {
 	}
 }
 
+// TestTimeOver: that the time is over is no crash, where nothing else is said.
+func TestTimeOver(t *testing.T) {
+	const over = "fuzz: elapsed: 30s, execs: 7 (7/sec)\n--- FAIL: FuzzX (30.02s)\n    context deadline exceeded\n"
+	r := parseOutput(over + "FAIL\n")
+	assert.EqualValues(t, 7, r.executions)
+	assert.Zero(t, r.crashes)
+	assert.Equal(t, 1, parseOutput(over+"panic: at last\n").crashes)
+	assert.Equal(t, 1, parseOutput("--- FAIL: FuzzX (3s)\n    x_test.go:81: context deadline exceeded\n").crashes)
+}
+
 // TestStalled: what Go's fuzzing ended for the time it took is a crash where the input fails by itself, too.
 func TestStalled(t *testing.T) {
 	const ended = "--- FAIL: FuzzX (9s)\n    fuzzing process hung or terminated unexpectedly: exit status 2\n    Failing input written to testdata/fuzz/FuzzX/12ab\n"
