@@ -77,14 +77,7 @@ func (c *contraction) piece(n int64) int64 {
 	if c.groups == 1 || c.window {
 		return c.block
 	}
-	return gcd(n, c.block)
-}
-
-func gcd(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
+	return sym.GCD(n, c.block)
 }
 
 // pieces finds X's; false where they are too small.

@@ -66,9 +66,9 @@ func ratio(n sym.Expr, d int64, f sym.Facts) value {
 	}
 	g := d
 	terms, c := n.Terms()
-	g = gcd(g, c)
+	g = sym.GCD(g, c)
 	for _, t := range terms {
-		g = gcd(g, t.Coef)
+		g = sym.GCD(g, t.Coef)
 	}
 	if g > 1 {
 		n, d = sym.FloorDiv(n, sym.Const(g), f), d/g
@@ -77,13 +77,6 @@ func ratio(n sym.Expr, d int64, f sym.Facts) value {
 		return value{}
 	}
 	return value{state: exact, num: n, den: d}
-}
-
-func gcd(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return max(a, -a)
 }
 
 // whole is the value as an integer expression.

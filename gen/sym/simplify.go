@@ -119,8 +119,8 @@ func divided(e Expr, d int64, f Facts) (g int64, inner, left Expr) {
 	var tried []int64
 	all := d
 	for _, t := range e.terms {
-		all = gcd(all, t.coef)
-		tried = append(tried, gcd(d, t.coef))
+		all = GCD(all, t.coef)
+		tried = append(tried, GCD(d, t.coef))
 	}
 	tried = append(tried, all)
 	slices.Sort(tried)
@@ -199,7 +199,8 @@ func AtLeast(e Expr, c int64, f Facts) bool {
 	return nonPositive(Sub(Const(c), e), f, depthFor(len(e.terms)))
 }
 
-func gcd(a, b int64) int64 {
+// GCD is the greatest common divisor, at least 0.
+func GCD(a, b int64) int64 {
 	if a < 0 {
 		a = -a
 	}
