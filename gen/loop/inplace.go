@@ -37,10 +37,6 @@ func (p *placing) allowed(body []Stmt) bool {
 	for i, s := range body {
 		ok := true
 		switch x := s.(type) {
-		case For:
-			ok = p.allowed(x.Body)
-		case If:
-			ok = p.allowed(x.Then) && p.allowed(x.Else)
 		case Bind:
 			ok = p.untouched(x.Value)
 		case Def:
@@ -54,7 +50,7 @@ func (p *placing) allowed(body []Stmt) bool {
 		case Call:
 			ok = false
 		}
-		if !ok {
+		if !ok || slices.ContainsFunc(Inner(s), func(inner []Stmt) bool { return !p.allowed(inner) }) {
 			return false
 		}
 	}
@@ -120,32 +116,24 @@ func mapBuffers(body []Stmt, to map[*Buffer]*Buffer) []Stmt {
 			return x
 		})
 	}
-	out := make([]Stmt, len(body))
-	for i, s := range body {
+	return Map(body, func(s Stmt) Stmt {
 		switch x := s.(type) {
-		case For:
-			x.Body = mapBuffers(x.Body, to)
-			s = x
-		case If:
-			x.Then, x.Else = mapBuffers(x.Then, to), mapBuffers(x.Else, to)
-			s = x
 		case Claim:
 			x.Buf = buffer(x.Buf)
-			s = x
+			return x
 		case Bind:
 			x.Value = expr(x.Value)
-			s = x
+			return x
 		case Def:
 			x.Init = expr(x.Init)
-			s = x
+			return x
 		case Set:
 			x.Value = expr(x.Value)
-			s = x
+			return x
 		case Store:
 			x.Buf, x.Value = buffer(x.Buf), expr(x.Value)
-			s = x
+			return x
 		}
-		out[i] = s
-	}
-	return out
+		return s
+	})
 }

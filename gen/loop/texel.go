@@ -2,6 +2,7 @@ package loop
 
 import (
 	"fmt"
+	"slices"
 
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sym"
@@ -23,41 +24,27 @@ type texels struct {
 func (t *texels) list(body []Stmt) []Stmt {
 	var out []Stmt
 	for _, s := range body {
-		switch x := s.(type) {
-		case For:
-			if stores := imageStores(x.Body, x.Var, nil); len(stores) > 0 {
+		if x, ok := s.(For); ok {
+			if stores := imageStores(x.Body, x.Var); len(stores) > 0 {
 				out = append(out, t.whole(x, stores)...)
 				continue
 			}
-			x.Body = t.list(x.Body)
-			s = x
-		case If:
-			x.Then, x.Else = t.list(x.Then), t.list(x.Else)
-			s = x
 		}
-		out = append(out, s)
+		out = append(out, WithInner(s, t.list))
 	}
 	return out
 }
 
-// imageStores adds the first store to each image whose lane is the variable.
-func imageStores(body []Stmt, lane string, found []Store) []Store {
-	for _, s := range body {
-		switch x := s.(type) {
-		case For:
-			found = imageStores(x.Body, lane, found)
-		case If:
-			found = imageStores(x.Else, lane, imageStores(x.Then, lane, found))
-		case Store:
-			known := x.Buf.Image == nil || !x.Index.Equal(sym.Var(lane))
-			for _, f := range found {
-				known = known || f.Buf == x.Buf
-			}
-			if !known {
-				found = append(found, x)
-			}
+// imageStores are the first store to each image whose lane is the variable.
+func imageStores(body []Stmt, lane string) (found []Store) {
+	Walk(body, func(s Stmt) bool {
+		x, ok := s.(Store)
+		if ok && x.Buf.Image != nil && x.Index.Equal(sym.Var(lane)) &&
+			!slices.ContainsFunc(found, func(f Store) bool { return f.Buf == x.Buf }) {
+			found = append(found, x)
 		}
-	}
+		return true
+	})
 	return found
 }
 
@@ -83,22 +70,11 @@ func (t *texels) whole(x For, stores []Store) []Stmt {
 
 // redirect makes stores go to other buffers.
 func redirect(body []Stmt, to map[*Buffer]*Buffer) []Stmt {
-	out := make([]Stmt, len(body))
-	for i, s := range body {
-		switch x := s.(type) {
-		case For:
-			x.Body = redirect(x.Body, to)
-			s = x
-		case If:
-			x.Then, x.Else = redirect(x.Then, to), redirect(x.Else, to)
-			s = x
-		case Store:
-			if b := to[x.Buf]; b != nil {
-				x.Buf, x.Texel = b, Texel{}
-			}
-			s = x
+	return Map(body, func(s Stmt) Stmt {
+		if x, ok := s.(Store); ok && to[x.Buf] != nil {
+			x.Buf, x.Texel = to[x.Buf], Texel{}
+			return x
 		}
-		out[i] = s
-	}
-	return out
+		return s
+	})
 }

@@ -14,21 +14,17 @@ import (
 func Vectorise(body []Stmt, lanes int64, f sym.Facts) []Stmt {
 	out := make([]Stmt, len(body))
 	for i, s := range body {
-		switch x := s.(type) {
-		case For:
-			if n, ok := x.Extent.Const(); x.Lanes > 0 {
-				// the lanes of a texel
-			} else if width := lanesOf(n, ok, lanes); width > 1 && CanVectorise(x, f) {
+		if x, ok := s.(For); ok {
+			n, known := x.Extent.Const()
+			if width := lanesOf(n, known, lanes); x.Lanes == 0 && width > 1 && CanVectorise(x, f) {
 				x.Lanes = width
-			} else {
-				x.Body = Vectorise(x.Body, lanes, f)
 			}
-			s = x
-		case If:
-			x.Then, x.Else = Vectorise(x.Then, lanes, f), Vectorise(x.Else, lanes, f)
-			s = x
+			if x.Lanes > 0 { // by now, or as the lanes of a texel
+				out[i] = x
+				continue
+			}
 		}
-		out[i] = s
+		out[i] = WithInner(s, func(inner []Stmt) []Stmt { return Vectorise(inner, lanes, f) })
 	}
 	return out
 }
@@ -79,18 +75,13 @@ type vectoriser struct {
 
 // findStores collects stores; two of one buffer clash where lanes might meet.
 func (v *vectoriser) findStores(body []Stmt) {
-	for _, s := range body {
-		switch x := s.(type) {
-		case For:
-			v.findStores(x.Body)
-		case If:
-			v.findStores(x.Then)
-			v.findStores(x.Else)
-		case Store:
+	Walk(body, func(s Stmt) bool {
+		if x, ok := s.(Store); ok {
 			v.clash = v.clash || v.meets(x.Buf, x.Index)
 			v.stored[x.Buf] = append(v.stored[x.Buf], x.Index)
 		}
-	}
+		return true
+	})
 }
 
 // meets tells whether another lane may store what lies at this place.

@@ -42,11 +42,10 @@ func withinIndices(ws []te.Within, f func(sym.Expr)) {
 
 // Exprs calls f for every index expression of the statements.
 func Exprs(body []Stmt, f func(sym.Expr)) {
-	for _, s := range body {
+	Walk(body, func(s Stmt) bool {
 		switch x := s.(type) {
 		case For:
 			f(x.Extent)
-			Exprs(x.Body, f)
 		case Index:
 			f(x.Value)
 		case Bind:
@@ -65,8 +64,6 @@ func Exprs(body []Stmt, f func(sym.Expr)) {
 			f(x.Index)
 		case If:
 			withinIndices(x.Cond, f)
-			Exprs(x.Then, f)
-			Exprs(x.Else, f)
 		case Tile:
 			f(x.XAt)
 			f(x.At)
@@ -80,7 +77,8 @@ func Exprs(body []Stmt, f func(sym.Expr)) {
 				}
 			}
 		}
-	}
+		return true
+	})
 }
 
 // Accesses calls f for every place in a buffer that the statements read or write.
@@ -93,10 +91,8 @@ func Accesses(body []Stmt, f func(b *Buffer, at sym.Expr)) {
 			}
 		})
 	}
-	for _, s := range body {
+	Walk(body, func(s Stmt) bool {
 		switch x := s.(type) {
-		case For:
-			Accesses(x.Body, f)
 		case Bind:
 			expr(x.Value)
 		case Def:
@@ -107,15 +103,13 @@ func Accesses(body []Stmt, f func(b *Buffer, at sym.Expr)) {
 			f(x.Buf, x.Index)
 			x.Texel.indices(x.Buf, func(at sym.Expr) { f(x.Buf, at) })
 			expr(x.Value)
-		case If:
-			Accesses(x.Then, f)
-			Accesses(x.Else, f)
 		case Tile:
 			f(x.X, x.XAt)
 			f(x.W, x.At)
 			f(x.Acc, x.AccAt)
 		}
-	}
+		return true
+	})
 }
 
 // Names calls f for every name that a kernel gives to something of its own: its buffers, and the
@@ -128,21 +122,10 @@ func Names(k *Kernel, f func(string)) {
 	for i := range k.Sets {
 		f(k.SetName(i))
 	}
-	names(k.Statements(), f)
-}
-
-// SetName is the name of the parameter that says where symbol i of Sets goes.
-func (k *Kernel) SetName(i int) string { return "set" + strconv.Itoa(i) }
-
-func names(body []Stmt, f func(string)) {
-	for _, s := range body {
+	Walk(k.Statements(), func(s Stmt) bool {
 		switch x := s.(type) {
 		case For:
 			f(x.Var)
-			names(x.Body, f)
-		case If:
-			names(x.Then, f)
-			names(x.Else, f)
 		case Index:
 			f(x.Var)
 		case Bind:
@@ -152,40 +135,31 @@ func names(body []Stmt, f func(string)) {
 		case Alloc:
 			f(x.Buf.Name)
 		}
-	}
+		return true
+	})
 }
+
+// SetName is the name of the parameter that says where symbol i of Sets goes.
+func (k *Kernel) SetName(i int) string { return "set" + strconv.Itoa(i) }
 
 // Binds tells whether a statement binds a loaded integer or calls an opaque operator: the kernel
 // then reports integers that are out of bounds, and elements that the operator does not allow.
 func Binds(body []Stmt) bool {
-	for _, s := range body {
-		switch x := s.(type) {
+	return Any(body, func(s Stmt) bool {
+		switch s.(type) {
 		case Bind, Call:
 			return true
-		case For:
-			if Binds(x.Body) {
-				return true
-			}
-		case If:
-			if Binds(x.Then) || Binds(x.Else) {
-				return true
-			}
 		}
-	}
-	return false
+		return false
+	})
 }
 
 // Tiles calls f for every micro-kernel call of the statements.
 func Tiles(body []Stmt, f func(Tile)) {
-	for _, s := range body {
-		switch x := s.(type) {
-		case For:
-			Tiles(x.Body, f)
-		case If:
-			Tiles(x.Then, f)
-			Tiles(x.Else, f)
-		case Tile:
+	Walk(body, func(s Stmt) bool {
+		if x, ok := s.(Tile); ok {
 			f(x)
 		}
-	}
+		return true
+	})
 }

@@ -1,8 +1,6 @@
 package loop
 
 import (
-	"slices"
-
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
@@ -144,15 +142,7 @@ func (c *counter) alike(x If) (sym.Expr, bool) {
 
 // counts tells whether anything in the body does.
 func (c *counter) counts(body []Stmt) bool {
-	return slices.ContainsFunc(body, func(s Stmt) bool {
-		switch x := s.(type) {
-		case For:
-			return c.counts(x.Body)
-		case If:
-			return c.counts(x.Then) || c.counts(x.Else)
-		}
-		return c.one(s) != 0
-	})
+	return Any(body, func(s Stmt) bool { return c.one(s) != 0 })
 }
 
 // decides tells whether how much the body counts depends on one of the variables. Those that

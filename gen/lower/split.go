@@ -95,16 +95,13 @@ func (n *nest) reorder(axes []te.Axis) []te.Axis {
 
 // strided tells the innermost loop, over the axis, how far apart it stores.
 func (n *nest) strided(body []loop.Stmt, a te.Axis) []loop.Stmt {
-	for i, s := range body {
-		if x, ok := s.(loop.For); ok {
-			if x.Var == a.Var {
-				x.Stride = n.stride
-			}
-			x.Body = n.strided(x.Body, a)
-			body[i] = x
+	return loop.Map(body, func(s loop.Stmt) loop.Stmt {
+		if x, ok := s.(loop.For); ok && x.Var == a.Var {
+			x.Stride = n.stride
+			return x
 		}
-	}
-	return body
+		return s
+	})
 }
 
 func (n *nest) onImages() bool {

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -74,15 +73,12 @@ func TestParts(t *testing.T) {
 
 // storesAlone tells whether the statements store single elements.
 func storesAlone(body []loop.Stmt) bool {
-	return slices.ContainsFunc(body, func(s loop.Stmt) bool {
-		switch x := s.(type) {
-		case loop.For:
-			return x.Lanes == 0 && storesAlone(x.Body)
-		case loop.If:
-			return storesAlone(x.Then) || storesAlone(x.Else)
-		case loop.Store:
-			return true
-		}
-		return false
+	found := false
+	loop.Walk(body, func(s loop.Stmt) bool {
+		_, stores := s.(loop.Store)
+		x, loops := s.(loop.For)
+		found = found || stores
+		return !loops || x.Lanes == 0
 	})
+	return found
 }

@@ -80,15 +80,7 @@ func (c *compiler) locate(w *where, s loop.Stmt) {
 
 // shallow is a statement without those inside it.
 func shallow(s loop.Stmt) loop.Stmt {
-	switch x := s.(type) {
-	case loop.For:
-		x.Body = nil
-		return x
-	case loop.If:
-		x.Then, x.Else = nil, nil
-		return x
-	}
-	return s
+	return loop.WithInner(s, func([]loop.Stmt) []loop.Stmt { return nil })
 }
 
 // describe is a statement as messages show it.

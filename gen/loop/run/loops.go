@@ -100,41 +100,24 @@ func (c *compiler) tracked(x loop.For, w *where) action {
 
 // stores calls f for the buffer of every store of the statements.
 func stores(body []loop.Stmt, f func(*loop.Buffer)) {
-	for _, s := range body {
-		switch x := s.(type) {
-		case loop.For:
-			stores(x.Body, f)
-		case loop.If:
-			stores(x.Then, f)
-			stores(x.Else, f)
-		case loop.Store:
+	loop.Walk(body, func(s loop.Stmt) bool {
+		if x, ok := s.(loop.Store); ok {
 			f(x.Buf)
 		}
-	}
+		return true
+	})
 }
 
 // betterInside tells whether an inner loop is to run as vectors rather than this one.
 func (c *compiler) betterInside(x loop.For) bool {
-	return anyFor(x.Body, func(in loop.For) bool {
+	return loop.Any(x.Body, func(s loop.Stmt) bool {
+		in, ok := s.(loop.For)
+		if !ok {
+			return false
+		}
 		n, constant := in.Extent.Const()
 		return (!constant || n >= 8) && c.independent(in)
 	})
-}
-
-func anyFor(body []loop.Stmt, f func(loop.For) bool) bool {
-	for _, s := range body {
-		switch x := s.(type) {
-		case loop.For:
-			if f(x) || anyFor(x.Body, f) {
-				return true
-			}
-		case loop.If:
-			if anyFor(x.Then, f) || anyFor(x.Else, f) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // independent tells that the loop's iterations can run side by side: they assign to no variable
