@@ -36,6 +36,12 @@ Times Summarise(std::vector<double> ms) {
   return t;
 }
 
+double Median(std::vector<double> numbers) {
+  if (numbers.empty()) return 0;
+  std::sort(numbers.begin(), numbers.end());
+  return Percentile(numbers, 50);
+}
+
 double Report::BlocksMs() const {
   double sum = 0;
   for (const Block& b : blocks) sum += b.times.median;
@@ -46,6 +52,7 @@ Block Report::Whole() const {
   Block all;
   all.name = model;
   all.times = times;
+  all.peak_flops = peak_flops;
   for (const Block& b : blocks) {
     all.calls += b.calls;
     AddKnown(b.flops, &all.flops);
@@ -63,16 +70,34 @@ Rates Report::Of(const Block& b) const {
   if (b.flops >= 0) r.gflops = b.flops / seconds / 1e9;
   if (b.bytes >= 0) r.gbs = b.bytes / seconds / 1e9;
   if (machine.gbs() > 0 && r.gbs >= 0) r.of_bandwidth = r.gbs / machine.gbs();
-  if (!(machine.gflops > 0)) return r;
-  if (r.gflops >= 0) r.of_peak = r.gflops / machine.gflops;
-  if (b.products > 0) r.of_fma_peak = 2 * b.products / seconds / 1e9 / machine.gflops;
+  if (!(machine.gflops > 0) || !(b.peak_flops > 0)) return r;
+  if (b.flops >= 0) r.of_peak = b.flops / b.peak_flops;
+  if (b.products > 0) r.of_fma_peak = 2 * b.products / b.peak_flops;
   if (b.flops >= 0 && b.bytes > 0 && machine.gbs() > 0) {
     r.intensity = b.flops / b.bytes;
     r.memory_bound = r.intensity * machine.gbs() < machine.gflops;
     r.limit = r.memory_bound ? r.intensity * machine.gbs() : machine.gflops;
-    if (r.limit > 0) r.of_limit = r.gflops / r.limit;
+    if (r.limit > 0) r.of_limit = r.memory_bound ? r.gflops / r.limit : r.of_peak;
   }
   return r;
+}
+
+bool Report::Shows(const Block& b) const { return std::max(b.flops, 0.0) >= least_mflop * 1e6; }
+
+FmaShare Report::ShownFmaShare() const {
+  FmaShare s;
+  double computed = 0, possible = 0;
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    const double share = Of(blocks[i]).of_fma_peak;
+    if (!Shows(blocks[i]) || share < 0) continue;
+    computed += 2 * blocks[i].products;
+    possible += blocks[i].peak_flops;
+    if (s.blocks++ > 0 && s.least <= share) continue;
+    s.least = share;
+    s.least_block = i;
+  }
+  if (possible > 0) s.together = computed / possible;
+  return s;
 }
 
 }  // namespace rules_dnn::bench

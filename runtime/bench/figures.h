@@ -19,10 +19,14 @@ struct Times {
 // The times of runs, in any order; all zero where there are none.
 Times Summarise(std::vector<double> ms);
 
+// The middle of numbers in any order; 0 where there are none.
+double Median(std::vector<double> numbers);
+
 // What the machine can do at most with so many threads, measured in the same run as the model.
 struct Machine {
-  int vector_bytes = 0;      // of the kernels
-  double gflops = 0;         // of products and sums in registers
+  int vector_bytes = 0;  // of the kernels
+  // Of products and sums in registers, between the runs: the median, and how far it moved.
+  double gflops = 0, gflops_least = 0, gflops_most = 0;
   double read_gbs = 0;       // of memory
   double copy_gbs = 0;       // bytes read and bytes written
   int64_t buffer_bytes = 0;  // of the two above
@@ -38,6 +42,9 @@ struct Block {
   int64_t calls = 0;
   double flops = 0, products = 0, bytes = 0;
   Times times;
+  // What products and sums in registers amount to in the same time at the clock of the same run,
+  // the median over the runs; 0 where not known.
+  double peak_flops = 0;
 };
 
 // What follows from a block's median time; negative where not known.
@@ -45,7 +52,7 @@ struct Rates {
   double share = -1;         // of the time in all blocks
   double gflops = -1;        // of the network's operations
   double gbs = -1;           // of operands and results
-  double of_peak = -1;       // gflops over the machine's
+  double of_peak = -1;       // the network's operations over the machine's in this time
   double of_fma_peak = -1;   // products that were computed, each with its sum, over the machine's
   double of_bandwidth = -1;  // gbs over the machine's; caches may give more than 1
   double intensity = -1;     // FLOPs a byte
@@ -54,13 +61,23 @@ struct Rates {
   bool memory_bound = false;
 };
 
+// What micro-kernels computed over the machine's peak, of several blocks.
+struct FmaShare {
+  int blocks = 0;        // that have micro-kernels
+  double together = -1;  // weighed by time; negative where not known, as the next
+  double least = -1;
+  size_t least_block = 0;  // its place among the report's blocks
+};
+
 struct Report {
   std::string model, generator, chip;
   std::vector<std::pair<std::string, int64_t>> symbols;
   int threads = 1;
   int warmup = 0;
-  Times times;     // of runs without clocks inside
-  Times observed;  // of runs with a clock around each block
+  Times times;             // of runs without clocks inside
+  Times observed;          // of runs with a clock around each block
+  double peak_flops = 0;   // as a block's, of `times`
+  double least_mflop = 0;  // text and page show blocks of as many operations
   std::vector<Block> blocks;
   Machine machine;
   int64_t arena_bytes = 0, weights_bytes = 0, peak_bytes = 0;
@@ -68,6 +85,8 @@ struct Report {
   double BlocksMs() const;  // sum of the blocks' medians
   Block Whole() const;      // all blocks together, with the times of plain runs
   Rates Of(const Block&) const;
+  bool Shows(const Block&) const;  // as least_mflop says
+  FmaShare ShownFmaShare() const;  // of the blocks that it shows
 };
 
 }  // namespace rules_dnn::bench

@@ -18,6 +18,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// How long a test of the peak takes: threads start in less by far, and clocks move in more.
+constexpr double kTestSeconds = 5e-4;
+
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -50,24 +53,6 @@ double Greatest(double seconds, const std::function<double()>& rate) {
   return most;
 }
 
-double MeasureProducts(const Probe& probe, int threads, double seconds) {
-  // So many rounds that a test takes about ten milliseconds, which hides how long threads start.
-  int64_t rounds = 1000;
-  for (double took = 0; took < 0.01; rounds *= 2) {
-    const Clock::time_point start = Clock::now();
-    probe.multiply(rounds);
-    took = SecondsSince(start);
-  }
-  std::vector<int64_t> products(static_cast<size_t>(threads));
-  return Greatest(seconds, [&] {
-    const double took = Together(
-        threads, [&](int i) { products[static_cast<size_t>(i)] = probe.multiply(rounds); });
-    double sum = 0;
-    for (const int64_t n : products) sum += static_cast<double>(n);
-    return 2 * sum / took / 1e9;
-  });
-}
-
 // The largest cache of the first processor, as Linux tells it, in bytes; 0 where nobody tells.
 int64_t LargestCache() {
   int64_t most = 0;
@@ -95,7 +80,31 @@ int64_t DefaultBytes(int64_t cache) {
   return std::min(std::max(int64_t{256} << 20, 2 * cache), MemoryBytes() / 8);
 }
 
-void MeasureMemory(const Probe& probe, int threads, double seconds, Machine* m) {
+}  // namespace
+
+Peak::Peak(const Probe& probe, int threads) : probe_(probe), threads_(threads), rounds_(1000) {
+  for (;; rounds_ *= 2) {
+    const Clock::time_point start = Clock::now();
+    probe_.multiply(rounds_);
+    if (SecondsSince(start) >= kTestSeconds) return;
+  }
+}
+
+double Peak::Measure() const {
+  std::vector<int64_t> products(static_cast<size_t>(threads_));
+  return Greatest(4 * kTestSeconds, [&] {
+    const double took = Together(
+        threads_, [&](int i) { products[static_cast<size_t>(i)] = probe_.multiply(rounds_); });
+    double sum = 0;
+    for (const int64_t n : products) sum += static_cast<double>(n);
+    return 2 * sum / took / 1e9;
+  });
+}
+
+void MeasureMemory(const Probe& probe, int threads, double seconds, int64_t buffer_bytes,
+                   Machine* m) {
+  m->cache_bytes = LargestCache();
+  m->buffer_bytes = buffer_bytes > 0 ? buffer_bytes : DefaultBytes(m->cache_bytes);
   const size_t step = 2 * kProbeBytes * static_cast<size_t>(threads);
   const size_t part =
       std::max(static_cast<size_t>(m->buffer_bytes) / step, size_t{1}) * 2 * kProbeBytes;
@@ -124,18 +133,8 @@ void MeasureMemory(const Probe& probe, int threads, double seconds, Machine* m) 
              std::memcpy(p, p + part / 2, part / 2);
            });
   };
-  m->read_gbs = std::max(m->read_gbs, Greatest(seconds, read));
-  m->copy_gbs = std::max(m->copy_gbs, Greatest(seconds, copy));
-}
-
-}  // namespace
-
-void Measure(const Probe& probe, int threads, double seconds, int64_t buffer_bytes, Machine* m) {
-  m->vector_bytes = probe.vector_bytes;
-  m->cache_bytes = LargestCache();
-  m->buffer_bytes = buffer_bytes > 0 ? buffer_bytes : DefaultBytes(m->cache_bytes);
-  m->gflops = std::max(m->gflops, MeasureProducts(probe, threads, seconds / 3));
-  MeasureMemory(probe, threads, seconds / 3, m);
+  m->read_gbs = std::max(m->read_gbs, Greatest(seconds / 2, read));
+  m->copy_gbs = std::max(m->copy_gbs, Greatest(seconds / 2, copy));
 }
 
 }  // namespace rules_dnn::bench

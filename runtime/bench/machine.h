@@ -7,11 +7,26 @@
 
 namespace rules_dnn::bench {
 
-// Measures with so many threads at once, for about as many seconds, and keeps in the machine what
-// is greater than before: whatever else runs can only slow it down. buffer_bytes is what each of
-// the tests of memory goes through, 0 for as much as no cache holds.
-void Measure(const Probe& probe, int threads, double seconds, int64_t buffer_bytes,
-             Machine* machine);
+// How fast so many threads at once compute products and sums in registers. Clocks move: it is
+// measured again and again, in about two milliseconds each time.
+class Peak {
+ public:
+  Peak(const Probe& probe, int threads);
+
+  // In GFLOP/s, of the fastest of a few tests: whatever else runs can only slow them down.
+  double Measure() const;
+
+ private:
+  const Probe& probe_;
+  int threads_;
+  int64_t rounds_;  // of a test
+};
+
+// Measures memory with so many threads at once, for about as many seconds, and keeps in the machine
+// what is greater than before. buffer_bytes is what each of the tests goes through, 0 for as much
+// as no cache holds.
+void MeasureMemory(const Probe& probe, int threads, double seconds, int64_t buffer_bytes,
+                   Machine* machine);
 
 }  // namespace rules_dnn::bench
 

@@ -92,7 +92,8 @@ constexpr Flag kFlags[] = {
     {"seconds", "S", "how long runs are measured at least (2)",
      [](const std::string& t, Options* o) { return Real(t, 0, 1e5, &o->seconds); }},
     {"probe-seconds", "S",
-     "how long the machine's peak and memory are measured, before and after (1)",
+     "how long the machine's memory is measured, before and after; its peak is measured between "
+     "runs, or, with 0, once (1)",
      [](const std::string& t, Options* o) { return Real(t, 0, 1e5, &o->probe_seconds); }},
     {"probe-bytes", "N",
      "memory that is gone through (256 MB, twice the largest cache if that is more, "
@@ -101,9 +102,11 @@ constexpr Flag kFlags[] = {
     {"sort", "program|time", "order of the printed table (program)", ReadSort},
     {"top", "N", "print so many blocks only; 0 for all (0)",
      [](const std::string& t, Options* o) { return Whole(t, 0, 1e6, &o->top); }},
+    {"min-mflop", "N", "print blocks of at least so many million operations only (0)",
+     [](const std::string& t, Options* o) { return Real(t, 0, 1e12, &o->least_mflop); }},
     {"json", "FILE", "write all figures as JSON; - for standard output, without the table",
      [](const std::string& t, Options* o) { return ReadPath(t, &o->json); }},
-    {"html", "FILE", "write a page with roofline, bars and a table; it needs nothing else",
+    {"html", "FILE", "write a page with roofline, shares, bars and a table; it needs nothing else",
      [](const std::string& t, Options* o) { return ReadPath(t, &o->html); }},
 };
 

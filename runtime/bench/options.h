@@ -22,6 +22,7 @@ struct Options {
   int64_t probe_bytes = 0;
   double integers = 1;
   int top = 0;
+  double least_mflop = 0;
   std::string sort = "program";
   std::vector<std::pair<std::string, int64_t>> dims;
   std::vector<std::pair<std::string, std::string>> inputs;

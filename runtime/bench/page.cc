@@ -28,6 +28,11 @@ svg text { fill: var(--soft); font-size: 12px; }
 .memory { fill: var(--two); }
 .dot { fill-opacity: .75; stroke: var(--paper); }
 .dot:hover, .bar:hover { fill-opacity: 1; stroke: var(--ink); }
+.asked { stroke: var(--two); stroke-width: 2; }
+.hit { fill: transparent; }
+.hit:hover { stroke: var(--ink); }
+.line { display: inline-block; width: 14px; height: 0; border-top: 2px solid var(--two); margin: 0 4px 4px 12px; }
+input { font: inherit; width: 90px; }
 .bars { max-height: 520px; overflow: auto; border: 1px solid var(--line); }
 .table { overflow: auto; max-height: 640px; border: 1px solid var(--line); }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
@@ -50,10 +55,16 @@ td.name { overflow-wrap: anywhere; white-space: normal; min-width: 260px; }
   <span class="key" style="background: var(--one)"></span>arithmetic. Blocks above the roof read from caches, or compute less than the network asks for.</p>
 <p id="absent"></p>
 <div id="roofline" class="roofline"></div>
+<h2>Share of the peak</h2>
+<p>Of what products and sums in registers reach at the clock of the same run, block by block in the order of the program:
+  <span class="key" style="background: var(--one)"></span>what micro-kernels computed
+  <span class="line"></span>what the network asks for, which is more where minimal filtering computes less.</p>
+<p><label>Here and in the table below, blocks of at least <input id="least" type="number" min="0" step="any"> MFLOP.</label> <span id="together"></span></p>
+<div id="share"></div>
 <h2>Time of each block</h2>
 <div id="bars" class="bars"></div>
 <h2>Blocks</h2>
-<p>A click on a column's head sorts by it. FLOP and MB are what the network asks for, operands and results once; FMA % is what micro-kernels really computed over
+<p>A click on a column's head sorts by it. FLOP and MB are what the network asks for, operands and results once; FMA is what micro-kernels really computed over
   the machine's peak; more than 100 % of the memory's bandwidth comes from caches.</p>
 <div class="table"><table id="blocks"></table></div>
 <script type="application/json" id="figures">
@@ -97,7 +108,7 @@ function summary() {
   const facts = [
     ["time of a run", "median " + brief(t.median) + " ms; least " + brief(t.least) + ", 25 % below " + brief(t.p25) + ", 75 % " + brief(t.p75) + ", 95 % " + brief(t.p95) + ", 99 % " + brief(t.p99) + ", most " + brief(t.most) + "; " + t.runs + " runs after " + report.warmup],
     ["network", brief(w.flops / 1e9) + " GFLOP, " + brief(w.gflops) + " GFLOP/s, " + percent(w.of_peak) + " of the peak" + (w.of_fma_peak === null ? "" : "; by micro-kernels " + percent(w.of_fma_peak))],
-    ["machine", brief(m.gflops) + " GFLOP/s in vectors of " + m.vector_bytes + " bytes; memory " + brief(m.read_gbs) + " GB/s read, " + brief(m.copy_gbs) + " GB/s copied (" + brief(m.buffer_bytes / 1e6) + " MB)"],
+    ["machine", brief(m.gflops) + " GFLOP/s in vectors of " + m.vector_bytes + " bytes, " + brief(m.gflops_least) + " to " + brief(m.gflops_most) + " between runs; memory " + brief(m.read_gbs) + " GB/s read, " + brief(m.copy_gbs) + " GB/s copied (" + brief(m.buffer_bytes / 1e6) + " MB)"],
     ["memory", "arena " + brief(report.arena_bytes / 1e6) + " MB, weights " + brief(report.weights_bytes / 1e6) + " MB, process " + brief(report.peak_bytes / 1e6) + " MB"],
     ["blocks", blocks.length + ", " + brief(report.blocks_ms) + " ms together, of " + brief(report.observed_ms.median) + " ms with a clock around each"],
   ];
@@ -148,6 +159,43 @@ function roofline() {
   }
 }
 
+// listed are the blocks that are large enough.
+function listed() {
+  return blocks.filter((b) => (b.flops ?? 0) >= Number(byId("least").value) * 1e6);
+}
+
+// share draws a bar for each block with micro-kernels, and a line above or in it.
+function share() {
+  const of = listed().filter((b) => b.of_fma_peak !== null);
+  byId("share").textContent = "";
+  byId("together").textContent = together(of);
+  if (of.length === 0) return;
+  const width = 1100, height = 320, left = 64, right = 16, top = 14, bottom = 40;
+  const most = Math.max(1, ...of.map((b) => Math.max(b.of_fma_peak, b.of_peak ?? 0))) * 1.04;
+  const y = (v) => height - bottom - v / most * (height - top - bottom), step = Math.min((width - left - right) / of.length, 60);
+  const svg = element(byId("share"), "svg", {viewBox: "0 0 " + width + " " + height, role: "img", "aria-label": "share of the peak of each block"});
+  for (let v = 0; v <= most; v += most > 2 ? 0.5 : 0.25) {
+    element(svg, "line", {class: v === 1 ? "roof" : "grid", x1: left, x2: width - right, y1: y(v), y2: y(v)});
+    element(svg, "text", {x: left - 8, y: y(v) + 4, "text-anchor": "end"}, brief(v * 100) + " %");
+  }
+  element(svg, "text", {x: (left + width - right) / 2, y: height - 4, "text-anchor": "middle"}, "block");
+  const every = Math.ceil(30 / step); // so that numbers have room
+  of.forEach((b, i) => {
+    const x = left + i * step;
+    element(svg, "rect", {class: "part fma", x: x + step * 0.15, y: y(b.of_fma_peak), width: step * 0.7, height: y(0) - y(b.of_fma_peak)});
+    if (b.of_peak !== null) element(svg, "line", {class: "asked", x1: x + step * 0.05, x2: x + step * 0.95, y1: y(b.of_peak), y2: y(b.of_peak)});
+    if (i % every === 0) element(svg, "text", {x: x + step / 2, y: height - bottom + 16, "text-anchor": "middle"}, b.number);
+    element(element(svg, "rect", {class: "hit", x: x, y: top, width: step, height: y(0) - top}), "title", {}, tip(b));
+  });
+}
+
+// together is what several blocks' micro-kernels computed, and the one that is furthest from the peak.
+function together(of) {
+  if (of.length === 0) return "None of them has micro-kernels.";
+  const sum = (f) => of.reduce((s, b) => s + f(b), 0), least = of.reduce((a, b) => b.of_fma_peak < a.of_fma_peak ? b : a);
+  return of.length + " with micro-kernels: " + percent(sum((b) => 2 * b.products) / sum((b) => b.peak_flops)) + " together, least " + percent(least.of_fma_peak) + ", of block " + least.number + ".";
+}
+
 function bars() {
   const row = 18, width = 1100, left = 420, longest = Math.max(...blocks.map((b) => b.time), 1e-9);
   const svg = element(byId("bars"), "svg", {viewBox: "0 0 " + width + " " + (row * blocks.length + 8), role: "img", "aria-label": "time of each block"});
@@ -191,7 +239,7 @@ function table() {
     th.onclick = () => { sorted = {key, down: sorted.key === key ? !sorted.down : key !== "number" && kind === undefined}; table(); };
   }
   const order = (a, b) => typeof a === "string" || typeof b === "string" ? String(a).localeCompare(String(b)) : (a ?? -1) - (b ?? -1);
-  const rows = [...blocks].sort((a, b) => (sorted.down ? -1 : 1) * order(a[sorted.key], b[sorted.key]) || a.number - b.number);
+  const rows = listed().sort((a, b) => (sorted.down ? -1 : 1) * order(a[sorted.key], b[sorted.key]) || a.number - b.number);
   const body = element(t, "tbody");
   for (const b of rows) {
     const tr = element(body, "tr");
@@ -199,8 +247,11 @@ function table() {
   }
 }
 
+byId("least").value = report.least_mflop;
+byId("least").oninput = () => { share(); table(); };
 summary();
 roofline();
+share();
 bars();
 table();
 document.documentElement.dataset.done = "yes";

@@ -63,6 +63,7 @@ std::string BlockJson(const Report& r, const Block& b) {
       .Known("flops", b.flops)
       .Known("products", b.products)
       .Known("bytes", b.bytes)
+      .Add("peak_flops", Number(b.peak_flops))
       .Known("gflops", x.gflops)
       .Known("gbs", x.gbs)
       .Known("of_peak", x.of_peak)
@@ -79,6 +80,8 @@ std::string MachineJson(const Machine& m) {
   return Object(" ")
       .Add("vector_bytes", std::to_string(m.vector_bytes))
       .Add("gflops", Number(m.gflops))
+      .Add("gflops_least", Number(m.gflops_least))
+      .Add("gflops_most", Number(m.gflops_most))
       .Add("read_gbs", Number(m.read_gbs))
       .Add("copy_gbs", Number(m.copy_gbs))
       .Add("gbs", Number(m.gbs()))
@@ -115,6 +118,7 @@ std::string JsonReport(const Report& r) {
              .Add("weights_bytes", std::to_string(r.weights_bytes))
              .Add("peak_bytes", std::to_string(r.peak_bytes))
              .Add("whole", BlockJson(r, r.Whole()))
+             .Add("least_mflop", Number(r.least_mflop))
              .Add("blocks", "[" + blocks + "]")
              .Text() +
          "\n";

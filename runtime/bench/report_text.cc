@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
-#include <numeric>
 
 #include "runtime/bench/report.h"
 
@@ -48,10 +47,10 @@ std::string Summary(const Report& r) {
       "99 %% %.4g, most %.4g\n",
       t.least, t.p5, t.p25, t.p75, t.p90, t.p95, t.p99, t.most);
   out += Format(
-      "machine  %.4g GFLOP/s in products and sums of vectors of %d bytes; memory of %.4g MB "
-      "read at %.4g GB/s, copied at %.4g GB/s\n",
-      r.machine.gflops, r.machine.vector_bytes, static_cast<double>(r.machine.buffer_bytes) / 1e6,
-      r.machine.read_gbs, r.machine.copy_gbs);
+      "machine  %.4g GFLOP/s in products and sums of vectors of %d bytes, %.4g to %.4g between "
+      "runs; memory of %.4g MB read at %.4g GB/s, copied at %.4g GB/s\n",
+      r.machine.gflops, r.machine.vector_bytes, r.machine.gflops_least, r.machine.gflops_most,
+      static_cast<double>(r.machine.buffer_bytes) / 1e6, r.machine.read_gbs, r.machine.copy_gbs);
   out += Format("network  %.4g GFLOP, %.4g GFLOP/s", all.flops / 1e9, rates.gflops);
   if (rates.of_peak >= 0) out += Format(", %.1f %% of the peak", rates.of_peak * 100);
   if (rates.of_fma_peak >= 0) {
@@ -67,12 +66,24 @@ std::string Summary(const Report& r) {
   return out;
 }
 
+// What micro-kernels computed, of all blocks that are shown.
+std::string FmaLine(const Report& r) {
+  const FmaShare s = r.ShownFmaShare();
+  if (s.blocks == 0) return "";
+  std::string out = Format("\n%d blocks with micro-kernels", s.blocks);
+  if (r.least_mflop > 0) out += Format(", of at least %.6g MFLOP", r.least_mflop);
+  return out + Format(": FMA %% %.1f together, least %.1f, of block %d\n", s.together * 100,
+                      s.least * 100, static_cast<int>(s.least_block));
+}
+
 }  // namespace
 
 std::string TextReport(const Report& r, bool longest_first, int top) {
   std::string out = Summary(r);
-  std::vector<size_t> order(r.blocks.size());
-  std::iota(order.begin(), order.end(), size_t{0});
+  std::vector<size_t> order;
+  for (size_t i = 0; i < r.blocks.size(); ++i) {
+    if (r.Shows(r.blocks[i])) order.push_back(i);
+  }
   if (longest_first) {
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
       return r.blocks[a].times.median > r.blocks[b].times.median;
@@ -96,10 +107,11 @@ std::string TextReport(const Report& r, bool longest_first, int top) {
            " " + Percent(x.of_limit) + "  " + Printable(b.name) + " (" + Printable(b.kernel) +
            ")\n";
   }
-  return out +
+  return out + FmaLine(r) +
          "\nms: median over runs. MFLOP, MB: what the network asks for, operands and results once. "
          "peak %: GFLOP/s over the "
-         "machine's.\nFMA %: what micro-kernels really computed over the machine's peak. mem %: "
+         "machine's at the clock of the same run.\nFMA %: what micro-kernels really computed over "
+         "that; minimal filtering computes less than the network asks for. mem %: "
          "GB/s over the machine's memory; caches "
          "may give more than 100.\nroof %: GFLOP/s over what the limit, memory or FMA, allows at "
          "this FLOP/B.\n";

@@ -65,33 +65,78 @@ struct Observation {
   std::vector<Block> blocks;
 };
 
-// One run and its time.
-std::string TimedRun(serve::Session* session, std::vector<double>* ms) {
-  const Clock::time_point start = Clock::now();
-  const std::string error = session->Run();
-  ms->push_back(MsSince(start));
-  return error;
+// The machine's peak as it is now: measured again where that was long ago, which takes a tenth of
+// the time at most.
+class PeakNow {
+ public:
+  PeakNow(const Peak& peak, bool again) : peak_(peak), again_(again) { Measure(); }
+
+  double Gflops() {
+    if (again_ && MsSince(at_) > 20) Measure();
+    return seen_.back();
+  }
+
+  void Tell(Machine* m) const {
+    m->gflops = Median(seen_);
+    m->gflops_least = *std::min_element(seen_.begin(), seen_.end());
+    m->gflops_most = *std::max_element(seen_.begin(), seen_.end());
+  }
+
+ private:
+  void Measure() {
+    seen_.push_back(peak_.Measure());
+    at_ = Clock::now();
+  }
+
+  const Peak& peak_;
+  const bool again_;
+  Clock::time_point at_;
+  std::vector<double> seen_;
+};
+
+// Times of runs, and the machine's peak at each.
+struct Series {
+  std::vector<double> ms, gflops;
+
+  // One run and its time.
+  std::string Run(serve::Session* session, PeakNow* now) {
+    gflops.push_back(now->Gflops());
+    const Clock::time_point start = Clock::now();
+    const std::string error = session->Run();
+    ms.push_back(MsSince(start));
+    return error;
+  }
+};
+
+// The median of what the machine can compute in as many milliseconds at as many GFLOP/s.
+double PeakFlops(const std::vector<double>& ms, const std::vector<double>& gflops) {
+  std::vector<double> flops(ms.size());
+  for (size_t i = 0; i < ms.size(); ++i) flops[i] = ms[i] * gflops[i] * 1e6;
+  return Median(std::move(flops));
 }
 
 // Runs with and without clocks around the blocks take turns, so that what disturbs one disturbs
 // the other.
-std::string TimeRuns(serve::Session* session, const Options& o, Observation* seen, Report* report) {
-  std::vector<double> plain, observed;
+std::string TimeRuns(serve::Session* session, const Options& o, PeakNow* now, Observation* seen,
+                     Report* report) {
+  Series plain, observed;
   std::vector<std::vector<double>> blocks(seen->ms.size());
   const Clock::time_point start = Clock::now();
   std::string error;
-  while (error.empty() && (plain.size() < static_cast<size_t>(o.runs) ||
-                           (MsSince(start) < o.seconds * 1e3 && plain.size() < kMostRuns))) {
-    error = TimedRun(session, &plain);
+  while (error.empty() && (plain.ms.size() < static_cast<size_t>(o.runs) ||
+                           (MsSince(start) < o.seconds * 1e3 && plain.ms.size() < kMostRuns))) {
+    error = plain.Run(session, now);
     std::fill(seen->ms.begin(), seen->ms.end(), 0.0);
     session->Observe(Observation::Time, seen);
-    if (error.empty()) error = TimedRun(session, &observed);
+    if (error.empty()) error = observed.Run(session, now);
     session->Observe(nullptr, nullptr);
     for (size_t i = 0; i < blocks.size(); ++i) blocks[i].push_back(seen->ms[i]);
   }
-  report->times = Summarise(std::move(plain));
-  report->observed = Summarise(std::move(observed));
-  for (size_t i = 0; i < blocks.size(); ++i) {
+  report->peak_flops = PeakFlops(plain.ms, plain.gflops);
+  report->times = Summarise(std::move(plain.ms));
+  report->observed = Summarise(std::move(observed.ms));
+  for (size_t i = 0; error.empty() && i < blocks.size(); ++i) {
+    seen->blocks[i].peak_flops = PeakFlops(blocks[i], observed.gflops);
     seen->blocks[i].times = Summarise(std::move(blocks[i]));
   }
   return error;
@@ -123,6 +168,7 @@ std::string RunBenchmark(const Description& d, const Profile& profile, const Opt
   report->chip = profile.chip;
   report->threads = o.threads;
   report->warmup = o.warmup;
+  report->least_mflop = o.least_mflop;
   for (int32_t i = 0; i < d.given_count; ++i) {
     report->symbols.emplace_back(d.symbols[i].name, symbols[static_cast<size_t>(i)]);
   }
@@ -136,11 +182,16 @@ std::string RunBenchmark(const Description& d, const Profile& profile, const Opt
   report->arena_bytes = session.arena_bytes();
   report->weights_bytes = d.weights_bytes;
   report->peak_bytes = PeakBytes();  // before the probe takes more
-  Measure(profile.probe, o.threads, o.probe_seconds / 2, o.probe_bytes, &report->machine);
+  Machine* const machine = &report->machine;
+  machine->vector_bytes = profile.probe.vector_bytes;
+  MeasureMemory(profile.probe, o.threads, o.probe_seconds / 2, o.probe_bytes, machine);
   for (int i = 0; i < o.warmup && error.empty(); ++i) error = session.Run();
-  if (error.empty()) error = TimeRuns(&session, o, &seen, report);
+  const Peak peak(profile.probe, o.threads);
+  PeakNow now(peak, o.probe_seconds > 0);
+  if (error.empty()) error = TimeRuns(&session, o, &now, &seen, report);
   if (!error.empty()) return error;
-  Measure(profile.probe, o.threads, o.probe_seconds / 2, o.probe_bytes, &report->machine);
+  now.Tell(machine);
+  MeasureMemory(profile.probe, o.threads, o.probe_seconds / 2, o.probe_bytes, machine);
   report->blocks = std::move(seen.blocks);
   // Branches that this run did not take.
   report->blocks.erase(std::remove_if(report->blocks.begin(), report->blocks.end(),

@@ -61,7 +61,7 @@ func report(t *testing.T, form string) string {
 
 // TestReports states the reports of fixed figures.
 func TestReports(t *testing.T) {
-	for form, golden := range map[string]string{"text": "testdata/report.txt", "time": "testdata/longest.txt", "json": "testdata/report.json", "html": "testdata/report.html"} {
+	for form, golden := range map[string]string{"text": "testdata/report.txt", "time": "testdata/longest.txt", "large": "testdata/large.txt", "json": "testdata/report.json", "html": "testdata/report.html"} {
 		got := report(t, form)
 		if *update {
 			require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
@@ -86,6 +86,9 @@ func TestFigures(t *testing.T) {
 			Bound       *string
 			Share       float64
 		}
+		Whole struct {
+			OfPeak float64 `json:"of_peak"`
+		}
 	}
 	require.NoError(t, json.Unmarshal([]byte(report(t, "json")), &r))
 	assert.Equal(t, 11.5, r.Ms.Median)
@@ -104,6 +107,7 @@ func TestFigures(t *testing.T) {
 	assert.Nil(t, moves.OfFMAPeak)
 	assert.Nil(t, unknown.GFLOPS)
 	assert.Nil(t, unknown.Bound)
+	assert.InDelta(t, 504e6/1.15e9, r.Whole.OfPeak, 1e-6, "at the clock of the runs without clocks")
 	shares := 0.0
 	for _, b := range r.Blocks {
 		shares += b.Share
