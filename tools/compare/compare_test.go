@@ -143,6 +143,7 @@ func TestParse(t *testing.T) {
 		"a.onnx --no-such-option=01":             "flag provided but not defined",
 		"a.onnx --tune=a --tuning=b":             "--tune measures one model on this machine",
 		"a.onnx --tune=a --peers=all --rounds=1": "--tune measures one model on this machine",
+		"a.onnx --list=l --tune=a --tuning=b":    "--tune measures one model on this machine",
 	} {
 		_, err := parse(strings.Fields(args))
 		assert.ErrorContains(t, err, want, args)
@@ -252,15 +253,18 @@ func TestList(t *testing.T) {
 	atRoot(t)
 	net := network(t)
 	list := filepath.Join(t.TempDir(), "list.txt")
-	require.NoError(t, os.WriteFile(list, []byte("# Models.\n\nnet.onnx --run=N=2 --run=N=3\nmissing.onnx\nother.onnx\n"), 0o666))
+	require.NoError(t, os.WriteFile(list, []byte("# Models.\n\nnet.onnx --run=N=2 --run=N=3\nmissing.onnx\nnet.onnx --dims=N=7 --tune=net.tune.json --candidates=2 --seconds=0\nother.onnx\n"), 0o666))
 	args := []string{"--list=" + list, "--models=" + filepath.Dir(net), "--reference=interpreter", "--dnnc=" + dnnc, "--only=net|missing"}
 	o, err := parse(args)
 	require.NoError(t, err)
-	var table strings.Builder
-	require.EqualError(t, compareList(o, args, &table, io.Discard), "1 of the list failed: missing.onnx")
+	var table, log strings.Builder
+	require.EqualError(t, compareList(o, args, &table, &log), "1 of the list failed: missing.onnx")
 	rows := strings.Split(strings.TrimSpace(table.String()), "\n")
-	require.Len(t, rows, 5)
+	require.Len(t, rows, 6)
 	assert.Contains(t, rows[2], "| net.onnx | x f32[2 5] | ")
 	assert.Contains(t, rows[3], "| net.onnx | x f32[3 5] | ")
 	assert.Contains(t, rows[4], "| missing.onnx | **open ")
+	assert.Contains(t, rows[5], "| net.onnx tuned | x f32[7 5] | ")
+	assert.Contains(t, log.String(), "round 20 of 20, candidates 2 of 2: ", "--rounds of the comparison are others")
+	assert.FileExists(t, filepath.Join(filepath.Dir(net), "net.tune.json"))
 }

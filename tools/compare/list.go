@@ -25,7 +25,7 @@ func compareList(o *options, args []string, table, log io.Writer) error {
 	for _, one := range models {
 		name := one.name()
 		fmt.Fprintf(log, "== %s\n", name)
-		x, err := compare(one, log)
+		x, err := compareTuned(one, log)
 		row(table, name, x)
 		if err != nil {
 			failed = append(failed, name)
@@ -35,13 +35,22 @@ func compareList(o *options, args []string, table, log io.Writer) error {
 	return failures(failed)
 }
 
+// compareTuned compares a model of the list, after it was tuned, where its line says so.
+func compareTuned(o *options, log io.Writer) (*outcome, error) {
+	tuned, err := o.tuned(log)
+	if err != nil {
+		return nil, err
+	}
+	return compare(tuned, log)
+}
+
 // name is the model's in a table, with how it is compiled where that is in a way of its own.
 func (o *options) name() string {
 	name := filepath.Base(o.model)
 	if o.disable != "" {
 		name += " without " + o.disable
 	}
-	if o.tuning != "" {
+	if o.tune != "" || o.tuning != "" {
 		name += " tuned"
 	}
 	return name
@@ -79,7 +88,11 @@ func listed(o *options, args []string) ([]*options, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %q: %w", o.list, line, err)
 		}
-		one.model = filepath.Join(o.path(o.models), words[0])
+		folder := o.path(o.models)
+		one.model = filepath.Join(folder, words[0])
+		if one.tune != "" && !filepath.IsAbs(one.tune) {
+			one.tune = filepath.Join(folder, one.tune)
+		}
 		out = append(out, one)
 	}
 	return out, nil

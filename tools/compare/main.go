@@ -64,7 +64,7 @@ func main() {
 	}
 	switch {
 	case err != nil:
-	case o.tune != "":
+	case o.tune != "" && o.list == "":
 		err = tune(o, os.Stdout)
 	case o.peers != nil:
 		err = comparePeers(o, os.Args[1:], os.Stdout, os.Stderr)
@@ -102,7 +102,7 @@ func parse(args []string) (*options, error) {
 	fs.IntVar(&o.rounds, "rounds", 0, "rounds of timing against ONNX Runtime, or against --peers")
 	fs.Float64Var(&o.seconds, "seconds", 0.5, "how long each of them runs in a round")
 	fs.StringVar(&o.tuning, "tuning", "", "a record of what kernels take on chips, which the compiler reads")
-	fs.StringVar(&o.tune, "tune", "", "measure the blocks' kernels and write this record; compares nothing")
+	fs.StringVar(&o.tune, "tune", "", "measure the blocks' kernels and write this record; compares nothing, but in a line of a list what the record then chooses (a relative path is one in --models)")
 	fs.IntVar(&o.candidates, "candidates", 8, "with --tune: how many kernels of a block are measured at most")
 	fs.BoolVar(&o.again, "again", false, "with --tune: measure what the record has already, too")
 	peers := fs.String("peers", "", "engines to time, as in onnxruntime,ncnn, or all: "+strings.Join(engines, ", ")+"; prints a table in Markdown")
@@ -142,8 +142,8 @@ func parse(args []string) (*options, error) {
 	if o.reference != "" && o.reference != "ort" && o.reference != "interpreter" {
 		return nil, fmt.Errorf("--reference=%s: want ort or interpreter", o.reference)
 	}
-	if o.tune != "" && (o.tuning != "" || o.peers != nil || o.list != "" || o.emulator != "" || o.candidates < 1) {
-		return nil, fmt.Errorf("--tune measures one model on this machine, at least one candidate: leave out --tuning, --peers, --list and --emulator")
+	if o.tune != "" && (o.tuning != "" || o.peers != nil && o.list == "" || o.emulator != "" || o.candidates < 1) {
+		return nil, fmt.Errorf("--tune measures one model on this machine, at least one candidate: leave out --tuning, --emulator, and --peers without --list")
 	}
 	if o.rounds < 0 {
 		return nil, fmt.Errorf("--rounds=%d: want a number from 0", o.rounds)

@@ -103,6 +103,10 @@ func comparePeers(o *options, args []string, table, log io.Writer) error {
 
 // contests builds a model's program and lets it run against the peers.
 func contests(o *options, table, log io.Writer) ([]*contest, error) {
+	o, err := o.tuned(log)
+	if err != nil {
+		return nil, err
+	}
 	work, done, err := workFolder(o)
 	if err != nil {
 		return nil, err

@@ -112,7 +112,7 @@ func TestPeerOptions(t *testing.T) {
 // TestLists: the lists of tests/models have what is said of them, and each line is understood and told from the others.
 func TestLists(t *testing.T) {
 	atRoot(t)
-	for list, lines := range map[string]int{"peers": 12, "ablation": 4 * 4} {
+	for list, lines := range map[string]int{"peers": 12, "ablation": 4 * 5} {
 		args := []string{"--peers=all", "--rounds=1", "--list=tests/models/" + list + ".txt"}
 		o, err := parse(args)
 		require.NoError(t, err)

@@ -12,6 +12,22 @@ import (
 // roundsOfTuning is how often each program is measured where nobody says otherwise.
 const roundsOfTuning = 20
 
+// tuned measures the kernels of a list's model, where its line asks for that, in as many rounds as a record has where nobody
+// says otherwise: --rounds are of the comparison. It gives the options to compare what the record chooses.
+func (o *options) tuned(log io.Writer) (*options, error) {
+	if o.tune == "" {
+		return o, nil
+	}
+	measured := *o
+	measured.rounds = roundsOfTuning
+	if err := tune(&measured, log); err != nil {
+		return nil, fmt.Errorf("%s: %w", o.tune, err)
+	}
+	tuned := *o
+	tuned.tune, tuned.tuning = "", o.tune
+	return &tuned, nil
+}
+
 // tune makes a program of each candidate and measures them.
 func tune(o *options, out io.Writer) error {
 	work, done, err := workFolder(o)
@@ -27,6 +43,10 @@ func tune(o *options, out io.Writer) error {
 	if o.dnnc, err = compiler(o, work); err != nil {
 		return err
 	}
+	m, err := open(o, work)
+	if err != nil {
+		return err
+	}
 	var programs []measure.Program
 	for i := 1; i <= o.candidates; i++ {
 		dir := filepath.Join(work, fmt.Sprintf("candidate%d", i))
@@ -34,10 +54,6 @@ func tune(o *options, out io.Writer) error {
 			return err
 		}
 		chip, err := chooseChip(o, dir)
-		if err != nil {
-			return err
-		}
-		m, err := open(o, dir)
 		if err != nil {
 			return err
 		}
