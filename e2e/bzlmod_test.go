@@ -54,6 +54,7 @@ func TestBzlmod(t *testing.T) {
 	t.Run("DiskCache", func(t *testing.T) { diskCache(t, w) })
 	other := copied(t, w.dir)
 	t.Run("Add", func(t *testing.T) { addModel(t, other) })
+	t.Run("Tune", func(t *testing.T) { tune(t, other) })
 	t.Run("SameBytes", func(t *testing.T) { sameBytes(t, w, other) })
 	t.Run("OneImportForTwoABIs", func(t *testing.T) { oneImport(t, other) })
 	t.Run("WithoutGoRules", func(t *testing.T) { withoutGoRules(t, other) })
