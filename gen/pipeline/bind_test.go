@@ -3,6 +3,7 @@ package pipeline
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -226,10 +227,12 @@ func TestUnbounded(t *testing.T) {
 }
 
 // TestReshapeMemory: a reshape takes as much memory as its operand, though each of its dimensions may be
-// as great as that.
+// as great as that, and none where it may lie in it.
 func TestReshapeMemory(t *testing.T) {
-	s := compile(t, "graph \"g\" opset 17 {"+reshapeAtRun, "fuse")
-	assert.Equal(t, "max(256, 64*N)", s.Program.ArenaBytes.String())
+	for disable, bytes := range map[string]string{"fuse,layouts": "max(256, 64*N)", "fuse": "256"} {
+		s := compile(t, "graph \"g\" opset 17 {"+reshapeAtRun, strings.Split(disable, ",")...)
+		assert.Equal(t, bytes, s.Program.ArenaBytes.String(), disable)
+	}
 }
 
 // TestCheckInBranch: what only a branch checks bounds no value that lives outside of it.

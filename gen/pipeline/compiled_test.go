@@ -2,7 +2,9 @@ package pipeline
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -25,6 +27,15 @@ func ints(shape []int64, xs ...int64) *ir.Tensor {
 	t := ir.NewTensor(ir.I64, shape...)
 	for i, x := range xs {
 		binary.LittleEndian.PutUint64(t.Data[8*i:], uint64(x))
+	}
+	return t
+}
+
+// steps are numbers that go up and down.
+func steps(shape []int64) *ir.Tensor {
+	t := ir.NewTensor(ir.F32, shape...)
+	for i := range t.Len() {
+		binary.LittleEndian.PutUint32(t.Data[4*i:], math.Float32bits(float32(i*7%13)))
 	}
 	return t
 }
@@ -80,13 +91,14 @@ func TestCompiled(t *testing.T) {
 	table := floats([]int64{3, 2}, 1, 2, 3, 4, 5, 6)
 	line := floats([]int64{3}, 1, 2, 3)
 	square := floats([]int64{2, 3}, 1, 2, 3, 4, 5, 6)
-	list := []struct {
+	type compiled struct {
 		name, graph string
 		dims        map[string]int64
 		inputs      []*ir.Tensor
 		disable     []string
 		bad         bool
-	}{
+	}
+	list := []compiled{
 		{name: "an output that is an input", graph: header + `
 			symbol N 1..9
 			input %x f32[N, 2]
@@ -120,11 +132,38 @@ func TestCompiled(t *testing.T) {
 		{name: "used twice", graph: twice, inputs: []*ir.Tensor{floats([]int64{3, 3}, 1, 2, 3, 4, 5, 6, 7, 8, 9), ints([]int64{3}, 1, 0, -1), floats([]int64{2}, 10, 20)}},
 		{name: "unfused, outside", graph: padded, inputs: []*ir.Tensor{line, ints([]int64{2}, 5, 0)}, disable: []string{"fuse"}, bad: true},
 	}
+	for i, tail := range []string{
+		"%y ?[*] = Sub.14(%k, %b)\n output %y\n output %a", // a part is an output
+		"%s ?[*] = Sub.14(%b, %k)\n %y ?[*] = MaxPool.12(%s) {kernel_shape = [2]}\n output %y",
+	} {
+		list = append(list, compiled{name: fmt.Sprintf("parts of an input %d", i), graph: header + `
+			symbol L 1..9
+			input %x f32[1, 32, L]
+			%a ?[*], %b ?[*] = Split.13(%x) {axis = 1} "halves"
+			%k ?[*] = MaxPool.12(%b) {kernel_shape = [3], pads = [1, 1]} "pool"
+			%q ?[*] = MaxPool.12(%b) {kernel_shape = [5], pads = [2, 2]} "wide"
+			output %q
+			` + tail + "\n}", dims: map[string]int64{"L": 5}, inputs: []*ir.Tensor{steps([]int64{1, 32, 5})}},
+			compiled{name: fmt.Sprintf("parts of what is computed %d", i), graph: header + `
+			symbol L 1..9
+			input %z f32[1, 32, L]
+			%x ?[*] = MaxPool.12(%z) {kernel_shape = [3], pads = [1, 1]} "whole"
+			%a ?[*], %b ?[*] = Split.13(%x) {axis = 1} "halves"
+			%k ?[*] = MaxPool.12(%b) {kernel_shape = [3], pads = [1, 1]} "pool"
+			%q ?[*] = MaxPool.12(%x) {kernel_shape = [5], pads = [2, 2]} "wide"
+			output %q
+			` + tail + "\n}", dims: map[string]int64{"L": 5}, inputs: []*ir.Tensor{steps([]int64{1, 32, 5})}})
+	}
 	states := make([]*State, len(list))
 	cases := make([]cpptest.Case, len(list))
 	for i, c := range list {
 		states[i] = compile(t, c.graph, c.disable...)
 		cases[i] = cpptest.Case{Name: c.name, Program: states[i].Program, Dims: c.dims, Inputs: c.inputs}
+	}
+	for i, c := range list {
+		if strings.HasPrefix(c.name, "parts of") {
+			assert.Contains(t, states[i].Program.String(), " + 64*L", c.name)
+		}
 	}
 	results := cpptest.Run(t, "../..", cases, "-O1")
 	for i, c := range list {

@@ -119,7 +119,8 @@ func (b *builder) block(x *block.Block) ([]plan.Step, error) {
 func (b *builder) call(x *block.Block) ([]plan.Step, error) {
 	if views := b.views[x]; views != nil {
 		for _, v := range views {
-			b.p.Homes[v.Value] = plan.Home{Of: x.Results[0], At: v.At}
+			whole := v.At.Is(0) && b.elements(v.Value).Equal(b.elements(v.Of))
+			b.p.Homes[v.Value] = plan.Home{Of: v.Of, At: v.At, Whole: whole}
 		}
 		return nil, nil
 	}
@@ -133,6 +134,9 @@ func (b *builder) call(x *block.Block) ([]plan.Step, error) {
 	}
 	return []plan.Step{{Call: &plan.Call{Kernel: k.Kernel, Args: args, Block: x, Cycles: k.Cycles, Tuning: k.Tuning}}}, nil
 }
+
+// elements are a value's, padding included.
+func (b *builder) elements(v *ir.Value) sym.Expr { return b.p.Layouts[v].Elements(v.Shape) }
 
 // graph makes the steps of a graph that a block runs: first what it demands of dimensions.
 func (b *builder) graph(g *block.Graph) ([]plan.Step, error) {

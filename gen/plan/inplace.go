@@ -11,7 +11,7 @@ import (
 // InPlace lets results lie where operands lie that no later step reads, if the kernels that compute them allow
 // it (loop.Kernel.InPlace). It comes before Run.
 func InPlace(p *Program) {
-	in := &inPlace{p: p, last: map[*ir.Value]int{}, first: map[*ir.Value]mention{}, fixed: map[*ir.Value]bool{}, over: map[*ir.Value]bool{}}
+	in := &inPlace{p: p, last: map[*ir.Value]int{}, first: map[*ir.Value]mention{}, fixed: map[*ir.Value]bool{}}
 	for _, v := range slices.Concat(p.Inputs, p.Outputs) {
 		in.fixed[v] = true
 	}
@@ -32,7 +32,6 @@ type inPlace struct {
 	first map[*ir.Value]mention // of each value that has memory of its own, or what lies in it
 	last  map[*ir.Value]int
 	fixed map[*ir.Value]bool // the caller's memory
-	over  map[*ir.Value]bool // values that lie in another one's place, and all of it
 }
 
 // note finds when memory is used first and last.
@@ -101,7 +100,7 @@ func (in *inPlace) free(y *ir.Value) bool {
 func (in *inPlace) dies(c *Call, x *ir.Value, list *Step) bool {
 	r, _ := in.p.home(x)
 	for v := x; v != r; v = in.p.Homes[v].Of {
-		if !in.over[v] {
+		if !in.p.Homes[v].Whole {
 			return false
 		}
 	}
@@ -119,8 +118,7 @@ func (in *inPlace) dies(c *Call, x *ir.Value, list *Step) bool {
 func (in *inPlace) take(c *Call, k *loop.Kernel, i int, y *ir.Value) {
 	x := c.Args[i]
 	r, _ := in.p.home(x)
-	in.p.Homes[y] = Home{Of: x, At: sym.Const(0)}
-	in.over[y] = true
+	in.p.Homes[y] = Home{Of: x, At: sym.Const(0), Whole: true}
 	in.last[r] = max(in.last[r], in.last[y])
 	c.Kernel, c.Over = k, append(c.Over, x)
 	c.Args = slices.Delete(slices.Clone(c.Args), i, i+1)

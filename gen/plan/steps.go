@@ -80,6 +80,8 @@ type Home struct {
 	At sym.Expr
 	// Part tells that a loop's body gives the value, and Of keeps it beyond the iteration.
 	Part bool
+	// Whole tells that the value is all that lies in Of by then: what may be written over the one may be written over the other.
+	Whole bool
 }
 
 // Calls are the steps that run kernels, in the program's order.

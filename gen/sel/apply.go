@@ -77,7 +77,7 @@ func (a *applier) place(b *block.Block, chosen candidate) {
 	}
 	a.g.Blocks = append(a.g.Blocks, &renamed)
 	if chosen.view {
-		c.Views[&renamed], _ = viewsIn(&renamed, func(v *ir.Value) layout.Layout { return c.Layouts[v] })
+		c.Views[&renamed], _ = a.viewsIn(&renamed, func(v *ir.Value) layout.Layout { return c.Layouts[v] })
 	} else {
 		c.Kernels[&renamed] = a.lower(c, &renamed)
 	}

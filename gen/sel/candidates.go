@@ -100,7 +100,7 @@ func (s *selector) blockCandidates(b *block.Block) ([]candidate, error) {
 	var out []candidate
 	for i, layouts := range assignments {
 		if s.views[b] {
-			if _, ok := viewsIn(b, func(v *ir.Value) layout.Layout { return layouts[v] }); ok {
+			if _, ok := s.viewsIn(b, func(v *ir.Value) layout.Layout { return layouts[v] }); ok {
 				out = append(out, candidate{layouts, 0, true})
 				continue
 			}

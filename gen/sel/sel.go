@@ -33,14 +33,14 @@ type Options struct {
 	Candidate int
 }
 
-// Views tells whether what is concatenated may be written where it belongs in the result.
+// Views tells whether values may lie in others: what is concatenated in the result, parts in the whole.
 func (o Options) Views(t *target.Target) bool { return o.Layouts && t.OpenCL == nil }
 
 // Choice is the result: layouts by value, and the kernel of each block that has a stage.
 type Choice struct {
 	Layouts map[*ir.Value]layout.Layout
 	Kernels map[*block.Block]Kernel
-	// Views are the concatenations for which nothing is to be done: their operands lie in the result.
+	// Views are the blocks for which nothing is to be done: their operands lie in the result, or it lies in an operand.
 	Views map[*block.Block][]View
 	// Conversions is how many of the blocks change a layout.
 	Conversions int
@@ -115,7 +115,7 @@ type selector struct {
 	placed     int                   // blocks that have been applied
 	runs       map[*ir.Value]float64 // how often the graph runs that computes or gets a value, by an estimate
 	edges      []*ir.Value           // of graphs: stored row-major, besides blocked where given
-	views      map[*block.Block]bool // concatenations whose operands may lie in the result
+	views      map[*block.Block]bool // such as may have nothing to do
 	given      map[*ir.Value]bool    // edges that no block with a stage computes
 	node       map[*ir.Value]int     // the value's node in the problem
 	costs      map[string]float64    // of conversions
@@ -128,7 +128,7 @@ type selector struct {
 type candidate struct {
 	layouts map[*ir.Value]layout.Layout // of operands and results that have more than one
 	cycles  float64
-	view    bool // its operands lie in the result
+	view    bool // there is nothing to do
 }
 
 func (c candidate) layout(v *ir.Value) layout.Layout { return c.layouts[v] }

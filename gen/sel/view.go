@@ -8,8 +8,9 @@ import (
 	"rules_dnn/gen/sym"
 )
 
-// findViews notes the graph's concatenations whose pieces can be written where they belong: blocks of the same
-// graph compute them, each for one concatenation only.
+// findViews notes the blocks of a graph that may have nothing to do in some layouts. Of concatenations, these are such
+// whose pieces blocks of the same graph compute, each for one concatenation only: they can be written where they belong.
+// Of other blocks it is those whose result no concatenation and no caller has a place for, so that it may lie in an operand.
 func (s *selector) findViews(g *block.Graph) {
 	if !s.o.Views(s.t) {
 		return
@@ -50,6 +51,11 @@ func (s *selector) findViews(g *block.Graph) {
 			later[s] = i
 		}
 	}
+	for _, b := range g.Blocks {
+		if _, _, joins := b.Concatenation(); !joins && b.Stage != nil {
+			s.views[b] = !taken[b.Results[0]]
+		}
+	}
 }
 
 // placed tells whether it is known where a piece of a value lies before the piece is computed, and that it is as large as its
@@ -70,14 +76,18 @@ func placed(shape ir.Shape, axis int, at sym.Expr, piece ir.Shape, known func(sy
 	return true
 }
 
-// View is a piece of a concatenation: an operand, and where in the result's storage it lies, in elements.
+// View is a value that lies in another one's storage, from the element At on: a piece of a concatenation in its result,
+// or a part of an operand, which is the result of a block.
 type View struct {
-	Value *ir.Value
-	At    sym.Expr
+	Value, Of *ir.Value
+	At        sym.Expr
 }
 
-// viewsIn are where a concatenation's operands lie in its result; false where they cannot in these layouts.
-func viewsIn(b *block.Block, lay func(*ir.Value) layout.Layout) ([]View, bool) {
+// viewsIn are the views that leave nothing to do for a block; false where it has something to do in these layouts.
+func (s *selector) viewsIn(b *block.Block, lay func(*ir.Value) layout.Layout) ([]View, bool) {
+	if of, at, ok := b.View(lay, s.g.Facts); ok {
+		return []View{{b.Results[0], of, at}}, s.aligned(at, of.Type)
+	}
 	axis, pieces, ok := b.Concatenation()
 	if !ok {
 		return nil, false
@@ -87,11 +97,16 @@ func viewsIn(b *block.Block, lay func(*ir.Value) layout.Layout) ([]View, bool) {
 	for _, p := range pieces {
 		v := b.Operands[p.Operand]
 		at, whole := block.ViewAt(l, result.Shape, axis, p.At)
-		aligned := sym.Mod(sym.Scale(at, int64(v.Type.Size())), sym.Const(plan.Alignment), nil).Is(0)
-		if !whole || !aligned || lay(v) != l || v.Type != result.Type {
+		if !whole || !s.aligned(at, v.Type) || lay(v) != l || v.Type != result.Type {
 			return nil, false
 		}
-		out = append(out, View{v, at})
+		out = append(out, View{v, result, at})
 	}
 	return out, true
+}
+
+// aligned tells whether an element lies as values of their own do.
+func (s *selector) aligned(at sym.Expr, t ir.DType) bool {
+	align := max(plan.Alignment, int64(s.t.VectorBits/8))
+	return sym.Mod(sym.Scale(at, int64(t.Size())), sym.Const(align), s.g.Facts).Is(0)
 }
