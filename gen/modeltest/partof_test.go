@@ -61,6 +61,10 @@ func TestPartOf(t *testing.T) {
   %y ?[*] = Concat.13(%c, %p, %d) {axis = 1} "all"
   %z ?[*] = MaxPool.12(%y) {kernel_shape = [3, 3]}
   output %z`, "b p", ""},
+		{"that are concatenated again", halves + `  %c ?[*] = Conv.11(%b, @w) {pads = [1, 1, 1, 1]} "second"
+  %y ?[*] = Concat.13(%a, %b, %c) {axis = 1} "all"
+  %z ?[*] = MaxPool.12(%y) {kernel_shape = [3, 3]}
+  output %z`, "b p", ""},
 		{"that is concatenated", halves + `  %c ?[*] = Conv.11(%b, @w) {pads = [1, 1, 1, 1]} "second"
   %d ?[*] = MaxPool.12(%b) {kernel_shape = [3, 3]}
   %y ?[*] = Concat.13(%b, %c) {axis = 1} "all"

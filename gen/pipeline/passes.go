@@ -31,7 +31,7 @@ var GraphPasses = []Pass{
 		}
 		return nil
 	}},
-	{Name: "nest", Doc: "makes concatenations of what earlier ones begin with concatenations of their results", After: []Order{
+	{Name: "nest", Doc: "makes concatenations of what earlier ones begin with, and of all parts of a value, concatenations of the whole", After: []Order{
 		{"simplify", "operands without elements are gone"},
 	}, Run: func(s *State) error {
 		if nest.Run(s.Graph) {

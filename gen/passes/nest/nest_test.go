@@ -12,7 +12,7 @@ import (
 	"rules_dnn/gen/shape"
 )
 
-// TestRun: each Concat becomes one of the longest one before it that it begins with.
+// TestRun: each Concat becomes one of the longest one before it that it begins with, and of what has been split.
 func TestRun(t *testing.T) {
 	for _, c := range []struct{ name, nodes, want string }{
 		{"dense layers", `
@@ -31,6 +31,21 @@ func TestRun(t *testing.T) {
   %q ?[*] = Concat.13(%a, %b, %c) {axis = 1}
   %s ?[*] = Concat.13(%a, %b, %c) {axis = 1}
   %r ?[*] = Concat.13(%p, %q, %s) {axis = 1}`, "p(b a) q(a b c) s(a b c) r(p q s)"},
+		{"all parts of a value", `
+  %p ?[*], %q ?[*] = Split.13(%a) {axis = 1}
+  %r ?[*] = Concat.13(%b, %p, %q, %c) {axis = -1}`, "p(a) r(b a c)"},
+		{"all parts of two values", `
+  %p ?[*], %q ?[*] = Split.13(%a) {axis = 0}
+  %s ?[*], %u ?[*] = Split.13(%b) {axis = 0}
+  %r ?[*] = Concat.13(%p, %q, %s, %u, %p) {axis = 0}`, "p(a) s(b) r(a b p)"},
+		{"some parts, in another order, along another axis", `
+  %p ?[*], %q ?[*] = Split.13(%a) {axis = 0}
+  %s ?[*] = Concat.13(%q, %p, %b) {axis = 0}
+  %u ?[*] = Concat.13(%p, %b, %q) {axis = 0}
+  %r ?[*] = Concat.13(%p, %q, %p) {axis = 1}`, "p(a) s(q p b) u(p b q) r(p q p)"},
+		{"nothing else", `
+  %p ?[*], %q ?[*] = Split.13(%a) {axis = 0}
+  %r ?[*] = Concat.13(%p, %q) {axis = 0}`, "p(a) r(p q)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := "graph \"g\" opset 17 {\n"
@@ -52,7 +67,7 @@ func TestRun(t *testing.T) {
 				got = append(got, n.Outputs[0].Name+"("+strings.Join(in, " ")+")")
 			}
 			assert.Equal(t, c.want, strings.Join(got, " "))
-			assert.Equal(t, changed, strings.Contains(c.want, "(p c)") || strings.Contains(c.want, "(q d)"))
+			assert.Equal(t, changed, strings.Contains(c.want, "(p c)") || strings.Contains(c.want, "(q d)") || strings.HasPrefix(c.name, "all parts"))
 		})
 	}
 }
