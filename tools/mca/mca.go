@@ -27,9 +27,19 @@ var (
 	throughput  = regexp.MustCompile(`(?m)^Block RThroughput: +([0-9.]+)$`)
 )
 
+// standIns are what llvm-mca is told in place of instructions that LLVM's table of a processor has wrong. Cortex-A55 computes two
+// floats in each of two units: in the table an addition of four takes both, but a multiply-add of four one, as one of two
+// does. The one of integers has the same operands and latency, and takes both.
+var standIns = map[string]*strings.Replacer{
+	"cortex-a55": strings.NewReplacer("fmla", "mla", "fmls", "mls"),
+}
+
 // cycles is what an iteration of a loop takes once it runs.
 func (a *analyser) cycles(cpu string, body []string) (cycles, error) {
 	text := strings.Join(body, "\n") + "\n"
+	if r, ok := standIns[cpu]; ok {
+		text = r.Replace(text)
+	}
 	key := cpu + "\n" + text
 	if c, ok := a.known[key]; ok {
 		return c, nil
