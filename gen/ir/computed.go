@@ -8,8 +8,13 @@ import (
 )
 
 // WriteTo and what reads constants piece by piece hold so many bytes of one at a time, or what is
-// best computed together.
-const partBytes = 4 << 20
+// best computed together: of a small one few, next to what else a small model takes, and of a large one more, of which
+// each part may have to be gathered from all over a file.
+const (
+	fewBytes  = 1 << 20
+	partBytes = 4 << 20
+	fewParts  = 3
+)
 
 // computedName is the name of files that are none; no location of external data can be so called.
 const computedName = "//computed"
@@ -71,7 +76,7 @@ func (c *computation) some(b []byte, at int64) (int, error) {
 
 // part is how many bytes are best read at a time.
 func (s *Source) part() int64 {
-	n := int64(partBytes)
+	n := max(fewBytes, min(partBytes, s.Length/fewParts))
 	if c, ok := s.File.R.(*computation); ok {
 		n = max(n-n%c.together, c.together)
 	}
