@@ -14,17 +14,18 @@ import (
 
 // Cycles of what a chip's facts do not tell.
 const (
-	perLocal    = 0.5  // load of a vector or an element of a local array
-	perStride   = 1.5  // more, where neighbours in the loop lie on different lines
-	perStore    = 1.0  // of a vector or an element
-	perFLOP     = 0.5  // two units
-	perBranch   = 1.0  // well predicted
-	perDivision = 3.0  // of indices, by constants
-	perLoop     = 2.0  // entry and exit
-	perStep     = 0.5  // increment and test
-	perWork     = 2.0  // an operation of an opaque operator
-	perKernel   = 2000 // call, and the threads' barrier
-	farStride   = 16   // floats of a cache line
+	perLocal    = 0.5      // load of a vector or an element of a local array
+	perStride   = 1.5      // more, where neighbours in the loop lie on different lines
+	perStore    = 1.0      // of a vector or an element
+	perFLOP     = 0.5      // two units
+	perBranch   = 1.0      // well predicted
+	perDivision = 3.0      // of indices, by constants
+	perLoop     = 2.0      // entry and exit
+	perStep     = 0.5      // increment and test
+	perWork     = 2.0      // an operation of an opaque operator
+	perKernel   = 2000     // call, and the threads' barrier
+	lesser      = 1.0 / 16 // of what computes and what moves, the part of the lesser that the greater does not hide
+	farStride   = 16       // floats of a cache line
 )
 
 // Tile estimates a micro-kernel's call, in cycles.
@@ -39,7 +40,8 @@ func Kernel(k *loop.Kernel, t *target.Target, symbols sym.Facts, tile Tile) floa
 		tasks = max(1, tasks/n)
 	}
 	compute := tasks * e.body(k.Statements(), "", 1)
-	return perKernel + max(compute, e.moved(k)) + e.spilled(k)
+	moved := e.moved(k)
+	return perKernel + max(compute, moved) + float64(lesser*min(compute, moved)) + e.spilled(k)
 }
 
 // parallel is how many tasks run at once: fewer, where each needs a worker's memory.

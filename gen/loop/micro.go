@@ -13,8 +13,8 @@ type KLoop struct {
 // MicroKernel is a register tile of one tile instruction: Rows x Vectors accumulators of Lanes
 // numbers. For every point of the K loops, outermost first, and every g in the instruction's group,
 //
-//	acc[r][v][l] += X[r*RowStep + k + g] * W[VectorAt(v) + l*Group + k' + g]  (Broadcast: X is one group)
-//	acc[r][v][l] += X[r*RowStep + v*Lanes + l + k] * W[...]                 (otherwise: both are vectors, as in a depthwise convolution)
+//	acc[r][v][l] += X[RowAt(r) + k + g] * W[VectorAt(v) + l*Group + k' + g]  (Broadcast: X is one group)
+//	acc[r][v][l] += X[RowAt(r) + v*Lanes + l + k] * W[...]                 (otherwise: both are vectors, as in a depthwise convolution)
 //
 // It is a leaf function whose extents are all constants; its parameters are X, W, the accumulators, and with Fetch
 // what it fetches.
@@ -25,6 +25,8 @@ type MicroKernel struct {
 	X             instr.Operand
 	Rows, Vectors int64
 	RowStep       int64
+	// Rows lie in runs of so many, RowStep apart, and the runs RunStep apart; Run is 0 where one run is all.
+	Run, RunStep int64
 	// VecStep is from a register of W to the next, in elements; 0 where they lie side by side.
 	VecStep int64
 	K       []KLoop
@@ -57,6 +59,14 @@ func (m *MicroKernel) VectorAt(v int64) int64 {
 		return v * m.VecStep
 	}
 	return v * m.Lanes() * m.Instr.Group
+}
+
+// RowAt is the offset of row r of X, in elements.
+func (m *MicroKernel) RowAt(r int64) int64 {
+	if m.Run != 0 {
+		return r/m.Run*m.RunStep + r%m.Run*m.RowStep
+	}
+	return r * m.RowStep
 }
 
 // FMAs is how often one call applies the instruction.

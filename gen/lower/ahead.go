@@ -55,7 +55,8 @@ func (a *ahead) body(body []loop.Stmt) []loop.Stmt {
 func (a *ahead) tile(x loop.Tile) loop.Tile {
 	m := *x.Micro
 	own := m.Steps() * m.Vectors * m.Lanes()
-	if 2*own*int64(m.Instr.W.Size()) > a.t.L2 || m.PrefetchW == 0 || m.Instr.Group > 1 {
+	room := a.t.L2/int64(m.Instr.W.Size()) - own
+	if room < own/2 || m.PrefetchW == 0 || m.Instr.Group > 1 {
 		return x
 	}
 	at := x.At.Subst(a.bound, a.facts)
@@ -74,7 +75,7 @@ func (a *ahead) tile(x loop.Tile) loop.Tile {
 	if moves < 0 || calls < 2 {
 		return x
 	}
-	m.Fetch = (m.Vectors*m.Lanes() + calls - 1) / calls
+	m.Fetch = (m.Vectors*m.Lanes()*min(room, own)/own + calls - 1) / calls
 	part := sym.Mod(sym.Scale(number, m.Steps()*m.Fetch), sym.Const(own), a.facts)
 	x.Micro, x.FetchAt = &m, sym.Add(x.At, sym.Const(own), part)
 	return x

@@ -33,6 +33,7 @@ func TestFetchAhead(t *testing.T) {
 		{"at most so many tiles", 512, w, []te.Axis{axis("g", 8), axis("y", 4)}, sym.Min(sym.Const(2), sym.Sub(sym.Const(7), sym.Scale(sym.Var("y"), 2)), nil), 8, "32768*g + 4096*tp + 8192*y + 32768"},
 		{"one call for each W", 512, w, []te.Axis{axis("g", 8)}, sym.Const(1), 0, ""},
 		{"the same W always", 512, sym.Const(0), []te.Axis{axis("y", 8)}, sym.Const(8), 0, ""},
+		{"as much as the cache has room for", 2560, w, []te.Axis{axis("g", 8)}, sym.Const(8), 5, "32768*g + 12800*tp + 163840"},
 		{"more than the cache holds", 4096, w, []te.Axis{axis("g", 8)}, sym.Const(8), 0, ""},
 		{"tiles as many as the run says", 512, w, []te.Axis{axis("g", 8)}, sym.Var("N"), 0, ""},
 	} {

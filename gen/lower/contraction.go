@@ -39,6 +39,7 @@ type contraction struct {
 	// inPiece and outPiece are how many channels of X and of the results lie together wherever a block begins or a
 	// group does (groups.go): blocks where there is one group.
 	inPiece, outPiece int64
+	runs              int64 // runs of pixels that a tile has; 0 or 1: a part of one (runs.go)
 	band              int64 // rows that a task computes of one copy of X (band.go); 0 or 1: one
 	// merged are axes that run as part of the pixel axis.
 	merged map[int]bool

@@ -25,11 +25,14 @@ type tiling struct {
 	pixels                  sym.Expr
 	x                       instr.Operand
 	micro                   []loop.KLoop
-	rowStep                 int64
+	rowStep, runStep        int64
 	xBuf, wBuf, acc         *loop.Buffer
 	xAt                     sym.Expr // of the first pixel and K point, in the axes' variables
 	wAt                     sym.Expr
 	copied                  bool // X is a copy of what the task's pixels need
+	// apart: each register of W walks memory by itself. What is read once a run comes from memory, which gives a
+	// processor more where it reads several places at a time.
+	apart bool
 }
 
 // usualPixels is the number of pixels that the tile is chosen for.
@@ -80,6 +83,9 @@ func (c *contraction) body(k *loop.Kernel, p *tiling, copyIn []loop.Stmt) {
 		outer = append(outer, c.groupAxis())
 	}
 	for i, a := range c.b.Stage.Axes {
+		if c.runs > 1 && i == c.row() {
+			continue // tiles walk it
+		}
 		if c.band > 1 && i == c.row() {
 			rows, _ := a.Extent.Const()
 			outer = append(outer, te.Axis{Var: bandVar, Extent: sym.Const(rows / c.band)})
@@ -91,7 +97,7 @@ func (c *contraction) body(k *loop.Kernel, p *tiling, copyIn []loop.Stmt) {
 		}
 	}
 	var tasks []te.Axis
-	if weights, _ := p.wBuf.Size.Const(); weights/c.groups*4 <= c.t.L2/2 && !c.window {
+	if weights, _ := p.wBuf.Size.Const(); weights/c.groups*4 <= c.t.L2/2 && !c.window && c.runs <= 1 {
 		tasks = append(append(tasks, outer...), chunk)
 		tiles = append(copyIn, loops([]te.Axis{group}, tiles)...)
 	} else {
@@ -105,6 +111,9 @@ func (c *contraction) body(k *loop.Kernel, p *tiling, copyIn []loop.Stmt) {
 // tiles computes the pixels of a task: full tiles, then the exact rest. Of a known number the rest is a
 // smaller tile, of the last task; of another one, pixel by pixel.
 func (c *contraction) tiles(p *tiling) []loop.Stmt {
+	if c.runs > 1 {
+		return c.tilesOfRuns(p)
+	}
 	n, known := p.pixels.Const()
 	if known && p.chunk() == n {
 		return append(c.fullTiles(p, sym.Const(n/p.rows)), c.rest(p, n)...)
@@ -146,10 +155,6 @@ func (c *contraction) rest(p *tiling, n int64) []loop.Stmt {
 // oneTile is a call of the micro-kernel, from a pixel of the task on, and what the block does with the sums.
 func (c *contraction) oneTile(p *tiling, local sym.Expr, rows int64) []loop.Stmt {
 	start := sym.Add(p.first(), local)
-	m := &loop.MicroKernel{Instr: c.instr, X: p.x, Rows: rows, Vectors: p.vectors, RowStep: p.rowStep, K: p.micro}
-	if !c.window {
-		prefetch(c.t, m)
-	}
 	at := map[string]sym.Expr{}
 	if c.pixel >= 0 {
 		at[axisVar(c.pixel)] = start
@@ -157,21 +162,43 @@ func (c *contraction) oneTile(p *tiling, local sym.Expr, rows int64) []loop.Stmt
 			at[axisVar(c.pixel)] = local
 		}
 	}
-	body := []loop.Stmt{loop.Tile{Micro: m, X: p.xBuf, XAt: p.xAt.Subst(at, c.n.facts), W: p.wBuf, At: p.wAt, Acc: p.acc}}
+	call := c.call(p, c.micro(p, rows), at)
 	if c.pixel >= 0 {
 		at[axisVar(c.pixel)] = sym.Add(start, sym.Var(rowVar))
 	}
 	if c.band > 1 {
 		at[axisVar(c.row())] = c.rowOfBand()
 	}
+	return append([]loop.Stmt{call}, loops([]te.Axis{{Var: rowVar, Extent: sym.Const(rows)}}, c.keep(p, at, sym.Var(rowVar)))...)
+}
+
+// micro is the micro-kernel of a tile of so many rows.
+func (c *contraction) micro(p *tiling, rows int64) *loop.MicroKernel {
+	m := &loop.MicroKernel{Instr: c.instr, X: p.x, Rows: rows, Vectors: p.vectors, RowStep: p.rowStep, K: p.micro}
+	if p.apart {
+		m.VecStep = c.kSteps() * p.lanes
+	}
+	if !c.window {
+		prefetch(c.t, m)
+	}
+	return m
+}
+
+// call runs the micro-kernel from where the axes' variables are at.
+func (c *contraction) call(p *tiling, m *loop.MicroKernel, at map[string]sym.Expr) loop.Stmt {
+	return loop.Tile{Micro: m, X: p.xBuf, XAt: p.xAt.Subst(at, c.n.facts), W: p.wBuf, At: p.wAt, Acc: p.acc}
+}
+
+// keep is what the block does with the sums of a row of the tile, the pixel where the axes' variables are at.
+func (c *contraction) keep(p *tiling, at map[string]sym.Expr, row sym.Expr) []loop.Stmt {
 	e := &nest{facts: c.n.facts, out: c.n.out, at: c.n.at.Subst(at, c.n.facts)}
 	for _, r := range c.n.results {
 		e.results = append(e.results, substMem(r, at, c.n.facts))
 	}
-	sum := loop.Mem{Buf: p.acc, Index: sym.Add(sym.Scale(sym.Var(rowVar), p.perGroup), sym.Scale(sym.Var(vecVar), c.outPiece), sym.Var(laneVar))}
+	sum := loop.Mem{Buf: p.acc, Index: sym.Add(sym.Scale(row, p.perGroup), sym.Scale(sym.Var(vecVar), c.outPiece), sym.Var(laneVar))}
 	store := e.stores(func(int) te.Expr { return sum }, e.at)
-	row := loops([]te.Axis{{Var: vecVar, Extent: sym.Const(p.perGroup / c.outPiece)}}, c.channelBlock(e, p.perGroup, store))
-	return append(body, loops([]te.Axis{{Var: rowVar, Extent: sym.Const(rows)}}, append(row, c.padding(e, at)...))...)
+	out := loops([]te.Axis{{Var: vecVar, Extent: sym.Const(p.perGroup / c.outPiece)}}, c.channelBlock(e, p.perGroup, store))
+	return append(out, c.padding(e, at)...)
 }
 
 // channelBlock runs the statements, which store the results of one channel, for those of a block. Where the last

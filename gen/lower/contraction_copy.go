@@ -31,7 +31,9 @@ func (c *contraction) readPadded(k *loop.Kernel, p *tiling, logical map[string]s
 	for _, a := range c.reduce {
 		local[a.Var], _ = a.Extent.Const()
 	}
-	if c.band = c.bandOf(p, logical, local); c.band > 1 {
+	if c.runs > 1 {
+		local[axisVar(c.row())], _ = c.b.Stage.Axes[c.row()].Extent.Const()
+	} else if c.band = c.bandOf(p, logical, local); c.band > 1 {
 		local[axisVar(c.row())] = c.band
 		logical[c.b.Stage.Axes[c.row()].Var] = c.rowOfBand()
 	}

@@ -40,7 +40,7 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 	index, logical := c.axisVars()
 	xIndex := c.kIndex(c.x.Index, logical)
 	copied := len(c.uncertain(logical)) > 0 || c.straddles()
-	p := &tiling{pixels: sym.Const(1), lanes: c.instr.Lanes, xBuf: c.n.in[c.x.Source.N]}
+	p := &tiling{pixels: sym.Const(1), lanes: c.instr.Lanes, xBuf: c.n.in[c.x.Source.N], copied: copied && c.pixel >= 0}
 	if c.pixel >= 0 {
 		p.pixels = s.Axes[c.pixel].Extent
 	}
@@ -48,7 +48,7 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 	if !copied && !c.window {
 		c.mergePixels(p, lay, out, index, logical, xIndex)
 	}
-	ch := c.chooseTile(p, env)
+	ch := c.chooseTile(p, env, logical)
 	index[c.channel], logical[s.Axes[c.channel].Var] = ch, ch
 	if c.window {
 		xIndex = c.kIndex(c.x.Index, logical)
@@ -71,7 +71,9 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 	k.Syms = symbolsOf(k, env.Symbols)
 	l := env.done(k, func() ([]*ir.Value, error) {
 		args := append([]*ir.Value{}, c.b.Operands...)
-		args[c.w.Source.N] = c.packWeights(p.groups, p.perGroup)
+		if args[c.w.Source.N] = c.packWeights(p.groups, p.perGroup); p.apart {
+			args[c.w.Source.N] = c.packWeights(p.groups*p.vectors, p.lanes)
+		}
 		return append(args, c.b.Results...), nil
 	})
 	l.Name, l.Family = c.name(p.tile), fmt.Sprintf("%s x%d", c.anchor(), p.vectors)
@@ -180,7 +182,7 @@ func (c *contraction) dropMerged(p *tiling) {
 }
 
 // chooseTile sets the tile and gives the result channel in the variables of its loops.
-func (c *contraction) chooseTile(p *tiling, env *Env) sym.Expr {
+func (c *contraction) chooseTile(p *tiling, env *Env, logical map[string]sym.Expr) sym.Expr {
 	groups := (c.channels + c.block - 1) / c.block
 	if c.window {
 		groups = 1 // a tile of pixels of one block: more would share nothing
@@ -190,11 +192,16 @@ func (c *contraction) chooseTile(p *tiling, env *Env) sym.Expr {
 	if _, known := p.pixels.Const(); !known {
 		choice.most = mostRows
 	}
+	choice.runs, choice.mostWide = c.runsOf(p, logical)
 	c.choices = env.tiles(&choice)
 	if p.tile = c.choices[0]; c.want != nil {
 		p.tile = *c.want
 	}
+	if choice.runs > 1 {
+		c.runs = p.rows / choice.pixels
+	}
 	p.perGroup = p.vectors * p.lanes
+	p.apart = p.pixels.Is(1) && p.vectors > 1 && !c.window
 	p.groups = (c.channels + p.perGroup - 1) / p.perGroup
 	c.n.addRanges([]te.Axis{{Var: groupVar, Extent: sym.Const(p.groups)}, {Var: vecVar, Extent: sym.Const(p.perGroup / c.outPiece)},
 		{Var: laneVar, Extent: sym.Const(c.outPiece)}, {Var: rowVar, Extent: sym.Const(p.rows)}})
@@ -222,6 +229,9 @@ func (c *contraction) strides(p *tiling) bool {
 	p.xAt = p.xAt.Subst(map[string]sym.Expr{vecVar: sym.Const(0), laneVar: sym.Const(0)}, c.n.facts)
 	ks := c.kAxes()
 	wStep := p.perGroup
+	if p.apart {
+		wStep = p.lanes
+	}
 	p.micro = make([]loop.KLoop, len(ks))
 	zero := map[string]sym.Expr{}
 	for i := len(ks) - 1; i >= 0; i-- {
@@ -244,6 +254,14 @@ func (c *contraction) strides(p *tiling) bool {
 			return false
 		}
 		p.rowStep = step
+	}
+	if c.runs > 1 {
+		e, ok := sym.Coefficient(p.xAt, axisVar(c.row()), c.n.facts)
+		step, isConst := e.Const()
+		if !ok || !isConst {
+			return false
+		}
+		p.runStep = step
 	}
 	p.xAt = p.xAt.Subst(zero, c.n.facts)
 	return true

@@ -11,7 +11,7 @@ import (
 // result channels, the K loops, the group's channels. What lies beyond the channels is zero.
 func (c *contraction) packWeights(groups, perGroup int64) *ir.Value {
 	ks, steps := c.kAxes(), c.kSteps()
-	p := &packed{from: c.wv.Const, channels: c.channels, lanes: perGroup, together: 1, points: make([]int64, steps)}
+	p := &packed{from: c.wv.Const, channels: c.channels, lanes: perGroup, set: groups * perGroup, together: 1, points: make([]int64, steps)}
 	var strides []int64
 	p.stride, strides, p.offset = c.weightStrides(ks)
 	at := make([]int64, len(ks))

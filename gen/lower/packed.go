@@ -17,6 +17,7 @@ type packed struct {
 	// channels are those of a set, which groups do not cross: the channels of one of a convolution's groups.
 	channels int64
 	lanes    int64 // channels of a group
+	set      int64 // slots of a set; 0: those of as few groups as hold its channels
 	together int64 // points of a step
 	// offset is the element of channel 0 and stride what a channel adds to it; points are what each
 	// point of the sum adds, -1 of those beyond it, whole steps of them.
@@ -103,7 +104,12 @@ func (p *packed) halves(r rectangle, apart int64) (x, y rectangle, ok bool) {
 }
 
 // slots are the channels of a set with those that fill its last group up.
-func (p *packed) slots() int64 { return (p.channels + p.lanes - 1) / p.lanes * p.lanes }
+func (p *packed) slots() int64 {
+	if p.set > 0 {
+		return p.set
+	}
+	return (p.channels + p.lanes - 1) / p.lanes * p.lanes
+}
 
 // before is how many channels lie before a slot: those of [c0, c1) are [before(c0), before(c1)).
 func (p *packed) before(slot int64) int64 {

@@ -28,6 +28,9 @@ type tiled struct {
 	x                        instr.Operand
 	pixels, groups, perBlock int64
 	steps                    int64
+	// runs is how often there are so many pixels. A tile has some of a run's pixels, or the pixels of some runs, of
+	// at most mostWide vectors.
+	runs, mostWide int64
 	// multiple divides the rows of every tile, if it is given; it divides the pixels.
 	multiple int64
 	// most bounds the rows, if it is given.
@@ -52,7 +55,11 @@ func (p *tiled) ranked() []tile {
 		v := g * p.perBlock
 		for r := step; r <= p.pixels && p.fits(r, v) && (p.most == 0 || r <= p.most); r += step {
 			t := tile{r, v}
-			all, costs[t] = append(all, t), float64(p.groups/g)*p.rowsCost(r, v)
+			all, costs[t] = append(all, t), float64(p.groups/g*max(p.runs, 1))*p.rowsCost(p.pixels, r, v)
+		}
+		for r := 2 * p.pixels; r <= p.runs*p.pixels && p.fits(r, v) && v <= p.mostWide; r += p.pixels {
+			t := tile{r, v}
+			all, costs[t] = append(all, t), float64(p.groups/g)*p.rowsCost(p.runs*p.pixels, r, v)
 		}
 	}
 	if all == nil {
@@ -66,10 +73,10 @@ func (p *tiled) fits(rows, vectors int64) bool {
 	return p.instr.Registers(p.x, rows, vectors) <= int64(p.t.VectorRegisters)
 }
 
-// rowsCost is the cycles of all pixels of one group: full tiles, and the rest.
-func (p *tiled) rowsCost(r, v int64) float64 {
-	cost := float64(float64(p.pixels/r) * p.tileCost(r, v))
-	if rest := p.pixels % r; rest > 0 {
+// rowsCost is the cycles of so many pixels of one group: full tiles, and the rest.
+func (p *tiled) rowsCost(pixels, r, v int64) float64 {
+	cost := float64(float64(pixels/r) * p.tileCost(r, v))
+	if rest := pixels % r; rest > 0 {
 		cost += p.tileCost(rest, v)
 	}
 	return cost
@@ -109,6 +116,9 @@ func prefetch(t *target.Target, m *loop.MicroKernel) {
 	}
 	if m.Steps()*m.Vectors*m.Instr.Bytes() > t.L1D/2 {
 		m.PrefetchW = t.PrefetchBytes / int64(m.Instr.W.Size())
+		if m.VecStep > 0 {
+			m.PrefetchW = max(m.PrefetchW/m.Vectors/m.Lanes(), 1) * m.Lanes()
+		}
 	}
 	if n := len(m.K); n > 1 {
 		m.PrefetchX = m.K[n-2].XStep*int64(m.Instr.X.Size()) >= page && m.K[n-1].Extent >= m.Instr.Lanes

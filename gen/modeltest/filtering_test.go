@@ -100,7 +100,7 @@ func TestFiltering(t *testing.T) {
 		{name: "more pads on one side", x: []int64{1, 16, 10, 9}, w: []int64{16, 16, 3, 3}, pads: []int64{2, 0, 1, 3}},
 		{name: "channels", x: []int64{1, 21, 12, 12}, w: []int64{37, 21, 3, 3}, pads: same, add: true},
 		{name: "few tiles", x: []int64{1, 32, 7, 7}, w: []int64{512, 32, 3, 3}, pads: same},
-		{name: "one tile", x: []int64{2, 16, 2, 2}, w: []int64{24, 16, 3, 3}, pads: []int64{2, 2, 1, 1}},
+		{name: "one tile", x: []int64{2, 64, 2, 2}, w: []int64{64, 64, 3, 3}, pads: []int64{2, 2, 1, 1}},
 		{name: "many tiles", x: []int64{1, 16, 60, 36}, w: []int64{16, 16, 3, 3}, pads: same},
 		{name: "depth", x: []int64{1, 16, 4, 9, 8}, w: []int64{16, 16, 3, 3, 3}, pads: []int64{1, 1, 1, 1, 1, 1}},
 		{name: "planes", x: []int64{1, 16, 3, 9, 8}, w: []int64{24, 16, 1, 3, 3}, pads: []int64{0, 1, 1, 0, 1, 1}},

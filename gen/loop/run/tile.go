@@ -78,7 +78,7 @@ func (t *tile) run(xAt, wAt, accAt int64) {
 			t.w.read(from, 1, 0, int(lanes))
 			w := t.w.F32[from:][:lanes]
 			for r := range t.Rows {
-				at, row := xAt+s.x+r*t.RowStep, acc[r*n+v*lanes:][:lanes]
+				at, row := xAt+s.x+t.RowAt(r), acc[r*n+v*lanes:][:lanes]
 				if t.Broadcast() {
 					t.x.read(at, 1, 0, 1)
 					t.add(row, t.x.F32[at:at+1], w)
@@ -100,7 +100,7 @@ func (t *tile) runIntegers(xAt, wAt, accAt int64) {
 		for v := range t.Vectors {
 			t.w.load(&scalar.Vec{I64: t.w64}, wAt+s.w+t.VectorAt(v), 1, 0, len(t.w64))
 			for r := range t.Rows {
-				t.x.load(&scalar.Vec{I64: t.x64}, xAt+s.x+r*t.RowStep, 1, 0, len(t.x64))
+				t.x.load(&scalar.Vec{I64: t.x64}, xAt+s.x+t.RowAt(r), 1, 0, len(t.x64))
 				row := t.acc64[(r*t.Vectors+v)*lanes:][:lanes]
 				for l := range row {
 					for g, x := range t.x64 {

@@ -12,8 +12,14 @@ import (
 // K loops and strides.
 func MicroName(m *loop.MicroKernel) string {
 	name := fmt.Sprintf("%s_%s_%dx%d_s%d", m.Instr.Name, m.X, m.Rows, m.Vectors, m.RowStep)
+	if m.Run > 0 {
+		name += fmt.Sprintf("_r%d_%d", m.Run, m.RunStep)
+	}
 	for _, k := range m.K {
 		name += fmt.Sprintf("_k%d_%d_%d", k.Extent, k.XStep, k.WStep)
+	}
+	if m.VecStep > 0 {
+		name += fmt.Sprintf("_v%d", m.VecStep)
 	}
 	if m.PrefetchW > 0 {
 		name += fmt.Sprintf("_w%d", m.PrefetchW)
@@ -91,7 +97,7 @@ func (w *microWriter) loops(i int) {
 	w.line("const float *x%d = %s, *w%d = %s;", i, pointer("x", i), i, pointer("w", i))
 	if i > 0 && i == len(w.m.K)-1 && w.m.PrefetchX {
 		for r := int64(0); r < w.m.Rows; r++ {
-			w.line("__builtin_prefetch(x%d + %d);", i, r*w.m.RowStep+w.m.K[i-1].XStep)
+			w.line("__builtin_prefetch(x%d + %d);", i, w.m.RowAt(r)+w.m.K[i-1].XStep)
 		}
 	}
 	if k.Extent == u {
@@ -120,7 +126,7 @@ func (w *microWriter) body(u int64, k loop.KLoop) {
 		}
 		if w.m.X == instr.Lane && p%w.m.Lanes() == 0 {
 			for r := int64(0); r < w.m.Rows; r++ {
-				w.line("const %s q%d_%d = %s;", w.vec, p/w.m.Lanes(), r, w.load("x", r*w.m.RowStep+p))
+				w.line("const %s q%d_%d = %s;", w.vec, p/w.m.Lanes(), r, w.load("x", w.m.RowAt(r)+p))
 			}
 		}
 		w.point(p, k)
@@ -139,10 +145,10 @@ const line = 16
 func (w *microWriter) point(p int64, k loop.KLoop) {
 	m := w.m
 	for v := int64(0); v < m.Vectors; v++ {
-		w.line("const %s b%d_%d = %s;", w.vec, p, v, w.load("w", p*k.WStep+v*m.Lanes()))
+		w.line("const %s b%d_%d = %s;", w.vec, p, v, w.load("w", p*k.WStep+m.VectorAt(v)))
 	}
 	for v := int64(0); v < m.Vectors && m.PrefetchW > 0; v++ {
-		if at := p*k.WStep + v*m.Lanes(); at%line == 0 {
+		if at := p*k.WStep + m.VectorAt(v); at%line == 0 {
 			w.line("__builtin_prefetch(%s + %d);", pointer("w", len(m.K)), at+m.PrefetchW)
 		}
 	}
@@ -155,7 +161,7 @@ func (w *microWriter) point(p int64, k loop.KLoop) {
 
 // x is what row r's X is at point p, for vector v of channels.
 func (w *microWriter) x(p int64, k loop.KLoop, r, v int64) string {
-	at := r*w.m.RowStep + p*k.XStep
+	at := w.m.RowAt(r) + p*k.XStep
 	switch w.m.X {
 	case instr.Vector:
 		return w.load("x", at+v*w.m.Lanes())

@@ -55,6 +55,14 @@ func runMicros(row *instr.Row) []*loop.MicroKernel {
 					step *= k[i].Extent
 				}
 				out = append(out, m)
+				// The same from places apart: rows in runs of two, registers of W each by itself.
+				apart := *m
+				apart.Run, apart.RunStep, apart.VecStep = 2, 50, m.Steps()*row.Lanes
+				apart.K = append([]loop.KLoop{}, m.K...)
+				for i := range apart.K {
+					apart.K[i].WStep /= rv[1]
+				}
+				out = append(out, &apart)
 			}
 		}
 	}
@@ -73,11 +81,11 @@ func meaning(t *testing.T, m *loop.MicroKernel) []float32 {
 		}
 		for i := range acc {
 			r, l := int64(i)/n, int64(i)%n
-			at := r*m.RowStep + xo
+			at := m.RowAt(r) + xo
 			if !m.Broadcast() {
 				at += l
 			}
-			acc[i] = lane(t, m.Instr, acc[i], element(at), element(1000+wo+l))
+			acc[i] = lane(t, m.Instr, acc[i], element(at), element(1000+wo+m.VectorAt(l/m.Lanes())+l%m.Lanes()))
 		}
 	}
 	return acc

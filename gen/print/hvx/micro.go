@@ -81,7 +81,7 @@ func (w *writer) point(m *loop.MicroKernel, p int64, k loop.KLoop) {
 		w.line("const HVX_Vector b%d_%d = dnn_hvx_load(%s + %d);", p, v, pointer("w", depth), p*k.WStep+m.VectorAt(v))
 	}
 	for r := range m.Rows {
-		x, q := fmt.Sprintf("dnn_hvx_group(%s + %d)", pointer("x", depth), r*m.RowStep+p*k.XStep), fmt.Sprintf("q%d_%d", p, r)
+		x, q := fmt.Sprintf("dnn_hvx_group(%s + %d)", pointer("x", depth), m.RowAt(r)+p*k.XStep), fmt.Sprintf("q%d_%d", p, r)
 		switch m.X {
 		case instr.Scalar:
 			w.line("const int32_t %s = %s;", q, x)

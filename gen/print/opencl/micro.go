@@ -15,6 +15,9 @@ import (
 // K loops and strides.
 func microName(m *loop.MicroKernel) string {
 	name := fmt.Sprintf("dnn_tile_%s_%s_%dx%d_s%d_v%d", m.Instr.Name, m.X, m.Rows, m.Vectors, m.RowStep, m.VecStep)
+	if m.Run > 0 {
+		name += fmt.Sprintf("_r%d_%d", m.Run, m.RunStep)
+	}
 	for _, k := range m.K {
 		name += fmt.Sprintf("_k%d_%d_%d", k.Extent, k.XStep, k.WStep)
 	}
@@ -64,12 +67,12 @@ func point(w *ckernel.Writer, m *loop.MicroKernel, x, at string) {
 	}
 	for r := range m.Rows {
 		if m.X != instr.Vector {
-			w.Line("const %s q%d = (%s)((%s)[%d]);", t, r, t, x, r*m.RowStep)
+			w.Line("const %s q%d = (%s)((%s)[%d]);", t, r, t, x, m.RowAt(r))
 		}
 		for v := range m.Vectors {
 			q := fmt.Sprintf("q%d", r)
 			if m.X == instr.Vector {
-				q = fmt.Sprintf("vload%d(0, %s + %d)", m.Lanes(), x, r*m.RowStep+v*m.Lanes())
+				q = fmt.Sprintf("vload%d(0, %s + %d)", m.Lanes(), x, m.RowAt(r)+v*m.Lanes())
 			}
 			w.Line("%s", m.Instr.Text(dialectName, fmt.Sprintf("a%d_%d", r, v), q, fmt.Sprintf("b%d", v)))
 		}

@@ -1,0 +1,63 @@
+package modeltest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/plan"
+)
+
+// TestRuns: of small images a register tile has pixels of several rows, the last one what is left of them.
+func TestRuns(t *testing.T) {
+	same, none := []int64{1, 1, 1, 1}, []int64{0, 0, 0, 0}
+	for _, c := range []convolution{
+		{name: "windows", x: []int64{1, 32, 14, 14}, w: []int64{256, 32, 3, 3}, pads: same, strides: []int64{2, 2}, add: true},
+		{name: "rows that fill no tile", x: []int64{2, 32, 9, 13}, w: []int64{256, 32, 3, 3}, pads: same, strides: []int64{2, 2}},
+		{name: "one point", x: []int64{1, 64, 14, 14}, w: []int64{512, 64, 1, 1}, pads: none, strides: []int64{2, 2}, add: true},
+		{name: "last block not full", x: []int64{1, 24, 14, 13}, w: []int64{250, 24, 3, 3}, pads: same, strides: []int64{2, 2}},
+		{name: "groups", x: []int64{1, 64, 14, 14}, w: []int64{512, 32, 3, 3}, group: 2, pads: same, strides: []int64{2, 2}},
+	} {
+		c.between = true
+		t.Run(c.name, func(t *testing.T) {
+			p := c.run(t)["x86_64_v4"]
+			assert.True(t, anyTile(p, func(m *loop.MicroKernel) bool { return m.Run > 0 }), p.String())
+		})
+	}
+}
+
+// TestApart: where each weight is used once, the registers of a tile are read from places of their own.
+func TestApart(t *testing.T) {
+	none := []int64{0, 0, 0, 0}
+	for _, c := range []convolution{
+		{name: "blocks", x: []int64{1, 64, 1, 1}, w: []int64{128, 64, 1, 1}, pads: none, add: true},
+		{name: "last block not full", x: []int64{1, 35, 1, 1}, w: []int64{44, 35, 1, 1}, pads: none},
+		{name: "windows", x: []int64{1, 32, 3, 3}, w: []int64{72, 32, 3, 3}, pads: none},
+		{name: "groups", x: []int64{1, 96, 1, 1}, w: []int64{120, 48, 1, 1}, group: 2, pads: none},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for chip, p := range c.run(t) {
+				assertPieces(t, p)
+				if chip != "x86_64_v4" {
+					continue
+				}
+				assert.True(t, anyTile(p, func(m *loop.MicroKernel) bool { return m.VecStep > 0 }), p.String())
+			}
+		})
+	}
+}
+
+// anyTile tells whether a micro-kernel of the program is so.
+func anyTile(p *plan.Program, is func(m *loop.MicroKernel) bool) bool {
+	found := false
+	for _, c := range p.Calls() {
+		loop.Walk(c.Kernel.Body, func(s loop.Stmt) bool {
+			if t, ok := s.(loop.Tile); ok {
+				found = found || is(t.Micro)
+			}
+			return true
+		})
+	}
+	return found
+}
