@@ -142,18 +142,15 @@ func (c *contraction) copyLoops(axes []te.Axis, shape ir.Shape, at []sym.Expr, c
 	x := c.x.Source.N
 	to := lay.Offset(shape, index, c.n.facts)
 	from := loop.Mem{Buf: c.n.in[x], Index: c.layX.Offset(c.b.Operands[x].Shape, at, c.n.facts)}
-	fill := func(v te.Expr) []loop.Stmt {
-		return loops(lane, []loop.Stmt{loop.Store{Buf: scratch, Index: to, Value: v}})
-	}
-	zero := te.Number(ir.F32, 0)
 	last := len(walk) - 1
-	row := func(body []loop.Stmt) []loop.Stmt { return loops(walk[last:], body) }
-	inner := row(c.when(conds[last], fill(from), fill(zero)))
+	row := func(cond []te.Within, v te.Expr) []loop.Stmt {
+		return c.copiedRow(walk[last], lane, cond, to, scratch, v)
+	}
 	var above []te.Within
 	for _, w := range conds[:last] {
 		above = append(above, w...)
 	}
-	return loops(walk[:last], c.when(above, inner, row(fill(zero)))), scratch
+	return loops(walk[:last], c.when(above, row(conds[last], from), row(nil, zeroF32))), scratch
 }
 
 func (c *contraction) when(cond []te.Within, then, otherwise []loop.Stmt) []loop.Stmt {
