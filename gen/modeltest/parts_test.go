@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,16 +34,17 @@ func TestParts(t *testing.T) {
 		channels int
 		op, text string
 	}{
-		{"parts of blocks", 24, "Concat", "  %d ?[*] = Concat.11(%c, %x, %c) {axis = 1} \"join\"\n"},
+		{"parts of blocks", 24, "Concat", "  %j ?[*] = Concat.11(%c, %x, %c) {axis = 1} \"join\"\n" +
+			"  %d ?[*] = Conv.11(%j, @v) {pads = [1, 1, 1, 1]} \"after\"\n"},
 		{"places of a block", 96, "DepthToSpace", "  %d ?[*] = DepthToSpace.13(%c) {blocksize = 2} \"spread\"\n"},
 		{"rows from several rows", 4, "DepthToSpace", "  %d ?[*] = DepthToSpace.13(%c) {blocksize = 2} \"spread\"\n"},
-		{"rows of every second element", 16, "Resize", "  const @r f32[0] = {}\n  const @s f32[4] = {1, 1, 3, 3}\n" +
-			"  %d ?[*] = Resize.13(%x, @r, @s) {mode = \"nearest\", coordinate_transformation_mode = \"asymmetric\", nearest_mode = \"floor\"} \"grow\"\n"},
+		{"rows of every second element", 4, "Resize", "  const @r f32[0] = {}\n  const @s f32[4] = {1, 1, 3, 3}\n" +
+			"  %d ?[*] = Resize.13(%c, @r, @s) {mode = \"nearest\", coordinate_transformation_mode = \"asymmetric\", nearest_mode = \"floor\"} \"grow\"\n"},
 	} {
 		for _, spatial := range []string{"9, 40", "H, W"} {
 			t.Run(c.name+" "+spatial, func(t *testing.T) {
-				text := fmt.Sprintf("  const @w f32[%d, 16, 1, 1] = {%s}\n  input %%x f32[1, 16, %s]\n  %%c ?[*] = Conv.11(%%x, @w) \"conv\"\n",
-					c.channels, strings.Join(w[:c.channels*16], ", "), spatial) + c.text + "  %y ?[*] = Sigmoid.13(%d)\n  output %y\n"
+				text := fmt.Sprintf("  const @w f32[%d, 16, 1, 1] = {%s}\n  const @v f32[16, 64, 3, 3] = {%s}\n  input %%x f32[1, 16, %s]\n  %%c ?[*] = Conv.11(%%x, @w) \"conv\"\n",
+					c.channels, strings.Join(w[:c.channels*16], ", "), strings.Join(slices.Repeat(w[:1024], 9), ", "), spatial) + c.text + "  %y ?[*] = Sigmoid.13(%d)\n  output %y\n"
 				if spatial == "H, W" {
 					text = "  symbol H 1..64\n  symbol W 1..64\n" + text
 				}
@@ -63,6 +65,8 @@ func TestParts(t *testing.T) {
 					if call.Block.Ops[0] == c.op {
 						moved++
 						assert.False(t, storesAlone(call.Kernel.Body), "%s has other than vectors in %s", call.Block.Label(), p)
+						blocked := p.Layouts[call.Args[len(call.Args)-1]].Block > 0
+						assert.True(t, blocked || c.op != "Concat", "the convolution after %s reads what another step put into blocks in %s", call.Block.Label(), p)
 					}
 				}
 				assert.Positive(t, moved, "no block of %s in %s", c.op, p)
