@@ -12,11 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/loop/run"
 	"rules_dnn/gen/plan"
-	"rules_dnn/gen/shape"
 	"rules_dnn/gen/sym"
 )
 
@@ -122,22 +119,11 @@ func TestFiltering(t *testing.T) {
 // gives them.
 func (c convolution) run(t *testing.T) map[string]*plan.Program {
 	t.Helper()
-	build := func() (*ir.Graph, map[string]*ir.Tensor) { return c.graph(rand.New(rand.NewPCG(1, 2))) }
-	g, inputs := build()
-	require.NoError(t, shape.Infer(g))
-	want, err := interp.Graph(g, inputs)
-	require.NoError(t, err)
-	programs := map[string]*plan.Program{}
-	for _, chip := range Chips {
-		g, inputs := build()
-		p, err := Compile(g, Config{Chip: chip})
-		require.NoError(t, err)
-		got, err := run.Program(p, InputsOf(p, inputs))
-		require.NoError(t, err, "%s: %s", chip, p)
-		assertClose(t, want[0], got[0], chip)
-		programs[chip] = p
-	}
-	return programs
+	_, inputs := c.graph(rand.New(rand.NewPCG(1, 2)))
+	return everywhere(t, func() *ir.Graph {
+		g, _ := c.graph(rand.New(rand.NewPCG(1, 2)))
+		return g
+	}, inputs)
 }
 
 // assertPieces: whichever part of a packed constant is read, it is that part of the whole.

@@ -11,10 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/loop/run"
-	"rules_dnn/gen/shape"
 )
 
 // TestInPlace: which steps write their result over an operand. %p is a convolution of the input, kept by a
@@ -110,19 +107,8 @@ func TestInPlace(t *testing.T) {
 			three, yes := ir.NewTensor(ir.I64), ir.NewTensor(ir.Bool)
 			three.Data[0], yes.Data[0] = 3, 1
 			inputs := map[string]*ir.Tensor{"x": x, "three": three, "go": yes}
-			g := parse()
-			require.NoError(t, shape.Infer(g))
-			want, err := interp.Graph(g, inputs)
-			require.NoError(t, err)
-			for _, chip := range Chips {
-				for _, off := range [][]string{{"fuse", "winograd", "layouts"}, {"winograd", "layouts"}, {"winograd"}, {"winograd", "inplace"}} {
-					p, err := Compile(parse(), Config{chip, off})
-					require.NoError(t, err)
-					got, err := run.Program(p, InputsOf(p, inputs))
-					require.NoError(t, err, "%s %v: %s", chip, off, p)
-					for i := range want {
-						assertClose(t, want[i], got[i], chip)
-					}
+			for _, off := range [][]string{{"fuse", "winograd", "layouts"}, {"winograd", "layouts"}, {"winograd"}, {"winograd", "inplace"}} {
+				for chip, p := range everywhere(t, parse, inputs, off...) {
 					var over []string
 					for _, s := range p.Calls() {
 						for _, x := range s.Over {

@@ -9,17 +9,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/loop/run"
-	"rules_dnn/gen/shape"
+	"rules_dnn/gen/ir/irtest"
 )
 
 // branches are two convolutions of x, of 16 and n channels.
-const branches = `graph "g" opset 17 {
-  const @a f32[16, 16, 1, 1] = {A}
+const branches = `  const @a f32[16, 16, 1, 1] = {A}
   const @b f32[16, 16, 1, 1] = {A}
   const @c f32[12, 16, 1, 1] = {C}
   input %x f32[1, 16, 6, 6]
@@ -74,29 +70,13 @@ func TestViews(t *testing.T) {
 				}
 				return strings.Join(out, ", ")
 			}
-			text := strings.NewReplacer("{A}", "{"+numbers(256)+"}", "{C}", "{"+numbers(192)+"}").Replace(branches + c.graph + "\n}\n")
-			parse := func() *ir.Graph {
-				g, err := ir.Parse(strings.NewReader(text), nil)
-				require.NoError(t, err)
-				return g
-			}
+			text := strings.NewReplacer("{A}", "{"+numbers(256)+"}", "{C}", "{"+numbers(192)+"}").Replace(branches + c.graph + "\n")
 			x := ir.NewTensor(ir.F32, 1, 16, 6, 6)
 			for i := range x.Len() {
 				binary.LittleEndian.PutUint32(x.Data[4*i:], math.Float32bits(float32(r.IntN(9)-4)))
 			}
-			inputs := map[string]*ir.Tensor{"x": x}
-			g := parse()
-			require.NoError(t, shape.Infer(g))
-			want, err := interp.Graph(g, inputs)
-			require.NoError(t, err)
-			for _, chip := range Chips {
-				p, err := Compile(parse(), Config{Chip: chip})
-				require.NoError(t, err)
-				got, err := run.Program(p, InputsOf(p, inputs))
-				require.NoError(t, err, "%s: %s", chip, p)
-				for i := range want {
-					assertClose(t, want[i], got[i], chip)
-				}
+			parse := func() *ir.Graph { return irtest.Parse(t, text) }
+			for chip, p := range everywhere(t, parse, map[string]*ir.Tensor{"x": x}) {
 				concats := 0
 				for _, s := range p.Calls() {
 					if slices.Contains(s.Block.Ops, "Concat") {
