@@ -141,9 +141,9 @@ func TestRegistersAndLoads(t *testing.T) {
 		{"fma_f32x8", Vector, 14, 1, 14 + 1 + 1, 14, 0},
 		{"fma_f32x16", Memory, 31, 1, 31 + 1, 31, 0},
 		{"fma_f32x16", Memory, 14, 2, 28 + 2 + 1, 14, 14},
-		{"fma_f32x4", Lane, 9, 2, 18 + 2 + 9 + 1, 2.25, 2.25},
-		{"fma_f32x4", Register, 6, 4, 24 + 4 + 1 + 1, 6, 6},
-		{"fma_f32x4", Vector, 9, 2, 18 + 2 + 9 + 1, 18, 18},
+		{"fma_f32x4", Lane, 9, 2, 18 + 2 + 9 + 2, 2.25, 2.25},
+		{"fma_f32x4", Register, 6, 4, 24 + 4 + 1 + 2, 6, 6},
+		{"fma_f32x4", Vector, 9, 2, 18 + 2 + 9 + 2, 18, 18},
 		{"vrmpy_i8u8", Scalar, 7, 4, 28 + 4, 7, 7},
 		{"vrmpy_u8i8", Register, 7, 3, 21 + 3 + 1 + 1, 7, 14},
 	} {

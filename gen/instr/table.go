@@ -17,9 +17,9 @@ var table = []Row{
 	// AVX-512: vfmadd231ps with {1to16}.
 	{Name: "fma_f32x16", CPU: "x86_64", Feature: "avx512f", X: ir.F32, W: ir.F32, Acc: ir.F32, Lanes: 16, Group: 1, Broadcast: []Operand{Memory},
 		FoldsLoad: true, Ops: 1, Latency: 4, Meaning: multiplyAdd, Fused: true, text: gnuVectors},
-	// NEON: fmla by element.
+	// NEON: fmla by element. Of an X that is copied to all lanes, compilers have the next one in a register, too.
 	{Name: "fma_f32x4", CPU: "arm64", X: ir.F32, W: ir.F32, Acc: ir.F32, Lanes: 4, Group: 1, Broadcast: []Operand{Lane, Register},
-		Ops: 1, Temps: 1, Latency: 4, Meaning: multiplyAdd, Fused: true, text: gnuVectors},
+		Ops: 1, Temps: 2, Latency: 4, Meaning: multiplyAdd, Fused: true, text: gnuVectors},
 
 	// OpenCL: mad of four floats.
 	{Name: "mad_f32x4", CPU: "opencl", X: ir.F32, W: ir.F32, Acc: ir.F32, Lanes: 4, Group: 1, Broadcast: []Operand{Register},

@@ -20,9 +20,11 @@ CHIPS = {
         constraints = ["@platforms//cpu:x86_64"],
         copts = [],
     ),
+    # Processors that compute in order, as the Cortex-A55, need the order that compilers choose for it; to
+    # others it makes no difference. //tools/mca tells.
     "arm64": struct(
         constraints = ["@platforms//cpu:arm64"],
-        copts = [],
+        copts = ["-mtune=cortex-a55"],
     ),
     # HVX of 128 bytes, integers only: neither qfloat nor IEEE floats. -fvectorize lets clang use it
     # for loops of integers.

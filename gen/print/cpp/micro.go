@@ -153,6 +153,10 @@ func (w *microWriter) point(p int64, k loop.KLoop) {
 		}
 	}
 	for r := int64(0); r < m.Rows; r++ {
+		// Where each X is a load of its own, compilers would move all of them ahead of the first product, and run out of registers.
+		if m.X == instr.Vector && !m.Instr.FoldsLoad && r == (m.Rows+1)/2 {
+			w.line("DNN_OPAQUE(%s);", pointer("x", len(m.K)))
+		}
 		for v := int64(0); v < m.Vectors; v++ {
 			w.line("%s", m.Instr.Text("cpp", accName(r, v), w.x(p, k, r, v), fmt.Sprintf("b%d_%d", p, v)))
 		}

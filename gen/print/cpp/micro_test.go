@@ -253,4 +253,6 @@ func TestOverlappingRows(t *testing.T) {
 	m := &loop.MicroKernel{Instr: instr.Lookup("fma_f32x16"), X: instr.Vector, Rows: 28, Vectors: 1, RowStep: 16,
 		K: []loop.KLoop{{Extent: 5, XStep: 512, WStep: 80}, {Extent: 5, XStep: 16, WStep: 16}}}
 	assert.Equal(t, int(m.Unroll()), strings.Count(cpp.Micro(m), "DNN_OPAQUE(x1);"))
+	m.Instr, m.Rows = instr.Lookup("fma_f32x4"), 5
+	assert.Contains(t, cpp.Micro(m), "a2_0 += dnn_load<dnn_f32x4>(x1 + 32) * b0_0;\n      DNN_OPAQUE(x1);\n      a3_0 += ", "half of the loads, where they are instructions of their own")
 }
