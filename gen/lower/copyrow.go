@@ -64,6 +64,9 @@ func (r *copyRow) part(lo, hi int64, v te.Expr) []loop.Stmt {
 	facts := r.c.n.facts
 	at := map[string]sym.Expr{r.axis.Var: sym.Add(sym.Var(r.axis.Var), sym.Const(lo))}
 	run := []te.Axis{{Var: r.axis.Var, Extent: sym.Const(hi - lo)}}
+	if hi-lo == 1 { // no loop: its variable would be declared once for each part
+		at, run = map[string]sym.Expr{r.axis.Var: sym.Const(lo)}, nil
+	}
 	from, copies := v.(loop.Mem)
 	if len(r.lane) > 0 {
 		size, _ := r.lane[0].Extent.Const()
