@@ -108,13 +108,33 @@ func (e *estimate) stmt(s loop.Stmt, v string, lanes int64) float64 {
 	case loop.Store:
 		return perStore + e.access(x.Index, v, lanes) + e.expr(x.Value, v, lanes)
 	case loop.If:
-		return perBranch + max(e.body(x.Then, v, lanes), e.body(x.Else, v, lanes))
+		then, otherwise := e.body(x.Then, v, lanes), e.body(x.Else, v, lanes)
+		if f, known := e.fraction(x.Cond); known {
+			return perBranch + float64(f*then) + float64((1-f)*otherwise)
+		}
+		return perBranch + max(then, otherwise)
 	case loop.Tile:
 		return e.tile(e.t, x.Micro)
 	case loop.Call:
 		return e.trips(x.Work) * perWork
 	}
 	return 0
+}
+
+// fraction is the part of a variable's range in which a condition on it alone holds; false where there are others.
+func (e *estimate) fraction(cond []te.Within) (float64, bool) {
+	if len(cond) != 1 {
+		return 0, false
+	}
+	v, isVar := cond[0].E.AsVar()
+	r, ranged := e.facts[v]
+	lo, ok0 := cond[0].Lo.Const()
+	hi, ok1 := cond[0].Hi.Const()
+	if !isVar || !ranged || !ok0 || !ok1 {
+		return 0, false
+	}
+	inside := max(min(hi, r.Hi+1)-max(lo, r.Lo), 0)
+	return float64(inside) / float64(r.Hi+1-r.Lo), true
 }
 
 func (e *estimate) loop(x loop.For, lanes int64) float64 {

@@ -91,3 +91,15 @@ func TestReadAgain(t *testing.T) {
 	assert.InEpsilon(t, 2*once, reading("t", sym.Var("first")), 0.01, "the inner axis walks it, twice")
 	assert.InEpsilon(t, 8*once, reading("o", sym.Var("first")), 0.01, "a half is read again by each task")
 }
+
+// TestFraction: what runs for one point of an axis only costs that part of the axis.
+func TestFraction(t *testing.T) {
+	work := copying(sym.Const(1024), 1, 16).Body
+	at := func(lo, hi int64) float64 {
+		only := []te.Within{{E: sym.Var("t"), Lo: sym.Const(lo), Hi: sym.Const(hi)}}
+		return cycles(&loop.Kernel{Facts: sym.Facts{"t": {Lo: 0, Hi: 9}}, Grid: []te.Axis{{Var: "t", Extent: sym.Const(10)}},
+			Body: []loop.Stmt{loop.If{Cond: only, Then: work}}}, nil) - perKernel
+	}
+	assert.InDelta(t, at(0, 10), 10*at(9, 12), 10*perBranch*9+1, "one point of ten")
+	assert.InDelta(t, 10*perBranch, at(10, 12), 1e-9, "none")
+}

@@ -11,7 +11,7 @@ const (
 	tileVar  = "tp" // number of the tile within the task
 	restVar  = "tq" // number of the pixel among those that fill no tile
 	chunkVar = "tc" // number of the task along the pixels, or along an axis that tasks share
-	// tilesPerTask is how many tiles of a long pixel axis one task computes.
+	// tilesPerTask is how many tiles of a long pixel axis one task computes at most, but for those of short ones.
 	tilesPerTask = 8
 	// usualPixels is what an extent counts as that only the run knows. Of such pixels those that
 	// fill no tile are computed one by one, so that tiles of more than mostRows do not pay.
@@ -30,6 +30,9 @@ type tiling struct {
 	xAt                     sym.Expr // of the first pixel and K point, in the axes' variables
 	wAt                     sym.Expr
 	copied                  bool // X is a copy of what the task's pixels need
+	// perTask is the most tiles of a task along the pixels; groupTasks: tasks compute one group of channels each.
+	perTask    int64
+	groupTasks bool
 	// apart: each register of W walks memory by itself. What is read once a run comes from memory, which gives a
 	// processor more where it reads several places at a time.
 	apart bool
@@ -46,10 +49,10 @@ func (p *tiling) usualPixels() int64 {
 // chunk is the most pixels of a task: all of them, or as many as fill some tiles.
 func (p *tiling) chunk() int64 {
 	n, known := p.pixels.Const()
-	if known && (p.copied || n/p.rows <= 2*tilesPerTask) {
+	if known && (p.copied || n/p.rows <= p.perTask) {
 		return n
 	}
-	return tilesPerTask * p.rows
+	return p.perTask * p.rows
 }
 
 // chunks is the number of tasks along the pixels. The last one of a known number takes the rest too.
@@ -61,7 +64,7 @@ func (p *tiling) chunks(f sym.Facts) sym.Expr {
 	case n == p.chunk():
 		return sym.Const(1)
 	}
-	return sym.Const((n/p.rows + tilesPerTask - 1) / tilesPerTask)
+	return sym.Const((n/p.rows + p.perTask - 1) / p.perTask)
 }
 
 // first is the first pixel of a task.
@@ -74,6 +77,7 @@ func (p *tiling) first() sym.Expr {
 
 // body builds the kernel's statements around the tile.
 func (c *contraction) body(k *loop.Kernel, p *tiling, copyIn []loop.Stmt) {
+	c.share(p)
 	chunk := te.Axis{Var: chunkVar, Extent: p.chunks(c.n.facts)}
 	c.n.addRanges([]te.Axis{chunk, {Var: tileVar, Extent: sym.Const(max(p.chunk()/p.rows, 1))}, {Var: restVar, Extent: sym.Const(p.rows)}})
 	tiles := c.tiles(p)
@@ -97,12 +101,12 @@ func (c *contraction) body(k *loop.Kernel, p *tiling, copyIn []loop.Stmt) {
 		}
 	}
 	var tasks []te.Axis
-	if weights, _ := p.wBuf.Size.Const(); weights/c.groups*4 <= c.t.L2/2 && !c.window && c.runs <= 1 {
-		tasks = append(append(tasks, outer...), chunk)
-		tiles = append(copyIn, loops([]te.Axis{group}, tiles)...)
-	} else {
+	if p.groupTasks {
 		tasks = append(append(tasks, group), append(outer, chunk)...)
 		tiles = append(copyIn, tiles...)
+	} else {
+		tasks = append(append(tasks, outer...), chunk)
+		tiles = append(copyIn, loops([]te.Axis{group}, tiles)...)
 	}
 	k.Grid = tasks
 	k.Body = append([]loop.Stmt{loop.Alloc{Buf: p.acc}}, tiles...)
@@ -127,12 +131,12 @@ func (c *contraction) tiles(p *tiling) []loop.Stmt {
 		return append(c.fullTiles(p, full), single...)
 	}
 	full := n / p.rows
-	tiles := c.fullTiles(p, sym.Min(sym.Const(tilesPerTask), sym.Sub(sym.Const(full), sym.Scale(sym.Var(chunkVar), tilesPerTask)), c.n.facts))
+	tiles := c.fullTiles(p, sym.Min(sym.Const(p.perTask), sym.Sub(sym.Const(full), sym.Scale(sym.Var(chunkVar), p.perTask)), c.n.facts))
 	rest := c.rest(p, n)
 	if rest == nil {
 		return tiles
 	}
-	last := (full+tilesPerTask-1)/tilesPerTask - 1
+	last := (full+p.perTask-1)/p.perTask - 1
 	return append(tiles, loop.If{Cond: []te.Within{{E: sym.Var(chunkVar), Lo: sym.Const(last), Hi: sym.Const(last + 1)}}, Then: rest})
 }
 

@@ -40,7 +40,7 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 	index, logical := c.axisVars()
 	xIndex := c.kIndex(c.x.Index, logical)
 	copied := len(c.uncertain(logical)) > 0 || c.straddles()
-	p := &tiling{pixels: sym.Const(1), lanes: c.instr.Lanes, xBuf: c.n.in[c.x.Source.N], copied: copied && c.pixel >= 0}
+	p := &tiling{pixels: sym.Const(1), lanes: c.instr.Lanes, xBuf: c.n.in[c.x.Source.N], copied: copied && c.pixel >= 0, perTask: tilesPerTask}
 	if c.pixel >= 0 {
 		p.pixels = s.Axes[c.pixel].Extent
 	}

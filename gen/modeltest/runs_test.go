@@ -1,10 +1,12 @@
 package modeltest
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/plan"
 )
@@ -60,4 +62,32 @@ func anyTile(p *plan.Program, is func(m *loop.MicroKernel) bool) bool {
 		})
 	}
 	return found
+}
+
+// TestShares: short pixel axes are cut into tasks for threads to share, and groups of channels are tasks where X stays in the cache.
+func TestShares(t *testing.T) {
+	none := []int64{0, 0, 0, 0}
+	for _, c := range []struct {
+		convolution
+		tasks int64 // on x86_64_v4
+	}{
+		{convolution{name: "expanded", x: []int64{1, 96, 14, 14}, w: []int64{576, 96, 1, 1}, pads: none, add: true}, 6 * 7},
+		{convolution{name: "projected", x: []int64{1, 576, 7, 7}, w: []int64{160, 576, 1, 1}, pads: none}, 2 * 5},
+		{convolution{name: "one tile", x: []int64{1, 64, 2, 2}, w: []int64{64, 64, 1, 1}, pads: none}, 1},
+		{convolution{name: "many pixels", x: []int64{1, 16, 112, 112}, w: []int64{96, 16, 1, 1}, pads: none}, 175},
+	} {
+		c.between = true
+		t.Run(c.name, func(t *testing.T) {
+			p := c.run(t)["x86_64_v4"]
+			found := false
+			for _, call := range p.Calls() {
+				if slices.ContainsFunc(call.Block.Operands, func(v *ir.Value) bool { return v.Name == "w" }) {
+					n, _ := call.Kernel.Tasks().Const()
+					assert.Equal(t, c.tasks, n, p.String())
+					found = true
+				}
+			}
+			assert.True(t, found)
+		})
+	}
 }

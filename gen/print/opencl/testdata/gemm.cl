@@ -143,26 +143,28 @@ static void dnn_tile_mad_f32x4_bcast_4x6_s20_v0_k20_1_24(__global const float* x
 }
 
 // MatMul (result "y")
-__attribute__((reqd_work_group_size(1, 1, 1)))
-__kernel void k_8e415173d036(__global const float* restrict a0, __global const float* restrict a1, __global float* restrict y0) {
+__attribute__((reqd_work_group_size(16, 1, 1)))
+__kernel void k_0bcfd1c9d268(__global const float* restrict a0, __global const float* restrict a1, __global float* restrict y0) {
   const dnn_index tc = get_global_id(0);
+  const dnn_index cg = get_global_id(1);
+  if (tc >= 12) return;
   float acc[96];
-  const dnn_index cg = 0;
-  for (dnn_index tp = 0; tp < 12; ++tp) {
-    dnn_tile_mad_f32x4_bcast_4x6_s20_v0_k20_1_24(a0 + (80 * tp), a1 + (480 * cg), acc);
-    for (dnn_index tr = 0; tr < 4; ++tr) {
-      for (dnn_index cv = 0; cv < 3; ++cv) {
-        for (dnn_index cl = 0; cl < 8; cl += 4) {
-          vstore4(vload4(0, acc + (cl + 8 * cv + 24 * tr)), 0, y0 + (24 * cg + cl + 8 * cv + 96 * tp + 24 * tr));
-        }
+  const dnn_index tp = 0;
+  dnn_tile_mad_f32x4_bcast_4x6_s20_v0_k20_1_24(a0 + (80 * tc + 80 * tp), a1 + (480 * cg), acc);
+  for (dnn_index tr = 0; tr < 4; ++tr) {
+    for (dnn_index cv = 0; cv < 3; ++cv) {
+      for (dnn_index cl = 0; cl < 8; cl += 4) {
+        vstore4(vload4(0, acc + (cl + 8 * cv + 24 * tr)), 0, y0 + (24 * cg + cl + 8 * cv + 96 * tc + 96 * tp + 24 * tr));
       }
     }
   }
-  dnn_tile_mad_f32x4_bcast_2x6_s20_v0_k20_1_24(a0 + 960, a1 + (480 * cg), acc);
-  for (dnn_index tr = 0; tr < 2; ++tr) {
-    for (dnn_index cv = 0; cv < 3; ++cv) {
-      for (dnn_index cl = 0; cl < 8; cl += 4) {
-        vstore4(vload4(0, acc + (cl + 8 * cv + 24 * tr)), 0, y0 + (24 * cg + cl + 8 * cv + 24 * tr + 1152));
+  if (tc >= 11) {
+    dnn_tile_mad_f32x4_bcast_2x6_s20_v0_k20_1_24(a0 + 960, a1 + (480 * cg), acc);
+    for (dnn_index tr = 0; tr < 2; ++tr) {
+      for (dnn_index cv = 0; cv < 3; ++cv) {
+        for (dnn_index cl = 0; cl < 8; cl += 4) {
+          vstore4(vload4(0, acc + (cl + 8 * cv + 24 * tr)), 0, y0 + (24 * cg + cl + 8 * cv + 24 * tr + 1152));
+        }
       }
     }
   }

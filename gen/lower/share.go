@@ -1,0 +1,36 @@
+package lower
+
+// share decides what a task computes. Groups of result channels are tasks where all weights would leave the
+// second-level cache no room, and outermost then: one group's stay there. They are, too, where it is X that stays there: what
+// neighbouring tasks write, a processor has at hand for operators that walk channels, as depthwise convolutions do. Else a task
+// has all groups of some pixels. Short pixel axes are cut where there would be few tasks for threads to share.
+func (c *contraction) share(p *tiling) {
+	weights, _ := p.wBuf.Size.Const()
+	p.groupTasks = c.window || c.runs > 1 || weights/c.groups*4 > c.t.L2/2 || !p.copied && c.staysInCache()
+	n, known := p.pixels.Const()
+	tiles := n / p.rows
+	if !known || p.copied || tiles < 2 {
+		return
+	}
+	tasks := c.groups
+	if p.groupTasks {
+		tasks *= p.groups
+	}
+	for i, a := range c.b.Stage.Axes {
+		if i != c.channel && i != c.pixel && !c.merged[i] {
+			n, _ := a.Extent.Const()
+			tasks *= max(n, 1)
+		}
+	}
+	chunks := min((minTasks+tasks-1)/tasks, tiles)
+	if tiles > 2*tilesPerTask {
+		chunks = max(chunks, (tiles+tilesPerTask-1)/tilesPerTask)
+	}
+	p.perTask = (tiles + chunks - 1) / chunks
+}
+
+// staysInCache tells whether X stays in the second-level cache beside as much else.
+func (c *contraction) staysInCache() bool {
+	n, known := c.n.in[c.x.Source.N].Size.Const()
+	return known && 4*n <= c.t.L2/2
+}
