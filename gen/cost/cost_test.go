@@ -64,7 +64,7 @@ func TestApart(t *testing.T) {
 func TestMemoryBounds(t *testing.T) {
 	n := int64(1 << 24)
 	bytes := float64(2 * 4 * n)
-	assert.InEpsilon(t, bytes/chip.BytesPerCycle, cycles(copying(sym.Const(n), 1, 16), nil), 0.01)
+	assert.InEpsilon(t, bytes/chip.BytesPerCycle, cycles(copying(sym.Const(n), 1, 16), nil), 0.0045)
 }
 
 func TestSymbolsAreTypical(t *testing.T) {
@@ -87,9 +87,9 @@ func TestReadAgain(t *testing.T) {
 			Grid: []te.Axis{{Var: "o", Extent: sym.Const(2)}, {Var: "t", Extent: sym.Const(tasks)}}}, nil)
 	}
 	once := 4 * n / chip.BytesPerCycle
-	assert.InEpsilon(t, 16*once, reading("t", sym.Const(0)), 0.01, "each task reads all of it")
-	assert.InEpsilon(t, 2*once, reading("t", sym.Var("first")), 0.01, "the inner axis walks it, twice")
-	assert.InEpsilon(t, 8*once, reading("o", sym.Var("first")), 0.01, "a half is read again by each task")
+	assert.InDelta(t, 16*once, reading("t", sym.Const(0)), perKernel+16, "each task reads all of it")
+	assert.InDelta(t, 2*once, reading("t", sym.Var("first")), perKernel+16, "the inner axis walks it, twice")
+	assert.InDelta(t, 8*once, reading("o", sym.Var("first")), perKernel+16, "a half is read again by each task")
 }
 
 // TestFraction: what runs for one point of an axis only costs that part of the axis.

@@ -71,9 +71,11 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 	k.Syms = symbolsOf(k, env.Symbols)
 	l := env.done(k, func() ([]*ir.Value, error) {
 		args := append([]*ir.Value{}, c.b.Operands...)
-		if args[c.w.Source.N] = c.packWeights(p.groups, p.perGroup); p.apart {
-			args[c.w.Source.N] = c.packWeights(p.groups*p.vectors, p.lanes)
+		groups, perGroup := p.groups, p.perGroup
+		if p.apart {
+			groups, perGroup = groups*p.vectors, p.lanes
 		}
+		args[c.w.Source.N] = c.packWeights(groups, perGroup)
 		return append(args, c.b.Results...), nil
 	})
 	l.Name, l.Family = c.name(p.tile), fmt.Sprintf("%s x%d", c.anchor(), p.vectors)

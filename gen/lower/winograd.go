@@ -41,7 +41,7 @@ type filtering struct {
 type slide struct{ dim, axis, reduce int }
 
 // filterSizes are the m of the transforms that are tried. F(6,3) is none of them: its larger filters and tiles take more
-// from memory than its fewer products save (vgg16's layers of 64 to 256 channels were 1.1 to 1.9 times as slow), and it loses
+// from memory than its fewer products save (vgg16's layers of 64 to 256 channels were slower), and it loses
 // four times as much by rounding as F(4,3).
 var filterSizes = []int{2, 4}
 
