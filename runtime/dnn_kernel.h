@@ -27,6 +27,13 @@ typedef float dnn_f32x16 __attribute__((vector_size(64)));
 // needed for accumulators.
 #define DNN_OPAQUE(p) __asm__("" : "+r"(p))
 
+// How the name of a label in assembly begins that is no symbol.
+#if defined(__APPLE__)
+#define DNN_LOCAL "L"
+#else
+#define DNN_LOCAL ".L"
+#endif
+
 template <typename V>
 static inline V dnn_load(const float* p) {
   V v;

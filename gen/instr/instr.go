@@ -45,6 +45,8 @@ type Row struct {
 	Group int64
 	// Broadcast are the kinds of an X that all lanes share, cheapest first; a Vector is always allowed.
 	Broadcast []Operand
+	// PerLoad is how many elements a load brings, of an X that is no Vector and of W beside it; 0 where loads are of whole registers.
+	PerLoad int64
 	// FoldsLoad tells that a vector X may be read by the instruction itself.
 	FoldsLoad bool
 	// Ops is how many machine instructions one application takes, Temps how many registers
@@ -94,8 +96,8 @@ func (r *Row) Registers(x Operand, rows, vectors int64) int64 {
 	n := rows*vectors + vectors + r.Temps
 	switch {
 	case x == Scalar:
-	case x == Lane, x == Vector && !r.FoldsLoad:
-		n += rows // as many loads as compilers move ahead
+	case x == Lane, x == Vector && !r.FoldsLoad, x == Register && r.Scheduled():
+		n += rows // as many loads as are moved ahead
 	case x == Memory && vectors == 1, x == Vector:
 	default:
 		n++
@@ -103,24 +105,29 @@ func (r *Row) Registers(x Operand, rows, vectors int64) int64 {
 	return n
 }
 
-// Loads is how many loads of X one point of the reduction takes, and instrs how many
-// of them are instructions of their own.
+// Loads is how many loads one point of the reduction takes, and instrs how many of them
+// are instructions of their own.
 func (r *Row) Loads(x Operand, rows, vectors int64) (loads, instrs float64) {
+	parts := float64(1)
+	if r.PerLoad > 0 && x != Vector {
+		parts = float64(r.Lanes) / float64(r.PerLoad)
+	}
+	w := float64(vectors) * parts
 	loads = float64(rows)
 	switch x {
 	case Vector:
 		loads = float64(rows * vectors)
 		if r.FoldsLoad {
-			return loads, 0
+			return w + loads, w
 		}
 	case Memory:
 		if vectors == 1 {
-			return loads, 0
+			return w + loads, w
 		}
 	case Lane:
-		loads /= float64(r.Lanes)
+		loads *= parts / float64(r.Lanes)
 	}
-	return loads, loads * float64(1+r.Copies)
+	return w + loads, w + loads*float64(1+r.Copies)
 }
 
 // Applications is how many units that multiply one point of the reduction takes, for a while each.
@@ -131,6 +138,12 @@ func (r *Row) Applications(x Operand, rows, vectors int64) float64 {
 	}
 	return n
 }
+
+// Scheduled tells that micro-kernels are assembly in which each load has its place (package neon).
+func (r *Row) Scheduled() bool { return r.text[Assembly] != "" }
+
+// Assembly is the dialect of instructions as assemblers of 64-bit ARM read them.
+const Assembly = "aarch64"
 
 // Bytes is the size of a register of W.
 func (r *Row) Bytes() int64 { return r.Lanes * r.Group * int64(r.W.Size()) }

@@ -17,9 +17,10 @@ var table = []Row{
 	// AVX-512: vfmadd231ps with {1to16}.
 	{Name: "fma_f32x16", CPU: "x86_64", Feature: "avx512f", X: ir.F32, W: ir.F32, Acc: ir.F32, Lanes: 16, Group: 1, Broadcast: []Operand{Memory},
 		FoldsLoad: true, Ops: 1, Latency: 4, Meaning: multiplyAdd, Fused: true, text: gnuVectors},
-	// NEON: fmla by element. Of an X that is copied to all lanes, compilers have the next one in a register, too.
-	{Name: "fma_f32x4", CPU: "arm64", X: ir.F32, W: ir.F32, Acc: ir.F32, Lanes: 4, Group: 1, Broadcast: []Operand{Lane, Register},
-		Ops: 1, Temps: 2, Latency: 4, Meaning: multiplyAdd, Fused: true, text: gnuVectors},
+	// NEON: fmla by element. Two neighbours are half of a register: processors that start a load of 16 bytes beside nothing start
+	// this one beside a product. Of an X that is copied to all lanes, the next one is in a register, too.
+	{Name: "fma_f32x4", CPU: "arm64", X: ir.F32, W: ir.F32, Acc: ir.F32, Lanes: 4, Group: 1, Broadcast: []Operand{Lane, Register}, PerLoad: 2,
+		Ops: 1, Temps: 2, Latency: 4, Meaning: multiplyAdd, Fused: true, text: map[string]string{"cpp": gnuVector, Assembly: "fmla $a, $w, $x"}},
 
 	// OpenCL: mad of four floats.
 	{Name: "mad_f32x4", CPU: "opencl", X: ir.F32, W: ir.F32, Acc: ir.F32, Lanes: 4, Group: 1, Broadcast: []Operand{Register},
@@ -37,8 +38,10 @@ var table = []Row{
 
 var (
 	multiplyAdd = te.Fn(ir.F32, "fma", te.In{N: 0, Type: ir.F32}, te.In{N: 1, Type: ir.F32}, te.Acc{N: 0, Type: ir.F32})
-	gnuVectors  = map[string]string{"cpp": "$a += $x * $w;"}
+	gnuVectors  = map[string]string{"cpp": gnuVector}
 )
+
+const gnuVector = "$a += $x * $w;"
 
 // multiplyAddInt is a product of operands of 8 bits, added in 32.
 func multiplyAddInt(x, w ir.DType) te.Expr {

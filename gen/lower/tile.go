@@ -132,9 +132,9 @@ const hidden = 1.0 / 16
 // stepCost is the cycles of one point of the reduction. Products, loads and instructions
 // each have a rate, and an accumulator waits for its last value.
 func stepCost(t *target.Target, row *instr.Row, x instr.Operand, r, v int64) float64 {
-	xLoads, xInstrs := row.Loads(x, r, v)
-	loads := (float64(v) + xLoads) / t.LoadsPerCycle
-	issue := (float64(r*v*row.Ops) + float64(v) + xInstrs) / t.IssuePerCycle
+	loads, instrs := row.Loads(x, r, v)
+	loads /= t.LoadsPerCycle
+	issue := (float64(r*v*row.Ops) + instrs) / t.IssuePerCycle
 	fma := row.Applications(x, r, v) / t.FMAPerCycle
 	return max(fma, loads, issue, row.Latency) + float64(hidden*(loads+issue))
 }

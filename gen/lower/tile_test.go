@@ -36,7 +36,7 @@ func TestChosenTiles(t *testing.T) {
 		{"x86_64_v4", instr.Memory, 1, tile{1, 4}},
 		{"x86_64_v4", instr.Vector, 56, tile{28, 1}},
 		{"arm64", instr.Lane, 3136, tile{9, 2}},
-		{"arm64", instr.Register, 112, tile{6, 4}},
+		{"arm64", instr.Register, 112, tile{5, 4}},
 		{"arm64", instr.Vector, 56, tile{8, 2}},
 	} {
 		chip := chip(t, c.chip)

@@ -79,6 +79,11 @@ func (f *Function) Innermost() [][]string {
 			loops = append(loops, loop{from, i + 1})
 		}
 	}
+	// A jump from the midst of a loop to what stands before it, and goes on in the midst, is no loop.
+	crossing := slices.Clone(loops)
+	loops = slices.DeleteFunc(loops, func(l loop) bool {
+		return slices.ContainsFunc(crossing, func(o loop) bool { return l.from < o.from && o.from < l.to && l.to < o.to })
+	})
 	var out [][]string
 	for _, l := range loops {
 		if !slices.ContainsFunc(loops, func(o loop) bool { return o != l && o.from >= l.from && o.to <= l.to }) {

@@ -6,6 +6,7 @@ import (
 
 	"rules_dnn/gen/instr"
 	"rules_dnn/gen/loop"
+	"rules_dnn/gen/print/neon"
 )
 
 // MicroName names a micro-kernel by what distinguishes it: instruction, how X reaches it, tile,
@@ -53,6 +54,12 @@ func Micro(m *loop.MicroKernel) string {
 		fetch = ", const float* fetch"
 	}
 	w.block(fmt.Sprintf("DNN_LEAF void %s(const float* __restrict x, const float* __restrict w, float* __restrict acc%s)", MicroName(m), fetch), func() {
+		if k, ok := neon.New(m); ok {
+			for _, l := range k.Statement() {
+				w.line("%s", l)
+			}
+			return
+		}
 		for r := int64(0); r < m.Rows; r++ {
 			w.line("%s %s;", w.vec, strings.Join(initialized(m, r), ", "))
 		}

@@ -17,6 +17,7 @@ import (
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/print/asm"
 	"rules_dnn/gen/print/cpp"
+	"rules_dnn/gen/print/neon"
 	"rules_dnn/gen/target"
 )
 
@@ -100,6 +101,14 @@ func assembly(t *testing.T, clang string, c *target.Target, ms []*loop.MicroKern
 	return byName
 }
 
+// inLoop is how many products the loop's body has.
+func inLoop(m *loop.MicroKernel) int64 {
+	if k, ok := neon.New(m); ok {
+		return k.Products
+	}
+	return m.Rows * m.Vectors * m.Unroll()
+}
+
 // checkMicro finds what is wrong with a micro-kernel's instructions: its loop must hold all
 // of its products and nothing on the stack.
 func checkMicro(t *testing.T, cpu machine, m *loop.MicroKernel, f *asm.Function) []string {
@@ -118,7 +127,7 @@ func checkMicro(t *testing.T, cpu machine, m *loop.MicroKernel, f *asm.Function)
 			hot = body
 		}
 	}
-	want := m.Rows * m.Vectors * m.Unroll()
+	want := inLoop(m)
 	assert.Equal(t, want, asm.Count(hot, applications), "%s: products in the loop's body\n%s", name, strings.Join(hot, "\n"))
 	assert.Equal(t, want, asm.Count(f.Lines, applications), "%s: products in all of it", name)
 	if !m.Instr.Fused {
@@ -146,7 +155,7 @@ var forms = map[[2]string]struct {
 	count func(m *loop.MicroKernel) int64
 }{
 	{"fma_f32x4", "lane"}: {"fmla by element", regexp.MustCompile(`^fmla\s+v\d+\.4s, v\d+\.4s, v\d+\.s\[[0-3]\]$`),
-		func(m *loop.MicroKernel) int64 { return m.Rows * m.Vectors * m.Unroll() }},
+		inLoop},
 	{"fma_f32x8", "bcast"}: {"vbroadcastss", regexp.MustCompile(`^vbroadcastss\s.*\(`),
 		func(m *loop.MicroKernel) int64 { return m.Rows * m.Unroll() }},
 	{"fma_f32x16", "mem"}: {"vbroadcastss or {1to16}", regexp.MustCompile(`^vbroadcastss\s.*\(|\{1to16\}`),
@@ -217,7 +226,7 @@ func TestMicroKernelsInAssembly(t *testing.T) {
 			table := []string{"| micro-kernel | instructions in the loop | products | share that multiplies and adds |", "| --- | ---: | ---: | ---: |"}
 			for _, m := range ms {
 				hot := checkMicro(t, machines[c.CPU], m, asm[cpp.MicroName(m)])
-				n := m.Rows * m.Vectors * m.Unroll()
+				n := inLoop(m)
 				share := 100 * float64(n*m.Instr.Ops) / float64(max(len(hot), 1))
 				table = append(table, fmt.Sprintf("| %s | %d | %d | %.0f %% |", cpp.MicroName(m), len(hot), n, share))
 			}
@@ -253,6 +262,6 @@ func TestOverlappingRows(t *testing.T) {
 	m := &loop.MicroKernel{Instr: instr.Lookup("fma_f32x16"), X: instr.Vector, Rows: 28, Vectors: 1, RowStep: 16,
 		K: []loop.KLoop{{Extent: 5, XStep: 512, WStep: 80}, {Extent: 5, XStep: 16, WStep: 16}}}
 	assert.Equal(t, int(m.Unroll()), strings.Count(cpp.Micro(m), "DNN_OPAQUE(x1);"))
-	m.Instr, m.Rows = instr.Lookup("fma_f32x4"), 5
+	m.Instr, m.Rows = instr.Lookup("muladd_f32x4"), 5
 	assert.Contains(t, cpp.Micro(m), "a2_0 += dnn_load<dnn_f32x4>(x1 + 32) * b0_0;\n      DNN_OPAQUE(x1);\n      a3_0 += ", "half of the loads, where they are instructions of their own")
 }
