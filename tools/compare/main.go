@@ -53,8 +53,10 @@ type options struct {
 	candidates              int
 	again                   bool
 	fill                    bool
-	runtime                 string // folder for objects that several programs share
-	workingFolder           string // of the user, where it is not this process's
+	// threadsGiven and peersGiven are what the user wrote.
+	threadsGiven, peersGiven string
+	runtime                  string // folder for objects that several programs share
+	workingFolder            string // of the user, where it is not this process's
 }
 
 func main() {
@@ -86,32 +88,7 @@ func parse(args []string) (*options, error) {
 		fmt.Fprint(fs.Output(), usage)
 		fs.PrintDefaults()
 	}
-	fs.Var(&o.dims, "dims", "SYMBOL=NUMBER or SYMBOL=LOW..HIGH for the compiler; may be repeated")
-	fs.Var(&o.runs, "run", "SYMBOL=NUMBER,... of a run; may be repeated (default: one run, each symbol at its lower bound or 1)")
-	fs.Var(&o.inputs, "input", "NAME=FILE.npy, NAME=LOW..HIGH for floats between, or NAME=NUMBER; may be repeated (others: floats in [-2, 2); integers below --int-limit, below 2 where the name holds 'type', 1 where it holds 'mask')")
-	fs.StringVar(&o.disable, "disable", "", "passes or parts that the compiler leaves out (see 'dnnc passes')")
-	fs.StringVar(&o.chip, "chip", "", "one of platforms/chips, or a file of facts (default: the widest that this machine has)")
-	fs.StringVar(&o.cxx, "cxx", "", "the C++ compiler and its options (default: $CXX, clang++ or g++)")
-	fs.StringVar(&o.emulator, "emulator", "", "what runs the program, and its options")
-	fs.StringVar(&o.dnnc, "dnnc", "", "the compiler (default: built by 'go build')")
-	fs.StringVar(&o.python, "python", "python3", "a Python that has onnxruntime and numpy")
-	fs.StringVar(&o.reference, "reference", "", "ort or interpreter (default: ort if Python has it)")
-	fs.StringVar(&o.keep, "keep", "", "folder for all intermediate files, to look at afterwards")
-	fs.Float64Var(&o.tolerance, "tolerance", 1e-4, "largest error, relative to the range of the reference's output")
-	threads := fs.String("threads", "1", "threads of a run; with --peers one or more numbers, as in 1,2")
-	fs.IntVar(&o.rounds, "rounds", 0, "rounds of timing against ONNX Runtime, or against --peers")
-	fs.Float64Var(&o.seconds, "seconds", 0.5, "how long each of them runs in a round")
-	fs.StringVar(&o.tuning, "tuning", "", "a record of what kernels take on chips, which the compiler reads")
-	fs.StringVar(&o.tune, "tune", "", "measure the blocks' kernels and write this record; compares nothing, but in a line of a list what the record then chooses (a relative path is one in --models)")
-	fs.IntVar(&o.candidates, "candidates", 8, "with --tune: how many kernels of a block are measured at most")
-	fs.BoolVar(&o.again, "again", false, "with --tune: measure what the record has already, too")
-	peers := fs.String("peers", "", "engines to time, as in onnxruntime,ncnn, or all: "+strings.Join(engines, ", ")+"; prints a table in Markdown")
-	fs.IntVar(&o.intLimit, "int-limit", 1000, "what integer inputs stay below")
-	fs.IntVar(&o.seed, "seed", 0, "other numbers give other inputs")
-	fs.StringVar(&o.list, "list", "", "a file with a command line of this command in each line: prints a table in Markdown")
-	fs.StringVar(&o.models, "models", ".", "folder of the list's models")
-	fs.StringVar(&o.only, "only", "", "a regular expression of the list's models to take")
-	fs.BoolVar(&o.fill, "fill", false, "give the model weights if its own were taken out")
+	o.define(fs)
 	// The model may stand anywhere among the options.
 	var models []string
 	for {
@@ -127,32 +104,67 @@ func parse(args []string) (*options, error) {
 	if strings.Contains(o.python, "/") {
 		o.python = o.path(o.python) // and not a name to look up
 	}
-	if err := errors.Join(o.readThreads(*threads), o.readPeers(*peers)); err != nil {
+	if err := errors.Join(o.readThreads(o.threadsGiven), o.readPeers(o.peersGiven)); err != nil {
 		return nil, err
 	}
+	return o, o.check(models)
+}
+
+// define declares the options.
+func (o *options) define(fs *flag.FlagSet) {
+	fs.Var(&o.dims, "dims", "SYMBOL=NUMBER or SYMBOL=LOW..HIGH for the compiler; may be repeated")
+	fs.Var(&o.runs, "run", "SYMBOL=NUMBER,... of a run; may be repeated (default: one run, each symbol at its lower bound or 1)")
+	fs.Var(&o.inputs, "input", "NAME=FILE.npy, NAME=LOW..HIGH for floats between, or NAME=NUMBER; may be repeated (others: floats in [-2, 2); integers below --int-limit, below 2 where the name holds 'type', 1 where it holds 'mask')")
+	fs.StringVar(&o.disable, "disable", "", "passes or parts that the compiler leaves out (see 'dnnc passes')")
+	fs.StringVar(&o.chip, "chip", "", "one of platforms/chips, or a file of facts (default: the widest that this machine has)")
+	fs.StringVar(&o.cxx, "cxx", "", "the C++ compiler and its options (default: $CXX, clang++ or g++)")
+	fs.StringVar(&o.emulator, "emulator", "", "what runs the program, and its options")
+	fs.StringVar(&o.dnnc, "dnnc", "", "the compiler (default: built by 'go build')")
+	fs.StringVar(&o.python, "python", "python3", "a Python that has onnxruntime and numpy")
+	fs.StringVar(&o.reference, "reference", "", "ort or interpreter (default: ort if Python has it)")
+	fs.StringVar(&o.keep, "keep", "", "folder for all intermediate files, to look at afterwards")
+	fs.Float64Var(&o.tolerance, "tolerance", 1e-4, "largest error, relative to the range of the reference's output")
+	fs.StringVar(&o.threadsGiven, "threads", "1", "threads of a run; with --peers one or more numbers, as in 1,2")
+	fs.IntVar(&o.rounds, "rounds", 0, "rounds of timing against ONNX Runtime, or against --peers")
+	fs.Float64Var(&o.seconds, "seconds", 0.5, "how long each of them runs in a round")
+	fs.StringVar(&o.tuning, "tuning", "", "a record of what kernels take on chips, which the compiler reads")
+	fs.StringVar(&o.tune, "tune", "", "measure the blocks' kernels and write this record; compares nothing, but in a line of a list what the record then chooses (a relative path is one in --models)")
+	fs.IntVar(&o.candidates, "candidates", 8, "with --tune: how many kernels of a block are measured at most")
+	fs.BoolVar(&o.again, "again", false, "with --tune: measure what the record has already, too")
+	fs.StringVar(&o.peersGiven, "peers", "", "engines to time, as in onnxruntime,ncnn, or all: "+strings.Join(engines, ", ")+"; prints a table in Markdown")
+	fs.IntVar(&o.intLimit, "int-limit", 1000, "what integer inputs stay below")
+	fs.IntVar(&o.seed, "seed", 0, "other numbers give other inputs")
+	fs.StringVar(&o.list, "list", "", "a file with a command line of this command in each line: prints a table in Markdown")
+	fs.StringVar(&o.models, "models", ".", "folder of the list's models")
+	fs.StringVar(&o.only, "only", "", "a regular expression of the list's models to take")
+	fs.BoolVar(&o.fill, "fill", false, "give the model weights if its own were taken out")
+}
+
+// check tells which options do not go together, and takes the model.
+func (o *options) check(models []string) error {
 	if len(o.threadCounts) > 1 && o.peers == nil {
-		return nil, fmt.Errorf("--threads=%s: several numbers are for --peers", *threads)
+		return fmt.Errorf("--threads=%s: several numbers are for --peers", o.threadsGiven)
 	}
 	if o.list != "" && len(models) == 0 {
-		return o, nil
+		return nil
 	}
 	if len(models) != 1 {
-		return nil, fmt.Errorf("found %d models (%s), want one; --help shows examples", len(models), strings.Join(models, " "))
+		return fmt.Errorf("found %d models (%s), want one; --help shows examples", len(models), strings.Join(models, " "))
 	}
 	if o.reference != "" && o.reference != "ort" && o.reference != "interpreter" {
-		return nil, fmt.Errorf("--reference=%s: want ort or interpreter", o.reference)
+		return fmt.Errorf("--reference=%s: want ort or interpreter", o.reference)
 	}
 	if o.tune != "" && (o.tuning != "" || o.peers != nil && o.list == "" || o.emulator != "" || o.candidates < 1) {
-		return nil, fmt.Errorf("--tune measures one model on this machine, at least one candidate: leave out --tuning, --emulator, and --peers without --list")
+		return fmt.Errorf("--tune measures one model on this machine, at least one candidate: leave out --tuning, --emulator, and --peers without --list")
 	}
 	if o.rounds < 0 {
-		return nil, fmt.Errorf("--rounds=%d: want a number from 0", o.rounds)
+		return fmt.Errorf("--rounds=%d: want a number from 0", o.rounds)
 	}
 	if o.intLimit < 1 {
-		return nil, fmt.Errorf("--int-limit=%d: want a number from 1", o.intLimit)
+		return fmt.Errorf("--int-limit=%d: want a number from 1", o.intLimit)
 	}
 	o.model = o.path(models[0])
-	return o, nil
+	return nil
 }
 
 // path is where a user's relative path leads: `bazel run` starts programs elsewhere.
