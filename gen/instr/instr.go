@@ -112,7 +112,7 @@ func (r *Row) Loads(x Operand, rows, vectors int64) (loads, instrs float64) {
 	if r.PerLoad > 0 && x != Vector {
 		parts = float64(r.Lanes) / float64(r.PerLoad)
 	}
-	w := float64(vectors) * parts
+	w := float64(float64(vectors) * parts)
 	loads = float64(rows)
 	switch x {
 	case Vector:
@@ -125,9 +125,9 @@ func (r *Row) Loads(x Operand, rows, vectors int64) (loads, instrs float64) {
 			return w + loads, w
 		}
 	case Lane:
-		loads *= parts / float64(r.Lanes)
+		loads = float64(loads * parts / float64(r.Lanes))
 	}
-	return w + loads, w + loads*float64(1+r.Copies)
+	return w + loads, w + float64(loads*float64(1+r.Copies))
 }
 
 // Applications is how many units that multiply one point of the reduction takes, for a while each.
