@@ -60,7 +60,7 @@ type body struct {
 	points   []point
 	loops    []loop.KLoop
 	products []product
-	loads    []*load
+	loads    []*load // by the first product that reads them
 }
 
 // newBody takes the innermost K loops into a body: whole loops while they are short, else a part of the innermost one.

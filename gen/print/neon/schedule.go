@@ -1,10 +1,5 @@
 package neon
 
-import (
-	"cmp"
-	"slices"
-)
-
 // registers is how many vector registers there are.
 const registers = 32
 
@@ -25,12 +20,6 @@ func (b *body) schedule(busy int) bool {
 	if !ok {
 		return false
 	}
-	// Loads of which the product comes first choose first.
-	order := make([]int, len(b.loads))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(b.loads[i].first, b.loads[j].first) })
 	p := places{taken: make([]int, n)}
 	for i := range p.temps {
 		p.temps[i] = make([]bool, n)
@@ -38,8 +27,8 @@ func (b *body) schedule(busy int) bool {
 	for i := range busy {
 		p.taken[i] = 1
 	}
-	for _, i := range order {
-		p.place(b.loads[i], max(from[i], busy-n))
+	for i, l := range b.loads {
+		p.place(l, max(from[i], busy-n))
 	}
 	return true
 }
