@@ -306,7 +306,7 @@ func oneImport(t *testing.T, w *workspace) {
 }
 
 // withoutGoRules sees that a module can have the compiler built by a go of its choice. TestWorkspace
-// builds so; here a go that is none tells that it is the one which would.
+// builds so; here a fake go reports that it is the one that would.
 func withoutGoRules(t *testing.T, w *workspace) {
 	path := filepath.Join(w.dir, "MODULE.bazel")
 	text, err := os.ReadFile(path)

@@ -77,7 +77,7 @@ func (g *Graph) Users() map[*ir.Value][]*Block {
 	return m
 }
 
-// IsOutput tells whether v is a result of the whole graph.
+// IsOutput reports whether v is a result of the whole graph.
 func (g *Graph) IsOutput(v *ir.Value) bool {
 	for _, o := range g.Outputs {
 		if o == v {

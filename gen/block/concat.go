@@ -13,7 +13,7 @@ type Piece struct {
 	At      sym.Expr
 }
 
-// Concatenation tells whether the block does nothing but put operands one after the other along an axis.
+// Concatenation reports whether the block does nothing but put operands one after the other along an axis.
 func (b *Block) Concatenation() (axis int, pieces []Piece, ok bool) {
 	s := b.Stage
 	if s == nil || len(b.Placed) > 0 || s.Combine != nil || s.Update != nil || len(s.Results) != 1 {
@@ -47,7 +47,7 @@ func (b *Block) Concatenation() (axis int, pieces []Piece, ok bool) {
 	return axis, pieces, axis >= 0 && b.adjoin(axis, pieces)
 }
 
-// guards tells whether a load is guarded by nothing but that its operand has the element.
+// guards reports whether a load is guarded by nothing but that its operand has the element.
 func (b *Block) guards(l te.Load, axis *int, last bool) bool {
 	if last || len(l.Guard) != 1 {
 		return last && len(l.Guard) == 0
@@ -62,7 +62,7 @@ func (b *Block) guards(l te.Load, axis *int, last bool) bool {
 	return false
 }
 
-// adjoin tells whether the pieces fill the axis, in their order.
+// adjoin reports whether the pieces fill the axis, in their order.
 func (b *Block) adjoin(axis int, pieces []Piece) bool {
 	end := sym.Const(0)
 	for _, p := range pieces {

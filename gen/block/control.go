@@ -40,7 +40,7 @@ type Loop struct {
 	// Trips and, where it is not nil, the element of Max (int64) are the most iterations.
 	Trips sym.Expr
 	Max   *ir.Value
-	// While tells that States[0], a bool, must hold before each iteration.
+	// While reports that States[0], a bool, must hold before each iteration.
 	While  bool
 	States []State
 	Parts  []Part

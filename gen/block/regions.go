@@ -173,7 +173,7 @@ func element(v *ir.Value) (sym.Expr, bool) {
 	return sym.Expr{}, false
 }
 
-// holds tells that a condition is known to be true.
+// holds reports whether a condition is known to be true.
 func holds(v *ir.Value) bool {
 	e, known := element(v)
 	return known && e.Is(1)

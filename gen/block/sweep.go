@@ -47,7 +47,7 @@ func (g *Graph) sweep() {
 	g.Blocks = kept
 }
 
-// narrowed tells whether a number that the block computes is taken to be greater than it may be, or to be
+// narrowed reports whether a number that the block computes is taken to be greater than it may be, or to be
 // one number.
 func (b *Block) narrowed(f sym.Facts) bool {
 	return b.Call != nil && slices.ContainsFunc(b.Call.Computes, func(s opaque.Symbol) bool {
@@ -119,7 +119,7 @@ func (b *Block) dropStates(l *Loop, needed map[*ir.Value]bool, symbols map[strin
 	l.sync(b)
 }
 
-// sets tells whether one of the symbols is a dimension's.
+// sets reports whether one of the symbols is a dimension's.
 func sets(dims []Dim, symbols map[string]bool) bool {
 	return slices.ContainsFunc(dims, func(d Dim) bool { return symbols[d.Name] })
 }

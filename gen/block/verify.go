@@ -90,7 +90,7 @@ func (b *Block) verifyControl(have map[*ir.Value]bool) error {
 	return nil
 }
 
-// computes tells whether a block of g itself gives v.
+// computes reports whether a block of g itself gives v.
 func (g *Graph) computes(v *ir.Value) bool {
 	return slices.ContainsFunc(g.Blocks, func(b *Block) bool { return slices.Contains(b.Results, v) })
 }

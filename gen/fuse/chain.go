@@ -32,7 +32,7 @@ func reduces(b *block.Block) bool {
 	return false
 }
 
-// contracts tells whether a stage is a sum of products of two operands' elements.
+// contracts reports whether a stage is a sum of products of two operands' elements.
 func contracts(b *block.Block) bool {
 	for _, s := range b.Stages() {
 		for _, v := range s.Values {
@@ -50,7 +50,7 @@ func contracts(b *block.Block) bool {
 	return false
 }
 
-// element is the load of a factor: converted, and less a zero point, if quantized.
+// element is the load of a factor: converted, and minus a zero point, if quantized.
 func element(e te.Expr) (te.Load, bool) {
 	for {
 		c, ok := e.(te.Call)

@@ -23,7 +23,7 @@ func consumerLegal(f *fuser, p pair) bool {
 	return !f.viewed(p.first) && p.second.Stage.Combine == nil && len(p.second.Placed) == 0 && readsIdentity(p.second, p.n, p.first.Stage)
 }
 
-// readsOnce tells whether composing a producer into operand n leaves each of its elements
+// readsOnce reports whether composing a producer into operand n leaves each of its elements
 // computed at most once: every axis of c with more than one point occurs in the load's indices.
 func readsOnce(c *block.Block, n int) bool {
 	loads := 0
@@ -47,7 +47,7 @@ func readsOnce(c *block.Block, n int) bool {
 	return once && loads == 1
 }
 
-// overlaps tells whether an index meets a place twice, as windows do whose stride is less than
+// overlaps reports whether an index meets a place twice, as windows do whose stride is less than
 // their extent: of two variables, the one that steps wider must step over the other.
 func overlaps(e sym.Expr, s *te.Stage) bool {
 	reach := sym.Const(0)
@@ -64,7 +64,7 @@ func overlaps(e sym.Expr, s *te.Stage) bool {
 	return false
 }
 
-// readsIdentity tells whether c reads operand n only at its own axes, and those are p's.
+// readsIdentity reports whether c reads operand n only at its own axes, and those are p's.
 func readsIdentity(c *block.Block, n int, p *te.Stage) bool {
 	if len(c.Stage.Axes) != len(p.Axes) {
 		return false

@@ -3,7 +3,7 @@
 // Mapping types decide by the paper's table 3.3 which pairs fuse; a row tells how. A
 // producer without a reduction is composed into what its consumer loads; a consumer
 // without a reduction that reads its producer element by element is composed into what
-// the producer stores; the reductions of a row-wise chain (softmax) are placed at the
+// the producer stores; by row-wise reduction fusion the reductions of a softmax are placed at the
 // loops that they share. Either way the value between them is never in memory.
 package fuse
 

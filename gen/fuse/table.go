@@ -59,9 +59,9 @@ var table = map[ops.MappingType]map[ops.MappingType]cell{
 // row is a way to fuse a first block into a second one.
 type row struct {
 	name string
-	// despite tells that the row is an exception to the table, which pays whatever the colour.
+	// despite reports that the row is an exception to the table, which pays whatever the colour.
 	despite bool
-	// legal tells that the row can fuse the pair without repeating work.
+	// legal reports that the row can fuse the pair without repeating work.
 	legal func(f *fuser, p pair) bool
 	fuse  func(f *fuser, p pair) *block.Block
 }
@@ -70,5 +70,5 @@ type row struct {
 var rows = []row{
 	{name: "producer into loads", legal: producerLegal, fuse: inlineProducer},
 	{name: "consumer onto results", legal: consumerLegal, fuse: appendConsumer},
-	{name: "row-wise chain", despite: true, legal: chainLegal, fuse: placeProducer},
+	{name: "row-wise reduction fusion", despite: true, legal: chainLegal, fuse: placeProducer},
 }

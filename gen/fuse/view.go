@@ -9,7 +9,7 @@ import (
 // part of what reads them.
 const fewElements = 256
 
-// viewed tells whether a block only puts values together that other blocks compute in full: these may
+// viewed reports whether a block only puts values together that other blocks compute in full: these may
 // then write them where they belong, and nothing is left to do. What is fused with it would have
 // to choose among them for every element.
 func (f *fuser) viewed(b *block.Block) bool {
@@ -35,7 +35,7 @@ func (f *fuser) viewed(b *block.Block) bool {
 	return size >= fewElements
 }
 
-// stays tells whether a value's block remains one whoever reads it: it reduces, or is appended to one
+// stays reports whether a value's block remains one whoever reads it: it reduces, or is appended to one
 // that does, or has several readers.
 func (f *fuser) stays(v *ir.Value) bool {
 	d := f.def[v]
@@ -45,7 +45,7 @@ func (f *fuser) stays(v *ir.Value) bool {
 	return d.Stage == nil || d.Stage.Combine != nil || d.Stage.Update != nil || len(d.Placed) > 0 || len(f.users[v]) > 1 || f.appends(d) || f.viewed(d)
 }
 
-// appends tells whether a block can be appended to one that computes an operand and reduces.
+// appends reports whether a block can be appended to one that computes an operand and reduces.
 func (f *fuser) appends(b *block.Block) bool {
 	for n, v := range b.Operands {
 		d := f.def[v]

@@ -47,7 +47,7 @@ type Row struct {
 	Broadcast []Operand
 	// PerLoad is how many elements a load brings, of an X that is no Vector and of W beside it; 0 where loads are of whole registers.
 	PerLoad int64
-	// FoldsLoad tells that a vector X may be read by the instruction itself.
+	// FoldsLoad reports that a vector X may be read by the instruction itself.
 	FoldsLoad bool
 	// Ops is how many machine instructions one application takes, Temps how many registers
 	// besides its operands.
@@ -61,13 +61,13 @@ type Row struct {
 	// Meaning is a lane's next value after one product: Acc(0) is the accumulator, In(0) is of X
 	// and In(1) of W. The products of a group are taken in in turn.
 	Meaning te.Expr
-	// Fused tells that Meaning's products are not rounded before they are added.
+	// Fused reports that Meaning's products are not rounded before they are added.
 	Fused bool
 
 	text map[string]string // by dialect: $a is the accumulator, $x and $w the operands
 }
 
-// Allows tells whether X may be of this kind.
+// Allows reports whether X may be of this kind.
 func (r *Row) Allows(x Operand) bool {
 	if x == Vector {
 		return true
@@ -139,7 +139,7 @@ func (r *Row) Applications(x Operand, rows, vectors int64) float64 {
 	return n
 }
 
-// Scheduled tells that micro-kernels are assembly in which each load has its place (package neon).
+// Scheduled reports whether micro-kernels are assembly in which each load has its place (package neon).
 func (r *Row) Scheduled() bool { return r.text[Assembly] != "" }
 
 // Assembly is the dialect of instructions as assemblers of 64-bit ARM read them.

@@ -165,7 +165,7 @@ func (k *choice) eval(p *program) *scalar.Vec {
 	return k.cut.Cut(&k.all, 0, p.n)
 }
 
-// bound tells that a let variable has values along the vector.
+// bound reports whether a let variable has values along the vector.
 func (p *program) bound() bool { return p.varying>>p.loops != 0 }
 
 // part evaluates a branch for the elements [lo, hi) of the vector alone.

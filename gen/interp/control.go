@@ -74,7 +74,7 @@ func (c *control) truth(t *ir.Tensor, what string) (bool, error) {
 
 func (c *control) one(t *ir.Tensor, typ ir.DType, what string) (int64, error) {
 	if t.Type != typ || t.Len() != 1 {
-		return 0, c.n.Errorf("%s has type %s and shape %v; one element of type %s wanted", what, t.Type, t.Shape, typ)
+		return 0, c.n.Errorf("%s has type %s and shape %v; want one element of type %s", what, t.Type, t.Shape, typ)
 	}
 	xs, err := t.Ints()
 	if err != nil {

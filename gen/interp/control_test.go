@@ -76,7 +76,7 @@ func TestIfInIf(t *testing.T) {
 	wrong := ir.NewTensor(ir.Bool, 2)
 	g.Inputs[0].HasShape, g.Inputs[1].HasShape = false, false
 	_, err := Graph(g, map[string]*ir.Tensor{"a": wrong, "b": wrong, "x": numbers([]int64{3, 4}, 2)})
-	require.ErrorContains(t, err, `node If "outer": the condition has type bool and shape [2]; one element of type bool wanted`)
+	require.ErrorContains(t, err, `node If "outer": the condition has type bool and shape [2]; want one element of type bool`)
 }
 
 // loopGraph doubles v, stacks the iteration's number plus x, and goes on while v < x.

@@ -114,7 +114,7 @@ func (f *fold) chooseVector() (vec int, along bool) {
 	return red, p.extent[out] < 16 || p.contiguous(red) && !p.contiguous(out)
 }
 
-// contiguous tells that a form runs along the loop by ones.
+// contiguous reports whether a form runs along the loop by ones.
 func (p *program) contiguous(loop int) bool {
 	return slices.ContainsFunc(p.forms, func(f *form) bool { return f.coef[loop] == 1 })
 }
@@ -236,7 +236,7 @@ func (f *fold) sumUp() error {
 	return p.err
 }
 
-// quick tells that quickFold knows the function on elements of type t: that
+// quick reports whether quickFold knows the function on elements of type t: that
 // wrapping or rounding can wait until the end.
 func quick(fn string, t ir.DType) bool {
 	switch fn {

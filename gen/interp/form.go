@@ -99,7 +99,7 @@ func (p *program) concrete(e sym.Expr) sym.Expr {
 	return p.join(e.Subst(p.symbols, p.facts))
 }
 
-// plain tells that the terms are slots times numbers.
+// plain reports whether the terms are slots times numbers.
 func (p *program) plain(terms []sym.Term) bool {
 	for _, t := range terms {
 		if len(t.Atoms) != 1 || t.Atoms[0].Kind != sym.AtomVar {
@@ -205,7 +205,7 @@ func (p *program) apply(kind sym.AtomKind, x, y int64) int64 {
 	return x - y*q
 }
 
-// straight tells that the form is a line along the vector.
+// straight reports whether the form is a line along the vector.
 func (f *form) straight(p *program) bool { return f.irregular&p.varying == 0 }
 
 // step is the form's increase from one element of the vector to the next.

@@ -8,7 +8,7 @@ import (
 	"rules_dnn/gen/te"
 )
 
-// LimitError tells that an evaluation would exceed a limit of Interp.
+// LimitError reports that an evaluation would exceed a limit of Interp.
 type LimitError struct{ what string }
 
 func (e *LimitError) Error() string { return e.what }

@@ -105,7 +105,7 @@ func (p *program) address(k *fetch, x te.Load) error {
 	return nil
 }
 
-// guarded tells that the guard itself keeps the index inside the dimension.
+// guarded reports whether the guard itself keeps the index inside the dimension.
 func (p *program) guarded(x te.Load, index sym.Expr, extent int64) bool {
 	for _, g := range x.Guard {
 		lo, _ := p.concrete(g.Lo).Bounds(p.facts)
@@ -187,7 +187,7 @@ func (k *fetch) line(p *program, v *scalar.Vec, off int64) {
 	}
 }
 
-// reads tells that a run lies in the tensor. Indices were checked before, so what
+// reads reports whether a run lies in the tensor. Indices were checked before, so what
 // does not is after an error, or in elements that do not matter.
 func (k *fetch) reads(p *program, off, step int64, n int) bool {
 	end := off + step*int64(n-1)
@@ -309,7 +309,7 @@ func (k *fetch) mixed(p *program, keep, outer []bool) *scalar.Vec {
 	return out
 }
 
-// checkSize tells that a tensor's bytes are as many as its shape says.
+// checkSize reports that a tensor's bytes are as many as its shape says.
 func checkSize(t *ir.Tensor, raw []byte) error {
 	if t.Type.Kind() == ir.KindNone {
 		return fmt.Errorf("a tensor of type %s", t.Type)

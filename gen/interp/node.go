@@ -15,7 +15,7 @@ type node interface {
 	eval(p *program) *scalar.Vec
 	// deps are the slots that the value depends on, let variables by what they are bound to.
 	deps() set
-	// risky tells that evaluation reports errors, so that it must be told by p.mask
+	// risky reports that evaluation reports errors, so that it must be told by p.mask
 	// which elements matter.
 	risky() bool
 }
@@ -287,7 +287,7 @@ func (k *let) eval(p *program) *scalar.Vec {
 	return k.body.eval(p)
 }
 
-// single tells whether any element needs a value that all share; if none does,
+// single reports whether any element needs a value that all share; if none does,
 // the variable keeps some value that is in its bounds or fails unnoticed.
 func (k *let) single(p *program) bool {
 	if p.mask == nil {

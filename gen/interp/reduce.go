@@ -58,7 +58,7 @@ func finished(accs []*ir.Tensor, direct bool) []*ir.Tensor {
 	return accs
 }
 
-// direct tells that the stage's results are its accumulators, as they are in memory.
+// direct reports whether the stage's results are its accumulators, as they are in memory.
 func direct(s *te.Stage) bool {
 	if len(s.Results) != len(s.Values) {
 		return false

@@ -46,7 +46,7 @@ func (n *Node) Region(name string) *Graph {
 	return nil
 }
 
-// Has tells whether the attribute is present.
+// Has reports whether the attribute is present.
 func (n *Node) Has(name string) bool { _, ok := n.Attrs[name]; return ok }
 
 // attr reads an attribute of type T. An attribute of another type reads as

@@ -80,7 +80,7 @@ type Value struct {
 	Name  string
 	Type  DType
 	Shape Shape // nil with HasShape false: unknown rank
-	// HasShape tells that Shape is known (a scalar has an empty, known one).
+	// HasShape reports that Shape is known (a scalar has an empty, known one).
 	HasShape bool
 	// Const holds the elements when the value is a constant (an initializer or folded).
 	Const *Tensor

@@ -119,7 +119,7 @@ func (t *Tensor) Ints() ([]int64, error) {
 		return nil, err
 	}
 	if t.Type.IsFloat() {
-		return nil, fmt.Errorf("integers wanted, found %s", t.Type)
+		return nil, fmt.Errorf("want integers, found %s", t.Type)
 	}
 	size := t.Type.Size()
 	out := make([]int64, len(b)/size)

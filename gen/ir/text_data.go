@@ -45,7 +45,7 @@ func (c *ConstWriter) place(t *Tensor) (int64, error) {
 	return at, nil
 }
 
-// named tells whether a reader of the text can find the constant in a file of the model.
+// named reports whether a reader of the text can find the constant in a file of the model.
 func (t *Tensor) named() bool { return t.Src != nil && !strings.HasPrefix(t.Src.File.Name, "//") }
 
 // data is the text of a constant's elements.

@@ -68,7 +68,7 @@ func (l *lexer) expect(tok string) error {
 	if l.accept(tok) {
 		return nil
 	}
-	return l.errorf("%q wanted, found %s", tok, l.found())
+	return l.errorf("want %q, found %s", tok, l.found())
 }
 
 // run takes the bytes that ok allows.
@@ -86,7 +86,7 @@ func (l *lexer) run(ok func(byte) bool) string {
 func (l *lexer) quoted() (string, error) {
 	r := l.rest()
 	if !strings.HasPrefix(r, `"`) {
-		return "", l.errorf("a quoted string wanted, found %s", l.found())
+		return "", l.errorf("want a quoted string, found %s", l.found())
 	}
 	n := 1
 	for n < len(r) && r[n] != '"' && r[n] != '\n' {
@@ -114,7 +114,7 @@ func (l *lexer) name(ok func(byte) bool) (string, error) {
 	if s := l.run(ok); s != "" {
 		return s, nil
 	}
-	return "", l.errorf("a name wanted, found %s", l.found())
+	return "", l.errorf("want a name, found %s", l.found())
 }
 
 // number reads the text of a number.
@@ -129,7 +129,7 @@ func (l *lexer) int() (int64, error) {
 	i, err := strconv.ParseInt(n, 10, 64)
 	if err != nil {
 		l.pos = at
-		return 0, l.errorf("an integer wanted, found %s", l.found())
+		return 0, l.errorf("want an integer, found %s", l.found())
 	}
 	return i, nil
 }
@@ -142,7 +142,7 @@ func (l *lexer) expr() (sym.Expr, error) {
 	}
 	e, left, err := sym.ParsePrefix(r)
 	if err != nil {
-		return sym.Expr{}, l.errorf("an expression wanted: %w", err)
+		return sym.Expr{}, l.errorf("want an expression: %w", err)
 	}
 	l.pos += len(r) - len(left)
 	return e, nil
@@ -164,7 +164,7 @@ func (l *lexer) items(open, end string, item func() error) error {
 			return nil
 		}
 		if !l.accept(",") {
-			return l.errorf("\",\" or %q wanted, found %s", end, l.found())
+			return l.errorf("want \",\" or %q, found %s", end, l.found())
 		}
 	}
 }

@@ -20,7 +20,7 @@ func Parse(r io.Reader, files map[string]*File) (*Graph, error) {
 	p := &parser{lexer: lexer{s: string(b)}, files: files, consts: map[string]*Value{}}
 	g, err := p.graph(0)
 	if err == nil && p.rest() != "" {
-		err = p.errorf("nothing more wanted after the graph, found %s", p.found())
+		err = p.errorf("want nothing more after the graph, found %s", p.found())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("graph's text: %w", err)

@@ -63,7 +63,7 @@ func (p *parser) elem(t DType) (uint64, error) {
 	bits, err := parseElem(t, p.number())
 	if err != nil {
 		p.pos = at
-		return 0, p.errorf("an element of type %s wanted, found %s", t, p.found())
+		return 0, p.errorf("want an element of type %s, found %s", t, p.found())
 	}
 	return bits, nil
 }
@@ -92,7 +92,7 @@ func (p *parser) tensor(v *Value) (*Tensor, error) {
 			return nil, err
 		}
 		if t.Data, err = hex.DecodeString(s); err != nil || int64(len(t.Data)) != size {
-			return nil, p.errorf("%d bytes in hexadecimal wanted, found %d digits", size, len(s))
+			return nil, p.errorf("want %d bytes in hexadecimal, found %d digits", size, len(s))
 		}
 		return t, nil
 	case p.accept("omitted"):
@@ -131,14 +131,14 @@ func (p *parser) source(size int64) (*Source, error) {
 			return nil, err
 		}
 	default:
-		return nil, p.errorf("a constant's elements wanted, found %s", p.found())
+		return nil, p.errorf("want a constant's elements, found %s", p.found())
 	}
 	at, err := listOf(&p.lexer, "[", "]", p.int)
 	if err != nil {
 		return nil, err
 	}
 	if len(at) != 2 || at[0] < 0 || at[1] != size {
-		return nil, p.errorf("[offset, %d] wanted, found %v", size, at)
+		return nil, p.errorf("want [offset, %d], found %v", size, at)
 	}
 	f := p.files[name]
 	if f == nil {

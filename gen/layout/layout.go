@@ -60,7 +60,7 @@ func (l Layout) String() string {
 	return strings.Join(parts, "+")
 }
 
-// Fits tells whether a tensor of this shape can be stored so: the split axes
+// Fits reports whether a tensor of this shape can be stored so: the split axes
 // must exist, differ and have constant extents, and an image have one split, of texels.
 func (l Layout) Fits(s ir.Shape) bool {
 	if l.Memory == Image && (l.Block != TexelLanes || l.Inner.Block != 0) {
@@ -141,7 +141,7 @@ func (l Layout) At(dims []int64, offset int64) []int64 {
 	return at[:len(dims)-len(splits)]
 }
 
-// Padded tells whether storage of this shape has padding.
+// Padded reports whether storage of this shape has padding.
 func (l Layout) Padded(s ir.Shape) bool {
 	for i := range s {
 		if l.Pads(s, i) {
@@ -151,7 +151,7 @@ func (l Layout) Padded(s ir.Shape) bool {
 	return false
 }
 
-// Pads tells whether storage of this shape goes on beyond the axis.
+// Pads reports whether storage of this shape goes on beyond the axis.
 func (l Layout) Pads(s ir.Shape, axis int) bool {
 	c, _ := s[axis].Const()
 	return c%l.Along(axis) != 0

@@ -32,7 +32,7 @@ func (k *Kernel) InPlace(operand, result *Buffer) (*Kernel, bool) {
 // placing is the question whether an operand's place may be a result's.
 type placing struct{ operand, result *Buffer }
 
-// allowed tells whether the statements read the operand only where they write the result at the same place afterwards.
+// allowed reports whether the statements read the operand only where they write the result at the same place afterwards.
 func (p *placing) allowed(body []Stmt) bool {
 	for i, s := range body {
 		ok := true
@@ -68,7 +68,7 @@ func (p *placing) untouched(e te.Expr) bool {
 	return ok
 }
 
-// reads tells whether one of the statements, the first of which has the expression, stores where the expression reads.
+// reads reports whether one of the statements, the first of which has the expression, stores where the expression reads.
 func (p *placing) reads(e te.Expr, body []Stmt) bool {
 	ok := true
 	te.Walk(e, func(x te.Expr) {

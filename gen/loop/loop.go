@@ -22,7 +22,7 @@ type Buffer struct {
 	Size sym.Expr
 	// Image is the extent of a two-dimensional image; nil: elements lie one after the other.
 	Image *Image
-	// Holds tells that a result's memory holds an operand before: an element is read before it is written (see InPlace).
+	// Holds reports that a result's memory holds an operand before: an element is read before it is written (see InPlace).
 	Holds bool
 	// Local tells a local array (Alloc), whose elements have the type of variables.
 	Local bool

@@ -41,7 +41,7 @@ type MicroKernel struct {
 // Lanes is how many accumulators lie in a register.
 func (m *MicroKernel) Lanes() int64 { return m.Instr.Lanes }
 
-// Broadcast tells that all lanes share one element of X.
+// Broadcast reports whether all lanes share one element of X.
 func (m *MicroKernel) Broadcast() bool { return m.X != instr.Vector }
 
 // Steps is the number of points of the K loops.

@@ -36,7 +36,7 @@ func Walk(body []Stmt, f func(Stmt) bool) {
 	}
 }
 
-// Any tells whether f holds for a statement; it asks no more once it does.
+// Any reports whether f holds for a statement; it asks no more once it does.
 func Any(body []Stmt, f func(Stmt) bool) bool {
 	found := false
 	Walk(body, func(s Stmt) bool {

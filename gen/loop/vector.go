@@ -32,7 +32,7 @@ func Vectorise(body []Stmt, lanes int64, f sym.Facts) []Stmt {
 // fewLanes is the shortest vector.
 const fewLanes = 4
 
-// IsVector tells whether n lanes are one vector, whole or a part of the registers.
+// IsVector reports whether n lanes are one vector, whole or a part of the registers.
 func IsVector(n, lanes int64) bool { return n > 1 && lanesOf(n, true, lanes) == n }
 
 // lanesOf is how many lanes the vectors of a loop have: as many as registers, or, where the loop has
@@ -49,14 +49,14 @@ func lanesOf(n int64, known bool, lanes int64) int64 {
 	return 1
 }
 
-// CanVectorise tells whether the loop can run in vectors.
+// CanVectorise reports whether the loop can run in vectors.
 func CanVectorise(l For, f sym.Facts) bool {
 	v := &vectoriser{lane: l.Var, extent: l.Extent, defined: map[string]bool{}, stored: map[*Buffer][]sym.Expr{}, facts: f, texel: l.Extent.Is(layout.TexelLanes), stride: max(l.Stride, 1)}
 	v.findStores(l.Body)
 	return !v.clash && v.body(l.Body)
 }
 
-// VectorExpr tells whether an expression over memory can be a vector along a variable.
+// VectorExpr reports whether an expression over memory can be a vector along a variable.
 func VectorExpr(e te.Expr, lane string, f sym.Facts) bool {
 	v := &vectoriser{lane: lane, facts: f}
 	return v.expr(e)
@@ -84,7 +84,7 @@ func (v *vectoriser) findStores(body []Stmt) {
 	})
 }
 
-// meets tells whether another lane may store what lies at this place.
+// meets reports whether another lane may store what lies at this place.
 func (v *vectoriser) meets(b *Buffer, index sym.Expr) bool {
 	for _, at := range v.stored[b] {
 		if !at.Equal(index) && !v.apart(at, index) {
@@ -94,7 +94,7 @@ func (v *vectoriser) meets(b *Buffer, index sym.Expr) bool {
 	return false
 }
 
-// apart tells whether two places are further from each other than the loop is long.
+// apart reports whether two places are further from each other than the loop is long.
 func (v *vectoriser) apart(a, b sym.Expr) bool {
 	n, known := v.extent.Const()
 	distance, isConst := sym.Sub(a, b).Const()
@@ -129,7 +129,7 @@ func (v *vectoriser) stmt(s Stmt) bool {
 	return false
 }
 
-// same tells whether conditions are the same for all lanes.
+// same reports whether conditions are the same for all lanes.
 func (v *vectoriser) same(ws []te.Within) bool {
 	for _, w := range ws {
 		if w.E.Uses(v.lane) || w.Lo.Uses(v.lane) || w.Hi.Uses(v.lane) {
@@ -139,13 +139,13 @@ func (v *vectoriser) same(ws []te.Within) bool {
 	return true
 }
 
-// along tells whether an index grows by one with the lane, or, where that will do, is the same.
+// along reports whether an index grows by one with the lane, or, where that will do, is the same.
 func (v *vectoriser) along(e sym.Expr, orSame bool) bool {
 	c, ok := sym.Coefficient(e, v.lane, v.facts)
 	return ok && (c.Is(1) || orSame && c.Is(0))
 }
 
-// strided tells whether the lanes' elements lie as far apart as those of the loop may.
+// strided reports whether the lanes' elements lie as far apart as those of the loop may.
 func (v *vectoriser) strided(x Store) bool {
 	c, ok := sym.Coefficient(x.Index, v.lane, v.facts)
 	return ok && x.Buf.Image == nil && c.Is(v.stride)

@@ -142,7 +142,7 @@ func Names(k *Kernel, f func(string)) {
 // SetName is the name of the parameter that says where symbol i of Sets goes.
 func (k *Kernel) SetName(i int) string { return "set" + strconv.Itoa(i) }
 
-// Binds tells whether a statement binds a loaded integer or calls an opaque operator: the kernel
+// Binds reports whether a statement binds a loaded integer or calls an opaque operator: the kernel
 // then reports integers that are out of bounds, and elements that the operator does not allow.
 func Binds(body []Stmt) bool {
 	return Any(body, func(s Stmt) bool {

@@ -140,12 +140,12 @@ func (c *counter) alike(x If) (sym.Expr, bool) {
 	return n, ok && n.Equal(m)
 }
 
-// counts tells whether anything in the body does.
+// counts reports whether anything in the body does.
 func (c *counter) counts(body []Stmt) bool {
 	return Any(body, func(s Stmt) bool { return c.one(s) != 0 })
 }
 
-// decides tells whether how much the body counts depends on one of the variables. Those that
+// decides reports whether how much the body counts depends on one of the variables. Those that
 // the body makes of them are added.
 func (c *counter) decides(body []Stmt, vars map[string]bool) bool {
 	for _, s := range body {

@@ -249,7 +249,7 @@ func dimOf(l te.Load, v string) int {
 	return -1
 }
 
-// affine tells whether every index of X and W is a sum of axes times constants.
+// affine reports whether every index of X and W is a sum of axes times constants.
 func (c *contraction) affine() bool {
 	for _, l := range []te.Load{c.x, c.w} {
 		for _, e := range l.Index {

@@ -53,7 +53,7 @@ func (c *contraction) weightStrides(ks []kAxis) (channel int64, strides []int64,
 	return stride(c.b.Stage.Axes[c.channel].Var), strides, base
 }
 
-// reduceInside tells whether the K loops' position lies within the reduction axis: the last
+// reduceInside reports whether the K loops' position lies within the reduction axis: the last
 // block of channels may not be full.
 func (c *contraction) reduceInside(ks []kAxis, at []int64, reduce int) bool {
 	v := int64(0)

@@ -11,7 +11,7 @@ import (
 const runOfCopy = "xr"
 
 // copiedRow copies one row of X: the points of the last axis where the conditions hold, and zeros around them. Where
-// the run knows what these are, each point asks.
+// only the run knows the conditions, they are evaluated per element.
 func (c *contraction) copiedRow(axis te.Axis, lane []te.Axis, cond []te.Within, to sym.Expr, scratch *loop.Buffer, v te.Expr) []loop.Stmt {
 	r := &copyRow{c: c, axis: axis, lane: lane, to: to, scratch: scratch}
 	n, known := axis.Extent.Const()

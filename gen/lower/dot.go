@@ -20,7 +20,7 @@ type factor struct {
 
 func (f *factor) constant() bool { return f.value.Const != nil }
 
-// findProduct recognises a sum over one axis of products of two integers of 8 bits, each less a zero
+// findProduct recognises a sum over one axis of products of two integers of 8 bits, each minus a zero
 // point: MatMulInteger, QLinearMatMul and what they are fused into.
 func findProduct(b *block.Block) (l, r *factor, ok bool) {
 	s := b.Stage
@@ -96,7 +96,7 @@ func exprUses(e te.Expr, v string) bool {
 	return used
 }
 
-// readOnce tells whether one load reads the operand, which may then be packed for it.
+// readOnce reports whether one load reads the operand, which may then be packed for it.
 func readOnce(b *block.Block, n int) bool {
 	loads := 0
 	b.Loads(func(l te.Load) {

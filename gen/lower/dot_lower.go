@@ -129,7 +129,7 @@ func (d *dot) lower(env *Env) (*Lowered, error) {
 	return env.done(k, func() ([]*ir.Value, error) { return d.args(other, kept) }), nil
 }
 
-// layouts tells whether factors and results are stored as the instruction wants them.
+// layouts reports whether factors and results are stored as the instruction wants them.
 func (d *dot) layouts(lay Layouts) bool {
 	d.out = lay(d.b.Results[0])
 	for i, r := range d.b.Results {
@@ -155,7 +155,7 @@ func (d *dot) layouts(lay Layouts) bool {
 	return true
 }
 
-// typed tells whether a factor's elements are of the instruction's type; constants may become so
+// typed reports whether a factor's elements are of the instruction's type; constants may become so
 // by what is subtracted from them.
 func (d *dot) typed(f *factor) (bool, error) {
 	want := d.row.X

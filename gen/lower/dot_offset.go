@@ -33,7 +33,7 @@ func (d *dot) offsets(logical map[string]sym.Expr) bool {
 	return ok && d.wholeGroups()
 }
 
-// wholeGroups tells that X's storage has all elements of the last group.
+// wholeGroups reports whether X's storage has all elements of the last group.
 func (d *dot) wholeGroups() bool {
 	if d.x.constant() {
 		return true

@@ -20,7 +20,7 @@ func (f *factor) extents(s *te.Stage) (lines, k int64) {
 	return lines, k
 }
 
-// matrix is a constant factor less its zero points: lines of k elements, one for each index of the
+// matrix is a constant factor minus its zero points: lines of k elements, one for each index of the
 // factor's own axis.
 type matrix struct {
 	of       *ir.Value
@@ -114,7 +114,7 @@ func (f *factor) zeros(b *block.Block, lines int64) ([]int64, error) {
 	return out, nil
 }
 
-// fits tells whether all elements are numbers of an instruction's type.
+// fits reports whether all elements are numbers of an instruction's type.
 func (m *matrix) fits(t ir.DType) (bool, error) {
 	lo, hi := int64(te.Lowest(t).(te.Const).Bits), int64(te.Highest(t).(te.Const).Bits)
 	fits := true

@@ -27,7 +27,7 @@ type Env struct {
 	Only string
 }
 
-// wants tells whether kernels whose names begin so are of interest.
+// wants reports whether kernels whose names begin so are of interest.
 func (e *Env) wants(anchor string) bool { return e.Only == "" || strings.HasPrefix(e.Only, anchor) }
 
 // tiles are those that a sum of products is lowered with, the best by estimate first.

@@ -90,7 +90,7 @@ func (c *contraction) pieces() bool {
 	return c.inPiece >= minPiece
 }
 
-// straddles tells that groups of X begin within blocks: what a task reads is copied so that its first channel
+// straddles reports whether groups of X begin within blocks: what a task reads is copied so that its first channel
 // begins one.
 func (c *contraction) straddles() bool { return c.layX.Block != 0 && c.inPiece != c.block }
 

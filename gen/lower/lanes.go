@@ -61,7 +61,7 @@ const (
 // partials is how many vectors of partial accumulators hide an addition's latency.
 const partials = 4
 
-// rowReduction tells whether the innermost reduction axis walks memory, so that partial
+// rowReduction reports whether the innermost reduction axis walks memory, so that partial
 // accumulators side by side make vectors; the elements themselves do not lie so.
 func (n *nest) rowReduction(axes []te.Axis) bool {
 	if n.combiner == nil || len(n.values) != 1 || !reorders[n.combiner.Name] || n.lanes < 2 || len(n.trimmed) > 0 {

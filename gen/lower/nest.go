@@ -36,7 +36,7 @@ type nest struct {
 	in, out  []*loop.Buffer
 	scratch  []scratch // what placed stages computed
 	windows  bool      // guards bound loops
-	depth    int       // leading axes that a row-wise chain's stages share
+	depth    int       // leading axes that stages of a row-wise reduction fusion share
 	trimmed  map[string]bound
 	bound    int // integers that expressions have bound so far
 	facts    sym.Facts

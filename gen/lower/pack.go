@@ -35,7 +35,7 @@ func packings(b *block.Block, env *Env) map[*ir.Value]layout.Layout {
 	return out
 }
 
-// contiguous tells that the dimension lies in whole texels already.
+// contiguous reports whether the dimension lies in whole texels already.
 func contiguous(v *ir.Value, d int) bool {
 	n, _ := v.Shape[d].Const()
 	return d == len(v.Shape)-1 && n%layout.TexelLanes == 0

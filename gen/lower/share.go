@@ -29,7 +29,7 @@ func (c *contraction) share(p *tiling) {
 	p.perTask = (tiles + chunks - 1) / chunks
 }
 
-// staysInCache tells whether X stays in the second-level cache beside as much else.
+// staysInCache reports whether X stays in the second-level cache beside as much else.
 func (c *contraction) staysInCache() bool {
 	n, known := c.n.in[c.x.Source.N].Size.Const()
 	return known && 4*n <= c.t.L2/2

@@ -113,7 +113,7 @@ func (n *nest) onImages() bool {
 	return false
 }
 
-// vectorises tells whether a loop over the axis, inside of all others, can run in vectors that are stored so far apart.
+// vectorises reports whether a loop over the axis, inside of all others, can run in vectors that are stored so far apart.
 func (n *nest) vectorises(a te.Axis, stride int64) bool {
 	return loop.CanVectorise(loop.For{Var: a.Var, Extent: a.Extent, Body: n.point(), Stride: stride}, n.facts)
 }

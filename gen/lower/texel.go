@@ -11,7 +11,7 @@ import (
 	"rules_dnn/gen/te"
 )
 
-// readsImages tells whether an operand or a result of the block is an image.
+// readsImages reports whether an operand or a result of the block is an image.
 func readsImages(b *block.Block, lay Layouts) bool {
 	for _, v := range append(append([]*ir.Value{}, b.Operands...), b.Results...) {
 		if lay(v).Memory == layout.Image {
@@ -43,7 +43,7 @@ func (n *nest) splitReduction(b *block.Block, lay Layouts, logical map[string]sy
 	}
 }
 
-// walksTexels tells whether an image's texels lie along what the variable alone walks.
+// walksTexels reports whether an image's texels lie along what the variable alone walks.
 func walksTexels(b *block.Block, lay Layouts, v string) bool {
 	found := false
 	for _, e := range b.Stage.Values {

@@ -15,7 +15,7 @@ type tile struct {
 	rows, vectors int64
 }
 
-// like tells whether tiles of one width differ by less than a tenth of their rows.
+// like reports whether tiles of one width differ by less than a tenth of their rows.
 func (t tile) like(o tile) bool { return 10*max(t.rows-o.rows, o.rows-t.rows) < max(t.rows, o.rows) }
 
 func (t tile) String() string { return fmt.Sprintf("tile %dx%d", t.rows, t.vectors) }

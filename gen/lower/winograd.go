@@ -50,7 +50,7 @@ var filterSizes = []int{2, 4}
 // that do not fit are read by each chunk; with larger ones, what a task keeps does not stay in the cache.
 var splits = []struct{ tiles, parts int64 }{{1, 1}, {2, 1}, {4, 1}, {8, 1}, {4, 2}, {8, 2}, {8, 4}}
 
-// Winograd lowers a block as minimal filtering, by each transform and each split that it has; none where the block
+// Winograd lowers a block by Winograd's algorithm, by each transform and each split that it has; none where the block
 // is no convolution of windows of three points along two axes in blocked layouts.
 func Winograd(b *block.Block, env *Env) ([]*Lowered, error) {
 	var out []*Lowered

@@ -11,7 +11,7 @@ import (
 	wino "rules_dnn/gen/winograd"
 )
 
-// Variables of minimal filtering, besides those of contractions.
+// Variables of Winograd, besides those of contractions.
 const (
 	shareVar     = "wo" // number of the task among those that share a chunk of tiles
 	ownGroupVar  = "wg" // group of result channels within the part

@@ -59,7 +59,7 @@ func (m *model) same(first *model) error {
 	return nil
 }
 
-// hasAny tells whether the model has one of the kernels.
+// hasAny reports whether the model has one of the kernels.
 func (m *model) hasAny(of map[kernel]bool) bool {
 	for _, b := range m.blocks {
 		if b.Tuning != nil && of[kernel{b.Key, b.Kernel}] {

@@ -150,7 +150,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// filters tells whether a kernel takes fewer products than the convolution has.
+// filters reports whether a kernel takes fewer products than the convolution has.
 func filters(p *plan.Program) bool {
 	return slices.ContainsFunc(p.Calls(), func(c *plan.Call) bool { return strings.HasPrefix(c.Kernel.Anchor, "winograd") })
 }

@@ -37,7 +37,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// readsBlocks tells whether the convolution with groups is a register-tiled kernel that reads blocks of channels.
+// readsBlocks reports whether the convolution with groups is a register-tiled kernel that reads blocks of channels.
 func readsBlocks(p *plan.Program) bool {
 	for _, c := range p.Calls() {
 		in := c.Block.Operands

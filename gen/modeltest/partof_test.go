@@ -211,7 +211,7 @@ func TestPartOfComputed(t *testing.T) {
 	}
 }
 
-// lies tells whether a value, in one of its layouts, lies in another one on a chip; on some its readers want a copy of it in blocks.
+// lies reports whether a value, in one of its layouts, lies in another one on a chip; on some its readers want a copy of it in blocks.
 func lies(programs map[string]*plan.Program, name string) bool {
 	for _, p := range programs {
 		for v := range p.Homes {

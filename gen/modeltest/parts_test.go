@@ -75,7 +75,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// storesAlone tells whether the statements store single elements.
+// storesAlone reports whether the statements store single elements.
 func storesAlone(body []loop.Stmt) bool {
 	found := false
 	loop.Walk(body, func(s loop.Stmt) bool {

@@ -133,7 +133,7 @@ func (b *productBuilder) product(i int, x *ir.Value, inner, columns int64) *ir.V
 		for k := range wz.Const.Data {
 			wz.Const.Data[k] = 127 + wz.Const.Data[k]%2
 		}
-		for k := range w.Const.Data { // less a zero point, they fit 8 bits
+		for k := range w.Const.Data { // minus a zero point, they fit 8 bits
 			w.Const.Data[k] = 1 + w.Const.Data[k]%254
 		}
 	}

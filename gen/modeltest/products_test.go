@@ -46,7 +46,7 @@ var chosen = map[string][2]string{
 		"generic axis0/32+axis1/4; dot vrmpy_i8u8 row-major",
 	},
 	"signed": {"dot vrmpy_i8i8 row-major", "generic row-major"},
-	// Less their zero point, these weights have 8 bits and a sign; others have not.
+	// Minus their zero point, these weights have 8 bits and a sign; others have not.
 	"unsigned_weights": {
 		"dot vrmpy_u8i8 row-major",
 		"generic axis0/32+axis1/4; dot vrmpy_i8u8 row-major",

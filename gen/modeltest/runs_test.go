@@ -50,7 +50,7 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// anyTile tells whether a micro-kernel of the program is so.
+// anyTile reports whether a micro-kernel of the program is so.
 func anyTile(p *plan.Program, is func(m *loop.MicroKernel) bool) bool {
 	found := false
 	for _, c := range p.Calls() {

@@ -48,7 +48,7 @@ func (t *trial) reduced(r reduction, i int) error {
 	return failed
 }
 
-// reduction is a way to make a graph smaller, at each of a number of places. It tells whether it
+// reduction is a way to make a graph smaller, at each of a number of places. It reports whether it
 // did; a graph that is not well-formed afterwards is given up.
 type reduction struct {
 	count func(*ir.Graph) int

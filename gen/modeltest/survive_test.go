@@ -33,7 +33,7 @@ type trial struct {
 	g      *ir.Graph
 	config Config
 	inputs map[string]*ir.Tensor // nil: it is compiled only
-	// wild tells that the compiler may refuse the graph.
+	// wild reports that the compiler may refuse the graph.
 	wild bool
 }
 
@@ -91,7 +91,7 @@ func (t *trial) survives() (err error) {
 	return nil
 }
 
-// agree tells whether a run and the interpreter had reasons to differ in whether they refuse.
+// agree reports whether a run and the interpreter had reasons to differ in whether they refuse.
 func (t *trial) agree(ran, refused error) error {
 	var dims *run.DimsError
 	var shape *run.ShapeError
@@ -110,7 +110,7 @@ func (t *trial) agree(ran, refused error) error {
 	return ran
 }
 
-// uses tells whether a node of the trial is of the operator.
+// uses reports whether a node of the trial is of the operator.
 func (t *trial) uses(op string) bool {
 	found := false
 	var visit func(g *ir.Graph)
@@ -122,7 +122,7 @@ func (t *trial) uses(op string) bool {
 	return found
 }
 
-// empty tells whether a tensor of the trial has no elements.
+// empty reports whether a tensor of the trial has no elements.
 func (t *trial) empty() bool {
 	found := false
 	for _, x := range t.inputs {

@@ -96,7 +96,7 @@ func (c *Case) Bind(g *ir.Graph) (Bound, map[string]*ir.Tensor) {
 	return count, runtime
 }
 
-// isStructural tells whether the table marks operand i of n.
+// isStructural reports whether the table marks operand i of n.
 func isStructural(n *ir.Node, i int) bool {
 	row := ops.Lookup(n.Op)
 	var params []ops.Param

@@ -42,7 +42,7 @@ func TestHexagonNodes(t *testing.T) {
 // leastHexagon guards against cases that vanish.
 const leastHexagon = 100
 
-// integers tells whether a case has tensors of integers.
+// integers reports whether a case has tensors of integers.
 func integers(c *Case) bool {
 	for _, t := range slices.Concat(c.Inputs, c.Outputs) {
 		if t != nil && (t.Type.IsInteger() || t.Type == ir.Bool) {

@@ -145,7 +145,7 @@ func inferred(g *ir.Graph, c *Case) error {
 	return nil
 }
 
-// fits tells whether a shape has these dimensions, where those that a run computes are at most
+// fits reports whether a shape has these dimensions, where those that a run computes are at most
 // their bounds, if they have any.
 func fits(s ir.Shape, dims []int64, symbols []ir.Symbol) bool {
 	if len(s) != len(dims) {

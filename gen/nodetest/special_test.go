@@ -63,7 +63,7 @@ type special struct {
 	cpptest.Case
 	graph *ir.Graph
 	kind  kind
-	// bounded tells that a bound of ours may refuse its numbers, of which the interpreter does not know.
+	// bounded reports that a bound of ours may refuse its numbers, of which the interpreter does not know.
 	bounded bool
 }
 
@@ -162,10 +162,10 @@ func disguise(g *ir.Graph, inputs map[string]*ir.Tensor, typ ir.DType, r *rand.R
 
 // kind is what of a program decides how exactly its results are known.
 type kind struct {
-	// rounds tells that it sums floats, or adds products of floats, which compilers contract: the order
+	// rounds reports that it sums floats, or adds products of floats, which compilers contract: the order
 	// decides where that overflows and what cancels.
 	rounds bool
-	// loops tells that it hands what it computes from step to step.
+	// loops reports that it hands what it computes from step to step.
 	loops bool
 	// tolerance is that of the coarsest type of float that it computes.
 	tolerance float64
@@ -197,7 +197,7 @@ func (k *kind) of(g *block.Graph) {
 	}
 }
 
-// contracts tells whether an expression adds a product of floats.
+// contracts reports whether an expression adds a product of floats.
 func contracts(e te.Expr) bool {
 	found := false
 	te.Walk(e, func(x te.Expr) {

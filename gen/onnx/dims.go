@@ -238,7 +238,7 @@ type InputSymbol struct {
 	Key  string // in the model; for a dimension without a name there, Name
 }
 
-// Is tells whether a name is one of the symbol's.
+// Is reports whether a name is one of the symbol's.
 func (s InputSymbol) Is(name string) bool { return name == s.Name || name == s.Key }
 
 // InputSymbols are the symbolic dimensions of a model's inputs, in the order of their first use.

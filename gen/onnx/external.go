@@ -82,7 +82,7 @@ func (im *importer) external(p *onnxpb.TensorProto, typ ir.DType, n int64) (*ir.
 	return &ir.Source{File: f, Offset: offset, Length: size}, nil
 }
 
-// isRandom tells whether the tensor's weights were taken out: no file of that name is declared.
+// isRandom reports whether the tensor's weights were taken out: no file of that name is declared.
 func (im *importer) isRandom(d map[string]string) bool {
 	_, declared := im.externals[randomLocation]
 	return takenOut(d) && !declared
@@ -100,7 +100,7 @@ func entry(d map[string]string, key string, def int64) (int64, error) {
 	return n, nil
 }
 
-// errMissing tells that a file of external data is not declared; missingFiles reports all of them.
+// errMissing reports that a file of external data is not declared; missingFiles reports all of them.
 var errMissing = errors.New("external data is not declared")
 
 // missingFiles reports the files of external data that the model needs and that are not declared.

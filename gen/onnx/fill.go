@@ -9,7 +9,7 @@ import (
 	"rules_dnn/gen/ir"
 )
 
-// fillName names the files of made-up weights; no location of external data can be so called.
+// fillName names the files of synthetic weights; no location of external data can be so called.
 const fillName = "//random"
 
 // random makes the weights of a tensor whose own were taken out: element i is
@@ -51,7 +51,7 @@ func newRandomWeights(d map[string]string, typ ir.DType, size int64) (*randomWei
 	return r, nil
 }
 
-// randomWeights is a file of made-up weights.
+// randomWeights is a file of synthetic weights.
 type randomWeights struct {
 	typ               ir.DType
 	base              uint64

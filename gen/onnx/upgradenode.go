@@ -66,7 +66,7 @@ func take[T any](u *upgrading, name string, def T) (T, error) {
 	delete(u.Attrs, name)
 	value, ok := x.(T)
 	if !ok {
-		return def, fmt.Errorf("attribute %s has type %T, wanted %T", name, x, def)
+		return def, fmt.Errorf("attribute %s has type %T, want %T", name, x, def)
 	}
 	return value, nil
 }
@@ -82,12 +82,12 @@ func needed[T any](u *upgrading, name string) (x T, err error) {
 // operands requires so many operands, all present.
 func (u *upgrading) operands(n int) error {
 	if len(u.Inputs) != n || slices.Contains(u.Inputs, nil) {
-		return fmt.Errorf("definition of an opset before %d: %d operands wanted", modernOpset, n)
+		return fmt.Errorf("definition of an opset before %d: want %d operands", modernOpset, n)
 	}
 	return nil
 }
 
-// allOnes tells that a value is known to have one element.
+// allOnes reports whether a value is known to have one element.
 func allOnes(v *ir.Value) bool {
 	dims, ok := v.Static()
 	return ok && !slices.ContainsFunc(dims, func(d int64) bool { return d != 1 })
@@ -118,7 +118,7 @@ func (u *upgrading) align(axis int64) error {
 		return err
 	}
 	if axis < 0 {
-		return fmt.Errorf("attribute axis is %d; at least 0 wanted", axis)
+		return fmt.Errorf("attribute axis is %d; want at least 0", axis)
 	}
 	a, b := u.Inputs[0], u.Inputs[1]
 	if allOnes(b) {
@@ -142,7 +142,7 @@ func castByName(u *upgrading) error {
 	}
 	t, ok := onnxpb.TensorProto_DataType_value[strings.ToUpper(name)]
 	if !ok || t == 0 {
-		return fmt.Errorf("attribute to is %s; the name of an element type (FLOAT, INT64, ...) wanted", show(name))
+		return fmt.Errorf("attribute to is %s; want the name of an element type (FLOAT, INT64, ...)", show(name))
 	}
 	u.Attrs["to"] = int64(t)
 	return nil

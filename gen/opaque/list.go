@@ -76,10 +76,10 @@ func truth(b bool) int {
 	return 0
 }
 
-// isNaN tells whether an element is no number.
+// isNaN reports whether an element is no number.
 func (l *list) isNaN(i int64) bool { return l.floats != nil && math.IsNaN(l.floats[i]) }
 
-// isZero tells whether an element is 0, of either sign.
+// isZero reports whether an element is 0, of either sign.
 func (l *list) isZero(i int64) bool {
 	if l.floats != nil {
 		return l.floats[i] == 0
@@ -112,7 +112,7 @@ func scalarOf[T int64 | float64](t *ir.Tensor, def T) (T, error) {
 		return def, err
 	}
 	if t.Len() != 1 {
-		return def, errorf("an operand has %d elements; 1 wanted", t.Len())
+		return def, errorf("an operand has %d elements; want 1", t.Len())
 	}
 	if l.floats != nil {
 		return T(l.floats[0]), nil

@@ -27,7 +27,7 @@ func NonMaxSuppression(boxes, scores *ir.Tensor, o NMS) (*ir.Tensor, error) {
 		return nil, err
 	}
 	if !(overlap >= 0 && overlap <= 1) {
-		return nil, errorf("iou_threshold is %v; 0 to 1 wanted", overlap)
+		return nil, errorf("iou_threshold is %v; want 0 to 1", overlap)
 	}
 	least, err := scalarOf(o.Score, math.Inf(-1))
 	if err != nil {
@@ -110,7 +110,7 @@ func corners(x []float64, centers bool) box {
 	return b
 }
 
-// overlaps tells whether the boxes' intersection is more than a part of their union. Boxes
+// overlaps reports whether the boxes' intersection is more than a part of their union. Boxes
 // without area overlap nothing.
 func overlaps(a, b box, part float32) bool {
 	var side [2]float32

@@ -25,7 +25,7 @@ type Call struct {
 	Consts   []*ir.Tensor
 	// Results are those of the operator, present or not.
 	Results []Tensor
-	// Whole tells that the function writes results that nothing reads, too: none may be null.
+	// Whole reports that the function writes results that nothing reads, too: none may be null.
 	Whole bool
 	// Scratch is memory for the function's own use.
 	Scratch []Memory
@@ -111,7 +111,7 @@ func Flags(bs ...bool) []Arg {
 	return out
 }
 
-// Error tells that an operand's elements are not what the operator allows.
+// Error reports that an operand's elements are not what the operator allows.
 type Error struct{ What string }
 
 func (e *Error) Error() string { return e.What }

@@ -17,7 +17,7 @@ func Steps(start, limit, delta *ir.Tensor) (int64, error) {
 			return 0, err
 		}
 		if t.Len() != 1 {
-			return 0, errorf("an operand of a range has %d elements; 1 wanted", t.Len())
+			return 0, errorf("an operand of a range has %d elements; want 1", t.Len())
 		}
 	}
 	if x[0].floats != nil {

@@ -126,7 +126,7 @@ func (t *tracer) expr(e te.Expr, at map[string]sym.Expr) {
 	}
 }
 
-// alongReduction tells that what an index is loaded from changes along a reduction.
+// alongReduction reports whether what an index is loaded from changes along a reduction.
 func (t *tracer) alongReduction(e te.Expr, at map[string]sym.Expr) bool {
 	reduces := false
 	for _, r := range t.reduced {
@@ -202,7 +202,7 @@ func (a access) mapping(operand ir.Shape) MappingType {
 	return Shuffle
 }
 
-// aligned tells that each index depends on the axis at its own place only.
+// aligned reports whether each index depends on the axis at its own place only.
 func (a access) aligned() bool {
 	if len(a.index) != len(a.axes) {
 		return false

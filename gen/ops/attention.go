@@ -36,7 +36,7 @@ func (c *Ctx) heads(i int, attr string) (heads, error) {
 		}
 		return h, c.require(SameDim, h.n, sym.Const(n), "heads of operand %d and attribute %s", i, attr)
 	case len(s) != 3:
-		return h, fmt.Errorf("operand %d has rank %d; rank 3 or 4 wanted", i, len(s))
+		return h, fmt.Errorf("operand %d has rank %d; want rank 3 or 4", i, len(s))
 	}
 	return c.packedHeads(i, s, attr, n)
 }
@@ -94,7 +94,7 @@ func attentionOf(c *Ctx) (*Meaning, error) {
 	return m, nil
 }
 
-// wants tells whether the node has result i.
+// wants reports whether the node has result i.
 func (a *attention) wants(i int) bool {
 	return i < len(a.c.Node.Outputs) && a.c.Node.Outputs[i] != nil
 }
@@ -118,7 +118,7 @@ func (a *attention) operands() error {
 		return err
 	}
 	if a.q.packed != a.k.packed || a.q.packed != a.v.packed {
-		return fmt.Errorf("operands 0, 1 and 2 have different ranks; all 3 or all 4 wanted")
+		return fmt.Errorf("operands 0, 1 and 2 have different ranks; want all 3 or all 4")
 	}
 	if a.group = sym.Const(1); !a.q.n.Equal(a.k.n) {
 		a.group = sym.FloorDiv(a.q.n, c.atLeastOne(a.k.n), c.Facts)
@@ -155,7 +155,7 @@ func (a *attention) cache() error {
 			return err
 		}
 		if len(s) != 4 {
-			return fmt.Errorf("operand 4 has rank %d; rank 4 wanted", len(s))
+			return fmt.Errorf("operand 4 has rank %d; want rank 4", len(s))
 		}
 		a.past = s[2]
 	}
@@ -208,7 +208,7 @@ func (a *attention) products() error {
 	steps[1] = steps[0]
 	switch softcap := c.Node.Float("softcap", 0); {
 	case softcap < 0:
-		return fmt.Errorf("attribute softcap is %v; at least 0 wanted", softcap)
+		return fmt.Errorf("attribute softcap is %v; want at least 0", softcap)
 	case softcap > 0:
 		steps[1] = mul(call("tanh", div(steps[0], num(scale, float64(softcap)))), num(scale, float64(softcap)))
 	}
@@ -230,7 +230,7 @@ func (a *attention) products() error {
 func (a *attention) scale() (te.Expr, error) {
 	if x := a.c.Node.Float("scale", 0); a.c.Node.Has("scale") {
 		if x < 0 || math.IsNaN(float64(x)) {
-			return nil, fmt.Errorf("attribute scale is %v; at least 0 wanted", x)
+			return nil, fmt.Errorf("attribute scale is %v; want at least 0", x)
 		}
 		return te.Float(a.t, float64(x)), nil
 	}

@@ -51,7 +51,7 @@ func (a *attention) maskOperand(score te.Expr) (te.Expr, error) {
 	if n := len(s) - 1; n >= 0 {
 		rows := te.Stage{Axes: a.scores[:3]}
 		if n > 3 {
-			return nil, fmt.Errorf("operand 3 has rank %d; at most 4 wanted", len(s))
+			return nil, fmt.Errorf("operand 3 has rank %d; want at most 4", len(s))
 		}
 		joined, err := c.broadcast(rows.Shape(), s[:n])
 		if err != nil {
@@ -88,7 +88,7 @@ func (a *attention) within(score te.Expr) (te.Expr, error) {
 	}
 	left, right := a.c.Node.Int("left_window_size", -1), a.c.Node.Int("right_window_size", -1)
 	if left < -1 || right < -1 {
-		return nil, fmt.Errorf("attributes left_window_size and right_window_size are %d and %d; at least 0 wanted, or -1 for no bound", left, right)
+		return nil, fmt.Errorf("attributes left_window_size and right_window_size are %d and %d; want at least 0, or -1 for no bound", left, right)
 	}
 	left, right = min(left, sym.MaxDim), min(right, sym.MaxDim)
 	if causal {

@@ -23,7 +23,7 @@ func batchNormRow() *Row {
 	}
 }
 
-// NormalisesByBatch tells whether a BatchNormalization is training's, which takes the
+// NormalisesByBatch reports whether a BatchNormalization is training's, which takes the
 // statistics of X itself. Definitions before 14 have no attribute for that: it is so where
 // they have the results of training, whether or not those are used.
 func NormalisesByBatch(n *ir.Node) bool {
@@ -52,7 +52,7 @@ func batchNorm(c *Ctx) (*Meaning, error) {
 		return nil, err
 	}
 	if len(x) == 0 {
-		return nil, fmt.Errorf("operand 0 has rank 0; at least 1 wanted")
+		return nil, fmt.Errorf("operand 0 has rank 0; want at least 1")
 	}
 	b := &batchNormal{c: c, x: x, channels: sym.Const(1), channel: sym.Const(0), t: wide(c.Type(0))}
 	if len(x) > 1 {

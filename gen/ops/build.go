@@ -10,7 +10,7 @@ import (
 )
 
 // Build checks a node against its operator's row and gives its meaning under the
-// facts. Errors name the node; an *UnknownError inside tells that shape inference
+// facts. Errors name the node; an *UnknownError inside reports that shape inference
 // may yet learn what is missing.
 func Build(n *ir.Node, facts sym.Facts) (*Meaning, error) {
 	c, err := newCtx(n, facts)
@@ -131,7 +131,7 @@ func (c *Ctx) checkAttrs() error {
 			return fmt.Errorf("attribute %q is unknown to definition %d of the operator; known are: %s", name, c.Version, c.attrNames())
 		}
 		if found, want := fmt.Sprintf("%T", c.Node.Attrs[name]), fmt.Sprintf("%T", spec.Zero); found != want {
-			return fmt.Errorf("attribute %q has type %s, wanted %s", name, found, want)
+			return fmt.Errorf("attribute %q has type %s, want %s", name, found, want)
 		}
 		if t, ok := c.Node.Attrs[name].(*ir.Tensor); ok && t == nil {
 			return fmt.Errorf("attribute %q holds no tensor", name)

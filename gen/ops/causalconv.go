@@ -37,7 +37,7 @@ func (k *causal) checkShapes() (err error) {
 		return err
 	}
 	if len(k.x) != 3 || len(k.w) != 3 {
-		return fmt.Errorf("operands have ranks %d and %d; rank 3 wanted", len(k.x), len(k.w))
+		return fmt.Errorf("operands have ranks %d and %d; want rank 3", len(k.x), len(k.w))
 	}
 	if err := k.hasShape(1, ir.Shape{k.x[1], sym.Const(1), k.w[2]}); err != nil {
 		return err

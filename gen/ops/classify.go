@@ -188,7 +188,7 @@ func LayoutClassOf(n *ir.Node, m *Meaning) LayoutClass {
 	}
 }
 
-// movesOnly tells that a result's elements are elements of operands, or literals.
+// movesOnly reports whether a result's elements are elements of operands, or literals.
 func movesOnly(m *Meaning, src te.Source) bool {
 	if !src.Stage {
 		return true

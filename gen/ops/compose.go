@@ -19,7 +19,7 @@ type Expansion struct {
 	Checks []Check
 }
 
-// IsComposition tells whether a node stands for other nodes.
+// IsComposition reports whether a node stands for other nodes.
 func IsComposition(n *ir.Node) bool {
 	row := Lookup(n.Op)
 	return row != nil && row.Form == Composition
@@ -79,7 +79,7 @@ func (b *composer) begin(outer *composer) *composer {
 	}
 }
 
-// wants tells whether the composition has result i.
+// wants reports whether the composition has result i.
 func (b *composer) wants(i int) bool {
 	return i < len(b.Node.Outputs) && b.Node.Outputs[i] != nil
 }

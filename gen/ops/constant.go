@@ -63,7 +63,7 @@ func choose(at sym.Expr, first int64, xs []te.Expr) te.Expr {
 // ConstantValue is the tensor that a Constant node gives.
 func ConstantValue(n *ir.Node) (*ir.Tensor, error) {
 	if len(n.Attrs) != 1 {
-		return nil, fmt.Errorf("%d attributes %q; exactly one value wanted", len(n.Attrs), n.Attrs.Names())
+		return nil, fmt.Errorf("%d attributes %q; want exactly one value", len(n.Attrs), n.Attrs.Names())
 	}
 	switch v := n.Attrs[n.Attrs.Names()[0]].(type) {
 	case *ir.Tensor:

@@ -41,7 +41,7 @@ func controlRows() []*Row {
 	}
 }
 
-// IsControl tells whether a node runs regions.
+// IsControl reports whether a node runs regions.
 func IsControl(n *ir.Node) bool {
 	row := Lookup(n.Op)
 	return row != nil && row.Form == Control
@@ -148,7 +148,7 @@ type ScanSpec struct {
 	States, Scanned []*ir.Value
 	First           int // the number of operand States[0]
 	Body            *ir.Graph
-	// Batch tells that all operands and results have a batch axis before the others,
+	// Batch reports that all operands and results have a batch axis before the others,
 	// which the body does not see (definition 8).
 	Batch bool
 	// In and Out say how operands are sliced and results stacked.
@@ -214,7 +214,7 @@ func scanAxes(n *ir.Node, axes, directions string, count int) ([]ScanAxis, error
 	for _, name := range []string{axes, directions} {
 		xs := n.Ints(name)
 		if n.Has(name) && len(xs) != count {
-			return nil, n.Errorf("attribute %s has %d numbers; %d wanted", name, len(xs), count)
+			return nil, n.Errorf("attribute %s has %d numbers; want %d", name, len(xs), count)
 		}
 		for i, x := range xs {
 			switch {

@@ -125,7 +125,7 @@ func TestControlErrors(t *testing.T) {
 		{loopNode(region(3, 2), f32(), nil, f32(1)), "operand 0 (M, \"x0\") has type f32; supported are i64"},
 		{scanNode(region(1, 1), attrs("num_scan_inputs", 0), f32(1)), "attribute num_scan_inputs is 0"},
 		{scanNode(region(1, 1), attrs("num_scan_inputs", 2), f32(1)), "attribute num_scan_inputs is 2; the node has 1 operands"},
-		{scanNode(region(1, 1), attrs("num_scan_inputs", 1, "scan_input_axes", ints(0, 0)), f32(1)), "attribute scan_input_axes has 2 numbers; 1 wanted"},
+		{scanNode(region(1, 1), attrs("num_scan_inputs", 1, "scan_input_axes", ints(0, 0)), f32(1)), "attribute scan_input_axes has 2 numbers; want 1"},
 		{scanNode(region(1, 1), attrs("num_scan_inputs", 1, "scan_output_directions", ints(2)), f32(1)), "attribute scan_output_directions is [2]; every number must be 0 (forward) or 1"},
 		{scanNode(region(3, 1), one, f32(1), f32(1), f32(1)), "1 results for 2 states"},
 		{old(scanNode(region(1, 1), attrs("num_scan_inputs", 1), i64(1), f32(1, 1))), "operand 0 (sequence_lens) is present; supported is a definition 8 without it"},

@@ -86,7 +86,7 @@ func conv(c *Ctx) (*Meaning, error) {
 // checkKernel checks the ranks, and attribute kernel_shape against the weights.
 func (c *Ctx) checkKernel(x, w ir.Shape) error {
 	if len(x) < 3 || len(x) != len(w) {
-		return fmt.Errorf("operands have ranks %d and %d; equal ranks of at least 3 wanted", len(x), len(w))
+		return fmt.Errorf("operands have ranks %d and %d; want equal ranks of at least 3", len(x), len(w))
 	}
 	if !c.Node.Has("kernel_shape") {
 		return nil
@@ -107,7 +107,7 @@ func (c *Ctx) checkKernel(x, w ir.Shape) error {
 func (c *Ctx) convGroups(x, w ir.Shape) (int64, error) {
 	group := c.Node.Int("group", 1)
 	if group < 1 {
-		return 0, fmt.Errorf("attribute group is %d; at least 1 wanted", group)
+		return 0, fmt.Errorf("attribute group is %d; want at least 1", group)
 	}
 	if err := c.divides(group, w[0], "result channels"); err != nil {
 		return 0, err
@@ -131,7 +131,7 @@ func (c *Ctx) isVector(i int, extent sym.Expr) error {
 		return err
 	}
 	if len(s) != 1 {
-		return fmt.Errorf("operand %d has rank %d; rank 1 wanted", i, len(s))
+		return fmt.Errorf("operand %d has rank %d; want rank 1", i, len(s))
 	}
 	return c.require(SameDim, s[0], extent, "extent of operand %d", i)
 }

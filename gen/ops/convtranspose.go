@@ -66,7 +66,7 @@ func (c *Ctx) transposedOperands() (x, w ir.Shape, err error) {
 func (c *Ctx) transposedGroups(x, w ir.Shape) (int64, error) {
 	group := c.Node.Int("group", 1)
 	if group < 1 {
-		return 0, fmt.Errorf("attribute group is %d; at least 1 wanted", group)
+		return 0, fmt.Errorf("attribute group is %d; want at least 1", group)
 	}
 	if err := c.divides(group, x[1], "channels"); err != nil {
 		return 0, err

@@ -55,7 +55,7 @@ func compress(c *Ctx) (*Meaning, error) {
 		return nil, err
 	}
 	if len(condition) != 1 {
-		return nil, fmt.Errorf("operand 1 (condition) has rank %d; 1 wanted", len(condition))
+		return nil, fmt.Errorf("operand 1 (condition) has rank %d; want 1", len(condition))
 	}
 	axis, err := c.optionalAxis(x)
 	if err != nil {
@@ -129,7 +129,7 @@ func (c *Ctx) boxes() (batches, classes, n sym.Expr, err error) {
 		return
 	}
 	if len(boxes) != 3 || len(scores) != 3 {
-		err = fmt.Errorf("operands 0 (boxes) and 1 (scores) have ranks %d and %d; 3 wanted", len(boxes), len(scores))
+		err = fmt.Errorf("operands 0 (boxes) and 1 (scores) have ranks %d and %d; want 3", len(boxes), len(scores))
 		return
 	}
 	batches, classes, n = scores[0], scores[1], scores[2]
@@ -172,7 +172,7 @@ func det(c *Ctx) (*Meaning, error) {
 		return nil, err
 	}
 	if len(x) < 2 {
-		return nil, fmt.Errorf("operand 0 has rank %d; at least 2 wanted", len(x))
+		return nil, fmt.Errorf("operand 0 has rank %d; want at least 2", len(x))
 	}
 	outer, n := x[:len(x)-2], x[len(x)-1]
 	if err := c.require(SameDim, x[len(x)-2], n, "the last two dimensions of operand 0"); err != nil {

@@ -74,7 +74,7 @@ func (c *Ctx) axisOperand(i, rank int) (int, error) {
 		return 0, err
 	}
 	if len(xs) != 1 {
-		return 0, fmt.Errorf("operand %d has %d elements; one axis wanted", i, len(xs))
+		return 0, fmt.Errorf("operand %d has %d elements; want one axis", i, len(xs))
 	}
 	return normAxis(fmt.Sprintf("operand %d", i), xs[0], rank)
 }

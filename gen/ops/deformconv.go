@@ -63,7 +63,7 @@ func deformConv(c *Ctx) (*Meaning, error) {
 		}
 	}
 	if d.offsets < 1 {
-		return nil, fmt.Errorf("attribute offset_group is %d; at least 1 wanted", d.offsets)
+		return nil, fmt.Errorf("attribute offset_group is %d; want at least 1", d.offsets)
 	}
 	each := sym.FloorDiv(x[1], sym.Const(d.offsets), c.Facts)
 	if err := c.require(SameDim, sym.Scale(each, d.offsets), x[1], "channels of X must be a multiple of attribute offset_group"); err != nil {

@@ -15,10 +15,10 @@ func (c *Ctx) blockMode() (x ir.Shape, b int64, crd bool, err error) {
 		return
 	}
 	if len(x) != 4 {
-		return x, 0, false, fmt.Errorf("operand 0 has rank %d; 4 wanted", len(x))
+		return x, 0, false, fmt.Errorf("operand 0 has rank %d; want 4", len(x))
 	}
 	if b = c.Node.Int("blocksize", 0); b < 1 || b > 1<<15 {
-		return x, 0, false, fmt.Errorf("attribute blocksize is %d; 1 to %d wanted", b, 1<<15)
+		return x, 0, false, fmt.Errorf("attribute blocksize is %d; want 1 to %d", b, 1<<15)
 	}
 	mode, err := c.choice("mode", "DCR", "CRD")
 	return x, b, mode == "CRD", err

@@ -138,7 +138,7 @@ func heavier(x, y sym.Expr) int {
 	return 1
 }
 
-// injective tells that different elements of the result read different elements:
+// injective reports whether different elements of the result read different elements:
 // the digits hold all of each axis.
 func (d *digits) injective() bool {
 	if !d.whole {
@@ -155,7 +155,7 @@ func (d *digits) injective() bool {
 	return len(held) == len(d.place)
 }
 
-// positional tells that the digits of one index, the heaviest first, cannot add up to
+// positional reports whether the digits of one index, the heaviest first, cannot add up to
 // the same number in two ways. Symbolic weights are products of extents, and trusted.
 func (d *digits) positional(xs []digit) bool {
 	reach := int64(0) // greatest sum of the lighter ones
@@ -209,7 +209,7 @@ func (d *digits) basis(base sym.Expr) ([]string, bool) {
 	return out, len(out) > 0
 }
 
-// complete tells that the digits of a base follow each other without a gap.
+// complete reports whether the digits of a base follow each other without a gap.
 func (d *digits) complete(base sym.Expr) bool {
 	at := sym.Const(1)
 	for range len(d.list) + 1 {
@@ -232,7 +232,7 @@ func (d *digits) complete(base sym.Expr) bool {
 	return sym.AtLeast(at, most+1, d.a.facts)
 }
 
-// ordered tells that the digits come in the order of the result's axes: elements
+// ordered reports whether the digits come in the order of the result's axes: elements
 // keep their order.
 func (d *digits) ordered() bool {
 	last, lastFrom := -1, sym.Const(0)

@@ -59,7 +59,7 @@ func TestEinsumErrors(t *testing.T) {
 	}{
 		{node("Einsum", nil, x()), `attribute "equation" is absent`},
 		{einsumOf("ij,jk->ik", x()), "of 2 terms; the node has 1 operands"},
-		{einsumOf("i1->i", x()), `attribute equation is "i1->i": "i1" holds "1"; letters and one ... wanted`},
+		{einsumOf("i1->i", x()), `attribute equation is "i1->i": "i1" holds "1"; want letters and one ...`},
 		{einsumOf("......", x()), `holds "."`},
 		{einsumOf("ij->k", x()), `label "k" of the result is none of the operands'`},
 		{einsumOf("ij->ii", x()), `label "i" occurs twice in the result`},
@@ -69,7 +69,7 @@ func TestEinsumErrors(t *testing.T) {
 		{einsumOf("...j->j", x()), "the operands' ellipsis has 1 axes; the result needs an ellipsis too"},
 		{node("GridSample", attrs("mode", "bilinear"), f32(1, 1, 2, 2), f32(1, 2, 2, 2)), `attribute mode is "bilinear"; supported are ["linear" "nearest" "cubic"]`},
 		{node("GridSample", nil, f32(1, 1, 2, 2), f32(1, 2, 2, 3)), "last dimension of grid, which has a coordinate for each spatial axis: found 3 and 2"},
-		{node("GridSample", nil, f32(1, 1, 2, 2), f32(1, 2, 2)), "operands have ranks 4 and 3; equal ranks of at least 3 wanted"},
+		{node("GridSample", nil, f32(1, 1, 2, 2), f32(1, 2, 2)), "operands have ranks 4 and 3; want equal ranks of at least 3"},
 		{node("GridSample", nil, f32(2, 1, 2, 2), f32(3, 2, 2, 2)), "batch dimension of grid: found 3 and 2"},
 		{node("GridSample", attrs("padding_mode", "wrap"), f32(2, 1, 2, 2), f32(2, 2, 2, 2)), `attribute padding_mode is "wrap"`},
 	} {

@@ -20,7 +20,7 @@ func (c *Ctx) constFloat(i int) (float64, error) {
 		return 0, fmt.Errorf("operand %d (%q): %w", i, v.Name, err)
 	}
 	if len(xs) != 1 {
-		return 0, fmt.Errorf("operand %d has %d elements; 1 wanted", i, len(xs))
+		return 0, fmt.Errorf("operand %d has %d elements; want 1", i, len(xs))
 	}
 	return math.Float64frombits(xs[0].(te.Const).Bits), nil
 }

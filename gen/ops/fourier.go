@@ -45,7 +45,7 @@ func (c *Ctx) complexParts(x ir.Shape) (int64, error) {
 		return 0, &UnknownError{fmt.Sprintf("the last dimension (%s) of operand 0", last)}
 	}
 	if n != 1 && n != 2 {
-		return 0, fmt.Errorf("the last dimension of operand 0 is %d; 1 (real) or 2 (complex) wanted", n)
+		return 0, fmt.Errorf("the last dimension of operand 0 is %d; want 1 (real) or 2 (complex)", n)
 	}
 	return n, nil
 }
@@ -107,7 +107,7 @@ func dft(c *Ctx) (*Meaning, error) {
 		return nil, err
 	}
 	if len(x) < 2 {
-		return nil, fmt.Errorf("operand 0 has rank %d; at least 2 (a signal, and its parts) wanted", len(x))
+		return nil, fmt.Errorf("operand 0 has rank %d; want at least 2 (a signal, and its parts)", len(x))
 	}
 	parts, err := c.complexParts(x)
 	if err != nil {
@@ -165,7 +165,7 @@ func (c *Ctx) dftAxis(rank int) (int, error) {
 			return 0, err
 		}
 		if len(xs) != 1 {
-			return 0, fmt.Errorf("operand 2 (axis) has %d elements; 1 wanted", len(xs))
+			return 0, fmt.Errorf("operand 2 (axis) has %d elements; want 1", len(xs))
 		}
 		axis = xs[0]
 	}
@@ -196,7 +196,7 @@ func stft(c *Ctx) (*Meaning, error) {
 		return nil, err
 	}
 	if len(x) != 3 {
-		return nil, fmt.Errorf("operand 0 has rank %d; rank 3 (batch, signal, parts) wanted", len(x))
+		return nil, fmt.Errorf("operand 0 has rank %d; want rank 3 (batch, signal, parts)", len(x))
 	}
 	parts, err := c.complexParts(x)
 	if err != nil {

@@ -26,7 +26,7 @@ func (x frac) fraction(t ir.DType, f sym.Facts) te.Expr {
 	return quotient(t, sym.Mod(x.num, x.den, f), x.den)
 }
 
-// isOne tells that the quotient is 1.
+// isOne reports whether the quotient is 1.
 func (x frac) isOne() bool { return x.num.Equal(x.den) }
 
 // quotient is a / b as a number of type t.
@@ -67,7 +67,7 @@ func fractions(c *Ctx) (*Meaning, error) {
 		return nil, err
 	}
 	if len(s) != 1 {
-		return nil, fmt.Errorf("operand 0 has rank %d; 1 wanted", len(s))
+		return nil, fmt.Errorf("operand 0 has rank %d; want 1", len(s))
 	}
 	return c.calls(&opaque.Call{
 		Name: "Fractions", Work: sym.Scale(s[0], 64), Args: append(pointers(1, 1, 0), opaque.Sizes(s[0])...),

@@ -34,7 +34,7 @@ func gridSample(c *Ctx) (*Meaning, error) {
 		return nil, err
 	}
 	if len(x) < 3 || len(grid) != len(x) {
-		return nil, fmt.Errorf("operands have ranks %d and %d; equal ranks of at least 3 wanted", len(x), len(grid))
+		return nil, fmt.Errorf("operands have ranks %d and %d; want equal ranks of at least 3", len(x), len(grid))
 	}
 	rank := len(x) - 2
 	if err := c.require(SameDim, grid[0], x[0], "batch dimension of grid"); err != nil {

@@ -122,7 +122,7 @@ func gatherElements(c *Ctx) (*Meaning, error) {
 		return nil, err
 	}
 	if len(x) != len(ix) {
-		return nil, fmt.Errorf("operands have ranks %d and %d; equal ranks wanted", len(x), len(ix))
+		return nil, fmt.Errorf("operands have ranks %d and %d; want equal ranks", len(x), len(ix))
 	}
 	axis, err := c.axisAttr("axis", 0, len(x))
 	if err != nil {
@@ -227,7 +227,7 @@ func (c *Ctx) depthOperand() (sym.Expr, error) {
 		return sym.Expr{}, err
 	}
 	if x < 0 || x >= sym.MaxDim {
-		return sym.Expr{}, fmt.Errorf("operand 1 (depth) is %v; a number of at least 0 wanted", x)
+		return sym.Expr{}, fmt.Errorf("operand 1 (depth) is %v; want a number of at least 0", x)
 	}
 	return sym.Const(int64(x)), nil
 }

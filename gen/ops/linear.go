@@ -59,7 +59,7 @@ func (c *Ctx) commonRun(from, to ir.Shape, fs, ts []int) (nf, nt int) {
 	return nf, nt
 }
 
-// shorter tells that product a may grow to b by further factors.
+// shorter reports whether product a may grow to b by further factors.
 func (c *Ctx) shorter(a, b sym.Expr) bool {
 	x, okA := a.Const()
 	y, okB := b.Const()

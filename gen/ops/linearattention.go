@@ -117,7 +117,7 @@ func (a *linearAttention) heads3(i int, n int64) (heads, error) {
 		return heads{}, err
 	}
 	if len(s) != 3 {
-		return heads{}, fmt.Errorf("operand %d has rank %d; rank 3 wanted", i, len(s))
+		return heads{}, fmt.Errorf("operand %d has rank %d; want rank 3", i, len(s))
 	}
 	size := sym.FloorDiv(s[2], sym.Const(n), a.Facts)
 	h := heads{batch: s[0], length: s[1], size: size}
@@ -135,7 +135,7 @@ func (a *linearAttention) perHead(i int, q heads, one, other sym.Expr) error {
 		return err
 	}
 	if len(s) != 3 {
-		return fmt.Errorf("operand %d has rank %d; rank 3 wanted", i, len(s))
+		return fmt.Errorf("operand %d has rank %d; want rank 3", i, len(s))
 	}
 	last := s[2]
 	_, known := last.Const()

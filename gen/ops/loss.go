@@ -45,7 +45,7 @@ func (c *Ctx) newLoss() (*loss, error) {
 		return nil, err
 	}
 	if len(x) < 2 {
-		return nil, fmt.Errorf("operand 0 has rank %d; at least 2 (samples, classes, further axes of samples) wanted", len(x))
+		return nil, fmt.Errorf("operand 0 has rank %d; want at least 2 (samples, classes, further axes of samples)", len(x))
 	}
 	l := &loss{c: c, x: x, samples: slices.Delete(slices.Clone(x), 1, 2), typ: c.Type(0), t: wide(c.Type(0))}
 	if err := c.hasShape(1, l.samples); err != nil {

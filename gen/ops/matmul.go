@@ -43,7 +43,7 @@ func (c *Ctx) matrix(i int, trans string, row, col sym.Expr) (ir.Shape, []sym.Ex
 		return nil, nil, err
 	}
 	if len(s) != 2 {
-		return nil, nil, fmt.Errorf("operand %d has rank %d; rank 2 wanted", i, len(s))
+		return nil, nil, fmt.Errorf("operand %d has rank %d; want rank 2", i, len(s))
 	}
 	t, err := c.flag(trans, 0)
 	if err != nil || !t {
@@ -135,7 +135,7 @@ type factors struct {
 // those before broadcast, and a vector is a row on the left, a column on the right.
 func (c *Ctx) newProduct(a, b ir.Shape) (*factors, error) {
 	if len(a) == 0 || len(b) == 0 {
-		return nil, fmt.Errorf("operands have ranks %d and %d; at least 1 wanted", len(a), len(b))
+		return nil, fmt.Errorf("operands have ranks %d and %d; want at least 1", len(a), len(b))
 	}
 	batchA, rows := split(a, 2)
 	batchB, cols := split(b, 1)

@@ -35,7 +35,7 @@ func maxRoiPool(c *Ctx) (*Meaning, error) {
 		return nil, err
 	}
 	if len(x) != 4 || len(rois) != 2 {
-		return nil, fmt.Errorf("operands have ranks %d and %d; ranks 4 and 2 wanted", len(x), len(rois))
+		return nil, fmt.Errorf("operands have ranks %d and %d; want ranks 4 and 2", len(x), len(rois))
 	}
 	if err := c.hasShape(1, ir.Shape{rois[0], sym.Const(5)}); err != nil {
 		return nil, err

@@ -117,7 +117,7 @@ func (c *Ctx) channels(extent func(x ir.Shape) sym.Expr) (ir.Shape, error) {
 		return nil, err
 	}
 	if len(x) < 3 {
-		return nil, fmt.Errorf("operand 0 has rank %d; at least 3 (batch, channel, spatial axes) wanted", len(x))
+		return nil, fmt.Errorf("operand 0 has rank %d; want at least 3 (batch, channel, spatial axes)", len(x))
 	}
 	for i := 1; i <= 2; i++ {
 		if err := c.isVector(i, extent(x)); err != nil {
@@ -146,7 +146,7 @@ func instanceNorm(c *Ctx) (*Meaning, error) {
 func groupNorm(c *Ctx) (*Meaning, error) {
 	groups := sym.Const(c.Node.Int("num_groups", 0))
 	if n, _ := groups.Const(); n < 1 {
-		return nil, fmt.Errorf("attribute num_groups is %d; at least 1 wanted", n)
+		return nil, fmt.Errorf("attribute num_groups is %d; want at least 1", n)
 	}
 	x, err := c.channels(func(x ir.Shape) sym.Expr {
 		if c.Version < 21 {

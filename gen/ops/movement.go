@@ -268,7 +268,7 @@ func trilu(c *Ctx) (*Meaning, error) {
 		return nil, err
 	}
 	if len(x) < 2 {
-		return nil, fmt.Errorf("operand 0 has rank %d; at least 2 wanted", len(x))
+		return nil, fmt.Errorf("operand 0 has rank %d; want at least 2", len(x))
 	}
 	upper, err := c.flag("upper", 1)
 	if err != nil {
@@ -299,7 +299,7 @@ func (c *Ctx) scalarOperand(i int) (sym.Expr, error) {
 		return sym.Expr{}, err
 	}
 	if len(es) != 1 {
-		return sym.Expr{}, fmt.Errorf("operand %d has %d elements; 1 wanted", i, len(es))
+		return sym.Expr{}, fmt.Errorf("operand %d has %d elements; want 1", i, len(es))
 	}
 	return es[0], nil
 }

@@ -61,7 +61,7 @@ func lrn(c *Ctx) (*Meaning, error) {
 	}
 	size := c.Node.Int("size", 0)
 	if size < 1 || size > sym.MaxDim || len(x) < 2 {
-		return nil, fmt.Errorf("attribute size is %d and the rank %d; a size of 1 to %d and a rank of at least 2 wanted", size, len(x), int64(sym.MaxDim))
+		return nil, fmt.Errorf("attribute size is %d and the rank %d; want a size of 1 to %d and a rank of at least 2", size, len(x), int64(sym.MaxDim))
 	}
 	as := axes(x)
 	typ, t := c.Type(0), wide(c.Type(0))

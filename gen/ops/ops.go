@@ -95,7 +95,7 @@ type Row struct {
 	// MinOutputs and MaxOutputs are the least and greatest number of results;
 	// MaxOutputs < 0: any number.
 	MinOutputs, MaxOutputs int
-	// Executed tells that the results' shapes are known only after the operator ran
+	// Executed reports that the results' shapes are known only after the operator ran
 	// (SoD2's Execution Determined Output).
 	Executed bool
 	// Build gives the meaning of one node; nil for Control, whose meaning is its regions',
@@ -116,7 +116,7 @@ type Ctx struct {
 	checks  []Check
 }
 
-// UnknownError tells that a structural fact (a rank, a structural operand's
+// UnknownError reports that a structural fact (a rank, a structural operand's
 // elements) is not known yet; shape inference may learn it later.
 type UnknownError struct{ What string }
 
@@ -125,7 +125,7 @@ func (e *UnknownError) Error() string { return e.What + " is not known when code
 // Type is the element type of operand i.
 func (c *Ctx) Type(i int) ir.DType { return c.Node.Inputs[i].Type }
 
-// Has tells whether operand i is present.
+// Has reports whether operand i is present.
 func (c *Ctx) Has(i int) bool { return c.Node.Input(i) != nil }
 
 // Shape is the shape of operand i.

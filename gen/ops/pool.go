@@ -112,7 +112,7 @@ func (c *Ctx) poolOperand() (*pool, error) {
 		return nil, err
 	}
 	if len(x) < 3 {
-		return nil, fmt.Errorf("operand 0 has rank %d; at least 3 (batch, channel, spatial axes) wanted", len(x))
+		return nil, fmt.Errorf("operand 0 has rank %d; want at least 3 (batch, channel, spatial axes)", len(x))
 	}
 	return &pool{x: x, typ: c.Type(0)}, nil
 }
@@ -198,7 +198,7 @@ type lp struct{ p int64 }
 func (c *Ctx) lpNorm() (lp, error) {
 	p := c.Node.Int("p", 2)
 	if p < 1 {
-		return lp{}, fmt.Errorf("attribute p is %d; at least 1 wanted", p)
+		return lp{}, fmt.Errorf("attribute p is %d; want at least 1", p)
 	}
 	return lp{p}, nil
 }

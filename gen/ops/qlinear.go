@@ -52,7 +52,7 @@ type quant struct {
 	zero  te.Expr // nil: 0
 }
 
-// centred is the operand less its zero point.
+// centred is the operand minus its zero point.
 func (q quant) centred() te.Expr {
 	e := cast(ir.I32, q.value)
 	if q.zero != nil {
@@ -78,7 +78,7 @@ func (c *Ctx) numberOperand(i int) (te.Expr, error) {
 	if e, ok := c.soleElement(i, s); ok {
 		return e, nil
 	}
-	return nil, fmt.Errorf("operand %d has shape %v; one number wanted", i, s)
+	return nil, fmt.Errorf("operand %d has shape %v; want one number", i, s)
 }
 
 // numberOrVector is operand i: one number, or one for each index of an axis of the extent.
@@ -91,7 +91,7 @@ func (c *Ctx) numberOrVector(i int, extent, at sym.Expr) (te.Expr, error) {
 		return e, nil
 	}
 	if len(s) != 1 {
-		return nil, fmt.Errorf("operand %d has rank %d; one number or rank 1 wanted", i, len(s))
+		return nil, fmt.Errorf("operand %d has rank %d; want one number or rank 1", i, len(s))
 	}
 	at, err = c.oneOrEach(s[0], extent, at, "extent of operand %d", i)
 	return te.Operand(i, c.Type(i), at), err
@@ -196,7 +196,7 @@ func (c *Ctx) line(i int, m ir.Shape, at []sym.Expr, kept, summed int) (te.Expr,
 		return te.Operand(i, c.Type(i), line), err
 	}
 	if n != len(s) || n < 2 {
-		return nil, fmt.Errorf("operand %d has rank %d, its matrix %d; one number, a vector or equal ranks wanted", i, len(s), n)
+		return nil, fmt.Errorf("operand %d has rank %d, its matrix %d; want one number, a vector or equal ranks", i, len(s), n)
 	}
 	index := make([]sym.Expr, n)
 	for k, d := range s {

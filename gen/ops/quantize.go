@@ -158,7 +158,7 @@ func dequantizeLinear(c *Ctx) (*Meaning, error) {
 func (c *Ctx) granular(x ir.Shape) (scale, zero te.Expr, err error) {
 	block := c.Node.Int("block_size", 0)
 	if block < 0 || block > sym.MaxDim {
-		return nil, nil, fmt.Errorf("attribute block_size is %d; 1 to %d wanted, or 0 for no blocks", block, int64(sym.MaxDim))
+		return nil, nil, fmt.Errorf("attribute block_size is %d; want 1 to %d, or 0 for no blocks", block, int64(sym.MaxDim))
 	}
 	if scale, err = c.granule(1, x, block); err != nil || !c.Has(2) {
 		return scale, nil, err
@@ -189,7 +189,7 @@ func (c *Ctx) granule(i int, x ir.Shape, block int64) (te.Expr, error) {
 	case block > 0:
 		return c.blocked(i, s, x, axis, block)
 	case len(s) != 1:
-		return nil, fmt.Errorf("operand %d has rank %d; without attribute block_size rank 0 or 1 wanted", i, len(s))
+		return nil, fmt.Errorf("operand %d has rank %d; want rank 0 or 1 without attribute block_size", i, len(s))
 	}
 	at, err := c.oneOrEach(s[0], x[axis], iv(axis), "extent of operand %d, which has an element for each index of axis %d", i, axis)
 	return te.Operand(i, c.Type(i), at), err
@@ -223,7 +223,7 @@ func (c *Ctx) soleElement(i int, s ir.Shape) (te.Expr, bool) {
 
 func (c *Ctx) blocked(i int, s, x ir.Shape, axis int, block int64) (te.Expr, error) {
 	if len(s) != len(x) {
-		return nil, fmt.Errorf("operand %d has rank %d; with attribute block_size the rank of operand 0, %d, wanted", i, len(s), len(x))
+		return nil, fmt.Errorf("operand %d has rank %d; want that of operand 0, %d, with attribute block_size", i, len(s), len(x))
 	}
 	as := axes(x)
 	at := te.AxisVars(as)

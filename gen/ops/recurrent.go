@@ -103,7 +103,7 @@ func newRecurrent(b *composer, c *cell) (*recurrent, error) {
 	}
 	if b.Node.Has("clip") {
 		if r.clip = float64(b.Node.Float("clip", 0)); !(r.clip >= 0) {
-			return nil, fmt.Errorf("attribute clip is %v; at least 0 wanted", r.clip)
+			return nil, fmt.Errorf("attribute clip is %v; want at least 0", r.clip)
 		}
 	}
 	if r.activations, err = r.readActivations(); err != nil {
@@ -127,12 +127,12 @@ func (r *recurrent) checkShapes() error {
 		return err
 	}
 	if len(x) != 3 || len(w) != 3 || len(rs) != 3 {
-		return fmt.Errorf("operands X, W and R have ranks %d, %d and %d; rank 3 wanted", len(x), len(w), len(rs))
+		return fmt.Errorf("operands X, W and R have ranks %d, %d and %d; want rank 3", len(x), len(w), len(rs))
 	}
 	if r.hidden = rs[2]; r.Node.Has("hidden_size") {
 		n := r.Node.Int("hidden_size", 0)
 		if n < 1 {
-			return fmt.Errorf("attribute hidden_size is %d; at least 1 wanted", n)
+			return fmt.Errorf("attribute hidden_size is %d; want at least 1", n)
 		}
 		if err := r.require(SameDim, rs[2], sym.Const(n), "the last dimension of R and attribute hidden_size"); err != nil {
 			return err

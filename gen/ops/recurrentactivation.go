@@ -14,7 +14,7 @@ type recurrentActivation struct {
 	// alpha and beta are the defaults, those of the operator of the name; nil where the
 	// function has no such number.
 	alpha, beta *float64
-	// needs tells that alpha and beta must be given: no operator has the name.
+	// needs reports that alpha and beta must be given: no operator has the name.
 	needs bool
 	write func(b *composer, f activationOf, t ir.DType, x *ir.Value) *ir.Value
 }
@@ -68,7 +68,7 @@ func (r *recurrent) readActivations() ([]activationOf, error) {
 	if r.Node.Has("activations") {
 		given, _ := r.Node.Attrs["activations"].([]string)
 		if len(given) != len(names) {
-			return nil, fmt.Errorf("attribute activations names %d functions; %d for each of %d directions wanted", len(given), len(r.functions), len(r.directions))
+			return nil, fmt.Errorf("attribute activations names %d functions; want %d for each of %d directions", len(given), len(r.functions), len(r.directions))
 		}
 		names = given
 	}

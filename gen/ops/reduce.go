@@ -86,7 +86,7 @@ type reduction struct {
 	axes []te.Axis
 	// at are the indices of a statistic (which has no reduced axes) at a point of the result.
 	at []sym.Expr
-	// none tells that no axes are reduced: each element is a whole of its own.
+	// none reports that no axes are reduced: each element is a whole of its own.
 	none bool
 }
 

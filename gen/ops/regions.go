@@ -76,7 +76,7 @@ func col2im(c *Ctx) (*Meaning, error) {
 		return nil, err
 	}
 	if len(x) != 3 {
-		return nil, fmt.Errorf("operand 0 has rank %d; rank 3 (batch, columns, blocks) wanted", len(x))
+		return nil, fmt.Errorf("operand 0 has rank %d; want rank 3 (batch, columns, blocks)", len(x))
 	}
 	image, err := c.dimsOperand(1)
 	if err != nil {
@@ -87,7 +87,7 @@ func col2im(c *Ctx) (*Meaning, error) {
 		return nil, err
 	}
 	if len(block) != len(image) || len(block) == 0 {
-		return nil, fmt.Errorf("operands 1 (image_shape) and 2 (block_shape) have %d and %d elements; equally many, at least 1, wanted", len(image), len(block))
+		return nil, fmt.Errorf("operands 1 (image_shape) and 2 (block_shape) have %d and %d elements; want equally many, at least 1", len(image), len(block))
 	}
 	for k, d := range block {
 		if err := c.require(AtLeast, d, sym.Const(1), "element %d of operand 2 (block_shape)", k); err != nil {
@@ -146,7 +146,7 @@ func affineGrid(c *Ctx) (*Meaning, error) {
 		return nil, err
 	}
 	if len(size) != 4 && len(size) != 5 {
-		return nil, fmt.Errorf("operand 1 (size) has %d elements; 4 (batch, channels, height, width) or 5 wanted", len(size))
+		return nil, fmt.Errorf("operand 1 (size) has %d elements; want 4 (batch, channels, height, width) or 5", len(size))
 	}
 	corners, err := c.flag("align_corners", 0)
 	if err != nil {

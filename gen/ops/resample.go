@@ -27,7 +27,7 @@ type spot struct {
 	base  sym.Expr
 	t     te.Expr                    // nil for the nearest element
 	bind  func(body te.Expr) te.Expr // nil, or what base needs around its uses
-	out   te.Expr                    // nil, or a bool that tells that it is outside of the tensor
+	out   te.Expr                    // nil, or a bool that reports that it is outside of the tensor
 	exact bool                       // base is inside
 }
 

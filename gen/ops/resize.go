@@ -229,7 +229,7 @@ func (r *resizing) build() (*Meaning, error) {
 	return m, nil
 }
 
-// antialiased tells that the axis may shrink, and its filter widens with it.
+// antialiased reports whether the axis may shrink, and its filter widens with it.
 func (r *resizing) antialiased(a *resizedAxis) bool {
 	return r.antialias && !sym.AtLeast(sym.Sub(a.scale.num, a.scale.den), 0, r.c.Facts)
 }

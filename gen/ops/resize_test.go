@@ -168,8 +168,8 @@ func TestResizeErrors(t *testing.T) {
 		n    *ir.Node
 		want string
 	}{
-		{node("Resize", nil, x()), "operands 2 (scales) and 3 (sizes): exactly one of them wanted"},
-		{node("Resize", nil, x(), nil, vec32(four...), vec(1, 3, 9, 9)), "exactly one of them wanted"},
+		{node("Resize", nil, x()), "operands 2 (scales) and 3 (sizes): want exactly one of them"},
+		{node("Resize", nil, x(), nil, vec32(four...), vec(1, 3, 9, 9)), "want exactly one of them"},
 		{resized(nil, x(), []float32{2, 2}), "scales has 2 elements for 4 axes"},
 		{resized(attrs("axes", ints(2, 2)), x(), []float32{2, 2}), "attribute axes names axis 2 twice"},
 		{resized(nil, x(), nil, vec(3, 8)), "operand 3 (sizes) has 2 elements for 4 axes"},

@@ -26,7 +26,7 @@ func (r *resizing) target(list []int) error {
 	case err != nil:
 		return err
 	case scales == sizes:
-		return fmt.Errorf("operands 2 (scales) and 3 (sizes): exactly one of them wanted")
+		return fmt.Errorf("operands 2 (scales) and 3 (sizes): want exactly one of them")
 	case sizes:
 		to, err := r.c.dimsOperand(3)
 		if err != nil {
@@ -169,7 +169,7 @@ func (r *resizing) add(a *resizedAxis) {
 	slices.SortFunc(r.changed, func(a, b *resizedAxis) int { return a.k - b.k })
 }
 
-// wholeRoi tells that the axis is not cropped.
+// wholeRoi reports whether the axis is not cropped.
 func (r *resizing) wholeRoi(a *resizedAxis) bool {
 	if r.roi == 0 {
 		return true

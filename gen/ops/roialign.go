@@ -29,7 +29,7 @@ func roiAlign(c *Ctx) (*Meaning, error) {
 		return nil, err
 	}
 	if len(x) != 4 || len(rois) != 2 {
-		return nil, fmt.Errorf("operands have ranks %d and %d; ranks 4 and 2 wanted", len(x), len(rois))
+		return nil, fmt.Errorf("operands have ranks %d and %d; want ranks 4 and 2", len(x), len(rois))
 	}
 	if err := c.hasShape(1, ir.Shape{rois[0], sym.Const(4)}); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func roiAlign(c *Ctx) (*Meaning, error) {
 func (r *regions) attributes() error {
 	for i, name := range [2]string{"output_height", "output_width"} {
 		if r.size[i] = r.c.Node.Int(name, 1); r.size[i] < 1 {
-			return fmt.Errorf("attribute %s is %d; at least 1 wanted", name, r.size[i])
+			return fmt.Errorf("attribute %s is %d; want at least 1", name, r.size[i])
 		}
 	}
 	if r.samples = r.c.Node.Int("sampling_ratio", 0); r.samples < 1 {

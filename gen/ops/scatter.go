@@ -85,7 +85,7 @@ func scatterElements(c *Ctx) (*Meaning, error) {
 		return nil, err
 	}
 	if len(x) != len(ix) || len(x) != len(up) {
-		return nil, fmt.Errorf("operands have ranks %d, %d and %d; equal ranks wanted", len(x), len(ix), len(up))
+		return nil, fmt.Errorf("operands have ranks %d, %d and %d; want equal ranks", len(x), len(ix), len(up))
 	}
 	axis, err := c.axisAttr("axis", 0, len(x))
 	if err != nil {
@@ -130,7 +130,7 @@ func scatterND(c *Ctx) (*Meaning, error) {
 		return nil, err
 	}
 	if len(ix) == 0 {
-		return nil, fmt.Errorf("operand 1 has rank 0; at least 1 wanted")
+		return nil, fmt.Errorf("operand 1 has rank 0; want at least 1")
 	}
 	n, ok := ix[len(ix)-1].Const()
 	if !ok {
@@ -142,7 +142,7 @@ func scatterND(c *Ctx) (*Meaning, error) {
 	outer, depth := len(ix)-1, int(n)
 	want := append(append(ir.Shape{}, ix[:outer]...), x[depth:]...)
 	if len(up) != len(want) {
-		return nil, fmt.Errorf("operand 2 has rank %d; %d wanted", len(up), len(want))
+		return nil, fmt.Errorf("operand 2 has rank %d; want %d", len(up), len(want))
 	}
 	for k := range up {
 		if err := c.require(SameDim, up[k], want[k], "dimension %d of the updates", k); err != nil {

@@ -96,7 +96,7 @@ func rotaryEmbedding(c *Ctx) (*Meaning, error) {
 		}
 		r.at = sym.Mod(iv(2), r.head, c.with(r.as))
 	default:
-		return nil, fmt.Errorf("operand 0 has rank %d and attribute num_heads is %d; rank 4, or rank 3 and a number of heads wanted", len(x), heads)
+		return nil, fmt.Errorf("operand 0 has rank %d and attribute num_heads is %d; want rank 4, or rank 3 and a number of heads", len(x), heads)
 	}
 	r.seq = iv(seq)
 	if r.interleaved, err = c.flag("interleaved", 0); err != nil {
@@ -111,7 +111,7 @@ func rotaryEmbedding(c *Ctx) (*Meaning, error) {
 func (r *rotary) size() error {
 	n := r.c.Node.Int("rotary_embedding_dim", 0)
 	if n < 0 || n%2 != 0 {
-		return fmt.Errorf("attribute rotary_embedding_dim is %d; an even number of at least 0 wanted", n)
+		return fmt.Errorf("attribute rotary_embedding_dim is %d; want an even number of at least 0", n)
 	}
 	if r.turned = r.head; n > 0 {
 		r.turned = sym.Const(n)
@@ -165,7 +165,7 @@ func (c *Ctx) hasShape(i int, want ir.Shape) error {
 		return err
 	}
 	if len(s) != len(want) {
-		return fmt.Errorf("operand %d has rank %d; rank %d wanted", i, len(s), len(want))
+		return fmt.Errorf("operand %d has rank %d; want rank %d", i, len(s), len(want))
 	}
 	for k, d := range s {
 		if err := c.require(SameDim, d, want[k], "dimension %d of operand %d", k, i); err != nil {

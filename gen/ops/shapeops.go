@@ -98,7 +98,7 @@ func constantOfShape(c *Ctx) (*Meaning, error) {
 			return nil, fmt.Errorf("attribute value: %w", err)
 		}
 		if len(xs) != 1 {
-			return nil, fmt.Errorf("attribute value has %d elements; 1 wanted", len(xs))
+			return nil, fmt.Errorf("attribute value has %d elements; want 1", len(xs))
 		}
 		value = xs[0]
 	}
@@ -111,7 +111,7 @@ func eyeLike(c *Ctx) (*Meaning, error) {
 		return nil, err
 	}
 	if len(x) != 2 {
-		return nil, fmt.Errorf("operand 0 has rank %d; 2 wanted", len(x))
+		return nil, fmt.Errorf("operand 0 has rank %d; want 2", len(x))
 	}
 	t := c.Type(0)
 	if c.Node.Has("dtype") {

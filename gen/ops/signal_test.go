@@ -60,12 +60,12 @@ func TestSignalErrors(t *testing.T) {
 		n    *ir.Node
 		want string
 	}{
-		{node("DFT", nil, f32(8)), "operand 0 has rank 1; at least 2"},
-		{node("DFT", nil, f32(1, 8, 3)), "the last dimension of operand 0 is 3; 1 (real) or 2 (complex) wanted"},
+		{node("DFT", nil, f32(8)), "operand 0 has rank 1; want at least 2"},
+		{node("DFT", nil, f32(1, 8, 3)), "the last dimension of operand 0 is 3; want 1 (real) or 2 (complex)"},
 		{node("DFT", nil, x(), nil, num64(-1)), "axis is -1, that of an element's parts; the rank is 3"},
 		{node("DFT", nil, x(), num64(0)), "length of the transform: found 0 and 1"},
 		{node("DFT", attrs("onesided", 1), f32(1, 8, 2)), "attribute onesided is 1 with a complex signal"},
-		{node("STFT", nil, f32(1, 8), num64(1)), "operand 0 has rank 2; rank 3"},
+		{node("STFT", nil, f32(1, 8), num64(1)), "operand 0 has rank 2; want rank 3"},
 		{node("STFT", nil, x(), num64(0)), "operand 1 (frame_step): found 0 and 1"},
 		{node("STFT", nil, x(), num64(1), f32(4), num64(5)), "extent of operand 2: found 4 and 5"},
 		{node("STFT", nil, x(), num64(1), f32(9)), "the signal must be as long as a frame: found 8 and 9"},

@@ -68,7 +68,7 @@ func (c *Ctx) sliceBounds(rank int) (map[int]bounds, error) {
 		return nil, err
 	}
 	if len(starts) != len(ends) || (list != nil && len(list) != len(starts)) || (steps != nil && len(steps) != len(starts)) {
-		return nil, fmt.Errorf("starts, ends, axes and steps have %d, %d, %d and %d elements; equally many wanted", len(starts), len(ends), len(list), len(steps))
+		return nil, fmt.Errorf("starts, ends, axes and steps have %d, %d, %d and %d elements; want equally many", len(starts), len(ends), len(list), len(steps))
 	}
 	if list == nil {
 		if len(starts) > rank {
@@ -225,7 +225,7 @@ func (c *Ctx) paddings(rank int) ([]padding, error) {
 		}
 	}
 	if len(list) != 2*len(ks) {
-		return nil, fmt.Errorf("pads has %d elements; two for each of %d axes wanted", len(list), len(ks))
+		return nil, fmt.Errorf("pads has %d elements; want two for each of %d axes", len(list), len(ks))
 	}
 	out := slices.Repeat([]padding{{sym.Const(0), sym.Const(0)}}, rank)
 	for i, k := range ks {
@@ -247,7 +247,7 @@ func (c *Ctx) padValue() (te.Expr, error) {
 		return nil, err
 	}
 	if len(s) > 1 || (len(s) == 1 && !s[0].Is(1)) {
-		return nil, fmt.Errorf("operand 2 (constant_value) has shape %v; a scalar wanted", s)
+		return nil, fmt.Errorf("operand 2 (constant_value) has shape %v; want a scalar", s)
 	}
 	return te.Operand(2, c.Type(2), slices.Repeat([]sym.Expr{sym.Const(0)}, len(s))...), nil
 }

@@ -20,14 +20,14 @@ func tensorScatter(c *Ctx) (*Meaning, error) {
 		return nil, err
 	}
 	if axis == 0 {
-		return nil, fmt.Errorf("attribute axis is %d, the batch axis; another one wanted", c.Node.Int("axis", -2))
+		return nil, fmt.Errorf("attribute axis is %d, the batch axis; want another one", c.Node.Int("axis", -2))
 	}
 	mode, err := c.choice("mode", "linear", "circular")
 	if err != nil {
 		return nil, err
 	}
 	if len(u) != len(x) {
-		return nil, fmt.Errorf("operands 0 and 1 have ranks %d and %d; equal ranks wanted", len(x), len(u))
+		return nil, fmt.Errorf("operands 0 and 1 have ranks %d and %d; want equal ranks", len(x), len(u))
 	}
 	want := append(ir.Shape{}, x...)
 	want[axis] = u[axis]

@@ -17,7 +17,7 @@ func tfIdf(c *Ctx) (*Meaning, error) {
 		return nil, err
 	}
 	if len(x) != 1 && len(x) != 2 {
-		return nil, fmt.Errorf("operand 0 has rank %d; 1 or 2 wanted", len(x))
+		return nil, fmt.Errorf("operand 0 has rank %d; want 1 or 2", len(x))
 	}
 	g, err := c.grams()
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *Ctx) grams() (*opaque.Grams, error) {
 	}
 	const most = 1 << 31
 	if g.Least < 1 || g.Most < g.Least || g.Skips < 0 || g.Skips >= most {
-		return nil, fmt.Errorf("attributes min_gram_length, max_gram_length and max_skip_count are %d, %d and %d; 1 <= min <= max, and skips from 0 on, wanted", g.Least, g.Most, g.Skips)
+		return nil, fmt.Errorf("attributes min_gram_length, max_gram_length and max_skip_count are %d, %d and %d; want 1 <= min <= max, and skips from 0 on", g.Least, g.Most, g.Skips)
 	}
 	g.Starts = append(slices.Clone(n.Ints("ngram_counts")), int64(len(g.Pool)))
 	grams := int64(0)
@@ -80,7 +80,7 @@ func (c *Ctx) grams() (*opaque.Grams, error) {
 	}
 	for _, k := range g.Columns {
 		if k < 0 || k >= most {
-			return nil, fmt.Errorf("attribute ngram_indexes has %d; 0 and more wanted", k)
+			return nil, fmt.Errorf("attribute ngram_indexes has %d; want 0 and more", k)
 		}
 		g.Width = max(g.Width, k+1)
 	}

@@ -24,7 +24,7 @@ func maxUnpool(c *Ctx) (*Meaning, error) {
 		return nil, err
 	}
 	if len(x) < 3 {
-		return nil, fmt.Errorf("operand 0 has rank %d; at least 3 (batch, channel, spatial axes) wanted", len(x))
+		return nil, fmt.Errorf("operand 0 has rank %d; want at least 3 (batch, channel, spatial axes)", len(x))
 	}
 	if err := c.hasShape(1, x); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (c *Ctx) unpooled(x ir.Shape) (ir.Shape, error) {
 		pads = c.Node.Ints("pads")
 	}
 	if len(pads) != 2*n {
-		return nil, fmt.Errorf("attribute pads is %v; two numbers for each of %d spatial axes wanted", pads, n)
+		return nil, fmt.Errorf("attribute pads is %v; want two numbers for each of %d spatial axes", pads, n)
 	}
 	out := append(ir.Shape{}, x...)
 	for k, d := range x[2:] {

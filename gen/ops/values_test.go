@@ -51,8 +51,8 @@ func TestConstantValue(t *testing.T) {
 		{attrs("value_float", 0.5), "f32 []", ""},
 		{attrs("value_floats", []float32{1, 2, 3}), "f32 [3]", ""},
 		{attrs("value", ir.NewTensor(ir.U8, 2, 2)), "u8 [2 2]", ""},
-		{attrs(), "", "exactly one value wanted"},
-		{attrs("value_int", 7, "value_float", 0.5), "", "exactly one value wanted"},
+		{attrs(), "", "want exactly one value"},
+		{attrs("value_int", 7, "value_float", 0.5), "", "want exactly one value"},
 		{attrs("value", ir.NewTensor(ir.F32, 100, 100)), "", "make it an initializer"},
 	} {
 		n := node("Constant", c.at)

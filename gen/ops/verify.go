@@ -159,7 +159,7 @@ func (c *Ctx) require(kind CheckKind, a, b sym.Expr, format string, args ...any)
 	}
 	what := fmt.Sprintf(format, args...)
 	if d.Overflow() {
-		return fmt.Errorf("%s: the numbers leave 64 bits, or are too long to write; smaller dimensions wanted", what)
+		return fmt.Errorf("%s: the numbers leave 64 bits, or are too long to write; want smaller dimensions", what)
 	}
 	if fails {
 		return fmt.Errorf("%s: found %s and %s", what, a, b)
@@ -170,7 +170,7 @@ func (c *Ctx) require(kind CheckKind, a, b sym.Expr, format string, args ...any)
 	return nil
 }
 
-// isNot tells that e != x is certain.
+// isNot reports whether e != x is certain.
 func (c *Ctx) isNot(e sym.Expr, x int64) bool {
 	lo, hi := e.Bounds(c.Facts)
 	return lo > x || hi < x

@@ -113,7 +113,7 @@ func (c *Ctx) padExplicit(w *window, mode string) error {
 		pads = c.Node.Ints("pads")
 	}
 	if len(pads) != 2*len(w.in) {
-		return fmt.Errorf("attribute pads is %v; two numbers for each of %d spatial axes wanted", pads, len(w.in))
+		return fmt.Errorf("attribute pads is %v; want two numbers for each of %d spatial axes", pads, len(w.in))
 	}
 	for k, d := range w.in {
 		b, e := pads[k], pads[k+len(w.in)]
@@ -152,7 +152,7 @@ func (w *window) at(k int, o, r sym.Expr) sym.Expr {
 	return sym.Add(w.start(k, o), sym.Scale(r, w.dilation[k]))
 }
 
-// leaves tells whether windows of axis k may leave the operand.
+// leaves reports whether windows of axis k may leave the operand.
 func (w *window) leaves(k int) bool {
 	if !w.begin[k].Is(0) {
 		return true

@@ -34,7 +34,7 @@ type Solution struct {
 	Bound  float64
 }
 
-// Optimal tells that no cheaper solution exists.
+// Optimal reports whether no cheaper solution exists.
 func (s *Solution) Optimal() bool { return s.Cost <= s.Bound*(1+1e-9) }
 
 // String says what is known of the cost, in the unit of the problem.

@@ -27,7 +27,7 @@ type opaqueCase struct {
 	inputs      []*ir.Tensor
 	want        []*ir.Tensor
 	disable     []string
-	// bound tells that only the user's bound refuses it, of which the interpreter of nodes does
+	// bound reports that only the user's bound refuses it, of which the interpreter of nodes does
 	// not know.
 	bound bool
 }

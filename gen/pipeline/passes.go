@@ -80,7 +80,7 @@ var Switches = []Switch{
 	{"contractions", "register tiles for sums of products: convolutions, Gemm, MatMul"},
 	{"windows", "register tiles for depthwise convolutions; guards of pools as bounds of their loops"},
 	{"winograd", "convolutions by fewer products of transformed inputs and weights, which take up to four times the memory"},
-	{"chains", "row-wise chains (softmax, normalisations) as one block"},
+	{"chains", "row-wise reduction fusion (softmax, normalisations) as one block"},
 	{"vectors", "loops of generic nests in vectors"},
 	{"layouts", "blocked layouts; every value is then row-major"},
 }
@@ -131,7 +131,7 @@ func fuseBlocks(s *State) error {
 	return block.Sweep(s.Blocks)
 }
 
-// anchor tells whether one of the anchors is on.
+// anchor reports whether one of the anchors is on.
 func (s *State) anchor(name string) bool { return s.Enabled("anchors") && s.Enabled(name) }
 
 func (s *State) selectOptions() sel.Options {

@@ -57,7 +57,7 @@ type State struct {
 	off       map[string]bool
 }
 
-// Enabled tells whether a pass, or a part of one that can be switched off, is on.
+// Enabled reports whether a pass, or a part of one that can be switched off, is on.
 func (s *State) Enabled(name string) bool { return !s.off[name] }
 
 // Pass is a row of the list.

@@ -304,5 +304,5 @@ func (a *arena) bound(ivs []*interval) sym.Expr {
 	return most
 }
 
-// covers tells that x is at least y: the difference has no negative summand.
+// covers reports whether x is at least y: the difference has no negative summand.
 func covers(x, y sym.Expr) bool { return nonNegative(sym.Sub(x, y)) }

@@ -70,7 +70,7 @@ func (c contents) find(t *ir.Tensor) (*content, error) {
 	return x, nil
 }
 
-// equals tells whether constants of one size and one beginning are equal.
+// equals reports whether constants of one size and one beginning are equal.
 func (c *content) equals(o *content, size int64) (bool, error) {
 	if size <= beginning || c.tensor == o.tensor {
 		return true, nil

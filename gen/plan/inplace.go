@@ -89,13 +89,13 @@ func (in *inPlace) call(c *Call, list *Step) {
 	}
 }
 
-// free tells whether a result may lie anywhere: the step is the first that mentions its memory.
+// free reports whether a result may lie anywhere: the step is the first that mentions its memory.
 func (in *inPlace) free(y *ir.Value) bool {
 	_, home := in.p.Homes[y]
 	return !home && !in.fixed[y] && in.first[y].step == in.step
 }
 
-// dies tells whether the step is the last that reads what lies at an operand's place, all of which the operand takes, by
+// dies reports whether the step is the last that reads what lies at an operand's place, all of which the operand takes, by
 // one operand, and whether it is a step of the same list that wrote it: another run of the list writes it again.
 func (in *inPlace) dies(c *Call, x *ir.Value, list *Step) bool {
 	r, _ := in.p.home(x)

@@ -12,7 +12,7 @@ import (
 	"rules_dnn/gen/sym"
 )
 
-// BoundError tells that nothing bounds the memory of a value whose shape the run computes.
+// BoundError reports that nothing bounds the memory of a value whose shape the run computes.
 type BoundError struct {
 	// Names are the symbols that a user has to bound, in order; none where bounds of symbols do not
 	// bound what is made of them.
@@ -71,7 +71,7 @@ func (p *Program) open(e sym.Expr, names *[]string) {
 	}
 }
 
-// set tells whether a step gives the symbol the value of an expression.
+// set reports whether a step gives the symbol the value of an expression.
 func (p *Program) set(name string) bool {
 	found := false
 	walk(p.Steps, func(s Step) { found = found || s.Set != nil && s.Set.Name == name })

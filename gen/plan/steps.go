@@ -74,13 +74,13 @@ type Loop struct {
 	Made       string // the symbol that becomes the number of iterations, or ""
 }
 
-// Home tells that a value lies in the storage of Of from the element At on.
+// Home reports that a value lies in the storage of Of from the element At on.
 type Home struct {
 	Of *ir.Value
 	At sym.Expr
-	// Part tells that a loop's body gives the value, and Of keeps it beyond the iteration.
+	// Part reports that a loop's body gives the value, and Of keeps it beyond the iteration.
 	Part bool
-	// Whole tells that the value is all that lies in Of by then: what may be written over the one may be written over the other.
+	// Whole reports that the value is all that lies in Of by then: what may be written over the one may be written over the other.
 	Whole bool
 }
 

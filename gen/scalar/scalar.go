@@ -33,7 +33,7 @@ const (
 	Anything = Numbers | Bools
 )
 
-// Has tells whether the kind of t is in the set.
+// Has reports whether the kind of t is in the set.
 func (k Kinds) Has(t ir.DType) bool {
 	switch t.Kind() {
 	case ir.KindBool:
@@ -110,7 +110,7 @@ func Table() []*Row {
 	return out
 }
 
-// Check tells whether the function takes these arguments and gives result.
+// Check reports whether the function takes these arguments and gives result.
 func Check(name string, result ir.DType, args []ir.DType) error {
 	row := Lookup(name)
 	if row == nil {
@@ -126,7 +126,7 @@ func Check(name string, result ir.DType, args []ir.DType) error {
 	return err
 }
 
-// converts tells that the result type is the Call's own.
+// converts reports whether the result type is the Call's own.
 func (r *Row) converts() bool { return r.Result == Target || r.Result == Reinterpret }
 
 // ResultType is the type that the function gives for arguments of these types.

@@ -68,7 +68,7 @@ type impl struct{ f32, f64 Func }
 // whole are a row's evaluators over integers: on int64, and on uint64 where u64 differs.
 type whole struct {
 	i64, u64 Func
-	// closed tells that results need no wrapping to the element type.
+	// closed reports that results need no wrapping to the element type.
 	closed bool
 }
 

@@ -15,7 +15,7 @@ var library = map[string]func(float64) float64{
 	"sinh": math.Sinh, "cosh": math.Cosh, "tanh": math.Tanh, "asinh": math.Asinh, "acosh": math.Acosh, "atanh": math.Atanh,
 }
 
-// near tells whether two float64s differ by little more than package math's errors, and are alike in sign and kind.
+// near reports whether two float64s differ by little more than package math's errors, and are alike in sign and kind.
 func near(a, b float64) bool {
 	if a != a || b != b {
 		return a != a && b != b

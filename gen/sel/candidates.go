@@ -228,7 +228,7 @@ func (s *selector) want(v *ir.Value, l layout.Layout) {
 	}
 }
 
-// mayBlock tells whether a value can be stored in blocks of channels; where there is texture
+// mayBlock reports whether a value can be stored in blocks of channels; where there is texture
 // memory, it is in texels.
 func (s *selector) mayBlock(v *ir.Value) bool { return s.hasBlocks(v) && !s.sameBytes(v) }
 
@@ -240,7 +240,7 @@ func (s *selector) hasBlocks(v *ir.Value) bool {
 	return n >= s.blocked.Block
 }
 
-// sameBytes tells that the value lies in memory alike in both layouts: whole blocks of channels,
+// sameBytes reports whether the value lies in memory alike in both layouts: whole blocks of channels,
 // and nothing but channels.
 func (s *selector) sameBytes(v *ir.Value) bool {
 	if !s.hasBlocks(v) || s.blocked.Padded(v.Shape) {

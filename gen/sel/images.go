@@ -37,7 +37,7 @@ func (s *selector) wantImages() {
 	}
 }
 
-// isImage tells whether a value can be such an image: it has enough channels, and extents that are
+// isImage reports whether a value can be such an image: it has enough channels, and extents that are
 // sure to be some that the chip can have.
 func (s *selector) isImage(v *ir.Value, l layout.Layout) bool {
 	if v.Const != nil || v.Type != ir.F32 || !l.Fits(v.Shape) {

@@ -28,12 +28,12 @@ type Options struct {
 	Contractions, Windows, Winograd, Vectors bool
 	// Times are what a tuning record has measured on the chip; nil: there is no record.
 	Times tuning.Times
-	// Candidate, from 1, computes each block by its so-manieth kernel in the layouts that estimates choose, or by
+	// Candidate, from 1, computes each block by its k-th kernel in the layouts that estimates choose, or by
 	// the first where it has fewer; 0: by the best.
 	Candidate int
 }
 
-// Views tells whether values may lie in others: what is concatenated in the result, parts in the whole.
+// Views reports whether values may lie in others: what is concatenated in the result, parts in the whole.
 func (o Options) Views(t *target.Target) bool { return o.Layouts && t.OpenCL == nil }
 
 // Choice is the result: layouts by value, and the kernel of each block that has a stage.

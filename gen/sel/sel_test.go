@@ -133,7 +133,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// checkLayouts tells that interfaces are row-major, and that every kernel was lowered for the
+// checkLayouts reports that interfaces are row-major, and that every kernel was lowered for the
 // layouts that its values have.
 func checkLayouts(t *testing.T, g *block.Graph, c *Choice) {
 	t.Helper()

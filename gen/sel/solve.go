@@ -23,7 +23,7 @@ func (s *selector) storages(v *ir.Value) []storage {
 	return out
 }
 
-// has tells whether the set has one of the value's layouts.
+// has reports whether the set has one of the value's layouts.
 func (s *selector) has(st storage, v *ir.Value, l layout.Layout) bool {
 	i := slices.Index(s.layouts(v), l)
 	return i >= 0 && st>>i&1 == 1

@@ -62,11 +62,11 @@ func (s *selector) staleNotes() []string {
 const (
 	// tilesTried is how many tiles of each width are candidates.
 	tilesTried = 3
-	// hopeless is how many times as long as the best estimate a kernel is thought to take that nobody measures.
-	hopeless = 4
+	// pruned is how many times the best estimate a candidate may be estimated to take; slower ones are not measured.
+	pruned = 4
 )
 
-// candidate is the so-manieth of a block's kernels that are worth measuring.
+// candidate is the k-th of a block's kernels that are worth measuring.
 func (s *selector) candidate(b *block.Block, lay lower.Layouts, estimated Kernel) (Kernel, error) {
 	all, err := s.candidatesOf(b, lay, estimated)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *selector) candidatesOf(b *block.Block, lay lower.Layouts, estimated Ker
 	firsts, others := []Kernel{estimated}, []Kernel{}
 	for _, k := range all {
 		switch {
-		case names[k.Name] || k.Cycles > hopeless*estimated.Cycles:
+		case names[k.Name] || k.Cycles > pruned*estimated.Cycles:
 			continue
 		case families[k.Family]:
 			others = append(others, k)

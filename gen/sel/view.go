@@ -58,7 +58,7 @@ func (s *selector) findViews(g *block.Graph) {
 	}
 }
 
-// placed tells whether it is known where a piece of a value lies before the piece is computed, and that it is as large as its
+// placed reports whether it is known where a piece of a value lies before the piece is computed, and that it is as large as its
 // place: of dimensions that only a run finds equal, the piece's own may be greater.
 func placed(shape ir.Shape, axis int, at sym.Expr, piece ir.Shape, known func(symbol string) bool) bool {
 	used := map[string]bool{}
@@ -105,7 +105,7 @@ func (s *selector) viewsIn(b *block.Block, lay func(*ir.Value) layout.Layout) ([
 	return out, true
 }
 
-// aligned tells whether an element lies as values of their own do.
+// aligned reports whether an element lies as values of their own do.
 func (s *selector) aligned(at sym.Expr, t ir.DType) bool {
 	align := max(plan.Alignment, int64(s.t.VectorBits/8))
 	return sym.Mod(sym.Scale(at, int64(t.Size())), sym.Const(align), s.g.Facts).Is(0)

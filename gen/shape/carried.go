@@ -68,7 +68,7 @@ func changes(name string, before, after ir.Shape, what string) error {
 }
 
 // differ makes symbols of the dimensions of carried value k that have none and that the body changes, and
-// tells whether there are such. Of earlier inferences it keeps the names.
+// reports whether there are such. Of earlier inferences it keeps the names.
 func (in *inference) differ(n *ir.Node, b *body, k int, x *varying, before, after ir.Shape, names []string) bool {
 	found := false
 	for d := range before {

@@ -150,7 +150,7 @@ func leaves(n *ir.Node, s ir.Shape) string {
 }
 
 // tighten bounds computed symbols by what nodes demand of them: a run is refused where that does not
-// hold, before anything uses the symbol. It tells whether it found a bound.
+// hold, before anything uses the symbol. It reports whether it found a bound.
 func (in *inference) tighten() bool {
 	found := false
 	for _, c := range in.demands {

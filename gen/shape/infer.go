@@ -179,11 +179,11 @@ func (in *inference) result(n *ir.Node, v *ir.Value, m *ops.Meaning, i int, ev *
 	return nil
 }
 
-// followed tells whether elements of type t are worth evaluating: integers, and
+// followed reports whether elements of type t are worth evaluating: integers, and
 // the float types through which shapes pass.
 func followed(t ir.DType) bool { return t != ir.F16 && t != ir.BF16 }
 
-// allFollowed tells whether something is known of each operand's elements. Floats
+// allFollowed reports whether something is known of each operand's elements. Floats
 // that are computed from data are not worth a look.
 func (in *inference) allFollowed(n *ir.Node) bool {
 	for i, v := range n.Inputs {

@@ -19,7 +19,7 @@ type body struct {
 	grows   bool    // what it carries may change its dimensions
 }
 
-// passed tells whether the body hands carried value k on as it is.
+// passed reports whether the body hands carried value k on as it is.
 func (b *body) passed(k int) bool { return b.Outputs[b.from+k] == b.Inputs[len(b.first)+k] }
 
 // iterate infers a body with the shapes that carried values begin with. A dimension that the body

@@ -77,7 +77,7 @@ func (o *Origins) elements(v *ir.Value) []value {
 	return out
 }
 
-// mentions tells whether an expression depends on an element that is not known.
+// mentions reports whether an expression depends on an element that is not known.
 func (o *Origins) mentions(e sym.Expr) bool {
 	used := map[string]bool{}
 	e.Vars(used)

@@ -230,7 +230,7 @@ func selectOf(a []value, f sym.Facts) value {
 	return small(sym.Add(y, sym.Mul(c, sym.Sub(x, y))))
 }
 
-// divides tells that no division of the expression is by zero.
+// divides reports whether no division of the expression is by zero.
 func divides(e sym.Expr, f sym.Facts) bool {
 	terms, _ := e.Terms()
 	for _, t := range terms {

@@ -186,7 +186,7 @@ func (e Expr) Subst(m map[string]Expr, f Facts) Expr {
 	return Add(parts...)
 }
 
-// stays tells that there is nothing to replace and to simplify.
+// stays reports whether there is nothing to replace and to simplify.
 func (e Expr) stays(m map[string]Expr) bool {
 	for _, t := range e.terms {
 		for _, a := range t.atoms {

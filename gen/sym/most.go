@@ -30,7 +30,7 @@ func (l limiter) expr(e Expr, up bool) (Expr, bool) {
 	return Add(parts...), true
 }
 
-// touches tells whether e mentions a variable that is replaced.
+// touches reports whether e mentions a variable that is replaced.
 func (l limiter) touches(e Expr) bool {
 	used := map[string]bool{}
 	e.Vars(used)

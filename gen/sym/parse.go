@@ -220,13 +220,13 @@ func identifierPrefix(s string) string {
 var internal = regexp.MustCompile(`^(([abgijkpqrstuwxy]|acc|at|in|iter|new|set)[0-9][0-9a-z_]*|` +
 	`(acc|cg|cl|co|cv|part|q|rp|rs|tc|tp|tq|tr|xl|w[cgijoprtxy]|w_(half|in|out|sum)|wd_[0-9]+|scratch|bad|bad_index|task|first_task|last_task)(_[0-9]+)?)(_end)?$`)
 
-// reserved tells whether a name means something else than a symbol: in
+// reserved reports whether a name means something else than a symbol: in
 // expressions, or as a variable of the compiler's own.
 func reserved(name string) bool {
 	return name == "min" || name == "max" || name == "overflow" || internal.MatchString(name)
 }
 
-// IsSymbol tells whether name can be a symbol's: Parse reads it as a variable.
+// IsSymbol reports whether name can be a symbol's: Parse reads it as a variable.
 func IsSymbol(name string) bool {
 	return name != "" && identifierPrefix(name) == name && !reserved(name)
 }

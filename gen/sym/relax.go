@@ -16,7 +16,7 @@ func depthFor(n int) int {
 	return depth
 }
 
-// nonPositive tells whether e <= 0 is certain. Where interval arithmetic alone
+// nonPositive reports whether e <= 0 is certain. Where interval arithmetic alone
 // cannot tell, it replaces an atom by what bounds it in the atom's own terms:
 // H//2 <= H is certain, although the ranges of H//2 and H overlap.
 func nonPositive(e Expr, f Facts, depth int) bool {

@@ -183,7 +183,7 @@ func Below(e Expr, f Facts) Expr {
 	return Min(Const(1), Max(Const(0), Scale(e, -1), f), f)
 }
 
-// AtMost tells whether e <= c is certain.
+// AtMost reports whether e <= c is certain.
 func AtMost(e Expr, c int64, f Facts) bool {
 	if _, hi := e.Bounds(f); hi <= c && hi != boundInf {
 		return true
@@ -191,7 +191,7 @@ func AtMost(e Expr, c int64, f Facts) bool {
 	return nonPositive(Sub(e, Const(c)), f, depthFor(len(e.terms)))
 }
 
-// AtLeast tells whether e >= c is certain.
+// AtLeast reports whether e >= c is certain.
 func AtLeast(e Expr, c int64, f Facts) bool {
 	if lo, _ := e.Bounds(f); lo >= c && lo != -boundInf {
 		return true

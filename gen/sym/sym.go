@@ -95,14 +95,14 @@ func (e Expr) Const() (int64, bool) {
 	return e.c, true
 }
 
-// Is tells whether e is the constant c.
+// Is reports whether e is the constant c.
 func (e Expr) Is(c int64) bool { v, ok := e.Const(); return ok && v == c }
 
-// Overflow tells that nothing is known of the expression: its constants left 64 bits, or its text
+// Overflow reports whether nothing is known of the expression: its constants left 64 bits, or its text
 // grew beyond limit.Expression.
 func (e Expr) Overflow() bool { return e.bad }
 
-// Equal tells whether the normal forms agree; unequal forms may still have equal values.
+// Equal reports whether the normal forms agree; unequal forms may still have equal values.
 func (e Expr) Equal(o Expr) bool {
 	return !e.bad && !o.bad && e.c == o.c && slices.EqualFunc(e.terms, o.terms, func(x, y term) bool { return x.coef == y.coef && x.key == y.key })
 }
@@ -178,7 +178,7 @@ func (e Expr) Vars(set map[string]bool) {
 	}
 }
 
-// Uses tells whether e mentions the variable.
+// Uses reports whether e mentions the variable.
 func (e Expr) Uses(name string) bool {
 	for _, t := range e.terms {
 		for _, a := range t.atoms {

@@ -19,7 +19,7 @@ type Target struct {
 	CPU  string `json:"cpu"`
 	// VectorBits is the width of a vector register.
 	VectorBits int `json:"vector_bits"`
-	// IntegersOnly tells that vector registers hold integers: kernels compute floats one by one.
+	// IntegersOnly reports that vector registers hold integers: kernels compute floats one by one.
 	IntegersOnly bool `json:"integers_only"`
 	// VectorRegisters is how many a kernel may use.
 	VectorRegisters int `json:"vector_registers"`
@@ -96,7 +96,7 @@ func Parse(data []byte) (*Target, error) {
 		return nil, fmt.Errorf("chip facts: %w", err)
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, fmt.Errorf("chip facts: something follows the object")
+		return nil, fmt.Errorf("chip facts: trailing data after the JSON object")
 	}
 	if t.Name == "" {
 		return nil, fmt.Errorf("chip facts: no name")

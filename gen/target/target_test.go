@@ -38,7 +38,7 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 		{`256`, `-256`, "chip mine: vector_bits is -256"},
 		{`256`, `"wide"`, "chip facts: json: cannot unmarshal string"},
 		{`{`, ``, "chip facts: "},
-		{`{"name"`, `{} {"name"`, "chip facts: something follows the object"},
+		{`{"name"`, `{} {"name"`, "chip facts: trailing data after the JSON object"},
 		{`"cpu"`, `"l1d_bytes": -1, "cpu"`, "chip mine: rates and cache sizes must be positive"},
 		{`16`, `2`, "chip mine: vector_registers is 2; want 4 to 256"},
 		{`"cpu"`, `"tasks": 0, "cpu"`, "chip mine: tasks, task_elements, parallel and load_cycles must be positive"},

@@ -71,7 +71,7 @@ func Parse(data []byte) (*Record, error) {
 		return nil, fmt.Errorf("tuning record: %w", err)
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, fmt.Errorf("tuning record: something follows the object")
+		return nil, fmt.Errorf("tuning record: trailing data after the JSON object")
 	}
 	if r.Version != version {
 		return nil, fmt.Errorf("tuning record: its version is %d, and this compiler reads %d: remove the file and measure again", r.Version, version)

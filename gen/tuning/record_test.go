@@ -15,7 +15,7 @@ func TestParseErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		`nothing`:                     "tuning record: invalid character",
 		`[]`:                          "cannot unmarshal array",
-		`{"version": 1} {}`:           "something follows the object",
+		`{"version": 1} {}`:           "trailing data after the JSON object",
 		`{"version": 1, "chip": "x"}`: `unknown field "chip"`,
 		`{}`:                          "its version is 0, and this compiler reads 1",
 		`{"version": 2}`:              "its version is 2, and this compiler reads 1: remove the file and measure again",

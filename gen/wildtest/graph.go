@@ -186,7 +186,7 @@ func (b *builder) operand(p ops.Param, like map[string]ir.DType) *ir.Value {
 	return b.constant(t, false)
 }
 
-// constant is a constant of a few elements; index tells that it is one of axes, sizes and the like.
+// constant is a constant of a few elements; index reports that it is one of axes, sizes and the like.
 func (b *builder) constant(t ir.DType, index bool) *ir.Value {
 	shapes := [][]int64{{1}, {}, {2}, {2, 3}, {3}, {4}, {1, 1}, {0}, {2, 2, 3, 3}, {1, 3, 1, 1}, {8}, {2, 0}, {300}}
 	if index {

@@ -11,7 +11,7 @@ type Source struct{ data []byte }
 // NewSource makes choices from data.
 func NewSource(data []byte) *Source { return &Source{data} }
 
-// Empty tells that no bytes are left.
+// Empty reports whether no bytes are left.
 func (s *Source) Empty() bool { return len(s.data) == 0 }
 
 func (s *Source) byte() int {

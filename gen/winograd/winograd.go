@@ -1,4 +1,4 @@
-// Package winograd makes the matrices of minimal filtering algorithms F(m, r): m neighbouring
+// Package winograd makes the matrices of Winograd's algorithms F(m, r): m neighbouring
 // results of a filter of r points by m+r-1 products instead of m*r.
 //
 // A result is y = A [(G w) * (B x)], where * multiplies element by element, w are the filter's r

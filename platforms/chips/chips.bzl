@@ -1,4 +1,4 @@
-"""The chips that rules_dnn knows, most special first."""
+"""The chips that rules_dnn knows, most specific first."""
 
 # What create() checks for (cpu_features) covers what these flags let the compiler use.
 _X86_64_V3 = ["-mavx2", "-mfma", "-mbmi2"]

@@ -12,7 +12,7 @@ load(":private_info.bzl", "ModelPartsInfo")
 CANDIDATES = 8
 
 def _program(ctx, number):
-    """Declares a program of the model in which each block has its so-manieth kernel.
+    """Declares a program of the model in which each block has its k-th kernel.
 
     Args:
       ctx: the rule's context.

@@ -18,15 +18,15 @@ def c_prefix(package, api):
     return "m" + prefix if prefix[0] in _DIGITS else prefix
 
 def is_identifier(text):
-    """Tells whether the text is an identifier of C."""
+    """Reports whether the text is an identifier of C."""
     return bool(text) and text[0] not in _DIGITS and _mangle(text) == text
 
 def is_namespace(text):
-    """Tells whether the text is a C++ namespace: a, or a::b."""
+    """Reports whether the text is a C++ namespace: a, or a::b."""
     return all([is_identifier(part) for part in text.split("::")])
 
 def is_api(text):
-    """Tells whether the text can name a header: relative, and plain in every file system."""
+    """Reports whether the text can name a header: relative, and plain in every file system."""
     plain = all([c in _LETTERS or c in _DIGITS or c in _API_PUNCTUATION for c in text.elems()])
     return plain and all([part not in ("", ".", "..") for part in text.split("/")])
 

@@ -28,7 +28,7 @@ _HOST = [
 ]
 
 def _same_platform(ctx, built_for):
-    """Tells whether what depends on this target has the model's platform."""
+    """Reports whether what depends on this target has the model's platform."""
     current = ctx.fragments.platform.platform
     same = [built_for.platform]
     if ctx.attr.target:

@@ -58,7 +58,7 @@ td.name { overflow-wrap: anywhere; white-space: normal; min-width: 260px; }
 <h2>Share of the peak</h2>
 <p>Of what products and sums in registers reach at the clock of the same run, block by block in the order of the program:
   <span class="key" style="background: var(--one)"></span>what micro-kernels computed
-  <span class="line"></span>what the network asks for, which is more where minimal filtering computes less.</p>
+  <span class="line"></span>what the network asks for, which is more where Winograd computes less.</p>
 <p><label>Here and in the table below, blocks of at least <input id="least" type="number" min="0" step="any"> MFLOP.</label> <span id="together"></span></p>
 <div id="share"></div>
 <h2>Time of each block</h2>

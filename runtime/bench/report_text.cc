@@ -111,7 +111,7 @@ std::string TextReport(const Report& r, bool longest_first, int top) {
          "\nms: median over runs. MFLOP, MB: what the network asks for, operands and results once. "
          "peak %: GFLOP/s over the "
          "machine's at the clock of the same run.\nFMA %: what micro-kernels really computed over "
-         "that; minimal filtering computes less than the network asks for. mem %: "
+         "that; Winograd computes less than the network asks for. mem %: "
          "GB/s over the machine's memory; caches "
          "may give more than 100.\nroof %: GFLOP/s over what the limit, memory or FMA, allows at "
          "this FLOP/B.\n";

@@ -47,7 +47,7 @@ func made(t *testing.T, dir, name, lines string, folded ...string) model {
 	return model{name: name, path: path, folded: folded}
 }
 
-// constant is a line of n made-up numbers.
+// constant is a line of n synthetic numbers.
 func constant(name, typ string, shape string, n int, number func(x float64) string) string {
 	seed := uint32(len(name) + n)
 	words := make([]string, n)

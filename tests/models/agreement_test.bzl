@@ -5,7 +5,7 @@ load("//rules:defs.bzl", "dnn_benchmark")
 load("//toolchains/qemu:defs.bzl", "emulated_binary")
 
 def agreement_test(name, model, input, reference, emulated = False, **kwargs):
-    """Declares a test that runs a model on made-up numbers and compares its output.
+    """Declares a test that runs a model on synthetic numbers and compares its output.
 
     Args:
       name: the test.

@@ -1,4 +1,4 @@
-"""filled_model: an ONNX model with made-up weights."""
+"""filled_model: an ONNX model with synthetic weights."""
 
 def _filled_model_impl(ctx):
     out = ctx.actions.declare_file(ctx.label.name + ".onnx")

@@ -55,7 +55,7 @@ func (f *buildFile) note(format string, args ...any) {
 // label is a target's label, for people.
 func (f *buildFile) label(name string) string { return "//" + f.pkg + ":" + name }
 
-// defines tells whether a target or a file is made by a rule in this file.
+// defines reports whether a target or a file is made by a rule in this file.
 func (f *buildFile) defines(name string) bool {
 	for _, r := range f.tree.Rules("") {
 		made := append(r.AttrStrings("outs"), r.Name(), r.AttrString("out"))

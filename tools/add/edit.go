@@ -98,7 +98,7 @@ func (e *edit) named(name string) ([]*build.Rule, error) {
 	return nil, nil
 }
 
-// isModel tells whether a label means the model.
+// isModel reports whether a label means the model.
 func (e *edit) isModel(label string) bool {
 	if label == "" {
 		return false
@@ -144,7 +144,7 @@ func isNameRune(r rune) bool {
 	return r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.+/", r))
 }
 
-// isName tells whether a target of the name can have a header of that name, as the rules want.
+// isName reports whether a target of the name can have a header of that name, as the rules want.
 func isName(name string) bool {
 	for _, part := range strings.Split(name, "/") {
 		if part == "" || part == "." || part == ".." {

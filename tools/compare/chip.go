@@ -47,7 +47,7 @@ func chooseChip(o *options, work string) (*target.Target, error) {
 	return best, os.WriteFile(work+"/chip.json", facts, 0o666)
 }
 
-// runsHere tells whether this machine's processor has what a chip offers, as far as Linux tells.
+// runsHere reports whether this machine's processor has what a chip offers, as far as Linux tells.
 func runsHere(t *target.Target) bool {
 	if t.CPU != map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH] {
 		return false

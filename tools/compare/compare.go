@@ -132,7 +132,7 @@ func compareRun(o *options, m *model, s *check.Server, ref *reference, run strin
 	return r, err
 }
 
-// report prints how far an output is from the reference, and tells whether that is near enough.
+// report prints how far an output is from the reference, and reports whether that is near enough.
 func report(out io.Writer, name string, got, want *ir.Tensor, tolerance float64) (rel float64, ok bool) {
 	if got == nil || want == nil {
 		fmt.Fprintf(out, "output  %s is missing\n", name)

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-const usage = `compare compiles an ONNX model for this machine, runs it on made-up inputs, and compares each
+const usage = `compare compiles an ONNX model for this machine, runs it on synthetic inputs, and compares each
 output with ONNX Runtime's, or, where Python has no onnxruntime, with that of the compiler's own interpreter.
 It fails if an output is further away than --tolerance.
 

@@ -157,7 +157,7 @@ func bounds(text string) (low, high float64, ok bool) {
 	return low, high, err == nil
 }
 
-// spread moves made-up numbers between bounds: floats, which lie in [-2, 2), or integers if there
+// spread moves synthetic numbers between bounds: floats, which lie in [-2, 2), or integers if there
 // is nothing between the bounds.
 func spread(t *ir.Tensor, low, high float64) error {
 	switch {

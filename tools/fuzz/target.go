@@ -105,7 +105,7 @@ var (
 	silence = "communicating with fuzzing process: EOF"
 )
 
-// stalled tells whether what ended a run was no fault of the target: Go's fuzzing ends a process that takes ten seconds
+// stalled reports whether what ended a run was no fault of the target: Go's fuzzing ends a process that takes ten seconds
 // by the clock for an input, which all do on a machine that is stopped or very busy for a while. The input
 // passes by itself then, within the time that its own test allows, and its file is removed.
 func (o *options) stalled(t target, bin, output string) bool {

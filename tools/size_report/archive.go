@@ -22,7 +22,7 @@ type member struct {
 	data *io.SectionReader
 }
 
-// measuresOnly tells that only programs that measure the model link the object: it describes the
+// measuresOnly reports whether only programs that measure the model link the object: it describes the
 // blocks, and has code that finds the machine's limits.
 func (m member) measuresOnly() bool {
 	name, _, _ := strings.Cut(m.name, ".")

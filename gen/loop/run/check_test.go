@@ -91,7 +91,7 @@ func TestChecks(t *testing.T) {
 		{"array out of scope", func(f *fixture) []loop.Stmt {
 			return []loop.Stmt{loopOver("i", num(2), loop.Alloc{Buf: f.la}), put(f.la, num(0), lit(1))}
 		}, `no buffer "acc" is in scope`},
-		{"type", func(f *fixture) []loop.Stmt { return []loop.Stmt{put(f.y, num(0), te.Int(ir.I32, 1))} }, "an expression of type i32 where f32 is wanted"},
+		{"type", func(f *fixture) []loop.Stmt { return []loop.Stmt{put(f.y, num(0), te.Int(ir.I32, 1))} }, "an expression of type i32 where the kernel wants f32"},
 		{"function", func(f *fixture) []loop.Stmt { return []loop.Stmt{put(f.y, num(0), te.Fn(ir.F32, "frob"))} }, `no scalar function "frob"`},
 		{"load of a tensor", func(f *fixture) []loop.Stmt { return []loop.Stmt{put(f.y, num(0), te.Operand(0, ir.F32))} }, "an expression of type te.Load"},
 	} {

@@ -18,7 +18,7 @@ type node interface {
 // expr compiles an expression, which must have type want.
 func (c *compiler) expr(e te.Expr, want ir.DType) node {
 	if e == nil || e.DType() != want {
-		c.frame.fail("an expression of type %v where %s is wanted", typeOf(e), want)
+		c.frame.fail("an expression of type %v where the kernel wants %s", typeOf(e), want)
 	}
 	switch x := e.(type) {
 	case te.Const:

@@ -83,7 +83,7 @@ func (c *compiler) slot(name string) int {
 	return slot
 }
 
-// moves tells whether a variable differs between the lanes, and notes it.
+// moves reports whether a variable differs between the lanes, and notes it.
 func (c *compiler) moves(k *form, slot int) (along, bool) {
 	w, ok := c.varying[slot]
 	if ok {
@@ -105,7 +105,7 @@ func product(f *frame, coef int64, slots []int, factors []func() int64) func() i
 	}
 }
 
-// atom compiles a division, remainder, minimum or maximum, and tells whether it is the same for all lanes.
+// atom compiles a division, remainder, minimum or maximum, and reports whether it is the same for all lanes.
 func (c *compiler) atom(k *form, a *sym.Atom) (fn func() int64, same bool) {
 	x, y := c.index(a.A), c.index(a.B)
 	k.moving = append(append(k.moving, x.moving...), y.moving...)
@@ -147,7 +147,7 @@ func (k *form) base() int64 {
 	return sum
 }
 
-// uniform tells that all lanes have one value.
+// uniform reports whether all lanes have one value.
 func (k *form) uniform() bool { return !k.scattered && k.step == 0 }
 
 // line is the value at lane lo and the step from lane to lane of a form that is not scattered.

@@ -108,7 +108,7 @@ func stores(body []loop.Stmt, f func(*loop.Buffer)) {
 	})
 }
 
-// betterInside tells whether an inner loop is to run as vectors rather than this one.
+// betterInside reports whether an inner loop is to run as vectors rather than this one.
 func (c *compiler) betterInside(x loop.For) bool {
 	return loop.Any(x.Body, func(s loop.Stmt) bool {
 		in, ok := s.(loop.For)
@@ -120,7 +120,7 @@ func (c *compiler) betterInside(x loop.For) bool {
 	})
 }
 
-// independent tells that the loop's iterations can run side by side: they assign to no variable
+// independent reports whether the loop's iterations can run side by side: they assign to no variable
 // from outside, and what they store to they touch at one index, which differs from iteration to iteration.
 func (c *compiler) independent(x loop.For) bool {
 	d := &dependence{lane: x.Var, fixed: map[string]sym.Expr{}, inner: map[string]bool{}, vary: map[string]bool{x.Var: true},

@@ -6,7 +6,7 @@ import (
 	"rules_dnn/gen/ir"
 )
 
-// checkPadding tells that storage beyond the value's own elements is zero, as its readers expect.
+// checkPadding reports that storage beyond the value's own elements is zero, as its readers expect.
 func (h *host) checkPadding(v *ir.Value, data []byte) error {
 	l := h.p.Layouts[v]
 	if !l.Padded(v.Shape) {

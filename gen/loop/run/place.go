@@ -111,7 +111,7 @@ func (h *host) root(v *ir.Value) *ir.Value {
 	return v
 }
 
-// intact tells that a value was written and that nothing has overwritten it since.
+// intact reports that a value was written and that nothing has overwritten it since.
 func (h *host) intact(v *ir.Value, data []byte) error {
 	switch h.p.Places[v].Region {
 	case plan.Input:

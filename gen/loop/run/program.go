@@ -104,17 +104,17 @@ func bindSymbols(p *plan.Program, inputs []*ir.Tensor) (map[string]int64, error)
 	return out, p.BindBounds(out)
 }
 
-// ShapeError tells that an input's shape is none that the program takes; generated code refuses it, too.
+// ShapeError reports that an input's shape is none that the program takes; generated code refuses it, too.
 type ShapeError struct{ text string }
 
 func (e *ShapeError) Error() string { return e.text }
 
-// DimsError tells that the program refuses a run's dimensions, as the generated code does.
+// DimsError reports that the program refuses a run's dimensions, as the generated code does.
 type DimsError struct{ Check block.Check }
 
 func (e *DimsError) Error() string { return "refused dimensions: " + e.Check.String() }
 
-// ValueError tells that a block, named after a space, loaded an index outside of its bounds; generated code refuses the
+// ValueError reports that a block, named after a space, loaded an index outside of its bounds; generated code refuses the
 // run, too.
 type ValueError struct{ Block string }
 

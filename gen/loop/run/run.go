@@ -49,7 +49,7 @@ type frame struct {
 	at     *where
 	// step numbers the steps of vector loops whose lanes are tracked.
 	step int64
-	// bad tells that a loaded index was outside of its bounds.
+	// bad reports that a loaded index was outside of its bounds.
 	bad bool
 }
 
@@ -160,10 +160,10 @@ func (k *Kernel) Run(first, last int64) (err error) {
 	return nil
 }
 
-// BadIndex tells whether the tasks that ran since Start loaded an index outside of its bounds.
+// BadIndex reports whether the tasks that ran since Start loaded an index outside of its bounds.
 func (k *Kernel) BadIndex() bool { return k.frame.bad }
 
-// Finish tells whether the tasks that ran since Start wrote every element of the results.
+// Finish reports whether the tasks that ran since Start wrote every element of the results.
 func (k *Kernel) Finish() error {
 	for _, m := range k.params {
 		if m.kind != result {

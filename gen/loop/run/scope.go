@@ -18,7 +18,7 @@ type compiler struct {
 	memories map[*loop.Buffer]*memory // those in scope
 	// width is the most lanes of what is compiled, 1 outside of loops that run as vectors.
 	width int
-	// vectors tells that the kernel itself runs the loop in vectors.
+	// vectors reports that the kernel itself runs the loop in vectors.
 	vectors bool
 	// varying are the variables that differ between the lanes, by slot.
 	varying map[int]along

@@ -47,7 +47,7 @@ var rules = map[string]map[int]rule{
 	"Trilu":           {1: {negative: true}},
 }
 
-// Run binds what the nodes need whose structure is not known, and tells whether it changed the graph.
+// Run binds what the nodes need whose structure is not known, and reports whether it changed the graph.
 // Shapes are inferred as far as they are known.
 //
 // Numbers are bound where they come from: one that several nodes need, by way of others that only move
@@ -129,7 +129,7 @@ func (b *binder) whole(n *ir.Node) bool {
 	return true
 }
 
-// bindable tells whether a value is a few integers of which some are not known.
+// bindable reports whether a value is a few integers of which some are not known.
 func bindable(v *ir.Value) bool {
 	dims, ok := v.Static()
 	n, err := ir.Len(dims)

@@ -7,7 +7,7 @@ import (
 	"rules_dnn/gen/ops"
 )
 
-// ends tells whether all that a Range waits for is the integer that it ends at: a symbol, as other
+// ends reports whether all that a Range waits for is the integer that it ends at: a symbol, as other
 // dimensions are.
 func ends(n *ir.Node) bool {
 	start, limit, delta := n.Input(0), n.Input(1), n.Input(2)

@@ -21,7 +21,7 @@ func (b *binder) long(v *ir.Value) *ir.Value {
 	return b.add("Cast", 13, ir.Attrs{"to": int64(7)}, v)
 }
 
-// forward tells whether a Slice's axes and steps are known, and the steps forward.
+// forward reports whether a Slice's axes and steps are known, and the steps forward.
 func forward(n *ir.Node) bool {
 	for i := 3; i <= 4; i++ {
 		if o := n.Input(i); o != nil && o.Const == nil {

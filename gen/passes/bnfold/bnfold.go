@@ -17,7 +17,7 @@ import (
 	"rules_dnn/gen/passes/edit"
 )
 
-// Run folds every BatchNormalization that it can and tells whether it changed the
+// Run folds every BatchNormalization that it can and reports whether it changed the
 // graph. The weights that it replaces are left to their other users.
 func Run(g *ir.Graph) (bool, error) {
 	f := &folder{graph: g, uses: edit.Uses(g), namer: edit.NewNamer(g)}

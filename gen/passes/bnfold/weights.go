@@ -8,7 +8,7 @@ import (
 )
 
 // intoWeights changes the weights and the bias of n so that it computes a of its
-// former result. It tells whether n is an operator that can.
+// former result. It reports whether n is an operator that can.
 func (f *folder) intoWeights(n *ir.Node, a affine) (bool, error) {
 	if len(n.Inputs) < 2 || len(n.Inputs) > 3 {
 		return false, nil

@@ -15,7 +15,7 @@ import (
 	"rules_dnn/gen/sym"
 )
 
-// Run removes identities and dead nodes and tells whether it changed the graph.
+// Run removes identities and dead nodes and reports whether it changed the graph.
 // Inputs stay: they are the model's interface.
 func Run(g *ir.Graph) (bool, error) {
 	identities, err := removeIdentities(g)
@@ -55,7 +55,7 @@ func used(n *ir.Node, uses map[*ir.Value]int) bool {
 	return false
 }
 
-// binds tells whether a node binds a number that the user bounds.
+// binds reports whether a node binds a number that the user bounds.
 func binds(n *ir.Node, bounded map[string]sym.Range) bool {
 	return n.Op == ops.Bind && slices.ContainsFunc(n.Computes, func(name string) bool { _, ok := bounded[name]; return ok })
 }

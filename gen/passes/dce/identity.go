@@ -59,7 +59,7 @@ func identitiesIn(g *ir.Graph, facts sym.Facts, outputs map[*ir.Value]bool, regi
 	return changed || len(same) > 0, nil
 }
 
-// mayReplace tells whether w can stand for v. An output of the model keeps its
+// mayReplace reports whether w can stand for v. An output of the model keeps its
 // name: w takes it, unless w is another output, an input or a constant, which the
 // model has to copy.
 func mayReplace(v, w *ir.Value, outputs map[*ir.Value]bool) bool {
@@ -97,7 +97,7 @@ func passedOn(n *ir.Node, m *ops.Meaning, i int) *ir.Value {
 	return operand
 }
 
-// indexes tells whether e is the axis's variable; that of an axis of extent 1 is 0.
+// indexes reports whether e is the axis's variable; that of an axis of extent 1 is 0.
 func indexes(e sym.Expr, a te.Axis) bool {
 	return e.Equal(sym.Var(a.Var)) || (a.Extent.Is(1) && e.Is(0))
 }

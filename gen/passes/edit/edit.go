@@ -67,7 +67,7 @@ func Replace(g *ir.Graph, m map[*ir.Value]*ir.Value) {
 	swap(g.Outputs)
 }
 
-// IsOutput tells whether v is an output of the graph.
+// IsOutput reports whether v is an output of the graph.
 func IsOutput(g *ir.Graph, v *ir.Value) bool {
 	for _, o := range g.Outputs {
 		if o == v {

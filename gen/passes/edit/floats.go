@@ -11,7 +11,7 @@ import (
 // Floats are the elements of a float tensor, exactly.
 func Floats(t *ir.Tensor) ([]float64, error) {
 	if !t.Type.IsFloat() {
-		return nil, fmt.Errorf("floats wanted, found %s", t.Type)
+		return nil, fmt.Errorf("want floats, found %s", t.Type)
 	}
 	b, err := t.Bytes()
 	if err != nil {

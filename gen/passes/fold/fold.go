@@ -22,7 +22,7 @@ import (
 // What a folded constant is does not depend on the build host: whatever is computed to be not a number
 // becomes the same one.
 
-// Run folds and tells whether it changed the graph. A folded output of the graph
+// Run folds and reports whether it changed the graph. A folded output of the graph
 // becomes the Identity of a constant, so that a node computes every output.
 func Run(g *ir.Graph) (bool, error) {
 	f := &folder{graph: g, facts: shape.Facts(g), namer: edit.NewNamer(g), outputs: map[*ir.Value]bool{}}
@@ -136,7 +136,7 @@ func (f *folder) regions(n *ir.Node) (bool, error) {
 	return changed, nil
 }
 
-// isCopy tells whether n is what a folded output becomes.
+// isCopy reports whether n is what a folded output becomes.
 func (f *folder) isCopy(n *ir.Node) bool {
 	return n.Op == "Identity" && len(n.Outputs) == 1 && f.outputs[n.Outputs[0]] && allConst(n)
 }
@@ -217,7 +217,7 @@ func results(n *ir.Node, m *ops.Meaning, in interp.Interp, operands []*ir.Tensor
 	return out, err
 }
 
-// worthwhile tells whether the results are small enough.
+// worthwhile reports whether the results are small enough.
 func worthwhile(n *ir.Node, m *ops.Meaning) bool {
 	operands := int64(0)
 	for _, v := range n.Inputs {

@@ -2,7 +2,7 @@ package fold
 
 import "rules_dnn/gen/te"
 
-// computes tells whether the stages do more than move elements, of which each bit stays.
+// computes reports whether the stages do more than move elements, of which each bit stays.
 func computes(stages []*te.Stage) bool {
 	for _, s := range stages {
 		exprs := s.Exprs()

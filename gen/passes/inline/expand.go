@@ -11,7 +11,7 @@ import (
 )
 
 // Expand replaces compositions by the nodes that they stand for, in g and in its regions,
-// and tells whether it changed the graph. Inference must have run: it holds what a
+// and reports whether it changed the graph. Inference must have run: it holds what a
 // composition demands of its operands against them. Those of which it did not learn enough stay.
 func Expand(g *ir.Graph) (bool, error) { return expand(g, shape.Facts(g), false) }
 

@@ -13,7 +13,7 @@ import (
 	"rules_dnn/gen/passes/edit"
 )
 
-// Run inlines in g and in its regions and tells whether it changed the graph.
+// Run inlines in g and in its regions and reports whether it changed the graph.
 func Run(g *ir.Graph) (bool, error) {
 	in := &inliner{graph: g}
 	var nodes []*ir.Node

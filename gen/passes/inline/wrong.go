@@ -10,7 +10,7 @@ import (
 // Wrong replaces each If of whose branches inference found one to be malformed by the other one.
 // A model is wrong only in the runs that take the malformed branch: the results are gathered
 // by an index that is out of bounds where the condition asks for it, which the run reports.
-// It tells whether it changed the graph.
+// It reports whether it changed the graph.
 func Wrong(g *ir.Graph, e *shape.UnknownError) bool {
 	wrong := map[*ir.Node]*ir.Graph{}
 	for _, c := range e.Causes {

@@ -13,7 +13,7 @@ import (
 	"rules_dnn/gen/sym"
 )
 
-// Run nests every Concat that it can, in the longest one before it, puts together what a Split takes apart, and tells whether it
+// Run nests every Concat that it can, in the longest one before it, puts together what a Split takes apart, and reports whether it
 // changed the graph or its regions. Shapes must have been inferred.
 func Run(g *ir.Graph) bool {
 	changed := false
@@ -62,7 +62,7 @@ func rejoined(values []*ir.Value, axis int64) []*ir.Value {
 	return out
 }
 
-// exhausts tells whether a Split's parts come to its operand whatever the run's dimensions are: other Splits refuse some.
+// exhausts reports whether a Split's parts come to its operand whatever the run's dimensions are: other Splits refuse some.
 func exhausts(n *ir.Node, axis int) bool {
 	sum := sym.Const(0)
 	for _, v := range n.Outputs {
@@ -98,7 +98,7 @@ func firstAxis(n *ir.Node) int64 {
 	return axis
 }
 
-// isPrefix tells whether some values, at least two, are the first of others, and not all of them.
+// isPrefix reports whether some values, at least two, are the first of others, and not all of them.
 func isPrefix(some, all []*ir.Value) bool {
 	return len(some) > 1 && len(some) < len(all) && slices.Equal(some, all[:len(some)])
 }

@@ -25,7 +25,7 @@ var rules = []rule{
 // commutes are the operators whose two operands may change places.
 var commutes = []string{"Add", "Mul"}
 
-// Run replaces all that it can in the graph and its regions and tells whether it did; what nothing reads
+// Run replaces all that it can in the graph and its regions and reports whether it did; what nothing reads
 // any more stays.
 func Run(g *ir.Graph) bool {
 	changed := false

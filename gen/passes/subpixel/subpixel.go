@@ -16,7 +16,7 @@ import (
 	"rules_dnn/gen/passes/edit"
 )
 
-// Run replaces every ConvTranspose that it can and tells whether it changed the graph or its regions.
+// Run replaces every ConvTranspose that it can and reports whether it changed the graph or its regions.
 func Run(g *ir.Graph) (bool, error) {
 	changed := false
 	var nodes []*ir.Node

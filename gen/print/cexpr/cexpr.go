@@ -122,7 +122,7 @@ func sign(first, negative bool) string {
 	return " + "
 }
 
-// product prints the absolute value of a term and tells whether it is to be subtracted.
+// product prints the absolute value of a term and reports whether it is to be subtracted.
 func (p *printer) product(t sym.Term) (text string, negative bool) {
 	var factors []string
 	coef := t.Coef

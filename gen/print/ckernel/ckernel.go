@@ -48,7 +48,7 @@ type Claimer interface {
 
 // Looper is a dialect that writes some loops in a way of its own.
 type Looper interface {
-	// Loop prints a loop, or tells that it is to be printed as every other.
+	// Loop prints a loop, or reports that it is to be printed as every other.
 	Loop(w *Kernel, x loop.For) bool
 }
 
@@ -73,7 +73,7 @@ func Variable(s string) string {
 	return "sym_" + s
 }
 
-// UsesTask tells whether statements read the task's number.
+// UsesTask reports whether statements read the task's number.
 func UsesTask(body []loop.Stmt) bool {
 	used := false
 	loop.Exprs(body, func(e sym.Expr) { used = used || e.Uses(loop.TaskVar) })

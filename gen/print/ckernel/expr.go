@@ -148,7 +148,7 @@ func (p exprs) call(x te.Call) (string, error) {
 	return p.d.Call(x, args, p.lanes)
 }
 
-// certain tells whether a comparison of unsigned numbers with 0 always has one result: C++
+// certain reports whether a comparison of unsigned numbers with 0 always has one result: C++
 // compilers warn of those.
 func certain(x te.Call) (known, is bool) {
 	zero := func(i int) bool {

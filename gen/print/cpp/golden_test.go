@@ -46,7 +46,7 @@ var samples = []struct {
 		n.relu()
 		return n.output(n.conv(8, 3, 1, 1))
 	}},
-	// Minimal filtering: three stages, the lines of the first one's results claimed before they are stored.
+	// Winograd: three stages, the lines of the first one's results claimed before they are stored.
 	{"filtering", "x86_64_v4", func() *ir.Graph {
 		n := newNetwork("g", 1, 16, 24, 24)
 		n.conv(64, 1, 1, 1)

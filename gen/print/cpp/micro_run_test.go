@@ -130,7 +130,7 @@ func runProgram(ms []*loop.MicroKernel) string {
 	return w.String()
 }
 
-// runs tells whether this machine has what a chip's kernels need, and by which program they run.
+// runs reports whether this machine has what a chip's kernels need, and by which program they run.
 func runs(c *target.Target) (emulator []string, ok bool) {
 	if c.CPU == "arm64" {
 		_, err := exec.LookPath("qemu-aarch64")

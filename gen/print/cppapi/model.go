@@ -259,7 +259,7 @@ func (m *Model) checkExpr(e sym.Expr, symbols int) error {
 	return nil
 }
 
-// growsWith tells whether e surely never shrinks when the variable grows; all
+// growsWith reports whether e surely never shrinks when the variable grows; all
 // variables are at least 0.
 func growsWith(e sym.Expr, name string) bool {
 	terms, _ := e.Terms()

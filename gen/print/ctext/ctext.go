@@ -56,7 +56,7 @@ func Comment(s string) string {
 	return b.String()
 }
 
-// endsIn tells whether the last byte written is c, so that no comment mark forms.
+// endsIn reports whether the last byte written is c, so that no comment mark forms.
 func endsIn(b *strings.Builder, c byte) bool {
 	s := b.String()
 	return s != "" && s[len(s)-1] == c

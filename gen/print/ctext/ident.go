@@ -8,7 +8,7 @@ import (
 	"rules_dnn/gen/limit"
 )
 
-// readable tells whether a rune may stand in a comment: letters, digits, marks, signs and
+// readable reports whether a rune may stand in a comment: letters, digits, marks, signs and
 // the plain space; no control, format (bidirectional overrides) or other space characters.
 func readable(r rune) bool { return r == ' ' || unicode.IsGraphic(r) && !unicode.IsSpace(r) }
 
@@ -38,7 +38,7 @@ func Ident(s string) string {
 
 func isAlnum(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// IsIdent tells whether s is a usable C and C++ identifier that is no keyword, does not
+// IsIdent reports whether s is a usable C and C++ identifier that is no keyword, does not
 // begin with an underscore and holds no double underscore (both are reserved).
 func IsIdent(s string) bool {
 	if s == "" || s[0] >= '0' && s[0] <= '9' || s[0] == '_' || strings.Contains(s, "__") || keywords[s] {

@@ -56,7 +56,7 @@ func functions(ks []*loop.Kernel, bodies string) string {
 	return text
 }
 
-// wide tells whether a step of a kernel's index expressions may leave 32 bits.
+// wide reports whether a step of a kernel's index expressions may leave 32 bits.
 func wide(k *loop.Kernel) bool {
 	facts := sym.Facts{}
 	for v, r := range k.Facts {
@@ -69,7 +69,7 @@ func wide(k *loop.Kernel) bool {
 	return found
 }
 
-// leaves tells whether the sum of the magnitudes of an expression's terms, or a part of one, may
+// leaves reports whether the sum of the magnitudes of an expression's terms, or a part of one, may
 // leave 32 bits.
 func leaves(e sym.Expr, f sym.Facts) bool {
 	terms, c := e.Terms()

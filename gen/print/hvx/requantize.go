@@ -16,7 +16,7 @@ const lanes = 32
 
 // requantize is a loop along which sums of 32 bits become numbers of 8 bits: round(sum * factor) + zero,
 // saturated. The scale is a float, of which there are no vectors: a function of the header
-// computes 32 of them in integers, exactly, or tells that it cannot.
+// computes 32 of them in integers, exactly, or reports that it cannot.
 type requantize struct {
 	loop   loop.For
 	store  loop.Store
@@ -136,13 +136,13 @@ func (q *requantize) write(w *ckernel.Kernel, words string) {
 	})
 }
 
-// dense tells that the bytes lie side by side.
+// dense reports whether the bytes lie side by side.
 func (q *requantize) dense(f sym.Facts) bool {
 	k, ok := sym.Coefficient(q.store.Index, q.loop.Var, f)
 	return ok && k.Is(1)
 }
 
-// partial tells that the loop may be shorter than a vector, and that a whole one can be read and a part
+// partial reports whether the loop may be shorter than a vector, and that a whole one can be read and a part
 // of it stored.
 func (q *requantize) partial(f sym.Facts) bool {
 	if q.loop.Extent.Is(lanes) || !q.dense(f) {
@@ -206,7 +206,7 @@ func binary(e te.Expr, fn string) (a, b te.Expr, ok bool) {
 	return c.Args[0], c.Args[1], true
 }
 
-// varies tells whether a value may differ along a variable.
+// varies reports whether a value may differ along a variable.
 func varies(e te.Expr, v string) bool {
 	found := false
 	te.Walk(e, func(x te.Expr) {

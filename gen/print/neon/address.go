@@ -13,13 +13,13 @@ type base struct {
 	current, then string
 }
 
-// reaches tells whether a load may be so many bytes from its register: multiples of its size up to 4095, or up to
+// reaches reports whether a load may be so many bytes from its register: multiples of its size up to 4095, or up to
 // 255 bytes either way (Arm's manual of the architecture, LDR and LDUR (immediate, SIMD&FP)).
 func reaches(off, bytes int64) bool {
 	return off >= -256 && off <= 255 || off >= 0 && off%bytes == 0 && off/bytes <= 4095
 }
 
-// addresses takes registers for all that is not a vector. It tells whether they are enough, and numbers small
+// addresses takes registers for all that is not a vector. It reports whether they are enough, and numbers small
 // enough for instructions.
 func (w *writer) addresses() bool {
 	w.bases = []base{{x: true, current: "%[x]"}, {current: "%[w]"}}
@@ -75,7 +75,7 @@ func (w *writer) jump(i int) (x, v int64) {
 	return 4 * x, 4 * v
 }
 
-// addable tells whether two instructions add a number.
+// addable reports whether two instructions add a number.
 func addable(n int64) bool { return n > -1<<24 && n < 1<<24 }
 
 // add is the instructions for to = from + n.

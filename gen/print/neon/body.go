@@ -23,7 +23,7 @@ type load struct {
 	bytes int64 // 4, 8 or 16
 	// first and last are the products that read it.
 	first, last int
-	// halves tells that a register of 16 bytes is loaded in two.
+	// halves reports that a register of 16 bytes is loaded in two.
 	halves bool
 	reg    int
 	steps  []step

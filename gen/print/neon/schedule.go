@@ -9,7 +9,7 @@ const latency = 6
 
 // schedule gives each load a register and a place among the products. The loop is a pipeline (modulo scheduling): a
 // load may stand in the iteration before the one that reads it, where busy names the slots that others take. It
-// tells whether registers are enough.
+// reports whether registers are enough.
 func (b *body) schedule(busy int) bool {
 	n := len(b.products)
 	free := registers - int(b.micro.Rows*b.micro.Vectors)

@@ -7,7 +7,7 @@ import (
 	"rules_dnn/gen/sym"
 )
 
-// fitsInt tells whether 32 bits hold all that a kernel's index expressions come to on the way: devices
+// fitsInt reports whether 32 bits hold all that a kernel's index expressions come to on the way: devices
 // compute in them several times faster.
 func fitsInt(k *loop.Kernel) bool {
 	ok := true

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// compiled is the program that prints a report of made-up figures.
+// compiled is the program that prints a report of synthetic figures.
 var compiled = sync.OnceValues(func() (string, error) {
 	bin := filepath.Join(folder, "figures")
 	args := []string{"-std=c++17", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover", "-I" + root, "-o", bin, "testdata/figures.cc", root + "/runtime/serve/json.cc",

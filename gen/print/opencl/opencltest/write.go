@@ -23,7 +23,7 @@ type request struct {
 	values  []*ir.Value
 }
 
-// Runs tells whether the host can run a program.
+// Runs reports whether the host can run a program.
 func Runs(p *plan.Program) bool {
 	for _, s := range p.Steps {
 		if s.Call == nil {

@@ -1,4 +1,4 @@
-// Prints a report of made-up figures: as text, JSON or a page.
+// Prints a report of synthetic figures: as text, JSON or a page.
 #include <cstdio>
 #include <string>
 
