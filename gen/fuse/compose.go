@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"rules_dnn/gen/block"
-	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
@@ -87,34 +86,28 @@ func readsIdentity(c *block.Block, n int, p *te.Stage) bool {
 	return same
 }
 
-// join starts the composed block: operands of both, c's operand n left out.
+// join starts the composed block: operands of both, c's operand n left out. Neither block names an origin or an
+// operand twice.
 func join(p, c *block.Block, n int) (m *block.Block, fromP, fromC []int) {
-	m = &block.Block{Results: c.Results}
-	for _, b := range []*block.Block{p, c} {
-		for i, o := range b.Origins {
-			if !slices.Contains(m.Origins, o) { // one node may have several stages
-				m.Origins, m.Ops = append(m.Origins, o), append(m.Ops, b.Ops[i])
-			}
+	m = &block.Block{Results: c.Results, Origins: slices.Clone(p.Origins), Ops: slices.Clone(p.Ops), Operands: slices.Clone(p.Operands)}
+	for i, o := range c.Origins {
+		if !slices.Contains(p.Origins, o) { // one node may have several stages
+			m.Origins, m.Ops = append(m.Origins, o), append(m.Ops, c.Ops[i])
 		}
 	}
-	add := func(v *ir.Value) int {
-		for i, o := range m.Operands {
-			if o == v {
-				return i
-			}
-		}
-		m.Operands = append(m.Operands, v)
-		return len(m.Operands) - 1
-	}
-	for _, v := range p.Operands {
-		fromP = append(fromP, add(v))
+	for i := range p.Operands {
+		fromP = append(fromP, i)
 	}
 	for i, v := range c.Operands {
-		if i == n {
-			fromC = append(fromC, -1)
-			continue
+		at := slices.Index(p.Operands, v)
+		switch {
+		case i == n:
+			at = -1
+		case at < 0:
+			at = len(m.Operands)
+			m.Operands = append(m.Operands, v)
 		}
-		fromC = append(fromC, add(v))
+		fromC = append(fromC, at)
 	}
 	return m, fromP, fromC
 }
@@ -129,22 +122,44 @@ func renumber(s *te.Stage, to []int) *te.Stage {
 	})
 }
 
+// inlineProducer puts what the producer computes in the place of the consumer's loads of it. The producer's operands
+// keep their numbers (see join), so what it computes is shared where it is read at its own axes: a chain
+// takes time in its length, not in its square.
 func inlineProducer(f *fuser, p pair) *block.Block {
-	m, fromP, fromC := join(p.first, p.second, p.n)
-	ps, cs := renumber(freshLets(p.first.Stage, f.fresh()), fromP), renumber(p.second.Stage, fromC)
-	facts := stageFacts(cs, f.g.Facts)
+	m, _, fromC := join(p.first, p.second, p.n)
+	ps, cs := f.freshLets(p.first), renumber(p.second.Stage, fromC)
+	var facts sym.Facts
 	m.Stage = cs.MapExprs(func(e te.Expr) te.Expr {
 		l, ok := e.(te.Load)
-		if !ok || l.Source.N != -1 {
+		if !ok || l.Source.Stage || l.Source.N != -1 {
 			return e
 		}
 		at := map[string]sym.Expr{}
 		for i, a := range ps.Axes {
-			at[a.Var] = l.Index[i]
+			if v, same := l.Index[i].AsVar(); !same || v != a.Var {
+				at[a.Var] = l.Index[i]
+			}
+		}
+		if len(at) == 0 && sameExtents(ps, cs) {
+			return guarded(l, ps.Results[0])
+		}
+		if facts == nil {
+			facts = stageFacts(cs, f.g.Facts)
 		}
 		return guarded(l, te.SubstIndices(ps.Results[0], at, facts))
 	})
 	return m
+}
+
+// sameExtents reports whether the axes of one name have one extent in both stages: then an index that is simplified in
+// the one is in the other.
+func sameExtents(a, b *te.Stage) bool {
+	for i, x := range a.Axes {
+		if i >= len(b.Axes) || x.Var != b.Axes[i].Var || !x.Extent.Equal(b.Axes[i].Extent) {
+			return false
+		}
+	}
+	return true
 }
 
 // guarded is body under the load's guard. Guards with one default join, so that Pad
@@ -173,7 +188,7 @@ func appendConsumer(f *fuser, p pair) *block.Block {
 	for _, s := range p.first.Placed {
 		m.Placed = append(m.Placed, renumber(s, fromP))
 	}
-	ps, cs := renumber(freshLets(p.first.Stage, f.fresh()), fromP), renumber(p.second.Stage, fromC)
+	ps, cs := renumber(f.freshLets(p.first), fromP), renumber(p.second.Stage, fromC)
 	at := map[string]sym.Expr{}
 	for i, a := range cs.Axes {
 		at[a.Var] = sym.Var(ps.Axes[i].Var)
@@ -207,7 +222,16 @@ func stageFacts(s *te.Stage, f sym.Facts) sym.Facts {
 	return out
 }
 
-// freshLets renames the bound variables of a stage, so that composing two cannot capture.
+// freshLets is the dominant stage of a block with its bound variables renamed, so that composing two cannot capture.
+func (f *fuser) freshLets(b *block.Block) *te.Stage {
+	salt := f.fresh()
+	if !f.known(b).lets {
+		return b.Stage
+	}
+	return freshLets(b.Stage, salt)
+}
+
+// freshLets renames the bound variables of a stage.
 func freshLets(s *te.Stage, salt int) *te.Stage {
 	var facts sym.Facts
 	s.MapExprs(func(e te.Expr) te.Expr {

@@ -32,39 +32,84 @@ func Run(g *block.Graph, o Options) error {
 		f := newFuser(r, o, fused)
 		for f.once() {
 		}
+		f.compact()
 		fused = f.fused
 	})
 	g.SyncOperands()
 	return g.Verify()
 }
 
-// fuser is the state of a run.
+// fuser is the state of a run. While it runs, a block that was fused into another one leaves nil in
+// its place, so that places are those of the beginning.
 type fuser struct {
 	g        *block.Graph
 	o        Options
-	refused  map[refusal]bool // pairs that an estimate decided against
-	illegal  map[attempt]bool // pairs that a row cannot fuse: blocks do not change while they live
+	trials   map[*block.Block][]trial // of a block's operands
 	mappings map[*block.Block]*mappings
-	users    map[*ir.Value][]*block.Block // of values
-	def      map[*ir.Value]*block.Block   // what computes them
+	sizes    map[*block.Block]*known
+	readers  map[*ir.Value]int          // how many blocks read a value
+	def      map[*ir.Value]*block.Block // what computes them
+	at       map[*block.Block]int       // places of blocks
+	outputs  map[*ir.Value]bool         // of the graph
 	// tried is, by row, how many of the first blocks read nothing that the row can fuse into them.
 	tried []int
 	fused int
 }
 
 func newFuser(g *block.Graph, o Options, fused int) *fuser {
-	f := &fuser{g: g, o: o, refused: map[refusal]bool{}, illegal: map[attempt]bool{}, mappings: map[*block.Block]*mappings{},
-		users: g.Users(), def: map[*ir.Value]*block.Block{}, tried: make([]int, len(rows)), fused: fused}
-	for _, b := range g.Blocks {
-		f.defines(b)
+	f := &fuser{g: g, o: o, trials: map[*block.Block][]trial{}, mappings: map[*block.Block]*mappings{}, sizes: map[*block.Block]*known{},
+		readers: map[*ir.Value]int{}, def: map[*ir.Value]*block.Block{}, at: map[*block.Block]int{}, outputs: map[*ir.Value]bool{},
+		tried: make([]int, len(rows)), fused: fused}
+	for _, v := range g.Outputs {
+		f.outputs[v] = true
+	}
+	for i, b := range g.Blocks {
+		f.enter(b, i)
 	}
 	return f
 }
 
-func (f *fuser) defines(b *block.Block) {
+// compact removes the places of blocks that were fused into others. The fuser is of no use any more.
+func (f *fuser) compact() {
+	f.g.Blocks = slices.DeleteFunc(f.g.Blocks, func(b *block.Block) bool { return b == nil })
+}
+
+// enter notes a block at a place.
+func (f *fuser) enter(b *block.Block, at int) {
+	f.at[b] = at
 	for _, r := range b.Results {
 		f.def[r] = b
 	}
+	f.count(b, 1)
+}
+
+// leave forgets a block.
+func (f *fuser) leave(b *block.Block) {
+	delete(f.mappings, b)
+	delete(f.sizes, b)
+	delete(f.trials, b)
+	delete(f.at, b)
+	for _, r := range b.Results {
+		delete(f.def, r)
+	}
+	f.count(b, -1)
+}
+
+// count adds to the readers of what a block reads, once for each value.
+func (f *fuser) count(b *block.Block, n int) {
+	seen := make(map[*ir.Value]bool, len(b.Operands))
+	for _, v := range b.Operands {
+		if !seen[v] {
+			seen[v] = true
+			f.readers[v] += n
+		}
+	}
+}
+
+// single reports whether a value is all that a block computes, and one other block alone reads it.
+func (f *fuser) single(v *ir.Value) bool {
+	p := f.def[v]
+	return p != nil && len(p.Results) == 1 && f.readers[v] == 1 && !f.outputs[v]
 }
 
 // fresh is a number for the names of one composition.
@@ -73,11 +118,26 @@ func (f *fuser) fresh() int {
 	return f.fused
 }
 
-type refusal struct{ first, second *block.Block }
+// trial is what is known of fusing the block that computes an operand into the one that reads it: blocks do not
+// change while they live.
+type trial struct {
+	first   *block.Block
+	illegal uint // the set of rows that cannot fuse the pair
+	refused bool // the pair is too large, or an estimate decided against it
+}
 
-type attempt struct {
-	row int // its number
-	pair
+// trial is that of a pair.
+func (f *fuser) trial(p pair) *trial {
+	ts := f.trials[p.second]
+	if ts == nil {
+		ts = make([]trial, len(p.second.Operands))
+		f.trials[p.second] = ts
+	}
+	t := &ts[p.n]
+	if t.first != p.first {
+		*t = trial{first: p.first}
+	}
+	return t
 }
 
 // pair is a block, and one that reads what it computes as operand n.
@@ -101,79 +161,76 @@ func (f *fuser) once() bool {
 // into fuses a block into the one at a place, by a row.
 func (f *fuser) into(row, at int) bool {
 	c := f.g.Blocks[at]
+	if c == nil {
+		return false
+	}
 	for n, v := range c.Operands {
-		p := f.def[v]
-		if p == nil || len(p.Results) != 1 || len(f.users[v]) != 1 || f.g.IsOutput(v) {
+		if !f.single(v) {
 			continue
 		}
-		x := attempt{row, pair{p, c, n}}
-		if f.illegal[x] {
+		p := pair{f.def[v], c, n}
+		t := f.trial(p)
+		if t.refused || t.illegal&(1<<row) != 0 {
 			continue
 		}
-		if m := f.try(rows[row], x.pair); m != nil {
-			f.replace(p, at, m)
+		if m := f.try(rows[row], p, t); m != nil {
+			f.replace(p.first, at, m)
 			return true
 		}
-		f.illegal[x] = true
+		t.illegal |= 1 << row
 	}
 	return false
 }
 
 // replace puts m in the place of p and of the block at a place. Before it no block has other operands, and
-// no value fewer users: what was tried there stays so.
+// no value fewer readers: what was tried there stays so.
 func (f *fuser) replace(p *block.Block, at int, m *block.Block) {
-	c := f.g.Blocks[at]
-	for _, b := range []*block.Block{p, c} {
-		delete(f.mappings, b)
-		for _, v := range b.Operands {
-			f.users[v] = slices.DeleteFunc(f.users[v], func(u *block.Block) bool { return u == b })
-		}
-		for _, r := range b.Results {
-			delete(f.def, r)
-		}
-	}
-	f.defines(m)
-	for _, v := range m.Operands {
-		if !slices.Contains(f.users[v], m) {
-			f.users[v] = append(f.users[v], m)
-		}
-	}
+	f.g.Blocks[f.at[p]] = nil
+	f.leave(p)
+	f.leave(f.g.Blocks[at])
 	f.g.Blocks[at] = m
-	first := slices.Index(f.g.Blocks, p)
-	f.g.Blocks = slices.Delete(f.g.Blocks, first, first+1)
+	f.enter(m, at)
 	for i := range f.tried {
-		if f.tried[i] > first {
-			f.tried[i]--
-		}
-		f.tried[i] = min(f.tried[i], at-1)
+		f.tried[i] = min(f.tried[i], at)
 	}
 }
 
 // try fuses a pair by a row; nil where that is not legal or does not pay.
-func (f *fuser) try(r row, p pair) *block.Block {
-	key := refusal{p.first, p.second}
-	if p.first.Stage == nil || p.second.Stage == nil || f.refused[key] || p.first.Stage.Update != nil || p.second.Stage.Update != nil || !r.legal(f, p) {
+func (f *fuser) try(r row, p pair, t *trial) *block.Block {
+	if !composable(p.first) || !composable(p.second) || len(p.first.Origins)+len(p.second.Origins) > maxNodes {
+		t.refused = true
+		return nil
+	}
+	if !r.legal(f, p) {
 		return nil
 	}
 	v := f.verdict(p)
 	if v == stop && !r.despite {
 		return nil
 	}
-	if grown(p) > 16*maxSize { // before it is made: values that are read often would fill memory
-		f.refused[key] = true
+	if f.grown(p) > 16*maxSize { // before it is made: values that are read often would fill memory
+		t.refused = true
 		return nil
 	}
 	m := r.fuse(f, p)
-	if size(m) > maxSize || v == depend && !r.despite && !f.pays(p, m) {
-		f.refused[key] = true
+	f.composed(p, m)
+	if f.known(m).size > maxSize || v == depend && !r.despite && !f.pays(p, m) {
+		t.refused = true
 		return nil
 	}
 	return m
 }
 
+// composable reports whether a block is a stage whose elements can be composed with another one's.
+func composable(b *block.Block) bool { return b.Stage != nil && b.Stage.Update == nil }
+
 // verdict looks the pair up in the table.
 func (f *fuser) verdict(p pair) verdict {
-	first, second := f.mappingsOf(p.first).all(), f.mappingsOf(p.second).of(p.n)
+	second := f.mappingsOf(p.second).of(p.n)
+	if paysAfterAny(second) {
+		return through // and the first one, of many operands perhaps, need not be followed
+	}
+	first := f.mappingsOf(p.first).all()
 	if first == ops.Unread || second == ops.Unread {
 		return through // a producer that reads nothing, such as a Range
 	}

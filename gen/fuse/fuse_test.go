@@ -190,7 +190,7 @@ func TestSizeIsBounded(t *testing.T) {
 	g := blocks(t, text.String())
 	require.NoError(t, Run(g, Options{}))
 	for _, b := range g.Blocks {
-		assert.LessOrEqual(t, size(b), maxSize)
+		assert.LessOrEqual(t, knownOf(b).size, maxSize)
 	}
 	assert.Less(t, len(g.Blocks), 40)
 }
@@ -217,7 +217,7 @@ func TestBindingsAreBounded(t *testing.T) {
 	last := g.Blocks[len(g.Blocks)-1]
 	assert.Contains(t, last.Ops, "Concat")
 	assert.Contains(t, last.Ops, "Gather")
-	assert.LessOrEqual(t, size(last), maxSize)
+	assert.LessOrEqual(t, knownOf(last).size, maxSize)
 	assert.Greater(t, len(g.Blocks), parts/2)
 	assert.Less(t, len(g.Blocks), parts)
 }
@@ -244,8 +244,9 @@ func TestResumes(t *testing.T) {
 		require.NoError(t, Run(g, o))
 		f := newFuser(again, o, 0)
 		for f.once() {
+			f.compact()
 			next := newFuser(again, o, f.fused)
-			next.refused, next.illegal = f.refused, f.illegal
+			next.trials = f.trials
 			f = next
 		}
 		require.Equal(t, again.String(), g.String(), text)

@@ -9,27 +9,68 @@ import (
 // 2.2. Beyond it kernels take long to compile and need more registers than there are.
 const maxSize = 4000
 
+// maxNodes bounds the nodes of the network that one block stands for. What is read once for so many operations costs
+// nothing beside them, and each composition takes time in the size of what it makes: the time of long chains
+// would grow with its square.
+const maxNodes = 256
+
+// known is what fusion asks of a block again and again, and would have to walk its expressions for.
+type known struct {
+	// size is that of the code that computes the block: its nodes, and the conditions under which it binds
+	// variables. A kernel binds all of them before it computes, each by choices as the one that it stands in.
+	size int
+	lets bool // variables are bound
+}
+
+// known is kept as long as the block lives.
+func (f *fuser) known(b *block.Block) *known {
+	k := f.sizes[b]
+	if k == nil {
+		k = knownOf(b)
+		f.sizes[b] = k
+	}
+	return k
+}
+
+func knownOf(b *block.Block) *known {
+	k := &known{}
+	for _, e := range exprs(b) {
+		k.size += sizeOf(e, 0)
+		te.Walk(e, func(e te.Expr) {
+			_, let := e.(te.Let)
+			k.lets = k.lets || let
+		})
+	}
+	return k
+}
+
+// composed notes what is known of m, made of a pair, without a walk: where no variable is bound, conditions add nothing to
+// the size, and what the first block computes stands for each plain load of it.
+func (f *fuser) composed(p pair, m *block.Block) {
+	first, second := f.known(p.first), f.known(p.second)
+	n, guards := loads(p)
+	if !first.lets && !second.lets && !guards && len(m.Placed) == 0 && p.first.Stage.Combine == nil {
+		f.sizes[m] = &known{size: second.size + n*(first.size-1)}
+	}
+}
+
 // grown is about the size of a pair that is composed, where each load becomes what it loads.
-func grown(p pair) int {
-	loads := 0
+func (f *fuser) grown(p pair) int {
+	n, _ := loads(p)
+	return f.known(p.second).size + n*f.known(p.first).size
+}
+
+// loads is how often the second block of a pair reads the first one, and whether it does so under guards.
+func loads(p pair) (n int, guards bool) {
 	for _, e := range exprs(p.second) {
 		te.Walk(e, func(e te.Expr) {
 			if l, ok := e.(te.Load); ok && !l.Source.Stage && l.Source.N == p.n {
-				loads++
+				n++
+				guards = guards || len(l.Guard) > 0
 			}
 		})
 	}
-	return size(p.second) + loads*size(p.first)
-}
-
-// size is that of the code that computes a block: its nodes, and the conditions under which it binds
-// variables. A kernel binds all of them before it computes, each by choices as the one that it stands in.
-func size(b *block.Block) int {
-	n := 0
-	for _, e := range exprs(b) {
-		n += sizeOf(e, 0)
-	}
-	return n
+	return n, guards
 }
 
 // exprs are what a block's stages compute.

@@ -56,6 +56,16 @@ var table = map[ops.MappingType]map[ops.MappingType]cell{
 	},
 }
 
+// paysAfterAny reports whether the table lets a second block be fused with whatever computes its operand.
+func paysAfterAny(second ops.MappingType) bool {
+	for _, row := range table {
+		if c, ok := row[second]; !ok || c.verdict != through {
+			return false
+		}
+	}
+	return true
+}
+
 // row is a way to fuse a first block into a second one.
 type row struct {
 	name string

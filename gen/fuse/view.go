@@ -42,15 +42,14 @@ func (f *fuser) stays(v *ir.Value) bool {
 	if d == nil || d.Control != nil {
 		return false
 	}
-	return d.Stage == nil || d.Stage.Combine != nil || d.Stage.Update != nil || len(d.Placed) > 0 || len(f.users[v]) > 1 || f.appends(d) || f.viewed(d)
+	return d.Stage == nil || d.Stage.Combine != nil || d.Stage.Update != nil || len(d.Placed) > 0 || f.readers[v] > 1 || f.appends(d) || f.viewed(d)
 }
 
 // appends reports whether a block can be appended to one that computes an operand and reduces.
 func (f *fuser) appends(b *block.Block) bool {
 	for n, v := range b.Operands {
 		d := f.def[v]
-		if d != nil && d.Stage != nil && d.Stage.Combine != nil && len(d.Results) == 1 && len(f.users[v]) == 1 && !f.g.IsOutput(v) &&
-			consumerLegal(f, pair{d, b, n}) {
+		if f.single(v) && d.Stage != nil && d.Stage.Combine != nil && consumerLegal(f, pair{d, b, n}) {
 			return true
 		}
 	}
