@@ -127,6 +127,7 @@ func renumber(s *te.Stage, to []int) *te.Stage {
 // takes time in its length, not in its square.
 func inlineProducer(f *fuser, p pair) *block.Block {
 	m, _, fromC := join(p.first, p.second, p.n)
+	f.carry(p, m, fromC)
 	ps, cs := f.freshLets(p.first), renumber(p.second.Stage, fromC)
 	var facts sym.Facts
 	m.Stage = cs.MapExprs(func(e te.Expr) te.Expr {

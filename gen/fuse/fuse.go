@@ -47,19 +47,18 @@ type fuser struct {
 	trials   map[*block.Block][]trial // of a block's operands
 	mappings map[*block.Block]*mappings
 	sizes    map[*block.Block]*known
-	readers  map[*ir.Value]int          // how many blocks read a value
+	readers  map[*ir.Value]readers
 	def      map[*ir.Value]*block.Block // what computes them
 	at       map[*block.Block]int       // places of blocks
 	outputs  map[*ir.Value]bool         // of the graph
-	// tried is, by row, how many of the first blocks read nothing that the row can fuse into them.
-	tried []int
-	fused int
+	todo     []todo                     // by row
+	fused    int
 }
 
 func newFuser(g *block.Graph, o Options, fused int) *fuser {
 	f := &fuser{g: g, o: o, trials: map[*block.Block][]trial{}, mappings: map[*block.Block]*mappings{}, sizes: map[*block.Block]*known{},
-		readers: map[*ir.Value]int{}, def: map[*ir.Value]*block.Block{}, at: map[*block.Block]int{}, outputs: map[*ir.Value]bool{},
-		tried: make([]int, len(rows)), fused: fused}
+		readers: map[*ir.Value]readers{}, def: map[*ir.Value]*block.Block{}, at: map[*block.Block]int{}, outputs: map[*ir.Value]bool{},
+		todo: make([]todo, len(rows)), fused: fused}
 	for _, v := range g.Outputs {
 		f.outputs[v] = true
 	}
@@ -80,11 +79,12 @@ func (f *fuser) enter(b *block.Block, at int) {
 	for _, r := range b.Results {
 		f.def[r] = b
 	}
-	f.count(b, 1)
+	f.count(b, at, 1)
 }
 
 // leave forgets a block.
 func (f *fuser) leave(b *block.Block) {
+	f.count(b, f.at[b], -1)
 	delete(f.mappings, b)
 	delete(f.sizes, b)
 	delete(f.trials, b)
@@ -92,16 +92,19 @@ func (f *fuser) leave(b *block.Block) {
 	for _, r := range b.Results {
 		delete(f.def, r)
 	}
-	f.count(b, -1)
 }
 
-// count adds to the readers of what a block reads, once for each value.
-func (f *fuser) count(b *block.Block, n int) {
+// readers are how many blocks read a value, and the sum of their places: of one reader, its place.
+type readers struct{ n, places int }
+
+// count adds a block at a place n times to the readers of what it reads, once for each value.
+func (f *fuser) count(b *block.Block, at, n int) {
 	seen := make(map[*ir.Value]bool, len(b.Operands))
 	for _, v := range b.Operands {
 		if !seen[v] {
 			seen[v] = true
-			f.readers[v] += n
+			r := f.readers[v]
+			f.readers[v] = readers{r.n + n, r.places + n*at}
 		}
 	}
 }
@@ -109,7 +112,7 @@ func (f *fuser) count(b *block.Block, n int) {
 // single reports whether a value is all that a block computes, and one other block alone reads it.
 func (f *fuser) single(v *ir.Value) bool {
 	p := f.def[v]
-	return p != nil && len(p.Results) == 1 && f.readers[v] == 1 && !f.outputs[v]
+	return p != nil && len(p.Results) == 1 && f.readers[v].n == 1 && !f.outputs[v]
 }
 
 // fresh is a number for the names of one composition.
@@ -149,8 +152,8 @@ type pair struct {
 // once fuses one pair, by the first row that fuses any.
 func (f *fuser) once() bool {
 	for i := range rows {
-		for ; f.tried[i] < len(f.g.Blocks); f.tried[i]++ {
-			if f.into(i, f.tried[i]) {
+		for at, left := f.todo[i].take(len(f.g.Blocks)); left; at, left = f.todo[i].take(len(f.g.Blocks)) {
+			if f.into(i, at) {
 				return true
 			}
 		}
@@ -182,22 +185,25 @@ func (f *fuser) into(row, at int) bool {
 	return false
 }
 
-// replace puts m in the place of p and of the block at a place. Before it no block has other operands, and
-// no value fewer readers: what was tried there stays so.
+// replace puts m in the place of p and of the block at a place. All rows are tried again there, and where m's result is
+// read; no other block has other operands, and no other value fewer readers than before.
 func (f *fuser) replace(p *block.Block, at int, m *block.Block) {
 	f.g.Blocks[f.at[p]] = nil
 	f.leave(p)
 	f.leave(f.g.Blocks[at])
 	f.g.Blocks[at] = m
 	f.enter(m, at)
-	for i := range f.tried {
-		f.tried[i] = min(f.tried[i], at)
+	for i := range f.todo {
+		f.todo[i].repeat(at)
+		if v := m.Results[0]; f.single(v) {
+			f.todo[i].repeat(f.readers[v].places)
+		}
 	}
 }
 
 // try fuses a pair by a row; nil where that is not legal or does not pay.
 func (f *fuser) try(r row, p pair, t *trial) *block.Block {
-	if !composable(p.first) || !composable(p.second) || len(p.first.Origins)+len(p.second.Origins) > maxNodes {
+	if !composable(p.first) || !composable(p.second) || f.large(p) {
 		t.refused = true
 		return nil
 	}
@@ -208,12 +214,17 @@ func (f *fuser) try(r row, p pair, t *trial) *block.Block {
 	if v == stop && !r.despite {
 		return nil
 	}
-	if f.grown(p) > 16*maxSize { // before it is made: values that are read often would fill memory
+	// Before it is made: values that are read often would fill memory.
+	grown, exact := f.grown(p)
+	exact = exact && !r.places
+	if grown > 16*maxSize || exact && grown > maxSize || v == depend && !r.despite && grown > maxEstimated {
 		t.refused = true
 		return nil
 	}
 	m := r.fuse(f, p)
-	f.composed(p, m)
+	if exact {
+		f.sizes[m] = &known{size: grown}
+	}
 	if f.known(m).size > maxSize || v == depend && !r.despite && !f.pays(p, m) {
 		t.refused = true
 		return nil

@@ -14,12 +14,39 @@ const maxSize = 4000
 // would grow with its square.
 const maxNodes = 256
 
+// maxEstimated bounds the expressions of pairs whose estimates decide: an estimate takes time in the size, too. In networks
+// such pairs have up to 50 nodes.
+const maxEstimated = 256
+
+// large reports whether a pair is too large before it is looked at.
+func (f *fuser) large(p pair) bool {
+	return len(p.first.Origins)+len(p.second.Origins) > maxNodes || max(f.known(p.first).size, f.known(p.second).size) > maxSize
+}
+
 // known is what fusion asks of a block again and again, and would have to walk its expressions for.
 type known struct {
 	// size is that of the code that computes the block: its nodes, and the conditions under which it binds
 	// variables. A kernel binds all of them before it computes, each by choices as the one that it stands in.
-	size int
-	lets bool // variables are bound
+	size          int
+	lets          bool           // variables are bound
+	concatenation *concatenation // nil until it is asked for
+}
+
+// concatenation is what block.Concatenation gives.
+type concatenation struct {
+	axis   int
+	pieces []block.Piece
+	ok     bool
+}
+
+// concatenation of a block, if it is one.
+func (f *fuser) concatenation(b *block.Block) *concatenation {
+	k := f.known(b)
+	if k.concatenation == nil {
+		axis, pieces, ok := b.Concatenation()
+		k.concatenation = &concatenation{axis, pieces, ok}
+	}
+	return k.concatenation
 }
 
 // known is kept as long as the block lives.
@@ -44,20 +71,17 @@ func knownOf(b *block.Block) *known {
 	return k
 }
 
-// composed notes what is known of m, made of a pair, without a walk: where no variable is bound, conditions add nothing to
-// the size, and what the first block computes stands for each plain load of it.
-func (f *fuser) composed(p pair, m *block.Block) {
+// grown is the size of a pair in which what the first block computes stands for each load of it. That is exactly the
+// size of what inlining makes, or appending, where no variable is bound, so that conditions add nothing to it.
+func (f *fuser) grown(p pair) (size int, exact bool) {
 	first, second := f.known(p.first), f.known(p.second)
 	n, guards := loads(p)
-	if !first.lets && !second.lets && !guards && len(m.Placed) == 0 && p.first.Stage.Combine == nil {
-		f.sizes[m] = &known{size: second.size + n*(first.size-1)}
+	each := first.size - 1
+	if _, joins := p.first.Stage.Results[0].(te.Load); guards && !joins {
+		each++ // a choice (see guarded)
 	}
-}
-
-// grown is about the size of a pair that is composed, where each load becomes what it loads.
-func (f *fuser) grown(p pair) int {
-	n, _ := loads(p)
-	return f.known(p.second).size + n*f.known(p.first).size
+	exact = !first.lets && !second.lets && p.first.Stage.Combine == nil && len(p.first.Placed)+len(p.second.Placed) == 0
+	return second.size + n*each, exact
 }
 
 // loads is how often the second block of a pair reads the first one, and whether it does so under guards.

@@ -71,6 +71,8 @@ type row struct {
 	name string
 	// despite reports that the row is an exception to the table, which pays whatever the colour.
 	despite bool
+	// places reports that the first block's stages stay stages, of which the second one loads.
+	places bool
 	// legal reports that the row can fuse the pair without repeating work.
 	legal func(f *fuser, p pair) bool
 	fuse  func(f *fuser, p pair) *block.Block
@@ -80,5 +82,5 @@ type row struct {
 var rows = []row{
 	{name: "producer into loads", legal: producerLegal, fuse: inlineProducer},
 	{name: "consumer onto results", legal: consumerLegal, fuse: appendConsumer},
-	{name: "row-wise reduction fusion", despite: true, legal: chainLegal, fuse: placeProducer},
+	{name: "row-wise reduction fusion", despite: true, places: true, legal: chainLegal, fuse: placeProducer},
 }

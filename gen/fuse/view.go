@@ -13,21 +13,21 @@ const fewElements = 256
 // then write them where they belong, and nothing is left to do. What is fused with it would have
 // to choose among them for every element.
 func (f *fuser) viewed(b *block.Block) bool {
-	axis, pieces, ok := b.Concatenation()
-	if !ok || !f.o.Views {
+	c := f.concatenation(b)
+	if !c.ok || !f.o.Views {
 		return false
 	}
 	shape, size := b.Results[0].Shape, int64(1)
 	for i, d := range shape {
 		n, known := d.Const()
-		if i < axis && !d.Is(1) {
+		if i < c.axis && !d.Is(1) {
 			return false
 		}
 		if size *= n; !known {
 			size = fewElements
 		}
 	}
-	for _, p := range pieces {
+	for _, p := range c.pieces {
 		if !f.stays(b.Operands[p.Operand]) {
 			return false
 		}
@@ -42,7 +42,7 @@ func (f *fuser) stays(v *ir.Value) bool {
 	if d == nil || d.Control != nil {
 		return false
 	}
-	return d.Stage == nil || d.Stage.Combine != nil || d.Stage.Update != nil || len(d.Placed) > 0 || f.readers[v] > 1 || f.appends(d) || f.viewed(d)
+	return d.Stage == nil || d.Stage.Combine != nil || d.Stage.Update != nil || len(d.Placed) > 0 || f.readers[v].n > 1 || f.appends(d) || f.viewed(d)
 }
 
 // appends reports whether a block can be appended to one that computes an operand and reduces.

@@ -259,16 +259,17 @@ func symbolsOf(k *loop.Kernel, symbols sym.Facts) []string {
 type arm struct {
 	cond      []te.Within
 	otherwise bool
+	around    *arm // nil where the choice itself stands in no other one
 }
 
 // guarded is v where all arms are taken, and 0 elsewhere; v is not computed there.
-func guarded(v te.Expr, arms []arm) te.Expr {
-	for i := len(arms) - 1; i >= 0; i-- {
+func guarded(v te.Expr, in *arm) te.Expr {
+	for ; in != nil; in = in.around {
 		zero := te.Int(v.DType(), 0)
-		if arms[i].otherwise {
-			v = te.Select{Cond: arms[i].cond, Then: zero, Else: v}
+		if in.otherwise {
+			v = te.Select{Cond: in.cond, Then: zero, Else: v}
 		} else {
-			v = te.Select{Cond: arms[i].cond, Then: v, Else: zero}
+			v = te.Select{Cond: in.cond, Then: v, Else: zero}
 		}
 	}
 	return v
@@ -276,25 +277,24 @@ func guarded(v te.Expr, arms []arm) te.Expr {
 
 // hoistLets turns bound integers into statements before the expression. What stands
 // in an arm of a choice is read only where the arm is taken.
-func hoistLets(e te.Expr, arms []arm) ([]loop.Stmt, te.Expr) {
+func hoistLets(e te.Expr, in *arm) ([]loop.Stmt, te.Expr) {
 	var out []loop.Stmt
 	switch x := e.(type) {
 	case te.Let:
-		pre, v := hoistLets(x.Value, arms)
-		out = append(pre, loop.Bind{Var: x.Var, Value: guarded(v, arms), Lo: x.Lo, Hi: x.Hi})
-		rest, body := hoistLets(x.Body, arms)
+		pre, v := hoistLets(x.Value, in)
+		out = append(pre, loop.Bind{Var: x.Var, Value: guarded(v, in), Lo: x.Lo, Hi: x.Hi})
+		rest, body := hoistLets(x.Body, in)
 		return append(out, rest...), body
 	case te.Select:
-		inner := func(otherwise bool) []arm { return append(append([]arm{}, arms...), arm{x.Cond, otherwise}) }
-		pre, then := hoistLets(x.Then, inner(false))
-		more, els := hoistLets(x.Else, inner(true))
+		pre, then := hoistLets(x.Then, &arm{x.Cond, false, in})
+		more, els := hoistLets(x.Else, &arm{x.Cond, true, in})
 		x.Then, x.Else = then, els
 		return append(pre, more...), x
 	case te.Call:
 		args := make([]te.Expr, len(x.Args))
 		for i, a := range x.Args {
 			var pre []loop.Stmt
-			pre, args[i] = hoistLets(a, arms)
+			pre, args[i] = hoistLets(a, in)
 			out = append(out, pre...)
 		}
 		x.Args = args

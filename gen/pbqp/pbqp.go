@@ -109,21 +109,38 @@ func (p *Problem) Cost(choice []int) float64 {
 
 // improve changes one node at a time as long as that helps.
 func (p *Problem) improve(s *Solution) {
-	for better := true; better; {
+	edges := make([][]Edge, len(p.Nodes))
+	for _, e := range p.Edges {
+		edges[e.A], edges[e.B] = append(edges[e.A], e), append(edges[e.B], e)
+	}
+	local := func(i int) float64 { // what depends on the node's choice
+		c := p.Nodes[i][s.Choice[i]]
+		for _, e := range edges[i] {
+			c += e.Cost[s.Choice[e.A]][s.Choice[e.B]]
+		}
+		return c
+	}
+	better := true
+	for round := 0; better && round < maxRounds; round++ {
 		better = false
 		for i, n := range p.Nodes {
+			least := local(i)
 			for a := range n {
 				was := s.Choice[i]
 				s.Choice[i] = a
-				if c := p.Cost(s.Choice); c < s.Cost {
-					s.Cost, better = c, true
+				if c := local(i); c < least {
+					least, better = c, true
 				} else {
 					s.Choice[i] = was
 				}
 			}
 		}
 	}
+	s.Cost = p.Cost(s.Choice)
 }
+
+// maxRounds of improvement: each one looks at all nodes.
+const maxRounds = 100
 
 // table is a function of some nodes' alternatives, row-major in the order of vars.
 type table struct {
@@ -135,71 +152,47 @@ type table struct {
 type elimination struct {
 	p       *Problem
 	limit   int
-	tables  []*table
+	tables  []*table   // nil where one has been joined into a later one
+	of      [][]int    // of each node the numbers of the tables that mention it, some of them nil by now
 	buckets [][]*table // by eliminated node, in order of elimination
 	nodes   []int
+	at      []int // an alternative of each node, while tables are joined
 	bound   float64
 	exact   bool
 }
 
 func (e *elimination) start() {
 	e.exact = true
+	e.of, e.at = make([][]int, len(e.p.Nodes)), make([]int, len(e.p.Nodes))
 	for i, n := range e.p.Nodes {
-		e.tables = append(e.tables, &table{vars: []int{i}, cost: n})
+		e.add(&table{vars: []int{i}, cost: n})
 	}
 	for _, d := range e.p.Edges {
 		t := &table{vars: []int{d.A, d.B}}
 		for _, r := range d.Cost {
 			t.cost = append(t.cost, r...)
 		}
-		e.tables = append(e.tables, t)
+		e.add(t)
 	}
 }
 
-// order eliminates a node of the fewest neighbours next, the first of several.
-func (e *elimination) order() []int {
-	next := make([]map[int]bool, len(e.p.Nodes))
-	for i := range next {
-		next[i] = map[int]bool{}
+func (e *elimination) add(t *table) {
+	for _, v := range t.vars {
+		e.of[v] = append(e.of[v], len(e.tables))
 	}
-	for _, d := range e.p.Edges {
-		next[d.A][d.B], next[d.B][d.A] = true, true
-	}
-	var out []int
-	done := make([]bool, len(next))
-	for range next {
-		best := -1
-		for i := range next {
-			if !done[i] && (best < 0 || len(next[i]) < len(next[best])) {
-				best = i
-			}
-		}
-		done[best] = true
-		out = append(out, best)
-		for a := range next[best] {
-			delete(next[a], best)
-			for b := range next[best] {
-				if a != b {
-					next[a][b] = true
-				}
-			}
-		}
-	}
-	return out
+	e.tables = append(e.tables, t)
 }
 
 // eliminate minimises over node v.
 func (e *elimination) eliminate(v int) {
-	var bucket, rest []*table
-	for _, t := range e.tables {
-		if slices.Contains(t.vars, v) {
+	var bucket []*table
+	for _, i := range e.of[v] {
+		if t := e.tables[i]; t != nil {
 			bucket = append(bucket, t)
-		} else {
-			rest = append(rest, t)
+			e.tables[i] = nil
 		}
 	}
 	e.nodes, e.buckets = append(e.nodes, v), append(e.buckets, bucket)
-	e.tables = rest
 	parts := e.split(bucket)
 	e.exact = e.exact && len(parts) == 1
 	for _, part := range parts {
@@ -208,7 +201,7 @@ func (e *elimination) eliminate(v int) {
 			e.bound += m.cost[0]
 			continue
 		}
-		e.tables = append(e.tables, m)
+		e.add(m)
 	}
 }
 
@@ -262,13 +255,12 @@ func (e *elimination) minimise(ts []*table, v int) *table {
 	}
 	out := &table{vars: slices.DeleteFunc(slices.Clone(scope), func(x int) bool { return x == v })}
 	out.cost = make([]float64, e.entries(out.vars))
-	at := make([]int, len(e.p.Nodes))
 	for i := range out.cost {
-		e.unpack(i, out.vars, at)
+		e.unpack(i, out.vars, e.at)
 		best := math.Inf(1)
 		for a := range e.p.Nodes[v] {
-			at[v] = a
-			best = min(best, e.sum(ts, at))
+			e.at[v] = a
+			best = min(best, e.sum(ts, e.at))
 		}
 		out.cost[i] = best
 	}

@@ -80,6 +80,10 @@ type area struct {
 	large       int64 // bytes at the arena's sizes
 }
 
+// maxAreas is of how many areas it is tried which can take each other's memory, and of how many values which can lie
+// above which others: that takes time in their square. Networks have up to a thousand values.
+const maxAreas = 1 << 12
+
 // place divides the values into areas in some ways, or stacks them, and takes what needs least at the arena's sizes.
 func (a *arena) place(ivs []*interval) {
 	whole := areasOf(ivs)
@@ -93,6 +97,9 @@ func (a *arena) place(ivs []*interval) {
 		for _, x := range whole {
 			areas = append(areas, divide(x)...)
 		}
+		if len(areas) > maxAreas && slots != nil {
+			continue
+		}
 		if in, large := a.assign(areas); best < 0 || large < best {
 			slots, best = in, large
 		}
@@ -102,6 +109,9 @@ func (a *arena) place(ivs []*interval) {
 		}
 	}
 	for _, fraction := range []int64{0, 128, 32} {
+		if len(ivs) > maxAreas {
+			break
+		}
 		big, small := a.divide(ivs, best, fraction)
 		rest, large := a.assign(areasOf(small))
 		if s := a.newStack(big); s != nil && s.large+large < best {
@@ -285,12 +295,12 @@ const maxSteps = 16
 // at another one lives, whatever the symbols' values.
 func (a *arena) bound(ivs []*interval) sym.Expr {
 	var live []sym.Expr
-	for _, x := range ivs {
-		sum := sym.Const(0)
-		for _, y := range ivs {
-			if y.first <= x.first && x.first <= y.last {
-				sum = sym.Add(sum, y.bytes)
-			}
+	seen := map[string]bool{}
+	for _, sum := range liveBytes(ivs) {
+		if key := sum.String(); seen[key] {
+			continue
+		} else {
+			seen[key] = true
 		}
 		if !slices.ContainsFunc(live, func(e sym.Expr) bool { return covers(e, sum) }) {
 			live = append(slices.DeleteFunc(live, func(e sym.Expr) bool { return covers(sum, e) }), sum)
@@ -302,6 +312,25 @@ func (a *arena) bound(ivs []*interval) sym.Expr {
 		most = sym.Max(most, e, a.facts)
 	}
 	return most
+}
+
+// liveBytes are, of each interval, the bytes of all that live when it begins.
+func liveBytes(ivs []*interval) []sym.Expr {
+	var boxes []*box
+	for _, iv := range ivs {
+		boxes = append(boxes, &box{first: iv.first, last: iv.last})
+	}
+	at := map[int]sym.Expr{} // by step
+	live := sym.Const(0)
+	sweep(boxes, func(i int) {
+		live = sym.Add(live, ivs[i].bytes)
+		at[boxes[i].first] = live // all that begin at the step are in it after the last of them
+	}, func(i int) { live = sym.Sub(live, ivs[i].bytes) })
+	out := make([]sym.Expr, len(ivs))
+	for i, b := range boxes {
+		out[i] = at[b.first]
+	}
+	return out
 }
 
 // covers reports whether x is at least y: the difference has no negative summand.

@@ -98,12 +98,11 @@ func (in *inPlace) free(y *ir.Value) bool {
 // dies reports whether the step is the last that reads what lies at an operand's place, all of which the operand takes, by
 // one operand, and whether it is a step of the same list that wrote it: another run of the list writes it again.
 func (in *inPlace) dies(c *Call, x *ir.Value, list *Step) bool {
-	r, _ := in.p.home(x)
-	for v := x; v != r; v = in.p.Homes[v].Of {
-		if !in.p.Homes[v].Whole {
-			return false
-		}
+	home := in.p.root(x)
+	if !home.whole {
+		return false
 	}
+	r := home.of
 	uses := 0
 	for _, v := range slices.Concat(c.Over, c.Args) {
 		if of, _ := in.p.home(v); of == r {

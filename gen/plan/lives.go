@@ -74,7 +74,8 @@ func (l *lifetimes) loop(x *Loop) {
 // use notes that the current step mentions a value. A part of another value, or a state, belongs to
 // the steps around the loop that fills or changes it.
 func (l *lifetimes) use(v *ir.Value) {
-	of, _ := l.p.home(v)
+	r := l.p.root(v)
+	of := r.of
 	if _, placed := l.p.Places[of]; placed {
 		return
 	}
@@ -83,7 +84,7 @@ func (l *lifetimes) use(v *ir.Value) {
 		iv = &interval{value: of, first: l.step, checks: l.checks}
 		l.at[of] = iv
 		l.list = append(l.list, iv)
-		l.depths[of] = len(l.loops) - l.p.keeps(v)
+		l.depths[of] = len(l.loops) - r.parts // each whole that v is a part of keeps it one loop longer
 	}
 	iv.last = max(iv.last, l.step)
 	for n := len(iv.checks); n > 0 && (len(l.checks) < n || l.checks[n-1] != iv.checks[n-1]); n-- {
@@ -92,17 +93,4 @@ func (l *lifetimes) use(v *ir.Value) {
 	for _, in := range l.loops[l.depths[of]:] {
 		in.used = append(in.used, iv)
 	}
-}
-
-// keeps is how many loops around a step that writes v first keep its storage: one for each whole
-// that v is a part of.
-func (p *Program) keeps(v *ir.Value) int {
-	n := 0
-	for h, ok := p.Homes[v]; ok; h, ok = p.Homes[v] {
-		if h.Part {
-			n++
-		}
-		v = h.Of
-	}
-	return n
 }

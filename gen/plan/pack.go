@@ -18,20 +18,19 @@ func (s *box) overlaps(o *box) bool { return o.first <= s.last && s.first <= o.l
 // searched for about 50 ms.
 const searchWork = 1 << 10
 
+// maxPairs is how many pairs of boxes that overlap in time are placed with a search; of more, the boxes are placed one after
+// the other in the order of their lives. Networks have up to some ten thousand.
+const maxPairs = 1 << 20
+
 // pack gives each box an offset such that no two overlap in both time and memory, and returns the peak.
 // A box takes a gap between those that are placed already; what is tried are several orders of placing
 // and, while the peak is above liveBound, changes of the best of them.
 func pack(boxes []*box) int64 {
-	p := &packer{boxes: boxes, bound: liveBound(boxes), work: searchWork * int64(len(boxes))}
-	for i, s := range boxes {
-		var near []int
-		for k, o := range boxes {
-			if k != i && s.overlaps(o) {
-				near = append(near, k)
-			}
-		}
-		p.near = append(p.near, near)
+	near, few := neighbours(boxes, maxPairs)
+	if !few {
+		return packInTurn(boxes)
 	}
+	p := &packer{boxes: boxes, near: near, bound: liveBound(boxes), work: searchWork * int64(len(boxes))}
 	for _, less := range orders {
 		for _, tight := range []bool{false, true} {
 			order := make([]int, len(boxes))
@@ -152,17 +151,53 @@ func (p *packer) finish() int64 {
 	return p.peak
 }
 
+// byFirst are the numbers of boxes in the order in which they begin to live.
+func byFirst(boxes []*box) []int {
+	order := make([]int, len(boxes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(boxes[a].first, boxes[b].first) })
+	return order
+}
+
+// neighbours are, of each box, the others that live at some step of its life; false where there are more than some pairs.
+func neighbours(boxes []*box, most int) ([][]int, bool) {
+	near := make([][]int, len(boxes))
+	pairs := 0
+	var alive []int
+	for _, i := range byFirst(boxes) {
+		alive = slices.DeleteFunc(alive, func(k int) bool { return boxes[k].last < boxes[i].first })
+		if pairs += len(alive); pairs > most {
+			return nil, false
+		}
+		for _, k := range alive {
+			near[i], near[k] = append(near[i], k), append(near[k], i)
+		}
+		alive = append(alive, i)
+	}
+	return near, true
+}
+
 // liveBound is the most that is live in one step.
 func liveBound(boxes []*box) int64 {
-	best := int64(0)
-	for _, x := range boxes {
-		live := int64(0)
-		for _, y := range boxes {
-			if y.first <= x.first && x.first <= y.last {
-				live += y.size
-			}
-		}
-		best = max(best, live)
-	}
+	best, live := int64(0), int64(0)
+	sweep(boxes, func(i int) { live += boxes[i].size; best = max(best, live) }, func(i int) { live -= boxes[i].size })
 	return best
+}
+
+// sweep calls begin and end for each box, in the order of time: ends of earlier steps come before what begins.
+func sweep(boxes []*box, begin, end func(i int)) {
+	ends := make([]int, len(boxes))
+	for i := range ends {
+		ends[i] = i
+	}
+	slices.SortStableFunc(ends, func(a, b int) int { return cmp.Compare(boxes[a].last, boxes[b].last) })
+	done := 0
+	for _, i := range byFirst(boxes) {
+		for ; done < len(ends) && boxes[ends[done]].last < boxes[i].first; done++ {
+			end(ends[done])
+		}
+		begin(i)
+	}
 }

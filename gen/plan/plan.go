@@ -58,6 +58,7 @@ type Program struct {
 	Steps    []Step
 	// Homes tell which values lie in another one's storage.
 	Homes map[*ir.Value]Home
+	roots map[*ir.Value]root // of values with homes, where they were asked for
 	// Estimate is the cycles of all steps, a lower bound of what any choice of layouts and
 	// kernels takes, and how many steps only change a layout.
 	Estimate Estimate

@@ -24,6 +24,9 @@ const (
 	allText  = 64 << 10
 )
 
+// maxAbove is how many pairs of values may live at one time, of which one lies above the other.
+const maxAbove = 1 << 16
+
 // newStack is nil where offsets become too long.
 func (a *arena) newStack(ivs []*interval) *stack {
 	s := &stack{ivs: ivs, at: make([]sym.Expr, len(ivs)), bytes: sym.Const(0)}
@@ -31,6 +34,9 @@ func (a *arena) newStack(ivs []*interval) *stack {
 	for i, iv := range ivs {
 		order[i] = i
 		s.boxes = append(s.boxes, &box{first: iv.first, last: iv.last, size: a.large(iv.bytes)})
+	}
+	if _, few := neighbours(s.boxes, maxAbove); !few {
+		return nil
 	}
 	s.large = pack(s.boxes)
 	slices.SortStableFunc(order, func(i, k int) int {

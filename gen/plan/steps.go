@@ -150,11 +150,38 @@ func (p *Program) mentioned() []*ir.Value {
 // home is the value in whose storage v lies, itself where there is no other, and from which
 // element on.
 func (p *Program) home(v *ir.Value) (*ir.Value, sym.Expr) {
-	at := sym.Const(0)
-	for h, ok := p.Homes[v]; ok; h, ok = p.Homes[v] {
-		v, at = h.Of, sym.Add(at, h.At)
+	r := p.root(v)
+	return r.of, r.at
+}
+
+// root is where a value lies in the end, of one that lies in another's storage, which lies in another's, and so on.
+type root struct {
+	of    *ir.Value
+	at    sym.Expr
+	whole bool // all of these homes are
+	parts int  // how many of them are
+}
+
+// root follows homes, and remembers where they lead to: only a value without a home gets one later.
+func (p *Program) root(v *ir.Value) root {
+	near, known := p.roots[v]
+	if !known {
+		h, ok := p.Homes[v]
+		if !ok {
+			return root{of: v, at: sym.Const(0), whole: true}
+		}
+		near = root{of: h.Of, at: h.At, whole: h.Whole}
+		if h.Part {
+			near.parts = 1
+		}
 	}
-	return v, at
+	far := p.root(near.of)
+	r := root{far.of, sym.Add(near.at, far.at), near.whole && far.whole, near.parts + far.parts}
+	if p.roots == nil {
+		p.roots = map[*ir.Value]root{}
+	}
+	p.roots[v] = r
+	return r
 }
 
 // placeHomes places the values that lie in others.
