@@ -729,6 +729,23 @@ DNN_MATH_FN T imod(T a, T b) {
   return r != T(0) && is_signed<T> && (r < T(1)) != (b < T(1)) ? static_cast<T>(r + b) : r;
 }
 
+// The checked forms also set *bad to 1 where the divisor is 0.
+template <class T>
+DNN_MATH_FN T idiv_checked(T a, T b, int* bad) {
+  *bad |= b == T(0);
+  return idiv<T>(a, b);
+}
+template <class T>
+DNN_MATH_FN T ifmod_checked(T a, T b, int* bad) {
+  *bad |= b == T(0);
+  return ifmod<T>(a, b);
+}
+template <class T>
+DNN_MATH_FN T imod_checked(T a, T b, int* bad) {
+  *bad |= b == T(0);
+  return imod<T>(a, b);
+}
+
 // ipow wraps; a negative exponent gives the quotient truncated to zero, and 0 for 0.
 template <class T>
 DNN_MATH_FN T ipow(T a, T n) {

@@ -491,6 +491,21 @@ static T dnn_imod_T(T a, T b) {
   return r != (T)0 && (T)-1 < (T)0 && (r < (T)1) != (b < (T)1) ? (T)(r + b) : r;
 }
 
+static T dnn_idiv_checked_T(T a, T b, int* bad) {
+  *bad |= b == (T)0;
+  return dnn_idiv_T(a, b);
+}
+
+static T dnn_ifmod_checked_T(T a, T b, int* bad) {
+  *bad |= b == (T)0;
+  return dnn_ifmod_T(a, b);
+}
+
+static T dnn_imod_checked_T(T a, T b, int* bad) {
+  *bad |= b == (T)0;
+  return dnn_imod_T(a, b);
+}
+
 static T dnn_ipow_T(T a, T n) {
   if ((T)-1 < (T)0 && n < (T)1 && n != (T)0) {
     if (a == (T)1 || (a == (T)-1 && n % (T)2 == (T)0)) return (T)1;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/dnn_cpu.h"
 #include "runtime/dnn_kernel.h"
 #include "runtime/dnn_opaque.h"
 #include "runtime/dnn_runtime.h"
@@ -140,7 +141,9 @@ static void RunOne(int64_t program) {
   Release(scratch.data, scratch.bytes);
 }
 
-int main() {
+// With an argument denormal numbers are kept; otherwise they are zeros, as in runs that do not ask for them.
+int main(int argc, char**) {
+  const rules_dnn::DenormalsAsZero mode(argc < 2);
   int64_t program = 0;
   while (Read(&program, sizeof(program))) RunOne(program);
   return 0;
