@@ -81,9 +81,10 @@ func shiftCases() (list []valueCase) {
 // castCases: floats out of an integer type's range saturate, and NaN is 0.
 func castCases() (list []valueCase) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
-	for code, t := range map[int]ir.DType{2: ir.U8, 3: ir.I8, 4: ir.U16, 5: ir.I16, 6: ir.I32, 7: ir.I64, 12: ir.U32, 13: ir.U64, 9: ir.Bool} {
+	codes := map[ir.DType]int{ir.U8: 2, ir.I8: 3, ir.U16: 4, ir.I16: 5, ir.I32: 6, ir.I64: 7, ir.U32: 12, ir.U64: 13, ir.Bool: 9}
+	for _, t := range []ir.DType{ir.U8, ir.I8, ir.U16, ir.I16, ir.I32, ir.I64, ir.U32, ir.U64, ir.Bool} {
 		list = append(list, valueCase{
-			name: "Cast to " + t.String(), graph: one(fmt.Sprintf("Cast.13(%%a) {to = %d}", code), "", "f32[9]"),
+			name: "Cast to " + t.String(), graph: one(fmt.Sprintf("Cast.13(%%a) {to = %d}", codes[t]), "", "f32[9]"),
 			inputs: []*ir.Tensor{line(nan, inf, -inf, 3e38, -3e38, -0.5, 300.7, -1e10, 1<<31)},
 		})
 	}
@@ -106,7 +107,12 @@ func indexCases() []valueCase {
 	elements := one("GatherElements.13(%a, %b) {axis = 0}", "", "f32[3]", "i64[2]")
 	loss := one("NegativeLogLikelihoodLoss.13(%a, %b)", "", "f32[3, 2]", "i64[3]")
 	unpool := one("MaxUnpool.11(%a, %b) {kernel_shape = [2], strides = [2]}", "", "f32[1, 1, 2]", "i64[1, 1, 2]")
+	attention := one("Attention.24(%a, %a, %a, _, _, _, %b) {is_causal = 1}", "", "f32[2, 1, 3, 2]", "i64[2]")
+	queries := floats([]int64{2, 1, 3, 2}, 1, 2, 3, 4, 5, 6, 6, 5, 4, 3, 2, 1)
 	cases := []valueCase{
+		{name: "Attention", graph: attention, inputs: []*ir.Tensor{queries, vector(3, 0)}},
+		{name: "Attention, too many keys", graph: attention, inputs: []*ir.Tensor{queries, vector(3, 4)}, refused: true},
+		{name: "Attention, fewer than none", graph: attention, inputs: []*ir.Tensor{queries, vector(-1, 3)}, refused: true},
 		{name: "ReverseSequence", graph: reverse, inputs: []*ir.Tensor{x, vector(3, 0)}},
 		{name: "ReverseSequence, too long", graph: reverse, inputs: []*ir.Tensor{x, vector(3, 4)}, refused: true},
 		{name: "ReverseSequence, negative", graph: reverse, inputs: []*ir.Tensor{x, vector(-1, 2)}, refused: true},
@@ -118,6 +124,12 @@ func indexCases() []valueCase {
 		{name: "NegativeLogLikelihoodLoss, outside", graph: loss, inputs: []*ir.Tensor{x, vector(0, 1, 2)}, refused: true},
 		{name: "MaxUnpool, outside", graph: unpool, inputs: []*ir.Tensor{floats([]int64{1, 1, 2}, 1, 2), ints([]int64{1, 1, 2}, 1, 4)}, refused: true},
 		{name: "MaxUnpool, negative", graph: unpool, inputs: []*ir.Tensor{floats([]int64{1, 1, 2}, 1, 2), ints([]int64{1, 1, 2}, 1, -1)}, refused: true},
+	}
+	for _, op := range []string{"ReduceMax", "ReduceMin", "ReduceMean", "ReduceProd"} {
+		for _, t := range []ir.DType{ir.I32, ir.I64} {
+			cases = append(cases, valueCase{name: op + " of no " + t.String(), graph: one(op+".18(%a) {keepdims = 0}", "", t.String()+"[N, 2]"),
+				dims: map[string]int64{"N": 0}, inputs: []*ir.Tensor{ir.NewTensor(t, 0, 2)}})
+		}
 	}
 	return cases
 }
