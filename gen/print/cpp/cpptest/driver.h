@@ -141,7 +141,7 @@ static void RunOne(int64_t program) {
   Release(scratch.data, scratch.bytes);
 }
 
-// With an argument denormal numbers are kept; otherwise they are zeros, as in runs that do not ask for them.
+// With an argument denormal numbers are kept; otherwise they are zeros, as in runs of users.
 int main(int argc, char**) {
   const rules_dnn::DenormalsAsZero mode(argc < 2);
   int64_t program = 0;
