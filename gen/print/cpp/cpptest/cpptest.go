@@ -94,7 +94,7 @@ func mainSource(parts int) string {
 	return b.String()
 }
 
-// writeCase writes a request: the program's number, arena, scratch, symbols, weights, inputs, and
+// writeCase writes one request after the number that tells the mode (output): the program's number, arena, scratch, symbols, weights, inputs, and
 // the outputs' sizes. All numbers are 64 bits; data follows its length.
 func writeCase(w *bytes.Buffer, i int, c *Case) error {
 	p := c.Program

@@ -141,9 +141,10 @@ static void RunOne(int64_t program) {
   Release(scratch.data, scratch.bytes);
 }
 
-// With an argument denormal numbers are kept; otherwise they are zeros, as in runs of users.
-int main(int argc, char**) {
-  const rules_dnn::DenormalsAsZero mode(argc < 2);
+// The first number reports whether denormal numbers are kept; otherwise they are zeros, as in runs
+// of users.
+int main() {
+  const rules_dnn::DenormalsAsZero mode(Number() == 0);
   int64_t program = 0;
   while (Read(&program, sizeof(program))) RunOne(program);
   return 0;

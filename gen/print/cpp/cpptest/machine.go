@@ -3,6 +3,7 @@ package cpptest
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -98,9 +99,9 @@ func (m *Machine) Run(t testing.TB, root string, cases []Case, flags ...string) 
 	}
 	b.write(t, "main.cc", mainSource((len(cases)+perFile-1)/perFile))
 	bin := b.program(t, flags)
-	rs := results(t, cases, m.Counters, m.output(t, request.Bytes(), bin))
+	rs := results(t, cases, m.Counters, m.output(t, bin, request.Bytes(), false))
 	if m.Flushes {
-		for i, kept := range results(t, cases, m.Counters, m.output(t, request.Bytes(), bin, "keep")) {
+		for i, kept := range results(t, cases, m.Counters, m.output(t, bin, request.Bytes(), true)) {
 			rs[i].Kept = &kept
 			if !cases[i].Denormals {
 				requireAlike(t, cases[i].Name, &rs[i], &kept)
@@ -110,11 +111,15 @@ func (m *Machine) Run(t testing.TB, root string, cases []Case, flags ...string) 
 	return rs
 }
 
-// output is what the driver writes of a request.
-func (m *Machine) output(t testing.TB, request []byte, driver ...string) []byte {
-	command := append(append([]string{}, m.Runner...), driver...)
+// output is what the driver writes of a request, with denormal numbers kept or not.
+func (m *Machine) output(t testing.TB, driver string, request []byte, keep bool) []byte {
+	command := append(append([]string{}, m.Runner...), driver)
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Stdin = bytes.NewReader(request)
+	mode := make([]byte, 8)
+	if keep {
+		mode[0] = 1
+	}
+	cmd.Stdin = io.MultiReader(bytes.NewReader(mode), bytes.NewReader(request))
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
