@@ -188,11 +188,14 @@ func (k *apply) eval(p *program) *scalar.Vec {
 	return out
 }
 
+// ErrDivision is what an evaluation fails with that divides an integer by 0.
+var ErrDivision = errors.New("an integer is divided by 0")
+
 // checkDivisors refuses a division by 0 in an element that matters.
 func (k *apply) checkDivisors(p *program) {
 	for i, x := range k.vecs[1].I64[:p.n] {
 		if x == 0 && (p.mask == nil || p.mask[i]) {
-			p.fail(errors.New("an integer is divided by 0"))
+			p.fail(ErrDivision)
 			return
 		}
 	}

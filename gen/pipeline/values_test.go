@@ -3,6 +3,7 @@ package pipeline
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -187,5 +188,6 @@ func TestDivisionByLiterals(t *testing.T) {
 		text := kernels(t, compile(t, one(node, " const @seven i64[] = {7}\n", "i64[5]", "i64[5]", "f32[5]")))
 		assert.Equal(t, checked, strings.Contains(text, "_checked<"), "%s:\n%s", node, text)
 		assert.Equal(t, checked, strings.Contains(text, "bad_index"), "%s:\n%s", node, text)
+		assert.Equal(t, checked, regexp.MustCompile(`dnn_refuse\(c, dnn_status::kBadValue, ".*node`).MatchString(text), "%s:\n%s", node, text)
 	}
 }
