@@ -68,6 +68,15 @@ DNN_MATH_FN V from_bits(bits_of<V> u) {
   return x;
 }
 
+// bits is the number of type T that has the bits of x.
+template <class T, class S>
+DNN_MATH_FN T bits(S x) {
+  static_assert(sizeof(T) == sizeof(S), "numbers of unequal sizes");
+  T y;
+  __builtin_memcpy(&y, &x, sizeof y);
+  return y;
+}
+
 // by_lane applies a function of floats to each lane.
 template <class V, class F>
 DNN_MATH_FN V by_lane(F f, V x) {
@@ -186,43 +195,72 @@ DNN_MATH_FN V trunc(V x) {
   return x < 0.0f ? ceil(x) : floor(x);
 }
 
-// fmod_scalar divides mantissas, up to 40 bits of the quotient at a time; it is exact.
-__attribute__((unused)) static float fmod_scalar(float x, float y) {
-  const uint32_t a = to_bits(x) & 0x7fffffffu, b = to_bits(y) & 0x7fffffffu;
-  if (a >= 0x7f800000u || b > 0x7f800000u || b == 0) return __builtin_nanf("");
-  if (a < b) return x;
-  const int ea = a >> 23 ? static_cast<int>(a >> 23) : 1;
-  const int eb = b >> 23 ? static_cast<int>(b >> 23) : 1;
-  const uint32_t ma = a >> 23 ? (a & 0x7fffffu) | 0x800000u : a;
-  const uint32_t mb = b >> 23 ? (b & 0x7fffffu) | 0x800000u : b;
+// float_format is how the numbers of type F are made of bits U. A remainder has room for `step`
+// bits of a quotient behind it.
+template <class F>
+struct float_format;
+template <>
+struct float_format<float> {
+  typedef uint32_t U;
+  static constexpr int fraction = 23, step = 40;
+  static constexpr U infinity = 0x7f800000u;
+};
+template <>
+struct float_format<double> {
+  typedef uint64_t U;
+  static constexpr int fraction = 52, step = 11;
+  static constexpr U infinity = 0x7ff0000000000000u;
+};
+
+// units are the bits of n units of the last place of numbers with exponent e, n being less than
+// such a number has.
+template <class F>
+DNN_MATH_FN typename float_format<F>::U units(uint64_t n, int e) {
+  constexpr int fraction = float_format<F>::fraction;
+  if (n == 0) return 0;
+  const int up = __builtin_clzll(n) - (63 - fraction);
+  if (up >= e) n <<= e - 1;  // denormal
+  if (up < e) n = (n << up) + (static_cast<uint64_t>(e - up - 1) << fraction);
+  return static_cast<typename float_format<F>::U>(n);
+}
+
+// remainder has the sign of x, or, floored, that of y, as in Python. It is exact, but for the sum
+// of an x and a greater y. It divides mantissas and stays among integers: multiplied by a power of
+// two a remainder may be a denormal number on the way, which most runs take for zero.
+template <class F>
+__attribute__((unused)) static F remainder(F x, F y, bool floored) {
+  typedef typename float_format<F>::U U;
+  constexpr int fraction = float_format<F>::fraction, step = float_format<F>::step;
+  constexpr U infinity = float_format<F>::infinity, hidden = U{1} << fraction;
+  constexpr U sign = ~(~U{0} >> 1);
+  const U bx = bits<U>(x), by = bits<U>(y), a = bx & ~sign, b = by & ~sign;
+  if (a >= infinity || b > infinity || b == 0) return static_cast<F>(__builtin_nanf(""));
+  const U sign_of = (floored ? by : bx) & sign;
+  const bool across = floored && ((bx ^ by) & sign) != 0;  // of zero
+  if (a == 0) return bits<F>(sign_of);
+  if (a < b) return across ? x + y : x;
+  const int ea = a >> fraction ? static_cast<int>(a >> fraction) : 1;
+  const int eb = b >> fraction ? static_cast<int>(b >> fraction) : 1;
+  const U ma = a >> fraction ? (a & (hidden - 1)) | hidden : a;
+  const U mb = b >> fraction ? (b & (hidden - 1)) | hidden : b;
   uint64_t r = ma % mb;
-  for (int left = ea - eb; left > 0; left -= 40) {
-    r = (r << (left < 40 ? left : 40)) % mb;
+  for (int left = ea - eb; left > 0 && r != 0; left -= step) {
+    r = (r << (left < step ? left : step)) % mb;
   }
-  // r * 2^(eb-150), exact since r < mb
-  const int e = eb - 1;
-  float z = static_cast<float>(r) * from_bits<float>(1u);
-  for (int left = e; left > 0; left -= 120) {
-    z *= from_bits<float>(static_cast<uint32_t>((left < 120 ? left : 120) + 127) << 23);
-  }
-  return with_sign(z, x);
+  if (across && r != 0) r = mb - r;
+  return bits<F>(static_cast<U>(units<F>(r, eb) | sign_of));
 }
 
 template <class V>
 DNN_MATH_FN V fmod(V x, V y) {
-  return by_lane(fmod_scalar, x, y);
+  return by_lane([](float a, float b) { return remainder(a, b, false); }, x, y);
 }
 
-// mod takes fmod's remainder to the sign of y, as Python does.
 template <class V>
 DNN_MATH_FN V mod(V x, V y) {
-  const V r = fmod(x, y);
-  return r == 0.0f ? with_sign(V{}, y) : ((r < 0.0f) ^ (y < 0.0f)) ? r + y : r;
+  return by_lane([](float a, float b) { return remainder(a, b, true); }, x, y);
 }
-DNN_MATH_FN double mod(double x, double y) {
-  const double r = __builtin_fmod(x, y);
-  return r == 0 ? __builtin_copysign(0.0, y) : (r < 0) != (y < 0) ? r + y : r;
-}
+DNN_MATH_FN double mod(double x, double y) { return remainder(x, y, true); }
 
 // Exponentials ---------------------------------------------------------------
 
@@ -327,7 +365,7 @@ DNN_MATH_FN V erf(V x) {
   p = madd(p, z, 0x1.ce17a6p-4f);
   p = madd(p, z, -0x1.8126d4p-2f);
   p = madd(p, z, 0x1.06eba6p-3f);
-  const V small = madd(a, p, a);
+  const V small = a * (1.0f + p);  // a * p alone may be denormal
   // ln(erfc(c)); from 3.95 on, erf rounds to 1.
   const V c = clamp(a, 0.0f, 3.95f);
   V q = broadcast<V>(-0x1.61ea3ap-16f);
@@ -691,6 +729,23 @@ DNN_MATH_FN T imod(T a, T b) {
   return r != T(0) && is_signed<T> && (r < T(1)) != (b < T(1)) ? static_cast<T>(r + b) : r;
 }
 
+// The checked forms also set *bad to 1 where the divisor is 0.
+template <class T>
+DNN_MATH_FN T idiv_checked(T a, T b, int* bad) {
+  *bad |= b == T(0);
+  return idiv<T>(a, b);
+}
+template <class T>
+DNN_MATH_FN T ifmod_checked(T a, T b, int* bad) {
+  *bad |= b == T(0);
+  return ifmod<T>(a, b);
+}
+template <class T>
+DNN_MATH_FN T imod_checked(T a, T b, int* bad) {
+  *bad |= b == T(0);
+  return imod<T>(a, b);
+}
+
 // ipow wraps; a negative exponent gives the quotient truncated to zero, and 0 for 0.
 template <class T>
 DNN_MATH_FN T ipow(T a, T n) {
@@ -746,15 +801,6 @@ DNN_MATH_FN T cast(S x) {
   } else {
     return static_cast<T>(x);
   }
-}
-
-// bits is the number of type T that has the bits of x.
-template <class T, class S>
-DNN_MATH_FN T bits(S x) {
-  static_assert(sizeof(T) == sizeof(S), "numbers of unequal sizes");
-  T y;
-  __builtin_memcpy(&y, &x, sizeof y);
-  return y;
 }
 
 DNN_MATH_FN float f16_to_f32(uint16_t h) {

@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -137,12 +138,14 @@ type apply struct {
 	needs    set
 	perilous bool
 	masked   bool // a select whose branches are risky
+	divides  bool // integers, by what may be 0
 	keep     []bool
 	all, cut scalar.Vec
 }
 
 func (p *program) call(x te.Call) (node, error) {
-	k := &apply{vecs: make([]*scalar.Vec, len(x.Args))}
+	k := &apply{vecs: make([]*scalar.Vec, len(x.Args)), divides: x.Divides()}
+	k.perilous = k.divides
 	types := make([]ir.DType, len(x.Args))
 	for i, e := range x.Args {
 		compile := p.compile
@@ -177,9 +180,25 @@ func (k *apply) eval(p *program) *scalar.Vec {
 		}
 		k.vecs[i] = a.eval(p)
 	}
+	if k.divides {
+		k.checkDivisors(p)
+	}
 	out := k.cut.Cut(&k.all, 0, p.n)
 	k.fn(out, k.vecs)
 	return out
+}
+
+// ErrDivision is what an evaluation fails with that divides an integer by 0.
+var ErrDivision = errors.New("an integer is divided by 0")
+
+// checkDivisors refuses a division by 0 in an element that matters.
+func (k *apply) checkDivisors(p *program) {
+	for i, x := range k.vecs[1].I64[:p.n] {
+		if x == 0 && (p.mask == nil || p.mask[i]) {
+			p.fail(ErrDivision)
+			return
+		}
+	}
 }
 
 // taken evaluates a branch of a select for the elements that take it.

@@ -107,7 +107,7 @@ type Index struct {
 }
 
 // Bind binds a variable to a loaded integer, clamped into [Lo, Hi]. A value out of these
-// bounds is reported when the kernel ends (see Binds).
+// bounds is reported when the kernel ends (see Refuses).
 type Bind struct {
 	Var    string
 	Value  te.Expr

@@ -93,21 +93,15 @@ func Accesses(body []Stmt, f func(b *Buffer, at sym.Expr)) {
 	}
 	Walk(body, func(s Stmt) bool {
 		switch x := s.(type) {
-		case Bind:
-			expr(x.Value)
-		case Def:
-			expr(x.Init)
-		case Set:
-			expr(x.Value)
 		case Store:
 			f(x.Buf, x.Index)
 			x.Texel.indices(x.Buf, func(at sym.Expr) { f(x.Buf, at) })
-			expr(x.Value)
 		case Tile:
 			f(x.X, x.XAt)
 			f(x.W, x.At)
 			f(x.Acc, x.AccAt)
 		}
+		Values(s, expr)
 		return true
 	})
 }
@@ -142,15 +136,37 @@ func Names(k *Kernel, f func(string)) {
 // SetName is the name of the parameter that says where symbol i of Sets goes.
 func (k *Kernel) SetName(i int) string { return "set" + strconv.Itoa(i) }
 
-// Binds reports whether a statement binds a loaded integer or calls an opaque operator: the kernel
-// then reports integers that are out of bounds, and elements that the operator does not allow.
-func Binds(body []Stmt) bool {
+// Values calls f for every scalar expression of one statement itself.
+func Values(s Stmt, f func(te.Expr)) {
+	switch x := s.(type) {
+	case Bind:
+		f(x.Value)
+	case Def:
+		f(x.Init)
+	case Set:
+		f(x.Value)
+	case Store:
+		f(x.Value)
+	}
+}
+
+// Refuses reports whether a kernel may refuse what it reads: whether a statement binds a loaded integer,
+// divides by one or calls an opaque operator. The kernel then reports integers that are out of bounds,
+// divisors that are 0, and elements that the operator does not allow.
+func Refuses(body []Stmt) bool {
 	return Any(body, func(s Stmt) bool {
 		switch s.(type) {
 		case Bind, Call:
 			return true
 		}
-		return false
+		divides := false
+		Values(s, func(e te.Expr) {
+			te.Walk(e, func(e te.Expr) {
+				c, ok := e.(te.Call)
+				divides = divides || ok && c.Divides()
+			})
+		})
+		return divides
 	})
 }
 

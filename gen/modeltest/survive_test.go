@@ -100,6 +100,8 @@ func (t *trial) agree(ran, refused error) error {
 		return nil
 	case refused != nil && (len(t.g.Symbols) > 0 || t.empty()):
 		return nil // the node that refuses the dimensions or an index may compute nothing that is needed
+	case errors.Is(refused, interp.ErrDivision) && t.quotientsInside():
+		return nil // the element that is divided by 0 may be one that no output needs
 	case refused != nil:
 		return fmt.Errorf("no error, want %w", refused)
 	case errors.As(ran, &dims) && t.empty():
@@ -108,6 +110,20 @@ func (t *trial) agree(ran, refused error) error {
 		return nil // a label's dimension may be 1 beside others only where the compiler knows it: else labels join symbols
 	}
 	return ran
+}
+
+// quotientsInside reports whether a quotient or remainder is none of the graph's outputs, which need all of theirs.
+func (t *trial) quotientsInside() bool {
+	inside := false
+	var visit func(g *ir.Graph)
+	visit = func(g *ir.Graph) {
+		for _, n := range g.Nodes {
+			inside = inside || (n.Op == "Div" || n.Op == "Mod") && (g != t.g || !slices.Contains(g.Outputs, n.Outputs[0]))
+		}
+		edit.EachRegion(g, visit)
+	}
+	visit(t.g)
+	return inside
 }
 
 // uses reports whether a node of the trial is of the operator.

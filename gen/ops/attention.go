@@ -72,6 +72,7 @@ type attention struct {
 	t          ir.DType // of products before the softmax
 	scores     []te.Axis
 	masks      bool // some row may have no key
+	kept       int  // the stage of how many keys of a batch are no padding, with operand 6
 	out        []*te.Stage
 	keys, vals func(batch, head, position, k sym.Expr) te.Expr
 	results    [4]te.Source

@@ -19,6 +19,9 @@ func (a *attention) masked(score te.Expr) (te.Expr, error) {
 		if err := a.c.isVector(6, a.q.batch); err != nil {
 			return nil, err
 		}
+		a.kept = a.add(&te.Stage{
+			Name: "nonpad_kv_seqlen", Axes: axes(ir.Shape{a.q.batch}), Results: []te.Expr{a.c.length(6, a.total, iv(0))},
+		})
 		score = a.where(test("lt", index64(iv(3)), a.valid()), score)
 	}
 	return a.within(score)
@@ -26,8 +29,8 @@ func (a *attention) masked(score te.Expr) (te.Expr, error) {
 
 func index64(e sym.Expr) te.Expr { return te.Index{Type: ir.I64, E: e} }
 
-// valid is how many keys of the batch are no padding.
-func (a *attention) valid() te.Expr { return te.Operand(6, ir.I64, iv(0)) }
+// valid is how many keys of the batch are no padding, of which a run refuses more than there are.
+func (a *attention) valid() te.Expr { return te.FromStage(a.kept, ir.I64, iv(0)) }
 
 // where keeps the score where the condition holds.
 func (a *attention) where(cond, score te.Expr) te.Expr {

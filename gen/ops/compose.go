@@ -108,11 +108,7 @@ func (b *composer) ops(op string, results int, at ir.Attrs, in ...*ir.Value) []*
 	if at == nil {
 		at = ir.Attrs{}
 	}
-	i, known := find(b.table, op)
-	if !known {
-		panic("a composition has the operator " + op + ", which has no row")
-	}
-	n := &ir.Node{Op: op, Version: b.table[i].newest(), Name: b.Node.Name, Attrs: at, Origins: b.Node.Origins}
+	n := &ir.Node{Op: op, Version: b.row(op).newest(), Name: b.Node.Name, Attrs: at, Origins: b.Node.Origins}
 	for _, v := range in {
 		n.Inputs = append(n.Inputs, b.here(v))
 	}
@@ -123,6 +119,18 @@ func (b *composer) ops(op string, results int, at ir.Attrs, in ...*ir.Value) []*
 	}
 	b.graph.Nodes = append(b.graph.Nodes, n)
 	return n.Outputs
+}
+
+// row is an operator's, which may be one of the compiler's own.
+func (b *composer) row(op string) *Row {
+	if row := own[op]; row != nil {
+		return row
+	}
+	i, known := find(b.table, op)
+	if !known {
+		panic("a composition has the operator " + op + ", which has no row")
+	}
+	return b.table[i]
 }
 
 // here is v, or the input of the body for it.

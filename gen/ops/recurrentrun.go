@@ -43,8 +43,8 @@ func (r *recurrent) masks() {
 	if !r.Has(recurrentLens) {
 		return
 	}
-	lens := r.cast(r.operands[recurrentLens], ir.I32, ir.I64)
 	length := r.squeeze(r.dim(r.operands[recurrentX], int64(r.time)), 0)
+	lens := r.op(Lengths, nil, r.cast(r.operands[recurrentLens], ir.I32, ir.I64), length)
 	steps := r.op("Range", nil, r.integer(0), length, r.integer(1))
 	steps, perBatch := r.unsqueeze(steps, int64(r.batch), 2), r.unsqueeze(lens, int64(r.time), 2)
 	r.active = r.op("Less", nil, steps, perBatch)

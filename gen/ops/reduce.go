@@ -29,7 +29,12 @@ func reduceRows() []*Row {
 	only := func(fn string) func(te.Expr, sym.Expr) te.Expr {
 		return func(x te.Expr, _ sym.Expr) te.Expr { return call(fn, x) }
 	}
-	mean := func(x te.Expr, n sym.Expr) te.Expr { return div(x, count(x.DType(), n)) }
+	mean := func(x te.Expr, n sym.Expr) te.Expr {
+		if !x.DType().IsFloat() {
+			n = sym.Max(n, sym.Const(1), nil) // the mean of no integers is 0: ONNX leaves it open
+		}
+		return div(x, count(x.DType(), n))
+	}
 	return []*Row{
 		reduceRow("ReduceSum", upTo13, 13, wideNumbers, reducer{comb: te.Sum}),
 		reduceRow("ReduceMean", upTo18, 18, wideNumbers, reducer{comb: te.Sum, result: mean}),
@@ -217,6 +222,10 @@ func argRow(name, better string, worst func(ir.DType) te.Expr) *Row {
 			}
 			re, err := c.reductionOver(x, []int{axis})
 			if err != nil {
+				return nil, err
+			}
+			some := sym.Min(product((&te.Stage{Axes: re.axes}).Shape()...), sym.Const(1), c.Facts)
+			if err := c.require(AtLeast, x[axis], some, "axis %d must have an element for each index in the result", axis); err != nil {
 				return nil, err
 			}
 			return stages(&te.Stage{

@@ -22,6 +22,8 @@ type program struct {
 	calls strings.Builder
 	in    bytes.Buffer
 	n     int
+	// flush makes denormal numbers zeros, as runs do that do not ask to keep them.
+	flush bool
 }
 
 // add applies the row to elements of type t, lanes at a time (1: scalars). The
@@ -49,6 +51,7 @@ func (p *program) add(row *Row, result, arg ir.DType, lanes int, args ...any) {
 const prologue = `#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "dnn_cpu.h"
 #include "dnn_math.h"
 typedef float v4 __attribute__((vector_size(16)));
 typedef float v8 __attribute__((vector_size(32)));
@@ -82,23 +85,38 @@ func (p *program) run(t *testing.T, check func(t *testing.T, res []byte), flags 
 			continue
 		}
 		found = true
-		t.Run(name, func(t *testing.T) { check(t, p.output(t, cxx, append(flags, "-I", header))) })
+		t.Run(name, func(t *testing.T) { check(t, p.output(t, cxx, nil, append(flags, "-I", header))) })
 	}
 	if !found {
 		t.Skip("no C++ compiler: there is neither c++ nor clang++ on PATH")
 	}
 }
 
-func (p *program) output(t *testing.T, cxx string, flags []string) []byte {
+// runArm runs the program for 64-bit ARM under qemu; it skips the test where a tool is missing.
+func (p *program) runArm(t *testing.T, check func(t *testing.T, res []byte), flags ...string) {
+	t.Helper()
+	t.Run("arm64", func(t *testing.T) {
+		for _, tool := range []string{"aarch64-linux-gnu-g++", "qemu-aarch64"} {
+			if _, err := exec.LookPath(tool); err != nil {
+				t.Skipf("no %s on PATH", tool)
+			}
+		}
+		check(t, p.output(t, "aarch64-linux-gnu-g++", []string{"qemu-aarch64"}, append(flags, "-static", "-I", "../../runtime")))
+	})
+}
+
+// output is what the program writes, compiled by cxx and run by an emulator, if any.
+func (p *program) output(t *testing.T, cxx string, emulator, flags []string) []byte {
 	t.Helper()
 	dir := t.TempDir()
 	src, bin := filepath.Join(dir, "p.cc"), filepath.Join(dir, "p")
-	text := prologue + p.body.String() + "int main() {\n" + p.calls.String() + "  return 0;\n}\n"
+	text := fmt.Sprintf("%s%sint main() {\n  const rules_dnn::DenormalsAsZero mode(%v);\n%s  return 0;\n}\n", prologue, &p.body, p.flush, &p.calls)
 	require.NoError(t, os.WriteFile(src, []byte(text), 0o600))
 	args := append([]string{"-std=c++17", "-O2", "-fno-math-errno", "-Wall", "-Wextra", "-Werror", "-Wno-psabi"}, flags...)
 	msg, err := exec.Command(cxx, append(args, src, "-o", bin, "-lm")...).CombinedOutput()
 	require.NoError(t, err, "%s", msg)
-	cmd := exec.Command(bin)
+	command := append(append([]string{}, emulator...), bin)
+	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin = bytes.NewReader(p.in.Bytes())
 	res, err := cmd.Output()
 	require.NoError(t, err)

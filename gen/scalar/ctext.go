@@ -56,6 +56,14 @@ func (r *Row) C(t ir.DType, args []string) string {
 	return fill(s, CType(t), args)
 }
 
+// Checked is a row that divides integers, with texts that set the int `bad` to 1 where the divisor is 0.
+func (r *Row) Checked() *Row {
+	name, args, _ := strings.Cut(r.text.integer, "<")
+	out := *r
+	out.text.integer = name + "_checked<" + strings.TrimSuffix(args, ")") + ", &bad)"
+	return &out
+}
+
 // fill writes arguments and the result's type into a text.
 func fill(s, t string, args []string) string {
 	pairs := []string{"$*", strings.Join(args, ", "), "$T", t}

@@ -114,7 +114,7 @@ func erf32(x float32) float32 {
 		p = madd(p, z, 0x1.ce17a6p-4)
 		p = madd(p, z, -0x1.8126d4p-2)
 		p = madd(p, z, 0x1.06eba6p-3)
-		return withSign(madd(a, p, a), x)
+		return withSign(float32(a*(1+p)), x) // a*p alone may be denormal
 	}
 	// ln(erfc(a)); from 3.95 on, erf rounds to 1.
 	a = clamp(a, 0, 3.95)

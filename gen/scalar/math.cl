@@ -67,27 +67,35 @@ static T dnn_ceil_T(T x) {
 
 static T dnn_trunc_T(T x) { return x < 0.0f ? dnn_ceil_T(x) : dnn_floor_T(x); }
 
-static float dnn_fmod_float(float x, float y) {
-  const uint a = as_uint(x) & 0x7fffffffu, b = as_uint(y) & 0x7fffffffu;
+// Divides mantissas, and stays among integers: see dnn_math.h.
+static float dnn_remainder(float x, float y, int floored) {
+  const uint bx = as_uint(x), by = as_uint(y), a = bx & 0x7fffffffu, b = by & 0x7fffffffu;
   if (a >= 0x7f800000u || b > 0x7f800000u || b == 0) return NAN;
-  if (a < b) return x;
+  const uint sign = (floored ? by : bx) & 0x80000000u;
+  const int across = floored && ((bx ^ by) & 0x80000000u) != 0;
+  if (a == 0) return as_float(sign);
+  if (a < b) return across ? x + y : x;
   const int ea = a >> 23 ? (int)(a >> 23) : 1;
   const int eb = b >> 23 ? (int)(b >> 23) : 1;
   const uint ma = a >> 23 ? (a & 0x7fffffu) | 0x800000u : a;
   const uint mb = b >> 23 ? (b & 0x7fffffu) | 0x800000u : b;
   ulong r = ma % mb;
-  for (int left = ea - eb; left > 0; left -= 40) r = (r << (left < 40 ? left : 40)) % mb;
-  const int e = eb - 1;
-  float z = (float)r * as_float(1u);
-  for (int left = e; left > 0; left -= 120) z *= as_float((uint)((left < 120 ? left : 120) + 127) << 23);
-  return dnn_with_sign_float(z, x);
+  for (int left = ea - eb; left > 0 && r != 0; left -= 40) r = (r << (left < 40 ? left : 40)) % mb;
+  if (across && r != 0) r = mb - r;
+  if (r == 0) return as_float(sign);
+  const uint n = (uint)r;
+  const int up = (int)clz(n) - 8;
+  if (up >= eb) return as_float(sign | n << (eb - 1));
+  return as_float(sign | ((n << up) + ((uint)(eb - up - 1) << 23)));
 }
+
+static float dnn_fmod_float(float x, float y) { return dnn_remainder(x, y, 0); }
 
 static T dnn_fmod_T(T x, T y) {
   float a[N], b[N];
   vstoreN(x, 0, a);
   vstoreN(y, 0, b);
-  for (int i = 0; i < N; i++) a[i] = dnn_fmod_float(a[i], b[i]);
+  for (int i = 0; i < N; i++) a[i] = dnn_remainder(a[i], b[i], 0);
   return vloadN(0, a);
 }
 
@@ -96,9 +104,14 @@ static double dnn_mod_double(double x, double y) {
   return r == 0 ? copysign(0.0, y) : (r < 0) != (y < 0) ? r + y : r;
 }
 
+static float dnn_mod_float(float x, float y) { return dnn_remainder(x, y, 1); }
+
 static T dnn_mod_T(T x, T y) {
-  const T r = dnn_fmod_T(x, y);
-  return r == 0.0f ? dnn_with_sign_T((T)(0.0f), y) : ((r < 0.0f) ^ (y < 0.0f)) ? r + y : r;
+  float a[N], b[N];
+  vstoreN(x, 0, a);
+  vstoreN(y, 0, b);
+  for (int i = 0; i < N; i++) a[i] = dnn_remainder(a[i], b[i], 1);
+  return vloadN(0, a);
 }
 
 // Exponentials.
@@ -184,7 +197,7 @@ static T dnn_erf_T(T x) {
   p = p * z + 0x1.ce17a6p-4f;
   p = p * z + -0x1.8126d4p-2f;
   p = p * z + 0x1.06eba6p-3f;
-  const T small = a * p + a;
+  const T small = a * (1.0f + p);
   const T c = dnn_clamp_T(a, 0.0f, 3.95f);
   T q = (T)(-0x1.61ea3ap-16f);
   q = q * c + 0x1.c790f4p-12f;
@@ -476,6 +489,21 @@ static T dnn_ifmod_T(T a, T b) {
 static T dnn_imod_T(T a, T b) {
   const T r = dnn_ifmod_T(a, b);
   return r != (T)0 && (T)-1 < (T)0 && (r < (T)1) != (b < (T)1) ? (T)(r + b) : r;
+}
+
+static T dnn_idiv_checked_T(T a, T b, int* bad) {
+  *bad |= b == (T)0;
+  return dnn_idiv_T(a, b);
+}
+
+static T dnn_ifmod_checked_T(T a, T b, int* bad) {
+  *bad |= b == (T)0;
+  return dnn_ifmod_T(a, b);
+}
+
+static T dnn_imod_checked_T(T a, T b, int* bad) {
+  *bad |= b == (T)0;
+  return dnn_imod_T(a, b);
 }
 
 static T dnn_ipow_T(T a, T n) {

@@ -270,6 +270,11 @@ func (e *evaluator) guard(gs []te.Within, sc scope) answer {
 
 // evalCall applies a scalar function to what is known of its arguments.
 func evalCall(c te.Call, a []value, f sym.Facts) value {
+	if c.Divides() {
+		if by, ok := a[1].constant(); ok && by == 0 {
+			return value{} // there is no result: whoever computes it says so
+		}
+	}
 	if v := foldScalar(c, a); v.state != unknown {
 		return v
 	}

@@ -2,6 +2,7 @@ package run
 
 import (
 	"math"
+	"slices"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
@@ -101,11 +102,13 @@ type apply struct {
 	fn       scalar.Func
 	args     []node
 	cuts     []*scalar.Vec
+	divides  bool // integers, by what may be 0, which is what the run fails with
+	frame    *frame
 	out, dst scalar.Vec
 }
 
 func (c *compiler) call(x te.Call) node {
-	k := &apply{out: c.vec(x.Type)}
+	k := &apply{out: c.vec(x.Type), divides: x.Divides(), frame: c.frame}
 	var types []ir.DType
 	for _, a := range x.Args {
 		types = append(types, a.DType())
@@ -123,6 +126,9 @@ func (c *compiler) call(x te.Call) node {
 func (k *apply) eval(lo, hi int) *scalar.Vec {
 	for i, a := range k.args {
 		k.cuts[i].Cut(a.eval(lo, hi), lo, hi)
+	}
+	if k.divides && slices.Contains(k.cuts[1].I64, 0) {
+		k.frame.bad = true
 	}
 	k.fn(k.dst.Cut(&k.out, lo, hi), k.cuts)
 	return &k.out

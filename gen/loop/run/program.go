@@ -118,7 +118,7 @@ func (e *DimsError) Error() string { return "refused dimensions: " + e.Check.Str
 // run, too.
 type ValueError struct{ Block string }
 
-func (e *ValueError) Error() string { return "an index is out of bounds" + e.Block }
+func (e *ValueError) Error() string { return "an index is out of bounds, or a divisor is 0" + e.Block }
 
 func checkDims(checks []block.Check, symbols map[string]int64) error {
 	for _, c := range checks {

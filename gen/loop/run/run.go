@@ -49,7 +49,7 @@ type frame struct {
 	at     *where
 	// step numbers the steps of vector loops whose lanes are tracked.
 	step int64
-	// bad reports that a loaded index was outside of its bounds.
+	// bad reports that a loaded index was outside of its bounds, or a divisor 0.
 	bad bool
 }
 
@@ -160,7 +160,7 @@ func (k *Kernel) Run(first, last int64) (err error) {
 	return nil
 }
 
-// BadIndex reports whether the tasks that ran since Start loaded an index outside of its bounds.
+// BadIndex reports whether the tasks that ran since Start loaded an index outside of its bounds, or divided an integer by 0.
 func (k *Kernel) BadIndex() bool { return k.frame.bad }
 
 // Finish reports whether the tasks that ran since Start wrote every element of the results.

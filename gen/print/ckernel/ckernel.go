@@ -6,6 +6,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/print/ctext"
+	"rules_dnn/gen/scalar"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
@@ -26,7 +27,7 @@ type Dialect interface {
 	// Load and Store read and write the elements of an access.
 	Load(a Access) string
 	Store(a Access, value string) string
-	// Call applies a scalar function to arguments that may be printed twice.
+	// Call applies a scalar function to arguments that may be printed twice (see Row).
 	Call(c te.Call, args []string, lanes int64) (string, error)
 	// Array declares a local array.
 	Array(b *loop.Buffer, size string) string
@@ -62,6 +63,15 @@ type Access struct {
 	Index, X, Y string
 	// At is Index before it is printed.
 	At sym.Expr
+}
+
+// Row is the scalar function of a call: one that divides integers by what may be 0 sets `bad` where it is.
+func Row(x te.Call) *scalar.Row {
+	row := scalar.Lookup(x.Fn)
+	if x.Divides() {
+		return row.Checked()
+	}
+	return row
 }
 
 // Variable is the name of a symbol or of a variable of the kernel's own: a symbol may be a

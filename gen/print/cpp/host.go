@@ -68,7 +68,7 @@ func (h *host) steps(steps []plan.Step) {
 			}
 			h.line("dnn_parallel(c, %d, Block%d, %s);", h.blocks, h.blocks, h.number(s.Kernel.Tasks()))
 			h.blocks++
-			if len(s.Kernel.Sets) > 0 || loop.Binds(s.Kernel.Body) {
+			if len(s.Kernel.Sets) > 0 || loop.Refuses(s.Kernel.Body) {
 				h.line("if (*c->bad_index != 0) return dnn_refuse(c, dnn_status::kBadValue, %s);", ctext.String(s.Block.Label()))
 			}
 			for i, n := range s.Kernel.Sets {
@@ -210,7 +210,7 @@ func (h *host) call(s *plan.Call, name string) {
 	for _, n := range s.Kernel.Sets {
 		args = append(args, "&"+h.syms(n))
 	}
-	if loop.Binds(s.Kernel.Body) {
+	if loop.Refuses(s.Kernel.Body) {
 		args = append(args, "c->bad_index")
 	}
 	h.line("%s(%s, first, last);", name, strings.Join(args, ", "))

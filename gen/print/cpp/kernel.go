@@ -29,7 +29,7 @@ func Signature(k *loop.Kernel, name string) string {
 	for i := range k.Sets {
 		ps = append(ps, "int64_t* __restrict "+k.SetName(i))
 	}
-	if loop.Binds(k.Body) {
+	if loop.Refuses(k.Body) {
 		ps = append(ps, "int32_t* bad_index")
 	}
 	ps = append(ps, "int64_t first_task", "int64_t last_task")
@@ -44,9 +44,9 @@ func (l *Language) Body(k *loop.Kernel) (string, error) {
 	}
 	w, body := ckernel.New(l.Dialect, k.Facts), k.Statements()
 	w.Writer.Indent = 1
-	binds := loop.Binds(k.Body)
-	if binds {
-		w.Line("int bad = 0;  // an index that is out of bounds")
+	refuses := loop.Refuses(k.Body)
+	if refuses {
+		w.Line("int bad = 0;  // an index out of bounds, or a divisor that is 0")
 	}
 	w.Block(fmt.Sprintf("for (%s %s = first_task; %s < last_task; ++%s)", l.Dialect.IndexType(), loop.TaskVar, loop.TaskVar, loop.TaskVar), func() {
 		if !ckernel.UsesTask(body) {
@@ -58,7 +58,7 @@ func (l *Language) Body(k *loop.Kernel) (string, error) {
 		}
 		w.Statements(body)
 	})
-	if binds {
+	if refuses {
 		w.Line("if (bad) __atomic_store_n(bad_index, 1, __ATOMIC_RELAXED);")
 	}
 	return w.String(), w.Err()

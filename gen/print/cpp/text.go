@@ -90,7 +90,7 @@ func (dialect) Claim(a ckernel.Access) string {
 }
 
 func (dialect) Call(x te.Call, args []string, _ int64) (string, error) {
-	row := scalar.Lookup(x.Fn)
+	row := ckernel.Row(x)
 	text := row.C(x.Type, args)
 	if fn := roundHalf[x.Type]; fn != "" && row.Result != scalar.Target {
 		text = fn + "(" + text + ")" // each operation rounds to its type

@@ -38,7 +38,7 @@ func (dialect) Store(a ckernel.Access, v string) string {
 func half(t ir.DType) bool { return t == ir.F16 || t == ir.BF16 }
 
 func (dialect) Call(x te.Call, args []string, _ int64) (string, error) {
-	row := scalar.Lookup(x.Fn)
+	row := ckernel.Row(x)
 	from := make([]ir.DType, len(x.Args))
 	for i, a := range x.Args {
 		from[i] = a.DType()

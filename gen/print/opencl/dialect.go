@@ -80,7 +80,7 @@ func (dialect) Store(a ckernel.Access, v string) string {
 }
 
 func (dialect) Call(x te.Call, args []string, lanes int64) (string, error) {
-	row := scalar.Lookup(x.Fn)
+	row := ckernel.Row(x)
 	var from []ir.DType
 	for _, a := range x.Args {
 		from = append(from, a.DType())

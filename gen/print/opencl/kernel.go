@@ -106,7 +106,7 @@ func (k *kernel) params() string {
 	for _, b := range k.Scratch {
 		ps = append(ps, fmt.Sprintf("__global %s* restrict %s_all", storage(b.Type), b.Name))
 	}
-	if loop.Binds(k.Body) {
+	if loop.Refuses(k.Body) {
 		ps = append(ps, "__global int* bad_index")
 	}
 	return strings.Join(ps, ", ")
@@ -120,16 +120,16 @@ func (k *kernel) body() (string, error) {
 	}
 	w := ckernel.New(dialect{}, facts)
 	w.Writer.Indent = 1
-	binds := loop.Binds(k.Body)
-	if binds {
-		w.Line("int bad = 0;  // an index that is out of bounds")
+	refuses := loop.Refuses(k.Body)
+	if refuses {
+		w.Line("int bad = 0;  // an index out of bounds, or a divisor that is 0")
 	}
 	if k.workers > 0 {
 		k.workerLoop(w, facts)
 	} else {
 		w.Statements(k.grid(w, facts))
 	}
-	if binds {
+	if refuses {
 		w.Line("if (bad) *bad_index = 1;")
 	}
 	return w.String(), w.Err()

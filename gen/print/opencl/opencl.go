@@ -93,7 +93,7 @@ func arguments(k *kernel, c *planned.Call) []Arg {
 	for _, b := range k.Scratch {
 		out = append(out, Arg{Scratch: sym.Scale(b.Size, k.workers*int64(b.Type.Size()))})
 	}
-	if loop.Binds(k.Body) {
+	if loop.Refuses(k.Body) {
 		out = append(out, Arg{BadIndex: true})
 	}
 	return out

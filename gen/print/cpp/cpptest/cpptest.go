@@ -28,6 +28,8 @@ type Case struct {
 	Program *plan.Program
 	Dims    map[string]int64 // values of the program's symbols
 	Inputs  []*ir.Tensor
+	// Denormals reports that inputs hold denormal numbers, which one run takes for zeros and the other keeps.
+	Denormals bool
 }
 
 // Result is what a run came to. Outputs are set where Status is 0.
@@ -36,6 +38,8 @@ type Result struct {
 	Outputs []*ir.Tensor
 	// Counts are what the machine's counters went up by.
 	Counts []uint32
+	// Kept is what a run came to in which denormal numbers were kept, where the first did not.
+	Kept *Result
 }
 
 // perFile is how many programs share a source file.
@@ -90,7 +94,7 @@ func mainSource(parts int) string {
 	return b.String()
 }
 
-// writeCase writes a request: the program's number, arena, scratch, symbols, weights, inputs, and
+// writeCase writes one request after the number that tells the mode (output): the program's number, arena, scratch, symbols, weights, inputs, and
 // the outputs' sizes. All numbers are 64 bits; data follows its length.
 func writeCase(w *bytes.Buffer, i int, c *Case) error {
 	p := c.Program

@@ -3,6 +3,7 @@ package cpptest
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -31,12 +32,14 @@ type Machine struct {
 	Packages string
 	// Files are further files of the program by name: headers, and sources in C.
 	Files map[string]string
+	// Flushes reports that denormal numbers are zeros in a run that does not ask to keep them.
+	Flushes bool
 	// Counters is how many numbers void driver_counters(uint32_t*), which Files define, gives.
 	Counters int
 }
 
 // Host is the machine that runs the test.
-var Host = Machine{Language: cpp.CPP, Compilers: []string{"clang++", "g++"}, Packages: "clang or g++"}
+var Host = Machine{Language: cpp.CPP, Compilers: []string{"clang++", "g++"}, Packages: "clang or g++", Flushes: true}
 
 // Compiler is the C++ compiler on the PATH; a test without one is skipped.
 func Compiler(t testing.TB) string { return Host.compiler(t) }
@@ -67,8 +70,10 @@ func Run(t testing.TB, root string, cases []Case, flags ...string) []Result {
 	return Host.Run(t, root, cases, flags...)
 }
 
-// Run compiles the cases with the flags, warnings being errors, and runs them. root is the
-// repository's folder, where runtime/ lies.
+// Run compiles the cases with the flags, warnings being errors, and runs them as users do. Where that
+// makes denormal numbers zeros it runs them again with those kept, and the results must be the same but
+// for numbers that are denormal, unless a case has some among its inputs. root is the repository's folder,
+// where runtime/ lies.
 func (m *Machine) Run(t testing.TB, root string, cases []Case, flags ...string) []Result {
 	b := &build{Machine: m, compiler: m.compiler(t), dir: t.TempDir()}
 	flags = append(append([]string{"-I" + root, "-I" + b.dir}, m.Flags...), flags...)
@@ -94,15 +99,33 @@ func (m *Machine) Run(t testing.TB, root string, cases []Case, flags ...string) 
 	}
 	b.write(t, "main.cc", mainSource((len(cases)+perFile-1)/perFile))
 	bin := b.program(t, flags)
-	command := append(append([]string{}, m.Runner...), bin)
+	rs := results(t, cases, m.Counters, m.output(t, bin, request.Bytes(), false))
+	if m.Flushes {
+		for i, kept := range results(t, cases, m.Counters, m.output(t, bin, request.Bytes(), true)) {
+			rs[i].Kept = &kept
+			if !cases[i].Denormals {
+				requireAlike(t, cases[i].Name, &rs[i], &kept)
+			}
+		}
+	}
+	return rs
+}
+
+// output is what the driver writes of a request, with denormal numbers kept or not.
+func (m *Machine) output(t testing.TB, driver string, request []byte, keep bool) []byte {
+	command := append(append([]string{}, m.Runner...), driver)
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Stdin = &request
+	mode := make([]byte, 8)
+	if keep {
+		mode[0] = 1
+	}
+	cmd.Stdin = io.MultiReader(bytes.NewReader(mode), bytes.NewReader(request))
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	require.NoError(t, err, "%s", stderr.String())
 	require.Empty(t, stderr.String())
-	return results(t, cases, m.Counters, out)
+	return out
 }
 
 // build is a program being made.

@@ -38,8 +38,8 @@ static ushort dnn_f32_to_f16(float x) {
 
 // Gather (result "y")
 __attribute__((reqd_work_group_size(4, 1, 1)))
-__kernel void k_f0c940e68d3d(__global const long* restrict a0, __global const ushort* restrict a1, __global ushort* restrict y0, __global int* bad_index) {
-  int bad = 0;  // an index that is out of bounds
+__kernel void k_396432ed0d64(__global const long* restrict a0, __global const ushort* restrict a1, __global ushort* restrict y0, __global int* bad_index) {
+  int bad = 0;  // an index out of bounds, or a divisor that is 0
   const dnn_index p0 = get_global_id(0);
   if (p0 >= 3) return;
   for (dnn_index p1 = 0; p1 < 4; ++p1) {
