@@ -3,6 +3,7 @@
 package files
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -14,7 +15,9 @@ import (
 // to open a device may do something.
 func Open(path string) (*os.File, int64, error) {
 	st, err := os.Stat(path)
-	if err != nil {
+	if x := (*fs.PathError)(nil); errors.As(err, &x) {
+		return nil, 0, &fs.PathError{Op: "open", Path: path, Err: x.Err}
+	} else if err != nil {
 		return nil, 0, err
 	}
 	if err := regular(path, st.Mode()); err != nil {

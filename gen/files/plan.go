@@ -115,7 +115,7 @@ func (p *Plan) checkInputs() error {
 	for _, in := range p.inputs {
 		for _, o := range p.outputs {
 			if same(in.path, o.path) {
-				return fmt.Errorf("%s is the file that %s reads: give the output another path", o.what, in.what)
+				return fmt.Errorf("%s is the same file as %s, which is read: give the output another path", o.what, in.what)
 			}
 		}
 		if err := p.foreign(in); err != nil {

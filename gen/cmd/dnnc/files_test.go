@@ -87,10 +87,10 @@ func TestOutputPlaces(t *testing.T) {
 		args []string
 		want string
 	}{
-		{graphArgs("model.onnx", "--out=model.onnx"), "--out=model.onnx is the file that --src=model.onnx reads: give the output another path"},
-		{graphArgs("model.onnx", "--out-consts=soft.onnx"), "--out-consts=soft.onnx is the file that --src=model.onnx reads"},
-		{graphArgs("soft.onnx", "--out=hard.onnx"), "--out=hard.onnx is the file that --src=soft.onnx reads"},
-		{graphArgs("model.onnx", "--external=w=net.h", "--out=net.h"), "--out=net.h is the file that --external=w=net.h reads"},
+		{graphArgs("model.onnx", "--out=model.onnx"), "--out=model.onnx is the same file as --src=model.onnx, which is read: give the output another path"},
+		{graphArgs("model.onnx", "--out-consts=soft.onnx"), "--out-consts=soft.onnx is the same file as --src=model.onnx, which is read"},
+		{graphArgs("soft.onnx", "--out=hard.onnx"), "--out=hard.onnx is the same file as --src=soft.onnx, which is read"},
+		{graphArgs("model.onnx", "--external=w=net.h", "--out=net.h"), "--out=net.h is the same file as --external=w=net.h, which is read"},
 		{graphArgs("model.onnx", "--out=same/../x", "--out-consts=X"), "are the same path (upper and lower case count as one)"},
 		{graphArgs("model.onnx", "--out=device"), "--out=device is a device; want a file there, or nothing"},
 		{graphArgs("model.onnx", "--out=pipe"), "--out=pipe is a pipe; want a file there"},
@@ -98,9 +98,9 @@ func TestOutputPlaces(t *testing.T) {
 		{graphArgs("model.onnx", "--out=folder/00-simplify.txt", "--dump=all", "--dump-dir=folder"), "has the name of a file that is written to --dump-dir=folder"},
 		{compile("--out-manifest=folder"), "--out-manifest=folder is a folder; want a file there"},
 		{compile("--out-manifest=device"), "--out-manifest=device is a device; want a file there"},
-		{compile("--out-header=net.graph.txt"), "--out-header=net.graph.txt is the file that --graph=net.graph.txt reads"},
-		{compile("--out-weights=net.consts"), "--out-weights=net.consts is the file that --consts=net.consts reads"},
-		{compile("--out-weights=" + chip), "reads"},
+		{compile("--out-header=net.graph.txt"), "--out-header=net.graph.txt is the same file as --graph=net.graph.txt, which is read"},
+		{compile("--out-weights=net.consts"), "--out-weights=net.consts is the same file as --consts=net.consts, which is read"},
+		{compile("--out-weights=" + chip), "which is read"},
 		{compile("--out-header=./NET.weights"), "are the same path"},
 		{compile("--out-kernels=model.onnx"), "--out-kernels=model.onnx is not a folder"},
 		{compile("--out-header=kernels/app_net_api.cc"), "has the name of a file that is written to --out-kernels=kernels"},
