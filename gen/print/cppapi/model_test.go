@@ -1,6 +1,8 @@
 package cppapi
 
 import (
+	"crypto/sha256"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -51,9 +53,12 @@ func computed() *Model {
 			{AtLeast, sym.Const(900), n, "Slice: not more than 900"},
 		},
 		Arena:   []sym.Expr{sym.Scale(k, 8)},
-		Weights: Weights{Mode: File, Bytes: 8, Hash: [32]byte{9}},
+		Weights: Weights{Mode: File, Bytes: int64(len(rowsWeights)), Hash: sha256.Sum256([]byte(rowsWeights))},
 	}
 }
+
+// rowsWeights are of a length that needs two blocks for SHA-256's end.
+var rowsWeights = "1" + strings.Repeat("a weight", 15)
 
 // constant has no symbols, no weights and no inputs.
 func constant() *Model {
