@@ -20,6 +20,7 @@ type model struct {
 	path     string
 	graph    *ir.Graph // as read, before any pass
 	external []string  // LOCATION=PATH of its files of external data
+	large    bool      // whether these have more than 1 GB
 }
 
 // open reads the model, from a copy with weights if they are to be filled in.
@@ -46,6 +47,7 @@ func open(o *options, work string) (*model, error) {
 		if external[location], err = openFile(path); err != nil {
 			return nil, err
 		}
+		m.large = m.large || external[location].Size > 1<<30
 	}
 	dims := map[string]onnx.Dim{}
 	for _, d := range o.dims {

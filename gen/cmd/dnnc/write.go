@@ -17,9 +17,16 @@ import (
 	"rules_dnn/gen/target"
 )
 
+// mostEmbedded is how many bytes of weights a library may hold: code reaches 2 GB, less what else a program has.
+const mostEmbedded = 1<<31 - 1<<27
+
 // write writes all outputs, or none. The manifest, which tells of the others, comes last.
 func (f *compileFlags) write(s *pipeline.State) error {
 	p := s.Program
+	if f.mode == cppapi.Embed && p.WeightsBytes > mostEmbedded {
+		return fmt.Errorf("%s: the weights have %d bytes, of which a library or program can hold %d at most: use --weights=file (weights = \"file\" in a dnn_model), which leaves them in a file that the program opens",
+			f.src, p.WeightsBytes, int64(mostEmbedded))
+	}
 	out := files.New()
 	defer out.Close()
 	hash, err := f.writeWeights(p, out)

@@ -112,6 +112,17 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestLarge: only 64 bits hold large weights, which the compiler of the sources says.
+func TestLarge(t *testing.T) {
+	for bytes, want := range map[int64]bool{1<<31 - 1: false, 1 << 31: true, 1 << 33: true} {
+		m := computed()
+		m.Weights.Bytes = bytes
+		f, err := Print(m)
+		require.NoError(t, err)
+		assert.Equal(t, want, strings.Contains(f.Source, "static_assert(sizeof(size_t) >= 8"), "%d", bytes)
+	}
+}
+
 func TestDeterministic(t *testing.T) {
 	a, err := Print(fake())
 	require.NoError(t, err)
