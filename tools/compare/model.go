@@ -42,7 +42,10 @@ func open(o *options, work string) (*model, error) {
 	}
 	external := map[string]*ir.File{}
 	for _, location := range locations {
-		path := filepath.Join(filepath.Dir(m.path), location)
+		path := filepath.Join(filepath.Dir(o.model), location)
+		if made := m.path + ".data"; o.fill && location == filepath.Base(made) {
+			path = made
+		}
 		m.external = append(m.external, location+"="+path)
 		if external[location], err = openFile(path); err != nil {
 			return nil, err
