@@ -5,6 +5,7 @@
 
 #include "runtime/dnn_context.h"
 #include "runtime/dnn_cpu.h"
+#include "runtime/dnn_weights.h"
 
 namespace rules_dnn {
 inline namespace v1 {
@@ -42,25 +43,6 @@ Status ReadOptions(const Options* in, Options* out) {
   }
   if (out->workers == 0) out->workers = 1;
   if (out->workers < 0 || out->workers > kMaxWorkers) return Status::kThreads;
-  return Status::kOk;
-}
-
-// The packed constants: the library's own, or those that the options bring.
-Status FindWeights(const Description* d, const Options& o, const uint8_t** weights) {
-  *weights = d->weights;
-  if (d->weights != nullptr || d->weights_bytes == 0) return Status::kOk;
-  if (o.weights == nullptr || o.weights_bytes < sizeof(WeightsHeader)) return Status::kBadWeights;
-  if (reinterpret_cast<uintptr_t>(o.weights) % kAlignment != 0) return Status::kBadWeights;
-  const uint8_t* const file = static_cast<const uint8_t*>(o.weights);
-  uint64_t bytes = 0;
-  for (size_t i = 8; i-- > 0;) bytes = bytes << 8 | file[offsetof(WeightsHeader, bytes) + i];
-  if (memcmp(file, RULES_DNN_WEIGHTS_MAGIC, 8) != 0 ||
-      memcmp(file + offsetof(WeightsHeader, hash), d->weights_hash, 32) != 0 ||
-      bytes != static_cast<uint64_t>(d->weights_bytes) ||
-      o.weights_bytes - sizeof(WeightsHeader) != bytes) {
-    return Status::kBadWeights;
-  }
-  *weights = file + sizeof(WeightsHeader);
   return Status::kOk;
 }
 

@@ -110,7 +110,14 @@ struct Options {
                        void* arg);
   void* parallel_user;
   int32_t keep_denormals;  // 1: floats below 2^-126 count; 0: they are zeros
+  // 1: compares the hash of all weights of a file with the model's; 0: header and length alone. Its
+  // type has it begin where structs without it ended, padding included.
+  int64_t verify_weights;
 };
+static_assert(offsetof(Options, verify_weights) % sizeof(void*) == 0 &&
+                  offsetof(Options, verify_weights) >=
+                      offsetof(Options, keep_denormals) + sizeof(int32_t),
+              "a caller's struct without the member ends before it");
 
 // The header of a weights file. What follows is kAlignment-aligned with the file.
 struct WeightsHeader {

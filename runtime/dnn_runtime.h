@@ -28,19 +28,23 @@ constexpr size_t kAlignment = 64;
 // in status.cc has a message for each.
 enum class Status : int32_t {
   kOk = 0,
-  kNullArgument = 1,     // a required pointer is null
-  kBadOptions = 2,       // the options' size or a pair of their members
-  kBadWeights = 3,       // missing, misaligned or another model's weights
-  kBadDims = 4,          // a dimension outside its bounds, or dimensions that do not fit
-  kTooLarge = 5,         // a size that the address space cannot hold
-  kBufferSize = 6,       // a buffer's size is not the tensor's
-  kMisaligned = 7,       // a buffer is not aligned for its element type
-  kOverlap = 8,          // an output overlaps another buffer
-  kOutOfMemory = 9,      // the allocator gave nothing
-  kThreads = 10,         // a worker thread did not start
-  kUnsupportedCpu = 11,  // the processor lacks an instruction set of the kernels
-  kBadIndex = 12,        // no such input or output
-  kBadValue = 13,        // an input's value is outside what an operator allows
+  kNullArgument = 1,       // a required pointer is null
+  kBadOptions = 2,         // the options' size or a pair of their members
+  kBadWeights = 3,         // another model's weights, or no weights file
+  kBadDims = 4,            // a dimension outside its bounds, or dimensions that do not fit
+  kTooLarge = 5,           // a size that the address space cannot hold
+  kBufferSize = 6,         // a buffer's size is not the tensor's
+  kMisaligned = 7,         // a buffer is not aligned for its element type
+  kOverlap = 8,            // an output overlaps another buffer
+  kOutOfMemory = 9,        // the allocator gave nothing
+  kThreads = 10,           // a worker thread did not start
+  kUnsupportedCpu = 11,    // the processor lacks an instruction set of the kernels
+  kBadIndex = 12,          // no such input or output
+  kBadValue = 13,          // an input's value is outside what an operator allows
+  kNoWeights = 14,         // the options bring no weights
+  kWeightsAlignment = 15,  // the weights are not aligned to kAlignment
+  kWeightsLength = 16,     // the weights file was cut off, or something follows it
+  kWeightsDamaged = 17,    // the weights are not what the compiler wrote
 };
 
 struct Runtime;  // a context's threads and allocator

@@ -8,7 +8,7 @@ constexpr const char* kStatusMessages[] = {
     "ok",
     "a required pointer is null",
     "the options are not valid: set their size, and give allocate and release together",
-    "the weights are missing, not aligned to 64 bytes, or not those of this model",
+    "the weights are those of another model, or are no weights file of this version",
     "a dimension is outside its bounds, or dimensions do not fit each other",
     "a size is too large for the address space",
     "a buffer's size is not that of its tensor",
@@ -19,9 +19,13 @@ constexpr const char* kStatusMessages[] = {
     "the processor lacks an instruction set that the kernels use",
     "the model has no input or output of this number",
     "an input's value is outside what an operator allows, as an index out of bounds is",
+    "the weights are missing: this model's are in a file that the options must bring",
+    "the weights are not aligned to 64 bytes",
+    "the weights file is cut off, or something follows its content",
+    "the weights file is damaged: its content is not what was written",
 };
 constexpr int32_t kCount = sizeof(kStatusMessages) / sizeof(kStatusMessages[0]);
-static_assert(kCount == static_cast<int32_t>(Status::kBadValue) + 1, "a message each");
+static_assert(kCount == static_cast<int32_t>(Status::kWeightsDamaged) + 1, "a message each");
 
 }  // namespace
 

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"rules_dnn/gen/files"
 	"rules_dnn/gen/tuning"
 )
 
@@ -99,7 +100,7 @@ func start(programs []Program, o Options, out io.Writer) (*session, error) {
 		}
 		s.models = append(s.models, m)
 	}
-	data, err := os.ReadFile(o.Record)
+	data, err := files.Read(o.Record)
 	if err != nil && !os.IsNotExist(err) {
 		return nil, err
 	}
@@ -182,11 +183,7 @@ func (s *session) write() error {
 			}
 		}
 	}
-	temp := s.o.Record + ".part"
-	if err := os.WriteFile(temp, s.record.Text(), 0o666); err != nil {
-		return err
-	}
-	return os.Rename(temp, s.o.Record)
+	return files.Write(s.o.Record, s.record.Text())
 }
 
 func median(xs []float64) float64 {

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"strconv"
 
+	"rules_dnn/gen/files"
 	"rules_dnn/gen/manifest"
 )
 
@@ -23,7 +23,7 @@ type block struct {
 }
 
 func readModel(path string) (*model, error) {
-	data, err := os.ReadFile(path)
+	data, err := files.Read(path)
 	if err != nil {
 		return nil, err
 	}

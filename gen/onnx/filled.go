@@ -1,150 +1,139 @@
 package onnx
 
 import (
+	"bufio"
 	"fmt"
-	"math"
-	"slices"
+	"io"
+	"strconv"
 
 	"google.golang.org/protobuf/proto"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/limit"
 	"rules_dnn/gen/onnx/onnxpb"
 )
 
-// Fill gives a model whose weights were taken out weights by the formula of
-// Options.Fill. All else stays as it is, so that other engines can be asked
-// about the same model.
-func Fill(model []byte) ([]byte, error) {
+// mostInModel is how many bytes of weights Fill leaves in the model. Its format ends at 2 GB, and whoever reads it
+// holds all of it.
+const mostInModel = 1 << 30
+
+// dataAlign is the alignment of weights in a file of external data: pages, so that they can be mapped.
+const dataAlign = 4096
+
+// Filled is a model with weights, which are in the model or in a file beside it.
+type Filled struct {
+	Model []byte
+	// External says that weights are in the file of external data.
+	External bool
+	weights  []placed
+}
+
+// placed are weights and where they are in the file of external data.
+type placed struct {
+	name    string
+	weights *randomWeights
+	offset  int64
+}
+
+// Fill gives a model whose weights were taken out weights by the formula of Options.Fill. All else stays as it is, so
+// that other engines can be asked about the same model. More of them than a model can hold go to a file of external data,
+// which the model calls location; all do where always says so.
+func Fill(model []byte, location string, always bool) (*Filled, error) {
+	most := int64(mostInModel)
+	if always {
+		most = -1
+	}
+	return fillUpTo(model, location, most)
+}
+
+func fillUpTo(model []byte, location string, most int64) (*Filled, error) {
 	m := &onnxpb.ModelProto{}
 	if err := proto.Unmarshal(model, m); err != nil {
 		return nil, fmt.Errorf("filling ONNX model: %w (is the file an ONNX model?)", err)
 	}
-	bytes := int64(0)
+	bytes := int64(len(model))
 	err := eachTensor(m, func(t *onnxpb.TensorProto) error {
-		if err := fillTensor(t); err != nil {
+		r, err := weightsFor(t)
+		if err == nil && r != nil && r.size > limit.Tensor-bytes {
+			err = fmt.Errorf("the weights have more than %d bytes, which is the limit", int64(limit.Tensor))
+		}
+		if err != nil {
 			return fmt.Errorf("filling tensor %s: %w", show(t.GetName()), err)
 		}
-		if bytes += int64(len(t.RawData)); bytes > math.MaxInt32 {
-			return fmt.Errorf("filling ONNX model: its weights have more than 2 GB, which one file cannot hold")
+		if r != nil {
+			bytes += r.size
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return proto.MarshalOptions{Deterministic: true}.Marshal(m)
-}
-
-// ExternalLocations are the files of external data that a model names, in the
-// order of their first use.
-func ExternalLocations(model *ir.File) ([]string, error) {
-	m, _, err := scanModel(model)
-	if err != nil {
-		return nil, fmt.Errorf("reading ONNX model: %w", err)
-	}
-	var list []string
+	f := &Filled{External: bytes > most}
+	offset := int64(0)
 	err = eachTensor(m, func(t *onnxpb.TensorProto) error {
-		d := externalEntries(t)
-		if t.GetDataLocation() != onnxpb.TensorProto_EXTERNAL || takenOut(d) {
+		r, err := weightsFor(t)
+		if err != nil || r == nil {
+			return err
+		}
+		if f.External {
+			offset += -offset & (dataAlign - 1)
+			f.weights = append(f.weights, placed{t.GetName(), r, offset})
+			setEntries(t, location, offset, r.size)
+			offset += r.size
 			return nil
 		}
-		location, err := cleanLocation(d["location"])
-		if err != nil {
-			return fmt.Errorf("tensor %s: %w", show(t.GetName()), err)
-		}
-		if !slices.Contains(list, location) {
-			list = append(list, location)
-		}
-		return nil
-	})
-	return list, err
-}
-
-// eachTensor visits the constants of a model: those of its graph, of the graphs in
-// it, and of its functions.
-func eachTensor(m *onnxpb.ModelProto, visit func(*onnxpb.TensorProto) error) error {
-	v := tensorVisitor(visit)
-	for _, f := range m.GetFunctions() {
-		if err := v.nodes(f.GetNode()); err != nil {
-			return err
-		}
-	}
-	return v.graph(m.GetGraph())
-}
-
-type tensorVisitor func(*onnxpb.TensorProto) error
-
-func (v tensorVisitor) tensors(list ...*onnxpb.TensorProto) error {
-	for _, t := range list {
-		if t == nil {
-			continue
-		}
-		if err := v(t); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (v tensorVisitor) graph(g *onnxpb.GraphProto) error {
-	if err := v.tensors(g.GetInitializer()...); err != nil {
+		t.ExternalData, t.DataLocation = nil, nil
+		t.RawData = make([]byte, r.size)
+		_, err = r.ReadAt(t.RawData, 0)
 		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	return v.nodes(g.GetNode())
+	f.External = len(f.weights) > 0
+	f.Model, err = proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	return f, err
 }
 
-func (v tensorVisitor) nodes(list []*onnxpb.NodeProto) error {
-	for _, n := range list {
-		for _, a := range n.GetAttribute() {
-			if err := v.tensors(append(a.GetTensors(), a.GetT())...); err != nil {
-				return err
-			}
-			for _, g := range append(a.GetGraphs(), a.GetG()) {
-				if err := v.graph(g); err != nil {
-					return err
-				}
-			}
+func setEntries(t *onnxpb.TensorProto, location string, offset, length int64) {
+	t.ExternalData = nil
+	for _, e := range [][2]string{{"location", location}, {"offset", strconv.FormatInt(offset, 10)}, {"length", strconv.FormatInt(length, 10)}} {
+		t.ExternalData = append(t.ExternalData, &onnxpb.StringStringEntryProto{Key: proto.String(e[0]), Value: proto.String(e[1])})
+	}
+}
+
+// WriteData writes the file of external data.
+func (f *Filled) WriteData(to io.Writer) error {
+	w := bufio.NewWriterSize(to, 1<<20)
+	at := int64(0)
+	for _, p := range f.weights {
+		if _, err := w.Write(make([]byte, p.offset-at)); err != nil {
+			return err
 		}
+		if _, err := io.Copy(w, io.NewSectionReader(p.weights, 0, p.weights.size)); err != nil {
+			return fmt.Errorf("filling tensor %s: %w", show(p.name), err)
+		}
+		at = p.offset + p.weights.size
 	}
-	return nil
+	return w.Flush()
 }
 
-func externalEntries(t *onnxpb.TensorProto) map[string]string {
-	d := map[string]string{}
-	for _, e := range t.GetExternalData() {
-		d[e.GetKey()] = e.GetValue()
-	}
-	return d
-}
-
-// takenOut tells by the entries whether a tensor's weights were taken out.
-func takenOut(d map[string]string) bool {
-	_, seed := d["seed"]
-	return d["location"] == randomLocation && seed
-}
-
-func fillTensor(t *onnxpb.TensorProto) error {
+// weightsFor are the weights of a tensor whose own were taken out; nil: it has its own.
+func weightsFor(t *onnxpb.TensorProto) (*randomWeights, error) {
 	d := externalEntries(t)
 	if t.GetDataLocation() != onnxpb.TensorProto_EXTERNAL || !takenOut(d) {
-		return nil
+		return nil, nil
 	}
 	typ, err := elementType(t.GetDataType())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	n, err := ir.Len(t.GetDims())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if n > math.MaxInt32/int64(typ.Size()) {
-		return fmt.Errorf("shape %v has more than 2 GB, which one file cannot hold", t.GetDims())
+	if n > limit.Tensor/int64(typ.Size()) {
+		return nil, fmt.Errorf("the shape %v has more than %d bytes, which is the limit of a tensor", t.GetDims(), int64(limit.Tensor))
 	}
-	r, err := newRandomWeights(d, typ, n*int64(typ.Size()))
-	if err != nil {
-		return err
-	}
-	t.RawData = make([]byte, r.size)
-	t.ExternalData, t.DataLocation = nil, nil
-	_, err = r.ReadAt(t.RawData, 0)
-	return err
+	return newRandomWeights(d, typ, n*int64(typ.Size()))
 }

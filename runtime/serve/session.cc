@@ -54,11 +54,12 @@ std::string Session::Load(int workers, const std::string& weights) {
     if (!ReadFile(weights.c_str(), &weights_)) return weights + ": the file cannot be read";
     options.weights = weights_.data();
     options.weights_bytes = weights_.size();
+    options.verify_weights = 1;
   }
   Status status = ModelCreate(d_, &options, &model_);
   if (status == Status::kOk) status = ContextCreate(model_, &context_);
   if (status != Status::kOk) Unload();
-  return Error("loading", status);
+  return Error(weights.empty() ? "loading" : ("loading " + weights).c_str(), status);
 }
 
 // A dimension that is scale * symbol + offset gives the symbol; others are checked afterwards.

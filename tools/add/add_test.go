@@ -167,7 +167,7 @@ func TestErrors(t *testing.T) {
 		{"no file", "other.onnx", "", batch, "other.onnx: there is no such file"},
 		{"another file", "BUILD", "", batch, "BUILD: dnn_model compiles files whose names end in .onnx"},
 		{"no ONNX", "text.onnx", "", batch, "is the file an ONNX model?"},
-		{"folder", "folder.onnx", "", batch, "folder.onnx is not a file"},
+		{"folder", "folder.onnx", "", batch, "folder.onnx is a folder, not a file"},
 		{"two for one name", "net.onnx net.onnx --name=x", "", batch, "2 models are given"},
 		{"name", "net.onnx --name=a:b", "", batch, "--name=a:b: the name is that of a header too"},
 		{"option", "net.onnx --nam=x", "", batch, "flag provided but not defined: -nam; --help shows examples"},

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/bazelbuild/buildtools/build"
 	"github.com/bazelbuild/buildtools/tables"
+
+	"rules_dnn/gen/files"
 )
 
 // buildFile is a package's BUILD file.
@@ -25,7 +26,7 @@ type buildFile struct {
 }
 
 func readBuildFile(path, name, pkg string) (*buildFile, error) {
-	data, err := os.ReadFile(path)
+	data, err := files.Read(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

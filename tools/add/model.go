@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"rules_dnn/gen/files"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/onnx"
 	"rules_dnn/gen/ops"
@@ -78,17 +79,9 @@ func (m *model) symbol(key string) bool {
 }
 
 func openFile(path string) (*ir.File, func() error, error) {
-	f, err := os.Open(path)
+	f, size, err := files.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}
-	st, err := f.Stat()
-	if err == nil && !st.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a file", path)
-	}
-	if err != nil {
-		f.Close()
-		return nil, nil, err
-	}
-	return &ir.File{R: f, Size: st.Size()}, f.Close, nil
+	return &ir.File{R: f, Size: size}, f.Close, nil
 }

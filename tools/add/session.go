@@ -3,8 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
+
+	"rules_dnn/gen/files"
 )
 
 // session holds the BUILD files of one run: several models may be in one package.
@@ -70,9 +71,10 @@ func (s *session) open(w *workspace, path string) (*buildFile, error) {
 	return f, err
 }
 
-// finish writes what changed, or prints it, and says what was done.
+// finish writes what changed, all of it or nothing, or prints it, and says what was done.
 func (s *session) finish(out io.Writer) error {
-	stale := false
+	stale, changes := false, files.New()
+	defer changes.Close()
 	for _, f := range s.files {
 		after := f.text()
 		stale = stale || f.changed
@@ -80,10 +82,15 @@ func (s *session) finish(out io.Writer) error {
 		case f.changed && (s.o.check || s.o.dryRun):
 			fmt.Fprint(out, diff(f.name, string(f.before), string(after)))
 		case f.changed:
-			if err := os.WriteFile(f.path, after, 0o666); err != nil {
+			if err := changes.Edit(f.path, after); err != nil {
 				return err
 			}
 		}
+	}
+	if err := changes.Commit(); err != nil {
+		return err
+	}
+	for _, f := range s.files {
 		for _, note := range f.notes {
 			fmt.Fprintln(out, note)
 		}

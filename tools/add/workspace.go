@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/bazelbuild/buildtools/build"
+
+	"rules_dnn/gen/files"
 )
 
 // Files by which Bazel knows a workspace's root, and a package; of the latter the first counts.
@@ -63,7 +65,7 @@ func hasFile(dir string, names []string) bool { return firstFile(dir, names) != 
 // repository is the name that the workspace has for rules_dnn.
 func repository(root string) (string, error) {
 	const ours = "rules_dnn"
-	data, err := os.ReadFile(filepath.Join(root, "MODULE.bazel"))
+	data, err := files.Read(filepath.Join(root, "MODULE.bazel"))
 	if os.IsNotExist(err) {
 		return "@" + ours, nil
 	}

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
 
+	"rules_dnn/gen/files"
 	"rules_dnn/gen/ir"
 )
 
@@ -24,7 +24,7 @@ var npyHeader = regexp.MustCompile(`'descr': '([<|])(\w\d)', 'fortran_order': Fa
 
 // ReadNpy reads an array that NumPy's save wrote.
 func ReadNpy(path string) (*ir.Tensor, error) {
-	b, err := os.ReadFile(path)
+	b, err := files.Read(path)
 	if err != nil {
 		return nil, err
 	}
@@ -100,5 +100,5 @@ func WriteNpy(path string, t *ir.Tensor) error {
 	b.Write(binary.LittleEndian.AppendUint16(nil, uint16(len(header))))
 	b.WriteString(header)
 	b.Write(data)
-	return os.WriteFile(path, b.Bytes(), 0o666)
+	return files.Write(path, b.Bytes())
 }

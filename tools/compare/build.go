@@ -164,7 +164,7 @@ func compileAll(cxx []string, chip *target.Target, work, runtime string) error {
 		copts   []string
 		objects string
 	}{
-		{work + "/kernels/*.cc", append(slices.Clone(kernelCopts), chip.Copts...), work},
+		{work + "/kernels/model_*.cc", append(slices.Clone(kernelCopts), chip.Copts...), work},
 		{"runtime/dnn_*.cc", append(slices.Clone(plain), "-fno-exceptions", "-fno-rtti"), runtime},
 		{"runtime/serve/*.cc", plain, runtime},
 		{"runtime/bench/*.cc", plain, runtime},

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"rules_dnn/gen/files"
 	"rules_dnn/gen/target"
 )
 
@@ -22,14 +23,14 @@ func chooseChip(o *options, work string) (*target.Target, error) {
 	case strings.HasSuffix(o.chip, ".json"):
 		pattern = o.path(o.chip)
 	}
-	files, err := filepath.Glob(pattern)
+	paths, err := filepath.Glob(pattern)
 	if err != nil {
 		return nil, err
 	}
 	var best *target.Target
 	var facts []byte
-	for _, f := range files {
-		data, err := os.ReadFile(f)
+	for _, f := range paths {
+		data, err := files.Read(f)
 		if err != nil {
 			return nil, err
 		}

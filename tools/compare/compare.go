@@ -60,8 +60,7 @@ func workFolder(o *options) (string, func(), error) {
 	if o.keep != "" {
 		dir, err := filepath.Abs(o.path(o.keep))
 		if err == nil {
-			// Sources of another run would be compiled too.
-			err = errors.Join(os.RemoveAll(filepath.Join(dir, "kernels")), os.MkdirAll(dir, 0o777))
+			err = os.MkdirAll(dir, 0o777)
 		}
 		return dir, func() {}, err
 	}

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"rules_dnn/gen/files"
 )
 
 // compareList compares the models of a list, each line of which is a command line of this command, and
@@ -115,7 +116,7 @@ func row(table io.Writer, name string, x *outcome) {
 
 // readList reads the lines that are not empty and no comments.
 func readList(path string) ([]string, error) {
-	f, err := os.Open(path)
+	f, _, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}

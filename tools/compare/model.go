@@ -4,14 +4,15 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
+	"rules_dnn/gen/files"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/onnx"
 	"rules_dnn/tools/check"
+	"rules_dnn/tools/fill/fill"
 )
 
 // model is the network as it is compiled and as the reference runs it.
@@ -19,6 +20,7 @@ type model struct {
 	path     string
 	graph    *ir.Graph // as read, before any pass
 	external []string  // LOCATION=PATH of its files of external data
+	large    bool      // whether these have more than 1 GB
 }
 
 // open reads the model, from a copy with weights if they are to be filled in.
@@ -26,7 +28,7 @@ func open(o *options, work string) (*model, error) {
 	m := &model{path: o.model}
 	if o.fill {
 		m.path = filepath.Join(work, "filled.onnx")
-		if err := fill(o.model, m.path); err != nil {
+		if err := fill.File(o.model, m.path, ""); err != nil {
 			return nil, err
 		}
 	}
@@ -38,13 +40,17 @@ func open(o *options, work string) (*model, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := map[string]*ir.File{}
+	external := map[string]*ir.File{}
 	for _, location := range locations {
 		path := filepath.Join(filepath.Dir(o.model), location)
+		if made := m.path + ".data"; o.fill && location == filepath.Base(made) {
+			path = made
+		}
 		m.external = append(m.external, location+"="+path)
-		if files[location], err = openFile(path); err != nil {
+		if external[location], err = openFile(path); err != nil {
 			return nil, err
 		}
+		m.large = m.large || external[location].Size > 1<<30
 	}
 	dims := map[string]onnx.Dim{}
 	for _, d := range o.dims {
@@ -54,32 +60,17 @@ func open(o *options, work string) (*model, error) {
 		}
 		dims[name] = dim
 	}
-	m.graph, err = onnx.Read(file, files, onnx.Options{Dims: dims})
+	m.graph, err = onnx.Read(file, external, onnx.Options{Dims: dims})
 	return m, err
 }
 
 // openFile opens a file that constants are read from; it stays open.
 func openFile(path string) (*ir.File, error) {
-	f, err := os.Open(path)
+	f, size, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	return &ir.File{R: f, Size: st.Size()}, nil
-}
-
-func fill(from, to string) error {
-	data, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	if data, err = onnx.Fill(data); err != nil {
-		return err
-	}
-	return os.WriteFile(to, data, 0o666)
+	return &ir.File{R: f, Size: size}, nil
 }
 
 // sizes are the values of the model's symbols in a run: those that the user gives as

@@ -32,7 +32,7 @@ func chooseReference(o *options, m *model, work string) (*reference, error) {
 	}
 	_, err := askOrt(o.python, ortRequest{})
 	if err == nil {
-		ort := &ort{python: o.python, model: m.path, work: work, threads: o.threads}
+		ort := &ort{python: o.python, model: m.path, work: work, threads: o.threads, large: m.large}
 		return &reference{name: "ONNX Runtime", run: ort.run, time: ort.time}, nil
 	}
 	if o.reference == "ort" {
@@ -58,6 +58,7 @@ func (m *model) interpret(inputs map[string]*ir.Tensor) (map[string]*ir.Tensor, 
 type ort struct {
 	python, model, work string
 	threads             int
+	large               bool // the weights take a good part of the memory
 }
 
 type ortRequest struct {
@@ -66,6 +67,7 @@ type ortRequest struct {
 	Dir     string            `json:"dir"`
 	Threads int               `json:"threads"`
 	Seconds float64           `json:"seconds"`
+	Large   bool              `json:"large"`
 }
 
 type ortAnswer struct {
@@ -94,7 +96,7 @@ func (x *ort) time(inputs map[string]*ir.Tensor, seconds float64) ([]float64, er
 
 func (x *ort) ask(inputs map[string]*ir.Tensor, seconds float64) (ortAnswer, error) {
 	var a ortAnswer
-	r := ortRequest{Model: x.model, Inputs: map[string]string{}, Dir: x.work, Threads: x.threads, Seconds: seconds}
+	r := ortRequest{Model: x.model, Inputs: map[string]string{}, Dir: x.work, Threads: x.threads, Seconds: seconds, Large: x.large}
 	for name, t := range inputs {
 		r.Inputs[name] = filepath.Join(x.work, fmt.Sprintf("ort_in_%d.npy", len(r.Inputs)))
 		if err := check.WriteNpy(r.Inputs[name], t); err != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"rules_dnn/gen/files"
 	"rules_dnn/gen/measure"
 )
 
@@ -30,6 +31,12 @@ func (o *options) tuned(log io.Writer) (*options, error) {
 
 // tune makes a program of each candidate and measures them.
 func tune(o *options, out io.Writer) error {
+	var plan files.Plan
+	plan.Input("the model "+o.model, o.model)
+	plan.Output("--tune="+o.tune, o.path(o.tune))
+	if err := plan.Check(); err != nil {
+		return err
+	}
 	work, done, err := workFolder(o)
 	if err != nil {
 		return err

@@ -6,28 +6,26 @@ import (
 	"fmt"
 	"os"
 
-	"rules_dnn/gen/onnx"
+	"rules_dnn/tools/fill/fill"
 )
 
+const usage = `usage: fill IN.onnx OUT.onnx [DATA]
+
+Weights go to OUT.onnx, or, where they have more than 1 GB, to OUT.onnx.data beside it; with DATA, a path in the
+same folder, all go there. OUT.onnx names that file: keep both in one folder.
+`
+
 func main() {
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: fill IN.onnx OUT.onnx")
+	if len(os.Args) != 3 && len(os.Args) != 4 {
+		fmt.Fprint(os.Stderr, usage)
 		os.Exit(2)
 	}
-	if err := fill(os.Args[1], os.Args[2]); err != nil {
+	data := ""
+	if len(os.Args) == 4 {
+		data = os.Args[3]
+	}
+	if err := fill.File(os.Args[1], os.Args[2], data); err != nil {
 		fmt.Fprintf(os.Stderr, "fill: %v\n", err)
 		os.Exit(1)
 	}
-}
-
-func fill(in, out string) error {
-	model, err := os.ReadFile(in)
-	if err != nil {
-		return err
-	}
-	filled, err := onnx.Fill(model)
-	if err != nil {
-		return fmt.Errorf("%s: %w", in, err)
-	}
-	return os.WriteFile(out, filled, 0o666)
 }

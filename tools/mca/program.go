@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"rules_dnn/gen/files"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/onnx"
 	"rules_dnn/gen/ops"
@@ -26,7 +26,7 @@ const triple = "aarch64-linux-gnu"
 
 // program compiles the model as dnnc does.
 func program(o *options) (*plan.Program, *target.Target, error) {
-	facts, err := os.ReadFile(o.chip)
+	facts, err := files.Read(o.chip)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: run this command from the repository's root", err)
 	}
@@ -57,33 +57,21 @@ func program(o *options) (*plan.Program, *target.Target, error) {
 }
 
 func read(o *options) (*ir.Graph, error) {
-	data, err := os.ReadFile(o.model)
+	model, err := openFile(o.model)
 	if err != nil {
 		return nil, err
 	}
-	if o.fill {
-		if data, err = onnx.Fill(data); err != nil {
-			return nil, err
-		}
-	}
-	model := &ir.File{R: bytes.NewReader(data), Size: int64(len(data))}
 	locations, err := onnx.ExternalLocations(model)
 	if err != nil {
 		return nil, err
 	}
-	files := map[string]*ir.File{}
+	external := map[string]*ir.File{}
 	for _, location := range locations {
-		f, err := os.Open(filepath.Join(filepath.Dir(o.model), location)) // stays open: constants are read from it
-		if err != nil {
+		if external[location], err = openFile(filepath.Join(filepath.Dir(o.model), location)); err != nil {
 			return nil, err
 		}
-		st, err := f.Stat()
-		if err != nil {
-			return nil, err
-		}
-		files[location] = &ir.File{R: f, Size: st.Size()}
 	}
-	opt := onnx.Options{Dims: map[string]onnx.Dim{}, Supported: ops.Supported, Operators: ops.Names()}
+	opt := onnx.Options{Dims: map[string]onnx.Dim{}, Fill: o.fill, Supported: ops.Supported, Operators: ops.Names()}
 	for _, d := range o.dims {
 		name, dim, err := onnx.ParseDim(d)
 		if err != nil {
@@ -91,22 +79,31 @@ func read(o *options) (*ir.Graph, error) {
 		}
 		opt.Dims[name] = dim
 	}
-	return onnx.Read(model, files, opt)
+	return onnx.Read(model, external, opt)
+}
+
+// openFile opens a file that constants are read from; it stays open.
+func openFile(path string) (*ir.File, error) {
+	f, size, err := files.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return &ir.File{R: f, Size: size}, nil
 }
 
 // compile gives the functions of the kernels' assembly; printing names those that the program calls.
 func compile(o *options, p *plan.Program, chip *target.Target, work string) (map[string]*asm.Function, error) {
-	files, err := cpp.Print(p, prefix, 4)
+	sources, err := cpp.Print(p, prefix, 4)
 	if err != nil {
 		return nil, err
 	}
 	functions := map[string]*asm.Function{}
-	for _, f := range files {
-		if err := os.WriteFile(filepath.Join(work, f.Name), []byte(f.Text), 0o666); err != nil {
+	for _, f := range sources {
+		if err := files.Write(filepath.Join(work, f.Name), []byte(f.Text)); err != nil {
 			return nil, err
 		}
 	}
-	for _, f := range files {
+	for _, f := range sources {
 		if !strings.Contains(f.Name, "_kernels_") {
 			continue
 		}

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
+
+	"rules_dnn/gen/files"
 )
 
 // kind is what a section is for.
@@ -62,17 +63,13 @@ type function struct {
 
 // addFile adds a library, an object or a program, or a manifest.
 func (r *report) addFile(path string) error {
-	f, err := os.Open(path)
+	f, size, err := files.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	if isManifest(path) {
 		return r.addManifest(path, f)
-	}
-	st, err := f.Stat()
-	if err != nil {
-		return err
 	}
 	magic := make([]byte, len(archiveMagic))
 	if _, err := io.ReadFull(f, magic); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -84,7 +81,7 @@ func (r *report) addFile(path string) error {
 	case strings.HasPrefix(string(magic), machoMagic):
 		return fmt.Errorf("%s is of macOS or iOS; supported are ELF files, as on Linux and Android", path)
 	case string(magic) == archiveMagic:
-		list, err := members(f, st.Size())
+		list, err := members(f, size)
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}

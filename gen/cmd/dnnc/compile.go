@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 
+	"rules_dnn/gen/files"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/pipeline"
 	"rules_dnn/gen/print/cppapi"
@@ -99,7 +99,20 @@ func (f *compileFlags) check() (err error) {
 	return nil
 }
 
+// plan is what the command reads and writes.
+func (f *compileFlags) plan() *files.Plan {
+	p := &files.Plan{}
+	inputs(p, f.external, map[string]string{"graph": f.graph, "consts": f.consts, "src": f.src, "chip": f.chip, "tuning": f.tuning})
+	outputs(p, map[string]string{"out-header": f.header, "out-weights": f.weightsOut, "out-weights-asm": f.asm, "out-manifest": f.mf})
+	p.Folder("--out-kernels="+f.kernels, f.kernels, sourceNames(f.prefix))
+	f.passes.plan(p)
+	return p
+}
+
 func (f *compileFlags) run(log io.Writer) error {
+	if err := f.plan().Check(); err != nil {
+		return err
+	}
 	o, err := f.passes.options(log)
 	if err != nil {
 		return err
@@ -121,7 +134,7 @@ func (f *compileFlags) run(log io.Writer) error {
 }
 
 func (f *compileFlags) read() (*pipeline.State, error) {
-	facts, err := os.ReadFile(f.chip)
+	facts, err := files.Read(f.chip)
 	if err != nil {
 		return nil, err
 	}
@@ -133,21 +146,21 @@ func (f *compileFlags) read() (*pipeline.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := openExternal(f.external)
+	from, err := openExternal(f.external)
 	if err != nil {
 		return nil, err
 	}
 	for _, x := range []struct{ name, path string }{{"", f.src}, {ir.ConstsName, f.consts}} {
-		if files[x.name], err = openFile(x.path, x.name); err != nil {
+		if from[x.name], err = openFile(x.path, x.name); err != nil {
 			return nil, err
 		}
 	}
-	text, err := os.Open(f.graph)
+	text, _, err := files.Open(f.graph)
 	if err != nil {
 		return nil, err
 	}
 	defer text.Close()
-	g, err := ir.Parse(text, files)
+	g, err := ir.Parse(text, from)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.graph, err)
 	}
@@ -159,7 +172,7 @@ func (f *compileFlags) times(chip string) (tuning.Times, error) {
 	if f.tuning == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(f.tuning)
+	data, err := files.Read(f.tuning)
 	if err != nil {
 		return nil, err
 	}

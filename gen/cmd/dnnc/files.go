@@ -2,28 +2,22 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
+	"rules_dnn/gen/files"
 	"rules_dnn/gen/ir"
 )
 
 // openFile opens a file that constants are read from; it stays open while dnnc runs.
 func openFile(path, name string) (*ir.File, error) {
-	f, err := os.Open(path)
+	f, size, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if st.IsDir() {
-		return nil, fmt.Errorf("%s is a folder, not a file", path)
-	}
-	return &ir.File{Name: name, R: f, Size: st.Size()}, nil
+	return &ir.File{Name: name, R: f, Size: size}, nil
 }
 
 // openExternal opens the declared files of external data, given as LOCATION=PATH.
@@ -46,91 +40,37 @@ func openExternal(pairs []string) (map[string]*ir.File, error) {
 	return out, nil
 }
 
-// outputs are files that appear together, once nothing can fail any more but writing them.
-type outputs struct {
-	files []output
-	stale []stale
-}
-
-// stale are the files of a folder with such names that an earlier run wrote: they go unless
-// they are written again.
-type stale struct{ folder, prefix, suffix string }
-
-type output struct {
-	path string
-	data []byte
-	temp *os.File // holds the data where it is not nil
-}
-
-func (o *outputs) add(path string, data []byte) {
-	o.files = append(o.files, output{path: path, data: data})
-}
-
-// create gives a file that is path's contents in the end.
-func (o *outputs) create(path string) (*os.File, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return nil, err
-	}
-	f, err := os.OpenFile(path+".part", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
-	if err != nil {
-		return nil, err
-	}
-	o.files = append(o.files, output{path: path, temp: f})
-	return f, nil
-}
-
-// commit writes all files, or none.
-func (o *outputs) commit() error {
-	for i, f := range o.files {
-		if err := f.write(); err != nil {
-			for _, done := range o.files[:i+1] {
-				os.Remove(done.path)
-			}
-			return err
+// inputs notes the files that a command reads, by their options; paths may be empty.
+func inputs(p *files.Plan, external []string, options map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(options)) {
+		if path := options[name]; path != "" {
+			p.Input("--"+name+"="+path, path)
 		}
 	}
-	return o.removeStale()
+	for _, e := range external {
+		_, path, _ := strings.Cut(e, "=")
+		p.Input("--external="+e, path)
+	}
 }
 
-func (f output) write() error {
-	if f.temp != nil {
-		if err := f.temp.Close(); err != nil {
-			return err
-		}
-		return os.Rename(f.temp.Name(), f.path)
-	}
-	if err := os.MkdirAll(filepath.Dir(f.path), 0o777); err != nil {
-		return err
-	}
-	return os.WriteFile(f.path, f.data, 0o666)
-}
-
-// discard removes what create made and commit did not move.
-func (o *outputs) discard() {
-	for _, f := range o.files {
-		if f.temp != nil {
-			f.temp.Close()
-			os.Remove(f.temp.Name())
+// outputs notes the files that a command writes, as inputs does.
+func outputs(p *files.Plan, options map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(options)) {
+		if path := options[name]; path != "" {
+			p.Output("--"+name+"="+path, path)
 		}
 	}
 }
 
-func (o *outputs) removeStale() error {
-	for _, s := range o.stale {
-		entries, err := os.ReadDir(s.folder)
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			path := filepath.Join(s.folder, e.Name())
-			written := slices.ContainsFunc(o.files, func(f output) bool { return f.path == path })
-			if written || !strings.HasPrefix(e.Name(), s.prefix) || !strings.HasSuffix(e.Name(), s.suffix) {
-				continue
-			}
-			if err := os.Remove(path); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+// dumpNames are the names of dumps.
+var dumpNames = regexp.MustCompile(`^[0-9]+-.*\.txt$`)
+
+// sourceNames are the names of the sources of a model, also of those that an earlier run with more files of kernels wrote.
+func sourceNames(prefix string) *regexp.Regexp {
+	return regexp.MustCompile(`^` + regexp.QuoteMeta(prefix) + `_(kernels\.h|internal\.h|api\.cc|program\.cc|profile\.cc|kernels_[0-9]+\.cc)$`)
+}
+
+// shardNames are those of files of kernels, of which another number leaves some behind.
+func shardNames(prefix string) *regexp.Regexp {
+	return regexp.MustCompile(`^` + regexp.QuoteMeta(prefix) + `_kernels_[0-9]+\.cc$`)
 }

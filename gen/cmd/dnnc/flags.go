@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 
+	"rules_dnn/gen/files"
 	"rules_dnn/gen/pipeline"
 )
 
@@ -92,6 +93,13 @@ func (p *passFlags) register(fs *flag.FlagSet) {
 	fs.BoolVar(&p.time, "time", false, "print each pass's time, and the most memory that was used, to standard error")
 }
 
+// plan notes what the passes write.
+func (p *passFlags) plan(to *files.Plan) {
+	if p.dumpDir != "" {
+		to.Folder("--dump-dir="+p.dumpDir, p.dumpDir, dumpNames)
+	}
+}
+
 func (p *passFlags) options(log io.Writer) (pipeline.Options, error) {
 	o := pipeline.Options{Disable: split(p.disable), Dump: split(p.dump), StopAfter: p.stopAfter}
 	if p.time {
@@ -107,7 +115,7 @@ func (p *passFlags) options(log io.Writer) (pipeline.Options, error) {
 		return o, fmt.Errorf("--dump needs --dump-dir")
 	}
 	o.Emit = func(n int, pass, text string) error {
-		return os.WriteFile(filepath.Join(p.dumpDir, fmt.Sprintf("%02d-%s.txt", n, pass)), []byte(text), 0o666)
+		return files.Write(filepath.Join(p.dumpDir, fmt.Sprintf("%02d-%s.txt", n, pass)), []byte(text))
 	}
 	// Even where no pass of this command is dumped: the rules declare the folder.
 	return o, os.MkdirAll(p.dumpDir, 0o777)

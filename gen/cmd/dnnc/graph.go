@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"rules_dnn/gen/files"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/onnx"
 	"rules_dnn/gen/ops"
@@ -52,7 +53,19 @@ func graphCommand(args []string, out, log io.Writer) error {
 	return f.run(log)
 }
 
+// plan is what the command reads and writes.
+func (f *graphFlags) plan() *files.Plan {
+	p := &files.Plan{}
+	inputs(p, f.external, map[string]string{"src": f.src})
+	outputs(p, map[string]string{"out": f.out, "out-consts": f.outConsts})
+	f.passes.plan(p)
+	return p
+}
+
 func (f *graphFlags) run(log io.Writer) error {
+	if err := f.plan().Check(); err != nil {
+		return err
+	}
 	o, err := f.passes.options(log)
 	if err != nil {
 		return err
@@ -78,7 +91,7 @@ func (f *graphFlags) read() (*ir.Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := openExternal(f.external)
+	external, err := openExternal(f.external)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +106,7 @@ func (f *graphFlags) read() (*ir.Graph, error) {
 		}
 		opt.Dims[name] = dim
 	}
-	g, err := onnx.Read(model, files, opt)
+	g, err := onnx.Read(model, external, opt)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.src, err)
 	}
@@ -101,9 +114,9 @@ func (f *graphFlags) read() (*ir.Graph, error) {
 }
 
 func (f *graphFlags) write(g *ir.Graph) error {
-	var out outputs
-	defer out.discard()
-	consts, err := out.create(f.outConsts)
+	out := files.New()
+	defer out.Close()
+	consts, err := out.Create(f.outConsts)
 	if err != nil {
 		return err
 	}
@@ -111,6 +124,6 @@ func (f *graphFlags) write(g *ir.Graph) error {
 	if err := ir.PrintConsts(&text, g, ir.NewConstWriter(consts)); err != nil {
 		return err
 	}
-	out.add(f.out, text.Bytes())
-	return out.commit()
+	out.Add(f.out, text.Bytes())
+	return out.Commit()
 }

@@ -26,6 +26,9 @@ Example:
     --out-header=net.h --out-kernels=kernels --out-weights=net.weights \
     --out-weights-asm=net.weights.S --out-manifest=net.manifest.json
 
+Outputs appear together once all are written, whatever happens before, also where other dnnc write the same ones. Only a dnnc that is
+killed leaves anything else: files called .dnnc-*.tmp, which may be removed.
+
 'dnnc graph --help', 'dnnc compile --help' and 'dnnc tune --help' list all options, with examples.
 `
 

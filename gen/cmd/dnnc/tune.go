@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"rules_dnn/gen/files"
 	"rules_dnn/gen/measure"
 )
 
@@ -33,6 +34,22 @@ Examples:
 type tunePlan struct {
 	Record   string            `json:"record"`
 	Programs []measure.Program `json:"programs"`
+	path     string
+}
+
+// check refuses a record that cannot be written, or is one of the files that measuring reads.
+func (p *tunePlan) check(record string) error {
+	var plan files.Plan
+	plan.Output("the record "+record, record)
+	plan.Input("--plan="+p.path, p.path)
+	for i, x := range p.Programs {
+		plan.Input(fmt.Sprintf("program %d", i+1), x.Program)
+		plan.Input(fmt.Sprintf("program %d's manifest", i+1), x.Manifest)
+		if x.Weights != "" {
+			plan.Input(fmt.Sprintf("program %d's weights", i+1), x.Weights)
+		}
+	}
+	return plan.Check()
 }
 
 // tuneCommand is `dnnc tune`.
@@ -59,6 +76,7 @@ func tuneCommand(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	p.path = plan
 	if candidates > 0 {
 		p.Programs = p.Programs[:min(candidates, len(p.Programs))]
 	}
@@ -71,6 +89,9 @@ func tuneCommand(args []string, out io.Writer) error {
 	if !filepath.IsAbs(o.Record) {
 		o.Record = filepath.Join(from, o.Record)
 	}
+	if err := p.check(o.Record); err != nil {
+		return err
+	}
 	if err := measure.Run(p.Programs, o, out); err != nil {
 		return err
 	}
@@ -79,7 +100,7 @@ func tuneCommand(args []string, out io.Writer) error {
 }
 
 func readTunePlan(path string) (*tunePlan, error) {
-	data, err := os.ReadFile(path)
+	data, err := files.Read(path)
 	if err != nil {
 		return nil, err
 	}

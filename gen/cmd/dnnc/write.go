@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 
+	"rules_dnn/gen/files"
 	"rules_dnn/gen/manifest"
 	"rules_dnn/gen/ops"
 	"rules_dnn/gen/pipeline"
@@ -16,17 +17,24 @@ import (
 	"rules_dnn/gen/target"
 )
 
-// write writes all outputs, or none.
+// mostEmbedded is how many bytes of weights a library may hold: code reaches 2 GB, less what else a program has.
+const mostEmbedded = 1<<31 - 1<<27
+
+// write writes all outputs, or none. The manifest, which tells of the others, comes last.
 func (f *compileFlags) write(s *pipeline.State) error {
 	p := s.Program
-	var out outputs
-	defer out.discard()
-	hash, err := f.writeWeights(p, &out)
+	if f.mode == cppapi.Embed && p.WeightsBytes > mostEmbedded {
+		return fmt.Errorf("%s: the weights have %d bytes, of which a library or program can hold %d at most: use --weights=file (weights = \"file\" in a dnn_model), which leaves them in a file that the program opens",
+			f.src, p.WeightsBytes, int64(mostEmbedded))
+	}
+	out := files.New()
+	defer out.Close()
+	hash, err := f.writeWeights(p, out)
 	if err != nil {
 		return err
 	}
 	m := f.model(p, s.Target, cppapi.Weights{Mode: f.mode, Bytes: p.WeightsBytes, Hash: hash})
-	if err := f.writeSources(p, m, &out); err != nil {
+	if err := f.writeSources(p, m, out); err != nil {
 		return err
 	}
 	if f.mode == cppapi.Embed {
@@ -34,14 +42,14 @@ func (f *compileFlags) write(s *pipeline.State) error {
 		if err != nil {
 			return err
 		}
-		out.add(f.asm, []byte(text))
+		out.Add(f.asm, []byte(text))
 	}
 	text, err := manifest.JSON(p, cpp.Generator, f.api, s.Target.Name)
 	if err != nil {
 		return err
 	}
-	out.add(f.mf, text)
-	return out.commit()
+	out.Add(f.mf, text)
+	return out.Commit()
 }
 
 func (f *compileFlags) model(p *plan.Program, t *target.Target, w cppapi.Weights) *cppapi.Model {
@@ -80,8 +88,8 @@ var relations = map[ops.CheckKind]cppapi.Relation{ops.SameDim: cppapi.Equal, ops
 
 // writeWeights writes the constants and gives their hash, for which the header that stands before them
 // leaves space.
-func (f *compileFlags) writeWeights(p *plan.Program, out *outputs) (hash [32]byte, err error) {
-	file, err := out.create(f.weightsOut)
+func (f *compileFlags) writeWeights(p *plan.Program, out *files.Set) (hash [32]byte, err error) {
+	file, err := out.Create(f.weightsOut)
 	if err != nil {
 		return hash, err
 	}
@@ -97,22 +105,22 @@ func (f *compileFlags) writeWeights(p *plan.Program, out *outputs) (hash [32]byt
 	return hash, err
 }
 
-func (f *compileFlags) writeSources(p *plan.Program, m *cppapi.Model, out *outputs) error {
+func (f *compileFlags) writeSources(p *plan.Program, m *cppapi.Model, out *files.Set) error {
 	api, err := cppapi.Print(m)
 	if err != nil {
 		return err
 	}
-	files, err := cpp.Print(p, f.prefix, f.shards)
+	sources, err := cpp.Print(p, f.prefix, f.shards)
 	if err != nil {
 		return err
 	}
-	files = append(files, cpp.File{Name: m.InternalName(), Text: api.Internal}, cpp.File{Name: m.SourceName(), Text: api.Source},
+	sources = append(sources, cpp.File{Name: m.InternalName(), Text: api.Internal}, cpp.File{Name: m.SourceName(), Text: api.Source},
 		cpp.File{Name: m.ProfileName(), Text: api.Profile})
-	for _, x := range files {
-		out.add(filepath.Join(f.kernels, x.Name), []byte(x.Text))
+	for _, x := range sources {
+		out.Add(filepath.Join(f.kernels, x.Name), []byte(x.Text))
 	}
 	// Another number of shards would leave kernels of the last run behind.
-	out.stale = append(out.stale, stale{f.kernels, f.prefix + "_kernels_", ".cc"})
-	out.add(f.header, []byte(api.Header))
+	out.Owns(f.kernels, shardNames(f.prefix))
+	out.Add(f.header, []byte(api.Header))
 	return nil
 }

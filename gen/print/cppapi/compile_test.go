@@ -38,7 +38,7 @@ func newProject(t *testing.T, flags ...string) *project {
 	require.NoError(t, err)
 	p.write("fake.weights.S", asm)
 	p.write("fake.weights", string(WeightsHeader(fake().Weights))+floats(1, 2, 3, 4))
-	p.write("rows.weights", string(WeightsHeader(computed().Weights))+"12345678")
+	p.write("rows.weights", string(WeightsHeader(computed().Weights))+rowsWeights)
 	return p
 }
 

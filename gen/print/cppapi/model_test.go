@@ -1,6 +1,8 @@
 package cppapi
 
 import (
+	"crypto/sha256"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -51,9 +53,12 @@ func computed() *Model {
 			{AtLeast, sym.Const(900), n, "Slice: not more than 900"},
 		},
 		Arena:   []sym.Expr{sym.Scale(k, 8)},
-		Weights: Weights{Mode: File, Bytes: 8, Hash: [32]byte{9}},
+		Weights: Weights{Mode: File, Bytes: int64(len(rowsWeights)), Hash: sha256.Sum256([]byte(rowsWeights))},
 	}
 }
+
+// rowsWeights are of a length that needs two blocks for SHA-256's end.
+var rowsWeights = "1" + strings.Repeat("a weight", 15)
 
 // constant has no symbols, no weights and no inputs.
 func constant() *Model {
@@ -104,6 +109,17 @@ func TestRefusals(t *testing.T) {
 		withComputed(d)(m)
 		_, err := Print(m)
 		assert.NoError(t, err, "%s", d)
+	}
+}
+
+// TestLarge: only 64 bits hold large weights, which the compiler of the sources says.
+func TestLarge(t *testing.T) {
+	for bytes, want := range map[int64]bool{1<<31 - 1: false, 1 << 31: true, 1 << 33: true} {
+		m := computed()
+		m.Weights.Bytes = bytes
+		f, err := Print(m)
+		require.NoError(t, err)
+		assert.Equal(t, want, strings.Contains(f.Source, "static_assert(sizeof(size_t) >= 8"), "%d", bytes)
 	}
 }
 

@@ -181,6 +181,19 @@ func TestServeComputed(t *testing.T) {
 	}
 	p := newProject(t)
 	s := startServer(p, "rows", []string{"-O1"}, []string{"--serve", "--weights=" + filepath.Join(p.dir, "rows.weights")})
+	damaged := filepath.Join(p.dir, "damaged.weights")
+	p.write("damaged.weights", read(t, filepath.Join(p.dir, "rows.weights"))[:64]+strings.ToUpper(rowsWeights))
+	for arg, want := range map[string]string{
+		"--weights=" + damaged:    "loading " + damaged + ": the weights file is damaged",
+		"--weights=" + p.dir:      "the file cannot be read",
+		"--weights=/nowhere":      "the file cannot be read",
+		"--weights=" + s.cmd.Path: "those of another model, or are no weights file",
+		"--threads=1":             "loading: the weights are missing",
+	} {
+		out, err := exec.Command(s.cmd.Path, "--dims=N=3", arg).CombinedOutput()
+		assert.Error(t, err, arg)
+		assert.Contains(t, string(out), want, arg)
+	}
 	p.write("x.npy", npy("<f4", "(3,)", 4, 1, 0, 1))
 	p.write("odd.npy", npy("<f4", "(4,)", 4, 1, 0, 1, 0))
 	assert.Equal(t, true, s.ask(`{"cmd":"load","threads":1}`)["ok"])

@@ -28,6 +28,7 @@ type view struct {
 
 	Embed        bool
 	WeightsBytes int64
+	Large        bool // too large for 32 bits
 	WeightsText  string
 	WeightsName  string
 	WeightsSkip  int
@@ -78,7 +79,7 @@ var statuses = []status{
 	{0, "OK", "kOk", "done"},
 	{1, "NULL_ARGUMENT", "kNullArgument", "a required pointer is null"},
 	{2, "BAD_OPTIONS", "kBadOptions", "the options' size, or allocate without release"},
-	{3, "BAD_WEIGHTS", "kBadWeights", "weights missing, not aligned, or of another model"},
+	{3, "BAD_WEIGHTS", "kBadWeights", "weights of another model, or no weights file"},
 	{4, "BAD_DIMS", "kBadDims", "a dimension outside its bounds, or dimensions that do not fit"},
 	{5, "TOO_LARGE", "kTooLarge", "a size too large for the address space"},
 	{6, "BUFFER_SIZE", "kBufferSize", "a buffer's size is not its tensor's"},
@@ -89,13 +90,17 @@ var statuses = []status{
 	{11, "UNSUPPORTED_CPU", "kUnsupportedCpu", "the processor lacks an instruction set"},
 	{12, "BAD_INDEX", "kBadIndex", "no input or output has this number"},
 	{13, "BAD_VALUE", "kBadValue", "an input's value that an operator does not allow, as an index out of bounds; outputs are of no use"},
+	{14, "NO_WEIGHTS", "kNoWeights", "the options bring no weights"},
+	{15, "WEIGHTS_ALIGNMENT", "kWeightsAlignment", "weights not aligned to 64 bytes"},
+	{16, "WEIGHTS_LENGTH", "kWeightsLength", "a weights file that was cut off, or is followed by something"},
+	{17, "WEIGHTS_DAMAGED", "kWeightsDamaged", "weights that are not what the compiler wrote"},
 }
 
 // relations are rules_dnn::Relation.
 var relations = map[Relation]string{Equal: "kEqual", Broadcast: "kBroadcast", AtLeast: "kAtLeast"}
 
 // optionMembers are those of rules_dnn::Options.
-var optionMembers = []string{"size", "weights", "weights_bytes", "allocate", "release", "allocator_user", "workers", "parallel_for", "parallel_user", "keep_denormals"}
+var optionMembers = []string{"size", "weights", "weights_bytes", "allocate", "release", "allocator_user", "workers", "parallel_for", "parallel_user", "keep_denormals", "verify_weights"}
 
 // runtimeVersion is rules_dnn::kRuntimeVersion of the runtime that this is printed for.
 const runtimeVersion = 1
@@ -105,7 +110,7 @@ func newView(m *Model) *view {
 		Api: m.Api, Generator: m.Generator, P: m.Prefix, Namespace: m.Namespace,
 		Guard: "RULES_DNN_" + m.Prefix + "_H_", Header: m.HeaderName(), InternalName: m.InternalName(),
 		RuntimeVersion: runtimeVersion, Statuses: statuses, OptionMembers: optionMembers,
-		Embed: m.Weights.Mode == Embed, WeightsBytes: m.Weights.Bytes, WeightsText: number(m.Weights.Bytes),
+		Embed: m.Weights.Mode == Embed, WeightsBytes: m.Weights.Bytes, Large: m.Weights.Bytes > math.MaxInt32, WeightsText: number(m.Weights.Bytes),
 		CPUFeatures: m.CPUFeatures, exprIndex: map[string]int{}, model: m,
 	}
 	v.addSymbols()

@@ -11,6 +11,9 @@
 
 int wrapper_works(void);
 
+/* The size of rows' weights file, header included. */
+enum { ROWS_FILE = 64 + 121 };
+
 static int failures = 0;
 
 #define CHECK(x)                                         \
@@ -511,9 +514,64 @@ static void check_run_arguments(void) {
   app_fake_destroy(m);
 }
 
+/* What create says of a weights file, with and without its content. */
+static rows_status create_with(const void* weights, size_t bytes, int verify) {
+  rows_options o;
+  rows_model* m = NULL;
+  rows_status status;
+  memset(&o, 0, sizeof o);
+  o.size = sizeof o;
+  o.weights = weights, o.weights_bytes = bytes;
+  o.verify_weights = verify;
+  status = rows_create(&o, &m);
+  CHECK((m != NULL) == (status == rows_OK));
+  rows_destroy(m);
+  return status;
+}
+
+/* Each way in which a weights file may be wrong has its own status and message. */
+static void check_weights(const unsigned char* file) {
+  _Alignas(64) unsigned char wrong[ROWS_FILE + 64];
+  const rows_status statuses[] = {rows_NO_WEIGHTS, rows_WEIGHTS_ALIGNMENT, rows_WEIGHTS_LENGTH,
+                                  rows_BAD_WEIGHTS, rows_WEIGHTS_DAMAGED};
+  const char* const messages[] = {"missing", "aligned", "cut off", "another model", "damaged"};
+  rows_model* m = NULL;
+  size_t i, k;
+  CHECK(rows_create(NULL, &m) == rows_NO_WEIGHTS);
+  CHECK(create_with(NULL, 0, 1) == rows_NO_WEIGHTS && create_with(NULL, 99, 0) == rows_NO_WEIGHTS);
+  CHECK(create_with(file, ROWS_FILE, 0) == rows_OK && create_with(file, ROWS_FILE, 1) == rows_OK);
+  memset(wrong, 0, sizeof wrong);
+  memcpy(wrong, file, ROWS_FILE);
+  for (i = 0; i <= sizeof wrong; ++i) {
+    if (i != ROWS_FILE) CHECK(create_with(wrong, i, i % 2) == rows_WEIGHTS_LENGTH);
+  }
+  for (i = 1; i < 64; ++i) {
+    memcpy(wrong + i, file, ROWS_FILE);
+    CHECK(create_with(wrong + i, ROWS_FILE, 0) == rows_WEIGHTS_ALIGNMENT);
+  }
+  memcpy(wrong, file, ROWS_FILE);
+  for (i = 0; i < 8 * (size_t)ROWS_FILE; ++i) {
+    const size_t byte = i / 8;
+    const rows_status status =
+        byte < 8 || (byte >= 16 && byte < 48) ? rows_BAD_WEIGHTS : rows_WEIGHTS_DAMAGED;
+    wrong[byte] ^= (unsigned char)(1 << i % 8);
+    CHECK(create_with(wrong, ROWS_FILE, 1) == status);
+    CHECK(create_with(wrong, ROWS_FILE, 0) == (byte < 64 ? status : rows_OK));
+    wrong[byte] = file[byte];
+  }
+  CHECK(create_with("no weights file", 15, 1) == rows_WEIGHTS_ALIGNMENT ||
+        create_with("no weights file", 15, 1) == rows_BAD_WEIGHTS);
+  wrong[0] = 'x';
+  CHECK(create_with(wrong, 1, 0) == rows_BAD_WEIGHTS);
+  for (i = 0; i < 5; ++i) {
+    CHECK(strstr(rows_status_message(statuses[i]), messages[i]) != NULL);
+    for (k = 0; k < i; ++k) CHECK(statuses[i] != statuses[k]);
+  }
+}
+
 /* A model whose weights come from a file and whose output has rows that the run counts. */
 static void check_rows(const char* path) {
-  _Alignas(64) unsigned char file[72], wrong[72];
+  _Alignas(64) unsigned char file[ROWS_FILE];
   rows_options o;
   rows_model* m = NULL;
   rows_context* c = NULL;
@@ -528,16 +586,8 @@ static void check_rows(const char* path) {
   in[0] = x, out[0] = y;
   memset(&o, 0, sizeof o);
   o.size = sizeof o;
-  CHECK(rows_create(NULL, &m) == rows_BAD_WEIGHTS && rows_create(&o, &m) == rows_BAD_WEIGHTS);
-  o.weights = file, o.weights_bytes = sizeof file - 1;
-  CHECK(rows_create(&o, &m) == rows_BAD_WEIGHTS);
-  o.weights = file + 1, o.weights_bytes = sizeof file;
-  CHECK(rows_create(&o, &m) == rows_BAD_WEIGHTS);
-  memcpy(wrong, file, sizeof file);
-  wrong[20] ^= 1; /* of the hash */
-  o.weights = wrong;
-  CHECK(rows_create(&o, &m) == rows_BAD_WEIGHTS);
-  o.weights = file;
+  check_weights(file);
+  o.weights = file, o.weights_bytes = sizeof file;
   o.allocate = allocate, o.release = release, o.allocator_user = &live_bytes;
   check_each_allocation(file, sizeof file);
   CHECK(rows_create(&o, &m) == rows_OK && rows_context_create(m, &c) == rows_OK);
