@@ -325,9 +325,6 @@ func TestMalformed(t *testing.T) {
 			return m
 		}, "both imported"},
 		{"undefined", func() *onnxpb.ModelProto { return modelOf(nil, names("y"), relu) }, `node "n_y", operator "Relu", opset 17: value "x" is not defined`},
-		{"order", func() *onnxpb.ModelProto {
-			return modelOf(names("x"), names("y"), node("Relu", names("z"), names("y")), node("Relu", names("x"), names("z")))
-		}, "topological order"},
 		{"twice", func() *onnxpb.ModelProto { return modelOf(names("x"), names("y"), relu, relu) }, `value "y" is defined twice`},
 		{"input twice", func() *onnxpb.ModelProto { return modelOf(names("x", "x"), names("y"), relu) }, `input "x": the name is empty or taken`},
 		{"output twice", func() *onnxpb.ModelProto { return modelOf(names("x"), names("y", "y"), relu) }, `output "y" is empty or listed twice`},

@@ -13,6 +13,7 @@
 //   - A subgraph is a region of its node, closed but for constants: outer values
 //     that it uses are the node's last operands, and the region's last inputs
 //     (ir.Node.Captures).
+//   - Nodes may stand in any order, of which a topological one is made; one that is topological stays.
 //   - Model-local functions are inlined. Other domains than ai.onnx are refused.
 //   - Types and shapes of inputs and outputs are taken from the model, those of all
 //     other values are left to shape inference.
@@ -63,6 +64,9 @@ func Read(model *ir.File, external map[string]*ir.File, opt Options) (*ir.Graph,
 	m, payloads, err := scanModel(model)
 	if err != nil {
 		return nil, fmt.Errorf("reading ONNX model: %w", err)
+	}
+	if err := sortNodes(m); err != nil {
+		return nil, fmt.Errorf("importing ONNX model: %w", err)
 	}
 	im, err := newImporter(m, payloads, model, external, opt)
 	if err != nil {

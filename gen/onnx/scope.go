@@ -155,7 +155,7 @@ func (s *scope) lookup(name string) (*ir.Value, error) {
 		return v, nil
 	}
 	if s.parent == nil {
-		return nil, fmt.Errorf("value %s is not defined before it is used (nodes must be in topological order)", show(name))
+		return nil, fmt.Errorf("value %s is not defined: it is no input, no initializer and no result of a node, here or in the graphs around", show(name))
 	}
 	v, err := s.parent.lookup(name)
 	if err != nil || v == nil || v.Const != nil {
