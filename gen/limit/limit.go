@@ -16,6 +16,10 @@ const (
 	// bytes in memory. The largest networks have some hundred thousand.
 	Protos = 1 << 22
 
+	// List is the most elements of a list that is an attribute. Those of networks have a few; the
+	// grams of a TfIdfVectorizer some hundred thousand. Longer lists are constants, which stay in the file.
+	List = 1 << 20
+
 	// Rank is the most dimensions of a tensor. ONNX's operators need 8 or so; passes
 	// keep sets of axes in the bits of a word.
 	Rank = 32

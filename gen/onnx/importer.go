@@ -25,6 +25,11 @@ type importer struct {
 	used    map[string]bool
 	nodes   int
 	outputs map[string]bool // names of the model's outputs
+	// What is read of tensors, of attributes' lists and of constants made of these: each time that a function is
+	// inlined its nodes have them again.
+	tensors map[*onnxpb.TensorProto]*ir.Tensor
+	lists   map[*onnxpb.AttributeProto]any
+	vectors map[*payload]*ir.Tensor
 }
 
 func newImporter(m *onnxpb.ModelProto, payloads []payload, file *ir.File, external map[string]*ir.File, opt Options) (*importer, error) {
@@ -32,6 +37,7 @@ func newImporter(m *onnxpb.ModelProto, payloads []payload, file *ir.File, extern
 		opt: opt, payloads: payloads, file: &ir.File{R: file.R, Size: file.Size},
 		externals: map[string]*ir.File{}, missing: map[string]int{},
 		functions: map[functionKey]*onnxpb.FunctionProto{}, used: map[string]bool{}, outputs: map[string]bool{},
+		tensors: map[*onnxpb.TensorProto]*ir.Tensor{}, lists: map[*onnxpb.AttributeProto]any{}, vectors: map[*payload]*ir.Tensor{},
 	}
 	for loc, f := range external {
 		clean, err := cleanLocation(loc)
