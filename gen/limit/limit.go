@@ -4,9 +4,16 @@
 package limit
 
 const (
-	// Nodes of a graph once functions are inlined: functions that call each other twice each
-	// double the nodes at each level. The largest networks have some ten thousand.
+	// Nodes of a graph once functions are inlined. The largest networks have some ten thousand.
 	Nodes = 1 << 20
+	// What calls of functions expand to, in nodes, operands, results and attributes, is at most Expanded, and
+	// ExpandedFactor times what the file has of them: functions that call the next twice each double it at each
+	// level, so that a thousand bytes could ask for any number. An exporter that makes a function of every
+	// operator and of every module makes ten nodes of each node of a network and repeats them for each of up to a hundred
+	// layers: GPT-2 XL has then some 25,000 nodes, of 5 parts each, which is half of Expanded. The compiler
+	// takes seconds for as many.
+	Expanded       = 1 << 18
+	ExpandedFactor = 32
 	// Nesting of graphs within graphs, of functions within functions, of regions in text: each
 	// level is a few frames of the stack, and of each pass that walks it.
 	Nesting = 64

@@ -21,6 +21,8 @@ type frame struct {
 	depth  int
 }
 
+var errTooDeep = fmt.Errorf("functions call each other deeper than %d", limit.Nesting)
+
 func (im *importer) addFunctions(m *onnxpb.ModelProto) error {
 	for _, f := range m.Functions {
 		k := functionKey{domain(f.GetDomain()), f.GetName(), f.GetOverload()}
@@ -134,7 +136,7 @@ func (s *scope) call(p *onnxpb.NodeProto, f *onnxpb.FunctionProto) (*frame, erro
 	}
 	callee := &frame{fn: f, caller: s.frame, attrs: map[string]any{}, depth: s.frame.depth + 1}
 	if callee.depth > limit.Nesting {
-		return nil, fmt.Errorf("functions call each other deeper than %d", limit.Nesting)
+		return nil, errTooDeep
 	}
 	var err error
 	if callee.opsets, err = opsetImports(f.OpsetImport); err != nil {

@@ -31,8 +31,6 @@ var tensorFields = map[protowire.Number]string{
 	fieldRaw: "raw_data", fieldDouble: "double_data", fieldUint64: "uint64_data",
 }
 
-var attributeFields = map[protowire.Number]string{listFloats: "floats", listInts: "ints", listStrings: "strings"}
-
 // unread are the fields that do not change what a model computes.
 var unread = map[protoreflect.Name]bool{
 	"doc_string": true, "metadata_props": true, "value_info": true, "quantization_annotation": true,
