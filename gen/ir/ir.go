@@ -5,7 +5,6 @@ package ir
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	"rules_dnn/gen/limit"
@@ -124,22 +123,27 @@ func (n *Node) Input(i int) *Value {
 func (n *Node) Own() []*Value { return n.Inputs[:max(len(n.Inputs)-n.Captures, 0)] }
 
 // carried are the symbols that the node gives values before its region runs.
-func (n *Node) carried() []string {
-	var out []string
-	add := func(v *Value) {
-		for _, d := range v.Shape {
-			if name, ok := d.AsVar(); ok && slices.Contains(n.Computes, name) && !slices.Contains(out, name) {
-				out = append(out, name)
-			}
-		}
+func (n *Node) carried() map[string]bool {
+	out := map[string]bool{}
+	if len(n.Computes) == 0 {
+		return out
+	}
+	computes := map[string]bool{}
+	for _, name := range n.Computes {
+		computes[name] = true
 	}
 	for _, r := range n.Regions {
 		if r == nil {
 			continue
 		}
 		for _, v := range r.Inputs {
-			if v != nil {
-				add(v)
+			if v == nil {
+				continue
+			}
+			for _, d := range v.Shape {
+				if name, ok := d.AsVar(); ok && computes[name] {
+					out[name] = true
+				}
 			}
 		}
 	}

@@ -17,6 +17,8 @@ const (
 	// Nesting of graphs within graphs, of functions within functions, of regions in text: each
 	// level is a few frames of the stack, and of each pass that walks it.
 	Nesting = 64
+	// Regions is the most graphs that a node has (If has two): each takes all that any of them captures.
+	Regions = 2
 	// Messages is the nesting of protobuf messages: Nesting levels of graph, node and attribute.
 	Messages = 200
 	// Protos is how many messages a file may hold: two bytes of the file can be one of some hundred
@@ -53,6 +55,9 @@ const (
 	Terms       = 1 << 12
 	// Identifier is the bytes of a name that is made of a foreign one.
 	Identifier = 64
+
+	// Inlined is the bytes of a name that is made when a function is inlined, of those of the calls around it.
+	Inlined = 1 << 10
 
 	// Shown is the characters of a model's name that a message shows, Listed the lines of a list.
 	Shown  = 80

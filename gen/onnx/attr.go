@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/limit"
 	"rules_dnn/gen/onnx/onnxpb"
 )
 
@@ -27,6 +28,9 @@ func (s *scope) attributes(n *ir.Node, p *onnxpb.NodeProto) error {
 			return fmt.Errorf("attribute %s: %w", show(name), err)
 		}
 		if g, ok := x.(*onnxpb.GraphProto); ok {
+			if len(regions) == limit.Regions {
+				return fmt.Errorf("attribute %s: it is a graph, as are %d others; operators of ONNX have at most %d", show(name), len(regions), limit.Regions)
+			}
 			r, err := s.region(g)
 			if err != nil {
 				return fmt.Errorf("attribute %s: %w", show(name), err)

@@ -34,6 +34,21 @@ func (im *importer) addFunctions(m *onnxpb.ModelProto) error {
 	return nil
 }
 
+// made is the name in the graph of what a function calls name. The file has it once, and the graph as often as the function
+// is called, at any depth: of a long one it is the beginning and the end.
+func (f *frame) made(name string) string {
+	long := len(f.prefix) + len(name)
+	if f.fn == nil || long <= limit.Inlined {
+		return f.prefix + name
+	}
+	half := limit.Inlined / 2
+	head := f.prefix[:min(half, len(f.prefix))]
+	head += name[:min(half-len(head), len(name))]
+	tail := name[max(0, len(name)-half):]
+	tail = f.prefix[max(0, len(f.prefix)-(half-len(tail))):] + tail
+	return head + "..." + tail
+}
+
 // reference is the value of a function's attribute, nil where the call gives none.
 func (f *frame) reference(name string, typ onnxpb.AttributeProto_AttributeType) (any, error) {
 	if f.fn == nil {
@@ -149,7 +164,7 @@ func (s *scope) call(p *onnxpb.NodeProto, f *onnxpb.FunctionProto) (*frame, erro
 	}
 	callee.prefix = s.nodeName(p) + "/"
 	if p.GetName() == "" && len(p.Output) > 0 {
-		callee.prefix = s.frame.prefix + p.Output[0] + "/"
+		callee.prefix = s.frame.made(p.Output[0]) + "/"
 	}
 	return callee, s.bind(callee, p, f)
 }

@@ -34,9 +34,9 @@ func (s *scope) label(p *onnxpb.NodeProto) string {
 	if d != "" {
 		opset = "domain " + show(d) + " " + opset
 	}
-	name := show(s.frame.prefix + p.GetName())
+	name := show(s.frame.made(p.GetName()))
 	if p.GetName() == "" && len(p.Output) > 0 {
-		name = "with result " + show(s.frame.prefix+p.Output[0])
+		name = "with result " + show(s.frame.made(p.Output[0]))
 	}
 	return fmt.Sprintf("node %s, operator %s, %s", name, show(p.GetOpType()), opset)
 }
@@ -152,7 +152,7 @@ func (s *scope) nodeName(p *onnxpb.NodeProto) string {
 	if p.GetName() == "" {
 		return ""
 	}
-	return s.frame.prefix + p.GetName()
+	return s.frame.made(p.GetName())
 }
 
 // resultName is the name of a result: the model's, or one made unique in an inlined function.
@@ -160,7 +160,7 @@ func (s *scope) resultName(out string) string {
 	if s.frame.fn == nil {
 		return out
 	}
-	return s.im.unique(s.frame.prefix + out)
+	return s.im.unique(s.frame.made(out))
 }
 
 // alias makes a name stand for a value, unless an output would lose its name;

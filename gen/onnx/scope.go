@@ -197,7 +197,7 @@ func (s *scope) initializer(name string, p *onnxpb.TensorProto) (*ir.Value, erro
 // other than those of the model's own graph are made unique.
 func (s *scope) constant(name string, t *ir.Tensor) *ir.Value {
 	if !s.top || s.frame.fn != nil {
-		name = s.im.unique(s.frame.prefix + name)
+		name = s.im.unique(s.frame.made(name))
 	}
 	return ir.ConstValue(name, t)
 }
