@@ -52,10 +52,14 @@ func (s Symbol) Bound() (sym.Expr, bool) {
 // Most is what an expression is at most in any run, by the symbols that the inputs give; false where
 // nothing bounds a symbol that it grows with.
 func Most(e sym.Expr, symbols []Symbol, f sym.Facts) (sym.Expr, bool) {
+	used := map[string]bool{}
+	if e.Vars(used); len(used) == 0 {
+		return e, !e.Overflow()
+	}
 	limit := func(open int64) (sym.Expr, bool) {
 		m := map[string]sym.Expr{}
 		for _, s := range symbols {
-			if !s.Computed {
+			if !s.Computed || !used[s.Name] {
 				continue
 			}
 			var ok bool
