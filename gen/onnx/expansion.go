@@ -77,7 +77,7 @@ func (e *expansion) function(f *onnxpb.FunctionProto, depth int) (int64, error) 
 		return size, nil
 	}
 	if depth > limit.Nesting {
-		return 0, errTooDeep
+		return 0, tooDeep(f)
 	}
 	e.sizes[f] = 0
 	body := e.nodes(f.GetNode())

@@ -21,7 +21,10 @@ type frame struct {
 	depth  int
 }
 
-var errTooDeep = fmt.Errorf("functions call each other deeper than %d", limit.Nesting)
+// tooDeep is the error about a function at the end of too many calls.
+func tooDeep(f *onnxpb.FunctionProto) error {
+	return fmt.Errorf("function %s of domain %s: functions call each other deeper than %d", show(f.GetName()), show(f.GetDomain()), limit.Nesting)
+}
 
 func (im *importer) addFunctions(m *onnxpb.ModelProto) error {
 	for _, f := range m.Functions {
@@ -151,7 +154,7 @@ func (s *scope) call(p *onnxpb.NodeProto, f *onnxpb.FunctionProto) (*frame, erro
 	}
 	callee := &frame{fn: f, caller: s.frame, attrs: map[string]any{}, depth: s.frame.depth + 1}
 	if callee.depth > limit.Nesting {
-		return nil, errTooDeep
+		return nil, tooDeep(f)
 	}
 	var err error
 	if callee.opsets, err = opsetImports(f.OpsetImport); err != nil {

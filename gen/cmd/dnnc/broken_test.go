@@ -78,8 +78,8 @@ func TestDeep(t *testing.T) {
 	}{
 		"graphs":           {marshal(t, deep), []string{"nested deeper than"}},
 		"messages":         {bytes.Repeat([]byte{0x3a, 0x7f}, 64), []string{"ends within a field"}},
-		"functions":        {marshal(t, with(chain...)), []string{`operator "F`, "functions call each other deeper than 64"}},
-		"calls":            {marshal(t, with(bomb...)), []string{"the model has more than 1048576 nodes"}},
+		"functions":        {marshal(t, with(chain...)), []string{`function "F`, "functions call each other deeper than 64"}},
+		"calls":            {marshal(t, with(bomb...)), []string{"functions expand to more than"}},
 		"recursion":        {marshal(t, with(function("F0", call("F1", "a", "r")), function("F1", call("F0", "a", "r")))), []string{"F0", "calls itself; recursion is not supported"}},
 		"growing shapes":   {marshal(t, grows), []string{"nothing bounds d_s40_symbols_0", `"n_y"`}},
 		"growing constant": {marshal(t, doubles), nil},
