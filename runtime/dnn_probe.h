@@ -6,50 +6,113 @@
 #include "runtime/dnn_kernel.h"
 #include "runtime/dnn_profile.h"
 
-// Before a loop that is to be written out as a whole, so that what it indexes is in registers.
-#if defined(__clang__)
-#define DNN_WRITTEN_OUT _Pragma("clang loop unroll(full)")
+// What is measured is arithmetic, so sums must stay in registers whatever compiler this is. An
+// array of them is at the mercy of how it is taken apart, so each is a variable of its own. GCC 14
+// still copies by halves what no round may change, and adds on the stack then: so each is required
+// in a register from its load to its store.
+// clang-format off
+#define DNN_EACH_CHAIN(X) \
+  X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) \
+  X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23)
+// clang-format on
+constexpr int kDnnMostChains = 24;
+
+// The constraint of a vector register, where the compiler may use vectors of so many bytes.
+#if defined(__AVX512F__)
+#define DNN_VECTOR_REGISTER "v"
+constexpr size_t kDnnVectorBytes = 64;
+#elif defined(__AVX__)
+#define DNN_VECTOR_REGISTER "x"
+constexpr size_t kDnnVectorBytes = 32;
+#elif defined(__SSE2__)
+#define DNN_VECTOR_REGISTER "x"
+constexpr size_t kDnnVectorBytes = 16;
+#elif defined(__aarch64__)
+#define DNN_VECTOR_REGISTER "w"
+constexpr size_t kDnnVectorBytes = 16;
+#endif
+
+// Requires a value to be in a register here, and hides what it is: it is neither computed again
+// nor read from memory where it is used.
+template <typename V>
+static DNN_ALWAYS_INLINE void dnn_in_register(V& v) {
+#if defined(DNN_VECTOR_REGISTER)
+  if constexpr (sizeof(V) >= 16 && sizeof(V) <= kDnnVectorBytes) {
+    __asm__("" : "+" DNN_VECTOR_REGISTER(v));
+  }
+#endif
+  (void)v;
+}
+
+// A product and a sum as the instructions are that kernels use. Where one does both it adds to its
+// result, for which a product must not seem to be the same each time; where two do, the product is
+// of the sum, so that neither needs a copy.
+#if defined(__FMA__) || defined(__aarch64__)
+#define DNN_MULTIPLY_ADD(sum, a, b) \
+  do {                              \
+    dnn_in_register(a);             \
+    sum += a * b;                   \
+  } while (0)
 #else
-#define DNN_WRITTEN_OUT _Pragma("GCC unroll 64")
+#define DNN_MULTIPLY_ADD(sum, a, b) sum = sum * a + b
 #endif
 
 // Chains of products and sums, so many that the units which compute them never wait for a
 // result: what one takes (4 cycles, 8 where product and sum are two) times the units (2 to 4).
 template <typename V, int kChains>
 static int64_t dnn_probe_multiply(int64_t rounds) {
+  static_assert(kChains >= 1 && kChains <= kDnnMostChains, "a variable for each chain");
   constexpr int kLanes = static_cast<int>(sizeof(V) / sizeof(float));
   float numbers[kLanes * (kChains + 2)];
   for (int i = 0; i < kLanes * (kChains + 2); ++i) numbers[i] = 0.5f + static_cast<float>(i) / 4096;
   float* from = numbers;
   DNN_OPAQUE(from);  // or all is computed by the compiler
-  V sums[kChains];
-  DNN_WRITTEN_OUT
-  for (int i = 0; i < kChains; ++i) sums[i] = dnn_load<V>(from + i * kLanes);
-  const V a = dnn_load<V>(from + kChains * kLanes), b = dnn_load<V>(from + (kChains + 1) * kLanes);
+  V a = dnn_load<V>(from + kChains * kLanes), b = dnn_load<V>(from + (kChains + 1) * kLanes);
+  dnn_in_register(a);
+  dnn_in_register(b);
+#define DNN_LOAD(k)                                              \
+  V sum##k = dnn_load<V>(from + (k < kChains ? k : 0) * kLanes); \
+  dnn_in_register(sum##k);
+  DNN_EACH_CHAIN(DNN_LOAD)
+#undef DNN_LOAD
   DNN_ROLLED
   for (int64_t r = 0; r < rounds; ++r) {
-    DNN_WRITTEN_OUT
-    for (int i = 0; i < kChains; ++i) sums[i] = sums[i] * a + b;
+#define DNN_STEP(k)                 \
+  if constexpr (k < kChains) {      \
+    DNN_MULTIPLY_ADD(sum##k, a, b); \
+    dnn_in_register(sum##k);        \
   }
-  DNN_WRITTEN_OUT
-  for (int i = 0; i < kChains; ++i) dnn_store(from + i * kLanes, sums[i]);
+    DNN_EACH_CHAIN(DNN_STEP)
+#undef DNN_STEP
+  }
+#define DNN_STORE(k)                      \
+  if constexpr (k < kChains) {            \
+    dnn_in_register(sum##k);              \
+    dnn_store(from + k * kLanes, sum##k); \
+  }
+  DNN_EACH_CHAIN(DNN_STORE)
+#undef DNN_STORE
   __asm__ __volatile__("" : : "r"(from) : "memory");
   return rounds * kChains * kLanes;
 }
 
+// Reads a buffer whose size is a multiple of eight vectors.
 template <typename V>
 static float dnn_probe_read(const uint8_t* buffer, size_t bytes) {
-  constexpr size_t kLanes = sizeof(V) / sizeof(float), kSums = 8;
+  constexpr size_t kLanes = sizeof(V) / sizeof(float);
   const float* const from = reinterpret_cast<const float*>(buffer);
-  V sums[kSums] = {};
-  for (size_t i = 0; i < bytes / sizeof(float); i += kSums * kLanes) {
-    DNN_WRITTEN_OUT
-    for (size_t k = 0; k < kSums; ++k) sums[k] += dnn_load<V>(from + i + k * kLanes);
+  V s0 = {}, s1 = {}, s2 = {}, s3 = {}, s4 = {}, s5 = {}, s6 = {}, s7 = {};
+  for (size_t i = 0; i < bytes / sizeof(float); i += 8 * kLanes) {
+#define DNN_ADD(k)                            \
+  s##k += dnn_load<V>(from + i + k * kLanes); \
+  dnn_in_register(s##k);
+    DNN_ADD(0) DNN_ADD(1) DNN_ADD(2) DNN_ADD(3) DNN_ADD(4) DNN_ADD(5) DNN_ADD(6) DNN_ADD(7)
+#undef DNN_ADD
   }
+  V sums = ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7));
+  dnn_in_register(sums);
   float total = 0;
-  for (size_t k = 0; k < kSums; ++k) {
-    for (size_t l = 0; l < kLanes; ++l) total += sums[k][l];
-  }
+  for (size_t l = 0; l < kLanes; ++l) total += sums[l];
   return total;
 }
 

@@ -101,31 +101,41 @@ Status EvalArena(const Description* d, const int64_t* sym, int64_t* bytes) {
   return Status::kOk;
 }
 
-Status CheckDims(const Description* d, const int64_t* sym) {
-  Symbols all;
-  Status status = BindSymbols(d, sym, &all);
+namespace {
+
+// Binds the symbols and evaluates all sizes: whatever is asked about dims, either all is possible
+// with them or nothing is, for the same reason.
+Status BindAll(const Description* d, const int64_t* sym, Symbols* all, int64_t* arena) {
+  Status status = BindSymbols(d, sym, all);
   int64_t bytes = 0;
   for (int32_t i = 0; i < d->input_count && status == Status::kOk; ++i) {
-    status = EvalBytes(d, d->inputs[i], all.value, &bytes);
+    status = EvalBytes(d, d->inputs[i], all->value, &bytes);
   }
   for (int32_t i = 0; i < d->output_count && status == Status::kOk; ++i) {
-    status = EvalBytes(d, d->outputs[i], all.value, &bytes);
+    status = EvalBytes(d, d->outputs[i], all->value, &bytes);
   }
-  return status == Status::kOk ? EvalArena(d, all.value, &bytes) : status;
+  return status == Status::kOk ? EvalArena(d, all->value, arena) : status;
+}
+
+}  // namespace
+
+Status CheckDims(const Description* d, const int64_t* sym) {
+  Symbols all;
+  int64_t arena = 0;
+  return BindAll(d, sym, &all, &arena);
 }
 
 int64_t ArenaBytes(const Description* d, const int64_t* sym) {
   Symbols all;
   int64_t bytes = 0;
-  Status status = BindSymbols(d, sym, &all);
-  if (status == Status::kOk) status = EvalArena(d, all.value, &bytes);
+  const Status status = BindAll(d, sym, &all, &bytes);
   return status == Status::kOk ? bytes : Negative(status);
 }
 
 int64_t TensorBytes(const Description* d, const TensorInfo* tensor, const int64_t* sym) {
   Symbols all;
   int64_t bytes = 0;
-  Status status = BindSymbols(d, sym, &all);
+  Status status = BindAll(d, sym, &all, &bytes);
   if (status == Status::kOk) status = EvalBytes(d, *tensor, all.value, &bytes);
   return status == Status::kOk ? bytes : Negative(status);
 }
@@ -134,7 +144,8 @@ Status TensorShape(const Description* d, const TensorInfo* tensor, const int64_t
                    int64_t* shape) {
   if (shape == nullptr && tensor->rank > 0) return Status::kNullArgument;
   Symbols all;
-  const Status status = BindSymbols(d, sym, &all);
+  int64_t arena = 0;
+  const Status status = BindAll(d, sym, &all, &arena);
   return status == Status::kOk ? EvalShape(d, *tensor, all.value, shape) : status;
 }
 
@@ -143,7 +154,8 @@ Status CheckSizes(const Description* d, const int64_t* sym, const size_t* in_byt
   if (in_bytes == nullptr && d->input_count > 0) return Status::kNullArgument;
   if (out_bytes == nullptr && d->output_count > 0) return Status::kNullArgument;
   Symbols all;
-  Status status = BindSymbols(d, sym, &all);
+  int64_t arena = 0;
+  Status status = BindAll(d, sym, &all, &arena);
   for (int32_t i = 0; i < d->input_count && status == Status::kOk; ++i) {
     int64_t bytes = 0;
     status = EvalBytes(d, d->inputs[i], all.value, &bytes);

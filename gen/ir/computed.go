@@ -45,7 +45,7 @@ type computation struct {
 
 // ReadAt computes the bytes at a position: whole units into b, of others a part.
 func (c *computation) ReadAt(b []byte, at int64) (int, error) {
-	if at < 0 || at+int64(len(b)) > c.size {
+	if at < 0 || at > c.size-int64(len(b)) {
 		return 0, fmt.Errorf("reading bytes %d to %d of %d computed ones", at, at+int64(len(b)), c.size)
 	}
 	done := 0

@@ -5,7 +5,6 @@ package ir
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	"rules_dnn/gen/limit"
@@ -53,10 +52,14 @@ func (s Symbol) Bound() (sym.Expr, bool) {
 // Most is what an expression is at most in any run, by the symbols that the inputs give; false where
 // nothing bounds a symbol that it grows with.
 func Most(e sym.Expr, symbols []Symbol, f sym.Facts) (sym.Expr, bool) {
+	used := map[string]bool{}
+	if e.Vars(used); len(used) == 0 {
+		return e, !e.Overflow()
+	}
 	limit := func(open int64) (sym.Expr, bool) {
 		m := map[string]sym.Expr{}
 		for _, s := range symbols {
-			if !s.Computed {
+			if !s.Computed || !used[s.Name] {
 				continue
 			}
 			var ok bool
@@ -124,22 +127,27 @@ func (n *Node) Input(i int) *Value {
 func (n *Node) Own() []*Value { return n.Inputs[:max(len(n.Inputs)-n.Captures, 0)] }
 
 // carried are the symbols that the node gives values before its region runs.
-func (n *Node) carried() []string {
-	var out []string
-	add := func(v *Value) {
-		for _, d := range v.Shape {
-			if name, ok := d.AsVar(); ok && slices.Contains(n.Computes, name) && !slices.Contains(out, name) {
-				out = append(out, name)
-			}
-		}
+func (n *Node) carried() map[string]bool {
+	out := map[string]bool{}
+	if len(n.Computes) == 0 {
+		return out
+	}
+	computes := map[string]bool{}
+	for _, name := range n.Computes {
+		computes[name] = true
 	}
 	for _, r := range n.Regions {
 		if r == nil {
 			continue
 		}
 		for _, v := range r.Inputs {
-			if v != nil {
-				add(v)
+			if v == nil {
+				continue
+			}
+			for _, d := range v.Shape {
+				if name, ok := d.AsVar(); ok && computes[name] {
+					out[name] = true
+				}
 			}
 		}
 	}

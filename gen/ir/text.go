@@ -92,8 +92,27 @@ func (p *printer) printf(format string, args ...any) {
 
 // scope gives the values of one graph their names: equal ones get numbers.
 type scope struct {
-	p     *printer
-	taken map[string]bool
+	p *printer
+	namer
+}
+
+// namer tells equal names apart.
+type namer struct {
+	taken   map[string]bool
+	numbers map[string]int // of names: how many like it are taken
+}
+
+func newNamer() namer { return namer{taken: map[string]bool{}, numbers: map[string]int{}} }
+
+// unique is the text of a name that nothing else has.
+func (n *namer) unique(sigil, name string) string {
+	out := sigil + bareOr(name, isBareValue)
+	for i := n.numbers[name]; n.taken[out]; i++ {
+		out = sigil + bareOr(fmt.Sprintf("%s#%d", name, i+2), isBareValue)
+		n.numbers[name] = i + 1
+	}
+	n.taken[out] = true
+	return out
 }
 
 // name is the value's name as printed. The graph's values are named in the order in which it asks.
@@ -104,28 +123,19 @@ func (s *scope) name(v *Value) string {
 	if name, ok := s.p.names[v]; ok {
 		return name
 	}
-	name := "%" + bareOr(v.Name, isBareValue)
-	for i := 2; s.taken[name]; i++ {
-		name = "%" + bareOr(fmt.Sprintf("%s#%d", v.Name, i), isBareValue)
-	}
-	s.taken[name] = true
+	name := s.unique("%", v.Name)
 	s.p.names[v] = name
 	return name
 }
 
 // constNames finds the constants of a graph and of its regions and names them.
 func (p *printer) constNames(g *Graph) {
-	taken := map[string]bool{}
+	names := newNamer()
 	visitConsts(g, func(v *Value) {
 		if _, ok := p.names[v]; ok {
 			return
 		}
-		name := "@" + bareOr(v.Name, isBareValue)
-		for i := 2; taken[name]; i++ {
-			name = "@" + bareOr(fmt.Sprintf("%s#%d", v.Name, i), isBareValue)
-		}
-		taken[name] = true
-		p.names[v] = name
+		p.names[v] = names.unique("@", v.Name)
 		p.list = append(p.list, v)
 	})
 }
@@ -148,7 +158,7 @@ func visitConsts(g *Graph, f func(*Value)) {
 }
 
 func (p *printer) graph(g *Graph, indent string, top bool) {
-	s := &scope{p: p, taken: map[string]bool{}}
+	s := &scope{p: p, namer: newNamer()}
 	p.printf("%sgraph %s opset %d {\n", indent, quote(g.Name), g.Opset)
 	in := indent + "  "
 	for _, y := range g.Symbols {

@@ -18,17 +18,21 @@ const constAlign = 64
 type ConstWriter struct {
 	w      io.Writer
 	offset int64
-	placed map[*Tensor]int64
+	placed map[any]int64 // by tensor, or by what tensors of the same elements share
 }
 
 // NewConstWriter writes constants to w, from its beginning on.
 func NewConstWriter(w io.Writer) *ConstWriter {
-	return &ConstWriter{w: w, placed: map[*Tensor]int64{}}
+	return &ConstWriter{w: w, placed: map[any]int64{}}
 }
 
 // place writes a constant, once, and gives its offset.
 func (c *ConstWriter) place(t *Tensor) (int64, error) {
-	if at, ok := c.placed[t]; ok {
+	key := any(t)
+	if t.Src != nil {
+		key = t.Src
+	}
+	if at, ok := c.placed[key]; ok {
 		return at, nil
 	}
 	pad := -c.offset & (constAlign - 1)
@@ -41,7 +45,7 @@ func (c *ConstWriter) place(t *Tensor) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("writing constants: %w", err)
 	}
-	c.placed[t] = at
+	c.placed[key] = at
 	return at, nil
 }
 

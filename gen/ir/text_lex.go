@@ -12,6 +12,7 @@ import (
 type lexer struct {
 	s   string
 	pos int
+	eol int // the end of the line of the last expression
 }
 
 // errorf is an error that tells the line.
@@ -136,10 +137,13 @@ func (l *lexer) int() (int64, error) {
 
 func (l *lexer) expr() (sym.Expr, error) {
 	r := l.rest()
-	// An expression ends at the latest with its line; the parser looks no further.
-	if i := strings.IndexByte(r, '\n'); i >= 0 {
-		r = r[:i]
+	// An expression ends at the latest with its line; the parser looks no further. A line may have many.
+	if l.pos >= l.eol {
+		if l.eol = len(l.s); strings.IndexByte(r, '\n') >= 0 {
+			l.eol = l.pos + strings.IndexByte(r, '\n')
+		}
 	}
+	r = l.s[l.pos:l.eol]
 	e, left, err := sym.ParsePrefix(r)
 	if err != nil {
 		return sym.Expr{}, l.errorf("want an expression: %w", err)

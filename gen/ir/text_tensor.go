@@ -145,7 +145,7 @@ func (p *parser) source(size int64) (*Source, error) {
 		return nil, p.errorf("the graph refers to the file %s, which is not given", fileLabel(name))
 	}
 	if size > f.Size || at[0] > f.Size-size {
-		return nil, p.errorf("bytes %d to %d are beyond the end of the file %s (%d bytes)", at[0], at[0]+size, fileLabel(name), f.Size)
+		return nil, p.errorf("%d bytes from byte %d on are beyond the end of the file %s (%d bytes)", size, at[0], fileLabel(name), f.Size)
 	}
 	return &Source{File: f, Offset: at[0], Length: size}, nil
 }

@@ -214,6 +214,7 @@ func TestParseErrors(t *testing.T) {
 		{wrap("const @c u8[2] = hex \"ff\""), "2 bytes in hexadecimal"},
 		{wrap("const @c u8[2] = model[0, 2]"), "the file of the model, which is not given"},
 		{wrap("const @c u8[2] = consts[0, 2]"), "the file of constants, which is not given"},
+		{wrap("const @c u8[2] = file \"small\"[9223372036854775807, 2]"), "2 bytes from byte 9223372036854775807 on are beyond the end"},
 		{wrap("const @c u8[2] = file \"small\"[3, 2]"), "beyond the end of the file \"small\" (4 bytes)"},
 		{wrap("const @c u8[2] = file \"small\"[-1, 2]"), "want [offset, 2]"},
 		{wrap("const @c u8[2] = file \"small\"[0, 3]"), "want [offset, 2]"},

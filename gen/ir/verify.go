@@ -2,7 +2,6 @@ package ir
 
 import (
 	"fmt"
-	"slices"
 
 	"rules_dnn/gen/sym"
 )
@@ -82,9 +81,12 @@ func (v *verifier) bound(y Symbol) error {
 	return nil
 }
 
-// computes notes symbols that a node computes: each is computed by one node.
-func (v *verifier) computes(names []string) error {
+// computes notes those of some symbols that a node computes now: each is computed by one node.
+func (v *verifier) computes(names []string, now func(string) bool) error {
 	for _, name := range names {
+		if !now(name) {
+			continue
+		}
 		if v.symbols[name] != pending {
 			return fmt.Errorf("it computes the symbol %q, which is no computed symbol or is computed before", name)
 		}
@@ -153,13 +155,13 @@ func (v *verifier) node(g *Graph, n *Node) error {
 		return err
 	}
 	carried := n.carried()
-	if err := v.computes(carried); err != nil {
+	if err := v.computes(n.Computes, func(name string) bool { return carried[name] }); err != nil {
 		return err
 	}
 	if err := v.regions(n); err != nil {
 		return err
 	}
-	if err := v.computes(slices.DeleteFunc(slices.Clone(n.Computes), func(s string) bool { return slices.Contains(carried, s) })); err != nil {
+	if err := v.computes(n.Computes, func(name string) bool { return !carried[name] }); err != nil {
 		return err
 	}
 	for i, x := range n.Outputs {

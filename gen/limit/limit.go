@@ -4,17 +4,30 @@
 package limit
 
 const (
-	// Nodes of a graph once functions are inlined: functions that call each other twice each
-	// double the nodes at each level. The largest networks have some ten thousand.
+	// Nodes of a graph once functions are inlined. The largest networks have some ten thousand.
 	Nodes = 1 << 20
+	// What calls of functions expand to, in nodes, operands, results and attributes, is at most Expanded, and
+	// ExpandedFactor times what the file has of them: functions that call the next twice each double it at each
+	// level, so that a thousand bytes could ask for any number. An exporter that makes a function of every
+	// operator and of every module makes ten nodes of each node of a network and repeats them for each of up to a hundred
+	// layers: GPT-2 XL has then some 25,000 nodes, of 5 parts each, which is half of Expanded. The compiler
+	// takes seconds for as many.
+	Expanded       = 1 << 18
+	ExpandedFactor = 32
 	// Nesting of graphs within graphs, of functions within functions, of regions in text: each
 	// level is a few frames of the stack, and of each pass that walks it.
 	Nesting = 64
+	// Regions is the most graphs that a node has (If has two): each takes all that any of them captures.
+	Regions = 2
 	// Messages is the nesting of protobuf messages: Nesting levels of graph, node and attribute.
 	Messages = 200
 	// Protos is how many messages a file may hold: two bytes of the file can be one of some hundred
 	// bytes in memory. The largest networks have some hundred thousand.
 	Protos = 1 << 22
+
+	// List is the most elements of a list that is an attribute. Those of networks have a few; the
+	// grams of a TfIdfVectorizer some hundred thousand. Longer lists are constants, which stay in the file.
+	List = 1 << 20
 
 	// Rank is the most dimensions of a tensor. ONNX's operators need 8 or so; passes
 	// keep sets of axes in the bits of a word.
@@ -42,6 +55,9 @@ const (
 	Terms       = 1 << 12
 	// Identifier is the bytes of a name that is made of a foreign one.
 	Identifier = 64
+
+	// Inlined is the bytes of a name that is made when a function is inlined, of those of the calls around it.
+	Inlined = 1 << 10
 
 	// Shown is the characters of a model's name that a message shows, Listed the lines of a list.
 	Shown  = 80

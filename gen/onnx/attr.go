@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/limit"
 	"rules_dnn/gen/onnx/onnxpb"
 )
 
@@ -27,6 +28,9 @@ func (s *scope) attributes(n *ir.Node, p *onnxpb.NodeProto) error {
 			return fmt.Errorf("attribute %s: %w", show(name), err)
 		}
 		if g, ok := x.(*onnxpb.GraphProto); ok {
+			if len(regions) == limit.Regions {
+				return fmt.Errorf("attribute %s: it is a graph, as are %d others; operators of ONNX have at most %d", show(name), len(regions), limit.Regions)
+			}
 			r, err := s.region(g)
 			if err != nil {
 				return fmt.Errorf("attribute %s: %w", show(name), err)
@@ -80,7 +84,7 @@ func (s *scope) attribute(p *onnxpb.AttributeProto) (any, error) {
 	if ref := p.GetRefAttrName(); ref != "" {
 		return s.frame.reference(ref, p.GetType())
 	}
-	switch kind := attributeType(p); kind {
+	switch kind := s.im.attributeType(p); kind {
 	case onnxpb.AttributeProto_FLOAT:
 		return p.GetF(), nil
 	case onnxpb.AttributeProto_INT:
@@ -88,15 +92,11 @@ func (s *scope) attribute(p *onnxpb.AttributeProto) (any, error) {
 	case onnxpb.AttributeProto_STRING:
 		return string(p.GetS()), nil
 	case onnxpb.AttributeProto_FLOATS:
-		return append([]float32{}, p.Floats...), nil
+		return s.im.floats(p)
 	case onnxpb.AttributeProto_INTS:
-		return append([]int64{}, p.Ints...), nil
+		return s.im.ints(p)
 	case onnxpb.AttributeProto_STRINGS:
-		list := make([]string, len(p.Strings))
-		for i, x := range p.Strings {
-			list[i] = string(x)
-		}
-		return list, nil
+		return s.im.strings(p)
 	case onnxpb.AttributeProto_TENSOR:
 		if p.T == nil {
 			return nil, fmt.Errorf("the tensor is missing")
@@ -113,7 +113,7 @@ func (s *scope) attribute(p *onnxpb.AttributeProto) (any, error) {
 }
 
 // attributeType is the attribute's type; old models leave it to be told by the field in use.
-func attributeType(p *onnxpb.AttributeProto) onnxpb.AttributeProto_AttributeType {
+func (im *importer) attributeType(p *onnxpb.AttributeProto) onnxpb.AttributeProto_AttributeType {
 	if t := p.GetType(); t != onnxpb.AttributeProto_UNDEFINED {
 		return t
 	}
@@ -128,11 +128,11 @@ func attributeType(p *onnxpb.AttributeProto) onnxpb.AttributeProto_AttributeType
 		return onnxpb.AttributeProto_TENSOR
 	case p.G != nil:
 		return onnxpb.AttributeProto_GRAPH
-	case p.Floats != nil:
+	case im.list(p, listFloats) != nil:
 		return onnxpb.AttributeProto_FLOATS
-	case p.Ints != nil:
+	case im.list(p, listInts) != nil:
 		return onnxpb.AttributeProto_INTS
-	case p.Strings != nil:
+	case im.list(p, listStrings) != nil:
 		return onnxpb.AttributeProto_STRINGS
 	}
 	return onnxpb.AttributeProto_UNDEFINED

@@ -52,8 +52,10 @@ type symbols struct {
 	used  map[string]bool     // keys of dims that named a dimension
 	named map[string]sym.Expr // by the model's name
 	taken map[string]bool
-	list  []ir.Symbol
-	known []string // the model's names, or the symbol's for unnamed dimensions
+	// numbers are how many names that are like a name are taken.
+	numbers map[string]int
+	list    []ir.Symbol
+	known   []string // the model's names, or the symbol's for unnamed dimensions
 }
 
 func newSymbols(dims map[string]Dim) (*symbols, error) {
@@ -67,7 +69,7 @@ func newSymbols(dims map[string]Dim) (*symbols, error) {
 			return nil, err
 		}
 	}
-	return &symbols{dims: dims, used: map[string]bool{}, named: map[string]sym.Expr{}, taken: map[string]bool{}}, nil
+	return &symbols{dims: dims, used: map[string]bool{}, named: map[string]sym.Expr{}, taken: map[string]bool{}, numbers: map[string]int{}}, nil
 }
 
 // param is the dimension that the model calls name.
@@ -84,8 +86,9 @@ func (s *symbols) param(name string) sym.Expr {
 func (s *symbols) fresh(key, hint string) sym.Expr {
 	base := sym.Identifier(hint)
 	id := base
-	for i := 2; s.taken[id]; i++ {
-		id = fmt.Sprintf("%s_%d", base, i)
+	for i := s.numbers[base]; s.taken[id]; i++ {
+		id = fmt.Sprintf("%s_%d", base, i+2)
+		s.numbers[base] = i + 1
 	}
 	s.taken[id] = true
 	if key == "" {

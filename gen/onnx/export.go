@@ -18,8 +18,13 @@ type exporter struct {
 
 // nameScope holds the names that a graph and those around it have taken.
 type nameScope struct {
-	parent *nameScope
-	taken  map[string]bool
+	parent  *nameScope
+	taken   map[string]bool
+	numbers map[string]int // how many names that are like a name are taken
+}
+
+func newNameScope(parent *nameScope) *nameScope {
+	return &nameScope{parent: parent, taken: map[string]bool{}, numbers: map[string]int{}}
 }
 
 func (s *nameScope) has(name string) bool {
@@ -37,8 +42,9 @@ func (s *nameScope) unique(name string) string {
 		name = "value"
 	}
 	out := name
-	for i := 2; s.has(out); i++ {
-		out = fmt.Sprintf("%s_%d", name, i)
+	for i := s.numbers[name]; s.has(out); i++ {
+		out = fmt.Sprintf("%s_%d", name, i+2)
+		s.numbers[name] = i + 1
 	}
 	s.taken[out] = true
 	return out
@@ -46,7 +52,7 @@ func (s *nameScope) unique(name string) string {
 
 // model converts the outermost graph. Its inputs and outputs keep their names.
 func (e *exporter) model(g *ir.Graph) (*onnxpb.GraphProto, error) {
-	s := &nameScope{taken: map[string]bool{}}
+	s := newNameScope(nil)
 	for _, v := range g.Inputs {
 		e.names[v] = s.unique(v.Name)
 	}
@@ -254,5 +260,5 @@ func (e *exporter) region(n *ir.Node, r *ir.Graph, s *nameScope) (*onnxpb.GraphP
 	for i, v := range r.Inputs[own:] {
 		e.names[v] = e.names[outer[i]]
 	}
-	return e.graph(r, &nameScope{parent: s, taken: map[string]bool{}}, own)
+	return e.graph(r, newNameScope(s), own)
 }

@@ -77,7 +77,7 @@ func (im *importer) external(p *onnxpb.TensorProto, typ ir.DType, n int64) (*ir.
 		return nil, errMissing
 	}
 	if offset > f.Size || size > f.Size-offset {
-		return nil, fmt.Errorf("external data at %s, bytes %d to %d, ends beyond the file (%d bytes)", show(loc), offset, offset+size, f.Size)
+		return nil, fmt.Errorf("external data at %s, %d bytes from byte %d on, ends beyond the file (%d bytes)", show(loc), size, offset, f.Size)
 	}
 	return &ir.Source{File: f, Offset: offset, Length: size}, nil
 }

@@ -80,7 +80,7 @@ func (r *randomWeights) value(i uint64) float64 {
 
 // ReadAt computes the bytes of the elements at a position.
 func (r *randomWeights) ReadAt(b []byte, off int64) (int, error) {
-	if off < 0 || off+int64(len(b)) > r.size {
+	if off < 0 || off > r.size-int64(len(b)) {
 		return 0, fmt.Errorf("reading bytes %d to %d of %d random ones", off, off+int64(len(b)), r.size)
 	}
 	size := int64(r.typ.Size())

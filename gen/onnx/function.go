@@ -21,6 +21,11 @@ type frame struct {
 	depth  int
 }
 
+// tooDeep is the error about a function at the end of too many calls.
+func tooDeep(f *onnxpb.FunctionProto) error {
+	return fmt.Errorf("function %s of domain %s: functions call each other deeper than %d", show(f.GetName()), show(f.GetDomain()), limit.Nesting)
+}
+
 func (im *importer) addFunctions(m *onnxpb.ModelProto) error {
 	for _, f := range m.Functions {
 		k := functionKey{domain(f.GetDomain()), f.GetName(), f.GetOverload()}
@@ -30,6 +35,21 @@ func (im *importer) addFunctions(m *onnxpb.ModelProto) error {
 		im.functions[k] = f
 	}
 	return nil
+}
+
+// made is the name in the graph of what a function calls name. The file has it once, and the graph as often as the function
+// is called, at any depth: of a long one it is the beginning and the end.
+func (f *frame) made(name string) string {
+	long := len(f.prefix) + len(name)
+	if f.fn == nil || long <= limit.Inlined {
+		return f.prefix + name
+	}
+	half := limit.Inlined / 2
+	head := f.prefix[:min(half, len(f.prefix))]
+	head += name[:min(half-len(head), len(name))]
+	tail := name[max(0, len(name)-half):]
+	tail = f.prefix[max(0, len(f.prefix)-(half-len(tail))):] + tail
+	return head + "..." + tail
 }
 
 // reference is the value of a function's attribute, nil where the call gives none.
@@ -134,7 +154,7 @@ func (s *scope) call(p *onnxpb.NodeProto, f *onnxpb.FunctionProto) (*frame, erro
 	}
 	callee := &frame{fn: f, caller: s.frame, attrs: map[string]any{}, depth: s.frame.depth + 1}
 	if callee.depth > limit.Nesting {
-		return nil, fmt.Errorf("functions call each other deeper than %d", limit.Nesting)
+		return nil, tooDeep(f)
 	}
 	var err error
 	if callee.opsets, err = opsetImports(f.OpsetImport); err != nil {
@@ -147,7 +167,7 @@ func (s *scope) call(p *onnxpb.NodeProto, f *onnxpb.FunctionProto) (*frame, erro
 	}
 	callee.prefix = s.nodeName(p) + "/"
 	if p.GetName() == "" && len(p.Output) > 0 {
-		callee.prefix = s.frame.prefix + p.Output[0] + "/"
+		callee.prefix = s.frame.made(p.Output[0]) + "/"
 	}
 	return callee, s.bind(callee, p, f)
 }

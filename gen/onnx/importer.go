@@ -23,15 +23,22 @@ type importer struct {
 	// used are the names of the model's graph, of constants and of inlined values:
 	// what is made by inlining or lifted out of a subgraph avoids them.
 	used    map[string]bool
+	numbers map[string]int // how many names that are like a name are taken
 	nodes   int
 	outputs map[string]bool // names of the model's outputs
+	// What is read of tensors, of attributes' lists and of constants made of these: each time that a function is
+	// inlined its nodes have them again.
+	tensors map[*onnxpb.TensorProto]*ir.Tensor
+	lists   map[*onnxpb.AttributeProto]any
+	vectors map[*payload]*ir.Tensor
 }
 
 func newImporter(m *onnxpb.ModelProto, payloads []payload, file *ir.File, external map[string]*ir.File, opt Options) (*importer, error) {
 	im := &importer{
 		opt: opt, payloads: payloads, file: &ir.File{R: file.R, Size: file.Size},
 		externals: map[string]*ir.File{}, missing: map[string]int{},
-		functions: map[functionKey]*onnxpb.FunctionProto{}, used: map[string]bool{}, outputs: map[string]bool{},
+		functions: map[functionKey]*onnxpb.FunctionProto{}, used: map[string]bool{}, numbers: map[string]int{}, outputs: map[string]bool{},
+		tensors: map[*onnxpb.TensorProto]*ir.Tensor{}, lists: map[*onnxpb.AttributeProto]any{}, vectors: map[*payload]*ir.Tensor{},
 	}
 	for loc, f := range external {
 		clean, err := cleanLocation(loc)
@@ -50,7 +57,10 @@ func newImporter(m *onnxpb.ModelProto, payloads []payload, file *ir.File, extern
 	if v := m.GetIrVersion(); v < 3 || v > newestIR {
 		return nil, fmt.Errorf("the model's IR version is %d; supported are 3 to %d", v, newestIR)
 	}
-	return im, im.addFunctions(m)
+	if err := im.addFunctions(m); err != nil {
+		return nil, err
+	}
+	return im, im.checkExpansion(m)
 }
 
 // model converts the model's graph.
@@ -134,8 +144,9 @@ func abs(x int) int { return max(x, -x) }
 // unique is a name like name that nothing has yet.
 func (im *importer) unique(name string) string {
 	out := name
-	for i := 2; im.used[out]; i++ {
-		out = fmt.Sprintf("%s_%d", name, i)
+	for i := im.numbers[name]; im.used[out]; i++ {
+		out = fmt.Sprintf("%s_%d", name, i+2)
+		im.numbers[name] = i + 1
 	}
 	im.used[out] = true
 	return out

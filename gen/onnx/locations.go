@@ -72,7 +72,7 @@ func (v tensorVisitor) nodes(list []*onnxpb.NodeProto) error {
 			if err := v.tensors(append(a.GetTensors(), a.GetT())...); err != nil {
 				return err
 			}
-			for _, g := range append(a.GetGraphs(), a.GetG()) {
+			for _, g := range subgraphs(a) {
 				if err := v.graph(g); err != nil {
 					return err
 				}

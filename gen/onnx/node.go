@@ -34,9 +34,9 @@ func (s *scope) label(p *onnxpb.NodeProto) string {
 	if d != "" {
 		opset = "domain " + show(d) + " " + opset
 	}
-	name := show(s.frame.prefix + p.GetName())
+	name := show(s.frame.made(p.GetName()))
 	if p.GetName() == "" && len(p.Output) > 0 {
-		name = "with result " + show(s.frame.prefix+p.Output[0])
+		name = "with result " + show(s.frame.made(p.Output[0]))
 	}
 	return fmt.Sprintf("node %s, operator %s, %s", name, show(p.GetOpType()), opset)
 }
@@ -152,7 +152,7 @@ func (s *scope) nodeName(p *onnxpb.NodeProto) string {
 	if p.GetName() == "" {
 		return ""
 	}
-	return s.frame.prefix + p.GetName()
+	return s.frame.made(p.GetName())
 }
 
 // resultName is the name of a result: the model's, or one made unique in an inlined function.
@@ -160,7 +160,7 @@ func (s *scope) resultName(out string) string {
 	if s.frame.fn == nil {
 		return out
 	}
-	return s.im.unique(s.frame.prefix + out)
+	return s.im.unique(s.frame.made(out))
 }
 
 // alias makes a name stand for a value, unless an output would lose its name;
@@ -194,9 +194,29 @@ func (s *scope) constantNode(p *onnxpb.NodeProto) error {
 	return s.define(p.Output[0], s.constant(p.Output[0], t))
 }
 
+// constantList is the value of a Constant node's one attribute where it is a list, or nil: such a list may be as long as any
+// weight. Strings are not even read.
+func (s *scope) constantList(p *onnxpb.AttributeProto) (*ir.Tensor, error) {
+	kind := s.im.attributeType(p)
+	switch name := p.GetName(); {
+	case name == "value_string" && kind == onnxpb.AttributeProto_STRING || name == "value_strings" && kind == onnxpb.AttributeProto_STRINGS:
+		return nil, refusef("constants of type string are not supported")
+	case p.GetRefAttrName() != "":
+		return nil, nil
+	case name == "value_ints" && kind == onnxpb.AttributeProto_INTS:
+		return s.im.vector(p, listInts, ir.I64)
+	case name == "value_floats" && kind == onnxpb.AttributeProto_FLOATS:
+		return s.im.vector(p, listFloats, ir.F32)
+	}
+	return nil, nil
+}
+
 // constantTensor is the value of a Constant node's one attribute.
 func (s *scope) constantTensor(p *onnxpb.AttributeProto) (*ir.Tensor, error) {
 	name := p.GetName()
+	if t, err := s.constantList(p); t != nil || err != nil {
+		return t, err
+	}
 	a, err := s.attribute(p)
 	if err != nil {
 		return nil, err
@@ -224,10 +244,6 @@ func (s *scope) constantTensor(p *onnxpb.AttributeProto) (*ir.Tensor, error) {
 	case []int64:
 		if name == "value_ints" {
 			return vector(ints(x...)), nil
-		}
-	case string, []string:
-		if name == "value_string" || name == "value_strings" {
-			return nil, refusef("constants of type string are not supported")
 		}
 	}
 	return nil, fmt.Errorf("a Constant has no attribute %s of this type", show(name))

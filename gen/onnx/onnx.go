@@ -2,10 +2,10 @@
 //
 // Read makes the compiler's graph of a model:
 //
-//   - Weights stay where they are: a scanner of the wire format skips tensors'
-//     payloads and constants refer to ranges of the model's file, or of the
-//     declared files of external data. Only constants of at most 64 elements, and
-//     those whose stored form is not the one in memory, are held in memory.
+//   - Weights stay where they are: a scanner of the wire format skips the elements of
+//     tensors and attributes, and constants refer to ranges of the model's file, or of the
+//     declared files of external data. Those whose stored form is not the one in memory
+//     are decoded when they are read; only constants of at most 64 elements are held in memory.
 //   - An initializer is a constant, also where it is a graph input as well (which
 //     IR versions before 4 demand, and later ones mean as a default).
 //   - Constant and Identity nodes leave the graph; an Identity stays only where an
@@ -13,6 +13,7 @@
 //   - A subgraph is a region of its node, closed but for constants: outer values
 //     that it uses are the node's last operands, and the region's last inputs
 //     (ir.Node.Captures).
+//   - Nodes may stand in any order, of which a topological one is made; one that is topological stays.
 //   - Model-local functions are inlined. Other domains than ai.onnx are refused.
 //   - Types and shapes of inputs and outputs are taken from the model, those of all
 //     other values are left to shape inference.
@@ -64,6 +65,9 @@ func Read(model *ir.File, external map[string]*ir.File, opt Options) (*ir.Graph,
 	if err != nil {
 		return nil, fmt.Errorf("reading ONNX model: %w", err)
 	}
+	if err := sortNodes(m); err != nil {
+		return nil, fmt.Errorf("importing ONNX model: %w", err)
+	}
 	im, err := newImporter(m, payloads, model, external, opt)
 	if err != nil {
 		return nil, fmt.Errorf("importing ONNX model: %w", err)
@@ -78,12 +82,11 @@ func Read(model *ir.File, external map[string]*ir.File, opt Options) (*ir.Graph,
 // scanModel parses the model without the tensors' payloads.
 func scanModel(f *ir.File) (*onnxpb.ModelProto, []payload, error) {
 	m := &onnxpb.ModelProto{}
-	s := &scanner{cursor: cursor{file: f}}
-	b, err := s.message(m.ProtoReflect().Descriptor(), f.Size, 0)
-	if err != nil {
+	s := &scanner{cursor: cursor{file: f, stop: f.Size}}
+	if err := s.message(m.ProtoReflect().Descriptor(), f.Size, 0); err != nil {
 		return nil, nil, fmt.Errorf("at byte %d: %w (is the file an ONNX model?)", s.pos, err)
 	}
-	if err := proto.Unmarshal(b, m); err != nil {
+	if err := proto.Unmarshal(s.out, m); err != nil {
 		return nil, nil, err
 	}
 	if m.Graph == nil {

@@ -11,146 +11,210 @@ import (
 	"rules_dnn/gen/onnx/onnxpb"
 )
 
-// Numbers of TensorProto's fields that hold elements.
+// Numbers of fields that hold elements: TensorProto's, and AttributeProto's lists.
 const (
 	fieldFloat  = 4
 	fieldInt32  = 5
+	fieldString = 6
 	fieldInt64  = 7
 	fieldRaw    = 9
 	fieldDouble = 10
 	fieldUint64 = 11
+
+	listFloats  = 7
+	listInts    = 8
+	listStrings = 9
 )
 
-var payloadFields = map[protowire.Number]string{
-	fieldFloat: "float_data", fieldInt32: "int32_data", fieldInt64: "int64_data",
+var tensorFields = map[protowire.Number]string{
+	fieldFloat: "float_data", fieldInt32: "int32_data", fieldString: "string_data", fieldInt64: "int64_data",
 	fieldRaw: "raw_data", fieldDouble: "double_data", fieldUint64: "uint64_data",
 }
 
-// chunk is a part of a tensor's elements in the file.
-type chunk struct {
-	field          protowire.Number
-	offset, length int64
+// unread are the fields that do not change what a model computes.
+var unread = map[protoreflect.Name]bool{
+	"doc_string": true, "metadata_props": true, "value_info": true, "quantization_annotation": true,
+	"training_info": true, "device_configurations": true, "configuration": true,
 }
 
-// payload is where the elements of one tensor are.
-type payload []chunk
+// payload is where the elements of a tensor or of an attribute's list are in the file: in fields of
+// one number, among others, from the first one's tag to the last one's end. However many they are, it takes the same memory.
+type payload struct {
+	field      protowire.Number
+	other      protowire.Number // of a tensor's elements that are in another field too, or 0
+	start, end int64
+	parts      int64 // fields
+	bytes      int64 // of their values
+	at         int64 // where the value of the first begins
+}
 
-// scanner copies a message but for the tensors' elements. Instead of them, each
-// TensorProto of the copy has in raw_data the index of its payload (8 bytes), so
-// that protobuf parses a model of gigabytes without its weights.
+// add notes a field from its tag to its end, whose value begins at a position.
+func (p *payload) add(num protowire.Number, tag, value, end int64) {
+	switch {
+	case p.parts == 0:
+		p.field, p.start, p.at = num, tag, value
+	case num != p.field:
+		p.other = num
+		return
+	}
+	p.end = end
+	p.parts++
+	p.bytes += end - value
+}
+
+// scanner copies a message but for what is not read and for elements. Instead of a tensor's elements, the
+// copy has the index of their payload in raw_data (8 bytes). Instead of an attribute's lists it has in
+// ints, for each of attributeLists, the index of its payload and 1, or 0. So protobuf parses a model of gigabytes without its weights.
 type scanner struct {
 	cursor
+	out      []byte
 	payloads []payload
 	messages int
 }
 
-var tensorName = (&onnxpb.TensorProto{}).ProtoReflect().Descriptor().FullName()
+// attributeLists are an attribute's lists in the order in which the copy has them.
+var attributeLists = [...]protowire.Number{listFloats, listInts, listStrings}
+
+var (
+	tensorName    = (&onnxpb.TensorProto{}).ProtoReflect().Descriptor().FullName()
+	attributeName = (&onnxpb.AttributeProto{}).ProtoReflect().Descriptor().FullName()
+)
 
 // message copies the message of type md from the position to end.
-func (s *scanner) message(md protoreflect.MessageDescriptor, end int64, depth int) ([]byte, error) {
+func (s *scanner) message(md protoreflect.MessageDescriptor, end int64, depth int) error {
 	if depth > limit.Messages {
-		return nil, fmt.Errorf("messages are nested deeper than %d", limit.Messages)
+		return fmt.Errorf("messages are nested deeper than %d", limit.Messages)
 	}
 	if s.messages++; s.messages > limit.Protos {
-		return nil, fmt.Errorf("the file holds more than %d messages (nodes, attributes, dimensions, ...)", limit.Protos)
+		return fmt.Errorf("the file holds more than %d messages (nodes, attributes, dimensions, ...)", limit.Protos)
 	}
-	var out []byte
-	var elems payload
-	isTensor := md.FullName() == tensorName
+	found := elementFields{isTensor: md.FullName() == tensorName, isAttribute: md.FullName() == attributeName}
 	for s.pos < end {
+		start := s.pos
 		tag, err := s.varint(end)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		num, typ := protowire.DecodeTag(tag)
 		if num < protowire.MinValidNumber {
-			return nil, fmt.Errorf("bad field number %d in %s", num, md.Name())
+			return fmt.Errorf("bad field number %d in %s", num, md.Name())
 		}
-		if _, ok := payloadFields[num]; ok && isTensor {
-			var start int64
-			start, err = s.skip(typ, end)
-			elems = append(elems, chunk{num, start, s.pos - start})
+		if to := found.payload(num); to != nil {
+			var value int64
+			value, err = s.skip(typ, end)
+			to.add(num, start, value, s.pos)
 		} else {
-			out, err = s.field(out, md.Fields().ByNumber(num), num, typ, end, depth)
+			err = s.field(md.Fields().ByNumber(num), num, typ, end, depth)
 		}
 		if err != nil {
-			return nil, err
+			return err
+		}
+		if found.isTensor && num == fieldDims {
+			if found.dims += s.pos - start; found.dims > limit.Rank*maxVarint {
+				return fmt.Errorf("a tensor has more than %d dimensions", limit.Rank)
+			}
 		}
 	}
-	if isTensor && elems != nil {
-		out = protowire.AppendTag(out, fieldRaw, protowire.BytesType)
-		out = protowire.AppendBytes(out, binary.LittleEndian.AppendUint64(nil, uint64(len(s.payloads))))
-		s.payloads = append(s.payloads, elems)
+	s.refer(&found)
+	return nil
+}
+
+const (
+	fieldDims = 1  // TensorProto.dims
+	maxVarint = 10 // bytes
+)
+
+// elementFields are the elements found in a message.
+type elementFields struct {
+	isTensor, isAttribute bool
+	tensor                payload
+	lists                 [len(attributeLists)]payload
+	dims                  int64 // bytes
+}
+
+// payload is where a field's elements are noted, or nil.
+func (f *elementFields) payload(num protowire.Number) *payload {
+	if _, ok := tensorFields[num]; ok && f.isTensor {
+		return &f.tensor
 	}
-	return out, nil
+	for i, n := range attributeLists {
+		if n == num && f.isAttribute {
+			return &f.lists[i]
+		}
+	}
+	return nil
+}
+
+// refer puts the indices of payloads into the copy.
+func (s *scanner) refer(f *elementFields) {
+	if f.tensor.parts > 0 {
+		s.out = protowire.AppendTag(s.out, fieldRaw, protowire.BytesType)
+		s.out = protowire.AppendBytes(s.out, binary.LittleEndian.AppendUint64(nil, uint64(len(s.payloads))))
+		s.payloads = append(s.payloads, f.tensor)
+	}
+	var refs []byte
+	for i, p := range f.lists {
+		if p.parts == 0 {
+			continue
+		}
+		s.payloads = append(s.payloads, p)
+		for len(refs) < i {
+			refs = append(refs, 0)
+		}
+		refs = protowire.AppendVarint(refs, uint64(len(s.payloads)))
+	}
+	if refs != nil {
+		s.out = protowire.AppendTag(s.out, listInts, protowire.BytesType)
+		s.out = protowire.AppendBytes(s.out, refs)
+	}
 }
 
 // field copies one field, known to the schema as fd, nil where it is not; such a field is skipped.
-func (s *scanner) field(out []byte, fd protoreflect.FieldDescriptor, num protowire.Number, typ protowire.Type, end int64, depth int) ([]byte, error) {
-	if fd == nil {
+func (s *scanner) field(fd protoreflect.FieldDescriptor, num protowire.Number, typ protowire.Type, end int64, depth int) error {
+	if fd == nil || unread[fd.Name()] {
 		_, err := s.skip(typ, end)
-		return out, err
+		return err
 	}
+	s.out = protowire.AppendTag(s.out, num, typ)
 	if typ != protowire.BytesType {
 		start := s.pos
 		if _, err := s.skip(typ, end); err != nil {
-			return nil, err
+			return err
 		}
 		n := s.pos - start
 		s.pos = start
-		return s.bytes(protowire.AppendTag(out, num, typ), n)
+		return s.copy(n)
 	}
 	n, err := s.length(end)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	out = protowire.AppendTag(out, num, typ)
 	if fd.Kind() != protoreflect.MessageKind {
-		return s.bytes(protowire.AppendVarint(out, uint64(n)), n)
+		s.out = protowire.AppendVarint(s.out, uint64(n))
+		return s.copy(n)
 	}
-	b, err := s.message(fd.Message(), s.pos+n, depth+1)
-	if err != nil {
-		return nil, err
+	at := len(s.out)
+	s.out = append(s.out, make([]byte, paddedLength)...)
+	if err := s.message(fd.Message(), s.pos+n, depth+1); err != nil {
+		return err
 	}
-	return protowire.AppendBytes(out, b), nil
+	padLength(s.out[at:], uint64(len(s.out)-at-paddedLength))
+	return nil
 }
 
-// skip moves past a field's value and returns where the value's content begins.
-func (s *scanner) skip(typ protowire.Type, end int64) (int64, error) {
-	start := s.pos
-	n := int64(0)
-	switch typ {
-	case protowire.VarintType:
-		_, err := s.varint(end)
-		return start, err
-	case protowire.Fixed32Type:
-		n = 4
-	case protowire.Fixed64Type:
-		n = 8
-	case protowire.BytesType:
-		l, err := s.length(end)
-		if err != nil {
-			return 0, err
-		}
-		n, start = l, s.pos
-	default:
-		return 0, fmt.Errorf("field of wire type %d", typ)
-	}
-	if n > end-s.pos {
-		return 0, errTruncated
-	}
-	s.pos += n
-	return start, nil
+// copy appends the next n bytes to the copy.
+func (s *scanner) copy(n int64) (err error) {
+	s.out, err = s.bytes(s.out, n)
+	return err
 }
 
-// length reads the length of a field that ends before end.
-func (s *scanner) length(end int64) (int64, error) {
-	n, err := s.varint(end)
-	if err != nil {
-		return 0, err
+// paddedLength is the size of a length that is known only once what follows is written: as a
+// varint of so many bytes whatever it is.
+const paddedLength = 6
+
+func padLength(b []byte, n uint64) {
+	for i := range paddedLength {
+		b[i] = byte(n>>(7*i)) | 0x80
 	}
-	if n > uint64(end-s.pos) {
-		return 0, errTruncated
-	}
-	return int64(n), nil
+	b[paddedLength-1] &= 0x7f
 }

@@ -16,6 +16,7 @@ type scope struct {
 	parent *scope    // of the enclosing graph; nil for the model's graph and functions' bodies
 	env    map[string]*ir.Value
 	inits  map[string]*onnxpb.TensorProto // constants that nothing has used yet
+	sparse map[string]bool                // names of sparse initializers
 	top    bool                           // the model's own graph
 	depth  int
 	// captured are the outer values that this region uses, and inner its inputs for them.
@@ -28,13 +29,13 @@ func (s *scope) graph(p *onnxpb.GraphProto) error {
 	if s.depth > limit.Nesting {
 		return fmt.Errorf("graphs are nested deeper than %d", limit.Nesting)
 	}
-	s.env, s.inits = map[string]*ir.Value{}, map[string]*onnxpb.TensorProto{}
+	s.env, s.inits, s.sparse = map[string]*ir.Value{}, map[string]*onnxpb.TensorProto{}, map[string]bool{}
 	s.reserve(p)
 	for _, t := range p.SparseInitializer {
-		s.im.problems.add("initializer %s: sparse tensors are not supported", show(t.GetValues().GetName()))
+		s.sparse[t.GetValues().GetName()] = true
 	}
 	for _, t := range p.Initializer {
-		if _, ok := s.inits[t.GetName()]; ok || t.GetName() == "" {
+		if s.constantName(t.GetName()) || t.GetName() == "" {
 			return fmt.Errorf("initializer %s: the name is empty or taken", show(t.GetName()))
 		}
 		s.inits[t.GetName()] = t
@@ -77,7 +78,7 @@ func (s *scope) reserve(p *onnxpb.GraphProto) {
 func (s *scope) inputs(p *onnxpb.GraphProto) error {
 	for _, in := range p.Input {
 		name := in.GetName()
-		if _, ok := s.inits[name]; ok {
+		if s.constantName(name) {
 			continue
 		}
 		if _, ok := s.env[name]; ok || name == "" {
@@ -154,8 +155,11 @@ func (s *scope) lookup(name string) (*ir.Value, error) {
 		s.env[name] = v
 		return v, nil
 	}
+	if s.sparse[name] {
+		return nil, refusef("value %s is a sparse initializer, which is not supported; store it as a dense one, with its zeros", show(name))
+	}
 	if s.parent == nil {
-		return nil, fmt.Errorf("value %s is not defined before it is used (nodes must be in topological order)", show(name))
+		return nil, fmt.Errorf("value %s is not defined: it is no input, no initializer and no result of a node, here or in the graphs around", show(name))
 	}
 	v, err := s.parent.lookup(name)
 	if err != nil || v == nil || v.Const != nil {
@@ -197,15 +201,20 @@ func (s *scope) initializer(name string, p *onnxpb.TensorProto) (*ir.Value, erro
 // other than those of the model's own graph are made unique.
 func (s *scope) constant(name string, t *ir.Tensor) *ir.Value {
 	if !s.top || s.frame.fn != nil {
-		name = s.im.unique(s.frame.prefix + name)
+		name = s.im.unique(s.frame.made(name))
 	}
 	return ir.ConstValue(name, t)
 }
 
+// constantName reports whether an initializer of this graph has the name.
+func (s *scope) constantName(name string) bool {
+	_, ok := s.inits[name]
+	return ok || s.sparse[name]
+}
+
 // define adds a result of a node of this scope.
 func (s *scope) define(name string, v *ir.Value) error {
-	_, isInit := s.inits[name]
-	if _, ok := s.env[name]; ok || isInit {
+	if _, ok := s.env[name]; ok || s.constantName(name) {
 		return fmt.Errorf("value %s is defined twice", show(name))
 	}
 	s.env[name] = v

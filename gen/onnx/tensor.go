@@ -45,14 +45,16 @@ func typedField(t ir.DType) protowire.Number {
 
 // tensor converts a tensor. One whose file is missing has no elements; missingFiles reports it.
 func (im *importer) tensor(p *onnxpb.TensorProto) (*ir.Tensor, error) {
-	t, err := im.tensorOf(p)
-	if errors.Is(err, errMissing) {
-		return t, nil
+	t, ok := im.tensors[p]
+	if !ok {
+		var err error
+		if t, err = im.tensorOf(p); err != nil && !errors.Is(err, errMissing) {
+			return nil, fmt.Errorf("tensor %s: %w", show(p.GetName()), err)
+		}
+		im.tensors[p] = t
 	}
-	if err != nil {
-		return nil, fmt.Errorf("tensor %s: %w", show(p.GetName()), err)
-	}
-	return t, nil
+	copied := *t
+	return &copied, nil
 }
 
 func (im *importer) tensorOf(p *onnxpb.TensorProto) (*ir.Tensor, error) {
@@ -84,65 +86,113 @@ func (im *importer) tensorOf(p *onnxpb.TensorProto) (*ir.Tensor, error) {
 
 // settle holds small tensors in memory and makes bools 0 or 1.
 func settle(t *ir.Tensor, n int64) error {
-	if t.Src != nil && (n <= inlineLimit || t.Type == ir.Bool) {
-		b, err := t.Bytes()
-		if err != nil {
-			return err
-		}
-		if n <= inlineLimit || !normalBools(b) {
-			t.Data, t.Src = b, nil
-		}
+	if t.Src == nil {
+		return nil
 	}
-	if t.Type == ir.Bool && t.Src == nil {
-		for i, x := range t.Data {
-			if x != 0 {
-				t.Data[i] = 1
-			}
+	if n > inlineLimit {
+		if t.Type == ir.Bool {
+			return settleBools(t)
 		}
+		return nil
+	}
+	b, err := t.Bytes()
+	if err != nil {
+		return err
+	}
+	t.Data, t.Src = b, nil
+	if t.Type == ir.Bool {
+		normalize(b)
 	}
 	return nil
 }
 
-func normalBools(b []byte) bool {
+// settleBools leaves bools in the file; what is neither 0 nor 1 becomes 1 when it is read.
+func settleBools(t *ir.Tensor) error {
+	var check boolCheck
+	if _, err := t.WriteTo(&check); err != nil {
+		return err
+	}
+	if check.other {
+		file := *t
+		*t = *ir.Computed(t.Type, t.Shape, 1, func(b []byte, first int64) error {
+			err := file.ReadBytes(b, first)
+			normalize(b)
+			return err
+		})
+	}
+	return nil
+}
+
+// boolCheck looks for bytes other than 0 and 1.
+type boolCheck struct{ other bool }
+
+func (c *boolCheck) Write(b []byte) (int, error) {
 	for _, x := range b {
 		if x > 1 {
-			return false
+			c.other = true
 		}
 	}
-	return true
+	return len(b), nil
+}
+
+func normalize(b []byte) {
+	for i, x := range b {
+		if x != 0 {
+			b[i] = 1
+		}
+	}
 }
 
 // stored finds the elements of a tensor in the model's own file.
 func (im *importer) stored(t *ir.Tensor, p *onnxpb.TensorProto, n int64) error {
-	chunks, err := im.chunks(p)
+	from, err := im.tensorPayload(p)
 	if err != nil {
 		return err
 	}
-	size := n * int64(t.Type.Size())
 	typed := typedField(t.Type)
-	for _, c := range chunks {
-		if c.field != chunks[0].field {
-			return fmt.Errorf("elements are both in %s and in %s", payloadFields[chunks[0].field], payloadFields[c.field])
-		}
-	}
+	isFloat := t.Type.Kind() == ir.KindFloat && t.Type.Size() >= 4
 	switch {
-	case len(chunks) == 0 && n == 0:
+	case from == nil && n == 0:
 		return nil
-	case len(chunks) == 0:
+	case from == nil:
 		return fmt.Errorf("no elements are stored; the shape %v needs %d", t.Shape, n)
-	case chunks[0].field == fieldRaw && len(chunks) > 1:
-		return fmt.Errorf("raw_data is stored %d times", len(chunks))
-	case chunks[0].field == fieldRaw || (t.Type.Kind() == ir.KindFloat && t.Type.Size() >= 4 && chunks[0].field == typed):
-		return im.verbatim(t, chunks, size)
-	case chunks[0].field != typed:
-		return fmt.Errorf("elements of type %s are in %s; they belong into %s or raw_data", t.Type, payloadFields[chunks[0].field], payloadFields[typed])
+	case from.other != 0:
+		return fmt.Errorf("elements are both in %s and in %s", tensorFields[from.field], tensorFields[from.other])
+	case from.field == fieldRaw && from.parts > 1:
+		return fmt.Errorf("raw_data is stored %d times", from.parts)
+	case from.field == fieldRaw || isFloat && from.field == typed && from.parts == 1:
+		return im.verbatim(t, from, n*int64(t.Type.Size()))
+	case from.field != typed:
+		return fmt.Errorf("elements of type %s are in %s; they belong into %s or raw_data", t.Type, tensorFields[from.field], tensorFields[typed])
+	case n > from.bytes: // an element has at least one byte
+		return fmt.Errorf("%d elements are needed, at most %d are stored", n, from.bytes)
 	}
-	t.Data, err = im.numbers(t.Type, chunks, n)
-	return err
+	s, err := newStored(im.file, from, wireType(t.Type), t.Type, n)
+	switch {
+	case err != nil:
+		return err
+	case s.count > n:
+		return fmt.Errorf("more elements are stored than the %d of the shape", n)
+	case s.count < n:
+		return fmt.Errorf("%d elements are stored; the shape needs %d", s.count, n)
+	}
+	s.into(t)
+	return nil
 }
 
-// chunks are the parts of the file that hold a tensor's elements.
-func (im *importer) chunks(p *onnxpb.TensorProto) ([]chunk, error) {
+// wireType is how protobuf stores elements of a type in the field for it.
+func wireType(t ir.DType) protowire.Type {
+	switch t {
+	case ir.F32:
+		return protowire.Fixed32Type
+	case ir.F64:
+		return protowire.Fixed64Type
+	}
+	return protowire.VarintType
+}
+
+// tensorPayload is where a tensor's elements are, or nil.
+func (im *importer) tensorPayload(p *onnxpb.TensorProto) (*payload, error) {
 	if p.RawData == nil {
 		return nil, nil
 	}
@@ -153,82 +203,14 @@ func (im *importer) chunks(p *onnxpb.TensorProto) ([]chunk, error) {
 	if i >= uint64(len(im.payloads)) {
 		return nil, fmt.Errorf("no elements are known for the tensor")
 	}
-	return im.payloads[i], nil
+	return &im.payloads[i], nil
 }
 
 // verbatim refers to elements that the file stores as memory does.
-func (im *importer) verbatim(t *ir.Tensor, chunks []chunk, size int64) error {
-	total := int64(0)
-	for _, c := range chunks {
-		total += c.length
+func (im *importer) verbatim(t *ir.Tensor, p *payload, size int64) error {
+	if p.bytes != size {
+		return fmt.Errorf("%d bytes are stored; shape %v of %s needs %d", p.bytes, t.Shape, t.Type, size)
 	}
-	if total != size {
-		return fmt.Errorf("%d bytes are stored; shape %v of %s needs %d", total, t.Shape, t.Type, size)
-	}
-	if len(chunks) == 1 {
-		t.Src = &ir.Source{File: im.file, Offset: chunks[0].offset, Length: size}
-		return nil
-	}
-	t.Data = make([]byte, size)
-	at := int64(0)
-	for _, c := range chunks {
-		if err := readAt(im.file, t.Data[at:at+c.length], c.offset); err != nil {
-			return err
-		}
-		at += c.length
-	}
+	t.Src = &ir.Source{File: im.file, Offset: p.at, Length: size}
 	return nil
-}
-
-// numbers decodes elements that are stored as varints.
-func (im *importer) numbers(typ ir.DType, chunks []chunk, n int64) ([]byte, error) {
-	total := int64(0)
-	for _, c := range chunks {
-		total += c.length
-	}
-	if n > total { // a varint has at least one byte
-		return nil, fmt.Errorf("%d elements are needed, at most %d are stored", n, total)
-	}
-	out := make([]byte, 0, n*int64(typ.Size()))
-	cur := cursor{file: im.file}
-	found := int64(0)
-	for _, c := range chunks {
-		cur.pos = c.offset
-		for end := c.offset + c.length; cur.pos < end; found++ {
-			v, err := cur.varint(end)
-			if err != nil {
-				return nil, err
-			}
-			if found >= n {
-				return nil, fmt.Errorf("more elements are stored than the %d of the shape", n)
-			}
-			if out, err = appendNumber(out, typ, v); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if found != n {
-		return nil, fmt.Errorf("%d elements are stored; the shape needs %d", found, n)
-	}
-	return out, nil
-}
-
-// appendNumber appends an element that protobuf stored as the varint v.
-func appendNumber(out []byte, typ ir.DType, v uint64) ([]byte, error) {
-	bits := 8 * typ.Size()
-	fits := bits == 64
-	if typ.Kind() == ir.KindInt {
-		fits = fits || int64(v)<<(64-bits)>>(64-bits) == int64(v)
-	} else {
-		fits = fits || v>>bits == 0
-	}
-	if typ == ir.Bool {
-		fits = v <= 1
-	}
-	if !fits {
-		return nil, fmt.Errorf("element %d does not fit %s", int64(v), typ)
-	}
-	var b [8]byte
-	binary.LittleEndian.PutUint64(b[:], v)
-	return append(out, b[:typ.Size()]...), nil
 }

@@ -103,7 +103,9 @@ func TestLargeTensors(t *testing.T) {
 		g, err := Read(bytesFile(b), nil, Options{})
 		require.NoError(t, err)
 		w := g.Nodes[0].Inputs[1].Const
-		require.Equal(t, c.inFile, w.Src != nil)
+		require.NotNil(t, w.Src)
+		require.Nil(t, w.Data)
+		require.Equal(t, c.inFile, w.Src.File.Name == "")
 		if c.inFile {
 			require.Equal(t, "", w.Src.File.Name)
 			require.Equal(t, c.want, b[w.Src.Offset:w.Src.Offset+w.Src.Length])

@@ -77,7 +77,7 @@ func (s *scope) upgrade(n *ir.Node, p *onnxpb.NodeProto) error {
 			return nil
 		}
 		if len(p.Output) > 0 {
-			u.out = s.frame.prefix + p.Output[0]
+			u.out = s.frame.made(p.Output[0])
 		}
 		return row.change(u)
 	}

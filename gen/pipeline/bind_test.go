@@ -163,6 +163,18 @@ const flattenAtRun = `
   output %y
 }`
 
+// expandsAtRun has two outputs, and a value in between, of numbers that the run computes.
+const expandsAtRun = `
+  input %x f32[1]
+  input %to i64[1]
+  input %then i64[1]
+  %a ?[*] = Expand.13(%x, %to)
+  %b ?[*] = Expand.13(%x, %then)
+  %c ?[*] = Softmax.13(%b)
+  output %a
+  output %c
+}`
+
 // branchAtRun has a dimension that is one of two numbers, of which nothing bounds one.
 const branchAtRun = `
   input %c bool[]
@@ -197,6 +209,9 @@ func TestUnbounded(t *testing.T) {
 		{"two", flattenAtRun, `output "y" of shape [to_symbols_0*to_symbols_1]`,
 			`nothing bounds to_symbols_0, which bind (result "to.symbols") computes, nor to_symbols_1, which bind (result "to.symbols") computes; ` +
 				`bound them, as by dims = {"to_symbols_0": "0..1000", "to_symbols_1": "0..1000"}`, []string{"to_symbols_0", "to_symbols_1"}},
+		{"two outputs", expandsAtRun, `output "a" of shape [to_symbols_0] (and 2 more): `,
+			`nothing bounds to_symbols_0, which bind (result "to.symbols") computes, nor then_symbols_0, which bind (result "then.symbols") computes; ` +
+				`bound them, as by dims = {"to_symbols_0": "0..1000", "then_symbols_0": "0..1000"}`, []string{"to_symbols_0", "then_symbols_0"}},
 		{"branch", branchAtRun, `output "y" of shape [y_dim0]`,
 			`nothing bounds to_symbols_0, which bind (result "to.symbols") computes; bound it, as by dims = {"to_symbols_0": "0..1000"}`, []string{"to_symbols_0"}},
 	} {

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"sort"
 
@@ -22,16 +21,19 @@ type interval struct {
 // placeArena packs the values whose sizes are multiples of one product of symbols by constants, whatever
 // the symbols' values (SoD2 5.4.4.1), and lets what lives at different times take the same memory, which is
 // then as large as the greatest of it.
-func (p *Program) placeArena() error {
+func (p *Program) placeArena(u *unbounded) error {
 	ivs := p.lives().list
 	for _, iv := range ivs {
 		elements, err := p.mostElements(p.Layouts[iv.value].Elements(iv.value.Shape), iv.checks)
-		if err != nil {
-			return fmt.Errorf("value %q of shape %v: %w", iv.value.Name, iv.value.Shape, err)
+		if err := u.note(err, valueText(iv.value)); err != nil {
+			return err
 		}
 		if iv.bytes = bytesOf(elements, iv.value.Type, p.align()); iv.bytes.Is(0) {
 			iv.bytes = sym.Const(p.align()) // apart from the others: a kernel promises that no two of its buffers are one
 		}
+	}
+	if u.any() {
+		return nil // it ends with a message: nothing is to be placed
 	}
 	a := &arena{facts: p.Facts, sizes: p.large()}
 	a.place(ivs)

@@ -15,8 +15,10 @@ type Texture struct {
 	Width, Height sym.Expr
 }
 
+func valueText(v *ir.Value) string { return fmt.Sprintf("value %q of shape %v", v.Name, v.Shape) }
+
 // placeImages gives each value that is stored as an image an object.
-func (p *Program) placeImages() error {
+func (p *Program) placeImages(u *unbounded) error {
 	p.Images = nil
 	var free []int // the last step that uses each object so far
 	for _, iv := range p.lives().list {
@@ -27,8 +29,8 @@ func (p *Program) placeImages() error {
 		w, h := l.Extent(iv.value.Shape)
 		for _, e := range []*sym.Expr{&w, &h} {
 			most, err := p.most(*e)
-			if err != nil {
-				return fmt.Errorf("value %q of shape %v: %w", iv.value.Name, iv.value.Shape, err)
+			if err := u.note(err, valueText(iv.value)); err != nil {
+				return err
 			}
 			*e = most
 		}

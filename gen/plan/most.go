@@ -12,16 +12,6 @@ import (
 	"rules_dnn/gen/sym"
 )
 
-// BoundError reports that nothing bounds the memory of a value whose shape the run computes.
-type BoundError struct {
-	// Names are the symbols that a user has to bound, in order; none where bounds of symbols do not
-	// bound what is made of them.
-	Names []string
-	what  string
-}
-
-func (e *BoundError) Error() string { return e.what }
-
 // most is the greatest value of a size in any run: symbols that the run computes are at their
 // bounds, so that memory can be taken before (SoD2's execution-determined outputs).
 func (p *Program) most(e sym.Expr) (sym.Expr, error) {
@@ -40,16 +30,7 @@ func (p *Program) boundError(e sym.Expr) error {
 		return &BoundError{what: fmt.Sprintf("no bound of %s is known where %s, which the run computes, varies; bind the dimensions that it is made of (dims = {...})",
 			e, strings.Join(p.computedIn(e), " and "))}
 	}
-	var what, dims []string
-	for _, name := range open {
-		what = append(what, fmt.Sprintf("%s, which %s computes", name, p.computes(name)))
-		dims = append(dims, fmt.Sprintf("\"%s\": \"0..1000\"", name))
-	}
-	it := "it"
-	if len(open) > 1 {
-		it = "them"
-	}
-	return &BoundError{open, fmt.Sprintf("nothing bounds %s; bound %s, as by dims = {%s}", strings.Join(what, ", nor "), it, strings.Join(dims, ", "))}
+	return p.openError(open)
 }
 
 // open adds the symbols without a bound that an expression is made of, and those that an If makes
@@ -124,9 +105,13 @@ func (p *Program) symbol(name string) ir.Symbol {
 
 // computedIn are the computed symbols of an expression, sorted.
 func (p *Program) computedIn(e sym.Expr) []string {
+	used := map[string]bool{}
+	if e.Vars(used); len(used) == 0 {
+		return nil
+	}
 	var out []string
 	for _, s := range p.Symbols {
-		if s.Computed && e.Uses(s.Name) {
+		if s.Computed && used[s.Name] {
 			out = append(out, s.Name)
 		}
 	}
@@ -138,7 +123,7 @@ func (p *Program) computedIn(e sym.Expr) []string {
 // its value where what the run computes is at its bounds: one that may shrink when that grows
 // gets a symbol of its own, which the end of the run computes. An output of whose size nobody
 // knows a bound is refused: the caller brings its memory.
-func (p *Program) shapeOutputs() error {
+func (p *Program) shapeOutputs(u *unbounded) error {
 	if p.Shapes != nil {
 		return nil
 	}
@@ -147,7 +132,10 @@ func (p *Program) shapeOutputs() error {
 		for i, d := range shape {
 			most, err := p.most(d)
 			if err != nil {
-				return fmt.Errorf("output %q of shape %v: %w", v.Name, v.Shape, err)
+				if err := u.note(err, fmt.Sprintf("output %q of shape %v", v.Name, v.Shape)); err != nil {
+					return err
+				}
+				continue
 			}
 			if !most.Equal(p.atBounds(d)) {
 				shape[i] = p.derived(fmt.Sprintf("%s_dim%d", v.Name, i), d, most)

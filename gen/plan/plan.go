@@ -85,7 +85,8 @@ type Constant struct {
 
 // Run places everything that the steps mention.
 func Run(p *Program) error {
-	if err := p.shapeOutputs(); err != nil {
+	u := &unbounded{}
+	if err := p.shapeOutputs(u); err != nil {
 		return err
 	}
 	p.Places = map[*ir.Value]Place{}
@@ -101,22 +102,25 @@ func Run(p *Program) error {
 	if err := p.placeConstants(); err != nil {
 		return err
 	}
-	if err := p.placeImages(); err != nil {
+	if err := p.placeImages(u); err != nil {
 		return err
 	}
-	if err := p.placeArena(); err != nil {
+	if err := p.placeArena(u); err != nil {
 		return err
 	}
-	p.placeHomes()
 	p.ScratchBytes = sym.Const(0)
 	for _, s := range p.Calls() {
 		_, bytes := s.Scratch()
 		most, err := p.most(bytes)
-		if err != nil {
-			return fmt.Errorf("scratch memory of %s: %w", s.Block.Label(), err)
+		if err := u.note(err, "scratch memory of "+s.Block.Label()); err != nil {
+			return err
 		}
 		p.ScratchBytes = sym.Max(p.ScratchBytes, most, p.Facts)
 	}
+	if err := u.err(p); err != nil {
+		return err
+	}
+	p.placeHomes()
 	return nil
 }
 

@@ -33,7 +33,8 @@ type Target struct {
 	IssuePerCycle float64 `json:"issue_per_cycle"`
 	// CPUFeatures are what create() checks for, by the names of runtime/dnn_cpu.h.
 	CPUFeatures []string `json:"cpu_features"`
-	// Copts are the C++ compiler's flags that select the instruction set.
+	// Copts are the C++ compiler's flags that select the instruction set. They are given to it as they are, by
+	// programs that measure and compare too: who uses a chip's file trusts it as code.
 	Copts []string `json:"copts"`
 
 	// Tasks is how many tasks keep the whole chip busy, and TaskElements how many neighbouring

@@ -1,6 +1,6 @@
 """Checks of attributes at analysis time. Each message says what to write instead."""
 
-load(":names.bzl", "is_api", "is_identifier", "is_namespace", "location")
+load(":names.bzl", "is_api", "is_namespace", "is_prefix", "location")
 
 _MAX_SHARDS = 256
 _MAX_DIM = 9223372036854775807
@@ -71,10 +71,10 @@ def check_api(api, prefix, namespace):
     """
     if not is_api(api):
         _fail("api", api, "it names the header: write letters, digits, _ - + . and / only, as in api = \"model\"")
-    if not is_identifier(prefix):
-        _fail("c_prefix", prefix, "C names begin with it: write an identifier, as in c_prefix = \"app_model\"")
+    if not is_prefix(prefix):
+        _fail("c_prefix", prefix, "C names begin with it: write an identifier other than the runtime's dnn and rules_dnn, as in c_prefix = \"app_model\"")
     if not is_namespace(namespace):
-        _fail("cpp_namespace", namespace, "write identifiers joined by ::, as in cpp_namespace = \"app::model\"")
+        _fail("cpp_namespace", namespace, "write identifiers joined by ::, none of which is a keyword of C++, a macro, std or a name of the runtime, as in cpp_namespace = \"app::model\"")
 
 def check_shards(shards):
     """Fails unless the number of kernel files makes sense."""

@@ -38,11 +38,17 @@ def dnn_chip(name, facts, constraints, copts = [], **kwargs):
     Of several registered chips that fit a platform the first one counts. The root module's come
     first, so a chip of one's own may have the constraints of one of ours.
 
+    A chip is code that one trusts, as a BUILD file is: its copts, here and in its JSON file, are given to
+    the C++ compiler as they are, and compilers have options that load plugins, read and write files or run
+    programs. Read a chip's files before you register one that somebody else wrote. Models need no such
+    trust: an ONNX file or a tuning record brings no options.
+
     Args:
       name: the chip's name. `NAME_toolchain` is what register_toolchains takes.
       facts: JSON file with vector width, registers, caches; see //platforms/chips.
       constraints: constraint values that a platform with this chip has.
-      copts: C++ compiler flags that select the instruction set, given to kernels only.
+      copts: C++ compiler flags that select the instruction set, given to kernels only. They are not
+        checked: see above.
       **kwargs: attributes common to all rules.
     """
     _dnn_chip(

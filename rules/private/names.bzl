@@ -4,6 +4,28 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 _DIGITS = "0123456789"
 _API_PUNCTUATION = "-.+/"
 
+# What C and C++ have another meaning for: keywords, macros that headers and compilers may define, the
+# standard library's namespace. dnnc has the same list (gen/print/ctext/ident.go), and a test compares them.
+_TAKEN = {word: None for word in """
+    EOF I INFINITY NAN NULL alignas alignof and and_eq arm asm assert auto bitand bitor bool break
+    case catch char char16_t char32_t char8_t class co_await co_return co_yield compl complex
+    concept const const_cast consteval constexpr constinit continue decltype default delete do
+    double dynamic_cast else enum errno explicit export extern false float for friend goto hexagon
+    hpux i386 if imaginary inline int int16_t int32_t int64_t int8_t intptr_t linux long main mips
+    mutable namespace new noexcept noreturn not not_eq nullptr operator or or_eq private protected
+    ptrdiff_t public register reinterpret_cast requires restrict return sgi short signed size_t
+    sizeof sparc static static_assert static_cast std stderr stdin stdout struct sun switch template
+    this thread_local throw true try typedef typeid typename typeof typeof_unqual uint16_t uint32_t
+    uint64_t uint8_t uintptr_t union unix unsigned using vax virtual void volatile wchar_t while xor
+    xor_eq
+""".split()}
+
+# The runtime's names begin so, or are in the namespace of this name.
+_OURS = ["dnn", "rules_dnn"]
+
+def _is_taken(text):
+    return text in _TAKEN or text in _OURS
+
 def _mangle(text):
     return "".join([c if c in _LETTERS or c in _DIGITS else "_" for c in text.elems()])
 
@@ -15,15 +37,19 @@ def c_prefix(package, api):
       api: the name of its header.
     """
     prefix = _mangle(package + "/" + api if package else api)
-    return "m" + prefix if prefix[0] in _DIGITS else prefix
+    return "m" + prefix if prefix[0] in _DIGITS or _is_taken(prefix) else prefix
 
 def is_identifier(text):
     """Reports whether the text is an identifier of C."""
     return bool(text) and text[0] not in _DIGITS and _mangle(text) == text
 
+def is_prefix(text):
+    """Reports whether C names can begin with the text: an identifier, with which the runtime's do not begin."""
+    return is_identifier(text) and text not in _OURS
+
 def is_namespace(text):
-    """Reports whether the text is a C++ namespace: a, or a::b."""
-    return all([is_identifier(part) for part in text.split("::")])
+    """Reports whether the text can be a C++ namespace: a, or a::b; no part is a keyword."""
+    return all([is_identifier(part) and not _is_taken(part) for part in text.split("::")])
 
 def is_api(text):
     """Reports whether the text can name a header: relative, and plain in every file system."""

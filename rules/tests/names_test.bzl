@@ -1,7 +1,7 @@
 """Tests of names that generated code has."""
 
 load("@bazel_skylib//lib:unittest.bzl", "asserts", "unittest")
-load("//rules/private:names.bzl", "c_prefix", "is_api", "is_identifier", "is_namespace", "location")
+load("//rules/private:names.bzl", "c_prefix", "is_api", "is_identifier", "is_namespace", "is_prefix", "location")
 
 def _c_prefix_impl(ctx):
     env = unittest.begin(ctx)
@@ -12,9 +12,13 @@ def _c_prefix_impl(ctx):
         ("", "2d", "m2d"),
         ("3d", "net", "m3d_net"),
         ("a", "x/y", "a_x_y"),
+        ("", "int", "mint"),
+        ("", "default", "mdefault"),
+        ("", "std", "mstd"),
+        ("", "dnn", "mdnn"),
     ]:
         asserts.equals(env, want, c_prefix(package, api))
-        asserts.true(env, is_identifier(want))
+        asserts.true(env, is_prefix(want) and is_namespace(want))
     return unittest.end(env)
 
 _c_prefix_test = unittest.make(_c_prefix_impl)
@@ -24,7 +28,8 @@ def _valid_impl(ctx):
     for valid, right, wrong in [
         (is_api, ["model", "a/b", "net-v2.1+x", "2d"], ["", "/a", "a/", "a//b", ".", "../a", "a b", "a\"", "é"]),
         (is_identifier, ["a", "_a1"], ["", "1a", "a-b", "a b", "a::b"]),
-        (is_namespace, ["a", "a::b_1"], ["", "a:b", "a::", "::a", "a.b", "a::1"]),
+        (is_prefix, ["a", "int", "dnn_"], ["", "1a", "dnn", "rules_dnn"]),
+        (is_namespace, ["a", "a::b_1", "int_", "a::standard"], ["", "a:b", "a::", "::a", "a.b", "a::1", "int", "a::new", "and::b", "std", "std::x", "rules_dnn", "linux", "NULL"]),
     ]:
         for text in right:
             asserts.true(env, valid(text), "%s(%s)" % (valid, repr(text)))

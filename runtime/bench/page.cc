@@ -2,12 +2,15 @@
 
 namespace rules_dnn::bench {
 
-const char* const kPageBefore = R"page(<!DOCTYPE html>
+const char* const kPageBeforeTitle = R"page(<!DOCTYPE html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
-<title>Benchmark</title>
+)page"
+                                     "<title>";
+
+const char* const kPageBeforeHeading = R"page(</title>
 <style>
 :root { color-scheme: light dark; --ink: #1c2530; --soft: #66717f; --line: #d5dbe2; --paper: #fff; --one: #1f6fb2; --two: #c05a1c; }
 @media (prefers-color-scheme: dark) {
@@ -16,10 +19,10 @@ const char* const kPageBefore = R"page(<!DOCTYPE html>
 body { font: 14px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 24px auto; max-width: 1320px; padding: 0 16px; }
 h1 { font-size: 22px; margin: 0 0 4px; overflow-wrap: anywhere; }
 h2 { font-size: 16px; margin: 28px 0 8px; }
-p { margin: 4px 0; color: var(--soft); }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 16px; margin: 12px 0; }
+p { margin: 4px 0; color: var(--soft); overflow-wrap: anywhere; }
+dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 2px 16px; margin: 12px 0; }
 dt { color: var(--soft); }
-dd { margin: 0; font-variant-numeric: tabular-nums; }
+dd { margin: 0; overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
 svg { display: block; width: 100%; height: auto; }
 svg text { fill: var(--soft); font-size: 12px; }
 .grid { stroke: var(--line); }
@@ -44,8 +47,17 @@ td.name { overflow-wrap: anywhere; white-space: normal; min-width: 260px; }
 .roofline text { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }
 .key { display: inline-block; width: 10px; height: 10px; border-radius: 5px; margin: 0 4px 0 12px; }
 #error { color: #b00020; font-weight: bold; }
+@media (max-width: 600px) {
+  body { margin: 12px auto; padding: 0 10px; }
+  dl { display: block; }
+  dd { margin: 0 0 6px; }
+  td.name { min-width: 160px; }
+}
 </style>
-<h1 id="title"></h1>
+)page"
+                                       "<h1 id=\"title\">";
+
+const char* const kPageBefore = R"page(</h1>
 <p id="about"></p>
 <p id="error"></p>
 <dl id="facts"></dl>
@@ -93,6 +105,11 @@ function element(parent, name, attributes, text) {
   return e;
 }
 
+// room is the width of what is drawn in a box: a unit is a pixel, so that text is as large as elsewhere.
+function room(id) {
+  return Math.max(byId(id).clientWidth, 300);
+}
+
 function tip(b) {
   return b.number + ": " + b.name + " (" + b.kernel + ")\n" + brief(b.time) + " ms, " + percent(b.share) + " of the time\n" +
     brief(b.gflops) + " GFLOP/s, " + percent(b.of_peak) + " of the peak" + (b.of_fma_peak === null ? "" : ", micro-kernels " + percent(b.of_fma_peak)) + "\n" +
@@ -101,8 +118,6 @@ function tip(b) {
 
 function summary() {
   const m = report.machine, t = report.ms, w = report.whole;
-  document.title = report.model + ": benchmark";
-  byId("title").textContent = report.model;
   const symbols = Object.entries(report.symbols).map(([k, v]) => ", " + k + "=" + v).join("");
   byId("about").textContent = "made by " + report.generator + " for " + report.chip + "; " + report.threads + (report.threads > 1 ? " threads" : " thread") + symbols;
   const facts = [
@@ -127,7 +142,8 @@ function powers(a, b) {
 
 function roofline() {
   const m = report.machine, dots = blocks.filter((b) => b.gflops > 0 && b.intensity > 0);
-  const width = 1100, height = 480, left = 64, right = 16, top = 14, bottom = 44;
+  byId("roofline").textContent = "";
+  const width = room("roofline"), height = Math.max(300, Math.min(480, width * 0.8)), left = 64, right = 16, top = 22, bottom = 44;
   const knee = m.gbs > 0 ? m.gflops / m.gbs : 1;
   const xs = powers(Math.min(knee / 4, ...dots.map((b) => b.intensity)), Math.max(knee * 4, ...dots.map((b) => b.intensity)));
   const ys = powers(Math.min(m.gflops / 10, ...dots.map((b) => b.gflops)), Math.max(m.gflops, ...dots.map((b) => b.gflops)));
@@ -170,7 +186,7 @@ function share() {
   byId("share").textContent = "";
   byId("together").textContent = together(of);
   if (of.length === 0) return;
-  const width = 1100, height = 320, left = 64, right = 16, top = 14, bottom = 40;
+  const width = room("share"), height = 320, left = 64, right = 16, top = 14, bottom = 40;
   const most = Math.max(1, ...of.map((b) => Math.max(b.of_fma_peak, b.of_peak ?? 0))) * 1.04;
   const y = (v) => height - bottom - v / most * (height - top - bottom), step = Math.min((width - left - right) / of.length, 60);
   const svg = element(byId("share"), "svg", {viewBox: "0 0 " + width + " " + height, role: "img", "aria-label": "share of the peak of each block"});
@@ -197,11 +213,12 @@ function together(of) {
 }
 
 function bars() {
-  const row = 18, width = 1100, left = 420, longest = Math.max(...blocks.map((b) => b.time), 1e-9);
+  byId("bars").textContent = "";
+  const row = 18, width = room("bars"), left = Math.min(420, width * 0.4), letters = Math.floor(left / 6.8) - 5, longest = Math.max(...blocks.map((b) => b.time), 1e-9);
   const svg = element(byId("bars"), "svg", {viewBox: "0 0 " + width + " " + (row * blocks.length + 8), role: "img", "aria-label": "time of each block"});
   blocks.forEach((b, i) => {
     const y = 4 + i * row, long = (width - left - 120) * b.time / longest;
-    const name = b.name.length > 62 ? b.name.slice(0, 61) + "…" : b.name;
+    const name = b.name.length > letters ? b.name.slice(0, letters - 1) + "…" : b.name;
     element(svg, "text", {x: left - 8, y: y + 13, "text-anchor": "end"}, b.number + ": " + name);
     const bar = element(svg, "rect", {class: "bar " + (b.bound || "memory"), x: left, y: y + 2, width: Math.max(long, 0.5), height: row - 4});
     element(bar, "title", {}, tip(b));
@@ -250,9 +267,14 @@ function table() {
 byId("least").value = report.least_mflop;
 byId("least").oninput = () => { share(); table(); };
 summary();
-roofline();
-share();
-bars();
+function draw() {
+  roofline();
+  share();
+  bars();
+}
+draw();
+let drawn = innerWidth;
+window.onresize = () => { if (innerWidth !== drawn) { drawn = innerWidth; draw(); } };
 table();
 document.documentElement.dataset.done = "yes";
 </script>

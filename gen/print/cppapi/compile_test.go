@@ -142,3 +142,31 @@ func TestHeaderAlone(t *testing.T) {
 		}
 	}
 }
+
+// TestPrefixes: what is printed compiles with any prefix and namespace that is not refused.
+func TestPrefixes(t *testing.T) {
+	for _, name := range []string{"int", "static", "thread", "dnn_", "std", "size", "main", "v1", "model", "Status", "__a", "m_dnn"} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t)
+			m := fake()
+			m.Prefix, m.Namespace = name, name
+			f, err := Print(m)
+			if err != nil {
+				require.ErrorContains(t, err, "namespace")
+				m.Namespace = "a::b_" + name
+				f, err = Print(m)
+			}
+			require.NoError(t, err)
+			p.write(m.HeaderName(), f.Header)
+			p.write(m.InternalName(), f.Internal)
+			p.write(m.SourceName(), f.Source)
+			p.write(m.ProfileName(), f.Profile)
+			p.write("use.cc", "#include \""+m.HeaderName()+"\"\nvoid use() { "+m.Namespace+"::Model model; (void)model; }\n")
+			for _, file := range []string{m.SourceName(), m.ProfileName(), "use.cc"} {
+				p.run("g++", "-std=c++17", "-fsyntax-only", "-I"+root, "-I"+p.dir, filepath.Join(p.dir, file))
+			}
+			p.write("use.c", "#include \""+m.HeaderName()+"\"\n")
+			p.run("gcc", "-std=c99", "-fsyntax-only", "-I"+p.dir, filepath.Join(p.dir, "use.c"))
+		})
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/print/ctext"
 	"rules_dnn/gen/sym"
 )
 
@@ -156,9 +157,15 @@ func (m *Model) check() error {
 	if !identifier.MatchString(m.Prefix) {
 		return fmt.Errorf("prefix %q: want a C identifier", m.Prefix)
 	}
+	if ctext.IsRuntime(m.Prefix) {
+		return fmt.Errorf("prefix %q: the runtime's names begin so; want another, as in --prefix=%s_model", m.Prefix, m.Prefix)
+	}
 	for _, part := range strings.Split(m.Namespace, "::") {
 		if !identifier.MatchString(part) {
 			return fmt.Errorf("namespace %q: want C++ identifiers, joined by :: only", m.Namespace)
+		}
+		if ctext.IsTaken(part) {
+			return fmt.Errorf("namespace %q: %s is a keyword of C++, a macro, or a name of the standard library or of the runtime; want another name, as in --namespace=%s_model", m.Namespace, part, part)
 		}
 	}
 	for _, f := range m.CPUFeatures {

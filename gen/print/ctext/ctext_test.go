@@ -112,3 +112,23 @@ func TestLongNames(t *testing.T) {
 	assert.Equal(t, strings.Repeat("long_name_", 6)+"lon", n.Name(long, "x"))
 	assert.Equal(t, strings.Repeat("long_name_", 6)+"lon_2", n.Name(long+"!", "x"))
 }
+
+// TestTaken: what rules refuse as a namespace and what dnnc does is the same.
+func TestTaken(t *testing.T) {
+	src, err := os.ReadFile("../../../rules/private/names.bzl")
+	require.NoError(t, err)
+	_, list, ok := strings.Cut(string(src), `_TAKEN = {word: None for word in """`)
+	require.True(t, ok)
+	list, _, ok = strings.Cut(list, `"""`)
+	require.True(t, ok)
+	words := strings.Fields(list)
+	require.Len(t, words, len(keywords)+1, "std is none of them")
+	for _, w := range words {
+		require.True(t, IsTaken(w), w)
+	}
+	require.Contains(t, string(src), `_OURS = ["dnn", "rules_dnn"]`)
+	require.True(t, IsRuntime("dnn") && IsTaken("rules_dnn"))
+	for _, w := range []string{"model", "int_", "standard", "app"} {
+		require.False(t, IsTaken(w), w)
+	}
+}

@@ -53,11 +53,14 @@ func IsIdent(s string) bool {
 }
 
 // Namer gives identifiers that differ from each other within one scope.
-type Namer struct{ used map[string]bool }
+type Namer struct {
+	used    map[string]bool
+	numbers map[string]int // of names: how many like it are taken
+}
 
 // NewNamer is a namer of a scope in which the reserved names are taken.
 func NewNamer(reserved ...string) *Namer {
-	n := &Namer{used: map[string]bool{}}
+	n := &Namer{used: map[string]bool{}, numbers: map[string]int{}}
 	for _, r := range reserved {
 		n.used[r] = true
 	}
@@ -78,12 +81,20 @@ func (n *Namer) Name(s, fallback string) string {
 		id += "_"
 	}
 	name := id
-	for i := 2; n.used[name]; i++ {
-		name = fmt.Sprintf("%s_%d", strings.TrimSuffix(id, "_"), i)
+	for i := n.numbers[id]; n.used[name]; i++ {
+		name = fmt.Sprintf("%s_%d", strings.TrimSuffix(id, "_"), i+2)
+		n.numbers[id] = i + 1
 	}
 	n.used[name] = true
 	return name
 }
+
+// IsTaken reports whether an identifier means something else where C++ has names of namespaces: a keyword, a macro that
+// headers or compilers may define, the standard library's namespace or one of the runtime's names.
+func IsTaken(s string) bool { return keywords[s] || s == "std" || IsRuntime(s) }
+
+// IsRuntime reports whether the runtime's own names begin so, or are in the namespace of this name.
+func IsRuntime(s string) bool { return s == "dnn" || s == "rules_dnn" }
 
 // keywords are C23's and C++23's, and macros that the headers we include may define.
 var keywords = set(`

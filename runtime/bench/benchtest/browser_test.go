@@ -2,6 +2,7 @@ package benchtest
 
 import (
 	"bytes"
+	"fmt"
 	"image"
 	"image/png"
 	"os"
@@ -111,6 +112,51 @@ func TestPicture(t *testing.T) {
 	blue, brown := coloured(img)
 	assert.Greater(t, blue, 2000, "dots and bars of blocks that arithmetic limits")
 	assert.Greater(t, brown, 500, "and of those that memory limits")
+}
+
+// inFrame is a page that shows ours in a frame of a width, as a phone does, and says what it found there: the page's width,
+// its title and heading, what is wider than the frame outside boxes that scroll, and the least height of text in pictures.
+func inFrame(t *testing.T, width int) string {
+	const script = `<p id="out"></p><script>
+const frame = document.getElementById("frame");
+frame.onload = () => {
+  const d = frame.contentDocument, w = frame.clientWidth, wide = [];
+  for (const e of d.body.querySelectorAll("*")) {
+    if (!e.closest(".table, .bars") && e.getBoundingClientRect().right > w + 1) wide.push(e.tagName + "." + e.className);
+  }
+  const texts = [...d.querySelectorAll("svg text")].map((e) => parseFloat(getComputedStyle(e).fontSize) * Math.hypot(e.getScreenCTM().b, e.getScreenCTM().d));
+  document.getElementById("out").textContent = "width " + d.documentElement.scrollWidth + "; wide: " + wide.join(" ") + "; title " + d.title + "; heading " +
+    d.querySelector("h1").textContent + "; table " + (d.querySelector(".table").scrollWidth > d.querySelector(".table").clientWidth ? "scrolls" : "fits") +
+    "; least text " + Math.round(Math.min(...texts)) + ";";
+};
+</script>`
+	file := filepath.Join(t.TempDir(), "frame.html")
+	text := `<!DOCTYPE html><meta charset="utf-8"><body style="margin: 0"><iframe id="frame" width="` + fmt.Sprint(width) + `" height="3000" style="border: 0" srcdoc="` +
+		strings.NewReplacer("&", "&amp;", `"`, "&quot;").Replace(report(t, "html")) + `"></iframe>` + script
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+	return file
+}
+
+// TestPhone: at the width of a phone nothing is cut off nor makes the page scroll sideways, the table scrolls
+// in its own box, and text in pictures is as large as elsewhere. The title and the heading name the model.
+func TestPhone(t *testing.T) {
+	for _, width := range []int{360, 1280} {
+		file := inFrame(t, width)
+		dom, _ := browser(t, file, "--dump-dom", "--window-size=1400,3000")
+		_, out, _ := strings.Cut(dom, `<p id="out">`)
+		assert.Contains(t, out, fmt.Sprintf("width %d; wide: ; title Benchmark of nets/", width))
+		assert.Contains(t, out, "; heading Benchmark of nets/")
+		assert.Contains(t, out, "; least text 12;")
+		if width == 360 {
+			assert.Contains(t, out, "; table scrolls;")
+		}
+		if dir := os.Getenv("TEST_UNDECLARED_OUTPUTS_DIR"); dir != "" {
+			_, _ = browser(t, file, "--screenshot="+filepath.Join(dir, fmt.Sprintf("width%d.png", width)), fmt.Sprintf("--window-size=%d,3000", max(width, 500)))
+		}
+	}
+	html := report(t, "html")
+	assert.Contains(t, html, "<title>Benchmark of nets/&lt;/script>&lt;script>throw 1&lt;/script></title>", "also where no script runs")
+	assert.Contains(t, html, `<h1 id="title">Benchmark of nets/&lt;/script>`)
 }
 
 // coloured counts the pixels that are rather blue, and rather brown.
