@@ -38,7 +38,7 @@ def _program(ctx, number):
         options = model.options,
         candidate = number,
     )
-    library, _ = compile_and_link(
+    library, _, _ = compile_and_link(
         ctx,
         name,
         header = header,
@@ -110,7 +110,7 @@ _dnn_tuner = rule(
             providers = [CcInfo],
         ),
         "_runtime": attr.label(
-            default = Label("//runtime"),
+            default = Label("//rules/toolchain:runtime"),
             providers = [CcInfo],
         ),
     },
