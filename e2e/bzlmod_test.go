@@ -46,6 +46,7 @@ func TestBzlmod(t *testing.T) {
 	t.Run("ManyModels", func(t *testing.T) { manyModels(t, w) })
 	t.Run("Target", func(t *testing.T) { target(t, w) })
 	t.Run("Archives", func(t *testing.T) { archives(t, w) })
+	t.Run("Warnings", func(t *testing.T) { warnings(t, w) })
 	t.Run("NoToolchain", func(t *testing.T) { noToolchain(t, w) })
 	t.Run("WeightsFile", func(t *testing.T) { weightsFile(t, w) })
 	t.Run("Benchmark", func(t *testing.T) { benchmark(t, w) })

@@ -90,3 +90,17 @@ func noToolchain(t *testing.T, w *workspace) {
 	assert.Contains(t, refused, "clang, ld.lld, llvm-ar or ar: not on PATH")
 	assert.Contains(t, refused, "apt install clang lld llvm g++-aarch64-linux-gnu")
 }
+
+// warnings sees what a build says of a network that will be slow, and that it can be an error.
+func warnings(t *testing.T, w *workspace) {
+	const baseline = "relu.onnx: warning (baseline): the chip x86_64 is x86-64's baseline"
+	sources := []string{"--output_groups=sources", "//:relu"}
+	assert.NotContains(t, w.said(t, "build", sources...), "warning (", "without -c opt a build is not for use")
+	opt := append([]string{"--compilation_mode=opt"}, sources...)
+	assert.Contains(t, w.said(t, "build", opt...), baseline)
+	_, refused, err := w.try("build", append([]string{"--@rules_dnn//rules:warnings=error"}, opt...)...)
+	require.Error(t, err)
+	assert.Contains(t, refused, baseline)
+	assert.Contains(t, refused, "warnings are errors here")
+	w.bazel(t, "build", append([]string{"--@rules_dnn//rules:warnings=error", "--platforms=@rules_dnn//platforms:linux_x86_64_v3"}, opt...)...)
+}

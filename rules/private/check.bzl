@@ -34,6 +34,7 @@ _RULE_OPTIONS = [
     "shards",
     "src",
     "tuning",
+    "warnings",
     "weights",
 ]
 

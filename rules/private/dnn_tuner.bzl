@@ -36,6 +36,7 @@ def _program(ctx, number):
         embed = False,
         shards = model.shards,
         options = model.options,
+        warnings = "none",  # the model's own build has them
         candidate = number,
     )
     library, _, _ = compile_and_link(

@@ -1,5 +1,6 @@
 """The rule behind dnn_model: compiles a network for its own configuration."""
 
+load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load("@rules_cc//cc:find_cc_toolchain.bzl", "use_cc_toolchain")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//rules:providers.bzl", "DnnGraphInfo", "DnnModelInfo")
@@ -78,6 +79,7 @@ def _dnn_model_impl(ctx):
         shards = ctx.attr.shards,
         options = ctx.attr.dnnc_opts,
         tuning = ctx.file.tuning,
+        warnings = ctx.attr._warnings[BuildSettingInfo].value,
     )
     cc_info, library, objects = compile_and_link(
         ctx,
@@ -192,6 +194,10 @@ dnn_model_rule = rule(
         "_runtime": attr.label(
             default = Label("//rules/toolchain:runtime"),
             providers = [CcInfo],
+        ),
+        "_warnings": attr.label(
+            default = Label("//rules:warnings"),
+            providers = [BuildSettingInfo],
         ),
     },
     exec_groups = DNNC_EXEC_GROUPS,

@@ -55,6 +55,7 @@ _CASES = {
     ),
     "namespace": ({"cpp_namespace": "a:b"}, ["cpp_namespace = \"a:b\"", "joined by ::"]),
     "option_bare": ({"dnnc_opts": ["anchors"]}, ["dnnc_opts = \"anchors\"", "begins with a dash"]),
+    "option_of_rule_warnings": ({"dnnc_opts": ["--warnings=none"]}, ["dnnc_opts = \"--warnings=none\"", "leave it out"]),
     "option_of_rule": ({"dnnc_opts": ["--out=x"]}, ["dnnc_opts = \"--out=x\"", "leave it out"]),
     "prefix": ({"c_prefix": "9net"}, ["c_prefix = \"9net\"", "write an identifier"]),
     "pruning": ({"pruning": "magnitude"}, ["pruning = \"magnitude\"", "leave pruning out"]),
