@@ -29,6 +29,7 @@ var WarningKinds = []string{Baseline, Untiled}
 const (
 	leastShare  = 0.01 // of the network's operations
 	maxWarnings = 10   // of blocks; the last one counts the others
+	maxNodes    = 3    // that a warning names
 )
 
 // warnings are what makes the program slow and may be mended, in an order that depends on nothing else.
@@ -71,7 +72,7 @@ func (s *State) untiled() []plan.Warning {
 		i := slices.IndexFunc(groups, func(g *slow) bool { return g.ops == key && g.refusal == refusal })
 		if i < 0 {
 			i = len(groups)
-			groups = append(groups, &slow{ops: key, refusal: refusal, label: c.Block.Label()})
+			groups = append(groups, &slow{ops: key, refusal: refusal, label: label(c.Block.Origins)})
 		}
 		groups[i].blocks++
 		groups[i].share += n
@@ -91,11 +92,19 @@ func tell(groups []*slow, total float64) []plan.Warning {
 		}
 		who := g.label
 		if g.blocks > 1 {
-			who = fmt.Sprintf("%d blocks, the first %s,", g.blocks, g.label)
+			who = fmt.Sprintf("%d blocks, the first %s", g.blocks, g.label)
 		}
-		out = append(out, plan.Warning{Kind: Untiled, Text: fmt.Sprintf("%s: %.0f %% of the network's operations in no register tile: %s", who, 100*g.share/total, g.refusal)})
+		out = append(out, plan.Warning{Kind: Untiled, Text: fmt.Sprintf("%s: no register tile for %.0f %% of the network's operations: %s", who, 100*g.share/total, g.refusal)})
 	}
 	return out
+}
+
+// label names a block by its nodes, of which it may have very many.
+func label(nodes []string) string {
+	if len(nodes) <= maxNodes {
+		return strings.Join(nodes, " + ")
+	}
+	return fmt.Sprintf("%s + %d more nodes", strings.Join(nodes[:maxNodes], " + "), len(nodes)-maxNodes)
 }
 
 func tiled(c *plan.Call) bool {

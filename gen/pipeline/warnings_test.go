@@ -70,7 +70,7 @@ func TestUntiled(t *testing.T) {
 		"squares":                    {single("  input %x f32[32, 64]\n", `ReduceSumSquare.13(%x) "s"`), nil},
 		"pool":                       {single("  input %x f32[1, 8, 32, 32]\n", `AveragePool.11(%x) {kernel_shape = [3, 3]} "p"`), nil},
 		"no constant": {single("  input %x f32[32, 64]\n  input %z f32[64, 32]\n", `MatMul.13(%x, %z) "m"`),
-			[]string{`MatMul "m": 100 % of the network's operations in no register tile: non-constant operands`}},
+			[]string{`MatMul "m": no register tile for 100 % of the network's operations: non-constant operands`}},
 		"float64": {single("  input %x f64[32, 64]\n"+w("f64", "64, 32", 2048), `MatMul.13(%x, @w) "m"`),
 			[]string{"it sums f64, and tiles sum f32"}},
 		"a batch of weights": {single("  input %x f32[4, 32, 64]\n"+w("f32", "4, 64, 32", 8192), `MatMul.13(%x, @w) "m"`),
@@ -78,8 +78,15 @@ func TestUntiled(t *testing.T) {
 		"integers": {single("  input %x u8[32, 64]\n  input %z u8[64, 32]\n", `MatMulInteger.10(%x, %z) "m"`),
 			[]string{"the chip x86_64_v3 name no instruction for products of 8-bit integers"}},
 		"several that are equal": {attention(16, 64, "Relu.14", "Relu.14", "Relu.14"),
-			[]string{`3 blocks, the first MatMul "score 0" + Relu "after 0",`, "non-constant operands"}},
-		"1 %":           {attention(1, 64, "Relu.14"), []string{`MatMul "score 0" + Relu "after 0": 2 % of`}},
+			[]string{`3 blocks, the first MatMul "score 0" + Relu "after 0":`, "non-constant operands"}},
+		"1 %": {attention(1, 64, "Relu.14"), []string{`MatMul "score 0" + Relu "after 0": no register tile for 2 % of`}},
+		"sums of a run": {single("  symbol N 1..64\n  input %x f32[32, N]\n  input %z f32[N, 32]\n", `MatMul.13(%x, %z) "m"`),
+			[]string{"how long its sums are is known at run time only"}},
+		"many nodes": {single("  input %x f32[32, 64]\n  input %z f32[64, 32]\n"+`  %a ?[*] = MatMul.13(%x, %z) "m"
+  %b ?[*] = Relu.14(%a) "r"
+  %c ?[*] = Neg.13(%b) "n"
+  %d ?[*] = Exp.13(%c) "e"
+`, `Abs.13(%d) "a"`), []string{`MatMul "m" + Relu "r" + Neg "n" + 2 more nodes: no`}},
 		"less than 1 %": {attention(1, 256, "Relu.14"), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
