@@ -139,7 +139,7 @@ func examine(b *block.Block, t *target.Target) (_ *contraction, refusal string) 
 	case len(b.Placed) > 0:
 		return nil, "it is computed row by row with the nodes fused to it"
 	case s.Update != nil || s.Combine == nil || s.Combine.Name != "sum" || len(s.Values) != 1:
-		return nil, "it is no sum of products"
+		return nil, "it is no contraction"
 	case s.Values[0].DType() != ir.F32:
 		return nil, fmt.Sprintf("it sums %s, and tiles sum f32", s.Values[0].DType())
 	case t.Tile(ir.F32) == nil:
@@ -149,7 +149,7 @@ func examine(b *block.Block, t *target.Target) (_ *contraction, refusal string) 
 	}
 	mul, ok := s.Values[0].(te.Call)
 	if !ok || mul.Fn != "mul" {
-		return nil, "it is no sum of products"
+		return nil, "it is no contraction"
 	}
 	l0, ok0 := mul.Args[0].(te.Load)
 	l1, ok1 := mul.Args[1].(te.Load)

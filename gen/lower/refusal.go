@@ -9,12 +9,12 @@ import (
 	"rules_dnn/gen/te"
 )
 
-// Refusal says why no register tile computes a block that sums products of two operands; "" where the block does
-// not, as a pool, a softmax or an addition: there is nothing that a tile would keep in registers.
+// Refusal says why no register tile computes a block that is a contraction of two operands; "" where the block is none,
+// as a pool, a softmax or an addition: there is nothing that a tile would keep in registers.
 func Refusal(b *block.Block, t *target.Target) string {
 	heavy := false
 	for _, s := range b.Stages() {
-		heavy = heavy || SumsProducts(s)
+		heavy = heavy || Contracts(s)
 	}
 	if !heavy {
 		return ""
@@ -28,7 +28,7 @@ func Refusal(b *block.Block, t *target.Target) string {
 	return "its layouts suit no tile, or loops are estimated to be faster"
 }
 
-// refusedProduct is why findProduct, or the chip, has no tile for a sum of products of integers.
+// refusedProduct is why findProduct, or the chip, has no tile for a contraction of integers.
 func refusedProduct(b *block.Block, t *target.Target) string {
 	switch {
 	case len(t.Dots(ir.I32)) == 0:
@@ -41,9 +41,9 @@ func refusedProduct(b *block.Block, t *target.Target) string {
 	return "it is no product of two 8-bit integers, each less one zero point, that are read where they are stored"
 }
 
-// SumsProducts reports whether a stage sums products of two operands, each of which others of its
+// Contracts reports whether a stage is a contraction of two operands, each of which others of its
 // results read again: what register tiles are for.
-func SumsProducts(s *te.Stage) bool {
+func Contracts(s *te.Stage) bool {
 	if s.Combine == nil || s.Combine.Name != "sum" || len(s.Values) != 1 {
 		return false
 	}

@@ -17,7 +17,7 @@ import (
 
 // Kinds of warnings.
 const (
-	// Untiled blocks sum products without a register tile, and are leastShare of the network or more.
+	// Untiled blocks are contractions without a register tile, and leastShare of the network or more.
 	Untiled = "untiled"
 	// Baseline is a chip with the least that its processors have.
 	Baseline = "baseline"
@@ -128,7 +128,7 @@ func operations(c *plan.Call, facts sym.Facts) float64 {
 	n := 0.0
 	for _, st := range c.Block.Stages() {
 		count := ops.StageFLOPs(st)
-		if lower.SumsProducts(st) && !st.Values[0].DType().IsFloat() {
+		if lower.Contracts(st) && !st.Values[0].DType().IsFloat() {
 			count = sym.Scale(sym.Mul(points(st.Axes), points(st.Reduce)), 2)
 		}
 		if count.Overflow() {
