@@ -45,6 +45,9 @@ func TestBzlmod(t *testing.T) {
 	}
 	t.Run("ManyModels", func(t *testing.T) { manyModels(t, w) })
 	t.Run("Target", func(t *testing.T) { target(t, w) })
+	t.Run("Archives", func(t *testing.T) { archives(t, w) })
+	t.Run("Warnings", func(t *testing.T) { warnings(t, w) })
+	t.Run("NoToolchain", func(t *testing.T) { noToolchain(t, w) })
 	t.Run("WeightsFile", func(t *testing.T) { weightsFile(t, w) })
 	t.Run("Benchmark", func(t *testing.T) { benchmark(t, w) })
 	t.Run("Measure", func(t *testing.T) { measure(t, w) })
@@ -96,23 +99,6 @@ func manyModels(t *testing.T, w *workspace) {
 	for abi, got := range runABIs(t, w.bin(t), "many") {
 		assert.Equal(t, "a "+relu+"\nb "+other+"\nchoice "+chosen[abi], got, abi)
 	}
-}
-
-// target builds a model for another platform, says where its files are, and refuses to link it here.
-func target(t *testing.T, w *workspace) {
-	said := w.said(t, "build", "//:relu_arm64")
-	dir := filepath.Join(w.bin(t), "relu_arm64")
-	for _, name := range []string{"librelu_arm64.a", "relu_arm64.h", "relu_arm64.manifest.json"} {
-		info, err := os.Stat(filepath.Join(dir, name))
-		require.NoError(t, err)
-		assert.NotZero(t, info.Size(), name)
-		assert.Contains(t, said, "relu_arm64/"+name+"\n")
-	}
-	_, refused, err := w.try("build", "--nobuild", "//:needs_arm64")
-	require.Error(t, err)
-	assert.Contains(t, refused, "dnn_model_for_its_target_only rule '//:relu_arm64'")
-	assert.Contains(t, refused, "'//:relu_arm64' does not have mandatory providers: 'CcInfo'")
-	w.bazel(t, "build", "--platforms=@rules_dnn//platforms:linux_arm64", "//:needs_arm64")
 }
 
 // weightsFile loads weights at run time: the right file works, another does not.

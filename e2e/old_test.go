@@ -48,11 +48,29 @@ func TestWorkspace(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, fetched, "Go rules were fetched")
 	})
+	t.Run("Target", func(t *testing.T) {
+		w.bazel(t, "build", "//:relu_arm64")
+		require.FileExists(t, filepath.Join(w.bin(t), "relu_arm64", "librelu_arm64.a"))
+	})
 	t.Run("Android", func(t *testing.T) { oldAndroid(t, w) })
 	t.Run("Add", func(t *testing.T) {
 		out := w.bazel(t, "run", "@rules_dnn_dnnc//:add", "--", "relu.onnx", "--check")
 		assert.Contains(t, out, "//:relu is up to date\n")
 	})
+}
+
+// TestRootWorkspace builds in this repository without modules.
+func TestRootWorkspace(t *testing.T) {
+	if os.Getenv("TEST_TMPDIR") == "" {
+		t.Skip("runs Bazel; use bazel test //e2e:e2e_test")
+	}
+	if version := bazelVersion(t); !strings.HasPrefix(version, "7.") {
+		t.Skip("Bazel " + version + " has no WORKSPACE")
+	}
+	w := open(t, rulesRoot(t))
+	w.old = true
+	said := w.said(t, "build", "//app:model_arm64")
+	assert.Contains(t, said, "app/model_arm64/libmodel_arm64.a\n")
 }
 
 // bazelVersion is the version of the Bazel that tests run.

@@ -8,7 +8,7 @@ DnnModelInfo = provider(
         "chip": "string: name of the chip whose facts the kernels are made for.",
         "header": "File: the generated header, C and C++.",
         "include": "string: how C and C++ sources include the header.",
-        "library": "File: the static library of the network, without the runtime it needs.",
+        "library": "File: the static library of the network, without the runtime it needs; of a dnn_model with a target, with the runtime.",
         "manifest": "File: JSON that describes the network, its blocks and its memory.",
         "sources": "depset of File: all that was generated to be compiled: header, a directory of kernels, assembly of embedded weights.",
         "weights": "File: the packed weights. With weights = \"file\" the program opens it, otherwise the library holds it.",

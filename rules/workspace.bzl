@@ -8,6 +8,7 @@ It needs the repositories bazel_skylib, platforms and rules_cc, of the versions 
 """
 
 load("//platforms/chips:chips.bzl", "CHIPS")
+load("//toolchains/cc:repository.bzl", "clang_repository")
 load("//toolchains/dnnc:repository.bzl", "dnnc_repository")
 
 def rules_dnn_toolchains(name = "rules_dnn_dnnc", go = None):
@@ -21,6 +22,9 @@ def rules_dnn_toolchains(name = "rules_dnn_dnnc", go = None):
         name = name,
         go = go,
     )
+
+    # For register_toolchains("@rules_dnn//toolchains/cc:linux_arm64"); it is looked for when it is needed.
+    clang_repository(name = "rules_dnn_clang")
     native.register_toolchains(
         "@%s//:all" % name,
         # The first that fits a platform counts: their order matters.

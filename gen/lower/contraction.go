@@ -123,33 +123,54 @@ func newContraction(b *block.Block, env *Env) *contraction {
 // ChannelBlock is how many channels a blocked layout keeps together on a chip.
 func ChannelBlock(t *target.Target) int64 { return int64(max(8, t.Lanes(ir.F32))) }
 
+// recognise is nil where the block is no contraction.
 func recognise(b *block.Block, t *target.Target) *contraction {
-	s := b.Stage
-	if len(b.Placed) > 0 || s.Update != nil || s.Combine == nil || s.Combine.Name != "sum" || len(s.Values) != 1 || s.Values[0].DType() != ir.F32 || t.Tile(ir.F32) == nil {
+	c, refusal := examine(b, t)
+	if refusal != "" {
 		return nil
+	}
+	return c
+}
+
+// examine recognises a contraction, or says why the block is none.
+func examine(b *block.Block, t *target.Target) (_ *contraction, refusal string) {
+	s := b.Stage
+	switch {
+	case len(b.Placed) > 0:
+		return nil, "it is computed row by row with the nodes fused to it"
+	case s.Update != nil || s.Combine == nil || s.Combine.Name != "sum" || len(s.Values) != 1:
+		return nil, "it is no contraction"
+	case s.Values[0].DType() != ir.F32:
+		return nil, fmt.Sprintf("it sums %s, and tiles sum f32", s.Values[0].DType())
+	case t.Tile(ir.F32) == nil:
+		return nil, fmt.Sprintf("the facts of the chip %s name no instruction for tiles of f32", t.Name)
+	case !static(s.Reduce):
+		return nil, "how long its sums are is known at run time only"
 	}
 	mul, ok := s.Values[0].(te.Call)
 	if !ok || mul.Fn != "mul" {
-		return nil
+		return nil, "it is no contraction"
 	}
 	l0, ok0 := mul.Args[0].(te.Load)
 	l1, ok1 := mul.Args[1].(te.Load)
-	if !ok0 || !ok1 || !static(s.Reduce) {
-		return nil
+	if !ok0 || !ok1 {
+		return nil, "an operand is computed where it is read, by a node fused to it"
 	}
 	if isWeights(b, l0) {
 		l0, l1 = l1, l0
 	}
-	if !isWeights(b, l1) || isWeights(b, l0) || !zeroDefault(l0) {
-		return nil
+	switch {
+	case !isWeights(b, l1):
+		return nil, "non-constant operands: no weights are there to be packed when the model is compiled"
+	case isWeights(b, l0):
+		return nil, "both operands are constants"
+	case !zeroDefault(l0):
+		return nil, "it is padded with what is not zero"
 	}
 	c := &contraction{b: b, t: t, instr: t.Tile(ir.F32), x: l0, w: l1, wv: b.Operands[l1.Source.N], block: ChannelBlock(t), inChannel: -1, inReduce: -1}
 	c.inPiece, c.outPiece = c.block, c.block
 	c.dropUnitAxes()
-	if !c.roles() {
-		return nil
-	}
-	return c
+	return c, c.roles()
 }
 
 // dropUnitAxes removes reduction axes of one point from the indices.
@@ -194,8 +215,8 @@ func uses(l te.Load, v string) bool {
 	return false
 }
 
-// roles finds what each axis is; false where the stage is no contraction.
-func (c *contraction) roles() bool {
+// roles finds what each axis is, or says why the stage is no contraction.
+func (c *contraction) roles() (refusal string) {
 	s := c.b.Stage
 	c.channel, c.pixel = -1, -1
 	for i, a := range s.Axes {
@@ -203,14 +224,14 @@ func (c *contraction) roles() bool {
 		switch {
 		case a.Extent.Is(1) && !inW:
 		case inW && c.channel >= 0:
-			return false
+			return "its weights have two axes of the result, as those of a batch of products"
 		case inX && inW && groupSize(c.x, a) > 1:
 			c.channel = i
 			c.split(a, groupSize(c.x, a))
 		case inX && inW:
 			c.channel, c.window = i, true
 			if c.inChannel = dimOf(c.x, a.Var); c.inChannel < 0 {
-				return false
+				return "weights and operand share an axis that the operand does not have alone"
 			}
 		case inW:
 			c.channel = i
@@ -219,24 +240,27 @@ func (c *contraction) roles() bool {
 		}
 	}
 	if c.channel < 0 {
-		return false
+		return "its weights have no axis of the result: there is nothing to keep in vectors"
 	}
 	channels, ok := s.Axes[c.channel].Extent.Const()
 	if !ok {
-		return false
+		return "how many channels the result has is known at run time only"
 	}
 	if c.groups == 0 {
 		c.groups, c.channels = 1, channels
 	}
 	for r, a := range c.reduce {
 		if !uses(c.x, a.Var) || !uses(c.w, a.Var) {
-			return false
+			return "it sums along an axis that one operand does not have"
 		}
 		if d := c.inputChannel(a.Var); d >= 0 && c.inChannel < 0 {
 			c.inChannel, c.inReduce = d, r
 		}
 	}
-	return c.affine()
+	if !c.affine() {
+		return "it is read at indices that are no sums of axes"
+	}
+	return ""
 }
 
 // dimOf is the dimension whose index is the variable alone, or -1.

@@ -27,7 +27,15 @@ type Manifest struct {
 	ScratchBytes    string   `json:"scratch_bytes_per_worker"`
 	WeightsBytes    int64    `json:"weights_bytes"`
 	Select          Select   `json:"select"`
-	Blocks          []Block  `json:"blocks"`
+	// Warnings are what makes the model slow and may be mended.
+	Warnings []Warning `json:"warnings"`
+	Blocks   []Block   `json:"blocks"`
+}
+
+// Warning is of a kind, as dnnc's --accept names it.
+type Warning struct {
+	Kind string `json:"kind"`
+	Text string `json:"text"`
 }
 
 // Select is what the choice of layouts and kernels came to: estimated cycles of a run on one core,
@@ -108,7 +116,7 @@ func JSON(p *plan.Program, generator, api, chip string) ([]byte, error) {
 	m := Manifest{Generator: generator, Api: api, Chip: chip,
 		ArenaBytes: p.ArenaBytes.String(), ArenaLowerBound: p.LowerBoundBytes.String(),
 		ScratchBytes: p.ScratchBytes.String(), WeightsBytes: p.WeightsBytes,
-		Inputs: []Tensor{}, Outputs: []Tensor{}, Symbols: []Symbol{}, Checks: []string{}, Blocks: []Block{}}
+		Inputs: []Tensor{}, Outputs: []Tensor{}, Symbols: []Symbol{}, Checks: []string{}, Warnings: []Warning{}, Blocks: []Block{}}
 	m.Select = Select{int64(p.Estimate.Cycles), int64(p.Estimate.Bound), p.Estimate.Conversions, p.Estimate.StaleTuning}
 	for _, v := range p.Inputs {
 		m.Inputs = append(m.Inputs, tensor(v))
@@ -125,6 +133,9 @@ func JSON(p *plan.Program, generator, api, chip string) ([]byte, error) {
 	}
 	for _, c := range p.Checks {
 		m.Checks = append(m.Checks, c.String())
+	}
+	for _, w := range p.Warnings {
+		m.Warnings = append(m.Warnings, Warning(w))
 	}
 	for _, s := range p.Calls() {
 		m.Blocks = append(m.Blocks, block(p, s))

@@ -44,6 +44,7 @@ func lowerBlocks(s *State) error {
 		return err
 	}
 	s.Program = p
+	p.Warnings = s.warnings()
 	return nil
 }
 

@@ -43,12 +43,19 @@ type Estimate struct {
 	StaleTuning []string
 }
 
+// Warning is what makes a program slow and may be mended.
+type Warning struct {
+	Kind, Text string
+}
+
 // Program is what the printers print.
 type Program struct {
-	Name    string
-	Inputs  []*ir.Value
-	Outputs []*ir.Value
-	Symbols []ir.Symbol
+	Name string
+	// Warnings are told when the network is compiled.
+	Warnings []Warning
+	Inputs   []*ir.Value
+	Outputs  []*ir.Value
+	Symbols  []ir.Symbol
 	// Shapes of the outputs, as the caller is told.
 	Shapes []ir.Shape
 	// Counters are symbols that the program's loops count with; they follow Symbols.

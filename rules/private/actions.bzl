@@ -79,7 +79,7 @@ def run_graph(ctx, base, src, external, dims, options):
     )
     return info, dumps
 
-def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, shards, options, tuning = None, candidate = 0):
+def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, shards, options, warnings, tuning = None, candidate = 0):
     """Declares the action that makes sources of a network.
 
     Args:
@@ -94,6 +94,7 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
       embed: whether the weights become part of the library.
       shards: how many C++ files the kernels go to.
       options: further options for dnnc.
+      warnings: what becomes of warnings: print, error or none.
       tuning: the File of the tuning record, or None.
       candidate: the number of the kernel, from 1, that computes each block; 0: the best.
 
@@ -128,6 +129,10 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
         args.add(tuning, format = "--tuning=%s")
     if candidate:
         args.add(candidate, format = "--candidate=%s")
+    args.add(warnings, format = "--warnings=%s")
+    if ctx.var["COMPILATION_MODE"] != "opt":
+        # Builds of people at work are for the machine at hand, whatever it has: -c opt is for use.
+        args.add("--accept=baseline")
     dumps = _dump(ctx, args, options, base + ".dump/compile")
     args.add_all(options)
     outputs = [header, files.kernels, files.weights, files.manifest] + ([files.assembly] if embed else [])

@@ -86,7 +86,7 @@ def compile_and_link(ctx, name, header, include_dir, kernels, copts, assembly, w
       runtime: the CcInfo of the runtime library.
 
     Returns:
-      A CcInfo, and the File of the static library.
+      A CcInfo, the File of the static library, and the CcCompilationOutputs in it.
     """
     toolchain, features = _setup(ctx)
     public = cc_common.merge_compilation_contexts(compilation_contexts = [
@@ -102,15 +102,8 @@ def compile_and_link(ctx, name, header, include_dir, kernels, copts, assembly, w
     compiled = [_kernel_outputs(ctx, name, toolchain, features, private, kernels, copts)]
     if assembly:
         compiled.append(_weight_outputs(ctx, toolchain, features, assembly, weights))
-    _, outputs = cc_common.create_linking_context_from_compilation_outputs(
-        actions = ctx.actions,
-        name = name,
-        cc_toolchain = toolchain,
-        feature_configuration = features,
-        compilation_outputs = cc_common.merge_compilation_outputs(compilation_outputs = compiled),
-        disallow_dynamic_library = True,
-    )
-    made = outputs.library_to_link
+    objects = cc_common.merge_compilation_outputs(compilation_outputs = compiled)
+    made = _archive(ctx, name, toolchain, features, objects)
     library = made.pic_static_library or made.static_library
 
     # Only the archive: without position-independent code (-c opt) Bazel would link the objects that are
@@ -132,7 +125,46 @@ def compile_and_link(ctx, name, header, include_dir, kernels, copts, assembly, w
     return (
         CcInfo(compilation_context = public, linking_context = linking),
         library,
+        objects,
     )
+
+def archive_with(ctx, name, objects, runtime):
+    """Declares a static library of objects and all that they need, which is linked without Bazel.
+
+    Two of them go into one program: a linker takes the runtime's objects from the first.
+
+    Args:
+      ctx: the rule's context.
+      name: the library's name.
+      objects: the CcCompilationOutputs of a model.
+      runtime: the CcInfo of the runtime library.
+
+    Returns:
+      The File of the static library.
+    """
+    toolchain, features = _setup(ctx)
+    libraries = [library for entry in runtime.linking_context.linker_inputs.to_list() for library in entry.libraries]
+    made = _archive(ctx, name, toolchain, features, cc_common.merge_compilation_outputs(compilation_outputs = [
+        objects,
+        _compiled_objects(libraries, _only_pic(toolchain, features)),
+    ]))
+    return made.pic_static_library or made.static_library
+
+def _compiled_objects(libraries, pic):
+    objects = depset([file for library in libraries for file in (library.pic_objects if pic else library.objects)])
+    return cc_common.create_compilation_outputs(pic_objects = objects) if pic else cc_common.create_compilation_outputs(objects = objects)
+
+def _archive(ctx, name, toolchain, features, objects):
+    """Declares a static library, and returns it as a LibraryToLink."""
+    _, outputs = cc_common.create_linking_context_from_compilation_outputs(
+        actions = ctx.actions,
+        name = name,
+        cc_toolchain = toolchain,
+        feature_configuration = features,
+        compilation_outputs = objects,
+        disallow_dynamic_library = True,
+    )
+    return outputs.library_to_link
 
 def link_program(ctx, name, source, deps):
     """Compiles a source and links it to a program.

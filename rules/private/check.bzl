@@ -34,6 +34,7 @@ _RULE_OPTIONS = [
     "shards",
     "src",
     "tuning",
+    "warnings",
     "weights",
 ]
 
@@ -54,12 +55,12 @@ def check_backend(backend):
 def check_pruning(pruning):
     """Fails if pruning is asked for."""
     if pruning:
-        _fail("pruning", str(pruning.label), "this version of rules_dnn does not prune: leave pruning out, or give a model as src whose weights are pruned")
+        _fail("pruning", pruning, "this version of rules_dnn does not prune: leave pruning out, or give a model as src whose weights are pruned")
 
 def check_variants(variants):
     """Fails if kernels for several chips are asked for."""
     if variants:
-        _fail("variants", [str(v.label) for v in variants], "this version of rules_dnn makes kernels for one chip a library: leave variants out, and choose the chip by the platform's constraints")
+        _fail("variants", variants, "this version of rules_dnn makes kernels for one chip a library: leave variants out, and choose the chip by the platform's constraints")
 
 def check_api(api, prefix, namespace):
     """Fails unless the names can be a header, the start of C names and a C++ namespace.

@@ -42,10 +42,9 @@ def _weights(ctx, loaded):
 
 def _served_model_impl(ctx):
     model = ctx.attr.model
-    if CcInfo not in model:
-        fail(("\n%s is built for a platform of its own, its target, and cannot be linked for %s: " +
-              "give the dnn_model without target, or build with --platforms set to that target") %
-             (model.label, ctx.fragments.platform.platform))
+    refusal = model[BuiltForInfo].refusal
+    if refusal:
+        fail("\n" + refusal)
     source = ctx.actions.declare_file(ctx.label.name + ".cc")
     ctx.actions.write(source, served_source(
         prefix = model[DnnModelInfo].c_prefix,
@@ -66,10 +65,9 @@ _served_model = rule(
         "model": attr.label(
             doc = "The model.",
             mandatory = True,
-            providers = [DnnModelInfo, BuiltForInfo],
+            providers = [DnnModelInfo, BuiltForInfo, CcInfo],
         ),
     },
-    fragments = ["platform"],
 )
 
 # What applies to the source as it does to the program.

@@ -45,7 +45,7 @@ def dnn_chip(name, facts, constraints, copts = [], **kwargs):
 
     Args:
       name: the chip's name. `NAME_toolchain` is what register_toolchains takes.
-      facts: JSON file with vector width, registers, caches; see //platforms/chips.
+      facts: JSON file with vector width, registers, caches, as those of @rules_dnn//platforms/chips.
       constraints: constraint values that a platform with this chip has.
       copts: C++ compiler flags that select the instruction set, given to kernels only. They are not
         checked: see above.

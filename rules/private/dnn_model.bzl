@@ -34,7 +34,7 @@ def dnn_model(
 
     Without target, NAME follows the platform it is built for and is linked like a cc_library. With
     target, NAME is built for that platform from anywhere, its files lie in bazel-bin/PACKAGE/NAME/,
-    and only what is built for that platform can link it. select() works in every attribute.
+    and only what is built for that platform can link it. select() works in every attribute but name, tags and visibility.
 
     `bazel run -c opt NAME_bench` measures the model on the machine that runs it, whatever its target;
     built with --platforms, NAME_bench is a program for another machine.
@@ -47,9 +47,10 @@ def dnn_model(
     Args:
       name: the target. Sources write `#include "PACKAGE/NAME.h"`.
       src: an .onnx file, or a target with DnnGraphInfo, as dnn_import.
-      target: a platform() to build for, one of //platforms or of one's own.
-      backend: what computes: cpu.
-      pruning: not in this version.
+      target: a platform() to build for, one of @rules_dnn//platforms or of one's own. Default: the platform
+        of what links the model. With a target the library holds its runtime, too, and is linked without Bazel.
+      backend: what computes: "cpu".
+      pruning: not in this version: whatever is given is refused.
       api: name of the header, without .h. Default: name. Targets with the same api are alternatives
         for select(): their headers, C names and namespaces are the same.
       c_prefix: what C names begin with. Default: package and api, as in app_model for //app:model.
@@ -57,15 +58,15 @@ def dnn_model(
       dims: numbers or ranges for symbols of the model's shapes, as in {"N": "1..64", "H": "224"}.
         Without a bound, or with "1..", a symbol may be anything from 1.
       dnnc_opts: further options for the compiler, as in ["-disable=anchors"]. With -dump=PASS the
-        output group dump holds what the compiler printed.
-      external_data: files that hold the ONNX model's external data.
-      shards: how many C++ files the kernels go to, to be compiled in parallel. Default: 8.
+        output group dump holds what the compiler printed; --accept=KIND accepts warnings of a kind.
+      external_data: files that hold the ONNX model's external data, in the folders in which the model names them.
+      shards: how many C++ files the kernels go to, to be compiled in parallel, 1 to 256. Default: 8.
       tuning: the record that NAME.tune wrote. One of a single other chip than the model is built for is an
         error: use select(), or run NAME.tune on each chip.
-      variants: not in this version.
+      variants: not in this version: whatever is given is refused. The platform chooses the chip.
       visibility: visibility of NAME.
       weights: "embed" (the default): the library holds the weights. "file": a file beside it does,
-        which is in the runfiles of what links the library.
+        which is in the runfiles of what links the library, and is given to create().
       tags: tags of NAME.
       **kwargs: attributes common to all rules.
     """

@@ -36,9 +36,10 @@ def _program(ctx, number):
         embed = False,
         shards = model.shards,
         options = model.options,
+        warnings = "none",  # the model's own build has them
         candidate = number,
     )
-    library, _ = compile_and_link(
+    library, _, _ = compile_and_link(
         ctx,
         name,
         header = header,
@@ -110,7 +111,7 @@ _dnn_tuner = rule(
             providers = [CcInfo],
         ),
         "_runtime": attr.label(
-            default = Label("//runtime"),
+            default = Label("//rules/toolchain:runtime"),
             providers = [CcInfo],
         ),
     },

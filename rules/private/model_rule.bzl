@@ -1,10 +1,12 @@
 """The rule behind dnn_model: compiles a network for its own configuration."""
 
+load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load("@rules_cc//cc:find_cc_toolchain.bzl", "use_cc_toolchain")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
-load("//rules:providers.bzl", "DnnChipInfo", "DnnGraphInfo", "DnnModelInfo")
+load("//rules:providers.bzl", "DnnGraphInfo", "DnnModelInfo")
 load(":actions.bzl", "DNNC_EXEC_GROUPS", "run_compile", "run_graph")
-load(":cc.bzl", "compile_and_link")
+load(":cc.bzl", "archive_with", "compile_and_link")
+load(":cc_found.bzl", "check_cc_toolchain")
 load(":check.bzl", "check_api", "check_backend", "check_dims", "check_external", "check_options", "check_pruning", "check_shards", "check_src", "check_variants")
 load(":dnn_chip.bzl", "CHIP_TYPE")
 load(":names.bzl", "c_prefix")
@@ -59,6 +61,7 @@ def _check(ctx):
 
 def _dnn_model_impl(ctx):
     _check(ctx)
+    check_cc_toolchain(ctx)
     names = _names(ctx)
     chip = _chip(ctx)
     graph, graph_dumps = _graph(ctx, names.base)
@@ -76,8 +79,9 @@ def _dnn_model_impl(ctx):
         shards = ctx.attr.shards,
         options = ctx.attr.dnnc_opts,
         tuning = ctx.file.tuning,
+        warnings = ctx.attr._warnings[BuildSettingInfo].value,
     )
-    cc_info, library = compile_and_link(
+    cc_info, library, objects = compile_and_link(
         ctx,
         ctx.label.name,
         header = header,
@@ -88,6 +92,7 @@ def _dnn_model_impl(ctx):
         weights = files.weights,
         runtime = ctx.attr._runtime[CcInfo],
     )
+    archive = archive_with(ctx, ctx.label.name + ".archive", objects, ctx.attr._runtime[CcInfo])
     loaded = [] if files.assembly else [files.weights]
     sources = depset([header, files.kernels] + ([files.assembly] if files.assembly else []))
     return [
@@ -96,7 +101,12 @@ def _dnn_model_impl(ctx):
             runfiles = ctx.runfiles(files = loaded),
         ),
         cc_info,
-        BuiltForInfo(platform = ctx.fragments.platform.platform, loaded = loaded),
+        BuiltForInfo(
+            archive = archive,
+            loaded = loaded,
+            platform = ctx.fragments.platform.platform,
+            refusal = None,
+        ),
         DnnModelInfo(
             backend = ctx.attr.backend,
             c_prefix = names.prefix,
@@ -118,6 +128,7 @@ def _dnn_model_impl(ctx):
             shards = ctx.attr.shards,
         ),
         OutputGroupInfo(
+            archive = depset([archive]),
             dump = depset(graph_dumps + compile_dumps),
             manifest = depset([files.manifest]),
             sources = sources,
@@ -155,7 +166,8 @@ dnn_model_rule = rule(
             allow_files = True,
             doc = "Files that hold the ONNX model's external data.",
         ),
-        "pruning": attr.label(
+        # Whatever is written is refused with our words: a label that names nothing would be Bazel's to refuse.
+        "pruning": attr.string(
             doc = "Not in this version.",
         ),
         "shards": attr.int(
@@ -171,9 +183,8 @@ dnn_model_rule = rule(
             allow_single_file = [".json"],
             doc = "The record that NAME.tune wrote: kernels are chosen by what they took on the chip.",
         ),
-        "variants": attr.label_list(
+        "variants": attr.string_list(
             doc = "Not in this version.",
-            providers = [DnnChipInfo],
         ),
         "weights": attr.string(
             default = "embed",
@@ -181,13 +192,17 @@ dnn_model_rule = rule(
             values = ["embed", "file"],
         ),
         "_runtime": attr.label(
-            default = Label("//runtime"),
+            default = Label("//rules/toolchain:runtime"),
             providers = [CcInfo],
+        ),
+        "_warnings": attr.label(
+            default = Label("//rules:warnings"),
+            providers = [BuildSettingInfo],
         ),
     },
     exec_groups = DNNC_EXEC_GROUPS,
     fragments = ["cpp", "platform"],
-    provides = [CcInfo, DnnModelInfo],
+    provides = [BuiltForInfo, CcInfo, DnnModelInfo, ModelPartsInfo],
     toolchains = use_cc_toolchain() + [
         config_common.toolchain_type(CHIP_TYPE, mandatory = False),
     ],

@@ -16,7 +16,9 @@ ModelPartsInfo = provider(
 BuiltForInfo = provider(
     doc = "Where a model can be linked.",
     fields = {
+        "archive": "File: the static library of the model and of the runtime it needs.",
         "loaded": "list of File: what the program opens when it runs.",
         "platform": "Label: the platform in --platforms when the model was built.",
+        "refusal": "string: why what is built now cannot link the model; None where it can.",
     },
 )

@@ -1,7 +1,9 @@
 """The rule behind dnn_model with a target: builds a model for one platform, wherever it is asked for."""
 
+load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//rules:providers.bzl", "DnnModelInfo")
+load(":cc.bzl", "header_context")
 load(":private_info.bzl", "BuiltForInfo")
 
 _PLATFORMS = "//command_line_option:platforms"
@@ -45,16 +47,58 @@ def _link(ctx, name, file):
     )
     return link
 
+def _shown(label):
+    """Returns a label as it is written on the command line."""
+    text = str(label)
+    return text[len("@@"):] if text.startswith("@@//") else text
+
+def _refusal(ctx, built_for):
+    """Returns why what depends on this target cannot link the model, or None."""
+    if _same_platform(ctx, built_for):
+        return None
+    return ("%s is made for the platform %s, its target, and cannot be linked for %s: link a dnn_model without target there, " +
+            "which is made for the platform of what links it, or build with --platforms=%s") % (
+        _shown(ctx.label),
+        _shown(built_for.platform),
+        _shown(ctx.fragments.platform.platform),
+        _shown(built_for.platform),
+    )
+
+def _refused(ctx, info, refusal):
+    """Returns a CcInfo that cannot be used: compiling with it, or linking it, fails with our words.
+
+    Without a CcInfo Bazel would say that this target lacks one, and not why.
+    """
+    include_dir = ctx.label.name + "/refused"
+    header = ctx.actions.declare_file("%s/%s" % (include_dir, info.include))
+    ctx.actions.run_shell(
+        mnemonic = "DnnRefuse",
+        progress_message = "Linking %{label} for another platform",
+        command = "printf '\\nerror: %s\\n\\n' \"$1\" >&2; exit 1",
+        arguments = [refusal],
+        outputs = [header],
+    )
+    return CcInfo(
+        compilation_context = header_context(header, header.path[:-len(info.include) - 1]),
+        linking_context = cc_common.create_linking_context(linker_inputs = depset([
+            cc_common.create_linker_input(
+                owner = ctx.label,
+                additional_inputs = depset([header]),
+            ),
+        ])),
+    )
+
 def _dnn_model_for_its_target_only_impl(ctx):
     model = _only(ctx.attr.model)
     info = model[DnnModelInfo]
     built_for = model[BuiltForInfo]
     groups = model[OutputGroupInfo]
-    library = _link(ctx, "lib%s.%s" % (ctx.label.name.split("/")[-1], info.library.extension), info.library)
+    library = _link(ctx, "lib%s.%s" % (ctx.label.name.split("/")[-1], built_for.archive.extension), built_for.archive)
     header = _link(ctx, info.header.basename, info.header)
     manifest = _link(ctx, info.manifest.basename, info.manifest)
     loaded = [_link(ctx, file.basename, file) for file in built_for.loaded]
-    providers = [
+    refusal = _refusal(ctx, built_for)
+    return [
         DefaultInfo(
             files = depset([library, header, manifest] + loaded),
             runfiles = ctx.runfiles(files = loaded).merge(model[DefaultInfo].default_runfiles),
@@ -71,24 +115,27 @@ def _dnn_model_for_its_target_only_impl(ctx):
             weights = loaded[0] if loaded else info.weights,
         ),
         OutputGroupInfo(
+            archive = depset([library]),
             dump = groups.dump,
             manifest = depset([manifest]),
             sources = groups.sources,
             weights = groups.weights,
         ),
-        built_for,
+        BuiltForInfo(
+            archive = built_for.archive,
+            loaded = loaded,
+            platform = built_for.platform,
+            refusal = refusal,
+        ),
+        _refused(ctx, info, refusal) if refusal else model[CcInfo],
     ]
-    if _same_platform(ctx, built_for):
-        providers.append(model[CcInfo])
-    return providers
 
 dnn_model_for_its_target_only = rule(
     implementation = _dnn_model_for_its_target_only_impl,
     doc = """\
 Builds a model for its target's platform, and gathers library, header and manifest in one folder.
 
-It can be linked (has CcInfo) only by what is built for that platform. Otherwise Bazel says that it "does not have mandatory
-providers: 'CcInfo'": link a dnn_model without target there, which follows the platform of what links it.
+Only what is built for that platform can link it. The library in the folder holds the runtime, too: it is linked without Bazel.
 """,
     attrs = {
         "model": attr.label(
@@ -103,5 +150,5 @@ providers: 'CcInfo'": link a dnn_model without target there, which follows the p
         ),
     },
     fragments = ["platform"],
-    provides = [DnnModelInfo],
+    provides = [BuiltForInfo, CcInfo, DnnModelInfo],
 )

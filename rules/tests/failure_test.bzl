@@ -26,6 +26,16 @@ _riscv_test = analysistest.make(
     expect_failure = True,
 )
 
+# Without the fake C++ toolchain: no other builds for such a platform.
+_no_cc_test = analysistest.make(
+    _message_impl,
+    attrs = _ATTRS,
+    config_settings = platform_settings("//rules/tests:linux_riscv64") | {
+        "//command_line_option:extra_toolchains": [str(Label("//rules/tests/fake:dnnc_toolchain"))],
+    },
+    expect_failure = True,
+)
+
 # Name of the case: attributes of dnn_model, parts of the message.
 _CASES = {
     "api": ({"api": "../net"}, ["api = \"../net\"", "write letters, digits"]),
@@ -45,12 +55,15 @@ _CASES = {
     ),
     "namespace": ({"cpp_namespace": "a:b"}, ["cpp_namespace = \"a:b\"", "joined by ::"]),
     "option_bare": ({"dnnc_opts": ["anchors"]}, ["dnnc_opts = \"anchors\"", "begins with a dash"]),
+    "option_of_rule_warnings": ({"dnnc_opts": ["--warnings=none"]}, ["dnnc_opts = \"--warnings=none\"", "leave it out"]),
     "option_of_rule": ({"dnnc_opts": ["--out=x"]}, ["dnnc_opts = \"--out=x\"", "leave it out"]),
     "prefix": ({"c_prefix": "9net"}, ["c_prefix = \"9net\"", "write an identifier"]),
-    "pruning": ({"pruning": ":imported"}, ["pruning = ", "leave pruning out"]),
+    "pruning": ({"pruning": "magnitude"}, ["pruning = \"magnitude\"", "leave pruning out"]),
+    "pruning_label": ({"pruning": ":imported"}, ["pruning = \":imported\"", "leave pruning out"]),
     "shards": ({"shards": 0}, ["shards = 0", "1 to 256"]),
     "src": ({"src": "data/weights.bin"}, ["src = ", "data/weights.bin", "one .onnx file"]),
-    "variants": ({"variants": ["//platforms/chips:x86_64_v3"]}, ["variants = ", "leave variants out"]),
+    "variants": ({"variants": ["x"]}, ["variants = [\"x\"]", "leave variants out"]),
+    "variants_label": ({"variants": ["//platforms/chips:x86_64_v3"]}, ["variants = ", "leave variants out"]),
 }
 
 def failure_test_suite(name):
@@ -82,7 +95,12 @@ def failure_test_suite(name):
         messages = ["no chip is known for the platform", "linux_riscv64", "dnn_chip(name, facts, constraints)", "register_toolchains"],
         target_under_test = ":plain",
     )
+    _no_cc_test(
+        name = "failure_cc_test",
+        messages = ["no C++ toolchain builds for the platform", "linux_riscv64", "register_toolchains(\"@rules_dnn//toolchains/cc:linux_arm64\")"],
+        target_under_test = ":plain",
+    )
     native.test_suite(
         name = name,
-        tests = [":failure_chip_test"] + [":failure_%s_test" % case for case in _CASES],
+        tests = [":failure_cc_test", ":failure_chip_test"] + [":failure_%s_test" % case for case in _CASES],
     )

@@ -44,6 +44,8 @@ def _compile_command_impl(ctx):
         "--out-kernels=rules/tests/full/net.kernels",
         "--out-weights=rules/tests/full/net.weights",
         "--out-manifest=rules/tests/full/net.manifest.json",
+        "--warnings=print",
+        "--accept=baseline",
         "-disable=anchors",
     ], arguments(env, "DnnCompile"))
     return analysistest.end(env)
@@ -71,12 +73,29 @@ def _default_command_impl(ctx):
         "--out-weights=rules/tests/plain/plain.weights",
         "--out-weights-asm=rules/tests/plain/plain.weights.S",
         "--out-manifest=rules/tests/plain/plain.manifest.json",
+        "--warnings=print",
+        "--accept=baseline",
     ], arguments(env, "DnnCompile"))
     return analysistest.end(env)
 
 _default_command_test = analysistest.make(
     _default_command_impl,
     config_settings = platform_settings("//platforms:android_arm64"),
+)
+
+def _warnings_impl(ctx):
+    env = analysistest.begin(ctx)
+    argv = arguments(env, "DnnCompile")
+    asserts.true(env, "--warnings=error" in argv, "%s" % argv)
+    asserts.false(env, "--accept=baseline" in argv, "%s" % argv)
+    return analysistest.end(env)
+
+_warnings_test = analysistest.make(
+    _warnings_impl,
+    config_settings = SETTINGS | {
+        "//command_line_option:compilation_mode": "opt",
+        str(Label("//rules:warnings")): "error",
+    },
 )
 
 def _hermetic_impl(ctx):
@@ -292,6 +311,7 @@ def model_test_suite(name):
         "kernel_flags": (_kernel_flags_test, ":plain"),
         "output_groups": (_output_groups_test, ":plain"),
         "providers": (_providers_test, ":plain"),
+        "warnings": (_warnings_test, ":plain"),
         "weights_file": (_weights_file_test, ":full"),
     }
     for test, (rule, target) in tests.items():

@@ -1,8 +1,8 @@
 """Macros of the repository that toolchains/ndk makes: its BUILD file calls one for each ABI."""
 
 load("@rules_cc//cc/toolchains:cc_toolchain.bzl", "cc_toolchain")
+load("//toolchains/cc:missing.bzl", "missing_toolchain")
 load(":config.bzl", "ndk_toolchain_config")
-load(":missing.bzl", "missing_ndk")
 load(":release.bzl", "TRIPLES")
 
 def _register(name, target_cpu, exec_constraints = []):
@@ -113,7 +113,7 @@ def missing_ndk_toolchain(name, target_cpu, message):
       target_cpu: the processor for which it would build.
       message: what to say.
     """
-    missing_ndk(
+    missing_toolchain(
         name = name,
         message = message,
     )

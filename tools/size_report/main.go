@@ -19,7 +19,7 @@ usage: size_report [options] FILE|FOLDER...
   bazel run @rules_dnn//:size_report -- [options] FILE|FOLDER...
 
 examples, after bazel build //app:model_arm64, for [options] FILE|FOLDER...:
-  bazel-bin/app/model_arm64                         all that is in the folder of a dnn_model with target
+  bazel-bin/app/model_arm64                         what is in the folder of a dnn_model with target: runtime, too
   bazel-bin/app/libmodel.a bazel-bin/app/model/model.manifest.json
                                                     files, those named *.manifest.json for the names of nodes
   bazel-bin/its/libapp.so                           what the linker left of a model, and all that it is linked with

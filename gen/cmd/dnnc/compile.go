@@ -44,6 +44,7 @@ type compileFlags struct {
 	shards, candidate                    int
 	external                             list
 	passes                               passFlags
+	warnings                             warnFlags
 	mode                                 cppapi.Mode // of weights
 }
 
@@ -69,6 +70,7 @@ func compileCommand(args []string, out, log io.Writer) error {
 	c.StringVar(&f.tuning, "tuning", "", "`FILE`: the record of what kernels take on chips (JSON), which decides between them")
 	c.IntVar(&f.candidate, "candidate", 0, "`NUMBER`, from 1, of the kernel that computes each block among those worth measuring, 1 being what estimates prefer; 0: the best")
 	c.Var(&f.external, "external", "`LOCATION=PATH` of a file of external data; may be repeated")
+	f.warnings.register(c.FlagSet)
 	f.passes.register(c.FlagSet)
 	if err := c.parse(args, out); err != nil {
 		return err
@@ -82,6 +84,9 @@ func compileCommand(args []string, out, log io.Writer) error {
 // check refuses options that contradict each other, before anything is computed.
 func (f *compileFlags) check() (err error) {
 	if f.mode, err = cppapi.ParseMode(f.weights); err != nil {
+		return err
+	}
+	if err := f.warnings.check(); err != nil {
 		return err
 	}
 	switch {
@@ -130,7 +135,17 @@ func (f *compileFlags) run(log io.Writer) error {
 	for _, note := range s.Choice.Stale {
 		fmt.Fprintf(log, "%s is stale, measure again: %s\n", f.tuning, note)
 	}
-	return f.write(s)
+	told, err := f.warnings.lines(f.src, s.Program.Warnings)
+	if err != nil {
+		return err
+	}
+	if err := f.write(s); err != nil {
+		return err
+	}
+	for _, line := range told {
+		fmt.Fprintln(log, line)
+	}
+	return nil
 }
 
 func (f *compileFlags) read() (*pipeline.State, error) {

@@ -8,10 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"rules_dnn/gen/files"
 	"rules_dnn/gen/pipeline"
+	"rules_dnn/gen/plan"
 )
 
 // list is a flag that may be given several times.
@@ -119,6 +121,53 @@ func (p *passFlags) options(log io.Writer) (pipeline.Options, error) {
 	}
 	// Even where no pass of this command is dumped: the rules declare the folder.
 	return o, os.MkdirAll(p.dumpDir, 0o777)
+}
+
+// warnFlags are what becomes of warnings.
+type warnFlags struct {
+	mode   string
+	accept list
+}
+
+// Modes of --warnings.
+const (
+	printWarnings = "print"
+	errorWarnings = "error"
+	noWarnings    = "none"
+)
+
+func (w *warnFlags) register(fs *flag.FlagSet) {
+	fs.StringVar(&w.mode, "warnings", printWarnings, "`MODE`: print to standard error what makes the model slow and may be mended; error: fail; none. The manifest lists them in each")
+	fs.Var(&w.accept, "accept", "`KIND` of warnings that are not told, "+strings.Join(pipeline.WarningKinds, " or ")+"; may be repeated")
+}
+
+func (w *warnFlags) check() error {
+	if modes := []string{printWarnings, errorWarnings, noWarnings}; !slices.Contains(modes, w.mode) {
+		return fmt.Errorf("--warnings=%s: want one of %s", w.mode, strings.Join(modes, ", "))
+	}
+	for _, kind := range w.accept {
+		if !slices.Contains(pipeline.WarningKinds, kind) {
+			return fmt.Errorf("--accept=%s: want one of %s", kind, strings.Join(pipeline.WarningKinds, ", "))
+		}
+	}
+	return nil
+}
+
+// lines are the warnings to print, a line each; where warnings are errors they are one.
+func (w *warnFlags) lines(src string, warnings []plan.Warning) (told []string, err error) {
+	for _, x := range warnings {
+		line := fmt.Sprintf("%s: warning (%s): %s", src, x.Kind, x.Text)
+		if !slices.Contains(w.accept, x.Kind) && !slices.Contains(told, line) {
+			told = append(told, line)
+		}
+	}
+	switch {
+	case w.mode == noWarnings || len(told) == 0:
+		return nil, nil
+	case w.mode == errorWarnings:
+		return nil, fmt.Errorf("%s\nwarnings are errors here (--warnings=error): mend what they tell of, or accept them by --accept=KIND", strings.Join(told, "\n"))
+	}
+	return told, nil
 }
 
 // reportMemory tells the most memory that the process had, where the system says so (Linux).

@@ -1,10 +1,10 @@
 """What stands in for a toolchain that this machine cannot have."""
 
-def _missing_ndk_impl(ctx):
+def _missing_toolchain_impl(ctx):
     fail(ctx.attr.message)
 
-missing_ndk = rule(
-    implementation = _missing_ndk_impl,
+missing_toolchain = rule(
+    implementation = _missing_toolchain_impl,
     attrs = {
         "message": attr.string(mandatory = True, doc = "What is missing, and what to do."),
     },

@@ -1,0 +1,75 @@
+package lower
+
+import (
+	"fmt"
+
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/target"
+	"rules_dnn/gen/te"
+)
+
+// Refusal says why no register tile computes a block that is a contraction of two operands; "" where the block is none,
+// as a pool, a softmax or an addition: there is nothing that a tile would keep in registers.
+func Refusal(b *block.Block, t *target.Target) string {
+	heavy := false
+	for _, s := range b.Stages() {
+		heavy = heavy || Contracts(s)
+	}
+	if !heavy {
+		return ""
+	}
+	if len(b.Placed) == 0 && b.Stage.Values[0].DType() == ir.I32 {
+		return refusedProduct(b, t)
+	}
+	if _, refusal := examine(b, t); refusal != "" {
+		return refusal
+	}
+	return "its layouts suit no tile, or loops are estimated to be faster"
+}
+
+// refusedProduct is why findProduct, or the chip, has no tile for a contraction of integers.
+func refusedProduct(b *block.Block, t *target.Target) string {
+	switch {
+	case len(t.Dots(ir.I32)) == 0:
+		return fmt.Sprintf("the facts of the chip %s name no instruction for products of 8-bit integers", t.Name)
+	case len(b.Stage.Reduce) != 1:
+		return "tiles of integers sum along one axis"
+	case !static(b.Stage.Reduce):
+		return "how long its sums are is known at run time only"
+	}
+	return "it is no product of two 8-bit integers, each less one zero point, that are read where they are stored"
+}
+
+// Contracts reports whether a stage is a contraction of two operands, each of which others of its
+// results read again: what register tiles are for.
+func Contracts(s *te.Stage) bool {
+	if s.Combine == nil || s.Combine.Name != "sum" || len(s.Values) != 1 {
+		return false
+	}
+	mul, ok := s.Values[0].(te.Call)
+	if !ok || mul.Fn != "mul" {
+		return false
+	}
+	l, r := sources(mul.Args[0]), sources(mul.Args[1])
+	if len(l) == 0 || len(r) == 0 {
+		return false
+	}
+	for x := range l {
+		if r[x] {
+			return false // a square, or what is like it
+		}
+	}
+	return true
+}
+
+// sources are what an expression loads from.
+func sources(e te.Expr) map[te.Source]bool {
+	out := map[te.Source]bool{}
+	te.Walk(e, func(x te.Expr) {
+		if l, ok := x.(te.Load); ok {
+			out[l.Source] = true
+		}
+	})
+	return out
+}
