@@ -1,4 +1,4 @@
-"""Runs a model under ONNX Runtime: reads JSON (model, inputs, dir, threads, seconds) from standard input, writes JSON (version, files, ms)."""
+"""Runs a model under ONNX Runtime: reads JSON (model, inputs, dir, threads, seconds, plain) from standard input, writes JSON (version, files, ms)."""
 import json
 import sys
 import time
@@ -12,6 +12,8 @@ if not ask["model"]:  # only whether these modules are to be had
 options = onnxruntime.SessionOptions()
 options.log_severity_level = 3
 options.intra_op_num_threads = ask["threads"]
+if ask["plain"]:
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
 session = onnxruntime.InferenceSession(ask["model"], options, providers=["CPUExecutionProvider"])
 inputs = {name: numpy.load(path) for name, path in ask["inputs"].items()}
 answers = session.run(None, inputs)
