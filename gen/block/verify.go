@@ -2,7 +2,6 @@ package block
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"rules_dnn/gen/ir"
@@ -17,7 +16,7 @@ func (g *Graph) Verify() error {
 	return g.verifySymbols(g.pending())
 }
 
-// verify gets the values that the graphs around g have computed before it.
+// verify gets the values that the graphs around g have computed before it, and adds g's own.
 func (g *Graph) verify(have map[*ir.Value]bool) error {
 	for _, v := range g.Inputs {
 		have[v] = true
@@ -61,6 +60,9 @@ func (b *Block) verify(have map[*ir.Value]bool) error {
 			return fmt.Errorf("block %s: %w", b.Label(), err)
 		}
 	}
+	if err := b.verifyTypes(); err != nil {
+		return fmt.Errorf("block %s: %w", b.Label(), err)
+	}
 	return nil
 }
 
@@ -70,12 +72,24 @@ func (b *Block) verifyControl(have map[*ir.Value]bool) error {
 		return fmt.Errorf("block %s: its operands are not what its graphs read", b.Label())
 	}
 	for _, g := range b.Control.Graphs() {
-		if err := g.verify(maps.Clone(have)); err != nil {
+		for _, v := range g.Inputs {
+			if have[v] {
+				return fmt.Errorf("the graph of block %s gets %q, which is computed before it", b.Label(), v.Name)
+			}
+		}
+		if err := g.verify(have); err != nil {
 			return fmt.Errorf("in %s: %w", b.Label(), err)
+		}
+		own := g.computed()
+		for v := range own {
+			delete(have, v) // what the block hands out are its own results
+		}
+		for _, v := range g.Inputs {
+			delete(have, v)
 		}
 		given := map[*ir.Value]bool{}
 		for _, v := range g.Outputs {
-			if !g.computes(v) {
+			if !own[v] {
 				return fmt.Errorf("block %s hands out %q, which no block of its graph computes", b.Label(), v.Name)
 			}
 			if given[v] && b.Control.If != nil {
@@ -88,6 +102,17 @@ func (b *Block) verifyControl(have map[*ir.Value]bool) error {
 		}
 	}
 	return nil
+}
+
+// computed are the values that blocks of g itself give.
+func (g *Graph) computed() map[*ir.Value]bool {
+	out := map[*ir.Value]bool{}
+	for _, b := range g.Blocks {
+		for _, v := range b.Results {
+			out[v] = true
+		}
+	}
+	return out
 }
 
 // computes reports whether a block of g itself gives v.

@@ -46,6 +46,14 @@ func TestVerify(t *testing.T) {
 				return e
 			})
 		}, `block Neg "a": stage Neg loads {true 0 0}, of 1 operands`},
+		{"result's type", func(g *Graph) { g.Blocks[1].Results[0].Type = ir.F16 }, `block Abs "b": it gives f32 for "z" of f16`},
+		{"load's type", func(g *Graph) { g.Inputs[0].Type = ir.F16 }, `block Neg "a": stage Neg: loads operand 0, which is f16, as f32`},
+		{"accumulator", func(g *Graph) {
+			g.Blocks[1].Stage.Results = []te.Expr{te.Acc{Type: ir.F32}}
+		}, `block Abs "b": stage Abs: reads accumulator 0 as f32`},
+		{"reduction", func(g *Graph) {
+			g.Blocks[1].Stage.Reduce = []te.Axis{{Var: "k", Extent: sym.Const(2)}}
+		}, `block Abs "b": stage Abs combines 0 values along 1 axes`},
 		{"rank", func(g *Graph) { g.Inputs[0].Shape = ir.Shape{sym.Const(2), sym.Const(3)} }, `block Neg "a": stage Neg: 1 indices for rank 2`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -8,6 +8,7 @@
 package fuse
 
 import (
+	"math"
 	"slices"
 
 	"rules_dnn/gen/block"
@@ -21,7 +22,7 @@ type Options struct {
 	Chains bool
 	// Views keeps concatenations apart whose operands are then written where they belong.
 	Views bool
-	// Latency estimates a block's time, in any unit; nil: what depends does not fuse.
+	// Latency estimates a block's time, in any unit, +Inf where nothing is known to compute it; nil: what depends does not fuse.
 	Latency func(*block.Block) float64
 }
 
@@ -248,7 +249,12 @@ func (f *fuser) verdict(p pair) verdict {
 	return table[first][second].verdict
 }
 
-// pays compares the estimates, as the paper does measured latencies (list 3.1, step 2.3).
+// pays compares the estimates, as the paper does measured latencies (list 3.1, step 2.3). A block without an estimate is
+// never better, not even than others without one.
 func (f *fuser) pays(p pair, m *block.Block) bool {
-	return f.o.Latency != nil && f.o.Latency(m) <= f.o.Latency(p.first)+f.o.Latency(p.second)
+	if f.o.Latency == nil {
+		return false
+	}
+	fused := f.o.Latency(m)
+	return !math.IsInf(fused, 1) && fused <= f.o.Latency(p.first)+f.o.Latency(p.second)
 }

@@ -2,6 +2,7 @@ package fuse
 
 import (
 	"fmt"
+	"math"
 	"math/rand"
 	"strings"
 	"testing"
@@ -170,6 +171,8 @@ func TestEstimatesDecide(t *testing.T) {
 		{"no estimates", nil, apart},
 		{"together is slower", func(b *block.Block) float64 { return float64(len(b.Ops) * len(b.Ops) * len(b.Ops)) }, apart},
 		{"together is faster", func(*block.Block) float64 { return 1 }, []string{"Transpose+ReduceSum"}},
+		{"together has no estimate", func(b *block.Block) float64 { return map[int]float64{1: 1, 2: math.Inf(1)}[len(b.Ops)] }, apart},
+		{"nothing has an estimate", func(*block.Block) float64 { return math.Inf(1) }, apart},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := blocks(t, text)

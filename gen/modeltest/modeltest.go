@@ -36,12 +36,15 @@ var Chips = []string{"x86_64", "x86_64_v3", "x86_64_v4", "arm64"}
 // Devices have many small tasks, and one of them has images.
 var Devices = []string{"opencl_images", "opencl_buffers"}
 
-// Configs are the ways to compile that random graphs are tried with: for every chip and device with all
+// DSPs have instructions that multiply integers only.
+var DSPs = []string{"hexagon_v68"}
+
+// Configs are the ways to compile that random graphs are tried with: for every chip, device and DSP with all
 // passes, and with each pass and part of a pass switched off, alone and some together, for the
 // chips in turn.
 func Configs(turn int) []Config {
 	var out []Config
-	for _, c := range slices.Concat(Chips, Devices) {
+	for _, c := range slices.Concat(Chips, Devices, DSPs) {
 		out = append(out, Config{Chip: c})
 	}
 	off := [][]string{{"fuse", "sweep", "anchors"}, {"fuse", "layouts"}, {"fuse", "chains"}}

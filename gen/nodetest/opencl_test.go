@@ -3,8 +3,6 @@ package nodetest
 import (
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,72 +12,60 @@ import (
 	"rules_dnn/gen/target"
 )
 
-// TestOpenCLNodes compiles cases to OpenCL C and compares what a device computes with the expected
-// outputs; without -every, one of so many of the newest release.
+// TestOpenCLNodes compiles the cases to OpenCL C and compares what a device computes with the expected outputs: what
+// interpreters run and these do not is listed, with the reasons.
 func TestOpenCLNodes(t *testing.T) {
-	s, err := Load()
-	require.NoError(t, err)
 	for _, v := range []struct {
 		device   string
 		symbolic bool
-		always   int
+		least    int // guards against cases that vanish
 	}{
-		{"opencl_buffers", false, 20},
-		{"opencl_images", true, 50},
+		{"opencl_buffers", false, 1450},
+		{"opencl_images", true, 1440},
 	} {
 		t.Run(v.device, func(t *testing.T) {
+			t.Parallel()
 			facts, err := os.ReadFile(filepath.Join(repository, "platforms/devices", v.device+".json"))
 			require.NoError(t, err)
 			device, err := target.Parse(facts)
 			require.NoError(t, err)
-			runOnDevice(t, s, device, v.symbolic, v.always)
+			b := chooseCases(t, cases(t), device, v.symbolic, nil, 1, func(*Case) bool { return true })
+			b.runOnDevice(t, v.least)
 		})
 	}
 }
 
-func runOnDevice(t *testing.T, s *Suite, device *target.Target, symbolic bool, stride int) {
-	if *every || *only != "" {
-		stride = 1
-	}
-	match, err := regexp.Compile(*only)
-	require.NoError(t, err)
-	var cases []opencltest.Case
+// runOnDevice runs the programs on the machine's first device; at least so many of them run.
+func (b *batch) runOnDevice(t *testing.T, least int) {
+	var programs []opencltest.Case
 	var of []*Case
-	seen, host := 0, 0
-	for i, c := range s.Cases {
-		later := slices.ContainsFunc(s.Cases[i+1:], func(later *Case) bool { return later.Name == c.Name })
-		if !match.MatchString(c.Name) || later {
+	left := map[string]int{}
+	for i, p := range b.programs {
+		if what := opencltest.Beyond(p.Program); what != "" {
+			left[what]++
 			continue
 		}
-		if seen++; seen%stride != 0 {
-			continue
-		}
-		p, err := compile(c, device, symbolic, nil)
-		if err != nil {
-			continue // TestCompiledNodes says which those are
-		}
-		if !opencltest.Runs(p.Program) {
-			host++
-			continue
-		}
-		cases = append(cases, opencltest.Case{Name: c.Label(), Program: p.Program, Device: device, Dims: p.Dims, Inputs: p.Inputs})
-		of = append(of, c)
+		programs = append(programs, opencltest.Case{Name: p.Name, Program: p.Program, Device: b.chip, Dims: p.Dims, Inputs: p.Inputs})
+		of = append(of, b.of[i])
 	}
-	if *only == "" {
-		require.Greater(t, len(cases), leastCompiled/2/stride)
-	}
-	lack := 0
-	for i, r := range opencltest.Run(t, repository, cases) {
+	ran := 0
+	for i, r := range opencltest.Run(t, repository, programs) {
 		if r.Status == opencltest.Lacks {
-			lack++
+			left["doubles, which the device lacks"]++
 			continue
 		}
-		if !assert.Zero(t, r.Status, of[i].Label()) {
+		if ran++; !assert.Zero(t, r.Status, of[i].Label()) {
 			continue
 		}
 		for k, want := range of[i].Outputs {
 			assert.NoError(t, Compare(r.Outputs[k], want), "%s: output %d", of[i].Label(), k)
 		}
 	}
-	t.Logf("%d run, %d left to hosts that do more than call kernels, %d that need doubles, which the device lacks", len(cases)-lack, host, lack)
+	t.Logf("%d run", ran)
+	for what, n := range left {
+		t.Logf("%d do not: %s", n, what)
+	}
+	if left["doubles, which the device lacks"] == 0 {
+		atLeast(t, least, ran)
+	}
 }

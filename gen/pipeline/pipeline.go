@@ -4,6 +4,7 @@
 package pipeline
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
@@ -125,13 +126,26 @@ func runOne(p Pass, s *State, w io.Writer) (err error) {
 	if err := p.Run(s); err != nil {
 		return fmt.Errorf("pass %s: %w", p.Name, err)
 	}
-	if s.Graph != nil && s.Blocks == nil {
-		if err := ir.Verify(s.Graph); err != nil {
-			return fmt.Errorf("after pass %s: %w", p.Name, err)
-		}
+	if err := s.verify(); err != nil {
+		return fmt.Errorf("after pass %s: %w", p.Name, err)
 	}
 	if w != nil {
 		fmt.Fprintf(w, "%-12s %8.1f ms\n", p.Name, float64(time.Since(start).Microseconds())/1e3)
+	}
+	return nil
+}
+
+// verify checks the last form that there is: the graph, its blocks, the choice of their kernels, or the program.
+func (s *State) verify() error {
+	switch {
+	case s.Program != nil:
+		return s.Program.Verify()
+	case s.Choice != nil:
+		return errors.Join(s.Blocks.Verify(), s.Choice.Verify(s.Blocks))
+	case s.Blocks != nil:
+		return s.Blocks.Verify()
+	case s.Graph != nil:
+		return ir.Verify(s.Graph)
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
@@ -82,7 +81,10 @@ func trips(l *block.Loop) float64 {
 // estimated once.
 func (s *selector) blockCandidates(b *block.Block) ([]candidate, error) {
 	assignments := s.assignments(b)
-	key := s.key(b)
+	key, err := s.key(b)
+	if err != nil {
+		return nil, err
+	}
 	costs, known := s.estimates[key]
 	if !known {
 		for _, layouts := range assignments {
@@ -110,29 +112,6 @@ func (s *selector) blockCandidates(b *block.Block) ([]candidate, error) {
 		}
 	}
 	return out, nil
-}
-
-// key is what the candidates of a block depend on.
-func (s *selector) key(b *block.Block) string {
-	var k strings.Builder
-	for _, st := range b.Stages() {
-		fmt.Fprintln(&k, st.Axes, st.Reduce, st.Values, st.Results)
-		if st.Combine != nil {
-			fmt.Fprintln(&k, *st.Combine)
-		}
-	}
-	first := map[*ir.Value]int{}
-	for i, v := range append(append([]*ir.Value{}, b.Operands...), b.Results...) {
-		if _, ok := first[v]; !ok {
-			first[v] = i
-		}
-		fmt.Fprintln(&k, first[v], v.Type, v.Shape, v.Const != nil, s.layouts(v))
-	}
-	fmt.Fprintln(&k, b.Depth)
-	if b.Call != nil {
-		fmt.Fprintln(&k, b.Call.Name, b.Call.Types, b.Call.Work)
-	}
-	return k.String()
 }
 
 // choice is values of a block that share a layout, and those that they may have, row-major first.

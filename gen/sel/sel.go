@@ -7,6 +7,7 @@ package sel
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"rules_dnn/gen/block"
@@ -89,13 +90,14 @@ func (s *selector) solve() (*Choice, error) {
 	return c, s.g.Verify()
 }
 
-// Estimate is the cycles of a block whose values are all row-major; fusion compares with it.
+// Estimate is the cycles of a block whose values are all row-major; fusion compares with it. A block that no kernel computes
+// so, or whose kernels cannot be made, takes forever: +Inf.
 func Estimate(b *block.Block, f sym.Facts, t *target.Target, o Options) float64 {
 	o.Times, o.Candidate = nil, 0 // or what is measured would depend on what was
 	s := newSelector(&block.Graph{Facts: f}, t, o)
 	k, err := s.cheapest(b, func(*ir.Value) layout.Layout { return layout.RowMajor })
 	if err != nil || k.Lowered == nil {
-		return 0
+		return math.Inf(1)
 	}
 	return k.Cycles
 }

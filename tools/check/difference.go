@@ -16,6 +16,8 @@ type Difference struct {
 	At    int     // the element that differs most
 	Got   float64 // what it is
 	Want  float64 // what it is in the reference
+	// Differ is how many elements differ at all.
+	Differ int
 }
 
 // Rel is the largest difference relative to the range.
@@ -42,7 +44,11 @@ func Compare(got, want *ir.Tensor) (Difference, error) {
 	}
 	d := Difference{Range: spread(b)}
 	for i := range b {
-		if e := distance(a[i], b[i]); e > d.Abs {
+		e := distance(a[i], b[i])
+		if e > 0 {
+			d.Differ++
+		}
+		if e > d.Abs {
 			d.Abs, d.At, d.Got, d.Want = e, i, a[i], b[i]
 		}
 	}

@@ -76,7 +76,7 @@ func (x *outcome) compareRuns(o *options, m *model, p *program, ref *reference, 
 	defer func() { err = errors.Join(err, s.Close()) }()
 	wrong := 0
 	for _, run := range o.allRuns() {
-		r, err := compareRun(o, m, s, ref, run, out)
+		r, err := compareRun(o, m, s, ref, run, work, out)
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (o *options) allRuns() []string {
 }
 
 // compareRun compares the outputs of one run.
-func compareRun(o *options, m *model, s *check.Server, ref *reference, run string, out io.Writer) (*runOutcome, error) {
+func compareRun(o *options, m *model, s *check.Server, ref *reference, run, work string, out io.Writer) (*runOutcome, error) {
 	env, err := m.sizes(run)
 	if err != nil {
 		return nil, err
@@ -120,19 +120,30 @@ func compareRun(o *options, m *model, s *check.Server, ref *reference, run strin
 	if err != nil {
 		return nil, err
 	}
+	far, layered := "WRONG", ref.values != nil && len(m.quantized()) > 0
+	if layered {
+		far = "too far; its layers tell why"
+	}
 	for _, v := range m.graph.Outputs {
-		rel, ok := report(out, v.Name, got[v.Name], want[v.Name], o.tolerance)
+		rel, ok := report(out, v.Name, got[v.Name], want[v.Name], o.tolerance, step(v), far)
 		r.rel = max(r.rel, rel)
 		if !ok {
 			r.wrong++
+		}
+	}
+	if r.wrong > 0 && layered {
+		// A step that is rounded otherwise in one layer makes others in the next ones: each by itself tells.
+		if r.wrong, err = compareLayers(o, m, ref, inputs, work, out); err != nil {
+			return nil, err
 		}
 	}
 	r.timing, err = timeRun(o, s, ref, inputs, out)
 	return r, err
 }
 
-// report prints how far an output is from the reference, and reports whether that is near enough.
-func report(out io.Writer, name string, got, want *ir.Tensor, tolerance float64) (rel float64, ok bool) {
+// report prints how far an output is from the reference, and reports whether that is near enough; else it says far. What is
+// dequantized has steps.
+func report(out io.Writer, name string, got, want *ir.Tensor, tolerance, step float64, far string) (rel float64, ok bool) {
 	if got == nil || want == nil {
 		fmt.Fprintf(out, "output  %s is missing\n", name)
 		return math.Inf(1), false
@@ -146,9 +157,13 @@ func report(out io.Writer, name string, got, want *ir.Tensor, tolerance float64)
 	ok = d.Rel() <= tolerance
 	verdict := "ok"
 	if !ok {
-		verdict = fmt.Sprintf("WRONG: element %d is %g, want %g", d.At, d.Got, d.Want)
+		verdict = fmt.Sprintf("%s: element %d is %g, want %g", far, d.At, d.Got, d.Want)
 	}
-	fmt.Fprintf(out, "output  %s %s%v: largest error %.3g absolute, %.3g of the range %.4g: %s\n",
-		name, want.Type, want.Shape, d.Abs, d.Rel(), d.Range, verdict)
+	steps := ""
+	if step > 0 {
+		steps = fmt.Sprintf(" (%.3g quantization steps; %d of %d elements differ)", d.Abs/step, d.Differ, want.Len())
+	}
+	fmt.Fprintf(out, "output  %s %s%v: largest error %.3g absolute%s, %.3g of the range %.4g: %s\n",
+		name, want.Type, want.Shape, d.Abs, steps, d.Rel(), d.Range, verdict)
 	return d.Rel(), ok
 }

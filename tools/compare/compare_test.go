@@ -75,6 +75,7 @@ func TestCompiledModel(t *testing.T) {
 	o.runs = list{"N=65"}
 	require.ErrorContains(t, new(outcome).compareRuns(o, m, p, ref, work, io.Discard), "input x of shape [65, 5]")
 	t.Run("Tune", func(t *testing.T) { tuneCompiled(t, path, o.dnnc, o.runtime) })
+	t.Run("Layers", func(t *testing.T) { layersCompiled(t, o.dnnc, o.runtime) })
 }
 
 // tuneCompiled measures two kernels of the model's block; compiled by the record, it has the faster one.
@@ -113,7 +114,7 @@ func tuneCompiled(t *testing.T, network, dnnc, runtime string) {
 func TestReport(t *testing.T) {
 	x, y := check.Input(ir.F32, []int64{4}, 0, 1), check.Input(ir.F32, []int64{4}, 1, 1)
 	near := func(name string, got, want *ir.Tensor, tolerance float64, near bool) {
-		_, ok := report(io.Discard, name, got, want, tolerance)
+		_, ok := report(io.Discard, name, got, want, tolerance, 0, "WRONG")
 		assert.Equal(t, near, ok)
 	}
 	near("y", x, x, 0, true)

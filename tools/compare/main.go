@@ -15,6 +15,12 @@ const usage = `compare compiles an ONNX model for this machine, runs it on synth
 output with ONNX Runtime's, or, where Python has no onnxruntime, with that of the compiler's own interpreter.
 It fails if an output is further away than --tolerance.
 
+A network with quantized nodes is compared with ONNX Runtime without its graph optimisations: these fuse nodes to kernels of integers
+that round in another order, and answer up to several quantization steps apart from the network as it is written. Sums of
+floats in another order round a few elements otherwise, too, and each layer makes more of the last one's. So where an output of such a
+network is too far away, each quantized value is computed from the reference's own, and compared: the verdict is that none differs by
+more than one step, and only where the float before it lies between two.
+
 usage: compare MODEL.onnx [options]
   ./bazelw run //tools/compare -- MODEL.onnx [options]
   go run ./tools/compare MODEL.onnx [options]             without Bazel, from the repository's root
@@ -42,6 +48,7 @@ type options struct {
 	disable, chip           string
 	cxx, emulator, dnnc     string
 	python, reference, keep string
+	optimizations           string // of the reference: none, all or ""
 	list, models, only      string
 	peers                   []string
 	tolerance               float64
@@ -122,6 +129,7 @@ func (o *options) define(fs *flag.FlagSet) {
 	fs.StringVar(&o.dnnc, "dnnc", "", "the compiler (default: built by 'go build')")
 	fs.StringVar(&o.python, "python", "python3", "a Python that has onnxruntime and numpy")
 	fs.StringVar(&o.reference, "reference", "", "ort or interpreter (default: ort if Python has it)")
+	fs.StringVar(&o.optimizations, "reference-optimizations", "", "none or all: ONNX Runtime's graph optimisations, for its answers; times always have them (default: none for networks with quantized nodes, else all)")
 	fs.StringVar(&o.keep, "keep", "", "folder for all intermediate files, to look at afterwards")
 	fs.Float64Var(&o.tolerance, "tolerance", 1e-4, "largest error, relative to the range of the reference's output")
 	fs.StringVar(&o.threadsGiven, "threads", "1", "threads of a run; with --peers one or more numbers, as in 1,2")
@@ -153,6 +161,9 @@ func (o *options) check(models []string) error {
 	}
 	if o.reference != "" && o.reference != "ort" && o.reference != "interpreter" {
 		return fmt.Errorf("--reference=%s: want ort or interpreter", o.reference)
+	}
+	if o.optimizations != "" && o.optimizations != "none" && o.optimizations != "all" {
+		return fmt.Errorf("--reference-optimizations=%s: want none or all", o.optimizations)
 	}
 	if o.tune != "" && (o.tuning != "" || o.peers != nil && o.list == "" || o.emulator != "" || o.candidates < 1) {
 		return fmt.Errorf("--tune measures one model on this machine, at least one candidate: leave out --tuning, --emulator, and --peers without --list")

@@ -1,4 +1,4 @@
-"""Runs a model under ONNX Runtime: reads JSON (model, inputs, dir, threads, seconds, large) from standard input, writes JSON (version, files, ms)."""
+"""Runs a model under ONNX Runtime: reads JSON (model, inputs, dir, threads, seconds, large, plain) from standard input, writes JSON (version, files, ms)."""
 import json
 import sys
 import time
@@ -14,6 +14,8 @@ options.log_severity_level = 3
 options.intra_op_num_threads = ask["threads"]
 if ask["large"] and not ask["seconds"]:  # no second copy of the weights in another order, unless that is timed
     options.add_session_config_entry("session.disable_prepacking", "1")
+if ask["plain"]:
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
 session = onnxruntime.InferenceSession(ask["model"], options, providers=["CPUExecutionProvider"])
 inputs = {name: numpy.load(path) for name, path in ask["inputs"].items()}
 answers = session.run(None, inputs)

@@ -22,6 +22,8 @@ type reference struct {
 	run  func(inputs map[string]*ir.Tensor) (map[string]*ir.Tensor, error)
 	// time gives the milliseconds of each of some runs; nil where times mean nothing.
 	time func(inputs map[string]*ir.Tensor, seconds float64) ([]float64, error)
+	// values runs another model, node by node as it is written; nil where that cannot be.
+	values func(model string, inputs map[string]*ir.Tensor) (map[string]*ir.Tensor, error)
 }
 
 // chooseReference takes ONNX Runtime if there is one, and says why if there is none.
@@ -32,14 +34,20 @@ func chooseReference(o *options, m *model, work string) (*reference, error) {
 	}
 	_, err := askOrt(o.python, ortRequest{})
 	if err == nil {
-		ort := &ort{python: o.python, model: m.path, work: work, threads: o.threads, large: m.large}
-		return &reference{name: "ONNX Runtime", run: ort.run, time: ort.time}, nil
+		ort := &ort{python: o.python, model: m.path, work: work, threads: o.threads, large: m.large, plain: o.plainReference(m)}
+		return &reference{name: ort.name(), run: ort.run, time: ort.time, values: ort.values}, nil
 	}
 	if o.reference == "ort" {
 		return nil, fmt.Errorf("%w\nname another Python with --python, or use --reference=interpreter", err)
 	}
 	interpreter.name += fmt.Sprintf(" (%s has no onnxruntime and numpy; --python names another)", o.python)
 	return interpreter, nil
+}
+
+// plainReference reports whether the reference runs the network as it is written. Its optimisations fuse quantized nodes to kernels of
+// integers, which round otherwise; what they round is then no reference.
+func (o *options) plainReference(m *model) bool {
+	return o.optimizations == "none" || o.optimizations == "" && len(m.quantized()) > 0
 }
 
 func (m *model) interpret(inputs map[string]*ir.Tensor) (map[string]*ir.Tensor, error) {
@@ -59,6 +67,14 @@ type ort struct {
 	python, model, work string
 	threads             int
 	large               bool // the weights take a good part of the memory
+	plain               bool // its answers are those without optimisations; times are always with them
+}
+
+func (x *ort) name() string {
+	if x.plain {
+		return "ONNX Runtime, its graph optimisations off: fused kernels of quantized nodes round otherwise (--reference-optimizations=all has them)"
+	}
+	return "ONNX Runtime"
 }
 
 type ortRequest struct {
@@ -68,6 +84,7 @@ type ortRequest struct {
 	Threads int               `json:"threads"`
 	Seconds float64           `json:"seconds"`
 	Large   bool              `json:"large"`
+	Plain   bool              `json:"plain"`
 }
 
 type ortAnswer struct {
@@ -76,11 +93,23 @@ type ortAnswer struct {
 }
 
 func (x *ort) run(inputs map[string]*ir.Tensor) (map[string]*ir.Tensor, error) {
-	a, err := x.ask(inputs, 0)
+	a, err := x.ask(x.model, inputs, 0, x.plain)
 	if err != nil {
 		return nil, err
 	}
-	outputs := map[string]*ir.Tensor{}
+	return a.read()
+}
+
+func (x *ort) values(model string, inputs map[string]*ir.Tensor) (map[string]*ir.Tensor, error) {
+	a, err := x.ask(model, inputs, 0, true)
+	if err != nil {
+		return nil, err
+	}
+	return a.read()
+}
+
+func (a ortAnswer) read() (outputs map[string]*ir.Tensor, err error) {
+	outputs = map[string]*ir.Tensor{}
 	for name, path := range a.Files {
 		if outputs[name], err = check.ReadNpy(path); err != nil {
 			return nil, err
@@ -90,13 +119,13 @@ func (x *ort) run(inputs map[string]*ir.Tensor) (map[string]*ir.Tensor, error) {
 }
 
 func (x *ort) time(inputs map[string]*ir.Tensor, seconds float64) ([]float64, error) {
-	a, err := x.ask(inputs, seconds)
+	a, err := x.ask(x.model, inputs, seconds, false)
 	return a.Ms, err
 }
 
-func (x *ort) ask(inputs map[string]*ir.Tensor, seconds float64) (ortAnswer, error) {
+func (x *ort) ask(model string, inputs map[string]*ir.Tensor, seconds float64, plain bool) (ortAnswer, error) {
 	var a ortAnswer
-	r := ortRequest{Model: x.model, Inputs: map[string]string{}, Dir: x.work, Threads: x.threads, Seconds: seconds, Large: x.large}
+	r := ortRequest{Model: model, Inputs: map[string]string{}, Dir: x.work, Threads: x.threads, Seconds: seconds, Large: x.large, Plain: plain}
 	for name, t := range inputs {
 		r.Inputs[name] = filepath.Join(x.work, fmt.Sprintf("ort_in_%d.npy", len(r.Inputs)))
 		if err := check.WriteNpy(r.Inputs[name], t); err != nil {

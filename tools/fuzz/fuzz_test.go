@@ -65,6 +65,47 @@ func TestStalled(t *testing.T) {
 	}
 }
 
+// madeUp stands for the go command: what it builds is a target that fails for an input, which it writes.
+const madeUp = `#!/bin/sh
+while [ "$1" != -o ]; do shift; done
+cat >"$2" <<'END'
+#!/bin/sh
+mkdir -p testdata/fuzz/FuzzX
+echo 'string("wrong")' >testdata/fuzz/FuzzX/12ab
+echo 'fuzz: elapsed: 1s, execs: 7 (7/sec)'
+echo '--- FAIL: FuzzX (0.52s)'
+echo '    x_test.go:81: another text'
+echo '    Failing input written to testdata/fuzz/FuzzX/12ab'
+exit 1
+END
+chmod +x "$2"
+`
+
+// TestFailingInputsStay runs a target that fails, as CI does: it is counted, and its input is shown, kept where 'go test' runs it,
+// and copied.
+func TestFailingInputsStay(t *testing.T) {
+	root, found, tools := t.TempDir(), filepath.Join(t.TempDir(), "found"), t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(tools, "go"), []byte(madeUp), 0o755))
+	t.Setenv("PATH", tools+string(os.PathListSeparator)+os.Getenv("PATH"))
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "gen/x"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "gen/x/x_test.go"), []byte("package x\n\nfunc FuzzX(f *testing.F) {\n}\n"), 0o644))
+	o, err := parse([]string{"--found=" + found}, io.Discard)
+	require.NoError(t, err)
+	o.root = root
+	var out strings.Builder
+	require.ErrorContains(t, o.run(&out), "1 of 1 targets failed", out.String())
+	input := "gen/x/testdata/fuzz/FuzzX/12ab"
+	for _, folder := range []string{root, found} {
+		data, err := os.ReadFile(filepath.Join(folder, input))
+		require.NoError(t, err)
+		assert.Equal(t, "string(\"wrong\")\n", string(data))
+	}
+	for _, want := range []string{"7 executions, 1 crashes", "another text", filepath.Join(root, input) + " is kept, and fails:\nstring(\"wrong\")\n",
+		"a copy is " + filepath.Join(found, input)} {
+		assert.Contains(t, out.String(), want)
+	}
+}
+
 func TestFind(t *testing.T) {
 	root := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "gen/a"), 0o755))

@@ -39,6 +39,7 @@ type options struct {
 	keep           int
 	verbose        bool
 	corpus         string // folder of inputs of earlier runs
+	found          string // folder for copies of inputs that fail, or ""
 	root           string
 }
 
@@ -67,6 +68,7 @@ func parse(args []string, help io.Writer) (*options, error) {
 	parallel := fs.Int("parallel", 1, "processes of a target")
 	target := fs.String("target", "", "regular expression of the targets' names; all by default")
 	fs.StringVar(&o.corpus, "corpus", "", "folder that keeps inputs from one run to the next")
+	fs.StringVar(&o.found, "found", "", "folder for copies of the inputs that fail, which testdata/fuzz gets in any case")
 	fs.IntVar(&o.keep, "keep", 0, "how many new inputs of each target to copy into testdata/fuzz")
 	fs.BoolVar(&o.verbose, "v", false, "show what go test prints")
 	err := fs.Parse(args)
@@ -100,6 +102,11 @@ func (o *options) run(w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if o.found != "" {
+		if o.found, err = userPath(o.found); err != nil {
+			return err
+		}
+	}
 	if o.corpus == "" {
 		defer os.RemoveAll(corpus)
 	}
@@ -117,6 +124,9 @@ func (o *options) run(w io.Writer) error {
 		if r.crashes > 0 {
 			failed++
 			fmt.Fprintf(w, "%s\n", r.output)
+			if err := o.show(w, t, r.output); err != nil {
+				return fmt.Errorf("%s: %w", t.name, err)
+			}
 			continue
 		}
 		if o.keep > 0 {
@@ -139,13 +149,17 @@ func (o *options) folder() (string, error) {
 	if o.corpus == "" {
 		return os.MkdirTemp("", "fuzz")
 	}
-	path := o.corpus
-	if from := os.Getenv("BUILD_WORKING_DIRECTORY"); from != "" && !filepath.IsAbs(path) { // under `bazel run`
-		path = filepath.Join(from, path)
-	}
-	path, err := filepath.Abs(path)
+	path, err := userPath(o.corpus)
 	if err != nil {
 		return "", err
 	}
 	return path, os.MkdirAll(path, 0o777)
+}
+
+// userPath is where a user's relative path leads: `bazel run` starts programs elsewhere.
+func userPath(path string) (string, error) {
+	if from := os.Getenv("BUILD_WORKING_DIRECTORY"); from != "" && !filepath.IsAbs(path) {
+		path = filepath.Join(from, path)
+	}
+	return filepath.Abs(path)
 }

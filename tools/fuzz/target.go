@@ -119,6 +119,34 @@ func (o *options) stalled(t target, bin, output string) bool {
 	return cmd.Run() == nil && os.Remove(input) == nil
 }
 
+// written is where Go's fuzzing says that it wrote an input that fails.
+var written = regexp.MustCompile(`Failing input written to (testdata\S+)`)
+
+// show prints the inputs that a run wrote, which stay where they are: 'go test' runs them from then on. With --found it copies
+// them too.
+func (o *options) show(w io.Writer, t target, output string) error {
+	for _, m := range written.FindAllStringSubmatch(output, -1) {
+		path := filepath.Join(o.root, t.folder, m[1])
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "%s is kept, and fails:\n%s\n", path, data)
+		if o.found == "" {
+			continue
+		}
+		copied := filepath.Join(o.found, t.folder, m[1])
+		if err := os.MkdirAll(filepath.Dir(copied), 0o777); err != nil {
+			return err
+		}
+		if err := os.WriteFile(copied, data, 0o666); err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "a copy is %s\n", copied)
+	}
+	return nil
+}
+
 // parseOutput reads what go test prints.
 func parseOutput(text string) result {
 	r := result{output: progress.ReplaceAllString(text, "")}

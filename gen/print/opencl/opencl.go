@@ -59,11 +59,38 @@ const fp64 = "cl_khr_fp64"
 
 // Print prints the kernels of a program that is planned for a device.
 func Print(p *planned.Program, t *target.Target) (*Source, error) {
+	all, err := PrintTogether([]*planned.Program{p}, t)
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
+}
+
+// PrintTogether prints the kernels of several programs as one text, in which they share those that are equal. It has what any of
+// them needs, and a symbol's argument the size that one of them needs.
+func PrintTogether(ps []*planned.Program, t *target.Target) ([]*Source, error) {
 	if t.OpenCL == nil {
 		return nil, fmt.Errorf("the facts of %s do not say how OpenCL kernels run: add \"opencl\"", t.Name)
 	}
-	s := &Source{IndexBytes: 4}
+	all, indexBytes := make([]*Source, len(ps)), 4
 	w := &writer{names: map[string]string{}, docs: map[string][]string{}}
+	for i, p := range ps {
+		s, err := w.program(p, t)
+		if err != nil {
+			return nil, err
+		}
+		all[i], indexBytes = s, max(indexBytes, s.IndexBytes)
+	}
+	text, needs := w.text(indexBytes)
+	for _, s := range all {
+		s.Text, s.Needs, s.IndexBytes = text, needs, indexBytes
+	}
+	return all, nil
+}
+
+// program adds a program's kernels, and gives their calls.
+func (w *writer) program(p *planned.Program, t *target.Target) (*Source, error) {
+	s := &Source{IndexBytes: 4}
 	for _, c := range p.Calls() {
 		if c.Block.Call != nil {
 			return nil, fmt.Errorf("block %s: the host processor computes it, and only kernels for the device are printed", c.Block.Label())
@@ -78,7 +105,6 @@ func Print(p *planned.Program, t *target.Target) (*Source, error) {
 		}
 		s.Calls = append(s.Calls, Call{Kernel: name, Args: arguments(k, c), Extents: k.extents, Group: k.group})
 	}
-	s.Text, s.Needs = w.text(s.IndexBytes)
 	return s, nil
 }
 

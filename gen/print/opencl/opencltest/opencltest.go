@@ -20,7 +20,6 @@ import (
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/plan"
-	"rules_dnn/gen/print/opencl"
 	"rules_dnn/gen/target"
 )
 
@@ -56,16 +55,18 @@ const install = "no OpenCL on this machine: install pocl-opencl-icd and ocl-icd-
 // Run prints the cases and runs them. root is the repository's folder, where runtime/ lies. A test
 // on a machine without OpenCL, or without a C++ compiler, is skipped.
 func Run(t testing.TB, root string, cases []Case) []Result {
+	all, err := bundles(cases)
+	require.NoError(t, err)
 	var request bytes.Buffer
-	request.Write(number(int64(len(cases))))
-	for i := range cases {
-		src, err := opencl.Print(cases[i].Program, cases[i].Device)
-		require.NoError(t, err, cases[i].Name)
-		require.NoError(t, write(&request, &cases[i], src), cases[i].Name)
+	request.Write(number(int64(len(all))))
+	var order []int
+	for _, b := range all {
+		require.NoError(t, b.write(&request, cases))
+		order = append(order, b.cases...)
 	}
 	name, out := text(answer(t, root, request.Bytes()))
 	t.Logf("%d programs on %s", len(cases), name)
-	return results(t, cases, out)
+	return results(t, cases, order, out)
 }
 
 // answer is what the host makes of a request, here or elsewhere.
@@ -148,9 +149,11 @@ func text(data []byte) (string, []byte) {
 	return string(data[8 : 8+n]), data[8+n:]
 }
 
-func results(t testing.TB, cases []Case, out []byte) []Result {
+// results reads those of the cases, which stand in an order.
+func results(t testing.TB, cases []Case, order []int, out []byte) []Result {
 	rs := make([]Result, len(cases))
-	for i, c := range cases {
+	for _, i := range order {
+		c := cases[i]
 		require.GreaterOrEqual(t, len(out), 4, "the host ended before %s", c.Name)
 		rs[i].Status = int32(binary.LittleEndian.Uint32(out))
 		out = out[4:]

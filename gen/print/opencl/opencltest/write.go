@@ -2,7 +2,6 @@ package opencltest
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -10,10 +9,8 @@ import (
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/print/opencl"
+	"rules_dnn/gen/target"
 )
-
-// ErrHost is of programs whose host does more than call kernels in a row.
-var ErrHost = errors.New("the test's host only calls kernels: no control flow, no values within others, no opaque operators")
 
 // request is what the host reads of a case. Every value is an object of its own.
 type request struct {
@@ -23,30 +20,101 @@ type request struct {
 	values  []*ir.Value
 }
 
-// Runs reports whether the host can run a program.
-func Runs(p *plan.Program) bool {
+// Beyond says what of a program the host cannot run, or nothing: it calls kernels, one after the other.
+func Beyond(p *plan.Program) string {
+	for _, c := range p.Calls() {
+		if c.Block.Call != nil {
+			return "opaque operators, which the host processor computes"
+		}
+	}
 	for _, s := range p.Steps {
 		if s.Call == nil {
-			return false
+			return "steps between kernels: control flow, copies, checks"
 		}
 	}
 	for _, c := range p.Calls() {
-		if c.Block.Call != nil || len(c.Kernel.Sets) > 0 {
-			return false // the host processor computes it
+		if len(c.Kernel.Sets) > 0 {
+			return "kernels that compute symbols"
 		}
 	}
-	return len(p.Homes) == 0
+	if len(p.Homes) > 0 {
+		return "values within others"
+	}
+	return ""
 }
 
-// write writes a case: what it needs, the source, objects, calls, outputs. All numbers are 64 bits;
-// a text follows its length.
+// together is how many programs are compiled as one: the compiler begins anew for each, and kernels that several have are
+// compiled once.
+const together = 40
+
+// bundle is programs that are compiled as one.
+type bundle struct {
+	cases   []int // their numbers
+	sources []*opencl.Source
+}
+
+// bundles puts together programs that need the same of a device and of the compiler.
+func bundles(cases []Case) ([]*bundle, error) {
+	type kind struct {
+		device *target.Target
+		exact  bool
+		needs  string
+		index  int
+	}
+	open := map[kind]*bundle{}
+	var all []*bundle
+	for i, c := range cases {
+		if what := Beyond(c.Program); what != "" {
+			return nil, fmt.Errorf("%s: the test's host does not run %s", c.Name, what)
+		}
+		alone, err := opencl.Print(c.Program, c.Device)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.Name, err)
+		}
+		if len(alone.Needs) > 1 {
+			return nil, fmt.Errorf("%s: the host asks for one extension, not for %v", c.Name, alone.Needs)
+		}
+		k := kind{c.Device, c.Exact, strings.Join(alone.Needs, ""), alone.IndexBytes}
+		if b := open[k]; b == nil || len(b.cases) == together {
+			open[k] = &bundle{}
+			all = append(all, open[k])
+		}
+		open[k].cases = append(open[k].cases, i)
+	}
+	for _, b := range all {
+		var programs []*plan.Program
+		for _, i := range b.cases {
+			programs = append(programs, cases[i].Program)
+		}
+		var err error
+		if b.sources, err = opencl.PrintTogether(programs, cases[b.cases[0]].Device); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// write writes a bundle: what it needs, the source, the number of its cases, and these.
+func (b *bundle) write(w *bytes.Buffer, cases []Case) error {
+	src, text := b.sources[0], b.sources[0].Text
+	if cases[b.cases[0]].Exact {
+		text = "#pragma OPENCL FP_CONTRACT OFF\n" + text
+	}
+	r := &request{Buffer: w}
+	r.text([]byte(strings.Join(src.Needs, "")))
+	r.text([]byte(text))
+	r.number(int64(src.IndexBytes))
+	r.number(int64(len(b.cases)))
+	for k, i := range b.cases {
+		if err := write(w, &cases[i], b.sources[k]); err != nil {
+			return fmt.Errorf("%s: %w", cases[i].Name, err)
+		}
+	}
+	return nil
+}
+
+// write writes a case: objects, calls, outputs. All numbers are 64 bits; a text follows its length.
 func write(w *bytes.Buffer, c *Case, src *opencl.Source) error {
-	if !Runs(c.Program) {
-		return ErrHost
-	}
-	if len(src.Needs) > 1 {
-		return fmt.Errorf("the host asks for one extension, not for %v", src.Needs)
-	}
 	r := &request{Buffer: w, c: c, numbers: map[*ir.Value]int64{}}
 	for _, v := range c.Program.Inputs {
 		r.add(v)
@@ -58,13 +126,6 @@ func write(w *bytes.Buffer, c *Case, src *opencl.Source) error {
 			}
 		}
 	}
-	text := src.Text
-	if c.Exact {
-		text = "#pragma OPENCL FP_CONTRACT OFF\n" + text
-	}
-	r.text([]byte(strings.Join(src.Needs, "")))
-	r.text([]byte(text))
-	r.number(int64(src.IndexBytes))
 	r.number(int64(len(r.values)))
 	for _, v := range r.values {
 		if err := r.object(v); err != nil {

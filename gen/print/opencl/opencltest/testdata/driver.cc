@@ -1,11 +1,13 @@
 // Runs programs in OpenCL C that stand, one after the other, on standard input (see write.go), on
 // the first device, and writes to standard output the device's name and what each program came to.
+// Several are compiled as one.
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/opencl/loader.h"
@@ -120,18 +122,15 @@ struct Call {
 };
 
 struct Request {
-  std::string needs, source;
   int64_t index_bytes;
   std::vector<Object> objects;
   std::vector<Call> calls;
   std::vector<size_t> outputs;  // objects
 };
 
-Request ReadRequest() {
+Request ReadRequest(int64_t index_bytes) {
   Request r;
-  r.needs = Text();
-  r.source = Text();
-  r.index_bytes = Number();
+  r.index_bytes = index_bytes;
   r.objects.resize(Size());
   for (Object& o : r.objects) {
     o.image = Number() != 0;
@@ -253,16 +252,10 @@ bool Has(const std::string& extension) {
          (" " + extensions + " ").find(" " + extension + " ") != std::string::npos;
 }
 
-void Run(Request r) {
-  int32_t status = kLacks;
-  if (!Has(r.needs)) {
-    Write(&status, sizeof status);
-    return;
-  }
+void Run(cl::Program program, Request r) {
   for (Object& o : r.objects) Create(&o);
-  cl::Program program = Build(r.source);
   cl::Int code;
-  status = 0;
+  int32_t status = 0;
   cl::Memory bad =
       api.CreateBuffer(context, cl::kReadWrite | cl::kCopyHost, sizeof status, &status, &code);
   Check(code, "clCreateBuffer");
@@ -282,13 +275,28 @@ void Run(Request r) {
     made.push_back(o.memory);
   }
   for (cl::Memory m : made) Check(api.ReleaseMemObject(m), "clReleaseMemObject");
-  Check(api.ReleaseProgram(program), "clReleaseProgram");
+}
+
+// Bundle runs requests whose kernels are one program.
+void Bundle() {
+  const std::string needs = Text(), source = Text();
+  const int64_t index_bytes = Number();
+  const bool has = Has(needs);
+  cl::Program program = has ? Build(source) : cl::Program();
+  for (int64_t n = Number(); n > 0; n--) {
+    Request r = ReadRequest(index_bytes);
+    if (has)
+      Run(program, std::move(r));
+    else
+      Write(&kLacks, sizeof kLacks);
+  }
+  if (has) Check(api.ReleaseProgram(program), "clReleaseProgram");
 }
 
 }  // namespace
 
 int main() {
   Start();
-  for (int64_t n = Number(); n > 0; n--) Run(ReadRequest());
+  for (int64_t n = Number(); n > 0; n--) Bundle();
   return 0;
 }

@@ -1,0 +1,46 @@
+package loop
+
+import (
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/scalar"
+	"rules_dnn/gen/te"
+)
+
+// expr checks a scalar expression and gives its type.
+func (v *verifier) expr(e te.Expr) ir.DType {
+	switch x := e.(type) {
+	case te.Const:
+	case te.Index:
+		v.index(x.E)
+	case te.Call:
+		args := make([]ir.DType, len(x.Args))
+		for i, a := range x.Args {
+			args[i] = v.expr(a)
+		}
+		if v.err == nil {
+			if err := scalar.Check(x.Fn, x.Type, args); err != nil {
+				v.fail("%w", err)
+			}
+		}
+	case te.Select:
+		v.within(x.Cond)
+		if a, b := v.expr(x.Then), v.expr(x.Else); a != b {
+			v.fail("a choice of %s or %s", a, b)
+		}
+	case Mem:
+		v.memory(x.Buf, false)
+		v.index(x.Index)
+		v.texel(x.Texel, x.Buf)
+	case Ref:
+		if is, ok := v.lookup(x.Name).(variable); !ok || is.t != x.Type {
+			v.fail("%q of %s is read, which is %T %v here", x.Name, x.Type, v.lookup(x.Name), is.t)
+		}
+	default: // tensor expressions' own, which lowering replaces
+		v.fail("an expression of type %T", e)
+		return ir.Invalid
+	}
+	if v.err != nil {
+		return ir.Invalid
+	}
+	return e.DType()
+}

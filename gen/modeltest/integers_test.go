@@ -1,0 +1,63 @@
+package modeltest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/interp"
+	"rules_dnn/gen/loop/run"
+	"rules_dnn/gen/target"
+)
+
+// TestRandomIntegers compiles random graphs on integers for Hexagon, whose instructions multiply them, and for the other chips, and
+// compares bytes with the interpreter of stages.
+func TestRandomIntegers(t *testing.T) {
+	chips := []*target.Target{hexagon(t), hexagon(t, "vrmpy_i8u8"), hexagon(t, "vrmpy_u8i8")}
+	for _, name := range []string{"x86_64_v4", "arm64"} {
+		c, err := Chip(name)
+		require.NoError(t, err)
+		chips = append(chips, c)
+	}
+	from, to := uint64(1), uint64(40)
+	if *seed != 0 {
+		from, to = *seed, *seed
+	}
+	ops, dots := map[string]int{}, 0
+	for s := from; s <= to; s++ {
+		x := NewIntegers(s)
+		if len(x.Graph.Outputs) == 0 {
+			continue
+		}
+		for _, op := range x.Ops {
+			ops[op]++
+		}
+		want, err := interp.Graph(x.Graph, x.Inputs)
+		require.NoError(t, err, "seed %d\n%s", s, text(x.Graph))
+		for i, c := range chips {
+			x := NewIntegers(s)
+			p, err := CompileFor(x.Graph, c, [][]string{nil, {"fuse", "sweep"}}[s%2])
+			if !assert.NoError(t, err, "seed %d for chip %d, %s\n%s", s, i, c.Name, text(NewIntegers(s).Graph)) {
+				continue
+			}
+			got, err := run.Program(p, InputsOf(p, x.Inputs))
+			if !assert.NoError(t, err, "seed %d for chip %d, %s\n%s", s, i, c.Name, text(NewIntegers(s).Graph)) {
+				continue
+			}
+			for k, w := range want {
+				assert.Equal(t, w.Data, got[k].Data, "seed %d for chip %d, %s: output %d\n%s", s, i, c.Name, k, text(NewIntegers(s).Graph))
+			}
+			for _, call := range p.Calls() {
+				if len(call.Kernel.Anchor) > 3 && call.Kernel.Anchor[:4] == "dot " {
+					dots++
+				}
+			}
+		}
+	}
+	t.Logf("%d kernels of Hexagon's instructions; operators: %v", dots, ops)
+	if *seed == 0 {
+		assert.Greater(t, dots, 25)
+		assert.Greater(t, len(ops), 20)
+	}
+}

@@ -1,0 +1,55 @@
+package sel
+
+import (
+	"fmt"
+	"hash/fnv"
+
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/te"
+)
+
+// key is what the candidates of a block depend on, besides the target, the options and what is known of symbols, which
+// are the same in a run: all that the block computes, and all that the layouts and kernels of its values depend on.
+func (s *selector) key(b *block.Block) (string, error) {
+	w := te.NewWriter()
+	for _, st := range b.Stages() {
+		w.Stage(st)
+	}
+	first := map[*ir.Value]int{}
+	for i, v := range append(append([]*ir.Value{}, b.Operands...), b.Results...) {
+		if _, ok := first[v]; !ok {
+			first[v] = i
+		}
+		held, err := s.held(v)
+		if err != nil {
+			return "", err
+		}
+		w.Line("%d %s %s %v %s", first[v], v.Type, w.Exprs(v.Shape), s.layouts(v), held)
+	}
+	w.Line("depth %d, %d operands", b.Depth, len(b.Operands))
+	if b.Call != nil {
+		c := *b.Call.Call
+		c.Run, c.Consts = nil, nil // the function is Name's, and constants are among the operands
+		w.Line("%+v of %v gives %v", c, b.Call.Operands, b.Call.Results)
+	}
+	return w.String(), nil
+}
+
+// held is what kernels may ask of a constant: the elements of 8-bit integers and of their zero points, which an
+// instruction multiplies where it can hold their difference.
+func (s *selector) held(v *ir.Value) (string, error) {
+	if v.Const == nil {
+		return "", nil
+	}
+	if len(s.t.Dots(ir.I32)) == 0 || !v.Type.IsInteger() {
+		return "constant", nil
+	}
+	data, err := v.Const.Bytes()
+	if err != nil {
+		return "", fmt.Errorf("constant %q: %w", v.Name, err)
+	}
+	h := fnv.New128a()
+	h.Write(data)
+	return fmt.Sprintf("constant %x", h.Sum(nil)), nil
+}

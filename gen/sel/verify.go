@@ -1,0 +1,79 @@
+package sel
+
+import (
+	"fmt"
+	"slices"
+
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/loop"
+)
+
+// Verify checks that the choice is one for the graph: that what callers and control flow see is row-major, that each block
+// has a kernel, whose loops are right, or nothing to do, and that nothing else has one.
+func (c *Choice) Verify(g *block.Graph) error {
+	blocks := 0
+	var err error
+	g.All(func(r *block.Graph) {
+		for _, v := range slices.Concat(r.Inputs, r.Outputs) {
+			if l := c.Layouts[v]; l != layout.RowMajor && err == nil {
+				err = fmt.Errorf("%q, which a graph gets or gives, is stored as %s", v.Name, l)
+			}
+		}
+		for _, b := range r.Blocks {
+			if b.Control == nil {
+				blocks++
+			}
+			if err == nil {
+				err = c.verify(b)
+			}
+		}
+	})
+	if err == nil && blocks != len(c.Kernels)+len(c.Views) {
+		err = fmt.Errorf("%d kernels and %d blocks without one are chosen for %d blocks", len(c.Kernels), len(c.Views), blocks)
+	}
+	return err
+}
+
+func (c *Choice) verify(b *block.Block) error {
+	k, computed := c.Kernels[b]
+	_, view := c.Views[b]
+	switch {
+	case b.Control != nil:
+		for _, v := range b.Results {
+			if c.Layouts[v] != layout.RowMajor {
+				return fmt.Errorf("block %s gives %q as %s", b.Label(), v.Name, c.Layouts[v])
+			}
+		}
+		return nil
+	case computed == view || computed && k.Lowered == nil:
+		return fmt.Errorf("block %s has not one kernel", b.Label())
+	case view:
+		return nil
+	}
+	if err := loop.Verify(k.Kernel); err != nil {
+		return fmt.Errorf("block %s: %w", b.Label(), err)
+	}
+	return c.writes(b, k.Kernel)
+}
+
+// writes checks that the kernel's last buffers are the block's results, in their layouts.
+func (c *Choice) writes(b *block.Block, k *loop.Kernel) error {
+	if len(k.Buffers) < len(b.Results) {
+		return fmt.Errorf("block %s: its kernel has %d buffers for %d results", b.Label(), len(k.Buffers), len(b.Results))
+	}
+	for i, buf := range k.Buffers {
+		var v *ir.Value
+		if n := i - len(k.Buffers) + len(b.Results); n >= 0 {
+			v = b.Results[n]
+		}
+		switch {
+		case buf.Write != (v != nil):
+			return fmt.Errorf("block %s: buffer %q of its kernel is written, or none of its results", b.Label(), buf.Name)
+		case v != nil && (buf.Type != v.Type || !buf.Size.Equal(c.Layouts[v].Elements(v.Shape))):
+			return fmt.Errorf("block %s: its kernel gives %s elements of %s for %q, which is %s%v as %s", b.Label(), buf.Size, buf.Type, v.Name, v.Type, v.Shape, c.Layouts[v])
+		}
+	}
+	return nil
+}
