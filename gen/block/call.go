@@ -173,6 +173,9 @@ func (g *Graph) verifySymbols(pending map[string]bool) error {
 		if err := b.set(computes[:len(computes)-carried], pending); err != nil {
 			return err
 		}
+		if len(pending) == 0 {
+			continue // there is nothing that could be used too early
+		}
 		used := map[string]bool{}
 		b.use(used)
 		for s := range used {

@@ -43,7 +43,7 @@ func Chain(b *block.Block, env *Env) (*Lowered, error) {
 	n.collapse()
 	k.Body = append(body, n.run(n.axes)...)
 	k.Syms, k.Facts = symbolsOf(k, env.Symbols), n.facts
-	return env.done(k, plain(b)), nil
+	return env.done(k, Values(b)), nil
 }
 
 // place makes the nest of placed stage i, whose results go to scratch memory.

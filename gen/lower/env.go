@@ -75,7 +75,7 @@ func (e *Env) done(k *loop.Kernel, args func() ([]*ir.Value, error)) *Lowered {
 	return &Lowered{Name: k.Anchor, Family: k.Anchor, Kernel: k, Args: args}
 }
 
-// plain are the block's own values.
-func plain(b *block.Block) func() ([]*ir.Value, error) {
+// Values are the block's own values.
+func Values(b *block.Block) func() ([]*ir.Value, error) {
 	return func() ([]*ir.Value, error) { return append(append([]*ir.Value{}, b.Operands...), b.Results...), nil }
 }

@@ -33,7 +33,7 @@ func Opaque(b *block.Block, env *Env) (*Lowered, error) {
 	call.Scratch = k.Scratch
 	k.Body = []loop.Stmt{call}
 	k.Syms = symbolsOf(k, env.Symbols)
-	return &Lowered{Name: k.Anchor, Family: k.Anchor, Kernel: k, Args: plain(b)}, nil
+	return &Lowered{Name: k.Anchor, Family: k.Anchor, Kernel: k, Args: Values(b)}, nil
 }
 
 // buffers picks by number, nil for -1.

@@ -11,7 +11,7 @@ import (
 // InPlace lets results lie where operands lie that no later step reads, if the kernels that compute them allow
 // it (loop.Kernel.InPlace). It comes before Run.
 func InPlace(p *Program) {
-	in := &inPlace{p: p, last: map[*ir.Value]int{}, first: map[*ir.Value]mention{}, fixed: map[*ir.Value]bool{}}
+	in := &inPlace{p: p, last: map[*ir.Value]int{}, first: map[*ir.Value]mention{}, fixed: map[*ir.Value]bool{}, placed: map[placing]*loop.Kernel{}}
 	for _, v := range slices.Concat(p.Inputs, p.Outputs) {
 		in.fixed[v] = true
 	}
@@ -32,6 +32,24 @@ type inPlace struct {
 	first map[*ir.Value]mention // of each value that has memory of its own, or what lies in it
 	last  map[*ir.Value]int
 	fixed map[*ir.Value]bool // the caller's memory
+	// placed are the kernels that were asked for, nil where they cannot be: steps share kernels, so they share these.
+	placed map[placing]*loop.Kernel
+}
+
+// placing is the question whether one of a kernel's results may lie where an operand does.
+type placing struct {
+	kernel          *loop.Kernel
+	operand, result int
+}
+
+func (in *inPlace) kernel(k *loop.Kernel, operand, result int) *loop.Kernel {
+	q := placing{k, operand, result}
+	out, known := in.placed[q]
+	if !known {
+		out, _ = k.InPlace(k.Buffers[operand], k.Buffers[result])
+		in.placed[q] = out
+	}
+	return out
 }
 
 // note finds when memory is used first and last.
@@ -81,7 +99,7 @@ func (in *inPlace) call(c *Call, list *Step) {
 			if c.Kernel.Buffers[i].Write || !in.dies(c, x, list) || !in.p.Layouts[x].Elements(x.Shape).Equal(in.p.Layouts[y].Elements(y.Shape)) {
 				continue
 			}
-			if k, ok := c.Kernel.InPlace(c.Kernel.Buffers[i], c.Kernel.Buffers[to]); ok {
+			if k := in.kernel(c.Kernel, i, to); k != nil {
 				in.take(c, k, i, y)
 				break
 			}

@@ -10,7 +10,7 @@ import (
 // Verify checks that the steps can run in their order: each is one thing, what it reads was written before, what a kernel
 // gets is what its buffers say, and, once values are placed, that all of them are.
 func (p *Program) Verify() error {
-	v := &verifier{p: p, written: map[*ir.Value]bool{}, outside: map[*ir.Value]bool{}}
+	v := &verifier{p: p, written: map[*ir.Value]bool{}, outside: map[*ir.Value]bool{}, right: map[*loop.Kernel]bool{}}
 	for _, x := range p.Inputs {
 		v.written[x], v.outside[x] = true, true
 	}
@@ -37,8 +37,9 @@ func (p *Program) Verify() error {
 type verifier struct {
 	p       *Program
 	written map[*ir.Value]bool
-	order   []*ir.Value        // as they were written first
-	outside map[*ir.Value]bool // the caller's inputs
+	order   []*ir.Value           // as they were written first
+	outside map[*ir.Value]bool    // the caller's inputs
+	right   map[*loop.Kernel]bool // kernels that steps share are looked at once
 }
 
 func (v *verifier) steps(steps []Step) error {
@@ -76,8 +77,11 @@ func (v *verifier) step(s *Step) error {
 
 // call checks a kernel's operands and results.
 func (v *verifier) call(c *Call) error {
-	if err := loop.Verify(c.Kernel); err != nil {
-		return fmt.Errorf("block %s: %w", c.Block.Label(), err)
+	if !v.right[c.Kernel] {
+		if err := loop.Verify(c.Kernel); err != nil {
+			return fmt.Errorf("block %s: %w", c.Block.Label(), err)
+		}
+		v.right[c.Kernel] = true
 	}
 	if len(c.Args) != len(c.Kernel.Buffers) {
 		return fmt.Errorf("block %s: %d values for a kernel of %d buffers", c.Block.Label(), len(c.Args), len(c.Kernel.Buffers))

@@ -8,6 +8,7 @@ import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
+	"rules_dnn/gen/lower"
 )
 
 // stored are the values that hold a value in its layouts.
@@ -86,9 +87,16 @@ func (a *applier) place(b *block.Block, chosen candidate) {
 	}
 }
 
-// lower makes the kernel of a block whose layouts are chosen.
+// lower makes the kernel of a block whose layouts are chosen. Blocks that are equal up to names, and pack no constants,
+// share it.
 func (s *selector) lower(c *Choice, b *block.Block) Kernel {
 	lay := func(v *ir.Value) layout.Layout { return c.Layouts[v] }
+	key, shares := s.shared(b, lay)
+	if k, known := s.lowered[key]; known && shares {
+		l := *k.Lowered
+		l.Args = lower.Values(b)
+		return Kernel{Lowered: &l, Cycles: k.Cycles}
+	}
 	k, err := s.cheapest(b, lay)
 	if err == nil && s.o.Candidate > 0 && b.Call == nil {
 		k, err = s.candidate(b, lay, k)
@@ -96,7 +104,34 @@ func (s *selector) lower(c *Choice, b *block.Block) Kernel {
 	if err != nil || k.Lowered == nil {
 		panic(fmt.Sprintf("block %s has an estimate, but no kernel: %v", b.Label(), err))
 	}
+	if shares && takesValues(k, b) {
+		s.lowered[key] = k
+	}
 	return k
+}
+
+// takesValues reports whether a kernel's arguments are the block's values and nothing else.
+func takesValues(k Kernel, b *block.Block) bool {
+	args, err := k.Args()
+	return err == nil && slices.Equal(args, slices.Concat(b.Operands, b.Results))
+}
+
+// shared is what a block's kernel depends on in its layouts; false where the kernel may be the block's own: it packs
+// constants, is an opaque operator, or is one that was measured.
+func (s *selector) shared(b *block.Block, lay lower.Layouts) (string, bool) {
+	if b.Stage == nil || s.o.Times != nil || s.o.Candidate > 0 || slices.ContainsFunc(b.Operands, func(v *ir.Value) bool { return v.Const != nil }) {
+		return "", false
+	}
+	key, err := s.key(b)
+	if err != nil {
+		return "", false
+	}
+	var k strings.Builder
+	k.WriteString(key)
+	for _, v := range slices.Concat(b.Operands, b.Results) {
+		fmt.Fprintln(&k, lay(v))
+	}
+	return k.String(), true
 }
 
 // twin is the value in another layout.

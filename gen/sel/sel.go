@@ -71,7 +71,7 @@ func Run(g *block.Graph, t *target.Target, o Options) (*Choice, error) {
 func newSelector(g *block.Graph, t *target.Target, o Options) *selector {
 	s := &selector{g: g, t: t, o: o, usual: usual(g), costs: map[string]float64{}, estimates: map[string][]float64{},
 		runs: map[*ir.Value]float64{}, given: map[*ir.Value]bool{}, views: map[*block.Block]bool{},
-		found: map[string]bool{}, stale: map[string]bool{}}
+		lowered: map[string]Kernel{}, found: map[string]bool{}, stale: map[string]bool{}}
 	s.blocked = layout.Layout{Axis: 1, Block: lower.ChannelBlock(t)}
 	s.wanted = map[*ir.Value][]layout.Layout{}
 	return s
@@ -122,6 +122,7 @@ type selector struct {
 	node       map[*ir.Value]int     // the value's node in the problem
 	costs      map[string]float64    // of conversions
 	estimates  map[string][]float64  // of candidates, by what they depend on
+	lowered    map[string]Kernel     // by what blocks that share it have in common
 	found      map[string]bool       // keys of the tuning record that blocks have
 	stale      map[string]bool       // notes
 }

@@ -15,6 +15,7 @@ import (
 func (c *Choice) Verify(g *block.Graph) error {
 	blocks := 0
 	var err error
+	right := map[*loop.Kernel]bool{} // kernels that blocks share are looked at once
 	g.All(func(r *block.Graph) {
 		for _, v := range slices.Concat(r.Inputs, r.Outputs) {
 			if l := c.Layouts[v]; l != layout.RowMajor && err == nil {
@@ -26,7 +27,7 @@ func (c *Choice) Verify(g *block.Graph) error {
 				blocks++
 			}
 			if err == nil {
-				err = c.verify(b)
+				err = c.verify(b, right)
 			}
 		}
 	})
@@ -36,7 +37,7 @@ func (c *Choice) Verify(g *block.Graph) error {
 	return err
 }
 
-func (c *Choice) verify(b *block.Block) error {
+func (c *Choice) verify(b *block.Block, right map[*loop.Kernel]bool) error {
 	k, computed := c.Kernels[b]
 	_, view := c.Views[b]
 	switch {
@@ -52,8 +53,11 @@ func (c *Choice) verify(b *block.Block) error {
 	case view:
 		return nil
 	}
-	if err := loop.Verify(k.Kernel); err != nil {
-		return fmt.Errorf("block %s: %w", b.Label(), err)
+	if !right[k.Kernel] {
+		if err := loop.Verify(k.Kernel); err != nil {
+			return fmt.Errorf("block %s: %w", b.Label(), err)
+		}
+		right[k.Kernel] = true
 	}
 	return c.writes(b, k.Kernel)
 }

@@ -67,21 +67,24 @@ func (l *Language) Print(p *plan.Program, prefix string, shards int) ([]File, er
 
 func (l *Language) distinct(p *plan.Program, prefix string) ([]*kernelText, []string, error) {
 	var out []*kernelText
-	byText := map[string]*kernelText{}
+	byText, byKernel := map[string]*kernelText{}, map[*loop.Kernel]*kernelText{}
 	calls := p.Calls()
 	names := make([]string, len(calls))
 	for i, s := range calls {
-		body, err := l.Body(s.Kernel)
-		if err != nil {
-			return nil, nil, fmt.Errorf("block %s: %w", s.Block.Label(), err)
-		}
-		key := Signature(s.Kernel, "k") + "\n" + body
-		k := byText[key]
+		k := byKernel[s.Kernel] // blocks that are equal up to names share one
 		if k == nil {
-			sum := sha256.Sum256([]byte(Generator + "\n" + key))
-			k = &kernelText{name: fmt.Sprintf("%s_k_%x", prefix, sum[:6]), kernel: s.Kernel, body: body}
-			byText[key] = k
-			out = append(out, k)
+			body, err := l.Body(s.Kernel)
+			if err != nil {
+				return nil, nil, fmt.Errorf("block %s: %w", s.Block.Label(), err)
+			}
+			key := Signature(s.Kernel, "k") + "\n" + body
+			if k = byText[key]; k == nil {
+				sum := sha256.Sum256([]byte(Generator + "\n" + key))
+				k = &kernelText{name: fmt.Sprintf("%s_k_%x", prefix, sum[:6]), kernel: s.Kernel, body: body}
+				byText[key] = k
+				out = append(out, k)
+			}
+			byKernel[s.Kernel] = k
 		}
 		k.docs = append(k.docs, s.Block.Label())
 		names[i], s.Function = k.name, k.name
