@@ -111,16 +111,20 @@ func (r *resizing) sized(list []int, to ir.Shape) error {
 	if len(to) != len(list) {
 		return fmt.Errorf("operand 3 (sizes) has %d elements for %d axes", len(to), len(list))
 	}
-	for _, k := range list {
-		if err := r.c.require(AtLeast, r.x[k], sym.Const(1), "dimension %d, which is resized to a size", k); err != nil {
-			return err
-		}
-	}
 	policy, err := r.c.choice("keep_aspect_ratio_policy", "stretch", "not_larger", "not_smaller")
 	if err != nil {
 		return err
 	}
-	if policy != "stretch" && len(list) > 0 {
+	alike := policy != "stretch" && len(list) > 0
+	for i, k := range list {
+		if !alike && to[i].Equal(r.x[k]) { // by the scale 1, which a dimension of 0 has too
+			continue
+		}
+		if err := r.c.require(AtLeast, r.x[k], sym.Const(1), "dimension %d, which is resized to a size", k); err != nil {
+			return err
+		}
+	}
+	if alike {
 		return r.sizedAlike(list, to, policy == "not_larger")
 	}
 	for i, k := range list {

@@ -76,7 +76,7 @@ func TestSignalErrors(t *testing.T) {
 		{heads(), "operand 0 has rank 3 and attribute num_heads is 0"},
 		{heads("num_heads", 3), "hidden size must be a multiple of attribute num_heads: found 15 and 16"},
 		{heads("num_heads", 4), "dimension 2 of operand 1: found 4 and 2"},
-		{heads("num_heads", 2, "rotary_embedding_dim", 3), "attribute rotary_embedding_dim is 3; an even number"},
+		{heads("num_heads", 2, "rotary_embedding_dim", 3), "attribute rotary_embedding_dim is 3; want an even number"},
 		{heads("num_heads", 2, "rotary_embedding_dim", 10), "the size of a head and attribute rotary_embedding_dim: found 8 and 10"},
 		{conv(attrs("activation", "relu"), f32(1, 3, 5), f32(3, 1, 2)), `attribute activation is "relu"; supported are ["none" "silu" "swish"]`},
 		{conv(nil, f32(1, 3, 5), f32(3, 2, 2)), "dimension 1 of operand 1: found 2 and 1"},

@@ -115,6 +115,36 @@ func satMul(a, b int64) int64 {
 	return -boundInf
 }
 
+// Fits reports whether e is computed within 64 bits, step by step, whatever numbers within the facts its
+// variables are. What only dimensions of which nothing is known take out of 64 bits counts as nothing: that those of
+// a run are not too large is checked when it starts.
+func (e Expr) Fits(f Facts) bool {
+	if e.bad {
+		return false
+	}
+	var bad bool
+	lo, hi := min(e.c, 0), max(e.c, 0) // of sums of any of the terms
+	for _, t := range e.terms {
+		l, h := t.coef, t.coef
+		open := len(t.atoms) > 1
+		for _, a := range t.atoms {
+			if a.Kind != AtomVar && !(a.A.Fits(f) && a.B.Fits(f)) {
+				return false
+			}
+			al, ah := a.bounds(f)
+			open = open || ah >= MaxDim-1
+			l, h = mulBounds(l, h, min(al, 0), max(ah, 1))
+		}
+		switch leaves := l <= -boundInf || h >= boundInf; {
+		case leaves && !open:
+			return false
+		case !leaves:
+			lo, hi = addInt(lo, min(l, 0), &bad), addInt(hi, max(h, 0), &bad)
+		}
+	}
+	return !bad
+}
+
 // Eval is the value of e where env gives the variables'.
 func (e Expr) Eval(env map[string]int64) (int64, error) {
 	if e.bad {
