@@ -164,7 +164,7 @@ func (f *fuser) try(r row, p pair) *block.Block {
 		return nil
 	}
 	m := r.fuse(f, p)
-	if size(m) > maxSize || v == depend && !r.despite && !f.pays(p, m) {
+	if size(m) > maxSize || !written(m) || v == depend && !r.despite && !f.pays(p, m) {
 		f.refused[key] = true
 		return nil
 	}

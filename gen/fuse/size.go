@@ -2,6 +2,7 @@ package fuse
 
 import (
 	"rules_dnn/gen/block"
+	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
 
@@ -30,6 +31,17 @@ func size(b *block.Block) int {
 		n += sizeOf(e, 0)
 	}
 	return n
+}
+
+// written reports whether all indices of a block have a text: composed ones may be longer than limit.Expression.
+func written(b *block.Block) bool {
+	ok := true
+	for _, e := range exprs(b) {
+		te.Walk(e, func(x te.Expr) {
+			te.EachIndex(x, func(i sym.Expr) { ok = ok && !i.Overflow() })
+		})
+	}
+	return ok
 }
 
 // exprs are what a block's stages compute.

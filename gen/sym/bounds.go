@@ -3,6 +3,8 @@ package sym
 import (
 	"fmt"
 	"math"
+
+	"rules_dnn/gen/limit"
 )
 
 const boundInf = math.MaxInt64 // stands for no bound, either sign
@@ -116,8 +118,8 @@ func satMul(a, b int64) int64 {
 }
 
 // Fits reports whether e is computed within 64 bits, step by step, whatever numbers within the facts its
-// variables are. What only dimensions of which nothing is known take out of 64 bits counts as nothing: that those of
-// a run are not too large is checked when it starts.
+// variables are. A product of variables, and a multiple of a dimension of which nothing is known, count as no more than
+// a tensor's size: that a run's dimensions are not too large is checked when it starts.
 func (e Expr) Fits(f Facts) bool {
 	if e.bad {
 		return false
@@ -132,15 +134,14 @@ func (e Expr) Fits(f Facts) bool {
 				return false
 			}
 			al, ah := a.bounds(f)
-			open = open || ah >= MaxDim-1
+			open = open || ah >= MaxDim-1 || al <= 1-MaxDim
 			l, h = mulBounds(l, h, min(al, 0), max(ah, 1))
 		}
-		switch leaves := l <= -boundInf || h >= boundInf; {
-		case leaves && !open:
-			return false
-		case !leaves:
-			lo, hi = addInt(lo, min(l, 0), &bad), addInt(hi, max(h, 0), &bad)
+		if open {
+			l, h = max(l, -limit.Tensor), min(h, limit.Tensor)
 		}
+		bad = bad || l <= -boundInf || h >= boundInf
+		lo, hi = addInt(lo, min(l, 0), &bad), addInt(hi, max(h, 0), &bad)
 	}
 	return !bad
 }
