@@ -14,6 +14,7 @@ import (
 	"rules_dnn/gen/loop/run"
 	"rules_dnn/gen/passes/dce"
 	"rules_dnn/gen/passes/edit"
+	"rules_dnn/gen/print/cpp"
 )
 
 // limits of a graph that is compared: bytes of a tensor, iterations of a loop, evaluations of a node.
@@ -74,6 +75,11 @@ func (t *trial) survives() (err error) {
 		return err
 	case t.inputs == nil || errors.As(refused, &limited):
 		return nil
+	}
+	if !slices.Contains(Devices, t.config.Chip) { // what compiles has a text
+		if _, err := cpp.Print(p, "p", 1); err != nil {
+			return err
+		}
 	}
 	in := make([]*ir.Tensor, len(p.Inputs))
 	for i, v := range p.Inputs {

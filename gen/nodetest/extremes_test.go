@@ -31,15 +31,15 @@ func TestExtremes(t *testing.T) {
 		for _, e := range slices.Concat(extremeAttributes(c, g), extremeElements(c)) {
 			for _, given := range []string{structureConstant, symbolicDims, atRunTime} {
 				v := &variant{Case: e.Case, label: e.label + ", " + given, change: e.change, given: given}
-				if chosen(v.label, 40) {
+				if chosen(v.label, 160) {
 					o.try(t, c, v)
 				}
 			}
 		}
 	}
-	atLeast(t, 500, o.ran)
-	atLeast(t, 300, o.refused)
-	o.compileAndRun(t, 4)
+	atLeast(t, 150, o.ran)
+	atLeast(t, 400, o.refused)
+	o.compileAndRun(t, 2)
 }
 
 // extremeAttributes have an extreme for an integer of an attribute of the model's own nodes.
