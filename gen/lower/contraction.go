@@ -222,7 +222,7 @@ func (c *contraction) roles() bool {
 		return false
 	}
 	channels, ok := s.Axes[c.channel].Extent.Const()
-	if !ok {
+	if !ok || channels < 1 {
 		return false
 	}
 	if c.groups == 0 {
