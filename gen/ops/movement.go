@@ -226,6 +226,9 @@ func (c *Ctx) dimsOperand(i int) (ir.Shape, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(es) > limit.Rank {
+		return nil, fmt.Errorf("operand %d has %d elements for dimensions; supported are at most %d", i, len(es), limit.Rank)
+	}
 	for k, e := range es {
 		if err := c.require(AtLeast, e, sym.Const(0), "element %d of operand %d", k, i); err != nil {
 			return nil, err
