@@ -116,8 +116,17 @@ func (r *resizing) sized(list []int, to ir.Shape) error {
 		return err
 	}
 	alike := policy != "stretch" && len(list) > 0
+	to = slices.Clone(to)
 	for i, k := range list {
-		if !alike && to[i].Equal(r.x[k]) { // by the scale 1, which a dimension of 0 has too
+		switch {
+		case alike:
+		case r.x[k].Is(0): // by the scale 1: no other gives it an element
+			if err := r.c.require(SameDim, to[i], r.x[k], "the size to which dimension %d, which has no element, is resized", k); err != nil {
+				return err
+			}
+			to[i] = r.x[k]
+			continue
+		case to[i].Equal(r.x[k]):
 			continue
 		}
 		if err := r.c.require(AtLeast, r.x[k], sym.Const(1), "dimension %d, which is resized to a size", k); err != nil {
