@@ -130,6 +130,7 @@ func inlineProducer(f *fuser, p pair) *block.Block {
 	f.carry(p, m, fromC)
 	ps, cs := f.freshLets(p.first), renumber(p.second.Stage, fromC)
 	var facts sym.Facts
+	ok := true
 	m.Stage = cs.MapExprs(func(e te.Expr) te.Expr {
 		l, ok := e.(te.Load)
 		if !ok || l.Source.Stage || l.Source.N != -1 {
@@ -147,8 +148,13 @@ func inlineProducer(f *fuser, p pair) *block.Block {
 		if facts == nil {
 			facts = stageFacts(cs, f.g.Facts)
 		}
-		return guarded(l, te.SubstIndices(ps.Results[0], at, facts))
+		body := te.SubstIndices(ps.Results[0], at, facts)
+		ok = ok && written(body)
+		return guarded(l, body)
 	})
+	if !ok {
+		return nil
+	}
 	return m
 }
 
@@ -197,7 +203,11 @@ func appendConsumer(f *fuser, p pair) *block.Block {
 	facts := stageFacts(ps, f.g.Facts)
 	results := make([]te.Expr, len(cs.Results))
 	for k, r := range cs.Results {
-		results[k] = te.Map(te.SubstIndices(r, at, facts), func(e te.Expr) te.Expr {
+		moved := te.SubstIndices(r, at, facts)
+		if !written(moved) {
+			return nil
+		}
+		results[k] = te.Map(moved, func(e te.Expr) te.Expr {
 			if l, ok := e.(te.Load); ok && !l.Source.Stage && l.Source.N == -1 {
 				return freshLet(ps.Results[0], f.fresh()) // a consumer may read the element in several places
 			}

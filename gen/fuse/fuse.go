@@ -223,6 +223,10 @@ func (f *fuser) try(r row, p pair, t *trial) *block.Block {
 		return nil
 	}
 	m := r.fuse(f, p)
+	if m == nil {
+		t.refused = true
+		return nil
+	}
 	if exact {
 		f.sizes[m] = &known{size: grown}
 	}

@@ -2,6 +2,7 @@ package fuse
 
 import (
 	"rules_dnn/gen/block"
+	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
 
@@ -95,6 +96,15 @@ func loads(p pair) (n int, guards bool) {
 		})
 	}
 	return n, guards
+}
+
+// written reports whether all indices of an expression have a text: composed ones may be longer than limit.Expression.
+func written(e te.Expr) bool {
+	ok := true
+	te.Walk(e, func(x te.Expr) {
+		te.EachIndex(x, func(i sym.Expr) { ok = ok && !i.Overflow() })
+	})
+	return ok
 }
 
 // exprs are what a block's stages compute.

@@ -75,7 +75,8 @@ type row struct {
 	places bool
 	// legal reports that the row can fuse the pair without repeating work.
 	legal func(f *fuser, p pair) bool
-	fuse  func(f *fuser, p pair) *block.Block
+	// fuse is the two as one; nil where an index of it would be too long to write.
+	fuse func(f *fuser, p pair) *block.Block
 }
 
 // rows in the order in which they are tried on all pairs.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/opaque"
 	"rules_dnn/gen/ops"
 	"rules_dnn/gen/te"
 )
@@ -196,11 +197,7 @@ func (in Interp) node(n *ir.Node, operands []*ir.Tensor, env map[string]int64) (
 		return nil, err
 	}
 	if m.Call != nil {
-		results, _, err := m.Call.Run(nil, operands)
-		if err != nil {
-			return nil, n.Errorf("%w", err)
-		}
-		return results[:len(n.Outputs)], in.limit(n, results)
+		return in.call(n, m.Call, operands)
 	}
 	var wanted []int
 	var sources []te.Source
@@ -240,16 +237,23 @@ func (in Interp) composition(n *ir.Node, operands []*ir.Tensor, env map[string]i
 	return results, nil
 }
 
-// limit checks the sizes of an opaque operator's results.
-func (in Interp) limit(n *ir.Node, results []*ir.Tensor) error {
-	most := in.MaxBytes
-	if most == 0 {
-		most = DefaultMaxBytes
-	}
-	for _, t := range results {
-		if int64(len(t.Data)) > most {
-			return n.Errorf("a tensor of type %s and shape %v takes more than the limit of %d bytes", t.Type, t.Shape, most)
+// call runs an opaque operator. What size its results have is checked before it makes them, but for dimensions that it
+// computes, which its operands bound.
+func (in Interp) call(n *ir.Node, c *opaque.Call, operands []*ir.Tensor) ([]*ir.Tensor, error) {
+	for _, r := range c.Results {
+		shape, known := (&ir.Value{Shape: r.Shape, HasShape: true}).Static()
+		if size, err := ir.Len(shape); known && (err != nil || size > in.mostBytes()/int64(max(r.Type.Size(), 1))) {
+			return nil, n.Errorf("%w", in.tooLarge(r.Type, shape))
 		}
 	}
-	return nil
+	results, _, err := c.Run(nil, operands)
+	if err != nil {
+		return nil, n.Errorf("%w", err)
+	}
+	for _, t := range results {
+		if int64(len(t.Data)) > in.mostBytes() {
+			return nil, n.Errorf("%w", in.tooLarge(t.Type, t.Shape))
+		}
+	}
+	return results[:len(n.Outputs)], nil
 }

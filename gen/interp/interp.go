@@ -208,7 +208,7 @@ func (r *run) make(t ir.DType, shape []int64) (*ir.Tensor, error) {
 		return nil, err
 	}
 	if n > r.MaxBytes/int64(max(t.Size(), 1)) {
-		return nil, limitf("a tensor of type %s and shape %v takes more than the limit of %d bytes", t, shape, r.MaxBytes)
+		return nil, r.tooLarge(t, shape)
 	}
 	return ir.NewTensor(t, shape...), nil
 }

@@ -15,6 +15,17 @@ func (e *LimitError) Error() string { return e.what }
 
 func limitf(format string, args ...any) error { return &LimitError{fmt.Sprintf(format, args...)} }
 
+func (in Interp) mostBytes() int64 {
+	if in.MaxBytes == 0 {
+		return DefaultMaxBytes
+	}
+	return in.MaxBytes
+}
+
+func (in Interp) tooLarge(t ir.DType, shape []int64) error {
+	return limitf("a tensor of type %s and shape %v takes more than the limit of %d bytes", t, shape, in.mostBytes())
+}
+
 // spend counts the points of a stage and refuses one that exceeds the limit.
 func (r *run) spend(s *te.Stage, shape []int64) error {
 	if r.MaxPoints == 0 {

@@ -246,6 +246,9 @@ func (c *contraction) roles() (refusal string) {
 	if !ok {
 		return "how many channels the result has is known at run time only"
 	}
+	if channels < 1 {
+		return "the result has no channels"
+	}
 	if c.groups == 0 {
 		c.groups, c.channels = 1, channels
 	}

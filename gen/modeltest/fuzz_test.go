@@ -33,6 +33,9 @@ func trialOf(data []byte) *trial {
 		return t
 	}
 	r := randomOf(&choices{Source: s})
+	if !s.Empty() && s.N(3) == 2 {
+		r.emptied()
+	}
 	t.g, t.inputs = r.g, r.inputs
 	return t
 }

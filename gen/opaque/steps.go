@@ -23,7 +23,7 @@ func Steps(start, limit, delta *ir.Tensor) (int64, error) {
 	if x[0].floats != nil {
 		return floatSteps(x[0].floats[0], x[1].floats[0], x[2].floats[0])
 	}
-	return intSteps(x[0].ints[0], x[1].ints[0], x[2].ints[0])
+	return IntSteps(x[0].ints[0], x[1].ints[0], x[2].ints[0])
 }
 
 func floatSteps(start, limit, delta float64) (int64, error) {
@@ -34,7 +34,8 @@ func floatSteps(start, limit, delta float64) (int64, error) {
 	return int64(max(n, 0)), nil
 }
 
-func intSteps(start, limit, delta int64) (int64, error) {
+// IntSteps is Steps of integers.
+func IntSteps(start, limit, delta int64) (int64, error) {
 	// Differences of 64-bit integers need 64 bits without a sign.
 	room, step := uint64(limit)-uint64(start), uint64(delta)
 	empty := start >= limit

@@ -238,7 +238,7 @@ func (a *attention) scale() (te.Expr, error) {
 	if d, ok := a.q.size.Const(); ok {
 		return te.Float(a.t, 1/math.Sqrt(float64(max(d, 1)))), nil
 	}
-	size := cast(a.t, te.Index{Type: ir.I64, E: a.q.size})
+	size := cast(a.t, te.Index{Type: ir.I64, E: a.c.atLeastOne(a.q.size)}) // a sum of nothing stays 0
 	return div(num(size, 1), call("sqrt", size)), nil
 }
 

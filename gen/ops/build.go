@@ -28,7 +28,8 @@ func Build(n *ir.Node, facts sym.Facts) (*Meaning, error) {
 		return nil, n.Errorf("%w", err)
 	}
 	m.Checks = append(m.Checks, c.checks...)
-	if err := Verify(n, m); err != nil {
+	m.dropEmpty()
+	if err := Verify(n, m, facts); err != nil {
 		return nil, n.Errorf("%w", err)
 	}
 	return m, nil

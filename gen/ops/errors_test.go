@@ -91,6 +91,7 @@ func TestErrors(t *testing.T) {
 		{node("QuantizeLinear", nil, f32(4, 5), f32(4, 5)), "operand 1 has rank 2; want rank 0 or 1 without attribute block_size"},
 		{node("QuantizeLinear", attrs("block_size", 2), f32(4, 5), f32(4, 2)), "dimension 1 of operand 1, in blocks of 2 along axis 1: found 2 and 3"},
 		{node("QuantizeLinear", attrs("block_size", -1), f32(4, 5), f32(4, 2)), "attribute block_size is -1"},
+		{node("Expand", nil, f32(1), vec(make([]int64, 33)...)), "operand 1 has 33 elements for dimensions; supported are at most 32"},
 		{node("DequantizeLinear", attrs("block_size", math.MaxInt64), val(ir.I16, 64), f32(2)), "attribute block_size is 9223372036854775807; want 1 to "},
 		{old(10, node("QuantizeLinear", nil, f32(4, 5), f32(5))), "definition 10 of the operator knows a single number only"},
 		{old(19, node("QuantizeLinear", nil, f32(4), val(ir.F16))), "operands 0 and 1 must have one type, found f32 and f16"},

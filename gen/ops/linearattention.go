@@ -198,6 +198,6 @@ func (a *linearAttention) scale() *ir.Value {
 	if x := a.Node.Float("scale", 0); x != 0 {
 		return a.float(ir.F32, float64(x))
 	}
-	size := a.op("Div", nil, a.dim(a.operands[linearKey], 2), a.ints(a.heads))
+	size := a.op("Max", nil, a.op("Div", nil, a.dim(a.operands[linearKey], 2), a.ints(a.heads)), a.ints(1)) // a sum of nothing stays 0
 	return a.op("Reciprocal", nil, a.op("Sqrt", nil, a.cast(size, ir.I64, ir.F32)))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/limit"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
@@ -225,6 +226,9 @@ func (c *Ctx) dimsOperand(i int) (ir.Shape, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(es) > limit.Rank {
+		return nil, fmt.Errorf("operand %d has %d elements for dimensions; supported are at most %d", i, len(es), limit.Rank)
+	}
 	for k, e := range es {
 		if err := c.require(AtLeast, e, sym.Const(0), "element %d of operand %d", k, i); err != nil {
 			return nil, err
@@ -280,6 +284,7 @@ func trilu(c *Ctx) (*Meaning, error) {
 			return nil, err
 		}
 	}
+	k = near(k)
 	as := axes(x)
 	row, col := len(x)-2, len(x)-1
 	above := sym.Sub(sym.Sub(iv(col), iv(row)), k) // how far above the diagonal
@@ -290,6 +295,18 @@ func trilu(c *Ctx) (*Meaning, error) {
 	l := c.load0(te.AxisVars(as)...)
 	l.Guard, l.Default = []te.Within{keep}, te.Number(c.Type(0), 0)
 	return one("Trilu", as, l), nil
+}
+
+// beyond is above every dimension of a tensor, which has at most so many bytes.
+const beyond = limit.Tensor
+
+// near replaces a constant that is far beyond all dimensions by one that is not as far: where an index is only
+// compared with dimensions, it is as good, and what is computed of it stays within 64 bits.
+func near(e sym.Expr) sym.Expr {
+	if x, ok := e.Const(); ok {
+		return sym.Const(max(-2*beyond, min(2*beyond, x)))
+	}
+	return e
 }
 
 // scalarOperand is the one element of a structural operand.

@@ -60,17 +60,39 @@ func rangeOf(c *Ctx) (*Meaning, error) {
 	if !ok {
 		return nil, &UnknownError{fmt.Sprintf("the value (%s) of operand 2 (delta)", v[2])}
 	}
-	if step == 0 || step == math.MinInt64 {
-		return nil, fmt.Errorf("operand 2 (delta) is %d", step)
+	n, err := c.rangeLength(v[0], v[1], step)
+	if err != nil {
+		return nil, err
 	}
-	room := sym.Sub(v[1], v[0])
+	as := axes(ir.Shape{n})
+	element := sym.Add(v[0], sym.Scale(iv(0), step))
+	if !element.Fits(c.with(as)) { // though its value may: integers of the result's type wrap on the way
+		start, delta := te.Index{Type: c.Type(0), E: v[0]}, te.Int(c.Type(0), step)
+		return c.ramp(start, delta, n), nil
+	}
+	return one("Range", as, te.Index{Type: c.Type(0), E: element}), nil
+}
+
+// rangeLength is how many integers a Range has. That of numbers is exact: their difference may leave 64 bits.
+func (c *Ctx) rangeLength(start, limit sym.Expr, step int64) (sym.Expr, error) {
+	if step == 0 {
+		return sym.Expr{}, fmt.Errorf("operand 2 (delta) is 0")
+	}
+	from, ok1 := start.Const()
+	to, ok2 := limit.Const()
+	if ok1 && ok2 {
+		n, err := opaque.IntSteps(from, to, step)
+		return sym.Const(n), err
+	}
+	if step == math.MinInt64 {
+		return sym.Expr{}, fmt.Errorf("operand 2 (delta) is %d; supported is at least %d where operands 0 (start) and 1 (limit) are not constant", step, step+1)
+	}
+	room := sym.Sub(limit, start)
 	if step < 0 {
-		room = sym.Scale(room, -1)
+		room = sym.Sub(start, limit)
 	}
 	n := sym.CeilDiv(room, sym.Const(max(step, -step)), c.Facts)
-	n = sym.Max(n, sym.Const(0), c.Facts)
-	element := sym.Add(v[0], sym.Scale(iv(0), step))
-	return one("Range", axes(ir.Shape{n}), te.Index{Type: c.Type(0), E: element}), nil
+	return sym.Max(n, sym.Const(0), c.Facts), nil
 }
 
 func (c *Ctx) rangeFloat() (*Meaning, error) {

@@ -195,6 +195,9 @@ func (r *resizing) readRoi(list []int) error {
 
 // build makes a stage for each group of axes, such that none reads many elements for one.
 func (r *resizing) build() (*Meaning, error) {
+	if product(r.out...).Is(0) { // there is no element to read from, nor a scale of an axis of none
+		return one(r.c.Row.Name, axes(r.out), te.Number(r.typ, 0)), nil
+	}
 	taps := map[string]int{"nearest": 1, "linear": 2, "cubic": 4}[r.mode]
 	var groups [][]*resizedAxis
 	loads := 9

@@ -111,16 +111,29 @@ func (r *resizing) sized(list []int, to ir.Shape) error {
 	if len(to) != len(list) {
 		return fmt.Errorf("operand 3 (sizes) has %d elements for %d axes", len(to), len(list))
 	}
-	for _, k := range list {
-		if err := r.c.require(AtLeast, r.x[k], sym.Const(1), "dimension %d, which is resized to a size", k); err != nil {
-			return err
-		}
-	}
 	policy, err := r.c.choice("keep_aspect_ratio_policy", "stretch", "not_larger", "not_smaller")
 	if err != nil {
 		return err
 	}
-	if policy != "stretch" && len(list) > 0 {
+	alike := policy != "stretch" && len(list) > 0
+	to = slices.Clone(to)
+	for i, k := range list {
+		switch {
+		case alike:
+		case r.x[k].Is(0): // by the scale 1: no other gives it an element
+			if err := r.c.require(SameDim, to[i], r.x[k], "the size to which dimension %d, which has no element, is resized", k); err != nil {
+				return err
+			}
+			to[i] = r.x[k]
+			continue
+		case to[i].Equal(r.x[k]):
+			continue
+		}
+		if err := r.c.require(AtLeast, r.x[k], sym.Const(1), "dimension %d, which is resized to a size", k); err != nil {
+			return err
+		}
+	}
+	if alike {
 		return r.sizedAlike(list, to, policy == "not_larger")
 	}
 	for i, k := range list {

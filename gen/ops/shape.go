@@ -29,14 +29,16 @@ func iv(k int) sym.Expr { return sym.Var("i" + strconv.Itoa(k)) }
 func rv(k int) sym.Expr { return sym.Var("r" + strconv.Itoa(k)) }
 
 // with adds the ranges of loops to the facts.
-func (c *Ctx) with(loops ...[]te.Axis) sym.Facts {
-	f := maps.Clone(c.Facts)
+func (c *Ctx) with(loops ...[]te.Axis) sym.Facts { return withAxes(c.Facts, loops...) }
+
+func withAxes(facts sym.Facts, loops ...[]te.Axis) sym.Facts {
+	f := maps.Clone(facts)
 	if f == nil {
 		f = sym.Facts{}
 	}
 	for _, as := range loops {
 		for _, a := range as {
-			_, hi := a.Extent.Bounds(c.Facts)
+			_, hi := a.Extent.Bounds(facts)
 			f[a.Var] = sym.Range{Lo: 0, Hi: max(0, hi-1)}
 		}
 	}

@@ -119,7 +119,7 @@ func eyeLike(c *Ctx) (*Meaning, error) {
 			return nil, err
 		}
 	}
-	off := sym.Sub(sym.Sub(iv(1), iv(0)), sym.Const(c.Node.Int("k", 0)))
+	off := sym.Sub(sym.Sub(iv(1), iv(0)), near(sym.Const(c.Node.Int("k", 0))))
 	diagonal := test("eq", te.Index{Type: ir.I64, E: off}, te.Int(ir.I64, 0))
 	return one("EyeLike", axes(x), sel(diagonal, te.Number(t, 1), te.Number(t, 0))), nil
 }

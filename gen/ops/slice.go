@@ -82,12 +82,11 @@ func (c *Ctx) sliceBounds(rank int) (map[int]bounds, error) {
 	if err != nil {
 		return nil, err
 	}
-	const most = 1 << 31 // above every dimension
 	out := map[int]bounds{}
 	for i, k := range ks {
 		b := bounds{starts[i], ends[i], 1}
 		if steps != nil {
-			b.step = max(-most, min(most, steps[i]))
+			b.step = max(-beyond, min(beyond, steps[i]))
 		}
 		out[k] = b
 	}
@@ -157,10 +156,7 @@ func (c *Ctx) within(e, d sym.Expr) sym.Expr {
 
 // fromEnd adds the extent to an index that is negative.
 func (c *Ctx) fromEnd(d, e sym.Expr) sym.Expr {
-	const most = 1 << 40 // "to the end" is often the greatest integer
-	if x, ok := e.Const(); ok {
-		e = sym.Const(max(-most, min(most, x)))
-	}
+	e = near(e) // "to the end" is often the greatest integer
 	return sym.Add(e, sym.Mul(d, sym.Below(e, c.Facts)))
 }
 
@@ -226,6 +222,11 @@ func (c *Ctx) paddings(rank int) ([]padding, error) {
 	}
 	if len(list) != 2*len(ks) {
 		return nil, fmt.Errorf("pads has %d elements; want two for each of %d axes", len(list), len(ks))
+	}
+	for i, e := range list {
+		if p, ok := e.Const(); ok && (p < -beyond || p > beyond) {
+			return nil, fmt.Errorf("element %d of pads is %d; supported are %d to %d", i, p, int64(-beyond), int64(beyond))
+		}
 	}
 	out := slices.Repeat([]padding{{sym.Const(0), sym.Const(0)}}, rank)
 	for i, k := range ks {

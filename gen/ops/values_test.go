@@ -116,7 +116,7 @@ func TestVerify(t *testing.T) {
 		{load(te.FromStage(0, ir.F32, iv(0))), "a load from stage 0"},
 		{load(te.Load{Type: ir.F32, Index: te.AxisVars(axes(n.Inputs[0].Shape)), Guard: make([]te.Within, 1)}), "without a default"},
 	} {
-		require.ErrorContains(t, Verify(n, c.m), c.want)
+		require.ErrorContains(t, Verify(n, c.m, nil), c.want)
 	}
 }
 

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"slices"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/limit"
@@ -10,10 +11,10 @@ import (
 	"rules_dnn/gen/te"
 )
 
-// Verify checks a meaning against its node: extents are not negative and fit in 64
-// bits, and each load names an operand or an earlier stage, with its type and as
-// many indices as it has dimensions.
-func Verify(n *ir.Node, m *Meaning) error {
+// Verify checks a meaning against its node under the facts: extents are not negative,
+// they and all that indices compute fit in 64 bits, and each load names an operand or an
+// earlier stage, with its type and as many indices as it has dimensions.
+func Verify(n *ir.Node, m *Meaning, facts sym.Facts) error {
 	if m.Call != nil {
 		return verifyCall(n, m.Call)
 	}
@@ -31,6 +32,9 @@ func Verify(n *ir.Node, m *Meaning) error {
 		}
 		if err := verifyLoads(n, m, i); err != nil {
 			return fmt.Errorf("stage %d (%s): %w", i, s.Name, err)
+		}
+		if err := verifyIndices(s, facts); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -108,6 +112,35 @@ func verifyLoads(n *ir.Node, m *Meaning, stage int) error {
 			err = fmt.Errorf("a guarded load without a default of its type")
 		}
 	})
+	return err
+}
+
+// verifyIndices checks that the stage's index expressions are computed within 64 bits.
+func verifyIndices(s *te.Stage, facts sym.Facts) error {
+	facts = withAxes(facts, s.Axes, s.Reduce)
+	var err error
+	check := func(i sym.Expr, facts sym.Facts) {
+		if err == nil && !i.Fits(facts) {
+			err = fmt.Errorf("an index (%s) leaves 64 bits, divides by 0, or is an expression of more than %d characters: "+
+				"want attributes and constant operands nearer to the dimensions", i, limit.Expression)
+		}
+	}
+	for _, root := range s.Exprs() {
+		facts := te.LetFacts(root, facts)
+		te.Walk(root, func(e te.Expr) {
+			te.EachIndex(e, func(i sym.Expr) { check(i, facts) })
+		})
+	}
+	if u := s.Update; u != nil {
+		facts = withAxes(facts, u.Axes)
+		for _, b := range u.Binds {
+			check(b.Lo, facts)
+			check(b.Hi, facts)
+		}
+		for _, i := range slices.Concat(u.At, u.From) {
+			check(i, facts)
+		}
+	}
 	return err
 }
 

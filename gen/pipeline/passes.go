@@ -65,10 +65,17 @@ var CompilePasses = []Pass{
 	{Name: "inplace", Doc: "lets results take the memory of operands that are read for the last time", Run: placeOver, After: []Order{
 		{"lower", "where kernels load and store decides, and which values lie in others"},
 	}},
-	{Name: "plan", Doc: "places values in memory", Required: true, Run: func(s *State) error { return plan.Run(s.Program) }, After: []Order{
+	{Name: "plan", Doc: "places values in memory", Required: true, Run: planProgram, After: []Order{
 		{"lower", "a value's size is its layout's, and equal packed constants share a place"},
 		{"inplace", "what lies in another value's memory takes none"},
 	}},
+}
+
+func planProgram(s *State) error {
+	if err := plan.Run(s.Program); err != nil {
+		return err
+	}
+	return s.Program.Fits()
 }
 
 // Switch is a part of a pass that can be switched off to measure what it gains.

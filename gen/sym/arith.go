@@ -99,7 +99,13 @@ func (e Expr) tidy() Expr {
 }
 
 // Sub is a - b.
-func Sub(a, b Expr) Expr { return Add(a, Scale(b, -1)) }
+func Sub(a, b Expr) Expr {
+	out := Expr{bad: a.bad || b.bad}
+	out.c = subInt(a.c, b.c, &out.bad)
+	b.c = 0 // the least integer has no negative
+	out.terms = merged(a.terms, Scale(b, -1).terms, &out.bad)
+	return out.tidy()
+}
 
 // Scale is k * a.
 func Scale(a Expr, k int64) Expr {
@@ -184,6 +190,14 @@ func addInt(a, b int64, bad *bool) int64 {
 		*bad = true
 	}
 	return s
+}
+
+func subInt(a, b int64, bad *bool) int64 {
+	d := a - b
+	if (a < 0) != (b < 0) && (d < 0) != (a < 0) {
+		*bad = true
+	}
+	return d
 }
 
 func mulInt(a, b int64, bad *bool) int64 {

@@ -3,6 +3,8 @@ package sym
 import (
 	"fmt"
 	"math"
+
+	"rules_dnn/gen/limit"
 )
 
 const boundInf = math.MaxInt64 // stands for no bound, either sign
@@ -113,6 +115,35 @@ func satMul(a, b int64) int64 {
 		return boundInf
 	}
 	return -boundInf
+}
+
+// Fits reports whether e is computed within 64 bits, step by step, whatever numbers within the facts its
+// variables are. A product of variables, and a multiple of a dimension of which nothing is known, count as no more than
+// a tensor's size: that a run's dimensions are not too large is checked when it starts.
+func (e Expr) Fits(f Facts) bool {
+	if e.bad {
+		return false
+	}
+	var bad bool
+	lo, hi := min(e.c, 0), max(e.c, 0) // of sums of any of the terms
+	for _, t := range e.terms {
+		l, h := t.coef, t.coef
+		open := len(t.atoms) > 1
+		for _, a := range t.atoms {
+			if a.Kind != AtomVar && !(a.A.Fits(f) && a.B.Fits(f)) {
+				return false
+			}
+			al, ah := a.bounds(f)
+			open = open || ah >= MaxDim-1 || al <= 1-MaxDim
+			l, h = mulBounds(l, h, min(al, 0), max(ah, 1))
+		}
+		if open {
+			l, h = max(l, -limit.Tensor), min(h, limit.Tensor)
+		}
+		bad = bad || l <= -boundInf || h >= boundInf
+		lo, hi = addInt(lo, min(l, 0), &bad), addInt(hi, max(h, 0), &bad)
+	}
+	return !bad
 }
 
 // Eval is the value of e where env gives the variables'.

@@ -202,3 +202,49 @@ func TestBoundsOfGreatNumbers(t *testing.T) {
 	require.Equal(t, int64(-math.MaxInt64), lo)
 	require.Equal(t, int64(-math.MaxInt64+20), hi)
 }
+
+// TestFits: every order of the summands stays within 64 bits, for all numbers within the facts.
+func TestFits(t *testing.T) {
+	i, n, m := Var("i"), Var("N"), Var("M")
+	f := Facts{"i": {Lo: 0, Hi: 9}, "k": {Lo: -9, Hi: 9}}
+	least, most := Const(math.MinInt64), Const(math.MaxInt64)
+	for _, c := range []struct {
+		e    Expr
+		want bool
+	}{
+		{least, true},
+		{most, true},
+		{Add(most, Scale(i, -1)), true},
+		{Add(least, i), true},
+		{Add(Const(math.MaxInt64-9), i), true},
+		{Add(Const(math.MaxInt64-8), i), false},
+		{Add(Const(math.MinInt64+8), Scale(i, -1)), false},
+		{Add(Const(math.MinInt64+9), Var("k")), true},
+		{Add(Const(math.MinInt64+8), Var("k")), false},
+		{Add(most, n), false},
+		{Scale(i, 1<<60), false},
+		{Scale(i, 1<<59), true},
+		{Add(Scale(i, 1<<59), Scale(Var("k"), 1<<59), Scale(n, -1)), false},
+		{Mul(n, Mul(n, m)), true},
+		{Scale(n, 1<<40), true}, // a tensor of N large parts
+		{Add(Mul(n, Mul(n, m)), Scale(Mul(n, m), -1<<40)), true},
+		{FloorDiv(Add(most, i), Const(2), f), true}, // as ((i + 1) // 2) + 2^62 - 1
+		{Min(Add(most, Scale(i, -1)), n, f), true},
+		{Sub(least, Const(1)), false},
+		{FloorDiv(n, Const(0), f), false},
+	} {
+		require.Equal(t, c.want, c.e.Fits(f), "%s", c.e)
+	}
+}
+
+// TestSub: the least integer has no negative, but differences.
+func TestSub(t *testing.T) {
+	least := Const(math.MinInt64)
+	require.True(t, Sub(Const(math.MinInt64+3), least).Is(3))
+	require.True(t, Sub(Const(-1), least).Is(math.MaxInt64))
+	require.True(t, Sub(Const(0), least).Overflow())
+	require.True(t, Sub(least, Const(1)).Overflow())
+	require.True(t, Sub(Const(math.MaxInt64), Const(-1)).Overflow())
+	require.True(t, Sub(Add(least, Var("N")), least).Equal(Var("N")))
+	require.True(t, Sub(Sub(Const(1), least), Const(1)).Overflow())
+}

@@ -133,4 +133,7 @@ func marshal(t *testing.T, m *onnxpb.ModelProto) []byte {
 	return b
 }
 
-const most = math.MaxInt64
+const (
+	most  = math.MaxInt64
+	least = math.MinInt64
+)

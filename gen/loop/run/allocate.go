@@ -11,6 +11,11 @@ import (
 // any size before a check refuses them.
 const maxBytes = 1 << 30
 
+// SizeError reports a run that would take more memory than maxBytes.
+type SizeError struct{ text string }
+
+func (e *SizeError) Error() string { return e.text }
+
 // allocate makes the memory of a run and fills what is not written yet with bytes of no use.
 func (h *host) allocate(inputs []*ir.Tensor) error {
 	h.inputs = inputs
@@ -21,7 +26,7 @@ func (h *host) allocate(inputs []*ir.Tensor) error {
 		}
 		n, err := ir.Len(shape)
 		if err != nil || n > maxBytes/int64(v.Type.Size()) {
-			return fmt.Errorf("output %q of shape %v is larger than %d bytes, which is most here", v.Name, shape, int64(maxBytes))
+			return &SizeError{fmt.Sprintf("output %q of shape %v is larger than %d bytes, which is most here", v.Name, shape, int64(maxBytes))}
 		}
 		t := ir.NewTensor(v.Type, shape...)
 		poison(t.Data)
@@ -36,7 +41,7 @@ func (h *host) allocate(inputs []*ir.Tensor) error {
 		return fmt.Errorf("scratch: %w", err)
 	}
 	if arena > maxBytes || scratch > maxBytes {
-		return fmt.Errorf("intermediate values of %d bytes and %d of scratch, at most %d each are possible here", arena, scratch, int64(maxBytes))
+		return &SizeError{fmt.Sprintf("intermediate values of %d bytes and %d of scratch, at most %d each are possible here", arena, scratch, int64(maxBytes))}
 	}
 	h.arena, h.scratch, h.weights = aligned(arena), aligned(scratch), aligned(h.p.WeightsBytes)
 	poison(h.arena)

@@ -16,10 +16,6 @@ import (
 // Header is the runtime header that declares what the printed text calls.
 const Header = "runtime/dnn_index.h"
 
-// overflowText stands for an expression without a value (sym.Expr.Overflow): it names
-// nothing, so that the C compiler refuses it where a caller forgot to ask.
-const overflowText = "dnn_expression_overflows_64_bits"
-
 // Expr prints e as a C expression of type int64_t, parenthesised so that it can be an
 // operand anywhere. names gives the C text (a primary expression of type int64_t) of a
 // variable. Nothing is assumed of the variables: divisions round down for negative operands too.
@@ -52,8 +48,8 @@ type printer struct {
 
 // operand prints e as a primary expression: a literal, a name, a call or parentheses.
 func (p *printer) operand(e sym.Expr) string {
-	if e.Overflow() {
-		return overflowText
+	if e.Overflow() { // plan.Program.Verify refuses programs with such
+		panic("an expression without a value is printed")
 	}
 	if c, ok := e.Const(); ok {
 		return literal(c)
