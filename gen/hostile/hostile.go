@@ -42,6 +42,7 @@ type Case struct {
 	Words       []string // of the error where it is refused, or of the run's explanation where it is rejected
 	Runs        []Run
 	Limits      Limits
+	Flag        bool // what is wrong is a flag, whose error does not name the model
 }
 
 // Limits are what the compiler may take for a case: processor time and memory.

@@ -19,7 +19,7 @@ import (
 var (
 	seed  = flag.Uint64("seed", 1, "seed of what the cases choose")
 	only  = flag.String("only", "", "take only these classes, or cases whose CLASS/NAME contains this text, separated by commas")
-	count = flag.Int("count.cases", 0, "take at most this many cases of each class, spread over it; 0: all")
+	most  = flag.Int("most", 0, "take at most this many cases of each class, spread over it; 0: all")
 	copts = flag.String("copts", "-O1 -fsanitize=undefined -fno-sanitize-recover=all", "flags of the C++ compiler, separated by spaces")
 )
 
@@ -63,8 +63,8 @@ func chosen(t *testing.T) []*attempt {
 	for _, class := range Classes() {
 		list := byClass[class]
 		n := len(list)
-		if *count > 0 {
-			n = min(n, *count)
+		if *most > 0 {
+			n = min(n, *most)
 		}
 		for i := range n {
 			a := &attempt{Case: list[i*len(list)/n], number: len(out)}
@@ -122,7 +122,7 @@ func TestHostile(t *testing.T) {
 			keep(t, a)
 		}
 	}
-	if *only == "" && *count == 0 {
+	if *only == "" && *most == 0 {
 		assert.GreaterOrEqual(t, len(list), leastCases)
 	}
 }

@@ -184,7 +184,6 @@ func (m *maker) badRest() {
 		{op: "RoiAlign", attrs: []any{"sampling_ratio", 2}, in: "x:f32[1,1,4,4] r:f32[1,4] b:i64[1]=-1"},
 		{op: "TensorScatter", in: "x:f32[1,4,2] u:f32[1,2,2] w:i64[1]=3"},
 		{op: "TensorScatter", in: "x:f32[1,4,2] u:f32[1,2,2] w:i64[1]=-1"},
-		{op: "Compress", attrs: []any{"axis", 0}, in: "x:f32[2] c:bool[3]=1"},
 	} {
 		model, in := s.model("", false)
 		m.rejected(s.label(), model, []string{`"n_y"`}, in...)
