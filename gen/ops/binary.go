@@ -72,21 +72,38 @@ func variadicRow(name string, versions []int, types []ir.DType, fn string) *Row 
 	p.Variadic = true
 	return &Row{
 		Name: name, Versions: versions, Inputs: []Param{p}, MinOutputs: 1, MaxOutputs: 1,
-		Build: elementwise(func(_ *Ctx, x []te.Expr) (te.Expr, error) {
-			t := x[0].DType()
-			acc := cast(wide(t), x[0])
-			for i, e := range x[1:] {
-				if e == nil {
-					return nil, fmt.Errorf("operand %d is absent, but required", i+1)
-				}
-				acc = call(fn, acc, cast(wide(t), e))
-			}
-			if name == "Mean" {
-				acc = div(acc, num(acc, float64(len(x))))
-			}
-			return cast(t, acc), nil
-		}),
+		Build: func(c *Ctx) (*Meaning, error) { return folded(c, fn, name == "Mean") },
 	}
+}
+
+// foldedOperands is how many operands one stage folds: see manyOperands. Fewer than that, as fusion puts stages together again
+// as far as it composes blocks.
+const foldedOperands = 64
+
+// folded applies a function to the first two operands, to what that gives and the third, and so on: the order is that of
+// the operands, however many stages there are.
+func folded(c *Ctx, fn string, mean bool) (*Meaning, error) {
+	as, x, err := c.broadcastOperands(false)
+	if err != nil {
+		return nil, err
+	}
+	t := x[0].DType()
+	var ss []*te.Stage
+	acc := cast(wide(t), x[0])
+	for i, e := range x[1:] {
+		if e == nil {
+			return nil, fmt.Errorf("operand %d is absent, but required", i+1)
+		}
+		if i > 0 && i%foldedOperands == 0 {
+			ss = append(ss, &te.Stage{Name: c.Row.Name, Axes: as, Results: []te.Expr{acc}})
+			acc = te.FromStage(len(ss)-1, acc.DType(), te.AxisVars(as)...)
+		}
+		acc = call(fn, acc, cast(wide(t), e))
+	}
+	if mean {
+		acc = div(acc, num(acc, float64(len(x))))
+	}
+	return stages(append(ss, &te.Stage{Name: c.Row.Name, Axes: as, Results: []te.Expr{cast(t, acc)}})...), nil
 }
 
 func modulo(c *Ctx, x []te.Expr) (te.Expr, error) {

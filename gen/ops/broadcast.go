@@ -101,23 +101,37 @@ func elementwiseLike(f body) func(*Ctx) (*Meaning, error) {
 }
 
 func (c *Ctx) elementwise(f body, like0 bool) (*Meaning, error) {
+	as, x, err := c.broadcastOperands(like0)
+	if err != nil {
+		return nil, err
+	}
+	e, err := f(c, x)
+	if err != nil {
+		return nil, err
+	}
+	return one(c.Row.Name, as, e), nil
+}
+
+// broadcastOperands are the axes of what the operands broadcast to, and a load of each of them there; nil where one is
+// absent.
+func (c *Ctx) broadcastOperands(like0 bool) ([]te.Axis, []te.Expr, error) {
 	var shapes []ir.Shape
 	for i := range c.Node.Inputs {
 		if c.Has(i) {
 			s, err := c.Shape(i)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			shapes = append(shapes, s)
 		}
 	}
 	result, err := c.broadcast(shapes...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if like0 {
 		if err := c.sameShape(shapes[0], result); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		result = shapes[0]
 	}
@@ -126,15 +140,11 @@ func (c *Ctx) elementwise(f body, like0 bool) (*Meaning, error) {
 	for i := range c.Node.Inputs {
 		if c.Has(i) {
 			if x[i], err = c.loadBroadcast(i, result, te.AxisVars(as)); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 	}
-	e, err := f(c, x)
-	if err != nil {
-		return nil, err
-	}
-	return one(c.Row.Name, as, e), nil
+	return as, x, nil
 }
 
 // sameShape requires that broadcasting left the shape of operand 0 as it was.

@@ -78,64 +78,6 @@ func transpose(c *Ctx) (*Meaning, error) {
 	return one("Transpose", axes(to), c.load0(index...)), nil
 }
 
-// concat reads the operand in whose part of the axis a point lies: each load is
-// guarded by its part and has the next as its default.
-func concat(c *Ctx) (*Meaning, error) {
-	first, err := c.Shape(0)
-	if err != nil {
-		return nil, err
-	}
-	axis, err := c.axisAttr("axis", 0, len(first))
-	if err != nil {
-		return nil, err
-	}
-	to := append(ir.Shape{}, first...)
-	to[axis] = sym.Const(0)
-	offsets := make([]sym.Expr, len(c.Node.Inputs)+1)
-	for i := range c.Node.Inputs {
-		s, err := c.Shape(i)
-		if err != nil {
-			return nil, err
-		}
-		if len(s) != len(to) {
-			return nil, fmt.Errorf("operand %d has rank %d; the rank of operand 0 is %d", i, len(s), len(to))
-		}
-		for k, d := range s {
-			if k == axis {
-				continue
-			}
-			if err := c.require(SameDim, d, first[k], "dimension %d of operand %d must be that of operand 0", k, i); err != nil {
-				return nil, err
-			}
-			if _, known := d.Const(); known {
-				to[k] = d
-			}
-		}
-		offsets[i] = to[axis]
-		to[axis] = sym.Add(to[axis], s[axis])
-	}
-	return one("Concat", axes(to), c.parts(axis, len(to), offsets)), nil
-}
-
-func (c *Ctx) parts(axis, rank int, offsets []sym.Expr) te.Expr {
-	var e te.Expr
-	for i := len(c.Node.Inputs) - 1; i >= 0; i-- {
-		extent := c.Node.Inputs[i].Shape[axis]
-		if extent.Is(0) && (e != nil || i > 0) {
-			continue
-		}
-		index := te.AxisVars(axes(make(ir.Shape, rank)))
-		index[axis] = sym.Sub(index[axis], offsets[i])
-		l := te.Operand(i, c.Type(i), index...)
-		if e != nil {
-			l.Guard = []te.Within{{E: index[axis], Lo: sym.Const(0), Hi: extent}}
-			l.Default = e
-		}
-		e = l
-	}
-	return e
-}
-
 func splitAxis(c *Ctx) (*Meaning, error) {
 	x, err := c.Shape(0)
 	if err != nil {

@@ -37,7 +37,7 @@ func (w *Writer) Stage(s *Stage) {
 	if u := s.Update; u != nil {
 		w.axes("update", u.Axes)
 		for _, b := range u.Binds {
-			value := w.scalar(b.Value)
+			value := w.text(b.Value)
 			w.Line("bind %s = %s in %s..%s", w.bind(b.Var), value, w.expr(b.Lo), w.expr(b.Hi))
 		}
 		w.Line("at %s from %s", w.Exprs(u.At), w.Exprs(u.Source()))
@@ -91,45 +91,70 @@ func (w *Writer) axes(what string, axes []Axis) {
 
 func (w *Writer) all(what string, es []Expr) {
 	for _, e := range es {
-		w.Line("%s %s", what, w.scalar(e))
+		w.WriteString(what + " ")
+		w.scalar(e)
+		w.WriteString("\n")
 	}
 }
 
-// scalar is an expression as text. The type of an accumulator, and of what comes to it, is that of its Init.
-func (w *Writer) scalar(e Expr) string {
+// text is an expression as text by itself.
+func (w *Writer) text(e Expr) string {
+	part := &Writer{names: w.names, Used: w.Used}
+	part.scalar(e)
+	return part.String()
+}
+
+// scalar appends an expression: a deep one is not copied at each level. The type of an accumulator, and of what comes to
+// it, is that of its Init.
+func (w *Writer) scalar(e Expr) {
 	switch x := e.(type) {
 	case nil:
-		return "none"
+		w.WriteString("none")
 	case Const:
-		return fmt.Sprintf("%s:%x", x.Type, x.Bits)
+		fmt.Fprintf(w, "%s:%x", x.Type, x.Bits)
 	case Index:
-		return fmt.Sprintf("%s(%s)", x.Type, w.expr(x.E))
+		fmt.Fprintf(w, "%s(%s)", x.Type, w.expr(x.E))
 	case Load:
-		from := "operand"
-		if x.Source.Stage {
-			from = "stage"
-		}
-		text := fmt.Sprintf("%s %s %d.%d %s", x.Type, from, x.Source.N, x.Source.Part, w.Exprs(x.Index))
-		if len(x.Guard) > 0 {
-			text = fmt.Sprintf("(%s if %s else %s)", text, w.within(x.Guard), w.scalar(x.Default))
-		}
-		return text
+		w.load(x)
 	case Call:
-		args := make([]string, len(x.Args))
+		fmt.Fprintf(w, "%s %s(", x.Type, x.Fn)
 		for i, a := range x.Args {
-			args[i] = w.scalar(a)
+			if i > 0 {
+				w.WriteString(", ")
+			}
+			w.scalar(a)
 		}
-		return fmt.Sprintf("%s %s(%s)", x.Type, x.Fn, strings.Join(args, ", "))
+		w.WriteString(")")
 	case Let:
-		value := w.scalar(x.Value)
-		name := w.bind(x.Var)
-		return fmt.Sprintf("let %s = %s in %s..%s: %s", name, value, w.expr(x.Lo), w.expr(x.Hi), w.scalar(x.Body))
+		value := w.text(x.Value) // what it binds is named first
+		fmt.Fprintf(w, "let %s = %s in %s..%s: ", w.bind(x.Var), value, w.expr(x.Lo), w.expr(x.Hi))
+		w.scalar(x.Body)
 	case Select:
-		return fmt.Sprintf("(%s if %s else %s)", w.scalar(x.Then), w.within(x.Cond), w.scalar(x.Else))
+		w.WriteString("(")
+		w.scalar(x.Then)
+		fmt.Fprintf(w, " if %s else ", w.within(x.Cond))
+		w.scalar(x.Else)
+		w.WriteString(")")
 	case Acc:
-		return fmt.Sprintf("acc%d", x.N)
+		fmt.Fprintf(w, "acc%d", x.N)
 	case In:
-		return fmt.Sprintf("in%d", x.N)
+		fmt.Fprintf(w, "in%d", x.N)
+	default:
+		panic(fmt.Sprintf("an expression of type %T has no text", e))
 	}
-	panic(fmt.Sprintf("an expression of type %T has no text", e))
+}
+
+func (w *Writer) load(x Load) {
+	from := "operand"
+	if x.Source.Stage {
+		from = "stage"
+	}
+	text := fmt.Sprintf("%s %s %d.%d %s", x.Type, from, x.Source.N, x.Source.Part, w.Exprs(x.Index))
+	if len(x.Guard) == 0 {
+		w.WriteString(text)
+		return
+	}
+	fmt.Fprintf(w, "(%s if %s else ", text, w.within(x.Guard))
+	w.scalar(x.Default)
+	w.WriteString(")")
 }

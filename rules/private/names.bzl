@@ -6,7 +6,7 @@ _API_PUNCTUATION = "-.+/"
 
 # What C and C++ have another meaning for: keywords, macros that headers and compilers may define, the
 # standard library's namespace. dnnc has the same list (gen/print/ctext/ident.go), and a test compares them.
-_TAKEN = {word: None for word in """
+_TAKEN = {word: None for line in """
     EOF I INFINITY NAN NULL alignas alignof and and_eq arm asm assert auto bitand bitor bool break
     case catch char char16_t char32_t char8_t class co_await co_return co_yield compl complex
     concept const const_cast consteval constexpr constinit continue decltype default delete do
@@ -18,7 +18,7 @@ _TAKEN = {word: None for word in """
     this thread_local throw true try typedef typeid typename typeof typeof_unqual uint16_t uint32_t
     uint64_t uint8_t uintptr_t union unix unsigned using vax virtual void volatile wchar_t while xor
     xor_eq
-""".split()}
+""".split("\n") for word in line.split(" ") if word}
 
 # The runtime's names begin so, or are in the namespace of this name.
 _OURS = ["dnn", "rules_dnn"]

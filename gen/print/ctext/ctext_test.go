@@ -117,7 +117,7 @@ func TestLongNames(t *testing.T) {
 func TestTaken(t *testing.T) {
 	src, err := os.ReadFile("../../../rules/private/names.bzl")
 	require.NoError(t, err)
-	_, list, ok := strings.Cut(string(src), `_TAKEN = {word: None for word in """`)
+	_, list, ok := strings.Cut(string(src), `_TAKEN = {word: None for line in """`)
 	require.True(t, ok)
 	list, _, ok = strings.Cut(list, `"""`)
 	require.True(t, ok)
