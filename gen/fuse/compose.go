@@ -128,20 +128,19 @@ func renumber(s *te.Stage, to []int) *te.Stage {
 func inlineProducer(f *fuser, p pair) *block.Block {
 	m, _, fromC := join(p.first, p.second, p.n)
 	f.carry(p, m, fromC)
-	ps, cs := f.freshLets(p.first), renumber(p.second.Stage, fromC)
+	ps, cs := f.freshLets(p.first), p.second.Stage
 	var facts sym.Facts
-	ok := true
+	writable := true
 	m.Stage = cs.MapExprs(func(e te.Expr) te.Expr {
 		l, ok := e.(te.Load)
-		if !ok || l.Source.Stage || l.Source.N != -1 {
+		if !ok || l.Source.Stage {
 			return e
 		}
-		at := map[string]sym.Expr{}
-		for i, a := range ps.Axes {
-			if v, same := l.Index[i].AsVar(); !same || v != a.Var {
-				at[a.Var] = l.Index[i]
-			}
+		if l.Source.N != p.n {
+			l.Source.N = fromC[l.Source.N]
+			return l
 		}
+		at := moved(l, ps)
 		if len(at) == 0 && sameExtents(ps, cs) {
 			return guarded(l, ps.Results[0])
 		}
@@ -149,13 +148,24 @@ func inlineProducer(f *fuser, p pair) *block.Block {
 			facts = stageFacts(cs, f.g.Facts)
 		}
 		body := te.SubstIndices(ps.Results[0], at, facts)
-		ok = ok && written(body)
+		writable = writable && written(body)
 		return guarded(l, body)
 	})
-	if !ok {
+	if !writable {
 		return nil
 	}
 	return m
+}
+
+// moved is where a load is of what a stage computes: of each of its axes the index, but those that are the axes' own variables.
+func moved(l te.Load, s *te.Stage) map[string]sym.Expr {
+	at := map[string]sym.Expr{}
+	for i, a := range s.Axes {
+		if v, same := l.Index[i].AsVar(); !same || v != a.Var {
+			at[a.Var] = l.Index[i]
+		}
+	}
+	return at
 }
 
 // sameExtents reports whether the axes of one name have one extent in both stages: then an index that is simplified in
@@ -203,11 +213,11 @@ func appendConsumer(f *fuser, p pair) *block.Block {
 	facts := stageFacts(ps, f.g.Facts)
 	results := make([]te.Expr, len(cs.Results))
 	for k, r := range cs.Results {
-		moved := te.SubstIndices(r, at, facts)
-		if !written(moved) {
+		there := te.SubstIndices(r, at, facts)
+		if !written(there) {
 			return nil
 		}
-		results[k] = te.Map(moved, func(e te.Expr) te.Expr {
+		results[k] = te.Map(there, func(e te.Expr) te.Expr {
 			if l, ok := e.(te.Load); ok && !l.Source.Stage && l.Source.N == -1 {
 				return freshLet(ps.Results[0], f.fresh()) // a consumer may read the element in several places
 			}

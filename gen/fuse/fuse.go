@@ -65,6 +65,7 @@ func newFuser(g *block.Graph, o Options, fused int) *fuser {
 	}
 	for i, b := range g.Blocks {
 		f.enter(b, i)
+		f.count(b, i)
 	}
 	return f
 }
@@ -80,12 +81,10 @@ func (f *fuser) enter(b *block.Block, at int) {
 	for _, r := range b.Results {
 		f.def[r] = b
 	}
-	f.count(b, at, 1)
 }
 
 // leave forgets a block.
 func (f *fuser) leave(b *block.Block) {
-	f.count(b, f.at[b], -1)
 	delete(f.mappings, b)
 	delete(f.sizes, b)
 	delete(f.trials, b)
@@ -98,14 +97,23 @@ func (f *fuser) leave(b *block.Block) {
 // readers are how many blocks read a value, and the sum of their places: of one reader, its place.
 type readers struct{ n, places int }
 
-// count adds a block at a place n times to the readers of what it reads, once for each value.
-func (f *fuser) count(b *block.Block, at, n int) {
-	seen := make(map[*ir.Value]bool, len(b.Operands))
-	for _, v := range b.Operands {
-		if !seen[v] {
-			seen[v] = true
-			r := f.readers[v]
-			f.readers[v] = readers{r.n + n, r.places + n*at}
+// count notes that a block at a place reads values.
+func (f *fuser) count(b *block.Block, at int) {
+	for _, v := range b.Operands { // each of them is there once
+		r := f.readers[v]
+		f.readers[v] = readers{r.n + 1, r.places + at}
+	}
+}
+
+// recount lets what p reads, at a place, be read by c, at another one, which may read it already and p's result no more.
+func (f *fuser) recount(p, c *block.Block, from, to int) {
+	delete(f.readers, p.Results[0])
+	for _, v := range p.Operands {
+		r := f.readers[v]
+		if slices.Contains(c.Operands, v) {
+			f.readers[v] = readers{r.n - 1, r.places - from}
+		} else {
+			f.readers[v] = readers{r.n, r.places - from + to}
 		}
 	}
 }
@@ -189,10 +197,11 @@ func (f *fuser) into(row, at int) bool {
 // replace puts m in the place of p and of the block at a place. All rows are tried again there, and where m's result is
 // read; no other block has other operands, and no other value fewer readers than before.
 func (f *fuser) replace(p *block.Block, at int, m *block.Block) {
-	f.g.Blocks[f.at[p]] = nil
+	c, from := f.g.Blocks[at], f.at[p]
+	f.recount(p, c, from, at)
 	f.leave(p)
-	f.leave(f.g.Blocks[at])
-	f.g.Blocks[at] = m
+	f.leave(c)
+	f.g.Blocks[from], f.g.Blocks[at] = nil, m
 	f.enter(m, at)
 	for i := range f.todo {
 		f.todo[i].repeat(at)

@@ -198,6 +198,26 @@ func TestSizeIsBounded(t *testing.T) {
 	assert.Less(t, len(g.Blocks), 40)
 }
 
+// TestNodesAreBounded: a long chain becomes blocks of as many nodes as one may stand for, whose size is known without a walk.
+func TestNodesAreBounded(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("  input %v0 f32[4]\n")
+	for i := range 2*maxNodes + 1 {
+		fmt.Fprintf(&text, "  %%v%d ?[*] = Neg.13(%%v%d)\n", i+1, i)
+	}
+	fmt.Fprintf(&text, "  output %%v%d\n", 2*maxNodes+1)
+	g := blocks(t, text.String())
+	f := newFuser(g, Options{}, 0)
+	for f.once() {
+	}
+	f.compact()
+	require.Len(t, g.Blocks, 3)
+	for _, b := range g.Blocks {
+		assert.LessOrEqual(t, len(b.Origins), maxNodes)
+		assert.Equal(t, knownOf(b).size, f.known(b).size)
+	}
+}
+
 // TestBindingsAreBounded joins many rows that are looked up: in one block, the kernel would find the last one's
 // place under the conditions of all others, for each element.
 func TestBindingsAreBounded(t *testing.T) {

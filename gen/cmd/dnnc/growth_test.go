@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,6 +22,19 @@ func chained(inputs []*onnxpb.ValueInfoProto, n int, node func(i int, in, out st
 		m.Graph.Node = append(m.Graph.Node, node(i, in, out))
 	}
 	m.Graph.Output = []*onnxpb.ValueInfoProto{{Name: proto.String(fmt.Sprint("v", n))}}
+	return m
+}
+
+// fed is a model of n Negs, and a node that reads all of their results.
+func fed(name string, n int, attrs ...any) *onnxpb.ModelProto {
+	m := hostileModel(floats("x", 8))
+	var out []string
+	for i := range n {
+		out = append(out, fmt.Sprint("v", i))
+		m.Graph.Node = append(m.Graph.Node, op("Neg", "x", out[i]))
+	}
+	m.Graph.Node = append(m.Graph.Node, op(name, strings.Join(out, " "), "y", attrs...))
+	m.Graph.Output = []*onnxpb.ValueInfoProto{{Name: proto.String("y")}}
 	return m
 }
 
@@ -44,6 +58,20 @@ func TestGrowth(t *testing.T) {
 		"pools": chained(floats("x", 1, 4, 64, 64), 100, func(_ int, in, out string) *onnxpb.NodeProto {
 			return op("MaxPool", in, out, "kernel_shape", []int64{3, 3}, "pads", []int64{1, 1, 1, 1})
 		}),
+		"a long chain": chained(floats("x", 8), 20000, func(i int, in, out string) *onnxpb.NodeProto {
+			return op([]string{"Relu", "Neg"}[i%2], in, out)
+		}),
+		"choices": chained(append(floats("x", 8), input("c", onnxpb.TensorProto_BOOL, 8)), 10000, func(_ int, in, out string) *onnxpb.NodeProto {
+			return op("Where", "c "+in+" x", out)
+		}),
+		"reductions and products": chained(append(floats("x", 8, 8), floats("w", 8, 8)...), 5000, func(i int, in, out string) *onnxpb.NodeProto {
+			if i%2 == 0 {
+				return op("Softmax", in, out)
+			}
+			return op("MatMul", in+" w", out)
+		}),
+		"a Sum of many":    fed("Sum", 5000),
+		"a Concat of many": fed("Concat", 3000, "axis", 0),
 	} {
 		t.Run(name, func(t *testing.T) {
 			inFolder(t)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 
 	"rules_dnn/gen/pipeline"
 )
@@ -32,7 +33,12 @@ killed leaves anything else: files called .dnnc-*.tmp, which may be removed.
 'dnnc graph --help', 'dnnc compile --help' and 'dnnc tune --help' list all options, with examples.
 `
 
+// softMemory is from where on garbage is collected before the heap has doubled: a network of 100,000 nodes has some
+// hundred megabytes that live.
+const softMemory = 768 << 20
+
 func main() {
+	debug.SetMemoryLimit(softMemory)
 	err := run(os.Args[1:], os.Stdout, os.Stderr)
 	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return
