@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"google.golang.org/protobuf/proto"
-
 	"rules_dnn/gen/onnx/onnxpb"
+	"rules_dnn/gen/onnx/onnxtest"
 )
 
 // shape is a family of networks that grow with a number.
@@ -47,7 +46,7 @@ var shapes = []shape{
 	{"functions", "functions that call the next one twice each", doubling},
 	{"concat", "a Concat of Negs", func(n int) *onnxpb.ModelProto {
 		b := newNet(8)
-		return b.result(b.node("Concat", b.negs(n), intAttr("axis", 0)))
+		return b.result(b.node("Concat", b.negs(n), "axis", 0))
 	}},
 	{"sum", "a Sum of Negs", func(n int) *onnxpb.ModelProto {
 		b := newNet(8)
@@ -72,7 +71,7 @@ var shapes = []shape{
 		v := "x"
 		for i := range n {
 			if i%2 == 0 {
-				v = b.node("Conv", v+" w", intsAttr("pads", 1, 1, 1, 1))
+				v = b.node("Conv", v+" w", "pads", []int64{1, 1, 1, 1})
 			} else {
 				v = b.node("Relu", v)
 			}
@@ -85,7 +84,7 @@ var shapes = []shape{
 		v := "x"
 		for i := range n {
 			if i%2 == 0 {
-				v = b.node("Transpose", v, intsAttr("perm", 2, 0, 1))
+				v = b.node("Transpose", v, "perm", []int64{2, 0, 1})
 			} else {
 				v = b.node("Reshape", v+" s")
 			}
@@ -96,7 +95,7 @@ var shapes = []shape{
 		b := newNet(4, 8)
 		v := "x"
 		for i := 0; i < n; i += 2 {
-			r := b.node("ReduceMean", v, intsAttr("axes", int64(i/2%2)))
+			r := b.node("ReduceMean", v, "axes", []int64{int64(i / 2 % 2)})
 			v = b.node("Add", v+" "+r)
 		}
 		return b.opset(17).result(v)
@@ -109,7 +108,7 @@ var shapes = []shape{
 		for i := 0; i < n; i += 5 {
 			s := b.node("Shape", v)
 			first := b.node("Gather", s+" zero")
-			to := b.node("Concat", first+" rest", intAttr("axis", 0))
+			to := b.node("Concat", first+" rest", "axis", 0)
 			v = b.node("Neg", b.node("Reshape", v+" "+to))
 		}
 		return b.result(v)
@@ -128,8 +127,9 @@ var shapes = []shape{
 		for i := range n {
 			parts = append(parts, fmt.Sprint("p", i))
 		}
-		b.m.Graph.Node = append(b.m.Graph.Node, &onnxpb.NodeProto{OpType: proto.String("Split"), Name: proto.String("split"), Input: []string{"x"}, Output: parts,
-			Attribute: []*onnxpb.AttributeProto{intAttr("num_outputs", int64(n))}})
+		split := onnxtest.Op("Split", "x", "", "num_outputs", n)
+		split.Output = parts
+		b.m.Graph.Node = append(b.m.Graph.Node, split)
 		return b.result(b.node("Sum", strings.Join(parts, " ")))
 	}},
 	{"constants", "nodes that a fold computes", func(n int) *onnxpb.ModelProto {
@@ -159,7 +159,7 @@ var shapes = []shape{
 		b.input("go", onnxpb.TensorProto_BOOL)
 		v := "x"
 		for i := 0; i < n; i += 3 {
-			v = b.node("If", "go", b.region("then_branch", "Neg", v), b.region("else_branch", "Abs", v))
+			v = b.node("If", "go", "then_branch", b.region("Neg", v), "else_branch", b.region("Abs", v))
 		}
 		return b.result(v)
 	}},
@@ -167,7 +167,7 @@ var shapes = []shape{
 		b := newNet(1, 4, 8, 8)
 		v := "x"
 		for range n {
-			v = b.node("MaxPool", v, intsAttr("kernel_shape", 3, 3), intsAttr("pads", 1, 1, 1, 1))
+			v = b.node("MaxPool", v, "kernel_shape", []int64{3, 3}, "pads", []int64{1, 1, 1, 1})
 		}
 		return b.result(v)
 	}},
