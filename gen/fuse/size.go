@@ -98,11 +98,15 @@ func loads(p pair) (n int, guards bool) {
 	return n, guards
 }
 
-// written reports whether all indices of an expression have a text: composed ones may be longer than limit.Expression.
+// maxIndex bounds the text of an index: those of some moves, composed, double with each of them, and what a kernel makes of a
+// long one may be longer than limit.Expression. In networks they have up to some hundred characters.
+const maxIndex = 256
+
+// written reports whether all indices of an expression are short enough to write.
 func written(e te.Expr) bool {
 	ok := true
 	te.Walk(e, func(x te.Expr) {
-		te.EachIndex(x, func(i sym.Expr) { ok = ok && !i.Overflow() })
+		te.EachIndex(x, func(i sym.Expr) { ok = ok && !i.Overflow() && len(i.String()) <= maxIndex })
 	})
 	return ok
 }
