@@ -170,6 +170,13 @@ func TestSymbols(t *testing.T) {
 		{"split", twoResults(node("Split", nil, f32("N", 3))), "[((N) // (2)) 3]", "2*((N) // (2)) == N"},
 		{"flatten", node("Flatten", attrs("axis", 2), f32("N", 3, "H")), "[3*N H]", ""},
 		{"size", node("Size", nil, f32("N", 3)), "[]", ""},
+		{"an edge to repeat", node("Pad", attrs("mode", "edge"), f32("N", 3), vec(1, 0, 1, 0)), "[N + 2 3]", "N >= 1"},
+		{"an axis to reflect", node("Pad", attrs("mode", "reflect"), f32("N"), vec(0, 2)), "[N + 2]", "N >= 1"},
+		{"an axis to wrap", node("Pad", attrs("mode", "wrap"), f32("N"), vec(2, -1)), "[N + 1]", "N >= 1"},
+		{"as much cut off as repeated", node("Pad", attrs("mode", "edge"), f32("N"), vec(2, -2)), "[N]", ""},
+		{"nothing to repeat", node("Pad", attrs("mode", "edge"), f32("N"), vec(0, 0)), "[N]", ""},
+		{"resize to a size", resized(nil, f32("N"), nil, vec(8)), "[8]", "N >= 1"},
+		{"resize to nothing", resized(nil, f32("N", 4), nil, vec(0, 8)), "[0 8]", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, err := Build(c.n, nil)
