@@ -872,6 +872,14 @@ DNN_MATH_FN float round_bf16(S x) {
 DNN_MATH_FN double min(double x, double y) { return x < y || x != x ? x : y; }
 DNN_MATH_FN double max(double x, double y) { return x > y || x != x ? x : y; }
 
+// Those whose builtin scales denormal operands up, which gives another number's result where they
+// are zeros on the way: a comparison tells, and they are zeros at once.
+DNN_MATH_FN double log(double x) { return x == 0 ? -__builtin_inf() : __builtin_log(x); }
+DNN_MATH_FN double pow(double x, double y) {
+  if (y == 0) return 1;
+  return __builtin_pow(x == 0 ? __builtin_copysign(0.0, x) : x, y);
+}
+
 }  // namespace dnn_math
 
 #endif  // RULES_DNN_RUNTIME_DNN_MATH_H_

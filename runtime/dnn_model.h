@@ -49,7 +49,7 @@ struct SymbolInfo {
 // What holds of two numbers in every run that a network allows.
 enum class Relation : int32_t {
   kEqual = 0,
-  kBroadcast = 1,  // equal, or one is 1 and the other at least 1
+  kBroadcast = 1,  // equal, or one is 1 and the other at least 0
   kAtLeast = 2,    // a >= b
 };
 

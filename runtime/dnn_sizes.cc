@@ -19,7 +19,7 @@ bool Holds(Relation relation, int64_t a, int64_t b) {
     case Relation::kEqual:
       return a == b;
     case Relation::kBroadcast:
-      return a == b || (a == 1 && b >= 1) || (b == 1 && a >= 1);
+      return a == b || (a == 1 && b >= 0) || (b == 1 && a >= 0);
     case Relation::kAtLeast:
       return a >= b;
   }

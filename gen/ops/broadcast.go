@@ -40,7 +40,7 @@ func (c *Ctx) joinDims(a, b sym.Expr) (sym.Expr, error) {
 	case wideA && wideB:
 		kind = SameDim
 	case a.Is(0):
-		kind, left = AtLeast, sym.Const(1) // b is 0 or 1
+		kind, left = AtLeast, sym.Const(1) // b is 0 or 1, both of which give 0
 	case b.Is(0):
 		kind, left, right = AtLeast, sym.Const(1), a
 	}
@@ -54,7 +54,18 @@ func (c *Ctx) joinDims(a, b sym.Expr) (sym.Expr, error) {
 	case wideB:
 		return b, nil
 	}
-	return sym.Max(a, b, c.Facts), nil
+	return c.joined(a, b), nil
+}
+
+// joined is what dimensions extend to, which are equal or one of them is 1: the greater, or 0 where one is 0.
+func (c *Ctx) joined(a, b sym.Expr) sym.Expr {
+	some := sym.Const(1) // 0 where one is
+	for _, d := range []sym.Expr{a, b} {
+		if !sym.AtLeast(d, 1, c.Facts) {
+			some = sym.Min(some, d, c.Facts)
+		}
+	}
+	return sym.Mul(sym.Max(a, b, c.Facts), some)
 }
 
 // broadcastIndex reads a tensor of shape s at a point of a result to which it

@@ -149,16 +149,16 @@ func TestSymbols(t *testing.T) {
 		{"reshape with -1", node("Reshape", nil, f32("N", 3, "H", "W"), vec(0, -1, 3)), "[N H*W 3]", ""},
 		{"reshape of a batch", node("Reshape", nil, f32("N", 12), vec(-1, 4)), "[3*N 4]", ""},
 		{"reshape that may not divide", node("Reshape", nil, f32("N"), vec(-1, 4)), "[((N) // (4)) 4]", "4*((N) // (4)) == N"},
-		{"broadcast", node("Add", nil, f32("N", 8), f32("M", 1)), "[max(M, N) 8]", "N ~ M"},
+		{"broadcast", node("Add", nil, f32("N", 8), f32("M", 1)), "[max(M, N)*min(M, min(1, N)) 8]", "N ~ M"},
 		{"broadcast with a number", node("Add", nil, f32("N"), f32(8)), "[8]", "N ~ 8"},
 		{"broadcast with nothing", node("Add", nil, f32("N"), f32(0)), "[0]", "1 >= N"},
 		{"broadcast of nothing", node("Add", nil, f32(0, 3), f32("N", 1)), "[0 3]", "1 >= N"},
 		{"matmul", node("MatMul", nil, f32("N", "K"), f32("L", 5)), "[N 5]", "K == L"},
-		{"a scale for all or for each", node("DequantizeLinear", attrs("axis", 0), val(ir.U8, "N", 3), f32("M")), "[N 3]", "M ~ N, max(M, N) == N"},
-		{"a scale for all or for each block", node("DequantizeLinear", attrs("block_size", 4), val(ir.U8, 17), f32("M")), "[17]", "M ~ 5, max(5, M) == 5"},
+		{"a scale for all or for each", node("DequantizeLinear", attrs("axis", 0), val(ir.U8, "N", 3), f32("M")), "[N 3]", "M ~ N, max(M, N)*min(N, min(1, M)) == N"},
+		{"a scale for all or for each block", node("DequantizeLinear", attrs("block_size", 4), val(ir.U8, 17), f32("M")), "[17]", "M ~ 5, max(5, M)*min(1, M) == 5"},
 		{"blocks of a matrix", node("DequantizeLinear", attrs("block_size", 4), val(ir.U8, "N", 3), f32(1, 1)), "[N 3]", "1 == N"},
 		{"zero points of lines", node("MatMulInteger", nil, val(ir.U8, "N", 4), val(ir.U8, 4, 5), val(ir.U8, "M"), val(ir.U8, "K", 5)), "[N 5]",
-			"M ~ N, max(M, N) == N, K ~ 1, max(1, K) == 1"},
+			"M ~ N, max(M, N)*min(N, min(1, M)) == N, max(1, K)*min(1, K) == 1"},
 		{"heads, of which there may be none", attend(nil, f32("N", "H", 2, 3), f32("N", "H", 4, 3)), "[N H 2 3]", ""},
 		{"no heads", attend(nil, f32(1, 0, 2, 3), f32(1, 0, 4, 3)), "[1 0 2 3]", ""},
 		{"concat", node("Concat", attrs("axis", 0), f32("N", 3), f32("M", 3)), "[M + N 3]", ""},
@@ -170,6 +170,13 @@ func TestSymbols(t *testing.T) {
 		{"split", twoResults(node("Split", nil, f32("N", 3))), "[((N) // (2)) 3]", "2*((N) // (2)) == N"},
 		{"flatten", node("Flatten", attrs("axis", 2), f32("N", 3, "H")), "[3*N H]", ""},
 		{"size", node("Size", nil, f32("N", 3)), "[]", ""},
+		{"an edge to repeat", node("Pad", attrs("mode", "edge"), f32("N", 3), vec(1, 0, 1, 0)), "[N + 2 3]", "N >= 1"},
+		{"an axis to reflect", node("Pad", attrs("mode", "reflect"), f32("N"), vec(0, 2)), "[N + 2]", "N >= 1"},
+		{"an axis to wrap", node("Pad", attrs("mode", "wrap"), f32("N"), vec(2, -1)), "[N + 1]", "N >= 1"},
+		{"as much cut off as repeated", node("Pad", attrs("mode", "edge"), f32("N"), vec(2, -2)), "[N]", ""},
+		{"nothing to repeat", node("Pad", attrs("mode", "edge"), f32("N"), vec(0, 0)), "[N]", ""},
+		{"resize to a size", resized(nil, f32("N"), nil, vec(8)), "[8]", "N >= 1"},
+		{"resize to nothing", resized(nil, f32("N", 4), nil, vec(0, 8)), "[0 8]", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, err := Build(c.n, nil)
@@ -255,4 +262,15 @@ func TestFacts(t *testing.T) {
 func twoResults(n *ir.Node) *ir.Node {
 	n.Outputs = append(n.Outputs, &ir.Value{Name: "y1"})
 	return n
+}
+
+// TestBroadcastOfNone: dimensions extend to the other where one is 1, be it 0, and to themselves.
+func TestBroadcastOfNone(t *testing.T) {
+	m, err := Build(node("Add", nil, f32("N"), f32("M")), nil)
+	require.NoError(t, err)
+	for _, x := range [][3]int64{{0, 1, 0}, {1, 0, 0}, {0, 0, 0}, {1, 1, 1}, {1, 5, 5}, {5, 1, 5}, {5, 5, 5}} {
+		got, err := m.Stages[0].Shape()[0].Eval(map[string]int64{"N": x[0], "M": x[1]})
+		require.NoError(t, err)
+		require.Equal(t, x[2], got, "%v", x)
+	}
 }

@@ -92,6 +92,12 @@ func (c *Ctx) newTransposedWindow(in ir.Shape, kernel []sym.Expr) (*transposedWi
 	if w.extra, err = c.counts("output_padding", len(in)); err != nil {
 		return nil, err
 	}
+	for k, n := range w.extra {
+		if n >= max(w.stride[k], w.dilation[k]) {
+			return nil, fmt.Errorf("attribute output_padding is %v with strides %v and dilations %v; every number must be less than the stride or the dilation of its axis",
+				w.extra, w.stride, w.dilation)
+		}
+	}
 	mode, err := c.choice("auto_pad", "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 	if err != nil {
 		return nil, err

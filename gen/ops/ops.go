@@ -46,7 +46,7 @@ type CheckKind uint8
 // Relations that a run's dimensions must satisfy.
 const (
 	SameDim       CheckKind = iota // A == B
-	Broadcastable                  // A == B, or one is 1 and the other at least 1
+	Broadcastable                  // A == B, or one is 1 and the other at least 0
 	AtLeast                        // A >= B
 )
 

@@ -207,7 +207,7 @@ func (c *Ctx) oneOrEach(d, extent, at sym.Expr, format string, args ...any) (sym
 	if err := c.require(Broadcastable, d, extent, format, args...); err != nil {
 		return at, err
 	}
-	if err := c.require(SameDim, sym.Max(d, extent, c.Facts), extent, format, args...); err != nil {
+	if err := c.require(SameDim, c.joined(d, extent), extent, format, args...); err != nil {
 		return at, err
 	}
 	return sym.Min(at, sym.Sub(d, sym.Const(1)), c.Facts), nil

@@ -126,7 +126,7 @@ func (r *resizing) sized(list []int, to ir.Shape) error {
 			}
 			to[i] = r.x[k]
 			continue
-		case to[i].Equal(r.x[k]):
+		case to[i].Equal(r.x[k]), to[i].Is(0): // nothing is read of a dimension that goes
 			continue
 		}
 		if err := r.c.require(AtLeast, r.x[k], sym.Const(1), "dimension %d, which is resized to a size", k); err != nil {

@@ -131,7 +131,9 @@ func (r *regions) pool() *te.Stage {
 			Var: gv(1 + k).String(), Value: load(k, 0, ir.I64), Lo: sym.Const(0), Hi: sym.Sub(r.x[2+k], unit), Body: value,
 		}
 	}
-	value = loaded(0, te.Operand(2, ir.I64, iv(0)), r.x[0], value)
+	value = te.Let{ // no index counts from the end
+		Var: gv(0).String(), Value: te.Operand(2, ir.I64, iv(0)), Lo: sym.Const(0), Hi: sym.Sub(r.x[0], unit), Body: value,
+	}
 	result := te.Expr(te.Acc{Type: r.t})
 	comb := te.Max(r.t)
 	if !r.max {

@@ -186,8 +186,10 @@ func pad(c *Ctx) (*Meaning, error) {
 		if err := c.require(AtLeast, to[k], sym.Const(0), "the padded dimension %d", k); err != nil {
 			return nil, err
 		}
-		if mode != "constant" && x[k].Is(0) && !to[k].Is(0) {
-			return nil, fmt.Errorf("attribute mode is %q; axis %d has no element to take", mode, k)
+		if mode != "constant" {
+			if err := c.hasElements(x[k], p, mode, k); err != nil {
+				return nil, err
+			}
 		}
 	}
 	as := axes(to)
@@ -200,6 +202,15 @@ func pad(c *Ctx) (*Meaning, error) {
 		return nil, err
 	}
 	return one("Pad", as, guarded(0, c.Type(0), index, guard, def)), nil
+}
+
+// hasElements requires that an axis which gains elements has one to take. It reads none where as many are cropped.
+func (c *Ctx) hasElements(d sym.Expr, p padding, mode string, k int) error {
+	gains := sym.Below(sym.Scale(sym.Add(p.before, p.after), -1), c.Facts)
+	if d.Is(0) && gains.Is(1) {
+		return fmt.Errorf("attribute mode is %q; axis %d has no element to take", mode, k)
+	}
+	return c.require(AtLeast, d, gains, "axis %d, whose elements mode %q takes", k, mode)
 }
 
 // paddings reads how much each axis is padded.

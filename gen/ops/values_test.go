@@ -127,3 +127,26 @@ func TestSupported(t *testing.T) {
 	require.Contains(t, Names(), "Relu")
 	require.IsIncreasing(t, Names())
 }
+
+// TestRegionsNameImages: no index of an image counts from the end, as ONNX lets others do; negative ones are out of bounds.
+func TestRegionsNameImages(t *testing.T) {
+	for _, n := range []*ir.Node{
+		node("RoiAlign", attrs("sampling_ratio", 2), f32(3, 1, 4, 4), f32(2, 4), i64(2)),
+		node("MaxRoiPool", attrs("pooled_shape", ints(1, 1)), f32(3, 1, 4, 4), f32(2, 5)),
+	} {
+		m, err := Build(n, nil)
+		require.NoError(t, err)
+		found := 0
+		EachExpr(m.Stages[len(m.Stages)-1], func(e te.Expr) {
+			if l, ok := e.(te.Let); ok && l.Var == "g0" {
+				found++
+				te.Walk(l.Value, func(e te.Expr) {
+					call, ok := e.(te.Call)
+					require.False(t, ok && call.Fn != "cast", "%s: %s", n.Op, call.Fn)
+				})
+				require.True(t, l.Lo.Is(0) && l.Hi.Is(2), "%s: %s to %s", n.Op, l.Lo, l.Hi)
+			}
+		})
+		require.Equal(t, 1, found, n.Op)
+	}
+}

@@ -187,7 +187,7 @@ func (c *Ctx) require(kind CheckKind, a, b sym.Expr, format string, args ...any)
 	case AtLeast:
 		holds, fails = lo >= 0, hi < 0
 	case Broadcastable:
-		holds = d.Is(0) || (a.Is(1) && sym.AtLeast(b, 1, c.Facts)) || (b.Is(1) && sym.AtLeast(a, 1, c.Facts))
+		holds = d.Is(0) || (a.Is(1) && sym.AtLeast(b, 0, c.Facts)) || (b.Is(1) && sym.AtLeast(a, 0, c.Facts))
 		fails = (lo > 0 || hi < 0) && c.isNot(a, 1) && c.isNot(b, 1)
 	}
 	what := fmt.Sprintf(format, args...)

@@ -238,6 +238,10 @@ static T dnn_log_T(T x) {
   return x > 0.0f ? (x < INFINITY ? r : (T)(INFINITY)) : x == 0.0f ? (T)(-INFINITY) : (T)(NAN);
 }
 
+// Denormal doubles are numbers, or zeros at once: see dnn_math.h.
+
+static double dnn_log_double(double x) { return x == 0 ? -(double)INFINITY : log(x); }
+
 static T dnn_log_one_plus_T(T t) {
   const T u = 1.0f + t;
   const T d = t > 1.0f ? 1.0f - (u - t) : t - (u - 1.0f);
@@ -455,6 +459,11 @@ static T dnn_pow_T(T x, T y) {
   vstoreN(y, 0, b);
   for (int i = 0; i < N; i++) a[i] = dnn_pow_float(a[i], b[i]);
   return vloadN(0, a);
+}
+
+static double dnn_pow_double(double x, double y) {
+  if (y == 0) return 1;
+  return pow(x == 0 ? copysign(0.0, x) : x, y);
 }
 
 // Integers: arithmetic wraps.

@@ -133,7 +133,7 @@ func checkDims(checks []block.Check, symbols map[string]int64) error {
 		holds := a == b
 		switch c.Kind {
 		case ops.Broadcastable:
-			holds = a == b || a == 1 && b >= 1 || b == 1 && a >= 1
+			holds = a == b || a == 1 && b >= 0 || b == 1 && a >= 0
 		case ops.AtLeast:
 			holds = a >= b
 		}

@@ -184,7 +184,7 @@ func (h *host) condition(c *block.Check) string {
 	a, b := "("+h.number(c.A)+")", "("+h.number(c.B)+")"
 	switch c.Kind {
 	case ops.Broadcastable:
-		return fmt.Sprintf("%s == %s || (%s == 1 && %s >= 1) || (%s == 1 && %s >= 1)", a, b, a, b, b, a)
+		return fmt.Sprintf("%s == %s || (%s == 1 && %s >= 0) || (%s == 1 && %s >= 0)", a, b, a, b, b, a)
 	case ops.AtLeast:
 		return a + " >= " + b
 	}

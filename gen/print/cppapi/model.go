@@ -78,7 +78,7 @@ type Check struct {
 // Relation is what holds of a check's two sides.
 type Relation uint8
 
-// Relations of a check: equal; equal, or one is 1 and the other at least 1; A >= B.
+// Relations of a check: equal; equal, or one is 1 and the other at least 0; A >= B.
 const (
 	Equal Relation = iota
 	Broadcast
