@@ -52,6 +52,9 @@ func (m *maker) branches() {
 		"a result of no value": graphOf(nil, []string{"nothing"}, onnxtest.Op("Abs", "x", "r")),
 		"an unknown operator":  graphOf(nil, []string{"r"}, onnxtest.Op("Frobnicate", "x", "r")),
 		"the If's own result":  graphOf(nil, []string{"r"}, onnxtest.Op("Abs", "y", "r")),
+		"operands of types":    graphOf(nil, []string{"r"}, onnxtest.Op("Cast", "x", "i", "to", 7), onnxtest.Op("Add", "x i", "r")),
+		"an attribute":         graphOf(nil, []string{"r"}, onnxtest.Op("Abs", "x", "r", "frobnicate", 1)),
+		"an operand too many":  graphOf(nil, []string{"r"}, onnxtest.Op("Abs", "x x", "r")),
 		"a name twice":         graphOf(nil, []string{"r"}, onnxtest.Op("Abs", "x", "r"), onnxtest.Op("Neg", "x", "r")),
 	}
 	for _, name := range sortedKeys(other) {
