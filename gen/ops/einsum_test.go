@@ -59,7 +59,7 @@ func TestEinsumErrors(t *testing.T) {
 	}{
 		{node("Einsum", nil, x()), `attribute "equation" is absent`},
 		{einsumOf("ij,jk->ik", x()), "of 2 terms; the node has 1 operands"},
-		{einsumOf("i1->i", x()), `attribute equation is "i1->i": "i1" holds "1"; want letters and one ...`},
+		{einsumOf("i1->i", x()), `attribute equation is "i1->i": "i1" holds "1"; want letters and one "..."`},
 		{einsumOf("......", x()), `holds "."`},
 		{einsumOf("ij->k", x()), `label "k" of the result is none of the operands'`},
 		{einsumOf("ij->ii", x()), `label "i" occurs twice in the result`},
