@@ -89,7 +89,8 @@ DNN_OPAQUE_FN bool Fits(int64_t found, int64_t* count, int* bad) {
   return true;
 }
 
-// Sorts numbers by a strict order, in place (heapsort). `before` tells which of two comes first.
+// Sorts numbers by a strict order, in place (heapsort). `before` reports whether its first argument
+// comes first.
 template <class Before>
 static void sift(int64_t* heap, int64_t at, int64_t n, const Before& before) {
   const int64_t x = heap[at];

@@ -43,7 +43,7 @@ enum class Status : int32_t {
   kBadValue = 13,          // an input's value is outside what an operator allows
   kNoWeights = 14,         // the options bring no weights
   kWeightsAlignment = 15,  // the weights are not aligned to kAlignment
-  kWeightsLength = 16,     // the weights file was cut off, or something follows it
+  kWeightsLength = 16,     // the weights file was cut off, or has trailing data
   kWeightsDamaged = 17,    // the weights are not what the compiler wrote
 };
 

@@ -21,7 +21,7 @@ constexpr const char* kStatusMessages[] = {
     "an input's value is outside what an operator allows, as an index out of bounds is",
     "the weights are missing: this model's are in a file that the options must bring",
     "the weights are not aligned to 64 bytes",
-    "the weights file is cut off, or something follows its content",
+    "the weights file is cut off, or has trailing data",
     "the weights file is damaged: its content is not what was written",
 };
 constexpr int32_t kCount = sizeof(kStatusMessages) / sizeof(kStatusMessages[0]);

@@ -52,7 +52,9 @@ func (m *maker) branches() {
 		"a result of no value": graphOf(nil, []string{"nothing"}, onnxtest.Op("Abs", "x", "r")),
 		"an unknown operator":  graphOf(nil, []string{"r"}, onnxtest.Op("Frobnicate", "x", "r")),
 		"the If's own result":  graphOf(nil, []string{"r"}, onnxtest.Op("Abs", "y", "r")),
-		"a wrong node":         graphOf(nil, []string{"r"}, onnxtest.Op("Reshape", "x s", "r"), onnxtest.Vector("s", 4)),
+		"operands of types":    graphOf(nil, []string{"r"}, onnxtest.Op("Cast", "x", "i", "to", 7), onnxtest.Op("Add", "x i", "r")),
+		"an attribute":         graphOf(nil, []string{"r"}, onnxtest.Op("Abs", "x", "r", "frobnicate", 1)),
+		"an operand too many":  graphOf(nil, []string{"r"}, onnxtest.Op("Abs", "x x", "r")),
 		"a name twice":         graphOf(nil, []string{"r"}, onnxtest.Op("Abs", "x", "r"), onnxtest.Op("Neg", "x", "r")),
 	}
 	for _, name := range sortedKeys(other) {
@@ -67,6 +69,16 @@ func (m *maker) branches() {
 	empty := graphOf(nil, []string{"r"}, onnxtest.Op("Constant", "", "a", "value_ints", []int64{0}), onnxtest.Op("Expand", "z a", "r"))
 	empty.Initializer = []*onnxpb.TensorProto{onnxtest.Tensor("z", f32(1))}
 	m.open("If: an empty result", model(neg(), empty), []string{"n_y"}, run(is(f32()), "x", x, "c", truthOf(false)))
+	// A branch whose shapes do not fit is wrong only in the runs that take it, as in ONNX Runtime.
+	misfit := graphOf(nil, []string{"r"}, onnxtest.Op("Reshape", "x s", "r"), onnxtest.Vector("s", 4))
+	for _, c := range []bool{true, false} {
+		then, otherwise := misfit, neg()
+		if !c {
+			then, otherwise = otherwise, then
+		}
+		m.status(fmt.Sprintf("If: shapes that do not fit in one branch, %v", c), model(then, otherwise), BadValue, []string{"n_y"}, values("x", x, "c", truthOf(c))...).
+			then(run(is(f32(-1, 2, -3)), "x", x, "c", truthOf(!c)))
+	}
 	// Names within a branch hide nothing and may be those of the other branch.
 	for _, c := range []bool{true, false} {
 		want := f32(1, -2, 3)
@@ -84,7 +96,7 @@ func (m *maker) branches() {
 		m.right(fmt.Sprintf("If: a constant condition, %v", c), constant, run(is(want), "x", x))
 	}
 	hiding := graphOf(nil, []string{"x"}, onnxtest.Op("Neg", "x", "x"))
-	m.refused("If: a result hides an outer name", model(neg(), hiding), `"x"`)
+	m.refused("If: a result hides an outer name", model(neg(), hiding), "n_x", "uses its own result")
 	wrong := onnxtest.Model(append(onnxtest.Floats("x", 3), onnxtest.Input("c", onnxpb.TensorProto_INT64)), onnxtest.Op("If", "c", "y", "then_branch", neg(), "else_branch", neg()))
 	m.refused("If: a condition that is no bool", wrong, "n_y")
 	m.refused("If without an else_branch", onnxtest.Model(inputs, onnxtest.Op("If", "c", "y", "then_branch", neg())), "n_y", "else_branch")

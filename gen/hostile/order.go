@@ -63,7 +63,7 @@ func (m *maker) cycles(n int) {
 	}
 	before := onnxtest.Op("Relu", "x", "b")
 	after := onnxtest.Op("Neg", "c0", "y")
-	words := []string{"cycle | not defined before"}
+	words := []string{"cycle | not defined before | uses its own result"}
 	m.refused(fmt.Sprintf("a cycle of %d", n), onnxtest.Model(onnxtest.Floats("x", 3), slices.Concat(nodes, []*onnxpb.NodeProto{after})...), append(words, "n_")...)
 	m.refused(fmt.Sprintf("a cycle of %d, not in order", n), onnxtest.Model(onnxtest.Floats("x", 3), slices.Concat([]*onnxpb.NodeProto{after}, nodes, []*onnxpb.NodeProto{before})...), append(words, "n_")...)
 	unread := onnxtest.Model(onnxtest.Floats("x", 3), slices.Concat(nodes, []*onnxpb.NodeProto{before})...)

@@ -45,7 +45,7 @@ type Row struct {
 	Group int64
 	// Broadcast are the kinds of an X that all lanes share, cheapest first; a Vector is always allowed.
 	Broadcast []Operand
-	// PerLoad is how many elements a load brings, of an X that is no Vector and of W beside it; 0 where loads are of whole registers.
+	// PerLoad is how many elements a load brings, of an X that all lanes share and of the W beside it; 0 where loads are of whole registers.
 	PerLoad int64
 	// FoldsLoad reports that a vector X may be read by the instruction itself.
 	FoldsLoad bool

@@ -53,7 +53,7 @@ func (p *program) clip(ws []within) (lo, hi int, ok bool) {
 	return lo, hi, true
 }
 
-// hold tells for each element of the vector whether all conditions hold.
+// hold reports for each element of the vector whether all conditions hold.
 func (p *program) hold(ws []within, keep []bool) {
 	for i := range keep {
 		keep[i] = true

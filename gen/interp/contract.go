@@ -16,7 +16,7 @@ const (
 	blockElems = 1 << 21
 )
 
-// contraction is a sum of products x*y: a matrix product for each point of the
+// contraction sums x*y: a matrix product for each point of the
 // axes that both factors depend on. Rows are the points of the axes of x alone,
 // columns those of y alone; the sums run over all reduction axes in row-major
 // order, as they would in the loops that this replaces.

@@ -1,8 +1,8 @@
 // Package interp executes stages of tensor expressions for concrete dimensions.
 //
 // A stage is compiled to loops over slices: one loop is the vector, which scalar
-// functions run over as slices, and the others are an odometer around it. Sums of
-// products become blocked matrix products (contract.go). It is the compiler's
+// functions run over as slices, and the others are an odometer around it. Contractions
+// become blocked matrix products (contract.go). It is the compiler's
 // constant folder and the reference that generated code is tested against, so its
 // results are a pure function of the inputs: reductions run in row-major order of
 // their axes, one element after the other, float32 accumulators are float32, and

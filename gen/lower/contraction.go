@@ -12,7 +12,7 @@ import (
 	"rules_dnn/gen/te"
 )
 
-// contraction is a stage recognised as a sum of products of an operand X with a
+// contraction is a stage recognised as a contraction of an operand X with a
 // constant W, by the roles of its axes and not by its operator: convolutions, Gemm and MatMul
 // with constant weights; as a window, depthwise convolutions.
 type contraction struct {
@@ -48,7 +48,7 @@ type contraction struct {
 	want    *tile
 }
 
-// Contraction lowers a block as a register-tiled sum of products, once for each tile that env asks for; none where
+// Contraction lowers a block as a register-tiled contraction, once for each tile that env asks for; none where
 // the block is no such thing. The weights are packed into a constant of the tile's order.
 func Contraction(b *block.Block, env *Env) ([]*Lowered, error) {
 	if !env.wants(contractionAnchor) && !env.wants(windowAnchor) {

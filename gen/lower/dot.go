@@ -6,7 +6,7 @@ import (
 	"rules_dnn/gen/te"
 )
 
-// factor is one operand of a sum of products of integers.
+// factor is one operand of a contraction of integers.
 type factor struct {
 	load  te.Load
 	value *ir.Value

@@ -47,7 +47,7 @@ func groupLayout(r *instr.Row, summed int) layout.Layout {
 }
 
 // DotLayouts calls want for the layouts, besides row-major, in which the chip's instructions read the
-// factors of a sum of products of integers.
+// factors of a contraction of integers.
 func DotLayouts(b *block.Block, t *target.Target, want func(*ir.Value, layout.Layout)) {
 	l, r, ok := findProduct(b)
 	if !ok {
@@ -65,7 +65,7 @@ func DotLayouts(b *block.Block, t *target.Target, want func(*ir.Value, layout.La
 	}
 }
 
-// Dots lowers a sum of products of integers in every way that the chip's instructions and the values'
+// Dots lowers a contraction of integers in every way that the chip's instructions and the values'
 // layouts allow.
 func Dots(b *block.Block, env *Env) ([]*Lowered, error) {
 	rows := env.Target.Dots(ir.I32)
@@ -172,9 +172,9 @@ func (d *dot) typed(f *factor) (bool, error) {
 	return m.fits(want)
 }
 
-// correct takes zero points of what is no constant out of the sum: the sum of (x - z) w over k is
-// that of x w less z times the sum of w, which is a constant where w is. It gives nil
-// where w is none, and else the block and the factor w whose sums are its last operand.
+// correct takes zero points of non-constant operands out of the sum: the sum of (x - z) w over k is
+// that of x w minus z times the sum of w, which is a constant where w is. It gives nil
+// where w is not constant, and else the block and the factor w whose sums are its last operand.
 func (d *dot) correct() (*block.Block, *factor) {
 	f, other := d.x, d.w
 	if f.constant() || f.zero == nil {

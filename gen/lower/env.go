@@ -16,21 +16,21 @@ type Env struct {
 	Layouts Layouts
 	Symbols sym.Facts // ranges of dimension symbols
 	Target  *target.Target
-	// Contractions are sums of products in register tiles. Windows are depthwise convolutions in
-	// register tiles, and pools whose guards bound their loops. Winograd is convolutions by minimal
-	// filtering. Vectors runs loops in vectors.
+	// Contractions are matrix products and convolutions in register tiles. Windows are depthwise convolutions in
+	// register tiles, and pools whose guards bound their loops. Winograd is convolutions by Winograd's
+	// algorithm. Vectors runs loops in vectors.
 	Contractions, Windows, Winograd, Vectors bool
 	// Tiles is how many register tiles of each width a contraction is lowered with, of those that differ by a tenth the
 	// best by estimate; 0: only the best of all.
 	Tiles int
-	// Only, where it is given, is the name of the kernel that is wanted, of all tiles.
+	// Only, where it is given, is the name of the only kernel to lower, of all tiles.
 	Only string
 }
 
 // wants reports whether kernels whose names begin so are of interest.
 func (e *Env) wants(anchor string) bool { return e.Only == "" || strings.HasPrefix(e.Only, anchor) }
 
-// tiles are those that a sum of products is lowered with, the best by estimate first.
+// tiles are those that a contraction is lowered with, the best by estimate first.
 func (e *Env) tiles(p *tiled) []tile {
 	all := p.ranked()
 	if e.Only != "" {
@@ -57,7 +57,7 @@ func (e *Env) lanes() int64 {
 
 // Lowered is a kernel and the values of its buffers: operands, then results.
 type Lowered struct {
-	// Name tells the kernel from others that compute the block in the same layouts, whatever their estimates are. Those
+	// Name distinguishes the kernel from others that compute the block in the same layouts, whatever their estimates are. Those
 	// of a Family differ in little.
 	Name, Family string
 	Kernel       *loop.Kernel

@@ -93,7 +93,7 @@ func (n *nest) reorder(axes []te.Axis) []te.Axis {
 	return out
 }
 
-// strided tells the innermost loop, over the axis, how far apart it stores.
+// strided gives the innermost loop, over the axis, the distance of its stores.
 func (n *nest) strided(body []loop.Stmt, a te.Axis) []loop.Stmt {
 	return loop.Map(body, func(s loop.Stmt) loop.Stmt {
 		if x, ok := s.(loop.For); ok && x.Var == a.Var {

@@ -89,7 +89,7 @@ func (n *nest) cached(e te.Expr, inner string) te.Expr {
 	return e
 }
 
-// isTexel tells a read of the lanes of one texel, whatever the innermost axis of the result.
+// isTexel reports whether an expression reads the lanes of one texel, whatever the innermost axis of the result.
 func (n *nest) isTexel(e te.Expr, inner string) bool {
 	switch x := e.(type) {
 	case te.Select:

@@ -12,10 +12,10 @@ import (
 	wino "rules_dnn/gen/winograd"
 )
 
-// filtering is a convolution of windows of as many points along two axes, each point one apart,
+// filtering is a Winograd convolution of windows of as many points along two axes, each point one apart,
 // computed by F(m, taps) along both: three stages, of which a task runs all for a number of
 // tiles of m x m results, so that they stay in the second-level cache. The first transforms inputs,
-// the second is a sum of products for every point of the transform, the third
+// the second is a matrix product for every point of the transform, the third
 // transforms the sums to results.
 type filtering struct {
 	*contraction

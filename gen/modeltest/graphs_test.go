@@ -101,7 +101,7 @@ func text(g *ir.Graph) string {
 	return b.String()
 }
 
-// differs compiles and runs the graph and tells how its outputs differ.
+// differs compiles and runs the graph and reports how its outputs differ.
 func differs(r *random, c Config, want []*ir.Tensor) (err error) {
 	defer func() {
 		if x := recover(); x != nil {

@@ -52,7 +52,7 @@ var chosen = map[string][2]string{
 		"generic axis0/32+axis1/4; dot vrmpy_i8u8 row-major",
 	},
 	"wide_weights": {"generic row-major", "generic row-major"},
-	// What is no constant is converted to the layout that the compiler packs constants in.
+	// Non-constant operands are converted to the layout that the compiler packs constants in.
 	"weights_given": {
 		"generic axis1/32+axis0/4; dot vrmpy_u8i8 row-major",
 		"generic row-major",

@@ -19,7 +19,7 @@ const (
 	ofRange  = 1e-7
 )
 
-// Compare tells how got differs from want: exactly for integers and bools, by
+// Compare reports how got differs from want: exactly for integers and bools, by
 // ONNX's tolerances for floats.
 func Compare(got, want *ir.Tensor) error {
 	if got.Type != want.Type {

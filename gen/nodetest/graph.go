@@ -10,7 +10,7 @@ import (
 	"rules_dnn/gen/ops"
 )
 
-// Skip tells why a case is none of the compiler's.
+// Skip reports why a case is none of the compiler's.
 type Skip struct{ Reason string }
 
 func (s *Skip) Error() string { return s.Reason }

@@ -188,12 +188,24 @@ func TestLongLists(t *testing.T) {
 	require.ErrorContains(t, err, `attribute "split": a list of more than 1048576 elements is not supported`)
 }
 
-// TestManyDims: a tensor's dimensions do not take memory before they are refused.
+// TestManyDims: dimensions beyond what a tensor can have take no memory; the error names the tensor, and the node that holds it.
 func TestManyDims(t *testing.T) {
-	p := packed(fieldDims, protowire.VarintType, slices.Repeat([]uint64{1}, 1<<20))
-	b := withGraph(t, modelOf(names("x"), names("y")), protowire.AppendBytes(protowire.AppendTag(nil, graphInitializer, protowire.BytesType), p))
-	_, err := Read(bytesFile(b), nil, Options{})
-	require.ErrorContains(t, err, "a tensor has more than 32 dimensions")
+	tensor := marshal(t, &onnxpb.TensorProto{Name: proto.String("w"), DataType: proto.Int32(int32(onnxpb.TensorProto_FLOAT))})
+	for _, n := range []int{limit.Rank + 1, 400, 1 << 20} {
+		for form, dims := range map[string][]byte{
+			"packed":   packed(fieldDims, protowire.VarintType, slices.Repeat([]uint64{1}, n)),
+			"unpacked": unpacked(fieldDims, protowire.VarintType, slices.Repeat([]uint64{1}, n)),
+		} {
+			for where, p := range map[string][]byte{"before": append(slices.Clone(dims), tensor...), "behind": append(slices.Clone(tensor), dims...)} {
+				b := withGraph(t, modelOf(names("x"), names("w")), protowire.AppendBytes(protowire.AppendTag(nil, graphInitializer, protowire.BytesType), p))
+				m, _, err := scanModel(bytesFile(b))
+				require.NoError(t, err)
+				require.LessOrEqual(t, len(m.Graph.Initializer[0].Dims), maxDims)
+				_, err = Read(bytesFile(b), nil, Options{})
+				require.ErrorContains(t, err, `tensor "w": the tensor has more than 32 dimensions`, "%d, %s, %s the rest", n, form, where)
+			}
+		}
+	}
 }
 
 // TestMemoryOfValues: in whatever form values are stored, reading and writing them takes little

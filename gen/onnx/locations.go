@@ -90,7 +90,7 @@ func externalEntries(t *onnxpb.TensorProto) map[string]string {
 	return d
 }
 
-// takenOut tells by the entries whether a tensor's weights were taken out.
+// takenOut reports by the entries whether a tensor's weights were taken out.
 func takenOut(d map[string]string) bool {
 	_, seed := d["seed"]
 	return d["location"] == randomLocation && seed

@@ -50,7 +50,7 @@ type Options struct {
 	// Fill makes pseudo-random weights for tensors whose external data has the
 	// location "random" (graphs without weights, for tests and benchmarks).
 	Fill bool
-	// Supported tells why an operator is not supported (nil: it is). Read reports
+	// Supported reports why an operator is not supported (nil: it is). Read reports
 	// all unsupported nodes together. A nil function supports all of ai.onnx.
 	Supported func(op string, version int) error
 	// Operators are the names of those that are supported in some version. They follow the

@@ -103,16 +103,13 @@ func (s *scanner) message(md protoreflect.MessageDescriptor, end int64, depth in
 			var value int64
 			value, err = s.skip(typ, end)
 			to.add(num, start, value, s.pos)
+		} else if found.isTensor && num == fieldDims {
+			err = s.dims(&found, md.Fields().ByNumber(num), typ, end, depth)
 		} else {
 			err = s.field(md.Fields().ByNumber(num), num, typ, end, depth)
 		}
 		if err != nil {
 			return err
-		}
-		if found.isTensor && num == fieldDims {
-			if found.dims += s.pos - start; found.dims > limit.Rank*maxVarint {
-				return fmt.Errorf("a tensor has more than %d dimensions", limit.Rank)
-			}
 		}
 	}
 	s.refer(&found)
@@ -122,14 +119,28 @@ func (s *scanner) message(md protoreflect.MessageDescriptor, end int64, depth in
 const (
 	fieldDims = 1  // TensorProto.dims
 	maxVarint = 10 // bytes
+	maxDims   = limit.Rank * (1 + maxVarint)
 )
+
+// dims copies a field of a tensor's dimensions, unless there are more than a tensor can have: they take no memory.
+func (s *scanner) dims(found *elementFields, fd protoreflect.FieldDescriptor, typ protowire.Type, end int64, depth int) error {
+	start := s.pos
+	if _, err := s.skip(typ, end); err != nil {
+		return err
+	}
+	if found.dims += 1 + s.pos - start; found.dims > maxDims {
+		return nil
+	}
+	s.pos = start
+	return s.field(fd, fieldDims, typ, end, depth)
+}
 
 // elementFields are the elements found in a message.
 type elementFields struct {
 	isTensor, isAttribute bool
 	tensor                payload
 	lists                 [len(attributeLists)]payload
-	dims                  int64 // bytes
+	dims                  int64 // bytes; of more than maxDims the copy has too many dimensions
 }
 
 // payload is where a field's elements are noted, or nil.
@@ -145,8 +156,12 @@ func (f *elementFields) payload(num protowire.Number) *payload {
 	return nil
 }
 
-// refer puts the indices of payloads into the copy.
+// refer puts the indices of payloads into the copy, and more dimensions than a tensor can have for those left out.
 func (s *scanner) refer(f *elementFields) {
+	if f.dims > maxDims { // the importer refuses them, by the tensor's name and by the node's
+		s.out = protowire.AppendTag(s.out, fieldDims, protowire.BytesType)
+		s.out = protowire.AppendBytes(s.out, make([]byte, limit.Rank+1))
+	}
 	if f.tensor.parts > 0 {
 		s.out = protowire.AppendTag(s.out, fieldRaw, protowire.BytesType)
 		s.out = protowire.AppendBytes(s.out, binary.LittleEndian.AppendUint64(nil, uint64(len(s.payloads))))

@@ -49,7 +49,7 @@ func (s *scope) graph(p *onnxpb.GraphProto) error {
 	return s.outputs(p)
 }
 
-// reserve keeps the graph's names from those that are made up. Constants of
+// reserve keeps the graph's names from generated ones. Constants of
 // subgraphs are not among them: they leave the subgraph and get a name of their own.
 func (s *scope) reserve(p *onnxpb.GraphProto) {
 	used := s.im.used

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/limit"
 	"rules_dnn/gen/onnx/onnxpb"
 )
 
@@ -64,6 +65,9 @@ func (im *importer) tensorOf(p *onnxpb.TensorProto) (*ir.Tensor, error) {
 	}
 	if p.Segment != nil {
 		return nil, refusef("tensors in segments are not supported; store the tensor as a whole")
+	}
+	if len(p.GetDims()) > limit.Rank { // how many the scanner may have left out
+		return nil, refusef("the tensor has more than %d dimensions, which is the limit", limit.Rank)
 	}
 	if err := ir.Dims(p.GetDims()...).Fits(typ); err != nil {
 		return nil, fmt.Errorf("the tensor has %w", err)

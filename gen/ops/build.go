@@ -47,13 +47,12 @@ func newCtx(n *ir.Node, facts sym.Facts) (*Ctx, error) {
 			return nil, fmt.Errorf("definition %d of the operator is older than the oldest supported, %d", n.Version, row.Versions[0])
 		}
 	}
-	if err := c.checkOperands(); err != nil {
-		return nil, err
+	for _, check := range []func() error{c.checkOperands, c.checkAttrs, c.checkResults} {
+		if err := check(); err != nil {
+			return nil, &UseError{err}
+		}
 	}
-	if err := c.checkAttrs(); err != nil {
-		return nil, err
-	}
-	return c, c.checkResults()
+	return c, nil
 }
 
 // params are the operands of the node's definition.

@@ -28,7 +28,7 @@ func StageFLOPs(s *te.Stage) sym.Expr {
 	return total
 }
 
-// MACs counts multiply-accumulates: the points of sums of products.
+// MACs counts multiply-accumulates: the points of contractions.
 func MACs(m *Meaning) sym.Expr {
 	total := sym.Const(0)
 	for _, s := range m.Stages {

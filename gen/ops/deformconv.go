@@ -32,7 +32,7 @@ func deformRows() []*Row {
 }
 
 // deformed is a convolution that reads between the elements: three stages give the points,
-// what is there, and the sum of products.
+// what is there, and the contraction with the weights.
 type deformed struct {
 	c       *Ctx
 	x, w    ir.Shape

@@ -55,7 +55,7 @@ func parseLabels(equation, term string) ([]string, error) {
 			out = append(out, ellipsis)
 			i += 2
 		default:
-			return nil, fmt.Errorf("attribute equation is %q: %q holds %q; want letters, and one ... at most", equation, term, string(c))
+			return nil, fmt.Errorf("attribute equation is %q: %q holds %q; want letters and one \"...\"", equation, term, string(c))
 		}
 	}
 	return out, nil

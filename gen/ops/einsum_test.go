@@ -34,7 +34,7 @@ func TestEinsum(t *testing.T) {
 		{einsumOf("ii->i", f32("N", "N")), "[N]", "", 1, 0},
 		{einsumOf("ii", f32("N", "M")), "[]", "N == M", 1, 1},
 		{einsumOf("...ij,...jk->...ik", f32("N", 1, 2, 3), f32(8, 3, 4)), "[N 8 2 4]", "", 1, 1},
-		{einsumOf("...i,...i", f32("N", 3), f32("M", 3)), "[max(M, N)*min(M, min(1, N))]", "N ~ M", 1, 1},
+		{einsumOf("...i,...i", f32("N", 3), f32("M", 3)), "[max(M, N)]", "N ~ M", 1, 1},
 		{einsumOf("i...->...", f32("N", 3, 4)), "[3 4]", "", 1, 1},
 		{einsumOf("i,i->i", f32("K"), f32("L")), "[K]", "K == L", 1, 0},
 		{einsumOf("ab, bc, cd -> ad", f32("N", 3), f32(3, 4), f32(4, 5)), "[N 5]", "", 2, 1},
@@ -59,7 +59,7 @@ func TestEinsumErrors(t *testing.T) {
 	}{
 		{node("Einsum", nil, x()), `attribute "equation" is absent`},
 		{einsumOf("ij,jk->ik", x()), "of 2 terms; the node has 1 operands"},
-		{einsumOf("i1->i", x()), `attribute equation is "i1->i": "i1" holds "1"; want letters, and one ... at most`},
+		{einsumOf("i1->i", x()), `attribute equation is "i1->i": "i1" holds "1"; want letters and one "..."`},
 		{einsumOf("......", x()), `holds "."`},
 		{einsumOf("ij->k", x()), `label "k" of the result is none of the operands'`},
 		{einsumOf("ij->ii", x()), `label "i" occurs twice in the result`},

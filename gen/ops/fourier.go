@@ -28,7 +28,7 @@ func fourierRows() []*Row {
 	}
 }
 
-// transform is a Fourier transform of length n, a sum of products: part c of result k is
+// transform is a Fourier transform of length n, a matrix product: part c of result k is
 // the sum over element i and its parts p of x[i, p] * roots[k*i mod n, c, p].
 type transform struct {
 	n        sym.Expr

@@ -122,6 +122,15 @@ type UnknownError struct{ What string }
 
 func (e *UnknownError) Error() string { return e.What + " is not known when code is generated" }
 
+// UseError reports a node that its operator does not allow, whatever the shapes are: the number or types of its operands,
+// its attributes or the number of its results.
+type UseError struct{ Err error }
+
+func (e *UseError) Error() string { return e.Err.Error() }
+
+// Unwrap is the error itself.
+func (e *UseError) Unwrap() error { return e.Err }
+
 // Type is the element type of operand i.
 func (c *Ctx) Type(i int) ir.DType { return c.Node.Inputs[i].Type }
 

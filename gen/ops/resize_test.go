@@ -157,7 +157,7 @@ func TestResizeStages(t *testing.T) {
 	}
 	m, err := Build(resized(attrs("mode", "linear", "antialias", 1), f32("N", 3, 4, 5), []float32{1, 1, 0.5, 0.5}), nil)
 	require.NoError(t, err)
-	require.Len(t, m.Stages, 6) // for each axis weights, their sums, and the sum of products
+	require.Len(t, m.Stages, 6) // for each axis weights, their sums, and the contraction
 }
 
 func TestResizeErrors(t *testing.T) {

@@ -2,7 +2,7 @@ package ops
 
 import "fmt"
 
-// Supported tells why an operator of a definition's version is not supported; nil where it is.
+// Supported reports why an operator of a definition's version is not supported; nil where it is.
 func Supported(op string, version int) error {
 	row := Lookup(op)
 	if row == nil {

@@ -84,7 +84,7 @@ type Switch struct{ Name, Doc string }
 // Switches for -disable.
 var Switches = []Switch{
 	{"anchors", "all of contractions, windows, chains and layouts: every block is a generic loop nest"},
-	{"contractions", "register tiles for sums of products: convolutions, Gemm, MatMul"},
+	{"contractions", "register tiles for contractions: convolutions, Gemm, MatMul"},
 	{"windows", "register tiles for depthwise convolutions; guards of pools as bounds of their loops"},
 	{"winograd", "convolutions by fewer products of transformed inputs and weights, which take up to four times the memory"},
 	{"chains", "row-wise reduction fusion (softmax, normalisations) as one block"},

@@ -20,7 +20,7 @@ import (
 	"rules_dnn/gen/tuning"
 )
 
-// checkOrder tells where a list contradicts the order that its passes ask for.
+// checkOrder reports where a list contradicts the order that its passes ask for.
 func checkOrder(passes []Pass) error {
 	at := map[string]int{}
 	for i, p := range passes {

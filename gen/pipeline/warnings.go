@@ -54,7 +54,7 @@ type slow struct {
 	share        float64
 }
 
-// untiled tells of blocks without register tiles, those with most operations first.
+// untiled reports blocks without register tiles, those with most operations first.
 func (s *State) untiled() []plan.Warning {
 	facts, total := s.typical(), 0.0
 	var groups []*slow

@@ -119,8 +119,10 @@ func Run(p *Program) error {
 	for _, s := range p.Calls() {
 		_, bytes := s.Scratch()
 		most, err := p.most(bytes)
-		if err := u.note(err, "scratch memory of "+s.Block.Label()); err != nil {
-			return err
+		if err != nil {
+			if err := u.note(err, "scratch memory of "+s.Block.Label()); err != nil {
+				return err
+			}
 		}
 		p.ScratchBytes = sym.Max(p.ScratchBytes, most, p.Facts)
 	}

@@ -167,8 +167,9 @@ func (in *inference) branches(n *ir.Node, tainted bool) error {
 		if err := in.captures(n, b); err != nil {
 			return err
 		}
-		if err := in.region(b, len(taken) > 1); err != nil && len(taken) > 1 {
-			// The model is wrong only if this branch ever runs.
+		var use *ops.UseError
+		if err := in.region(b, len(taken) > 1); err != nil && len(taken) > 1 && !errors.As(err, &use) {
+			// Shapes that do not fit are an error of the runs that take the branch.
 			wrong = append(wrong, &Cause{Node: n, Err: fmt.Errorf("a branch that may run is wrong: %w", err), Branch: b})
 		} else if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package shape
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -89,6 +90,19 @@ func TestIf(t *testing.T) {
 		g := irtest.Parse(t, ifInputs+ifText("%c", add, shape)+"  output %z\n")
 		require.ErrorContains(t, Infer(g), `node If "if": result 0 ("z"): then_branch gives type f32, else_branch i64`)
 	})
+	for name, node := range map[string]string{
+		"types":        "  %r ?[*] = And.7(%a, %b)\n",
+		"an attribute": "  %r ?[*] = Relu.14(%a) {alpha = 1}\n",
+		"operands":     "  %r ?[*] = Add.14(%a)\n",
+		"results":      "  %r ?[*], %s ?[*] = Relu.14(%a)\n",
+	} {
+		t.Run("a branch that is wrong whatever the shapes: "+name, func(t *testing.T) {
+			err := Infer(irtest.Parse(t, ifInputs+ifText("%c", add, node)+"  output %z\n"))
+			var unknown *UnknownError
+			require.Error(t, err)
+			require.False(t, errors.As(err, &unknown), "%v", err)
+		})
+	}
 	t.Run("what a branch requires binds no symbol", func(t *testing.T) {
 		g := irtest.Parse(t, ifInputs+ifText("%c", squeeze, squeeze)+"  output %z\n")
 		require.NoError(t, Infer(g))

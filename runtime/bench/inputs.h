@@ -15,7 +15,7 @@ namespace rules_dnn::bench {
 // number from 1 for others.
 std::vector<int64_t> SymbolValues(const Description& d, const Options& o);
 
-// Arrays for all inputs: from files, or made up, the same in every run. Returns an empty string,
+// Arrays for all inputs: from files, or synthetic, the same in every run. Returns an empty string,
 // or what is wrong.
 std::string MakeInputs(const Description& d, const Options& o, const std::vector<int64_t>& symbols,
                        std::vector<serve::Array>* inputs);

@@ -28,7 +28,7 @@ func (d Difference) Rel() float64 {
 	return d.Abs / d.Range
 }
 
-// Compare tells how got differs from want. Infinities and NaN are only like
+// Compare reports how got differs from want. Infinities and NaN are only like
 // themselves. It is an error if types or shapes differ.
 func Compare(got, want *ir.Tensor) (Difference, error) {
 	if got.Type != want.Type || !slices.Equal(got.Shape, want.Shape) {

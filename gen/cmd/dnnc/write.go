@@ -40,13 +40,13 @@ func (f *compileFlags) write(s *pipeline.State) error {
 	if f.mode == cppapi.Embed {
 		text, err := cppapi.WeightsAsm(m, filepath.Base(f.weightsOut))
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", f.src, err)
 		}
 		out.Add(f.asm, []byte(text))
 	}
 	text, err := manifest.JSON(p, cpp.Generator, f.api, s.Target.Name)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", f.src, err)
 	}
 	out.Add(f.mf, text)
 	return out.Commit()
@@ -108,11 +108,11 @@ func (f *compileFlags) writeWeights(p *plan.Program, out *files.Set) (hash [32]b
 func (f *compileFlags) writeSources(p *plan.Program, m *cppapi.Model, out *files.Set) error {
 	api, err := cppapi.Print(m)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", f.src, err)
 	}
 	sources, err := cpp.Print(p, f.prefix, f.shards)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", f.src, err)
 	}
 	sources = append(sources, cpp.File{Name: m.InternalName(), Text: api.Internal}, cpp.File{Name: m.SourceName(), Text: api.Source},
 		cpp.File{Name: m.ProfileName(), Text: api.Profile})

@@ -49,7 +49,7 @@ func trimNode(n *ir.Node) bool {
 // capture is a region's input for capture i.
 func capture(n *ir.Node, r *ir.Graph, i int) *ir.Value { return r.Inputs[len(r.Inputs)-n.Captures+i] }
 
-// usedInputs tells which captures some region uses.
+// usedInputs reports which captures some region uses.
 func usedInputs(n *ir.Node) []bool {
 	used := make([]bool, n.Captures)
 	for _, r := range n.Regions {

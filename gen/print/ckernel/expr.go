@@ -164,7 +164,7 @@ func certain(x te.Call) (known, is bool) {
 	return false, false
 }
 
-// simple tells texts that may stand twice: names and literals.
+// simple reports whether a text may stand twice: names and literals.
 func simple(e te.Expr) bool {
 	switch e.(type) {
 	case te.Const, loop.Ref:

@@ -79,7 +79,7 @@ func (w *Kernel) stmt(s loop.Stmt, rest []loop.Stmt) {
 	case loop.Index:
 		w.indexVar(x, rest)
 	case loop.Bind:
-		w.Line("const %s %s = %s;", w.d.IndexType(), x.Var, w.d.Bounded(w.scalar(x.Value), w.index(x.Lo), w.index(x.Hi)))
+		w.bounded(x, rest)
 	case loop.Def:
 		w.Line("%s %s = %s;", w.d.Type(x.Init.DType(), w.lanes), x.Name, w.scalar(x.Init))
 	case loop.Set:
@@ -143,11 +143,25 @@ func (w *Kernel) vectorBody(x loop.For) {
 
 // indexVar leaves out a variable that nothing after it reads.
 func (w *Kernel) indexVar(x loop.Index, rest []loop.Stmt) {
-	used := false
-	loop.Exprs(rest, func(e sym.Expr) { used = used || e.Uses(x.Var) })
-	if used {
+	if uses(rest, x.Var) {
 		w.Line("const %s %s = %s;", w.d.IndexType(), x.Var, Strip(w.index(x.Value)))
 	}
+}
+
+// bounded prints an integer that is checked. Along an axis of one element only the check remains: nothing reads the integer.
+func (w *Kernel) bounded(x loop.Bind, rest []loop.Stmt) {
+	text := w.d.Bounded(w.scalar(x.Value), w.index(x.Lo), w.index(x.Hi))
+	if uses(rest, x.Var) {
+		text = fmt.Sprintf("const %s %s = %s", w.d.IndexType(), x.Var, text)
+	}
+	w.Line("%s;", text)
+}
+
+// uses reports whether statements read an index variable; C++ compilers warn of those that nothing reads.
+func uses(body []loop.Stmt, name string) bool {
+	used := false
+	loop.Exprs(body, func(e sym.Expr) { used = used || e.Uses(name) })
+	return used
 }
 
 func (w *Kernel) ifStmt(x loop.If) {

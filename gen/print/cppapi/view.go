@@ -92,7 +92,7 @@ var statuses = []status{
 	{13, "BAD_VALUE", "kBadValue", "an input's value that an operator does not allow, as an index out of bounds; outputs are of no use"},
 	{14, "NO_WEIGHTS", "kNoWeights", "the options bring no weights"},
 	{15, "WEIGHTS_ALIGNMENT", "kWeightsAlignment", "weights not aligned to 64 bytes"},
-	{16, "WEIGHTS_LENGTH", "kWeightsLength", "a weights file that was cut off, or is followed by something"},
+	{16, "WEIGHTS_LENGTH", "kWeightsLength", "a weights file that was cut off, or has trailing data"},
 	{17, "WEIGHTS_DAMAGED", "kWeightsDamaged", "weights that are not what the compiler wrote"},
 }
 
