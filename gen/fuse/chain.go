@@ -11,7 +11,7 @@ const maxRow = 1 << 16
 
 // chainLegal: the second block reads the first along rows, that is, at its own leading axes and
 // anywhere in the rest; so the first can run row by row inside of the second. Softmax and
-// the normalisations are such chains. Sums of products keep their own kernels.
+// the normalisations are such chains. Contractions keep their own kernels.
 func chainLegal(f *fuser, p pair) bool {
 	if !f.o.Chains || f.viewed(p.first) || contracts(p.first) || contracts(p.second) {
 		return false
@@ -32,7 +32,7 @@ func reduces(b *block.Block) bool {
 	return false
 }
 
-// contracts reports whether a stage is a sum of products of two operands' elements.
+// contracts reports whether a stage is a contraction of two operands' elements.
 func contracts(b *block.Block) bool {
 	for _, s := range b.Stages() {
 		for _, v := range s.Values {

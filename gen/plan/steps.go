@@ -14,7 +14,7 @@ import (
 type Step struct {
 	*Call
 	Copy  *Copy
-	Check *block.Check // refuses dimensions with which what follows is malformed
+	Check *block.Check // guards on run-time dims: refuses those with which what follows is malformed
 	Set   *Set
 	If    *If
 	Loop  *Loop

@@ -35,7 +35,7 @@ func (s *selector) enumerate() error {
 // walk collects blocks and values of a graph, which runs so often, and of those that its blocks run.
 func (s *selector) walk(g *block.Graph, runs float64) {
 	s.findViews(g)
-	s.edges = append(append(s.edges, g.Inputs...), g.Outputs...)
+	s.interfaces = append(append(s.interfaces, g.Inputs...), g.Outputs...)
 	for _, v := range g.Inputs {
 		s.given[v], s.runs[v] = true, runs
 	}
@@ -50,7 +50,7 @@ func (s *selector) walk(g *block.Graph, runs float64) {
 			}
 			continue
 		}
-		s.edges = append(s.edges, b.Results...)
+		s.interfaces = append(s.interfaces, b.Results...)
 		for _, v := range b.Results {
 			s.given[v] = true
 		}
@@ -58,7 +58,7 @@ func (s *selector) walk(g *block.Graph, runs float64) {
 		if l := b.Control.Loop; l != nil {
 			inner *= trips(l)
 			for _, st := range l.States {
-				s.edges = append(s.edges, st.Init)
+				s.interfaces = append(s.interfaces, st.Init)
 			}
 		}
 		for _, r := range b.Control.Graphs() {

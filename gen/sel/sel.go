@@ -116,9 +116,9 @@ type selector struct {
 	candidates [][]candidate
 	placed     int                   // blocks that have been applied
 	runs       map[*ir.Value]float64 // how often the graph runs that computes or gets a value, by an estimate
-	edges      []*ir.Value           // of graphs: stored row-major, besides blocked where given
+	interfaces []*ir.Value           // of graphs: stored row-major, besides blocked where given
 	views      map[*block.Block]bool // such as may have nothing to do
-	given      map[*ir.Value]bool    // edges that no block with a stage computes
+	given      map[*ir.Value]bool    // interfaces that no block with a stage computes
 	node       map[*ir.Value]int     // the value's node in the problem
 	costs      map[string]float64    // of conversions
 	estimates  map[string][]float64  // of candidates, by what they depend on

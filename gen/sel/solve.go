@@ -55,7 +55,7 @@ func (s *selector) problem() *pbqp.Problem {
 	}
 	s.node = map[*ir.Value]int{}
 	fixed := map[*ir.Value]bool{} // must be stored row-major
-	for _, v := range s.edges {
+	for _, v := range s.interfaces {
 		fixed[v] = true
 		s.addValue(p, v, fixed)
 	}
