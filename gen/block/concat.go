@@ -19,10 +19,13 @@ func (b *Block) Concatenation() (axis int, pieces []Piece, ok bool) {
 	if s == nil || len(b.Placed) > 0 || s.Combine != nil || s.Update != nil || len(s.Results) != 1 {
 		return 0, nil, false
 	}
+	if !onlyLoads(s.Results[0]) {
+		return 0, nil, false
+	}
 	axis = -1
 	for e := s.Results[0]; e != nil; {
-		l, isLoad := e.(te.Load)
-		if !isLoad || l.Source.Stage || len(l.Index) != len(s.Axes) {
+		l := e.(te.Load)
+		if l.Source.Stage || len(l.Index) != len(s.Axes) {
 			return 0, nil, false
 		}
 		p := Piece{Operand: l.Source.N, At: sym.Const(0)}
@@ -45,6 +48,18 @@ func (b *Block) Concatenation() (axis int, pieces []Piece, ok bool) {
 		pieces = append(pieces, p)
 	}
 	return axis, pieces, axis >= 0 && b.adjoin(axis, pieces)
+}
+
+// onlyLoads reports whether an expression is a load, or one whose default is, and so on: what indices are is asked only then.
+func onlyLoads(e te.Expr) bool {
+	for e != nil {
+		l, ok := e.(te.Load)
+		if !ok {
+			return false
+		}
+		e = l.Default
+	}
+	return true
 }
 
 // guards reports whether a load is guarded by nothing but that its operand has the element.
