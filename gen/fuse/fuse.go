@@ -237,7 +237,7 @@ func (f *fuser) try(r row, p pair, t *trial) *block.Block {
 		return nil
 	}
 	if exact {
-		f.sizes[m] = &known{size: grown}
+		f.sizes[m] = &known{size: grown, depth: f.known(p.first).depth + f.known(p.second).depth}
 	}
 	if f.known(m).size > maxSize || v == depend && !r.despite && !f.pays(p, m) {
 		t.refused = true

@@ -19,8 +19,36 @@ const maxNodes = 256
 // such pairs have up to 50 nodes.
 const maxEstimated = 256
 
+// maxDepth bounds how deep choices stand in each other: clang reads 256 levels of brackets.
+const maxDepth = 100
+
+// depthOf is how deep choices stand in an expression.
+func depthOf(e te.Expr) int {
+	switch x := e.(type) {
+	case te.Call:
+		n := 0
+		for _, a := range x.Args {
+			n = max(n, depthOf(a))
+		}
+		return n
+	case te.Let:
+		return max(depthOf(x.Value), depthOf(x.Body))
+	case te.Select:
+		return 1 + max(depthOf(x.Then), depthOf(x.Else))
+	case te.Load:
+		if x.Default != nil {
+			return 1 + depthOf(x.Default)
+		}
+	}
+	return 0
+}
+
 // large reports whether a pair is too large before it is looked at.
 func (f *fuser) large(p pair) bool {
+	first, second := f.known(p.first).depth, f.known(p.second).depth
+	if first > 0 && second > 0 && first+second > maxDepth {
+		return true
+	}
 	return len(p.first.Origins)+len(p.second.Origins) > maxNodes || max(f.known(p.first).size, f.known(p.second).size) > maxSize
 }
 
@@ -28,8 +56,10 @@ func (f *fuser) large(p pair) bool {
 type known struct {
 	// size is that of the code that computes the block: its nodes, and the conditions under which it binds
 	// variables. A kernel binds all of them before it computes, each by choices as the one that it stands in.
-	size          int
-	lets          bool           // variables are bound
+	size int
+	lets bool // variables are bound
+	// depth is how deep choices stand in each other, or more.
+	depth         int
 	concatenation *concatenation // nil until it is asked for
 }
 
@@ -64,6 +94,7 @@ func knownOf(b *block.Block) *known {
 	k := &known{}
 	for _, e := range exprs(b) {
 		k.size += sizeOf(e, 0)
+		k.depth = max(k.depth, depthOf(e))
 		te.Walk(e, func(e te.Expr) {
 			_, let := e.(te.Let)
 			k.lets = k.lets || let
@@ -100,7 +131,7 @@ func loads(p pair) (n int, guards bool) {
 
 // maxIndex bounds the text of an index: those of some moves, composed, double with each of them, and what a kernel makes of a
 // long one may be longer than limit.Expression. In networks they have up to some hundred characters.
-const maxIndex = 256
+const maxIndex = 512
 
 // written reports whether all indices of an expression are short enough to write.
 func written(e te.Expr) bool {

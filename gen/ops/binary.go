@@ -76,10 +76,6 @@ func variadicRow(name string, versions []int, types []ir.DType, fn string) *Row 
 	}
 }
 
-// foldedOperands is how many operands one stage folds: see manyOperands. Fewer than that, as fusion puts stages together again
-// as far as it composes blocks.
-const foldedOperands = 64
-
 // folded applies a function to the first two operands, to what that gives and the third, and so on: the order is that of
 // the operands, however many stages there are.
 func folded(c *Ctx, fn string, mean bool) (*Meaning, error) {
@@ -94,7 +90,7 @@ func folded(c *Ctx, fn string, mean bool) (*Meaning, error) {
 		if e == nil {
 			return nil, fmt.Errorf("operand %d is absent, but required", i+1)
 		}
-		if i > 0 && i%foldedOperands == 0 {
+		if i > 0 && i%manyOperands == 0 {
 			ss = append(ss, &te.Stage{Name: c.Row.Name, Axes: as, Results: []te.Expr{acc}})
 			acc = te.FromStage(len(ss)-1, acc.DType(), te.AxisVars(as)...)
 		}

@@ -10,8 +10,9 @@ import (
 )
 
 // manyOperands is how many operands one stage reads. Operators of more are several stages, each of which goes on with what
-// the one before gives: an expression would be as deep as they are many, in the compiler and in the code.
-const manyOperands = 256
+// the one before gives: an expression would be as deep as they are many, in the compiler and in the code, and clang reads
+// 256 levels of brackets.
+const manyOperands = 64
 
 // concat reads the operand in whose part of the axis a point lies: each load is
 // guarded by its part and has the next as its default.
