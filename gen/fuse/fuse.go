@@ -240,6 +240,8 @@ func (f *fuser) try(r row, p pair, t *trial) *block.Block {
 		f.sizes[m] = &known{size: grown, depth: f.known(p.first).depth + f.known(p.second).depth}
 	}
 	if f.known(m).size > maxSize || v == depend && !r.despite && !f.pays(p, m) {
+		delete(f.sizes, m) // what was noted of it goes with it
+		delete(f.mappings, m)
 		t.refused = true
 		return nil
 	}
