@@ -112,8 +112,11 @@ func (f *former) stageBlock(n *ir.Node, i int, s *te.Stage, results map[te.Sourc
 			index[v] = len(b.Operands)
 			b.Operands = append(b.Operands, v)
 		}
-		l.Source = te.Source{N: index[v]}
-		return l
+		if from := (te.Source{N: index[v]}); l.Source != from {
+			l.Source = from
+			return l
+		}
+		return e
 	})
 	for part, r := range s.Results {
 		src := te.Source{Stage: true, N: i, Part: part}

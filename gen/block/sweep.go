@@ -14,12 +14,7 @@ import (
 // live as operands only, so they go with their last reader. A block that computes a symbol stays
 // while something uses that, or where more is taken to be known of it than that it is computed. Of
 // blocks that run graphs it drops the results that nobody reads, and what only they need.
-func Sweep(g *Graph) error {
-	g.sweep()
-	return g.Verify()
-}
-
-func (g *Graph) sweep() {
+func Sweep(g *Graph) {
 	needed := map[*ir.Value]bool{}
 	for _, v := range g.Outputs {
 		needed[v] = true
@@ -71,7 +66,7 @@ func (b *Block) dropUnread(needed map[*ir.Value]bool, symbols map[string]bool) {
 		b.dropStates(b.Control.Loop, needed, symbols)
 	}
 	for _, g := range b.Control.Graphs() {
-		g.sweep()
+		Sweep(g)
 	}
 	b.setOperands()
 }

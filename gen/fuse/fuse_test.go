@@ -147,7 +147,8 @@ func TestRun(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := blocks(t, c.text)
-			require.NoError(t, Run(g, Options{Chains: true, Latency: always}))
+			Run(g, Options{Chains: true, Latency: always})
+			require.NoError(t, g.Verify())
 			assert.Equal(t, c.want, summary(g))
 		})
 	}
@@ -176,7 +177,8 @@ func TestEstimatesDecide(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := blocks(t, text)
-			require.NoError(t, Run(g, Options{Latency: c.latency}))
+			Run(g, Options{Latency: c.latency})
+			require.NoError(t, g.Verify())
 			assert.Equal(t, c.want, summary(g))
 		})
 	}
@@ -191,7 +193,8 @@ func TestSizeIsBounded(t *testing.T) {
 	}
 	text.WriteString("  output %v40\n")
 	g := blocks(t, text.String())
-	require.NoError(t, Run(g, Options{}))
+	Run(g, Options{})
+	require.NoError(t, g.Verify())
 	for _, b := range g.Blocks {
 		assert.LessOrEqual(t, knownOf(b).size, maxSize)
 	}
@@ -236,7 +239,8 @@ func TestBindingsAreBounded(t *testing.T) {
 	}
 	fmt.Fprintf(&text, "  %%y ?[*] = Concat.13(%s) {axis = 0}\n  output %%y\n", list.String()[2:])
 	g := blocks(t, text.String())
-	require.NoError(t, Run(g, Options{}))
+	Run(g, Options{})
+	require.NoError(t, g.Verify())
 	last := g.Blocks[len(g.Blocks)-1]
 	assert.Contains(t, last.Ops, "Concat")
 	assert.Contains(t, last.Ops, "Gather")
@@ -264,7 +268,8 @@ func TestResumes(t *testing.T) {
 		o := Options{Chains: true, Latency: func(b *block.Block) float64 { return float64(len(b.Ops) * len(b.Ops)) }}
 		g, again := blocks(t, text), blocks(t, text)
 		before := len(g.Blocks)
-		require.NoError(t, Run(g, o))
+		Run(g, o)
+		require.NoError(t, g.Verify())
 		f := newFuser(again, o, 0)
 		for f.once() {
 			f.compact()

@@ -121,21 +121,24 @@ func formBlocks(s *State) (err error) {
 	return block.Literals(s.Blocks)
 }
 
-func sweepBlocks(s *State) error { return block.Sweep(s.Blocks) }
+func sweepBlocks(s *State) error {
+	block.Sweep(s.Blocks)
+	return nil
+}
 
 // fuseBlocks sweeps again where the sweep is on: composing may leave operands behind that
 // nothing reads.
 func fuseBlocks(s *State) error {
 	o := s.selectOptions()
-	err := fuse.Run(s.Blocks, fuse.Options{
+	fuse.Run(s.Blocks, fuse.Options{
 		Chains:  s.anchor("chains"),
 		Views:   o.Views(s.Target),
 		Latency: func(b *block.Block) float64 { return sel.Estimate(b, s.Blocks.Facts, s.Target, o) },
 	})
-	if err != nil || !s.Enabled("sweep") {
-		return err
+	if s.Enabled("sweep") {
+		block.Sweep(s.Blocks)
 	}
-	return block.Sweep(s.Blocks)
+	return nil
 }
 
 // anchor reports whether one of the anchors is on.

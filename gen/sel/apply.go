@@ -77,6 +77,7 @@ func (a *applier) place(b *block.Block, chosen candidate) {
 		c.Layouts[renamed.Results[n]] = chosen.layout(v)
 	}
 	a.g.Blocks = append(a.g.Blocks, &renamed)
+	a.classOf[&renamed] = a.classOf[b]
 	if chosen.view {
 		c.Views[&renamed], _ = a.viewsIn(&renamed, func(v *ir.Value) layout.Layout { return c.Layouts[v] })
 	} else {
@@ -91,8 +92,8 @@ func (a *applier) place(b *block.Block, chosen candidate) {
 // share it.
 func (s *selector) lower(c *Choice, b *block.Block) Kernel {
 	lay := func(v *ir.Value) layout.Layout { return c.Layouts[v] }
-	key, shares := s.shared(b, lay)
-	if k, known := s.lowered[key]; known && shares {
+	kernels, layouts := s.shared(b, lay)
+	if k, ok := kernels[layouts]; ok {
 		l := *k.Lowered
 		l.Args = lower.Values(b)
 		return Kernel{Lowered: &l, Cycles: k.Cycles}
@@ -104,8 +105,8 @@ func (s *selector) lower(c *Choice, b *block.Block) Kernel {
 	if err != nil || k.Lowered == nil {
 		panic(fmt.Sprintf("block %s has an estimate, but no kernel: %v", b.Label(), err))
 	}
-	if shares && takesValues(k, b) {
-		s.lowered[key] = k
+	if kernels != nil && takesValues(k, b) {
+		kernels[layouts] = k
 	}
 	return k
 }
@@ -116,22 +117,21 @@ func takesValues(k Kernel, b *block.Block) bool {
 	return err == nil && slices.Equal(args, slices.Concat(b.Operands, b.Results))
 }
 
-// shared is what a block's kernel depends on in its layouts; false where the kernel may be the block's own: it packs
-// constants, is an opaque operator, or is one that was measured.
-func (s *selector) shared(b *block.Block, lay lower.Layouts) (string, bool) {
+// shared are the kernels of the block's class by layouts, and the block's own layouts; nil where its kernel may be its own:
+// it packs constants, is an opaque operator, or is one that was measured.
+func (s *selector) shared(b *block.Block, lay lower.Layouts) (map[string]Kernel, string) {
 	if b.Stage == nil || s.o.Times != nil || s.o.Candidate > 0 || slices.ContainsFunc(b.Operands, func(v *ir.Value) bool { return v.Const != nil }) {
-		return "", false
+		return nil, ""
 	}
-	key, err := s.key(b)
+	class, err := s.class(b)
 	if err != nil {
-		return "", false
+		return nil, ""
 	}
-	var k strings.Builder
-	k.WriteString(key)
+	var layouts strings.Builder
 	for _, v := range slices.Concat(b.Operands, b.Results) {
-		fmt.Fprintln(&k, lay(v))
+		fmt.Fprintln(&layouts, lay(v))
 	}
-	return k.String(), true
+	return class.kernels, layouts.String()
 }
 
 // twin is the value in another layout.

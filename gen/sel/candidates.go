@@ -81,12 +81,11 @@ func trips(l *block.Loop) float64 {
 // estimated once.
 func (s *selector) blockCandidates(b *block.Block) ([]candidate, error) {
 	assignments := s.assignments(b)
-	key, err := s.key(b)
+	class, err := s.class(b)
 	if err != nil {
 		return nil, err
 	}
-	costs, known := s.estimates[key]
-	if !known {
+	if class.cycles == nil {
 		for _, layouts := range assignments {
 			k, err := s.cheapest(b, func(v *ir.Value) layout.Layout { return layouts[v] })
 			if err != nil {
@@ -95,9 +94,8 @@ func (s *selector) blockCandidates(b *block.Block) ([]candidate, error) {
 			if k.Lowered == nil {
 				k.Cycles = math.Inf(1)
 			}
-			costs = append(costs, k.Cycles)
+			class.cycles = append(class.cycles, k.Cycles)
 		}
-		s.estimates[key] = costs
 	}
 	var out []candidate
 	for i, layouts := range assignments {
@@ -107,8 +105,8 @@ func (s *selector) blockCandidates(b *block.Block) ([]candidate, error) {
 				continue
 			}
 		}
-		if !math.IsInf(costs[i], 1) {
-			out = append(out, candidate{layouts, costs[i], false})
+		if !math.IsInf(class.cycles[i], 1) {
+			out = append(out, candidate{layouts, class.cycles[i], false})
 		}
 	}
 	return out, nil

@@ -35,6 +35,7 @@ func TestImages(t *testing.T) {
 		g := fused(t, text)
 		c, err := Run(g, device(t, name), all)
 		require.NoError(t, err)
+		require.NoError(t, g.Verify())
 		if want != nil {
 			assert.Equal(t, want, steps(g, c))
 		}

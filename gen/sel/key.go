@@ -9,6 +9,24 @@ import (
 	"rules_dnn/gen/te"
 )
 
+// class is the block's.
+func (s *selector) class(b *block.Block) (*class, error) {
+	if c, ok := s.classOf[b]; ok {
+		return c, nil
+	}
+	key, err := s.key(b)
+	if err != nil {
+		return nil, err
+	}
+	c, ok := s.classes[key]
+	if !ok {
+		c = &class{kernels: map[string]Kernel{}}
+		s.classes[key] = c
+	}
+	s.classOf[b] = c
+	return c, nil
+}
+
 // key is what the candidates of a block depend on, besides the target, the options and what is known of symbols, which
 // are the same in a run: all that the block computes, and all that the layouts and kernels of its values depend on.
 func (s *selector) key(b *block.Block) (string, error) {

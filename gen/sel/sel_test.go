@@ -48,7 +48,8 @@ func fused(t *testing.T, text string) *block.Graph {
 	require.NoError(t, shape.Infer(g))
 	b, err := block.Form(g)
 	require.NoError(t, err)
-	require.NoError(t, fuse.Run(b, fuse.Options{Chains: true}))
+	fuse.Run(b, fuse.Options{Chains: true})
+	require.NoError(t, b.Verify())
 	return b
 }
 
@@ -117,6 +118,7 @@ func TestRun(t *testing.T) {
 			g := fused(t, c.text)
 			choice, err := Run(g, chip(t, "x86_64_v4"), c.options)
 			require.NoError(t, err)
+			require.NoError(t, g.Verify())
 			assert.True(t, choice.Solution.Optimal(), choice.Solution.String())
 			assert.Equal(t, c.want, steps(g, choice))
 			checkLayouts(t, g, choice)
@@ -236,6 +238,7 @@ func TestDeterminism(t *testing.T) {
 		g := fused(t, text)
 		c, err := Run(g, chip(t, "arm64"), all)
 		require.NoError(t, err)
+		require.NoError(t, g.Verify())
 		got := append(steps(g, c), c.Solution.String())
 		if first == nil {
 			first = got

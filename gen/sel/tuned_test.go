@@ -40,6 +40,7 @@ func run(t *testing.T, o Options) (*block.Graph, *Choice) {
 	g := fused(t, twoConvolutions())
 	c, err := Run(g, chip(t, "x86_64_v4"), o)
 	require.NoError(t, err)
+	require.NoError(t, g.Verify())
 	return g, c
 }
 

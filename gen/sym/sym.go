@@ -57,7 +57,26 @@ type Atom struct {
 func Const(c int64) Expr { return Expr{c: c} }
 
 // Var is a variable.
-func Var(name string) Expr { return fromAtom(&Atom{Kind: AtomVar, Name: name, key: name}) }
+func Var(name string) Expr {
+	if len(name) == 2 && name[0]-'a' < letters && name[1]-'0' < digits {
+		return loops[name[0]-'a'][name[1]-'0']
+	}
+	return newVar(name)
+}
+
+func newVar(name string) Expr { return fromAtom(&Atom{Kind: AtomVar, Name: name, key: name}) }
+
+const letters, digits = 26, 10
+
+// loops are the variables called by a letter and a digit, as loops are: all stages of a network share them.
+var loops = func() (out [letters][digits]Expr) {
+	for i := range out {
+		for j := range out[i] {
+			out[i][j] = newVar(string([]byte{'a' + byte(i), '0' + byte(j)}))
+		}
+	}
+	return out
+}()
 
 func fromAtom(a *Atom) Expr {
 	return Expr{terms: []term{{coef: 1, atoms: []*Atom{a}, key: a.key}}}

@@ -35,7 +35,7 @@ killed leaves anything else: files called .dnnc-*.tmp, which may be removed.
 
 // softMemory is from where on garbage is collected before the heap has doubled: a network of 100,000 nodes has some
 // hundred megabytes that live.
-const softMemory = 768 << 20
+const softMemory = 880 << 20
 
 func main() {
 	debug.SetMemoryLimit(softMemory)
