@@ -1,12 +1,16 @@
 package interp
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ops"
 )
+
+// ErrNeverRan is why nothing can be stacked in a graph whose shapes nobody inferred.
+var ErrNeverRan = errors.New("the body never ran")
 
 // stack collects a body's output over its runs, along a new axis.
 type stack struct {
@@ -85,7 +89,7 @@ func (s *stack) part(c *control) (ir.DType, []int64, error) {
 		}
 	}
 	if !s.of.HasShape || s.of.Type == ir.Invalid {
-		return 0, nil, fmt.Errorf("the body never ran, and the shape of its output %q is not known without", s.of.Name)
+		return 0, nil, fmt.Errorf("%w, and the shape of its output %q is not known without", ErrNeverRan, s.of.Name)
 	}
 	return s.of.Type, shape, nil
 }

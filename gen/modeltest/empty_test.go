@@ -14,7 +14,8 @@ import (
 func (r *random) emptied() {
 	for i := range r.g.Symbols {
 		s := &r.g.Symbols[i]
-		if s.Computed {
+		if s.Computed { // its bounds are for symbols that are not 0
+			s.Lo = 0
 			continue
 		}
 		if s.Lo = 0; r.maybe() {

@@ -111,6 +111,8 @@ func (t *trial) agree(ran, refused error) error {
 		return nil // the node that refuses the dimensions or an index may compute nothing that is needed
 	case errors.Is(refused, interp.ErrDivision) && t.quotientsInside():
 		return nil // the element that is divided by 0 may be one that no output needs
+	case errors.Is(refused, interp.ErrNeverRan):
+		return nil // the compiler infers shapes first
 	case refused != nil:
 		return fmt.Errorf("no error, want %w", refused)
 	case errors.As(ran, &dims) && t.empty():
