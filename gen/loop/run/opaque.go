@@ -36,7 +36,7 @@ func (c *compiler) opaque(x loop.Call) action {
 		env := maps.Clone(c.env)
 		for i, s := range x.Computes {
 			if computed[i] < s.Lo || computed[i] > c.env[s.Name] {
-				f.fail("%s is %d; its bounds are %d and %d", s.Name, computed[i], s.Lo, c.env[s.Name])
+				f.fail("%w", &BoundsError{s.Name, computed[i], s.Lo, c.env[s.Name]})
 			}
 			env[s.Name] = computed[i]
 		}

@@ -114,6 +114,16 @@ type DimsError struct{ Check block.Check }
 
 func (e *DimsError) Error() string { return "refused dimensions: " + e.Check.String() }
 
+// BoundsError reports that a call computed a symbol beyond what the program has memory for.
+type BoundsError struct {
+	Symbol        string
+	Value, Lo, Hi int64
+}
+
+func (e *BoundsError) Error() string {
+	return fmt.Sprintf("%s is %d; its bounds are %d and %d", e.Symbol, e.Value, e.Lo, e.Hi)
+}
+
 // ValueError reports that a block, named after a space, loaded an index outside of its bounds; generated code refuses the
 // run, too.
 type ValueError struct{ Block string }
