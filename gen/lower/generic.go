@@ -193,7 +193,7 @@ func (n *nest) joined(values []te.Expr, acc func(int) te.Expr) []loop.Stmt {
 	var body []loop.Stmt
 	ins := make([]te.Expr, len(values))
 	for k, v := range values {
-		hoisted, e := hoistLets(v, nil)
+		hoisted, e := loop.HoistLets(v)
 		body = append(body, hoisted...)
 		ins[k] = e
 		if len(values) > 1 {
@@ -226,7 +226,7 @@ func (n *nest) stores(acc func(int) te.Expr, at layout.Position) []loop.Stmt {
 			}
 			return x
 		})
-		hoisted, e := hoistLets(r, nil)
+		hoisted, e := loop.HoistLets(r)
 		body = append(append(body, hoisted...), store(n.out[k], at, e))
 	}
 	return body
@@ -252,53 +252,4 @@ func symbolsOf(k *loop.Kernel, symbols sym.Facts) []string {
 	}
 	sort.Strings(out)
 	return out
-}
-
-// arm is one of a choice's two: what stands there is computed only where the condition
-// holds, or only where it does not.
-type arm struct {
-	cond      []te.Within
-	otherwise bool
-	around    *arm // nil where the choice itself stands in no other one
-}
-
-// guarded is v where all arms are taken, and 0 elsewhere; v is not computed there.
-func guarded(v te.Expr, in *arm) te.Expr {
-	for ; in != nil; in = in.around {
-		zero := te.Int(v.DType(), 0)
-		if in.otherwise {
-			v = te.Select{Cond: in.cond, Then: zero, Else: v}
-		} else {
-			v = te.Select{Cond: in.cond, Then: v, Else: zero}
-		}
-	}
-	return v
-}
-
-// hoistLets turns bound integers into statements before the expression. What stands
-// in an arm of a choice is read only where the arm is taken.
-func hoistLets(e te.Expr, in *arm) ([]loop.Stmt, te.Expr) {
-	var out []loop.Stmt
-	switch x := e.(type) {
-	case te.Let:
-		pre, v := hoistLets(x.Value, in)
-		out = append(pre, loop.Bind{Var: x.Var, Value: guarded(v, in), Lo: x.Lo, Hi: x.Hi})
-		rest, body := hoistLets(x.Body, in)
-		return append(out, rest...), body
-	case te.Select:
-		pre, then := hoistLets(x.Then, &arm{x.Cond, false, in})
-		more, els := hoistLets(x.Else, &arm{x.Cond, true, in})
-		x.Then, x.Else = then, els
-		return append(pre, more...), x
-	case te.Call:
-		args := make([]te.Expr, len(x.Args))
-		for i, a := range x.Args {
-			var pre []loop.Stmt
-			pre, args[i] = hoistLets(a, in)
-			out = append(out, pre...)
-		}
-		x.Args = args
-		return out, x
-	}
-	return nil, e
 }

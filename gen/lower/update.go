@@ -47,7 +47,7 @@ func (n *nest) updates(b *block.Block, env *Env, u *te.Update) []loop.Stmt {
 		m[d.Var] = sym.Var(v)
 	}
 	value := n.flatten(b, []te.Expr{u.Value}, m, env.Layouts)[0]
-	hoisted, value := hoistLets(value, nil)
+	hoisted, value := loop.HoistLets(value)
 	element := func(index []sym.Expr) loop.Mem {
 		at := make([]sym.Expr, len(index))
 		for i, e := range index {

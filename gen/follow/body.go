@@ -1,0 +1,258 @@
+package follow
+
+import (
+	"fmt"
+	"slices"
+
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sched"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// accumulators are where the sums of a reduction are: variables, or arrays over the loops of results within it.
+type accumulators struct {
+	names []string       // of variables
+	bufs  []*loop.Buffer // of arrays
+	index sym.Expr
+}
+
+func (a *accumulators) read(c *stage, k int) te.Expr {
+	if a.bufs == nil {
+		return loop.Ref{Name: a.names[k], Type: c.te.Values[k].DType()}
+	}
+	return loop.Mem{Buf: a.bufs[k], Index: a.index}
+}
+
+func (a *accumulators) write(k int, v te.Expr) loop.Stmt {
+	if a.bufs == nil {
+		return loop.Set{Name: a.names[k], Value: v}
+	}
+	return loop.Store{Buf: a.bufs[k], Index: a.index, Value: v}
+}
+
+// accumulating reports whether a loop of the reduction is open.
+func (c *stage) accumulating() bool { return c.acc != nil }
+
+// reduction is the loops from i on, the first of the reduction, and what the stage stores then.
+func (f *follower) reduction(c *stage, i int) ([]loop.Stmt, error) {
+	a := &accumulators{index: sym.Const(0)}
+	var inner []int // loops of results within the reduction's
+	size := sym.Const(1)
+	for k := i; k < len(c.sched.Loops); k++ {
+		if !c.reduces(k) {
+			l := c.sched.Loops[k]
+			inner = append(inner, k)
+			most := f.facts[l.Var].Hi + 1
+			size, a.index = sym.Scale(size, most), sym.Add(sym.Scale(a.index, most), sym.Var(l.Var))
+		}
+	}
+	var out, first []loop.Stmt
+	for k, v := range c.te.Values {
+		name := fmt.Sprintf("acc%d_%d", c.n, k)
+		if inner == nil {
+			a.names = append(a.names, name)
+			out = append(out, loop.Def{Name: name, Init: c.te.Combine.Init[k]})
+			continue
+		}
+		a.bufs = append(a.bufs, &loop.Buffer{Name: name, Type: v.DType(), Write: true, Local: true, Size: size})
+		out = append(out, loop.Alloc{Buf: a.bufs[k]})
+		first = append(first, a.write(k, c.te.Combine.Init[k]))
+	}
+	begin, err := f.nest(c, inner, func() ([]loop.Stmt, error) { return first, nil })
+	if err != nil {
+		return nil, err
+	}
+	c.acc = a
+	body, err := f.loop(c, i, func() ([]loop.Stmt, error) { return f.inside(c, i) })
+	c.acc = nil
+	if err != nil {
+		return nil, err
+	}
+	end, err := f.nest(c, inner, func() ([]loop.Stmt, error) { return f.store(c, a) })
+	return slices.Concat(out, begin, body, end), err
+}
+
+// nest is some loops around a body.
+func (f *follower) nest(c *stage, loops []int, body func() ([]loop.Stmt, error)) ([]loop.Stmt, error) {
+	if len(loops) == 0 {
+		return body()
+	}
+	return f.loop(c, loops[0], func() ([]loop.Stmt, error) { return f.nest(c, loops[1:], body) })
+}
+
+// accumulate joins the values of a point of the reduction into its accumulators.
+func (f *follower) accumulate(c *stage) []loop.Stmt {
+	var out []loop.Stmt
+	in := make([]te.Expr, len(c.te.Values))
+	for k, v := range c.te.Values {
+		hoisted, e := loop.HoistLets(f.flatten(c, v))
+		out = append(out, hoisted...)
+		in[k] = e
+		if len(in) > 1 {
+			name := fmt.Sprintf("in%d_%d", c.n, k)
+			out = append(out, loop.Def{Name: name, Init: e})
+			in[k] = loop.Ref{Name: name, Type: e.DType()}
+		}
+	}
+	var set []loop.Stmt
+	for k, j := range c.te.Combine.Join {
+		name := fmt.Sprintf("new%d_%d", c.n, k)
+		out = append(out, loop.Def{Name: name, Init: te.Map(j, func(e te.Expr) te.Expr {
+			switch x := e.(type) {
+			case te.Acc:
+				return c.acc.read(c, x.N)
+			case te.In:
+				return in[x.N]
+			}
+			return e
+		})})
+		set = append(set, c.acc.write(k, loop.Ref{Name: name, Type: c.te.Values[k].DType()}))
+	}
+	return append(out, set...)
+}
+
+// store is what the stage does at a point: its results, from accumulators if it has a reduction.
+func (f *follower) store(c *stage, a *accumulators) ([]loop.Stmt, error) {
+	if c.acc != nil {
+		return f.accumulate(c), nil
+	}
+	if a == nil && c.te.Combine != nil { // of no axis
+		return f.reduced(c)
+	}
+	var out []loop.Stmt
+	for k, r := range c.te.Results {
+		e := te.Map(f.flatten(c, r), func(x te.Expr) te.Expr {
+			if y, ok := x.(te.Acc); ok {
+				return a.read(c, y.N)
+			}
+			return x
+		})
+		hoisted, e := loop.HoistLets(e)
+		out = append(append(out, hoisted...), loop.Store{Buf: c.out[k].buf, Index: f.position(c, c.out[k]), Value: e})
+	}
+	return f.inRange(c, out), nil
+}
+
+// reduced is a reduction whose axes have one point each, and no loops.
+func (f *follower) reduced(c *stage) ([]loop.Stmt, error) {
+	a := &accumulators{}
+	var out []loop.Stmt
+	for k := range c.te.Values {
+		a.names = append(a.names, fmt.Sprintf("acc%d_%d", c.n, k))
+		out = append(out, loop.Def{Name: a.names[k], Init: c.te.Combine.Init[k]})
+	}
+	c.acc = a
+	out = append(out, f.accumulate(c)...)
+	c.acc = nil
+	stored, err := f.store(c, a)
+	return append(out, stored...), err
+}
+
+// position is where a result's element lies.
+func (f *follower) position(c *stage, v *stored) sym.Expr {
+	index := make([]sym.Expr, len(c.te.Axes))
+	for i, a := range c.te.Axes {
+		index[i] = f.local(c, v, i, c.coords[a.Var])
+	}
+	return v.Parts.Offset(v.shape, index, f.facts)
+}
+
+// local is a coordinate of a stage's axis within what is stored.
+func (f *follower) local(c *stage, v *stored, axis int, e sym.Expr) sym.Expr {
+	if v.Fold.Points > 0 && v.Fold.Axis == axis {
+		return sym.Mod(e, sym.Const(int64(v.Fold.Points)), f.facts)
+	}
+	return sym.Sub(e, c.first[axis])
+}
+
+// inRange stores where the point is one of the stage's, and zeros where only storage goes on.
+func (f *follower) inRange(c *stage, body []loop.Stmt) []loop.Stmt {
+	var cond []te.Within
+	for _, p := range c.spans {
+		if p.Reduce {
+			continue
+		}
+		at := c.sched.Point(p)
+		if !sym.AtLeast(sym.Sub(p.Extent, at), 1, f.facts) && c.roundsUp(p) {
+			cond = append(cond, te.Within{E: at, Lo: sym.Const(0), Hi: p.Extent})
+		}
+	}
+	if cond == nil {
+		return body
+	}
+	var zeros []loop.Stmt
+	for k, v := range c.out {
+		if v.Parts.Pads(v.shape) {
+			zeros = append(zeros, loop.Store{Buf: v.buf, Index: f.position(c, c.out[k]), Value: te.Number(v.buf.Type, 0)})
+		}
+	}
+	return []loop.Stmt{loop.If{Cond: cond, Then: body, Else: zeros}}
+}
+
+// roundsUp reports whether loops of the span go on beyond it.
+func (c *stage) roundsUp(p sched.Span) bool {
+	return slices.ContainsFunc(p.Loops, func(i int) bool { return c.sched.Loops[i].Edge == sched.RoundUp })
+}
+
+// flatten replaces loads by accesses of memory, and drops conditions that are certain.
+func (f *follower) flatten(c *stage, e te.Expr) te.Expr {
+	return te.Map(f.separate(te.SubstIndices(e, c.coords, f.facts)), func(e te.Expr) te.Expr {
+		switch x := e.(type) {
+		case te.Select:
+			return f.choose(x.Cond, x.Then, x.Else)
+		case te.Load:
+			return f.choose(x.Guard, f.load(x), x.Default)
+		}
+		return e
+	})
+}
+
+// load reads an operand or what a stage has stored.
+func (f *follower) load(x te.Load) loop.Mem {
+	if !x.Source.Stage {
+		v := f.in[x.Source.N]
+		return loop.Mem{Buf: v.buf, Index: v.Parts.Offset(v.shape, x.Index, f.facts)}
+	}
+	c := f.at[x.Source.N]
+	v := c.out[x.Source.Part]
+	index := make([]sym.Expr, len(x.Index))
+	for i, e := range x.Index {
+		index[i] = f.local(c, v, i, e)
+	}
+	return loop.Mem{Buf: v.buf, Index: v.Parts.Offset(v.shape, index, f.facts)}
+}
+
+// choose is Then under the conditions that are not certain.
+func (f *follower) choose(cond []te.Within, then, otherwise te.Expr) te.Expr {
+	var left []te.Within
+	for _, w := range cond {
+		if !sym.AtLeast(sym.Sub(w.E, w.Lo), 0, f.facts) || !sym.AtLeast(sym.Sub(w.Hi, w.E), 1, f.facts) {
+			left = append(left, w)
+		}
+	}
+	if len(left) == 0 {
+		return then
+	}
+	return te.Select{Cond: left, Then: then, Else: otherwise}
+}
+
+// separate gives each bound integer a variable of its own, with its range: in a kernel all of them share one scope.
+func (f *follower) separate(e te.Expr) te.Expr {
+	facts := te.LetFacts(e, f.facts)
+	return te.Map(e, func(e te.Expr) te.Expr {
+		x, ok := e.(te.Let)
+		if !ok {
+			return e
+		}
+		v := fmt.Sprintf("b%d", f.lets)
+		f.lets++
+		lo, _ := x.Lo.Bounds(facts)
+		_, hi := x.Hi.Bounds(facts)
+		facts[v] = sym.Range{Lo: lo, Hi: hi}
+		f.facts[v] = facts[v]
+		x.Body = te.SubstIndices(x.Body, map[string]sym.Expr{x.Var: sym.Var(v)}, facts)
+		x.Var = v
+		return x
+	})
+}

@@ -1,0 +1,130 @@
+package follow
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/interp"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/loop/run"
+	"rules_dnn/gen/sched"
+	"rules_dnn/gen/sched/schedtest"
+	"rules_dnn/gen/target"
+	"rules_dnn/gen/te"
+)
+
+// device is a chip's facts.
+func device(t *testing.T, file string) *target.Target {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "..", "platforms", file))
+	require.NoError(t, err)
+	out, err := target.Parse(data)
+	require.NoError(t, err)
+	return out
+}
+
+// tensor is random elements of a value's type and shape.
+func tensor(v *ir.Value, r *rand.Rand) *ir.Tensor {
+	dims, _ := v.Static()
+	x := ir.NewTensor(v.Type, dims...)
+	for i := range x.Len() {
+		switch v.Type {
+		case ir.F32:
+			binary.LittleEndian.PutUint32(x.Data[4*i:], math.Float32bits(r.Float32()*2-1))
+		default:
+			x.Data[i] = byte(r.IntN(256))
+		}
+	}
+	return x
+}
+
+// TestKernel: what a kernel computes that follows a schedule is, in the interpreter of loops, what the reference stages say.
+func TestKernel(t *testing.T) {
+	for _, x := range schedtest.Examples() {
+		t.Run(x.Name, func(t *testing.T) { computes(t, x) })
+	}
+}
+
+func computes(t *testing.T, x schedtest.Example) {
+	s, err := sched.Parse(x.Schedule)
+	require.NoError(t, err)
+	require.Equal(t, x.Schedule, s.String())
+	k, err := Kernel(x.Work, s, device(t, x.Chip))
+	require.NoError(t, err)
+	require.NoError(t, loop.Verify(k))
+
+	r := rand.New(rand.NewPCG(1, 2))
+	var in []*ir.Tensor
+	var buffers [][]byte
+	for _, v := range x.Work.Operands {
+		in = append(in, tensor(v, r))
+	}
+	if x.Prepare != nil {
+		x.Prepare(in)
+	}
+	for i := range x.Work.Operands {
+		buffers = append(buffers, packed(t, s.Place(x.Work, te.Source{N: i}), in[i]))
+	}
+	last := x.Work.Stages[len(x.Work.Stages)-1]
+	dims, ok := last.Shape().Static()
+	require.True(t, ok)
+	for _, b := range append(k.Buffers[len(buffers):], k.Scratch...) {
+		n, ok := b.Size.Const()
+		require.True(t, ok)
+		buffers = append(buffers, make([]byte, n*int64(b.Type.Size())))
+	}
+	c, err := run.Compile(k, nil)
+	require.NoError(t, err)
+	require.NoError(t, c.Start(buffers...))
+	require.NoError(t, c.Run(0, c.Tasks()))
+	require.NoError(t, c.Finish())
+	want, err := interp.Eval(x.Reference, []te.Source{{Stage: true, N: len(x.Reference) - 1}}, in, nil)
+	require.NoError(t, err)
+
+	got := unpacked(t, s.Place(x.Work, te.Source{Stage: true, N: len(x.Work.Stages) - 1}), last.Results[0].DType(), dims, buffers[len(x.Work.Operands)])
+	for i := range want[0].Len() {
+		require.InDelta(t, schedtest.Float(want[0], int(i)), schedtest.Float(got, int(i)), x.Error, "element %d\n%s", i, s)
+	}
+}
+
+// packed is a tensor as it is stored.
+func packed(t *testing.T, v sched.Value, x *ir.Tensor) []byte {
+	t.Helper()
+	n, ok := v.Parts.Elements(ir.Dims(x.Shape...)).Const()
+	require.True(t, ok)
+	out := make([]byte, n*int64(x.Type.Size()))
+	each(v, x.Shape, n, func(stored, logical int64) {
+		copy(out[stored*int64(x.Type.Size()):], x.Data[logical*int64(x.Type.Size()):(logical+1)*int64(x.Type.Size())])
+	})
+	return out
+}
+
+func unpacked(t *testing.T, v sched.Value, typ ir.DType, dims []int64, data []byte) *ir.Tensor {
+	t.Helper()
+	out := ir.NewTensor(typ, dims...)
+	size := int64(typ.Size())
+	each(v, dims, int64(len(data))/size, func(stored, logical int64) {
+		copy(out.Data[logical*size:], data[stored*size:(stored+1)*size])
+	})
+	return out
+}
+
+// each calls f for the elements of a value that is stored in n.
+func each(v sched.Value, dims []int64, n int64, f func(stored, logical int64)) {
+	for i := range n {
+		logical, inside := int64(0), true
+		for d, x := range v.Parts.At(dims, i) {
+			logical, inside = logical*dims[d]+x, inside && x < dims[d]
+		}
+		if inside {
+			f(i, logical)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package follow
+
+import (
+	"fmt"
+	"slices"
+
+	"rules_dnn/gen/instr"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sched"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// tile is a call of a micro-kernel for the loops from i on, which are a tile's, and what the stage does with its sums.
+func (f *follower) tile(c *stage, i int) ([]loop.Stmt, error) {
+	for k := i; k < len(c.sched.Loops); k++ {
+		if l := c.sched.Loops[k]; l.Kind == sched.Rows && l.Edge == sched.Peel && c.rest[k].Is(0) {
+			return f.peeledTile(c, i, k)
+		}
+	}
+	return f.call(c, i)
+}
+
+// peeledTile is a tile of fewer rows where the last one of an axis has only a part of them.
+func (f *follower) peeledTile(c *stage, i, rows int) ([]loop.Stmt, error) {
+	whole, left := c.sched.Loops[rows].Size*c.sched.Within(rows), f.left(c, rows)
+	c.rest[rows] = sym.Const(c.sched.Loops[rows].Size)
+	then, err := f.call(c, i)
+	delete(c.rest, rows)
+	if err != nil || sym.AtLeast(left, whole, f.facts) {
+		return then, err
+	}
+	n, _ := c.span(rows).Extent.Const() // Verify: known
+	c.rest[rows] = sym.Const((n%whole + c.sched.Within(rows) - 1) / c.sched.Within(rows))
+	otherwise, err := f.call(c, i)
+	delete(c.rest, rows)
+	cond := []te.Within{{E: left, Lo: sym.Const(whole), Hi: sym.Add(c.span(rows).Extent, sym.Const(1))}}
+	return []loop.Stmt{loop.If{Cond: cond, Then: then, Else: otherwise}}, err
+}
+
+// call is a call of the micro-kernel of one size.
+func (f *follower) call(c *stage, i int) ([]loop.Stmt, error) {
+	x, w, err := f.factors(c, i)
+	if err != nil {
+		return nil, err
+	}
+	m := &loop.MicroKernel{Instr: c.row, X: c.sched.Tile.X, Rows: 1, Vectors: 1}
+	zero := map[string]sym.Expr{}
+	var results []int // loops of what is stored
+	at := sym.Const(0)
+	lanes := c.row.Lanes
+	columns := int64(1)
+	for k := i; k < len(c.sched.Loops); k++ {
+		if c.sched.Loops[k].Kind == sched.Columns {
+			columns *= c.sched.Loops[k].Size
+		}
+	}
+	for k := i; k < len(c.sched.Loops); k++ {
+		l := c.sched.Loops[k]
+		xs, ws, err := f.steps(l.Var, x, w)
+		if err != nil {
+			return nil, err
+		}
+		n, _ := f.extent(c, k).Const()
+		if l.Edge == sched.RoundUp {
+			n = l.Size
+		}
+		zero[l.Var] = sym.Const(0)
+		ok := true
+		switch l.Kind {
+		case sched.Rows:
+			m.Rows, m.RowStep = n, xs
+			ok = ws == 0
+			at = sym.Add(at, sym.Scale(sym.Var(l.Var), columns*lanes))
+		case sched.Columns:
+			m.Vectors = n
+			if m.VecStep = ws; ws == lanes*c.row.Group {
+				m.VecStep = 0
+			}
+			ok = xs == 0 && m.Broadcast() || xs == lanes
+			at = sym.Add(at, sym.Scale(sym.Var(l.Var), lanes))
+		case sched.Lanes:
+			ok = ws == c.row.Group && (xs == 0 && m.Broadcast() || xs == 1 && !m.Broadcast())
+			at = sym.Add(at, sym.Var(l.Var))
+		case sched.Sum:
+			m.K = append(m.K, loop.KLoop{Extent: n, XStep: xs, WStep: ws})
+		case sched.Dot:
+			ok = xs == 1 && ws == 1
+		}
+		if !ok {
+			return nil, fmt.Errorf("loop %s (%s) walks X by %d and W by %d elements, which instruction %s does not read so", l.Var, l.Kind, xs, ws, c.row.Name)
+		}
+		if l.Kind != sched.Sum && l.Kind != sched.Dot {
+			results = append(results, k)
+		}
+	}
+	if m.X == instr.Lane && (len(m.K) == 0 || m.K[len(m.K)-1].XStep != 1) {
+		return nil, fmt.Errorf("the lanes of X are no neighbours along the innermost loop of the sum")
+	}
+	acc := &loop.Buffer{Name: fmt.Sprintf("acc%d", c.n), Type: c.row.Acc, Write: true, Local: true, Size: sym.Const(m.Rows * m.Vectors * lanes)}
+	out := []loop.Stmt{loop.Alloc{Buf: acc}, loop.Tile{Micro: m, X: x.Buf, XAt: x.Index.Subst(zero, f.facts), W: w.Buf, At: w.Index.Subst(zero, f.facts), Acc: acc}}
+	sums := &accumulators{bufs: []*loop.Buffer{acc}, index: at}
+	slices.SortStableFunc(results, func(a, b int) int { return int(c.sched.Loops[a].Kind) - int(c.sched.Loops[b].Kind) })
+	end, err := f.nest(c, results, func() ([]loop.Stmt, error) { return f.store(c, sums) })
+	return append(out, end...), err
+}
+
+// factors are the loads of X and W: W is the one that the lanes' axis walks and the rows' axis does not.
+func (f *follower) factors(c *stage, i int) (x, w loop.Mem, err error) {
+	mul, ok := c.te.Values[0].(te.Call)
+	if !ok || mul.Fn != "mul" {
+		return x, w, fmt.Errorf("a tile of what is no sum of products")
+	}
+	var loads [2]loop.Mem
+	for k, a := range mul.Args {
+		if cast, ok := a.(te.Call); ok && cast.Fn == "cast" {
+			a = cast.Args[0]
+		}
+		m, ok := f.flatten(c, a).(loop.Mem)
+		if !ok {
+			return x, w, fmt.Errorf("factor %d of a tile is no load, or one that may be out of bounds", k)
+		}
+		loads[k] = m
+	}
+	for _, l := range c.sched.Loops[i:] {
+		switch in0, in1 := loads[0].Index.Uses(l.Var), loads[1].Index.Uses(l.Var); {
+		case l.Kind == sched.Rows && in0 != in1:
+			if in1 {
+				loads[0], loads[1] = loads[1], loads[0]
+			}
+			return loads[0], loads[1], f.typed(c, loads[0], loads[1])
+		case l.Kind == sched.Lanes && in0 != in1:
+			if in0 {
+				loads[0], loads[1] = loads[1], loads[0]
+			}
+			return loads[0], loads[1], f.typed(c, loads[0], loads[1])
+		}
+	}
+	return loads[0], loads[1], f.typed(c, loads[0], loads[1])
+}
+
+func (f *follower) typed(c *stage, x, w loop.Mem) error {
+	if x.Buf.Type != c.row.X || w.Buf.Type != c.row.W {
+		return fmt.Errorf("instruction %s multiplies %s with %s; X is %s and W %s", c.row.Name, c.row.X, c.row.W, x.Buf.Type, w.Buf.Type)
+	}
+	return nil
+}
+
+// steps are how many elements apart X and W are for neighbours of a loop.
+func (f *follower) steps(v string, x, w loop.Mem) (xs, ws int64, err error) {
+	e, ok := sym.Coefficient(x.Index, v, f.facts)
+	xs, isConst := e.Const()
+	g, ok2 := sym.Coefficient(w.Index, v, f.facts)
+	ws, isConst2 := g.Const()
+	if !ok || !ok2 || !isConst || !isConst2 {
+		return 0, 0, fmt.Errorf("loop %s of a tile walks X at %s and W at %s, in steps that are no constants", v, x.Index, w.Index)
+	}
+	return xs, ws, nil
+}

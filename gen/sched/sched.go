@@ -1,0 +1,186 @@
+// Package sched is schedules: where, and in what order, the stages of a block are computed, and where their values lie. A
+// schedule is data. Algorithms rewrite stages (a transform, a packed copy, a running maximum are stages of their own); a
+// schedule only places them, and lowering follows it and decides nothing.
+//
+// What it computes is what its loops say, one after the other, whatever their kinds: a loop of tasks, vectors or work-items
+// promises that its iterations may run at once, which Verify proves. A printer derives barriers from that.
+//
+// What lives from one iteration to the next has no form of its own. A stage may read itself, or later stages, at an earlier
+// point of an axis, under a guard for the first one: a running maximum m[k] = max(m[k-1], ...). That a maximum is all that is kept
+// of them is a matter of storage: a value may be folded along an axis, to as many of its last points as are read again
+// (Value.Fold). So are lines of a sliding window, and double buffers.
+package sched
+
+import (
+	"rules_dnn/gen/instr"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// Schedule is of all stages of a block, in their order, and of the values that are not as they are by default: operands and
+// results of the block row-major in the arena, those of stages that are placed at a loop row-major in the worker's memory.
+type Schedule struct {
+	Stages []Stage
+	Values []Value
+}
+
+// Stage is how a stage is computed.
+type Stage struct {
+	// At is the loop of a later stage in each iteration of which it is computed, before the loops within; Root: before them all.
+	At Ref
+	// Regions are the part of its axes that is computed there; an axis that has none is computed whole.
+	Regions []Region
+	// Joins are axes that run as one, the last one fastest.
+	Joins []Join
+	// Loops, outermost first, cover each axis of the stage and of its reduction, or a join of them.
+	Loops []Loop
+	// Tile computes the points of the loops that it binds by calls of one micro-kernel; nil: one point after the other.
+	Tile *Tile
+}
+
+// Ref is a loop of a stage, by the name of its variable.
+type Ref struct {
+	Stage int
+	Loop  string
+}
+
+// Root is no loop.
+var Root = Ref{Stage: -1}
+
+// Region is Extent points of an axis from First on, which is over the variables of the loops around the stage.
+type Region struct {
+	Axis   string
+	First  sym.Expr
+	Extent int64
+}
+
+// Join makes one axis of neighbouring ones.
+type Join struct {
+	Name string
+	Axes []string
+}
+
+// Loop is over points of an axis: Size of them, each of which stands for all points of the axis' loops within, or, where Size
+// is 0, over all that is left, which is the axis' outermost loop.
+type Loop struct {
+	Kind Kind
+	Var  string
+	Axis string
+	Size int64
+	Edge Edge
+}
+
+// Kind is how the iterations of a loop run.
+type Kind uint8
+
+// Kinds of loops. Those from Rows on are a tile's: they are its innermost ones.
+const (
+	Serial  Kind = iota
+	Task         // by any thread: each is a task, or an axis of the grid of them
+	Unroll       // written out
+	Vector       // as lanes of vectors
+	Group        // by a work-group
+	Item         // by a work-item of the group
+	Rows         // rows of accumulators, which share W
+	Columns      // registers of W, which share X
+	Lanes        // lanes of a register of W
+	Sum          // points of the reduction
+	Dot          // neighbours along the reduction that an instruction takes in at a time
+)
+
+var kinds = [...]string{"serial", "task", "unroll", "vector", "group", "item", "rows", "columns", "lanes", "sum", "dot"}
+
+func (k Kind) String() string { return kinds[k] }
+
+// Tile reports whether loops of the kind belong to a tile.
+func (k Kind) Tile() bool { return k >= Rows }
+
+// Edge is what becomes of the last iteration of the loops around, of which the axis has only a part.
+type Edge uint8
+
+// Edges.
+const (
+	Exact   Edge = iota // there is no part
+	Clip                // the loop ends with the axis
+	Peel                // the part has code of its own: the loops within, for so many points
+	RoundUp             // it is computed whole, in storage that goes on as far; tiles store what is there
+)
+
+var edges = [...]string{"", "clip", "peel", "roundup"}
+
+func (e Edge) String() string { return edges[e] }
+
+// Tile is a tile instruction and how its operand X reaches it.
+type Tile struct {
+	Row string // of package instr
+	X   instr.Operand
+}
+
+// Value is where a value lies.
+type Value struct {
+	Of    te.Source
+	Parts layout.Parts
+	Space Space
+	// Encoding is how a constant is stored, "" where it is dense.
+	Encoding string
+	// Fold keeps only the last points of an axis: as many as Points.
+	Fold Fold
+}
+
+// Fold is along an axis of the value; of 0 points: all are kept.
+type Fold struct{ Axis, Points int }
+
+// Space is a kind of memory.
+type Space uint8
+
+// Spaces.
+const (
+	Arena    Space = iota // of the run: operands and results of blocks
+	Worker                // of a thread, for a task
+	Register              // of a task, a few elements
+	Local                 // of a work-group
+	Image                 // of textures
+)
+
+var spaces = [...]string{"arena", "worker", "register", "local", "image"}
+
+func (s Space) String() string { return spaces[s] }
+
+// Place is where a value lies, by default too.
+func (s *Schedule) Place(w *Work, of te.Source) Value {
+	for _, v := range s.Values {
+		if v.Of == of {
+			return v
+		}
+	}
+	v := Value{Of: of, Space: Arena}
+	if !of.Stage {
+		v.Parts = layout.PartsOf(layout.RowMajor, len(w.Operands[of.N].Shape))
+		return v
+	}
+	if v.Parts = layout.PartsOf(layout.RowMajor, len(w.Stages[of.N].Axes)); of.N < len(w.Stages)-1 {
+		v.Space = Worker
+	}
+	return v
+}
+
+// loop is the stage's loop of a variable, or nil.
+func (s *Stage) loop(name string) *Loop {
+	for i := range s.Loops {
+		if s.Loops[i].Var == name {
+			return &s.Loops[i]
+		}
+	}
+	return nil
+}
+
+// region is the part of an axis, or nil.
+func (s *Stage) region(axis string) *Region {
+	for i := range s.Regions {
+		if s.Regions[i].Axis == axis {
+			return &s.Regions[i]
+		}
+	}
+	return nil
+}

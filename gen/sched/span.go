@@ -1,0 +1,134 @@
+package sched
+
+import (
+	"fmt"
+	"slices"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// Work is what a schedule is of: stages, the last of which gives the results of the block, and its operands.
+type Work struct {
+	Stages   []*te.Stage
+	Operands []*ir.Value
+	// Facts are the ranges of symbols.
+	Facts sym.Facts
+}
+
+// Span is what loops walk: an axis of a stage, or of its reduction, or a join of some.
+type Span struct {
+	Name   string
+	Axes   []te.Axis
+	Reduce bool
+	// Extent points are computed, from First on.
+	Extent, First sym.Expr
+	// Loops are the numbers of those that walk it, outermost first.
+	Loops []int
+}
+
+// Spans are what the stage's loops walk, in the order of its axes, those of the reduction last.
+func (s *Stage) Spans(st *te.Stage) ([]Span, error) {
+	joined := map[string]bool{}
+	for _, j := range s.Joins {
+		for _, a := range j.Axes {
+			joined[a] = true
+		}
+	}
+	var out []Span
+	for i, axes := range [][]te.Axis{st.Axes, st.Reduce} {
+		for _, a := range axes {
+			if joined[a.Var] {
+				continue
+			}
+			p := Span{Name: a.Var, Axes: []te.Axis{a}, Reduce: i == 1, Extent: a.Extent}
+			if r := s.region(a.Var); r != nil {
+				p.Extent, p.First = sym.Const(r.Extent), r.First
+			}
+			out = append(out, p)
+		}
+	}
+	for _, j := range s.Joins {
+		p, err := s.join(st, j)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	for i, l := range s.Loops {
+		k := slices.IndexFunc(out, func(p Span) bool { return p.Name == l.Axis })
+		if k < 0 {
+			return nil, fmt.Errorf("loop %s walks %q, which is no axis of the stage", l.Var, l.Axis)
+		}
+		out[k].Loops = append(out[k].Loops, i)
+	}
+	return out, nil
+}
+
+// join finds neighbouring axes.
+func (s *Stage) join(st *te.Stage, j Join) (Span, error) {
+	for i, axes := range [][]te.Axis{st.Axes, st.Reduce} {
+		first := slices.IndexFunc(axes, func(a te.Axis) bool { return len(j.Axes) > 0 && a.Var == j.Axes[0] })
+		if first < 0 || first+len(j.Axes) > len(axes) {
+			continue
+		}
+		p := Span{Name: j.Name, Reduce: i == 1, Extent: sym.Const(1)}
+		for k, a := range axes[first : first+len(j.Axes)] {
+			if a.Var != j.Axes[k] || s.region(a.Var) != nil {
+				return p, fmt.Errorf("join %s: %v are no neighbouring axes that are computed whole", j.Name, j.Axes)
+			}
+			p.Axes, p.Extent = append(p.Axes, a), sym.Mul(p.Extent, a.Extent)
+		}
+		return p, nil
+	}
+	return Span{}, fmt.Errorf("join %s: %v are no neighbouring axes of the stage", j.Name, j.Axes)
+}
+
+// Within is how many points of its span one iteration of loop i stands for.
+func (s *Stage) Within(i int) int64 {
+	n := int64(1)
+	for _, l := range s.Loops[i+1:] {
+		if l.Axis == s.Loops[i].Axis {
+			n *= max(l.Size, 1)
+		}
+	}
+	return n
+}
+
+// Point is the span's point in the variables of its loops, from its first on.
+func (s *Stage) Point(p Span) sym.Expr {
+	e := sym.Const(0)
+	for _, i := range p.Loops {
+		e = sym.Add(e, sym.Scale(sym.Var(s.Loops[i].Var), s.Within(i)))
+	}
+	return e
+}
+
+// Coordinates are the stage's axes in the variables of loops.
+func (s *Stage) Coordinates(spans []Span, f sym.Facts) map[string]sym.Expr {
+	out := map[string]sym.Expr{}
+	for _, p := range spans {
+		rest := s.Point(p)
+		for k := len(p.Axes) - 1; k > 0; k-- {
+			a := p.Axes[k]
+			out[a.Var], rest = sym.Mod(rest, a.Extent, f), sym.FloorDiv(rest, a.Extent, f)
+		}
+		out[p.Axes[0].Var] = sym.Add(p.First, rest)
+	}
+	return out
+}
+
+// Shape are the extents of what is stored of the stage: of its regions, and of its last points along an axis that is folded.
+func (s *Stage) Shape(st *te.Stage, fold Fold) ir.Shape {
+	out := st.Shape()
+	for i, a := range st.Axes {
+		if r := s.region(a.Var); r != nil {
+			out[i] = sym.Const(r.Extent)
+		}
+	}
+	if fold.Points > 0 {
+		out[fold.Axis] = sym.Const(int64(fold.Points))
+	}
+	return out
+}

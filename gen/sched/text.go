@@ -1,0 +1,230 @@
+package sched
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"rules_dnn/gen/instr"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// String is the text that Parse reads.
+func (s *Schedule) String() string {
+	var b strings.Builder
+	for i := range s.Stages {
+		s.Stages[i].print(&b, i)
+	}
+	for _, v := range s.Values {
+		v.print(&b)
+	}
+	return b.String()
+}
+
+func (s *Stage) print(b *strings.Builder, number int) {
+	fmt.Fprintf(b, "stage %d", number)
+	if s.At != Root {
+		fmt.Fprintf(b, " at %d.%s", s.At.Stage, s.At.Loop)
+	}
+	b.WriteByte('\n')
+	for _, r := range s.Regions {
+		fmt.Fprintf(b, "  region %s = %d from %s\n", r.Axis, r.Extent, r.First)
+	}
+	for _, j := range s.Joins {
+		fmt.Fprintf(b, "  join %s = %s\n", j.Name, strings.Join(j.Axes, " "))
+	}
+	if s.Tile != nil {
+		fmt.Fprintf(b, "  tile %s %s\n", s.Tile.Row, s.Tile.X)
+	}
+	for _, l := range s.Loops {
+		fmt.Fprintf(b, "  %s %s = %s", l.Kind, l.Var, l.Axis)
+		if l.Size > 0 {
+			fmt.Fprintf(b, "*%d", l.Size)
+		}
+		if l.Edge != Exact {
+			fmt.Fprintf(b, " %s", l.Edge)
+		}
+		b.WriteByte('\n')
+	}
+}
+
+func (v Value) print(b *strings.Builder) {
+	fmt.Fprintf(b, "value %s: %s in %s", source(v.Of), v.Parts, v.Space)
+	if v.Encoding != "" {
+		fmt.Fprintf(b, ", encoding %s", v.Encoding)
+	}
+	if v.Fold.Points > 0 {
+		fmt.Fprintf(b, ", %d points of axis %d", v.Fold.Points, v.Fold.Axis)
+	}
+	b.WriteByte('\n')
+}
+
+func source(s te.Source) string {
+	if !s.Stage {
+		return fmt.Sprintf("operand %d", s.N)
+	}
+	return fmt.Sprintf("stage %d.%d", s.N, s.Part)
+}
+
+// Most lines of a schedule's text, and bytes of one.
+const (
+	maxLines = 4096
+	maxLine  = 1024
+	maxName  = 64
+)
+
+// Parse reads the text that String prints.
+func Parse(text string) (*Schedule, error) {
+	s := &Schedule{}
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if len(lines) > maxLines {
+		return nil, fmt.Errorf("schedule of %d lines; %d at most", len(lines), maxLines)
+	}
+	for i, l := range lines {
+		if len(l) > maxLine {
+			return nil, fmt.Errorf("line %d of the schedule has %d bytes; %d at most", i+1, len(l), maxLine)
+		}
+		if err := s.parse(l); err != nil {
+			return nil, fmt.Errorf("line %d of the schedule, %q: %w", i+1, l, err)
+		}
+	}
+	return s, nil
+}
+
+// isName reports whether a text can name a loop or an axis.
+func isName(s string) bool { return len(s) <= maxName && name.MatchString(s) }
+
+var name = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
+
+// parse reads a line.
+func (s *Schedule) parse(line string) error {
+	word, rest, _ := strings.Cut(strings.TrimPrefix(line, "  "), " ")
+	switch inner := strings.HasPrefix(line, "  "); {
+	case word == "stage" && !inner:
+		return s.parseStage(rest)
+	case word == "value" && !inner:
+		return s.parseValue(rest)
+	case !inner:
+		return fmt.Errorf("want stage or value")
+	case len(s.Stages) == 0 || len(s.Values) > 0:
+		return fmt.Errorf("it is part of no stage")
+	}
+	t := &s.Stages[len(s.Stages)-1]
+	if word == "tile" {
+		return t.parseTile(rest)
+	}
+	of, what, ok := strings.Cut(rest, " = ")
+	if !ok || !isName(of) {
+		return fmt.Errorf("want %s NAME and what it is", word)
+	}
+	switch word {
+	case "region":
+		return t.parseRegion(of, what)
+	case "join":
+		t.Joins = append(t.Joins, Join{of, strings.Fields(what)})
+		return nil
+	}
+	return t.parseLoop(word, of, what)
+}
+
+func (s *Schedule) parseStage(text string) error {
+	var n int
+	t := Stage{At: Root}
+	number, at, placed := strings.Cut(text, " at ")
+	if _, err := fmt.Sscanf(number, "%d", &n); err != nil || n != len(s.Stages) {
+		return fmt.Errorf("want stage %d", len(s.Stages))
+	}
+	if placed {
+		stage, loop, ok := strings.Cut(at, ".")
+		if _, err := fmt.Sscanf(stage, "%d", &t.At.Stage); err != nil || !ok || !isName(loop) {
+			return fmt.Errorf("want at STAGE.LOOP")
+		}
+		t.At.Loop = loop
+	}
+	s.Stages = append(s.Stages, t)
+	return nil
+}
+
+func (t *Stage) parseRegion(axis, text string) error {
+	extent, first, ok := strings.Cut(text, " from ")
+	r := Region{Axis: axis}
+	if _, err := fmt.Sscanf(extent, "%d", &r.Extent); err != nil || !ok {
+		return fmt.Errorf("want region AXIS = EXTENT from FIRST")
+	}
+	var err error
+	r.First, err = sym.Parse(first)
+	t.Regions = append(t.Regions, r)
+	return err
+}
+
+func (t *Stage) parseTile(text string) error {
+	row, x, _ := strings.Cut(text, " ")
+	for _, o := range []instr.Operand{instr.Vector, instr.Memory, instr.Register, instr.Lane, instr.Scalar} {
+		if o.String() == x {
+			t.Tile = &Tile{row, o}
+			return nil
+		}
+	}
+	return fmt.Errorf("want tile ROW and vec, mem, bcast, lane or scalar")
+}
+
+func (t *Stage) parseLoop(kind, name, text string) error {
+	l := Loop{Var: name}
+	var err error
+	if l.Kind, err = lookup[Kind](kinds[:], kind, "kind of loop"); err != nil {
+		return err
+	}
+	what, edge, _ := strings.Cut(text, " ")
+	if l.Edge, err = lookup[Edge](edges[:], edge, "edge"); err != nil {
+		return err
+	}
+	axis, size, sized := strings.Cut(what, "*")
+	l.Axis = axis
+	if sized {
+		if _, err := fmt.Sscanf(size, "%d", &l.Size); err != nil || l.Size < 1 {
+			return fmt.Errorf("want AXIS*SIZE with a size from 1")
+		}
+	}
+	t.Loops = append(t.Loops, l)
+	return nil
+}
+
+func lookup[T ~uint8](names []string, name, what string) (T, error) {
+	for i, n := range names {
+		if n == name {
+			return T(i), nil
+		}
+	}
+	return 0, fmt.Errorf("there is no %s %q; known: %s", what, name, strings.TrimSpace(strings.Join(names, " ")))
+}
+
+func (s *Schedule) parseValue(text string) error {
+	of, where, ok := strings.Cut(text, ": ")
+	v := Value{}
+	if _, err := fmt.Sscanf(of, "operand %d", &v.Of.N); err != nil {
+		if _, err := fmt.Sscanf(of, "stage %d.%d", &v.Of.N, &v.Of.Part); err != nil || !ok {
+			return fmt.Errorf("want operand N or stage N.PART, and its parts")
+		}
+		v.Of.Stage = true
+	}
+	fields := strings.Split(where, ", ")
+	parts, space, _ := strings.Cut(fields[0], " in ")
+	var err error
+	if v.Parts, err = layout.ParseParts(parts); err != nil {
+		return err
+	}
+	if v.Space, err = lookup[Space](spaces[:], space, "space"); err != nil {
+		return err
+	}
+	for _, f := range fields[1:] {
+		if e, ok := strings.CutPrefix(f, "encoding "); ok {
+			v.Encoding = e
+		} else if _, err := fmt.Sscanf(f, "%d points of axis %d", &v.Fold.Points, &v.Fold.Axis); err != nil || v.Fold.Points < 1 {
+			return fmt.Errorf("%q: want encoding NAME, or N points of axis AXIS", f)
+		}
+	}
+	s.Values = append(s.Values, v)
+	return nil
+}

@@ -1,0 +1,331 @@
+package sched
+
+import (
+	"fmt"
+	"slices"
+
+	"rules_dnn/gen/instr"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/target"
+	"rules_dnn/gen/te"
+)
+
+// Verify proves that a schedule computes what its stages say on a chip: every point once, what it reads before it reads it, in
+// memory that has room for it, and with iterations that run at once only where they write apart.
+func (s *Schedule) Verify(w *Work, t *target.Target) error {
+	if len(s.Stages) != len(w.Stages) || len(w.Stages) == 0 {
+		return fmt.Errorf("schedule of %d stages; the block has %d", len(s.Stages), len(w.Stages))
+	}
+	v := &verifier{s: s, w: w, t: t, facts: sym.Facts{}, owner: map[string]int{}}
+	for n, r := range w.Facts {
+		v.facts[n] = r
+	}
+	for n := range s.Stages {
+		if err := v.stage(n); err != nil {
+			return fmt.Errorf("stage %d (%s): %w", n, w.Stages[n].Name, err)
+		}
+	}
+	if err := v.values(); err != nil {
+		return err
+	}
+	for n := range s.Stages {
+		if err := v.reads(n); err != nil {
+			return fmt.Errorf("stage %d (%s): %w", n, w.Stages[n].Name, err)
+		}
+	}
+	return nil
+}
+
+// verifier is the state of Verify.
+type verifier struct {
+	s     *Schedule
+	w     *Work
+	t     *target.Target
+	facts sym.Facts
+	owner map[string]int // stages of loops' variables
+	spans [][]Span
+}
+
+// stage checks where a stage is computed, and its loops.
+func (v *verifier) stage(n int) error {
+	sc, st := &v.s.Stages[n], v.w.Stages[n]
+	if err := v.at(n); err != nil {
+		return err
+	}
+	spans, err := sc.Spans(st)
+	if err != nil {
+		return err
+	}
+	v.spans = append(v.spans, spans)
+	if err := v.regions(n); err != nil {
+		return err
+	}
+	for i, l := range sc.Loops {
+		if err := v.loop(n, i); err != nil {
+			return fmt.Errorf("loop %s: %w", l.Var, err)
+		}
+	}
+	for _, p := range spans {
+		if err := v.covers(sc, p); err != nil {
+			return err
+		}
+	}
+	if err := v.order(n); err != nil {
+		return err
+	}
+	return v.tile(n)
+}
+
+// at checks where the stage is placed: at a loop of a later one, that is none of a tile, inside all tasks.
+func (v *verifier) at(n int) error {
+	at, last := v.s.Stages[n].At, n == len(v.s.Stages)-1
+	switch {
+	case last && at != Root:
+		return fmt.Errorf("it gives the results, and is placed at stage %d", at.Stage)
+	case last:
+		return nil
+	case at == Root:
+		return fmt.Errorf("it is placed nowhere: a stage that is a launch of its own is a block of its own")
+	case at.Stage <= n || at.Stage >= len(v.s.Stages):
+		return fmt.Errorf("it is placed at stage %d; want one from %d to %d", at.Stage, n+1, len(v.s.Stages)-1)
+	}
+	outer := &v.s.Stages[at.Stage]
+	l := outer.loop(at.Loop)
+	if l == nil {
+		return fmt.Errorf("it is placed at loop %s, which stage %d does not have", at.Loop, at.Stage)
+	}
+	if l.Kind.Tile() {
+		return fmt.Errorf("it is placed at loop %s of a tile, which is one call", at.Loop)
+	}
+	for i := len(outer.Loops) - 1; i >= 0 && outer.Loops[i].Var != at.Loop; i-- {
+		if k := outer.Loops[i].Kind; k == Task || k == Group {
+			return fmt.Errorf("it is placed at loop %s, around loop %s of kind %s", at.Loop, outer.Loops[i].Var, k)
+		}
+	}
+	return nil
+}
+
+// around are the loops in which a stage is computed.
+func (v *verifier) around(n int) map[string]bool {
+	out := map[string]bool{}
+	for at := v.s.Stages[n].At; at != Root; at = v.s.Stages[at.Stage].At {
+		for _, l := range v.s.Stages[at.Stage].Loops {
+			out[l.Var] = true
+			if l.Var == at.Loop {
+				break
+			}
+		}
+	}
+	return out
+}
+
+// regions checks that they are of the stage's own axes, once each, and begin where loops around say.
+func (v *verifier) regions(n int) error {
+	around := v.around(n)
+	seen := map[string]bool{}
+	for _, r := range v.s.Stages[n].Regions {
+		if !slices.ContainsFunc(v.w.Stages[n].Axes, func(a te.Axis) bool { return a.Var == r.Axis }) || seen[r.Axis] {
+			return fmt.Errorf("region of %q, which is no axis of its result, or has one already", r.Axis)
+		}
+		seen[r.Axis] = true
+		if r.Extent < 1 {
+			return fmt.Errorf("region of %s has %d points", r.Axis, r.Extent)
+		}
+		used := map[string]bool{}
+		r.First.Vars(used)
+		for name := range used {
+			if _, symbol := v.w.Facts[name]; !around[name] && !symbol {
+				return fmt.Errorf("region of %s begins at %s, and %s is no loop around the stage", r.Axis, r.First, name)
+			}
+		}
+	}
+	return nil
+}
+
+// loop checks a loop by itself.
+func (v *verifier) loop(n, i int) error {
+	sc := &v.s.Stages[n]
+	l := sc.Loops[i]
+	if other, ok := v.owner[l.Var]; ok {
+		return fmt.Errorf("stage %d has a loop of this name", other)
+	}
+	_, symbol := v.w.Facts[l.Var]
+	for _, st := range v.w.Stages {
+		for _, a := range slices.Concat(st.Axes, st.Reduce) {
+			symbol = symbol || a.Var == l.Var
+		}
+	}
+	if symbol || !isName(l.Var) {
+		return fmt.Errorf("the name is one of an axis or a symbol, or none")
+	}
+	v.owner[l.Var] = n
+	p := v.span(n, i)
+	switch k := l.Kind; {
+	case l.Size < 0:
+		return fmt.Errorf("%d points", l.Size)
+	case l.Size == 0 && l.Edge != Exact:
+		return fmt.Errorf("it walks what is left of %s: edges are of loops within", l.Axis)
+	case (k == Sum || k == Dot) != p.Reduce && k.Tile():
+		return fmt.Errorf("kind %s, and %s is%s an axis of the reduction", k, l.Axis, map[bool]string{false: " not"}[p.Reduce])
+	case (k == Task || k == Group || k == Item || k == Vector) && p.Reduce:
+		return fmt.Errorf("its iterations add to one accumulator, and run at once as kind %s", k)
+	case (k == Group || k == Item) && !v.t.WorkItems():
+		return fmt.Errorf("kind %s: the chip %s has no work-items", k, v.t.Name)
+	}
+	if at := v.s.Stages[n].At; at != Root && (l.Kind == Task || l.Kind == Group) {
+		return fmt.Errorf("kind %s in a stage that is placed at a loop", l.Kind)
+	}
+	hi := l.Size
+	if l.Size == 0 {
+		_, most := sym.CeilDiv(p.Extent, sym.Const(sc.Within(i)), v.facts).Bounds(v.facts)
+		hi = max(most, 1)
+	}
+	v.facts[l.Var] = sym.Range{Lo: 0, Hi: hi - 1}
+	return nil
+}
+
+func (v *verifier) span(n, i int) *Span {
+	for k := range v.spans[n] {
+		if slices.Contains(v.spans[n][k].Loops, i) {
+			return &v.spans[n][k]
+		}
+	}
+	panic("loop without a span")
+}
+
+// covers checks that the loops of a span compute each of its points once.
+func (v *verifier) covers(sc *Stage, p Span) error {
+	n, known := p.Extent.Const()
+	whole := int64(1) // points of an iteration of the outermost loop
+	for k, i := range p.Loops {
+		l := sc.Loops[i]
+		if l.Size == 0 && k > 0 {
+			return fmt.Errorf("loop %s walks what is left of %s within another loop of it", l.Var, p.Name)
+		}
+		if k > 0 {
+			whole *= l.Size
+		}
+	}
+	if len(p.Loops) == 0 {
+		if !known || n != 1 {
+			return fmt.Errorf("no loop walks %s, which has %s points", p.Name, p.Extent)
+		}
+		return nil
+	}
+	if first := sc.Loops[p.Loops[0]]; first.Size > 0 {
+		if whole *= first.Size; !known || whole < n || whole > n && first.Edge == Exact {
+			return fmt.Errorf("loops of %s walk %d points of %s", p.Name, whole, p.Extent)
+		}
+	}
+	for _, i := range p.Loops {
+		l := sc.Loops[i]
+		if own := l.Size * sc.Within(i); l.Size > 0 && l.Edge == Exact && !sym.Mod(p.Extent, sym.Const(own), v.facts).Is(0) {
+			return fmt.Errorf("loop %s walks %s by %d of %s points, and says nothing of the rest", l.Var, p.Name, own, p.Extent)
+		}
+	}
+	return nil
+}
+
+// order checks the order of loops by their kinds.
+func (v *verifier) order(n int) error {
+	sc := &v.s.Stages[n]
+	rank := func(k Kind) int {
+		switch {
+		case k == Task:
+			return 0
+		case k == Group:
+			return 1
+		case k.Tile():
+			return 4
+		case k == Vector:
+			return 3
+		}
+		return 2
+	}
+	for i := 1; i < len(sc.Loops); i++ {
+		if a, b := sc.Loops[i-1], sc.Loops[i]; rank(a.Kind) > rank(b.Kind) || a.Kind == Vector {
+			return fmt.Errorf("loop %s of kind %s is within loop %s of kind %s", b.Var, b.Kind, a.Var, a.Kind)
+		}
+	}
+	for _, l := range sc.Loops {
+		if l.Kind == Task && l.Edge != Exact {
+			return fmt.Errorf("loop %s: how many tasks there are depends on other loops", l.Var)
+		}
+	}
+	reduced := false
+	for i, l := range sc.Loops {
+		p := v.span(n, i)
+		if reduced = reduced || p.Reduce; !reduced || p.Reduce || l.Kind.Tile() {
+			continue
+		}
+		if _, known := p.Extent.Const(); !known && l.Size == 0 {
+			return fmt.Errorf("loop %s within the reduction has %s iterations, each with an accumulator: want a constant", l.Var, p.Extent)
+		}
+	}
+	return nil
+}
+
+// tile checks the loops of a tile against its instruction.
+func (v *verifier) tile(n int) error {
+	sc, st := &v.s.Stages[n], v.w.Stages[n]
+	i := slices.IndexFunc(sc.Loops, func(l Loop) bool { return l.Kind.Tile() })
+	if sc.Tile == nil {
+		if i >= 0 {
+			return fmt.Errorf("loop %s is of kind %s, and the stage has no tile", sc.Loops[i].Var, sc.Loops[i].Kind)
+		}
+		return nil
+	}
+	row := instr.Lookup(sc.Tile.Row)
+	switch {
+	case row == nil || !slices.Contains(v.t.Instructions, sc.Tile.Row):
+		return fmt.Errorf("tile of instruction %q; the chip %s has %v", sc.Tile.Row, v.t.Name, v.t.Instructions)
+	case !row.Allows(sc.Tile.X):
+		return fmt.Errorf("instruction %s takes no X of kind %s", row.Name, sc.Tile.X)
+	case st.Combine == nil || st.Combine.Name != "sum" || len(st.Values) != 1 || st.Values[0].DType() != row.Acc:
+		return fmt.Errorf("a tile of instruction %s of what is no sum of %s", row.Name, row.Acc)
+	case i < 0:
+		return fmt.Errorf("a tile without loops")
+	}
+	size := map[Kind]int64{Rows: 1, Columns: 1, Lanes: 0, Dot: 1}
+	count := map[Kind]int{}
+	for _, l := range sc.Loops[i:] {
+		count[l.Kind]++
+		switch {
+		case l.Kind == Sum && l.Edge != Exact || l.Kind == Dot && l.Edge != Exact:
+			return fmt.Errorf("loop %s of a tile's sum has no edge: what is beyond it would be added", l.Var)
+		case l.Kind == Rows && l.Edge == Clip || (l.Kind == Columns || l.Kind == Lanes) && l.Edge != Exact && l.Edge != RoundUp:
+			return fmt.Errorf("loop %s (%s): a tile's edge is not %s", l.Var, l.Kind, l.Edge)
+		}
+		if l.Kind != Sum {
+			size[l.Kind] = l.Size
+		}
+		if l.Kind == Rows && l.Edge == Peel {
+			if _, known := v.span(n, slices.Index(sc.Loops, l)).Extent.Const(); !known {
+				return fmt.Errorf("loop %s: the rows of a part are a constant", l.Var)
+			}
+		}
+		if l.Size == 0 {
+			e, known := v.span(n, slices.Index(sc.Loops, l)).Extent.Const()
+			if !known {
+				return fmt.Errorf("loop %s of a tile has %s iterations: want a constant", l.Var, v.span(n, slices.Index(sc.Loops, l)).Extent)
+			}
+			if l.Kind != Sum {
+				size[l.Kind] = e / sc.Within(slices.Index(sc.Loops, l))
+			}
+		}
+	}
+	for k := range count {
+		if k != Sum && count[k] > 1 {
+			return fmt.Errorf("%d loops of kind %s; a tile has one", count[k], k)
+		}
+	}
+	switch {
+	case size[Lanes] != row.Lanes:
+		return fmt.Errorf("%d lanes; instruction %s has %d", size[Lanes], row.Name, row.Lanes)
+	case size[Dot] != row.Group:
+		return fmt.Errorf("%d products at a time; instruction %s takes in %d", size[Dot], row.Name, row.Group)
+	case row.Registers(sc.Tile.X, size[Rows], size[Columns]) > int64(v.t.VectorRegisters):
+		return fmt.Errorf("a tile of %dx%d takes %d registers; the chip %s has %d", size[Rows], size[Columns], row.Registers(sc.Tile.X, size[Rows], size[Columns]), v.t.Name, v.t.VectorRegisters)
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package sched_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/sched"
+	"rules_dnn/gen/sched/schedtest"
+	"rules_dnn/gen/target"
+)
+
+func device(t *testing.T, file string) *target.Target {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "..", "platforms", file))
+	require.NoError(t, err)
+	out, err := target.Parse(data)
+	require.NoError(t, err)
+	return out
+}
+
+// TestVerify: each schedule is right but for one thing.
+func TestVerify(t *testing.T) {
+	matmul, attention, dots, devices := schedtest.MatMul(), schedtest.Attention(), schedtest.Dots(), schedtest.Device()
+	for _, c := range []struct {
+		name     string
+		of       schedtest.Example
+		old, new string
+		want     string
+	}{
+		{"a stage is missing", matmul, matmul.Schedule[strings.Index(matmul.Schedule, "stage 1"):], "", "schedule of 1 stages; the block has 2"},
+		{"placed at no loop", matmul, "at 1.g", "at 1.x", "loop x, which stage 1 does not have"},
+		{"placed at an earlier stage", matmul, "at 1.g", "at 0.p", "it is placed at stage 0; want one from 1 to 1"},
+		{"placed nowhere", matmul, "stage 0 at 1.g\n  region i1 = 16 from 16*g", "stage 0", "it is placed nowhere"},
+		{"placed within a tile", matmul, "at 1.g", "at 1.r", "loop r of a tile, which is one call"},
+		{"two loops of one name", matmul, "serial q = i1", "serial p = i1", "loop p: stage 0 has a loop of this name"},
+		{"a loop called as an axis", matmul, "serial q = i1", "serial i0 = i1", "the name is one of an axis"},
+		{"no such axis", matmul, "serial q = i1", "serial q = i2", `loop q walks "i2", which is no axis`},
+		{"an axis without loops", matmul, "  serial q = i1\n", "", "no loop walks i1, which has 16 points"},
+		{"two loops of the rest", matmul, "serial q = i1", "serial q = i1\n  serial q2 = i1", "loop q2 walks what is left of i1 within another loop"},
+		{"too few points", matmul, "serial q = i1", "serial q = i1*8", "loops of i1 walk 8 points of 16"},
+		{"a rest that is forgotten", matmul, "rows r = i0*4 peel", "rows r = i0*4", "loop r walks i0 by 4 of 10 points, and says nothing of the rest"},
+		{"a region from a loop within", matmul, "from 16*g", "from 16*t", "t is no loop around the stage"},
+		{"a region too small", matmul, "region i1 = 16", "region i1 = 15", "it reads stage 0 at"},
+		{"a region that lies elsewhere", matmul, "from 16*g", "from 8*g", "it reads stage 0 at"},
+		{"tasks in tasks", matmul, "serial p = i0", "task p = i0", "kind task in a stage that is placed at a loop"},
+		{"tasks within other loops", matmul, "  task g = i1\n  serial t = i0", "  serial t = i0\n  task g = i1", "loop g of kind task is within loop t of kind serial"},
+		{"no such instruction", matmul, "fma_f32x8", "fma_f32x16", `tile of instruction "fma_f32x16"; the chip x86_64_v3 has [fma_f32x8]`},
+		{"lanes of another instruction", matmul, "l = i1*8", "l = i1*4", "4 lanes; instruction fma_f32x8 has 8"},
+		{"too many registers", matmul, "rows r = i0*4 peel", "rows r = i0*10", "registers; the chip x86_64_v3 has 16"},
+		{"products that an instruction takes in otherwise", dots, "dot d = r0*4", "dot d = r0*2", "2 products at a time; instruction vrmpy_i8u8 takes in 4"},
+		{"lanes along the reduction", matmul, "lanes l = i1*8 roundup", "lanes l = r0*8 roundup", "kind lanes, and r0 is an axis of the reduction"},
+		{"a sum along what is stored", matmul, "sum k = r0", "sum k = i0", "kind sum, and i0 is not an axis of the reduction"},
+		{"a tile's loop without a tile", matmul, "  tile fma_f32x8 bcast\n", "", "loop r is of kind rows, and the stage has no tile"},
+		{"work-items of a processor", matmul, "serial q = i1", "item q = i1", "the chip x86_64_v3 has no work-items"},
+		{"shared memory of tasks", matmul, "sum k = r0\n", "sum k = r0\nvalue stage 0.0: 0 1 in arena\n", "by tasks that run at once, in space arena"},
+		{"memory of a group without groups", matmul, "sum k = r0\n", "sum k = r0\nvalue stage 0.0: 0 1 in local\n", "no loop of groups is around stage 0"},
+		{"two places", matmul, "sum k = r0\n", "sum k = r0\nvalue stage 0.0: 0 1 in worker\nvalue stage 0.0: 1 0 in worker\n", "value stage 0.0 has two places"},
+		{"a layout of another rank", matmul, "sum k = r0\n", "sum k = r0\nvalue operand 0: 0 in arena\n", "value operand 0: axis 1 has no part"},
+		{"an encoding of what is no constant", matmul, "sum k = r0\n", "sum k = r0\nvalue operand 0: 0 1 in arena, encoding fkw\n", "encoding fkw of what is no constant"},
+		{"a maximum that is overwritten", attention, "value stage 1.0: 0 1 in register, 2 points", "value stage 1.0: 0 1 in register, 1 points", "it reads stage 1 at k - 1, of which 1 points of axis i0 are kept, at k; want 0 to 0 before"},
+		{"a sum that is not kept", attention, "value stage 4.0: 0 1 in register, 1 points of axis 0\n", "", "stage 4"},
+		{"what is kept of another axis", attention, "value stage 4.0: 0 1 in register, 1 points of axis 0", "value stage 4.0: 0 1 in register, 1 points of axis 1", "it keeps 1 points of axis i1, of which iterations of no loop are one each"},
+		{"chunks of keys at once", attention, "  serial k = i0\n", "  vector k = i0\n", "kind"},
+		{"an item that copies what others add to", devices, "serial k = r0", "item k = r0", "its iterations add to one accumulator"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			require.Contains(t, c.of.Schedule, c.old)
+			s, err := sched.Parse(strings.Replace(c.of.Schedule, c.old, c.new, 1))
+			require.NoError(t, err)
+			assert.ErrorContains(t, s.Verify(c.of.Work, device(t, c.of.Chip)), c.want)
+		})
+	}
+}
+
+// TestParse: errors name the line.
+func TestParse(t *testing.T) {
+	for text, want := range map[string]string{
+		"stage 1":                         `line 1 of the schedule, "stage 1": want stage 0`,
+		"stage 0\n  row x = i0":           `line 2 of the schedule, "  row x = i0": there is no kind of loop "row"; known: serial task unroll vector group item rows columns lanes sum dot`,
+		"stage 0\n  serial x = i0*0":      "want AXIS*SIZE with a size from 1",
+		"stage 0\n  serial x = i0 clap":   `there is no edge "clap"; known: clip peel roundup`,
+		"stage 0\n  serial x":             "want serial NAME and what it is",
+		"stage 0 at 1":                    "want at STAGE.LOOP",
+		"  serial x = i0":                 "it is part of no stage",
+		"scale":                           "want stage or value",
+		"value operand 0: 0 in cache":     `there is no space "cache"; known: arena worker register local image`,
+		"value operand 0: x in arena":     `part "x" of a storage`,
+		"stage 0\n  tile fma of":          "want tile ROW and vec, mem, bcast, lane or scalar",
+		strings.Repeat("stage 0\n", 5000): "schedule of 5000 lines; 4096 at most",
+	} {
+		_, err := sched.Parse(text)
+		assert.ErrorContains(t, err, want)
+	}
+}
+
+// FuzzParse: a text is refused, or is that of what it parses to; and Verify does not panic.
+func FuzzParse(f *testing.F) {
+	for _, x := range schedtest.Examples() {
+		f.Add(x.Schedule)
+	}
+	examples := schedtest.Examples()
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := sched.Parse(text)
+		if err != nil {
+			return
+		}
+		again, err := sched.Parse(s.String())
+		require.NoError(t, err)
+		require.Equal(t, s.String(), again.String())
+		for _, x := range examples {
+			_ = s.Verify(x.Work, device(t, x.Chip))
+		}
+	})
+}

@@ -1,0 +1,224 @@
+package sched
+
+import (
+	"fmt"
+	"slices"
+
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// maxRegister is the most elements of a value in registers.
+const maxRegister = 4096
+
+// values checks where values lie.
+func (v *verifier) values() error {
+	seen := map[te.Source]bool{}
+	for _, x := range v.s.Values {
+		if err := v.value(x); err != nil {
+			return fmt.Errorf("value %s: %w", source(x.Of), err)
+		}
+		if seen[x.Of] {
+			return fmt.Errorf("value %s has two places", source(x.Of))
+		}
+		seen[x.Of] = true
+	}
+	return nil
+}
+
+func (v *verifier) value(x Value) error {
+	if !x.Of.Stage {
+		if x.Of.N < 0 || x.Of.N >= len(v.w.Operands) {
+			return fmt.Errorf("the block has %d operands", len(v.w.Operands))
+		}
+		o := v.w.Operands[x.Of.N]
+		switch {
+		case x.Space != Arena && x.Space != Image:
+			return fmt.Errorf("an operand in space %s", x.Space)
+		case x.Fold.Points > 0:
+			return fmt.Errorf("only %d points of an operand are kept", x.Fold.Points)
+		case x.Encoding != "" && o.Const == nil:
+			return fmt.Errorf("encoding %s of what is no constant", x.Encoding)
+		}
+		return x.Parts.Check(len(o.Shape))
+	}
+	if x.Of.N < 0 || x.Of.N >= len(v.w.Stages) || x.Of.Part < 0 || x.Of.Part >= len(v.w.Stages[x.Of.N].Results) {
+		return fmt.Errorf("there is no such stage or result")
+	}
+	sc, st := &v.s.Stages[x.Of.N], v.w.Stages[x.Of.N]
+	if err := x.Parts.Check(len(st.Axes)); err != nil {
+		return err
+	}
+	if x.Fold.Points > 0 {
+		if err := v.fold(x, sc, st); err != nil {
+			return err
+		}
+	}
+	placed := sc.At != Root
+	n, known := x.Parts.Elements(sc.Shape(st, x.Fold)).Const()
+	switch {
+	case x.Encoding != "":
+		return fmt.Errorf("encoding %s of what a stage computes", x.Encoding)
+	case placed && (x.Space == Arena || x.Space == Image):
+		return fmt.Errorf("it is computed at a loop, by tasks that run at once, in space %s, which they share", x.Space)
+	case !placed && x.Space != Arena && x.Space != Image:
+		return fmt.Errorf("a result of the block in space %s", x.Space)
+	case x.Space == Register && (!known || n > maxRegister):
+		return fmt.Errorf("%s elements in registers; want a constant of at most %d", x.Parts.Elements(sc.Shape(st, x.Fold)), maxRegister)
+	case x.Space == Local && !v.grouped(sc.At):
+		return fmt.Errorf("memory of a work-group, and no loop of groups is around stage %d", x.Of.N)
+	}
+	return nil
+}
+
+// grouped reports whether a loop of work-groups is around a place.
+func (v *verifier) grouped(at Ref) bool {
+	for ; at != Root; at = v.s.Stages[at.Stage].At {
+		if slices.ContainsFunc(v.s.Stages[at.Stage].Loops, func(l Loop) bool { return l.Kind == Group }) {
+			return true
+		}
+	}
+	return false
+}
+
+// fold checks that iterations of a loop, the one around or the stage's own outermost one, compute the axis one point after the
+// other.
+func (v *verifier) fold(x Value, sc *Stage, st *te.Stage) error {
+	if x.Fold.Axis < 0 || x.Fold.Axis >= len(st.Axes) {
+		return fmt.Errorf("it keeps points of axis %d, of %d", x.Fold.Axis, len(st.Axes))
+	}
+	axis := st.Axes[x.Fold.Axis].Var
+	r := sc.region(axis)
+	if r == nil && len(sc.Loops) > 0 && sc.Loops[0].Axis == axis && sc.Within(0) == 1 && sc.Loops[0].Kind == Serial {
+		return nil
+	}
+	if sc.At == Root || r == nil || r.Extent != 1 || !r.First.Equal(sym.Var(sc.At.Loop)) {
+		return fmt.Errorf("it keeps %d points of axis %s, of which iterations of no loop are one each", x.Fold.Points, axis)
+	}
+	if l := v.s.Stages[sc.At.Stage].loop(sc.At.Loop); l.Kind != Serial {
+		return fmt.Errorf("it keeps points of the iterations before, and these of loop %s are of kind %s", l.Var, l.Kind)
+	}
+	return nil
+}
+
+// reads checks what a stage reads of others: that it is there.
+func (v *verifier) reads(n int) error {
+	sc, st := &v.s.Stages[n], v.w.Stages[n]
+	at := sc.Coordinates(v.spans[n], v.facts)
+	var inside []te.Within // what holds of coordinates
+	for _, p := range v.spans[n] {
+		rounded := slices.ContainsFunc(p.Loops, func(i int) bool { return sc.Loops[i].Edge == RoundUp })
+		for _, a := range p.Axes {
+			if hi := sym.Add(p.First, p.Extent); len(p.Axes) == 1 && !rounded {
+				inside = append(inside, te.Within{E: at[a.Var], Lo: p.First, Hi: hi})
+			}
+		}
+	}
+	var err error
+	for _, e := range slices.Concat(st.Values, st.Results) {
+		e = te.SubstIndices(e, at, v.facts)
+		f := te.LetFacts(e, v.facts)
+		te.Walk(e, func(e te.Expr) {
+			if l, ok := e.(te.Load); ok && l.Source.Stage && err == nil {
+				l.Guard = slices.Concat(l.Guard, inside)
+				err = v.read(n, l, f)
+			}
+		})
+	}
+	return err
+}
+
+// read checks a load of a stage, at indices over loops' variables.
+func (v *verifier) read(n int, l te.Load, f sym.Facts) error {
+	of := l.Source.N
+	if of < 0 || of >= len(v.s.Stages) || l.Source.Part >= len(v.w.Stages[of].Results) || len(l.Index) != len(v.w.Stages[of].Axes) {
+		return fmt.Errorf("it reads stage %d, result %d, at %d indices", of, l.Source.Part, len(l.Index))
+	}
+	sc, st := &v.s.Stages[of], v.w.Stages[of]
+	x := v.s.Place(v.w, l.Source)
+	folded := x.Fold.Points > 0
+	if !v.inScope(n, of, folded) {
+		return fmt.Errorf("it reads stage %d, whose memory is that of an iteration of loop %d.%s, which is not around it", of, sc.At.Stage, sc.At.Loop)
+	}
+	if of >= n && !folded {
+		return fmt.Errorf("it reads stage %d, which is computed after it", of)
+	}
+	for d, e := range l.Index {
+		first, extent := sym.Const(0), st.Axes[d].Extent
+		r := sc.region(st.Axes[d].Var)
+		switch {
+		case folded && x.Fold.Axis == d:
+			if err := v.kept(n, l, e, x.Fold); err != nil {
+				return err
+			}
+		case r != nil:
+			first, extent = r.First, sym.Const(r.Extent)
+		}
+		if !within(l, e, first, extent, f) {
+			return fmt.Errorf("it reads stage %d at %s of axis %s, of which %s points are there from %s on", of, e, st.Axes[d].Var, extent, first)
+		}
+	}
+	return nil
+}
+
+// kept checks that a point of an axis that is folded has been computed, and is still there.
+func (v *verifier) kept(n int, l te.Load, e sym.Expr, fold Fold) error {
+	of := l.Source.N
+	sc, axis := &v.s.Stages[of], v.w.Stages[of].Axes[fold.Axis]
+	now, points := sym.Expr{}, int64(fold.Points)
+	owner, name := of, ""
+	if r := sc.region(axis.Var); r != nil {
+		owner, name = sc.At.Stage, sc.At.Loop
+	} else {
+		name = sc.Loops[0].Var
+	}
+	now = sym.Var(name)
+	least, most := int64(0), points-1
+	if !v.inside(n, owner, name) { // after the loop: the last ones
+		now = sym.Sub(axis.Extent, sym.Const(1))
+	} else if of >= n { // before it is computed in this iteration
+		least, most = 1, points
+	}
+	back, known := sym.Sub(now, e).Const()
+	if !known || back < least || back > most {
+		return fmt.Errorf("it reads stage %d at %s, of which %d points of axis %s are kept, at %s; want %d to %d before", of, e, points, axis.Var, now, least, most)
+	}
+	if of == n && back == points { // it takes the place of what it reads
+		at := sc.Coordinates(v.spans[n], v.facts)
+		for i, a := range v.w.Stages[n].Axes {
+			if i != fold.Axis && !l.Index[i].Equal(at[a.Var]) {
+				return fmt.Errorf("it reads its own result of %d iterations before at %s, where it may have been overwritten", back, l.Index[i])
+			}
+		}
+	}
+	return nil
+}
+
+// inside reports whether a stage is computed in iterations of a loop.
+func (v *verifier) inside(n, owner int, name string) bool { return n == owner || v.around(n)[name] }
+
+// inScope reports whether what stage `of` stores is there where stage n is computed: in the same iteration of the loop where
+// it is placed, or, of what is folded along that loop, of the one around.
+func (v *verifier) inScope(n, of int, folded bool) bool {
+	at := v.s.Stages[of].At
+	if of == n || at == Root {
+		return of == n
+	}
+	if v.inside(n, at.Stage, at.Loop) {
+		return true
+	}
+	outer := v.s.Stages[at.Stage].At
+	return folded && (at.Stage == n || outer != Root && v.inside(n, outer.Stage, outer.Loop))
+}
+
+// within reports whether an index is always one of the points from first on, where the load's guard holds.
+func within(l te.Load, e, first, extent sym.Expr, f sym.Facts) bool {
+	below, above := sym.AtLeast(sym.Sub(e, first), 0, f), sym.AtLeast(sym.Sub(sym.Add(first, extent), e), 1, f)
+	for _, g := range l.Guard {
+		if d, ok := sym.Sub(g.E, e).Const(); ok {
+			below = below || sym.AtLeast(sym.Sub(sym.Sub(g.Lo, sym.Const(d)), first), 0, f)
+			above = above || sym.AtLeast(sym.Sub(sym.Add(first, extent), sym.Sub(g.Hi, sym.Const(d))), 0, f)
+		}
+	}
+	return below && above
+}
