@@ -109,7 +109,7 @@ func (f *follower) call(c *stage, i int) ([]loop.Stmt, error) {
 func (f *follower) factors(c *stage, i int) (x, w loop.Mem, err error) {
 	mul, ok := c.te.Values[0].(te.Call)
 	if !ok || mul.Fn != "mul" {
-		return x, w, fmt.Errorf("a tile of what is no sum of products")
+		return x, w, fmt.Errorf("a tile of what is no contraction")
 	}
 	var loads [2]loop.Mem
 	for k, a := range mul.Args {

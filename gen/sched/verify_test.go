@@ -61,7 +61,7 @@ func TestVerify(t *testing.T) {
 		{"memory of a group without groups", matmul, "sum k = r0\n", "sum k = r0\nvalue stage 0.0: 0 1 in local\n", "no loop of groups is around stage 0"},
 		{"two places", matmul, "sum k = r0\n", "sum k = r0\nvalue stage 0.0: 0 1 in worker\nvalue stage 0.0: 1 0 in worker\n", "value stage 0.0 has two places"},
 		{"a layout of another rank", matmul, "sum k = r0\n", "sum k = r0\nvalue operand 0: 0 in arena\n", "value operand 0: axis 1 has no part"},
-		{"an encoding of what is no constant", matmul, "sum k = r0\n", "sum k = r0\nvalue operand 0: 0 1 in arena, encoding fkw\n", "encoding fkw of what is no constant"},
+		{"an encoding of a non-constant operand", matmul, "sum k = r0\n", "sum k = r0\nvalue operand 0: 0 1 in arena, encoding fkw\n", "encoding fkw of a non-constant operand"},
 		{"a maximum that is overwritten", attention, "value stage 1.0: 0 1 in register, 2 points", "value stage 1.0: 0 1 in register, 1 points", "it reads stage 1 at k - 1, of which 1 points of axis i0 are kept, at k; want 0 to 0 before"},
 		{"a sum that is not kept", attention, "value stage 4.0: 0 1 in register, 1 points of axis 0\n", "", "stage 4"},
 		{"what is kept of another axis", attention, "value stage 4.0: 0 1 in register, 1 points of axis 0", "value stage 4.0: 0 1 in register, 1 points of axis 1", "it keeps 1 points of axis i1, of which iterations of no loop are one each"},

@@ -38,7 +38,7 @@ func (v *verifier) value(x Value) error {
 		case x.Fold.Points > 0:
 			return fmt.Errorf("only %d points of an operand are kept", x.Fold.Points)
 		case x.Encoding != "" && o.Const == nil:
-			return fmt.Errorf("encoding %s of what is no constant", x.Encoding)
+			return fmt.Errorf("encoding %s of a non-constant operand", x.Encoding)
 		}
 		return x.Parts.Check(len(o.Shape))
 	}
