@@ -11,6 +11,13 @@ import (
 	"rules_dnn/gen/te"
 )
 
+// TileError says why a tile does not suit what its stage reads.
+type TileError struct{ what string }
+
+func (e *TileError) Error() string { return e.what }
+
+func unsuited(format string, args ...any) error { return &TileError{fmt.Sprintf(format, args...)} }
+
 // tile is a call of a micro-kernel for the loops from i on, which are a tile's, and what the stage does with its sums.
 func (f *follower) tile(c *stage, i int) ([]loop.Stmt, error) {
 	for k := i; k < len(c.sched.Loops); k++ {
@@ -88,14 +95,14 @@ func (f *follower) call(c *stage, i int) ([]loop.Stmt, error) {
 			ok = xs == 1 && ws == 1
 		}
 		if !ok {
-			return nil, fmt.Errorf("loop %s (%s) walks X by %d and W by %d elements, which instruction %s does not read so", l.Var, l.Kind, xs, ws, c.row.Name)
+			return nil, unsuited("loop %s (%s) walks X by %d and W by %d elements, which instruction %s does not read so", l.Var, l.Kind, xs, ws, c.row.Name)
 		}
 		if l.Kind != sched.Sum && l.Kind != sched.Dot {
 			results = append(results, k)
 		}
 	}
 	if m.X == instr.Lane && (len(m.K) == 0 || m.K[len(m.K)-1].XStep != 1) {
-		return nil, fmt.Errorf("the lanes of X are no neighbours along the innermost loop of the sum")
+		return nil, unsuited("the lanes of X are no neighbours along the innermost loop of the sum")
 	}
 	acc := &loop.Buffer{Name: fmt.Sprintf("acc%d", c.n), Type: c.row.Acc, Write: true, Local: true, Size: sym.Const(m.Rows * m.Vectors * lanes)}
 	out := []loop.Stmt{loop.Alloc{Buf: acc}, loop.Tile{Micro: m, X: x.Buf, XAt: x.Index.Subst(zero, f.facts), W: w.Buf, At: w.Index.Subst(zero, f.facts), Acc: acc}}
@@ -109,7 +116,7 @@ func (f *follower) call(c *stage, i int) ([]loop.Stmt, error) {
 func (f *follower) factors(c *stage, i int) (x, w loop.Mem, err error) {
 	mul, ok := c.te.Values[0].(te.Call)
 	if !ok || mul.Fn != "mul" {
-		return x, w, fmt.Errorf("a tile of what is no contraction")
+		return x, w, unsuited("a tile of what is no contraction")
 	}
 	var loads [2]loop.Mem
 	for k, a := range mul.Args {
@@ -118,7 +125,7 @@ func (f *follower) factors(c *stage, i int) (x, w loop.Mem, err error) {
 		}
 		m, ok := f.flatten(c, a).(loop.Mem)
 		if !ok {
-			return x, w, fmt.Errorf("factor %d of a tile is no load, or one that may be out of bounds", k)
+			return x, w, unsuited("factor %d of a tile is no load, or one that may be out of bounds", k)
 		}
 		loads[k] = m
 	}
@@ -141,7 +148,7 @@ func (f *follower) factors(c *stage, i int) (x, w loop.Mem, err error) {
 
 func (f *follower) typed(c *stage, x, w loop.Mem) error {
 	if x.Buf.Type != c.row.X || w.Buf.Type != c.row.W {
-		return fmt.Errorf("instruction %s multiplies %s with %s; X is %s and W %s", c.row.Name, c.row.X, c.row.W, x.Buf.Type, w.Buf.Type)
+		return unsuited("instruction %s multiplies %s with %s; X is %s and W %s", c.row.Name, c.row.X, c.row.W, x.Buf.Type, w.Buf.Type)
 	}
 	return nil
 }
@@ -153,7 +160,7 @@ func (f *follower) steps(v string, x, w loop.Mem) (xs, ws int64, err error) {
 	g, ok2 := sym.Coefficient(w.Index, v, f.facts)
 	ws, isConst2 := g.Const()
 	if !ok || !ok2 || !isConst || !isConst2 {
-		return 0, 0, fmt.Errorf("loop %s of a tile walks X at %s and W at %s, in steps that are no constants", v, x.Index, w.Index)
+		return 0, 0, unsuited("loop %s of a tile walks X at %s and W at %s, in steps that are no constants", v, x.Index, w.Index)
 	}
 	return xs, ws, nil
 }
