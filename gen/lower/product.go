@@ -54,7 +54,8 @@ func Product(b *block.Block, env *Env) (*Lowered, error) {
 func newProduct(b *block.Block, env *Env) *product {
 	s := b.Stage
 	p := &product{b: b, s: s, row: -1, column: -1, instr: env.Target.Tile(ir.F32)}
-	if !env.Contractions || p.instr == nil || !env.wants(productAnchor) || len(b.Placed) > 0 || s.Update != nil ||
+	// Work-items that share what they pack take a loop of their own kind.
+	if !env.Contractions || env.Target.WorkItems() || p.instr == nil || !env.wants(productAnchor) || len(b.Placed) > 0 || s.Update != nil ||
 		s.Combine == nil || s.Combine.Name != "sum" || len(s.Values) != 1 || s.Values[0].DType() != ir.F32 || !static(s.Reduce) || !static(s.Axes) || p.empty() {
 		return nil
 	}

@@ -1,0 +1,56 @@
+package modeltest
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ir/irtest"
+	"rules_dnn/gen/plan"
+)
+
+// TestActivations: products of two operands that are computed run in tiles, whatever their axes are, and what follows them is
+// computed with them.
+func TestActivations(t *testing.T) {
+	for name, c := range map[string]struct {
+		graph string
+		tiled bool
+	}{
+		"matrices":                      {"input %a f32[20, 30]\ninput %b f32[30, 40]\n%y ?[*] = MatMul.13(%a, %b)\noutput %y\n", true},
+		"columns that fill no register": {"input %a f32[7, 9]\ninput %b f32[9, 11]\n%y ?[*] = MatMul.13(%a, %b)\noutput %y\n", true},
+		"a batch":                       {"input %a f32[2, 3, 10, 12]\ninput %b f32[2, 3, 12, 24]\n%y ?[*] = MatMul.13(%a, %b)\noutput %y\n", true},
+		"a batch of one side":           {"input %a f32[5, 10, 12]\ninput %b f32[12, 24]\n%y ?[*] = MatMul.13(%a, %b)\noutput %y\n", true},
+		"broadcast":                     {"input %a f32[2, 1, 10, 12]\ninput %b f32[1, 3, 12, 24]\n%y ?[*] = MatMul.13(%a, %b)\noutput %y\n", true},
+		"W transposed":                  {"input %a f32[10, 12]\ninput %b f32[24, 12]\n%y ?[*] = Gemm.13(%a, %b) {transB = 1}\noutput %y\n", true},
+		"X transposed":                  {"input %a f32[12, 10]\ninput %b f32[12, 24]\n%y ?[*] = Gemm.13(%a, %b) {transA = 1}\noutput %y\n", true},
+		"two axes of the sum":           {"input %a f32[24, 5, 8]\ninput %b f32[5, 8, 48]\n%y ?[*] = Einsum.12(%a, %b) {equation = \"abc,bcd->ad\"}\noutput %y\n", true},
+		"heads":                         {"input %q f32[1, 16, 4, 8]\ninput %k f32[1, 16, 4, 8]\n%y ?[*] = Einsum.12(%q, %k) {equation = \"bihd,bjhd->bhij\"}\noutput %y\n", true},
+		"what follows":                  {"input %a f32[20, 30]\ninput %b f32[30, 40]\ninput %c f32[20, 40]\n%p ?[*] = MatMul.13(%a, %b)\n%q ?[*] = Add.14(%p, %c)\n%y ?[*] = Relu.14(%q)\noutput %y\n", true},
+		"few rows":                      {"input %a f32[3, 30]\ninput %b f32[30, 40]\n%y ?[*] = MatMul.13(%a, %b)\noutput %y\n", false},
+		"many sizes":                    {"symbol N 1..40\ninput %a f32[20, 30]\ninput %b f32[30, N]\n%y ?[*] = MatMul.13(%a, %b)\noutput %y\n", false},
+		"no elements":                   {"input %a f32[20, 0]\ninput %b f32[0, 40]\n%y ?[*] = MatMul.13(%a, %b)\noutput %y\n", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, chip := range Chips {
+				g := irtest.Parse(t, c.graph)
+				r := &random{Rand: rand.New(rand.NewPCG(1, 2)), env: map[string]int64{"N": 7}}
+				x := &trial{g: g, config: Config{Chip: chip}, inputs: map[string]*ir.Tensor{}}
+				for _, v := range g.Inputs {
+					x.inputs[v.Name] = r.floats(r.concrete(v.Shape), 1)
+				}
+				require.NoError(t, x.survives(), chip)
+				g, err := clone(g)
+				require.NoError(t, err)
+				p, err := Compile(g, x.config)
+				require.NoError(t, err)
+				tiled := slices.ContainsFunc(p.Calls(), func(c *plan.Call) bool { return strings.HasPrefix(c.Kernel.Anchor, "product") })
+				assert.Equal(t, c.tiled, tiled, chip)
+			}
+		})
+	}
+}
