@@ -89,4 +89,14 @@ func TestReadmeWorkspace(t *testing.T) {
 		require.True(t, ok, "e2e/workspace/WORKSPACE lacks a line of README.md, or has it elsewhere: %s", line)
 		rest = after
 	}
+	// What is downloaded is known.
+	for _, name := range []string{"WORKSPACE", "e2e/workspace/WORKSPACE"} {
+		text, err := os.ReadFile(filepath.Join(rulesRoot(t), name))
+		require.NoError(t, err)
+		archives := strings.Split(string(text), "http_archive(\n")[1:]
+		require.NotEmpty(t, archives, name)
+		for _, a := range archives {
+			assert.Regexp(t, `^    name = "\w+",\n    sha256 = "[0-9a-f]{64}",\n`, a, name)
+		}
+	}
 }

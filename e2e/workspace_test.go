@@ -29,6 +29,8 @@ type workspace struct {
 func rulesRoot(t *testing.T) string {
 	file, err := filepath.EvalSymlinks("workspace_test.go")
 	require.NoError(t, err)
+	file, err = filepath.Abs(file) // it is not a link under go test
+	require.NoError(t, err)
 	return filepath.Dir(filepath.Dir(file))
 }
 

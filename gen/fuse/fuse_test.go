@@ -221,6 +221,33 @@ func TestNodesAreBounded(t *testing.T) {
 	}
 }
 
+// TestDepthIsBounded: chains of more choices than may stand in each other become blocks of at most so many, and not of far fewer.
+func TestDepthIsBounded(t *testing.T) {
+	const links = 2*maxDepth + maxDepth/2
+	for name, link := range map[string]func(i int) string{
+		"pieces that are joined": func(i int) string { return fmt.Sprintf("Concat.13(%%v%d, %%x) {axis = 0}", i) },
+		"pads of other values":   func(i int) string { return fmt.Sprintf("Pad.11(%%v%d, @one, @c%d)", i, i%2) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := "  input %v0 f32[1]\n  input %x f32[1]\n  const @one i64[2] = {0, 1}\n  const @c0 f32[] = {0}\n  const @c1 f32[] = {1}\n"
+			for i := range links {
+				text += fmt.Sprintf("  %%v%d ?[*] = %s\n", i+1, link(i))
+			}
+			g := blocks(t, text+fmt.Sprintf("  output %%v%d\n", links))
+			Run(g, Options{})
+			require.NoError(t, g.Verify())
+			deepest := 0
+			for _, b := range g.Blocks {
+				for _, e := range exprs(b) {
+					deepest = max(deepest, depthOf(e))
+				}
+			}
+			assert.LessOrEqual(t, deepest, maxDepth)
+			assert.Greater(t, deepest, maxDepth/2)
+		})
+	}
+}
+
 // TestBindingsAreBounded joins many rows that are looked up: in one block, the kernel would find the last one's
 // place under the conditions of all others, for each element.
 func TestBindingsAreBounded(t *testing.T) {

@@ -37,13 +37,31 @@ func truthOf(b bool) *ir.Tensor { return intTensor(ir.Bool, []int64{}, boolInt(b
 
 // branches of an If that compute x's negative, and others that do not fit.
 func (m *maker) branches() {
-	inputs := append(onnxtest.Floats("x", 3), boolInput("c"))
-	neg := func() *onnxpb.GraphProto { return graphOf(nil, []string{"r"}, onnxtest.Op("Neg", "x", "r")) }
-	model := func(then, otherwise *onnxpb.GraphProto) *onnxpb.ModelProto {
-		return onnxtest.Model(inputs, onnxtest.Op("If", "c", "y", "then_branch", then, "else_branch", otherwise))
+	wrong := wrongBranches()
+	for _, name := range sortedKeys(wrong) {
+		m.refused("If: "+name, ifModel(negBranch(), wrong[name]), "n_y | n_r")
+		m.refused("If, the other way: "+name, ifModel(wrong[name], negBranch()), "n_y | n_r")
 	}
-	x := f32(1, -2, 3)
-	other := map[string]*onnxpb.GraphProto{
+	m.branchShapes()
+	m.branchNames()
+	m.conditions()
+	m.branchesTaken()
+}
+
+// ifInputs are a vector and a condition.
+func ifInputs() []*onnxpb.ValueInfoProto { return append(onnxtest.Floats("x", 3), boolInput("c")) }
+
+// ifModel is an If of two branches.
+func ifModel(then, otherwise *onnxpb.GraphProto) *onnxpb.ModelProto {
+	return onnxtest.Model(ifInputs(), onnxtest.Op("If", "c", "y", "then_branch", then, "else_branch", otherwise))
+}
+
+// negBranch is the branch that fits.
+func negBranch() *onnxpb.GraphProto { return graphOf(nil, []string{"r"}, onnxtest.Op("Neg", "x", "r")) }
+
+// wrongBranches are branches that do not fit beside negBranch, or at all.
+func wrongBranches() map[string]*onnxpb.GraphProto {
+	return map[string]*onnxpb.GraphProto{
 		"another type":         graphOf(nil, []string{"r"}, onnxtest.Op("Cast", "x", "r", "to", 7)),
 		"more results":         graphOf(nil, []string{"r", "s"}, onnxtest.Op("Abs", "x", "r"), onnxtest.Op("Neg", "x", "s")),
 		"no results":           graphOf(nil, nil, onnxtest.Op("Abs", "x", "r")),
@@ -57,38 +75,44 @@ func (m *maker) branches() {
 		"an operand too many":  graphOf(nil, []string{"r"}, onnxtest.Op("Abs", "x x", "r")),
 		"a name twice":         graphOf(nil, []string{"r"}, onnxtest.Op("Abs", "x", "r"), onnxtest.Op("Neg", "x", "r")),
 	}
-	for _, name := range sortedKeys(other) {
-		m.refused("If: "+name, model(neg(), other[name]), "n_y | n_r")
-		m.refused("If, the other way: "+name, model(other[name], neg()), "n_y | n_r")
-	}
+}
+
+// branchShapes are branches of other shapes.
+func (m *maker) branchShapes() {
+	x := f32(1, -2, 3)
 	// Other shapes: the run's branch decides.
 	flat := graphOf(nil, []string{"r"}, onnxtest.Op("Concat", "x x", "r", "axis", 0))
-	m.open("If: another length", model(neg(), flat), []string{"n_y"}, run(is(f32(-1, 2, -3)), "x", x, "c", truthOf(true)), run(is(f32(1, -2, 3, 1, -2, 3)), "x", x, "c", truthOf(false)))
+	m.open("If: another length", ifModel(negBranch(), flat), []string{"n_y"}, run(is(f32(-1, 2, -3)), "x", x, "c", truthOf(true)), run(is(f32(1, -2, 3, 1, -2, 3)), "x", x, "c", truthOf(false)))
 	lifted := graphOf(nil, []string{"r"}, onnxtest.Op("Constant", "", "a", "value_ints", []int64{0}), onnxtest.Op("Unsqueeze", "x a", "r"))
-	m.open("If: another rank", model(neg(), lifted), []string{"n_y"}, run(is(f32(-1, 2, -3)), "x", x, "c", truthOf(true)))
+	m.open("If: another rank", ifModel(negBranch(), lifted), []string{"n_y"}, run(is(f32(-1, 2, -3)), "x", x, "c", truthOf(true)))
 	empty := graphOf(nil, []string{"r"}, onnxtest.Op("Constant", "", "a", "value_ints", []int64{0}), onnxtest.Op("Expand", "z a", "r"))
 	empty.Initializer = []*onnxpb.TensorProto{onnxtest.Tensor("z", f32(1))}
-	m.open("If: an empty result", model(neg(), empty), []string{"n_y"}, run(is(f32()), "x", x, "c", truthOf(false)))
+	m.open("If: an empty result", ifModel(negBranch(), empty), []string{"n_y"}, run(is(f32()), "x", x, "c", truthOf(false)))
 	// A branch whose shapes do not fit is wrong only in the runs that take it, as in ONNX Runtime.
 	misfit := graphOf(nil, []string{"r"}, onnxtest.Op("Reshape", "x s", "r"), onnxtest.Vector("s", 4))
 	for _, c := range []bool{true, false} {
-		then, otherwise := misfit, neg()
+		then, otherwise := misfit, negBranch()
 		if !c {
 			then, otherwise = otherwise, then
 		}
-		m.status(fmt.Sprintf("If: shapes that do not fit in one branch, %v", c), model(then, otherwise), BadValue, []string{"n_y"}, values("x", x, "c", truthOf(c))...).
+		m.status(fmt.Sprintf("If: shapes that do not fit in one branch, %v", c), ifModel(then, otherwise), BadValue, []string{"n_y"}, values("x", x, "c", truthOf(c))...).
 			then(run(is(f32(-1, 2, -3)), "x", x, "c", truthOf(!c)))
 	}
+}
+
+// branchNames are names within branches, and of what is around them.
+func (m *maker) branchNames() {
+	x := f32(1, -2, 3)
 	// Names within a branch hide nothing and may be those of the other branch.
 	for _, c := range []bool{true, false} {
 		want := f32(1, -2, 3)
 		if c {
 			want = f32(-1, 2, -3)
 		}
-		m.right(fmt.Sprintf("If: one name in both branches, %v", c), model(neg(), graphOf(nil, []string{"r"}, onnxtest.Op("Identity", "x", "r"))), run(is(want), "x", x, "c", truthOf(c)))
+		m.right(fmt.Sprintf("If: one name in both branches, %v", c), ifModel(negBranch(), graphOf(nil, []string{"r"}, onnxtest.Op("Identity", "x", "r"))), run(is(want), "x", x, "c", truthOf(c)))
 		direct := graphOf(nil, []string{"x"})
-		m.open(fmt.Sprintf("If: a captured value is the result, %v", c), model(neg(), direct), []string{"n_y"}, run(is(want), "x", x, "c", truthOf(c)))
-		constant := onnxtest.With(model(neg(), graphOf(nil, []string{"r"}, onnxtest.Op("Abs", "x", "r"))), onnxtest.Tensor("c", truthOf(c)))
+		m.open(fmt.Sprintf("If: a captured value is the result, %v", c), ifModel(negBranch(), direct), []string{"n_y"}, run(is(want), "x", x, "c", truthOf(c)))
+		constant := onnxtest.With(ifModel(negBranch(), graphOf(nil, []string{"r"}, onnxtest.Op("Abs", "x", "r"))), onnxtest.Tensor("c", truthOf(c)))
 		constant.Graph.Input = constant.Graph.Input[:1]
 		if !c {
 			want = f32(1, 2, 3)
@@ -96,98 +120,25 @@ func (m *maker) branches() {
 		m.right(fmt.Sprintf("If: a constant condition, %v", c), constant, run(is(want), "x", x))
 	}
 	hiding := graphOf(nil, []string{"x"}, onnxtest.Op("Neg", "x", "x"))
-	m.refused("If: a result hides an outer name", model(neg(), hiding), "n_x", "uses its own result")
-	wrong := onnxtest.Model(append(onnxtest.Floats("x", 3), onnxtest.Input("c", onnxpb.TensorProto_INT64)), onnxtest.Op("If", "c", "y", "then_branch", neg(), "else_branch", neg()))
+	m.refused("If: a result hides an outer name", ifModel(negBranch(), hiding), "n_x", "uses its own result")
+}
+
+// conditions that are none, and branches that are not there.
+func (m *maker) conditions() {
+	wrong := onnxtest.Model(append(onnxtest.Floats("x", 3), onnxtest.Input("c", onnxpb.TensorProto_INT64)), onnxtest.Op("If", "c", "y", "then_branch", negBranch(), "else_branch", negBranch()))
 	m.refused("If: a condition that is no bool", wrong, "n_y")
-	m.refused("If without an else_branch", onnxtest.Model(inputs, onnxtest.Op("If", "c", "y", "then_branch", neg())), "n_y", "else_branch")
-	m.refused("If without branches", onnxtest.Model(inputs, onnxtest.Op("If", "c", "y")), "n_y", "branch")
-	// A branch that is wrong at run time counts only where it is taken.
-	picks := append(inputs, onnxtest.Input("i", onnxpb.TensorProto_INT64, 1))
+	m.refused("If without an else_branch", onnxtest.Model(ifInputs(), onnxtest.Op("If", "c", "y", "then_branch", negBranch())), "n_y", "else_branch")
+	m.refused("If without branches", onnxtest.Model(ifInputs(), onnxtest.Op("If", "c", "y")), "n_y", "branch")
+}
+
+// branchesTaken: a branch that is wrong at run time counts only where it is taken.
+func (m *maker) branchesTaken() {
+	x := f32(1, -2, 3)
+	picks := append(ifInputs(), onnxtest.Input("i", onnxpb.TensorProto_INT64, 1))
 	pick := onnxtest.Model(picks, onnxtest.Op("If", "c", "y", "then_branch", graphOf(nil, []string{"r"}, onnxtest.Op("Gather", "x i", "r")), "else_branch",
 		graphOf(nil, []string{"r"}, onnxtest.Op("ReduceMax", "x", "r"))))
 	m.status("If: a bad index in the branch that is taken", pick, BadValue, []string{"n_r"}, values("x", x, "c", truthOf(true), "i", i64(9))...)
 	m.right("If: a bad index in the branch that is not taken", pick, run(is(f32(3)), "x", x, "c", truthOf(false), "i", i64(9)))
-}
-
-// loopModel is a Loop over one carried vector.
-func loopModel(body *onnxpb.GraphProto, operands string, outputs ...string) *onnxpb.ModelProto {
-	inputs := []*onnxpb.ValueInfoProto{onnxtest.Input("m", onnxpb.TensorProto_INT64), boolInput("c"), onnxtest.Floats("x", 3)[0]}
-	node := onnxtest.Op("Loop", operands, outputs[0], "body", body)
-	node.Output = outputs
-	model := onnxtest.Model(inputs, node)
-	return onnxtest.With(model, onnxtest.Tensor("one", f32(1)))
-}
-
-func bodyInputs(more ...*onnxpb.ValueInfoProto) []*onnxpb.ValueInfoProto {
-	return append([]*onnxpb.ValueInfoProto{onnxtest.Input("i", onnxpb.TensorProto_INT64), boolInput("go")}, more...)
-}
-
-func (m *maker) loops() {
-	s := onnxtest.Floats("s", 3)[0]
-	x := f32(1, 2, 3)
-	next := onnxtest.Op("Add", "s one", "t")
-	body := graphOf(bodyInputs(s), []string{"go", "t"}, next)
-	for _, trips := range []int64{-5, 0, 1, 3, 100} {
-		n := float64(max(trips, 0))
-		m.right(fmt.Sprintf("Loop of %d", trips), loopModel(body, "m c x", "y"), run(is(f32(1+n, 2+n, 3+n)), "m", scalarInt(trips), "c", truthOf(true), "x", x))
-		m.right(fmt.Sprintf("Loop of %d, a condition that is false", trips), loopModel(body, "m c x", "y"), run(is(x), "m", scalarInt(trips), "c", truthOf(false), "x", x))
-	}
-	stop := graphOf(bodyInputs(s), []string{"stop", "t"}, next, onnxtest.Op("Less", "i k", "stop"))
-	stop.Initializer = []*onnxpb.TensorProto{onnxtest.Tensor("k", scalarInt(6))}
-	m.right("Loop without a number, ended by its condition", loopModel(stop, " c x", "y"), run(is(f32(8, 9, 10)), "m", scalarInt(0), "c", truthOf(true), "x", x))
-	m.right("Loop without a condition", loopModel(body, "m  x", "y"), run(is(f32(5, 6, 7)), "m", scalarInt(4), "c", truthOf(false), "x", x))
-	m.refused("Loop without both, whose condition ONNX ignores", loopModel(stop, "  x", "y"), "n_y", "never end")
-	m.right("Loop that shifts what it carries", loopModel(graphOf(bodyInputs(s), []string{"go", "t"}, onnxtest.Op("Identity", "s", "t")), "m c x", "y"), run(is(x), "m", scalarInt(9), "c", truthOf(true), "x", x))
-	stacked := graphOf(bodyInputs(s), []string{"go", "t", "u"}, next, onnxtest.Op("Identity", "t", "u"))
-	for _, trips := range []int64{0, 2} {
-		var rows []float64
-		for k := range trips {
-			rows = append(rows, 2+float64(k), 3+float64(k), 4+float64(k))
-		}
-		constant := loopModel(stacked, "k c x", "y", "all")
-		constant.Graph.Initializer = append(constant.Graph.Initializer, onnxtest.Tensor("k", scalarInt(trips)))
-		constant.Graph.Output = []*onnxpb.ValueInfoProto{onnxtest.Output("all")}
-		m.right(fmt.Sprintf("Loop that stacks %d results", trips), constant, run(is(tensor(ir.F32, []int64{trips, 3}, rows...)), "m", scalarInt(0), "c", truthOf(true), "x", x))
-	}
-	unbounded := loopModel(stacked, "m c x", "y", "all")
-	unbounded.Graph.Output = []*onnxpb.ValueInfoProto{onnxtest.Output("all")}
-	m.open("Loop that stacks what nothing bounds", unbounded, []string{"n_y", "bound"}, run(is(tensor(ir.F32, []int64{1, 3}, 2, 3, 4)), "m", scalarInt(1), "c", truthOf(true), "x", x))
-	wrong := map[string]*onnxpb.GraphProto{
-		"a carried value of another type":    graphOf(bodyInputs(s), []string{"go", "t"}, onnxtest.Op("Cast", "s", "t", "to", 11)),
-		"a condition of another type":        graphOf(bodyInputs(s), []string{"i", "t"}, next),
-		"a condition of more elements":       graphOf(bodyInputs(s), []string{"many", "t"}, next, onnxtest.Op("IsNaN", "s", "many")),
-		"no condition":                       graphOf(bodyInputs(s), []string{"t"}, next),
-		"too few results":                    graphOf(bodyInputs(s), []string{"go"}, next),
-		"no results":                         graphOf(bodyInputs(s), nil, next),
-		"too few inputs":                     graphOf(bodyInputs(), []string{"go", "x"}),
-		"no inputs":                          graphOf(nil, []string{"c", "x"}),
-		"too many inputs":                    graphOf(bodyInputs(s, onnxtest.Floats("more", 3)[0]), []string{"go", "t"}, next),
-		"an input twice":                     graphOf(bodyInputs(onnxtest.Input("i", onnxpb.TensorProto_FLOAT, 3)), []string{"go", "i"}),
-		"an iteration number of floats":      graphOf([]*onnxpb.ValueInfoProto{onnxtest.Input("i", onnxpb.TensorProto_FLOAT), boolInput("go"), s}, []string{"go", "t"}, next),
-		"another type is declared":           graphOf(bodyInputs(onnxtest.Input("s", onnxpb.TensorProto_DOUBLE, 3)), []string{"go", "t"}, onnxtest.Op("Neg", "s", "t")),
-		"an unknown operator":                graphOf(bodyInputs(s), []string{"go", "t"}, onnxtest.Op("Frobnicate", "s", "t")),
-		"a name of no value":                 graphOf(bodyInputs(s), []string{"go", "t"}, onnxtest.Op("Add", "s nothing", "t")),
-		"the Loop's own result":              graphOf(bodyInputs(s), []string{"go", "t"}, onnxtest.Op("Add", "s y", "t")),
-		"a carried value of another rank":    graphOf(bodyInputs(s), []string{"go", "t"}, onnxtest.Op("Constant", "", "a", "value_ints", []int64{0}), onnxtest.Op("Unsqueeze", "s a", "t")),
-		"shapes that do not fit in the body": graphOf(bodyInputs(s), []string{"go", "t"}, onnxtest.Op("Concat", "s s", "d", "axis", 0), onnxtest.Op("Add", "s d", "t")),
-	}
-	for _, name := range sortedKeys(wrong) {
-		m.refused("Loop: "+name, loopModel(wrong[name], "m c x", "y"), "n_y | n_t | n_many")
-	}
-	m.refused("Loop without a body", onnxtest.Model(onnxtest.Floats("x", 3), onnxtest.Op("Loop", "  x", "y")), "n_y", "body")
-	m.refused("Loop: more results than the body has", loopModel(body, "m c x", "y", "z", "u"), "n_y")
-	m.refused("Loop: a number of floats", loopModel(body, "x c x", "y"), "n_y")
-	m.refused("Loop: a condition of floats", loopModel(body, "m x x", "y"), "n_y")
-	grows := loopModel(graphOf(bodyInputs(onnxtest.Floats("s", "L")[0]), []string{"go", "t"}, onnxtest.Op("Concat", "s s", "t", "axis", 0)), "m c x", "y")
-	m.open("Loop: a carried value that doubles", grows, []string{"n_y | n_t", "bound"})
-	endless := loopModel(graphOf(bodyInputs(s), []string{"yes", "t"}, next, onnxtest.Op("Or", "go go", "yes")), " c x", "y")
-	m.open("Loop without end", endless, []string{"n_y"}, run(is(x), "m", scalarInt(0), "c", truthOf(false), "x", x))
-	bad := loopModel(graphOf(bodyInputs(s), []string{"go", "t"}, onnxtest.Op("Gather", "s at", "u"), onnxtest.Op("Add", "s u", "t"), onnxtest.Op("Constant", "", "one_more", "value_ints", []int64{1}),
-		onnxtest.Op("Add", "i one_more", "at")), "m c x", "y")
-	bad.Graph.Node[0].Attribute[0].G.Node = []*onnxpb.NodeProto{onnxtest.Op("Constant", "", "one_more", "value_ints", []int64{1}), onnxtest.Op("Add", "i one_more", "at"),
-		onnxtest.Op("Gather", "s at", "u"), onnxtest.Op("Add", "s u", "t")}
-	m.status("Loop: an index that leaves its axis in the third iteration", bad, BadValue, []string{"n_u"}, values("m", scalarInt(5), "c", truthOf(true), "x", x)...).
-		then(run(is(f32(3, 4, 5)), "m", scalarInt(1), "c", truthOf(true), "x", x))
 }
 
 // scans add the rows of a matrix up.

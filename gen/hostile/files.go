@@ -140,52 +140,58 @@ func (m *maker) foreign() {
 	m.refused("no nodes and no outputs", none, "no outputs")
 }
 
+const max64 = "9223372036854775807"
+
+// entry is a key of a tensor's external data.
+type entry struct{ key, value string }
+
+// externalCases are entries, and what an error says of them.
+var externalCases = []struct {
+	name    string
+	entries []entry
+	want    []string // nil: right
+}{
+	{"right", []entry{{"location", "w.bin"}}, nil},
+	{"right, with offset and length", []entry{{"location", "w.bin"}, {"offset", "0"}, {"length", "16"}}, nil},
+	{"right, a path with dots", []entry{{"location", "./w.bin"}}, nil},
+	{"right, misaligned", []entry{{"location", "odd.bin"}, {"offset", "5"}, {"length", "16"}}, nil},
+	{"right, another key", []entry{{"location", "w.bin"}, {"checksum", "abc"}}, nil},
+	{"above the folder", []entry{{"location", "../secret"}}, []string{"leaves the model's folder"}},
+	{"above the folder, later", []entry{{"location", "a/b/../../../secret"}}, []string{"leaves the model's folder"}},
+	{"an absolute path", []entry{{"location", "/etc/passwd"}}, []string{"not relative"}},
+	{"a drive", []entry{{"location", "C:\\x"}}, []string{"refused"}},
+	{"backslashes", []entry{{"location", "..\\secret"}}, []string{"refused"}},
+	{"a zero byte", []entry{{"location", "w.bin\x00.txt"}}, []string{"zero byte"}},
+	{"a URL", []entry{{"location", "http://example.com/w"}}, []string{"not declared"}},
+	{"the folder", []entry{{"location", "."}}, []string{"folder"}},
+	{"a folder", []entry{{"location", "sub"}}, []string{"sub"}},
+	{"no location", nil, []string{"location is missing"}},
+	{"an empty location", []entry{{"location", ""}}, []string{"location is missing"}},
+	{"not declared", []entry{{"location", "none.bin"}}, []string{"not declared", "none.bin"}},
+	{"a location twice", []entry{{"location", "w.bin"}, {"location", "odd.bin"}}, []string{"twice"}},
+	{"an offset beyond", []entry{{"location", "w.bin"}, {"offset", "1"}}, []string{"beyond the file"}},
+	{"an offset far beyond", []entry{{"location", "w.bin"}, {"offset", max64}}, []string{"beyond the file"}},
+	{"an offset and a length that overflow", []entry{{"location", "w.bin"}, {"offset", max64}, {"length", "16"}}, []string{"beyond the file"}},
+	{"an offset above 64 bits", []entry{{"location", "w.bin"}, {"offset", "18446744073709551616"}}, []string{"offset"}},
+	{"a negative offset", []entry{{"location", "w.bin"}, {"offset", "-1"}}, []string{"offset"}},
+	{"the least offset", []entry{{"location", "w.bin"}, {"offset", "-9223372036854775808"}}, []string{"offset"}},
+	{"an offset that is no number", []entry{{"location", "w.bin"}, {"offset", "0x0"}}, []string{"offset"}},
+	{"an empty offset", []entry{{"location", "w.bin"}, {"offset", ""}}, []string{"offset"}},
+	{"a negative length", []entry{{"location", "w.bin"}, {"length", "-16"}}, []string{"length"}},
+	{"a length of 0", []entry{{"location", "w.bin"}, {"length", "0"}}, []string{"0 bytes", "needs 16"}},
+	{"a length that is too short", []entry{{"location", "w.bin"}, {"length", "15"}}, []string{"15 bytes", "needs 16"}},
+	{"a length that is too long", []entry{{"location", "w.bin"}, {"length", "17"}}, []string{"17 bytes", "needs 16"}},
+	{"the greatest length", []entry{{"location", "w.bin"}, {"length", max64}}, []string{"needs 16"}},
+	{"a length that is no number", []entry{{"location", "w.bin"}, {"length", "1e1"}}, []string{"length"}},
+	{"a file that is too short", []entry{{"location", "short.bin"}}, []string{"beyond the file"}},
+	{"an empty file", []entry{{"location", "empty.bin"}}, []string{"beyond the file"}},
+}
+
 // externals are tensors whose elements lie in other files.
 func (m *maker) externals() {
 	data := tensor(ir.F32, []int64{4}, 1, 2, 3, 4).Data
 	padded := append(make([]byte, 5), data...)
-	const max64 = "9223372036854775807"
-	type entry struct{ key, value string }
-	for _, c := range []struct {
-		name    string
-		entries []entry
-		want    []string // nil: right
-	}{
-		{"right", []entry{{"location", "w.bin"}}, nil},
-		{"right, with offset and length", []entry{{"location", "w.bin"}, {"offset", "0"}, {"length", "16"}}, nil},
-		{"right, a path with dots", []entry{{"location", "./w.bin"}}, nil},
-		{"right, misaligned", []entry{{"location", "odd.bin"}, {"offset", "5"}, {"length", "16"}}, nil},
-		{"right, another key", []entry{{"location", "w.bin"}, {"checksum", "abc"}}, nil},
-		{"above the folder", []entry{{"location", "../secret"}}, []string{"leaves the model's folder"}},
-		{"above the folder, later", []entry{{"location", "a/b/../../../secret"}}, []string{"leaves the model's folder"}},
-		{"an absolute path", []entry{{"location", "/etc/passwd"}}, []string{"not relative"}},
-		{"a drive", []entry{{"location", "C:\\x"}}, []string{"refused"}},
-		{"backslashes", []entry{{"location", "..\\secret"}}, []string{"refused"}},
-		{"a zero byte", []entry{{"location", "w.bin\x00.txt"}}, []string{"zero byte"}},
-		{"a URL", []entry{{"location", "http://example.com/w"}}, []string{"not declared"}},
-		{"the folder", []entry{{"location", "."}}, []string{"folder"}},
-		{"a folder", []entry{{"location", "sub"}}, []string{"sub"}},
-		{"no location", nil, []string{"location is missing"}},
-		{"an empty location", []entry{{"location", ""}}, []string{"location is missing"}},
-		{"not declared", []entry{{"location", "none.bin"}}, []string{"not declared", "none.bin"}},
-		{"a location twice", []entry{{"location", "w.bin"}, {"location", "odd.bin"}}, []string{"twice"}},
-		{"an offset beyond", []entry{{"location", "w.bin"}, {"offset", "1"}}, []string{"beyond the file"}},
-		{"an offset far beyond", []entry{{"location", "w.bin"}, {"offset", max64}}, []string{"beyond the file"}},
-		{"an offset and a length that overflow", []entry{{"location", "w.bin"}, {"offset", max64}, {"length", "16"}}, []string{"beyond the file"}},
-		{"an offset above 64 bits", []entry{{"location", "w.bin"}, {"offset", "18446744073709551616"}}, []string{"offset"}},
-		{"a negative offset", []entry{{"location", "w.bin"}, {"offset", "-1"}}, []string{"offset"}},
-		{"the least offset", []entry{{"location", "w.bin"}, {"offset", "-9223372036854775808"}}, []string{"offset"}},
-		{"an offset that is no number", []entry{{"location", "w.bin"}, {"offset", "0x0"}}, []string{"offset"}},
-		{"an empty offset", []entry{{"location", "w.bin"}, {"offset", ""}}, []string{"offset"}},
-		{"a negative length", []entry{{"location", "w.bin"}, {"length", "-16"}}, []string{"length"}},
-		{"a length of 0", []entry{{"location", "w.bin"}, {"length", "0"}}, []string{"0 bytes", "needs 16"}},
-		{"a length that is too short", []entry{{"location", "w.bin"}, {"length", "15"}}, []string{"15 bytes", "needs 16"}},
-		{"a length that is too long", []entry{{"location", "w.bin"}, {"length", "17"}}, []string{"17 bytes", "needs 16"}},
-		{"the greatest length", []entry{{"location", "w.bin"}, {"length", max64}}, []string{"needs 16"}},
-		{"a length that is no number", []entry{{"location", "w.bin"}, {"length", "1e1"}}, []string{"length"}},
-		{"a file that is too short", []entry{{"location", "short.bin"}}, []string{"beyond the file"}},
-		{"an empty file", []entry{{"location", "empty.bin"}}, []string{"beyond the file"}},
-	} {
+	for _, c := range externalCases {
 		w := onnxtest.Raw("w", onnxpb.TensorProto_FLOAT, []int64{4}, nil)
 		w.DataLocation = onnxpb.TensorProto_EXTERNAL.Enum()
 		for _, e := range c.entries {

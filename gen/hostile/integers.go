@@ -106,8 +106,10 @@ func (m *maker) extremeRight(v int64) {
 	if v > 0 {
 		low, high = zeros, x
 	}
-	add(spec{op: "Trilu", in: "x:f32[2,2]=1,2,3,4 K:i64[]=$"}, low)
-	add(spec{op: "Trilu", attrs: []any{"upper", 0}, in: "x:f32[2,2]=1,2,3,4 K:i64[]=$"}, high)
+	for _, k := range []string{"K:i64[]=$", "k:i64[]=$", "k:i64[1]=$"} {
+		add(spec{op: "Trilu", in: "x:f32[2,2]=1,2,3,4 " + k}, low)
+		add(spec{op: "Trilu", attrs: []any{"upper", 0}, in: "x:f32[2,2]=1,2,3,4 " + k}, high)
+	}
 	add(spec{op: "EyeLike", attrs: []any{"k", "$"}, in: "f32[2,2]"}, zeros)
 	four := f32(1, 2, 3, 4)
 	none, all := f32(), four

@@ -18,20 +18,34 @@ const (
 
 // opsetCases import opsets and domains that exist or do not.
 func opsetCases(m *maker) error {
-	relu := func(imports ...*onnxpb.OperatorSetIdProto) *onnxpb.ModelProto {
-		model := onnxtest.Model(onnxtest.Floats("x", 3), onnxtest.Op("Neg", "x", "y"))
-		model.OpsetImport = imports
-		return model
-	}
-	right := run(is(f32(-1, 2, -3)), "x", f32(1, -2, 3))
+	m.versions()
+	m.imports()
+	m.domains()
+	m.operatorsOfOpsets()
+	m.localFunctions()
+	return nil
+}
+
+// negOf is a model of one node that imports opsets, and negRun its run.
+func negOf(imports ...*onnxpb.OperatorSetIdProto) *onnxpb.ModelProto {
+	model := onnxtest.Model(onnxtest.Floats("x", 3), onnxtest.Op("Neg", "x", "y"))
+	model.OpsetImport = imports
+	return model
+}
+
+func negRun() Run { return run(is(f32(-1, 2, -3)), "x", f32(1, -2, 3)) }
+
+// versions of opsets, in models and in their functions, and of the format.
+func (m *maker) versions() {
+	right := negRun()
 	for v := int64(6); v <= newestOpset; v++ {
-		m.right(fmt.Sprintf("opset %d", v), relu(onnxtest.Import("", v)), right)
-		m.right(fmt.Sprintf("opset %d of ai.onnx", v), relu(onnxtest.Import("ai.onnx", v)), right)
+		m.right(fmt.Sprintf("opset %d", v), negOf(onnxtest.Import("", v)), right)
+		m.right(fmt.Sprintf("opset %d of ai.onnx", v), negOf(onnxtest.Import("ai.onnx", v)), right)
 	}
 	for _, v := range append([]int64{0, -1, newestOpset + 1, 100}, extremes...) {
-		m.refused(fmt.Sprintf("opset %d", v), relu(onnxtest.Import("", v)), "opset")
-		m.right(fmt.Sprintf("opset %d of a domain that nothing uses", v), relu(onnxtest.Import("", 21), onnxtest.Import("com.example", v)), right)
-		versions := relu(onnxtest.Import("", 21))
+		m.refused(fmt.Sprintf("opset %d", v), negOf(onnxtest.Import("", v)), "opset")
+		m.right(fmt.Sprintf("opset %d of a domain that nothing uses", v), negOf(onnxtest.Import("", 21), onnxtest.Import("com.example", v)), right)
+		versions := negOf(onnxtest.Import("", 21))
 		versions.IrVersion = proto.Int64(v)
 		m.refused(fmt.Sprintf("IR version %d", v), versions, "IR version")
 		f := onnxtest.Function("F", "a", "r", onnxtest.Op("Neg", "a", "r"))
@@ -39,20 +53,29 @@ func opsetCases(m *maker) error {
 		m.refused(fmt.Sprintf("a function of opset %d", v), onnxtest.WithFunctions(onnxtest.Model(onnxtest.Floats("x", 3), onnxtest.Call("F", "x", "y")), f), "opset", "F")
 	}
 	for v := int64(3); v <= newestIR; v++ {
-		model := relu(onnxtest.Import("", 21))
+		model := negOf(onnxtest.Import("", 21))
 		model.IrVersion = proto.Int64(v)
 		m.right(fmt.Sprintf("IR version %d", v), model, right)
 	}
-	m.refused("no IR version", func() *onnxpb.ModelProto { x := relu(onnxtest.Import("", 21)); x.IrVersion = nil; return x }(), "IR version")
-	m.refused("no import", relu(), "opset")
-	m.refused("no import of ai.onnx", relu(onnxtest.Import("com.example", 1)), "opset")
-	m.refused("an import without a version", relu(&onnxpb.OperatorSetIdProto{Domain: proto.String("")}), "opset")
-	m.right("an import without a domain", relu(&onnxpb.OperatorSetIdProto{Version: proto.Int64(21)}), right)
-	m.right("an import twice", relu(onnxtest.Import("", 21), onnxtest.Import("", 21)), right)
-	m.right("an import by both names", relu(onnxtest.Import("", 21), onnxtest.Import("ai.onnx", 21)), right)
-	m.refused("two imports", relu(onnxtest.Import("", 21), onnxtest.Import("", 20)), "opset")
-	m.refused("two imports by both names", relu(onnxtest.Import("", 21), onnxtest.Import("ai.onnx", 20)), "opset")
-	m.refused("two imports of a domain", relu(onnxtest.Import("", 21), onnxtest.Import("com.example", 1), onnxtest.Import("com.example", 2)), "com.example")
+	m.refused("no IR version", func() *onnxpb.ModelProto { x := negOf(onnxtest.Import("", 21)); x.IrVersion = nil; return x }(), "IR version")
+}
+
+// imports are absent, twice or in conflict.
+func (m *maker) imports() {
+	right := negRun()
+	m.refused("no import", negOf(), "opset")
+	m.refused("no import of ai.onnx", negOf(onnxtest.Import("com.example", 1)), "opset")
+	m.refused("an import without a version", negOf(&onnxpb.OperatorSetIdProto{Domain: proto.String("")}), "opset")
+	m.right("an import without a domain", negOf(&onnxpb.OperatorSetIdProto{Version: proto.Int64(21)}), right)
+	m.right("an import twice", negOf(onnxtest.Import("", 21), onnxtest.Import("", 21)), right)
+	m.right("an import by both names", negOf(onnxtest.Import("", 21), onnxtest.Import("ai.onnx", 21)), right)
+	m.refused("two imports", negOf(onnxtest.Import("", 21), onnxtest.Import("", 20)), "opset")
+	m.refused("two imports by both names", negOf(onnxtest.Import("", 21), onnxtest.Import("ai.onnx", 20)), "opset")
+	m.refused("two imports of a domain", negOf(onnxtest.Import("", 21), onnxtest.Import("com.example", 1), onnxtest.Import("com.example", 2)), "com.example")
+}
+
+// domains of nodes.
+func (m *maker) domains() {
 	for _, d := range []string{"com.microsoft", "ai.onnx.ml", "ai.onnx.training", "ai.onnx.preview.training", "com.example", "pkg.torch", "AI.ONNX", "ai.onnx.", " ", "my"} {
 		for _, op := range []string{"Neg", "FusedMatMul", "Gelu", "TreeEnsemble"} {
 			node := onnxtest.Op(op, "x", "y")
@@ -66,8 +89,11 @@ func opsetCases(m *maker) error {
 	}
 	full := onnxtest.Model(onnxtest.Floats("x", 3), onnxtest.Op("Neg", "x", "y"))
 	full.Graph.Node[0].Domain = proto.String("ai.onnx")
-	m.right("a node of ai.onnx", full, right)
-	// Operators that an opset does not have yet, or no more.
+	m.right("a node of ai.onnx", full, negRun())
+}
+
+// operatorsOfOpsets are operators that an opset does not have yet, or no more.
+func (m *maker) operatorsOfOpsets() {
 	for _, c := range []struct {
 		op     string
 		opset  int64
@@ -78,8 +104,6 @@ func opsetCases(m *maker) error {
 		model.OpsetImport[0].Version = &c.opset
 		m.refused(fmt.Sprintf("%q in opset %d", c.op, c.opset), model, `"n_y"`, c.reason)
 	}
-	m.localFunctions()
-	return nil
 }
 
 // localFunctions are a model's own functions.

@@ -123,6 +123,17 @@ func replaceSymbols(in string) string {
 func (m *maker) bindings(two func(a, b any) *onnxpb.ModelProto) {
 	x := f32(1, 2)
 	right := run(is(f32(2, 4)), "x", x, "z", x)
+	m.boundDims(two, right)
+	m.declarations(two, right)
+	m.inputShapes(two, right)
+	m.manySymbols()
+	big := two("N", "N")
+	big.Graph.Input[0] = onnxtest.Floats("x", "N", 1<<20, 1<<20)[0]
+	m.open("a size that leaves memory for most symbols", big, []string{`"x" | "n_y"`})
+}
+
+// boundDims are flags.
+func (m *maker) boundDims(two func(a, b any) *onnxpb.ModelProto, right Run) {
 	m.right("bound to 2", two("N", "N"), right).with("--dim=N=2")
 	m.right("both bound to 2", two("N", "M"), right).with("--dim=N=2", "--dim=M=2")
 	m.right("bounded by 2", two("N", "N"), right).with("--dim=N=2..2")
@@ -139,6 +150,10 @@ func (m *maker) bindings(two func(a, b any) *onnxpb.ModelProto) {
 	c.Flag = true
 	c.with("--dim=N=2", "--dim=N=2")
 	m.refused("a flag of no symbol", two("N", "N"), "Q").with("--dim=N=2", "--dim=Q=2")
+}
+
+// declarations are what a model says of its result.
+func (m *maker) declarations(two func(a, b any) *onnxpb.ModelProto, right Run) {
 	declared := func(t onnxpb.TensorProto_DataType, dims ...any) *onnxpb.ModelProto {
 		model := two("N", "N")
 		model.Graph.Output = []*onnxpb.ValueInfoProto{onnxtest.Input("y", t, dims...)}
@@ -150,12 +165,20 @@ func (m *maker) bindings(two func(a, b any) *onnxpb.ModelProto) {
 	m.refused("a result of another rank is declared", declared(onnxpb.TensorProto_FLOAT, "N", 1), `"y"`)
 	m.refused("a result of another size is declared", declared(onnxpb.TensorProto_FLOAT, 3), `"y"`).with("--dim=N=2")
 	m.open("a result of a size is declared that a run may not have", declared(onnxpb.TensorProto_FLOAT, 2), []string{`"y"`}, right)
+}
+
+// inputShapes are dimensions without names, and inputs without a shape.
+func (m *maker) inputShapes(two func(a, b any) *onnxpb.ModelProto, right Run) {
 	unnamed := two("N", "N")
 	unnamed.Graph.Input[0].Type.GetTensorType().Shape.Dim[0].Value, unnamed.Graph.Input[1].Type.GetTensorType().Shape.Dim[0].Value = nil, nil
 	m.right("dimensions without names", unnamed, right)
 	noShape := two("N", "N")
 	noShape.Graph.Input[0].Type.GetTensorType().Shape = nil
 	m.refused("an input without a shape", noShape, `"x"`)
+}
+
+// manySymbols are dimensions and symbols, many of them.
+func (m *maker) manySymbols() {
 	deep := make([]any, 33)
 	for i := range deep {
 		deep[i] = 1
@@ -178,7 +201,4 @@ func (m *maker) bindings(two func(a, b any) *onnxpb.ModelProto) {
 		lots = append(lots, onnxtest.Floats(fmt.Sprint("x", i), fmt.Sprint("S", i))...)
 	}
 	m.refused("300 symbols", onnxtest.Model(lots, onnxtest.Op("Neg", "x0", "y")), "256")
-	big := two("N", "N")
-	big.Graph.Input[0] = onnxtest.Floats("x", "N", 1<<20, 1<<20)[0]
-	m.open("a size that leaves memory for most symbols", big, []string{`"x" | "n_y"`})
 }

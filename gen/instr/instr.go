@@ -41,7 +41,7 @@ type Row struct {
 	// Acc is the type of an accumulator; Lanes of them, of neighbouring channels in order, are a register.
 	Acc   ir.DType
 	Lanes int64
-	// Group is how many products an accumulator takes in at a time, neighbours along the reduction.
+	// Group is how many elements of the reduction, neighbours, one lane takes at a time: 4 of vrmpy_i8i8.
 	Group int64
 	// Broadcast are the kinds of an X that all lanes share, cheapest first; a Vector is always allowed.
 	Broadcast []Operand

@@ -16,6 +16,11 @@ const (
 	fewParts  = 3
 )
 
+// mostBytes bounds what is held of a constant that is best computed together: beyond it, what is gathered and
+// transformed again for each part costs less than the memory. The filters that Winograd makes of the widest
+// convolutions of diffusion networks are 200 MB.
+const mostBytes = 64 << 20
+
 // computedName is the name of files that are none; no location of external data can be so called.
 const computedName = "//computed"
 
@@ -27,7 +32,7 @@ func Computed(t DType, shape []int64, unit int64, fill func(b []byte, first int6
 }
 
 // ComputedTogether makes a constant as Computed does, of which it is best to compute so many elements at a
-// time, a multiple of unit, where all are wanted.
+// time, a multiple of unit, where all are wanted and so many fit into mostBytes.
 func ComputedTogether(t DType, shape []int64, unit, together int64, fill func(b []byte, first int64) error) *Tensor {
 	x := &Tensor{Type: t, Shape: append([]int64{}, shape...)}
 	elem := int64(t.Size())
@@ -78,12 +83,30 @@ func (c *computation) some(b []byte, at int64) (int, error) {
 func (s *Source) part() int64 {
 	n := max(fewBytes, min(partBytes, s.Length/fewParts))
 	if c, ok := s.File.R.(*computation); ok {
-		n = max(n-n%c.together, c.together)
+		n = c.part(n)
 	}
 	return min(n, s.Length)
 }
 
-// parts are buffers of WriteTo, which the next constant uses again: some are as large as the constant.
+// part is how many bytes are best computed at a time, about n where what is computed together does not say more.
+func (c *computation) part(n int64) int64 {
+	if c.together <= mostBytes {
+		return max(n-n%c.together, c.together)
+	}
+	pieces := (c.together + mostBytes - 1) / mostBytes
+	units := c.together / c.unit
+	return (units + pieces - 1) / pieces * c.unit
+}
+
+// next is how many bytes to read at a position if part are best: a part that is a piece of what is computed together ends with that.
+func (s *Source) next(at, part int64) int64 {
+	if c, ok := s.File.R.(*computation); ok && c.together > part {
+		part = min(part, c.together-at%c.together)
+	}
+	return min(part, s.Length-at)
+}
+
+// parts are buffers of WriteTo, which the next constant uses again: some are of mostBytes.
 var parts sync.Pool
 
 func newPart(size int64) *[]byte {
@@ -129,7 +152,7 @@ func (t *Tensor) WriteTo(w io.Writer) (int64, error) {
 	part := newPart(t.Src.part())
 	defer parts.Put(part)
 	for at := int64(0); at < t.Src.Length; {
-		b := (*part)[:min(int64(len(*part)), t.Src.Length-at)]
+		b := (*part)[:t.Src.next(at, int64(len(*part)))]
 		if err := t.Src.read(b, at); err != nil {
 			return at, err
 		}

@@ -66,6 +66,39 @@ func TestWriteTo(t *testing.T) {
 	}
 }
 
+// TestTogether: what is best computed together is computed so where it fits into mostBytes; where it does not, in
+// pieces of at most so much, none of which has a share in two.
+func TestTogether(t *testing.T) {
+	for name, c := range map[string]struct{ together, n int64 }{
+		"a few in a part":      {3000, 2*partBytes + 504},
+		"one in a part":        {2*partBytes + 1000, 5 * partBytes},
+		"more than is held":    {2*mostBytes + 1000, 4*mostBytes + 3000},
+		"not even one of them": {4 * mostBytes, 2*mostBytes + 7},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const unit = 8
+			ends := int64(0) // of what is computed so far
+			x := ComputedTogether(U8, []int64{c.n}, unit, c.together, func(b []byte, first int64) error {
+				end := first + int64(len(b))
+				require.Equal(t, ends, first)
+				require.True(t, end%unit == 0 || end == c.n, "up to %d", end)
+				require.LessOrEqual(t, len(b), mostBytes+unit)
+				if c.together > mostBytes {
+					require.Equal(t, first/c.together, (end-1)/c.together, "%d to %d", first, end)
+				} else {
+					require.Zero(t, first%c.together)
+				}
+				ends = end
+				return nil
+			})
+			n, err := x.WriteTo(io.Discard)
+			require.NoError(t, err)
+			require.Equal(t, c.n, n)
+			require.Equal(t, c.n, ends)
+		})
+	}
+}
+
 // full is a disk with space for some bytes.
 type full int
 

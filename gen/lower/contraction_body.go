@@ -21,15 +21,16 @@ const (
 // plan of one contraction's loops.
 type tiling struct {
 	tile
-	lanes, groups, perGroup int64
-	pixels                  sym.Expr
-	x                       instr.Operand
-	micro                   []loop.KLoop
-	rowStep, runStep        int64
-	xBuf, wBuf, acc         *loop.Buffer
-	xAt                     sym.Expr // of the first pixel and K point, in the axes' variables
-	wAt                     sym.Expr
-	copied                  bool // X is a copy of what the task's pixels need
+	lanes             int64 // of a vector
+	groups, tileLanes int64 // so many tiles along the result channels, of so many lanes each
+	pixels            sym.Expr
+	x                 instr.Operand
+	micro             []loop.KLoop
+	rowStep, runStep  int64
+	xBuf, wBuf, acc   *loop.Buffer
+	xAt               sym.Expr // of the first pixel and K point, in the axes' variables
+	wAt               sym.Expr
+	copied            bool // X is a copy of what the task's pixels need
 	// perTask is the most tiles of a task along the pixels; groupTasks: tasks compute one group of channels each.
 	perTask    int64
 	groupTasks bool
@@ -199,22 +200,22 @@ func (c *contraction) keep(p *tiling, at map[string]sym.Expr, row sym.Expr) []lo
 	for _, r := range c.n.results {
 		e.results = append(e.results, substMem(r, at, c.n.facts))
 	}
-	sum := loop.Mem{Buf: p.acc, Index: sym.Add(sym.Scale(row, p.perGroup), sym.Scale(sym.Var(vecVar), c.outPiece), sym.Var(laneVar))}
+	sum := loop.Mem{Buf: p.acc, Index: sym.Add(sym.Scale(row, p.tileLanes), sym.Scale(sym.Var(vecVar), c.outPiece), sym.Var(laneVar))}
 	store := e.stores(func(int) te.Expr { return sum }, e.at)
-	out := loops([]te.Axis{{Var: vecVar, Extent: sym.Const(p.perGroup / c.outPiece)}}, c.channelBlock(e, p.perGroup, store))
+	out := loops([]te.Axis{{Var: vecVar, Extent: sym.Const(p.tileLanes / c.outPiece)}}, c.channelBlock(e, p.tileLanes, store))
 	return append(out, c.padding(e, at)...)
 }
 
 // channelBlock runs the statements, which store the results of one channel, for those of a block. Where the last
 // block is not full, it stores zeros where storage goes on beyond the channels; row-major
 // storage does not, and beyond the channels of a group are those of the next one.
-func (c *contraction) channelBlock(e *nest, perGroup int64, store []loop.Stmt) []loop.Stmt {
+func (c *contraction) channelBlock(e *nest, tileLanes int64, store []loop.Stmt) []loop.Stmt {
 	lanes := func(n int64, body []loop.Stmt) []loop.Stmt {
 		return loops([]te.Axis{{Var: laneVar, Extent: sym.Const(n)}}, body)
 	}
-	first := sym.Add(sym.Scale(sym.Var(groupVar), perGroup), sym.Scale(sym.Var(vecVar), c.outPiece))
+	first := sym.Add(sym.Scale(sym.Var(groupVar), tileLanes), sym.Scale(sym.Var(vecVar), c.outPiece))
 	left := c.channels % c.outPiece
-	if left == 0 && c.channels%perGroup == 0 {
+	if left == 0 && c.channels%tileLanes == 0 {
 		return lanes(c.outPiece, store)
 	}
 	if left == 0 {

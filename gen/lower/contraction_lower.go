@@ -71,11 +71,11 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 	k.Syms = symbolsOf(k, env.Symbols)
 	l := env.done(k, func() ([]*ir.Value, error) {
 		args := append([]*ir.Value{}, c.b.Operands...)
-		groups, perGroup := p.groups, p.perGroup
+		groups, lanes := p.groups, p.tileLanes
 		if p.apart {
-			groups, perGroup = groups*p.vectors, p.lanes
+			groups, lanes = groups*p.vectors, p.lanes
 		}
-		args[c.w.Source.N] = c.packWeights(groups, perGroup)
+		args[c.w.Source.N] = c.packWeights(groups, lanes)
 		return append(args, c.b.Results...), nil
 	})
 	l.Name, l.Family = c.name(p.tile), fmt.Sprintf("%s x%d", c.anchor(), p.vectors)
@@ -85,13 +85,13 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 // buffers are the packed weights and the accumulators.
 func (c *contraction) buffers(p *tiling) {
 	p.wBuf = c.n.in[c.w.Source.N]
-	group := c.kSteps() * p.perGroup // elements of packed weights
+	group := c.kSteps() * p.tileLanes // elements of packed weights
 	p.wBuf.Size = sym.Const(group * p.groups * c.groups)
 	p.wAt = sym.Scale(sym.Var(groupVar), group)
 	if c.groups > 1 {
 		p.wAt = sym.Add(p.wAt, sym.Scale(sym.Var(convVar), group*p.groups))
 	}
-	p.acc = &loop.Buffer{Name: "acc", Type: ir.F32, Write: true, Local: true, Size: sym.Const(p.rows * p.perGroup)}
+	p.acc = &loop.Buffer{Name: "acc", Type: ir.F32, Write: true, Local: true, Size: sym.Const(p.rows * p.tileLanes)}
 }
 
 // kSteps is the number of points of the K loops.
@@ -202,13 +202,13 @@ func (c *contraction) chooseTile(p *tiling, env *Env, logical map[string]sym.Exp
 	if choice.runs > 1 {
 		c.runs = p.rows / choice.pixels
 	}
-	p.perGroup = p.vectors * p.lanes
+	p.tileLanes = p.vectors * p.lanes
 	p.apart = p.pixels.Is(1) && p.vectors > 1 && !c.window
-	p.groups = (c.channels + p.perGroup - 1) / p.perGroup
-	c.n.addRanges([]te.Axis{{Var: groupVar, Extent: sym.Const(p.groups)}, {Var: vecVar, Extent: sym.Const(p.perGroup / c.outPiece)},
+	p.groups = (c.channels + p.tileLanes - 1) / p.tileLanes
+	c.n.addRanges([]te.Axis{{Var: groupVar, Extent: sym.Const(p.groups)}, {Var: vecVar, Extent: sym.Const(p.tileLanes / c.outPiece)},
 		{Var: laneVar, Extent: sym.Const(c.outPiece)}, {Var: rowVar, Extent: sym.Const(p.rows)}})
-	ch := sym.Add(c.firstChannel(), sym.Scale(sym.Var(groupVar), p.perGroup), sym.Var(laneVar))
-	if p.perGroup > c.outPiece {
+	ch := sym.Add(c.firstChannel(), sym.Scale(sym.Var(groupVar), p.tileLanes), sym.Var(laneVar))
+	if p.tileLanes > c.outPiece {
 		ch = sym.Add(ch, sym.Scale(sym.Var(vecVar), c.outPiece))
 	}
 	return ch
@@ -230,7 +230,7 @@ func (c *contraction) operand() instr.Operand {
 func (c *contraction) strides(p *tiling) bool {
 	p.xAt = p.xAt.Subst(map[string]sym.Expr{vecVar: sym.Const(0), laneVar: sym.Const(0)}, c.n.facts)
 	ks := c.kAxes()
-	wStep := p.perGroup
+	wStep := p.tileLanes
 	if p.apart {
 		wStep = p.lanes
 	}

@@ -9,9 +9,9 @@ import (
 // body builds the kernel's statements: a task is a point of the outer axes and a group of lanes, whose
 // part of W stays in the cache for all tiles.
 func (d *dot) body(k *loop.Kernel) {
-	perGroup := d.vectors * d.row.Lanes
-	groups := (d.lanes + perGroup - 1) / perGroup
-	acc := &loop.Buffer{Name: "acc", Type: d.row.Acc, Write: true, Local: true, Size: sym.Const(d.rows * perGroup)}
+	tileLanes := d.vectors * d.row.Lanes
+	groups := (d.lanes + tileLanes - 1) / tileLanes
+	acc := &loop.Buffer{Name: "acc", Type: d.row.Acc, Write: true, Local: true, Size: sym.Const(d.rows * tileLanes)}
 	var tasks []te.Axis
 	for i, a := range d.n.axes {
 		if i != d.w.axis && i != d.pixel {
@@ -44,8 +44,8 @@ func (d *dot) oneTile(acc *loop.Buffer, start sym.Expr, rows int64) []loop.Stmt 
 	for _, r := range d.n.results {
 		e.results = append(e.results, substMem(r, each, d.n.facts))
 	}
-	perGroup := d.vectors * d.row.Lanes
-	sum := loop.Mem{Buf: acc, Index: sym.Add(sym.Scale(row, perGroup), sym.Scale(sym.Var(vecVar), d.row.Lanes), sym.Var(laneVar))}
+	tileLanes := d.vectors * d.row.Lanes
+	sum := loop.Mem{Buf: acc, Index: sym.Add(sym.Scale(row, tileLanes), sym.Scale(sym.Var(vecVar), d.row.Lanes), sym.Var(laneVar))}
 	lanes, store := d.bounded(e, e.stores(func(int) te.Expr { return sum }, e.at))
 	return append([]loop.Stmt{call}, loops([]te.Axis{{Var: chunkVar, Extent: sym.Const(rows / d.together)}, {Var: vecVar, Extent: sym.Const(d.vectors)}, {Var: rowVar, Extent: sym.Const(d.together)},
 		{Var: laneVar, Extent: lanes}}, store)...)

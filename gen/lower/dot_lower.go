@@ -237,11 +237,11 @@ func (d *dot) axes() map[string]sym.Expr {
 		d.index = append(d.index, sym.Var(axis.Var))
 	}
 	d.n.addRanges(d.n.axes)
-	perGroup := d.vectors * d.row.Lanes
+	tileLanes := d.vectors * d.row.Lanes
 	d.n.addRanges([]te.Axis{{Var: groupVar, Extent: sym.Const(blocks / d.vectors)}, {Var: vecVar, Extent: sym.Const(d.vectors)},
 		{Var: laneVar, Extent: sym.Const(d.row.Lanes)}, {Var: rowVar, Extent: sym.Const(d.together)}, {Var: chunkVar, Extent: sym.Const(d.rows / d.together)}, {Var: tileVar, Extent: sym.Const(max(1, d.pixels/d.rows))},
 		{Var: kVar(0), Extent: sym.Const(d.steps)}, {Var: kVar(1), Extent: sym.Const(d.row.Group)}})
-	d.index[d.w.axis] = sym.Add(sym.Scale(sym.Var(groupVar), perGroup), sym.Scale(sym.Var(vecVar), d.row.Lanes), sym.Var(laneVar))
+	d.index[d.w.axis] = sym.Add(sym.Scale(sym.Var(groupVar), tileLanes), sym.Scale(sym.Var(vecVar), d.row.Lanes), sym.Var(laneVar))
 	for i, a := range s.Axes {
 		logical[a.Var] = d.index[i]
 	}

@@ -28,7 +28,7 @@ type filtering struct {
 	planes, blocks, k int64       // points of the deep axes, blocks of input channels, products a sum
 	tiles             [2]sym.Expr // along each axis
 	tile                          // rows are tiles here
-	perGroup, groups  int64
+	tileLanes, groups int64
 	parts             int64    // tasks that share the tiles of a chunk
 	chunk             int64    // tiles of a task
 	chunks, count     sym.Expr // tasks along the tiles, and all tiles
@@ -239,8 +239,8 @@ func (w *filtering) choose(times, parts int64) bool {
 		choice.most = mostRows
 	}
 	w.tile = choice.choose()
-	w.perGroup = w.vectors * w.instr.Lanes
-	w.parts, w.groups = parts, blocks*w.block/w.perGroup
+	w.tileLanes = w.vectors * w.instr.Lanes
+	w.parts, w.groups = parts, blocks*w.block/w.tileLanes
 	w.chunk = (tiles + w.rows - 1) / w.rows * w.rows
 	w.chunks = sym.CeilDiv(w.count, sym.Const(w.chunk), w.n.facts)
 	return true
@@ -273,8 +273,8 @@ func (w *filtering) buffers() {
 	}
 	n, m := int64(w.f.Points()), int64(w.f.Results)
 	w.inputs = f32("w_in", false, w.points*w.chunk*w.k)
-	w.sums = f32("w_sum", false, w.points*w.chunk*w.own()*w.perGroup)
+	w.sums = f32("w_sum", false, w.points*w.chunk*w.own()*w.tileLanes)
 	w.half = f32("w_half", true, n*n*w.block)
 	w.square = f32("w_out", true, m*m*w.block)
-	w.n.in[w.contraction.w.Source.N].Size = sym.Const(w.groups * w.points * w.k * w.perGroup)
+	w.n.in[w.contraction.w.Source.N].Size = sym.Const(w.groups * w.points * w.k * w.tileLanes)
 }

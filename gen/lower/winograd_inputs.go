@@ -45,7 +45,7 @@ func (w *filtering) variables() map[string]sym.Expr {
 	w.n.addRanges([]te.Axis{axis(shareVar, sym.Const(w.parts)), axis(ownGroupVar, sym.Const(w.own())), axis(groupVar, sym.Const(w.groups)),
 		axis(chunkVar, w.chunks), axis(tileOfVar, sym.Const(w.chunk)), axis(tileRowVar, w.tiles[0]), axis(tileColVar, w.tiles[1]),
 		axis(blockOfVar, sym.Const(w.blocks)), axis(pointVar, sym.Const(w.points)), axis(resultRowVar, sym.Const(m)), axis(resultColVar, sym.Const(m)),
-		axis(vecVar, sym.Const(w.perGroup/w.block)), axis(laneVar, sym.Const(w.block)), axis(restVar, sym.Const(w.rows))})
+		axis(vecVar, sym.Const(w.tileLanes/w.block)), axis(laneVar, sym.Const(w.block)), axis(restVar, sym.Const(w.rows))})
 	first := [2]sym.Expr{sym.Scale(sym.Var(tileRowVar), m), sym.Scale(sym.Var(tileColVar), m)}
 	for i, at := range w.along {
 		logical[s.Axes[at.axis].Var] = first[i]

@@ -36,12 +36,12 @@ func (w *filtering) packFilters() *ir.Value {
 	for i := range int64(filterTaps * filterTaps) {
 		f.taps = append(f.taps, i/filterTaps*strides[n-2]+i%filterTaps*strides[n-1])
 	}
-	t := ir.ComputedTogether(ir.F32, []int64{w.groups * w.points, w.k, w.perGroup}, w.perGroup, f.partSize(), f.fill)
+	t := ir.ComputedTogether(ir.F32, []int64{w.groups * w.points, w.k, w.tileLanes}, w.tileLanes, f.partSize(), f.fill)
 	return ir.ConstValue(fmt.Sprintf("%s.winograd%d", w.wv.Name, w.f.Results), t)
 }
 
 // partSize is the elements of a part: each weight of it is in all of its points.
-func (f *filters) partSize() int64 { return f.points * f.own() * f.k * f.perGroup }
+func (f *filters) partSize() int64 { return f.points * f.own() * f.k * f.tileLanes }
 
 // fill computes elements from the first on.
 func (f *filters) fill(b []byte, first int64) error {
@@ -51,7 +51,7 @@ func (f *filters) fill(b []byte, first int64) error {
 		part, at := first/f.partSize(), first%f.partSize()
 		n := min(int64(len(b))/4, f.partSize()-at)
 		for g := range f.own() {
-			if err := f.group(b[:4*n], part*f.own()+g, at/f.perGroup, &raw); err != nil {
+			if err := f.group(b[:4*n], part*f.own()+g, at/f.tileLanes, &raw); err != nil {
 				return err
 			}
 		}
@@ -70,7 +70,7 @@ func (f *filters) pointsOf(group, k, run, runs int64) (first, end int64) {
 // group computes what b has of a group of result channels, from all that lies between its first and its last
 // weight, which it reads into buffer. b begins at a run of channels of the group's part.
 func (f *filters) group(b []byte, g, run int64, buffer *[]byte) error {
-	own, runs := g%f.own(), int64(len(b))/4/f.perGroup
+	own, runs := g%f.own(), int64(len(b))/4/f.tileLanes
 	wanted := func(k int64) bool {
 		p0, p1 := f.pointsOf(own, k, run, runs)
 		return p0 < p1
@@ -79,7 +79,7 @@ func (f *filters) group(b []byte, g, run int64, buffer *[]byte) error {
 	for k := int64(0); k < f.k && !some; k++ {
 		some = wanted(k)
 	}
-	c0, c1 := g*f.perGroup, min((g+1)*f.perGroup, f.channels)
+	c0, c1 := g*f.tileLanes, min((g+1)*f.tileLanes, f.channels)
 	if !some || c0 >= c1 {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (f *filters) group(b []byte, g, run int64, buffer *[]byte) error {
 				}
 				filter.Apply(point, taps)
 				for p := p0; p < p1; p++ {
-					at := ((p*f.own()+own)*f.k+k-run)*f.perGroup + c - c0
+					at := ((p*f.own()+own)*f.k+k-run)*f.tileLanes + c - c0
 					binary.LittleEndian.PutUint32(b[4*at:], math.Float32bits(point[p]))
 				}
 			}

@@ -55,12 +55,12 @@ func (w *filtering) fullTiles(n sym.Expr) []loop.Stmt {
 func (w *filtering) product(from sym.Expr, rows int64) loop.Stmt {
 	x := w.instr.Broadcaster(w.k)
 	m := &loop.MicroKernel{Instr: w.instr, X: x, Rows: rows, Vectors: w.vectors, RowStep: w.k,
-		K: []loop.KLoop{{Extent: w.k, XStep: 1, WStep: w.perGroup}}}
+		K: []loop.KLoop{{Extent: w.k, XStep: 1, WStep: w.tileLanes}}}
 	prefetch(w.t, m)
 	at := sym.Add(sym.Scale(sym.Var(pointVar), w.chunk), from)
 	group := sym.Add(sym.Scale(sym.Var(shareVar), w.points*w.own()), sym.Scale(sym.Var(pointVar), w.own()), sym.Var(ownGroupVar))
-	return loop.Tile{Micro: m, X: w.inputs, XAt: sym.Scale(at, w.k), W: w.n.in[w.contraction.w.Source.N], At: sym.Scale(group, w.k*w.perGroup),
-		Acc: w.sums, AccAt: sym.Scale(sym.Add(w.sumsOf(sym.Var(pointVar)), from), w.perGroup)}
+	return loop.Tile{Micro: m, X: w.inputs, XAt: sym.Scale(at, w.k), W: w.n.in[w.contraction.w.Source.N], At: sym.Scale(group, w.k*w.tileLanes),
+		Acc: w.sums, AccAt: sym.Scale(sym.Add(w.sumsOf(sym.Var(pointVar)), from), w.tileLanes)}
 }
 
 // sumsOf is where the sums of a point and group begin, in tiles.
@@ -75,7 +75,7 @@ func (w *filtering) transformSums(logical map[string]sym.Expr) []loop.Stmt {
 	sum := func(i int) te.Expr {
 		point := sym.Add(sym.Const(int64(i)*n), sym.Var(pointVar))
 		tile := sym.Add(w.sumsOf(point), sym.Var(tileOfVar))
-		return loop.Mem{Buf: w.sums, Index: sym.Add(sym.Scale(tile, w.perGroup), sym.Scale(sym.Var(vecVar), w.block), sym.Var(laneVar))}
+		return loop.Mem{Buf: w.sums, Index: sym.Add(sym.Scale(tile, w.tileLanes), sym.Scale(sym.Var(vecVar), w.block), sym.Var(laneVar))}
 	}
 	toHalf := func(r int, v te.Expr) loop.Stmt {
 		return loop.Store{Buf: w.half, Index: sym.Add(sym.Const(int64(r)*n*w.block), sym.Scale(sym.Var(pointVar), w.block), sym.Var(laneVar)), Value: v}
@@ -90,7 +90,7 @@ func (w *filtering) transformSums(logical map[string]sym.Expr) []loop.Stmt {
 	rows := loopOver(resultRowVar, m, loopOver(laneVar, w.block, transform(wino.Columns(w.f.A), half, toSquare)...)...)
 	body := append(append(columns, rows...), w.results(logical)...)
 	group := loop.Index{Var: groupVar, Value: sym.Add(sym.Scale(sym.Var(shareVar), w.own()), sym.Var(ownGroupVar))}
-	body = append([]loop.Stmt{loop.Alloc{Buf: w.half}, loop.Alloc{Buf: w.square}}, append(w.locate(), loopOver(vecVar, w.perGroup/w.block, body...)...)...)
+	body = append([]loop.Stmt{loop.Alloc{Buf: w.half}, loop.Alloc{Buf: w.square}}, append(w.locate(), loopOver(vecVar, w.tileLanes/w.block, body...)...)...)
 	return loopOver(ownGroupVar, w.own(), append([]loop.Stmt{group}, w.eachTile(body)...)...)
 }
 
@@ -98,7 +98,7 @@ func (w *filtering) transformSums(logical map[string]sym.Expr) []loop.Stmt {
 func (w *filtering) results(logical map[string]sym.Expr) []loop.Stmt {
 	s, m := w.b.Stage, int64(w.f.Results)
 	logical = maps.Clone(logical)
-	ch := sym.Add(sym.Scale(sym.Var(groupVar), w.perGroup), sym.Scale(sym.Var(vecVar), w.block), sym.Var(laneVar))
+	ch := sym.Add(sym.Scale(sym.Var(groupVar), w.tileLanes), sym.Scale(sym.Var(vecVar), w.block), sym.Var(laneVar))
 	logical[s.Axes[w.channel].Var] = ch
 	var extent [2]sym.Expr
 	for i, at := range w.along {
@@ -117,7 +117,7 @@ func (w *filtering) results(logical map[string]sym.Expr) []loop.Stmt {
 	e.results = w.n.flatten(w.b, s.Results, logical, w.lay)
 	value := loop.Mem{Buf: w.square, Index: sym.Add(sym.Scale(sym.Var(resultRowVar), m*w.block), sym.Scale(sym.Var(resultColVar), w.block), sym.Var(laneVar))}
 	store := e.stores(func(int) te.Expr { return value }, e.at)
-	return loops([]te.Axis{{Var: resultRowVar, Extent: extent[0]}, {Var: resultColVar, Extent: extent[1]}}, w.channelBlock(e, w.perGroup, store))
+	return loops([]te.Axis{{Var: resultRowVar, Extent: extent[0]}, {Var: resultColVar, Extent: extent[1]}}, w.channelBlock(e, w.tileLanes, store))
 }
 
 // transform makes the statements that compute a matrix times a vector in the lanes of a loop.

@@ -22,7 +22,7 @@ func diagonalExamples() []example {
 	var out []example
 	x := []float64{1, 2, 3, 4, 5, 6}
 	zeros := make([]float64, len(x))
-	for i, k := range []int64{math.MinInt64, math.MinInt64 + 1, math.MaxInt64 - 1, math.MaxInt64, math.MinInt32, math.MaxInt32} {
+	for i, k := range []int64{math.MinInt64, math.MinInt64 + 1, math.MaxInt64 - 1, math.MaxInt64, math.MinInt32 - 1, math.MinInt32, math.MaxInt32, math.MaxInt32 + 1} {
 		for upper, kept := range []bool{k > 0, k < 0} {
 			want := zeros
 			if kept {

@@ -3,6 +3,8 @@ package pipeline
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -21,6 +23,7 @@ type valueCase struct {
 	dims        map[string]int64
 	inputs      []*ir.Tensor
 	refused     bool       // by the node "node"
+	unneeded    bool       // the interpreter refuses, and what is compiled computes only what outputs need
 	want        *ir.Tensor // or nil: what the interpreter gives
 }
 
@@ -93,6 +96,39 @@ func placedCases() []valueCase {
 	}
 }
 
+// unneededCases: a bad value in an element that no output needs is none of a compiled network's, which may not compute it;
+// one in an element that an output needs is refused.
+func unneededCases() (list []valueCase) {
+	graph := func(node, rest string) string {
+		return "graph \"g\" opset 18 {\n const @from i64[1] = {1}\n const @to i64[1] = {3}\n const @last i64[1] = {2}\n input %a i64[3]\n input %b i64[3]\n %y ?[*] = " +
+			node + " \"node\"\n %z ?[*] = " + rest + "\n output %z\n}"
+	}
+	for _, c := range []struct {
+		name, node, rest string
+		want             *ir.Tensor
+	}{
+		{"a quotient that a Slice leaves out", divide, "Slice.13(%y, @from, @to)", vector(-3, 8)},
+		{"a remainder that a Slice leaves out", python, "Slice.13(%y, @from, @to)", vector(-1, 0)},
+		{"a quotient that a Gather does not take", divide, "Gather.13(%y, @last)", vector(8)},
+		{"an index of a Gather that a Slice leaves out", "Gather.13(%a, %b)", "Slice.13(%y, @from, @to)", vector(8, 7)},
+	} {
+		a, bad, good := vector(6, 7, 8), int64(0), int64(1)
+		b := []int64{-2, 1}
+		if strings.Contains(c.node, "Gather") {
+			bad, good, b = 9, 0, []int64{2, 1}
+		}
+		at := func(i int, x int64) *ir.Tensor { // x, and the rest of b around it
+			all := slices.Insert(slices.Clone(b), i, x)
+			return vector(all...)
+		}
+		list = append(list,
+			valueCase{name: c.name, graph: graph(c.node, c.rest), inputs: []*ir.Tensor{a, at(0, bad)}, unneeded: true, want: c.want},
+			valueCase{name: c.name + ", none of them bad", graph: graph(c.node, c.rest), inputs: []*ir.Tensor{a, at(0, good)}, want: c.want},
+			valueCase{name: c.name + ", and one that it takes", graph: graph(c.node, c.rest), inputs: []*ir.Tensor{a, at(2, bad)}, refused: true})
+	}
+	return list
+}
+
 // recurrent is a recurrent network of two units over two steps and two sequences.
 func recurrentOf(op string, gates int) string {
 	return fmt.Sprintf("graph \"g\" opset 18 {\n const @w f32[1, %[2]d, 1] = {%[3]s}\n const @r f32[1, %[2]d, 2] = {%[4]s}\n input %%x f32[2, 2, 1]\n input %%l i32[2]\n"+
@@ -118,7 +154,7 @@ func lengthCases() (list []valueCase) {
 // TestValues: the interpreter, the loop interpreter and C++, in which nothing is undefined, agree about values.
 func TestValues(t *testing.T) {
 	var list []valueCase
-	for _, cases := range [][]valueCase{divisionCases(), placedCases(), lengthCases(), wrappingCases(), shiftCases(), castCases(), indexCases()} {
+	for _, cases := range [][]valueCase{divisionCases(), placedCases(), unneededCases(), lengthCases(), wrappingCases(), shiftCases(), castCases(), indexCases()} {
 		list = append(list, cases...)
 	}
 	states := make([]*State, len(list))
@@ -148,9 +184,15 @@ func (c *valueCase) compare(t *testing.T, s *State, compiled *cpptest.Result) {
 		assert.EqualValues(t, badValue, compiled.Status)
 		return
 	}
-	require.NoError(t, refused)
 	require.NoError(t, err)
 	require.Zero(t, compiled.Status)
+	if c.unneeded {
+		assert.ErrorContains(t, refused, `"node"`)
+		assert.Equal(t, c.want.Data, got[0].Data, "the loop interpreter")
+		assert.Equal(t, c.want.Data, compiled.Outputs[0].Data, "C++")
+		return
+	}
+	require.NoError(t, refused)
 	if c.want != nil {
 		assert.Equal(t, c.want.Data, want[0].Data, "the interpreter")
 	}

@@ -16,10 +16,18 @@ import (
 
 // rule is how a structural operand's numbers become symbols.
 type rule struct {
-	// negative numbers are allowed, where there is nothing to prepare.
+	// negative numbers are allowed.
 	negative bool
-	// prepare makes numbers that are not negative of those in use; like is what bounds them.
+	// prepare makes numbers that symbols may be of those in use; like is what bounds them.
 	prepare func(b *binder, n *ir.Node, v *ir.Value) (numbers, like *ir.Value)
+}
+
+// low is what the numbers are at least.
+func (r rule) low() int64 {
+	if r.negative {
+		return -sym.MaxDim
+	}
+	return 0
 }
 
 // rules by operator and operand. Axes are not among them: which of a result's dimensions is which, or the
@@ -44,7 +52,7 @@ var rules = map[string]map[int]rule{
 	"Split":           {1: {}},
 	"Tile":            {1: {}},
 	"TopK":            {1: {}},
-	"Trilu":           {1: {negative: true}},
+	"Trilu":           {1: {negative: true, prepare: diagonal}},
 }
 
 // Run binds what the nodes need whose structure is not known, and reports whether it changed the graph.
@@ -113,10 +121,16 @@ func (b *binder) prepare(n *ir.Node) bool {
 		}
 		dims, _ := v.Static()
 		count, _ := ir.Len(dims) // bindable has seen that it is small
-		n.Inputs[i] = b.symbols(numbers{of: of, count: count, like: like, axis: -1})
+		n.Inputs[i] = b.symbols(numbers{of: of, count: count, like: like, axis: -1, low: r.low()})
 		changed = true
 	}
 	return changed
+}
+
+// diagonal is a Trilu's k as a number that a symbol may be: all that lie beyond the dimensions mean all of a matrix, or nothing.
+func diagonal(b *binder, _ *ir.Node, v *ir.Value) (numbers, like *ir.Value) {
+	number := func(x int64) *ir.Value { return ir.ConstValue("", edit.IntTensor(v.Type, []int64{x})) }
+	return b.add("Min", 13, nil, b.add("Max", 13, nil, v, number(-sym.MaxDim)), number(sym.MaxDim)), nil
 }
 
 // whole makes an integer of the depth of a OneHot, which may be a float, or of another size.

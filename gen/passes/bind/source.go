@@ -7,7 +7,6 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ops"
 	"rules_dnn/gen/shape"
-	"rules_dnn/gen/sym"
 )
 
 // request is which elements of values are to be symbols, what each is at least, and which node asked first.
@@ -68,11 +67,7 @@ func (b *binder) sources() bool {
 			if !ok || rule.prepare != nil || v == nil || !bindable(v) || n.Op == "Range" && !ends(n) {
 				continue
 			}
-			low := int64(0)
-			if rule.negative {
-				low = -sym.MaxDim
-			}
-			r.add(n, v, b.origins.Of(v), low)
+			r.add(n, v, b.origins.Of(v), rule.low())
 		}
 	}
 	after := map[*ir.Node][]*ir.Node{} // nil: at the beginning

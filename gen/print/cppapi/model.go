@@ -37,7 +37,7 @@ type Model struct {
 	Inputs, Outputs []Tensor
 	// Symbols in the order of Ctx.sym; those that a run computes are the last.
 	Symbols []Symbol
-	// Checks refuse dims of which the network's nodes can make nothing.
+	// Checks guard on run-time dims: those that the nodes of the network do not allow are refused.
 	Checks []Check
 
 	// Arena are byte counts; the arena holds the greatest. None: no arena.
