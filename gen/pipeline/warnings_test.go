@@ -69,7 +69,7 @@ func TestUntiled(t *testing.T) {
 		"elementwise and reductions": {single("  input %x f32[32, 64]\n", `Softmax.13(%x) "s"`), nil},
 		"squares":                    {single("  input %x f32[32, 64]\n", `ReduceSumSquare.13(%x) "s"`), nil},
 		"pool":                       {single("  input %x f32[1, 8, 32, 32]\n", `AveragePool.11(%x) {kernel_shape = [3, 3]} "p"`), nil},
-		"no constant": {single("  input %x f32[32, 64]\n  input %z f32[64, 32]\n", `MatMul.13(%x, %z) "m"`), nil},
+		"no constant":                {single("  input %x f32[32, 64]\n  input %z f32[64, 32]\n", `MatMul.13(%x, %z) "m"`), nil},
 		"no constant, of many sizes": {single("  symbol N 1..64\n  input %x f32[N, 64]\n  input %z f32[64, 32]\n", `MatMul.13(%x, %z) "m"`),
 			[]string{`MatMul "m": no register tile for 100 % of the network's operations: non-constant operands, of extents that are known at run time only`}},
 		"a vector": {single("  input %x f32[1, 64]\n  input %z f32[64, 32]\n", `MatMul.13(%x, %z) "m"`),
