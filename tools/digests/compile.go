@@ -14,6 +14,7 @@ import (
 const (
 	graphFile  = "graph.txt"
 	constsFile = "consts"
+	factsFile  = "chip.json" // of the chip that is compiled for
 )
 
 // What a chip's folder holds besides the sources.
@@ -47,9 +48,12 @@ func (o *options) generate(g *graph, c *chip, folder string) error {
 	if c.Language() != "cpp" { // dnnc prints C++ only
 		return generateKernels(g, c, folder)
 	}
+	if err := os.WriteFile(filepath.Join(folder, factsFile), c.facts, 0o666); err != nil {
+		return err
+	}
 	// One file of kernels: a kernel more or less leaves the others at their places.
 	out := func(name string) string { return filepath.Join(c.Name, name) }
-	return o.command(folder, "compile", "--graph="+graphFile, "--consts="+constsFile, "--src="+g.name+".onnx", "--chip="+c.facts, "--warnings=none",
+	return o.command(folder, "compile", "--graph="+graphFile, "--consts="+constsFile, "--src="+g.name+".onnx", "--chip="+factsFile, "--warnings=none",
 		"--api=net", "--prefix=net", "--namespace=net", "--weights=file", "--shards=1",
 		"--out-header="+out("net.h"), "--out-kernels="+c.Name, "--out-weights="+out(weightsFile), "--out-manifest="+out(manifestFile))
 }

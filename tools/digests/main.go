@@ -80,7 +80,7 @@ func parse(args []string, help io.Writer) (*options, error) {
 	fs.Var(&o.models, "models", "an ONNX file, a folder of some, or a zip archive of some, besides the repository's own; may be repeated")
 	fs.StringVar(&o.record, "record", "tests/models/digests.txt", "the file of digests")
 	only := fs.String("only", "", "regular expression of the graphs' names; all by default")
-	chips := fs.String("chips", "", "regular expression of the chips' and devices' names; all by default")
+	chips := fs.String("chips", usual, "regular expression of the chips' and devices' names; by default not those of single processors, . for all")
 	fs.BoolVar(&o.update, "update", false, "write the file instead of comparing with it")
 	fs.StringVar(&o.keep, "keep", "", "folder that keeps what is generated")
 	fs.StringVar(&o.against, "against", "", "folder that an earlier run kept")
