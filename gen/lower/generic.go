@@ -62,7 +62,7 @@ func (n *nest) splitTasks() (grid, inner []te.Axis) {
 func (n *nest) shortAxes() (axes int, elements int64) {
 	kept := len(n.axes) - n.together
 	elements = 1
-	cheap := n.combiner == nil && n.target.OpenCL == nil // a point is a sum of many, or a work-item
+	cheap := n.combiner == nil && !n.target.WorkItems() // a point is a sum of many, or a work-item
 	for i := len(n.axes) - 1; cheap && i >= 0 && elements <= maxLanes; i-- {
 		c, known := n.axes[i].Extent.Const()
 		if !known {

@@ -75,8 +75,8 @@ func Winograd(b *block.Block, env *Env) ([]*Lowered, error) {
 const filterTaps = 3
 
 func newFiltering(b *block.Block, env *Env, m int) *filtering {
-	// The sums lie in a worker's memory, which devices keep apart from what tiles write.
-	if !env.Winograd || env.Target.OpenCL != nil {
+	// The sums that tiles write lie in a worker's memory.
+	if !env.Winograd || !env.Target.TilesFillScratch() {
 		return nil
 	}
 	c := recognise(b, env.Target)

@@ -186,14 +186,3 @@ func (t *Target) Lanes(d ir.DType) int {
 	}
 	return max(1, t.VectorBits/8/d.Size())
 }
-
-// Language is what kernels for the chip are written in, by the name of the printer below gen/print: cpp, opencl or hvx.
-func (t *Target) Language() string {
-	switch {
-	case t.OpenCL != nil:
-		return "opencl"
-	case t.CPU == "hexagon":
-		return "hvx"
-	}
-	return "cpp"
-}

@@ -75,20 +75,3 @@ func TestLanes(t *testing.T) {
 	integers := &Target{VectorBits: 1024, IntegersOnly: true}
 	assert.Equal(t, []int{32, 1}, []int{integers.Lanes(ir.I32), integers.Lanes(ir.F32)}, "no vectors of floats")
 }
-
-// TestLanguage: a printer for each kind of chip and device.
-func TestLanguage(t *testing.T) {
-	want := map[string]string{"x86_64": "cpp", "arm64": "cpp", "hexagon": "hvx", "opencl": "opencl"}
-	files, err := filepath.Glob("../../platforms/*/*.json")
-	require.NoError(t, err)
-	seen := map[string]bool{}
-	for _, f := range files {
-		data, err := os.ReadFile(f)
-		require.NoError(t, err)
-		c, err := Parse(data)
-		require.NoError(t, err, f)
-		assert.Equal(t, want[c.CPU], c.Language(), f)
-		seen[c.CPU] = true
-	}
-	assert.Len(t, seen, len(want))
-}
