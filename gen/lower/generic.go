@@ -26,7 +26,7 @@ func Generic(b *block.Block, env *Env) (*Lowered, error) {
 	}
 	n.collapse()
 	n.splitLanes()
-	k := &loop.Kernel{Anchor: "generic", Doc: b.Origins, Buffers: append(append([]*loop.Buffer{}, n.in...), n.out...)}
+	k := &loop.Kernel{Anchor: "generic", Buffers: append(append([]*loop.Buffer{}, n.in...), n.out...)}
 	grid, inner := n.splitTasks()
 	k.Grid, k.Body = grid, n.run(n.reorder(inner))
 	if len(n.trimmed) > 0 {

@@ -188,8 +188,7 @@ func (w *filtering) name() string {
 // lower makes the kernel.
 func (w *filtering) lower(env *Env) *Lowered {
 	w.buffers()
-	k := &loop.Kernel{Anchor: w.anchor(), Doc: w.b.Origins,
-		Buffers: append(append([]*loop.Buffer{}, w.n.in...), w.n.out...), Scratch: []*loop.Buffer{w.inputs, w.sums}}
+	k := &loop.Kernel{Anchor: w.anchor(), Buffers: append(append([]*loop.Buffer{}, w.n.in...), w.n.out...), Scratch: []*loop.Buffer{w.inputs, w.sums}}
 	logical := w.variables()
 	for i, a := range w.b.Stage.Axes {
 		if i != w.channel && i != w.along[0].axis && i != w.along[1].axis {
