@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -81,6 +82,7 @@ func against(before, now string) ([]fileChange, error) {
 			out = append(out, f)
 		}
 	}
+	slices.SortFunc(out, first)
 	return out, nil
 }
 
@@ -96,35 +98,56 @@ func textOf(path string) (string, error) {
 // mostParts is how many parts of a file a summary names.
 const mostParts = 8
 
-// summary names the parts of a file that changed: its kernels, where it has some, by the nodes that they compute.
+// summary names the file, and the kernels or constants in it that changed.
 func (f fileChange) summary(out io.Writer) {
-	gone, added := missing(f.before, f.after), missing(f.after, f.before)
-	fmt.Fprintf(out, "  %s: %d parts gone, %d new\n", f.name, len(gone), len(added))
-	if strings.HasSuffix(f.name, ".json") || strings.HasSuffix(f.name, ".txt") {
-		return // a part is the whole
+	separator := f.separator()
+	if separator == "" {
+		fmt.Fprintf(out, "  %s\n", f.name)
+		return
 	}
-	for _, x := range []struct {
-		sign  string
-		parts []string
-	}{{"-", gone}, {"+", added}} {
-		for i, p := range x.parts {
-			if i == mostParts {
-				fmt.Fprintf(out, "    %s and %d more\n", x.sign, len(x.parts)-i)
-				break
-			}
-			title, _, _ := strings.Cut(p, "\n")
-			fmt.Fprintf(out, "    %s %.160s\n", x.sign, strings.TrimPrefix(title, "// "))
+	gone, added := missing(f.before, f.after, separator), missing(f.after, f.before, separator)
+	fmt.Fprintf(out, "  %s: %d parts gone, %d new\n", f.name, len(gone), len(added))
+	titles(out, "-", gone)
+	titles(out, "+", added)
+}
+
+// separator is what stands between the parts of a file that are worth naming: kernels, by the nodes that they compute, and constants; "" where there are none.
+func (f fileChange) separator() string {
+	switch {
+	case f.name == constantsFile:
+		return "\n"
+	case strings.HasPrefix(f.name, "net_kernels") && !strings.HasSuffix(f.name, ".h"):
+		return "\n\n"
+	}
+	return ""
+}
+
+// first orders files by how well their differences explain the others': kernels before constants, and the rest by name.
+func first(a, b fileChange) int {
+	rank := func(f fileChange) int { return -len(f.separator()) }
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.name, b.name))
+}
+
+// titles prints the first line of parts.
+func titles(out io.Writer, sign string, parts []string) {
+	for i, p := range parts {
+		if i == mostParts {
+			fmt.Fprintf(out, "    %s and %d more\n", sign, len(parts)-i)
+			return
 		}
+		title, _, _ := strings.Cut(p, "\n")
+		fmt.Fprintf(out, "    %s %.160s\n", sign, strings.TrimPrefix(title, "// "))
 	}
 }
 
-// missing are the parts of a text that the other has not: what stands between empty lines, as functions do.
-func missing(from, in string) []string {
-	have := map[string]bool{}
-	for _, p := range strings.Split(in, "\n\n") {
+// missing are the parts of a text that the other has not.
+func missing(from, in, separator string) []string {
+	split := func(text string) []string { return strings.Split(strings.TrimRight(text, "\n"), separator) }
+	have := map[string]bool{"": true}
+	for _, p := range split(in) {
 		have[p] = true
 	}
-	return slices.DeleteFunc(strings.Split(strings.TrimSuffix(from, "\n"), "\n\n"), func(p string) bool { return p == "" || have[p] || have[p+"\n"] })
+	return slices.DeleteFunc(split(from), func(p string) bool { return have[p] })
 }
 
 // diff prints the first lines of how the file changed, by the machine's diff.

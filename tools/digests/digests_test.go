@@ -103,7 +103,7 @@ func TestRun(t *testing.T) {
 	putModel(t, model, onnxtest.Op("Abs", "x", "y"), onnxtest.Op("Softmax", "y", "z"))
 	out, err = run("--chips=arm64", "--against="+kept)
 	require.ErrorContains(t, err, "1 of 2 lines changed")
-	for _, want := range []string{"small arm64: sources, manifest\n", "  net_kernels_0.cc: 1 parts gone, 1 new\n    - Neg", "    + Abs", "\n--- a/small/arm64/", "\n@@ "} {
+	for _, want := range []string{"small arm64: sources, manifest\n", "  net_kernels_0.cc: 1 parts gone, 1 new\n    - Neg", "    + Abs", "\n  manifest.json\n", "\n--- a/small/arm64/net_kernels_0.cc\n", "\n@@ "} {
 		assert.Contains(t, out, want)
 	}
 	assert.NotContains(t, out, "opencl_buffers")
