@@ -86,9 +86,9 @@ func TestRun(t *testing.T) {
 		err := o.run(&out, io.Discard)
 		return out.String(), err
 	}
-	_, err := run("--chips=arm64|opencl_buffers|hexagon", "--update", "--keep="+kept)
+	_, err := run("--chips=^arm64$|opencl_buffers|hexagon", "--update", "--keep="+kept)
 	require.NoError(t, err)
-	out, err := run("--chips=arm64|opencl_buffers")
+	out, err := run("--chips=^arm64$|opencl_buffers")
 	require.NoError(t, err, out)
 	assert.Equal(t, "4 lines, none changed\n", out)
 	record, err := os.ReadFile(filepath.Join(dir, "record.txt"))
@@ -101,13 +101,13 @@ func TestRun(t *testing.T) {
 	}
 
 	putModel(t, model, onnxtest.Op("Abs", "x", "y"), onnxtest.Op("Softmax", "y", "z"))
-	out, err = run("--chips=arm64", "--against="+kept)
+	out, err = run("--chips=^arm64$", "--against="+kept)
 	require.ErrorContains(t, err, "1 of 2 lines changed")
 	for _, want := range []string{"small arm64: sources, manifest\n", "  net_kernels_0.cc: 1 parts gone, 1 new\n    - Neg", "    + Abs", "\n  manifest.json\n", "\n--- a/small/arm64/net_kernels_0.cc\n", "\n@@ "} {
 		assert.Contains(t, out, want)
 	}
 	assert.NotContains(t, out, "opencl_buffers")
-	out, err = run("--chips=x86_64_v3")
+	out, err = run("--chips=^x86_64_v3$")
 	require.ErrorContains(t, err, "2 of 2 lines changed")
 	assert.Contains(t, out, "small x86_64_v3: new")
 }
