@@ -62,21 +62,6 @@ type Result struct {
 // Label names the block in messages.
 func (b *Block) Label() string { return strings.Join(b.Origins, " + ") }
 
-// Users maps each value to the blocks that read it.
-func (g *Graph) Users() map[*ir.Value][]*Block {
-	m := map[*ir.Value][]*Block{}
-	for _, b := range g.Blocks {
-		seen := map[*ir.Value]bool{}
-		for _, v := range b.Operands {
-			if !seen[v] {
-				m[v] = append(m[v], b)
-				seen[v] = true
-			}
-		}
-	}
-	return m
-}
-
 // IsOutput reports whether v is a result of the whole graph.
 func (g *Graph) IsOutput(v *ir.Value) bool {
 	for _, o := range g.Outputs {

@@ -36,21 +36,12 @@ type Tile func(t *target.Target, m *loop.MicroKernel) float64
 func Kernel(k *loop.Kernel, t *target.Target, symbols sym.Facts, tile Tile) float64 {
 	e := &estimate{t: t, tile: tile, facts: typical(k.Facts, symbols)}
 	tasks := e.trips(k.Tasks())
-	if n := e.parallel(k); n > 1 {
+	if n := float64(t.AtOnce(len(k.Scratch) > 0)); n > 1 {
 		tasks = max(1, tasks/n)
 	}
 	compute := tasks * e.body(k.Statements(), "", 1)
 	moved := e.moved(k)
 	return perKernel + max(compute, moved) + float64(lesser*min(compute, moved)) + e.spilled(k)
-}
-
-// parallel is how many tasks run at once: fewer, where each needs a worker's memory.
-func (e *estimate) parallel(k *loop.Kernel) float64 {
-	n := e.t.Parallel
-	if e.t.OpenCL != nil && len(k.Scratch) > 0 {
-		n = min(n, e.t.OpenCL.Workers)
-	}
-	return float64(n)
 }
 
 // typical fixes symbols at one value.

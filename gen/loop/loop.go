@@ -36,9 +36,7 @@ type Image struct{ Width, Height sym.Expr }
 // Kernel is a leaf function over buffers. It runs tasks, which write disjoint memory.
 type Kernel struct {
 	// Anchor names the lowering: "generic", "contraction", ...
-	Anchor string
-	// Doc says what the kernel computes, for the comment above it.
-	Doc     []string
+	Anchor  string
 	Buffers []*Buffer
 	Syms    []string // dimension symbols that the body reads, sorted
 	// Grid are the axes whose points are the tasks, outermost first. A point is a number of the

@@ -26,7 +26,7 @@ func Chain(b *block.Block, env *Env) (*Lowered, error) {
 	}
 	n := startNest(b, env)
 	n.buffers(b, lay)
-	k := &loop.Kernel{Anchor: "row chain", Doc: b.Origins, Buffers: append(append([]*loop.Buffer{}, n.in...), n.out...)}
+	k := &loop.Kernel{Anchor: "row chain", Buffers: append(append([]*loop.Buffer{}, n.in...), n.out...)}
 	var common []te.Axis
 	for i, a := range b.Stage.Axes[:b.Depth] {
 		common = append(common, te.Axis{Var: axisVar(i), Extent: a.Extent})

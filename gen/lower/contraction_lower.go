@@ -56,7 +56,7 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 	c.n.results = c.n.flatten(c.b, s.Results, logical, lay)
 	c.n.at = out.Find(s.Shape(), index, c.n.facts)
 	var copyIn []loop.Stmt
-	k := &loop.Kernel{Anchor: c.anchor(), Doc: c.b.Origins, Facts: c.n.facts}
+	k := &loop.Kernel{Anchor: c.anchor(), Facts: c.n.facts}
 	p.xAt = c.layX.Offset(c.b.Operands[c.x.Source.N].Shape, xIndex, c.n.facts)
 	c.dropMerged(p)
 	if copied || !c.strides(p) { // or strides that only the run knows

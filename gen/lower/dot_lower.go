@@ -121,7 +121,7 @@ func (d *dot) lower(env *Env) (*Lowered, error) {
 	if !d.offsets(logical) {
 		return nil, nil
 	}
-	k := &loop.Kernel{Anchor: "dot " + d.row.Name, Doc: d.b.Origins, Facts: d.n.facts}
+	k := &loop.Kernel{Anchor: "dot " + d.row.Name, Facts: d.n.facts}
 	d.body(k)
 	kept := d.reads()
 	k.Buffers = append(pick(d.n.in, kept), d.n.out...)

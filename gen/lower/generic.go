@@ -26,7 +26,7 @@ func Generic(b *block.Block, env *Env) (*Lowered, error) {
 	}
 	n.collapse()
 	n.splitLanes()
-	k := &loop.Kernel{Anchor: "generic", Doc: b.Origins, Buffers: append(append([]*loop.Buffer{}, n.in...), n.out...)}
+	k := &loop.Kernel{Anchor: "generic", Buffers: append(append([]*loop.Buffer{}, n.in...), n.out...)}
 	grid, inner := n.splitTasks()
 	k.Grid, k.Body = grid, n.run(n.reorder(inner))
 	if len(n.trimmed) > 0 {
@@ -62,7 +62,7 @@ func (n *nest) splitTasks() (grid, inner []te.Axis) {
 func (n *nest) shortAxes() (axes int, elements int64) {
 	kept := len(n.axes) - n.together
 	elements = 1
-	cheap := n.combiner == nil && n.target.OpenCL == nil // a point is a sum of many, or a work-item
+	cheap := n.combiner == nil && !n.target.WorkItems() // a point is a sum of many, or a work-item
 	for i := len(n.axes) - 1; cheap && i >= 0 && elements <= maxLanes; i-- {
 		c, known := n.axes[i].Extent.Const()
 		if !known {

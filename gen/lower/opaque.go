@@ -19,7 +19,7 @@ func Opaque(b *block.Block, env *Env) (*Lowered, error) {
 			return nil, nil
 		}
 	}
-	k := &loop.Kernel{Anchor: "opaque", Doc: b.Origins, Facts: env.Symbols, Sets: b.Computes()}
+	k := &loop.Kernel{Anchor: "opaque", Facts: env.Symbols, Sets: b.Computes()}
 	for i, v := range b.Operands {
 		k.Buffers = append(k.Buffers, &loop.Buffer{Name: fmt.Sprintf("a%d", i), Type: v.Type, Size: layout.RowMajor.Elements(v.Shape)})
 	}

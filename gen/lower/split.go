@@ -11,7 +11,7 @@ import (
 // splitLanes cuts the innermost axis in two where one of them runs in vectors, and the whole axis does not.
 func (n *nest) splitLanes() {
 	last := len(n.axes) - 1
-	if n.lanes == 1 || n.target.OpenCL != nil || n.combiner != nil || last < 0 || n.onImages() {
+	if n.lanes == 1 || n.target.WorkItems() || n.combiner != nil || last < 0 || n.onImages() {
 		return
 	}
 	whole := *n

@@ -22,7 +22,7 @@ func Update(b *block.Block, env *Env) (*Lowered, error) {
 		return nil, err
 	}
 	n.collapse()
-	k := &loop.Kernel{Anchor: "update", Doc: b.Origins, Buffers: append(append([]*loop.Buffer{}, n.in...), n.out...)}
+	k := &loop.Kernel{Anchor: "update", Buffers: append(append([]*loop.Buffer{}, n.in...), n.out...)}
 	k.Body = append(n.run(n.axes), n.updates(b, env, u)...)
 	k.Syms, k.Facts = symbolsOf(k, env.Symbols), n.facts
 	return env.done(k, Values(b)), nil

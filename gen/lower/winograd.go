@@ -75,8 +75,8 @@ func Winograd(b *block.Block, env *Env) ([]*Lowered, error) {
 const filterTaps = 3
 
 func newFiltering(b *block.Block, env *Env, m int) *filtering {
-	// The sums lie in a worker's memory, which devices keep apart from what tiles write.
-	if !env.Winograd || env.Target.OpenCL != nil {
+	// The sums that tiles write lie in a worker's memory.
+	if !env.Winograd || !env.Target.TilesFillScratch() {
 		return nil
 	}
 	c := recognise(b, env.Target)
@@ -188,8 +188,7 @@ func (w *filtering) name() string {
 // lower makes the kernel.
 func (w *filtering) lower(env *Env) *Lowered {
 	w.buffers()
-	k := &loop.Kernel{Anchor: w.anchor(), Doc: w.b.Origins,
-		Buffers: append(append([]*loop.Buffer{}, w.n.in...), w.n.out...), Scratch: []*loop.Buffer{w.inputs, w.sums}}
+	k := &loop.Kernel{Anchor: w.anchor(), Buffers: append(append([]*loop.Buffer{}, w.n.in...), w.n.out...), Scratch: []*loop.Buffer{w.inputs, w.sums}}
 	logical := w.variables()
 	for i, a := range w.b.Stage.Axes {
 		if i != w.channel && i != w.along[0].axis && i != w.along[1].axis {

@@ -92,9 +92,9 @@ var Switches = []Switch{
 	{"layouts", "blocked layouts; every value is then row-major"},
 }
 
-// placeOver leaves OpenCL alone: a step's buffers are objects of the device there.
+// placeOver leaves devices alone on which each value is an object of its own.
 func placeOver(s *State) error {
-	if s.Target.OpenCL == nil {
+	if s.Target.Views() {
 		plan.InPlace(s.Program)
 	}
 	return nil

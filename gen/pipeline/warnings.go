@@ -35,9 +35,8 @@ const (
 // warnings are what makes the program slow and may be mended, in an order that depends on nothing else.
 func (s *State) warnings() []plan.Warning {
 	var out []plan.Warning
-	if t := s.Target; t.CPU == "x86_64" && t.VectorBits < 256 {
-		out = append(out, plan.Warning{Kind: Baseline, Text: fmt.Sprintf("the chip %s is x86-64's baseline, vectors of %d bits (SSE2): for processors with AVX2 build with "+
-			"--platforms=@rules_dnn//platforms:linux_x86_64_v3, with AVX-512 ...:linux_x86_64_v4, or give your platform() the constraint @rules_dnn//platforms:x86_64_v3 or x86_64_v4", t.Name, t.VectorBits)})
+	if text := s.Target.Baseline(); text != "" {
+		out = append(out, plan.Warning{Kind: Baseline, Text: text})
 	}
 	// Who switches tiles off knows that they are.
 	if o := s.selectOptions(); o.Contractions && o.Windows {

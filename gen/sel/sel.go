@@ -35,7 +35,7 @@ type Options struct {
 }
 
 // Views reports whether values may lie in others: what is concatenated in the result, parts in the whole.
-func (o Options) Views(t *target.Target) bool { return o.Layouts && t.OpenCL == nil }
+func (o Options) Views(t *target.Target) bool { return o.Layouts && t.Views() }
 
 // Choice is the result: layouts by value, and the kernel of each block that has a stage.
 type Choice struct {

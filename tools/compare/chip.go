@@ -50,7 +50,7 @@ func chooseChip(o *options, work string) (*target.Target, error) {
 
 // runsHere reports whether this machine's processor has what a chip offers, as far as Linux tells.
 func runsHere(t *target.Target) bool {
-	if t.CPU != map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH] {
+	if t.GOARCH() != runtime.GOARCH {
 		return false
 	}
 	have := map[string]bool{}

@@ -34,7 +34,7 @@ func program(o *options) (*plan.Program, *target.Target, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if chip.CPU != "arm64" {
+	if chip.Triple() != triple {
 		return nil, nil, fmt.Errorf("--chip=%s is of cpu %s; this command knows arm64", o.chip, chip.CPU)
 	}
 	g, err := read(o)

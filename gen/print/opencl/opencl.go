@@ -69,13 +69,14 @@ func Print(p *planned.Program, t *target.Target) (*Source, error) {
 // PrintTogether prints the kernels of several programs as one text, in which they share those that are equal. It has what any of
 // them needs, and a symbol's argument the size that one of them needs.
 func PrintTogether(ps []*planned.Program, t *target.Target) ([]*Source, error) {
-	if t.OpenCL == nil {
-		return nil, fmt.Errorf("the facts of %s do not say how OpenCL kernels run: add \"opencl\"", t.Name)
+	groups, err := t.WorkGroups()
+	if err != nil {
+		return nil, err
 	}
 	all, indexBytes := make([]*Source, len(ps)), 4
 	w := &writer{names: map[string]string{}, docs: map[string][]string{}}
 	for i, p := range ps {
-		s, err := w.program(p, t)
+		s, err := w.program(p, groups)
 		if err != nil {
 			return nil, err
 		}
@@ -89,13 +90,13 @@ func PrintTogether(ps []*planned.Program, t *target.Target) ([]*Source, error) {
 }
 
 // program adds a program's kernels, and gives their calls.
-func (w *writer) program(p *planned.Program, t *target.Target) (*Source, error) {
+func (w *writer) program(p *planned.Program, groups *target.OpenCL) (*Source, error) {
 	s := &Source{IndexBytes: 4}
 	for _, c := range p.Calls() {
 		if c.Block.Call != nil {
 			return nil, fmt.Errorf("block %s: the host processor computes it, and only kernels for the device are printed", c.Block.Label())
 		}
-		k := plan(c.Kernel, t.OpenCL)
+		k := plan(c.Kernel, groups)
 		name, err := w.add(k, c.Block.Label())
 		if err != nil {
 			return nil, fmt.Errorf("block %s: %w", c.Block.Label(), err)

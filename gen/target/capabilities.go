@@ -1,0 +1,76 @@
+package target
+
+import "fmt"
+
+// What kernels and host programs may rely on. Packages ask these questions, and never for an interface, a processor or a name: a new
+// kind of chip answers them here, and nothing else changes (tools/lint/words.txt finds comparisons).
+
+// family is what all processors of a cpu have in common.
+type family struct {
+	language string // of kernels
+	goarch   string // Go's name, "" where Go has none
+	triple   string // of Linux on it, as GNU's and LLVM's tools name it
+}
+
+// families are known by the field cpu.
+var families = map[string]family{
+	"x86_64":  {"cpp", "amd64", "x86_64-linux-gnu"},
+	"arm64":   {"cpp", "arm64", "aarch64-linux-gnu"},
+	"hexagon": {language: "hvx"},
+	"opencl":  {language: "opencl"},
+}
+
+// Language is what kernels for the chip are written in, by the name of the printer below gen/print: cpp, hvx or opencl.
+func (t *Target) Language() string {
+	if f, known := families[t.CPU]; known {
+		return f.language
+	}
+	return "cpp"
+}
+
+// GOARCH is Go's name of the chip's processors, "" where Go has none.
+func (t *Target) GOARCH() string { return families[t.CPU].goarch }
+
+// Triple names Linux on the chip's processors to GNU's and LLVM's tools; "" where there is none.
+func (t *Target) Triple() string { return families[t.CPU].triple }
+
+// Views reports whether the host program may let a value lie anywhere in another one's memory, or take its place. Elsewhere each value is
+// an object of the device, which a kernel is given as a whole.
+func (t *Target) Views() bool { return t.OpenCL == nil }
+
+// WorkItems reports whether a task is a work-item: one of very many, whose place the device finds and which does little. Elsewhere a worker takes
+// tasks one after the other: each should be worth finding out which one it is, and loops within it run in vectors.
+func (t *Target) WorkItems() bool { return t.OpenCL != nil }
+
+// TilesFillScratch reports whether a register tile may store its accumulators to a worker's memory, for other tiles of the task to
+// read. Work-items cannot: that memory is the whole device's, and accumulators are variables of their own address space.
+func (t *Target) TilesFillScratch() bool { return t.OpenCL == nil }
+
+// AtOnce is how many tasks run at once where estimates are of the whole chip, 1 where they are of one core. With scratch each needs a
+// worker's memory, of which a device has fewer than it runs work-items.
+func (t *Target) AtOnce(scratch bool) int64 {
+	if scratch && t.OpenCL != nil {
+		return min(t.Parallel, t.OpenCL.Workers)
+	}
+	return t.Parallel
+}
+
+// WorkGroups is how work-items are started; an error where the facts do not say so.
+func (t *Target) WorkGroups() (*OpenCL, error) {
+	if t.OpenCL == nil {
+		return nil, fmt.Errorf("the facts of %s do not say how OpenCL kernels run: add \"opencl\"", t.Name)
+	}
+	return t.OpenCL, nil
+}
+
+// avx2Bits is how wide vectors are of nearly all x86-64 processors in use.
+const avx2Bits = 256
+
+// Baseline says what to build for instead of a chip that is the least of its family, where most processors have far more; "" for others.
+func (t *Target) Baseline() string {
+	if t.CPU != "x86_64" || t.VectorBits >= avx2Bits {
+		return ""
+	}
+	return fmt.Sprintf("the chip %s is x86-64's baseline, vectors of %d bits (SSE2): for processors with AVX2 build with "+
+		"--platforms=@rules_dnn//platforms:linux_x86_64_v3, with AVX-512 ...:linux_x86_64_v4, or give your platform() the constraint @rules_dnn//platforms:x86_64_v3 or x86_64_v4", t.Name, t.VectorBits)
+}

@@ -1,0 +1,41 @@
+package target
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestCapabilities: what processors and devices answer.
+func TestCapabilities(t *testing.T) {
+	for cpu, language := range map[string]string{"x86_64": "cpp", "arm64": "cpp", "hexagon": "hvx"} {
+		c := &Target{Name: "mine", CPU: cpu, VectorBits: 256, Parallel: 1}
+		assert.Equal(t, language, c.Language())
+		assert.Equal(t, []bool{true, false, true}, []bool{c.Views(), c.WorkItems(), c.TilesFillScratch()}, cpu)
+		assert.Equal(t, []int64{1, 1}, []int64{c.AtOnce(false), c.AtOnce(true)}, cpu)
+		assert.Empty(t, c.Baseline(), cpu)
+		_, err := c.WorkGroups()
+		assert.ErrorContains(t, err, "the facts of mine do not say how OpenCL kernels run")
+	}
+	device := &Target{CPU: "opencl", VectorBits: 128, Parallel: 2048, OpenCL: &OpenCL{GroupItems: 64, Workers: 512}}
+	assert.Equal(t, "opencl", device.Language())
+	assert.Equal(t, []bool{false, true, false}, []bool{device.Views(), device.WorkItems(), device.TilesFillScratch()})
+	assert.Equal(t, []int64{2048, 512}, []int64{device.AtOnce(false), device.AtOnce(true)})
+	groups, err := device.WorkGroups()
+	require.NoError(t, err)
+	assert.Same(t, device.OpenCL, groups)
+	assert.Contains(t, (&Target{CPU: "x86_64", VectorBits: 128}).Baseline(), "linux_x86_64_v3")
+	assert.Empty(t, (&Target{CPU: "arm64", VectorBits: 128}).Baseline())
+}
+
+// TestFamilies: what tools call a chip's processors.
+func TestFamilies(t *testing.T) {
+	names := func(cpu string) string { return (&Target{CPU: cpu}).GOARCH() + " " + (&Target{CPU: cpu}).Triple() }
+	assert.Equal(t, "amd64 x86_64-linux-gnu", names("x86_64"))
+	assert.Equal(t, "arm64 aarch64-linux-gnu", names("arm64"))
+	for _, cpu := range []string{"hexagon", "opencl", "another"} {
+		assert.Equal(t, " ", names(cpu), "none")
+	}
+	assert.Equal(t, "cpp", (&Target{CPU: "another"}).Language())
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"rules_dnn/gen/files"
+	"rules_dnn/gen/target"
+)
+
+// usual are the chips that are compared by default: those for platforms that name no processor, a DSP, and the devices. Chips of single
+// processors have other numbers and the same instructions.
+const usual = `^(x86_64|x86_64_v3|x86_64_v4|arm64|hexagon_v68|opencl_.*)$`
+
+// chip is a chip or a device.
+type chip struct {
+	*target.Target
+	facts []byte
+}
+
+// targets are the chips and devices of the repository that --chips wants, in the order of their names.
+func (o *options) targets() ([]*chip, error) {
+	all, err := facts(o.root)
+	if err != nil {
+		return nil, err
+	}
+	var out []*chip
+	for _, f := range all {
+		t, err := target.Parse(f)
+		if err != nil {
+			return nil, err
+		}
+		if o.chips.MatchString(t.Name) {
+			out = append(out, &chip{t, f})
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("--chips=%s: platforms/chips and platforms/devices have none that is called so; run this command from the repository's root", o.chips)
+	}
+	slices.SortFunc(out, func(a, b *chip) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// facts are those of the repository's chips and devices.
+func facts(root string) ([][]byte, error) {
+	var out [][]byte
+	for _, folder := range []string{"chips", "devices"} {
+		paths, err := filepath.Glob(filepath.Join(root, "platforms", folder, "*.json"))
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range paths {
+			text, err := files.Read(path)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, text)
+		}
+	}
+	return out, nil
+}

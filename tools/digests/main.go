@@ -1,0 +1,142 @@
+// Command digests makes digests of all that dnnc generates, for every graph of a corpus and every chip, and compares them with
+// those of a file: a change of the compiler that claims to leave the generated code alone proves it so.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+)
+
+const usage = `digests compares what dnnc generates with tests/models/digests.txt, byte for byte: for each graph and each chip or device of
+platforms/ a line with digests of the sources (header, kernels, host program), of the weights and of the manifest, or with the first line of
+the error where dnnc refuses the graph. It prints the lines that changed, and fails if any did.
+
+usage: digests [options], from the repository's root
+  go run ./tools/digests [options]
+
+examples, for [options]:
+  --models FOLDER/graphs.zip               the repository's own graphs, and all of the archive
+  --models FOLDER/graphs.zip --update      write the file: these digests are what later runs are compared with
+  --only 'resnet|vgg' --chips 'arm64|opencl'
+                                           some graphs, on some chips
+  --keep /tmp/before                       keep all outputs but the weights, of which digests of each constant are kept
+  --against /tmp/before                    for lines that changed, what changed since an earlier run with --keep: files, kernels, and
+                                           a diff of the first few
+
+To see what a change does: run with --keep at the commit before it, then with --against.
+Lines of graphs that a run does not have stay as they are, and are counted. Graphs whose weights were taken out are filled by 'dnnc graph --fill-random'.
+
+options:
+`
+
+type options struct {
+	models         paths
+	record         string
+	only, chips    *regexp.Regexp
+	update         bool
+	keep, against  string
+	dnnc           string
+	parallel       int
+	mostMB         int64
+	diffs, context int
+	root           string
+}
+
+// paths is an option that may be given several times.
+type paths []string
+
+func (p *paths) String() string     { return fmt.Sprint([]string(*p)) }
+func (p *paths) Set(s string) error { *p = append(*p, s); return nil }
+
+// own are the folders of the repository's own graphs.
+var own = []string{"tests/models", "app"}
+
+func main() {
+	o, err := parse(os.Args[1:], os.Stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err == nil {
+		err = o.run(os.Stdout, os.Stderr)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "digests: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func parse(args []string, help io.Writer) (*options, error) {
+	o := &options{root: "."}
+	if folder := os.Getenv("BUILD_WORKSPACE_DIRECTORY"); folder != "" { // under `bazel run`
+		o.root = folder
+	}
+	fs := flag.NewFlagSet("digests", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.Var(&o.models, "models", "an ONNX file, a folder of some, or a zip archive of some, besides the repository's own; may be repeated")
+	fs.StringVar(&o.record, "record", "tests/models/digests.txt", "the file of digests")
+	only := fs.String("only", "", "regular expression of the graphs' names; all by default")
+	chips := fs.String("chips", usual, "regular expression of the chips' and devices' names; by default not those of single processors, . for all")
+	fs.BoolVar(&o.update, "update", false, "write the file instead of comparing with it")
+	fs.StringVar(&o.keep, "keep", "", "folder that keeps what is generated")
+	fs.StringVar(&o.against, "against", "", "folder that an earlier run kept")
+	fs.StringVar(&o.dnnc, "dnnc", "", "the compiler; by default it is built by the machine's Go")
+	fs.IntVar(&o.parallel, "parallel", 2, "graphs at a time")
+	fs.Int64Var(&o.mostMB, "most-mb", 1000, "leave out graphs with more megabytes of weights; 0: none")
+	fs.IntVar(&o.diffs, "diffs", 4, "how many files' diffs --against prints")
+	fs.IntVar(&o.context, "diff-lines", 60, "how many lines of each")
+	err := fs.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(help, usage)
+		fs.SetOutput(help)
+		fs.PrintDefaults()
+		return nil, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case fs.NArg() > 0:
+		return nil, fmt.Errorf("unexpected argument %q; --help shows examples", fs.Arg(0))
+	case o.parallel < 1 || o.mostMB < 0 || o.diffs < 0 || o.context < 1:
+		return nil, fmt.Errorf("--parallel and --diff-lines want numbers from 1, --most-mb and --diffs from 0")
+	case o.update && o.against != "":
+		return nil, fmt.Errorf("--update accepts what --against would show: want one of them")
+	}
+	if o.only, err = regexp.Compile(*only); err != nil {
+		return nil, fmt.Errorf("--only: %w", err)
+	}
+	if o.chips, err = regexp.Compile(*chips); err != nil {
+		return nil, fmt.Errorf("--chips: %w", err)
+	}
+	return o, o.place()
+}
+
+// place makes paths absolute: those that the user gives begin where the user is, the others at the repository's root.
+func (o *options) place() (err error) {
+	given := []*string{&o.keep, &o.against, &o.dnnc}
+	for i := range o.models {
+		given = append(given, &o.models[i])
+	}
+	for _, p := range given {
+		if from := os.Getenv("BUILD_WORKING_DIRECTORY"); from != "" && *p != "" && !filepath.IsAbs(*p) {
+			*p = filepath.Join(from, *p)
+		}
+		if *p != "" {
+			if *p, err = filepath.Abs(*p); err != nil {
+				return err
+			}
+		}
+	}
+	if o.keep != "" && o.keep == o.against {
+		return fmt.Errorf("--keep and --against name one folder: what is compared would be overwritten")
+	}
+	if o.root, err = filepath.Abs(o.root); err == nil && !filepath.IsAbs(o.record) {
+		o.record = filepath.Join(o.root, o.record)
+	}
+	return err
+}
