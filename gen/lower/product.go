@@ -44,7 +44,7 @@ func Product(b *block.Block, env *Env) (*Lowered, error) {
 	if err != nil {
 		return nil, fmt.Errorf("block %s: %w", b.Label(), err)
 	}
-	k.Anchor, k.Doc = productAnchor, b.Origins
+	k.Anchor = productAnchor
 	l := env.done(k, Values(b))
 	l.Name, l.Family = fmt.Sprintf("%s %s", productAnchor, p.tile), fmt.Sprintf("%s x%d", productAnchor, p.vectors)
 	return l, nil

@@ -186,6 +186,3 @@ func (t *Target) Lanes(d ir.DType) int {
 	}
 	return max(1, t.VectorBits/8/d.Size())
 }
-
-// WorkItems reports whether kernels run as work-items of work-groups.
-func (t *Target) WorkItems() bool { return t.OpenCL != nil }
