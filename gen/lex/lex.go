@@ -14,6 +14,7 @@ type Lexer struct {
 	s   string
 	Pos int // of what is unread
 	eol int // the end of the line of the last expression
+	bol int // what stands there is the first of its line
 }
 
 // New is a text of which nothing is read.
@@ -32,9 +33,11 @@ func (l *Lexer) Errorf(format string, args ...any) error {
 
 // Rest is the unread text after white space and comments.
 func (l *Lexer) Rest() string {
+	line := false
 	for l.Pos < len(l.s) {
 		switch c := l.s[l.Pos]; {
 		case c == ' ' || c == '\n' || c == '\t' || c == '\r':
+			line = line || c == '\n'
 			l.Pos++
 		case c == '#':
 			n := strings.IndexByte(l.s[l.Pos:], '\n')
@@ -43,6 +46,9 @@ func (l *Lexer) Rest() string {
 			}
 			l.Pos += n
 		default:
+			if line {
+				l.bol = l.Pos
+			}
 			return l.s[l.Pos:]
 		}
 	}
@@ -51,9 +57,7 @@ func (l *Lexer) Rest() string {
 
 // EndLine checks that nothing but a comment stands on the rest of the line.
 func (l *Lexer) EndLine() error {
-	before := l.Pos
-	r := l.Rest()
-	if r == "" || strings.IndexByte(l.s[before:l.Pos], '\n') >= 0 {
+	if l.Rest() == "" || l.Pos == l.bol {
 		return nil
 	}
 	return l.Errorf("want the end of the line, found %s", l.Found())
