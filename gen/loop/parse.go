@@ -19,7 +19,10 @@ func Parse(text string, calls ...*opaque.Call) (*Kernel, error) {
 	if len(text) > limit.KernelText {
 		return nil, fmt.Errorf("kernel's text: want at most %d bytes, found %d", limit.KernelText, len(text))
 	}
-	p := &parser{Lexer: lex.New(text), k: &Kernel{Facts: sym.Facts{}}, vars: newScope[ir.DType](), buffers: newScope[*Buffer](), micros: map[string]*MicroKernel{}, calls: map[string]*opaque.Call{}}
+	p := &parser{
+		Lexer: lex.New(text), k: &Kernel{Facts: sym.Facts{}}, vars: newScope[ir.DType](), buffers: newScope[*Buffer](),
+		micros: map[string]*MicroKernel{}, calls: map[string]*opaque.Call{},
+	}
 	for _, c := range calls {
 		p.calls[opaqueText(c)] = c
 	}

@@ -70,6 +70,10 @@ func (p *parser) expression() (te.Expr, error) {
 	case err != nil:
 		return p.variable(word)
 	case p.Accept(":"):
+		if r := p.Rest(); r != "" && (r[0] >= 'a' && r[0] <= 'z') { // a number begins with a digit or a sign
+			typ, err := p.dtype()
+			return Ref{word, typ}, err
+		}
 		return p.literal(t)
 	case p.Accept("("):
 		x, err := p.Expr()

@@ -41,7 +41,7 @@ import (
 //
 // Scalar expressions are written as in the text of stages (te.Writer): a call is the type, the function and its arguments; a choice
 // is "(a if lo <= e < hi else b)"; "f32(i0)" is the value of an index expression, and "f32:0.5" a literal. What follows ";" in an
-// index is the texel. "v" reads a variable; "v:f16" as of another type than the text declares. "()" is no condition at all.
+// index is the texel. "v" reads a variable; "v:f16" as of another type than the text declares, or where it has the name of a type. "()" is no condition at all.
 
 // String is the kernel's text form. It holds all of a kernel but facts of what the kernel does not have, and an opaque call's
 // function and constants (see Parse). Only kernels that Verify finds right are sure to be read back.

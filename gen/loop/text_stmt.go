@@ -135,7 +135,8 @@ func (p *printer) scalar(e te.Expr) {
 		p.WriteString(element(x.Buf, x.Index, x.Texel))
 	case Ref:
 		p.WriteString(x.Name)
-		if t, ok := p.vars.find(x.Name); !ok || t != x.Type {
+		_, other := ir.ParseDType(x.Name) // u8 may be a variable
+		if t, ok := p.vars.find(x.Name); !ok || t != x.Type || other == nil {
 			fmt.Fprintf(p, ":%s", x.Type)
 		}
 	default:

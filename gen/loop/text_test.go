@@ -53,6 +53,10 @@ const wholeText = `kernel "contraction \"6x16\"" {
   y[0] = v
   y[1] = v:i32
   y[2] = u64 pi()
+  var u8 = f32:1
+  u8 = u8:f32
+  index f32 = N
+  y[f32] = f32(f32)
   y[3] = u64 max(u64:18446744073709551615, i64:-9223372036854775808)
   call TopK<f32, i64> whole {
     operand x f32[N, 4]

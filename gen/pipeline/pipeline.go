@@ -155,10 +155,12 @@ func (s *State) text() string {
 	switch {
 	case s.Program != nil:
 		b.WriteString(s.Program.String())
+		b.WriteString(s.Program.KernelTexts())
 	case s.Blocks != nil:
 		b.WriteString(s.Blocks.String())
 		if s.Choice != nil {
 			b.WriteString(s.Choice.Text(s.Blocks))
+			b.WriteString(s.Choice.KernelTexts(s.Blocks))
 		}
 	case s.Graph != nil:
 		if err := ir.Dump(&b, s.Graph); err != nil {
