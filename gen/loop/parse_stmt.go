@@ -228,7 +228,7 @@ func (p *parser) tile() (x Tile, err error) {
 			err = p.Expect(next)
 		}
 	}
-	flat(&x.Acc, &x.AccAt, "+=")
+	flat(&x.Acc, &x.AccAt, "=")
 	flat(&x.X, &x.XAt, "*")
 	flat(&x.W, &x.At, "")
 	if err == nil && p.Accept("fetch") {

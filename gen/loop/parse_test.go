@@ -34,7 +34,7 @@ func TestParseErrors(t *testing.T) {
 		{"kernel \"k\" {\n  micro m0 fma_f32x8 mem 6 x 2\n  micro m0 fma_f32x8 mem 6 x 2\n}", `line 3: micro-kernel "m0" is defined twice`},
 		{"kernel \"k\" {\n  micro m0 fma_f32x8 mem 6 x 2 k 3 by 1\n}", `line 3: want ",", found "}"`},
 		{"kernel \"k\" {\n  grid i\n}", `line 3: want "<", found "}"`},
-		{"kernel \"k\" {\n  tile m0 a[0] += x[0] * w[0]\n}", `line 2: no micro-kernel "m0" is defined before its use`},
+		{"kernel \"k\" {\n  tile m0 a[0] = x[0] * w[0]\n}", `line 2: no micro-kernel "m0" is defined before its use`},
 		{"kernel \"k\" {\n  y[0] = f32:1\n}", `line 2: buffer "y" is not declared before its use`},
 		{"kernel \"k\" {\n  for i < 8\n  }\n}", `line 3: want "{", found "}"`},
 		{"kernel \"k\" {\n  for i < {\n  }\n}", `line 2: want an expression: a number, a variable or a parenthesis is missing before "{"`},

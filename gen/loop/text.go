@@ -26,7 +26,7 @@ import (
 //	  grid task < 8*N
 //	  index n = ((task) // (8))
 //	  array acc f32[96]
-//	  tile m0 acc[0] += x[64*task] * w[0] fetch 128
+//	  tile m0 acc[0] = x[64*task] * w[0] fetch 128
 //	  for i0 < 8 lanes 4 stride 2 {
 //	    bind g = i64 cast(x[i0]) in 0..N - 1
 //	    if 0 <= i0 + g < N and 1 <= n < 2 {

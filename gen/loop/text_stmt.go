@@ -87,7 +87,7 @@ func (p *printer) tile(x Tile) {
 	if !x.FetchAt.Is(0) {
 		fetch = " fetch " + x.FetchAt.String()
 	}
-	p.line("tile %s %s += %s * %s%s", p.micros[x.Micro.text()],
+	p.line("tile %s %s = %s * %s%s", p.micros[x.Micro.text()],
 		flat(x.Acc, x.AccAt), flat(x.X, x.XAt), flat(x.W, x.At), fetch)
 }
 

@@ -31,8 +31,8 @@ const wholeText = `kernel "contraction \"6x16\"" {
   index n = ((task) // (8))
   array acc f32[96]
   array odd f32[N] readonly shared const
-  tile m0 acc[8] += x[64*task] * w[n] fetch 128
-  tile m1 acc[0] += x[0] * w[0]
+  tile m0 acc[8] = x[64*task] * w[n] fetch 128
+  tile m1 acc[0] = x[0] * w[0]
   for i0 < 8 lanes 4 stride 2 {
     bind g = i64 cast(x[i0]) in 0..N - 1
     var v = f32:0x7ff8000000000001
