@@ -68,6 +68,9 @@ func TestParseErrors(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(wholeText)
 	f.Add(whole().String())
+	for _, c := range append(append([]kernelText{}, right...), wrong...) {
+		f.Add(c.text())
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		wildtest.Guard(t, func() string { return text })
 		k, err := loop.Parse(text)

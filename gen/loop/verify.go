@@ -28,10 +28,10 @@ func Verify(k *Kernel) error {
 		v.declare(b.Name, b)
 	}
 	if !slices.ContainsFunc(k.Grid, func(a te.Axis) bool { return a.Var == TaskVar }) {
-		v.declare(TaskVar, index{})
+		v.declare(TaskVar, index{loop: true})
 	}
 	for _, a := range k.Grid {
-		v.declare(a.Var, index{})
+		v.declare(a.Var, index{loop: true})
 		v.enter(a.Var, a.Extent, true)
 	}
 	for _, s := range k.Body { // its block is the parameters'
@@ -51,7 +51,7 @@ func newVerifier(k *Kernel) *verifier {
 // What a name may be besides a *Buffer.
 type (
 	symbol   struct{}
-	index    struct{}
+	index    struct{ loop bool } // a loop's or a loaded integer, or a value
 	variable struct{ t ir.DType }
 )
 
@@ -59,6 +59,7 @@ type (
 type name struct {
 	what  any
 	depth int
+	value *sym.Expr // of an index variable, by symbols, loops' variables and loaded integers
 }
 
 // verifier knows the names in scope; the first error stays.
@@ -89,13 +90,38 @@ func (v *verifier) declare(n string, what any) {
 	switch {
 	case len(all) > 0 && all[len(all)-1].depth == v.depth:
 		v.fail("%q is declared twice in one block", n)
-	case len(all) > 0:
+	case len(all) > 0 && !hides(what, all[len(all)-1].what):
 		v.fail("%q is declared in a block where another %q is in scope", n, n)
 	case !isName(n):
 		v.fail("%q is no name", n)
 	}
 	v.here = append(v.here, n)
-	v.names[n] = append(all, name{what, v.depth})
+	v.names[n] = append(all, name{what, v.depth, nil})
+	delete(v.values, n)
+}
+
+// hides reports whether a name may be declared where it has a meaning: a loop over one point is the value 0 in the block around, and
+// defines its variables there; a longer loop over the same variable may follow in the block.
+func hides(what, around any) bool {
+	switch x := around.(type) {
+	case index:
+		is, ok := what.(index)
+		return ok && is.loop && !x.loop
+	case variable:
+		is, ok := what.(variable)
+		return ok && is == x
+	}
+	return false
+}
+
+// undeclare takes a name out of scope.
+func (v *verifier) undeclare(n string) {
+	all := v.names[n]
+	all = all[:len(all)-1]
+	v.names[n] = all
+	if delete(v.values, n); len(all) > 0 && all[len(all)-1].value != nil {
+		v.values[n] = *all[len(all)-1].value
+	}
 }
 
 // isName reports whether texts can have the name: a word that means nothing else in index expressions.
@@ -122,13 +148,13 @@ func (v *verifier) block(body []Stmt, indices ...string) {
 	v.here = nil
 	v.depth++
 	for _, n := range indices {
-		v.declare(n, index{})
+		v.declare(n, index{loop: true})
 	}
 	for _, s := range body {
 		v.stmt(s)
 	}
 	for _, n := range v.here {
-		v.names[n] = v.names[n][:len(v.names[n])-1]
+		v.undeclare(n)
 	}
 	v.depth--
 	v.here = around
@@ -148,7 +174,7 @@ func (v *verifier) stmt(s Stmt) {
 			v.fail("the index %q is made of %s", x.Var, t)
 		}
 		v.indices(x.Lo, x.Hi)
-		v.declare(x.Var, index{})
+		v.declare(x.Var, index{loop: true})
 		v.bound(x)
 	case Def:
 		v.declare(x.Name, variable{v.expr(x.Init)})

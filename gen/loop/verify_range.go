@@ -27,7 +27,6 @@ func (v *verifier) enter(name string, extent sym.Expr, task bool) {
 	} else {
 		v.unsure++
 	}
-	delete(v.values, name) // of a block that has ended
 	v.around = append(v.around, a)
 }
 
@@ -62,12 +61,14 @@ func (v *verifier) loop(x For) {
 func (v *verifier) is(name string, value sym.Expr) {
 	value = value.Subst(v.values, v.k.Facts)
 	v.values[name] = value
+	if all := v.names[name]; len(all) > 0 {
+		all[len(all)-1].value = &value
+	}
 	v.fact(name, value, value)
 }
 
 // bound checks the bounds of a loaded integer, which may be each of them.
 func (v *verifier) bound(x Bind) {
-	delete(v.values, x.Var)
 	v.fact(x.Var, x.Lo.Subst(v.values, v.k.Facts), x.Hi.Subst(v.values, v.k.Facts))
 }
 
