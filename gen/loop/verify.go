@@ -14,8 +14,21 @@ import (
 // that are stored to may be written, types agree, loops that run in vectors can, tiles get what their instruction takes. Where ranges
 // and extents prove it, it finds accesses beyond a buffer, facts that do not hold, and tasks that store to one place; what depends on
 // more is left to package run.
-func Verify(k *Kernel) error {
+func Verify(k *Kernel) error { return verify(k, true) }
+
+// Proofs are the kernels whose ranges were found right: no pass changes a kernel but makes another.
+type Proofs map[*Kernel]bool
+
+// Verify is Verify of a kernel after another pass: the ranges of one that passes share are looked at once.
+func (p Proofs) Verify(k *Kernel) error {
+	err := verify(k, !p[k])
+	p[k] = p[k] || err == nil
+	return err
+}
+
+func verify(k *Kernel, ranges bool) error {
 	v := newVerifier(k)
+	v.ranges = ranges
 	for _, s := range k.Syms {
 		v.declare(s, symbol{})
 	}
@@ -64,11 +77,12 @@ type name struct {
 
 // verifier knows the names in scope; the first error stays.
 type verifier struct {
-	k     *Kernel
-	names map[string][]name // the innermost last
-	here  []string          // those of the innermost block
-	depth int
-	err   error
+	k      *Kernel
+	names  map[string][]name // the innermost last
+	here   []string          // those of the innermost block
+	depth  int
+	err    error
+	ranges bool // look at ranges, races and vectors, too
 	// around are the axes of the grid and the loops around, outermost first, and values what index variables are, by these.
 	around []around
 	values map[string]sym.Expr

@@ -4,7 +4,7 @@ import "rules_dnn/gen/sym"
 
 // races checks that no two tasks store to one place of a result: where a store runs for sure and its index is linear in an axis of the grid.
 func (v *verifier) races(x Store) {
-	if v.err != nil || v.unsure > 0 || x.Buf.Local || x.Buf.Image != nil || !v.isResult(x.Buf) {
+	if v.err != nil || v.unsure > 0 || !v.ranges || x.Buf.Local || x.Buf.Image != nil || !v.isResult(x.Buf) {
 		return
 	}
 	at := x.Index.Subst(v.values, v.k.Facts)

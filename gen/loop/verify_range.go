@@ -17,6 +17,9 @@ type around struct {
 
 // enter checks an axis or a loop and notes it.
 func (v *verifier) enter(name string, extent sym.Expr, task bool) {
+	if !v.ranges {
+		return
+	}
 	extent = extent.Subst(v.values, v.k.Facts)
 	a := around{name, extent, task, sym.AtLeast(extent, 1, v.k.Facts)}
 	if _, most := extent.Bounds(v.k.Facts); most < 0 {
@@ -31,6 +34,9 @@ func (v *verifier) enter(name string, extent sym.Expr, task bool) {
 }
 
 func (v *verifier) leave() {
+	if !v.ranges {
+		return
+	}
 	last := v.around[len(v.around)-1]
 	if !last.sure {
 		v.unsure--
@@ -46,7 +52,7 @@ func (v *verifier) loop(x For) {
 		v.fail("the loop over %q has vectors of %d lanes, %d apart", x.Var, x.Lanes, x.Stride)
 	case x.Lanes > 1 && v.vectors:
 		v.fail("the loop over %q runs in vectors, as one around it does", x.Var)
-	case x.Lanes > 1 && !CanVectorise(x, v.k.Facts):
+	case x.Lanes > 1 && v.ranges && !CanVectorise(x, v.k.Facts):
 		v.fail("the loop over %q cannot run in vectors", x.Var)
 	case x.Lanes > 1:
 		v.vectors = true
@@ -59,6 +65,9 @@ func (v *verifier) loop(x For) {
 
 // is notes the value of an index variable.
 func (v *verifier) is(name string, value sym.Expr) {
+	if !v.ranges {
+		return
+	}
 	value = value.Subst(v.values, v.k.Facts)
 	v.values[name] = value
 	if all := v.names[name]; len(all) > 0 {
@@ -69,6 +78,9 @@ func (v *verifier) is(name string, value sym.Expr) {
 
 // bound checks the bounds of a loaded integer, which may be each of them.
 func (v *verifier) bound(x Bind) {
+	if !v.ranges {
+		return
+	}
 	v.fact(x.Var, x.Lo.Subst(v.values, v.k.Facts), x.Hi.Subst(v.values, v.k.Facts))
 }
 
@@ -105,19 +117,19 @@ func (v *verifier) inside(b *Buffer, index sym.Expr) { v.below(b, "element", ind
 
 // below checks an index where it is computed for sure: it is wrong where the least or the greatest that it becomes is out of [0, size).
 func (v *verifier) below(b *Buffer, what string, index, size sym.Expr) {
-	if v.err != nil || v.unsure > 0 {
+	if v.err != nil || v.unsure > 0 || !v.ranges {
 		return
 	}
 	index = index.Subst(v.values, v.k.Facts)
-	lo, hi := index.Bounds(v.k.Facts)
-	if _, beyond := sym.Sub(index, size).Bounds(v.k.Facts); lo >= 0 && (beyond < 0 || hi < 0) {
-		return
+	if lo, _ := index.Bounds(v.k.Facts); lo < 0 {
+		if least, ok := v.corner(index, false); ok && sym.AtMost(least, -1, v.k.Facts) {
+			v.fail("%s %s of %q, which begins with 0", what, least, b.Name)
+		}
 	}
-	if least, ok := v.corner(index, false); ok && sym.AtMost(least, -1, v.k.Facts) {
-		v.fail("%s %s of %q, which begins with 0", what, least, b.Name)
-	}
-	if most, ok := v.corner(index, true); ok && sym.AtLeast(sym.Sub(most, size), 0, v.k.Facts) {
-		v.fail("%s %s of %q, which has %s", what, most, b.Name, size)
+	if _, beyond := sym.Sub(index, size).Bounds(v.k.Facts); beyond >= 0 {
+		if most, ok := v.corner(index, true); ok && sym.AtLeast(sym.Sub(most, size), 0, v.k.Facts) {
+			v.fail("%s %s of %q, which has %s", what, most, b.Name, size)
+		}
 	}
 }
 

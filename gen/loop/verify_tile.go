@@ -30,7 +30,7 @@ func (v *verifier) tile(x Tile) {
 	}
 	v.micro(x.Micro)
 	v.indices(x.XAt, x.At, x.AccAt, x.FetchAt)
-	if v.err == nil {
+	if v.err == nil && v.ranges {
 		v.reach(x)
 	}
 }
