@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"rules_dnn/gen/lex"
 	"rules_dnn/gen/sym"
 )
 
@@ -212,7 +213,7 @@ func (p *printer) node(s *scope, n *Node, indent string) {
 	if left == "" {
 		left = "()"
 	}
-	p.printf("%s%s = %s.%d(%s)", indent, left, bareOr(n.Op, isWord), n.Version, args)
+	p.printf("%s%s = %s.%d(%s)", indent, left, bareOr(n.Op, lex.IsWord), n.Version, args)
 	p.attrs(n)
 	origins := n.Origins
 	same := n.Name == "" && len(origins) == 0 || len(origins) == 1 && origins[0] == n.Name && n.Name != ""
@@ -242,7 +243,7 @@ func (p *printer) attrs(n *Node) {
 	}
 	list := make([]string, len(names))
 	for i, name := range names {
-		list[i] = bareOr(name, isWord) + " = " + p.attr(n, n.Attrs[name])
+		list[i] = bareOr(name, lex.IsWord) + " = " + p.attr(n, n.Attrs[name])
 	}
 	p.printf(" {%s}", strings.Join(list, ", "))
 }
@@ -318,8 +319,4 @@ func bareOr(s string, ok func(byte) bool) string {
 	return s
 }
 
-func isWord(c byte) bool {
-	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-}
-
-func isBareValue(c byte) bool { return isWord(c) || strings.IndexByte("./:$-", c) >= 0 }
+func isBareValue(c byte) bool { return lex.IsWord(c) || strings.IndexByte("./:$-", c) >= 0 }

@@ -3,6 +3,7 @@ package ir
 import (
 	"strings"
 
+	"rules_dnn/gen/lex"
 	"rules_dnn/gen/sym"
 )
 
@@ -11,17 +12,17 @@ func (p *parser) node(values map[string]*Value, depth int) (*Node, error) {
 	if err := p.results(n, values); err != nil {
 		return nil, err
 	}
-	if err := p.expect("="); err != nil {
+	if err := p.Expect("="); err != nil {
 		return nil, err
 	}
 	var err error
-	if n.Op, err = p.name(isWord); err != nil {
+	if n.Op, err = p.Name(lex.IsWord); err != nil {
 		return nil, err
 	}
-	if err := p.expect("."); err != nil {
+	if err := p.Expect("."); err != nil {
 		return nil, err
 	}
-	version, err := p.int()
+	version, err := p.Int()
 	if err != nil {
 		return nil, err
 	}
@@ -29,17 +30,17 @@ func (p *parser) node(values map[string]*Value, depth int) (*Node, error) {
 	if err := p.operands(n, values); err != nil {
 		return nil, err
 	}
-	if strings.HasPrefix(p.rest(), "{") {
-		if err := p.items("{", "}", func() error { return p.attr(n) }); err != nil {
+	if strings.HasPrefix(p.Rest(), "{") {
+		if err := p.Items("{", "}", func() error { return p.attr(n) }); err != nil {
 			return nil, err
 		}
 	}
 	if err := p.origins(n); err != nil {
 		return nil, err
 	}
-	if p.accept("computes") {
+	if p.Accept("computes") {
 		var err error
-		if n.Computes, err = listOf(&p.lexer, "[", "]", p.computed); err != nil {
+		if n.Computes, err = lex.ListOf(&p.Lexer, "[", "]", p.computed); err != nil {
 			return nil, err
 		}
 	}
@@ -48,19 +49,19 @@ func (p *parser) node(values map[string]*Value, depth int) (*Node, error) {
 
 // computed reads the name of a symbol that a node computes.
 func (p *parser) computed() (string, error) {
-	name := p.run(isWord)
+	name := p.Run(lex.IsWord)
 	if !sym.IsSymbol(name) {
-		return "", p.errorf("%q cannot be a symbol's name", name)
+		return "", p.Errorf("%q cannot be a symbol's name", name)
 	}
 	return name, nil
 }
 
 func (p *parser) results(n *Node, values map[string]*Value) error {
-	if p.accept("()") {
+	if p.Accept("()") {
 		return nil
 	}
 	for {
-		if p.accept("_") {
+		if p.Accept("_") {
 			n.Outputs = append(n.Outputs, nil)
 		} else {
 			v, err := p.definition(values)
@@ -73,7 +74,7 @@ func (p *parser) results(n *Node, values map[string]*Value) error {
 				return err
 			}
 		}
-		if !p.accept(",") {
+		if !p.Accept(",") {
 			return nil
 		}
 	}
@@ -81,21 +82,21 @@ func (p *parser) results(n *Node, values map[string]*Value) error {
 
 // operands reads the operands and, after a semicolon, the captures.
 func (p *parser) operands(n *Node, values map[string]*Value) error {
-	if err := p.expect("("); err != nil {
+	if err := p.Expect("("); err != nil {
 		return err
 	}
 	for own, first := -1, true; ; first = false {
-		if own < 0 && p.accept(";") {
+		if own < 0 && p.Accept(";") {
 			own = len(n.Inputs)
-		} else if !first && !p.accept(",") {
-			if err := p.expect(")"); err != nil {
+		} else if !first && !p.Accept(",") {
+			if err := p.Expect(")"); err != nil {
 				return err
 			}
 			if own >= 0 {
 				n.Captures = len(n.Inputs) - own
 			}
 			return nil
-		} else if first && p.accept(")") {
+		} else if first && p.Accept(")") {
 			return nil
 		}
 		v, err := p.use(values)
@@ -108,32 +109,32 @@ func (p *parser) operands(n *Node, values map[string]*Value) error {
 
 // origins reads the node's name and where it comes from.
 func (p *parser) origins(n *Node) error {
-	if strings.HasPrefix(p.rest(), `"`) {
-		name, err := p.quoted()
+	if strings.HasPrefix(p.Rest(), `"`) {
+		name, err := p.Quoted()
 		if err != nil {
 			return err
 		}
 		n.Name = name
 	}
-	if !p.accept("from") {
+	if !p.Accept("from") {
 		if n.Name != "" {
 			n.Origins = []string{n.Name}
 		}
 		return nil
 	}
 	var err error
-	n.Origins, err = listOf(&p.lexer, "[", "]", p.quoted)
+	n.Origins, err = lex.ListOf(&p.Lexer, "[", "]", p.Quoted)
 	return err
 }
 
 func (p *parser) regions(n *Node, depth int) error {
-	if !p.accept("regions") {
+	if !p.Accept("regions") {
 		return nil
 	}
-	if err := p.expect("{"); err != nil {
+	if err := p.Expect("{"); err != nil {
 		return err
 	}
-	for !p.accept("}") {
+	for !p.Accept("}") {
 		g, err := p.graph(depth + 1)
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"rules_dnn/gen/lex"
 	"rules_dnn/gen/limit"
 	"rules_dnn/gen/sym"
 )
@@ -17,10 +18,10 @@ func Parse(r io.Reader, files map[string]*File) (*Graph, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading a graph's text: %w", err)
 	}
-	p := &parser{lexer: lexer{s: string(b)}, files: files, consts: map[string]*Value{}}
+	p := &parser{Lexer: lex.New(string(b)), files: files, consts: map[string]*Value{}}
 	g, err := p.graph(0)
-	if err == nil && p.rest() != "" {
-		err = p.errorf("want nothing more after the graph, found %s", p.found())
+	if err == nil && p.Rest() != "" {
+		err = p.Errorf("want nothing more after the graph, found %s", p.Found())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("graph's text: %w", err)
@@ -29,36 +30,36 @@ func Parse(r io.Reader, files map[string]*File) (*Graph, error) {
 }
 
 type parser struct {
-	lexer
+	lex.Lexer
 	files  map[string]*File
 	consts map[string]*Value
 }
 
 func (p *parser) graph(depth int) (*Graph, error) {
 	if depth > limit.Nesting {
-		return nil, p.errorf("regions are nested deeper than %d", limit.Nesting)
+		return nil, p.Errorf("regions are nested deeper than %d", limit.Nesting)
 	}
 	g := &Graph{}
 	var err error
-	if err = p.expect("graph"); err != nil {
+	if err = p.Expect("graph"); err != nil {
 		return nil, err
 	}
-	if g.Name, err = p.quoted(); err != nil {
+	if g.Name, err = p.Quoted(); err != nil {
 		return nil, err
 	}
-	if err = p.expect("opset"); err != nil {
+	if err = p.Expect("opset"); err != nil {
 		return nil, err
 	}
-	opset, err := p.int()
+	opset, err := p.Int()
 	if err != nil {
 		return nil, err
 	}
 	g.Opset = int(opset)
-	if err = p.expect("{"); err != nil {
+	if err = p.Expect("{"); err != nil {
 		return nil, err
 	}
 	values := map[string]*Value{}
-	for !p.accept("}") {
+	for !p.Accept("}") {
 		if err := p.line(g, values, depth); err != nil {
 			return nil, err
 		}
@@ -69,27 +70,27 @@ func (p *parser) graph(depth int) (*Graph, error) {
 // line reads one statement of a graph.
 func (p *parser) line(g *Graph, values map[string]*Value, depth int) error {
 	switch {
-	case p.accept("symbol"):
+	case p.Accept("symbol"):
 		return p.symbol(g)
-	case p.accept("const"):
+	case p.Accept("const"):
 		if depth > 0 {
-			return p.errorf("constants stand in the outermost graph")
+			return p.Errorf("constants stand in the outermost graph")
 		}
 		return p.constant()
-	case p.accept("input"):
+	case p.Accept("input"):
 		v, err := p.definition(values)
 		if err != nil {
 			return err
 		}
 		g.Inputs = append(g.Inputs, v)
 		return p.valueType(v)
-	case p.accept("output"):
+	case p.Accept("output"):
 		v, err := p.use(values)
 		if err != nil {
 			return err
 		}
 		if v == nil {
-			return p.errorf("an output cannot be absent")
+			return p.Errorf("an output cannot be absent")
 		}
 		g.Outputs = append(g.Outputs, v)
 		return nil
@@ -103,21 +104,21 @@ func (p *parser) line(g *Graph, values map[string]*Value, depth int) error {
 }
 
 func (p *parser) symbol(g *Graph) error {
-	y := Symbol{Name: p.run(isWord)}
+	y := Symbol{Name: p.Run(lex.IsWord)}
 	if !sym.IsSymbol(y.Name) {
-		return p.errorf("%q cannot be a symbol's name", y.Name)
+		return p.Errorf("%q cannot be a symbol's name", y.Name)
 	}
 	var err error
-	if y.Lo, err = p.int(); err != nil {
+	if y.Lo, err = p.Int(); err != nil {
 		return err
 	}
-	if err = p.expect(".."); err != nil {
+	if err = p.Expect(".."); err != nil {
 		return err
 	}
-	if y.Hi, err = p.int(); err != nil {
+	if y.Hi, err = p.Int(); err != nil {
 		return err
 	}
-	if y.Computed = p.accept("computed"); y.Computed {
+	if y.Computed = p.Accept("computed"); y.Computed {
 		if y.Max, err = p.bound(); err != nil {
 			return err
 		}
@@ -128,22 +129,22 @@ func (p *parser) symbol(g *Graph) error {
 
 // bound reads what bounds a computed symbol.
 func (p *parser) bound() (sym.Expr, error) {
-	if !p.accept("up to") {
+	if !p.Accept("up to") {
 		return sym.Const(sym.MaxDim), nil
 	}
-	return p.expr()
+	return p.Expr()
 }
 
 func (p *parser) constant() error {
-	if err := p.expect("@"); err != nil {
+	if err := p.Expect("@"); err != nil {
 		return err
 	}
-	name, err := p.name(isBareValue)
+	name, err := p.Name(isBareValue)
 	if err != nil {
 		return err
 	}
 	if _, ok := p.consts[name]; ok {
-		return p.errorf("constant %q is defined twice", name)
+		return p.Errorf("constant %q is defined twice", name)
 	}
 	v := &Value{Name: name}
 	if err := p.valueType(v); err != nil {
@@ -158,15 +159,15 @@ func (p *parser) constant() error {
 
 // definition reads the name of a new value.
 func (p *parser) definition(values map[string]*Value) (*Value, error) {
-	if err := p.expect("%"); err != nil {
+	if err := p.Expect("%"); err != nil {
 		return nil, err
 	}
-	name, err := p.name(isBareValue)
+	name, err := p.Name(isBareValue)
 	if err != nil {
 		return nil, err
 	}
 	if _, ok := values[name]; ok {
-		return nil, p.errorf("value %q is defined twice", name)
+		return nil, p.Errorf("value %q is defined twice", name)
 	}
 	v := &Value{Name: name}
 	values[name] = v
@@ -177,39 +178,39 @@ func (p *parser) definition(values map[string]*Value) (*Value, error) {
 func (p *parser) use(values map[string]*Value) (*Value, error) {
 	from := values
 	switch {
-	case p.accept("_"):
+	case p.Accept("_"):
 		return nil, nil
-	case p.accept("@"):
+	case p.Accept("@"):
 		from = p.consts
 	default:
-		if err := p.expect("%"); err != nil {
+		if err := p.Expect("%"); err != nil {
 			return nil, err
 		}
 	}
-	name, err := p.name(isBareValue)
+	name, err := p.Name(isBareValue)
 	if err != nil {
 		return nil, err
 	}
 	v, ok := from[name]
 	if !ok {
-		return nil, p.errorf("value %q is not defined before its use", name)
+		return nil, p.Errorf("value %q is not defined before its use", name)
 	}
 	return v, nil
 }
 
 // valueType reads a type, a shape and known elements.
 func (p *parser) valueType(v *Value) error {
-	if !p.accept("?") {
-		t, err := ParseDType(p.run(isWord))
+	if !p.Accept("?") {
+		t, err := ParseDType(p.Run(lex.IsWord))
 		if err != nil {
-			return p.errorf("%w before %s", err, p.found())
+			return p.Errorf("%w before %s", err, p.Found())
 		}
 		v.Type = t
 	}
-	if p.accept("[*]") {
+	if p.Accept("[*]") {
 		return p.elems(v)
 	}
-	dims, err := listOf(&p.lexer, "[", "]", p.expr)
+	dims, err := lex.ListOf(&p.Lexer, "[", "]", p.Expr)
 	if err != nil {
 		return err
 	}
@@ -218,10 +219,10 @@ func (p *parser) valueType(v *Value) error {
 }
 
 func (p *parser) elems(v *Value) error {
-	if !strings.HasPrefix(p.rest(), "<") {
+	if !strings.HasPrefix(p.Rest(), "<") {
 		return nil
 	}
 	var err error
-	v.Elems, err = listOf(&p.lexer, "<", ">", p.expr)
+	v.Elems, err = lex.ListOf(&p.Lexer, "<", ">", p.Expr)
 	return err
 }

@@ -53,6 +53,10 @@ const (
 	// Parentheses of an expression that is parsed, and Terms of it and of any product.
 	Parentheses = 500
 	Terms       = 1 << 12
+	// KernelText is the bytes of a kernel's text that is parsed, and KernelDepth how deep its statements and
+	// expressions stand in each other: each level is a few frames of the stack.
+	KernelText  = 1 << 26
+	KernelDepth = 10000
 	// Identifier is the bytes of a name that is made of a foreign one.
 	Identifier = 64
 

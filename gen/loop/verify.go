@@ -4,56 +4,77 @@ import (
 	"fmt"
 	"slices"
 
-	"rules_dnn/gen/instr"
-	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
 
-// Verify checks what printers rely on: every name is declared once in a block and before its use, buffers are in scope and those
-// that are stored to may be written, and types agree.
-func Verify(k *Kernel) error {
-	v := &verifier{names: map[string][]name{}}
+// Verify checks what printers rely on: every name is declared once and before its use, buffers are in scope and those
+// that are stored to may be written, types agree, loops that run in vectors can, tiles get what their instruction takes. Where ranges
+// and extents prove it, it finds accesses beyond a buffer, facts that do not hold, and tasks that store to one place; what depends on
+// more is left to package run.
+func Verify(k *Kernel) error { return verify(k, true) }
+
+// Proofs are the kernels whose ranges were found right: no pass changes a kernel but makes another.
+type Proofs map[*Kernel]bool
+
+// Verify is Verify of a kernel after another pass: the ranges of one that passes share are looked at once.
+func (p Proofs) Verify(k *Kernel) error {
+	err := verify(k, !p[k])
+	p[k] = p[k] || err == nil
+	return err
+}
+
+func verify(k *Kernel, ranges bool) error {
+	v := newVerifier(k)
+	v.ranges = ranges
 	for _, s := range k.Syms {
 		v.declare(s, symbol{})
 	}
-	for _, b := range slices.Concat(k.Buffers, k.Scratch) {
+	for _, b := range k.Buffers {
+		v.parameter(b, false)
+		v.declare(b.Name, b)
+	}
+	for _, b := range k.Scratch {
+		v.parameter(b, true)
 		v.declare(b.Name, b)
 	}
 	if !slices.ContainsFunc(k.Grid, func(a te.Axis) bool { return a.Var == TaskVar }) {
-		v.declare(TaskVar, index{})
+		v.declare(TaskVar, index{loop: true})
 	}
 	for _, a := range k.Grid {
-		v.declare(a.Var, index{})
+		v.declare(a.Var, index{loop: true})
+		v.enter(a.Var, a.Extent, true)
 	}
 	for _, s := range k.Body { // its block is the parameters'
 		v.stmt(s)
 	}
+	v.whole()
 	if v.err != nil {
 		return fmt.Errorf("kernel %s: %w", k.Anchor, v.err)
 	}
 	return nil
 }
 
-// What a name may be besides a *Buffer.
-type (
-	symbol   struct{}
-	index    struct{}
-	variable struct{ t ir.DType }
-)
-
-// name is what a name is, and how deep the block lies that declares it.
-type name struct {
-	what  any
-	depth int
+func newVerifier(k *Kernel) *verifier {
+	return &verifier{k: k, names: map[string][]name{}, values: map[string]sym.Expr{}, read: map[*Buffer]bool{}, written: map[*Buffer]bool{}}
 }
 
 // verifier knows the names in scope; the first error stays.
 type verifier struct {
-	names map[string][]name // the innermost last
-	here  []string          // those of the innermost block
-	depth int
-	err   error
+	k      *Kernel
+	names  map[string][]name // the innermost last
+	here   []string          // those of the innermost block
+	depth  int
+	err    error
+	ranges bool // look at ranges, races and vectors, too
+	// around are the axes of the grid and the loops around, outermost first, and values what index variables are, by these.
+	around []around
+	values map[string]sym.Expr
+	// unsure is how many conditions, and loops that may not run once, are around.
+	unsure  int
+	vectors bool // a loop around runs in vectors
+	// read and written are the buffers that statements read and write.
+	read, written map[*Buffer]bool
 }
 
 func (v *verifier) fail(format string, args ...any) {
@@ -62,36 +83,19 @@ func (v *verifier) fail(format string, args ...any) {
 	}
 }
 
-func (v *verifier) declare(n string, what any) {
-	all := v.names[n]
-	if len(all) > 0 && all[len(all)-1].depth == v.depth {
-		v.fail("%q is declared twice in one block", n)
-	}
-	v.here = append(v.here, n)
-	v.names[n] = append(all, name{what, v.depth})
-}
-
-// lookup is what a name is here, nil where it is nothing.
-func (v *verifier) lookup(n string) any {
-	if all := v.names[n]; len(all) > 0 {
-		return all[len(all)-1].what
-	}
-	return nil
-}
-
 // block checks statements, some names being declared for them.
 func (v *verifier) block(body []Stmt, indices ...string) {
 	around := v.here
 	v.here = nil
 	v.depth++
 	for _, n := range indices {
-		v.declare(n, index{})
+		v.declare(n, index{loop: true})
 	}
 	for _, s := range body {
 		v.stmt(s)
 	}
 	for _, n := range v.here {
-		v.names[n] = v.names[n][:len(v.names[n])-1]
+		v.undeclare(n)
 	}
 	v.depth--
 	v.here = around
@@ -101,16 +105,18 @@ func (v *verifier) stmt(s Stmt) {
 	switch x := s.(type) {
 	case For:
 		v.index(x.Extent)
-		v.block(x.Body, x.Var)
+		v.loop(x)
 	case Index:
 		v.index(x.Value)
 		v.declare(x.Var, index{})
+		v.is(x.Var, x.Value)
 	case Bind:
 		if t := v.expr(x.Value); !t.IsInteger() {
 			v.fail("the index %q is made of %s", x.Var, t)
 		}
 		v.indices(x.Lo, x.Hi)
-		v.declare(x.Var, index{})
+		v.declare(x.Var, index{loop: true})
+		v.bound(x)
 	case Def:
 		v.declare(x.Name, variable{v.expr(x.Init)})
 	case Set:
@@ -119,24 +125,25 @@ func (v *verifier) stmt(s Stmt) {
 			v.fail("%s is assigned to %q, which is %T %v here", t, x.Name, v.lookup(x.Name), is.t)
 		}
 	case Alloc:
-		if n, known := x.Buf.Size.Const(); !known || n < 0 || !x.Buf.Local {
-			v.fail("the local array %q has %s elements", x.Buf.Name, x.Buf.Size)
-		}
-		v.declare(x.Buf.Name, x.Buf)
+		v.array(x.Buf)
 	case Store:
 		v.memory(x.Buf, true)
 		v.index(x.Index)
 		v.texel(x.Texel, x.Buf)
-		if t := v.expr(x.Value); t != x.Buf.Type {
+		if t := v.expr(x.Value); v.err == nil && t != x.Buf.Type {
 			v.fail("%s is stored to %q of %s", t, x.Buf.Name, x.Buf.Type)
 		}
+		v.place(x.Buf, x.Index, x.Texel)
+		v.races(x)
 	case Claim:
-		v.memory(x.Buf, true)
+		v.flat(x.Buf, true)
 		v.index(x.Index)
 	case If:
 		v.within(x.Cond)
+		v.unsure++
 		v.block(x.Then)
 		v.block(x.Else)
+		v.unsure--
 	case Tile:
 		v.tile(x)
 	case Call:
@@ -153,31 +160,20 @@ func (v *verifier) memory(b *Buffer, written bool) {
 		v.fail("a buffer is missing")
 	case v.lookup(b.Name) != any(b):
 		v.fail("no buffer %q is in scope", b.Name)
-	case written && !b.Write && !b.Local:
+	case written && !b.Write:
 		v.fail("%q is written, which is an operand", b.Name)
+	case written:
+		v.written[b] = true
+	default:
+		v.read[b] = true
 	}
 }
 
-func (v *verifier) texel(t Texel, b *Buffer) {
-	if b != nil && b.Image != nil {
-		v.indices(t.X, t.Y)
+// flat checks a buffer whose elements are counted from its beginning.
+func (v *verifier) flat(b *Buffer, written bool) {
+	if v.memory(b, written); v.err == nil && b.Image != nil {
+		v.fail("the elements of %q lie in an image", b.Name)
 	}
-}
-
-// tile checks that a micro-kernel gets the types that its instruction takes.
-func (v *verifier) tile(x Tile) {
-	for i, b := range []*Buffer{x.X, x.W, x.Acc} {
-		if v.memory(b, i == 2); v.err != nil {
-			return
-		}
-		if want := []ir.DType{x.Micro.Instr.X, x.Micro.Instr.W, x.Micro.Instr.Acc}[i]; b.Type != want {
-			v.fail("a tile of %q, which is %s, by %s, which wants %s", b.Name, b.Type, x.Micro.Instr.Name, want)
-		}
-	}
-	if !x.Micro.Instr.Allows(x.Micro.X) || x.Micro.X != instr.Vector && x.Micro.Rows < 1 || x.Micro.Vectors < 1 {
-		v.fail("instruction %s gets X of kind %s in %d rows of %d registers", x.Micro.Instr.Name, x.Micro.X, x.Micro.Rows, x.Micro.Vectors)
-	}
-	v.indices(x.XAt, x.At, x.AccAt, x.FetchAt)
 }
 
 // call checks the memory of an opaque operator's call.
@@ -198,6 +194,9 @@ func (v *verifier) call(x Call) {
 	for _, a := range x.Args {
 		v.index(a.Size)
 		v.indices(a.Dims...)
+	}
+	if v.vectors || v.unsure > 0 || !sym.AtMost(v.k.Tasks(), 1, v.k.Facts) {
+		v.fail("%s is called in more than one task, in a loop of vectors, or in a condition", x.Name)
 	}
 }
 

@@ -10,7 +10,9 @@ import (
 func (v *verifier) expr(e te.Expr) ir.DType {
 	switch x := e.(type) {
 	case te.Const:
+		v.known(x.Type)
 	case te.Index:
+		v.known(x.Type)
 		v.index(x.E)
 	case te.Call:
 		args := make([]ir.DType, len(x.Args))
@@ -24,6 +26,8 @@ func (v *verifier) expr(e te.Expr) ir.DType {
 		}
 	case te.Select:
 		v.within(x.Cond)
+		v.unsure++ // only one of the two is computed
+		defer func() { v.unsure-- }()
 		if a, b := v.expr(x.Then), v.expr(x.Else); a != b {
 			v.fail("a choice of %s or %s", a, b)
 		}
@@ -31,6 +35,7 @@ func (v *verifier) expr(e te.Expr) ir.DType {
 		v.memory(x.Buf, false)
 		v.index(x.Index)
 		v.texel(x.Texel, x.Buf)
+		v.place(x.Buf, x.Index, x.Texel)
 	case Ref:
 		if is, ok := v.lookup(x.Name).(variable); !ok || is.t != x.Type {
 			v.fail("%q of %s is read, which is %T %v here", x.Name, x.Type, v.lookup(x.Name), is.t)
@@ -43,4 +48,11 @@ func (v *verifier) expr(e te.Expr) ir.DType {
 		return ir.Invalid
 	}
 	return e.DType()
+}
+
+// known checks the type of what has no other.
+func (v *verifier) known(t ir.DType) {
+	if t.Kind() == ir.KindNone {
+		v.fail("a number of type %s", t)
+	}
 }

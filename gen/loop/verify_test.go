@@ -16,7 +16,7 @@ func TestVerify(t *testing.T) {
 	i, j, n, eight := sym.Var("i"), sym.Var("j"), sym.Var("N"), sym.Const(8)
 	x, y := &Buffer{Name: "x", Type: ir.F32, Size: eight}, &Buffer{Name: "y", Type: ir.F32, Size: eight, Write: true}
 	ints := &Buffer{Name: "n", Type: ir.I64, Size: eight}
-	acc := &Buffer{Name: "acc", Type: ir.F32, Size: eight, Local: true}
+	acc := &Buffer{Name: "acc", Type: ir.F32, Size: eight, Local: true, Write: true}
 	at := func(b *Buffer, e sym.Expr) te.Expr { return Mem{Buf: b, Index: e} }
 	to := func(v te.Expr) Stmt { return Store{Buf: y, Index: i, Value: v} }
 	each := func(body ...Stmt) Stmt { return For{Var: "i", Extent: eight, Body: body} }
@@ -48,8 +48,8 @@ func TestVerify(t *testing.T) {
 		{"arguments", `scalar function "add" wants arguments of one type`, []Stmt{each(to(te.Fn(ir.F32, "add", one, half)))}},
 		{"an operand that is written", `"x" is written, which is an operand`, []Stmt{each(Store{Buf: x, Index: i, Value: one})}},
 		{"an array that is not there", `no buffer "acc" is in scope`, []Stmt{each(to(at(acc, i)))}},
-		{"another one's array", `no buffer "acc" is in scope`, []Stmt{Alloc{&Buffer{Name: "acc", Type: ir.F32, Size: eight, Local: true}}, each(to(at(acc, i)))}},
-		{"an array of no size", `the local array "a" has N elements`, []Stmt{Alloc{&Buffer{Name: "a", Type: ir.F32, Size: n, Local: true}}}},
+		{"another one's array", `no buffer "acc" is in scope`, []Stmt{Alloc{&Buffer{Name: "acc", Type: ir.F32, Size: eight, Local: true, Write: true}}, each(to(at(acc, i)))}},
+		{"an array of no size", `the local array "a" has N elements`, []Stmt{Alloc{&Buffer{Name: "a", Type: ir.F32, Size: n, Local: true, Write: true}}}},
 		{"a tile's types", `a tile of "n", which is i64, by r, which wants f32`, []Stmt{Alloc{acc}, Tile{Micro: micro, X: ints, W: x, Acc: acc}}},
 		{"a tile into an operand", `"x" is written, which is an operand`, []Stmt{Tile{Micro: micro, X: x, W: x, Acc: x}}},
 		{"what lowering replaces", `an expression of type te.Acc`, []Stmt{each(to(te.Acc{Type: ir.F32}))}},

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/loop/run"
 	"rules_dnn/gen/pipeline"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/target"
@@ -121,7 +120,7 @@ func CompileFor(g *ir.Graph, chip *target.Target, disable []string) (*plan.Progr
 	return s.Program, nil
 }
 
-// Run compiles a graph and runs it on inputs by name.
+// Run compiles a graph and runs it on inputs by name, with kernels that are read from their text, too (runTexts).
 func Run(g *ir.Graph, c Config, inputs map[string]*ir.Tensor) ([]*ir.Tensor, error) {
 	p, err := Compile(g, c)
 	if err != nil {
@@ -132,7 +131,7 @@ func Run(g *ir.Graph, c Config, inputs map[string]*ir.Tensor) ([]*ir.Tensor, err
 			return nil, fmt.Errorf("no input %q", v.Name)
 		}
 	}
-	return run.Program(p, InputsOf(p, inputs))
+	return runTexts(p, InputsOf(p, inputs))
 }
 
 // InputsOf are the program's inputs, in its order.

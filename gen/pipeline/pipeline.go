@@ -14,6 +14,7 @@ import (
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/sel"
 	"rules_dnn/gen/target"
@@ -56,6 +57,7 @@ type State struct {
 	Times     tuning.Times
 	Candidate int
 	off       map[string]bool
+	proofs    loop.Proofs
 }
 
 // Enabled reports whether a pass, or a part of one that can be switched off, is on.
@@ -137,11 +139,14 @@ func runOne(p Pass, s *State, w io.Writer) (err error) {
 
 // verify checks the last form that there is: the graph, its blocks, the choice of their kernels, or the program.
 func (s *State) verify() error {
+	if s.proofs == nil {
+		s.proofs = loop.Proofs{}
+	}
 	switch {
 	case s.Program != nil:
-		return s.Program.Verify()
+		return s.Program.Verify(s.proofs)
 	case s.Choice != nil:
-		return errors.Join(s.Blocks.Verify(), s.Choice.Verify(s.Blocks))
+		return errors.Join(s.Blocks.Verify(), s.Choice.Verify(s.Blocks, s.proofs))
 	case s.Blocks != nil:
 		return s.Blocks.Verify()
 	case s.Graph != nil:
@@ -155,10 +160,12 @@ func (s *State) text() string {
 	switch {
 	case s.Program != nil:
 		b.WriteString(s.Program.String())
+		b.WriteString(s.Program.KernelTexts())
 	case s.Blocks != nil:
 		b.WriteString(s.Blocks.String())
 		if s.Choice != nil {
 			b.WriteString(s.Choice.Text(s.Blocks))
+			b.WriteString(s.Choice.KernelTexts(s.Blocks))
 		}
 	case s.Graph != nil:
 		if err := ir.Dump(&b, s.Graph); err != nil {

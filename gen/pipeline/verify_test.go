@@ -68,6 +68,12 @@ func TestPassesAreVerified(t *testing.T) {
 				b := *k.Buffers[0]
 				b.Write = true
 				k.Buffers[0], k.Body = &b, nil
+				for _, x := range k.Buffers { // and all that is written has a store
+					if x.Write {
+						k.Body = append(k.Body, loop.Store{Buf: x, Value: te.Number(x.Type, 0)})
+					}
+				}
+				k.Body = []loop.Stmt{loop.If{Cond: []te.Within{{E: sym.Var(loop.TaskVar), Hi: sym.Const(1)}}, Then: k.Body}}
 			})
 		}, "is written, or none of its results"},
 		{"a kernel's loops", "select", func(s *State) {

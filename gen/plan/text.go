@@ -6,6 +6,7 @@ import (
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
+	"rules_dnn/gen/loop"
 )
 
 // String is the program for dumps: each step with its kernel's anchor, its tasks, and where
@@ -20,6 +21,19 @@ func (p *Program) String() string {
 		fmt.Fprintf(&t.out, "arena %s (at least %s), scratch %s, weights %d bytes\n", p.ArenaBytes, p.LowerBoundBytes, p.ScratchBytes, p.WeightsBytes)
 	}
 	return t.out.String()
+}
+
+// KernelTexts are the kernels of the program's steps for dumps.
+func (p *Program) KernelTexts() string {
+	var l loop.Listing
+	n := 0
+	walk(p.Steps, func(s Step) {
+		if s.Call != nil {
+			l.Add(s.Call.Kernel, fmt.Sprintf("step %d: %s", n, s.Call.Block.Label()))
+		}
+		n++
+	})
+	return l.String()
 }
 
 type text struct {

@@ -9,8 +9,8 @@ import (
 
 // Verify checks that the steps can run in their order: each is one thing, what it reads was written before, what a kernel
 // gets is what its buffers say, and, once values are placed, that all of them are.
-func (p *Program) Verify() error {
-	v := &verifier{p: p, written: map[*ir.Value]bool{}, outside: map[*ir.Value]bool{}, right: map[*loop.Kernel]bool{}}
+func (p *Program) Verify(proofs loop.Proofs) error {
+	v := &verifier{p: p, proofs: proofs, written: map[*ir.Value]bool{}, outside: map[*ir.Value]bool{}, right: map[*loop.Kernel]bool{}}
 	for _, x := range p.Inputs {
 		v.written[x], v.outside[x] = true, true
 	}
@@ -36,6 +36,7 @@ func (p *Program) Verify() error {
 // verifier knows in which values' storage something was written.
 type verifier struct {
 	p       *Program
+	proofs  loop.Proofs // of kernels that earlier passes had
 	written map[*ir.Value]bool
 	order   []*ir.Value           // as they were written first
 	outside map[*ir.Value]bool    // the caller's inputs
@@ -78,7 +79,7 @@ func (v *verifier) step(s *Step) error {
 // call checks a kernel's operands and results.
 func (v *verifier) call(c *Call) error {
 	if !v.right[c.Kernel] {
-		if err := loop.Verify(c.Kernel); err != nil {
+		if err := v.proofs.Verify(c.Kernel); err != nil {
 			return fmt.Errorf("block %s: %w", c.Block.Label(), err)
 		}
 		v.right[c.Kernel] = true

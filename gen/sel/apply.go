@@ -8,6 +8,7 @@ import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
+	"rules_dnn/gen/loop"
 	"rules_dnn/gen/lower"
 )
 
@@ -164,6 +165,19 @@ func (a *applier) copied(v, written *ir.Value, from layout.Layout) {
 		c.Kernels[b] = a.lower(c, b)
 		c.Conversions++
 	}
+}
+
+// KernelTexts are the chosen kernels for dumps.
+func (c *Choice) KernelTexts(g *block.Graph) string {
+	var l loop.Listing
+	g.All(func(r *block.Graph) {
+		for i, b := range r.Blocks {
+			if k := c.Kernels[b]; k.Lowered != nil {
+				l.Add(k.Kernel, fmt.Sprintf("block %d: %s", i, b.Label()))
+			}
+		}
+	})
+	return l.String()
 }
 
 // Text is the choice for dumps: the solver's result, then each block's kernel and layouts.

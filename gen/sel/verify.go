@@ -11,8 +11,8 @@ import (
 )
 
 // Verify checks that the choice is one for the graph: that what callers and control flow see is row-major, that each block
-// has a kernel, whose loops are right, or nothing to do, and that nothing else has one.
-func (c *Choice) Verify(g *block.Graph) error {
+// has a kernel, whose loops are right, or nothing to do, and that nothing else has one. Proofs are of kernels that earlier passes had.
+func (c *Choice) Verify(g *block.Graph, proofs loop.Proofs) error {
 	blocks := 0
 	var err error
 	right := map[*loop.Kernel]bool{} // kernels that blocks share are looked at once
@@ -27,7 +27,7 @@ func (c *Choice) Verify(g *block.Graph) error {
 				blocks++
 			}
 			if err == nil {
-				err = c.verify(b, right)
+				err = c.verify(b, right, proofs)
 			}
 		}
 	})
@@ -37,7 +37,7 @@ func (c *Choice) Verify(g *block.Graph) error {
 	return err
 }
 
-func (c *Choice) verify(b *block.Block, right map[*loop.Kernel]bool) error {
+func (c *Choice) verify(b *block.Block, right map[*loop.Kernel]bool, proofs loop.Proofs) error {
 	k, computed := c.Kernels[b]
 	_, view := c.Views[b]
 	switch {
@@ -54,7 +54,7 @@ func (c *Choice) verify(b *block.Block, right map[*loop.Kernel]bool) error {
 		return nil
 	}
 	if !right[k.Kernel] {
-		if err := loop.Verify(k.Kernel); err != nil {
+		if err := proofs.Verify(k.Kernel); err != nil {
 			return fmt.Errorf("block %s: %w", b.Label(), err)
 		}
 		right[k.Kernel] = true

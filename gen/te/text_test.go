@@ -1,17 +1,16 @@
 package te_test
 
 import (
-	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
+	"rules_dnn/gen/te/tetest"
 )
 
 // whole has every field of a stage, and every kind of expression with all of its fields.
@@ -53,8 +52,8 @@ func TestTextIsComplete(t *testing.T) {
 		return w.String()
 	}
 	want, seen, quiet := text(whole()), map[string]int{}, map[string]bool{}
-	c := &changer{t}
-	c.each("", reflect.ValueOf(whole()), func(path string, v reflect.Value) {
+	c := &tetest.Changer{T: t}
+	c.Each("", reflect.ValueOf(whole()), func(path string, v reflect.Value) {
 		fields := strings.Split(path, "/")
 		for _, f := range fields {
 			seen[f]++
@@ -75,66 +74,6 @@ func TestTextIsComplete(t *testing.T) {
 		}
 	}
 	assert.Len(t, quiet, len(silent))
-}
-
-// changer makes copies of a value with one change each.
-type changer struct{ t *testing.T }
-
-// each calls f with every change of v: of a leaf to another value, of a list and a pointer to one without its last
-// element. The path ends with the field that is changed.
-func (c *changer) each(path string, v reflect.Value, f func(string, reflect.Value)) {
-	if e, ok := v.Interface().(sym.Expr); ok {
-		f(path, reflect.ValueOf(sym.Add(e, sym.Const(1))))
-		return
-	}
-	set := func(change func(reflect.Value)) {
-		out := reflect.New(v.Type()).Elem()
-		out.Set(v)
-		change(out)
-		f(path, out)
-	}
-	switch v.Kind() {
-	case reflect.String:
-		set(func(x reflect.Value) { x.SetString(v.String() + "x") })
-	case reflect.Bool:
-		set(func(x reflect.Value) { x.SetBool(!v.Bool()) })
-	case reflect.Int:
-		set(func(x reflect.Value) { x.SetInt(v.Int() + 1) })
-	case reflect.Uint8, reflect.Uint64:
-		set(func(x reflect.Value) { x.SetUint(v.Uint() + 1) })
-	case reflect.Struct:
-		for i := range v.NumField() {
-			require.False(c.t, v.Field(i).IsZero(), "%s.%s is not in the sample", v.Type(), v.Type().Field(i).Name)
-			c.each(fmt.Sprintf("%s/%s.%s", path, v.Type().Name(), v.Type().Field(i).Name), v.Field(i), func(p string, field reflect.Value) {
-				out := reflect.New(v.Type()).Elem()
-				out.Set(v)
-				out.Field(i).Set(field)
-				f(p, out)
-			})
-		}
-	case reflect.Slice:
-		set(func(x reflect.Value) { x.Set(v.Slice(0, v.Len()-1)) })
-		for i := range v.Len() {
-			c.each(path, v.Index(i), func(p string, element reflect.Value) {
-				out := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
-				reflect.Copy(out, v)
-				out.Index(i).Set(element)
-				f(p, out)
-			})
-		}
-	case reflect.Pointer:
-		f(path, reflect.Zero(v.Type()))
-		c.each(path, v.Elem(), func(p string, element reflect.Value) {
-			out := reflect.New(v.Type().Elem())
-			out.Elem().Set(element)
-			f(p, out)
-		})
-	case reflect.Interface:
-		f(path, reflect.Zero(v.Type()))
-		c.each(path, v.Elem(), f)
-	default:
-		require.Fail(c.t, "no other value is known", "%s %s", path, v.Type())
-	}
 }
 
 // TestTextHasNoNames: variables and the stage are called otherwise, and the text is the same.

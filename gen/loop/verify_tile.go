@@ -1,0 +1,86 @@
+package loop
+
+import (
+	"rules_dnn/gen/instr"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sym"
+)
+
+// tile checks that a micro-kernel gets the types that its instruction takes, and stays in its buffers.
+func (v *verifier) tile(x Tile) {
+	if x.Micro == nil || x.Micro.Instr == nil {
+		v.fail("a tile of no instruction")
+		return
+	}
+	for i, b := range []*Buffer{x.X, x.W, x.Acc} {
+		if v.flat(b, i == 2); v.err != nil {
+			return
+		}
+		if want := []ir.DType{x.Micro.Instr.X, x.Micro.Instr.W, x.Micro.Instr.Acc}[i]; b.Type != want {
+			v.fail("a tile of %q, which is %s, by %s, which wants %s", b.Name, b.Type, x.Micro.Instr.Name, want)
+		}
+	}
+	for _, b := range v.k.Buffers {
+		if x.Acc == b {
+			v.fail("a tile into %q: want a local array or the worker's memory", b.Name)
+		}
+	}
+	if v.vectors {
+		v.fail("a tile in a loop of vectors")
+	}
+	v.micro(x.Micro)
+	v.indices(x.XAt, x.At, x.AccAt, x.FetchAt)
+	if v.err == nil && v.ranges {
+		v.reach(x)
+	}
+}
+
+// micro checks a micro-kernel against its instruction's row.
+func (v *verifier) micro(m *MicroKernel) {
+	if !m.Instr.Allows(m.X) || m.X != instr.Vector && m.Rows < 1 || m.Vectors < 1 || m.Instr.Group != 1 && !m.Broadcast() {
+		v.fail("instruction %s gets X of kind %s in %d rows of %d registers", m.Instr.Name, m.X, m.Rows, m.Vectors)
+		return
+	}
+	for _, k := range m.K {
+		if k.Extent < 1 {
+			v.fail("a loop of a micro-kernel has %d points", k.Extent)
+		}
+	}
+	if m.Run < 0 {
+		v.fail("a micro-kernel's rows lie in runs of %d", m.Run)
+	}
+	if m.X != instr.Lane {
+		return
+	}
+	if n := len(m.K); n == 0 || m.K[n-1].XStep != 1 || m.K[n-1].Extent%m.Lanes() != 0 {
+		v.fail("instruction %s takes lanes of X: want an innermost loop over neighbours, a whole number of registers of %d", m.Instr.Name, m.Lanes())
+	}
+}
+
+// reach checks that the elements which a tile reads and writes lie in its buffers.
+func (v *verifier) reach(x Tile) {
+	m := x.Micro
+	// The least and the greatest offset that the K loops add to each operand's.
+	var xs, ws [2]int64
+	for _, k := range m.K {
+		for i, step := range []int64{k.XStep, k.WStep} {
+			to := []*[2]int64{&xs, &ws}[i]
+			last := (k.Extent - 1) * step
+			to[0], to[1] = to[0]+min(last, 0), to[1]+max(last, 0)
+		}
+	}
+	group := m.Instr.Group
+	for r := range m.Rows {
+		at := m.RowAt(r)
+		wide := group
+		if !m.Broadcast() {
+			wide = m.Vectors * m.Lanes()
+		}
+		v.inside(x.X, sym.Add(x.XAt, sym.Const(at+xs[0])))
+		v.inside(x.X, sym.Add(x.XAt, sym.Const(at+xs[1]+wide-1)))
+	}
+	v.inside(x.W, sym.Add(x.At, sym.Const(ws[0])))
+	v.inside(x.W, sym.Add(x.At, sym.Const(m.VectorAt(m.Vectors-1)+ws[1]+m.Lanes()*group-1)))
+	v.inside(x.Acc, x.AccAt)
+	v.inside(x.Acc, sym.Add(x.AccAt, sym.Const(m.Rows*m.Vectors*m.Lanes()-1)))
+}

@@ -1,0 +1,139 @@
+package loop_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/loop"
+)
+
+// kernelText is a kernel with lines before its grid of 4 tasks, and statements.
+type kernelText struct{ name, head, body, want string }
+
+func (c kernelText) text() string {
+	lines := func(s string) string { return strings.ReplaceAll(s, "; ", "\n") + "\n" }
+	return "kernel \"test\" {\n  symbol N\n  facts N 1..64\n  operand x f32[64]\n  operand n i64[8]\n  result y f32[64]\n" + lines(c.head) + "grid task < 4\n" + lines(c.body) + "}\n"
+}
+
+const (
+	micro = "micro m0 fma_f32x8 bcast 2 x 2 row 4 k 4 by 1, 16"
+	dots  = "micro m0 fma_f32x4 lane 2 x 2 row 4 k %s"
+	image = "result z f32[64] image [4, 4]"
+)
+
+// right are kernels without a mistake: those around the wrong ones below.
+var right = []kernelText{
+	{"loops", "", "for i < 16 {; y[task*16 + i] = x[task*16 + i]; }", ""},
+	{"vectors", "", "for i < 16 lanes 8 {; y[task*16 + i] = f32 add(x[task*16 + i], x[task]); }", ""},
+	{"strided vectors", "", "for j < 4 {; for i < 4 lanes 4 stride 4 {; y[task*16 + j + 4*i] = x[task*16 + 4*j + i]; }; }", ""},
+	{"a tile", micro, "array a f32[32]; tile m0 a[0] = x[0] * x[0]; for i < 16 {; y[task*16 + i] = a[i]; }", ""},
+	{"a tile of lanes", strings.Replace(dots, "%s", "4 by 1, 8", 1), "array a f32[16]; tile m0 a[0] = x[56] * x[32]; for i < 16 {; y[task*16 + i] = a[i]; }", ""},
+	{"the worker's memory", "scratch s f32[16]", "for i < 16 {; s[i] = x[i]; }; for i < 16 {; y[task*16 + i] = s[15 - i]; }", ""},
+	{"a loaded index", "", "for i < 16 {; bind g = n[min(7, i)] in 0..63; y[task*16 + i] = x[g]; }", ""},
+	{"accesses that are guarded", "", "for i < 16 {; y[task*16 + i] = (x[100 + i] if 3 <= i < 2 else x[i]); if 20 <= i < 30 {; y[i] = x[100]; }; }", ""},
+	{"a loop that may not run", "facts M 0..64; symbol M", "for i < 16 {; y[task*16 + i] = x[i]; }; for j < M {; y[j + 100] = f32:0; }", ""},
+	{"a value and a loop of one name", "", "index i = 0; y[task*16 + i] = x[i]; for i < 15 {; y[task*16 + i + 1] = x[i]; }", ""},
+	{"an element by symbols", "operand v f32[8*N]", "for i < 16 {; y[task*16 + i] = v[8*N - 1]; }", ""},
+	{"an image", image, "for i < 16 {; y[task*16 + i] = x[i]; }; for l < 4 lanes 4 {; z[l;task, 3] = x[l]; }", ""},
+	{"places that a condition chooses", "", "if 0 <= task < 1 {; for i < 64 {; y[i] = x[i]; }; }", ""},
+}
+
+// wrong are right kernels with one mistake.
+var wrong = []kernelText{
+	// Names.
+	{"an index after its loop", "", "for i < 4 {; }; y[i] = x[0]", `the index i has "i", which is none in scope`},
+	{"another symbol", "", "y[task] = x[M]", `the index M has "M", which is none in scope`},
+	{"a scalar as an index", "", "var v = f32:1; y[v] = v", `the index v has "v", which is none in scope`},
+	{"twice in a block", "", "var v = f32:1; var v = f32:1", `"v" is declared twice in one block`},
+	{"a loop in a loop over its variable", "", "for i < 4 {; for i < 4 {; y[i] = x[i]; }; }", `"i" is declared in a block where another "i" is in scope`},
+	{"a loop over the tasks' variable", "", "for task < 4 {; y[task] = x[0]; }", `"task" is declared in a block where another "task" is in scope`},
+	{"an array called as an operand", "", "if 0 <= task < 1 {; array x f32[4]; }", `"x" is declared in a block where another "x" is in scope`},
+	{"a scalar of another type in a block", "", "var v = f32:1; if 0 <= task < 1 {; var v = f16:1; }", `"v" is declared in a block where another "v" is in scope`},
+	{"a name of expressions", "", "index min = 0", `"min" is no name`},
+	{"a scalar after its block", "", "if 0 <= task < 1 {; var v = f32:1; }; y[task] = v", `"v" of f32 is read, which is <nil> invalid here`},
+	// Types.
+	{"a scalar of another type", "", "var v = f16:1; y[task] = v:f32", `"v" of f32 is read, which is loop.variable f16 here`},
+	{"an assignment of another type", "", "var v = f32:1; v = f16:1", `f16 is assigned to "v", which is loop.variable f32 here`},
+	{"a store of another type", "", "y[task] = n[0]", `i64 is stored to "y" of f32`},
+	{"a choice of two types", "", "y[task] = (x[0] if 0 <= task < 2 else n[0])", `a choice of f32 or i64`},
+	{"no such function", "", "y[task] = f32 sinus(x[0])", `no scalar function "sinus"`},
+	{"arguments of two types", "", "y[task] = f32 add(x[0], n[0])", `scalar function "add" wants arguments of one type`},
+	{"a loaded index of floats", "", "bind g = x[0] in 0..7; y[task] = x[g]", `the index "g" is made of f32`},
+	// Buffers.
+	{"a store to an operand", "", "x[task] = f32:1", `"x" is written, which is an operand`},
+	{"an array after its block", "", "if 0 <= task < 1 {; array a f32[4]; a[0] = x[0]; }; y[task] = a[0]", `no buffer "a" is in scope`},
+	{"an array of a symbol's size", "", "array a f32[N]", `the local array "a" has N elements`},
+	{"an array that tasks share", "", "array a f32[4] shared", `the local array "a" has 4 elements`},
+	{"an array that cannot be written", "", "array a f32[4] readonly", `"a" is a local array: want one that is written`},
+	{"an array that nothing writes", "", "array a f32[4]; y[task] = a[0]", `"a" is read, and nothing writes it`},
+	{"a result that nothing writes", "result z f32[4]", "for i < 16 {; y[task*16 + i] = x[i]; }", `nothing writes the result "z"`},
+	{"worker's memory that nothing writes", "scratch s f32[4]", "for i < 16 {; y[task*16 + i] = s[0]; }", `"s" is read, and nothing writes it`},
+	{"worker's memory of constants", "scratch s f32[4] const", "", `"s" is the worker's memory`},
+	{"a parameter that is local", "operand z f32[4] local", "", `"z" is a local array, and a parameter`},
+	{"a result of constants", "result z f32[4] const", "", `"z" is written, and holds constants`},
+	{"an operand over another", "operand z f32[4] holds", "", `"z" holds an operand, and is no result`},
+	{"a buffer of less than no elements", "operand z f32[3 - 4*N]", "", `"z" has -4*N + 3 elements`},
+	{"a symbol that nothing computes", "sets K", "for i < 16 {; y[task*16 + i] = x[i]; }", `nothing computes the symbol "K"`},
+	// Images.
+	{"an image of another size", "operand z f32[60] image [4, 4]", "", `"z" has 60 elements, and its image of 4 x 4 texels 64`},
+	{"a texel of no image", "", "y[task;1, 2] = x[0]", `"y" has a texel, and is no image`},
+	{"a fifth lane", image, "for l < 5 {; z[l;task, 0] = x[l]; }", `lane 4 of "z", which has 4`},
+	{"a column too many", image, "for l < 4 lanes 4 {; z[l;task + 1, 0] = x[l]; }", `column 4 of "z", which has 4`},
+	{"a claim of a texel", image, "claim z[0]", `the elements of "z" lie in an image`},
+	// Ranges.
+	{"one element too many", "", "for i < 17 {; y[task*16 + i] = x[task*16 + i]; }", `element 64 of "x", which has 64`},
+	{"one element before", "", "for i < 16 {; y[task*16 + i] = x[i - 1]; }", `element -1 of "x", which begins with 0`},
+	{"beyond a size of symbols", "operand v f32[8*N]", "y[task] = v[8*N]", `element 8*N of "v", which has 8*N`},
+	{"beyond the last of N", "operand v f32[8*N]", "for i < N {; for j < 8 {; y[task*16 + j] = v[8*i + j + 1]; }; }", `element 8*N of "v", which has 8*N`},
+	{"beyond by a value", "", "index j = 16*task; for i < 16 {; index k = i + j; y[k + 1] = x[k]; }", `element 64 of "y", which has 64`},
+	{"a loop of less than no points", "", "for i < 3 - 4*N {; }", `"i" runs over -4*N + 3 points`},
+	{"a loop beyond its facts", "facts i 0..14", "for i < 16 {; y[task*16 + i] = x[i]; }", `"i" is 15, and the facts say 14 at most`},
+	{"a task below its facts", "facts task 1..3", "y[task] = x[0]", `"task" is 0, and the facts say 1 at least`},
+	{"a value beyond its facts", "facts j 0..2", "index j = task", `"j" is 3, and the facts say 2 at most`},
+	{"a loaded integer beyond its facts", "facts g 0..6", "bind g = n[0] in 0..7; y[task] = x[g]", `"g" is 7, and the facts say 6 at most`},
+	// Tasks.
+	{"one element by all tasks", "", "y[0] = x[task]", `all points of "task" store to element 0 of "y"`},
+	{"all elements by all tasks", "", "for i < 64 {; y[i] = x[i]; }", `all points of "task" store to element i of "y"`},
+	{"an axis that stores to the same places", "grid g < 2", "for i < 16 {; y[task*16 + i] = x[g]; }", `all points of "g" store to element i + 16*task of "y"`},
+	{"the first element of the next task", "", "for i < 16 {; y[task*15 + i] = x[i]; }", `two points of "task" store to one element of "y": i + 15*task reaches those of the next point with "i" = 15`},
+	{"tasks that overlap by a value", "", "index j = 8*task; for i < 3 {; for k < 4 {; y[j + 4*i + k] = x[k]; }; }", `two points of "task" store to one element of "y": 4*i + k + 8*task reaches those of the next point with "i" = 2`},
+	{"axes that overlap", "grid g < 5", "for i < 2 {; y[8*task + 2*g + i] = x[i]; }", `two points of "task" store to one element of "y"`},
+	{"a call in all tasks", "", "call NonZero<f32> {; operand x f32[64]; result y f32[64]; work 1; }", `NonZero is called in more than one task`},
+	// Vectors.
+	{"a vector of what lies apart", "", "for i < 16 lanes 8 {; y[task*16 + i] = x[2*i]; }", `the loop over "i" cannot run in vectors`},
+	{"a vector stored apart", "", "for i < 4 lanes 4 stride 2 {; y[task*16 + 4*i] = x[i]; }", `the loop over "i" cannot run in vectors`},
+	{"a vector that assigns to what is around", "", "var v = f32:0; for i < 16 lanes 8 {; v = x[i]; }", `the loop over "i" cannot run in vectors`},
+	{"a vector in a vector", "", "for i < 8 lanes 8 {; for j < 8 lanes 8 {; var v = x[j]; }; }", `the loop over "j" runs in vectors, as one around it does`},
+	{"less than no lanes", "", "for i < 16 lanes -8 {; y[task*16 + i] = x[i]; }", `the loop over "i" has vectors of -8 lanes`},
+	// Tiles.
+	{"a tile of another type", micro, "array a f32[32]; tile m0 a[0] = n[0] * x[0]", `a tile of "n", which is i64, by fma_f32x8, which wants f32`},
+	{"a tile into an operand", micro, "tile m0 x[0] = x[0] * x[0]", `"x" is written, which is an operand`},
+	{"a tile into a result", micro, "tile m0 y[0] = x[0] * x[0]", `a tile into "y": want a local array or the worker's memory`},
+	{"a tile into a smaller array", micro, "array a f32[31]; tile m0 a[0] = x[0] * x[0]", `element 31 of "a", which has 31`},
+	{"a tile beyond X", micro, "array a f32[32]; tile m0 a[0] = x[57] * x[0]", `element 64 of "x", which has 64`},
+	{"a tile beyond W", micro, "array a f32[32]; tile m0 a[0] = x[0] * x[1]", `element 64 of "x", which has 64`},
+	{"a tile beyond W by tasks", micro, "array a f32[32]; tile m0 a[0] = x[0] * x[16*task]", `element 111 of "x", which has 64`},
+	{"a tile of no registers", strings.Replace(micro, "2 x 2", "2 x 0", 1), "array a f32[32]; tile m0 a[0] = x[0] * x[0]", `instruction fma_f32x8 gets X of kind bcast in 2 rows of 0 registers`},
+	{"a kind of X that the row has not", strings.Replace(micro, "bcast", "lane", 1), "array a f32[32]; tile m0 a[0] = x[0] * x[0]", `instruction fma_f32x8 gets X of kind lane`},
+	{"lanes of half a register", strings.Replace(dots, "%s", "2 by 1, 8", 1), "array a f32[16]; tile m0 a[0] = x[0] * x[0]", `instruction fma_f32x4 takes lanes of X: want an innermost loop over neighbours`},
+	{"lanes that lie apart", strings.Replace(dots, "%s", "4 by 2, 8", 1), "array a f32[16]; tile m0 a[0] = x[0] * x[0]", `instruction fma_f32x4 takes lanes of X: want an innermost loop over neighbours`},
+	{"a loop of no points in a tile", strings.Replace(micro, "k 4", "k 0", 1), "array a f32[32]; tile m0 a[0] = x[0] * x[0]", `a loop of a micro-kernel has 0 points`},
+	{"a vector of groups", "micro m0 vrmpy_i8i8 vec 1 x 1; operand b i8[256]", "array a i32[32]; tile m0 a[0] = b[0] * b[0]", `instruction vrmpy_i8i8 gets X of kind vec`},
+}
+
+// TestVerifyTexts: kernels in their text form, right ones and such with a mistake.
+func TestVerifyTexts(t *testing.T) {
+	for _, c := range append(append([]kernelText{}, right...), wrong...) {
+		k, err := loop.Parse(c.text())
+		require.NoError(t, err, "%s\n%s", c.name, c.text())
+		err = loop.Verify(k)
+		if c.want == "" {
+			assert.NoError(t, err, c.name)
+			continue
+		}
+		assert.ErrorContains(t, err, "kernel test: "+c.want, c.name)
+	}
+}
