@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -11,7 +10,7 @@ import (
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/plan"
-	"rules_dnn/gen/target"
+	"rules_dnn/gen/target/chips"
 )
 
 // warned compiles a graph for a chip and gives its warnings.
@@ -19,9 +18,7 @@ func warned(t *testing.T, chip, text string, o Options) []plan.Warning {
 	t.Helper()
 	g, err := ir.Parse(strings.NewReader(text), nil)
 	require.NoError(t, err)
-	facts, err := os.ReadFile("../../platforms/chips/" + chip + ".json")
-	require.NoError(t, err)
-	x, err := target.Parse(facts)
+	x, err := chips.Target("../..", chip)
 	require.NoError(t, err)
 	s := &State{Graph: g, Target: x}
 	_, err = Run(CompilePasses, s, o)
