@@ -138,4 +138,221 @@ CHIPS = {
             "vector_registers": 32,
         },
     },
+
+    # Processors, for builds that know which one it is. Of x86-64 the flags are the level's. What no row of gen/instr uses (VNNI, dot products) is
+    # neither a flag nor asked for by create().
+
+    # Intel Haswell and Broadwell. uops.info: FMA on ports 0 and 1, loads on 2 and 3, 4 micro-operations renamed. L2 is 64 bytes wide (Intel's
+    # optimisation manual); 54 GiB/s at 2.5 GHz were measured (community.intel.com, "L1-, L2- and L3-bandwidth of E5-2680 v3").
+    "x86_64_haswell": {
+        "constraints": {
+            "//platforms:x86_64_processor": "//platforms:x86_64_haswell",
+            "@platforms//cpu": "@platforms//cpu:x86_64",
+        },
+        "copts": _X86_64_V3_COPTS,
+        "facts": _X86_64_V3 | {
+            "bytes_per_cycle": 4,
+            "issue_per_cycle": 4,
+            "l1d_bytes": 32 * _KB,
+            "l2_bytes": 256 * _KB,
+            "l2_bytes_per_cycle": 24,
+            "loads_per_cycle": 2,
+        },
+    },
+    # Intel Alder Lake's performance cores, Golden Cove without AVX-512. uops.info: FMA on ports 0 and 1, loads on 2, 3 and 11, 6 micro-operations
+    # renamed. Caches: "Popping the Hood on Golden Cove", chipsandcheese.com; L2 is 64 bytes wide.
+    "x86_64_alder_lake": {
+        "constraints": {
+            "//platforms:x86_64_processor": "//platforms:x86_64_alder_lake",
+            "@platforms//cpu": "@platforms//cpu:x86_64",
+        },
+        "copts": _X86_64_V3_COPTS,
+        "facts": _X86_64_V3 | {
+            "bytes_per_cycle": 6,
+            "issue_per_cycle": 6,
+            "l1d_bytes": 48 * _KB,
+            "l2_bytes": 1280 * _KB,
+            "l2_bytes_per_cycle": 32,
+            "loads_per_cycle": 3,
+        },
+    },
+    # Intel Sapphire Rapids and Emerald Rapids, Golden Cove with AVX-512: FMA of 512 bits on ports 0 and 5, two loads of 512 bits, 6 micro-operations
+    # renamed (Intel's optimisation manual). L2 is 2 MB and 64 bytes wide.
+    "x86_64_sapphire_rapids": {
+        "constraints": {
+            "//platforms:x86_64_processor": "//platforms:x86_64_sapphire_rapids",
+            "@platforms//cpu": "@platforms//cpu:x86_64",
+        },
+        "copts": _X86_64_V4_COPTS,
+        "facts": _X86_64_V4 | {
+            "bytes_per_cycle": 4,
+            "fma_per_cycle": 2,
+            "issue_per_cycle": 6,
+            "l1d_bytes": 48 * _KB,
+            "l2_bytes": 2 * _MB,
+            "l2_bytes_per_cycle": 32,
+            "loads_per_cycle": 2,
+        },
+    },
+    # AMD Zen 4: units and loads are of 256 bits, so that an FMA and a load of 512 bits start in each cycle; 6 operations dispatched (AMD's software
+    # optimization guide 57647, Agner Fog's microarchitecture manual). L2 is 32 bytes wide, and reads come near it ("AMD's Zen 4 Part 2",
+    # chipsandcheese.com).
+    "x86_64_zen4": {
+        "constraints": {
+            "//platforms:x86_64_processor": "//platforms:x86_64_zen4",
+            "@platforms//cpu": "@platforms//cpu:x86_64",
+        },
+        "copts": _X86_64_V4_COPTS,
+        "facts": _X86_64_V4 | {
+            "bytes_per_cycle": 5,
+            "fma_per_cycle": 1,
+            "issue_per_cycle": 6,
+            "l1d_bytes": 32 * _KB,
+            "l2_bytes": 1 * _MB,
+            "l2_bytes_per_cycle": 28,
+            "loads_per_cycle": 1,
+        },
+    },
+    # AMD Zen 5 of desktops and servers; that of laptops has units of 256 bits, as x86_64_zen4. Two FMA and two loads of 512 bits, 8 operations
+    # dispatched, L2 64 bytes wide (AMD's software optimization guide 58455; "Zen5's AVX512 Teardown", numberworld.org).
+    "x86_64_zen5": {
+        "constraints": {
+            "//platforms:x86_64_processor": "//platforms:x86_64_zen5",
+            "@platforms//cpu": "@platforms//cpu:x86_64",
+        },
+        "copts": _X86_64_V4_COPTS,
+        "facts": _X86_64_V4 | {
+            "bytes_per_cycle": 6,
+            "fma_per_cycle": 2,
+            "issue_per_cycle": 8,
+            "l1d_bytes": 48 * _KB,
+            "l2_bytes": 1 * _MB,
+            "l2_bytes_per_cycle": 48,
+            "loads_per_cycle": 2,
+        },
+    },
+    # In order. Both pipes of 64 bits make one FMA of 128, 2 instructions issue, and a load is of 64 bits (Arm's software optimization guide EPM128372;
+    # ncnn, docs/developer-guide/arm-a53-a55-dual-issue.md). L2 is 64 to 256 KB: of phones, 128.
+    "arm64_cortex_a55": {
+        "constraints": {
+            "//platforms:arm64_processor": "//platforms:arm64_cortex_a55",
+            "@platforms//cpu": "@platforms//cpu:arm64",
+        },
+        "copts": ["-mtune=cortex-a55"],
+        "facts": _ARM64 | {
+            "bytes_per_cycle": 2,
+            "fma_per_cycle": 1,
+            "issue_per_cycle": 2,
+            "l1d_bytes": 32 * _KB,
+            "l2_bytes": 128 * _KB,
+            "l2_bytes_per_cycle": 8,
+            "loads_per_cycle": 1,
+        },
+    },
+    # Two pipes of 128 bits, two loads, 4 instructions decoded (Arm's software optimization guide). L2 is 128 to 512 KB: of phones, 256 and 512.
+    "arm64_cortex_a76": {
+        "constraints": {
+            "//platforms:arm64_processor": "//platforms:arm64_cortex_a76",
+            "@platforms//cpu": "@platforms//cpu:arm64",
+        },
+        "copts": ["-mtune=cortex-a76"],
+        "facts": _ARM64 | {
+            "bytes_per_cycle": 4,
+            "fma_per_cycle": 2,
+            "issue_per_cycle": 4,
+            "l1d_bytes": 64 * _KB,
+            "l2_bytes": 256 * _KB,
+            "l2_bytes_per_cycle": 16,
+            "loads_per_cycle": 2,
+        },
+    },
+    # Two pipes of 128 bits, three loads, 6 macro-operations dispatched (Arm's software optimization guide; "Arm's New Cortex-A78 and Cortex-X1
+    # Microarchitectures", anandtech.com). L1D is 32 or 64 KB, L2 256 or 512.
+    "arm64_cortex_a78": {
+        "constraints": {
+            "//platforms:arm64_processor": "//platforms:arm64_cortex_a78",
+            "@platforms//cpu": "@platforms//cpu:arm64",
+        },
+        "copts": ["-mtune=cortex-a78"],
+        "facts": _ARM64 | {
+            "bytes_per_cycle": 4,
+            "fma_per_cycle": 2,
+            "issue_per_cycle": 6,
+            "l1d_bytes": 32 * _KB,
+            "l2_bytes": 256 * _KB,
+            "l2_bytes_per_cycle": 16,
+            "loads_per_cycle": 3,
+        },
+    },
+    # Four pipes of 128 bits, three loads, 8 macro-operations dispatched (the same two). L2 is 512 KB or 1 MB.
+    "arm64_cortex_x1": {
+        "constraints": {
+            "//platforms:arm64_processor": "//platforms:arm64_cortex_x1",
+            "@platforms//cpu": "@platforms//cpu:arm64",
+        },
+        "copts": ["-mtune=cortex-x1"],
+        "facts": _ARM64 | {
+            "bytes_per_cycle": 5,
+            "fma_per_cycle": 4,
+            "issue_per_cycle": 8,
+            "l1d_bytes": 64 * _KB,
+            "l2_bytes": 512 * _KB,
+            "l2_bytes_per_cycle": 32,
+            "loads_per_cycle": 3,
+        },
+    },
+    # The Cortex-A76 of servers: two pipes of 128 bits, two loads, 4 instructions decoded (Arm's software optimization guide, and LLVM's model of it). L2 of
+    # Graviton2 and Altra: 1 MB.
+    "arm64_neoverse_n1": {
+        "constraints": {
+            "//platforms:arm64_processor": "//platforms:arm64_neoverse_n1",
+            "@platforms//cpu": "@platforms//cpu:arm64",
+        },
+        "copts": ["-mtune=neoverse-n1"],
+        "facts": _ARM64 | {
+            "bytes_per_cycle": 5,
+            "fma_per_cycle": 2,
+            "issue_per_cycle": 4,
+            "l1d_bytes": 64 * _KB,
+            "l2_bytes": 1 * _MB,
+            "l2_bytes_per_cycle": 16,
+            "loads_per_cycle": 2,
+        },
+    },
+    # The Cortex-X1 of servers: four pipes of 128 bits, three loads, 8 macro-operations dispatched (Arm's software optimization guide, and LLVM's model of
+    # it). Its SVE of 256 bits has no row. L2 of Graviton3: 1 MB.
+    "arm64_neoverse_v1": {
+        "constraints": {
+            "//platforms:arm64_processor": "//platforms:arm64_neoverse_v1",
+            "@platforms//cpu": "@platforms//cpu:arm64",
+        },
+        "copts": ["-mtune=neoverse-v1"],
+        "facts": _ARM64 | {
+            "bytes_per_cycle": 5,
+            "fma_per_cycle": 4,
+            "issue_per_cycle": 8,
+            "l1d_bytes": 64 * _KB,
+            "l2_bytes": 1 * _MB,
+            "l2_bytes_per_cycle": 32,
+            "loads_per_cycle": 3,
+        },
+    },
+    # The performance cores, Firestorm: four pipes of 128 bits, three loads, 8 instructions decoded; of L2, 12 MB, a quarter (dougallj.github.io/applecpu;
+    # "Apple Announces The Apple Silicon M1", anandtech.com). GCC 14 does not know -mtune=apple-m1.
+    "arm64_apple_m1": {
+        "constraints": {
+            "//platforms:arm64_processor": "//platforms:arm64_apple_m1",
+            "@platforms//cpu": "@platforms//cpu:arm64",
+        },
+        "copts": ["-mtune=cortex-x1"],
+        "facts": _ARM64 | {
+            "bytes_per_cycle": 16,
+            "fma_per_cycle": 4,
+            "issue_per_cycle": 8,
+            "l1d_bytes": 128 * _KB,
+            "l2_bytes": 3 * _MB,
+            "l2_bytes_per_cycle": 32,
+            "loads_per_cycle": 3,
+        },
+    },
 }

@@ -5,11 +5,13 @@ load("//platforms/chips:chips.bzl", "CHIPS")
 load("//rules:defs.bzl", "DnnChipInfo", "DnnModelInfo", "dnn_chip", "dnn_model")
 load(":fixtures.bzl", "MANUAL", "SETTINGS")
 
-# Platforms and the chips that they have: each of ours, and those of users, who may name nothing.
+# Platforms and the chips that they have: each of ours, and those of users, who may name a level, a processor or nothing.
 _HERE = {
+    ":level_and_processor": "x86_64_zen4",
     ":plain_arm64": "arm64",
     ":plain_hexagon": "hexagon_v68",
     ":plain_x86_64": "x86_64",
+    ":processor": "arm64_cortex_a55",
 }
 
 _PLATFORMS = {
@@ -90,9 +92,11 @@ _file_test = analysistest.make(_file_impl)
 
 def _fixtures():
     for name, values in {
+        "level_and_processor": ["@platforms//cpu:x86_64", "//platforms:x86_64_v3", "//platforms:x86_64_zen4"],
         "plain_arm64": ["@platforms//cpu:arm64"],
         "plain_hexagon": ["//platforms:hexagon"],
         "plain_x86_64": ["@platforms//cpu:x86_64"],
+        "processor": ["@platforms//cpu:arm64", "//platforms:arm64_cortex_a55"],
     }.items():
         native.platform(
             name = name,
