@@ -69,7 +69,6 @@ func TestReadme(t *testing.T) {
 	run(t, "", "sh", "-e", "-c", "cd "+dir+"\n"+command)
 	assert.Equal(t, out, run(t, "", "qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", filepath.Join(dir, "main_arm64")))
 
-	write("my_chip.json", files["my_chip.json"])
 	write("BUILD", files["BUILD"]+files["BUILD.chip"])
 	assert.NotContains(t, w.bazel(t, "aquery", "mnemonic(DnnCompile, //:net)"), "my_chip.json")
 	write("MODULE.bazel", module+"register_toolchains(\"//:my_chip_toolchain\")\n")

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,15 +18,21 @@ import (
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sched/schedtest"
 	"rules_dnn/gen/target"
+	"rules_dnn/gen/target/chips"
 	"rules_dnn/gen/te"
 )
 
-// device is a chip's facts.
-func device(t *testing.T, file string) *target.Target {
+// device is a chip's facts, or a device's.
+func device(t *testing.T, name string) *target.Target {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", "platforms", file))
-	require.NoError(t, err)
-	out, err := target.Parse(data)
+	if strings.HasPrefix(name, "opencl") {
+		data, err := os.ReadFile(filepath.Join("..", "..", "platforms", "devices", name+".json"))
+		require.NoError(t, err)
+		out, err := target.Parse(data)
+		require.NoError(t, err)
+		return out
+	}
+	out, err := chips.Target(filepath.Join("..", ".."), name)
 	require.NoError(t, err)
 	return out
 }

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/target/chips"
 )
 
 // dnnc is the compiler's binary.
@@ -37,8 +39,10 @@ func newDnnc(t *testing.T) *dnnc {
 	}
 	d.binary, err = filepath.Abs(d.binary)
 	require.NoError(t, err)
-	d.chip, err = filepath.Abs(filepath.Join(repository, "platforms/chips", chipName+".json"))
+	facts, err := chips.Facts(repository, chipName)
 	require.NoError(t, err)
+	d.chip = filepath.Join(t.TempDir(), chipName+".json")
+	require.NoError(t, os.WriteFile(d.chip, facts, 0o644))
 	return d
 }
 

@@ -1,7 +1,6 @@
 package lower
 
 import (
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,12 +9,11 @@ import (
 	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/target"
+	"rules_dnn/gen/target/chips"
 )
 
 func chip(t *testing.T, name string) *target.Target {
-	data, err := os.ReadFile("../../platforms/chips/" + name + ".json")
-	require.NoError(t, err)
-	c, err := target.Parse(data)
+	c, err := chips.Target("../..", name)
 	require.NoError(t, err)
 	return c
 }

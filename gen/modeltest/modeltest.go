@@ -16,6 +16,7 @@ import (
 	"rules_dnn/gen/pipeline"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/target"
+	"rules_dnn/gen/target/chips"
 )
 
 // Config is how a graph is compiled.
@@ -61,32 +62,25 @@ func Configs(turn int) []Config {
 	return out
 }
 
-// chipFile is the file of a chip's or a device's facts. A test's folder is two levels below the
-// repository's, as this one, or three.
-func chipFile(name string) string {
-	folder := "chips"
-	if slices.Contains(Devices, name) {
-		folder = "devices"
+// root is the repository's folder. A test's is two levels below it, as this one, or three.
+func root() string {
+	if _, err := os.Stat("../../" + chips.File); err == nil {
+		return "../.."
 	}
-	file := filepath.Join("../../platforms", folder, name+".json")
-	if _, err := os.Stat(file); err != nil {
-		file = filepath.Join("..", file)
-	}
-	return file
+	return "../../.."
 }
 
 // Chip reads a chip's or a device's facts.
 func Chip(name string) (*target.Target, error) {
-	facts, err := os.ReadFile(chipFile(name))
-	if err != nil {
-		return nil, err
+	if slices.Contains(Devices, name) {
+		name = filepath.Join(root(), "platforms/devices", name+".json")
 	}
-	return target.Parse(facts)
+	return chips.Target(root(), name)
 }
 
 // Hexagon is the chip whose instructions multiply integers, with some of these only where they are named.
 func Hexagon(instructions ...string) (*target.Target, error) {
-	facts, err := os.ReadFile(chipFile("hexagon_v68"))
+	facts, err := chips.Facts(root(), "hexagon_v68")
 	if err != nil || len(instructions) == 0 {
 		return Chip("hexagon_v68")
 	}

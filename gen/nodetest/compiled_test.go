@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -22,6 +21,7 @@ import (
 	"rules_dnn/gen/shape"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
+	"rules_dnn/gen/target/chips"
 )
 
 var (
@@ -39,9 +39,7 @@ func hostChip(t *testing.T) *target.Target {
 	info, _ := os.ReadFile("/proc/cpuinfo")
 	has := strings.Fields(string(info))
 	for _, name := range names {
-		facts, err := os.ReadFile(filepath.Join(repository, "platforms/chips", name+".json"))
-		require.NoError(t, err)
-		chip, err := target.Parse(facts)
+		chip, err := chips.Target(repository, name)
 		require.NoError(t, err)
 		if !slices.ContainsFunc(chip.CPUFeatures, func(f string) bool { return !slices.Contains(has, f) }) {
 			return chip

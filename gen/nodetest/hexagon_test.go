@@ -1,8 +1,6 @@
 package nodetest
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -10,16 +8,14 @@ import (
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/print/hvx/hvxtest"
-	"rules_dnn/gen/target"
+	"rules_dnn/gen/target/chips"
 )
 
 // TestHexagonNodes compiles cases for Hexagon and runs them under qemu-hexagon: by default a part of
 // those with integers, which are what its vectors hold.
 func TestHexagonNodes(t *testing.T) {
 	s := cases(t)
-	facts, err := os.ReadFile(filepath.Join(repository, "platforms/chips/hexagon_v68.json"))
-	require.NoError(t, err)
-	chip, err := target.Parse(facts)
+	chip, err := chips.Target(repository, "hexagon_v68")
 	require.NoError(t, err)
 	want := func(c *Case) bool { return *every || *only != "" || integers(c) }
 	b := chooseCases(t, s, chip, false, nil, 3, want)

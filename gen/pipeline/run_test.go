@@ -3,7 +3,6 @@ package pipeline
 import (
 	"bytes"
 	"errors"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,7 +13,7 @@ import (
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/print/cpp"
-	"rules_dnn/gen/target"
+	"rules_dnn/gen/target/chips"
 )
 
 // network is small, and every pass finds something to do in it.
@@ -62,9 +61,7 @@ func parse(t *testing.T, text string) *State {
 	t.Helper()
 	g, err := ir.Parse(strings.NewReader(text), nil)
 	require.NoError(t, err)
-	facts, err := os.ReadFile("../../platforms/chips/x86_64.json")
-	require.NoError(t, err)
-	chip, err := target.Parse(facts)
+	chip, err := chips.Target("../..", "x86_64")
 	require.NoError(t, err)
 	return &State{Graph: g, Target: chip}
 }

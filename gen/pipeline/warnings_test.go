@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -12,6 +11,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/target"
+	"rules_dnn/gen/target/chips"
 )
 
 // warned compiles a graph for a chip and gives its warnings.
@@ -19,9 +19,7 @@ func warned(t *testing.T, chip, text string, o Options) []plan.Warning {
 	t.Helper()
 	g, err := ir.Parse(strings.NewReader(text), nil)
 	require.NoError(t, err)
-	facts, err := os.ReadFile("../../platforms/chips/" + chip + ".json")
-	require.NoError(t, err)
-	x, err := target.Parse(facts)
+	x, err := chips.Target("../..", chip)
 	require.NoError(t, err)
 	s := &State{Graph: g, Target: x}
 	_, err = Run(CompilePasses, s, o)
@@ -105,6 +103,24 @@ func TestUntiled(t *testing.T) {
 			}
 			assert.Empty(t, warned(t, "x86_64_v3", c.graph, Options{Disable: []string{"anchors"}}), "who switches tiles off is told so")
 		})
+	}
+}
+
+// TestEveryChip: a convolution with weights is tiled on every chip whose instructions multiply floats.
+func TestEveryChip(t *testing.T) {
+	all, err := chips.Read("../..")
+	require.NoError(t, err)
+	text := single("  symbol N 1..64\n  input %x f32[N, 16, 12, 12]\n  const @w f32[16, 16, 3, 3] = {"+ones(2304)+"}\n", `Conv.11(%x, @w) {pads = [1, 1, 1, 1]} "c"`)
+	for _, c := range all {
+		x, err := target.Parse(c.Facts)
+		require.NoError(t, err)
+		var untiled []plan.Warning
+		for _, w := range warned(t, c.Name, text, Options{}) {
+			if w.Kind == Untiled {
+				untiled = append(untiled, w)
+			}
+		}
+		assert.Equal(t, x.Tile(ir.F32) == nil, len(untiled) > 0, "%s: %v", c.Name, untiled)
 	}
 }
 

@@ -2,7 +2,6 @@ package sel
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -17,15 +16,14 @@ import (
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/shape"
 	"rules_dnn/gen/target"
+	"rules_dnn/gen/target/chips"
 )
 
 var all = Options{Layouts: true, Contractions: true, Windows: true, Vectors: true}
 
 func chip(t *testing.T, name string) *target.Target {
 	t.Helper()
-	data, err := os.ReadFile("../../platforms/chips/" + name + ".json")
-	require.NoError(t, err)
-	c, err := target.Parse(data)
+	c, err := chips.Target("../..", name)
 	require.NoError(t, err)
 	return c
 }

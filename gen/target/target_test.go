@@ -1,8 +1,6 @@
 package target
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -48,21 +46,6 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 	} {
 		_, err := Parse([]byte(strings.Replace(avx2, c.from, c.to, 1)))
 		assert.ErrorContains(t, err, c.want)
-	}
-}
-
-// TestOwnChips reads the facts files of the repository.
-func TestOwnChips(t *testing.T) {
-	files, err := filepath.Glob("../../platforms/chips/*.json")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, f := range files {
-		data, err := os.ReadFile(f)
-		require.NoError(t, err)
-		c, err := Parse(data)
-		require.NoError(t, err, f)
-		assert.Equal(t, strings.TrimSuffix(filepath.Base(f), ".json"), c.Name)
-		assert.True(t, c.Tile(ir.F32) != nil || len(c.Dots(ir.I32)) > 0, "%s has no tile instruction", c.Name)
 	}
 }
 

@@ -1,35 +1,357 @@
-"""The chips that rules_dnn knows, most specific first."""
+"""The chips that rules_dnn knows: all that is known of each, as data.
 
-# What create() checks for (cpu_features) covers what these flags let the compiler use.
-_X86_64_V3 = ["-mavx2", "-mfma", "-mbmi2"]
+A chip is an entry of CHIPS:
 
-_X86_64_V4 = ["-mavx512f", "-mavx512bw", "-mavx512cd", "-mavx512dq", "-mavx512vl", "-mprefer-vector-width=512"] + _X86_64_V3
+- constraints: the constraint values of platforms that have it, by their settings. No platform has those of two chips, so
+  that no order counts: a chip of a level or a kind says that the processor may be any.
+- copts: compiler flags, for kernels only. What create() checks for (cpu_features) covers what they let the compiler use.
+- facts: what the compiler reads, by the fields that README.md lists; dnn_chip adds the name and the copts.
 
-# Each chip's facts are in NAME.json. Bazel does not read JSON, so the compiler flags stand here too;
-# a test compares.
+From here come constraint values, platforms and toolchains (//platforms, //platforms/chips); programs and tests without
+Bazel read it with package gen/target/chips, which knows literals, names, +, * and |: this file loads and calls nothing.
+
+Caches are the smallest of a processor's variants where these differ. fma_per_cycle and loads_per_cycle are of whole vectors (on
+64-bit ARM, of the halves that kernels load), issue_per_cycle is what is renamed or dispatched in a cycle. l2_bytes_per_cycle is what
+reads sustain, where somebody measured it, else half of the width of the cache's port. bytes_per_cycle is an estimate: what
+one core reads from memory, over its clock.
+"""
+
+_KB = 1024
+
+_MB = 1024 * 1024
+
+_ANY_X86_64 = {
+    "//platforms:x86_64_processor": "//platforms:x86_64_any",
+    "@platforms//cpu": "@platforms//cpu:x86_64",
+}
+
+_X86_64_V3_COPTS = ["-mavx2", "-mfma", "-mbmi2"]
+
+_X86_64_V3 = {
+    "cpu": "x86_64",
+    "cpu_features": ["avx2", "fma", "bmi2"],
+    "fma_per_cycle": 2,
+    "instructions": ["fma_f32x8"],
+    "prefetch_bytes": 8 * _KB,
+    "vector_bits": 256,
+    "vector_registers": 16,
+}
+
+_X86_64_V4_COPTS = ["-mavx512f", "-mavx512bw", "-mavx512cd", "-mavx512dq", "-mavx512vl", "-mprefer-vector-width=512"] + _X86_64_V3_COPTS
+
+_X86_64_V4 = {
+    "cpu": "x86_64",
+    "cpu_features": ["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx2", "fma", "bmi2"],
+    "instructions": ["fma_f32x16"],
+    "prefetch_bytes": 8 * _KB,
+    "vector_bits": 512,
+    "vector_registers": 32,
+}
+
+_ARM64 = {
+    "cpu": "arm64",
+    "cpu_features": [],
+    "instructions": ["fma_f32x4"],
+    "vector_bits": 128,
+    "vector_registers": 32,
+}
+
 CHIPS = {
-    "x86_64_v4": struct(
-        constraints = ["@platforms//cpu:x86_64", "//platforms:x86_64_v4"],
-        copts = _X86_64_V4,
-    ),
-    "x86_64_v3": struct(
-        constraints = ["@platforms//cpu:x86_64", "//platforms:x86_64_v3"],
-        copts = _X86_64_V3,
-    ),
-    "x86_64": struct(
-        constraints = ["@platforms//cpu:x86_64"],
-        copts = [],
-    ),
+    # Levels and kinds, for builds that do not know the processor.
+    "x86_64": {
+        "constraints": _ANY_X86_64 | {"//platforms:x86_64_level": "//platforms:x86_64_baseline"},
+        "copts": [],
+        "facts": {
+            "bytes_per_cycle": 4,
+            "cpu": "x86_64",
+            "cpu_features": [],
+            "fma_per_cycle": 1,
+            "instructions": ["muladd_f32x4"],
+            "issue_per_cycle": 4,
+            "l1d_bytes": 32 * _KB,
+            "l2_bytes": 256 * _KB,
+            "loads_per_cycle": 2,
+            "vector_bits": 128,
+            "vector_registers": 16,
+        },
+    },
+    # AVX2 and FMA.
+    "x86_64_v3": {
+        "constraints": _ANY_X86_64 | {"//platforms:x86_64_level": "//platforms:x86_64_v3"},
+        "copts": _X86_64_V3_COPTS,
+        "facts": _X86_64_V3 | {
+            "bytes_per_cycle": 4,
+            "issue_per_cycle": 4,
+            "l1d_bytes": 32 * _KB,
+            "l2_bytes": 256 * _KB,
+            "loads_per_cycle": 2,
+        },
+    },
+    # AVX-512 F, BW, CD, DQ and VL.
+    "x86_64_v4": {
+        "constraints": _ANY_X86_64 | {"//platforms:x86_64_level": "//platforms:x86_64_v4"},
+        "copts": _X86_64_V4_COPTS,
+        "facts": _X86_64_V4 | {
+            "bytes_per_cycle": 4,
+            "fma_per_cycle": 2,
+            "issue_per_cycle": 4,
+            "l1d_bytes": 32 * _KB,
+            "l2_bytes": 1 * _MB,
+            "l2_bytes_per_cycle": 32,
+            "loads_per_cycle": 2,
+        },
+    },
     # Processors that compute in order, as the Cortex-A55, need the order that compilers choose for it; to
     # others it makes no difference. //tools/mca tells.
-    "arm64": struct(
-        constraints = ["@platforms//cpu:arm64"],
-        copts = ["-mtune=cortex-a55"],
-    ),
-    # HVX of 128 bytes, integers only: neither qfloat nor IEEE floats. -fvectorize lets clang use it
+    "arm64": {
+        "constraints": {
+            "//platforms:arm64_processor": "//platforms:arm64_any",
+            "@platforms//cpu": "@platforms//cpu:arm64",
+        },
+        "copts": ["-mtune=cortex-a55"],
+        "facts": _ARM64 | {
+            "bytes_per_cycle": 4,
+            "fma_per_cycle": 2,
+            "issue_per_cycle": 4,
+            "l1d_bytes": 32 * _KB,
+            "l2_bytes": 256 * _KB,
+            "loads_per_cycle": 2,
+        },
+    },
+    # Qualcomm's DSP: HVX of 128 bytes, integers only: neither qfloat nor IEEE floats. -fvectorize lets clang use it
     # for loops of integers.
-    "hexagon_v68": struct(
-        constraints = ["//platforms:hexagon"],
-        copts = ["-mcpu=hexagonv68", "-mhvx", "-mhvx-length=128b", "-mno-hvx-qfloat", "-mno-hvx-ieee-fp", "-fvectorize"],
-    ),
+    "hexagon_v68": {
+        "constraints": {"@platforms//cpu": "//platforms:hexagon"},
+        "copts": ["-mcpu=hexagonv68", "-mhvx", "-mhvx-length=128b", "-mno-hvx-qfloat", "-mno-hvx-ieee-fp", "-fvectorize"],
+        "facts": {
+            "bytes_per_cycle": 8,
+            "cpu": "hexagon",
+            "cpu_features": [],
+            "fma_per_cycle": 2,
+            "instructions": ["vrmpy_i8u8", "vrmpy_u8i8", "vrmpy_i8i8"],
+            "integers_only": True,
+            "issue_per_cycle": 4,
+            "l1d_bytes": 32 * _KB,
+            "l2_bytes": 1 * _MB,
+            "loads_per_cycle": 2,
+            "vector_bits": 1024,
+            "vector_registers": 32,
+        },
+    },
+
+    # Processors, for builds that know which one it is. Of x86-64 the flags are the level's. What no row of gen/instr uses (VNNI, dot products) is
+    # neither a flag nor asked for by create().
+
+    # Intel Haswell and Broadwell. uops.info: FMA on ports 0 and 1, loads on 2 and 3, 4 micro-operations renamed. L2 is 64 bytes wide (Intel's
+    # optimisation manual); 54 GiB/s at 2.5 GHz were measured (community.intel.com, "L1-, L2- and L3-bandwidth of E5-2680 v3").
+    "x86_64_haswell": {
+        "constraints": {
+            "//platforms:x86_64_processor": "//platforms:x86_64_haswell",
+            "@platforms//cpu": "@platforms//cpu:x86_64",
+        },
+        "copts": _X86_64_V3_COPTS,
+        "facts": _X86_64_V3 | {
+            "bytes_per_cycle": 4,
+            "issue_per_cycle": 4,
+            "l1d_bytes": 32 * _KB,
+            "l2_bytes": 256 * _KB,
+            "l2_bytes_per_cycle": 24,
+            "loads_per_cycle": 2,
+        },
+    },
+    # Intel Alder Lake's performance cores, Golden Cove without AVX-512. uops.info: FMA on ports 0 and 1, loads on 2, 3 and 11, 6 micro-operations
+    # renamed. Caches: "Popping the Hood on Golden Cove", chipsandcheese.com; L2 is 64 bytes wide.
+    "x86_64_alder_lake": {
+        "constraints": {
+            "//platforms:x86_64_processor": "//platforms:x86_64_alder_lake",
+            "@platforms//cpu": "@platforms//cpu:x86_64",
+        },
+        "copts": _X86_64_V3_COPTS,
+        "facts": _X86_64_V3 | {
+            "bytes_per_cycle": 6,
+            "issue_per_cycle": 6,
+            "l1d_bytes": 48 * _KB,
+            "l2_bytes": 1280 * _KB,
+            "l2_bytes_per_cycle": 32,
+            "loads_per_cycle": 3,
+        },
+    },
+    # Intel Sapphire Rapids and Emerald Rapids, Golden Cove with AVX-512: FMA of 512 bits on ports 0 and 5, two loads of 512 bits, 6 micro-operations
+    # renamed (Intel's optimisation manual). L2 is 2 MB and 64 bytes wide.
+    "x86_64_sapphire_rapids": {
+        "constraints": {
+            "//platforms:x86_64_processor": "//platforms:x86_64_sapphire_rapids",
+            "@platforms//cpu": "@platforms//cpu:x86_64",
+        },
+        "copts": _X86_64_V4_COPTS,
+        "facts": _X86_64_V4 | {
+            "bytes_per_cycle": 4,
+            "fma_per_cycle": 2,
+            "issue_per_cycle": 6,
+            "l1d_bytes": 48 * _KB,
+            "l2_bytes": 2 * _MB,
+            "l2_bytes_per_cycle": 32,
+            "loads_per_cycle": 2,
+        },
+    },
+    # AMD Zen 4: units and loads are of 256 bits, so that an FMA and a load of 512 bits start in each cycle; 6 operations dispatched (AMD's software
+    # optimization guide 57647, Agner Fog's microarchitecture manual). L2 is 32 bytes wide, and a core of an EPYC was measured to read so many a cycle.
+    "x86_64_zen4": {
+        "constraints": {
+            "//platforms:x86_64_processor": "//platforms:x86_64_zen4",
+            "@platforms//cpu": "@platforms//cpu:x86_64",
+        },
+        "copts": _X86_64_V4_COPTS,
+        "facts": _X86_64_V4 | {
+            "bytes_per_cycle": 5,
+            "fma_per_cycle": 1,
+            "issue_per_cycle": 6,
+            "l1d_bytes": 32 * _KB,
+            "l2_bytes": 1 * _MB,
+            "l2_bytes_per_cycle": 32,
+            "loads_per_cycle": 1,
+        },
+    },
+    # AMD Zen 5 of desktops and servers; that of laptops has units of 256 bits, as x86_64_zen4. Two FMA and two loads of 512 bits, 8 operations
+    # dispatched, L2 64 bytes wide (AMD's software optimization guide 58455; "Zen5's AVX512 Teardown", numberworld.org).
+    "x86_64_zen5": {
+        "constraints": {
+            "//platforms:x86_64_processor": "//platforms:x86_64_zen5",
+            "@platforms//cpu": "@platforms//cpu:x86_64",
+        },
+        "copts": _X86_64_V4_COPTS,
+        "facts": _X86_64_V4 | {
+            "bytes_per_cycle": 6,
+            "fma_per_cycle": 2,
+            "issue_per_cycle": 8,
+            "l1d_bytes": 48 * _KB,
+            "l2_bytes": 1 * _MB,
+            "l2_bytes_per_cycle": 32,
+            "loads_per_cycle": 2,
+        },
+    },
+    # In order. Both pipes of 64 bits make one FMA of 128, 2 instructions issue, and a load is of 64 bits (Arm's software optimization guide EPM128372;
+    # ncnn, docs/developer-guide/arm-a53-a55-dual-issue.md). L2 is 64 to 256 KB: of phones, 128.
+    "arm64_cortex_a55": {
+        "constraints": {
+            "//platforms:arm64_processor": "//platforms:arm64_cortex_a55",
+            "@platforms//cpu": "@platforms//cpu:arm64",
+        },
+        "copts": ["-mtune=cortex-a55"],
+        "facts": _ARM64 | {
+            "bytes_per_cycle": 2,
+            "fma_per_cycle": 1,
+            "issue_per_cycle": 2,
+            "l1d_bytes": 32 * _KB,
+            "l2_bytes": 128 * _KB,
+            "l2_bytes_per_cycle": 8,
+            "loads_per_cycle": 1,
+        },
+    },
+    # Two pipes of 128 bits, two loads, 4 instructions decoded (Arm's software optimization guide). L2 is 128 to 512 KB: of phones, 256 and 512.
+    "arm64_cortex_a76": {
+        "constraints": {
+            "//platforms:arm64_processor": "//platforms:arm64_cortex_a76",
+            "@platforms//cpu": "@platforms//cpu:arm64",
+        },
+        "copts": ["-mtune=cortex-a76"],
+        "facts": _ARM64 | {
+            "bytes_per_cycle": 4,
+            "fma_per_cycle": 2,
+            "issue_per_cycle": 4,
+            "l1d_bytes": 64 * _KB,
+            "l2_bytes": 256 * _KB,
+            "l2_bytes_per_cycle": 16,
+            "loads_per_cycle": 2,
+        },
+    },
+    # Two pipes of 128 bits, three loads, 6 macro-operations dispatched (Arm's software optimization guide; "Arm's New Cortex-A78 and Cortex-X1
+    # Microarchitectures", anandtech.com). L1D is 32 or 64 KB, L2 256 or 512.
+    "arm64_cortex_a78": {
+        "constraints": {
+            "//platforms:arm64_processor": "//platforms:arm64_cortex_a78",
+            "@platforms//cpu": "@platforms//cpu:arm64",
+        },
+        "copts": ["-mtune=cortex-a78"],
+        "facts": _ARM64 | {
+            "bytes_per_cycle": 4,
+            "fma_per_cycle": 2,
+            "issue_per_cycle": 6,
+            "l1d_bytes": 32 * _KB,
+            "l2_bytes": 256 * _KB,
+            "l2_bytes_per_cycle": 16,
+            "loads_per_cycle": 3,
+        },
+    },
+    # Four pipes of 128 bits, three loads, 8 macro-operations dispatched (the same two). L2 is 512 KB or 1 MB.
+    "arm64_cortex_x1": {
+        "constraints": {
+            "//platforms:arm64_processor": "//platforms:arm64_cortex_x1",
+            "@platforms//cpu": "@platforms//cpu:arm64",
+        },
+        "copts": ["-mtune=cortex-x1"],
+        "facts": _ARM64 | {
+            "bytes_per_cycle": 5,
+            "fma_per_cycle": 4,
+            "issue_per_cycle": 8,
+            "l1d_bytes": 64 * _KB,
+            "l2_bytes": 512 * _KB,
+            "l2_bytes_per_cycle": 32,
+            "loads_per_cycle": 3,
+        },
+    },
+    # The Cortex-A76 of servers: two pipes of 128 bits, two loads, 4 instructions decoded (Arm's software optimization guide, and LLVM's model of it). L2 of
+    # Graviton2 and Altra: 1 MB.
+    "arm64_neoverse_n1": {
+        "constraints": {
+            "//platforms:arm64_processor": "//platforms:arm64_neoverse_n1",
+            "@platforms//cpu": "@platforms//cpu:arm64",
+        },
+        "copts": ["-mtune=neoverse-n1"],
+        "facts": _ARM64 | {
+            "bytes_per_cycle": 5,
+            "fma_per_cycle": 2,
+            "issue_per_cycle": 4,
+            "l1d_bytes": 64 * _KB,
+            "l2_bytes": 1 * _MB,
+            "l2_bytes_per_cycle": 16,
+            "loads_per_cycle": 2,
+        },
+    },
+    # The Cortex-X1 of servers: four pipes of 128 bits, three loads, 8 macro-operations dispatched (Arm's software optimization guide, and LLVM's model of
+    # it). Its SVE of 256 bits has no row. L2 of Graviton3: 1 MB.
+    "arm64_neoverse_v1": {
+        "constraints": {
+            "//platforms:arm64_processor": "//platforms:arm64_neoverse_v1",
+            "@platforms//cpu": "@platforms//cpu:arm64",
+        },
+        "copts": ["-mtune=neoverse-v1"],
+        "facts": _ARM64 | {
+            "bytes_per_cycle": 5,
+            "fma_per_cycle": 4,
+            "issue_per_cycle": 8,
+            "l1d_bytes": 64 * _KB,
+            "l2_bytes": 1 * _MB,
+            "l2_bytes_per_cycle": 32,
+            "loads_per_cycle": 3,
+        },
+    },
+    # The performance cores, Firestorm: four pipes of 128 bits, three loads, 8 instructions decoded; of L2, 12 MB, a quarter (dougallj.github.io/applecpu;
+    # "Apple Announces The Apple Silicon M1", anandtech.com). GCC 14 does not know -mtune=apple-m1.
+    "arm64_apple_m1": {
+        "constraints": {
+            "//platforms:arm64_processor": "//platforms:arm64_apple_m1",
+            "@platforms//cpu": "@platforms//cpu:arm64",
+        },
+        "copts": ["-mtune=cortex-x1"],
+        "facts": _ARM64 | {
+            "bytes_per_cycle": 16,
+            "fma_per_cycle": 4,
+            "issue_per_cycle": 8,
+            "l1d_bytes": 128 * _KB,
+            "l2_bytes": 3 * _MB,
+            "l2_bytes_per_cycle": 32,
+            "loads_per_cycle": 3,
+        },
+    },
 }

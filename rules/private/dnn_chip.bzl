@@ -5,13 +5,17 @@ load("//rules:providers.bzl", "DnnChipInfo")
 CHIP_TYPE = Label("//rules/toolchain:chip_type")
 
 def _dnn_chip_impl(ctx):
+    facts = ctx.file.facts
+    if not facts:
+        facts = ctx.outputs.out
+        ctx.actions.write(facts, ctx.attr.text)
     info = DnnChipInfo(
         name = ctx.label.name,
-        facts = ctx.file.facts,
+        facts = facts,
         copts = ctx.attr.copts,
     )
     return [
-        DefaultInfo(files = depset([ctx.file.facts])),
+        DefaultInfo(files = depset([facts])),
         info,
         platform_common.ToolchainInfo(chip_info = info),
     ]
@@ -26,11 +30,23 @@ _dnn_chip = rule(
         "facts": attr.label(
             doc = "JSON file with the chip's facts.",
             allow_single_file = [".json"],
-            mandatory = True,
+        ),
+        "out": attr.output(
+            doc = "That file, where there is none yet.",
+        ),
+        "text": attr.string(
+            doc = "What out holds.",
         ),
     },
     provides = [DnnChipInfo, platform_common.ToolchainInfo],
 )
+
+def _text(name, facts, copts):
+    """Returns the JSON file of facts that are given as a dict."""
+    for field in ["name", "copts"]:
+        if field in facts:
+            fail("dnn_chip %s: facts has %s, which is an attribute of dnn_chip: leave it out of facts" % (name, field))
+    return json.encode_indent(facts | {"copts": copts, "name": name}, indent = "  ") + "\n"
 
 def dnn_chip(name, facts, constraints, copts = [], **kwargs):
     """Declares a chip; register NAME_toolchain to have it used for platforms with its constraints.
@@ -45,16 +61,22 @@ def dnn_chip(name, facts, constraints, copts = [], **kwargs):
 
     Args:
       name: the chip's name. `NAME_toolchain` is what register_toolchains takes.
-      facts: JSON file with vector width, registers, caches, as those of @rules_dnn//platforms/chips.
+      facts: vector width, registers, caches: a dict, as those of @rules_dnn//platforms/chips:chips.bzl, of which
+        NAME.json is made; or a JSON file, which has the name and the copts, too.
       constraints: constraint values that a platform with this chip has.
       copts: C++ compiler flags that select the instruction set, given to kernels only. They are not
         checked: see above.
       **kwargs: attributes common to all rules.
     """
+    if not facts:
+        fail("dnn_chip %s: no facts; want a dict, as those of @rules_dnn//platforms/chips:chips.bzl, or a JSON file" % name)
+    given = type(facts) == "dict"
     _dnn_chip(
         name = name,
         copts = copts,
-        facts = facts,
+        facts = None if given else facts,
+        out = name + ".json" if given else None,
+        text = _text(name, facts, copts) if given else None,
         **kwargs
     )
     native.toolchain(

@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/target/chips"
 )
 
 const repository = "../.."
@@ -113,8 +115,11 @@ func compiled(t *testing.T, dnnc []string, m model) map[string]string {
 	output(t, args...)
 	for _, chip := range []string{"x86_64_v3", "arm64"} {
 		in := func(name string) string { return at(filepath.Join(chip, name)) }
+		facts, err := chips.Facts(repository, chip)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(at(chip+".json"), facts, 0o644))
 		output(t, append(dnnc[:len(dnnc):len(dnnc)], "compile", "--graph="+at("net.graph.txt"), "--consts="+at("net.consts"), "--src="+m.path,
-			"--chip="+absolute(t, repository+"/platforms/chips/"+chip+".json"), "--api=net", "--prefix=net", "--namespace=net",
+			"--chip="+at(chip+".json"), "--api=net", "--prefix=net", "--namespace=net",
 			"--out-header="+in("net.h"), "--out-kernels="+in("kernels"), "--out-weights="+in("net.weights"),
 			"--out-weights-asm="+in("net.weights.S"), "--out-manifest="+in("net.manifest.json"))...)
 	}

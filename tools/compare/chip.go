@@ -4,48 +4,54 @@ import (
 	"bufio"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 
-	"rules_dnn/gen/files"
 	"rules_dnn/gen/target"
+	"rules_dnn/gen/target/chips"
 )
 
-// chooseChip reads the facts of the chip that is asked for, or of the widest that this machine
-// has, and writes them to the work folder.
+// chooseChip gives the chip that is asked for, or the widest that this machine has, and writes its facts to the work folder.
 func chooseChip(o *options, work string) (*target.Target, error) {
-	pattern := "platforms/chips/" + o.chip + ".json"
-	switch {
-	case o.chip == "":
-		pattern = "platforms/chips/*.json"
-	case strings.HasSuffix(o.chip, ".json"):
-		pattern = o.path(o.chip)
+	facts, err := factsOf(o)
+	if err != nil {
+		return nil, err
 	}
-	paths, err := filepath.Glob(pattern)
+	t, err := target.Parse(facts)
+	if err != nil {
+		return nil, err
+	}
+	return t, os.WriteFile(work+"/chip.json", facts, 0o666)
+}
+
+// factsOf gives the facts of the chip that is asked for. By default no processor is assumed: of chips as wide, levels come first in the file.
+func factsOf(o *options) ([]byte, error) {
+	switch {
+	case strings.HasSuffix(o.chip, ".json"):
+		return chips.Facts(".", o.path(o.chip))
+	case o.chip != "":
+		return chips.Facts(".", o.chip)
+	}
+	all, err := chips.Read(".")
 	if err != nil {
 		return nil, err
 	}
 	var best *target.Target
 	var facts []byte
-	for _, f := range paths {
-		data, err := files.Read(f)
+	for _, c := range all {
+		t, err := target.Parse(c.Facts)
 		if err != nil {
 			return nil, err
 		}
-		t, err := target.Parse(data)
-		if err != nil {
-			return nil, err
-		}
-		if o.chip != "" || runsHere(t) && (best == nil || t.VectorBits > best.VectorBits) {
-			best, facts = t, data
+		if runsHere(t) && (best == nil || t.VectorBits > best.VectorBits) {
+			best, facts = t, c.Facts
 		}
 	}
 	if best == nil {
-		return nil, fmt.Errorf("no facts of a chip fit (%s); name one of platforms/chips, or a file, with --chip", pattern)
+		return nil, fmt.Errorf("no chip of %s is this machine's; name one, or a JSON file of facts, with --chip", chips.File)
 	}
-	return best, os.WriteFile(work+"/chip.json", facts, 0o666)
+	return facts, nil
 }
 
 // runsHere reports whether this machine's processor has what a chip offers, as far as Linux tells.

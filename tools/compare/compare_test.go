@@ -239,7 +239,7 @@ func TestChips(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, chip, written)
 	_, err = chooseChip(&options{chip: "z80"}, dir)
-	require.ErrorContains(t, err, "name one of platforms/chips")
+	require.ErrorContains(t, err, "want a JSON file, or one of platforms/chips/chips.bzl")
 }
 
 // TestList compares a list of two models, of which one is not there.

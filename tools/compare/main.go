@@ -123,7 +123,7 @@ func (o *options) define(fs *flag.FlagSet) {
 	fs.Var(&o.runs, "run", "SYMBOL=NUMBER,... of a run; may be repeated (default: one run, each symbol at its lower bound or 1)")
 	fs.Var(&o.inputs, "input", "NAME=FILE.npy, NAME=LOW..HIGH for floats between, or NAME=NUMBER; may be repeated (others: floats in [-2, 2); integers below --int-limit, below 2 where the name holds 'type', 1 where it holds 'mask')")
 	fs.StringVar(&o.disable, "disable", "", "passes or parts that the compiler leaves out (see 'dnnc passes')")
-	fs.StringVar(&o.chip, "chip", "", "one of platforms/chips, or a file of facts (default: the widest that this machine has)")
+	fs.StringVar(&o.chip, "chip", "", "one of platforms/chips/chips.bzl, or a `FILE.json` of facts (default: the widest that this machine has)")
 	fs.StringVar(&o.cxx, "cxx", "", "the C++ compiler and its options (default: $CXX, clang++ or g++)")
 	fs.StringVar(&o.emulator, "emulator", "", "what runs the program, and its options")
 	fs.StringVar(&o.dnnc, "dnnc", "", "the compiler (default: built by 'go build')")

@@ -8,6 +8,7 @@ import (
 
 	"rules_dnn/gen/files"
 	"rules_dnn/gen/target"
+	"rules_dnn/gen/target/chips"
 )
 
 // usual are the chips that are compared by default: those for platforms that name no processor, a DSP, and the devices. Chips of single
@@ -45,19 +46,24 @@ func (o *options) targets() ([]*chip, error) {
 
 // facts are those of the repository's chips and devices.
 func facts(root string) ([][]byte, error) {
+	all, err := chips.Read(root)
+	if err != nil {
+		return nil, err
+	}
 	var out [][]byte
-	for _, folder := range []string{"chips", "devices"} {
-		paths, err := filepath.Glob(filepath.Join(root, "platforms", folder, "*.json"))
+	for _, c := range all {
+		out = append(out, c.Facts)
+	}
+	paths, err := filepath.Glob(filepath.Join(root, "platforms/devices/*.json"))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
+		text, err := files.Read(path)
 		if err != nil {
 			return nil, err
 		}
-		for _, path := range paths {
-			text, err := files.Read(path)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, text)
-		}
+		out = append(out, text)
 	}
 	return out, nil
 }

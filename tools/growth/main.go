@@ -61,7 +61,7 @@ func parse(args []string, help io.Writer) (*options, error) {
 	nodes := fs.String("nodes", "1000,10000,100000", "numbers of nodes, or of operands in shapes that are about these")
 	only := fs.String("only", "", "regular expression of the shapes' names; all by default")
 	fs.StringVar(&o.html, "html", "", "file for a page with the plot")
-	fs.StringVar(&o.chip, "chip", "platforms/chips/x86_64_v3.json", "facts of the chip")
+	fs.StringVar(&o.chip, "chip", "x86_64_v3", "the chip: one of platforms/chips/chips.bzl, or a `FILE.json` of facts")
 	fs.StringVar(&o.dnnc, "dnnc", "", "the compiler; by default it is built by the machine's Go")
 	fs.StringVar(&o.keep, "keep", "", "folder that keeps the last network, and what is made of it")
 	fs.Float64Var(&o.mostSeconds, "most-seconds", 0, "fail where a network takes more; 0: never")

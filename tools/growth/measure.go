@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,8 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/proto"
+
+	"rules_dnn/gen/target/chips"
 )
 
 // point is what one network took.
@@ -40,14 +43,18 @@ func (o *options) measure(folder string, s shape, n int) (point, error) {
 	if err != nil {
 		return p, err
 	}
+	facts, err := chips.Facts(".", o.chip)
+	if err != nil {
+		return p, err
+	}
 	in := func(name string) string { return filepath.Join(folder, name) }
-	if err := os.WriteFile(in("net.onnx"), model, 0o666); err != nil {
+	if err := errors.Join(os.WriteFile(in("net.onnx"), model, 0o666), os.WriteFile(in("chip.json"), facts, 0o666)); err != nil {
 		return p, err
 	}
 	if err := o.command(&p, "graph", "--src="+in("net.onnx"), "--out="+in("net.txt"), "--out-consts="+in("net.consts"), "--time"); err != nil {
 		return p, err
 	}
-	return p, o.command(&p, "compile", "--graph="+in("net.txt"), "--consts="+in("net.consts"), "--src="+in("net.onnx"), "--chip="+o.chip,
+	return p, o.command(&p, "compile", "--graph="+in("net.txt"), "--consts="+in("net.consts"), "--src="+in("net.onnx"), "--chip="+in("chip.json"),
 		"--api=net", "--prefix=net", "--namespace=net", "--out-header="+in("net.h"), "--out-kernels="+in("kernels"), "--out-weights="+in("net.weights"),
 		"--out-weights-asm="+in("net.weights.S"), "--out-manifest="+in("net.manifest.json"), "--time")
 }

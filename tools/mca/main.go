@@ -73,7 +73,7 @@ func parse(args []string) (*options, error) {
 	}
 	fs.Var(&o.dims, "dims", "SYMBOL=NUMBER or SYMBOL=LOW..HIGH for the compiler; may be repeated")
 	cpus := fs.String("cpus", "cortex-a55,cortex-a78,neoverse-n1", "processors, by LLVM's names")
-	fs.StringVar(&o.chip, "chip", "platforms/chips/arm64.json", "facts of the chip that kernels are made for")
+	fs.StringVar(&o.chip, "chip", "arm64", "the chip that kernels are made for: one of platforms/chips/chips.bzl, or a `FILE.json` of facts")
 	fs.Var(&o.copts, "copt", "an option for the C++ compiler, after the rules', as in -mtune=cortex-a55; may be repeated")
 	fs.StringVar(&o.clang, "clang", "clang++", "the C++ compiler")
 	fs.StringVar(&o.mca, "llvm-mca", "llvm-mca", "the program that knows processors")
@@ -101,6 +101,9 @@ func parse(args []string) (*options, error) {
 	}
 	o.cpus = strings.Split(*cpus, ",")
 	o.model = o.path(models[0])
+	if strings.HasSuffix(o.chip, ".json") {
+		o.chip = o.path(o.chip)
+	}
 	return o, nil
 }
 

@@ -65,10 +65,12 @@ func TestRun(t *testing.T) {
 	assert.ErrorContains(t, run(o, &out), "less than 102 % of the limit:\n  block 0 on cortex-a55: ")
 	o.cpus = []string{"pdp-11"}
 	assert.ErrorContains(t, run(o, &out), "llvm-mca does not know the processor pdp-11")
-	o.chip = "platforms/chips/x86_64_v3.json"
+	o.chip = "x86_64_v3"
 	assert.ErrorContains(t, run(o, &out), "is of cpu x86_64; this command knows arm64")
 	o.chip = "nowhere.json"
-	assert.ErrorContains(t, run(o, &out), "run this command from the repository's root")
+	assert.ErrorIs(t, run(o, &out), os.ErrNotExist)
+	o.chip = "z80"
+	assert.ErrorContains(t, run(o, &out), `there is no chip "z80"; want a JSON file, or one of platforms/chips/chips.bzl: `)
 }
 
 // TestHot: only loops that multiply count, by how often they do.

@@ -17,6 +17,7 @@ import (
 	"rules_dnn/gen/print/asm"
 	"rules_dnn/gen/print/cpp"
 	"rules_dnn/gen/target"
+	"rules_dnn/gen/target/chips"
 )
 
 // kernelCopts are the options with which the rules compile kernels, for 64-bit ARM: a test compares.
@@ -26,11 +27,7 @@ const triple = "aarch64-linux-gnu"
 
 // program compiles the model as dnnc does.
 func program(o *options) (*plan.Program, *target.Target, error) {
-	facts, err := files.Read(o.chip)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w: run this command from the repository's root", err)
-	}
-	chip, err := target.Parse(facts)
+	chip, err := chips.Target(".", o.chip)
 	if err != nil {
 		return nil, nil, err
 	}

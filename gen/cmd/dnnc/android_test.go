@@ -133,7 +133,7 @@ func TestAndroid(t *testing.T) {
 
 func linkForAndroid(t *testing.T, abi androidtest.ABI, write func(t *testing.T, resnet20 string)) {
 	root, src := absolute(t, repository), absolute(t, resnet)
-	chip := absolute(t, filepath.Join(chips, map[string]string{"aarch64": "arm64", "x86_64": "x86_64"}[abi.CPU]+".json"))
+	chip := factsFile(t, map[string]string{"aarch64": "arm64", "x86_64": "x86_64"}[abi.CPU])
 	t.Chdir(t.TempDir())
 	write(t, src)
 	mustRun(t, graphArgs("model.onnx", "--dim=N=1..64")...)

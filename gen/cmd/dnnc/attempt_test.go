@@ -54,7 +54,7 @@ var chipFile string
 
 // inFolder goes to an empty folder.
 func inFolder(t *testing.T) {
-	chipFile = absolute(t, chips+"/x86_64.json")
+	chipFile = factsFile(t, "x86_64")
 	t.Chdir(t.TempDir())
 }
 

@@ -61,7 +61,7 @@ int main(void) {
 // TestBuilt compiles a model, what dnnc makes of it, and a program that uses it.
 func TestBuilt(t *testing.T) {
 	compiler := cpptest.Compiler(t)
-	root, chip := absolute(t, repository), absolute(t, chips+"/x86_64.json")
+	root, chip := absolute(t, repository), factsFile(t, "x86_64")
 	runtime, err := filepath.Glob(root + "/runtime/dnn_*.cc")
 	require.NoError(t, err)
 	t.Chdir(t.TempDir())

@@ -20,7 +20,7 @@ assembly that embeds them, and a manifest that tells of each block what it compu
 Examples:
   C++ for 64-bit ARM, with the weights in the library:
     dnnc compile --graph=net.graph.txt --consts=net.consts --src=net.onnx \
-      --chip=platforms/chips/arm64.json --api=net --prefix=net --namespace=net \
+      --chip=arm64.json --api=net --prefix=net --namespace=net \
       --out-header=net.h --out-kernels=kernels --out-weights=net.weights \
       --out-weights-asm=net.weights.S --out-manifest=net.manifest.json
   The weights in a file that the program opens, and more files of kernels to compile in parallel:
@@ -56,7 +56,7 @@ func compileCommand(args []string, out, log io.Writer) error {
 	c.StringVar(&f.graph, "graph", "", "`FILE`: the graph, from dnnc graph")
 	c.StringVar(&f.consts, "consts", "", "`FILE`: its constants, from dnnc graph")
 	c.StringVar(&f.src, "src", "", "`FILE`: the ONNX model, which holds the other constants")
-	c.StringVar(&f.chip, "chip", "", "`FILE`: facts of the chip (JSON), as in platforms/chips")
+	c.StringVar(&f.chip, "chip", "", "`FILE`: facts of the chip (JSON), as 'bazel build @rules_dnn//platforms/chips:arm64' writes arm64.json")
 	c.StringVar(&f.api, "api", "", "`NAME` of the header, without .h")
 	c.StringVar(&f.prefix, "prefix", "", "`NAME` that C names begin with")
 	c.StringVar(&f.namespace, "namespace", "", "`NAME` of the wrapper's C++ namespace")

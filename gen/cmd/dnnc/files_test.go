@@ -17,7 +17,7 @@ import (
 
 // TestInputKinds: a pipe, a device or a folder where a file is to be read is refused at once, whichever option names it.
 func TestInputKinds(t *testing.T) {
-	chip := absolute(t, chips+"/x86_64.json")
+	chip := factsFile(t, "x86_64")
 	t.Chdir(t.TempDir())
 	tiny(t, relu)
 	mustRun(t, graphArgs("model.onnx")...)
@@ -68,7 +68,7 @@ func listing(t *testing.T) map[string]string {
 // TestOutputPlaces: outputs that would destroy an input, another output or what is no file are refused before any work, and an
 // earlier build stays as it is.
 func TestOutputPlaces(t *testing.T) {
-	chip := absolute(t, chips+"/x86_64.json")
+	chip := factsFile(t, "x86_64")
 	t.Chdir(t.TempDir())
 	tiny(t, relu)
 	mustRun(t, graphArgs("model.onnx")...)
@@ -115,7 +115,7 @@ func TestOutputPlaces(t *testing.T) {
 
 // TestSourceNames: the names of sources are those that dnnc writes.
 func TestSourceNames(t *testing.T) {
-	chip := absolute(t, chips+"/x86_64.json")
+	chip := factsFile(t, "x86_64")
 	t.Chdir(t.TempDir())
 	tiny(t, relu)
 	mustRun(t, graphArgs("model.onnx")...)
@@ -156,7 +156,7 @@ func start(t *testing.T, args ...string) *exec.Cmd {
 // builds are the outputs of dnnc compile with namespace a and b, which differ in what they are called, in weights and in how many sources there are.
 func builds(t *testing.T) (args, whole map[string][]string) {
 	t.Helper()
-	chip := absolute(t, chips+"/x86_64_v3.json")
+	chip := factsFile(t, "x86_64_v3")
 	t.Chdir(t.TempDir())
 	args, whole = map[string][]string{}, map[string][]string{}
 	for i, name := range []string{"a", "b"} {

@@ -14,7 +14,7 @@ import (
 
 // TestNoHalfOutput: where weights cannot be read or written after all, no output is left.
 func TestNoHalfOutput(t *testing.T) {
-	src, chip := absolute(t, resnet), absolute(t, chips+"/x86_64.json")
+	src, chip := absolute(t, resnet), factsFile(t, "x86_64")
 	t.Chdir(t.TempDir())
 	mustRun(t, graphArgs(src)...)
 	before := tree(t)

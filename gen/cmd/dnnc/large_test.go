@@ -12,7 +12,7 @@ import (
 
 // TestFarWeights: weights that lie beyond 4 GB of a file of external data are found there.
 func TestFarWeights(t *testing.T) {
-	chip := absolute(t, chips+"/x86_64.json")
+	chip := factsFile(t, "x86_64")
 	t.Chdir(t.TempDir())
 	far := int64(5)<<30 + 64
 	want := bytes.Repeat([]byte("far "), 100)
@@ -36,7 +36,7 @@ func TestFarWeights(t *testing.T) {
 
 // TestEmbedLarge: weights that no program can hold are refused before they are written.
 func TestEmbedLarge(t *testing.T) {
-	chip := absolute(t, chips+"/x86_64.json")
+	chip := factsFile(t, "x86_64")
 	t.Chdir(t.TempDir())
 	size := int64(0)
 	m := with(hostileModel(floats("x", 1, 1<<14), op("MatMul", "x w", "y")), weightsIn("w", &size, 1<<14, 1<<15))

@@ -23,7 +23,7 @@ const usage = `dnnc compiles a neural network to C++ sources.
 Example:
   dnnc graph --src=net.onnx --dim=N=1..64 --out=net.graph.txt --out-consts=net.consts
   dnnc compile --graph=net.graph.txt --consts=net.consts --src=net.onnx \
-    --chip=platforms/chips/arm64.json --api=net --prefix=net --namespace=net \
+    --chip=arm64.json --api=net --prefix=net --namespace=net \
     --out-header=net.h --out-kernels=kernels --out-weights=net.weights \
     --out-weights-asm=net.weights.S --out-manifest=net.manifest.json
 

@@ -16,12 +16,12 @@ import (
 	"rules_dnn/gen/ir/irtest"
 	"rules_dnn/gen/onnx"
 	"rules_dnn/gen/pipeline"
+	"rules_dnn/gen/target/chips"
 )
 
 const (
 	repository = "../../.."
 	resnet     = repository + "/app/resnet20_cifar10.onnx"
-	chips      = repository + "/platforms/chips"
 )
 
 // absolute is a path that stays right when the working directory changes.
@@ -30,6 +30,16 @@ func absolute(t *testing.T, path string) string {
 	abs, err := filepath.Abs(path)
 	require.NoError(t, err)
 	return abs
+}
+
+// factsFile is a file of the chip's facts.
+func factsFile(t *testing.T, chip string) string {
+	t.Helper()
+	facts, err := chips.Facts(repository, chip)
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), chip+".json")
+	require.NoError(t, os.WriteFile(file, facts, 0o644))
+	return file
 }
 
 func graphArgs(src string, more ...string) []string {
@@ -85,7 +95,7 @@ const relu = "symbol N 1..9\ninput %x f32[N, 3]\n%y f32[N, 3] = Relu.14(%x) \"r\
 
 // TestSameBytes compiles the application's network twice, in two directories.
 func TestSameBytes(t *testing.T) {
-	src, chip := absolute(t, resnet), absolute(t, chips+"/x86_64_v3.json")
+	src, chip := absolute(t, resnet), factsFile(t, "x86_64_v3")
 	var first map[string]string
 	for range 2 {
 		dir := t.TempDir()
@@ -116,7 +126,7 @@ func TestSameBytes(t *testing.T) {
 // TestDisable compiles the application's network with each switch and optional pass off, and with
 // all of them: each gives other code.
 func TestDisable(t *testing.T) {
-	src, chip := absolute(t, resnet), absolute(t, chips+"/arm64.json")
+	src, chip := absolute(t, resnet), factsFile(t, "arm64")
 	t.Chdir(t.TempDir())
 	mustRun(t, graphArgs(src)...)
 	mustRun(t, compileArgs(src, chip)...)
@@ -143,7 +153,7 @@ func TestDisable(t *testing.T) {
 
 // TestErrors: each mistake has its message, and leaves no file behind.
 func TestErrors(t *testing.T) {
-	chip := absolute(t, chips+"/x86_64.json")
+	chip := factsFile(t, "x86_64")
 	t.Chdir(t.TempDir())
 	tiny(t, relu)
 	mustRun(t, graphArgs("model.onnx")...)
@@ -263,7 +273,7 @@ func TestDumpTimeStop(t *testing.T) {
 
 // TestShards: kernels of an earlier run with more shards do not stay.
 func TestShards(t *testing.T) {
-	chip := absolute(t, chips+"/x86_64.json")
+	chip := factsFile(t, "x86_64")
 	t.Chdir(t.TempDir())
 	tiny(t, relu)
 	mustRun(t, graphArgs("model.onnx")...)

@@ -65,7 +65,7 @@ func TestMemory(t *testing.T) {
 		fmt.Printf("%s", status)
 		return
 	}
-	chip := absolute(t, chips+"/x86_64_v3.json")
+	chip := factsFile(t, "x86_64_v3")
 	t.Chdir(t.TempDir())
 	const channels = 1024
 	bytes := int64(0)

@@ -52,7 +52,7 @@ func evilModel() *onnxpb.ModelProto {
 // TestEvilNames compiles a model whose names are no names, and what dnnc makes of it, as C and as C++.
 func TestEvilNames(t *testing.T) {
 	compiler := cpptest.Compiler(t)
-	root, chip := absolute(t, repository), absolute(t, chips+"/x86_64.json")
+	root, chip := absolute(t, repository), factsFile(t, "x86_64")
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("model.onnx", marshal(t, evilModel()), 0o644))
 	mustRun(t, graphArgs("model.onnx", "--dump=all", "--dump-dir=dumps")...)

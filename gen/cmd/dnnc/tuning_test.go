@@ -37,7 +37,7 @@ func compiled(t *testing.T, chip string, more ...string) *manifest.Manifest {
 // TestTuning: candidates are named in the manifest, a record of them decides, the same bytes come of the same record, and
 // no build mentions what it was not asked for.
 func TestTuning(t *testing.T) {
-	chip := absolute(t, filepath.Join(chips, "x86_64_v4.json"))
+	chip := factsFile(t, "x86_64_v4")
 	t.Chdir(t.TempDir())
 	tiny(t, smallConv)
 	mustRun(t, graphArgs("model.onnx")...)
@@ -71,7 +71,7 @@ func TestTuning(t *testing.T) {
 }
 
 func TestTuningErrors(t *testing.T) {
-	chip := absolute(t, filepath.Join(chips, "x86_64_v4.json"))
+	chip := factsFile(t, "x86_64_v4")
 	t.Chdir(t.TempDir())
 	tiny(t, smallConv)
 	mustRun(t, graphArgs("model.onnx")...)

@@ -13,7 +13,7 @@ import (
 
 // TestWarnings: they are printed, errors or not told, as asked for; the manifest has them.
 func TestWarnings(t *testing.T) {
-	src, chip := absolute(t, resnet), absolute(t, chips+"/x86_64.json")
+	src, chip := absolute(t, resnet), factsFile(t, "x86_64")
 	t.Chdir(t.TempDir())
 	mustRun(t, graphArgs(src)...)
 	const line = "resnet20_cifar10.onnx: warning (baseline): the chip x86_64 is x86-64's baseline"

@@ -122,7 +122,7 @@ func TestKernelsCompileWithoutWarnings(t *testing.T) {
 	for _, s := range samples {
 		graphs[s.name] = s.graph
 	}
-	for _, name := range chips {
+	for _, name := range chipNames {
 		c := chip(t, name)
 		compilers := [][]string{{"g++"}, {"clang++"}}
 		if c.CPU == "arm64" {

@@ -152,7 +152,7 @@ func runs(c *target.Target) (emulator []string, ok bool) {
 // TestMicroKernelsMeanWhatTheirRowsSay runs micro-kernels, compiled by each compiler there is, and
 // compares every bit with the rows' meaning.
 func TestMicroKernelsMeanWhatTheirRowsSay(t *testing.T) {
-	for _, name := range chips {
+	for _, name := range chipNames {
 		c := chip(t, name)
 		ms := runMicros(c.Tile(ir.F32))
 		src := filepath.Join(t.TempDir(), "run.cc")

@@ -19,6 +19,7 @@ import (
 	"rules_dnn/gen/print/cpp"
 	"rules_dnn/gen/print/neon"
 	"rules_dnn/gen/target"
+	"rules_dnn/gen/target/chips"
 )
 
 // root is the repository's, both for go test and under Bazel.
@@ -38,14 +39,12 @@ var machines = map[string]machine{
 }
 
 func chip(t *testing.T, name string) *target.Target {
-	data, err := os.ReadFile(filepath.Join(root, "platforms/chips", name+".json"))
-	require.NoError(t, err)
-	c, err := target.Parse(data)
+	c, err := chips.Target(root, name)
 	require.NoError(t, err)
 	return c
 }
 
-var chips = []string{"x86_64", "x86_64_v3", "x86_64_v4", "arm64"}
+var chipNames = []string{"x86_64", "x86_64_v3", "x86_64_v4", "arm64"}
 
 // kernelCopts are the flags that the rules give to kernels.
 func kernelCopts(t *testing.T) []string {
@@ -218,7 +217,7 @@ func distinct(ms []*loop.MicroKernel) []*loop.MicroKernel {
 // TestMicroKernelsInAssembly reads what clang makes of micro-kernels. With -v it prints a table.
 func TestMicroKernelsInAssembly(t *testing.T) {
 	clang := tool(t, "clang", "clang-19", "clang-20", "clang-18", "clang-17")
-	for _, name := range chips {
+	for _, name := range chipNames {
 		t.Run(name, func(t *testing.T) {
 			c := chip(t, name)
 			ms := distinct(append(networkMicros(t, c), sweep(c)...))

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/target"
+	"rules_dnn/gen/target/chips"
 )
 
 // kernelOptions are the options with which the rules compile a profile, as kernels.
@@ -97,9 +97,7 @@ func TestProbe(t *testing.T) {
 	compiled := 0
 	arm64 := []string{"aarch64-linux-gnu-g++", "clang++ --target=aarch64-linux-gnu"}
 	for name, compilers := range map[string][]string{"x86_64": x86, "x86_64_v3": x86, "x86_64_v4": x86, "arm64": arm64} {
-		data, err := os.ReadFile(filepath.Join(root, "platforms/chips", name+".json"))
-		require.NoError(t, err)
-		chip, err := target.Parse(data)
+		chip, err := chips.Target(root, name)
 		require.NoError(t, err)
 		for _, compiler := range compilers {
 			command := strings.Fields(compiler)

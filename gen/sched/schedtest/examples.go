@@ -16,7 +16,7 @@ import (
 type Example struct {
 	Name string
 	Work *sched.Work
-	// Schedule is its text, and Chip the facts file in platforms/ that it is for.
+	// Schedule is its text, and Chip the chip or device that it is for.
 	Schedule, Chip string
 	// Reference stages give the same results of the operands, up to Error.
 	Reference []*te.Stage
@@ -83,7 +83,7 @@ func matmul(m, n, k, whole int) (w *sched.Work, reference []*te.Stage) {
 // MatMul: a computed operand is packed where a tile's columns are, for all its rows.
 func MatMul() Example {
 	w, reference := matmul(10, 40, 7, 48)
-	return Example{Name: "MatMul", Work: w, Chip: "chips/x86_64_v3.json", Reference: reference, Error: 1e-5, Schedule: `stage 0 at 1.g
+	return Example{Name: "MatMul", Work: w, Chip: "x86_64_v3", Reference: reference, Error: 1e-5, Schedule: `stage 0 at 1.g
   region i1 = 16 from 16*g
   serial p = i0
   serial q = i1
@@ -101,7 +101,7 @@ stage 1
 // accumulators has loops of results within the reduction.
 func accumulators() Example {
 	w, reference := matmul(10, 40, 7, 48)
-	return Example{Name: "has loops of results within the reduction", Work: w, Chip: "chips/x86_64_v3.json", Reference: reference, Error: 1e-5, Schedule: `stage 0 at 1.u
+	return Example{Name: "has loops of results within the reduction", Work: w, Chip: "x86_64_v3", Reference: reference, Error: 1e-5, Schedule: `stage 0 at 1.u
   serial p = i0
   serial q = i1
 stage 1
@@ -114,7 +114,7 @@ stage 1
 // joined has axes that run as one.
 func joined() Example {
 	w, reference := matmul(10, 40, 7, 48)
-	return Example{Name: "has axes that run as one", Work: w, Chip: "chips/x86_64_v3.json", Reference: reference, Error: 1e-5, Schedule: `stage 0 at 1.u
+	return Example{Name: "has axes that run as one", Work: w, Chip: "x86_64_v3", Reference: reference, Error: 1e-5, Schedule: `stage 0 at 1.u
   serial p = i0
   serial q = i1
 stage 1
@@ -128,7 +128,7 @@ stage 1
 // peeled has an edge with code of its own.
 func peeled() Example {
 	w, reference := matmul(10, 40, 7, 48)
-	return Example{Name: "has an edge with code of its own", Work: w, Chip: "chips/x86_64_v3.json", Reference: reference, Error: 1e-5, Schedule: `stage 0 at 1.u
+	return Example{Name: "has an edge with code of its own", Work: w, Chip: "x86_64_v3", Reference: reference, Error: 1e-5, Schedule: `stage 0 at 1.u
   region i1 = 12 from 12*u
   serial p = i0*7
   serial q = i1*12
@@ -151,7 +151,7 @@ func Device() Example {
 	w := &sched.Work{Operands: []*ir.Value{value(ir.F32, 16, 16), value(ir.F32, 16, 16)}, Stages: []*te.Stage{load(0), load(1),
 		c(te.FromStage(0, ir.F32, at("i0", "r0")...), te.FromStage(1, ir.F32, at("r0", "i1")...))}}
 	reference := []*te.Stage{c(te.Operand(0, ir.F32, at("i0", "r0")...), te.Operand(1, ir.F32, at("r0", "i1")...))}
-	return Example{Name: "MatMul of work-groups", Work: w, Chip: "devices/opencl_buffers.json", Reference: reference, Error: 1e-5, Schedule: `stage 0 at 2.k
+	return Example{Name: "MatMul of work-groups", Work: w, Chip: "opencl_buffers", Reference: reference, Error: 1e-5, Schedule: `stage 0 at 2.k
   region i0 = 8 from 8*gm
   region i1 = 4 from 4*k
   item a = i0
@@ -179,7 +179,7 @@ func Depthwise() Example {
 	x, f := te.Operand(0, ir.F32, at("i0", "i1 + r0")...), te.Operand(1, ir.F32, at("i0", "r0")...)
 	st := sumOf("depthwise", axes("i0", 16, "i1", 10), axes("r0", 3), product(x, f))
 	w := &sched.Work{Operands: []*ir.Value{value(ir.F32, 16, 12), value(ir.F32, 16, 3)}, Stages: []*te.Stage{st}}
-	return Example{Name: "depthwise convolution", Work: w, Chip: "chips/x86_64_v3.json", Reference: w.Stages, Error: 1e-5, Schedule: `stage 0
+	return Example{Name: "depthwise convolution", Work: w, Chip: "x86_64_v3", Reference: w.Stages, Error: 1e-5, Schedule: `stage 0
   tile fma_f32x8 vec
   task c = i0
   serial t = i1
@@ -197,7 +197,7 @@ func Dots() Example {
 	wide := func(l te.Load) te.Expr { return te.Fn(ir.I32, "cast", l) }
 	v := te.Fn(ir.I32, "mul", wide(te.Operand(0, ir.I8, at("i0", "r0")...)), wide(te.Operand(1, ir.U8, at("i1", "r0")...)))
 	w := &sched.Work{Operands: []*ir.Value{value(ir.I8, 5, 12), value(ir.U8, 40, 12)}, Stages: []*te.Stage{sumOf("dots", axes("i0", 5, "i1", 40), axes("r0", 12), v)}}
-	return Example{Name: "integer products", Work: w, Chip: "chips/hexagon_v68.json", Reference: w.Stages, Error: 0, Schedule: `stage 0
+	return Example{Name: "integer products", Work: w, Chip: "hexagon_v68", Reference: w.Stages, Error: 0, Schedule: `stage 0
   tile vrmpy_i8u8 scalar
   task t = i0
   serial g = i1
@@ -223,7 +223,7 @@ func Winograd() Example {
 	w.Stages = []*te.Stage{v, m, y}
 	direct := sumOf("direct", axes("i0", channels, "i1", width), axes("r0", inputs, "r1", 3),
 		product(te.Operand(4, ir.F32, at("i0", "r0", "r1")...), te.Operand(0, ir.F32, at("r0", "i1 + r1")...)))
-	return Example{Name: "Winograd", Work: w, Chip: "chips/x86_64_v3.json", Reference: []*te.Stage{direct}, Error: 1e-5, Prepare: func(in []*ir.Tensor) {
+	return Example{Name: "Winograd", Work: w, Chip: "x86_64_v3", Reference: []*te.Stage{direct}, Error: 1e-5, Prepare: func(in []*ir.Tensor) {
 		fill := func(x *ir.Tensor, values ...float64) {
 			for i, v := range values {
 				set(x, i, v)
@@ -296,7 +296,7 @@ func Attention() Example {
 	mean := sumOf("mean", axes("i0", queries, "i1", 8), axes("r0", keys), product(weight("i0", "r0"), te.Operand(2, ir.F32, at("r0", "i1")...)))
 	mean.Results[0] = f32("div", mean.Results[0], now(2, "i0"))
 
-	return Example{Name: "attention", Work: w, Chip: "chips/x86_64_v3.json", Reference: []*te.Stage{all, highest, sums, mean}, Error: 1e-5, Schedule: `stage 0 at 5.k
+	return Example{Name: "attention", Work: w, Chip: "x86_64_v3", Reference: []*te.Stage{all, highest, sums, mean}, Error: 1e-5, Schedule: `stage 0 at 5.k
   region i0 = 1 from k
   region i1 = 2 from 2*t
   serial sq = i1

@@ -1,0 +1,136 @@
+// Package chips reads platforms/chips/chips.bzl, in which all that is known of each chip stands once: Bazel makes the compiler's
+// facts files of it, and programs and tests that run without Bazel have them from here. dnnc does not: it reads the file that it is given.
+package chips
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"rules_dnn/gen/files"
+	"rules_dnn/gen/target"
+)
+
+// File is where the chips stand in the repository.
+const File = "platforms/chips/chips.bzl"
+
+// Chip is an entry of the file.
+type Chip struct {
+	Name string
+	// Constraints are the values that a platform has which has the chip, by their settings.
+	Constraints map[string]string
+	// Copts are the C++ compiler's flags, for kernels.
+	Copts []string
+	// Facts is the file that dnnc reads (JSON), as Bazel writes it.
+	Facts []byte
+}
+
+// Read gives the chips of the repository at root, in the file's order.
+func Read(root string) ([]Chip, error) {
+	path := filepath.Join(root, File)
+	text, err := files.Read(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w (is %s the repository's root?)", err, root)
+	}
+	return parse(path, text)
+}
+
+// Facts gives the facts file of a chip of the repository at root by its name, or the JSON file that a path names.
+func Facts(root, chip string) ([]byte, error) {
+	if strings.HasSuffix(chip, ".json") {
+		return files.Read(chip)
+	}
+	all, err := Read(root)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, c := range all {
+		if c.Name == chip {
+			return c.Facts, nil
+		}
+		names = append(names, c.Name)
+	}
+	return nil, fmt.Errorf("there is no chip %q; want a JSON file, or one of %s: %s", chip, File, strings.Join(names, ", "))
+}
+
+// Target gives the facts of a chip, by a name or a path as Facts takes it.
+func Target(root, chip string) (*target.Target, error) {
+	facts, err := Facts(root, chip)
+	if err != nil {
+		return nil, err
+	}
+	return target.Parse(facts)
+}
+
+// parse gives the chips of a file's text.
+func parse(path string, text []byte) ([]Chip, error) {
+	names, err := evaluate(path, text)
+	if err != nil {
+		return nil, err
+	}
+	table, ok := names["CHIPS"].(*dict)
+	if !ok {
+		return nil, fmt.Errorf("%s: want a dict CHIPS", path)
+	}
+	var all []Chip
+	for _, name := range table.keys {
+		c, err := chip(name, table.values[name])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", path, name, err)
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// fields are those of an entry.
+var fields = []string{"constraints", "copts", "facts"}
+
+// chip makes a chip of an entry.
+func chip(name string, value any) (Chip, error) {
+	c := Chip{Name: name, Constraints: map[string]string{}}
+	entry, ok := value.(*dict)
+	if !ok {
+		return c, fmt.Errorf("want a dict")
+	}
+	for _, key := range entry.keys {
+		if !slices.Contains(fields, key) {
+			return c, fmt.Errorf("there is no field %q; want %s", key, strings.Join(fields, ", "))
+		}
+	}
+	for i, into := range []any{&c.Constraints, &c.Copts} {
+		data, err := encode(entry.values[fields[i]])
+		if err != nil {
+			return c, err
+		}
+		if err := json.Unmarshal(data, into); err != nil {
+			return c, fmt.Errorf("%s: %w", fields[i], err)
+		}
+	}
+	facts, ok := entry.values["facts"].(*dict)
+	if !ok {
+		return c, fmt.Errorf("facts: want a dict")
+	}
+	for _, key := range []string{"name", "copts"} {
+		if _, ok := facts.values[key]; ok {
+			return c, fmt.Errorf("facts has %s, which the entry gives", key)
+		}
+	}
+	var err error
+	c.Facts, err = encode(facts.with("name", name).with("copts", entry.values["copts"]))
+	return c, err
+}
+
+// encode is a value as Bazel's json.encode_indent writes it: keys in order.
+func encode(value any) ([]byte, error) {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(value)
+	return out.Bytes(), err
+}

@@ -1,0 +1,122 @@
+package chips
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/target"
+)
+
+const root = "../../.."
+
+func read(t *testing.T) []Chip {
+	all, err := Read(root)
+	require.NoError(t, err)
+	require.NotEmpty(t, all)
+	return all
+}
+
+// TestOwnChips: the compiler takes the facts of each, and has an instruction to make tiles of.
+func TestOwnChips(t *testing.T) {
+	for _, c := range read(t) {
+		x, err := target.Parse(c.Facts)
+		require.NoError(t, err, c.Name)
+		assert.Equal(t, c.Name, x.Name)
+		assert.Equal(t, c.Copts, x.Copts, c.Name)
+		assert.True(t, x.Tile(ir.F32) != nil || len(x.Dots(ir.I32)) > 0, "%s has no tile instruction", c.Name)
+	}
+}
+
+// TestOneChipForAPlatform: no platform has the constraints of two chips, so that it does not matter in which order they are registered.
+func TestOneChipForAPlatform(t *testing.T) {
+	all := read(t)
+	for i, a := range all {
+		assert.Contains(t, a.Constraints, "@platforms//cpu", a.Name)
+		for _, b := range all[:i] {
+			differ := slices.ContainsFunc(slices.Collect(maps.Keys(a.Constraints)), func(setting string) bool {
+				value, ok := b.Constraints[setting]
+				return ok && value != a.Constraints[setting]
+			})
+			assert.True(t, differ, "a platform may have both %s and %s: give them different values of one setting", a.Name, b.Name)
+		}
+	}
+}
+
+// TestSameAsBazel: this package and Bazel make the same bytes of an entry.
+func TestSameAsBazel(t *testing.T) {
+	for _, c := range read(t) {
+		facts, err := os.ReadFile(filepath.Join(root, "platforms/chips", c.Name+".json"))
+		if os.IsNotExist(err) {
+			t.Skip("Bazel writes the facts: run bazel test //gen/target/chips:chips_test")
+		}
+		require.NoError(t, err)
+		assert.Equal(t, string(facts), string(c.Facts))
+	}
+}
+
+func TestFacts(t *testing.T) {
+	chip, err := Target(root, "x86_64_v4")
+	require.NoError(t, err)
+	assert.Equal(t, []any{"x86_64_v4", int64(1 << 20), "-mavx512f", "-mbmi2"}, []any{chip.Name, chip.L2, chip.Copts[0], chip.Copts[len(chip.Copts)-1]})
+
+	file := filepath.Join(t.TempDir(), "mine.json")
+	require.NoError(t, os.WriteFile(file, []byte(`{"name": "mine", "cpu": "arm64", "vector_bits": 128, "vector_registers": 32}`), 0o644))
+	chip, err = Target(root, file)
+	require.NoError(t, err)
+	assert.Equal(t, "mine", chip.Name)
+
+	_, err = Target(root, "z80")
+	assert.ErrorContains(t, err, `there is no chip "z80"; want a JSON file, or one of platforms/chips/chips.bzl: x86_64, x86_64_v3, `)
+	_, err = Target("nowhere", "x86_64")
+	assert.ErrorIs(t, err, os.ErrNotExist)
+	_, err = Facts(root, "nowhere.json")
+	assert.ErrorIs(t, err, os.ErrNotExist)
+}
+
+const entry = `"constraints": {"c": "d"}, "copts": _A + ["-b"], "facts": _F | {"x": 2 * 3, "y": 0.5}`
+
+// TestData: what data needs is there, each as in Starlark.
+func TestData(t *testing.T) {
+	all, err := parse("chips.bzl", []byte("\"\"\"Doc.\"\"\"\n# Comment.\n_A = [\"-a\"]\n_F = {\"x\": 1, \"z\": (True)}\nCHIPS = {\"n\": {"+entry+"}, \"m\": {"+entry+"}}\n"))
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	assert.Equal(t, []string{"n", "m"}, []string{all[0].Name, all[1].Name}, "the file's order")
+	assert.Equal(t, []string{"-a", "-b"}, all[0].Copts)
+	assert.Equal(t, map[string]string{"c": "d"}, all[0].Constraints)
+	assert.JSONEq(t, `{"copts": ["-a", "-b"], "name": "n", "x": 6, "y": 0.5, "z": true}`, string(all[0].Facts))
+	assert.True(t, json.Valid(all[1].Facts))
+}
+
+func TestMistakes(t *testing.T) {
+	for text, want := range map[string]string{
+		``:                              `chips.bzl: want a dict CHIPS`,
+		`CHIPS = [`:                     `chips.bzl:2:1: syntax error`,
+		`load("a.bzl", "A")`:            `chips.bzl:1: a statement does not belong here: this file is data`,
+		`A = 1` + "\n" + `A = 2`:        `chips.bzl:2: A is given twice`,
+		`A += [1]`:                      `chips.bzl:1: an assignment does not belong here`,
+		`A = B`:                         `chips.bzl:1: B is not given before`,
+		`A = dict(x = 1)`:               `chips.bzl:1: an expression of this kind does not belong here`,
+		`A = [x for x in [1]]`:          `chips.bzl:1: an expression of this kind does not belong here`,
+		`A = [1] * 1000000000`:          `chips.bzl:1: this * does not belong here`,
+		`A = "a" + 1`:                   `chips.bzl:1: this + does not belong here`,
+		`A = 99999999999999999999`:      `no number that this file may hold`,
+		`A = {1: 2}`:                    `chips.bzl:1: a key is no string`,
+		`A = {"a": 1, "a": 2}`:          `chips.bzl:1: the key "a" is there twice`,
+		`CHIPS = {"n": 1}`:              `chips.bzl: n: want a dict`,
+		`CHIPS = {"n": {"fact": {}}}`:   `chips.bzl: n: there is no field "fact"; want constraints, copts, facts`,
+		`CHIPS = {"n": {"copts": [1]}}`: `chips.bzl: n: copts: `,
+		`CHIPS = {"n": {"copts": []}}`:  `chips.bzl: n: facts: want a dict`,
+		`CHIPS = {"n": {"facts": {"name": "n"}}}`: `chips.bzl: n: facts has name, which the entry gives`,
+	} {
+		_, err := parse("chips.bzl", []byte(text))
+		assert.ErrorContains(t, err, want, text)
+	}
+}
