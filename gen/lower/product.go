@@ -174,7 +174,7 @@ func (p *product) schedule(env *Env) (*sched.Work, *sched.Schedule) {
 	column, row := p.s.Axes[p.column], p.s.Axes[p.row]
 	add(&cs, sched.Task, groupVar, column.Var, 0, sched.Exact)
 	for i, a := range inner {
-		add(&cs, sched.Serial, fmt.Sprintf("o%d", i), a.Var, 0, sched.Exact)
+		add(&cs, sched.Serial, fmt.Sprintf("u%d", i), a.Var, 0, sched.Exact)
 	}
 	add(&cs, sched.Serial, tileVar, row.Var, 0, sched.Exact)
 	add(&cs, sched.Rows, rowVar, row.Var, p.rows, edge(p.extent(p.row)%p.rows != 0, sched.Peel))
@@ -190,7 +190,7 @@ func (p *product) schedule(env *Env) (*sched.Work, *sched.Schedule) {
 	}
 	v := axis(column, groups*width)
 	ps.Regions = append(ps.Regions, sched.Region{Axis: v, First: sym.Scale(sym.Var(groupVar), width), Extent: width})
-	add(&ps, sched.Serial, "qn", v, 0, sched.Exact)
+	add(&ps, sched.Serial, partOfAxis, v, 0, sched.Exact)
 	w := te.SubstIndices(p.ones(p.w), names, nil).(te.Load)
 	if columns < groups*width {
 		w.Guard, w.Default = []te.Within{{E: sym.Var(v), Hi: sym.Const(columns)}}, te.Number(ir.F32, 0)
