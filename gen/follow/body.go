@@ -170,7 +170,7 @@ func (f *follower) local(c *stage, v *stored, axis int, e sym.Expr) sym.Expr {
 func (f *follower) inRange(c *stage, body []loop.Stmt) []loop.Stmt {
 	var cond []te.Within
 	for _, p := range c.spans {
-		if p.Reduce {
+		if p.Reduce || c.whole[p.Name] {
 			continue
 		}
 		at := c.sched.Point(p)

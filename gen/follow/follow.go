@@ -84,6 +84,9 @@ type stage struct {
 	// rest is the extent of a loop in the code for the part of an axis that fills no iteration.
 	rest map[int]sym.Expr
 	acc  *accumulators // while loops of the reduction are open
+	// whole are spans that a tile has all points of, and single a tile of one row.
+	whole  map[string]bool
+	single bool
 }
 
 // enter prepares a stage: its loops' ranges, its buffers.
@@ -217,7 +220,49 @@ func (f *follower) loop(c *stage, i int, body func() ([]loop.Stmt, error)) ([]lo
 	if _, cut := c.rest[i]; l.Edge == sched.Peel && !cut {
 		return f.peeled(c, i, body)
 	}
+	if k := c.peels(i); k > 0 && l.Kind != sched.Task && l.Kind != sched.Group && l.Kind != sched.Item {
+		return f.split(c, i, k, body)
+	}
 	return f.iterate(c, i, body)
+}
+
+// peels is the loop whose edge is peeled off loop i, which walks the rest of its span; 0 where there is none.
+func (c *stage) peels(i int) int {
+	for k := i + 1; k < len(c.sched.Loops) && c.sched.Loops[i].Size == 0; k++ {
+		if c.sched.Loops[k].Axis == c.sched.Loops[i].Axis {
+			if c.sched.Loops[k].Edge == sched.Peel {
+				return k
+			}
+			return 0
+		}
+	}
+	return 0
+}
+
+// split is the iterations of loop i that have all points of loop k, and then the one that has a part of them.
+func (f *follower) split(c *stage, i, k int, body func() ([]loop.Stmt, error)) ([]loop.Stmt, error) {
+	n, whole := c.span(i).Extent, sym.Const(c.sched.Within(i))
+	full, rest := sym.FloorDiv(n, whole, f.facts), sym.Mod(n, whole, f.facts)
+	defer func() {
+		delete(c.rest, i)
+		delete(c.rest, k)
+	}()
+	var out []loop.Stmt
+	if !full.Is(0) {
+		c.rest[i], c.rest[k] = full, sym.Const(c.sched.Loops[k].Size)
+		all, err := body()
+		out = []loop.Stmt{loop.For{Var: c.sched.Loops[i].Var, Extent: full, Body: all}}
+		if err != nil || rest.Is(0) {
+			return out, err
+		}
+	}
+	c.rest[k] = sym.CeilDiv(rest, sym.Const(c.sched.Within(k)), f.facts)
+	part, err := body()
+	part = append([]loop.Stmt{loop.Index{Var: c.sched.Loops[i].Var, Value: full}}, part...)
+	if !sym.AtLeast(rest, 1, f.facts) {
+		part = []loop.Stmt{loop.If{Cond: []te.Within{{E: rest, Lo: sym.Const(1), Hi: whole}}, Then: part}}
+	}
+	return append(out, part...), err
 }
 
 func (f *follower) iterate(c *stage, i int, body func() ([]loop.Stmt, error)) ([]loop.Stmt, error) {

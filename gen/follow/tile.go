@@ -21,7 +21,12 @@ func unsuited(format string, args ...any) error { return &TileError{fmt.Sprintf(
 // tile is a call of a micro-kernel for the loops from i on, which are a tile's, and what the stage does with its sums.
 func (f *follower) tile(c *stage, i int) ([]loop.Stmt, error) {
 	for k := i; k < len(c.sched.Loops); k++ {
-		if l := c.sched.Loops[k]; l.Kind == sched.Rows && l.Edge == sched.Peel && c.rest[k].Is(0) {
+		l := c.sched.Loops[k]
+		n, cut := c.rest[k]
+		if _, known := n.Const(); l.Kind == sched.Rows && cut && !known {
+			return f.singles(c, i, k)
+		}
+		if l.Kind == sched.Rows && l.Edge == sched.Peel && !cut {
 			return f.peeledTile(c, i, k)
 		}
 	}
@@ -37,12 +42,19 @@ func (f *follower) peeledTile(c *stage, i, rows int) ([]loop.Stmt, error) {
 	if err != nil || sym.AtLeast(left, whole, f.facts) {
 		return then, err
 	}
-	n, _ := c.span(rows).Extent.Const() // Verify: known
-	c.rest[rows] = sym.Const((n%whole + c.sched.Within(rows) - 1) / c.sched.Within(rows))
-	otherwise, err := f.call(c, i)
+	c.rest[rows] = sym.CeilDiv(sym.Mod(c.span(rows).Extent, sym.Const(whole), f.facts), sym.Const(c.sched.Within(rows)), f.facts)
+	otherwise, err := f.tile(c, i)
 	delete(c.rest, rows)
 	cond := []te.Within{{E: left, Lo: sym.Const(whole), Hi: sym.Add(c.span(rows).Extent, sym.Const(1))}}
 	return []loop.Stmt{loop.If{Cond: cond, Then: then, Else: otherwise}}, err
+}
+
+// singles are tiles of one row each: of a part of which only the run knows how many it has.
+func (f *follower) singles(c *stage, i, rows int) ([]loop.Stmt, error) {
+	c.single = true
+	out, err := f.iterate(c, rows, func() ([]loop.Stmt, error) { return f.call(c, i) })
+	c.single = false
+	return out, err
 }
 
 // call is a call of the micro-kernel of one size.
@@ -67,6 +79,9 @@ func (f *follower) call(c *stage, i int) ([]loop.Stmt, error) {
 		xs, ws, err := f.steps(l.Var, x, w)
 		if err != nil {
 			return nil, err
+		}
+		if l.Kind == sched.Rows && c.single {
+			continue // around the call
 		}
 		n, _ := f.extent(c, k).Const()
 		if l.Edge == sched.RoundUp {
@@ -108,8 +123,37 @@ func (f *follower) call(c *stage, i int) ([]loop.Stmt, error) {
 	out := []loop.Stmt{loop.Alloc{Buf: acc}, loop.Tile{Micro: m, X: x.Buf, XAt: x.Index.Subst(zero, f.facts), W: w.Buf, At: w.Index.Subst(zero, f.facts), Acc: acc}}
 	sums := &accumulators{bufs: []*loop.Buffer{acc}, index: at}
 	slices.SortStableFunc(results, func(a, b int) int { return int(c.sched.Loops[a].Kind) - int(c.sched.Loops[b].Kind) })
-	end, err := f.nest(c, results, func() ([]loop.Stmt, error) { return f.store(c, sums) })
+	end, err := f.stores(c, i, results, sums, zero)
 	return append(out, end...), err
+}
+
+// stores keeps the sums of a tile: all of them where the axes go on as far, and else those of points that are there.
+func (f *follower) stores(c *stage, i int, results []int, sums *accumulators, zero map[string]sym.Expr) ([]loop.Stmt, error) {
+	keep := func() ([]loop.Stmt, error) {
+		return f.nest(c, results, func() ([]loop.Stmt, error) { return f.store(c, sums) })
+	}
+	var whole []te.Within
+	c.whole = map[string]bool{}
+	for _, p := range c.spans {
+		need := int64(1)
+		for _, k := range p.Loops {
+			if k >= i && !p.Reduce {
+				need *= max(c.sched.Loops[k].Size, 1)
+			}
+		}
+		left := sym.Sub(p.Extent, c.sched.Point(p).Subst(zero, f.facts))
+		if c.roundsUp(p) && !sym.AtLeast(left, need, f.facts) {
+			whole = append(whole, te.Within{E: left, Lo: sym.Const(need), Hi: sym.Add(p.Extent, sym.Const(1))})
+		}
+		c.whole[p.Name] = true
+	}
+	then, err := keep()
+	c.whole = nil
+	if err != nil || whole == nil {
+		return then, err
+	}
+	otherwise, err := keep()
+	return []loop.Stmt{loop.If{Cond: whole, Then: then, Else: otherwise}}, err
 }
 
 // factors are the loads of X and W: W is the one that the lanes' axis walks and the rows' axis does not.

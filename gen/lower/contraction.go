@@ -160,8 +160,6 @@ func examine(b *block.Block, t *target.Target) (_ *contraction, refusal string) 
 		l0, l1 = l1, l0
 	}
 	switch {
-	case !isWeights(b, l1) && !static(s.Axes):
-		return nil, "non-constant operands, of extents that are known at run time only"
 	case !isWeights(b, l1):
 		return nil, "non-constant operands, in an order that tiles do not read, or of few rows"
 	case isWeights(b, l0):

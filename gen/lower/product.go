@@ -56,7 +56,7 @@ func newProduct(b *block.Block, env *Env) *product {
 	p := &product{b: b, s: s, row: -1, column: -1, instr: env.Target.Tile(ir.F32)}
 	// Work-items that share what they pack take a loop of their own kind.
 	if !env.Contractions || env.Target.WorkItems() || p.instr == nil || !env.wants(productAnchor) || len(b.Placed) > 0 || s.Update != nil ||
-		s.Combine == nil || s.Combine.Name != "sum" || len(s.Values) != 1 || s.Values[0].DType() != ir.F32 || !static(s.Reduce) || !static(s.Axes) || p.empty() {
+		s.Combine == nil || s.Combine.Name != "sum" || len(s.Values) != 1 || s.Values[0].DType() != ir.F32 || !static(s.Reduce) || p.empty() {
 		return nil
 	}
 	for _, v := range slices.Concat(b.Operands, b.Results) {
@@ -78,9 +78,9 @@ func newProduct(b *block.Block, env *Env) *product {
 			return nil
 		}
 	}
-	rows := p.extent(p.row)
-	blocks := (p.extent(p.column) + p.instr.Lanes - 1) / p.instr.Lanes
-	if rows < minProductRows {
+	rows, known := p.extent(p.row)
+	columns, _ := p.extent(p.column)
+	if known && rows < minProductRows {
 		return nil
 	}
 	steps := int64(1)
@@ -88,7 +88,10 @@ func newProduct(b *block.Block, env *Env) *product {
 		n, _ := a.Extent.Const()
 		steps *= n
 	}
-	choice := tiled{t: env.Target, instr: p.instr, x: p.instr.Broadcaster(0), pixels: rows, groups: blocks, perBlock: 1, steps: steps}
+	choice := tiled{t: env.Target, instr: p.instr, x: p.instr.Broadcaster(0), pixels: rows, groups: (columns + p.instr.Lanes - 1) / p.instr.Lanes, perBlock: 1, steps: steps}
+	if !known {
+		choice.most = mostRows
+	}
 	p.tile = choice.choose()
 	return p
 }
@@ -97,15 +100,15 @@ func newProduct(b *block.Block, env *Env) *product {
 const minProductRows = 4
 
 func (p *product) empty() bool {
-	return slices.ContainsFunc(slices.Concat(p.s.Axes, p.s.Reduce), func(a te.Axis) bool { n, _ := a.Extent.Const(); return n < 1 })
+	return slices.ContainsFunc(slices.Concat(p.s.Axes, p.s.Reduce), func(a te.Axis) bool { return a.Extent.Is(0) })
 }
 
-func (p *product) extent(axis int) int64 {
-	if axis < 0 {
-		return 1
+// extent is an axis' points, or how many it is taken to have where only the run knows.
+func (p *product) extent(axis int) (n int64, known bool) {
+	if n, known = p.s.Axes[axis].Extent.Const(); !known {
+		return usualPixels, false
 	}
-	n, _ := p.s.Axes[axis].Extent.Const()
-	return n
+	return n, true
 }
 
 // roles finds the row and the column: the innermost axis of the result is one of W alone.
@@ -139,16 +142,16 @@ func (p *product) roles() bool {
 // point of the axes that it has besides, and computes all rows of them.
 func (p *product) schedule(env *Env) (*sched.Work, *sched.Schedule) {
 	width := p.vectors * p.instr.Lanes
-	columns := p.extent(p.column)
-	groups := (columns + width - 1) / width
+	columns := p.s.Axes[p.column].Extent
+	all := sym.Scale(sym.CeilDiv(columns, sym.Const(width), env.Symbols), width) // that are packed
 	pack := &te.Stage{Name: "pack"}
 	ps, cs := sched.Stage{At: sched.Ref{Stage: 1, Loop: groupVar}}, sched.Stage{At: sched.Root, Tile: &sched.Tile{Row: p.instr.Name, X: p.instr.Broadcaster(0)}}
 	names := map[string]sym.Expr{} // of axes in the stage that packs
 	var packed []sym.Expr          // its index where the product reads it
-	axis := func(a te.Axis, extent int64) string {
+	axis := func(a te.Axis, extent sym.Expr) string {
 		v := fmt.Sprintf("i%d", len(pack.Axes))
 		names[a.Var] = sym.Var(v)
-		pack.Axes = append(pack.Axes, te.Axis{Var: v, Extent: sym.Const(extent)})
+		pack.Axes = append(pack.Axes, te.Axis{Var: v, Extent: extent})
 		packed = append(packed, sym.Var(a.Var))
 		return v
 	}
@@ -165,8 +168,7 @@ func (p *product) schedule(env *Env) (*sched.Work, *sched.Schedule) {
 			name := axisVar(i)
 			add(&cs, sched.Task, name, a.Var, 0, sched.Exact)
 			if uses(p.w, a.Var) {
-				n, _ := a.Extent.Const()
-				v := axis(a, n)
+				v := axis(a, a.Extent)
 				ps.Regions = append(ps.Regions, sched.Region{Axis: v, First: sym.Var(name), Extent: 1})
 			}
 		}
@@ -177,23 +179,23 @@ func (p *product) schedule(env *Env) (*sched.Work, *sched.Schedule) {
 		add(&cs, sched.Serial, fmt.Sprintf("u%d", i), a.Var, 0, sched.Exact)
 	}
 	add(&cs, sched.Serial, tileVar, row.Var, 0, sched.Exact)
-	add(&cs, sched.Rows, rowVar, row.Var, p.rows, edge(p.extent(p.row)%p.rows != 0, sched.Peel))
-	rounded := edge(columns%width != 0, sched.RoundUp)
+	add(&cs, sched.Rows, rowVar, row.Var, p.rows, edge(!sym.Mod(row.Extent, sym.Const(p.rows), env.Symbols).Is(0), sched.Peel))
+	rounded := edge(!all.Equal(columns), sched.RoundUp)
 	add(&cs, sched.Columns, vecVar, column.Var, p.vectors, rounded)
 	add(&cs, sched.Lanes, laneVar, column.Var, p.instr.Lanes, rounded)
 	for i, a := range p.s.Reduce {
-		if n, _ := a.Extent.Const(); n > 1 {
-			v := axis(a, n)
+		if !a.Extent.Is(1) {
+			v := axis(a, a.Extent)
 			add(&cs, sched.Sum, kVar(i), a.Var, 0, sched.Exact)
 			add(&ps, sched.Serial, fmt.Sprintf("q%d", i), v, 0, sched.Exact)
 		}
 	}
-	v := axis(column, groups*width)
+	v := axis(column, all)
 	ps.Regions = append(ps.Regions, sched.Region{Axis: v, First: sym.Scale(sym.Var(groupVar), width), Extent: width})
 	add(&ps, sched.Serial, partOfAxis, v, 0, sched.Exact)
 	w := te.SubstIndices(p.ones(p.w), names, nil).(te.Load)
-	if columns < groups*width {
-		w.Guard, w.Default = []te.Within{{E: sym.Var(v), Hi: sym.Const(columns)}}, te.Number(ir.F32, 0)
+	if rounded != sched.Exact {
+		w.Guard, w.Default = []te.Within{{E: sym.Var(v), Hi: columns}}, te.Number(ir.F32, 0)
 	}
 	pack.Results = []te.Expr{w}
 	st := *p.s

@@ -32,13 +32,16 @@ func TestActivations(t *testing.T) {
 		"heads":                         {"input %q f32[1, 16, 4, 8]\ninput %k f32[1, 16, 4, 8]\n%y ?[*] = Einsum.12(%q, %k) {equation = \"bihd,bjhd->bhij\"}\noutput %y\n", true},
 		"what follows":                  {"input %a f32[20, 30]\ninput %b f32[30, 40]\ninput %c f32[20, 40]\n%p ?[*] = MatMul.13(%a, %b)\n%q ?[*] = Add.14(%p, %c)\n%y ?[*] = Relu.14(%q)\noutput %y\n", true},
 		"few rows":                      {"input %a f32[3, 30]\ninput %b f32[30, 40]\n%y ?[*] = MatMul.13(%a, %b)\noutput %y\n", false},
-		"many sizes":                    {"symbol N 1..40\ninput %a f32[20, 30]\ninput %b f32[30, N]\n%y ?[*] = MatMul.13(%a, %b)\noutput %y\n", false},
+		"many sizes":                    {"symbol N 1..40\ninput %a f32[20, 30]\ninput %b f32[30, N]\n%y ?[*] = MatMul.13(%a, %b)\noutput %y\n", true},
+		"many rows":                     {"symbol N 1..400\ninput %a f32[N, 64]\ninput %b f32[64, 96]\n%y ?[*] = MatMul.13(%a, %b)\noutput %y\n", true},
+		"many of both":                  {"symbol N 1..400\nsymbol B 1..4\ninput %a f32[B, N, 64]\ninput %b f32[B, N, 64]\n%y ?[*] = Einsum.12(%a, %b) {equation = \"bik,bjk->bij\"}\noutput %y\n", true},
+		"sums of many sizes":            {"symbol N 1..40\ninput %a f32[20, N]\ninput %b f32[N, 40]\n%y ?[*] = MatMul.13(%a, %b)\noutput %y\n", false},
 		"no elements":                   {"input %a f32[20, 0]\ninput %b f32[0, 40]\n%y ?[*] = MatMul.13(%a, %b)\noutput %y\n", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, chip := range Chips {
 				g := irtest.Parse(t, c.graph)
-				r := &random{Rand: rand.New(rand.NewPCG(1, 2)), env: map[string]int64{"N": 7}}
+				r := &random{Rand: rand.New(rand.NewPCG(1, 2)), env: map[string]int64{"N": 7, "B": 2}}
 				x := &trial{g: g, config: Config{Chip: chip}, inputs: map[string]*ir.Tensor{}}
 				for _, v := range g.Inputs {
 					x.inputs[v.Name] = r.floats(r.concrete(v.Shape), 1)

@@ -299,11 +299,6 @@ func (v *verifier) tile(n int) error {
 		if l.Kind != Sum {
 			size[l.Kind] = l.Size
 		}
-		if l.Kind == Rows && l.Edge == Peel {
-			if _, known := v.span(n, slices.Index(sc.Loops, l)).Extent.Const(); !known {
-				return fmt.Errorf("loop %s: the rows of a part are a constant", l.Var)
-			}
-		}
 		if l.Size == 0 {
 			e, known := v.span(n, slices.Index(sc.Loops, l)).Extent.Const()
 			if !known {
