@@ -33,7 +33,7 @@ func attention(columns, weights int, after ...string) string {
 	fmt.Fprintf(&b, `graph "g" opset 17 {
   symbol N 1..64
   const @w f32[64, %d] = {%s}
-  input %%x f32[N, 32, 64]
+  input %%x f32[N, 2, 64]
   input %%k f32[N, 64, %d]
   %%v ?[*] = MatMul.13(%%x, @w) "project"
   output %%v
