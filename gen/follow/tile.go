@@ -63,68 +63,75 @@ func (f *follower) call(c *stage, i int) ([]loop.Stmt, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &loop.MicroKernel{Instr: c.row, X: c.sched.Tile.X, Rows: 1, Vectors: 1}
+	m, err := f.micro(c, i, x, w)
+	if err != nil {
+		return nil, err
+	}
+	acc := &loop.Buffer{Name: fmt.Sprintf("acc%d", c.n), Type: c.row.Acc, Write: true, Local: true, Size: sym.Const(m.Rows * m.Vectors * m.Lanes())}
 	zero := map[string]sym.Expr{}
-	var results []int // loops of what is stored
-	at := sym.Const(0)
-	lanes := c.row.Lanes
-	columns := int64(1)
+	at := sym.Const(0) // among the accumulators
+	var results []int  // loops of what is stored
 	for k := i; k < len(c.sched.Loops); k++ {
-		if c.sched.Loops[k].Kind == sched.Columns {
-			columns *= c.sched.Loops[k].Size
+		l := c.sched.Loops[k]
+		if l.Kind == sched.Rows && c.single {
+			continue // around the call
+		}
+		zero[l.Var] = sym.Const(0)
+		if step := map[sched.Kind]int64{sched.Rows: m.Vectors * m.Lanes(), sched.Columns: m.Lanes(), sched.Lanes: 1}[l.Kind]; step > 0 {
+			results = append(results, k)
+			at = sym.Add(at, sym.Scale(sym.Var(l.Var), step))
 		}
 	}
+	slices.SortStableFunc(results, func(a, b int) int { return int(c.sched.Loops[a].Kind) - int(c.sched.Loops[b].Kind) })
+	tile := loop.Tile{Micro: m, X: x.Buf, XAt: x.Index.Subst(zero, f.facts), W: w.Buf, At: w.Index.Subst(zero, f.facts), Acc: acc}
+	end, err := f.stores(c, i, results, &accumulators{bufs: []*loop.Buffer{acc}, index: at}, zero)
+	return append([]loop.Stmt{loop.Alloc{Buf: acc}, tile}, end...), err
+}
+
+// micro is the micro-kernel of the loops from i on.
+func (f *follower) micro(c *stage, i int, x, w loop.Mem) (*loop.MicroKernel, error) {
+	m := &loop.MicroKernel{Instr: c.row, X: c.sched.Tile.X, Rows: 1, Vectors: 1}
 	for k := i; k < len(c.sched.Loops); k++ {
 		l := c.sched.Loops[k]
 		xs, ws, err := f.steps(l.Var, x, w)
 		if err != nil {
 			return nil, err
 		}
-		if l.Kind == sched.Rows && c.single {
-			continue // around the call
-		}
 		n, _ := f.extent(c, k).Const()
 		if l.Edge == sched.RoundUp {
 			n = l.Size
 		}
-		zero[l.Var] = sym.Const(0)
-		ok := true
-		switch l.Kind {
-		case sched.Rows:
-			m.Rows, m.RowStep = n, xs
-			ok = ws == 0
-			at = sym.Add(at, sym.Scale(sym.Var(l.Var), columns*lanes))
-		case sched.Columns:
-			m.Vectors = n
-			if m.VecStep = ws; ws == lanes*c.row.Group {
-				m.VecStep = 0
-			}
-			ok = xs == 0 && m.Broadcast() || xs == lanes
-			at = sym.Add(at, sym.Scale(sym.Var(l.Var), lanes))
-		case sched.Lanes:
-			ok = ws == c.row.Group && (xs == 0 && m.Broadcast() || xs == 1 && !m.Broadcast())
-			at = sym.Add(at, sym.Var(l.Var))
-		case sched.Sum:
-			m.K = append(m.K, loop.KLoop{Extent: n, XStep: xs, WStep: ws})
-		case sched.Dot:
-			ok = xs == 1 && ws == 1
-		}
-		if !ok {
+		if (l.Kind != sched.Rows || !c.single) && !walk(m, l.Kind, n, xs, ws) {
 			return nil, unsuited("loop %s (%s) walks X by %d and W by %d elements, which instruction %s does not read so", l.Var, l.Kind, xs, ws, c.row.Name)
-		}
-		if l.Kind != sched.Sum && l.Kind != sched.Dot {
-			results = append(results, k)
 		}
 	}
 	if m.X == instr.Lane && (len(m.K) == 0 || m.K[len(m.K)-1].XStep != 1) {
 		return nil, unsuited("the lanes of X are no neighbours along the innermost loop of the sum")
 	}
-	acc := &loop.Buffer{Name: fmt.Sprintf("acc%d", c.n), Type: c.row.Acc, Write: true, Local: true, Size: sym.Const(m.Rows * m.Vectors * lanes)}
-	out := []loop.Stmt{loop.Alloc{Buf: acc}, loop.Tile{Micro: m, X: x.Buf, XAt: x.Index.Subst(zero, f.facts), W: w.Buf, At: w.Index.Subst(zero, f.facts), Acc: acc}}
-	sums := &accumulators{bufs: []*loop.Buffer{acc}, index: at}
-	slices.SortStableFunc(results, func(a, b int) int { return int(c.sched.Loops[a].Kind) - int(c.sched.Loops[b].Kind) })
-	end, err := f.stores(c, i, results, sums, zero)
-	return append(out, end...), err
+	return m, nil
+}
+
+// walk adds a loop of n iterations to a micro-kernel, each of which is so many elements further in X and W; false where it does not
+// read them so.
+func walk(m *loop.MicroKernel, kind sched.Kind, n, x, w int64) bool {
+	switch kind {
+	case sched.Rows:
+		m.Rows, m.RowStep = n, x
+		return w == 0
+	case sched.Columns:
+		m.Vectors = n
+		if m.VecStep = w; w == m.Lanes()*m.Instr.Group {
+			m.VecStep = 0
+		}
+		return x == 0 && m.Broadcast() || x == m.Lanes()
+	case sched.Lanes:
+		return w == m.Instr.Group && (x == 0 && m.Broadcast() || x == 1 && !m.Broadcast())
+	case sched.Sum:
+		m.K = append(m.K, loop.KLoop{Extent: n, XStep: x, WStep: w})
+	case sched.Dot:
+		return x == 1 && w == 1
+	}
+	return true
 }
 
 // stores keeps the sums of a tile: all of them where the axes go on as far, and else those of points that are there.

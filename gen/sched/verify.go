@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"rules_dnn/gen/instr"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/te"
@@ -261,66 +260,6 @@ func (v *verifier) order(n int) error {
 		if _, known := p.Extent.Const(); !known && l.Size == 0 {
 			return fmt.Errorf("loop %s within the reduction has %s iterations, each with an accumulator: want a constant", l.Var, p.Extent)
 		}
-	}
-	return nil
-}
-
-// tile checks the loops of a tile against its instruction.
-func (v *verifier) tile(n int) error {
-	sc, st := &v.s.Stages[n], v.w.Stages[n]
-	i := slices.IndexFunc(sc.Loops, func(l Loop) bool { return l.Kind.Tile() })
-	if sc.Tile == nil {
-		if i >= 0 {
-			return fmt.Errorf("loop %s is of kind %s, and the stage has no tile", sc.Loops[i].Var, sc.Loops[i].Kind)
-		}
-		return nil
-	}
-	row := instr.Lookup(sc.Tile.Row)
-	switch {
-	case row == nil || !slices.Contains(v.t.Instructions, sc.Tile.Row):
-		return fmt.Errorf("tile of instruction %q; the chip %s has %v", sc.Tile.Row, v.t.Name, v.t.Instructions)
-	case !row.Allows(sc.Tile.X):
-		return fmt.Errorf("instruction %s takes no X of kind %s", row.Name, sc.Tile.X)
-	case st.Combine == nil || st.Combine.Name != "sum" || len(st.Values) != 1 || st.Values[0].DType() != row.Acc:
-		return fmt.Errorf("a tile of instruction %s of what is no sum of %s", row.Name, row.Acc)
-	case i < 0:
-		return fmt.Errorf("a tile without loops")
-	}
-	size := map[Kind]int64{Rows: 1, Columns: 1, Lanes: 0, Dot: 1}
-	count := map[Kind]int{}
-	for _, l := range sc.Loops[i:] {
-		count[l.Kind]++
-		switch {
-		case l.Kind == Sum && l.Edge != Exact || l.Kind == Dot && l.Edge != Exact:
-			return fmt.Errorf("loop %s of a tile's sum has no edge: what is beyond it would be added", l.Var)
-		case l.Kind == Rows && l.Edge == Clip || (l.Kind == Columns || l.Kind == Lanes) && l.Edge != Exact && l.Edge != RoundUp:
-			return fmt.Errorf("loop %s (%s): a tile's edge is not %s", l.Var, l.Kind, l.Edge)
-		}
-		if l.Kind != Sum {
-			size[l.Kind] = l.Size
-		}
-		if l.Size == 0 {
-			e, known := v.span(n, slices.Index(sc.Loops, l)).Extent.Const()
-			if !known {
-				return fmt.Errorf("loop %s of a tile has %s iterations: want a constant", l.Var, v.span(n, slices.Index(sc.Loops, l)).Extent)
-			}
-			if l.Kind != Sum {
-				size[l.Kind] = e / sc.Within(slices.Index(sc.Loops, l))
-			}
-		}
-	}
-	for k := range count {
-		if k != Sum && count[k] > 1 {
-			return fmt.Errorf("%d loops of kind %s; a tile has one", count[k], k)
-		}
-	}
-	switch {
-	case size[Lanes] != row.Lanes:
-		return fmt.Errorf("%d lanes; instruction %s has %d", size[Lanes], row.Name, row.Lanes)
-	case size[Dot] != row.Group:
-		return fmt.Errorf("%d products at a time; instruction %s takes in %d", size[Dot], row.Name, row.Group)
-	case row.Registers(sc.Tile.X, size[Rows], size[Columns]) > int64(v.t.VectorRegisters):
-		return fmt.Errorf("a tile of %dx%d takes %d registers; the chip %s has %d", size[Rows], size[Columns], row.Registers(sc.Tile.X, size[Rows], size[Columns]), v.t.Name, v.t.VectorRegisters)
 	}
 	return nil
 }
