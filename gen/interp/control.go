@@ -117,10 +117,12 @@ func (c *control) loop(operands []*ir.Tensor) ([]*ir.Tensor, error) {
 	copy(carried, operands[min(2, len(operands)):])
 	stacks := c.stacks(s.Body, 1, len(s.Carried))
 	for i := int64(0); i < most; i++ {
-		if again, err := c.truth(cond, "the condition"); err != nil {
-			return nil, err
-		} else if !again && s.Cond != nil {
-			break
+		if s.Cond != nil { // or iterations are counted, and what the body gives decides nothing
+			if again, err := c.truth(cond, "the condition"); err != nil {
+				return nil, err
+			} else if !again {
+				break
+			}
 		}
 		if i >= limit {
 			return nil, c.n.Errorf("%w", limitf("the loop did not end after %d iterations, which is the limit", limit))

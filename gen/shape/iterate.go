@@ -122,10 +122,11 @@ func (in *inference) loop(n *ir.Node, tainted bool) error {
 	} else if err != nil {
 		return err
 	}
-	// Also where no condition begins it, which then counts iterations alone: ONNX wants one element of bool.
-	if err := in.one(n, s.Body.Outputs[0], ir.Bool, "the condition after an iteration"); err != nil {
-		in.fail(n, &bodyError{err}, false)
-		return nil
+	if s.Cond != nil {
+		if err := in.one(n, s.Body.Outputs[0], ir.Bool, "the condition after an iteration"); err != nil {
+			in.fail(n, &bodyError{err}, false)
+			return nil
+		}
 	}
 	trips, counted := in.trips(s)
 	never := counted && trips.Is(0)
