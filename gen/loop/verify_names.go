@@ -30,6 +30,8 @@ func (v *verifier) declare(n string, what any) {
 		v.fail("%q is declared in a block where another %q is in scope", n, n)
 	case !isName(n):
 		v.fail("%q is no name", n)
+	case n == "_" && isBuffer(what): // which stands for none among a call's operands
+		v.fail("%q is no name of a buffer", n)
 	}
 	v.here = append(v.here, n)
 	v.names[n] = append(all, name{what, v.depth, nil})
@@ -60,6 +62,11 @@ func (v *verifier) undeclare(n string) {
 	}
 }
 
+func isBuffer(what any) bool {
+	_, ok := what.(*Buffer)
+	return ok
+}
+
 // isName reports whether texts can have the name: a word that means nothing else in index expressions.
 func isName(n string) bool {
 	for i := range len(n) {
@@ -67,7 +74,7 @@ func isName(n string) bool {
 			return false
 		}
 	}
-	return n != "" && n != "_" && n != "min" && n != "max" && n != "overflow"
+	return n != "" && n != "min" && n != "max" && n != "overflow"
 }
 
 // lookup is what a name is here, nil where it is nothing.

@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,6 +19,9 @@ import (
 
 // TestNobodyAsksForNames: other packages ask a target for capabilities. What kind of chip it is, is known here alone.
 func TestNobodyAsksForNames(t *testing.T) {
+	if _, err := os.Stat("../../tools"); err != nil {
+		t.Skip("no sources are here (Bazel): .ci/run has them")
+	}
 	files := 0
 	for _, folder := range []string{"gen", "tools"} {
 		require.NoError(t, filepath.WalkDir("../../"+folder, func(path string, d fs.DirEntry, err error) error {
@@ -32,9 +36,6 @@ func TestNobodyAsksForNames(t *testing.T) {
 			}
 			return err
 		}))
-	}
-	if files == 0 {
-		t.Skip("no sources are here (Bazel): .ci/run has them")
 	}
 	assert.Greater(t, files, 100)
 }
