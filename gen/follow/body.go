@@ -212,6 +212,9 @@ func (f *follower) flatten(c *stage, e te.Expr) te.Expr {
 func (f *follower) load(x te.Load) loop.Mem {
 	if !x.Source.Stage {
 		v := f.in[x.Source.N]
+		if v.enc != nil {
+			return loop.Mem{Buf: v.enc.values, Index: v.enc.at}
+		}
 		return loop.Mem{Buf: v.buf, Index: v.Parts.Offset(v.shape, x.Index, f.facts)}
 	}
 	c := f.at[x.Source.N]

@@ -29,7 +29,9 @@ func Kernel(w *sched.Work, s *sched.Schedule, t *target.Target) (*loop.Kernel, e
 		x := s.Place(w, te.Source{N: i})
 		b := &loop.Buffer{Name: fmt.Sprintf("a%d", i), Type: v.Type, Size: x.Parts.Elements(v.Shape), Const: v.Const != nil}
 		f.in = append(f.in, &stored{Value: x, buf: b, shape: v.Shape})
-		f.k.Buffers = append(f.k.Buffers, b)
+		if err := f.operand(i); err != nil {
+			return nil, err
+		}
 	}
 	for n := range w.Stages {
 		if err := f.enter(n); err != nil {
@@ -52,6 +54,22 @@ func Kernel(w *sched.Work, s *sched.Schedule, t *target.Target) (*loop.Kernel, e
 	return f.k, nil
 }
 
+// operand adds the buffer of an operand, or those of one that is encoded.
+func (f *follower) operand(i int) error {
+	for n := range f.w.Stages {
+		z, err := f.s.Nonzeros(f.w, n)
+		if err != nil {
+			return err
+		}
+		if z != nil && z.Operand == i {
+			f.encode(i, z)
+			return nil
+		}
+	}
+	f.k.Buffers = append(f.k.Buffers, f.in[i].buf)
+	return nil
+}
+
 // follower is the state of making a kernel.
 type follower struct {
 	w      *sched.Work
@@ -69,6 +87,7 @@ type stored struct {
 	sched.Value
 	buf   *loop.Buffer
 	shape ir.Shape
+	enc   *encoded // or nil
 }
 
 // stage is one that is being computed.
@@ -87,6 +106,8 @@ type stage struct {
 	// whole are spans that a tile has all points of, and single a tile of one row.
 	whole  map[string]bool
 	single bool
+	// stored is the constant of which loops walk what is stored, or nil.
+	stored *sched.Nonzeros
 }
 
 // enter prepares a stage: its loops' ranges, its buffers.
@@ -105,6 +126,13 @@ func (f *follower) enter(n int) error {
 		f.facts[l.Var] = sym.Range{Lo: 0, Hi: max(hi, 1) - 1}
 	}
 	c.coords = sc.Coordinates(spans, f.facts)
+	if c.stored, err = f.s.Nonzeros(f.w, n); err != nil {
+		return err
+	}
+	if c.stored != nil {
+		l := sc.Loops[c.stored.Filters]
+		c.coords[c.stored.Filter.Var], f.facts[filterName(l)] = sym.Var(filterName(l)), f.facts[l.Var]
+	}
 	for _, a := range st.Axes {
 		i := slices.IndexFunc(spans, func(p sched.Span) bool { return p.Name == a.Var })
 		first := sym.Const(0)
@@ -267,9 +295,15 @@ func (f *follower) split(c *stage, i, k int, body func() ([]loop.Stmt, error)) (
 
 func (f *follower) iterate(c *stage, i int, body func() ([]loop.Stmt, error)) ([]loop.Stmt, error) {
 	l, n := c.sched.Loops[i], f.extent(c, i)
+	if l.Stored && c.reduces(i) {
+		return f.kernels(c, body)
+	}
 	inner, err := body()
 	if err != nil {
 		return nil, err
+	}
+	if l.Stored {
+		inner = f.filter(c, inner)
 	}
 	switch {
 	case l.Kind == sched.Task:

@@ -4,38 +4,20 @@ import (
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/fkw"
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/loop/run"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sched/schedtest"
-	"rules_dnn/gen/target"
-	"rules_dnn/gen/target/chips"
 	"rules_dnn/gen/te"
 )
-
-// device is a chip's facts, or a device's.
-func device(t *testing.T, name string) *target.Target {
-	t.Helper()
-	if strings.HasPrefix(name, "opencl") {
-		data, err := os.ReadFile(filepath.Join("..", "..", "platforms", "devices", name+".json"))
-		require.NoError(t, err)
-		out, err := target.Parse(data)
-		require.NoError(t, err)
-		return out
-	}
-	out, err := chips.Target(filepath.Join("..", ".."), name)
-	require.NoError(t, err)
-	return out
-}
 
 // tensor is random elements of a value's type and shape.
 func tensor(v *ir.Value, r *rand.Rand) *ir.Tensor {
@@ -63,7 +45,7 @@ func computes(t *testing.T, x schedtest.Example) {
 	s, err := sched.Parse(x.Schedule)
 	require.NoError(t, err)
 	require.Equal(t, x.Schedule, s.String())
-	k, err := Kernel(x.Work, s, device(t, x.Chip))
+	k, err := Kernel(x.Work, s, schedtest.Target(t, x.Chip))
 	require.NoError(t, err)
 	require.NoError(t, loop.Verify(k))
 
@@ -77,8 +59,9 @@ func computes(t *testing.T, x schedtest.Example) {
 		x.Prepare(in)
 	}
 	for i := range x.Work.Operands {
-		buffers = append(buffers, packed(t, s.Place(x.Work, te.Source{N: i}), in[i]))
+		buffers = append(buffers, stores(t, s.Place(x.Work, te.Source{N: i}), in[i])...)
 	}
+	operands := len(buffers)
 	last := x.Work.Stages[len(x.Work.Stages)-1]
 	dims, ok := last.Shape().Static()
 	require.True(t, ok)
@@ -95,10 +78,28 @@ func computes(t *testing.T, x schedtest.Example) {
 	want, err := interp.Eval(x.Reference, []te.Source{{Stage: true, N: len(x.Reference) - 1}}, in, nil)
 	require.NoError(t, err)
 
-	got := unpacked(t, s.Place(x.Work, te.Source{Stage: true, N: len(x.Work.Stages) - 1}), last.Results[0].DType(), dims, buffers[len(x.Work.Operands)])
+	got := unpacked(t, s.Place(x.Work, te.Source{Stage: true, N: len(x.Work.Stages) - 1}), last.Results[0].DType(), dims, buffers[operands])
 	for i := range want[0].Len() {
 		require.InDelta(t, schedtest.Float(want[0], int(i)), schedtest.Float(got, int(i)), x.Error, "element %d\n%s", i, s)
 	}
+}
+
+// stores is what a kernel reads of an operand: one buffer, or the arrays of an encoding.
+func stores(t *testing.T, v sched.Value, x *ir.Tensor) [][]byte {
+	t.Helper()
+	if v.Encoding == "" {
+		return [][]byte{packed(t, v, x)}
+	}
+	e, err := fkw.Parse(v.Encoding)
+	require.NoError(t, err)
+	w, err := fkw.Encode(x, e.Patterns)
+	require.NoError(t, err)
+	require.Equal(t, v.Encoding, w.String())
+	var out [][]byte
+	for _, a := range w.Arrays() {
+		out = append(out, a.Data)
+	}
+	return out
 }
 
 // packed is a tensor as it is stored.
@@ -134,4 +135,16 @@ func each(v sched.Value, dims []int64, n int64, f func(stored, logical int64)) {
 			f(i, logical)
 		}
 	}
+}
+
+// TestPruned: the code of kernels that are stored has no branch, and dense loops of no kernel.
+func TestPruned(t *testing.T) {
+	x := schedtest.Pruned()
+	s, err := sched.Parse(x.Schedule)
+	require.NoError(t, err)
+	k, err := Kernel(x.Work, s, schedtest.Target(t, x.Chip))
+	require.NoError(t, err)
+	text := k.String()
+	require.NotContains(t, text, "if ")
+	require.Equal(t, 3*4, strings.Count(text, "a1_values["), "each of 4 taps of 3 patterns, for all pixels")
 }

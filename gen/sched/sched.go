@@ -69,6 +69,9 @@ type Loop struct {
 	Axis string
 	Size int64
 	Edge Edge
+	// Stored iterations are not over the extent of the axis but over what is stored of a constant, in the order in which it is
+	// stored (Nonzeros).
+	Stored bool
 }
 
 // Kind is how the iterations of a loop run.
@@ -122,7 +125,7 @@ type Value struct {
 	Of    te.Source
 	Parts layout.Parts
 	Space Space
-	// Encoding is how a constant is stored, "" where it is dense.
+	// Encoding is how a constant is stored, "" where it is dense: an encoding of package fkw.
 	Encoding string
 	// Fold keeps only the last points of an axis: as many as Points.
 	Fold Fold

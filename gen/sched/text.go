@@ -46,6 +46,9 @@ func (s *Stage) print(b *strings.Builder, number int) {
 		if l.Edge != Exact {
 			fmt.Fprintf(b, " %s", l.Edge)
 		}
+		if l.Stored {
+			b.WriteString(storedWord)
+		}
 		b.WriteByte('\n')
 	}
 }
@@ -60,6 +63,9 @@ func (v Value) print(b *strings.Builder) {
 	}
 	b.WriteByte('\n')
 }
+
+// storedWord ends a loop over what is stored.
+const storedWord = " stored"
 
 func source(s te.Source) string {
 	if !s.Stage {
@@ -176,6 +182,7 @@ func (t *Stage) parseLoop(kind, name, text string) error {
 	if l.Kind, err = lookup[Kind](kinds[:], kind, "kind of loop"); err != nil {
 		return err
 	}
+	text, l.Stored = strings.CutSuffix(text, storedWord)
 	what, edge, _ := strings.Cut(text, " ")
 	if l.Edge, err = lookup[Edge](edges[:], edge, "edge"); err != nil {
 		return err

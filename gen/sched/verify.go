@@ -28,6 +28,9 @@ func (s *Schedule) Verify(w *Work, t *target.Target) error {
 		return err
 	}
 	for n := range s.Stages {
+		if _, err := s.Nonzeros(w, n); err != nil {
+			return fmt.Errorf("stage %d (%s): %w", n, w.Stages[n].Name, err)
+		}
 		if err := v.reads(n); err != nil {
 			return fmt.Errorf("stage %d (%s): %w", n, w.Stages[n].Name, err)
 		}
@@ -104,23 +107,26 @@ func (v *verifier) at(n int) error {
 	return nil
 }
 
-// around are the loops in which a stage is computed.
-func (v *verifier) around(n int) map[string]bool {
-	out := map[string]bool{}
+// around are the loops in which a stage is computed, and those of them that walk what is stored.
+func (v *verifier) around(n int) (out, stored map[string]bool) {
+	out, stored = map[string]bool{}, map[string]bool{}
 	for at := v.s.Stages[n].At; at != Root; at = v.s.Stages[at.Stage].At {
 		for _, l := range v.s.Stages[at.Stage].Loops {
 			out[l.Var] = true
+			if l.Stored {
+				stored[l.Var] = true
+			}
 			if l.Var == at.Loop {
 				break
 			}
 		}
 	}
-	return out
+	return out, stored
 }
 
 // regions checks that they are of the stage's own axes, once each, and begin where loops around say.
 func (v *verifier) regions(n int) error {
-	around := v.around(n)
+	around, unordered := v.around(n)
 	seen := map[string]bool{}
 	for _, r := range v.s.Stages[n].Regions {
 		if !slices.ContainsFunc(v.w.Stages[n].Axes, func(a te.Axis) bool { return a.Var == r.Axis }) || seen[r.Axis] {
@@ -135,6 +141,9 @@ func (v *verifier) regions(n int) error {
 		for name := range used {
 			if _, symbol := v.w.Facts[name]; !around[name] && !symbol {
 				return fmt.Errorf("region of %s begins at %s, and %s is no loop around the stage", r.Axis, r.First, name)
+			}
+			if unordered[name] {
+				return fmt.Errorf("region of %s begins at %s, and loop %s walks what is stored in an order of its own", r.Axis, r.First, name)
 			}
 		}
 	}

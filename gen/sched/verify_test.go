@@ -1,8 +1,6 @@
 package sched_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,28 +9,12 @@ import (
 
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sched/schedtest"
-	"rules_dnn/gen/target"
-	"rules_dnn/gen/target/chips"
 )
-
-// device is a chip's facts, or a device's.
-func device(t *testing.T, name string) *target.Target {
-	t.Helper()
-	if strings.HasPrefix(name, "opencl") {
-		data, err := os.ReadFile(filepath.Join("..", "..", "platforms", "devices", name+".json"))
-		require.NoError(t, err)
-		out, err := target.Parse(data)
-		require.NoError(t, err)
-		return out
-	}
-	out, err := chips.Target(filepath.Join("..", ".."), name)
-	require.NoError(t, err)
-	return out
-}
 
 // TestVerify: each schedule is right but for one thing.
 func TestVerify(t *testing.T) {
 	matmul, attention, dots, devices := schedtest.MatMul(), schedtest.Attention(), schedtest.Dots(), schedtest.Device()
+	pruned := schedtest.Pruned()
 	for _, c := range []struct {
 		name     string
 		of       schedtest.Example
@@ -74,12 +56,22 @@ func TestVerify(t *testing.T) {
 		{"what is kept of another axis", attention, "value stage 4.0: 0 1 in register, 1 points of axis 0", "value stage 4.0: 0 1 in register, 1 points of axis 1", "it keeps 1 points of axis i1, of which iterations of no loop are one each"},
 		{"chunks of keys at once", attention, "  serial k = i0\n", "  vector k = i0\n", "kind"},
 		{"an item that copies what others add to", devices, "serial k = r0", "item k = r0", "its iterations add to one accumulator"},
+		{"an encoded constant without its loops", pruned, "task f = i0 stored", "task f = i0", "operand 1 is encoded: want a stored loop of i0, and within it one of the channels and taps, joined"},
+		{"kernels around filters", pruned, "  task f = i0 stored\n  serial y = i1\n  serial c = i2\n  serial s = k stored\n  serial p = i2*8", "  serial s = k stored\n  serial f = i0 stored\n  serial y = i1\n  serial p = i2", "want a stored loop of i0, and within it"},
+		{"stored taps apart from their channels", pruned, "  join k = r0 r1 r2\n", "  join k = r0 r1\n  join k2 = r2\n", "no loop walks k2, which has 3 points"},
+		{"a stored loop of what is dense", pruned, "serial y = i1", "serial y = i1 stored", "loop y (serial) over what is stored: want one over filters"},
+		{"stored loops without a constant", schedtest.Depthwise(), "serial t = i1", "serial t = i1 stored", "it reads encoded constants 0 times; loops over what is stored want one"},
+		{"a region in an order that only storage knows", matmul, "task g = i1", "task g = i1 stored", "region of i1 begins at 16*g, and loop g walks what is stored in an order of its own"},
+		{"a tap beyond the kernel", pruned, "1b b2 1b0", "1b b2 21b0", "pattern 21b0 has 5 taps, and 1b has 4"},
+		{"more kernels than there are", pruned, "20 kernels", "31 kernels", "31 kernels are stored, of 6 x 5"},
+		{"an encoding in other parts", pruned, "operand 1: 0 1 2 3", "operand 1: 0 1 3 2", "it has an order of its own"},
+		{"no such encoding", pruned, "encoding fkw of 20 kernels 1b b2 1b0", "encoding csr", `encoding "csr": want fkw of N kernels`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			require.Contains(t, c.of.Schedule, c.old)
 			s, err := sched.Parse(strings.Replace(c.of.Schedule, c.old, c.new, 1))
 			require.NoError(t, err)
-			assert.ErrorContains(t, s.Verify(c.of.Work, device(t, c.of.Chip)), c.want)
+			assert.ErrorContains(t, s.Verify(c.of.Work, schedtest.Target(t, c.of.Chip)), c.want)
 		})
 	}
 }
@@ -120,7 +112,7 @@ func FuzzParse(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, s.String(), again.String())
 		for _, x := range examples {
-			_ = s.Verify(x.Work, device(t, x.Chip))
+			_ = s.Verify(x.Work, schedtest.Target(t, x.Chip))
 		}
 	})
 }

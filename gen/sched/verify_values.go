@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
@@ -39,6 +40,8 @@ func (v *verifier) value(x Value) error {
 			return fmt.Errorf("only %d points of an operand are kept", x.Fold.Points)
 		case x.Encoding != "" && o.Const == nil:
 			return fmt.Errorf("encoding %s of a non-constant operand", x.Encoding)
+		case x.Encoding != "" && x.Parts.String() != layout.PartsOf(layout.RowMajor, len(o.Shape)).String():
+			return fmt.Errorf("encoding %s of parts %s: it has an order of its own", x.Encoding, x.Parts)
 		}
 		return x.Parts.Check(len(o.Shape))
 	}
@@ -89,7 +92,7 @@ func (v *verifier) fold(x Value, sc *Stage, st *te.Stage) error {
 	}
 	axis := st.Axes[x.Fold.Axis].Var
 	r := sc.region(axis)
-	if r == nil && len(sc.Loops) > 0 && sc.Loops[0].Axis == axis && sc.Within(0) == 1 && sc.Loops[0].Kind == Serial {
+	if r == nil && len(sc.Loops) > 0 && sc.Loops[0].Axis == axis && sc.Within(0) == 1 && sc.Loops[0].Kind == Serial && !sc.Loops[0].Stored {
 		return nil
 	}
 	if sc.At == Root || r == nil || r.Extent != 1 || !r.First.Equal(sym.Var(sc.At.Loop)) {
@@ -195,7 +198,10 @@ func (v *verifier) kept(n int, l te.Load, e sym.Expr, fold Fold) error {
 }
 
 // inside reports whether a stage is computed in iterations of a loop.
-func (v *verifier) inside(n, owner int, name string) bool { return n == owner || v.around(n)[name] }
+func (v *verifier) inside(n, owner int, name string) bool {
+	around, _ := v.around(n)
+	return n == owner || around[name]
+}
 
 // inScope reports whether what stage `of` stores is there where stage n is computed: in the same iteration of the loop where
 // it is placed, or, of what is folded along that loop, of the one around.

@@ -27,7 +27,7 @@ type Example struct {
 
 // Examples are all of them.
 func Examples() []Example {
-	return []Example{MatMul(), accumulators(), joined(), peeled(), Device(), Depthwise(), Dots(), Winograd(), Attention()}
+	return []Example{MatMul(), accumulators(), joined(), peeled(), Device(), Depthwise(), Dots(), Winograd(), Attention(), Pruned()}
 }
 
 // value is an operand.

@@ -1,0 +1,134 @@
+package sched
+
+import (
+	"fmt"
+	"slices"
+
+	"rules_dnn/gen/fkw"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// Nonzeros is the constant of a stage of which only kernels are stored that were not pruned: W[filter, channel, taps...], of
+// which one stored loop walks the filters, and another one within it the kernels of a filter and their taps.
+type Nonzeros struct {
+	fkw.Encoding
+	Operand int
+	Filter  te.Axis
+	Channel te.Axis
+	Taps    []te.Axis
+	// Filters and Kernels are the numbers of their loops.
+	Filters, Kernels int
+}
+
+// Nonzeros is the encoded constant of stage n, or nil.
+func (s *Schedule) Nonzeros(w *Work, n int) (*Nonzeros, error) {
+	sc, st := &s.Stages[n], w.Stages[n]
+	z := &Nonzeros{Operand: -1, Filters: -1, Kernels: -1}
+	var load te.Load
+	reads := 0
+	for _, e := range slices.Concat(st.Values, st.Results) {
+		te.Walk(e, func(e te.Expr) {
+			if l, ok := e.(te.Load); ok && !l.Source.Stage && s.Place(w, l.Source).Encoding != "" {
+				z.Operand, load = l.Source.N, l
+				reads++
+			}
+		})
+	}
+	loops := slices.ContainsFunc(sc.Loops, func(l Loop) bool { return l.Stored })
+	switch {
+	case reads == 0 && !loops:
+		return nil, nil
+	case reads != 1:
+		return nil, fmt.Errorf("it reads encoded constants %d times; loops over what is stored want one", reads)
+	case !factor(st, load):
+		return nil, fmt.Errorf("what is not stored of operand %d counts as zero, and the stage is no sum of its products", z.Operand)
+	}
+	e, err := fkw.Parse(s.Place(w, load.Source).Encoding)
+	if err != nil {
+		return nil, err
+	}
+	z.Encoding = *e
+	if err := z.axes(w, st, load); err != nil {
+		return nil, fmt.Errorf("operand %d: %w", z.Operand, err)
+	}
+	return z, z.loops(sc, st)
+}
+
+// factor reports whether the stage sums products of what is loaded.
+func factor(st *te.Stage, l te.Load) bool {
+	if st.Combine == nil || st.Combine.Name != "sum" || len(st.Values) != 1 || len(l.Guard) > 0 {
+		return false
+	}
+	mul, ok := st.Values[0].(te.Call)
+	if !ok || mul.Fn != "mul" {
+		return false
+	}
+	return slices.ContainsFunc(mul.Args, func(e te.Expr) bool {
+		x, ok := e.(te.Load)
+		return ok && x.Source == l.Source
+	})
+}
+
+// axes finds what walks the dimensions of the constant.
+func (z *Nonzeros) axes(w *Work, st *te.Stage, l te.Load) error {
+	var of []te.Axis
+	for d, e := range l.Index {
+		from := st.Reduce
+		if d == 0 {
+			from = st.Axes
+		}
+		k := slices.IndexFunc(from, func(a te.Axis) bool { return e.Equal(sym.Var(a.Var)) })
+		if k < 0 || !from[k].Extent.Equal(w.Operands[z.Operand].Shape[d]) {
+			return fmt.Errorf("index %d is %s; encoding fkw wants filters by an axis of the result, then channels and taps by axes of the sum, all of them", d, e)
+		}
+		of = append(of, from[k])
+	}
+	if len(of) < 3 {
+		return fmt.Errorf("it has %d dimensions; encoding fkw wants filters, channels and taps", len(of))
+	}
+	z.Filter, z.Channel, z.Taps = of[0], of[1], of[2:]
+	n := int64(1)
+	for _, a := range of[2:] {
+		taps, _ := a.Extent.Const()
+		n *= taps
+	}
+	filters, _ := z.Filter.Extent.Const()
+	channels, _ := z.Channel.Extent.Const()
+	if z.Encoding.Kernels > filters*channels {
+		return fmt.Errorf("%d kernels are stored, of %d x %d", z.Encoding.Kernels, filters, channels)
+	}
+	return z.Fits(n)
+}
+
+// loops finds the loops over what is stored: each walks its axes alone, and that of filters is around that of kernels.
+func (z *Nonzeros) loops(sc *Stage, st *te.Stage) error {
+	spans, err := sc.Spans(st)
+	if err != nil {
+		return err
+	}
+	want := append([]te.Axis{z.Channel}, z.Taps...)
+	for _, p := range spans {
+		if len(p.Loops) != 1 || !sc.Loops[p.Loops[0]].Stored {
+			continue
+		}
+		same := func(axes []te.Axis) bool {
+			return slices.EqualFunc(p.Axes, axes, func(a, b te.Axis) bool { return a.Var == b.Var })
+		}
+		if same([]te.Axis{z.Filter}) && sc.region(z.Filter.Var) == nil {
+			z.Filters = p.Loops[0]
+		}
+		if same(want) {
+			z.Kernels = p.Loops[0]
+		}
+	}
+	if z.Filters < 0 || z.Kernels < z.Filters {
+		return fmt.Errorf("operand %d is encoded: want a stored loop of %s, and within it one of the channels and taps, joined", z.Operand, z.Filter.Var)
+	}
+	for i, l := range sc.Loops {
+		if l.Stored && (i != z.Filters && i != z.Kernels || l.Size > 0 || i == z.Kernels && l.Kind != Serial || l.Kind.Tile()) {
+			return fmt.Errorf("loop %s (%s) over what is stored: want one over filters, of tasks or serial, and a serial one over kernels", l.Var, l.Kind)
+		}
+	}
+	return nil
+}
