@@ -152,6 +152,8 @@ func (f *follower) enter(n int) error {
 			f.k.Buffers = append(f.k.Buffers, b)
 		case b.Local:
 			f.allocs = append(f.allocs, loop.Alloc{Buf: b})
+		case x.Space == sched.Local:
+			f.k.Shared = append(f.k.Shared, b)
 		default:
 			f.k.Scratch = append(f.k.Scratch, b)
 		}
@@ -306,13 +308,13 @@ func (f *follower) iterate(c *stage, i int, body func() ([]loop.Stmt, error)) ([
 		inner = f.filter(c, inner)
 	}
 	switch {
-	case l.Kind == sched.Task:
+	case l.Kind == sched.Task || l.Kind == sched.Group:
 		f.k.Grid = append([]te.Axis{{Var: l.Var, Extent: n}}, f.k.Grid...)
 		return inner, nil
-	case n.Is(1):
+	case n.Is(1) && l.Kind != sched.Item:
 		return append([]loop.Stmt{loop.Index{Var: l.Var, Value: sym.Const(0)}}, inner...), nil
 	}
-	return []loop.Stmt{loop.For{Var: l.Var, Extent: n, Body: inner}}, nil
+	return []loop.Stmt{loop.For{Var: l.Var, Extent: n, Body: inner, Items: l.Kind == sched.Item}}, nil
 }
 
 // peeled is code for a whole iteration of the loops around, and code of its own for the part that the last one has.

@@ -25,7 +25,7 @@ func whole() *loop.Kernel {
 	buffer := func(name string) *loop.Buffer {
 		return &loop.Buffer{Name: name, Type: ir.F32, Write: true, Size: v("N"), Image: &loop.Image{Width: v("N"), Height: v("M")}, Holds: true, Local: true, Const: true}
 	}
-	x, s, a := buffer("x"), buffer("s"), buffer("a")
+	x, s, a, h := buffer("x"), buffer("s"), buffer("a"), buffer("h")
 	micro := &loop.MicroKernel{Instr: instr.Lookup("fma_f32x8"), X: instr.Memory, Rows: 1, Vectors: 2, RowStep: 3, Run: 4, RunStep: 5, VecStep: 6,
 		K: []loop.KLoop{{Extent: 7, XStep: 8, WStep: 9}}, PrefetchW: 10, PrefetchX: true, Fetch: 11}
 	choice := te.Select{Cond: within, Then: te.Call{Fn: "add", Type: ir.F32, Args: []te.Expr{te.Const{Type: ir.F32, Bits: 7}, te.Index{Type: ir.F32, E: v("i")}}},
@@ -39,15 +39,15 @@ func whole() *loop.Kernel {
 	}}
 	return &loop.Kernel{
 		Anchor: "test", Buffers: []*loop.Buffer{x}, Syms: []string{"N"}, Grid: []te.Axis{{Var: "t", Extent: v("N")}},
-		Facts: sym.Facts{"N": {Lo: 1, Hi: 64}}, Scratch: []*loop.Buffer{s}, Sets: []string{"K"},
+		Facts: sym.Facts{"N": {Lo: 1, Hi: 64}}, Scratch: []*loop.Buffer{s}, Shared: []*loop.Buffer{h}, Sets: []string{"K"},
 		Body: []loop.Stmt{
 			loop.Alloc{Buf: a}, loop.Index{Var: "j", Value: v("N")}, loop.Def{Name: "v", Init: choice}, loop.Set{Name: "v", Value: choice},
 			loop.Bind{Var: "b", Value: choice, Lo: v("N"), Hi: v("M")},
-			loop.For{Var: "i", Extent: v("N"), Lanes: 1, Stride: 2, Body: []loop.Stmt{
+			loop.For{Var: "i", Extent: v("N"), Lanes: 1, Stride: 2, Items: true, Body: []loop.Stmt{
 				loop.If{Cond: within, Then: []loop.Stmt{loop.Claim{Buf: x, Index: v("i")}}, Else: []loop.Stmt{loop.Store{Buf: x, Index: v("i"), Texel: texel, Value: choice}}},
 			}},
 			loop.Tile{Micro: micro, X: x, W: s, XAt: v("N"), At: v("N"), Acc: a, AccAt: v("N"), FetchAt: v("N")},
-			call,
+			loop.Barrier{}, call,
 		},
 	}
 }
@@ -65,7 +65,7 @@ func (c *changer) own(path string, v reflect.Value, f func(string, reflect.Value
 	field := path[strings.LastIndex(path, "/")+1:]
 	switch x := v.Interface().(type) {
 	case *loop.Buffer: // what is not declared here is named only
-		if field == "Kernel.Buffers" || field == "Kernel.Scratch" || field == "Alloc.Buf" {
+		if field == "Kernel.Buffers" || field == "Kernel.Scratch" || field == "Kernel.Shared" || field == "Alloc.Buf" {
 			c.pointed(path, v, f)
 			break
 		}

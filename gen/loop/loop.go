@@ -47,6 +47,9 @@ type Kernel struct {
 	Facts sym.Facts
 	// Scratch are buffers of one worker's memory that the body uses.
 	Scratch []*Buffer
+	// Shared is memory of a task's work-items, in which another task's find nothing. With loops of items a task is a
+	// work-group, and else none of it is used.
+	Shared []*Buffer
 	// Sets are the symbols that the body computes.
 	Sets []string
 }
@@ -96,7 +99,14 @@ type For struct {
 	Lanes  int64
 	// Stride is how far apart a vector may be stored, besides side by side; 0: it may not.
 	Stride int64
+	// Items runs the iterations at once, one by each work-item of the task's group. Such loops stand right in one another; where
+	// the innermost one ends, items wait for each other. What stands around them is the same for all items.
+	Items bool
 }
+
+// Barrier lets the items of a group wait until all of them are here, and see what the others have stored. Printers' kernels have them
+// (see ByItems); in others the ends of loops over items are such places.
+type Barrier struct{}
 
 // Index binds a variable to the value of an index expression.
 type Index struct {
@@ -172,17 +182,18 @@ type Call struct {
 	Operands, Results, Scratch []*Buffer
 }
 
-func (Call) stmt()  {}
-func (For) stmt()   {}
-func (Index) stmt() {}
-func (Bind) stmt()  {}
-func (Def) stmt()   {}
-func (Set) stmt()   {}
-func (Alloc) stmt() {}
-func (Store) stmt() {}
-func (Claim) stmt() {}
-func (If) stmt()    {}
-func (Tile) stmt()  {}
+func (Barrier) stmt() {}
+func (Call) stmt()    {}
+func (For) stmt()     {}
+func (Index) stmt()   {}
+func (Bind) stmt()    {}
+func (Def) stmt()     {}
+func (Set) stmt()     {}
+func (Alloc) stmt()   {}
+func (Store) stmt()   {}
+func (Claim) stmt()   {}
+func (If) stmt()      {}
+func (Tile) stmt()    {}
 
 // Mem loads an element: of a buffer at a flat offset, of an image from lane Index of a texel.
 type Mem struct {

@@ -90,6 +90,8 @@ func (p *parser) head() (more bool, err error) {
 		err = appended(&k.Buffers, func() (*Buffer, error) { return p.declaration(true, false) })
 	case p.Accept("scratch"):
 		err = appended(&k.Scratch, func() (*Buffer, error) { return p.declaration(true, false) })
+	case p.Accept("shared"):
+		err = appended(&k.Shared, func() (*Buffer, error) { return p.declaration(true, false) })
 	case p.Accept("sets"):
 		err = appended(&k.Sets, p.word)
 	case p.Accept("micro"):

@@ -88,6 +88,8 @@ func (p *parser) statement() (Stmt, error) {
 		return p.branch()
 	case "tile":
 		return p.tile()
+	case "barrier":
+		return Barrier{}, nil
 	case "call":
 		return p.call()
 	}
@@ -106,6 +108,7 @@ func (p *parser) loop() (Stmt, error) {
 	if err != nil {
 		return nil, err
 	}
+	x.Items = p.Accept("items")
 	x.Body, err = p.block()
 	return x, err
 }

@@ -20,12 +20,16 @@ import (
 //	  operand w f32[432] const
 //	  result y f32[512*N] holds
 //	  scratch s i64[3*N] image [N, 3]
+//	  shared t f32[64]
 //	  sets K
 //	  micro m0 fma_f32x8 mem 6 x 2 row 64 run 3 256 vector 16 k 3 by 64, 48 k 8 by 1, 16 prefetch_w 64 prefetch_x fetch 12
 //	  grid task < 8*N
 //	  index n = ((task) // (8))
 //	  array acc f32[96]
 //	  tile m0 acc[0] = x[64*task] * w[0] fetch 128
+//	  for j < 32 items {
+//	    t[j] = x[j]
+//	  }
 //	  for i0 < 8 lanes 4 stride 2 {
 //	    bind g = i64 cast(x[i0]) in 0..N - 1
 //	    if 0 <= i0 + g < N and 1 <= n < 2 {
@@ -93,6 +97,9 @@ func (p *printer) head(k *Kernel) {
 	for _, b := range k.Scratch {
 		p.line("scratch %s", declaration(b, true, false))
 	}
+	for _, b := range k.Shared {
+		p.line("shared %s", declaration(b, true, false))
+	}
 	for _, s := range k.Sets {
 		p.line("sets %s", s)
 	}
@@ -134,7 +141,7 @@ func (k *Kernel) names(used map[string]bool) {
 		used[a.Var] = true
 		add(a.Extent)
 	}
-	for _, b := range slices.Concat(k.Buffers, k.Scratch) {
+	for _, b := range slices.Concat(k.Buffers, k.Scratch, k.Shared) {
 		b.sizes(add)
 	}
 	Exprs(k.Body, add)

@@ -54,6 +54,8 @@ func (p *printer) stmt(s Stmt) {
 		p.line("}")
 	case Tile:
 		p.tile(x)
+	case Barrier:
+		p.line("barrier")
 	case Call:
 		p.call(x)
 	default:
@@ -69,6 +71,9 @@ func (p *printer) loop(x For) {
 	}
 	if x.Stride != 0 {
 		fmt.Fprintf(p, " stride %d", x.Stride)
+	}
+	if x.Items {
+		p.WriteString(" items")
 	}
 	p.WriteString(" {\n")
 	p.inner(x.Body)

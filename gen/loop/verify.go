@@ -34,10 +34,11 @@ func verify(k *Kernel, ranges bool) error {
 		v.parameter(b, false)
 		v.declare(b.Name, b)
 	}
-	for _, b := range k.Scratch {
+	for _, b := range slices.Concat(k.Scratch, k.Shared) {
 		v.parameter(b, true)
 		v.declare(b.Name, b)
 	}
+	v.groups()
 	if !slices.ContainsFunc(k.Grid, func(a te.Axis) bool { return a.Var == TaskVar }) {
 		v.declare(TaskVar, index{loop: true})
 	}
@@ -146,6 +147,8 @@ func (v *verifier) stmt(s Stmt) {
 		v.unsure--
 	case Tile:
 		v.tile(x)
+	case Barrier:
+		v.fail("a barrier: kernels wait where loops over items end")
 	case Call:
 		v.call(x)
 	default:

@@ -1,6 +1,8 @@
 package loop
 
 import (
+	"slices"
+
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sym"
@@ -69,7 +71,7 @@ func (v *verifier) whole() {
 			v.fail("nothing writes the result %q", b.Name)
 		}
 	}
-	for _, b := range v.k.Scratch {
+	for _, b := range slices.Concat(v.k.Scratch, v.k.Shared) {
 		v.filled(b)
 	}
 	var computed []string

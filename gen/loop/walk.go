@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"slices"
 	"strconv"
 
 	"rules_dnn/gen/sym"
@@ -110,7 +111,7 @@ func Accesses(body []Stmt, f func(b *Buffer, at sym.Expr)) {
 // variables of its statements.
 func Names(k *Kernel, f func(string)) {
 	f(TaskVar)
-	for _, b := range append(append([]*Buffer{}, k.Buffers...), k.Scratch...) {
+	for _, b := range slices.Concat(k.Buffers, k.Scratch, k.Shared) {
 		f(b.Name)
 	}
 	for i := range k.Sets {

@@ -38,6 +38,7 @@ var right = []kernelText{
 	{"a value and a loop of one name", "", "index i = 0; y[task*16 + i] = x[i]; for i < 15 {; y[task*16 + i + 1] = x[i]; }", ""},
 	{"an element by symbols", "operand v f32[8*N]", "for i < 16 {; y[task*16 + i] = v[8*N - 1]; }", ""},
 	{"an image", image, "for i < 16 {; y[task*16 + i] = x[i]; }; for l < 4 lanes 4 {; z[l;task, 3] = x[l]; }", ""},
+	{"work-items", "shared s f32[16]", "for i < 4 items {; for j < 4 items {; s[4*j + i] = x[4*i + j]; }; }; for i < 16 items {; y[task*16 + i] = s[i]; }", ""},
 	{"places that a condition chooses", "", "if 0 <= task < 1 {; for i < 64 {; y[i] = x[i]; }; }", ""},
 }
 
@@ -77,6 +78,16 @@ var wrong = []kernelText{
 	{"an operand over another", "operand z f32[4] holds", "", `"z" holds an operand, and is no result`},
 	{"a buffer of less than no elements", "operand z f32[3 - 4*N]", "", `"z" has -4*N + 3 elements`},
 	{"a symbol that nothing computes", "sets K", "for i < 16 {; y[task*16 + i] = x[i]; }", `nothing computes the symbol "K"`},
+	// Work-items.
+	{"shared memory without items", "shared s f32[4]", "s[0] = x[0]; y[task] = s[0]", `"s" is shared by work-items, and no loop is over items`},
+	{"shared memory of a symbol's size", "shared s f32[N]", "for i < 4 items {; s[i] = x[i]; y[task*4 + i] = s[i]; }", `"s", which work-items share, has N elements: want a constant, and no image`},
+	{"a worker's memory in a group", "scratch s f32[4]", "for i < 4 items {; s[i] = x[i]; y[task*4 + i] = s[i]; }", `"s" is memory of a worker, and groups of work-items have none`},
+	{"a store that each item would do", "", "for i < 4 items {; y[task*4 + i] = x[i]; }; y[task] = x[0]", "a statement of type loop.Store outside of the loops over items"},
+	{"items within other items' loop", "", "for i < 4 items {; index a = i; for j < 4 items {; y[task*16 + 4*a + j] = x[j]; }; }", "a loop over items within loops over others, not right in one of them"},
+	{"items of a symbol's number", "", "for i < N items {; y[i] = x[i]; }", `loop "i" over items has N iterations: want a constant, and no vectors`},
+	{"items in vectors", "", "for j < 4 lanes 4 {; for i < 4 items {; y[task*16 + 4*j + i] = x[i]; }; }", `loop "j" in vectors has loops over items`},
+	{"too many items", "", "for i < 64 items {; for j < 65 items {; y[0] = x[0]; }; }", "loops over 4160 items; want at most 4096"},
+	{"a barrier", "", "barrier; y[task] = x[0]", "a barrier: kernels wait where loops over items end"},
 	// Images.
 	{"an image of another size", "operand z f32[60] image [4, 4]", "", `"z" has 60 elements, and its image of 4 x 4 texels 64`},
 	{"a texel of no image", "", "y[task;1, 2] = x[0]", `"y" has a texel, and is no image`},

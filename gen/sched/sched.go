@@ -3,7 +3,8 @@
 // schedule only places them, and lowering follows it and decides nothing.
 //
 // What it computes is what its loops say, one after the other, whatever their kinds: a loop of tasks, vectors or work-items
-// promises that its iterations may run at once, which Verify proves. A printer derives barriers from that.
+// promises that its iterations may run at once, which Verify proves. Where items of a group wait for each other follows from what they
+// share (loop.Kernel.ByItems).
 //
 // What lives from one iteration to the next has no form of its own. A stage may read itself, or later stages, at an earlier
 // point of an axis, under a guard for the first one: a running maximum m[k] = max(m[k-1], ...). That a maximum is all that is kept

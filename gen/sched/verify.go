@@ -234,6 +234,30 @@ func (v *verifier) covers(sc *Stage, p Span) error {
 	return nil
 }
 
+// items checks loops over work-items: those of a stage stand right in one another, and are no more than a group has.
+func (v *verifier) items(n int) error {
+	items, last := int64(1), -1
+	for i, l := range v.s.Stages[n].Loops {
+		if l.Kind != Item {
+			continue
+		}
+		of, known := sym.FloorDiv(v.span(n, i).Extent, sym.Const(v.s.Stages[n].Within(i)), v.facts).Const()
+		switch {
+		case last >= 0 && last != i-1:
+			return fmt.Errorf("loop %s over work-items is not right in loop %s over others", l.Var, v.s.Stages[n].Loops[last].Var)
+		case l.Size == 0 && !known || l.Edge != Exact:
+			return fmt.Errorf("loop %s is over work-items, of which a group has a constant number", l.Var)
+		case l.Size > 0:
+			of = l.Size
+		}
+		last, items = i, items*of
+	}
+	if g, err := v.t.WorkGroups(); last >= 0 && (err != nil || items > g.GroupItems) {
+		return fmt.Errorf("loops over %d work-items; a group of %s has fewer", items, v.t.Name)
+	}
+	return nil
+}
+
 // order checks the order of loops by their kinds.
 func (v *verifier) order(n int) error {
 	sc := &v.s.Stages[n]
@@ -255,8 +279,11 @@ func (v *verifier) order(n int) error {
 			return fmt.Errorf("loop %s of kind %s is within loop %s of kind %s", b.Var, b.Kind, a.Var, a.Kind)
 		}
 	}
+	if err := v.items(n); err != nil {
+		return err
+	}
 	for _, l := range sc.Loops {
-		if l.Kind == Task && l.Edge != Exact {
+		if (l.Kind == Task || l.Kind == Group) && l.Edge != Exact {
 			return fmt.Errorf("loop %s: how many tasks there are depends on other loops", l.Var)
 		}
 	}

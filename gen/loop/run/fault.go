@@ -110,6 +110,8 @@ func describe(s loop.Stmt) string {
 		return "claim a line of " + x.Buf.Name
 	case loop.If:
 		return "if " + conditions(x.Cond)
+	case loop.Barrier:
+		return "barrier"
 	case loop.Call:
 		return "call of " + x.Name
 	case loop.Tile:

@@ -13,6 +13,8 @@ const chunk = 256
 // vectors where the kernel says that it runs in vectors; else one iteration after the other.
 func (c *compiler) loop(x loop.For, w *where) action {
 	switch {
+	case x.Items:
+		return c.items(x, w)
 	case c.width > 1 && x.Lanes > 0:
 		c.frame.fail("a vector loop in a vector loop")
 	case c.width > 1:

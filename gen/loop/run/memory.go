@@ -33,6 +33,8 @@ type memory struct {
 	// lane is who wrote and read each element in a step of a vector loop, while it is tracked.
 	lane    []access
 	tracked bool
+	// grouped reports that items of a group run at once, each of which leaves alone what another one stores.
+	grouped bool
 }
 
 // access is the use of an element in one step of a vector loop: the lane that wrote it and the
@@ -67,6 +69,11 @@ func (m *memory) read(off, step int64, lo, n int) {
 			}
 		}
 	}
+	if m.grouped {
+		for i := range n {
+			m.touched(off+step*int64(i), false)
+		}
+	}
 	if m.tracked {
 		for i := range n {
 			m.readBy(off+step*int64(i), int16(lo+i))
@@ -95,6 +102,11 @@ func (m *memory) write(off, step int64, lo, n int) {
 			m.frame.fail("element %d of %s is written by task %d too", at, m.name, w-1)
 		}
 		m.mark[at] = m.stamp
+	}
+	if m.grouped {
+		for i := range n {
+			m.touched(off+step*int64(i), true)
+		}
 	}
 	if m.tracked {
 		for i := range n {

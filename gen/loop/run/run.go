@@ -29,6 +29,7 @@ type Kernel struct {
 	frame   *frame
 	params  []*memory
 	scratch []*memory
+	shared  []*memory // of a task's items
 	// memories are the parameters and the scratch.
 	memories []*memory
 	tasks    int64
@@ -47,8 +48,10 @@ type frame struct {
 	lo, hi int
 	task   int64
 	at     *where
-	// step numbers the steps of vector loops whose lanes are tracked.
+	// step numbers the steps of vector loops whose lanes are tracked, and the nests of loops over items.
 	step int64
+	// item is the work-item that runs, -1 outside of loops over items.
+	item int16
 	// bad reports that a loaded index was outside of its bounds, or a divisor 0.
 	bad bool
 }
@@ -58,7 +61,7 @@ type action func()
 
 // Compile compiles a kernel for values of the dimensions' symbols.
 func Compile(k *loop.Kernel, symbols map[string]int64) (out *Kernel, err error) {
-	c := &compiler{kernel: k, env: symbols, frame: &frame{hi: 1}, symbols: map[string]int64{}, memories: map[*loop.Buffer]*memory{}, width: 1}
+	c := &compiler{kernel: k, env: symbols, frame: &frame{hi: 1, item: -1}, symbols: map[string]int64{}, memories: map[*loop.Buffer]*memory{}, width: 1}
 	defer c.frame.rescue(&err)
 	for _, s := range k.Syms {
 		v, ok := symbols[s]
@@ -77,6 +80,13 @@ func Compile(k *loop.Kernel, symbols map[string]int64) (out *Kernel, err error) 
 		m := c.param(b, symbols)
 		m.kind = scratch
 		out.scratch = append(out.scratch, m)
+	}
+	for _, b := range k.Shared {
+		m := c.param(b, symbols)
+		m.kind = scratch
+		m.raw, m.mark = make([]byte, m.size*int64(b.Type.Size())), make([]int32, m.size)
+		m.Buffer = elems.View(m.Type, m.raw)
+		out.shared = append(out.shared, m)
 	}
 	out.tasks = c.size(k.Tasks(), symbols, "the number of tasks")
 	if out.tasks >= math.MaxInt32 {
@@ -151,6 +161,9 @@ func (k *Kernel) Run(first, last int64) (err error) {
 	for f.task = first; f.task < last; f.task++ {
 		f.v[k.task], f.lo, f.hi = f.task, 0, 1
 		for _, m := range k.memories {
+			m.stamp = int32(f.task) + 1
+		}
+		for _, m := range k.shared {
 			m.stamp = int32(f.task) + 1
 		}
 		for _, a := range k.body {

@@ -20,6 +20,8 @@ type compiler struct {
 	width int
 	// vectors reports that the kernel itself runs the loop in vectors.
 	vectors bool
+	// inItems reports that a loop over items is open.
+	inItems bool
 	// varying are the variables that differ between the lanes, by slot.
 	varying map[int]along
 }

@@ -47,6 +47,12 @@ type Claimer interface {
 	Claim(a Access) string
 }
 
+// Grouper is a dialect whose tasks may be groups of work-items.
+type Grouper interface {
+	// Barrier is a statement in which the items of a group wait for each other.
+	Barrier() string
+}
+
 // Looper is a dialect that writes some loops in a way of its own.
 type Looper interface {
 	// Loop prints a loop, or reports that it is to be printed as every other.

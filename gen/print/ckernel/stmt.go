@@ -69,6 +69,9 @@ func (w *Kernel) Statements(body []loop.Stmt) {
 func (w *Kernel) stmt(s loop.Stmt, rest []loop.Stmt) {
 	switch x := s.(type) {
 	case loop.For:
+		if x.Items {
+			w.fail(fmt.Errorf("no %s for a loop over work-items", w.d.Name()))
+		}
 		if x.Lanes > 0 {
 			w.vectorLoop(x)
 			return
@@ -92,6 +95,13 @@ func (w *Kernel) stmt(s loop.Stmt, rest []loop.Stmt) {
 		if c, ok := w.d.(Claimer); ok {
 			w.Line("%s", c.Claim(w.access(x.Buf, x.Index, loop.Texel{})))
 		}
+	case loop.Barrier:
+		b, ok := w.d.(Grouper)
+		if !ok {
+			w.fail(fmt.Errorf("no %s for groups of work-items", w.d.Name()))
+			return
+		}
+		w.Line("%s", b.Barrier())
 	case loop.If:
 		w.ifStmt(x)
 	case loop.Tile:

@@ -96,6 +96,8 @@ func (dialect) Array(b *loop.Buffer, size string) string {
 	return fmt.Sprintf("%s %s[%s];", scalar.CLType(b.Type, 0), b.Name, size)
 }
 
+func (dialect) Barrier() string { return "barrier(CLK_LOCAL_MEM_FENCE);" }
+
 func (dialect) Bounded(value, lo, hi string) string {
 	return fmt.Sprintf("dnn_bounded((long)(%s), %s, %s, &bad)", value, lo, hi)
 }

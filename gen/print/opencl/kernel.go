@@ -16,18 +16,22 @@ import (
 // dims is how many dimensions the grid of work-items has.
 const dims = 3
 
-// kernel is a kernel as it is run: one work-item a task or, where tasks need memory of their
-// own, workers that take one task after the other.
+// kernel is a kernel as it is run: one work-item a task; where tasks need memory of their own, workers that take one task after the
+// other; and where loops are over the items of a task, a group each.
 type kernel struct {
 	*loop.Kernel
 	syms    []string
-	workers int64 // 0: one work-item a task
+	workers int64 // 0: one work-item or group a task
+	items   int64 // of a task's group; 0: a task is an item
 	extents [dims]sym.Expr
 	group   [dims]int64
 }
 
-func plan(k *loop.Kernel, t *target.OpenCL) *kernel {
+func plan(k *loop.Kernel, t *target.OpenCL) (*kernel, error) {
 	out := &kernel{Kernel: k, syms: symbols(k), extents: [dims]sym.Expr{sym.Const(1), sym.Const(1), sym.Const(1)}}
+	if k.Items() > 1 {
+		return out, out.planGroups(t)
+	}
 	if len(k.Scratch) > 0 {
 		out.workers = t.Workers
 		out.extents[0] = sym.Const(t.Workers)
@@ -38,7 +42,28 @@ func plan(k *loop.Kernel, t *target.OpenCL) *kernel {
 		}
 	}
 	out.group = groups(out.extents, k.Facts, t.GroupItems)
-	return out
+	return out, nil
+}
+
+// planGroups starts a group for each task, along the first dimension.
+func (k *kernel) planGroups(t *target.OpenCL) error {
+	k.items = k.Kernel.Items()
+	if k.items > t.GroupItems {
+		return fmt.Errorf("groups of %d work-items; the device takes %d", k.items, t.GroupItems)
+	}
+	k.group = [dims]int64{k.items, 1, 1}
+	k.extents[0] = sym.Scale(k.Tasks(), k.items)
+	var err error
+	loop.Tiles(k.Body, func(x loop.Tile) {
+		if slices.Contains(k.Shared, x.X) || slices.Contains(k.Shared, x.W) {
+			err = fmt.Errorf("a tile of %s and %s: tiles read no memory that work-items share", x.X.Name, x.W.Name)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	k.Kernel, err = k.ByItems()
+	return err
 }
 
 // symbols are those that the kernel reads, sorted: in its body, and in the extents of its grid and
@@ -124,15 +149,30 @@ func (k *kernel) body() (string, error) {
 	if refuses {
 		w.Line("int bad = 0;  // an index out of bounds, or a divisor that is 0")
 	}
-	if k.workers > 0 {
+	switch {
+	case k.workers > 0:
 		k.workerLoop(w, facts)
-	} else {
+	case k.items > 0:
+		k.groupOfItems(w, facts)
+	default:
 		w.Statements(k.grid(w, facts))
 	}
 	if refuses {
 		w.Line("if (bad) *bad_index = 1;")
 	}
 	return w.String(), w.Err()
+}
+
+// groupOfItems is what an item of a task's group does.
+func (k *kernel) groupOfItems(w *ckernel.Kernel, facts sym.Facts) {
+	for _, b := range k.Shared {
+		w.Line("__local %s %s[%s];", storage(b.Type), b.Name, ckernel.Strip(w.Index(b.Size)))
+	}
+	_, hi := k.Tasks().Bounds(facts)
+	facts[loop.TaskVar] = sym.Range{Lo: 0, Hi: max(hi, 1) - 1}
+	w.Line("const dnn_index %s = get_group_id(0);", loop.TaskVar)
+	w.Line("const dnn_index %s = get_local_id(0);", loop.ItemVar)
+	w.Statements(k.Statements())
 }
 
 // workerLoop runs every task of a worker, which has its own part of the memory.

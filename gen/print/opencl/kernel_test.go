@@ -43,7 +43,8 @@ func TestGrid(t *testing.T) {
 		at = sym.Add(sym.Scale(at, n), sym.Var(a.Var))
 	}
 	k.Body = []loop.Stmt{loop.Store{Buf: y, Index: at, Value: te.Float(ir.F32, 1)}}
-	p := plan(k, &target.OpenCL{GroupItems: 64, Workers: 8})
+	p, err := plan(k, &target.OpenCL{GroupItems: 64, Workers: 8})
+	require.NoError(t, err)
 	assert.Equal(t, [dims]sym.Expr{sym.Const(8), sym.Const(5), sym.Const(6)}, p.extents)
 	body, err := p.body()
 	require.NoError(t, err)
@@ -57,7 +58,8 @@ func TestGrid(t *testing.T) {
 `, body)
 
 	k.Scratch = []*loop.Buffer{{Name: "s0_0", Type: ir.F32, Write: true, Size: sym.Const(9)}}
-	p = plan(k, &target.OpenCL{GroupItems: 64, Workers: 8})
+	p, err = plan(k, &target.OpenCL{GroupItems: 64, Workers: 8})
+	require.NoError(t, err)
 	assert.Equal(t, [dims]sym.Expr{sym.Const(8), sym.Const(1), sym.Const(1)}, p.extents)
 	body, err = p.body()
 	require.NoError(t, err)

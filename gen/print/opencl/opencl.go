@@ -96,7 +96,10 @@ func (w *writer) program(p *planned.Program, groups *target.OpenCL) (*Source, er
 		if c.Block.Call != nil {
 			return nil, fmt.Errorf("block %s: the host processor computes it, and only kernels for the device are printed", c.Block.Label())
 		}
-		k := plan(c.Kernel, groups)
+		k, err := plan(c.Kernel, groups)
+		if err != nil {
+			return nil, fmt.Errorf("block %s: %w", c.Block.Label(), err)
+		}
 		name, err := w.add(k, c.Block.Label())
 		if err != nil {
 			return nil, fmt.Errorf("block %s: %w", c.Block.Label(), err)

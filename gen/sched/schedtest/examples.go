@@ -159,8 +159,8 @@ func Device() Example {
 stage 1 at 2.k
   region i0 = 4 from 4*k
   region i1 = 8 from 8*gn
-  serial d = i0
   item e = i1
+  serial d = i0
 stage 2
   group gm = i0
   group gn = i1
