@@ -2,6 +2,7 @@ package cpp
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"rules_dnn/gen/loop"
@@ -130,15 +131,9 @@ func (b *library) blocks(i int) string {
 	return h.String()
 }
 
-// distinct are the variants that differ from all before them.
-func (b *library) distinct() []int {
-	var out []int
-	for i, c := range b.columns {
-		if c == i {
-			out = append(out, i)
-		}
-	}
-	return out
+// differ reports whether not all variants run the same.
+func (b *library) differ() bool {
+	return slices.ContainsFunc(b.columns, func(c int) bool { return c != 0 })
 }
 
 // program prints the calls of kernels as blocks of tasks, for each variant, and the function that runs the steps in order.
@@ -155,8 +150,8 @@ func (b *library) program(p *plan.Program) string {
 		tables[i] = b.block(h, i)
 		h.line("")
 	}
-	if n := len(b.distinct()); n > 1 {
-		b.tables(h, tables, n)
+	if b.differ() {
+		b.tables(h, tables)
 	}
 	h.line("}  // namespace")
 	h.line("")
@@ -171,7 +166,7 @@ func (b *library) program(p *plan.Program) string {
 func (b *library) block(h *host, i int) string {
 	texts, names := map[string]string{}, []string{}
 	h.line("// %s", ctext.Comment(b.programs[0].Calls()[i].Block.Label()))
-	for _, v := range b.distinct() {
+	for v := range b.variants {
 		s := b.programs[v].Calls()[i]
 		x := &host{p: h.p, syms: h.syms}
 		x.Indent = 1
@@ -193,17 +188,16 @@ func (b *library) block(h *host, i int) string {
 }
 
 // tables prints the functions of each block, by the variant's number.
-func (b *library) tables(h *host, tables []string, n int) {
+func (b *library) tables(h *host, tables []string) {
 	h.line("// Of each block what each variant runs.")
-	h.line("constexpr rules_dnn::TaskFn kBlocks[][%d] = {", n)
+	h.line("constexpr rules_dnn::TaskFn kBlocks[][%d] = {", len(b.variants))
 	for _, t := range tables {
 		h.line("    {%s},", t)
 	}
 	h.line("};")
 	h.line("")
-	h.variants = nil
-	for _, v := range b.distinct() {
-		h.variants = append(h.variants, b.programs[v].Calls())
+	for _, p := range b.programs {
+		h.variants = append(h.variants, p.Calls())
 	}
 }
 
