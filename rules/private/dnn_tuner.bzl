@@ -22,13 +22,16 @@ def _program(ctx, number):
       A struct of the Files program, manifest and weights.
     """
     model = ctx.attr.model[ModelPartsInfo]
+
+    # The layouts of all variants are those that are best for the last.
+    chip = (model.variants or [model.chip])[-1]
     name = "%s_%d" % (ctx.label.name, number)
     header = ctx.actions.declare_file("%s/%s.h" % (name, model.api))
     files, _ = run_compile(
         ctx,
         "%s/%s" % (name, model.api),
         graph = model.graph,
-        chip = model.chip,
+        chip = chip,
         api = model.api,
         prefix = model.c_prefix,
         namespace = model.namespace,
@@ -45,7 +48,7 @@ def _program(ctx, number):
         header = header,
         include_dir = header.dirname,
         kernels = files.kernels,
-        copts = model.chip.copts,
+        copts = chip.copts,
         assembly = None,
         weights = files.weights,
         runtime = ctx.attr._runtime[CcInfo],
