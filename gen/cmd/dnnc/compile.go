@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"path/filepath"
+	"slices"
 
 	"rules_dnn/gen/files"
 	"rules_dnn/gen/ir"
@@ -98,6 +100,8 @@ func (f *compileFlags) check() (err error) {
 		return fmt.Errorf("--candidate=%d and --tuning=%s: one says what to measure, the other what was measured; want one of them", f.candidate, f.tuning)
 	case len(f.variants) != len(f.variantKernels):
 		return fmt.Errorf("%d --variant and %d --out-variant: want a folder for the kernels of each variant", len(f.variants), len(f.variantKernels))
+	case repeated(append(list{f.kernels}, f.variantKernels...)) != "":
+		return fmt.Errorf("--out-kernels=%s and --out-variant=%s are the same folder, or two of the latter: give each chip its own", f.kernels, repeated(append(list{f.kernels}, f.variantKernels...)))
 	case f.candidate > 0 && len(f.variants) > 0:
 		return fmt.Errorf("--candidate=%d and --variant=%s: kernels are measured for one chip at a time; leave --variant out", f.candidate, f.variants[0])
 	case f.shards < 1 || f.shards > 1000:
@@ -108,6 +112,16 @@ func (f *compileFlags) check() (err error) {
 		return fmt.Errorf("--out-weights-asm=%s: only --weights=embed has an assembly", f.asm)
 	}
 	return nil
+}
+
+// repeated is the first path that stands twice; "" where none does.
+func repeated(paths []string) string {
+	for i, p := range paths {
+		if slices.ContainsFunc(paths[:i], func(o string) bool { return filepath.Clean(o) == filepath.Clean(p) }) {
+			return p
+		}
+	}
+	return ""
 }
 
 // plan is what the command reads and writes.

@@ -104,17 +104,16 @@ func chip(name string, value any) (Chip, error) {
 			return c, fmt.Errorf("there is no field %q; want %s", key, strings.Join(fields, ", "))
 		}
 	}
-	for name, into := range map[string]any{"constraints": &c.Constraints, "copts": &c.Copts, "variants": &c.Variants} {
-		value, given := entry.values[name]
-		if !given && name == "variants" {
-			continue // of a chip that is one of a kind
-		}
-		data, err := encode(value)
+	for _, x := range []struct {
+		name string
+		into any
+	}{{"constraints", &c.Constraints}, {"copts", &c.Copts}, {"variants", &c.Variants}} {
+		data, err := encode(entry.values[x.name])
 		if err != nil {
 			return c, err
 		}
-		if err := json.Unmarshal(data, into); err != nil {
-			return c, fmt.Errorf("%s: %w", name, err)
+		if err := json.Unmarshal(data, x.into); err != nil {
+			return c, fmt.Errorf("%s: %w", x.name, err)
 		}
 	}
 	facts, ok := entry.values["facts"].(*dict)
