@@ -163,10 +163,7 @@ func tensor(v *ir.Value) Tensor {
 
 func block(p *plan.Program, s *plan.Call) Block {
 	b := Block{Kernel: s.Function, Nodes: s.Block.Origins, Ops: s.Block.Ops, Anchor: s.Kernel.Anchor, Tasks: s.Kernel.Tasks().String(), Reads: []Tensor{},
-		Cycles: int64(s.Cycles), Depth: s.Block.Depth}
-	if t := s.Tuning; t != nil {
-		b.Tuning = &Tuning{t.Key, t.What, t.Kernel, t.Kernels, t.Micros}
-	}
+		Cycles: int64(s.Cycles), Depth: s.Block.Depth, Tuning: tuningOf(s)}
 	w := s.Work()
 	b.FLOPs, b.Products, b.Bytes = w.FLOPs.String(), w.Products.String(), w.Bytes.String()
 	for _, st := range s.Block.Placed {

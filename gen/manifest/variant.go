@@ -21,6 +21,8 @@ type Variant struct {
 	// Kernels are the functions of its blocks, in the order of the blocks, and OwnKernels those that no variant before it runs.
 	Kernels    []string `json:"kernels"`
 	OwnKernels []string `json:"own_kernels"`
+	// Tuning is of each block, where one was measured or is to be.
+	Tuning []*Tuning `json:"tuning,omitempty"`
 }
 
 // variants are the library's; none of one chip.
@@ -33,8 +35,8 @@ func variants(p *plan.Program, chips []*target.Target) []Variant {
 	for i, t := range chips {
 		v := Variant{Chip: t.Name, CPUFeatures: list(t.CPUFeatures), Copts: list(t.Copts), Kernels: []string{}, OwnKernels: []string{}}
 		v.WeightsBytes, v.OwnWeightsBytes = p.ConstantBytes(i)
-		cycles := 0.0
-		for _, c := range p.Variant(i).Calls() {
+		cycles, calls := 0.0, p.Variant(i).Calls()
+		for _, c := range calls {
 			cycles += c.Cycles
 			v.Kernels = append(v.Kernels, c.Function)
 			if !known[c.Function] {
@@ -43,9 +45,22 @@ func variants(p *plan.Program, chips []*target.Target) []Variant {
 			}
 		}
 		v.Cycles = int64(cycles)
+		if slices.ContainsFunc(calls, func(c *plan.Call) bool { return c.Tuning != nil }) {
+			for _, c := range calls {
+				v.Tuning = append(v.Tuning, tuningOf(c))
+			}
+		}
 		out = append(out, v)
 	}
 	return out
+}
+
+// tuningOf is what a call's kernel was chosen from; nil: estimates alone.
+func tuningOf(c *plan.Call) *Tuning {
+	if t := c.Tuning; t != nil {
+		return &Tuning{t.Key, t.What, t.Kernel, t.Kernels, t.Micros}
+	}
+	return nil
 }
 
 // list is never null in JSON.

@@ -45,7 +45,11 @@ func (s *selector) beside(b *block.Block, own Kernel, lay func(*ir.Value) layout
 		return k, nil
 	}
 	best, err := s.cheapest(b, lay)
-	if err == nil && own.Packing != nil {
+	switch {
+	case err != nil || best.Lowered == nil:
+	case s.o.Candidate > 0 && b.Call == nil:
+		best, err = s.candidate(b, lay, best)
+	case own.Packing != nil:
 		best, err = s.sharing(b, own, best, lay, share)
 	}
 	switch {

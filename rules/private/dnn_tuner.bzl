@@ -22,16 +22,13 @@ def _program(ctx, number):
       A struct of the Files program, manifest and weights.
     """
     model = ctx.attr.model[ModelPartsInfo]
-
-    # The layouts of all variants are those that are best for the last.
-    chip = (model.variants or [model.chip])[-1]
     name = "%s_%d" % (ctx.label.name, number)
     header = ctx.actions.declare_file("%s/%s.h" % (name, model.api))
     files, _ = run_compile(
         ctx,
         "%s/%s" % (name, model.api),
         graph = model.graph,
-        chip = chip,
+        chip = model.chip,
         api = model.api,
         prefix = model.c_prefix,
         namespace = model.namespace,
@@ -41,6 +38,7 @@ def _program(ctx, number):
         options = model.options,
         warnings = "none",  # the model's own build has them
         candidate = number,
+        variants = model.variants,  # it measures those that the machine runs, in the layouts that are the library's
     )
     library, _, _ = compile_and_link(
         ctx,
@@ -48,10 +46,11 @@ def _program(ctx, number):
         header = header,
         include_dir = header.dirname,
         kernels = files.kernels,
-        copts = chip.copts,
+        copts = model.chip.copts,
         assembly = None,
         weights = files.weights,
         runtime = ctx.attr._runtime[CcInfo],
+        variants = files.variants,
     )
     source = ctx.actions.declare_file(name + "/served.cc")
     ctx.actions.write(source, served_source(

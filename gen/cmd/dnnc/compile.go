@@ -102,8 +102,6 @@ func (f *compileFlags) check() (err error) {
 		return fmt.Errorf("%d --variant and %d --out-variant: want a folder for the kernels of each variant", len(f.variants), len(f.variantKernels))
 	case repeated(append(list{f.kernels}, f.variantKernels...)) != "":
 		return fmt.Errorf("--out-kernels=%s and --out-variant=%s are the same folder, or two of the latter: give each chip its own", f.kernels, repeated(append(list{f.kernels}, f.variantKernels...)))
-	case f.candidate > 0 && len(f.variants) > 0:
-		return fmt.Errorf("--candidate=%d and --variant=%s: kernels are measured for one chip at a time; leave --variant out", f.candidate, f.variants[0])
 	case f.shards < 1 || f.shards > 1000:
 		return fmt.Errorf("--shards=%d: want 1 to 1000", f.shards)
 	case f.mode == cppapi.Embed && f.asm == "":

@@ -277,7 +277,6 @@ func TestVariantRefusals(t *testing.T) {
 		{"1 --variant and 0 --out-variant: want a folder for the kernels of each variant", []string{"--variant=" + other}},
 		{"chip x86_64 is given twice", []string{"--variant=" + chip, "--out-variant=a"}},
 		{`chip arm64 is of cpu "arm64"`, []string{"--variant=" + arm, "--out-variant=a"}},
-		{"kernels are measured for one chip at a time; leave --variant out", []string{"--variant=" + other, "--out-variant=a", "--candidate=2"}},
 		{"are the same folder", []string{"--variant=" + other, "--out-variant=kernels"}},
 	} {
 		_, err := dnnc(compileArgs(src, chip, c.args...)...)
