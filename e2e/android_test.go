@@ -79,7 +79,7 @@ func oldAndroid(t *testing.T, w *workspace) {
 }
 
 // outputs are files of which the commands that make them are compared.
-var outputs = []string{"relu_kernels_0.pic.o", "relu.weights.pic.o", "dnn_pool.pic.o", "librelu.a", "librelu_shared.so", "libapp.so", "on_device"}
+var outputs = []string{"relu_kernels_0.pic.o", "relu_x86_64_v4_kernels_0.pic.o", "relu.weights.pic.o", "dnn_pool.pic.o", "librelu.a", "librelu_shared.so", "libapp.so", "on_device"}
 
 func compareCommands(t *testing.T, w *workspace, abi androidtest.ABI, spawns []spawn) {
 	t.Helper()

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -152,6 +153,13 @@ func measure(t *testing.T, w *workspace) {
 		text, err := os.ReadFile(page)
 		require.NoError(t, err)
 		assert.Contains(t, string(text), `"symbols": {"N": 3}`)
+		if runtime.GOARCH == "amd64" {
+			assert.Contains(t, out, " (of the variants x86_64, x86_64_v3, x86_64_v4): ", "a model that names no chip has kernels for all")
+		}
+	}
+	if runtime.GOARCH == "amd64" {
+		out := w.bazel(t, "run", "//:relu_bench", "--", "--variant=x86_64", "--runs=1", "--seconds=0", "--probe-seconds=0", "--probe-bytes=1000000")
+		assert.Contains(t, out, " for x86_64 (of the variants ")
 	}
 }
 

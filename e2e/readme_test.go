@@ -69,6 +69,12 @@ func TestReadme(t *testing.T) {
 	run(t, "", "sh", "-e", "-c", "cd "+dir+"\n"+command)
 	assert.Equal(t, out, run(t, "", "qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", filepath.Join(dir, "main_arm64")))
 
+	write("BUILD", files["BUILD"]+files["BUILD.variants"])
+	chips := w.bazel(t, "aquery", "--platforms=@rules_dnn//platforms:linux_x86_64", "mnemonic(DnnCompile, //:net_for_all)")
+	for _, want := range []string{"x86_64.json", "x86_64_haswell.json", "x86_64_zen4.json"} {
+		assert.Contains(t, chips, want)
+	}
+	assert.NotContains(t, chips, "x86_64_v4.json")
 	write("BUILD", files["BUILD"]+files["BUILD.chip"])
 	assert.NotContains(t, w.bazel(t, "aquery", "mnemonic(DnnCompile, //:net)"), "my_chip.json")
 	write("MODULE.bazel", module+"register_toolchains(\"//:my_chip_toolchain\")\n")

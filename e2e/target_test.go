@@ -101,9 +101,10 @@ func noToolchain(t *testing.T, w *workspace) {
 // warnings sees what a build says of a network that will be slow, and that it can be an error.
 func warnings(t *testing.T, w *workspace) {
 	const baseline = "relu.onnx: warning (baseline): the chip x86_64 is x86-64's baseline"
-	sources := []string{"--output_groups=sources", "//:relu"}
+	sources := []string{"--output_groups=sources", "//:relu_for_baseline"}
 	assert.NotContains(t, w.said(t, "build", sources...), "warning (", "without -c opt a build is not for use")
 	opt := append([]string{"--compilation_mode=opt"}, sources...)
+	assert.NotContains(t, w.said(t, "build", append(opt[:2:2], "//:relu")...), "warning (", "the library has kernels for other processors, too")
 	assert.Contains(t, w.said(t, "build", opt...), baseline)
 	_, refused, err := w.try("build", append([]string{"--@rules_dnn//rules:warnings=error"}, opt...)...)
 	require.Error(t, err)

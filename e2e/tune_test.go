@@ -70,7 +70,7 @@ func tune(t *testing.T, w *workspace) {
 		require.NoError(t, os.WriteFile(record, measured.Text(), 0o644))
 		w.bazel(t, "build", "//tuned:product")
 		assert.Equal(t, &manifest.Tuning{Key: measured.Chips[0].Blocks[0].Key, What: measured.Chips[0].Blocks[0].What, Kernel: kernels[i].Name, Micros: 1},
-			chosen(t, filepath.Join(w.bin(t), "tuned", "product", "product.manifest.json")))
+			chosen(t, filepath.Join(w.bin(t), "tuned", "product", "product.manifest.json"), measured.Chips[0].Chip))
 	}
 }
 
@@ -94,12 +94,19 @@ func readRecord(t *testing.T, path string) (*tuning.Record, string) {
 	return r, string(data)
 }
 
-// chosen is what the manifest of a model of one block says of its kernel.
-func chosen(t *testing.T, path string) *manifest.Tuning {
+// chosen is what the manifest of a model of one block says of its kernel for a chip.
+func chosen(t *testing.T, path, chip string) *manifest.Tuning {
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	var m manifest.Manifest
 	require.NoError(t, json.Unmarshal(data, &m))
 	require.Len(t, m.Blocks, 1)
+	for _, v := range m.Variants {
+		if v.Chip == chip {
+			require.Len(t, v.Tuning, 1)
+			return v.Tuning[0]
+		}
+	}
+	require.Equal(t, chip, m.Chip)
 	return m.Blocks[0].Tuning
 }

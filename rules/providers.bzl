@@ -5,12 +5,13 @@ DnnModelInfo = provider(
     fields = {
         "backend": "string: what computes: cpu.",
         "c_prefix": "string: what the C functions and types of the header begin with.",
-        "chip": "string: name of the chip whose facts the kernels are made for.",
+        "chip": "string: name of the platform's chip, for whose facts kernels are made.",
         "header": "File: the generated header, C and C++.",
         "include": "string: how C and C++ sources include the header.",
         "library": "File: the static library of the network, without the runtime it needs; of a dnn_model with a target, with the runtime.",
         "manifest": "File: JSON that describes the network, its blocks and its memory.",
-        "sources": "depset of File: all that was generated to be compiled: header, a directory of kernels, assembly of embedded weights.",
+        "sources": "depset of File: all that was generated to be compiled: header, a directory of kernels and one for each variant, assembly of embedded weights.",
+        "variants": "list of string: names of the further chips that the library has kernels for; create() chooses among all.",
         "weights": "File: the packed weights. With weights = \"file\" the program opens it, otherwise the library holds it.",
     },
 )
@@ -31,6 +32,7 @@ DnnChipInfo = provider(
         "copts": "list of string: C++ compiler flags that select the chip's instruction set.",
         "facts": "File: JSON, read by the compiler: vector width, registers, caches.",
         "name": "string: the chip's name in manifests and messages.",
+        "variants": "list of DnnChipInfo: more capable chips for which the library of a platform with this one has kernels, too, the least capable first.",
     },
 )
 

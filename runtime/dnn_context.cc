@@ -154,6 +154,7 @@ Status ContextCreate(Model* model, Context** context) {
   c->ctx.rt = &c->runtime;
   c->ctx.bad_index = &c->bad_index;
   c->ctx.refused = &c->refused;
+  c->ctx.variant = model->variant;
   Thread* const pool_threads = reinterpret_cast<Thread*>(memory + head + middle);
   const Status status = PoolStart(&c->runtime.pool, pool_threads, threads + 1);
   if (status != Status::kOk) {

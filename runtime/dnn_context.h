@@ -13,6 +13,7 @@ struct Model {
   Options options;  // with all defaults filled in
   const uint8_t* weights;
   int32_t references;  // the caller's and one a context
+  int32_t variant;     // of the description's; 0 where it has none
 };
 
 void ModelRetain(Model* model);

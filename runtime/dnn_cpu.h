@@ -12,6 +12,13 @@ inline namespace v1 {
 // not known is a feature that is lacking.
 bool CpuHas(const char* feature);
 
+inline bool CpuHasAll(const char* const* features, int32_t count) {
+  for (int32_t i = 0; i < count; ++i) {
+    if (!CpuHas(features[i])) return false;
+  }
+  return true;
+}
+
 // While it lives, and if told so, the thread's floating-point arithmetic takes denormal numbers for
 // zeros, as operands and as results: on many processors they cost a hundred cycles each. f16
 // numbers that are denormal keep their values, since those are normal as float.

@@ -60,6 +60,13 @@ struct CheckInfo {
   Relation relation;
 };
 
+// A chip that a model has kernels for.
+struct VariantInfo {
+  const char* name;
+  const char* const* cpu_features;  // names of dnn_cpu.h
+  int32_t cpu_feature_count;
+};
+
 // The most symbols that a model may have.
 constexpr int kMaxSymbols = 256;
 
@@ -84,12 +91,17 @@ struct Description {
   int64_t weights_bytes;
   const uint8_t* weights_hash;  // 32 bytes
 
-  const char* const* cpu_features;  // names of dnn_cpu.h
+  const char* const* cpu_features;  // names of dnn_cpu.h; those of variants are theirs
   int32_t cpu_feature_count;
 
   // The value of an expression; *bad becomes 1 where it leaves 64 bits.
   int64_t (*expr)(const int64_t* sym, int32_t index, int* bad);
   Status (*program)(const Ctx* c);
+
+  // The chips that the model has kernels for, the least capable first; none where it has them for
+  // one.
+  const VariantInfo* variants = nullptr;
+  int32_t variant_count = 0;
 };
 
 // What a caller may choose. The struct begins with its own size, so that it can grow; members
@@ -119,6 +131,15 @@ static_assert(offsetof(Options, verify_weights) % sizeof(void*) == 0 &&
                       offsetof(Options, keep_denormals) + sizeof(int32_t),
               "a caller's struct without the member ends before it");
 
+// The options of a model that has kernels for several chips.
+struct VariantOptions {
+  Options common;
+  // The name of the chip whose kernels run. Null: the one that the environment variable DNN_VARIANT
+  // names, or else the last of the model's that this processor has all features of.
+  const char* variant;
+};
+static_assert(offsetof(VariantOptions, variant) == sizeof(Options), "no padding between");
+
 // The header of a weights file. What follows is kAlignment-aligned with the file.
 struct WeightsHeader {
   char magic[8];   // kWeightsMagic
@@ -135,6 +156,13 @@ struct Context;
 // options may be null. The model lives until it and all its contexts are destroyed.
 Status ModelCreate(const Description* description, const Options* options, Model** model);
 void ModelDestroy(Model* model);
+
+// The number of the chip in Description::variants whose kernels the model runs; 0 where there are
+// none.
+int32_t ModelVariant(const Model* model);
+
+// Its name; empty where there are none. Never null.
+const char* VariantName(const Model* model);
 
 Status ContextCreate(Model* model, Context** context);
 void ContextDestroy(Context* context);

@@ -37,6 +37,9 @@ struct Profile {
   const BlockInfo* blocks;
   int64_t (*expr)(const int64_t* sym, int32_t index, int* bad);  // of the blocks' sizes
   Probe probe;
+
+  // The profiles of the model's variants, by their numbers; null where it has kernels for one chip.
+  const void* (*const* variants)(void) = nullptr;
 };
 
 // The value of a block's size, negative where it is not known or leaves 64 bits.

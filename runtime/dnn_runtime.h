@@ -45,6 +45,7 @@ enum class Status : int32_t {
   kWeightsAlignment = 15,  // the weights are not aligned to kAlignment
   kWeightsLength = 16,     // the weights file was cut off, or has trailing data
   kWeightsDamaged = 17,    // the weights are not what the compiler wrote
+  kUnknownVariant = 18,    // the model has no kernels for the chip that was asked for
 };
 
 struct Runtime;  // a context's threads and allocator
@@ -61,6 +62,7 @@ struct Ctx {
   Runtime* rt;
   int32_t* bad_index;    // blocks set it where an index that they load is out of bounds
   const char** refused;  // the program says here what refuses the run
+  int32_t variant;       // of the model's, where it has kernels for several chips
 
   // Memory of one worker, for the tiles of the task that it is computing.
   DNN_ALWAYS_INLINE uint8_t* scratch(int worker) const {

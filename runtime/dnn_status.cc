@@ -23,9 +23,10 @@ constexpr const char* kStatusMessages[] = {
     "the weights are not aligned to 64 bytes",
     "the weights file is cut off, or has trailing data",
     "the weights file is damaged: its content is not what was written",
+    "the options or DNN_VARIANT name a variant that the model does not have",
 };
 constexpr int32_t kCount = sizeof(kStatusMessages) / sizeof(kStatusMessages[0]);
-static_assert(kCount == static_cast<int32_t>(Status::kWeightsDamaged) + 1, "a message each");
+static_assert(kCount == static_cast<int32_t>(Status::kUnknownVariant) + 1, "a message each");
 
 }  // namespace
 

@@ -72,6 +72,9 @@ func (s *Set) allFolders() []string {
 		list = append(list, filepath.Dir(f.path))
 	}
 	for _, o := range s.owned {
+		if _, err := os.Stat(o.folder); errors.Is(err, fs.ErrNotExist) {
+			continue // nothing of an earlier set is there, nor of this one
+		}
 		list = append(list, o.folder)
 	}
 	slices.Sort(list)

@@ -51,7 +51,7 @@ type contraction struct {
 // Contraction lowers a block as a register-tiled contraction, once for each tile that env asks for; none where
 // the block is no such thing. The weights are packed into a constant of the tile's order.
 func Contraction(b *block.Block, env *Env) ([]*Lowered, error) {
-	if !env.wants(contractionAnchor) && !env.wants(windowAnchor) {
+	if !env.wants(contractionAnchor) && !env.wants(windowAnchor) || !env.Packing.transforms(0) {
 		return nil, nil
 	}
 	c := newContraction(b, env)
@@ -120,9 +120,6 @@ func newContraction(b *block.Block, env *Env) *contraction {
 	return c
 }
 
-// ChannelBlock is how many channels a blocked layout keeps together on a chip.
-func ChannelBlock(t *target.Target) int64 { return int64(max(8, t.Lanes(ir.F32))) }
-
 // recognise is nil where the block is no contraction.
 func recognise(b *block.Block, t *target.Target) *contraction {
 	c, refusal := examine(b, t)
@@ -167,7 +164,7 @@ func examine(b *block.Block, t *target.Target) (_ *contraction, refusal string) 
 	case !zeroDefault(l0):
 		return nil, "it is padded with what is not zero"
 	}
-	c := &contraction{b: b, t: t, instr: t.Tile(ir.F32), x: l0, w: l1, wv: b.Operands[l1.Source.N], block: ChannelBlock(t), inChannel: -1, inReduce: -1}
+	c := &contraction{b: b, t: t, instr: t.Tile(ir.F32), x: l0, w: l1, wv: b.Operands[l1.Source.N], block: t.ChannelBlock(), inChannel: -1, inReduce: -1}
 	c.inPiece, c.outPiece = c.block, c.block
 	c.dropUnitAxes()
 	return c, c.roles()

@@ -37,6 +37,30 @@ type tiling struct {
 	// apart: each register of W walks memory by itself. What is read once a run comes from memory, which gives a
 	// processor more where it reads several places at a time.
 	apart bool
+	// packed is how W lies in memory.
+	packed Packing
+}
+
+// pack decides how W lies in memory: as is given, or in groups of a tile's channels or, apart, of a register's.
+func (p *tiling) pack(given *Packing) {
+	switch {
+	case given != nil:
+		p.packed = *given
+	case p.apart:
+		p.packed = Packing{Lanes: p.lanes, Groups: p.groups * p.vectors, Parts: 1}
+	default:
+		p.packed = Packing{Lanes: p.tileLanes, Groups: p.groups, Parts: 1}
+	}
+}
+
+// weightsAt is where the weights of the group of channels at hand begin.
+func (p *tiling) weightsAt(steps int64, f sym.Facts) sym.Expr {
+	group := sym.Var(groupVar)
+	if p.apart || p.packed.Lanes == p.tileLanes {
+		return sym.Scale(group, steps*p.tileLanes)
+	}
+	tiles := sym.Const(p.packed.Lanes / p.tileLanes) // of a packed group
+	return sym.Add(sym.Scale(sym.FloorDiv(group, tiles, f), steps*p.packed.Lanes), sym.Scale(sym.Mod(group, tiles, f), p.tileLanes))
 }
 
 // usualPixels is the number of pixels that the tile is chosen for.

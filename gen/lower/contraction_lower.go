@@ -49,6 +49,9 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 		c.mergePixels(p, lay, out, index, logical, xIndex)
 	}
 	ch := c.chooseTile(p, env, logical)
+	if !p.apart && !env.Packing.holds(p.tileLanes) {
+		return nil, nil
+	}
 	index[c.channel], logical[s.Axes[c.channel].Var] = ch, ch
 	if c.window {
 		xIndex = c.kIndex(c.x.Index, logical)
@@ -71,13 +74,10 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 	k.Syms = symbolsOf(k, env.Symbols)
 	l := env.done(k, func() ([]*ir.Value, error) {
 		args := append([]*ir.Value{}, c.b.Operands...)
-		groups, lanes := p.groups, p.tileLanes
-		if p.apart {
-			groups, lanes = groups*p.vectors, p.lanes
-		}
-		args[c.w.Source.N] = c.packWeights(groups, lanes)
+		args[c.w.Source.N] = c.packWeights(p.packed.Groups, p.packed.Lanes)
 		return append(args, c.b.Results...), nil
 	})
+	l.Packing = &p.packed
 	l.Name, l.Family = c.name(p.tile), fmt.Sprintf("%s x%d", c.anchor(), p.vectors)
 	return l, nil
 }
@@ -85,11 +85,11 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 // buffers are the packed weights and the accumulators.
 func (c *contraction) buffers(p *tiling) {
 	p.wBuf = c.n.in[c.w.Source.N]
-	group := c.kSteps() * p.tileLanes // elements of packed weights
-	p.wBuf.Size = sym.Const(group * p.groups * c.groups)
-	p.wAt = sym.Scale(sym.Var(groupVar), group)
+	all := c.kSteps() * p.packed.Lanes * p.packed.Groups // elements of packed weights
+	p.wBuf.Size = sym.Const(all * c.groups)
+	p.wAt = p.weightsAt(c.kSteps(), c.n.facts)
 	if c.groups > 1 {
-		p.wAt = sym.Add(p.wAt, sym.Scale(sym.Var(convVar), group*p.groups))
+		p.wAt = sym.Add(p.wAt, sym.Scale(sym.Var(convVar), all))
 	}
 	p.acc = &loop.Buffer{Name: "acc", Type: ir.F32, Write: true, Local: true, Size: sym.Const(p.rows * p.tileLanes)}
 }
@@ -190,7 +190,7 @@ func (c *contraction) chooseTile(p *tiling, env *Env, logical map[string]sym.Exp
 		groups = 1 // a tile of pixels of one block: more would share nothing
 	}
 	p.x = c.operand()
-	choice := tiled{t: c.t, instr: c.instr, x: p.x, pixels: p.usualPixels(), groups: groups, perBlock: c.block / p.lanes, steps: c.kSteps()}
+	choice := tiled{t: c.t, instr: c.instr, x: p.x, pixels: p.usualPixels(), groups: groups, perBlock: c.block / p.lanes, steps: c.kSteps(), packing: env.Packing}
 	if _, known := p.pixels.Const(); !known {
 		choice.most = mostRows
 	}
@@ -203,8 +203,9 @@ func (c *contraction) chooseTile(p *tiling, env *Env, logical map[string]sym.Exp
 		c.runs = p.rows / choice.pixels
 	}
 	p.tileLanes = p.vectors * p.lanes
-	p.apart = p.pixels.Is(1) && p.vectors > 1 && !c.window
 	p.groups = (c.channels + p.tileLanes - 1) / p.tileLanes
+	p.apart = p.pixels.Is(1) && p.vectors > 1 && !c.window && env.Packing.apart(p.lanes, p.groups*p.vectors)
+	p.pack(env.Packing)
 	c.n.addRanges([]te.Axis{{Var: groupVar, Extent: sym.Const(p.groups)}, {Var: vecVar, Extent: sym.Const(p.tileLanes / c.outPiece)},
 		{Var: laneVar, Extent: sym.Const(c.outPiece)}, {Var: rowVar, Extent: sym.Const(p.rows)}})
 	ch := sym.Add(c.firstChannel(), sym.Scale(sym.Var(groupVar), p.tileLanes), sym.Var(laneVar))
@@ -230,10 +231,7 @@ func (c *contraction) operand() instr.Operand {
 func (c *contraction) strides(p *tiling) bool {
 	p.xAt = p.xAt.Subst(map[string]sym.Expr{vecVar: sym.Const(0), laneVar: sym.Const(0)}, c.n.facts)
 	ks := c.kAxes()
-	wStep := p.tileLanes
-	if p.apart {
-		wStep = p.lanes
-	}
+	wStep := p.packed.Lanes
 	p.micro = make([]loop.KLoop, len(ks))
 	zero := map[string]sym.Expr{}
 	for i := len(ks) - 1; i >= 0; i-- {

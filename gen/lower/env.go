@@ -25,6 +25,8 @@ type Env struct {
 	Tiles int
 	// Only, where it is given, is the name of the only kernel to lower, of all tiles.
 	Only string
+	// Packing, where it is given, is the only one that contractions may read their weights in: that of another chip's kernel.
+	Packing *Packing
 }
 
 // wants reports whether kernels whose names begin so are of interest.
@@ -61,6 +63,8 @@ type Lowered struct {
 	// of a Family differ in little.
 	Name, Family string
 	Kernel       *loop.Kernel
+	// Packing is how the kernel reads constant weights; nil where they are as the network has them, or its own.
+	Packing *Packing
 	// Args packs constants for the kernel, which takes a while: only what is chosen is packed.
 	Args func() ([]*ir.Value, error)
 }

@@ -35,6 +35,8 @@ type tiled struct {
 	multiple int64
 	// most bounds the rows, if it is given.
 	most int64
+	// packing is how the weights are packed already, if they are.
+	packing *Packing
 }
 
 // maxGroups is how many blocks of channels a tile has at most.
@@ -53,6 +55,9 @@ func (p *tiled) ranked() []tile {
 			continue
 		}
 		v := g * p.perBlock
+		if !p.reads(v) {
+			continue
+		}
 		for r := step; r <= p.pixels && p.fits(r, v) && (p.most == 0 || r <= p.most); r += step {
 			t := tile{r, v}
 			all, costs[t] = append(all, t), float64(p.groups/g*max(p.runs, 1))*p.rowsCost(p.pixels, r, v)
@@ -67,6 +72,11 @@ func (p *tiled) ranked() []tile {
 	}
 	slices.SortStableFunc(all, func(a, b tile) int { return cmp.Compare(costs[a], costs[b]) })
 	return all
+}
+
+// reads reports whether tiles of so many vectors can read the packed weights.
+func (p *tiled) reads(vectors int64) bool {
+	return p.packing.holds(vectors*p.instr.Lanes) || p.pixels == 1 && p.packing.apart(p.instr.Lanes, p.groups*p.perBlock)
 }
 
 func (p *tiled) fits(rows, vectors int64) bool {

@@ -39,7 +39,7 @@ func TestChosenTiles(t *testing.T) {
 	} {
 		chip := chip(t, c.chip)
 		row := chip.Tile(ir.F32)
-		block := ChannelBlock(chip)
+		block := chip.ChannelBlock()
 		p := tiled{t: chip, instr: row, x: c.x, pixels: c.pixels, groups: 64 / block, perBlock: block / row.Lanes, steps: 576}
 		if c.x == instr.Vector {
 			p.groups, p.steps = 1, 9

@@ -35,6 +35,7 @@ type filtering struct {
 	points            int64    // of a transform, along both axes
 	inputs, sums      *loop.Buffer
 	half, square      *loop.Buffer
+	packed            Packing // how filters lie in memory
 }
 
 // slide is a dimension of X that a window walks: index = result + point + constant.
@@ -63,7 +64,7 @@ func Winograd(b *block.Block, env *Env) ([]*Lowered, error) {
 			if w == nil {
 				return nil, nil
 			}
-			if w.choose(split.tiles, split.parts) && (env.Only == "" || env.Only == w.name()) {
+			if env.Packing.transforms(m) && w.choose(split.tiles, split.parts, env.Packing) && (env.Only == "" || env.Only == w.name()) {
 				out = append(out, w.lower(env))
 			}
 		}
@@ -204,7 +205,7 @@ func (w *filtering) lower(env *Env) *Lowered {
 		args[w.contraction.w.Source.N] = w.packFilters()
 		return append(args, w.b.Results...), nil
 	})
-	l.Name = w.name()
+	l.Name, l.Packing = w.name(), &w.packed
 	return l
 }
 
@@ -216,7 +217,7 @@ const (
 
 // choose sets what a task computes, of so many times the tiles that fit, and the register tile; false where the
 // split is none that the layer needs.
-func (w *filtering) choose(times, parts int64) bool {
+func (w *filtering) choose(times, parts int64, packing *Packing) bool {
 	w.extents()
 	count, known := w.count.Const()
 	blocks := (w.channels + w.block - 1) / w.block
@@ -233,16 +234,19 @@ func (w *filtering) choose(times, parts int64) bool {
 		tiles = (count + chunks - 1) / chunks
 	}
 	operand := w.instr.Broadcaster(w.k)
-	choice := tiled{t: w.t, instr: w.instr, x: operand, pixels: tiles, groups: blocks / parts, perBlock: w.block / w.instr.Lanes, steps: w.k}
+	choice := tiled{t: w.t, instr: w.instr, x: operand, pixels: tiles, groups: blocks / parts, perBlock: w.block / w.instr.Lanes, steps: w.k, packing: packing}
 	if !known {
 		choice.most = mostRows
 	}
 	w.tile = choice.choose()
 	w.tileLanes = w.vectors * w.instr.Lanes
 	w.parts, w.groups = parts, blocks*w.block/w.tileLanes
+	if w.packed = (Packing{Lanes: w.tileLanes, Groups: w.groups, Results: w.f.Results, Parts: parts}); packing != nil {
+		w.packed = *packing
+	}
 	w.chunk = (tiles + w.rows - 1) / w.rows * w.rows
 	w.chunks = sym.CeilDiv(w.count, sym.Const(w.chunk), w.n.facts)
-	return true
+	return packing.holds(w.tileLanes)
 }
 
 // extents are those of the three stages.

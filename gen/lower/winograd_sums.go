@@ -55,12 +55,26 @@ func (w *filtering) fullTiles(n sym.Expr) []loop.Stmt {
 func (w *filtering) product(from sym.Expr, rows int64) loop.Stmt {
 	x := w.instr.Broadcaster(w.k)
 	m := &loop.MicroKernel{Instr: w.instr, X: x, Rows: rows, Vectors: w.vectors, RowStep: w.k,
-		K: []loop.KLoop{{Extent: w.k, XStep: 1, WStep: w.tileLanes}}}
+		K: []loop.KLoop{{Extent: w.k, XStep: 1, WStep: w.packed.Lanes}}}
 	prefetch(w.t, m)
 	at := sym.Add(sym.Scale(sym.Var(pointVar), w.chunk), from)
-	group := sym.Add(sym.Scale(sym.Var(shareVar), w.points*w.own()), sym.Scale(sym.Var(pointVar), w.own()), sym.Var(ownGroupVar))
-	return loop.Tile{Micro: m, X: w.inputs, XAt: sym.Scale(at, w.k), W: w.n.in[w.contraction.w.Source.N], At: sym.Scale(group, w.k*w.tileLanes),
+	return loop.Tile{Micro: m, X: w.inputs, XAt: sym.Scale(at, w.k), W: w.n.in[w.contraction.w.Source.N], At: w.filtersAt(),
 		Acc: w.sums, AccAt: sym.Scale(sym.Add(w.sumsOf(sym.Var(pointVar)), from), w.tileLanes)}
+}
+
+// filtersAt is where the filters of the group of channels at hand begin, at a point.
+func (w *filtering) filtersAt() sym.Expr {
+	own := w.packed.Groups / w.packed.Parts // of packed groups
+	if w.packed.Lanes == w.tileLanes && w.packed.Parts == w.parts {
+		group := sym.Add(sym.Scale(sym.Var(shareVar), w.points*own), sym.Scale(sym.Var(pointVar), own), sym.Var(ownGroupVar))
+		return sym.Scale(group, w.k*w.tileLanes)
+	}
+	tile := sym.Add(sym.Scale(sym.Var(shareVar), w.own()), sym.Var(ownGroupVar))
+	tiles := sym.Const(w.packed.Lanes / w.tileLanes) // of a packed group
+	group := sym.FloorDiv(tile, tiles, w.n.facts)
+	part, first := sym.FloorDiv(group, sym.Const(own), w.n.facts), sym.Mod(group, sym.Const(own), w.n.facts)
+	group = sym.Add(sym.Scale(part, w.points*own), sym.Scale(sym.Var(pointVar), own), first)
+	return sym.Add(sym.Scale(group, w.k*w.packed.Lanes), sym.Scale(sym.Mod(tile, tiles, w.n.facts), w.tileLanes))
 }
 
 // sumsOf is where the sums of a point and group begin, in tiles.

@@ -10,6 +10,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/plan"
+	"rules_dnn/gen/target"
 )
 
 // Manifest is the file's structure. Sizes are bytes; expressions are over the symbols.
@@ -27,6 +28,9 @@ type Manifest struct {
 	ScratchBytes    string   `json:"scratch_bytes_per_worker"`
 	WeightsBytes    int64    `json:"weights_bytes"`
 	Select          Select   `json:"select"`
+	// Variants are the chips that the library has kernels for, the least capable first, where they are several; Chip is the
+	// last, whose kernels the blocks name.
+	Variants []Variant `json:"variants,omitempty"`
 	// Warnings are what makes the model slow and may be mended.
 	Warnings []Warning `json:"warnings"`
 	Blocks   []Block   `json:"blocks"`
@@ -111,9 +115,9 @@ type Tile struct {
 	FMAs    int64 `json:"fmas"`
 }
 
-// JSON prints the manifest of a program.
-func JSON(p *plan.Program, generator, api, chip string) ([]byte, error) {
-	m := Manifest{Generator: generator, Api: api, Chip: chip,
+// JSON prints the manifest of a program for a chip, which is the last of several if a library has kernels for them.
+func JSON(p *plan.Program, generator, api, chip string, chips ...*target.Target) ([]byte, error) {
+	m := Manifest{Generator: generator, Api: api, Chip: chip, Variants: variants(p, chips),
 		ArenaBytes: p.ArenaBytes.String(), ArenaLowerBound: p.LowerBoundBytes.String(),
 		ScratchBytes: p.ScratchBytes.String(), WeightsBytes: p.WeightsBytes,
 		Inputs: []Tensor{}, Outputs: []Tensor{}, Symbols: []Symbol{}, Checks: []string{}, Warnings: []Warning{}, Blocks: []Block{}}
@@ -159,10 +163,7 @@ func tensor(v *ir.Value) Tensor {
 
 func block(p *plan.Program, s *plan.Call) Block {
 	b := Block{Kernel: s.Function, Nodes: s.Block.Origins, Ops: s.Block.Ops, Anchor: s.Kernel.Anchor, Tasks: s.Kernel.Tasks().String(), Reads: []Tensor{},
-		Cycles: int64(s.Cycles), Depth: s.Block.Depth}
-	if t := s.Tuning; t != nil {
-		b.Tuning = &Tuning{t.Key, t.What, t.Kernel, t.Kernels, t.Micros}
-	}
+		Cycles: int64(s.Cycles), Depth: s.Block.Depth, Tuning: tuningOf(s)}
 	w := s.Work()
 	b.FLOPs, b.Products, b.Bytes = w.FLOPs.String(), w.Products.String(), w.Bytes.String()
 	for _, st := range s.Block.Placed {

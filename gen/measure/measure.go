@@ -89,7 +89,7 @@ func start(programs []Program, o Options, out io.Writer) (*session, error) {
 		return nil, fmt.Errorf("there are no programs to measure")
 	}
 	for i, p := range programs {
-		m, err := readModel(p.Manifest)
+		m, err := p.model(o)
 		if err != nil {
 			return nil, err
 		}

@@ -22,27 +22,49 @@ type block struct {
 	*manifest.Tuning
 }
 
-func readModel(path string) (*model, error) {
-	data, err := files.Read(path)
+// model reads the program's manifest, as it is for the chip whose kernels run on this machine.
+func (p Program) model(o Options) (*model, error) {
+	data, err := files.Read(p.Manifest)
 	if err != nil {
 		return nil, err
 	}
 	var m manifest.Manifest
 	if err := json.Unmarshal(data, &m); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", p.Manifest, err)
 	}
 	out := &model{chip: m.Chip}
-	tunings := 0
 	for _, b := range m.Blocks {
 		out.blocks = append(out.blocks, block{b.Tuning})
+	}
+	if len(m.Variants) > 0 {
+		if out.chip, err = p.chip(o); err != nil {
+			return nil, err
+		}
+		out.blocks = variantBlocks(&m, out.chip)
+	}
+	tunings := 0
+	for _, b := range out.blocks {
 		if b.Tuning != nil && len(b.Tuning.Kernels) > 0 {
 			tunings++
 		}
 	}
 	if tunings == 0 && len(out.blocks) > 0 {
-		return nil, fmt.Errorf("%s names no candidates: compile the model with --candidate", path)
+		return nil, fmt.Errorf("%s names no candidates: compile the model with --candidate", p.Manifest)
 	}
 	return out, nil
+}
+
+// variantBlocks are those of a chip among several.
+func variantBlocks(m *manifest.Manifest, chip string) []block {
+	out := make([]block, len(m.Blocks))
+	for _, v := range m.Variants {
+		for i := range min(len(out), len(v.Tuning)) {
+			if v.Chip == chip {
+				out[i].Tuning = v.Tuning[i]
+			}
+		}
+	}
+	return out
 }
 
 // same tells how a model is another one than the first, by more than its kernels.
@@ -71,7 +93,8 @@ func (m *model) hasAny(of map[kernel]bool) bool {
 
 // report is what a program tells with --json.
 type report struct {
-	Ms     times `json:"ms"`
+	Chip   string `json:"chip"`
+	Ms     times  `json:"ms"`
 	Blocks []struct {
 		Block int   `json:"block"`
 		Calls int   `json:"calls"`
@@ -106,13 +129,25 @@ func (m *model) times(r *report) (map[kernel]float64, error) {
 
 // measure runs a program.
 func (s *session) measure(p Program) (*report, error) {
-	args := []string{"--json=-", "--probe-seconds=0", "--probe-bytes=1000000", "--runs=5",
-		"--threads=" + strconv.Itoa(s.o.Threads), "--seconds=" + strconv.FormatFloat(s.o.Seconds, 'g', -1, 64)}
+	return p.run(s.o, "--runs=5", "--threads="+strconv.Itoa(s.o.Threads), "--seconds="+strconv.FormatFloat(s.o.Seconds, 'g', -1, 64))
+}
+
+// chip is the one whose kernels a program runs on this machine.
+func (p Program) chip(o Options) (string, error) {
+	r, err := p.run(o, "--runs=1", "--warmup=0", "--seconds=0")
+	if err != nil {
+		return "", err
+	}
+	return r.Chip, nil
+}
+
+func (p Program) run(o Options, args ...string) (*report, error) {
+	args = append([]string{"--json=-", "--probe-seconds=0", "--probe-bytes=1000000"}, args...)
 	if p.Weights != "" {
 		args = append(args, "--weights="+p.Weights)
 	}
 	var out, log bytes.Buffer
-	c := exec.Command(p.Program, append(args, s.o.Args...)...)
+	c := exec.Command(p.Program, append(args, o.Args...)...)
 	c.Stdout, c.Stderr = &out, &log
 	if err := c.Run(); err != nil {
 		return nil, fmt.Errorf("%s: %w\n%s", p.Program, err, log.String())

@@ -114,6 +114,26 @@ func CompileFor(g *ir.Graph, chip *target.Target, disable []string) (*plan.Progr
 	return s.Program, nil
 }
 
+// CompileLibrary is Compile for several chips, whose kernels are variants of one library.
+func CompileLibrary(g *ir.Graph, chips, disable []string) (*plan.Program, error) {
+	s := &pipeline.State{Graph: g}
+	var all []*target.Target
+	for _, name := range chips {
+		chip, err := Chip(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, chip)
+	}
+	if err := s.SetChips(all); err != nil {
+		return nil, err
+	}
+	if _, err := pipeline.Run(slices.Concat(pipeline.GraphPasses, pipeline.CompilePasses), s, pipeline.Options{Disable: disable}); err != nil {
+		return nil, err
+	}
+	return s.Program, nil
+}
+
 // Run compiles a graph and runs it on inputs by name, with kernels that are read from their text, too (runTexts).
 func Run(g *ir.Graph, c Config, inputs map[string]*ir.Tensor) ([]*ir.Tensor, error) {
 	p, err := Compile(g, c)

@@ -150,6 +150,18 @@ func (s *State) selectOptions() sel.Options {
 }
 
 func selectKernels(s *State) (err error) {
-	s.Choice, err = sel.Run(s.Blocks, s.Target, s.selectOptions())
-	return err
+	if s.Choice, err = sel.Run(s.Blocks, s.Target, s.selectOptions()); err != nil {
+		return err
+	}
+	for i, t := range s.Others {
+		o := s.selectOptions()
+		if o.Times = nil; i < len(s.OtherTimes) {
+			o.Times = s.OtherTimes[i]
+		}
+		// The first is what few machines have nothing better than: it takes no memory of theirs.
+		if err := s.Choice.Variant(s.Blocks, t, o, i == 0); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -53,11 +53,25 @@ type State struct {
 	Choice  *sel.Choice
 	Program *plan.Program
 	Target  *target.Target
+	// Others are the chips of the library's other variants: each block has a kernel for them, too, in the layouts that are best for Target,
+	// the most capable one. OtherTimes are what the record says of them.
+	Others     []*target.Target
+	OtherTimes []tuning.Times
 	// Times are a tuning record's, and Candidate which of a block's kernels to take: see sel.Options.
 	Times     tuning.Times
 	Candidate int
 	off       map[string]bool
 	proofs    loop.Proofs
+}
+
+// SetChips lets the library have kernels for several chips, the least capable first.
+func (s *State) SetChips(all []*target.Target) error {
+	all, err := target.Library(all)
+	if err != nil {
+		return err
+	}
+	s.Others, s.Target = all[:len(all)-1], all[len(all)-1]
+	return nil
 }
 
 // Enabled reports whether a pass, or a part of one that can be switched off, is on.

@@ -29,9 +29,10 @@ func checkNames(g *block.Graph, k *loop.Kernel) (err error) {
 func lowerBlocks(s *State) error {
 	g := s.Blocks
 	p := &plan.Program{Name: g.Name, Inputs: g.Inputs, Outputs: g.Outputs, Symbols: g.Symbols, Counters: g.Counters, Facts: g.Facts, Checks: g.Checks,
-		Layouts: s.Choice.Layouts, Align: int64(s.Target.VectorBits / 8), Homes: map[*ir.Value]plan.Home{},
+		Layouts: s.Choice.Layouts, Align: s.Target.VectorBytes(), Homes: map[*ir.Value]plan.Home{},
 		Estimate: plan.Estimate{Cycles: s.Choice.Solution.Cost, Bound: s.Choice.Solution.Bound, Conversions: s.Choice.Conversions, StaleTuning: s.Choice.Stale}}
-	b := &builder{g: g, p: p, kernels: s.Choice.Kernels, views: s.Choice.Views}
+	p.Others = len(s.Choice.Others)
+	b := &builder{g: g, p: p, kernels: s.Choice.Kernels, others: s.Choice.Others, views: s.Choice.Views}
 	later := computedBy(g)
 	p.Checks = nil
 	for _, c := range g.Checks {
@@ -53,6 +54,7 @@ type builder struct {
 	g       *block.Graph
 	p       *plan.Program
 	kernels map[*block.Block]sel.Kernel
+	others  []map[*block.Block]sel.Kernel // of other variants
 	views   map[*block.Block][]sel.View
 }
 
@@ -133,7 +135,29 @@ func (b *builder) call(x *block.Block) ([]plan.Step, error) {
 	if err := checkNames(b.g, k.Kernel); err != nil {
 		return nil, fmt.Errorf("block %s: %w", x.Label(), err)
 	}
-	return []plan.Step{{Call: &plan.Call{Kernel: k.Kernel, Args: args, Block: x, Cycles: k.Cycles, Tuning: k.Tuning}}}, nil
+	call := &plan.Call{Kernel: k.Kernel, Args: args, Block: x, Cycles: k.Cycles, Tuning: k.Tuning}
+	for _, kernels := range b.others {
+		l, err := b.lowering(x, kernels[x], args)
+		if err != nil {
+			return nil, err
+		}
+		call.Others = append(call.Others, l)
+	}
+	return []plan.Step{{Call: call}}, nil
+}
+
+// lowering is what another variant runs; args are those of the call's own kernel.
+func (b *builder) lowering(x *block.Block, k sel.Kernel, args []*ir.Value) (plan.Lowering, error) {
+	l := plan.Lowering{Kernel: k.Kernel, Args: args, Cycles: k.Cycles, Tuning: k.Tuning}
+	if err := checkNames(b.g, k.Kernel); err != nil {
+		return l, fmt.Errorf("block %s: %w", x.Label(), err)
+	}
+	if k.SamePacking {
+		return l, nil
+	}
+	var err error
+	l.Args, err = k.Args()
+	return l, err
 }
 
 // elements are a value's, padding included.

@@ -11,23 +11,35 @@ import (
 func (p *Program) placeConstants() error {
 	seen := contents{}
 	for _, v := range p.mentioned() {
-		if v.Const == nil {
-			continue
-		}
-		if _, ok := p.Places[v]; ok {
-			continue
-		}
-		c, err := seen.find(v.Const)
-		if err != nil {
+		if err := p.placeConstant(v, seen); err != nil {
 			return err
 		}
-		if !c.placed {
-			c.placed, c.at = true, p.WeightsBytes
-			p.Constants = append(p.Constants, Constant{Offset: c.at, Value: v})
-			p.WeightsBytes = alignInt(c.at+v.Const.Len()*int64(v.Type.Size()), p.align())
-		}
-		p.Places[v] = Place{Region: Weights, Offset: sym.Const(c.at)}
 	}
+	for i := range p.Others { // what they read alone comes after what the last one reads
+		for _, v := range p.Variant(i).mentioned() {
+			if err := p.placeConstant(v, seen); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// placeConstant gives a constant its place, unless it has one.
+func (p *Program) placeConstant(v *ir.Value, seen contents) error {
+	if _, placed := p.Places[v]; placed || v.Const == nil {
+		return nil
+	}
+	c, err := seen.find(v.Const)
+	if err != nil {
+		return err
+	}
+	if !c.placed {
+		c.placed, c.at = true, p.WeightsBytes
+		p.Constants = append(p.Constants, Constant{Offset: c.at, Value: v})
+		p.WeightsBytes = alignInt(c.at+v.Const.Len()*int64(v.Type.Size()), p.align())
+	}
+	p.Places[v] = Place{Region: Weights, Offset: sym.Const(c.at)}
 	return nil
 }
 

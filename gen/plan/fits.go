@@ -10,6 +10,11 @@ import (
 
 // Fits checks that the program computes all integers within 64 bits: printers have no text for others.
 func (p *Program) Fits() error {
+	for i := range p.Others {
+		if err := p.Variant(i).Fits(); err != nil {
+			return err
+		}
+	}
 	seen := map[*loop.Kernel]bool{} // kernels that steps share are looked at once
 	for i, s := range p.Shapes {
 		for k, d := range s {

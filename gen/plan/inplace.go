@@ -52,6 +52,18 @@ func (in *inPlace) kernel(k *loop.Kernel, operand, result int) *loop.Kernel {
 	return out
 }
 
+// kernels are those of all variants, the call's own first; nil where one of them cannot be so.
+func (in *inPlace) kernels(c *Call, operand, result int) []*loop.Kernel {
+	out := []*loop.Kernel{in.kernel(c.Kernel, operand, result)}
+	for _, l := range c.Others {
+		out = append(out, in.kernel(l.Kernel, operand, result))
+	}
+	if slices.Contains(out, nil) {
+		return nil
+	}
+	return out
+}
+
 // note finds when memory is used first and last.
 func (in *inPlace) note(steps []Step) {
 	for _, s := range steps {
@@ -99,8 +111,8 @@ func (in *inPlace) call(c *Call, list *Step) {
 			if c.Kernel.Buffers[i].Write || !in.dies(c, x, list) || !in.p.Layouts[x].Elements(x.Shape).Equal(in.p.Layouts[y].Elements(y.Shape)) {
 				continue
 			}
-			if k := in.kernel(c.Kernel, i, to); k != nil {
-				in.take(c, k, i, y)
+			if ks := in.kernels(c, i, to); ks != nil {
+				in.take(c, ks, i, y)
 				break
 			}
 		}
@@ -132,11 +144,15 @@ func (in *inPlace) dies(c *Call, x *ir.Value, list *Step) bool {
 }
 
 // take lets a result lie where operand i does.
-func (in *inPlace) take(c *Call, k *loop.Kernel, i int, y *ir.Value) {
+func (in *inPlace) take(c *Call, ks []*loop.Kernel, i int, y *ir.Value) {
 	x := c.Args[i]
 	r, _ := in.p.home(x)
 	in.p.Homes[y] = Home{Of: x, At: sym.Const(0), Whole: true}
 	in.last[r] = max(in.last[r], in.last[y])
-	c.Kernel, c.Over = k, append(c.Over, x)
+	c.Kernel, c.Over = ks[0], append(c.Over, x)
 	c.Args = slices.Delete(slices.Clone(c.Args), i, i+1)
+	for n := range c.Others {
+		l := &c.Others[n]
+		l.Kernel, l.Args = ks[n+1], slices.Delete(slices.Clone(l.Args), i, i+1)
+	}
 }

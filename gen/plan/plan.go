@@ -63,6 +63,8 @@ type Program struct {
 	Facts    sym.Facts
 	Checks   []block.Check // what a run's dimensions must satisfy
 	Steps    []Step
+	// Others is how many more chips than one the calls have kernels for.
+	Others int
 	// Homes tell which values lie in another one's storage.
 	Homes map[*ir.Value]Home
 	roots map[*ir.Value]root // of values with homes, where they were asked for
@@ -116,7 +118,21 @@ func Run(p *Program) error {
 		return err
 	}
 	p.ScratchBytes = sym.Const(0)
-	for _, s := range p.Calls() {
+	for i := range p.Variants() {
+		if err := p.placeScratch(u, p.Variant(i)); err != nil {
+			return err
+		}
+	}
+	if err := u.err(p); err != nil {
+		return err
+	}
+	p.placeHomes()
+	return nil
+}
+
+// placeScratch makes room for what the kernels of a variant need.
+func (p *Program) placeScratch(u *unbounded, variant *Program) error {
+	for _, s := range variant.Calls() {
 		_, bytes := s.Scratch()
 		most, err := p.most(bytes)
 		if err != nil {
@@ -126,10 +142,6 @@ func Run(p *Program) error {
 		}
 		p.ScratchBytes = sym.Max(p.ScratchBytes, most, p.Facts)
 	}
-	if err := u.err(p); err != nil {
-		return err
-	}
-	p.placeHomes()
 	return nil
 }
 

@@ -33,6 +33,8 @@ type Call struct {
 	Tuning *tuning.Choice
 	// Function is the name of what a printer made of the kernel; kernels that differ only in names share one.
 	Function string
+	// Others are what the library's other variants run instead (variant.go).
+	Others []Lowering
 }
 
 // Copy copies a value's bytes to another of its type and shape.

@@ -10,6 +10,9 @@ import (
 // Verify checks that the steps can run in their order: each is one thing, what it reads was written before, what a kernel
 // gets is what its buffers say, and, once values are placed, that all of them are.
 func (p *Program) Verify(proofs loop.Proofs) error {
+	if err := p.verifyVariants(proofs); err != nil {
+		return err
+	}
 	v := &verifier{p: p, proofs: proofs, written: map[*ir.Value]bool{}, outside: map[*ir.Value]bool{}, right: map[*loop.Kernel]bool{}}
 	for _, x := range p.Inputs {
 		v.written[x], v.outside[x] = true, true

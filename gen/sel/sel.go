@@ -41,6 +41,8 @@ func (o Options) Views(t *target.Target) bool { return o.Layouts && t.Views() }
 type Choice struct {
 	Layouts map[*ir.Value]layout.Layout
 	Kernels map[*block.Block]Kernel
+	// Others are the kernels of a library's other variants, in their order, for the same layouts and views.
+	Others []map[*block.Block]Kernel
 	// Views are the blocks for which nothing is to be done: their operands lie in the result, or it lies in an operand.
 	Views map[*block.Block][]View
 	// Conversions is how many of the blocks change a layout.
@@ -57,6 +59,8 @@ type Kernel struct {
 	Cycles float64
 	// Tuning is nil where a block is neither in a record nor one of which candidates are asked for.
 	Tuning *tuning.Choice
+	// SamePacking reports, of another variant's kernel, that it reads the constants as the choice's own kernel packs them.
+	SamePacking bool
 }
 
 // Run chooses, and inserts conversions into the graph as blocks that copy.
@@ -72,7 +76,7 @@ func newSelector(g *block.Graph, t *target.Target, o Options) *selector {
 	s := &selector{g: g, t: t, o: o, usual: usual(g), costs: map[string]float64{}, classes: map[string]*class{}, classOf: map[*block.Block]*class{},
 		runs: map[*ir.Value]float64{}, given: map[*ir.Value]bool{}, views: map[*block.Block]bool{},
 		found: map[string]bool{}, stale: map[string]bool{}}
-	s.blocked = layout.Layout{Axis: 1, Block: lower.ChannelBlock(t)}
+	s.blocked = layout.Layout{Axis: 1, Block: t.ChannelBlock()}
 	s.wanted = map[*ir.Value][]layout.Layout{}
 	return s
 }
@@ -114,6 +118,7 @@ type selector struct {
 	// blocks that have a stage, those of inner graphs included, and the candidates of each.
 	blocks     []*block.Block
 	candidates [][]candidate
+	packing    *lower.Packing        // of the weights, where they are packed already
 	placed     int                   // blocks that have been applied
 	runs       map[*ir.Value]float64 // how often the graph runs that computes or gets a value, by an estimate
 	interfaces []*ir.Value           // of graphs: stored row-major, besides blocked where given
@@ -185,7 +190,7 @@ func (s *selector) estimated(b *block.Block, lay lower.Layouts) (Kernel, error) 
 
 // kernels are those of a block in some layouts, with so many tiles of each width, or of one name only.
 func (s *selector) kernels(b *block.Block, lay lower.Layouts, tiles int, only string) ([]Kernel, error) {
-	env := &lower.Env{Layouts: lay, Symbols: s.g.Facts, Target: s.t, Tiles: tiles, Only: only,
+	env := &lower.Env{Layouts: lay, Symbols: s.g.Facts, Target: s.t, Tiles: tiles, Only: only, Packing: s.packing,
 		Contractions: s.o.Contractions, Windows: s.o.Windows, Winograd: s.o.Winograd, Vectors: s.o.Vectors}
 	by := anchors
 	if b.Call != nil { // an opaque operator's values are row-major

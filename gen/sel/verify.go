@@ -31,6 +31,11 @@ func (c *Choice) Verify(g *block.Graph, proofs loop.Proofs) error {
 			}
 		}
 	})
+	for _, kernels := range c.Others {
+		if err == nil && len(kernels) != len(c.Kernels) {
+			err = fmt.Errorf("%d kernels of another variant are chosen for %d", len(kernels), len(c.Kernels))
+		}
+	}
 	if err == nil && blocks != len(c.Kernels)+len(c.Views) {
 		err = fmt.Errorf("%d kernels and %d blocks without one are chosen for %d blocks", len(c.Kernels), len(c.Views), blocks)
 	}
@@ -53,13 +58,25 @@ func (c *Choice) verify(b *block.Block, right map[*loop.Kernel]bool, proofs loop
 	case view:
 		return nil
 	}
-	if !right[k.Kernel] {
-		if err := proofs.Verify(k.Kernel); err != nil {
-			return fmt.Errorf("block %s: %w", b.Label(), err)
-		}
-		right[k.Kernel] = true
+	all := []Kernel{k}
+	for _, kernels := range c.Others {
+		all = append(all, kernels[b])
 	}
-	return c.writes(b, k.Kernel)
+	for _, k := range all {
+		if k.Lowered == nil {
+			return fmt.Errorf("block %s has no kernel of another variant", b.Label())
+		}
+		if !right[k.Kernel] {
+			if err := proofs.Verify(k.Kernel); err != nil {
+				return fmt.Errorf("block %s: %w", b.Label(), err)
+			}
+			right[k.Kernel] = true
+		}
+		if err := c.writes(b, k.Kernel); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // writes checks that the kernel's last buffers are the block's results, in their layouts.

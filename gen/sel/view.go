@@ -107,6 +107,6 @@ func (s *selector) viewsIn(b *block.Block, lay func(*ir.Value) layout.Layout) ([
 
 // aligned reports whether an element lies as values of their own do.
 func (s *selector) aligned(at sym.Expr, t ir.DType) bool {
-	align := max(plan.Alignment, int64(s.t.VectorBits/8))
+	align := max(plan.Alignment, s.t.VectorBytes())
 	return sym.Mod(sym.Scale(at, int64(t.Size())), sym.Const(align), s.g.Facts).Is(0)
 }

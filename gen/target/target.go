@@ -62,6 +62,10 @@ type Target struct {
 	L2BytesPerCycle float64 `json:"l2_bytes_per_cycle"`
 
 	rows []*instr.Row
+	// channelBlock is that of the library whose variant the kernels are; 0: there is no other.
+	channelBlock int64
+	// vectorBytes is how wide its widest vectors are; 0: as the chip's own.
+	vectorBytes int64
 }
 
 // Images is texture memory: two-dimensional images of texels of four elements.

@@ -150,6 +150,20 @@ func (r *Record) For(chip string) (Times, error) {
 	return out, nil
 }
 
+// ForVariants gives the times on each chip of a library. None of any is an error where For says so.
+func (r *Record) ForVariants(chips []string) ([]Times, error) {
+	var out []Times
+	known := slices.ContainsFunc(r.Chips, func(c Chip) bool { return slices.Contains(chips, c.Chip) })
+	for _, chip := range chips {
+		times, err := r.For(chip)
+		if err != nil && !known {
+			return nil, err
+		}
+		out = append(out, times)
+	}
+	return out, nil
+}
+
 func fastest(a, b Kernel) int {
 	switch {
 	case a.Micros < b.Micros:

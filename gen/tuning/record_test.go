@@ -58,6 +58,17 @@ func TestFor(t *testing.T) {
 	assert.Empty(t, times)
 }
 
+// TestForVariants: each chip of a library has its own times, and those that were not measured none.
+func TestForVariants(t *testing.T) {
+	r := &Record{}
+	r.On("b", 1).Set("k", "Conv", Kernel{"x", 3, 5})
+	times, err := r.ForVariants([]string{"a", "b"})
+	require.NoError(t, err)
+	assert.Equal(t, []Times{nil, {"k": {{"x", 3, 5}}}}, times)
+	_, err = r.ForVariants([]string{"a", "c"})
+	assert.ErrorContains(t, err, "the tuning record is of b, and the model is compiled for a")
+}
+
 const golden = `{
  "version": 1,
  "chips": [

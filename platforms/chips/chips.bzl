@@ -6,6 +6,8 @@ A chip is an entry of CHIPS:
   that no order counts: a chip of a level or a kind says that the processor may be any.
 - copts: compiler flags, for kernels only. What create() checks for (cpu_features) covers what they let the compiler use.
 - facts: what the compiler reads, by the fields that README.md lists; dnn_chip adds the name and the copts.
+- variants: of a chip that stands for any processor of its kind, the more capable ones for which a library has kernels, too,
+  the least capable first. create() takes the last whose cpu_features the processor has.
 
 From here come constraint values, platforms and toolchains (//platforms, //platforms/chips); programs and tests without
 Bazel read it with package gen/target/chips, which knows literals, names, +, * and |: this file loads and calls nothing.
@@ -74,6 +76,8 @@ CHIPS = {
             "vector_bits": 128,
             "vector_registers": 16,
         },
+        # With rows for VNNI, a level beyond x86_64_v4 has its place at the end.
+        "variants": ["x86_64_v3", "x86_64_v4"],
     },
     # AVX2 and FMA.
     "x86_64_v3": {

@@ -79,7 +79,17 @@ def run_graph(ctx, base, src, external, dims, options):
     )
     return info, dumps
 
-def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, shards, options, warnings, tuning = None, candidate = 0):
+def _declare_variants(ctx, base, variants):
+    """Declares the directories of sources of the chips after the first."""
+    return [
+        struct(
+            chip = chip,
+            kernels = ctx.actions.declare_directory("%s.kernels.%s" % (base, chip.name)),
+        )
+        for chip in variants
+    ]
+
+def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, shards, options, warnings, tuning = None, candidate = 0, variants = []):
     """Declares the action that makes sources of a network.
 
     Args:
@@ -97,15 +107,17 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
       warnings: what becomes of warnings: print, error or none.
       tuning: the File of the tuning record, or None.
       candidate: the number of the kernel, from 1, that computes each block; 0: the best.
+      variants: DnnChipInfos of further chips, the least capable first.
 
     Returns:
-      A struct of Files (assembly is None unless embed), and the list dumps of directories.
+      A struct of Files (assembly is None unless embed) and of variants, a list of struct(chip, kernels), and the list dumps of directories.
     """
     files = struct(
         kernels = ctx.actions.declare_directory(base + ".kernels"),
         weights = ctx.actions.declare_file(base + ".weights"),
         assembly = ctx.actions.declare_file(base + ".weights.S") if embed else None,
         manifest = ctx.actions.declare_file(base + ".manifest.json"),
+        variants = _declare_variants(ctx, base, variants),
     )
     args = ctx.actions.args()
     args.add("compile")
@@ -125,6 +137,9 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
     if embed:
         args.add(files.assembly, format = "--out-weights-asm=%s")
     args.add(files.manifest, format = "--out-manifest=%s")
+    for variant in files.variants:
+        args.add(variant.chip.facts, format = "--variant=%s")
+        _add_directory(args, "--out-variant", variant.kernels)
     if tuning:
         args.add(tuning, format = "--tuning=%s")
     if candidate:
@@ -136,11 +151,12 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
     dumps = _dump(ctx, args, options, base + ".dump/compile")
     args.add_all(options)
     outputs = [header, files.kernels, files.weights, files.manifest] + ([files.assembly] if embed else [])
+    outputs += [variant.kernels for variant in files.variants]
     _run(
         ctx,
         mnemonic = "DnnCompile",
         what = "Compiling network",
-        inputs = [graph.graph, graph.consts, graph.src, chip.facts] + ([tuning] if tuning else []) + [entry.file for entry in graph.external],
+        inputs = [graph.graph, graph.consts, graph.src, chip.facts] + [variant.facts for variant in variants] + ([tuning] if tuning else []) + [entry.file for entry in graph.external],
         outputs = outputs + dumps,
         args = args,
     )

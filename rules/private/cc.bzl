@@ -71,7 +71,7 @@ def header_context(header, include_dir):
         quote_includes = depset([include_dir]),
     )
 
-def compile_and_link(ctx, name, header, include_dir, kernels, copts, assembly, weights, runtime):
+def compile_and_link(ctx, name, header, include_dir, kernels, copts, assembly, weights, runtime, variants = []):
     """Compiles kernels and embedded weights to a library.
 
     Args:
@@ -84,6 +84,7 @@ def compile_and_link(ctx, name, header, include_dir, kernels, copts, assembly, w
       assembly: the File of assembly that embeds the weights, or None.
       weights: the File of weights.
       runtime: the CcInfo of the runtime library.
+      variants: structs of a chip, and of the directory kernels of sources that are compiled with its flags.
 
     Returns:
       A CcInfo, the File of the static library, and the CcCompilationOutputs in it.
@@ -99,7 +100,10 @@ def compile_and_link(ctx, name, header, include_dir, kernels, copts, assembly, w
         public,
         header_context(header, header.dirname),
     ])
-    compiled = [_kernel_outputs(ctx, name, toolchain, features, private, kernels, copts)]
+    compiled = [_kernel_outputs(ctx, name, toolchain, features, private, kernels, copts)] + [
+        _kernel_outputs(ctx, "%s.%s" % (name, variant.chip.name), toolchain, features, private, variant.kernels, variant.chip.copts)
+        for variant in variants
+    ]
     if assembly:
         compiled.append(_weight_outputs(ctx, toolchain, features, assembly, weights))
     objects = cc_common.merge_compilation_outputs(compilation_outputs = compiled)

@@ -28,12 +28,14 @@ _RULE_OPTIONS = [
     "out-header",
     "out-kernels",
     "out-manifest",
+    "out-variant",
     "out-weights",
     "out-weights-asm",
     "prefix",
     "shards",
     "src",
     "tuning",
+    "variant",
     "warnings",
     "weights",
 ]
@@ -57,10 +59,17 @@ def check_pruning(pruning):
     if pruning:
         _fail("pruning", pruning, "this version of rules_dnn does not prune: leave pruning out, or give a model as src whose weights are pruned")
 
-def check_variants(variants):
-    """Fails if kernels for several chips are asked for."""
-    if variants:
-        _fail("variants", variants, "this version of rules_dnn makes kernels for one chip a library: leave variants out, and choose the chip by the platform's constraints")
+def check_variants(chip, variants):
+    """Fails unless the chips of a library are different ones.
+
+    Args:
+      chip: the DnnChipInfo of the platform's chip.
+      variants: the DnnChipInfos of the others.
+    """
+    names = [info.name for info in [chip] + variants]
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            _fail("variants", names[1:], "%s is there twice, or is the chip of the platform, for which the library has kernels anyway: leave it out" % name)
 
 def check_api(api, prefix, namespace):
     """Fails unless the names can be a header, the start of C names and a C++ namespace.

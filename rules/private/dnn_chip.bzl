@@ -13,6 +13,7 @@ def _dnn_chip_impl(ctx):
         name = ctx.label.name,
         facts = facts,
         copts = ctx.attr.copts,
+        variants = [chip[DnnChipInfo] for chip in ctx.attr.variants],
     )
     return [
         DefaultInfo(files = depset([facts])),
@@ -37,6 +38,10 @@ _dnn_chip = rule(
         "text": attr.string(
             doc = "What out holds.",
         ),
+        "variants": attr.label_list(
+            doc = "More capable chips for which libraries have kernels, too.",
+            providers = [DnnChipInfo],
+        ),
     },
     provides = [DnnChipInfo, platform_common.ToolchainInfo],
 )
@@ -48,7 +53,7 @@ def _text(name, facts, copts):
             fail("dnn_chip %s: facts has %s, which is an attribute of dnn_chip: leave it out of facts" % (name, field))
     return json.encode_indent(facts | {"copts": copts, "name": name}, indent = "  ") + "\n"
 
-def dnn_chip(name, facts, constraints, copts = [], **kwargs):
+def dnn_chip(name, facts, constraints, copts = [], variants = [], **kwargs):
     """Declares a chip; register NAME_toolchain to have it used for platforms with its constraints.
 
     Of several registered chips that fit a platform the first one counts. The root module's come
@@ -66,6 +71,8 @@ def dnn_chip(name, facts, constraints, copts = [], **kwargs):
       constraints: constraint values that a platform with this chip has.
       copts: C++ compiler flags that select the instruction set, given to kernels only. They are not
         checked: see above.
+      variants: dnn_chips, the least capable first, for which libraries for a platform with this chip have kernels, too, unless
+        a dnn_model says otherwise.
       **kwargs: attributes common to all rules.
     """
     if not facts:
@@ -77,6 +84,7 @@ def dnn_chip(name, facts, constraints, copts = [], **kwargs):
         facts = None if given else facts,
         out = name + ".json" if given else None,
         text = _text(name, facts, copts) if given else None,
+        variants = variants,
         **kwargs
     )
     native.toolchain(

@@ -63,7 +63,9 @@ def dnn_model(
       shards: how many C++ files the kernels go to, to be compiled in parallel, 1 to 256. Default: 8.
       tuning: the record that NAME.tune wrote. One of a single other chip than the model is built for is an
         error: use select(), or run NAME.tune on each chip.
-      variants: not in this version: whatever is given is refused. The platform chooses the chip.
+      variants: dnn_chips that the library has kernels for besides the platform's chip, the least capable first: create() takes the last
+        whose instructions the processor has, or the one that its options or DNN_VARIANT name. Default: those of the platform's
+        chip; of a platform of x86-64 without a level or processor these are x86_64_v3 and x86_64_v4. [] has none.
       visibility: visibility of NAME.
       weights: "embed" (the default): the library holds the weights. "file": a file beside it does,
         which is in the runfiles of what links the library, and is given to create().
@@ -74,6 +76,7 @@ def dnn_model(
         api = api,
         backend = backend,
         c_prefix = c_prefix,
+        chip_variants = variants == None,
         cpp_namespace = cpp_namespace,
         default_api = name,
         dims = dims,

@@ -38,6 +38,7 @@ def _program(ctx, number):
         options = model.options,
         warnings = "none",  # the model's own build has them
         candidate = number,
+        variants = model.variants,  # it measures those that the machine runs, in the layouts that are the library's
     )
     library, _, _ = compile_and_link(
         ctx,
@@ -49,6 +50,7 @@ def _program(ctx, number):
         assembly = None,
         weights = files.weights,
         runtime = ctx.attr._runtime[CcInfo],
+        variants = files.variants,
     )
     source = ctx.actions.declare_file(name + "/served.cc")
     ctx.actions.write(source, served_source(

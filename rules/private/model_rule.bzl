@@ -3,7 +3,7 @@
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load("@rules_cc//cc:find_cc_toolchain.bzl", "use_cc_toolchain")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
-load("//rules:providers.bzl", "DnnGraphInfo", "DnnModelInfo")
+load("//rules:providers.bzl", "DnnChipInfo", "DnnGraphInfo", "DnnModelInfo")
 load(":actions.bzl", "DNNC_EXEC_GROUPS", "run_compile", "run_graph")
 load(":cc.bzl", "archive_with", "compile_and_link")
 load(":cc_found.bzl", "check_cc_toolchain")
@@ -34,6 +34,12 @@ def _chip(ctx):
               "rules_dnn has chips for @platforms//cpu:x86_64 and @platforms//cpu:arm64") % ctx.fragments.platform.platform)
     return toolchain.chip_info
 
+def _variants(ctx, chip):
+    """Returns the DnnChipInfos of the further chips that the library has kernels for."""
+    variants = chip.variants if ctx.attr.chip_variants else [target[DnnChipInfo] for target in ctx.attr.variants]
+    check_variants(chip, variants)
+    return variants
+
 def _graph(ctx, base):
     """Returns the network, imported here or by the target in src, and directories with dumps."""
     if DnnGraphInfo in ctx.attr.src:
@@ -54,7 +60,6 @@ def _graph(ctx, base):
 def _check(ctx):
     check_backend(ctx.attr.backend)
     check_pruning(ctx.attr.pruning)
-    check_variants(ctx.attr.variants)
     check_shards(ctx.attr.shards)
     check_dims(ctx.attr.dims)
     check_options(ctx.attr.dnnc_opts)
@@ -64,6 +69,7 @@ def _dnn_model_impl(ctx):
     check_cc_toolchain(ctx)
     names = _names(ctx)
     chip = _chip(ctx)
+    variants = _variants(ctx, chip)
     graph, graph_dumps = _graph(ctx, names.base)
     header = ctx.actions.declare_file("%s/%s" % (names.include_dir, names.include))
     files, compile_dumps = run_compile(
@@ -79,6 +85,7 @@ def _dnn_model_impl(ctx):
         shards = ctx.attr.shards,
         options = ctx.attr.dnnc_opts,
         tuning = ctx.file.tuning,
+        variants = variants,
         warnings = ctx.attr._warnings[BuildSettingInfo].value,
     )
     cc_info, library, objects = compile_and_link(
@@ -91,10 +98,11 @@ def _dnn_model_impl(ctx):
         assembly = files.assembly,
         weights = files.weights,
         runtime = ctx.attr._runtime[CcInfo],
+        variants = files.variants,
     )
     archive = archive_with(ctx, ctx.label.name + ".archive", objects, ctx.attr._runtime[CcInfo])
     loaded = [] if files.assembly else [files.weights]
-    sources = depset([header, files.kernels] + ([files.assembly] if files.assembly else []))
+    sources = depset([header, files.kernels] + [variant.kernels for variant in files.variants] + ([files.assembly] if files.assembly else []))
     return [
         DefaultInfo(
             files = depset([library, header, files.manifest] + loaded),
@@ -116,6 +124,7 @@ def _dnn_model_impl(ctx):
             library = library,
             manifest = files.manifest,
             sources = sources,
+            variants = [variant.name for variant in variants],
             weights = files.weights,
         ),
         ModelPartsInfo(
@@ -126,6 +135,7 @@ def _dnn_model_impl(ctx):
             namespace = names.namespace,
             options = ctx.attr.dnnc_opts,
             shards = ctx.attr.shards,
+            variants = variants,
         ),
         OutputGroupInfo(
             archive = depset([archive]),
@@ -149,6 +159,10 @@ dnn_model_rule = rule(
         ),
         "c_prefix": attr.string(
             doc = "What C names begin with. Default: package and api, with _ for what no identifier holds.",
+        ),
+        "chip_variants": attr.bool(
+            default = True,
+            doc = "Whether the variants are those of the platform's chip.",
         ),
         "cpp_namespace": attr.string(
             doc = "Namespace of the C++ wrapper. Default: c_prefix.",
@@ -183,8 +197,9 @@ dnn_model_rule = rule(
             allow_single_file = [".json"],
             doc = "The record that NAME.tune wrote: kernels are chosen by what they took on the chip.",
         ),
-        "variants": attr.string_list(
-            doc = "Not in this version.",
+        "variants": attr.label_list(
+            doc = "Further dnn_chips that the library has kernels for, the least capable first.",
+            providers = [DnnChipInfo],
         ),
         "weights": attr.string(
             default = "embed",

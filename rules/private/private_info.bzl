@@ -10,6 +10,7 @@ ModelPartsInfo = provider(
         "namespace": "string: of the C++ wrapper.",
         "options": "list of string: further options for dnnc.",
         "shards": "int: how many C++ files the kernels go to.",
+        "variants": "list of DnnChipInfo: further chips that the library has kernels for.",
     },
 )
 

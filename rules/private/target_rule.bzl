@@ -112,6 +112,7 @@ def _dnn_model_for_its_target_only_impl(ctx):
             library = library,
             manifest = manifest,
             sources = info.sources,
+            variants = info.variants,
             weights = loaded[0] if loaded else info.weights,
         ),
         OutputGroupInfo(

@@ -62,8 +62,8 @@ _CASES = {
     "pruning_label": ({"pruning": ":imported"}, ["pruning = \":imported\"", "leave pruning out"]),
     "shards": ({"shards": 0}, ["shards = 0", "1 to 256"]),
     "src": ({"src": "data/weights.bin"}, ["src = ", "data/weights.bin", "one .onnx file"]),
-    "variants": ({"variants": ["x"]}, ["variants = [\"x\"]", "leave variants out"]),
-    "variants_label": ({"variants": ["//platforms/chips:x86_64_v3"]}, ["variants = ", "leave variants out"]),
+    "variants_of_platform": ({"variants": ["//platforms/chips:x86_64"]}, ["variants = [\"x86_64\"]", "x86_64 is there twice, or is the chip of the platform", "leave it out"]),
+    "variants_twice": ({"variants": ["//platforms/chips:x86_64_v3", ":x86_64_v3_again"]}, ["variants = [\"x86_64_v3\"", "leave it out"]),
 }
 
 def failure_test_suite(name):
@@ -72,6 +72,10 @@ def failure_test_suite(name):
     Args:
       name: name of the suite.
     """
+    native.alias(
+        name = "x86_64_v3_again",
+        actual = "//platforms/chips:x86_64_v3",
+    )
     native.platform(
         name = "linux_riscv64",
         constraint_values = [

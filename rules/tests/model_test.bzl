@@ -83,6 +83,46 @@ _default_command_test = analysistest.make(
     config_settings = platform_settings("//platforms:android_arm64"),
 )
 
+def _variants_impl(ctx):
+    env = analysistest.begin(ctx)
+    argv = arguments(env, "DnnCompile")
+    found = [arg for arg in argv if arg.startswith("--chip=") or arg.startswith("--variant=") or arg.startswith("--out-variant=")]
+    asserts.equals(env, ctx.attr.want, found)
+    names = [arg.partition("platforms/chips/")[2].removesuffix(".json") for arg in found if arg.startswith("--variant=")]
+    asserts.equals(env, names, analysistest.target_under_test(env)[DnnModelInfo].variants)
+    return analysistest.end(env)
+
+_WANT = {"want": attr.string_list(doc = "The chips in DnnCompile's arguments, in their order.")}
+
+_variants_test = analysistest.make(_variants_impl, attrs = _WANT, config_settings = SETTINGS)
+
+_variants_arm64_test = analysistest.make(
+    _variants_impl,
+    attrs = _WANT,
+    config_settings = platform_settings("//platforms:linux_arm64"),
+)
+
+_variants_zen4_test = analysistest.make(
+    _variants_impl,
+    attrs = _WANT,
+    config_settings = platform_settings("//platforms:linux_x86_64_zen4"),
+)
+
+def _chip(name):
+    return "--chip=platforms/chips/%s.json" % name
+
+def _variant(model, name):
+    return ["--variant=platforms/chips/%s.json" % name, "--out-variant=rules/tests/%s/%s.kernels.%s" % (model, model, name)]
+
+# Which chips a library has kernels for: by default those of the platform's chip.
+_VARIANTS = {
+    "arm64": (_variants_arm64_test, "plain", [_chip("arm64")]),
+    "baseline_alone": (_variants_test, "of_one_chip", [_chip("x86_64")]),
+    "default": (_variants_test, "plain", [_chip("x86_64")] + _variant("plain", "x86_64_v3") + _variant("plain", "x86_64_v4")),
+    "given": (_variants_test, "of_two_chips", [_chip("x86_64")] + _variant("of_two_chips", "x86_64_haswell")),
+    "processor": (_variants_zen4_test, "plain", [_chip("x86_64_zen4")]),
+}
+
 def _warnings_impl(ctx):
     env = analysistest.begin(ctx)
     argv = arguments(env, "DnnCompile")
@@ -130,8 +170,11 @@ def _providers_impl(ctx):
     asserts.equals(env, [
         _HERE + "plain/include/rules/tests/plain.h",
         _HERE + "plain/plain.kernels",
+        _HERE + "plain/plain.kernels.x86_64_v3",
+        _HERE + "plain/plain.kernels.x86_64_v4",
         _HERE + "plain/plain.weights.S",
     ], paths(info.sources.to_list()))
+    asserts.equals(env, ["x86_64_v3", "x86_64_v4"], info.variants)
 
     asserts.equals(env, paths([info.library, info.header, info.manifest]), paths(target[DefaultInfo].files.to_list()))
     asserts.equals(env, [], target[DefaultInfo].default_runfiles.files.to_list())
@@ -154,7 +197,7 @@ def _output_groups_impl(ctx):
     groups = analysistest.target_under_test(env)[OutputGroupInfo]
     asserts.equals(env, [_HERE + "plain/plain.manifest.json"], paths(groups.manifest.to_list()))
     asserts.equals(env, [_HERE + "plain/plain.weights"], paths(groups.weights.to_list()))
-    asserts.equals(env, 3, len(groups.sources.to_list()))
+    asserts.equals(env, 5, len(groups.sources.to_list()))
     asserts.equals(env, [], groups.dump.to_list())
     return analysistest.end(env)
 
@@ -274,6 +317,8 @@ def _fixtures():
         tags = MANUAL,
     )
     dnn_model(name = "of_import", src = ":imported", tags = MANUAL)
+    dnn_model(name = "of_one_chip", src = "data/model.onnx", tags = MANUAL, variants = [])
+    dnn_model(name = "of_two_chips", src = "data/model.onnx", tags = MANUAL, variants = ["//platforms/chips:x86_64_haswell"])
     dnn_model(
         name = "selected",
         src = _for_cpu("data/model.onnx", ":imported"),
@@ -316,6 +361,8 @@ def model_test_suite(name):
     }
     for test, (rule, target) in tests.items():
         rule(name = "model_%s_test" % test, target_under_test = target)
+    for test, (rule, target, want) in _VARIANTS.items():
+        rule(name = "model_variants_%s_test" % test, target_under_test = ":" + target, want = want)
     _select_arm64_test(
         name = "model_select_arm64_test",
         target_under_test = ":selected",
@@ -328,5 +375,5 @@ def model_test_suite(name):
     )
     native.test_suite(
         name = name,
-        tests = [":model_%s_test" % test for test in tests.keys() + ["select_arm64", "select_x86_64"]],
+        tests = [":model_%s_test" % test for test in tests.keys() + ["select_arm64", "select_x86_64"] + ["variants_" + test for test in _VARIANTS]],
     )

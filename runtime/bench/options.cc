@@ -69,6 +69,12 @@ std::string ReadSort(const std::string& text, Options* o) {
   return "";
 }
 
+std::string ReadVariant(const std::string& text, Options* o) {
+  if (text.empty()) return "want the name of a chip";
+  o->variant = text;
+  return "";
+}
+
 std::string ReadPath(const std::string& text, std::string* path) {
   if (text.empty()) return "want a file, or - for standard output";
   *path = text;
@@ -85,6 +91,10 @@ constexpr Flag kFlags[] = {
      [](const std::string& t, Options* o) { return Real(t, -1e9, 1e9, &o->integers); }},
     {"weights", "FILE", "the weights of a model that does not hold them (those of the build)",
      [](const std::string& t, Options* o) { return ReadPath(t, &o->weights); }},
+    {"variant", "CHIP",
+     "the chip whose kernels run, of a model that has them for several (the last that this "
+     "processor runs, or $DNN_VARIANT)",
+     ReadVariant},
     {"warmup", "N", "runs that are not measured (3)",
      [](const std::string& t, Options* o) { return Whole(t, 0, 1e6, &o->warmup); }},
     {"runs", "N", "runs that are measured at least (10)",
@@ -118,8 +128,21 @@ std::string SymbolNames(const Description& d) {
   return out.empty() ? "none" : out;
 }
 
-// Dims and inputs are names of this model.
+std::string CheckVariant(const std::string& name, const Description& d) {
+  std::string names;
+  for (int32_t i = 0; i < d.variant_count; ++i) {
+    if (name == d.variants[i].name) return "";
+    names += (i > 0 ? ", " : "") + std::string(d.variants[i].name);
+  }
+  if (name.empty()) return "";
+  if (names.empty()) return "--variant: the model has kernels for one chip only";
+  return "--variant: the model has no kernels for " + name + "; it has them for: " + names;
+}
+
+// Dims, inputs and a variant are names of this model.
 std::string CheckNames(const Options& o, const Description& d) {
+  const std::string wrong = CheckVariant(o.variant, d);
+  if (!wrong.empty()) return wrong;
   for (const auto& dim : o.dims) {
     bool known = false;
     for (int32_t i = 0; i < d.given_count; ++i) known = known || dim.first == d.symbols[i].name;

@@ -14,6 +14,7 @@ namespace rules_dnn::bench {
 struct Options {
   bool serve = false, help = false;
   std::string weights;
+  std::string variant;
   int threads = 1;
   int warmup = 3;
   int runs = 10;

@@ -98,6 +98,13 @@ std::string SymbolsJson(const Report& r) {
   return "{" + out + "}";
 }
 
+// Null where the model has kernels for one chip.
+std::string VariantsJson(const Report& r) {
+  std::string out;
+  for (const std::string& name : r.variants) out += (out.empty() ? "" : ", ") + QuoteJson(name);
+  return out.empty() ? "null" : "[" + out + "]";
+}
+
 }  // namespace
 
 std::string JsonReport(const Report& r) {
@@ -107,6 +114,7 @@ std::string JsonReport(const Report& r) {
              .Add("model", QuoteJson(r.model))
              .Add("generator", QuoteJson(r.generator))
              .Add("chip", QuoteJson(r.chip))
+             .Add("variants", VariantsJson(r))
              .Add("threads", std::to_string(r.threads))
              .Add("symbols", SymbolsJson(r))
              .Add("warmup", std::to_string(r.warmup))

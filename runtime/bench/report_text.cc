@@ -31,9 +31,16 @@ std::string Printable(std::string name) {
   return name;
 }
 
+// What chips the model has kernels for besides the one that runs.
+std::string Variants(const Report& r) {
+  std::string out;
+  for (const std::string& name : r.variants) out += (out.empty() ? "" : ", ") + Printable(name);
+  return out.empty() ? "" : " (of the variants " + out + ")";
+}
+
 std::string Summary(const Report& r) {
   std::string out = Printable(r.model) + ", made by " + r.generator + " for " + Printable(r.chip) +
-                    Format(": %d thread%s", r.threads, r.threads > 1 ? "s" : "");
+                    Variants(r) + Format(": %d thread%s", r.threads, r.threads > 1 ? "s" : "");
   for (const auto& s : r.symbols) {
     out += ", " + Printable(s.first) + "=" + std::to_string(s.second);
   }

@@ -152,20 +152,27 @@ int64_t PeakBytes() {
 #endif
 }
 
+const Profile& OfVariant(const Profile& profiles, int32_t variant) {
+  if (profiles.variants == nullptr) return profiles;
+  return *static_cast<const Profile*>(profiles.variants[variant]());
+}
+
 }  // namespace
 
-std::string RunBenchmark(const Description& d, const Profile& profile, const Options& o,
+std::string RunBenchmark(const Description& d, const Profile& profiles, const Options& o,
                          const std::string& weights, Report* report) {
   serve::Session session(&d);
   const std::vector<int64_t> symbols = SymbolValues(d, o);
   std::vector<serve::Array> inputs;
   std::string error = MakeInputs(d, o, symbols, &inputs);
-  if (error.empty()) error = session.Load(o.threads, weights);
+  if (error.empty()) error = session.Load(o.threads, weights, o.variant);
   if (error.empty()) error = session.SetInputs(std::move(inputs), symbols);
   if (!error.empty()) return error;
   report->model = d.name;
   report->generator = d.generator;
-  report->chip = profile.chip;
+  const Profile& profile = OfVariant(profiles, session.variant());
+  report->chip = d.variant_count > 0 ? d.variants[session.variant()].name : profile.chip;
+  for (int32_t i = 0; i < d.variant_count; ++i) report->variants.push_back(d.variants[i].name);
   report->threads = o.threads;
   report->warmup = o.warmup;
   report->least_mflop = o.least_mflop;

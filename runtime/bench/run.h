@@ -10,9 +10,9 @@
 
 namespace rules_dnn::bench {
 
-// Measures as the options say; weights is the weights' file or empty. Returns an empty string, or
-// what is wrong.
-std::string RunBenchmark(const Description& d, const Profile& profile, const Options& o,
+// Measures as the options say, by the profile of the variant that runs; weights is the weights'
+// file or empty. Returns an empty string, or what is wrong.
+std::string RunBenchmark(const Description& d, const Profile& profiles, const Options& o,
                          const std::string& weights, Report* report);
 
 }  // namespace rules_dnn::bench

@@ -17,8 +17,11 @@ namespace rules_dnn::serve {
 
 class Server {
  public:
-  Server(const Description* description, std::string weights)
-      : session_(description), weights_(static_cast<std::string&&>(weights)) {}
+  // Weights is a path and variant the name of a chip; both may be empty (Session::Load).
+  Server(const Description* description, std::string weights, std::string variant = "")
+      : session_(description),
+        weights_(static_cast<std::string&&>(weights)),
+        variant_(static_cast<std::string&&>(variant)) {}
 
   // The answer to a request, both without their line ends.
   std::string Answer(const std::string& request);
@@ -32,7 +35,7 @@ class Server {
   std::string Info(const Json& request, std::string* answer);
 
   Session session_;
-  std::string weights_;
+  std::string weights_, variant_;
 };
 
 }  // namespace rules_dnn::serve

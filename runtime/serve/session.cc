@@ -45,10 +45,12 @@ void Session::Unload() {
   ran_ = false;
 }
 
-std::string Session::Load(int workers, const std::string& weights) {
+std::string Session::Load(int workers, const std::string& weights, const std::string& variant) {
   Unload();
-  Options options = {};
-  options.size = sizeof(options);
+  VariantOptions all = {};
+  Options& options = all.common;
+  options.size = sizeof(all);
+  all.variant = variant.empty() ? nullptr : variant.c_str();
   options.workers = workers;
   if (!weights.empty()) {
     if (!ReadFile(weights.c_str(), &weights_)) return weights + ": the file cannot be read";

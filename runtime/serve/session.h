@@ -20,7 +20,11 @@ class Session {
 
   // Makes model and context anew. weights is the path of the weights file, empty for a model
   // that holds its weights.
-  std::string Load(int workers, const std::string& weights);
+  // Variant is the name of the chip whose kernels run, empty for the one that suits the processor.
+  std::string Load(int workers, const std::string& weights, const std::string& variant = "");
+
+  // The number of the chip whose kernels run; 0 where the model has them for one.
+  int32_t variant() const { return ModelVariant(model_); }
 
   // Takes an array for each input, in the model's order; finds the symbols' values in
   // their shapes and makes room for the outputs.

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"rules_dnn/gen/target"
 )
 
 // kernelCopts are the options with which the rules compile kernels: a test compares.
@@ -48,10 +46,10 @@ func (t times) String() string {
 	return fmt.Sprintf("dnnc graph %.2f s, dnnc compile %.2f s, %.0f MB, %s %.2f s", t.graph, t.compile, float64(t.memory)/1e6, t.compiler, t.cxx)
 }
 
-// build makes a program of the model for the chip, with further options of `dnnc compile`.
-func build(o *options, m *model, chip *target.Target, work string, compileOnly ...string) (*program, error) {
+// build makes a program of the model for the chips, with further options of `dnnc compile`.
+func build(o *options, m *model, chips library, work string, compileOnly ...string) (*program, error) {
 	p := &program{command: append(strings.Fields(o.emulator), work+"/program", "--weights="+work+"/model.weights")}
-	if err := generate(o, m, work, &p.times, compileOnly...); err != nil {
+	if err := generate(o, m, work, &p.times, append(compileOnly, chips.variantOptions(work)...)...); err != nil {
 		return nil, err
 	}
 	start := time.Now()
@@ -59,7 +57,7 @@ func build(o *options, m *model, chip *target.Target, work string, compileOnly .
 	if err != nil {
 		return nil, err
 	}
-	if err := compileAll(cxx, chip, work, o.runtime); err != nil {
+	if err := compileAll(cxx, chips, work, o.runtime); err != nil {
 		return nil, err
 	}
 	p.times.compiler, p.times.cxx = filepath.Base(cxx[0]), time.Since(start).Seconds()
@@ -148,7 +146,7 @@ func findCxx(o *options) ([]string, error) {
 
 // compileAll compiles the kernels, the runtime and the program around them, each file by itself, and links them. Objects
 // of all but the kernels are the same for every model: they stay in the folder runtime, if one is given.
-func compileAll(cxx []string, chip *target.Target, work, runtime string) error {
+func compileAll(cxx []string, chips library, work, runtime string) error {
 	kept := runtime != ""
 	if !kept {
 		runtime = work
@@ -159,22 +157,18 @@ func compileAll(cxx []string, chip *target.Target, work, runtime string) error {
 	plain := []string{"-std=c++17", "-O2"}
 	var jobs [][]string
 	objects := []string{}
-	for n, part := range []struct {
-		pattern string
-		copts   []string
-		objects string
-	}{
-		{work + "/kernels/model_*.cc", append(slices.Clone(kernelCopts), chip.Copts...), work},
+	for n, part := range append([]part{
+		{work + "/kernels/model_*.cc", append(slices.Clone(kernelCopts), chips[0].Copts...), work},
 		{"runtime/dnn_*.cc", append(slices.Clone(plain), "-fno-exceptions", "-fno-rtti"), runtime},
 		{"runtime/serve/*.cc", plain, runtime},
 		{"runtime/bench/*.cc", plain, runtime},
 		{work + "/served.cc", plain, work},
-	} {
+	}, chips.variantParts(work)...) {
 		files, err := filepath.Glob(part.pattern)
 		if err != nil {
 			return err
 		}
-		if len(files) == 0 {
+		if len(files) == 0 && n < ownParts {
 			return fmt.Errorf("there are no files %s: run this command from the repository's root, or with bazel run", part.pattern)
 		}
 		for i, f := range files {
@@ -190,6 +184,25 @@ func compileAll(cxx []string, chip *target.Target, work, runtime string) error {
 		return err
 	}
 	return runTool(cxx[0], slices.Concat(cxx[1:], objects, []string{"-pthread", "-o", work + "/program"})...)
+}
+
+// part is files that are compiled alike.
+type part struct {
+	pattern string
+	copts   []string
+	objects string // folder
+}
+
+// ownParts is how many parts a program of one chip has.
+const ownParts = 5
+
+// variantParts are the kernels of chips after the first: none where they are those of another one.
+func (l library) variantParts(work string) []part {
+	var out []part
+	for i := 1; i < len(l); i++ {
+		out = append(out, part{variantFolder(work, i) + "/model_*.cc", append(slices.Clone(kernelCopts), l[i].Copts...), work})
+	}
+	return out
 }
 
 // parallel runs a tool once for each list of arguments, on all processors.

@@ -12,26 +12,65 @@ import (
 	"rules_dnn/gen/target/chips"
 )
 
-// chooseChip gives the chip that is asked for, or the widest that this machine has, and writes its facts to the work folder.
-func chooseChip(o *options, work string) (*target.Target, error) {
-	facts, err := factsOf(o)
-	if err != nil {
-		return nil, err
+// library is the chips that a model is compiled for, the least capable first: one, or the variants of a library.
+type library []*target.Target
+
+// String names them.
+func (l library) String() string {
+	var names []string
+	for _, t := range l {
+		names = append(names, t.Name)
 	}
-	t, err := target.Parse(facts)
-	if err != nil {
-		return nil, err
-	}
-	return t, os.WriteFile(work+"/chip.json", facts, 0o666)
+	return strings.Join(names, ",")
 }
 
-// factsOf gives the facts of the chip that is asked for. By default no processor is assumed: of chips as wide, levels come first in the file.
-func factsOf(o *options) ([]byte, error) {
+// chooseChips gives the chips that are asked for, or the widest that this machine has, and writes their facts to the work folder.
+func chooseChips(o *options, work string) (library, error) {
+	var out library
+	for i, name := range strings.Split(o.chip, ",") {
+		facts, err := factsOf(o, name)
+		if err != nil {
+			return nil, err
+		}
+		t, err := target.Parse(facts)
+		if err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(chipFile(work, i), facts, 0o666); err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+// chipFile has the facts of a chip, by its number in the library.
+func chipFile(work string, i int) string {
+	if i == 0 {
+		return work + "/chip.json"
+	}
+	return fmt.Sprintf("%s/chip%d.json", work, i)
+}
+
+// variantFolder is where the kernels of a chip go that is not the first.
+func variantFolder(work string, i int) string { return fmt.Sprintf("%s/kernels%d", work, i) }
+
+// variantOptions are those of dnnc for the chips after the first.
+func (l library) variantOptions(work string) []string {
+	var out []string
+	for i := 1; i < len(l); i++ {
+		out = append(out, "--variant="+chipFile(work, i), "--out-variant="+variantFolder(work, i))
+	}
+	return out
+}
+
+// factsOf gives the facts of a chip by its name or file. By default no processor is assumed: of chips as wide, levels come first in the file.
+func factsOf(o *options, chip string) ([]byte, error) {
 	switch {
-	case strings.HasSuffix(o.chip, ".json"):
-		return chips.Facts(".", o.path(o.chip))
-	case o.chip != "":
-		return chips.Facts(".", o.chip)
+	case strings.HasSuffix(chip, ".json"):
+		return chips.Facts(".", o.path(chip))
+	case chip != "":
+		return chips.Facts(".", chip)
 	}
 	all, err := chips.Read(".")
 	if err != nil {

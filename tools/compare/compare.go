@@ -34,7 +34,7 @@ func compare(o *options, out io.Writer) (*outcome, error) {
 		return nil, err
 	}
 	defer done()
-	chip, err := chooseChip(o, work)
+	chips, err := chooseChips(o, work)
 	if err != nil {
 		return nil, err
 	}
@@ -46,11 +46,11 @@ func compare(o *options, out io.Writer) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := build(o, m, chip, work)
+	p, err := build(o, m, chips, work)
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(out, "%s for %s, %d thread(s): %s\nreference: %s\n", filepath.Base(o.model), chip.Name, o.threads, p.times, ref.name)
+	fmt.Fprintf(out, "%s for %s, %d thread(s): %s\nreference: %s\n", filepath.Base(o.model), chips, o.threads, p.times, ref.name)
 	x := &outcome{times: p.times}
 	return x, x.compareRuns(o, m, p, ref, work, out)
 }

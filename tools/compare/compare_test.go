@@ -61,13 +61,13 @@ func TestCompiledModel(t *testing.T) {
 	o.runtime = t.TempDir()
 	o.dnnc, err = compiler(o, work)
 	require.NoError(t, err)
-	chip, err := chooseChip(o, work)
+	chips, err := chooseChips(o, work)
 	require.NoError(t, err)
 	m, err := open(o, work)
 	require.NoError(t, err)
 	ref, err := chooseReference(o, m, work)
 	require.NoError(t, err)
-	p, err := build(o, m, chip, work)
+	p, err := build(o, m, chips, work)
 	require.NoError(t, err)
 	require.NoError(t, new(outcome).compareRuns(o, m, p, ref, work, io.Discard))
 	o.tolerance = -1
@@ -75,6 +75,7 @@ func TestCompiledModel(t *testing.T) {
 	o.runs = list{"N=65"}
 	require.ErrorContains(t, new(outcome).compareRuns(o, m, p, ref, work, io.Discard), "input x of shape [65, 5]")
 	t.Run("Tune", func(t *testing.T) { tuneCompiled(t, path, o.dnnc, o.runtime) })
+	t.Run("Variants", func(t *testing.T) { variantsCompiled(t, path, o.dnnc, o.runtime) })
 	t.Run("Layers", func(t *testing.T) { layersCompiled(t, o.dnnc, o.runtime) })
 }
 
@@ -99,7 +100,7 @@ func tuneCompiled(t *testing.T, network, dnnc, runtime string) {
 	work := t.TempDir()
 	o, err = parse(append(args, "--tuning="+path))
 	require.NoError(t, err)
-	_, err = chooseChip(o, work)
+	_, err = chooseChips(o, work)
 	require.NoError(t, err)
 	m, err := open(o, work)
 	require.NoError(t, err)
@@ -109,6 +110,46 @@ func tuneCompiled(t *testing.T, network, dnnc, runtime string) {
 	times, err := r.For(r.Chips[0].Chip)
 	require.NoError(t, err)
 	assert.Contains(t, string(text), `"kernel": "`+times[r.Chips[0].Blocks[0].Key][0].Name+`"`)
+}
+
+// variantsCompiled compares each chip of a library with the interpreter, and measures kernels of the one that runs.
+func variantsCompiled(t *testing.T, network, dnnc, runtime string) {
+	all := []string{"x86_64", "x86_64_v3"}
+	list := strings.Join(all, ",")
+	o, err := parse([]string{network, "--dims=N=1..64", "--run=N=7", "--reference=interpreter", "--dnnc=" + dnnc, "--chip=" + list})
+	require.NoError(t, err)
+	o.runtime = runtime
+	library, err := chooseChips(o, t.TempDir())
+	require.NoError(t, err)
+	if !runsHere(library[1]) {
+		t.Skip("this machine has one of the chips only")
+	}
+	for _, chip := range all {
+		t.Setenv("DNN_VARIANT", chip)
+		var out strings.Builder
+		_, err = compare(o, &out)
+		require.NoError(t, err, chip)
+		assert.Contains(t, out.String(), "for "+list+", 1 thread(s)")
+	}
+	t.Setenv("DNN_VARIANT", "z80")
+	_, err = compare(o, io.Discard)
+	require.ErrorContains(t, err, "name a variant that the model does not have")
+
+	t.Setenv("DNN_VARIANT", all[0])
+	path := filepath.Join(t.TempDir(), "net.tune.json")
+	o.tune, o.candidates, o.rounds, o.seconds = path, 2, 1, 0
+	require.NoError(t, tune(o, io.Discard))
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	r, err := tuning.Parse(data)
+	require.NoError(t, err)
+	require.Len(t, r.Chips, 1)
+	assert.Equal(t, all[0], r.Chips[0].Chip, "the chip whose kernels were measured")
+	require.NotEmpty(t, r.Chips[0].Blocks)
+	t.Setenv("DNN_VARIANT", "")
+	o.tune, o.tuning, o.rounds = "", path, 0
+	_, err = compare(o, io.Discard)
+	require.NoError(t, err, "compiled by a record of one of the chips")
 }
 
 func TestReport(t *testing.T) {
@@ -227,18 +268,18 @@ func TestKernelOptions(t *testing.T) {
 func TestChips(t *testing.T) {
 	atRoot(t)
 	dir := t.TempDir()
-	chip, err := chooseChip(&options{}, dir)
+	one, err := chooseChips(&options{}, dir)
 	require.NoError(t, err)
-	assert.True(t, runsHere(chip), "%s", chip.Name)
-	chip, err = chooseChip(&options{chip: "arm64"}, dir)
+	assert.True(t, runsHere(one[0]), "%s", one)
+	one, err = chooseChips(&options{chip: "arm64"}, dir)
 	require.NoError(t, err)
-	assert.Equal(t, "arm64", chip.Name)
+	assert.Equal(t, "arm64", one.String())
 	facts, err := os.ReadFile(dir + "/chip.json")
 	require.NoError(t, err)
 	written, err := target.Parse(facts)
 	require.NoError(t, err)
-	assert.Equal(t, chip, written)
-	_, err = chooseChip(&options{chip: "z80"}, dir)
+	assert.Equal(t, one[0], written)
+	_, err = chooseChips(&options{chip: "z80"}, dir)
 	require.ErrorContains(t, err, "want a JSON file, or one of platforms/chips/chips.bzl")
 }
 

@@ -243,11 +243,11 @@ func (m *model) layers(o *options, all []quantized, want, inputs map[string]*ir.
 	if err != nil {
 		return nil, err
 	}
-	chip, err := chooseChip(&own, work)
+	chips, err := chooseChips(&own, work)
 	if err != nil {
 		return nil, err
 	}
-	built, err := build(&own, cut, chip, work)
+	built, err := build(&own, cut, chips, work)
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,7 @@ examples, for MODEL.onnx [options]:
   net.onnx --dims N=3                             the symbol N is 3
   net.onnx --dims N=1..64 --run N=1 --run N=7     one library for every N; run it twice
   net.onnx --disable=anchors --chip x86_64        no register-tiled kernels; another chip's code
+  net.onnx --chip x86_64,x86_64_v3,x86_64_v4      one library for several chips; DNN_VARIANT=NAME before the command forces one
   net.onnx --rounds 9                             time it and ONNX Runtime in turn
   net.onnx --input image=cat.npy --threads 2      an input of one's own
   graph.onnx --fill                               a graph whose weights were taken out
@@ -123,7 +124,7 @@ func (o *options) define(fs *flag.FlagSet) {
 	fs.Var(&o.runs, "run", "SYMBOL=NUMBER,... of a run; may be repeated (default: one run, each symbol at its lower bound or 1)")
 	fs.Var(&o.inputs, "input", "NAME=FILE.npy, NAME=LOW..HIGH for floats between, or NAME=NUMBER; may be repeated (others: floats in [-2, 2); integers below --int-limit, below 2 where the name holds 'type', 1 where it holds 'mask')")
 	fs.StringVar(&o.disable, "disable", "", "passes or parts that the compiler leaves out (see 'dnnc passes')")
-	fs.StringVar(&o.chip, "chip", "", "one of platforms/chips/chips.bzl, or a `FILE.json` of facts (default: the widest that this machine has)")
+	fs.StringVar(&o.chip, "chip", "", "one of platforms/chips/chips.bzl, or a `FILE.json` of facts; several with commas between are variants of one library, the least capable first (default: the widest that this machine has)")
 	fs.StringVar(&o.cxx, "cxx", "", "the C++ compiler and its options (default: $CXX, clang++ or g++)")
 	fs.StringVar(&o.emulator, "emulator", "", "what runs the program, and its options")
 	fs.StringVar(&o.dnnc, "dnnc", "", "the compiler (default: built by 'go build')")

@@ -112,7 +112,7 @@ func contests(o *options, table, log io.Writer) ([]*contest, error) {
 		return nil, err
 	}
 	defer done()
-	chip, err := chooseChip(o, work)
+	chips, err := chooseChips(o, work)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func contests(o *options, table, log io.Writer) ([]*contest, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := build(o, m, chip, work)
+	p, err := build(o, m, chips, work)
 	if err != nil {
 		return nil, err
 	}

@@ -60,15 +60,15 @@ func tune(o *options, out io.Writer) error {
 		if err := os.MkdirAll(dir, 0o777); err != nil {
 			return err
 		}
-		chip, err := chooseChip(o, dir)
+		chips, err := chooseChips(o, dir)
 		if err != nil {
 			return err
 		}
-		p, err := build(o, m, chip, dir, fmt.Sprintf("--candidate=%d", i))
+		p, err := build(o, m, chips, dir, fmt.Sprintf("--candidate=%d", i))
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "candidates %d of %d for %s: %s\n", i, o.candidates, chip.Name, p.times)
+		fmt.Fprintf(out, "candidates %d of %d for %s: %s\n", i, o.candidates, chips, p.times)
 		programs = append(programs, measure.Program{Program: dir + "/program", Manifest: dir + "/model.manifest.json", Weights: dir + "/model.weights"})
 	}
 	rounds := o.rounds

@@ -89,9 +89,11 @@ func (r *report) addFile(path string) error {
 			if m.measuresOnly() {
 				continue
 			}
+			before := r.sections[code]
 			if err := r.addObject(m.data); err != nil {
 				return fmt.Errorf("%s(%s): %w", path, m.name, err)
 			}
+			r.addMember(m.name, r.sections[code]-before)
 		}
 	case strings.HasPrefix(string(magic), elfMagic):
 		if err := r.addObject(f); err != nil {

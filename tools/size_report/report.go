@@ -26,6 +26,9 @@ type report struct {
 	nodes map[string][]string
 	// memory is what runs take, a line for each manifest.
 	memory []string
+	// objects is the code of objects by their names in libraries, and variants what manifests say of a library's chips.
+	objects  map[string]int64
+	variants []manifest.Variant
 }
 
 func isManifest(path string) bool { return strings.HasSuffix(path, ".manifest.json") }
@@ -42,6 +45,7 @@ func (r *report) addManifest(path string, f io.Reader) error {
 	if m.ArenaBytes != "" {
 		r.memory = append(r.memory, memory(m))
 	}
+	r.variants = append(r.variants, m.Variants...)
 	for _, b := range m.Blocks {
 		label := strings.Join(b.Ops, ", ")
 		if len(b.Nodes) > 0 {
@@ -82,6 +86,7 @@ func (r *report) print(out io.Writer, n int) {
 	for _, line := range r.memory {
 		fmt.Fprintln(out, line)
 	}
+	r.printVariants(out)
 	if n > 0 {
 		r.printFunctions(out, n)
 	}

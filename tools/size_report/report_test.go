@@ -238,3 +238,28 @@ func TestHelp(t *testing.T) {
 	assert.Contains(t, out, "examples, after bazel build")
 	assert.Contains(t, out, "-max-code BYTES")
 }
+
+// TestVariants: what each chip of a library adds, of its objects in a library, and of its functions elsewhere.
+func TestVariants(t *testing.T) {
+	const two = `{"blocks": [], "variants": [
+		{"chip": "least", "kernels": ["net_k_111", "net_k_222", "net_k_111"], "own_kernels": ["net_k_111", "net_k_222"], "weights_bytes": 4000, "own_weights_bytes": 0},
+		{"chip": "more", "kernels": ["net_more_k_333", "net_k_222", "net_k_111"], "own_kernels": ["net_more_k_333"], "weights_bytes": 4100, "own_weights_bytes": 100},
+		{"chip": "same", "kernels": ["net_k_111", "net_k_222", "net_k_111"], "own_kernels": [], "weights_bytes": 4000, "own_weights_bytes": 0}]}`
+	more := others
+	more.symbols = []symbol{{"_Z14net_more_k_333PKfl", elf.STT_FUNC, 1, 0, 350}}
+	inFolder(t, map[string][]byte{
+		"net/libnet.a": archive(archived("//", []byte("net_kernels_0.pic.o/\nnet_more_kernels_0.pic.o/\n")),
+			archived("/0", kernels.file()), archived("/21", more.file()), archived("program.o/", others.file())),
+		"net/net.manifest.json": []byte(two),
+		"more.o":                more.file(),
+	})
+	out, err := sizeReport("--functions=0", "net")
+	require.NoError(t, err)
+	assert.Contains(t, out, `Kernels for least: 2 of 2 are its own, of 1100 bytes; of 4000 bytes of constants 0 are read by no other chip's.
+Kernels for more: 1 of 3 are its own, of 400 bytes; of 4100 bytes of constants 100 are read by no other chip's.
+Kernels for same: 0 of 2 are its own, of 0 bytes; of 4000 bytes of constants 0 are read by no other chip's.
+`)
+	out, err = sizeReport("--functions=0", "more.o", "net/net.manifest.json")
+	require.NoError(t, err)
+	assert.Contains(t, out, "Kernels for more: 1 of 3 are its own, of 350 bytes;")
+}

@@ -3,13 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
+	"path/filepath"
+	"slices"
 
 	"rules_dnn/gen/files"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/pipeline"
 	"rules_dnn/gen/print/cppapi"
-	"rules_dnn/gen/target"
-	"rules_dnn/gen/tuning"
 )
 
 const compileDoc = `dnnc compile makes C++ of a graph that 'dnnc graph' wrote, for a chip.
@@ -29,6 +29,8 @@ Examples:
     ... --tuning=net.tune.json
   A program to measure: every block by its third kernel, if it has so many; the manifest names them:
     ... --candidate=3
+  Kernels for more chips than one, of which create() chooses; each folder is compiled with its chip's options:
+    ... --chip=x86_64.json --variant=x86_64_v3.json --out-variant=kernels_v3 --variant=x86_64_v4.json --out-variant=kernels_v4
   What the anchors gain: the same network without them, to measure:
     ... --disable=anchors
   What fusion made, and how long each pass takes:
@@ -42,7 +44,7 @@ type compileFlags struct {
 	header, kernels, weightsOut, asm, mf string
 	tuning                               string
 	shards, candidate                    int
-	external                             list
+	external, variants, variantKernels   list
 	passes                               passFlags
 	warnings                             warnFlags
 	mode                                 cppapi.Mode // of weights
@@ -69,6 +71,8 @@ func compileCommand(args []string, out, log io.Writer) error {
 	c.StringVar(&f.mf, "out-manifest", "", "`FILE`: the manifest (JSON)")
 	c.StringVar(&f.tuning, "tuning", "", "`FILE`: the record of what kernels take on chips (JSON), which decides between them")
 	c.IntVar(&f.candidate, "candidate", 0, "`NUMBER`, from 1, of the kernel that computes each block among those worth measuring, 1 being what estimates prefer; 0: the best")
+	c.Var(&f.variants, "variant", "`FILE`: facts of a further chip that the library has kernels for, more capable than those before; may be repeated")
+	c.Var(&f.variantKernels, "out-variant", "`FOLDER` of the sources of these kernels; one for each --variant, in their order")
 	c.Var(&f.external, "external", "`LOCATION=PATH` of a file of external data; may be repeated")
 	f.warnings.register(c.FlagSet)
 	f.passes.register(c.FlagSet)
@@ -94,6 +98,10 @@ func (f *compileFlags) check() (err error) {
 		return fmt.Errorf("--candidate=%d: want a number from 1", f.candidate)
 	case f.candidate > 0 && f.tuning != "":
 		return fmt.Errorf("--candidate=%d and --tuning=%s: one says what to measure, the other what was measured; want one of them", f.candidate, f.tuning)
+	case len(f.variants) != len(f.variantKernels):
+		return fmt.Errorf("%d --variant and %d --out-variant: want a folder for the kernels of each variant", len(f.variants), len(f.variantKernels))
+	case repeated(append(list{f.kernels}, f.variantKernels...)) != "":
+		return fmt.Errorf("--out-kernels=%s and --out-variant=%s are the same folder, or two of the latter: give each chip its own", f.kernels, repeated(append(list{f.kernels}, f.variantKernels...)))
 	case f.shards < 1 || f.shards > 1000:
 		return fmt.Errorf("--shards=%d: want 1 to 1000", f.shards)
 	case f.mode == cppapi.Embed && f.asm == "":
@@ -104,12 +112,28 @@ func (f *compileFlags) check() (err error) {
 	return nil
 }
 
+// repeated is the first path that stands twice; "" where none does.
+func repeated(paths []string) string {
+	for i, p := range paths {
+		if slices.ContainsFunc(paths[:i], func(o string) bool { return filepath.Clean(o) == filepath.Clean(p) }) {
+			return p
+		}
+	}
+	return ""
+}
+
 // plan is what the command reads and writes.
 func (f *compileFlags) plan() *files.Plan {
 	p := &files.Plan{}
 	inputs(p, f.external, map[string]string{"graph": f.graph, "consts": f.consts, "src": f.src, "chip": f.chip, "tuning": f.tuning})
 	outputs(p, map[string]string{"out-header": f.header, "out-weights": f.weightsOut, "out-weights-asm": f.asm, "out-manifest": f.mf})
+	for _, path := range f.variants {
+		p.Input("--variant="+path, path)
+	}
 	p.Folder("--out-kernels="+f.kernels, f.kernels, sourceNames(f.prefix))
+	for _, folder := range f.variantKernels {
+		p.Folder("--out-variant="+folder, folder, variantNames(f.prefix))
+	}
 	f.passes.plan(p)
 	return p
 }
@@ -149,16 +173,8 @@ func (f *compileFlags) run(log io.Writer) error {
 }
 
 func (f *compileFlags) read() (*pipeline.State, error) {
-	facts, err := files.Read(f.chip)
-	if err != nil {
-		return nil, err
-	}
-	t, err := target.Parse(facts)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.chip, err)
-	}
-	times, err := f.times(t.Name)
-	if err != nil {
+	s := &pipeline.State{Candidate: f.candidate}
+	if err := f.readChips(s); err != nil {
 		return nil, err
 	}
 	from, err := openExternal(f.external)
@@ -175,29 +191,8 @@ func (f *compileFlags) read() (*pipeline.State, error) {
 		return nil, err
 	}
 	defer text.Close()
-	g, err := ir.Parse(text, from)
-	if err != nil {
+	if s.Graph, err = ir.Parse(text, from); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.graph, err)
 	}
-	return &pipeline.State{Graph: g, Target: t, Times: times, Candidate: f.candidate}, nil
-}
-
-// times are what the tuning record says of the chip; nil where there is none.
-func (f *compileFlags) times(chip string) (tuning.Times, error) {
-	if f.tuning == "" {
-		return nil, nil
-	}
-	data, err := files.Read(f.tuning)
-	if err != nil {
-		return nil, err
-	}
-	r, err := tuning.Parse(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.tuning, err)
-	}
-	times, err := r.For(chip)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.tuning, err)
-	}
-	return times, nil
+	return s, nil
 }

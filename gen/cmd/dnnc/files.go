@@ -70,6 +70,11 @@ func sourceNames(prefix string) *regexp.Regexp {
 	return regexp.MustCompile(`^` + regexp.QuoteMeta(prefix) + `_(kernels\.h|internal\.h|api\.cc|program\.cc|profile\.cc|kernels_[0-9]+\.cc)$`)
 }
 
+// variantNames are those of the sources of a variant.
+func variantNames(prefix string) *regexp.Regexp {
+	return regexp.MustCompile(`^` + regexp.QuoteMeta(prefix) + `_.*(kernels\.h|profile\.cc|kernels_[0-9]+\.cc)$`)
+}
+
 // shardNames are those of files of kernels, of which another number leaves some behind.
 func shardNames(prefix string) *regexp.Regexp {
 	return regexp.MustCompile(`^` + regexp.QuoteMeta(prefix) + `_kernels_[0-9]+\.cc$`)

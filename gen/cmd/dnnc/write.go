@@ -34,7 +34,7 @@ func (f *compileFlags) write(s *pipeline.State) error {
 		return err
 	}
 	m := f.model(p, s.Target, cppapi.Weights{Mode: f.mode, Bytes: p.WeightsBytes, Hash: hash})
-	if err := f.writeSources(p, m, out); err != nil {
+	if err := f.writeSources(s, m, out); err != nil {
 		return err
 	}
 	if f.mode == cppapi.Embed {
@@ -44,7 +44,7 @@ func (f *compileFlags) write(s *pipeline.State) error {
 		}
 		out.Add(f.asm, []byte(text))
 	}
-	text, err := manifest.JSON(p, cpp.Generator, f.api, s.Target.Name)
+	text, err := manifest.JSON(p, cpp.Generator, f.api, s.Target.Name, chipsOf(s)...)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.src, err)
 	}
@@ -105,16 +105,19 @@ func (f *compileFlags) writeWeights(p *plan.Program, out *files.Set) (hash [32]b
 	return hash, err
 }
 
-func (f *compileFlags) writeSources(p *plan.Program, m *cppapi.Model, out *files.Set) error {
+func (f *compileFlags) writeSources(s *pipeline.State, m *cppapi.Model, out *files.Set) error {
+	variants := variantsOf(chipsOf(s))
+	folders, same, err := cpp.CPP.Library(s.Program, f.prefix, f.shards, variants)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.src, err)
+	}
+	f.addVariants(s, m, variants, same)
 	api, err := cppapi.Print(m)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.src, err)
 	}
-	sources, err := cpp.Print(p, f.prefix, f.shards)
-	if err != nil {
-		return fmt.Errorf("%s: %w", f.src, err)
-	}
-	sources = append(sources, cpp.File{Name: m.InternalName(), Text: api.Internal}, cpp.File{Name: m.SourceName(), Text: api.Source},
+	f.addVariantSources(m, api, folders[1:], out)
+	sources := append(folders[0], cpp.File{Name: m.InternalName(), Text: api.Internal}, cpp.File{Name: m.SourceName(), Text: api.Source},
 		cpp.File{Name: m.ProfileName(), Text: api.Profile})
 	for _, x := range sources {
 		out.Add(filepath.Join(f.kernels, x.Name), []byte(x.Text))

@@ -14,31 +14,6 @@ import (
 	"rules_dnn/gen/sym"
 )
 
-// program prints the calls of kernels as blocks of tasks and the function that runs the steps in order.
-func program(p *plan.Program, names []string, prefix string) string {
-	h := &host{p: p, syms: symbolNames(p)}
-	head(&h.writer, "The host program: the model's blocks in order, each with where its values lie.")
-	h.line("#include \"%s_internal.h\"", prefix)
-	h.line("#include \"%s_kernels.h\"", prefix)
-	h.line("")
-	h.line("namespace {")
-	h.line("")
-	for i, s := range p.Calls() {
-		h.line("// %s", ctext.Comment(s.Block.Label()))
-		h.block(fmt.Sprintf("void Block%d(const dnn_ctx* c, int64_t first, int64_t last, int worker)", i), func() {
-			h.call(s, names[i])
-		})
-		h.line("")
-	}
-	h.line("}  // namespace")
-	h.line("")
-	h.block(fmt.Sprintf("dnn_status %s_program(const dnn_ctx* c)", prefix), func() {
-		h.steps(p.Steps)
-		h.line("return dnn_status::kOk;")
-	})
-	return h.String()
-}
-
 // symbolNames are symbols, then counters, in the order of the run's context.
 func symbolNames(p *plan.Program) func(string) string {
 	at := map[string]int{}
@@ -57,6 +32,8 @@ type host struct {
 	p      *plan.Program
 	syms   func(string) string
 	blocks int // calls so far
+	// variants are the calls of each, where there are several.
+	variants [][]*plan.Call
 }
 
 func (h *host) steps(steps []plan.Step) {
@@ -66,9 +43,9 @@ func (h *host) steps(steps []plan.Step) {
 			for _, n := range s.Kernel.Sets {
 				h.line("%s = %s;", h.syms(n), h.number(h.p.Greatest(n)))
 			}
-			h.line("dnn_parallel(c, %d, Block%d, %s);", h.blocks, h.blocks, h.number(s.Kernel.Tasks()))
+			h.parallel(s.Call)
 			h.blocks++
-			if len(s.Kernel.Sets) > 0 || loop.Refuses(s.Kernel.Body) {
+			if h.refuses(s.Call) {
 				h.line("if (*c->bad_index != 0) return dnn_refuse(c, dnn_status::kBadValue, %s);", ctext.String(s.Block.Label()))
 			}
 			for i, n := range s.Kernel.Sets {

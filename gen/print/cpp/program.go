@@ -24,6 +24,8 @@ type File struct{ Name, Text string }
 // kernelText is a distinct kernel: blocks that differ only in names share it.
 type kernelText struct {
 	name   string
+	key    string        // what decides whether another one is the same
+	of     *plan.Program // of the variant that has it first, whose blocks are its docs
 	kernel *loop.Kernel
 	body   string
 	docs   []string
@@ -54,18 +56,24 @@ func Print(p *plan.Program, prefix string, shards int) ([]File, error) {
 // Print prints the kernels in a fixed number of shards and the host program
 // (PREFIX_program, declared in PREFIX_internal.h), and names the functions that the program calls.
 func (l *Language) Print(p *plan.Program, prefix string, shards int) ([]File, error) {
-	kernels, names, err := l.distinct(p, prefix)
+	folders, _, err := l.Library(p, prefix, shards, []Variant{{}})
 	if err != nil {
 		return nil, err
 	}
+	return folders[0], nil
+}
+
+// kernelFiles are the kernels of a variant in a fixed number of shards, and their declarations.
+func (l *Language) kernelFiles(kernels []*kernelText, prefix string, shards int) []File {
 	files := []File{{prefix + "_kernels.h", l.declarations(kernels, prefix)}}
 	for i := 0; i < shards; i++ {
 		files = append(files, File{fmt.Sprintf("%s_kernels_%d%s", prefix, i, l.Extension), l.shard(kernels, prefix, i, shards)})
 	}
-	return append(files, File{prefix + "_program.cc", program(p, names, prefix)}), nil
+	return files
 }
 
-func (l *Language) distinct(p *plan.Program, prefix string) ([]*kernelText, []string, error) {
+// distinct are the kernels of a program, which known ones, by their texts, are taken for, too, and the name of each call's.
+func (l *Language) distinct(p *plan.Program, prefix string, known func(string, *loop.Kernel) *kernelText) ([]*kernelText, []string, error) {
 	var out []*kernelText
 	byText, byKernel := map[string]*kernelText{}, map[*loop.Kernel]*kernelText{}
 	calls := p.Calls()
@@ -79,14 +87,18 @@ func (l *Language) distinct(p *plan.Program, prefix string) ([]*kernelText, []st
 			}
 			key := Signature(s.Kernel, "k") + "\n" + body
 			if k = byText[key]; k == nil {
+				k = known(key, s.Kernel)
+			}
+			if k == nil {
 				sum := sha256.Sum256([]byte(Generator + "\n" + key))
-				k = &kernelText{name: fmt.Sprintf("%s_k_%x", prefix, sum[:6]), kernel: s.Kernel, body: body}
-				byText[key] = k
+				k = &kernelText{name: fmt.Sprintf("%s_k_%x", prefix, sum[:6]), key: key, kernel: s.Kernel, body: body}
 				out = append(out, k)
 			}
-			byKernel[s.Kernel] = k
+			byText[key], byKernel[s.Kernel] = k, k
 		}
-		k.docs = append(k.docs, s.Block.Label())
+		if label := s.Block.Label(); k.of == p || k.of == nil {
+			k.of, k.docs = p, append(k.docs, label)
+		}
 		names[i], s.Function = k.name, k.name
 	}
 	return out, names, nil

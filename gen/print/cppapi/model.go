@@ -49,6 +49,8 @@ type Model struct {
 	// runtime/dnn_cpu.h. PREFIX_create refuses a processor that lacks one.
 	CPUFeatures []string
 	Profile     Profile
+	// Variants are the chips that the library has kernels for, the least capable first; none where it is one, CPUFeatures'.
+	Variants []Variant
 }
 
 // Tensor is an input or an output.
@@ -168,7 +170,11 @@ func (m *Model) check() error {
 			return fmt.Errorf("namespace %q: %s is a keyword of C++, a macro, or a name of the standard library or of the runtime; want another name, as in --namespace=%s_model", m.Namespace, part, part)
 		}
 	}
-	for _, f := range m.CPUFeatures {
+	features := slices.Clone(m.CPUFeatures)
+	for _, v := range m.Variants {
+		features = append(features, v.CPUFeatures...)
+	}
+	for _, f := range features {
 		if !feature.MatchString(f) {
 			return fmt.Errorf("CPU feature %q: want lower-case letters, digits, underscores and dots", f)
 		}

@@ -16,6 +16,8 @@ type Files struct {
 	Internal string // InternalName, beside the kernels
 	Source   string // SourceName, beside the kernels
 	Profile  string // ProfileName, beside the kernels
+	// Variants are the profiles of the other variants, beside their kernels; "" of those that run what an earlier one does.
+	Variants []string
 }
 
 //go:embed templates
@@ -41,7 +43,16 @@ func Print(m *Model) (*Files, error) {
 			return nil, err
 		}
 	}
-	return &f, execute("profile.cc", newProfileView(m), &f.Profile)
+	for i := 1; i < len(m.Variants); i++ {
+		var text string
+		if m.first(i) == i {
+			if err := execute("profile.cc", newProfileView(m.profile(i)), &text); err != nil {
+				return nil, err
+			}
+		}
+		f.Variants = append(f.Variants, text)
+	}
+	return &f, execute("profile.cc", newProfileView(m.profile(0)), &f.Profile)
 }
 
 func execute(name string, v any, to *string) error {

@@ -29,6 +29,7 @@ type profileView struct {
 	VectorBytes, Chains             int
 	Blocks                          []blockView
 	Exprs                           []string
+	Variants                        []string // what the names of all variants' profiles begin with
 }
 
 type blockView struct{ Name, Kernel, FLOPs, Products, Bytes string }
@@ -44,6 +45,9 @@ func newProfileView(m *Model) *profileView {
 		out.Blocks = append(out.Blocks, blockView{b.Name, b.Kernel, v.size(b.FLOPs), v.size(b.Products), v.size(b.Bytes)})
 	}
 	out.Exprs = v.Exprs
+	for _, x := range m.Variants {
+		out.Variants = append(out.Variants, x.Prefix)
+	}
 	return out
 }
 
@@ -53,7 +57,11 @@ func chains(registers int) int { return min(max(registers-4, 1), 24) }
 // checkBlocks refuses sizes of other symbols than the model's. They may shrink when a symbol grows:
 // they are evaluated during the run.
 func (m *Model) checkBlocks() error {
-	for _, b := range m.Profile.Blocks {
+	blocks := m.Profile.Blocks
+	for _, v := range m.Variants {
+		blocks = append(blocks[:len(blocks):len(blocks)], v.Profile.Blocks...)
+	}
+	for _, b := range blocks {
 		for _, e := range []sym.Expr{b.FLOPs, b.Products, b.Bytes} {
 			set := map[string]bool{}
 			e.Vars(set)

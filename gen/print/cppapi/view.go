@@ -36,6 +36,7 @@ type view struct {
 	ArenaInits   []string
 	ScratchInit  string
 	CPUFeatures  []string
+	Variants     []Variant
 	Exprs        []string // sizes that need code of their own
 	exprIndex    map[string]int
 	model        *Model
@@ -109,9 +110,9 @@ func newView(m *Model) *view {
 	v := &view{
 		Api: m.Api, Generator: m.Generator, P: m.Prefix, Namespace: m.Namespace,
 		Guard: "RULES_DNN_" + m.Prefix + "_H_", Header: m.HeaderName(), InternalName: m.InternalName(),
-		RuntimeVersion: runtimeVersion, Statuses: statuses, OptionMembers: optionMembers,
+		RuntimeVersion: runtimeVersion, Statuses: statusesOf(m), OptionMembers: optionMembers,
 		Embed: m.Weights.Mode == Embed, WeightsBytes: m.Weights.Bytes, Large: m.Weights.Bytes > math.MaxInt32, WeightsText: number(m.Weights.Bytes),
-		CPUFeatures: m.CPUFeatures, exprIndex: map[string]int{}, model: m,
+		CPUFeatures: m.CPUFeatures, Variants: m.Variants, exprIndex: map[string]int{}, model: m,
 	}
 	v.addSymbols()
 	for _, c := range m.Checks {

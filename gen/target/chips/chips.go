@@ -24,6 +24,8 @@ type Chip struct {
 	Constraints map[string]string
 	// Copts are the C++ compiler's flags, for kernels.
 	Copts []string
+	// Variants are the chips for which a library has kernels, too, where the platform has this one, the least capable first.
+	Variants []string
 	// Facts is the file that dnnc reads (JSON), as Bazel writes it.
 	Facts []byte
 }
@@ -88,7 +90,7 @@ func parse(path string, text []byte) ([]Chip, error) {
 }
 
 // fields are those of an entry.
-var fields = []string{"constraints", "copts", "facts"}
+var fields = []string{"constraints", "copts", "facts", "variants"}
 
 // chip makes a chip of an entry.
 func chip(name string, value any) (Chip, error) {
@@ -102,13 +104,16 @@ func chip(name string, value any) (Chip, error) {
 			return c, fmt.Errorf("there is no field %q; want %s", key, strings.Join(fields, ", "))
 		}
 	}
-	for i, into := range []any{&c.Constraints, &c.Copts} {
-		data, err := encode(entry.values[fields[i]])
+	for _, x := range []struct {
+		name string
+		into any
+	}{{"constraints", &c.Constraints}, {"copts", &c.Copts}, {"variants", &c.Variants}} {
+		data, err := encode(entry.values[x.name])
 		if err != nil {
 			return c, err
 		}
-		if err := json.Unmarshal(data, into); err != nil {
-			return c, fmt.Errorf("%s: %w", fields[i], err)
+		if err := json.Unmarshal(data, x.into); err != nil {
+			return c, fmt.Errorf("%s: %w", x.name, err)
 		}
 	}
 	facts, ok := entry.values["facts"].(*dict)

@@ -95,6 +95,32 @@ func TestData(t *testing.T) {
 	assert.True(t, json.Valid(all[1].Facts))
 }
 
+// TestVariants: the chips of a library are of one kind of processor, and each can do more than those before it.
+func TestVariants(t *testing.T) {
+	all, err := Read(root)
+	require.NoError(t, err)
+	libraries := 0
+	for _, c := range all {
+		if len(c.Variants) == 0 {
+			continue
+		}
+		libraries++
+		last, err := Target(root, c.Name)
+		require.NoError(t, err)
+		for _, name := range c.Variants {
+			next, err := Target(root, name)
+			require.NoError(t, err, c.Name)
+			assert.Equal(t, last.CPU, next.CPU, name)
+			for _, f := range last.CPUFeatures {
+				assert.Contains(t, next.CPUFeatures, f, "%s has it, and %s comes after it", last.Name, name)
+			}
+			assert.Greater(t, len(next.CPUFeatures), len(last.CPUFeatures), name)
+			last = next
+		}
+	}
+	assert.Equal(t, 1, libraries, "x86_64's: those of 64-bit ARM have no kernels of their own yet")
+}
+
 func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                              `chips.bzl: want a dict CHIPS`,

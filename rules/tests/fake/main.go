@@ -47,7 +47,7 @@ func digest(paths ...string) (int, error) {
 // inputs lists all files that the options name.
 func (o options) inputs() []string {
 	var paths []string
-	for _, name := range []string{"src", "graph", "consts", "chip"} {
+	for _, name := range []string{"src", "graph", "consts", "chip", "variant"} {
 		paths = append(paths, o[name]...)
 	}
 	for _, pair := range o["external"] {

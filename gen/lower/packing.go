@@ -1,0 +1,22 @@
+package lower
+
+// Packing is how a contraction reads its constant weights: in groups of result channels, those of a point of the sum side by
+// side. Kernels of equal packings read the same bytes, whatever their tiles are: a tile may have a part of a group's
+// channels.
+type Packing struct {
+	Lanes, Groups int64 // channels of a group; groups of each of a convolution's groups
+	// Winograd's: results of a transform along an axis, and parts of the groups that lie side by side at each point. 0 and 1 elsewhere.
+	Results int
+	Parts   int64
+}
+
+// holds reports whether the weights' groups are made of whole tiles of so many channels.
+func (p *Packing) holds(lanes int64) bool { return p == nil || p.Lanes%lanes == 0 }
+
+// apart reports whether the weights can be read as groups of one register each, so many of them.
+func (p *Packing) apart(lanes, groups int64) bool {
+	return p == nil || p.Lanes == lanes && p.Groups == groups
+}
+
+// transforms reports whether the weights are transformed for so many results, 0 being not at all; nil may become either.
+func (p *Packing) transforms(results int) bool { return p == nil || p.Results == results }

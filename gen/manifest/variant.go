@@ -1,0 +1,67 @@
+package manifest
+
+import (
+	"slices"
+
+	"rules_dnn/gen/plan"
+	"rules_dnn/gen/target"
+)
+
+// Variant is a chip that the library has kernels for.
+type Variant struct {
+	Chip string `json:"chip"`
+	// CPUFeatures are what create() asks the processor for, Copts the flags that its sources are compiled with.
+	CPUFeatures []string `json:"cpu_features"`
+	Copts       []string `json:"copts"`
+	// Cycles are estimated, of a run on one core.
+	Cycles int64 `json:"cycles"`
+	// WeightsBytes are those of the constants that its kernels read, OwnWeightsBytes of those that no other variant's do.
+	WeightsBytes    int64 `json:"weights_bytes"`
+	OwnWeightsBytes int64 `json:"own_weights_bytes"`
+	// Kernels are the functions of its blocks, in the order of the blocks, and OwnKernels those that no variant before it runs.
+	Kernels    []string `json:"kernels"`
+	OwnKernels []string `json:"own_kernels"`
+	// Tuning is of each block, where one was measured or is to be.
+	Tuning []*Tuning `json:"tuning,omitempty"`
+}
+
+// variants are the library's; none of one chip.
+func variants(p *plan.Program, chips []*target.Target) []Variant {
+	if len(chips) < 2 {
+		return nil
+	}
+	var out []Variant
+	known := map[string]bool{}
+	for i, t := range chips {
+		v := Variant{Chip: t.Name, CPUFeatures: list(t.CPUFeatures), Copts: list(t.Copts), Kernels: []string{}, OwnKernels: []string{}}
+		v.WeightsBytes, v.OwnWeightsBytes = p.ConstantBytes(i)
+		cycles, calls := 0.0, p.Variant(i).Calls()
+		for _, c := range calls {
+			cycles += c.Cycles
+			v.Kernels = append(v.Kernels, c.Function)
+			if !known[c.Function] {
+				known[c.Function] = true
+				v.OwnKernels = append(v.OwnKernels, c.Function)
+			}
+		}
+		v.Cycles = int64(cycles)
+		if slices.ContainsFunc(calls, func(c *plan.Call) bool { return c.Tuning != nil }) {
+			for _, c := range calls {
+				v.Tuning = append(v.Tuning, tuningOf(c))
+			}
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// tuningOf is what a call's kernel was chosen from; nil: estimates alone.
+func tuningOf(c *plan.Call) *Tuning {
+	if t := c.Tuning; t != nil {
+		return &Tuning{t.Key, t.What, t.Kernel, t.Kernels, t.Micros}
+	}
+	return nil
+}
+
+// list is never null in JSON.
+func list(s []string) []string { return append([]string{}, slices.Clone(s)...) }
