@@ -29,9 +29,12 @@ func checkNames(g *block.Graph, k *loop.Kernel) (err error) {
 func lowerBlocks(s *State) error {
 	g := s.Blocks
 	p := &plan.Program{Name: g.Name, Inputs: g.Inputs, Outputs: g.Outputs, Symbols: g.Symbols, Counters: g.Counters, Facts: g.Facts, Checks: g.Checks,
-		Layouts: s.Choice.Layouts, Align: int64(s.Target.VectorBits / 8), Homes: map[*ir.Value]plan.Home{},
+		Layouts: s.Choice.Layouts, Memory: plan.Memory{Align: int64(s.Target.VectorBits / 8)}, Homes: map[*ir.Value]plan.Home{},
 		Estimate: plan.Estimate{Cycles: s.Choice.Solution.Cost, Bound: s.Choice.Solution.Bound, Conversions: s.Choice.Conversions, StaleTuning: s.Choice.Stale}}
-	b := &builder{g: g, p: p, kernels: s.Choice.Kernels, views: s.Choice.Views}
+	if err := s.addDevice(p); err != nil {
+		return err
+	}
+	b := &builder{g: g, p: p, kernels: s.Choice.Kernels, views: s.Choice.Views, transfers: s.Choice.Transfers, constants: map[*ir.Value]*ir.Value{}}
 	later := computedBy(g)
 	p.Checks = nil
 	for _, c := range g.Checks {
@@ -54,6 +57,22 @@ type builder struct {
 	p       *plan.Program
 	kernels map[*block.Block]sel.Kernel
 	views   map[*block.Block][]sel.View
+	// transfers are blocks that copy a value to another space, and constants those that launches read.
+	transfers map[*block.Block]bool
+	constants map[*ir.Value]*ir.Value
+}
+
+// addDevice gives the program a memory space for the second target.
+func (s *State) addDevice(p *plan.Program) error {
+	if s.Device == nil {
+		return nil
+	}
+	groups, err := s.Device.WorkGroups()
+	if err != nil {
+		return err
+	}
+	p.Device = &plan.Device{Memory: plan.Memory{Align: s.Device.Alignment()}, GroupItems: groups.GroupItems, Workers: groups.Workers}
+	return nil
 }
 
 // blocks makes the steps of a graph's blocks. What the graph demands of symbols that they compute is
@@ -125,6 +144,9 @@ func (b *builder) call(x *block.Block) ([]plan.Step, error) {
 		}
 		return nil, nil
 	}
+	if b.transfers[x] {
+		return []plan.Step{{Transfer: b.p.Move(x.Operands[0], x.Results[0])}}, nil
+	}
 	k := b.kernels[x]
 	args, err := k.Args()
 	if err != nil {
@@ -133,7 +155,28 @@ func (b *builder) call(x *block.Block) ([]plan.Step, error) {
 	if err := checkNames(b.g, k.Kernel); err != nil {
 		return nil, fmt.Errorf("block %s: %w", x.Label(), err)
 	}
-	return []plan.Step{{Call: &plan.Call{Kernel: k.Kernel, Args: args, Block: x, Cycles: k.Cycles, Tuning: k.Tuning}}}, nil
+	call := &plan.Call{Kernel: k.Kernel, Args: args, Block: x, Cycles: k.Cycles, Tuning: k.Tuning}
+	if k.Space == layout.Host {
+		return []plan.Step{{Call: call}}, nil
+	}
+	call.Args = b.onDevice(args)
+	return []plan.Step{{Launch: b.p.Device.Launch(call)}}, nil
+}
+
+// onDevice are a launch's values: what a constant holds lies on the device too.
+func (b *builder) onDevice(args []*ir.Value) []*ir.Value {
+	out := slices.Clone(args)
+	for i, v := range args {
+		if v.Const == nil {
+			continue
+		}
+		if b.constants[v] == nil {
+			twin := *v
+			b.constants[v], b.p.Layouts[&twin] = &twin, b.p.Layouts[v].In(layout.Device)
+		}
+		out[i] = b.constants[v]
+	}
+	return out
 }
 
 // elements are a value's, padding included.

@@ -4,14 +4,15 @@ import (
 	"crypto/sha256"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sym"
 )
 
-// placeConstants lays constants out in the order of their first use; equal ones share a place.
-func (p *Program) placeConstants() error {
+// placeConstants lays a space's constants out in the order of their first use; equal ones share a place.
+func (p *Program) placeConstants(space layout.Space, m *Memory) error {
 	seen := contents{}
 	for _, v := range p.mentioned() {
-		if v.Const == nil {
+		if v.Const == nil || p.Space(v) != space {
 			continue
 		}
 		if _, ok := p.Places[v]; ok {
@@ -22,11 +23,11 @@ func (p *Program) placeConstants() error {
 			return err
 		}
 		if !c.placed {
-			c.placed, c.at = true, p.WeightsBytes
-			p.Constants = append(p.Constants, Constant{Offset: c.at, Value: v})
-			p.WeightsBytes = alignInt(c.at+v.Const.Len()*int64(v.Type.Size()), p.align())
+			c.placed, c.at = true, m.WeightsBytes
+			m.Constants = append(m.Constants, Constant{Offset: c.at, Value: v})
+			m.WeightsBytes = alignInt(c.at+v.Const.Len()*int64(v.Type.Size()), m.align())
 		}
-		p.Places[v] = Place{Region: Weights, Offset: sym.Const(c.at)}
+		p.Places[v] = Place{Region: Weights, Offset: sym.Const(c.at), Space: space}
 	}
 	return nil
 }
