@@ -39,9 +39,6 @@ func (d *side) cycles(estimate float64) float64 {
 	return float64(estimate*d.link.Clock()) + d.link.Launch()
 }
 
-// rowMajor is the layout in which values reach the other space.
-func (d *side) rowMajor() layout.Layout { return layout.RowMajor.In(d.space) }
-
 // layouts are what a value may be stored in, row-major first. Constants lie where they are read.
 func (s *selector) layouts(v *ir.Value) []layout.Layout {
 	if v.Const != nil {

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"rules_dnn/gen/files"
 	"rules_dnn/gen/ir"
@@ -33,11 +35,13 @@ Examples:
     ... --disable=anchors
   What fusion made, and how long each pass takes:
     ... --dump=fuse --dump-dir=dumps --time
+  The host program of a processor and a device beside it: memory spaces, transfers and launches:
+    ... --device=platforms/devices/opencl_buffers.json --dump=plan --dump-dir=dumps --stop-after=plan
 `
 
 // compileFlags are the options of `dnnc compile`.
 type compileFlags struct {
-	graph, consts, src, chip             string
+	graph, consts, src, chip, device     string
 	api, prefix, namespace, weights      string
 	header, kernels, weightsOut, asm, mf string
 	tuning                               string
@@ -57,6 +61,7 @@ func compileCommand(args []string, out, log io.Writer) error {
 	c.StringVar(&f.consts, "consts", "", "`FILE`: its constants, from dnnc graph")
 	c.StringVar(&f.src, "src", "", "`FILE`: the ONNX model, which holds the other constants")
 	c.StringVar(&f.chip, "chip", "", "`FILE`: facts of the chip (JSON), as 'bazel build @rules_dnn//platforms/chips:arm64' writes arm64.json")
+	c.StringVar(&f.device, "device", "", "`FILE`: facts of a device (JSON) that runs blocks beside the chip, where that is estimated to pay; with --stop-after, for dumps")
 	c.StringVar(&f.api, "api", "", "`NAME` of the header, without .h")
 	c.StringVar(&f.prefix, "prefix", "", "`NAME` that C names begin with")
 	c.StringVar(&f.namespace, "namespace", "", "`NAME` of the wrapper's C++ namespace")
@@ -94,6 +99,8 @@ func (f *compileFlags) check() (err error) {
 		return fmt.Errorf("--candidate=%d: want a number from 1", f.candidate)
 	case f.candidate > 0 && f.tuning != "":
 		return fmt.Errorf("--candidate=%d and --tuning=%s: one says what to measure, the other what was measured; want one of them", f.candidate, f.tuning)
+	case f.device != "" && f.passes.stopAfter == "":
+		return fmt.Errorf("--device=%s: dnnc writes host programs in C++, which launch nothing on a device yet; dumps show what runs where: add --stop-after=plan --dump=plan --dump-dir=DIR, or leave out --device", f.device)
 	case f.shards < 1 || f.shards > 1000:
 		return fmt.Errorf("--shards=%d: want 1 to 1000", f.shards)
 	case f.mode == cppapi.Embed && f.asm == "":
@@ -107,7 +114,7 @@ func (f *compileFlags) check() (err error) {
 // plan is what the command reads and writes.
 func (f *compileFlags) plan() *files.Plan {
 	p := &files.Plan{}
-	inputs(p, f.external, map[string]string{"graph": f.graph, "consts": f.consts, "src": f.src, "chip": f.chip, "tuning": f.tuning})
+	inputs(p, f.external, map[string]string{"graph": f.graph, "consts": f.consts, "src": f.src, "chip": f.chip, "device": f.device, "tuning": f.tuning})
 	outputs(p, map[string]string{"out-header": f.header, "out-weights": f.weightsOut, "out-weights-asm": f.asm, "out-manifest": f.mf})
 	p.Folder("--out-kernels="+f.kernels, f.kernels, sourceNames(f.prefix))
 	f.passes.plan(p)
@@ -125,6 +132,9 @@ func (f *compileFlags) run(log io.Writer) error {
 	defer f.passes.reportMemory(log)
 	s, err := f.read()
 	if err != nil {
+		return err
+	}
+	if err := f.writable(s.Target); err != nil {
 		return err
 	}
 	if done, err := pipeline.Run(pipeline.CompilePasses, s, o); err != nil {
@@ -157,6 +167,10 @@ func (f *compileFlags) read() (*pipeline.State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.chip, err)
 	}
+	device, err := f.readDevice()
+	if err != nil {
+		return nil, err
+	}
 	times, err := f.times(t.Name)
 	if err != nil {
 		return nil, err
@@ -179,7 +193,39 @@ func (f *compileFlags) read() (*pipeline.State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.graph, err)
 	}
-	return &pipeline.State{Graph: g, Target: t, Times: times, Candidate: f.candidate}, nil
+	return &pipeline.State{Graph: g, Target: t, Device: device, Times: times, Candidate: f.candidate}, nil
+}
+
+// readDevice is the device beside the chip; nil where there is none.
+func (f *compileFlags) readDevice() (*target.Target, error) {
+	if f.device == "" {
+		return nil, nil
+	}
+	facts, err := files.Read(f.device)
+	if err != nil {
+		return nil, err
+	}
+	t, err := target.Parse(facts)
+	if err == nil {
+		_, err = t.WorkGroups()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: want a device's facts, as those of platforms/devices: %w", f.device, err)
+	}
+	return t, nil
+}
+
+// hosted are the languages of kernels of processors that run the host program, too.
+var hosted = []string{"cpp", "hvx"}
+
+// writable refuses a chip that cannot run what is to be written: nothing is where a pass is the last.
+func (f *compileFlags) writable(t *target.Target) error {
+	if f.passes.stopAfter != "" || slices.Contains(hosted, t.Language()) {
+		return nil
+	}
+	return fmt.Errorf("%s: %s is a device, whose kernels are in the language %s, and dnnc writes C++ for processors (kernels in %s), which run the host program; "+
+		"want a processor's facts as --chip, as 'bazel build @rules_dnn//platforms/chips:x86_64_v3' writes them; "+
+		"for dumps of what is compiled for the device add --stop-after=plan", f.chip, t.Name, t.Language(), strings.Join(hosted, " or "))
 }
 
 // times are what the tuning record says of the chip; nil where there is none.

@@ -54,6 +54,9 @@ func Print(p *plan.Program, prefix string, shards int) ([]File, error) {
 // Print prints the kernels in a fixed number of shards and the host program
 // (PREFIX_program, declared in PREFIX_internal.h), and names the functions that the program calls.
 func (l *Language) Print(p *plan.Program, prefix string, shards int) ([]File, error) {
+	if p.Device != nil {
+		return nil, fmt.Errorf("the program %s is for a processor and a device beside it: a C++ host program launches nothing on a device; compile for the processor alone", ir.Show(p.Name))
+	}
 	kernels, names, err := l.distinct(p, prefix)
 	if err != nil {
 		return nil, err
