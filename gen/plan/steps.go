@@ -133,6 +133,9 @@ func (s Step) call() (*Call, layout.Space) {
 	return s.Call, layout.Host
 }
 
+// Walk calls f for each step of the program, then for the steps in it.
+func (p *Program) Walk(f func(Step)) { walk(p.Steps, f) }
+
 // walk calls f for each step, then for the steps in it.
 func walk(steps []Step, f func(Step)) {
 	for _, s := range steps {

@@ -20,6 +20,9 @@ func program(p *plan.Program, names []string, prefix string) string {
 	head(&h.writer, "The host program: the model's blocks in order, each with where its values lie.")
 	h.line("#include \"%s_internal.h\"", prefix)
 	h.line("#include \"%s_kernels.h\"", prefix)
+	if asksFeatures(p) {
+		h.line("#include \"runtime/dnn_cpu.h\"")
+	}
 	h.line("")
 	h.line("namespace {")
 	h.line("")
@@ -82,9 +85,11 @@ func (h *host) steps(steps []plan.Step) {
 			h.carry(s.Carry)
 		case s.Check != nil:
 			h.line("// %s", ctext.Comment(s.Check.String()))
-			h.line("if (!(%s)) return dnn_refuse(c, dnn_status::%s, %s);", h.condition(s.Check), h.refusal(s.Check), ctext.String(s.Check.String()))
+			h.line("if (!(%s)) return dnn_refuse(c, dnn_status::%s, %s);", h.condition(s.Check.Check), h.refusal(s.Check), ctext.String(s.Check.String()))
 		case s.Set != nil:
 			h.line("%s = %s;", h.syms(s.Set.Name), h.number(s.Set.Value))
+		case s.Choose != nil:
+			h.choose(s.Choose)
 		case s.If != nil:
 			h.line("// %s", ctext.Comment(s.If.Label))
 			h.line("if (%s) {", h.element(s.If.Cond))
@@ -180,7 +185,7 @@ func (h *host) bytes(v *ir.Value) string {
 // element is the only element of a value.
 func (h *host) element(v *ir.Value) string { return "*" + h.address(v, Storage(v.Type)) }
 
-func (h *host) condition(c *block.Check) string {
+func (h *host) condition(c ops.Check) string {
 	a, b := "("+h.number(c.A)+")", "("+h.number(c.B)+")"
 	switch c.Kind {
 	case ops.Broadcastable:
