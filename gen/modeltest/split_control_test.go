@@ -20,6 +20,8 @@ import (
 	"rules_dnn/gen/onnx"
 	"rules_dnn/gen/pipeline"
 	"rules_dnn/gen/plan"
+	"rules_dnn/gen/print/cpp"
+	"rules_dnn/gen/print/opencl"
 )
 
 // within counts the launches and the transfers in branches and loops.
@@ -195,5 +197,16 @@ func TestSplitByPrice(t *testing.T) {
 		assert.Equal(t, c.launches, launches, p.String())
 		assert.Len(t, p.Transfers(), len(launches), "x goes there and b comes back, or none does")
 		assert.NotEmpty(t, p.Calls(), "TopK is the host's")
+
+		_, err = cpp.Print(p, "p", 1)
+		require.ErrorContains(t, err, "a C++ host program launches nothing on a device")
+		source, err := opencl.Print(p, device)
+		require.NoError(t, err)
+		require.Len(t, source.Calls, len(launches))
+		for i, l := range p.Launches() {
+			for d, local := range source.Calls[i].Group {
+				assert.True(t, l.Local[d].Is(local), "kernels and launches have the same groups")
+			}
+		}
 	}
 }
