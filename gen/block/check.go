@@ -1,8 +1,6 @@
 package block
 
 import (
-	"fmt"
-
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ops"
 )
@@ -18,8 +16,7 @@ func (c Check) Text() string { return c.Node + ": " + c.What }
 
 // String is the whole check for dumps: "Conv \"c\": channels: C == 2*G".
 func (c Check) String() string {
-	relation := map[ops.CheckKind]string{ops.SameDim: "==", ops.Broadcastable: "broadcasts with", ops.AtLeast: ">="}[c.Kind]
-	return fmt.Sprintf("%s: %s %s %s", c.Text(), c.A, relation, c.B)
+	return c.Text() + ": " + c.Relation()
 }
 
 // addChecks takes over a node's checks; one that another node makes too, here or in a graph

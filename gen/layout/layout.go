@@ -23,6 +23,8 @@ type Layout struct {
 	// Memory is where it lies. In a Buffer the axes follow each other in their order; for an Image
 	// see image.go.
 	Memory Memory
+	// Space is whose memory it is. Offsets do not depend on it.
+	Space Space
 }
 
 // Split keeps Block neighbours along an axis together.
@@ -45,8 +47,11 @@ func (l Layout) splits() []Split {
 	return []Split{{l.Axis, l.Block}, l.Inner}
 }
 
-// String names the layout in dumps and manifests.
+// String names the layout in dumps and manifests, with the space where that is not the host.
 func (l Layout) String() string {
+	if l.Space != Host {
+		return l.In(Host).String() + " on " + l.Space.String()
+	}
 	if l.Block == 0 {
 		return "row-major"
 	}

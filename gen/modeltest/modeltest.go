@@ -106,7 +106,10 @@ func Compile(g *ir.Graph, c Config) (*plan.Program, error) {
 
 // CompileFor is Compile for a chip that is no file's.
 func CompileFor(g *ir.Graph, chip *target.Target, disable []string) (*plan.Program, error) {
-	s := &pipeline.State{Graph: g, Target: chip}
+	return compile(&pipeline.State{Graph: g, Target: chip}, disable)
+}
+
+func compile(s *pipeline.State, disable []string) (*plan.Program, error) {
 	passes := slices.Concat(pipeline.GraphPasses, pipeline.CompilePasses)
 	if _, err := pipeline.Run(passes, s, pipeline.Options{Disable: disable}); err != nil {
 		return nil, err

@@ -28,11 +28,11 @@ func runTexts(p *plan.Program, in []*ir.Tensor) ([]*ir.Tensor, error) {
 		return want, firstOf(err, refused)
 	}
 	own := make([]*loop.Kernel, len(fresh))
-	for i, c := range p.Calls() {
+	for i, c := range kernelsOf(p) {
 		own[i], c.Kernel = c.Kernel, fresh[i]
 	}
 	got, err := run.Program(p, in)
-	for i, c := range p.Calls() {
+	for i, c := range kernelsOf(p) {
 		c.Kernel = own[i]
 	}
 	if fmt.Sprint(err) != fmt.Sprint(refused) {
@@ -55,6 +55,15 @@ func firstOf(errs ...error) error {
 	return nil
 }
 
+// kernelsOf are the calls of the program's kernels, wherever they run.
+func kernelsOf(p *plan.Program) []*plan.Call {
+	out := p.Calls()
+	for _, l := range p.Launches() {
+		out = append(out, l.Call)
+	}
+	return out
+}
+
 // fromTexts are kernels that are read from the text of the calls' kernels; nil where all of these were seen before.
 func fromTexts(p *plan.Program) ([]*loop.Kernel, error) {
 	seen.Lock()
@@ -63,7 +72,7 @@ func fromTexts(p *plan.Program) ([]*loop.Kernel, error) {
 		seen.texts = map[[sha256.Size]byte]bool{}
 	}
 	texts, fresh := []string{}, false
-	for _, c := range p.Calls() {
+	for _, c := range kernelsOf(p) {
 		text := c.Kernel.String()
 		key := sha256.Sum256([]byte(text))
 		fresh = fresh || !seen.texts[key]
@@ -74,7 +83,7 @@ func fromTexts(p *plan.Program) ([]*loop.Kernel, error) {
 		return nil, nil
 	}
 	var out []*loop.Kernel
-	for i, c := range p.Calls() {
+	for i, c := range kernelsOf(p) {
 		k, err := reread(c.Kernel, texts[i])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Block.Label(), err)

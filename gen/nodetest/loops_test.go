@@ -98,7 +98,11 @@ func (o *outcome) compiled(g *ir.Graph, c *Case, bind func(*ir.Graph, *Case, map
 	if len(g.Nodes) == 0 {
 		return &Skip{"nothing to compile: the output is a constant"}
 	}
-	got, err := modeltest.Run(g, config, inputs)
+	how := o.how
+	if how == nil {
+		how = modeltest.Run
+	}
+	got, err := how(g, config, inputs)
 	var unknown *shape.UnknownError
 	if errors.As(err, &unknown) {
 		return &Skip{"shapes depend on values of inputs"}

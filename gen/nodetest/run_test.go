@@ -11,6 +11,7 @@ import (
 
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/modeltest"
 	"rules_dnn/gen/shape"
 )
 
@@ -20,6 +21,8 @@ type outcome struct {
 	bound              Bound
 	skipped            map[string]int
 	failed             []string
+	// how compiles and runs a case; nil: modeltest.Run.
+	how func(*ir.Graph, modeltest.Config, map[string]*ir.Tensor) ([]*ir.Tensor, error)
 }
 
 func (o *outcome) String() string {

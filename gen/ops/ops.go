@@ -57,6 +57,12 @@ type Check struct {
 	What string // what the condition is about, for messages
 }
 
+// Relation is the condition for people: "N >= 16".
+func (c Check) Relation() string {
+	relation := map[CheckKind]string{SameDim: "==", Broadcastable: "broadcasts with", AtLeast: ">="}[c.Kind]
+	return fmt.Sprintf("%s %s %s", c.A, relation, c.B)
+}
+
 // Param describes an operand.
 type Param struct {
 	Name     string

@@ -146,7 +146,7 @@ func (s *State) anchor(name string) bool { return s.Enabled("anchors") && s.Enab
 
 func (s *State) selectOptions() sel.Options {
 	return sel.Options{Contractions: s.anchor("contractions"), Windows: s.anchor("windows"), Winograd: s.anchor("winograd"), Layouts: s.anchor("layouts"), Vectors: s.Enabled("vectors"),
-		Times: s.Times, Candidate: s.Candidate}
+		Times: s.Times, Candidate: s.Candidate, Device: s.Device, Price: s.Price}
 }
 
 func selectKernels(s *State) (err error) {

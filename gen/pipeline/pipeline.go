@@ -14,6 +14,7 @@ import (
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/sel"
@@ -57,6 +58,9 @@ type State struct {
 	// the most capable one. OtherTimes are what the record says of them.
 	Others     []*target.Target
 	OtherTimes []tuning.Times
+	// Device, where it is not nil, is a second target, which runs some of the blocks; Price is as in sel.Options.
+	Device *target.Target
+	Price  func(b *block.Block, space layout.Space) float64
 	// Times are a tuning record's, and Candidate which of a block's kernels to take: see sel.Options.
 	Times     tuning.Times
 	Candidate int

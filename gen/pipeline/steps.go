@@ -29,10 +29,13 @@ func checkNames(g *block.Graph, k *loop.Kernel) (err error) {
 func lowerBlocks(s *State) error {
 	g := s.Blocks
 	p := &plan.Program{Name: g.Name, Inputs: g.Inputs, Outputs: g.Outputs, Symbols: g.Symbols, Counters: g.Counters, Facts: g.Facts, Checks: g.Checks,
-		Layouts: s.Choice.Layouts, Align: s.Target.VectorBytes(), Homes: map[*ir.Value]plan.Home{},
+		Layouts: s.Choice.Layouts, Memory: plan.Memory{Align: s.Target.VectorBytes()}, Homes: map[*ir.Value]plan.Home{},
 		Estimate: plan.Estimate{Cycles: s.Choice.Solution.Cost, Bound: s.Choice.Solution.Bound, Conversions: s.Choice.Conversions, StaleTuning: s.Choice.Stale}}
 	p.Others = len(s.Choice.Others)
-	b := &builder{g: g, p: p, kernels: s.Choice.Kernels, others: s.Choice.Others, views: s.Choice.Views}
+	if err := s.addDevice(p); err != nil {
+		return err
+	}
+	b := &builder{g: g, p: p, kernels: s.Choice.Kernels, others: s.Choice.Others, views: s.Choice.Views, transfers: s.Choice.Transfers, constants: map[*ir.Value]*ir.Value{}}
 	later := computedBy(g)
 	p.Checks = nil
 	for _, c := range g.Checks {
@@ -56,6 +59,22 @@ type builder struct {
 	kernels map[*block.Block]sel.Kernel
 	others  []map[*block.Block]sel.Kernel // of other variants
 	views   map[*block.Block][]sel.View
+	// transfers are blocks that copy a value to another space, and constants those that launches read.
+	transfers map[*block.Block]bool
+	constants map[*ir.Value]*ir.Value
+}
+
+// addDevice gives the program a memory space for the second target.
+func (s *State) addDevice(p *plan.Program) error {
+	if s.Device == nil {
+		return nil
+	}
+	groups, err := s.Device.WorkGroups()
+	if err != nil {
+		return err
+	}
+	p.Device = &plan.Device{Memory: plan.Memory{Align: s.Device.Alignment()}, GroupItems: groups.GroupItems, Workers: groups.Workers}
+	return nil
 }
 
 // blocks makes the steps of a graph's blocks. What the graph demands of symbols that they compute is
@@ -127,6 +146,9 @@ func (b *builder) call(x *block.Block) ([]plan.Step, error) {
 		}
 		return nil, nil
 	}
+	if b.transfers[x] {
+		return []plan.Step{{Transfer: b.p.Move(x.Operands[0], x.Results[0])}}, nil
+	}
 	k := b.kernels[x]
 	args, err := k.Args()
 	if err != nil {
@@ -136,6 +158,10 @@ func (b *builder) call(x *block.Block) ([]plan.Step, error) {
 		return nil, fmt.Errorf("block %s: %w", x.Label(), err)
 	}
 	call := &plan.Call{Kernel: k.Kernel, Args: args, Block: x, Cycles: k.Cycles, Tuning: k.Tuning}
+	if k.Space != layout.Host {
+		call.Args = b.onDevice(args)
+		return []plan.Step{{Launch: b.p.Device.Launch(call)}}, nil
+	}
 	for _, kernels := range b.others {
 		l, err := b.lowering(x, kernels[x], args)
 		if err != nil {
@@ -158,6 +184,22 @@ func (b *builder) lowering(x *block.Block, k sel.Kernel, args []*ir.Value) (plan
 	var err error
 	l.Args, err = k.Args()
 	return l, err
+}
+
+// onDevice are a launch's values: what a constant holds lies on the device too.
+func (b *builder) onDevice(args []*ir.Value) []*ir.Value {
+	out := slices.Clone(args)
+	for i, v := range args {
+		if v.Const == nil {
+			continue
+		}
+		if b.constants[v] == nil {
+			twin := *v
+			b.constants[v], b.p.Layouts[&twin] = &twin, b.p.Layouts[v].In(layout.Device)
+		}
+		out[i] = b.constants[v]
+	}
+	return out
 }
 
 // elements are a value's, padding included.

@@ -7,6 +7,7 @@ import (
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sym"
 )
 
@@ -21,15 +22,15 @@ type interval struct {
 // placeArena packs the values whose sizes are multiples of one product of symbols by constants, whatever
 // the symbols' values (SoD2 5.4.4.1), and lets what lives at different times take the same memory, which is
 // then as large as the greatest of it.
-func (p *Program) placeArena(u *unbounded) error {
-	ivs := p.lives().list
+func (p *Program) placeArena(space layout.Space, m *Memory, u *unbounded) error {
+	ivs := p.lives(p.unplaced(space)).list
 	for _, iv := range ivs {
 		elements, err := p.mostElements(p.Layouts[iv.value].Elements(iv.value.Shape), iv.checks)
 		if err := u.note(err, valueText(iv.value)); err != nil {
 			return err
 		}
-		if iv.bytes = bytesOf(elements, iv.value.Type, p.align()); iv.bytes.Is(0) {
-			iv.bytes = sym.Const(p.align()) // apart from the others: a kernel promises that no two of its buffers are one
+		if iv.bytes = bytesOf(elements, iv.value.Type, m.align()); iv.bytes.Is(0) {
+			iv.bytes = sym.Const(m.align()) // apart from the others: a kernel promises that no two of its buffers are one
 		}
 	}
 	if u.any() {
@@ -38,9 +39,9 @@ func (p *Program) placeArena(u *unbounded) error {
 	a := &arena{facts: p.Facts, sizes: p.large()}
 	a.place(ivs)
 	for iv, at := range a.at {
-		p.Places[iv.value] = Place{Region: Arena, Offset: at}
+		p.Places[iv.value] = Place{Region: Arena, Offset: at, Space: space}
 	}
-	p.ArenaBytes, p.LowerBoundBytes = a.bytes, a.bound(ivs)
+	m.ArenaBytes, m.LowerBoundBytes = a.bytes, a.bound(ivs)
 	return nil
 }
 

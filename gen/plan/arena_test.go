@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sym"
 )
 
@@ -47,7 +48,7 @@ func TestSlots(t *testing.T) {
 	}
 	a := &arena{facts: sym.Facts{}, sizes: p.large()}
 	p.Places = map[*ir.Value]Place{}
-	ivs := p.lives().list
+	ivs := p.lives(p.unplaced(layout.Host)).list
 	for _, iv := range ivs {
 		iv.bytes = bytesOf(iv.value.Shape[0], ir.F32, 64)
 		iv.bytes = sym.Mul(iv.bytes, iv.value.Shape[1])

@@ -4,20 +4,27 @@ import (
 	"crypto/sha256"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sym"
 )
 
-// placeConstants lays constants out in the order of their first use; equal ones share a place.
-func (p *Program) placeConstants() error {
+// placeConstants lays a space's constants out in the order of their first use; equal ones share a place.
+func (p *Program) placeConstants(space layout.Space, m *Memory) error {
 	seen := contents{}
 	for _, v := range p.mentioned() {
-		if err := p.placeConstant(v, seen); err != nil {
+		if p.Space(v) != space {
+			continue
+		}
+		if err := p.placeConstant(v, space, m, seen); err != nil {
 			return err
 		}
 	}
 	for i := range p.Others { // what they read alone comes after what the last one reads
 		for _, v := range p.Variant(i).mentioned() {
-			if err := p.placeConstant(v, seen); err != nil {
+			if p.Space(v) != space {
+				continue
+			}
+			if err := p.placeConstant(v, space, m, seen); err != nil {
 				return err
 			}
 		}
@@ -26,7 +33,7 @@ func (p *Program) placeConstants() error {
 }
 
 // placeConstant gives a constant its place, unless it has one.
-func (p *Program) placeConstant(v *ir.Value, seen contents) error {
+func (p *Program) placeConstant(v *ir.Value, space layout.Space, m *Memory, seen contents) error {
 	if _, placed := p.Places[v]; placed || v.Const == nil {
 		return nil
 	}
@@ -35,11 +42,11 @@ func (p *Program) placeConstant(v *ir.Value, seen contents) error {
 		return err
 	}
 	if !c.placed {
-		c.placed, c.at = true, p.WeightsBytes
-		p.Constants = append(p.Constants, Constant{Offset: c.at, Value: v})
-		p.WeightsBytes = alignInt(c.at+v.Const.Len()*int64(v.Type.Size()), p.align())
+		c.placed, c.at = true, m.WeightsBytes
+		m.Constants = append(m.Constants, Constant{Offset: c.at, Value: v})
+		m.WeightsBytes = alignInt(c.at+v.Const.Len()*int64(v.Type.Size()), m.align())
 	}
-	p.Places[v] = Place{Region: Weights, Offset: sym.Const(c.at)}
+	p.Places[v] = Place{Region: Weights, Offset: sym.Const(c.at), Space: space}
 	return nil
 }
 

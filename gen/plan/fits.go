@@ -33,8 +33,9 @@ func (p *Program) Fits() error {
 			return err
 		}
 	}
-	for _, e := range []sym.Expr{p.ArenaBytes, p.ScratchBytes} {
-		if err := p.fits(e, "the memory of all values"); err != nil {
+	for _, space := range p.spaces() {
+		m := p.memory(space)
+		if err := p.allFit([]sym.Expr{m.ArenaBytes, m.ScratchBytes}, "the memory of all values"); err != nil {
 			return err
 		}
 	}
@@ -49,24 +50,23 @@ func (p *Program) Fits() error {
 
 // stepFits checks what a step computes itself.
 func (p *Program) stepFits(s Step, seen map[*loop.Kernel]bool) error {
-	switch {
-	case s.Call != nil && seen[s.Kernel]:
-		return nil
-	case s.Call != nil:
-		seen[s.Kernel] = true
-		if err := s.Kernel.Fits(); err != nil {
-			return fmt.Errorf("block %s: %w", s.Block.Label(), err)
-		}
-		offsets, _ := s.Scratch()
-		for _, e := range offsets {
-			if err := p.fits(e, "scratch memory of block %s", s.Block.Label()); err != nil {
+	switch c, _ := s.call(); {
+	case c != nil:
+		return p.callFits(s, c, seen)
+	case s.Transfer != nil:
+		for _, r := range []Range{s.Transfer.From, s.Transfer.To} {
+			if err := p.allFit([]sym.Expr{r.At, r.Bytes}, "a transfer of %q", r.Value.Name); err != nil {
 				return err
 			}
 		}
 	case s.Check != nil:
-		for _, e := range []sym.Expr{s.Check.A, s.Check.B} {
-			if err := p.fits(e, "%s", s.Check.Text()); err != nil {
-				return err
+		return p.allFit([]sym.Expr{s.Check.A, s.Check.B}, "%s", s.Check.Text())
+	case s.Choose != nil:
+		for _, v := range s.Choose.Versions {
+			for _, g := range v.Guard.Dims {
+				if err := p.allFit([]sym.Expr{g.A, g.B}, "a guard of %s", s.Choose.Label); err != nil {
+					return err
+				}
 			}
 		}
 	case s.Set != nil:
@@ -78,6 +78,32 @@ func (p *Program) stepFits(s Step, seen map[*loop.Kernel]bool) error {
 			if err := p.fits(set.Value, "symbol %q of %s", set.Name, s.Carry.Label); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+func (p *Program) callFits(s Step, c *Call, seen map[*loop.Kernel]bool) error {
+	if l := s.Launch; l != nil {
+		if err := p.allFit(l.Global[:], "the work-items of block %s", c.Block.Label()); err != nil {
+			return err
+		}
+	}
+	if seen[c.Kernel] {
+		return nil
+	}
+	seen[c.Kernel] = true
+	if err := c.Kernel.Fits(); err != nil {
+		return fmt.Errorf("block %s: %w", c.Block.Label(), err)
+	}
+	offsets, _ := c.Scratch()
+	return p.allFit(offsets, "scratch memory of block %s", c.Block.Label())
+}
+
+func (p *Program) allFit(es []sym.Expr, what string, args ...any) error {
+	for _, e := range es {
+		if err := p.fits(e, what, args...); err != nil {
+			return err
 		}
 	}
 	return nil

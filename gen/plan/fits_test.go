@@ -51,8 +51,8 @@ func TestFits(t *testing.T) {
 		{Program{Steps: []Step{{Loop: &Loop{Label: "loop", Body: []Step{{Set: &Set{Name: "S", Value: over}}}}}}}, []string{`symbol "S"`}},
 		{Program{Steps: []Step{{If: &If{Label: "if", Cond: x, Else: []Step{{Carry: &Carry{Label: "loop", Sets: []Set{{Name: "S", Value: over}}}}}}}}}, []string{`symbol "S" of loop`}},
 		{Program{Steps: []Step{{Copy: &Copy{x, x}}}, Places: map[*ir.Value]Place{x: {Offset: over}}}, []string{`the place of value "x"`}},
-		{Program{ArenaBytes: over}, []string{"memory"}},
-		{Program{ScratchBytes: over}, []string{"memory"}},
+		{Program{Memory: Memory{ArenaBytes: over}}, []string{"memory"}},
+		{Program{Memory: Memory{ScratchBytes: over}}, []string{"memory"}},
 	} {
 		err := c.p.Fits()
 		if c.want == nil {

@@ -17,11 +17,11 @@ type Texture struct {
 
 func valueText(v *ir.Value) string { return fmt.Sprintf("value %q of shape %v", v.Name, v.Shape) }
 
-// placeImages gives each value that is stored as an image an object.
-func (p *Program) placeImages(u *unbounded) error {
-	p.Images = nil
+// placeImages gives each value that is stored as an image an object of the space's pool.
+func (p *Program) placeImages(space layout.Space, m *Memory, u *unbounded) error {
+	m.Images = nil
 	var free []int // the last step that uses each object so far
-	for _, iv := range p.lives().list {
+	for _, iv := range p.lives(p.unplaced(space)).list {
 		l := p.Layouts[iv.value]
 		if l.Memory != layout.Image {
 			continue
@@ -36,7 +36,7 @@ func (p *Program) placeImages(u *unbounded) error {
 		}
 		n := 0
 		for n < len(free) {
-			t := p.Images[n]
+			t := m.Images[n]
 			if free[n] < iv.first && t.Type == iv.value.Type && t.Width.Equal(w) && t.Height.Equal(h) {
 				break
 			}
@@ -44,10 +44,10 @@ func (p *Program) placeImages(u *unbounded) error {
 		}
 		if n == len(free) {
 			free = append(free, 0)
-			p.Images = append(p.Images, Texture{iv.value.Type, w, h})
+			m.Images = append(m.Images, Texture{iv.value.Type, w, h})
 		}
 		free[n] = iv.last
-		p.Places[iv.value] = Place{Region: Image, N: n}
+		p.Places[iv.value] = Place{Region: Image, N: n, Space: space}
 	}
 	return nil
 }

@@ -7,11 +7,12 @@ import (
 	"rules_dnn/gen/ir"
 )
 
-// lifetimes are the intervals of all values that live in the arena, in order of their first step.
+// lifetimes are the intervals of all values that are asked for, in order of their first step.
 // Steps count in the order of the program's text: what only one branch uses takes the memory of
 // what only the other one does.
 type lifetimes struct {
 	p    *Program
+	take func(*ir.Value) bool // which of the values that have storage of their own
 	at   map[*ir.Value]*interval
 	list []*interval
 	step int
@@ -30,8 +31,8 @@ type span struct {
 	used  []*interval
 }
 
-func (p *Program) lives() *lifetimes {
-	l := &lifetimes{p: p, at: map[*ir.Value]*interval{}, depths: map[*ir.Value]int{}}
+func (p *Program) lives(take func(*ir.Value) bool) *lifetimes {
+	l := &lifetimes{p: p, take: take, at: map[*ir.Value]*interval{}, depths: map[*ir.Value]int{}}
 	l.steps(p.Steps)
 	return l
 }
@@ -47,12 +48,12 @@ func (l *lifetimes) steps(steps []Step) {
 		for _, v := range s.values() {
 			l.use(v)
 		}
-		switch {
-		case s.If != nil:
-			l.steps(s.If.Then)
-			l.steps(s.If.Else)
-		case s.Loop != nil:
+		if s.Loop != nil {
 			l.loop(s.Loop)
+			continue
+		}
+		for _, inner := range s.inner() { // one of which runs
+			l.steps(inner)
 		}
 	}
 }
@@ -76,7 +77,7 @@ func (l *lifetimes) loop(x *Loop) {
 func (l *lifetimes) use(v *ir.Value) {
 	r := l.p.root(v)
 	of := r.of
-	if _, placed := l.p.Places[of]; placed {
+	if !l.take(of) {
 		return
 	}
 	iv := l.at[of]

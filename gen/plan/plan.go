@@ -27,12 +27,13 @@ const (
 	Image
 )
 
-// Place is a value's storage: an offset in bytes within arena or weights, or within the input,
+// Place is a value's storage: an offset in bytes within arena or weights of its space, or within the input,
 // output or image of number N.
 type Place struct {
 	Region Region
 	Offset sym.Expr
 	N      int
+	Space  layout.Space
 }
 
 // Estimate is what choosing layouts and kernels came to.
@@ -73,17 +74,10 @@ type Program struct {
 	Estimate Estimate
 	Layouts  map[*ir.Value]layout.Layout
 	Places   map[*ir.Value]Place
-	// ArenaBytes, LowerBoundBytes (the most that is live at once) and ScratchBytes (of a worker).
-	ArenaBytes      sym.Expr
-	LowerBoundBytes sym.Expr
-	ScratchBytes    sym.Expr
-	// Images hold the values whose layout is one.
-	Images []Texture
-	// Align is a multiple of Alignment; 0 counts as Alignment.
-	Align int64
-	// Constants in the order of the weights file.
-	Constants    []Constant
-	WeightsBytes int64
+	// Memory is the host's.
+	Memory
+	// Device is what launches run on, nil where all steps are the host's.
+	Device *Device
 }
 
 // Constant is packed data at an offset of the weights file.
@@ -108,18 +102,8 @@ func Run(p *Program) error {
 		}
 		p.Places[v] = Place{Region: Output, N: i, Offset: sym.Const(0)}
 	}
-	if err := p.placeConstants(); err != nil {
-		return err
-	}
-	if err := p.placeImages(u); err != nil {
-		return err
-	}
-	if err := p.placeArena(u); err != nil {
-		return err
-	}
-	p.ScratchBytes = sym.Const(0)
-	for i := range p.Variants() {
-		if err := p.placeScratch(u, p.Variant(i)); err != nil {
+	for _, space := range p.spaces() {
+		if err := p.placeIn(space, u); err != nil {
 			return err
 		}
 	}
@@ -130,9 +114,30 @@ func Run(p *Program) error {
 	return nil
 }
 
-// placeScratch makes room for what the kernels of a variant need.
-func (p *Program) placeScratch(u *unbounded, variant *Program) error {
-	for _, s := range variant.Calls() {
+// placeIn makes the plan of a space.
+func (p *Program) placeIn(space layout.Space, u *unbounded) error {
+	m := p.memory(space)
+	if err := p.placeConstants(space, m); err != nil {
+		return err
+	}
+	if err := p.placeImages(space, m, u); err != nil {
+		return err
+	}
+	if err := p.placeArena(space, m, u); err != nil {
+		return err
+	}
+	m.ScratchBytes = sym.Const(0)
+	for i := range p.Variants() {
+		if err := p.placeScratch(p.Variant(i).callsIn(space), m, u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// placeScratch makes room for what kernels need.
+func (p *Program) placeScratch(calls []*Call, m *Memory, u *unbounded) error {
+	for _, s := range calls {
 		_, bytes := s.Scratch()
 		most, err := p.most(bytes)
 		if err != nil {
@@ -140,7 +145,7 @@ func (p *Program) placeScratch(u *unbounded, variant *Program) error {
 				return err
 			}
 		}
-		p.ScratchBytes = sym.Max(p.ScratchBytes, most, p.Facts)
+		m.ScratchBytes = sym.Max(m.ScratchBytes, most, p.Facts)
 	}
 	return nil
 }
@@ -155,9 +160,6 @@ func (s *Call) Scratch() (offsets []sym.Expr, bytes sym.Expr) {
 	}
 	return offsets, bytes
 }
-
-// align is the alignment of constants and intermediate values.
-func (p *Program) align() int64 { return max(p.Align, Alignment) }
 
 func bytesOf(elements sym.Expr, t ir.DType, align int64) sym.Expr {
 	return roundUp(sym.Scale(elements, int64(t.Size())), align)

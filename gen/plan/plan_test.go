@@ -278,7 +278,7 @@ func TestAlign(t *testing.T) {
 	x, y := &ir.Value{Name: "x", Type: ir.U8, Shape: ir.Dims(3), HasShape: true}, &ir.Value{Name: "y", Type: ir.U8, Shape: ir.Dims(3), HasShape: true}
 	a, b := ir.ConstValue("a", ir.NewTensor(ir.U8, 65)), ir.ConstValue("b", ir.NewTensor(ir.U8, 1))
 	k := &loop.Kernel{Buffers: make([]*loop.Buffer, 4)}
-	p := &Program{Align: 128, Layouts: map[*ir.Value]layout.Layout{}, Steps: []Step{{Call: &Call{Kernel: k, Args: []*ir.Value{a, b, x, y}, Block: &block.Block{}}}}}
+	p := &Program{Memory: Memory{Align: 128}, Layouts: map[*ir.Value]layout.Layout{}, Steps: []Step{{Call: &Call{Kernel: k, Args: []*ir.Value{a, b, x, y}, Block: &block.Block{}}}}}
 	require.NoError(t, Run(p))
 	assert.Equal(t, []string{"0", "128", "0", "128"}, []string{p.Places[a].Offset.String(), p.Places[b].Offset.String(), p.Places[x].Offset.String(), p.Places[y].Offset.String()})
 	assert.Equal(t, int64(256), p.WeightsBytes)

@@ -5,6 +5,7 @@ import (
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/tuning"
@@ -19,6 +20,10 @@ type Step struct {
 	If    *If
 	Loop  *Loop
 	Carry *Carry
+	// Launch and Transfer are of programs with a device.
+	Launch   *Launch
+	Transfer *Transfer
+	Choose   *Choose
 }
 
 // Call runs a kernel on values: operands first, then results, as its buffers stand.
@@ -86,16 +91,52 @@ type Home struct {
 	Whole bool
 }
 
-// Calls are the steps that run kernels, in the program's order.
-func (p *Program) Calls() []*Call {
-	var out []*Call
+// Calls are the steps that run kernels on the host, in the program's order.
+func (p *Program) Calls() []*Call { return p.callsIn(layout.Host) }
+
+// Launches are the steps that run kernels on the device, in the program's order.
+func (p *Program) Launches() []*Launch {
+	var out []*Launch
 	walk(p.Steps, func(s Step) {
-		if s.Call != nil {
-			out = append(out, s.Call)
+		if s.Launch != nil {
+			out = append(out, s.Launch)
 		}
 	})
 	return out
 }
+
+// Transfers are the steps that copy values between spaces.
+func (p *Program) Transfers() []*Transfer {
+	var out []*Transfer
+	walk(p.Steps, func(s Step) {
+		if s.Transfer != nil {
+			out = append(out, s.Transfer)
+		}
+	})
+	return out
+}
+
+// callsIn are the kernels' calls in a space.
+func (p *Program) callsIn(space layout.Space) []*Call {
+	var out []*Call
+	walk(p.Steps, func(s Step) {
+		if c, at := s.call(); c != nil && at == space {
+			out = append(out, c)
+		}
+	})
+	return out
+}
+
+// call is the kernel's call that the step is, and where it runs; nil for other steps.
+func (s Step) call() (*Call, layout.Space) {
+	if s.Launch != nil {
+		return s.Launch.Call, layout.Device
+	}
+	return s.Call, layout.Host
+}
+
+// Walk calls f for each step of the program, then for the steps in it.
+func (p *Program) Walk(f func(Step)) { walk(p.Steps, f) }
 
 // walk calls f for each step, then for the steps in it.
 func walk(steps []Step, f func(Step)) {
@@ -114,6 +155,12 @@ func (s Step) inner() [][]Step {
 		return [][]Step{s.If.Then, s.If.Else}
 	case s.Loop != nil:
 		return [][]Step{s.Loop.Body}
+	case s.Choose != nil:
+		var out [][]Step
+		for _, v := range s.Choose.Versions {
+			out = append(out, v.Steps)
+		}
+		return out
 	}
 	return nil
 }
@@ -124,6 +171,10 @@ func (s Step) values() []*ir.Value {
 	switch {
 	case s.Call != nil:
 		return slices.Concat(s.Over, s.Args)
+	case s.Launch != nil:
+		return slices.Concat(s.Launch.Over, s.Launch.Args)
+	case s.Transfer != nil:
+		return []*ir.Value{s.Transfer.From.Value, s.Transfer.To.Value}
 	case s.Copy != nil:
 		return []*ir.Value{s.Copy.From, s.Copy.To}
 	case s.Carry != nil:

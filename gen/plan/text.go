@@ -15,12 +15,29 @@ func (p *Program) String() string {
 	t := &text{p: p}
 	t.steps(p.Steps, "")
 	if p.Places != nil {
-		for i, x := range p.Images {
-			fmt.Fprintf(&t.out, "image %d: %s[%s][%s][%d]\n", i, x.Type, x.Height, x.Width, layout.TexelLanes)
+		for _, s := range p.spaces() {
+			t.memory(s)
 		}
-		fmt.Fprintf(&t.out, "arena %s (at least %s), scratch %s, weights %d bytes\n", p.ArenaBytes, p.LowerBoundBytes, p.ScratchBytes, p.WeightsBytes)
 	}
 	return t.out.String()
+}
+
+// memory is the plan of a space.
+func (t *text) memory(s layout.Space) {
+	name := in(s)
+	m := t.p.memory(s)
+	for i, x := range m.Images {
+		fmt.Fprintf(&t.out, "%simage %d: %s[%s][%s][%d]\n", name, i, x.Type, x.Height, x.Width, layout.TexelLanes)
+	}
+	fmt.Fprintf(&t.out, "%sarena %s (at least %s), scratch %s, weights %d bytes\n", name, m.ArenaBytes, m.LowerBoundBytes, m.ScratchBytes, m.WeightsBytes)
+}
+
+// in is what stands before something of a space, nothing for the host.
+func in(s layout.Space) string {
+	if s == layout.Host {
+		return ""
+	}
+	return s.String() + " "
 }
 
 // KernelTexts are the kernels of the program's steps for dumps.
@@ -28,8 +45,8 @@ func (p *Program) KernelTexts() string {
 	var l loop.Listing
 	n := 0
 	walk(p.Steps, func(s Step) {
-		if s.Call != nil {
-			l.Add(s.Call.Kernel, fmt.Sprintf("step %d: %s", n, s.Call.Block.Label()))
+		if c, _ := s.call(); c != nil {
+			l.Add(c.Kernel, fmt.Sprintf("step %d: %s", n, c.Block.Label()))
 		}
 		n++
 	})
@@ -49,6 +66,12 @@ func (t *text) steps(steps []Step, indent string) {
 		switch {
 		case s.Call != nil:
 			t.call(s.Call, indent)
+		case s.Launch != nil:
+			t.launch(s.Launch, indent)
+		case s.Transfer != nil:
+			t.transfer(s.Transfer, indent)
+		case s.Choose != nil:
+			t.choose(s.Choose, indent)
 		case s.Copy != nil:
 			t.out.WriteString("copy\n")
 			t.value("reads", s.Copy.From, indent)
@@ -72,6 +95,10 @@ func (t *text) steps(steps []Step, indent string) {
 
 func (t *text) call(s *Call, indent string) {
 	fmt.Fprintf(&t.out, "%s\n%s  %s, tasks %s\n", s.Block.Label(), indent, s.Kernel.Anchor, s.Kernel.Tasks())
+	t.args(s, indent)
+}
+
+func (t *text) args(s *Call, indent string) {
 	for _, v := range s.Over {
 		t.value("takes the place of", v, indent)
 	}
@@ -123,7 +150,10 @@ func (t *text) value(verb string, v *ir.Value, indent string) {
 }
 
 // String is the place for people: "arena + 64*N".
-func (at Place) String() string {
+func (at Place) String() string { return in(at.Space) + at.within() }
+
+// within is the place in its space.
+func (at Place) within() string {
 	switch at.Region {
 	case Image:
 		return fmt.Sprintf("image %d", at.N)

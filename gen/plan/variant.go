@@ -44,6 +44,13 @@ func replaced(steps []Step, with func(*Call) *Call) []Step {
 		switch {
 		case s.Call != nil:
 			s.Call = with(s.Call)
+		case s.Choose != nil:
+			x := *s.Choose
+			x.Versions = slices.Clone(x.Versions)
+			for k, v := range x.Versions {
+				x.Versions[k].Steps = replaced(v.Steps, with)
+			}
+			s.Choose = &x
 		case s.If != nil:
 			x := *s.If
 			x.Then, x.Else = replaced(x.Then, with), replaced(x.Else, with)

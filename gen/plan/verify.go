@@ -2,48 +2,59 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
 	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sym"
 )
 
-// Verify checks that the steps can run in their order: each is one thing, what it reads was written before, what a kernel
-// gets is what its buffers say, and, once values are placed, that all of them are.
+// Verify checks that the steps can run in their order: each is one thing, what it reads was written before, in the space
+// where the step runs, what a kernel gets is what its buffers say, as many work-items start as it has tasks, and, once values
+// are placed, that all of them are and that none lies where another one does in its life.
 func (p *Program) Verify(proofs loop.Proofs) error {
 	if err := p.verifyVariants(proofs); err != nil {
 		return err
 	}
-	v := &verifier{p: p, proofs: proofs, written: map[*ir.Value]bool{}, outside: map[*ir.Value]bool{}, right: map[*loop.Kernel]bool{}}
+	v := &verifier{p: p, proofs: proofs, known: map[any]bool{}, filled: map[*ir.Value]sym.Expr{}, outside: map[*ir.Value]bool{}, right: map[*loop.Kernel]bool{}}
 	for _, x := range p.Inputs {
-		v.written[x], v.outside[x] = true, true
+		v.known[x], v.outside[x] = true, true
+	}
+	for _, s := range p.Symbols {
+		v.known[s.Name] = !s.Computed
 	}
 	if err := v.steps(p.Steps); err != nil {
 		return err
 	}
 	for _, x := range p.Outputs {
-		if err := v.read("the program", x); err != nil {
+		if err := v.read("the program", x, layout.Host); err != nil {
 			return err
 		}
 	}
 	if p.Places == nil {
 		return nil
 	}
-	for _, x := range p.mentioned() {
-		if _, placed := p.Places[x]; !placed {
-			return fmt.Errorf("%q has no place in memory", x.Name)
-		}
-	}
-	return nil
+	return p.verifyPlaces()
 }
 
-// verifier knows in which values' storage something was written.
+// verifier knows in which values' storage something was written, and which symbols have values.
 type verifier struct {
 	p       *Program
-	proofs  loop.Proofs // of kernels that earlier passes had
-	written map[*ir.Value]bool
-	order   []*ir.Value           // as they were written first
-	outside map[*ir.Value]bool    // the caller's inputs
-	right   map[*loop.Kernel]bool // kernels that steps share are looked at once
+	proofs  loop.Proofs            // of kernels that earlier passes had
+	known   map[any]bool           // values and names of symbols
+	order   []any                  // as they were known first
+	filled  map[*ir.Value]sym.Expr // the bytes of values from 0 on that transfers have written
+	outside map[*ir.Value]bool     // the caller's inputs
+	right   map[*loop.Kernel]bool  // kernels that steps share are looked at once
+}
+
+// learn notes that a value is written, or that a symbol has a value.
+func (v *verifier) learn(x any) {
+	if !v.known[x] {
+		v.known[x] = true
+		v.order = append(v.order, x)
+	}
 }
 
 func (v *verifier) steps(steps []Step) error {
@@ -57,7 +68,8 @@ func (v *verifier) steps(steps []Step) error {
 
 func (v *verifier) step(s *Step) error {
 	members := 0
-	for _, is := range []bool{s.Call != nil, s.Copy != nil, s.Check != nil, s.Set != nil, s.If != nil, s.Loop != nil, s.Carry != nil} {
+	for _, is := range []bool{s.Call != nil, s.Copy != nil, s.Check != nil, s.Set != nil, s.If != nil, s.Loop != nil, s.Carry != nil,
+		s.Launch != nil, s.Transfer != nil, s.Choose != nil} {
 		if is {
 			members++
 		}
@@ -66,21 +78,35 @@ func (v *verifier) step(s *Step) error {
 	case members != 1:
 		return fmt.Errorf("a step is %d things", members)
 	case s.Call != nil:
-		return v.call(s.Call)
+		return v.call(s.Call, layout.Host)
+	case s.Launch != nil:
+		return v.launch(s.Launch)
+	case s.Transfer != nil:
+		return v.transfer(s.Transfer)
 	case s.Copy != nil:
 		return v.copies("a copy", *s.Copy)
 	case s.Carry != nil:
+		for _, x := range s.Carry.Sets {
+			v.learn(x.Name)
+		}
 		return v.copies(s.Carry.Label, s.Carry.Copies...)
 	case s.If != nil:
-		return v.branches(s.If)
+		if err := v.read(s.If.Label, s.If.Cond, layout.Host); err != nil {
+			return err
+		}
+		return v.branches(s.inner())
 	case s.Loop != nil:
 		return v.loop(s.Loop)
+	case s.Choose != nil:
+		return v.choose(s.Choose, s.inner())
+	case s.Set != nil:
+		v.learn(s.Set.Name)
 	}
 	return nil
 }
 
-// call checks a kernel's operands and results.
-func (v *verifier) call(c *Call) error {
+// call checks a kernel's operands and results, which lie in the space where it runs.
+func (v *verifier) call(c *Call, space layout.Space) error {
 	if !v.right[c.Kernel] {
 		if err := v.proofs.Verify(c.Kernel); err != nil {
 			return fmt.Errorf("block %s: %w", c.Block.Label(), err)
@@ -91,7 +117,7 @@ func (v *verifier) call(c *Call) error {
 		return fmt.Errorf("block %s: %d values for a kernel of %d buffers", c.Block.Label(), len(c.Args), len(c.Kernel.Buffers))
 	}
 	for _, x := range c.Over {
-		if err := v.read(c.Block.Label(), x); err != nil {
+		if err := v.read(c.Block.Label(), x, space); err != nil {
 			return err
 		}
 	}
@@ -103,7 +129,7 @@ func (v *verifier) call(c *Call) error {
 		if b.Write {
 			continue
 		}
-		if err := v.read(c.Block.Label(), x); err != nil {
+		if err := v.read(c.Block.Label(), x, space); err != nil {
 			return err
 		}
 	}
@@ -114,16 +140,19 @@ func (v *verifier) call(c *Call) error {
 		if b.Holds && len(c.Over) == 0 {
 			return fmt.Errorf("block %s: %q holds no operand that its kernel reads there", c.Block.Label(), c.Args[i].Name)
 		}
-		if err := v.write(c.Block.Label(), c.Args[i]); err != nil {
+		if err := v.write(c.Block.Label(), c.Args[i], space); err != nil {
 			return err
 		}
+	}
+	for _, name := range c.Kernel.Sets {
+		v.learn(name)
 	}
 	return nil
 }
 
 func (v *verifier) copies(what string, copies ...Copy) error {
 	for _, c := range copies {
-		if err := v.read(what, c.From); err != nil {
+		if err := v.read(what, c.From, layout.Host); err != nil {
 			return err
 		}
 		if c.From.Type != c.To.Type {
@@ -131,36 +160,34 @@ func (v *verifier) copies(what string, copies ...Copy) error {
 		}
 	}
 	for _, c := range copies {
-		if err := v.write(what, c.To); err != nil {
+		if err := v.write(what, c.To, layout.Host); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// branches checks either branch after what was before both; what only one of them writes is not written after them.
-func (v *verifier) branches(x *If) error {
-	if err := v.read(x.Label, x.Cond); err != nil {
-		return err
-	}
-	mark := len(v.order)
-	if err := v.steps(x.Then); err != nil {
-		return err
-	}
-	then := map[*ir.Value]bool{}
-	for _, r := range v.order[mark:] {
-		then[r] = true
-		delete(v.written, r)
-	}
-	v.order = v.order[:mark]
-	if err := v.steps(x.Else); err != nil {
-		return err
-	}
-	for _, r := range v.order[mark:] {
-		if !then[r] {
-			delete(v.written, r)
+// branches checks lists of steps of which one runs, each after what was before all; what only some of them write is not
+// written after them.
+func (v *verifier) branches(lists [][]Step) error {
+	mark, before := len(v.order), v.order
+	var all map[any]bool // what each list so far makes known
+	for _, steps := range lists {
+		v.order = slices.Clone(before)
+		if err := v.steps(steps); err != nil {
+			return err
 		}
+		mine := map[any]bool{}
+		for _, x := range v.order[mark:] {
+			mine[x] = all == nil || all[x]
+			delete(v.known, x)
+		}
+		all = mine
 	}
+	for _, x := range v.order[mark:] {
+		v.known[x] = all[x]
+	}
+	v.order = slices.DeleteFunc(v.order, func(x any) bool { return !v.known[x] })
 	return nil
 }
 
@@ -170,28 +197,46 @@ func (v *verifier) loop(x *Loop) error {
 		if read == nil {
 			continue
 		}
-		if err := v.read(x.Label, read); err != nil {
+		if err := v.read(x.Label, read, layout.Host); err != nil {
 			return err
 		}
+	}
+	v.learn(x.Counter)
+	if x.Made != "" {
+		v.learn(x.Made)
 	}
 	return v.steps(x.Body)
 }
 
-func (v *verifier) read(what string, x *ir.Value) error {
-	if r, _ := v.p.home(x); x.Const == nil && !v.written[r] {
+func (v *verifier) read(what string, x *ir.Value, space layout.Space) error {
+	if err := v.lies(what, "reads", x, space); err != nil {
+		return err
+	}
+	if r, _ := v.p.home(x); x.Const == nil && !v.known[r] {
 		return fmt.Errorf("%s reads %q before a step has written it", what, x.Name)
 	}
 	return nil
 }
 
-func (v *verifier) write(what string, x *ir.Value) error {
+// lies checks that a value lies where a step runs, as does that in whose storage it is.
+func (v *verifier) lies(what, verb string, x *ir.Value, space layout.Space) error {
+	r, _ := v.p.home(x)
+	for _, y := range []*ir.Value{x, r} {
+		if at := v.p.Space(y); at != space {
+			return fmt.Errorf("%s, on the %s, %s %q, which lies on the %s: a transfer must copy it", what, space, verb, y.Name, at)
+		}
+	}
+	return nil
+}
+
+func (v *verifier) write(what string, x *ir.Value, space layout.Space) error {
+	if err := v.lies(what, "writes", x, space); err != nil {
+		return err
+	}
 	r, _ := v.p.home(x)
 	if x.Const != nil || r.Const != nil || v.outside[r] {
 		return fmt.Errorf("%s writes %q, which is a constant or the caller's", what, x.Name)
 	}
-	if !v.written[r] {
-		v.written[r] = true
-		v.order = append(v.order, r)
-	}
+	v.learn(r)
 	return nil
 }

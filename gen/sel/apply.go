@@ -1,6 +1,7 @@
 package sel
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,13 +42,20 @@ type applier struct {
 	other stored
 }
 
-// control appends a block that runs graphs, whose values are given row-major.
+// control appends a block that runs graphs, whose values are given row-major on the host, as are those that it reads itself.
 func (a *applier) control(b *block.Block) {
+	own := func(v **ir.Value) {
+		if *v != nil && a.c.Layouts[*v] != layout.RowMajor {
+			*v = a.other[*v][layout.RowMajor]
+		}
+	}
+	if x := b.Control.If; x != nil {
+		own(&x.Cond)
+	}
 	if l := b.Control.Loop; l != nil {
-		for k, s := range l.States {
-			if a.c.Layouts[s.Init] != layout.RowMajor {
-				l.States[k].Init = a.other[s.Init][layout.RowMajor]
-			}
+		own(&l.Max)
+		for k := range l.States {
+			own(&l.States[k].Init)
 		}
 	}
 	for _, r := range b.Control.Graphs() {
@@ -97,10 +105,10 @@ func (s *selector) lower(c *Choice, b *block.Block) Kernel {
 	if k, ok := kernels[layouts]; ok {
 		l := *k.Lowered
 		l.Args = lower.Values(b)
-		return Kernel{Lowered: &l, Cycles: k.Cycles}
+		return Kernel{Lowered: &l, Cycles: k.Cycles, Space: k.Space}
 	}
 	k, err := s.cheapest(b, lay)
-	if err == nil && s.o.Candidate > 0 && b.Call == nil {
+	if err == nil && s.o.Candidate > 0 && b.Call == nil && k.Space == layout.Host {
 		k, err = s.candidate(b, lay, k)
 	}
 	if err != nil || k.Lowered == nil {
@@ -150,22 +158,41 @@ func (a *applier) copied(v, written *ir.Value, from layout.Layout) {
 	}
 	a.other[v] = map[layout.Layout]*ir.Value{from: written}
 	kept := a.storages(v)[c.Solution.Choice[n]]
-	for _, to := range a.layouts(v) {
-		if to == from || !a.has(kept, v, to) {
-			continue
-		}
+	todo := slices.DeleteFunc(a.layouts(v), func(to layout.Layout) bool { return to == from || !a.has(kept, v, to) })
+	// What others are made from comes first: layouts of the space where the value was written, then row-major of the other one.
+	slices.SortStableFunc(todo, func(x, y layout.Layout) int { return cmp.Compare(distance(from, x), distance(from, y)) })
+	for _, to := range todo {
 		copy := v // an output that was computed in another layout
 		if to != layout.RowMajor || written == v {
 			copy = a.twin(v, to)
 		}
 		a.other[v][to] = copy
 		c.Layouts[copy] = to
-		b := block.Copy(written, copy, fmt.Sprintf("layout %s of %q", to, v.Name), "Layout")
+		b := block.Copy(a.other[v][source(from, to)], copy, fmt.Sprintf("layout %s of %q", to, v.Name), "Layout")
 		a.g.Blocks = append(a.g.Blocks, b)
-		c.Kernels[b] = a.lower(c, b)
 		c.Conversions++
+		if source(from, to).Space != to.Space {
+			c.Transfers[b] = true
+			continue
+		}
+		c.Kernels[b] = a.lower(c, b)
 	}
 }
+
+// distance is how many copies after another layout a value has one at the earliest.
+func distance(from, to layout.Layout) int {
+	n := 0
+	for to != from {
+		to, n = source(from, to), n+1
+		if n > maxCopies {
+			panic(fmt.Sprintf("no way from layout %s to %s", from, to))
+		}
+	}
+	return n
+}
+
+// maxCopies are a conversion to row-major, a transfer and a conversion in the other space.
+const maxCopies = 3
 
 // KernelTexts are the chosen kernels for dumps.
 func (c *Choice) KernelTexts(g *block.Graph) string {
@@ -191,6 +218,8 @@ func (c *Choice) Text(g *block.Graph) string {
 			}
 			if k := c.Kernels[b]; k.Lowered != nil {
 				fmt.Fprintf(&out, "block %d: %s, %.0f cycles:", i, k.Kernel.Anchor, k.Cycles)
+			} else if c.Transfers[b] {
+				fmt.Fprintf(&out, "block %d: transfer:", i)
 			} else {
 				fmt.Fprintf(&out, "block %d: view:", i)
 			}

@@ -2,6 +2,7 @@ package sel
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -18,7 +19,9 @@ const maxPicks = 16
 // enumerate makes the candidates of every block.
 func (s *selector) enumerate() error {
 	s.walk(s.g, 1)
-	s.wantImages()
+	for _, d := range s.sides {
+		d.wantImages()
+	}
 	for _, b := range s.blocks {
 		cs, err := s.blockCandidates(b)
 		if err != nil {
@@ -46,11 +49,13 @@ func (s *selector) walk(g *block.Graph, runs float64) {
 		if b.Control == nil {
 			s.blocks = append(s.blocks, b)
 			if b.Stage != nil {
-				lower.DotLayouts(b, s.t, s.want)
+				for _, d := range s.sides {
+					lower.DotLayouts(b, d.t, d.want)
+				}
 			}
 			continue
 		}
-		s.interfaces = append(s.interfaces, b.Results...)
+		s.interfaces = append(append(s.interfaces, b.Results...), reads(b.Control)...)
 		for _, v := range b.Results {
 			s.given[v] = true
 		}
@@ -65,6 +70,17 @@ func (s *selector) walk(g *block.Graph, runs float64) {
 			s.walk(r, inner)
 		}
 	}
+}
+
+// reads are what the host program reads of control flow to know where to go.
+func reads(c *block.Control) []*ir.Value {
+	switch {
+	case c.If != nil:
+		return []*ir.Value{c.If.Cond}
+	case c.Loop.Max != nil:
+		return []*ir.Value{c.Loop.Max}
+	}
+	return nil
 }
 
 // usualTrips are the iterations of a loop of whose number nothing is known.
@@ -106,10 +122,18 @@ func (s *selector) blockCandidates(b *block.Block) ([]candidate, error) {
 			}
 		}
 		if !math.IsInf(class.cycles[i], 1) {
-			out = append(out, candidate{layouts, class.cycles[i], false})
+			out = append(out, candidate{layouts, class.cycles[i] + s.price(b, layouts), false})
 		}
 	}
 	return out, nil
+}
+
+// price is what the options add to a candidate.
+func (s *selector) price(b *block.Block, layouts map[*ir.Value]layout.Layout) float64 {
+	if s.o.Price == nil {
+		return 0
+	}
+	return s.o.Price(b, layouts[b.Results[0]].Space)
 }
 
 // choice is values of a block that share a layout, and those that they may have, row-major first.
@@ -118,38 +142,65 @@ type choice struct {
 	layouts []layout.Layout
 }
 
-// assignments of layouts to a block's values: every combination where they are few; otherwise
-// all row-major, all the last, and each with one value otherwise. The results of a
-// block share one layout.
+// assignments of layouts to a block's values, on each side that may run it.
 func (s *selector) assignments(b *block.Block) []map[*ir.Value]layout.Layout {
-	var free []choice
-	seen := map[*ir.Value]bool{}
-	for _, v := range b.Operands {
-		if ls := s.layouts(v); len(ls) > 1 && !seen[v] {
-			seen[v] = true
-			free = append(free, choice{[]*ir.Value{v}, ls})
+	var out []map[*ir.Value]layout.Layout
+	for _, d := range s.sides {
+		if d.runs(b) {
+			out = append(out, d.assignments(b)...)
 		}
 	}
-	common := s.layouts(b.Results[0])
-	for _, v := range b.Results[1:] {
-		common = slices.DeleteFunc(slices.Clone(common), func(l layout.Layout) bool { return !slices.Contains(s.layouts(v), l) })
+	return out
+}
+
+// assignments in one space: every combination where they are few; otherwise all row-major, all the last, and each
+// with one value otherwise. The results of a block share one layout.
+func (d *side) assignments(b *block.Block) []map[*ir.Value]layout.Layout {
+	var free, all []choice
+	seen := map[*ir.Value]bool{}
+	for _, v := range b.Operands {
+		if !seen[v] && v.Const == nil {
+			seen[v] = true
+			all = append(all, choice{[]*ir.Value{v}, d.layouts(v)})
+		}
 	}
-	if len(common) > 1 {
-		free = append(free, choice{b.Results, common})
+	common := d.layouts(b.Results[0])
+	for _, v := range b.Results[1:] {
+		common = slices.DeleteFunc(slices.Clone(common), func(l layout.Layout) bool { return !slices.Contains(d.layouts(v), l) })
+	}
+	var only assignment
+	for _, c := range append(all, choice{b.Results, common}) {
+		if len(c.layouts) > 1 {
+			free = append(free, c)
+		} else {
+			only.set(c, 0)
+		}
 	}
 	var out []map[*ir.Value]layout.Layout
 	for _, picked := range picks(free) {
-		m := map[*ir.Value]layout.Layout{}
+		m := assignment(maps.Clone(only))
 		for i, k := range picked {
-			for _, v := range free[i].values {
-				if k > 0 {
-					m[v] = free[i].layouts[k]
-				}
-			}
+			m.set(free[i], k)
 		}
 		out = append(out, m)
 	}
 	return out
+}
+
+// assignment is of layouts to values: those that have another one than row-major on the host.
+type assignment map[*ir.Value]layout.Layout
+
+// set gives a choice's values its k-th layout.
+func (m *assignment) set(c choice, k int) {
+	if c.layouts[k] == layout.RowMajor {
+		return
+	}
+	if *m == nil {
+		*m = assignment{}
+	}
+	for _, v := range c.values {
+		(*m)[v] = c.layouts[k]
+	}
 }
 
 // picks are numbers of layouts, one for each choice.
@@ -186,20 +237,11 @@ func picks(free []choice) [][]int {
 	return out
 }
 
-// layouts are what a value may be stored in, row-major first.
-func (s *selector) layouts(v *ir.Value) []layout.Layout {
-	out := []layout.Layout{layout.RowMajor}
-	if s.mayBlock(v) {
-		out = append(out, s.blocked)
-	}
-	return append(out, s.wanted[v]...)
-}
-
 // maxLayouts is the most layouts of a value; of more, the rest are left out.
 const maxLayouts = 4
 
 // want notes that an instruction reads a value in a layout.
-func (s *selector) want(v *ir.Value, l layout.Layout) {
+func (s *side) want(v *ir.Value, l layout.Layout) {
 	if s.o.Layouts && s.o.Contractions && v.Const == nil && l.Fits(v.Shape) && !slices.Contains(s.wanted[v], l) && len(s.wanted[v]) < maxLayouts-1 {
 		s.wanted[v] = append(s.wanted[v], l)
 	}
@@ -207,9 +249,9 @@ func (s *selector) want(v *ir.Value, l layout.Layout) {
 
 // mayBlock reports whether a value can be stored in blocks of channels; where there is texture
 // memory, it is in texels.
-func (s *selector) mayBlock(v *ir.Value) bool { return s.hasBlocks(v) && !s.sameBytes(v) }
+func (s *side) mayBlock(v *ir.Value) bool { return s.hasBlocks(v) && !s.sameBytes(v) }
 
-func (s *selector) hasBlocks(v *ir.Value) bool {
+func (s *side) hasBlocks(v *ir.Value) bool {
 	if !s.o.Layouts || s.t.Images != nil || v.Const != nil || v.Type != ir.F32 || len(v.Shape) < 3 || !s.blocked.Fits(v.Shape) {
 		return false
 	}
@@ -219,7 +261,7 @@ func (s *selector) hasBlocks(v *ir.Value) bool {
 
 // sameBytes reports whether the value lies in memory alike in both layouts: whole blocks of channels,
 // and nothing but channels.
-func (s *selector) sameBytes(v *ir.Value) bool {
+func (s *side) sameBytes(v *ir.Value) bool {
 	if !s.hasBlocks(v) || s.blocked.Padded(v.Shape) {
 		return false
 	}

@@ -12,7 +12,7 @@ import (
 // wantImages lets values be images where the chip has texture memory. Texels lie along what the
 // first contraction of a value sums over (SmartMem 3.2: layouts by the reduction dimensions of the
 // consumers), or along channels.
-func (s *selector) wantImages() {
+func (s *side) wantImages() {
 	if s.t.Images == nil || !s.o.Layouts {
 		return
 	}
@@ -39,7 +39,7 @@ func (s *selector) wantImages() {
 
 // isImage reports whether a value can be such an image: it has enough channels, and extents that are
 // sure to be some that the chip can have.
-func (s *selector) isImage(v *ir.Value, l layout.Layout) bool {
+func (s *side) isImage(v *ir.Value, l layout.Layout) bool {
 	if v.Const != nil || v.Type != ir.F32 || !l.Fits(v.Shape) {
 		return false
 	}

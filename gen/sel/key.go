@@ -3,6 +3,7 @@ package sel
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
@@ -60,7 +61,7 @@ func (s *selector) held(v *ir.Value) (string, error) {
 	if v.Const == nil {
 		return "", nil
 	}
-	if len(s.t.Dots(ir.I32)) == 0 || !v.Type.IsInteger() {
+	if !v.Type.IsInteger() || !slices.ContainsFunc(s.sides, func(d *side) bool { return len(d.t.Dots(ir.I32)) > 0 }) {
 		return "constant", nil
 	}
 	data, err := v.Const.Bytes()

@@ -32,6 +32,12 @@ type Options struct {
 	// Candidate, from 1, computes each block by its k-th kernel in the layouts that estimates choose, or by
 	// the first where it has fewer; 0: by the best.
 	Candidate int
+	// Device, where it is not nil, is a second target: a block runs on it or on the host, whichever is estimated to take less
+	// with the transfers of values between their memory spaces.
+	Device *target.Target
+	// Price, where it is not nil, is added to the estimated cycles of a block in a space, for programs that want it to run
+	// somewhere.
+	Price func(b *block.Block, space layout.Space) float64
 }
 
 // Views reports whether values may lie in others: what is concatenated in the result, parts in the whole.
@@ -45,6 +51,8 @@ type Choice struct {
 	Others []map[*block.Block]Kernel
 	// Views are the blocks for which nothing is to be done: their operands lie in the result, or it lies in an operand.
 	Views map[*block.Block][]View
+	// Transfers are the blocks that copy a value to another space.
+	Transfers map[*block.Block]bool
 	// Conversions is how many of the blocks change a layout.
 	Conversions int
 	// Stale is what the tuning record says that is true no more, a line each.
@@ -57,6 +65,8 @@ type Choice struct {
 type Kernel struct {
 	*lower.Lowered
 	Cycles float64
+	// Space is where it runs, and where its values lie.
+	Space layout.Space
 	// Tuning is nil where a block is neither in a record nor one of which candidates are asked for.
 	Tuning *tuning.Choice
 	// SamePacking reports, of another variant's kernel, that it reads the constants as the choice's own kernel packs them.
@@ -66,6 +76,11 @@ type Kernel struct {
 // Run chooses, and inserts conversions into the graph as blocks that copy.
 func Run(g *block.Graph, t *target.Target, o Options) (*Choice, error) {
 	s := newSelector(g, t, o)
+	if o.Device != nil {
+		if err := s.addDevice(o.Device); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.enumerate(); err != nil {
 		return nil, err
 	}
@@ -73,12 +88,23 @@ func Run(g *block.Graph, t *target.Target, o Options) (*Choice, error) {
 }
 
 func newSelector(g *block.Graph, t *target.Target, o Options) *selector {
-	s := &selector{g: g, t: t, o: o, usual: usual(g), costs: map[string]float64{}, classes: map[string]*class{}, classOf: map[*block.Block]*class{},
+	s := &selector{g: g, o: o, usual: usual(g), costs: map[string]float64{}, classes: map[string]*class{}, classOf: map[*block.Block]*class{},
 		runs: map[*ir.Value]float64{}, given: map[*ir.Value]bool{}, views: map[*block.Block]bool{},
 		found: map[string]bool{}, stale: map[string]bool{}}
-	s.blocked = layout.Layout{Axis: 1, Block: t.ChannelBlock()}
-	s.wanted = map[*ir.Value][]layout.Layout{}
+	s.sides = []*side{s.newSide(layout.Host, t)}
 	return s
+}
+
+// addDevice adds the second target.
+func (s *selector) addDevice(t *target.Target) error {
+	link, err := t.WorkGroups()
+	if err != nil {
+		return err
+	}
+	d := s.newSide(layout.Device, t)
+	d.link = link
+	s.sides = append(s.sides, d)
+	return nil
 }
 
 // solve chooses among the candidates and applies the choice to the graph.
@@ -87,7 +113,7 @@ func (s *selector) solve() (*Choice, error) {
 	if err != nil {
 		return nil, fmt.Errorf("choice of layouts: %w", err)
 	}
-	c := &Choice{Layouts: map[*ir.Value]layout.Layout{}, Kernels: map[*block.Block]Kernel{}, Views: map[*block.Block][]View{}, Solution: solution}
+	c := &Choice{Layouts: map[*ir.Value]layout.Layout{}, Kernels: map[*block.Block]Kernel{}, Views: map[*block.Block][]View{}, Transfers: map[*block.Block]bool{}, Solution: solution}
 	s.apply(c, s.g, stored{})
 	c.Stale = s.staleNotes()
 	s.g.SyncOperands()
@@ -97,7 +123,7 @@ func (s *selector) solve() (*Choice, error) {
 // Estimate is the cycles of a block whose values are all row-major; fusion compares with it. A block that no kernel computes
 // so, or whose kernels cannot be made, takes forever: +Inf.
 func Estimate(b *block.Block, f sym.Facts, t *target.Target, o Options) float64 {
-	o.Times, o.Candidate = nil, 0 // or what is measured would depend on what was
+	o.Times, o.Candidate, o.Device = nil, 0, nil // or what is measured would depend on what was
 	s := newSelector(&block.Graph{Facts: f}, t, o)
 	k, err := s.cheapest(b, func(*ir.Value) layout.Layout { return layout.RowMajor })
 	if err != nil || k.Lowered == nil {
@@ -108,13 +134,10 @@ func Estimate(b *block.Block, f sym.Facts, t *target.Target, o Options) float64 
 
 // selector is the state of a run.
 type selector struct {
-	g       *block.Graph
-	usual   sym.Facts // as the symbols are for estimates
-	t       *target.Target
-	o       Options
-	blocked layout.Layout
-	// wanted are layouts that instructions of the chip read, by value.
-	wanted map[*ir.Value][]layout.Layout
+	g     *block.Graph
+	usual sym.Facts // as the symbols are for estimates
+	o     Options
+	sides []*side // by space: the host, then the device
 	// blocks that have a stage, those of inner graphs included, and the candidates of each.
 	blocks     []*block.Block
 	candidates [][]candidate
@@ -170,7 +193,7 @@ func single(anchor func(*block.Block, *lower.Env) (*lower.Lowered, error)) func(
 // know the block. It is the zero Kernel where none can have these layouts.
 func (s *selector) cheapest(b *block.Block, lay lower.Layouts) (Kernel, error) {
 	k, err := s.estimated(b, lay)
-	if err != nil || k.Lowered == nil || s.o.Times == nil || b.Call != nil {
+	if err != nil || k.Lowered == nil || s.o.Times == nil || b.Call != nil || k.Space != layout.Host {
 		return k, err
 	}
 	return s.measured(b, lay, k)
@@ -190,13 +213,15 @@ func (s *selector) estimated(b *block.Block, lay lower.Layouts) (Kernel, error) 
 
 // kernels are those of a block in some layouts, with so many tiles of each width, or of one name only.
 func (s *selector) kernels(b *block.Block, lay lower.Layouts, tiles int, only string) ([]Kernel, error) {
-	env := &lower.Env{Layouts: lay, Symbols: s.g.Facts, Target: s.t, Tiles: tiles, Only: only, Packing: s.packing,
+	d := s.sideOf(b, lay)
+	here := func(v *ir.Value) layout.Layout { return lay(v).In(layout.Host) } // kernels do not know of spaces
+	env := &lower.Env{Layouts: here, Symbols: s.g.Facts, Target: d.t, Tiles: tiles, Only: only, Packing: s.packing,
 		Contractions: s.o.Contractions, Windows: s.o.Windows, Winograd: s.o.Winograd, Vectors: s.o.Vectors}
 	by := anchors
 	if b.Call != nil { // an opaque operator's values are row-major
 		by = opaque
 	} else {
-		env.Layouts = s.stored(b, lay)
+		env.Layouts = d.stored(b, here)
 	}
 	var out []Kernel
 	for _, anchor := range by {
@@ -206,7 +231,7 @@ func (s *selector) kernels(b *block.Block, lay lower.Layouts, tiles int, only st
 		}
 		for _, l := range ls {
 			if only == "" || l.Name == only {
-				out = append(out, Kernel{Lowered: l, Cycles: cost.Kernel(l.Kernel, s.t, s.usual, lower.TileCycles)})
+				out = append(out, Kernel{Lowered: l, Cycles: d.cycles(cost.Kernel(l.Kernel, d.t, s.usual, lower.TileCycles)), Space: d.space})
 			}
 		}
 	}
@@ -214,7 +239,7 @@ func (s *selector) kernels(b *block.Block, lay lower.Layouts, tiles int, only st
 }
 
 // stored are the layouts in which a kernel finds values.
-func (s *selector) stored(b *block.Block, lay lower.Layouts) lower.Layouts {
+func (s *side) stored(b *block.Block, lay lower.Layouts) lower.Layouts {
 	writesRows := len(b.Placed) > 0 || b.Stage.Update != nil || // chains and updates
 		slices.ContainsFunc(b.Results, func(v *ir.Value) bool { return !s.sameBytes(v) }) // results are stored alike
 	return func(v *ir.Value) layout.Layout {

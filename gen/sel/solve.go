@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"rules_dnn/gen/block"
+	"rules_dnn/gen/cost"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/pbqp"
@@ -33,11 +34,28 @@ func (s *selector) has(st storage, v *ir.Value, l layout.Layout) bool {
 func (s *selector) copies(v *ir.Value, written layout.Layout, kept storage) float64 {
 	c := 0.0
 	for _, l := range s.layouts(v) {
-		if l != written && s.has(kept, v, l) {
-			c += s.conversion(v, written, l)
+		if l == written || !s.has(kept, v, l) {
+			continue
 		}
+		from := source(written, l)
+		if from != written && !s.has(kept, v, from) {
+			return math.Inf(1)
+		}
+		c += s.conversion(v, from, l)
 	}
 	return c
+}
+
+// source is the layout from which a value, which is written in one layout, becomes stored in another one: values reach
+// another space row-major, and are converted there.
+func source(written, to layout.Layout) layout.Layout {
+	switch {
+	case to.Space == written.Space:
+		return written
+	case to.In(layout.Host) == layout.RowMajor:
+		return layout.RowMajor.In(written.Space)
+	}
+	return layout.RowMajor.In(to.Space)
 }
 
 // problem has a node for each block, with its candidates, and one for each value of more than one
@@ -139,6 +157,11 @@ func (s *selector) copying(v *ir.Value, from, to layout.Layout) float64 {
 	if c, ok := s.costs[key]; ok {
 		return c
 	}
+	if from.Space != to.Space {
+		c := s.transferring(v)
+		s.costs[key] = c
+		return c
+	}
 	twin := &ir.Value{Name: v.Name, Type: v.Type, Shape: v.Shape, HasShape: true}
 	k, err := s.cheapest(block.Copy(v, twin, "", ""), func(x *ir.Value) layout.Layout {
 		if x == v {
@@ -152,4 +175,10 @@ func (s *selector) copying(v *ir.Value, from, to layout.Layout) float64 {
 	}
 	s.costs[key] = c
 	return c
+}
+
+// transferring estimates the transfer of a row-major value to or from the device.
+func (s *selector) transferring(v *ir.Value) float64 {
+	bytes := cost.Bytes(layout.RowMajor.Elements(v.Shape), v.Type.Size(), s.usual)
+	return s.sides[layout.Device].link.Transfer(bytes)
 }

@@ -56,7 +56,7 @@ func (s *selector) beside(b *block.Block, own Kernel, lay func(*ir.Value) layout
 	case err != nil:
 		return Kernel{}, err
 	case best.Lowered == nil:
-		return Kernel{}, fmt.Errorf("block %s: no kernel computes it for %s in the layouts that were chosen for the widest chip", b.Label(), s.t.Name)
+		return Kernel{}, fmt.Errorf("block %s: no kernel computes it for %s in the layouts that were chosen for the widest chip", b.Label(), s.host().t.Name)
 	}
 	if best.Packing == nil && own.Packing == nil && takesValues(best, b) && takesValues(own, b) {
 		best.SamePacking = true

@@ -36,8 +36,8 @@ func (c *Choice) Verify(g *block.Graph, proofs loop.Proofs) error {
 			err = fmt.Errorf("%d kernels of another variant are chosen for %d", len(kernels), len(c.Kernels))
 		}
 	}
-	if err == nil && blocks != len(c.Kernels)+len(c.Views) {
-		err = fmt.Errorf("%d kernels and %d blocks without one are chosen for %d blocks", len(c.Kernels), len(c.Views), blocks)
+	if without := len(c.Views) + len(c.Transfers); err == nil && blocks != len(c.Kernels)+without {
+		err = fmt.Errorf("%d kernels and %d blocks without one are chosen for %d blocks", len(c.Kernels), without, blocks)
 	}
 	return err
 }
@@ -53,6 +53,8 @@ func (c *Choice) verify(b *block.Block, right map[*loop.Kernel]bool, proofs loop
 			}
 		}
 		return nil
+	case c.Transfers[b]:
+		return c.transfer(b, computed || view)
 	case computed == view || computed && k.Lowered == nil:
 		return fmt.Errorf("block %s has not one kernel", b.Label())
 	case view:
@@ -95,6 +97,15 @@ func (c *Choice) writes(b *block.Block, k *loop.Kernel) error {
 		case v != nil && (buf.Type != v.Type || !buf.Size.Equal(c.Layouts[v].Elements(v.Shape))):
 			return fmt.Errorf("block %s: its kernel gives %s elements of %s for %q, which is %s%v as %s", b.Label(), buf.Size, buf.Type, v.Name, v.Type, v.Shape, c.Layouts[v])
 		}
+	}
+	return nil
+}
+
+// transfer checks that a block copies a value to the same layout in another space, and that nothing else is chosen for it.
+func (c *Choice) transfer(b *block.Block, other bool) error {
+	from, to := c.Layouts[b.Operands[0]], c.Layouts[b.Results[0]]
+	if other || from.Space == to.Space || from.In(to.Space) != to {
+		return fmt.Errorf("block %s is a transfer from %s to %s", b.Label(), from, to)
 	}
 	return nil
 }

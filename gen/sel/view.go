@@ -12,7 +12,7 @@ import (
 // whose pieces blocks of the same graph compute, each for one concatenation only: they can be written where they belong.
 // Of other blocks it is those whose result no concatenation and no caller has a place for, so that it may lie in an operand.
 func (s *selector) findViews(g *block.Graph) {
-	if !s.o.Views(s.t) {
+	if !s.o.Views(s.host().t) {
 		return
 	}
 	at := map[*ir.Value]int{} // the number of the block that computes it, or the first of its pieces
@@ -85,6 +85,9 @@ type View struct {
 
 // viewsIn are the views that leave nothing to do for a block; false where it has something to do in these layouts.
 func (s *selector) viewsIn(b *block.Block, lay func(*ir.Value) layout.Layout) ([]View, bool) {
+	if lay(b.Results[0]).Space != layout.Host {
+		return nil, false // there each value is an object of its own
+	}
 	if of, at, ok := b.View(lay, s.g.Facts); ok {
 		return []View{{b.Results[0], of, at}}, s.aligned(at, of.Type)
 	}
@@ -107,6 +110,6 @@ func (s *selector) viewsIn(b *block.Block, lay func(*ir.Value) layout.Layout) ([
 
 // aligned reports whether an element lies as values of their own do.
 func (s *selector) aligned(at sym.Expr, t ir.DType) bool {
-	align := max(plan.Alignment, s.t.VectorBytes())
+	align := max(plan.Alignment, s.host().t.VectorBytes())
 	return sym.Mod(sym.Scale(at, int64(t.Size())), sym.Const(align), s.g.Facts).Is(0)
 }

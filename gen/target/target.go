@@ -78,14 +78,6 @@ type Images struct {
 	BytesPerCycle float64 `json:"bytes_per_cycle"`
 }
 
-// OpenCL is how kernels are started.
-type OpenCL struct {
-	// GroupItems is how many work-items a work-group has at most.
-	GroupItems int64 `json:"group_items"`
-	// Workers is how many work-items run kernels whose tasks need memory of their own.
-	Workers int64 `json:"workers"`
-}
-
 // The widest vectors: of any kind, and of floats (runtime/dnn_kernel.h).
 const (
 	maxVectorBits = 1024
@@ -136,8 +128,8 @@ func (t *Target) checkTasks() error {
 	if i := t.Images; i != nil && (i.MaxWidth < 1 || i.MaxHeight < 1 || min(i.LoadCycles, i.BytesPerCycle) <= 0) {
 		return fmt.Errorf("images: extents and rates must be positive")
 	}
-	if o := t.OpenCL; o != nil && (o.GroupItems < 1 || o.GroupItems&(o.GroupItems-1) != 0 || o.Workers < 1) {
-		return fmt.Errorf("opencl: want a power of two for group_items, and workers")
+	if t.OpenCL != nil {
+		return t.OpenCL.check()
 	}
 	return nil
 }

@@ -5,11 +5,13 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"rules_dnn/gen/files"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/pipeline"
 	"rules_dnn/gen/print/cppapi"
+	"rules_dnn/gen/target"
 )
 
 const compileDoc = `dnnc compile makes C++ of a graph that 'dnnc graph' wrote, for a chip.
@@ -35,11 +37,13 @@ Examples:
     ... --disable=anchors
   What fusion made, and how long each pass takes:
     ... --dump=fuse --dump-dir=dumps --time
+  The host program of a processor and a device beside it: memory spaces, transfers and launches:
+    ... --device=platforms/devices/opencl_buffers.json --dump=plan --dump-dir=dumps --stop-after=plan
 `
 
 // compileFlags are the options of `dnnc compile`.
 type compileFlags struct {
-	graph, consts, src, chip             string
+	graph, consts, src, chip, device     string
 	api, prefix, namespace, weights      string
 	header, kernels, weightsOut, asm, mf string
 	tuning                               string
@@ -59,6 +63,7 @@ func compileCommand(args []string, out, log io.Writer) error {
 	c.StringVar(&f.consts, "consts", "", "`FILE`: its constants, from dnnc graph")
 	c.StringVar(&f.src, "src", "", "`FILE`: the ONNX model, which holds the other constants")
 	c.StringVar(&f.chip, "chip", "", "`FILE`: facts of the chip (JSON), as 'bazel build @rules_dnn//platforms/chips:arm64' writes arm64.json")
+	c.StringVar(&f.device, "device", "", "`FILE`: facts of a device (JSON) that runs blocks beside the chip, where that is estimated to pay; with --stop-after, for dumps")
 	c.StringVar(&f.api, "api", "", "`NAME` of the header, without .h")
 	c.StringVar(&f.prefix, "prefix", "", "`NAME` that C names begin with")
 	c.StringVar(&f.namespace, "namespace", "", "`NAME` of the wrapper's C++ namespace")
@@ -102,6 +107,8 @@ func (f *compileFlags) check() (err error) {
 		return fmt.Errorf("%d --variant and %d --out-variant: want a folder for the kernels of each variant", len(f.variants), len(f.variantKernels))
 	case repeated(append(list{f.kernels}, f.variantKernels...)) != "":
 		return fmt.Errorf("--out-kernels=%s and --out-variant=%s are the same folder, or two of the latter: give each chip its own", f.kernels, repeated(append(list{f.kernels}, f.variantKernels...)))
+	case f.device != "" && f.passes.stopAfter == "":
+		return fmt.Errorf("--device=%s: dnnc writes host programs in C++, which launch nothing on a device yet; dumps show what runs where: add --stop-after=plan --dump=plan --dump-dir=DIR, or leave out --device", f.device)
 	case f.shards < 1 || f.shards > 1000:
 		return fmt.Errorf("--shards=%d: want 1 to 1000", f.shards)
 	case f.mode == cppapi.Embed && f.asm == "":
@@ -125,7 +132,7 @@ func repeated(paths []string) string {
 // plan is what the command reads and writes.
 func (f *compileFlags) plan() *files.Plan {
 	p := &files.Plan{}
-	inputs(p, f.external, map[string]string{"graph": f.graph, "consts": f.consts, "src": f.src, "chip": f.chip, "tuning": f.tuning})
+	inputs(p, f.external, map[string]string{"graph": f.graph, "consts": f.consts, "src": f.src, "chip": f.chip, "device": f.device, "tuning": f.tuning})
 	outputs(p, map[string]string{"out-header": f.header, "out-weights": f.weightsOut, "out-weights-asm": f.asm, "out-manifest": f.mf})
 	for _, path := range f.variants {
 		p.Input("--variant="+path, path)
@@ -149,6 +156,9 @@ func (f *compileFlags) run(log io.Writer) error {
 	defer f.passes.reportMemory(log)
 	s, err := f.read()
 	if err != nil {
+		return err
+	}
+	if err := f.writable(s.Target); err != nil {
 		return err
 	}
 	if done, err := pipeline.Run(pipeline.CompilePasses, s, o); err != nil {
@@ -177,6 +187,10 @@ func (f *compileFlags) read() (*pipeline.State, error) {
 	if err := f.readChips(s); err != nil {
 		return nil, err
 	}
+	var err error
+	if s.Device, err = f.readDevice(); err != nil {
+		return nil, err
+	}
 	from, err := openExternal(f.external)
 	if err != nil {
 		return nil, err
@@ -195,4 +209,36 @@ func (f *compileFlags) read() (*pipeline.State, error) {
 		return nil, fmt.Errorf("%s: %w", f.graph, err)
 	}
 	return s, nil
+}
+
+// readDevice is the device beside the chip; nil where there is none.
+func (f *compileFlags) readDevice() (*target.Target, error) {
+	if f.device == "" {
+		return nil, nil
+	}
+	facts, err := files.Read(f.device)
+	if err != nil {
+		return nil, err
+	}
+	t, err := target.Parse(facts)
+	if err == nil {
+		_, err = t.WorkGroups()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: want a device's facts, as those of platforms/devices: %w", f.device, err)
+	}
+	return t, nil
+}
+
+// hosted are the languages of kernels of processors that run the host program, too.
+var hosted = []string{"cpp", "hvx"}
+
+// writable refuses a chip that cannot run what is to be written: nothing is where a pass is the last.
+func (f *compileFlags) writable(t *target.Target) error {
+	if f.passes.stopAfter != "" || slices.Contains(hosted, t.Language()) {
+		return nil
+	}
+	return fmt.Errorf("%s: %s is a device, whose kernels are in the language %s, and dnnc writes C++ for processors (kernels in %s), which run the host program; "+
+		"want a processor's facts as --chip, as 'bazel build @rules_dnn//platforms/chips:x86_64_v3' writes them; "+
+		"for dumps of what is compiled for the device add --stop-after=plan", f.chip, t.Name, t.Language(), strings.Join(hosted, " or "))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
 	"rules_dnn/gen/plan"
 )
 
@@ -32,35 +33,60 @@ func (h *host) allocate(inputs []*ir.Tensor) error {
 		poison(t.Data)
 		h.outputs = append(h.outputs, t)
 	}
-	arena, err := h.p.ArenaBytes.Eval(h.symbols)
+	host, err := newStore(&h.p.Memory, h.symbols)
 	if err != nil {
-		return fmt.Errorf("arena: %w", err)
-	}
-	scratch, err := h.p.ScratchBytes.Eval(h.symbols)
-	if err != nil {
-		return fmt.Errorf("scratch: %w", err)
-	}
-	if arena > maxBytes || scratch > maxBytes {
-		return &SizeError{fmt.Sprintf("intermediate values of %d bytes and %d of scratch, at most %d each are possible here", arena, scratch, int64(maxBytes))}
-	}
-	h.arena, h.scratch, h.weights = aligned(arena), aligned(scratch), aligned(h.p.WeightsBytes)
-	poison(h.arena)
-	poison(h.scratch)
-	if err := h.allocateImages(); err != nil {
 		return err
 	}
-	h.owner = make([]*ir.Value, (arena+plan.Alignment-1)/plan.Alignment+int64(len(h.images)))
-	for _, c := range h.p.Constants {
-		data, err := c.Value.Const.Bytes()
-		if err != nil {
-			return err
+	h.stores = map[layout.Space]*store{layout.Host: host}
+	if d := h.p.Device; d != nil {
+		if h.stores[layout.Device], err = newStore(&d.Memory, h.symbols); err != nil {
+			return fmt.Errorf("on the device: %w", err)
 		}
-		if c.Offset%plan.Alignment != 0 || c.Offset+int64(len(data)) > h.p.WeightsBytes {
-			return fmt.Errorf("constant %q lies at %d of weights of %d bytes", c.Value.Name, c.Offset, h.p.WeightsBytes)
-		}
-		copy(h.weights[c.Offset:], data)
 	}
 	return nil
+}
+
+// store is a space's memory in a run.
+type store struct {
+	weights []byte
+	scratch []byte
+	arena   []byte
+	images  [][]byte
+	// owner is the value that was written last to each line of the arena, and then to each image.
+	owner []*ir.Value
+}
+
+// newStore takes the memory of a space's plan, with its constants.
+func newStore(m *plan.Memory, symbols map[string]int64) (*store, error) {
+	arena, err := m.ArenaBytes.Eval(symbols)
+	if err != nil {
+		return nil, fmt.Errorf("arena: %w", err)
+	}
+	scratch, err := m.ScratchBytes.Eval(symbols)
+	if err != nil {
+		return nil, fmt.Errorf("scratch: %w", err)
+	}
+	if arena > maxBytes || scratch > maxBytes {
+		return nil, &SizeError{fmt.Sprintf("intermediate values of %d bytes and %d of scratch, at most %d each are possible here", arena, scratch, int64(maxBytes))}
+	}
+	s := &store{arena: aligned(arena), scratch: aligned(scratch), weights: aligned(m.WeightsBytes)}
+	poison(s.arena)
+	poison(s.scratch)
+	if s.images, err = newImages(m, symbols); err != nil {
+		return nil, err
+	}
+	s.owner = make([]*ir.Value, (arena+plan.Alignment-1)/plan.Alignment+int64(len(s.images)))
+	for _, c := range m.Constants {
+		data, err := c.Value.Const.Bytes()
+		if err != nil {
+			return nil, err
+		}
+		if c.Offset%plan.Alignment != 0 || c.Offset+int64(len(data)) > m.WeightsBytes {
+			return nil, fmt.Errorf("constant %q lies at %d of weights of %d bytes", c.Value.Name, c.Offset, m.WeightsBytes)
+		}
+		copy(s.weights[c.Offset:], data)
+	}
+	return s, nil
 }
 
 func poison(b []byte) {

@@ -7,6 +7,7 @@ import (
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
 	"rules_dnn/gen/plan"
 )
 
@@ -24,6 +25,12 @@ func label(s plan.Step) string {
 	switch {
 	case s.Call != nil && s.Block != nil:
 		return " (" + s.Block.Label() + ")"
+	case s.Launch != nil && s.Launch.Block != nil:
+		return " (" + s.Launch.Block.Label() + ")"
+	case s.Transfer != nil:
+		return fmt.Sprintf(" (transfer of %q)", s.Transfer.From.Value.Name)
+	case s.Choose != nil:
+		return " (" + s.Choose.Label + ")"
 	case s.Carry != nil:
 		return " (" + s.Carry.Label + ")"
 	case s.If != nil:
@@ -37,7 +44,13 @@ func label(s plan.Step) string {
 func (h *host) step(s plan.Step) error {
 	switch {
 	case s.Call != nil:
-		return h.call(s.Call)
+		return h.call(s.Call, layout.Host, laterFirst)
+	case s.Launch != nil:
+		return h.launch(s.Launch)
+	case s.Transfer != nil:
+		return h.transfer(s.Transfer)
+	case s.Choose != nil:
+		return h.choose(s.Choose)
 	case s.Copy != nil:
 		return h.copy(s.Copy)
 	case s.Carry != nil:

@@ -46,7 +46,11 @@ func (h *host) bytes(v *ir.Value) ([]byte, error) {
 	if _, inside := h.p.Homes[v]; inside {
 		alignment = int64(v.Type.Size())
 	}
-	memory := h.arena
+	in := h.stores[at.Space]
+	if in == nil {
+		return nil, fmt.Errorf("the value lies on the %s, of which the program has no plan", at.Space)
+	}
+	memory := in.arena
 	switch at.Region {
 	case plan.Input:
 		if memory, err = h.inputs[at.N].Bytes(); err != nil {
@@ -55,9 +59,9 @@ func (h *host) bytes(v *ir.Value) ([]byte, error) {
 	case plan.Output:
 		memory = h.outputs[at.N].Data
 	case plan.Weights:
-		memory = h.weights
+		memory = in.weights
 	case plan.Image:
-		memory = h.images[at.N]
+		memory = in.images[at.N]
 	}
 	return h.part(memory, at.Offset, n*int64(v.Type.Size()), alignment)
 }
@@ -98,8 +102,9 @@ func (h *host) claim(s *plan.Call, buffers [][]byte) error {
 // own notes that a value was written. Values that share storage by the plan are one owner.
 func (h *host) own(v *ir.Value, data []byte) {
 	h.written[v], h.written[h.root(v)] = true, true
+	owner := h.stores[h.p.Places[v].Space].owner
 	for _, line := range h.lines(v, len(data)) {
-		h.owner[line] = h.root(v)
+		owner[line] = h.root(v)
 	}
 }
 
@@ -126,8 +131,9 @@ func (h *host) intact(v *ir.Value, data []byte) error {
 	if !h.written[h.root(v)] && len(data) > 0 {
 		return fmt.Errorf("%q is read before a step writes it", v.Name)
 	}
+	owner := h.stores[h.p.Places[v].Space].owner
 	for _, line := range h.lines(v, len(data)) {
-		if o := h.owner[line]; o == nil {
+		if o := owner[line]; o == nil {
 			return fmt.Errorf("%q is read before a step writes it", v.Name)
 		} else if o != h.root(v) {
 			if at := h.p.Places[v]; at.Region == plan.Image {
@@ -145,7 +151,8 @@ func (h *host) lines(v *ir.Value, n int) []int {
 	switch at.Region {
 	case plan.Arena:
 	case plan.Image:
-		return []int{len(h.owner) - len(h.images) + at.N}
+		in := h.stores[at.Space]
+		return []int{len(in.owner) - len(in.images) + at.N}
 	default:
 		return nil
 	}

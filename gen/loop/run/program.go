@@ -7,6 +7,7 @@ import (
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
 	"rules_dnn/gen/ops"
 	"rules_dnn/gen/plan"
 )
@@ -14,8 +15,10 @@ import (
 // Program runs a model's host program on inputs, in the model's order, and gives its outputs. Values lie
 // where the generated C++ puts them, so that plans are checked too: memory that is big enough, no value
 // overwritten before its last use, whole results, zeros where layouts pad.
-func Program(p *plan.Program, inputs []*ir.Tensor) ([]*ir.Tensor, error) {
-	h := &host{p: p, written: map[*ir.Value]bool{}}
+//
+// Each memory space has memory of its own. Features are what the processor has, for versions that ask for some.
+func Program(p *plan.Program, inputs []*ir.Tensor, features ...string) ([]*ir.Tensor, error) {
+	h := &host{p: p, features: features, written: map[*ir.Value]bool{}}
 	var err error
 	if h.symbols, err = bindSymbols(p, inputs); err != nil {
 		return nil, err
@@ -63,13 +66,10 @@ type host struct {
 	bounds  map[string]int64 // the symbols before the run: those that it computes at their greatest
 	inputs  []*ir.Tensor
 	outputs []*ir.Tensor
-	weights []byte
-	scratch []byte
-	arena   []byte
-	images  [][]byte
-	// owner is the value that was written last to each line of the arena, and then to each image.
-	owner   []*ir.Value
+	stores  map[layout.Space]*store
 	written map[*ir.Value]bool
+	// features are what the processor has.
+	features []string
 }
 
 // bindSymbols gives each symbol the extent of the inputs' dimension that is the symbol.
@@ -132,26 +132,22 @@ func (e *ValueError) Error() string { return "an index is out of bounds, or a di
 
 func checkDims(checks []block.Check, symbols map[string]int64) error {
 	for _, c := range checks {
-		a, err := c.A.Eval(symbols)
-		if err != nil {
+		if ok, err := holds(c.Check, symbols); err != nil {
 			return err
-		}
-		b, err := c.B.Eval(symbols)
-		if err != nil {
-			return err
-		}
-		holds := a == b
-		switch c.Kind {
-		case ops.Broadcastable:
-			holds = a == b || a == 1 && b >= 0 || b == 1 && a >= 0
-		case ops.AtLeast:
-			holds = a >= b
-		}
-		if !holds {
+		} else if !ok {
 			return &DimsError{c}
 		}
 	}
 	return nil
+}
+
+func holds(c ops.Check, symbols map[string]int64) (bool, error) {
+	a, err := c.A.Eval(symbols)
+	if err != nil {
+		return false, err
+	}
+	b, err := c.B.Eval(symbols)
+	return err == nil && plan.Holds(c, a, b), err
 }
 
 func evalAll(s ir.Shape, symbols map[string]int64) ([]int64, error) {
@@ -165,8 +161,8 @@ func evalAll(s ir.Shape, symbols map[string]int64) ([]int64, error) {
 	return out, nil
 }
 
-// call runs a kernel: every operand must still be as it was written, every result becomes so.
-func (h *host) call(s *plan.Call) error {
+// call runs a kernel in a space: every operand must still be as it was written, every result becomes so.
+func (h *host) call(s *plan.Call, space layout.Space, tasks func(*Kernel) error) error {
 	if len(s.Args) != len(s.Kernel.Buffers) {
 		return fmt.Errorf("%d values for a kernel of %d buffers", len(s.Args), len(s.Kernel.Buffers))
 	}
@@ -186,11 +182,20 @@ func (h *host) call(s *plan.Call) error {
 	if err := h.claim(s, buffers); err != nil {
 		return err
 	}
-	scratch, err := h.workerMemory(s, k)
+	scratch, err := h.workerMemory(s, k, h.stores[space].scratch)
 	if err != nil {
 		return err
 	}
-	if err := h.tasks(s, k, append(buffers, scratch...)); err != nil {
+	if err := k.Start(append(buffers, scratch...)...); err != nil {
+		return err
+	}
+	if err := tasks(k); err != nil {
+		return err
+	}
+	if k.BadIndex() {
+		return &ValueError{label(plan.Step{Call: s})}
+	}
+	if err := k.Finish(); err != nil {
 		return err
 	}
 	for i, name := range s.Kernel.Sets {
@@ -210,7 +215,7 @@ func (h *host) call(s *plan.Call) error {
 }
 
 // workerMemory is the worker's memory of each of the kernel's scratch buffers.
-func (h *host) workerMemory(s *plan.Call, k *Kernel) ([][]byte, error) {
+func (h *host) workerMemory(s *plan.Call, k *Kernel, memory []byte) ([][]byte, error) {
 	var out [][]byte
 	offsets, _ := s.Scratch()
 	for i, m := range k.scratch {
@@ -219,27 +224,18 @@ func (h *host) workerMemory(s *plan.Call, k *Kernel) ([][]byte, error) {
 			return nil, err
 		}
 		end := at + m.size*int64(m.Type.Size())
-		if at%plan.Alignment != 0 || end > int64(len(h.scratch)) {
-			return nil, fmt.Errorf("the kernel's %s ends at byte %d of scratch, the plan has %d", m.name, end, len(h.scratch))
+		if at%plan.Alignment != 0 || end > int64(len(memory)) {
+			return nil, fmt.Errorf("the kernel's %s ends at byte %d of scratch, the plan has %d", m.name, end, len(memory))
 		}
-		out = append(out, h.scratch[at:end])
+		out = append(out, memory[at:end])
 	}
 	return out, nil
 }
 
-// tasks runs a kernel's tasks in another order than generated code does: the later ones go first.
-func (h *host) tasks(s *plan.Call, k *Kernel, buffers [][]byte) error {
-	if err := k.Start(buffers...); err != nil {
-		return err
-	}
+// laterFirst runs a kernel's tasks in another order than generated code does: the later ones go first.
+func laterFirst(k *Kernel) error {
 	if err := k.Run(k.tasks/2, k.tasks); err != nil {
 		return err
 	}
-	if err := k.Run(0, k.tasks/2); err != nil {
-		return err
-	}
-	if k.BadIndex() {
-		return &ValueError{label(plan.Step{Call: s})}
-	}
-	return k.Finish()
+	return k.Run(0, k.tasks/2)
 }

@@ -4,22 +4,24 @@ import (
 	"fmt"
 
 	"rules_dnn/gen/layout"
+	"rules_dnn/gen/plan"
 )
 
-// allocateImages makes the images that values share.
-func (h *host) allocateImages() error {
-	for i, t := range h.p.Images {
-		w, err := t.Width.Eval(h.symbols)
+// newImages makes the images that values share.
+func newImages(m *plan.Memory, symbols map[string]int64) ([][]byte, error) {
+	var out [][]byte
+	for i, t := range m.Images {
+		w, err := t.Width.Eval(symbols)
 		if err != nil {
-			return fmt.Errorf("image %d: %w", i, err)
+			return nil, fmt.Errorf("image %d: %w", i, err)
 		}
-		hi, err := t.Height.Eval(h.symbols)
+		h, err := t.Height.Eval(symbols)
 		if err != nil {
-			return fmt.Errorf("image %d: %w", i, err)
+			return nil, fmt.Errorf("image %d: %w", i, err)
 		}
-		b := aligned(w * hi * layout.TexelLanes * int64(t.Type.Size()))
+		b := aligned(w * h * layout.TexelLanes * int64(t.Type.Size()))
 		poison(b)
-		h.images = append(h.images, b)
+		out = append(out, b)
 	}
-	return nil
+	return out, nil
 }

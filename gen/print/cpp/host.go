@@ -59,9 +59,11 @@ func (h *host) steps(steps []plan.Step) {
 			h.carry(s.Carry)
 		case s.Check != nil:
 			h.line("// %s", ctext.Comment(s.Check.String()))
-			h.line("if (!(%s)) return dnn_refuse(c, dnn_status::%s, %s);", h.condition(s.Check), h.refusal(s.Check), ctext.String(s.Check.String()))
+			h.line("if (!(%s)) return dnn_refuse(c, dnn_status::%s, %s);", h.condition(s.Check.Check), h.refusal(s.Check), ctext.String(s.Check.String()))
 		case s.Set != nil:
 			h.line("%s = %s;", h.syms(s.Set.Name), h.number(s.Set.Value))
+		case s.Choose != nil:
+			h.choose(s.Choose)
 		case s.If != nil:
 			h.line("// %s", ctext.Comment(s.If.Label))
 			h.line("if (%s) {", h.element(s.If.Cond))
@@ -157,7 +159,7 @@ func (h *host) bytes(v *ir.Value) string {
 // element is the only element of a value.
 func (h *host) element(v *ir.Value) string { return "*" + h.address(v, Storage(v.Type)) }
 
-func (h *host) condition(c *block.Check) string {
+func (h *host) condition(c ops.Check) string {
 	a, b := "("+h.number(c.A)+")", "("+h.number(c.B)+")"
 	switch c.Kind {
 	case ops.Broadcastable:

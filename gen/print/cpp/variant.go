@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/print/ctext"
@@ -36,6 +37,9 @@ func VariantPrefix(prefix string, v Variant) string { return prefix + "_" + v.Id
 // of which the first has the host program. Kernels that are equal are printed once, for the first chip that has them. columns tells
 // of each variant the number of the first that runs the same.
 func (l *Language) Library(p *plan.Program, prefix string, shards int, variants []Variant) (folders [][]File, columns []int, err error) {
+	if p.Device != nil {
+		return nil, nil, fmt.Errorf("the program %s is for a processor and a device beside it: a C++ host program launches nothing on a device; compile for the processor alone", ir.Show(p.Name))
+	}
 	lib := &library{l: l, prefix: prefix}
 	for i, v := range variants {
 		if err := lib.add(p.Variant(i), v); err != nil {
@@ -142,6 +146,9 @@ func (b *library) program(p *plan.Program) string {
 	head(&h.writer, "The host program: the model's blocks in order, each with where its values lie.")
 	h.line("#include \"%s_internal.h\"", b.prefix)
 	h.line("#include \"%s_kernels.h\"", b.prefix)
+	if asksFeatures(p) {
+		h.line("#include \"runtime/dnn_cpu.h\"")
+	}
 	h.line("")
 	h.line("namespace {")
 	h.line("")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"rules_dnn/gen/loop"
+	planned "rules_dnn/gen/plan"
 	"rules_dnn/gen/print/ckernel"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
@@ -14,7 +15,7 @@ import (
 )
 
 // dims is how many dimensions the grid of work-items has.
-const dims = 3
+const dims = planned.Dims
 
 // kernel is a kernel as it is run: one work-item a task; where tasks need memory of their own, workers that take one task after the
 // other; and where loops are over the items of a task, a group each.
@@ -28,31 +29,23 @@ type kernel struct {
 }
 
 func plan(k *loop.Kernel, t *target.OpenCL) (*kernel, error) {
-	out := &kernel{Kernel: k, syms: symbols(k), extents: [dims]sym.Expr{sym.Const(1), sym.Const(1), sym.Const(1)}}
+	out := &kernel{Kernel: k, syms: symbols(k), extents: planned.Extents(k, t.Workers)}
+	out.group = planned.Groups(k, out.extents, t.GroupItems)
 	if k.Items() > 1 {
-		return out, out.planGroups(t)
+		return out, out.planItems(t)
 	}
 	if len(k.Scratch) > 0 {
 		out.workers = t.Workers
-		out.extents[0] = sym.Const(t.Workers)
-	} else {
-		for i := range k.Grid {
-			d := min(i, dims-1)
-			out.extents[d] = sym.Mul(out.extents[d], k.Grid[len(k.Grid)-1-i].Extent)
-		}
 	}
-	out.group = groups(out.extents, k.Facts, t.GroupItems)
 	return out, nil
 }
 
-// planGroups starts a group for each task, along the first dimension.
-func (k *kernel) planGroups(t *target.OpenCL) error {
+// planItems makes the kernel what one item of a task's group does.
+func (k *kernel) planItems(t *target.OpenCL) error {
 	k.items = k.Kernel.Items()
 	if k.items > t.GroupItems {
 		return fmt.Errorf("groups of %d work-items; the device takes %d", k.items, t.GroupItems)
 	}
-	k.group = [dims]int64{k.items, 1, 1}
-	k.extents[0] = sym.Scale(k.Tasks(), k.items)
 	var err error
 	loop.Tiles(k.Body, func(x loop.Tile) {
 		if slices.Contains(k.Shared, x.X) || slices.Contains(k.Shared, x.W) {
@@ -84,28 +77,6 @@ func symbols(k *loop.Kernel) []string {
 		out = append(out, s)
 	}
 	sort.Strings(out)
-	return out
-}
-
-// square is the side of a group over two axes or more: neighbours in both directions share what
-// the texture cache holds.
-const square = 16
-
-// groups chooses a power of two of work-items for each dimension, no more than it has.
-func groups(extents [dims]sym.Expr, f sym.Facts, items int64) [dims]int64 {
-	out, left := [dims]int64{}, items
-	for d, e := range extents {
-		_, hi := e.Bounds(f)
-		most := left
-		if d == 0 && !extents[1].Is(1) {
-			most = min(most, square)
-		}
-		g := int64(1)
-		for g < hi && g*2 <= most {
-			g *= 2
-		}
-		out[d], left = g, left/g
-	}
 	return out
 }
 

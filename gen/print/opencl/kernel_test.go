@@ -8,6 +8,7 @@ import (
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
+	planned "rules_dnn/gen/plan"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/te"
@@ -27,7 +28,7 @@ func TestGroups(t *testing.T) {
 		{[dims]sym.Expr{n, sym.Const(1), sym.Const(1)}, [dims]int64{4, 1, 1}},
 		{[dims]sym.Expr{sym.Const(1), sym.Const(1), sym.Const(1)}, [dims]int64{1, 1, 1}},
 	} {
-		assert.Equal(t, c.want, groups(c.extents, facts, 64), "%v", c.extents)
+		assert.Equal(t, c.want, planned.Groups(&loop.Kernel{Facts: facts}, c.extents, 64), "%v", c.extents)
 	}
 }
 

@@ -24,8 +24,8 @@ import (
 // Generator names what made the code, with its version; it is part of every kernel's hash.
 const Generator = "rules_dnn dnnc 0.1"
 
-// Source is a program in OpenCL C, and the calls of its kernels in the program's order (plan.Calls): what
-// stands between them, copies and control flow, is the host's.
+// Source is a program in OpenCL C, and the calls of its kernels in the program's order (plan.Launches, or plan.Calls of one that is
+// planned for the device alone): what stands between them, copies, transfers and control flow, is the host's.
 type Source struct {
 	Text string
 	// Needs are the extensions that the device must have.
@@ -92,7 +92,7 @@ func PrintTogether(ps []*planned.Program, t *target.Target) ([]*Source, error) {
 // program adds a program's kernels, and gives their calls.
 func (w *writer) program(p *planned.Program, groups *target.OpenCL) (*Source, error) {
 	s := &Source{IndexBytes: 4}
-	for _, c := range p.Calls() {
+	for _, c := range onDevice(p) {
 		if c.Block.Call != nil {
 			return nil, fmt.Errorf("block %s: the host processor computes it, and only kernels for the device are printed", c.Block.Label())
 		}
@@ -110,6 +110,18 @@ func (w *writer) program(p *planned.Program, groups *target.OpenCL) (*Source, er
 		s.Calls = append(s.Calls, Call{Kernel: name, Args: arguments(k, c), Extents: k.extents, Group: k.group})
 	}
 	return s, nil
+}
+
+// onDevice are the calls of kernels that the device runs: all, or the launches where there is a processor beside it.
+func onDevice(p *planned.Program) []*planned.Call {
+	if p.Device == nil {
+		return p.Calls()
+	}
+	var out []*planned.Call
+	for _, l := range p.Launches() {
+		out = append(out, l.Call)
+	}
+	return out
 }
 
 func arguments(k *kernel, c *planned.Call) []Arg {

@@ -89,13 +89,18 @@ func (m *Machine) Run(t testing.TB, root string, cases []Case, flags ...string) 
 	for name, text := range m.Files {
 		b.write(t, name, text)
 	}
+	asks := false // for the processor's features
 	for at := 0; at < len(cases); at += perFile {
 		text, others, err := source(m.Language, cases, at, min(at+perFile, len(cases)))
 		require.NoError(t, err)
+		asks = asks || strings.Contains(text, "CpuHas(")
 		b.write(t, fmt.Sprintf("part%d.cc", at/perFile), text)
 		for _, f := range others {
 			b.write(t, f.Name, f.Text)
 		}
+	}
+	if asks {
+		b.write(t, "cpu.cc", "#include \"runtime/dnn_cpu.cc\"\n")
 	}
 	b.write(t, "main.cc", mainSource((len(cases)+perFile-1)/perFile))
 	bin := b.program(t, flags)

@@ -1,0 +1,111 @@
+package plan
+
+import (
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/ops"
+	"rules_dnn/gen/sym"
+)
+
+// Dims is how many dimensions the grid of work-items has.
+const Dims = 3
+
+// Launch runs a kernel's tasks as work-items of the device: Global of them in each dimension, in work-groups of
+// Local. Global is a multiple of Local: work-items beyond the kernel's extents (Extents) do nothing.
+type Launch struct {
+	*Call
+	Global, Local [Dims]sym.Expr
+}
+
+// Range is some bytes of a value: Bytes of them from At on.
+type Range struct {
+	Value     *ir.Value
+	At, Bytes sym.Expr
+}
+
+// Transfer copies bytes of a value to one of another space. Layouts are alike but for that: a change of layout is a kernel's.
+type Transfer struct{ From, To Range }
+
+// Move is the transfer of a whole value.
+func (p *Program) Move(from, to *ir.Value) *Transfer {
+	whole := func(v *ir.Value) Range { return Range{Value: v, At: sym.Const(0), Bytes: p.Bytes(v)} }
+	return &Transfer{From: whole(from), To: whole(to)}
+}
+
+// Choose runs the first of its versions whose guard holds. All of them compute the same values; the last one has no guard.
+type Choose struct {
+	Label    string
+	Versions []Version
+}
+
+// Version is steps for the runs in which Guard holds.
+type Version struct {
+	Guard Guard
+	Steps []Step
+}
+
+// Guard holds where all of its conditions on symbols do, and the processor has all of its features, by the names of
+// runtime/dnn_cpu.h. Without any it always holds.
+type Guard struct {
+	Dims     []ops.Check
+	Features []string
+}
+
+// Always reports whether there is no condition.
+func (g Guard) Always() bool { return len(g.Dims) == 0 && len(g.Features) == 0 }
+
+// Extents are how many work-items have something to do in each dimension: the axes of a kernel's grid, the innermost
+// first, of which the outer ones share the last dimension; the workers where tasks need memory of their own. Where tasks are groups
+// of items, their items lie along the first dimension.
+func Extents(k *loop.Kernel, workers int64) [Dims]sym.Expr {
+	out := [Dims]sym.Expr{sym.Const(1), sym.Const(1), sym.Const(1)}
+	if items := k.Items(); items > 1 {
+		out[0] = sym.Scale(k.Tasks(), items)
+		return out
+	}
+	if len(k.Scratch) > 0 {
+		out[0] = sym.Const(workers)
+		return out
+	}
+	for i := range k.Grid {
+		d := min(i, Dims-1)
+		out[d] = sym.Mul(out[d], k.Grid[len(k.Grid)-1-i].Extent)
+	}
+	return out
+}
+
+// square is the side of a group over two axes or more: neighbours in both directions share what
+// the texture cache holds.
+const square = 16
+
+// Groups chooses a power of two of work-items for each dimension, no more than it has, and most in all; a task's items are a group.
+func Groups(k *loop.Kernel, extents [Dims]sym.Expr, most int64) [Dims]int64 {
+	if items := k.Items(); items > 1 {
+		return [Dims]int64{items, 1, 1}
+	}
+	out, left := [Dims]int64{}, most
+	for d, e := range extents {
+		_, hi := e.Bounds(k.Facts)
+		most := left
+		if d == 0 && !extents[1].Is(1) {
+			most = min(most, square)
+		}
+		g := int64(1)
+		for g < hi && g*2 <= most {
+			g *= 2
+		}
+		out[d], left = g, left/g
+	}
+	return out
+}
+
+// Launch is a kernel's launch on the device: as many work-items as it has tasks, in whole groups.
+func (d *Device) Launch(c *Call) *Launch {
+	extents := Extents(c.Kernel, d.Workers)
+	out := &Launch{Call: c}
+	for i, n := range Groups(c.Kernel, extents, d.GroupItems) {
+		out.Local[i] = sym.Const(n)
+		out.Global[i] = sym.Scale(sym.CeilDiv(extents[i], sym.Const(n), c.Kernel.Facts), n)
+	}
+	return out
+}

@@ -1,0 +1,88 @@
+package target
+
+import "fmt"
+
+// OpenCL is how kernels are started, and what it takes to reach the device from the host. Fields that a facts file leaves out, or
+// gives as 0, have the defaults.
+type OpenCL struct {
+	// GroupItems is how many work-items a work-group has at most.
+	GroupItems int64 `json:"group_items"`
+	// Workers is how many work-items run kernels whose tasks need memory of their own.
+	Workers int64 `json:"workers"`
+	// AlignBytes is what the places of sub-buffers are multiples of.
+	AlignBytes int64 `json:"align_bytes"`
+	// ClockMHz is how many million cycles of the facts a second has.
+	ClockMHz float64 `json:"clock_mhz"`
+	// LaunchMicros is what a launch takes besides its kernel; a transfer takes TransferMicros, and a second for each LinkGBs
+	// times 10^9 bytes.
+	LaunchMicros   float64 `json:"launch_us"`
+	TransferMicros float64 `json:"transfer_us"`
+	LinkGBs        float64 `json:"link_gb_per_s"`
+}
+
+// What facts files leave out.
+const (
+	// defaultAlign is the least CL_DEVICE_MEM_BASE_ADDR_ALIGN that OpenCL allows a device of the full profile: 1024 bits, a long16
+	// (OpenCL 1.2, table 4.3).
+	defaultAlign = 128
+	// defaultClock is that of many GPUs, as defaultHostClock is of processors, whose facts do not tell it.
+	defaultClock     = 1000
+	defaultHostClock = 3000
+	// defaultLaunch was measured on NVIDIA's OpenCL, as the time of a kernel that does nothing. A transfer waits for the queue
+	// too, and returns to the host: we take twice as much.
+	defaultLaunch   = 5
+	defaultTransfer = 10
+	// defaultLink is three quarters of PCI Express 3.0 with 16 lanes: 8 GT/s of 128 bits in 130 (PCI-SIG, base specification 3.0).
+	defaultLink = 12
+)
+
+// check fills in the defaults and refuses what cannot be.
+func (o *OpenCL) check() error {
+	if o.GroupItems < 1 || o.GroupItems&(o.GroupItems-1) != 0 || o.Workers < 1 {
+		return fmt.Errorf("opencl: want a power of two for group_items, and workers")
+	}
+	if o.Workers%o.GroupItems != 0 {
+		return fmt.Errorf("opencl: %d workers are no whole groups of group_items (%d): work-items beyond them would share a worker's memory", o.Workers, o.GroupItems)
+	}
+	if o.AlignBytes == 0 {
+		o.AlignBytes = defaultAlign
+	}
+	if o.AlignBytes < 1 || o.AlignBytes&(o.AlignBytes-1) != 0 || o.AlignBytes > maxAlign {
+		return fmt.Errorf("opencl: align_bytes is %d; want a power of two up to %d", o.AlignBytes, maxAlign)
+	}
+	for _, x := range []struct {
+		fact *float64
+		or   float64
+	}{{&o.ClockMHz, defaultClock}, {&o.LaunchMicros, defaultLaunch}, {&o.TransferMicros, defaultTransfer}, {&o.LinkGBs, defaultLink}} {
+		if *x.fact == 0 {
+			*x.fact = x.or
+		}
+		if *x.fact < 0 {
+			return fmt.Errorf("opencl: clock_mhz, launch_us, transfer_us and link_gb_per_s must be positive")
+		}
+	}
+	return nil
+}
+
+// maxAlign is more than any device asks for: a page.
+const maxAlign = 4096
+
+// Alignment is what places of values in the chip's memory are multiples of, in bytes.
+func (t *Target) Alignment() int64 {
+	if t.OpenCL != nil {
+		return t.OpenCL.AlignBytes
+	}
+	return int64(t.VectorBits / 8)
+}
+
+// Clock compares the estimates of two chips: how many of the host's cycles one of the device's is.
+func (o *OpenCL) Clock() float64 { return defaultHostClock / o.ClockMHz }
+
+// Launch is what a launch takes besides its kernel, in the host's cycles.
+func (o *OpenCL) Launch() float64 { return o.LaunchMicros * defaultHostClock }
+
+// Transfer is what it takes to copy so many bytes between the host and the device, in the host's cycles.
+func (o *OpenCL) Transfer(bytes float64) float64 {
+	micros := bytes / (o.LinkGBs * 1e3)
+	return float64(o.TransferMicros*defaultHostClock) + float64(micros*defaultHostClock)
+}
