@@ -40,6 +40,7 @@ func Chain(b *block.Block, env *Env) (*Lowered, error) {
 	}
 	n.enter(b, lay, b.Stage, "p")
 	n.at = layout.Position{Index: layout.Flat(b.Stage.Shape(), n.coordinates(b.Stage, "p"))}
+	n.unflatten()
 	n.collapse()
 	k.Body = append(body, n.run(n.axes)...)
 	k.Syms, k.Facts = symbolsOf(k, env.Symbols), n.facts
@@ -76,6 +77,7 @@ func (n *nest) place(k *loop.Kernel, b *block.Block, lay Layouts, i int, s *te.S
 	p.depth = b.Depth
 	p.enter(b, lay, s, prefix)
 	p.at = layout.Position{Index: layout.Flat(inner, p.coordinates(s, prefix)[b.Depth:])}
+	p.unflatten()
 	p.collapse()
 	n.scratch = append(n.scratch, scratch{bufs: p.out, inner: inner})
 	return p, allocs

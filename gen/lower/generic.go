@@ -24,6 +24,7 @@ func Generic(b *block.Block, env *Env) (*Lowered, error) {
 	if err != nil {
 		return nil, err
 	}
+	n.unflatten()
 	n.collapse()
 	n.splitLanes()
 	k := &loop.Kernel{Anchor: "generic", Buffers: append(append([]*loop.Buffer{}, n.in...), n.out...)}
