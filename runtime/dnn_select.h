@@ -94,14 +94,52 @@ DNN_OPAQUE_FN bool Overlap(const Box& a, const Box& b, float part) {
   return common / all > part;
 }
 
+// The boxes that are selected of one batch and class, a coordinate after the other.
+struct Selected {
+  float *lo[2], *hi[2];
+  int64_t count;
+};
+
+DNN_OPAQUE_FN void Select(Selected* s, const Box& b) {
+  for (int a = 0; a < 2; ++a) {
+    s->lo[a][s->count] = b.lo[a];
+    s->hi[a][s->count] = b.hi[a];
+  }
+  ++s->count;
+}
+
+// Whether a box overlaps one of those that are selected. Most boxes do not meet at all: comparisons
+// alone, without branches, find some that do, and only of these it is computed how much they have
+// in common. Boxes with a coordinate that is NaN have no area.
+DNN_OPAQUE_FN bool OverlapsSelected(const Box& b, const Selected& s, float part) {
+  const int64_t step = 128;
+  for (int64_t begin = 0; begin < s.count; begin += step) {
+    const int64_t n = dnn_min(step, s.count - begin);
+    const float *const lo0 = s.lo[0] + begin, *const lo1 = s.lo[1] + begin;
+    const float *const hi0 = s.hi[0] + begin, *const hi1 = s.hi[1] + begin;
+    int32_t meet = 0;
+    for (int64_t k = 0; k < n; ++k) {
+      const int32_t first = (lo0[k] < b.hi[0]) & (b.lo[0] < hi0[k]);
+      const int32_t second = (lo1[k] < b.hi[1]) & (b.lo[1] < hi1[k]);
+      meet |= first & second;
+    }
+    for (int64_t k = 0; meet != 0 && k < n; ++k) {
+      const Box other = {{lo0[k], lo1[k]}, {hi0[k], hi1[k]}};
+      if (Overlap(b, other, part)) return true;
+    }
+  }
+  return false;
+}
+
 // Selects, for each batch and class, at most *most boxes in descending order of their scores above
 // *least, none of which overlaps a selected one by more than *overlap: rows of batch, class,
 // box. Boxes of equal scores come in their order, and those whose score is NaN last. order
-// has n numbers.
+// has n numbers, and corners 4 n.
 DNN_OPAQUE_FN void NonMaxSuppression(const float* boxes, const float* scores, const int64_t* most,
                                      const float* overlap, const float* least, int64_t* y,
-                                     int64_t* order, int64_t batches, int64_t classes, int64_t n,
-                                     bool centers, int64_t* count, int* bad) {
+                                     int64_t* order, float* corners, int64_t batches,
+                                     int64_t classes, int64_t n, bool centers, int64_t* count,
+                                     int* bad) {
   const float part = overlap != nullptr ? *overlap : 0.0f;
   const int64_t limit = most != nullptr ? *most : 0, room = *count;
   *count = 0;
@@ -110,6 +148,7 @@ DNN_OPAQUE_FN void NonMaxSuppression(const float* boxes, const float* scores, co
     return;
   }
   int64_t rows = 0;
+  Selected selected = {{corners, corners + n}, {corners + 2 * n, corners + 3 * n}, 0};
   for (int64_t line = 0; line < batches * classes; ++line) {
     const float* const score = scores + line * n;
     const float* const box = boxes + line / classes * n * 4;
@@ -122,14 +161,10 @@ DNN_OPAQUE_FN void NonMaxSuppression(const float* boxes, const float* scores, co
       const int c = numbers ? -compare(score[a], score[b]) : compare(score[a], score[b]);
       return c < 0 || (c == 0 && a < b);
     });
-    const int64_t begin = rows;
-    for (int64_t i = 0; i < candidates && rows - begin < limit; ++i) {
+    selected.count = 0;
+    for (int64_t i = 0; i < candidates && selected.count < limit; ++i) {
       const Box b = BoxOf(box + 4 * order[i], centers);
-      bool keep = true;
-      for (int64_t k = begin; keep && k < rows; ++k) {
-        keep = !Overlap(b, BoxOf(box + 4 * y[3 * k + 2], centers), part);
-      }
-      if (!keep) continue;
+      if (OverlapsSelected(b, selected, part)) continue;
       if (rows == room) {
         *bad = 1;
         return;
@@ -138,6 +173,7 @@ DNN_OPAQUE_FN void NonMaxSuppression(const float* boxes, const float* scores, co
       y[3 * rows + 1] = line % classes;
       y[3 * rows + 2] = order[i];
       ++rows;
+      Select(&selected, b);
     }
   }
   *count = rows;

@@ -1,15 +1,20 @@
 package cost
 
 import (
+	"math"
+	"slices"
+
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sym"
 )
 
 // moved is the cycles that reading and writing the buffers takes: once, and of what does not stay in the
-// second-level cache again for every point of the grid's axes along which it is the same. Constants come from memory
-// once a run, however few a block has: all blocks' together are more than caches hold.
+// second-level cache again for every point of the grid's axes along which it is the same; of what few accesses
+// touch, only so much. Constants come from memory once a run, however few a block has: all blocks' together are more
+// than caches hold.
 func (e *estimate) moved(k *loop.Kernel) float64 {
-	walked := walkedBy(k)
+	walked, touched := walkedBy(k), map[*loop.Buffer]float64{}
+	e.touched(k.Body, "", e.trips(k.Tasks()), touched)
 	c := 0.0
 	for _, b := range k.Buffers {
 		bytes := float64(e.trips(b.Size) * float64(b.Type.Size()))
@@ -20,7 +25,7 @@ func (e *estimate) moved(k *loop.Kernel) float64 {
 		case !b.Const && bytes <= float64(e.t.L2):
 			rate = e.t.L2BytesPerCycle
 		default:
-			bytes *= e.again(k, bytes, walked[b])
+			bytes = min(float64(bytes*e.again(k, bytes, walked[b])), touched[b])
 		}
 		c += float64(bytes / rate) // which a compiler may make a product
 	}
@@ -54,6 +59,39 @@ func (e *estimate) again(k *loop.Kernel, bytes float64, moves map[string]bool) f
 	return times
 }
 
+// touched adds up the bytes that statements read and write of buffers which run so often, within the loop over v: where
+// that walks elements that lie apart, lines of the cache. No bound is known of micro-kernels and opaque operators.
+func (e *estimate) touched(body []loop.Stmt, v string, times float64, of map[*loop.Buffer]float64) {
+	for _, s := range body {
+		switch x := s.(type) {
+		case loop.For:
+			e.touched(x.Body, x.Var, float64(times*e.trips(x.Extent)), of)
+		case loop.If:
+			e.touched(x.Then, v, times, of)
+			e.touched(x.Else, v, times, of)
+		case loop.Tile:
+			of[x.X], of[x.W], of[x.Acc] = math.Inf(1), math.Inf(1), math.Inf(1)
+		case loop.Call:
+			for _, b := range slices.Concat(x.Operands, x.Results) {
+				of[b] = math.Inf(1)
+			}
+		default:
+			loop.Accesses([]loop.Stmt{s}, func(b *loop.Buffer, at sym.Expr) { of[b] += float64(times * e.span(b, at, v)) })
+		}
+	}
+}
+
+// span is how many bytes one access takes along, of those that walk a buffer with a loop's variable.
+func (e *estimate) span(b *loop.Buffer, at sym.Expr, v string) float64 {
+	size, step := int64(b.Type.Size()), int64(farStride)
+	if k, linear := sym.Coefficient(at, v, e.facts); linear {
+		if c, ok := k.Const(); ok {
+			step = min(max(c, -c, 1), farStride)
+		}
+	}
+	return float64(size * step)
+}
+
 // walkedBy are the variables on which each buffer's places depend.
 func walkedBy(k *loop.Kernel) map[*loop.Buffer]map[string]bool {
 	of := map[string]map[string]bool{} // what bound variables depend on
@@ -75,6 +113,10 @@ func bound(body []loop.Stmt, of map[string]map[string]bool) {
 		case loop.Index:
 			deps := map[string]bool{}
 			follow(x.Value, of, deps)
+			of[x.Var] = deps
+		case loop.Bind: // what is loaded varies with the place that it is loaded from
+			deps := map[string]bool{}
+			loop.ExprIndices(x.Value, func(at sym.Expr) { follow(at, of, deps) })
 			of[x.Var] = deps
 		case loop.For:
 			bound(x.Body, of)

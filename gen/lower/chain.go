@@ -36,12 +36,15 @@ func Chain(b *block.Block, env *Env) (*Lowered, error) {
 	var body []loop.Stmt
 	for i, s := range b.Placed {
 		p, allocs := n.place(k, b, lay, i, s)
-		body = append(append(body, allocs...), p.run(p.axes)...)
+		p.splitLanes()
+		body = append(append(body, allocs...), p.run(p.reorder(p.axes))...)
 	}
 	n.enter(b, lay, b.Stage, "p")
 	n.at = layout.Position{Index: layout.Flat(b.Stage.Shape(), n.coordinates(b.Stage, "p"))}
+	n.unflatten()
 	n.collapse()
-	k.Body = append(body, n.run(n.axes)...)
+	n.splitLanes()
+	k.Body = append(body, n.run(n.reorder(n.axes))...)
 	k.Syms, k.Facts = symbolsOf(k, env.Symbols), n.facts
 	return env.done(k, Values(b)), nil
 }
@@ -76,6 +79,7 @@ func (n *nest) place(k *loop.Kernel, b *block.Block, lay Layouts, i int, s *te.S
 	p.depth = b.Depth
 	p.enter(b, lay, s, prefix)
 	p.at = layout.Position{Index: layout.Flat(inner, p.coordinates(s, prefix)[b.Depth:])}
+	p.unflatten()
 	p.collapse()
 	n.scratch = append(n.scratch, scratch{bufs: p.out, inner: inner})
 	return p, allocs

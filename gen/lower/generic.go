@@ -24,8 +24,10 @@ func Generic(b *block.Block, env *Env) (*Lowered, error) {
 	if err != nil {
 		return nil, err
 	}
+	n.unflatten()
 	n.collapse()
 	n.splitLanes()
+	n.turn()
 	k := &loop.Kernel{Anchor: "generic", Buffers: append(append([]*loop.Buffer{}, n.in...), n.out...)}
 	grid, inner := n.splitTasks()
 	k.Grid, k.Body = grid, n.run(n.reorder(inner))

@@ -77,7 +77,7 @@ func (n *nest) rowReduction(axes []te.Axis) bool {
 // reorders are the combiners whose partial results join as values do.
 var reorders = map[string]bool{"sum": true, "max": true, "min": true, "prod": true}
 
-// rowPoint computes one element from partial accumulators, which it joins in their order: the
+// rowPoint computes one element from partial accumulators, which it joins in a fixed order: the
 // result does not depend on who computes it.
 func (n *nest) rowPoint() []loop.Stmt {
 	r := n.reduce[len(n.reduce)-1]
@@ -108,12 +108,27 @@ func (n *nest) rowPoint() []loop.Stmt {
 	body := []loop.Stmt{loop.Alloc{Buf: parts}}
 	body = append(body, loops(each, []loop.Stmt{loop.Store{Buf: parts, Index: part.Index, Value: n.combiner.Init[0]}})...)
 	body = append(body, loops(n.reduce[:len(n.reduce)-1], row)...)
+	body = append(body, n.halve(parts, width)...)
 	acc := func(int) te.Expr { return loop.Ref{Name: n.accName(0), Type: n.values[0].DType()} }
-	body = append(body, loop.Def{Name: n.accName(0), Init: n.combiner.Init[0]})
-	body = append(body, loops(each, n.accumulate([]te.Expr{part}, acc))...)
+	body = append(body, loop.Def{Name: n.accName(0), Init: loop.Mem{Buf: parts, Index: sym.Const(0)}})
+	body = append(body, n.accumulate([]te.Expr{loop.Mem{Buf: parts, Index: sym.Const(1)}}, acc)...)
 	body = append(body, n.stores(acc, n.at)...)
 	if len(n.within) == 0 {
 		return body
 	}
 	return []loop.Stmt{loop.If{Cond: n.within, Then: body, Else: n.zeros(n.at)}}
+}
+
+// halve joins the second half of the partial accumulators into the first, until two are left: as vectors, and each sum
+// waits for a few others instead of all before it.
+func (n *nest) halve(parts *loop.Buffer, width int64) []loop.Stmt {
+	var out []loop.Stmt
+	at := sym.Var(partVar + n.tag)
+	first := loop.Mem{Buf: parts, Index: at}
+	for w := width / 2; w > 1; w /= 2 {
+		second := loop.Mem{Buf: parts, Index: sym.Add(at, sym.Const(w))}
+		join := append(n.joined([]te.Expr{second}, func(int) te.Expr { return first }), loop.Store{Buf: parts, Index: at, Value: n.newValue(0, second)})
+		out = append(out, loops([]te.Axis{{Var: partVar + n.tag, Extent: sym.Const(w)}}, join)...)
+	}
+	return out
 }

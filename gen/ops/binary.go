@@ -128,12 +128,30 @@ func shift(c *Ctx, x []te.Expr) (te.Expr, error) {
 }
 
 // power has the type of the base. Operands of two types meet in a floating-point
-// type unless both are integers.
-func power(_ *Ctx, x []te.Expr) (te.Expr, error) {
+// type unless both are integers. Squares and cubes are products: two roundings are as
+// exact as the function is.
+func power(c *Ctx, x []te.Expr) (te.Expr, error) {
 	base, exp := x[0].DType(), x[1].DType()
+	if n, known := c.constExponent(); known && n == 2 && base.IsFloat() {
+		return mul(x[0], x[0]), nil
+	} else if known && n == 3 && (base == ir.F32 || base == ir.F64) {
+		return mul(mul(x[0], x[0]), x[0]), nil
+	}
 	if base.IsInteger() && exp.IsFloat() {
 		t := ir.F64
 		return cast(base, te.Fn(t, "pow", cast(t, x[0]), cast(t, x[1]))), nil
 	}
 	return te.Fn(base, "pow", x[0], cast(base, x[1])), nil
+}
+
+// constExponent is the one constant that all elements are raised to.
+func (c *Ctx) constExponent() (float64, bool) {
+	if v := c.Node.Inputs[1]; v == nil || v.Const == nil || v.Const.Len() != 1 {
+		return 0, false
+	} else if !v.Type.IsFloat() {
+		xs, err := v.Const.Ints()
+		return float64(append(xs, 0)[0]), err == nil
+	}
+	n, err := c.constFloat(1)
+	return n, err == nil
 }

@@ -107,8 +107,8 @@ func nonMaxSuppression(c *Ctx) (*Meaning, error) {
 	}
 	call := &opaque.Call{Name: "NonMaxSuppression", Whole: true, Work: sym.Scale(product(batches, classes, n), 32)}
 	count := c.counted(call, "count", product(batches, classes, c.mostBoxes(n)))
-	call.Scratch = []opaque.Memory{{Type: ir.I64, Size: n}}
-	call.Args = slices.Concat(pointers(5, 1, 1), opaque.Sizes(batches, classes, n), opaque.Flags(centers), opaque.Pointers(opaque.Computed, 1))
+	call.Scratch = []opaque.Memory{{Type: ir.I64, Size: n}, {Type: ir.F32, Size: sym.Scale(n, 4)}}
+	call.Args = slices.Concat(pointers(5, 1, 2), opaque.Sizes(batches, classes, n), opaque.Flags(centers), opaque.Pointers(opaque.Computed, 1))
 	call.Results = []opaque.Tensor{{Type: ir.I64, Shape: ir.Shape{count, sym.Const(3)}}}
 	call.Run = countedBy(func(in []*ir.Tensor) ([]*ir.Tensor, error) {
 		in = append(slices.Clone(in), nil, nil, nil)

@@ -158,24 +158,29 @@ func LetFacts(e Expr, f sym.Facts) sym.Facts {
 // SubstIndices rewrites the index expressions of e by m; bound Let variables stay.
 func SubstIndices(e Expr, m map[string]sym.Expr, f sym.Facts) Expr {
 	f = LetFacts(e, f)
+	return MapIndices(e, func(x sym.Expr) sym.Expr { return x.Subst(m, f) })
+}
+
+// MapIndices replaces the index expressions of e by what f gives for them.
+func MapIndices(e Expr, f func(sym.Expr) sym.Expr) Expr {
 	return Map(e, func(n Expr) Expr {
 		switch x := n.(type) {
 		case Index:
-			x.E = x.E.Subst(m, f)
+			x.E = f(x.E)
 			return x
 		case Let:
-			x.Lo, x.Hi = x.Lo.Subst(m, f), x.Hi.Subst(m, f)
+			x.Lo, x.Hi = f(x.Lo), f(x.Hi)
 			return x
 		case Load:
 			ix := make([]sym.Expr, len(x.Index))
 			for i, a := range x.Index {
-				ix[i] = a.Subst(m, f)
+				ix[i] = f(a)
 			}
 			x.Index = ix
-			x.Guard = substWithin(x.Guard, m, f)
+			x.Guard = mapWithin(x.Guard, f)
 			return x
 		case Select:
-			x.Cond = substWithin(x.Cond, m, f)
+			x.Cond = mapWithin(x.Cond, f)
 			return x
 		}
 		return n
@@ -207,10 +212,10 @@ func EachIndex(e Expr, f func(sym.Expr)) {
 	}
 }
 
-func substWithin(ws []Within, m map[string]sym.Expr, f sym.Facts) []Within {
+func mapWithin(ws []Within, f func(sym.Expr) sym.Expr) []Within {
 	out := make([]Within, len(ws))
 	for i, w := range ws {
-		out[i] = Within{w.E.Subst(m, f), w.Lo.Subst(m, f), w.Hi.Subst(m, f)}
+		out[i] = Within{f(w.E), f(w.Lo), f(w.Hi)}
 	}
 	return out
 }

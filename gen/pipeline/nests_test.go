@@ -1,0 +1,130 @@
+package pipeline
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/interp"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop/run"
+	"rules_dnn/gen/print/cpp/cpptest"
+)
+
+// nestCase is a graph of one input x of one result, and what its kernels must have and must not have.
+type nestCase struct {
+	name, graph string
+	shapes      [][]int64
+	has, hasNot []string // regular expressions
+}
+
+// groupNorm is how exporters write GroupNormalization, and an activation behind it.
+const groupNorm = `
+  symbol H 1..64
+  symbol W 1..64
+  const @to i64[3] = {0, 4, -1}
+  const @one f32[4] = {1, 2, 3, 4}
+  const @zero f32[4] = {0, -1, 0.5, 2}
+  const @scale f32[CHANNELS, 1, 1] = {SCALE}
+  input %x f32[1, CHANNELS, H, W]
+  %r ?[*] = Reshape.14(%x, @to)
+  %n ?[*] = InstanceNormalization.6(%r, @one, @zero)
+  %s ?[*] = Shape.15(%x)
+  %b ?[*] = Reshape.14(%n, %s)
+  %m ?[*] = Mul.14(%b, @scale)
+  %y ?[*] = Sigmoid.13(%m)
+  output %y
+}`
+
+func nestCases() []nestCase {
+	return []nestCase{
+		{
+			name: "rows of symbols are not divided", graph: filled(groupNorm, 16), shapes: [][]int64{{1, 16, 5, 7}, {1, 16, 1, 1}, {1, 16, 16, 33}},
+			hasNot: []string{`[/%] \(?H\b`, `[/%] \(?W\b`, `[/%] \(4 \* H`},
+		},
+		{
+			name: "squares of a transpose", shapes: [][]int64{{2, 48, 80}}, graph: `
+  input %x f32[2, 48, 80]
+  %y ?[*] = Transpose.13(%x) {perm = [0, 2, 1]}
+  output %y
+}`, has: []string{`p2_div < 3; (?s:.)*p1_mod < 16;(?s:.)*p2_mod < 16;`},
+		},
+		{
+			name: "a transpose that squares do not fit", shapes: [][]int64{{2, 47, 80}}, graph: `
+  input %x f32[2, 47, 80]
+  %y ?[*] = Transpose.13(%x) {perm = [0, 2, 1]}
+  output %y
+}`, hasNot: []string{`_mod`},
+		},
+		{
+			name: "a normalisation that is made larger", shapes: [][]int64{{1, 3, 8, 32}}, graph: `
+  const @one f32[3] = {1, 2, 3}
+  const @zero f32[3] = {0, -1, 0.5}
+  const @scales f32[4] = {1, 1, 2, 2}
+  input %x f32[1, 3, 8, 32]
+  %n ?[*] = InstanceNormalization.6(%x, @one, @zero)
+  %y ?[*] = Resize.13(%n, _, @scales) {coordinate_transformation_mode = "asymmetric", mode = "nearest", nearest_mode = "floor"}
+  output %y
+}`, hasNot: []string{`p3 / 2`},
+		},
+	}
+}
+
+// filled replaces the number of channels, and makes as many scales.
+func filled(graph string, channels int) string {
+	scales := make([]string, channels)
+	for i := range scales {
+		scales[i] = fmt.Sprint(i%5 - 2)
+	}
+	return strings.NewReplacer("CHANNELS", fmt.Sprint(channels), "SCALE", strings.Join(scales, ", ")).Replace(graph)
+}
+
+// TestNests: nests that are cut and turned compute what they did, in the interpreter of loops and in C++, and have the
+// loops that they are cut into.
+func TestNests(t *testing.T) {
+	var cases []cpptest.Case
+	var want []*ir.Tensor
+	for _, c := range nestCases() {
+		s := compile(t, "graph \"g\" opset 17 {"+c.graph)
+		text := kernels(t, s)
+		for _, r := range c.has {
+			assert.Regexp(t, r, text, c.name)
+		}
+		for _, r := range c.hasNot {
+			assert.NotRegexp(t, r, text, c.name)
+		}
+		for _, shape := range c.shapes {
+			x := steps(shape)
+			reference, err := interp.Graph(s.Graph, map[string]*ir.Tensor{"x": x})
+			require.NoError(t, err, c.name)
+			looped, err := run.Program(s.Program, []*ir.Tensor{x})
+			require.NoError(t, err, c.name)
+			near(t, c.name+", loops", reference[0], looped[0])
+			dims := map[string]int64{}
+			for _, y := range s.Program.Symbols {
+				dims[y.Name] = map[string]int64{"H": shape[2], "W": shape[len(shape)-1]}[y.Name]
+			}
+			cases, want = append(cases, cpptest.Case{Name: c.name, Program: s.Program, Dims: dims, Inputs: []*ir.Tensor{x}}), append(want, reference[0])
+		}
+	}
+	for i, got := range cpptest.Run(t, "../..", cases, "-O1") {
+		require.Zero(t, got.Status, cases[i].Name)
+		near(t, cases[i].Name+", C++", want[i], got.Outputs[0])
+	}
+}
+
+// near compares elements that sums in another order may change.
+func near(t *testing.T, name string, want, got *ir.Tensor) {
+	t.Helper()
+	require.Equal(t, want.Shape, got.Shape, name)
+	for i := 0; i < len(want.Data); i += 4 {
+		w := math.Float32frombits(binary.LittleEndian.Uint32(want.Data[i:]))
+		g := math.Float32frombits(binary.LittleEndian.Uint32(got.Data[i:]))
+		require.InDelta(t, w, g, 1e-5, "%s, element %d", name, i/4)
+	}
+}
