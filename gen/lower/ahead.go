@@ -55,7 +55,7 @@ func (a *ahead) body(body []loop.Stmt) []loop.Stmt {
 func (a *ahead) tile(x loop.Tile) loop.Tile {
 	m := *x.Micro
 	own := m.Steps() * m.Vectors * m.Lanes()
-	room := a.t.L2/int64(m.Instr.W.Size()) - own
+	room := a.t.L2/int64(m.W().Size()) - own
 	if room < own/2 || m.PrefetchW == 0 || m.Instr.Group > 1 {
 		return x
 	}

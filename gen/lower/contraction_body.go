@@ -30,7 +30,9 @@ type tiling struct {
 	xBuf, wBuf, acc   *loop.Buffer
 	xAt               sym.Expr // of the first pixel and K point, in the axes' variables
 	wAt               sym.Expr
-	copied            bool // X is a copy of what the task's pixels need
+	copied            bool  // X is a copy of what the task's pixels need
+	converted         bool  // and a task has some pixels or groups, whatever rows these are of: see shareConverted
+	setGroups         int64 // groups of channels of a task, where these are fewer than all
 	// perTask is the most tiles of a task along the pixels; groupTasks: tasks compute one group of channels each.
 	perTask    int64
 	groupTasks bool
@@ -50,7 +52,7 @@ func (p *tiling) usualPixels() int64 {
 // chunk is the most pixels of a task: all of them, or as many as fill some tiles.
 func (p *tiling) chunk() int64 {
 	n, known := p.pixels.Const()
-	if known && (p.copied || n/p.rows <= p.perTask) {
+	if known && (p.copied && !p.converted || n/p.rows <= p.perTask) {
 		return n
 	}
 	return p.perTask * p.rows
@@ -103,6 +105,7 @@ func (c *contraction) body(k *loop.Kernel, p *tiling, copyIn []loop.Stmt) {
 	}
 	var tasks []te.Axis
 	if p.groupTasks {
+		group, tiles = c.groupSets(p, group, tiles)
 		tasks = append(append(tasks, group), append(outer, chunk)...)
 		tiles = append(copyIn, tiles...)
 	} else {
@@ -179,7 +182,7 @@ func (c *contraction) oneTile(p *tiling, local sym.Expr, rows int64) []loop.Stmt
 
 // micro is the micro-kernel of a tile of so many rows.
 func (c *contraction) micro(p *tiling, rows int64) *loop.MicroKernel {
-	m := &loop.MicroKernel{Instr: c.instr, X: p.x, Rows: rows, Vectors: p.vectors, RowStep: p.rowStep, K: p.micro}
+	m := &loop.MicroKernel{Instr: c.instr, X: p.x, Rows: rows, Vectors: p.vectors, RowStep: p.rowStep, K: p.micro, Stored: c.storedWeights()}
 	if p.apart {
 		m.VecStep = c.kSteps() * p.lanes
 	}

@@ -59,7 +59,10 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 	k := &loop.Kernel{Anchor: c.anchor(), Facts: c.n.facts}
 	p.xAt = c.layX.Offset(c.b.Operands[c.x.Source.N].Shape, xIndex, c.n.facts)
 	c.dropMerged(p)
-	if copied || !c.strides(p) { // or strides that only the run knows
+	if c.converts() && !copied && !c.window {
+		c.shareConverted(p)
+	}
+	if copied || c.converts() || !c.strides(p) { // or strides that only the run knows
 		ok := false
 		if copyIn, ok = c.readPadded(k, p, logical); !ok || !c.strides(p) {
 			return nil, nil
@@ -85,6 +88,7 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 // buffers are the packed weights and the accumulators.
 func (c *contraction) buffers(p *tiling) {
 	p.wBuf = c.n.in[c.w.Source.N]
+	p.wBuf.Type = c.packedType()
 	group := c.kSteps() * p.tileLanes // elements of packed weights
 	p.wBuf.Size = sym.Const(group * p.groups * c.groups)
 	p.wAt = sym.Scale(sym.Var(groupVar), group)

@@ -275,5 +275,6 @@ func (w *filtering) buffers() {
 	w.sums = f32("w_sum", false, w.points*w.chunk*w.own()*w.tileLanes)
 	w.half = f32("w_half", true, n*n*w.block)
 	w.square = f32("w_out", true, m*m*w.block)
+	w.n.in[w.contraction.w.Source.N].Type = ir.F32
 	w.n.in[w.contraction.w.Source.N].Size = sym.Const(w.groups * w.points * w.k * w.tileLanes)
 }
