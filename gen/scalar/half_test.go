@@ -76,7 +76,7 @@ func TestHeaderAgreesOnHalves(t *testing.T) {
 	for _, c := range []struct {
 		flags   string
 		feature string
-	}{{"", ""}, {"-mavx2", "avx2"}, {"-mavx2 -mf16c", "f16c"}, {"-mavx512f -mavx512vl -mavx512bw", "avx512bw"}} {
+	}{{"", ""}, {"-mavx2", "avx2"}, {"-mavx2 -mf16c", "f16c"}, {"-mavx512f -mavx512vl -mavx512bw -mf16c", "avx512bw"}} {
 		for _, lanes := range []int{1, 4, 8, 16} {
 			for _, flush := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/%d lanes/flush %v", c.flags, lanes, flush), func(t *testing.T) {

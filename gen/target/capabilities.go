@@ -59,7 +59,7 @@ func (t *Target) LoadsConvert(d ir.DType) bool {
 	case t.CPU != "x86_64" || t.VectorBits < avx2Bits:
 		return false
 	case d == ir.F16:
-		return slices.Contains(t.CPUFeatures, "f16c") || slices.Contains(t.CPUFeatures, "avx512f")
+		return slices.Contains(t.CPUFeatures, "f16c")
 	}
 	return d == ir.BF16
 }
