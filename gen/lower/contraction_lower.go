@@ -54,6 +54,7 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 		xIndex = c.kIndex(c.x.Index, logical)
 	}
 	c.n.results = c.n.flatten(c.b, s.Results, logical, lay)
+	wide := c.n.widenConstants(c.b)
 	c.n.at = out.Find(s.Shape(), index, c.n.facts)
 	var copyIn []loop.Stmt
 	k := &loop.Kernel{Anchor: c.anchor(), Facts: c.n.facts}
@@ -73,7 +74,7 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 	k.Buffers = append(append([]*loop.Buffer{}, c.n.in...), c.n.out...)
 	k.Syms = symbolsOf(k, env.Symbols)
 	l := env.done(k, func() ([]*ir.Value, error) {
-		args := append([]*ir.Value{}, c.b.Operands...)
+		args := widenedOperands(c.b, wide)
 		groups, lanes := p.groups, p.tileLanes
 		if p.apart {
 			groups, lanes = groups*p.vectors, p.lanes

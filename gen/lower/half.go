@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/scalar"
@@ -114,4 +115,73 @@ func (c *contraction) groupSets(p *tiling, group te.Axis, tiles []loop.Stmt) (te
 	c.n.addRanges([]te.Axis{set, in})
 	at := loop.Index{Var: groupVar, Value: sym.Add(sym.Scale(sym.Var(setVar), p.setGroups), sym.Var(inSetVar))}
 	return set, loops([]te.Axis{in}, append([]loop.Stmt{at}, tiles...))
+}
+
+// widenConstants lets results read constants of 16 bits, such as biases, as float32, which they are then made of once: in vectors a
+// conversion for each result costs as much as what is computed with it. It gives which operands these are.
+func (n *nest) widenConstants(b *block.Block) []int {
+	widened, narrow := map[*loop.Buffer]int{}, map[*loop.Buffer]int{}
+	for _, r := range n.results {
+		te.Walk(r, func(e te.Expr) {
+			if m, ok := e.(loop.Mem); ok {
+				narrow[m.Buf]++
+			}
+			if m, ok := widens(e); ok {
+				widened[m.Buf]++
+			}
+		})
+	}
+	var out []int
+	for i, v := range b.Operands {
+		if v.Const != nil && widened[n.in[i]] > 0 && widened[n.in[i]] == narrow[n.in[i]] {
+			n.in[i].Type = ir.F32
+			out = append(out, i)
+		}
+	}
+	for i, r := range n.results {
+		n.results[i] = te.Map(r, func(e te.Expr) te.Expr {
+			if c, ok := e.(te.Call); ok && c.Fn == "cast" && c.Type == ir.F32 {
+				if m, ok := c.Args[0].(loop.Mem); ok && m.Buf.Type == ir.F32 && slices.Contains(out, slices.Index(n.in, m.Buf)) {
+					return m
+				}
+			}
+			return e
+		})
+	}
+	return out
+}
+
+// widens is the load of 16 bits that an expression widens.
+func widens(e te.Expr) (loop.Mem, bool) {
+	c, ok := e.(te.Call)
+	if !ok || c.Fn != "cast" || c.Type != ir.F32 {
+		return loop.Mem{}, false
+	}
+	m, ok := c.Args[0].(loop.Mem)
+	return m, ok && slices.Contains(loop.Halves, m.Buf.Type)
+}
+
+// wideConstant is a constant of 16 bits as float32.
+func wideConstant(v *ir.Value) *ir.Value {
+	from := v.Const
+	t := ir.Computed(ir.F32, from.Shape, 1, func(b []byte, first int64) error {
+		raw := make([]byte, len(b)/2)
+		if err := from.ReadBytes(raw, 2*first); err != nil {
+			return err
+		}
+		for i := 0; i < len(raw); i += 2 {
+			binary.LittleEndian.PutUint32(b[2*i:], math.Float32bits(elementOf(from.Type, raw[i:])))
+		}
+		return nil
+	})
+	return ir.ConstValue(v.Name+".f32", t)
+}
+
+// widenedOperands are a block's operands, those constants as float32 that are read so.
+func widenedOperands(b *block.Block, wide []int) []*ir.Value {
+	out := slices.Clone(b.Operands)
+	for _, i := range wide {
+		out[i] = wideConstant(out[i])
+	}
+	return out
 }

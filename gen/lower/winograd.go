@@ -35,6 +35,7 @@ type filtering struct {
 	points            int64    // of a transform, along both axes
 	inputs, sums      *loop.Buffer
 	half, square      *loop.Buffer
+	wide              []int // constants of 16 bits that are read as float32
 }
 
 // slide is a dimension of X that a window walks: index = result + point + constant.
@@ -200,7 +201,7 @@ func (w *filtering) lower(env *Env) *Lowered {
 	k.Facts = w.n.facts
 	k.Syms = symbolsOf(k, env.Symbols)
 	l := env.done(k, func() ([]*ir.Value, error) {
-		args := append([]*ir.Value{}, w.b.Operands...)
+		args := widenedOperands(w.b, w.wide)
 		args[w.contraction.w.Source.N] = w.packFilters()
 		return append(args, w.b.Results...), nil
 	})
