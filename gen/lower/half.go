@@ -52,6 +52,21 @@ func widened(t ir.DType, x uint16) float32 {
 // converts reports whether a task widens what it reads of X first.
 func (c *contraction) converts() bool { return c.x.Type != ir.F32 }
 
+// apart is how far apart the elements lie that an index reads with the local variables, and its copy needs: more than 1 where a convolution
+// of one point skips some. Copies for guards have all, around which these put zeros.
+func (c *contraction) apart(e sym.Expr, local map[string]int64) int64 {
+	if !c.converts() || len(c.x.Guard) > 0 {
+		return 1
+	}
+	step := int64(0)
+	for v := range local {
+		k, _ := sym.Coefficient(e, v, c.n.facts)
+		n, _ := k.Const()
+		step = sym.GCD(step, n)
+	}
+	return max(step, 1)
+}
+
 // packedType is the type of the packed weights, and storedWeights what a micro-kernel is told of them.
 func (c *contraction) packedType() ir.DType {
 	if c.wv.Type != ir.F32 && c.t.LoadsConvert(c.wv.Type) {
