@@ -58,7 +58,8 @@ func (p *tiling) chunk() int64 {
 	return p.perTask * p.rows
 }
 
-// chunks is the number of tasks along the pixels. The last one of a known number takes the rest too.
+// chunks is the number of tasks along the pixels. The last one of a known number takes the rest too, but where it would have to convert
+// more than others do.
 func (p *tiling) chunks(f sym.Facts) sym.Expr {
 	n, known := p.pixels.Const()
 	switch {
@@ -67,7 +68,11 @@ func (p *tiling) chunks(f sym.Facts) sym.Expr {
 	case n == p.chunk():
 		return sym.Const(1)
 	}
-	return sym.Const((n/p.rows + p.perTask - 1) / p.perTask)
+	tiles := n / p.rows
+	if p.converted {
+		tiles = (n + p.rows - 1) / p.rows
+	}
+	return sym.Const((tiles + p.perTask - 1) / p.perTask)
 }
 
 // first is the first pixel of a task.
@@ -140,7 +145,8 @@ func (c *contraction) tiles(p *tiling) []loop.Stmt {
 	if rest == nil {
 		return tiles
 	}
-	last := (full+p.perTask-1)/p.perTask - 1
+	chunks, _ := p.chunks(c.n.facts).Const()
+	last := chunks - 1
 	return append(tiles, loop.If{Cond: []te.Within{{E: sym.Var(chunkVar), Lo: sym.Const(last), Hi: sym.Const(last + 1)}}, Then: rest})
 }
 

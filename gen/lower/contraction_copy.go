@@ -17,11 +17,8 @@ func (c *contraction) readPadded(k *loop.Kernel, p *tiling, logical map[string]s
 		p.copied = true
 		local[axisVar(c.pixel)] = p.chunk()
 		n, known := p.pixels.Const()
-		if known && p.chunk() < n {
-			local[axisVar(c.pixel)] += n % p.rows // which the last task has besides
-		}
 		if !known || p.chunk() < n { // the last task has fewer
-			here[axisVar(c.pixel)] = sym.Min(sym.Const(local[axisVar(c.pixel)]), sym.Sub(p.pixels, p.first()), c.n.facts)
+			here[axisVar(c.pixel)] = sym.Min(sym.Const(p.chunk()), sym.Sub(p.pixels, p.first()), c.n.facts)
 		}
 		logical = maps.Clone(logical)
 		for i := range c.merged {
