@@ -45,6 +45,7 @@ func (v *verifier) micro(m *MicroKernel) {
 	}
 	if m.Stored != ir.Invalid && (m.Instr.W != ir.F32 || !slices.Contains(Halves, m.Stored)) {
 		v.fail("loads of W convert %s for %s, which wants %s: only floats of 16 bits become f32 so", m.Stored, m.Instr.Name, m.Instr.W)
+		return
 	}
 	for _, k := range m.K {
 		if k.Extent < 1 {
