@@ -803,9 +803,10 @@ DNN_MATH_FN T cast(S x) {
   }
 }
 
-// Halves: f16 and bf16 are 16 bits in memory and float in registers, in vectors of as many lanes. What
-// converts is the processor's instruction, where it has one, or integers without a branch, which compilers
-// turn into vectors; both give the same bits. A NaN keeps its sign and as much of its payload as fits, and is quiet.
+// Halves: f16 and bf16 are 16 bits in memory and float in registers, in vectors of as many lanes.
+// What converts is the processor's instruction, where it has one, or integers without a branch,
+// which compilers turn into vectors; both give the same bits. A NaN keeps its sign and as much of
+// its payload as fits, and is quiet.
 template <class V>
 struct halves {
   typedef uint16_t U __attribute__((vector_size(sizeof(V) / 2)));
@@ -845,7 +846,8 @@ DNN_MATH_FN halves_of<V> f32_to_f16_by_integers(V x) {
   const U normal = (b + 0xfffu + (b >> 13 & 1u) - 0x38000000u) >> 13;
   const U nan = (b >> 13 & 0x3ffu) | 0x7e00u;
   const U finite = b < 0x38800000u ? small : normal;
-  const U greatest = b >= 0x477ff000u ? U{} + 0x7c00u : finite;  // 65520 and above round to infinity
+  const U greatest =
+      b >= 0x477ff000u ? U{} + 0x7c00u : finite;  // 65520 and above round to infinity
   return convert<halves_of<V>>((b > 0x7f800000u ? nan : greatest) | (u >> 16 & 0x8000u));
 }
 
@@ -914,7 +916,8 @@ DNN_MATH_FN halves_of<V> f32_to_f16(V x) {
   }
 #if defined(__AVX512F__)
   if constexpr (count == 16) {
-    return reinterpret_cast<halves_of<V>>(__builtin_ia32_vcvtps2ph512_mask(x, 0, f16c_lanes16{}, 0xffff));
+    return reinterpret_cast<halves_of<V>>(
+        __builtin_ia32_vcvtps2ph512_mask(x, 0, f16c_lanes16{}, 0xffff));
   }
 #endif
 #elif defined(__aarch64__)
@@ -969,7 +972,8 @@ struct is_vector {
   static constexpr bool value = test<S>(0);
 };
 
-// round_f16 and round_bf16 round a number, or each lane of a vector of floats, to the type and give it as a float.
+// round_f16 and round_bf16 round a number, or each lane of a vector of floats, to the type and give
+// it as a float.
 template <class S>
 DNN_MATH_FN auto round_f16(S x) {
   if constexpr (is_same<S, float>::value || is_vector<S>::value) {
