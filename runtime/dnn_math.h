@@ -828,10 +828,31 @@ DNN_MATH_FN To convert(From x) {
   }
 }
 
+// zero_extended is convert to lanes of 32 bits; GCC makes two halves of long vectors where there is
+// one instruction.
+template <class V>
+DNN_MATH_FN bits_of<V> zero_extended(halves_of<V> h) {
+#if defined(__AVX2__) && !defined(__clang__)
+  typedef short S __attribute__((vector_size(16)));
+  if constexpr (lanes<V>::count == 8) {
+    return reinterpret_cast<bits_of<V>>(__builtin_ia32_pmovzxwd256(reinterpret_cast<S>(h)));
+  }
+#endif
+#if defined(__AVX512F__) && !defined(__clang__)
+  typedef short S16 __attribute__((vector_size(32)));
+  typedef int I16 __attribute__((vector_size(64)));
+  if constexpr (lanes<V>::count == 16) {
+    const S16 s = reinterpret_cast<S16>(h);
+    return reinterpret_cast<bits_of<V>>(__builtin_ia32_pmovzxwd512_mask(s, I16{}, 0xffff));
+  }
+#endif
+  return convert<bits_of<V>>(h);
+}
+
 template <class V>
 DNN_MATH_FN V f16_to_f32_by_integers(halves_of<V> h) {
   typedef bits_of<V> U;
-  const U u = convert<U>(h), size = (u & 0x7fffu) << 13;
+  const U u = zero_extended<V>(h), size = (u & 0x7fffu) << 13;
   const V small = from_bits<V>(size + 0x38800000u) - 0x1p-14f;  // below the least normal half
   const U special = (size + 0x70000000u) | (size > 0x0f800000u ? U{} + 0x400000u : U{});
   const U normal = size >= 0x0f800000u ? special : size + 0x38000000u;
@@ -938,7 +959,7 @@ DNN_MATH_FN halves_of<V> f32_to_f16(V x) {
 
 template <class V>
 DNN_MATH_FN V bf16_to_f32(halves_of<V> h) {
-  return from_bits<V>(convert<bits_of<V>>(h) << 16);
+  return from_bits<V>(zero_extended<V>(h) << 16);
 }
 DNN_MATH_FN float bf16_to_f32(uint16_t h) { return bf16_to_f32<float>(h); }
 
