@@ -75,7 +75,7 @@ CHIPS = {
             "vector_registers": 16,
         },
     },
-    # AVX2 and FMA.
+    # AVX2, FMA and F16C.
     "x86_64_v3": {
         "constraints": _ANY_X86_64 | {"//platforms:x86_64_level": "//platforms:x86_64_v3"},
         "copts": _X86_64_V3_COPTS,
