@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
 #if defined(__aarch64__) && defined(__linux__)
 #include <sys/auxv.h>
 #endif
@@ -28,6 +31,11 @@ bool CpuHas(const char* feature) {
   RULES_DNN_FEATURE("avx512vl");
   RULES_DNN_FEATURE("avx512vnni");
 #undef RULES_DNN_FEATURE
+  if (strcmp(feature, "f16c") ==
+      0) {  // whose name not all compilers know; with AVX the system keeps its registers
+    unsigned a, b, c, d;
+    return __builtin_cpu_supports("avx") && __get_cpuid(1, &a, &b, &c, &d) && (c >> 29 & 1);
+  }
   return false;
 }
 

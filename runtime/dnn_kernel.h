@@ -46,10 +46,49 @@ static inline void dnn_store(float* p, V v) {
   __builtin_memcpy(p, &v, sizeof(V));
 }
 
+// Halves in memory, which are floats in registers.
+template <typename V>
+static inline V dnn_load_f16(const uint16_t* p) {
+  dnn_math::halves_of<V> h;
+  __builtin_memcpy(&h, p, sizeof h);
+  return dnn_math::f16_to_f32<V>(h);
+}
+
+template <typename V>
+static inline void dnn_store_f16(uint16_t* p, V v) {
+  const dnn_math::halves_of<V> h = dnn_math::f32_to_f16<V>(v);
+  __builtin_memcpy(p, &h, sizeof h);
+}
+
+template <typename V>
+static inline V dnn_load_bf16(const uint16_t* p) {
+  dnn_math::halves_of<V> h;
+  __builtin_memcpy(&h, p, sizeof h);
+  return dnn_math::bf16_to_f32<V>(h);
+}
+
+template <typename V>
+static inline void dnn_store_bf16(uint16_t* p, V v) {
+  const dnn_math::halves_of<V> h = dnn_math::f32_to_bf16<V>(v);
+  __builtin_memcpy(p, &h, sizeof h);
+}
+
 // Stores the lanes kStride elements apart.
 template <int kStride, typename V>
 static inline void dnn_store_apart(float* p, V v) {
   for (int i = 0; i < (int)(sizeof(V) / sizeof(float)); ++i) p[i * kStride] = v[i];
+}
+
+template <int kStride, typename V>
+static inline void dnn_store_f16_apart(uint16_t* p, V v) {
+  const dnn_math::halves_of<V> h = dnn_math::f32_to_f16<V>(v);
+  for (int i = 0; i < (int)(sizeof(V) / sizeof(float)); ++i) p[i * kStride] = h[i];
+}
+
+template <int kStride, typename V>
+static inline void dnn_store_bf16_apart(uint16_t* p, V v) {
+  const dnn_math::halves_of<V> h = dnn_math::f32_to_bf16<V>(v);
+  for (int i = 0; i < (int)(sizeof(V) / sizeof(float)); ++i) p[i * kStride] = h[i];
 }
 
 #endif  // RULES_DNN_RUNTIME_DNN_KERNEL_H_

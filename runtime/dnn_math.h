@@ -803,41 +803,171 @@ DNN_MATH_FN T cast(S x) {
   }
 }
 
-DNN_MATH_FN float f16_to_f32(uint16_t h) {
-  const uint32_t sign = static_cast<uint32_t>(h & 0x8000u) << 16;
-  const uint32_t exponent = h >> 10 & 31u, fraction = h & 0x3ffu;
-  if (exponent == 31) return from_bits<float>(sign | 0x7f800000u | fraction << 13);
-  if (exponent == 0) {
-    return from_bits<float>(sign | to_bits(static_cast<float>(fraction) * 0x1p-24f));
-  }
-  return from_bits<float>(sign | (exponent + 112u) << 23 | fraction << 13);
-}
+// Halves: f16 and bf16 are 16 bits in memory and float in registers, in vectors of as many lanes.
+// What converts is the processor's instruction, where it has one, or integers without a branch,
+// which compilers turn into vectors; both give the same bits. A NaN keeps its sign and as much of
+// its payload as fits, and is quiet.
+template <class V>
+struct halves {
+  typedef uint16_t U __attribute__((vector_size(sizeof(V) / 2)));
+};
+template <>
+struct halves<float> {
+  typedef uint16_t U;
+};
+template <class V>
+using halves_of = typename halves<V>::U;
 
-DNN_MATH_FN uint16_t f32_to_f16(float x) {
-  uint32_t b = to_bits(x);
-  const uint32_t sign = b >> 16 & 0x8000u;
-  b &= 0x7fffffffu;
-  uint32_t h;
-  if (b > 0x7f800000u) {
-    h = 0x7e00u;
-  } else if (b >= 0x477ff000u) {  // 65520 and above round to infinity
-    h = 0x7c00u;
-  } else if (b < 0x38800000u) {  // below the least normal half: count units of 2^-24
-    h = to_bits(from_bits<float>(b) + 0.5f) - 0x3f000000u;
+// convert gives each lane as a number of the lane type of To.
+template <class To, class From>
+DNN_MATH_FN To convert(From x) {
+  if constexpr (is_same<From, uint16_t>::value || is_same<From, uint32_t>::value) {
+    return static_cast<To>(x);
   } else {
-    h = (b + 0xfffu + (b >> 13 & 1u) - 0x38000000u) >> 13;
+    return __builtin_convertvector(x, To);
   }
-  return static_cast<uint16_t>(sign | h);
 }
 
-DNN_MATH_FN float bf16_to_f32(uint16_t h) {
-  return from_bits<float>(static_cast<uint32_t>(h) << 16);
+// zero_extended is convert to lanes of 32 bits; GCC makes two halves of long vectors where there is
+// one instruction.
+template <class V>
+DNN_MATH_FN bits_of<V> zero_extended(halves_of<V> h) {
+#if defined(__AVX2__) && !defined(__clang__)
+  typedef short S __attribute__((vector_size(16)));
+  if constexpr (lanes<V>::count == 8) {
+    return reinterpret_cast<bits_of<V>>(__builtin_ia32_pmovzxwd256(reinterpret_cast<S>(h)));
+  }
+#endif
+#if defined(__AVX512F__) && !defined(__clang__)
+  typedef short S16 __attribute__((vector_size(32)));
+  typedef int I16 __attribute__((vector_size(64)));
+  if constexpr (lanes<V>::count == 16) {
+    const S16 s = reinterpret_cast<S16>(h);
+    return reinterpret_cast<bits_of<V>>(__builtin_ia32_pmovzxwd512_mask(s, I16{}, 0xffff));
+  }
+#endif
+  return convert<bits_of<V>>(h);
 }
 
-DNN_MATH_FN uint16_t f32_to_bf16(float x) {
-  const uint32_t b = to_bits(x);
-  if (x != x) return static_cast<uint16_t>(b >> 16 | 0x40u);
-  return static_cast<uint16_t>((b + 0x7fffu + (b >> 16 & 1u)) >> 16);
+template <class V>
+DNN_MATH_FN V f16_to_f32_by_integers(halves_of<V> h) {
+  typedef bits_of<V> U;
+  const U u = zero_extended<V>(h), size = (u & 0x7fffu) << 13;
+  const V small = from_bits<V>(size + 0x38800000u) - 0x1p-14f;  // below the least normal half
+  const U special = (size + 0x70000000u) | (size > 0x0f800000u ? U{} + 0x400000u : U{});
+  const U normal = size >= 0x0f800000u ? special : size + 0x38000000u;
+  return from_bits<V>((size < 0x00800000u ? to_bits(small) : normal) | (u & 0x8000u) << 16);
+}
+
+template <class V>
+DNN_MATH_FN halves_of<V> f32_to_f16_by_integers(V x) {
+  typedef bits_of<V> U;
+  const U u = to_bits(x), b = u & 0x7fffffffu;
+  const U small = to_bits(from_bits<V>(b) + 0.5f) - 0x3f000000u;  // units of 2^-24
+  const U normal = (b + 0xfffu + (b >> 13 & 1u) - 0x38000000u) >> 13;
+  const U nan = (b >> 13 & 0x3ffu) | 0x7e00u;
+  const U finite = b < 0x38800000u ? small : normal;
+  const U greatest =
+      b >= 0x477ff000u ? U{} + 0x7c00u : finite;  // 65520 and above round to infinity
+  return convert<halves_of<V>>((b > 0x7f800000u ? nan : greatest) | (u >> 16 & 0x8000u));
+}
+
+#if defined(__F16C__)
+typedef short f16c_lanes __attribute__((vector_size(16)));
+typedef float f16c_f32x4 __attribute__((vector_size(16)));
+typedef float f16c_f32x8 __attribute__((vector_size(32)));
+typedef float f16c_f32x16 __attribute__((vector_size(64)));
+typedef short f16c_lanes16 __attribute__((vector_size(32)));
+#endif
+
+template <class V>
+DNN_MATH_FN V f16_to_f32(halves_of<V> h) {
+#if defined(__F16C__)
+  constexpr int count = lanes<V>::count;
+  if constexpr (count == 1 || count == 4) {
+    f16c_lanes r = {};
+    __builtin_memcpy(&r, &h, sizeof h);
+    const f16c_f32x4 y = __builtin_ia32_vcvtph2ps(r);
+    V x;
+    __builtin_memcpy(&x, &y, sizeof x);
+    return x;
+  }
+  if constexpr (count == 8) {
+    f16c_lanes r;
+    __builtin_memcpy(&r, &h, sizeof r);
+    return reinterpret_cast<V>(__builtin_ia32_vcvtph2ps256(r));
+  }
+#if defined(__AVX512F__)
+  if constexpr (count == 16) {
+    f16c_lanes16 r;
+    __builtin_memcpy(&r, &h, sizeof r);
+    return reinterpret_cast<V>(__builtin_ia32_vcvtph2ps512_mask(r, f16c_f32x16{}, 0xffff, 4));
+  }
+#endif
+#elif defined(__aarch64__)
+  if constexpr (lanes<V>::count == 1) {
+    __fp16 y;
+    __builtin_memcpy(&y, &h, sizeof y);
+    return y;
+  }
+  if constexpr (lanes<V>::count == 4) {
+    V x;
+    __asm__("fcvtl %0.4s, %1.4h" : "=w"(x) : "w"(h));
+    return x;
+  }
+#endif
+  return f16_to_f32_by_integers<V>(h);
+}
+DNN_MATH_FN float f16_to_f32(uint16_t h) { return f16_to_f32<float>(h); }
+
+template <class V>
+DNN_MATH_FN halves_of<V> f32_to_f16(V x) {
+#if defined(__F16C__)
+  constexpr int count = lanes<V>::count;
+  if constexpr (count == 1 || count == 4) {
+    f16c_f32x4 y = {};
+    __builtin_memcpy(&y, &x, sizeof x);
+    const f16c_lanes r = __builtin_ia32_vcvtps2ph(y, 0);
+    halves_of<V> h;
+    __builtin_memcpy(&h, &r, sizeof h);
+    return h;
+  }
+  if constexpr (count == 8) {
+    return reinterpret_cast<halves_of<V>>(__builtin_ia32_vcvtps2ph256(x, 0));
+  }
+#if defined(__AVX512F__)
+  if constexpr (count == 16) {
+    return reinterpret_cast<halves_of<V>>(
+        __builtin_ia32_vcvtps2ph512_mask(x, 0, f16c_lanes16{}, 0xffff));
+  }
+#endif
+#elif defined(__aarch64__)
+  if constexpr (lanes<V>::count == 1) {
+    const __fp16 y = static_cast<__fp16>(x);
+    halves_of<V> h;
+    __builtin_memcpy(&h, &y, sizeof h);
+    return h;
+  }
+  if constexpr (lanes<V>::count == 4) {
+    halves_of<V> h;
+    __asm__("fcvtn %0.4h, %1.4s" : "=w"(h) : "w"(x));
+    return h;
+  }
+#endif
+  return f32_to_f16_by_integers<V>(x);
+}
+
+template <class V>
+DNN_MATH_FN V bf16_to_f32(halves_of<V> h) {
+  return from_bits<V>(zero_extended<V>(h) << 16);
+}
+DNN_MATH_FN float bf16_to_f32(uint16_t h) { return bf16_to_f32<float>(h); }
+
+template <class V>
+DNN_MATH_FN halves_of<V> f32_to_bf16(V x) {
+  typedef bits_of<V> U;
+  const U b = to_bits(x), near = (b + 0x7fffu + (b >> 16 & 1u)) >> 16;
+  return convert<halves_of<V>>((b & 0x7fffffffu) > 0x7f800000u ? (b >> 16 | 0x40u) : near);
 }
 
 // round_odd narrows so that rounding once more gives x correctly rounded.
@@ -849,22 +979,37 @@ DNN_MATH_FN float round_odd(double x) {
   return from_bits<float>(b | 1u);
 }
 
-// round_f16 and round_bf16 round a number to the type and give it as a float.
+// is_vector tells vectors, which have lanes to ask for.
 template <class S>
-DNN_MATH_FN float round_f16(S x) {
-  if constexpr (is_same<S, float>::value) {
-    return f16_to_f32(f32_to_f16(x));
+struct is_vector {
+  template <class T, class = decltype(T{}[0])>
+  static constexpr bool test(int) {
+    return true;
+  }
+  template <class T>
+  static constexpr bool test(long) {
+    return false;
+  }
+  static constexpr bool value = test<S>(0);
+};
+
+// round_f16 and round_bf16 round a number, or each lane of a vector of floats, to the type and give
+// it as a float.
+template <class S>
+DNN_MATH_FN auto round_f16(S x) {
+  if constexpr (is_same<S, float>::value || is_vector<S>::value) {
+    return f16_to_f32<S>(f32_to_f16<S>(x));
   } else {
-    return f16_to_f32(f32_to_f16(round_odd(static_cast<double>(x))));
+    return f16_to_f32<float>(f32_to_f16<float>(round_odd(static_cast<double>(x))));
   }
 }
 
 template <class S>
-DNN_MATH_FN float round_bf16(S x) {
-  if constexpr (is_same<S, float>::value) {
-    return bf16_to_f32(f32_to_bf16(x));
+DNN_MATH_FN auto round_bf16(S x) {
+  if constexpr (is_same<S, float>::value || is_vector<S>::value) {
+    return bf16_to_f32<S>(f32_to_bf16<S>(x));
   } else {
-    return bf16_to_f32(f32_to_bf16(round_odd(static_cast<double>(x))));
+    return bf16_to_f32<float>(f32_to_bf16<float>(round_odd(static_cast<double>(x))));
   }
 }
 

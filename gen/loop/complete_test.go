@@ -26,7 +26,7 @@ func whole() *loop.Kernel {
 		return &loop.Buffer{Name: name, Type: ir.F32, Write: true, Size: v("N"), Image: &loop.Image{Width: v("N"), Height: v("M")}, Holds: true, Local: true, Const: true}
 	}
 	x, s, a, h := buffer("x"), buffer("s"), buffer("a"), buffer("h")
-	micro := &loop.MicroKernel{Instr: instr.Lookup("fma_f32x8"), X: instr.Memory, Rows: 1, Vectors: 2, RowStep: 3, Run: 4, RunStep: 5, VecStep: 6,
+	micro := &loop.MicroKernel{Instr: instr.Lookup("fma_f32x8"), X: instr.Memory, Rows: 1, Vectors: 2, Stored: ir.F16, RowStep: 3, Run: 4, RunStep: 5, VecStep: 6,
 		K: []loop.KLoop{{Extent: 7, XStep: 8, WStep: 9}}, PrefetchW: 10, PrefetchX: true, Fetch: 11}
 	choice := te.Select{Cond: within, Then: te.Call{Fn: "add", Type: ir.F32, Args: []te.Expr{te.Const{Type: ir.F32, Bits: 7}, te.Index{Type: ir.F32, E: v("i")}}},
 		Else: te.Call{Fn: "add", Type: ir.F32, Args: []te.Expr{loop.Mem{Buf: s, Index: v("i"), Texel: texel}, loop.Ref{Name: "v", Type: ir.F32}}}}

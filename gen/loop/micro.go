@@ -1,6 +1,9 @@
 package loop
 
-import "rules_dnn/gen/instr"
+import (
+	"rules_dnn/gen/instr"
+	"rules_dnn/gen/ir"
+)
 
 // KLoop is one loop of a micro-kernel's reduction, over groups of as many points as the
 // instruction takes in at a time: XStep and WStep are what an iteration adds to the two operands'
@@ -24,7 +27,9 @@ type MicroKernel struct {
 	// whole number of registers.
 	X             instr.Operand
 	Rows, Vectors int64
-	RowStep       int64
+	// Stored is the type of W's elements in memory where loads convert them, f16 or bf16; Invalid: what the instruction takes.
+	Stored  ir.DType
+	RowStep int64
 	// Rows lie in runs of so many, RowStep apart, and the runs RunStep apart; Run is 0 where one run is all.
 	Run, RunStep int64
 	// VecStep is from a register of W to the next, in elements; 0 where they lie side by side.
@@ -40,6 +45,14 @@ type MicroKernel struct {
 
 // Lanes is how many accumulators lie in a register.
 func (m *MicroKernel) Lanes() int64 { return m.Instr.Lanes }
+
+// W is the type of W's elements in memory.
+func (m *MicroKernel) W() ir.DType {
+	if m.Stored != ir.Invalid {
+		return m.Stored
+	}
+	return m.Instr.W
+}
 
 // Broadcast reports whether all lanes share one element of X.
 func (m *MicroKernel) Broadcast() bool { return m.X != instr.Vector }

@@ -61,6 +61,9 @@ func (p *parser) microRest(m *MicroKernel) (err error) {
 			*to, err = p.Int()
 		}
 	}
+	if p.Accept("from") {
+		m.Stored, err = p.dtype()
+	}
 	number("row", &m.RowStep)
 	if err == nil && p.Accept("run") {
 		if m.Run, err = p.Int(); err == nil {

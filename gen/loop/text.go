@@ -184,6 +184,9 @@ func (m *MicroKernel) text() string {
 			out += fmt.Sprintf(" %s %d", word, n)
 		}
 	}
+	if m.Stored != ir.Invalid {
+		out += " from " + m.Stored.String()
+	}
 	number("row", m.RowStep)
 	if m.Run != 0 || m.RunStep != 0 {
 		out += fmt.Sprintf(" run %d %d", m.Run, m.RunStep)

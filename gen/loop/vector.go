@@ -1,22 +1,31 @@
 package loop
 
 import (
+	"slices"
+
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
 
+// Halves are the types of 16 bits in memory that are float32 in registers, and Floats all types that vectors of
+// float32 hold.
+var (
+	Halves = []ir.DType{ir.F16, ir.BF16}
+	Floats = append([]ir.DType{ir.F32}, Halves...)
+)
+
 // Vectorise marks the loops that can run in vectors of float32: those whose statements store,
 // or define, what is computed from floats that lie side by side along the loop (derivative
-// 1) or are the same for all of it (derivative 0). Loops inside of such a loop run the same
+// 1) or are the same for all of it (derivative 0), numbers of some types. Loops inside of such a loop run the same
 // way for all lanes.
-func Vectorise(body []Stmt, lanes int64, f sym.Facts) []Stmt {
+func Vectorise(body []Stmt, lanes int64, types []ir.DType, f sym.Facts) []Stmt {
 	out := make([]Stmt, len(body))
 	for i, s := range body {
 		if x, ok := s.(For); ok {
 			n, known := x.Extent.Const()
-			if width := lanesOf(n, known, lanes); x.Lanes == 0 && width > 1 && CanVectorise(x, f) {
+			if width := lanesOf(n, known, lanes); x.Lanes == 0 && width > 1 && CanVectorise(x, types, f) {
 				x.Lanes = width
 			}
 			if x.Lanes > 0 { // by now, or as the lanes of a texel
@@ -24,7 +33,7 @@ func Vectorise(body []Stmt, lanes int64, f sym.Facts) []Stmt {
 				continue
 			}
 		}
-		out[i] = WithInner(s, func(inner []Stmt) []Stmt { return Vectorise(inner, lanes, f) })
+		out[i] = WithInner(s, func(inner []Stmt) []Stmt { return Vectorise(inner, lanes, types, f) })
 	}
 	return out
 }
@@ -49,20 +58,21 @@ func lanesOf(n int64, known bool, lanes int64) int64 {
 	return 1
 }
 
-// CanVectorise reports whether the loop can run in vectors.
-func CanVectorise(l For, f sym.Facts) bool {
-	v := &vectoriser{lane: l.Var, extent: l.Extent, defined: map[string]bool{}, stored: map[*Buffer][]sym.Expr{}, facts: f, texel: l.Extent.Is(layout.TexelLanes), stride: max(l.Stride, 1)}
+// CanVectorise reports whether the loop can run in vectors that hold these types.
+func CanVectorise(l For, types []ir.DType, f sym.Facts) bool {
+	v := &vectoriser{types: types, lane: l.Var, extent: l.Extent, defined: map[string]bool{}, stored: map[*Buffer][]sym.Expr{}, facts: f, texel: l.Extent.Is(layout.TexelLanes), stride: max(l.Stride, 1)}
 	v.findStores(l.Body)
 	return !v.clash && v.body(l.Body)
 }
 
 // VectorExpr reports whether an expression over memory can be a vector along a variable.
-func VectorExpr(e te.Expr, lane string, f sym.Facts) bool {
-	v := &vectoriser{lane: lane, facts: f}
+func VectorExpr(e te.Expr, lane string, types []ir.DType, f sym.Facts) bool {
+	v := &vectoriser{types: types, lane: lane, facts: f}
 	return v.expr(e)
 }
 
 type vectoriser struct {
+	types   []ir.DType
 	lane    string
 	extent  sym.Expr
 	defined map[string]bool
@@ -124,7 +134,7 @@ func (v *vectoriser) stmt(s Stmt) bool {
 	case If:
 		return v.same(x.Cond) && v.body(x.Then) && v.body(x.Else)
 	case Store:
-		return (v.position(x.Buf, x.Index, x.Texel, false) || v.strided(x)) && x.Buf.Type == ir.F32 && v.expr(x.Value)
+		return (v.position(x.Buf, x.Index, x.Texel, false) || v.strided(x)) && slices.Contains(v.types, x.Buf.Type) && v.expr(x.Value)
 	}
 	return false
 }
@@ -163,7 +173,7 @@ func (v *vectoriser) position(b *Buffer, index sym.Expr, at Texel, orSame bool) 
 }
 
 func (v *vectoriser) expr(e te.Expr) bool {
-	if e.DType() != ir.F32 {
+	if !slices.Contains(v.types, e.DType()) {
 		return false
 	}
 	switch x := e.(type) {

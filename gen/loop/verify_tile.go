@@ -1,6 +1,8 @@
 package loop
 
 import (
+	"slices"
+
 	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sym"
@@ -16,7 +18,7 @@ func (v *verifier) tile(x Tile) {
 		if v.flat(b, i == 2); v.err != nil {
 			return
 		}
-		if want := []ir.DType{x.Micro.Instr.X, x.Micro.Instr.W, x.Micro.Instr.Acc}[i]; b.Type != want {
+		if want := []ir.DType{x.Micro.Instr.X, x.Micro.W(), x.Micro.Instr.Acc}[i]; b.Type != want {
 			v.fail("a tile of %q, which is %s, by %s, which wants %s", b.Name, b.Type, x.Micro.Instr.Name, want)
 		}
 	}
@@ -39,6 +41,10 @@ func (v *verifier) tile(x Tile) {
 func (v *verifier) micro(m *MicroKernel) {
 	if !m.Instr.Allows(m.X) || m.X != instr.Vector && m.Rows < 1 || m.Vectors < 1 || m.Instr.Group != 1 && !m.Broadcast() {
 		v.fail("instruction %s gets X of kind %s in %d rows of %d registers", m.Instr.Name, m.X, m.Rows, m.Vectors)
+		return
+	}
+	if m.Stored != ir.Invalid && (m.Instr.W != ir.F32 || !slices.Contains(Halves, m.Stored)) {
+		v.fail("loads of W convert %s for %s, which wants %s: only floats of 16 bits become f32 so", m.Stored, m.Instr.Name, m.Instr.W)
 		return
 	}
 	for _, k := range m.K {

@@ -19,9 +19,11 @@ func (c kernelText) text() string {
 }
 
 const (
-	micro = "micro m0 fma_f32x8 bcast 2 x 2 row 4 k 4 by 1, 16"
-	dots  = "micro m0 fma_f32x4 lane 2 x 2 row 4 k %s"
-	image = "result z f32[64] image [4, 4]"
+	micro   = "micro m0 fma_f32x8 bcast 2 x 2 row 4 k 4 by 1, 16"
+	dots    = "micro m0 fma_f32x4 lane 2 x 2 row 4 k %s"
+	micro16 = "micro m0 fma_f32x8 bcast 2 x 2 from f16 row 4 k 4 by 1, 16"
+	halves  = "operand h f16[64]; result z bf16[64]"
+	image   = "result z f32[64] image [4, 4]"
 )
 
 // right are kernels without a mistake: those around the wrong ones below.
@@ -29,6 +31,8 @@ var right = []kernelText{
 	{"loops", "", "for i < 16 {; y[task*16 + i] = x[task*16 + i]; }", ""},
 	{"vectors", "", "for i < 16 lanes 8 {; y[task*16 + i] = f32 add(x[task*16 + i], x[task]); }", ""},
 	{"strided vectors", "", "for j < 4 {; for i < 4 lanes 4 stride 4 {; y[task*16 + j + 4*i] = x[task*16 + 4*j + i]; }; }", ""},
+	{"vectors of halves", halves, "for i < 16 lanes 8 {; var v = f16 add(h[task*16 + i], h[task]); y[task*16 + i] = f32 mul(f32 cast(v), x[i]); z[task*16 + i] = bf16 cast(v); }", ""},
+	{"a tile whose loads convert", halves + "; " + micro16, "array a f32[32]; tile m0 a[0] = x[0] * h[0]; for i < 16 {; y[task*16 + i] = a[i]; z[task*16 + i] = bf16:0; }", ""},
 	{"a tile", micro, "array a f32[32]; tile m0 a[0] = x[0] * x[0]; for i < 16 {; y[task*16 + i] = a[i]; }", ""},
 	{"a tile of lanes", strings.Replace(dots, "%s", "4 by 1, 8", 1), "array a f32[16]; tile m0 a[0] = x[56] * x[32]; for i < 16 {; y[task*16 + i] = a[i]; }", ""},
 	{"the worker's memory", "scratch s f32[16]", "for i < 16 {; s[i] = x[i]; }; for i < 16 {; y[task*16 + i] = s[15 - i]; }", ""},
@@ -118,8 +122,13 @@ var wrong = []kernelText{
 	{"a vector stored apart", "", "for i < 4 lanes 4 stride 2 {; y[task*16 + 4*i] = x[i]; }", `the loop over "i" cannot run in vectors`},
 	{"a vector that assigns to what is around", "", "var v = f32:0; for i < 16 lanes 8 {; v = x[i]; }", `the loop over "i" cannot run in vectors`},
 	{"a vector in a vector", "", "for i < 8 lanes 8 {; for j < 8 lanes 8 {; var v = x[j]; }; }", `the loop over "j" runs in vectors, as one around it does`},
+	{"a vector of wide floats", "operand d f64[64]; result z f64[64]", "for i < 16 lanes 8 {; z[task*16 + i] = d[i]; }", `the loop over "i" cannot run in vectors`},
 	{"less than no lanes", "", "for i < 16 lanes -8 {; y[task*16 + i] = x[i]; }", `the loop over "i" has vectors of -8 lanes`},
 	// Tiles.
+	{"a tile of what loads do not convert", halves + "; " + micro, "array a f32[32]; tile m0 a[0] = x[0] * h[0]", `a tile of "h", which is f16, by fma_f32x8, which wants f32`},
+	{"a tile that converts what has 32 bits", micro16, "array a f32[32]; tile m0 a[0] = x[0] * x[0]", `a tile of "x", which is f32, by fma_f32x8, which wants f16`},
+	{"a tile of halves as an X", halves + "; " + micro, "array a f32[32]; tile m0 a[0] = h[0] * x[0]", `a tile of "h", which is f16, by fma_f32x8, which wants f32`},
+	{"a tile that converts integers", "operand b u8[64]; " + strings.Replace(micro16, "f16", "u8", 1), "array a f32[32]; tile m0 a[0] = x[0] * b[0]", `loads of W convert u8 for fma_f32x8, which wants f32`},
 	{"a tile of another type", micro, "array a f32[32]; tile m0 a[0] = n[0] * x[0]", `a tile of "n", which is i64, by fma_f32x8, which wants f32`},
 	{"a tile into an operand", micro, "tile m0 x[0] = x[0] * x[0]", `"x" is written, which is an operand`},
 	{"a tile into a result", micro, "tile m0 y[0] = x[0] * x[0]", `a tile into "y": want a local array or the worker's memory`},

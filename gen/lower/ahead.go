@@ -58,7 +58,7 @@ func (a *ahead) tile(x loop.Tile) loop.Tile {
 		return x // its own are parts of groups, between those of other tiles
 	}
 	own := m.Steps() * m.Vectors * m.Lanes()
-	room := a.t.L2/int64(m.Instr.W.Size()) - own
+	room := a.t.L2/int64(m.W().Size()) - own
 	if room < own/2 || m.PrefetchW == 0 || m.Instr.Group > 1 {
 		return x
 	}

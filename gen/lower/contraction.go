@@ -148,8 +148,8 @@ func examine(b *block.Block, t *target.Target) (_ *contraction, refusal string) 
 	if !ok || mul.Fn != "mul" {
 		return nil, "it is no contraction"
 	}
-	l0, ok0 := mul.Args[0].(te.Load)
-	l1, ok1 := mul.Args[1].(te.Load)
+	l0, ok0 := loadAsF32(mul.Args[0])
+	l1, ok1 := loadAsF32(mul.Args[1])
 	if !ok0 || !ok1 {
 		return nil, "an operand is computed where it is read, by a node fused to it"
 	}

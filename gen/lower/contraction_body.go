@@ -30,7 +30,9 @@ type tiling struct {
 	xBuf, wBuf, acc   *loop.Buffer
 	xAt               sym.Expr // of the first pixel and K point, in the axes' variables
 	wAt               sym.Expr
-	copied            bool // X is a copy of what the task's pixels need
+	copied            bool  // X is a copy of what the task's pixels need
+	converted         bool  // and a task has some pixels or groups, whatever rows these are of: see shareConverted
+	setGroups         int64 // groups of channels of a task, where these are fewer than all
 	// perTask is the most tiles of a task along the pixels; groupTasks: tasks compute one group of channels each.
 	perTask    int64
 	groupTasks bool
@@ -42,14 +44,14 @@ type tiling struct {
 }
 
 // pack decides how W lies in memory: as is given, or in groups of a tile's channels or, apart, of a register's.
-func (p *tiling) pack(given *Packing) {
+func (p *tiling) pack(given *Packing, t ir.DType) {
 	switch {
 	case given != nil:
 		p.packed = *given
 	case p.apart:
-		p.packed = Packing{Lanes: p.lanes, Groups: p.groups * p.vectors, Parts: 1}
+		p.packed = Packing{Lanes: p.lanes, Groups: p.groups * p.vectors, Parts: 1, Type: t}
 	default:
-		p.packed = Packing{Lanes: p.tileLanes, Groups: p.groups, Parts: 1}
+		p.packed = Packing{Lanes: p.tileLanes, Groups: p.groups, Parts: 1, Type: t}
 	}
 }
 
@@ -74,13 +76,14 @@ func (p *tiling) usualPixels() int64 {
 // chunk is the most pixels of a task: all of them, or as many as fill some tiles.
 func (p *tiling) chunk() int64 {
 	n, known := p.pixels.Const()
-	if known && (p.copied || n/p.rows <= p.perTask) {
+	if known && (p.copied && !p.converted || n/p.rows <= p.perTask) {
 		return n
 	}
 	return p.perTask * p.rows
 }
 
-// chunks is the number of tasks along the pixels. The last one of a known number takes the rest too.
+// chunks is the number of tasks along the pixels. The last one of a known number takes the rest too, but where it would have to convert
+// more than others do.
 func (p *tiling) chunks(f sym.Facts) sym.Expr {
 	n, known := p.pixels.Const()
 	switch {
@@ -89,7 +92,11 @@ func (p *tiling) chunks(f sym.Facts) sym.Expr {
 	case n == p.chunk():
 		return sym.Const(1)
 	}
-	return sym.Const((n/p.rows + p.perTask - 1) / p.perTask)
+	tiles := n / p.rows
+	if p.converted {
+		tiles = (n + p.rows - 1) / p.rows
+	}
+	return sym.Const((tiles + p.perTask - 1) / p.perTask)
 }
 
 // first is the first pixel of a task.
@@ -127,6 +134,7 @@ func (c *contraction) body(k *loop.Kernel, p *tiling, copyIn []loop.Stmt) {
 	}
 	var tasks []te.Axis
 	if p.groupTasks {
+		group, tiles = c.groupSets(p, group, tiles)
 		tasks = append(append(tasks, group), append(outer, chunk)...)
 		tiles = append(copyIn, tiles...)
 	} else {
@@ -161,7 +169,8 @@ func (c *contraction) tiles(p *tiling) []loop.Stmt {
 	if rest == nil {
 		return tiles
 	}
-	last := (full+p.perTask-1)/p.perTask - 1
+	chunks, _ := p.chunks(c.n.facts).Const()
+	last := chunks - 1
 	return append(tiles, loop.If{Cond: []te.Within{{E: sym.Var(chunkVar), Lo: sym.Const(last), Hi: sym.Const(last + 1)}}, Then: rest})
 }
 
@@ -203,7 +212,7 @@ func (c *contraction) oneTile(p *tiling, local sym.Expr, rows int64) []loop.Stmt
 
 // micro is the micro-kernel of a tile of so many rows.
 func (c *contraction) micro(p *tiling, rows int64) *loop.MicroKernel {
-	m := &loop.MicroKernel{Instr: c.instr, X: p.x, Rows: rows, Vectors: p.vectors, RowStep: p.rowStep, K: p.micro}
+	m := &loop.MicroKernel{Instr: c.instr, X: p.x, Rows: rows, Vectors: p.vectors, RowStep: p.rowStep, K: p.micro, Stored: c.storedWeights()}
 	if p.apart {
 		m.VecStep = c.kSteps() * p.lanes
 	}

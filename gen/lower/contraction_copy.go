@@ -16,7 +16,8 @@ func (c *contraction) readPadded(k *loop.Kernel, p *tiling, logical map[string]s
 	if c.pixel >= 0 {
 		p.copied = true
 		local[axisVar(c.pixel)] = p.chunk()
-		if _, known := p.pixels.Const(); !known { // the last task has fewer
+		n, known := p.pixels.Const()
+		if !known || p.chunk() < n { // the last task has fewer
 			here[axisVar(c.pixel)] = sym.Min(sym.Const(p.chunk()), sym.Sub(p.pixels, p.first()), c.n.facts)
 		}
 		logical = maps.Clone(logical)
@@ -82,8 +83,9 @@ func (c *contraction) copyPadded(x te.Load, local map[string]int64, here map[str
 		shape = append(shape, sym.Const(ext))
 		c.n.addRanges(axes[d : d+1])
 		base := e.Subst(zero, c.n.facts)
-		at[d] = sym.Add(base, sym.Var(v))
-		index = append(index, sym.Sub(e, base))
+		step := c.apart(e, local)
+		at[d] = sym.Add(base, sym.Scale(sym.Var(v), step))
+		index = append(index, sym.FloorDiv(sym.Sub(e, base), sym.Const(step), c.n.facts))
 	}
 	for _, w := range x.Guard {
 		d := -1
@@ -105,12 +107,14 @@ func (c *contraction) copyPadded(x te.Load, local map[string]int64, here map[str
 // walked is how many places of a dimension of X an index walks with the local variables: at most, and of those here.
 func (c *contraction) walked(e sym.Expr, local map[string]int64, here map[string]sym.Expr) (most int64, now sym.Expr, ok bool) {
 	most, now = 1, sym.Const(1)
+	step := c.apart(e, local)
 	for v, n := range local {
 		k, linear := sym.Coefficient(e, v, c.n.facts)
 		kc, isConst := k.Const()
 		if !linear || !isConst || kc < 0 {
 			return 0, now, false
 		}
+		kc /= step
 		most += kc * (n - 1)
 		if points, fewer := here[v]; fewer {
 			now = sym.Add(now, sym.Scale(sym.Sub(points, sym.Const(1)), kc))

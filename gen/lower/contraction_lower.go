@@ -49,7 +49,7 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 		c.mergePixels(p, lay, out, index, logical, xIndex)
 	}
 	ch := c.chooseTile(p, env, logical)
-	if !p.apart && !env.Packing.holds(p.tileLanes) {
+	if !env.Packing.of(c.packedType()) || !p.apart && !env.Packing.holds(p.tileLanes) {
 		return nil, nil
 	}
 	index[c.channel], logical[s.Axes[c.channel].Var] = ch, ch
@@ -57,12 +57,16 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 		xIndex = c.kIndex(c.x.Index, logical)
 	}
 	c.n.results = c.n.flatten(c.b, s.Results, logical, lay)
+	wide := c.n.widenConstants(c.b)
 	c.n.at = out.Find(s.Shape(), index, c.n.facts)
 	var copyIn []loop.Stmt
 	k := &loop.Kernel{Anchor: c.anchor(), Facts: c.n.facts}
 	p.xAt = c.layX.Offset(c.b.Operands[c.x.Source.N].Shape, xIndex, c.n.facts)
 	c.dropMerged(p)
-	if copied || !c.strides(p) { // or strides that only the run knows
+	if c.converts() && !copied && !c.window {
+		c.shareConverted(p)
+	}
+	if copied || c.converts() || !c.strides(p) { // or strides that only the run knows
 		ok := false
 		if copyIn, ok = c.readPadded(k, p, logical); !ok || !c.strides(p) {
 			return nil, nil
@@ -73,7 +77,7 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 	k.Buffers = append(append([]*loop.Buffer{}, c.n.in...), c.n.out...)
 	k.Syms = symbolsOf(k, env.Symbols)
 	l := env.done(k, func() ([]*ir.Value, error) {
-		args := append([]*ir.Value{}, c.b.Operands...)
+		args := widenedOperands(c.b, wide)
 		args[c.w.Source.N] = c.packWeights(p.packed.Groups, p.packed.Lanes)
 		return append(args, c.b.Results...), nil
 	})
@@ -85,6 +89,7 @@ func (c *contraction) lower(env *Env) (*Lowered, error) {
 // buffers are the packed weights and the accumulators.
 func (c *contraction) buffers(p *tiling) {
 	p.wBuf = c.n.in[c.w.Source.N]
+	p.wBuf.Type = c.packedType()
 	all := c.kSteps() * p.packed.Lanes * p.packed.Groups // elements of packed weights
 	p.wBuf.Size = sym.Const(all * c.groups)
 	p.wAt = p.weightsAt(c.kSteps(), c.n.facts)
@@ -205,7 +210,7 @@ func (c *contraction) chooseTile(p *tiling, env *Env, logical map[string]sym.Exp
 	p.tileLanes = p.vectors * p.lanes
 	p.groups = (c.channels + p.tileLanes - 1) / p.tileLanes
 	p.apart = p.pixels.Is(1) && p.vectors > 1 && !c.window && env.Packing.apart(p.lanes, p.groups*p.vectors)
-	p.pack(env.Packing)
+	p.pack(env.Packing, c.packedType())
 	c.n.addRanges([]te.Axis{{Var: groupVar, Extent: sym.Const(p.groups)}, {Var: vecVar, Extent: sym.Const(p.tileLanes / c.outPiece)},
 		{Var: laneVar, Extent: sym.Const(c.outPiece)}, {Var: rowVar, Extent: sym.Const(p.rows)}})
 	ch := sym.Add(c.firstChannel(), sym.Scale(sym.Var(groupVar), p.tileLanes), sym.Var(laneVar))

@@ -11,7 +11,7 @@ import (
 // of result channels, the K loops, these lanes. What lies beyond the channels is zero.
 func (c *contraction) packWeights(groups, lanes int64) *ir.Value {
 	ks, steps := c.kAxes(), c.kSteps()
-	p := &packed{from: c.wv.Const, channels: c.channels, lanes: lanes, set: groups * lanes, together: 1, points: make([]int64, steps)}
+	p := &packed{from: c.wv.Const, to: c.packedType(), channels: c.channels, lanes: lanes, set: groups * lanes, together: 1, points: make([]int64, steps)}
 	var strides []int64
 	p.stride, strides, p.offset = c.weightStrides(ks)
 	at := make([]int64, len(ks))
@@ -31,7 +31,7 @@ func (c *contraction) packWeights(groups, lanes int64) *ir.Value {
 			at[i] = 0
 		}
 	}
-	return ir.ConstValue(c.wv.Name+".packed", p.tensor(ir.F32, c.groups*groups, steps, lanes))
+	return ir.ConstValue(c.wv.Name+".packed", p.tensor(c.packedType(), c.groups*groups, steps, lanes))
 }
 
 // weightStrides are what a result channel and each K loop add to W's row-major offset.

@@ -53,7 +53,7 @@ type copyRow struct {
 var zeroF32 = te.Number(ir.F32, 0)
 
 func (r *copyRow) fill(to sym.Expr, v te.Expr) []loop.Stmt {
-	return loops(r.lane, []loop.Stmt{loop.Store{Buf: r.scratch, Index: to, Value: v}})
+	return loops(r.lane, []loop.Stmt{loop.Store{Buf: r.scratch, Index: to, Value: asF32(v)}})
 }
 
 // part fills the points [lo, hi) with v: as one run where points are as many elements apart as they have.
@@ -81,7 +81,7 @@ func (r *copyRow) part(lo, hi int64, v te.Expr) []loop.Stmt {
 		from.Index = from.Index.Subst(at, facts)
 		v = from
 	}
-	return loops(run, []loop.Stmt{loop.Store{Buf: r.scratch, Index: r.to.Subst(at, facts), Value: v}})
+	return loops(run, []loop.Stmt{loop.Store{Buf: r.scratch, Index: r.to.Subst(at, facts), Value: asF32(v)}})
 }
 
 // steps is how many elements apart the axis' points are; 0 where that varies.

@@ -74,7 +74,7 @@ func (e *Env) done(k *loop.Kernel, args func() ([]*ir.Value, error)) *Lowered {
 	fetchAhead(e.Target, k)
 	k.Body = loop.Texels(k.Body, k.Facts)
 	if lanes := e.lanes(); lanes > 1 {
-		k.Body = loop.Vectorise(k.Body, lanes, k.Facts)
+		k.Body = loop.Vectorise(k.Body, lanes, e.Target.VectorTypes(), k.Facts)
 	}
 	return &Lowered{Name: k.Anchor, Family: k.Anchor, Kernel: k, Args: args}
 }

@@ -28,7 +28,7 @@ func (n *nest) laneAxis(inner []te.Axis) (te.Axis, bool) {
 func (n *nest) lanePoint(a te.Axis) []loop.Stmt {
 	if c, _ := a.Extent.Const(); loop.IsVector(c, n.lanes) {
 		one := loop.For{Var: a.Var, Extent: a.Extent, Body: n.point()}
-		if loop.CanVectorise(one, n.facts) {
+		if loop.CanVectorise(one, n.target.VectorTypes(), n.facts) {
 			return []loop.Stmt{one}
 		}
 	}
@@ -71,7 +71,7 @@ func (n *nest) rowReduction(axes []te.Axis) bool {
 	if c, ok := r.Extent.Const(); ok && c < n.lanes {
 		return false
 	}
-	return loop.VectorExpr(n.values[0], r.Var, n.facts)
+	return loop.VectorExpr(n.values[0], r.Var, n.target.VectorTypes(), n.facts)
 }
 
 // reorders are the combiners whose partial results join as values do.

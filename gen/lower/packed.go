@@ -14,6 +14,8 @@ import (
 // time, from the parts of the file that they need.
 type packed struct {
 	from *ir.Tensor
+	// to is the type of the packed elements where those of from are converted: f32, of 16 bits; else Invalid.
+	to ir.DType
 	// channels are those of a set, which groups do not cross: the channels of one of a convolution's groups.
 	channels int64
 	lanes    int64 // channels of a group
@@ -27,9 +29,17 @@ type packed struct {
 	zeros []int64
 }
 
-// tensor is the packed constant, of elements as large as those that it is made of.
+// tensor is the packed constant, of elements as large as those that it is made of, or converted.
 func (p *packed) tensor(t ir.DType, shape ...int64) *ir.Tensor {
 	return ir.Computed(t, shape, p.lanes*p.together, p.fill)
+}
+
+// size is that of a packed element.
+func (p *packed) size() int64 {
+	if p.to != ir.Invalid {
+		return int64(p.to.Size())
+	}
+	return int64(p.from.Type.Size())
 }
 
 func (p *packed) steps() int64 { return int64(len(p.points)) / p.together }
@@ -40,7 +50,7 @@ type rectangle struct{ c0, c1, s0, s1 int64 }
 
 // fill packs elements from the first on: the end of a group, whole groups, the beginning of one.
 func (p *packed) fill(b []byte, first int64) error {
-	size, run := int64(p.from.Type.Size()), p.lanes*p.together
+	size, run := p.size(), p.lanes*p.together
 	var raw []byte
 	for len(b) > 0 {
 		group, step := first/run/p.steps(), first/run%p.steps()
@@ -161,6 +171,17 @@ func (p *packed) line(b []byte, to int64, raw []byte, from, c, n int64) {
 		return
 	}
 	le := binary.LittleEndian
+	if p.from.Type.Size() == 2 {
+		for i := range n {
+			x := le.Uint16(raw[2*(from+i*p.stride):])
+			if p.size() == 2 {
+				le.PutUint16(b[2*(to+i*p.together):], x)
+			} else {
+				le.PutUint32(b[4*(to+i*p.together):], math.Float32bits(widened(p.from.Type, x)))
+			}
+		}
+		return
+	}
 	for i := range n {
 		le.PutUint32(b[4*(to+i*p.together):], le.Uint32(raw[4*(from+i*p.stride):]))
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,6 +53,9 @@ func (p *packed) at(e int64) uint32 {
 			x = (x - uint32(p.zeros[channel])) & 0xff
 		}
 	}
+	if p.to == ir.F32 && p.from.Type != ir.F32 {
+		return math.Float32bits(widened(p.from.Type, uint16(x)))
+	}
 	return x
 }
 
@@ -75,18 +79,24 @@ func TestPacked(t *testing.T) {
 		{packed{channels: 3, lanes: 8, together: 1, stride: 4, points: []int64{0, 2, -1, 1, 3, -1}}, ir.F32, 2},  // blocks of a sum that are not full
 		{packed{channels: 6, lanes: 4, together: 2, stride: 7, points: append(rows(7, 1), -1)}, ir.I8, 1},        // bytes in pairs
 		{packed{channels: 2, lanes: 1, together: 4, stride: 1, points: append(rows(6, 2), -1, -1), zeros: []int64{3, -9}}, ir.U8, 1},
-		{packed{channels: 4, lanes: 4, together: 1, stride: 0, points: rows(3, 1)}, ir.F32, 1}, // one row for all
+		{packed{channels: 4, lanes: 4, together: 1, stride: 0, points: rows(3, 1)}, ir.F32, 1},             // one row for all
+		{packed{channels: 7, lanes: 4, together: 1, stride: 6, points: rows(6, 1)}, ir.F16, 1},             // of 16 bits
+		{packed{channels: 7, lanes: 4, together: 1, stride: 6, points: rows(6, 1), to: ir.F32}, ir.F16, 1}, // and converted
+		{packed{channels: 6, lanes: 4, together: 1, stride: 1, points: append(rows(4, 18), -1), to: ir.F32}, ir.BF16, 3},
 	} {
 		p := c.packed
 		p.from = (&numbers{}).tensor(c.t, 200)
 		groups := c.sets * p.slots() / p.lanes
-		size := int64(c.t.Size())
+		size := p.size()
 		n := groups * int64(len(p.points)) * p.lanes
 		want := make([]byte, 0, n*size)
 		for e := range n {
 			want = append(want, binary.LittleEndian.AppendUint32(nil, p.at(e))[:size]...)
 		}
-		x := p.tensor(c.t, groups, p.steps(), p.lanes*p.together)
+		if c.to == ir.Invalid {
+			c.to = c.t
+		}
+		x := p.tensor(c.to, groups, p.steps(), p.lanes*p.together)
 		got, err := x.Bytes()
 		require.NoError(t, err)
 		require.Equal(t, want, got, "case %d", i)

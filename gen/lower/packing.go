@@ -1,10 +1,14 @@
 package lower
 
+import "rules_dnn/gen/ir"
+
 // Packing is how a contraction reads its constant weights: in groups of result channels, those of a point of the sum side by
 // side. Kernels of equal packings read the same bytes, whatever their tiles are: a tile may have a part of a group's
 // channels.
 type Packing struct {
 	Lanes, Groups int64 // channels of a group; groups of each of a convolution's groups
+	// Type is the one that they are stored in: 16 bits where the processor widens them as it loads them.
+	Type ir.DType
 	// Winograd's: results of a transform along an axis, and parts of the groups that lie side by side at each point. 0 and 1 elsewhere.
 	Results int
 	Parts   int64
@@ -12,6 +16,9 @@ type Packing struct {
 
 // holds reports whether the weights' groups are made of whole tiles of so many channels.
 func (p *Packing) holds(lanes int64) bool { return p == nil || p.Lanes%lanes == 0 }
+
+// of reports whether the weights are of a type.
+func (p *Packing) of(t ir.DType) bool { return p == nil || p.Type == t }
 
 // apart reports whether the weights can be read as groups of one register each, so many of them.
 func (p *Packing) apart(lanes, groups int64) bool {

@@ -28,7 +28,7 @@ func (c *contraction) runsOf(p *tiling, logical map[string]sym.Expr) (runs, most
 	for _, a := range c.reduce {
 		local[a.Var], _ = a.Extent.Const()
 	}
-	if n, ok := c.copied(c.loadAt(logical), local, r, rows); p.copied && (!ok || 4*n > c.t.L2/2) {
+	if n, ok := c.copied(c.loadAt(logical), local, r, rows); (p.copied || c.converts()) && (!ok || 4*n > c.t.L2/2) {
 		return 1, 0
 	}
 	// Tasks are groups of channels: threads want some.

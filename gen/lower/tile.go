@@ -124,8 +124,8 @@ func prefetch(t *target.Target, m *loop.MicroKernel) {
 	if t.PrefetchBytes == 0 {
 		return
 	}
-	if m.Steps()*m.Vectors*m.Instr.Bytes() > t.L1D/2 {
-		m.PrefetchW = t.PrefetchBytes / int64(m.Instr.W.Size())
+	if m.Steps()*m.Vectors*m.Lanes()*m.Instr.Group*int64(m.W().Size()) > t.L1D/2 {
+		m.PrefetchW = t.PrefetchBytes / int64(m.W().Size())
 		if m.VecStep > 0 {
 			m.PrefetchW = max(m.PrefetchW/m.Vectors/m.Lanes(), 1) * m.Lanes()
 		}

@@ -36,6 +36,7 @@ type filtering struct {
 	inputs, sums      *loop.Buffer
 	half, square      *loop.Buffer
 	packed            Packing // how filters lie in memory
+	wide              []int   // constants of 16 bits that are read as float32
 }
 
 // slide is a dimension of X that a window walks: index = result + point + constant.
@@ -201,7 +202,7 @@ func (w *filtering) lower(env *Env) *Lowered {
 	k.Facts = w.n.facts
 	k.Syms = symbolsOf(k, env.Symbols)
 	l := env.done(k, func() ([]*ir.Value, error) {
-		args := append([]*ir.Value{}, w.b.Operands...)
+		args := widenedOperands(w.b, w.wide)
 		args[w.contraction.w.Source.N] = w.packFilters()
 		return append(args, w.b.Results...), nil
 	})
@@ -241,7 +242,7 @@ func (w *filtering) choose(times, parts int64, packing *Packing) bool {
 	w.tile = choice.choose()
 	w.tileLanes = w.vectors * w.instr.Lanes
 	w.parts, w.groups = parts, blocks*w.block/w.tileLanes
-	if w.packed = (Packing{Lanes: w.tileLanes, Groups: w.groups, Results: w.f.Results, Parts: parts}); packing != nil {
+	if w.packed = (Packing{Lanes: w.tileLanes, Groups: w.groups, Results: w.f.Results, Parts: parts, Type: ir.F32}); packing != nil {
 		w.packed = *packing
 	}
 	w.chunk = (tiles + w.rows - 1) / w.rows * w.rows
@@ -279,5 +280,6 @@ func (w *filtering) buffers() {
 	w.sums = f32("w_sum", false, w.points*w.chunk*w.own()*w.tileLanes)
 	w.half = f32("w_half", true, n*n*w.block)
 	w.square = f32("w_out", true, m*m*w.block)
+	w.n.in[w.contraction.w.Source.N].Type = ir.F32
 	w.n.in[w.contraction.w.Source.N].Size = sym.Const(w.groups * w.points * w.k * w.tileLanes)
 }

@@ -169,7 +169,7 @@ func (w *filtering) input(logical map[string]sym.Expr, i int64) te.Expr {
 		index[d] = e.Subst(m, w.n.facts)
 	}
 	x := w.x.Source.N
-	return loop.Mem{Buf: w.n.in[x], Index: w.layX.Offset(w.b.Operands[x].Shape, index, w.n.facts)}
+	return asF32(loop.Mem{Buf: w.n.in[x], Index: w.layX.Offset(w.b.Operands[x].Shape, index, w.n.facts)})
 }
 
 // rowOf stands for the row of a tile's points in conditions.

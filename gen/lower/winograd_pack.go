@@ -91,9 +91,10 @@ func (f *filters) group(b []byte, g, run int64, buffer *[]byte) error {
 	reach(0, (f.input-1)*f.channel)
 	reach(f.deep...)
 	reach(f.taps...)
-	*buffer = slices.Grow((*buffer)[:0], int(4*(high-low+1)))
-	raw := (*buffer)[:4*(high-low+1)]
-	if err := f.from.ReadBytes(raw, 4*low); err != nil {
+	size := int64(f.from.Type.Size())
+	*buffer = slices.Grow((*buffer)[:0], int(size*(high-low+1)))
+	raw := (*buffer)[:size*(high-low+1)]
+	if err := f.from.ReadBytes(raw, size*low); err != nil {
 		return err
 	}
 	filter := f.f.Filter()
@@ -108,7 +109,7 @@ func (f *filters) group(b []byte, g, run int64, buffer *[]byte) error {
 				}
 				from := f.base + c*f.output + offset + ic*f.channel - low
 				for i, tap := range f.taps {
-					taps[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*(from+tap):]))
+					taps[i] = elementOf(f.from.Type, raw[size*(from+tap):])
 				}
 				filter.Apply(point, taps)
 				for p := p0; p < p1; p++ {

@@ -128,7 +128,9 @@ func (w *filtering) results(logical map[string]sym.Expr) []loop.Stmt {
 		index[i] = logical[a.Var]
 	}
 	e := &nest{facts: w.n.facts, out: w.n.out, at: w.out.Find(s.Shape(), index, w.n.facts)}
-	e.results = w.n.flatten(w.b, s.Results, logical, w.lay)
+	w.n.results = w.n.flatten(w.b, s.Results, logical, w.lay)
+	w.wide = w.n.widenConstants(w.b)
+	e.results = w.n.results
 	value := loop.Mem{Buf: w.square, Index: sym.Add(sym.Scale(sym.Var(resultRowVar), m*w.block), sym.Scale(sym.Var(resultColVar), w.block), sym.Var(laneVar))}
 	store := e.stores(func(int) te.Expr { return value }, e.at)
 	return loops([]te.Axis{{Var: resultRowVar, Extent: extent[0]}, {Var: resultColVar, Extent: extent[1]}}, w.channelBlock(e, w.tileLanes, store))

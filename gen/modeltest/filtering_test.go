@@ -1,7 +1,6 @@
 package modeltest
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -27,20 +26,28 @@ type convolution struct {
 	fixed    int     // of these, so many last ones are not
 	add      bool    // a tensor and Relu after it
 	group    int64
-	squeeze  bool // a product with a function of all channels' means after it
-	between  bool // other convolutions, of one point each: values in the layout that these prefer
+	squeeze  bool     // a product with a function of all channels' means after it
+	between  bool     // other convolutions, of one point each: values in the layout that these prefer
+	half     ir.DType // f16 or bf16; Invalid: f32
+}
+
+func (c convolution) dtype() ir.DType {
+	if c.half != ir.Invalid {
+		return c.half
+	}
+	return ir.F32
 }
 
 func (c convolution) graph(r *rand.Rand) (*ir.Graph, map[string]*ir.Tensor) {
 	floats := func(dims ...int64) *ir.Tensor {
-		t := ir.NewTensor(ir.F32, dims...)
+		t := ir.NewTensor(c.dtype(), dims...)
 		for i := range t.Len() {
-			binary.LittleEndian.PutUint32(t.Data[4*i:], math.Float32bits(r.Float32()*2-1))
+			setNumber(t, i, r.Float32()*2-1)
 		}
 		return t
 	}
 	g := &ir.Graph{Name: c.name, Opset: 17}
-	x := &ir.Value{Name: "x", Type: ir.F32, HasShape: true}
+	x := &ir.Value{Name: "x", Type: c.dtype(), HasShape: true}
 	for i, d := range c.x {
 		x.Shape = append(x.Shape, sym.Const(d))
 		if c.symbolic && i >= 2 && i < len(c.x)-c.fixed {
@@ -159,13 +166,10 @@ func filters(p *plan.Program) bool {
 func assertClose(t *testing.T, want, got *ir.Tensor, chip string) {
 	t.Helper()
 	require.Equal(t, want.Shape, got.Shape)
-	number := func(t *ir.Tensor, i int64) float64 {
-		return float64(math.Float32frombits(binary.LittleEndian.Uint32(t.Data[4*i:])))
-	}
 	most, furthest := 0.0, 0.0
 	for i := range want.Len() {
-		most = max(most, math.Abs(number(want, i)))
-		furthest = max(furthest, math.Abs(number(want, i)-number(got, i)))
+		most = max(most, math.Abs(elementAt(want, i)))
+		furthest = max(furthest, math.Abs(elementAt(want, i)-elementAt(got, i)))
 	}
-	assert.LessOrEqual(t, furthest, 2e-6*most, chip)
+	assert.LessOrEqual(t, furthest, tolerances[want.Type]*most, chip)
 }

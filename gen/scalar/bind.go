@@ -20,7 +20,7 @@ func Bind(name string, result ir.DType, args []ir.DType) (Func, error) {
 		return bitsFunc(args[0], result), nil
 	}
 	f, closed := row.pick(args[len(args)-1])
-	if closed || row.Result != Same {
+	if closed || row.Result != Same || row.Exact && result.IsFloat() {
 		return f, nil
 	}
 	fix := Narrow(result)

@@ -52,9 +52,10 @@ const prologue = `#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "dnn_cpu.h"
-#include "dnn_math.h"
+#include "runtime/dnn_kernel.h"
 typedef float v4 __attribute__((vector_size(16)));
 typedef float v8 __attribute__((vector_size(32)));
+typedef float v16 __attribute__((vector_size(64)));
 static char* in[3];
 static char* out;
 static void run(void (*f)(int), int n, int args, int in_size, int out_size) {
@@ -85,7 +86,9 @@ func (p *program) run(t *testing.T, check func(t *testing.T, res []byte), flags 
 			continue
 		}
 		found = true
-		t.Run(name, func(t *testing.T) { check(t, p.output(t, cxx, nil, append(flags, "-I", header))) })
+		t.Run(name, func(t *testing.T) {
+			check(t, p.output(t, cxx, nil, append(flags, "-I", header, "-I", filepath.Dir(header))))
+		})
 	}
 	if !found {
 		t.Skip("no C++ compiler: there is neither c++ nor clang++ on PATH")
@@ -101,7 +104,7 @@ func (p *program) runArm(t *testing.T, check func(t *testing.T, res []byte), fla
 				t.Skipf("no %s on PATH", tool)
 			}
 		}
-		check(t, p.output(t, "aarch64-linux-gnu-g++", []string{"qemu-aarch64"}, append(flags, "-static", "-I", "../../runtime")))
+		check(t, p.output(t, "aarch64-linux-gnu-g++", []string{"qemu-aarch64"}, append(flags, "-static", "-I", "../../runtime", "-I", "../..")))
 	})
 }
 

@@ -2,13 +2,15 @@ package scalar
 
 import "math"
 
-// F16ToF32 widens an IEEE half, exactly.
+// F16ToF32 widens an IEEE half, exactly. A NaN keeps its sign and payload and is quiet, as processors give it.
 func F16ToF32(h uint16) float32 {
 	sign := uint32(h&0x8000) << 16
 	exp, frac := uint32(h>>10)&31, uint32(h)&0x3ff
 	switch {
+	case exp == 31 && frac != 0:
+		return math.Float32frombits(sign | 0x7fc00000 | frac<<13)
 	case exp == 31:
-		return math.Float32frombits(sign | 0x7f800000 | frac<<13)
+		return math.Float32frombits(sign | 0x7f800000)
 	case exp == 0:
 		x := float32(frac) * 0x1p-24 // exact: 10 bits
 		return math.Float32frombits(sign | math.Float32bits(x))
@@ -16,13 +18,13 @@ func F16ToF32(h uint16) float32 {
 	return math.Float32frombits(sign | (exp+112)<<23 | frac<<13)
 }
 
-// F32ToF16 rounds to the nearest IEEE half, ties to even.
+// F32ToF16 rounds to the nearest IEEE half, ties to even. A NaN keeps its sign and as much of its payload as fits, and is quiet.
 func F32ToF16(f float32) uint16 {
 	b := math.Float32bits(f)
 	sign, b := uint16(b>>16)&0x8000, b&0x7fffffff
 	switch {
 	case b > 0x7f800000:
-		return sign | 0x7e00
+		return sign | 0x7e00 | uint16(b>>13)&0x3ff
 	case b >= 0x477ff000: // 65520 and above round to infinity
 		return sign | 0x7c00
 	case b < 0x38800000: // below the least normal half: count units of 2^-24

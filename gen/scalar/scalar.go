@@ -81,6 +81,8 @@ type Row struct {
 	// ULP bounds the error of the float32 function in units in the last place,
 	// with or without contraction of products; 0: correctly rounded.
 	ULP float64
+	// Exact reports that a result of f16 or bf16 arguments is a number of their type: it is one of them, or has no more bits.
+	Exact bool
 	// FLOPs is what one application counts for in reports and cost models.
 	FLOPs int
 

@@ -1,6 +1,11 @@
 package target
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+
+	"rules_dnn/gen/ir"
+)
 
 // What kernels and host programs may rely on. Packages ask these questions, and never for an interface, a processor or a name: a new
 // kind of chip answers them here, and nothing else changes (tools/lint/words.txt finds comparisons).
@@ -37,6 +42,27 @@ func (t *Target) Triple() string { return families[t.CPU].triple }
 // Views reports whether the host program may let a value lie anywhere in another one's memory, or take its place. Elsewhere each value is
 // an object of the device, which a kernel is given as a whole.
 func (t *Target) Views() bool { return t.OpenCL == nil }
+
+// VectorTypes are the types in memory of what kernels compute in vectors of float32: where the language's loads and stores of vectors
+// convert, those of 16 bits, too.
+func (t *Target) VectorTypes() []ir.DType {
+	if t.Language() == "cpp" {
+		return []ir.DType{ir.F32, ir.F16, ir.BF16}
+	}
+	return []ir.DType{ir.F32}
+}
+
+// LoadsConvert reports whether registers of elements of 16 bits become floats at little more than the cost of their load. Where register tiles are
+// assembly, they do not: what is packed for those is float32.
+func (t *Target) LoadsConvert(d ir.DType) bool {
+	switch {
+	case t.CPU != "x86_64" || t.VectorBits < avx2Bits:
+		return false
+	case d == ir.F16:
+		return slices.Contains(t.CPUFeatures, "f16c")
+	}
+	return d == ir.BF16
+}
 
 // WorkItems reports whether a task is a work-item: one of very many, whose place the device finds and which does little. Elsewhere a worker takes
 // tasks one after the other: each should be worth finding out which one it is, and loops within it run in vectors.

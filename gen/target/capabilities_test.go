@@ -1,10 +1,13 @@
 package target
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir"
 )
 
 // TestCapabilities: what processors and devices answer.
@@ -27,6 +30,27 @@ func TestCapabilities(t *testing.T) {
 	assert.Same(t, device.OpenCL, groups)
 	assert.Contains(t, (&Target{CPU: "x86_64", VectorBits: 128}).Baseline(), "linux_x86_64_v3")
 	assert.Empty(t, (&Target{CPU: "arm64", VectorBits: 128}).Baseline())
+}
+
+// TestHalves: where vectors hold floats of 16 bits, and where loads of tiles convert them.
+func TestHalves(t *testing.T) {
+	for _, c := range []struct {
+		chip     Target
+		vectors  int // types
+		converts []ir.DType
+	}{
+		{Target{CPU: "x86_64", VectorBits: 128}, 3, nil},
+		{Target{CPU: "x86_64", VectorBits: 256, CPUFeatures: []string{"avx2"}}, 3, []ir.DType{ir.BF16}},
+		{Target{CPU: "x86_64", VectorBits: 512, CPUFeatures: []string{"avx512f", "f16c"}}, 3, []ir.DType{ir.F16, ir.BF16}},
+		{Target{CPU: "arm64", VectorBits: 128}, 3, nil},
+		{Target{CPU: "hexagon", VectorBits: 1024}, 1, nil},
+		{Target{CPU: "opencl", VectorBits: 128, OpenCL: &OpenCL{}}, 1, nil},
+	} {
+		assert.Len(t, c.chip.VectorTypes(), c.vectors, "%+v", c.chip)
+		for _, d := range []ir.DType{ir.F16, ir.BF16, ir.F32, ir.F64, ir.I8} {
+			assert.Equal(t, slices.Contains(c.converts, d), c.chip.LoadsConvert(d), "%+v %s", c.chip, d)
+		}
+	}
 }
 
 // TestFamilies: what tools call a chip's processors.

@@ -27,11 +27,11 @@ _ANY_X86_64 = {
     "@platforms//cpu": "@platforms//cpu:x86_64",
 }
 
-_X86_64_V3_COPTS = ["-mavx2", "-mfma", "-mbmi2"]
+_X86_64_V3_COPTS = ["-mavx2", "-mfma", "-mbmi2", "-mf16c"]
 
 _X86_64_V3 = {
     "cpu": "x86_64",
-    "cpu_features": ["avx2", "fma", "bmi2"],
+    "cpu_features": ["avx2", "fma", "bmi2", "f16c"],
     "fma_per_cycle": 2,
     "instructions": ["fma_f32x8"],
     "prefetch_bytes": 8 * _KB,
@@ -43,7 +43,7 @@ _X86_64_V4_COPTS = ["-mavx512f", "-mavx512bw", "-mavx512cd", "-mavx512dq", "-mav
 
 _X86_64_V4 = {
     "cpu": "x86_64",
-    "cpu_features": ["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx2", "fma", "bmi2"],
+    "cpu_features": ["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx2", "fma", "bmi2", "f16c"],
     "instructions": ["fma_f32x16"],
     "prefetch_bytes": 8 * _KB,
     "vector_bits": 512,
@@ -79,7 +79,7 @@ CHIPS = {
         # With rows for VNNI, a level beyond x86_64_v4 has its place at the end.
         "variants": ["x86_64_v3", "x86_64_v4"],
     },
-    # AVX2 and FMA.
+    # AVX2, FMA and F16C.
     "x86_64_v3": {
         "constraints": _ANY_X86_64 | {"//platforms:x86_64_level": "//platforms:x86_64_v3"},
         "copts": _X86_64_V3_COPTS,

@@ -162,6 +162,11 @@ func TestReport(t *testing.T) {
 	near("y", x, y, 1e-4, false)
 	near("y", nil, y, 1, false)
 	near("y", check.Input(ir.F64, []int64{4}, 0, 1), x, 1, false)
+	short := check.Input(ir.BF16, []int64{4}, 0, 1)
+	bits := *short
+	bits.Type = ir.U16 // as files hold them
+	near("y", &bits, short, 0, true)
+	near("y", &bits, check.Input(ir.BF16, []int64{4}, 1, 1), 1e-4, false)
 }
 
 func TestParse(t *testing.T) {

@@ -16,7 +16,7 @@ func (c *compiler) tile(x loop.Tile) action {
 	}
 	t := &tile{MicroKernel: m, x: c.memory(x.X), w: c.memory(x.W), acc: c.memory(x.Acc), steps: steps(m)}
 	for i, b := range []*memory{t.x, t.w, t.acc} {
-		if want := []ir.DType{m.Instr.X, m.Instr.W, m.Instr.Acc}[i]; b.Type != want {
+		if want := []ir.DType{m.Instr.X, m.W(), m.Instr.Acc}[i]; b.Type != want {
 			f.fail("a tile of %s, which is %s, by %s, which wants %s", b.name, b.Type, m.Instr.Name, want)
 		}
 	}
@@ -34,6 +34,7 @@ func (c *compiler) tile(x loop.Tile) action {
 	}
 	xAt, wAt, accAt := c.index(x.XAt), c.index(x.At), c.index(x.AccAt)
 	if m.Instr.Acc == ir.F32 {
+		t.wide = scalar.NewVec(m.W(), int(m.Lanes()))
 		return func() { t.run(xAt.base(), wAt.base(), accAt.base()) }
 	}
 	t.x64, t.w64 = make([]int64, m.Instr.Group), make([]int64, m.Lanes()*m.Instr.Group)
@@ -45,6 +46,7 @@ type tile struct {
 	*loop.MicroKernel
 	x, w, acc *memory
 	steps     []tileStep
+	wide      *scalar.Vec // a register of W
 	// Integers: a group of X, a register of W and all accumulators.
 	x64, w64, acc64 []int64
 }
@@ -75,8 +77,8 @@ func (t *tile) run(xAt, wAt, accAt int64) {
 	for _, s := range t.steps {
 		for v := range t.Vectors {
 			from := wAt + s.w + t.VectorAt(v)
-			t.w.read(from, 1, 0, int(lanes))
-			w := t.w.F32[from:][:lanes]
+			t.w.load(t.wide, from, 1, 0, int(lanes))
+			w := t.wide.F32
 			for r := range t.Rows {
 				at, row := xAt+s.x+t.RowAt(r), acc[r*n+v*lanes:][:lanes]
 				if t.Broadcast() {

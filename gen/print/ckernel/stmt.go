@@ -90,7 +90,7 @@ func (w *Kernel) stmt(s loop.Stmt, rest []loop.Stmt) {
 	case loop.Alloc:
 		w.Line("%s", w.d.Array(x.Buf, Strip(w.index(x.Buf.Size))))
 	case loop.Store:
-		w.Line("%s", w.d.Store(w.access(x.Buf, x.Index, x.Texel), Strip(w.scalar(x.Value))))
+		w.Line("%s", w.d.Store(w.access(x.Buf, x.Index, x.Texel), Strip(w.scalar(stored(x)))))
 	case loop.Claim:
 		if c, ok := w.d.(Claimer); ok {
 			w.Line("%s", c.Claim(w.access(x.Buf, x.Index, loop.Texel{})))

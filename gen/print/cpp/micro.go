@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"rules_dnn/gen/instr"
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/print/neon"
 )
@@ -15,6 +16,9 @@ func MicroName(m *loop.MicroKernel) string {
 	name := fmt.Sprintf("%s_%s_%dx%d_s%d", m.Instr.Name, m.X, m.Rows, m.Vectors, m.RowStep)
 	if m.Run > 0 {
 		name += fmt.Sprintf("_r%d_%d", m.Run, m.RunStep)
+	}
+	if m.Stored != ir.Invalid {
+		name += "_" + m.Stored.String()
 	}
 	for _, k := range m.K {
 		name += fmt.Sprintf("_k%d_%d_%d", k.Extent, k.XStep, k.WStep)
@@ -36,11 +40,15 @@ func MicroName(m *loop.MicroKernel) string {
 
 // MicroSymbol is the micro-kernel's name in assembly and object files (Itanium C++ ABI, 5.1).
 func MicroSymbol(m *loop.MicroKernel) string {
-	name, fetch := MicroName(m), ""
-	if m.Fetch > 0 {
-		fetch = "S0_"
+	name, w := MicroName(m), "S0_"
+	fetch := w
+	if m.Stored != ir.Invalid {
+		w, fetch = "PKt", "S2_"
 	}
-	return fmt.Sprintf("_ZL%d%sPKfS0_Pf%s", len(name), name, fetch)
+	if m.Fetch == 0 {
+		fetch = ""
+	}
+	return fmt.Sprintf("_ZL%d%sPKf%sPf%s", len(name), name, w, fetch)
 }
 
 // Micro prints a micro-kernel as a leaf function: every accumulator is a variable of its own,
@@ -51,9 +59,9 @@ func Micro(m *loop.MicroKernel) string {
 	w.line("// %d x %d accumulators of %d floats; %d applications of %s a call.", m.Rows, m.Vectors, m.Lanes(), m.FMAs(), m.Instr.Name)
 	fetch := ""
 	if m.Fetch > 0 {
-		fetch = ", const float* fetch"
+		fetch = fmt.Sprintf(", const %s* fetch", Storage(m.W()))
 	}
-	w.block(fmt.Sprintf("DNN_LEAF void %s(const float* __restrict x, const float* __restrict w, float* __restrict acc%s)", MicroName(m), fetch), func() {
+	w.block(fmt.Sprintf("DNN_LEAF void %s(const float* __restrict x, const %s* __restrict w, float* __restrict acc%s)", MicroName(m), Storage(m.W()), fetch), func() {
 		if k, ok := neon.New(m); ok {
 			for _, l := range k.Statement() {
 				w.line("%s", l)
@@ -101,7 +109,12 @@ func (w *microWriter) loops(i int) {
 		u = w.m.Unroll()
 		inner = func() { w.body(u, k) }
 	}
-	w.line("const float *x%d = %s, *w%d = %s;", i, pointer("x", i), i, pointer("w", i))
+	if w.m.Stored == ir.Invalid {
+		w.line("const float *x%d = %s, *w%d = %s;", i, pointer("x", i), i, pointer("w", i))
+	} else {
+		w.line("const float* x%d = %s;", i, pointer("x", i))
+		w.line("const %s* w%d = %s;", Storage(w.m.Stored), i, pointer("w", i))
+	}
 	if i > 0 && i == len(w.m.K)-1 && w.m.PrefetchX {
 		for r := int64(0); r < w.m.Rows; r++ {
 			w.line("__builtin_prefetch(x%d + %d);", i, w.m.RowAt(r)+w.m.K[i-1].XStep)
@@ -139,15 +152,15 @@ func (w *microWriter) body(u int64, k loop.KLoop) {
 		w.point(p, k)
 	}
 	if f := u * w.m.Fetch; f > 0 {
-		for at := int64(0); at < f; at += line {
+		for at := int64(0); at < f; at += w.line64() {
 			w.line("__builtin_prefetch(fetch + %d, 0, 2);", at)
 		}
 		w.line("fetch += %d;", f)
 	}
 }
 
-// line is how many floats a cache's line has.
-const line = 16
+// line64 is how many elements of W a cache's line of 64 bytes has.
+func (w *microWriter) line64() int64 { return 64 / int64(w.m.W().Size()) }
 
 func (w *microWriter) point(p int64, k loop.KLoop) {
 	m := w.m
@@ -155,7 +168,7 @@ func (w *microWriter) point(p int64, k loop.KLoop) {
 		w.line("const %s b%d_%d = %s;", w.vec, p, v, w.load("w", p*k.WStep+m.VectorAt(v)))
 	}
 	for v := int64(0); v < m.Vectors && m.PrefetchW > 0; v++ {
-		if at := p*k.WStep + m.VectorAt(v); at%line == 0 {
+		if at := p*k.WStep + m.VectorAt(v); at%w.line64() == 0 {
 			w.line("__builtin_prefetch(%s + %d);", pointer("w", len(m.K)), at+m.PrefetchW)
 		}
 	}
@@ -183,5 +196,9 @@ func (w *microWriter) x(p int64, k loop.KLoop, r, v int64) string {
 }
 
 func (w *microWriter) load(operand string, at int64) string {
-	return fmt.Sprintf("dnn_load<%s>(%s + %d)", w.vec, pointer(operand, len(w.m.K)), at)
+	from := ""
+	if operand == "w" && w.m.Stored != ir.Invalid {
+		from = "_" + w.m.Stored.String()
+	}
+	return fmt.Sprintf("dnn_load%s<%s>(%s + %d)", from, w.vec, pointer(operand, len(w.m.K)), at)
 }

@@ -63,6 +63,12 @@ func runMicros(row *instr.Row) []*loop.MicroKernel {
 					apart.K[i].WStep /= rv[1]
 				}
 				out = append(out, &apart)
+				// And of registers that loads make of 16 bits.
+				for _, stored := range loop.Halves {
+					half := *m
+					half.Stored = stored
+					out = append(out, &half)
+				}
 			}
 		}
 	}
@@ -85,10 +91,21 @@ func meaning(t *testing.T, m *loop.MicroKernel) []float32 {
 			if !m.Broadcast() {
 				at += l
 			}
-			acc[i] = lane(t, m.Instr, acc[i], element(at), element(1000+wo+m.VectorAt(l/m.Lanes())+l%m.Lanes()))
+			acc[i] = lane(t, m.Instr, acc[i], element(at), weight(m, 1000+wo+m.VectorAt(l/m.Lanes())+l%m.Lanes()))
 		}
 	}
 	return acc
+}
+
+// weight is element i of W.
+func weight(m *loop.MicroKernel, i int64) float32 {
+	switch m.Stored {
+	case ir.F16:
+		return scalar.F16ToF32(scalar.F32ToF16(element(i)))
+	case ir.BF16:
+		return scalar.BF16ToF32(scalar.F32ToBF16(element(i)))
+	}
+	return element(i)
 }
 
 // lane is a lane's next value. Package scalar rounds products; where the instruction does not,
@@ -123,10 +140,12 @@ func runProgram(ms []*loop.MicroKernel) string {
 	w.WriteString("#include <stdio.h>\n#include \"runtime/dnn_kernel.h\"\n" + elementC)
 	for _, m := range ms {
 		w.WriteString(cpp.Micro(m))
-		fmt.Fprintf(&calls, "  %s(x, w, acc);\n  fwrite(acc, 4, %d, stdout);\n", cpp.MicroName(m), m.Rows*m.Vectors*m.Lanes())
+		fmt.Fprintf(&calls, "  %s(x, w_%s, acc);\n  fwrite(acc, 4, %d, stdout);\n", cpp.MicroName(m), m.W(), m.Rows*m.Vectors*m.Lanes())
 	}
-	w.WriteString("static float x[1000], w[8000], acc[200];\nint main() {\n  for (long i = 0; i < 1000; i++) x[i] = element(i);\n" +
-		"  for (long i = 0; i < 8000; i++) w[i] = element(1000 + i);\n" + calls.String() + "}\n")
+	w.WriteString("static float x[1000], w_f32[8000], acc[200];\nstatic uint16_t w_f16[8000], w_bf16[8000];\n" +
+		"int main() {\n  for (long i = 0; i < 1000; i++) x[i] = element(i);\n" +
+		"  for (long i = 0; i < 8000; i++) {\n    w_f32[i] = element(1000 + i);\n    w_f16[i] = dnn_math::f32_to_f16(w_f32[i]);\n" +
+		"    w_bf16[i] = dnn_math::f32_to_bf16(w_f32[i]);\n  }\n" + calls.String() + "}\n")
 	return w.String()
 }
 

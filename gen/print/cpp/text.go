@@ -62,7 +62,7 @@ func (dialect) Literal(c te.Const) string { return Literal(c) }
 
 func (d dialect) Load(a ckernel.Access) string {
 	if a.Lanes > 0 {
-		return fmt.Sprintf("dnn_load<%s>(%s + %s)", d.Type(ir.F32, a.Lanes), a.Buf.Name, a.Index)
+		return fmt.Sprintf("dnn_load%s<%s>(%s + %s)", inMemory(a.Buf), d.Type(ir.F32, a.Lanes), a.Buf.Name, a.Index)
 	}
 	at := fmt.Sprintf("%s[%s]", a.Buf.Name, strip(a.Index))
 	if conv := fromHalf[a.Buf.Type]; conv != "" && !a.Buf.Local {
@@ -71,12 +71,20 @@ func (d dialect) Load(a ckernel.Access) string {
 	return at
 }
 
+// inMemory is the part of a function's name that tells which type its vectors have in memory.
+func inMemory(b *loop.Buffer) string {
+	if b.Local || b.Type != ir.F16 && b.Type != ir.BF16 {
+		return ""
+	}
+	return "_" + b.Type.String()
+}
+
 func (dialect) Store(a ckernel.Access, v string) string {
 	if a.Lanes > 0 && a.Stride > 1 {
-		return fmt.Sprintf("dnn_store_apart<%d>(%s + %s, %s);", a.Stride, a.Buf.Name, a.Index, v)
+		return fmt.Sprintf("dnn_store%s_apart<%d>(%s + %s, %s);", inMemory(a.Buf), a.Stride, a.Buf.Name, a.Index, v)
 	}
 	if a.Lanes > 0 {
-		return fmt.Sprintf("dnn_store(%s + %s, %s);", a.Buf.Name, a.Index, v)
+		return fmt.Sprintf("dnn_store%s(%s + %s, %s);", inMemory(a.Buf), a.Buf.Name, a.Index, v)
 	}
 	if conv := toHalf[a.Buf.Type]; conv != "" && !a.Buf.Local {
 		v = conv + "(" + v + ")"
@@ -89,10 +97,13 @@ func (dialect) Claim(a ckernel.Access) string {
 	return fmt.Sprintf("__builtin_prefetch(%s + %s, 1);", a.Buf.Name, a.Index)
 }
 
-func (dialect) Call(x te.Call, args []string, _ int64) (string, error) {
+func (dialect) Call(x te.Call, args []string, lanes int64) (string, error) {
 	row := ckernel.Row(x)
+	if lanes > 0 && row.Result == scalar.Target && x.Type == ir.F32 {
+		return args[0], nil // vectors hold floats
+	}
 	text := row.C(x.Type, args)
-	if fn := roundHalf[x.Type]; fn != "" && row.Result != scalar.Target {
+	if fn := roundHalf[x.Type]; fn != "" && row.Result != scalar.Target && !row.Exact {
 		text = fn + "(" + text + ")" // each operation rounds to its type
 	}
 	return text, nil

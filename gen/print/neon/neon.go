@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"rules_dnn/gen/instr"
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 )
 
@@ -27,10 +28,10 @@ type Kernel struct {
 }
 
 // New schedules a micro-kernel of 32-bit floats. There is none where the instruction has no assembly, where it fetches into
-// caches, which compilers do as well, where a single row leaves nothing to schedule (memory bounds it), or where
+// caches, which compilers do as well, where loads convert, where a single row leaves nothing to schedule (memory bounds it), or where
 // registers are too few.
 func New(m *loop.MicroKernel) (*Kernel, bool) {
-	if !m.Instr.Scheduled() || m.PrefetchW > 0 || m.PrefetchX || m.Fetch > 0 || m.Rows < 2 {
+	if !m.Instr.Scheduled() || m.PrefetchW > 0 || m.PrefetchX || m.Fetch > 0 || m.Rows < 2 || m.Stored != ir.Invalid {
 		return nil, false
 	}
 	b := newBody(m)

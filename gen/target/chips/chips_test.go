@@ -65,7 +65,7 @@ func TestSameAsBazel(t *testing.T) {
 func TestFacts(t *testing.T) {
 	chip, err := Target(root, "x86_64_v4")
 	require.NoError(t, err)
-	assert.Equal(t, []any{"x86_64_v4", int64(1 << 20), "-mavx512f", "-mbmi2"}, []any{chip.Name, chip.L2, chip.Copts[0], chip.Copts[len(chip.Copts)-1]})
+	assert.Equal(t, []any{"x86_64_v4", int64(1 << 20), "-mavx512f", "-mf16c"}, []any{chip.Name, chip.L2, chip.Copts[0], chip.Copts[len(chip.Copts)-1]})
 
 	file := filepath.Join(t.TempDir(), "mine.json")
 	require.NoError(t, os.WriteFile(file, []byte(`{"name": "mine", "cpu": "arm64", "vector_bits": 128, "vector_registers": 32}`), 0o644))

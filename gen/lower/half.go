@@ -1,0 +1,202 @@
+package lower
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/scalar"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// Operands of 16 bits are computed as float32. X becomes that in the copy that a task makes of what it reads, once for all
+// result channels. W does where the micro-kernel loads it, if the processor does that beside the products, since half the bytes
+// come from memory then; else when it is packed.
+
+// loadAsF32 is the load whose float32 an expression is: itself, or one of 16 bits that is widened.
+func loadAsF32(e te.Expr) (te.Load, bool) {
+	if c, ok := e.(te.Call); ok && c.Fn == "cast" && c.Type == ir.F32 && slices.Contains(loop.Halves, c.Args[0].DType()) {
+		e = c.Args[0]
+	}
+	l, ok := e.(te.Load)
+	return l, ok
+}
+
+// asF32 widens what is loaded of 16 bits.
+func asF32(e te.Expr) te.Expr {
+	if slices.Contains(loop.Halves, e.DType()) {
+		return te.Fn(ir.F32, "cast", e)
+	}
+	return e
+}
+
+// elementOf is the first element of bytes, of f32 or of 16 bits.
+func elementOf(t ir.DType, b []byte) float32 {
+	if t.Size() == 2 {
+		return widened(t, binary.LittleEndian.Uint16(b))
+	}
+	return math.Float32frombits(binary.LittleEndian.Uint32(b))
+}
+
+func widened(t ir.DType, x uint16) float32 {
+	if t == ir.BF16 {
+		return scalar.BF16ToF32(x)
+	}
+	return scalar.F16ToF32(x)
+}
+
+// converts reports whether a task widens what it reads of X first.
+func (c *contraction) converts() bool { return c.x.Type != ir.F32 }
+
+// apart is how far apart the elements lie that an index reads with the local variables, and its copy needs: more than 1 where a convolution
+// of one point skips some. Copies for guards have all, around which these put zeros.
+func (c *contraction) apart(e sym.Expr, local map[string]int64) int64 {
+	if !c.converts() || len(c.x.Guard) > 0 {
+		return 1
+	}
+	step := int64(0)
+	for v := range local {
+		k, _ := sym.Coefficient(e, v, c.n.facts)
+		n, _ := k.Const()
+		step = sym.GCD(step, n)
+	}
+	return max(step, 1)
+}
+
+// packedType is the type of the packed weights, and storedWeights what a micro-kernel is told of them.
+func (c *contraction) packedType() ir.DType {
+	if c.wv.Type != ir.F32 && c.t.LoadsConvert(c.wv.Type) {
+		return c.wv.Type
+	}
+	return ir.F32
+}
+
+func (c *contraction) storedWeights() ir.DType {
+	if t := c.packedType(); t != c.instr.W {
+		return t
+	}
+	return ir.Invalid
+}
+
+// shareConverted decides what a task computes that widens X without need of a copy otherwise: of as many pixels as leave the
+// second-level cache room, all channels, or some of them where all weights would leave no room or where there are few pixels. Each such
+// task widens X for itself, so that they are no more than threads need.
+func (c *contraction) shareConverted(p *tiling) {
+	p.converted = true
+	k := c.kSteps()
+	p.perTask = min(max(c.t.L2/2/(4*k*p.rows), 1), tilesPerTask)
+	n, known := p.pixels.Const()
+	if !known {
+		return
+	}
+	tasks := c.groups
+	for i, a := range c.b.Stage.Axes {
+		if i != c.channel && i != c.pixel && !c.merged[i] {
+			n, _ := a.Extent.Const()
+			tasks *= max(n, 1)
+		}
+	}
+	if tiles := n / p.rows; tiles > p.perTask {
+		chunks := min(max((minTasks+tasks-1)/tasks, (tiles+p.perTask-1)/p.perTask), tiles)
+		p.perTask = (tiles + chunks - 1) / chunks
+		tasks *= chunks
+	}
+	size := int64(c.packedType().Size())
+	p.groupTasks = size*k*p.tileLanes*p.groups > c.t.L2/2 || 4*k*n <= c.t.L2/2
+	for p.setGroups = p.groups; p.setGroups > 1 && tasks*p.groups/p.setGroups < minTasks; {
+		p.setGroups--
+		for p.groups%p.setGroups != 0 {
+			p.setGroups--
+		}
+	}
+}
+
+// Variables of sets of groups of channels.
+const (
+	setVar   = "cs" // number of the task along the channels
+	inSetVar = "ci" // group within the set
+)
+
+// groupSets gives tasks several groups of channels each, if they are to have them.
+func (c *contraction) groupSets(p *tiling, group te.Axis, tiles []loop.Stmt) (te.Axis, []loop.Stmt) {
+	if p.setGroups <= 1 {
+		return group, tiles
+	}
+	set, in := te.Axis{Var: setVar, Extent: sym.Const(p.groups / p.setGroups)}, te.Axis{Var: inSetVar, Extent: sym.Const(p.setGroups)}
+	c.n.addRanges([]te.Axis{set, in})
+	at := loop.Index{Var: groupVar, Value: sym.Add(sym.Scale(sym.Var(setVar), p.setGroups), sym.Var(inSetVar))}
+	return set, loops([]te.Axis{in}, append([]loop.Stmt{at}, tiles...))
+}
+
+// widenConstants lets results read constants of 16 bits, such as biases, as float32, which they are then made of once: in vectors a
+// conversion for each result costs as much as what is computed with it. It gives which operands these are.
+func (n *nest) widenConstants(b *block.Block) []int {
+	widened, narrow := map[*loop.Buffer]int{}, map[*loop.Buffer]int{}
+	for _, r := range n.results {
+		te.Walk(r, func(e te.Expr) {
+			if m, ok := e.(loop.Mem); ok {
+				narrow[m.Buf]++
+			}
+			if m, ok := widens(e); ok {
+				widened[m.Buf]++
+			}
+		})
+	}
+	var out []int
+	for i, v := range b.Operands {
+		if v.Const != nil && widened[n.in[i]] > 0 && widened[n.in[i]] == narrow[n.in[i]] {
+			n.in[i].Type = ir.F32
+			out = append(out, i)
+		}
+	}
+	for i, r := range n.results {
+		n.results[i] = te.Map(r, func(e te.Expr) te.Expr {
+			if c, ok := e.(te.Call); ok && c.Fn == "cast" && c.Type == ir.F32 {
+				if m, ok := c.Args[0].(loop.Mem); ok && m.Buf.Type == ir.F32 && slices.Contains(out, slices.Index(n.in, m.Buf)) {
+					return m
+				}
+			}
+			return e
+		})
+	}
+	return out
+}
+
+// widens is the load of 16 bits that an expression widens.
+func widens(e te.Expr) (loop.Mem, bool) {
+	c, ok := e.(te.Call)
+	if !ok || c.Fn != "cast" || c.Type != ir.F32 {
+		return loop.Mem{}, false
+	}
+	m, ok := c.Args[0].(loop.Mem)
+	return m, ok && slices.Contains(loop.Halves, m.Buf.Type)
+}
+
+// wideConstant is a constant of 16 bits as float32.
+func wideConstant(v *ir.Value) *ir.Value {
+	from := v.Const
+	t := ir.Computed(ir.F32, from.Shape, 1, func(b []byte, first int64) error {
+		raw := make([]byte, len(b)/2)
+		if err := from.ReadBytes(raw, 2*first); err != nil {
+			return err
+		}
+		for i := 0; i < len(raw); i += 2 {
+			binary.LittleEndian.PutUint32(b[2*i:], math.Float32bits(elementOf(from.Type, raw[i:])))
+		}
+		return nil
+	})
+	return ir.ConstValue(v.Name+".f32", t)
+}
+
+// widenedOperands are a block's operands, those constants as float32 that are read so.
+func widenedOperands(b *block.Block, wide []int) []*ir.Value {
+	out := slices.Clone(b.Operands)
+	for _, i := range wide {
+		out[i] = wideConstant(out[i])
+	}
+	return out
+}
