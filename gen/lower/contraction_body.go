@@ -2,6 +2,7 @@ package lower
 
 import (
 	"rules_dnn/gen/instr"
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
