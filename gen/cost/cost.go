@@ -23,6 +23,7 @@ const (
 	perLoop     = 2.0      // entry and exit
 	perStep     = 0.5      // increment and test
 	perWork     = 2.0      // an operation of an opaque operator
+	perForward  = 6.0      // a load of what was stored just before
 	perKernel   = 2000     // call, and the threads' barrier
 	lesser      = 1.0 / 16 // of what computes and what moves, the part of the lesser that the greater does not hide
 	farStride   = 16       // floats of a cache line
@@ -131,16 +132,39 @@ func (e *estimate) fraction(cond []te.Within) (float64, bool) {
 func (e *estimate) loop(x loop.For, lanes int64) float64 {
 	n := e.trips(x.Extent)
 	if x.Lanes == 0 {
-		return perLoop + float64(n*(perStep+e.body(x.Body, x.Var, lanes)))
+		return perLoop + waits(x) + float64(n*(perStep+e.body(x.Body, x.Var, lanes)))
 	}
 	e.lane = x.Var
 	vectors := math.Floor(n / float64(x.Lanes))
 	rest := n - float64(vectors*float64(x.Lanes))
-	c := perLoop + float64(vectors*(perStep+e.body(x.Body, x.Var, x.Lanes)))
+	c := perLoop + waits(x) + float64(vectors*(perStep+e.body(x.Body, x.Var, x.Lanes)))
 	if rest > 0 {
 		c += float64(rest * (perStep + e.body(x.Body, x.Var, 1)))
 	}
 	return c
+}
+
+// waits is what a loop waits for before it begins where it moves elements within a local array: the loop before it
+// stored them, as partial sums that are joined by halves.
+func waits(x loop.For) float64 {
+	stored := map[*loop.Buffer]sym.Expr{}
+	for _, s := range x.Body {
+		if w, ok := s.(loop.Store); ok && w.Buf.Local {
+			stored[w.Buf] = w.Index
+		}
+	}
+	if len(stored) == 0 {
+		return 0
+	}
+	found := false
+	loop.Accesses(x.Body, func(b *loop.Buffer, at sym.Expr) {
+		to, ok := stored[b]
+		found = found || ok && !to.Equal(at)
+	})
+	if found {
+		return perForward
+	}
+	return 0
 }
 
 func (e *estimate) expr(x te.Expr, v string, lanes int64) float64 {

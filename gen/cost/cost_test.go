@@ -112,6 +112,17 @@ func TestGathered(t *testing.T) {
 	assert.Less(t, reading(sym.Var("t"), rows), tasks*whole/4, "parts, again and again")
 }
 
+// TestWaits: what moves within a local array waits for what stored it there.
+func TestWaits(t *testing.T) {
+	b := &loop.Buffer{Name: "b", Type: ir.F32, Local: true, Write: true, Size: sym.Const(32)}
+	moving := func(by int64) float64 {
+		load := loop.Mem{Buf: b, Index: sym.Add(sym.Var("i"), sym.Const(by))}
+		return cycles(&loop.Kernel{Facts: sym.Facts{}, Body: []loop.Stmt{loop.For{Var: "i", Extent: sym.Const(16), Lanes: 16,
+			Body: []loop.Stmt{loop.Store{Buf: b, Index: sym.Var("i"), Value: load}}}}}, nil)
+	}
+	assert.InDelta(t, moving(0)+perForward, moving(16), 1e-9)
+}
+
 // TestFraction: what runs for one point of an axis only costs that part of the axis.
 func TestFraction(t *testing.T) {
 	work := copying(sym.Const(1024), 1, 16).Body

@@ -110,8 +110,7 @@ func (n *nest) rowPoint() []loop.Stmt {
 	body = append(body, loops(n.reduce[:len(n.reduce)-1], row)...)
 	body = append(body, n.halve(parts, width)...)
 	acc := func(int) te.Expr { return loop.Ref{Name: n.accName(0), Type: n.values[0].DType()} }
-	body = append(body, loop.Def{Name: n.accName(0), Init: loop.Mem{Buf: parts, Index: sym.Const(0)}})
-	body = append(body, n.accumulate([]te.Expr{loop.Mem{Buf: parts, Index: sym.Const(1)}}, acc)...)
+	body = append(body, loop.Def{Name: n.accName(0), Init: n.lastTwo(parts)})
 	body = append(body, n.stores(acc, n.at)...)
 	if len(n.within) == 0 {
 		return body
@@ -131,4 +130,11 @@ func (n *nest) halve(parts *loop.Buffer, width int64) []loop.Stmt {
 		out = append(out, loops([]te.Axis{{Var: partVar + n.tag, Extent: sym.Const(w)}}, join)...)
 	}
 	return out
+}
+
+// lastTwo joins the two partial accumulators that halve leaves.
+func (n *nest) lastTwo(parts *loop.Buffer) te.Expr {
+	part := func(i int64) te.Expr { return loop.Mem{Buf: parts, Index: sym.Const(i)} }
+	joined := n.joined([]te.Expr{part(1)}, func(int) te.Expr { return part(0) })
+	return joined[len(joined)-1].(loop.Def).Init
 }
