@@ -42,6 +42,10 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 		{`"cpu"`, `"tasks": 0, "cpu"`, "chip mine: tasks, task_elements, parallel and load_cycles must be positive"},
 		{`"cpu"`, `"images": {"max_width": 8}, "cpu"`, "chip mine: images: extents and rates must be positive"},
 		{`"cpu"`, `"opencl": {"group_items": 48, "workers": 1}, "cpu"`, "chip mine: opencl: want a power of two for group_items, and workers"},
+		{`"cpu"`, `"opencl": {"group_items": 64, "workers": 100}, "cpu"`, "chip mine: opencl: 100 workers are no whole groups of group_items (64)"},
+		{`"cpu"`, `"opencl": {"group_items": 64, "workers": 64, "align_bytes": 96}, "cpu"`, "chip mine: opencl: align_bytes is 96; want a power of two up to 4096"},
+		{`"cpu"`, `"opencl": {"group_items": 64, "workers": 64, "align_bytes": 8192}, "cpu"`, "chip mine: opencl: align_bytes is 8192"},
+		{`"cpu"`, `"opencl": {"group_items": 64, "workers": 64, "launch_us": -1}, "cpu"`, "chip mine: opencl: clock_mhz, launch_us, transfer_us and link_gb_per_s must be positive"},
 		{`"cpu"`, `"loads_per_cycle": 0, "cpu"`, "chip mine: rates and cache sizes must be positive"},
 	} {
 		_, err := Parse([]byte(strings.Replace(avx2, c.from, c.to, 1)))
