@@ -57,7 +57,7 @@ func mapMem(e te.Expr, f func(sym.Expr) sym.Expr) te.Expr {
 	})
 }
 
-// divides reports whether an expression divides by what is no constant.
+// divides reports whether an expression divides by something other than a constant.
 func divides(e sym.Expr) bool {
 	terms, _ := e.Terms()
 	for _, t := range terms {

@@ -143,20 +143,23 @@ func checkLayouts(t *testing.T, g *block.Graph, c *Choice) {
 	}
 }
 
-// TestStoredTwice: an output that a convolution reads is stored in blocks, and copied from them, where the convolution gains more than the
-// copy takes: one of 3x3, not one of one point. Either way the other choice is dearer.
+// TestStoredTwice: an output that convolutions read is copied into blocks where these gain more than the copy takes: two of them,
+// not one. Either way the other choice is dearer.
 func TestStoredTwice(t *testing.T) {
-	rows := "Conv: contraction, row-major"
+	rows, twice := "Conv: contraction, row-major", "Layout: generic, axis1/16"
 	for _, c := range []struct {
-		taps, pad int
-		want      []string
+		readers int
+		want    []string
 	}{
-		{1, 0, []string{rows, rows}},
-		{3, 1, []string{"Conv: contraction, axis1/16", "Layout: generic, row-major", rows}},
+		{1, []string{rows, rows}},
+		{2, []string{rows, twice, rows, rows}},
 	} {
-		text := weights("w", 32, 32, 3, 3) + "  input %x f32[1, 32, 28, 28]\n  %p ?[*] = Conv.11(%x, @w) {pads = [1, 1, 1, 1]}\n" +
-			weights("v", 32, 32, c.taps, c.taps) + fmt.Sprintf("  %%y ?[*] = Conv.11(%%p, @v) {pads = [%[1]d, %[1]d, %[1]d, %[1]d]}\n", c.pad)
-		outputs := "  output %p\n  output %y\n"
+		// Squares do not fit the pixels: copies of an output cost what they must for this.
+		text, outputs := weights("w", 32, 32, 3, 3)+"  input %x f32[1, 32, 27, 27]\n  %p ?[*] = Conv.11(%x, @w) {pads = [1, 1, 1, 1]}\n", "  output %p\n"
+		for i := range c.readers {
+			text += weights(fmt.Sprint("w", i), 32, 32, 3, 3) + fmt.Sprintf("  %%y%d ?[*] = Conv.11(%%p, @w%d) {pads = [1, 1, 1, 1]}\n", i, i)
+			outputs += fmt.Sprintf("  output %%y%d\n", i)
+		}
 		// solve chooses with the candidates of those that read p in a layout that is allowed.
 		solve := func(allowed func(layout.Layout) bool) (*block.Graph, *Choice) {
 			g := fused(t, text+outputs)
@@ -176,7 +179,7 @@ func TestStoredTwice(t *testing.T) {
 		_, copied := solve(func(l layout.Layout) bool { return l != layout.RowMajor })
 		assert.Zero(t, once.Conversions)
 		assert.Positive(t, copied.Conversions)
-		if c.taps == 1 {
+		if c.readers == 1 {
 			assert.Equal(t, once.Solution.Cost, choice.Solution.Cost)
 			assert.Greater(t, copied.Solution.Cost, choice.Solution.Cost)
 		} else {
