@@ -26,6 +26,10 @@ const chooser = `
 #include <string.h>
 #include "net.h"
 
+#if app_net_VARIANT_COUNT != 3
+#error "the levels"
+#endif
+
 int main(int argc, char** argv) {
   static float image[3 * 32 * 32];
   for (int i = 0; i < 3 * 32 * 32; ++i) image[i] = (float)(i % 17) / 8 - 1;
