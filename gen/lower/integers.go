@@ -21,7 +21,7 @@ type integers struct {
 	b    *block.Block
 	r    *reshaped
 	x, w *term
-	// row and column are the axes of the result that only X, or only W, has, the innermost ones.
+	// row and column are the axes of the result that only X, or only W, has, the innermost ones. Without rows there is no tile, and no instruction.
 	row, column te.Axis
 	instr       *instr.Row
 	// group is the axis of the reduction of which the instruction takes neighbours in at a time; windows are read from one copy of what they share.
@@ -48,7 +48,16 @@ func Integers(b *block.Block, env *Env) (*Lowered, error) {
 	if p == nil {
 		return nil, nil
 	}
-	plan := p.schedule(env)
+	plan, name, family := (*schedules)(nil), windowAnchor, windowAnchor
+	if p.instr == nil {
+		plan = p.slide(env)
+	} else {
+		plan = p.schedule(env)
+		name, family = fmt.Sprintf("%s %s", productAnchor, p.tile), fmt.Sprintf("%s x%d", productAnchor, p.vectors)
+	}
+	if plan == nil {
+		return nil, nil
+	}
 	k, err := follow.Kernel(&plan.work, &plan.sched, env.Target)
 	if errors.As(err, new(*follow.TileError)) {
 		return nil, nil // it is read in steps that no micro-kernel has
@@ -57,8 +66,11 @@ func Integers(b *block.Block, env *Env) (*Lowered, error) {
 		return nil, fmt.Errorf("block %s: %w", b.Label(), err)
 	}
 	k.Anchor = productAnchor
+	if p.instr == nil {
+		k.Anchor = windowAnchor
+	}
 	l := env.done(k, plan.args(b))
-	l.Name, l.Family = fmt.Sprintf("%s %s", productAnchor, p.tile), fmt.Sprintf("%s x%d", productAnchor, p.vectors)
+	l.Name, l.Family = name, family
 	return l, nil
 }
 
@@ -66,7 +78,7 @@ func Integers(b *block.Block, env *Env) (*Lowered, error) {
 func newIntegers(b *block.Block, env *Env) *integers {
 	rows := env.Target.Dots(ir.I32)
 	s := b.Stage
-	if len(rows) == 0 || env.Target.StoresDots() || env.Target.WorkItems() || !env.Contractions || !env.wants(productAnchor) || len(b.Placed) > 0 || s.Update != nil ||
+	if len(rows) == 0 || env.Target.StoresDots() || env.Target.WorkItems() || !env.Contractions || !env.wants(productAnchor) && !env.wants(windowAnchor) || len(b.Placed) > 0 || s.Update != nil ||
 		s.Combine == nil || s.Combine.Name != "sum" || len(s.Values) != 1 || s.Values[0].DType() != ir.I32 || !static(s.Reduce) || hasEmpty(s) {
 		return nil
 	}
@@ -84,13 +96,20 @@ func newIntegers(b *block.Block, env *Env) *integers {
 	if t0 == nil || t1 == nil {
 		return nil
 	}
-	if p.x, p.w = t0, t1; !p.roles() {
-		if p.x, p.w = t1, t0; !p.roles() {
-			return nil
+	for range 2 {
+		if p.x, p.w = t0, t1; p.roles() && p.row.Var != "" {
+			p.choose(env, rows)
+			return p
 		}
+		t0, t1 = t1, t0
 	}
-	p.choose(env, rows)
-	return p
+	for range 2 { // without rows it is a window of its own for each channel
+		if p.x, p.w = t0, t1; p.roles() && env.Windows && !p.w.constant {
+			return p
+		}
+		t0, t1 = t1, t0
+	}
+	return nil
 }
 
 func hasEmpty(s *te.Stage) bool {
@@ -169,7 +188,7 @@ func (p *integers) isConstant(e te.Expr) bool {
 // uses reports whether a term has an axis.
 func (t *term) uses(v string) bool { return uses(t.load, v) || t.zero != nil && exprUses(t.zero, v) }
 
-// roles finds the row and the column: the innermost axis of the result is one of W alone.
+// roles finds the row, if there is one, and the column: the innermost axis of the result is one of W alone.
 func (p *integers) roles() bool {
 	p.row, p.column = te.Axis{}, te.Axis{}
 	for _, a := range p.r.Axes {
@@ -189,7 +208,7 @@ func (p *integers) roles() bool {
 			return false
 		}
 	}
-	return p.row.Var != "" && p.column.Var != ""
+	return p.column.Var != ""
 }
 
 // choose finds the instruction, what it takes neighbours of, what stages pack, and the tile.
@@ -208,6 +227,7 @@ func (p *integers) choose(env *Env, rows []*instr.Row) {
 		}
 	}
 	p.findWindows()
+	p.findGroup()
 	p.packX = p.x.constant || !p.readsX()
 	rowsN, known := p.extent(p.row)
 	columns, _ := p.extent(p.column)

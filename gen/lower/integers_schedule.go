@@ -167,7 +167,7 @@ func (l *plan) packW() te.Expr {
 		}
 		k.names[a.Var] = k.axis(a.Extent, sym.Var(a.Var), at.now(), 1)
 	}
-	q := l.packSums(k)
+	q := l.packSums(k, true)
 	first := sym.Scale(sym.Var(groupVar), l.width)
 	if w, ok := l.windowOf(l.column); ok {
 		span, _ := w.span(sym.Const(l.width)).Const()
@@ -196,14 +196,17 @@ func (l *plan) windowOf(a te.Axis) (window, bool) {
 	return l.windows[i], true
 }
 
-// packSums adds the axes of the sum that are no window's, groups of neighbours first, which it returns.
-func (l *plan) packSums(k *packing) (groups sym.Expr) {
+// isTap reports whether an axis of the sum is a window's.
+func (l *plan) isTap(v string) bool {
+	return slices.ContainsFunc(l.windows, func(w window) bool { return w.tap.Var == v })
+}
+
+// packSums adds the axes of the sum, but those of windows that are shared, groups of neighbours first, which it returns.
+func (l *plan) packSums(k *packing, shares bool) (groups sym.Expr) {
 	n, _ := l.axis(l.group).Extent.Const()
 	groups = k.axis(sym.Const((n+l.instr.Group-1)/l.instr.Group), l.groupVar(), sym.Const(0), 0)
 	for _, a := range l.r.Reduce {
-		shared := slices.ContainsFunc(k.along, func(w walked) bool { return w.tap.Var == a.Var }) ||
-			k.Name == "pack" && slices.ContainsFunc(l.windows, func(w window) bool { return w.tap.Var == a.Var })
-		if a.Var != l.group && !shared {
+		if a.Var != l.group && !(shares && l.isTap(a.Var)) {
 			k.names[a.Var] = k.axis(a.Extent, sym.Var(a.Var), sym.Const(0), 0)
 		}
 	}
@@ -235,7 +238,7 @@ func (l *plan) packX() te.Expr {
 		k.names[a.Var] = k.axis(a.Extent, sym.Var(a.Var), at.now(), region)
 	}
 	k.names[l.row.Var] = l.rowAxis(k)
-	l.packGroup(k, l.packSums(k))
+	l.packGroup(k, l.packSums(k, false))
 	k.finish(l.x.element(l.instr.X), l.r.facts)
 	return l.add(k, l.x, rowsVar)
 }

@@ -25,18 +25,24 @@ func (w window) at() sym.Expr {
 	return sym.Add(sym.Scale(sym.Var(w.axis.Var), w.stride), sym.Scale(sym.Var(w.tap.Var), w.dilation))
 }
 
-// findWindows finds the windows of W, and the axis of the sum of which the instruction takes neighbours: the longest of the others.
+// findWindows finds the windows of W.
 func (p *integers) findWindows() {
-	p.windows, p.group = nil, ""
-	longest := int64(0)
+	p.windows = nil
 	taken := map[string]bool{}
 	for _, r := range p.r.Reduce {
 		if w, ok := p.window(r); ok && !taken[w.axis.Var] {
 			taken[w.axis.Var] = true
 			p.windows = append(p.windows, w)
-			continue
 		}
-		if n, _ := r.Extent.Const(); n > longest {
+	}
+}
+
+// findGroup finds the axis of the sum of which the instruction takes neighbours: the longest of those that are no window's, or the last one.
+func (p *integers) findGroup() {
+	longest := int64(0)
+	for _, r := range p.r.Reduce {
+		shared := slices.ContainsFunc(p.windows, func(w window) bool { return w.tap.Var == r.Var })
+		if n, _ := r.Extent.Const(); n > longest && !shared {
 			longest, p.group = n, r.Var
 		}
 	}
@@ -46,7 +52,7 @@ func (p *integers) findWindows() {
 	}
 }
 
-// window finds the axis with which a tap walks W, in windows that overlap; those along the lanes are one element apart.
+// window finds the axis with which a tap walks W, in windows that overlap; those along the lanes of an instruction are one element apart.
 func (p *integers) window(tap te.Axis) (window, bool) {
 	l := p.w.load
 	for _, e := range l.Index {
@@ -60,7 +66,7 @@ func (p *integers) window(tap te.Axis) (window, bool) {
 			s, d := coefficient(e, a.Var, p.r.facts), coefficient(e, tap.Var, p.r.facts)
 			w := window{a, tap, s, d}
 			n, _ := tap.Extent.Const()
-			if s > 0 && d > 0 && (n-1)*d+1 > s && (s == 1 || a.Var != p.column.Var) && p.shares(w) {
+			if s > 0 && d > 0 && (n-1)*d+1 > s && (s == 1 || a.Var != p.column.Var || p.instr == nil) && p.shares(w) {
 				return w, true
 			}
 		}
