@@ -11,14 +11,16 @@ import (
 const mostSums = 4096
 
 // slide is the schedule of a contraction without rows, as a depthwise convolution is: a task copies what its windows read, minus the zero
-// point and in 16 bits, and adds products of one tap after the other for a whole line of the result, which compilers do in vectors. Nil where lines
-// are too long, or where only the run knows how long they are.
+// point and in 16 bits, and adds products of one tap after the other for a whole line of the result, which compilers do in vectors. Nil where no windows
+// overlap, where lines are too long, and where only the run knows how long they are.
 func (p *integers) slide(env *Env) *schedules {
 	n, known := p.column.Extent.Const()
 	if !known || n > mostSums {
 		return nil
 	}
-	p.findWindows()
+	if p.findWindows(); len(p.windows) == 0 {
+		return nil
+	}
 	l := &plan{integers: p, schedules: &schedules{work: sched.Work{Facts: env.Symbols}}, places: map[string]place{}}
 	c := sched.Stage{At: sched.Root}
 	var within []sched.Loop
