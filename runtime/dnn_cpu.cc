@@ -15,10 +15,12 @@ inline namespace v1 {
 
 namespace {
 
-// AVX-VNNI is a bit of leaf 7's first sub-leaf, which compilers' own functions do not all know. The system saves its registers where it saves AVX2's.
+// AVX-VNNI is a bit of leaf 7's first sub-leaf, which compilers' own functions do not all know. The
+// system saves its registers where it saves AVX2's.
 bool HasAvxVnni() {
   unsigned a = 0, b = 0, c = 0, d = 0;
-  return __builtin_cpu_supports("avx2") && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;
+  return __builtin_cpu_supports("avx2") && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 &&
+         (a >> 4 & 1) != 0;
 }
 
 }  // namespace

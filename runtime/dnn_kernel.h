@@ -57,8 +57,8 @@ static inline V dnn_group(const T* p) {
   return g - V{};
 }
 
-// Instructions that multiply integers and add. They are assembly, as compilers have different built-in functions for some, and
-// what declares all of them includes the C library.
+// Instructions that multiply integers and add. They are assembly, as compilers have different
+// built-in functions for some, and what declares all of them includes the C library.
 #if defined(__SSE2__)
 static inline dnn_i32x4 dnn_maddwd(dnn_i32x4 a, dnn_i32x4 x, dnn_i32x4 w) {
 #if defined(__AVX__)

@@ -133,7 +133,8 @@ DNN_MATH_FN V abs(V x) {
   return from_bits<V>(to_bits<V>(x) & 0x7fffffffu);
 }
 
-// pick is x or y, by bits: no branch that compilers would join with others' or move sums into, so that loops of numbers run in vectors.
+// pick is x or y, by bits: no branch that compilers would join with others' or move sums into, so
+// that loops of numbers run in vectors.
 DNN_MATH_FN float pick(bool first, float x, float y) {
   const uint32_t all = 0u - static_cast<uint32_t>(first);
   return from_bits<float>((to_bits(x) & all) | (to_bits(y) & ~all));

@@ -23,7 +23,7 @@ var table = []Row{
 		Ops: 1, Temps: 2, Latency: 4, Meaning: multiplyAdd, Fused: true, text: map[string]string{"cpp": gnuVector, Assembly: "fmla $a, $w, $x"}},
 
 	// Integers, of which lanes take neighbours along the sum in at a time. Where an instruction has operands of one type only, packing makes them so:
-	// less a zero point in 16 bits, whose products are exact in pairs; or less 128, which is taken out of the sum.
+	// minus the zero point in 16 bits, whose products are exact in pairs; or less 128, which is taken out of the sum.
 	//
 	// SSE2, AVX2 and AVX-512: products of 16 bits, added in pairs; another instruction adds them. What multiplies bytes (vpmaddubsw) saturates.
 	{Name: "pmaddwd_i16x4", CPU: "x86_64", X: ir.I16, W: ir.I16, Acc: ir.I32, Lanes: 4, Group: 2, Broadcast: []Operand{Register},
