@@ -10,7 +10,6 @@ import (
 	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
-	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
@@ -277,26 +276,6 @@ func (p *integers) readsX() bool {
 func (p *integers) axis(v string) te.Axis {
 	i := slices.IndexFunc(p.r.Reduce, func(a te.Axis) bool { return a.Var == v })
 	return p.r.Reduce[i]
-}
-
-// schedules collects stages and where they are computed.
-type schedules struct {
-	work  sched.Work
-	sched sched.Schedule
-	// values are those of the work's operands, or what makes them.
-	values []func() *ir.Value
-	loops  int
-}
-
-// args are the values of the kernel's buffers.
-func (s *schedules) args(b *block.Block) func() ([]*ir.Value, error) {
-	return func() ([]*ir.Value, error) {
-		var out []*ir.Value
-		for _, f := range s.values {
-			out = append(out, f())
-		}
-		return append(out, b.Results...), nil
-	}
 }
 
 // ZeroPoints are the operands that are subtracted from the factors of a contraction: what its kernels are depends on the elements of constant ones.
