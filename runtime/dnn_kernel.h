@@ -12,6 +12,9 @@
 typedef float dnn_f32x4 __attribute__((vector_size(16)));
 typedef float dnn_f32x8 __attribute__((vector_size(32)));
 typedef float dnn_f32x16 __attribute__((vector_size(64)));
+typedef int32_t dnn_i32x4 __attribute__((vector_size(16)));
+typedef int32_t dnn_i32x8 __attribute__((vector_size(32)));
+typedef int32_t dnn_i32x16 __attribute__((vector_size(64)));
 
 // A micro-kernel: a leaf of its own, so that all registers are its own.
 #define DNN_LEAF __attribute__((noinline, unused)) static
@@ -34,15 +37,15 @@ typedef float dnn_f32x16 __attribute__((vector_size(64)));
 #define DNN_LOCAL ".L"
 #endif
 
-template <typename V>
-static inline V dnn_load(const float* p) {
+template <typename V, typename T>
+static inline V dnn_load(const T* p) {
   V v;
   __builtin_memcpy(&v, p, sizeof(V));
   return v;
 }
 
-template <typename V>
-static inline void dnn_store(float* p, V v) {
+template <typename V, typename T>
+static inline void dnn_store(T* p, V v) {
   __builtin_memcpy(p, &v, sizeof(V));
 }
 
@@ -72,6 +75,68 @@ static inline void dnn_store_bf16(uint16_t* p, V v) {
   const dnn_math::halves_of<V> h = dnn_math::f32_to_bf16<V>(v);
   __builtin_memcpy(p, &h, sizeof h);
 }
+// A group of neighbours, 32 bits of them, in each lane.
+template <typename V, typename T>
+static inline V dnn_group(const T* p) {
+  int32_t g;
+  __builtin_memcpy(&g, p, sizeof(g));
+  return g - V{};
+}
+
+// Instructions that multiply integers and add. They are assembly, as compilers have different
+// built-in functions for some, and what declares all of them includes the C library.
+#if defined(__SSE2__)
+static inline dnn_i32x4 dnn_maddwd(dnn_i32x4 a, dnn_i32x4 x, dnn_i32x4 w) {
+#if defined(__AVX__)
+  __asm__("vpmaddwd %1, %0, %0" : "+x"(x) : "x"(w));
+#else
+  __asm__("pmaddwd %1, %0" : "+x"(x) : "x"(w));
+#endif
+  return a + x;
+}
+#endif
+
+#if defined(__AVX2__)
+static inline dnn_i32x8 dnn_maddwd(dnn_i32x8 a, dnn_i32x8 x, dnn_i32x8 w) {
+  dnn_i32x8 y;
+  __asm__("vpmaddwd %2, %1, %0" : "=x"(y) : "x"(x), "x"(w));
+  return a + y;
+}
+#endif
+
+#if defined(__AVX512BW__)
+static inline dnn_i32x16 dnn_maddwd(dnn_i32x16 a, dnn_i32x16 x, dnn_i32x16 w) {
+  dnn_i32x16 y;
+  __asm__("vpmaddwd %2, %1, %0" : "=v"(y) : "v"(x), "v"(w));
+  return a + y;
+}
+#endif
+
+#if defined(__AVX512VNNI__)
+static inline dnn_i32x16 dnn_dpbusd(dnn_i32x16 a, dnn_i32x16 u8, dnn_i32x16 i8) {
+  __asm__("vpdpbusd %2, %1, %0" : "+v"(a) : "v"(u8), "v"(i8));
+  return a;
+}
+#endif
+
+#if defined(__AVXVNNI__)
+static inline dnn_i32x8 dnn_dpbusd(dnn_i32x8 a, dnn_i32x8 u8, dnn_i32x8 i8) {
+  __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(a) : "x"(u8), "x"(i8));
+  return a;
+}
+#endif
+
+#if defined(__ARM_FEATURE_DOTPROD)
+static inline dnn_i32x4 dnn_sdot(dnn_i32x4 a, dnn_i32x4 x, dnn_i32x4 y) {
+  __asm__("sdot %0.4s, %1.16b, %2.16b" : "+w"(a) : "w"(x), "w"(y));
+  return a;
+}
+
+static inline dnn_i32x4 dnn_udot(dnn_i32x4 a, dnn_i32x4 x, dnn_i32x4 y) {
+  __asm__("udot %0.4s, %1.16b, %2.16b" : "+w"(a) : "w"(x), "w"(y));
+  return a;
+}
+#endif
 
 // Stores the lanes kStride elements apart.
 template <int kStride, typename V>

@@ -133,6 +133,14 @@ DNN_MATH_FN V abs(V x) {
   return from_bits<V>(to_bits<V>(x) & 0x7fffffffu);
 }
 
+// pick is x or y, by bits: no branch that compilers would join with others' or move sums into, so
+// that loops of numbers run in vectors.
+DNN_MATH_FN float pick(bool first, float x, float y) {
+  const uint32_t all = 0u - static_cast<uint32_t>(first);
+  return from_bits<float>((to_bits(x) & all) | (to_bits(y) & ~all));
+}
+DNN_MATH_FN double pick(bool first, double x, double y) { return first ? x : y; }
+
 // with_sign gives r, which has no sign, the sign of x.
 template <class V>
 DNN_MATH_FN V with_sign(V r, V x) {
@@ -156,6 +164,8 @@ template <class V>
 DNN_MATH_FN V min(V x, V y) {
   return ((x < y) | (x != x)) ? x : y;
 }
+DNN_MATH_FN float max(float x, float y) { return pick((x > y) | (x != x), x, y); }
+DNN_MATH_FN float min(float x, float y) { return pick((x < y) | (x != x), x, y); }
 
 template <class V>
 DNN_MATH_FN auto isinf(V x) {
@@ -172,6 +182,11 @@ template <class V>
 DNN_MATH_FN V round(V x) {
   const V a = abs(x);
   return a < 0x1p23f ? with_sign((a + 0x1p23f) - 0x1p23f, x) : x;
+}
+// Of one number, without branches.
+DNN_MATH_FN float round(float x) {
+  const float a = abs(x);
+  return pick(a < 0x1p23f, with_sign((a + 0x1p23f) - 0x1p23f, x), x);
 }
 DNN_MATH_FN double round(double x) {
   const double a = __builtin_fabs(x);
@@ -776,8 +791,20 @@ DNN_MATH_FN T shr(T a, T n) {
 
 // Conversions ----------------------------------------------------------------
 
+// Of 8 and 16 bits, whose ends floats hold, without branches: compilers run it in vectors.
+template <class T, class F>
+DNN_MATH_FN T saturate_short(F x) {
+  constexpr F least = is_signed<T> ? -static_cast<F>(1 << (8 * sizeof(T) - 1)) : F(0);
+  constexpr F most = static_cast<F>((1 << (8 * sizeof(T) - is_signed<T>)) - 1);
+  x = pick(x == x, x, F(0));
+  x = pick(x > least, x, least);
+  x = pick(x < most, x, most);
+  return static_cast<T>(static_cast<int32_t>(x));
+}
+
 template <class T, class F>
 DNN_MATH_FN T saturate(F x) {
+  if constexpr (sizeof(T) < 4) return saturate_short<T>(x);
   constexpr int bits = 8 * sizeof(T) - is_signed<T>;
   constexpr F limit = static_cast<F>(uint64_t{1} << (bits - 1)) * 2;
   constexpr uint64_t most = ~uint64_t{0} >> (64 - bits);

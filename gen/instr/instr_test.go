@@ -40,10 +40,17 @@ func TestRowsAreComplete(t *testing.T) {
 // dialects have the rows of each cpu.
 var dialects = map[string]string{"x86_64": "cpp", "arm64": "cpp", "hexagon": "hvx", "opencl": "opencl"}
 
-const gnu = "acc += x[0] * b1;"
+const (
+	gnu  = "acc += x[0] * b1;"
+	madd = "acc = dnn_maddwd(acc, x[0], b1);"
+)
 
 var texts = map[string]string{
 	"muladd_f32x4": gnu, "fma_f32x8": gnu, "fma_f32x16": gnu, "fma_f32x4": gnu,
+	"pmaddwd_i16x4": madd, "pmaddwd_i16x8": madd, "pmaddwd_i16x16": madd,
+	"vpdpbusd_u8i8x8": "acc = dnn_dpbusd(acc, x[0], b1);", "vpdpbusd_u8i8x16": "acc = dnn_dpbusd(acc, x[0], b1);",
+	"vpdpbusd_i8u8x8": "acc = dnn_dpbusd(acc, b1, x[0]);", "vpdpbusd_i8u8x16": "acc = dnn_dpbusd(acc, b1, x[0]);",
+	"sdot_i8x4": "acc = dnn_sdot(acc, b1, x[0]);", "udot_u8x4": "acc = dnn_udot(acc, b1, x[0]);",
 	"mad_f32x4":  "acc = mad(x[0], b1, acc);",
 	"vrmpy_i8u8": "acc = Q6_Vw_vrmpyacc_VwVubRb(acc, b1, x[0]);",
 	"vrmpy_u8i8": "acc = Q6_Vw_vrmpyacc_VwVubVb(acc, x[0], b1);",

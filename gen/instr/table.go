@@ -22,6 +22,31 @@ var table = []Row{
 	{Name: "fma_f32x4", CPU: "arm64", X: ir.F32, W: ir.F32, Acc: ir.F32, Lanes: 4, Group: 1, Broadcast: []Operand{Lane, Register}, PerLoad: 2,
 		Ops: 1, Temps: 2, Latency: 4, Meaning: multiplyAdd, Fused: true, text: map[string]string{"cpp": gnuVector, Assembly: "fmla $a, $w, $x"}},
 
+	// Integers, of which lanes take neighbours along the sum in at a time. Where an instruction has operands of one type only, packing makes them so:
+	// minus the zero point in 16 bits, whose products are exact in pairs; or less 128, which is taken out of the sum.
+	//
+	// SSE2, AVX2 and AVX-512: products of 16 bits, added in pairs; another instruction adds them. What multiplies bytes (vpmaddubsw) saturates.
+	{Name: "pmaddwd_i16x4", CPU: "x86_64", X: ir.I16, W: ir.I16, Acc: ir.I32, Lanes: 4, Group: 2, Broadcast: []Operand{Register},
+		Ops: 2, Temps: 2, Latency: 1, Meaning: multiplyAddInt(ir.I16, ir.I16), text: cpp("$a = dnn_maddwd($a, $x, $w);")},
+	{Name: "pmaddwd_i16x8", CPU: "x86_64", Feature: "avx2", X: ir.I16, W: ir.I16, Acc: ir.I32, Lanes: 8, Group: 2, Broadcast: []Operand{Register},
+		Ops: 2, Temps: 1, Latency: 1, Meaning: multiplyAddInt(ir.I16, ir.I16), text: cpp("$a = dnn_maddwd($a, $x, $w);")},
+	{Name: "pmaddwd_i16x16", CPU: "x86_64", Feature: "avx512bw", X: ir.I16, W: ir.I16, Acc: ir.I32, Lanes: 16, Group: 2, Broadcast: []Operand{Register},
+		Ops: 2, Temps: 1, Latency: 1, Meaning: multiplyAddInt(ir.I16, ir.I16), text: cpp("$a = dnn_maddwd($a, $x, $w);")},
+	// AVX-VNNI and AVX-512 VNNI: four neighbours, of which one operand has unsigned ones.
+	{Name: "vpdpbusd_u8i8x8", CPU: "x86_64", Feature: "avxvnni", X: ir.U8, W: ir.I8, Acc: ir.I32, Lanes: 8, Group: 4, Broadcast: []Operand{Register},
+		Ops: 1, Latency: 4, Meaning: multiplyAddInt(ir.U8, ir.I8), text: cpp("$a = dnn_dpbusd($a, $x, $w);")},
+	{Name: "vpdpbusd_i8u8x8", CPU: "x86_64", Feature: "avxvnni", X: ir.I8, W: ir.U8, Acc: ir.I32, Lanes: 8, Group: 4, Broadcast: []Operand{Register},
+		Ops: 1, Latency: 4, Meaning: multiplyAddInt(ir.I8, ir.U8), text: cpp("$a = dnn_dpbusd($a, $w, $x);")},
+	{Name: "vpdpbusd_u8i8x16", CPU: "x86_64", Feature: "avx512vnni", X: ir.U8, W: ir.I8, Acc: ir.I32, Lanes: 16, Group: 4, Broadcast: []Operand{Register},
+		Ops: 1, Latency: 4, Meaning: multiplyAddInt(ir.U8, ir.I8), text: cpp("$a = dnn_dpbusd($a, $x, $w);")},
+	{Name: "vpdpbusd_i8u8x16", CPU: "x86_64", Feature: "avx512vnni", X: ir.I8, W: ir.U8, Acc: ir.I32, Lanes: 16, Group: 4, Broadcast: []Operand{Register},
+		Ops: 1, Latency: 4, Meaning: multiplyAddInt(ir.I8, ir.U8), text: cpp("$a = dnn_dpbusd($a, $w, $x);")},
+	// NEON's dot products: four neighbours of one type.
+	{Name: "sdot_i8x4", CPU: "arm64", Feature: "asimddp", X: ir.I8, W: ir.I8, Acc: ir.I32, Lanes: 4, Group: 4, Broadcast: []Operand{Register},
+		Ops: 1, Temps: 1, Latency: 3, Meaning: multiplyAddInt(ir.I8, ir.I8), text: cpp("$a = dnn_sdot($a, $w, $x);")},
+	{Name: "udot_u8x4", CPU: "arm64", Feature: "asimddp", X: ir.U8, W: ir.U8, Acc: ir.I32, Lanes: 4, Group: 4, Broadcast: []Operand{Register},
+		Ops: 1, Temps: 1, Latency: 3, Meaning: multiplyAddInt(ir.U8, ir.U8), text: cpp("$a = dnn_udot($a, $w, $x);")},
+
 	// OpenCL: mad of four floats.
 	{Name: "mad_f32x4", CPU: "opencl", X: ir.F32, W: ir.F32, Acc: ir.F32, Lanes: 4, Group: 1, Broadcast: []Operand{Register},
 		FoldsLoad: true, Ops: 1, Temps: 1, Latency: 4, Meaning: multiplyAdd, Fused: true, text: map[string]string{"opencl": "$a = mad($x, $w, $a);"}},
@@ -43,10 +68,12 @@ var (
 
 const gnuVector = "$a += $x * $w;"
 
-// multiplyAddInt is a product of operands of 8 bits, added in 32.
+// multiplyAddInt is a product of operands of 8 or 16 bits, added in 32.
 func multiplyAddInt(x, w ir.DType) te.Expr {
 	wide := func(n int, t ir.DType) te.Expr { return te.Fn(ir.I32, "cast", te.In{N: n, Type: t}) }
 	return te.Fn(ir.I32, "add", te.Acc{N: 0, Type: ir.I32}, te.Fn(ir.I32, "mul", wide(0, x), wide(1, w)))
 }
+
+func cpp(text string) map[string]string { return map[string]string{"cpp": text} }
 
 func hvx(text string) map[string]string { return map[string]string{"hvx": text} }

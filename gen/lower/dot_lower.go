@@ -50,7 +50,7 @@ func groupLayout(r *instr.Row, summed int) layout.Layout {
 // factors of a contraction of integers.
 func DotLayouts(b *block.Block, t *target.Target, want func(*ir.Value, layout.Layout)) {
 	l, r, ok := findProduct(b)
-	if !ok {
+	if !ok || !t.StoresDots() {
 		return
 	}
 	for _, row := range t.Dots(ir.I32) {
@@ -69,7 +69,7 @@ func DotLayouts(b *block.Block, t *target.Target, want func(*ir.Value, layout.La
 // layouts allow.
 func Dots(b *block.Block, env *Env) ([]*Lowered, error) {
 	rows := env.Target.Dots(ir.I32)
-	if len(rows) == 0 || !env.Contractions || readsImages(b, env.Layouts) {
+	if len(rows) == 0 || !env.Target.StoresDots() || !env.Contractions || readsImages(b, env.Layouts) {
 		return nil, nil
 	}
 	l, r, ok := findProduct(b)

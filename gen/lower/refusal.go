@@ -5,6 +5,7 @@ import (
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/te"
 )
@@ -33,12 +34,15 @@ func refusedProduct(b *block.Block, t *target.Target) string {
 	switch {
 	case len(t.Dots(ir.I32)) == 0:
 		return fmt.Sprintf("the facts of the chip %s name no instruction for products of 8-bit integers", t.Name)
-	case len(b.Stage.Reduce) != 1:
+	case t.StoresDots() && len(b.Stage.Reduce) != 1:
 		return "tiles of integers sum along one axis"
 	case !static(b.Stage.Reduce):
 		return "how long its sums are is known at run time only"
 	}
-	return "it is no product of two 8-bit integers, each less one zero point, that are read where they are stored"
+	if p := newIntegers(b, &Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Target: t, Contractions: true}); p != nil {
+		return "its layouts suit no tile, or loops are estimated to be faster"
+	}
+	return "it is no product of two 8-bit integers, each less one zero point, that are read where they are stored, or has no rows that share columns"
 }
 
 // Contracts reports whether a stage is a contraction of two operands, each of which others of its

@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/interp"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
 	"rules_dnn/gen/loop/run"
 	"rules_dnn/gen/target"
 )
@@ -15,7 +17,7 @@ import (
 // compares bytes with the interpreter of stages.
 func TestRandomIntegers(t *testing.T) {
 	chips := []*target.Target{hexagon(t), hexagon(t, "vrmpy_i8u8"), hexagon(t, "vrmpy_u8i8")}
-	for _, name := range []string{"x86_64_v4", "arm64"} {
+	for _, name := range append([]string{"arm64"}, integerChips...) {
 		c, err := Chip(name)
 		require.NoError(t, err)
 		chips = append(chips, c)
@@ -24,7 +26,7 @@ func TestRandomIntegers(t *testing.T) {
 	if *seed != 0 {
 		from, to = *seed, *seed
 	}
-	ops, dots := map[string]int{}, 0
+	ops, dots, tiles := map[string]int{}, 0, 0
 	for s := from; s <= to; s++ {
 		x := NewIntegers(s)
 		if len(x.Graph.Outputs) == 0 {
@@ -36,6 +38,9 @@ func TestRandomIntegers(t *testing.T) {
 		want, err := interp.Graph(x.Graph, x.Inputs)
 		require.NoError(t, err, "seed %d\n%s", s, text(x.Graph))
 		for i, c := range chips {
+			if others := len(chips) - len(integerChips); i >= others && int(s)%3 != i%3 {
+				continue // each graph for some of them
+			}
 			x := NewIntegers(s)
 			p, err := CompileFor(x.Graph, c, [][]string{nil, {"fuse", "sweep"}}[s%2])
 			if !assert.NoError(t, err, "seed %d for chip %d, %s\n%s", s, i, c.Name, text(NewIntegers(s).Graph)) {
@@ -52,12 +57,27 @@ func TestRandomIntegers(t *testing.T) {
 				if len(call.Kernel.Anchor) > 3 && call.Kernel.Anchor[:4] == "dot " {
 					dots++
 				}
+				if call.Kernel.Anchor == "product" && integersOnly(call.Kernel) {
+					tiles++
+				}
 			}
 		}
 	}
-	t.Logf("%d kernels of Hexagon's instructions; operators: %v", dots, ops)
+	t.Logf("%d kernels of Hexagon's instructions, %d of others; operators: %v", dots, tiles, ops)
 	if *seed == 0 {
 		assert.GreaterOrEqual(t, dots, 30)
+		assert.GreaterOrEqual(t, tiles, 20)
 		assert.Greater(t, len(ops), 20)
 	}
+}
+
+// integersOnly reports whether a kernel's tiles multiply integers.
+func integersOnly(k *loop.Kernel) bool {
+	found := false
+	loop.Walk(k.Body, func(s loop.Stmt) bool {
+		x, ok := s.(loop.Tile)
+		found = found || ok && x.Micro.Instr.Acc == ir.I32
+		return true
+	})
+	return found
 }

@@ -36,17 +36,22 @@ const repository = "../.."
 // nothing is known of it.
 func hostChip(t *testing.T) *target.Target {
 	names := map[string][]string{"amd64": {"x86_64_v4", "x86_64_v3", "x86_64"}, "arm64": {"arm64"}}[runtime.GOARCH]
-	info, _ := os.ReadFile("/proc/cpuinfo")
-	has := strings.Fields(string(info))
 	for _, name := range names {
 		chip, err := chips.Target(repository, name)
 		require.NoError(t, err)
-		if !slices.ContainsFunc(chip.CPUFeatures, func(f string) bool { return !slices.Contains(has, f) }) {
+		if runsHere(chip) {
 			return chip
 		}
 	}
 	t.Skip("no chip of ours is this host")
 	return nil
+}
+
+// runsHere reports whether the host has what a chip's kernels need.
+func runsHere(chip *target.Target) bool {
+	info, _ := os.ReadFile("/proc/cpuinfo")
+	has := strings.Fields(strings.ReplaceAll(string(info), "avx512_", "avx512")) // Linux calls some so
+	return chip.GOARCH() == runtime.GOARCH && !slices.ContainsFunc(chip.CPUFeatures, func(f string) bool { return !slices.Contains(has, f) })
 }
 
 // cases are those of the suite that -only selects.
@@ -90,6 +95,28 @@ func TestCompiledNodes(t *testing.T) {
 			b := chooseCases(t, s, chip, v.symbolic, v.disable, max(1, v.always), func(*Case) bool { return true })
 			atLeast(t, leastCompiled/max(1, v.always), len(b.programs))
 			b.run(t, &cpptest.Host)
+		})
+	}
+}
+
+// ofIntegers are the cases of contractions of integers.
+var ofIntegers = regexp.MustCompile("matmulinteger|qlinearmatmul|convinteger|qlinearconv|qdq")
+
+// TestCompiledIntegers: cases of integers with the instructions of each chip that the host can run.
+func TestCompiledIntegers(t *testing.T) {
+	s := cases(t)
+	for _, name := range []string{"x86_64", "x86_64_v3", "x86_64_v4", "x86_64_v4_vnni"} {
+		t.Run(name, func(t *testing.T) {
+			chip, err := chips.Target(repository, name)
+			require.NoError(t, err)
+			if !runsHere(chip) {
+				t.Skipf("this machine does not run code for %s", name)
+			}
+			for _, symbolic := range []bool{false, true} {
+				b := chooseCases(t, s, chip, symbolic, nil, 1, func(c *Case) bool { return ofIntegers.MatchString(c.Name) })
+				atLeast(t, 10, len(b.programs))
+				b.run(t, &cpptest.Host)
+			}
 		})
 	}
 }

@@ -38,7 +38,7 @@ func TestVerify(t *testing.T) {
 		{"a region that lies elsewhere", matmul, "from 16*g", "from 8*g", "it reads stage 0 at"},
 		{"tasks in tasks", matmul, "serial p = i0", "task p = i0", "kind task in a stage that is placed at a loop"},
 		{"tasks within other loops", matmul, "  task g = i1\n  serial t = i0", "  serial t = i0\n  task g = i1", "loop g of kind task is within loop t of kind serial"},
-		{"no such instruction", matmul, "fma_f32x8", "fma_f32x16", `tile of instruction "fma_f32x16"; the chip x86_64_v3 has [fma_f32x8]`},
+		{"no such instruction", matmul, "fma_f32x8", "fma_f32x16", `tile of instruction "fma_f32x16"; the chip x86_64_v3 has [fma_f32x8 pmaddwd_i16x8]`},
 		{"lanes of another instruction", matmul, "l = i1*8", "l = i1*4", "4 lanes; instruction fma_f32x8 has 8"},
 		{"too many registers", matmul, "rows r = i0*4 peel", "rows r = i0*10", "registers; the chip x86_64_v3 has 16"},
 		{"products that an instruction takes in otherwise", dots, "dot d = r0*4", "dot d = r0*2", "2 products at a time; instruction vrmpy_i8u8 takes in 4"},

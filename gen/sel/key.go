@@ -7,6 +7,7 @@ import (
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/lower"
 	"rules_dnn/gen/te"
 )
 
@@ -35,12 +36,12 @@ func (s *selector) key(b *block.Block) (string, error) {
 	for _, st := range b.Stages() {
 		w.Stage(st)
 	}
-	first := map[*ir.Value]int{}
+	first, zeros := map[*ir.Value]int{}, lower.ZeroPoints(b)
 	for i, v := range append(append([]*ir.Value{}, b.Operands...), b.Results...) {
 		if _, ok := first[v]; !ok {
 			first[v] = i
 		}
-		held, err := s.held(v)
+		held, err := s.held(v, zeros)
 		if err != nil {
 			return "", err
 		}
@@ -55,13 +56,13 @@ func (s *selector) key(b *block.Block) (string, error) {
 	return w.String(), nil
 }
 
-// held is what kernels may ask of a constant: the elements of 8-bit integers and of their zero points, which an
-// instruction multiplies where it can hold their difference.
-func (s *selector) held(v *ir.Value) (string, error) {
+// held is what kernels may ask of a constant: the elements of zero points and, where constants are stored as instructions read them, of 8-bit
+// integers, which an instruction multiplies where it can hold their difference.
+func (s *selector) held(v *ir.Value, zeros map[*ir.Value]bool) (string, error) {
 	if v.Const == nil {
 		return "", nil
 	}
-	if !v.Type.IsInteger() || !slices.ContainsFunc(s.sides, func(d *side) bool { return len(d.t.Dots(ir.I32)) > 0 }) {
+	if !v.Type.IsInteger() || !slices.ContainsFunc(s.sides, func(d *side) bool { return len(d.t.Dots(ir.I32)) > 0 && (d.t.StoresDots() || zeros[v]) }) {
 		return "constant", nil
 	}
 	data, err := v.Const.Bytes()

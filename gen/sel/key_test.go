@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -162,6 +163,8 @@ func TestKeyHasWeights(t *testing.T) {
 	small, great := formed(t, text("9")).Blocks[0], formed(t, text("250")).Blocks[0]
 	assert.NotEqual(t, keyOf(t, small, "hexagon_v68"), keyOf(t, great, "hexagon_v68"))
 	assert.Equal(t, keyOf(t, small, "x86_64_v4"), keyOf(t, great, "x86_64_v4"), "no instruction asks there")
+	assert.NotEqual(t, keyOf(t, formed(t, text("9")).Blocks[0], "x86_64_v4"), keyOf(t, formed(t, strings.Replace(text("9"), "{100}", "{128}", 1)).Blocks[0], "x86_64_v4"),
+		"a zero point may be none of what is packed")
 }
 
 // TestEstimateOfNothing: a block that cannot be lowered is no fast one.

@@ -15,13 +15,15 @@ type family struct {
 	language string // of kernels
 	goarch   string // Go's name, "" where Go has none
 	triple   string // of Linux on it, as GNU's and LLVM's tools name it
+	// stored: what instructions multiply is stored as they read it.
+	stored bool
 }
 
 // families are known by the field cpu.
 var families = map[string]family{
-	"x86_64":  {"cpp", "amd64", "x86_64-linux-gnu"},
-	"arm64":   {"cpp", "arm64", "aarch64-linux-gnu"},
-	"hexagon": {language: "hvx"},
+	"x86_64":  {language: "cpp", goarch: "amd64", triple: "x86_64-linux-gnu"},
+	"arm64":   {language: "cpp", goarch: "arm64", triple: "aarch64-linux-gnu"},
+	"hexagon": {language: "hvx", stored: true},
 	"opencl":  {language: "opencl"},
 }
 
@@ -35,6 +37,10 @@ func (t *Target) Language() string {
 
 // GOARCH is Go's name of the chip's processors, "" where Go has none.
 func (t *Target) GOARCH() string { return families[t.CPU].goarch }
+
+// StoresDots reports whether values of integers are stored as instructions read them that sum their products, so that kernels find them in such layouts.
+// Elsewhere the tasks of a product pack what they read.
+func (t *Target) StoresDots() bool { return families[t.CPU].stored }
 
 // Triple names Linux on the chip's processors to GNU's and LLVM's tools; "" where there is none.
 func (t *Target) Triple() string { return families[t.CPU].triple }

@@ -33,7 +33,7 @@ _X86_64_V3 = {
     "cpu": "x86_64",
     "cpu_features": ["avx2", "fma", "bmi2", "f16c"],
     "fma_per_cycle": 2,
-    "instructions": ["fma_f32x8"],
+    "instructions": ["fma_f32x8", "pmaddwd_i16x8"],
     "prefetch_bytes": 8 * _KB,
     "vector_bits": 256,
     "vector_registers": 16,
@@ -44,10 +44,26 @@ _X86_64_V4_COPTS = ["-mavx512f", "-mavx512bw", "-mavx512cd", "-mavx512dq", "-mav
 _X86_64_V4 = {
     "cpu": "x86_64",
     "cpu_features": ["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx2", "fma", "bmi2", "f16c"],
-    "instructions": ["fma_f32x16"],
+    "instructions": ["fma_f32x16", "pmaddwd_i16x16"],
     "prefetch_bytes": 8 * _KB,
     "vector_bits": 512,
     "vector_registers": 32,
+}
+
+# What AVX-512 VNNI adds.
+_AVX512_VNNI_COPTS = ["-mavx512vnni"]
+
+_AVX512_VNNI = {
+    "cpu_features": ["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512vnni", "avx2", "fma", "bmi2", "f16c"],
+    "instructions": ["fma_f32x16", "vpdpbusd_u8i8x16", "vpdpbusd_i8u8x16"],
+}
+
+# What AVX-VNNI adds to AVX2.
+_AVX_VNNI_COPTS = ["-mavxvnni"]
+
+_AVX_VNNI = {
+    "cpu_features": ["avx2", "fma", "bmi2", "f16c", "avxvnni"],
+    "instructions": ["fma_f32x8", "vpdpbusd_u8i8x8", "vpdpbusd_i8u8x8"],
 }
 
 _ARM64 = {
@@ -56,6 +72,14 @@ _ARM64 = {
     "instructions": ["fma_f32x4"],
     "vector_bits": 128,
     "vector_registers": 32,
+}
+
+# Dot products, which all processors of 64-bit ARM below have (Armv8.2).
+_DOTPROD_COPTS = ["-march=armv8-a+dotprod"]
+
+_DOTPROD = {
+    "cpu_features": ["asimddp"],
+    "instructions": ["fma_f32x4", "sdot_i8x4", "udot_u8x4"],
 }
 
 CHIPS = {
@@ -68,7 +92,7 @@ CHIPS = {
             "cpu": "x86_64",
             "cpu_features": [],
             "fma_per_cycle": 1,
-            "instructions": ["muladd_f32x4"],
+            "instructions": ["muladd_f32x4", "pmaddwd_i16x4"],
             "issue_per_cycle": 4,
             "l1d_bytes": 32 * _KB,
             "l2_bytes": 256 * _KB,
@@ -96,6 +120,20 @@ CHIPS = {
         "constraints": _ANY_X86_64 | {"//platforms:x86_64_level": "//platforms:x86_64_v4"},
         "copts": _X86_64_V4_COPTS,
         "facts": _X86_64_V4 | {
+            "bytes_per_cycle": 4,
+            "fma_per_cycle": 2,
+            "issue_per_cycle": 4,
+            "l1d_bytes": 32 * _KB,
+            "l2_bytes": 1 * _MB,
+            "l2_bytes_per_cycle": 32,
+            "loads_per_cycle": 2,
+        },
+    },
+    # The same with AVX-512 VNNI, as of Ice Lake and Zen 4 on.
+    "x86_64_v4_vnni": {
+        "constraints": _ANY_X86_64 | {"//platforms:x86_64_level": "//platforms:x86_64_v4_vnni"},
+        "copts": _X86_64_V4_COPTS + _AVX512_VNNI_COPTS,
+        "facts": _X86_64_V4 | _AVX512_VNNI | {
             "bytes_per_cycle": 4,
             "fma_per_cycle": 2,
             "issue_per_cycle": 4,
@@ -143,8 +181,7 @@ CHIPS = {
         },
     },
 
-    # Processors, for builds that know which one it is. Of x86-64 the flags are the level's. What no row of gen/instr uses (VNNI, dot products) is
-    # neither a flag nor asked for by create().
+    # Processors, for builds that know which one it is. Of x86-64 the flags are the level's. What no row of gen/instr uses is neither a flag nor asked for by create().
 
     # Intel Haswell and Broadwell. uops.info: FMA on ports 0 and 1, loads on 2 and 3, 4 micro-operations renamed. L2 is 64 bytes wide (Intel's
     # optimisation manual); 54 GiB/s at 2.5 GHz were measured (community.intel.com, "L1-, L2- and L3-bandwidth of E5-2680 v3").
@@ -170,8 +207,8 @@ CHIPS = {
             "//platforms:x86_64_processor": "//platforms:x86_64_alder_lake",
             "@platforms//cpu": "@platforms//cpu:x86_64",
         },
-        "copts": _X86_64_V3_COPTS,
-        "facts": _X86_64_V3 | {
+        "copts": _X86_64_V3_COPTS + _AVX_VNNI_COPTS,
+        "facts": _X86_64_V3 | _AVX_VNNI | {
             "bytes_per_cycle": 6,
             "issue_per_cycle": 6,
             "l1d_bytes": 48 * _KB,
@@ -187,8 +224,8 @@ CHIPS = {
             "//platforms:x86_64_processor": "//platforms:x86_64_sapphire_rapids",
             "@platforms//cpu": "@platforms//cpu:x86_64",
         },
-        "copts": _X86_64_V4_COPTS,
-        "facts": _X86_64_V4 | {
+        "copts": _X86_64_V4_COPTS + _AVX512_VNNI_COPTS,
+        "facts": _X86_64_V4 | _AVX512_VNNI | {
             "bytes_per_cycle": 4,
             "fma_per_cycle": 2,
             "issue_per_cycle": 6,
@@ -205,8 +242,8 @@ CHIPS = {
             "//platforms:x86_64_processor": "//platforms:x86_64_zen4",
             "@platforms//cpu": "@platforms//cpu:x86_64",
         },
-        "copts": _X86_64_V4_COPTS,
-        "facts": _X86_64_V4 | {
+        "copts": _X86_64_V4_COPTS + _AVX512_VNNI_COPTS,
+        "facts": _X86_64_V4 | _AVX512_VNNI | {
             "bytes_per_cycle": 5,
             "fma_per_cycle": 1,
             "issue_per_cycle": 6,
@@ -223,8 +260,8 @@ CHIPS = {
             "//platforms:x86_64_processor": "//platforms:x86_64_zen5",
             "@platforms//cpu": "@platforms//cpu:x86_64",
         },
-        "copts": _X86_64_V4_COPTS,
-        "facts": _X86_64_V4 | {
+        "copts": _X86_64_V4_COPTS + _AVX512_VNNI_COPTS,
+        "facts": _X86_64_V4 | _AVX512_VNNI | {
             "bytes_per_cycle": 6,
             "fma_per_cycle": 2,
             "issue_per_cycle": 8,
@@ -241,8 +278,8 @@ CHIPS = {
             "//platforms:arm64_processor": "//platforms:arm64_cortex_a55",
             "@platforms//cpu": "@platforms//cpu:arm64",
         },
-        "copts": ["-mtune=cortex-a55"],
-        "facts": _ARM64 | {
+        "copts": _DOTPROD_COPTS + ["-mtune=cortex-a55"],
+        "facts": _ARM64 | _DOTPROD | {
             "bytes_per_cycle": 2,
             "fma_per_cycle": 1,
             "issue_per_cycle": 2,
@@ -258,8 +295,8 @@ CHIPS = {
             "//platforms:arm64_processor": "//platforms:arm64_cortex_a76",
             "@platforms//cpu": "@platforms//cpu:arm64",
         },
-        "copts": ["-mtune=cortex-a76"],
-        "facts": _ARM64 | {
+        "copts": _DOTPROD_COPTS + ["-mtune=cortex-a76"],
+        "facts": _ARM64 | _DOTPROD | {
             "bytes_per_cycle": 4,
             "fma_per_cycle": 2,
             "issue_per_cycle": 4,
@@ -276,8 +313,8 @@ CHIPS = {
             "//platforms:arm64_processor": "//platforms:arm64_cortex_a78",
             "@platforms//cpu": "@platforms//cpu:arm64",
         },
-        "copts": ["-mtune=cortex-a78"],
-        "facts": _ARM64 | {
+        "copts": _DOTPROD_COPTS + ["-mtune=cortex-a78"],
+        "facts": _ARM64 | _DOTPROD | {
             "bytes_per_cycle": 4,
             "fma_per_cycle": 2,
             "issue_per_cycle": 6,
@@ -293,8 +330,8 @@ CHIPS = {
             "//platforms:arm64_processor": "//platforms:arm64_cortex_x1",
             "@platforms//cpu": "@platforms//cpu:arm64",
         },
-        "copts": ["-mtune=cortex-x1"],
-        "facts": _ARM64 | {
+        "copts": _DOTPROD_COPTS + ["-mtune=cortex-x1"],
+        "facts": _ARM64 | _DOTPROD | {
             "bytes_per_cycle": 5,
             "fma_per_cycle": 4,
             "issue_per_cycle": 8,
@@ -311,8 +348,8 @@ CHIPS = {
             "//platforms:arm64_processor": "//platforms:arm64_neoverse_n1",
             "@platforms//cpu": "@platforms//cpu:arm64",
         },
-        "copts": ["-mtune=neoverse-n1"],
-        "facts": _ARM64 | {
+        "copts": _DOTPROD_COPTS + ["-mtune=neoverse-n1"],
+        "facts": _ARM64 | _DOTPROD | {
             "bytes_per_cycle": 5,
             "fma_per_cycle": 2,
             "issue_per_cycle": 4,
@@ -329,8 +366,8 @@ CHIPS = {
             "//platforms:arm64_processor": "//platforms:arm64_neoverse_v1",
             "@platforms//cpu": "@platforms//cpu:arm64",
         },
-        "copts": ["-mtune=neoverse-v1"],
-        "facts": _ARM64 | {
+        "copts": _DOTPROD_COPTS + ["-mtune=neoverse-v1"],
+        "facts": _ARM64 | _DOTPROD | {
             "bytes_per_cycle": 5,
             "fma_per_cycle": 4,
             "issue_per_cycle": 8,
@@ -347,8 +384,8 @@ CHIPS = {
             "//platforms:arm64_processor": "//platforms:arm64_apple_m1",
             "@platforms//cpu": "@platforms//cpu:arm64",
         },
-        "copts": ["-mtune=cortex-x1"],
-        "facts": _ARM64 | {
+        "copts": _DOTPROD_COPTS + ["-mtune=cortex-x1"],
+        "facts": _ARM64 | _DOTPROD | {
             "bytes_per_cycle": 16,
             "fma_per_cycle": 4,
             "issue_per_cycle": 8,

@@ -55,13 +55,18 @@ func MicroSymbol(m *loop.MicroKernel) string {
 // so that a compiler keeps it in a register, and the innermost loop's body is written
 // out, so that it has the same instructions from every compiler.
 func Micro(m *loop.MicroKernel) string {
-	w := &microWriter{m: m, vec: fmt.Sprintf("dnn_f32x%d", m.Lanes())}
-	w.line("// %d x %d accumulators of %d floats; %d applications of %s a call.", m.Rows, m.Vectors, m.Lanes(), m.FMAs(), m.Instr.Name)
+	w := &microWriter{m: m, vec: fmt.Sprintf("dnn_%sx%d", m.Instr.Acc, m.Lanes())}
+	x, wide, acc := Storage(m.Instr.X), Storage(m.W()), Storage(m.Instr.Acc)
+	elements := acc
+	if m.Instr.Acc == ir.F32 {
+		elements = "floats"
+	}
+	w.line("// %d x %d accumulators of %d %s; %d applications of %s a call.", m.Rows, m.Vectors, m.Lanes(), elements, m.FMAs(), m.Instr.Name)
 	fetch := ""
 	if m.Fetch > 0 {
-		fetch = fmt.Sprintf(", const %s* fetch", Storage(m.W()))
+		fetch = fmt.Sprintf(", const %s* fetch", wide)
 	}
-	w.block(fmt.Sprintf("DNN_LEAF void %s(const float* __restrict x, const %s* __restrict w, float* __restrict acc%s)", MicroName(m), Storage(m.W()), fetch), func() {
+	w.block(fmt.Sprintf("DNN_LEAF void %s(const %s* __restrict x, const %s* __restrict w, %s* __restrict acc%s)", MicroName(m), x, wide, acc, fetch), func() {
 		if k, ok := neon.New(m); ok {
 			for _, l := range k.Statement() {
 				w.line("%s", l)
@@ -109,11 +114,12 @@ func (w *microWriter) loops(i int) {
 		u = w.m.Unroll()
 		inner = func() { w.body(u, k) }
 	}
-	if w.m.Stored == ir.Invalid {
-		w.line("const float *x%d = %s, *w%d = %s;", i, pointer("x", i), i, pointer("w", i))
+	x, wide := Storage(w.m.Instr.X), Storage(w.m.W())
+	if x == wide {
+		w.line("const %s *x%d = %s, *w%d = %s;", x, i, pointer("x", i), i, pointer("w", i))
 	} else {
-		w.line("const float* x%d = %s;", i, pointer("x", i))
-		w.line("const %s* w%d = %s;", Storage(w.m.Stored), i, pointer("w", i))
+		w.line("const %s* x%d = %s;", x, i, pointer("x", i))
+		w.line("const %s* w%d = %s;", wide, i, pointer("w", i))
 	}
 	if i > 0 && i == len(w.m.K)-1 && w.m.PrefetchX {
 		for r := int64(0); r < w.m.Rows; r++ {
@@ -152,15 +158,18 @@ func (w *microWriter) body(u int64, k loop.KLoop) {
 		w.point(p, k)
 	}
 	if f := u * w.m.Fetch; f > 0 {
-		for at := int64(0); at < f; at += w.line64() {
+		for at := int64(0); at < f; at += w.perLine() {
 			w.line("__builtin_prefetch(fetch + %d, 0, 2);", at)
 		}
 		w.line("fetch += %d;", f)
 	}
 }
 
-// line64 is how many elements of W a cache's line of 64 bytes has.
-func (w *microWriter) line64() int64 { return 64 / int64(w.m.W().Size()) }
+// cacheLine is a cache's line, in bytes.
+const cacheLine = 64
+
+// perLine is how many elements of W it has.
+func (w *microWriter) perLine() int64 { return cacheLine / int64(w.m.W().Size()) }
 
 func (w *microWriter) point(p int64, k loop.KLoop) {
 	m := w.m
@@ -168,7 +177,7 @@ func (w *microWriter) point(p int64, k loop.KLoop) {
 		w.line("const %s b%d_%d = %s;", w.vec, p, v, w.load("w", p*k.WStep+m.VectorAt(v)))
 	}
 	for v := int64(0); v < m.Vectors && m.PrefetchW > 0; v++ {
-		if at := p*k.WStep + m.VectorAt(v); at%w.line64() == 0 {
+		if at := p*k.WStep + m.VectorAt(v); at%w.perLine() == 0 {
 			w.line("__builtin_prefetch(%s + %d);", pointer("w", len(m.K)), at+m.PrefetchW)
 		}
 	}
@@ -176,6 +185,9 @@ func (w *microWriter) point(p int64, k loop.KLoop) {
 		// Where each X is a load of its own, compilers would move all of them ahead of the first product, and run out of registers.
 		if m.X == instr.Vector && !m.Instr.FoldsLoad && r == (m.Rows+1)/2 {
 			w.line("DNN_OPAQUE(%s);", pointer("x", len(m.K)))
+		}
+		if m.Instr.Group > 1 {
+			w.line("const %s g%d_%d = dnn_group<%s>(%s + %d);", w.vec, p, r, w.vec, pointer("x", len(m.K)), m.RowAt(r)+p*k.XStep)
 		}
 		for v := int64(0); v < m.Vectors; v++ {
 			w.line("%s", m.Instr.Text("cpp", accName(r, v), w.x(p, k, r, v), fmt.Sprintf("b%d_%d", p, v)))
@@ -185,6 +197,9 @@ func (w *microWriter) point(p int64, k loop.KLoop) {
 
 // x is what row r's X is at point p, for vector v of channels.
 func (w *microWriter) x(p int64, k loop.KLoop, r, v int64) string {
+	if w.m.Instr.Group > 1 {
+		return fmt.Sprintf("g%d_%d", p, r)
+	}
 	at := w.m.RowAt(r) + p*k.XStep
 	switch w.m.X {
 	case instr.Vector:

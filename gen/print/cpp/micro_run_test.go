@@ -159,7 +159,7 @@ func runs(c *target.Target) (emulator []string, ok bool) {
 	if err != nil || runtime.GOARCH != "amd64" {
 		return nil, false
 	}
-	has := strings.Fields(string(info))
+	has := strings.Fields(strings.ReplaceAll(string(info), "avx512_", "avx512")) // Linux calls some so
 	for _, f := range c.CPUFeatures {
 		if !slices.Contains(has, f) {
 			return nil, false

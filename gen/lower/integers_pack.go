@@ -1,0 +1,132 @@
+package lower
+
+import (
+	"fmt"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sched"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// packing is a stage that packs a term: an axis for each of the term's own and of the reduction, in the order in which it is stored.
+type packing struct {
+	te.Stage
+	sched sched.Stage
+	// read is the stage's index where the contraction reads it.
+	read []sym.Expr
+	// names are the term's axes in those of the stage; along are windows, by what both their axes walk.
+	names map[string]sym.Expr
+	along []walked
+	// there holds of the points that are some of the term's.
+	there []te.Within
+}
+
+func newPacking(name string) *packing {
+	return &packing{Stage: te.Stage{Name: name}, names: map[string]sym.Expr{}}
+}
+
+// walked is the axis of a stage that is what both axes of a window walk.
+type walked struct {
+	window
+	by sym.Expr
+}
+
+// axis adds one, of which a region of some points is computed; all of them where that is 0.
+func (k *packing) axis(extent, read sym.Expr, first sym.Expr, region int64) sym.Expr {
+	v := fmt.Sprintf("j%d", len(k.Axes)) // no name of the term's axes, so that each is replaced once
+	k.Axes = append(k.Axes, te.Axis{Var: v, Extent: extent})
+	k.read = append(k.read, read)
+	if region > 0 {
+		k.sched.Regions = append(k.sched.Regions, sched.Region{Axis: v, First: first, Extent: region})
+	}
+	return sym.Var(v)
+}
+
+// until notes that an axis goes on beyond the points of the term.
+func (k *packing) until(v, end sym.Expr) {
+	k.there = append(k.there, te.Within{E: v, Lo: sym.Const(0), Hi: end})
+}
+
+// subst is an expression of the term's in the stage's axes.
+func (k *packing) subst(e te.Expr, f sym.Facts) te.Expr {
+	return te.Map(e, func(e te.Expr) te.Expr {
+		l, ok := e.(te.Load)
+		if !ok {
+			return te.SubstIndices(e, k.names, nil)
+		}
+		each := func(x sym.Expr) sym.Expr {
+			for _, w := range k.along {
+				x, _ = w.along(x, w.by, f)
+			}
+			return x
+		}
+		index, guard := make([]sym.Expr, len(l.Index)), make([]te.Within, len(l.Guard))
+		for i, x := range l.Index {
+			index[i] = each(x)
+		}
+		for i, g := range l.Guard {
+			guard[i] = te.Within{E: each(g.E), Lo: g.Lo, Hi: g.Hi}
+		}
+		l.Index, l.Guard = index, guard
+		return te.SubstIndices(l, k.names, nil)
+	})
+}
+
+// element is a term's element as an instruction's operand of a type: in 16 bits minus its zero point; in 8 bits as it is, or minus 128 so
+// that it is signed, or plus 128 so that it is not.
+func (t *term) element(typ ir.DType) te.Expr {
+	switch {
+	case typ.Size() > 1 && t.zero != nil:
+		return te.Fn(typ, "cast", te.Fn(ir.I32, "sub", te.Fn(ir.I32, "cast", t.load), t.zero))
+	case typ.Size() > 1:
+		return te.Fn(typ, "cast", t.load)
+	case t.offset(typ) == 0:
+		return t.load
+	}
+	return te.Fn(typ, "cast", te.Fn(ir.I32, "sub", te.Fn(ir.I32, "cast", t.load), te.Int(ir.I32, t.offset(typ))))
+}
+
+// offset is what a packed element is less than the element.
+func (t *term) offset(typ ir.DType) int64 {
+	switch {
+	case typ.Size() > 1 || typ == t.load.Type:
+		return 0
+	case typ == ir.I8:
+		return 128
+	}
+	return -128
+}
+
+// left is what is to be subtracted from a packed element; nil: nothing.
+func (t *term) left(typ ir.DType) te.Expr {
+	if typ.Size() > 1 {
+		return nil
+	}
+	off := t.offset(typ)
+	switch z := t.zero.(type) {
+	case nil:
+		if off == 0 {
+			return nil
+		}
+		return te.Int(ir.I32, -off)
+	case te.Const:
+		if n := int64(int32(z.Bits)) - off; n != 0 {
+			return te.Int(ir.I32, n)
+		}
+		return nil
+	}
+	if off == 0 {
+		return t.zero
+	}
+	return te.Fn(ir.I32, "sub", t.zero, te.Int(ir.I32, off))
+}
+
+// finish makes the stage's result.
+func (k *packing) finish(e te.Expr, f sym.Facts) {
+	e = k.subst(e, f)
+	if len(k.there) > 0 {
+		e = te.Select{Cond: k.there, Then: e, Else: te.Number(e.DType(), 0)}
+	}
+	k.Results = []te.Expr{e}
+}

@@ -1,0 +1,279 @@
+package lower
+
+import (
+	"fmt"
+	"slices"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sched"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// place is where a loop of tasks, and one within it, walk an axis.
+type place struct {
+	task, serial string // names of loops, "" where there is none
+	size         int64  // points of a task
+}
+
+// first is the first point of a task.
+func (l place) first() sym.Expr {
+	if l.task == "" {
+		return sym.Const(0)
+	}
+	return sym.Scale(sym.Var(l.task), l.size)
+}
+
+// now is the point of the loops.
+func (l place) now() sym.Expr {
+	if l.serial == "" {
+		return l.first()
+	}
+	return sym.Add(l.first(), sym.Var(l.serial))
+}
+
+// mostShared is how many points of a window's axis, other than the lanes', a task computes at most of one copy of what they read.
+const mostShared = 4
+
+// plan is a schedule that is being made.
+type plan struct {
+	*integers
+	*schedules
+	width   int64
+	columns sym.Expr // that are packed, whole registers
+	places  map[string]place
+	stages  []*packing
+	folded  []*packing // of constants: they are operands
+	inner   string     // the loop within which tiles are
+}
+
+// Names of loops beside those of contractions.
+const rowsVar = "tc" // number of the block of rows
+
+// schedule is the stages and where they are computed. A task packs what its tiles read of W for a group of columns, and computes all rows
+// of it; where X is packed, too, tasks are blocks of rows, and pack W for each group of columns if it is no constant.
+func (p *integers) schedule(env *Env) *schedules {
+	l := &plan{integers: p, schedules: &schedules{work: sched.Work{Facts: env.Symbols}}, width: p.vectors * p.instr.Lanes, places: map[string]place{}}
+	l.columns = sym.Scale(sym.CeilDiv(p.column.Extent, sym.Const(l.width), env.Symbols), l.width)
+	st := p.r.Stage
+	c := sched.Stage{At: sched.Root, Tile: &sched.Tile{Row: p.instr.Name, X: p.instr.Broadcaster(0)}, Loops: l.outer()}
+	w, x := l.packW(), p.x.load
+	var xs te.Expr
+	if p.packX {
+		xs = l.packX()
+	} else {
+		n := sym.Add(sym.Scale(l.groupVar(), p.instr.Group), l.dotVar())
+		xs = te.SubstIndices(x, map[string]sym.Expr{p.group: n}, p.r.facts)
+	}
+	wide := func(e te.Expr) te.Expr { return te.Fn(ir.I32, "cast", e) }
+	st.Values = []te.Expr{te.Fn(ir.I32, "mul", wide(xs), wide(w))}
+	st.Results = l.corrected()
+	st.Reduce = nil
+	add := func(k sched.Kind, name string, a te.Axis) {
+		st.Reduce = append(st.Reduce, a)
+		c.Loops = append(c.Loops, sched.Loop{Kind: k, Var: name, Axis: a.Var})
+	}
+	n, _ := p.axis(p.group).Extent.Const()
+	add(sched.Sum, kVar(0), te.Axis{Var: p.group + "q", Extent: sym.Const((n + p.instr.Group - 1) / p.instr.Group)})
+	for _, a := range p.r.Reduce {
+		if a.Var != p.group {
+			add(sched.Sum, kVar(len(st.Reduce)), a)
+		}
+	}
+	add(sched.Dot, kVar(len(st.Reduce)), te.Axis{Var: p.group + "d", Extent: sym.Const(p.instr.Group)})
+	l.finish(&st, c)
+	return l.schedules
+}
+
+func (l *plan) groupVar() sym.Expr { return sym.Var(l.group + "q") }
+func (l *plan) dotVar() sym.Expr   { return sym.Var(l.group + "d") }
+
+// outer are the loops of the result's axes, outermost first.
+func (l *plan) outer() []sched.Loop {
+	var tasks, before, within []sched.Loop
+	add := func(to *[]sched.Loop, k sched.Kind, name, axis string, size int64, e sched.Edge) {
+		*to = append(*to, sched.Loop{Kind: k, Var: name, Axis: axis, Size: size, Edge: e})
+	}
+	for i, a := range l.r.Axes {
+		if a.Var == l.row.Var || a.Var == l.column.Var || a.Extent.Is(1) {
+			continue
+		}
+		name, inner := axisVar(i), fmt.Sprintf("u%d", i)
+		inX, inW := l.x.uses(a.Var), l.w.uses(a.Var)
+		switch size := l.share(a); {
+		case inX == inW || inW && l.chunk == 0 && size <= 1 || inX && l.chunk > 0:
+			add(&tasks, sched.Task, name, a.Var, 0, sched.Exact)
+			l.places[a.Var] = place{task: name, size: 1}
+		case inW && l.chunk == 0:
+			add(&tasks, sched.Task, name, a.Var, 0, sched.Exact)
+			add(&within, sched.Serial, inner, a.Var, size, sched.Exact)
+			l.places[a.Var], l.inner = place{name, inner, size}, inner
+		case inW:
+			add(&before, sched.Serial, inner, a.Var, 0, sched.Exact)
+			l.places[a.Var] = place{serial: inner, size: 1}
+		default:
+			add(&within, sched.Serial, inner, a.Var, 0, sched.Exact)
+		}
+	}
+	kind := sched.Task
+	if l.chunk > 0 {
+		kind = sched.Serial
+		add(&tasks, sched.Task, rowsVar, l.row.Var, 0, sched.Exact)
+	}
+	add(&before, kind, groupVar, l.column.Var, 0, sched.Exact)
+	if l.inner == "" {
+		l.inner = groupVar
+	}
+	out := slices.Concat(tasks, before, within)
+	f := l.r.facts
+	divides := func(n int64) bool { return sym.Mod(l.row.Extent, sym.Const(n), f).Is(0) }
+	add(&out, sched.Serial, tileVar, l.row.Var, l.chunk, edge(l.chunk > 0 && !divides(l.chunk*l.rows), sched.Clip))
+	add(&out, sched.Rows, rowVar, l.row.Var, l.rows, edge(!divides(l.rows), sched.Peel))
+	rounded := edge(!l.columns.Equal(l.column.Extent), sched.RoundUp)
+	add(&out, sched.Columns, vecVar, l.column.Var, l.vectors, rounded)
+	add(&out, sched.Lanes, laneVar, l.column.Var, l.instr.Lanes, rounded)
+	return out
+}
+
+// share is how many points of an axis share what a task packs of W.
+func (l *plan) share(a te.Axis) int64 {
+	i := slices.IndexFunc(l.windows, func(w window) bool { return w.axis.Var == a.Var })
+	n, known := a.Extent.Const()
+	if i < 0 || !known {
+		return 1
+	}
+	for size := int64(mostShared); size > 1; size-- {
+		if n%size == 0 {
+			return size
+		}
+	}
+	return 1
+}
+
+// packW is W as the tiles read it: the group of the instruction innermost, then the columns.
+func (l *plan) packW() te.Expr {
+	k := newPacking("pack")
+	for _, a := range l.r.Axes {
+		if a.Var == l.column.Var || a.Extent.Is(1) || !l.w.uses(a.Var) {
+			continue
+		}
+		at := l.places[a.Var]
+		if w, ok := l.windowOf(a); ok {
+			span, _ := w.span(sym.Const(at.size)).Const()
+			by := k.axis(w.span(a.Extent), w.at(), sym.Scale(at.first(), w.stride), span)
+			k.along = append(k.along, walked{w, by})
+			continue
+		}
+		k.names[a.Var] = k.axis(a.Extent, sym.Var(a.Var), at.now(), 1)
+	}
+	q := l.packSums(k, true)
+	first := sym.Scale(sym.Var(groupVar), l.width)
+	if w, ok := l.windowOf(l.column); ok {
+		span, _ := w.span(sym.Const(l.width)).Const()
+		by := k.axis(w.span(l.columns), w.at(), first, span)
+		k.along = append(k.along, walked{w, by})
+		if !l.columns.Equal(l.column.Extent) {
+			k.until(by, w.span(l.column.Extent))
+		}
+	} else {
+		v := k.axis(l.columns, sym.Var(l.column.Var), first, l.width)
+		k.names[l.column.Var] = v
+		if !l.columns.Equal(l.column.Extent) {
+			k.until(v, l.column.Extent)
+		}
+	}
+	l.packGroup(k, q)
+	k.finish(l.w.element(l.instr.W), l.r.facts)
+	return l.add(k, l.w, groupVar)
+}
+
+func (l *plan) windowOf(a te.Axis) (window, bool) {
+	i := slices.IndexFunc(l.windows, func(w window) bool { return w.axis.Var == a.Var })
+	if i < 0 {
+		return window{}, false
+	}
+	return l.windows[i], true
+}
+
+// isTap reports whether an axis of the sum is a window's.
+func (l *plan) isTap(v string) bool {
+	return slices.ContainsFunc(l.windows, func(w window) bool { return w.tap.Var == v })
+}
+
+// packSums adds the axes of the sum, but those of windows that are shared, groups of neighbours first, which it returns.
+func (l *plan) packSums(k *packing, shares bool) (groups sym.Expr) {
+	n, _ := l.axis(l.group).Extent.Const()
+	groups = k.axis(sym.Const((n+l.instr.Group-1)/l.instr.Group), l.groupVar(), sym.Const(0), 0)
+	for _, a := range l.r.Reduce {
+		if a.Var != l.group && !(shares && l.isTap(a.Var)) {
+			k.names[a.Var] = k.axis(a.Extent, sym.Var(a.Var), sym.Const(0), 0)
+		}
+	}
+	return groups
+}
+
+// packGroup adds the axis of neighbours, the last one.
+func (l *plan) packGroup(k *packing, groups sym.Expr) {
+	d := k.axis(sym.Const(l.instr.Group), l.dotVar(), sym.Const(0), 0)
+	at := sym.Add(sym.Scale(groups, l.instr.Group), d)
+	k.names[l.group] = at
+	if n, _ := l.axis(l.group).Extent.Const(); n%l.instr.Group != 0 {
+		k.until(at, sym.Const(n))
+	}
+}
+
+// packX is X as the tiles read it: row by row, in the order of the loops of the sum.
+func (l *plan) packX() te.Expr {
+	k := newPacking("rows")
+	for _, a := range l.r.Axes {
+		if a.Var == l.row.Var || a.Extent.Is(1) || !l.x.uses(a.Var) {
+			continue
+		}
+		at := l.places[a.Var]
+		region := int64(1)
+		if l.x.constant {
+			region = 0
+		}
+		k.names[a.Var] = k.axis(a.Extent, sym.Var(a.Var), at.now(), region)
+	}
+	k.names[l.row.Var] = l.rowAxis(k)
+	l.packGroup(k, l.packSums(k, false))
+	k.finish(l.x.element(l.instr.X), l.r.facts)
+	return l.add(k, l.x, rowsVar)
+}
+
+// rowAxis adds the axis of rows: those of a task where tasks are blocks of rows.
+func (l *plan) rowAxis(k *packing) sym.Expr {
+	if l.chunk == 0 {
+		return k.axis(l.row.Extent, sym.Var(l.row.Var), sym.Const(0), 0)
+	}
+	block := l.chunk * l.rows
+	whole := sym.Scale(sym.CeilDiv(l.row.Extent, sym.Const(block), l.r.facts), block)
+	v := k.axis(whole, sym.Var(l.row.Var), sym.Scale(sym.Var(rowsVar), block), block)
+	if !whole.Equal(l.row.Extent) {
+		k.until(v, l.row.Extent)
+	}
+	return v
+}
+
+func (l *plan) serial(axis string) sched.Loop {
+	l.loops++
+	return sched.Loop{Kind: sched.Serial, Var: fmt.Sprintf("q%d", l.loops-1), Axis: axis}
+}
+
+// add adds a stage that is computed at a loop, or, of a constant, a value that is; it is how the contraction reads it.
+func (l *plan) add(k *packing, t *term, at string) te.Expr {
+	typ := k.Results[0].DType()
+	if t.constant {
+		l.folded = append(l.folded, k)
+		return te.Operand(len(l.r.operands)+len(l.folded)-1, typ, k.read...)
+	}
+	if k.sched.Loops == nil {
+		for _, a := range k.Axes {
+			k.sched.Loops = append(k.sched.Loops, l.serial(a.Var))
+		}
+	}
+	k.sched.At.Loop = at
+	l.stages = append(l.stages, k)
+	return te.FromStage(len(l.stages)-1, typ, k.read...)
+}

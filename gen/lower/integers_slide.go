@@ -1,0 +1,86 @@
+package lower
+
+import (
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sched"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// mostSums is how many sums a task keeps at most side by side.
+const mostSums = 4096
+
+// slide is the schedule of a contraction without rows, as a depthwise convolution is: a task copies what its windows read, minus the zero
+// point and in 16 bits, and adds products of one tap after the other for a whole line of the result, which compilers do in vectors. Nil where no windows
+// overlap, where lines are too long, and where only the run knows how long they are.
+func (p *integers) slide(env *Env) *schedules {
+	n, known := p.column.Extent.Const()
+	if !known || n > mostSums {
+		return nil
+	}
+	if p.findWindows(); len(p.windows) == 0 {
+		return nil
+	}
+	l := &plan{integers: p, schedules: &schedules{work: sched.Work{Facts: env.Symbols}}, places: map[string]place{}}
+	c := sched.Stage{At: sched.Root}
+	var within []sched.Loop
+	last := ""
+	for i, a := range p.r.Axes {
+		if a.Var == p.column.Var || a.Extent.Is(1) {
+			continue
+		}
+		last = axisVar(i)
+		c.Loops = append(c.Loops, sched.Loop{Kind: sched.Task, Var: last, Axis: a.Var})
+		at := place{task: last, size: l.share(a)}
+		if at.size > 1 {
+			at.serial = "u" + last[1:]
+			within = append(within, sched.Loop{Kind: sched.Serial, Var: at.serial, Axis: a.Var, Size: at.size})
+		}
+		l.places[a.Var] = at
+	}
+	if last == "" {
+		return nil
+	}
+	c.Loops = append(c.Loops, within...)
+	for i, r := range p.r.Reduce {
+		c.Loops = append(c.Loops, sched.Loop{Kind: sched.Serial, Var: kVar(i), Axis: r.Var})
+	}
+	c.Loops = append(c.Loops, sched.Loop{Kind: sched.Serial, Var: laneVar, Axis: p.column.Var})
+	st := p.r.Stage
+	x := te.Expr(te.Fn(ir.I32, "cast", p.x.load))
+	if p.x.zero != nil {
+		x = te.Fn(ir.I32, "sub", x, p.x.zero)
+	}
+	st.Values = []te.Expr{te.Fn(ir.I32, "mul", te.Fn(ir.I32, "cast", l.lines(last)), x)}
+	l.finish(&st, c)
+	return l.schedules
+}
+
+// lines is a stage that copies what the windows of a task read of W.
+func (l *plan) lines(at string) te.Expr {
+	k := newPacking("lines")
+	for _, a := range l.r.Axes {
+		if a.Extent.Is(1) || !l.w.uses(a.Var) || a.Var == l.column.Var {
+			continue
+		}
+		where := l.places[a.Var]
+		if w, ok := l.windowOf(a); ok {
+			span, _ := w.span(sym.Const(where.size)).Const()
+			k.along = append(k.along, walked{w, k.axis(w.span(a.Extent), w.at(), sym.Scale(where.first(), w.stride), span)})
+			continue
+		}
+		k.names[a.Var] = k.axis(a.Extent, sym.Var(a.Var), where.now(), 1)
+	}
+	for _, r := range l.r.Reduce {
+		if !l.isTap(r.Var) {
+			k.names[r.Var] = k.axis(r.Extent, sym.Var(r.Var), sym.Const(0), 0)
+		}
+	}
+	if w, ok := l.windowOf(l.column); ok {
+		k.along = append(k.along, walked{w, k.axis(w.span(l.column.Extent), w.at(), sym.Const(0), 0)})
+	} else {
+		k.names[l.column.Var] = k.axis(l.column.Extent, sym.Var(l.column.Var), sym.Const(0), 0)
+	}
+	k.finish(l.w.element(ir.I16), l.r.facts)
+	return l.add(k, l.w, at)
+}

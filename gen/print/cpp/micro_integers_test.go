@@ -1,0 +1,152 @@
+package cpp_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/instr"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/print/cpp"
+)
+
+// integerMicros are small micro-kernels of an instruction for integers: without loops, with loops that are written out in full and not
+// at all, with registers of W side by side and apart.
+func integerMicros(row *instr.Row) []*loop.MicroKernel {
+	var out []*loop.MicroKernel
+	for _, k := range [][]loop.KLoop{{}, {{Extent: 5, XStep: row.Group}}, {{Extent: 2, XStep: 60}, {Extent: 64, XStep: row.Group}}} {
+		for _, rv := range [][2]int64{{1, 1}, {3, 1}, {1, 2}, {3, 2}} {
+			m := &loop.MicroKernel{Instr: row, X: row.Broadcast[0], Rows: rv[0], Vectors: rv[1], RowStep: 300, K: slices.Clone(k)}
+			step := rv[1] * row.Lanes * row.Group
+			for i := len(k) - 1; i >= 0; i-- {
+				m.K[i].WStep = step
+				step *= k[i].Extent
+			}
+			out = append(out, m)
+			apart := *m
+			apart.K, apart.VecStep = slices.Clone(m.K), m.Steps()*row.Lanes*row.Group
+			for i := range apart.K {
+				apart.K[i].WStep /= rv[1]
+			}
+			out = append(out, &apart)
+		}
+	}
+	return out
+}
+
+// integer is element i of the operands: numbers of the whole type, its ends first. Of 16 bits, a number of 8 minus a zero point.
+func integer(t ir.DType, i int64) int64 {
+	x := int64(uint32(i) * 2654435761 >> 24)
+	switch {
+	case i%37 < 20:
+		x = 255
+	case i%37 < 24:
+		x = 0
+	}
+	switch t {
+	case ir.I8:
+		return x - 128
+	case ir.I16:
+		return 2*x - 255
+	}
+	return x
+}
+
+const integerC = `template <typename T>
+static T integer(long i) {
+  long x = (uint32_t)i * 2654435761u >> 24;
+  if (i % 37 < 24) x = i % 37 < 20 ? 255 : 0;
+  return (T)(sizeof(T) == 2 ? 2 * x - 255 : (T)-1 < 0 ? x - 128 : x);
+}
+`
+
+// integerMeaning is what loop.MicroKernel says, in 32 bits that wrap.
+func integerMeaning(m *loop.MicroKernel) []int32 {
+	n, group := m.Vectors*m.Lanes(), m.Instr.Group
+	acc := make([]int32, m.Rows*n)
+	for step := range m.Steps() {
+		xo, wo := int64(0), int64(0)
+		for i := len(m.K) - 1; i >= 0; i-- {
+			k := m.K[i]
+			xo, wo, step = xo+step%k.Extent*k.XStep, wo+step%k.Extent*k.WStep, step/k.Extent
+		}
+		for i := range acc {
+			r, l := int64(i)/n, int64(i)%n
+			for g := range group {
+				x := integer(m.Instr.X, m.RowAt(r)+xo+g)
+				w := integer(m.Instr.W, wo+m.VectorAt(l/m.Lanes())+l%m.Lanes()*group+g)
+				acc[i] += int32(x * w)
+			}
+		}
+	}
+	return acc
+}
+
+func integerProgram(row *instr.Row, ms []*loop.MicroKernel) string {
+	var w, calls strings.Builder
+	w.WriteString("#include <stdio.h>\n#include \"runtime/dnn_kernel.h\"\n" + integerC)
+	for _, m := range ms {
+		w.WriteString(cpp.Micro(m))
+		fmt.Fprintf(&calls, "  %s(x, w, acc);\n  fwrite(acc, 4, %d, stdout);\n", cpp.MicroName(m), m.Rows*m.Vectors*m.Lanes())
+	}
+	x, wide := cpp.Storage(row.X), cpp.Storage(row.W)
+	fmt.Fprintf(&w, "static %s x[2000];\nstatic %s w[20000];\nstatic int32_t acc[200];\nint main() {\n", x, wide)
+	fmt.Fprintf(&w, "  for (long i = 0; i < 2000; i++) x[i] = integer<%s>(i);\n  for (long i = 0; i < 20000; i++) w[i] = integer<%s>(i);\n%s}\n", x, wide, calls.String())
+	return w.String()
+}
+
+// integerChips are chips that have rows for integers, each row in one at least.
+var integerChips = []string{"x86_64", "x86_64_v3", "x86_64_v4", "x86_64_v4_vnni", "x86_64_alder_lake", "arm64_cortex_a76"}
+
+// TestIntegerMicroKernels runs micro-kernels of integers, compiled by each compiler there is, and compares every bit with what
+// micro-kernels mean. Code for processors other than this one is compiled.
+func TestIntegerMicroKernels(t *testing.T) {
+	tested := map[string]bool{}
+	for _, name := range integerChips {
+		c := chip(t, name)
+		compilers := [][]string{{"g++"}, {"clang++"}}
+		if c.CPU == "arm64" {
+			compilers = [][]string{{"aarch64-linux-gnu-g++", "-static"}, {"clang++", "--target=aarch64-linux-gnu", "-static", "-fuse-ld=lld"}}
+		}
+		for _, row := range c.Dots(ir.I32) {
+			tested[row.Name] = true
+			ms := integerMicros(row)
+			src := filepath.Join(t.TempDir(), "run.cc")
+			require.NoError(t, os.WriteFile(src, []byte(integerProgram(row, ms)), 0o644))
+			for _, cxx := range compilers {
+				t.Run(name+"/"+row.Name+"/"+cxx[0], func(t *testing.T) {
+					bin := compile(t, cxx, c, src)
+					emulator, ok := runs(c)
+					if !ok {
+						t.Skipf("this machine does not run code for %s", name)
+					}
+					command := append(emulator, bin)
+					out, err := exec.Command(command[0], command[1:]...).Output()
+					require.NoError(t, err)
+					for _, m := range ms {
+						want := integerMeaning(m)
+						got := make([]int32, len(want))
+						n, err := binary.Decode(out, binary.LittleEndian, got)
+						require.NoError(t, err)
+						require.Equal(t, want, got, "%s", cpp.MicroName(m))
+						out = out[n:]
+					}
+					require.Empty(t, out)
+				})
+			}
+		}
+	}
+	for _, r := range instr.Table() {
+		if r.Text("cpp", "", "", "") != "" && !r.Acc.IsFloat() {
+			require.True(t, tested[r.Name], "%s: name a chip that has it", r.Name)
+		}
+	}
+}
