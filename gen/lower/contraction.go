@@ -163,6 +163,8 @@ func examine(b *block.Block, t *target.Target) (_ *contraction, refusal string) 
 		return nil, "both operands are constants"
 	case !zeroDefault(l0):
 		return nil, "it is padded with what is not zero"
+	case !readOnce(b, l1.Source.N):
+		return nil, "its weights are read by its results too, and not in the order in which tiles read them"
 	}
 	c := &contraction{b: b, t: t, instr: t.Tile(ir.F32), x: l0, w: l1, wv: b.Operands[l1.Source.N], block: t.ChannelBlock(), inChannel: -1, inReduce: -1}
 	c.inPiece, c.outPiece = c.block, c.block
