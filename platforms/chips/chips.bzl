@@ -29,9 +29,11 @@ _ANY_X86_64 = {
 
 _X86_64_V3_COPTS = ["-mavx2", "-mfma", "-mbmi2", "-mf16c"]
 
+_X86_64_V3_FEATURES = ["avx2", "fma", "bmi2", "f16c"]
+
 _X86_64_V3 = {
     "cpu": "x86_64",
-    "cpu_features": ["avx2", "fma", "bmi2", "f16c"],
+    "cpu_features": _X86_64_V3_FEATURES,
     "fma_per_cycle": 2,
     "instructions": ["fma_f32x8", "pmaddwd_i16x8"],
     "prefetch_bytes": 8 * _KB,
@@ -41,9 +43,11 @@ _X86_64_V3 = {
 
 _X86_64_V4_COPTS = ["-mavx512f", "-mavx512bw", "-mavx512cd", "-mavx512dq", "-mavx512vl", "-mprefer-vector-width=512"] + _X86_64_V3_COPTS
 
+_X86_64_V4_FEATURES = ["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"] + _X86_64_V3_FEATURES
+
 _X86_64_V4 = {
     "cpu": "x86_64",
-    "cpu_features": ["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx2", "fma", "bmi2", "f16c"],
+    "cpu_features": _X86_64_V4_FEATURES,
     "instructions": ["fma_f32x16", "pmaddwd_i16x16"],
     "prefetch_bytes": 8 * _KB,
     "vector_bits": 512,
@@ -54,7 +58,7 @@ _X86_64_V4 = {
 _AVX512_VNNI_COPTS = ["-mavx512vnni"]
 
 _AVX512_VNNI = {
-    "cpu_features": ["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512vnni", "avx2", "fma", "bmi2", "f16c"],
+    "cpu_features": ["avx512vnni"] + _X86_64_V4_FEATURES,
     "instructions": ["fma_f32x16", "vpdpbusd_u8i8x16", "vpdpbusd_i8u8x16"],
 }
 
@@ -62,7 +66,7 @@ _AVX512_VNNI = {
 _AVX_VNNI_COPTS = ["-mavxvnni"]
 
 _AVX_VNNI = {
-    "cpu_features": ["avx2", "fma", "bmi2", "f16c", "avxvnni"],
+    "cpu_features": ["avxvnni"] + _X86_64_V3_FEATURES,
     "instructions": ["fma_f32x8", "vpdpbusd_u8i8x8", "vpdpbusd_i8u8x8"],
 }
 

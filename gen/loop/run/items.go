@@ -44,28 +44,15 @@ func (c *compiler) items(x loop.For, w *where) action {
 
 // eachItem runs the iterations of a loop of the nest, and counts items in the innermost one.
 func (c *compiler) eachItem(x loop.For, w *where) action {
-	n, f := c.extent(x), c.frame
 	inner, nested := loop.For{}, false
 	if len(x.Body) == 1 {
 		inner, nested = x.Body[0].(loop.For)
 	}
-	innermost := !nested || !inner.Items
-	c.open()
-	slot, known := c.declare(x.Var), c.fact(x.Var)
-	body := c.block(x.Body)
-	c.close()
-	return func() {
-		extent := n.base()
-		known.check(0, max(extent, 1)-1)
-		for i := int64(0); i < extent; i++ {
-			f.v[slot] = i
-			runAll(body)
-			if innermost {
-				f.item++
-			}
-		}
-		f.at = w
+	if nested && inner.Items {
+		return c.serial(x, w, func() {})
 	}
+	f := c.frame
+	return c.serial(x, w, func() { f.item++ })
 }
 
 // touched notes what the item that runs does with an element.

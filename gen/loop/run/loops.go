@@ -23,7 +23,7 @@ func (c *compiler) loop(x loop.For, w *where) action {
 	case x.Lanes > 1:
 		return c.tracked(x, w)
 	}
-	return c.serial(x, w)
+	return c.serial(x, w, func() {})
 }
 
 // extent is the compiled number of iterations, one for all lanes.
@@ -35,7 +35,8 @@ func (c *compiler) extent(x loop.For) *form {
 	return n
 }
 
-func (c *compiler) serial(x loop.For, w *where) action {
+// serial runs one iteration after the other, and next after each.
+func (c *compiler) serial(x loop.For, w *where, next action) action {
 	n, f := c.extent(x), c.frame
 	c.open()
 	slot, known := c.declare(x.Var), c.fact(x.Var)
@@ -47,6 +48,7 @@ func (c *compiler) serial(x loop.For, w *where) action {
 		for i := int64(0); i < extent; i++ {
 			f.v[slot] = i
 			runAll(body)
+			next()
 		}
 		f.at = w
 	}
