@@ -5,8 +5,8 @@ package lower
 // neighbouring tasks write, a processor has at hand for operators that walk channels, as depthwise convolutions do. Else a task
 // has all groups of some pixels. Short pixel axes are cut where there would be few tasks for threads to share.
 func (c *contraction) share(p *tiling) {
-	weights, _ := p.wBuf.Size.Const()
-	p.groupTasks = c.window || c.runs > 1 || weights/c.groups*4 > c.t.L2/2 || !p.copied && c.staysInCache()
+	weights := c.kSteps() * p.tileLanes * p.groups // of a group of channels
+	p.groupTasks = c.window || c.runs > 1 || weights*4 > c.t.L2/2 || !p.copied && c.staysInCache()
 	n, known := p.pixels.Const()
 	tiles := n / p.rows
 	if !known || p.copied || tiles < 2 {

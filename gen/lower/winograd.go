@@ -96,7 +96,6 @@ func newFiltering(b *block.Block, env *Env, m int) *filtering {
 	}
 	w.n = startNest(b, env)
 	w.n.buffers(b, env.Layouts)
-	w.outBlocked = true
 	return w
 }
 

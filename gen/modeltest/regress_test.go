@@ -23,6 +23,7 @@ func TestOnceWrong(t *testing.T) {
 		"symbol N 1..8\ninput %x f32[1, 4, 5]\ninput %w f32[N, 2, 1]\n%y ?[*] = Conv.11(%x, %w) {group = 2}\noutput %y\n",
 		"symbol N 1..8\ninput %x f32[N, 3, N]\n%y ?[*] = MaxPool.12(%x) {kernel_shape = [1], strides = [1099511627776], dilations = [1099511627776]}\noutput %y\n",
 		"input %x f32[1, 0, 2, 2]\n%y ?[*] = Attention.25(%x, %x, %x) \"no heads\"\noutput %y\n",
+		"const @w f32[4, 4] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}\ninput %x f32[4, 4]\n%p f32[4, 4] = MatMul.13(%x, @w)\n%y f32[4, 4] = Add.14(%p, @w) \"weights that are read twice\"\noutput %y\n",
 	} {
 		for i, c := range Configs(0) {
 			g := irtest.Parse(t, lines)
