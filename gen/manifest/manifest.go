@@ -83,6 +83,8 @@ type Block struct {
 	// Stages that are placed at the first Depth axes, before the one that gives the results.
 	Stages []string `json:"stages,omitempty"`
 	Depth  int      `json:"depth,omitempty"`
+	// Schedule is the text of the schedule that the kernel follows, which package sched reads; where the kernel was made of one.
+	Schedule string `json:"schedule,omitempty"`
 	// Tiles are the micro-kernels: accumulators as pixels x vectors, FMAs of a call.
 	Tiles []Tile `json:"tiles,omitempty"`
 	// Tuning is there where the kernel was measured, or is to be.
@@ -159,7 +161,7 @@ func tensor(v *ir.Value) Tensor {
 
 func block(p *plan.Program, s *plan.Call) Block {
 	b := Block{Kernel: s.Function, Nodes: s.Block.Origins, Ops: s.Block.Ops, Anchor: s.Kernel.Anchor, Tasks: s.Kernel.Tasks().String(), Reads: []Tensor{},
-		Cycles: int64(s.Cycles), Depth: s.Block.Depth}
+		Cycles: int64(s.Cycles), Depth: s.Block.Depth, Schedule: s.Schedule}
 	if t := s.Tuning; t != nil {
 		b.Tuning = &Tuning{t.Key, t.What, t.Kernel, t.Kernels, t.Micros}
 	}

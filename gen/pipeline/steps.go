@@ -133,7 +133,11 @@ func (b *builder) call(x *block.Block) ([]plan.Step, error) {
 	if err := checkNames(b.g, k.Kernel); err != nil {
 		return nil, fmt.Errorf("block %s: %w", x.Label(), err)
 	}
-	return []plan.Step{{Call: &plan.Call{Kernel: k.Kernel, Args: args, Block: x, Cycles: k.Cycles, Tuning: k.Tuning}}}, nil
+	call := &plan.Call{Kernel: k.Kernel, Args: args, Block: x, Cycles: k.Cycles, Tuning: k.Tuning}
+	if k.Schedule != nil {
+		call.Schedule = k.Schedule.String()
+	}
+	return []plan.Step{{Call: call}}, nil
 }
 
 // elements are a value's, padding included.
