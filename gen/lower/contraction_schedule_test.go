@@ -17,6 +17,7 @@ import (
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/shape"
 	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
 )
 
 // contractions of each kind: X, W, and the attributes of a Conv.
@@ -94,4 +95,25 @@ func convolution(t *testing.T, text, chipName string, blocked bool) (*block.Bloc
 	}
 	facts := sym.Facts{"M": {Lo: 1, Hi: 64}, "N": {Lo: 1, Hi: 64}}
 	return b, &Env{Layouts: lay, Symbols: facts, Target: chip, Contractions: true, Windows: true, Vectors: true}
+}
+
+// TestWeightsReadTwice: what is stored transformed cannot be read as it was.
+func TestWeightsReadTwice(t *testing.T) {
+	b, env := convolution(t, "32, 32, 5, 5; 32, 32, 3, 3; ", "x86_64_v3", true)
+	env.Winograd = true
+	kernels, err := Winograd(b, env)
+	require.NoError(t, err)
+	assert.NotEmpty(t, kernels)
+	at := te.AxisVars(b.Stage.Axes)
+	b.Stage.Results = []te.Expr{te.Fn(ir.F32, "add", b.Stage.Results[0], te.Operand(1, ir.F32, at...))}
+	kernels, err = Winograd(b, env)
+	require.NoError(t, err)
+	assert.Empty(t, kernels)
+	direct, err := Contraction(b, env)
+	require.NoError(t, err)
+	require.NotEmpty(t, direct)
+	args, err := direct[0].Args()
+	require.NoError(t, err)
+	assert.Equal(t, b.Operands[1], args[1], "as the results read it")
+	assert.Len(t, args, 4, "X, W, W packed, and the result")
 }

@@ -80,7 +80,7 @@ func newFiltering(b *block.Block, env *Env, m int) *filtering {
 		return nil
 	}
 	c := recognise(b, env.Target)
-	if c == nil || c.window || c.groups > 1 || c.inReduce < 0 || readsImages(b, env.Layouts) {
+	if c == nil || c.window || c.packedOperand() != c.w.Source.N || c.groups > 1 || c.inReduce < 0 || readsImages(b, env.Layouts) {
 		return nil
 	}
 	w := &filtering{contraction: c, f: wino.New(m, filterTaps), out: env.Layouts(b.Results[0]), lay: env.Layouts}
