@@ -1,12 +1,15 @@
 package lower
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"rules_dnn/gen/block"
+	"rules_dnn/gen/follow"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
 )
@@ -65,6 +68,8 @@ type Lowered struct {
 	Kernel       *loop.Kernel
 	// Packing is how the kernel reads constant weights; nil where they are as the network has them, or its own.
 	Packing *Packing
+	// Schedule is what the kernel was made of; nil where it was made without one.
+	Schedule *sched.Schedule
 	// Args packs constants for the kernel, which takes a while: only what is chosen is packed.
 	Args func() ([]*ir.Value, error)
 }
@@ -78,6 +83,22 @@ func (e *Env) done(k *loop.Kernel, args func() ([]*ir.Value, error)) *Lowered {
 	}
 	return &Lowered{Name: k.Anchor, Family: k.Anchor, Kernel: k, Args: args}
 }
+
+// scheduled follows a schedule that an anchor proposes with a tile. The kernel's name has a digest of the schedule: where another one is
+// proposed, what was measured is of another kernel.
+func (e *Env) scheduled(anchor string, t tile, w *sched.Work, s *sched.Schedule, args func() ([]*ir.Value, error)) (*Lowered, error) {
+	k, err := follow.Kernel(w, s, e.Target)
+	if err != nil {
+		return nil, err
+	}
+	k.Anchor = anchor
+	l := e.done(k, args)
+	l.Name, l.Family, l.Schedule = tiledName(anchor, t)+s.Digest(), fmt.Sprintf("%s x%d", anchor, t.vectors), s
+	return l, nil
+}
+
+// tiledName is what the names of an anchor's kernels with a tile begin with.
+func tiledName(anchor string, t tile) string { return fmt.Sprintf("%s %s #", anchor, t) }
 
 // Values are the block's own values.
 func Values(b *block.Block) func() ([]*ir.Value, error) {

@@ -1,0 +1,119 @@
+package lower
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/follow"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ir/irtest"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sched"
+	"rules_dnn/gen/shape"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// contractions of each kind: X, W, and the attributes of a Conv.
+var contractions = map[string]string{
+	"one point":           "1, 32, 9, 9; 40, 32, 1, 1; ",
+	"windows":             "1, 32, 30, 30; 24, 32, 3, 3; pads = [1, 1, 1, 1]",
+	"runs":                "1, 64, 14, 14; 512, 64, 1, 1; strides = [2, 2]",
+	"bands":               "1, 16, 32, 32; 16, 16, 3, 3; pads = [1, 1, 1, 1]",
+	"depthwise":           "1, 32, 30, 30; 32, 1, 3, 3; group = 32, pads = [1, 1, 1, 1]",
+	"groups":              "1, 96, 14, 14; 72, 24, 3, 3; group = 4, pads = [1, 1, 1, 1]",
+	"groups in blocks":    "1, 48, 14, 14; 48, 12, 3, 3; group = 4, pads = [1, 1, 1, 1]",
+	"a vector":            "1, 64, 1, 1; 130, 64, 1, 1; ",
+	"width of the run":    "1, 32, 9, N; 40, 32, 3, 3; pads = [1, 1, 1, 1]",
+	"pixels of the run":   "1, 32, M, N; 40, 32, 1, 1; ",
+	"channels in no tile": "1, 20, 30, 30; 20, 20, 3, 3; pads = [1, 1, 1, 1]",
+}
+
+// TestContractionSchedules: what is proposed for a contraction is all that its kernel is made of.
+func TestContractionSchedules(t *testing.T) {
+	for name, text := range contractions {
+		for _, chipName := range []string{"x86_64", "x86_64_v3", "x86_64_v4", "arm64"} {
+			for _, blocked := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, %s, blocked %t", name, chipName, blocked), func(t *testing.T) {
+					b, env := convolution(t, text, chipName, blocked)
+					c := newContraction(b, env)
+					if c == nil { // row-major depthwise ones, say
+						return
+					}
+					p, _ := c.plan(env, nil)
+					require.NotNil(t, p)
+					w := c.weights(p)
+					work, s := c.work(w, env.Symbols), c.schedule(p, w, env.Layouts)
+					k, err := follow.Kernel(work, s, env.Target)
+					require.NoError(t, err, s)
+					require.NoError(t, loop.Verify(k), s)
+					for _, st := range s.Stages {
+						for _, l := range st.Loops {
+							assert.False(t, sym.IsSymbol(l.Var) || sym.IsSymbol(l.Axis), "loop %s of %s: a symbol of a model may be called so", l.Var, l.Axis)
+						}
+					}
+					again, err := sched.Parse(s.String())
+					require.NoError(t, err, s)
+					require.Equal(t, s.String(), again.String())
+					k2, err := follow.Kernel(work, again, env.Target)
+					require.NoError(t, err)
+					assert.Equal(t, k.String(), k2.String())
+				})
+			}
+		}
+	}
+}
+
+// convolution is a block that is one, and its surroundings.
+func convolution(t *testing.T, text, chipName string, blocked bool) (*block.Block, *Env) {
+	t.Helper()
+	parts := strings.Split(text, "; ")
+	x, w, attrs := parts[0], parts[1], parts[2]
+	g := irtest.Parse(t, fmt.Sprintf("  symbol M 1..64\n  symbol N 1..64\n  input %%x f32[%s]\n  input %%w f32[%s]\n  %%y ?[*] = Conv.11(%%x, %%w) {%s}\n  output %%y\n", x, w, attrs))
+	require.NoError(t, shape.Infer(g))
+	bs, err := block.Form(g)
+	require.NoError(t, err)
+	b := bs.Blocks[0]
+	for _, v := range b.Operands {
+		if v.Name == "w" {
+			dims, _ := v.Shape.Static()
+			v.Const = ir.NewTensor(ir.F32, dims...)
+		}
+	}
+	chip := chip(t, chipName)
+	lay := func(v *ir.Value) layout.Layout {
+		if blocked && v.Const == nil {
+			return layout.Layout{Axis: 1, Block: chip.ChannelBlock()}
+		}
+		return layout.RowMajor
+	}
+	facts := sym.Facts{"M": {Lo: 1, Hi: 64}, "N": {Lo: 1, Hi: 64}}
+	return b, &Env{Layouts: lay, Symbols: facts, Target: chip, Contractions: true, Windows: true, Vectors: true}
+}
+
+// TestWeightsReadTwice: what is stored transformed cannot be read as it was.
+func TestWeightsReadTwice(t *testing.T) {
+	b, env := convolution(t, "32, 32, 5, 5; 32, 32, 3, 3; ", "x86_64_v3", true)
+	env.Winograd = true
+	kernels, err := Winograd(b, env)
+	require.NoError(t, err)
+	assert.NotEmpty(t, kernels)
+	at := te.AxisVars(b.Stage.Axes)
+	b.Stage.Results = []te.Expr{te.Fn(ir.F32, "add", b.Stage.Results[0], te.Operand(1, ir.F32, at...))}
+	kernels, err = Winograd(b, env)
+	require.NoError(t, err)
+	assert.Empty(t, kernels)
+	direct, err := Contraction(b, env)
+	require.NoError(t, err)
+	require.NotEmpty(t, direct)
+	args, err := direct[0].Args()
+	require.NoError(t, err)
+	assert.Equal(t, b.Operands[1], args[1], "as the results read it")
+	assert.Len(t, args, 4, "X, W, W packed, and the result")
+}
