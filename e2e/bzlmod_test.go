@@ -154,7 +154,7 @@ func measure(t *testing.T, w *workspace) {
 		require.NoError(t, err)
 		assert.Contains(t, string(text), `"symbols": {"N": 3}`)
 		if runtime.GOARCH == "amd64" {
-			assert.Contains(t, out, " (of the variants x86_64, x86_64_v3, x86_64_v4): ", "a model that names no chip has kernels for all")
+			assert.Contains(t, out, " (of the variants x86_64, x86_64_v3, x86_64_v4, x86_64_v4_vnni): ", "a model that names no chip has kernels for all")
 		}
 	}
 	if runtime.GOARCH == "amd64" {

@@ -15,7 +15,7 @@ import (
 )
 
 // levels are those of x86-64, the least capable first.
-var levels = []string{"x86_64", "x86_64_v3", "x86_64_v4"}
+var levels = []string{"x86_64", "x86_64_v3", "x86_64_v4", "x86_64_v4_vnni"}
 
 // TestVariants: each variant of a library computes what the network does, in the memory and the layouts of one plan, and reads the weights
 // that the widest one reads.

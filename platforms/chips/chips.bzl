@@ -100,8 +100,7 @@ CHIPS = {
             "vector_bits": 128,
             "vector_registers": 16,
         },
-        # With rows for VNNI, a level beyond x86_64_v4 has its place at the end.
-        "variants": ["x86_64_v3", "x86_64_v4"],
+        "variants": ["x86_64_v3", "x86_64_v4", "x86_64_v4_vnni"],
     },
     # AVX2, FMA and F16C.
     "x86_64_v3": {

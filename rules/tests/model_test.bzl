@@ -118,7 +118,7 @@ def _variant(model, name):
 _VARIANTS = {
     "arm64": (_variants_arm64_test, "plain", [_chip("arm64")]),
     "baseline_alone": (_variants_test, "of_one_chip", [_chip("x86_64")]),
-    "default": (_variants_test, "plain", [_chip("x86_64")] + _variant("plain", "x86_64_v3") + _variant("plain", "x86_64_v4")),
+    "default": (_variants_test, "plain", [_chip("x86_64")] + _variant("plain", "x86_64_v3") + _variant("plain", "x86_64_v4") + _variant("plain", "x86_64_v4_vnni")),
     "given": (_variants_test, "of_two_chips", [_chip("x86_64")] + _variant("of_two_chips", "x86_64_haswell")),
     "processor": (_variants_zen4_test, "plain", [_chip("x86_64_zen4")]),
 }
@@ -174,7 +174,7 @@ def _providers_impl(ctx):
         _HERE + "plain/plain.kernels.x86_64_v4",
         _HERE + "plain/plain.weights.S",
     ], paths(info.sources.to_list()))
-    asserts.equals(env, ["x86_64_v3", "x86_64_v4"], info.variants)
+    asserts.equals(env, ["x86_64_v3", "x86_64_v4", "x86_64_v4_vnni"], info.variants)
 
     asserts.equals(env, paths([info.library, info.header, info.manifest]), paths(target[DefaultInfo].files.to_list()))
     asserts.equals(env, [], target[DefaultInfo].default_runfiles.files.to_list())
