@@ -21,11 +21,11 @@ func Kernel(w *sched.Work, s *sched.Schedule, t *target.Target) (*loop.Kernel, e
 	if err := s.Verify(w, t); err != nil {
 		return nil, err
 	}
-	return unverified(w, s, t)
+	return Unverified(w, s, t)
 }
 
-// unverified follows a schedule that is known to be right.
-func unverified(w *sched.Work, s *sched.Schedule, t *target.Target) (*loop.Kernel, error) {
+// Unverified follows a schedule that is verified where its kernel is chosen, of many.
+func Unverified(w *sched.Work, s *sched.Schedule, t *target.Target) (*loop.Kernel, error) {
 	f := &follower{w: w, s: s, t: t, k: &loop.Kernel{Anchor: "schedule"}, facts: maps.Clone(w.Facts)}
 	if f.facts == nil {
 		f.facts = sym.Facts{}

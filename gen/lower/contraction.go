@@ -66,10 +66,11 @@ func Contraction(b *block.Block, env *Env) ([]*Lowered, error) {
 	}
 	out := []*Lowered{}
 	for i, t := range choices {
+		if env.Only != "" && Unhashed(env.Only) != tiledName(c.anchor(), t) {
+			continue
+		}
 		if i > 0 {
-			if c = newContraction(b, env); env.Only != "" && !env.wants(tiledName(c.anchor(), t)) {
-				continue
-			}
+			c = newContraction(b, env)
 			if p, _ = c.plan(env, &t); p == nil {
 				continue
 			}

@@ -90,7 +90,7 @@ func (a *applier) place(b *block.Block, chosen candidate) {
 	if chosen.view {
 		c.Views[&renamed], _ = a.viewsIn(&renamed, func(v *ir.Value) layout.Layout { return c.Layouts[v] })
 	} else {
-		c.Kernels[&renamed] = a.lower(c, &renamed)
+		c.Kernels[&renamed] = a.lower(c, &renamed, chosen.kernel)
 	}
 	for n, v := range b.Results {
 		a.copied(v, renamed.Results[n], chosen.layout(v))
@@ -98,8 +98,8 @@ func (a *applier) place(b *block.Block, chosen candidate) {
 }
 
 // lower makes the kernel of a block whose layouts are chosen. Blocks that are equal up to names, and pack no constants,
-// share it.
-func (s *selector) lower(c *Choice, b *block.Block) Kernel {
+// share it. The name of its kernel may be known.
+func (s *selector) lower(c *Choice, b *block.Block, name string) Kernel {
 	lay := func(v *ir.Value) layout.Layout { return c.Layouts[v] }
 	kernels, layouts := s.shared(b, lay)
 	if k, ok := kernels[layouts]; ok {
@@ -107,7 +107,7 @@ func (s *selector) lower(c *Choice, b *block.Block) Kernel {
 		l.Args = lower.Values(b)
 		return Kernel{Lowered: &l, Cycles: k.Cycles, Space: k.Space}
 	}
-	k, err := s.cheapest(b, lay)
+	k, err := s.known(b, lay, name)
 	if err == nil && s.o.Candidate > 0 && b.Call == nil && k.Space == layout.Host {
 		k, err = s.candidate(b, lay, k)
 	}
@@ -175,7 +175,7 @@ func (a *applier) copied(v, written *ir.Value, from layout.Layout) {
 			c.Transfers[b] = true
 			continue
 		}
-		c.Kernels[b] = a.lower(c, b)
+		c.Kernels[b] = a.lower(c, b, "")
 	}
 }
 
