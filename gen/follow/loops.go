@@ -116,7 +116,8 @@ func (c *stage) splits(i int) bool {
 // split is the iterations of loop i that have all points of loop k, and then the one that has a part of them.
 func (f *follower) split(c *stage, i, k int, body func() ([]loop.Stmt, error)) ([]loop.Stmt, error) {
 	l, whole, here := c.sched.Loops[i], sym.Const(c.sched.Within(i)), f.left(c, i)
-	if l.Edge == sched.Clip {
+	fixed := c.endsAlike(i)
+	if l.Edge == sched.Clip && !fixed {
 		here = sym.Min(sym.Const(l.Size*c.sched.Within(i)), here, f.facts)
 	}
 	full, rest := sym.FloorDiv(here, whole, f.facts), sym.Mod(here, whole, f.facts)
@@ -132,7 +133,7 @@ func (f *follower) split(c *stage, i, k int, body func() ([]loop.Stmt, error)) (
 			return nil, err
 		}
 		n := full
-		if l.Edge == sched.Last {
+		if fixed {
 			n = sym.Min(sym.Const(l.Size), full, f.facts)
 		}
 		out = repeat(l.Var, n, all)
@@ -142,12 +143,20 @@ func (f *follower) split(c *stage, i, k int, body func() ([]loop.Stmt, error)) (
 	}
 	c.rest[k], c.fixed[l.Var] = sym.CeilDiv(rest, sym.Const(c.sched.Within(k)), f.facts), full
 	part, err := body()
-	if outer := c.span(i).Loops[0]; l.Edge == sched.Last {
+	if outer := c.span(i).Loops[0]; fixed {
 		if n, _ := c.sched.Count(*c.span(i), outer, f.facts).Const(); n > 1 {
 			part = []loop.Stmt{loop.If{Cond: []te.Within{{E: sym.Var(c.sched.Loops[outer].Var), Lo: sym.Const(n - 1), Hi: sym.Const(n)}}, Then: part}}
 		}
 	}
 	return append(out, part...), err
+}
+
+// endsAlike reports whether of iterations of the loop around loop i only the last one has a part of an iteration, of a constant size.
+func (c *stage) endsAlike(i int) bool {
+	l, p := c.sched.Loops[i], c.span(i)
+	_, known := p.Extent.Const()
+	region := slices.ContainsFunc(c.sched.Regions, func(r sched.Region) bool { return r.Axis == p.Name })
+	return l.Edge == sched.Last || l.Edge == sched.Clip && known && !region && len(p.Loops) > 1 && p.Loops[1] == i && c.sched.Loops[p.Loops[0]].Size == 0
 }
 
 // repeat is a loop of a body.

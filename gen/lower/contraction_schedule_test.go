@@ -39,9 +39,10 @@ var contractions = map[string]string{
 func TestContractionSchedules(t *testing.T) {
 	for name, text := range contractions {
 		for _, chipName := range []string{"x86_64", "x86_64_v3", "x86_64_v4", "arm64"} {
-			for _, blocked := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%s, %s, blocked %t", name, chipName, blocked), func(t *testing.T) {
-					b, env := convolution(t, text, chipName, blocked)
+			for k := range 4 {
+				typ, blocked := []ir.DType{ir.F32, ir.F16}[k/2], k%2 == 1
+				t.Run(fmt.Sprintf("%s, %s, %s, blocked %t", name, typ, chipName, blocked), func(t *testing.T) {
+					b, env := convolution(t, typ, text, chipName, blocked)
 					c := newContraction(b, env)
 					if c == nil { // row-major depthwise ones, say
 						return
@@ -71,11 +72,11 @@ func TestContractionSchedules(t *testing.T) {
 }
 
 // convolution is a block that is one, and its surroundings.
-func convolution(t *testing.T, text, chipName string, blocked bool) (*block.Block, *Env) {
+func convolution(t *testing.T, typ ir.DType, text, chipName string, blocked bool) (*block.Block, *Env) {
 	t.Helper()
 	parts := strings.Split(text, "; ")
 	x, w, attrs := parts[0], parts[1], parts[2]
-	g := irtest.Parse(t, fmt.Sprintf("  symbol M 1..64\n  symbol N 1..64\n  input %%x f32[%s]\n  input %%w f32[%s]\n  %%y ?[*] = Conv.11(%%x, %%w) {%s}\n  output %%y\n", x, w, attrs))
+	g := irtest.Parse(t, fmt.Sprintf("  symbol M 1..64\n  symbol N 1..64\n  input %%x %s[%s]\n  input %%w %s[%s]\n  %%y ?[*] = Conv.11(%%x, %%w) {%s}\n  output %%y\n", typ, x, typ, w, attrs))
 	require.NoError(t, shape.Infer(g))
 	bs, err := block.Form(g)
 	require.NoError(t, err)
@@ -83,7 +84,7 @@ func convolution(t *testing.T, text, chipName string, blocked bool) (*block.Bloc
 	for _, v := range b.Operands {
 		if v.Name == "w" {
 			dims, _ := v.Shape.Static()
-			v.Const = ir.NewTensor(ir.F32, dims...)
+			v.Const = ir.NewTensor(typ, dims...)
 		}
 	}
 	chip := chip(t, chipName)
@@ -97,9 +98,28 @@ func convolution(t *testing.T, text, chipName string, blocked bool) (*block.Bloc
 	return b, &Env{Layouts: lay, Symbols: facts, Target: chip, Contractions: true, Windows: true, Vectors: true}
 }
 
+// TestLastTask: what tasks of a known number of pixels have left is a tile of that many rows, of the last task alone, also where each
+// widens its own pixels.
+func TestLastTask(t *testing.T) {
+	for _, typ := range []ir.DType{ir.F32, ir.F16} {
+		b, env := convolution(t, typ, "1, 64, 56, 56; 128, 64, 1, 1; ", "x86_64_v3", true)
+		kernels, err := Contraction(b, env)
+		require.NoError(t, err)
+		require.NotEmpty(t, kernels)
+		rows := map[int64]bool{}
+		loop.Walk(kernels[0].Kernel.Body, func(s loop.Stmt) bool {
+			if x, ok := s.(loop.Tile); ok {
+				rows[x.Micro.Rows] = true
+			}
+			return true
+		})
+		assert.Equal(t, map[int64]bool{6: true, 56 * 56 % 6: true}, rows)
+	}
+}
+
 // TestWeightsReadTwice: what is stored transformed cannot be read as it was.
 func TestWeightsReadTwice(t *testing.T) {
-	b, env := convolution(t, "32, 32, 5, 5; 32, 32, 3, 3; ", "x86_64_v3", true)
+	b, env := convolution(t, ir.F32, "32, 32, 5, 5; 32, 32, 3, 3; ", "x86_64_v3", true)
 	env.Winograd = true
 	kernels, err := Winograd(b, env)
 	require.NoError(t, err)
