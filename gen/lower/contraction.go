@@ -91,13 +91,17 @@ func Contraction(b *block.Block, env *Env) ([]*Lowered, error) {
 func (c *contraction) propose(p *tiling, env *Env) (*Lowered, error) {
 	w := c.weights(p)
 	work := c.work(w, env.Symbols)
-	l, err := env.scheduled(c.anchor(), p.tile, work, c.schedule(p, w, env.Layouts), func() ([]*ir.Value, error) {
-		args := slices.Clone(work.Operands)
-		args[c.packedOperand()] = w.pack()
-		return append(args, c.b.Results...), nil
-	})
+	n, weights := c.packedOperand(), c.w.Source.N
+	args := func(b *block.Block) func() ([]*ir.Value, error) {
+		return func() ([]*ir.Value, error) {
+			_, in := widenConstants(b)
+			in = append(in[:n], append([]*ir.Value{w.pack(b.Operands[weights])}, in[min(n+1, len(in)):]...)...)
+			return append(in, b.Results...), nil
+		}
+	}
+	l, err := env.scheduled(c.anchor(), p.tile, work, c.schedule(p, w, env.Layouts), args(c.b))
 	if err == nil {
-		l.Packing = &p.packed
+		l.Packing, l.ArgsOf = &p.packed, args
 	}
 	return l, err
 }

@@ -77,12 +77,12 @@ func (c *contraction) weightSteps() (step func(v string) int64, base int64) {
 	}, base
 }
 
-// pack is the constant as it is stored.
-func (w *packedWeights) pack() *ir.Value {
+// pack is a constant as it is stored.
+func (w *packedWeights) pack(v *ir.Value) *ir.Value {
 	ch := w.parts[len(w.parts)-1]
 	dims, _ := w.value.Shape.Static()
 	along := w.parts.Along(ch.Axis)
-	p := &packed{from: w.value.Const, to: w.to, channels: dims[ch.Axis], lanes: ch.Size, set: (dims[ch.Axis] + along - 1) / along * along,
+	p := &packed{from: v.Const, to: w.to, channels: dims[ch.Axis], lanes: ch.Size, set: (dims[ch.Axis] + along - 1) / along * along,
 		together: 1, offset: w.base, stride: w.strides[ch.Axis]}
 	var sum layout.Parts // axes besides groups and channels
 	for _, x := range w.parts {
@@ -103,5 +103,5 @@ func (w *packedWeights) pack() *ir.Value {
 		}
 	}
 	groups, _ := w.parts.Elements(w.value.Shape).Const()
-	return ir.ConstValue(w.value.Name+".packed", p.tensor(w.to, groups/steps/ch.Size, steps, ch.Size))
+	return ir.ConstValue(v.Name+".packed", p.tensor(w.to, groups/steps/ch.Size, steps, ch.Size))
 }

@@ -75,6 +75,8 @@ type Lowered struct {
 	Check func() error
 	// Args packs constants for the kernel, which takes a while: only what is chosen is packed.
 	Args func() ([]*ir.Value, error)
+	// ArgsOf are those of another block that is equal up to names and the elements of what is packed; nil where it wants a kernel of its own.
+	ArgsOf func(b *block.Block) func() ([]*ir.Value, error)
 }
 
 // done finishes a kernel: what is stored to images becomes texels, and loops become vectors.

@@ -97,14 +97,16 @@ func (a *applier) place(b *block.Block, chosen candidate) {
 	}
 }
 
-// lower makes the kernel of a block whose layouts are chosen. Blocks that are equal up to names, and pack no constants,
-// share it. The name of its kernel may be known.
+// lower makes the kernel of a block whose layouts are chosen. Blocks that are equal up to names share it, but where it packs constants in
+// a way of its own. The name of its kernel may be known.
 func (s *selector) lower(c *Choice, b *block.Block, name string) Kernel {
 	lay := func(v *ir.Value) layout.Layout { return c.Layouts[v] }
 	kernels, layouts := s.shared(b, lay)
 	if k, ok := kernels[layouts]; ok {
 		l := *k.Lowered
-		l.Args = lower.Values(b)
+		if l.Args = lower.Values(b); l.ArgsOf != nil {
+			l.Args = l.ArgsOf(b)
+		}
 		return Kernel{Lowered: &l, Cycles: k.Cycles, Space: k.Space}
 	}
 	k, err := s.known(b, lay, name)
@@ -114,7 +116,7 @@ func (s *selector) lower(c *Choice, b *block.Block, name string) Kernel {
 	if err != nil || k.Lowered == nil {
 		panic(fmt.Sprintf("block %s has an estimate, but no kernel: %v", b.Label(), err))
 	}
-	if kernels != nil && takesValues(k, b) {
+	if kernels != nil && (k.ArgsOf != nil || !hasConstants(b) && takesValues(k, b)) {
 		kernels[layouts] = k
 	}
 	return k
@@ -126,10 +128,14 @@ func takesValues(k Kernel, b *block.Block) bool {
 	return err == nil && slices.Equal(args, slices.Concat(b.Operands, b.Results))
 }
 
+func hasConstants(b *block.Block) bool {
+	return slices.ContainsFunc(b.Operands, func(v *ir.Value) bool { return v.Const != nil })
+}
+
 // shared are the kernels of the block's class by layouts, and the block's own layouts; nil where its kernel may be its own:
-// it packs constants, is an opaque operator, or is one that was measured.
+// it is an opaque operator, or is one that was measured.
 func (s *selector) shared(b *block.Block, lay lower.Layouts) (map[string]Kernel, string) {
-	if b.Stage == nil || s.o.Times != nil || s.o.Candidate > 0 || slices.ContainsFunc(b.Operands, func(v *ir.Value) bool { return v.Const != nil }) {
+	if b.Stage == nil || s.o.Times != nil || s.o.Candidate > 0 {
 		return nil, ""
 	}
 	class, err := s.class(b)

@@ -1,6 +1,10 @@
 package sel
 
 import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -65,4 +69,34 @@ func TestMeasuredVariant(t *testing.T) {
 		require.NotNil(t, k.Tuning)
 	}
 	assert.Positive(t, tiles)
+}
+
+// TestEqualContractions: blocks that are equal up to names and weights share a kernel, and each packs its own weights.
+func TestEqualContractions(t *testing.T) {
+	g := fused(t, weights("a", 32, 32, 1, 1)+strings.ReplaceAll(weights("b", 32, 32, 1, 1), "0.5", "0.25")+`
+  input %x f32[1, 32, 28, 28]
+  %y f32[1, 32, 28, 28] = Conv.11(%x, @a)
+  %z f32[1, 32, 28, 28] = Conv.11(%y, @b)
+  output %z
+`)
+	c, err := Run(g, chip(t, "x86_64_v3"), Options{Contractions: true, Vectors: true})
+	require.NoError(t, err)
+	require.NoError(t, c.Verify(g, loop.Proofs{}))
+	kernels, packed := map[*loop.Kernel]bool{}, map[string]string{}
+	for _, b := range g.Blocks {
+		k := c.Kernels[b]
+		if k.Kernel.Anchor != "contraction" {
+			continue
+		}
+		kernels[k.Kernel] = true
+		args, err := k.Args()
+		require.NoError(t, err)
+		assert.Equal(t, b.Operands[0], args[0])
+		assert.Equal(t, b.Results[0], args[2])
+		raw, err := args[1].Const.Bytes()
+		require.NoError(t, err)
+		packed[args[1].Name] = fmt.Sprint(math.Float32frombits(binary.LittleEndian.Uint32(raw)))
+	}
+	assert.Len(t, kernels, 1)
+	assert.Equal(t, map[string]string{"a.packed": "0.5", "b.packed": "0.25"}, packed)
 }

@@ -42,6 +42,9 @@ func (c *Choice) Variant(g *block.Graph, t *target.Target, o Options, share bool
 // beside is the kernel of a block beside that of the choice.
 func (s *selector) beside(b *block.Block, own Kernel, lay func(*ir.Value) layout.Layout, share bool) (Kernel, error) {
 	kernels, layouts := s.shared(b, lay)
+	if hasConstants(b) { // which its kernel may read as the choice's own does
+		kernels = nil
+	}
 	if k, ok := kernels[layouts]; ok {
 		return k, nil
 	}
