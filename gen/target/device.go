@@ -79,7 +79,7 @@ func (t *Target) Alignment() int64 {
 func (o *OpenCL) Clock() float64 { return defaultHostClock / o.ClockMHz }
 
 // Launch is what a launch takes besides its kernel, in the host's cycles.
-func (o *OpenCL) Launch() float64 { return o.LaunchMicros * defaultHostClock }
+func (o *OpenCL) Launch() float64 { return float64(o.LaunchMicros * defaultHostClock) }
 
 // Transfer is what it takes to copy so many bytes between the host and the device, in the host's cycles.
 func (o *OpenCL) Transfer(bytes float64) float64 {

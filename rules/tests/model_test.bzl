@@ -172,6 +172,7 @@ def _providers_impl(ctx):
         _HERE + "plain/plain.kernels",
         _HERE + "plain/plain.kernels.x86_64_v3",
         _HERE + "plain/plain.kernels.x86_64_v4",
+        _HERE + "plain/plain.kernels.x86_64_v4_vnni",
         _HERE + "plain/plain.weights.S",
     ], paths(info.sources.to_list()))
     asserts.equals(env, ["x86_64_v3", "x86_64_v4", "x86_64_v4_vnni"], info.variants)
@@ -197,7 +198,7 @@ def _output_groups_impl(ctx):
     groups = analysistest.target_under_test(env)[OutputGroupInfo]
     asserts.equals(env, [_HERE + "plain/plain.manifest.json"], paths(groups.manifest.to_list()))
     asserts.equals(env, [_HERE + "plain/plain.weights"], paths(groups.weights.to_list()))
-    asserts.equals(env, 5, len(groups.sources.to_list()))
+    asserts.equals(env, 6, len(groups.sources.to_list()))
     asserts.equals(env, [], groups.dump.to_list())
     return analysistest.end(env)
 

@@ -230,7 +230,7 @@ func TestVariantManifest(t *testing.T) {
 		assert.Less(t, v.OwnWeightsBytes, v.WeightsBytes/10, "weights are shared")
 	}
 	assert.Zero(t, m.Variants[0].OwnWeightsBytes)
-	assert.Equal(t, []string{"avx2", "fma", "bmi2"}, m.Variants[1].CPUFeatures)
+	assert.Equal(t, []string{"avx2", "fma", "bmi2", "f16c"}, m.Variants[1].CPUFeatures)
 	assert.Contains(t, m.Variants[2].Copts, "-mavx512f")
 	compileLevels(t, src, facts)
 	assert.Equal(t, first, tree(t), "the same each time")

@@ -14,7 +14,7 @@ static long dnn_iadd_long(long a, long b) { return (long)((ulong)a + (ulong)b); 
 static float dnn_f16_to_f32(ushort h) {
   const uint sign = (uint)(h & 0x8000u) << 16;
   const uint exponent = h >> 10 & 31u, fraction = h & 0x3ffu;
-  if (exponent == 31) return as_float(sign | 0x7f800000u | fraction << 13);
+  if (exponent == 31) return as_float(sign | 0x7f800000u | (fraction != 0 ? 0x400000u : 0u) | fraction << 13);
   if (exponent == 0) return as_float(sign | as_uint((float)fraction * 0x1p-24f));
   return as_float(sign | (exponent + 112u) << 23 | fraction << 13);
 }
@@ -25,7 +25,7 @@ static ushort dnn_f32_to_f16(float x) {
   b &= 0x7fffffffu;
   uint h;
   if (b > 0x7f800000u) {
-    h = 0x7e00u;
+    h = (b >> 13 & 0x3ffu) | 0x7e00u;
   } else if (b >= 0x477ff000u) {
     h = 0x7c00u;
   } else if (b < 0x38800000u) {

@@ -47,7 +47,7 @@ static float4 dnn_exp_float4(float4 x) { return dnn_exp_scaled_float4(x, 0u); }
 
 // Softmax (result "y")
 __attribute__((reqd_work_group_size(64, 1, 1)))
-__kernel void k_d01fd075c8b2(__global const float* restrict a0, __global float* restrict y0, const dnn_index N, __global float* restrict s1_0_all) {
+__kernel void k_866951da13d3(__global const float* restrict a0, __global float* restrict y0, const dnn_index N, __global float* restrict s1_0_all) {
   __global float* restrict s1_0 = s1_0_all + get_global_id(0) * (size_t)300;
   for (dnn_index task = get_global_id(0); task < N; task += 512) {
     const dnn_index p0 = task;
@@ -70,18 +70,33 @@ __kernel void k_d01fd075c8b2(__global const float* restrict a0, __global float* 
       float4 new0_0 = dnn_max_float4(t2, t3);
       vstore4(new0_0, 0, part_0 + rp_0);
     }
-    float acc0_0 = (-(float)INFINITY);
-    for (dnn_index rp_0 = 0; rp_0 < 16; ++rp_0) {
-      const float t4 = part_0[rp_0];
-      float new0_0 = dnn_max_float(acc0_0, t4);
-      acc0_0 = new0_0;
+    for (dnn_index rp_0 = 0; rp_0 < 8; rp_0 += 4) {
+      const float4 t4 = vload4(0, part_0 + rp_0);
+      const float4 t5 = vload4(0, part_0 + (rp_0 + 8));
+      float4 new0_0 = dnn_max_float4(t4, t5);
+      vstore4(new0_0, 0, part_0 + rp_0);
     }
+    for (dnn_index rp_0 = 0; rp_0 < 4; rp_0 += 4) {
+      const float4 t6 = vload4(0, part_0 + rp_0);
+      const float4 t7 = vload4(0, part_0 + (rp_0 + 4));
+      float4 new0_0 = dnn_max_float4(t6, t7);
+      vstore4(new0_0, 0, part_0 + rp_0);
+    }
+    for (dnn_index rp_0 = 0; rp_0 < 2; ++rp_0) {
+      const float t8 = part_0[rp_0];
+      const float t9 = part_0[rp_0 + 2];
+      float new0_0 = dnn_max_float(t8, t9);
+      part_0[rp_0] = new0_0;
+    }
+    const float t10 = part_0[0];
+    const float t11 = part_0[1];
+    float acc0_0 = dnn_max_float(t10, t11);
     s0_0[0] = acc0_0;
     for (dnn_index q1_1 = 0; q1_1 < 300; q1_1 += 4) {
-      const float4 t5 = vload4(0, a0 + (300 * p0 + q1_1));
-      const float4 t6 = (float4)(s0_0[0]);
-      const float4 t7 = t5 - t6;
-      vstore4(dnn_exp_float4(t7), 0, s1_0 + q1_1);
+      const float4 t12 = vload4(0, a0 + (300 * p0 + q1_1));
+      const float4 t13 = (float4)(s0_0[0]);
+      const float4 t14 = t12 - t13;
+      vstore4(dnn_exp_float4(t14), 0, s1_0 + q1_1);
     }
     float s2_0[1];
     float part_2[16];
@@ -90,29 +105,44 @@ __kernel void k_d01fd075c8b2(__global const float* restrict a0, __global float* 
     }
     for (dnn_index rs_2 = 0; rs_2 < 18; ++rs_2) {
       for (dnn_index rp_2 = 0; rp_2 < 16; rp_2 += 4) {
-        const float4 t8 = vload4(0, part_2 + rp_2);
-        const float4 t9 = vload4(0, s1_0 + (rp_2 + 16 * rs_2));
-        float4 new0_2 = (t8 + t9);
+        const float4 t15 = vload4(0, part_2 + rp_2);
+        const float4 t16 = vload4(0, s1_0 + (rp_2 + 16 * rs_2));
+        float4 new0_2 = (t15 + t16);
         vstore4(new0_2, 0, part_2 + rp_2);
       }
     }
     for (dnn_index rp_2 = 0; rp_2 < 12; rp_2 += 4) {
-      const float4 t10 = vload4(0, part_2 + rp_2);
-      const float4 t11 = vload4(0, s1_0 + (rp_2 + 288));
-      float4 new0_2 = (t10 + t11);
+      const float4 t17 = vload4(0, part_2 + rp_2);
+      const float4 t18 = vload4(0, s1_0 + (rp_2 + 288));
+      float4 new0_2 = (t17 + t18);
       vstore4(new0_2, 0, part_2 + rp_2);
     }
-    float acc0_2 = 0.0f;
-    for (dnn_index rp_2 = 0; rp_2 < 16; ++rp_2) {
-      const float t12 = part_2[rp_2];
-      float new0_2 = (acc0_2 + t12);
-      acc0_2 = new0_2;
+    for (dnn_index rp_2 = 0; rp_2 < 8; rp_2 += 4) {
+      const float4 t19 = vload4(0, part_2 + rp_2);
+      const float4 t20 = vload4(0, part_2 + (rp_2 + 8));
+      float4 new0_2 = (t19 + t20);
+      vstore4(new0_2, 0, part_2 + rp_2);
     }
+    for (dnn_index rp_2 = 0; rp_2 < 4; rp_2 += 4) {
+      const float4 t21 = vload4(0, part_2 + rp_2);
+      const float4 t22 = vload4(0, part_2 + (rp_2 + 4));
+      float4 new0_2 = (t21 + t22);
+      vstore4(new0_2, 0, part_2 + rp_2);
+    }
+    for (dnn_index rp_2 = 0; rp_2 < 2; ++rp_2) {
+      const float t23 = part_2[rp_2];
+      const float t24 = part_2[rp_2 + 2];
+      float new0_2 = (t23 + t24);
+      part_2[rp_2] = new0_2;
+    }
+    const float t25 = part_2[0];
+    const float t26 = part_2[1];
+    float acc0_2 = (t25 + t26);
     s2_0[0] = acc0_2;
     for (dnn_index p1 = 0; p1 < 300; p1 += 4) {
-      const float4 t13 = vload4(0, s1_0 + p1);
-      const float4 t14 = (float4)(s2_0[0]);
-      vstore4(t13 / t14, 0, y0 + (300 * p0 + p1));
+      const float4 t27 = vload4(0, s1_0 + p1);
+      const float4 t28 = (float4)(s2_0[0]);
+      vstore4(t27 / t28, 0, y0 + (300 * p0 + p1));
     }
   }
 }
