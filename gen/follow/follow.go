@@ -111,7 +111,8 @@ type stage struct {
 	facts   sym.Facts
 	first   []sym.Expr // of what is stored of each axis
 	out     []*stored  // by result
-	// rest is the extent of a loop in the code for the part of an axis that fills no iteration, and fixed what variables are there.
+	// rest is the extent of a loop in the code for the part of an axis that fills no iteration, and fixed what variables are there, or
+	// everywhere.
 	rest  map[int]sym.Expr
 	fixed map[string]sym.Expr
 	acc   *accumulators // while loops of the reduction are open
@@ -135,6 +136,9 @@ func (f *follower) ranges(c *stage) {
 			hi = min(hi, most)
 		}
 		f.facts[l.Var] = sym.Range{Lo: 0, Hi: max(hi, 1) - 1}
+		if l.Kind == sched.Columns && hi <= 1 { // in quotients and remainders a variable would have no step
+			c.fixed[l.Var] = sym.Const(0)
+		}
 	}
 	if c.stored != nil {
 		l := c.sched.Loops[c.stored.Filters]

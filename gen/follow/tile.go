@@ -164,7 +164,7 @@ func (v *walk) add(m *loop.MicroKernel, kind sched.Kind, n, x, w int64) bool {
 		return w == 0
 	case sched.Columns:
 		v.columns, v.apart = n, w
-		return x == 0 && m.Broadcast() || x > 0 && !m.Broadcast()
+		return n == 1 || x == 0 && m.Broadcast() || x > 0 && !m.Broadcast()
 	case sched.Lanes:
 		v.lanes = n
 		return w == m.Instr.Group && (x == 0 && m.Broadcast() || x == 1 && !m.Broadcast())

@@ -137,3 +137,55 @@ func TestWeightsReadTwice(t *testing.T) {
 	assert.Equal(t, b.Operands[1], args[1], "as the results read it")
 	assert.Len(t, args, 4, "X, W, W packed, and the result")
 }
+
+// TestGivenPackings: kernels read weights as another chip's kernel has them packed, in groups of more channels than their tiles, and in more
+// groups than there are channels for; or there is none.
+func TestGivenPackings(t *testing.T) {
+	for name, c := range map[string]struct {
+		text  string
+		given Packing
+		none  bool
+	}{
+		"tiles of half a group":       {"1, 64, 14, 14; 96, 64, 1, 1; ", Packing{Lanes: 32, Groups: 3, Parts: 1, Type: ir.F32}, false},
+		"the last group not full":     {"1, 64, 14, 14; 80, 64, 1, 1; ", Packing{Lanes: 32, Groups: 3, Parts: 1, Type: ir.F32}, false},
+		"registers that are apart":    {"1, 64, 1, 1; 130, 64, 1, 1; ", Packing{Lanes: 16, Groups: 10, Parts: 1, Type: ir.F32}, false},
+		"groups of a convolution":     {"1, 64, 14, 14; 128, 32, 3, 3; group = 2", Packing{Lanes: 64, Groups: 1, Parts: 1, Type: ir.F32}, false},
+		"groups that no tile divides": {"1, 64, 14, 14; 96, 64, 1, 1; ", Packing{Lanes: 12, Groups: 8, Parts: 1, Type: ir.F32}, true},
+		"elements of another type":    {"1, 64, 14, 14; 96, 64, 1, 1; ", Packing{Lanes: 32, Groups: 3, Parts: 1, Type: ir.F16}, true},
+		"filters":                     {"1, 64, 14, 14; 96, 64, 3, 3; ", Packing{Lanes: 32, Groups: 3, Parts: 1, Type: ir.F32, Results: 4}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, env := convolution(t, ir.F32, c.text, "x86_64_v3", false)
+			env.Packing = &c.given
+			kernels, err := Contraction(b, env)
+			require.NoError(t, err)
+			if c.none {
+				assert.Empty(t, kernels)
+				return
+			}
+			require.NotEmpty(t, kernels)
+			l := kernels[0]
+			require.NoError(t, l.Check(), l.Schedule)
+			require.NoError(t, loop.Verify(l.Kernel))
+			assert.Equal(t, c.given, *l.Packing)
+			args, err := l.Args()
+			require.NoError(t, err)
+			dims, _ := args[1].Shape.Static()
+			assert.True(t, l.Kernel.Buffers[1].Size.Is(elements(dims)), "%s of %v", l.Kernel.Buffers[1].Size, dims)
+			w, _ := b.Operands[1].Shape.Static()
+			groups := int64(1)
+			if strings.Contains(c.text, "group") {
+				groups = 2
+			}
+			assert.Equal(t, groups*c.given.Groups*c.given.Lanes*elements(w[1:]), elements(dims))
+		})
+	}
+}
+
+func elements(dims []int64) int64 {
+	n := int64(1)
+	for _, d := range dims {
+		n *= d
+	}
+	return n
+}
