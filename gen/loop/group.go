@@ -121,7 +121,7 @@ func (g *grouping) stmts(body []Stmt) []Stmt {
 // item is what an item does of a nest.
 func (g *grouping) item(n nestOfItems) Stmt {
 	cond := []te.Within{{E: sym.Var(ItemVar), Lo: sym.Const(0), Hi: sym.Const(n.items())}}
-	return If{Cond: cond, Then: append(n.bind(), mapIndices(n.body, func(b *Buffer, at sym.Expr) (*Buffer, sym.Expr) {
+	return If{Cond: cond, Then: append(n.bind(), mapPlaces(n.body, func(b *Buffer, at sym.Expr) (*Buffer, sym.Expr) {
 		own := g.own[b]
 		if own == nil {
 			return b, at
@@ -132,42 +132,6 @@ func (g *grouping) item(n nestOfItems) Stmt {
 		}
 		return own, at.Subst(first, g.k.Facts)
 	})...)}
-}
-
-// mapIndices puts other places for those that statements read and write.
-func mapIndices(body []Stmt, f func(*Buffer, sym.Expr) (*Buffer, sym.Expr)) []Stmt {
-	expr := func(e te.Expr) te.Expr {
-		return te.Map(e, func(x te.Expr) te.Expr {
-			if m, ok := x.(Mem); ok {
-				m.Buf, m.Index = f(m.Buf, m.Index)
-				return m
-			}
-			return x
-		})
-	}
-	return Map(body, func(s Stmt) Stmt {
-		switch x := s.(type) {
-		case Bind:
-			x.Value = expr(x.Value)
-			return x
-		case Def:
-			x.Init = expr(x.Init)
-			return x
-		case Set:
-			x.Value = expr(x.Value)
-			return x
-		case Store:
-			x.Buf, x.Index = f(x.Buf, x.Index)
-			x.Value = expr(x.Value)
-			return x
-		case Tile:
-			x.X, x.XAt = f(x.X, x.XAt)
-			x.W, x.At = f(x.W, x.At)
-			x.Acc, x.AccAt = f(x.Acc, x.AccAt)
-			return x
-		}
-		return s
-	})
 }
 
 // waiting puts barriers between loops over items: before one that reads or overwrites what others have stored since the

@@ -101,16 +101,20 @@ func (p *placing) stored(at sym.Expr, body []Stmt) bool {
 
 // mapBuffers puts buffers in the place of others that statements read and write.
 func mapBuffers(body []Stmt, to map[*Buffer]*Buffer) []Stmt {
-	buffer := func(b *Buffer) *Buffer {
+	return mapPlaces(body, func(b *Buffer, at sym.Expr) (*Buffer, sym.Expr) {
 		if other, ok := to[b]; ok {
-			return other
+			b = other
 		}
-		return b
-	}
+		return b, at
+	})
+}
+
+// mapPlaces puts other places for those that statements read and write.
+func mapPlaces(body []Stmt, f func(*Buffer, sym.Expr) (*Buffer, sym.Expr)) []Stmt {
 	expr := func(e te.Expr) te.Expr {
 		return te.Map(e, func(x te.Expr) te.Expr {
 			if m, ok := x.(Mem); ok {
-				m.Buf = buffer(m.Buf)
+				m.Buf, m.Index = f(m.Buf, m.Index)
 				return m
 			}
 			return x
@@ -119,7 +123,7 @@ func mapBuffers(body []Stmt, to map[*Buffer]*Buffer) []Stmt {
 	return Map(body, func(s Stmt) Stmt {
 		switch x := s.(type) {
 		case Claim:
-			x.Buf = buffer(x.Buf)
+			x.Buf, x.Index = f(x.Buf, x.Index)
 			return x
 		case Bind:
 			x.Value = expr(x.Value)
@@ -131,7 +135,13 @@ func mapBuffers(body []Stmt, to map[*Buffer]*Buffer) []Stmt {
 			x.Value = expr(x.Value)
 			return x
 		case Store:
-			x.Buf, x.Value = buffer(x.Buf), expr(x.Value)
+			x.Buf, x.Index = f(x.Buf, x.Index)
+			x.Value = expr(x.Value)
+			return x
+		case Tile:
+			x.X, x.XAt = f(x.X, x.XAt)
+			x.W, x.At = f(x.W, x.At)
+			x.Acc, x.AccAt = f(x.Acc, x.AccAt)
 			return x
 		}
 		return s

@@ -91,6 +91,7 @@ func (l *lifetimes) use(v *ir.Value) {
 	for n := len(iv.checks); n > 0 && (len(l.checks) < n || l.checks[n-1] != iv.checks[n-1]); n-- {
 		iv.checks = iv.checks[:n-1]
 	}
+	l.depths[of] = min(l.depths[of], len(l.loops)) // of a constant: a loop may have been the first to read it
 	for _, in := range l.loops[l.depths[of]:] {
 		in.used = append(in.used, iv)
 	}

@@ -200,3 +200,24 @@ func TestImagesApart(t *testing.T) {
 		}
 	}
 }
+
+// TestConstantOfLoop: a constant that a loop is the first to read, and a step after it reads again.
+func TestConstantOfLoop(t *testing.T) {
+	s := newSplit(t)
+	s.Device, s.Homes = nil, map[*ir.Value]Home{}
+	w := &ir.Value{Name: "w", Type: ir.F32, Shape: ir.Dims(64, 3), HasShape: true, Const: ir.NewTensor(ir.F32, 64, 3)}
+	a, b := value("a", ir.F32, sym.Const(64), sym.Const(3)), value("b", ir.F32, sym.Const(64), sym.Const(3))
+	s.Layouts = map[*ir.Value]layout.Layout{w: layout.RowMajor, a: layout.RowMajor, b: layout.RowMajor}
+	negate := func(y *ir.Value) *Call {
+		c := s.negate(w, y)
+		for _, b := range c.Kernel.Buffers {
+			b.Size = sym.Const(64 * 3)
+		}
+		c.Kernel.Grid, c.Kernel.Syms = loop.Linear(sym.Const(64*3)), nil
+		return c
+	}
+	s.Inputs, s.Outputs = nil, []*ir.Value{b}
+	s.Steps = []Step{{Loop: &Loop{Label: "loop", Counter: "i", Trips: sym.Const(2), Body: []Step{{Call: negate(a)}}}}, {Call: negate(b)}}
+	require.NoError(t, Run(s.Program))
+	require.NoError(t, s.Verify(loop.Proofs{}))
+}
