@@ -2,6 +2,7 @@ package follow
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"rules_dnn/gen/loop"
@@ -84,6 +85,9 @@ func (f *follower) nest(c *stage, loops []int, body func() ([]loop.Stmt, error))
 // accumulate joins the values of a point of the reduction into its accumulators.
 func (f *follower) accumulate(c *stage) []loop.Stmt {
 	var out []loop.Stmt
+	exact := c.facts
+	c.facts = f.beyond(c)
+	defer func() { c.facts = exact }()
 	in := make([]te.Expr, len(c.te.Values))
 	for k, v := range c.te.Values {
 		hoisted, e := loop.HoistLets(f.flatten(c, v))
@@ -129,7 +133,7 @@ func (f *follower) store(c *stage, a *accumulators) ([]loop.Stmt, error) {
 			return x
 		})
 		hoisted, e := loop.HoistLets(e)
-		out = append(append(out, hoisted...), loop.Store{Buf: c.out[k].buf, Index: f.position(c, c.out[k]), Value: e})
+		out = append(append(out, hoisted...), loop.Store{Buf: c.out[k].buf, Index: f.position(c, c.out[k], nil), Value: e})
 	}
 	return f.inRange(c, out), nil
 }
@@ -149,23 +153,6 @@ func (f *follower) reduced(c *stage) ([]loop.Stmt, error) {
 	return append(out, stored...), err
 }
 
-// position is where a result's element lies.
-func (f *follower) position(c *stage, v *stored) sym.Expr {
-	index := make([]sym.Expr, len(c.te.Axes))
-	for i, a := range c.te.Axes {
-		index[i] = f.local(c, v, i, c.coords[a.Var])
-	}
-	return v.Parts.Offset(v.shape, index, f.facts)
-}
-
-// local is a coordinate of a stage's axis within what is stored.
-func (f *follower) local(c *stage, v *stored, axis int, e sym.Expr) sym.Expr {
-	if v.Fold.Points > 0 && v.Fold.Axis == axis {
-		return sym.Mod(e, sym.Const(int64(v.Fold.Points)), f.facts)
-	}
-	return sym.Sub(e, c.first[axis])
-}
-
 // inRange stores where the point is one of the stage's, and zeros where only storage goes on.
 func (f *follower) inRange(c *stage, body []loop.Stmt) []loop.Stmt {
 	var cond []te.Within
@@ -173,7 +160,7 @@ func (f *follower) inRange(c *stage, body []loop.Stmt) []loop.Stmt {
 		if p.Reduce || c.whole[p.Name] {
 			continue
 		}
-		at := c.sched.Point(p)
+		at := c.point(p, f.facts)
 		if !sym.AtLeast(sym.Sub(p.Extent, at), 1, f.facts) && c.roundsUp(p) {
 			cond = append(cond, te.Within{E: at, Lo: sym.Const(0), Hi: p.Extent})
 		}
@@ -182,9 +169,9 @@ func (f *follower) inRange(c *stage, body []loop.Stmt) []loop.Stmt {
 		return body
 	}
 	var zeros []loop.Stmt
-	for k, v := range c.out {
+	for _, v := range c.out {
 		if v.Parts.Pads(v.shape) {
-			zeros = append(zeros, loop.Store{Buf: v.buf, Index: f.position(c, c.out[k]), Value: te.Number(v.buf.Type, 0)})
+			zeros = append(zeros, loop.Store{Buf: v.buf, Index: f.position(c, v, nil), Value: te.Number(v.buf.Type, 0)})
 		}
 	}
 	return []loop.Stmt{loop.If{Cond: cond, Then: body, Else: zeros}}
@@ -195,67 +182,14 @@ func (c *stage) roundsUp(p sched.Span) bool {
 	return slices.ContainsFunc(p.Loops, func(i int) bool { return c.sched.Loops[i].Edge == sched.RoundUp })
 }
 
-// flatten replaces loads by accesses of memory, and drops conditions that are certain.
-func (f *follower) flatten(c *stage, e te.Expr) te.Expr {
-	return te.Map(f.separate(te.SubstIndices(e, c.coords, f.facts)), func(e te.Expr) te.Expr {
-		switch x := e.(type) {
-		case te.Select:
-			return f.choose(x.Cond, x.Then, x.Else)
-		case te.Load:
-			return f.choose(x.Guard, f.load(x), x.Default)
-		}
-		return e
-	})
-}
-
-// load reads an operand or what a stage has stored.
-func (f *follower) load(x te.Load) loop.Mem {
-	if !x.Source.Stage {
-		v := f.in[x.Source.N]
-		if v.enc != nil {
-			return loop.Mem{Buf: v.enc.values, Index: v.enc.at}
-		}
-		return loop.Mem{Buf: v.buf, Index: v.Parts.Offset(v.shape, x.Index, f.facts)}
-	}
-	c := f.at[x.Source.N]
-	v := c.out[x.Source.Part]
-	index := make([]sym.Expr, len(x.Index))
-	for i, e := range x.Index {
-		index[i] = f.local(c, v, i, e)
-	}
-	return loop.Mem{Buf: v.buf, Index: v.Parts.Offset(v.shape, index, f.facts)}
-}
-
-// choose is Then under the conditions that are not certain.
-func (f *follower) choose(cond []te.Within, then, otherwise te.Expr) te.Expr {
-	var left []te.Within
-	for _, w := range cond {
-		if !sym.AtLeast(sym.Sub(w.E, w.Lo), 0, f.facts) || !sym.AtLeast(sym.Sub(w.Hi, w.E), 1, f.facts) {
-			left = append(left, w)
+// beyond are the ranges of points that are computed, also of those that are not stored.
+func (f *follower) beyond(c *stage) sym.Facts {
+	out := maps.Clone(c.facts)
+	for _, p := range c.spans {
+		if c.roundsUp(p) {
+			r := out[p.Name]
+			out[p.Name] = sym.Range{Lo: r.Lo, Hi: r.Hi + c.sched.Within(p.Loops[0])*max(c.sched.Loops[p.Loops[0]].Size, 1)}
 		}
 	}
-	if len(left) == 0 {
-		return then
-	}
-	return te.Select{Cond: left, Then: then, Else: otherwise}
-}
-
-// separate gives each bound integer a variable of its own, with its range: in a kernel all of them share one scope.
-func (f *follower) separate(e te.Expr) te.Expr {
-	facts := te.LetFacts(e, f.facts)
-	return te.Map(e, func(e te.Expr) te.Expr {
-		x, ok := e.(te.Let)
-		if !ok {
-			return e
-		}
-		v := fmt.Sprintf("b%d", f.lets)
-		f.lets++
-		lo, _ := x.Lo.Bounds(facts)
-		_, hi := x.Hi.Bounds(facts)
-		facts[v] = sym.Range{Lo: lo, Hi: hi}
-		f.facts[v] = facts[v]
-		x.Body = te.SubstIndices(x.Body, map[string]sym.Expr{x.Var: sym.Var(v)}, facts)
-		x.Var = v
-		return x
-	})
+	return out
 }

@@ -21,22 +21,44 @@ func Kernel(w *sched.Work, s *sched.Schedule, t *target.Target) (*loop.Kernel, e
 	if err := s.Verify(w, t); err != nil {
 		return nil, err
 	}
-	f := &follower{w: w, s: s, k: &loop.Kernel{Anchor: "schedule"}, facts: maps.Clone(w.Facts)}
+	return Unverified(w, s, t)
+}
+
+// Unverified follows a schedule that is verified where its kernel is chosen, of many.
+func Unverified(w *sched.Work, s *sched.Schedule, t *target.Target) (*loop.Kernel, error) {
+	f := &follower{w: w, s: s, t: t, k: &loop.Kernel{Anchor: "schedule"}, facts: maps.Clone(w.Facts)}
 	if f.facts == nil {
 		f.facts = sym.Facts{}
+	}
+	nonzeros := make([]*sched.Nonzeros, len(w.Stages))
+	for n := range w.Stages {
+		var err error
+		if nonzeros[n], err = s.Nonzeros(w, n); err != nil {
+			return nil, fmt.Errorf("stage %d: %w", n, err)
+		}
 	}
 	for i, v := range w.Operands {
 		x := s.Place(w, te.Source{N: i})
 		b := &loop.Buffer{Name: fmt.Sprintf("a%d", i), Type: v.Type, Size: x.Parts.Elements(v.Shape), Const: v.Const != nil}
 		f.in = append(f.in, &stored{Value: x, buf: b, shape: v.Shape})
-		if err := f.operand(i); err != nil {
-			return nil, err
+		k := slices.IndexFunc(nonzeros, func(z *sched.Nonzeros) bool { return z != nil && z.Operand == i })
+		if k >= 0 {
+			f.encode(i, nonzeros[k])
+		} else {
+			f.k.Buffers = append(f.k.Buffers, b)
 		}
 	}
-	for n := range w.Stages {
-		if err := f.enter(n); err != nil {
+	for n := len(w.Stages) - 1; n >= 0; n-- { // a stage is placed at loops of later ones
+		spans, err := s.Stages[n].Spans(w.Stages[n])
+		if err != nil {
 			return nil, fmt.Errorf("stage %d: %w", n, err)
 		}
+		c := &stage{n: n, te: w.Stages[n], sched: &s.Stages[n], spans: spans, rest: map[int]sym.Expr{}, fixed: map[string]sym.Expr{}, stored: nonzeros[n]}
+		f.at = append([]*stage{c}, f.at...)
+		f.ranges(c)
+	}
+	for _, c := range f.at {
+		f.enter(c)
 	}
 	body, err := f.stage(len(w.Stages) - 1)
 	if err != nil {
@@ -54,26 +76,11 @@ func Kernel(w *sched.Work, s *sched.Schedule, t *target.Target) (*loop.Kernel, e
 	return f.k, nil
 }
 
-// operand adds the buffer of an operand, or those of one that is encoded.
-func (f *follower) operand(i int) error {
-	for n := range f.w.Stages {
-		z, err := f.s.Nonzeros(f.w, n)
-		if err != nil {
-			return err
-		}
-		if z != nil && z.Operand == i {
-			f.encode(i, z)
-			return nil
-		}
-	}
-	f.k.Buffers = append(f.k.Buffers, f.in[i].buf)
-	return nil
-}
-
 // follower is the state of making a kernel.
 type follower struct {
 	w      *sched.Work
 	s      *sched.Schedule
+	t      *target.Target
 	k      *loop.Kernel
 	facts  sym.Facts
 	in     []*stored
@@ -92,17 +99,24 @@ type stored struct {
 
 // stage is one that is being computed.
 type stage struct {
-	n      int
-	te     *te.Stage
-	sched  *sched.Stage
-	row    *instr.Row // of its tile, or nil
-	spans  []sched.Span
-	coords map[string]sym.Expr
-	first  []sym.Expr // of what is stored of each axis
-	out    []*stored  // by result
-	// rest is the extent of a loop in the code for the part of an axis that fills no iteration.
-	rest map[int]sym.Expr
-	acc  *accumulators // while loops of the reduction are open
+	n     int
+	te    *te.Stage
+	sched *sched.Stage
+	row   *instr.Row // of its tile, or nil
+	spans []sched.Span
+	// logical are its axes in variables that stand for points of spans, of which facts are the ranges: what is certain of all
+	// points that are computed is found there, before loops take their place.
+	logical map[string]sym.Expr
+	coords  map[string]sym.Expr // in the variables of loops
+	facts   sym.Facts
+	first   []sym.Expr // of what is stored of each axis
+	out     []*stored  // by result
+	// rest is the extent of a loop in the code for the part of an axis that fills no iteration, and fixed what variables are there, or
+	// everywhere.
+	rest  map[int]sym.Expr
+	fixed map[string]sym.Expr
+	acc   *accumulators // while loops of the reduction are open
+	sums  *loop.Buffer  // of its tile
 	// whole are spans that a tile has all points of, and single a tile of one row.
 	whole  map[string]bool
 	single bool
@@ -110,42 +124,36 @@ type stage struct {
 	stored *sched.Nonzeros
 }
 
-// enter prepares a stage: its loops' ranges, its buffers.
-func (f *follower) enter(n int) error {
-	st, sc := f.w.Stages[n], &f.s.Stages[n]
-	spans, err := sc.Spans(st)
-	if err != nil {
-		return err
+// ranges notes those of the stage's loops.
+func (f *follower) ranges(c *stage) {
+	if c.sched.Tile != nil {
+		c.row = instr.Lookup(c.sched.Tile.Row)
 	}
-	c := &stage{n: n, te: st, sched: sc, spans: spans, rest: map[int]sym.Expr{}}
-	if sc.Tile != nil {
-		c.row = instr.Lookup(sc.Tile.Row)
-	}
-	for i, l := range sc.Loops {
+	for i, l := range c.sched.Loops {
 		_, hi := f.extent(c, i).Bounds(f.facts)
+		if c.splits(i) { // the part has code of its own, where the variable is fixed
+			_, most := sym.FloorDiv(c.span(i).Extent, sym.Const(c.sched.Within(i)), f.facts).Bounds(f.facts)
+			hi = min(hi, most)
+		}
 		f.facts[l.Var] = sym.Range{Lo: 0, Hi: max(hi, 1) - 1}
-	}
-	c.coords = sc.Coordinates(spans, f.facts)
-	if c.stored, err = f.s.Nonzeros(f.w, n); err != nil {
-		return err
+		if l.Kind == sched.Columns && hi <= 1 { // in quotients and remainders a variable would have no step
+			c.fixed[l.Var] = sym.Const(0)
+		}
 	}
 	if c.stored != nil {
-		l := sc.Loops[c.stored.Filters]
-		c.coords[c.stored.Filter.Var], f.facts[filterName(l)] = sym.Var(filterName(l)), f.facts[l.Var]
+		l := c.sched.Loops[c.stored.Filters]
+		f.facts[filterName(l)] = f.facts[l.Var]
 	}
-	for _, a := range st.Axes {
-		i := slices.IndexFunc(spans, func(p sched.Span) bool { return p.Name == a.Var })
-		first := sym.Const(0)
-		if i >= 0 {
-			first = spans[i].First
-		}
-		c.first = append(c.first, first)
-	}
-	last := n == len(f.w.Stages)-1
-	for part, r := range st.Results {
-		x := f.s.Place(f.w, te.Source{Stage: true, N: n, Part: part})
-		shape := sc.Shape(st, x.Fold)
-		b := &loop.Buffer{Name: fmt.Sprintf("s%d_%d", n, part), Type: r.DType(), Write: true, Local: x.Space == sched.Register, Size: x.Parts.Elements(shape)}
+}
+
+// enter prepares a stage: its points, its buffers.
+func (f *follower) enter(c *stage) {
+	f.points(c)
+	last := c.n == len(f.w.Stages)-1
+	for part, r := range c.te.Results {
+		x := f.s.Place(f.w, te.Source{Stage: true, N: c.n, Part: part})
+		shape := c.sched.Shape(c.te, x.Fold)
+		b := &loop.Buffer{Name: fmt.Sprintf("s%d_%d", c.n, part), Type: r.DType(), Write: true, Local: x.Space == sched.Register, Size: x.Parts.Elements(shape)}
 		switch {
 		case last:
 			b.Name = fmt.Sprintf("y%d", part)
@@ -155,12 +163,13 @@ func (f *follower) enter(n int) error {
 		case x.Space == sched.Local:
 			f.k.Shared = append(f.k.Shared, b)
 		default:
+			if b.Name = "scratch"; len(f.k.Scratch) > 0 {
+				b.Name = fmt.Sprintf("scratch_%d", len(f.k.Scratch))
+			}
 			f.k.Scratch = append(f.k.Scratch, b)
 		}
 		c.out = append(c.out, &stored{Value: x, buf: b, shape: shape})
 	}
-	f.at = append(f.at, c)
-	return nil
 }
 
 // stage computes a stage at the loop where it is placed.
@@ -185,154 +194,4 @@ func (f *follower) placed(at sched.Ref) ([]loop.Stmt, error) {
 		}
 	}
 	return out, nil
-}
-
-// loops are the stage's from number i on.
-func (f *follower) loops(c *stage, i int) ([]loop.Stmt, error) {
-	switch {
-	case i == len(c.sched.Loops):
-		return f.store(c, nil)
-	case c.sched.Loops[i].Kind.Tile():
-		return f.tile(c, i)
-	case c.reduces(i) && !c.accumulating():
-		return f.reduction(c, i)
-	}
-	return f.loop(c, i, func() ([]loop.Stmt, error) { return f.inside(c, i) })
-}
-
-// inside is the body of loop i.
-func (f *follower) inside(c *stage, i int) ([]loop.Stmt, error) {
-	out, err := f.placed(sched.Ref{Stage: c.n, Loop: c.sched.Loops[i].Var})
-	if err != nil {
-		return nil, err
-	}
-	body, err := f.loops(c, i+1)
-	return append(out, body...), err
-}
-
-// extent is how often loop i runs, in the variables of the loops around.
-func (f *follower) extent(c *stage, i int) sym.Expr {
-	if e, ok := c.rest[i]; ok {
-		return e
-	}
-	l, within := c.sched.Loops[i], c.sched.Within(i)
-	p := c.span(i)
-	if l.Size == 0 {
-		return sym.CeilDiv(p.Extent, sym.Const(within), f.facts)
-	}
-	if l.Edge != sched.Clip {
-		return sym.Const(l.Size)
-	}
-	return sym.Min(sym.Const(l.Size), sym.CeilDiv(f.left(c, i), sym.Const(within), f.facts), f.facts)
-}
-
-// left is how many points of its span are left where loop i begins.
-func (f *follower) left(c *stage, i int) sym.Expr {
-	p := *c.span(i)
-	p.Loops = p.Loops[:slices.Index(p.Loops, i)]
-	return sym.Sub(p.Extent, c.sched.Point(p))
-}
-
-func (c *stage) span(i int) *sched.Span {
-	for k := range c.spans {
-		if slices.Contains(c.spans[k].Loops, i) {
-			return &c.spans[k]
-		}
-	}
-	panic("loop without a span")
-}
-
-func (c *stage) reduces(i int) bool { return c.span(i).Reduce }
-
-// loop runs a body for the iterations of loop i.
-func (f *follower) loop(c *stage, i int, body func() ([]loop.Stmt, error)) ([]loop.Stmt, error) {
-	l := c.sched.Loops[i]
-	if _, cut := c.rest[i]; l.Edge == sched.Peel && !cut {
-		return f.peeled(c, i, body)
-	}
-	if k := c.peels(i); k > 0 && l.Kind != sched.Task && l.Kind != sched.Group && l.Kind != sched.Item {
-		return f.split(c, i, k, body)
-	}
-	return f.iterate(c, i, body)
-}
-
-// peels is the loop whose edge is peeled off loop i, which walks the rest of its span; 0 where there is none.
-func (c *stage) peels(i int) int {
-	for k := i + 1; k < len(c.sched.Loops) && c.sched.Loops[i].Size == 0; k++ {
-		if c.sched.Loops[k].Axis == c.sched.Loops[i].Axis {
-			if c.sched.Loops[k].Edge == sched.Peel {
-				return k
-			}
-			return 0
-		}
-	}
-	return 0
-}
-
-// split is the iterations of loop i that have all points of loop k, and then the one that has a part of them.
-func (f *follower) split(c *stage, i, k int, body func() ([]loop.Stmt, error)) ([]loop.Stmt, error) {
-	n, whole := c.span(i).Extent, sym.Const(c.sched.Within(i))
-	full, rest := sym.FloorDiv(n, whole, f.facts), sym.Mod(n, whole, f.facts)
-	defer func() {
-		delete(c.rest, i)
-		delete(c.rest, k)
-	}()
-	var out []loop.Stmt
-	if !full.Is(0) {
-		c.rest[i], c.rest[k] = full, sym.Const(c.sched.Loops[k].Size)
-		all, err := body()
-		out = []loop.Stmt{loop.For{Var: c.sched.Loops[i].Var, Extent: full, Body: all}}
-		if err != nil || rest.Is(0) {
-			return out, err
-		}
-	}
-	c.rest[k] = sym.CeilDiv(rest, sym.Const(c.sched.Within(k)), f.facts)
-	part, err := body()
-	part = append([]loop.Stmt{loop.Index{Var: c.sched.Loops[i].Var, Value: full}}, part...)
-	if !sym.AtLeast(rest, 1, f.facts) {
-		part = []loop.Stmt{loop.If{Cond: []te.Within{{E: rest, Lo: sym.Const(1), Hi: whole}}, Then: part}}
-	}
-	return append(out, part...), err
-}
-
-func (f *follower) iterate(c *stage, i int, body func() ([]loop.Stmt, error)) ([]loop.Stmt, error) {
-	l, n := c.sched.Loops[i], f.extent(c, i)
-	if l.Stored && c.reduces(i) {
-		return f.kernels(c, body)
-	}
-	inner, err := body()
-	if err != nil {
-		return nil, err
-	}
-	if l.Stored {
-		inner = f.filter(c, inner)
-	}
-	switch {
-	case l.Kind == sched.Task || l.Kind == sched.Group:
-		f.k.Grid = append([]te.Axis{{Var: l.Var, Extent: n}}, f.k.Grid...)
-		return inner, nil
-	case n.Is(1) && l.Kind != sched.Item:
-		return append([]loop.Stmt{loop.Index{Var: l.Var, Value: sym.Const(0)}}, inner...), nil
-	}
-	return []loop.Stmt{loop.For{Var: l.Var, Extent: n, Body: inner, Items: l.Kind == sched.Item}}, nil
-}
-
-// peeled is code for a whole iteration of the loops around, and code of its own for the part that the last one has.
-func (f *follower) peeled(c *stage, i int, body func() ([]loop.Stmt, error)) ([]loop.Stmt, error) {
-	l, within, left := c.sched.Loops[i], c.sched.Within(i), f.left(c, i)
-	whole := l.Size * within
-	if sym.AtLeast(left, whole, f.facts) {
-		return f.iterate(c, i, body)
-	}
-	then, err := f.iterate(c, i, body)
-	if err != nil {
-		return nil, err
-	}
-	c.rest[i] = sym.CeilDiv(left, sym.Const(within), f.facts)
-	if n, ok := c.span(i).Extent.Const(); ok {
-		c.rest[i] = sym.Const((n%whole + within - 1) / within)
-	}
-	otherwise, err := f.iterate(c, i, body)
-	delete(c.rest, i)
-	return []loop.Stmt{loop.If{Cond: []te.Within{{E: left, Lo: sym.Const(whole), Hi: sym.Add(c.span(i).Extent, sym.Const(1))}}, Then: then, Else: otherwise}}, err
 }

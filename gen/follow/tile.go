@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"rules_dnn/gen/instr"
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
@@ -67,30 +68,64 @@ func (f *follower) call(c *stage, i int) ([]loop.Stmt, error) {
 	if err != nil {
 		return nil, err
 	}
-	acc := &loop.Buffer{Name: fmt.Sprintf("acc%d", c.n), Type: c.row.Acc, Write: true, Local: true, Size: sym.Const(m.Rows * m.Vectors * m.Lanes())}
 	zero := map[string]sym.Expr{}
-	at := sym.Const(0) // among the accumulators
-	var results []int  // loops of what is stored
+	at, rows := sym.Const(0), m.Rows // among the accumulators
+	wide := m.Vectors * m.Lanes()
+	lanes := wide     // of a column
+	var results []int // loops of what is stored
 	for k := i; k < len(c.sched.Loops); k++ {
 		l := c.sched.Loops[k]
 		if l.Kind == sched.Rows && c.single {
 			continue // around the call
 		}
 		zero[l.Var] = sym.Const(0)
-		if step := map[sched.Kind]int64{sched.Rows: m.Vectors * m.Lanes(), sched.Columns: m.Lanes(), sched.Lanes: 1}[l.Kind]; step > 0 {
-			results = append(results, k)
-			at = sym.Add(at, sym.Scale(sym.Var(l.Var), step))
+		if l.Kind != sched.Rows && l.Kind != sched.Columns && l.Kind != sched.Lanes {
+			continue
+		}
+		results = append(results, k)
+		n, _ := f.extent(c, k).Const()
+		switch l.Kind {
+		case sched.Rows:
+			rows /= n
+			at = sym.Add(at, sym.Scale(sym.Var(l.Var), rows*wide))
+		case sched.Columns:
+			lanes /= n
+			at = sym.Add(at, sym.Scale(sym.Var(l.Var), lanes))
+		default:
+			at = sym.Add(at, sym.Var(l.Var))
 		}
 	}
 	slices.SortStableFunc(results, func(a, b int) int { return int(c.sched.Loops[a].Kind) - int(c.sched.Loops[b].Kind) })
+	acc := f.sums(c, m)
 	tile := loop.Tile{Micro: m, X: x.Buf, XAt: x.Index.Subst(zero, f.facts), W: w.Buf, At: w.Index.Subst(zero, f.facts), Acc: acc}
 	end, err := f.stores(c, i, results, &accumulators{bufs: []*loop.Buffer{acc}, index: at}, zero)
-	return append([]loop.Stmt{loop.Alloc{Buf: acc}, tile}, end...), err
+	return append([]loop.Stmt{tile}, end...), err
+}
+
+// sums is where the tiles of a stage put what they add up.
+func (f *follower) sums(c *stage, m *loop.MicroKernel) *loop.Buffer {
+	n := m.Rows * m.Vectors * m.Lanes()
+	if c.sums == nil {
+		c.sums = &loop.Buffer{Name: "acc", Type: c.row.Acc, Write: true, Local: true, Size: sym.Const(0)}
+		if c.n < len(f.at)-1 {
+			c.sums.Name = fmt.Sprintf("acc%d", c.n)
+		}
+		f.allocs = append(f.allocs, loop.Alloc{Buf: c.sums})
+	}
+	if most, _ := c.sums.Size.Const(); most < n {
+		c.sums.Size = sym.Const(n)
+	}
+	return c.sums
 }
 
 // micro is the micro-kernel of the loops from i on.
 func (f *follower) micro(c *stage, i int, x, w loop.Mem) (*loop.MicroKernel, error) {
-	m := &loop.MicroKernel{Instr: c.row, X: c.sched.Tile.X, Rows: 1, Vectors: 1}
+	t := c.sched.Tile
+	m := &loop.MicroKernel{Instr: c.row, X: t.X, Rows: 1, PrefetchW: t.Ahead, PrefetchX: t.AheadX}
+	if w.Buf.Type != c.row.W {
+		m.Stored = w.Buf.Type
+	}
+	wide := walk{lanes: c.row.Lanes, columns: 1}
 	for k := i; k < len(c.sched.Loops); k++ {
 		l := c.sched.Loops[k]
 		xs, ws, err := f.steps(l.Var, x, w)
@@ -98,12 +133,15 @@ func (f *follower) micro(c *stage, i int, x, w loop.Mem) (*loop.MicroKernel, err
 			return nil, err
 		}
 		n, _ := f.extent(c, k).Const()
-		if l.Edge == sched.RoundUp {
-			n = l.Size
+		if l.Kind == sched.Rows && c.single {
+			n = 1
 		}
-		if (l.Kind != sched.Rows || !c.single) && !walk(m, l.Kind, n, xs, ws) {
+		if !wide.add(m, l.Kind, n, xs, ws) {
 			return nil, unsuited("loop %s (%s) walks X by %d and W by %d elements, which instruction %s does not read so", l.Var, l.Kind, xs, ws, c.row.Name)
 		}
+	}
+	if !wide.end(m) {
+		return nil, unsuited("registers of W lie apart within a column")
 	}
 	if m.X == instr.Lane && (len(m.K) == 0 || m.K[len(m.K)-1].XStep != 1) {
 		return nil, unsuited("the lanes of X are no neighbours along the innermost loop of the sum")
@@ -111,20 +149,24 @@ func (f *follower) micro(c *stage, i int, x, w loop.Mem) (*loop.MicroKernel, err
 	return m, nil
 }
 
-// walk adds a loop of n iterations to a micro-kernel, each of which is so many elements further in X and W; false where it does not
+// walk is how a micro-kernel goes through W: columns of so many lanes, so many elements apart.
+type walk struct{ columns, lanes, apart int64 }
+
+// add adds a loop of n iterations to a micro-kernel, each of which is so many elements further in X and W; false where it does not
 // read them so.
-func walk(m *loop.MicroKernel, kind sched.Kind, n, x, w int64) bool {
+func (v *walk) add(m *loop.MicroKernel, kind sched.Kind, n, x, w int64) bool {
 	switch kind {
 	case sched.Rows:
-		m.Rows, m.RowStep = n, x
+		if m.Rows > 1 { // those before are runs
+			m.Run, m.RunStep = n, m.RowStep
+		}
+		m.Rows, m.RowStep = m.Rows*n, x
 		return w == 0
 	case sched.Columns:
-		m.Vectors = n
-		if m.VecStep = w; w == m.Lanes()*m.Instr.Group {
-			m.VecStep = 0
-		}
-		return x == 0 && m.Broadcast() || x == m.Lanes()
+		v.columns, v.apart = n, w
+		return n == 1 || x == 0 && m.Broadcast() || x > 0 && !m.Broadcast()
 	case sched.Lanes:
+		v.lanes = n
 		return w == m.Instr.Group && (x == 0 && m.Broadcast() || x == 1 && !m.Broadcast())
 	case sched.Sum:
 		m.K = append(m.K, loop.KLoop{Extent: n, XStep: x, WStep: w})
@@ -134,33 +176,14 @@ func walk(m *loop.MicroKernel, kind sched.Kind, n, x, w int64) bool {
 	return true
 }
 
-// stores keeps the sums of a tile: all of them where the axes go on as far, and else those of points that are there.
-func (f *follower) stores(c *stage, i int, results []int, sums *accumulators, zero map[string]sym.Expr) ([]loop.Stmt, error) {
-	keep := func() ([]loop.Stmt, error) {
-		return f.nest(c, results, func() ([]loop.Stmt, error) { return f.store(c, sums) })
+// end counts the registers; false where a column is none, or several, and columns lie apart.
+func (v *walk) end(m *loop.MicroKernel) bool {
+	m.Vectors = v.columns * v.lanes / m.Lanes()
+	if v.columns > 1 && v.apart != v.lanes*m.Instr.Group {
+		m.VecStep = v.apart
+		return v.lanes == m.Lanes()
 	}
-	var whole []te.Within
-	c.whole = map[string]bool{}
-	for _, p := range c.spans {
-		need := int64(1)
-		for _, k := range p.Loops {
-			if k >= i && !p.Reduce {
-				need *= max(c.sched.Loops[k].Size, 1)
-			}
-		}
-		left := sym.Sub(p.Extent, c.sched.Point(p).Subst(zero, f.facts))
-		if c.roundsUp(p) && !sym.AtLeast(left, need, f.facts) {
-			whole = append(whole, te.Within{E: left, Lo: sym.Const(need), Hi: sym.Add(p.Extent, sym.Const(1))})
-		}
-		c.whole[p.Name] = true
-	}
-	then, err := keep()
-	c.whole = nil
-	if err != nil || whole == nil {
-		return then, err
-	}
-	otherwise, err := keep()
-	return []loop.Stmt{loop.If{Cond: whole, Then: then, Else: otherwise}}, err
+	return true
 }
 
 // factors are the loads of X and W: W is the one that the lanes' axis walks and the rows' axis does not.
@@ -197,8 +220,9 @@ func (f *follower) factors(c *stage, i int) (x, w loop.Mem, err error) {
 	return loads[0], loads[1], f.typed(c, loads[0], loads[1])
 }
 
+// typed checks the types of factors: W may be stored in one that loads convert.
 func (f *follower) typed(c *stage, x, w loop.Mem) error {
-	if x.Buf.Type != c.row.X || w.Buf.Type != c.row.W {
+	if x.Buf.Type != c.row.X || w.Buf.Type != c.row.W && !(c.row.W == ir.F32 && f.t.LoadsConvert(w.Buf.Type)) {
 		return unsuited("instruction %s multiplies %s with %s; X is %s and W %s", c.row.Name, c.row.X, c.row.W, x.Buf.Type, w.Buf.Type)
 	}
 	return nil

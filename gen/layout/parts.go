@@ -109,6 +109,17 @@ func (p Parts) within(i int) int64 {
 	return n
 }
 
+// Along is of how many points whole numbers of an axis are stored.
+func (p Parts) Along(axis int) int64 {
+	n := int64(1)
+	for _, x := range p {
+		if x.Axis == axis {
+			n *= max(x.Size, 1)
+		}
+	}
+	return n
+}
+
 // Dims are the parts' extents.
 func (p Parts) Dims(s ir.Shape) []sym.Expr {
 	out := make([]sym.Expr, len(p))
@@ -135,9 +146,13 @@ func (p Parts) Physical(index []sym.Expr, f sym.Facts) []sym.Expr {
 	return out
 }
 
-// Offset is where an element lies, in elements.
+// Offset is where an element lies, in elements. Coordinates that are the parts of one number make it again.
 func (p Parts) Offset(s ir.Shape, index []sym.Expr, f sym.Facts) sym.Expr {
-	return Flat(p.Dims(s), p.Physical(index, f))
+	off, at := sym.Const(0), p.Physical(index, f)
+	for i, d := range p.Dims(s) {
+		off = sym.Undivided(off, at[i], d)
+	}
+	return off
 }
 
 // At is the logical index of the element at an offset of storage of a constant shape; of padding, one beyond the shape.

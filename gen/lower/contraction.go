@@ -1,9 +1,12 @@
 package lower
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"rules_dnn/gen/block"
+	"rules_dnn/gen/follow"
 	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
@@ -20,13 +23,14 @@ type contraction struct {
 	// reduce are the reduction axes of more than one point.
 	reduce []te.Axis
 	// window: the channel axis walks X and W together, and no axis sums over channels.
-	window  bool
-	n       *nest
-	t       *target.Target
-	instr   *instr.Row
-	x, w    te.Load
-	wv      *ir.Value
-	channel int // the axis that only W has, or of a window W and X: result channels
+	window bool
+	n      *nest
+	t      *target.Target
+	instr  *instr.Row
+	// load is that of X, and x what it is within one of several groups.
+	load, x, w te.Load
+	wv         *ir.Value
+	channel    int // the axis that only W has, or of a window W and X: result channels
 	// groups of channels each; several read other channels of X each.
 	groups, channels int64
 	pixel            int // the axis whose points share a load of W: the innermost other one; -1: none
@@ -35,7 +39,6 @@ type contraction struct {
 	inChannel, inReduce int
 	block               int64 // channels of a vector group in storage
 	layX                layout.Layout
-	outBlocked          bool
 	// inPiece and outPiece are how many channels of X and of the results lie together wherever a block begins or a
 	// group does (groups.go): blocks where there is one group.
 	inPiece, outPiece int64
@@ -43,12 +46,11 @@ type contraction struct {
 	band              int64 // rows that a task computes of one copy of X (band.go); 0 or 1: one
 	// merged are axes that run as part of the pixel axis.
 	merged map[int]bool
-	// choices are the tiles that may be used, the first one by preference; want is one that is given.
-	choices []tile
-	want    *tile
+	// copy is of what a task reads of X; nil where tiles read X itself.
+	copy *padding
 }
 
-// Contraction lowers a block as a register-tiled contraction, once for each tile that env asks for; none where
+// Contraction proposes schedules for a block that is a contraction, one for each tile that env asks for, and follows them; none where
 // the block is no such thing. The weights are packed into a constant of the tile's order.
 func Contraction(b *block.Block, env *Env) ([]*Lowered, error) {
 	if !env.wants(contractionAnchor) && !env.wants(windowAnchor) || !env.Packing.transforms(0) {
@@ -58,26 +60,65 @@ func Contraction(b *block.Block, env *Env) ([]*Lowered, error) {
 	if c == nil {
 		return nil, nil
 	}
-	first, err := c.lower(env)
-	if first == nil || err != nil {
-		return nil, err
+	p, choices := c.plan(env, nil)
+	if p == nil {
+		return nil, nil
 	}
-	out := []*Lowered{first}
-	for _, t := range c.choices[1:] {
-		if env.Only != "" && env.Only != c.name(t) {
+	out := []*Lowered{}
+	for i, t := range choices {
+		if env.Only != "" && Unhashed(env.Only) != tiledName(c.anchor(), t) {
 			continue
 		}
-		c := newContraction(b, env)
-		c.want = &t
-		l, err := c.lower(env)
+		if i > 0 {
+			c = newContraction(b, env)
+			if p, _ = c.plan(env, &t); p == nil {
+				continue
+			}
+		}
+		l, err := c.propose(p, env)
+		if errors.As(err, new(*follow.TileError)) {
+			continue // it is read in steps that no micro-kernel has
+		}
 		if err != nil {
-			return nil, err
+			return nil, c.error("%w", err)
 		}
-		if l != nil {
-			out = append(out, l)
-		}
+		out = append(out, l)
 	}
 	return out, nil
+}
+
+// propose is the kernel of a plan.
+func (c *contraction) propose(p *tiling, env *Env) (*Lowered, error) {
+	w := c.weights(p)
+	work := c.work(w, env.Symbols)
+	n, weights := c.packedOperand(), c.w.Source.N
+	args := func(b *block.Block) func() ([]*ir.Value, error) {
+		return func() ([]*ir.Value, error) {
+			_, in := widenConstants(b)
+			in = append(in[:n], append([]*ir.Value{w.pack(b.Operands[weights])}, in[min(n+1, len(in)):]...)...)
+			return append(in, b.Results...), nil
+		}
+	}
+	l, err := env.scheduled(c.anchor(), p.tile, work, c.schedule(p, w, env.Layouts), args(c.b))
+	if err == nil {
+		l.Packing, l.ArgsOf = &p.packed, args
+	}
+	return l, err
+}
+
+// packedOperand is the number of W's packed constant: its own, or another one where the results read it too.
+func (c *contraction) packedOperand() int {
+	twice := false
+	for _, e := range c.b.Stage.Results {
+		te.Walk(e, func(e te.Expr) {
+			l, ok := e.(te.Load)
+			twice = twice || ok && l.Source == c.w.Source
+		})
+	}
+	if twice {
+		return len(c.b.Operands)
+	}
+	return c.w.Source.N
 }
 
 // Anchors of this file.
@@ -93,9 +134,6 @@ func (c *contraction) anchor() string {
 	return contractionAnchor
 }
 
-// name is that of the kernel with a tile.
-func (c *contraction) name(t tile) string { return fmt.Sprintf("%s %s", c.anchor(), t) }
-
 // newContraction is nil where the block is none that can be lowered in these layouts.
 func newContraction(b *block.Block, env *Env) *contraction {
 	c := recognise(b, env.Target)
@@ -107,187 +145,33 @@ func newContraction(b *block.Block, env *Env) *contraction {
 	}
 	c.n = startNest(b, env)
 	c.n.buffers(b, env.Layouts)
+	c.n.addRanges(append(slices.Clone(b.Stage.Axes), c.groupAxis()))
 	c.layX = env.Layouts(b.Operands[c.x.Source.N])
 	if c.layX.Block != 0 && (c.layX.Axis != c.inChannel || c.layX.Block != c.block) {
 		return nil
 	}
-	if c.window && c.layX.Block == 0 {
+	if c.window && c.layX.Block == 0 || !c.pieces() || !c.resultsLie(env.Layouts) {
 		return nil
 	}
-	if !c.pieces() {
-		return nil
+	for i, k := range c.kAxes() {
+		c.n.addRanges([]te.Axis{{Var: kVar(i), Extent: sym.Const(k.extent)}})
 	}
 	return c
 }
 
-// recognise is nil where the block is no contraction.
-func recognise(b *block.Block, t *target.Target) *contraction {
-	c, refusal := examine(b, t)
-	if refusal != "" {
-		return nil
-	}
-	return c
-}
-
-// examine recognises a contraction, or says why the block is none.
-func examine(b *block.Block, t *target.Target) (_ *contraction, refusal string) {
-	s := b.Stage
-	switch {
-	case len(b.Placed) > 0:
-		return nil, "it is computed row by row with the nodes fused to it"
-	case s.Update != nil || s.Combine == nil || s.Combine.Name != "sum" || len(s.Values) != 1:
-		return nil, "it is no contraction"
-	case s.Values[0].DType() != ir.F32:
-		return nil, fmt.Sprintf("it sums %s, and tiles sum f32", s.Values[0].DType())
-	case t.Tile(ir.F32) == nil:
-		return nil, fmt.Sprintf("the facts of the chip %s name no instruction for tiles of f32", t.Name)
-	case !static(s.Reduce):
-		return nil, "how long its sums are is known at run time only"
-	}
-	mul, ok := s.Values[0].(te.Call)
-	if !ok || mul.Fn != "mul" {
-		return nil, "it is no contraction"
-	}
-	l0, ok0 := loadAsF32(mul.Args[0])
-	l1, ok1 := loadAsF32(mul.Args[1])
-	if !ok0 || !ok1 {
-		return nil, "an operand is computed where it is read, by a node fused to it"
-	}
-	if isWeights(b, l0) {
-		l0, l1 = l1, l0
-	}
-	switch {
-	case !isWeights(b, l1):
-		return nil, "non-constant operands, in an order that tiles do not read, or of few rows"
-	case isWeights(b, l0):
-		return nil, "both operands are constants"
-	case !zeroDefault(l0):
-		return nil, "it is padded with what is not zero"
-	case !readOnce(b, l1.Source.N):
-		return nil, "its weights are read by its results too, and not in the order in which tiles read them"
-	}
-	c := &contraction{b: b, t: t, instr: t.Tile(ir.F32), x: l0, w: l1, wv: b.Operands[l1.Source.N], block: t.ChannelBlock(), inChannel: -1, inReduce: -1}
-	c.inPiece, c.outPiece = c.block, c.block
-	c.dropUnitAxes()
-	return c, c.roles()
-}
-
-// dropUnitAxes removes reduction axes of one point from the indices.
-func (c *contraction) dropUnitAxes() {
-	zero := map[string]sym.Expr{}
-	for _, a := range c.b.Stage.Reduce {
-		if a.Extent.Is(1) {
-			zero[a.Var] = sym.Const(0)
-		} else {
-			c.reduce = append(c.reduce, a)
-		}
-	}
-	c.x = te.SubstIndices(c.x, zero, nil).(te.Load)
-	c.w = te.SubstIndices(c.w, zero, nil).(te.Load)
-}
-
-func static(axes []te.Axis) bool {
-	for _, a := range axes {
-		if _, ok := a.Extent.Const(); !ok {
+// resultsLie reports whether tiles can store the results in their layout.
+func (c *contraction) resultsLie(lay Layouts) bool {
+	out := lay(c.b.Results[0])
+	for _, r := range c.b.Results {
+		if lay(r) != out {
 			return false
 		}
 	}
-	return true
-}
-
-func isWeights(b *block.Block, l te.Load) bool {
-	v := b.Operands[l.Source.N]
-	return v.Const != nil && len(l.Guard) == 0
-}
-
-func zeroDefault(l te.Load) bool {
-	d, ok := l.Default.(te.Const)
-	return len(l.Guard) == 0 || ok && d.Bits == 0
-}
-
-func uses(l te.Load, v string) bool {
-	for _, e := range l.Index {
-		if e.Uses(v) {
-			return true
-		}
+	if out.Block == 0 {
+		return true
 	}
-	return false
-}
-
-// roles finds what each axis is, or says why the stage is no contraction.
-func (c *contraction) roles() (refusal string) {
-	s := c.b.Stage
-	c.channel, c.pixel = -1, -1
-	for i, a := range s.Axes {
-		inX, inW := uses(c.x, a.Var), uses(c.w, a.Var)
-		switch {
-		case a.Extent.Is(1) && !inW:
-		case inW && c.channel >= 0:
-			return "its weights have two axes of the result, as those of a batch of products"
-		case inX && inW && groupSize(c.x, a) > 1:
-			c.channel = i
-			c.split(a, groupSize(c.x, a))
-		case inX && inW:
-			c.channel, c.window = i, true
-			if c.inChannel = dimOf(c.x, a.Var); c.inChannel < 0 {
-				return "weights and operand share an axis that the operand does not have alone"
-			}
-		case inW:
-			c.channel = i
-		case inX:
-			c.pixel = i
-		}
-	}
-	if c.channel < 0 {
-		return "its weights have no axis of the result: there is nothing to keep in vectors"
-	}
-	channels, ok := s.Axes[c.channel].Extent.Const()
-	if !ok {
-		return "how many channels the result has is known at run time only"
-	}
-	if channels < 1 {
-		return "the result has no channels"
-	}
-	if c.groups == 0 {
-		c.groups, c.channels = 1, channels
-	}
-	for r, a := range c.reduce {
-		if !uses(c.x, a.Var) || !uses(c.w, a.Var) {
-			return "it sums along an axis that one operand does not have"
-		}
-		if d := c.inputChannel(a.Var); d >= 0 && c.inChannel < 0 {
-			c.inChannel, c.inReduce = d, r
-		}
-	}
-	if !c.affine() {
-		return "it is read at indices that are no sums of axes"
-	}
-	return ""
-}
-
-// dimOf is the dimension whose index is the variable alone, or -1.
-func dimOf(l te.Load, v string) int {
-	for d, e := range l.Index {
-		if e.Equal(sym.Var(v)) {
-			return d
-		}
-	}
-	return -1
-}
-
-// affine reports whether every index of X and W is a sum of axes times constants.
-func (c *contraction) affine() bool {
-	for _, l := range []te.Load{c.x, c.w} {
-		for _, e := range l.Index {
-			terms, _ := e.Terms()
-			for _, t := range terms {
-				if len(t.Atoms) != 1 || t.Atoms[0].Kind != sym.AtomVar {
-					return false
-				}
-			}
-		}
-	}
-	return true
+	c.outPiece = c.piece(c.channels)
+	return out.Axis == c.channel && out.Block == c.block && c.outPiece >= minPiece
 }
 
 // kAxis is one loop of the reduction: the axis of the stage it walks, in steps of Unit.
@@ -295,6 +179,7 @@ type kAxis struct {
 	reduce int
 	extent int64
 	unit   int64
+	within bool // another loop of the axis
 }
 
 // kAxes are the reduction's loops, outermost first. Blocked input channels are two: pieces of
@@ -306,11 +191,11 @@ func (c *contraction) kAxes() []kAxis {
 		n, _ := a.Extent.Const()
 		if r == c.inReduce && c.layX.Block != 0 {
 			blocks := (n + c.inPiece - 1) / c.inPiece
-			out = append(out, kAxis{r, blocks, c.inPiece})
-			lane = kAxis{r, c.inPiece, 1}
+			out = append(out, kAxis{r, blocks, c.inPiece, false})
+			lane = kAxis{r, c.inPiece, 1, true}
 			continue
 		}
-		out = append(out, kAxis{r, n, 1})
+		out = append(out, kAxis{r, n, 1, false})
 	}
 	if lane.reduce >= 0 {
 		out = append(out, lane)

@@ -3,164 +3,196 @@ package lower
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/loop"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
 
-// readPadded makes the tile read a zero-padded copy of the part of X that the pixels of one task need.
-func (c *contraction) readPadded(k *loop.Kernel, p *tiling, logical map[string]sym.Expr) ([]loop.Stmt, bool) {
-	local, here := map[string]int64{}, map[string]sym.Expr{}
+// padding is a stage that copies the part of X which the pixels of a task need, with zeros where the guard does not hold. It is X at indices
+// that begin with 0.
+type padding struct {
+	stage *te.Stage
+	first []sym.Expr // index of X at 0
+	index []sym.Expr // of what the contraction reads of it
+	shape ir.Shape   // of the part
+	parts layout.Parts
+	clip  []bool // dimensions of which the last task has fewer
+}
+
+// copyLane walks the channels of a block.
+const copyLane = "xl"
+
+// local are the points of each axis for which a task's copy is.
+func (c *contraction) local(p *tiling) map[string]int64 {
+	local := map[string]int64{}
 	if c.pixel >= 0 {
-		p.copied = true
-		local[axisVar(c.pixel)] = p.chunk()
-		n, known := p.pixels.Const()
-		if !known || p.chunk() < n { // the last task has fewer
-			here[axisVar(c.pixel)] = sym.Min(sym.Const(p.chunk()), sym.Sub(p.pixels, p.first()), c.n.facts)
-		}
-		logical = maps.Clone(logical)
-		for i := range c.merged {
-			logical[c.b.Stage.Axes[i].Var] = sym.Const(0)
-		}
-		logical[c.b.Stage.Axes[c.pixel].Var] = sym.Add(p.first(), sym.Var(axisVar(c.pixel)))
+		local[c.b.Stage.Axes[c.pixel].Var] = p.chunk()
 	}
 	if c.window {
-		local[laneVar] = c.block
+		local[c.b.Stage.Axes[c.channel].Var] = c.block
 	}
 	for _, a := range c.reduce {
 		local[a.Var], _ = a.Extent.Const()
 	}
+	return local
+}
+
+// newCopy is nil where a guard is not on an index of X, or a part of X is no box. It decides how many rows share a copy.
+func (c *contraction) newCopy(p *tiling) *padding {
+	local := c.local(p)
 	if c.runs > 1 {
-		local[axisVar(c.row())], _ = c.b.Stage.Axes[c.row()].Extent.Const()
-	} else if c.band = c.bandOf(p, logical, local); c.band > 1 {
-		local[axisVar(c.row())] = c.band
-		logical[c.b.Stage.Axes[c.row()].Var] = c.rowOfBand()
+		a := c.b.Stage.Axes[c.row()]
+		local[a.Var], _ = a.Extent.Const()
+	} else if c.band = c.bandOf(p, local); c.band > 1 {
+		local[c.b.Stage.Axes[c.row()].Var] = c.band
 	}
-	x := c.loadAt(logical)
-	body, scratch, shape, index, ok := c.copyPadded(x, local, here)
-	if !ok {
-		return nil, false
+	k := &padding{stage: &te.Stage{Name: "pad"}, parts: layout.PartsOf(c.copyLayout(), len(c.x.Index))}
+	x := te.Load{Source: c.x.Source, Type: c.x.Type}
+	joined := c.joinPixels()
+	if len(c.merged) > 0 && joined == 0 {
+		return nil
 	}
-	k.Scratch, p.xBuf = []*loop.Buffer{scratch}, scratch
-	p.xAt = c.copyLayout().Offset(shape, c.kIndex(index, nil), c.n.facts)
-	return body, true
-}
-
-// loadAt is the load of X with the axes in the variables of loops.
-func (c *contraction) loadAt(logical map[string]sym.Expr) te.Load {
-	x := c.x
-	x.Index = append([]sym.Expr{}, c.x.Index...)
-	x.Guard = append([]te.Within{}, c.x.Guard...)
-	for i, e := range x.Index {
-		x.Index[i] = e.Subst(logical, c.n.facts)
-	}
-	for i, w := range x.Guard {
-		x.Guard[i] = te.Within{E: w.E.Subst(logical, c.n.facts), Lo: w.Lo.Subst(logical, c.n.facts), Hi: w.Hi.Subst(logical, c.n.facts)}
-	}
-	return x
-}
-
-// copyPadded copies what one task reads of X into scratch, with zeros where the guard does not
-// hold, and gives the offset of X's element within it. Of a variable it reads what its first points need, as many as
-// local says, or here if that says so. It fails where a guard is not on an index of X.
-func (c *contraction) copyPadded(x te.Load, local map[string]int64, here map[string]sym.Expr) (body []loop.Stmt, scratch *loop.Buffer, shape ir.Shape, index []sym.Expr, ok bool) {
-	var axes []te.Axis
-	zero := map[string]sym.Expr{}
-	for v := range local {
-		zero[v] = sym.Const(0)
-	}
-	at := make([]sym.Expr, len(x.Index)) // X's index of a scratch element
-	conds := make([][]te.Within, len(x.Index))
-	for d, e := range x.Index {
-		ext, walked, ok := c.walked(e, local, here)
-		if !ok {
-			return nil, nil, nil, nil, false
+	axes := c.axes()
+	for d, e := range c.x.Index {
+		n, ok := c.walked(e, local)
+		all, first, ok2 := c.walkedByAll(e, axes)
+		if !ok || !ok2 {
+			return nil
 		}
-		v := fmt.Sprintf("x%d", d)
-		axes = append(axes, te.Axis{Var: v, Extent: walked})
-		shape = append(shape, sym.Const(ext))
-		c.n.addRanges(axes[d : d+1])
-		base := e.Subst(zero, c.n.facts)
-		step := c.apart(e, local)
-		at[d] = sym.Add(base, sym.Scale(sym.Var(v), step))
-		index = append(index, sym.FloorDiv(sym.Sub(e, base), sym.Const(step), c.n.facts))
-	}
-	for _, w := range x.Guard {
-		d := -1
-		for i, e := range x.Index {
-			if _, isConst := sym.Sub(w.E, e).Const(); isConst {
-				d = i
+		step := c.stepOf(e, axes)
+		at := sym.Add(first, sym.Scale(sym.Var(fmt.Sprintf("i%d", d)), step))
+		if along := k.parts.Along(d); along > 1 {
+			n = (n + along - 1) / along * along
+			whole := sym.Scale(sym.CeilDiv(all, sym.Const(along), nil), along)
+			if !whole.Equal(all) && first.Is(0) { // storage of X is padded alike
+				x.Guard = append(x.Guard, te.Within{E: at, Hi: all})
 			}
+			all = whole
 		}
-		if d < 0 {
-			return nil, nil, nil, nil, false
-		}
-		shift, _ := sym.Sub(w.E, x.Index[d]).Const()
-		conds[d] = append(conds[d], te.Within{E: sym.Add(at[d], sym.Const(shift)), Lo: w.Lo, Hi: w.Hi})
+		k.stage.Axes = append(k.stage.Axes, te.Axis{Var: fmt.Sprintf("i%d", d), Extent: all})
+		k.first, k.shape, x.Index = append(k.first, first), append(k.shape, sym.Const(n)), append(x.Index, at)
+		k.index = append(k.index, sym.FloorDiv(sym.Sub(e, first), sym.Const(step), c.n.facts))
+		pixels, known := p.pixels.Const()
+		k.clip = append(k.clip, c.pixel >= 0 && (!known || pixels%p.chunk() != 0) && e.Uses(c.b.Stage.Axes[c.pixel].Var))
 	}
-	body, scratch = c.copyLoops(axes, shape, at, conds)
-	return body, scratch, shape, index, true
+	for _, w := range c.load.Guard {
+		d := slices.IndexFunc(c.load.Index, func(e sym.Expr) bool {
+			_, isConst := sym.Sub(w.E, e).Const()
+			return isConst
+		})
+		if d < 0 || c.usesAxes(w.Lo) || c.usesAxes(w.Hi) {
+			return nil
+		}
+		x.Guard = append(x.Guard, te.Within{E: sym.Add(x.Index[d], sym.Sub(w.E, c.load.Index[d])), Lo: w.Lo, Hi: w.Hi})
+	}
+	if joined > 0 { // X's two dimensions of pixels
+		width := c.b.Stage.Axes[c.pixel].Extent
+		x.Index[joined-1], x.Index[joined] = sym.FloorDiv(x.Index[joined], width, c.n.facts), sym.Mod(x.Index[joined], width, c.n.facts)
+	}
+	if x.Guard != nil {
+		x.Default = te.Number(c.x.Type, 0)
+	}
+	k.stage.Results = []te.Expr{asF32(x)}
+	return k
 }
 
-// walked is how many places of a dimension of X an index walks with the local variables: at most, and of those here.
-func (c *contraction) walked(e sym.Expr, local map[string]int64, here map[string]sym.Expr) (most int64, now sym.Expr, ok bool) {
-	most, now = 1, sym.Const(1)
-	step := c.apart(e, local)
-	for v, n := range local {
+// joinPixels reads neighbouring dimensions of X that axes walk which run as one as the second of them; it is that dimension, or 0.
+func (c *contraction) joinPixels() int {
+	if len(c.merged) == 0 {
+		return 0
+	}
+	outer, inner := c.b.Stage.Axes[c.pixel-1], c.b.Stage.Axes[c.pixel]
+	d := dimOf(c.x, inner.Var)
+	if d < 1 || dimOf(c.x, outer.Var) != d-1 {
+		return 0
+	}
+	for _, l := range []*te.Load{&c.x, &c.load} {
+		l.Index = slices.Clone(l.Index)
+		l.Index[d-1], l.Index[d] = sym.Const(0), sym.Add(sym.Mul(sym.Var(outer.Var), inner.Extent), sym.Var(inner.Var))
+	}
+	return d
+}
+
+func (c *contraction) usesAxes(e sym.Expr) bool {
+	return slices.ContainsFunc(slices.Concat(c.b.Stage.Axes, c.reduce), func(a te.Axis) bool { return e.Uses(a.Var) })
+}
+
+// axes are all that an index of X may have.
+func (c *contraction) axes() []te.Axis {
+	return append(slices.Concat(c.b.Stage.Axes, c.reduce), c.groupAxis())
+}
+
+// walkedByAll is how many points of X a dimension's index walks over all axes, and where it begins; false where it does not go upwards.
+func (c *contraction) walkedByAll(e sym.Expr, axes []te.Axis) (all, first sym.Expr, ok bool) {
+	all, zero := sym.Const(0), map[string]sym.Expr{convVar: sym.Const(0)}
+	for _, a := range axes {
+		if !e.Uses(a.Var) {
+			continue
+		}
+		k, linear := sym.Coefficient(e, a.Var, c.n.facts)
+		if !linear || !sym.AtLeast(k, 0, c.n.facts) {
+			return all, first, false
+		}
+		all, zero[a.Var] = sym.Add(all, sym.Mul(sym.Sub(a.Extent, sym.Const(1)), k)), sym.Const(0)
+	}
+	if step := c.stepOf(e, axes); step > 1 {
+		all = sym.FloorDiv(all, sym.Const(step), c.n.facts)
+	}
+	return sym.Add(all, sym.Const(1)), e.Subst(zero, c.n.facts), true
+}
+
+// walked is how many places of a dimension of X an index walks with the points of a task.
+func (c *contraction) walked(e sym.Expr, local map[string]int64) (n int64, ok bool) {
+	n = 1
+	step := c.stepOf(e, c.axes())
+	for v, points := range local {
 		k, linear := sym.Coefficient(e, v, c.n.facts)
 		kc, isConst := k.Const()
 		if !linear || !isConst || kc < 0 {
-			return 0, now, false
+			return 0, false
 		}
-		kc /= step
-		most += kc * (n - 1)
-		if points, fewer := here[v]; fewer {
-			now = sym.Add(now, sym.Scale(sym.Sub(points, sym.Const(1)), kc))
-		} else {
-			now = sym.Add(now, sym.Const(kc*(n-1)))
-		}
+		n += kc / step * (points - 1)
 	}
-	return most, now, true
+	return n, true
 }
 
-// copyLoops walks the scratch in its own layout. The conditions of the last axis are asked
-// for each of its points, those of the others once a row.
-func (c *contraction) copyLoops(axes []te.Axis, shape ir.Shape, at []sym.Expr, conds [][]te.Within) ([]loop.Stmt, *loop.Buffer) {
-	lay := c.copyLayout()
-	scratch := &loop.Buffer{Name: "scratch", Type: ir.F32, Write: true, Size: lay.Elements(shape)}
-	index := te.AxisVars(axes)
-	walk := append([]te.Axis{}, axes...)
-	var lane []te.Axis
-	if lay.Block != 0 {
-		lane = []te.Axis{{Var: "xl", Extent: sym.Const(lay.Block)}}
-		walk[c.inChannel].Extent = sym.CeilDiv(axes[c.inChannel].Extent, sym.Const(lay.Block), nil)
-		ch := sym.Add(sym.Scale(index[c.inChannel], lay.Block), sym.Var("xl"))
-		split := map[string]sym.Expr{axes[c.inChannel].Var: ch}
-		c.n.addRanges(append(lane, walk[c.inChannel]))
-		index[c.inChannel] = ch
-		at = append([]sym.Expr{}, at...)
-		at[c.inChannel] = at[c.inChannel].Subst(split, c.n.facts)
+// copied is how many elements a task copies that computes so many rows.
+func (c *contraction) copied(local map[string]int64, rows int64) (int64, bool) {
+	all := maps.Clone(local)
+	all[c.b.Stage.Axes[c.row()].Var] = rows
+	elements := int64(1)
+	for _, e := range c.x.Index {
+		n, ok := c.walked(e, all)
+		if !ok || n > 1<<20 {
+			return 0, false
+		}
+		elements *= n
 	}
-	x := c.x.Source.N
-	to := lay.Offset(shape, index, c.n.facts)
-	from := loop.Mem{Buf: c.n.in[x], Index: c.layX.Offset(c.b.Operands[x].Shape, at, c.n.facts)}
-	last := len(walk) - 1
-	row := func(cond []te.Within, v te.Expr) []loop.Stmt {
-		return c.copiedRow(walk[last], lane, cond, to, scratch, v)
-	}
-	var above []te.Within
-	for _, w := range conds[:last] {
-		above = append(above, w...)
-	}
-	return loops(walk[:last], c.when(above, row(conds[last], from), row(nil, zeroF32))), scratch
+	return elements, elements < 1<<20
 }
 
-func (c *contraction) when(cond []te.Within, then, otherwise []loop.Stmt) []loop.Stmt {
-	sel, uncertain := c.n.choose(cond, te.Int(ir.Bool, 1), te.Int(ir.Bool, 0)).(te.Select)
-	if !uncertain {
-		return then
+// schedule is that of the copy at a task, whose first point of each axis is given.
+func (k *padding) schedule(at sched.Ref, task map[string]sym.Expr, facts sym.Facts) sched.Stage {
+	s := sched.Stage{At: at}
+	lane := sched.Loop{}
+	for d, a := range k.stage.Axes {
+		n, _ := k.shape[d].Const()
+		s.Regions = append(s.Regions, sched.Region{Axis: a.Var, First: k.index[d].Subst(task, facts), Extent: n})
+		l := sched.Loop{Var: fmt.Sprintf("x%d", d), Axis: a.Var}
+		if k.clip[d] {
+			l.Size, l.Edge = n, sched.Clip
+		}
+		s.Loops = append(s.Loops, l)
+		if along := k.parts.Along(d); along > 1 {
+			lane = sched.Loop{Var: copyLane, Axis: a.Var, Size: along}
+		}
 	}
-	return []loop.Stmt{loop.If{Cond: sel.Cond, Then: then, Else: otherwise}}
+	if lane.Size > 0 {
+		s.Loops = append(s.Loops, lane)
+	}
+	return s
 }

@@ -1,12 +1,16 @@
 package lower
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"rules_dnn/gen/block"
+	"rules_dnn/gen/follow"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
 )
@@ -23,7 +27,7 @@ type Env struct {
 	// Tiles is how many register tiles of each width a contraction is lowered with, of those that differ by a tenth the
 	// best by estimate; 0: only the best of all.
 	Tiles int
-	// Only, where it is given, is the name of the only kernel to lower, of all tiles.
+	// Only, where it is given, is the name of the only kernel to lower, of all tiles, or the name without its digest of the only ones.
 	Only string
 	// Packing, where it is given, is the only one that contractions may read their weights in: that of another chip's kernel.
 	Packing *Packing
@@ -65,8 +69,14 @@ type Lowered struct {
 	Kernel       *loop.Kernel
 	// Packing is how the kernel reads constant weights; nil where they are as the network has them, or its own.
 	Packing *Packing
+	// Schedule is what the kernel was made of; nil where it was made without one.
+	Schedule *sched.Schedule
+	// Check proves that the schedule is one for the block and the chip; nil where there is none.
+	Check func() error
 	// Args packs constants for the kernel, which takes a while: only what is chosen is packed.
 	Args func() ([]*ir.Value, error)
+	// ArgsOf are those of another block that is equal up to names and the elements of what is packed; nil where it wants a kernel of its own.
+	ArgsOf func(b *block.Block) func() ([]*ir.Value, error)
 }
 
 // done finishes a kernel: what is stored to images becomes texels, and loops become vectors.
@@ -77,6 +87,46 @@ func (e *Env) done(k *loop.Kernel, args func() ([]*ir.Value, error)) *Lowered {
 		k.Body = loop.Vectorise(k.Body, lanes, e.Target.VectorTypes(), k.Facts)
 	}
 	return &Lowered{Name: k.Anchor, Family: k.Anchor, Kernel: k, Args: args}
+}
+
+// scheduled follows a schedule that an anchor proposes with a tile. The kernel's name has a digest of the schedule: where another one is
+// proposed, what was measured is of another kernel.
+func (e *Env) scheduled(anchor string, t tile, w *sched.Work, s *sched.Schedule, args func() ([]*ir.Value, error)) (*Lowered, error) {
+	l, err := e.followed(anchor, w, s, args)
+	if err != nil {
+		return nil, err
+	}
+	l.Name, l.Family = tiledName(anchor, t)+digestMark+s.Digest(), fmt.Sprintf("%s x%d", anchor, t.vectors)
+	return l, nil
+}
+
+// followed is the kernel of a schedule that an anchor proposes.
+func (e *Env) followed(anchor string, w *sched.Work, s *sched.Schedule, args func() ([]*ir.Value, error)) (*Lowered, error) {
+	k, err := follow.Unverified(w, s, e.Target)
+	if err != nil {
+		return nil, err
+	}
+	k.Anchor = anchor
+	l := e.done(k, args)
+	l.Schedule, l.Check = s, sync.OnceValue(func() error { return s.Verify(w, e.Target) })
+	return l, nil
+}
+
+// digestMark is between what the name of a kernel says of its anchor and tile, and its schedule's digest.
+const digestMark = " #"
+
+// tiledName is what the names of an anchor's kernels with a tile begin with.
+func tiledName(anchor string, t tile) string { return fmt.Sprintf("%s %s", anchor, t) }
+
+// Unhashed is the name of a kernel without its schedule's digest: that of kernels, too, that read constants in another packing.
+func Unhashed(name string) string {
+	name, _, _ = strings.Cut(name, digestMark)
+	return name
+}
+
+// Named reports whether the kernel is one that Env.Only asks for.
+func (l *Lowered) Named(only string) bool {
+	return only == "" || l.Name == only || Unhashed(l.Name) == only
 }
 
 // Values are the block's own values.

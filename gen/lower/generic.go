@@ -14,10 +14,12 @@ import (
 // maxLanes is the longest innermost axis whose accumulators are kept side by side.
 const maxLanes = 64
 
+const genericAnchor = "generic"
+
 // Generic lowers any block of one stage to a loop nest over its result; a block with placed
 // stages gives nil.
 func Generic(b *block.Block, env *Env) (*Lowered, error) {
-	if len(b.Placed) > 0 || b.Stage.Update != nil {
+	if len(b.Placed) > 0 || b.Stage.Update != nil || !env.wants(genericAnchor) && !env.wants(windowAnchor) {
 		return nil, nil
 	}
 	n, err := newNest(b, env)
@@ -28,11 +30,11 @@ func Generic(b *block.Block, env *Env) (*Lowered, error) {
 	n.collapse()
 	n.splitLanes()
 	n.turn()
-	k := &loop.Kernel{Anchor: "generic", Buffers: append(append([]*loop.Buffer{}, n.in...), n.out...)}
+	k := &loop.Kernel{Anchor: genericAnchor, Buffers: append(append([]*loop.Buffer{}, n.in...), n.out...)}
 	grid, inner := n.splitTasks()
 	k.Grid, k.Body = grid, n.run(n.reorder(inner))
 	if len(n.trimmed) > 0 {
-		k.Anchor = "window"
+		k.Anchor = windowAnchor
 	}
 	k.Syms, k.Facts = symbolsOf(k, env.Symbols), n.facts
 	return env.done(k, n.args(b)), nil

@@ -2,7 +2,6 @@ package lower
 
 import (
 	"rules_dnn/gen/layout"
-	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
@@ -46,14 +45,6 @@ func (c *contraction) split(a te.Axis, size int64) {
 
 // groupAxis is the loop over the groups.
 func (c *contraction) groupAxis() te.Axis { return te.Axis{Var: convVar, Extent: sym.Const(c.groups)} }
-
-// firstChannel is the first result channel of the group at hand.
-func (c *contraction) firstChannel() sym.Expr {
-	if c.groups == 1 {
-		return sym.Const(0)
-	}
-	return sym.Scale(sym.Var(convVar), c.channels)
-}
 
 // inputChannel is the dimension of X that the reduction's axis walks from the group's first channel on, alone; or -1.
 func (c *contraction) inputChannel(v string) int {
@@ -100,27 +91,4 @@ func (c *contraction) copyLayout() layout.Layout {
 		return c.layX
 	}
 	return layout.Layout{Axis: c.inChannel, Block: c.inPiece}
-}
-
-// padding stores the zeros beyond the last channel of all of one pixel, which the last group leaves where groups are no
-// whole blocks.
-func (c *contraction) padding(e *nest, pixel map[string]sym.Expr) []loop.Stmt {
-	all := c.groups * c.channels
-	if c.groups == 1 || !c.outBlocked || all%c.block == 0 {
-		return nil
-	}
-	index := make([]sym.Expr, len(c.b.Stage.Axes))
-	for i := range index {
-		index[i] = sym.Var(axisVar(i)).Subst(pixel, c.n.facts)
-		if c.merged[i] {
-			index[i] = sym.Const(0)
-		}
-	}
-	index[c.channel] = sym.Add(sym.Const(all), sym.Var(laneVar))
-	at := layout.Layout{Axis: c.channel, Block: c.block}.Find(c.b.Stage.Shape(), index, c.n.facts)
-	zeros := loops([]te.Axis{{Var: laneVar, Extent: sym.Const(c.block - all%c.block)}}, e.zeros(at))
-	return []loop.Stmt{loop.If{Cond: []te.Within{
-		{E: sym.Var(convVar), Lo: sym.Const(c.groups - 1), Hi: sym.Const(c.groups)},
-		{E: sym.Var(groupVar), Lo: sym.Const(0), Hi: sym.Const(1)},
-	}, Then: zeros}}
 }

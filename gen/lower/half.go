@@ -52,34 +52,30 @@ func widened(t ir.DType, x uint16) float32 {
 // converts reports whether a task widens what it reads of X first.
 func (c *contraction) converts() bool { return c.x.Type != ir.F32 }
 
-// apart is how far apart the elements lie that an index reads with the local variables, and its copy needs: more than 1 where a convolution
+// stepOf is how far apart the elements lie that an index reads along some axes, and its copy needs: more than 1 where a convolution
 // of one point skips some. Copies for guards have all, around which these put zeros.
-func (c *contraction) apart(e sym.Expr, local map[string]int64) int64 {
+func (c *contraction) stepOf(e sym.Expr, axes []te.Axis) int64 {
 	if !c.converts() || len(c.x.Guard) > 0 {
 		return 1
 	}
 	step := int64(0)
-	for v := range local {
-		k, _ := sym.Coefficient(e, v, c.n.facts)
-		n, _ := k.Const()
+	for _, a := range axes {
+		k, linear := sym.Coefficient(e, a.Var, c.n.facts)
+		n, isConst := k.Const()
+		if !linear || !isConst {
+			return 1
+		}
 		step = sym.GCD(step, n)
 	}
 	return max(step, 1)
 }
 
-// packedType is the type of the packed weights, and storedWeights what a micro-kernel is told of them.
+// packedType is the type of the packed weights.
 func (c *contraction) packedType() ir.DType {
 	if c.wv.Type != ir.F32 && c.t.LoadsConvert(c.wv.Type) {
 		return c.wv.Type
 	}
 	return ir.F32
-}
-
-func (c *contraction) storedWeights() ir.DType {
-	if t := c.packedType(); t != c.instr.W {
-		return t
-	}
-	return ir.Invalid
 }
 
 // shareConverted decides what a task computes that widens X without need of a copy otherwise: of as many pixels as leave the
@@ -115,65 +111,48 @@ func (c *contraction) shareConverted(p *tiling) {
 	}
 }
 
-// Variables of sets of groups of channels.
-const (
-	setVar   = "cs" // number of the task along the channels
-	inSetVar = "ci" // group within the set
-)
-
-// groupSets gives tasks several groups of channels each, if they are to have them.
-func (c *contraction) groupSets(p *tiling, group te.Axis, tiles []loop.Stmt) (te.Axis, []loop.Stmt) {
-	if p.setGroups <= 1 {
-		return group, tiles
-	}
-	set, in := te.Axis{Var: setVar, Extent: sym.Const(p.groups / p.setGroups)}, te.Axis{Var: inSetVar, Extent: sym.Const(p.setGroups)}
-	c.n.addRanges([]te.Axis{set, in})
-	at := loop.Index{Var: groupVar, Value: sym.Add(sym.Scale(sym.Var(setVar), p.setGroups), sym.Var(inSetVar))}
-	return set, loops([]te.Axis{in}, append([]loop.Stmt{at}, tiles...))
-}
-
 // widenConstants lets results read constants of 16 bits, such as biases, as float32, which they are then made of once: in vectors a
-// conversion for each result costs as much as what is computed with it. It gives which operands these are.
-func (n *nest) widenConstants(b *block.Block) []int {
-	widened, narrow := map[*loop.Buffer]int{}, map[*loop.Buffer]int{}
-	for _, r := range n.results {
+// conversion for each result costs as much as what is computed with it. It gives the results and the operands that they read.
+func widenConstants(b *block.Block) (results []te.Expr, operands []*ir.Value) {
+	operands = slices.Clone(b.Operands)
+	loads, widened := map[int]int{}, map[int]int{}
+	b.Loads(func(l te.Load) {
+		if !l.Source.Stage {
+			loads[l.Source.N]++
+		}
+	})
+	for _, r := range b.Stage.Results {
 		te.Walk(r, func(e te.Expr) {
-			if m, ok := e.(loop.Mem); ok {
-				narrow[m.Buf]++
-			}
-			if m, ok := widens(e); ok {
-				widened[m.Buf]++
+			if l, ok := widens(e); ok {
+				widened[l.Source.N]++
 			}
 		})
 	}
-	var out []int
 	for i, v := range b.Operands {
-		if v.Const != nil && widened[n.in[i]] > 0 && widened[n.in[i]] == narrow[n.in[i]] {
-			n.in[i].Type = ir.F32
-			out = append(out, i)
+		if v.Const != nil && widened[i] > 0 && widened[i] == loads[i] {
+			operands[i] = wideConstant(v)
 		}
 	}
-	for i, r := range n.results {
-		n.results[i] = te.Map(r, func(e te.Expr) te.Expr {
-			if c, ok := e.(te.Call); ok && c.Fn == "cast" && c.Type == ir.F32 {
-				if m, ok := c.Args[0].(loop.Mem); ok && m.Buf.Type == ir.F32 && slices.Contains(out, slices.Index(n.in, m.Buf)) {
-					return m
-				}
+	for _, r := range b.Stage.Results {
+		results = append(results, te.Map(r, func(e te.Expr) te.Expr {
+			if l, ok := widens(e); ok && operands[l.Source.N].Type == ir.F32 {
+				l.Type = ir.F32
+				return l
 			}
 			return e
-		})
+		}))
 	}
-	return out
+	return results, operands
 }
 
 // widens is the load of 16 bits that an expression widens.
-func widens(e te.Expr) (loop.Mem, bool) {
+func widens(e te.Expr) (te.Load, bool) {
 	c, ok := e.(te.Call)
 	if !ok || c.Fn != "cast" || c.Type != ir.F32 {
-		return loop.Mem{}, false
+		return te.Load{}, false
 	}
-	m, ok := c.Args[0].(loop.Mem)
-	return m, ok && slices.Contains(loop.Halves, m.Buf.Type)
+	l, ok := c.Args[0].(te.Load)
+	return l, ok && !l.Source.Stage && len(l.Guard) == 0 && slices.Contains(loop.Halves, l.Type)
 }
 
 // wideConstant is a constant of 16 bits as float32.
@@ -190,13 +169,4 @@ func wideConstant(v *ir.Value) *ir.Value {
 		return nil
 	})
 	return ir.ConstValue(v.Name+".f32", t)
-}
-
-// widenedOperands are a block's operands, those constants as float32 that are read so.
-func widenedOperands(b *block.Block, wide []int) []*ir.Value {
-	out := slices.Clone(b.Operands)
-	for _, i := range wide {
-		out[i] = wideConstant(out[i])
-	}
-	return out
 }

@@ -57,18 +57,17 @@ func Integers(b *block.Block, env *Env) (*Lowered, error) {
 	if plan == nil {
 		return nil, nil
 	}
-	k, err := follow.Kernel(&plan.work, &plan.sched, env.Target)
+	anchor := productAnchor
+	if p.instr == nil {
+		anchor = windowAnchor
+	}
+	l, err := env.followed(anchor, &plan.work, &plan.sched, plan.args(b))
 	if errors.As(err, new(*follow.TileError)) {
 		return nil, nil // it is read in steps that no micro-kernel has
 	}
 	if err != nil {
 		return nil, fmt.Errorf("block %s: %w", b.Label(), err)
 	}
-	k.Anchor = productAnchor
-	if p.instr == nil {
-		k.Anchor = windowAnchor
-	}
-	l := env.done(k, plan.args(b))
 	l.Name, l.Family = name, family
 	return l, nil
 }

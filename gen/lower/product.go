@@ -37,16 +37,13 @@ func Product(b *block.Block, env *Env) (*Lowered, error) {
 		return nil, nil
 	}
 	w, s := p.schedule(env)
-	k, err := follow.Kernel(w, s, env.Target)
+	l, err := env.scheduled(productAnchor, p.tile, w, s, Values(b))
 	if errors.As(err, new(*follow.TileError)) {
 		return nil, nil // it is read in steps that no micro-kernel has
 	}
 	if err != nil {
 		return nil, fmt.Errorf("block %s: %w", b.Label(), err)
 	}
-	k.Anchor = productAnchor
-	l := env.done(k, Values(b))
-	l.Name, l.Family = fmt.Sprintf("%s %s", productAnchor, p.tile), fmt.Sprintf("%s x%d", productAnchor, p.vectors)
 	return l, nil
 }
 

@@ -8,8 +8,8 @@ func (c *contraction) share(p *tiling) {
 	if p.converted {
 		return // it is decided
 	}
-	weights, _ := p.wBuf.Size.Const()
-	p.groupTasks = c.window || c.runs > 1 || weights/c.groups*4 > c.t.L2/2 || !p.copied && c.staysInCache()
+	weights := c.kSteps() * p.tileLanes * p.groups // of a group of channels
+	p.groupTasks = c.window || c.runs > 1 || weights*4 > c.t.L2/2 || !p.copied && c.staysInCache()
 	n, known := p.pixels.Const()
 	tiles := n / p.rows
 	if !known || p.copied || tiles < 2 {

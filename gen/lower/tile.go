@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"rules_dnn/gen/instr"
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/target"
 )
@@ -118,21 +119,22 @@ func stream(t *target.Target, row *instr.Row, steps, v int64) float64 {
 // page is the bytes up to which processors fetch streams ahead by themselves.
 const page = 4096
 
-// prefetch decides what a micro-kernel fetches ahead: W that comes through the first-level cache, and X
-// where the loops jump in it, if steps enough share what that takes.
-func prefetch(t *target.Target, m *loop.MicroKernel) {
+// prefetch decides what a micro-kernel fetches ahead: W that comes through the first-level cache, so many elements, and X
+// where the loops jump in it, if steps enough share what that takes. W is of the type that is stored; registers of W that are apart walk memory by themselves.
+func prefetch(t *target.Target, row *instr.Row, stored ir.DType, steps, vectors int64, apart bool, k []loop.KLoop) (w int64, x bool) {
 	if t.PrefetchBytes == 0 {
-		return
+		return 0, false
 	}
-	if m.Steps()*m.Vectors*m.Lanes()*m.Instr.Group*int64(m.W().Size()) > t.L1D/2 {
-		m.PrefetchW = t.PrefetchBytes / int64(m.W().Size())
-		if m.VecStep > 0 {
-			m.PrefetchW = max(m.PrefetchW/m.Vectors/m.Lanes(), 1) * m.Lanes()
+	if steps*vectors*row.Lanes*row.Group*int64(stored.Size()) > t.L1D/2 {
+		w = t.PrefetchBytes / int64(stored.Size())
+		if apart {
+			w = max(w/vectors/row.Lanes, 1) * row.Lanes
 		}
 	}
-	if n := len(m.K); n > 1 {
-		m.PrefetchX = m.K[n-2].XStep*int64(m.Instr.X.Size()) >= page && m.K[n-1].Extent >= m.Instr.Lanes
+	if n := len(k); n > 1 {
+		x = k[n-2].Extent > 1 && k[n-2].XStep*int64(row.X.Size()) >= page && k[n-1].Extent >= row.Lanes
 	}
+	return w, x
 }
 
 // hidden is the part of the loads and instructions that costs time although others take

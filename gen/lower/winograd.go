@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"fmt"
 
 	"rules_dnn/gen/block"
@@ -35,8 +37,9 @@ type filtering struct {
 	points            int64    // of a transform, along both axes
 	inputs, sums      *loop.Buffer
 	half, square      *loop.Buffer
-	packed            Packing // how filters lie in memory
-	wide              []int   // constants of 16 bits that are read as float32
+	packed            Packing   // how filters lie in memory
+	stored            []te.Expr // results, and the operands that they read
+	operands          []*ir.Value
 }
 
 // slide is a dimension of X that a window walks: index = result + point + constant.
@@ -82,7 +85,7 @@ func newFiltering(b *block.Block, env *Env, m int) *filtering {
 		return nil
 	}
 	c := recognise(b, env.Target)
-	if c == nil || c.window || c.groups > 1 || c.inReduce < 0 || readsImages(b, env.Layouts) {
+	if c == nil || c.window || c.packedOperand() != c.w.Source.N || c.groups > 1 || c.inReduce < 0 || readsImages(b, env.Layouts) {
 		return nil
 	}
 	w := &filtering{contraction: c, f: wino.New(m, filterTaps), out: env.Layouts(b.Results[0]), lay: env.Layouts}
@@ -98,7 +101,10 @@ func newFiltering(b *block.Block, env *Env, m int) *filtering {
 	}
 	w.n = startNest(b, env)
 	w.n.buffers(b, env.Layouts)
-	w.outBlocked = true
+	w.stored, w.operands = widenConstants(b)
+	for i, v := range w.operands {
+		w.n.in[i].Type = v.Type
+	}
 	return w
 }
 
@@ -202,7 +208,7 @@ func (w *filtering) lower(env *Env) *Lowered {
 	k.Facts = w.n.facts
 	k.Syms = symbolsOf(k, env.Symbols)
 	l := env.done(k, func() ([]*ir.Value, error) {
-		args := widenedOperands(w.b, w.wide)
+		args := slices.Clone(w.operands)
 		args[w.contraction.w.Source.N] = w.packFilters()
 		return append(args, w.b.Results...), nil
 	})

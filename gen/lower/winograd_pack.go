@@ -26,11 +26,15 @@ type filters struct {
 // packFilters is the constant that products read.
 func (w *filtering) packFilters() *ir.Value {
 	deep, channels := w.deepAxes()
-	ks := append(append([]kAxis{}, deep...), kAxis{w.inReduce, channels, 1},
-		kAxis{w.along[0].reduce, filterTaps, 1}, kAxis{w.along[1].reduce, filterTaps, 1})
+	ks := append(append([]kAxis{}, deep...), kAxis{w.inReduce, channels, 1, false},
+		kAxis{w.along[0].reduce, filterTaps, 1, false}, kAxis{w.along[1].reduce, filterTaps, 1, false})
 	f := &filters{filtering: w, input: channels, from: w.wv.Const}
+	step, base := w.weightSteps()
 	var strides []int64
-	f.output, strides, f.base = w.weightStrides(ks)
+	for _, k := range ks {
+		strides = append(strides, step(w.contraction.reduce[k.reduce].Var))
+	}
+	f.output, f.base = step(w.b.Stage.Axes[w.contraction.channel].Var), base
 	n := len(ks)
 	f.channel, f.deep = strides[n-3], deepOffsets(deep, strides)
 	for i := range int64(filterTaps * filterTaps) {
@@ -125,7 +129,7 @@ func (f *filters) group(b []byte, g, run int64, buffer *[]byte) error {
 func (w *filtering) deepAxes() (deep []kAxis, channels int64) {
 	for _, r := range w.deep {
 		n, _ := w.contraction.reduce[r].Extent.Const()
-		deep = append(deep, kAxis{r, n, 1})
+		deep = append(deep, kAxis{r, n, 1, false})
 	}
 	channels, _ = w.contraction.reduce[w.inReduce].Extent.Const()
 	return deep, channels

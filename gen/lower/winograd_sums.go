@@ -56,7 +56,7 @@ func (w *filtering) product(from sym.Expr, rows int64) loop.Stmt {
 	x := w.instr.Broadcaster(w.k)
 	m := &loop.MicroKernel{Instr: w.instr, X: x, Rows: rows, Vectors: w.vectors, RowStep: w.k,
 		K: []loop.KLoop{{Extent: w.k, XStep: 1, WStep: w.packed.Lanes}}}
-	prefetch(w.t, m)
+	m.PrefetchW, m.PrefetchX = prefetch(w.t, w.instr, w.instr.W, w.k, w.vectors, false, m.K)
 	at := sym.Add(sym.Scale(sym.Var(pointVar), w.chunk), from)
 	return loop.Tile{Micro: m, X: w.inputs, XAt: sym.Scale(at, w.k), W: w.n.in[w.contraction.w.Source.N], At: w.filtersAt(),
 		Acc: w.sums, AccAt: sym.Scale(sym.Add(w.sumsOf(sym.Var(pointVar)), from), w.tileLanes)}
@@ -128,12 +128,27 @@ func (w *filtering) results(logical map[string]sym.Expr) []loop.Stmt {
 		index[i] = logical[a.Var]
 	}
 	e := &nest{facts: w.n.facts, out: w.n.out, at: w.out.Find(s.Shape(), index, w.n.facts)}
-	w.n.results = w.n.flatten(w.b, s.Results, logical, w.lay)
-	w.wide = w.n.widenConstants(w.b)
-	e.results = w.n.results
+	e.results = w.n.flatten(w.b, w.stored, logical, w.lay)
 	value := loop.Mem{Buf: w.square, Index: sym.Add(sym.Scale(sym.Var(resultRowVar), m*w.block), sym.Scale(sym.Var(resultColVar), w.block), sym.Var(laneVar))}
 	store := e.stores(func(int) te.Expr { return value }, e.at)
-	return loops([]te.Axis{{Var: resultRowVar, Extent: extent[0]}, {Var: resultColVar, Extent: extent[1]}}, w.channelBlock(e, w.tileLanes, store))
+	return loops([]te.Axis{{Var: resultRowVar, Extent: extent[0]}, {Var: resultColVar, Extent: extent[1]}}, w.channelBlock(e, store))
+}
+
+// channelBlock runs the statements, which store the results of one channel, for those of a block. Where the last
+// block is not full, it stores zeros where storage goes on beyond the channels.
+func (w *filtering) channelBlock(e *nest, store []loop.Stmt) []loop.Stmt {
+	all, left := loopOver(laneVar, w.block, store...), w.channels%w.block
+	if left == 0 {
+		return all
+	}
+	beyond := e.at.Subst(map[string]sym.Expr{laneVar: sym.Add(sym.Var(laneVar), sym.Const(left))}, w.n.facts)
+	last := append(loopOver(laneVar, left, store...), loopOver(laneVar, w.block-left, e.zeros(beyond)...)...)
+	if w.channels < w.block {
+		return last
+	}
+	first := sym.Add(sym.Scale(sym.Var(groupVar), w.tileLanes), sym.Scale(sym.Var(vecVar), w.block))
+	whole := []te.Within{{E: first, Lo: sym.Const(0), Hi: sym.Const(w.channels - left)}}
+	return []loop.Stmt{loop.If{Cond: whole, Then: all, Else: last}}
 }
 
 // transform makes the statements that compute a matrix times a vector in the lanes of a loop.

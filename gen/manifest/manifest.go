@@ -87,6 +87,8 @@ type Block struct {
 	// Stages that are placed at the first Depth axes, before the one that gives the results.
 	Stages []string `json:"stages,omitempty"`
 	Depth  int      `json:"depth,omitempty"`
+	// Schedule is the text of the schedule that the kernel follows, which package sched reads; where the kernel was made of one.
+	Schedule string `json:"schedule,omitempty"`
 	// Tiles are the micro-kernels: accumulators as pixels x vectors, FMAs of a call.
 	Tiles []Tile `json:"tiles,omitempty"`
 	// Tuning is there where the kernel was measured, or is to be.
@@ -163,7 +165,7 @@ func tensor(v *ir.Value) Tensor {
 
 func block(p *plan.Program, s *plan.Call) Block {
 	b := Block{Kernel: s.Function, Nodes: s.Block.Origins, Ops: s.Block.Ops, Anchor: s.Kernel.Anchor, Tasks: s.Kernel.Tasks().String(), Reads: []Tensor{},
-		Cycles: int64(s.Cycles), Depth: s.Block.Depth, Tuning: tuningOf(s)}
+		Cycles: int64(s.Cycles), Depth: s.Block.Depth, Tuning: tuningOf(s), Schedule: s.Schedule}
 	w := s.Work()
 	b.FLOPs, b.Products, b.Bytes = w.FLOPs.String(), w.Products.String(), w.Bytes.String()
 	for _, st := range s.Block.Placed {

@@ -10,6 +10,7 @@ import (
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/pipeline"
+	"rules_dnn/gen/sched"
 	"rules_dnn/gen/target"
 )
 
@@ -84,4 +85,26 @@ func TestWork(t *testing.T) {
 			assert.Equal(t, []string{c.flops, c.products, c.bytes}, []string{b.FLOPs, b.Products, b.Bytes}, "%s, FLOPs, products and bytes", b.Anchor)
 		})
 	}
+}
+
+// TestSchedule: what a kernel follows is there, as package sched reads it.
+func TestSchedule(t *testing.T) {
+	m := compiled(t, `graph "g" opset 17 {
+  input %x f32[37, 64]
+  const @w f32[64, 2] = {`+strings.TrimSuffix(strings.Repeat("1, ", 128), ", ")+`}
+  %p ?[*] = MatMul.13(%x, @w) "m"
+  %y ?[*] = ReduceMax.13(%p) "r"
+  output %y
+}`)
+	var with []string
+	for _, b := range m.Blocks {
+		if b.Schedule == "" {
+			continue
+		}
+		with = append(with, b.Nodes[0])
+		s, err := sched.Parse(b.Schedule)
+		require.NoError(t, err, b.Schedule)
+		assert.Equal(t, "fma_f32x4", s.Stages[0].Tile.Row)
+	}
+	assert.Equal(t, []string{`MatMul "m"`}, with)
 }

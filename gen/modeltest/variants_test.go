@@ -31,6 +31,8 @@ func TestVariants(t *testing.T) {
 		{name: "groups", x: []int64{1, 64, 14, 14}, w: []int64{512, 32, 3, 3}, group: 2, pads: same, strides: []int64{2, 2}, between: true},
 		{name: "groups in pieces", x: []int64{1, 96, 9, 9}, w: []int64{72, 24, 3, 3}, group: 4, pads: same, between: true},
 		{name: "rows of one pixel", x: []int64{1, 64, 1, 1}, w: []int64{128, 64, 1, 1}, pads: none, add: true},
+		{name: "rows of one pixel, last group not full", x: []int64{1, 64, 1, 1}, w: []int64{130, 64, 1, 1}, pads: none},
+		{name: "rows of one pixel, groups to spare", x: []int64{1, 64, 1, 1}, w: []int64{72, 64, 1, 1}, pads: none},
 		{name: "symbols", x: []int64{1, 32, 9, 9}, w: []int64{64, 32, 3, 3}, pads: same, symbolic: true, between: true},
 	} {
 		for _, chips := range [][]string{levels, {"x86_64_v4", "x86_64_v3"}} {

@@ -158,6 +158,9 @@ func (b *builder) call(x *block.Block) ([]plan.Step, error) {
 		return nil, fmt.Errorf("block %s: %w", x.Label(), err)
 	}
 	call := &plan.Call{Kernel: k.Kernel, Args: args, Block: x, Cycles: k.Cycles, Tuning: k.Tuning}
+	if k.Schedule != nil {
+		call.Schedule = k.Schedule.String()
+	}
 	if k.Space != layout.Host {
 		call.Args = b.onDevice(args)
 		return []plan.Step{{Launch: b.p.Device.Launch(call)}}, nil

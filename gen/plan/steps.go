@@ -36,6 +36,8 @@ type Call struct {
 	Cycles float64 // estimated
 	// Tuning is what the kernel was chosen from, by measurement; nil: by estimates alone.
 	Tuning *tuning.Choice
+	// Schedule is the text of the schedule that the kernel follows; "" where it was made without one.
+	Schedule string
 	// Function is the name of what a printer made of the kernel; kernels that differ only in names share one.
 	Function string
 	// Others are what the library's other variants run instead (variant.go).

@@ -32,8 +32,9 @@ type Stage struct {
 	At Ref
 	// Regions are the part of its axes that is computed there; an axis that has none is computed whole.
 	Regions []Region
-	// Joins are axes that run as one, the last one fastest.
-	Joins []Join
+	// Splits are axes that run as two, and Joins axes that run as one, the last one fastest.
+	Splits []Split
+	Joins  []Join
 	// Loops, outermost first, cover each axis of the stage and of its reduction, or a join of them.
 	Loops []Loop
 	// Tile computes the points of the loops that it binds by calls of one micro-kernel; nil: one point after the other.
@@ -54,6 +55,12 @@ type Region struct {
 	Axis   string
 	First  sym.Expr
 	Extent int64
+}
+
+// Split makes two axes of one: Inner has Size neighbours, which loops round up by themselves, and Outer counts such parts.
+type Split struct {
+	Axis, Outer, Inner string
+	Size               int64
 }
 
 // Join makes one axis of neighbouring ones.
@@ -109,9 +116,10 @@ const (
 	Clip                // the loop ends with the axis
 	Peel                // the part has code of its own: the loops within, for so many points
 	RoundUp             // it is computed whole, in storage that goes on as far; tiles store what is there
+	Last                // the last iteration of the loop around computes it besides its own
 )
 
-var edges = [...]string{"", "clip", "peel", "roundup"}
+var edges = [...]string{"", "clip", "peel", "roundup", "last"}
 
 func (e Edge) String() string { return edges[e] }
 
@@ -119,6 +127,10 @@ func (e Edge) String() string { return edges[e] }
 type Tile struct {
 	Row string // of package instr
 	X   instr.Operand
+	// Ahead is how many elements ahead W is fetched into the cache, and AheadX whether what the next iteration of the last loop but
+	// one of the sum reads of X is.
+	Ahead  int64
+	AheadX bool
 }
 
 // Value is where a value lies.
@@ -184,6 +196,16 @@ func (s *Stage) region(axis string) *Region {
 	for i := range s.Regions {
 		if s.Regions[i].Axis == axis {
 			return &s.Regions[i]
+		}
+	}
+	return nil
+}
+
+// split is that of an axis, or nil.
+func (s *Stage) split(axis string) *Split {
+	for i := range s.Splits {
+		if s.Splits[i].Axis == axis {
+			return &s.Splits[i]
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"rules_dnn/gen/ir"
@@ -17,11 +18,13 @@ type Work struct {
 	Facts sym.Facts
 }
 
-// Span is what loops walk: an axis of a stage, or of its reduction, or a join of some.
+// Span is what loops walk: an axis of a stage, or of its reduction, a part of a split one, or a join of some.
 type Span struct {
 	Name   string
 	Axes   []te.Axis
 	Reduce bool
+	// Step is how many points of its axis a point is.
+	Step int64
 	// Extent points are computed, from First on.
 	Extent, First sym.Expr
 	// Loops are the numbers of those that walk it, outermost first.
@@ -42,7 +45,16 @@ func (s *Stage) Spans(st *te.Stage) ([]Span, error) {
 			if joined[a.Var] {
 				continue
 			}
-			p := Span{Name: a.Var, Axes: []te.Axis{a}, Reduce: i == 1, Extent: a.Extent}
+			p := Span{Name: a.Var, Axes: []te.Axis{a}, Reduce: i == 1, Step: 1, Extent: a.Extent}
+			if x := s.split(a.Var); x != nil {
+				n, known := a.Extent.Const()
+				if !known || x.Size < 1 || n%x.Size != 0 || s.region(a.Var) != nil {
+					return nil, fmt.Errorf("split of %s into parts of %d: want a constant extent of whole parts, computed whole", a.Var, x.Size)
+				}
+				p.Name, p.Step, p.Extent = x.Outer, x.Size, sym.Const(n/x.Size)
+				out = append(out, p)
+				p.Name, p.Step, p.Extent = x.Inner, 1, sym.Const(x.Size)
+			}
 			if r := s.region(a.Var); r != nil {
 				p.Extent, p.First = sym.Const(r.Extent), r.First
 			}
@@ -73,9 +85,9 @@ func (s *Stage) join(st *te.Stage, j Join) (Span, error) {
 		if first < 0 || first+len(j.Axes) > len(axes) {
 			continue
 		}
-		p := Span{Name: j.Name, Reduce: i == 1, Extent: sym.Const(1)}
+		p := Span{Name: j.Name, Reduce: i == 1, Step: 1, Extent: sym.Const(1)}
 		for k, a := range axes[first : first+len(j.Axes)] {
-			if a.Var != j.Axes[k] || s.region(a.Var) != nil {
+			if a.Var != j.Axes[k] || s.region(a.Var) != nil || s.split(a.Var) != nil {
 				return p, fmt.Errorf("join %s: %v are no neighbouring axes that are computed whole", j.Name, j.Axes)
 			}
 			p.Axes, p.Extent = append(p.Axes, a), sym.Mul(p.Extent, a.Extent)
@@ -96,6 +108,18 @@ func (s *Stage) Within(i int) int64 {
 	return n
 }
 
+// Count is how many iterations loop i has that walks all that is left of its span: of a loop whose Last part it computes besides,
+// as many as the whole iterations of that one take.
+func (s *Stage) Count(p Span, i int, f sym.Facts) sym.Expr {
+	for k := i + 1; k < len(s.Loops); k++ {
+		if l := s.Loops[k]; l.Axis == p.Name && l.Edge == Last {
+			n := sym.FloorDiv(p.Extent, sym.Const(s.Within(k)), f)
+			return sym.Max(sym.Const(1), sym.CeilDiv(n, sym.Const(l.Size), f), f)
+		}
+	}
+	return sym.CeilDiv(p.Extent, sym.Const(s.Within(i)), f)
+}
+
 // Point is the span's point in the variables of its loops, from its first on.
 func (s *Stage) Point(p Span) sym.Expr {
 	e := sym.Const(0)
@@ -105,7 +129,7 @@ func (s *Stage) Point(p Span) sym.Expr {
 	return e
 }
 
-// Coordinates are the stage's axes in the variables of loops.
+// Coordinates are the stage's axes, and the parts of those that are split, in the variables of loops.
 func (s *Stage) Coordinates(spans []Span, f sym.Facts) map[string]sym.Expr {
 	out := map[string]sym.Expr{}
 	for _, p := range spans {
@@ -114,9 +138,48 @@ func (s *Stage) Coordinates(spans []Span, f sym.Facts) map[string]sym.Expr {
 			a := p.Axes[k]
 			out[a.Var], rest = sym.Mod(rest, a.Extent, f), sym.FloorDiv(rest, a.Extent, f)
 		}
-		out[p.Axes[0].Var] = sym.Add(p.First, rest)
+		v := p.Axes[0].Var
+		if last := len(p.Axes) - 1; last == 0 && p.Name != v {
+			out[p.Name] = rest
+		}
+		out[v] = sym.Add(out[v], p.First, sym.Scale(rest, p.Step))
 	}
 	return out
+}
+
+// Looped is an index over axes, and parts of axes, in the variables of loops, of which some are fixed; at are their Coordinates. Axes that
+// run as one, and that the index walks as one, are not taken apart.
+func (s *Stage) Looped(e sym.Expr, spans []Span, at, fixed map[string]sym.Expr, f sym.Facts) sym.Expr {
+	for _, p := range spans {
+		if last := len(p.Axes) - 1; last > 0 && !s.stored(p) && walkedAsOne(e, p.Axes, f) {
+			at = maps.Clone(at)
+			for _, a := range p.Axes[:last] {
+				at[a.Var] = sym.Const(0)
+			}
+			at[p.Axes[last].Var] = s.Point(p)
+		}
+	}
+	if e = e.Subst(at, f); len(fixed) > 0 {
+		e = e.Subst(fixed, f)
+	}
+	return e
+}
+
+// stored reports whether loops of a span walk what is stored, in an order of its own.
+func (s *Stage) stored(p Span) bool {
+	return slices.ContainsFunc(p.Loops, func(i int) bool { return s.Loops[i].Stored })
+}
+
+// walkedAsOne reports whether an index goes on from the end of each axis to its next point, as within it.
+func walkedAsOne(e sym.Expr, axes []te.Axis, facts sym.Facts) bool {
+	for k := 1; k < len(axes); k++ {
+		outer, ok := sym.Coefficient(e, axes[k-1].Var, facts)
+		inner, ok1 := sym.Coefficient(e, axes[k].Var, facts)
+		if !ok || !ok1 || !sym.Mul(inner, axes[k].Extent).Equal(outer) {
+			return false
+		}
+	}
+	return true
 }
 
 // Shape are the extents of what is stored of the stage: of its regions, and of its last points along an axis that is folded.

@@ -1,6 +1,8 @@
 package sched
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"regexp"
 	"strings"
@@ -23,6 +25,12 @@ func (s *Schedule) String() string {
 	return b.String()
 }
 
+// Digest is of the text.
+func (s *Schedule) Digest() string {
+	sum := sha256.Sum256([]byte(s.String()))
+	return hex.EncodeToString(sum[:4])
+}
+
 func (s *Stage) print(b *strings.Builder, number int) {
 	fmt.Fprintf(b, "stage %d", number)
 	if s.At != Root {
@@ -32,11 +40,21 @@ func (s *Stage) print(b *strings.Builder, number int) {
 	for _, r := range s.Regions {
 		fmt.Fprintf(b, "  region %s = %d from %s\n", r.Axis, r.Extent, r.First)
 	}
+	for _, x := range s.Splits {
+		fmt.Fprintf(b, "  split %s = %s %s*%d\n", x.Axis, x.Outer, x.Inner, x.Size)
+	}
 	for _, j := range s.Joins {
 		fmt.Fprintf(b, "  join %s = %s\n", j.Name, strings.Join(j.Axes, " "))
 	}
 	if s.Tile != nil {
-		fmt.Fprintf(b, "  tile %s %s\n", s.Tile.Row, s.Tile.X)
+		fmt.Fprintf(b, "  tile %s %s", s.Tile.Row, s.Tile.X)
+		if s.Tile.Ahead > 0 {
+			fmt.Fprintf(b, ", w %d ahead", s.Tile.Ahead)
+		}
+		if s.Tile.AheadX {
+			b.WriteString(", x ahead")
+		}
+		b.WriteByte('\n')
 	}
 	for _, l := range s.Loops {
 		fmt.Fprintf(b, "  %s %s = %s", l.Kind, l.Var, l.Axis)
@@ -128,6 +146,8 @@ func (s *Schedule) parse(line string) error {
 	switch word {
 	case "region":
 		return t.parseRegion(of, what)
+	case "split":
+		return t.parseSplit(of, what)
 	case "join":
 		t.Joins = append(t.Joins, Join{of, strings.Fields(what)})
 		return nil
@@ -166,14 +186,36 @@ func (t *Stage) parseRegion(axis, text string) error {
 }
 
 func (t *Stage) parseTile(text string) error {
-	row, x, _ := strings.Cut(text, " ")
+	fields := strings.Split(text, ", ")
+	row, x, _ := strings.Cut(fields[0], " ")
 	for _, o := range []instr.Operand{instr.Vector, instr.Memory, instr.Register, instr.Lane, instr.Scalar} {
 		if o.String() == x {
-			t.Tile = &Tile{row, o}
-			return nil
+			t.Tile = &Tile{Row: row, X: o}
 		}
 	}
-	return fmt.Errorf("want tile ROW and vec, mem, bcast, lane or scalar")
+	if t.Tile == nil {
+		return fmt.Errorf("want tile ROW and vec, mem, bcast, lane or scalar")
+	}
+	for _, f := range fields[1:] {
+		if f == "x ahead" {
+			t.Tile.AheadX = true
+		} else if _, err := fmt.Sscanf(f, "w %d ahead", &t.Tile.Ahead); err != nil || t.Tile.Ahead < 1 {
+			return fmt.Errorf("%q: want w N ahead, or x ahead", f)
+		}
+	}
+	return nil
+}
+
+func (t *Stage) parseSplit(axis, text string) error {
+	x := Split{Axis: axis}
+	names, size, _ := strings.Cut(text, "*")
+	outer, inner, ok := strings.Cut(names, " ")
+	x.Outer, x.Inner = outer, inner
+	if _, err := fmt.Sscanf(size, "%d", &x.Size); err != nil || !ok || x.Size < 1 || !isName(outer) || !isName(inner) {
+		return fmt.Errorf("want split AXIS = OUTER INNER*SIZE with a size from 1")
+	}
+	t.Splits = append(t.Splits, x)
+	return nil
 }
 
 func (t *Stage) parseLoop(kind, name, text string) error {

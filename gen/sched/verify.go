@@ -19,6 +19,7 @@ func (s *Schedule) Verify(w *Work, t *target.Target) error {
 	for n, r := range w.Facts {
 		v.facts[n] = r
 	}
+	v.name()
 	for n := range s.Stages {
 		if err := v.stage(n); err != nil {
 			return fmt.Errorf("stage %d (%s): %w", n, w.Stages[n].Name, err)
@@ -45,6 +46,7 @@ type verifier struct {
 	t     *target.Target
 	facts sym.Facts
 	owner map[string]int // stages of loops' variables
+	named map[string]int // axes, parts of axes and symbols
 	spans [][]Span
 }
 
@@ -52,6 +54,9 @@ type verifier struct {
 func (v *verifier) stage(n int) error {
 	sc, st := &v.s.Stages[n], v.w.Stages[n]
 	if err := v.at(n); err != nil {
+		return err
+	}
+	if err := v.splits(n); err != nil {
 		return err
 	}
 	spans, err := sc.Spans(st)
@@ -150,6 +155,39 @@ func (v *verifier) regions(n int) error {
 	return nil
 }
 
+// name counts the axes, parts of axes and symbols of each name. Stages may call an axis alike.
+func (v *verifier) name() {
+	v.named = map[string]int{}
+	for _, st := range v.w.Stages {
+		for _, axes := range [][]te.Axis{st.Axes, st.Reduce} {
+			for _, a := range axes {
+				v.named[a.Var] = 1
+			}
+		}
+	}
+	for symbol := range v.w.Facts {
+		v.named[symbol]++
+	}
+	for _, st := range v.s.Stages {
+		for _, x := range st.Splits {
+			v.named[x.Outer]++
+			v.named[x.Inner]++
+		}
+	}
+}
+
+// splits checks that the parts of axes have names of their own.
+func (v *verifier) splits(n int) error {
+	for _, x := range v.s.Stages[n].Splits {
+		for _, part := range []string{x.Outer, x.Inner} {
+			if v.named[part] != 1 {
+				return fmt.Errorf("split of %s: %s is the name of something else", x.Axis, part)
+			}
+		}
+	}
+	return nil
+}
+
 // loop checks a loop by itself.
 func (v *verifier) loop(n, i int) error {
 	sc := &v.s.Stages[n]
@@ -157,13 +195,7 @@ func (v *verifier) loop(n, i int) error {
 	if other, ok := v.owner[l.Var]; ok {
 		return fmt.Errorf("stage %d has a loop of this name", other)
 	}
-	_, symbol := v.w.Facts[l.Var]
-	for _, st := range v.w.Stages {
-		for _, a := range slices.Concat(st.Axes, st.Reduce) {
-			symbol = symbol || a.Var == l.Var
-		}
-	}
-	if symbol || !isName(l.Var) {
+	if v.named[l.Var] > 0 || !isName(l.Var) {
 		return fmt.Errorf("the name is one of an axis or a symbol, or none")
 	}
 	v.owner[l.Var] = n
@@ -185,7 +217,7 @@ func (v *verifier) loop(n, i int) error {
 	}
 	hi := l.Size
 	if l.Size == 0 {
-		_, most := sym.CeilDiv(p.Extent, sym.Const(sc.Within(i)), v.facts).Bounds(v.facts)
+		_, most := sc.Count(*p, i, v.facts).Bounds(v.facts)
 		hi = max(most, 1)
 	}
 	v.facts[l.Var] = sym.Range{Lo: 0, Hi: hi - 1}
@@ -225,8 +257,11 @@ func (v *verifier) covers(sc *Stage, p Span) error {
 			return fmt.Errorf("loops of %s walk %d points of %s", p.Name, whole, p.Extent)
 		}
 	}
-	for _, i := range p.Loops {
+	for k, i := range p.Loops {
 		l := sc.Loops[i]
+		if l.Edge == Last && (!known || n < sc.Within(i) || k != 1 || len(p.Loops) < 3 || sc.Loops[p.Loops[0]].Size > 0 || sc.Loops[p.Loops[2]].Edge != Peel) {
+			return fmt.Errorf("loop %s: the last iteration of one loop around computes more besides where there is a part of a constant that has code of its own", l.Var)
+		}
 		if own := l.Size * sc.Within(i); l.Size > 0 && l.Edge == Exact && !sym.Mod(p.Extent, sym.Const(own), v.facts).Is(0) {
 			return fmt.Errorf("loop %s walks %s by %d of %s points, and says nothing of the rest", l.Var, p.Name, own, p.Extent)
 		}

@@ -15,6 +15,7 @@ import (
 func TestVerify(t *testing.T) {
 	matmul, attention, dots, devices := schedtest.MatMul(), schedtest.Attention(), schedtest.Dots(), schedtest.Device()
 	pruned := schedtest.Pruned()
+	groups, runs := schedtest.Groups(), schedtest.Runs()
 	for _, c := range []struct {
 		name     string
 		of       schedtest.Example
@@ -39,7 +40,7 @@ func TestVerify(t *testing.T) {
 		{"tasks in tasks", matmul, "serial p = i0", "task p = i0", "kind task in a stage that is placed at a loop"},
 		{"tasks within other loops", matmul, "  task g = i1\n  serial t = i0", "  serial t = i0\n  task g = i1", "loop g of kind task is within loop t of kind serial"},
 		{"no such instruction", matmul, "fma_f32x8", "fma_f32x16", `tile of instruction "fma_f32x16"; the chip x86_64_v3 has [fma_f32x8 pmaddwd_i16x8]`},
-		{"lanes of another instruction", matmul, "l = i1*8", "l = i1*4", "4 lanes; instruction fma_f32x8 has 8"},
+		{"lanes of another instruction", matmul, "l = i1*8", "l = i1*6", "12 lanes; instruction fma_f32x8 has 8"},
 		{"too many registers", matmul, "rows r = i0*4 peel", "rows r = i0*10", "registers; the chip x86_64_v3 has 16"},
 		{"products that an instruction takes in otherwise", dots, "dot d = r0*4", "dot d = r0*2", "2 products at a time; instruction vrmpy_i8u8 takes in 4"},
 		{"lanes along the reduction", matmul, "lanes l = i1*8 roundup", "lanes l = r0*8 roundup", "kind lanes, and r0 is an axis of the reduction"},
@@ -68,6 +69,14 @@ func TestVerify(t *testing.T) {
 		{"more kernels than there are", pruned, "20 kernels", "31 kernels", "31 kernels are stored, of 6 x 5"},
 		{"an encoding in other parts", pruned, "operand 1: 0 1 2 3", "operand 1: 0 1 3 2", "it has an order of its own"},
 		{"no such encoding", pruned, "encoding fkw of 20 kernels 1b b2 1b0", "encoding csr", `encoding "csr": want fkw of N kernels`},
+		{"a part of an axis called as another one", groups, "j0 j1*12", "j0 i1*12", "i1 is the name of something else"},
+		{"parts that are no whole ones", groups, "j0 j1*12", "j0 j1*7", "split of i0 into parts of 7: want a constant extent of whole parts"},
+		{"a copy of too few points", groups, "region i1 = 26", "region i1 = 25", "it reads stage 0 at"},
+		{"a copy of another group", groups, "from 6*g", "from 5*g", "it reads stage 0 at"},
+		{"a sum beyond what is stored", matmul, "sum k = r0", "sum k = r0\n  sum k2 = r0*4 roundup", "what is beyond it would be added"},
+		{"a last part that has no code", runs, "q = i1*5 peel", "q = i1*5 clip", "computes more besides where there is a part of a constant that has code of its own"},
+		{"runs of parts of rows", runs, "  rows v = i1*2 peel\n  rows r = i2", "  serial u2 = i2\n  rows v = i1*2 peel\n  rows r = i2*2 peel", "two loops of kind rows"},
+		{"two loops of lanes", matmul, "lanes l = i1*8 roundup", "lanes l = i1*8 roundup\n  lanes l2 = i1*8 roundup", "two loops of kind lanes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			require.Contains(t, c.of.Schedule, c.old)
@@ -81,18 +90,20 @@ func TestVerify(t *testing.T) {
 // TestParse: errors name the line.
 func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
-		"stage 1":                         `line 1 of the schedule, "stage 1": want stage 0`,
-		"stage 0\n  row x = i0":           `line 2 of the schedule, "  row x = i0": there is no kind of loop "row"; known: serial task unroll vector group item rows columns lanes sum dot`,
-		"stage 0\n  serial x = i0*0":      "want AXIS*SIZE with a size from 1",
-		"stage 0\n  serial x = i0 clap":   `there is no edge "clap"; known: clip peel roundup`,
-		"stage 0\n  serial x":             "want serial NAME and what it is",
-		"stage 0 at 1":                    "want at STAGE.LOOP",
-		"  serial x = i0":                 "it is part of no stage",
-		"scale":                           "want stage or value",
-		"value operand 0: 0 in cache":     `there is no space "cache"; known: arena worker register local image`,
-		"value operand 0: x in arena":     `part "x" of a storage`,
-		"stage 0\n  tile fma of":          "want tile ROW and vec, mem, bcast, lane or scalar",
-		strings.Repeat("stage 0\n", 5000): "schedule of 5000 lines; 4096 at most",
+		"stage 1":                                 `line 1 of the schedule, "stage 1": want stage 0`,
+		"stage 0\n  row x = i0":                   `line 2 of the schedule, "  row x = i0": there is no kind of loop "row"; known: serial task unroll vector group item rows columns lanes sum dot`,
+		"stage 0\n  serial x = i0*0":              "want AXIS*SIZE with a size from 1",
+		"stage 0\n  serial x = i0 clap":           `there is no edge "clap"; known: clip peel roundup last`,
+		"stage 0\n  serial x":                     "want serial NAME and what it is",
+		"stage 0 at 1":                            "want at STAGE.LOOP",
+		"  serial x = i0":                         "it is part of no stage",
+		"scale":                                   "want stage or value",
+		"value operand 0: 0 in cache":             `there is no space "cache"; known: arena worker register local image`,
+		"value operand 0: x in arena":             `part "x" of a storage`,
+		"stage 0\n  tile fma of":                  "want tile ROW and vec, mem, bcast, lane or scalar",
+		"stage 0\n  tile fma_f32x8 lane, y ahead": `"y ahead": want w N ahead, or x ahead`,
+		"stage 0\n  split i0 = j0*4":              "want split AXIS = OUTER INNER*SIZE",
+		strings.Repeat("stage 0\n", 5000):         "schedule of 5000 lines; 4096 at most",
 	} {
 		_, err := sched.Parse(text)
 		assert.ErrorContains(t, err, want)

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"rules_dnn/gen/instr"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
 )
 
 // tile checks the loops of a tile against its instruction.
@@ -32,26 +34,28 @@ func (v *verifier) tile(n int) error {
 	if err != nil {
 		return err
 	}
-	registers := row.Registers(sc.Tile.X, size[Rows], size[Columns])
+	wide := size[Columns] * size[Lanes]
+	registers := row.Registers(sc.Tile.X, size[Rows], wide/row.Lanes)
 	switch {
-	case size[Lanes] != row.Lanes:
-		return fmt.Errorf("%d lanes; instruction %s has %d", size[Lanes], row.Name, row.Lanes)
+	case wide == 0 || wide%row.Lanes != 0:
+		return fmt.Errorf("%d lanes; instruction %s has %d", wide, row.Name, row.Lanes)
 	case size[Dot] != row.Group:
 		return fmt.Errorf("%d products at a time; instruction %s takes in %d", size[Dot], row.Name, row.Group)
 	case registers > int64(v.t.VectorRegisters):
-		return fmt.Errorf("a tile of %dx%d takes %d registers; the chip %s has %d", size[Rows], size[Columns], registers, v.t.Name, v.t.VectorRegisters)
+		return fmt.Errorf("a tile of %dx%d takes %d registers; the chip %s has %d", size[Rows], wide/row.Lanes, registers, v.t.Name, v.t.VectorRegisters)
 	}
 	return nil
 }
 
-// tileSize is how many iterations the loops of a tile have, from the first one on, one of each kind but of sums.
+// tileSize is how many iterations the loops of each of a tile's kinds have, from the first one on: one loop of each kind, but of
+// sums, and of rows where the first is over runs of all that the second has.
 func (v *verifier) tileSize(n, first int) (map[Kind]int64, error) {
 	sc := &v.s.Stages[n]
 	size := map[Kind]int64{Rows: 1, Columns: 1, Lanes: 0, Dot: 1}
-	seen := map[Kind]bool{}
+	seen := map[Kind]int{}
 	for i := first; i < len(sc.Loops); i++ {
 		l := sc.Loops[i]
-		if err := tileEdge(l); err != nil {
+		if err := v.tileEdge(n, l); err != nil {
 			return nil, err
 		}
 		iterations := l.Size
@@ -65,21 +69,43 @@ func (v *verifier) tileSize(n, first int) (map[Kind]int64, error) {
 		if l.Kind == Sum {
 			continue
 		}
-		if seen[l.Kind] {
-			return nil, fmt.Errorf("two loops of kind %s; a tile has one", l.Kind)
+		if seen[l.Kind]++; seen[l.Kind] > 2 || seen[l.Kind] == 2 && (l.Kind != Rows || l.Edge != Exact) {
+			return nil, fmt.Errorf("two loops of kind %s; a tile has one, or runs of whole rows", l.Kind)
 		}
-		seen[l.Kind], size[l.Kind] = true, iterations
+		size[l.Kind] = max(size[l.Kind], 1) * iterations
 	}
 	return size, nil
 }
 
 // tileEdge checks that a micro-kernel can end so: its sums are whole, fewer rows are a tile of their own, and registers are whole.
-func tileEdge(l Loop) error {
-	switch ok := l.Edge == Exact; {
+func (v *verifier) tileEdge(n int, l Loop) error {
+	switch ok := l.Edge == Exact || l.Kind == Sum && l.Edge == RoundUp && v.addsZeros(n, l); {
 	case ok || l.Kind == Rows && l.Edge != Clip || (l.Kind == Columns || l.Kind == Lanes) && l.Edge == RoundUp:
 		return nil
 	case l.Kind == Sum || l.Kind == Dot:
 		return fmt.Errorf("loop %s of a tile's sum has the edge %s: what is beyond it would be added", l.Var, l.Edge)
 	}
 	return fmt.Errorf("loop %s (%s): a tile has no edge %s there", l.Var, l.Kind, l.Edge)
+}
+
+// addsZeros reports whether all that a loop of a sum reads beyond its axis is there, and zero in a constant: of each factor that
+// walks the axis alone, whose storage goes on as far.
+func (v *verifier) addsZeros(n int, l Loop) bool {
+	size := int64(1)
+	for _, x := range v.s.Stages[n].Loops {
+		if x.Axis == l.Axis {
+			size *= max(x.Size, 1)
+		}
+	}
+	ok, zeros := true, false
+	te.Walk(v.w.Stages[n].Values[0], func(e te.Expr) {
+		x, isLoad := e.(te.Load)
+		if !isLoad || x.Source.Stage { // of stages it is checked that they have what is read
+			return
+		}
+		d := slices.IndexFunc(x.Index, func(e sym.Expr) bool { return e.Equal(sym.Var(l.Axis)) })
+		ok = ok && d >= 0 && v.s.Place(v.w, x.Source).Parts.Along(d)%size == 0
+		zeros = zeros || v.w.Operands[x.Source.N].Const != nil
+	})
+	return ok && zeros
 }

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"rules_dnn/gen/layout"
@@ -104,35 +105,67 @@ func (v *verifier) fold(x Value, sc *Stage, st *te.Stage) error {
 	return nil
 }
 
-// reads checks what a stage reads of others: that it is there.
+// reads checks what a stage reads of others: that it is there, at the points of loops, or at all points of axes.
 func (v *verifier) reads(n int) error {
 	sc, st := &v.s.Stages[n], v.w.Stages[n]
 	at := sc.Coordinates(v.spans[n], v.facts)
-	var inside []te.Within // what holds of coordinates
-	for _, p := range v.spans[n] {
+	ranges := maps.Clone(v.facts)
+	whole := maps.Clone(at) // axes that are computed to their ends and not beyond
+	var inside []te.Within  // what holds of coordinates
+	for k, p := range v.spans[n] {
 		rounded := slices.ContainsFunc(p.Loops, func(i int) bool { return sc.Loops[i].Edge == RoundUp })
+		if x := sc.split(p.Axes[0].Var); x != nil && x.Inner == p.Name { // of what is beyond a part nothing is stored
+			outer := v.spans[n][k-1]
+			whole[x.Axis] = sym.Add(sym.Scale(sc.Point(outer), x.Size), sym.Var(x.Inner))
+			ranges[x.Inner] = sym.Range{Lo: 0, Hi: x.Size - 1}
+		}
+		if rounded || p.Step > 1 {
+			continue
+		}
 		for _, a := range p.Axes {
-			if hi := sym.Add(p.First, p.Extent); len(p.Axes) == 1 && !rounded {
-				inside = append(inside, te.Within{E: at[a.Var], Lo: p.First, Hi: hi})
+			if len(p.Axes) == 1 && sc.split(a.Var) == nil {
+				inside = append(inside, te.Within{E: at[a.Var], Lo: p.First, Hi: sym.Add(p.First, p.Extent)})
+			}
+			if _, hi := a.Extent.Bounds(v.facts); sc.region(a.Var) == nil && sc.split(a.Var) == nil {
+				whole[a.Var], ranges[a.Var] = sym.Var(a.Var), sym.Range{Lo: 0, Hi: max(hi, 1) - 1}
 			}
 		}
 	}
-	var err error
 	for _, e := range slices.Concat(st.Values, st.Results) {
-		e = te.SubstIndices(e, at, v.facts)
-		f := te.LetFacts(e, v.facts)
-		te.Walk(e, func(e te.Expr) {
-			if l, ok := e.(te.Load); ok && l.Source.Stage && err == nil {
-				l.Guard = slices.Concat(l.Guard, inside)
-				err = v.read(n, l, f)
+		looped, f := fromStages(e, at, v.facts)
+		walked, g := fromStages(e, whole, ranges)
+		for i, l := range looped {
+			for d, e := range walked[i].Index { // axes that run as one may be read as one
+				if len(sc.Joins) > 0 {
+					l.Index[d] = sc.Looped(e, v.spans[n], at, nil, v.facts)
+				}
 			}
-		})
+			l.Guard = slices.Concat(l.Guard, inside)
+			there := func(d int, first, extent sym.Expr) bool {
+				return within(l, l.Index[d], first, extent, f) || within(walked[i], walked[i].Index[d], first, extent, g)
+			}
+			if err := v.read(n, l, there); err != nil {
+				return err
+			}
+		}
 	}
-	return err
+	return nil
 }
 
-// read checks a load of a stage, at indices over loops' variables.
-func (v *verifier) read(n int, l te.Load, f sym.Facts) error {
+// fromStages are the loads of stages in an expression, at other indices, and what is known there.
+func fromStages(e te.Expr, at map[string]sym.Expr, f sym.Facts) ([]te.Load, sym.Facts) {
+	var out []te.Load
+	e = te.SubstIndices(e, at, f)
+	te.Walk(e, func(e te.Expr) {
+		if l, ok := e.(te.Load); ok && l.Source.Stage {
+			out = append(out, l)
+		}
+	})
+	return out, te.LetFacts(e, f)
+}
+
+// read checks a load of a stage, at indices over loops' variables; there reports whether an index is always one of the points from first on.
+func (v *verifier) read(n int, l te.Load, there func(d int, first, extent sym.Expr) bool) error {
 	of := l.Source.N
 	if of < 0 || of >= len(v.s.Stages) || l.Source.Part >= len(v.w.Stages[of].Results) || len(l.Index) != len(v.w.Stages[of].Axes) {
 		return fmt.Errorf("it reads stage %d, result %d, at %d indices", of, l.Source.Part, len(l.Index))
@@ -157,7 +190,7 @@ func (v *verifier) read(n int, l te.Load, f sym.Facts) error {
 		case r != nil:
 			first, extent = r.First, sym.Const(r.Extent)
 		}
-		if !within(l, e, first, extent, f) {
+		if !there(d, first, extent) {
 			return fmt.Errorf("it reads stage %d at %s of axis %s, of which %s points are there from %s on", of, e, st.Axes[d].Var, extent, first)
 		}
 	}

@@ -90,31 +90,33 @@ func (a *applier) place(b *block.Block, chosen candidate) {
 	if chosen.view {
 		c.Views[&renamed], _ = a.viewsIn(&renamed, func(v *ir.Value) layout.Layout { return c.Layouts[v] })
 	} else {
-		c.Kernels[&renamed] = a.lower(c, &renamed)
+		c.Kernels[&renamed] = a.lower(c, &renamed, chosen.kernel)
 	}
 	for n, v := range b.Results {
 		a.copied(v, renamed.Results[n], chosen.layout(v))
 	}
 }
 
-// lower makes the kernel of a block whose layouts are chosen. Blocks that are equal up to names, and pack no constants,
-// share it.
-func (s *selector) lower(c *Choice, b *block.Block) Kernel {
+// lower makes the kernel of a block whose layouts are chosen. Blocks that are equal up to names share it, but where it packs constants in
+// a way of its own. The name of its kernel may be known.
+func (s *selector) lower(c *Choice, b *block.Block, name string) Kernel {
 	lay := func(v *ir.Value) layout.Layout { return c.Layouts[v] }
 	kernels, layouts := s.shared(b, lay)
 	if k, ok := kernels[layouts]; ok {
 		l := *k.Lowered
-		l.Args = lower.Values(b)
+		if l.Args = lower.Values(b); l.ArgsOf != nil {
+			l.Args = l.ArgsOf(b)
+		}
 		return Kernel{Lowered: &l, Cycles: k.Cycles, Space: k.Space}
 	}
-	k, err := s.cheapest(b, lay)
+	k, err := s.known(b, lay, name)
 	if err == nil && s.o.Candidate > 0 && b.Call == nil && k.Space == layout.Host {
 		k, err = s.candidate(b, lay, k)
 	}
 	if err != nil || k.Lowered == nil {
 		panic(fmt.Sprintf("block %s has an estimate, but no kernel: %v", b.Label(), err))
 	}
-	if kernels != nil && takesValues(k, b) {
+	if kernels != nil && (k.ArgsOf != nil || !hasConstants(b) && takesValues(k, b)) {
 		kernels[layouts] = k
 	}
 	return k
@@ -126,10 +128,14 @@ func takesValues(k Kernel, b *block.Block) bool {
 	return err == nil && slices.Equal(args, slices.Concat(b.Operands, b.Results))
 }
 
+func hasConstants(b *block.Block) bool {
+	return slices.ContainsFunc(b.Operands, func(v *ir.Value) bool { return v.Const != nil })
+}
+
 // shared are the kernels of the block's class by layouts, and the block's own layouts; nil where its kernel may be its own:
-// it packs constants, is an opaque operator, or is one that was measured.
+// it is an opaque operator, or is one that was measured.
 func (s *selector) shared(b *block.Block, lay lower.Layouts) (map[string]Kernel, string) {
-	if b.Stage == nil || s.o.Times != nil || s.o.Candidate > 0 || slices.ContainsFunc(b.Operands, func(v *ir.Value) bool { return v.Const != nil }) {
+	if b.Stage == nil || s.o.Times != nil || s.o.Candidate > 0 {
 		return nil, ""
 	}
 	class, err := s.class(b)
@@ -175,7 +181,7 @@ func (a *applier) copied(v, written *ir.Value, from layout.Layout) {
 			c.Transfers[b] = true
 			continue
 		}
-		c.Kernels[b] = a.lower(c, b)
+		c.Kernels[b] = a.lower(c, b, "")
 	}
 }
 

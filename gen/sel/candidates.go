@@ -108,21 +108,21 @@ func (s *selector) blockCandidates(b *block.Block) ([]candidate, error) {
 				return nil, err
 			}
 			if k.Lowered == nil {
-				k.Cycles = math.Inf(1)
+				k = Kernel{Lowered: &lower.Lowered{}, Cycles: math.Inf(1)}
 			}
-			class.cycles = append(class.cycles, k.Cycles)
+			class.cycles, class.names = append(class.cycles, k.Cycles), append(class.names, k.Name)
 		}
 	}
 	var out []candidate
 	for i, layouts := range assignments {
 		if s.views[b] {
 			if _, ok := s.viewsIn(b, func(v *ir.Value) layout.Layout { return layouts[v] }); ok {
-				out = append(out, candidate{layouts, 0, true})
+				out = append(out, candidate{layouts: layouts, view: true})
 				continue
 			}
 		}
 		if !math.IsInf(class.cycles[i], 1) {
-			out = append(out, candidate{layouts, class.cycles[i] + s.price(b, layouts), false})
+			out = append(out, candidate{layouts: layouts, cycles: class.cycles[i] + s.price(b, layouts), kernel: class.names[i]})
 		}
 	}
 	return out, nil

@@ -158,6 +158,7 @@ type selector struct {
 // class is blocks that are equal up to names.
 type class struct {
 	cycles  []float64         // of each assignment of layouts
+	names   []string          // of the kernels that these are of
 	kernels map[string]Kernel // by layouts of the values
 }
 
@@ -165,7 +166,8 @@ type class struct {
 type candidate struct {
 	layouts map[*ir.Value]layout.Layout // of operands and results that have more than one
 	cycles  float64
-	view    bool // there is nothing to do
+	kernel  string // its name
+	view    bool   // there is nothing to do
 }
 
 func (c candidate) layout(v *ir.Value) layout.Layout { return c.layouts[v] }
@@ -192,16 +194,26 @@ func single(anchor func(*block.Block, *lower.Env) (*lower.Lowered, error)) func(
 // cheapest is the best kernel of a block in some layouts: by the tuning record, or by estimates where that does not
 // know the block. It is the zero Kernel where none can have these layouts.
 func (s *selector) cheapest(b *block.Block, lay lower.Layouts) (Kernel, error) {
-	k, err := s.estimated(b, lay)
+	k, err := s.estimated(b, lay, "")
 	if err != nil || k.Lowered == nil || s.o.Times == nil || b.Call != nil || k.Space != layout.Host {
 		return k, err
 	}
 	return s.measured(b, lay, k)
 }
 
-// estimated lowers a block by every anchor and keeps the least estimate.
-func (s *selector) estimated(b *block.Block, lay lower.Layouts) (Kernel, error) {
-	ks, err := s.kernels(b, lay, 0, "")
+// known is cheapest where the name of that kernel is known, of a block that is equal up to names.
+func (s *selector) known(b *block.Block, lay lower.Layouts, name string) (Kernel, error) {
+	if name != "" && s.o.Times == nil {
+		if k, err := s.estimated(b, lay, name); err != nil || k.Lowered != nil {
+			return k, err
+		}
+	}
+	return s.cheapest(b, lay)
+}
+
+// estimated lowers a block by every anchor, or as the kernels of one name, and keeps the least estimate.
+func (s *selector) estimated(b *block.Block, lay lower.Layouts, only string) (Kernel, error) {
+	ks, err := s.kernels(b, lay, 0, only)
 	var best Kernel
 	for _, k := range ks {
 		if best.Lowered == nil || k.Cycles < best.Cycles {
@@ -230,7 +242,7 @@ func (s *selector) kernels(b *block.Block, lay lower.Layouts, tiles int, only st
 			return nil, err
 		}
 		for _, l := range ls {
-			if only == "" || l.Name == only {
+			if l.Named(only) {
 				out = append(out, Kernel{Lowered: l, Cycles: d.cycles(cost.Kernel(l.Kernel, d.t, s.usual, lower.TileCycles)), Space: d.space})
 			}
 		}

@@ -19,7 +19,7 @@ const noise = 1.03
 // cycles are as many fewer than those of the estimates' choice as it is faster: so that the layouts for which
 // it was measured stay the best, whose blocks get cheaper and no others.
 func (s *selector) measured(b *block.Block, lay lower.Layouts, estimated Kernel) (Kernel, error) {
-	key := tuning.Key(b, lay, s.g.Facts)
+	key := tuning.Key(b, lay, s.g.Facts, s.host().t)
 	times, known := s.o.Times[key]
 	if !known {
 		return estimated, nil
@@ -76,7 +76,7 @@ func (s *selector) candidate(b *block.Block, lay lower.Layouts, estimated Kernel
 	if s.o.Candidate <= len(all) {
 		k = all[s.o.Candidate-1]
 	}
-	k.Tuning = &tuning.Choice{Key: tuning.Key(b, lay, s.g.Facts), What: tuning.What(b, lay), Kernel: k.Name}
+	k.Tuning = &tuning.Choice{Key: tuning.Key(b, lay, s.g.Facts, s.host().t), What: tuning.What(b, lay), Kernel: k.Name}
 	for _, x := range all {
 		k.Tuning.Kernels = append(k.Tuning.Kernels, x.Name)
 	}

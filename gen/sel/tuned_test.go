@@ -135,7 +135,7 @@ func TestEstimateIgnoresTimes(t *testing.T) {
 	for _, b := range g.Blocks {
 		want := Estimate(b, g.Facts, chip, tuned)
 		o := tuned
-		o.Times = tuning.Times{tuning.Key(b, rowMajor, g.Facts): {{Name: "contraction tile 1x1", Micros: 1}}}
+		o.Times = tuning.Times{tuning.Key(b, rowMajor, g.Facts, chip): {{Name: "contraction tile 1x1", Micros: 1}}}
 		o.Candidate = 2
 		assert.Equal(t, want, Estimate(b, g.Facts, chip, o))
 	}

@@ -6,6 +6,7 @@ import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
+	"rules_dnn/gen/lower"
 	"rules_dnn/gen/target"
 )
 
@@ -41,6 +42,9 @@ func (c *Choice) Variant(g *block.Graph, t *target.Target, o Options, share bool
 // beside is the kernel of a block beside that of the choice.
 func (s *selector) beside(b *block.Block, own Kernel, lay func(*ir.Value) layout.Layout, share bool) (Kernel, error) {
 	kernels, layouts := s.shared(b, lay)
+	if hasConstants(b) { // which its kernel may read as the choice's own does
+		kernels = nil
+	}
 	if k, ok := kernels[layouts]; ok {
 		return k, nil
 	}
@@ -72,7 +76,7 @@ func (s *selector) beside(b *block.Block, own Kernel, lay func(*ir.Value) layout
 func (s *selector) sharing(b *block.Block, own, best Kernel, lay func(*ir.Value) layout.Layout, share bool) (Kernel, error) {
 	only := ""
 	if best.Tuning != nil {
-		only = best.Name
+		only = lower.Unhashed(best.Name) // it packs them otherwise
 	}
 	s.packing = own.Packing
 	defer func() { s.packing = nil }()

@@ -69,7 +69,7 @@ func (c *Choice) verify(b *block.Block, right map[*loop.Kernel]bool, proofs loop
 			return fmt.Errorf("block %s has no kernel of another variant", b.Label())
 		}
 		if !right[k.Kernel] {
-			if err := proofs.Verify(k.Kernel); err != nil {
+			if err := k.verify(proofs); err != nil {
 				return fmt.Errorf("block %s: %w", b.Label(), err)
 			}
 			right[k.Kernel] = true
@@ -79,6 +79,16 @@ func (c *Choice) verify(b *block.Block, right map[*loop.Kernel]bool, proofs loop
 		}
 	}
 	return nil
+}
+
+// verify checks the kernel's schedule and its loops.
+func (k Kernel) verify(proofs loop.Proofs) error {
+	if k.Check != nil {
+		if err := k.Check(); err != nil {
+			return fmt.Errorf("schedule of kernel %q: %w", k.Name, err)
+		}
+	}
+	return proofs.Verify(k.Kernel)
 }
 
 // writes checks that the kernel's last buffers are the block's results, in their layouts.

@@ -54,6 +54,22 @@ func divMod(a, b Expr, f Facts) (q, r Expr) {
 	return Add(outside, makeAtom(AtomDiv, rest, b)), makeAtom(AtomMod, rest, b)
 }
 
+// Undivided is q*b + r, where r is a%b and q has a//b in it without these.
+func Undivided(q, r, b Expr) Expr {
+	whole := Add(Mul(q, b), r)
+	if len(r.terms) != 1 || r.c != 0 || r.terms[0].coef != 1 || len(r.terms[0].atoms) != 1 {
+		return whole
+	}
+	at := r.terms[0].atoms[0]
+	if at.Kind != AtomMod || !at.B.Equal(b) {
+		return whole
+	}
+	if rest := Sub(q, FloorDiv(at.A, b, nil)); rest.length() < q.length() {
+		return Add(Mul(rest, b), at.A)
+	}
+	return whole
+}
+
 // extract moves the multiples of b out of a: a = outside*b + rest.
 func extract(a, b Expr) (outside, rest Expr) {
 	d, isConst := b.Const()

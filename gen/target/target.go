@@ -4,9 +4,12 @@ package target
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"rules_dnn/gen/instr"
@@ -119,6 +122,25 @@ func Parse(data []byte) (*Target, error) {
 		}
 	}
 	return t, nil
+}
+
+// Digest is of all facts but the name. One that a chip does not have leaves it as it is.
+func (t *Target) Digest() string {
+	text, err := json.Marshal(t)
+	facts := map[string]any{}
+	if err == nil {
+		err = json.Unmarshal(text, &facts)
+	}
+	if err == nil {
+		delete(facts, "name")
+		maps.DeleteFunc(facts, func(_ string, v any) bool { return v == nil || v == 0.0 || v == false || v == "" })
+		text, err = json.Marshal(facts)
+	}
+	if err != nil {
+		panic(err) // numbers and texts
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
 }
 
 func (t *Target) checkTasks() error {

@@ -12,14 +12,16 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sym"
+	"rules_dnn/gen/target"
 	"rules_dnn/gen/te"
 )
 
-// Key is what a block's kernels depend on, hashed: its stages, the types, shapes and layouts of its values, and the
-// ranges of symbols. No names of nodes, values and variables are in it, nor what constants hold: a kernel that is only for
-// some weights is stale for others. Blocks that call opaque operators have one kernel each, and no key.
-func Key(b *block.Block, lay func(*ir.Value) layout.Layout, symbols sym.Facts) string {
-	sum := sha256.Sum256([]byte(keyText(b, lay, symbols)))
+// Key is what a block's kernels depend on, hashed: its stages, the types, shapes and layouts of its values, the
+// ranges of symbols, and the chip's facts. No names of nodes, values and variables are in it, nor what constants hold: a kernel that is only
+// for some weights is stale for others. How a kernel stores constants is in its schedule, of which its name has a digest.
+// Blocks that call opaque operators have one kernel each, and no key.
+func Key(b *block.Block, lay func(*ir.Value) layout.Layout, symbols sym.Facts, t *target.Target) string {
+	sum := sha256.Sum256([]byte(keyText(b, lay, symbols) + t.Digest()))
 	return hex.EncodeToString(sum[:8])
 }
 

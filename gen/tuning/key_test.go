@@ -13,6 +13,7 @@ import (
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/shape"
 	"rules_dnn/gen/sym"
+	"rules_dnn/gen/target"
 )
 
 func rowMajor(*ir.Value) layout.Layout { return layout.RowMajor }
@@ -39,13 +40,18 @@ const conv = `
 // TestKey: what a kernel depends on is in the key, and nothing else.
 func TestKey(t *testing.T) {
 	b, f := only(t, conv)
-	want := Key(b, rowMajor, f)
-	assert.Equal(t, want, Key(b, rowMajor, f))
-	assert.Equal(t, "f303", want[:4], "records that are checked in have it: another one makes them stale")
+	chip := &target.Target{Name: "a chip", L2: 1 << 20}
+	want := Key(b, rowMajor, f, chip)
+	assert.Equal(t, want, Key(b, rowMajor, f, chip))
+	assert.Equal(t, "79ea", want[:4], "records that are checked in have it: another one makes them stale")
 	assert.Equal(t, "Conv f32[N 2 3 3] of f32[N 1 5 5] f32[2 1 1 1]", What(b, rowMajor))
+	renamed, other := *chip, *chip
+	renamed.Name, other.L2 = "the same chip", 2<<20
+	assert.Equal(t, want, Key(b, rowMajor, f, &renamed))
+	assert.NotEqual(t, want, Key(b, rowMajor, f, &other), "kernels were measured on another chip")
 	changed := func(old, new string) string {
 		b, f := only(t, strings.ReplaceAll(conv, old, new))
-		return Key(b, rowMajor, f)
+		return Key(b, rowMajor, f, chip)
 	}
 	for old, new := range map[string]string{"%x": "%other", "@w": "@filters", "%y": "%z", "{1, 2}": "{3, 4}"} {
 		assert.Equal(t, want, changed(old, new), "%s as %s", old, new)
@@ -56,7 +62,7 @@ func TestKey(t *testing.T) {
 			text = strings.ReplaceAll(text, "[N,", "[4,")
 		}
 		b, f := only(t, text)
-		assert.NotEqual(t, want, Key(b, rowMajor, f), "%s as %s", old, new)
+		assert.NotEqual(t, want, Key(b, rowMajor, f, chip), "%s as %s", old, new)
 	}
 	blocked := func(v *ir.Value) layout.Layout {
 		if v.Name == "x" {
@@ -64,7 +70,7 @@ func TestKey(t *testing.T) {
 		}
 		return layout.RowMajor
 	}
-	assert.NotEqual(t, want, Key(b, blocked, f))
+	assert.NotEqual(t, want, Key(b, blocked, f, chip))
 }
 
 // TestKeyTexts: each kind of expression and stage has a text of its own.

@@ -27,7 +27,7 @@ type Example struct {
 
 // Examples are all of them.
 func Examples() []Example {
-	return []Example{MatMul(), accumulators(), joined(), peeled(), Device(), Depthwise(), Dots(), Winograd(), Attention(), Pruned()}
+	return []Example{MatMul(), accumulators(), joined(), peeled(), Device(), Depthwise(), Groups(), Runs(), Dots(), Winograd(), Attention(), Pruned()}
 }
 
 // value is an operand.
@@ -171,41 +171,6 @@ stage 2
   serial s = r0*4
 value stage 0.0: 0 1 in local
 value stage 1.0: 0 1 in local
-`}
-}
-
-// Depthwise: X is a vector, lanes are channels, rows are pixels.
-func Depthwise() Example {
-	x, f := te.Operand(0, ir.F32, at("i0", "i1 + r0")...), te.Operand(1, ir.F32, at("i0", "r0")...)
-	st := sumOf("depthwise", axes("i0", 16, "i1", 10), axes("r0", 3), product(x, f))
-	w := &sched.Work{Operands: []*ir.Value{value(ir.F32, 16, 12), value(ir.F32, 16, 3)}, Stages: []*te.Stage{st}}
-	return Example{Name: "depthwise convolution", Work: w, Chip: "x86_64_v3", Reference: w.Stages, Error: 1e-5, Schedule: `stage 0
-  tile fma_f32x8 vec
-  task c = i0
-  serial t = i1
-  rows r = i1*4 peel
-  lanes l = i0*8
-  sum k = r0
-value operand 0: 0 1 0*8 in arena
-value operand 1: 0 1 0*8 in arena
-value stage 0.0: 0 1 0*8 in arena
-`}
-}
-
-// Dots: an instruction takes in several neighbours along the reduction, which the layout of W keeps together.
-func Dots() Example {
-	wide := func(l te.Load) te.Expr { return te.Fn(ir.I32, "cast", l) }
-	v := te.Fn(ir.I32, "mul", wide(te.Operand(0, ir.I8, at("i0", "r0")...)), wide(te.Operand(1, ir.U8, at("i1", "r0")...)))
-	w := &sched.Work{Operands: []*ir.Value{value(ir.I8, 5, 12), value(ir.U8, 40, 12)}, Stages: []*te.Stage{sumOf("dots", axes("i0", 5, "i1", 40), axes("r0", 12), v)}}
-	return Example{Name: "integer products", Work: w, Chip: "hexagon_v68", Reference: w.Stages, Error: 0, Schedule: `stage 0
-  tile vrmpy_i8u8 scalar
-  task t = i0
-  serial g = i1
-  rows r = i0*2 peel
-  lanes l = i1*32 roundup
-  sum k = r0
-  dot d = r0*4
-value operand 1: 0 1 0*32 1*4 in arena
 `}
 }
 

@@ -1,0 +1,182 @@
+package follow
+
+import (
+	"slices"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sched"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// copyRun walks what lies side by side in a copy and in what it copies.
+const copyRun = "xr"
+
+// copied are the loops of a stage that copies what a guard allows and stores a constant elsewhere: conditions of outer loops are
+// evaluated once a row, and where those of the rows' points are constants, a row is a constant part, a copy, and a constant part. It is nil
+// where that gains nothing.
+func (f *follower) copied(c *stage) []loop.Stmt {
+	load, wide := converted(c.te.Results[0])
+	_, isLoad := load.(te.Load)
+	hosts := slices.ContainsFunc(f.s.Stages, func(s sched.Stage) bool { return s.At != sched.Root && s.At.Stage == c.n })
+	if !isLoad || hosts || len(c.te.Results) != 1 || !c.serial() {
+		return nil
+	}
+	r := &row{f: f, c: c, at: len(c.sched.Loops) - 1, out: c.out[0], wide: wide}
+	if len(c.span(r.at).Loops) > 1 { // parts of blocks
+		r.lane, r.at = []int{r.at}, r.at-1
+	}
+	if r.at < 0 || slices.ContainsFunc(c.spans, c.roundsUp) {
+		return nil
+	}
+	r.name = c.sched.Loops[r.at].Var
+	v, above := f.flatten(c, load), []te.Within(nil)
+	var cond []te.Within
+	r.otherwise = v
+	if s, guarded := v.(te.Select); guarded {
+		v, r.otherwise = s.Then, s.Else
+		for _, w := range s.Cond {
+			if w.E.Uses(r.name) {
+				cond = append(cond, w)
+			} else {
+				above = append(above, w)
+			}
+		}
+	}
+	n, known := f.extent(c, r.at).Const()
+	lo, hi, fixed := r.inside(cond, n)
+	fixed = fixed && known
+	gains := above != nil || fixed && (cond != nil || r.lane != nil)
+	if _, isMem := v.(loop.Mem); !isMem || !gains {
+		return nil
+	}
+	r.to = f.position(c, r.out, nil)
+	extent := f.extent(c, r.at)
+	var body []loop.Stmt
+	switch {
+	case fixed:
+		body = slices.Concat(r.part(0, lo, r.otherwise), r.part(lo, hi, v), r.part(hi, n, r.otherwise))
+	case cond == nil:
+		body = repeat(r.name, extent, r.fill(v))
+	default:
+		body = repeat(r.name, extent, []loop.Stmt{loop.If{Cond: cond, Then: r.fill(v), Else: r.fill(r.otherwise)}})
+	}
+	if above != nil {
+		none := r.part(0, n, r.otherwise)
+		if !known {
+			none = repeat(r.name, extent, r.fill(r.otherwise))
+		}
+		body = []loop.Stmt{loop.If{Cond: above, Then: body, Else: none}}
+	}
+	for i := r.at - 1; i >= 0; i-- {
+		body = repeat(c.sched.Loops[i].Var, f.extent(c, i), body)
+	}
+	return body
+}
+
+// converted is what an expression converts, and to what type; Invalid: to none.
+func converted(e te.Expr) (te.Expr, ir.DType) {
+	if c, ok := e.(te.Call); ok && c.Fn == "cast" {
+		return c.Args[0], c.Type
+	}
+	return e, ir.Invalid
+}
+
+// serial reports whether the stage has loops, and their iterations run one after the other.
+func (c *stage) serial() bool {
+	return len(c.sched.Loops) > 0 && !slices.ContainsFunc(c.sched.Loops, func(l sched.Loop) bool { return l.Kind != sched.Serial || l.Stored })
+}
+
+// row is of a copy: the points of loop at, and the lanes of each.
+type row struct {
+	f         *follower
+	c         *stage
+	at        int
+	name      string
+	lane      []int
+	out       *stored
+	to        sym.Expr // of an element
+	otherwise te.Expr
+	wide      ir.DType // to which elements are converted; Invalid: to none
+}
+
+// store stores an element, converted.
+func (r *row) store(to sym.Expr, v te.Expr) []loop.Stmt {
+	switch c, isConst := v.(te.Const); {
+	case r.wide == ir.Invalid:
+	case isConst && c.Bits == 0:
+		v = te.Number(r.wide, 0)
+	default:
+		v = te.Fn(r.wide, "cast", v)
+	}
+	return []loop.Stmt{loop.Store{Buf: r.out.buf, Index: to, Value: v}}
+}
+
+// inside is which of the n points all conditions hold of; false where that depends on the run.
+func (r *row) inside(cond []te.Within, n int64) (lo, hi int64, fixed bool) {
+	lo, hi = 0, n
+	for _, w := range cond {
+		shift, ok := sym.Sub(w.E, sym.Var(r.name)).Const()
+		first, ok1 := w.Lo.Const()
+		end, ok2 := w.Hi.Const()
+		if !ok || !ok1 || !ok2 {
+			return 0, 0, false
+		}
+		lo, hi = max(lo, first-shift), min(hi, end-shift)
+	}
+	lo = min(lo, n)
+	return lo, max(lo, hi), true
+}
+
+func (r *row) fill(v te.Expr) []loop.Stmt {
+	body := r.store(r.to, v)
+	for _, i := range r.lane {
+		body = repeat(r.c.sched.Loops[i].Var, r.f.extent(r.c, i), body)
+	}
+	return body
+}
+
+// part fills the points [lo, hi) with v: as one run where points are as many elements apart as they have.
+func (r *row) part(lo, hi int64, v te.Expr) []loop.Stmt {
+	if lo >= hi {
+		return nil
+	}
+	facts := r.f.facts
+	from, copies := v.(loop.Mem)
+	at := map[string]sym.Expr{r.name: sym.Add(sym.Var(r.name), sym.Const(lo))}
+	run, n := r.name, hi-lo
+	if n == 1 { // no loop: its variable would be declared once for each part
+		at, run = map[string]sym.Expr{r.name: sym.Const(lo)}, ""
+	}
+	inner, size := "", int64(1)
+	for _, i := range r.lane {
+		inner = r.c.sched.Loops[i].Var
+		size, _ = r.f.extent(r.c, i).Const()
+		if r.steps(r.to) == size && (!copies || r.steps(from.Index) == size) {
+			at = map[string]sym.Expr{r.name: sym.Const(lo), inner: sym.Var(copyRun)}
+			run, n, inner = copyRun, n*size, ""
+		}
+	}
+	if copies {
+		from.Index = from.Index.Subst(at, facts)
+		v = from
+	}
+	body := r.store(r.to.Subst(at, facts), v)
+	if inner != "" {
+		body = repeat(inner, sym.Const(size), body)
+	}
+	if run == "" {
+		return body
+	}
+	return repeat(run, sym.Const(n), body)
+}
+
+// steps is how many elements apart the row's points are; 0 where that varies.
+func (r *row) steps(index sym.Expr) int64 {
+	e, linear := sym.Coefficient(index, r.name, r.f.facts)
+	if n, isConst := e.Const(); linear && isConst {
+		return n
+	}
+	return 0
+}

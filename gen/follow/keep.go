@@ -1,0 +1,155 @@
+package follow
+
+import (
+	"slices"
+
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sched"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// stores keeps the sums of a tile, of the loops of results: those of points that are there. Of an axis of which only the run knows how
+// far it goes, all are kept where it goes on as far as the tile.
+func (f *follower) stores(c *stage, i int, results []int, sums *accumulators, zero map[string]sym.Expr) ([]loop.Stmt, error) {
+	var whole []te.Within
+	asked := map[string]bool{} // spans whose ends lanes find
+	all := map[string]bool{}
+	for _, p := range c.spans {
+		all[p.Name] = true
+		if _, known := p.Extent.Const(); known {
+			asked[p.Name] = true
+			continue
+		}
+		need := int64(1)
+		for _, k := range p.Loops {
+			if k >= i && !p.Reduce {
+				need *= max(c.sched.Loops[k].Size, 1)
+			}
+		}
+		left := sym.Sub(p.Extent, c.point(p, f.facts).Subst(zero, f.facts))
+		if c.roundsUp(p) && !sym.AtLeast(left, need, f.facts) {
+			whole = append(whole, te.Within{E: left, Lo: sym.Const(need), Hi: sym.Add(p.Extent, sym.Const(1))})
+		}
+	}
+	defer func() { c.whole = nil }()
+	c.whole = all
+	then, err := f.kept(c, results, sums)
+	if err != nil || whole == nil {
+		return then, err
+	}
+	c.whole = asked
+	otherwise, err := f.kept(c, results, sums)
+	return []loop.Stmt{loop.If{Cond: whole, Then: then, Else: otherwise}}, err
+}
+
+// kept stores sums: the loops of results are rows, columns and lanes, in this order.
+func (f *follower) kept(c *stage, results []int, sums *accumulators) ([]loop.Stmt, error) {
+	l, inner := c.sched.Loops[results[0]], results[1:]
+	if l.Kind == sched.Lanes {
+		return f.lanes(c, results[0], sums)
+	}
+	body, err := f.kept(c, inner, sums)
+	out := repeat(l.Var, f.extent(c, results[0]), body)
+	if l.Kind == sched.Columns {
+		out = append(out, f.padding(c, inner[0])...)
+	}
+	return out, err
+}
+
+// lanes stores the sums of a column's lanes, which are loop i. Where the axis ends within a column, it stores those that are there, and
+// zeros where storage goes on.
+func (f *follower) lanes(c *stage, i int, sums *accumulators) ([]loop.Stmt, error) {
+	l, p := c.sched.Loops[i], *c.span(i)
+	one, err := f.store(c, sums)
+	if err != nil {
+		return nil, err
+	}
+	wide := f.extent(c, i)
+	all := repeat(l.Var, wide, one)
+	size, _ := wide.Const()
+	extent, known := p.Extent.Const()
+	left, end := extent%size, c.rounded(p)
+	if !known || end == extent {
+		return all, nil
+	}
+	first := c.point(p, f.facts).Subst(map[string]sym.Expr{l.Var: sym.Const(0)}, f.facts)
+	below := func(n int64) []te.Within { return []te.Within{{E: first, Lo: sym.Const(0), Hi: sym.Const(n)}} }
+	var otherwise []loop.Stmt
+	if end-extent >= size { // columns beyond the axis
+		otherwise = repeat(l.Var, wide, f.zeros(c, p, nil))
+		if stored := f.padded(c, p); stored < end && otherwise != nil {
+			otherwise = []loop.Stmt{loop.If{Cond: below(stored), Then: otherwise}}
+		}
+	}
+	if left > 0 {
+		part := repeat(l.Var, sym.Const(left), one)
+		beyond := map[string]sym.Expr{l.Var: sym.Add(sym.Var(l.Var), sym.Const(left))}
+		part = append(part, repeat(l.Var, sym.Const(size-left), f.zeros(c, p, beyond))...)
+		if end-extent >= size {
+			part = []loop.Stmt{loop.If{Cond: below(extent), Then: part, Else: otherwise}}
+		}
+		otherwise = part
+	}
+	if extent < size {
+		return otherwise, nil
+	}
+	return []loop.Stmt{loop.If{Cond: below(extent - left), Then: all, Else: otherwise}}, nil
+}
+
+// zeros are stored where storage goes on beyond a span, where variables of loops are as m says.
+func (f *follower) zeros(c *stage, p sched.Span, m map[string]sym.Expr) []loop.Stmt {
+	var out []loop.Stmt
+	for _, v := range c.out {
+		if p.Name == p.Axes[0].Var && v.Parts.Pads(v.shape) { // beyond a part of an axis is the next one
+			out = append(out, loop.Store{Buf: v.buf, Index: f.position(c, v, nil).Subst(m, f.facts), Value: te.Number(v.buf.Type, 0)})
+		}
+	}
+	return out
+}
+
+// padded is how far storage goes along the axis of a span, of any result.
+func (f *follower) padded(c *stage, p sched.Span) int64 {
+	n, _ := p.Extent.Const()
+	most := n
+	for _, v := range c.out {
+		d := slices.IndexFunc(c.te.Axes, func(a te.Axis) bool { return a.Var == p.Name })
+		if along := v.Parts.Along(max(d, 0)); d >= 0 {
+			most = max(most, (n+along-1)/along*along)
+		}
+	}
+	return most
+}
+
+// padding stores the zeros beyond the last part of an axis that is split, which the tiles of parts leave where these are no whole
+// blocks of storage. Lanes are loop i.
+func (f *follower) padding(c *stage, i int) []loop.Stmt {
+	p := *c.span(i)
+	if p.Name == p.Axes[0].Var || len(p.Axes) > 1 {
+		return nil
+	}
+	axis, l := p.Axes[0], c.sched.Loops[i]
+	all, _ := axis.Extent.Const()
+	var out []loop.Stmt
+	for _, v := range c.out {
+		d := slices.IndexFunc(c.te.Axes, func(a te.Axis) bool { return a.Var == axis.Var })
+		if along := v.Parts.Along(d); all%along != 0 {
+			at := map[string]sym.Expr{axis.Var: sym.Add(sym.Const(all), sym.Var(l.Var))}
+			out = append(out, repeat(l.Var, sym.Const(along-all%along), []loop.Stmt{loop.Store{Buf: v.buf, Index: f.position(c, v, at), Value: te.Number(v.buf.Type, 0)}})...)
+		}
+	}
+	if out == nil {
+		return nil
+	}
+	var cond []te.Within
+	for _, q := range c.spans {
+		if q.Axes[0].Var == axis.Var && len(q.Loops) > 0 && !c.sched.Loops[q.Loops[0]].Kind.Tile() {
+			n := int64(1) // the last part, and the first tile of it
+			if q.Name != p.Name {
+				n, _ = q.Extent.Const()
+			}
+			cond = append(cond, te.Within{E: sym.Var(c.sched.Loops[q.Loops[0]].Var), Lo: sym.Const(n - 1), Hi: sym.Const(n)})
+		}
+	}
+	return []loop.Stmt{loop.If{Cond: cond, Then: out}}
+}

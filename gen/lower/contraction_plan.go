@@ -1,0 +1,244 @@
+package lower
+
+import (
+	"fmt"
+
+	"rules_dnn/gen/instr"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// Variables of loops.
+const (
+	groupVar = "cg" // group of result channels
+	vecVar   = "cv" // block of channels within the group
+	laneVar  = "cl" // channel within the block
+	rowVar   = "tr" // pixel within the tile
+	tileVar  = "tp" // number of the tile within the task
+	restVar  = "tq" // number of the pixel among those that fill no tile
+	setVar   = "cs" // number of the task along the groups, where it has several
+	chunkVar = "tc" // number of the task along the pixels, or along an axis that tasks share
+)
+
+const (
+	// tilesPerTask is how many tiles of a long pixel axis one task computes at most, but for those of short ones.
+	tilesPerTask = 8
+	// usualPixels is what an extent counts as that only the run knows. Of such pixels those that
+	// fill no tile are computed one by one, so that tiles of more than mostRows do not pay.
+	usualPixels, mostRows = 56, 8
+)
+
+func axisVar(i int) string { return fmt.Sprintf("p%d", i) }
+
+func kVar(i int) string { return fmt.Sprintf("k%d", i) }
+
+// tiling is what the loops of a contraction are to be.
+type tiling struct {
+	tile
+	lanes             int64 // of a vector
+	groups, tileLanes int64 // so many tiles along the result channels, of so many lanes each
+	pixels            sym.Expr
+	x                 instr.Operand
+	k                 []loop.KLoop // of X
+	copied            bool         // X is a copy of what the task's pixels need
+	// perTask is the most tiles of a task along the pixels; groupTasks: tasks compute one group of channels each.
+	perTask    int64
+	groupTasks bool
+	// apart: each register of W walks memory by itself. What is read once a run comes from memory, which gives a
+	// processor more where it reads several places at a time.
+	apart bool
+	// packed is how W lies in memory.
+	packed Packing
+	// converted: a task widens some pixels of X, for some groups or all of them, whatever rows these are of: see shareConverted.
+	converted bool
+	setGroups int64 // groups of channels of a task, where these are fewer than all
+}
+
+// pack decides how W lies in memory: as is given, or in groups of a tile's channels or, apart, of a register's.
+func (p *tiling) pack(given *Packing, t ir.DType) {
+	switch {
+	case given != nil:
+		p.packed = *given
+	case p.apart:
+		p.packed = Packing{Lanes: p.lanes, Groups: p.groups * p.vectors, Parts: 1, Type: t}
+	default:
+		p.packed = Packing{Lanes: p.tileLanes, Groups: p.groups, Parts: 1, Type: t}
+	}
+}
+
+// plan decides on the loops; nil where no tile suits the layouts. The choices are the tiles that may be used.
+func (c *contraction) plan(env *Env, want *tile) (p *tiling, choices []tile) {
+	c.runs, c.band, c.merged = 0, 0, map[int]bool{}
+	p = &tiling{pixels: sym.Const(1), lanes: c.instr.Lanes, perTask: tilesPerTask}
+	padded := c.mayPad() || c.straddles()
+	p.copied = padded && c.pixel >= 0
+	if c.pixel >= 0 {
+		p.pixels = c.b.Stage.Axes[c.pixel].Extent
+	}
+	if !padded && !c.window {
+		c.mergePixels(p, env.Layouts)
+	}
+	choices = c.chooseTile(p, env, want)
+	if !env.Packing.of(c.packedType()) || !p.apart && !env.Packing.holds(p.tileLanes) {
+		return nil, nil
+	}
+	if c.converts() && !padded && !c.window {
+		c.shareConverted(p)
+	}
+	if padded || c.converts() || !c.strides(p, c.x.Index, layout.PartsOf(c.layX, len(c.x.Index)), c.b.Operands[c.x.Source.N].Shape) {
+		p.copied = c.pixel >= 0
+		c.copy = c.newCopy(p)
+		if c.copy == nil || !c.strides(p, c.copy.index, c.copy.parts, c.copy.shape) {
+			return nil, nil
+		}
+	}
+	c.share(p)
+	return p, choices
+}
+
+// mayPad reports whether a condition of X's guard may not hold somewhere.
+func (c *contraction) mayPad() bool {
+	_, uncertain := c.n.choose(c.x.Guard, zeroF32, zeroF32).(te.Select)
+	return uncertain
+}
+
+var zeroF32 = te.Number(ir.F32, 0)
+
+// usualPixels is the number of pixels that the tile is chosen for.
+func (p *tiling) usualPixels() int64 {
+	if n, ok := p.pixels.Const(); ok {
+		return n
+	}
+	return usualPixels
+}
+
+// chunk is the most pixels of a task: all of them, or as many as fill some tiles.
+func (p *tiling) chunk() int64 {
+	n, known := p.pixels.Const()
+	if known && (p.copied && !p.converted || n/p.rows <= p.perTask) {
+		return n
+	}
+	return p.perTask * p.rows
+}
+
+// mergePixels joins the axis before the pixels to them where all accesses walk both as one.
+func (c *contraction) mergePixels(p *tiling, lay Layouts) {
+	s := c.b.Stage
+	if c.pixel < 1 || c.pixel-1 == c.channel {
+		return
+	}
+	logical := map[string]sym.Expr{}
+	index := make([]sym.Expr, len(s.Axes))
+	for i, a := range s.Axes {
+		index[i] = sym.Var(a.Var)
+	}
+	n := &nest{facts: c.n.facts, in: c.n.in, out: c.n.out}
+	n.results = n.flatten(c.b, s.Results, logical, lay)
+	n.values = n.flatten(c.b, []te.Expr{te.Load{Source: c.x.Source, Type: c.x.Type, Index: c.kIndex(c.x.Index)}}, logical, lay)
+	n.at = lay(c.b.Results[0]).Find(s.Shape(), index, c.n.facts)
+	if n.canCollapse(s.Axes[c.pixel-1], s.Axes[c.pixel]) {
+		c.merged[c.pixel-1] = true
+		p.pixels = sym.Mul(p.pixels, s.Axes[c.pixel-1].Extent)
+	}
+}
+
+// chooseTile sets the tile.
+func (c *contraction) chooseTile(p *tiling, env *Env, want *tile) []tile {
+	groups := (c.channels + c.block - 1) / c.block
+	if c.window {
+		groups = 1 // a tile of pixels of one block: more would share nothing
+	}
+	p.x = c.operand()
+	choice := tiled{t: c.t, instr: c.instr, x: p.x, pixels: p.usualPixels(), groups: groups, perBlock: c.block / p.lanes, steps: c.kSteps(), packing: env.Packing}
+	if _, known := p.pixels.Const(); !known {
+		choice.most = mostRows
+	}
+	choice.runs, choice.mostWide = c.runsOf(p)
+	choices := env.tiles(&choice)
+	if p.tile = choices[0]; want != nil {
+		p.tile = *want
+	}
+	if choice.runs > 1 {
+		c.runs = p.rows / choice.pixels
+	}
+	p.tileLanes = p.vectors * p.lanes
+	p.groups = (c.channels + p.tileLanes - 1) / p.tileLanes
+	p.apart = p.pixels.Is(1) && p.vectors > 1 && !c.window && env.Packing.apart(p.lanes, p.groups*p.vectors)
+	p.pack(env.Packing, c.packedType())
+	return choices
+}
+
+// operand is how X reaches the instruction, as far as the K loops tell: strides has the last word.
+func (c *contraction) operand() instr.Operand {
+	ks := c.kAxes()
+	switch {
+	case c.window:
+		return instr.Vector
+	case len(ks) == 0:
+		return c.instr.Broadcaster(0)
+	}
+	return c.instr.Broadcaster(ks[len(ks)-1].extent)
+}
+
+// kSteps is the number of points of the K loops.
+func (c *contraction) kSteps() int64 {
+	n := int64(1)
+	for _, k := range c.kAxes() {
+		n *= k.extent
+	}
+	return n
+}
+
+// kIndex puts the K loops in place of the reduction's axes.
+func (c *contraction) kIndex(es []sym.Expr) []sym.Expr {
+	m := map[string]sym.Expr{}
+	for r, a := range c.reduce {
+		e := sym.Const(0)
+		for i, k := range c.kAxes() {
+			if k.reduce == r {
+				e = sym.Add(e, sym.Scale(sym.Var(kVar(i)), k.unit))
+			}
+		}
+		m[a.Var] = e
+	}
+	out := make([]sym.Expr, len(es))
+	for i, e := range es {
+		out[i] = e.Subst(m, c.n.facts)
+	}
+	return out
+}
+
+// strides reads off how loops walk X, or a copy, in some storage; false where steps are not constants.
+func (c *contraction) strides(p *tiling, index []sym.Expr, parts layout.Parts, shape ir.Shape) bool {
+	at := parts.Offset(shape, c.kIndex(index), c.n.facts)
+	step := func(v string) (int64, bool) {
+		e, linear := sym.Coefficient(at, v, c.n.facts)
+		n, isConst := e.Const()
+		return n, linear && isConst
+	}
+	p.k = nil
+	for i, k := range c.kAxes() {
+		n, ok := step(kVar(i))
+		if !ok {
+			return false
+		}
+		p.k = append(p.k, loop.KLoop{Extent: k.extent, XStep: n})
+	}
+	if n := len(p.k); p.x == instr.Lane && p.k[n-1].XStep != 1 {
+		p.x = c.instr.Broadcaster(0) // takes fewer registers: the tile still fits
+	}
+	if c.pixel >= 0 {
+		if _, ok := step(c.b.Stage.Axes[c.pixel].Var); !ok {
+			return false
+		}
+	}
+	if c.runs > 1 {
+		if _, ok := step(c.b.Stage.Axes[c.row()].Var); !ok {
+			return false
+		}
+	}
+	return true
+}
