@@ -19,9 +19,16 @@ func (f *follower) loops(c *stage, i int) ([]loop.Stmt, error) {
 			return out, nil
 		}
 	}
-	switch {
-	case c.sched.Loops[i].Kind.Tile():
+	switch l := c.sched.Loops[i]; {
+	case l.Kind.Tile():
 		return f.tile(c, i)
+	case l.Kind == sched.Unroll:
+		return f.unrolled(c, i)
+	case l.Edge == sched.RoundUp && i == len(c.sched.Loops)-1 && c.te.Combine == nil:
+		c.whole = map[string]bool{l.Axis: true}
+		out, err := f.lanes(c, i, nil)
+		c.whole = nil
+		return out, err
 	case c.reduces(i) && !c.accumulating():
 		return f.reduction(c, i)
 	}
@@ -30,12 +37,13 @@ func (f *follower) loops(c *stage, i int) ([]loop.Stmt, error) {
 
 // inside is the body of loop i.
 func (f *follower) inside(c *stage, i int) ([]loop.Stmt, error) {
-	out, err := f.placed(sched.Ref{Stage: c.n, Loop: c.sched.Loops[i].Var})
+	at := sched.Ref{Stage: c.n, Loop: c.sched.Loops[i].Var}
+	out, err := f.placed(at)
 	if err != nil {
 		return nil, err
 	}
 	body, err := f.loops(c, i+1)
-	return append(out, body...), err
+	return slices.Concat(f.firsts(at), out, body), err
 }
 
 // extent is how often loop i runs, in the variables of the loops around.
@@ -44,7 +52,10 @@ func (f *follower) extent(c *stage, i int) sym.Expr {
 		return e
 	}
 	l := c.sched.Loops[i]
-	switch {
+	switch x := c.sched.Cut(i); {
+	case x != nil && c.coords != nil: // the last part of an axis has fewer
+		a := c.span(i).Axes[0]
+		return sym.Min(sym.Const(x.Size), sym.Sub(a.Extent, sym.Scale(c.coords[x.Outer], x.Size)), f.facts)
 	case l.Size == 0:
 		return c.sched.Count(*c.span(i), i, f.facts)
 	case l.Edge != sched.Clip:
@@ -115,11 +126,63 @@ func (c *stage) splits(i int) bool {
 
 // split is the iterations of loop i that have all points of loop k, and then the one that has a part of them.
 func (f *follower) split(c *stage, i, k int, body func() ([]loop.Stmt, error)) ([]loop.Stmt, error) {
-	l, whole, here := c.sched.Loops[i], sym.Const(c.sched.Within(i)), f.left(c, i)
+	if r, regions, last := f.regions(c, i); regions > 0 {
+		return f.eachRegion(c, r, regions, func(whole bool) ([]loop.Stmt, error) {
+			if whole {
+				return f.parted(c, i, k, sym.Const(r.Extent), false, body)
+			}
+			return f.parted(c, i, k, sym.Const(last), false, body)
+		})
+	}
+	l, here := c.sched.Loops[i], f.left(c, i)
 	fixed := c.endsAlike(i)
 	if l.Edge == sched.Clip && !fixed {
 		here = sym.Min(sym.Const(l.Size*c.sched.Within(i)), here, f.facts)
 	}
+	return f.parted(c, i, k, here, fixed, body)
+}
+
+// regions is, of an axis of which a loop around computes a region at a time, how many there are, and how many points the last one has; 0
+// where only the run knows.
+func (f *follower) regions(c *stage, i int) (r *sched.Region, n, last int64) {
+	p := c.span(i)
+	k := slices.IndexFunc(c.sched.Regions, func(r sched.Region) bool { return r.Axis == p.Name })
+	extent, known := p.Axes[0].Extent.Const()
+	if k < 0 || !known || p.Loops[0] != i || c.sched.Loops[i].Edge != sched.Clip {
+		return nil, 0, 0
+	}
+	r = &c.sched.Regions[k]
+	if _, walked := walker(*r); !walked {
+		return nil, 0, 0
+	}
+	n = (extent + r.Extent - 1) / r.Extent
+	return r, n, extent - (n-1)*r.Extent
+}
+
+// walker is the loop whose iterations are one region each, one after the other.
+func walker(r sched.Region) (name string, ok bool) {
+	terms, c := r.First.Terms()
+	if len(terms) != 1 || c != 0 || len(terms[0].Atoms) != 1 {
+		return "", false
+	}
+	name = terms[0].Atoms[0].Name
+	return name, name != "" && r.First.Equal(sym.Scale(sym.Var(name), r.Extent))
+}
+
+// eachRegion is code for whole regions, and code of its own for the last one.
+func (f *follower) eachRegion(c *stage, r *sched.Region, n int64, body func(whole bool) ([]loop.Stmt, error)) ([]loop.Stmt, error) {
+	last, err := body(false)
+	if err != nil || n == 1 {
+		return last, err
+	}
+	whole, err := body(true)
+	name, _ := walker(*r)
+	return []loop.Stmt{loop.If{Cond: []te.Within{{E: sym.Var(name), Lo: sym.Const(0), Hi: sym.Const(n - 1)}}, Then: whole, Else: last}}, err
+}
+
+// parted is the iterations of loop i that have all points of loop k, and then the one that has a part of them, of as many points as are here.
+func (f *follower) parted(c *stage, i, k int, here sym.Expr, fixed bool, body func() ([]loop.Stmt, error)) ([]loop.Stmt, error) {
+	l, whole := c.sched.Loops[i], sym.Const(c.sched.Within(i))
 	full, rest := sym.FloorDiv(here, whole, f.facts), sym.Mod(here, whole, f.facts)
 	defer func() {
 		delete(c.rest, k)
@@ -170,6 +233,20 @@ func repeat(name string, n sym.Expr, body []loop.Stmt) []loop.Stmt {
 	return []loop.Stmt{loop.For{Var: name, Extent: n, Body: body}}
 }
 
+// located binds the joined parts of split axes where loop i, the innermost one of the join, has found their point.
+func (f *follower) located(c *stage, i int, body []loop.Stmt) []loop.Stmt {
+	p := c.span(i)
+	parts := c.sched.JoinedParts(*p)
+	if len(parts) == 0 || p.Loops[len(p.Loops)-1] != i {
+		return body
+	}
+	var out []loop.Stmt
+	for _, a := range parts {
+		out = append(out, loop.Index{Var: a.Var, Value: c.parts[a.Var].Subst(c.fixed, f.facts)})
+	}
+	return append(out, body...)
+}
+
 func (f *follower) iterate(c *stage, i int, body func() ([]loop.Stmt, error)) ([]loop.Stmt, error) {
 	l, n := c.sched.Loops[i], f.extent(c, i)
 	if l.Stored && c.reduces(i) {
@@ -182,6 +259,7 @@ func (f *follower) iterate(c *stage, i int, body func() ([]loop.Stmt, error)) ([
 	if l.Stored {
 		inner = f.filter(c, inner)
 	}
+	inner = f.located(c, i, inner)
 	switch l.Kind {
 	case sched.Task, sched.Group:
 		f.k.Grid = append([]te.Axis{{Var: l.Var, Extent: n}}, f.k.Grid...)
@@ -189,7 +267,7 @@ func (f *follower) iterate(c *stage, i int, body func() ([]loop.Stmt, error)) ([
 	case sched.Item:
 		return []loop.Stmt{loop.For{Var: l.Var, Extent: n, Body: inner, Items: true}}, nil
 	}
-	return repeat(l.Var, n, inner), nil
+	return append(f.claimed(c, l.Var), repeat(l.Var, n, inner)...), nil
 }
 
 // peeled is code for a whole iteration of the loops around, and code of its own for the part that the last one has.

@@ -141,6 +141,9 @@ func (v *verifier) regions(n int) error {
 		if r.Extent < 1 {
 			return fmt.Errorf("region of %s has %d points", r.Axis, r.Extent)
 		}
+		if err := v.first(n, r); err != nil {
+			return err
+		}
 		used := map[string]bool{}
 		r.First.Vars(used)
 		for name := range used {
@@ -152,6 +155,18 @@ func (v *verifier) regions(n int) error {
 			}
 		}
 	}
+	return nil
+}
+
+// first checks the variable of a region. It has one point, which is read, so that it is one of the axis.
+func (v *verifier) first(n int, r Region) error {
+	if r.Var == "" {
+		return nil
+	}
+	if _, taken := v.owner[r.Var]; taken || v.named[r.Var] > 0 || !isName(r.Var) || r.Extent != 1 {
+		return fmt.Errorf("region of %s from %s as %s: want one point, and a name of its own", r.Axis, r.First, r.Var)
+	}
+	v.owner[r.Var] = n
 	return nil
 }
 
@@ -203,8 +218,12 @@ func (v *verifier) loop(n, i int) error {
 	switch k := l.Kind; {
 	case l.Size < 0:
 		return fmt.Errorf("%d points", l.Size)
-	case l.Size == 0 && l.Edge != Exact:
+	case l.Size == 0 && l.Edge != Exact && !v.cuts(n, i):
 		return fmt.Errorf("it walks what is left of %s: edges are of loops within", l.Axis)
+	case k == Unroll:
+		if err := v.unroll(n, i); err != nil {
+			return err
+		}
 	case (k == Sum || k == Dot) != p.Reduce && k.Tile():
 		return fmt.Errorf("kind %s, and %s is%s an axis of the reduction", k, l.Axis, map[bool]string{false: " not"}[p.Reduce])
 	case (k == Task || k == Group || k == Item || k == Vector) && p.Reduce:
@@ -223,6 +242,24 @@ func (v *verifier) loop(n, i int) error {
 	v.facts[l.Var] = sym.Range{Lo: 0, Hi: hi - 1}
 	return nil
 }
+
+// cuts reports whether a loop is over the inner part of an axis whose last one has fewer points.
+func (v *verifier) cuts(n, i int) bool {
+	x := v.s.Stages[n].Cut(i)
+	return x != nil && x.ragged(v.span(n, i).Axes[0])
+}
+
+// unroll checks a loop that is written out: the innermost one, over all of an axis of the result.
+func (v *verifier) unroll(n, i int) error {
+	sc, p := &v.s.Stages[n], v.span(n, i)
+	if e, known := p.Extent.Const(); i != len(sc.Loops)-1 || v.w.Stages[n].Combine != nil || len(p.Loops) > 1 || len(p.Axes) > 1 || p.Name != p.Axes[0].Var || !known || e > maxUnroll {
+		return fmt.Errorf("it is written out: want the innermost loop, over a whole axis of at most %d points, of a stage that sums nothing", maxUnroll)
+	}
+	return nil
+}
+
+// maxUnroll is the most iterations that are written out.
+const maxUnroll = 64
 
 func (v *verifier) span(n, i int) *Span {
 	for k := range v.spans[n] {
@@ -245,6 +282,9 @@ func (v *verifier) covers(sc *Stage, p Span) error {
 		if k > 0 {
 			whole *= l.Size
 		}
+	}
+	if x := sc.inner(p.Name); x != nil && x.ragged(p.Axes[0]) && (len(p.Loops) != 1 || sc.Cut(p.Loops[0]) == nil) {
+		return fmt.Errorf("the last part of %s has fewer points: want one loop of %s that is clipped", x.Axis, x.Inner)
 	}
 	if len(p.Loops) == 0 {
 		if !known || n != 1 {

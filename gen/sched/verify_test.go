@@ -70,7 +70,7 @@ func TestVerify(t *testing.T) {
 		{"an encoding in other parts", pruned, "operand 1: 0 1 2 3", "operand 1: 0 1 3 2", "it has an order of its own"},
 		{"no such encoding", pruned, "encoding fkw of 20 kernels 1b b2 1b0", "encoding csr", `encoding "csr": want fkw of N kernels`},
 		{"a part of an axis called as another one", groups, "j0 j1*12", "j0 i1*12", "i1 is the name of something else"},
-		{"parts that are no whole ones", groups, "j0 j1*12", "j0 j1*7", "split of i0 into parts of 7: want a constant extent of whole parts"},
+		{"parts that are no whole ones", groups, "j0 j1*12", "j0 j1*7", "the last part of i0 has fewer points: want one loop of j1 that is clipped"},
 		{"a copy of too few points", groups, "region i1 = 26", "region i1 = 25", "it reads stage 0 at"},
 		{"a copy of another group", groups, "from 6*g", "from 5*g", "it reads stage 0 at"},
 		{"a sum beyond what is stored", matmul, "sum k = r0", "sum k = r0\n  sum k2 = r0*4 roundup", "what is beyond it would be added"},

@@ -8,7 +8,10 @@
 // matrices apply along each.
 package winograd
 
-import "math/big"
+import (
+	"fmt"
+	"math/big"
+)
 
 // Matrix is rows of exact numbers.
 type Matrix [][]*big.Rat
@@ -18,6 +21,20 @@ type Transform struct {
 	Results, Taps int
 	// A makes Results of Points products, G Points of Taps, B Points of Points inputs.
 	A, G, B Matrix
+}
+
+// String is what encodings of constants call the transform, and Parse reads.
+func (t *Transform) String() string { return fmt.Sprintf("winograd F(%d,%d)", t.Results, t.Taps) }
+
+// Parse is the transform of a name.
+func Parse(name string) (*Transform, error) {
+	var m, r int
+	if _, err := fmt.Sscanf(name, "winograd F(%d,%d)", &m, &r); err == nil {
+		if t := New(m, r); t != nil && t.String() == name {
+			return t, nil
+		}
+	}
+	return nil, fmt.Errorf("encoding %q: want winograd F(M,R) of M results and R taps that there are points for", name)
 }
 
 // Points is the number of products, and of inputs: m+r-1.
