@@ -126,9 +126,10 @@ type stage struct {
 	single bool
 	// stored is the constant of which loops walk what is stored, or nil.
 	stored *sched.Nonzeros
-	inside bool                // all that is read meets its guard
-	claims []loop.Mem          // what the statements at hand store of values whose lines are claimed
-	parts  map[string]sym.Expr // points of joined parts, which have variables of their own
+	inside bool                   // all that is read meets its guard
+	claims []loop.Mem             // what the statements at hand store of values whose lines are claimed
+	mems   map[*sym.Expr]loop.Mem // where loads read, by their indices
+	parts  map[string]sym.Expr    // points of joined parts, which have variables of their own
 }
 
 // ranges notes those of the stage's loops.

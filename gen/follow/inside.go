@@ -12,8 +12,11 @@ import (
 // conditional is code without conditions where all that a stage reads meets its guards, and code with them elsewhere, if the
 // schedule asks for both.
 func (f *follower) conditional(c *stage, body func() ([]loop.Stmt, error)) ([]loop.Stmt, error) {
+	if !c.sched.Inside {
+		return body()
+	}
 	cond, ok := f.guards(c)
-	if !c.sched.Inside || !ok {
+	if !ok {
 		return body()
 	}
 	c.inside = true
@@ -31,14 +34,16 @@ type box struct{ low, high, lo, hi sym.Expr }
 
 // guards are the conditions that hold where those of all points do; false where an index does not go upwards or downwards by constant steps.
 func (f *follower) guards(c *stage) (cond []te.Within, ok bool) {
-	ok = c.sched.Inside
+	ok = true
 	var boxes []box
+	seen := map[*sym.Expr]bool{} // copies of one load share its index
 	for _, e := range slices.Concat(c.te.Values, c.te.Results) {
 		te.Walk(e, func(e te.Expr) {
 			l, isLoad := e.(te.Load)
-			if !isLoad || !ok {
+			if !isLoad || !ok || len(l.Index) == 0 || seen[&l.Index[0]] {
 				return
 			}
+			seen[&l.Index[0]] = true
 			l = te.SubstIndices(l, c.logical, c.facts).(te.Load)
 			for _, w := range uncertain(f.needed(l, c.facts), c.facts) {
 				var b box

@@ -101,6 +101,27 @@ func (f *follower) flatten(c *stage, e te.Expr) te.Expr {
 	return f.placedExpr(c, e)
 }
 
+// element is what flatten makes of a load without integers that are bound: where it lies is found once for code with conditions and code
+// without them.
+func (f *follower) element(c *stage, l te.Load) te.Expr {
+	if len(l.Index) == 0 {
+		return f.flatten(c, l)
+	}
+	x := te.SubstIndices(l, c.logical, c.facts).(te.Load)
+	m, ok := c.mems[&l.Index[0]]
+	if !ok {
+		m = f.load(c, x)
+		if c.mems == nil {
+			c.mems = map[*sym.Expr]loop.Mem{}
+		}
+		c.mems[&l.Index[0]] = m
+	}
+	if c.inside {
+		return m
+	}
+	return f.placedExpr(c, choose(f.needed(x, c.facts), m, x.Default, c.facts))
+}
+
 // position is where a result's element lies, at the point of the loops but for axes that are given.
 func (f *follower) position(c *stage, v *stored, at map[string]sym.Expr) sym.Expr {
 	index := make([]sym.Expr, len(c.te.Axes))

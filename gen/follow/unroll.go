@@ -2,8 +2,10 @@ package follow
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
@@ -14,19 +16,11 @@ func (f *follower) unrolled(c *stage, i int) ([]loop.Stmt, error) {
 	p := c.span(i)
 	n, _ := p.Extent.Const()
 	axis := p.Axes[0].Var
-	was := c.logical[axis]
-	defer func() { c.logical[axis] = was }()
-	s := &shared{f: f, c: c, numbers: map[string]int{}}
+	s := &shared{f: f, c: c, numbers: map[string]int{}, same: map[any]int{}}
 	for k := range n {
 		at := map[string]sym.Expr{axis: sym.Add(p.First, sym.Const(k))}
 		for _, r := range c.te.Results {
-			r = te.Map(te.SubstIndices(r, at, c.facts), func(e te.Expr) te.Expr {
-				if x, ok := e.(te.Select); ok {
-					return decided(x, c.facts)
-				}
-				return e
-			})
-			s.roots = append(s.roots, s.number(r))
+			s.roots = append(s.roots, s.number(iteration(r, axis, at, c.facts)))
 			s.terms[s.roots[len(s.roots)-1]].uses++
 		}
 	}
@@ -34,23 +28,45 @@ func (f *follower) unrolled(c *stage, i int) ([]loop.Stmt, error) {
 	for _, root := range s.roots {
 		values = append(values, s.value(root))
 	}
-	for k := range n {
-		c.logical[axis] = sym.Add(p.First, sym.Const(k))
-		for part, v := range c.out {
-			s.body = append(s.body, f.put(c, v, values[int(k)*len(c.out)+part]))
+	name, claims := c.sched.Loops[i].Var, c.claims
+	var all []loop.Mem // lines that are claimed
+	for part, v := range c.out {
+		c.claims = nil
+		store := f.put(c, v, nil).(loop.Store)
+		for k := range n {
+			at := map[string]sym.Expr{name: sym.Const(k)}
+			s.body = append(s.body, loop.Store{Buf: store.Buf, Index: store.Index.Subst(at, f.facts), Value: values[int(k)*len(c.out)+part]})
+			for _, m := range c.claims {
+				all = append(all, loop.Mem{Buf: m.Buf, Index: m.Index.Subst(at, f.facts)})
+			}
 		}
 	}
+	c.claims = append(claims, all...)
 	return f.inRange(c, s.body), nil
 }
 
-// decided is what a choice comes to whose conditions are certain.
-func decided(x te.Select, facts sym.Facts) te.Expr {
-	for _, w := range x.Cond {
-		if sym.AtLeast(sym.Sub(w.Lo, w.E), 1, facts) || sym.AtLeast(sym.Sub(w.E, w.Hi), 0, facts) {
-			return x.Else
+// iteration is an expression at a point of an axis: of a choice between points, that one's.
+func iteration(e te.Expr, axis string, at map[string]sym.Expr, facts sym.Facts) te.Expr {
+	if x, ok := e.(te.Select); ok {
+		cond := te.SubstIndices(te.Select{Cond: x.Cond, Then: te.Int(ir.Bool, 1), Else: te.Int(ir.Bool, 0)}, at, facts).(te.Select).Cond
+		never := slices.ContainsFunc(cond, func(w te.Within) bool {
+			return sym.AtLeast(sym.Sub(w.Lo, w.E), 1, facts) || sym.AtLeast(sym.Sub(w.E, w.Hi), 0, facts)
+		})
+		switch {
+		case never:
+			return iteration(x.Else, axis, at, facts)
+		case len(uncertain(cond, facts)) == 0:
+			return iteration(x.Then, axis, at, facts)
 		}
 	}
-	return choose(x.Cond, x.Then, x.Else, facts)
+	used := false
+	te.Walk(e, func(e te.Expr) {
+		te.EachIndex(e, func(i sym.Expr) { used = used || i.Uses(axis) })
+	})
+	if !used {
+		return e
+	}
+	return te.SubstIndices(e, at, facts)
 }
 
 // shared numbers the terms of expressions, equal ones alike.
@@ -58,6 +74,7 @@ type shared struct {
 	f       *follower
 	c       *stage
 	numbers map[string]int
+	same    map[any]int // by where a call has its operands, or a load its index: copies of one expression share them
 	terms   []term
 	roots   []int
 	body    []loop.Stmt
@@ -72,6 +89,30 @@ type term struct {
 }
 
 func (s *shared) number(e te.Expr) int {
+	var where any
+	switch x := e.(type) {
+	case te.Call:
+		if len(x.Args) > 0 {
+			where = &x.Args[0]
+		}
+	case te.Load:
+		if len(x.Index) > 0 {
+			where = &x.Index[0]
+		}
+	}
+	if where == nil {
+		return s.numbered(e)
+	}
+	n, ok := s.same[where]
+	if !ok {
+		n = s.numbered(e)
+		s.same[where] = n
+	}
+	return n
+}
+
+// numbered is the number of an expression that is met for the first time, though maybe not its like.
+func (s *shared) numbered(e te.Expr) int {
 	var t term
 	key := ""
 	if call, ok := e.(te.Call); ok {
@@ -83,7 +124,7 @@ func (s *shared) number(e te.Expr) int {
 		}
 		key = text.String()
 	} else {
-		key = te.Text(e)
+		key = text(e)
 	}
 	if n, ok := s.numbers[key]; ok {
 		return n
@@ -95,6 +136,21 @@ func (s *shared) number(e te.Expr) int {
 	s.terms = append(s.terms, t)
 	s.numbers[key] = len(s.terms) - 1
 	return len(s.terms) - 1
+}
+
+// text tells an expression apart from others.
+func text(e te.Expr) string {
+	l, ok := e.(te.Load)
+	if !ok || len(l.Guard) > 0 {
+		return te.Text(e)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%v %s", l.Source, l.Type)
+	for _, i := range l.Index {
+		b.WriteByte(' ')
+		b.WriteString(i.String())
+	}
+	return b.String()
 }
 
 // value is a term's, by a variable where it has several uses.
@@ -110,6 +166,8 @@ func (s *shared) value(n int) te.Expr {
 			call.Args = append(call.Args, s.value(a))
 		}
 		v = call
+	} else if l, ok := v.(te.Load); ok {
+		v = s.f.element(s.c, l)
 	} else {
 		var hoisted []loop.Stmt
 		hoisted, v = loop.HoistLets(s.f.flatten(s.c, v))

@@ -25,7 +25,8 @@ type filtering struct {
 	lay   Layouts
 	facts sym.Facts // ranges of symbols
 	// shape of the work
-	blocks, k         int64       // blocks of input channels, products a sum
+	blocks, outputs   int64       // blocks of input channels, and of result channels
+	k                 int64       // products a sum
 	tiles             [2]sym.Expr // along each axis
 	tile                          // rows are tiles here
 	tileLanes, groups int64
@@ -34,6 +35,9 @@ type filtering struct {
 	chunks, count     sym.Expr // tasks along the tiles, and all tiles
 	points            int64    // of a transform, along both axes
 	packed            Packing  // how filters lie in memory
+	// stages are those of the algorithm, however it is cut into tasks, and operands what they read, W in the place of the filters.
+	stages   []*te.Stage
+	operands []*ir.Value
 }
 
 // slide is a dimension of X that a window walks: index = result + point + constant.
@@ -57,11 +61,13 @@ func Winograd(b *block.Block, env *Env) ([]*Lowered, error) {
 		return nil, nil
 	}
 	for _, m := range filterSizes {
+		all := newFiltering(b, env, m)
+		if all == nil {
+			return nil, nil
+		}
 		for _, split := range splits {
-			w := newFiltering(b, env, m)
-			if w == nil {
-				return nil, nil
-			}
+			w := &filtering{}
+			*w = *all
 			if !env.Packing.transforms(m) || !w.choose(split.tiles, split.parts, env.Packing) || env.Only != "" && Unhashed(env.Only) != w.name() {
 				continue
 			}
@@ -80,7 +86,7 @@ func Winograd(b *block.Block, env *Env) ([]*Lowered, error) {
 
 // propose is the kernel of the schedule.
 func (w *filtering) propose(env *Env) (*Lowered, error) {
-	work, n := w.work(), w.contraction.w.Source.N
+	work, n := w.steps().work(), w.contraction.w.Source.N
 	args := func(b *block.Block) func() ([]*ir.Value, error) {
 		return func() ([]*ir.Value, error) {
 			_, in := widenConstants(b)
@@ -116,6 +122,8 @@ func newFiltering(b *block.Block, env *Env, m int) *filtering {
 			return nil
 		}
 	}
+	w.extents()
+	w.stages = w.steps().all()
 	return w
 }
 
@@ -213,9 +221,8 @@ const (
 // choose sets what a task computes, of so many times the tiles that fit, and the register tile; false where the
 // split is none that the layer needs.
 func (w *filtering) choose(times, parts int64, packing *Packing) bool {
-	w.extents()
 	count, known := w.count.Const()
-	blocks := (w.channels + w.block - 1) / w.block
+	blocks := w.outputs
 	// Transformed inputs, and the sums.
 	tiles := max(times*(w.t.L2*3/4/(4*w.points*(w.k+blocks*w.block/parts))), fewTiles)
 	if blocks%parts != 0 || !known && (times > 1 || parts > 1) {
@@ -254,6 +261,7 @@ func (w *filtering) extents() {
 	}
 	ic, _ := w.contraction.reduce[w.inReduce].Extent.Const()
 	w.blocks = (ic + w.block - 1) / w.block
+	w.outputs = (w.channels + w.block - 1) / w.block
 	w.k = planes * w.blocks * w.block
 	for i, s := range w.along {
 		w.tiles[i] = sym.CeilDiv(w.b.Stage.Axes[s.axis].Extent, sym.Const(int64(w.f.Results)), w.facts)

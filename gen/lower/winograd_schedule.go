@@ -37,7 +37,7 @@ const claimAhead = 4
 // schedule has a task for each chunk of tiles, in which all other stages are placed: inputs of the chunk, and its sums, in the worker's memory,
 // a tile's own values in registers.
 func (w *filtering) schedule(work *sched.Work) *sched.Schedule {
-	s := &places{staged: w.stages(), facts: maps.Clone(w.facts)}
+	s := &places{staged: w.steps(), facts: maps.Clone(w.facts)}
 	if s.facts == nil {
 		s.facts = sym.Facts{}
 	}

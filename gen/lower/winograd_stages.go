@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
@@ -39,8 +41,8 @@ type staged struct {
 
 func constAxis(name string, n int64) te.Axis { return te.Axis{Var: name, Extent: sym.Const(n)} }
 
-// stages is what the stages have in common.
-func (w *filtering) stages() *staged {
+// steps is what the stages have in common.
+func (w *filtering) steps() *staged {
 	s := &staged{filtering: w, n: int64(w.f.Points()), m: int64(w.f.Results)}
 	for i, a := range w.b.Stage.Axes {
 		if i != w.channel && i != w.along[0].axis && i != w.along[1].axis {
@@ -61,12 +63,18 @@ func (s *staged) axes(own ...te.Axis) []te.Axis {
 // at is the index of a stage at the point of the block's other axes.
 func (s *staged) at(own ...sym.Expr) []sym.Expr { return append(te.AxisVars(s.others), own...) }
 
+// all are the stages, in their order.
+func (s *staged) all() []*te.Stage {
+	var results []te.Expr
+	results, s.filtering.operands = widenConstants(s.b)
+	return []*te.Stage{s.columns(), s.inputs(), s.products(), s.sums(), s.square(), s.block(results)}
+}
+
 // work is all stages, with the transformed filters as their constant.
-func (w *filtering) work() *sched.Work {
-	s := w.stages()
-	results, operands := widenConstants(w.b)
-	operands[w.contraction.w.Source.N] = s.filters()
-	return &sched.Work{Facts: w.facts, Operands: operands, Stages: []*te.Stage{s.columns(), s.inputs(), s.products(), s.sums(), s.square(), s.block(results)}}
+func (s *staged) work() *sched.Work {
+	operands := slices.Clone(s.operands)
+	operands[s.contraction.w.Source.N] = s.filters()
+	return &sched.Work{Facts: s.facts, Operands: operands, Stages: s.stages}
 }
 
 // columns transforms each column of a tile's inputs.
@@ -150,7 +158,9 @@ func (s *staged) products() *te.Stage {
 		Combine: te.Sum(ir.F32), Values: []te.Expr{te.Fn(ir.F32, "mul", x, u)}, Results: []te.Expr{te.Acc{Type: ir.F32}}}
 }
 
-func (s *staged) resultChannels() te.Axis { return constAxis(resultAxis, s.groups*s.tileLanes) }
+func (s *staged) resultChannels() te.Axis {
+	return constAxis(resultAxis, s.outputs*s.contraction.block)
+}
 
 // sums transforms each column of a tile's sums.
 func (s *staged) sums() *te.Stage {

@@ -14,11 +14,11 @@ import (
 // TestWinogradSchedules: each way to cut a convolution into tasks is a schedule that is proved, and that its text gives back.
 func TestWinogradSchedules(t *testing.T) {
 	for name, text := range map[string]string{
-		"whole tiles":                    "1, 32, 24, 24; 64, 32, 3, 3; pads = [1, 1, 1, 1]",
-		"tiles that reach beyond":        "2, 32, 27, 13; 64, 32, 3, 3; pads = [1, 1, 1, 1]",
-		"channels that fill no block":    "1, 21, 12, 12; 37, 21, 3, 3; pads = [1, 1, 1, 1]",
-		"parts":                          "1, 256, 14, 14; 256, 256, 3, 3; pads = [1, 1, 1, 1]",
-		"one tile":                       "1, 64, 4, 4; 64, 64, 3, 3; pads = [0, 0, 0, 0]",
+		"whole tiles":                     "1, 32, 24, 24; 64, 32, 3, 3; pads = [1, 1, 1, 1]",
+		"tiles that reach beyond":         "2, 32, 27, 13; 64, 32, 3, 3; pads = [1, 1, 1, 1]",
+		"channels that fill no block":     "1, 21, 12, 12; 37, 21, 3, 3; pads = [1, 1, 1, 1]",
+		"parts":                           "1, 256, 14, 14; 256, 256, 3, 3; pads = [1, 1, 1, 1]",
+		"one tile":                        "1, 64, 4, 4; 64, 64, 3, 3; pads = [0, 0, 0, 0]",
 		"extents that only the run knows": "1, 16, M, N; 16, 16, 3, 3; pads = [1, 1, 1, 1]",
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -194,6 +194,12 @@ func (s *Stage) Cut(i int) *Split {
 // Looped is an index over axes, and parts of axes, in the variables of loops, of which some are fixed; at are their Coordinates. Axes that
 // run as one, and that the index walks as one, are not taken apart.
 func (s *Stage) Looped(e sym.Expr, spans []Span, at, fixed map[string]sym.Expr, f sym.Facts) sym.Expr {
+	if v, ok := e.AsVar(); ok {
+		if x, ok := at[v]; ok {
+			e = x
+		}
+		return e.Subst(fixed, f)
+	}
 	for _, p := range spans {
 		if last := len(p.Axes) - 1; last > 0 && !s.stored(p) && walkedAsOne(e, p.Axes, f) {
 			at = maps.Clone(at)

@@ -26,14 +26,15 @@ type Nonzeros struct {
 func (v Value) sparse() bool { return v.Encoding != "" && !v.transformed() }
 
 // transformed reports whether the constant is stored as a transform of package winograd makes it of a constant of the network, all of it.
-func (v Value) transformed() bool {
-	_, err := winograd.Parse(v.Encoding)
-	return err == nil
-}
+func (v Value) transformed() bool { return winograd.Names(v.Encoding) }
 
 // Nonzeros is the encoded constant of stage n, or nil.
 func (s *Schedule) Nonzeros(w *Work, n int) (*Nonzeros, error) {
 	sc, st := &s.Stages[n], w.Stages[n]
+	loops := slices.ContainsFunc(sc.Loops, func(l Loop) bool { return l.Stored })
+	if !loops && !slices.ContainsFunc(s.Values, Value.sparse) {
+		return nil, nil
+	}
 	z := &Nonzeros{Operand: -1, Filters: -1, Kernels: -1}
 	var load te.Load
 	reads := 0
@@ -45,7 +46,6 @@ func (s *Schedule) Nonzeros(w *Work, n int) (*Nonzeros, error) {
 			}
 		})
 	}
-	loops := slices.ContainsFunc(sc.Loops, func(l Loop) bool { return l.Stored })
 	switch {
 	case reads == 0 && !loops:
 		return nil, nil
