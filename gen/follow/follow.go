@@ -128,7 +128,7 @@ type stage struct {
 	stored *sched.Nonzeros
 	inside bool                   // all that is read meets its guard
 	claims []loop.Mem             // what the statements at hand store of values whose lines are claimed
-	mems   map[*sym.Expr]loop.Mem // where loads read, by their indices
+	mems   map[*sym.Expr]loop.Mem // where loads read, by their indices, of code that is made twice; or nil
 	parts  map[string]sym.Expr    // points of joined parts, which have variables of their own
 }
 
@@ -188,43 +188,6 @@ func (f *follower) stage(n int) ([]loop.Stmt, error) {
 		return nil, fmt.Errorf("stage %d: %w", n, err)
 	}
 	return out, nil
-}
-
-// firsts binds the variables of regions whose first points change with the iterations of a loop.
-func (f *follower) firsts(at sched.Ref) []loop.Stmt {
-	var out []loop.Stmt
-	for n := range f.s.Stages {
-		for _, r := range f.s.Stages[n].Regions {
-			if r.Var != "" && f.changes(n, r.First) == at {
-				out = append(out, loop.Index{Var: r.Var, Value: r.First})
-			}
-		}
-	}
-	return out
-}
-
-// changes is the innermost loop around a stage that an index uses, or the one where the stage is placed.
-func (f *follower) changes(n int, e sym.Expr) sched.Ref {
-	for at := f.s.Stages[n].At; at != sched.Root; at = f.s.Stages[at.Stage].At {
-		loops := f.s.Stages[at.Stage].Loops
-		for i := slices.IndexFunc(loops, func(l sched.Loop) bool { return l.Var == at.Loop }); i >= 0; i-- {
-			if e.Uses(loops[i].Var) {
-				return sched.Ref{Stage: at.Stage, Loop: loops[i].Var}
-			}
-		}
-	}
-	return f.s.Stages[n].At
-}
-
-// first is where what is computed of a span begins: the variable of its region, if it has one.
-func (f *follower) first(s *sched.Stage, p sched.Span) sym.Expr {
-	k := slices.IndexFunc(s.Regions, func(r sched.Region) bool { return r.Axis == p.Name && r.Var != "" })
-	if k < 0 {
-		return p.First
-	}
-	_, hi := p.Axes[0].Extent.Bounds(f.facts)
-	f.facts[s.Regions[k].Var] = sym.Range{Lo: 0, Hi: max(hi, 1) - 1}
-	return sym.Var(s.Regions[k].Var)
 }
 
 // placed computes what is placed at a loop.

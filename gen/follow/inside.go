@@ -19,6 +19,9 @@ func (f *follower) conditional(c *stage, body func() ([]loop.Stmt, error)) ([]lo
 	if !ok {
 		return body()
 	}
+	if !slices.ContainsFunc(c.sched.Loops, func(l sched.Loop) bool { return l.Edge == sched.Peel }) { // whose variables are fixed in some code
+		c.mems = map[*sym.Expr]loop.Mem{}
+	}
 	c.inside = true
 	then, err := body()
 	c.inside = false
@@ -87,7 +90,7 @@ func (f *follower) box(c *stage, w te.Within) (b box, ok bool) {
 		}
 		k, linear := sym.Coefficient(w.E, p.Name, c.facts)
 		step, known := k.Const()
-		if !linear || !known || len(p.Axes) > 1 || usesSpan(p, w.Lo) || usesSpan(p, w.Hi) {
+		if !linear || !known || len(p.Axes) > 1 || c.roundsUp(p) || usesSpan(p, w.Lo) || usesSpan(p, w.Hi) {
 			return b, false
 		}
 		low[p.Name], high[p.Name] = p.First, sym.Sub(sym.Add(p.First, p.Extent), sym.Const(1))

@@ -24,7 +24,7 @@ func (f *follower) loops(c *stage, i int) ([]loop.Stmt, error) {
 		return f.tile(c, i)
 	case l.Kind == sched.Unroll:
 		return f.unrolled(c, i)
-	case l.Edge == sched.RoundUp && i == len(c.sched.Loops)-1 && c.te.Combine == nil:
+	case l.Edge == sched.RoundUp && i == len(c.sched.Loops)-1 && c.te.Combine == nil && c.known(i):
 		c.whole = map[string]bool{l.Axis: true}
 		out, err := f.lanes(c, i, nil)
 		c.whole = nil
@@ -33,6 +33,12 @@ func (f *follower) loops(c *stage, i int) ([]loop.Stmt, error) {
 		return f.reduction(c, i)
 	}
 	return f.loop(c, i, func() ([]loop.Stmt, error) { return f.inside(c, i) })
+}
+
+// known reports whether the extent of what loop i walks is a constant.
+func (c *stage) known(i int) bool {
+	_, known := c.span(i).Extent.Const()
+	return known
 }
 
 // inside is the body of loop i.
@@ -142,44 +148,6 @@ func (f *follower) split(c *stage, i, k int, body func() ([]loop.Stmt, error)) (
 	return f.parted(c, i, k, here, fixed, body)
 }
 
-// regions is, of an axis of which a loop around computes a region at a time, how many there are, and how many points the last one has; 0
-// where only the run knows.
-func (f *follower) regions(c *stage, i int) (r *sched.Region, n, last int64) {
-	p := c.span(i)
-	k := slices.IndexFunc(c.sched.Regions, func(r sched.Region) bool { return r.Axis == p.Name })
-	extent, known := p.Axes[0].Extent.Const()
-	if k < 0 || !known || p.Loops[0] != i || c.sched.Loops[i].Edge != sched.Clip {
-		return nil, 0, 0
-	}
-	r = &c.sched.Regions[k]
-	if _, walked := walker(*r); !walked {
-		return nil, 0, 0
-	}
-	n = (extent + r.Extent - 1) / r.Extent
-	return r, n, extent - (n-1)*r.Extent
-}
-
-// walker is the loop whose iterations are one region each, one after the other.
-func walker(r sched.Region) (name string, ok bool) {
-	terms, c := r.First.Terms()
-	if len(terms) != 1 || c != 0 || len(terms[0].Atoms) != 1 {
-		return "", false
-	}
-	name = terms[0].Atoms[0].Name
-	return name, name != "" && r.First.Equal(sym.Scale(sym.Var(name), r.Extent))
-}
-
-// eachRegion is code for whole regions, and code of its own for the last one.
-func (f *follower) eachRegion(c *stage, r *sched.Region, n int64, body func(whole bool) ([]loop.Stmt, error)) ([]loop.Stmt, error) {
-	last, err := body(false)
-	if err != nil || n == 1 {
-		return last, err
-	}
-	whole, err := body(true)
-	name, _ := walker(*r)
-	return []loop.Stmt{loop.If{Cond: []te.Within{{E: sym.Var(name), Lo: sym.Const(0), Hi: sym.Const(n - 1)}}, Then: whole, Else: last}}, err
-}
-
 // parted is the iterations of loop i that have all points of loop k, and then the one that has a part of them, of as many points as are here.
 func (f *follower) parted(c *stage, i, k int, here sym.Expr, fixed bool, body func() ([]loop.Stmt, error)) ([]loop.Stmt, error) {
 	l, whole := c.sched.Loops[i], sym.Const(c.sched.Within(i))
@@ -231,20 +199,6 @@ func repeat(name string, n sym.Expr, body []loop.Stmt) []loop.Stmt {
 		return append([]loop.Stmt{loop.Index{Var: name, Value: sym.Const(0)}}, body...)
 	}
 	return []loop.Stmt{loop.For{Var: name, Extent: n, Body: body}}
-}
-
-// located binds the joined parts of split axes where loop i, the innermost one of the join, has found their point.
-func (f *follower) located(c *stage, i int, body []loop.Stmt) []loop.Stmt {
-	p := c.span(i)
-	parts := c.sched.JoinedParts(*p)
-	if len(parts) == 0 || p.Loops[len(p.Loops)-1] != i {
-		return body
-	}
-	var out []loop.Stmt
-	for _, a := range parts {
-		out = append(out, loop.Index{Var: a.Var, Value: c.parts[a.Var].Subst(c.fixed, f.facts)})
-	}
-	return append(out, body...)
 }
 
 func (f *follower) iterate(c *stage, i int, body func() ([]loop.Stmt, error)) ([]loop.Stmt, error) {

@@ -111,9 +111,8 @@ func (f *follower) element(c *stage, l te.Load) te.Expr {
 	m, ok := c.mems[&l.Index[0]]
 	if !ok {
 		m = f.load(c, x)
-		if c.mems == nil {
-			c.mems = map[*sym.Expr]loop.Mem{}
-		}
+	}
+	if c.mems != nil {
 		c.mems[&l.Index[0]] = m
 	}
 	if c.inside {

@@ -1,17 +1,19 @@
 package lower
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/follow"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sched"
 )
 
-// TestWinogradSchedules: each way to cut a convolution into tasks is a schedule that is proved, and that its text gives back.
+// TestWinogradSchedules: each way to cut a convolution into tasks is a schedule that is proved, and whose text gives the same kernel.
 func TestWinogradSchedules(t *testing.T) {
 	for name, text := range map[string]string{
 		"whole tiles":                     "1, 32, 24, 24; 64, 32, 3, 3; pads = [1, 1, 1, 1]",
@@ -20,21 +22,69 @@ func TestWinogradSchedules(t *testing.T) {
 		"parts":                           "1, 256, 14, 14; 256, 256, 3, 3; pads = [1, 1, 1, 1]",
 		"one tile":                        "1, 64, 4, 4; 64, 64, 3, 3; pads = [0, 0, 0, 0]",
 		"extents that only the run knows": "1, 16, M, N; 16, 16, 3, 3; pads = [1, 1, 1, 1]",
+		"planes":                          "1, 16, 4, 9, 8; 24, 16, 3, 3, 3; pads = [1, 1, 1, 1, 1, 1]",
+	} {
+		for _, typ := range []ir.DType{ir.F32, ir.F16} {
+			for _, chip := range []string{"x86_64", "x86_64_v3", "x86_64_v4", "arm64"} {
+				t.Run(fmt.Sprintf("%s, %s, %s", name, typ, chip), func(t *testing.T) {
+					b, env := convolution(t, typ, text, chip, true)
+					env.Winograd = true
+					for _, m := range filterSizes {
+						for _, split := range splits {
+							w := newFiltering(b, env, m)
+							require.NotNil(t, w)
+							if !w.choose(split.tiles, split.parts, nil) {
+								continue
+							}
+							l, err := w.propose(env)
+							require.NoError(t, err)
+							require.NoError(t, l.Check(), l.Schedule)
+							require.NoError(t, loop.Verify(l.Kernel), "%s\n%s", l.Schedule, l.Kernel)
+							assert.Equal(t, w.name()+digestMark+l.Schedule.Digest(), l.Name)
+							again, err := sched.Parse(l.Schedule.String())
+							require.NoError(t, err)
+							require.Equal(t, l.Schedule.String(), again.String())
+							k, err := follow.Kernel(w.steps().work(), again, env.Target)
+							require.NoError(t, err)
+							k.Anchor = w.anchor()
+							assert.Equal(t, l.Kernel.String(), env.done(k, nil).Kernel.String())
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestGivenFilters: kernels read filters as another chip's kernel has them packed, in groups of more channels than their tiles, and in parts of
+// several of their own; and the filters of each block are packed alike.
+func TestGivenFilters(t *testing.T) {
+	for name, c := range map[string]struct {
+		given Packing
+		none  bool
+	}{
+		"its own":                       {Packing{Lanes: 64, Groups: 2, Results: 4, Parts: 1, Type: ir.F32}, false},
+		"in two parts":                  {Packing{Lanes: 32, Groups: 4, Results: 4, Parts: 2, Type: ir.F32}, false},
+		"groups of all channels":        {Packing{Lanes: 128, Groups: 1, Results: 2, Parts: 1, Type: ir.F32}, false},
+		"groups that no tile divides":   {Packing{Lanes: 12, Groups: 11, Results: 4, Parts: 1, Type: ir.F32}, true},
+		"weights as they are":           {Packing{Lanes: 64, Groups: 2, Parts: 1, Type: ir.F32}, true},
+		"a transform that is not tried": {Packing{Lanes: 64, Groups: 2, Results: 6, Parts: 1, Type: ir.F32}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b, env := convolution(t, ir.F32, text, "x86_64_v4", true)
-			env.Winograd = true
+			b, env := convolution(t, ir.F32, "1, 64, 28, 28; 128, 64, 3, 3; pads = [1, 1, 1, 1]", "x86_64_v3", true)
+			env.Winograd, env.Packing = true, &c.given
 			kernels, err := Winograd(b, env)
 			require.NoError(t, err)
+			if c.none {
+				assert.Empty(t, kernels)
+				return
+			}
 			require.NotEmpty(t, kernels)
 			for _, l := range kernels {
 				require.NoError(t, l.Check(), l.Schedule)
-				require.NoError(t, loop.Verify(l.Kernel), "%s\n%s", l.Schedule, l.Kernel)
-				again, err := sched.Parse(l.Schedule.String())
-				require.NoError(t, err)
-				assert.Equal(t, l.Schedule.String(), again.String())
-				assert.Contains(t, l.Name, l.Schedule.Digest())
-				args, err := l.Args()
+				require.NoError(t, loop.Verify(l.Kernel))
+				assert.Equal(t, c.given, *l.Packing)
+				args, err := l.ArgsOf(b)()
 				require.NoError(t, err)
 				dims, _ := args[1].Shape.Static()
 				assert.True(t, l.Kernel.Buffers[1].Size.Is(elements(dims)), "%s of %v", l.Kernel.Buffers[1].Size, dims)
