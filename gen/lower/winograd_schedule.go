@@ -11,7 +11,7 @@ import (
 	"rules_dnn/gen/te"
 )
 
-// Loops of Winograd, besides those of contractions, and parts of axes.
+// Loops of Winograd, besides those of contractions, and parts of axes. Loops that no stage is placed at are called by their stage's number.
 const (
 	shareVar      = "wo" // number of the task among those that share a chunk of tiles
 	ownGroupVar   = "wg" // group of result channels within the part
@@ -23,12 +23,15 @@ const (
 	tileColPart   = "wx"
 	resultRowPart = "w1" // and the parts within
 	resultColPart = "w2"
-	inputTileVar  = "vt" // tile whose inputs are transformed
-	inputRowVar   = "vy" // its place
-	inputColVar   = "vx"
-	inputBlockVar = "vc" // block of input channels
-	sumsJoined    = "w3" // axes of the sum as one
+	inputTileVar  = "w1t" // tile whose inputs are transformed
+	inputRowVar   = "w1y" // its place
+	inputColVar   = "w1x"
+	inputBlockVar = "w1c" // block of input channels
+	sumsJoined    = "w3"  // axes of the sum as one
 )
+
+// loopVar is a loop of a stage over points or rows (p), lanes (l), what is written out (u), groups (g), tiles (t), or a sum (k).
+func loopVar(stage int, of string) string { return fmt.Sprintf("w%d%s", stage, of) }
 
 // claimAhead is how many blocks of channels before a store its cache line is claimed: the points of a
 // transform lie further apart than a processor follows by itself, and stores wait for lines of the third-level cache.
@@ -45,7 +48,7 @@ func (w *filtering) schedule(work *sched.Work) *sched.Schedule {
 	s.facts[chunkVar] = sym.Range{Lo: 0, Hi: max(chunks, 1) - 1}
 	s.facts[tileOfVar] = sym.Range{Lo: 0, Hi: w.chunk - 1}
 	s.facts[inputTileVar] = s.facts[tileOfVar]
-	out := &sched.Schedule{Stages: []sched.Stage{s.columns(), s.inputs(), s.products(), s.transformed("s", sumStage), s.transformed("q", resultStage), s.block()}}
+	out := &sched.Schedule{Stages: []sched.Stage{s.columns(), s.inputs(), s.products(), s.transformed(sumStage), s.transformed(resultStage), s.block()}}
 	s.values(out, work)
 	return out
 }
@@ -85,7 +88,7 @@ func (s *places) ends(e sched.Edge) sched.Edge {
 	return edge(!known || n%s.chunk != 0, e)
 }
 
-func deepVar(i int) string { return fmt.Sprintf("vd%d", i) }
+func deepVar(i int) string { return loopVar(inputStage, fmt.Sprintf("d%d", i)) }
 
 func (s *places) columns() sched.Stage {
 	tile := sym.Add(s.firstTile(), sym.Var(inputTileVar))
@@ -97,7 +100,7 @@ func (s *places) columns() sched.Stage {
 	}
 	block := s.contraction.block
 	out.Regions = append(out.Regions, sched.Region{Axis: inputAxis, First: sym.Scale(sym.Var(inputBlockVar), block), Extent: block})
-	out.Loops = []sched.Loop{serial("hp", secondAxis, 0, sched.Exact), serial("hl", inputAxis, 0, sched.Exact), {Kind: sched.Unroll, Var: "hu", Axis: pointAxis}}
+	out.Loops = []sched.Loop{serial(loopVar(columnStage, "p"), secondAxis, 0, sched.Exact), serial(loopVar(columnStage, "l"), inputAxis, 0, sched.Exact), {Kind: sched.Unroll, Var: loopVar(columnStage, "u"), Axis: pointAxis}}
 	return out
 }
 
@@ -107,8 +110,8 @@ func (s *places) inputs() sched.Stage {
 	for i, a := range s.deep {
 		out.Loops = append(out.Loops, serial(deepVar(i), a.Var, 0, sched.Exact))
 	}
-	out.Loops = append(out.Loops, serial(inputBlockVar, inputAxis, 0, sched.Exact), serial("vp", pointAxis, 0, sched.Exact),
-		serial("vl", inputAxis, s.contraction.block, sched.Exact), sched.Loop{Kind: sched.Unroll, Var: "vu", Axis: secondAxis})
+	out.Loops = append(out.Loops, serial(inputBlockVar, inputAxis, 0, sched.Exact), serial(loopVar(inputStage, "p"), pointAxis, 0, sched.Exact),
+		serial(loopVar(inputStage, "l"), inputAxis, s.contraction.block, sched.Exact), sched.Loop{Kind: sched.Unroll, Var: loopVar(inputStage, "u"), Axis: secondAxis})
 	return out
 }
 
@@ -129,14 +132,14 @@ func (s *places) products() sched.Stage {
 		j.Axes = append(j.Axes, inputAxis)
 		out.Joins = []sched.Join{j}
 	}
-	out.Loops = []sched.Loop{serial("mp", pointAxis, 0, sched.Exact), serial("mg", resultAxis, 0, sched.Exact), serial("mt", tileAxis, s.chunk/s.rows, s.ends(sched.Clip)),
-		{Kind: sched.Rows, Var: "mr", Axis: tileAxis, Size: s.rows, Edge: s.ends(sched.Peel)}, {Kind: sched.Lanes, Var: "ml", Axis: resultAxis, Size: s.tileLanes},
-		{Kind: sched.Sum, Var: "mk", Axis: sum}}
+	out.Loops = []sched.Loop{serial(loopVar(productStage, "p"), pointAxis, 0, sched.Exact), serial(loopVar(productStage, "g"), resultAxis, 0, sched.Exact), serial(loopVar(productStage, "t"), tileAxis, s.chunk/s.rows, s.ends(sched.Clip)),
+		{Kind: sched.Rows, Var: loopVar(productStage, "r"), Axis: tileAxis, Size: s.rows, Edge: s.ends(sched.Peel)}, {Kind: sched.Lanes, Var: loopVar(productStage, "l"), Axis: resultAxis, Size: s.tileLanes},
+		{Kind: sched.Sum, Var: loopVar(productStage, "k"), Axis: sum}}
 	return out
 }
 
 // transformed is a stage of a tile's sums or results, of a block of channels.
-func (s *places) transformed(prefix string, stage int) sched.Stage {
+func (s *places) transformed(stage int) sched.Stage {
 	block := s.contraction.block
 	first := sym.Add(sym.Scale(sym.Var(shareVar), s.own()*s.tileLanes), sym.Scale(sym.Var(ownGroupVar), s.tileLanes), sym.Scale(sym.Var(vecVar), block))
 	walked, unrolled := secondAxis, pointAxis
@@ -145,7 +148,7 @@ func (s *places) transformed(prefix string, stage int) sched.Stage {
 	}
 	return sched.Stage{At: sched.Ref{Stage: blockStage, Loop: vecVar},
 		Regions: s.regions(point(tileAxis, sym.Add(s.firstTile(), sym.Var(tileOfVar))), sched.Region{Axis: resultAxis, First: first, Extent: block}),
-		Loops:   []sched.Loop{serial(prefix+"p", walked, 0, sched.Exact), serial(prefix+"l", resultAxis, 0, sched.Exact), {Kind: sched.Unroll, Var: prefix + "u", Axis: unrolled}}}
+		Loops:   []sched.Loop{serial(loopVar(stage, "p"), walked, 0, sched.Exact), serial(loopVar(stage, "l"), resultAxis, 0, sched.Exact), {Kind: sched.Unroll, Var: loopVar(stage, "u"), Axis: unrolled}}}
 }
 
 func (s *places) block() sched.Stage {

@@ -27,8 +27,8 @@ const (
 	tileAxis    = "t0" // tile among all of them
 	tileRowAxis = "t1" // its place along the first axis
 	tileColAxis = "t2" // and along the second
-	inputAxis   = "c0" // input channel, whole blocks of them
-	resultAxis  = "c1" // result channel, whole blocks of them
+	inputAxis   = "x0" // input channel, whole blocks of them
+	resultAxis  = "x1" // result channel, whole blocks of them
 )
 
 // staged makes the stages. Indices of the block's axes are those of a tile's first result.

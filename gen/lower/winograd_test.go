@@ -11,6 +11,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sched"
+	"rules_dnn/gen/sym"
 )
 
 // TestWinogradSchedules: each way to cut a convolution into tasks is a schedule that is proved, and whose text gives the same kernel.
@@ -41,6 +42,9 @@ func TestWinogradSchedules(t *testing.T) {
 							require.NoError(t, l.Check(), l.Schedule)
 							require.NoError(t, loop.Verify(l.Kernel), "%s\n%s", l.Schedule, l.Kernel)
 							assert.Equal(t, w.name()+digestMark+l.Schedule.Digest(), l.Name)
+							for _, name := range names(l.Schedule) {
+								assert.False(t, sym.IsSymbol(name), "%s: a symbol of a model may be called so", name)
+							}
 							again, err := sched.Parse(l.Schedule.String())
 							require.NoError(t, err)
 							require.Equal(t, l.Schedule.String(), again.String())
@@ -54,6 +58,29 @@ func TestWinogradSchedules(t *testing.T) {
 			}
 		}
 	}
+}
+
+// names are what a schedule calls loops, axes and parts of them.
+func names(s *sched.Schedule) []string {
+	var out []string
+	for _, st := range s.Stages {
+		for _, l := range st.Loops {
+			out = append(out, l.Var, l.Axis)
+		}
+		for _, r := range st.Regions {
+			out = append(out, r.Axis)
+			if r.Var != "" {
+				out = append(out, r.Var)
+			}
+		}
+		for _, x := range st.Splits {
+			out = append(out, x.Axis, x.Outer, x.Inner)
+		}
+		for _, j := range st.Joins {
+			out = append(append(out, j.Name), j.Axes...)
+		}
+	}
+	return out
 }
 
 // TestGivenFilters: kernels read filters as another chip's kernel has them packed, in groups of more channels than their tiles, and in parts of
