@@ -133,9 +133,28 @@ func (f *follower) store(c *stage, a *accumulators) ([]loop.Stmt, error) {
 			return x
 		})
 		hoisted, e := loop.HoistLets(e)
-		out = append(append(out, hoisted...), loop.Store{Buf: c.out[k].buf, Index: f.position(c, c.out[k], nil), Value: e})
+		out = append(append(out, hoisted...), f.put(c, c.out[k], e))
 	}
 	return f.inRange(c, out), nil
+}
+
+// put stores an element at the point of the loops.
+func (f *follower) put(c *stage, v *stored, e te.Expr) loop.Stmt {
+	at := f.position(c, v, nil)
+	if v.Claim > 0 && c.sched.Tile == nil {
+		c.claims = append(c.claims, loop.Mem{Buf: v.buf, Index: sym.Add(at, sym.Const(v.Claim))})
+	}
+	return loop.Store{Buf: v.buf, Index: at, Value: e}
+}
+
+// claimed asks for the lines of what an innermost loop is going to store.
+func (f *follower) claimed(c *stage, name string) []loop.Stmt {
+	var out []loop.Stmt
+	for _, m := range c.claims {
+		out = append(out, loop.Claim{Buf: m.Buf, Index: m.Index.Subst(map[string]sym.Expr{name: sym.Const(0)}, f.facts)})
+	}
+	c.claims = nil
+	return out
 }
 
 // reduced is a reduction whose axes have one point each, and no loops.

@@ -53,6 +53,9 @@ func Unverified(w *sched.Work, s *sched.Schedule, t *target.Target) (*loop.Kerne
 		if err != nil {
 			return nil, fmt.Errorf("stage %d: %w", n, err)
 		}
+		for i := range spans {
+			spans[i].First = f.first(&s.Stages[n], spans[i])
+		}
 		c := &stage{n: n, te: w.Stages[n], sched: &s.Stages[n], spans: spans, rest: map[int]sym.Expr{}, fixed: map[string]sym.Expr{}, stored: nonzeros[n]}
 		f.at = append([]*stage{c}, f.at...)
 		f.ranges(c)
@@ -87,6 +90,7 @@ type follower struct {
 	at     []*stage
 	allocs []loop.Stmt
 	lets   int // integers that expressions have bound so far
+	shared int // values that iterations of loops share, so far
 }
 
 // stored is where a value lies.
@@ -122,6 +126,10 @@ type stage struct {
 	single bool
 	// stored is the constant of which loops walk what is stored, or nil.
 	stored *sched.Nonzeros
+	inside bool                   // all that is read meets its guard
+	claims []loop.Mem             // what the statements at hand store of values whose lines are claimed
+	mems   map[*sym.Expr]loop.Mem // where loads read, by their indices, of code that is made twice; or nil
+	parts  map[string]sym.Expr    // points of joined parts, which have variables of their own
 }
 
 // ranges notes those of the stage's loops.
@@ -174,7 +182,8 @@ func (f *follower) enter(c *stage) {
 
 // stage computes a stage at the loop where it is placed.
 func (f *follower) stage(n int) ([]loop.Stmt, error) {
-	out, err := f.loops(f.at[n], 0)
+	c := f.at[n]
+	out, err := f.conditional(c, func() ([]loop.Stmt, error) { return f.loops(c, 0) })
 	if err != nil {
 		return nil, fmt.Errorf("stage %d: %w", n, err)
 	}

@@ -137,6 +137,25 @@ func each(v sched.Value, dims []int64, n int64, f func(stored, logical int64)) {
 	}
 }
 
+// TestTiles: iterations that are written out share what they read, also in code without conditions, tiles put their sums where these are
+// stored, and quotients are computed once.
+func TestTiles(t *testing.T) {
+	kernel := func(x schedtest.Example) string {
+		s, err := sched.Parse(x.Schedule)
+		require.NoError(t, err)
+		k, err := Kernel(x.Work, s, schedtest.Target(t, x.Chip))
+		require.NoError(t, err)
+		return k.String()
+	}
+	text := kernel(schedtest.Tiles())
+	require.Equal(t, 2*3+2, strings.Count(text, "a0["), "3 loads with conditions, 3 without, and those of whole and of other blocks of results\n%s", text)
+	require.Equal(t, 2*3, strings.Count(text, "claim scratch["), text)
+	require.Equal(t, 2*2, strings.Count(text, " // ")+strings.Count(text, " % "), text)
+	require.Contains(t, text, "if 0 <= 4*column - 1 < 7 and 0 <= 3*row + 1 < 6 {")
+	require.Contains(t, text, "for v < min(-3*ty + 7, 3)")
+	require.Contains(t, kernel(schedtest.Winograd()), "tile m0 scratch_1[")
+}
+
 // TestPruned: the code of kernels that are stored has no branch, and dense loops of no kernel.
 func TestPruned(t *testing.T) {
 	x := schedtest.Pruned()

@@ -19,23 +19,37 @@ func (f *follower) loops(c *stage, i int) ([]loop.Stmt, error) {
 			return out, nil
 		}
 	}
-	switch {
-	case c.sched.Loops[i].Kind.Tile():
+	switch l := c.sched.Loops[i]; {
+	case l.Kind.Tile():
 		return f.tile(c, i)
+	case l.Kind == sched.Unroll:
+		return f.unrolled(c, i)
+	case l.Edge == sched.RoundUp && i == len(c.sched.Loops)-1 && c.te.Combine == nil && c.known(i):
+		c.whole = map[string]bool{l.Axis: true}
+		out, err := f.lanes(c, i, nil)
+		c.whole = nil
+		return out, err
 	case c.reduces(i) && !c.accumulating():
 		return f.reduction(c, i)
 	}
 	return f.loop(c, i, func() ([]loop.Stmt, error) { return f.inside(c, i) })
 }
 
+// known reports whether the extent of what loop i walks is a constant.
+func (c *stage) known(i int) bool {
+	_, known := c.span(i).Extent.Const()
+	return known
+}
+
 // inside is the body of loop i.
 func (f *follower) inside(c *stage, i int) ([]loop.Stmt, error) {
-	out, err := f.placed(sched.Ref{Stage: c.n, Loop: c.sched.Loops[i].Var})
+	at := sched.Ref{Stage: c.n, Loop: c.sched.Loops[i].Var}
+	out, err := f.placed(at)
 	if err != nil {
 		return nil, err
 	}
 	body, err := f.loops(c, i+1)
-	return append(out, body...), err
+	return slices.Concat(f.firsts(at), out, body), err
 }
 
 // extent is how often loop i runs, in the variables of the loops around.
@@ -44,7 +58,10 @@ func (f *follower) extent(c *stage, i int) sym.Expr {
 		return e
 	}
 	l := c.sched.Loops[i]
-	switch {
+	switch x := c.sched.Cut(i); {
+	case x != nil && c.coords != nil: // the last part of an axis has fewer
+		a := c.span(i).Axes[0]
+		return sym.Min(sym.Const(x.Size), sym.Sub(a.Extent, sym.Scale(c.coords[x.Outer], x.Size)), f.facts)
 	case l.Size == 0:
 		return c.sched.Count(*c.span(i), i, f.facts)
 	case l.Edge != sched.Clip:
@@ -115,11 +132,25 @@ func (c *stage) splits(i int) bool {
 
 // split is the iterations of loop i that have all points of loop k, and then the one that has a part of them.
 func (f *follower) split(c *stage, i, k int, body func() ([]loop.Stmt, error)) ([]loop.Stmt, error) {
-	l, whole, here := c.sched.Loops[i], sym.Const(c.sched.Within(i)), f.left(c, i)
+	if r, regions, last := f.regions(c, i); regions > 0 {
+		return f.eachRegion(c, r, regions, func(whole bool) ([]loop.Stmt, error) {
+			if whole {
+				return f.parted(c, i, k, sym.Const(r.Extent), false, body)
+			}
+			return f.parted(c, i, k, sym.Const(last), false, body)
+		})
+	}
+	l, here := c.sched.Loops[i], f.left(c, i)
 	fixed := c.endsAlike(i)
 	if l.Edge == sched.Clip && !fixed {
 		here = sym.Min(sym.Const(l.Size*c.sched.Within(i)), here, f.facts)
 	}
+	return f.parted(c, i, k, here, fixed, body)
+}
+
+// parted is the iterations of loop i that have all points of loop k, and then the one that has a part of them, of as many points as are here.
+func (f *follower) parted(c *stage, i, k int, here sym.Expr, fixed bool, body func() ([]loop.Stmt, error)) ([]loop.Stmt, error) {
+	l, whole := c.sched.Loops[i], sym.Const(c.sched.Within(i))
 	full, rest := sym.FloorDiv(here, whole, f.facts), sym.Mod(here, whole, f.facts)
 	defer func() {
 		delete(c.rest, k)
@@ -182,6 +213,7 @@ func (f *follower) iterate(c *stage, i int, body func() ([]loop.Stmt, error)) ([
 	if l.Stored {
 		inner = f.filter(c, inner)
 	}
+	inner = f.located(c, i, inner)
 	switch l.Kind {
 	case sched.Task, sched.Group:
 		f.k.Grid = append([]te.Axis{{Var: l.Var, Extent: n}}, f.k.Grid...)
@@ -189,7 +221,7 @@ func (f *follower) iterate(c *stage, i int, body func() ([]loop.Stmt, error)) ([
 	case sched.Item:
 		return []loop.Stmt{loop.For{Var: l.Var, Extent: n, Body: inner, Items: true}}, nil
 	}
-	return repeat(l.Var, n, inner), nil
+	return append(f.claimed(c, l.Var), repeat(l.Var, n, inner)...), nil
 }
 
 // peeled is code for a whole iteration of the loops around, and code of its own for the part that the last one has.

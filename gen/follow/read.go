@@ -15,13 +15,18 @@ import (
 func (f *follower) points(c *stage) {
 	c.coords = c.sched.Coordinates(c.spans, f.facts)
 	c.logical, c.facts = map[string]sym.Expr{}, maps.Clone(f.facts)
-	c.first = make([]sym.Expr, len(c.te.Axes))
+	c.first, c.parts = make([]sym.Expr, len(c.te.Axes)), map[string]sym.Expr{}
 	for _, p := range c.spans {
 		lo, hi := p.First.Bounds(f.facts)
-		if len(p.Axes) > 1 {
+		if parts := c.sched.JoinedParts(p); len(p.Axes) > 1 || len(parts) > 0 {
 			for _, a := range p.Axes {
 				_, n := a.Extent.Bounds(f.facts)
 				c.logical[a.Var], c.facts[a.Var] = sym.Var(a.Var), sym.Range{Lo: 0, Hi: max(n, 1) - 1}
+			}
+			for _, a := range parts { // they are bound where the loops have found them
+				f.facts[a.Var], c.parts[a.Var] = c.facts[a.Var], c.coords[a.Var]
+				x := c.sched.Splits[slices.IndexFunc(c.sched.Splits, func(x sched.Split) bool { return x.Outer == a.Var })]
+				c.coords[a.Var], c.coords[x.Axis] = sym.Var(a.Var), sym.Add(sym.Scale(sym.Var(a.Var), x.Size), c.coords[x.Inner])
 			}
 			continue
 		}
@@ -36,6 +41,7 @@ func (f *follower) points(c *stage) {
 			c.first[i] = p.First
 		}
 	}
+	c.sched.Whole(c.spans, c.logical)
 	if c.stored != nil {
 		c.coords[c.stored.Filter.Var] = sym.Var(filterName(c.sched.Loops[c.stored.Filters]))
 	}
@@ -85,11 +91,34 @@ func (f *follower) flatten(c *stage, e te.Expr) te.Expr {
 		case te.Select:
 			return choose(x.Cond, x.Then, x.Else, c.facts)
 		case te.Load:
+			if c.inside {
+				return f.load(c, x)
+			}
 			return choose(f.needed(x, c.facts), f.load(c, x), x.Default, c.facts)
 		}
 		return e
 	})
 	return f.placedExpr(c, e)
+}
+
+// element is what flatten makes of a load without integers that are bound: where it lies is found once for code with conditions and code
+// without them.
+func (f *follower) element(c *stage, l te.Load) te.Expr {
+	if len(l.Index) == 0 {
+		return f.flatten(c, l)
+	}
+	x := te.SubstIndices(l, c.logical, c.facts).(te.Load)
+	m, ok := c.mems[&l.Index[0]]
+	if !ok {
+		m = f.load(c, x)
+	}
+	if c.mems != nil {
+		c.mems[&l.Index[0]] = m
+	}
+	if c.inside {
+		return m
+	}
+	return f.placedExpr(c, choose(f.needed(x, c.facts), m, x.Default, c.facts))
 }
 
 // position is where a result's element lies, at the point of the loops but for axes that are given.
@@ -123,6 +152,9 @@ func (f *follower) offset(c *stage, v *stored, index []sym.Expr) sym.Expr {
 func (f *follower) local(c *stage, v *stored, axis int, e sym.Expr) sym.Expr {
 	if v.Fold.Points > 0 && v.Fold.Axis == axis {
 		return sym.Mod(e, sym.Const(int64(v.Fold.Points)), f.facts)
+	}
+	if slices.ContainsFunc(c.sched.Regions, func(r sched.Region) bool { return r.Axis == c.te.Axes[axis].Var && r.Var != "" }) {
+		return sym.Const(0)
 	}
 	return sym.Sub(e, c.first[axis])
 }
@@ -166,16 +198,22 @@ func (f *follower) needed(x te.Load, facts sym.Facts) []te.Within {
 
 // choose is Then under the conditions that are not certain.
 func choose(cond []te.Within, then, otherwise te.Expr, facts sym.Facts) te.Expr {
+	left := uncertain(cond, facts)
+	if len(left) == 0 {
+		return then
+	}
+	return te.Select{Cond: left, Then: then, Else: otherwise}
+}
+
+// uncertain are the conditions that may not hold.
+func uncertain(cond []te.Within, facts sym.Facts) []te.Within {
 	var left []te.Within
 	for _, w := range cond {
 		if !sym.AtLeast(sym.Sub(w.E, w.Lo), 0, facts) || !sym.AtLeast(sym.Sub(w.Hi, w.E), 1, facts) {
 			left = append(left, w)
 		}
 	}
-	if len(left) == 0 {
-		return then
-	}
-	return te.Select{Cond: left, Then: then, Else: otherwise}
+	return left
 }
 
 // separate gives each bound integer a variable of its own, with its range: in a kernel all of them share one scope.

@@ -96,10 +96,27 @@ func (f *follower) call(c *stage, i int) ([]loop.Stmt, error) {
 		}
 	}
 	slices.SortStableFunc(results, func(a, b int) int { return int(c.sched.Loops[a].Kind) - int(c.sched.Loops[b].Kind) })
+	if to, at := f.direct(c, at, results, zero); to != nil {
+		return []loop.Stmt{loop.Tile{Micro: m, X: x.Buf, XAt: x.Index.Subst(zero, f.facts), W: w.Buf, At: w.Index.Subst(zero, f.facts), Acc: to, AccAt: at}}, nil
+	}
 	acc := f.sums(c, m)
 	tile := loop.Tile{Micro: m, X: x.Buf, XAt: x.Index.Subst(zero, f.facts), W: w.Buf, At: w.Index.Subst(zero, f.facts), Acc: acc}
 	end, err := f.stores(c, i, results, &accumulators{bufs: []*loop.Buffer{acc}, index: at}, zero)
 	return append([]loop.Stmt{tile}, end...), err
+}
+
+// direct is where a tile itself can put its sums: they are the results, which lie in a worker's memory in the order of the accumulators.
+func (f *follower) direct(c *stage, at sym.Expr, results []int, zero map[string]sym.Expr) (to *loop.Buffer, first sym.Expr) {
+	_, plain := c.te.Results[0].(te.Acc)
+	v := c.out[0]
+	if !plain || len(c.out) > 1 || v.Space != sched.Worker || v.buf.Type != c.row.Acc || !f.t.TilesFillScratch() || slices.ContainsFunc(c.spans, c.roundsUp) {
+		return nil, first
+	}
+	first = sym.Sub(f.position(c, v, nil), at)
+	if slices.ContainsFunc(results, func(k int) bool { return first.Uses(c.sched.Loops[k].Var) }) {
+		return nil, first
+	}
+	return v.buf, first.Subst(zero, f.facts)
 }
 
 // sums is where the tiles of a stage put what they add up.

@@ -99,7 +99,7 @@ func (c *contraction) propose(p *tiling, env *Env) (*Lowered, error) {
 			return append(in, b.Results...), nil
 		}
 	}
-	l, err := env.scheduled(c.anchor(), p.tile, work, c.schedule(p, w, env.Layouts), args(c.b))
+	l, err := env.scheduled(c.anchor(), tiledName(c.anchor(), p.tile), tiledFamily(c.anchor(), p.tile), work, c.schedule(p, w, env.Layouts), args(c.b))
 	if err == nil {
 		l.Packing, l.ArgsOf = &p.packed, args
 	}

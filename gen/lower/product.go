@@ -37,7 +37,7 @@ func Product(b *block.Block, env *Env) (*Lowered, error) {
 		return nil, nil
 	}
 	w, s := p.schedule(env)
-	l, err := env.scheduled(productAnchor, p.tile, w, s, Values(b))
+	l, err := env.scheduled(productAnchor, tiledName(productAnchor, p.tile), tiledFamily(productAnchor, p.tile), w, s, Values(b))
 	if errors.As(err, new(*follow.TileError)) {
 		return nil, nil // it is read in steps that no micro-kernel has
 	}

@@ -1,33 +1,32 @@
 package lower
 
 import (
-	"slices"
-
+	"errors"
 	"fmt"
 
 	"rules_dnn/gen/block"
+	"rules_dnn/gen/follow"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
-	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 	wino "rules_dnn/gen/winograd"
 )
 
 // filtering is a Winograd convolution of windows of as many points along two axes, each point one apart,
-// computed by F(m, taps) along both: three stages, of which a task runs all for a number of
-// tiles of m x m results, so that they stay in the second-level cache. The first transforms inputs,
-// the second is a matrix product for every point of the transform, the third
-// transforms the sums to results.
+// computed by F(m, taps) along both: of inputs that are transformed, a matrix product for every point of the transform,
+// whose sums are transformed to results (winograd_stages.go). A task runs all of it for a number of
+// tiles of m x m results, so that what it keeps stays in the second-level cache.
 type filtering struct {
 	*contraction
 	f     *wino.Transform
 	along [2]slide
 	deep  []int // reduction axes besides the windows' and the input channels
-	out   layout.Layout
 	lay   Layouts
+	facts sym.Facts // ranges of symbols
 	// shape of the work
-	planes, blocks, k int64       // points of the deep axes, blocks of input channels, products a sum
+	blocks, outputs   int64       // blocks of input channels, and of result channels
+	k                 int64       // products a sum
 	tiles             [2]sym.Expr // along each axis
 	tile                          // rows are tiles here
 	tileLanes, groups int64
@@ -35,11 +34,10 @@ type filtering struct {
 	chunk             int64    // tiles of a task
 	chunks, count     sym.Expr // tasks along the tiles, and all tiles
 	points            int64    // of a transform, along both axes
-	inputs, sums      *loop.Buffer
-	half, square      *loop.Buffer
-	packed            Packing   // how filters lie in memory
-	stored            []te.Expr // results, and the operands that they read
-	operands          []*ir.Value
+	packed            Packing  // how filters lie in memory
+	// stages are those of the algorithm, however it is cut into tasks, and operands what they read, W in the place of the filters.
+	stages   []*te.Stage
+	operands []*ir.Value
 }
 
 // slide is a dimension of X that a window walks: index = result + point + constant.
@@ -63,17 +61,44 @@ func Winograd(b *block.Block, env *Env) ([]*Lowered, error) {
 		return nil, nil
 	}
 	for _, m := range filterSizes {
+		all := newFiltering(b, env, m)
+		if all == nil {
+			return nil, nil
+		}
 		for _, split := range splits {
-			w := newFiltering(b, env, m)
-			if w == nil {
-				return nil, nil
+			w := &filtering{}
+			*w = *all
+			if !env.Packing.transforms(m) || !w.choose(split.tiles, split.parts, env.Packing) || env.Only != "" && Unhashed(env.Only) != w.name() {
+				continue
 			}
-			if env.Packing.transforms(m) && w.choose(split.tiles, split.parts, env.Packing) && (env.Only == "" || env.Only == w.name()) {
-				out = append(out, w.lower(env))
+			l, err := w.propose(env)
+			if errors.As(err, new(*follow.TileError)) {
+				continue // it is read in steps that no micro-kernel has
 			}
+			if err != nil {
+				return nil, w.error("%w", err)
+			}
+			out = append(out, l)
 		}
 	}
 	return out, nil
+}
+
+// propose is the kernel of the schedule.
+func (w *filtering) propose(env *Env) (*Lowered, error) {
+	work, n := w.steps().work(), w.contraction.w.Source.N
+	args := func(b *block.Block) func() ([]*ir.Value, error) {
+		return func() ([]*ir.Value, error) {
+			_, in := widenConstants(b)
+			in[n] = w.packFilters(b.Operands[n])
+			return append(in, b.Results...), nil
+		}
+	}
+	l, err := env.scheduled(w.anchor(), w.name(), w.anchor(), work, w.schedule(work), args(w.b))
+	if err == nil {
+		l.Packing, l.ArgsOf = &w.packed, args
+	}
+	return l, err
 }
 
 // filterTaps is how many points windows have along each axis.
@@ -88,23 +113,17 @@ func newFiltering(b *block.Block, env *Env, m int) *filtering {
 	if c == nil || c.window || c.packedOperand() != c.w.Source.N || c.groups > 1 || c.inReduce < 0 || readsImages(b, env.Layouts) {
 		return nil
 	}
-	w := &filtering{contraction: c, f: wino.New(m, filterTaps), out: env.Layouts(b.Results[0]), lay: env.Layouts}
-	w.layX = env.Layouts(b.Operands[c.x.Source.N])
-	blocked := layout.Layout{Axis: c.inChannel, Block: c.block}
-	if w.layX != blocked || w.out != (layout.Layout{Axis: c.channel, Block: c.block}) || !w.findSlides() {
+	w := &filtering{contraction: c, f: wino.New(m, filterTaps), lay: env.Layouts, facts: env.Symbols}
+	if env.Layouts(b.Operands[c.x.Source.N]) != (layout.Layout{Axis: c.inChannel, Block: c.block}) || !w.findSlides() {
 		return nil
 	}
 	for _, r := range b.Results {
-		if env.Layouts(r) != w.out {
+		if env.Layouts(r) != (layout.Layout{Axis: c.channel, Block: c.block}) {
 			return nil
 		}
 	}
-	w.n = startNest(b, env)
-	w.n.buffers(b, env.Layouts)
-	w.stored, w.operands = widenConstants(b)
-	for i, v := range w.operands {
-		w.n.in[i].Type = v.Type
-	}
+	w.extents()
+	w.stages = w.steps().all()
 	return w
 }
 
@@ -186,34 +205,11 @@ func (w *filtering) guarded(g te.Within) int {
 	return -1
 }
 
-func (w *filtering) anchor() string { return fmt.Sprintf("winograd F(%d,%d)", w.f.Results, w.f.Taps) }
+func (w *filtering) anchor() string { return w.f.String() }
 
 // name tells the kernel from those of other splits.
 func (w *filtering) name() string {
 	return fmt.Sprintf("%s %s, tasks of %d, %d parts", w.anchor(), w.tile, w.chunk, w.parts)
-}
-
-// lower makes the kernel.
-func (w *filtering) lower(env *Env) *Lowered {
-	w.buffers()
-	k := &loop.Kernel{Anchor: w.anchor(), Buffers: append(append([]*loop.Buffer{}, w.n.in...), w.n.out...), Scratch: []*loop.Buffer{w.inputs, w.sums}}
-	logical := w.variables()
-	for i, a := range w.b.Stage.Axes {
-		if i != w.channel && i != w.along[0].axis && i != w.along[1].axis {
-			k.Grid = append(k.Grid, te.Axis{Var: axisVar(i), Extent: a.Extent})
-		}
-	}
-	k.Grid = append(k.Grid, te.Axis{Var: shareVar, Extent: sym.Const(w.parts)}, te.Axis{Var: chunkVar, Extent: w.chunks})
-	k.Body = append(append(w.transformInputs(logical), w.allProducts()...), w.transformSums(logical)...)
-	k.Facts = w.n.facts
-	k.Syms = symbolsOf(k, env.Symbols)
-	l := env.done(k, func() ([]*ir.Value, error) {
-		args := slices.Clone(w.operands)
-		args[w.contraction.w.Source.N] = w.packFilters()
-		return append(args, w.b.Results...), nil
-	})
-	l.Name, l.Packing = w.name(), &w.packed
-	return l
 }
 
 // fewTiles is the least that a task should have, and fewTasks are how many a layer should be cut into.
@@ -225,9 +221,8 @@ const (
 // choose sets what a task computes, of so many times the tiles that fit, and the register tile; false where the
 // split is none that the layer needs.
 func (w *filtering) choose(times, parts int64, packing *Packing) bool {
-	w.extents()
 	count, known := w.count.Const()
-	blocks := (w.channels + w.block - 1) / w.block
+	blocks := w.outputs
 	// Transformed inputs, and the sums.
 	tiles := max(times*(w.t.L2*3/4/(4*w.points*(w.k+blocks*w.block/parts))), fewTiles)
 	if blocks%parts != 0 || !known && (times > 1 || parts > 1) {
@@ -252,40 +247,27 @@ func (w *filtering) choose(times, parts int64, packing *Packing) bool {
 		w.packed = *packing
 	}
 	w.chunk = (tiles + w.rows - 1) / w.rows * w.rows
-	w.chunks = sym.CeilDiv(w.count, sym.Const(w.chunk), w.n.facts)
+	w.chunks = sym.CeilDiv(w.count, sym.Const(w.chunk), w.facts)
 	return packing.holds(w.tileLanes)
 }
 
 // extents are those of the three stages.
 func (w *filtering) extents() {
 	w.points = int64(w.f.Points() * w.f.Points())
-	w.planes = 1
+	planes := int64(1)
 	for _, r := range w.deep {
 		n, _ := w.contraction.reduce[r].Extent.Const()
-		w.planes *= n
+		planes *= n
 	}
 	ic, _ := w.contraction.reduce[w.inReduce].Extent.Const()
 	w.blocks = (ic + w.block - 1) / w.block
-	w.k = w.planes * w.blocks * w.block
+	w.outputs = (w.channels + w.block - 1) / w.block
+	w.k = planes * w.blocks * w.block
 	for i, s := range w.along {
-		w.tiles[i] = sym.CeilDiv(w.b.Stage.Axes[s.axis].Extent, sym.Const(int64(w.f.Results)), w.n.facts)
+		w.tiles[i] = sym.CeilDiv(w.b.Stage.Axes[s.axis].Extent, sym.Const(int64(w.f.Results)), w.facts)
 	}
 	w.count = sym.Mul(w.tiles[0], w.tiles[1])
 }
 
 // own is how many groups of result channels a part has.
 func (w *filtering) own() int64 { return w.groups / w.parts }
-
-// buffers are the worker's memory, and the packed weights.
-func (w *filtering) buffers() {
-	f32 := func(name string, local bool, size int64) *loop.Buffer {
-		return &loop.Buffer{Name: name, Type: ir.F32, Write: true, Local: local, Size: sym.Const(size)}
-	}
-	n, m := int64(w.f.Points()), int64(w.f.Results)
-	w.inputs = f32("w_in", false, w.points*w.chunk*w.k)
-	w.sums = f32("w_sum", false, w.points*w.chunk*w.own()*w.tileLanes)
-	w.half = f32("w_half", true, n*n*w.block)
-	w.square = f32("w_out", true, m*m*w.block)
-	w.n.in[w.contraction.w.Source.N].Type = ir.F32
-	w.n.in[w.contraction.w.Source.N].Size = sym.Const(w.groups * w.points * w.k * w.tileLanes)
-}

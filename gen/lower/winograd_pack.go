@@ -14,21 +14,22 @@ import (
 // They are computed when they are written, a part at a time.
 type filters struct {
 	*filtering
-	input   int64   // channels
-	base    int64   // element of W's first one, and what one more adds:
-	output  int64   // result channel
-	channel int64   // input channel
-	deep    []int64 // each point of the deep axes
-	taps    []int64 // each point of the window
-	from    *ir.Tensor
+	lanes, own int64   // channels of a group, and groups of a part
+	input      int64   // channels
+	base       int64   // element of W's first one, and what one more adds:
+	output     int64   // result channel
+	channel    int64   // input channel
+	deep       []int64 // each point of the deep axes
+	taps       []int64 // each point of the window
+	from       *ir.Tensor
 }
 
-// packFilters is the constant that products read.
-func (w *filtering) packFilters() *ir.Value {
+// packFilters is the constant that products read, of weights.
+func (w *filtering) packFilters(v *ir.Value) *ir.Value {
 	deep, channels := w.deepAxes()
 	ks := append(append([]kAxis{}, deep...), kAxis{w.inReduce, channels, 1, false},
 		kAxis{w.along[0].reduce, filterTaps, 1, false}, kAxis{w.along[1].reduce, filterTaps, 1, false})
-	f := &filters{filtering: w, input: channels, from: w.wv.Const}
+	f := &filters{filtering: w, lanes: w.packed.Lanes, own: w.packed.Groups / w.packed.Parts, input: channels, from: v.Const}
 	step, base := w.weightSteps()
 	var strides []int64
 	for _, k := range ks {
@@ -40,12 +41,12 @@ func (w *filtering) packFilters() *ir.Value {
 	for i := range int64(filterTaps * filterTaps) {
 		f.taps = append(f.taps, i/filterTaps*strides[n-2]+i%filterTaps*strides[n-1])
 	}
-	t := ir.ComputedTogether(ir.F32, []int64{w.groups * w.points, w.k, w.tileLanes}, w.tileLanes, f.partSize(), f.fill)
-	return ir.ConstValue(fmt.Sprintf("%s.winograd%d", w.wv.Name, w.f.Results), t)
+	t := ir.ComputedTogether(ir.F32, []int64{w.packed.Groups * w.points, w.k, f.lanes}, f.lanes, f.partSize(), f.fill)
+	return ir.ConstValue(fmt.Sprintf("%s.winograd%d", v.Name, w.f.Results), t)
 }
 
 // partSize is the elements of a part: each weight of it is in all of its points.
-func (f *filters) partSize() int64 { return f.points * f.own() * f.k * f.tileLanes }
+func (f *filters) partSize() int64 { return f.points * f.own * f.k * f.lanes }
 
 // fill computes elements from the first on.
 func (f *filters) fill(b []byte, first int64) error {
@@ -54,8 +55,8 @@ func (f *filters) fill(b []byte, first int64) error {
 	for len(b) > 0 {
 		part, at := first/f.partSize(), first%f.partSize()
 		n := min(int64(len(b))/4, f.partSize()-at)
-		for g := range f.own() {
-			if err := f.group(b[:4*n], part*f.own()+g, at/f.tileLanes, &raw); err != nil {
+		for g := range f.own {
+			if err := f.group(b[:4*n], part*f.own+g, at/f.lanes, &raw); err != nil {
 				return err
 			}
 		}
@@ -66,7 +67,7 @@ func (f *filters) fill(b []byte, first int64) error {
 
 // pointsOf are the points at which channel k of a part's group lies in a range of runs of the group's channels.
 func (f *filters) pointsOf(group, k, run, runs int64) (first, end int64) {
-	step := f.own() * f.k
+	step := f.own * f.k
 	before := func(run int64) int64 { return max(0, (run-group*f.k-k+step-1)/step) }
 	return before(run), min(before(run+runs), f.points)
 }
@@ -74,7 +75,7 @@ func (f *filters) pointsOf(group, k, run, runs int64) (first, end int64) {
 // group computes what b has of a group of result channels, from all that lies between its first and its last
 // weight, which it reads into buffer. b begins at a run of channels of the group's part.
 func (f *filters) group(b []byte, g, run int64, buffer *[]byte) error {
-	own, runs := g%f.own(), int64(len(b))/4/f.tileLanes
+	own, runs := g%f.own, int64(len(b))/4/f.lanes
 	wanted := func(k int64) bool {
 		p0, p1 := f.pointsOf(own, k, run, runs)
 		return p0 < p1
@@ -83,7 +84,7 @@ func (f *filters) group(b []byte, g, run int64, buffer *[]byte) error {
 	for k := int64(0); k < f.k && !some; k++ {
 		some = wanted(k)
 	}
-	c0, c1 := g*f.tileLanes, min((g+1)*f.tileLanes, f.channels)
+	c0, c1 := g*f.lanes, min((g+1)*f.lanes, f.channels)
 	if !some || c0 >= c1 {
 		return nil
 	}
@@ -117,7 +118,7 @@ func (f *filters) group(b []byte, g, run int64, buffer *[]byte) error {
 				}
 				filter.Apply(point, taps)
 				for p := p0; p < p1; p++ {
-					at := ((p*f.own()+own)*f.k+k-run)*f.tileLanes + c - c0
+					at := ((p*f.own+own)*f.k+k-run)*f.lanes + c - c0
 					binary.LittleEndian.PutUint32(b[4*at:], math.Float32bits(point[p]))
 				}
 			}

@@ -39,6 +39,8 @@ type Stage struct {
 	Loops []Loop
 	// Tile computes the points of the loops that it binds by calls of one micro-kernel; nil: one point after the other.
 	Tile *Tile
+	// Inside gives code of its own, without conditions, to regions all of whose points meet the guards of what the stage reads.
+	Inside bool
 }
 
 // Ref is a loop of a stage, by the name of its variable.
@@ -50,20 +52,23 @@ type Ref struct {
 // Root is no loop.
 var Root = Ref{Stage: -1}
 
-// Region is Extent points of an axis from First on, which is over the variables of the loops around the stage.
+// Region is Extent points of an axis from First on, which is over the variables of the loops around the stage. Var, if it is given, is
+// the variable that holds First in the code of the stage: a quotient is computed once then.
 type Region struct {
 	Axis   string
 	First  sym.Expr
 	Extent int64
+	Var    string
 }
 
-// Split makes two axes of one: Inner has Size neighbours, which loops round up by themselves, and Outer counts such parts.
+// Split makes two axes of one: Inner has Size neighbours, which loops round up by themselves, and Outer counts such parts. Where the last
+// part has fewer, the loop over Inner is clipped.
 type Split struct {
 	Axis, Outer, Inner string
 	Size               int64
 }
 
-// Join makes one axis of neighbouring ones.
+// Join makes one axis of neighbouring ones, or of the outer parts of such as are split, which are bound to variables of their names.
 type Join struct {
 	Name string
 	Axes []string
@@ -89,7 +94,7 @@ type Kind uint8
 const (
 	Serial  Kind = iota
 	Task         // by any thread: each is a task, or an axis of the grid of them
-	Unroll       // written out
+	Unroll       // written out: the innermost loop; what its iterations have in common is computed once
 	Vector       // as lanes of vectors
 	Group        // by a work-group
 	Item         // by a work-item of the group
@@ -138,10 +143,14 @@ type Value struct {
 	Of    te.Source
 	Parts layout.Parts
 	Space Space
-	// Encoding is how a constant is stored, "" where it is dense: an encoding of package fkw.
+	// Encoding is how a constant is stored, "" where it is as the network has it: an encoding of package fkw, or a transform of package winograd,
+	// whose results the stages read.
 	Encoding string
 	// Fold keeps only the last points of an axis: as many as Points.
 	Fold Fold
+	// Claim is how many elements before they are stored cache lines are asked for; 0: they are not. Where stores go to many places,
+	// a processor does not do so by itself.
+	Claim int64
 }
 
 // Fold is along an axis of the value; of 0 points: all are kept.
@@ -196,6 +205,26 @@ func (s *Stage) region(axis string) *Region {
 	for i := range s.Regions {
 		if s.Regions[i].Axis == axis {
 			return &s.Regions[i]
+		}
+	}
+	return nil
+}
+
+// outer is the split that has an outer part of this name, or nil.
+func (s *Stage) outer(part string) *Split {
+	for i := range s.Splits {
+		if s.Splits[i].Outer == part {
+			return &s.Splits[i]
+		}
+	}
+	return nil
+}
+
+// inner is the split that has an inner part of this name, or nil.
+func (s *Stage) inner(part string) *Split {
+	for i := range s.Splits {
+		if s.Splits[i].Inner == part {
+			return &s.Splits[i]
 		}
 	}
 	return nil

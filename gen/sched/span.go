@@ -47,12 +47,12 @@ func (s *Stage) Spans(st *te.Stage) ([]Span, error) {
 			}
 			p := Span{Name: a.Var, Axes: []te.Axis{a}, Reduce: i == 1, Step: 1, Extent: a.Extent}
 			if x := s.split(a.Var); x != nil {
-				n, known := a.Extent.Const()
-				if !known || x.Size < 1 || n%x.Size != 0 || s.region(a.Var) != nil {
-					return nil, fmt.Errorf("split of %s into parts of %d: want a constant extent of whole parts, computed whole", a.Var, x.Size)
+				if x.Size < 1 || s.region(a.Var) != nil {
+					return nil, fmt.Errorf("split of %s into parts of %d: want an axis that is computed whole", a.Var, x.Size)
 				}
-				p.Name, p.Step, p.Extent = x.Outer, x.Size, sym.Const(n/x.Size)
-				out = append(out, p)
+				if p.Name, p.Step, p.Extent = x.Outer, x.Size, x.parts(a); !joined[x.Outer] {
+					out = append(out, p)
+				}
 				p.Name, p.Step, p.Extent = x.Inner, 1, sym.Const(x.Size)
 			}
 			if r := s.region(a.Var); r != nil {
@@ -78,16 +78,35 @@ func (s *Stage) Spans(st *te.Stage) ([]Span, error) {
 	return out, nil
 }
 
+// parts is how many there are of an axis.
+func (x *Split) parts(a te.Axis) sym.Expr { return sym.CeilDiv(a.Extent, sym.Const(x.Size), nil) }
+
+// ragged reports whether the last part of an axis may have fewer points than others.
+func (x *Split) ragged(a te.Axis) bool {
+	return !sym.Scale(x.parts(a), x.Size).Equal(a.Extent)
+}
+
+// pieces are axes, or the outer parts of those that are split.
+func (s *Stage) pieces(axes []te.Axis) []te.Axis {
+	out := slices.Clone(axes)
+	for i, a := range axes {
+		if x := s.split(a.Var); x != nil {
+			out[i] = te.Axis{Var: x.Outer, Extent: x.parts(a)}
+		}
+	}
+	return out
+}
+
 // join finds neighbouring axes.
 func (s *Stage) join(st *te.Stage, j Join) (Span, error) {
-	for i, axes := range [][]te.Axis{st.Axes, st.Reduce} {
+	for i, axes := range [][]te.Axis{s.pieces(st.Axes), s.pieces(st.Reduce)} {
 		first := slices.IndexFunc(axes, func(a te.Axis) bool { return len(j.Axes) > 0 && a.Var == j.Axes[0] })
 		if first < 0 || first+len(j.Axes) > len(axes) {
 			continue
 		}
 		p := Span{Name: j.Name, Reduce: i == 1, Step: 1, Extent: sym.Const(1)}
 		for k, a := range axes[first : first+len(j.Axes)] {
-			if a.Var != j.Axes[k] || s.region(a.Var) != nil || s.split(a.Var) != nil {
+			if a.Var != j.Axes[k] || s.region(a.Var) != nil {
 				return p, fmt.Errorf("join %s: %v are no neighbouring axes that are computed whole", j.Name, j.Axes)
 			}
 			p.Axes, p.Extent = append(p.Axes, a), sym.Mul(p.Extent, a.Extent)
@@ -144,12 +163,43 @@ func (s *Stage) Coordinates(spans []Span, f sym.Facts) map[string]sym.Expr {
 		}
 		out[v] = sym.Add(out[v], p.First, sym.Scale(rest, p.Step))
 	}
+	s.Whole(spans, out)
 	return out
+}
+
+// Whole adds to the points of axes what joined parts of them contribute.
+func (s *Stage) Whole(spans []Span, at map[string]sym.Expr) {
+	for _, p := range spans {
+		for _, a := range p.Axes {
+			if x := s.outer(a.Var); x != nil {
+				at[x.Axis] = sym.Add(at[x.Axis], sym.Scale(at[a.Var], x.Size))
+			}
+		}
+	}
+}
+
+// JoinedParts are the axes of a span that are outer parts of split ones.
+func (s *Stage) JoinedParts(p Span) []te.Axis {
+	return slices.DeleteFunc(slices.Clone(p.Axes), func(a te.Axis) bool { return s.outer(a.Var) == nil })
+}
+
+// Cut is the split of whose last part a loop over the inner part has only what is there, or nil.
+func (s *Stage) Cut(i int) *Split {
+	if l := s.Loops[i]; l.Edge == Clip && l.Size == 0 {
+		return s.inner(l.Axis)
+	}
+	return nil
 }
 
 // Looped is an index over axes, and parts of axes, in the variables of loops, of which some are fixed; at are their Coordinates. Axes that
 // run as one, and that the index walks as one, are not taken apart.
 func (s *Stage) Looped(e sym.Expr, spans []Span, at, fixed map[string]sym.Expr, f sym.Facts) sym.Expr {
+	if v, ok := e.AsVar(); ok {
+		if x, ok := at[v]; ok {
+			e = x
+		}
+		return e.Subst(fixed, f)
+	}
 	for _, p := range spans {
 		if last := len(p.Axes) - 1; last > 0 && !s.stored(p) && walkedAsOne(e, p.Axes, f) {
 			at = maps.Clone(at)

@@ -7,6 +7,7 @@ import (
 	"rules_dnn/gen/fkw"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
+	"rules_dnn/gen/winograd"
 )
 
 // Nonzeros is the constant of a stage of which only kernels are stored that were not pruned: W[filter, channel, taps...], of
@@ -21,21 +22,30 @@ type Nonzeros struct {
 	Filters, Kernels int
 }
 
+// sparse reports whether only a part of the constant is stored.
+func (v Value) sparse() bool { return v.Encoding != "" && !v.transformed() }
+
+// transformed reports whether the constant is stored as a transform of package winograd makes it of a constant of the network, all of it.
+func (v Value) transformed() bool { return winograd.Names(v.Encoding) }
+
 // Nonzeros is the encoded constant of stage n, or nil.
 func (s *Schedule) Nonzeros(w *Work, n int) (*Nonzeros, error) {
 	sc, st := &s.Stages[n], w.Stages[n]
+	loops := slices.ContainsFunc(sc.Loops, func(l Loop) bool { return l.Stored })
+	if !loops && !slices.ContainsFunc(s.Values, Value.sparse) {
+		return nil, nil
+	}
 	z := &Nonzeros{Operand: -1, Filters: -1, Kernels: -1}
 	var load te.Load
 	reads := 0
 	for _, e := range slices.Concat(st.Values, st.Results) {
 		te.Walk(e, func(e te.Expr) {
-			if l, ok := e.(te.Load); ok && !l.Source.Stage && s.Place(w, l.Source).Encoding != "" {
+			if l, ok := e.(te.Load); ok && !l.Source.Stage && s.Place(w, l.Source).sparse() {
 				z.Operand, load = l.Source.N, l
 				reads++
 			}
 		})
 	}
-	loops := slices.ContainsFunc(sc.Loops, func(l Loop) bool { return l.Stored })
 	switch {
 	case reads == 0 && !loops:
 		return nil, nil

@@ -38,13 +38,20 @@ func (s *Stage) print(b *strings.Builder, number int) {
 	}
 	b.WriteByte('\n')
 	for _, r := range s.Regions {
-		fmt.Fprintf(b, "  region %s = %d from %s\n", r.Axis, r.Extent, r.First)
+		fmt.Fprintf(b, "  region %s = %d from %s", r.Axis, r.Extent, r.First)
+		if r.Var != "" {
+			fmt.Fprintf(b, "%s%s", asWord, r.Var)
+		}
+		b.WriteByte('\n')
 	}
 	for _, x := range s.Splits {
 		fmt.Fprintf(b, "  split %s = %s %s*%d\n", x.Axis, x.Outer, x.Inner, x.Size)
 	}
 	for _, j := range s.Joins {
 		fmt.Fprintf(b, "  join %s = %s\n", j.Name, strings.Join(j.Axes, " "))
+	}
+	if s.Inside {
+		fmt.Fprintf(b, "  %s\n", insideWord)
 	}
 	if s.Tile != nil {
 		fmt.Fprintf(b, "  tile %s %s", s.Tile.Row, s.Tile.X)
@@ -79,11 +86,14 @@ func (v Value) print(b *strings.Builder) {
 	if v.Fold.Points > 0 {
 		fmt.Fprintf(b, ", %d points of axis %d", v.Fold.Points, v.Fold.Axis)
 	}
+	if v.Claim > 0 {
+		fmt.Fprintf(b, ", claimed %d ahead", v.Claim)
+	}
 	b.WriteByte('\n')
 }
 
-// storedWord ends a loop over what is stored.
-const storedWord = " stored"
+// storedWord ends a loop over what is stored, asWord precedes a region's variable, and insideWord is a line of its own.
+const storedWord, asWord, insideWord = " stored", " as ", "inside"
 
 func source(s te.Source) string {
 	if !s.Stage {
@@ -136,8 +146,12 @@ func (s *Schedule) parse(line string) error {
 		return fmt.Errorf("it is part of no stage")
 	}
 	t := &s.Stages[len(s.Stages)-1]
-	if word == "tile" {
+	switch {
+	case word == "tile":
 		return t.parseTile(rest)
+	case word == insideWord && rest == "":
+		t.Inside = true
+		return nil
 	}
 	of, what, ok := strings.Cut(rest, " = ")
 	if !ok || !isName(of) {
@@ -175,9 +189,10 @@ func (s *Schedule) parseStage(text string) error {
 
 func (t *Stage) parseRegion(axis, text string) error {
 	extent, first, ok := strings.Cut(text, " from ")
-	r := Region{Axis: axis}
-	if _, err := fmt.Sscanf(extent, "%d", &r.Extent); err != nil || !ok {
-		return fmt.Errorf("want region AXIS = EXTENT from FIRST")
+	first, as, named := strings.Cut(first, asWord)
+	r := Region{Axis: axis, Var: as}
+	if _, err := fmt.Sscanf(extent, "%d", &r.Extent); err != nil || !ok || named && !isName(as) {
+		return fmt.Errorf("want region AXIS = EXTENT from FIRST, or from FIRST as NAME")
 	}
 	var err error
 	r.First, err = sym.Parse(first)
@@ -270,8 +285,10 @@ func (s *Schedule) parseValue(text string) error {
 	for _, f := range fields[1:] {
 		if e, ok := strings.CutPrefix(f, "encoding "); ok {
 			v.Encoding = e
+		} else if n, err := fmt.Sscanf(f, "claimed %d ahead", &v.Claim); n == 1 && err == nil && v.Claim > 0 {
+			continue
 		} else if _, err := fmt.Sscanf(f, "%d points of axis %d", &v.Fold.Points, &v.Fold.Axis); err != nil || v.Fold.Points < 1 {
-			return fmt.Errorf("%q: want encoding NAME, or N points of axis AXIS", f)
+			return fmt.Errorf("%q: want encoding NAME, N points of axis AXIS, or claimed N ahead", f)
 		}
 	}
 	s.Values = append(s.Values, v)

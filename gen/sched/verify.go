@@ -129,32 +129,6 @@ func (v *verifier) around(n int) (out, stored map[string]bool) {
 	return out, stored
 }
 
-// regions checks that they are of the stage's own axes, once each, and begin where loops around say.
-func (v *verifier) regions(n int) error {
-	around, unordered := v.around(n)
-	seen := map[string]bool{}
-	for _, r := range v.s.Stages[n].Regions {
-		if !slices.ContainsFunc(v.w.Stages[n].Axes, func(a te.Axis) bool { return a.Var == r.Axis }) || seen[r.Axis] {
-			return fmt.Errorf("region of %q, which is no axis of its result, or has one already", r.Axis)
-		}
-		seen[r.Axis] = true
-		if r.Extent < 1 {
-			return fmt.Errorf("region of %s has %d points", r.Axis, r.Extent)
-		}
-		used := map[string]bool{}
-		r.First.Vars(used)
-		for name := range used {
-			if _, symbol := v.w.Facts[name]; !around[name] && !symbol {
-				return fmt.Errorf("region of %s begins at %s, and %s is no loop around the stage", r.Axis, r.First, name)
-			}
-			if unordered[name] {
-				return fmt.Errorf("region of %s begins at %s, and loop %s walks what is stored in an order of its own", r.Axis, r.First, name)
-			}
-		}
-	}
-	return nil
-}
-
 // name counts the axes, parts of axes and symbols of each name. Stages may call an axis alike.
 func (v *verifier) name() {
 	v.named = map[string]int{}
@@ -176,18 +150,6 @@ func (v *verifier) name() {
 	}
 }
 
-// splits checks that the parts of axes have names of their own.
-func (v *verifier) splits(n int) error {
-	for _, x := range v.s.Stages[n].Splits {
-		for _, part := range []string{x.Outer, x.Inner} {
-			if v.named[part] != 1 {
-				return fmt.Errorf("split of %s: %s is the name of something else", x.Axis, part)
-			}
-		}
-	}
-	return nil
-}
-
 // loop checks a loop by itself.
 func (v *verifier) loop(n, i int) error {
 	sc := &v.s.Stages[n]
@@ -203,8 +165,12 @@ func (v *verifier) loop(n, i int) error {
 	switch k := l.Kind; {
 	case l.Size < 0:
 		return fmt.Errorf("%d points", l.Size)
-	case l.Size == 0 && l.Edge != Exact:
+	case l.Size == 0 && l.Edge != Exact && !v.cuts(n, i):
 		return fmt.Errorf("it walks what is left of %s: edges are of loops within", l.Axis)
+	case k == Unroll:
+		if err := v.unroll(n, i); err != nil {
+			return err
+		}
 	case (k == Sum || k == Dot) != p.Reduce && k.Tile():
 		return fmt.Errorf("kind %s, and %s is%s an axis of the reduction", k, l.Axis, map[bool]string{false: " not"}[p.Reduce])
 	case (k == Task || k == Group || k == Item || k == Vector) && p.Reduce:
@@ -245,6 +211,9 @@ func (v *verifier) covers(sc *Stage, p Span) error {
 		if k > 0 {
 			whole *= l.Size
 		}
+	}
+	if x := sc.inner(p.Name); x != nil && x.ragged(p.Axes[0]) && (len(p.Loops) != 1 || sc.Cut(p.Loops[0]) == nil) {
+		return fmt.Errorf("the last part of %s has fewer points: want one loop of %s that is clipped", x.Axis, x.Inner)
 	}
 	if len(p.Loops) == 0 {
 		if !known || n != 1 {

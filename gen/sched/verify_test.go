@@ -15,7 +15,7 @@ import (
 func TestVerify(t *testing.T) {
 	matmul, attention, dots, devices := schedtest.MatMul(), schedtest.Attention(), schedtest.Dots(), schedtest.Device()
 	pruned := schedtest.Pruned()
-	groups, runs := schedtest.Groups(), schedtest.Runs()
+	groups, runs, tiles := schedtest.Groups(), schedtest.Runs(), schedtest.Tiles()
 	for _, c := range []struct {
 		name     string
 		of       schedtest.Example
@@ -70,13 +70,30 @@ func TestVerify(t *testing.T) {
 		{"an encoding in other parts", pruned, "operand 1: 0 1 2 3", "operand 1: 0 1 3 2", "it has an order of its own"},
 		{"no such encoding", pruned, "encoding fkw of 20 kernels 1b b2 1b0", "encoding csr", `encoding "csr": want fkw of N kernels`},
 		{"a part of an axis called as another one", groups, "j0 j1*12", "j0 i1*12", "i1 is the name of something else"},
-		{"parts that are no whole ones", groups, "j0 j1*12", "j0 j1*7", "split of i0 into parts of 7: want a constant extent of whole parts"},
+		{"parts that are no whole ones", groups, "j0 j1*12", "j0 j1*7", "the last part of i0 has fewer points: want one loop of j1 that is clipped"},
 		{"a copy of too few points", groups, "region i1 = 26", "region i1 = 25", "it reads stage 0 at"},
 		{"a copy of another group", groups, "from 6*g", "from 5*g", "it reads stage 0 at"},
 		{"a sum beyond what is stored", matmul, "sum k = r0", "sum k = r0\n  sum k2 = r0*4 roundup", "what is beyond it would be added"},
 		{"a last part that has no code", runs, "q = i1*5 peel", "q = i1*5 clip", "computes more besides where there is a part of a constant that has code of its own"},
 		{"runs of parts of rows", runs, "  rows v = i1*2 peel\n  rows r = i2", "  serial u2 = i2\n  rows v = i1*2 peel\n  rows r = i2*2 peel", "two loops of kind rows"},
 		{"two loops of lanes", matmul, "lanes l = i1*8 roundup", "lanes l = i1*8 roundup\n  lanes l2 = i1*8 roundup", "two loops of kind lanes"},
+		{"a last part that goes on beyond the axis", tiles, "serial v = y clip", "serial v = y", "the last part of i0 has fewer points: want one loop of y that is clipped"},
+		{"whole parts that are clipped", tiles, "  split i1 = tx x*4\n", "  split i1 = tx x*5\n", "it walks what is left of x: edges are of loops within"},
+		{"parts of axes that are no neighbours", tiles, "join tiles = ty tx", "join tiles = ty x", "[ty x] are no neighbouring axes that are computed whole"},
+		{"a part within another one as one axis", tiles, "join tiles = ty tx", "join tiles = tx ty", "[tx ty] are no neighbouring axes that are computed whole"},
+		{"another square", tiles, "((s + 4*t) // (3)) as row", "((s + 4*t) // (4)) as row", "it reads stage 0 at"},
+		{"a square of another task", tiles, "((s + 4*t) % (3)) as column", "((s + t) % (3)) as column", "it reads stage 0 at"},
+		{"a variable of two points", tiles, "region t1 = 1 from", "region t1 = 2 from", "want one point, and a name of its own"},
+		{"a variable called as a loop", tiles, "as row", "as column", "want one point, and a name of its own"},
+		{"a variable called as an axis", tiles, "as row", "as i0", "want one point, and a name of its own"},
+		{"a variable called as a later loop", tiles, "as row", "as w", "stage 0 has a loop of this name"},
+		{"written out around others", tiles, "  serial b = c0\n  unroll u = q0\n", "  unroll u = q0\n  serial b = c0\n", "it is written out: want the innermost loop"},
+		{"a part of an axis written out", tiles, "unroll u = q0", "serial r = q0\n  unroll u = q0*3", "it is written out: want the innermost loop, over a whole axis"},
+		{"a sum written out", matmul, "  rows r = i0*4 peel", "  unroll r = i0*4 peel", "it is written out"},
+		{"lines of registers", tiles, "in worker, claimed", "in register, claimed", "lines of space register are asked for 16 elements ahead"},
+		{"lines of an operand", tiles, "value stage 1.0", "value operand 0: 0 1 2 in arena, claimed 8 ahead\nvalue stage 1.0", "lines of an operand, which is not stored"},
+		{"a transform without points", pruned, "encoding fkw of 20 kernels 1b b2 1b0", "encoding winograd F(3,3)", `encoding "winograd F(3,3)"`},
+		{"a transform of a non-constant operand", matmul, "sum k = r0\n", "sum k = r0\nvalue operand 0: 0 1 in arena, encoding winograd F(4,3)\n", "encoding winograd F(4,3) of a non-constant operand"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			require.Contains(t, c.of.Schedule, c.old)
@@ -90,20 +107,23 @@ func TestVerify(t *testing.T) {
 // TestParse: errors name the line.
 func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
-		"stage 1":                                 `line 1 of the schedule, "stage 1": want stage 0`,
-		"stage 0\n  row x = i0":                   `line 2 of the schedule, "  row x = i0": there is no kind of loop "row"; known: serial task unroll vector group item rows columns lanes sum dot`,
-		"stage 0\n  serial x = i0*0":              "want AXIS*SIZE with a size from 1",
-		"stage 0\n  serial x = i0 clap":           `there is no edge "clap"; known: clip peel roundup last`,
-		"stage 0\n  serial x":                     "want serial NAME and what it is",
-		"stage 0 at 1":                            "want at STAGE.LOOP",
-		"  serial x = i0":                         "it is part of no stage",
-		"scale":                                   "want stage or value",
-		"value operand 0: 0 in cache":             `there is no space "cache"; known: arena worker register local image`,
-		"value operand 0: x in arena":             `part "x" of a storage`,
-		"stage 0\n  tile fma of":                  "want tile ROW and vec, mem, bcast, lane or scalar",
-		"stage 0\n  tile fma_f32x8 lane, y ahead": `"y ahead": want w N ahead, or x ahead`,
-		"stage 0\n  split i0 = j0*4":              "want split AXIS = OUTER INNER*SIZE",
-		strings.Repeat("stage 0\n", 5000):         "schedule of 5000 lines; 4096 at most",
+		"stage 1":                                      `line 1 of the schedule, "stage 1": want stage 0`,
+		"stage 0\n  row x = i0":                        `line 2 of the schedule, "  row x = i0": there is no kind of loop "row"; known: serial task unroll vector group item rows columns lanes sum dot`,
+		"stage 0\n  serial x = i0*0":                   "want AXIS*SIZE with a size from 1",
+		"stage 0\n  serial x = i0 clap":                `there is no edge "clap"; known: clip peel roundup last`,
+		"stage 0\n  serial x":                          "want serial NAME and what it is",
+		"stage 0\n  region x = 1 from t as 2":          "want region AXIS = EXTENT from FIRST, or from FIRST as NAME",
+		"stage 0\n  inside out":                        "want inside NAME and what it is",
+		"value operand 0: 0 in arena, claimed 0 ahead": "want encoding NAME, N points of axis AXIS, or claimed N ahead",
+		"stage 0 at 1":                                 "want at STAGE.LOOP",
+		"  serial x = i0":                              "it is part of no stage",
+		"scale":                                        "want stage or value",
+		"value operand 0: 0 in cache":                  `there is no space "cache"; known: arena worker register local image`,
+		"value operand 0: x in arena":                  `part "x" of a storage`,
+		"stage 0\n  tile fma of":                       "want tile ROW and vec, mem, bcast, lane or scalar",
+		"stage 0\n  tile fma_f32x8 lane, y ahead":      `"y ahead": want w N ahead, or x ahead`,
+		"stage 0\n  split i0 = j0*4":                   "want split AXIS = OUTER INNER*SIZE",
+		strings.Repeat("stage 0\n", 5000):              "schedule of 5000 lines; 4096 at most",
 	} {
 		_, err := sched.Parse(text)
 		assert.ErrorContains(t, err, want)

@@ -39,9 +39,11 @@ func (v *verifier) value(x Value) error {
 			return fmt.Errorf("an operand in space %s", x.Space)
 		case x.Fold.Points > 0:
 			return fmt.Errorf("only %d points of an operand are kept", x.Fold.Points)
+		case x.Claim != 0:
+			return fmt.Errorf("lines of an operand, which is not stored, are asked for %d elements ahead", x.Claim)
 		case x.Encoding != "" && o.Const == nil:
 			return fmt.Errorf("encoding %s of a non-constant operand", x.Encoding)
-		case x.Encoding != "" && x.Parts.String() != layout.PartsOf(layout.RowMajor, len(o.Shape)).String():
+		case x.sparse() && x.Parts.String() != layout.PartsOf(layout.RowMajor, len(o.Shape)).String():
 			return fmt.Errorf("encoding %s of parts %s: it has an order of its own", x.Encoding, x.Parts)
 		}
 		return x.Parts.Check(len(o.Shape))
@@ -61,6 +63,8 @@ func (v *verifier) value(x Value) error {
 	placed := sc.At != Root
 	n, known := x.Parts.Elements(sc.Shape(st, x.Fold)).Const()
 	switch {
+	case x.Claim < 0 || x.Claim > maxRegister || x.Claim > 0 && x.Space != Worker && x.Space != Arena:
+		return fmt.Errorf("lines of space %s are asked for %d elements ahead; want at most %d, of what caches hold", x.Space, x.Claim, maxRegister)
 	case x.Encoding != "":
 		return fmt.Errorf("encoding %s of what a stage computes", x.Encoding)
 	case placed && (x.Space == Arena || x.Space == Image):
@@ -115,8 +119,11 @@ func (v *verifier) reads(n int) error {
 	for k, p := range v.spans[n] {
 		rounded := slices.ContainsFunc(p.Loops, func(i int) bool { return sc.Loops[i].Edge == RoundUp })
 		if x := sc.split(p.Axes[0].Var); x != nil && x.Inner == p.Name { // of what is beyond a part nothing is stored
-			outer := v.spans[n][k-1]
-			whole[x.Axis] = sym.Add(sym.Scale(sc.Point(outer), x.Size), sym.Var(x.Inner))
+			outer := sym.Var(x.Outer) // of a join
+			if k > 0 && v.spans[n][k-1].Name == x.Outer {
+				outer = sc.Point(v.spans[n][k-1])
+			}
+			whole[x.Axis] = sym.Add(sym.Scale(outer, x.Size), sym.Var(x.Inner))
 			ranges[x.Inner] = sym.Range{Lo: 0, Hi: x.Size - 1}
 		}
 		if rounded || p.Step > 1 {

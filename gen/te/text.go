@@ -104,6 +104,9 @@ func (w *Writer) text(e Expr) string {
 	return part.String()
 }
 
+// Text is an expression that tells apart all that compute something else.
+func Text(e Expr) string { return NewWriter().text(e) }
+
 // scalar appends an expression: a deep one is not copied at each level. The type of an accumulator, and of what comes to
 // it, is that of its Init.
 func (w *Writer) scalar(e Expr) {

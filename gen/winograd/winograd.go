@@ -8,7 +8,10 @@
 // matrices apply along each.
 package winograd
 
-import "math/big"
+import (
+	"fmt"
+	"math/big"
+)
 
 // Matrix is rows of exact numbers.
 type Matrix [][]*big.Rat
@@ -18,6 +21,21 @@ type Transform struct {
 	Results, Taps int
 	// A makes Results of Points products, G Points of Taps, B Points of Points inputs.
 	A, G, B Matrix
+}
+
+// String is what encodings of constants call the transform.
+func (t *Transform) String() string { return fmt.Sprintf("winograd F(%d,%d)", t.Results, t.Taps) }
+
+// Names reports whether a text is what String gives for a transform that there are points for.
+func Names(text string) bool {
+	t := &Transform{}
+	_, err := fmt.Sscanf(text, "winograd F(%d,%d)", &t.Results, &t.Taps)
+	return err == nil && t.String() == text && t.exists()
+}
+
+// exists reports whether there are points for the transform.
+func (t *Transform) exists() bool {
+	return t.Results > 0 && t.Taps > 0 && pointsOf[t.Points()-1] != nil
 }
 
 // Points is the number of products, and of inputs: m+r-1.
@@ -37,12 +55,13 @@ func rat(a, b int64) *big.Rat { return big.NewRat(a, b) }
 
 // New is F(results, taps); nil where there are no points for it.
 func New(results, taps int) *Transform {
-	n := results + taps - 1
-	ps := pointsOf[n-1]
-	if results < 1 || taps < 1 || ps == nil {
+	t := &Transform{Results: results, Taps: taps}
+	if !t.exists() {
 		return nil
 	}
-	t := &Transform{Results: results, Taps: taps, A: zeros(results, n), G: zeros(n, taps), B: zeros(n, n)}
+	n := t.Points()
+	ps := pointsOf[n-1]
+	t.A, t.G, t.B = zeros(results, n), zeros(n, taps), zeros(n, n)
 	for j, p := range ps {
 		// Lagrange's basis polynomial is basis/scale.
 		scale, basis := rat(1, 1), []*big.Rat{rat(1, 1)}
