@@ -48,13 +48,13 @@ var network = `graph "g" opset 17 {
   %sum ?[*] = Add.14(%deep, %r) "sum"
   %top ?[*] = MaxPool.12(%sum) {kernel_shape = [2, 2]} "top"
   %few ?[*] = Conv.11(%q, @few) {pads = [1, 1, 1, 1]} "few"
-  output %few
   output %y
   output %z
   output %some
   output %all
   output %mish
   output %top
+  output %few
 }
 `
 
