@@ -9,15 +9,16 @@ import (
 	"rules_dnn/gen/ir"
 )
 
-// Weights are the arrays of the format. Filter f of the order in which they are stored is filter Reorder[f], its
-// kernels are those from Offset[f] to Offset[f+1], and of these, from its first one on, those from Stride[f][p] to
-// Stride[f][p+1] have pattern p. Kernel k is of input channel Index[k], and its taps' weights are Values[k*entries:].
+// Weights are the arrays of the format. Filter f of the order in which they are stored is filter Reorder[f], or that group of Share
+// filters. Its kernels are those from Offset[f] to Offset[f+1]. In Stride it has a run for each block of channels and, within it, each
+// pattern: from its first kernel on, those from Stride[f][run] to Stride[f][run+1]. Kernel k is of input channel Index[k], and its
+// taps' weights are Values[k*entries*Share:], for each tap those of all filters of the group; zero of filters that are none.
 type Weights struct {
 	Encoding
 	Offset          []int32
 	Reorder         []uint16
 	Index           []uint16
-	Stride          []uint16 // of len(Patterns)+1 for each filter
+	Stride          []uint16 // of Ends elements for each filter
 	Values          []byte   // elements of Type
 	Type            ir.DType
 	filters, inputs int
@@ -27,24 +28,21 @@ type Weights struct {
 // kernel is one that is kept.
 type kernel struct{ channel, pattern int }
 
-// Encode stores weights of the shape [filters, channels, taps...]. Each kernel must be zero, or fit in a pattern: it is stored by the first one
-// that has all its taps.
-func Encode(w *ir.Tensor, patterns []Pattern) (*Weights, error) {
-	out := &Weights{Encoding: Encoding{Patterns: patterns}, Type: w.Type, taps: 1}
+// Encode stores weights of the shape [filters, channels, taps...]; Kernels of the encoding is counted. Each kernel must be zero, or fit in a
+// pattern: it is stored by the first one that has all its taps. Of filters that share what they keep, a kernel's taps are those of all.
+func Encode(w *ir.Tensor, e Encoding) (*Weights, error) {
+	e.Kernels = 0
+	out := &Weights{Encoding: e, Type: w.Type}
 	if err := out.check(); err != nil {
 		return nil, err
 	}
-	if len(w.Shape) < 3 || w.Shape[0] > maxIndex || w.Shape[1] >= maxIndex {
-		return nil, fmt.Errorf("weights of shape %v; want filters (at most %d), channels (fewer than %d), and taps", w.Shape, maxIndex, maxIndex)
-	}
-	for _, n := range w.Shape[2:] {
-		out.taps *= n
+	if err := out.shape(w); err != nil {
+		return nil, err
 	}
 	if err := out.Fits(out.taps); err != nil {
 		return nil, err
 	}
-	out.filters, out.inputs = int(w.Shape[0]), int(w.Shape[1])
-	filters := make([][]kernel, out.filters)
+	filters := make([][]kernel, out.Stored(int64(out.filters)))
 	for f := range filters {
 		var err error
 		if filters[f], err = out.kernels(w, f); err != nil {
@@ -58,27 +56,57 @@ func Encode(w *ir.Tensor, patterns []Pattern) (*Weights, error) {
 	return out, nil
 }
 
-// kernels are those of a filter that are kept, by pattern, then channel (kernel reorder, 2.5.2).
-func (w *Weights) kernels(t *ir.Tensor, f int) ([]kernel, error) {
-	var out []kernel
-	for c := range w.inputs {
-		var used Pattern
+func (w *Weights) shape(t *ir.Tensor) error {
+	if len(t.Shape) < 2 || t.Shape[0] > maxIndex || t.Shape[1] >= maxIndex {
+		return fmt.Errorf("weights of shape %v; want filters (at most %d), channels (fewer than %d), and taps", t.Shape, maxIndex, maxIndex)
+	}
+	w.filters, w.inputs, w.taps = int(t.Shape[0]), int(t.Shape[1]), 1
+	for _, n := range t.Shape[2:] {
+		w.taps *= n
+	}
+	if w.taps < 1 || w.taps > maxTaps {
+		return fmt.Errorf("kernels of %d taps; want 1 to %d", w.taps, maxTaps)
+	}
+	return nil
+}
+
+// support is the taps that any filter of a stored one keeps of a channel.
+func (w *Weights) support(t *ir.Tensor, f, c int) Pattern {
+	var used Pattern
+	for x := f * int(w.Share); x < min((f+1)*int(w.Share), w.filters); x++ {
 		for tap := range int(w.taps) {
-			if !zero(w.element(t, f, c, tap)) {
+			if !zero(w.element(t, x, c, tap)) {
 				used |= 1 << tap
 			}
 		}
+	}
+	return used
+}
+
+// kernels are those of a filter that are kept, by block of channels, pattern, then channel (kernel reorder, 2.5.2).
+func (w *Weights) kernels(t *ir.Tensor, f int) ([]kernel, error) {
+	var out []kernel
+	for c := range w.inputs {
+		used := w.support(t, f, c)
 		if used == 0 {
 			continue
 		}
 		p := slices.IndexFunc(w.Patterns, func(p Pattern) bool { return used&^p == 0 })
 		if p < 0 {
-			return nil, fmt.Errorf("the kernel of filter %d and channel %d keeps the taps %v, which no pattern has", f, c, used.Taps())
+			return nil, fmt.Errorf("the kernel of filter %d and channel %d keeps the taps %v, which no pattern has", f*int(w.Share), c, used.Taps())
 		}
 		out = append(out, kernel{c, p})
 	}
-	slices.SortStableFunc(out, func(a, b kernel) int { return a.pattern - b.pattern })
+	slices.SortStableFunc(out, func(a, b kernel) int { return w.run(a) - w.run(b) })
 	return out, nil
+}
+
+// run is the number of the block and pattern of a kernel.
+func (w *Weights) run(k kernel) int {
+	if w.Block > 0 {
+		return k.channel/int(w.Block)*len(w.Patterns) + k.pattern
+	}
+	return k.pattern
 }
 
 // add stores a filter.
@@ -86,17 +114,28 @@ func (w *Weights) add(t *ir.Tensor, f int, kernels []kernel) {
 	w.Offset = append(w.Offset, int32(w.Kernels))
 	w.Reorder = append(w.Reorder, uint16(f))
 	at := 0
-	for p, pattern := range w.Patterns {
+	for run := range int(w.Ends(int64(w.inputs))) - 1 {
 		w.Stride = append(w.Stride, uint16(at))
-		for ; at < len(kernels) && kernels[at].pattern == p; at++ {
+		for ; at < len(kernels) && w.run(kernels[at]) == run; at++ {
 			w.Index = append(w.Index, uint16(kernels[at].channel))
-			for _, tap := range pattern.Taps() {
-				w.Values = append(w.Values, w.element(t, f, kernels[at].channel, tap)...)
-			}
+			w.keep(t, f, kernels[at])
 		}
 	}
 	w.Stride = append(w.Stride, uint16(at))
 	w.Kernels += int64(len(kernels))
+}
+
+// keep stores the weights of a kernel.
+func (w *Weights) keep(t *ir.Tensor, f int, k kernel) {
+	for _, tap := range w.Patterns[k.pattern].Taps() {
+		for x := f * int(w.Share); x < (f+1)*int(w.Share); x++ {
+			if x < w.filters {
+				w.Values = append(w.Values, w.element(t, x, k.channel, tap)...)
+			} else {
+				w.Values = append(w.Values, make([]byte, t.Type.Size())...)
+			}
+		}
+	}
 }
 
 // element is the bytes of a weight.
@@ -167,17 +206,25 @@ func tensor(t ir.DType, n int, data []byte) *ir.Tensor {
 // Decode is the dense weights, of the shape that they had.
 func (w *Weights) Decode(shape []int64) *ir.Tensor {
 	out := ir.NewTensor(w.Type, shape...)
-	size := w.Type.Size()
+	ends := int(w.Ends(int64(w.inputs)))
 	for f := range w.Reorder {
-		stride := w.Stride[f*(len(w.Patterns)+1):]
-		for p, pattern := range w.Patterns {
-			for k := w.Offset[f] + int32(stride[p]); k < w.Offset[f]+int32(stride[p+1]); k++ {
-				for i, tap := range pattern.Taps() {
-					at := (int(k)*w.Entries() + i) * size
-					copy(w.element(out, int(w.Reorder[f]), int(w.Index[k]), tap), w.Values[at:at+size])
-				}
+		stride := w.Stride[f*ends:]
+		for run := range ends - 1 {
+			for k := w.Offset[f] + int32(stride[run]); k < w.Offset[f]+int32(stride[run+1]); k++ {
+				w.decode(out, f, int(k), w.Patterns[run%len(w.Patterns)])
 			}
 		}
 	}
 	return out
+}
+
+// decode puts the weights of a kernel in their places.
+func (w *Weights) decode(out *ir.Tensor, f, k int, p Pattern) {
+	size, share := w.Type.Size(), int(w.Share)
+	for i, tap := range p.Taps() {
+		for x := range min(share, w.filters-int(w.Reorder[f])*share) {
+			at := ((k*w.Entries()+i)*share + x) * size
+			copy(w.element(out, int(w.Reorder[f])*share+x, int(w.Index[k]), tap), w.Values[at:at+size])
+		}
+	}
 }

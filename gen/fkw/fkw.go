@@ -1,11 +1,13 @@
 // Package fkw stores the weights of a convolution whose kernels are pruned to patterns: PatDNN's filter-kernel-weight format
 // (section 2.5.3), after its reorder of filters and kernels (2.5.2). A kernel is the taps of one filter and one input
-// channel. It is either dropped as a whole, or keeps the taps of one of a few patterns, all of as many.
+// channel. It is either dropped as a whole, or keeps the taps of one of a few patterns, all of as many. Neighbouring filters
+// may share what they keep: such a group is stored as one filter, whose weights are vectors of one element for each.
 package fkw
 
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -30,19 +32,48 @@ func (p Pattern) Taps() []int {
 	return out
 }
 
+// MaxShare is how many filters share what they keep at most.
+const MaxShare = 64
+
 // Encoding is what code needs to know of stored weights besides their arrays.
 type Encoding struct {
-	Kernels  int64 // how many are stored
+	Kernels  int64 // how many are stored, of filters or groups of them
 	Patterns []Pattern
+	// Share neighbouring filters keep the same kernels and taps; 1: each has its own.
+	Share int64
+	// Block is how many channels' kernels lie together, by pattern within them, so that what they read stays in the nearest
+	// cache; 0: those of all channels.
+	Block int64
 }
+
+// Blocks are how often so many channels' kernels lie together.
+func (e *Encoding) Blocks(channels int64) int64 {
+	if e.Block == 0 {
+		return 1
+	}
+	return (channels + e.Block - 1) / e.Block
+}
+
+// Ends is how many elements Stride has for a filter, or a group of them.
+func (e *Encoding) Ends(channels int64) int64 { return e.Blocks(channels)*int64(len(e.Patterns)) + 1 }
+
+// Stored is how many filters are stored: groups, where filters share what they keep.
+func (e *Encoding) Stored(filters int64) int64 { return (filters + e.Share - 1) / e.Share }
 
 // name is that of encodings in schedules.
 const name = "fkw"
 
-// String is the text that Parse reads: "fkw of 120 kernels 1b 33 d8", the patterns in hexadecimal.
+// String is the text that Parse reads: "fkw of 120 kernels 1b 33 d8", the patterns in hexadecimal. Before these come
+// "shared by 16" and "in blocks of 64" where they are so.
 func (e *Encoding) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of %d kernels", name, e.Kernels)
+	if e.Share > 1 {
+		fmt.Fprintf(&b, " shared by %d", e.Share)
+	}
+	if e.Block > 0 {
+		fmt.Fprintf(&b, " in blocks of %d", e.Block)
+	}
 	for _, p := range e.Patterns {
 		fmt.Fprintf(&b, " %x", uint64(p))
 	}
@@ -51,23 +82,46 @@ func (e *Encoding) String() string {
 
 // Parse reads what String prints.
 func Parse(text string) (*Encoding, error) {
-	f := strings.Fields(text)
-	if len(f) < 5 || f[0] != name || f[1] != "of" || f[3] != "kernels" {
+	p := &parser{text: text, fields: strings.Fields(text)}
+	e := &Encoding{Share: 1}
+	if !p.words(name, "of") || !p.number(&e.Kernels) || !p.words("kernels") {
 		return nil, fmt.Errorf("encoding %q: want %s of N kernels, and their patterns in hexadecimal", text, name)
 	}
-	e := &Encoding{}
-	var err error
-	if e.Kernels, err = strconv.ParseInt(f[2], 10, 64); err != nil {
-		return nil, fmt.Errorf("encoding %q: %q is no number of kernels", text, f[2])
+	if p.words("shared", "by") && !p.number(&e.Share) || p.words("in", "blocks", "of") && !p.number(&e.Block) {
+		return nil, fmt.Errorf("encoding %q: want a number of filters after \"shared by\", and of channels after \"in blocks of\"", text)
 	}
-	for _, s := range f[4:] {
-		p, err := strconv.ParseUint(s, 16, 64)
+	for _, s := range p.fields {
+		x, err := strconv.ParseUint(s, 16, 64)
 		if err != nil {
 			return nil, fmt.Errorf("encoding %q: %q is no pattern: want its taps as bits, in hexadecimal", text, s)
 		}
-		e.Patterns = append(e.Patterns, Pattern(p))
+		e.Patterns = append(e.Patterns, Pattern(x))
 	}
 	return e, e.check()
+}
+
+// parser reads an encoding; fields are what is left of it.
+type parser struct {
+	text   string
+	fields []string
+}
+
+// words reads some words, if they are next.
+func (p *parser) words(want ...string) bool {
+	if len(p.fields) < len(want) || !slices.Equal(p.fields[:len(want)], want) {
+		return false
+	}
+	p.fields = p.fields[len(want):]
+	return true
+}
+
+func (p *parser) number(to *int64) bool {
+	if len(p.fields) == 0 {
+		return false
+	}
+	n, err := strconv.ParseInt(p.fields[0], 10, 64)
+	p.fields, *to = p.fields[1:], n
+	return err == nil
 }
 
 // check refuses what the format does not take.
@@ -75,6 +129,10 @@ func (e *Encoding) check() error {
 	switch {
 	case e.Kernels < 0 || e.Kernels > maxKernels:
 		return fmt.Errorf("%d kernels; want 0 to %d", e.Kernels, maxKernels)
+	case e.Share < 1 || e.Share > MaxShare:
+		return fmt.Errorf("%d filters share what they keep; want 1 to %d", e.Share, MaxShare)
+	case e.Block < 0:
+		return fmt.Errorf("blocks of %d channels", e.Block)
 	case len(e.Patterns) == 0 || len(e.Patterns) > maxPatterns:
 		return fmt.Errorf("%d patterns; want 1 to %d", len(e.Patterns), maxPatterns)
 	}

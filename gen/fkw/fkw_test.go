@@ -15,6 +15,19 @@ import (
 // patterns of a 3x3 kernel that keep the centre and three of its neighbours.
 var patterns = []Pattern{0x1b, 0x36, 0xd8, 0x1b0, 0xb2}
 
+// own are patterns of filters each of which keeps what it likes.
+func own(patterns []Pattern) Encoding { return Encoding{Patterns: patterns, Share: 1} }
+
+// shared keeps the same kernels and taps of so many neighbouring filters.
+func alike(seed uint64, dropped float64, share int64, shape ...int64) *ir.Tensor {
+	w := pruned(seed, dropped, shape...)
+	one := int(shape[1] * shape[2] * shape[3] * 4)
+	for f := range int(shape[0]) {
+		copy(w.Data[f*one:(f+1)*one], w.Data[f/int(share)*int(share)*one:])
+	}
+	return w
+}
+
 // pruned is random weights, of which each kernel is dropped by a chance, or keeps a pattern.
 func pruned(seed uint64, dropped float64, shape ...int64) *ir.Tensor {
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -41,7 +54,7 @@ func TestRoundTrip(t *testing.T) {
 		"more than one block": pruned(6, 0.72, 70, 33, 3, 3),
 	} {
 		t.Run(name, func(t *testing.T) {
-			x, err := Encode(w, patterns)
+			x, err := Encode(w, own(patterns))
 			require.NoError(t, err)
 			require.Equal(t, w.Data, x.Decode(w.Shape).Data)
 			e, err := Parse(x.String())
@@ -52,6 +65,52 @@ func TestRoundTrip(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestShared: filters that share what they keep are found, stored as one, and come back, those of a group that is not full too.
+func TestShared(t *testing.T) {
+	for name, x := range map[string]struct {
+		w            *ir.Tensor
+		share, block int64
+	}{
+		"groups of 16":         {alike(1, 0.7, 16, 48, 40, 3, 3), 16, 0},
+		"blocks of 16":         {alike(2, 0.7, 8, 32, 40, 3, 3), 8, 16},
+		"a group of 5":         {alike(3, 0.6, 8, 21, 20, 3, 3), 8, 64},
+		"each has its own":     {pruned(4, 0.6, 10, 20, 3, 3), 1, 8},
+		"groups of two groups": {alike(5, 0.7, 16, 32, 20, 3, 3), 8, 8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := Find(x.w, x.share, x.block)
+			require.NotNil(t, e)
+			require.ElementsMatch(t, patterns, e.Patterns)
+			out, err := Encode(x.w, *e)
+			require.NoError(t, err)
+			require.Equal(t, *e, out.Encoding, "Find counts the kernels that Encode stores")
+			require.Equal(t, x.w.Data, out.Decode(x.w.Shape).Data)
+			parsed, err := Parse(out.String())
+			require.NoError(t, err)
+			require.Equal(t, out.Encoding, *parsed)
+			require.Len(t, out.Stride, int(out.Stored(x.w.Shape[0])*out.Ends(x.w.Shape[1])))
+		})
+	}
+}
+
+// TestFind: what has few zeros, many patterns or no zeros at the same places is not pruned; kernels that keep fewer taps take a pattern that has them.
+func TestFind(t *testing.T) {
+	require.Nil(t, Find(pruned(1, 0, 8, 6, 3, 3), 8, 0), "filters that share nothing")
+	require.NotNil(t, Find(pruned(1, 0, 8, 6, 3, 3), 1, 0), "patterns alone")
+	require.Nil(t, Find(ir.NewTensor(ir.F32, 8, 6, 3, 3), 1, 0), "nothing is kept")
+	fewer := pruned(2, 0.5, 8, 6, 3, 3)
+	for k := range 8 * 6 {
+		binary.LittleEndian.PutUint32(fewer.Data[4*(k*9+4):], 0) // all have the centre
+	}
+	require.Equal(t, 3, Find(fewer, 1, 0).Entries())
+	binary.LittleEndian.PutUint32(fewer.Data, math.Float32bits(1))
+	e := Find(fewer, 1, 0)
+	x, err := Encode(fewer, *e)
+	require.NoError(t, err)
+	require.Equal(t, fewer.Data, x.Decode(fewer.Shape).Data)
+	require.Nil(t, Find(alike(3, 1, 1, 8, 6, 3, 3), 1, 0))
 }
 
 // TestOrder: the filters of figure 2.10, and of equal length those next to each other that share kernels.
@@ -69,7 +128,7 @@ func TestOrder(t *testing.T) {
 
 // TestKernels: within a filter, kernels of a pattern lie together.
 func TestKernels(t *testing.T) {
-	x, err := Encode(pruned(7, 0.4, 9, 20, 3, 3), patterns)
+	x, err := Encode(pruned(7, 0.4, 9, 20, 3, 3), own(patterns))
 	require.NoError(t, err)
 	for f := range x.Reorder {
 		stride := x.Stride[f*(len(patterns)+1) : (f+1)*(len(patterns)+1)]
@@ -81,7 +140,7 @@ func TestKernels(t *testing.T) {
 // TestOverhead: of the paper's layers L4 and L6 at 8x, beside the 32-bit column indices and row pointers of CSR (figure 2.16).
 func TestOverhead(t *testing.T) {
 	for _, n := range []int64{128, 256} {
-		x, err := Encode(pruned(8, 1-1/3.6, n, n, 3, 3), patterns)
+		x, err := Encode(pruned(8, 1-1/3.6, n, n, 3, 3), own(patterns))
 		require.NoError(t, err)
 		arrays := x.Arrays()
 		ours := 0
@@ -106,22 +165,25 @@ func TestRefused(t *testing.T) {
 		want     string
 	}{
 		{"a kernel of no pattern", dense, patterns, "the kernel of filter 0 and channel 0 keeps the taps [0 1 2 3 4 5 6 7 8], which no pattern has"},
-		{"a matrix", ir.NewTensor(ir.F32, 2, 3), patterns, "weights of shape [2 3]; want filters (at most 65536), channels (fewer than 65536), and taps"},
-		{"more taps than a pattern has bits", ir.NewTensor(ir.F32, 1, 1, 9, 9), patterns, "kernels of 81 taps; 64 at most"},
+		{"a vector", ir.NewTensor(ir.F32, 2), patterns, "weights of shape [2]; want filters (at most 65536), channels (fewer than 65536), and taps"},
+		{"more taps than a pattern has bits", ir.NewTensor(ir.F32, 1, 1, 9, 9), patterns, "kernels of 81 taps; want 1 to 64"},
 		{"a tap beyond the kernel", ir.NewTensor(ir.F32, 1, 1, 2, 2), []Pattern{0x1b}, "pattern 1b has a tap beyond the 4 of a kernel"},
 		{"patterns of other lengths", dense, []Pattern{0x1b, 7}, "pattern 7 has 3 taps, and 1b has 4: kernels keep as many"},
 		{"a pattern twice", dense, []Pattern{0x1b, 0x1b}, "pattern 1b occurs twice"},
 		{"no taps", dense, []Pattern{0}, "a pattern without taps"},
 		{"no patterns", dense, nil, "0 patterns; want 1 to 256"},
 	} {
-		_, err := Encode(x.w, x.patterns)
+		_, err := Encode(x.w, own(x.patterns))
 		require.EqualError(t, err, x.want, x.what)
 	}
 	for text, want := range map[string]string{
-		"csr":                    `encoding "csr": want fkw of N kernels, and their patterns in hexadecimal`,
-		"fkw of x kernels 1b":    `encoding "fkw of x kernels 1b": "x" is no number of kernels`,
-		"fkw of 3 kernels 1b zz": `encoding "fkw of 3 kernels 1b zz": "zz" is no pattern: want its taps as bits, in hexadecimal`,
-		"fkw of -1 kernels 1b":   "-1 kernels; want 0 to 1073741824",
+		"csr":                                 `encoding "csr": want fkw of N kernels, and their patterns in hexadecimal`,
+		"fkw of x kernels 1b":                 `encoding "fkw of x kernels 1b": want fkw of N kernels, and their patterns in hexadecimal`,
+		"fkw of 3 kernels 1b zz":              `encoding "fkw of 3 kernels 1b zz": "zz" is no pattern: want its taps as bits, in hexadecimal`,
+		"fkw of 3 kernels shared by 1b":       `encoding "fkw of 3 kernels shared by 1b": want a number of filters after "shared by", and of channels after "in blocks of"`,
+		"fkw of 3 kernels shared by 65 1b":    "65 filters share what they keep; want 1 to 64",
+		"fkw of 3 kernels in blocks of -1 1b": "blocks of -1 channels",
+		"fkw of -1 kernels 1b":                "-1 kernels; want 0 to 1073741824",
 	} {
 		_, err := Parse(text)
 		require.EqualError(t, err, want)

@@ -92,7 +92,7 @@ func stores(t *testing.T, v sched.Value, x *ir.Tensor) [][]byte {
 	}
 	e, err := fkw.Parse(v.Encoding)
 	require.NoError(t, err)
-	w, err := fkw.Encode(x, e.Patterns)
+	w, err := fkw.Encode(x, *e)
 	require.NoError(t, err)
 	require.Equal(t, v.Encoding, w.String())
 	var out [][]byte

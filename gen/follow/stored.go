@@ -20,6 +20,8 @@ type encoded struct {
 // encode makes the buffers of an operand that is encoded.
 func (f *follower) encode(i int, z *sched.Nonzeros) {
 	filters, _ := z.Filter.Extent.Const()
+	channels, _ := z.Channel.Extent.Const()
+	filters = z.Stored(filters)
 	add := func(name string, t ir.DType, n int64) *loop.Buffer {
 		b := &loop.Buffer{Name: fmt.Sprintf("a%d_%s", i, name), Type: t, Size: sym.Const(n), Const: true}
 		f.k.Buffers = append(f.k.Buffers, b)
@@ -29,8 +31,8 @@ func (f *follower) encode(i int, z *sched.Nonzeros) {
 		offset:  add("offset", ir.I32, filters+1),
 		reorder: add("reorder", ir.U16, filters),
 		index:   add("index", ir.U16, z.Encoding.Kernels),
-		stride:  add("stride", ir.U16, filters*int64(len(z.Patterns)+1)),
-		values:  add("values", f.w.Operands[i].Type, z.Encoding.Kernels*int64(z.Entries())),
+		stride:  add("stride", ir.U16, filters*z.Ends(channels)),
+		values:  add("values", f.w.Operands[i].Type, z.Encoding.Kernels*int64(z.Entries())*z.Share),
 	}
 }
 
@@ -45,49 +47,88 @@ func element(b *loop.Buffer, at sym.Expr) te.Expr {
 	return te.Fn(ir.I64, "cast", loop.Mem{Buf: b, Index: at})
 }
 
-// filter tells the statements of an iteration which filter is stored there.
+// filter tells the statements of an iteration which filter is stored there, or which group, and a tile where its kernels begin.
 func (f *follower) filter(c *stage, body []loop.Stmt) []loop.Stmt {
-	z := c.stored
-	n, _ := z.Filter.Extent.Const()
-	l := c.sched.Loops[z.Filters]
-	return append([]loop.Stmt{f.bind(filterName(l), element(f.in[z.Operand].enc.reorder, sym.Var(l.Var)), max(n, 1)-1)}, body...)
+	z, e, l := c.stored, f.in[c.stored.Operand].enc, c.sched.Loops[c.stored.Filters]
+	n, _ := e.reorder.Size.Const()
+	out := []loop.Stmt{f.bind(filterName(l), element(e.reorder, sym.Var(l.Var)), max(n, 1)-1)}
+	if k := c.sched.Loops[z.Kernels]; k.Kind == sched.Sum {
+		out = append(out, f.bind(firstName(k), element(e.offset, sym.Var(l.Var)), z.Encoding.Kernels))
+	}
+	return append(out, body...)
 }
 
-// filterName is the variable of the filter that an iteration computes.
+// filterName is the variable of the filter that an iteration computes, or of the group, and firstName that of its first kernel.
 func filterName(l sched.Loop) string { return l.Var + "_filter" }
+func firstName(l sched.Loop) string  { return l.Var + "_first" }
+
+// weight is where the weight lies of a filter's kernel and tap, of the filter at hand among those that share them.
+func (c *stage) weight(kernel sym.Expr, tap int) sym.Expr {
+	z := c.stored
+	at := sym.Add(sym.Scale(kernel, int64(z.Entries())), sym.Const(int64(tap)))
+	group := sym.Scale(sym.Var(filterName(c.sched.Loops[z.Filters])), z.Share)
+	return sym.Add(sym.Scale(at, z.Share), sym.Sub(c.coords[z.Filter.Var], group))
+}
 
 // kernels is code for the kernels of a filter that are stored: without branches, as all of a pattern lie together, for each pattern a loop
 // over its kernels with the taps written out (2.5.2).
 func (f *follower) kernels(c *stage, body func() ([]loop.Stmt, error)) ([]loop.Stmt, error) {
-	z, e := c.stored, f.in[c.stored.Operand].enc
-	filter, name := sym.Var(c.sched.Loops[z.Filters].Var), c.sched.Loops[z.Kernels].Var
+	z, name := c.stored, c.sched.Loops[c.stored.Kernels].Var
 	channels, _ := z.Channel.Extent.Const()
+	block, blocks := name+"_block", z.Blocks(channels)
+	f.facts[block] = sym.Range{Lo: 0, Hi: blocks - 1}
+	first := sym.Add(sym.Scale(sym.Var(c.sched.Loops[z.Filters].Var), z.Ends(channels)), sym.Scale(sym.Var(block), int64(len(z.Patterns))))
+	if blocks == 1 {
+		first = first.Subst(map[string]sym.Expr{block: sym.Const(0)}, f.facts)
+	}
 	var out []loop.Stmt
-	for p, pattern := range z.Patterns {
-		v := func(s string) string { return fmt.Sprintf("%s%d_%s", name, p, s) }
-		row := sym.Add(sym.Scale(filter, int64(len(z.Patterns)+1)), sym.Const(int64(p)))
-		first, end := element(e.stride, row), element(e.stride, sym.Add(row, sym.Const(1)))
-		out = append(out,
-			f.bind(v("first"), te.Fn(ir.I64, "add", element(e.offset, filter), first), z.Encoding.Kernels),
-			f.bind(v("count"), te.Fn(ir.I64, "sub", end, first), channels))
-		f.facts[v("k")] = sym.Range{Lo: 0, Hi: max(channels, 1) - 1}
-		at := sym.Add(sym.Var(v("first")), sym.Var(v("k")))
-		inner := []loop.Stmt{f.bind(v("channel"), element(e.index, at), max(channels, 1)-1)}
-		for i, tap := range pattern.Taps() {
-			c.coords[z.Channel.Var] = sym.Var(v("channel"))
-			for d := len(z.Taps) - 1; d >= 0; d-- {
-				n, _ := z.Taps[d].Extent.Const()
-				c.coords[z.Taps[d].Var] = sym.Const(int64(tap) % n)
-				tap /= int(n)
-			}
-			e.at = sym.Add(sym.Scale(at, int64(z.Entries())), sym.Const(int64(i)))
-			one, err := body()
-			if err != nil {
-				return nil, err
-			}
-			inner = append(inner, one...)
+	for p := range z.Patterns {
+		run, err := f.run(c, p, sym.Add(first, sym.Const(int64(p))), body)
+		if err != nil {
+			return nil, err
 		}
-		out = append(out, loop.For{Var: v("k"), Extent: sym.Var(v("count")), Body: inner})
+		out = append(out, run...)
+	}
+	if blocks > 1 {
+		out = []loop.Stmt{loop.For{Var: block, Extent: sym.Const(blocks), Body: out}}
 	}
 	return out, nil
+}
+
+// run is the loop over the kernels of a pattern, of which the ends are in a row of the array.
+func (f *follower) run(c *stage, p int, row sym.Expr, body func() ([]loop.Stmt, error)) ([]loop.Stmt, error) {
+	z, e := c.stored, f.in[c.stored.Operand].enc
+	name := c.sched.Loops[z.Kernels].Var
+	channels, _ := z.Channel.Extent.Const()
+	v := func(s string) string { return fmt.Sprintf("%s%d_%s", name, p, s) }
+	first, end := element(e.stride, row), element(e.stride, sym.Add(row, sym.Const(1)))
+	filter := sym.Var(c.sched.Loops[z.Filters].Var)
+	out := []loop.Stmt{
+		f.bind(v("first"), te.Fn(ir.I64, "add", element(e.offset, filter), first), z.Encoding.Kernels),
+		f.bind(v("count"), te.Fn(ir.I64, "sub", end, first), channels),
+	}
+	f.facts[v("k")] = sym.Range{Lo: 0, Hi: max(channels, 1) - 1}
+	at := sym.Add(sym.Var(v("first")), sym.Var(v("k")))
+	inner := []loop.Stmt{f.bind(v("channel"), element(e.index, at), max(channels, 1)-1)}
+	for i, tap := range z.Patterns[p].Taps() {
+		c.coords[z.Channel.Var] = sym.Var(v("channel"))
+		c.at(tap)
+		e.at = c.weight(at, i)
+		one, err := body()
+		if err != nil {
+			return nil, err
+		}
+		inner = append(inner, one...)
+	}
+	return append(out, loop.For{Var: v("k"), Extent: sym.Var(v("count")), Body: inner}), nil
+}
+
+// at fixes the axes of a kernel's taps at one of them.
+func (c *stage) at(tap int) {
+	z := c.stored
+	for d := len(z.Taps) - 1; d >= 0; d-- {
+		n, _ := z.Taps[d].Extent.Const()
+		c.coords[z.Taps[d].Var] = sym.Const(int64(tap) % n)
+		tap /= int(n)
+	}
 }

@@ -60,6 +60,9 @@ func (f *follower) singles(c *stage, i, rows int) ([]loop.Stmt, error) {
 
 // call is a call of the micro-kernel of one size.
 func (f *follower) call(c *stage, i int) ([]loop.Stmt, error) {
+	if c.sumsStored() {
+		f.openKernels(c)
+	}
 	x, w, err := f.factors(c, i)
 	if err != nil {
 		return nil, err
@@ -100,7 +103,13 @@ func (f *follower) call(c *stage, i int) ([]loop.Stmt, error) {
 		return []loop.Stmt{loop.Tile{Micro: m, X: x.Buf, XAt: x.Index.Subst(zero, f.facts), W: w.Buf, At: w.Index.Subst(zero, f.facts), Acc: to, AccAt: at}}, nil
 	}
 	acc := f.sums(c, m)
+	if c.sumsStored() {
+		c.firstKernel(zero)
+	}
 	tile := loop.Tile{Micro: m, X: x.Buf, XAt: x.Index.Subst(zero, f.facts), W: w.Buf, At: w.Index.Subst(zero, f.facts), Acc: acc}
+	if c.sumsStored() {
+		f.kernelsOf(c, &tile)
+	}
 	end, err := f.stores(c, i, results, &accumulators{bufs: []*loop.Buffer{acc}, index: at}, zero)
 	return append([]loop.Stmt{tile}, end...), err
 }
@@ -145,6 +154,13 @@ func (f *follower) micro(c *stage, i int, x, w loop.Mem) (*loop.MicroKernel, err
 	wide := walk{lanes: c.row.Lanes, columns: 1}
 	for k := i; k < len(c.sched.Loops); k++ {
 		l := c.sched.Loops[k]
+		if l.Stored {
+			var err error
+			if m.Kept, err = f.keep(c, x); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		xs, ws, err := f.steps(l.Var, x, w)
 		if err != nil {
 			return nil, err

@@ -46,7 +46,7 @@ func (p *placing) allowed(body []Stmt) bool {
 		case Store:
 			ok = p.reads(x.Value, body[i:])
 		case Tile:
-			ok = !p.either(x.X) && !p.either(x.W) && !p.either(x.Acc)
+			ok = !p.either(x.X) && !p.either(x.W) && !p.either(x.Acc) && !p.either(x.Index) && !p.either(x.Ends)
 		case Call:
 			ok = false
 		}
@@ -142,6 +142,10 @@ func mapPlaces(body []Stmt, f func(*Buffer, sym.Expr) (*Buffer, sym.Expr)) []Stm
 			x.X, x.XAt = f(x.X, x.XAt)
 			x.W, x.At = f(x.W, x.At)
 			x.Acc, x.AccAt = f(x.Acc, x.AccAt)
+			if x.Index != nil {
+				x.Index, x.IndexAt = f(x.Index, x.IndexAt)
+				x.Ends, x.EndsAt = f(x.Ends, x.EndsAt)
+			}
 			return x
 		}
 		return s

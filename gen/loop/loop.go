@@ -171,6 +171,9 @@ type Tile struct {
 	// the worker's memory.
 	Acc   *Buffer
 	AccAt sym.Expr
+	// Index and Ends are the channels of stored kernels and the ends of their runs, where Micro is Kept, from these offsets on.
+	Index, Ends     *Buffer
+	IndexAt, EndsAt sym.Expr
 	// FetchAt is the offset in W of what the call fetches into the cache for later ones, if its Micro does.
 	FetchAt sym.Expr
 }

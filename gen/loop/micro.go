@@ -35,6 +35,8 @@ type MicroKernel struct {
 	// VecStep is from a register of W to the next, in elements; 0 where they lie side by side.
 	VecStep int64
 	K       []KLoop
+	// Kept, where it is given, is what is summed in place of K.
+	Kept *Kept
 	// PrefetchW is how many elements ahead W is fetched into the cache; 0: it is not. PrefetchX fetches
 	// what the next iteration of the last loop but one reads of X.
 	PrefetchW int64
@@ -57,8 +59,11 @@ func (m *MicroKernel) W() ir.DType {
 // Broadcast reports whether all lanes share one element of X.
 func (m *MicroKernel) Broadcast() bool { return m.X != instr.Vector }
 
-// Steps is the number of points of the K loops.
+// Steps is the number of points of the K loops; of stored kernels on average.
 func (m *MicroKernel) Steps() int64 {
+	if m.Kept != nil {
+		return m.Kept.steps()
+	}
 	n := int64(1)
 	for _, k := range m.K {
 		n *= k.Extent

@@ -78,6 +78,9 @@ func (p *parser) microRest(m *MicroKernel) (err error) {
 		after(",", &k.WStep)
 		m.K = append(m.K, k)
 	}
+	if err == nil && p.Accept("kept") {
+		m.Kept, err = p.kept()
+	}
 	number("prefetch_w", &m.PrefetchW)
 	m.PrefetchX = err == nil && p.Accept("prefetch_x")
 	number("fetch", &m.Fetch)

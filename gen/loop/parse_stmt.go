@@ -237,6 +237,10 @@ func (p *parser) tile() (x Tile, err error) {
 	if err == nil && p.Accept("fetch") {
 		x.FetchAt, err = p.Expr()
 	}
+	if err == nil && p.Accept("of") {
+		flat(&x.Index, &x.IndexAt, "until")
+		flat(&x.Ends, &x.EndsAt, "")
+	}
 	return x, err
 }
 

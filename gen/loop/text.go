@@ -195,6 +195,9 @@ func (m *MicroKernel) text() string {
 	for _, k := range m.K {
 		out += fmt.Sprintf(" k %d by %d, %d", k.Extent, k.XStep, k.WStep)
 	}
+	if m.Kept != nil {
+		out += m.Kept.text()
+	}
 	number("prefetch_w", m.PrefetchW)
 	if m.PrefetchX {
 		out += " prefetch_x"

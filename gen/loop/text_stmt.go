@@ -92,6 +92,9 @@ func (p *printer) tile(x Tile) {
 	if !x.FetchAt.Is(0) {
 		fetch = " fetch " + x.FetchAt.String()
 	}
+	if x.Index != nil || x.Ends != nil {
+		fetch += fmt.Sprintf(" of %s until %s", flat(x.Index, x.IndexAt), flat(x.Ends, x.EndsAt))
+	}
 	p.line("tile %s %s = %s * %s%s", p.micros[x.Micro.text()],
 		flat(x.Acc, x.AccAt), flat(x.X, x.XAt), flat(x.W, x.At), fetch)
 }

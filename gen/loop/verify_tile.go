@@ -31,6 +31,9 @@ func (v *verifier) tile(x Tile) {
 		v.fail("a tile in a loop of vectors")
 	}
 	v.micro(x.Micro)
+	if v.err == nil {
+		v.keptArrays(x)
+	}
 	v.indices(x.XAt, x.At, x.AccAt, x.FetchAt)
 	if v.err == nil && v.ranges {
 		v.reach(x)
@@ -50,6 +53,12 @@ func (v *verifier) micro(m *MicroKernel) {
 	for _, k := range m.K {
 		if k.Extent < 1 {
 			v.fail("a loop of a micro-kernel has %d points", k.Extent)
+		}
+	}
+	if m.Kept != nil {
+		if wrong := m.checkKept(); wrong != "" {
+			v.fail("%s", wrong)
+			return
 		}
 	}
 	if m.Run < 0 {
@@ -74,6 +83,10 @@ func (v *verifier) reach(x Tile) {
 			last := (k.Extent - 1) * step
 			to[0], to[1] = to[0]+min(last, 0), to[1]+max(last, 0)
 		}
+	}
+	if m.Kept != nil {
+		xs[0], xs[1] = m.Kept.spread()
+		v.reachKept(x)
 	}
 	group := m.Instr.Group
 	for r := range m.Rows {

@@ -70,6 +70,8 @@ func Exprs(body []Stmt, f func(sym.Expr)) {
 			f(x.At)
 			f(x.AccAt)
 			f(x.FetchAt)
+			f(x.IndexAt)
+			f(x.EndsAt)
 		case Call:
 			for _, a := range x.Args {
 				f(a.Size)
@@ -101,6 +103,10 @@ func Accesses(body []Stmt, f func(b *Buffer, at sym.Expr)) {
 			f(x.X, x.XAt)
 			f(x.W, x.At)
 			f(x.Acc, x.AccAt)
+			if x.Index != nil {
+				f(x.Index, x.IndexAt)
+				f(x.Ends, x.EndsAt)
+			}
 		}
 		Values(s, expr)
 		return true

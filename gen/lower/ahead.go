@@ -54,7 +54,7 @@ func (a *ahead) body(body []loop.Stmt) []loop.Stmt {
 // the points of the loops within the innermost one along which W moves.
 func (a *ahead) tile(x loop.Tile) loop.Tile {
 	m := *x.Micro
-	if m.VecStep == 0 && len(m.K) > 0 && m.K[len(m.K)-1].WStep != m.Vectors*m.Lanes() {
+	if m.Kept != nil || m.VecStep == 0 && len(m.K) > 0 && m.K[len(m.K)-1].WStep != m.Vectors*m.Lanes() {
 		return x // its own are parts of groups, between those of other tiles
 	}
 	own := m.Steps() * m.Vectors * m.Lanes()

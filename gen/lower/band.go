@@ -23,15 +23,18 @@ func (c *contraction) bandOf(p *tiling, local map[string]int64) int64 {
 	if _, width := p.pixels.Const(); !known || !width {
 		return 1
 	}
-	best := int64(1)
+	best, room, few := int64(1), c.t.L1D/2, int64(minTasks)
+	if c.kept > 0 { // little is computed with what is copied: it is worth more to copy it once
+		room, few = c.t.L2/2, fewTasks
+	}
 	tasks := c.groups
 	if c.window {
 		tasks = (c.channels + c.block - 1) / c.block
 	}
 	one, ok := c.copied(local, 1)
-	for b := int64(2); ok && b <= rows && tasks*rows/b >= minTasks; b++ {
+	for b := int64(2); ok && b <= rows && tasks*rows/b >= few; b++ {
 		n, _ := c.copied(local, b)
-		if rows%b == 0 && n < b*one && 4*n <= c.t.L1D/2 {
+		if rows%b == 0 && n < b*one && 4*n <= room {
 			best = b
 		}
 	}

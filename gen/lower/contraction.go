@@ -46,6 +46,8 @@ type contraction struct {
 	band              int64 // rows that a task computes of one copy of X (band.go); 0 or 1: one
 	// merged are axes that run as part of the pixel axis.
 	merged map[int]bool
+	// kept is how many points of the sum are stored of pruned weights, on average; 0: they are dense.
+	kept int64
 	// copy is of what a task reads of X; nil where tiles read X itself.
 	copy *padding
 }

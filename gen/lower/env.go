@@ -29,6 +29,8 @@ type Env struct {
 	Tiles int
 	// Only, where it is given, is the name of the only kernel to lower, of all tiles, or the name without its digest of the only ones.
 	Only string
+	// Pruned finds weights that were pruned; nil: none are looked for.
+	Pruned *Encodings
 	// Packing, where it is given, is the only one that contractions may read their weights in: that of another chip's kernel.
 	Packing *Packing
 }

@@ -12,6 +12,8 @@ type Packing struct {
 	// Winograd's: results of a transform along an axis, and parts of the groups that lie side by side at each point. 0 and 1 elsewhere.
 	Results int
 	Parts   int64
+	// Kept is the encoding of weights of which only those are stored that were not pruned, "" of all others.
+	Kept string
 }
 
 // holds reports whether the weights' groups are made of whole tiles of so many channels.
@@ -26,4 +28,6 @@ func (p *Packing) apart(lanes, groups int64) bool {
 }
 
 // transforms reports whether the weights are transformed for so many results, 0 being not at all; nil may become either.
-func (p *Packing) transforms(results int) bool { return p == nil || p.Results == results }
+func (p *Packing) transforms(results int) bool {
+	return p == nil || p.Results == results && p.Kept == ""
+}

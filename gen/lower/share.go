@@ -8,7 +8,11 @@ func (c *contraction) share(p *tiling) {
 	if p.converted {
 		return // it is decided
 	}
-	weights := c.kSteps() * p.tileLanes * p.groups // of a group of channels
+	steps := c.kSteps()
+	if c.kept > 0 {
+		steps = c.kept
+	}
+	weights := steps * p.tileLanes * p.groups // of a group of channels
 	p.groupTasks = c.window || c.runs > 1 || weights*4 > c.t.L2/2 || !p.copied && c.staysInCache()
 	n, known := p.pixels.Const()
 	tiles := n / p.rows

@@ -29,6 +29,7 @@ type convolution struct {
 	squeeze  bool     // a product with a function of all channels' means after it
 	between  bool     // other convolutions, of one point each: values in the layout that these prefer
 	half     ir.DType // f16 or bf16; Invalid: f32
+	share    int64    // W is pruned, the same in so many neighbouring filters; 0: it is dense
 }
 
 func (c convolution) dtype() ir.DType {
@@ -79,7 +80,11 @@ func (c convolution) graph(r *rand.Rand) (*ir.Graph, map[string]*ir.Tensor) {
 	if c.between {
 		from = point(x, c.x[1], c.x[1])
 	}
-	y := op("Conv", 11, attrs, from, ir.ConstValue("w", floats(c.w...)), ir.ConstValue("b", floats(c.w[0])))
+	w := floats(c.w...)
+	if c.share > 0 {
+		prune(w, 0, c.share)
+	}
+	y := op("Conv", 11, attrs, from, ir.ConstValue("w", w), ir.ConstValue("b", floats(c.w[0])))
 	if c.add {
 		y = op("Relu", 14, nil, op("Add", 14, nil, y, ir.ConstValue("t", floats(append([]int64{c.w[0]}, slices.Repeat([]int64{1}, len(c.x)-2)...)...))))
 	}

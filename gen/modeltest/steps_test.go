@@ -77,6 +77,9 @@ func convolve(r *random, x *ir.Value) {
 	}
 	a["group"] = g
 	w := r.weights(0.5, append([]int64{out, c / g}, a["kernel_shape"].([]int64)...)...)
+	if w.Const != nil {
+		r.pruneSome(w, 0)
+	}
 	in := []*ir.Value{x, w}
 	if r.maybe() {
 		in = append(in, r.weights(2, out))
@@ -171,7 +174,11 @@ func matmul(r *random, x *ir.Value) {
 	if r.IntN(4) == 0 && rank > 2 && fixed(x, rank-3) {
 		dims = append([]int64{r.dims(x)[rank-3]}, dims...)
 	}
-	r.keep(r.emit("MatMul", 1, nil, x, r.weights(0.5, dims...)), true, 4)
+	w := r.weights(0.5, dims...)
+	if w.Const != nil && len(dims) == 2 {
+		r.pruneSome(w, 1)
+	}
+	r.keep(r.emit("MatMul", 1, nil, x, w), true, 4)
 }
 
 func normalize(r *random, x *ir.Value) {

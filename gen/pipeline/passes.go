@@ -3,6 +3,7 @@ package pipeline
 import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/fuse"
+	"rules_dnn/gen/lower"
 	"rules_dnn/gen/passes/bnfold"
 	"rules_dnn/gen/passes/nest"
 	"rules_dnn/gen/passes/rewrite"
@@ -88,6 +89,7 @@ var Switches = []Switch{
 	{"windows", "register tiles for depthwise convolutions; guards of pools as bounds of their loops"},
 	{"winograd", "convolutions by fewer products of transformed inputs and weights, which take up to four times the memory"},
 	{"chains", "row-wise reduction fusion (softmax, normalisations) as one block"},
+	{"pruned", "convolutions and products that leave out weights which are zero, where neighbouring filters share these"},
 	{"vectors", "loops of generic nests in vectors"},
 	{"layouts", "blocked layouts; every value is then row-major"},
 }
@@ -145,8 +147,16 @@ func fuseBlocks(s *State) error {
 func (s *State) anchor(name string) bool { return s.Enabled("anchors") && s.Enabled(name) }
 
 func (s *State) selectOptions() sel.Options {
-	return sel.Options{Contractions: s.anchor("contractions"), Windows: s.anchor("windows"), Winograd: s.anchor("winograd"), Layouts: s.anchor("layouts"), Vectors: s.Enabled("vectors"),
+	return sel.Options{Contractions: s.anchor("contractions"), Windows: s.anchor("windows"), Winograd: s.anchor("winograd"), Layouts: s.anchor("layouts"), Vectors: s.Enabled("vectors"), Pruned: s.encodings(),
 		Times: s.Times, Candidate: s.Candidate, Device: s.Device, Price: s.Price}
+}
+
+// encodings are those of weights that were pruned, each looked for once in a run; nil where the part is off.
+func (s *State) encodings() *lower.Encodings {
+	if s.pruned == nil && s.anchor("pruned") {
+		s.pruned = lower.NewEncodings()
+	}
+	return s.pruned
 }
 
 func selectKernels(s *State) (err error) {

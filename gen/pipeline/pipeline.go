@@ -16,6 +16,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/loop"
+	"rules_dnn/gen/lower"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/sel"
 	"rules_dnn/gen/target"
@@ -66,6 +67,7 @@ type State struct {
 	Candidate int
 	off       map[string]bool
 	proofs    loop.Proofs
+	pruned    *lower.Encodings
 }
 
 // SetChips lets the library have kernels for several chips, the least capable first.

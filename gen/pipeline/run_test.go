@@ -24,6 +24,7 @@ var network = `graph "g" opset 17 {
   const @up f32[16, 3, 2, 2] = {` + ones(192) + `}
   const @wide f32[16, 16, 3, 3] = {` + ones(2304) + `}
   const @deep f32[16, 16, 1, 1] = {` + ones(256) + `}
+  const @few f32[16, 16, 3, 3] = {` + strings.TrimSuffix(strings.Repeat("1, 1, 1, "+strings.Repeat("0, ", 15), 128), ", ") + `}
   const @zero i64[1] = {0}
   const @rest i64[1] = {-1}
   input %x f32[N, 3, 8, 8]
@@ -46,12 +47,14 @@ var network = `graph "g" opset 17 {
   %deep ?[*] = Conv.11(%q, @deep) "deep"
   %sum ?[*] = Add.14(%deep, %r) "sum"
   %top ?[*] = MaxPool.12(%sum) {kernel_shape = [2, 2]} "top"
+  %few ?[*] = Conv.11(%q, @few) {pads = [1, 1, 1, 1]} "few"
   output %y
   output %z
   output %some
   output %all
   output %mish
   output %top
+  output %few
 }
 `
 
@@ -105,6 +108,7 @@ func TestDisable(t *testing.T) {
 		"inplace": func(s *State) bool {
 			return count(s, "takes the place of") == 0 && count(whole, "takes the place of") == 1
 		},
+		"pruned":  func(s *State) bool { return count(s, "pruned,") == 0 && count(whole, "pruned,") == 1 },
 		"layouts": func(s *State) bool { return count(s, "axis1/") == 0 },
 	}
 	optional, _ := names()

@@ -11,7 +11,8 @@ import (
 )
 
 // Nonzeros is the constant of a stage of which only kernels are stored that were not pruned: W[filter, channel, taps...], of
-// which one stored loop walks the filters, and another one within it the kernels of a filter and their taps.
+// which one stored loop walks the filters, or the groups that share what they keep, and another one within it the kernels of a filter and their
+// taps; it may be the sum of a tile.
 type Nonzeros struct {
 	fkw.Encoding
 	Operand int
@@ -94,7 +95,7 @@ func (z *Nonzeros) axes(w *Work, st *te.Stage, l te.Load) error {
 		}
 		of = append(of, from[k])
 	}
-	if len(of) < 3 {
+	if len(of) < 2 {
 		return fmt.Errorf("it has %d dimensions; encoding fkw wants filters, channels and taps", len(of))
 	}
 	z.Filter, z.Channel, z.Taps = of[0], of[1], of[2:]
@@ -105,13 +106,17 @@ func (z *Nonzeros) axes(w *Work, st *te.Stage, l te.Load) error {
 	}
 	filters, _ := z.Filter.Extent.Const()
 	channels, _ := z.Channel.Extent.Const()
-	if z.Encoding.Kernels > filters*channels {
-		return fmt.Errorf("%d kernels are stored, of %d x %d", z.Encoding.Kernels, filters, channels)
+	switch {
+	case filters%z.Share != 0:
+		return fmt.Errorf("%d filters share what they keep, of %d: want whole groups", z.Share, filters)
+	case z.Encoding.Kernels > filters/z.Share*channels:
+		return fmt.Errorf("%d kernels are stored, of %d x %d", z.Encoding.Kernels, filters/z.Share, channels)
 	}
 	return z.Fits(n)
 }
 
-// loops finds the loops over what is stored: each walks its axes alone, and that of filters is around that of kernels.
+// loops finds the loops over what is stored: that of kernels walks its axes alone, and that of filters is around it and takes as many at a time
+// as share what they keep.
 func (z *Nonzeros) loops(sc *Stage, st *te.Stage) error {
 	spans, err := sc.Spans(st)
 	if err != nil {
@@ -119,25 +124,25 @@ func (z *Nonzeros) loops(sc *Stage, st *te.Stage) error {
 	}
 	want := append([]te.Axis{z.Channel}, z.Taps...)
 	for _, p := range spans {
-		if len(p.Loops) != 1 || !sc.Loops[p.Loops[0]].Stored {
+		if len(p.Loops) == 0 || !sc.Loops[p.Loops[0]].Stored {
 			continue
 		}
 		same := func(axes []te.Axis) bool {
 			return slices.EqualFunc(p.Axes, axes, func(a, b te.Axis) bool { return a.Var == b.Var })
 		}
-		if same([]te.Axis{z.Filter}) && sc.region(z.Filter.Var) == nil {
+		if same([]te.Axis{z.Filter}) && sc.region(z.Filter.Var) == nil && sc.Within(p.Loops[0]) == z.Share {
 			z.Filters = p.Loops[0]
 		}
-		if same(want) {
+		if same(want) && len(p.Loops) == 1 {
 			z.Kernels = p.Loops[0]
 		}
 	}
 	if z.Filters < 0 || z.Kernels < z.Filters {
-		return fmt.Errorf("operand %d is encoded: want a stored loop of %s, and within it one of the channels and taps, joined", z.Operand, z.Filter.Var)
+		return fmt.Errorf("operand %d is encoded: want a stored loop of %s by %d, and within it one of the channels and taps, joined", z.Operand, z.Filter.Var, z.Share)
 	}
 	for i, l := range sc.Loops {
-		if l.Stored && (i != z.Filters && i != z.Kernels || l.Size > 0 || i == z.Kernels && l.Kind != Serial || l.Kind.Tile()) {
-			return fmt.Errorf("loop %s (%s) over what is stored: want one over filters, of tasks or serial, and a serial one over kernels", l.Var, l.Kind)
+		if l.Stored && (i != z.Filters && i != z.Kernels || l.Size > 0 || i == z.Kernels && l.Kind != Serial && l.Kind != Sum || i == z.Filters && l.Kind.Tile()) {
+			return fmt.Errorf("loop %s (%s) over what is stored: want one over filters, of tasks or serial, and one over kernels, serial or the sum of a tile", l.Var, l.Kind)
 		}
 	}
 	return nil

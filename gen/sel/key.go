@@ -62,10 +62,21 @@ func (s *selector) held(v *ir.Value, zeros map[*ir.Value]bool) (string, error) {
 	if v.Const == nil {
 		return "", nil
 	}
+	if sparse, err := s.o.Pruned.Sparse(v); sparse || err != nil {
+		return hashed(v, err)
+	}
 	if !v.Type.IsInteger() || !slices.ContainsFunc(s.sides, func(d *side) bool { return len(d.t.Dots(ir.I32)) > 0 && (d.t.StoresDots() || zeros[v]) }) {
 		return "constant", nil
 	}
-	data, err := v.Const.Bytes()
+	return hashed(v, nil)
+}
+
+// hashed is a constant by its elements.
+func hashed(v *ir.Value, err error) (string, error) {
+	var data []byte
+	if err == nil {
+		data, err = v.Const.Bytes()
+	}
 	if err != nil {
 		return "", fmt.Errorf("constant %q: %w", v.Name, err)
 	}

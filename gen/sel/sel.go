@@ -27,6 +27,8 @@ type Options struct {
 	Layouts bool
 	// Contractions, Windows, Winograd and Vectors are as in lower.Env.
 	Contractions, Windows, Winograd, Vectors bool
+	// Pruned finds weights that were pruned, for kernels that leave out what is zero; nil: there are none.
+	Pruned *lower.Encodings
 	// Times are what a tuning record has measured on the chip; nil: there is no record.
 	Times tuning.Times
 	// Candidate, from 1, computes each block by its k-th kernel in the layouts that estimates choose, or by
@@ -175,7 +177,7 @@ func (c candidate) layout(v *ir.Value) layout.Layout { return c.layouts[v] }
 // anchors in the order in which equal estimates are preferred; each gives the kernels that compute
 // the block in its layouts, or none.
 var anchors = []func(*block.Block, *lower.Env) ([]*lower.Lowered, error){
-	lower.Dots, lower.Contraction, lower.Winograd, single(lower.Product), single(lower.Integers), single(lower.Chain), single(lower.Update), single(lower.Generic),
+	lower.Dots, lower.Pruned, lower.Contraction, lower.Winograd, single(lower.Product), single(lower.Integers), single(lower.Chain), single(lower.Update), single(lower.Generic),
 }
 
 var opaque = []func(*block.Block, *lower.Env) ([]*lower.Lowered, error){single(lower.Opaque)}
@@ -228,7 +230,7 @@ func (s *selector) kernels(b *block.Block, lay lower.Layouts, tiles int, only st
 	d := s.sideOf(b, lay)
 	here := func(v *ir.Value) layout.Layout { return lay(v).In(layout.Host) } // kernels do not know of spaces
 	env := &lower.Env{Layouts: here, Symbols: s.g.Facts, Target: d.t, Tiles: tiles, Only: only, Packing: s.packing,
-		Contractions: s.o.Contractions, Windows: s.o.Windows, Winograd: s.o.Winograd, Vectors: s.o.Vectors}
+		Contractions: s.o.Contractions, Windows: s.o.Windows, Winograd: s.o.Winograd, Vectors: s.o.Vectors, Pruned: s.o.Pruned}
 	by := anchors
 	if b.Call != nil { // an opaque operator's values are row-major
 		by = opaque

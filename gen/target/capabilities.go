@@ -70,6 +70,9 @@ func (t *Target) LoadsConvert(d ir.DType) bool {
 	return d == ir.BF16
 }
 
+// SumsStored reports whether register tiles may sum over what is stored of pruned weights (package fkw).
+func (t *Target) SumsStored() bool { return t.Language() == "cpp" }
+
 // WorkItems reports whether a task is a work-item: one of very many, whose place the device finds and which does little. Elsewhere a worker takes
 // tasks one after the other: each should be worth finding out which one it is, and loops within it run in vectors.
 func (t *Target) WorkItems() bool { return t.OpenCL != nil }

@@ -15,6 +15,9 @@ func (c *compiler) tile(x loop.Tile) action {
 		f.fail("a tile in a vector loop")
 	}
 	t := &tile{MicroKernel: m, x: c.memory(x.X), w: c.memory(x.W), acc: c.memory(x.Acc), steps: steps(m)}
+	if m.Kept != nil {
+		return c.kept(x, t)
+	}
 	for i, b := range []*memory{t.x, t.w, t.acc} {
 		if want := []ir.DType{m.Instr.X, m.W(), m.Instr.Acc}[i]; b.Type != want {
 			f.fail("a tile of %s, which is %s, by %s, which wants %s", b.name, b.Type, m.Instr.Name, want)
@@ -45,8 +48,10 @@ func (c *compiler) tile(x loop.Tile) action {
 type tile struct {
 	*loop.MicroKernel
 	x, w, acc *memory
-	steps     []tileStep
-	wide      *scalar.Vec // a register of W
+	// index and ends are those of stored kernels.
+	index, ends *memory
+	steps       []tileStep
+	wide        *scalar.Vec // a register of W
 	// Integers: a group of X, a register of W and all accumulators.
 	x64, w64, acc64 []int64
 }
@@ -73,22 +78,27 @@ func (t *tile) run(xAt, wAt, accAt int64) {
 	t.acc.write(accAt, 1, 0, int(t.Rows*n))
 	acc := t.acc.F32[accAt:][:t.Rows*n]
 	clear(acc)
-	lanes := t.Lanes()
 	for _, s := range t.steps {
-		for v := range t.Vectors {
-			from := wAt + s.w + t.VectorAt(v)
-			t.w.load(t.wide, from, 1, 0, int(lanes))
-			w := t.wide.F32
-			for r := range t.Rows {
-				at, row := xAt+s.x+t.RowAt(r), acc[r*n+v*lanes:][:lanes]
-				if t.Broadcast() {
-					t.x.read(at, 1, 0, 1)
-					t.add(row, t.x.F32[at:at+1], w)
-				} else {
-					at += v * lanes
-					t.x.read(at, 1, 0, int(lanes))
-					t.add(row, t.x.F32[at:][:lanes], w)
-				}
+		t.point(acc, xAt+s.x, wAt+s.w)
+	}
+}
+
+// point adds the products of one point of the sum.
+func (t *tile) point(acc []float32, xAt, wAt int64) {
+	lanes := t.Lanes()
+	n := t.Vectors * lanes
+	for v := range t.Vectors {
+		t.w.load(t.wide, wAt+t.VectorAt(v), 1, 0, int(lanes))
+		w := t.wide.F32
+		for r := range t.Rows {
+			at, row := xAt+t.RowAt(r), acc[r*n+v*lanes:][:lanes]
+			if t.Broadcast() {
+				t.x.read(at, 1, 0, 1)
+				t.add(row, t.x.F32[at:at+1], w)
+			} else {
+				at += v * lanes
+				t.x.read(at, 1, 0, int(lanes))
+				t.add(row, t.x.F32[at:][:lanes], w)
 			}
 		}
 	}

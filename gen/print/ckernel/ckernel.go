@@ -39,7 +39,7 @@ type Dialect interface {
 
 // TileAt is where a micro-kernel's operands begin: offsets in the buffers of X and W, the
 // accumulators' address, and the offset in W of what it fetches ahead.
-type TileAt struct{ X, W, Acc, Fetch string }
+type TileAt struct{ X, W, Acc, Fetch, Index, Ends string }
 
 // Claimer is a dialect that can ask for a cache line before a store.
 type Claimer interface {

@@ -109,7 +109,7 @@ func (w *Kernel) stmt(s loop.Stmt, rest []loop.Stmt) {
 		if !x.AccAt.Is(0) {
 			acc += " + " + w.index(x.AccAt)
 		}
-		at := TileAt{X: w.index(x.XAt), W: w.index(x.At), Acc: acc, Fetch: w.index(x.FetchAt)}
+		at := TileAt{X: w.index(x.XAt), W: w.index(x.At), Acc: acc, Fetch: w.index(x.FetchAt), Index: w.index(x.IndexAt), Ends: w.index(x.EndsAt)}
 		text, err := w.d.Tile(x, at)
 		if err != nil {
 			w.fail(err)

@@ -23,6 +23,9 @@ func MicroName(m *loop.MicroKernel) string {
 	for _, k := range m.K {
 		name += fmt.Sprintf("_k%d_%d_%d", k.Extent, k.XStep, k.WStep)
 	}
+	if m.Kept != nil {
+		name += keptName(m.Kept)
+	}
 	if m.VecStep > 0 {
 		name += fmt.Sprintf("_v%d", m.VecStep)
 	}
@@ -41,14 +44,17 @@ func MicroName(m *loop.MicroKernel) string {
 // MicroSymbol is the micro-kernel's name in assembly and object files (Itanium C++ ABI, 5.1).
 func MicroSymbol(m *loop.MicroKernel) string {
 	name, w := MicroName(m), "S0_"
-	fetch := w
+	fetch, kept := w, "PKtS3_"
 	if m.Stored != ir.Invalid {
-		w, fetch = "PKt", "S2_"
+		w, fetch, kept = "PKt", "S2_", "S2_S2_"
 	}
 	if m.Fetch == 0 {
 		fetch = ""
 	}
-	return fmt.Sprintf("_ZL%d%sPKf%sPf%s", len(name), name, w, fetch)
+	if m.Kept == nil {
+		kept = ""
+	}
+	return fmt.Sprintf("_ZL%d%sPKf%sPf%s%s", len(name), name, w, fetch, kept)
 }
 
 // Micro prints a micro-kernel as a leaf function: every accumulator is a variable of its own,
@@ -66,6 +72,9 @@ func Micro(m *loop.MicroKernel) string {
 	if m.Fetch > 0 {
 		fetch = fmt.Sprintf(", const %s* fetch", wide)
 	}
+	if m.Kept != nil {
+		fetch = ", const uint16_t* __restrict index, const uint16_t* __restrict ends"
+	}
 	w.block(fmt.Sprintf("DNN_LEAF void %s(const %s* __restrict x, const %s* __restrict w, %s* __restrict acc%s)", MicroName(m), x, wide, acc, fetch), func() {
 		if k, ok := neon.New(m); ok {
 			for _, l := range k.Statement() {
@@ -76,7 +85,11 @@ func Micro(m *loop.MicroKernel) string {
 		for r := int64(0); r < m.Rows; r++ {
 			w.line("%s %s;", w.vec, strings.Join(initialized(m, r), ", "))
 		}
-		w.loops(0)
+		if m.Kept != nil {
+			w.kept()
+		} else {
+			w.loops(0)
+		}
 		for r := int64(0); r < m.Rows; r++ {
 			for v := int64(0); v < m.Vectors; v++ {
 				w.line("dnn_store(acc + %d, %s);", (r*m.Vectors+v)*m.Lanes(), accName(r, v))
@@ -155,7 +168,7 @@ func (w *microWriter) body(u int64, k loop.KLoop) {
 				w.line("const %s q%d_%d = %s;", w.vec, p/w.m.Lanes(), r, w.load("x", w.m.RowAt(r)+p))
 			}
 		}
-		w.point(p, k)
+		w.point(p, p*k.XStep, p*k.WStep)
 	}
 	if f := u * w.m.Fetch; f > 0 {
 		for at := int64(0); at < f; at += w.perLine() {
@@ -171,43 +184,52 @@ const cacheLine = 64
 // perLine is how many elements of W it has.
 func (w *microWriter) perLine() int64 { return cacheLine / int64(w.m.W().Size()) }
 
-func (w *microWriter) point(p int64, k loop.KLoop) {
+// point is the products of point number p of a body, so many elements into X and W.
+func (w *microWriter) point(p, xAt, wAt int64) {
 	m := w.m
 	for v := int64(0); v < m.Vectors; v++ {
-		w.line("const %s b%d_%d = %s;", w.vec, p, v, w.load("w", p*k.WStep+m.VectorAt(v)))
+		w.line("const %s b%d_%d = %s;", w.vec, p, v, w.load("w", wAt+m.VectorAt(v)))
 	}
 	for v := int64(0); v < m.Vectors && m.PrefetchW > 0; v++ {
-		if at := p*k.WStep + m.VectorAt(v); at%w.perLine() == 0 {
-			w.line("__builtin_prefetch(%s + %d);", pointer("w", len(m.K)), at+m.PrefetchW)
+		if at := wAt + m.VectorAt(v); at%w.perLine() == 0 {
+			w.line("__builtin_prefetch(%s + %d);", pointer("w", w.depth()), at+m.PrefetchW)
 		}
 	}
 	for r := int64(0); r < m.Rows; r++ {
 		// Where each X is a load of its own, compilers would move all of them ahead of the first product, and run out of registers.
 		if m.X == instr.Vector && !m.Instr.FoldsLoad && r == (m.Rows+1)/2 {
-			w.line("DNN_OPAQUE(%s);", pointer("x", len(m.K)))
+			w.line("DNN_OPAQUE(%s);", pointer("x", w.depth()))
 		}
 		if m.Instr.Group > 1 {
-			w.line("const %s g%d_%d = dnn_group<%s>(%s + %d);", w.vec, p, r, w.vec, pointer("x", len(m.K)), m.RowAt(r)+p*k.XStep)
+			w.line("const %s g%d_%d = dnn_group<%s>(%s + %d);", w.vec, p, r, w.vec, pointer("x", w.depth()), m.RowAt(r)+xAt)
 		}
 		for v := int64(0); v < m.Vectors; v++ {
-			w.line("%s", m.Instr.Text("cpp", accName(r, v), w.x(p, k, r, v), fmt.Sprintf("b%d_%d", p, v)))
+			w.line("%s", m.Instr.Text("cpp", accName(r, v), w.x(p, xAt, r, v), fmt.Sprintf("b%d_%d", p, v)))
 		}
 	}
 }
 
 // x is what row r's X is at point p, for vector v of channels.
-func (w *microWriter) x(p int64, k loop.KLoop, r, v int64) string {
+func (w *microWriter) x(p, xAt, r, v int64) string {
 	if w.m.Instr.Group > 1 {
 		return fmt.Sprintf("g%d_%d", p, r)
 	}
-	at := w.m.RowAt(r) + p*k.XStep
+	at := w.m.RowAt(r) + xAt
 	switch w.m.X {
 	case instr.Vector:
 		return w.load("x", at+v*w.m.Lanes())
 	case instr.Lane:
 		return fmt.Sprintf("q%d_%d[%d]", p/w.m.Lanes(), r, p%w.m.Lanes())
 	}
-	return fmt.Sprintf("%s[%d]", pointer("x", len(w.m.K)), at)
+	return fmt.Sprintf("%s[%d]", pointer("x", w.depth()), at)
+}
+
+// depth is how many loops have pointers of their own.
+func (w *microWriter) depth() int {
+	if w.m.Kept != nil {
+		return 1
+	}
+	return len(w.m.K)
 }
 
 func (w *microWriter) load(operand string, at int64) string {
@@ -215,5 +237,5 @@ func (w *microWriter) load(operand string, at int64) string {
 	if operand == "w" && w.m.Stored != ir.Invalid {
 		from = "_" + w.m.Stored.String()
 	}
-	return fmt.Sprintf("dnn_load%s<%s>(%s + %d)", from, w.vec, pointer(operand, len(w.m.K)), at)
+	return fmt.Sprintf("dnn_load%s<%s>(%s + %d)", from, w.vec, pointer(operand, w.depth()), at)
 }

@@ -63,6 +63,9 @@ func runMicros(row *instr.Row) []*loop.MicroKernel {
 					apart.K[i].WStep /= rv[1]
 				}
 				out = append(out, &apart)
+				if len(k) == 0 && m.Broadcast() {
+					out = append(out, keptMicros(m)...)
+				}
 				// And of registers that loads make of 16 bits.
 				for _, stored := range loop.Halves {
 					half := *m
@@ -75,23 +78,60 @@ func runMicros(row *instr.Row) []*loop.MicroKernel {
 	return out
 }
 
+// keptMicros sum over stored kernels, whose channels and runs are keptIndex and keptEnds.
+func keptMicros(m *loop.MicroKernel) []*loop.MicroKernel {
+	grouped, flat := *m, *m
+	grouped.Kept = &loop.Kept{Blocks: 2, Taps: [][]int64{{0, 5, 11}, {1, 2, 19}}, Channels: 9, Group: 4, Step: 3, GroupStep: 40, Kernels: 50}
+	flat.Kept = &loop.Kept{Blocks: 1, Taps: [][]int64{{0}, {7}, {3}, {4}}, Channels: 9, Group: 9, Step: 50, Kernels: 50}
+	return []*loop.MicroKernel{&grouped, &flat}
+}
+
+var keptIndex, keptEnds = []int64{8, 3, 0, 5, 4}, []int64{0, 2, 3, 3, 5}
+
+// point is an element of X and of W, without rows and lanes.
+type point struct{ x, w int64 }
+
+// points are those of a micro-kernel's sum, in its order.
+func points(m *loop.MicroKernel) []point {
+	var out []point
+	if k := m.Kept; k != nil {
+		for run := range k.Runs() {
+			for n := keptEnds[run]; n < keptEnds[run+1]; n++ {
+				for i, tap := range k.Taps[run%int64(len(k.Taps))] {
+					out = append(out, point{k.At(keptIndex[n]) + tap, (n*k.Entries() + int64(i)) * m.Vectors * m.Lanes()})
+				}
+			}
+		}
+		return out
+	}
+	for step := range m.Steps() {
+		p := point{}
+		for i := len(m.K) - 1; i >= 0; i-- {
+			k := m.K[i]
+			p.x, p.w, step = p.x+step%k.Extent*k.XStep, p.w+step%k.Extent*k.WStep, step/k.Extent
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// cArray is an array's elements in C.
+func cArray(xs []int64) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(xs), " ", ", "), "[]")
+}
+
 // meaning runs a micro-kernel by its row's meaning: the definition in loop.MicroKernel.
 func meaning(t *testing.T, m *loop.MicroKernel) []float32 {
 	n := m.Vectors * m.Lanes()
 	acc := make([]float32, m.Rows*n)
-	for step := range m.Steps() {
-		xo, wo := int64(0), int64(0)
-		for i := len(m.K) - 1; i >= 0; i-- {
-			k := m.K[i]
-			xo, wo, step = xo+step%k.Extent*k.XStep, wo+step%k.Extent*k.WStep, step/k.Extent
-		}
+	for _, p := range points(m) {
 		for i := range acc {
 			r, l := int64(i)/n, int64(i)%n
-			at := m.RowAt(r) + xo
+			at := m.RowAt(r) + p.x
 			if !m.Broadcast() {
 				at += l
 			}
-			acc[i] = lane(t, m.Instr, acc[i], element(at), weight(m, 1000+wo+m.VectorAt(l/m.Lanes())+l%m.Lanes()))
+			acc[i] = lane(t, m.Instr, acc[i], element(at), weight(m, 1000+p.w+m.VectorAt(l/m.Lanes())+l%m.Lanes()))
 		}
 	}
 	return acc
@@ -140,8 +180,13 @@ func runProgram(ms []*loop.MicroKernel) string {
 	w.WriteString("#include <stdio.h>\n#include \"runtime/dnn_kernel.h\"\n" + elementC)
 	for _, m := range ms {
 		w.WriteString(cpp.Micro(m))
-		fmt.Fprintf(&calls, "  %s(x, w_%s, acc);\n  fwrite(acc, 4, %d, stdout);\n", cpp.MicroName(m), m.W(), m.Rows*m.Vectors*m.Lanes())
+		kept := ""
+		if m.Kept != nil {
+			kept = ", kept_index, kept_ends"
+		}
+		fmt.Fprintf(&calls, "  %s(x, w_%s, acc%s);\n  fwrite(acc, 4, %d, stdout);\n", cpp.MicroName(m), m.W(), kept, m.Rows*m.Vectors*m.Lanes())
 	}
+	fmt.Fprintf(&w, "static const uint16_t kept_index[] = {%s}, kept_ends[] = {%s};\n", cArray(keptIndex), cArray(keptEnds))
 	w.WriteString("static float x[1000], w_f32[8000], acc[200];\nstatic uint16_t w_f16[8000], w_bf16[8000];\n" +
 		"int main() {\n  for (long i = 0; i < 1000; i++) x[i] = element(i);\n" +
 		"  for (long i = 0; i < 8000; i++) {\n    w_f32[i] = element(1000 + i);\n    w_f16[i] = dnn_math::f32_to_f16(w_f32[i]);\n" +

@@ -107,6 +107,9 @@ func (dialect) Tile(x loop.Tile, at ckernel.TileAt) (string, error) {
 	if x.Micro.Instr.Text(dialectName, "", "", "") == "" {
 		return text, fmt.Errorf("no OpenCL C for the tile instruction %s of the device", x.Micro.Instr.Name)
 	}
+	if x.Micro.Kept != nil {
+		return text, fmt.Errorf("no OpenCL C for sums over stored kernels")
+	}
 	return text, nil
 }
 

@@ -18,7 +18,7 @@ func Pruned() Example {
 	w := &sched.Work{Operands: []*ir.Value{value(ir.F32, channels, 6, 18), value(ir.F32, filters, channels, 3, 3)}, Stages: []*te.Stage{st}}
 	w.Operands[1].Const = ir.NewTensor(ir.F32, filters, channels, 3, 3)
 	return Example{Name: "pruned convolution", Work: w, Chip: "x86_64_v3", Reference: w.Stages, Error: 1e-5, Prepare: func(in []*ir.Tensor) {
-		prune(in[1], rand.New(rand.NewPCG(3, 4)))
+		prune(in[1], 1, rand.New(rand.NewPCG(3, 4)))
 	}, Schedule: `stage 0
   join k = r0 r1 r2
   task f = i0 stored
@@ -30,15 +30,61 @@ value operand 1: 0 1 2 3 in arena, encoding fkw of 20 kernels 1b b2 1b0
 `}
 }
 
-// prune keeps a random pattern of every other kernel or so.
-func prune(w *ir.Tensor, r *rand.Rand) {
-	for k := range int(w.Shape[0] * w.Shape[1]) {
-		keep := fkw.Pattern(0)
-		if r.IntN(5) < 3 {
-			keep = []fkw.Pattern{0x1b, 0xb2, 0x1b0}[r.IntN(3)]
+// shared is a convolution of groups of 8 filters that keep the same kernels and taps, with the schedule of what sums them.
+func shared(name, schedule string) Example {
+	const filters, channels = 24, 20
+	x, f := te.Operand(0, ir.F32, at("r0", "i1 + r1", "i2 + r2")...), te.Operand(1, ir.F32, at("i0", "r0", "r1", "r2")...)
+	st := sumOf("convolution", axes("i0", filters, "i1", 5, "i2", 7), axes("r0", channels, "r1", 3, "r2", 3), product(x, f))
+	w := &sched.Work{Operands: []*ir.Value{value(ir.F32, channels, 7, 9), value(ir.F32, filters, channels, 3, 3)}, Stages: []*te.Stage{st}}
+	w.Operands[1].Const = ir.NewTensor(ir.F32, filters, channels, 3, 3)
+	return Example{Name: name, Work: w, Chip: "x86_64_v3", Reference: w.Stages, Error: 1e-5, Schedule: schedule, Prepare: func(in []*ir.Tensor) {
+		prune(in[1], 8, rand.New(rand.NewPCG(3, 4)))
+	}}
+}
+
+// PrunedTile sums what is stored in a register tile, whose lanes are the filters that share it; kernels lie in blocks of channels.
+func PrunedTile() Example {
+	return shared("pruned convolution in tiles", `stage 0
+  join k = r0 r1 r2
+  tile fma_f32x8 bcast
+  task f = i0 stored
+  serial y = i1
+  serial q = i2
+  rows r = i2*4 peel
+  lanes l = i0*8
+  sum s = k stored
+value operand 0: 0 1 2 0*8 in arena
+value operand 1: 0 1 2 3 in arena, encoding fkw of 42 kernels shared by 8 in blocks of 8 1b b2 1b0
+value stage 0.0: 0 1 2 0*8 in arena
+`)
+}
+
+// SharedKernels sums the same one point after the other.
+func SharedKernels() Example {
+	return shared("pruned convolution of groups of filters", `stage 0
+  join k = r0 r1 r2
+  task y = i1
+  serial f = i0 stored
+  serial p = i2
+  serial s = k stored
+  serial l = i0*8
+value operand 1: 0 1 2 3 in arena, encoding fkw of 42 kernels shared by 8 in blocks of 8 1b b2 1b0
+`)
+}
+
+// prune keeps a random pattern of every other kernel or so, the same of so many neighbouring filters.
+func prune(w *ir.Tensor, share int64, r *rand.Rand) {
+	channels := int(w.Shape[1])
+	keep := make([]fkw.Pattern, channels)
+	for k := range int(w.Shape[0]) * channels {
+		if k%(channels*int(share)) < channels {
+			keep[k%channels] = 0
+			if r.IntN(5) < 3 {
+				keep[k%channels] = []fkw.Pattern{0x1b, 0xb2, 0x1b0}[r.IntN(3)]
+			}
 		}
 		for t := range 9 {
-			if keep>>t&1 == 0 {
+			if keep[k%channels]>>t&1 == 0 {
 				set(w, 9*k+t, 0)
 			}
 		}

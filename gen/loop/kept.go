@@ -1,0 +1,132 @@
+package loop
+
+import (
+	"fmt"
+	"slices"
+
+	"rules_dnn/gen/instr"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sym"
+)
+
+// Kept is the sum of a micro-kernel over the kernels that are stored of pruned weights (package fkw), in place of K loops: for each run
+// r, kernel n of those from Ends[r] to Ends[r+1], and tap t of pattern p = r % patterns, with the channel c = Index[n]:
+//
+//	acc[r][v][l] += X[RowAt(r) + At(c) + Taps[p][t]] * W[((n*taps + t)*Vectors + v)*Lanes + l]
+type Kept struct {
+	Taps   [][]int64 // of each pattern, what its taps add to X's offset; all patterns have as many
+	Blocks int64     // of channels: each has a run of kernels for each pattern
+	// Channels is how many X has. Each Group of them lie Step apart, and the groups GroupStep apart.
+	Channels, Group, Step, GroupStep int64
+	// Kernels is how many a call walks on average, in tenths of one.
+	Kernels int64
+}
+
+// Entries is how many taps a kernel keeps.
+func (k *Kept) Entries() int64 { return int64(len(k.Taps[0])) }
+
+// At is where a channel begins in X.
+func (k *Kept) At(channel int64) int64 {
+	return channel/k.Group*k.GroupStep + channel%k.Group*k.Step
+}
+
+// Runs are those of all blocks and patterns.
+func (k *Kept) Runs() int64 { return k.Blocks * int64(len(k.Taps)) }
+
+// steps is the number of points of the sum, on average.
+func (k *Kept) steps() int64 { return max(1, (k.Kernels*k.Entries()+5)/10) }
+
+// check says what is wrong with it in a micro-kernel, or "".
+func (m *MicroKernel) checkKept() string {
+	k := m.Kept
+	switch {
+	case len(m.K) > 0 || m.VecStep != 0 || m.Fetch != 0:
+		return "a sum over stored kernels has loops, registers apart or lines to fetch beside"
+	case !m.Broadcast() || m.X == instr.Lane || m.Instr.Group != 1:
+		return fmt.Sprintf("instruction %s takes X of kind %s in a sum over stored kernels: want one element for all lanes", m.Instr.Name, m.X)
+	case len(k.Taps) == 0 || len(k.Taps[0]) == 0 || k.Blocks < 1 || k.Channels < 1 || k.Group < 1:
+		return "a sum over stored kernels of no patterns, taps, blocks or channels"
+	case slices.ContainsFunc(k.Taps, func(taps []int64) bool { return len(taps) != len(k.Taps[0]) }):
+		return "patterns of a sum over stored kernels have different numbers of taps"
+	}
+	return ""
+}
+
+// keptArrays checks what a tile reads besides X and W: 16-bit integers, of as many runs as there are.
+func (v *verifier) keptArrays(x Tile) {
+	if x.Micro.Kept == nil {
+		if x.Index != nil || x.Ends != nil {
+			v.fail("a tile with indices of stored kernels, whose micro-kernel has none")
+		}
+		return
+	}
+	for _, b := range []*Buffer{x.Index, x.Ends} {
+		if v.flat(b, false); v.err != nil {
+			return
+		}
+		if b.Type != ir.U16 {
+			v.fail("a tile of stored kernels by %q, which is %s: want u16", b.Name, b.Type)
+		}
+	}
+	v.indices(x.IndexAt, x.EndsAt)
+}
+
+// spread is what stored kernels add to X's offset, at least and at most.
+func (k *Kept) spread() (least, most int64) {
+	last := k.Channels - 1
+	for _, c := range []int64{0, min(k.Group-1, last), last, last / k.Group * k.Group} {
+		for _, taps := range k.Taps {
+			least, most = min(least, k.At(c)+slices.Min(taps)), max(most, k.At(c)+slices.Max(taps))
+		}
+	}
+	return least, most
+}
+
+// reachKept checks that the runs lie in their buffer; which kernels a call reads is in the arrays.
+func (v *verifier) reachKept(x Tile) {
+	v.inside(x.Ends, x.EndsAt)
+	v.inside(x.Ends, sym.Add(x.EndsAt, sym.Const(x.Micro.Kept.Runs())))
+}
+
+// text is a sum over stored kernels: "kept 5 blocks of 40 channels 16 by 1, 324, 93 kernels [0 1 18] [1 2 19]".
+func (k *Kept) text() string {
+	out := fmt.Sprintf(" kept %d blocks of %d channels %d by %d, %d, %d kernels", k.Blocks, k.Channels, k.Group, k.Step, k.GroupStep, k.Kernels)
+	for _, taps := range k.Taps {
+		out += fmt.Sprintf(" %d", taps)
+	}
+	return out
+}
+
+// kept reads it, after its first word.
+func (p *parser) kept() (*Kept, error) {
+	k := &Kept{}
+	for _, x := range []struct {
+		to    *int64
+		words []string
+	}{
+		{&k.Blocks, []string{"blocks", "of"}}, {&k.Channels, []string{"channels"}}, {&k.Group, []string{"by"}},
+		{&k.Step, []string{","}}, {&k.GroupStep, []string{","}}, {&k.Kernels, []string{"kernels"}},
+	} {
+		var err error
+		if *x.to, err = p.Int(); err != nil {
+			return nil, err
+		}
+		for _, w := range x.words {
+			if err := p.Expect(w); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for p.Accept("[") {
+		var taps []int64
+		for !p.Accept("]") {
+			n, err := p.Int()
+			if err != nil {
+				return nil, err
+			}
+			taps = append(taps, n)
+		}
+		k.Taps = append(k.Taps, taps)
+	}
+	return k, nil
+}

@@ -1,0 +1,44 @@
+package run
+
+import (
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/scalar"
+)
+
+// kept compiles a call of a micro-kernel over stored kernels.
+func (c *compiler) kept(x loop.Tile, t *tile) action {
+	if t.Instr.Group != 1 || !t.Broadcast() {
+		c.frame.fail("instruction %s, of groups of %d, and X of kind %s for stored kernels", t.Instr.Name, t.Instr.Group, t.X)
+	}
+	t.wide = scalar.NewVec(t.W(), int(t.Lanes()))
+	t.index, t.ends = c.memory(x.Index), c.memory(x.Ends)
+	xAt, wAt, accAt, indexAt, endsAt := c.index(x.XAt), c.index(x.At), c.index(x.AccAt), c.index(x.IndexAt), c.index(x.EndsAt)
+	return func() { t.runKept(xAt.base(), wAt.base(), accAt.base(), indexAt.base(), endsAt.base()) }
+}
+
+// runKept adds the products of the kernels of all runs, one after the other.
+func (t *tile) runKept(xAt, wAt, accAt, indexAt, endsAt int64) {
+	k, n := t.Kept, t.Vectors*t.Lanes()
+	t.acc.write(accAt, 1, 0, int(t.Rows*n))
+	acc := t.acc.F32[accAt:][:t.Rows*n]
+	clear(acc)
+	for run := range k.Runs() {
+		taps := k.Taps[run%int64(len(k.Taps))]
+		for i := t.element(t.ends, endsAt+run); i < t.element(t.ends, endsAt+run+1); i++ {
+			channel := t.element(t.index, indexAt+i)
+			if channel >= k.Channels {
+				t.x.frame.fail("kernel %d is of channel %d, and X has %d", i, channel, k.Channels)
+			}
+			for j, tap := range taps {
+				t.point(acc, xAt+k.At(channel)+tap, wAt+(i*k.Entries()+int64(j))*n)
+			}
+		}
+	}
+}
+
+// element is an integer of an array.
+func (t *tile) element(m *memory, at int64) int64 {
+	var one [1]int64
+	m.load(&scalar.Vec{I64: one[:]}, at, 1, 0, 1)
+	return one[0]
+}

@@ -1,0 +1,175 @@
+package lower
+
+import (
+	"errors"
+	"slices"
+
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/fkw"
+	"rules_dnn/gen/follow"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/sched"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// prunedAnchor is a contraction whose sums go over the weights that are stored (PatDNN 2.5): lanes are filters that share what they keep.
+const prunedAnchor = "pruned"
+
+// nearBlocks is how many blocks of channels have their kernels by pattern: what a tile's pixels need of these stays in the first-level cache.
+const nearBlocks = 4
+
+// storedVar walks the kernels that are stored, and keptPart is what it walks: channels and taps.
+const (
+	storedVar = "ks"
+	keptPart  = "j3"
+)
+
+// prunedTiles is how many tiles of each width are tried.
+const prunedTiles = 4
+
+// sparse is a contraction with weights of which many are zero.
+type sparse struct {
+	*contraction
+	weights *ir.Value // filters, channels, taps of more than one point
+	index   []sym.Expr
+	enc     *fkw.Encoding
+}
+
+// Pruned proposes schedules for a contraction whose weights were pruned so that neighbouring filters share what they keep: as many as fill
+// registers. None where too few weights are zero.
+func Pruned(b *block.Block, env *Env) ([]*Lowered, error) {
+	if !env.wants(prunedAnchor) || !env.Pruned.on() || !env.Target.SumsStored() || env.Packing != nil && env.Packing.Kept == "" {
+		return nil, nil
+	}
+	c := newContraction(b, env)
+	if c == nil || c.window || c.groups > 1 || c.inReduce != 0 || c.wv.Type != ir.F32 {
+		return nil, nil
+	}
+	if many, err := env.Pruned.Sparse(c.wv); !many {
+		return nil, err
+	}
+	var out []*Lowered
+	for share := c.instr.Lanes; share <= c.block*maxGroups && share <= fkw.MaxShare; share += c.instr.Lanes {
+		enc, err := env.Pruned.find(c, share)
+		if err != nil {
+			return nil, c.error("%w", err)
+		}
+		if enc == nil || env.Packing != nil && env.Packing.Kept != enc.String() {
+			continue
+		}
+		ls, err := prunedBy(b, env, enc)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, ls...)
+	}
+	return out, nil
+}
+
+// prunedBy are the kernels of an encoding, one for each of some tiles.
+func prunedBy(b *block.Block, env *Env, enc *fkw.Encoding) ([]*Lowered, error) {
+	free := *env
+	free.Tiles, free.Only, free.Packing = prunedTiles, "", nil
+	_, choices := newContraction(b, &free).plan(&free, nil)
+	var out []*Lowered
+	for _, t := range choices {
+		if t.vectors*newContraction(b, env).instr.Lanes != enc.Share || env.Only != "" && Unhashed(env.Only) != tiledName(prunedAnchor, t) {
+			continue
+		}
+		c := &sparse{contraction: newContraction(b, &free), enc: enc}
+		c.kept = max(1, enc.Kernels*int64(enc.Entries())/enc.Stored(c.channels))
+		p, _ := c.plan(&free, &t)
+		if p == nil || p.setGroups > 1 {
+			continue
+		}
+		l, err := c.propose(p, env)
+		if errors.As(err, new(*follow.TileError)) {
+			continue
+		}
+		if err != nil {
+			return nil, c.error("%w", err)
+		}
+		out = append(out, l)
+	}
+	return out, nil
+}
+
+// propose is the kernel of a plan.
+func (c *sparse) propose(p *tiling, env *Env) (*Lowered, error) {
+	p.x = c.instr.Broadcaster(0) // no neighbours along the sum
+	w := c.contraction.weights(p)
+	work, s := c.work(w, env.Symbols), c.schedule(p, w, env.Layouts)
+	n := c.packedOperand()
+	c.shape()
+	last := work.Stages[len(work.Stages)-1]
+	x := last.Values[0].(te.Call).Args[0]
+	last.Values = []te.Expr{te.Fn(ir.F32, "mul", x, te.Operand(n, ir.F32, c.index...))}
+	work.Operands[n] = c.weights
+	c.sumStored(s, n)
+	l, err := env.scheduled(prunedAnchor, tiledName(prunedAnchor, p.tile), tiledFamily(prunedAnchor, p.tile), work, s, func() ([]*ir.Value, error) {
+		arrays, err := c.arrays()
+		if err != nil {
+			return nil, err
+		}
+		_, in := widenConstants(c.b)
+		in = append(slices.Clone(in[:n]), append(arrays, in[min(n+1, len(in)):]...)...)
+		return append(in, c.b.Results...), nil
+	})
+	if err == nil {
+		l.Packing = &Packing{Lanes: c.enc.Share, Type: ir.F32, Kept: c.enc.String()}
+	}
+	return l, err
+}
+
+// shape is the weights' as the sum reads them: filters, channels, taps.
+func (c *sparse) shape() {
+	channel := c.b.Stage.Axes[c.channel]
+	dims := ir.Shape{channel.Extent}
+	c.index = []sym.Expr{sym.Var(channel.Var)}
+	for _, a := range c.reduce {
+		dims, c.index = append(dims, a.Extent), append(c.index, sym.Var(a.Var))
+	}
+	c.weights = &ir.Value{Name: c.wv.Name, Type: ir.F32, Shape: dims, HasShape: true, Const: c.wv.Const}
+}
+
+// sumStored makes loops over all channels and taps, and over groups of filters, those over what is stored.
+func (c *sparse) sumStored(s *sched.Schedule, operand int) {
+	st := &s.Stages[len(s.Stages)-1]
+	kept := c.reduce[0].Var
+	if len(c.reduce) > 1 {
+		j := sched.Join{Name: keptPart}
+		for _, a := range c.reduce {
+			j.Axes = append(j.Axes, a.Var)
+		}
+		st.Joins, kept = append(st.Joins, j), keptPart
+	}
+	st.Loops = slices.DeleteFunc(st.Loops, func(l sched.Loop) bool { return l.Kind == sched.Sum })
+	for i := range st.Loops {
+		if l := &st.Loops[i]; l.Axis == c.b.Stage.Axes[c.channel].Var && !l.Kind.Tile() {
+			l.Stored = true
+		}
+	}
+	st.Loops = append(st.Loops, sched.Loop{Kind: sched.Sum, Var: storedVar, Axis: kept, Stored: true})
+	st.Tile.AheadX = false
+	at := slices.IndexFunc(s.Values, func(v sched.Value) bool { return v.Of == te.Source{N: operand} })
+	s.Values[at].Parts, s.Values[at].Encoding = layout.PartsOf(layout.RowMajor, len(c.index)), c.enc.String()
+}
+
+// arrays are those of the encoding, as constants.
+func (c *sparse) arrays() ([]*ir.Value, error) {
+	t, err := c.ordered()
+	if err != nil {
+		return nil, err
+	}
+	w, err := fkw.Encode(t, *c.enc)
+	if err != nil {
+		return nil, c.error("%w", err)
+	}
+	var out []*ir.Value
+	for i, a := range w.Arrays() {
+		out = append(out, ir.ConstValue(c.wv.Name+"."+[]string{"offset", "reorder", "index", "stride", "kept"}[i], a))
+	}
+	return out, nil
+}

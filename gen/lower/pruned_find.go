@@ -1,0 +1,136 @@
+package lower
+
+import (
+	"bytes"
+	"fmt"
+
+	"rules_dnn/gen/fkw"
+	"rules_dnn/gen/ir"
+)
+
+// Encodings are those of constants that were pruned, each found once for all layouts and chips.
+type Encodings struct {
+	zeros map[*ir.Tensor]bool
+	found map[string]*fkw.Encoding
+}
+
+// NewEncodings looks for pruned weights. A nil one does not.
+func NewEncodings() *Encodings {
+	return &Encodings{zeros: map[*ir.Tensor]bool{}, found: map[string]*fkw.Encoding{}}
+}
+
+func (e *Encodings) on() bool { return e != nil }
+
+// leastZeros is the part of weights that must be zero before anything is looked for, and sampled how many are looked at of weights that are
+// dense.
+const (
+	leastZeros = 0.4
+	sampled    = 1 << 14
+)
+
+// Sparse reports whether so many elements of a constant are zero that kernels may leave them out.
+func (e *Encodings) Sparse(v *ir.Value) (bool, error) {
+	if e == nil || v.Const == nil || v.Type != ir.F32 || v.Const.Len() < 2 {
+		return false, nil
+	}
+	if known, ok := e.zeros[v.Const]; ok {
+		return known, nil
+	}
+	sparse, err := zeros(v.Const)
+	if err != nil {
+		return false, fmt.Errorf("constant %q: %w", v.Name, err)
+	}
+	e.zeros[v.Const] = sparse
+	return sparse, nil
+}
+
+// zeros counts those of a tensor: of some elements, then of all, where those are many.
+func zeros(t *ir.Tensor) (bool, error) {
+	for _, n := range []int64{min(sampled, t.Len()), t.Len()} {
+		b := make([]byte, 4*n)
+		if err := t.ReadBytes(b, 0); err != nil {
+			return false, err
+		}
+		count := int64(0)
+		for i := range n {
+			if bytes.Equal(b[4*i:4*i+4], []byte{0, 0, 0, 0}) {
+				count++
+			}
+		}
+		if float64(count) < leastZeros*float64(n)/2 || n == t.Len() && float64(count) < leastZeros*float64(n) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// find is the encoding of a contraction's weights in which so many filters share what they keep, or nil.
+func (e *Encodings) find(c *contraction, share int64) (*fkw.Encoding, error) {
+	if c.channels%share != 0 {
+		return nil, nil
+	}
+	dims, steps, base := c.order()
+	key := fmt.Sprintf("%p %v %v %d %d %d", c.wv.Const, dims, steps, base, share, c.block)
+	if enc, ok := e.found[key]; ok {
+		return enc, nil
+	}
+	t, err := c.ordered()
+	if err != nil {
+		return nil, err
+	}
+	e.found[key] = fkw.Find(t, share, nearBlocks*c.block)
+	return e.found[key], nil
+}
+
+// order is the extents of the weights with the filters first, then the axes of the sum, and where they lie in the constant.
+func (c *contraction) order() (dims, steps []int64, base int64) {
+	step, base := c.weightSteps()
+	dims, steps = []int64{c.channels}, []int64{step(c.b.Stage.Axes[c.channel].Var)}
+	for _, a := range c.reduce {
+		n, _ := a.Extent.Const()
+		dims, steps = append(dims, n), append(steps, step(a.Var))
+	}
+	return dims, steps, base
+}
+
+// ordered is the weights in that order.
+func (c *contraction) ordered() (*ir.Tensor, error) {
+	data, err := c.wv.Const.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	dims, steps, base := c.order()
+	out := &ir.Tensor{Type: ir.F32, Shape: dims}
+	if base == 0 && rowMajor(dims, steps) {
+		out.Data = data
+		return out, nil
+	}
+	out = ir.NewTensor(ir.F32, dims...)
+	at := make([]int64, len(dims))
+	for i := range out.Len() {
+		from := base
+		for d, x := range at {
+			from += x * steps[d]
+		}
+		copy(out.Data[4*i:4*i+4], data[4*from:])
+		for d := len(at) - 1; d >= 0; d-- {
+			if at[d]++; at[d] < dims[d] {
+				break
+			}
+			at[d] = 0
+		}
+	}
+	return out, nil
+}
+
+// rowMajor reports whether steps are those of elements that lie one after the other.
+func rowMajor(dims, steps []int64) bool {
+	n := int64(1)
+	for d := len(dims) - 1; d >= 0; d-- {
+		if dims[d] > 1 && steps[d] != n {
+			return false
+		}
+		n *= dims[d]
+	}
+	return true
+}

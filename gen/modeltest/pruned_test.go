@@ -1,0 +1,79 @@
+package modeltest
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
+)
+
+// prune leaves kernels out and keeps one of four patterns of the others, the same of so many neighbouring filters. Dimension `of` of the weights is
+// that of the filters, and the other one of the first two that of the channels.
+func prune(w *ir.Tensor, of int, share int64) {
+	taps := int64(1)
+	for _, n := range w.Shape[2:] {
+		taps *= n
+	}
+	steps := []int64{w.Shape[1] * taps, taps}
+	r := rand.New(rand.NewPCG(uint64(w.Len()), 5))
+	var kept, pattern []int64
+	for f := range w.Shape[of] {
+		if f%share == 0 {
+			kept, pattern = nil, nil
+			for range w.Shape[1-of] {
+				kept, pattern = append(kept, r.Int64N(3)), append(pattern, r.Int64N(4))
+			}
+		}
+		for c := range w.Shape[1-of] {
+			for t := range taps {
+				at := f*steps[of] + c*steps[1-of] + t
+				if kept[c] > 0 || taps > 1 && (t+pattern[c])%max(taps/2, 2) != 0 {
+					clear(w.Data[at*int64(w.Type.Size()) : (at+1)*int64(w.Type.Size())])
+				}
+			}
+		}
+	}
+}
+
+// TestPruned: convolutions and products with weights of which much is zero, at the same places in neighbouring filters, leave that out, and give
+// what the interpreter gives.
+func TestPruned(t *testing.T) {
+	same, none := []int64{1, 1, 1, 1}, []int64{0, 0, 0, 0}
+	for _, c := range []convolution{
+		{name: "windows", x: []int64{1, 32, 14, 14}, w: []int64{32, 32, 3, 3}, pads: same, share: 16, add: true},
+		{name: "edges", x: []int64{2, 40, 9, 11}, w: []int64{48, 40, 3, 3}, pads: []int64{2, 0, 1, 3}, share: 16},
+		{name: "strides", x: []int64{1, 32, 15, 29}, w: []int64{32, 32, 3, 3}, pads: same, strides: []int64{2, 2}, share: 16},
+		{name: "few channels", x: []int64{1, 3, 20, 20}, w: []int64{32, 3, 3, 3}, pads: same, share: 32},
+		{name: "many channels", x: []int64{1, 150, 6, 7}, w: []int64{64, 150, 3, 3}, pads: same, share: 32},
+		{name: "large windows", x: []int64{1, 24, 12, 12}, w: []int64{16, 24, 5, 5}, pads: []int64{2, 2, 2, 2}, share: 16},
+		{name: "one point", x: []int64{1, 64, 10, 9}, w: []int64{64, 64, 1, 1}, pads: none, share: 16, add: true},
+		{name: "one axis", x: []int64{1, 32, 40}, w: []int64{32, 32, 3}, pads: []int64{1, 1}, share: 16},
+		{name: "three axes", x: []int64{1, 16, 5, 6, 7}, w: []int64{16, 16, 3, 3, 3}, pads: []int64{1, 1, 1, 1, 1, 1}, share: 16},
+		{name: "symbolic", x: []int64{1, 32, 14, 19}, w: []int64{32, 32, 3, 3}, pads: same, symbolic: true, share: 16, add: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for chip, p := range c.run(t) {
+				stored := anyTile(p, func(m *loop.MicroKernel) bool { return m.Kept != nil })
+				target, err := Chip(chip)
+				require.NoError(t, err)
+				assert.Equal(t, target.SumsStored(), stored, "%s: %s", chip, p)
+			}
+		})
+	}
+}
+
+// pruneSome prunes constants of random graphs now and then, without a choice of the source: the graphs of all seeds stay what they are.
+func (r *random) pruneSome(v *ir.Value, filters int) {
+	h := fnv.New32a()
+	h.Write([]byte(v.Name))
+	h.Write(v.Const.Data[:min(len(v.Const.Data), 64)])
+	if s := h.Sum32(); s%4 == 0 && len(v.Const.Shape) >= 2 && !slices.Contains(v.Const.Shape, 0) {
+		prune(v.Const, filters, []int64{4, 8, 16}[s/4%3])
+	}
+}
