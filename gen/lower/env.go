@@ -89,14 +89,14 @@ func (e *Env) done(k *loop.Kernel, args func() ([]*ir.Value, error)) *Lowered {
 	return &Lowered{Name: k.Anchor, Family: k.Anchor, Kernel: k, Args: args}
 }
 
-// scheduled follows a schedule that an anchor proposes with a tile. The kernel's name has a digest of the schedule: where another one is
-// proposed, what was measured is of another kernel.
-func (e *Env) scheduled(anchor string, t tile, w *sched.Work, s *sched.Schedule, args func() ([]*ir.Value, error)) (*Lowered, error) {
+// scheduled follows a schedule that an anchor proposes under a name. The kernel's name has a digest of the schedule, too: where another one
+// is proposed, what was measured is of another kernel.
+func (e *Env) scheduled(anchor, name, family string, w *sched.Work, s *sched.Schedule, args func() ([]*ir.Value, error)) (*Lowered, error) {
 	l, err := e.followed(anchor, w, s, args)
 	if err != nil {
 		return nil, err
 	}
-	l.Name, l.Family = tiledName(anchor, t)+digestMark+s.Digest(), fmt.Sprintf("%s x%d", anchor, t.vectors)
+	l.Name, l.Family = name+digestMark+s.Digest(), family
 	return l, nil
 }
 
@@ -117,6 +117,9 @@ const digestMark = " #"
 
 // tiledName is what the names of an anchor's kernels with a tile begin with.
 func tiledName(anchor string, t tile) string { return fmt.Sprintf("%s %s", anchor, t) }
+
+// tiledFamily are those of as many vectors.
+func tiledFamily(anchor string, t tile) string { return fmt.Sprintf("%s x%d", anchor, t.vectors) }
 
 // Unhashed is the name of a kernel without its schedule's digest: that of kernels, too, that read constants in another packing.
 func Unhashed(name string) string {
