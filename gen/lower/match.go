@@ -9,7 +9,7 @@ import (
 	"rules_dnn/gen/te"
 )
 
-// match is a stage recognised as a contraction, a sum of products of two factors, by its iterators and access maps and not by its operator:
+// match is a stage recognised as a contraction, a multiply-accumulate of two factors, by its iterators and access maps and not by its operator:
 // convolutions, Gemm, MatMul and Einsum of floats or integers are all one. Proposers of schedules read it.
 type match struct {
 	stage    *te.Stage

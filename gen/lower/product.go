@@ -171,7 +171,7 @@ func (p *product) choose(env *Env, rows []*instr.Row) *product {
 	p.tile = choice.choose()
 	p.chunk = 0
 	if p.packX && !p.x.constant {
-		p.chunk = max(1, rowsOfTask/p.rows)
+		p.chunk = p.tilesOfTask()
 		p.windows = nil
 	}
 	return p
@@ -179,6 +179,16 @@ func (p *product) choose(env *Env, rows []*instr.Row) *product {
 
 // minProductRows is how many rows must share what a task packs.
 const minProductRows = 4
+
+// tilesOfTask are those that share what a task packs: tasks are as even as tiles allow.
+func (p *product) tilesOfTask() int64 {
+	n, known := p.row.Extent.Const()
+	if !known {
+		return max(1, rowsOfTask/p.rows)
+	}
+	tasks, tiles := (n+rowsOfTask-1)/rowsOfTask, (n+p.rows-1)/p.rows
+	return (tiles + tasks - 1) / tasks
+}
 
 // rowsOfTask is about how many rows share what a task packs of W, where it packs X too.
 const rowsOfTask = 96

@@ -23,6 +23,8 @@ type packing struct {
 	prefix string
 	// columns is the axis of a tile's columns; -1: there is none.
 	columns int
+	// clipped are axes of which the last task has fewer points than the others, and how many these have.
+	clipped map[int]int64
 	// there holds of the points that are some of the term's.
 	there []te.Within
 }

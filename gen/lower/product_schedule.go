@@ -252,23 +252,33 @@ func (l *plan) packX() te.Expr {
 	return l.add(k, l.x, rowsVar)
 }
 
-// rowAxis adds the axis of rows: those of a task where tasks are blocks of rows.
+// rowAxis adds the axis of rows: those of a task where tasks are blocks of rows, of which the last one has what is left.
 func (l *plan) rowAxis(k *packing) sym.Expr {
 	if l.chunk == 0 {
 		return k.axis(l.row.Extent, sym.Var(l.row.Var), sym.Const(0), 0)
 	}
 	block := l.chunk * l.rows
-	whole := sym.Scale(sym.CeilDiv(l.row.Extent, sym.Const(block), l.facts), block)
-	v := k.axis(whole, sym.Var(l.row.Var), sym.Scale(sym.Var(rowsVar), block), block)
-	if !whole.Equal(l.row.Extent) {
-		k.until(v, l.row.Extent)
+	if !sym.Mod(l.row.Extent, sym.Const(block), l.facts).Is(0) {
+		k.clipped = map[int]int64{len(k.Axes): block}
 	}
-	return v
+	return k.axis(l.row.Extent, sym.Var(l.row.Var), sym.Scale(sym.Var(rowsVar), block), block)
 }
 
-func (l *plan) serial(axis string) sched.Loop {
+// serial is a loop over an axis of a stage that packs.
+func (l *plan) serial(k *packing, axis int) sched.Loop {
+	out := sched.Loop{Kind: sched.Serial, Var: partOfAxis, Axis: k.Axes[axis].Var}
+	if axis != k.columns {
+		out.Var = l.nextLoop()
+	}
+	if n := k.clipped[axis]; n > 0 {
+		out.Size, out.Edge = n, sched.Clip
+	}
+	return out
+}
+
+func (l *plan) nextLoop() string {
 	l.serials++
-	return sched.Loop{Kind: sched.Serial, Var: fmt.Sprintf("q%d", l.serials-1), Axis: axis}
+	return fmt.Sprintf("q%d", l.serials-1)
 }
 
 // add adds a stage that is computed at a loop, or, of a constant, a value that is; it is how the contraction reads it.
@@ -280,12 +290,8 @@ func (l *plan) add(k *packing, t *term, at string) te.Expr {
 	}
 	if k.sched.Loops == nil {
 		for i, a := range k.Axes {
-			switch {
-			case k.once(a.Var):
-			case i == k.columns:
-				k.sched.Loops = append(k.sched.Loops, sched.Loop{Kind: sched.Serial, Var: partOfAxis, Axis: a.Var})
-			default:
-				k.sched.Loops = append(k.sched.Loops, l.serial(a.Var))
+			if !k.once(a.Var) {
+				k.sched.Loops = append(k.sched.Loops, l.serial(k, i))
 			}
 		}
 	}

@@ -1,9 +1,8 @@
 package lower
 
 import (
-	"slices"
-
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
@@ -90,8 +89,14 @@ func (l *plan) sums(k *packing, t *term, typ ir.DType, inner int, at string) te.
 	k.Reduce = l.reduce
 	k.sched.Loops = nil
 	outer := len(k.Axes) - inner
-	for _, a := range slices.Concat(k.Axes[:outer], k.Reduce, k.Axes[outer:]) {
-		k.sched.Loops = append(k.sched.Loops, l.serial(a.Var))
+	for i := range k.Axes[:outer] {
+		k.sched.Loops = append(k.sched.Loops, l.serial(k, i))
+	}
+	for _, a := range k.Reduce {
+		k.sched.Loops = append(k.sched.Loops, sched.Loop{Kind: sched.Serial, Var: l.nextLoop(), Axis: a.Var})
+	}
+	for i := range inner {
+		k.sched.Loops = append(k.sched.Loops, l.serial(k, outer+i))
 	}
 	return l.add(k, t, at)
 }
