@@ -91,19 +91,10 @@ func Contraction(b *block.Block, env *Env) ([]*Lowered, error) {
 
 // propose is the kernel of a plan.
 func (c *contraction) propose(p *tiling, env *Env) (*Lowered, error) {
-	w := c.weights(p)
-	work := c.work(w, env.Symbols)
-	n, weights := c.packedOperand(), c.w.Source.N
-	args := func(b *block.Block) func() ([]*ir.Value, error) {
-		return func() ([]*ir.Value, error) {
-			_, in := widenConstants(b)
-			in = append(in[:n], append([]*ir.Value{w.pack(b.Operands[weights])}, in[min(n+1, len(in)):]...)...)
-			return append(in, b.Results...), nil
-		}
-	}
-	l, err := env.scheduled(c.anchor(), tiledName(c.anchor(), p.tile), tiledFamily(c.anchor(), p.tile), work, c.schedule(p, w, env.Layouts), args(c.b))
+	out := c.proposal(p, env)
+	l, err := env.proposed(c.anchor(), p.tile, out, c.b)
 	if err == nil {
-		l.Packing, l.ArgsOf = &p.packed, args
+		l.ArgsOf = out.args
 	}
 	return l, err
 }

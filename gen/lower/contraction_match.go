@@ -19,45 +19,38 @@ func recognise(b *block.Block, t *target.Target) *contraction {
 	return c
 }
 
-// examine recognises a contraction, or says why the block is none.
+// examine recognises a contraction with weights that tiles of f32 compute, or says why the block is none.
 func examine(b *block.Block, t *target.Target) (_ *contraction, refusal string) {
-	s := b.Stage
-	switch {
-	case len(b.Placed) > 0:
+	if len(b.Placed) > 0 {
 		return nil, "it is computed row by row with the nodes fused to it"
-	case s.Update != nil || s.Combine == nil || s.Combine.Name != "sum" || len(s.Values) != 1:
-		return nil, "it is no contraction"
-	case s.Values[0].DType() != ir.F32:
-		return nil, fmt.Sprintf("it sums %s, and tiles sum f32", s.Values[0].DType())
+	}
+	m, refusal := matched(b.Stage, b.Operands, nil)
+	switch {
+	case refusal != "":
+		return nil, refusal
+	case m.sum() != ir.F32:
+		return nil, fmt.Sprintf("it sums %s, and tiles sum f32", m.sum())
 	case t.Tile(ir.F32) == nil:
 		return nil, fmt.Sprintf("the facts of the chip %s name no instruction for tiles of f32", t.Name)
-	case !static(s.Reduce):
-		return nil, "how long its sums are is known at run time only"
-	}
-	mul, ok := s.Values[0].(te.Call)
-	if !ok || mul.Fn != "mul" {
-		return nil, "it is no contraction"
-	}
-	l0, ok0 := loadAsF32(mul.Args[0])
-	l1, ok1 := loadAsF32(mul.Args[1])
-	if !ok0 || !ok1 {
+	case m.factors[0].zero != nil || m.factors[1].zero != nil:
 		return nil, "an operand is computed where it is read, by a node fused to it"
 	}
-	if isWeights(b, l0) {
-		l0, l1 = l1, l0
+	r := m.roles(0)
+	if r.x.isWeights() {
+		r = m.roles(1)
 	}
 	switch {
-	case !isWeights(b, l1):
+	case !r.w.isWeights():
 		return nil, "non-constant operands, in an order that tiles do not read, or of few rows"
-	case isWeights(b, l0):
+	case r.x.isWeights():
 		return nil, "both operands are constants"
-	case !zeroDefault(l0):
+	case !zeroDefault(r.x.load):
 		return nil, "it is padded with what is not zero"
 	}
-	c := &contraction{b: b, t: t, instr: t.Tile(ir.F32), x: l0, w: l1, wv: b.Operands[l1.Source.N], block: t.ChannelBlock(), inChannel: -1, inReduce: -1}
+	c := &contraction{b: b, t: t, instr: t.Tile(ir.F32), x: r.x.load, w: r.w.load, wv: b.Operands[r.w.load.Source.N], block: t.ChannelBlock(), inChannel: -1, inReduce: -1, reduce: m.reduce}
 	c.inPiece, c.outPiece = c.block, c.block
 	c.dropUnitAxes()
-	return c, c.roles()
+	return c, c.take(r)
 }
 
 // dropUnitAxes removes reduction axes of one point from the indices.
@@ -66,8 +59,6 @@ func (c *contraction) dropUnitAxes() {
 	for _, a := range c.b.Stage.Reduce {
 		if a.Extent.Is(1) {
 			zero[a.Var] = sym.Const(0)
-		} else {
-			c.reduce = append(c.reduce, a)
 		}
 	}
 	c.x = te.SubstIndices(c.x, zero, nil).(te.Load)
@@ -84,10 +75,8 @@ func static(axes []te.Axis) bool {
 	return true
 }
 
-func isWeights(b *block.Block, l te.Load) bool {
-	v := b.Operands[l.Source.N]
-	return v.Const != nil && len(l.Guard) == 0
-}
+// isWeights reports whether all that a term reads can be packed by the compiler.
+func (t *term) isWeights() bool { return t.constant && len(t.load.Guard) == 0 }
 
 func zeroDefault(l te.Load) bool {
 	d, ok := l.Default.(te.Const)
@@ -103,28 +92,26 @@ func uses(l te.Load, v string) bool {
 	return false
 }
 
-// roles finds what each axis is, or says why the stage is no contraction.
-func (c *contraction) roles() (refusal string) {
+// take gives the contraction its axes by what they are to the factors, or says why they suit no tile.
+func (c *contraction) take(r *roles) (refusal string) {
 	s := c.b.Stage
-	c.channel, c.pixel = -1, -1
+	c.channel, c.pixel = -1, r.row
 	for i, a := range s.Axes {
-		inX, inW := uses(c.x, a.Var), uses(c.w, a.Var)
-		switch {
-		case a.Extent.Is(1) && !inW:
-		case inW && c.channel >= 0:
+		if r.of[i] == ofNone || r.of[i] == ofRows {
+			continue
+		}
+		if c.channel >= 0 {
 			return "its weights have two axes of the result, as those of a batch of products"
-		case inX && inW && groupSize(c.x, a) > 1:
-			c.channel = i
-			c.split(a, groupSize(c.x, a))
-		case inX && inW:
-			c.channel, c.window = i, true
+		}
+		c.channel = i
+		switch r.of[i] {
+		case ofGroups:
+			c.split(a, r.group)
+		case ofBoth:
+			c.window = true
 			if c.inChannel = dimOf(c.x, a.Var); c.inChannel < 0 {
 				return "weights and operand share an axis that the operand does not have alone"
 			}
-		case inW:
-			c.channel = i
-		case inX:
-			c.pixel = i
 		}
 	}
 	if c.channel < 0 {
@@ -140,12 +127,12 @@ func (c *contraction) roles() (refusal string) {
 	if c.groups == 0 {
 		c.groups, c.channels = 1, channels
 	}
-	for r, a := range c.reduce {
-		if !uses(c.x, a.Var) || !uses(c.w, a.Var) {
-			return "it sums along an axis that one operand does not have"
-		}
+	if !r.summed {
+		return "it sums along an axis that one operand does not have"
+	}
+	for i, a := range c.reduce {
 		if d := c.inputChannel(a.Var); d >= 0 && c.inChannel < 0 {
-			c.inChannel, c.inReduce = d, r
+			c.inChannel, c.inReduce = d, i
 		}
 	}
 	if !c.affine() {

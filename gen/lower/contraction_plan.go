@@ -107,14 +107,6 @@ func (c *contraction) mayPad() bool {
 
 var zeroF32 = te.Number(ir.F32, 0)
 
-// usualPixels is the number of pixels that the tile is chosen for.
-func (p *tiling) usualPixels() int64 {
-	if n, ok := p.pixels.Const(); ok {
-		return n
-	}
-	return usualPixels
-}
-
 // chunk is the most pixels of a task: all of them, or as many as fill some tiles.
 func (p *tiling) chunk() int64 {
 	n, known := p.pixels.Const()
@@ -152,12 +144,10 @@ func (c *contraction) chooseTile(p *tiling, env *Env, want *tile) []tile {
 		groups = 1 // a tile of pixels of one block: more would share nothing
 	}
 	p.x = c.operand()
-	choice := tiled{t: c.t, instr: c.instr, x: p.x, pixels: p.usualPixels(), groups: groups, perBlock: c.block / p.lanes, steps: c.kSteps(), packing: env.Packing}
-	if _, known := p.pixels.Const(); !known {
-		choice.most = mostRows
-	}
+	choice := newTiled(c.t, c.instr, p.x, p.pixels)
+	choice.groups, choice.perBlock, choice.steps, choice.packing = groups, c.block/p.lanes, c.kSteps(), env.Packing
 	choice.runs, choice.mostWide = c.runsOf(p)
-	choices := env.tiles(&choice)
+	choices := env.tiles(choice)
 	if p.tile = choices[0]; want != nil {
 		p.tile = *want
 	}

@@ -3,6 +3,7 @@ package lower
 import (
 	"slices"
 
+	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sched"
@@ -15,28 +16,45 @@ const (
 	groupPart, channelPart, joinedPixels = "j0", "j1", "j2"
 )
 
-// work is the stages of the contraction, with W as its packed constant.
-func (c *contraction) work(w *packedWeights, symbols sym.Facts) *sched.Work {
-	x := c.load
-	out := &sched.Work{Facts: symbols}
-	st := *c.b.Stage
-	st.Results, out.Operands = widenConstants(c.b)
+// proposal is the stages of the contraction, with W as its packed constant, and where they are computed.
+func (c *contraction) proposal(p *tiling, env *Env) *proposal {
+	w, out := c.weights(p), newProposal(env.Symbols)
+	out.packing = &p.packed
+	st, x := *c.b.Stage, c.load
+	st.Results = c.operands(out, w)
+	s, at, task := c.schedule(p, w)
 	if c.copy != nil {
-		x = te.FromStage(0, ir.F32, c.copy.index...)
-		out.Stages = append(out.Stages, c.copy.stage)
+		n := out.addStage(c.copy.stage, c.copy.schedule(sched.Ref{Stage: 1, Loop: at}, task, c.n.facts))
+		x = te.FromStage(n, ir.F32, c.copy.index...)
 	}
 	x.Guard, x.Default = nil, nil // it always holds, or zeros were copied
-	n := c.packedOperand()
-	out.Operands = append(out.Operands[:n], append([]*ir.Value{w.value}, out.Operands[min(n+1, len(out.Operands)):]...)...)
 	st.Reduce = c.reduce
-	st.Values = []te.Expr{te.Fn(ir.F32, "mul", x, asF32(te.Operand(n, w.to, w.index...)))}
-	out.Stages = append(out.Stages, &st)
+	st.Values = []te.Expr{te.Fn(ir.F32, "mul", x, asF32(te.Operand(c.packedOperand(), w.to, w.index...)))}
+	c.values(&out.sched, w, out.addStage(&st, s), env.Layouts)
 	return out
 }
 
-// schedule places the stages of work.
-func (c *contraction) schedule(p *tiling, w *packedWeights, lay Layouts) *sched.Schedule {
-	s := sched.Stage{At: sched.Root, Tile: &sched.Tile{Row: c.instr.Name, X: p.x}}
+// operands are the block's, of which W is packed; it gives the results that read them.
+func (c *contraction) operands(out *proposal, w *packedWeights) []te.Expr {
+	n, weights := c.packedOperand(), c.w.Source.N
+	results, operands := widenConstants(c.b)
+	for i, v := range operands {
+		if i != n {
+			out.addOperand(v, func(b *block.Block) *ir.Value {
+				_, widened := widenConstants(b)
+				return widened[i]
+			})
+		}
+		if i == min(n, len(operands)-1) {
+			out.addOperand(w.value, func(b *block.Block) *ir.Value { return w.pack(b.Operands[weights]) })
+		}
+	}
+	return results
+}
+
+// schedule is how the contraction is computed, in tasks of which the innermost loop and the first point of each axis are given.
+func (c *contraction) schedule(p *tiling, w *packedWeights) (s sched.Stage, innermost string, task map[string]sym.Expr) {
+	s = sched.Stage{At: sched.Root, Tile: &sched.Tile{Row: c.instr.Name, X: p.x}}
 	if !c.window {
 		s.Tile.Ahead, s.Tile.AheadX = prefetch(c.t, c.instr, w.to, c.kSteps(), p.vectors, p.apart, p.k)
 	}
@@ -46,65 +64,56 @@ func (c *contraction) schedule(p *tiling, w *packedWeights, lay Layouts) *sched.
 		s.Splits = []sched.Split{{Axis: channel, Outer: groupPart, Inner: channelPart, Size: c.channels}}
 		channel = channelPart
 	}
-	add := func(k sched.Kind, name, axis string, size int64, e sched.Edge) {
-		s.Loops = append(s.Loops, sched.Loop{Kind: k, Var: name, Axis: axis, Size: size, Edge: e})
-	}
-	task := map[string]sym.Expr{convVar: sym.Var(convVar)} // the first point of each axis
+	var all loopList
+	task = map[string]sym.Expr{convVar: sym.Var(convVar)}
 	for _, a := range slices.Concat(axes, c.reduce) {
 		task[a.Var] = sym.Const(0)
 	}
 	switch {
 	case p.groupTasks && p.setGroups > 1:
-		add(sched.Task, setVar, channel, 0, sched.Exact)
+		all.add(sched.Task, setVar, channel, 0, sched.Exact)
 	case p.groupTasks:
-		add(sched.Task, groupVar, channel, 0, sched.Exact)
+		all.add(sched.Task, groupVar, channel, 0, sched.Exact)
 	}
 	if c.groups > 1 {
-		add(sched.Task, convVar, groupPart, 0, sched.Exact)
+		all.add(sched.Task, convVar, groupPart, 0, sched.Exact)
 	}
 	for i, a := range axes {
 		switch {
 		case i == c.channel || i == c.pixel || c.merged[i] || c.runs > 1 && i == c.row():
 		case c.band > 1 && i == c.row():
-			add(sched.Task, bandVar, a.Var, 0, sched.Exact)
+			all.add(sched.Task, bandVar, a.Var, 0, sched.Exact)
 			task[a.Var] = sym.Scale(sym.Var(bandVar), c.band)
 		default:
-			add(sched.Task, axisVar(i), a.Var, 0, sched.Exact)
+			all.add(sched.Task, axisVar(i), a.Var, 0, sched.Exact)
 			task[a.Var] = sym.Var(axisVar(i))
 		}
 	}
 	pixels, perTask := c.pixelSpan(&s), (p.chunk()+p.rows-1)/p.rows
 	n, known := p.pixels.Const()
 	whole := known && p.chunk() == n
-	if c.pixel >= 0 && c.runs <= 1 && (!whole || len(s.Loops) == 0) {
-		add(sched.Task, chunkVar, pixels, 0, sched.Exact)
+	if c.pixel >= 0 && c.runs <= 1 && (!whole || len(all) == 0) {
+		all.add(sched.Task, chunkVar, pixels, 0, sched.Exact)
 		task[axes[c.pixel].Var] = sym.Scale(sym.Var(chunkVar), perTask*p.rows)
 	}
 	if c.window {
 		task[axes[c.channel].Var] = sym.Scale(sym.Var(groupVar), p.tileLanes)
 	}
-	at := sched.Ref{}
-	if len(s.Loops) > 0 {
-		at = sched.Ref{Loop: s.Loops[len(s.Loops)-1].Var}
+	if len(all) > 0 {
+		innermost = all[len(all)-1].Var
 	}
 	switch {
 	case !p.groupTasks:
-		add(sched.Serial, groupVar, channel, 0, sched.Exact)
+		all.add(sched.Serial, groupVar, channel, 0, sched.Exact)
 	case p.setGroups > 1:
-		add(sched.Serial, groupVar, channel, p.setGroups, sched.Exact)
+		all.add(sched.Serial, groupVar, channel, p.setGroups, sched.Exact)
 	}
 	if c.band > 1 {
-		add(sched.Serial, axisVar(c.row()), axes[c.row()].Var, c.band, sched.Exact)
+		all.add(sched.Serial, axisVar(c.row()), axes[c.row()].Var, c.band, sched.Exact)
 	}
-	c.tileLoops(p, &s, pixels, channel, perTask, whole)
-	out := &sched.Schedule{Stages: []sched.Stage{s}}
-	number := 0
-	if c.copy != nil {
-		number, at.Stage = 1, 1
-		out.Stages = []sched.Stage{c.copy.schedule(at, task, c.n.facts), s}
-	}
-	c.values(out, w, number, lay)
-	return out
+	c.tileLoops(p, &all, pixels, channel, perTask, whole)
+	s.Loops = all
+	return s, innermost, task
 }
 
 // pixelSpan is what loops over pixels walk.
@@ -121,23 +130,20 @@ func (c *contraction) pixelSpan(s *sched.Stage) string {
 }
 
 // tileLoops are those within a task.
-func (c *contraction) tileLoops(p *tiling, s *sched.Stage, pixels, channel string, perTask int64, whole bool) {
-	add := func(k sched.Kind, name, axis string, size int64, e sched.Edge) {
-		s.Loops = append(s.Loops, sched.Loop{Kind: k, Var: name, Axis: axis, Size: size, Edge: e})
-	}
+func (c *contraction) tileLoops(p *tiling, all *loopList, pixels, channel string, perTask int64, whole bool) {
 	n, known := p.pixels.Const()
 	switch {
 	case c.pixel < 0:
 	case c.runs > 1:
 		row := c.b.Stage.Axes[c.row()]
 		rows, _ := row.Extent.Const()
-		add(sched.Serial, tileVar, row.Var, 0, sched.Exact)
-		add(sched.Rows, runVar, row.Var, c.runs, edge(rows%c.runs != 0, sched.Peel))
-		add(sched.Rows, rowVar, pixels, 0, sched.Exact)
+		all.add(sched.Serial, tileVar, row.Var, 0, sched.Exact)
+		all.add(sched.Rows, runVar, row.Var, c.runs, edge(rows%c.runs != 0, sched.Peel))
+		all.add(sched.Rows, rowVar, pixels, 0, sched.Exact)
 	default:
 		size, e := perTask, sched.Exact
 		switch {
-		case whole && len(s.Loops) > 0 && !slices.ContainsFunc(s.Loops, func(l sched.Loop) bool { return l.Var == chunkVar }):
+		case whole && len(*all) > 0 && !all.has(chunkVar):
 			size = 0
 		case whole:
 			e = edge(n%p.rows != 0, sched.Clip)
@@ -148,24 +154,21 @@ func (c *contraction) tileLoops(p *tiling, s *sched.Stage, pixels, channel strin
 		default:
 			e = sched.Clip
 		}
-		add(sched.Serial, tileVar, pixels, size, e)
-		add(sched.Rows, rowVar, pixels, p.rows, edge(!known || n%p.rows != 0, sched.Peel))
+		all.rows(pixels, size, p.rows, e, edge(!known || n%p.rows != 0, sched.Peel))
 	}
-	columns, lanes := p.tileLanes/c.outPiece, c.outPiece
+	registers, lanes := p.tileLanes/c.outPiece, c.outPiece
 	if p.apart {
-		columns, lanes = p.vectors, p.lanes
+		registers, lanes = p.vectors, p.lanes
 	}
-	rounded := edge(c.channels%p.tileLanes != 0, sched.RoundUp)
-	add(sched.Columns, vecVar, channel, columns, rounded)
-	add(sched.Lanes, laneVar, channel, lanes, rounded)
+	all.lanes(channel, registers, lanes, c.channels%p.tileLanes != 0)
 	for i, k := range c.kAxes() {
 		a := c.reduce[k.reduce]
 		if !k.within {
-			add(sched.Sum, kVar(i), a.Var, 0, sched.Exact)
+			all.add(sched.Sum, kVar(i), a.Var, 0, sched.Exact)
 			continue
 		}
 		n, _ := a.Extent.Const()
-		add(sched.Sum, kVar(i), a.Var, k.extent, edge(n%k.extent != 0, sched.RoundUp))
+		all.add(sched.Sum, kVar(i), a.Var, k.extent, edge(n%k.extent != 0, sched.RoundUp))
 	}
 }
 

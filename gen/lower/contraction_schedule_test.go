@@ -49,8 +49,8 @@ func TestContractionSchedules(t *testing.T) {
 					}
 					p, _ := c.plan(env, nil)
 					require.NotNil(t, p)
-					w := c.weights(p)
-					work, s := c.work(w, env.Symbols), c.schedule(p, w, env.Layouts)
+					made := c.proposal(p, env)
+					work, s := &made.work, &made.sched
 					k, err := follow.Kernel(work, s, env.Target)
 					require.NoError(t, err, s)
 					require.NoError(t, loop.Verify(k), s)

@@ -17,15 +17,6 @@ import (
 // result channels. W does where the micro-kernel loads it, if the processor does that beside the products, since half the bytes
 // come from memory then; else when it is packed.
 
-// loadAsF32 is the load whose float32 an expression is: itself, or one of 16 bits that is widened.
-func loadAsF32(e te.Expr) (te.Load, bool) {
-	if c, ok := e.(te.Call); ok && c.Fn == "cast" && c.Type == ir.F32 && slices.Contains(loop.Halves, c.Args[0].DType()) {
-		e = c.Args[0]
-	}
-	l, ok := e.(te.Load)
-	return l, ok
-}
-
 // asF32 widens what is loaded of 16 bits.
 func asF32(e te.Expr) te.Expr {
 	if slices.Contains(loop.Halves, e.DType()) {

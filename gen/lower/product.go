@@ -10,34 +10,49 @@ import (
 	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
-	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
+	"rules_dnn/gen/target"
 	"rules_dnn/gen/te"
 )
 
-// product is a contraction of two operands of which neither is a constant: what attention multiplies, for instance. A stage packs
-// W for a group of its columns, where the tiles are that read them.
+// product is a contraction of which a factor at least is computed: X, of which a tile has rows, and W, which has its lanes; of f32, of 16-bit
+// floats, or of integers of 8 bits minus zero points. Stages pack what an instruction does not read as it is stored; stages of constants are
+// computed by the compiler.
 type product struct {
-	b    *block.Block
-	s    *te.Stage
-	x, w te.Load
-	// row and column are the axes of the result that only X, or only W, has, the innermost ones; row is -1 where there is none.
-	row, column int
+	b *block.Block
+	*roles
+	// row and column are the roles' axes. Without rows there is no tile, and no instruction.
+	row, column te.Axis
 	instr       *instr.Row
+	// group is the axis of the reduction of which the instruction takes neighbours in at a time, "" where it takes in one point; windows
+	// are read from one copy of what they share.
+	group   string
+	windows []window
+	// packX: a stage packs X, or the compiler does.
+	packX bool
 	tile
+	// chunk is how many tiles of rows share what a task packs of X.
+	chunk int64
 }
 
 const productAnchor = "product"
 
-// Product proposes a schedule for a contraction of two operands that are computed, and follows it; none where the block is no such
-// thing.
+// Product proposes a schedule for a contraction of computed factors, and follows it; none where the block is no such thing.
 func Product(b *block.Block, env *Env) (*Lowered, error) {
 	p := newProduct(b, env)
 	if p == nil {
 		return nil, nil
 	}
-	w, s := p.schedule(env)
-	l, err := env.scheduled(productAnchor, tiledName(productAnchor, p.tile), tiledFamily(productAnchor, p.tile), w, s, Values(b))
+	anchor, plan := productAnchor, (*proposal)(nil)
+	if p.instr == nil {
+		anchor, plan = windowAnchor, p.slide(env)
+	} else {
+		plan = p.schedule(env)
+	}
+	if plan == nil {
+		return nil, nil
+	}
+	l, err := env.proposed(anchor, p.tile, plan, b)
 	if errors.As(err, new(*follow.TileError)) {
 		return nil, nil // it is read in steps that no micro-kernel has
 	}
@@ -47,174 +62,175 @@ func Product(b *block.Block, env *Env) (*Lowered, error) {
 	return l, nil
 }
 
-// newProduct is nil where the block is no contraction that tiles compute.
+// newProduct is nil where the block is no contraction of computed factors that tiles compute.
 func newProduct(b *block.Block, env *Env) *product {
 	s := b.Stage
-	p := &product{b: b, s: s, row: -1, column: -1, instr: env.Target.Tile(ir.F32)}
 	// Work-items that share what they pack take a loop of their own kind.
-	if !env.Contractions || env.Target.WorkItems() || p.instr == nil || !env.wants(productAnchor) || len(b.Placed) > 0 || s.Update != nil ||
-		s.Combine == nil || s.Combine.Name != "sum" || len(s.Values) != 1 || s.Values[0].DType() != ir.F32 || !static(s.Reduce) || p.empty() {
+	if env.Target.WorkItems() || !env.Contractions || !env.wants(productAnchor) && !env.wants(windowAnchor) || len(b.Placed) > 0 || !rowMajor(b, env.Layouts) {
 		return nil
 	}
-	for _, v := range slices.Concat(b.Operands, b.Results) {
-		if env.Layouts(v) != layout.RowMajor {
+	if m, _ := matched(s, b.Operands, nil); m == nil || m.empty() {
+		return nil
+	}
+	r := plain(s, b.Operands, env.Symbols)
+	if s.Values[0].DType() == ir.I32 {
+		r = reshape(s, b.Operands, env.Symbols)
+	}
+	m, _ := matched(&r.Stage, r.operands, r.facts)
+	if m == nil {
+		return nil
+	}
+	p := &product{b: b}
+	rows := instructions(m, env.Target)
+	if rows == nil {
+		return nil
+	}
+	for x := range m.factors {
+		if p.take(m.roles(x)); p.column.Var != "" && p.row.Var != "" {
+			return p.choose(env, rows)
+		}
+	}
+	for x := range m.factors { // without rows it is a window of its own for each channel
+		if p.take(m.roles(x)); p.column.Var != "" && m.sum() == ir.I32 && env.Windows && !p.w.constant {
+			return p
+		}
+	}
+	return nil
+}
+
+// rowMajor reports whether all values of a block are.
+func rowMajor(b *block.Block, lay Layouts) bool {
+	return !slices.ContainsFunc(slices.Concat(b.Operands, b.Results), func(v *ir.Value) bool { return lay(v) != layout.RowMajor })
+}
+
+// instructions are those that may compute products: of floats where none of them is a constant, whose packing is a contraction's choice,
+// and of bytes.
+func instructions(m *match, t *target.Target) []*instr.Row {
+	for _, f := range m.factors {
+		switch {
+		case !m.fixedDefault(f):
+			return nil
+		case m.sum() == ir.F32 && (f.zero != nil || f.constant):
+			return nil
+		case m.sum() == ir.I32 && (f.load.Type.Size() != 1 || !f.load.Type.IsInteger()):
 			return nil
 		}
 	}
-	mul, ok := s.Values[0].(te.Call)
-	if !ok || mul.Fn != "mul" {
-		return nil
+	switch row := t.Tile(ir.F32); {
+	case m.sum() == ir.F32 && row != nil:
+		return []*instr.Row{row}
+	case m.sum() == ir.I32 && !t.StoresDots() && len(m.reduce) > 0:
+		return t.Dots(ir.I32)
 	}
-	l0, ok0 := mul.Args[0].(te.Load)
-	l1, ok1 := mul.Args[1].(te.Load)
-	if !ok0 || !ok1 || len(l0.Guard) > 0 || len(l1.Guard) > 0 || isWeights(b, l0) || isWeights(b, l1) {
-		return nil
+	return nil
+}
+
+// take gives the product its axes by what they are to the factors; no column where they suit no tile.
+func (p *product) take(r *roles) {
+	p.roles, p.row, p.column = r, te.Axis{}, te.Axis{}
+	if r.row >= 0 {
+		p.row = r.stage.Axes[r.row]
 	}
-	if p.x, p.w = l0, l1; !p.roles() {
-		if p.x, p.w = l1, l0; !p.roles() {
-			return nil
+	if r.sideBySide() && r.summed {
+		p.column = r.stage.Axes[r.lane]
+	}
+}
+
+// choose finds the instruction, what it takes neighbours of, what stages pack, and the tile; nil where a tile does not pay.
+func (p *product) choose(env *Env, rows []*instr.Row) *product {
+	best := -1
+	for _, r := range rows {
+		fit := 0
+		if r.X == p.x.load.Type {
+			fit += 2
+		}
+		if r.W == p.w.load.Type {
+			fit++
+		}
+		if fit > best {
+			best, p.instr = fit, r
 		}
 	}
-	rows, known := p.extent(p.row)
-	columns, _ := p.extent(p.column)
-	if known && rows < minProductRows {
+	p.findWindows()
+	p.findGroup()
+	p.packX = p.x.constant || !p.readsX()
+	if n, known := p.row.Extent.Const(); known && n < minProductRows && p.sum() == ir.F32 {
 		return nil
 	}
+	columns := usual(p.column.Extent)
 	steps := int64(1)
-	for _, a := range s.Reduce {
+	for _, a := range p.reduce {
 		n, _ := a.Extent.Const()
+		if a.Var == p.group {
+			n = (n + p.instr.Group - 1) / p.instr.Group
+		}
 		steps *= n
 	}
-	choice := tiled{t: env.Target, instr: p.instr, x: p.instr.Broadcaster(0), pixels: rows, groups: (columns + p.instr.Lanes - 1) / p.instr.Lanes, perBlock: 1, steps: steps}
-	if !known {
-		choice.most = mostRows
-	}
+	choice := newTiled(env.Target, p.instr, p.instr.Broadcaster(0), p.row.Extent)
+	choice.groups, choice.perBlock, choice.steps = (columns+p.instr.Lanes-1)/p.instr.Lanes, 1, steps
 	p.tile = choice.choose()
+	p.chunk = 0
+	if p.packX && !p.x.constant {
+		p.chunk = p.tilesOfTask()
+		p.windows = nil
+	}
 	return p
 }
 
 // minProductRows is how many rows must share what a task packs.
 const minProductRows = 4
 
-func (p *product) empty() bool {
-	return slices.ContainsFunc(slices.Concat(p.s.Axes, p.s.Reduce), func(a te.Axis) bool { return a.Extent.Is(0) })
+// tilesOfTask are those that share what a task packs: tasks are as even as tiles allow.
+func (p *product) tilesOfTask() int64 {
+	n, known := p.row.Extent.Const()
+	if !known {
+		return max(1, rowsOfTask/p.rows)
+	}
+	tasks, tiles := (n+rowsOfTask-1)/rowsOfTask, (n+p.rows-1)/p.rows
+	return (tiles + tasks - 1) / tasks
 }
 
-// extent is an axis' points, or how many it is taken to have where only the run knows.
-func (p *product) extent(axis int) (n int64, known bool) {
-	if n, known = p.s.Axes[axis].Extent.Const(); !known {
-		return usualPixels, false
+// rowsOfTask is about how many rows share what a task packs of W, where it packs X too.
+const rowsOfTask = 96
+
+// readsX reports whether the instruction reads X where it is stored: whole groups of neighbours, of its type.
+func (p *product) readsX() bool {
+	l := p.x.load
+	if l.Type != p.instr.X || len(l.Guard) > 0 {
+		return false
 	}
-	return n, true
+	if p.group == "" {
+		return true
+	}
+	c, ok := sym.Coefficient(layout.Flat(p.operands[l.Source.N].Shape, l.Index), p.group, p.facts)
+	n, _ := p.axis(p.group).Extent.Const()
+	return ok && c.Is(1) && n%p.instr.Group == 0
 }
 
-// roles finds the row and the column: the innermost axis of the result is one of W alone.
-func (p *product) roles() bool {
-	p.row, p.column = -1, -1
-	for i, a := range p.s.Axes {
-		switch inX, inW := uses(p.x, a.Var), uses(p.w, a.Var); {
-		case a.Extent.Is(1):
-		case inW && !inX:
-			p.column = i
-		case inX && !inW:
-			p.row = i
-		default:
-			p.column = -1 // of both, or of none: tasks
-		}
-	}
-	for i := p.column + 1; p.column >= 0 && i < len(p.s.Axes); i++ {
-		if !p.s.Axes[i].Extent.Is(1) {
-			return false
-		}
-	}
-	for _, a := range p.s.Reduce {
-		if !a.Extent.Is(1) && !(uses(p.x, a.Var) && uses(p.w, a.Var)) {
-			return false
-		}
-	}
-	return p.row >= 0 && p.column >= 0
+// axis is that of the reduction of this name.
+func (p *product) axis(v string) te.Axis {
+	i := slices.IndexFunc(p.reduce, func(a te.Axis) bool { return a.Var == v })
+	return p.reduce[i]
 }
 
-// schedule is the stages, one that packs W and the product, and where they are computed: a task packs some columns of W for one
-// point of the axes that it has besides, and computes all rows of them.
-func (p *product) schedule(env *Env) (*sched.Work, *sched.Schedule) {
-	width := p.vectors * p.instr.Lanes
-	columns := p.s.Axes[p.column].Extent
-	all := sym.Scale(sym.CeilDiv(columns, sym.Const(width), env.Symbols), width) // that are packed
-	pack := &te.Stage{Name: "pack"}
-	ps, cs := sched.Stage{At: sched.Ref{Stage: 1, Loop: groupVar}}, sched.Stage{At: sched.Root, Tile: &sched.Tile{Row: p.instr.Name, X: p.instr.Broadcaster(0)}}
-	names := map[string]sym.Expr{} // of axes in the stage that packs
-	var packed []sym.Expr          // its index where the product reads it
-	axis := func(a te.Axis, extent sym.Expr) string {
-		v := fmt.Sprintf("i%d", len(pack.Axes))
-		names[a.Var] = sym.Var(v)
-		pack.Axes = append(pack.Axes, te.Axis{Var: v, Extent: extent})
-		packed = append(packed, sym.Var(a.Var))
-		return v
+// ZeroPoints are the operands that are subtracted from the factors of a contraction: what its kernels are depends on the elements of constant ones.
+func ZeroPoints(b *block.Block) map[*ir.Value]bool {
+	out := map[*ir.Value]bool{}
+	if b.Stage == nil {
+		return out
 	}
-	add := func(s *sched.Stage, k sched.Kind, name, axis string, size int64, e sched.Edge) {
-		s.Loops = append(s.Loops, sched.Loop{Kind: k, Var: name, Axis: axis, Size: size, Edge: e})
-	}
-	var inner []te.Axis // of X alone, around its rows
-	for i, a := range p.s.Axes {
-		switch {
-		case i == p.row || i == p.column || a.Extent.Is(1):
-		case uses(p.x, a.Var) && !uses(p.w, a.Var):
-			inner = append(inner, a)
-		default:
-			name := axisVar(i)
-			add(&cs, sched.Task, name, a.Var, 0, sched.Exact)
-			if uses(p.w, a.Var) {
-				v := axis(a, a.Extent)
-				ps.Regions = append(ps.Regions, sched.Region{Axis: v, First: sym.Var(name), Extent: 1})
+	for _, v := range b.Stage.Values {
+		te.Walk(v, func(e te.Expr) {
+			sub, ok := e.(te.Call)
+			if !ok || sub.Fn != "sub" {
+				return
 			}
-		}
+			te.Walk(sub.Args[1], func(e te.Expr) {
+				if l, ok := e.(te.Load); ok && !l.Source.Stage {
+					out[b.Operands[l.Source.N]] = true
+				}
+			})
+		})
 	}
-	column, row := p.s.Axes[p.column], p.s.Axes[p.row]
-	add(&cs, sched.Task, groupVar, column.Var, 0, sched.Exact)
-	for i, a := range inner {
-		add(&cs, sched.Serial, fmt.Sprintf("u%d", i), a.Var, 0, sched.Exact)
-	}
-	add(&cs, sched.Serial, tileVar, row.Var, 0, sched.Exact)
-	add(&cs, sched.Rows, rowVar, row.Var, p.rows, edge(!sym.Mod(row.Extent, sym.Const(p.rows), env.Symbols).Is(0), sched.Peel))
-	rounded := edge(!all.Equal(columns), sched.RoundUp)
-	add(&cs, sched.Columns, vecVar, column.Var, p.vectors, rounded)
-	add(&cs, sched.Lanes, laneVar, column.Var, p.instr.Lanes, rounded)
-	for i, a := range p.s.Reduce {
-		if !a.Extent.Is(1) {
-			v := axis(a, a.Extent)
-			add(&cs, sched.Sum, kVar(i), a.Var, 0, sched.Exact)
-			add(&ps, sched.Serial, fmt.Sprintf("q%d", i), v, 0, sched.Exact)
-		}
-	}
-	v := axis(column, all)
-	ps.Regions = append(ps.Regions, sched.Region{Axis: v, First: sym.Scale(sym.Var(groupVar), width), Extent: width})
-	add(&ps, sched.Serial, partOfAxis, v, 0, sched.Exact)
-	w := te.SubstIndices(p.ones(p.w), names, nil).(te.Load)
-	if rounded != sched.Exact {
-		w.Guard, w.Default = []te.Within{{E: sym.Var(v), Hi: columns}}, te.Number(ir.F32, 0)
-	}
-	pack.Results = []te.Expr{w}
-	st := *p.s
-	st.Values = []te.Expr{te.Fn(ir.F32, "mul", p.ones(p.x), te.FromStage(0, ir.F32, packed...))}
-	return &sched.Work{Stages: []*te.Stage{pack, &st}, Operands: p.b.Operands, Facts: env.Symbols}, &sched.Schedule{Stages: []sched.Stage{ps, cs}}
-}
-
-// ones fixes axes of one point.
-func (p *product) ones(l te.Load) te.Load {
-	zero := map[string]sym.Expr{}
-	for _, a := range slices.Concat(p.s.Axes, p.s.Reduce) {
-		if a.Extent.Is(1) {
-			zero[a.Var] = sym.Const(0)
-		}
-	}
-	return te.SubstIndices(l, zero, nil).(te.Load)
-}
-
-// edge is e where there is one.
-func edge(there bool, e sched.Edge) sched.Edge {
-	if there {
-		return e
-	}
-	return sched.Exact
+	return out
 }

@@ -29,8 +29,7 @@ func TestProductNames(t *testing.T) {
 	env := &Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Target: chip(t, "x86_64_v3"), Contractions: true, Vectors: true}
 	p := newProduct(b, env)
 	require.NotNil(t, p)
-	_, schedule := p.schedule(env)
-	for _, st := range schedule.Stages {
+	for _, st := range p.schedule(env).sched.Stages {
 		for _, l := range st.Loops {
 			assert.False(t, sym.IsSymbol(l.Var), l.Var)
 		}

@@ -99,23 +99,27 @@ func prunedBy(b *block.Block, env *Env, enc *fkw.Encoding) ([]*Lowered, error) {
 // propose is the kernel of a plan.
 func (c *sparse) propose(p *tiling, env *Env) (*Lowered, error) {
 	p.x = c.instr.Broadcaster(0) // no neighbours along the sum
-	w := c.contraction.weights(p)
-	work, s := c.work(w, env.Symbols), c.schedule(p, w, env.Layouts)
-	n := c.packedOperand()
+	out, n := c.proposal(p, env), c.packedOperand()
 	c.shape()
-	last := work.Stages[len(work.Stages)-1]
+	last := out.work.Stages[len(out.work.Stages)-1]
 	x := last.Values[0].(te.Call).Args[0]
 	last.Values = []te.Expr{te.Fn(ir.F32, "mul", x, te.Operand(n, ir.F32, c.index...))}
-	work.Operands[n] = c.weights
-	c.sumStored(s, n)
-	l, err := env.scheduled(prunedAnchor, tiledName(prunedAnchor, p.tile), tiledFamily(prunedAnchor, p.tile), work, s, func() ([]*ir.Value, error) {
-		arrays, err := c.arrays()
-		if err != nil {
-			return nil, err
+	out.work.Operands[n] = c.weights
+	c.sumStored(&out.sched, n)
+	l, err := env.scheduled(prunedAnchor, tiledName(prunedAnchor, p.tile), tiledFamily(prunedAnchor, p.tile), &out.work, &out.sched, func() ([]*ir.Value, error) {
+		var all []*ir.Value
+		for i, value := range out.values {
+			if i != n {
+				all = append(all, value(c.b))
+				continue
+			}
+			arrays, err := c.arrays()
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, arrays...)
 		}
-		_, in := widenConstants(c.b)
-		in = append(slices.Clone(in[:n]), append(arrays, in[min(n+1, len(in)):]...)...)
-		return append(in, c.b.Results...), nil
+		return append(all, c.b.Results...), nil
 	})
 	if err == nil {
 		l.Packing = &Packing{Lanes: c.enc.Share, Type: ir.F32, Kept: c.enc.String()}

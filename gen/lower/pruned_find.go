@@ -101,7 +101,7 @@ func (c *contraction) ordered() (*ir.Tensor, error) {
 	}
 	dims, steps, base := c.order()
 	out := &ir.Tensor{Type: ir.F32, Shape: dims}
-	if base == 0 && rowMajor(dims, steps) {
+	if base == 0 && inOrder(dims, steps) {
 		out.Data = data
 		return out, nil
 	}
@@ -123,8 +123,8 @@ func (c *contraction) ordered() (*ir.Tensor, error) {
 	return out, nil
 }
 
-// rowMajor reports whether steps are those of elements that lie one after the other.
-func rowMajor(dims, steps []int64) bool {
+// inOrder reports whether steps are those of elements that lie one after the other.
+func inOrder(dims, steps []int64) bool {
 	n := int64(1)
 	for d := len(dims) - 1; d >= 0; d-- {
 		if dims[d] > 1 && steps[d] != n {

@@ -39,23 +39,20 @@ func refusedProduct(b *block.Block, t *target.Target) string {
 	case !static(b.Stage.Reduce):
 		return "how long its sums are is known at run time only"
 	}
-	if p := newIntegers(b, &Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Target: t, Contractions: true}); p != nil {
+	if p := newProduct(b, &Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Target: t, Contractions: true}); p != nil {
 		return "its layouts suit no tile, or loops are estimated to be faster"
 	}
-	return "it is no product of two 8-bit integers, each less one zero point, that are read where they are stored, or has no rows that share columns"
+	return "it is no product of two 8-bit integers, each minus one zero point, that are read where they are stored, or has no rows that share columns"
 }
 
 // Contracts reports whether a stage is a contraction of two operands, each of which others of its
 // results read again: what register tiles are for.
 func Contracts(s *te.Stage) bool {
-	if s.Combine == nil || s.Combine.Name != "sum" || len(s.Values) != 1 {
+	x, w, ok := multiplied(s)
+	if !ok {
 		return false
 	}
-	mul, ok := s.Values[0].(te.Call)
-	if !ok || mul.Fn != "mul" {
-		return false
-	}
-	l, r := sources(mul.Args[0]), sources(mul.Args[1])
+	l, r := sources(x), sources(w)
 	if len(l) == 0 || len(r) == 0 {
 		return false
 	}

@@ -20,15 +20,21 @@ type reshaped struct {
 
 // reshape cuts the axes that loads read only as axis // size, and joins neighbours that all of them walk as one.
 func reshape(s *te.Stage, operands []*ir.Value, symbols sym.Facts) *reshaped {
+	r := plain(s, operands, symbols)
+	r.cut()
+	for i := len(r.Axes) - 2; i >= 0; i-- {
+		r.join(i)
+	}
+	return r
+}
+
+// plain fixes axes of one point alone.
+func plain(s *te.Stage, operands []*ir.Value, symbols sym.Facts) *reshaped {
 	r := &reshaped{Stage: *s, operands: slices.Clone(operands), facts: maps.Clone(symbols)}
 	if r.facts == nil {
 		r.facts = sym.Facts{}
 	}
 	r.dropUnits()
-	r.cut()
-	for i := len(r.Axes) - 2; i >= 0; i-- {
-		r.join(i)
-	}
 	return r
 }
 

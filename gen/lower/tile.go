@@ -8,6 +8,7 @@ import (
 	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
 )
 
@@ -38,6 +39,23 @@ type tiled struct {
 	most int64
 	// packing is how the weights are packed already, if they are.
 	packing *Packing
+}
+
+// newTiled is of rows that an axis has, or of as many as it usually has where only the run knows.
+func newTiled(t *target.Target, row *instr.Row, x instr.Operand, rows sym.Expr) *tiled {
+	p := &tiled{t: t, instr: row, x: x, pixels: usual(rows)}
+	if _, known := rows.Const(); !known {
+		p.most = mostRows
+	}
+	return p
+}
+
+// usual is an extent, or what one counts as that only the run knows.
+func usual(e sym.Expr) int64 {
+	if n, known := e.Const(); known {
+		return n
+	}
+	return usualPixels
 }
 
 // maxGroups is how many blocks of channels a tile has at most.

@@ -1,9 +1,8 @@
 package lower
 
 import (
-	"slices"
-
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
@@ -12,7 +11,7 @@ import (
 // times that of x, plus a times b for each of them.
 func (l *plan) corrected() []te.Expr {
 	a, b := l.x.left(l.instr.X), l.w.left(l.instr.W)
-	sum := te.Expr(te.Acc{Type: ir.I32})
+	sum := te.Expr(te.Acc{Type: l.sum()})
 	if a != nil {
 		sum = te.Fn(ir.I32, "sub", sum, te.Fn(ir.I32, "mul", a, l.sumsW()))
 	}
@@ -21,14 +20,14 @@ func (l *plan) corrected() []te.Expr {
 	}
 	if a != nil && b != nil {
 		n := int64(1)
-		for _, r := range l.r.Reduce {
+		for _, r := range l.reduce {
 			m, _ := r.Extent.Const()
 			n *= m
 		}
 		sum = te.Fn(ir.I32, "add", sum, te.Fn(ir.I32, "mul", te.Fn(ir.I32, "mul", a, b), te.Int(ir.I32, int64(int32(n)))))
 	}
-	out := make([]te.Expr, len(l.r.Results))
-	for i, r := range l.r.Results {
+	out := make([]te.Expr, len(l.stage.Results))
+	for i, r := range l.stage.Results {
 		out[i] = te.Map(r, func(e te.Expr) te.Expr {
 			if _, ok := e.(te.Acc); ok {
 				return sum
@@ -41,8 +40,8 @@ func (l *plan) corrected() []te.Expr {
 
 // sumsW is the sum of what is packed of W, for each column.
 func (l *plan) sumsW() te.Expr {
-	k := newPacking("sums of columns")
-	for _, a := range l.r.Axes {
+	k := l.packing("sums of columns")
+	for _, a := range l.stage.Axes {
 		if a.Var != l.column.Var && !a.Extent.Is(1) && uses(l.w.load, a.Var) {
 			k.names[a.Var] = k.axis(a.Extent, sym.Var(a.Var), l.places[a.Var].now(), 1)
 		}
@@ -60,11 +59,11 @@ func (l *plan) sumsW() te.Expr {
 
 // sumsX is the sum of what is read of X, for each row.
 func (l *plan) sumsX() te.Expr {
-	k, at := newPacking("sums of rows"), groupVar
+	k, at := l.packing("sums of rows"), groupVar
 	if l.chunk > 0 {
 		at = rowsVar
 	}
-	for _, a := range l.r.Axes {
+	for _, a := range l.stage.Axes {
 		if a.Var == l.row.Var || a.Extent.Is(1) || !uses(l.x.load, a.Var) {
 			continue
 		}
@@ -82,16 +81,22 @@ func (l *plan) sumsX() te.Expr {
 
 // sums makes a stage of sums of a term's elements; so many of its axes, the last ones, are within the sum.
 func (l *plan) sums(k *packing, t *term, typ ir.DType, inner int, at string) te.Expr {
-	e := te.Fn(ir.I32, "cast", k.subst(t.element(typ), l.r.facts))
+	e := te.Fn(ir.I32, "cast", k.subst(t.element(typ), l.facts))
 	if len(k.there) > 0 {
 		e = te.Select{Cond: k.there, Then: e, Else: te.Int(ir.I32, 0)}
 	}
 	k.Combine, k.Values, k.Results = te.Sum(ir.I32), []te.Expr{e}, []te.Expr{te.Acc{Type: ir.I32}}
-	k.Reduce = l.r.Reduce
+	k.Reduce = l.reduce
 	k.sched.Loops = nil
 	outer := len(k.Axes) - inner
-	for _, a := range slices.Concat(k.Axes[:outer], k.Reduce, k.Axes[outer:]) {
-		k.sched.Loops = append(k.sched.Loops, l.serial(a.Var))
+	for i := range k.Axes[:outer] {
+		k.sched.Loops = append(k.sched.Loops, l.serial(k, i))
+	}
+	for _, a := range k.Reduce {
+		k.sched.Loops = append(k.sched.Loops, sched.Loop{Kind: sched.Serial, Var: l.nextLoop(), Axis: a.Var})
+	}
+	for i := range inner {
+		k.sched.Loops = append(k.sched.Loops, l.serial(k, outer+i))
 	}
 	return l.add(k, t, at)
 }

@@ -26,10 +26,10 @@ func (w window) at() sym.Expr {
 }
 
 // findWindows finds the windows of W.
-func (p *integers) findWindows() {
+func (p *product) findWindows() {
 	p.windows = nil
 	taken := map[string]bool{}
-	for _, r := range p.r.Reduce {
+	for _, r := range p.reduce {
 		if w, ok := p.window(r); ok && !taken[w.axis.Var] {
 			taken[w.axis.Var] = true
 			p.windows = append(p.windows, w)
@@ -37,10 +37,13 @@ func (p *integers) findWindows() {
 	}
 }
 
-// findGroup finds the axis of the sum of which the instruction takes neighbours: the longest of those that are no window's, or the last one.
-func (p *integers) findGroup() {
+// findGroup finds the axis of the sum of which the instruction takes neighbours, if it does: the longest of those that are no window's, or the last one.
+func (p *product) findGroup() {
+	if p.instr.Group == 1 {
+		return
+	}
 	longest := int64(0)
-	for _, r := range p.r.Reduce {
+	for _, r := range p.reduce {
 		shared := slices.ContainsFunc(p.windows, func(w window) bool { return w.tap.Var == r.Var })
 		if n, _ := r.Extent.Const(); n > longest && !shared {
 			longest, p.group = n, r.Var
@@ -53,17 +56,17 @@ func (p *integers) findGroup() {
 }
 
 // window finds the axis with which a tap walks W, in windows that overlap; those along the lanes of an instruction are one element apart.
-func (p *integers) window(tap te.Axis) (window, bool) {
+func (p *product) window(tap te.Axis) (window, bool) {
 	l := p.w.load
 	for _, e := range l.Index {
 		if !e.Uses(tap.Var) {
 			continue
 		}
-		for _, a := range p.r.Axes {
+		for _, a := range p.stage.Axes {
 			if !e.Uses(a.Var) {
 				continue
 			}
-			s, d := coefficient(e, a.Var, p.r.facts), coefficient(e, tap.Var, p.r.facts)
+			s, d := coefficient(e, a.Var, p.facts), coefficient(e, tap.Var, p.facts)
 			w := window{a, tap, s, d}
 			n, _ := tap.Extent.Const()
 			if s > 0 && d > 0 && (n-1)*d+1 > s && (s == 1 || a.Var != p.column.Var || p.instr == nil) && p.shares(w) {
@@ -76,7 +79,7 @@ func (p *integers) window(tap te.Axis) (window, bool) {
 }
 
 // shares reports whether all that W's load says of a window's axes, it says of what they walk together.
-func (p *integers) shares(w window) bool {
+func (p *product) shares(w window) bool {
 	if p.w.zero != nil && exprUses(p.w.zero, w.axis.Var) {
 		return false
 	}
@@ -89,7 +92,7 @@ func (p *integers) shares(w window) bool {
 		es = append(es, g.E)
 	}
 	return !slices.ContainsFunc(es, func(e sym.Expr) bool {
-		_, ok := w.along(e, sym.Const(0), p.r.facts)
+		_, ok := w.along(e, sym.Const(0), p.facts)
 		return !ok
 	})
 }

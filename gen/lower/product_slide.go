@@ -13,7 +13,7 @@ const mostSums = 4096
 // slide is the schedule of a contraction without rows, as a depthwise convolution is: a task copies what its windows read, minus the zero
 // point and in 16 bits, and adds products of one tap after the other for a whole line of the result, which compilers do in vectors. Nil where no windows
 // overlap, where lines are too long, and where only the run knows how long they are.
-func (p *integers) slide(env *Env) *schedules {
+func (p *product) slide(env *Env) *proposal {
 	n, known := p.column.Extent.Const()
 	if !known || n > mostSums {
 		return nil
@@ -21,11 +21,11 @@ func (p *integers) slide(env *Env) *schedules {
 	if p.findWindows(); len(p.windows) == 0 {
 		return nil
 	}
-	l := &plan{integers: p, schedules: &schedules{work: sched.Work{Facts: env.Symbols}}, places: map[string]place{}}
+	l := &plan{product: p, proposal: newProposal(env.Symbols), places: map[string]place{}}
 	c := sched.Stage{At: sched.Root}
 	var within []sched.Loop
 	last := ""
-	for i, a := range p.r.Axes {
+	for i, a := range p.stage.Axes {
 		if a.Var == p.column.Var || a.Extent.Is(1) {
 			continue
 		}
@@ -42,24 +42,24 @@ func (p *integers) slide(env *Env) *schedules {
 		return nil
 	}
 	c.Loops = append(c.Loops, within...)
-	for i, r := range p.r.Reduce {
+	for i, r := range p.reduce {
 		c.Loops = append(c.Loops, sched.Loop{Kind: sched.Serial, Var: kVar(i), Axis: r.Var})
 	}
 	c.Loops = append(c.Loops, sched.Loop{Kind: sched.Serial, Var: laneVar, Axis: p.column.Var})
-	st := p.r.Stage
+	st := *p.stage
 	x := te.Expr(te.Fn(ir.I32, "cast", p.x.load))
 	if p.x.zero != nil {
 		x = te.Fn(ir.I32, "sub", x, p.x.zero)
 	}
 	st.Values = []te.Expr{te.Fn(ir.I32, "mul", te.Fn(ir.I32, "cast", l.lines(last)), x)}
 	l.finish(&st, c)
-	return l.schedules
+	return l.proposal
 }
 
 // lines is a stage that copies what the windows of a task read of W.
 func (l *plan) lines(at string) te.Expr {
-	k := newPacking("lines")
-	for _, a := range l.r.Axes {
+	k := l.packing("lines")
+	for _, a := range l.stage.Axes {
 		if a.Extent.Is(1) || !l.w.uses(a.Var) || a.Var == l.column.Var {
 			continue
 		}
@@ -71,7 +71,7 @@ func (l *plan) lines(at string) te.Expr {
 		}
 		k.names[a.Var] = k.axis(a.Extent, sym.Var(a.Var), where.now(), 1)
 	}
-	for _, r := range l.r.Reduce {
+	for _, r := range l.reduce {
 		if !l.isTap(r.Var) {
 			k.names[r.Var] = k.axis(r.Extent, sym.Var(r.Var), sym.Const(0), 0)
 		}
@@ -81,6 +81,6 @@ func (l *plan) lines(at string) te.Expr {
 	} else {
 		k.names[l.column.Var] = k.axis(l.column.Extent, sym.Var(l.column.Var), sym.Const(0), 0)
 	}
-	k.finish(l.w.element(ir.I16), l.r.facts)
+	k.finish(l.w.element(ir.I16), l.facts)
 	return l.add(k, l.w, at)
 }

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sched"
@@ -18,12 +19,28 @@ type packing struct {
 	// names are the term's axes in those of the stage; along are windows, by what both their axes walk.
 	names map[string]sym.Expr
 	along []walked
+	// prefix is what names of axes begin with: no name of the term's where what windows walk is replaced before these are.
+	prefix string
+	// columns is the axis of a tile's columns; -1: there is none.
+	columns int
+	// clipped are axes of which the last task has fewer points than the others, and how many these have.
+	clipped map[int]int64
 	// there holds of the points that are some of the term's.
 	there []te.Within
 }
 
-func newPacking(name string) *packing {
-	return &packing{Stage: te.Stage{Name: name}, names: map[string]sym.Expr{}}
+// packing is a stage of a name that packs.
+func (l *plan) packing(name string) *packing {
+	k := &packing{Stage: te.Stage{Name: name}, names: map[string]sym.Expr{}, prefix: "i", columns: -1}
+	if len(l.windows) > 0 {
+		k.prefix = "j"
+	}
+	return k
+}
+
+// once reports whether one point of an axis is computed.
+func (k *packing) once(axis string) bool {
+	return slices.ContainsFunc(k.sched.Regions, func(r sched.Region) bool { return r.Axis == axis && r.Extent == 1 })
 }
 
 // walked is the axis of a stage that is what both axes of a window walk.
@@ -34,7 +51,7 @@ type walked struct {
 
 // axis adds one, of which a region of some points is computed; all of them where that is 0.
 func (k *packing) axis(extent, read sym.Expr, first sym.Expr, region int64) sym.Expr {
-	v := fmt.Sprintf("j%d", len(k.Axes)) // no name of the term's axes, so that each is replaced once
+	v := fmt.Sprintf("%s%d", k.prefix, len(k.Axes))
 	k.Axes = append(k.Axes, te.Axis{Var: v, Extent: extent})
 	k.read = append(k.read, read)
 	if region > 0 {
@@ -50,33 +67,36 @@ func (k *packing) until(v, end sym.Expr) {
 
 // subst is an expression of the term's in the stage's axes.
 func (k *packing) subst(e te.Expr, f sym.Facts) te.Expr {
-	return te.Map(e, func(e te.Expr) te.Expr {
+	along := func(x sym.Expr) sym.Expr {
+		for _, w := range k.along {
+			x, _ = w.along(x, w.by, f)
+		}
+		return x
+	}
+	e = te.Map(e, func(e te.Expr) te.Expr {
 		l, ok := e.(te.Load)
 		if !ok {
-			return te.SubstIndices(e, k.names, nil)
-		}
-		each := func(x sym.Expr) sym.Expr {
-			for _, w := range k.along {
-				x, _ = w.along(x, w.by, f)
-			}
-			return x
+			return e
 		}
 		index, guard := make([]sym.Expr, len(l.Index)), make([]te.Within, len(l.Guard))
 		for i, x := range l.Index {
-			index[i] = each(x)
+			index[i] = along(x)
 		}
 		for i, g := range l.Guard {
-			guard[i] = te.Within{E: each(g.E), Lo: g.Lo, Hi: g.Hi}
+			guard[i] = te.Within{E: along(g.E), Lo: g.Lo, Hi: g.Hi}
 		}
 		l.Index, l.Guard = index, guard
-		return te.SubstIndices(l, k.names, nil)
+		return l
 	})
+	return te.SubstIndices(e, k.names, nil) // once: names may be those of the stage's own axes
 }
 
 // element is a term's element as an instruction's operand of a type: in 16 bits minus its zero point; in 8 bits as it is, or minus 128 so
 // that it is signed, or plus 128 so that it is not.
 func (t *term) element(typ ir.DType) te.Expr {
 	switch {
+	case typ == t.load.Type && (typ.Size() > 1 || t.zero == nil):
+		return t.load
 	case typ.Size() > 1 && t.zero != nil:
 		return te.Fn(typ, "cast", te.Fn(ir.I32, "sub", te.Fn(ir.I32, "cast", t.load), t.zero))
 	case typ.Size() > 1:
@@ -122,10 +142,16 @@ func (t *term) left(typ ir.DType) te.Expr {
 	return te.Fn(ir.I32, "sub", t.zero, te.Int(ir.I32, off))
 }
 
-// finish makes the stage's result.
+// finish makes the stage's result. Of a load without a guard of its own, whose rows are columns, it is a copy: conditions are outside of rows.
 func (k *packing) finish(e te.Expr, f sym.Facts) {
 	e = k.subst(e, f)
-	if len(k.there) > 0 {
+	load, isLoad := e.(te.Load)
+	switch {
+	case len(k.there) == 0:
+	case isLoad && len(load.Guard) == 0 && k.columns == len(k.Axes)-1:
+		load.Guard, load.Default = k.there, te.Number(load.Type, 0)
+		e = load
+	default:
 		e = te.Select{Cond: k.there, Then: e, Else: te.Number(e.DType(), 0)}
 	}
 	k.Results = []te.Expr{e}

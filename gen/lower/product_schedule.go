@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
@@ -37,14 +36,15 @@ const mostShared = 4
 
 // plan is a schedule that is being made.
 type plan struct {
-	*integers
-	*schedules
+	*product
+	*proposal
 	width   int64
 	columns sym.Expr // that are packed, whole registers
 	places  map[string]place
 	stages  []*packing
 	folded  []*packing // of constants: they are operands
 	inner   string     // the loop within which tiles are
+	serials int        // loops of stages that pack
 }
 
 // Names of loops beside those of contractions.
@@ -52,86 +52,90 @@ const rowsVar = "tc" // number of the block of rows
 
 // schedule is the stages and where they are computed. A task packs what its tiles read of W for a group of columns, and computes all rows
 // of it; where X is packed, too, tasks are blocks of rows, and pack W for each group of columns if it is no constant.
-func (p *integers) schedule(env *Env) *schedules {
-	l := &plan{integers: p, schedules: &schedules{work: sched.Work{Facts: env.Symbols}}, width: p.vectors * p.instr.Lanes, places: map[string]place{}}
+func (p *product) schedule(env *Env) *proposal {
+	l := &plan{product: p, proposal: newProposal(env.Symbols), width: p.vectors * p.instr.Lanes, places: map[string]place{}}
 	l.columns = sym.Scale(sym.CeilDiv(p.column.Extent, sym.Const(l.width), env.Symbols), l.width)
-	st := p.r.Stage
-	c := sched.Stage{At: sched.Root, Tile: &sched.Tile{Row: p.instr.Name, X: p.instr.Broadcaster(0)}, Loops: l.outer()}
-	w, x := l.packW(), p.x.load
-	var xs te.Expr
-	if p.packX {
-		xs = l.packX()
-	} else {
+	st := *p.stage
+	c := sched.Stage{At: sched.Root, Tile: &sched.Tile{Row: p.instr.Name, X: p.instr.Broadcaster(0)}}
+	all := l.outer()
+	w, x := l.packW(), te.Expr(p.x.load)
+	switch {
+	case p.packX:
+		x = l.packX()
+	case p.group != "":
 		n := sym.Add(sym.Scale(l.groupVar(), p.instr.Group), l.dotVar())
-		xs = te.SubstIndices(x, map[string]sym.Expr{p.group: n}, p.r.facts)
+		x = te.SubstIndices(x, map[string]sym.Expr{p.group: n}, p.facts)
 	}
-	wide := func(e te.Expr) te.Expr { return te.Fn(ir.I32, "cast", e) }
-	st.Values = []te.Expr{te.Fn(ir.I32, "mul", wide(xs), wide(w))}
+	wide := func(e te.Expr) te.Expr {
+		if e.DType() == p.sum() {
+			return e
+		}
+		return te.Fn(p.sum(), "cast", e)
+	}
+	st.Values = []te.Expr{te.Fn(p.sum(), "mul", wide(x), wide(w))}
 	st.Results = l.corrected()
 	st.Reduce = nil
-	add := func(k sched.Kind, name string, a te.Axis) {
+	add := func(k sched.Kind, a te.Axis) {
+		all.add(k, kVar(len(st.Reduce)), a.Var, 0, sched.Exact)
 		st.Reduce = append(st.Reduce, a)
-		c.Loops = append(c.Loops, sched.Loop{Kind: k, Var: name, Axis: a.Var})
 	}
-	n, _ := p.axis(p.group).Extent.Const()
-	add(sched.Sum, kVar(0), te.Axis{Var: p.group + "q", Extent: sym.Const((n + p.instr.Group - 1) / p.instr.Group)})
-	for _, a := range p.r.Reduce {
+	if p.group != "" {
+		n, _ := p.axis(p.group).Extent.Const()
+		add(sched.Sum, te.Axis{Var: p.group + "q", Extent: sym.Const((n + p.instr.Group - 1) / p.instr.Group)})
+	}
+	for _, a := range p.reduce {
 		if a.Var != p.group {
-			add(sched.Sum, kVar(len(st.Reduce)), a)
+			add(sched.Sum, a)
 		}
 	}
-	add(sched.Dot, kVar(len(st.Reduce)), te.Axis{Var: p.group + "d", Extent: sym.Const(p.instr.Group)})
+	if p.group != "" {
+		add(sched.Dot, te.Axis{Var: p.group + "d", Extent: sym.Const(p.instr.Group)})
+	}
+	c.Loops = all
 	l.finish(&st, c)
-	return l.schedules
+	return l.proposal
 }
 
 func (l *plan) groupVar() sym.Expr { return sym.Var(l.group + "q") }
 func (l *plan) dotVar() sym.Expr   { return sym.Var(l.group + "d") }
 
 // outer are the loops of the result's axes, outermost first.
-func (l *plan) outer() []sched.Loop {
-	var tasks, before, within []sched.Loop
-	add := func(to *[]sched.Loop, k sched.Kind, name, axis string, size int64, e sched.Edge) {
-		*to = append(*to, sched.Loop{Kind: k, Var: name, Axis: axis, Size: size, Edge: e})
-	}
-	for i, a := range l.r.Axes {
+func (l *plan) outer() loopList {
+	var tasks, before, within loopList
+	for i, a := range l.stage.Axes {
 		if a.Var == l.row.Var || a.Var == l.column.Var || a.Extent.Is(1) {
 			continue
 		}
-		name, inner := axisVar(i), fmt.Sprintf("u%d", i)
+		name, inner := axisVar(i), fmt.Sprintf("u%d", len(before)+len(within))
 		inX, inW := l.x.uses(a.Var), l.w.uses(a.Var)
 		switch size := l.share(a); {
 		case inX == inW || inW && l.chunk == 0 && size <= 1 || inX && l.chunk > 0:
-			add(&tasks, sched.Task, name, a.Var, 0, sched.Exact)
+			tasks.add(sched.Task, name, a.Var, 0, sched.Exact)
 			l.places[a.Var] = place{task: name, size: 1}
 		case inW && l.chunk == 0:
-			add(&tasks, sched.Task, name, a.Var, 0, sched.Exact)
-			add(&within, sched.Serial, inner, a.Var, size, sched.Exact)
+			tasks.add(sched.Task, name, a.Var, 0, sched.Exact)
+			within.add(sched.Serial, inner, a.Var, size, sched.Exact)
 			l.places[a.Var], l.inner = place{name, inner, size}, inner
 		case inW:
-			add(&before, sched.Serial, inner, a.Var, 0, sched.Exact)
+			before.add(sched.Serial, inner, a.Var, 0, sched.Exact)
 			l.places[a.Var] = place{serial: inner, size: 1}
 		default:
-			add(&within, sched.Serial, inner, a.Var, 0, sched.Exact)
+			within.add(sched.Serial, inner, a.Var, 0, sched.Exact)
 		}
 	}
 	kind := sched.Task
 	if l.chunk > 0 {
 		kind = sched.Serial
-		add(&tasks, sched.Task, rowsVar, l.row.Var, 0, sched.Exact)
+		tasks.add(sched.Task, rowsVar, l.row.Var, 0, sched.Exact)
 	}
-	add(&before, kind, groupVar, l.column.Var, 0, sched.Exact)
+	before.add(kind, groupVar, l.column.Var, 0, sched.Exact)
 	if l.inner == "" {
 		l.inner = groupVar
 	}
 	out := slices.Concat(tasks, before, within)
-	f := l.r.facts
-	divides := func(n int64) bool { return sym.Mod(l.row.Extent, sym.Const(n), f).Is(0) }
-	add(&out, sched.Serial, tileVar, l.row.Var, l.chunk, edge(l.chunk > 0 && !divides(l.chunk*l.rows), sched.Clip))
-	add(&out, sched.Rows, rowVar, l.row.Var, l.rows, edge(!divides(l.rows), sched.Peel))
-	rounded := edge(!l.columns.Equal(l.column.Extent), sched.RoundUp)
-	add(&out, sched.Columns, vecVar, l.column.Var, l.vectors, rounded)
-	add(&out, sched.Lanes, laneVar, l.column.Var, l.instr.Lanes, rounded)
+	divides := func(n int64) bool { return sym.Mod(l.row.Extent, sym.Const(n), l.facts).Is(0) }
+	out.rows(l.row.Var, l.chunk, l.rows, edge(l.chunk > 0 && !divides(l.chunk*l.rows), sched.Clip), edge(!divides(l.rows), sched.Peel))
+	out.lanes(l.column.Var, l.vectors, l.instr.Lanes, !l.columns.Equal(l.column.Extent))
 	return out
 }
 
@@ -152,8 +156,8 @@ func (l *plan) share(a te.Axis) int64 {
 
 // packW is W as the tiles read it: the group of the instruction innermost, then the columns.
 func (l *plan) packW() te.Expr {
-	k := newPacking("pack")
-	for _, a := range l.r.Axes {
+	k := l.packing("pack")
+	for _, a := range l.stage.Axes {
 		if a.Var == l.column.Var || a.Extent.Is(1) || !l.w.uses(a.Var) {
 			continue
 		}
@@ -168,6 +172,7 @@ func (l *plan) packW() te.Expr {
 	}
 	q := l.packSums(k, true)
 	first := sym.Scale(sym.Var(groupVar), l.width)
+	k.columns = len(k.Axes)
 	if w, ok := l.windowOf(l.column); ok {
 		span, _ := w.span(sym.Const(l.width)).Const()
 		by := k.axis(w.span(l.columns), w.at(), first, span)
@@ -183,7 +188,7 @@ func (l *plan) packW() te.Expr {
 		}
 	}
 	l.packGroup(k, q)
-	k.finish(l.w.element(l.instr.W), l.r.facts)
+	k.finish(l.w.element(l.instr.W), l.facts)
 	return l.add(k, l.w, groupVar)
 }
 
@@ -202,9 +207,11 @@ func (l *plan) isTap(v string) bool {
 
 // packSums adds the axes of the sum, but those of windows that are shared, groups of neighbours first, which it returns.
 func (l *plan) packSums(k *packing, shares bool) (groups sym.Expr) {
-	n, _ := l.axis(l.group).Extent.Const()
-	groups = k.axis(sym.Const((n+l.instr.Group-1)/l.instr.Group), l.groupVar(), sym.Const(0), 0)
-	for _, a := range l.r.Reduce {
+	if l.group != "" {
+		n, _ := l.axis(l.group).Extent.Const()
+		groups = k.axis(sym.Const((n+l.instr.Group-1)/l.instr.Group), l.groupVar(), sym.Const(0), 0)
+	}
+	for _, a := range l.reduce {
 		if a.Var != l.group && !(shares && l.isTap(a.Var)) {
 			k.names[a.Var] = k.axis(a.Extent, sym.Var(a.Var), sym.Const(0), 0)
 		}
@@ -214,6 +221,9 @@ func (l *plan) packSums(k *packing, shares bool) (groups sym.Expr) {
 
 // packGroup adds the axis of neighbours, the last one.
 func (l *plan) packGroup(k *packing, groups sym.Expr) {
+	if l.group == "" {
+		return
+	}
 	d := k.axis(sym.Const(l.instr.Group), l.dotVar(), sym.Const(0), 0)
 	at := sym.Add(sym.Scale(groups, l.instr.Group), d)
 	k.names[l.group] = at
@@ -224,8 +234,8 @@ func (l *plan) packGroup(k *packing, groups sym.Expr) {
 
 // packX is X as the tiles read it: row by row, in the order of the loops of the sum.
 func (l *plan) packX() te.Expr {
-	k := newPacking("rows")
-	for _, a := range l.r.Axes {
+	k := l.packing("rows")
+	for _, a := range l.stage.Axes {
 		if a.Var == l.row.Var || a.Extent.Is(1) || !l.x.uses(a.Var) {
 			continue
 		}
@@ -238,27 +248,37 @@ func (l *plan) packX() te.Expr {
 	}
 	k.names[l.row.Var] = l.rowAxis(k)
 	l.packGroup(k, l.packSums(k, false))
-	k.finish(l.x.element(l.instr.X), l.r.facts)
+	k.finish(l.x.element(l.instr.X), l.facts)
 	return l.add(k, l.x, rowsVar)
 }
 
-// rowAxis adds the axis of rows: those of a task where tasks are blocks of rows.
+// rowAxis adds the axis of rows: those of a task where tasks are blocks of rows, of which the last one has what is left.
 func (l *plan) rowAxis(k *packing) sym.Expr {
 	if l.chunk == 0 {
 		return k.axis(l.row.Extent, sym.Var(l.row.Var), sym.Const(0), 0)
 	}
 	block := l.chunk * l.rows
-	whole := sym.Scale(sym.CeilDiv(l.row.Extent, sym.Const(block), l.r.facts), block)
-	v := k.axis(whole, sym.Var(l.row.Var), sym.Scale(sym.Var(rowsVar), block), block)
-	if !whole.Equal(l.row.Extent) {
-		k.until(v, l.row.Extent)
+	if !sym.Mod(l.row.Extent, sym.Const(block), l.facts).Is(0) {
+		k.clipped = map[int]int64{len(k.Axes): block}
 	}
-	return v
+	return k.axis(l.row.Extent, sym.Var(l.row.Var), sym.Scale(sym.Var(rowsVar), block), block)
 }
 
-func (l *plan) serial(axis string) sched.Loop {
-	l.loops++
-	return sched.Loop{Kind: sched.Serial, Var: fmt.Sprintf("q%d", l.loops-1), Axis: axis}
+// serial is a loop over an axis of a stage that packs.
+func (l *plan) serial(k *packing, axis int) sched.Loop {
+	out := sched.Loop{Kind: sched.Serial, Var: partOfAxis, Axis: k.Axes[axis].Var}
+	if axis != k.columns {
+		out.Var = l.nextLoop()
+	}
+	if n := k.clipped[axis]; n > 0 {
+		out.Size, out.Edge = n, sched.Clip
+	}
+	return out
+}
+
+func (l *plan) nextLoop() string {
+	l.serials++
+	return fmt.Sprintf("q%d", l.serials-1)
 }
 
 // add adds a stage that is computed at a loop, or, of a constant, a value that is; it is how the contraction reads it.
@@ -266,11 +286,13 @@ func (l *plan) add(k *packing, t *term, at string) te.Expr {
 	typ := k.Results[0].DType()
 	if t.constant {
 		l.folded = append(l.folded, k)
-		return te.Operand(len(l.r.operands)+len(l.folded)-1, typ, k.read...)
+		return te.Operand(len(l.operands)+len(l.folded)-1, typ, k.read...)
 	}
 	if k.sched.Loops == nil {
-		for _, a := range k.Axes {
-			k.sched.Loops = append(k.sched.Loops, l.serial(a.Var))
+		for i, a := range k.Axes {
+			if !k.once(a.Var) {
+				k.sched.Loops = append(k.sched.Loops, l.serial(k, i))
+			}
 		}
 	}
 	k.sched.At.Loop = at

@@ -10,33 +10,13 @@ import (
 	"rules_dnn/gen/te"
 )
 
-// schedules collects stages and where they are computed.
-type schedules struct {
-	work  sched.Work
-	sched sched.Schedule
-	// values are those of the work's operands, or what makes them.
-	values []func() *ir.Value
-	loops  int
-}
-
-// args are the values of the kernel's buffers.
-func (s *schedules) args(b *block.Block) func() ([]*ir.Value, error) {
-	return func() ([]*ir.Value, error) {
-		var out []*ir.Value
-		for _, f := range s.values {
-			out = append(out, f())
-		}
-		return append(out, b.Results...), nil
-	}
-}
-
 // finish puts the stages and the operands that they read together.
 func (l *plan) finish(st *te.Stage, c sched.Stage) {
 	for _, k := range l.stages {
 		k.sched.At.Stage = len(l.stages)
-		l.work.Stages, l.sched.Stages = append(l.work.Stages, &k.Stage), append(l.sched.Stages, k.sched)
+		l.addStage(&k.Stage, k.sched)
 	}
-	l.work.Stages, l.sched.Stages = append(l.work.Stages, st), append(l.sched.Stages, c)
+	l.addStage(st, c)
 	used := map[int]bool{}
 	for _, s := range l.work.Stages {
 		for _, e := range s.Exprs() {
@@ -48,19 +28,14 @@ func (l *plan) finish(st *te.Stage, c sched.Stage) {
 		}
 	}
 	at := map[int]int{}
-	for n, v := range l.r.operands {
+	for n, v := range l.operands {
 		if used[n] {
-			at[n] = len(l.values)
-			l.work.Operands = append(l.work.Operands, v)
-			given := l.b.Operands[n]
-			l.values = append(l.values, func() *ir.Value { return given })
+			at[n] = l.addOperand(v, func(b *block.Block) *ir.Value { return b.Operands[n] })
 		}
 	}
 	for i, k := range l.folded {
-		at[len(l.r.operands)+i] = len(l.values)
 		v := l.fold(k)
-		l.work.Operands = append(l.work.Operands, v)
-		l.values = append(l.values, func() *ir.Value { return v })
+		at[len(l.operands)+i] = l.addOperand(v, func(*block.Block) *ir.Value { return v })
 	}
 	for i, s := range l.work.Stages {
 		l.work.Stages[i] = s.MapExprs(func(e te.Expr) te.Expr {
@@ -86,14 +61,14 @@ func (l *plan) fold(k *packing) *ir.Value {
 	for _, e := range k.Exprs() {
 		te.Walk(e, func(e te.Expr) {
 			if x, ok := e.(te.Load); ok {
-				read[x.Source.N] = l.r.operands[x.Source.N]
+				read[x.Source.N] = l.operands[x.Source.N]
 				if name == "" {
 					name = read[x.Source.N].Name
 				}
 			}
 		})
 	}
-	count := len(l.r.operands)
+	count := len(l.operands)
 	stage := k.Stage
 	return ir.ConstValue(name+"."+k.Name, ir.Computed(k.Results[0].DType(), dims, size, func(b []byte, _ int64) error {
 		in := make([]*ir.Tensor, count)

@@ -1,0 +1,110 @@
+package lower
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ir/irtest"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/shape"
+	"rules_dnn/gen/te"
+)
+
+// formed is the block of a graph of one node.
+func formed(t *testing.T, graph string) *block.Block {
+	t.Helper()
+	g := irtest.Parse(t, graph)
+	require.NoError(t, shape.Infer(g))
+	bs, err := block.Form(g)
+	require.NoError(t, err)
+	return bs.Blocks[len(bs.Blocks)-1]
+}
+
+// TestRoles: what the axes of a contraction are, whatever operator it comes from, and whichever factor has the rows.
+func TestRoles(t *testing.T) {
+	const batch = "  input %a f32[2, 3, 5, 7]\n  input %b f32[2, 3, 7, 11]\n  %y ?[*] = MatMul.13(%a, %b)\n  output %y\n"
+	conv := func(group string, w string) string {
+		return "  input %a f32[2, 6, 9, 9]\n  input %b f32[" + w + "]\n  %y ?[*] = Conv.11(%a, %b) {" + group + "}\n  output %y\n"
+	}
+	for name, c := range map[string]struct {
+		graph     string
+		x         int
+		of        []role
+		row, lane int
+		together  bool // lanes are side by side
+	}{
+		"products":               {batch, 0, []role{ofBoth, ofBoth, ofRows, ofLanes}, 2, 3, true},
+		"the other way around":   {batch, 1, []role{ofBoth, ofBoth, ofLanes, ofRows}, 3, 2, false},
+		"a convolution":          {conv("", "8, 6, 3, 3"), 0, []role{ofRows, ofLanes, ofRows, ofRows}, 3, 1, false},
+		"filters as rows":        {conv("", "8, 6, 3, 3"), 1, []role{ofLanes, ofRows, ofLanes, ofLanes}, 1, 3, true},
+		"groups":                 {conv("group = 2", "8, 3, 3, 3"), 0, []role{ofRows, ofGroups, ofRows, ofRows}, 3, -1, false},
+		"a depthwise one":        {conv("group = 6", "6, 1, 3, 3"), 0, []role{ofRows, ofBoth, ofRows, ofRows}, 3, -1, false},
+		"an axis of one channel": {conv("", "1, 6, 3, 3"), 0, []role{ofRows, ofLanes, ofRows, ofRows}, 3, -1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := formed(t, c.graph)
+			m, refusal := matched(b.Stage, b.Operands, nil)
+			require.Empty(t, refusal)
+			r := m.roles(c.x)
+			assert.Equal(t, c.of, r.of)
+			assert.Equal(t, []int{c.row, c.lane}, []int{r.row, r.lane})
+			assert.Equal(t, c.together, r.sideBySide())
+			assert.True(t, r.summed)
+		})
+	}
+}
+
+// TestTerms: what is read of factors, and what of them no tile takes in.
+func TestTerms(t *testing.T) {
+	for name, c := range map[string]struct {
+		graph    string
+		refusal  string
+		zero     bool
+		constant bool
+		sum      ir.DType
+	}{
+		"floats":            {"  input %a f32[5, 7]\n  input %b f32[7, 3]\n  %y ?[*] = MatMul.13(%a, %b)\n  output %y\n", "", false, false, ir.F32},
+		"halves":            {"  input %a f16[5, 7]\n  input %b f16[7, 3]\n  %y ?[*] = MatMul.13(%a, %b)\n  output %y\n", "", false, false, ir.F32},
+		"a zero point":      {"  input %a u8[5, 7]\n  input %b s8[7, 3]\n  input %z u8[]\n  %y ?[*] = MatMulInteger.10(%a, %b, %z)\n  output %y\n", "", true, false, ir.I32},
+		"none":              {"  input %a u8[5, 7]\n  input %b s8[7, 3]\n  %y ?[*] = MatMulInteger.10(%a, %b)\n  output %y\n", "", false, false, ir.I32},
+		"no product at all": {"  input %a f32[5, 7]\n  %y ?[*] = ReduceSum.13(%a)\n  output %y\n", "it is no contraction", false, false, ir.F32},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := formed(t, strings.ReplaceAll(c.graph, "s8[", "i8["))
+			m, refusal := matched(b.Stage, b.Operands, nil)
+			require.Equal(t, c.refusal, refusal)
+			if m == nil {
+				return
+			}
+			assert.Equal(t, c.sum, m.sum())
+			assert.Equal(t, c.zero, m.factors[0].zero != nil)
+			assert.Equal(t, c.constant, m.factors[0].constant)
+		})
+	}
+	b := formed(t, "  input %a f32[5, 7]\n  input %b f32[7, 3]\n  %y ?[*] = MatMul.13(%a, %b)\n  output %y\n")
+	mul := b.Stage.Values[0].(te.Call)
+	b.Stage.Values = []te.Expr{te.Fn(ir.F32, "mul", te.Fn(ir.F32, "exp", mul.Args[0]), mul.Args[1])}
+	_, refusal := matched(b.Stage, b.Operands, nil)
+	assert.Equal(t, "an operand is computed where it is read, by a node fused to it", refusal)
+}
+
+// TestNamesHaveDigests: of all contractions: records of what kernels took are of the schedule that they were made of.
+func TestNamesHaveDigests(t *testing.T) {
+	for _, c := range []struct{ graph, name string }{
+		{"  input %a f32[64, 64]\n  input %b f32[64, 64]\n  %y ?[*] = MatMul.13(%a, %b)\n  output %y\n", "product tile 6x2"},
+		{"  input %a u8[64, 64]\n  input %b i8[64, 64]\n  %y ?[*] = MatMulInteger.10(%a, %b)\n  output %y\n", "product tile 6x2"},
+		{"  input %a u8[1, 8, 9, 9]\n  input %b u8[8, 1, 3, 3]\n  %y ?[*] = ConvInteger.10(%a, %b) {group = 8}\n  output %y\n", "window"},
+	} {
+		env := &Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Target: chip(t, "x86_64_v3"), Contractions: true, Windows: true, Vectors: true}
+		l, err := Product(formed(t, c.graph), env)
+		require.NoError(t, err)
+		require.NotNil(t, l, c.graph)
+		assert.Equal(t, c.name+digestMark+l.Schedule.Digest(), l.Name)
+		require.NoError(t, l.Check())
+	}
+}
