@@ -14,7 +14,7 @@ type rated struct {
 }
 
 // regret tells for each block that has several kernels what estimates say of them beside what they take: in the shortest runs of this
-// session, or as the record has it. The regret of a block is how much longer than its fastest kernel the one takes that has the least estimate.
+// session, or as the record has it. The regret of a block is how much longer than its fastest kernel the one takes that estimates choose.
 func (s *session) regret() {
 	estimates := s.estimates()
 	seen := map[string]bool{}
@@ -24,7 +24,7 @@ func (s *session) regret() {
 		if len(all) < 2 {
 			continue
 		}
-		first := slices.MinFunc(all, func(x, y rated) int { return cmp.Compare(x.cycles, y.cycles) })
+		first := all[0]
 		fastest := slices.MinFunc(all, func(x, y rated) int { return cmp.Compare(x.micros, y.micros) })
 		chosen, best = chosen+first.micros, best+fastest.micros
 		if seen[b.Key] {
