@@ -106,6 +106,11 @@ func TileCycles(t *target.Target, m *loop.MicroKernel) float64 {
 	return callCycles + float64(float64(m.Steps())*max(stepCost(t, m.Instr, m.X, m.Rows, m.Vectors), stream(t, m.Instr, m.Steps(), m.Vectors)))
 }
 
+// CallCycles estimates one call of a micro-kernel whose operands are in the first-level cache.
+func CallCycles(t *target.Target, m *loop.MicroKernel) float64 {
+	return callCycles + float64(float64(m.Steps())*stepCost(t, m.Instr, m.X, m.Rows, m.Vectors))
+}
+
 // stream is the cycles in which one point's registers of W come from the second-level cache: all
 // tiles of pixels read the same W, which stays in the first-level one only where it leaves room.
 func stream(t *target.Target, row *instr.Row, steps, v int64) float64 {

@@ -12,7 +12,7 @@ import (
 	"rules_dnn/gen/target/chips"
 )
 
-func chip(t *testing.T, name string) *target.Target {
+func chip(t testing.TB, name string) *target.Target {
 	c, err := chips.Target("../..", name)
 	require.NoError(t, err)
 	return c

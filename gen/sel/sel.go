@@ -243,11 +243,28 @@ func (s *selector) kernels(b *block.Block, lay lower.Layouts, tiles int, only st
 		}
 		for _, l := range ls {
 			if l.Named(only) {
-				out = append(out, Kernel{Lowered: l, Cycles: d.cycles(cost.Kernel(l.Kernel, d.t, s.usual, lower.TileCycles)), Space: d.space})
+				cycles, err := d.estimate(l)
+				if err != nil {
+					return nil, fmt.Errorf("block %s: %w", b.Label(), err)
+				}
+				out = append(out, Kernel{Lowered: l, Cycles: d.cycles(cycles), Space: d.space})
 			}
 		}
 	}
 	return out, nil
+}
+
+// estimate is the cycles of a kernel, from its schedule where that tells them: such a kernel is made when it is chosen.
+func (s *side) estimate(l *lower.Lowered) (float64, error) {
+	if l.Kernel == nil {
+		if cycles, ok := cost.Schedule(l.Work, l.Schedule, l.Tiles, s.t, s.usual, lower.CallCycles); ok {
+			return cycles, nil
+		}
+		if err := l.Make(); err != nil {
+			return 0, err
+		}
+	}
+	return cost.Kernel(l.Kernel, s.t, s.usual, lower.TileCycles), nil
 }
 
 // stored are the layouts in which a kernel finds values.

@@ -62,6 +62,9 @@ func (s *selector) beside(b *block.Block, own Kernel, lay func(*ir.Value) layout
 	case best.Lowered == nil:
 		return Kernel{}, fmt.Errorf("block %s: no kernel computes it for %s in the layouts that were chosen for the widest chip", b.Label(), s.host().t.Name)
 	}
+	if err := best.Make(); err != nil {
+		return Kernel{}, fmt.Errorf("block %s: %w", b.Label(), err)
+	}
 	if best.Packing == nil && own.Packing == nil && takesValues(best, b) && takesValues(own, b) {
 		best.SamePacking = true
 	}
