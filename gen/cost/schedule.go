@@ -13,8 +13,9 @@ import (
 )
 
 // Schedule is the cycles of a kernel that follows a schedule, read from that: no kernel is made. Tiles are the micro-kernels of the stages'
-// whole tiles (follow.Tiles). It is false where the results are not computed in tiles, or another stage is neither computed so nor a copy, and
-// where loops run in other ways than one after the other in tasks: what such kernels take is to be estimated from their loops.
+// whole tiles (follow.Tiles). It is false where the results are not computed in tiles, or another stage is neither computed so nor a copy, where
+// loops run in other ways than one after the other in tasks, and where only the run knows how often: what such kernels take is to be estimated
+// from their loops.
 func Schedule(w *sched.Work, s *sched.Schedule, tiles []*loop.MicroKernel, t *target.Target, symbols sym.Facts, tile Tile) (float64, bool) {
 	if t.WorkItems() || tiles[len(tiles)-1] == nil {
 		return 0, false
@@ -81,6 +82,9 @@ func (e *scheduled) nest(n int, micro *loop.MicroKernel) (*nest, bool) {
 	}
 	x.of = make([]int, len(x.sched.Loops))
 	for k, p := range x.spans {
+		if _, known := p.Extent.Const(); !known {
+			return nil, false // kernels of other kinds are estimated from loops, which count all that the run may have to do
+		}
 		x.whole = append(x.whole, e.trips(p.Extent))
 		for _, i := range p.Loops {
 			x.of[i] = k
@@ -172,8 +176,7 @@ func (e *scheduled) calls(x *nest) float64 {
 		}
 		switch {
 		case rows && edge == sched.Peel:
-			_, known := p.Extent.Const()
-			sizes = peeled(sizes, x.whole[k], within, known)
+			sizes = peeled(sizes, x.whole[k], within)
 		case p.Reduce && within > 1:
 			runs *= max(1, math.Floor(x.whole[k]/within)) // parts of a sum that tiles have whole
 		default:
@@ -192,20 +195,15 @@ func (e *scheduled) calls(x *nest) float64 {
 // part is tiles of so many rows.
 type part struct{ times, rows float64 }
 
-// peeled are the tiles along a span of so many points, of which a tile has some: the last one has fewer, or, where only the run knows how
-// many are left, each of these is a tile.
-func peeled(sizes []part, points, within float64, known bool) []part {
+// peeled are the tiles along a span of so many points, of which a tile has some: the last one has fewer.
+func peeled(sizes []part, points, within float64) []part {
 	whole := math.Floor(points / within)
 	left := points - float64(whole*within)
 	var out []part
 	for _, s := range sizes {
 		out = append(out, part{s.times * whole, s.rows})
-		switch each := s.rows / within; {
-		case left == 0:
-		case known:
-			out = append(out, part{s.times, each * left})
-		default:
-			out = append(out, part{s.times * left, each})
+		if left > 0 {
+			out = append(out, part{s.times, s.rows / within * left})
 		}
 	}
 	return out

@@ -15,8 +15,8 @@ import (
 	"rules_dnn/gen/ir"
 )
 
-// TestEstimateOfSchedule: what is estimated is not made, and its schedule tells about as much as the loops of the kernel do. Of what only the
-// run knows, loops do not tell how often it is there.
+// TestEstimateOfSchedule: what is estimated is not made, and its schedule tells about as much as the loops of the kernel do; it tells
+// nothing of loops that only the run knows.
 func TestEstimateOfSchedule(t *testing.T) {
 	estimated := 0
 	for _, name := range slices.Sorted(maps.Keys(contractions)) {
@@ -28,14 +28,14 @@ func TestEstimateOfSchedule(t *testing.T) {
 				for _, l := range kernels {
 					assert.Nil(t, l.Kernel, "%s on %s", name, chipName)
 					cycles, ok := cost.Schedule(l.Work, l.Schedule, l.Tiles, env.Target, env.Symbols, CallCycles)
+					if strings.HasSuffix(name, "of the run") {
+						assert.False(t, ok, "%s on %s", name, chipName)
+						continue
+					}
 					require.True(t, ok, "%s on %s", name, chipName)
 					require.NoError(t, l.Make())
 					loops := cost.Kernel(l.Kernel, env.Target, env.Symbols, TileCycles)
-					most := 0.5
-					if strings.HasSuffix(name, "of the run") {
-						most = 0.9
-					}
-					assert.InEpsilon(t, 1, cycles/loops, most, "%s on %s, blocked %t: %.0f cycles of the schedule, %.0f of the loops\n%s", name, chipName, blocked, cycles, loops, l.Schedule)
+					assert.InEpsilon(t, 1, cycles/loops, 0.5, "%s on %s, blocked %t: %.0f cycles of the schedule, %.0f of the loops\n%s", name, chipName, blocked, cycles, loops, l.Schedule)
 					estimated++
 				}
 			}
