@@ -174,10 +174,7 @@ func (e *estimate) expr(x te.Expr, v string, lanes int64) float64 {
 	case te.Index:
 		return e.index(y.E)
 	case te.Call:
-		c := perFLOP
-		if row := scalar.Lookup(y.Fn); row != nil {
-			c = perFLOP * float64(row.FLOPs)
-		}
+		c := flops(y)
 		for _, a := range y.Args {
 			c += e.expr(a, v, lanes)
 		}
@@ -186,6 +183,14 @@ func (e *estimate) expr(x te.Expr, v string, lanes int64) float64 {
 		return perBranch*float64(len(y.Cond)) + max(e.expr(y.Then, v, lanes), e.expr(y.Else, v, lanes))
 	}
 	return 0
+}
+
+// flops is the cycles of a function of what is loaded.
+func flops(x te.Call) float64 {
+	if row := scalar.Lookup(x.Fn); row != nil {
+		return perFLOP * float64(row.FLOPs)
+	}
+	return perFLOP
 }
 
 // load is the cycles of a load of a vector or an element that is cached.

@@ -26,6 +26,44 @@ func Kernel(w *sched.Work, s *sched.Schedule, t *target.Target) (*loop.Kernel, e
 
 // Unverified follows a schedule that is verified where its kernel is chosen, of many.
 func Unverified(w *sched.Work, s *sched.Schedule, t *target.Target) (*loop.Kernel, error) {
+	f, err := start(w, s, t)
+	if err != nil {
+		return nil, err
+	}
+	body, err := f.stage(len(w.Stages) - 1)
+	if err != nil {
+		return nil, err
+	}
+	f.k.Body, f.k.Facts = append(f.allocs, body...), f.facts
+	used := map[string]bool{}
+	loop.Exprs(f.k.Statements(), func(e sym.Expr) { e.Vars(used) })
+	for v := range used {
+		if _, ok := w.Facts[v]; ok {
+			f.k.Syms = append(f.k.Syms, v)
+		}
+	}
+	slices.Sort(f.k.Syms)
+	return f.k, nil
+}
+
+// Tiles are the micro-kernels of whole tiles, by stage, nil where a stage has none: what can be said of a schedule without following it. It
+// refuses what Unverified refuses of tiles.
+func Tiles(w *sched.Work, s *sched.Schedule, t *target.Target) ([]*loop.MicroKernel, error) {
+	f, err := start(w, s, t)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*loop.MicroKernel, len(w.Stages))
+	for n, c := range f.at {
+		if out[n], err = f.wholeTile(c); err != nil {
+			return nil, fmt.Errorf("stage %d: %w", n, err)
+		}
+	}
+	return out, nil
+}
+
+// start prepares all stages.
+func start(w *sched.Work, s *sched.Schedule, t *target.Target) (*follower, error) {
 	f := &follower{w: w, s: s, t: t, k: &loop.Kernel{Anchor: "schedule"}, facts: maps.Clone(w.Facts)}
 	if f.facts == nil {
 		f.facts = sym.Facts{}
@@ -63,20 +101,7 @@ func Unverified(w *sched.Work, s *sched.Schedule, t *target.Target) (*loop.Kerne
 	for _, c := range f.at {
 		f.enter(c)
 	}
-	body, err := f.stage(len(w.Stages) - 1)
-	if err != nil {
-		return nil, err
-	}
-	f.k.Body, f.k.Facts = append(f.allocs, body...), f.facts
-	used := map[string]bool{}
-	loop.Exprs(f.k.Statements(), func(e sym.Expr) { e.Vars(used) })
-	for v := range used {
-		if _, ok := w.Facts[v]; ok {
-			f.k.Syms = append(f.k.Syms, v)
-		}
-	}
-	slices.Sort(f.k.Syms)
-	return f.k, nil
+	return f, nil
 }
 
 // follower is the state of making a kernel.

@@ -58,6 +58,28 @@ func (f *follower) singles(c *stage, i, rows int) ([]loop.Stmt, error) {
 	return out, err
 }
 
+// wholeTile is the micro-kernel of a stage's whole tiles, nil where it has no tile.
+func (f *follower) wholeTile(c *stage) (*loop.MicroKernel, error) {
+	i := slices.IndexFunc(c.sched.Loops, func(l sched.Loop) bool { return l.Kind.Tile() })
+	if c.sched.Tile == nil || i < 0 {
+		return nil, nil
+	}
+	for k := i; k < len(c.sched.Loops); k++ {
+		if l := c.sched.Loops[k]; l.Kind == sched.Rows && l.Edge == sched.Peel {
+			c.rest[k] = sym.Const(l.Size)
+		}
+	}
+	defer clear(c.rest)
+	if c.sumsStored() {
+		f.openKernels(c)
+	}
+	x, w, err := f.factors(c, i)
+	if err != nil {
+		return nil, err
+	}
+	return f.micro(c, i, x, w)
+}
+
 // call is a call of the micro-kernel of one size.
 func (f *follower) call(c *stage, i int) ([]loop.Stmt, error) {
 	if c.sumsStored() {

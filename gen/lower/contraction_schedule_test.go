@@ -72,7 +72,7 @@ func TestContractionSchedules(t *testing.T) {
 }
 
 // convolution is a block that is one, and its surroundings.
-func convolution(t *testing.T, typ ir.DType, text, chipName string, blocked bool) (*block.Block, *Env) {
+func convolution(t testing.TB, typ ir.DType, text, chipName string, blocked bool) (*block.Block, *Env) {
 	t.Helper()
 	parts := strings.Split(text, "; ")
 	x, w, attrs := parts[0], parts[1], parts[2]
@@ -106,6 +106,7 @@ func TestLastTask(t *testing.T) {
 		kernels, err := Contraction(b, env)
 		require.NoError(t, err)
 		require.NotEmpty(t, kernels)
+		require.NoError(t, kernels[0].Make())
 		rows := map[int64]bool{}
 		loop.Walk(kernels[0].Kernel.Body, func(s loop.Stmt) bool {
 			if x, ok := s.(loop.Tile); ok {
@@ -166,6 +167,7 @@ func TestGivenPackings(t *testing.T) {
 			require.NotEmpty(t, kernels)
 			l := kernels[0]
 			require.NoError(t, l.Check(), l.Schedule)
+			require.NoError(t, l.Make())
 			require.NoError(t, loop.Verify(l.Kernel))
 			assert.Equal(t, c.given, *l.Packing)
 			args, err := l.Args()

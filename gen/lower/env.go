@@ -68,11 +68,15 @@ type Lowered struct {
 	// Name distinguishes the kernel from others that compute the block in the same layouts, whatever their estimates are. Those
 	// of a Family differ in little.
 	Name, Family string
-	Kernel       *loop.Kernel
+	// Kernel is nil until Make, where it follows a schedule.
+	Kernel *loop.Kernel
+	make   func() (*loop.Kernel, error)
 	// Packing is how the kernel reads constant weights; nil where they are as the network has them, or its own.
 	Packing *Packing
-	// Schedule is what the kernel was made of; nil where it was made without one.
+	// Schedule is what the kernel is made of, of the stages of Work, and Tiles are its micro-kernels by stage; nil where it was made without one.
 	Schedule *sched.Schedule
+	Work     *sched.Work
+	Tiles    []*loop.MicroKernel
 	// Check proves that the schedule is one for the block and the chip; nil where there is none.
 	Check func() error
 	// Args packs constants for the kernel, which takes a while: only what is chosen is packed.
@@ -81,14 +85,29 @@ type Lowered struct {
 	ArgsOf func(b *block.Block) func() ([]*ir.Value, error)
 }
 
-// done finishes a kernel: what is stored to images becomes texels, and loops become vectors.
+// Make makes the kernel of a schedule: what is estimated need not be made, unless it is chosen.
+func (l *Lowered) Make() error {
+	if l.Kernel != nil {
+		return nil
+	}
+	k, err := l.make()
+	l.Kernel = k
+	return err
+}
+
+// done finishes a kernel.
 func (e *Env) done(k *loop.Kernel, args func() ([]*ir.Value, error)) *Lowered {
+	e.finish(k)
+	return &Lowered{Name: k.Anchor, Family: k.Anchor, Kernel: k, Args: args}
+}
+
+// finish makes texels of what is stored to images, and vectors of loops.
+func (e *Env) finish(k *loop.Kernel) {
 	fetchAhead(e.Target, k)
 	k.Body = loop.Texels(k.Body, k.Facts)
 	if lanes := e.lanes(); lanes > 1 {
 		k.Body = loop.Vectorise(k.Body, lanes, e.Target.VectorTypes(), k.Facts)
 	}
-	return &Lowered{Name: k.Anchor, Family: k.Anchor, Kernel: k, Args: args}
 }
 
 // scheduled follows a schedule that an anchor proposes under a name. The kernel's name has a digest of the schedule, too: where another one
@@ -102,16 +121,23 @@ func (e *Env) scheduled(anchor, name, family string, w *sched.Work, s *sched.Sch
 	return l, nil
 }
 
-// followed is the kernel of a schedule that an anchor proposes.
+// followed is the kernel of a schedule that an anchor proposes, which Make makes.
 func (e *Env) followed(anchor string, w *sched.Work, s *sched.Schedule, args func() ([]*ir.Value, error)) (*Lowered, error) {
-	k, err := follow.Unverified(w, s, e.Target)
+	tiles, err := follow.Tiles(w, s, e.Target)
 	if err != nil {
 		return nil, err
 	}
-	k.Anchor = anchor
-	l := e.done(k, args)
-	l.Schedule, l.Check = s, sync.OnceValue(func() error { return s.Verify(w, e.Target) })
-	return l, nil
+	return &Lowered{Name: anchor, Family: anchor, Args: args, Schedule: s, Work: w, Tiles: tiles,
+		Check: sync.OnceValue(func() error { return s.Verify(w, e.Target) }),
+		make: func() (*loop.Kernel, error) {
+			k, err := follow.Unverified(w, s, e.Target)
+			if err != nil {
+				return nil, err
+			}
+			k.Anchor = anchor
+			e.finish(k)
+			return k, nil
+		}}, nil
 }
 
 // digestMark is between what the name of a kernel says of its anchor and tile, and its schedule's digest.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"rules_dnn/gen/cost"
 	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
@@ -64,10 +65,34 @@ const maxGroups = 8
 // choose picks the tile that takes the fewest cycles by the facts of the chip and the instruction.
 func (p *tiled) choose() tile { return p.ranked()[0] }
 
-// ranked are the tiles that fit, those of the fewest cycles first; one where none fits.
+// ranked are the tiles that fit, those of the least loss first: of the fewest cycles where the processor is known, else of the least ratio to
+// the fewest cycles of any processor that may run the kernels; one where none fits.
 func (p *tiled) ranked() []tile {
-	step := max(1, p.multiple)
+	all := p.fitting()
+	if all == nil {
+		return []tile{{max(1, p.multiple), p.perBlock}}
+	}
+	var on [][]float64
+	for _, t := range p.t.Processors() {
+		q := *p
+		q.t = t
+		cycles := make([]float64, len(all))
+		for i, x := range all {
+			cycles[i] = q.cost(x)
+		}
+		on = append(on, cycles)
+	}
 	costs := map[tile]float64{}
+	for i, loss := range cost.Losses(on) {
+		costs[all[i]] = loss
+	}
+	slices.SortStableFunc(all, func(a, b tile) int { return cmp.Compare(costs[a], costs[b]) })
+	return all
+}
+
+// fitting are the tiles that fit: of parts of a run's pixels, then of several runs.
+func (p *tiled) fitting() []tile {
+	step := max(1, p.multiple)
 	var all []tile
 	for g := int64(1); g <= min(p.groups, maxGroups); g++ {
 		if p.groups%g != 0 {
@@ -78,19 +103,22 @@ func (p *tiled) ranked() []tile {
 			continue
 		}
 		for r := step; r <= p.pixels && p.fits(r, v) && (p.most == 0 || r <= p.most); r += step {
-			t := tile{r, v}
-			all, costs[t] = append(all, t), float64(p.groups/g*max(p.runs, 1))*p.rowsCost(p.pixels, r, v)
+			all = append(all, tile{r, v})
 		}
 		for r := 2 * p.pixels; r <= p.runs*p.pixels && p.fits(r, v) && v <= p.mostWide; r += p.pixels {
-			t := tile{r, v}
-			all, costs[t] = append(all, t), float64(p.groups/g)*p.rowsCost(p.runs*p.pixels, r, v)
+			all = append(all, tile{r, v})
 		}
 	}
-	if all == nil {
-		return []tile{{step, p.perBlock}}
-	}
-	slices.SortStableFunc(all, func(a, b tile) int { return cmp.Compare(costs[a], costs[b]) })
 	return all
+}
+
+// cost is the cycles of all pixels and channels in tiles of one size.
+func (p *tiled) cost(t tile) float64 {
+	parts := float64(p.groups / (t.vectors / p.perBlock))
+	if t.rows > p.pixels { // of several runs
+		return parts * p.rowsCost(p.runs*p.pixels, t.rows, t.vectors)
+	}
+	return float64(parts*float64(max(p.runs, 1))) * p.rowsCost(p.pixels, t.rows, t.vectors)
 }
 
 // reads reports whether tiles of so many vectors can read the packed weights.
@@ -122,6 +150,11 @@ func (p *tiled) tileCost(r, v int64) float64 {
 // TileCycles estimates one call of a micro-kernel.
 func TileCycles(t *target.Target, m *loop.MicroKernel) float64 {
 	return callCycles + float64(float64(m.Steps())*max(stepCost(t, m.Instr, m.X, m.Rows, m.Vectors), stream(t, m.Instr, m.Steps(), m.Vectors)))
+}
+
+// CallCycles estimates one call of a micro-kernel whose operands are in the first-level cache.
+func CallCycles(t *target.Target, m *loop.MicroKernel) float64 {
+	return callCycles + float64(float64(m.Steps())*stepCost(t, m.Instr, m.X, m.Rows, m.Vectors))
 }
 
 // stream is the cycles in which one point's registers of W come from the second-level cache: all

@@ -12,7 +12,7 @@ import (
 	"rules_dnn/gen/target/chips"
 )
 
-func chip(t *testing.T, name string) *target.Target {
+func chip(t testing.TB, name string) *target.Target {
 	c, err := chips.Target("../..", name)
 	require.NoError(t, err)
 	return c
@@ -68,4 +68,29 @@ func TestChosenIntegerTiles(t *testing.T) {
 		p := tiled{t: chip, instr: row, x: row.Broadcaster(0), pixels: c.pixels, groups: 2, perBlock: 1, steps: 64, multiple: c.multiple}
 		assert.Equal(t, c.want, p.choose(), "%+v", c)
 	}
+}
+
+// TestTileForSeveralProcessors: of two made-up processors one waits for loads and the other one for its only unit that multiplies. What each of them
+// likes best loses on the other one; the tile that is chosen for both loses least.
+func TestTileForSeveralProcessors(t *testing.T) {
+	facts := func(name, rates, more string) string {
+		return `{"name": "` + name + `", "cpu": "x86_64", "vector_bits": 512, "vector_registers": 32, "cpu_features": ["avx512f"], "instructions": ["fma_f32x16"], "l1d_bytes": 1000000, ` + rates + more + `}`
+	}
+	loads, issue := facts("loads", `"fma_per_cycle": 4, "loads_per_cycle": 0.5, "issue_per_cycle": 8`, ""), facts("late", `"fma_per_cycle": 1, "loads_per_cycle": 8, "issue_per_cycle": 1`, "")
+	choice := func(facts string) *tiled {
+		chip, err := target.Parse([]byte(facts))
+		require.NoError(t, err)
+		return &tiled{t: chip, instr: chip.Tile(ir.F32), x: instr.Memory, pixels: 31, groups: 4, perBlock: 1, steps: 64}
+	}
+	both := choice(facts("any", `"fma_per_cycle": 2`, `, "runs_on": [`+loads+`, `+issue+`]`))
+	one, other := choice(loads), choice(issue)
+	loss := func(x tile) float64 {
+		return max(one.cost(x)/one.cost(one.choose()), other.cost(x)/other.cost(other.choose()))
+	}
+	chosen := both.choose()
+	assert.NotEqual(t, one.choose(), other.choose(), "they disagree")
+	for _, x := range both.fitting() {
+		assert.LessOrEqual(t, loss(chosen), loss(x), "%s instead of %s", x, chosen)
+	}
+	assert.Less(t, loss(chosen), max(loss(one.choose()), loss(other.choose())))
 }

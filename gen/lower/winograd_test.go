@@ -40,6 +40,7 @@ func TestWinogradSchedules(t *testing.T) {
 							l, err := w.propose(env)
 							require.NoError(t, err)
 							require.NoError(t, l.Check(), l.Schedule)
+							require.NoError(t, l.Make())
 							require.NoError(t, loop.Verify(l.Kernel), "%s\n%s", l.Schedule, l.Kernel)
 							assert.Equal(t, w.name()+digestMark+l.Schedule.Digest(), l.Name)
 							for _, name := range names(l.Schedule) {
@@ -109,6 +110,7 @@ func TestGivenFilters(t *testing.T) {
 			require.NotEmpty(t, kernels)
 			for _, l := range kernels {
 				require.NoError(t, l.Check(), l.Schedule)
+				require.NoError(t, l.Make())
 				require.NoError(t, loop.Verify(l.Kernel))
 				assert.Equal(t, c.given, *l.Packing)
 				args, err := l.ArgsOf(b)()

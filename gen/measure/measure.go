@@ -36,6 +36,8 @@ type Options struct {
 	Again bool
 	// Args are further ones for the programs, as in --dims=N=8.
 	Args []string
+	// Regret prints what estimates say of each kernel beside what it takes, and what their choice loses.
+	Regret bool
 }
 
 // Run measures what the record does not have in so many rounds, and writes it after each round: interrupted, it goes
@@ -62,6 +64,9 @@ func Run(programs []Program, o Options, out io.Writer) error {
 		}
 	}
 	s.summary()
+	if o.Regret {
+		s.regret()
+	}
 	return nil
 }
 
@@ -76,6 +81,7 @@ type session struct {
 	pending  map[kernel]bool
 	before   map[kernel]tuning.Kernel // what the record had
 	samples  map[kernel][]float64     // microseconds, one a round and program
+	least    map[kernel]float64       // of all runs
 	rounds   int                      // that were run
 	first    int                      // the round to begin with
 }
@@ -84,7 +90,7 @@ type session struct {
 type kernel struct{ key, name string }
 
 func start(programs []Program, o Options, out io.Writer) (*session, error) {
-	s := &session{o: o, out: out, programs: programs, pending: map[kernel]bool{}, before: map[kernel]tuning.Kernel{}, samples: map[kernel][]float64{}}
+	s := &session{o: o, out: out, programs: programs, pending: map[kernel]bool{}, before: map[kernel]tuning.Kernel{}, samples: map[kernel][]float64{}, least: map[kernel]float64{}}
 	if len(programs) == 0 {
 		return nil, fmt.Errorf("there are no programs to measure")
 	}
@@ -162,7 +168,10 @@ func (s *session) round(r int) error {
 			return fmt.Errorf("%s: %w", s.programs[i].Program, err)
 		}
 		for k, us := range times {
-			s.samples[k] = append(s.samples[k], us)
+			s.samples[k] = append(s.samples[k], us.median)
+			if least, known := s.least[k]; !known || us.least < least {
+				s.least[k] = us.least
+			}
 		}
 	}
 	s.rounds++

@@ -53,7 +53,7 @@ func bench(args []string) int {
 	}
 	var blocks []string
 	for i, ms := range runs[0] {
-		blocks = append(blocks, fmt.Sprintf(`{"block": %d, "calls": 2, "ms": {"median": %g}}`, i, ms))
+		blocks = append(blocks, fmt.Sprintf(`{"block": %d, "calls": 2, "ms": {"median": %g, "p5": %g}}`, i, ms, ms*0.75))
 	}
 	fmt.Printf(`{"ms": {"median": 5}, "blocks": [%s]}`, strings.Join(blocks, ", "))
 	return 0
@@ -68,6 +68,12 @@ func programs(t *testing.T, runs ...[][]float64) []Program {
 	require.NoError(t, err)
 	dir := t.TempDir()
 	var out []Program
+	cycles := func(i int, of ...int64) int64 { // of the kernel, the first where there is no i-th
+		if i < len(of) {
+			return of[i]
+		}
+		return of[0]
+	}
 	for i, times := range runs {
 		p := Program{self, filepath.Join(dir, fmt.Sprintf("%d.json", i)), filepath.Join(dir, fmt.Sprintf("%d.times", i))}
 		pick := func(key string, names ...string) *manifest.Tuning {
@@ -78,7 +84,8 @@ func programs(t *testing.T, runs ...[][]float64) []Program {
 			return &manifest.Tuning{Key: key, What: "Op " + key, Kernel: k, Kernels: names}
 		}
 		m := manifest.Manifest{Chip: "mine", Blocks: []manifest.Block{
-			{Tuning: pick("a", "a0", "a1", "a2")}, {Tuning: pick("b", "b0", "b1")}, {Tuning: pick("c", "c0")}, {Tuning: pick("b", "b0", "b1")}, {},
+			{Tuning: pick("a", "a0", "a1", "a2"), Cycles: cycles(i, 100, 120, 130)}, {Tuning: pick("b", "b0", "b1"), Cycles: cycles(i, 50, 60)},
+			{Tuning: pick("c", "c0"), Cycles: 70}, {Tuning: pick("b", "b0", "b1"), Cycles: cycles(i, 50, 60)}, {},
 		}}
 		write(t, p.Manifest, m)
 		write(t, p.Weights, times)
@@ -136,6 +143,59 @@ func TestRun(t *testing.T) {
 	assert.ErrorContains(t, Run(ps, o, &log), "has times of 2 threads for mine, which cannot be compared with those of 1: measure with --threads=2, or all anew with --again")
 	o.Again = true
 	assert.ErrorContains(t, Run(ps, o, &log), "no more runs", "all programs run again")
+}
+
+// TestRegret: a's least estimate is of the kernel that is second, b's of the fastest. Times are those of the shortest runs, and of the record where
+// nothing is measured any more.
+func TestRegret(t *testing.T) {
+	ps := programs(t,
+		[][]float64{ms(6, 2, 2), ms(8, 2, 2)},
+		[][]float64{ms(4, 3, 5), ms(4, 3, 5)},
+		[][]float64{ms(9, 2, 2), ms(9, 2, 2)})
+	o := Options{Record: filepath.Join(t.TempDir(), "net.tune.json"), Rounds: 2, Threads: 1, Regret: true}
+	var log strings.Builder
+	require.NoError(t, Run(ps, o, &log))
+	assert.Contains(t, log.String(), `Op a: +50.0 %, a0 instead of a1, Spearman 0.50
+           100 cycles      2250.0 us  a0
+           120 cycles      1500.0 us  a1
+           130 cycles      3375.0 us  a2
+Op b: +0.0 %, b0 instead of b0, Spearman 1.00
+            50 cycles       750.0 us  b0
+            60 cycles      1500.0 us  b1
+regret: 3.75 ms by estimates, 3 ms by the fastest kernels, +25.0 %; Spearman's correlation 0.75, the mean of 2 blocks
+`)
+	log.Reset()
+	require.NoError(t, Run(ps, o, &log))
+	assert.Contains(t, log.String(), "regret: 5.5 ms by estimates, 4 ms by the fastest kernels, +37.5 %")
+	o.Regret = false
+	log.Reset()
+	require.NoError(t, Run(ps, o, &log))
+	assert.NotContains(t, log.String(), "regret")
+}
+
+// TestSpearman: equal values share their places, and where all are equal there is no order.
+func TestSpearman(t *testing.T) {
+	of := func(pairs ...float64) []rated {
+		var out []rated
+		for i := 0; i < len(pairs); i += 2 {
+			out = append(out, rated{cycles: pairs[i], micros: pairs[i+1]})
+		}
+		return out
+	}
+	for _, c := range []struct {
+		of    []rated
+		want  float64
+		known bool
+	}{
+		{of(1, 10, 2, 20, 3, 30), 1, true},
+		{of(1, 30, 2, 20, 3, 10), -1, true},
+		{of(1, 10, 1, 20, 3, 30), 0.866, true},
+		{of(1, 10, 1, 20), 0, false},
+	} {
+		got, known := spearman(c.of)
+		assert.InDelta(t, c.want, got, 1e-3)
+		assert.Equal(t, c.known, known)
+	}
 }
 
 // TestNoChoice: a record without blocks, so that a build can name it.

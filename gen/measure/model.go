@@ -20,6 +20,7 @@ type model struct {
 // block is one of a program, with what of it can be measured.
 type block struct {
 	*manifest.Tuning
+	cycles int64 // of its kernel, by an estimate; 0: the manifest does not tell
 }
 
 // model reads the program's manifest, as it is for the chip whose kernels run on this machine.
@@ -34,7 +35,7 @@ func (p Program) model(o Options) (*model, error) {
 	}
 	out := &model{chip: m.Chip}
 	for _, b := range m.Blocks {
-		out.blocks = append(out.blocks, block{b.Tuning})
+		out.blocks = append(out.blocks, block{b.Tuning, b.Cycles})
 	}
 	if len(m.Variants) > 0 {
 		if out.chip, err = p.chip(o); err != nil {
@@ -104,11 +105,15 @@ type report struct {
 
 type times struct {
 	Median float64 `json:"median"`
+	P5     float64 `json:"p5"`
 }
 
+// micros are what a call takes: in half of the runs, and in the shortest ones, which nothing else on the machine disturbed.
+type micros struct{ median, least float64 }
+
 // times are the microseconds of a call of each kernel, the mean of the blocks that have it.
-func (m *model) times(r *report) (map[kernel]float64, error) {
-	sum, n := map[kernel]float64{}, map[kernel]int{}
+func (m *model) times(r *report) (map[kernel]micros, error) {
+	sum, n := map[kernel]micros{}, map[kernel]float64{}
 	for _, x := range r.Blocks {
 		if x.Block < 0 || x.Block >= len(m.blocks) || x.Calls < 1 {
 			return nil, fmt.Errorf("the program tells of block %d, and its manifest of %d blocks", x.Block, len(m.blocks))
@@ -117,12 +122,12 @@ func (m *model) times(r *report) (map[kernel]float64, error) {
 		if b.Tuning == nil || x.Ms.Median <= 0 {
 			continue
 		}
-		k := kernel{b.Key, b.Kernel}
-		sum[k] += x.Ms.Median * 1e3 / float64(x.Calls)
+		k, call := kernel{b.Key, b.Kernel}, 1e3/float64(x.Calls)
+		sum[k] = micros{sum[k].median + float64(x.Ms.Median*call), sum[k].least + float64(x.Ms.P5*call)}
 		n[k]++
 	}
-	for k := range sum {
-		sum[k] /= float64(n[k])
+	for k, us := range sum {
+		sum[k] = micros{us.median / n[k], us.least / n[k]}
 	}
 	return sum, nil
 }

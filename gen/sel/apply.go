@@ -113,6 +113,9 @@ func (s *selector) lower(c *Choice, b *block.Block, name string) Kernel {
 	if err == nil && s.o.Candidate > 0 && b.Call == nil && k.Space == layout.Host {
 		k, err = s.candidate(b, lay, k)
 	}
+	if err == nil && k.Lowered != nil {
+		err = k.Make()
+	}
 	if err != nil || k.Lowered == nil {
 		panic(fmt.Sprintf("block %s has an estimate, but no kernel: %v", b.Label(), err))
 	}

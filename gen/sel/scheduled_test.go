@@ -100,3 +100,14 @@ func TestEqualContractions(t *testing.T) {
 	assert.Len(t, kernels, 1)
 	assert.Equal(t, map[string]string{"a.packed": "0.5", "b.packed": "0.25"}, packed)
 }
+
+// TestBestOfSeveral: of kernels that two processors like differently, the one is chosen that loses least on either; the estimates of the chip that
+// stands for them decide where there are none of theirs.
+func TestBestOfSeveral(t *testing.T) {
+	kernel := func(name string, cycles float64, on ...float64) Kernel {
+		return Kernel{Lowered: &lower.Lowered{Name: name}, Cycles: cycles, on: on}
+	}
+	assert.Equal(t, "b", best([]Kernel{kernel("a", 1, 100, 80), kernel("b", 3, 120, 44), kernel("c", 2, 150, 40)}).Name)
+	assert.Equal(t, "a", best([]Kernel{kernel("a", 1), kernel("b", 3), kernel("c", 2)}).Name)
+	assert.Nil(t, best(nil).Lowered)
+}

@@ -6,6 +6,7 @@
 package sel
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -67,6 +68,8 @@ type Choice struct {
 type Kernel struct {
 	*lower.Lowered
 	Cycles float64
+	// on are those on each of several processors that may run it (target.Processors); nil: there is one.
+	on []float64
 	// Space is where it runs, and where its values lie.
 	Space layout.Space
 	// Tuning is nil where a block is neither in a record nor one of which candidates are asked for.
@@ -213,16 +216,28 @@ func (s *selector) known(b *block.Block, lay lower.Layouts, name string) (Kernel
 	return s.cheapest(b, lay)
 }
 
-// estimated lowers a block by every anchor, or as the kernels of one name, and keeps the least estimate.
+// estimated lowers a block by every anchor, or as the kernels of one name, and keeps the best by estimates.
 func (s *selector) estimated(b *block.Block, lay lower.Layouts, only string) (Kernel, error) {
 	ks, err := s.kernels(b, lay, 0, only)
-	var best Kernel
+	return best(ks), err
+}
+
+// best is the kernel of the least estimate or, where several processors may run it, of the least loss on any of them; the zero Kernel of none.
+func best(ks []Kernel) Kernel {
+	if len(ks) == 0 {
+		return Kernel{}
+	}
+	on := make([][]float64, max(1, len(ks[0].on)))
 	for _, k := range ks {
-		if best.Lowered == nil || k.Cycles < best.Cycles {
-			best = k
+		if k.on == nil {
+			on[0] = append(on[0], k.Cycles)
+		}
+		for i, c := range k.on {
+			on[i] = append(on[i], c)
 		}
 	}
-	return best, err
+	losses := cost.Losses(on)
+	return ks[slices.Index(losses, slices.Min(losses))]
 }
 
 // kernels are those of a block in some layouts, with so many tiles of each width, or of one name only.
@@ -245,11 +260,41 @@ func (s *selector) kernels(b *block.Block, lay lower.Layouts, tiles int, only st
 		}
 		for _, l := range ls {
 			if l.Named(only) {
-				out = append(out, Kernel{Lowered: l, Cycles: d.cycles(cost.Kernel(l.Kernel, d.t, s.usual, lower.TileCycles)), Space: d.space})
+				k, err := d.estimate(l)
+				if err != nil {
+					return nil, fmt.Errorf("block %s: %w", b.Label(), err)
+				}
+				out = append(out, k)
 			}
 		}
 	}
 	return out, nil
+}
+
+// estimate is a kernel with its cycles, also on each of the processors that may run it.
+func (s *side) estimate(l *lower.Lowered) (Kernel, error) {
+	own, err := s.cyclesOn(l, s.t)
+	k := Kernel{Lowered: l, Cycles: s.cycles(own), Space: s.space}
+	if all := s.t.Processors(); len(all) > 1 {
+		for _, t := range all {
+			c, e := s.cyclesOn(l, t)
+			k.on, err = append(k.on, c), errors.Join(err, e)
+		}
+	}
+	return k, err
+}
+
+// cyclesOn is the cycles of a kernel on a processor, from its schedule where that tells them: such a kernel is made when it is chosen.
+func (s *side) cyclesOn(l *lower.Lowered, t *target.Target) (float64, error) {
+	if l.Schedule != nil {
+		if cycles, ok := cost.Schedule(l.Work, l.Schedule, l.Tiles, t, s.usual, lower.CallCycles); ok {
+			return cycles, nil
+		}
+	}
+	if err := l.Make(); err != nil {
+		return 0, err
+	}
+	return cost.Kernel(l.Kernel, t, s.usual, lower.TileCycles), nil
 }
 
 // stored are the layouts in which a kernel finds values.

@@ -2,6 +2,7 @@ package sel
 
 import (
 	"fmt"
+	"slices"
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
@@ -62,6 +63,9 @@ func (s *selector) beside(b *block.Block, own Kernel, lay func(*ir.Value) layout
 	case best.Lowered == nil:
 		return Kernel{}, fmt.Errorf("block %s: no kernel computes it for %s in the layouts that were chosen for the widest chip", b.Label(), s.host().t.Name)
 	}
+	if err := best.Make(); err != nil {
+		return Kernel{}, fmt.Errorf("block %s: %w", b.Label(), err)
+	}
 	if best.Packing == nil && own.Packing == nil && takesValues(best, b) && takesValues(own, b) {
 		best.SamePacking = true
 	}
@@ -73,10 +77,10 @@ func (s *selector) beside(b *block.Block, own Kernel, lay func(*ir.Value) layout
 
 // sharing is the best kernel that reads the weights as the choice's own kernel does, or the best of all where there is none or it
 // takes too long. A kernel that was measured as the fastest is taken if it can read them.
-func (s *selector) sharing(b *block.Block, own, best Kernel, lay func(*ir.Value) layout.Layout, share bool) (Kernel, error) {
+func (s *selector) sharing(b *block.Block, own, free Kernel, lay func(*ir.Value) layout.Layout, share bool) (Kernel, error) {
 	only := ""
-	if best.Tuning != nil {
-		only = lower.Unhashed(best.Name) // it packs them otherwise
+	if free.Tuning != nil {
+		only = lower.Unhashed(free.Name) // it packs them otherwise
 	}
 	s.packing = own.Packing
 	defer func() { s.packing = nil }()
@@ -84,17 +88,12 @@ func (s *selector) sharing(b *block.Block, own, best Kernel, lay func(*ir.Value)
 	if err != nil {
 		return Kernel{}, err
 	}
-	var found Kernel
-	for _, k := range ks {
-		if k.Packing != nil && (found.Lowered == nil || k.Cycles < found.Cycles) {
-			found = k
-		}
-	}
-	if found.Lowered == nil || !share && found.Cycles > sharedLoss*best.Cycles {
-		return best, nil
+	found := best(slices.DeleteFunc(ks, func(k Kernel) bool { return k.Packing == nil }))
+	if found.Lowered == nil || !share && found.Cycles > sharedLoss*free.Cycles {
+		return free, nil
 	}
 	if found.SamePacking = true; only != "" {
-		found.Cycles, found.Tuning = best.Cycles, best.Tuning
+		found.Cycles, found.Tuning = free.Cycles, free.Tuning
 	}
 	return found, nil
 }

@@ -64,7 +64,11 @@ type Target struct {
 	BytesPerCycle   float64 `json:"bytes_per_cycle"`
 	L2BytesPerCycle float64 `json:"l2_bytes_per_cycle"`
 
-	rows []*instr.Row
+	// RunsOn are the facts of processors that may run what is made for a chip which stands for any of its kind.
+	RunsOn []json.RawMessage `json:"runs_on,omitempty"`
+
+	rows       []*instr.Row
+	processors []*Target
 	// channelBlock is that of the library whose variant the kernels are; 0: there is no other.
 	channelBlock int64
 	// vectorBytes is how wide its widest vectors are; 0: as the chip's own.
@@ -121,7 +125,7 @@ func Parse(data []byte) (*Target, error) {
 			return nil, fmt.Errorf("chip %s: instructions: %w", t.Name, err)
 		}
 	}
-	return t, nil
+	return t, t.addProcessors()
 }
 
 // Digest is of all facts but the name. One that a chip does not have leaves it as it is.

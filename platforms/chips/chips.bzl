@@ -8,6 +8,8 @@ A chip is an entry of CHIPS:
 - facts: what the compiler reads, by the fields that README.md lists; dnn_chip adds the name and the copts.
 - variants: of a chip that stands for any processor of its kind, the more capable ones for which a library has kernels, too,
   the least capable first. create() takes the last whose cpu_features the processor has.
+- runs: of a processor, the chips of levels and kinds whose kernels run on it in builds that do not know it: what is chosen for these is
+  what loses least, at worst, on any of their processors.
 
 From here come constraint values, platforms and toolchains (//platforms, //platforms/chips); programs and tests without
 Bazel read it with package gen/target/chips, which knows literals, names, +, * and |: this file loads and calls nothing.
@@ -202,6 +204,7 @@ CHIPS = {
             "l2_bytes_per_cycle": 24,
             "loads_per_cycle": 2,
         },
+        "runs": ["x86_64_v3"],
     },
     # Intel Alder Lake's performance cores, Golden Cove without AVX-512. uops.info: FMA on ports 0 and 1, loads on 2, 3 and 11, 6 micro-operations
     # renamed. Caches: "Popping the Hood on Golden Cove", chipsandcheese.com; L2 is 64 bytes wide.
@@ -219,6 +222,7 @@ CHIPS = {
             "l2_bytes_per_cycle": 32,
             "loads_per_cycle": 3,
         },
+        "runs": ["x86_64_v3"],
     },
     # Intel Sapphire Rapids and Emerald Rapids, Golden Cove with AVX-512: FMA of 512 bits on ports 0 and 5, two loads of 512 bits, 6 micro-operations
     # renamed (Intel's optimisation manual). L2 is 2 MB and 64 bytes wide.
@@ -237,6 +241,7 @@ CHIPS = {
             "l2_bytes_per_cycle": 32,
             "loads_per_cycle": 2,
         },
+        "runs": ["x86_64_v4", "x86_64_v4_vnni"],
     },
     # AMD Zen 4: units and loads are of 256 bits, so that an FMA and a load of 512 bits start in each cycle; 6 operations dispatched (AMD's software
     # optimization guide 57647, Agner Fog's microarchitecture manual). L2 is 32 bytes wide, and a core of an EPYC was measured to read so many a cycle.
@@ -255,6 +260,7 @@ CHIPS = {
             "l2_bytes_per_cycle": 32,
             "loads_per_cycle": 1,
         },
+        "runs": ["x86_64_v4", "x86_64_v4_vnni"],
     },
     # AMD Zen 5 of desktops and servers; that of laptops has units of 256 bits, as x86_64_zen4. Two FMA and two loads of 512 bits, 8 operations
     # dispatched, L2 64 bytes wide (AMD's software optimization guide 58455; "Zen5's AVX512 Teardown", numberworld.org).
@@ -273,6 +279,7 @@ CHIPS = {
             "l2_bytes_per_cycle": 32,
             "loads_per_cycle": 2,
         },
+        "runs": ["x86_64_v4", "x86_64_v4_vnni"],
     },
     # In order. Both pipes of 64 bits make one FMA of 128, 2 instructions issue, and a load is of 64 bits (Arm's software optimization guide EPM128372;
     # ncnn, docs/developer-guide/arm-a53-a55-dual-issue.md). L2 is 64 to 256 KB: of phones, 128.

@@ -36,6 +36,7 @@ examples, for MODEL.onnx [options]:
   net.onnx --peers=all --threads 1,2 --rounds 9   time it and four engines in turn, and print a table
   net.onnx --tune net.tune.json                   measure kernels and write the record
   net.onnx --tuning net.tune.json --rounds 9      use it
+  net.onnx --tune net.tune.json --regret          what estimates say of kernels beside what was measured
   --list tests/models/graphs.txt --models FOLDER  a table of the list's models, which are in the folder
   net.onnx --chip arm64 --cxx "aarch64-linux-gnu-g++ -static" --emulator qemu-aarch64
 
@@ -59,7 +60,7 @@ type options struct {
 	seconds                 float64
 	tune, tuning            string
 	candidates              int
-	again                   bool
+	again, regret           bool
 	fill                    bool
 	// threadsGiven and peersGiven are what the user wrote.
 	threadsGiven, peersGiven string
@@ -140,6 +141,7 @@ func (o *options) define(fs *flag.FlagSet) {
 	fs.StringVar(&o.tune, "tune", "", "measure the blocks' kernels and write this record; compares nothing, but in a line of a list what the record then chooses (a relative path is one in --models)")
 	fs.IntVar(&o.candidates, "candidates", 8, "with --tune: how many kernels of a block are measured at most")
 	fs.BoolVar(&o.again, "again", false, "with --tune: measure what the record has already, too")
+	fs.BoolVar(&o.regret, "regret", false, "with --tune: print what estimates say of each kernel beside what it takes, how much longer than the fastest one the estimates' choice takes, and Spearman's correlation of both orders")
 	fs.StringVar(&o.peersGiven, "peers", "", "engines to time, as in onnxruntime,ncnn, or all: "+strings.Join(engines, ", ")+"; prints a table in Markdown")
 	fs.IntVar(&o.intLimit, "int-limit", 1000, "what integer inputs stay below")
 	fs.IntVar(&o.seed, "seed", 0, "other numbers give other inputs")
@@ -168,6 +170,9 @@ func (o *options) check(models []string) error {
 	}
 	if o.tune != "" && (o.tuning != "" || o.peers != nil && o.list == "" || o.emulator != "" || o.candidates < 1) {
 		return fmt.Errorf("--tune measures one model on this machine, at least one candidate: leave out --tuning, --emulator, and --peers without --list")
+	}
+	if o.regret && o.tune == "" {
+		return fmt.Errorf("--regret compares estimates with what --tune measures: give it the record's file")
 	}
 	if o.rounds < 0 {
 		return fmt.Errorf("--rounds=%d: want a number from 0", o.rounds)

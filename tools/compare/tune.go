@@ -79,5 +79,5 @@ func tune(o *options, out io.Writer) error {
 	for _, run := range o.runs {
 		args = append(args, "--dims="+run)
 	}
-	return measure.Run(programs, measure.Options{Record: o.path(o.tune), Rounds: rounds, Seconds: o.seconds, Threads: o.threads, Again: o.again, Args: args}, out)
+	return measure.Run(programs, measure.Options{Record: o.path(o.tune), Rounds: rounds, Seconds: o.seconds, Threads: o.threads, Again: o.again, Args: args, Regret: o.regret}, out)
 }

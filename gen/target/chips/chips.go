@@ -78,9 +78,13 @@ func parse(path string, text []byte) ([]Chip, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s: want a dict CHIPS", path)
 	}
+	runsOn, err := processors(table)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
 	var all []Chip
 	for _, name := range table.keys {
-		c, err := chip(name, table.values[name])
+		c, err := chip(name, table.values[name], runsOn[name])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", path, name, err)
 		}
@@ -90,10 +94,34 @@ func parse(path string, text []byte) ([]Chip, error) {
 }
 
 // fields are those of an entry.
-var fields = []string{"constraints", "copts", "facts", "variants"}
+var fields = []string{"constraints", "copts", "facts", "runs", "variants"}
 
-// chip makes a chip of an entry.
-func chip(name string, value any) (Chip, error) {
+// processors are the facts of those that run what is made for other entries, by the names of these, as platforms/chips/BUILD.bazel has them.
+func processors(table *dict) (map[string][]any, error) {
+	out := map[string][]any{}
+	for _, name := range table.keys {
+		entry, ok := table.values[name].(*dict)
+		if !ok || entry.values["runs"] == nil {
+			continue
+		}
+		facts, isDict := entry.values["facts"].(*dict)
+		data, err := encode(entry.values["runs"])
+		var of []string
+		if err != nil || !isDict || json.Unmarshal(data, &of) != nil {
+			return nil, fmt.Errorf("%s: runs: want names of chips, beside facts", name)
+		}
+		for _, chip := range of {
+			if _, ok := table.values[chip]; !ok {
+				return nil, fmt.Errorf("%s: runs: there is no chip %q", name, chip)
+			}
+			out[chip] = append(out[chip], facts.with("name", name))
+		}
+	}
+	return out, nil
+}
+
+// chip makes a chip of an entry, for which what runs on some processors is made.
+func chip(name string, value any, runsOn []any) (Chip, error) {
 	c := Chip{Name: name, Constraints: map[string]string{}}
 	entry, ok := value.(*dict)
 	if !ok {
@@ -120,10 +148,13 @@ func chip(name string, value any) (Chip, error) {
 	if !ok {
 		return c, fmt.Errorf("facts: want a dict")
 	}
-	for _, key := range []string{"name", "copts"} {
+	for _, key := range []string{"name", "copts", "runs_on"} {
 		if _, ok := facts.values[key]; ok {
 			return c, fmt.Errorf("facts has %s, which the entry gives", key)
 		}
+	}
+	if runsOn != nil {
+		facts = facts.with("runs_on", runsOn)
 	}
 	var err error
 	c.Facts, err = encode(facts.with("name", name).with("copts", entry.values["copts"]))

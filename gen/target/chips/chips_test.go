@@ -121,6 +121,30 @@ func TestVariants(t *testing.T) {
 	assert.Equal(t, 1, libraries, "x86_64's: those of 64-bit ARM have no kernels of their own yet")
 }
 
+// TestRunsOn: a processor says which chips of levels stand for it, and these have its facts.
+func TestRunsOn(t *testing.T) {
+	all, err := parse("chips.bzl", []byte(`CHIPS = {
+    "level": {"copts": ["-a"], "facts": {"x": 1}},
+    "one": {"copts": [], "facts": {"x": 2}, "runs": ["level"]},
+    "other": {"copts": [], "facts": {"x": 3}, "runs": ["level"]},
+}`))
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"copts": ["-a"], "name": "level", "x": 1, "runs_on": [{"name": "one", "x": 2}, {"name": "other", "x": 3}]}`, string(all[0].Facts))
+	assert.JSONEq(t, `{"copts": [], "name": "one", "x": 2}`, string(all[1].Facts))
+
+	v4, err := Target(root, "x86_64_v4")
+	require.NoError(t, err)
+	var names []string
+	for _, p := range v4.Processors() {
+		names = append(names, p.Name)
+	}
+	assert.Equal(t, []string{"x86_64_sapphire_rapids", "x86_64_zen4", "x86_64_zen5"}, names)
+	zen, err := Target(root, "x86_64_zen4")
+	require.NoError(t, err)
+	assert.Equal(t, zen.FMAPerCycle, v4.Processors()[1].FMAPerCycle)
+	assert.Same(t, zen, zen.Processors()[0], "it stands for itself")
+}
+
 func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                              `chips.bzl: want a dict CHIPS`,
@@ -140,7 +164,9 @@ func TestMistakes(t *testing.T) {
 		`CHIPS = {"n": {"fact": {}}}`:   `chips.bzl: n: there is no field "fact"; want constraints, copts, facts`,
 		`CHIPS = {"n": {"copts": [1]}}`: `chips.bzl: n: copts: `,
 		`CHIPS = {"n": {"copts": []}}`:  `chips.bzl: n: facts: want a dict`,
-		`CHIPS = {"n": {"facts": {"name": "n"}}}`: `chips.bzl: n: facts has name, which the entry gives`,
+		`CHIPS = {"n": {"facts": {}, "runs": ["m"]}}`: `chips.bzl: n: runs: there is no chip "m"`,
+		`CHIPS = {"n": {"facts": {}, "runs": "n"}}`:   `chips.bzl: n: runs: want names of chips`,
+		`CHIPS = {"n": {"facts": {"name": "n"}}}`:     `chips.bzl: n: facts has name, which the entry gives`,
 	} {
 		_, err := parse("chips.bzl", []byte(text))
 		assert.ErrorContains(t, err, want, text)

@@ -1,0 +1,96 @@
+package lower
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/cost"
+	"rules_dnn/gen/follow"
+	"rules_dnn/gen/ir"
+)
+
+// TestEstimateOfSchedule: what is estimated is not made, and its schedule tells about as much as the loops of the kernel do; it tells
+// nothing of loops that only the run knows.
+func TestEstimateOfSchedule(t *testing.T) {
+	estimated := 0
+	for _, name := range slices.Sorted(maps.Keys(contractions)) {
+		for _, chipName := range []string{"x86_64", "x86_64_v3", "x86_64_v4", "arm64"} {
+			for _, blocked := range []bool{false, true} {
+				b, env := convolution(t, ir.F32, contractions[name], chipName, blocked)
+				kernels, err := Contraction(b, env)
+				require.NoError(t, err)
+				for _, l := range kernels {
+					assert.Nil(t, l.Kernel, "%s on %s", name, chipName)
+					cycles, ok := cost.Schedule(l.Work, l.Schedule, l.Tiles, env.Target, env.Symbols, CallCycles)
+					if strings.HasSuffix(name, "of the run") {
+						assert.False(t, ok, "%s on %s", name, chipName)
+						continue
+					}
+					require.True(t, ok, "%s on %s", name, chipName)
+					require.NoError(t, l.Make())
+					loops := cost.Kernel(l.Kernel, env.Target, env.Symbols, TileCycles)
+					assert.InEpsilon(t, 1, cycles/loops, 0.5, "%s on %s, blocked %t: %.0f cycles of the schedule, %.0f of the loops\n%s", name, chipName, blocked, cycles, loops, l.Schedule)
+					estimated++
+				}
+			}
+		}
+	}
+	assert.Greater(t, estimated, 40)
+}
+
+// TestEstimateOfRests: rows that fill no tile cost what they execute, whatever the tile is.
+func TestEstimateOfRests(t *testing.T) {
+	cycles := func(pixels int) float64 {
+		b, env := convolution(t, ir.F32, fmt.Sprintf("1, 512, 1, %d; 64, 512, 1, 1; ", pixels), "x86_64_v4", true)
+		env.Only = "contraction tile 6x4"
+		kernels, err := Contraction(b, env)
+		require.NoError(t, err)
+		require.Len(t, kernels, 1)
+		l := kernels[0]
+		c, ok := cost.Schedule(l.Work, l.Schedule, l.Tiles, env.Target, env.Symbols, CallCycles)
+		require.True(t, ok)
+		return c
+	}
+	whole, rest := cycles(24), cycles(25)
+	assert.Less(t, whole, rest)
+	assert.Less(t, rest, cycles(30), "one row more is no whole tile more")
+}
+
+// BenchmarkEstimate is one estimate of a schedule, of each kind of contraction.
+func BenchmarkEstimate(b *testing.B) {
+	for _, name := range slices.Sorted(maps.Keys(contractions)) {
+		b.Run(name, func(bench *testing.B) {
+			block, env := convolution(bench, ir.F32, contractions[name], "x86_64_v4", true)
+			kernels, err := Contraction(block, env)
+			require.NoError(bench, err)
+			if len(kernels) == 0 {
+				bench.Skip("none in this layout")
+			}
+			l := kernels[0]
+			for bench.Loop() {
+				tiles, err := follow.Tiles(l.Work, l.Schedule, env.Target)
+				if err != nil {
+					bench.Fatal(err)
+				}
+				cost.Schedule(l.Work, l.Schedule, tiles, env.Target, env.Symbols, CallCycles)
+			}
+		})
+	}
+}
+
+// BenchmarkMake is what following a schedule takes beside that.
+func BenchmarkMake(b *testing.B) {
+	block, env := convolution(b, ir.F32, contractions["bands"], "x86_64_v4", true)
+	for b.Loop() {
+		kernels, err := Contraction(block, env)
+		if err != nil || kernels[0].Make() != nil {
+			b.Fatal("no kernel")
+		}
+	}
+}
