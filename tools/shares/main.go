@@ -1,0 +1,95 @@
+// Command shares measures which share of the processor's peak products of matrices reach.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+
+	"rules_dnn/gen/target"
+	"rules_dnn/gen/target/chips"
+)
+
+const usage = `shares compiles products of two computed matrices for chips whose instructions this machine has, runs each, and prints which share of
+the peak they reach: operations over what products and sums of float32 in registers reach in the same process. Of the times it takes
+the least: what else the machine does is not the kernel's. For bytes the share of float32's peak may be above 100 %: the last
+column is how many times as fast they are as float32 of the same size on the same chip.
+
+usage: go run ./tools/shares [options]             from the repository's root
+
+options:
+`
+
+// options are what the command line says.
+type options struct {
+	chips, only, cxx, keep string
+	seconds                float64
+}
+
+func main() {
+	if err := run(os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintf(os.Stderr, "shares: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	o := &options{}
+	fs := flag.NewFlagSet("shares", flag.ContinueOnError)
+	fs.Usage = func() {
+		fmt.Fprint(fs.Output(), usage)
+		fs.PrintDefaults()
+	}
+	fs.StringVar(&o.chips, "chips", "x86_64_v3,x86_64_v4,x86_64_v4_vnni", "chips of platforms/chips/chips.bzl, with commas between")
+	fs.StringVar(&o.only, "only", "", "a regular expression of the products to take, as f32_512")
+	fs.StringVar(&o.cxx, "cxx", "g++", "the C++ compiler and its options")
+	fs.StringVar(&o.keep, "keep", "", "folder for all that is generated, to look at afterwards")
+	fs.Float64Var(&o.seconds, "seconds", 0.5, "how long each runs at least")
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	only, err := regexp.Compile(o.only)
+	switch {
+	case err != nil:
+		return fmt.Errorf("--only=%s: %w", o.only, err)
+	case fs.NArg() > 0:
+		return fmt.Errorf("found %q after the options; --help shows what there is", fs.Arg(0))
+	}
+	work := o.keep
+	if work == "" {
+		if work, err = os.MkdirTemp("", "shares"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(work)
+	}
+	b := &builder{work: work, cxx: strings.Fields(o.cxx)}
+	if err := b.prepare(); err != nil {
+		return err
+	}
+	var t table
+	for _, name := range strings.Split(o.chips, ",") {
+		facts, err := chips.Facts(".", name)
+		if err != nil {
+			return err
+		}
+		chip, err := target.Parse(facts)
+		if err != nil {
+			return err
+		}
+		for _, p := range products {
+			if !only.MatchString(p.String()) {
+				continue
+			}
+			f, err := b.measure(p, chip, facts, o.seconds)
+			if err != nil {
+				return fmt.Errorf("%s for %s: %w", p, name, err)
+			}
+			t.add(name, p, f)
+		}
+	}
+	fmt.Print(t.text())
+	return nil
+}
