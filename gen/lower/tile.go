@@ -199,5 +199,5 @@ func stepCost(t *target.Target, row *instr.Row, x instr.Operand, r, v int64) flo
 	loads /= t.LoadsPerCycle
 	issue := (float64(r*v*row.Ops) + instrs) / t.IssuePerCycle
 	fma := row.Applications(x, r, v) / t.FMAPerCycle
-	return max(fma, loads, issue, row.Latency) + float64(hidden*(loads+issue))
+	return max(fma, loads, issue, t.Latency(row)) + float64(hidden*(loads+issue))
 }

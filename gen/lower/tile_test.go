@@ -94,3 +94,15 @@ func TestTileForSeveralProcessors(t *testing.T) {
 	}
 	assert.Less(t, loss(chosen), max(loss(one.choose()), loss(other.choose())))
 }
+
+// TestLatency: a tile of few accumulators waits for them, longer where a chip says so; what only sums integers does not.
+func TestLatency(t *testing.T) {
+	c := *chip(t, "x86_64_v3")
+	row, integers := c.Tile(ir.F32), instr.Lookup("pmaddwd_i16x8")
+	step := func(r *instr.Row, rows int64) float64 { return stepCost(&c, r, r.Broadcaster(0), rows, 1) }
+	few, many, whole := step(row, 2), step(row, 12), step(integers, 2)
+	c.FMALatency = row.Latency + 1
+	assert.InDelta(t, few+1, step(row, 2), 1e-9)
+	assert.InDelta(t, many, step(row, 12), 1e-9)
+	assert.InDelta(t, whole, step(integers, 2), 1e-9)
+}

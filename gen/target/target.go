@@ -30,6 +30,8 @@ type Target struct {
 	Instructions []string `json:"instructions"`
 	// FMAPerCycle is how many of them start in a cycle.
 	FMAPerCycle float64 `json:"fma_per_cycle"`
+	// FMALatency is how many cycles after an accumulator of floats its next value is there; 0: as many as the instruction's row says.
+	FMALatency float64 `json:"fma_latency"`
 	// LoadsPerCycle and IssuePerCycle are how many loads of vectors, and how many instructions
 	// of any kind, start in a cycle.
 	LoadsPerCycle float64 `json:"loads_per_cycle"`
@@ -114,7 +116,7 @@ func Parse(data []byte) (*Target, error) {
 	if t.VectorRegisters < 4 || t.VectorRegisters > 256 {
 		return nil, fmt.Errorf("chip %s: vector_registers is %d; want 4 to 256", t.Name, t.VectorRegisters)
 	}
-	if min(t.FMAPerCycle, t.LoadsPerCycle, t.IssuePerCycle, t.BytesPerCycle, t.L2BytesPerCycle) <= 0 || t.L1D <= 0 || t.L2 <= 0 || t.PrefetchBytes < 0 {
+	if min(t.FMAPerCycle, t.LoadsPerCycle, t.IssuePerCycle, t.BytesPerCycle, t.L2BytesPerCycle) <= 0 || t.L1D <= 0 || t.L2 <= 0 || t.PrefetchBytes < 0 || t.FMALatency < 0 {
 		return nil, fmt.Errorf("chip %s: rates and cache sizes must be positive", t.Name)
 	}
 	if err := t.checkTasks(); err != nil {
@@ -198,6 +200,14 @@ func (t *Target) Dots(d ir.DType) []*instr.Row {
 		}
 	}
 	return out
+}
+
+// Latency is how many cycles after an accumulator of an instruction its next value is there.
+func (t *Target) Latency(r *instr.Row) float64 {
+	if r.Acc.IsFloat() && t.FMALatency > 0 {
+		return t.FMALatency
+	}
+	return r.Latency
 }
 
 // Lanes is how many elements of type d a vector register holds; 1 where kernels cannot compute

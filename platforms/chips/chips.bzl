@@ -15,7 +15,7 @@ From here come constraint values, platforms and toolchains (//platforms, //platf
 Bazel read it with package gen/target/chips, which knows literals, names, +, * and |: this file loads and calls nothing.
 
 Caches are the smallest of a processor's variants where these differ. fma_per_cycle and loads_per_cycle are of whole vectors (on
-64-bit ARM, of the halves that kernels load), issue_per_cycle is what is renamed or dispatched in a cycle. l2_bytes_per_cycle is what
+64-bit ARM, of the halves that kernels load), fma_latency is of floats where it is not as in gen/instr, issue_per_cycle is what is renamed or dispatched in a cycle. l2_bytes_per_cycle is what
 reads sustain, where somebody measured it, else half of the width of the cache's port. bytes_per_cycle is an estimate: what
 one core reads from memory, over its clock.
 """
@@ -188,7 +188,7 @@ CHIPS = {
 
     # Processors, for builds that know which one it is. Of x86-64 the flags are the level's. What no row of gen/instr uses is neither a flag nor asked for by create().
 
-    # Intel Haswell and Broadwell. uops.info: FMA on ports 0 and 1, loads on 2 and 3, 4 micro-operations renamed. L2 is 64 bytes wide (Intel's
+    # Intel Haswell and Broadwell. uops.info: FMA on ports 0 and 1, of 5 cycles, loads on 2 and 3, 4 micro-operations renamed. L2 is 64 bytes wide (Intel's
     # optimisation manual); 54 GiB/s at 2.5 GHz were measured (community.intel.com, "L1-, L2- and L3-bandwidth of E5-2680 v3").
     "x86_64_haswell": {
         "constraints": {
@@ -198,6 +198,7 @@ CHIPS = {
         "copts": _X86_64_V3_COPTS,
         "facts": _X86_64_V3 | {
             "bytes_per_cycle": 4,
+            "fma_latency": 5,
             "issue_per_cycle": 4,
             "l1d_bytes": 32 * _KB,
             "l2_bytes": 256 * _KB,
