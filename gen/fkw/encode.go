@@ -31,7 +31,7 @@ type kernel struct{ channel, pattern int }
 // that has all its taps.
 func Encode(w *ir.Tensor, patterns []Pattern) (*Weights, error) {
 	out := &Weights{Encoding: Encoding{Patterns: patterns}, Type: w.Type, taps: 1}
-	if err := out.check(); err != nil {
+	if err := out.Check(); err != nil {
 		return nil, err
 	}
 	if len(w.Shape) < 3 || w.Shape[0] > maxIndex || w.Shape[1] >= maxIndex {
