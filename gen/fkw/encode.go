@@ -143,6 +143,12 @@ func shared(a, b []kernel) int {
 	return n
 }
 
+// StructureBytes is what the arrays take besides the kept weights.
+func StructureBytes(filters, kernels, patterns int64) int64 {
+	const offset, index = 4, 2 // bytes of the elements of Offset, and of the others
+	return offset*(filters+1) + index*(filters+kernels+filters*(patterns+1))
+}
+
 // Arrays are the format's arrays, in the order Offset, Reorder, Index, Stride, Values.
 func (w *Weights) Arrays() []*ir.Tensor {
 	return []*ir.Tensor{
