@@ -16,6 +16,7 @@ import (
 	"rules_dnn/gen/pipeline"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/prune"
+	"rules_dnn/gen/prune/policy"
 	"rules_dnn/gen/shape"
 )
 
@@ -37,6 +38,15 @@ Settings are a JSON object; what is left out has these values:
   exempt           names of weights, or of nodes, of further layers that stay dense
   sensitivity      numbers by names of weights, which a policy reads
 
+--policy is a file in Starlark with a function that decides for each layer that is not exempt:
+  def policy(layer):
+      if layer.op == "Gemm" or layer.macs_share < 0.01:
+          return dense
+      return settings(connectivity = 5 if layer.position > layer.count // 2 else 2)
+A layer has name, node, op, shape, filters, channels, kernel ("3x3"), groups, depthwise, position, count (of layers), weights, macs,
+macs_share, sensitivity (None: not known), and patterns, entries, connectivity and share as the settings say. settings() takes these
+four, and what is left out is as the settings say; dense leaves the layer as it is.
+
 Examples:
   8 patterns and 3.6 times fewer kernels, which together are PatDNN's 8 times fewer weights:
     echo '{"connectivity": 3.6}' > settings.json
@@ -52,6 +62,7 @@ Examples:
 type pruneFlags struct {
 	graph               graphFlags
 	settings, masks     string
+	policy              string
 	outMasks, outReport string
 	outExternal         list
 	warn                warnFlags
@@ -65,6 +76,7 @@ func pruneCommand(args []string, out, log io.Writer) error {
 	c.Var(&f.graph.external, "external", "`LOCATION=PATH` of a file of external data; may be repeated")
 	c.Var(&f.graph.dims, "dim", "`SYMBOL=NUMBER` or SYMBOL=LOW..HIGH binds or bounds a symbolic dimension, for numbers of operations; may be repeated")
 	c.StringVar(&f.settings, "settings", "", "`FILE`: settings, by which weights are projected once, without training")
+	c.StringVar(&f.policy, "policy", "", "`FILE` in Starlark that decides for each layer (with --settings, and only then)")
 	c.StringVar(&f.masks, "masks", "", "`FILE` of masks to apply")
 	c.StringVar(&f.graph.out, "out", "", "`FILE` where the pruned model goes")
 	c.Var(&f.outExternal, "out-external", "`LOCATION=PATH` where a file of external data goes, which --external names; may be repeated")
@@ -77,6 +89,9 @@ func pruneCommand(args []string, out, log io.Writer) error {
 	if (f.settings == "") == (f.masks == "") {
 		return c.hint("want one of --settings, by which weights are projected, and --masks, which are applied")
 	}
+	if f.policy != "" && f.settings == "" {
+		return c.hint("--policy=%s: only --settings has a policy; masks say all", f.policy)
+	}
 	if err := f.warn.check(); err != nil {
 		return err
 	}
@@ -86,7 +101,7 @@ func pruneCommand(args []string, out, log io.Writer) error {
 // plan is what the command reads and writes.
 func (f *pruneFlags) plan() *files.Plan {
 	p := &files.Plan{}
-	inputs(p, f.graph.external, map[string]string{"src": f.graph.src, "settings": f.settings, "masks": f.masks})
+	inputs(p, f.graph.external, map[string]string{"src": f.graph.src, "settings": f.settings, "policy": f.policy, "masks": f.masks})
 	outputs(p, map[string]string{"out": f.graph.out, "out-masks": f.outMasks, "out-report": f.outReport})
 	for _, e := range f.outExternal {
 		if _, path, ok := strings.Cut(e, "="); ok && path != "" {
@@ -198,10 +213,26 @@ func (f *pruneFlags) choose(n *prune.Network) (*prune.Options, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: settings of pruning: %w", f.settings, err)
 	}
-	if err := n.Project(o, nil); err != nil {
+	decide, err := f.readPolicy()
+	if err != nil {
+		return nil, err
+	}
+	if err := n.Project(o, decide); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.graph.src, err)
 	}
 	return &o, nil
+}
+
+// readPolicy is the policy; nil where there is none. Its errors name the file.
+func (f *pruneFlags) readPolicy() (prune.Policy, error) {
+	if f.policy == "" {
+		return nil, nil
+	}
+	text, err := files.Read(f.policy)
+	if err != nil {
+		return nil, err
+	}
+	return policy.Parse(f.policy, text)
 }
 
 // write writes all outputs, or none.

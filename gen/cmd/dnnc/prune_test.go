@@ -230,3 +230,27 @@ func TestPruneErrors(t *testing.T) {
 	_, err = dnnc("prune", "--src=model.onnx", settings(t, `{}`), "--out=x.onnx")
 	require.ErrorContains(t, err, "nothing is pruned")
 }
+
+// TestPrunePolicy: a policy decides for each layer, and its mistakes name file and line.
+func TestPrunePolicy(t *testing.T) {
+	t.Chdir(t.TempDir())
+	small(t)
+	write := func(body string) []string {
+		require.NoError(t, os.WriteFile("p.star", []byte("def policy(layer):\n  "+body+"\n"), 0o644))
+		return []string{"prune", "--src=model.onnx", "--external=sub/weights.bin=weights.bin", "--policy=p.star", "--warnings=none",
+			"--out=out.onnx", "--out-external=sub/weights.bin=out.bin", "--out-report=report.json"}
+	}
+	set := settings(t, `{"exempt_first": false, "connectivity": 2}`)
+	mustRun(t, append(write("return dense if layer.position == 0 else settings(connectivity = 2 * layer.position, patterns = 3)"), set)...)
+	r := readReport(t, "report.json")
+	require.Equal(t, []string{"a"}, r.Dense)
+	require.Equal(t, []int64{8, 4}, []int64{r.Layers[0].KeptKernels, r.Layers[1].KeptKernels})
+	require.Len(t, r.Patterns, 3)
+	require.EqualValues(t, 3*4*4*9*64, r.Total.MACs, "padding counts")
+	_, err := dnnc(append(write("return settings(entries = 12)"), set)...)
+	require.ErrorContains(t, err, `layer "a" (weights of Conv "conv_a"): the policy's settings: entries = 12; want 1 to 9`)
+	_, err = dnnc(append(write("return 1 // 0"), set)...)
+	require.ErrorContains(t, err, "p.star:2:12: in policy: floored division by zero")
+	_, err = dnnc(append(write("return dense"), "--masks=masks")...)
+	require.ErrorContains(t, err, "only --settings has a policy")
+}
