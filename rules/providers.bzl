@@ -30,9 +30,11 @@ DnnGraphInfo = provider(
 DnnPruningInfo = provider(
     doc = "How networks are pruned: by masks, or by settings and a policy.",
     fields = {
+        "calibration": "File: inputs by which BatchNormalizations get their statistics anew, or None.",
         "masks": "File: which weights are kept; None where settings say so.",
         "policy": "File: Starlark that decides for each layer, or None.",
         "settings": "File: JSON for `dnnc prune`; None where masks say all.",
+        "shrink": "bool: whether empty filters and channels are taken out.",
     },
 )
 

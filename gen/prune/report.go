@@ -21,6 +21,9 @@ type Report struct {
 	// dropped Changed weights that were not zero.
 	Retrained bool  `json:"retrained"`
 	Changed   int64 `json:"changed_weights"`
+	// Channels is how many were taken out of the network, and Recalibrated how many BatchNormalizations got statistics anew.
+	Channels     int `json:"channels_taken_out"`
+	Recalibrated int `json:"recalibrated"`
 	// Kernels says what computes pruned layers.
 	Kernels  string        `json:"kernels"`
 	Options  *Options      `json:"options,omitempty"` // nil: masks were given

@@ -60,7 +60,8 @@ def run_prune(ctx, base, src, external, dims, pruning):
     files = struct(
         external = tuple([
             struct(location = entry.location, file = ctx.actions.declare_file("%s.pruned/%s" % (base, entry.location)))
-            for entry in external
+            # What shrinks is written anew, with one file of external data.
+            for entry in (external[:1] if pruning.shrink else external)
         ]),
         masks = ctx.actions.declare_file(base + ".masks.safetensors"),
         report = ctx.actions.declare_file(base + ".pruning.json"),
@@ -72,10 +73,12 @@ def run_prune(ctx, base, src, external, dims, pruning):
     _add_external(args, external)
     _add_dims(args, dims)
     inputs = [src] + [entry.file for entry in external]
-    for option, file in [("masks", pruning.masks), ("settings", pruning.settings), ("policy", pruning.policy)]:
+    for option, file in [("masks", pruning.masks), ("settings", pruning.settings), ("policy", pruning.policy), ("calibration", pruning.calibration)]:
         if file:
             args.add(file, format = "--%s=%%s" % option)
             inputs.append(file)
+    if pruning.shrink:
+        args.add("--shrink")
     args.add(files.src, format = "--out=%s")
     for entry in files.external:
         args.add(entry.file, format = "--out-external=%s=%%s" % entry.location.replace("%", "%%"))

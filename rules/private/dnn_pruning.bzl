@@ -8,7 +8,13 @@ def _dnn_pruning_impl(ctx):
     if ctx.file.masks:
         return [
             DefaultInfo(files = depset([ctx.file.masks])),
-            DnnPruningInfo(masks = ctx.file.masks, policy = None, settings = None),
+            DnnPruningInfo(
+                calibration = ctx.file.calibration,
+                masks = ctx.file.masks,
+                policy = None,
+                settings = None,
+                shrink = ctx.attr.shrink,
+            ),
         ]
     settings = ctx.actions.declare_file(ctx.label.name + ".json")
     ctx.actions.write(settings, json.encode_indent({
@@ -24,13 +30,23 @@ def _dnn_pruning_impl(ctx):
     }, indent = " ") + "\n")
     return [
         DefaultInfo(files = depset([settings])),
-        DnnPruningInfo(masks = None, policy = ctx.file.policy, settings = settings),
+        DnnPruningInfo(
+            calibration = ctx.file.calibration,
+            masks = None,
+            policy = ctx.file.policy,
+            settings = settings,
+            shrink = ctx.attr.shrink,
+        ),
     ]
 
 dnn_pruning_rule = rule(
     implementation = _dnn_pruning_impl,
     doc = "Says how networks are pruned.",
     attrs = {
+        "calibration": attr.label(
+            allow_single_file = True,
+            doc = "Inputs by which BatchNormalizations get their statistics anew.",
+        ),
         "connectivity": attr.string(
             default = "1",
             doc = "How many times fewer kernels convolutions keep.",
@@ -76,6 +92,9 @@ dnn_pruning_rule = rule(
             default = 1,
             doc = "How many filters in a row have the same kernels.",
         ),
+        "shrink": attr.bool(
+            doc = "Whether empty filters and channels are taken out.",
+        ),
     },
     provides = [DnnPruningInfo],
 )
@@ -100,6 +119,8 @@ def dnn_pruning(
         policy = None,
         sensitivity = None,
         masks = None,
+        calibration = None,
+        shrink = None,
         **kwargs):
     """Says how networks are pruned, as PatDNN does: `dnn_model(pruning = ":NAME")`.
 
@@ -122,6 +143,10 @@ def dnn_pruning(
       policy: a .star file whose function policy(layer) decides for each layer that is not exempt; `dnnc prune --help` has what it sees.
       sensitivity: numbers for the policy, by names of weights, as in {"conv1.weight": 0.3}.
       masks: a file of masks, as `dnnc prune` and training write them. They say all: other attributes are refused beside them.
+      calibration: a safetensors file of inputs, by the names of the model's inputs: of these BatchNormalizations get their mean and
+        variance anew, in the interpreter. There must be some that are not folded into weights.
+      shrink: whether filters and channels that are empty or not read are taken out, with what computes and reads them. The model is written
+        anew then, without what does not change what it computes; external data become one file.
       **kwargs: attributes common to all rules.
     """
     attributes = dict(
@@ -139,6 +164,8 @@ def dnn_pruning(
     dnn_pruning_rule(
         name = name,
         given = [key for key in sorted(attributes) if attributes[key] != None],
+        calibration = calibration,
         masks = masks,
+        shrink = shrink,
         **(attributes | kwargs)
     )

@@ -66,6 +66,19 @@ def _masks_impl(ctx):
 
 _masks_test = analysistest.make(_masks_impl, config_settings = SETTINGS)
 
+def _shrink_impl(ctx):
+    env = analysistest.begin(ctx)
+    argv = arguments(env, "DnnPrune")
+    for want in ["--shrink", "--calibration=rules/tests/data/weights.bin", "--masks=rules/tests/data/more/weights.bin"]:
+        asserts.true(env, want in argv, "%s is not in %s" % (want, argv))
+
+    # The first file of external data holds all weights.
+    asserts.equals(env, 1, len([arg for arg in argv if arg.startswith("--out-external")]))
+    asserts.equals(env, 1, len([arg for arg in arguments(env, "DnnGraph") if arg.startswith("--external")]))
+    return analysistest.end(env)
+
+_shrink_test = analysistest.make(_shrink_impl, config_settings = SETTINGS)
+
 def _of_import_impl(ctx):
     env = analysistest.begin(ctx)
     asserts.equals(env, [], [a for a in analysistest.target_actions(env) if a.mnemonic in ["DnnGraph", "DnnPrune"]])
@@ -159,6 +172,20 @@ def _fixtures():
         pruning = ":by_policy",
         tags = MANUAL,
     )
+    dnn_pruning(
+        name = "by_shrinking",
+        calibration = "data/weights.bin",
+        masks = "data/more/weights.bin",
+        shrink = True,
+        tags = MANUAL,
+    )
+    dnn_model(
+        name = "shrunk",
+        src = "data/model.onnx",
+        external_data = ["data/more/weights.bin", "data/weights.bin"],
+        pruning = ":by_shrinking",
+        tags = MANUAL,
+    )
     dnn_model(name = "masked", src = "data/model.onnx", pruning = ":by_masks", tags = MANUAL)
     dnn_import(name = "pruned_import", src = "data/model.onnx", pruning = ":by_policy", tags = MANUAL)
     dnn_model(name = "of_pruned_import", src = ":pruned_import", tags = MANUAL)
@@ -179,6 +206,7 @@ def prune_test_suite(name):
         "model": (_pruned_test, ":pruned"),
         "of_import": (_of_import_test, ":of_pruned_import"),
         "plain": (_plain_test, ":plain"),
+        "shrink": (_shrink_test, ":shrunk"),
     }
     for test, (rule, target) in tests.items():
         rule(name = "prune_%s_test" % test, target_under_test = target)

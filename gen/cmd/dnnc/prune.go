@@ -64,6 +64,8 @@ type pruneFlags struct {
 	settings, masks     string
 	policy              string
 	outMasks, outReport string
+	calibration         string
+	shrink              bool
 	outExternal         list
 	warn                warnFlags
 }
@@ -82,6 +84,8 @@ func pruneCommand(args []string, out, log io.Writer) error {
 	c.Var(&f.outExternal, "out-external", "`LOCATION=PATH` where a file of external data goes, which --external names; may be repeated")
 	c.StringVar(&f.outMasks, "out-masks", "", "`FILE` where the masks go")
 	c.StringVar(&f.outReport, "out-report", "", "`FILE` where the report goes, JSON: sparsity by layer, patterns and their frequencies, weights, operations and bytes")
+	c.StringVar(&f.calibration, "calibration", "", "`FILE` of inputs (safetensors, by the names of the model's inputs), of which BatchNormalizations get their mean and variance anew")
+	c.BoolVar(&f.shrink, "shrink", false, "take out filters and channels that are empty or not read, with what computes and reads them; the model is written anew")
 	f.warn.register(c.FlagSet)
 	if err := c.parse(args, out); err != nil {
 		return err
@@ -101,7 +105,7 @@ func pruneCommand(args []string, out, log io.Writer) error {
 // plan is what the command reads and writes.
 func (f *pruneFlags) plan() *files.Plan {
 	p := &files.Plan{}
-	inputs(p, f.graph.external, map[string]string{"src": f.graph.src, "settings": f.settings, "policy": f.policy, "masks": f.masks})
+	inputs(p, f.graph.external, map[string]string{"src": f.graph.src, "settings": f.settings, "policy": f.policy, "masks": f.masks, "calibration": f.calibration})
 	outputs(p, map[string]string{"out": f.graph.out, "out-masks": f.outMasks, "out-report": f.outReport})
 	for _, e := range f.outExternal {
 		if _, path, ok := strings.Cut(e, "="); ok && path != "" {
@@ -135,7 +139,7 @@ func (f *pruneFlags) run(log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	p := &pruning{network: prune.Find(g), model: model, external: external, outExternal: outExternal}
+	p := &pruning{graph: g, network: prune.Find(g), model: model, external: external, outExternal: outExternal}
 	if p.place, err = onnx.Places(model, external); err != nil {
 		return fmt.Errorf("%s: %w", f.graph.src, err)
 	}
@@ -144,7 +148,10 @@ func (f *pruneFlags) run(log io.Writer) error {
 
 // pruning is a model that is being pruned.
 type pruning struct {
+	graph       *ir.Graph
 	network     *prune.Network
+	changed     map[string]*ir.Tensor // constants by name: pruned weights, statistics
+	shrunk      *ir.Graph             // what is written instead of the model; nil: the model with other constants
 	model       *ir.File
 	external    map[string]*ir.File
 	outExternal map[string]string
@@ -176,6 +183,12 @@ func (f *pruneFlags) prune(p *pruning, log io.Writer) error {
 		return err
 	}
 	report := p.network.Report(filepath.Base(f.graph.src), options)
+	if err := p.change(); err != nil {
+		return fmt.Errorf("%s: %w", f.graph.src, err)
+	}
+	if err := f.after(p, report); err != nil {
+		return err
+	}
 	told, err := f.warn.lines(f.graph.src, warnings(report))
 	if err != nil {
 		return err
@@ -259,20 +272,21 @@ func (f *pruneFlags) write(p *pruning, report *prune.Report) error {
 	return out.Commit()
 }
 
-// writeModel writes the model and its external data with other bytes for the pruned weights.
+// writeModel writes the model and its external data with other bytes for the constants that changed.
 func (p *pruning) writeModel(path string, out *files.Set) error {
+	if p.shrunk != nil {
+		return p.writeShrunk(path, out)
+	}
 	changes := map[string]map[*ir.Source][]byte{} // by location; "" is the model
-	for _, m := range p.network.Masks.Layers {
-		s, err := p.place(m.Name)
+	for _, name := range slices.Sorted(maps.Keys(p.changed)) {
+		s, err := p.place(name)
 		if err != nil {
 			return err
 		}
 		if changes[s.File.Name] == nil {
 			changes[s.File.Name] = map[*ir.Source][]byte{}
 		}
-		if changes[s.File.Name][s], err = p.network.Bytes(m); err != nil {
-			return err
-		}
+		changes[s.File.Name][s] = p.changed[name].Data
 	}
 	if err := copyChanged(out, path, p.model, changes[""]); err != nil {
 		return err
