@@ -55,7 +55,7 @@ def run_prune(ctx, base, src, external, dims, pruning):
       pruning: a DnnPruningInfo.
 
     Returns:
-      A struct of the Files src, masks and report, and of external, a tuple as the one given.
+      A struct of the Files src, masks, report (JSON) and page (HTML), and of external, a tuple as the one given.
     """
     files = struct(
         external = tuple([
@@ -64,6 +64,7 @@ def run_prune(ctx, base, src, external, dims, pruning):
             for entry in (external[:1] if pruning.shrink else external)
         ]),
         masks = ctx.actions.declare_file(base + ".masks.safetensors"),
+        page = ctx.actions.declare_file(base + ".pruning.html"),
         report = ctx.actions.declare_file(base + ".pruning.json"),
         src = ctx.actions.declare_file(base + ".pruned.onnx"),
     )
@@ -84,6 +85,7 @@ def run_prune(ctx, base, src, external, dims, pruning):
         args.add(entry.file, format = "--out-external=%s=%%s" % entry.location.replace("%", "%%"))
     args.add(files.masks, format = "--out-masks=%s")
     args.add(files.report, format = "--out-report=%s")
+    args.add(files.page, format = "--out-page=%s")
 
     # Compiling tells of them, as of all others.
     args.add("--warnings=none")
@@ -92,7 +94,7 @@ def run_prune(ctx, base, src, external, dims, pruning):
         mnemonic = "DnnPrune",
         what = "Pruning network",
         inputs = inputs,
-        outputs = [files.src, files.masks, files.report] + [entry.file for entry in files.external],
+        outputs = [files.src, files.masks, files.report, files.page] + [entry.file for entry in files.external],
         args = args,
     )
     return files
@@ -140,7 +142,7 @@ def run_graph(ctx, base, src, external, dims, options, pruning = None):
         outputs = [info.graph, info.consts] + dumps,
         args = args,
     )
-    return info, dumps, ([pruned.report, pruned.masks] if pruned else [])
+    return info, dumps, ([pruned.report, pruned.page, pruned.masks] if pruned else [])
 
 def _declare_variants(ctx, base, variants):
     """Declares the directories of sources of the chips after the first."""

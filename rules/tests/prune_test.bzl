@@ -21,6 +21,7 @@ def _prune_command_impl(ctx):
         "--out-external=weights.bin=rules/tests/pruned/net.pruned/weights.bin",
         "--out-masks=rules/tests/pruned/net.masks.safetensors",
         "--out-report=rules/tests/pruned/net.pruning.json",
+        "--out-page=rules/tests/pruned/net.pruning.html",
         "--warnings=none",
     ], arguments(env, "DnnPrune"))
     return analysistest.end(env)
@@ -41,7 +42,7 @@ def _pruned_impl(ctx):
         asserts.equals(env, [], given)
     asserts.true(env, "--pruning=rules/tests/pruned/net.pruning.json" in arguments(env, "DnnCompile"))
     groups = analysistest.target_under_test(env)[OutputGroupInfo]
-    asserts.equals(env, [_HERE + "pruned/net.masks.safetensors", _HERE + "pruned/net.pruning.json"], paths(groups.pruning.to_list()))
+    asserts.equals(env, [_HERE + "pruned/net.masks.safetensors", _HERE + "pruned/net.pruning.html", _HERE + "pruned/net.pruning.json"], paths(groups.pruning.to_list()))
     return analysistest.end(env)
 
 _pruned_test = analysistest.make(_pruned_impl, config_settings = SETTINGS)

@@ -16,6 +16,7 @@ import (
 	"rules_dnn/gen/pipeline"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/prune"
+	"rules_dnn/gen/prune/page"
 	"rules_dnn/gen/prune/policy"
 	"rules_dnn/gen/shape"
 )
@@ -64,6 +65,7 @@ type pruneFlags struct {
 	settings, masks     string
 	policy              string
 	outMasks, outReport string
+	outPage             string
 	calibration         string
 	shrink              bool
 	outExternal         list
@@ -84,6 +86,7 @@ func pruneCommand(args []string, out, log io.Writer) error {
 	c.Var(&f.outExternal, "out-external", "`LOCATION=PATH` where a file of external data goes, which --external names; may be repeated")
 	c.StringVar(&f.outMasks, "out-masks", "", "`FILE` where the masks go")
 	c.StringVar(&f.outReport, "out-report", "", "`FILE` where the report goes, JSON: sparsity by layer, patterns and their frequencies, weights, operations and bytes")
+	c.StringVar(&f.outPage, "out-page", "", "`FILE` where the report goes as a page with pictures, HTML")
 	c.StringVar(&f.calibration, "calibration", "", "`FILE` of inputs (safetensors, by the names of the model's inputs), of which BatchNormalizations get their mean and variance anew")
 	c.BoolVar(&f.shrink, "shrink", false, "take out filters and channels that are empty or not read, with what computes and reads them; the model is written anew")
 	f.warn.register(c.FlagSet)
@@ -106,7 +109,7 @@ func pruneCommand(args []string, out, log io.Writer) error {
 func (f *pruneFlags) plan() *files.Plan {
 	p := &files.Plan{}
 	inputs(p, f.graph.external, map[string]string{"src": f.graph.src, "settings": f.settings, "policy": f.policy, "masks": f.masks, "calibration": f.calibration})
-	outputs(p, map[string]string{"out": f.graph.out, "out-masks": f.outMasks, "out-report": f.outReport})
+	outputs(p, map[string]string{"out": f.graph.out, "out-masks": f.outMasks, "out-page": f.outPage, "out-report": f.outReport})
 	for _, e := range f.outExternal {
 		if _, path, ok := strings.Cut(e, "="); ok && path != "" {
 			p.Output("--out-external="+e, path)
@@ -262,12 +265,18 @@ func (f *pruneFlags) write(p *pruning, report *prune.Report) error {
 		}
 		out.Add(f.outMasks, text.Bytes())
 	}
-	if f.outReport != "" {
-		text, err := report.JSON()
+	for _, x := range []struct {
+		path  string
+		print func() ([]byte, error)
+	}{{f.outReport, report.JSON}, {f.outPage, func() ([]byte, error) { return page.HTML(report) }}} {
+		if x.path == "" {
+			continue
+		}
+		text, err := x.print()
 		if err != nil {
 			return err
 		}
-		out.Add(f.outReport, text)
+		out.Add(x.path, text)
 	}
 	return out.Commit()
 }

@@ -44,7 +44,7 @@ func pruneResnet(t *testing.T, text string, more ...string) string {
 
 // TestPrune: the paper's rates on the application's network. Of the file only weights differ, each of which is as it was or zero.
 func TestPrune(t *testing.T) {
-	src := pruneResnet(t, `{"connectivity": 3.6}`)
+	src := pruneResnet(t, `{"connectivity": 3.6}`, "--out-page=net.html")
 	r := readReport(t, "net.pruning.json")
 	require.False(t, r.Retrained)
 	require.InDelta(t, 8.1, ratio(r), 0.4, "patterns of 4 of 9 entries times 3.6, but for the first layer, 1x1 ones and the last")
@@ -52,6 +52,10 @@ func TestPrune(t *testing.T) {
 	require.Equal(t, []string{"c.weight", "f.weight"}, r.Dense)
 	require.Empty(t, r.Skipped)
 	require.Len(t, r.Patterns, 9)
+	page, err := os.ReadFile("net.html")
+	require.NoError(t, err)
+	require.Contains(t, string(page), "<h1>Pruning of resnet20_cifar10.onnx</h1>")
+	require.Equal(t, 9+18*8+2, strings.Count(string(page), "<title>")-1, "of the network, and of each layer")
 
 	before, err := os.ReadFile(src)
 	require.NoError(t, err)

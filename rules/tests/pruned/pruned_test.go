@@ -39,6 +39,7 @@ func TestPruned(t *testing.T) {
 		require.Equal(t, 4, l.Share)
 		require.NotEqual(t, "1x1", l.Kernel, "the policy leaves them dense")
 	}
+	require.Contains(t, string(read(t, "net/net.pruning.html")), "<svg")
 	var m manifest.Manifest
 	require.NoError(t, json.Unmarshal(read(t, "net/net.manifest.json"), &m))
 	require.Equal(t, len(r.Layers), m.Pruning.Layers)
