@@ -93,7 +93,7 @@ func (s *shrinker) reads(x *ir.Value, p part) {
 func (s *shrinker) joinProduct(n *ir.Node, x, y *ir.Value) {
 	w := n.Input(1)
 	plain := n.Op == "MatMul" || n.Float("alpha", 1) == 1 && n.Float("beta", 1) == 1 && n.Int("transA", 0) == 0
-	if !plain || w.Const == nil || len(w.Const.Shape) != 2 || x.Rank() != 2 {
+	if !plain || w.Const == nil || !w.Const.Type.IsFloat() || len(w.Const.Shape) != 2 || x.Rank() != 2 {
 		s.fixAll(n)
 		return
 	}
@@ -137,7 +137,7 @@ func (s *shrinker) spread(x, y *ir.Value, each int) {
 			}
 			users++
 			w := n.Input(1)
-			if i != 0 || n.Op != "Gemm" && n.Op != "MatMul" || w.Const == nil || len(w.Const.Shape) != 2 || n.Int("transA", 0) != 0 {
+			if i != 0 || n.Op != "Gemm" && n.Op != "MatMul" || w.Const == nil || !w.Const.Type.IsFloat() || len(w.Const.Shape) != 2 || n.Int("transA", 0) != 0 {
 				s.fix(x)
 				s.fix(y)
 				return

@@ -26,7 +26,7 @@ func (s *shrinker) learn(n *ir.Node) error {
 	case n.Op == "Gemm" || n.Op == "MatMul":
 		return s.learnFilters(n, x, y, 1)
 	case slices.Contains(pools, n.Op):
-		s.known[y] = zeros(s.known[x])
+		s.known[y] = onlyZeros(s.known[x])
 	case n.Op == "Flatten" && s.find(x) == s.find(y):
 		s.known[y] = s.known[x]
 	case n.Op == "BatchNormalization" || slices.Contains(paired, n.Op) || slices.Contains(pointwise, n.Op) && n.Op != "Dropout":
@@ -35,8 +35,8 @@ func (s *shrinker) learn(n *ir.Node) error {
 	return nil
 }
 
-// zeros are the facts of channels that are zero: padding and rounding leave them so.
-func zeros(x []fact) []fact {
+// onlyZeros are the facts of channels that are zero: padding and rounding leave them so.
+func onlyZeros(x []fact) []fact {
 	out := make([]fact, len(x))
 	for i, f := range x {
 		out[i].known = f.known && f.value == 0
@@ -60,12 +60,13 @@ func (s *shrinker) learnFilters(n *ir.Node, x, y *ir.Value, axis int) error {
 		if b.Const == nil || b.Const.Len() != w.Const.Shape[axis] {
 			return nil
 		}
-		if bias, err = s.constant(b); err != nil {
+		if bias, err = edit.Floats(b.Const); err != nil {
 			return err
 		}
 	}
 	filters, channels := int(w.Const.Shape[axis]), int(w.Const.Shape[1-axis])
-	taps := len(weights) / max(filters*channels, 1)
+	size := w.Const.Type.Size()
+	taps := len(weights) / size / max(filters*channels, 1)
 	each := filters / int(max(n.Int("group", 1), 1))
 	facts := s.known[x]
 	out := make([]fact, filters)
@@ -78,7 +79,7 @@ func (s *shrinker) learnFilters(n *ir.Node, x, y *ir.Value, axis int) error {
 			}
 			in := f/max(each, 1)*channels + c
 			isZero := in < len(facts) && facts[in].known && facts[in].value == 0
-			if !isZero && slices.ContainsFunc(weights[at:at+taps], func(x float64) bool { return x != 0 }) {
+			if !isZero && !zeros(weights[at*size:(at+taps)*size], size) {
 				out[f].known = false
 			}
 		}

@@ -60,7 +60,7 @@ type shrinker struct {
 	uses     map[*ir.Value]int
 	families map[*ir.Value]*family // of values with channels; follow find
 	known    map[*ir.Value][]fact  // of values in families
-	floats   map[*ir.Value][]float64
+	bytes    map[*ir.Value][]byte  // of constants
 	order    []*family
 }
 
@@ -89,7 +89,7 @@ type reading struct {
 }
 
 func newShrinker(g *ir.Graph) (*shrinker, error) {
-	s := &shrinker{g: g, uses: edit.Uses(g), families: map[*ir.Value]*family{}, known: map[*ir.Value][]fact{}, floats: map[*ir.Value][]float64{}}
+	s := &shrinker{g: g, uses: edit.Uses(g), families: map[*ir.Value]*family{}, known: map[*ir.Value][]fact{}, bytes: map[*ir.Value][]byte{}}
 	for _, v := range g.Inputs {
 		s.fix(v)
 	}
@@ -219,9 +219,8 @@ func (s *shrinker) gone(f *family) ([]bool, error) {
 		if err != nil {
 			return nil, err
 		}
-		shape := p.node.Inputs[p.operand].Const.Shape
 		for c := range out {
-			zero := isZero(w, shape, p.axis, c*p.each, p.each)
+			zero := isZero(w, p.node.Inputs[p.operand], p.axis, c*p.each, p.each)
 			unread[c] = unread[c] && zero
 			x := s.known[p.value]
 			out[c] = out[c] && (zero || x != nil && x[c].known && x[c].value == 0)
@@ -234,31 +233,42 @@ func (s *shrinker) gone(f *family) ([]bool, error) {
 }
 
 // isZero reports whether the elements at some indices of an axis are all zeros.
-func isZero(w []float64, shape []int64, axis, first, n int) bool {
-	inner := 1
-	for _, d := range shape[axis+1:] {
+func isZero(w []byte, v *ir.Value, axis, first, n int) bool {
+	inner := v.Const.Type.Size()
+	for _, d := range v.Const.Shape[axis+1:] {
 		inner *= int(d)
 	}
-	row := int(shape[axis]) * inner
+	row := int(v.Const.Shape[axis]) * inner
 	for at := 0; at < len(w); at += row {
-		for _, x := range w[at+first*inner : at+(first+n)*inner] {
-			if x != 0 {
-				return false
-			}
+		if !zeros(w[at+first*inner:at+(first+n)*inner], v.Const.Type.Size()) {
+			return false
 		}
 	}
 	return true
 }
 
-// constant is the elements of a constant.
-func (s *shrinker) constant(v *ir.Value) ([]float64, error) {
-	if x, ok := s.floats[v]; ok {
+// zeros reports whether floats are all zero: but for their signs no bit is set.
+func zeros(b []byte, size int) bool {
+	for i, x := range b {
+		if x != 0 && (x != 0x80 || i%size != size-1) {
+			return false
+		}
+	}
+	return true
+}
+
+// constant is the bytes of a constant of floats.
+func (s *shrinker) constant(v *ir.Value) ([]byte, error) {
+	if x, ok := s.bytes[v]; ok {
 		return x, nil
 	}
-	x, err := edit.Floats(v.Const)
+	if !v.Const.Type.IsFloat() {
+		return nil, fmt.Errorf("constant %s: want floats, found %s", ir.Show(v.Name), v.Const.Type)
+	}
+	x, err := v.Const.Bytes()
 	if err != nil {
 		return nil, fmt.Errorf("constant %s: %w", ir.Show(v.Name), err)
 	}
-	s.floats[v] = x
+	s.bytes[v] = x
 	return x, nil
 }

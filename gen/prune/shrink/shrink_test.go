@@ -119,6 +119,7 @@ func TestEmptyFilters(t *testing.T) {
 	b, x := newBuilder(1, 1, 3, 6, 6)
 	w1, b1, w2 := b.constant(false, 8, 3, 3, 3), b.constant(false, 8), b.constant(false, 4, 8, 3, 3)
 	zero(w1, 0, 1, 5, 6)
+	set(w1, 27, float32(math.Copysign(0, -1))) // a mask that multiplies leaves such zeros
 	set(b1, 1, 0)
 	set(b1, 5, -2)
 	set(b1, 6, 2) // constant, and read with padding: it stays
@@ -241,9 +242,19 @@ func TestKept(t *testing.T) {
 			agrees(t, b.g, 0)
 		})
 	}
+	// Integers.
+	b, x := newBuilder(8, 1, 6)
+	y := b.node("Cast", ir.Attrs{"to": int64(6)}, x)
+	y.Type = ir.I32
+	w := ir.ConstValue("w", edit.IntTensor(ir.I32, make([]int64, 24), 6, 4))
+	y = b.node("MatMul", nil, y, w)
+	y.Type = ir.I32
+	b.finish(b.node("Cast", ir.Attrs{"to": int64(1)}, y))
+	agrees(t, b.g, 0)
+
 	// Two nodes read the same weights.
-	b, x := newBuilder(7, 1, 8, 6, 6)
-	w := b.constant(false, 8, 8, 3, 3)
+	b, x = newBuilder(7, 1, 8, 6, 6)
+	w = b.constant(false, 8, 8, 3, 3)
 	zero(w, 0, 2)
 	b.finish(b.node("Conv", padded, b.node("Conv", padded, b.node("Conv", padded, x, w), w), b.constant(false, 2, 8, 3, 3)))
 	agrees(t, b.g, 0)
