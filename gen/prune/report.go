@@ -35,7 +35,7 @@ type Report struct {
 }
 
 // DenseKernels is the report's Kernels of this version.
-const DenseKernels = "dense: zeros are multiplied like other weights, so the code is as large and as fast as without pruning"
+const DenseKernels = "dense: zeros are multiplied like other weights, so code is as large and as fast as that of weights of the same shapes without zeros"
 
 // Sum counts weights and operations of layers, all and those that are kept.
 type Sum struct {
