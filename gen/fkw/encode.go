@@ -33,7 +33,7 @@ type kernel struct{ channel, pattern int }
 func Encode(w *ir.Tensor, e Encoding) (*Weights, error) {
 	e.Kernels = 0
 	out := &Weights{Encoding: e, Type: w.Type}
-	if err := out.check(); err != nil {
+	if err := out.Check(); err != nil {
 		return nil, err
 	}
 	if err := out.shape(w); err != nil {
@@ -64,8 +64,8 @@ func (w *Weights) shape(t *ir.Tensor) error {
 	for _, n := range t.Shape[2:] {
 		w.taps *= n
 	}
-	if w.taps < 1 || w.taps > maxTaps {
-		return fmt.Errorf("kernels of %d taps; want 1 to %d", w.taps, maxTaps)
+	if w.taps < 1 || w.taps > MaxTaps {
+		return fmt.Errorf("kernels of %d taps; want 1 to %d", w.taps, MaxTaps)
 	}
 	return nil
 }
@@ -180,6 +180,12 @@ func shared(a, b []kernel) int {
 		}
 	}
 	return n
+}
+
+// StructureBytes is what the arrays take besides the kept weights.
+func StructureBytes(filters, kernels, patterns int64) int64 {
+	const offset, index = 4, 2 // bytes of the elements of Offset, and of the others
+	return offset*(filters+1) + index*(filters+kernels+filters*(patterns+1))
 }
 
 // Arrays are the format's arrays, in the order Offset, Reorder, Index, Stride, Values.

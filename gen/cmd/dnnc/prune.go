@@ -1,0 +1,246 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"rules_dnn/gen/files"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/masks"
+	"rules_dnn/gen/onnx"
+	"rules_dnn/gen/prune"
+	"rules_dnn/gen/prune/policy"
+	"rules_dnn/gen/shape"
+)
+
+const pruneDoc = `dnnc prune makes the weights of an ONNX model sparse by patterns and connectivity, as PatDNN does, and writes the model.
+
+It trains nothing. With --settings it projects the weights as they are, once: kernels of a convolution keep the taps of one of a few
+patterns, and the weakest kernels are dropped. With --masks it keeps what the masks of a trained network keep. All else of the model and of
+its external data stays as it is, byte for byte.
+
+Settings are a JSON object; what is left out has these values:
+  {"patterns": 8, "entries": {"3x3": 4}, "set": "model", "connectivity": 1, "fully_connected": 1, "share": 1, "exempt_first": true}
+  patterns         how many the set has; 0: kernels are kept whole
+  entries          how many taps kernels of a size keep; those of other sizes are kept whole
+  set              what has one set of patterns: "model" or each "layer"
+  connectivity     how many times fewer kernels convolutions keep; 1 keeps all
+  fully_connected  the same of Gemm and MatMul, whose kernels are single weights
+  share            how many filters in a row have the same kernels: 1, 4, 8 or 16
+  exempt_first     whether the first layer stays dense
+  exempt           names of weights, or of nodes, of further layers that stay dense
+  sensitivity      numbers by names of weights, which a policy reads
+
+--policy is a file in Starlark with a function that decides for each layer that is not exempt:
+  def policy(layer):
+      if layer.op == "Gemm" or layer.macs_share < 0.01:
+          return dense
+      return settings(connectivity = 5 if layer.position > layer.count // 2 else 2)
+A layer has name, node, op, shape, filters, channels, kernel ("3x3"), groups, depthwise, position, count (of layers), weights, macs,
+macs_share, sensitivity (None: not known), and patterns, entries, connectivity and share as the settings say. settings() takes these
+four, and what is left out is as the settings say; dense leaves the layer as it is.
+
+Examples:
+  8 patterns and 3.6 times fewer kernels, which together are PatDNN's 8 times fewer weights:
+    echo '{"connectivity": 3.6}' > settings.json
+    dnnc prune --src=net.onnx --settings=settings.json --out=pruned.onnx --out-masks=net.masks --out-report=net.pruning.json
+  The masks of a network that was trained with them:
+    dnnc prune --src=trained.onnx --masks=net.masks --out=pruned.onnx
+  Weights in a file of their own, which the model calls weights.bin:
+    dnnc prune --src=net.onnx --external=weights.bin=weights.bin --settings=settings.json \
+      --out=pruned/net.onnx --out-external=weights.bin=pruned/weights.bin
+`
+
+// pruneFlags are the options of `dnnc prune`.
+type pruneFlags struct {
+	graph               graphFlags
+	settings, masks     string
+	policy              string
+	outMasks, outReport string
+	outPage             string
+	calibration         string
+	shrink              bool
+	outExternal         list
+	warn                warnFlags
+}
+
+// pruneCommand is `dnnc prune`: ONNX to ONNX.
+func pruneCommand(args []string, out, log io.Writer) error {
+	var f pruneFlags
+	c := newCommand("dnnc prune", pruneDoc, "src", "out")
+	c.StringVar(&f.graph.src, "src", "", "`FILE`: the ONNX model")
+	c.Var(&f.graph.external, "external", "`LOCATION=PATH` of a file of external data; may be repeated")
+	c.Var(&f.graph.dims, "dim", "`SYMBOL=NUMBER` or SYMBOL=LOW..HIGH binds or bounds a symbolic dimension, for numbers of operations; may be repeated")
+	c.StringVar(&f.settings, "settings", "", "`FILE`: settings, by which weights are projected once, without training")
+	c.StringVar(&f.policy, "policy", "", "`FILE` in Starlark that decides for each layer (with --settings, and only then)")
+	c.StringVar(&f.masks, "masks", "", "`FILE` of masks to apply")
+	c.StringVar(&f.graph.out, "out", "", "`FILE` where the pruned model goes")
+	c.Var(&f.outExternal, "out-external", "`LOCATION=PATH` where a file of external data goes, which --external names; may be repeated")
+	c.StringVar(&f.outMasks, "out-masks", "", "`FILE` where the masks go")
+	c.StringVar(&f.outReport, "out-report", "", "`FILE` where the report goes, JSON: sparsity by layer, patterns and their frequencies, weights, operations and bytes")
+	c.StringVar(&f.outPage, "out-page", "", "`FILE` where the report goes as a page with pictures, HTML")
+	c.StringVar(&f.calibration, "calibration", "", "`FILE` of inputs (safetensors, by the names of the model's inputs), of which BatchNormalizations get their mean and variance anew")
+	c.BoolVar(&f.shrink, "shrink", false, "take out filters and channels that are empty or not read, with what computes and reads them; the model is written anew")
+	f.warn.register(c.FlagSet)
+	if err := c.parse(args, out); err != nil {
+		return err
+	}
+	if (f.settings == "") == (f.masks == "") {
+		return c.hint("want one of --settings, by which weights are projected, and --masks, which are applied")
+	}
+	if f.policy != "" && f.settings == "" {
+		return c.hint("--policy=%s: only --settings has a policy; masks say all", f.policy)
+	}
+	if err := f.warn.check(); err != nil {
+		return err
+	}
+	return f.run(log)
+}
+
+// plan is what the command reads and writes.
+func (f *pruneFlags) plan() *files.Plan {
+	p := &files.Plan{}
+	inputs(p, f.graph.external, map[string]string{"src": f.graph.src, "settings": f.settings, "policy": f.policy, "masks": f.masks, "calibration": f.calibration})
+	outputs(p, map[string]string{"out": f.graph.out, "out-masks": f.outMasks, "out-page": f.outPage, "out-report": f.outReport})
+	for _, e := range f.outExternal {
+		if _, path, ok := strings.Cut(e, "="); ok && path != "" {
+			p.Output("--out-external="+e, path)
+		}
+	}
+	return p
+}
+
+func (f *pruneFlags) run(log io.Writer) error {
+	if err := f.plan().Check(); err != nil {
+		return err
+	}
+	external, err := openExternal(f.graph.external)
+	if err != nil {
+		return err
+	}
+	outExternal, err := f.externalPaths(external)
+	if err != nil {
+		return err
+	}
+	g, err := f.graph.read()
+	if err != nil {
+		return err
+	}
+	// Only the numbers of operations need shapes.
+	if err := shape.Infer(g); err != nil {
+		return fmt.Errorf("%s: %w", f.graph.src, err)
+	}
+	model, err := openFile(f.graph.src, "")
+	if err != nil {
+		return err
+	}
+	p := &pruning{graph: g, network: prune.Find(g), model: model, external: external, outExternal: outExternal}
+	if p.place, err = onnx.Places(model, external); err != nil {
+		return fmt.Errorf("%s: %w", f.graph.src, err)
+	}
+	return f.prune(p, log)
+}
+
+// pruning is a model that is being pruned.
+type pruning struct {
+	graph       *ir.Graph
+	network     *prune.Network
+	changed     map[string]*ir.Tensor // constants by name: pruned weights, statistics
+	shrunk      *ir.Graph             // what is written instead of the model; nil: the model with other constants
+	model       *ir.File
+	external    map[string]*ir.File
+	outExternal map[string]string
+	place       func(string) (*ir.Source, error)
+}
+
+// externalPaths are where files of external data go, by location.
+func (f *pruneFlags) externalPaths(external map[string]*ir.File) (map[string]string, error) {
+	out := map[string]string{}
+	for _, e := range f.outExternal {
+		location, path, ok := strings.Cut(e, "=")
+		switch {
+		case !ok || location == "" || path == "":
+			return nil, fmt.Errorf("--out-external=%s: want LOCATION=PATH", e)
+		case out[location] != "":
+			return nil, fmt.Errorf("--out-external=%s: the location is given twice", e)
+		case external[location] == nil:
+			return nil, fmt.Errorf("--out-external=%s: no --external has this location", e)
+		}
+		out[location] = path
+	}
+	return out, nil
+}
+
+func (f *pruneFlags) prune(p *pruning, log io.Writer) error {
+	p.network.Keep(func(l *prune.Layer) error { _, err := p.place(l.Name); return err })
+	options, err := f.choose(p.network)
+	if err != nil {
+		return err
+	}
+	report := p.network.Report(filepath.Base(f.graph.src), options)
+	if err := p.change(); err != nil {
+		return fmt.Errorf("%s: %w", f.graph.src, err)
+	}
+	if err := f.after(p, report); err != nil {
+		return err
+	}
+	told, err := f.warn.lines(f.graph.src, warnings(report))
+	if err != nil {
+		return err
+	}
+	if err := f.write(p, report); err != nil {
+		return err
+	}
+	for _, line := range told {
+		fmt.Fprintln(log, line)
+	}
+	return nil
+}
+
+// choose makes the network's masks. It gives the options where weights were projected.
+func (f *pruneFlags) choose(n *prune.Network) (*prune.Options, error) {
+	if f.masks != "" {
+		file, err := openFile(f.masks, "")
+		if err != nil {
+			return nil, err
+		}
+		set, err := masks.Read(file)
+		if err == nil {
+			err = n.Take(set)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.masks, err)
+		}
+		return nil, nil
+	}
+	text, err := files.Read(f.settings)
+	if err != nil {
+		return nil, err
+	}
+	o, err := prune.ParseOptions(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: settings of pruning: %w", f.settings, err)
+	}
+	decide, err := f.readPolicy()
+	if err != nil {
+		return nil, err
+	}
+	if err := n.Project(o, decide); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.graph.src, err)
+	}
+	return &o, nil
+}
+
+// readPolicy is the policy; nil where there is none. Its errors name the file.
+func (f *pruneFlags) readPolicy() (prune.Policy, error) {
+	if f.policy == "" {
+		return nil, nil
+	}
+	text, err := files.Read(f.policy)
+	if err != nil {
+		return nil, err
+	}
+	return policy.Parse(f.policy, text)
+}
