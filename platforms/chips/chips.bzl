@@ -70,12 +70,27 @@ _AVX_VNNI = {
     "instructions": ["fma_f32x8", "vpdpbusd_u8i8x8", "vpdpbusd_i8u8x8"],
 }
 
+_ANY_ARM64 = {
+    "//platforms:arm64_processor": "//platforms:arm64_any",
+    "@platforms//cpu": "@platforms//cpu:arm64",
+}
+
 _ARM64 = {
     "cpu": "arm64",
     "cpu_features": [],
-    "instructions": ["fma_f32x4"],
+    "instructions": ["fma_f32x4", "smull_i8x4", "umull_u8x4"],
     "vector_bits": 128,
     "vector_registers": 32,
+}
+
+# What any processor of 64-bit ARM is taken for.
+_ANY_ARM64_RATES = {
+    "bytes_per_cycle": 4,
+    "fma_per_cycle": 2,
+    "issue_per_cycle": 4,
+    "l1d_bytes": 32 * _KB,
+    "l2_bytes": 256 * _KB,
+    "loads_per_cycle": 2,
 }
 
 # Dot products, which all processors of 64-bit ARM below have (Armv8.2).
@@ -149,19 +164,17 @@ CHIPS = {
     # Processors that compute in order, as the Cortex-A55, need the order that compilers choose for it; to
     # others it makes no difference. //tools/mca tells.
     "arm64": {
-        "constraints": {
-            "//platforms:arm64_processor": "//platforms:arm64_any",
-            "@platforms//cpu": "@platforms//cpu:arm64",
-        },
+        "constraints": _ANY_ARM64 | {"//platforms:arm64_level": "//platforms:arm64_baseline"},
         "copts": ["-mtune=cortex-a55"],
-        "facts": _ARM64 | {
-            "bytes_per_cycle": 4,
-            "fma_per_cycle": 2,
-            "issue_per_cycle": 4,
-            "l1d_bytes": 32 * _KB,
-            "l2_bytes": 256 * _KB,
-            "loads_per_cycle": 2,
-        },
+        "facts": _ARM64 | _ANY_ARM64_RATES,
+        "variants": ["arm64_dotprod"],
+    },
+    # Armv8.2 with dot products. Its kernels of floats are arm64's, so that a library for both has only those of integers twice. No
+    # instruction of 16-bit floats changes kernels: Armv8.0 converts them, and their arithmetic is in 32 bits.
+    "arm64_dotprod": {
+        "constraints": _ANY_ARM64 | {"//platforms:arm64_level": "//platforms:arm64_dotprod"},
+        "copts": _DOTPROD_COPTS + ["-mtune=cortex-a55"],
+        "facts": _ARM64 | _DOTPROD | _ANY_ARM64_RATES,
     },
     # Qualcomm's DSP: HVX of 128 bytes, integers only: neither qfloat nor IEEE floats. -fvectorize lets clang use it
     # for loops of integers.
