@@ -393,6 +393,25 @@ CHIPS = {
             "loads_per_cycle": 3,
         },
     },
+    # The Cortex-X3 of servers: four pipes of 128 bits, three loads, 8 macro-operations dispatched (Arm's software optimization guide PJDOC-466751330-593177;
+    # "Arm's Neoverse V2, in AWS's Graviton 4", chipsandcheese.com). Its SVE of 128 bits has no row. L2 of Grace: 1 MB, of Graviton4: 2 MB. Bytes a cycle are
+    # those of arm64_neoverse_v1.
+    "arm64_neoverse_v2": {
+        "constraints": {
+            "//platforms:arm64_processor": "//platforms:arm64_neoverse_v2",
+            "@platforms//cpu": "@platforms//cpu:arm64",
+        },
+        "copts": _DOTPROD_COPTS + ["-mtune=neoverse-v2"],
+        "facts": _ARM64 | _DOTPROD | {
+            "bytes_per_cycle": 5,
+            "fma_per_cycle": 4,
+            "issue_per_cycle": 8,
+            "l1d_bytes": 64 * _KB,
+            "l2_bytes": 1 * _MB,
+            "l2_bytes_per_cycle": 32,
+            "loads_per_cycle": 3,
+        },
+    },
     # The performance cores, Firestorm: four pipes of 128 bits, three loads, 8 instructions decoded; of L2, 12 MB, a quarter (dougallj.github.io/applecpu;
     # "Apple Announces The Apple Silicon M1", anandtech.com). GCC 14 does not know -mtune=apple-m1.
     "arm64_apple_m1": {
