@@ -8,6 +8,9 @@
 #if defined(__aarch64__) && defined(__linux__)
 #include <sys/auxv.h>
 #endif
+#if defined(__aarch64__) && defined(__APPLE__)
+#include <sys/sysctl.h>
+#endif
 
 namespace rules_dnn {
 inline namespace v1 {
@@ -74,6 +77,34 @@ constexpr Feature kFeatures[] = {
 bool CpuHas(const char* feature) {
   for (const Feature& f : kFeatures) {
     if (strcmp(feature, f.name) == 0) return (getauxval(f.word) >> f.bit) & 1;
+  }
+  return false;
+}
+
+#elif defined(__aarch64__) && defined(__APPLE__)
+
+namespace {
+
+// Arm's names of what Linux lists by its own. A system that does not know one says nothing of it.
+struct Feature {
+  const char* name;
+  const char* key;
+};
+
+constexpr Feature kFeatures[] = {
+    {"asimd", "hw.optional.AdvSIMD"},         {"fphp", "hw.optional.arm.FEAT_FP16"},
+    {"asimdhp", "hw.optional.arm.FEAT_FP16"}, {"asimddp", "hw.optional.arm.FEAT_DotProd"},
+    {"i8mm", "hw.optional.arm.FEAT_I8MM"},    {"bf16", "hw.optional.arm.FEAT_BF16"},
+};
+
+}  // namespace
+
+bool CpuHas(const char* feature) {
+  for (const Feature& f : kFeatures) {
+    if (strcmp(feature, f.name) != 0) continue;
+    int has = 0;
+    size_t size = sizeof(has);
+    return sysctlbyname(f.key, &has, &size, nullptr, 0) == 0 && has != 0;
   }
   return false;
 }

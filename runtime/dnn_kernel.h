@@ -126,6 +126,29 @@ static inline dnn_i32x8 dnn_dpbusd(dnn_i32x8 a, dnn_i32x8 u8, dnn_i32x8 i8) {
 }
 #endif
 
+#if defined(__aarch64__)
+// Four products of neighbours a lane, which 16 bits hold one by one, and two of them do not.
+static inline dnn_i32x4 dnn_smull(dnn_i32x4 a, dnn_i32x4 x, dnn_i32x4 y) {
+  dnn_i32x4 low, high;
+  __asm__("smull %0.8h, %1.8b, %2.8b" : "=w"(low) : "w"(x), "w"(y));
+  __asm__("smull2 %0.8h, %1.16b, %2.16b" : "=w"(high) : "w"(x), "w"(y));
+  __asm__("saddlp %0.4s, %0.8h" : "+w"(low));
+  __asm__("saddlp %0.4s, %0.8h" : "+w"(high));
+  __asm__("addp %0.4s, %0.4s, %1.4s" : "+w"(low) : "w"(high));
+  return a + low;
+}
+
+static inline dnn_i32x4 dnn_umull(dnn_i32x4 a, dnn_i32x4 x, dnn_i32x4 y) {
+  dnn_i32x4 low, high;
+  __asm__("umull %0.8h, %1.8b, %2.8b" : "=w"(low) : "w"(x), "w"(y));
+  __asm__("umull2 %0.8h, %1.16b, %2.16b" : "=w"(high) : "w"(x), "w"(y));
+  __asm__("uaddlp %0.4s, %0.8h" : "+w"(low));
+  __asm__("uaddlp %0.4s, %0.8h" : "+w"(high));
+  __asm__("addp %0.4s, %0.4s, %1.4s" : "+w"(low) : "w"(high));
+  return a + low;
+}
+#endif
+
 #if defined(__ARM_FEATURE_DOTPROD)
 static inline dnn_i32x4 dnn_sdot(dnn_i32x4 a, dnn_i32x4 x, dnn_i32x4 y) {
   __asm__("sdot %0.4s, %1.16b, %2.16b" : "+w"(a) : "w"(x), "w"(y));

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "runtime/dnn_context.h"
-#include "runtime/dnn_cpu.h"
 #include "runtime/dnn_variant.h"
 #include "runtime/dnn_weights.h"
 
@@ -24,19 +23,18 @@ void DefaultRelease(void*, void* memory, size_t) { free(memory); }
 
 // The options that count: the caller's members as far as its struct goes, defaults beyond. A
 // struct of a later version is fine as long as it asks for nothing that we do not have.
-Status ReadOptions(const Options* in, VariantOptions* all) {
-  Options* const out = &all->common;
-  memset(all, 0, sizeof(*all));
+Status ReadOptions(const Options* in, Options* out) {
+  memset(out, 0, sizeof(*out));
   if (in != nullptr) {
     // Only by memcpy: the caller's struct has the generated header's type.
     size_t size = 0;
     memcpy(&size, in, sizeof(size));
     if (size < sizeof(size) || size > kMaxOptions) return Status::kBadOptions;
     const char* const bytes = reinterpret_cast<const char*>(in);
-    for (size_t i = sizeof(*all); i < size; ++i) {
+    for (size_t i = sizeof(*out); i < size; ++i) {
       if (bytes[i] != 0) return Status::kBadOptions;
     }
-    memcpy(all, in, size < sizeof(*all) ? size : sizeof(*all));
+    memcpy(out, in, size < sizeof(*out) ? size : sizeof(*out));
   }
   if ((out->allocate == nullptr) != (out->release == nullptr)) return Status::kBadOptions;
   if (out->allocate == nullptr) {
@@ -53,15 +51,11 @@ Status ReadOptions(const Options* in, VariantOptions* all) {
 Status ModelCreate(const Description* description, const Options* options, Model** model) {
   if (model == nullptr) return Status::kNullArgument;
   *model = nullptr;
-  if (!CpuHasAll(description->cpu_features, description->cpu_feature_count)) {
-    return Status::kUnsupportedCpu;
-  }
-  VariantOptions all;
-  const Options& o = all.common;
+  Options o;
   const uint8_t* weights = nullptr;
   int32_t variant = 0;
-  Status status = ReadOptions(options, &all);
-  if (status == Status::kOk) status = ChooseVariant(description, all.variant, &variant);
+  Status status = ReadOptions(options, &o);
+  if (status == Status::kOk) status = ChooseVariant(description, o.variant, &variant);
   if (status == Status::kOk) status = FindWeights(description, o, &weights);
   if (status != Status::kOk) return status;
   Model* const m = static_cast<Model*>(o.allocate(o.allocator_user, sizeof(Model), kAlignment));

@@ -91,17 +91,13 @@ struct Description {
   int64_t weights_bytes;
   const uint8_t* weights_hash;  // 32 bytes
 
-  const char* const* cpu_features;  // names of dnn_cpu.h; those of variants are theirs
-  int32_t cpu_feature_count;
-
   // The value of an expression; *bad becomes 1 where it leaves 64 bits.
   int64_t (*expr)(const int64_t* sym, int32_t index, int* bad);
   Status (*program)(const Ctx* c);
 
-  // The chips that the model has kernels for, the least capable first; none where it has them for
-  // one.
-  const VariantInfo* variants = nullptr;
-  int32_t variant_count = 0;
+  // The chips that the model has kernels for, the least capable first; one at least.
+  const VariantInfo* variants;
+  int32_t variant_count;
 };
 
 // What a caller may choose. The struct begins with its own size, so that it can grow; members
@@ -125,20 +121,16 @@ struct Options {
   // 1: compares the hash of all weights of a file with the model's; 0: header and length alone. Its
   // type has it begin where structs without it ended, padding included.
   int64_t verify_weights;
-};
-static_assert(offsetof(Options, verify_weights) % sizeof(void*) == 0 &&
-                  offsetof(Options, verify_weights) >=
-                      offsetof(Options, keep_denormals) + sizeof(int32_t),
-              "a caller's struct without the member ends before it");
-
-// The options of a model that has kernels for several chips.
-struct VariantOptions {
-  Options common;
   // The name of the chip whose kernels run. Null: the one that the environment variable DNN_VARIANT
   // names, or else the last of the model's that this processor has all features of.
   const char* variant;
 };
-static_assert(offsetof(VariantOptions, variant) == sizeof(Options), "no padding between");
+static_assert(offsetof(Options, variant) == offsetof(Options, verify_weights) + sizeof(int64_t),
+              "no padding between");
+static_assert(offsetof(Options, verify_weights) % sizeof(void*) == 0 &&
+                  offsetof(Options, verify_weights) >=
+                      offsetof(Options, keep_denormals) + sizeof(int32_t),
+              "a caller's struct without the member ends before it");
 
 // The header of a weights file. What follows is kAlignment-aligned with the file.
 struct WeightsHeader {
@@ -157,11 +149,10 @@ struct Context;
 Status ModelCreate(const Description* description, const Options* options, Model** model);
 void ModelDestroy(Model* model);
 
-// The number of the chip in Description::variants whose kernels the model runs; 0 where there are
-// none.
+// The number of the chip in Description::variants whose kernels the model runs.
 int32_t ModelVariant(const Model* model);
 
-// Its name; empty where there are none. Never null.
+// Its name; empty where model is null.
 const char* VariantName(const Model* model);
 
 Status ContextCreate(Model* model, Context** context);

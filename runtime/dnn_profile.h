@@ -38,7 +38,7 @@ struct Profile {
   int64_t (*expr)(const int64_t* sym, int32_t index, int* bad);  // of the blocks' sizes
   Probe probe;
 
-  // The profiles of the model's variants, by their numbers; null where it has kernels for one chip.
+  // In the first variant's profile those of all, by their numbers; null in others.
   const void* (*const* variants)(void) = nullptr;
 };
 

@@ -16,8 +16,6 @@ bool Runs(const VariantInfo& v) { return CpuHasAll(v.cpu_features, v.cpu_feature
 
 Status ChooseVariant(const Description* d, const char* name, int32_t* variant) {
   *variant = 0;
-  // A model with kernels for one chip has no such option.
-  if (d->variant_count == 0) return name == nullptr ? Status::kOk : Status::kBadOptions;
   if (name == nullptr) name = getenv("DNN_VARIANT");
   const bool any = name == nullptr || *name == 0;
   for (int32_t i = d->variant_count - 1; i >= 0; --i) {
@@ -30,10 +28,10 @@ Status ChooseVariant(const Description* d, const char* name, int32_t* variant) {
   return any ? Status::kUnsupportedCpu : Status::kUnknownVariant;
 }
 
-int32_t ModelVariant(const Model* model) { return model == nullptr ? 0 : model->variant; }
+int32_t ModelVariant(const Model* model) { return model->variant; }
 
 const char* VariantName(const Model* model) {
-  if (model == nullptr || model->description->variant_count == 0) return "";
+  if (model == nullptr) return "";
   return model->description->variants[model->variant].name;
 }
 

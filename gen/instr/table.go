@@ -41,6 +41,11 @@ var table = []Row{
 		Ops: 1, Latency: 4, Meaning: multiplyAddInt(ir.U8, ir.I8), text: cpp("$a = dnn_dpbusd($a, $x, $w);")},
 	{Name: "vpdpbusd_i8u8x16", CPU: "x86_64", Feature: "avx512vnni", X: ir.I8, W: ir.U8, Acc: ir.I32, Lanes: 16, Group: 4, Broadcast: []Operand{Register},
 		Ops: 1, Latency: 4, Meaning: multiplyAddInt(ir.I8, ir.U8), text: cpp("$a = dnn_dpbusd($a, $w, $x);")},
+	// NEON without dot products: those of both halves in 16 bits, added in pairs twice. Packed operands are those of the dot products, so that a library for both has them once.
+	{Name: "smull_i8x4", CPU: "arm64", X: ir.I8, W: ir.I8, Acc: ir.I32, Lanes: 4, Group: 4, Broadcast: []Operand{Register},
+		Ops: 6, Temps: 3, Latency: 1, Meaning: multiplyAddInt(ir.I8, ir.I8), text: cpp("$a = dnn_smull($a, $w, $x);")},
+	{Name: "umull_u8x4", CPU: "arm64", X: ir.U8, W: ir.U8, Acc: ir.I32, Lanes: 4, Group: 4, Broadcast: []Operand{Register},
+		Ops: 6, Temps: 3, Latency: 1, Meaning: multiplyAddInt(ir.U8, ir.U8), text: cpp("$a = dnn_umull($a, $w, $x);")},
 	// NEON's dot products: four neighbours of one type.
 	{Name: "sdot_i8x4", CPU: "arm64", Feature: "asimddp", X: ir.I8, W: ir.I8, Acc: ir.I32, Lanes: 4, Group: 4, Broadcast: []Operand{Register},
 		Ops: 1, Temps: 1, Latency: 3, Meaning: multiplyAddInt(ir.I8, ir.I8), text: cpp("$a = dnn_sdot($a, $w, $x);")},

@@ -28,8 +28,7 @@ type Manifest struct {
 	ScratchBytes    string   `json:"scratch_bytes_per_worker"`
 	WeightsBytes    int64    `json:"weights_bytes"`
 	Select          Select   `json:"select"`
-	// Variants are the chips that the library has kernels for, the least capable first, where they are several; Chip is the
-	// last, whose kernels the blocks name.
+	// Variants are the chips that the library has kernels for, the least capable first; Chip is the last, whose kernels the blocks name.
 	Variants []Variant `json:"variants,omitempty"`
 	// Warnings are what makes the model slow, or wrong, and may be mended.
 	Warnings []Warning `json:"warnings"`

@@ -25,11 +25,8 @@ type Variant struct {
 	Tuning []*Tuning `json:"tuning,omitempty"`
 }
 
-// variants are the library's; none of one chip.
+// variants are the library's.
 func variants(p *plan.Program, chips []*target.Target) []Variant {
-	if len(chips) < 2 {
-		return nil
-	}
 	var out []Variant
 	known := map[string]bool{}
 	for i, t := range chips {

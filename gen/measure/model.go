@@ -37,7 +37,7 @@ func (p Program) model(o Options) (*model, error) {
 	for _, b := range m.Blocks {
 		out.blocks = append(out.blocks, block{b.Tuning, b.Cycles})
 	}
-	if len(m.Variants) > 0 {
+	if len(m.Variants) > 1 {
 		if out.chip, err = p.chip(o); err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package sel
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -11,27 +12,28 @@ import (
 	"rules_dnn/gen/target"
 )
 
-// sharedLoss is how many times as long as another kernel one takes at most, by estimates, that reads the weights as the choice's own
-// kernel does: what it loses it gives back in bytes.
-const sharedLoss = 1.2
-
-// Variant chooses the kernels of another chip of the library, for a graph and layouts that are chosen. Where share is set, its
-// kernels read the weights that the choice's own read, whatever that costs, if they can.
+// Variant chooses the kernels of another chip of the library, for a graph and layouts that are chosen. Its kernels read the weights that
+// the choice's own read, if they can; where share is set, whatever that costs.
 func (c *Choice) Variant(g *block.Graph, t *target.Target, o Options, share bool) error {
 	s := newSelector(g, t, o)
 	kernels := map[*block.Block]Kernel{}
+	apart := &apart{}
 	var err error
-	g.All(func(r *block.Graph) {
-		for _, b := range r.Blocks {
-			own, computed := c.Kernels[b]
-			if !computed || err != nil {
-				continue
-			}
-			kernels[b], err = s.beside(b, own, func(v *ir.Value) layout.Layout { return c.Layouts[v] }, share)
+	everyBlock(g, 1, func(b *block.Block, times float64) {
+		own, computed := c.Kernels[b]
+		if !computed || err != nil {
+			return
+		}
+		var best Kernel
+		if kernels[b], best, err = s.beside(b, own, func(v *ir.Value) layout.Layout { return c.Layouts[v] }); err == nil {
+			apart.add(b, kernels[b], best, times)
 		}
 	})
 	if err != nil {
 		return err
+	}
+	if !share {
+		apart.choose(kernels)
 	}
 	c.Others = append(c.Others, kernels)
 	for _, note := range s.staleNotes() {
@@ -40,31 +42,51 @@ func (c *Choice) Variant(g *block.Graph, t *target.Target, o Options, share bool
 	return nil
 }
 
-// beside is the kernel of a block beside that of the choice.
-func (s *selector) beside(b *block.Block, own Kernel, lay func(*ir.Value) layout.Layout, share bool) (Kernel, error) {
+// everyBlock calls f for each block of a graph that runs so often, and of those that its blocks run, and how often that is.
+func everyBlock(g *block.Graph, times float64, f func(b *block.Block, times float64)) {
+	for _, b := range g.Blocks {
+		f(b, times)
+		if b.Control == nil {
+			continue
+		}
+		inner := times
+		if l := b.Control.Loop; l != nil {
+			inner *= trips(l)
+		}
+		for _, r := range b.Control.Graphs() {
+			everyBlock(r, inner, f)
+		}
+	}
+}
+
+// beside is the kernel of a block beside that of the choice, and the best one, which may read weights of its own.
+func (s *selector) beside(b *block.Block, own Kernel, lay func(*ir.Value) layout.Layout) (k, best Kernel, err error) {
 	kernels, layouts := s.shared(b, lay)
 	if hasConstants(b) { // which its kernel may read as the choice's own does
 		kernels = nil
 	}
 	if k, ok := kernels[layouts]; ok {
-		return k, nil
+		return k, k, nil
 	}
-	best, err := s.cheapest(b, lay)
+	best, err = s.cheapest(b, lay)
 	switch {
 	case err != nil || best.Lowered == nil:
 	case s.o.Candidate > 0 && b.Call == nil:
 		best, err = s.candidate(b, lay, best)
 	case own.Packing != nil:
-		best, err = s.sharing(b, own, best, lay, share)
+		if k, err = s.sharing(b, own, best, lay); err == nil {
+			err = errors.Join(k.Make(), best.Make())
+		}
+		return k, best, err
 	}
 	switch {
 	case err != nil:
-		return Kernel{}, err
+		return Kernel{}, Kernel{}, err
 	case best.Lowered == nil:
-		return Kernel{}, fmt.Errorf("block %s: no kernel computes it for %s in the layouts that were chosen for the widest chip", b.Label(), s.host().t.Name)
+		return Kernel{}, Kernel{}, fmt.Errorf("block %s: no kernel computes it for %s in the layouts that were chosen for the widest chip", b.Label(), s.host().t.Name)
 	}
 	if err := best.Make(); err != nil {
-		return Kernel{}, fmt.Errorf("block %s: %w", b.Label(), err)
+		return Kernel{}, Kernel{}, fmt.Errorf("block %s: %w", b.Label(), err)
 	}
 	if best.Packing == nil && own.Packing == nil && takesValues(best, b) && takesValues(own, b) {
 		best.SamePacking = true
@@ -72,12 +94,12 @@ func (s *selector) beside(b *block.Block, own Kernel, lay func(*ir.Value) layout
 	if kernels != nil && best.SamePacking {
 		kernels[layouts] = best
 	}
-	return best, nil
+	return best, best, nil
 }
 
-// sharing is the best kernel that reads the weights as the choice's own kernel does, or the best of all where there is none or it
-// takes too long. A kernel that was measured as the fastest is taken if it can read them.
-func (s *selector) sharing(b *block.Block, own, free Kernel, lay func(*ir.Value) layout.Layout, share bool) (Kernel, error) {
+// sharing is the best kernel that reads the weights as the choice's own kernel does, or the best of all where there is none. A kernel
+// that was measured as the fastest is taken if it can read them.
+func (s *selector) sharing(b *block.Block, own, free Kernel, lay func(*ir.Value) layout.Layout) (Kernel, error) {
 	only := ""
 	if free.Tuning != nil {
 		only = lower.Unhashed(free.Name) // it packs them otherwise
@@ -89,7 +111,7 @@ func (s *selector) sharing(b *block.Block, own, free Kernel, lay func(*ir.Value)
 		return Kernel{}, err
 	}
 	found := best(slices.DeleteFunc(ks, func(k Kernel) bool { return k.Packing == nil }))
-	if found.Lowered == nil || !share && found.Cycles > sharedLoss*free.Cycles {
+	if found.Lowered == nil {
 		return free, nil
 	}
 	if found.SamePacking = true; only != "" {

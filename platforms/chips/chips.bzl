@@ -72,12 +72,27 @@ _AVX_VNNI = {
     "instructions": ["fma_f32x8", "vpdpbusd_u8i8x8", "vpdpbusd_i8u8x8"],
 }
 
+_ANY_ARM64 = {
+    "//platforms:arm64_processor": "//platforms:arm64_any",
+    "@platforms//cpu": "@platforms//cpu:arm64",
+}
+
 _ARM64 = {
     "cpu": "arm64",
     "cpu_features": [],
-    "instructions": ["fma_f32x4"],
+    "instructions": ["fma_f32x4", "smull_i8x4", "umull_u8x4"],
     "vector_bits": 128,
     "vector_registers": 32,
+}
+
+# What any processor of 64-bit ARM is taken for.
+_ANY_ARM64_RATES = {
+    "bytes_per_cycle": 4,
+    "fma_per_cycle": 2,
+    "issue_per_cycle": 4,
+    "l1d_bytes": 32 * _KB,
+    "l2_bytes": 256 * _KB,
+    "loads_per_cycle": 2,
 }
 
 # Dot products, which all processors of 64-bit ARM below have (Armv8.2).
@@ -151,19 +166,17 @@ CHIPS = {
     # Processors that compute in order, as the Cortex-A55, need the order that compilers choose for it; to
     # others it makes no difference. //tools/mca tells.
     "arm64": {
-        "constraints": {
-            "//platforms:arm64_processor": "//platforms:arm64_any",
-            "@platforms//cpu": "@platforms//cpu:arm64",
-        },
+        "constraints": _ANY_ARM64 | {"//platforms:arm64_level": "//platforms:arm64_baseline"},
         "copts": ["-mtune=cortex-a55"],
-        "facts": _ARM64 | {
-            "bytes_per_cycle": 4,
-            "fma_per_cycle": 2,
-            "issue_per_cycle": 4,
-            "l1d_bytes": 32 * _KB,
-            "l2_bytes": 256 * _KB,
-            "loads_per_cycle": 2,
-        },
+        "facts": _ARM64 | _ANY_ARM64_RATES,
+        "variants": ["arm64_dotprod"],
+    },
+    # Armv8.2 with dot products. Its kernels of floats are arm64's, so that a library for both has only those of integers twice. No
+    # instruction of 16-bit floats changes kernels: Armv8.0 converts them, and their arithmetic is in 32 bits.
+    "arm64_dotprod": {
+        "constraints": _ANY_ARM64 | {"//platforms:arm64_level": "//platforms:arm64_dotprod"},
+        "copts": _DOTPROD_COPTS + ["-mtune=cortex-a55"],
+        "facts": _ARM64 | _DOTPROD | _ANY_ARM64_RATES,
     },
     # Qualcomm's DSP: HVX of 128 bytes, integers only: neither qfloat nor IEEE floats. -fvectorize lets clang use it
     # for loops of integers.
@@ -378,6 +391,25 @@ CHIPS = {
             "@platforms//cpu": "@platforms//cpu:arm64",
         },
         "copts": _DOTPROD_COPTS + ["-mtune=neoverse-v1"],
+        "facts": _ARM64 | _DOTPROD | {
+            "bytes_per_cycle": 5,
+            "fma_per_cycle": 4,
+            "issue_per_cycle": 8,
+            "l1d_bytes": 64 * _KB,
+            "l2_bytes": 1 * _MB,
+            "l2_bytes_per_cycle": 32,
+            "loads_per_cycle": 3,
+        },
+    },
+    # The Cortex-X3 of servers: four pipes of 128 bits, three loads, 8 macro-operations dispatched (Arm's software optimization guide PJDOC-466751330-593177;
+    # "Arm's Neoverse V2, in AWS's Graviton 4", chipsandcheese.com). Its SVE of 128 bits has no row. L2 of Grace: 1 MB, of Graviton4: 2 MB. Bytes a cycle are
+    # those of arm64_neoverse_v1.
+    "arm64_neoverse_v2": {
+        "constraints": {
+            "//platforms:arm64_processor": "//platforms:arm64_neoverse_v2",
+            "@platforms//cpu": "@platforms//cpu:arm64",
+        },
+        "copts": _DOTPROD_COPTS + ["-mtune=neoverse-v2"],
         "facts": _ARM64 | _DOTPROD | {
             "bytes_per_cycle": 5,
             "fma_per_cycle": 4,

@@ -67,7 +67,8 @@ def dnn_model(
         error: use select(), or run NAME.tune on each chip.
       variants: dnn_chips that the library has kernels for besides the platform's chip, the least capable first: create() takes the last
         whose instructions the processor has, or the one that its options or DNN_VARIANT name. Default: those of the platform's
-        chip; of a platform of x86-64 without a level or processor these are x86_64_v3, x86_64_v4 and x86_64_v4_vnni. [] has none.
+        chip; of a platform of x86-64 without a level or processor these are x86_64_v3, x86_64_v4 and x86_64_v4_vnni, of
+        one of 64-bit ARM arm64_dotprod. [] has none.
       visibility: visibility of NAME.
       weights: "embed" (the default): the library holds the weights. "file": a file beside it does,
         which is in the runfiles of what links the library, and is given to create().

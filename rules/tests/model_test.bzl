@@ -116,7 +116,7 @@ def _variant(model, name):
 
 # Which chips a library has kernels for: by default those of the platform's chip.
 _VARIANTS = {
-    "arm64": (_variants_arm64_test, "plain", [_chip("arm64")]),
+    "arm64": (_variants_arm64_test, "plain", [_chip("arm64")] + _variant("plain", "arm64_dotprod")),
     "baseline_alone": (_variants_test, "of_one_chip", [_chip("x86_64")]),
     "default": (_variants_test, "plain", [_chip("x86_64")] + _variant("plain", "x86_64_v3") + _variant("plain", "x86_64_v4") + _variant("plain", "x86_64_v4_vnni")),
     "given": (_variants_test, "of_two_chips", [_chip("x86_64")] + _variant("of_two_chips", "x86_64_haswell")),

@@ -23,7 +23,7 @@ def _files_impl(ctx):
     asserts.equals(env, [_DIR + "libon_arm64.a", _DIR + "net.h", _DIR + "net.manifest.json", _DIR + "net.weights"], paths([info.library, info.header, info.manifest, info.weights]))
     groups = target[OutputGroupInfo]
     asserts.equals(env, [info.manifest], groups.manifest.to_list())
-    asserts.equals(env, 2, len(groups.sources.to_list()))
+    asserts.equals(env, 3, len(groups.sources.to_list()))
     asserts.equals(env, [info.library], groups.archive.to_list())
     return analysistest.end(env)
 

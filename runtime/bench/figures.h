@@ -71,7 +71,7 @@ struct FmaShare {
 
 struct Report {
   std::string model, generator, chip;
-  std::vector<std::string> variants;  // chips that the model has kernels for; none of one
+  std::vector<std::string> variants;  // chips that the model has kernels for
   std::vector<std::pair<std::string, int64_t>> symbols;
   int threads = 1;
   int warmup = 0;

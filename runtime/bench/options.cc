@@ -92,7 +92,7 @@ constexpr Flag kFlags[] = {
     {"weights", "FILE", "the weights of a model that does not hold them (those of the build)",
      [](const std::string& t, Options* o) { return ReadPath(t, &o->weights); }},
     {"variant", "CHIP",
-     "the chip whose kernels run, of a model that has them for several (the last that this "
+     "the chip whose kernels run, of those that the model has them for (the last that this "
      "processor runs, or $DNN_VARIANT)",
      ReadVariant},
     {"warmup", "N", "runs that are not measured (3)",
@@ -135,7 +135,6 @@ std::string CheckVariant(const std::string& name, const Description& d) {
     names += (i > 0 ? ", " : "") + std::string(d.variants[i].name);
   }
   if (name.empty()) return "";
-  if (names.empty()) return "--variant: the model has kernels for one chip only";
   return "--variant: the model has no kernels for " + name + "; it has them for: " + names;
 }
 

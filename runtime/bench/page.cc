@@ -119,7 +119,7 @@ function tip(b) {
 function summary() {
   const m = report.machine, t = report.ms, w = report.whole;
   const symbols = Object.entries(report.symbols).map(([k, v]) => ", " + k + "=" + v).join("");
-  byId("about").textContent = "made by " + report.generator + " for " + report.chip + (report.variants ? " (of the variants " + report.variants.join(", ") + ")" : "") + "; " + report.threads + (report.threads > 1 ? " threads" : " thread") + symbols;
+  byId("about").textContent = "made by " + report.generator + " for " + report.chip + (report.variants.length > 1 ? " (of the variants " + report.variants.join(", ") + ")" : "") + "; " + report.threads + (report.threads > 1 ? " threads" : " thread") + symbols;
   const facts = [
     ["time of a run", "median " + brief(t.median) + " ms; least " + brief(t.least) + ", 25 % below " + brief(t.p25) + ", 75 % " + brief(t.p75) + ", 95 % " + brief(t.p95) + ", 99 % " + brief(t.p99) + ", most " + brief(t.most) + "; " + t.runs + " runs after " + report.warmup],
     ["network", brief(w.flops / 1e9) + " GFLOP, " + brief(w.gflops) + " GFLOP/s, " + percent(w.of_peak) + " of the peak" + (w.of_fma_peak === null ? "" : "; by micro-kernels " + percent(w.of_fma_peak))],

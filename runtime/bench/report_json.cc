@@ -98,11 +98,10 @@ std::string SymbolsJson(const Report& r) {
   return "{" + out + "}";
 }
 
-// Null where the model has kernels for one chip.
 std::string VariantsJson(const Report& r) {
   std::string out;
   for (const std::string& name : r.variants) out += (out.empty() ? "" : ", ") + QuoteJson(name);
-  return out.empty() ? "null" : "[" + out + "]";
+  return "[" + out + "]";
 }
 
 }  // namespace

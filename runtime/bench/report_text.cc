@@ -31,11 +31,12 @@ std::string Printable(std::string name) {
   return name;
 }
 
-// What chips the model has kernels for besides the one that runs.
+// What chips the model has kernels for, if not for the one alone that runs.
 std::string Variants(const Report& r) {
+  if (r.variants.size() < 2) return "";
   std::string out;
   for (const std::string& name : r.variants) out += (out.empty() ? "" : ", ") + Printable(name);
-  return out.empty() ? "" : " (of the variants " + out + ")";
+  return " (of the variants " + out + ")";
 }
 
 std::string Summary(const Report& r) {

@@ -153,7 +153,6 @@ int64_t PeakBytes() {
 }
 
 const Profile& OfVariant(const Profile& profiles, int32_t variant) {
-  if (profiles.variants == nullptr) return profiles;
   return *static_cast<const Profile*>(profiles.variants[variant]());
 }
 
@@ -171,7 +170,7 @@ std::string RunBenchmark(const Description& d, const Profile& profiles, const Op
   report->model = d.name;
   report->generator = d.generator;
   const Profile& profile = OfVariant(profiles, session.variant());
-  report->chip = d.variant_count > 0 ? d.variants[session.variant()].name : profile.chip;
+  report->chip = d.variants[session.variant()].name;
   for (int32_t i = 0; i < d.variant_count; ++i) report->variants.push_back(d.variants[i].name);
   report->threads = o.threads;
   report->warmup = o.warmup;

@@ -47,10 +47,9 @@ void Session::Unload() {
 
 std::string Session::Load(int workers, const std::string& weights, const std::string& variant) {
   Unload();
-  VariantOptions all = {};
-  Options& options = all.common;
-  options.size = sizeof(all);
-  all.variant = variant.empty() ? nullptr : variant.c_str();
+  Options options = {};
+  options.size = sizeof(options);
+  options.variant = variant.empty() ? nullptr : variant.c_str();
   options.workers = workers;
   if (!weights.empty()) {
     if (!ReadFile(weights.c_str(), &weights_)) return weights + ": the file cannot be read";

@@ -27,12 +27,8 @@ func variantsOf(chips []*target.Target) []cpp.Variant {
 	return out
 }
 
-// addVariants tells the model of its variants, of which same are the numbers of the first ones that run the same; there are none of one chip.
+// addVariants tells the model of its variants, of which same are the numbers of the first ones that run the same.
 func (f *compileFlags) addVariants(s *pipeline.State, m *cppapi.Model, variants []cpp.Variant, same []int) {
-	if len(variants) == 1 {
-		return
-	}
-	m.CPUFeatures = nil // each variant has its own
 	for i, t := range chipsOf(s) {
 		prefix := f.prefix
 		if same[i] > 0 {

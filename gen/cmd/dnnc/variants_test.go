@@ -58,11 +58,11 @@ int main(int argc, char** argv) {
 // levels are the chips of the library for any x86-64, the least capable first.
 var levels = []string{"x86_64", "x86_64_v3", "x86_64_v4"}
 
-// levelFacts are the files of facts of all levels.
-func levelFacts(t *testing.T) []string {
+// factsFiles are the files of facts of chips.
+func factsFiles(t *testing.T, names []string) []string {
 	t.Helper()
 	var out []string
-	for _, name := range levels {
+	for _, name := range names {
 		out = append(out, factsFile(t, name))
 	}
 	return out
@@ -72,12 +72,81 @@ func levelFacts(t *testing.T) []string {
 func compileLevels(t *testing.T, src string, facts []string, more ...string) {
 	t.Helper()
 	mustRun(t, graphArgs(src, "--dim=N=1..4")...)
+	compileLibrary(t, src, levels, facts, more...)
+}
+
+// compileLibrary makes sources of the network for several chips in the working directory: those of each but the first in a folder of its name.
+func compileLibrary(t *testing.T, src string, names, facts []string, more ...string) {
+	t.Helper()
 	args := compileArgs(src, facts[0], more...)
-	for i, name := range levels[1:] {
+	for i, name := range names[1:] {
 		args = append(args, "--variant="+facts[i+1], "--out-variant="+name)
 	}
 	mustRun(t, args...)
 }
+
+// allChips are the chips of platforms/chips by their names.
+func allChips(t *testing.T) map[string]chips.Chip {
+	t.Helper()
+	out := map[string]chips.Chip{}
+	read, err := chips.Read(repository)
+	require.NoError(t, err)
+	for _, c := range read {
+		out[c.Name] = c
+	}
+	return out
+}
+
+// variantObjects compiles the sources of a library's chips, each with its flags. Where kernels are for a chip that not every processor is,
+// nothing is shared with other objects: a linker might take it for all.
+func variantObjects(t *testing.T, compiler, root string, names []string, all map[string]chips.Chip) []string {
+	t.Helper()
+	var out []string
+	for i, name := range names {
+		folder := name
+		if i == 0 {
+			folder = "kernels"
+		}
+		mine := objects(t, compiler, root, folder, all[name].Copts)
+		require.NotEmpty(t, mine, name)
+		for _, o := range mine {
+			if i > 0 {
+				assertOwn(t, o, "app_net_"+name)
+			}
+		}
+		out = append(out, mine...)
+	}
+	return out
+}
+
+// linkChooser makes a program of its text, the runtime and a library's objects.
+func linkChooser(t *testing.T, compiler, root, text string, objects []string, flags ...string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile("chooser.c", []byte(text), 0o644))
+	files, err := filepath.Glob(root + "/runtime/dnn_*.cc")
+	require.NoError(t, err)
+	args := slices.Concat([]string{"-std=c++17", "-O1", "-fno-exceptions", "-fno-rtti", "-I.", "-I" + root, "-pthread", "-o", "chooser"}, flags, []string{"-x", "c++", "chooser.c"}, files,
+		[]string{"-x", "assembler-with-cpp", "net.weights.S", "-x", "none"}, objects)
+	said, err := exec.Command(compiler, args...).CombinedOutput()
+	require.NoError(t, err, "%s", said)
+}
+
+// choose runs the program with chips to create models of, and gives its lines.
+func choose(t *testing.T, emulator []string, env string, names ...string) []string {
+	t.Helper()
+	command := slices.Concat(emulator, []string{"./chooser"}, names)
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Env = append(os.Environ(), "DNN_VARIANT="+env)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return strings.Split(strings.TrimSpace(string(out)), "\n")
+}
+
+// What create() says of a chip that the processor is not, and of one that the library has no kernels for.
+const (
+	lacking = " 11  the processor lacks an instruction set that the kernels use"
+	unknown = " 18  the options or DNN_VARIANT name a variant that the model does not have"
+)
 
 // objects compiles what is in a folder of sources.
 func objects(t *testing.T, compiler, root, folder string, copts []string) []string {
@@ -95,72 +164,35 @@ func objects(t *testing.T, compiler, root, folder string, copts []string) []stri
 	return out
 }
 
-// TestVariants: create() chooses among the chips of a library, or takes the one that is named; each gives the network's results. Where
-// kernels are compiled for a chip that not every processor is, nothing is shared with other objects: a linker might
-// take it for all.
+// TestVariants: create() chooses among the chips of a library, or takes the one that is named; each gives the network's results.
 func TestVariants(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the levels are those of x86-64")
 	}
 	compiler := cpptest.Compiler(t)
 	root, src := absolute(t, repository), absolute(t, resnet)
-	all := map[string]chips.Chip{}
-	read, err := chips.Read(repository)
-	require.NoError(t, err)
-	for _, c := range read {
-		all[c.Name] = c
-	}
-	facts := levelFacts(t)
+	all, facts := allChips(t), factsFiles(t, levels)
 	t.Chdir(t.TempDir())
 	compileLevels(t, src, facts)
-	var program []string
-	for i, name := range levels {
-		folder := name
-		if i == 0 {
-			folder = "kernels"
-		}
-		mine := objects(t, compiler, root, folder, all[name].Copts)
-		require.NotEmpty(t, mine, name)
-		for _, o := range mine {
-			if i > 0 {
-				assertOwn(t, o, "app_net_"+name)
-			}
-		}
-		program = append(program, mine...)
-	}
-	require.NoError(t, os.WriteFile("chooser.c", []byte(chooser), 0o644))
-	files, err := filepath.Glob(root + "/runtime/dnn_*.cc")
-	require.NoError(t, err)
-	args := slices.Concat([]string{"-std=c++17", "-O1", "-fno-exceptions", "-fno-rtti", "-I.", "-I" + root, "-pthread", "-o", "chooser", "-x", "c++", "chooser.c"}, files,
-		[]string{"-x", "assembler-with-cpp", "net.weights.S", "-x", "none"}, program)
-	text, err := exec.Command(compiler, args...).CombinedOutput()
-	require.NoError(t, err, "%s", text)
+	linkChooser(t, compiler, root, chooser, variantObjects(t, compiler, root, levels, all))
 
 	here := runsHere(t)
-	run := func(env string, names ...string) []string {
-		cmd := exec.Command("./chooser", names...)
-		cmd.Env = append(os.Environ(), "DNN_VARIANT="+env)
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s", out)
-		return strings.Split(strings.TrimSpace(string(out)), "\n")
-	}
-	best := run("", "-")
+	best := choose(t, nil, "", "-")
 	assert.Equal(t, "- 0 "+here[len(here)-1]+" ok", best[0], "the most capable that runs")
 	for _, name := range levels {
-		got := run("", name)
+		got := choose(t, nil, "", name)
 		if !slices.Contains(here, name) {
-			assert.Equal(t, []string{name + " 11  the processor lacks an instruction set that the kernels use"}, got)
+			assert.Equal(t, []string{name + lacking}, got)
 			continue
 		}
 		require.Len(t, got, 2)
 		assert.Equal(t, name+" 0 "+name+" ok", got[0])
 		assertNear(t, best[1], got[1])
-		assert.Equal(t, "- 0 "+name+" ok", run(name, "-")[0], "by the environment")
-		assert.Equal(t, name+" 0 "+name+" ok", run("x86_64_v9", name)[0], "an option counts more than the environment")
+		assert.Equal(t, "- 0 "+name+" ok", choose(t, nil, name, "-")[0], "by the environment")
+		assert.Equal(t, name+" 0 "+name+" ok", choose(t, nil, "x86_64_v9", name)[0], "an option counts more than the environment")
 	}
-	const unknown = " 18  the options or DNN_VARIANT name a variant that the model does not have"
-	assert.Equal(t, []string{"x86_64_v9" + unknown}, run("", "x86_64_v9"))
-	assert.Equal(t, []string{"-" + unknown}, run("x86_64_v9", "-"))
+	assert.Equal(t, []string{"x86_64_v9" + unknown}, choose(t, nil, "", "x86_64_v9"))
+	assert.Equal(t, []string{"-" + unknown}, choose(t, nil, "x86_64_v9", "-"))
 }
 
 // runsHere are the levels that this processor has.
@@ -213,7 +245,7 @@ func assertOwn(t *testing.T, object, name string) {
 
 // TestVariantManifest: what each variant reads and runs, and what it has of its own.
 func TestVariantManifest(t *testing.T) {
-	src, facts := absolute(t, resnet), levelFacts(t)
+	src, facts := absolute(t, resnet), factsFiles(t, levels)
 	t.Chdir(t.TempDir())
 	compileLevels(t, src, facts)
 	first := tree(t)

@@ -33,7 +33,7 @@ func (f *compileFlags) write(s *pipeline.State) error {
 	if err != nil {
 		return err
 	}
-	m := f.model(p, s.Target, cppapi.Weights{Mode: f.mode, Bytes: p.WeightsBytes, Hash: hash})
+	m := f.model(p, cppapi.Weights{Mode: f.mode, Bytes: p.WeightsBytes, Hash: hash})
 	if err := f.writeSources(s, m, out); err != nil {
 		return err
 	}
@@ -52,9 +52,9 @@ func (f *compileFlags) write(s *pipeline.State) error {
 	return out.Commit()
 }
 
-func (f *compileFlags) model(p *plan.Program, t *target.Target, w cppapi.Weights) *cppapi.Model {
+func (f *compileFlags) model(p *plan.Program, w cppapi.Weights) *cppapi.Model {
 	m := &cppapi.Model{Api: f.api, Prefix: f.prefix, Namespace: f.namespace, Generator: cpp.Generator,
-		Arena: []sym.Expr{p.ArenaBytes}, Scratch: p.ScratchBytes, Weights: w, CPUFeatures: t.CPUFeatures}
+		Arena: []sym.Expr{p.ArenaBytes}, Scratch: p.ScratchBytes, Weights: w}
 	for _, v := range p.Inputs {
 		m.Inputs = append(m.Inputs, cppapi.Tensor{Name: v.Name, Type: v.Type, Shape: v.Shape})
 	}
@@ -67,7 +67,6 @@ func (f *compileFlags) model(p *plan.Program, t *target.Target, w cppapi.Weights
 	for _, c := range p.Counters {
 		m.Symbols = append(m.Symbols, cppapi.Symbol{Name: c.Name, Hi: sym.MaxDim, Computed: true, Max: c.Max})
 	}
-	m.Profile = profile(p, t)
 	for _, x := range p.Checks {
 		m.Checks = append(m.Checks, cppapi.Check{Relation: relations[x.Kind], A: x.A, B: x.B, Text: x.Text()})
 	}

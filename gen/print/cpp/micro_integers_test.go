@@ -104,7 +104,7 @@ func integerProgram(row *instr.Row, ms []*loop.MicroKernel) string {
 }
 
 // integerChips are chips that have rows for integers, each row in one at least.
-var integerChips = []string{"x86_64", "x86_64_v3", "x86_64_v4", "x86_64_v4_vnni", "x86_64_alder_lake", "arm64_cortex_a76"}
+var integerChips = []string{"x86_64", "x86_64_v3", "x86_64_v4", "x86_64_v4_vnni", "x86_64_alder_lake", "arm64", "arm64_cortex_a76"}
 
 // TestIntegerMicroKernels runs micro-kernels of integers, compiled by each compiler there is, and compares every bit with what
 // micro-kernels mean. Code for processors other than this one is compiled.

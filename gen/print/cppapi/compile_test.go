@@ -149,7 +149,7 @@ func TestPrefixes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newProject(t)
 			m := fake()
-			m.Prefix, m.Namespace = name, name
+			m.Prefix, m.Namespace, m.Variants[0].Prefix = name, name, name
 			f, err := Print(m)
 			if err != nil {
 				require.ErrorContains(t, err, "namespace")

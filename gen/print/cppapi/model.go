@@ -45,11 +45,7 @@ type Model struct {
 	// Scratch is the bytes that one worker needs.
 	Scratch sym.Expr
 	Weights Weights
-	// CPUFeatures that the kernels need beyond the architecture's baseline, by the names of
-	// runtime/dnn_cpu.h. PREFIX_create refuses a processor that lacks one.
-	CPUFeatures []string
-	Profile     Profile
-	// Variants are the chips that the library has kernels for, the least capable first; none where it is one, CPUFeatures'.
+	// Variants are the chips that the library has kernels for, the least capable first; one at least.
 	Variants []Variant
 }
 
@@ -170,13 +166,17 @@ func (m *Model) check() error {
 			return fmt.Errorf("namespace %q: %s is a keyword of C++, a macro, or a name of the standard library or of the runtime; want another name, as in --namespace=%s_model", m.Namespace, part, part)
 		}
 	}
-	features := slices.Clone(m.CPUFeatures)
-	for _, v := range m.Variants {
-		features = append(features, v.CPUFeatures...)
+	if len(m.Variants) == 0 {
+		return fmt.Errorf("no chip: want one that the library has kernels for")
 	}
-	for _, f := range features {
-		if !feature.MatchString(f) {
-			return fmt.Errorf("CPU feature %q: want lower-case letters, digits, underscores and dots", f)
+	if p := m.Variants[0].Prefix; p != m.Prefix {
+		return fmt.Errorf("the first chip's profile has the prefix %q: want the model's, %q", p, m.Prefix)
+	}
+	for _, v := range m.Variants {
+		for _, f := range v.CPUFeatures {
+			if !feature.MatchString(f) {
+				return fmt.Errorf("CPU feature %q: want lower-case letters, digits, underscores and dots", f)
+			}
 		}
 	}
 	if m.Weights.Bytes < 0 {

@@ -31,12 +31,15 @@ func fake() *Model {
 		Arena:   []sym.Expr{sym.Scale(n, 16), sym.Mul(sym.Mul(n, half), sym.Mul(h, h))},
 		Scratch: sym.Add(sym.Scale(h, 4), sym.Const(1)),
 		Weights: Weights{Mode: Embed, Bytes: 16, Hash: [32]byte{1, 2, 3}},
-		Profile: Profile{Chip: "any \"chip\"", VectorBytes: 16, VectorRegisters: 16, Blocks: []Block{
+		Variants: []Variant{{Name: anyChip, Prefix: "app_fake", Profile: Profile{Chip: anyChip, VectorBytes: 16, VectorRegisters: 16, Blocks: []Block{
 			{Name: "Sum \"</script>*/\\\"", Kernel: "generic", FLOPs: sym.Mul(sym.Scale(n, 3), h), Products: sym.Const(0), Bytes: sym.Scale(n, 8)},
 			{Name: "Add", Kernel: "window", FLOPs: sym.Const(-1), Products: half, Bytes: sym.Mul(half, n)},
-		}},
+		}}}},
 	}
 }
+
+// anyChip is a chip's name that is no identifier.
+const anyChip = "any \"chip\""
 
 // computed has an output whose rows only the run knows, and checks of its dimension.
 func computed() *Model {
@@ -52,8 +55,9 @@ func computed() *Model {
 			{Broadcast, third, sym.Min(third, sym.Const(4), nil), "Add: dimensions must be equal or 1 to broadcast"},
 			{AtLeast, sym.Const(900), n, "Slice: not more than 900"},
 		},
-		Arena:   []sym.Expr{sym.Scale(k, 8)},
-		Weights: Weights{Mode: File, Bytes: int64(len(rowsWeights)), Hash: sha256.Sum256([]byte(rowsWeights))},
+		Arena:    []sym.Expr{sym.Scale(k, 8)},
+		Weights:  Weights{Mode: File, Bytes: int64(len(rowsWeights)), Hash: sha256.Sum256([]byte(rowsWeights))},
+		Variants: []Variant{{Name: "narrow", Prefix: "rows"}, {Name: "wide", Prefix: "rows", CPUFeatures: []string{"none"}}},
 	}
 }
 
@@ -64,8 +68,9 @@ var rowsWeights = "1" + strings.Repeat("a weight", 15)
 func constant() *Model {
 	return &Model{
 		Api: "constant", Prefix: "constant", Namespace: "constant_ns", Generator: "rules_dnn test",
-		Outputs: []Tensor{{"y", ir.F16, ir.Shape{sym.Const(2)}}},
-		Weights: Weights{Mode: File},
+		Outputs:  []Tensor{{"y", ir.F16, ir.Shape{sym.Const(2)}}},
+		Weights:  Weights{Mode: File},
+		Variants: []Variant{{Name: "any", Prefix: "constant"}},
 	}
 }
 
@@ -74,7 +79,7 @@ func TestRefusals(t *testing.T) {
 	withComputed := func(d sym.Expr) func(*Model) {
 		return func(m *Model) {
 			m.Symbols = []Symbol{{Name: "N", Hi: 9}, {Name: "k", Hi: 9, Computed: true, Max: n}}
-			m.Inputs, m.Arena, m.Scratch, m.Profile = nil, nil, sym.Const(0), Profile{}
+			m.Inputs, m.Arena, m.Scratch, m.Variants[0].Profile = nil, nil, sym.Const(0), Profile{}
 			m.Outputs = []Tensor{{"y", ir.F32, ir.Shape{d}}}
 		}
 	}
@@ -87,7 +92,9 @@ func TestRefusals(t *testing.T) {
 		"namespace \"xor::b\": xor is":        func(m *Model) { m.Namespace = "xor::b" },
 		"namespace \"std\": std is":           func(m *Model) { m.Namespace = "std" },
 		"prefix \"dnn\": the runtime's":       func(m *Model) { m.Prefix = "dnn" },
-		"CPU feature":                         func(m *Model) { m.CPUFeatures = []string{"AVX\""} },
+		"CPU feature":                         func(m *Model) { m.Variants[0].CPUFeatures = []string{"AVX\""} },
+		"no chip":                             func(m *Model) { m.Variants = nil },
+		"profile has the prefix \"x\"":        func(m *Model) { m.Variants[0].Prefix = "x" },
 		"has no element type":                 func(m *Model) { m.Inputs[0].Type = ir.Invalid },
 		"listed twice":                        func(m *Model) { m.Symbols[1].Name = m.Symbols[0].Name },
 		"want 0 <= lower":                     func(m *Model) { m.Symbols[0].Lo = 65 },
@@ -98,7 +105,7 @@ func TestRefusals(t *testing.T) {
 		"leaves 64 bits":                      func(m *Model) { m.Scratch = sym.Mul(sym.Const(1<<62), sym.Const(4)) },
 		"257 symbols":                         func(m *Model) { m.Symbols = make([]Symbol, 257) },
 		"the check \"few\"":                   func(m *Model) { m.Checks = []Check{{Equal, sym.Var("Q"), n, "few"}} },
-		"block Add: the size":                 func(m *Model) { m.Profile.Blocks[1].Bytes = sym.Var("Q") },
+		"block Add: the size":                 func(m *Model) { m.Variants[0].Profile.Blocks[1].Bytes = sym.Var("Q") },
 		"weights of -1":                       func(m *Model) { m.Weights.Bytes = -1 },
 		"may shrink":                          withComputed(sym.Sub(n, k)),
 		"((k) % (3)) may shrink":              withComputed(sym.Mod(k, sym.Const(3), nil)),

@@ -46,13 +46,13 @@ func Print(m *Model) (*Files, error) {
 	for i := 1; i < len(m.Variants); i++ {
 		var text string
 		if m.first(i) == i {
-			if err := execute("profile.cc", newProfileView(m.profile(i)), &text); err != nil {
+			if err := execute("profile.cc", newProfileView(m, i), &text); err != nil {
 				return nil, err
 			}
 		}
 		f.Variants = append(f.Variants, text)
 	}
-	return &f, execute("profile.cc", newProfileView(m.profile(0)), &f.Profile)
+	return &f, execute("profile.cc", newProfileView(m, 0), &f.Profile)
 }
 
 func execute(name string, v any, to *string) error {

@@ -107,7 +107,8 @@ func TestProbe(t *testing.T) {
 			compiled++
 			t.Run(name+" "+compiler, func(t *testing.T) {
 				m := fake()
-				m.Profile.VectorBytes, m.Profile.VectorRegisters = chip.VectorBits/8, chip.VectorRegisters
+				profile := &m.Variants[0].Profile
+				profile.VectorBytes, profile.VectorRegisters = chip.VectorBits/8, chip.VectorRegisters
 				f, err := Print(m)
 				require.NoError(t, err)
 				p := &project{t: t, dir: t.TempDir()}
@@ -118,7 +119,7 @@ func TestProbe(t *testing.T) {
 				p.run(command[0], args...)
 				asm, err := os.ReadFile(out)
 				require.NoError(t, err)
-				checkMultiply(t, function(t, string(asm), "dnn_probe_multiply"), chains(m.Profile.VectorRegisters))
+				checkMultiply(t, function(t, string(asm), "dnn_probe_multiply"), chains(profile.VectorRegisters))
 				checkRead(t, function(t, string(asm), "dnn_probe_read"))
 			})
 		}

@@ -29,22 +29,25 @@ type profileView struct {
 	VectorBytes, Chains             int
 	Blocks                          []blockView
 	Exprs                           []string
-	Variants                        []string // what the names of all variants' profiles begin with
+	Variants                        []string // what the names of all variants' profiles begin with, of the first one's profile
 }
 
 type blockView struct{ Name, Kernel, FLOPs, Products, Bytes string }
 
 // newProfileView: sizes that need code have it in the profile, since the API's source is linked
-// without.
-func newProfileView(m *Model) *profileView {
-	p := &m.Profile
+// without. That of the first variant tells of all.
+func newProfileView(m *Model, variant int) *profileView {
+	p := &m.Variants[variant].Profile
 	v := &view{model: m, exprIndex: map[string]int{}}
-	out := &profileView{Generator: m.Generator, Api: m.Api, P: m.Prefix, InternalName: m.InternalName(), Chip: p.Chip,
+	out := &profileView{Generator: m.Generator, Api: m.Api, P: m.Variants[variant].Prefix, InternalName: m.InternalName(), Chip: p.Chip,
 		VectorBytes: max(p.VectorBytes, 4), Chains: chains(p.VectorRegisters)}
 	for _, b := range p.Blocks {
 		out.Blocks = append(out.Blocks, blockView{b.Name, b.Kernel, v.size(b.FLOPs), v.size(b.Products), v.size(b.Bytes)})
 	}
 	out.Exprs = v.Exprs
+	if variant > 0 {
+		return out
+	}
 	for _, x := range m.Variants {
 		out.Variants = append(out.Variants, x.Prefix)
 	}
@@ -57,9 +60,9 @@ func chains(registers int) int { return min(max(registers-4, 1), 24) }
 // checkBlocks refuses sizes of other symbols than the model's. They may shrink when a symbol grows:
 // they are evaluated during the run.
 func (m *Model) checkBlocks() error {
-	blocks := m.Profile.Blocks
+	var blocks []Block
 	for _, v := range m.Variants {
-		blocks = append(blocks[:len(blocks):len(blocks)], v.Profile.Blocks...)
+		blocks = append(blocks, v.Profile.Blocks...)
 	}
 	for _, b := range blocks {
 		for _, e := range []sym.Expr{b.FLOPs, b.Products, b.Bytes} {

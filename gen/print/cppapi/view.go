@@ -35,7 +35,6 @@ type view struct {
 	HashInit     string
 	ArenaInits   []string
 	ScratchInit  string
-	CPUFeatures  []string
 	Variants     []Variant
 	Exprs        []string // sizes that need code of their own
 	exprIndex    map[string]int
@@ -95,13 +94,14 @@ var statuses = []status{
 	{15, "WEIGHTS_ALIGNMENT", "kWeightsAlignment", "weights not aligned to 64 bytes"},
 	{16, "WEIGHTS_LENGTH", "kWeightsLength", "a weights file that was cut off, or has trailing data"},
 	{17, "WEIGHTS_DAMAGED", "kWeightsDamaged", "weights that are not what the compiler wrote"},
+	{18, "UNKNOWN_VARIANT", "kUnknownVariant", "the options or DNN_VARIANT name a chip that the library has no kernels for"},
 }
 
 // relations are rules_dnn::Relation.
 var relations = map[Relation]string{Equal: "kEqual", Broadcast: "kBroadcast", AtLeast: "kAtLeast"}
 
 // optionMembers are those of rules_dnn::Options.
-var optionMembers = []string{"size", "weights", "weights_bytes", "allocate", "release", "allocator_user", "workers", "parallel_for", "parallel_user", "keep_denormals", "verify_weights"}
+var optionMembers = []string{"size", "weights", "weights_bytes", "allocate", "release", "allocator_user", "workers", "parallel_for", "parallel_user", "keep_denormals", "verify_weights", "variant"}
 
 // runtimeVersion is rules_dnn::kRuntimeVersion of the runtime that this is printed for.
 const runtimeVersion = 1
@@ -110,9 +110,9 @@ func newView(m *Model) *view {
 	v := &view{
 		Api: m.Api, Generator: m.Generator, P: m.Prefix, Namespace: m.Namespace,
 		Guard: "RULES_DNN_" + m.Prefix + "_H_", Header: m.HeaderName(), InternalName: m.InternalName(),
-		RuntimeVersion: runtimeVersion, Statuses: statusesOf(m), OptionMembers: optionMembers,
+		RuntimeVersion: runtimeVersion, Statuses: statuses, OptionMembers: optionMembers,
 		Embed: m.Weights.Mode == Embed, WeightsBytes: m.Weights.Bytes, Large: m.Weights.Bytes > math.MaxInt32, WeightsText: number(m.Weights.Bytes),
-		CPUFeatures: m.CPUFeatures, Variants: m.Variants, exprIndex: map[string]int{}, model: m,
+		Variants: m.Variants, exprIndex: map[string]int{}, model: m,
 	}
 	v.addSymbols()
 	for _, c := range m.Checks {

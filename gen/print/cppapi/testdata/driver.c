@@ -179,6 +179,42 @@ static void check_create(void) {
   CHECK(app_fake_create(&longer.o, &m) == app_fake_BAD_OPTIONS);
 }
 
+/* The chip whose kernels run: of one library's only chip, and of another's two, of which no
+ * processor has the second one's features. */
+static void check_variants(void) {
+  app_fake_options o = with_allocator();
+  app_fake_model* m = NULL;
+  rows_options r;
+  rows_model* of_rows = NULL;
+  CHECK(app_fake_VARIANT_COUNT == 1 && rows_VARIANT_COUNT == 2);
+  CHECK(strcmp(app_fake_variant(NULL), "") == 0);
+  CHECK(app_fake_create(NULL, &m) == app_fake_OK &&
+        strcmp(app_fake_variant(m), "any \"chip\"") == 0);
+  app_fake_destroy(m);
+  o.variant = "any \"chip\"";
+  CHECK(app_fake_create(&o, &m) == app_fake_OK && strcmp(app_fake_variant(m), "any \"chip\"") == 0);
+  app_fake_destroy(m);
+  o.variant = "another";
+  CHECK(app_fake_create(&o, &m) == app_fake_UNKNOWN_VARIANT && m == NULL);
+  o.size = offsetof(app_fake_options,
+                    variant); /* of a library that had no such member: it is not read */
+  CHECK(app_fake_create(&o, &m) == app_fake_OK);
+  app_fake_destroy(m);
+  memset(&r, 0, sizeof r);
+  r.size = sizeof r;
+  CHECK(rows_create(&r, &of_rows) == rows_NO_WEIGHTS);
+  r.variant = "narrow";
+  CHECK(rows_create(&r, &of_rows) == rows_NO_WEIGHTS);
+  r.variant = "wide";
+  CHECK(rows_create(&r, &of_rows) == rows_UNSUPPORTED_CPU && of_rows == NULL);
+  CHECK(setenv("DNN_VARIANT", "wide", 1) == 0);
+  CHECK(rows_create(NULL, &of_rows) == rows_UNSUPPORTED_CPU);
+  CHECK(app_fake_create(NULL, &m) == app_fake_UNKNOWN_VARIANT);
+  r.variant = "narrow"; /* an option counts more */
+  CHECK(rows_create(&r, &of_rows) == rows_NO_WEIGHTS);
+  CHECK(unsetenv("DNN_VARIANT") == 0);
+}
+
 /* An options struct of any size: what is beyond ours must be zero. */
 static void check_option_sizes(void) {
   union {
@@ -683,6 +719,7 @@ int main(int argc, char** argv) {
   }
   check_create();
   check_option_sizes();
+  check_variants();
   check_nulls();
   check_extreme_dims();
   check_failing_allocator();

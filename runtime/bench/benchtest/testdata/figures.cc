@@ -27,6 +27,7 @@ int main(int, char** argv) {
   r.model = "nets/</script><script>throw 1</script>";
   r.generator = "rules_dnn test";
   r.chip = "a <b>chip</b>";
+  r.variants = {r.chip};
   r.symbols = {{"N", 2}, {"</script>", 3}};
   r.threads = 2;
   r.warmup = 3;
