@@ -62,6 +62,20 @@ func nestCases() []nestCase {
 }`, hasNot: []string{`_mod`},
 		},
 		{
+			name: "rows of a mean of two axes", shapes: [][]int64{{1, 64, 14, 14}}, graph: `
+  input %x f32[1, 64, 14, 14]
+  %y ?[*] = ReduceMean.13(%x) {axes = [2, 3], keepdims = 0}
+  output %y
+}`, has: []string{`dnn_parallel\(c, 0, Block0, 4\)`, `rs < 12;`},
+		},
+		{
+			name: "columns of a mean", shapes: [][]int64{{512, 64}}, graph: `
+  input %x f32[512, 64]
+  %y ?[*] = ReduceMean.13(%x) {axes = [0], keepdims = 0}
+  output %y
+}`, has: []string{`dnn_parallel\(c, 0, Block0, 8\)`, `q < 8; q \+= 4`},
+		},
+		{
 			name: "a normalisation that is made larger", shapes: [][]int64{{1, 3, 8, 32}}, graph: `
   const @one f32[3] = {1, 2, 3}
   const @zero f32[3] = {0, -1, 0.5}
