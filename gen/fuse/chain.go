@@ -20,7 +20,7 @@ func chainLegal(f *fuser, p pair) bool {
 		return false
 	}
 	d := commonDepth(p)
-	return d > 0 && rowFits(p.first.Stage, d)
+	return d > 0 && rowFits(p.first.Stage, d) && !f.scarceRows(p, d)
 }
 
 func reduces(b *block.Block) bool {

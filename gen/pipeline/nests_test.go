@@ -76,6 +76,19 @@ func nestCases() []nestCase {
 }`, has: []string{`dnn_parallel\(c, 0, Block0, 8\)`, `q < 8; q \+= 4`},
 		},
 		{
+			name: "a normalisation over all channels", shapes: [][]int64{{1, 64, 64, 64}}, graph: `
+  const @one f32[1] = {1}
+  const @zero f32[1] = {0.5}
+  const @rows i64[3] = {1, 1, -1}
+  const @back i64[4] = {1, 64, 64, 64}
+  input %x f32[1, 64, 64, 64]
+  %r ?[*] = Reshape.14(%x, @rows)
+  %n ?[*] = InstanceNormalization.6(%r, @one, @zero)
+  %y ?[*] = Reshape.14(%n, @back)
+  output %y
+}`, has: []string{`Block0, 64\);\n.*Block1, 1\);\n.*Block2, 64\);\n.*Block3, 1\);\n.*Block4, 64\)`},
+		},
+		{
 			name: "a normalisation that is made larger", shapes: [][]int64{{1, 3, 8, 32}}, graph: `
   const @one f32[3] = {1, 2, 3}
   const @zero f32[3] = {0, -1, 0.5}

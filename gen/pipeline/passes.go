@@ -134,6 +134,7 @@ func fuseBlocks(s *State) error {
 		Chains:  s.anchor("chains"),
 		Views:   o.Views(s.Target),
 		Latency: func(b *block.Block) float64 { return sel.Estimate(b, s.Blocks.Facts, s.Target, o) },
+		Tasks:   s.Target.Tasks, TaskElements: s.Target.TaskElements,
 	})
 	if s.Enabled("sweep") {
 		block.Sweep(s.Blocks)
