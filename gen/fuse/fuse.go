@@ -26,6 +26,10 @@ type Options struct {
 	Latency func(*block.Block) float64
 	// Tasks keep the whole chip busy, TaskElements is what one of them takes; 0: nothing is done for more tasks.
 	Tasks, TaskElements int64
+	// Lanes are how many neighbouring results of a reduction one task may take as a vector; 0: one.
+	Lanes int64
+	// CacheBytes is what a task may read several times and find in its processor's own cache; 0: whatever it is.
+	CacheBytes int64
 }
 
 // Run fuses to a fixed point, in each graph that a block runs too.

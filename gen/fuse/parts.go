@@ -56,11 +56,17 @@ func (f *fuser) cutReductions() {
 // inParts is a block as one that computes partial accumulators, and one that joins them; nil where it stays as it is.
 func (f *fuser) inParts(b *block.Block) (parts, join *block.Block) {
 	s := b.Stage
-	if s == nil || s.Combine == nil || s.Update != nil || len(b.Placed) > 0 || contracts(b) || !f.scarce(points(s.Axes), points(s.Reduce)) {
+	if s == nil || s.Combine == nil || s.Update != nil || len(b.Placed) > 0 || contracts(b) {
 		return nil, nil
 	}
 	results, _ := points(s.Axes).Const()
-	axis, n := cut(s.Reduce, (f.o.Tasks+results-1)/results)
+	lanes := max(min(f.o.Lanes, results), 1)
+	tasks := sym.CeilDiv(points(s.Axes), sym.Const(lanes), f.g.Facts)
+	if !f.scarce(tasks, sym.Scale(points(s.Reduce), lanes)) {
+		return nil, nil
+	}
+	few, _ := tasks.Const()
+	axis, n := cut(s.Reduce, (f.o.Tasks+few-1)/few)
 	if n == 0 {
 		return nil, nil
 	}
