@@ -30,7 +30,9 @@ func (n *nest) laneSums(a te.Axis) []loop.Stmt {
 	}
 	steps := extent / partials
 	runs := (steps + maxRun - 1) / maxRun
-	run, step, next := te.Axis{Var: sumVar + n.tag, Extent: sym.Const(runs)}, te.Axis{Var: stepVar + n.tag, Extent: sym.Const(min(steps, maxRun))}, te.Axis{Var: nextVar + n.tag, Extent: sym.Const(partials)}
+	run := te.Axis{Var: sumVar + n.tag, Extent: sym.Const(runs)}
+	step := te.Axis{Var: stepVar + n.tag, Extent: sym.Const(min(steps, maxRun))}
+	next := te.Axis{Var: nextVar + n.tag, Extent: sym.Const(partials)}
 	n.addRanges([]te.Axis{run, step, next})
 	s := &laneSum{n: n, lane: a}
 	s.parts, s.sums = n.local("part"+n.tag, n.values[0].DType(), sym.Scale(a.Extent, partials)), n.local(n.accName(0), n.values[0].DType(), a.Extent)
