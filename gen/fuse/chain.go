@@ -1,6 +1,8 @@
 package fuse
 
 import (
+	"slices"
+
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
@@ -20,7 +22,7 @@ func chainLegal(f *fuser, p pair) bool {
 		return false
 	}
 	d := commonDepth(p)
-	return d > 0 && rowFits(p.first.Stage, d)
+	return d > 0 && rowFits(p.first.Stage, d) && !f.scarceRows(p, d) && !f.longRows(p, d)
 }
 
 func reduces(b *block.Block) bool {
@@ -115,6 +117,15 @@ func rowFits(s *te.Stage, depth int) bool {
 	}
 	c, ok := n.Const()
 	return !ok || c <= maxRow
+}
+
+// longRows reports whether rows are so long that what one stage of a chain reads has left the cache when the next one
+// reads it: apart, each stage has a layout and tasks of its own.
+func (f *fuser) longRows(p pair, depth int) bool {
+	return f.o.CacheBytes > 0 && slices.ContainsFunc(append(p.first.Stages(), p.second.Stages()...), func(s *te.Stage) bool {
+		least, _ := sym.Mul(points(s.Axes[depth:]), points(s.Reduce)).Bounds(f.g.Facts)
+		return least > f.o.CacheBytes/4
+	})
 }
 
 // placeProducer places the first block's stages at the common axes of the second.

@@ -24,6 +24,12 @@ type Options struct {
 	Views bool
 	// Latency estimates a block's time, in any unit, +Inf where nothing is known to compute it; nil: what depends does not fuse.
 	Latency func(*block.Block) float64
+	// Tasks keep the whole chip busy, TaskElements is what one of them takes; 0: nothing is done for more tasks.
+	Tasks, TaskElements int64
+	// Lanes are how many neighbouring results of a reduction one task may take as a vector; 0: one.
+	Lanes int64
+	// CacheBytes is what a task may read several times and find in its processor's own cache; 0: whatever it is.
+	CacheBytes int64
 }
 
 // Run fuses to a fixed point, in each graph that a block runs too.
@@ -34,6 +40,7 @@ func Run(g *block.Graph, o Options) {
 		for f.once() {
 		}
 		f.compact()
+		f.cutReductions()
 		fused = f.fused
 	})
 	g.SyncOperands()

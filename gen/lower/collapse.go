@@ -7,11 +7,21 @@ import (
 )
 
 // collapse joins neighbouring axes that every access walks as one: an elementwise
-// block over [N, C, H, W] becomes one loop.
+// block over [N, C, H, W] becomes one loop, and a sum over [H, W] one row.
 func (n *nest) collapse() {
+	n.collapseReduce()
 	for i := len(n.axes) - 2; i >= 0; i-- {
 		if n.canCollapse(n.axes[i], n.axes[i+1]) {
-			n.collapsePair(i)
+			n.axes = n.collapsed(n.axes, i)
+		}
+	}
+}
+
+// collapseReduce joins the axes of a reduction, whose points stay in their order.
+func (n *nest) collapseReduce() {
+	for i := len(n.reduce) - 2; i >= 0 && n.texelLane == ""; i-- {
+		if n.canCollapse(n.reduce[i], n.reduce[i+1]) {
+			n.reduce = n.collapsed(n.reduce, i)
 		}
 	}
 }
@@ -35,10 +45,11 @@ func (n *nest) canCollapse(outer, inner te.Axis) bool {
 	return ok
 }
 
-func (n *nest) collapsePair(i int) {
-	outer, inner := n.axes[i], n.axes[i+1]
+// collapsed are the axes with i and i+1 as one, which the nest's indices walk from here on.
+func (n *nest) collapsed(axes []te.Axis, i int) []te.Axis {
+	outer, inner := axes[i], axes[i+1]
 	joint := te.Axis{Var: inner.Var, Extent: sym.Mul(outer.Extent, inner.Extent)}
 	n.addRanges([]te.Axis{joint})
 	n.subst(map[string]sym.Expr{outer.Var: sym.Const(0)})
-	n.axes = append(append(append([]te.Axis{}, n.axes[:i]...), joint), n.axes[i+2:]...)
+	return append(append(append([]te.Axis{}, axes[:i]...), joint), axes[i+2:]...)
 }

@@ -47,7 +47,7 @@ const partOfAxis = "q"
 // would take all but the innermost ones, the first that is left is cut into parts of equal length, the last one shorter.
 func (n *nest) splitTasks() (grid, inner []te.Axis) {
 	short, elements := n.shortAxes()
-	last, chunk := len(n.axes)-1-short, max(1, n.target.TaskElements/elements)
+	last, chunk := len(n.axes)-1-short, n.chunk(elements)
 	tasks, taken := sym.Const(1), 0
 	for taken < last && !sym.AtLeast(tasks, n.target.Tasks, n.facts) {
 		tasks = sym.Mul(tasks, n.axes[taken].Extent)
@@ -58,6 +58,32 @@ func (n *nest) splitTasks() (grid, inner []te.Axis) {
 		return grid, inner
 	}
 	return n.splitChunks(grid, inner, chunk)
+}
+
+// chunk is how many points of an axis are enough for a task, which computes so many elements for each: whole vectors of them
+// where the axis runs in vectors.
+func (n *nest) chunk(elements int64) int64 {
+	enough := max(1, n.target.TaskElements/elements)
+	if n.combiner == nil || n.target.WorkItems() || len(n.axes) == 0 {
+		return enough
+	}
+	if points := n.reducedPoints(); points > 1 {
+		enough = max(1, enough/points)
+		if last := n.axes[len(n.axes)-1]; n.together == 0 && n.vectorises(last, 1) {
+			enough = (enough + n.lanes - 1) / n.lanes * n.lanes
+		}
+	}
+	return enough
+}
+
+// reducedPoints are how many points an element is made of, as far as the compiler knows: the least of them.
+func (n *nest) reducedPoints() int64 {
+	points := int64(1)
+	for _, r := range n.reduce {
+		lo, _ := r.Extent.Bounds(n.facts)
+		points = min(points*max(lo, 1), n.target.TaskElements)
+	}
+	return points
 }
 
 // shortAxes are how many of the innermost axes have few points together, within an axis of which only the run
@@ -143,7 +169,7 @@ func (n *nest) run(axes []te.Axis) []loop.Stmt {
 
 // elements is run below statements that bind bounds.
 func (n *nest) elements(axes []te.Axis, bounds []loop.Stmt) []loop.Stmt {
-	if a, ok := n.laneAxis(axes); ok {
+	if a, ok := n.laneAxis(axes); ok && (n.vectorises(a, 1) || !n.rowReduction(axes)) {
 		n.cacheTexels(axes)
 		return loops(axes[:len(axes)-1], append(bounds, n.lanePoint(a)...))
 	}

@@ -29,6 +29,9 @@ func (n *nest) lanePoint(a te.Axis) []loop.Stmt {
 	if c, _ := a.Extent.Const(); loop.IsVector(c, n.lanes) {
 		one := loop.For{Var: a.Var, Extent: a.Extent, Body: n.point()}
 		if loop.CanVectorise(one, n.target.VectorTypes(), n.facts) {
+			if sums := n.laneSums(a); sums != nil {
+				return sums
+			}
 			return []loop.Stmt{one}
 		}
 	}

@@ -11,7 +11,11 @@ import (
 // splitLanes cuts the innermost axis in two where one of them runs in vectors, and the whole axis does not.
 func (n *nest) splitLanes() {
 	last := len(n.axes) - 1
-	if n.lanes == 1 || n.target.WorkItems() || n.combiner != nil || last < 0 || n.onImages() {
+	if n.lanes == 1 || n.target.WorkItems() || last < 0 || n.onImages() {
+		return
+	}
+	if n.combiner != nil {
+		n.splitSums()
 		return
 	}
 	whole := *n
@@ -21,6 +25,27 @@ func (n *nest) splitLanes() {
 	}
 	if !n.splitRuns(last) {
 		n.splitPhases(last)
+	}
+}
+
+// splitSums cuts the innermost axis of sums of operands that lie in blocks along it, as of those of a pool of everything, whose
+// results are a row: a block is one vector of accumulators. Axes of one point within it are of no account.
+func (n *nest) splitSums() {
+	axis := len(n.axes) - 1
+	for axis > 0 && n.axes[axis].Extent.Is(1) {
+		axis--
+	}
+	if n.vectorises(n.axes[axis], 1) {
+		return
+	}
+	for width := n.lanes; loop.IsVector(width, n.lanes); width /= 2 {
+		s := n.split(axis, width)
+		if s == nil || s.axes[axis].Extent.Is(1) || !s.vectorises(s.axes[axis+1], 1) {
+			continue
+		}
+		s.axes = slices.Concat(s.axes[:axis+1], s.axes[axis+2:], s.axes[axis+1:axis+2])
+		*n = *s
+		return
 	}
 }
 

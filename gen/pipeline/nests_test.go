@@ -62,6 +62,37 @@ func nestCases() []nestCase {
 }`, hasNot: []string{`_mod`},
 		},
 		{
+			name: "rows of a mean of two axes", shapes: [][]int64{{1, 64, 14, 14}}, graph: `
+  input %x f32[1, 64, 14, 14]
+  %y ?[*] = ReduceMean.13(%x) {axes = [2, 3], keepdims = 0}
+  output %y
+}`, has: []string{`dnn_parallel\(c, 0, Block0, 4\)`, `rs < 12;`},
+		},
+		{
+			name: "columns of a mean", shapes: [][]int64{{512, 64}}, graph: `
+  input %x f32[512, 64]
+  %y ?[*] = ReduceMean.13(%x) {axes = [0], keepdims = 0}
+  output %y
+}`, has: []string{`dnn_parallel\(c, 0, Block0, 8\)`, `q < 8; q \+= 4`},
+		},
+		{
+			name: "a normalisation over all channels", shapes: [][]int64{{1, 64, 64, 64}}, graph: `
+  const @one f32[1] = {1}
+  const @zero f32[1] = {0.5}
+  const @rows i64[3] = {1, 1, -1}
+  const @back i64[4] = {1, 64, 64, 64}
+  input %x f32[1, 64, 64, 64]
+  %r ?[*] = Reshape.14(%x, @rows)
+  %n ?[*] = InstanceNormalization.6(%r, @one, @zero)
+  %y ?[*] = Reshape.14(%n, @back)
+  output %y
+}`, has: []string{`Block0, 64\);\n.*Block1, 1\);\n.*Block2, 64\);\n.*Block3, 1\);\n.*Block4, 64\)`},
+		},
+		{
+			name: "a mean without its axes in blocks", shapes: [][]int64{{1, 16, 41, 41}}, graph: meanOfBlocks,
+			has: []string{`p1_mod < 4; p1_mod \+= 4`, `s0run < 2;`, `s0next < 4;`}, hasNot: []string{"layout row-major"},
+		},
+		{
 			name: "a normalisation that is made larger", shapes: [][]int64{{1, 3, 8, 32}}, graph: `
   const @one f32[3] = {1, 2, 3}
   const @zero f32[3] = {0, -1, 0.5}
@@ -74,6 +105,15 @@ func nestCases() []nestCase {
 		},
 	}
 }
+
+// meanOfBlocks is a convolution, whose result lies in blocks of channels, and the means of its channels.
+var meanOfBlocks = `
+  const @w f32[16, 16, 3, 3] = {` + strings.TrimSuffix(strings.Repeat("0.5, -0.25, 0.125, ", 768), ", ") + `}
+  input %x f32[1, 16, 41, 41]
+  %c ?[*] = Conv.11(%x, @w)
+  %y ?[*] = ReduceMean.13(%c) {axes = [2, 3], keepdims = 0}
+  output %y
+}`
 
 // filled replaces the number of channels, and makes as many scales.
 func filled(graph string, channels int) string {

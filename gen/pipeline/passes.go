@@ -3,6 +3,7 @@ package pipeline
 import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/fuse"
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/lower"
 	"rules_dnn/gen/passes/bnfold"
 	"rules_dnn/gen/passes/nest"
@@ -136,6 +137,7 @@ func fuseBlocks(s *State) error {
 		Chains:  s.anchor("chains"),
 		Views:   o.Views(s.Target),
 		Latency: func(b *block.Block) float64 { return sel.Estimate(b, s.Blocks.Facts, s.Target, o) },
+		Tasks:   s.Target.Tasks, TaskElements: s.Target.TaskElements, CacheBytes: s.Target.L2 / 2, Lanes: int64(s.Target.Lanes(ir.F32)),
 	})
 	if s.Enabled("sweep") {
 		block.Sweep(s.Blocks)
