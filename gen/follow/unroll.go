@@ -3,9 +3,9 @@ package follow
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
-	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
@@ -48,7 +48,10 @@ func (f *follower) unrolled(c *stage, i int) ([]loop.Stmt, error) {
 // iteration is an expression at a point of an axis: of a choice between points, that one's.
 func iteration(e te.Expr, axis string, at map[string]sym.Expr, facts sym.Facts) te.Expr {
 	if x, ok := e.(te.Select); ok {
-		cond := te.SubstIndices(te.Select{Cond: x.Cond, Then: te.Int(ir.Bool, 1), Else: te.Int(ir.Bool, 0)}, at, facts).(te.Select).Cond
+		cond := make([]te.Within, len(x.Cond))
+		for i, w := range x.Cond {
+			cond[i] = te.Within{E: w.E.Subst(at, facts), Lo: w.Lo.Subst(at, facts), Hi: w.Hi.Subst(at, facts)}
+		}
 		never := slices.ContainsFunc(cond, func(w te.Within) bool {
 			return sym.AtLeast(sym.Sub(w.Lo, w.E), 1, facts) || sym.AtLeast(sym.Sub(w.E, w.Hi), 0, facts)
 		})
@@ -116,13 +119,12 @@ func (s *shared) numbered(e te.Expr) int {
 	var t term
 	key := ""
 	if call, ok := e.(te.Call); ok {
-		var text strings.Builder
-		fmt.Fprintf(&text, "%s %s", call.Fn, call.Type)
+		text := append(append([]byte(call.Fn), ' '), call.Type.String()...)
 		for _, a := range call.Args {
 			t.args = append(t.args, s.number(a))
-			fmt.Fprintf(&text, " %d", t.args[len(t.args)-1])
+			text = strconv.AppendInt(append(text, ' '), int64(t.args[len(t.args)-1]), 10)
 		}
-		key = text.String()
+		key = string(text)
 	} else {
 		key = text(e)
 	}

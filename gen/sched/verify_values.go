@@ -138,7 +138,7 @@ func (v *verifier) reads(n int) error {
 			}
 		}
 	}
-	for _, e := range slices.Concat(st.Values, st.Results) {
+	for _, e := range distinct(slices.Concat(st.Values, st.Results)) {
 		looped, f := fromStages(e, at, v.facts)
 		walked, g := fromStages(e, whole, ranges)
 		for i, l := range looped {
@@ -157,6 +157,40 @@ func (v *verifier) reads(n int) error {
 		}
 	}
 	return nil
+}
+
+// distinct are expressions with the same loads of stages, but of those that are copies of one another each once. What binds integers stays.
+func distinct(es []te.Expr) []te.Expr {
+	var out []te.Expr
+	seen := map[*sym.Expr]bool{} // copies share their indices
+	for _, e := range es {
+		var loads []te.Expr
+		binds := false
+		te.Walk(e, func(e te.Expr) {
+			switch x := e.(type) {
+			case te.Let:
+				binds = true
+			case te.Load:
+				if x.Source.Stage && (len(x.Index) == 0 || !seen[&x.Index[0]]) {
+					loads = append(loads, x)
+				}
+			}
+		})
+		if binds {
+			out = append(out, e)
+			continue
+		}
+		for _, l := range loads {
+			if x := l.(te.Load); len(x.Index) > 0 {
+				if seen[&x.Index[0]] {
+					continue
+				}
+				seen[&x.Index[0]] = true
+			}
+			out = append(out, l)
+		}
+	}
+	return out
 }
 
 // fromStages are the loads of stages in an expression, at other indices, and what is known there.
