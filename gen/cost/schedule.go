@@ -33,7 +33,7 @@ func Schedule(w *sched.Work, s *sched.Schedule, tiles []*loop.MicroKernel, t *ta
 		compute += e.compute(x)
 	}
 	near, far := e.traffic()
-	return perKernel + overlapped(compute, near, far), true
+	return perKernel + overlapped(max(compute, near), far), true
 }
 
 // overlap is the part of what is not the bottleneck that takes time besides it.

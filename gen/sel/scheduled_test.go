@@ -109,5 +109,6 @@ func TestBestOfSeveral(t *testing.T) {
 	}
 	assert.Equal(t, "b", best([]Kernel{kernel("a", 1, 100, 80), kernel("b", 3, 120, 44), kernel("c", 2, 150, 40)}).Name)
 	assert.Equal(t, "a", best([]Kernel{kernel("a", 1), kernel("b", 3), kernel("c", 2)}).Name)
+	assert.Equal(t, "a", best([]Kernel{kernel("a", math.NaN()), kernel("b", 3)}).Name, "a chip without rates has no estimates: the first")
 	assert.Nil(t, best(nil).Lowered)
 }

@@ -236,8 +236,14 @@ func best(ks []Kernel) Kernel {
 			on[i] = append(on[i], c)
 		}
 	}
+	least := 0
 	losses := cost.Losses(on)
-	return ks[slices.Index(losses, slices.Min(losses))]
+	for i, loss := range losses {
+		if loss < losses[least] {
+			least = i
+		}
+	}
+	return ks[least]
 }
 
 // kernels are those of a block in some layouts, with so many tiles of each width, or of one name only.
