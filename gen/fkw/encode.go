@@ -31,7 +31,7 @@ type kernel struct{ channel, pattern int }
 // that has all its taps.
 func Encode(w *ir.Tensor, patterns []Pattern) (*Weights, error) {
 	out := &Weights{Encoding: Encoding{Patterns: patterns}, Type: w.Type, taps: 1}
-	if err := out.check(); err != nil {
+	if err := out.Check(); err != nil {
 		return nil, err
 	}
 	if len(w.Shape) < 3 || w.Shape[0] > maxIndex || w.Shape[1] >= maxIndex {
@@ -141,6 +141,12 @@ func shared(a, b []kernel) int {
 		}
 	}
 	return n
+}
+
+// StructureBytes is what the arrays take besides the kept weights.
+func StructureBytes(filters, kernels, patterns int64) int64 {
+	const offset, index = 4, 2 // bytes of the elements of Offset, and of the others
+	return offset*(filters+1) + index*(filters+kernels+filters*(patterns+1))
 }
 
 // Arrays are the format's arrays, in the order Offset, Reorder, Index, Stride, Values.

@@ -15,7 +15,7 @@ type Pattern uint64
 
 // Bounds of what the format takes.
 const (
-	maxTaps     = 64      // of a kernel
+	MaxTaps     = 64      // of a kernel
 	maxPatterns = 256     // of a convolution
 	maxIndex    = 1 << 16 // filters, and channels: indices have 16 bits
 	maxKernels  = 1 << 30 // that are stored
@@ -67,11 +67,11 @@ func Parse(text string) (*Encoding, error) {
 		}
 		e.Patterns = append(e.Patterns, Pattern(p))
 	}
-	return e, e.check()
+	return e, e.Check()
 }
 
-// check refuses what the format does not take.
-func (e *Encoding) check() error {
+// Check refuses what the format does not take.
+func (e *Encoding) Check() error {
 	switch {
 	case e.Kernels < 0 || e.Kernels > maxKernels:
 		return fmt.Errorf("%d kernels; want 0 to %d", e.Kernels, maxKernels)
@@ -98,8 +98,8 @@ func (e *Encoding) Entries() int { return bits.OnesCount64(uint64(e.Patterns[0])
 
 // Fits reports why kernels of so many taps cannot have these patterns; nil: they can.
 func (e *Encoding) Fits(taps int64) error {
-	if taps > maxTaps {
-		return fmt.Errorf("kernels of %d taps; %d at most", taps, maxTaps)
+	if taps > MaxTaps {
+		return fmt.Errorf("kernels of %d taps; %d at most", taps, MaxTaps)
 	}
 	for _, p := range e.Patterns {
 		if int64(bits.Len64(uint64(p))) > taps {
@@ -108,3 +108,6 @@ func (e *Encoding) Fits(taps int64) error {
 	}
 	return nil
 }
+
+// Whole is the pattern of all taps, of which there are 64 at most.
+func Whole(taps int) Pattern { return Pattern(uint64(1)<<uint(taps) - 1) }

@@ -47,9 +47,12 @@ func TestRoundTrip(t *testing.T) {
 			e, err := Parse(x.String())
 			require.NoError(t, err)
 			require.Equal(t, x.Encoding, *e)
+			total := int64(0)
 			for i, a := range x.Arrays() {
+				total += int64(len(a.Data))
 				require.Len(t, a.Data, int(a.Len())*a.Type.Size(), "array %d", i)
 			}
+			require.Equal(t, total, StructureBytes(w.Shape[0], x.Kernels, int64(len(patterns)))+int64(len(x.Values)))
 		})
 	}
 }

@@ -31,8 +31,10 @@ type Manifest struct {
 	// Variants are the chips that the library has kernels for, the least capable first, where they are several; Chip is the
 	// last, whose kernels the blocks name.
 	Variants []Variant `json:"variants,omitempty"`
-	// Warnings are what makes the model slow and may be mended.
+	// Warnings are what makes the model slow, or wrong, and may be mended.
 	Warnings []Warning `json:"warnings"`
+	// Pruning is there where dnnc prune made the weights.
+	Pruning *Pruning `json:"pruning,omitempty"`
 	Blocks   []Block   `json:"blocks"`
 }
 
@@ -40,6 +42,17 @@ type Manifest struct {
 type Warning struct {
 	Kind string `json:"kind"`
 	Text string `json:"text"`
+}
+
+// Pruning is how many weights and multiply-adds (on one image; 0: not known) of a pruned network are left, and what computes its layers.
+type Pruning struct {
+	Retrained   bool   `json:"retrained"`
+	Layers      int    `json:"layers"`
+	Weights     int64  `json:"weights"`
+	KeptWeights int64  `json:"kept_weights"`
+	MACs        int64  `json:"macs"`
+	KeptMACs    int64  `json:"kept_macs"`
+	Kernels     string `json:"kernels"`
 }
 
 // Select is what the choice of layouts and kernels came to: estimated cycles of a run on one core,
@@ -143,6 +156,7 @@ func JSON(p *plan.Program, generator, api, chip string, chips ...*target.Target)
 	for _, w := range p.Warnings {
 		m.Warnings = append(m.Warnings, Warning(w))
 	}
+	m.Pruning = (*Pruning)(p.Pruning)
 	for _, s := range p.Calls() {
 		m.Blocks = append(m.Blocks, block(p, s))
 	}

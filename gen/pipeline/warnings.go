@@ -21,10 +21,12 @@ const (
 	Untiled = "untiled"
 	// Baseline is a chip with the least that its processors have.
 	Baseline = "baseline"
+	// Pruning is weights that were dropped without retraining.
+	Pruning = "pruning"
 )
 
 // WarningKinds are all.
-var WarningKinds = []string{Baseline, Untiled}
+var WarningKinds = []string{Baseline, Pruning, Untiled}
 
 const (
 	leastShare  = 0.01 // of the network's operations

@@ -44,6 +44,15 @@ type Estimate struct {
 	StaleTuning []string
 }
 
+// Pruning is how many weights and multiply-adds of a pruned network are left.
+type Pruning struct {
+	Retrained            bool
+	Layers               int // that are pruned
+	Weights, KeptWeights int64
+	MACs, KeptMACs       int64  // on one image; 0: not known
+	Kernels              string // what computes the pruned layers
+}
+
 // Warning is what makes a program slow and may be mended.
 type Warning struct {
 	Kind, Text string
@@ -54,9 +63,11 @@ type Program struct {
 	Name string
 	// Warnings are told when the network is compiled.
 	Warnings []Warning
-	Inputs   []*ir.Value
-	Outputs  []*ir.Value
-	Symbols  []ir.Symbol
+	// Pruning is what was made of the weights before the network was read; nil: nothing.
+	Pruning *Pruning
+	Inputs  []*ir.Value
+	Outputs []*ir.Value
+	Symbols []ir.Symbol
 	// Shapes of the outputs, as the caller is told.
 	Shapes []ir.Shape
 	// Counters are symbols that the program's loops count with; they follow Symbols.

@@ -46,7 +46,7 @@ type compileFlags struct {
 	graph, consts, src, chip, device     string
 	api, prefix, namespace, weights      string
 	header, kernels, weightsOut, asm, mf string
-	tuning                               string
+	tuning, pruning                      string
 	shards, candidate                    int
 	external, variants, variantKernels   list
 	passes                               passFlags
@@ -75,6 +75,7 @@ func compileCommand(args []string, out, log io.Writer) error {
 	c.StringVar(&f.asm, "out-weights-asm", "", "`FILE`: assembly that embeds the weights (with --weights=embed, and only then)")
 	c.StringVar(&f.mf, "out-manifest", "", "`FILE`: the manifest (JSON)")
 	c.StringVar(&f.tuning, "tuning", "", "`FILE`: the record of what kernels take on chips (JSON), which decides between them")
+	c.StringVar(&f.pruning, "pruning", "", "`FILE`: the report of dnnc prune (JSON), where it made the model; the manifest and warnings tell of it")
 	c.IntVar(&f.candidate, "candidate", 0, "`NUMBER`, from 1, of the kernel that computes each block among those worth measuring, 1 being what estimates prefer; 0: the best")
 	c.Var(&f.variants, "variant", "`FILE`: facts of a further chip that the library has kernels for, more capable than those before; may be repeated")
 	c.Var(&f.variantKernels, "out-variant", "`FOLDER` of the sources of these kernels; one for each --variant, in their order")
@@ -132,7 +133,7 @@ func repeated(paths []string) string {
 // plan is what the command reads and writes.
 func (f *compileFlags) plan() *files.Plan {
 	p := &files.Plan{}
-	inputs(p, f.external, map[string]string{"graph": f.graph, "consts": f.consts, "src": f.src, "chip": f.chip, "device": f.device, "tuning": f.tuning})
+	inputs(p, f.external, map[string]string{"graph": f.graph, "consts": f.consts, "src": f.src, "chip": f.chip, "device": f.device, "pruning": f.pruning, "tuning": f.tuning})
 	outputs(p, map[string]string{"out-header": f.header, "out-weights": f.weightsOut, "out-weights-asm": f.asm, "out-manifest": f.mf})
 	for _, path := range f.variants {
 		p.Input("--variant="+path, path)
@@ -168,6 +169,9 @@ func (f *compileFlags) run(log io.Writer) error {
 	}
 	for _, note := range s.Choice.Stale {
 		fmt.Fprintf(log, "%s is stale, measure again: %s\n", f.tuning, note)
+	}
+	if err := f.readPruning(s.Program); err != nil {
+		return err
 	}
 	told, err := f.warnings.lines(f.src, s.Program.Warnings)
 	if err != nil {

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/fkw"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ir/irtest"
+	"rules_dnn/gen/manifest"
+	"rules_dnn/gen/masks"
+	"rules_dnn/gen/onnx"
+	"rules_dnn/gen/prune"
+)
+
+func settings(t *testing.T, text string) string {
+	require.NoError(t, os.WriteFile("settings.json", []byte(text), 0o644))
+	return "--settings=settings.json"
+}
+
+func readReport(t *testing.T, name string) *prune.Report {
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	r, err := prune.ParseReport(text)
+	require.NoError(t, err)
+	return r
+}
+
+// pruneResnet projects the application's network into pruned.onnx, and gives its source.
+func pruneResnet(t *testing.T, text string, more ...string) string {
+	src := absolute(t, resnet)
+	t.Chdir(t.TempDir())
+	mustRun(t, append([]string{"prune", "--src=" + src, settings(t, text), "--out=pruned.onnx", "--out-masks=net.masks", "--out-report=net.pruning.json"}, more...)...)
+	return src
+}
+
+// TestPrune: the paper's rates on the application's network. Of the file only weights differ, each of which is as it was or zero.
+func TestPrune(t *testing.T) {
+	src := pruneResnet(t, `{"connectivity": 3.6}`)
+	r := readReport(t, "net.pruning.json")
+	require.False(t, r.Retrained)
+	require.InDelta(t, 8.1, ratio(r), 0.4, "patterns of 4 of 9 entries times 3.6, but for the first layer, 1x1 ones and the last")
+	require.Len(t, r.Layers, 20, "all convolutions but the first")
+	require.Equal(t, []string{"c.weight", "f.weight"}, r.Dense)
+	require.Empty(t, r.Skipped)
+	require.Len(t, r.Patterns, 9)
+
+	before, err := os.ReadFile(src)
+	require.NoError(t, err)
+	after, err := os.ReadFile("pruned.onnx")
+	require.NoError(t, err)
+	require.Equal(t, len(before), len(after))
+	zeroed, other := 0, 0
+	for at := range before {
+		if before[at] != after[at] {
+			other++
+			if after[at] == 0 {
+				zeroed++
+			}
+		}
+	}
+	require.Equal(t, other, zeroed, "a byte that differs is zero")
+	require.NotZero(t, zeroed)
+
+	// What is pruned stays so by its masks, and is called retrained: nothing is dropped.
+	out := mustRun(t, "prune", "--src=pruned.onnx", "--masks=net.masks", "--out=again.onnx", "--out-report=again.json")
+	require.Empty(t, out)
+	again, err := os.ReadFile("again.onnx")
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(after, again))
+	require.True(t, readReport(t, "again.json").Retrained)
+
+	out = mustRun(t, "prune", "--src="+src, "--masks=net.masks", "--out=again.onnx")
+	require.Contains(t, out, "warning (pruning)")
+	again, err = os.ReadFile("again.onnx")
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(after, again), "masks do what the settings did that they come from")
+}
+
+func ratio(r *prune.Report) float64 {
+	all, kept := int64(0), int64(0)
+	for _, l := range r.Layers {
+		all, kept = all+l.Weights, kept+l.KeptWeights
+	}
+	return float64(all) / float64(kept)
+}
+
+// TestPruneWarns: of weights that were dropped without retraining, when pruning and when compiling; the manifest says what computes them.
+func TestPruneWarns(t *testing.T) {
+	chip := factsFile(t, "x86_64_v3")
+	src := pruneResnet(t, `{}`, "--warnings=none")
+	const line = "were dropped without retraining"
+	args := []string{"prune", "--src=" + src, "--settings=settings.json", "--out=pruned.onnx"}
+	require.Contains(t, mustRun(t, args...), "resnet20_cifar10.onnx: warning (pruning): ")
+	require.Empty(t, mustRun(t, append(args, "--accept=pruning")...))
+	_, err := dnnc(append(args, "--warnings=error")...)
+	require.ErrorContains(t, err, line)
+
+	mustRun(t, graphArgs("pruned.onnx")...)
+	require.Contains(t, mustRun(t, compileArgs("pruned.onnx", chip, "--pruning=net.pruning.json")...), line)
+	_, err = dnnc(compileArgs("pruned.onnx", chip, "--pruning=net.pruning.json", "--warnings=error")...)
+	require.ErrorContains(t, err, line)
+	require.Empty(t, mustRun(t, compileArgs("pruned.onnx", chip, "--pruning=net.pruning.json", "--accept=pruning")...))
+	text, err := os.ReadFile("net.manifest.json")
+	require.NoError(t, err)
+	var m manifest.Manifest
+	require.NoError(t, json.Unmarshal(text, &m))
+	require.Equal(t, "pruning", m.Warnings[0].Kind)
+	require.Equal(t, 18, m.Pruning.Layers, "convolutions of 3x3")
+	require.Contains(t, m.Pruning.Kernels, "dense")
+	require.Greater(t, m.Pruning.Weights, m.Pruning.KeptWeights)
+
+	require.NoError(t, os.WriteFile("bad.json", []byte("[]"), 0o644))
+	_, err = dnnc(compileArgs("pruned.onnx", chip, "--pruning=bad.json")...)
+	require.ErrorContains(t, err, "bad.json: report of pruning: ")
+}
+
+// small writes a model of three layers with external data, weights.bin.
+func small(t *testing.T) {
+	g := irtest.Parse(t, "input %x f32[1, 4, 8, 8]\n%y f32[1, 4, 8, 8] = Relu.14(%x) \"r\"\noutput %y\n")
+	x := g.Outputs[0]
+	for i, name := range []string{"a", "b", "c"} {
+		w := ir.NewTensor(ir.F32, 4, 4, 3, 3)
+		for k := range 144 {
+			binary.LittleEndian.PutUint32(w.Data[4*k:], math.Float32bits(float32((k*37+i*11)%101-50)))
+		}
+		n := &ir.Node{Op: "Conv", Version: 11, Name: "conv_" + name, Inputs: []*ir.Value{x, ir.ConstValue(name, w)}, Attrs: ir.Attrs{"pads": []int64{1, 1, 1, 1}}}
+		x = &ir.Value{Name: "y_" + name, Type: ir.F32, Shape: x.Shape, HasShape: true, Def: n}
+		n.Outputs = []*ir.Value{x}
+		g.Nodes = append(g.Nodes, n)
+	}
+	g.Outputs[0] = x
+	var model, data bytes.Buffer
+	require.NoError(t, onnx.WriteExternal(&model, &data, "sub/weights.bin", g))
+	require.NoError(t, os.WriteFile("model.onnx", model.Bytes(), 0o644))
+	require.NoError(t, os.WriteFile("weights.bin", data.Bytes(), 0o644))
+}
+
+// TestPruneExternal: weights in a file of their own change there, and the model not at all.
+func TestPruneExternal(t *testing.T) {
+	t.Chdir(t.TempDir())
+	small(t)
+	args := []string{"prune", "--src=model.onnx", "--external=sub/weights.bin=weights.bin", settings(t, `{"connectivity": 2}`), "--out=out.onnx"}
+	_, err := dnnc(args...)
+	require.ErrorContains(t, err, `say by --out-external=sub/weights.bin=PATH`)
+	require.NoFileExists(t, "out.onnx")
+	mustRun(t, append(args, "--out-external=sub/weights.bin=out.bin", "--warnings=none", "--out-masks=masks")...)
+	files := tree(t)
+	require.Equal(t, files["model.onnx"], files["out.onnx"])
+	require.Equal(t, len(files["weights.bin"]), len(files["out.bin"]))
+	require.Equal(t, files["weights.bin"][:4*144], files["out.bin"][:4*144], "the first layer is exempt")
+	require.Greater(t, strings.Count(files["out.bin"][4096:], "\x00"), 4*9*16*2*7/9)
+	for want, more := range map[string]string{
+		"want LOCATION=PATH":                          "--out-external=x",
+		"no --external has this":                      "--out-external=other=y",
+		"given twice":                                 "--out-external=sub/weights.bin=z",
+		"which is read: give the output another path": "--out-external=sub/weights.bin=weights.bin",
+	} {
+		extra := []string{more}
+		if want == "given twice" {
+			extra = append(extra, "--out-external=sub/weights.bin=w")
+		}
+		_, err := dnnc(append(args, extra...)...)
+		assert.ErrorContains(t, err, want)
+	}
+}
+
+// TestHostileMasks: masks of another network, and weights that are no numbers.
+func TestHostileMasks(t *testing.T) {
+	t.Chdir(t.TempDir())
+	small(t)
+	ok := func() *masks.Layer {
+		return &masks.Layer{Name: "b", Shape: []int64{4, 4, 3, 3}, Groups: 1, Share: 1, Patterns: []fkw.Pattern{0x1b}, Kernels: bytes.Repeat([]byte{1}, 16)}
+	}
+	apply := func(l *masks.Layer) error {
+		var b bytes.Buffer
+		require.NoError(t, masks.Write(&b, &masks.Set{Layers: []*masks.Layer{l}}))
+		require.NoError(t, os.WriteFile("masks", b.Bytes(), 0o644))
+		_, err := dnnc("prune", "--src=model.onnx", "--external=sub/weights.bin=weights.bin", "--masks=masks", "--out=out.onnx", "--out-external=sub/weights.bin=out.bin")
+		return err
+	}
+	require.NoError(t, apply(ok()))
+	require.NoError(t, os.Remove("out.onnx"))
+	for want, change := range map[string]func(*masks.Layer){
+		`mask of "d": the network has no such weights`: func(l *masks.Layer) { l.Name = "d" },
+		"the network's have [4 4 3 3]":                 func(l *masks.Layer) { l.Shape = []int64{4, 4, 5, 5} },
+		"its filters are axis 1":                       func(l *masks.Layer) { l.FilterAxis = 1 },
+		"it is of 2 groups":                            func(l *masks.Layer) { l.Groups = 2 },
+	} {
+		l := ok()
+		change(l)
+		require.ErrorContains(t, apply(l), want)
+		require.NoFileExists(t, "out.onnx")
+	}
+	data, err := os.ReadFile("weights.bin")
+	require.NoError(t, err)
+	binary.LittleEndian.PutUint32(data[4096+4*20:], 0x7fc00000)
+	require.NoError(t, os.WriteFile("weights.bin", data, 0o644))
+	require.ErrorContains(t, apply(ok()), `layer "b" (weights of Conv "conv_b"): element 20 of the weights is NaN; want finite numbers`)
+	require.NoError(t, os.WriteFile("masks", []byte("no masks at all"), 0o644))
+	_, err = dnnc("prune", "--src=model.onnx", "--external=sub/weights.bin=weights.bin", "--masks=masks", "--out=out.onnx")
+	require.ErrorContains(t, err, "masks: reading masks: reading safetensors: ")
+}
+
+// TestPruneErrors: what is asked for and cannot be.
+func TestPruneErrors(t *testing.T) {
+	src := pruneResnet(t, `{}`, "--accept=pruning")
+	for want, text := range map[string]string{
+		"nothing is pruned":                    `{"patterns": 0}`,
+		"settings.json: settings of pruning: ": `{"share": 3}`,
+		`exempt names "x", which no layer is`:  `{"exempt": ["x"]}`,
+		"json: unknown field":                  `{"pattern": 8}`,
+	} {
+		_, err := dnnc("prune", "--src="+src, settings(t, text), "--out=x.onnx")
+		require.ErrorContains(t, err, want)
+	}
+	_, err := dnnc("prune", "--src="+src, "--out=x.onnx")
+	require.ErrorContains(t, err, "want one of --settings")
+	_, err = dnnc("prune", "--src="+src, "--out=x.onnx", "--settings=settings.json", "--masks=net.masks")
+	require.ErrorContains(t, err, "want one of --settings")
+	tiny(t, relu)
+	_, err = dnnc("prune", "--src=model.onnx", settings(t, `{}`), "--out=x.onnx")
+	require.ErrorContains(t, err, "nothing is pruned")
+}

@@ -1,0 +1,144 @@
+package prune
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rules_dnn/gen/fkw"
+)
+
+// Options are how a network is pruned: the rule's attributes, as JSON.
+type Options struct {
+	// Patterns is how many the set has; 0: none, kernels are kept whole.
+	Patterns int `json:"patterns"`
+	// Entries is how many taps kernels of a size keep, as {"3x3": 4}. Those of other sizes are kept whole.
+	Entries map[string]int `json:"entries"`
+	// Set is what has one set of patterns: the "model" (all layers of a size of kernels and of entries), or each "layer".
+	Set string `json:"set"`
+	// Connectivity is how many times fewer kernels convolutions keep; 1 keeps all. Depthwise ones keep all: each of their kernels is a
+	// channel.
+	Connectivity float64 `json:"connectivity"`
+	// FullyConnected is that of Gemm and MatMul, whose kernels are single weights.
+	FullyConnected float64 `json:"fully_connected"`
+	// Share is how many filters in a row have the same kernels.
+	Share int `json:"share"`
+	// ExemptFirst leaves the first layer dense. Exempt are further ones, by the name of their weights or of their node.
+	ExemptFirst bool     `json:"exempt_first"`
+	Exempt      []string `json:"exempt,omitempty"`
+	// Sensitivity of layers, by the name of their weights, for the policy: any numbers.
+	Sensitivity map[string]float64 `json:"sensitivity,omitempty"`
+}
+
+// Values of Options.Set.
+const (
+	SetOfModel = "model"
+	SetOfLayer = "layer"
+)
+
+// Defaults are PatDNN's: 8 patterns of 4 entries for kernels of 3x3, no kernels dropped, the first layer exempt.
+func Defaults() Options {
+	return Options{Patterns: 8, Entries: map[string]int{"3x3": 4}, Set: SetOfModel, Connectivity: 1, FullyConnected: 1, Share: 1, ExemptFirst: true}
+}
+
+// ParseOptions reads options; what is left out has the defaults.
+func ParseOptions(text []byte) (Options, error) {
+	o := Defaults()
+	o.Entries = nil // JSON would add to the defaults
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&o); err != nil {
+		return o, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return o, errors.New("trailing data after the JSON object")
+	}
+	if o.Entries == nil {
+		o.Entries = Defaults().Entries
+	}
+	return o, o.Check()
+}
+
+// kernelSize is a size of kernels, as KernelSize gives it.
+var kernelSize = regexp.MustCompile(`^[1-9][0-9]*(x[1-9][0-9]*)*$`)
+
+// KernelSize is how options and policies write a layer's kernels: "3x3"; "1" is a weight of a fully connected layer.
+func KernelSize(l *Layer) string {
+	if len(l.Shape) < 3 {
+		return "1"
+	}
+	var parts []string
+	for _, d := range l.Shape[2:] {
+		parts = append(parts, strconv.FormatInt(d, 10))
+	}
+	return strings.Join(parts, "x")
+}
+
+// Check refuses options that make no sense.
+func (o *Options) Check() error {
+	if o.Patterns != 0 {
+		if err := checkPatterns(o.Patterns); err != nil {
+			return fmt.Errorf("%w, or 0 for none", err)
+		}
+	}
+	for _, size := range slices.Sorted(maps.Keys(o.Entries)) {
+		if err := checkEntries(size, o.Entries[size]); err != nil {
+			return err
+		}
+	}
+	if o.Set != SetOfModel && o.Set != SetOfLayer {
+		return fmt.Errorf("set = %q; want %q or %q", o.Set, SetOfModel, SetOfLayer)
+	}
+	if err := checkRate("connectivity", o.Connectivity); err != nil {
+		return err
+	}
+	if err := checkRate("fully_connected", o.FullyConnected); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Sensitivity)) {
+		if x := o.Sensitivity[name]; math.IsNaN(x) || math.IsInf(x, 0) {
+			return fmt.Errorf("sensitivity of %q is %v; want a finite number", name, x)
+		}
+	}
+	return checkShare(o.Share)
+}
+
+func checkEntries(size string, entries int) error {
+	if !kernelSize.MatchString(size) {
+		return fmt.Errorf("entries of %q; want a size of kernels, as 3x3", size)
+	}
+	taps := 1
+	for _, d := range strings.Split(size, "x") {
+		n, err := strconv.Atoi(d)
+		if err != nil || n > fkw.MaxTaps || taps*n > fkw.MaxTaps {
+			return fmt.Errorf("entries of %q; kernels have %d taps at most", size, fkw.MaxTaps)
+		}
+		taps *= n
+	}
+	if entries < 1 || entries > taps {
+		return fmt.Errorf("entries of %q are %d; want 1 to %d", size, entries, taps)
+	}
+	return nil
+}
+
+func checkRate(name string, rate float64) error {
+	if !(rate >= 1) || math.IsInf(rate, 0) {
+		return fmt.Errorf("%s = %v; want a number of 1 or more, how many times fewer kernels are kept", name, rate)
+	}
+	return nil
+}
+
+func checkShare(share int) error {
+	if !slices.Contains(Shares, share) {
+		return fmt.Errorf("share = %d; want one of %v", share, Shares)
+	}
+	return nil
+}

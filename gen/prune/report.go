@@ -1,0 +1,204 @@
+package prune
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"rules_dnn/gen/fkw"
+	"rules_dnn/gen/masks"
+)
+
+// Report tells what pruning made of a network, as JSON.
+type Report struct {
+	Model string `json:"model"`
+	// Retrained reports that the weights had zeros wherever the masks have: they are as training left them. Otherwise pruning
+	// dropped Changed weights that were not zero.
+	Retrained bool  `json:"retrained"`
+	Changed   int64 `json:"changed_weights"`
+	// Kernels says what computes pruned layers.
+	Kernels  string        `json:"kernels"`
+	Options  *Options      `json:"options,omitempty"` // nil: masks were given
+	Total    Sum           `json:"total"`
+	Patterns []Frequency   `json:"patterns"` // of all layers, the most frequent first
+	Layers   []LayerReport `json:"layers"`
+	Dense    []string      `json:"dense"` // weights of layers that stay as they were
+	Skipped  []Skipped     `json:"skipped"`
+}
+
+// DenseKernels is the report's Kernels of this version.
+const DenseKernels = "dense: zeros are multiplied like other weights, so the code is as large and as fast as without pruning"
+
+// Sum counts weights and operations of layers, all and those that are kept.
+type Sum struct {
+	Weights     int64   `json:"weights"`
+	KeptWeights int64   `json:"kept_weights"`
+	MACs        int64   `json:"macs"` // on one image; 0: not known
+	KeptMACs    int64   `json:"kept_macs"`
+	Bytes       int64   `json:"bytes"`      // of dense weights
+	KeptBytes   int64   `json:"kept_bytes"` // of kept weights alone
+	FKWBytes    int64   `json:"fkw_bytes"`  // in PatDNN's format, structure and kept weights
+	Sparsity    float64 `json:"sparsity"`   // the share of weights that are dropped
+}
+
+// Frequency is how many kept kernels have a pattern.
+type Frequency struct {
+	Pattern string `json:"pattern"` // its taps as bits, in hexadecimal
+	Kernel  string `json:"kernel"`  // the kernels' size
+	Kernels int64  `json:"kernels"`
+}
+
+// LayerReport is what became of a layer.
+type LayerReport struct {
+	Name         string      `json:"name"`
+	Node         string      `json:"node"`
+	Op           string      `json:"op"`
+	Shape        []int64     `json:"shape"`
+	Groups       int         `json:"groups"`
+	Kernel       string      `json:"kernel"`
+	Share        int         `json:"share"`
+	Kernels      int64       `json:"kernels"`
+	KeptKernels  int64       `json:"kept_kernels"`
+	EmptyFilters int         `json:"empty_filters"`
+	Unread       int         `json:"unread_channels"` // that no filter reads
+	Patterns     []Frequency `json:"patterns"`
+	Sum
+}
+
+// Report makes the report. Options are nil where masks were given.
+func (n *Network) Report(model string, o *Options) *Report {
+	r := &Report{Model: model, Retrained: n.Changed == 0, Changed: n.Changed, Kernels: DenseKernels, Options: o,
+		Patterns: []Frequency{}, Layers: []LayerReport{}, Dense: []string{}, Skipped: n.Skipped}
+	if r.Skipped == nil {
+		r.Skipped = []Skipped{}
+	}
+	counts := map[Frequency]int64{}
+	for _, l := range n.Layers {
+		m := n.Masks.Layer(l.Name)
+		if m == nil {
+			r.Dense = append(r.Dense, l.Name)
+			r.Total.add(l.dense())
+			continue
+		}
+		x := l.report(m)
+		for _, f := range x.Patterns {
+			counts[Frequency{f.Pattern, f.Kernel, 0}] += f.Kernels
+		}
+		r.Layers = append(r.Layers, x)
+		r.Total.add(x.Sum)
+	}
+	for f, k := range counts {
+		r.Patterns = append(r.Patterns, Frequency{f.Pattern, f.Kernel, k})
+	}
+	slices.SortFunc(r.Patterns, func(a, b Frequency) int {
+		return cmp.Or(cmp.Compare(a.Kernel, b.Kernel), cmp.Compare(b.Kernels, a.Kernels), cmp.Compare(a.Pattern, b.Pattern))
+	})
+	r.Total.finish()
+	return r
+}
+
+// dense is the sum of a layer that stays as it was.
+func (l *Layer) dense() Sum {
+	w := l.Weights.Len()
+	b := w * int64(l.Weights.Type.Size())
+	return Sum{Weights: w, KeptWeights: w, MACs: l.MACs, KeptMACs: l.MACs, Bytes: b, KeptBytes: b, FKWBytes: b}
+}
+
+func (l *Layer) report(m *masks.Layer) LayerReport {
+	x := LayerReport{Name: l.Name, Node: l.Node, Op: l.Op, Shape: l.Shape, Groups: l.Groups, Kernel: KernelSize(l), Share: m.Share, Patterns: []Frequency{}}
+	x.Sum = l.dense()
+	x.Kernels, _ = m.Total()
+	x.KeptKernels, x.KeptWeights = m.Kept()
+	size := int64(l.Weights.Type.Size())
+	x.KeptBytes = x.KeptWeights * size
+	x.FKWBytes = x.KeptBytes + fkw.StructureBytes(int64(m.Filters()), x.KeptKernels, int64(len(m.Patterns)))
+	if x.Weights > 0 {
+		x.KeptMACs = int64(float64(x.MACs) * float64(x.KeptWeights) / float64(x.Weights))
+	}
+	x.EmptyFilters, x.Unread = empty(m)
+	counts := make([]int64, len(m.Patterns)+1)
+	for _, p := range m.Kernels {
+		counts[p]++
+	}
+	for i, p := range m.Patterns {
+		x.Patterns = append(x.Patterns, Frequency{strconv.FormatUint(uint64(p), 16), x.Kernel, counts[i+1]})
+	}
+	x.finish()
+	return x
+}
+
+// empty counts filters without kernels, and channels that no filter of their group reads.
+func empty(m *masks.Layer) (filters, channels int) {
+	each, n := m.Filters()/m.Groups, m.Channels()
+	read := make([]bool, m.Groups*n)
+	for f := range m.Filters() {
+		row := m.Kernels[f*n : (f+1)*n]
+		if slices.Max(append(row[:n:n], 0)) == 0 {
+			filters++
+		}
+		for c, p := range row {
+			read[f/each*n+c] = read[f/each*n+c] || p != 0
+		}
+	}
+	for _, r := range read {
+		if !r {
+			channels++
+		}
+	}
+	return filters, channels
+}
+
+func (s *Sum) add(x Sum) {
+	s.Weights += x.Weights
+	s.KeptWeights += x.KeptWeights
+	s.MACs += x.MACs
+	s.KeptMACs += x.KeptMACs
+	s.Bytes += x.Bytes
+	s.KeptBytes += x.KeptBytes
+	s.FKWBytes += x.FKWBytes
+}
+
+func (s *Sum) finish() {
+	if s.Weights > 0 {
+		s.Sparsity = 1 - float64(s.KeptWeights)/float64(s.Weights)
+	}
+}
+
+// Warning is what users should know who did not retrain; "" otherwise.
+func (r *Report) Warning() string {
+	if r.Retrained {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d weights were dropped without retraining, so accuracy is probably lost: give weights that were trained with the masks, or measure the accuracy and accept this warning",
+		r.Changed, r.Total.Weights)
+}
+
+// JSON prints the report.
+func (r *Report) JSON() ([]byte, error) {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	err := e.Encode(r)
+	// The same JSON, in which no name ends the script of a page that holds it.
+	return bytes.ReplaceAll(out.Bytes(), []byte("</"), []byte(`<\/`)), err
+}
+
+// ParseReport reads what JSON prints.
+func ParseReport(text []byte) (*Report, error) {
+	r := &Report{}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(r); err != nil {
+		return nil, fmt.Errorf("report of pruning: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("report of pruning: trailing data after the JSON object")
+	}
+	return r, nil
+}
