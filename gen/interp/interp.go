@@ -32,6 +32,8 @@ type Interp struct {
 	MaxTrips int64
 	// MaxPoints is how often the expressions of a node may be evaluated; 0 means that there is no limit.
 	MaxPoints int64
+	// Workers is how many goroutines evaluate a stage; 0 means 1. Results do not depend on it.
+	Workers int
 }
 
 // Eval computes the outputs of stages with the default limits.
