@@ -9,6 +9,7 @@ type grid struct {
 	guards []*span
 	points table
 	places table
+	keep   [tileColumns]bool
 }
 
 // span is a guard 0 <= e - lo < width of numbers lo and width.
@@ -123,8 +124,9 @@ func packGrid[T any](g *grid, dst, src, fallback []T, n, depth, wide int64) {
 					row[l] = src[o+at]
 				}
 			default:
+				keep := g.holds(i, int64(len(points)), r)
 				for l, o := range points {
-					if g.holds(i+int64(l), r) {
+					if keep[l] {
 						row[l] = src[o+at]
 					} else {
 						row[l] = fallback[0]
@@ -157,14 +159,16 @@ func (g *grid) inside(low, high []int64, r int64) int {
 	return out
 }
 
-// holds reports whether the guards of a point hold at a place.
-func (g *grid) holds(i, r int64) bool {
+// holds reports for n points from i on whether their guards hold at a place.
+func (g *grid) holds(i, n, r int64) *[tileColumns]bool {
 	for k, w := range g.guards {
-		if x := g.points.guards[k][i] + g.places.guards[k][r]; x < 0 || x >= w.width {
-			return false
+		h, width := g.places.guards[k][r], uint64(w.width)
+		for l, x := range g.points.guards[k][i : i+n] {
+			in := uint64(x+h) < width // no negative number is
+			g.keep[l&(tileColumns-1)] = in && (k == 0 || g.keep[l&(tileColumns-1)])
 		}
 	}
-	return true
+	return &g.keep
 }
 
 func bounds(xs []int64) (low, high int64) {

@@ -41,7 +41,8 @@ type Process struct {
 	Command []string
 	// Patience is for how long it may print nothing; 0: for ever.
 	Patience time.Duration
-	Log      io.Writer // gets what it prints
+	Log      io.Writer     // gets what it prints
+	limit    time.Duration // after which the kit kills it; 0: never
 }
 
 // Train runs the job, or takes the result that is there already.
@@ -203,6 +204,9 @@ func (p *Process) run(folder string) error {
 		})
 		out.patience = p.Patience
 		defer out.timer.Stop()
+	}
+	if p.limit > 0 {
+		defer time.AfterFunc(p.limit, func() { cancel(errors.New("the kit killed it")) }).Stop()
 	}
 	err := cmd.Run()
 	if cause := context.Cause(ctx); cause != nil {
