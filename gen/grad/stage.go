@@ -207,7 +207,7 @@ func (v *visit) contribute() error {
 				return v.b.fail(v.at, "%v", err)
 			}
 		}
-		v.b.adjoints[l.load.Source] = append(v.b.adjoints[l.load.Source], v.b.add(part))
+		v.b.adjoints[l.load.Source] = append(v.b.adjoints[l.load.Source], v.b.add(v.b.spread(part)))
 	}
 	return nil
 }

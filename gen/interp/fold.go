@@ -146,7 +146,19 @@ func (f *fold) chooseVector() (vec int, along bool) {
 			return -1, false
 		}
 	}
-	return red, p.extent[out] < 16 || p.contiguous(red) && !p.contiguous(out)
+	return red, p.extent[out] < 16 || p.contiguous(red) && !f.side(out)
+}
+
+// side reports whether what the reduction runs over lies side by side for neighbouring outputs. What is loaded once for an
+// output, as a mean is, does not count.
+func (f *fold) side(out int) bool {
+	var red set
+	for _, a := range f.red {
+		if f.p.extent[a] > 1 {
+			red |= 1 << a
+		}
+	}
+	return slices.ContainsFunc(f.p.forms, func(x *form) bool { return x.coef[out] == 1 && x.deps&red != 0 })
 }
 
 // contiguous reports whether a form runs along the loop by ones.
