@@ -22,7 +22,19 @@ DnnGraphInfo = provider(
         "consts": "File: constants that the network's own files do not hold.",
         "external": "tuple of struct(location = string, file = File): the ONNX model's external data, by the location the model names.",
         "graph": "File: the network as text IR, which refers to weights by file and offset.",
+        "pruning": "File: JSON that tells what pruning made of the ONNX model; None where it is as it was given.",
         "src": "File: the ONNX model.",
+    },
+)
+
+DnnPruningInfo = provider(
+    doc = "How networks are pruned: by masks, or by settings and a policy.",
+    fields = {
+        "calibration": "File: inputs by which BatchNormalizations get their statistics anew, or None.",
+        "masks": "File: which weights are kept; None where settings say so.",
+        "policy": "File: Starlark that decides for each layer, or None.",
+        "settings": "File: JSON for `dnnc prune`; None where masks say all.",
+        "shrink": "bool: whether empty filters and channels are taken out.",
     },
 )
 

@@ -35,7 +35,7 @@ type Manifest struct {
 	Warnings []Warning `json:"warnings"`
 	// Pruning is there where dnnc prune made the weights.
 	Pruning *Pruning `json:"pruning,omitempty"`
-	Blocks   []Block   `json:"blocks"`
+	Blocks  []Block  `json:"blocks"`
 }
 
 // Warning is of a kind, as dnnc's --accept names it.

@@ -20,8 +20,17 @@ type Wish struct {
 	Share             int
 }
 
-// Policy decides for each layer: nil is an exempt one. Uniform is what the options say.
-type Policy func(l *Layer, of int, sensitivity *float64, uniform *Wish) (*Wish, error)
+// Facts are what a policy knows of a layer.
+type Facts struct {
+	*Layer
+	Count       int      // of layers
+	MACsShare   float64  // of the multiply-adds of all layers
+	Sensitivity *float64 // nil: not known
+	Uniform     Wish     // what the options ask of it
+}
+
+// Policy decides for a layer that is not exempt; nil leaves it dense.
+type Policy func(Facts) (*Wish, error)
 
 // Choose gives each layer its settings, of the weights as they are. A nil policy leaves all to the options.
 func Choose(layers []*Layer, o Options, policy Policy) (*Plan, error) {
@@ -31,10 +40,18 @@ func Choose(layers []*Layer, o Options, policy Policy) (*Plan, error) {
 	if err := o.known(layers); err != nil {
 		return nil, err
 	}
+	macs := int64(0)
+	for _, l := range layers {
+		macs += l.MACs
+	}
 	wishes := make([]*Wish, len(layers))
 	for i, l := range layers {
+		f := Facts{Layer: l, Count: len(layers)}
+		if macs > 0 {
+			f.MACsShare = float64(l.MACs) / float64(macs)
+		}
 		var err error
-		if wishes[i], err = o.decide(l, len(layers), policy); err != nil {
+		if wishes[i], err = o.decide(f, policy); err != nil {
 			return nil, err
 		}
 	}
@@ -63,32 +80,31 @@ func (o *Options) known(layers []*Layer) error {
 
 func (l *Layer) is(name string) bool { return name != "" && (l.Name == name || l.Node == name) }
 
-// decide is what is asked of a layer.
-func (o *Options) decide(l *Layer, of int, policy Policy) (*Wish, error) {
-	w := o.uniform(l)
+// decide is what is asked of a layer; nil: it stays dense.
+func (o *Options) decide(f Facts, policy Policy) (*Wish, error) {
+	if o.ExemptFirst && f.Position == 0 || slices.ContainsFunc(o.Exempt, f.is) {
+		return nil, nil
+	}
+	f.Uniform = o.uniform(f.Layer)
 	if policy == nil {
-		return w, nil
+		return &f.Uniform, nil
 	}
-	var sensitivity *float64
-	if x, ok := o.Sensitivity[l.Name]; ok {
-		sensitivity = &x
+	if x, ok := o.Sensitivity[f.Name]; ok {
+		f.Sensitivity = &x
 	}
-	w, err := policy(l, of, sensitivity, w)
+	w, err := policy(f)
 	if err != nil || w == nil {
 		return nil, err
 	}
-	if err := w.check(l); err != nil {
-		return nil, l.errorf("the policy's settings: %w", err)
+	if err := w.check(f.Layer); err != nil {
+		return nil, f.errorf("the policy's settings: %w", err)
 	}
 	return w, nil
 }
 
 // uniform is what the options ask of a layer.
-func (o *Options) uniform(l *Layer) *Wish {
-	if o.ExemptFirst && l.Position == 0 || slices.ContainsFunc(o.Exempt, l.is) {
-		return nil
-	}
-	w := &Wish{Patterns: o.Patterns, Entries: o.Entries[KernelSize(l)], Connectivity: o.Connectivity, Share: o.Share}
+func (o *Options) uniform(l *Layer) Wish {
+	w := Wish{Patterns: o.Patterns, Entries: o.Entries[KernelSize(l)], Connectivity: o.Connectivity, Share: o.Share}
 	if w.Patterns == 0 || w.Entries == 0 {
 		w.Patterns, w.Entries = 0, 0
 	}

@@ -57,11 +57,11 @@ func TestUniform(t *testing.T) {
 func TestPolicy(t *testing.T) {
 	o := Defaults()
 	o.Sensitivity = map[string]float64{"fc": 0.5}
-	p, err := Choose(network(), o, func(l *Layer, of int, sensitivity *float64, uniform *Wish) (*Wish, error) {
-		require.Equal(t, 5, of)
-		require.Equal(t, l.Name == "fc", sensitivity != nil)
-		require.Equal(t, l.Position == 0, uniform == nil)
-		if l.Name == "second" {
+	p, err := Choose(network(), o, func(f Facts) (*Wish, error) {
+		require.Equal(t, 5, f.Count)
+		require.Equal(t, f.Name == "fc", f.Sensitivity != nil)
+		require.NotZero(t, f.Position, "an exempt layer")
+		if f.Name == "second" {
 			return &Wish{4, 3, 2, 1}, nil
 		}
 		return nil, nil
@@ -77,10 +77,10 @@ func TestPolicy(t *testing.T) {
 		"share = 5":                 {8, 4, 1, 5},
 		"both patterns and entries": {8, 0, 1, 1},
 	} {
-		_, err := Choose(network(), o, func(*Layer, int, *float64, *Wish) (*Wish, error) { return w, nil })
+		_, err := Choose(network(), o, func(Facts) (*Wish, error) { return w, nil })
 		require.ErrorContains(t, err, want)
 	}
-	_, err = Choose(network(), o, func(*Layer, int, *float64, *Wish) (*Wish, error) { return nil, errors.New("no") })
+	_, err = Choose(network(), o, func(Facts) (*Wish, error) { return nil, errors.New("no") })
 	require.EqualError(t, err, "no")
 }
 

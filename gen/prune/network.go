@@ -126,19 +126,66 @@ func (n *Network) add(m *masks.Layer, before, after []float32) {
 	}
 }
 
-// Bytes are a masked layer's weights: those that are kept as they are stored, zeros elsewhere.
-func (n *Network) Bytes(m *masks.Layer) ([]byte, error) {
+// Pruned is a masked layer's weights: those that are kept as they are stored, zeros elsewhere.
+func (n *Network) Pruned(m *masks.Layer) (*ir.Tensor, error) {
 	l := n.layer(m.Name)
 	from, err := l.Weights.Bytes()
 	if err != nil {
 		return nil, l.errorf("%w", err)
 	}
-	out := make([]byte, len(from))
+	out := ir.NewTensor(l.Weights.Type, l.Shape...)
 	size := l.Weights.Type.Size()
 	for i, kept := range m.Weights() {
 		if kept {
-			copy(out[i*size:(i+1)*size], from[i*size:])
+			copy(out.Data[i*size:(i+1)*size], from[i*size:])
 		}
 	}
 	return out, nil
+}
+
+// Shrink makes the masks those of weights of which only some indices along the first two axes are left; nil: all.
+func (n *Network) Shrink(left func(name string) [2][]int) error {
+	for i, m := range n.Masks.Layers {
+		axes := left(m.Name)
+		if axes[0] == nil && axes[1] == nil {
+			continue
+		}
+		x := *m
+		x.Shape = append([]int64{}, m.Shape...)
+		for a, keep := range axes {
+			if keep != nil {
+				x.Shape[a] = int64(len(keep))
+			}
+		}
+		filters, channels := indices(axes[m.FilterAxis], m.Filters()), indices(axes[1-m.FilterAxis], m.Channels())
+		x.Kernels = nil
+		for _, f := range filters {
+			for _, c := range channels {
+				x.Kernels = append(x.Kernels, m.Kernels[f*m.Channels()+c])
+			}
+		}
+		if m.Groups > 1 {
+			x.Groups = len(filters) // of a depthwise convolution, the only one with groups that shrinks
+		}
+		if x.Verify() != nil {
+			x.Share = 1 // rows of filters begin elsewhere now
+		}
+		if err := x.Verify(); err != nil {
+			return err
+		}
+		n.Masks.Layers[i] = &x
+	}
+	return nil
+}
+
+// indices are those that are left of n.
+func indices(keep []int, n int) []int {
+	if keep != nil {
+		return keep
+	}
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
 }

@@ -21,6 +21,9 @@ type Report struct {
 	// dropped Changed weights that were not zero.
 	Retrained bool  `json:"retrained"`
 	Changed   int64 `json:"changed_weights"`
+	// Channels is how many were taken out of the network, and Recalibrated how many BatchNormalizations got statistics anew.
+	Channels     int `json:"channels_taken_out"`
+	Recalibrated int `json:"recalibrated"`
 	// Kernels says what computes pruned layers.
 	Kernels  string        `json:"kernels"`
 	Options  *Options      `json:"options,omitempty"` // nil: masks were given
@@ -32,7 +35,7 @@ type Report struct {
 }
 
 // DenseKernels is the report's Kernels of this version.
-const DenseKernels = "dense: zeros are multiplied like other weights, so the code is as large and as fast as without pruning"
+const DenseKernels = "dense: zeros are multiplied like other weights, so code is as large and as fast as that of weights of the same shapes without zeros"
 
 // Sum counts weights and operations of layers, all and those that are kept.
 type Sum struct {

@@ -1,6 +1,6 @@
-"""The two actions that run dnnc.
+"""The actions that run dnnc.
 
-Both take files as Files, so that Bazel may map their paths: configurations that differ in nothing
+All take files as Files, so that Bazel may map their paths: configurations that differ in nothing
 that an action reads share its result.
 """
 
@@ -40,7 +40,66 @@ def _dump(ctx, args, options, path):
     _add_directory(args, "--dump-dir", directory)
     return [directory]
 
-def run_graph(ctx, base, src, external, dims, options):
+def _add_dims(args, dims):
+    args.add_all(["%s=%s" % (symbol, dims[symbol]) for symbol in sorted(dims)], format_each = "--dim=%s")
+
+def run_prune(ctx, base, src, external, dims, pruning):
+    """Declares the action that prunes an ONNX model.
+
+    Args:
+      ctx: the rule's context.
+      base: what the outputs' paths in the package begin with.
+      src: the File of the ONNX model.
+      external: a tuple of struct(location, file).
+      dims: bounds of symbols.
+      pruning: a DnnPruningInfo.
+
+    Returns:
+      A struct of the Files src, masks, report (JSON) and page (HTML), and of external, a tuple as the one given.
+    """
+    files = struct(
+        external = tuple([
+            struct(location = entry.location, file = ctx.actions.declare_file("%s.pruned/%s" % (base, entry.location)))
+            # What shrinks is written anew, with one file of external data.
+            for entry in (external[:1] if pruning.shrink else external)
+        ]),
+        masks = ctx.actions.declare_file(base + ".masks.safetensors"),
+        page = ctx.actions.declare_file(base + ".pruning.html"),
+        report = ctx.actions.declare_file(base + ".pruning.json"),
+        src = ctx.actions.declare_file(base + ".pruned.onnx"),
+    )
+    args = ctx.actions.args()
+    args.add("prune")
+    args.add(src, format = "--src=%s")
+    _add_external(args, external)
+    _add_dims(args, dims)
+    inputs = [src] + [entry.file for entry in external]
+    for option, file in [("masks", pruning.masks), ("settings", pruning.settings), ("policy", pruning.policy), ("calibration", pruning.calibration)]:
+        if file:
+            args.add(file, format = "--%s=%%s" % option)
+            inputs.append(file)
+    if pruning.shrink:
+        args.add("--shrink")
+    args.add(files.src, format = "--out=%s")
+    for entry in files.external:
+        args.add(entry.file, format = "--out-external=%s=%%s" % entry.location.replace("%", "%%"))
+    args.add(files.masks, format = "--out-masks=%s")
+    args.add(files.report, format = "--out-report=%s")
+    args.add(files.page, format = "--out-page=%s")
+
+    # Compiling tells of them, as of all others.
+    args.add("--warnings=none")
+    _run(
+        ctx,
+        mnemonic = "DnnPrune",
+        what = "Pruning network",
+        inputs = inputs,
+        outputs = [files.src, files.masks, files.report, files.page] + [entry.file for entry in files.external],
+        args = args,
+    )
+    return files
+
+def run_graph(ctx, base, src, external, dims, options, pruning = None):
     """Declares the action that reads an ONNX model; nothing of the target is on its command line.
 
     Args:
@@ -50,13 +109,19 @@ def run_graph(ctx, base, src, external, dims, options):
       external: a tuple of struct(location, file).
       dims: bounds of symbols.
       options: further options for dnnc.
+      pruning: a DnnPruningInfo, or None.
 
     Returns:
-      A DnnGraphInfo and a list of directories with dumps.
+      A DnnGraphInfo, a list of directories with dumps, and a list of Files that tell of pruning.
     """
+    pruned = None
+    if pruning:
+        pruned = run_prune(ctx, base, src, external, dims, pruning)
+        src, external = pruned.src, pruned.external
     info = DnnGraphInfo(
         graph = ctx.actions.declare_file(base + ".graph.txt"),
         consts = ctx.actions.declare_file(base + ".consts"),
+        pruning = pruned.report if pruned else None,
         src = src,
         external = external,
     )
@@ -64,7 +129,7 @@ def run_graph(ctx, base, src, external, dims, options):
     args.add("graph")
     args.add(src, format = "--src=%s")
     _add_external(args, external)
-    args.add_all(["%s=%s" % (symbol, dims[symbol]) for symbol in sorted(dims)], format_each = "--dim=%s")
+    _add_dims(args, dims)
     args.add(info.graph, format = "--out=%s")
     args.add(info.consts, format = "--out-consts=%s")
     dumps = _dump(ctx, args, options, base + ".dump/graph")
@@ -77,7 +142,7 @@ def run_graph(ctx, base, src, external, dims, options):
         outputs = [info.graph, info.consts] + dumps,
         args = args,
     )
-    return info, dumps
+    return info, dumps, ([pruned.report, pruned.page, pruned.masks] if pruned else [])
 
 def _declare_variants(ctx, base, variants):
     """Declares the directories of sources of the chips after the first."""
@@ -140,6 +205,11 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
     for variant in files.variants:
         args.add(variant.chip.facts, format = "--variant=%s")
         _add_directory(args, "--out-variant", variant.kernels)
+
+    # Rules outside may make a DnnGraphInfo that says nothing of pruning.
+    pruning = getattr(graph, "pruning", None)
+    if pruning:
+        args.add(pruning, format = "--pruning=%s")
     if tuning:
         args.add(tuning, format = "--tuning=%s")
     if candidate:
@@ -156,7 +226,7 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
         ctx,
         mnemonic = "DnnCompile",
         what = "Compiling network",
-        inputs = [graph.graph, graph.consts, graph.src, chip.facts] + [variant.facts for variant in variants] + ([tuning] if tuning else []) + [entry.file for entry in graph.external],
+        inputs = [graph.graph, graph.consts, graph.src, chip.facts] + [variant.facts for variant in variants] + ([pruning] if pruning else []) + ([tuning] if tuning else []) + [entry.file for entry in graph.external],
         outputs = outputs + dumps,
         args = args,
     )

@@ -32,6 +32,7 @@ _RULE_OPTIONS = [
     "out-weights",
     "out-weights-asm",
     "prefix",
+    "pruning",
     "shards",
     "src",
     "tuning",
@@ -54,10 +55,41 @@ def check_backend(backend):
     if not _BACKENDS[backend]:
         _fail("backend", backend, "this version of rules_dnn compiles for \"cpu\" only: write \"cpu\", or leave backend out")
 
-def check_pruning(pruning):
-    """Fails if pruning is asked for."""
-    if pruning:
-        _fail("pruning", pruning, "this version of rules_dnn does not prune: leave pruning out, or give a model as src whose weights are pruned")
+# Numbers of filters that may have the same kernels.
+_SHARES = [1, 4, 8, 16]
+
+def _digits(text):
+    """Reports whether a text is a number without sign, as 3, 3.6 or 1e9."""
+    mantissa, _, exponent = text.lower().partition("e")
+    whole, point, part = mantissa.partition(".")
+    return whole.isdigit() and (part.isdigit() or not point) and (exponent.lstrip("+-").isdigit() or not exponent)
+
+def _check_rate(name, text):
+    if not _digits(text) or float(text) < 1:
+        _fail(name, text, "write how many times fewer are kept, a number of 1 or more, as in %s = 3.6" % name)
+
+def check_pruning(attributes):
+    """Fails unless the attributes of a dnn_pruning make sense together.
+
+    Args:
+      attributes: ctx.attr of the rule.
+    """
+    if attributes.masks and attributes.given:
+        _fail(attributes.given[0], getattr(attributes, attributes.given[0]), "masks say which weights are kept, so nothing else is read: leave out either masks or %s" % ", ".join(attributes.given))
+    if attributes.patterns < 0 or attributes.patterns > 255:
+        _fail("patterns", attributes.patterns, "write how many patterns the set has, 1 to 255, or 0 for none")
+    if attributes.set not in ["model", "layer"]:
+        _fail("set", attributes.set, "write \"model\" or \"layer\"")
+    if attributes.share not in _SHARES:
+        _fail("share", attributes.share, "write how many filters have the same kernels, one of %s" % _SHARES)
+    _check_rate("connectivity", attributes.connectivity)
+    _check_rate("fully_connected", attributes.fully_connected)
+    for size, count in attributes.entries.items():
+        if not all([d.isdigit() for d in size.split("x")]) or not count.isdigit():
+            _fail("entries", {size: count}, "write how many taps kernels of a size keep, as in entries = {\"3x3\": 4}")
+    for name, number in attributes.sensitivity.items():
+        if not _digits(number.removeprefix("-")):
+            _fail("sensitivity", {name: number}, "write numbers, as in sensitivity = {\"conv1.weight\": 0.3}")
 
 def check_variants(chip, variants):
     """Fails unless the chips of a library are different ones.

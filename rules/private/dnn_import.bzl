@@ -1,6 +1,6 @@
 """dnn_import: reads an ONNX model once for several dnn_models."""
 
-load("//rules:providers.bzl", "DnnGraphInfo")
+load("//rules:providers.bzl", "DnnGraphInfo", "DnnPruningInfo")
 load(":actions.bzl", "DNNC_EXEC_GROUPS", "run_graph")
 load(":check.bzl", "check_dims", "check_external", "check_options", "check_src")
 
@@ -8,18 +8,19 @@ def _dnn_import_impl(ctx):
     check_dims(ctx.attr.dims)
     check_options(ctx.attr.dnnc_opts)
     src = check_src(ctx.attr.src.label, ctx.files.src)
-    graph, dumps = run_graph(
+    graph, dumps, pruned = run_graph(
         ctx,
         "%s/%s" % (ctx.label.name, ctx.label.name.split("/")[-1]),
         src = src,
         external = check_external(ctx.files.external_data, src),
         dims = ctx.attr.dims,
         options = ctx.attr.dnnc_opts,
+        pruning = ctx.attr.pruning[DnnPruningInfo] if ctx.attr.pruning else None,
     )
     return [
         DefaultInfo(files = depset([graph.graph, graph.consts])),
         graph,
-        OutputGroupInfo(dump = depset(dumps)),
+        OutputGroupInfo(dump = depset(dumps), pruning = depset(pruned)),
     ]
 
 dnn_import = rule(
@@ -35,6 +36,10 @@ dnn_import = rule(
         "external_data": attr.label_list(
             allow_files = True,
             doc = "Files that hold the ONNX model's external data.",
+        ),
+        "pruning": attr.label(
+            doc = "A dnn_pruning: how weights are pruned before the model is read.",
+            providers = [DnnPruningInfo],
         ),
         "src": attr.label(
             allow_files = True,

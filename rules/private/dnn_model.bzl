@@ -50,7 +50,9 @@ def dnn_model(
       target: a platform() to build for, one of @rules_dnn//platforms or of one's own. Default: the platform
         of what links the model. With a target the library holds its runtime, too, and is linked without Bazel.
       backend: what computes: "cpu".
-      pruning: not in this version: whatever is given is refused.
+      pruning: a dnn_pruning, by which weights are pruned first, without training. The output group pruning holds
+        the report (JSON, and a page with pictures) and the masks. In this version dense kernels compute pruned
+        networks: they are right, and no smaller or faster but by what dnn_pruning(shrink = True) takes out.
       api: name of the header, without .h. Default: name. Targets with the same api are alternatives
         for select(): their headers, C names and namespaces are the same.
       c_prefix: what C names begin with. Default: package and api, as in app_model for //app:model.

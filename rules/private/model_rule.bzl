@@ -3,11 +3,11 @@
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load("@rules_cc//cc:find_cc_toolchain.bzl", "use_cc_toolchain")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
-load("//rules:providers.bzl", "DnnChipInfo", "DnnGraphInfo", "DnnModelInfo")
+load("//rules:providers.bzl", "DnnChipInfo", "DnnGraphInfo", "DnnModelInfo", "DnnPruningInfo")
 load(":actions.bzl", "DNNC_EXEC_GROUPS", "run_compile", "run_graph")
 load(":cc.bzl", "archive_with", "compile_and_link")
 load(":cc_found.bzl", "check_cc_toolchain")
-load(":check.bzl", "check_api", "check_backend", "check_dims", "check_external", "check_options", "check_pruning", "check_shards", "check_src", "check_variants")
+load(":check.bzl", "check_api", "check_backend", "check_dims", "check_external", "check_options", "check_shards", "check_src", "check_variants")
 load(":dnn_chip.bzl", "CHIP_TYPE")
 load(":names.bzl", "c_prefix")
 load(":private_info.bzl", "BuiltForInfo", "ModelPartsInfo")
@@ -41,12 +41,12 @@ def _variants(ctx, chip):
     return variants
 
 def _graph(ctx, base):
-    """Returns the network, imported here or by the target in src, and directories with dumps."""
+    """Returns the network, imported here or by the target in src, directories with dumps, and files that tell of pruning."""
     if DnnGraphInfo in ctx.attr.src:
-        for name in ["dims", "external_data"]:
+        for name in ["dims", "external_data", "pruning"]:
             if getattr(ctx.attr, name):
                 fail("\n%s is set, but src is %s, which read the ONNX model: set %s there" % (name, ctx.attr.src.label, name))
-        return ctx.attr.src[DnnGraphInfo], []
+        return ctx.attr.src[DnnGraphInfo], [], []
     src = check_src(ctx.attr.src.label, ctx.files.src)
     return run_graph(
         ctx,
@@ -55,11 +55,11 @@ def _graph(ctx, base):
         external = check_external(ctx.files.external_data, src),
         dims = ctx.attr.dims,
         options = ctx.attr.dnnc_opts,
+        pruning = ctx.attr.pruning[DnnPruningInfo] if ctx.attr.pruning else None,
     )
 
 def _check(ctx):
     check_backend(ctx.attr.backend)
-    check_pruning(ctx.attr.pruning)
     check_shards(ctx.attr.shards)
     check_dims(ctx.attr.dims)
     check_options(ctx.attr.dnnc_opts)
@@ -70,7 +70,7 @@ def _dnn_model_impl(ctx):
     names = _names(ctx)
     chip = _chip(ctx)
     variants = _variants(ctx, chip)
-    graph, graph_dumps = _graph(ctx, names.base)
+    graph, graph_dumps, pruned = _graph(ctx, names.base)
     header = ctx.actions.declare_file("%s/%s" % (names.include_dir, names.include))
     files, compile_dumps = run_compile(
         ctx,
@@ -141,6 +141,7 @@ def _dnn_model_impl(ctx):
             archive = depset([archive]),
             dump = depset(graph_dumps + compile_dumps),
             manifest = depset([files.manifest]),
+            pruning = depset(pruned),
             sources = sources,
             weights = depset([files.weights]),
         ),
@@ -180,9 +181,9 @@ dnn_model_rule = rule(
             allow_files = True,
             doc = "Files that hold the ONNX model's external data.",
         ),
-        # Whatever is written is refused with our words: a label that names nothing would be Bazel's to refuse.
-        "pruning": attr.string(
-            doc = "Not in this version.",
+        "pruning": attr.label(
+            doc = "A dnn_pruning: how weights are pruned before the network is compiled.",
+            providers = [DnnPruningInfo],
         ),
         "shards": attr.int(
             default = 8,

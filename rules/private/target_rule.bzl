@@ -119,6 +119,7 @@ def _dnn_model_for_its_target_only_impl(ctx):
             archive = depset([library]),
             dump = groups.dump,
             manifest = depset([manifest]),
+            pruning = groups.pruning,
             sources = groups.sources,
             weights = groups.weights,
         ),

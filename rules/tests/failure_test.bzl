@@ -58,8 +58,6 @@ _CASES = {
     "option_of_rule_warnings": ({"dnnc_opts": ["--warnings=none"]}, ["dnnc_opts = \"--warnings=none\"", "leave it out"]),
     "option_of_rule": ({"dnnc_opts": ["--out=x"]}, ["dnnc_opts = \"--out=x\"", "leave it out"]),
     "prefix": ({"c_prefix": "9net"}, ["c_prefix = \"9net\"", "write an identifier"]),
-    "pruning": ({"pruning": "magnitude"}, ["pruning = \"magnitude\"", "leave pruning out"]),
-    "pruning_label": ({"pruning": ":imported"}, ["pruning = \":imported\"", "leave pruning out"]),
     "shards": ({"shards": 0}, ["shards = 0", "1 to 256"]),
     "src": ({"src": "data/weights.bin"}, ["src = ", "data/weights.bin", "one .onnx file"]),
     "variants_of_platform": ({"variants": ["//platforms/chips:x86_64"]}, ["variants = [\"x86_64\"]", "x86_64 is there twice, or is the chip of the platform", "leave it out"]),

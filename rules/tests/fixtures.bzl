@@ -40,8 +40,9 @@ def arguments(env, mnemonic):
     return [_without_root(arg) for arg in only_action(env, mnemonic).argv[1:]]
 
 def _without_root(arg):
-    option, equals, value = arg.partition("=")
-    return option + equals + value.partition("/bin/")[2] if value.startswith("bazel-out/") else arg
+    # Of --external=LOCATION=PATH the path is what follows the second =.
+    option, root, rest = arg.partition("=bazel-out/")
+    return option + "=" + rest.partition("/bin/")[2] if root else arg
 
 def paths(files):
     """Returns the sorted paths of files in their repository."""

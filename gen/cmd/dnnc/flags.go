@@ -138,7 +138,11 @@ const (
 
 func (w *warnFlags) register(fs *flag.FlagSet) {
 	fs.StringVar(&w.mode, "warnings", printWarnings, "`MODE`: print to standard error what makes the model slow and may be mended; error: fail; none. The manifest lists them in each")
-	fs.Var(&w.accept, "accept", "`KIND` of warnings that are not told, "+strings.Join(pipeline.WarningKinds, " or ")+"; may be repeated")
+	w.registerAccept(fs)
+}
+
+func (w *warnFlags) registerAccept(fs *flag.FlagSet) {
+	fs.Var(&w.accept, "accept", "`KIND` of dnnc compile's warnings that are not told, "+strings.Join(pipeline.WarningKinds, " or ")+"; may be repeated")
 }
 
 func (w *warnFlags) check() error {

@@ -33,6 +33,7 @@ type graphFlags struct {
 	src, out, outConsts string
 	external, dims      list
 	fill                bool
+	warnings            warnFlags
 	passes              passFlags
 }
 
@@ -46,9 +47,15 @@ func graphCommand(args []string, out, log io.Writer) error {
 	c.BoolVar(&f.fill, "fill-random", false, "fill weights whose external data has the location 'random' (benchmarks)")
 	c.Var(&f.external, "external", "`LOCATION=PATH` of a file of external data; may be repeated")
 	c.Var(&f.dims, "dim", "`SYMBOL=NUMBER` or SYMBOL=LOW..HIGH binds or bounds a symbolic dimension; may be repeated")
+	// It has no warnings of its own: one list of options serves both commands.
+	f.warnings.mode = noWarnings
+	f.warnings.registerAccept(c.FlagSet)
 	f.passes.register(c.FlagSet)
 	if err := c.parse(args, out); err != nil {
 		return err
+	}
+	if err := f.warnings.check(); err != nil {
+		return c.hint("%w", err)
 	}
 	return f.run(log)
 }

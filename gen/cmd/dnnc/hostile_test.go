@@ -87,6 +87,7 @@ func TestHostile(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			inFolder(t)
 			err := attempt(t, marshal(t, c.model))
+			attemptPrune(t)
 			if c.want == nil {
 				assert.NoError(t, err)
 				return

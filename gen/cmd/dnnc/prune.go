@@ -1,21 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"io"
-	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"rules_dnn/gen/files"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/masks"
 	"rules_dnn/gen/onnx"
-	"rules_dnn/gen/pipeline"
-	"rules_dnn/gen/plan"
 	"rules_dnn/gen/prune"
+	"rules_dnn/gen/prune/policy"
 	"rules_dnn/gen/shape"
 )
 
@@ -37,6 +33,15 @@ Settings are a JSON object; what is left out has these values:
   exempt           names of weights, or of nodes, of further layers that stay dense
   sensitivity      numbers by names of weights, which a policy reads
 
+--policy is a file in Starlark with a function that decides for each layer that is not exempt:
+  def policy(layer):
+      if layer.op == "Gemm" or layer.macs_share < 0.01:
+          return dense
+      return settings(connectivity = 5 if layer.position > layer.count // 2 else 2)
+A layer has name, node, op, shape, filters, channels, kernel ("3x3"), groups, depthwise, position, count (of layers), weights, macs,
+macs_share, sensitivity (None: not known), and patterns, entries, connectivity and share as the settings say. settings() takes these
+four, and what is left out is as the settings say; dense leaves the layer as it is.
+
 Examples:
   8 patterns and 3.6 times fewer kernels, which together are PatDNN's 8 times fewer weights:
     echo '{"connectivity": 3.6}' > settings.json
@@ -52,7 +57,11 @@ Examples:
 type pruneFlags struct {
 	graph               graphFlags
 	settings, masks     string
+	policy              string
 	outMasks, outReport string
+	outPage             string
+	calibration         string
+	shrink              bool
 	outExternal         list
 	warn                warnFlags
 }
@@ -65,17 +74,24 @@ func pruneCommand(args []string, out, log io.Writer) error {
 	c.Var(&f.graph.external, "external", "`LOCATION=PATH` of a file of external data; may be repeated")
 	c.Var(&f.graph.dims, "dim", "`SYMBOL=NUMBER` or SYMBOL=LOW..HIGH binds or bounds a symbolic dimension, for numbers of operations; may be repeated")
 	c.StringVar(&f.settings, "settings", "", "`FILE`: settings, by which weights are projected once, without training")
+	c.StringVar(&f.policy, "policy", "", "`FILE` in Starlark that decides for each layer (with --settings, and only then)")
 	c.StringVar(&f.masks, "masks", "", "`FILE` of masks to apply")
 	c.StringVar(&f.graph.out, "out", "", "`FILE` where the pruned model goes")
 	c.Var(&f.outExternal, "out-external", "`LOCATION=PATH` where a file of external data goes, which --external names; may be repeated")
 	c.StringVar(&f.outMasks, "out-masks", "", "`FILE` where the masks go")
 	c.StringVar(&f.outReport, "out-report", "", "`FILE` where the report goes, JSON: sparsity by layer, patterns and their frequencies, weights, operations and bytes")
+	c.StringVar(&f.outPage, "out-page", "", "`FILE` where the report goes as a page with pictures, HTML")
+	c.StringVar(&f.calibration, "calibration", "", "`FILE` of inputs (safetensors, by the names of the model's inputs), of which BatchNormalizations get their mean and variance anew")
+	c.BoolVar(&f.shrink, "shrink", false, "take out filters and channels that are empty or not read, with what computes and reads them; the model is written anew")
 	f.warn.register(c.FlagSet)
 	if err := c.parse(args, out); err != nil {
 		return err
 	}
 	if (f.settings == "") == (f.masks == "") {
 		return c.hint("want one of --settings, by which weights are projected, and --masks, which are applied")
+	}
+	if f.policy != "" && f.settings == "" {
+		return c.hint("--policy=%s: only --settings has a policy; masks say all", f.policy)
 	}
 	if err := f.warn.check(); err != nil {
 		return err
@@ -86,8 +102,8 @@ func pruneCommand(args []string, out, log io.Writer) error {
 // plan is what the command reads and writes.
 func (f *pruneFlags) plan() *files.Plan {
 	p := &files.Plan{}
-	inputs(p, f.graph.external, map[string]string{"src": f.graph.src, "settings": f.settings, "masks": f.masks})
-	outputs(p, map[string]string{"out": f.graph.out, "out-masks": f.outMasks, "out-report": f.outReport})
+	inputs(p, f.graph.external, map[string]string{"src": f.graph.src, "settings": f.settings, "policy": f.policy, "masks": f.masks, "calibration": f.calibration})
+	outputs(p, map[string]string{"out": f.graph.out, "out-masks": f.outMasks, "out-page": f.outPage, "out-report": f.outReport})
 	for _, e := range f.outExternal {
 		if _, path, ok := strings.Cut(e, "="); ok && path != "" {
 			p.Output("--out-external="+e, path)
@@ -120,7 +136,7 @@ func (f *pruneFlags) run(log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	p := &pruning{network: prune.Find(g), model: model, external: external, outExternal: outExternal}
+	p := &pruning{graph: g, network: prune.Find(g), model: model, external: external, outExternal: outExternal}
 	if p.place, err = onnx.Places(model, external); err != nil {
 		return fmt.Errorf("%s: %w", f.graph.src, err)
 	}
@@ -129,7 +145,10 @@ func (f *pruneFlags) run(log io.Writer) error {
 
 // pruning is a model that is being pruned.
 type pruning struct {
+	graph       *ir.Graph
 	network     *prune.Network
+	changed     map[string]*ir.Tensor // constants by name: pruned weights, statistics
+	shrunk      *ir.Graph             // what is written instead of the model; nil: the model with other constants
 	model       *ir.File
 	external    map[string]*ir.File
 	outExternal map[string]string
@@ -161,6 +180,12 @@ func (f *pruneFlags) prune(p *pruning, log io.Writer) error {
 		return err
 	}
 	report := p.network.Report(filepath.Base(f.graph.src), options)
+	if err := p.change(); err != nil {
+		return fmt.Errorf("%s: %w", f.graph.src, err)
+	}
+	if err := f.after(p, report); err != nil {
+		return err
+	}
 	told, err := f.warn.lines(f.graph.src, warnings(report))
 	if err != nil {
 		return err
@@ -198,104 +223,24 @@ func (f *pruneFlags) choose(n *prune.Network) (*prune.Options, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: settings of pruning: %w", f.settings, err)
 	}
-	if err := n.Project(o, nil); err != nil {
+	decide, err := f.readPolicy()
+	if err != nil {
+		return nil, err
+	}
+	if err := n.Project(o, decide); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.graph.src, err)
 	}
 	return &o, nil
 }
 
-// write writes all outputs, or none.
-func (f *pruneFlags) write(p *pruning, report *prune.Report) error {
-	out := files.New()
-	defer out.Close()
-	if err := p.writeModel(f.graph.out, out); err != nil {
-		return fmt.Errorf("%s: %w", f.graph.src, err)
+// readPolicy is the policy; nil where there is none. Its errors name the file.
+func (f *pruneFlags) readPolicy() (prune.Policy, error) {
+	if f.policy == "" {
+		return nil, nil
 	}
-	if f.outMasks != "" {
-		var text bytes.Buffer
-		if err := masks.Write(&text, p.network.Masks); err != nil {
-			return err
-		}
-		out.Add(f.outMasks, text.Bytes())
-	}
-	if f.outReport != "" {
-		text, err := report.JSON()
-		if err != nil {
-			return err
-		}
-		out.Add(f.outReport, text)
-	}
-	return out.Commit()
-}
-
-// writeModel writes the model and its external data with other bytes for the pruned weights.
-func (p *pruning) writeModel(path string, out *files.Set) error {
-	changes := map[string]map[*ir.Source][]byte{} // by location; "" is the model
-	for _, m := range p.network.Masks.Layers {
-		s, err := p.place(m.Name)
-		if err != nil {
-			return err
-		}
-		if changes[s.File.Name] == nil {
-			changes[s.File.Name] = map[*ir.Source][]byte{}
-		}
-		if changes[s.File.Name][s], err = p.network.Bytes(m); err != nil {
-			return err
-		}
-	}
-	if err := copyChanged(out, path, p.model, changes[""]); err != nil {
-		return err
-	}
-	clean := map[string]bool{"": true}
-	for _, location := range slices.Sorted(maps.Keys(p.outExternal)) {
-		name, err := onnx.CleanLocation(location)
-		if err != nil {
-			return err
-		}
-		clean[name] = true
-		if err := copyChanged(out, p.outExternal[location], p.external[location], changes[name]); err != nil {
-			return err
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(changes)) {
-		if !clean[name] {
-			return fmt.Errorf("weights in the external data %s are pruned: say by --out-external=%s=PATH where the changed file goes", ir.Show(name), name)
-		}
-	}
-	return nil
-}
-
-func copyChanged(out *files.Set, path string, from *ir.File, changes map[*ir.Source][]byte) error {
-	w, err := out.Create(path)
+	text, err := files.Read(f.policy)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return onnx.WriteChanged(w, from, changes)
-}
-
-// warnings are what a report of pruning tells whoever builds the model.
-func warnings(r *prune.Report) []plan.Warning {
-	if text := r.Warning(); text != "" {
-		return []plan.Warning{{Kind: pipeline.Pruning, Text: text}}
-	}
-	return nil
-}
-
-// readPruning adds what pruning made of the model to the program.
-func (f *compileFlags) readPruning(p *plan.Program) error {
-	if f.pruning == "" {
-		return nil
-	}
-	text, err := files.Read(f.pruning)
-	if err != nil {
-		return err
-	}
-	r, err := prune.ParseReport(text)
-	if err != nil {
-		return fmt.Errorf("%s: %w", f.pruning, err)
-	}
-	p.Pruning = &plan.Pruning{Retrained: r.Retrained, Layers: len(r.Layers), Weights: r.Total.Weights, KeptWeights: r.Total.KeptWeights,
-		MACs: r.Total.MACs, KeptMACs: r.Total.KeptMACs, Kernels: prune.DenseKernels}
-	p.Warnings = append(p.Warnings, warnings(r)...)
-	return nil
+	return policy.Parse(f.policy, text)
 }

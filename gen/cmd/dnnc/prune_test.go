@@ -44,7 +44,7 @@ func pruneResnet(t *testing.T, text string, more ...string) string {
 
 // TestPrune: the paper's rates on the application's network. Of the file only weights differ, each of which is as it was or zero.
 func TestPrune(t *testing.T) {
-	src := pruneResnet(t, `{"connectivity": 3.6}`)
+	src := pruneResnet(t, `{"connectivity": 3.6}`, "--out-page=net.html")
 	r := readReport(t, "net.pruning.json")
 	require.False(t, r.Retrained)
 	require.InDelta(t, 8.1, ratio(r), 0.4, "patterns of 4 of 9 entries times 3.6, but for the first layer, 1x1 ones and the last")
@@ -52,6 +52,10 @@ func TestPrune(t *testing.T) {
 	require.Equal(t, []string{"c.weight", "f.weight"}, r.Dense)
 	require.Empty(t, r.Skipped)
 	require.Len(t, r.Patterns, 9)
+	page, err := os.ReadFile("net.html")
+	require.NoError(t, err)
+	require.Contains(t, string(page), "<h1>Pruning of resnet20_cifar10.onnx</h1>")
+	require.Equal(t, 9+18*8+2, strings.Count(string(page), "<title>")-1, "of the network, and of each layer")
 
 	before, err := os.ReadFile(src)
 	require.NoError(t, err)
@@ -229,4 +233,45 @@ func TestPruneErrors(t *testing.T) {
 	tiny(t, relu)
 	_, err = dnnc("prune", "--src=model.onnx", settings(t, `{}`), "--out=x.onnx")
 	require.ErrorContains(t, err, "nothing is pruned")
+}
+
+// TestPrunePolicy: a policy decides for each layer, and its mistakes name file and line.
+func TestPrunePolicy(t *testing.T) {
+	t.Chdir(t.TempDir())
+	small(t)
+	write := func(body string) []string {
+		require.NoError(t, os.WriteFile("p.star", []byte("def policy(layer):\n  "+body+"\n"), 0o644))
+		return []string{"prune", "--src=model.onnx", "--external=sub/weights.bin=weights.bin", "--policy=p.star", "--warnings=none",
+			"--out=out.onnx", "--out-external=sub/weights.bin=out.bin", "--out-report=report.json"}
+	}
+	set := settings(t, `{"exempt_first": false, "connectivity": 2}`)
+	mustRun(t, append(write("return dense if layer.position == 0 else settings(connectivity = 2 * layer.position, patterns = 3)"), set)...)
+	r := readReport(t, "report.json")
+	require.Equal(t, []string{"a"}, r.Dense)
+	require.Equal(t, []int64{8, 4}, []int64{r.Layers[0].KeptKernels, r.Layers[1].KeptKernels})
+	require.Len(t, r.Patterns, 3)
+	require.EqualValues(t, 3*4*4*9*64, r.Total.MACs, "padding counts")
+	_, err := dnnc(append(write("return settings(entries = 12)"), set)...)
+	require.ErrorContains(t, err, `layer "a" (weights of Conv "conv_a"): the policy's settings: entries = 12; want 1 to 9`)
+	_, err = dnnc(append(write("return 1 // 0"), set)...)
+	require.ErrorContains(t, err, "p.star:2:12: in policy: floored division by zero")
+	_, err = dnnc(append(write("return dense"), "--masks=masks")...)
+	require.ErrorContains(t, err, "only --settings has a policy")
+}
+
+// attemptPrune prunes model.onnx, as far as it has weights: what fails leaves nothing.
+func attemptPrune(t *testing.T) {
+	t.Helper()
+	set := settings(t, `{"exempt_first": false, "connectivity": 2, "fully_connected": 2, "entries": {"3x3": 4, "1x1": 1}}`)
+	for _, more := range []string{"--warnings=none", "--shrink"} {
+		_, err := dnnc("prune", "--src=model.onnx", set, "--out=pruned.onnx", "--out-masks=masks", "--out-report=report", "--out-page=page", more)
+		if err == nil {
+			continue
+		}
+		assert.NotContains(t, err.Error(), "internal error")
+		assert.Less(t, len(err.Error()), 20000)
+		for _, name := range []string{"pruned.onnx", "masks", "report", "page"} {
+			assert.NoFileExists(t, name)
+		}
+	}
 }

@@ -15,10 +15,13 @@ import (
 func TestWarnings(t *testing.T) {
 	src, chip := absolute(t, resnet), factsFile(t, "x86_64")
 	t.Chdir(t.TempDir())
-	mustRun(t, graphArgs(src)...)
+	// A dnn_model gives its dnnc_opts to both commands.
+	mustRun(t, graphArgs(src, "--accept=untiled")...)
+	_, err := dnnc(graphArgs(src, "--accept=x")...)
+	require.ErrorContains(t, err, "--accept=x: want one of")
 	const line = "resnet20_cifar10.onnx: warning (baseline): the chip x86_64 is x86-64's baseline"
 
-	_, err := dnnc(compileArgs(src, chip, "--warnings=error")...)
+	_, err = dnnc(compileArgs(src, chip, "--warnings=error")...)
 	require.Error(t, err)
 	assert.Contains(t, err.Error(), line)
 	assert.Contains(t, err.Error(), "warnings are errors here (--warnings=error)")

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+
+	"rules_dnn/gen/files"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/masks"
+	"rules_dnn/gen/onnx"
+	"rules_dnn/gen/pipeline"
+	"rules_dnn/gen/plan"
+	"rules_dnn/gen/prune"
+	"rules_dnn/gen/prune/page"
+)
+
+// What `dnnc prune` writes, and what `dnnc compile` reads of it.
+
+// write writes all outputs, or none.
+func (f *pruneFlags) write(p *pruning, report *prune.Report) error {
+	out := files.New()
+	defer out.Close()
+	if err := p.writeModel(f.graph.out, out); err != nil {
+		return fmt.Errorf("%s: %w", f.graph.src, err)
+	}
+	if f.outMasks != "" {
+		var text bytes.Buffer
+		if err := masks.Write(&text, p.network.Masks); err != nil {
+			return err
+		}
+		out.Add(f.outMasks, text.Bytes())
+	}
+	for _, x := range []struct {
+		path  string
+		print func() ([]byte, error)
+	}{{f.outReport, report.JSON}, {f.outPage, func() ([]byte, error) { return page.HTML(report) }}} {
+		if x.path == "" {
+			continue
+		}
+		text, err := x.print()
+		if err != nil {
+			return err
+		}
+		out.Add(x.path, text)
+	}
+	return out.Commit()
+}
+
+// writeModel writes the model and its external data with other bytes for the constants that changed.
+func (p *pruning) writeModel(path string, out *files.Set) error {
+	if p.shrunk != nil {
+		return p.writeShrunk(path, out)
+	}
+	changes := map[string]map[*ir.Source][]byte{} // by location; "" is the model
+	for _, name := range slices.Sorted(maps.Keys(p.changed)) {
+		s, err := p.place(name)
+		if err != nil {
+			return err
+		}
+		if changes[s.File.Name] == nil {
+			changes[s.File.Name] = map[*ir.Source][]byte{}
+		}
+		changes[s.File.Name][s] = p.changed[name].Data
+	}
+	if err := copyChanged(out, path, p.model, changes[""]); err != nil {
+		return err
+	}
+	clean := map[string]bool{"": true}
+	for _, location := range slices.Sorted(maps.Keys(p.outExternal)) {
+		name, err := onnx.CleanLocation(location)
+		if err != nil {
+			return err
+		}
+		clean[name] = true
+		if err := copyChanged(out, p.outExternal[location], p.external[location], changes[name]); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(changes)) {
+		if !clean[name] {
+			return fmt.Errorf("weights in the external data %s are pruned: say by --out-external=%s=PATH where the changed file goes", ir.Show(name), name)
+		}
+	}
+	return nil
+}
+
+func copyChanged(out *files.Set, path string, from *ir.File, changes map[*ir.Source][]byte) error {
+	w, err := out.Create(path)
+	if err != nil {
+		return err
+	}
+	return onnx.WriteChanged(w, from, changes)
+}
+
+// warnings are what a report of pruning tells whoever builds the model.
+func warnings(r *prune.Report) []plan.Warning {
+	if text := r.Warning(); text != "" {
+		return []plan.Warning{{Kind: pipeline.Pruning, Text: text}}
+	}
+	return nil
+}
+
+// readPruning adds what pruning made of the model to the program.
+func (f *compileFlags) readPruning(p *plan.Program) error {
+	if f.pruning == "" {
+		return nil
+	}
+	text, err := files.Read(f.pruning)
+	if err != nil {
+		return err
+	}
+	r, err := prune.ParseReport(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.pruning, err)
+	}
+	p.Pruning = &plan.Pruning{Retrained: r.Retrained, Layers: len(r.Layers), Weights: r.Total.Weights, KeptWeights: r.Total.KeptWeights,
+		MACs: r.Total.MACs, KeptMACs: r.Total.KeptMACs, Kernels: prune.DenseKernels}
+	p.Warnings = append(p.Warnings, warnings(r)...)
+	return nil
+}

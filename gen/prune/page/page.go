@@ -1,0 +1,104 @@
+// Package page shows what pruning made of a network: one HTML file that works offline, with patterns as pictures.
+package page
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"strconv"
+	"strings"
+
+	"rules_dnn/gen/fkw"
+	"rules_dnn/gen/prune"
+)
+
+//go:embed page.html
+var files embed.FS
+
+// picture is a pattern: squares, of which those of its taps are filled.
+type picture struct {
+	Width, Height int
+	Squares       []square
+}
+
+type square struct {
+	X, Y   int
+	Filled bool
+}
+
+// side is a square's, with its gap.
+const side = 9
+
+// HTML prints the page of a report.
+func HTML(r *prune.Report) ([]byte, error) {
+	most := int64(1)
+	for _, f := range r.Patterns {
+		most = max(most, f.Kernels)
+	}
+	t := template.New("page.html").Funcs(template.FuncMap{
+		"picture": draw,
+		"percent": func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) },
+		"share":   func(a, b int64) float64 { return float64(a) / float64(max(b, 1)) },
+		"times":   times,
+		"width":   func(n int64) int64 { return 200 * n / most },
+		"bar":     func(x float64) int { return int(120*x + 0.5) },
+		"bytes":   size,
+		"shape":   func(d []int64) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(d), " ", " x "), "[]") },
+	})
+	t, err := t.ParseFS(files, "page.html")
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = t.Execute(&out, r)
+	return out.Bytes(), err
+}
+
+// times is how many times fewer.
+func times(all, kept int64) string {
+	if kept == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1fx", float64(all)/float64(kept))
+}
+
+func size(n int64) string {
+	switch {
+	case n >= 10<<20:
+		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+	case n >= 10<<10:
+		return fmt.Sprintf("%.1f kB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// draw makes a picture of a pattern of kernels of a size; dimensions before the last two lie side by side.
+func draw(f prune.Frequency) (picture, error) {
+	bits, err := strconv.ParseUint(f.Pattern, 16, 64)
+	if err != nil {
+		return picture{}, fmt.Errorf("pattern %q: want its taps in hexadecimal", f.Pattern)
+	}
+	taps, columns, rows := 1, 1, 1
+	dims := strings.Split(f.Kernel, "x")
+	for i, text := range dims {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > fkw.MaxTaps || taps*n > fkw.MaxTaps {
+			return picture{}, fmt.Errorf("kernels of size %q", f.Kernel)
+		}
+		taps *= n
+		switch i {
+		case len(dims) - 1:
+			columns = n
+		case len(dims) - 2:
+			rows = n
+		}
+	}
+	panels := taps / (rows * columns)
+	p := picture{Width: panels*(columns+1)*side - side, Height: rows * side}
+	for t := range taps {
+		panel, at := t/(rows*columns), t%(rows*columns)
+		p.Squares = append(p.Squares, square{(panel*(columns+1) + at%columns) * side, at / columns * side, bits>>t&1 == 1})
+	}
+	return p, nil
+}

@@ -1,0 +1,73 @@
+package page
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/prune"
+)
+
+func report() *prune.Report {
+	return &prune.Report{Model: "net<script>.onnx", Changed: 12, Kernels: prune.DenseKernels,
+		Total:    prune.Sum{Weights: 90, KeptWeights: 40, MACs: 900, KeptMACs: 400, Bytes: 360, KeptBytes: 160, FKWBytes: 200, Sparsity: 5.0 / 9},
+		Patterns: []prune.Frequency{{Pattern: "1b", Kernel: "3x3", Kernels: 7}, {Pattern: "1b0", Kernel: "3x3", Kernels: 3}},
+		Layers: []prune.LayerReport{{Name: "conv\"&", Node: "c", Op: "Conv", Shape: []int64{5, 2, 3, 3}, Kernel: "3x3", Share: 1, Kernels: 10, KeptKernels: 10,
+			Patterns: []prune.Frequency{{Pattern: "1b", Kernel: "3x3", Kernels: 7}, {Pattern: "1b0", Kernel: "3x3", Kernels: 3}}}},
+		Dense: []string{"first"}, Skipped: []prune.Skipped{{Name: "w", Node: "lstm", Op: "LSTM", Reason: "not pruned"}}}
+}
+
+// TestPage: the page holds what the report does, as text, and loads nothing.
+func TestPage(t *testing.T) {
+	b, err := HTML(report())
+	require.NoError(t, err)
+	text := string(b)
+	for _, want := range []string{"net&lt;script&gt;.onnx", "12 of 90 weights were dropped without retraining", "dense: zeros are multiplied", "2.2x", "1.8x", "5 x 2 x 3 x 3",
+		"70.0 %", "30.0 %", "first", "w (LSTM lstm): not pruned", `<title>1b0</title>`} {
+		require.Contains(t, text, want)
+	}
+	for _, not := range []string{"<script", "http:", "https:", "src=", "href="} {
+		require.NotContains(t, text, not)
+	}
+	require.Equal(t, 4*4, strings.Count(text, `class="tap"`), "each pattern twice")
+	require.Equal(t, 4*5, strings.Count(text, `class="gap"`))
+	again, err := HTML(report())
+	require.NoError(t, err)
+	require.Equal(t, text, string(again))
+}
+
+// TestWellFormed: elements end.
+func TestWellFormed(t *testing.T) {
+	b, err := HTML(report())
+	require.NoError(t, err)
+	d := xml.NewDecoder(strings.NewReader(strings.Replace(string(b), `<meta charset="utf-8">`, "", 1)))
+	d.Strict = true
+	d.Entity = xml.HTMLEntity
+	for {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			break
+		} else {
+			require.NoError(t, err)
+		}
+	}
+}
+
+// TestDraw: where the squares of a pattern are.
+func TestDraw(t *testing.T) {
+	p, err := draw(prune.Frequency{Pattern: "12", Kernel: "2x3"})
+	require.NoError(t, err)
+	require.Equal(t, []int{27, 18}, []int{p.Width, p.Height})
+	require.Equal(t, []square{{0, 0, false}, {9, 0, true}, {18, 0, false}, {0, 9, false}, {9, 9, true}, {18, 9, false}}, p.Squares)
+	for _, kernel := range []string{"1", "3", "1x1", "2x2x2", "8x8"} {
+		_, err := draw(prune.Frequency{Pattern: "1", Kernel: kernel})
+		require.NoError(t, err)
+	}
+	for _, f := range []prune.Frequency{{Pattern: "x", Kernel: "3x3"}, {Pattern: "1", Kernel: "9x9"}, {Pattern: "1", Kernel: "0"}, {Pattern: "1", Kernel: ""}} {
+		_, err := draw(f)
+		require.Error(t, err)
+	}
+}

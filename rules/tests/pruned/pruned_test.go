@@ -1,0 +1,59 @@
+// Package pruned_test reads what Bazel builds of a pruned network.
+package pruned_test
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/manifest"
+	"rules_dnn/gen/prune"
+)
+
+// read is a file that Bazel built; without Bazel there is none.
+func read(t *testing.T, name string) []byte {
+	t.Helper()
+	if os.Getenv("TEST_SRCDIR") == "" {
+		t.Skip("./bazelw test //rules/tests/pruned:pruned_test builds what this test reads")
+	}
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	return text
+}
+
+func report(t *testing.T, name string) *prune.Report {
+	t.Helper()
+	r, err := prune.ParseReport(read(t, name))
+	require.NoError(t, err)
+	return r
+}
+
+// TestPruned: a network is pruned as its dnn_pruning and its policy say, and the manifest warns that nobody retrained it.
+func TestPruned(t *testing.T) {
+	r := report(t, "net/net.pruning.json")
+	require.False(t, r.Retrained)
+	require.Greater(t, r.Total.Sparsity, 0.7)
+	for _, l := range r.Layers {
+		require.Equal(t, 4, l.Share)
+		require.NotEqual(t, "1x1", l.Kernel, "the policy leaves them dense")
+	}
+	require.Contains(t, string(read(t, "net/net.pruning.html")), "<svg")
+	var m manifest.Manifest
+	require.NoError(t, json.Unmarshal(read(t, "net/net.manifest.json"), &m))
+	require.Equal(t, len(r.Layers), m.Pruning.Layers)
+	require.Contains(t, m.Pruning.Kernels, "dense")
+	kinds := map[string]bool{}
+	for _, w := range m.Warnings {
+		kinds[w.Kind] = true
+	}
+	require.True(t, kinds["pruning"], "%v", m.Warnings)
+}
+
+// TestMasks: the masks that were written do the same when they are given.
+func TestMasks(t *testing.T) {
+	require.Equal(t, string(read(t, "net/net.masks.safetensors")), string(read(t, "net_again/net_again.masks.safetensors")))
+	require.Equal(t, string(read(t, "net/net.weights")), string(read(t, "net_again/net_again.weights")))
+	require.Equal(t, report(t, "net/net.pruning.json").Layers, report(t, "net_again/net_again.pruning.json").Layers)
+}
