@@ -13,7 +13,7 @@ import (
 const (
 	blockCols  = 256
 	blockRows  = 64
-	blockElems = 1 << 21
+	blockDepth = 1024
 )
 
 // contraction sums x*y: a matrix product for each point of the
@@ -21,14 +21,16 @@ const (
 // columns those of y alone; the sums run over all reduction axes in row-major
 // order, as they would in the loops that this replaces.
 type contraction struct {
-	x, y  *side
-	batch []int
-	depth int64 // points of the reduction
-	to    *form // an output's place, over the stage's axes
-	init  scalar.Vec
-	fix   func(*scalar.Vec) // wraps integer sums
-	acc   *buffer
-	tile  scalar.Vec
+	x, y   *side
+	batch  []int
+	points int64 // of the batch's axes
+	depth  int64 // points of the reduction
+	to     *form // an output's place, over the stage's axes
+	init   scalar.Vec
+	fix    func(*scalar.Vec) // wraps integer sums
+	acc    *buffer
+	tile   scalar.Vec
+	packed [2]*scalar.Vec
 }
 
 // side is one factor, evaluated into panels by its own loops.
@@ -41,6 +43,8 @@ type side struct {
 	along bool    // the vector is along the reduction
 	vec   int
 	rows  int64
+	wide  int64 // points of a panel
+	grid  *grid // nil where the factor is none
 }
 
 // contract does a reduction as matrix products, if it is one that is large enough.
@@ -49,32 +53,61 @@ func (r *run) contract(s *te.Stage, shape, extents []int64, accs []*ir.Tensor) (
 	if !ok || slices.Contains(extents, 0) {
 		return false, nil
 	}
-	c := &contraction{depth: 1}
+	first, err := r.newContraction(s, shape, extents, accs, mul, init)
+	if err != nil || first.x.rows*first.y.rows < 4 || first.x.rows*first.y.rows*first.depth < 64 {
+		return false, err
+	}
+	size := first.y.rows * first.x.rows * first.points * first.depth
+	panels := (first.y.rows + tileColumns - 1) / tileColumns
+	return true, r.share(first.points*panels, size, func() (func(from, to int64) error, error) {
+		c := first
+		if first = nil; c == nil {
+			if c, err = r.newContraction(s, shape, extents, accs, mul, init); err != nil {
+				return nil, err
+			}
+		}
+		return func(from, to int64) error { return c.run(from, to, panels) }, nil
+	})
+}
+
+func (r *run) newContraction(s *te.Stage, shape, extents []int64, accs []*ir.Tensor, mul te.Call, init te.Const) (*contraction, error) {
+	c := &contraction{depth: 1, points: 1}
 	for _, e := range extents {
 		c.depth *= e
 	}
 	var err error
 	if c.x, err = r.newSide(s, shape, extents, mul.Args[0]); err != nil {
-		return false, err
+		return nil, err
 	}
 	if c.y, err = r.newSide(s, shape, extents, mul.Args[1]); err != nil {
-		return false, err
+		return nil, err
 	}
 	c.to = c.x.p.rowMajor(c.x.p.slots(0, len(shape)))
 	c.split(len(shape))
+	for _, a := range c.batch {
+		c.points *= c.x.p.extent[a]
+	}
 	if c.y.rows < c.x.rows {
 		c.x, c.y = c.y, c.x
 	}
-	if c.x.rows*c.y.rows < 4 || c.x.rows*c.y.rows*c.depth < 64 {
-		return false, nil
-	}
+	c.x.wide, c.y.wide = tileRows, tileColumns
 	if mul.Type.IsInteger() {
 		c.fix = scalar.Narrow(mul.Type)
 	}
 	if c.acc, err = bufferOf(accs[0]); err != nil {
-		return false, err
+		return nil, err
 	}
-	return true, c.run(init, mul.Type)
+	node, err := literal(init)
+	if err != nil {
+		return nil, err
+	}
+	c.x.p.n = 1
+	c.init = *node.eval(c.x.p)
+	c.tile = *scalar.NewVec(mul.Type, tileRows*tileColumns)
+	deep := min(blockDepth, c.depth)
+	c.packed[0] = scalar.NewVec(mul.Type, int(min(blockRows, roundUp(c.x.rows, tileRows))*deep))
+	c.packed[1] = scalar.NewVec(mul.Type, int(min(blockCols, roundUp(c.y.rows, tileColumns))*deep))
+	return c, nil
 }
 
 // sumOfProducts recognises the stages; half types round every sum and are left to the loops.
@@ -126,6 +159,7 @@ func (c *contraction) split(axes int) {
 		s.p.merge(s.axes)
 		s.p.merge(s.red)
 		s.chooseVector()
+		s.grid = newGrid(s)
 	}
 }
 
@@ -174,82 +208,112 @@ func (s *side) innermost(axes []int) int {
 	return -1
 }
 
-// run multiplies block by block.
-func (c *contraction) run(init te.Const, t ir.DType) error {
-	node, err := literal(init)
-	if err != nil {
-		return err
-	}
-	c.x.p.n = 1
-	c.init = *node.eval(c.x.p)
-	// Few panels of a deep reduction are as much as many of a shallow one.
-	deep := max(panel, blockElems/c.depth/panel*panel)
-	blockRows, blockCols := min(blockRows, deep, roundUp(c.x.rows)), min(blockCols, deep, roundUp(c.y.rows))
-	x := scalar.NewVec(t, int(blockRows*c.depth))
-	y := scalar.NewVec(t, int(blockCols*c.depth))
-	c.tile = *scalar.NewVec(t, panel*panel)
-	return c.x.p.odometer(c.batch, func() error {
-		for _, a := range c.batch {
-			c.y.p.v[a] = c.x.p.v[a]
-		}
-		for col := int64(0); col < c.y.rows; col += blockCols {
-			cols := min(blockCols, c.y.rows-col)
-			if err := c.y.pack(y, col, cols, c.depth); err != nil {
+// run multiplies block by block, for the panels [from, to) of y: of each point of the batch, one after the other.
+func (c *contraction) run(from, to, panels int64) error {
+	for at := from; at < to; {
+		point, first := at/panels, at%panels
+		last := min(panels, first+to-at)
+		c.x.p.seek(c.batch, point)
+		c.y.p.seek(c.batch, point)
+		for col := first * tileColumns; col < min(last*tileColumns, c.y.rows); col += blockCols {
+			if err := c.columns(col, min(blockCols, last*tileColumns-col, c.y.rows-col)); err != nil {
 				return err
 			}
-			for row := int64(0); row < c.x.rows; row += blockRows {
-				rows := min(blockRows, c.x.rows-row)
-				if err := c.x.pack(x, row, rows, c.depth); err != nil {
-					return err
-				}
-				c.multiply(x, y, row, rows, col, cols)
-			}
 		}
-		return nil
-	})
+		at += last - first
+	}
+	c.x.p.seek(c.batch, 0)
+	c.y.p.seek(c.batch, 0)
+	return nil
 }
 
-func roundUp(n int64) int64 { return (n + panel - 1) / panel * panel }
+// columns computes all rows of a block of columns. The sums of a part of the reduction are where the next part's begin.
+func (c *contraction) columns(col, cols int64) error {
+	x, y := c.packed[0], c.packed[1]
+	for k := int64(0); k < c.depth; k += blockDepth {
+		depth := min(blockDepth, c.depth-k)
+		if err := c.y.pack(y, col, cols, k, depth); err != nil {
+			return err
+		}
+		for row := int64(0); row < c.x.rows; row += blockRows {
+			rows := min(blockRows, c.x.rows-row)
+			if err := c.x.pack(x, row, rows, k, depth); err != nil {
+				return err
+			}
+			c.multiply(row, rows, col, cols, depth, k == 0)
+		}
+	}
+	return nil
+}
 
-// multiply computes the block's outputs, panel by panel.
-func (c *contraction) multiply(x, y *scalar.Vec, row, rows, col, cols int64) {
+func roundUp(n, to int64) int64 { return (n + to - 1) / to * to }
+
+// multiply computes the block's outputs, tile by tile.
+func (c *contraction) multiply(row, rows, col, cols, depth int64, first bool) {
 	base := int64(0)
 	for _, a := range c.batch {
 		base += c.to.coef[a] * c.x.p.v[a]
 	}
-	size := panel * int(c.depth)
-	for j := int64(0); j < cols; j += panel {
-		for i := int64(0); i < rows; i += panel {
-			xi, yj := int(i)*int(c.depth), int(j)*int(c.depth)
+	x, y := c.packed[0], c.packed[1]
+	for j := int64(0); j < cols; j += tileColumns {
+		for i := int64(0); i < rows; i += tileRows {
+			place := [4]int64{row + i, min(tileRows, rows-i), col + j, min(tileColumns, cols-j)}
+			c.begin(base, place, first)
+			xi, yj := i*depth, j*depth
 			switch {
 			case x.F32 != nil:
-				tile32(c.tile.F32, x.F32[xi:xi+size], y.F32[yj:yj+size], c.init.F32[0], rows-i)
+				tile32(c.tile.F32, x.F32[xi:xi+tileRows*depth], y.F32[yj:yj+tileColumns*depth], depth, rows-i)
 			case x.F64 != nil:
-				tile64(c.tile.F64, x.F64[xi:xi+size], y.F64[yj:yj+size], c.init.F64[0])
+				tile64(c.tile.F64, x.F64[xi:xi+tileRows*depth], y.F64[yj:yj+tileColumns*depth], depth)
 			default:
-				tileInt(c.tile.I64, x.I64[xi:xi+size], y.I64[yj:yj+size], c.init.I64[0])
+				tileInt(c.tile.I64, x.I64[xi:xi+tileRows*depth], y.I64[yj:yj+tileColumns*depth], depth)
 			}
 			if c.fix != nil {
 				c.fix(&c.tile)
 			}
-			c.scatter(base, row+i, min(panel, rows-i), col+j, min(panel, cols-j))
+			c.move(base, place, false)
 		}
 	}
 }
 
-// scatter stores a tile's sums where the output wants them.
-func (c *contraction) scatter(base, row, rows, col, cols int64) {
-	for i := range rows {
-		for j := range cols {
-			at := base + c.x.at[row+i] + c.y.at[col+j]
-			k := i*panel + j
-			switch {
-			case c.acc.F32 != nil:
-				c.acc.F32[at] = c.tile.F32[k]
-			case c.acc.F64 != nil:
-				c.acc.F64[at] = c.tile.F64[k]
-			default:
-				c.acc.I64[at] = c.tile.I64[k]
+// begin sets a tile's sums to what they begin with.
+func (c *contraction) begin(base int64, place [4]int64, first bool) {
+	if !first {
+		c.move(base, place, true)
+		return
+	}
+	for i := range c.tile.F32 {
+		c.tile.F32[i] = c.init.F32[0]
+	}
+	for i := range c.tile.F64 {
+		c.tile.F64[i] = c.init.F64[0]
+	}
+	for i := range c.tile.I64 {
+		c.tile.I64[i] = c.init.I64[0]
+	}
+}
+
+// move stores a tile's sums where the output wants them, or loads them from there: row, rows, column, columns are its place.
+func (c *contraction) move(base int64, place [4]int64, load bool) {
+	x, y := c.x.at[place[0]:place[0]+place[1]], c.y.at[place[2]:place[2]+place[3]]
+	switch {
+	case c.acc.F32 != nil:
+		moveAs(c.tile.F32, c.acc.F32, base, x, y, load)
+	case c.acc.F64 != nil:
+		moveAs(c.tile.F64, c.acc.F64, base, x, y, load)
+	default:
+		moveAs(c.tile.I64, c.acc.I64, base, x, y, load)
+	}
+}
+
+func moveAs[T any](tile, out []T, base int64, x, y []int64, load bool) {
+	for i, row := range x {
+		sums := tile[i*tileColumns:][:len(y)]
+		for j, column := range y {
+			if load {
+				sums[j] = out[base+row+column]
+			} else {
+				out[base+row+column] = sums[j]
 			}
 		}
 	}

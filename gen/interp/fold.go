@@ -80,11 +80,46 @@ func (f *fold) accumulator(s *te.Stage, k int, v te.Expr, acc *ir.Tensor) error 
 	return err
 }
 
-func (f *fold) run() error {
+// run reduces for the vectors [from, to) of outputs: units says how many there are.
+func (f *fold) run(from, to int64) error {
 	if vec, along := f.chooseVector(); along {
-		return f.alongReduction(vec)
+		return f.alongReduction(vec, from, to)
 	}
-	return f.acrossOutputs(f.p.longAxis(f.out))
+	return f.acrossOutputs(f.p.longAxis(f.out), from, to)
+}
+
+// units is how many vectors of outputs there are, and points how often values are evaluated.
+func (f *fold) units() (units, points int64) {
+	points = 1
+	for _, a := range f.out {
+		points *= f.p.extent[a]
+	}
+	for _, a := range f.red {
+		points *= f.p.extent[a]
+	}
+	if _, along := f.chooseVector(); along {
+		return f.p.units(f.out, -1), points
+	}
+	vec := f.p.longAxis(f.out)
+	return f.p.units(without(f.out, vec), vec), points
+}
+
+// foldAll reduces by the workers.
+func (r *run) foldAll(s *te.Stage, shape, extents []int64, accs []*ir.Tensor) error {
+	first, err := r.newFold(s, shape, extents, accs)
+	if err != nil {
+		return err
+	}
+	units, points := first.units()
+	return r.share(units, points, func() (func(from, to int64) error, error) {
+		f := first
+		if first = nil; f == nil {
+			if f, err = r.newFold(s, shape, extents, accs); err != nil {
+				return nil, err
+			}
+		}
+		return f.run, nil
+	})
 }
 
 // chooseVector decides between a vector of outputs, joined element by element
@@ -111,7 +146,19 @@ func (f *fold) chooseVector() (vec int, along bool) {
 			return -1, false
 		}
 	}
-	return red, p.extent[out] < 16 || p.contiguous(red) && !p.contiguous(out)
+	return red, p.extent[out] < 16 || p.contiguous(red) && !f.side(out)
+}
+
+// side reports whether what the reduction runs over lies side by side for neighbouring outputs. What is loaded once for an
+// output, as a mean is, does not count.
+func (f *fold) side(out int) bool {
+	var red set
+	for _, a := range f.red {
+		if f.p.extent[a] > 1 {
+			red |= 1 << a
+		}
+	}
+	return slices.ContainsFunc(f.p.forms, func(x *form) bool { return x.coef[out] == 1 && x.deps&red != 0 })
 }
 
 // contiguous reports whether a form runs along the loop by ones.
@@ -120,19 +167,17 @@ func (p *program) contiguous(loop int) bool {
 }
 
 // acrossOutputs keeps a vector of accumulators.
-func (f *fold) acrossOutputs(vec int) error {
+func (f *fold) acrossOutputs(vec int, from, to int64) error {
 	p := f.p
 	p.setVector(vec)
-	return p.odometer(without(f.out, vec), func() error {
-		return p.chunks(vec, func() error {
-			f.start()
-			if !f.empty {
-				if err := p.odometer(f.red, f.step); err != nil {
-					return err
-				}
+	return p.walk(without(f.out, vec), vec, from, to, func() error {
+		f.start()
+		if !f.empty {
+			if err := p.odometer(f.red, f.step); err != nil {
+				return err
 			}
-			return f.finish()
-		})
+		}
+		return f.finish()
 	})
 }
 
@@ -184,11 +229,11 @@ func (f *fold) finish() error {
 }
 
 // alongReduction keeps one accumulator and joins the elements of a vector to it.
-func (f *fold) alongReduction(vec int) error {
+func (f *fold) alongReduction(vec int, from, to int64) error {
 	p := f.p
 	p.setVector(vec)
 	outer := without(f.red, vec)
-	return p.odometer(f.out, func() error {
+	return p.walk(f.out, -1, from, to, func() error {
 		p.n = 1
 		f.start()
 		err := p.odometer(outer, func() error { return p.chunks(vec, f.sumUp) })

@@ -32,6 +32,8 @@ type Interp struct {
 	MaxTrips int64
 	// MaxPoints is how often the expressions of a node may be evaluated; 0 means that there is no limit.
 	MaxPoints int64
+	// Workers is how many goroutines evaluate a stage; 0 means 1. Results do not depend on it.
+	Workers int
 }
 
 // Eval computes the outputs of stages with the default limits.
@@ -215,38 +217,68 @@ func (r *run) make(t ir.DType, shape []int64) (*ir.Tensor, error) {
 
 // results evaluates a stage's results over its axes.
 func (r *run) results(s *te.Stage, shape []int64, accs, out []*ir.Tensor) error {
-	p, err := r.newProgram(s, shape, nil)
+	first, err := r.newResults(s, shape, accs, out)
 	if err != nil {
 		return err
 	}
+	return r.share(first.p.units(first.outer, first.vec), out[0].Len(), func() (func(from, to int64) error, error) {
+		e := first
+		if first = nil; e == nil {
+			if e, err = r.newResults(s, shape, accs, out); err != nil {
+				return nil, err
+			}
+		}
+		return e.run, nil
+	})
+}
+
+// evaluation is a stage's results, compiled.
+type evaluation struct {
+	p     *program
+	roots []node
+	dst   []*buffer
+	to    *form
+	outer []int
+	vec   int
+}
+
+func (r *run) newResults(s *te.Stage, shape []int64, accs, out []*ir.Tensor) (*evaluation, error) {
+	p, err := r.newProgram(s, shape, nil)
+	if err != nil {
+		return nil, err
+	}
 	p.accs = accs
-	roots := make([]node, len(out))
-	for k, e := range s.Results {
-		if roots[k], err = p.compile(e); err != nil {
-			return err
+	e := &evaluation{p: p, roots: make([]node, len(out)), dst: make([]*buffer, len(out))}
+	for k, x := range s.Results {
+		if e.roots[k], err = p.compile(x); err != nil {
+			return nil, err
 		}
 	}
 	axes := p.slots(0, len(s.Axes))
-	to := p.rowMajor(axes)
+	e.to = p.rowMajor(axes)
 	p.merge(axes)
-	vec := p.longAxis(axes)
-	dst := make([]*buffer, len(out))
+	e.vec = p.longAxis(axes)
+	e.outer = without(axes, e.vec)
 	for k, t := range out {
-		if dst[k], err = bufferOf(t); err != nil {
-			return err
+		if e.dst[k], err = bufferOf(t); err != nil {
+			return nil, err
 		}
 	}
-	p.setVector(vec)
-	return p.odometer(without(axes, vec), func() error {
-		return p.chunks(vec, func() error {
-			for k, root := range roots {
-				v := root.eval(p)
-				if p.err != nil {
-					return p.err
-				}
-				dst[k].Store(v, to.at(p), to.step(p))
+	p.setVector(e.vec)
+	return e, nil
+}
+
+// run evaluates vectors [from, to).
+func (e *evaluation) run(from, to int64) error {
+	p := e.p
+	return p.walk(e.outer, e.vec, from, to, func() error {
+		for k, root := range e.roots {
+			v := root.eval(p)
+			if p.err != nil {
+				return p.err
 			}
-			return nil
-		})
+			e.dst[k].Store(v, e.to.at(p), e.to.step(p))
+		}
+		return nil
 	})
 }

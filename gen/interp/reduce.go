@@ -44,11 +44,7 @@ func (r *run) reduce(s *te.Stage, shape []int64, out []*ir.Tensor) (accs []*ir.T
 	if done, err := r.contract(s, shape, extents, accs); done || err != nil {
 		return finished(accs, direct), err
 	}
-	f, err := r.newFold(s, shape, extents, accs)
-	if err != nil {
-		return nil, err
-	}
-	return finished(accs, direct), f.run()
+	return finished(accs, direct), r.foldAll(s, shape, extents, accs)
 }
 
 func finished(accs []*ir.Tensor, direct bool) []*ir.Tensor {

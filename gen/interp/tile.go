@@ -1,22 +1,37 @@
 package interp
 
-// panel is the rows and columns of a tile: its sums stay in registers while the
-// reduction runs.
-const panel = 4
+// The rows and columns of a tile: its sums stay in registers while the reduction runs.
+const (
+	tileRows    = 4
+	tileColumns = 16
+)
 
-// tile32 adds up x[i]*y[j] over all of both panels, for 4x4 of (i, j), in two
-// halves of two rows: Go's compiler has 15 registers for floats. Rows from `rows` on
-// are of no use.
-func tile32(sum, x, y []float32, init float32, rows int64) {
-	half32(sum[:8], x, y, init)
-	if rows > 2 {
-		half32(sum[8:16], x[2:], y, init)
+// quad is the columns that Go's compiler has registers for, with two rows.
+const quad = 4
+
+// tileWide is a tile's sums by vector instructions, where the processor has them: products are rounded before they are added,
+// as here, so that all processors give the same bits.
+var tileWide func(sum, x, y *float32, depth int64)
+
+// tile32 adds x[i]*y[j] over all of both panels to the sums, for 4x16 of (i, j). Rows from `rows` on are of no use.
+func tile32(sum, x, y []float32, depth, rows int64) {
+	if tileWide != nil && depth > 0 {
+		tileWide(&sum[:tileRows*tileColumns][0], &x[:tileRows*depth][0], &y[:tileColumns*depth][0], depth)
+		return
+	}
+	for j := 0; j < tileColumns; j += quad {
+		half32(sum[j:], x, y[j:], depth)
+		if rows > 2 {
+			half32(sum[2*tileColumns+j:], x[2:], y[j:], depth)
+		}
 	}
 }
 
-func half32(sum, x, y []float32, init float32) {
-	a, b, c, d, e, f, g, h := init, init, init, init, init, init, init, init
-	for len(x) >= 2 && len(y) >= 4 {
+// half32 is two rows of four columns: Go's compiler has 15 registers for floats.
+func half32(sum, x, y []float32, depth int64) {
+	s, t := sum[:quad], sum[tileColumns:tileColumns+quad]
+	a, b, c, d, e, f, g, h := s[0], s[1], s[2], s[3], t[0], t[1], t[2], t[3]
+	for ; depth > 0; depth-- {
 		p, q := x[0], x[1]
 		y0, y1, y2, y3 := y[0], y[1], y[2], y[3]
 		a += float32(p * y0)
@@ -27,39 +42,45 @@ func half32(sum, x, y []float32, init float32) {
 		f += float32(q * y1)
 		g += float32(q * y2)
 		h += float32(q * y3)
-		y = y[4:]
-		x = x[min(4, len(x)):]
+		y = y[min(tileColumns, len(y)):]
+		x = x[min(tileRows, len(x)):]
 	}
-	sum[0], sum[1], sum[2], sum[3] = a, b, c, d
-	sum[4], sum[5], sum[6], sum[7] = e, f, g, h
+	s[0], s[1], s[2], s[3] = a, b, c, d
+	t[0], t[1], t[2], t[3] = e, f, g, h
 }
 
 // tile64 is tile32 for float64.
-func tile64(sum, x, y []float64, init float64) {
-	for i := range panel {
-		a, b, c, d := init, init, init, init
-		for r := 0; r < len(y); r += panel {
-			p, v := x[r+i], y[r:r+4]
-			a += float64(p * v[0])
-			b += float64(p * v[1])
-			c += float64(p * v[2])
-			d += float64(p * v[3])
+func tile64(sum, x, y []float64, depth int64) {
+	for i := range tileRows {
+		for j := 0; j < tileColumns; j += quad {
+			s := sum[i*tileColumns+j:][:quad]
+			a, b, c, d := s[0], s[1], s[2], s[3]
+			for r := range int(depth) {
+				p, v := x[r*tileRows+i], y[r*tileColumns+j:][:quad]
+				a += float64(p * v[0])
+				b += float64(p * v[1])
+				c += float64(p * v[2])
+				d += float64(p * v[3])
+			}
+			s[0], s[1], s[2], s[3] = a, b, c, d
 		}
-		sum[4*i], sum[4*i+1], sum[4*i+2], sum[4*i+3] = a, b, c, d
 	}
 }
 
 // tileInt is tile32 for integers; they wrap.
-func tileInt(sum, x, y []int64, init int64) {
-	for i := range panel {
-		a, b, c, d := init, init, init, init
-		for r := 0; r < len(y); r += panel {
-			p, v := x[r+i], y[r:r+4]
-			a += p * v[0]
-			b += p * v[1]
-			c += p * v[2]
-			d += p * v[3]
+func tileInt(sum, x, y []int64, depth int64) {
+	for i := range tileRows {
+		for j := 0; j < tileColumns; j += quad {
+			s := sum[i*tileColumns+j:][:quad]
+			a, b, c, d := s[0], s[1], s[2], s[3]
+			for r := range int(depth) {
+				p, v := x[r*tileRows+i], y[r*tileColumns+j:][:quad]
+				a += p * v[0]
+				b += p * v[1]
+				c += p * v[2]
+				d += p * v[3]
+			}
+			s[0], s[1], s[2], s[3] = a, b, c, d
 		}
-		sum[4*i], sum[4*i+1], sum[4*i+2], sum[4*i+3] = a, b, c, d
 	}
 }

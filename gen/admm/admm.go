@@ -1,0 +1,196 @@
+// Package admm finds weights that satisfy constraints of patterns and of connectivity while the loss stays small: PatDNN's
+// extended ADMM (2.4.2, equations 2.1 and 2.2).
+//
+// For each layer, W are the weights, Z and Y their nearest neighbours that satisfy one constraint each, and U and V what W has missed
+// these by so far, the scaled dual variables. An iteration
+//
+//  1. trains W with the terms rho/2 |W - Z + U|^2 and rho/2 |W - Y + V|^2 added to the loss (subproblem 1; any trainer),
+//  2. projects: Z = P(W + U) onto patterns, Y = P'(W + V) onto connectivity (subproblems 2 and 3),
+//  3. updates U += W - Z and V += W - Y.
+//
+// After the last one W is projected onto both, and what is kept of it is trained again, masked.
+package admm
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"rules_dnn/gen/train"
+	"rules_dnn/gen/trainer"
+)
+
+// Project is the nearest weights that satisfy a constraint, and which of them are kept.
+type Project func(weights []float32) (projected []float32, kept []bool, err error)
+
+// Layer is a weight tensor under constraints. A nil constraint is none.
+type Layer struct {
+	Name                          string
+	Patterns, Connectivity, Joint Project
+}
+
+// Options are the schedule.
+type Options struct {
+	// Iterations of ADMM, of Epochs each; 0: what is kept is decided by the weights as they are.
+	Iterations, Epochs int
+	// Rho is that of the first iteration; each further one has it Growth times as large, and at most Most.
+	Rho, Growth, Most float64
+	// Retrain are the epochs at the end, masked.
+	Retrain int
+	// Train and Tune are the other settings of the two kinds of training.
+	Train, Tune train.Settings
+}
+
+// Defaults are PatDNN's kind of schedule: 120 epochs at most, rho from 1e-4 times ten to 1e-1.
+func Defaults() Options {
+	o := Options{Iterations: 4, Epochs: 10, Rho: 1e-3, Growth: 10, Most: 0.1, Retrain: 40, Train: train.Defaults(), Tune: train.Defaults()}
+	o.Train.Schedule = "constant"
+	return o
+}
+
+// Residual is how far a layer's weights are from the constraints.
+type Residual struct {
+	Iteration int     `json:"iteration"`
+	Layer     string  `json:"layer"`
+	Rho       float64 `json:"rho"`
+	// Patterns and Connectivity are |W - Z| and |W - Y| over |W|: the primal residuals.
+	Patterns     float64 `json:"patterns"`
+	Connectivity float64 `json:"connectivity"`
+	// Moved is how far Z and Y went from those before, over |W|: the dual residual without rho.
+	Moved float64 `json:"moved"`
+}
+
+// Outcome is what pruning gives.
+type Outcome struct {
+	Weights   []trainer.Tensor // of the network, in its order
+	Kept      map[string][]bool
+	Before    train.Metrics // of the network that was given
+	Projected train.Metrics // before training again
+	After     train.Metrics
+	Residuals []Residual
+}
+
+// Run is a pruning in a folder: run again there it goes on.
+type Run struct {
+	Options
+	Trainer trainer.Trainer
+	Folder  string
+	Layers  []*Layer
+	// Request is what all jobs share: model, data, number of workers.
+	Request trainer.Request
+	Log     io.Writer
+}
+
+// Prune prunes a network with these weights.
+func (r *Run) Prune(weights []trainer.Tensor) (*Outcome, error) {
+	if err := r.check(weights); err != nil {
+		return nil, err
+	}
+	out := &Outcome{}
+	var err error
+	if out.Before, err = r.evaluate("before", weights); err != nil {
+		return nil, err
+	}
+	s, err := r.start(weights)
+	if err != nil {
+		return nil, err
+	}
+	for i := range r.Iterations {
+		residuals, err := r.iterate(s, i)
+		if err != nil {
+			return nil, fmt.Errorf("iteration %d of ADMM: %w", i+1, err)
+		}
+		out.Residuals = append(out.Residuals, residuals...)
+	}
+	return out, r.finish(s, out)
+}
+
+// check refuses layers that the network does not have.
+func (r *Run) check(weights []trainer.Tensor) error {
+	for _, l := range r.Layers {
+		if !slices.ContainsFunc(weights, func(t trainer.Tensor) bool { return t.Name == l.Name }) {
+			return fmt.Errorf("the network has no weights %q to prune", l.Name)
+		}
+	}
+	if !(r.Rho > 0 && r.Growth >= 1 && r.Most >= r.Rho) {
+		return fmt.Errorf("rho is %v, growing %v times up to %v; want a positive one, a growth of at least 1 and a bound that is no less", r.Rho, r.Growth, r.Most)
+	}
+	return nil
+}
+
+// job is one with settings of a number of epochs.
+func (r *Run) job(weights []trainer.Tensor, s train.Settings, epochs int) *trainer.Job {
+	j := &trainer.Job{Request: r.Request, Weights: weights}
+	j.Settings, j.Settings.Epochs = s, epochs
+	return j
+}
+
+func (r *Run) train(name string, j *trainer.Job) (*trainer.Answer, error) {
+	a, err := r.Trainer.Train(filepath.Join(r.Folder, name), j)
+	if err == nil && r.Log != nil {
+		fmt.Fprintf(r.Log, "%s: loss %.4f, accuracy %.4f\n", name, a.Metrics.Loss, a.Metrics.Accuracy)
+	}
+	return a, err
+}
+
+func (r *Run) evaluate(name string, weights []trainer.Tensor) (train.Metrics, error) {
+	a, err := r.train(name, r.job(weights, r.Tune, 0))
+	if err != nil {
+		return train.Metrics{}, err
+	}
+	return a.Metrics, nil
+}
+
+// rho is that of an iteration.
+func (r *Run) rho(iteration int) float64 {
+	rho := r.Rho
+	for range iteration {
+		rho = min(rho*r.Growth, r.Most)
+	}
+	return rho
+}
+
+// finish projects onto both constraints, and trains again.
+func (r *Run) finish(s *state, out *Outcome) error {
+	out.Kept = map[string][]bool{}
+	for _, l := range s.layers {
+		w := s.weight(l.Name)
+		projected, kept, err := l.Joint(w)
+		if err != nil {
+			return err
+		}
+		copy(w, projected)
+		out.Kept[l.Name] = kept
+	}
+	var err error
+	if out.Projected, err = r.evaluate("projected", s.weights); err != nil {
+		return err
+	}
+	j := r.job(s.weights, r.Tune, r.Retrain)
+	j.Kept = out.Kept
+	a, err := r.train("retrained", j)
+	if err != nil {
+		return fmt.Errorf("training again, masked: %w", err)
+	}
+	out.Weights, out.After = a.Weights, a.Metrics
+	return nil
+}
+
+// difference is |a - b| over |a|, 0 where there is no a.
+func difference(a, b []float32) float64 {
+	if len(b) == 0 {
+		return 0
+	}
+	var d, n float64
+	for i, x := range a {
+		e := float64(x) - float64(b[i])
+		d += float64(e * e)
+		n += float64(float64(x) * float64(x))
+	}
+	if n == 0 {
+		return 0
+	}
+	return math.Sqrt(d / n)
+}

@@ -1,0 +1,35 @@
+package admm
+
+import (
+	"rules_dnn/gen/prune"
+)
+
+// Layers are the constraints of a plan: patterns, connectivity, and both.
+func Layers(layers []*prune.Layer, plan *prune.Plan) []*Layer {
+	var out []*Layer
+	for i, l := range layers {
+		s := plan.Layers[i]
+		if s == nil || s.Dense() {
+			continue
+		}
+		c := &Layer{Name: l.Name, Joint: project(l, *s)}
+		if one := s.OnlyPatterns(); !one.Dense() {
+			c.Patterns = project(l, one)
+		}
+		if one := s.OnlyConnectivity(); !one.Dense() {
+			c.Connectivity = project(l, one)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+func project(l *prune.Layer, s prune.Settings) Project {
+	return func(weights []float32) ([]float32, []bool, error) {
+		mask, projected, err := prune.Project(l, weights, s)
+		if err != nil {
+			return nil, nil, err
+		}
+		return projected, mask.Weights(), nil
+	}
+}

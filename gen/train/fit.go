@@ -1,0 +1,234 @@
+package train
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"rules_dnn/gen/elems"
+	"rules_dnn/gen/ir"
+)
+
+func f32(t *ir.Tensor) []float32 { return elems.View(ir.F32, t.Data).F32 }
+
+// Pull is a quadratic term of the loss: Rho/2 times the squared distance of a weight from Target.
+type Pull struct {
+	Weight string
+	Rho    float64
+	Target []float32
+}
+
+// Task is what a network is trained for.
+type Task struct {
+	Settings
+	Train, Test Data
+	Pulls       []Pull
+	// Masks are, by the weights' names, the elements that are kept; all others are 0.
+	Masks   map[string][]bool
+	Workers int
+	// Save is called after each epoch with the state from which Resume goes on.
+	Save func(*State) error
+	// Log gets the metrics of each epoch.
+	Log func(Metrics)
+}
+
+// Metrics are how an epoch went.
+type Metrics struct {
+	Epoch    int     `json:"epoch"` // how many are done
+	Loss     float64 `json:"loss"`  // the mean of its batches, without quadratic terms
+	Accuracy float64 `json:"accuracy"`
+}
+
+// trainer is a training that goes on.
+type trainer struct {
+	*Task
+	n     *Network
+	opt   *optimizer
+	epoch int
+	last  Metrics
+	masks [][]bool // by weight
+	pulls [][]Pull
+	batch *Batch
+	aug   *augment
+}
+
+// NaNError is a loss that is no number.
+type NaNError struct {
+	Epoch, Step int
+	Loss        float64
+}
+
+func (e *NaNError) Error() string {
+	return fmt.Sprintf("the loss is %v in step %d of epoch %d; a smaller learning rate may help", e.Loss, e.Step, e.Epoch+1)
+}
+
+// Fit trains the network, from a state or from the start, and gives the metrics of the last epoch.
+func (n *Network) Fit(task *Task, from *State) (Metrics, error) {
+	t, err := n.newTrainer(task)
+	if err != nil {
+		return Metrics{}, err
+	}
+	if from != nil {
+		if err := t.restore(from); err != nil {
+			return Metrics{}, err
+		}
+	}
+	for t.epoch < t.Epochs {
+		if err := t.run(); err != nil {
+			return t.last, err
+		}
+		if t.Log != nil {
+			t.Log(t.last)
+		}
+		if t.Save != nil {
+			if err := t.Save(t.state()); err != nil {
+				return t.last, err
+			}
+		}
+	}
+	return t.last, nil
+}
+
+func (n *Network) newTrainer(task *Task) (*trainer, error) {
+	if err := task.Check(); err != nil {
+		return nil, err
+	}
+	if task.Train.Len() < int(task.Batch) {
+		return nil, fmt.Errorf("%d images to train with, fewer than a batch of %d", task.Train.Len(), task.Batch)
+	}
+	t := &trainer{Task: task, n: n, opt: newOptimizer(&task.Settings, n.Weights), batch: n.NewBatch(task.Batch)}
+	t.masks, t.pulls = make([][]bool, len(n.Weights)), make([][]Pull, len(n.Weights))
+	find := func(name string, elements int) (int, error) {
+		k := slices.IndexFunc(n.Weights, func(w *Weight) bool { return w.Name == name })
+		if k < 0 {
+			return k, fmt.Errorf("the network has no weights %s to train", ir.Show(name))
+		}
+		if len(n.Weights[k].Data) != elements {
+			return k, fmt.Errorf("%d elements for weights %s of shape %v", elements, ir.Show(name), n.Weights[k].Shape)
+		}
+		return k, nil
+	}
+	for name, mask := range task.Masks {
+		k, err := find(name, len(mask))
+		if err != nil {
+			return nil, fmt.Errorf("a mask: %w", err)
+		}
+		t.masks[k] = mask
+		t.clear(k)
+	}
+	for _, p := range task.Pulls {
+		k, err := find(p.Weight, len(p.Target))
+		if err != nil {
+			return nil, fmt.Errorf("a quadratic term: %w", err)
+		}
+		t.pulls[k] = append(t.pulls[k], p)
+	}
+	var err error
+	t.aug, err = newAugment(n.Image, &task.Settings)
+	return t, err
+}
+
+// clear sets what the mask does not keep to 0.
+func (t *trainer) clear(k int) {
+	for i, kept := range t.masks[k] {
+		if !kept {
+			t.n.Weights[k].Data[i] = 0
+		}
+	}
+}
+
+// run runs an epoch.
+func (t *trainer) run() error {
+	sum := 0.0
+	all := batches(newRandom(t.Seed, uint64(t.epoch), 1), t.Train.Len(), t.Batch)
+	for i, which := range all {
+		r := newRandom(t.Seed, uint64(t.epoch), 2, uint64(i))
+		var change func(int, []float32)
+		if t.aug != nil {
+			change = func(_ int, image []float32) { t.aug.change(r, image) }
+		}
+		if err := t.n.fill(t.batch, t.Train, which, t.LabelSmoothing, change); err != nil {
+			return err
+		}
+		loss, err := t.step(t.rate(t.epoch*len(all)+i, t.Epochs*len(all)))
+		if err != nil {
+			return err
+		}
+		if math.IsNaN(loss) || math.IsInf(loss, 0) {
+			return &NaNError{t.epoch, i, loss}
+		}
+		sum += loss
+	}
+	t.epoch++
+	t.last = Metrics{Epoch: t.epoch, Loss: sum / float64(len(all))}
+	if t.Test == nil {
+		return nil
+	}
+	var err error
+	t.last.Accuracy, err = t.n.Accuracy(t.Test, t.Batch, t.Workers)
+	return err
+}
+
+// step runs a batch and changes the weights.
+func (t *trainer) step(rate float64) (float64, error) {
+	out, err := t.n.run(t.batch, true, t.Workers)
+	if err != nil {
+		return 0, err
+	}
+	for i, s := range t.n.Statistics {
+		copy(s.Data, out.moved[i])
+	}
+	for k, w := range t.n.Weights {
+		g := out.gradients[k]
+		if g == nil {
+			continue
+		}
+		for _, p := range t.pulls[k] {
+			rho := float32(p.Rho)
+			for i, x := range w.Data {
+				g[i] += float32(rho * (x - p.Target[i]))
+			}
+		}
+		for i, kept := range t.masks[k] {
+			if !kept {
+				g[i] = 0
+			}
+		}
+		t.opt.step(k, w, g, rate)
+	}
+	t.opt.steps++
+	return float64(out.loss), nil
+}
+
+// Accuracy is the share of images whose class has the greatest logit, the first of several.
+func (n *Network) Accuracy(d Data, batch int64, workers int) (float64, error) {
+	right := 0
+	for at := 0; at < d.Len(); at += int(batch) {
+		which := make([]int, min(int(batch), d.Len()-at))
+		for k := range which {
+			which[k] = at + k
+		}
+		b := n.NewBatch(int64(len(which)))
+		if err := n.fill(b, d, which, 0, nil); err != nil {
+			return 0, err
+		}
+		out, err := n.run(b, false, workers)
+		if err != nil {
+			return 0, err
+		}
+		targets := f32(b.Targets)
+		for k := range which {
+			row := out.logits[k*int(n.Classes) : (k+1)*int(n.Classes)]
+			best := 0
+			for c, x := range row {
+				if x > row[best] {
+					best = c
+				}
+			}
+			if targets[k*int(n.Classes)+best] == 1 {
+				right++
+			}
+		}
+	}
+	return float64(right) / float64(d.Len()), nil
+}

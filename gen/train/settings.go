@@ -1,0 +1,79 @@
+package train
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/scalar"
+)
+
+// Settings are how a network is trained; as JSON they are part of the trainers' protocol.
+type Settings struct {
+	Epochs       int     `json:"epochs"`
+	Batch        int64   `json:"batch"`
+	LearningRate float64 `json:"learning_rate"`
+	// Schedule is "constant", or "cosine": from the learning rate to 0 over all steps.
+	Schedule string `json:"schedule"`
+	// Optimizer is "sgd" or "adam"; Momentum is of the first.
+	Optimizer      string  `json:"optimizer"`
+	Momentum       float64 `json:"momentum"`
+	WeightDecay    float64 `json:"weight_decay"`
+	LabelSmoothing float64 `json:"label_smoothing"`
+	// Flip mirrors half of the images; Crop moves them by up to so many pixels, with zeros around them.
+	Flip bool   `json:"flip"`
+	Crop int    `json:"crop"`
+	Seed uint64 `json:"seed"`
+}
+
+// Defaults are those of a short fine-tuning.
+func Defaults() Settings {
+	return Settings{Epochs: 1, Batch: 128, LearningRate: 0.01, Schedule: "cosine", Optimizer: "sgd", Momentum: 0.9, WeightDecay: 5e-4}
+}
+
+// Check refuses settings that make no sense.
+func (s *Settings) Check() error {
+	in := func(name string, x, lo, hi float64) error {
+		if !(x >= lo && x <= hi) {
+			return fmt.Errorf("%s is %v; want %v to %v", name, x, lo, hi)
+		}
+		return nil
+	}
+	for _, err := range []error{
+		in("epochs", float64(s.Epochs), 0, 1e6), in("batch", float64(s.Batch), 1, 1<<20),
+		in("learning_rate", s.LearningRate, 0, 1e3), in("momentum", s.Momentum, 0, 1),
+		in("weight_decay", s.WeightDecay, 0, 1), in("label_smoothing", s.LabelSmoothing, 0, 1), in("crop", float64(s.Crop), 0, 1e4),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	if !slices.Contains([]string{"constant", "cosine"}, s.Schedule) {
+		return fmt.Errorf("schedule is %q; want \"constant\" or \"cosine\"", s.Schedule)
+	}
+	if !slices.Contains([]string{"sgd", "adam"}, s.Optimizer) {
+		return fmt.Errorf("optimizer is %q; want \"sgd\" or \"adam\"", s.Optimizer)
+	}
+	return nil
+}
+
+// rate is the learning rate of a step of all.
+func (s *Settings) rate(step, all int) float64 {
+	if s.Schedule == "constant" || all < 1 {
+		return s.LearningRate
+	}
+	turn := cosine(math.Pi * float64(step) / float64(all))
+	return float64(s.LearningRate * 0.5 * (1 + turn))
+}
+
+// cosine is package scalar's: math.Cos differs between machines in the last bit.
+func cosine(x float64) float64 {
+	fn, err := scalar.Bind("cos", ir.F64, []ir.DType{ir.F64})
+	if err != nil {
+		panic(err) // it is in the table
+	}
+	out := &scalar.Vec{F64: make([]float64, 1)}
+	fn(out, []*scalar.Vec{{F64: []float64{x}}})
+	return out.F64[0]
+}

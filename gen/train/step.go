@@ -1,0 +1,161 @@
+package train
+
+import (
+	"fmt"
+
+	"rules_dnn/gen/elems"
+	"rules_dnn/gen/grad"
+	"rules_dnn/gen/interp"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/te"
+)
+
+type stepKey struct {
+	images   int64
+	training bool
+}
+
+// step is a program with its loss and, in training, its gradients.
+type step struct {
+	*program
+	all       []*te.Stage
+	outputs   []te.Source // loss, logits; in training the moved statistics and the gradients
+	gradients []int       // which of the outputs is a weight's gradient; -1: the loss does not depend on it
+	target    int
+	seed      int
+}
+
+// stepFor makes a step once.
+func (n *Network) stepFor(images int64, training bool) (*step, error) {
+	key := stepKey{images, training}
+	if s := n.steps[key]; s != nil {
+		return s, nil
+	}
+	p, err := n.program(images, training)
+	if err != nil {
+		return nil, err
+	}
+	s := &step{program: p}
+	target := p.operand(ir.F32, []int64{images, p.classes})
+	stages, loss := crossEntropy(p.stages, p.logits, target, images, p.classes)
+	s.target, s.all, s.outputs = target.N, stages, []te.Source{loss, p.logits}
+	if training {
+		if err := s.differentiate(n, stages, loss); err != nil {
+			return nil, p.explain(err)
+		}
+	}
+	n.steps[key] = s
+	return s, nil
+}
+
+// differentiate adds the gradients of all weights.
+func (s *step) differentiate(n *Network, stages []*te.Stage, loss te.Source) error {
+	seed := s.operand(ir.F32, nil)
+	s.seed = seed.N
+	var by []te.Source
+	for _, w := range n.Weights {
+		k, ok := s.names[w.Name]
+		if !ok {
+			return fmt.Errorf("weights %s are not used", ir.Show(w.Name))
+		}
+		by = append(by, te.Source{N: k})
+	}
+	d, err := grad.Differentiate(&grad.Program{Stages: stages, Operands: s.program.operands}, []grad.Seed{{Of: loss, Gradient: seed}}, by)
+	if err != nil {
+		return err
+	}
+	s.all = d.Stages
+	moved := func(x te.Source) te.Source {
+		if x.Stage {
+			x.N = d.At[x.N]
+		}
+		return x
+	}
+	for i, x := range append(s.outputs, s.moved...) {
+		if i < len(s.outputs) {
+			s.outputs[i] = moved(x)
+		} else {
+			s.outputs = append(s.outputs, moved(x))
+		}
+	}
+	for _, x := range by {
+		g, ok := d.Of[x]
+		if !ok {
+			s.gradients = append(s.gradients, -1)
+			continue
+		}
+		s.gradients = append(s.gradients, len(s.outputs))
+		s.outputs = append(s.outputs, g)
+	}
+	return nil
+}
+
+// Batch is images with the distributions over classes that they shall have.
+type Batch struct {
+	Images, Targets *ir.Tensor
+}
+
+// NewBatch is memory for a number of images.
+func (n *Network) NewBatch(images int64) *Batch {
+	return &Batch{
+		Images:  ir.NewTensor(ir.F32, append([]int64{images}, n.Image...)...),
+		Targets: ir.NewTensor(ir.F32, images, n.Classes),
+	}
+}
+
+// outcome is what a step gives.
+type outcome struct {
+	loss      float32
+	logits    []float32
+	moved     [][]float32
+	gradients [][]float32 // of the weights, nil where the loss does not depend on them
+}
+
+// run runs a batch.
+func (n *Network) run(b *Batch, training bool, workers int) (*outcome, error) {
+	s, err := n.stepFor(b.Images.Shape[0], training)
+	if err != nil {
+		return nil, err
+	}
+	operands := make([]*ir.Tensor, len(s.program.operands))
+	for i, t := range s.fixed {
+		operands[i] = t
+	}
+	for name, i := range s.names {
+		if w := n.Find(name); w != nil {
+			operands[i] = w.from
+		} else {
+			operands[i] = b.Images
+		}
+	}
+	operands[s.target] = b.Targets
+	if training {
+		operands[s.seed] = one()
+	}
+	got, err := interp.Interp{Workers: workers}.Eval(s.all, s.outputs, operands, nil)
+	if err != nil {
+		return nil, err
+	}
+	values := func(i int) []float32 { return elems.View(ir.F32, got[i].Data).F32 }
+	out := &outcome{loss: values(0)[0], logits: values(1)}
+	if !training {
+		return out, nil
+	}
+	for i := range s.moved {
+		out.moved = append(out.moved, values(2+i))
+	}
+	for _, i := range s.gradients {
+		var g []float32
+		if i >= 0 {
+			g = values(i)
+		}
+		out.gradients = append(out.gradients, g)
+	}
+	return out, nil
+}
+
+func one() *ir.Tensor {
+	t := ir.NewTensor(ir.F32)
+	elems.View(ir.F32, t.Data).F32[0] = 1
+	return t
+}

@@ -1,0 +1,209 @@
+package train
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/onnx"
+)
+
+// bars are images of two bars each, whose orientation and place are their class, in noise.
+type bars struct {
+	shape []int64
+	n     int
+	seed  uint64
+}
+
+func (b *bars) Len() int { return b.n }
+
+func (b *bars) Image(i int, to []float32) int {
+	r := newRandom(b.seed, uint64(i))
+	class := r.below(4)
+	rows, columns := int(b.shape[1]), int(b.shape[2])
+	for k := range to {
+		to[k] = float32(r.below(1000))/1000 - 0.5
+	}
+	at := r.below(columns/2-1) + class%2*columns/2
+	for k := range to {
+		y, x := k/columns%rows, k%columns
+		if class/2 == 0 {
+			x = y
+		}
+		if x == at {
+			to[k]++
+		}
+	}
+	return class
+}
+
+func values(seed uint64, n int, scale float32) string {
+	r := newRandom(seed)
+	var out bytes.Buffer
+	for i := range n {
+		if i > 0 {
+			out.WriteString(", ")
+		}
+		fmt.Fprint(&out, (float32(r.below(2001))/1000-1)*scale)
+	}
+	return out.String()
+}
+
+func repeated(x float32, n int) string {
+	var out bytes.Buffer
+	for i := range n {
+		if i > 0 {
+			out.WriteString(", ")
+		}
+		fmt.Fprint(&out, x)
+	}
+	return out.String()
+}
+
+// lenet is a small network with what networks are made of: strides, padding, normalisation, pools, a reshape.
+func lenet() string {
+	return `graph "g" opset 17 {
+  symbol N 1..1024
+  const @w1 f32[8, 1, 3, 3] = {` + values(1, 72, 0.5) + `}
+  const @w2 f32[16, 8, 3, 3] = {` + values(2, 1152, 0.2) + `}
+  const @s f32[8] = {` + repeated(1, 8) + `}
+  const @b f32[8] = {` + repeated(0, 8) + `}
+  const @m f32[8] = {` + repeated(0, 8) + `}
+  const @v f32[8] = {` + repeated(1, 8) + `}
+  const @b2 f32[16] = {` + repeated(0, 16) + `}
+  const @w3 f32[4, 64] = {` + values(3, 256, 0.2) + `}
+  const @b3 f32[4] = {0, 0, 0, 0}
+  input %x f32[N, 1, 8, 8]
+  %c ?[*] = Conv.11(%x, @w1) {pads = [1, 1, 1, 1]} "first"
+  %n ?[*] = BatchNormalization.15(%c, @s, @b, @m, @v) "norm"
+  %r ?[*] = Relu.14(%n)
+  %c2 ?[*] = Conv.11(%r, @w2, @b2) {pads = [1, 1, 1, 1], strides = [2, 2]} "second"
+  %r2 ?[*] = Relu.14(%c2)
+  %p ?[*] = MaxPool.12(%r2) {kernel_shape = [2, 2], strides = [2, 2]} "pool"
+  %f ?[*] = Flatten.13(%p)
+  %g ?[*] = Gemm.13(%f, @w3, @b3) {transB = 1} "last"
+  %y ?[*] = Softmax.13(%g)
+  output %y
+}
+`
+}
+
+func network(t *testing.T, text string) *Network {
+	g, err := ir.Parse(bytes.NewReader([]byte(text)), nil)
+	require.NoError(t, err)
+	var model bytes.Buffer
+	require.NoError(t, onnx.Write(&model, g))
+	n, err := New(&ir.File{R: bytes.NewReader(model.Bytes()), Size: int64(model.Len())}, nil, nil)
+	require.NoError(t, err)
+	return n
+}
+
+func task(epochs int) *Task {
+	shape := []int64{1, 8, 8}
+	s := Defaults()
+	s.Epochs, s.Batch, s.LearningRate, s.Seed = epochs, 32, 0.05, 7
+	return &Task{Settings: s, Train: &bars{shape, 1024, 1}, Test: &bars{shape, 256, 2}, Workers: 2}
+}
+
+// TestLearns: the network learns the classes, by either optimizer.
+func TestLearns(t *testing.T) {
+	for _, optimizer := range []string{"sgd", "adam"} {
+		n, k := network(t, lenet()), task(4)
+		k.Optimizer, k.LabelSmoothing = optimizer, 0.05
+		if optimizer == "adam" {
+			k.LearningRate = 0.005
+		}
+		m, err := n.Fit(k, nil)
+		require.NoError(t, err)
+		assert.Greater(t, m.Accuracy, 0.95, "%s: %v", optimizer, m)
+		assert.NotEqual(t, float32(0), n.Find("m").Data[0], "statistics stay")
+	}
+}
+
+// TestDifferences compares the gradients of a whole training step with differences.
+func TestDifferences(t *testing.T) {
+	n := network(t, lenet())
+	b := n.NewBatch(16)
+	require.NoError(t, n.fill(b, &bars{[]int64{1, 8, 8}, 16, 3}, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, 0.1, nil))
+	out, err := n.run(b, true, 1)
+	require.NoError(t, err)
+	for k, w := range n.Weights {
+		for _, i := range []int{0, len(w.Data) / 2, len(w.Data) - 1} {
+			const h = 1e-3
+			at := func(d float32) float64 {
+				old := w.Data[i]
+				w.Data[i] += d
+				o, err := n.run(b, true, 1)
+				w.Data[i] = old
+				require.NoError(t, err)
+				return float64(o.loss)
+			}
+			want := (at(h) - at(-h)) / (2 * h)
+			assert.InDelta(t, want, out.gradients[k][i], 2e-3*max(1, math.Abs(want)), "%s, element %d", w.Name, i)
+		}
+	}
+}
+
+// TestSame: weights do not depend on the number of workers, nor on whether the training was interrupted.
+func TestSame(t *testing.T) {
+	run := func(workers, stopAt int) []float32 {
+		n, k := network(t, lenet()), task(3)
+		k.Workers, k.Flip, k.Crop = workers, true, 1
+		k.Train = &bars{[]int64{1, 8, 8}, 128, 1}
+		stop := fmt.Errorf("stopped")
+		var saved bytes.Buffer
+		k.Save = func(s *State) error {
+			saved.Reset()
+			if err := s.Write(&saved); err != nil {
+				return err
+			}
+			if s.Epoch == stopAt {
+				return stop
+			}
+			return nil
+		}
+		_, err := n.Fit(k, nil)
+		if stopAt > 0 {
+			require.ErrorIs(t, err, stop)
+			s, err := ReadState(&ir.File{R: bytes.NewReader(saved.Bytes()), Size: int64(saved.Len())})
+			require.NoError(t, err)
+			stopAt, n = 0, network(t, lenet())
+			_, err = n.Fit(k, s)
+			require.NoError(t, err)
+		} else {
+			require.NoError(t, err)
+		}
+		return n.Find("w2").Data
+	}
+	whole := run(1, 0)
+	assert.Equal(t, whole, run(3, 0))
+	assert.Equal(t, whole, run(2, 2))
+}
+
+// TestMasksAndPulls: what a mask drops is 0, and a strong quadratic term holds a weight.
+func TestMasksAndPulls(t *testing.T) {
+	n, k := network(t, lenet()), task(1)
+	mask := make([]bool, 1152)
+	for i := range mask {
+		mask[i] = i%3 == 0
+	}
+	target := make([]float32, 72)
+	k.Masks = map[string][]bool{"w2": mask}
+	k.Pulls = []Pull{{"w1", 5, target}}
+	_, err := n.Fit(k, nil)
+	require.NoError(t, err)
+	for i, x := range n.Find("w2").Data {
+		assert.Equal(t, mask[i], x != 0)
+	}
+	for _, x := range n.Find("w1").Data {
+		assert.InDelta(t, 0, x, 0.15)
+	}
+	k.Masks = map[string][]bool{"w9": nil}
+	_, err = n.Fit(k, nil)
+	assert.ErrorContains(t, err, `a mask: the network has no weights "w9" to train`)
+}
