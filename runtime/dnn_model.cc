@@ -5,6 +5,7 @@
 
 #include "runtime/dnn_context.h"
 #include "runtime/dnn_cpu.h"
+#include "runtime/dnn_device.h"
 #include "runtime/dnn_variant.h"
 #include "runtime/dnn_weights.h"
 
@@ -24,8 +25,8 @@ void DefaultRelease(void*, void* memory, size_t) { free(memory); }
 
 // The options that count: the caller's members as far as its struct goes, defaults beyond. A
 // struct of a later version is fine as long as it asks for nothing that we do not have.
-Status ReadOptions(const Options* in, VariantOptions* all) {
-  Options* const out = &all->common;
+Status ReadOptions(const Options* in, DeviceOptions* all) {
+  Options* const out = &all->host.common;
   memset(all, 0, sizeof(*all));
   if (in != nullptr) {
     // Only by memcpy: the caller's struct has the generated header's type.
@@ -48,6 +49,12 @@ Status ReadOptions(const Options* in, VariantOptions* all) {
   return Status::kOk;
 }
 
+// A model that runs on the processor has none of these options.
+bool AsksForDevice(const DeviceOptions& o) {
+  return o.platform != nullptr || o.device != nullptr || o.context != nullptr ||
+         o.queue != nullptr || o.cache != nullptr || o.message != nullptr || o.message_bytes != 0;
+}
+
 }  // namespace
 
 Status ModelCreate(const Description* description, const Options* options, Model** model) {
@@ -56,17 +63,28 @@ Status ModelCreate(const Description* description, const Options* options, Model
   if (!CpuHasAll(description->cpu_features, description->cpu_feature_count)) {
     return Status::kUnsupportedCpu;
   }
-  VariantOptions all;
-  const Options& o = all.common;
+  DeviceOptions all;
+  const Options& o = all.host.common;
   const uint8_t* weights = nullptr;
   int32_t variant = 0;
   Status status = ReadOptions(options, &all);
-  if (status == Status::kOk) status = ChooseVariant(description, all.variant, &variant);
+  if (status == Status::kOk && description->device == nullptr && AsksForDevice(all)) {
+    return Status::kBadOptions;
+  }
+  if (status == Status::kOk) status = ChooseVariant(description, all.host.variant, &variant);
   if (status == Status::kOk) status = FindWeights(description, o, &weights);
   if (status != Status::kOk) return status;
   Model* const m = static_cast<Model*>(o.allocate(o.allocator_user, sizeof(Model), kAlignment));
   if (m == nullptr) return Status::kOutOfMemory;
-  *m = {description, o, weights, 1, variant};
+  *m = {description, o, weights, 1, variant, nullptr};
+  const DeviceInfo* const device = description->device;
+  if (device != nullptr) {
+    status = device->backend->model_create(device, all, weights, &m->device);
+    if (status != Status::kOk) {
+      o.release(o.allocator_user, m, sizeof(Model));
+      return status;
+    }
+  }
   *model = m;
   return Status::kOk;
 }
@@ -77,6 +95,8 @@ void ModelDestroy(Model* model) {
   if (model == nullptr) return;
   if (__atomic_sub_fetch(&model->references, 1, __ATOMIC_ACQ_REL) != 0) return;
   const Options o = model->options;
+  const DeviceInfo* const device = model->description->device;
+  if (device != nullptr) device->backend->model_destroy(model->device);
   o.release(o.allocator_user, model, sizeof(Model));
 }
 
