@@ -29,10 +29,14 @@ func (m *Model) profile(variant int) *Model {
 
 // statusesOf are those that a model's functions may give: only the options of one with variants name one.
 func statusesOf(m *Model) []status {
+	out := statuses[:len(statuses):len(statuses)]
 	if len(m.Variants) > 0 {
-		return append(statuses[:len(statuses):len(statuses)], unknownVariant)
+		out = append(out, unknownVariant)
 	}
-	return statuses
+	if m.Device != nil {
+		out = append(out, deviceStatuses...)
+	}
+	return out
 }
 
 var unknownVariant = status{18, "UNKNOWN_VARIANT", "kUnknownVariant", "the options or DNN_VARIANT name a chip that the library has no kernels for"}
