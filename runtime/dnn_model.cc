@@ -71,6 +71,8 @@ Status ModelCreate(const Description* description, const Options* options, Model
   if (status == Status::kOk && description->device == nullptr && AsksForDevice(all)) {
     return Status::kBadOptions;
   }
+  // Also where something else is wrong than the device.
+  if (status == Status::kOk && all.message != nullptr && all.message_bytes > 0) all.message[0] = 0;
   if (status == Status::kOk) status = ChooseVariant(description, all.host.variant, &variant);
   if (status == Status::kOk) status = FindWeights(description, o, &weights);
   if (status != Status::kOk) return status;

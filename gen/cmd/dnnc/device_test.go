@@ -1,12 +1,16 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/manifest"
 )
 
 const devices = repository + "/platforms/devices/"
@@ -80,6 +84,14 @@ func TestDeviceSources(t *testing.T) {
 	}
 	assert.Contains(t, program, "const int64_t global[] = {2, 8, 64 * c->sym[0]};", "dimensions change launch sizes")
 	assert.Contains(t, first["net.h"], "const char* platform;")
+	var m manifest.Manifest
+	require.NoError(t, json.Unmarshal([]byte(first["net.manifest.json"]), &m))
+	assert.Len(t, m.Device.Blocks, strings.Count(program, "dnn_launch("))
+	assert.Equal(t, strings.Count(program, "dnn_to_device(")+strings.Count(program, "dnn_from_device("), m.Device.Transfers)
+	for _, b := range m.Device.Blocks {
+		assert.Contains(t, cl, "__kernel void "+b.Kernel+"(")
+		assert.Contains(t, b.Results[0].Place, "device ")
+	}
 	mustRun(t, compileArgs(src, chip)...)
 	assert.NoFileExists(t, "kernels/app_net_device.cc")
 }

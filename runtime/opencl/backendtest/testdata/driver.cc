@@ -235,6 +235,27 @@ void TestFailures() {
   fail("", 0, 0);
 }
 
+// The message is a text whatever is wrong.
+void TestMessage() {
+  rules_dnn::DeviceOptions o = Options();
+  o.host.variant = "none";
+  rules_dnn::Model* model = nullptr;
+  strcpy(message, "of the last time");
+  CHECK(rules_dnn::ModelCreate(&kDescription, &o.host.common, &model) == Status::kBadOptions);
+  CHECK(message[0] == 0);
+  rules_dnn::Description without = kDescription;
+  without.device = nullptr;
+  o = Options();
+  CHECK(rules_dnn::ModelCreate(&without, &o.host.common, &model) == Status::kBadOptions);
+  o.message = nullptr;
+  o.message_bytes = 0;
+  CHECK(rules_dnn::ModelCreate(&without, &o.host.common, &model) == Status::kOk);
+  rules_dnn::ModelDestroy(model);
+  o.cache = "x";
+  CHECK(rules_dnn::ModelCreate(&without, &o.host.common, &model) == Status::kBadOptions);
+  Clean();
+}
+
 // A context that failed for want of memory runs again once there is some.
 void TestRecovers() {
   rules_dnn::Model* model = nullptr;
@@ -484,6 +505,7 @@ int main(int argc, char** argv) {
   alive = reinterpret_cast<decltype(alive)>(dlsym(fake, "fake_alive"));
   CHECK(fail != nullptr && count != nullptr && alive != nullptr);
   TestFailures();
+  TestMessage();
   TestRecovers();
   TestRefuses();
   TestAllocatesNothing();
