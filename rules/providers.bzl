@@ -3,14 +3,14 @@
 DnnModelInfo = provider(
     doc = "A compiled network.",
     fields = {
-        "backend": "string: what computes: cpu.",
+        "backend": "string: what computes: cpu or opencl.",
         "c_prefix": "string: what the C functions and types of the header begin with.",
         "chip": "string: name of the platform's chip, for whose facts kernels are made.",
         "header": "File: the generated header, C and C++.",
         "include": "string: how C and C++ sources include the header.",
         "library": "File: the static library of the network, without the runtime it needs; of a dnn_model with a target, with the runtime.",
         "manifest": "File: JSON that describes the network, its blocks and its memory.",
-        "sources": "depset of File: all that was generated to be compiled: header, a directory of kernels and one for each variant, assembly of embedded weights.",
+        "sources": "depset of File: all that was generated to be compiled: header, a directory of kernels and one for each variant, assembly of embedded weights, and the device's kernels in OpenCL C, which the library holds.",
         "variants": "list of string: names of the further chips that the library has kernels for; create() chooses among all.",
         "weights": "File: the packed weights. With weights = \"file\" the program opens it, otherwise the library holds it.",
     },

@@ -77,6 +77,9 @@ Status Prepare(Context* c, const int64_t* sym) {
     status = EvalBytes(d, d->outputs[i], all.value, &c->buffer_bytes[d->input_count + i]);
   }
   if (status == Status::kOk) status = TakeMemory(c, d, all.value);
+  if (status == Status::kOk && d->device != nullptr) {
+    status = d->device->backend->prepare(c->ctx.device, d, all.value);
+  }
   if (status != Status::kOk) return status;
   if (d->symbol_count > 0) {
     memcpy(c->sym, all.value, static_cast<size_t>(d->symbol_count) * sizeof(int64_t));
@@ -161,6 +164,14 @@ Status ContextCreate(Model* model, Context** context) {
     Release(o, memory, bytes);
     return status;
   }
+  if (d->device != nullptr) {
+    const Status made = d->device->backend->context_create(model->device, &c->ctx.device);
+    if (made != Status::kOk) {
+      PoolStop(&c->runtime.pool);
+      Release(o, memory, bytes);
+      return made;
+    }
+  }
   ModelRetain(model);
   *context = c;
   return Status::kOk;
@@ -170,6 +181,7 @@ void ContextDestroy(Context* c) {
   if (c == nullptr) return;
   PoolStop(&c->runtime.pool);
   ReleaseMemory(c);
+  if (c->ctx.device != nullptr) c->ctx.device->backend->context_destroy(c->ctx.device);
   Model* const model = c->model;
   Release(&model->options, c, c->bytes);
   ModelDestroy(model);
@@ -189,7 +201,11 @@ Status Run(Context* c, const int64_t* sym, const void* const* in, void* const* o
   c->ctx.in = in;
   c->ctx.out = out;
   c->bad_index = 0;
-  status = c->status = c->model->description->program(&c->ctx);
+  status = c->model->description->program(&c->ctx);
+  if (c->ctx.device != nullptr) {
+    status = c->ctx.device->backend->finish(c->ctx.device, status, &c->refused);
+  }
+  c->status = status;
   ReleasePieces(&c->runtime);
   c->ran = status == Status::kOk;
   return status;

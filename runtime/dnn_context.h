@@ -2,6 +2,7 @@
 #ifndef RULES_DNN_RUNTIME_DNN_CONTEXT_H_
 #define RULES_DNN_RUNTIME_DNN_CONTEXT_H_
 
+#include "runtime/dnn_device.h"
 #include "runtime/dnn_model.h"
 #include "runtime/dnn_pool.h"
 
@@ -12,8 +13,9 @@ struct Model {
   const Description* description;
   Options options;  // with all defaults filled in
   const uint8_t* weights;
-  int32_t references;  // the caller's and one a context
-  int32_t variant;     // of the description's; 0 where it has none
+  int32_t references;   // the caller's and one a context
+  int32_t variant;      // of the description's; 0 where it has none
+  DeviceModel* device;  // null where the description has none
 };
 
 void ModelRetain(Model* model);

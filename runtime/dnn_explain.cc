@@ -117,6 +117,10 @@ size_t ExplainRun(const Context* c, char* text, size_t capacity) {
     if (length > 0) return length;
   }
   w.Add(StatusMessage(status));
+  if (c != nullptr && c->ctx.device != nullptr && status >= Status::kNoOpenCl) {
+    w.Add(": ");
+    w.Add(c->ctx.device->words);
+  }
   return w.length();
 }
 

@@ -67,6 +67,8 @@ struct VariantInfo {
   int32_t cpu_feature_count;
 };
 
+struct DeviceInfo;
+
 // The most symbols that a model may have.
 constexpr int kMaxSymbols = 256;
 
@@ -98,6 +100,9 @@ struct Description {
   // The chips that the model has kernels for, the least capable first; one at least.
   const VariantInfo* variants;
   int32_t variant_count;
+
+  // Of dnn_device.h; null where the processor runs all.
+  const DeviceInfo* device = nullptr;
 };
 
 // What a caller may choose. The struct begins with its own size, so that it can grow; members
@@ -131,6 +136,19 @@ static_assert(offsetof(Options, verify_weights) % sizeof(void*) == 0 &&
                   offsetof(Options, verify_weights) >=
                       offsetof(Options, keep_denormals) + sizeof(int32_t),
               "a caller's struct without the member ends before it");
+
+// The options of a model that runs on a device.
+struct DeviceOptions {
+  Options host;
+  const char* platform;  // a number, or a part of the name; null: any
+  const char* device;    // likewise, of that platform; null: the first GPU, or else the first
+  void* context;         // the application's cl_context, and
+  void* queue;           // its cl_command_queue, in order; null: our own
+  const char* cache;     // the folder of compiled kernels; null: none are kept
+  char* message;         // where creation says what is wrong; null: nowhere
+  size_t message_bytes;
+};
+static_assert(offsetof(DeviceOptions, platform) == sizeof(Options), "no padding between");
 
 // The header of a weights file. What follows is kAlignment-aligned with the file.
 struct WeightsHeader {

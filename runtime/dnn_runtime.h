@@ -46,9 +46,19 @@ enum class Status : int32_t {
   kWeightsLength = 16,     // the weights file was cut off, or has trailing data
   kWeightsDamaged = 17,    // the weights are not what the compiler wrote
   kUnknownVariant = 18,    // the model has no kernels for the chip that was asked for
+  // Of models that run on a device, with the driver's words beside.
+  kNoOpenCl = 19,           // no OpenCL library, or one that lacks functions
+  kNoDevice = 20,           // no device, or none that the options ask for
+  kUnsupportedDevice = 21,  // the device lacks what the kernels need
+  kBuildFailed = 22,        // the driver refuses the kernels
+  kDeviceMemory = 23,       // the device has no memory
+  kDeviceResources = 24,    // the device has not the resources for a kernel
+  kDeviceLost = 25,         // the device was lost in a run
+  kDeviceFailed = 26,       // the driver failed otherwise
 };
 
 struct Runtime;  // a context's threads and allocator
+struct DeviceContext;
 
 // One run of a model: what the generated program and its blocks see.
 struct Ctx {
@@ -60,9 +70,10 @@ struct Ctx {
   const void* const* in;  // inputs and outputs, dense and row-major
   void* const* out;
   Runtime* rt;
-  int32_t* bad_index;    // blocks set it where an index that they load is out of bounds
-  const char** refused;  // the program says here what refuses the run
-  int32_t variant;       // of the model's, where it has kernels for several chips
+  int32_t* bad_index;     // blocks set it where an index that they load is out of bounds
+  const char** refused;   // the program says here what refuses the run
+  int32_t variant;        // of the model's, where it has kernels for several chips
+  DeviceContext* device;  // null where the model has none
 
   // Memory of one worker, for the tiles of the task that it is computing.
   DNN_ALWAYS_INLINE uint8_t* scratch(int worker) const {

@@ -24,9 +24,17 @@ constexpr const char* kStatusMessages[] = {
     "the weights file is cut off, or has trailing data",
     "the weights file is damaged: its content is not what was written",
     "the options or DNN_VARIANT name a variant that the model does not have",
+    "no OpenCL library is on this machine, or it is not complete",
+    "no OpenCL device is there, or none that the options ask for",
+    "the device lacks what the model's kernels need",
+    "the device's driver refuses the model's kernels",
+    "the device has not enough memory",
+    "the device has not the resources that a kernel needs",
+    "the device was lost; destroy the model and create it again",
+    "the device's driver failed",
 };
 constexpr int32_t kCount = sizeof(kStatusMessages) / sizeof(kStatusMessages[0]);
-static_assert(kCount == static_cast<int32_t>(Status::kUnknownVariant) + 1, "a message each");
+static_assert(kCount == static_cast<int32_t>(Status::kDeviceFailed) + 1, "a message each");
 
 }  // namespace
 

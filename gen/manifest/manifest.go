@@ -35,6 +35,19 @@ type Manifest struct {
 	// Pruning is there where dnnc prune made the weights.
 	Pruning *Pruning `json:"pruning,omitempty"`
 	Blocks  []Block  `json:"blocks"`
+	// Device is what runs launches beside the chip.
+	Device *Device `json:"device,omitempty"`
+}
+
+// Device is the memory of a device, and the blocks that it runs; those of the manifest are the chip's.
+type Device struct {
+	ArenaBytes   string  `json:"arena_bytes"`
+	ScratchBytes string  `json:"scratch_bytes_per_worker"`
+	Workers      int64   `json:"workers"`
+	WeightsBytes int64   `json:"weights_bytes"`
+	Images       int     `json:"images"`
+	Transfers    int     `json:"transfers"` // steps that copy a value there or back
+	Blocks       []Block `json:"blocks"`
 }
 
 // Warning is of a kind, as dnnc's --accept names it.
@@ -159,6 +172,7 @@ func JSON(p *plan.Program, generator, api, chip string, chips ...*target.Target)
 	for _, s := range p.Calls() {
 		m.Blocks = append(m.Blocks, block(p, s))
 	}
+	m.Device = device(p)
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
@@ -166,6 +180,20 @@ func JSON(p *plan.Program, generator, api, chip string, chips ...*target.Target)
 	err := e.Encode(m)
 	// The same JSON, in which no name ends the script of a page that holds it.
 	return bytes.ReplaceAll(out.Bytes(), []byte("</"), []byte(`<\/`)), err
+}
+
+// device is what a program has of one; nil: none.
+func device(p *plan.Program) *Device {
+	d := p.Device
+	if d == nil {
+		return nil
+	}
+	out := &Device{ArenaBytes: d.ArenaBytes.String(), ScratchBytes: d.ScratchBytes.String(), Workers: d.Workers, WeightsBytes: d.WeightsBytes,
+		Images: len(d.Images), Transfers: len(p.Transfers()), Blocks: []Block{}}
+	for _, l := range p.Launches() {
+		out.Blocks = append(out.Blocks, block(p, l.Call))
+	}
+	return out
 }
 
 func tensor(v *ir.Value) Tensor {

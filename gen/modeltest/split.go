@@ -37,8 +37,8 @@ func (s Split) String() string {
 // elsewhere is more than any network takes, so that a block runs where it does not have this price.
 const elsewhere = 1e15
 
-// price gives each block that may run anywhere a space.
-func (s Split) price(seed uint64) func(*block.Block, layout.Space) float64 {
+// Price gives each block that may run anywhere a space.
+func (s Split) Price(seed uint64) func(*block.Block, layout.Space) float64 {
 	if s == Priced {
 		return nil
 	}
@@ -68,7 +68,7 @@ func CompileSplit(g *ir.Graph, c Config, device string, s Split, seed uint64) (*
 	if err != nil {
 		return nil, err
 	}
-	return compile(&pipeline.State{Graph: g, Target: host, Device: beside, Price: s.price(seed)}, c.Disable)
+	return compile(&pipeline.State{Graph: g, Target: host, Device: beside, Price: s.Price(seed)}, c.Disable)
 }
 
 // RunSplit compiles a graph for two targets and runs it on inputs by name.

@@ -199,10 +199,14 @@ func TestSplitByPrice(t *testing.T) {
 		assert.NotEmpty(t, p.Calls(), "TopK is the host's")
 
 		_, err = cpp.Print(p, "p", 1)
-		require.ErrorContains(t, err, "a C++ host program launches nothing on a device")
+		if len(launches) > 0 {
+			require.ErrorContains(t, err, "print the device's kernels first")
+		}
 		source, err := opencl.Print(p, device)
 		require.NoError(t, err)
 		require.Len(t, source.Calls, len(launches))
+		_, err = cpp.Print(p, "p", 1)
+		require.NoError(t, err)
 		for i, l := range p.Launches() {
 			for d, local := range source.Calls[i].Group {
 				assert.True(t, l.Local[d].Is(local), "kernels and launches have the same groups")

@@ -16,6 +16,7 @@ import (
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
+	"rules_dnn/gen/modeltest"
 	"rules_dnn/gen/pipeline"
 	"rules_dnn/gen/print/cpp/cpptest"
 	"rules_dnn/gen/shape"
@@ -131,8 +132,8 @@ type batch struct {
 	of       []*Case
 }
 
-// chooseCases compiles one of stride of the cases that are wanted.
-func chooseCases(t *testing.T, s *Suite, chip *target.Target, symbolic bool, disable []string, stride int, want func(*Case) bool) *batch {
+// chooseCases compiles one of stride of the cases that are wanted, for a device beside the chip, too, if there is one.
+func chooseCases(t *testing.T, s *Suite, chip *target.Target, symbolic bool, disable []string, stride int, want func(*Case) bool, device ...*target.Target) *batch {
 	if *every || *only != "" {
 		stride = 1
 	}
@@ -145,7 +146,7 @@ func chooseCases(t *testing.T, s *Suite, chip *target.Target, symbolic bool, dis
 		if wanted++; wanted%stride != 0 {
 			continue
 		}
-		p, err := compile(c, chip, symbolic, disable)
+		p, err := compile(c, chip, symbolic, disable, device...)
 		var skip *Skip
 		var unknown *shape.UnknownError
 		switch {
@@ -183,15 +184,15 @@ func (b *batch) run(t *testing.T, m *cpptest.Machine) {
 
 // compile makes a program of a case, with symbols for its inputs' dimensions or without. What nothing
 // bounds is bounded.
-func compile(c *Case, chip *target.Target, symbolic bool, disable []string) (p *cpptest.Case, err error) {
+func compile(c *Case, chip *target.Target, symbolic bool, disable []string, device ...*target.Target) (p *cpptest.Case, err error) {
 	err = bounding(c, func(bounds map[string]sym.Range) error {
-		p, err = compileIn(c, chip, symbolic, disable, bounds)
+		p, err = compileIn(c, chip, symbolic, disable, bounds, device...)
 		return err
 	})
 	return p, err
 }
 
-func compileIn(c *Case, chip *target.Target, symbolic bool, disable []string, bounds map[string]sym.Range) (*cpptest.Case, error) {
+func compileIn(c *Case, chip *target.Target, symbolic bool, disable []string, bounds map[string]sym.Range, device ...*target.Target) (*cpptest.Case, error) {
 	g, err := c.Graph()
 	if err != nil {
 		return nil, err
@@ -203,6 +204,9 @@ func compileIn(c *Case, chip *target.Target, symbolic bool, disable []string, bo
 		dims = symbolize(g, c)
 	}
 	st := &pipeline.State{Graph: g, Target: chip}
+	for _, d := range device { // runs all that it can
+		st.Device, st.Price = d, modeltest.Devoted.Price(0)
+	}
 	if _, err := pipeline.Run(pipeline.GraphPasses, st, pipeline.Options{}); err != nil {
 		return nil, err
 	}

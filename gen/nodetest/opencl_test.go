@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/print/cpp/cpptest"
 	"rules_dnn/gen/print/opencl/opencltest"
 	"rules_dnn/gen/target"
 )
@@ -31,6 +32,39 @@ func TestOpenCLNodes(t *testing.T) {
 			require.NoError(t, err)
 			b := chooseCases(t, cases(t), device, v.symbolic, nil, 1, func(*Case) bool { return true })
 			b.runOnDevice(t, v.least)
+		})
+	}
+}
+
+// TestCompiledOnDevice compiles the cases of TestCompiledNodes for a processor and an OpenCL device beside it, which runs
+// all that it can: the whole host program in C++, with launches and transfers. None is left out.
+func TestCompiledOnDevice(t *testing.T) {
+	s, chip := cases(t), hostChip(t)
+	for _, v := range []struct {
+		device   string
+		symbolic bool
+		always   int // one of so many cases, or all with -only=. or -every
+	}{
+		{"opencl_buffers", false, 12},
+		{"opencl_images", true, 24},
+	} {
+		t.Run(v.device, func(t *testing.T) {
+			facts, err := os.ReadFile(filepath.Join(repository, "platforms/devices", v.device+".json"))
+			require.NoError(t, err)
+			device, err := target.Parse(facts)
+			require.NoError(t, err)
+			b := chooseCases(t, s, chip, v.symbolic, nil, v.always, func(*Case) bool { return true }, device)
+			atLeast(t, leastCompiled/v.always, len(b.programs))
+			launched, launches := 0, 0
+			for _, p := range b.programs {
+				n := len(p.Program.Launches())
+				if launches += n; n > 0 {
+					launched++
+				}
+			}
+			t.Logf("%d programs, of which %d launch %d kernels", len(b.programs), launched, launches)
+			atLeast(t, leastCompiled/v.always*3/4, launched)
+			b.run(t, cpptest.OnDevice(device))
 		})
 	}
 }

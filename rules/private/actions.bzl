@@ -154,7 +154,7 @@ def _declare_variants(ctx, base, variants):
         for chip in variants
     ]
 
-def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, shards, options, warnings, tuning = None, candidate = 0, variants = []):
+def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, shards, options, warnings, tuning = None, candidate = 0, variants = [], device = None):
     """Declares the action that makes sources of a network.
 
     Args:
@@ -173,15 +173,17 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
       tuning: the File of the tuning record, or None.
       candidate: the number of the kernel, from 1, that computes each block; 0: the best.
       variants: DnnChipInfos of further chips, the least capable first.
+      device: the File of facts of a device that runs blocks beside the chip, or None.
 
     Returns:
-      A struct of Files (assembly is None unless embed) and of variants, a list of struct(chip, kernels), and the list dumps of directories.
+      A struct of Files (assembly is None unless embed, device_source without a device) and of variants, a list of struct(chip, kernels), and the list dumps of directories.
     """
     files = struct(
         kernels = ctx.actions.declare_directory(base + ".kernels"),
         weights = ctx.actions.declare_file(base + ".weights"),
         assembly = ctx.actions.declare_file(base + ".weights.S") if embed else None,
         manifest = ctx.actions.declare_file(base + ".manifest.json"),
+        device_source = ctx.actions.declare_file(base + ".cl") if device else None,
         variants = _declare_variants(ctx, base, variants),
     )
     args = ctx.actions.args()
@@ -210,6 +212,9 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
     pruning = getattr(graph, "pruning", None)
     if pruning:
         args.add(pruning, format = "--pruning=%s")
+    if device:
+        args.add(device, format = "--device=%s")
+        args.add(files.device_source, format = "--out-device-source=%s")
     if tuning:
         args.add(tuning, format = "--tuning=%s")
     if candidate:
@@ -221,12 +226,12 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
     dumps = _dump(ctx, args, options, base + ".dump/compile")
     args.add_all(options)
     outputs = [header, files.kernels, files.weights, files.manifest] + ([files.assembly] if embed else [])
-    outputs += [variant.kernels for variant in files.variants]
+    outputs += [variant.kernels for variant in files.variants] + ([files.device_source] if device else [])
     _run(
         ctx,
         mnemonic = "DnnCompile",
         what = "Compiling network",
-        inputs = [graph.graph, graph.consts, graph.src, chip.facts] + [variant.facts for variant in variants] + ([pruning] if pruning else []) + ([tuning] if tuning else []) + [entry.file for entry in graph.external],
+        inputs = [graph.graph, graph.consts, graph.src, chip.facts] + [variant.facts for variant in variants] + [file for file in [pruning, tuning, device] if file] + [entry.file for entry in graph.external],
         outputs = outputs + dumps,
         args = args,
     )

@@ -9,7 +9,7 @@ _MAX_DIM = 9223372036854775807
 _BACKENDS = {
     "cpu": True,
     "hvx": False,
-    "opencl": False,
+    "opencl": True,
 }
 
 # What the rules themselves give to dnnc.
@@ -18,6 +18,7 @@ _RULE_OPTIONS = [
     "candidate",
     "chip",
     "consts",
+    "device",
     "dim",
     "dump-dir",
     "external",
@@ -25,6 +26,7 @@ _RULE_OPTIONS = [
     "namespace",
     "out",
     "out-consts",
+    "out-device-source",
     "out-header",
     "out-kernels",
     "out-manifest",
@@ -51,9 +53,27 @@ def check_backend(backend):
       backend: the attribute's value.
     """
     if backend not in _BACKENDS:
-        _fail("backend", backend, "write \"cpu\"")
+        _fail("backend", backend, "write \"cpu\" or \"opencl\"")
     if not _BACKENDS[backend]:
-        _fail("backend", backend, "this version of rules_dnn compiles for \"cpu\" only: write \"cpu\", or leave backend out")
+        _fail("backend", backend, "this version of rules_dnn compiles for \"cpu\" and \"opencl\" only: write one of them, or leave backend out")
+
+def check_device(backend, device, variants, tuning):
+    """Fails unless the attributes go with the backend.
+
+    Args:
+      backend: the attribute's value.
+      device: the label of the device's facts, or None.
+      variants: the labels of the further chips that are written.
+      tuning: the File of the tuning record, or None.
+    """
+    if backend != "opencl":
+        if device:
+            _fail("device", str(device.label), "backend = \"%s\" runs nothing on a device: leave device out, or write backend = \"opencl\"" % backend)
+        return
+    if variants:
+        _fail("variants", [str(target.label) for target in variants], "a model with backend = \"opencl\" has kernels for one chip beside the device: leave variants out")
+    if tuning:
+        _fail("tuning", tuning.short_path, "records are of chips, and none tells what kernels take on the device of backend = \"opencl\": leave tuning out")
 
 # Numbers of filters that may have the same kernels.
 _SHARES = [1, 4, 8, 16]

@@ -16,6 +16,7 @@ def dnn_model(
         src,
         target = None,
         backend = "cpu",
+        device = None,
         pruning = None,
         api = None,
         c_prefix = None,
@@ -49,7 +50,10 @@ def dnn_model(
       src: an .onnx file, or a target with DnnGraphInfo, as dnn_import.
       target: a platform() to build for, one of @rules_dnn//platforms or of one's own. Default: the platform
         of what links the model. With a target the library holds its runtime, too, and is linked without Bazel.
-      backend: what computes: "cpu".
+      backend: what computes: "cpu", or "opencl": an OpenCL device of the machine that runs the model, and the processor where a block can run
+        there only, or is estimated to take less. create() opens the machine's OpenCL library; its options choose the device.
+      device: facts of the devices that backend = "opencl" makes kernels for, a JSON file as those of @rules_dnn//platforms/devices.
+        Default: opencl_buffers.json there, which is of no device in particular.
       pruning: a dnn_pruning, by which weights are pruned first, without training. The output group pruning holds
         the report (JSON, and a page with pictures) and the masks. In this version dense kernels compute pruned
         networks: they are right, and no smaller or faster but by what dnn_pruning(shrink = True) takes out.
@@ -82,6 +86,7 @@ def dnn_model(
         chip_variants = variants == None,
         cpp_namespace = cpp_namespace,
         default_api = name,
+        device = device,
         dims = dims,
         dnnc_opts = dnnc_opts,
         external_data = external_data,

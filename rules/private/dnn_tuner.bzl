@@ -70,6 +70,8 @@ def _record(ctx):
     return "%s%s.json" % (ctx.label.package + "/" if ctx.label.package else "", ctx.label.name)
 
 def _dnn_tuner_impl(ctx):
+    if ctx.attr.model[ModelPartsInfo].backend != "cpu":
+        fail("\n%s measures kernels on chips alone, and the model has backend = \"%s\": estimates choose its kernels" % (ctx.label, ctx.attr.model[ModelPartsInfo].backend))
     programs = [_program(ctx, i + 1) for i in range(CANDIDATES)]
     plan = ctx.actions.declare_file(ctx.label.name + ".plan")
     ctx.actions.write(plan, json.encode_indent(struct(

@@ -7,7 +7,7 @@ load("//rules:providers.bzl", "DnnChipInfo", "DnnGraphInfo", "DnnModelInfo", "Dn
 load(":actions.bzl", "DNNC_EXEC_GROUPS", "run_compile", "run_graph")
 load(":cc.bzl", "archive_with", "compile_and_link")
 load(":cc_found.bzl", "check_cc_toolchain")
-load(":check.bzl", "check_api", "check_backend", "check_dims", "check_external", "check_options", "check_shards", "check_src", "check_variants")
+load(":check.bzl", "check_api", "check_backend", "check_device", "check_dims", "check_external", "check_options", "check_shards", "check_src", "check_variants")
 load(":dnn_chip.bzl", "CHIP_TYPE")
 load(":names.bzl", "c_prefix")
 load(":private_info.bzl", "BuiltForInfo", "ModelPartsInfo")
@@ -35,7 +35,9 @@ def _chip(ctx):
     return toolchain.chip_info
 
 def _variants(ctx, chip):
-    """Returns the DnnChipInfos of the further chips that the library has kernels for."""
+    """Returns the DnnChipInfos of the further chips that the library has kernels for: none beside a device."""
+    if ctx.attr.backend == "opencl":
+        return []
     variants = chip.variants if ctx.attr.chip_variants else [target[DnnChipInfo] for target in ctx.attr.variants]
     check_variants(chip, variants)
     return variants
@@ -58,8 +60,15 @@ def _graph(ctx, base):
         pruning = ctx.attr.pruning[DnnPruningInfo] if ctx.attr.pruning else None,
     )
 
+def _device(ctx):
+    """Returns the File of the device's facts, or None."""
+    if ctx.attr.backend != "opencl":
+        return None
+    return ctx.file.device or ctx.file._device
+
 def _check(ctx):
     check_backend(ctx.attr.backend)
+    check_device(ctx.attr.backend, ctx.attr.device, [] if ctx.attr.chip_variants else ctx.attr.variants, ctx.file.tuning)
     check_shards(ctx.attr.shards)
     check_dims(ctx.attr.dims)
     check_options(ctx.attr.dnnc_opts)
@@ -87,7 +96,9 @@ def _dnn_model_impl(ctx):
         tuning = ctx.file.tuning,
         variants = variants,
         warnings = ctx.attr._warnings[BuildSettingInfo].value,
+        device = _device(ctx),
     )
+    runtime = ctx.attr._opencl[CcInfo] if files.device_source else ctx.attr._runtime[CcInfo]
     cc_info, library, objects = compile_and_link(
         ctx,
         ctx.label.name,
@@ -97,12 +108,12 @@ def _dnn_model_impl(ctx):
         copts = chip.copts,
         assembly = files.assembly,
         weights = files.weights,
-        runtime = ctx.attr._runtime[CcInfo],
+        runtime = runtime,
         variants = files.variants,
     )
-    archive = archive_with(ctx, ctx.label.name + ".archive", objects, ctx.attr._runtime[CcInfo])
+    archive = archive_with(ctx, ctx.label.name + ".archive", objects, runtime)
     loaded = [] if files.assembly else [files.weights]
-    sources = depset([header, files.kernels] + [variant.kernels for variant in files.variants] + ([files.assembly] if files.assembly else []))
+    sources = depset([header, files.kernels] + [variant.kernels for variant in files.variants] + [file for file in [files.assembly, files.device_source] if file])
     return [
         DefaultInfo(
             files = depset([library, header, files.manifest] + loaded),
@@ -129,6 +140,7 @@ def _dnn_model_impl(ctx):
         ),
         ModelPartsInfo(
             api = names.api,
+            backend = ctx.attr.backend,
             c_prefix = names.prefix,
             chip = chip,
             graph = graph,
@@ -156,7 +168,7 @@ dnn_model_rule = rule(
         ),
         "backend": attr.string(
             default = "cpu",
-            doc = "What computes: cpu.",
+            doc = "What computes: cpu, or opencl beside it.",
         ),
         "c_prefix": attr.string(
             doc = "What C names begin with. Default: package and api, with _ for what no identifier holds.",
@@ -170,6 +182,10 @@ dnn_model_rule = rule(
         ),
         "default_api": attr.string(
             doc = "The name that the macro's caller gave, for targets that are named otherwise.",
+        ),
+        "device": attr.label(
+            allow_single_file = [".json"],
+            doc = "Facts of the device of backend = \"opencl\".",
         ),
         "dims": attr.string_dict(
             doc = "Numbers or ranges (\"1..64\", \"1..\") for symbols of the model's shapes.",
@@ -206,6 +222,14 @@ dnn_model_rule = rule(
             default = "embed",
             doc = "embed: the library holds the weights. file: a file beside it does, which the program opens.",
             values = ["embed", "file"],
+        ),
+        "_device": attr.label(
+            allow_single_file = True,
+            default = Label("//platforms/devices:opencl_buffers.json"),
+        ),
+        "_opencl": attr.label(
+            default = Label("//rules/toolchain:opencl"),
+            providers = [CcInfo],
         ),
         "_runtime": attr.label(
             default = Label("//rules/toolchain:runtime"),

@@ -4,6 +4,7 @@ ModelPartsInfo = provider(
     doc = "What a model is compiled from and how, for what compiles it otherwise.",
     fields = {
         "api": "string: the header's name, without .h.",
+        "backend": "string: what computes.",
         "c_prefix": "string: what C names begin with.",
         "chip": "DnnChipInfo: the chip.",
         "graph": "DnnGraphInfo: the network.",

@@ -39,8 +39,9 @@ _no_cc_test = analysistest.make(
 # Name of the case: attributes of dnn_model, parts of the message.
 _CASES = {
     "api": ({"api": "../net"}, ["api = \"../net\"", "write letters, digits"]),
-    "backend_later": ({"backend": "opencl"}, ["backend = \"opencl\"", "compiles for \"cpu\" only"]),
-    "backend_none": ({"backend": "gpu"}, ["backend = \"gpu\"", "write \"cpu\""]),
+    "backend_later": ({"backend": "hvx"}, ["backend = \"hvx\"", "compiles for \"cpu\" and \"opencl\" only"]),
+    "backend_none": ({"backend": "gpu"}, ["backend = \"gpu\"", "write \"cpu\" or \"opencl\""]),
+    "device_of_cpu": ({"device": "//platforms/devices:opencl_images.json"}, ["device = ", "opencl_images.json", "backend = \"cpu\" runs nothing on a device"]),
     "dim_empty": ({"dims": {"": "1"}}, ["dims = {\"\": \"1\"}", "symbol of the model's shapes"]),
     "dim_order": ({"dims": {"N": "64..1"}}, ["dims = {\"N\": \"64..1\"}", "dims = {\"N\": \"1..64\"}"]),
     "dim_sign": ({"dims": {"N": "-1"}}, ["dims = {\"N\": \"-1\"}"]),
@@ -56,6 +57,15 @@ _CASES = {
     "namespace": ({"cpp_namespace": "a:b"}, ["cpp_namespace = \"a:b\"", "joined by ::"]),
     "option_bare": ({"dnnc_opts": ["anchors"]}, ["dnnc_opts = \"anchors\"", "begins with a dash"]),
     "option_of_rule_warnings": ({"dnnc_opts": ["--warnings=none"]}, ["dnnc_opts = \"--warnings=none\"", "leave it out"]),
+    "opencl_tuning": (
+        {"backend": "opencl", "tuning": "data/model.tune.json"},
+        ["tuning = ", "model.tune.json", "records are of chips", "leave tuning out"],
+    ),
+    "opencl_variants": (
+        {"backend": "opencl", "variants": ["//platforms/chips:x86_64_v3"]},
+        ["variants = ", "x86_64_v3", "has kernels for one chip beside the device", "leave variants out"],
+    ),
+    "option_of_device": ({"dnnc_opts": ["--device=x.json"]}, ["dnnc_opts = \"--device=x.json\"", "leave it out"]),
     "option_of_rule": ({"dnnc_opts": ["--out=x"]}, ["dnnc_opts = \"--out=x\"", "leave it out"]),
     "prefix": ({"c_prefix": "9net"}, ["c_prefix = \"9net\"", "write an identifier"]),
     "shards": ({"shards": 0}, ["shards = 0", "1 to 256"]),

@@ -39,8 +39,15 @@ struct ImageDesc {
 // Numbers of the specification.
 constexpr Int kSuccess = 0;
 constexpr Bits kAllDevices = 0xffffffff;
-constexpr Uint kPlatformName = 0x0902;
+constexpr Bits kGpus = 4;
+constexpr Uint kPlatformVersion = 0x0901, kPlatformName = 0x0902;
 constexpr Uint kDeviceName = 0x102b, kDeviceVersion = 0x102f, kDeviceExtensions = 0x1030;
+constexpr Uint kDriverVersion = 0x102d, kDevicePlatform = 0x1031;
+constexpr Uint kDeviceAvailable = 0x1027, kDeviceCompiler = 0x1028;
+constexpr Uint kContextDevices = 0x1081;
+constexpr Uint kQueueContext = 0x1090, kQueueDevice = 0x1091, kQueueProperties = 0x1093;
+constexpr Bits kOutOfOrder = 1;
+constexpr Uint kBinarySizes = 0x1165, kBinaries = 0x1166;
 constexpr Uint kDeviceImages = 0x1016, kDeviceMaxGroup = 0x1004, kDeviceSingleConfig = 0x101b;
 constexpr Uint kDeviceImageWidth = 0x1011, kDeviceImageHeight = 0x1012;
 constexpr Bits kCorrectDivide = 1 << 7;
@@ -58,10 +65,17 @@ using Built = void (*)(Program, void*);
   F(GetDeviceIDs, Int, (Platform, Bits, Uint, Device*, Uint*))                                     \
   F(GetDeviceInfo, Int, (Device, Uint, size_t, void*, size_t*))                                    \
   F(CreateContext, Context, (const intptr_t*, Uint, const Device*, Notify, void*, Int*))           \
+  F(GetContextInfo, Int, (Context, Uint, size_t, void*, size_t*))                                  \
+  F(RetainContext, Int, (Context))                                                                 \
   F(ReleaseContext, Int, (Context))                                                                \
   F(CreateCommandQueue, Queue, (Context, Device, Bits, Int*))                                      \
+  F(GetCommandQueueInfo, Int, (Queue, Uint, size_t, void*, size_t*))                               \
+  F(RetainCommandQueue, Int, (Queue))                                                              \
   F(ReleaseCommandQueue, Int, (Queue))                                                             \
   F(CreateProgramWithSource, Program, (Context, Uint, const char**, const size_t*, Int*))          \
+  F(CreateProgramWithBinary, Program,                                                              \
+    (Context, Uint, const Device*, const size_t*, const uint8_t**, Int*, Int*))                    \
+  F(GetProgramInfo, Int, (Program, Uint, size_t, void*, size_t*))                                  \
   F(BuildProgram, Int, (Program, Uint, const Device*, const char*, Built, void*))                  \
   F(GetProgramBuildInfo, Int, (Program, Device, Uint, size_t, void*, size_t*))                     \
   F(ReleaseProgram, Int, (Program))                                                                \

@@ -57,7 +57,7 @@ func build(o *options, m *model, chips library, work string, compileOnly ...stri
 	if err != nil {
 		return nil, err
 	}
-	if err := compileAll(cxx, chips, work, o.runtime); err != nil {
+	if err := compileAll(cxx, chips, work, o.runtime, o.device != ""); err != nil {
 		return nil, err
 	}
 	p.times.compiler, p.times.cxx = filepath.Base(cxx[0]), time.Since(start).Seconds()
@@ -86,6 +86,9 @@ func generate(o *options, m *model, work string, took *times, compileOnly ...str
 	took.graph, start = time.Since(start).Seconds(), time.Now()
 	if o.tuning != "" {
 		compileOnly = append(compileOnly, "--tuning="+o.path(o.tuning))
+	}
+	if o.device != "" {
+		compileOnly = append(compileOnly, "--device="+o.path(o.device), "--out-device-source="+work+"/model.cl")
 	}
 	compileMemory, err := runCompiler(dnnc, slices.Concat([]string{"compile", "--graph=" + work + "/graph.txt", "--consts=" + work + "/graph.consts",
 		"--src=" + m.path, "--chip=" + work + "/chip.json", "--api=model", "--prefix=model", "--namespace=model", "--weights=file", "--shards=8",
@@ -146,7 +149,7 @@ func findCxx(o *options) ([]string, error) {
 
 // compileAll compiles the kernels, the runtime and the program around them, each file by itself, and links them. Objects
 // of all but the kernels are the same for every model: they stay in the folder runtime, if one is given.
-func compileAll(cxx []string, chips library, work, runtime string) error {
+func compileAll(cxx []string, chips library, work, runtime string, device bool) error {
 	kept := runtime != ""
 	if !kept {
 		runtime = work
@@ -157,13 +160,17 @@ func compileAll(cxx []string, chips library, work, runtime string) error {
 	plain := []string{"-std=c++17", "-O2"}
 	var jobs [][]string
 	objects := []string{}
-	for n, part := range append([]part{
+	parts := append([]part{
 		{work + "/kernels/model_*.cc", append(slices.Clone(kernelCopts), chips[0].Copts...), work},
 		{"runtime/dnn_*.cc", append(slices.Clone(plain), "-fno-exceptions", "-fno-rtti"), runtime},
 		{"runtime/serve/*.cc", plain, runtime},
 		{"runtime/bench/*.cc", plain, runtime},
 		{work + "/served.cc", plain, work},
-	}, chips.variantParts(work)...) {
+	}, chips.variantParts(work)...)
+	if device {
+		parts = append(parts, part{"runtime/opencl/*.cc", append(slices.Clone(plain), "-fno-exceptions", "-fno-rtti"), runtime})
+	}
+	for n, part := range parts {
 		files, err := filepath.Glob(part.pattern)
 		if err != nil {
 			return err
@@ -183,7 +190,7 @@ func compileAll(cxx []string, chips library, work, runtime string) error {
 	if err := parallel(cxx[0], jobs); err != nil {
 		return err
 	}
-	return runTool(cxx[0], slices.Concat(cxx[1:], objects, []string{"-pthread", "-o", work + "/program"})...)
+	return runTool(cxx[0], slices.Concat(cxx[1:], objects, []string{"-pthread", "-ldl", "-o", work + "/program"})...)
 }
 
 // part is files that are compiled alike.

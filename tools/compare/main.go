@@ -32,6 +32,7 @@ examples, for MODEL.onnx [options]:
   net.onnx --chip x86_64,x86_64_v3,x86_64_v4      one library for several chips; DNN_VARIANT=NAME before the command forces one
   net.onnx --rounds 9                             time it and ONNX Runtime in turn
   net.onnx --input image=cat.npy --threads 2      an input of one's own
+  net.onnx --device platforms/devices/opencl_buffers.json      on the machine's OpenCL device, too
   graph.onnx --fill                               a graph whose weights were taken out
   net.onnx --peers=all --threads 1,2 --rounds 9   time it and four engines in turn, and print a table
   net.onnx --tune net.tune.json                   measure kernels and write the record
@@ -47,7 +48,7 @@ options:
 type options struct {
 	model                   string
 	dims, runs, inputs      list
-	disable, chip           string
+	disable, chip, device   string
 	cxx, emulator, dnnc     string
 	python, reference, keep string
 	optimizations           string // of the reference: none, all or ""
@@ -126,6 +127,7 @@ func (o *options) define(fs *flag.FlagSet) {
 	fs.Var(&o.inputs, "input", "NAME=FILE.npy, NAME=LOW..HIGH for floats between, or NAME=NUMBER; may be repeated (others: floats in [-2, 2); integers below --int-limit, below 2 where the name holds 'type', 1 where it holds 'mask')")
 	fs.StringVar(&o.disable, "disable", "", "passes or parts that the compiler leaves out (see 'dnnc passes')")
 	fs.StringVar(&o.chip, "chip", "", "one of platforms/chips/chips.bzl, or a `FILE.json` of facts; several with commas between are variants of one library, the least capable first (default: the widest that this machine has)")
+	fs.StringVar(&o.device, "device", "", "a `FILE.json` of facts, as those of platforms/devices: an OpenCL device of this machine runs blocks beside the chip where that is estimated to pay")
 	fs.StringVar(&o.cxx, "cxx", "", "the C++ compiler and its options (default: $CXX, clang++ or g++)")
 	fs.StringVar(&o.emulator, "emulator", "", "what runs the program, and its options")
 	fs.StringVar(&o.dnnc, "dnnc", "", "the compiler (default: built by 'go build')")

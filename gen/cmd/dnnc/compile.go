@@ -37,8 +37,8 @@ Examples:
     ... --disable=anchors
   What fusion made, and how long each pass takes:
     ... --dump=fuse --dump-dir=dumps --time
-  The host program of a processor and a device beside it: memory spaces, transfers and launches:
-    ... --device=platforms/devices/opencl_buffers.json --dump=plan --dump-dir=dumps --stop-after=plan
+  A model that runs on an OpenCL device, and on the chip what the device does not; sources are to be compiled with runtime/opencl, too:
+    ... --device=platforms/devices/opencl_buffers.json --out-device-source=net.cl
 `
 
 // compileFlags are the options of `dnnc compile`.
@@ -46,7 +46,7 @@ type compileFlags struct {
 	graph, consts, src, chip, device     string
 	api, prefix, namespace, weights      string
 	header, kernels, weightsOut, asm, mf string
-	tuning, pruning                      string
+	tuning, pruning, cl                  string
 	shards, candidate                    int
 	external, variants, variantKernels   list
 	passes                               passFlags
@@ -63,7 +63,8 @@ func compileCommand(args []string, out, log io.Writer) error {
 	c.StringVar(&f.consts, "consts", "", "`FILE`: its constants, from dnnc graph")
 	c.StringVar(&f.src, "src", "", "`FILE`: the ONNX model, which holds the other constants")
 	c.StringVar(&f.chip, "chip", "", "`FILE`: facts of the chip (JSON), as 'bazel build @rules_dnn//platforms/chips:arm64' writes arm64.json")
-	c.StringVar(&f.device, "device", "", "`FILE`: facts of a device (JSON) that runs blocks beside the chip, where that is estimated to pay; with --stop-after, for dumps")
+	c.StringVar(&f.device, "device", "", "`FILE`: facts of a device (JSON) that runs blocks beside the chip, where that is estimated to pay")
+	c.StringVar(&f.cl, "out-device-source", "", "`FILE`: the device's kernels, in OpenCL C; sources hold them, too (with --device)")
 	c.StringVar(&f.api, "api", "", "`NAME` of the header, without .h")
 	c.StringVar(&f.prefix, "prefix", "", "`NAME` that C names begin with")
 	c.StringVar(&f.namespace, "namespace", "", "`NAME` of the wrapper's C++ namespace")
@@ -108,8 +109,6 @@ func (f *compileFlags) check() (err error) {
 		return fmt.Errorf("%d --variant and %d --out-variant: want a folder for the kernels of each variant", len(f.variants), len(f.variantKernels))
 	case repeated(append(list{f.kernels}, f.variantKernels...)) != "":
 		return fmt.Errorf("--out-kernels=%s and --out-variant=%s are the same folder, or two of the latter: give each chip its own", f.kernels, repeated(append(list{f.kernels}, f.variantKernels...)))
-	case f.device != "" && f.passes.stopAfter == "":
-		return fmt.Errorf("--device=%s: dnnc writes host programs in C++, which launch nothing on a device yet; dumps show what runs where: add --stop-after=plan --dump=plan --dump-dir=DIR, or leave out --device", f.device)
 	case f.shards < 1 || f.shards > 1000:
 		return fmt.Errorf("--shards=%d: want 1 to 1000", f.shards)
 	case f.mode == cppapi.Embed && f.asm == "":
@@ -117,7 +116,7 @@ func (f *compileFlags) check() (err error) {
 	case f.mode != cppapi.Embed && f.asm != "":
 		return fmt.Errorf("--out-weights-asm=%s: only --weights=embed has an assembly", f.asm)
 	}
-	return nil
+	return f.checkDevice()
 }
 
 // repeated is the first path that stands twice; "" where none does.
@@ -134,7 +133,7 @@ func repeated(paths []string) string {
 func (f *compileFlags) plan() *files.Plan {
 	p := &files.Plan{}
 	inputs(p, f.external, map[string]string{"graph": f.graph, "consts": f.consts, "src": f.src, "chip": f.chip, "device": f.device, "pruning": f.pruning, "tuning": f.tuning})
-	outputs(p, map[string]string{"out-header": f.header, "out-weights": f.weightsOut, "out-weights-asm": f.asm, "out-manifest": f.mf})
+	outputs(p, map[string]string{"out-header": f.header, "out-weights": f.weightsOut, "out-weights-asm": f.asm, "out-manifest": f.mf, "out-device-source": f.cl})
 	for _, path := range f.variants {
 		p.Input("--variant="+path, path)
 	}
@@ -213,25 +212,6 @@ func (f *compileFlags) read() (*pipeline.State, error) {
 		return nil, fmt.Errorf("%s: %w", f.graph, err)
 	}
 	return s, nil
-}
-
-// readDevice is the device beside the chip; nil where there is none.
-func (f *compileFlags) readDevice() (*target.Target, error) {
-	if f.device == "" {
-		return nil, nil
-	}
-	facts, err := files.Read(f.device)
-	if err != nil {
-		return nil, err
-	}
-	t, err := target.Parse(facts)
-	if err == nil {
-		_, err = t.WorkGroups()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: want a device's facts, as those of platforms/devices: %w", f.device, err)
-	}
-	return t, nil
 }
 
 // hosted are the languages of kernels of processors that run the host program, too.

@@ -1,16 +1,21 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/manifest"
 )
 
 const devices = repository + "/platforms/devices/"
 
-// TestDevice: a chip that runs no host program is refused, and a device beside one is shown by dumps alone.
+// TestDevice: a chip that runs no host program is refused, and what does not go with a device beside one.
 func TestDevice(t *testing.T) {
 	chip, buffers, images := factsFile(t, "x86_64_v3"), absolute(t, devices+"opencl_buffers.json"), absolute(t, devices+"opencl_images.json")
 	t.Chdir(t.TempDir())
@@ -21,7 +26,12 @@ func TestDevice(t *testing.T) {
 		want string
 	}{
 		{compileArgs("model.onnx", images), "opencl_images is a device, whose kernels are in the language opencl, and dnnc writes C++ for processors (kernels in cpp or hvx)"},
-		{compileArgs("model.onnx", chip, "--device="+buffers), "which launch nothing on a device yet; dumps show what runs where: add --stop-after=plan --dump=plan"},
+		{compileArgs("model.onnx", chip, "--device="+buffers), "--out-device-source is missing"},
+		{compileArgs("model.onnx", chip, "--out-device-source=net.cl"), "without --device there are no kernels of a device"},
+		{compileArgs("model.onnx", chip, "--device="+buffers, "--out-device-source=net.cl", "--variant="+chip, "--out-variant=more"), "has kernels for one chip beside it"},
+		{compileArgs("model.onnx", chip, "--device="+buffers, "--out-device-source=net.cl", "--tuning=t.json"), "records are of chips"},
+		{compileArgs("model.onnx", chip, "--device="+buffers, "--out-device-source=net.cl", "--candidate=2"), "kernels are measured on chips alone"},
+		{compileArgs("model.onnx", chip, "--device="+buffers, "--out-device-source=net.h"), "net.h"},
 		{compileArgs("model.onnx", chip, "--device="+chip, "--stop-after=plan"), "want a device's facts, as those of platforms/devices: the facts of x86_64_v3 do not say how OpenCL kernels run"},
 		{compileArgs("model.onnx", chip, "--device=model.onnx", "--stop-after=plan"), "want a device's facts"},
 		{compileArgs("model.onnx", chip, "--device=nothing.json", "--stop-after=plan"), "nothing.json"},
@@ -49,4 +59,39 @@ func TestDeviceDump(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(text), ": transfer: ")
 	assert.Contains(t, string(text), "row-major on device")
+}
+
+// TestDeviceSources: the host program launches what the file of kernels defines, which the sources hold as well; the same bytes each time, and
+// none of it where the next run has no device.
+func TestDeviceSources(t *testing.T) {
+	src, chip, buffers := absolute(t, resnet), factsFile(t, "x86_64_v3"), absolute(t, devices+"opencl_buffers.json")
+	t.Chdir(t.TempDir())
+	mustRun(t, graphArgs(src, "--dim=N=1..64")...)
+	args := compileArgs(src, chip, "--device="+buffers, "--out-device-source=net.cl")
+	mustRun(t, args...)
+	first := tree(t)
+	mustRun(t, args...)
+	assert.Equal(t, first, tree(t))
+	cl, program, api, device := first["net.cl"], first["kernels/app_net_program.cc"], first["kernels/app_net_api.cc"], first["kernels/app_net_device.cc"]
+	kernels := regexp.MustCompile(`__kernel void (k_[0-9a-f]+)\(`).FindAllStringSubmatch(cl, -1)
+	require.NotEmpty(t, kernels)
+	for _, k := range kernels {
+		assert.Contains(t, api, `"`+k[1]+`",`)
+		assert.Contains(t, device, k[1])
+	}
+	for _, want := range []string{"dnn_launch(c, 0, args, ", "dnn_to_device(c, {dnn_kind::kArena, ", "dnn_from_device(c, "} {
+		assert.Contains(t, program, want)
+	}
+	assert.Contains(t, program, "const int64_t global[] = {2, 8, 64 * c->sym[0]};", "dimensions change launch sizes")
+	assert.Contains(t, first["net.h"], "const char* platform;")
+	var m manifest.Manifest
+	require.NoError(t, json.Unmarshal([]byte(first["net.manifest.json"]), &m))
+	assert.Len(t, m.Device.Blocks, strings.Count(program, "dnn_launch("))
+	assert.Equal(t, strings.Count(program, "dnn_to_device(")+strings.Count(program, "dnn_from_device("), m.Device.Transfers)
+	for _, b := range m.Device.Blocks {
+		assert.Contains(t, cl, "__kernel void "+b.Kernel+"(")
+		assert.Contains(t, b.Results[0].Place, "device ")
+	}
+	mustRun(t, compileArgs(src, chip)...)
+	assert.NoFileExists(t, "kernels/app_net_device.cc")
 }

@@ -23,9 +23,9 @@ const mostEmbedded = 1<<31 - 1<<27
 // write writes all outputs, or none. The manifest, which tells of the others, comes last.
 func (f *compileFlags) write(s *pipeline.State) error {
 	p := s.Program
-	if f.mode == cppapi.Embed && p.WeightsBytes > mostEmbedded {
+	if f.mode == cppapi.Embed && cpp.WeightsBytes(p) > mostEmbedded {
 		return fmt.Errorf("%s: the weights have %d bytes, of which a library or program can hold %d at most: use --weights=file (weights = \"file\" in a dnn_model), which leaves them in a file that the program opens",
-			f.src, p.WeightsBytes, int64(mostEmbedded))
+			f.src, cpp.WeightsBytes(p), int64(mostEmbedded))
 	}
 	out := files.New()
 	defer out.Close()
@@ -33,7 +33,7 @@ func (f *compileFlags) write(s *pipeline.State) error {
 	if err != nil {
 		return err
 	}
-	m := f.model(p, cppapi.Weights{Mode: f.mode, Bytes: p.WeightsBytes, Hash: hash})
+	m := f.model(p, cppapi.Weights{Mode: f.mode, Bytes: cpp.WeightsBytes(p), Hash: hash})
 	if err := f.writeSources(s, m, out); err != nil {
 		return err
 	}
@@ -100,11 +100,14 @@ func (f *compileFlags) writeWeights(p *plan.Program, out *files.Set) (hash [32]b
 		return hash, fmt.Errorf("writing %s: %w", f.weightsOut, err)
 	}
 	sum.Sum(hash[:0])
-	_, err = file.WriteAt(cppapi.WeightsHeader(cppapi.Weights{Bytes: p.WeightsBytes, Hash: hash}), 0)
+	_, err = file.WriteAt(cppapi.WeightsHeader(cppapi.Weights{Bytes: cpp.WeightsBytes(p), Hash: hash}), 0)
 	return hash, err
 }
 
 func (f *compileFlags) writeSources(s *pipeline.State, m *cppapi.Model, out *files.Set) error {
+	if err := f.printDevice(s, m, out); err != nil {
+		return err
+	}
 	variants := variantsOf(chipsOf(s))
 	folders, same, err := cpp.CPP.Library(s.Program, f.prefix, f.shards, variants)
 	if err != nil {
@@ -118,6 +121,9 @@ func (f *compileFlags) writeSources(s *pipeline.State, m *cppapi.Model, out *fil
 	f.addVariantSources(m, api, folders[1:], out)
 	sources := append(folders[0], cpp.File{Name: m.InternalName(), Text: api.Internal}, cpp.File{Name: m.SourceName(), Text: api.Source},
 		cpp.File{Name: m.ProfileName(), Text: api.Profile})
+	if m.Device != nil {
+		sources = append(sources, cpp.File{Name: m.DeviceName(), Text: api.Device})
+	}
 	for _, x := range sources {
 		out.Add(filepath.Join(f.kernels, x.Name), []byte(x.Text))
 	}

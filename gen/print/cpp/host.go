@@ -34,6 +34,7 @@ type host struct {
 	blocks int // calls so far
 	// variants are the calls of each, where there are several.
 	variants [][]*plan.Call
+	devices  *devices // what launches need
 }
 
 func (h *host) steps(steps []plan.Step) {
@@ -53,6 +54,10 @@ func (h *host) steps(steps []plan.Step) {
 					h.line("if (%s < %d) return dnn_refuse(c, dnn_status::kBadValue, %s);", h.syms(n), lo, ctext.String(s.Block.Label()))
 				}
 			}
+		case s.Launch != nil:
+			h.launch(s.Launch)
+		case s.Transfer != nil:
+			h.transfer(s.Transfer)
 		case s.Copy != nil:
 			h.copy(s.Copy)
 		case s.Carry != nil:

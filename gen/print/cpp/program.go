@@ -198,9 +198,20 @@ func micros(ks []*kernelText) []*loop.MicroKernel {
 	return out
 }
 
-// Weights writes the constants, zeros between them, one after the other: none is held as a whole
-// unless it is in memory.
+// Weights writes the constants, those of the host before those of the device.
 func Weights(p *plan.Program, w io.Writer) error {
+	if err := weights(&p.Memory, w); err != nil || p.Device == nil {
+		return err
+	}
+	if _, err := w.Write(make([]byte, DeviceWeightsAt(p)-p.WeightsBytes)); err != nil {
+		return err
+	}
+	return weights(&p.Device.Memory, w)
+}
+
+// weights writes a space's constants, zeros between them, one after the other: none is held as a whole
+// unless it is in memory.
+func weights(p *plan.Memory, w io.Writer) error {
 	at := int64(0)
 	for _, c := range p.Constants {
 		if _, err := w.Write(make([]byte, c.Offset-at)); err != nil {

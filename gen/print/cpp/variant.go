@@ -37,8 +37,8 @@ func VariantPrefix(prefix string, v Variant) string { return prefix + "_" + v.Id
 // of which the first has the host program. Kernels that are equal are printed once, for the first chip that has them. columns tells
 // of each variant the number of the first that runs the same.
 func (l *Language) Library(p *plan.Program, prefix string, shards int, variants []Variant) (folders [][]File, columns []int, err error) {
-	if p.Device != nil {
-		return nil, nil, fmt.Errorf("the program %s is for a processor and a device beside it: a C++ host program launches nothing on a device; compile for the processor alone", ir.Show(p.Name))
+	if err := printed(p); err != nil {
+		return nil, nil, fmt.Errorf("the program %s: %w", ir.Show(p.Name), err)
 	}
 	lib := &library{l: l, prefix: prefix}
 	for i, v := range variants {
@@ -142,12 +142,15 @@ func (b *library) differ() bool {
 
 // program prints the calls of kernels as blocks of tasks, for each variant, and the function that runs the steps in order.
 func (b *library) program(p *plan.Program) string {
-	h := &host{p: p, syms: symbolNames(p)}
+	h := &host{p: p, syms: symbolNames(p), devices: newDevices(p)}
 	head(&h.writer, "The host program: the model's blocks in order, each with where its values lie.")
 	h.line("#include \"%s_internal.h\"", b.prefix)
 	h.line("#include \"%s_kernels.h\"", b.prefix)
 	if asksFeatures(p) {
 		h.line("#include \"runtime/dnn_cpu.h\"")
+	}
+	if p.Device != nil {
+		h.line("#include \"runtime/dnn_device.h\"")
 	}
 	h.line("")
 	h.line("namespace {")

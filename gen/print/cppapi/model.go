@@ -47,6 +47,8 @@ type Model struct {
 	Weights Weights
 	// Variants are the chips that the library has kernels for, the least capable first; one at least.
 	Variants []Variant
+	// Device is what the model has of a device beside the processor; nil: none.
+	Device *Device
 }
 
 // Tensor is an input or an output.
@@ -181,6 +183,9 @@ func (m *Model) check() error {
 	}
 	if m.Weights.Bytes < 0 {
 		return fmt.Errorf("weights of %d bytes", m.Weights.Bytes)
+	}
+	if err := m.checkDevice(); err != nil {
+		return err
 	}
 	return m.checkShapes()
 }

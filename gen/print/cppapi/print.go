@@ -16,6 +16,7 @@ type Files struct {
 	Internal string // InternalName, beside the kernels
 	Source   string // SourceName, beside the kernels
 	Profile  string // ProfileName, beside the kernels
+	Device   string // DeviceName, beside the kernels; "" without a device
 	// Variants are the profiles of the other variants, beside their kernels; "" of those that run what an earlier one does.
 	Variants []string
 }
@@ -40,6 +41,11 @@ func Print(m *Model) (*Files, error) {
 		to   *string
 	}{{"header.h", &f.Header}, {"internal.h", &f.Internal}, {"source.cc", &f.Source}} {
 		if err := execute(out.name, v, out.to); err != nil {
+			return nil, err
+		}
+	}
+	if m.Device != nil {
+		if err := execute("device.cc", v, &f.Device); err != nil {
 			return nil, err
 		}
 	}

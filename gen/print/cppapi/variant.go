@@ -15,6 +15,15 @@ type Variant struct {
 // ProfileName is the file name of the profile.
 func (v *Variant) ProfileName() string { return v.Prefix + "_profile.cc" }
 
+// statusesOf are those that a model's functions may give.
+func statusesOf(m *Model) []status {
+	out := statuses[:len(statuses):len(statuses)]
+	if m.Device != nil {
+		out = append(out, deviceStatuses...)
+	}
+	return out
+}
+
 // first is the number of the first variant that has a variant's profile.
 func (m *Model) first(i int) int {
 	return slices.IndexFunc(m.Variants, func(v Variant) bool { return v.Prefix == m.Variants[i].Prefix })

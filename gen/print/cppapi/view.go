@@ -26,19 +26,21 @@ type view struct {
 	Inputs, Outputs, Tensors []*tensorView
 	RunParameters            string
 
-	Embed        bool
-	WeightsBytes int64
-	Large        bool // too large for 32 bits
-	WeightsText  string
-	WeightsName  string
-	WeightsSkip  int
-	HashInit     string
-	ArenaInits   []string
-	ScratchInit  string
-	Variants     []Variant
-	Exprs        []string // sizes that need code of their own
-	exprIndex    map[string]int
-	model        *Model
+	Embed         bool
+	WeightsBytes  int64
+	Large         bool // too large for 32 bits
+	WeightsText   string
+	WeightsName   string
+	WeightsSkip   int
+	HashInit      string
+	ArenaInits    []string
+	ScratchInit   string
+	Variants      []Variant
+	Device        *deviceView
+	DeviceMembers []string
+	Exprs         []string // sizes that need code of their own
+	exprIndex     map[string]int
+	model         *Model
 }
 
 type symbolView struct {
@@ -110,7 +112,7 @@ func newView(m *Model) *view {
 	v := &view{
 		Api: m.Api, Generator: m.Generator, P: m.Prefix, Namespace: m.Namespace,
 		Guard: "RULES_DNN_" + m.Prefix + "_H_", Header: m.HeaderName(), InternalName: m.InternalName(),
-		RuntimeVersion: runtimeVersion, Statuses: statuses, OptionMembers: optionMembers,
+		RuntimeVersion: runtimeVersion, Statuses: statusesOf(m), OptionMembers: optionMembers, DeviceMembers: deviceMembers,
 		Embed: m.Weights.Mode == Embed, WeightsBytes: m.Weights.Bytes, Large: m.Weights.Bytes > math.MaxInt32, WeightsText: number(m.Weights.Bytes),
 		Variants: m.Variants, exprIndex: map[string]int{}, model: m,
 	}
@@ -128,6 +130,7 @@ func newView(m *Model) *view {
 		v.ArenaInits = append(v.ArenaInits, v.size(e))
 	}
 	v.ScratchInit = v.size(m.Scratch)
+	v.addDevice(m.Device)
 	v.HashInit = hashInit(m.Weights.Hash)
 	return v
 }

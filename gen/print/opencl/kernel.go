@@ -91,21 +91,41 @@ func (k *kernel) params() string {
 		case b.Image != nil:
 			ps = append(ps, "__read_only image2d_t "+b.Name)
 		case b.Write:
-			ps = append(ps, fmt.Sprintf("__global %s* restrict %s", storage(b.Type), b.Name))
+			ps = append(ps, elements("", b)...)
 		default:
-			ps = append(ps, fmt.Sprintf("__global const %s* restrict %s", storage(b.Type), b.Name))
+			ps = append(ps, elements("const ", b)...)
 		}
 	}
 	for _, s := range k.syms {
 		ps = append(ps, "const dnn_index "+ckernel.Variable(s))
 	}
 	for _, b := range k.Scratch {
-		ps = append(ps, fmt.Sprintf("__global %s* restrict %s_all", storage(b.Type), b.Name))
+		ps = append(ps, elements("", b)...)
 	}
 	if loop.Refuses(k.Body) {
-		ps = append(ps, "__global int* bad_index")
+		ps = append(ps, "__global int* bad_index, const ulong bad_index_at")
 	}
 	return strings.Join(ps, ", ")
+}
+
+// elements are the parameters of a buffer: memory of which others may have a part, and the element at which the buffer begins. Values
+// lie anywhere in a space's memory, views of others at any element, where no buffer object could begin.
+func elements(constant string, b *loop.Buffer) []string {
+	return []string{fmt.Sprintf("__global %s%s* restrict %s_all", constant, storage(b.Type), b.Name), fmt.Sprintf("const ulong %s_at", b.Name)}
+}
+
+// begin declares the buffers where they begin.
+func (k *kernel) begin(w *ckernel.Kernel) {
+	for _, b := range k.Buffers {
+		if b.Image != nil {
+			continue
+		}
+		constant := "const "
+		if b.Write {
+			constant = ""
+		}
+		w.Line("__global %s%s* restrict %s = %s_all + %s_at;", constant, storage(b.Type), b.Name, b.Name, b.Name)
+	}
 }
 
 // body prints what stands between the braces of the kernel's definition.
@@ -116,6 +136,7 @@ func (k *kernel) body() (string, error) {
 	}
 	w := ckernel.New(dialect{}, facts)
 	w.Writer.Indent = 1
+	k.begin(w)
 	refuses := loop.Refuses(k.Body)
 	if refuses {
 		w.Line("int bad = 0;  // an index out of bounds, or a divisor that is 0")
@@ -129,7 +150,7 @@ func (k *kernel) body() (string, error) {
 		w.Statements(k.grid(w, facts))
 	}
 	if refuses {
-		w.Line("if (bad) *bad_index = 1;")
+		w.Line("if (bad) bad_index[bad_index_at] = 1;")
 	}
 	return w.String(), w.Err()
 }
@@ -150,7 +171,7 @@ func (k *kernel) groupOfItems(w *ckernel.Kernel, facts sym.Facts) {
 func (k *kernel) workerLoop(w *ckernel.Kernel, facts sym.Facts) {
 	for _, b := range k.Scratch {
 		t := storage(b.Type)
-		w.Line("__global %s* restrict %s = %s_all + get_global_id(0) * (size_t)%s;", t, b.Name, b.Name, w.Index(b.Size))
+		w.Line("__global %s* restrict %s = %s_all + %s_at + get_global_id(0) * (size_t)%s;", t, b.Name, b.Name, b.Name, w.Index(b.Size))
 	}
 	_, hi := k.Tasks().Bounds(facts)
 	facts[loop.TaskVar] = sym.Range{Lo: 0, Hi: max(hi, 1) - 1}

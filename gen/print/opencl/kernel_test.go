@@ -49,7 +49,8 @@ func TestGrid(t *testing.T) {
 	assert.Equal(t, [dims]sym.Expr{sym.Const(8), sym.Const(5), sym.Const(6)}, p.extents)
 	body, err := p.body()
 	require.NoError(t, err)
-	assert.Equal(t, `  const dnn_index p3 = get_global_id(0);
+	assert.Equal(t, `  __global float* restrict y0 = y0_all + y0_at;
+  const dnn_index p3 = get_global_id(0);
   const dnn_index p2 = get_global_id(1);
   const dnn_index g2 = get_global_id(2);
   if (p2 >= 5) return;
@@ -64,6 +65,6 @@ func TestGrid(t *testing.T) {
 	assert.Equal(t, [dims]sym.Expr{sym.Const(8), sym.Const(1), sym.Const(1)}, p.extents)
 	body, err = p.body()
 	require.NoError(t, err)
-	assert.Contains(t, body, "s0_0 = s0_0_all + get_global_id(0) * (size_t)9;")
+	assert.Contains(t, body, "s0_0 = s0_0_all + s0_0_at + get_global_id(0) * (size_t)9;")
 	assert.Contains(t, body, "for (dnn_index task = get_global_id(0); task < 240; task += 8) {")
 }

@@ -44,7 +44,7 @@ type Call struct {
 	Group   [dims]int64
 }
 
-// Arg is an argument of a kernel: exactly one member is set.
+// Arg is what a kernel takes: exactly one member is set.
 type Arg struct {
 	Value  *ir.Value // a buffer or an image
 	Symbol string    // the symbol's value, of IndexBytes
@@ -107,7 +107,8 @@ func (w *writer) program(p *planned.Program, groups *target.OpenCL) (*Source, er
 		if !fitsInt(c.Kernel) {
 			s.IndexBytes = 8
 		}
-		s.Calls = append(s.Calls, Call{Kernel: name, Args: arguments(k, c), Extents: k.extents, Group: k.group})
+		c.Function = name
+		s.Calls = append(s.Calls, Call{Kernel: name, Args: Arguments(c, groups.Workers), Extents: k.extents, Group: k.group})
 	}
 	return s, nil
 }
@@ -124,16 +125,19 @@ func onDevice(p *planned.Program) []*planned.Call {
 	return out
 }
 
-func arguments(k *kernel, c *planned.Call) []Arg {
+// Arguments are those of a call's kernel, in their order, where so many work-items have memory of their own. Buffers, scratch memory
+// and flags take two: the memory, and the number of the element that they begin at.
+func Arguments(c *planned.Call, workers int64) []Arg {
+	k := c.Kernel
 	var out []Arg
 	for _, v := range c.Args {
 		out = append(out, Arg{Value: v})
 	}
-	for _, s := range k.syms {
+	for _, s := range symbols(k) {
 		out = append(out, Arg{Symbol: s})
 	}
 	for _, b := range k.Scratch {
-		out = append(out, Arg{Scratch: sym.Scale(b.Size, k.workers*int64(b.Type.Size()))})
+		out = append(out, Arg{Scratch: sym.Scale(b.Size, workers*int64(b.Type.Size()))})
 	}
 	if loop.Refuses(k.Body) {
 		out = append(out, Arg{BadIndex: true})

@@ -47,7 +47,7 @@ func digest(paths ...string) (int, error) {
 // inputs lists all files that the options name.
 func (o options) inputs() []string {
 	var paths []string
-	for _, name := range []string{"src", "graph", "consts", "chip", "variant"} {
+	for _, name := range []string{"src", "graph", "consts", "chip", "device", "variant"} {
 		paths = append(paths, o[name]...)
 	}
 	for _, pair := range o["external"] {
@@ -122,6 +122,11 @@ func compile(o options) error {
 		}
 		asm := fmt.Sprintf(".section .rodata\n.globl %s_weights\n%s_weights:\n.incbin \"%s\"\n.section .note.GNU-stack,\"\",%%progbits\n", prefix, prefix, filepath.Base(weights))
 		if err := o.write("out-weights-asm", asm); err != nil {
+			return err
+		}
+	}
+	if len(o["device"]) > 0 {
+		if err := o.write("out-device-source", "__kernel void nothing(void) {}\n"); err != nil {
 			return err
 		}
 	}

@@ -22,6 +22,9 @@ import (
 //go:embed driver.h
 var driver string
 
+//go:embed device.h
+var deviceDriver string
+
 // Case is a program and what to run it on.
 type Case struct {
 	Name    string
@@ -115,7 +118,7 @@ func writeCase(w *bytes.Buffer, i int, c *Case) error {
 		number(0)
 	}
 	number(int64(len(p.Symbols)))
-	number(p.WeightsBytes)
+	number(cpp.WeightsBytes(p))
 	if err := cpp.Weights(p, w); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "runtime/dnn_cpu.h"
+#include "runtime/dnn_device.h"
 #include "runtime/dnn_kernel.h"
 #include "runtime/dnn_opaque.h"
 #include "runtime/dnn_runtime.h"
@@ -94,6 +95,14 @@ static int Count() {
   return static_cast<int>(n);
 }
 
+#ifdef DRIVER_DEVICE
+#include "device.h"
+#else
+static rules_dnn::Status RunOnDevice(Program* run, rules_dnn::Ctx* c, const char**) {
+  return run(c);
+}
+#endif
+
 static void RunOne(int64_t program) {
   const Buffer arena = Reserve(), scratch = Reserve();
   int64_t sym[kMaxBuffers];
@@ -123,7 +132,7 @@ static void RunOne(int64_t program) {
   Program* const run = Find(program);
   uint32_t before[DRIVER_COUNTERS + 1], after[DRIVER_COUNTERS + 1];
   driver_counters(before);
-  const int32_t status = static_cast<int32_t>(run(&c));
+  const int32_t status = static_cast<int32_t>(RunOnDevice(run, &c, &refused));
   driver_counters(after);
   fwrite(&status, sizeof(status), 1, stdout);
   for (int i = 0; i < DRIVER_COUNTERS; ++i) {

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/print/cpp"
+	"rules_dnn/gen/target"
 )
 
 // Machine is what programs are compiled for, and how they run there.
@@ -34,6 +35,8 @@ type Machine struct {
 	Files map[string]string
 	// Flushes reports that denormal numbers are zeros in a run that does not ask to keep them.
 	Flushes bool
+	// Device, where it is not nil, runs what the programs launch.
+	Device *target.Target
 	// Counters is how many numbers void driver_counters(uint32_t*), which Files define, gives.
 	Counters int
 }
@@ -78,12 +81,19 @@ func (m *Machine) Run(t testing.TB, root string, cases []Case, flags ...string) 
 	b := &build{Machine: m, compiler: m.compiler(t), dir: t.TempDir()}
 	flags = append(append([]string{"-I" + root, "-I" + b.dir}, m.Flags...), flags...)
 	var request bytes.Buffer
+	var kernels []*deviceSource
+	if m.Device != nil {
+		kernels = b.deviceSources(t, cases)
+	}
 	for i := range cases {
 		dims := map[string]int64{}
 		maps.Copy(dims, cases[i].Dims)
 		require.NoError(t, cases[i].Program.BindBounds(dims), cases[i].Name)
 		cases[i].Dims = dims
 		require.NoError(t, writeCase(&request, i, &cases[i]), cases[i].Name)
+		if kernels != nil {
+			require.NoError(t, kernels[i].write(&request, &cases[i]), cases[i].Name)
+		}
 	}
 	b.write(t, "driver.h", driver)
 	for name, text := range m.Files {
@@ -102,9 +112,18 @@ func (m *Machine) Run(t testing.TB, root string, cases []Case, flags ...string) 
 	if asks {
 		b.write(t, "cpu.cc", "#include \"runtime/dnn_cpu.cc\"\n")
 	}
-	b.write(t, "main.cc", mainSource((len(cases)+perFile-1)/perFile))
+	head := ""
+	if m.Device != nil {
+		b.write(t, "device.h", deviceDriver)
+		b.writeBackend(t, root)
+		head = "#define DRIVER_DEVICE\n"
+	}
+	b.write(t, "main.cc", head+mainSource((len(cases)+perFile-1)/perFile))
 	bin := b.program(t, flags)
 	rs := results(t, cases, m.Counters, m.output(t, bin, request.Bytes(), false))
+	if m.Device != nil {
+		withDevice(t, rs)
+	}
 	if m.Flushes {
 		for i, kept := range results(t, cases, m.Counters, m.output(t, bin, request.Bytes(), true)) {
 			rs[i].Kept = &kept
@@ -125,6 +144,9 @@ func (m *Machine) output(t testing.TB, driver string, request []byte, keep bool)
 		mode[0] = 1
 	}
 	cmd.Stdin = io.MultiReader(bytes.NewReader(mode), bytes.NewReader(request))
+	if m.Device != nil {
+		cmd.Env = append(os.Environ(), "POCL_CACHE_DIR="+filepath.Dir(driver)) // PoCL keeps what it compiled
+	}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -187,6 +209,9 @@ func (b *build) program(t testing.TB, flags []string) string {
 	}
 	bin := filepath.Join(b.dir, "driver")
 	args := append(append(append([]string{}, link[1:]...), "-o", bin), objects...)
+	if b.Device != nil {
+		args = append(args, "-ldl")
+	}
 	out, err := exec.Command(link[0], args...).CombinedOutput()
 	require.NoError(t, err, "%.4000s", out)
 	return bin

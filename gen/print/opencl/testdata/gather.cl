@@ -38,7 +38,10 @@ static ushort dnn_f32_to_f16(float x) {
 
 // Gather (result "y")
 __attribute__((reqd_work_group_size(4, 1, 1)))
-__kernel void k_396432ed0d64(__global const long* restrict a0, __global const ushort* restrict a1, __global ushort* restrict y0, __global int* bad_index) {
+__kernel void k_de5845b426dc(__global const long* restrict a0_all, const ulong a0_at, __global const ushort* restrict a1_all, const ulong a1_at, __global ushort* restrict y0_all, const ulong y0_at, __global int* bad_index, const ulong bad_index_at) {
+  __global const long* restrict a0 = a0_all + a0_at;
+  __global const ushort* restrict a1 = a1_all + a1_at;
+  __global ushort* restrict y0 = y0_all + y0_at;
   int bad = 0;  // an index out of bounds, or a divisor that is 0
   const dnn_index p0 = get_global_id(0);
   if (p0 >= 3) return;
@@ -49,6 +52,6 @@ __kernel void k_396432ed0d64(__global const long* restrict a0, __global const us
     const dnn_index b0 = dnn_bounded((long)((t1 ? t2 : t0)), 0, 9, &bad);
     y0[4 * p0 + p1] = dnn_f32_to_f16(dnn_f16_to_f32(a1[4 * b0 + p1]));
   }
-  if (bad) *bad_index = 1;
+  if (bad) bad_index[bad_index_at] = 1;
 }
 

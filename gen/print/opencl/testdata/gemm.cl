@@ -144,7 +144,10 @@ static void dnn_tile_mad_f32x4_bcast_4x6_s20_v0_k20_1_24(__global const float* x
 
 // MatMul (result "y")
 __attribute__((reqd_work_group_size(16, 1, 1)))
-__kernel void k_0bcfd1c9d268(__global const float* restrict a0, __global const float* restrict a1, __global float* restrict y0) {
+__kernel void k_93f253ee72eb(__global const float* restrict a0_all, const ulong a0_at, __global const float* restrict a1_all, const ulong a1_at, __global float* restrict y0_all, const ulong y0_at) {
+  __global const float* restrict a0 = a0_all + a0_at;
+  __global const float* restrict a1 = a1_all + a1_at;
+  __global float* restrict y0 = y0_all + y0_at;
   const dnn_index tc = get_global_id(0);
   const dnn_index cg = get_global_id(1);
   if (tc >= 12) return;

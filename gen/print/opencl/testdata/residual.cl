@@ -12,7 +12,9 @@ static float4 dnn_max_float4(float4 x, float4 y) { return ((x > y) | (x != x)) ?
 
 // Conv (result "o")
 __attribute__((reqd_work_group_size(16, 4, 1)))
-__kernel void k_d8f93d68506f(__global const float* restrict a0, __global const float* restrict a1, __write_only image2d_t y0, const dnn_index N) {
+__kernel void k_67e8daf68af8(__global const float* restrict a0_all, const ulong a0_at, __global const float* restrict a1_all, const ulong a1_at, __write_only image2d_t y0, const dnn_index N) {
+  __global const float* restrict a0 = a0_all + a0_at;
+  __global const float* restrict a1 = a1_all + a1_at;
   const dnn_index p3 = get_global_id(0);
   const dnn_index p1 = get_global_id(1);
   const dnn_index g2 = get_global_id(2);
@@ -36,7 +38,9 @@ __kernel void k_d8f93d68506f(__global const float* restrict a0, __global const f
 
 // Conv (result "p") + Add (result "q") + Relu (result "y")
 __attribute__((reqd_work_group_size(16, 4, 1)))
-__kernel void k_956741a68ef4(__read_only image2d_t a0, __global const float* restrict a1, __global const float* restrict a2, __write_only image2d_t y0, const dnn_index N) {
+__kernel void k_03e43ca072de(__read_only image2d_t a0, __global const float* restrict a1_all, const ulong a1_at, __global const float* restrict a2_all, const ulong a2_at, __write_only image2d_t y0, const dnn_index N) {
+  __global const float* restrict a1 = a1_all + a1_at;
+  __global const float* restrict a2 = a2_all + a2_at;
   const dnn_index p3 = get_global_id(0);
   const dnn_index p1 = get_global_id(1);
   const dnn_index g2 = get_global_id(2);
@@ -79,7 +83,9 @@ __kernel void k_956741a68ef4(__read_only image2d_t a0, __global const float* res
 
 // Conv (result "z")
 __attribute__((reqd_work_group_size(4, 16, 1)))
-__kernel void k_f50ea9ca7446(__read_only image2d_t a0, __global const float* restrict a1, __global float* restrict y0, const dnn_index N) {
+__kernel void k_fbbcbce114d3(__read_only image2d_t a0, __global const float* restrict a1_all, const ulong a1_at, __global float* restrict y0_all, const ulong y0_at, const dnn_index N) {
+  __global const float* restrict a1 = a1_all + a1_at;
+  __global float* restrict y0 = y0_all + y0_at;
   const dnn_index tc = get_global_id(0);
   const dnn_index p2 = get_global_id(1);
   const dnn_index g2 = get_global_id(2);

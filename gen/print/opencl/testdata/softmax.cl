@@ -47,8 +47,10 @@ static float4 dnn_exp_float4(float4 x) { return dnn_exp_scaled_float4(x, 0u); }
 
 // Softmax (result "y")
 __attribute__((reqd_work_group_size(64, 1, 1)))
-__kernel void k_866951da13d3(__global const float* restrict a0, __global float* restrict y0, const dnn_index N, __global float* restrict s1_0_all) {
-  __global float* restrict s1_0 = s1_0_all + get_global_id(0) * (size_t)300;
+__kernel void k_a5898b5d2ca9(__global const float* restrict a0_all, const ulong a0_at, __global float* restrict y0_all, const ulong y0_at, const dnn_index N, __global float* restrict s1_0_all, const ulong s1_0_at) {
+  __global const float* restrict a0 = a0_all + a0_at;
+  __global float* restrict y0 = y0_all + y0_at;
+  __global float* restrict s1_0 = s1_0_all + s1_0_at + get_global_id(0) * (size_t)300;
   for (dnn_index task = get_global_id(0); task < N; task += 512) {
     const dnn_index p0 = task;
     float s0_0[1];

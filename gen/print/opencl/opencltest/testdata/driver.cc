@@ -216,8 +216,13 @@ void Start(cl::Program program, const Request& r, const Call& c, cl::Memory bad,
   cl::Int code;
   cl::Kernel kernel = api.CreateKernel(program, c.kernel.c_str(), &code);
   Check(code, "clCreateKernel " + c.kernel);
-  for (size_t i = 0; i < c.args.size(); i++) {
-    const Arg& a = c.args[i];
+  cl::Uint next = 0;
+  const auto set = [&](size_t size, const void* at) {
+    Check(api.SetKernelArg(kernel, next, size, at),
+          "clSetKernelArg " + c.kernel + " " + std::to_string(next));
+    next++;
+  };
+  for (const Arg& a : c.args) {
     cl::Memory memory = bad;
     if (a.kind == kMemory) memory = r.objects[static_cast<size_t>(a.value)].memory;
     if (a.kind == kScratch) {
@@ -227,14 +232,15 @@ void Start(cl::Program program, const Request& r, const Call& c, cl::Memory bad,
       scratch->push_back(memory);
     }
     const int32_t narrow = static_cast<int32_t>(a.value);
-    const void* at = &memory;
-    size_t size = sizeof memory;
     if (a.kind == kIndex) {
-      at = r.index_bytes == 4 ? static_cast<const void*>(&narrow) : &a.value;
-      size = static_cast<size_t>(r.index_bytes);
+      const void* at = r.index_bytes == 4 ? static_cast<const void*>(&narrow) : &a.value;
+      set(static_cast<size_t>(r.index_bytes), at);
+      continue;
     }
-    Check(api.SetKernelArg(kernel, static_cast<cl::Uint>(i), size, at),
-          "clSetKernelArg " + c.kernel + " " + std::to_string(i));
+    set(sizeof memory, &memory);
+    const bool image = a.kind == kMemory && r.objects[static_cast<size_t>(a.value)].image;
+    const uint64_t begin = 0;  // every value is an object of its own
+    if (!image) set(sizeof begin, &begin);
   }
   size_t items[3];
   for (int d = 0; d < 3; d++) items[d] = (c.items[d] + c.group[d] - 1) / c.group[d] * c.group[d];

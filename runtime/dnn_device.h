@@ -1,0 +1,114 @@
+// What a model whose blocks run on a device beside the processor tells of it, and what the host
+// program calls.
+//
+// The runtime itself knows no kind of device: a model's description names the functions of its own.
+#ifndef RULES_DNN_RUNTIME_DNN_DEVICE_H_
+#define RULES_DNN_RUNTIME_DNN_DEVICE_H_
+
+#include "runtime/dnn_model.h"
+
+namespace rules_dnn {
+inline namespace v1 {
+
+struct Backend;
+struct DeviceModel;  // what contexts share: the device, its programs and weights
+
+// A context's part of a device. Backends have more in theirs.
+struct DeviceContext {
+  const Backend* backend;
+  const char* words;  // what the device's driver said of the last failure; never null
+};
+
+// An image object of a context, of four floats a texel.
+struct ImageInfo {
+  Size width, height;
+};
+
+// The device's part of a description.
+struct DeviceInfo {
+  const Backend* backend;
+  const char* source;  // of all kernels
+  size_t source_bytes;
+  const char* const* kernels;  // their names; launches give numbers
+  int32_t kernel_count;
+  const char* const* needs;  // extensions that the device must have
+  int32_t need_count;
+  int32_t index_bytes;      // of an argument that is a symbol's value
+  int32_t group_items;      // the most of a work-group
+  Size arena;               // of intermediate values
+  Size scratch;             // of one worker
+  int32_t workers;          // how many work-items have scratch memory of their own
+  int64_t weights_at;       // where the device's constants begin among all
+  int64_t weights_bytes;    // how many they are
+  const ImageInfo* images;  // that a context has
+  int32_t image_count;
+  const char* const* flags;  // the blocks that may refuse a value
+  int32_t flag_count;
+};
+
+// What an argument of a kernel is.
+enum class DeviceKind : int32_t {
+  kArena,    // elements of the arena from `at` on
+  kWeights,  // of the weights
+  kScratch,  // of the workers' memory
+  kFlag,     // the flag of number `at`, an int
+  kImage,    // the image of number `at`
+  kSymbol,   // the value `at`
+};
+
+struct DeviceArg {
+  DeviceKind kind;
+  int64_t at;
+};
+
+constexpr int kDeviceDims = 3;
+
+// The functions of a kind of device. Those of a context are called by one thread at a time.
+struct Backend {
+  // Finds the device that the options ask for and readies programs and weights. Says to
+  // options.message what is wrong.
+  Status (*model_create)(const DeviceInfo* info, const DeviceOptions& options,
+                         const uint8_t* weights, DeviceModel** model);
+  void (*model_destroy)(DeviceModel* model);
+
+  Status (*context_create)(DeviceModel* model, DeviceContext** context);
+  void (*context_destroy)(DeviceContext* context);
+
+  // Takes what runs with these symbols need.
+  Status (*prepare)(DeviceContext* context, const Description* d, const int64_t* sym);
+
+  Status (*launch)(DeviceContext* context, int32_t kernel, const DeviceArg* args, int32_t count,
+                   const int64_t* global, const int64_t* local);
+
+  // Copy bytes that lie `at` on the device, in bytes, and wait for it.
+  Status (*write)(DeviceContext* context, DeviceArg to, const void* from, int64_t bytes);
+  Status (*read)(DeviceContext* context, void* to, DeviceArg from, int64_t bytes);
+
+  // Ends a run that came to a status: waits, and finds which block refused a value.
+  Status (*finish)(DeviceContext* context, Status status, const char** refused);
+};
+
+}  // namespace v1
+}  // namespace rules_dnn
+
+using dnn_arg = rules_dnn::DeviceArg;
+using dnn_kind = rules_dnn::DeviceKind;
+
+// Starts a kernel on the context's device, after all that was started before.
+static DNN_ALWAYS_INLINE dnn_status dnn_launch(const dnn_ctx* c, int32_t kernel,
+                                               const dnn_arg* args, int32_t count,
+                                               const int64_t* global, const int64_t* local) {
+  return c->device->backend->launch(c->device, kernel, args, count, global, local);
+}
+
+static DNN_ALWAYS_INLINE dnn_status dnn_to_device(const dnn_ctx* c, dnn_arg to, const void* from,
+                                                  int64_t bytes) {
+  return c->device->backend->write(c->device, to, from, bytes);
+}
+
+static DNN_ALWAYS_INLINE dnn_status dnn_from_device(const dnn_ctx* c, void* to, dnn_arg from,
+                                                    int64_t bytes) {
+  return c->device->backend->read(c->device, to, from, bytes);
+}
+
+#endif  // RULES_DNN_RUNTIME_DNN_DEVICE_H_

@@ -1,0 +1,76 @@
+// Package backendtest tests the runtime's OpenCL backend with a library that fails as it is told to.
+package backendtest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// root is the repository's, both for go test and under Bazel.
+const root = "../../.."
+
+var strict = []string{"-std=c++17", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror", "-I" + root}
+
+// program compiles files of C++ and what else it takes.
+func program(t *testing.T, compiler, out string, args ...string) {
+	command := append(append(append([]string{}, strict...), "-o", out), args...)
+	text, err := exec.Command(compiler, command...).CombinedOutput()
+	require.NoError(t, err, "%s", text)
+}
+
+// backend are the sources of the runtime and of its backend.
+func backend(t *testing.T) []string {
+	var out []string
+	for _, pattern := range []string{"runtime/dnn_*.cc", "runtime/opencl/*.cc"} {
+		files, err := filepath.Glob(filepath.Join(root, pattern))
+		require.NoError(t, err)
+		require.NotEmpty(t, files)
+		out = append(out, files...)
+	}
+	return out
+}
+
+// runs runs a program where it finds the library of a folder, or none.
+func runs(t *testing.T, folder, bin string, args ...string) string {
+	cmd := exec.Command(bin, args...)
+	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+folder)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return string(out)
+}
+
+// TestBackend: each failure of the driver is a status with its words, and nothing is left behind; the cache of compiled
+// kernels survives damage.
+func TestBackend(t *testing.T) {
+	for _, c := range []struct {
+		name, compiler string
+		flags          []string
+	}{
+		{"gcc", "g++", []string{"-O1"}},
+		{"address", "clang++", []string{"-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := exec.LookPath(c.compiler); err != nil {
+				t.Skipf("no %s on this machine", c.compiler)
+			}
+			dir := t.TempDir()
+			program(t, c.compiler, filepath.Join(dir, "libOpenCL.so.1"), append(c.flags, "-shared", "-fPIC", "testdata/fake.cc")...)
+			bin := filepath.Join(dir, "driver")
+			args := append(append([]string{}, c.flags...), "-fno-exceptions", "-fno-rtti", "-Wno-missing-field-initializers", "testdata/driver.cc")
+			program(t, c.compiler, bin, append(append(args, backend(t)...), "-pthread", "-ldl")...)
+			assert.Contains(t, runs(t, dir, bin, "all", dir), "all checks passed")
+
+			// A library that is none of OpenCL, and one that cannot be loaded.
+			program(t, c.compiler, filepath.Join(dir, "libOpenCL.so.1"), append(c.flags, "-shared", "-fPIC", "testdata/empty.cc")...)
+			assert.Contains(t, runs(t, dir, bin, "none", "no function cl"), "refused")
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "libOpenCL.so.1"), []byte("no library"), 0o644))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "libOpenCL.so"), []byte("no library"), 0o644))
+			assert.Contains(t, runs(t, dir, bin, "none", "OpenCL library"), "refused")
+		})
+	}
+}

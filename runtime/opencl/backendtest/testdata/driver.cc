@@ -1,0 +1,517 @@
+// Runs a model of one launch by the runtime with the fake OpenCL library, in every way in which a
+// call of it may fail.
+#include <dirent.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <string>
+#include <vector>
+
+#include "runtime/dnn_device.h"
+#include "runtime/opencl/backend.h"
+#include "runtime/opencl/loader.h"
+
+using rules_dnn::Status;
+namespace cl = rules_dnn::opencl;
+
+#define CHECK(x)                                                 \
+  do {                                                           \
+    if (!(x)) {                                                  \
+      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x);    \
+      fprintf(stderr, "message: %s; run: %s\n", message, words); \
+      exit(1);                                                   \
+    }                                                            \
+  } while (0)
+
+namespace {
+
+char message[4096], words[4096];
+
+constexpr char kSource[] = "the kernels";
+constexpr const char* kKernels[] = {"add"};
+constexpr const char* kNeeds[] = {"cl_khr_fp64"};
+constexpr const char* kFlags[] = {"Other (unused)", "Add (the node)"};
+constexpr rules_dnn::ImageInfo kImages[] = {{{1, 0, 0, -1}, {0, 3, -1, -1}}};
+constexpr rules_dnn::DeviceInfo kDevice = {&cl::kBackend,
+                                           kSource,
+                                           sizeof(kSource) - 1,
+                                           kKernels,
+                                           1,
+                                           kNeeds,
+                                           1,
+                                           4,
+                                           64,
+                                           {8, 256, 0, -1},
+                                           {0, 64, -1, -1},
+                                           8,
+                                           64,
+                                           4,
+                                           kImages,
+                                           1,
+                                           kFlags,
+                                           2};
+
+struct alignas(64) Weights {
+  uint8_t others[64];
+  float w;
+};
+constexpr Weights kWeights = {{}, 1};
+constexpr rules_dnn::SymbolInfo kSymbols[] = {{"N", 0, 1000000, false, {}}};
+constexpr rules_dnn::Dim kDims[] = {{{1, 0, 0, -1}, "N"}};
+constexpr rules_dnn::TensorInfo kInputs[] = {{"x", "f32", 4, 1, kDims}};
+constexpr rules_dnn::TensorInfo kOutputs[] = {{"y", "f32", 4, 1, kDims}};
+
+// y lies in the arena from byte 128 + 4 * N on, x from 128 on.
+Status Program(const rules_dnn::Ctx* c) {
+  const int64_t n = c->sym[0];
+  Status s = dnn_to_device(c, {dnn_kind::kArena, 128}, c->in[0], 4 * n);
+  if (s != Status::kOk) return dnn_refuse(c, s, "x");
+  const dnn_arg args[] = {{dnn_kind::kArena, 32 + n},
+                          {dnn_kind::kArena, 32},
+                          {dnn_kind::kWeights, 0},
+                          {dnn_kind::kSymbol, n},
+                          {dnn_kind::kFlag, 1}};
+  const int64_t global[] = {(n + 63) / 64 * 64, 1, 1}, local[] = {64, 1, 1};
+  s = dnn_launch(c, 0, args, 5, global, local);
+  if (s != Status::kOk) return dnn_refuse(c, s, "Add (the node)");
+  s = dnn_from_device(c, c->out[0], {dnn_kind::kArena, 128 + 4 * n}, 4 * n);
+  if (s != Status::kOk) return dnn_refuse(c, s, "y");
+  return Status::kOk;
+}
+
+const rules_dnn::Description kDescription = {"fake",
+                                             "test",
+                                             1,
+                                             1,
+                                             kSymbols,
+                                             0,
+                                             nullptr,
+                                             1,
+                                             kInputs,
+                                             1,
+                                             kOutputs,
+                                             nullptr,
+                                             0,
+                                             {0, 0, -1, -1},
+                                             kWeights.others,
+                                             68,
+                                             nullptr,
+                                             nullptr,
+                                             0,
+                                             nullptr,
+                                             Program,
+                                             nullptr,
+                                             0,
+                                             &kDevice};
+
+// The fake library's own functions.
+void (*fail)(const char*, int, int);
+int (*count)(const char*);
+int (*alive)();
+
+int64_t taken = 0;
+void* Allocate(void*, size_t bytes, size_t alignment) {
+  void* p = nullptr;
+  if (posix_memalign(&p, alignment, bytes) == 0) ++taken;
+  return p;
+}
+void Release(void*, void* p, size_t) {
+  --taken;
+  free(p);
+}
+
+rules_dnn::DeviceOptions Options() {
+  rules_dnn::DeviceOptions o = {};
+  o.host.common.size = sizeof(o);
+  o.host.common.allocate = Allocate;
+  o.host.common.release = Release;
+  o.message = message;
+  o.message_bytes = sizeof(message);
+  return o;
+}
+
+Status Create(const rules_dnn::DeviceOptions& o, rules_dnn::Model** model) {
+  message[0] = words[0] = 0;
+  return rules_dnn::ModelCreate(&kDescription, &o.host.common, model);
+}
+
+// One run of N elements; checks the numbers where it succeeds.
+Status RunOnce(rules_dnn::Context* context, int64_t n, float first) {
+  std::vector<float> x(static_cast<size_t>(n), 2), y(static_cast<size_t>(n), 0);
+  if (n > 0) x[0] = first;
+  const void* in[] = {x.data()};
+  void* out[] = {y.data()};
+  const Status s = rules_dnn::Run(context, &n, in, out);
+  rules_dnn::ExplainRun(context, words, sizeof(words));
+  if (s == Status::kOk) {
+    for (size_t i = 0; i < y.size(); ++i) CHECK(y[i] == x[i] + 1 + static_cast<float>(n));
+  }
+  return s;
+}
+
+// All that a model's life has: what fails first.
+Status Scenario(const rules_dnn::DeviceOptions& o) {
+  rules_dnn::Model* model = nullptr;
+  Status s = Create(o, &model);
+  if (s != Status::kOk) {
+    CHECK(model == nullptr);
+    return s;
+  }
+  rules_dnn::Context *a = nullptr, *b = nullptr;
+  CHECK(rules_dnn::ContextCreate(model, &a) == Status::kOk);
+  CHECK(rules_dnn::ContextCreate(model, &b) == Status::kOk);
+  rules_dnn::ModelDestroy(model);
+  for (const int64_t n : {3, 70, 3, 0, 100}) {
+    for (rules_dnn::Context* c : {a, b}) {
+      if (s == Status::kOk) s = RunOnce(c, n, 2);
+    }
+  }
+  rules_dnn::ContextDestroy(a);
+  rules_dnn::ContextDestroy(b);
+  return s;
+}
+
+void Clean() {
+  CHECK(alive() == 0);
+  CHECK(taken == 0);
+}
+
+struct Expected {
+  const char* function;
+  int code;
+  Status status;
+};
+
+// Every call of every function fails once, with each code that drivers give there.
+void TestFailures() {
+  const Expected all[] = {
+      {"clGetPlatformIDs", -1001, Status::kNoDevice},
+      {"clCreateContext", -2, Status::kDeviceLost},
+      {"clCreateContext", -5, Status::kDeviceResources},
+      {"clCreateCommandQueue", -6, Status::kOutOfMemory},
+      {"clCreateProgramWithSource", -5, Status::kDeviceResources},
+      {"clBuildProgram", -11, Status::kBuildFailed},
+      {"clBuildProgram", -3, Status::kUnsupportedDevice},
+      {"clCreateKernel", -46, Status::kBuildFailed},
+      {"clCreateKernel", -5, Status::kDeviceResources},
+      {"clCreateBuffer", -4, Status::kDeviceMemory},
+      {"clCreateBuffer", -61, Status::kDeviceMemory},
+      {"clCreateImage", -4, Status::kDeviceMemory},
+      {"clSetKernelArg", -38, Status::kDeviceFailed},
+      {"clEnqueueNDRangeKernel", -5, Status::kDeviceResources},
+      {"clEnqueueNDRangeKernel", -54, Status::kDeviceResources},
+      {"clEnqueueNDRangeKernel", -4, Status::kDeviceMemory},
+      {"clEnqueueNDRangeKernel", -36, Status::kDeviceLost},
+      {"clEnqueueWriteBuffer", -5, Status::kDeviceResources},
+      {"clEnqueueReadBuffer", -14, Status::kDeviceLost},
+      {"clEnqueueReadBuffer", -9999, Status::kDeviceLost},
+      {"clEnqueueReadBuffer", -36, Status::kDeviceLost},
+  };
+  for (const Expected& e : all) {
+    fail("", 0, 0);
+    CHECK(Scenario(Options()) == Status::kOk);
+    Clean();
+    const int calls = count(e.function);
+    CHECK(calls > 0);
+    for (int n = 1; n <= calls; ++n) {
+      fail(e.function, n, e.code);
+      CHECK(Scenario(Options()) == e.status);
+      const char* const said = words[0] != 0 ? words : message;
+      if (e.status >= Status::kNoOpenCl) {
+        CHECK(strstr(said, e.function) != nullptr);
+        CHECK(strstr(said, ("(" + std::to_string(e.code) + ")").c_str()) != nullptr);
+      }
+      if (e.status == Status::kBuildFailed && strcmp(e.function, "clBuildProgram") == 0) {
+        CHECK(strstr(said, "line 7: no such thing") != nullptr);
+      }
+      Clean();
+    }
+  }
+  fail("clGetDeviceInfo", 0, -5);  // of each call: nothing is known of any device
+  CHECK(Scenario(Options()) != Status::kOk);
+  Clean();
+  fail("", 0, 0);
+}
+
+// The message is a text whatever is wrong.
+void TestMessage() {
+  rules_dnn::DeviceOptions o = Options();
+  o.host.variant = "none";
+  rules_dnn::Model* model = nullptr;
+  strcpy(message, "of the last time");
+  CHECK(rules_dnn::ModelCreate(&kDescription, &o.host.common, &model) == Status::kBadOptions);
+  CHECK(message[0] == 0);
+  rules_dnn::Description without = kDescription;
+  without.device = nullptr;
+  o = Options();
+  CHECK(rules_dnn::ModelCreate(&without, &o.host.common, &model) == Status::kBadOptions);
+  o.message = nullptr;
+  o.message_bytes = 0;
+  CHECK(rules_dnn::ModelCreate(&without, &o.host.common, &model) == Status::kOk);
+  rules_dnn::ModelDestroy(model);
+  o.cache = "x";
+  CHECK(rules_dnn::ModelCreate(&without, &o.host.common, &model) == Status::kBadOptions);
+  Clean();
+}
+
+// A context that failed for want of memory runs again once there is some.
+void TestRecovers() {
+  rules_dnn::Model* model = nullptr;
+  rules_dnn::Context* context = nullptr;
+  CHECK(Create(Options(), &model) == Status::kOk);
+  CHECK(rules_dnn::ContextCreate(model, &context) == Status::kOk);
+  for (const char* f :
+       {"clCreateCommandQueue", "clCreateKernel", "clCreateBuffer", "clCreateImage"}) {
+    fail(f, 1, -4);
+    const int64_t n = 1000 + static_cast<int64_t>(strlen(f)) * 1000;
+    const Status s = RunOnce(context, n, 1);
+    CHECK(s == Status::kOk || s == Status::kDeviceMemory);
+    fail("", 0, 0);
+    CHECK(RunOnce(context, n, 1) == Status::kOk);
+  }
+  rules_dnn::ContextDestroy(context);
+  rules_dnn::ModelDestroy(model);
+  Clean();
+}
+
+// A kernel that refuses a value is named, and the next run begins afresh.
+void TestRefuses() {
+  rules_dnn::Model* model = nullptr;
+  rules_dnn::Context* context = nullptr;
+  CHECK(Create(Options(), &model) == Status::kOk);
+  CHECK(rules_dnn::ContextCreate(model, &context) == Status::kOk);
+  CHECK(RunOnce(context, 5, -1) == Status::kBadValue);
+  CHECK(strstr(words, "Add (the node)") != nullptr);
+  CHECK(RunOnce(context, 5, 1) == Status::kOk);
+  fail("clEnqueueReadBuffer", 2, -36);  // that of the flags
+  CHECK(RunOnce(context, 5, -1) == Status::kDeviceLost);
+  fail("", 0, 0);
+  rules_dnn::ContextDestroy(context);
+  rules_dnn::ModelDestroy(model);
+  Clean();
+}
+
+// Nothing is allocated in a run whose dims are known.
+void TestAllocatesNothing() {
+  rules_dnn::Model* model = nullptr;
+  rules_dnn::Context* context = nullptr;
+  CHECK(Create(Options(), &model) == Status::kOk);
+  CHECK(rules_dnn::ContextCreate(model, &context) == Status::kOk);
+  int64_t n = 9;
+  CHECK(rules_dnn::Reserve(context, &n) == Status::kOk);
+  fail("", 0, 0);
+  const int before = alive();
+  const int64_t host = taken;
+  for (int i = 0; i < 5; ++i) CHECK(RunOnce(context, 9, 1) == Status::kOk);
+  CHECK(alive() == before && taken == host);
+  CHECK(count("clCreateBuffer") == 0 && count("clCreateImage") == 0 &&
+        count("clCreateKernel") == 0);
+  rules_dnn::ContextDestroy(context);
+  rules_dnn::ModelDestroy(model);
+  for (int i = 0; i < 1000; ++i) CHECK(Scenario(Options()) == Status::kOk);
+  Clean();
+}
+
+Status With(const char* platform, const char* device) {
+  rules_dnn::DeviceOptions o = Options();
+  o.platform = platform;
+  o.device = device;
+  const Status s = Scenario(o);
+  Clean();
+  return s;
+}
+
+void TestChoice() {
+  CHECK(With("1", nullptr) == Status::kOk);
+  CHECK(With("Two", "GPU") == Status::kOk);
+  CHECK(With("Fake One", "0") == Status::kOk);
+  CHECK(With(nullptr, "slow") == Status::kOk);
+  CHECK(With("7", nullptr) == Status::kNoDevice);
+  CHECK(With("One", "GPU") == Status::kNoDevice);
+  CHECK(strstr(message, "platform 1 \"Fake Two\" with device 0 \"fast GPU\"") != nullptr);
+  setenv("FAKE_PLATFORMS", "0", 1);
+  CHECK(With(nullptr, nullptr) == Status::kNoDevice);
+  unsetenv("FAKE_PLATFORMS");
+  setenv("FAKE_EXTENSIONS", "cl_khr_fp64_not", 1);
+  CHECK(With(nullptr, nullptr) == Status::kUnsupportedDevice);
+  CHECK(strcmp(message, "fast GPU has no cl_khr_fp64") == 0);
+  unsetenv("FAKE_EXTENSIONS");
+  setenv("FAKE_GROUP", "32", 1);
+  CHECK(With(nullptr, nullptr) == Status::kUnsupportedDevice);
+  unsetenv("FAKE_GROUP");
+  setenv("FAKE_IMAGES", "0", 1);
+  CHECK(With(nullptr, nullptr) == Status::kUnsupportedDevice);
+  unsetenv("FAKE_IMAGES");
+  rules_dnn::DeviceOptions o = Options();
+  o.message_bytes = 5;  // what does not fit is left out
+  o.platform = "7";
+  CHECK(Scenario(o) == Status::kNoDevice && strcmp(message, "no d") == 0);
+  Clean();
+}
+
+// The application's own context and queue.
+void TestOwn() {
+  cl::Api api;
+  const char* error = nullptr;
+  CHECK(cl::Load(&api, &error));
+  cl::Platform platforms[2];
+  cl::Uint n = 0;
+  cl::Device device;
+  api.GetPlatformIDs(2, platforms, &n);
+  api.GetDeviceIDs(platforms[0], cl::kAllDevices, 1, &device, &n);
+  const cl::Context context = api.CreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
+  const cl::Context other = api.CreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
+  const cl::Queue queue = api.CreateCommandQueue(context, device, 0, nullptr);
+  const int before = alive();
+  rules_dnn::DeviceOptions o = Options();
+  o.queue = queue;
+  CHECK(Scenario(o) == Status::kBadOptions);
+  o.context = other;
+  CHECK(Scenario(o) == Status::kBadOptions && strstr(message, "another context") != nullptr);
+  o.context = context;
+  CHECK(Scenario(o) == Status::kOk);
+  o.device = "GPU";
+  CHECK(Scenario(o) == Status::kBadOptions && strstr(message, "another device") != nullptr);
+  o.device = nullptr;
+  setenv("FAKE_QUEUE", "out of order", 1);
+  CHECK(Scenario(o) == Status::kBadOptions && strstr(message, "in order") != nullptr);
+  unsetenv("FAKE_QUEUE");
+  o.queue = nullptr;
+  CHECK(Scenario(o) == Status::kOk);
+  o.device = "GPU";
+  CHECK(Scenario(o) == Status::kNoDevice);
+  o.device = nullptr;
+  o.platform = "0";
+  CHECK(Scenario(o) == Status::kBadOptions);
+  o.platform = nullptr;
+  for (const char* f : {"clRetainContext", "clGetContextInfo"}) {
+    fail(f, 1, -34);
+    CHECK(Scenario(o) != Status::kOk);
+  }
+  o.queue = queue;
+  for (const char* f : {"clRetainCommandQueue", "clGetCommandQueueInfo"}) {
+    for (int i = 1; i <= 3; ++i) {
+      fail(f, i, -36);
+      CHECK(Scenario(o) != Status::kOk);
+    }
+  }
+  fail("", 0, 0);
+  CHECK(alive() == before && taken == 0);
+  api.ReleaseCommandQueue(queue);
+  api.ReleaseContext(context);
+  api.ReleaseContext(other);
+  Clean();
+}
+
+std::vector<std::string> Entries(const std::string& folder) {
+  std::vector<std::string> out;
+  DIR* const d = opendir(folder.c_str());
+  if (d == nullptr) return out;
+  while (const dirent* e = readdir(d)) {
+    if (e->d_name[0] != '.') out.push_back(folder + "/" + e->d_name);
+  }
+  closedir(d);
+  return out;
+}
+
+std::string Contents(const std::string& path) {
+  std::string s;
+  FILE* const f = fopen(path.c_str(), "rb");
+  CHECK(f != nullptr);
+  for (int c; (c = fgetc(f)) != EOF;) s += static_cast<char>(c);
+  fclose(f);
+  return s;
+}
+
+void Put(const std::string& path, const std::string& text) {
+  FILE* const f = fopen(path.c_str(), "wb");
+  CHECK(f != nullptr && fwrite(text.data(), 1, text.size(), f) == text.size());
+  fclose(f);
+}
+
+// Whether a model is created without the driver's compiler.
+bool FromCache(const rules_dnn::DeviceOptions& o) {
+  fail("", 0, 0);
+  CHECK(Scenario(o) == Status::kOk);
+  const bool built = count("clCreateProgramWithSource") > 0;
+  CHECK(built || count("clCreateProgramWithBinary") == 1);
+  Clean();
+  return !built;
+}
+
+void TestCache(const std::string& folder) {
+  const std::string cache = folder + "/cache";
+  rules_dnn::DeviceOptions o = Options();
+  o.cache = cache.c_str();
+  CHECK(!FromCache(o));
+  CHECK(Entries(cache).size() == 1);
+  const std::string path = Entries(cache)[0], whole = Contents(path);
+  CHECK(path.rfind(".clbin") == path.size() - 6);
+  CHECK(FromCache(o));
+  for (size_t i = 0; i < whole.size(); ++i) {  // each byte damaged, and each shorter file
+    std::string bad = whole;
+    bad[i] = static_cast<char>(bad[i] ^ 1);
+    Put(path, bad);
+    CHECK(!FromCache(o));
+    CHECK(Contents(path) == whole);
+    Put(path, whole.substr(0, i));
+    CHECK(!FromCache(o));
+    CHECK(Contents(path) == whole);
+  }
+  Put(path, whole + "x");
+  CHECK(!FromCache(o) && FromCache(o));
+  for (const char* f : {"clCreateProgramWithBinary", "clBuildProgram"}) {
+    fail(f, 1, -42);  // the driver refuses its own binary
+    CHECK(Scenario(o) == Status::kOk && count("clCreateProgramWithSource") == 1);
+    Clean();
+  }
+  fail("clGetProgramInfo", 0, -5);
+  CHECK(Scenario(o) == Status::kOk);
+  Clean();
+  setenv("FAKE_DRIVER", "2.0", 1);  // another driver, another entry
+  CHECK(!FromCache(o) && FromCache(o));
+  CHECK(Entries(cache).size() == 2);
+  Put(Entries(cache)[0], Contents(Entries(cache)[1]));  // a foreign entry by this name
+  unsetenv("FAKE_DRIVER");
+  const bool first = FromCache(o);
+  setenv("FAKE_DRIVER", "2.0", 1);
+  CHECK(first != FromCache(o));
+  unsetenv("FAKE_DRIVER");
+  const std::string file = folder + "/file";
+  Put(file, "");
+  o.cache = file.c_str();  // no folder
+  CHECK(!FromCache(o) && !FromCache(o));
+  o.cache = "/dev/full/cache";
+  CHECK(!FromCache(o));
+  CHECK(Entries(cache).size() == 2);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  if (strcmp(argv[1], "none") == 0) {
+    CHECK(Scenario(Options()) == Status::kNoOpenCl && taken == 0);
+    CHECK(strstr(message, argv[2]) != nullptr);
+    puts("refused");
+    return 0;
+  }
+  void* const fake = dlopen("libOpenCL.so.1", RTLD_NOW);
+  CHECK(fake != nullptr);
+  fail = reinterpret_cast<decltype(fail)>(dlsym(fake, "fake_fail"));
+  count = reinterpret_cast<decltype(count)>(dlsym(fake, "fake_calls"));
+  alive = reinterpret_cast<decltype(alive)>(dlsym(fake, "fake_alive"));
+  CHECK(fail != nullptr && count != nullptr && alive != nullptr);
+  TestFailures();
+  TestMessage();
+  TestRecovers();
+  TestRefuses();
+  TestAllocatesNothing();
+  TestChoice();
+  TestOwn();
+  TestCache(argv[2]);
+  puts("all checks passed");
+  return 0;
+}

@@ -1,0 +1,225 @@
+#include "runtime/opencl/find.h"
+
+#include <string.h>
+
+namespace rules_dnn {
+inline namespace v1 {
+namespace opencl {
+namespace {
+
+constexpr Uint kMost = 32;     // platforms, and devices of one
+constexpr size_t kName = 256;  // bytes of a name that count
+
+// The number that a text is, or -1.
+int64_t Number(const char* s) {
+  int64_t n = 0;
+  const char* const begin = s;
+  for (; *s >= '0' && *s <= '9' && s - begin < 9; ++s) n = n * 10 + (*s - '0');
+  return s == begin || *s != 0 ? -1 : n;
+}
+
+// Whether the i-th thing, of this name, is meant.
+bool Meant(const char* want, int64_t i, const char* name) {
+  if (want == nullptr || *want == 0) return true;
+  const int64_t n = Number(want);
+  return n >= 0 ? n == i : strstr(name, want) != nullptr;
+}
+
+struct Name {
+  char text[kName];
+};
+
+Name PlatformName(const Api& api, Platform platform) {
+  Name name = {};
+  if (api.GetPlatformInfo(platform, kPlatformName, kName - 1, name.text, nullptr) != kSuccess) {
+    name.text[0] = 0;
+  }
+  return name;
+}
+
+Name DeviceName(const Api& api, Device device) {
+  Name name = {};
+  if (api.GetDeviceInfo(device, kDeviceName, kName - 1, name.text, nullptr) != kSuccess) {
+    name.text[0] = 0;
+  }
+  return name;
+}
+
+// A search through devices.
+struct Search {
+  const Api* api;
+  const DeviceOptions* options;
+  int64_t seen;  // devices
+  Device found;  // null: none yet
+  Device devices[kMost];
+};
+
+// Takes the first of some devices that is meant.
+void Look(Search* s, Uint count) {
+  for (Uint i = 0; i < count && i < kMost; ++i) {
+    if (s->found == nullptr &&
+        Meant(s->options->device, s->seen, DeviceName(*s->api, s->devices[i]).text)) {
+      s->found = s->devices[i];
+    }
+    ++s->seen;
+  }
+}
+
+// Names what there is, where nothing of it is meant.
+void List(const Api& api, const Platform* platforms, Uint count, Words* words) {
+  Device devices[kMost];
+  for (Uint i = 0; i < count; ++i) {
+    words->Add(i == 0 ? "; there are " : ", ").Add("platform ").Add(int64_t{i}).Add(" \"");
+    words->Add(PlatformName(api, platforms[i]).text).Add("\"");
+    Uint n = 0;
+    if (api.GetDeviceIDs(platforms[i], kAllDevices, kMost, devices, &n) != kSuccess) n = 0;
+    for (Uint k = 0; k < n && k < kMost; ++k) {
+      words->Add(k == 0 ? " with " : ", ").Add("device ").Add(int64_t{k}).Add(" \"");
+      words->Add(DeviceName(api, devices[k]).text).Add("\"");
+    }
+  }
+}
+
+// Without a device's name a GPU comes before others.
+Status Choose(const Api& api, const DeviceOptions& o, Device* device, Words* words) {
+  Platform platforms[kMost];
+  Uint count = 0;
+  const Int code = api.GetPlatformIDs(kMost, platforms, &count);
+  if (code != kSuccess) return Failed(words, "clGetPlatformIDs", code);
+  if (count > kMost) count = kMost;
+  if (count == 0) return Failed(words, Status::kNoDevice, "no OpenCL platform is installed");
+  const bool any = o.device == nullptr || *o.device == 0;
+  Search s = {&api, &o, 0, nullptr, {}};
+  const Bits types[] = {any ? kGpus : kAllDevices, kAllDevices};
+  for (const Bits type : types) {
+    for (Uint i = 0; i < count && s.found == nullptr; ++i) {
+      if (!Meant(o.platform, i, PlatformName(api, platforms[i]).text)) continue;
+      Uint n = 0;
+      if (api.GetDeviceIDs(platforms[i], type, kMost, s.devices, &n) == kSuccess) Look(&s, n);
+    }
+    if (s.found != nullptr) break;
+  }
+  *device = s.found;
+  if (s.found != nullptr) return Status::kOk;
+  Failed(words, Status::kNoDevice, "no device is like that");
+  words->Add(" (platform: ").Add(o.platform == nullptr ? "any" : o.platform);
+  words->Add(", device: ").Add(o.device == nullptr ? "any" : o.device).Add(")");
+  List(api, platforms, count, words);
+  return Status::kNoDevice;
+}
+
+// The device of the application's context: its only one, or the one that is meant.
+Status OfContext(const Api& api, const DeviceOptions& o, Device* device, Words* words) {
+  Search s = {&api, &o, 0, nullptr, {}};
+  size_t bytes = 0;
+  const Int code = api.GetContextInfo(static_cast<Context>(o.context), kContextDevices,
+                                      sizeof(s.devices), s.devices, &bytes);
+  if (code != kSuccess) {
+    Failed(words, "clGetContextInfo", code);
+    return Status::kBadOptions;
+  }
+  Look(&s, static_cast<Uint>(bytes / sizeof(Device)));
+  *device = s.found;
+  if (s.found != nullptr) return Status::kOk;
+  return Failed(words, Status::kNoDevice, "the context has no device of the name or number");
+}
+
+// The application's queue must be of its context, and in order.
+Status OfQueue(const Api& api, const DeviceOptions& o, Device* device, Words* words) {
+  const Queue queue = static_cast<Queue>(o.queue);
+  Context context = nullptr;
+  Bits properties = 0;
+  Int code = api.GetCommandQueueInfo(queue, kQueueContext, sizeof(context), &context, nullptr);
+  if (code == kSuccess) {
+    code = api.GetCommandQueueInfo(queue, kQueueDevice, sizeof(*device), device, nullptr);
+  }
+  if (code == kSuccess) {
+    code =
+        api.GetCommandQueueInfo(queue, kQueueProperties, sizeof(properties), &properties, nullptr);
+  }
+  if (code != kSuccess) {
+    Failed(words, "clGetCommandQueueInfo", code);
+    return Status::kBadOptions;
+  }
+  if (context != static_cast<Context>(o.context)) {
+    return Failed(words, Status::kBadOptions, "the queue is of another context than the options'");
+  }
+  if ((properties & kOutOfOrder) != 0) {
+    return Failed(words, Status::kBadOptions, "the queue is out of order; want one in order");
+  }
+  if (!Meant(o.device, -1, DeviceName(api, *device).text)) {
+    return Failed(words, Status::kBadOptions, "the queue is of another device than the options'");
+  }
+  return Status::kOk;
+}
+
+// Whether a word is in a list of words with spaces between.
+bool Has(const char* list, const char* word) {
+  const size_t n = strlen(word);
+  for (const char* at = list; (at = strstr(at, word)) != nullptr; at += n) {
+    if ((at == list || at[-1] == ' ') && (at[n] == 0 || at[n] == ' ')) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Status Find(const Api& api, const DeviceOptions& o, Found* found, Words* words) {
+  *found = {nullptr, static_cast<Context>(o.context), static_cast<Queue>(o.queue)};
+  if (o.context == nullptr) {
+    if (o.queue == nullptr) return Choose(api, o, &found->device, words);
+    return Failed(words, Status::kBadOptions, "the options bring a queue and not its context");
+  }
+  if (o.platform != nullptr) {
+    return Failed(words, Status::kBadOptions, "the options bring a context and name a platform");
+  }
+  if (o.queue != nullptr) return OfQueue(api, o, &found->device, words);
+  return OfContext(api, o, &found->device, words);
+}
+
+Status InfoText(const Api& api, Device device, Uint what, Bytes* text, Words* words) {
+  size_t n = 0;
+  Int code = api.GetDeviceInfo(device, what, 0, nullptr, &n);
+  if (code != kSuccess) return Failed(words, "clGetDeviceInfo", code);
+  if (!text->Resize(n + 1)) return Status::kOutOfMemory;
+  code = api.GetDeviceInfo(device, what, n, text->data(), nullptr);
+  if (code != kSuccess) return Failed(words, "clGetDeviceInfo", code);
+  text->data()[n] = 0;
+  return Status::kOk;
+}
+
+Status Check(const Api& api, Device device, const DeviceInfo& info, const Options& options,
+             Words* words) {
+  Bytes extensions(options);
+  const Status status = InfoText(api, device, kDeviceExtensions, &extensions, words);
+  if (status != Status::kOk) return status;
+  for (int32_t i = 0; i < info.need_count; ++i) {
+    if (Has(extensions.text(), info.needs[i])) continue;
+    Failed(words, Status::kUnsupportedDevice, DeviceName(api, device).text);
+    words->Add(" has no ").Add(info.needs[i]);
+    return Status::kUnsupportedDevice;
+  }
+  size_t items = 0;
+  Uint images = 0;
+  Int code = api.GetDeviceInfo(device, kDeviceMaxGroup, sizeof(items), &items, nullptr);
+  if (code == kSuccess) {
+    code = api.GetDeviceInfo(device, kDeviceImages, sizeof(images), &images, nullptr);
+  }
+  if (code != kSuccess) return Failed(words, "clGetDeviceInfo", code);
+  if (items < static_cast<size_t>(info.group_items)) {
+    Failed(words, Status::kUnsupportedDevice, DeviceName(api, device).text);
+    words->Add(" has work-groups of ").Add(static_cast<int64_t>(items));
+    words->Add(" work-items at most; the kernels have up to ").Add(int64_t{info.group_items});
+    return Status::kUnsupportedDevice;
+  }
+  if (images == 0 && info.image_count > 0) {
+    Failed(words, Status::kUnsupportedDevice, DeviceName(api, device).text);
+    words->Add(" has no images");
+    return Status::kUnsupportedDevice;
+  }
+  return Status::kOk;
+}
+
+}  // namespace opencl
+}  // namespace v1
+}  // namespace rules_dnn

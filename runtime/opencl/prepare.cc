@@ -1,0 +1,141 @@
+// What a context has of the device: its queue, its kernels and its memory.
+#include <string.h>
+
+#include "runtime/dnn_index.h"
+#include "runtime/dnn_sizes.h"
+#include "runtime/opencl/state.h"
+
+namespace rules_dnn {
+inline namespace v1 {
+namespace opencl {
+namespace {
+
+// OpenCL has no buffers without bytes, and kernels want one even where they touch nothing of it.
+constexpr size_t kLeastBytes = 64;
+
+void Release(const Api& api, Memory* memory) {
+  if (*memory != nullptr) api.ReleaseMemObject(*memory);
+  *memory = nullptr;
+}
+
+// Makes room for so many bytes; what was in it is lost.
+Status Grow(ContextState* c, Room* room, int64_t bytes, Words* words) {
+  const size_t want =
+      bytes < static_cast<int64_t>(kLeastBytes) ? kLeastBytes : static_cast<size_t>(bytes);
+  if (want <= room->bytes) return Status::kOk;
+  const Api& api = c->shared->api;
+  Release(api, &room->memory);
+  room->bytes = 0;
+  Int code = kSuccess;
+  room->memory = api.CreateBuffer(c->shared->context, kReadWrite, want, nullptr, &code);
+  if (room->memory == nullptr) {
+    const Status status = Failed(words, "clCreateBuffer", code);
+    words->Add(", of ").Add(static_cast<int64_t>(want)).Add(" bytes");
+    return status;
+  }
+  room->bytes = want;
+  return Status::kOk;
+}
+
+Status Paint(ContextState* c, Picture* picture, int64_t width, int64_t height, Words* words) {
+  if (width < 1) width = 1;
+  if (height < 1) height = 1;
+  if (picture->memory != nullptr && picture->width == width && picture->height == height) {
+    return Status::kOk;
+  }
+  const Api& api = c->shared->api;
+  Release(api, &picture->memory);
+  const ImageFormat format = {kRgba, kFloat};
+  ImageDesc desc = {};
+  desc.type = kImage2D;
+  desc.width = static_cast<size_t>(width);
+  desc.height = static_cast<size_t>(height);
+  Int code = kSuccess;
+  picture->memory = api.CreateImage(c->shared->context, kReadWrite, &format, &desc, nullptr, &code);
+  if (picture->memory == nullptr) {
+    const Status status = Failed(words, "clCreateImage", code);
+    words->Add(", of ").Add(width).Add(" times ").Add(height).Add(" texels");
+    return status;
+  }
+  picture->width = width;
+  picture->height = height;
+  return Status::kOk;
+}
+
+// All flags are 0 before a run; a run that sets some has them cleared.
+Status MakeFlags(ContextState* c, Words* words) {
+  const size_t bytes = static_cast<size_t>(c->shared->info->flag_count) * sizeof(int32_t);
+  Status status = Grow(c, &c->flags, static_cast<int64_t>(bytes), words);
+  if (status != Status::kOk || bytes == 0) return status;
+  memset(c->read_flags, 0, bytes);
+  const Int code = c->shared->api.EnqueueWriteBuffer(c->queue, c->flags.memory, 1, 0, bytes,
+                                                     c->read_flags, 0, nullptr, nullptr);
+  return code == kSuccess ? status : Failed(words, "clEnqueueWriteBuffer", code);
+}
+
+}  // namespace
+
+Status Start(ContextState* c, Words* words) {
+  if (c->started) return Status::kOk;
+  const SharedState& m = *c->shared;
+  Int code = kSuccess;
+  if (c->queue == nullptr && m.queue != nullptr) {
+    code = m.api.RetainCommandQueue(m.queue);
+    if (code != kSuccess) return Failed(words, "clRetainCommandQueue", code);
+    c->queue = m.queue;
+  } else if (c->queue == nullptr) {
+    c->queue = m.api.CreateCommandQueue(m.context, m.device, 0, &code);
+    if (c->queue == nullptr) return Failed(words, "clCreateCommandQueue", code);
+  }
+  for (int32_t i = 0; i < m.info->kernel_count; ++i) {
+    if (c->kernels[i] != nullptr) continue;
+    c->kernels[i] = m.api.CreateKernel(m.program, m.info->kernels[i], &code);
+    if (c->kernels[i] == nullptr) {
+      const Status status = Failed(words, "clCreateKernel", code);
+      words->Add(" of ").Add(m.info->kernels[i]);
+      return status;
+    }
+  }
+  const Status status = MakeFlags(c, words);
+  c->started = status == Status::kOk;
+  return status;
+}
+
+void Stop(ContextState* c) {
+  const SharedState& m = *c->shared;
+  if (c->queue != nullptr) m.api.Finish(c->queue);
+  Release(m.api, &c->arena.memory);
+  Release(m.api, &c->scratch.memory);
+  Release(m.api, &c->flags.memory);
+  for (int32_t i = 0; i < m.info->image_count; ++i) Release(m.api, &c->pictures[i].memory);
+  for (int32_t i = 0; i < m.info->kernel_count; ++i) {
+    if (c->kernels[i] != nullptr) m.api.ReleaseKernel(c->kernels[i]);
+  }
+  if (c->queue != nullptr) m.api.ReleaseCommandQueue(c->queue);
+}
+
+Status Prepare(DeviceContext* context, const Description* d, const int64_t* sym) {
+  ContextState* const c = State(context);
+  const DeviceInfo& info = *c->shared->info;
+  Words words(c->text, sizeof(c->text));
+  int64_t arena = 0, scratch = 0;
+  Status status = EvalSize(d, info.arena, sym, &arena);
+  if (status == Status::kOk) status = EvalSize(d, info.scratch, sym, &scratch);
+  int bad = 0;
+  scratch = dnn_mul_checked(scratch, info.workers, &bad);
+  if (status == Status::kOk && bad) status = Status::kTooLarge;
+  if (status == Status::kOk) status = Start(c, &words);
+  if (status == Status::kOk) status = Grow(c, &c->arena, arena, &words);
+  if (status == Status::kOk) status = Grow(c, &c->scratch, scratch, &words);
+  for (int32_t i = 0; i < info.image_count && status == Status::kOk; ++i) {
+    int64_t width = 0, height = 0;
+    status = EvalSize(d, info.images[i].width, sym, &width);
+    if (status == Status::kOk) status = EvalSize(d, info.images[i].height, sym, &height);
+    if (status == Status::kOk) status = Paint(c, &c->pictures[i], width, height, &words);
+  }
+  return status;
+}
+
+}  // namespace opencl
+}  // namespace v1
+}  // namespace rules_dnn

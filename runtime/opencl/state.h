@@ -1,0 +1,74 @@
+// Models and contexts of OpenCL in memory; internal to the backend.
+#ifndef RULES_DNN_RUNTIME_OPENCL_STATE_H_
+#define RULES_DNN_RUNTIME_OPENCL_STATE_H_
+
+#include "runtime/dnn_device.h"
+#include "runtime/opencl/find.h"
+#include "runtime/opencl/loader.h"
+#include "runtime/opencl/words.h"
+
+namespace rules_dnn {
+inline namespace v1 {
+namespace opencl {
+
+// What contexts share.
+struct SharedState {
+  const DeviceInfo* info;
+  Options options;
+  Api api;
+  Device device;
+  opencl::Context context;
+  Queue queue;  // the application's; null: each context makes one
+  Program program;
+  Memory weights;
+};
+
+// Memory of the device that grows.
+struct Room {
+  Memory memory;
+  size_t bytes;
+};
+
+struct Picture {
+  Memory memory;
+  int64_t width, height;
+};
+
+struct ContextState : DeviceContext {
+  SharedState* shared;
+  size_t size;  // of all in the host's memory
+  Queue queue;
+  Room arena, scratch, flags;
+  Kernel* kernels;
+  Picture* pictures;
+  int32_t* read_flags;  // where the flags are read to
+  bool started;         // queue, kernels and flags are there
+  bool pending;         // something is on its way that nobody waited for
+  bool flagged;         // a kernel ran that may set a flag
+  char text[1024];      // of words
+};
+
+inline SharedState* State(DeviceModel* model) { return reinterpret_cast<SharedState*>(model); }
+inline ContextState* State(DeviceContext* context) { return static_cast<ContextState*>(context); }
+
+// Makes the queue, the kernels and the flags, unless they are there.
+Status Start(ContextState* c, Words* words);
+
+// Gives back all that the context has of the device.
+void Stop(ContextState* c);
+
+// Takes the memory of runs with these symbols.
+Status Prepare(DeviceContext* context, const Description* d, const int64_t* sym);
+
+// What runs do; see Backend.
+Status Launch(DeviceContext* context, int32_t kernel, const DeviceArg* args, int32_t count,
+              const int64_t* global, const int64_t* local);
+Status Write(DeviceContext* context, DeviceArg to, const void* from, int64_t bytes);
+Status Read(DeviceContext* context, void* to, DeviceArg from, int64_t bytes);
+Status Finish(DeviceContext* context, Status status, const char** refused);
+
+}  // namespace opencl
+}  // namespace v1
+}  // namespace rules_dnn
+
+#endif  // RULES_DNN_RUNTIME_OPENCL_STATE_H_

@@ -1,0 +1,41 @@
+// What went wrong, in words, and as a status.
+#ifndef RULES_DNN_RUNTIME_OPENCL_WORDS_H_
+#define RULES_DNN_RUNTIME_OPENCL_WORDS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/dnn_runtime.h"
+#include "runtime/opencl/loader.h"
+
+namespace rules_dnn {
+inline namespace v1 {
+namespace opencl {
+
+// Text in somebody's memory, of which as much is kept as fits.
+class Words {
+ public:
+  Words(char* text, size_t capacity);
+
+  Words& Add(const char* s);
+  Words& Add(const char* s, size_t length);
+  Words& Add(int64_t value);
+  void Clear();
+
+ private:
+  char* text_;
+  size_t capacity_;
+  size_t length_ = 0;
+};
+
+// The status of a function's code, and both in words: "clFinish: CL_OUT_OF_RESOURCES (-5)".
+Status Failed(Words* words, const char* function, Int code);
+
+// A status with a sentence.
+Status Failed(Words* words, Status status, const char* sentence);
+
+}  // namespace opencl
+}  // namespace v1
+}  // namespace rules_dnn
+
+#endif  // RULES_DNN_RUNTIME_OPENCL_WORDS_H_
