@@ -2,6 +2,7 @@ package lower
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	"rules_dnn/gen/fkw"
@@ -22,15 +23,16 @@ func NewEncodings() *Encodings {
 func (e *Encodings) on() bool { return e != nil }
 
 // leastZeros is the part of weights that must be zero before anything is looked for, and sampled how many are looked at of weights that are
-// dense.
+// dense. Weights of more than mostSought bytes are not looked at: what is looked for takes them in memory at once.
 const (
 	leastZeros = 0.4
 	sampled    = 1 << 14
+	mostSought = 1 << 27
 )
 
 // Sparse reports whether so many elements of a constant are zero that kernels may leave them out.
 func (e *Encodings) Sparse(v *ir.Value) (bool, error) {
-	if e == nil || v.Const == nil || v.Type != ir.F32 || v.Const.Len() < 2 {
+	if e == nil || v.Const == nil || v.Type != ir.F32 || v.Const.Len() < 2 || 4*v.Const.Len() > mostSought {
 		return false, nil
 	}
 	if known, ok := e.zeros[v.Const]; ok {
@@ -44,24 +46,36 @@ func (e *Encodings) Sparse(v *ir.Value) (bool, error) {
 	return sparse, nil
 }
 
-// zeros counts those of a tensor: of some elements, then of all, where those are many.
+// zeros reports whether many elements are zero: of the first ones, then of all. Where all are, nothing is left to compute with.
 func zeros(t *ir.Tensor) (bool, error) {
-	for _, n := range []int64{min(sampled, t.Len()), t.Len()} {
-		b := make([]byte, 4*n)
-		if err := t.ReadBytes(b, 0); err != nil {
-			return false, err
+	c := &zeroCounter{}
+	if _, err := t.WriteTo(c); err != nil && !errors.Is(err, errDense) {
+		return false, err
+	}
+	return c.zeros < c.all && float64(c.zeros) >= leastZeros*float64(c.all), nil
+}
+
+// errDense ends the reading of a constant that has too few zeros.
+var errDense = errors.New("few elements are zero")
+
+// zeroCounter counts f32 elements that are written to it.
+type zeroCounter struct {
+	zeros, all int64
+	rest       []byte // of an element
+}
+
+func (c *zeroCounter) Write(b []byte) (int, error) {
+	n := len(b)
+	for b = append(c.rest, b...); len(b) >= 4; b = b[4:] {
+		if c.all++; bytes.Equal(b[:4], []byte{0, 0, 0, 0}) {
+			c.zeros++
 		}
-		count := int64(0)
-		for i := range n {
-			if bytes.Equal(b[4*i:4*i+4], []byte{0, 0, 0, 0}) {
-				count++
-			}
-		}
-		if float64(count) < leastZeros*float64(n)/2 || n == t.Len() && float64(count) < leastZeros*float64(n) {
-			return false, nil
+		if c.all == sampled && float64(c.zeros) < leastZeros*sampled/2 {
+			return 0, errDense
 		}
 	}
-	return true, nil
+	c.rest = append([]byte{}, b...)
+	return n, nil
 }
 
 // find is the encoding of a contraction's weights in which so many filters share what they keep, or nil.

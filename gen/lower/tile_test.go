@@ -70,7 +70,7 @@ func TestChosenIntegerTiles(t *testing.T) {
 	}
 }
 
-// TestTileForSeveralProcessors: of two made-up processors one waits for loads and the other one for its only unit that multiplies. What each of them
+// TestTileForSeveralProcessors: of two synthetic processors one waits for loads and the other one for its only unit that multiplies. What each of them
 // likes best loses on the other one; the tile that is chosen for both loses least.
 func TestTileForSeveralProcessors(t *testing.T) {
 	facts := func(name, rates, more string) string {

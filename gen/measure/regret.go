@@ -82,7 +82,7 @@ func (s *session) rated(b block, estimates map[kernel]float64) []rated {
 func spearman(all []rated) (rho float64, known bool) {
 	x := ranksOf(all, func(r rated) float64 { return r.cycles })
 	y := ranksOf(all, func(r rated) float64 { return r.micros })
-	mean := float64(len(all)-1) / 2
+	mean := float64(float64(len(all)-1) / 2)
 	xy, xx, yy := 0.0, 0.0, 0.0
 	for i := range x {
 		a, b := x[i]-mean, y[i]-mean

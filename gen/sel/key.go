@@ -73,14 +73,12 @@ func (s *selector) held(v *ir.Value, zeros map[*ir.Value]bool) (string, error) {
 
 // hashed is a constant by its elements.
 func hashed(v *ir.Value, err error) (string, error) {
-	var data []byte
+	h := fnv.New128a()
 	if err == nil {
-		data, err = v.Const.Bytes()
+		_, err = v.Const.WriteTo(h)
 	}
 	if err != nil {
 		return "", fmt.Errorf("constant %q: %w", v.Name, err)
 	}
-	h := fnv.New128a()
-	h.Write(data)
 	return fmt.Sprintf("constant %x", h.Sum(nil)), nil
 }

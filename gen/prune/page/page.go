@@ -6,6 +6,7 @@ import (
 	"embed"
 	"fmt"
 	"html/template"
+	"math"
 	"strconv"
 	"strings"
 
@@ -42,7 +43,7 @@ func HTML(r *prune.Report) ([]byte, error) {
 		"share":   func(a, b int64) float64 { return float64(a) / float64(max(b, 1)) },
 		"times":   times,
 		"width":   func(n int64) int64 { return 200 * n / most },
-		"bar":     func(x float64) int { return int(120*x + 0.5) },
+		"bar":     func(x float64) int { return int(math.Round(120 * x)) },
 		"bytes":   size,
 		"shape":   func(d []int64) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(d), " ", " x "), "[]") },
 	})

@@ -112,12 +112,9 @@ func (b *build) writeBackend(t testing.TB, root string) {
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, f := range append(files, "runtime/dnn_sizes.cc", "runtime/dnn_sha256.cc") {
-		name := filepath.Base(f)
-		folder := strings.TrimSuffix(name, ".cc")
-		if dir := filepath.Base(filepath.Dir(f)); dir == "opencl" {
-			name = "opencl/" + name
-		}
-		b.write(t, "backend_"+folder+".cc", fmt.Sprintf("#include \"runtime/%s\"\n", name))
+		_, name, found := strings.Cut(filepath.ToSlash(f), "runtime/")
+		require.True(t, found, f)
+		b.write(t, "backend_"+filepath.Base(f), fmt.Sprintf("#include \"runtime/%s\"\n", name))
 	}
 }
 
