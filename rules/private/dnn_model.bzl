@@ -55,8 +55,9 @@ def dnn_model(
       device: facts of the devices that backend = "opencl" makes kernels for, a JSON file as those of @rules_dnn//platforms/devices.
         Default: opencl_buffers.json there, which is of no device in particular.
       pruning: a dnn_pruning, by which weights are pruned first, without training. The output group pruning holds
-        the report (JSON, and a page with pictures) and the masks. In this version dense kernels compute pruned
-        networks: they are right, and no smaller or faster but by what dnn_pruning(shrink = True) takes out.
+        the report (JSON, and a page with pictures) and the masks. Kernels for processors leave out
+        weights that are zero at the same places in as many neighbouring filters as fill their vectors (share = 16, 8 or 4),
+        where they are estimated to be faster; other zeros are multiplied like other weights.
       api: name of the header, without .h. Default: name. Targets with the same api are alternatives
         for select(): their headers, C names and namespaces are the same.
       c_prefix: what C names begin with. Default: package and api, as in app_model for //app:model.

@@ -73,6 +73,8 @@ def _default_command_impl(ctx):
         "--out-weights=rules/tests/plain/plain.weights",
         "--out-weights-asm=rules/tests/plain/plain.weights.S",
         "--out-manifest=rules/tests/plain/plain.manifest.json",
+        "--variant=platforms/chips/arm64_dotprod.json",
+        "--out-variant=rules/tests/plain/plain.kernels.arm64_dotprod",
         "--warnings=print",
         "--accept=baseline",
     ], arguments(env, "DnnCompile"))

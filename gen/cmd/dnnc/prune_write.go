@@ -116,7 +116,7 @@ func (f *compileFlags) readPruning(p *plan.Program) error {
 		return fmt.Errorf("%s: %w", f.pruning, err)
 	}
 	p.Pruning = &plan.Pruning{Retrained: r.Retrained, Layers: len(r.Layers), Weights: r.Total.Weights, KeptWeights: r.Total.KeptWeights,
-		MACs: r.Total.MACs, KeptMACs: r.Total.KeptMACs, Kernels: prune.DenseKernels}
+		MACs: r.Total.MACs, KeptMACs: r.Total.KeptMACs, Kernels: prune.Computed}
 	p.Warnings = append(p.Warnings, warnings(r)...)
 	return nil
 }

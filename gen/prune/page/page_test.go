@@ -13,7 +13,7 @@ import (
 )
 
 func report() *prune.Report {
-	return &prune.Report{Model: "net<script>.onnx", Changed: 12, Kernels: prune.DenseKernels,
+	return &prune.Report{Model: "net<script>.onnx", Changed: 12, Kernels: prune.Computed,
 		Total:    prune.Sum{Weights: 90, KeptWeights: 40, MACs: 900, KeptMACs: 400, Bytes: 360, KeptBytes: 160, FKWBytes: 200, Sparsity: 5.0 / 9},
 		Patterns: []prune.Frequency{{Pattern: "1b", Kernel: "3x3", Kernels: 7}, {Pattern: "1b0", Kernel: "3x3", Kernels: 3}},
 		Layers: []prune.LayerReport{{Name: "conv\"&", Node: "c", Op: "Conv", Shape: []int64{5, 2, 3, 3}, Kernel: "3x3", Share: 1, Kernels: 10, KeptKernels: 10,

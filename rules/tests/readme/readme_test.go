@@ -154,7 +154,7 @@ func TestChip(t *testing.T) {
 	var fields, told []string
 	facts := reflect.TypeFor[target.Target]()
 	for i := range facts.NumField() {
-		if name := facts.Field(i).Tag.Get("json"); name != "" {
+		if name, _, _ := strings.Cut(facts.Field(i).Tag.Get("json"), ","); name != "" {
 			fields = append(fields, name)
 		}
 	}
