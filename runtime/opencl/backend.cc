@@ -60,7 +60,7 @@ void Close(SharedState* m) {
 Status ModelCreate(const DeviceInfo* info, const DeviceOptions& options, const uint8_t* weights,
                    DeviceModel** model) {
   Words words(options.message, options.message_bytes);
-  const Options& o = options.host.common;
+  const Options& o = options.host;
   void* const memory = o.allocate(o.allocator_user, sizeof(SharedState), kAlignment);
   if (memory == nullptr) return Status::kOutOfMemory;
   memset(memory, 0, sizeof(SharedState));

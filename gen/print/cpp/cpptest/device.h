@@ -81,8 +81,8 @@ static rules_dnn::Status RunOnDevice(Program* run, rules_dnn::Ctx* c, const char
   static char message[1 << 16];
   options.message = message;
   options.message_bytes = sizeof(message);
-  options.host.common.allocate = AllocateSome;
-  options.host.common.release = ReleaseSome;
+  options.host.allocate = AllocateSome;
+  options.host.release = ReleaseSome;
   rules_dnn::DeviceModel* model = nullptr;
   rules_dnn::Status status = backend.model_create(&info, options, c->weights, &model);
   if (status == rules_dnn::Status::kBuildFailed) Fail(message);

@@ -81,6 +81,8 @@ Status Program(const rules_dnn::Ctx* c) {
   return Status::kOk;
 }
 
+const rules_dnn::VariantInfo kVariants[] = {{"any", nullptr, 0}};
+
 const rules_dnn::Description kDescription = {"fake",
                                              "test",
                                              1,
@@ -99,11 +101,9 @@ const rules_dnn::Description kDescription = {"fake",
                                              68,
                                              nullptr,
                                              nullptr,
-                                             0,
-                                             nullptr,
                                              Program,
-                                             nullptr,
-                                             0,
+                                             kVariants,
+                                             1,
                                              &kDevice};
 
 // The fake library's own functions.
@@ -124,9 +124,9 @@ void Release(void*, void* p, size_t) {
 
 rules_dnn::DeviceOptions Options() {
   rules_dnn::DeviceOptions o = {};
-  o.host.common.size = sizeof(o);
-  o.host.common.allocate = Allocate;
-  o.host.common.release = Release;
+  o.host.size = sizeof(o);
+  o.host.allocate = Allocate;
+  o.host.release = Release;
   o.message = message;
   o.message_bytes = sizeof(message);
   return o;
@@ -134,7 +134,7 @@ rules_dnn::DeviceOptions Options() {
 
 Status Create(const rules_dnn::DeviceOptions& o, rules_dnn::Model** model) {
   message[0] = words[0] = 0;
-  return rules_dnn::ModelCreate(&kDescription, &o.host.common, model);
+  return rules_dnn::ModelCreate(&kDescription, &o.host, model);
 }
 
 // One run of N elements; checks the numbers where it succeeds.
@@ -241,18 +241,18 @@ void TestMessage() {
   o.host.variant = "none";
   rules_dnn::Model* model = nullptr;
   strcpy(message, "of the last time");
-  CHECK(rules_dnn::ModelCreate(&kDescription, &o.host.common, &model) == Status::kBadOptions);
+  CHECK(rules_dnn::ModelCreate(&kDescription, &o.host, &model) == Status::kUnknownVariant);
   CHECK(message[0] == 0);
   rules_dnn::Description without = kDescription;
   without.device = nullptr;
   o = Options();
-  CHECK(rules_dnn::ModelCreate(&without, &o.host.common, &model) == Status::kBadOptions);
+  CHECK(rules_dnn::ModelCreate(&without, &o.host, &model) == Status::kBadOptions);
   o.message = nullptr;
   o.message_bytes = 0;
-  CHECK(rules_dnn::ModelCreate(&without, &o.host.common, &model) == Status::kOk);
+  CHECK(rules_dnn::ModelCreate(&without, &o.host, &model) == Status::kOk);
   rules_dnn::ModelDestroy(model);
   o.cache = "x";
-  CHECK(rules_dnn::ModelCreate(&without, &o.host.common, &model) == Status::kBadOptions);
+  CHECK(rules_dnn::ModelCreate(&without, &o.host, &model) == Status::kBadOptions);
   Clean();
 }
 
