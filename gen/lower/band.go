@@ -6,6 +6,9 @@ package lower
 // bandVar numbers the bands; the row's own variable counts within one.
 const bandVar = "tb"
 
+// keptRows is how many rows bands of pruned weights should have.
+const keptRows = 4
+
 // minTasks is how many tasks bands leave at least, for threads to share.
 const minTasks = 16
 
@@ -24,8 +27,8 @@ func (c *contraction) bandOf(p *tiling, local map[string]int64) int64 {
 		return 1
 	}
 	best, room, few := int64(1), c.t.L1D/2, int64(minTasks)
-	if c.kept > 0 { // little is computed with what is copied: it is worth more to copy it once
-		room, few = c.t.L2/2, fewTasks
+	if c.kept > 0 { // little is computed with what is copied: bands of some rows at least copy it less often
+		room, few = c.t.L2/2, max(fewTasks, min(minTasks, rows/keptRows))
 	}
 	tasks := c.groups
 	if c.window {

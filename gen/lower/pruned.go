@@ -78,22 +78,36 @@ func prunedBy(b *block.Block, env *Env, enc *fkw.Encoding) ([]*Lowered, error) {
 		if t.vectors*newContraction(b, env).instr.Lanes != enc.Share || env.Only != "" && Unhashed(env.Only) != tiledName(prunedAnchor, t) {
 			continue
 		}
-		c := &sparse{contraction: newContraction(b, &free), enc: enc}
-		c.kept = max(1, enc.Kernels*int64(enc.Entries())/enc.Stored(c.channels))
-		p, _ := c.plan(&free, &t)
-		if p == nil || p.setGroups > 1 {
-			continue
+		for _, grouped := range []bool{false, true} {
+			l, err := prunedTile(b, env, &free, enc, t, grouped)
+			if err != nil {
+				return nil, err
+			}
+			if l != nil {
+				out = append(out, l)
+			}
 		}
-		l, err := c.propose(p, env)
-		if errors.As(err, new(*follow.TileError)) {
-			continue
-		}
-		if err != nil {
-			return nil, c.error("%w", err)
-		}
-		out = append(out, l)
 	}
 	return out, nil
+}
+
+// prunedTile is the kernel of a tile, or nil. Its tasks are of one group of filters each, for which they copy what they read, or of all.
+func prunedTile(b *block.Block, env, free *Env, enc *fkw.Encoding, t tile, grouped bool) (*Lowered, error) {
+	c := &sparse{contraction: newContraction(b, free), enc: enc}
+	c.kept = max(1, enc.Kernels*int64(enc.Entries())/enc.Stored(c.channels))
+	p, _ := c.plan(free, &t)
+	if p == nil || p.setGroups > 1 || c.runs > 1 && !grouped {
+		return nil, nil
+	}
+	p.groupTasks = grouped
+	l, err := c.propose(p, env)
+	if errors.As(err, new(*follow.TileError)) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, c.error("%w", err)
+	}
+	return l, nil
 }
 
 // propose is the kernel of a plan.
