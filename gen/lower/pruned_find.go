@@ -1,8 +1,6 @@
 package lower
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 
 	"rules_dnn/gen/fkw"
@@ -48,15 +46,20 @@ func (e *Encodings) Sparse(v *ir.Value) (bool, error) {
 
 // zeros reports whether many elements are zero: of the first ones, then of all. Where all are, nothing is left to compute with.
 func zeros(t *ir.Tensor) (bool, error) {
+	first := make([]byte, 4*min(sampled, t.Len()))
+	if err := t.ReadBytes(first, 0); err != nil {
+		return false, err
+	}
 	c := &zeroCounter{}
-	if _, err := t.WriteTo(c); err != nil && !errors.Is(err, errDense) {
+	if c.count(first); float64(c.zeros) < leastZeros*float64(c.all)/2 {
+		return false, nil
+	}
+	c = &zeroCounter{}
+	if _, err := t.WriteTo(c); err != nil {
 		return false, err
 	}
 	return c.zeros < c.all && float64(c.zeros) >= leastZeros*float64(c.all), nil
 }
-
-// errDense ends the reading of a constant that has too few zeros.
-var errDense = errors.New("few elements are zero")
 
 // zeroCounter counts f32 elements that are written to it.
 type zeroCounter struct {
@@ -65,17 +68,18 @@ type zeroCounter struct {
 }
 
 func (c *zeroCounter) Write(b []byte) (int, error) {
-	n := len(b)
-	for b = append(c.rest, b...); len(b) >= 4; b = b[4:] {
-		if c.all++; bytes.Equal(b[:4], []byte{0, 0, 0, 0}) {
+	c.rest = append([]byte{}, c.count(append(c.rest, b...))...)
+	return len(b), nil
+}
+
+// count counts whole elements, and gives the bytes that are left.
+func (c *zeroCounter) count(b []byte) []byte {
+	for ; len(b) >= 4; b = b[4:] {
+		if c.all++; b[0]|b[1]|b[2]|b[3] == 0 {
 			c.zeros++
 		}
-		if c.all == sampled && float64(c.zeros) < leastZeros*sampled/2 {
-			return 0, errDense
-		}
 	}
-	c.rest = append([]byte{}, b...)
-	return n, nil
+	return b
 }
 
 // find is the encoding of a contraction's weights in which so many filters share what they keep, or nil.
