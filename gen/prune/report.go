@@ -35,7 +35,7 @@ type Report struct {
 }
 
 // Computed is the report's Kernels of this version.
-const Computed = "kernels for processors leave out weights that are zero at the same places in as many neighbouring filters as fill their vectors (share = 4, 8 or 16), where they are estimated to be faster; other zeros are multiplied like other weights"
+const Computed = "kernels for processors leave out weights that are zero at the same places in all of 8 or 16 neighbouring filters, where they are estimated to be faster (share = 16 suits all chips); other zeros are multiplied like other weights"
 
 // Sum counts weights and operations of layers, all and those that are kept.
 type Sum struct {
