@@ -19,12 +19,12 @@ import numpy
 CONVERTER_SECONDS = 300
 
 
-def convert(program, arguments, folder):
-    """Runs an engine's converter, which lies beside this Python."""
-    command = [os.path.join(os.path.dirname(sys.executable), program)] + arguments
+def convert(command, folder):
+    """Runs an engine's converter with this Python, or one that lies beside it."""
+    command = [os.path.join(os.path.dirname(sys.executable), command[0])] + command[1:]
     done = subprocess.run(command, cwd=folder, timeout=CONVERTER_SECONDS, capture_output=True, text=True)
     if done.returncode != 0:
-        raise RuntimeError(f"{program} failed: {(done.stdout + done.stderr)[-300:]}")
+        raise RuntimeError(f"{command[:3]} failed: {(done.stdout + done.stderr)[-300:]}")
 
 
 def output_names(model):
@@ -83,7 +83,10 @@ class Mnn:
 
         converted = os.path.join(folder, "model.mnn")
         if not os.path.exists(converted):
-            convert("mnnconvert", ["-f", "ONNX", "--modelFile", model, "--MNNModel", converted, "--bizCode", "peer"], folder)
+            # Not the program of this name: it installs a package of logging by pip first, which takes protobuf away from onnx.
+            program = "import MNN, _tools, sys; _tools.mnnconvert(['mnnconvert'] + sys.argv[1:])"
+            arguments = ["-f", "ONNX", "--modelFile", model, "--MNNModel", converted, "--bizCode", "peer"]
+            convert([os.path.basename(sys.executable), "-c", program] + arguments, folder)
         self.expr, self.version = MNN.expr, MNN.version()
         # The module uses what the manager owns.
         self.manager = MNN.nn.create_runtime_manager(({"backend": "CPU", "numThread": threads, "precision": "high"},))
@@ -122,7 +125,7 @@ class Ncnn:
             if not os.path.exists(link):
                 os.symlink(os.path.abspath(model), link)
             shapes = ",".join("[" + ",".join(map(str, shape)) + "]" + self.TYPES[kind] for kind, shape in inputs.values())
-            convert("pnnx", ["model.onnx", f"inputshape={shapes}", "fp16=0"], folder)
+            convert(["pnnx", "model.onnx", f"inputshape={shapes}", "fp16=0"], folder)
         self.ncnn, self.version, self.network = ncnn, ncnn.__version__, ncnn.Net()
         options = self.network.opt
         options.num_threads = threads
