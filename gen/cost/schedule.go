@@ -237,7 +237,7 @@ func (e *scheduled) stores(x *nest) float64 {
 func (e *scheduled) result(x *nest, part int, r te.Expr, lane string, lanes float64) float64 {
 	v := e.s.Place(e.w, te.Source{Stage: true, N: x.n, Part: part})
 	d := slices.IndexFunc(x.te.Axes, func(a te.Axis) bool { return a.Var == lane })
-	if d >= 0 && v.Parts[len(v.Parts)-1].Axis != d {
+	if d >= 0 && v.Parts.Lane() != d {
 		return float64(lanes * (perStep + perStore + perStride + e.vector(r, lane, 1)))
 	}
 	return perStep + perStore + e.vector(r, lane, lanes)
@@ -271,7 +271,7 @@ func (e *scheduled) apart(l te.Load, lane string, lanes float64) float64 {
 	}
 	v := e.s.Place(e.w, l.Source)
 	for d, at := range l.Index {
-		if at.Uses(lane) && v.Parts[len(v.Parts)-1].Axis != d && !e.single(l, d) {
+		if at.Uses(lane) && v.Parts.Lane() != d && !e.single(l, d) {
 			return float64(perStore * lanes)
 		}
 	}

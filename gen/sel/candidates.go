@@ -255,8 +255,8 @@ func (s *side) hasBlocks(v *ir.Value) bool {
 	if !s.o.Layouts || s.t.Images != nil || v.Const != nil || !slices.Contains(s.t.VectorTypes(), v.Type) || len(v.Shape) < 3 || !s.blocked.Fits(v.Shape) {
 		return false
 	}
-	n, _ := v.Shape[s.blocked.Axis].Const()
-	return n >= s.blocked.Block
+	n, _ := v.Shape[channelAxis].Const()
+	return n >= s.blocked.Along(channelAxis)
 }
 
 // sameBytes reports whether the value lies in memory alike in both layouts: whole blocks of channels,
@@ -265,7 +265,7 @@ func (s *side) sameBytes(v *ir.Value) bool {
 	if !s.hasBlocks(v) || s.blocked.Padded(v.Shape) {
 		return false
 	}
-	for _, d := range v.Shape[s.blocked.Axis+1:] {
+	for _, d := range v.Shape[channelAxis+1:] {
 		if !d.Is(1) {
 			return false
 		}
