@@ -21,6 +21,7 @@ func (s *selector) enumerate() error {
 	s.walk(s.g, 1)
 	for _, d := range s.sides {
 		d.wantImages()
+		d.wantAsked()
 	}
 	for _, b := range s.blocks {
 		cs, err := s.blockCandidates(b)
@@ -117,7 +118,7 @@ func (s *selector) blockCandidates(b *block.Block) ([]candidate, error) {
 	for i, layouts := range assignments {
 		if s.views[b] {
 			if _, ok := s.viewsIn(b, func(v *ir.Value) layout.Layout { return layouts[v] }); ok {
-				out = append(out, candidate{layouts: layouts, view: true})
+				out = append(out, candidate{layouts: layouts, cycles: s.strays(b, layouts), view: true})
 				continue
 			}
 		}
@@ -130,10 +131,11 @@ func (s *selector) blockCandidates(b *block.Block) ([]candidate, error) {
 
 // price is what the options add to a candidate.
 func (s *selector) price(b *block.Block, layouts map[*ir.Value]layout.Layout) float64 {
-	if s.o.Price == nil {
-		return 0
+	p := s.strays(b, layouts)
+	if s.o.Price != nil {
+		p += s.o.Price(b, layouts[b.Results[0]].Space)
 	}
-	return s.o.Price(b, layouts[b.Results[0]].Space)
+	return p
 }
 
 // choice is values of a block that share a layout, and those that they may have, row-major first.
