@@ -3,6 +3,7 @@
 package layout
 
 import (
+	"slices"
 	"unique"
 
 	"rules_dnn/gen/ir"
@@ -124,6 +125,11 @@ func (l Layout) Along(axis int) int64 { return l.listed().Along(axis) }
 
 // Lane is the axis of the innermost part, of which neighbours are neighbours in storage.
 func (l Layout) Lane(rank int) int { return PartsOf(l, rank).Lane() }
+
+// Orders reports whether all that the layout does is to put whole axes in an order.
+func (l Layout) Orders() bool {
+	return l.Memory == Buffer && !slices.ContainsFunc(l.listed(), func(x Part) bool { return x.Size > 0 || x.Pad > 0 })
+}
 
 // HasPads reports whether axes have points beyond what rounding up adds.
 func (l Layout) HasPads() bool { return l.listed().HasPads() }

@@ -196,6 +196,7 @@ func TestNames(t *testing.T) {
 		read, err := Parse(name)
 		require.NoError(t, err)
 		assert.True(t, l == read, name)
+		assert.Equal(t, name == "row-major" || name == "row-major on device" || name == "axis1", l.Orders(), name)
 	}
 	blocked := Blocked(1, 16)
 	s := ir.Shape{sym.Var("N"), sym.Const(20), sym.Const(7)}

@@ -21,6 +21,7 @@ func (s *selector) enumerate() error {
 	s.walk(s.g, 1)
 	for _, d := range s.sides {
 		d.wantImages()
+		d.wantTurned()
 		d.wantAsked()
 	}
 	for _, b := range s.blocks {
