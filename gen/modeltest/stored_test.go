@@ -70,7 +70,7 @@ func TestStored(t *testing.T) {
 		for i, w := range want {
 			require.NoError(t, compare(got[i], w), "%s\n%s\n%s", c, text, p)
 		}
-		o, pads := unusual(p)
+		o, pads := unusual(t, p)
 		others, padded = others+o, padded+pads
 		if c.Chip == Chips[0] { // any processor runs it
 			cases, wants = append(cases, cpptest.Case{Name: fmt.Sprint(n), Program: p, Inputs: InputsOf(p, inputs)}), append(wants, want)
@@ -91,8 +91,11 @@ func TestStored(t *testing.T) {
 }
 
 // unusual is how many values of a program are not row-major, and how many of these are padded.
-func unusual(p *plan.Program) (others, padded int) {
+func unusual(t *testing.T, p *plan.Program) (others, padded int) {
 	for v, l := range p.Layouts {
+		read, err := layout.Parse(l.String()) // the manifest's text
+		require.NoError(t, err)
+		require.True(t, read == l && l.Fits(v.Shape), "%s of %v", l, v.Shape)
 		if l == layout.RowMajor {
 			continue
 		}
@@ -130,7 +133,7 @@ func TestStoredGraphs(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err, "seed %d, %s\n%s", s, c, text(r.g))
-		n, _ := unusual(p)
+		n, _ := unusual(t, p)
 		others += n
 		for i, w := range want {
 			require.NoError(t, compare(got[i], w), "seed %d, %s: output %d\n%s\n%s", s, c, i, text(r.g), p)
