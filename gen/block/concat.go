@@ -1,6 +1,8 @@
 package block
 
 import (
+	"slices"
+
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sym"
@@ -90,20 +92,21 @@ func (b *Block) adjoin(axis int, pieces []Piece) bool {
 }
 
 // ViewAt is where in a value's storage the elements from At on along the axis begin, if all of these lie
-// together: nothing but extents of one stands before the axis, and blocks are whole.
+// together: nothing but extents of one stands before the axis, and its blocks are whole.
 func ViewAt(l layout.Layout, shape ir.Shape, axis int, at sym.Expr) (sym.Expr, bool) {
-	for _, d := range shape[:axis] {
+	parts := layout.PartsOf(l, len(shape))
+	first, along := slices.Index(parts, layout.Part{Axis: axis}), parts.Along(axis) // a padded axis would go on in the next elements
+	if n, known := at.Const(); l.Memory != layout.Buffer || first < 0 || along > 1 && (!known || n%along != 0) {
+		return at, false
+	}
+	dims := parts.Dims(shape)
+	for _, d := range dims[:first] {
 		if !d.Is(1) {
 			return at, false
 		}
 	}
-	if l.Block != 0 {
-		n, known := at.Const()
-		if l.Axis != axis || l.Inner.Block != 0 || l.Memory != layout.Buffer || !known || n%l.Block != 0 {
-			return at, false
-		}
-	}
-	for _, d := range shape[axis+1:] {
+	at = sym.FloorDiv(at, sym.Const(along), nil)
+	for _, d := range dims[first+1:] {
 		at = sym.Mul(at, d)
 	}
 	return at, true

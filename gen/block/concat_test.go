@@ -64,7 +64,7 @@ func TestConcatenation(t *testing.T) {
 }
 
 func TestViewAt(t *testing.T) {
-	blocked := layout.Layout{Axis: 1, Block: 16}
+	blocked := layout.Blocked(1, 16)
 	one := ir.Shape{sym.Const(1), sym.Const(64), sym.Var("H")}
 	for _, c := range []struct {
 		l     layout.Layout
@@ -77,6 +77,13 @@ func TestViewAt(t *testing.T) {
 		{blocked, one, 1, 32, "32*H"},
 		{blocked, one, 1, 20, ""}, // within a block
 		{blocked, one, 2, 16, ""}, // along an axis that is not split
+		{blocked, ir.Shape{sym.Const(1), sym.Const(16), sym.Var("H")}, 2, 5, "80"}, // of one block
+		{layout.Of(layout.Part{Axis: 1}), one, 2, 3, "192"},                        // channels last
+		{layout.Of(layout.Part{Axis: 1}), one, 1, 32, ""},
+		{layout.Of(layout.Part{Axis: 2, Pad: 4}), one, 2, 3, ""}, // a piece would have an end of its own
+		{layout.Of(layout.Part{Axis: 2, Pad: 4}), one, 1, 3, "3*H + 12"},
+		{layout.Of(layout.Part{Axis: 1, Pad: 1}, layout.Part{Axis: 2}), one, 1, 3, ""},
+		{layout.Texels(1), one, 1, 32, ""},
 		{layout.RowMajor, ir.Shape{sym.Const(2), sym.Const(64)}, 1, 16, ""},
 		{layout.RowMajor, ir.Shape{sym.Const(2), sym.Const(64)}, 0, 1, "64"},
 	} {

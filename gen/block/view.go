@@ -24,10 +24,11 @@ func (b *Block) View(lay func(*ir.Value) layout.Layout, f sym.Facts) (of *ir.Val
 	if of.Const != nil || of.Type != result.Type || from.Memory != layout.Buffer || to.Memory != layout.Buffer || to.Padded(result.Shape) {
 		return nil, at, false
 	}
-	dims := to.Dims(result.Shape)
+	parts := layout.PartsOf(to, len(result.Shape))
+	dims := parts.Dims(result.Shape)
 	coords, facts := coordinates(dims, f)
 	logical := map[string]sym.Expr{}
-	for i, e := range to.Logical(coords) {
+	for i, e := range parts.Logical(coords, len(result.Shape)) {
 		logical[b.Stage.Axes[i].Var] = e
 	}
 	var index []sym.Expr

@@ -14,7 +14,7 @@ import (
 
 // TestView: which results are parts of an operand's storage, where nodes only move elements.
 func TestView(t *testing.T) {
-	rows, blocks := layout.RowMajor, layout.Layout{Axis: 1, Block: 16}
+	rows, columns, blocks := layout.RowMajor, layout.Of(layout.Part{Axis: 0}), layout.Blocked(1, 16)
 	for _, c := range []struct {
 		name     string
 		x        string // the operand's shape
@@ -40,6 +40,11 @@ func TestView(t *testing.T) {
 		{"an axis of one", "N, 5", "Unsqueeze.13(%x, @one)", rows, rows, "0"},
 		{"one row", "8, 6", "Gather.13(%x, @row) {axis = 0}", rows, rows, "18"},
 		{"turned round", "8, 6", "Transpose.13(%x)", rows, rows, ""},
+		{"turned round in columns", "8, 6", "Transpose.13(%x)", rows, columns, "0"},
+		{"columns turned round", "8, 6", "Transpose.13(%x)", columns, rows, "0"},
+		{"turned round in longer columns", "8, 6", "Transpose.13(%x)", rows, layout.Of(layout.Part{Axis: 0, Pad: 2}), ""},
+		{"rows of longer ones", "8, 6", "Slice.13(%x, @two, @five, @zero)", layout.Of(layout.Part{Axis: 1, Pad: 2}), rows, ""},
+		{"a row of longer ones", "8, 6", "Gather.13(%x, @row) {axis = 0}", layout.Of(layout.Part{Axis: 1, Pad: 2}), rows, "24"},
 		{"turned round, where nothing moves", "1, 6", "Transpose.13(%x)", rows, rows, "0"},
 		{"repeated", "1, 6", "Expand.13(%x, @to)", rows, rows, ""},
 		{"computed", "8, 6", "Neg.13(%x)", rows, rows, ""},

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
@@ -237,7 +238,7 @@ func (e *scheduled) stores(x *nest) float64 {
 func (e *scheduled) result(x *nest, part int, r te.Expr, lane string, lanes float64) float64 {
 	v := e.s.Place(e.w, te.Source{Stage: true, N: x.n, Part: part})
 	d := slices.IndexFunc(x.te.Axes, func(a te.Axis) bool { return a.Var == lane })
-	if d >= 0 && v.Parts[len(v.Parts)-1].Axis != d {
+	if d >= 0 && v.Parts.Lane() != d {
 		return float64(lanes * (perStep + perStore + perStride + e.vector(r, lane, 1)))
 	}
 	return perStep + perStore + e.vector(r, lane, lanes)
@@ -271,19 +272,25 @@ func (e *scheduled) apart(l te.Load, lane string, lanes float64) float64 {
 	}
 	v := e.s.Place(e.w, l.Source)
 	for d, at := range l.Index {
-		if at.Uses(lane) && v.Parts[len(v.Parts)-1].Axis != d && !e.single(l, d) {
+		if at.Uses(lane) && v.Parts.Lane() != d && !e.single(l, d, v.Parts) {
 			return float64(perStore * lanes)
 		}
 	}
 	return 0
 }
 
-// single reports whether all dimensions of an operand after one have a single point.
-func (e *scheduled) single(l te.Load, d int) bool {
+// single reports whether all of an operand's storage after the innermost part of a dimension has a single point.
+func (e *scheduled) single(l te.Load, d int, parts layout.Parts) bool {
 	if l.Source.Stage {
 		return false
 	}
-	return !slices.ContainsFunc(e.w.Operands[l.Source.N].Shape[d+1:], func(n sym.Expr) bool { return !n.Is(1) })
+	dims := parts.Dims(e.w.Operands[l.Source.N].Shape)
+	for i := len(parts) - 1; i >= 0 && parts[i].Axis != d; i-- {
+		if !dims[i].Is(1) {
+			return false
+		}
+	}
+	return true
 }
 
 // copied is the cycles of a computation of a stage that is no sum: its innermost loop runs in vectors, and element by element what fills none.

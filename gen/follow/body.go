@@ -175,13 +175,14 @@ func (f *follower) reduced(c *stage) ([]loop.Stmt, error) {
 // inRange stores where the point is one of the stage's, and zeros where only storage goes on.
 func (f *follower) inRange(c *stage, body []loop.Stmt) []loop.Stmt {
 	var cond []te.Within
+	var over []sched.Span
 	for _, p := range c.spans {
 		if p.Reduce || c.whole[p.Name] {
 			continue
 		}
 		at := c.point(p, f.facts)
 		if !sym.AtLeast(sym.Sub(p.Extent, at), 1, f.facts) && c.roundsUp(p) {
-			cond = append(cond, te.Within{E: at, Lo: sym.Const(0), Hi: p.Extent})
+			cond, over = append(cond, te.Within{E: at, Lo: sym.Const(0), Hi: p.Extent}), append(over, p)
 		}
 	}
 	if cond == nil {
@@ -189,11 +190,43 @@ func (f *follower) inRange(c *stage, body []loop.Stmt) []loop.Stmt {
 	}
 	var zeros []loop.Stmt
 	for _, v := range c.out {
-		if v.Parts.Pads(v.shape) {
-			zeros = append(zeros, loop.Store{Buf: v.buf, Index: f.position(c, v, nil), Value: te.Number(v.buf.Type, 0)})
-		}
+		zeros = append(zeros, f.zero(c, v, over)...)
 	}
 	return []loop.Stmt{loop.If{Cond: cond, Then: body, Else: zeros}}
+}
+
+// zero stores a zero at a point that is beyond some of the spans, where storage goes on as far.
+func (f *follower) zero(c *stage, v *stored, over []sched.Span) []loop.Stmt {
+	var there []te.Within
+	pads := false
+	for _, p := range over {
+		reach := c.reach(v, p)
+		pads = pads || reach > 0
+		if reach == 0 {
+			there = append(there, te.Within{E: c.point(p, f.facts), Lo: sym.Const(0), Hi: p.Extent})
+		} else if c.rounded(p) > reach {
+			there = append(there, te.Within{E: c.point(p, f.facts), Lo: sym.Const(0), Hi: sym.Const(reach)})
+		}
+	}
+	store := []loop.Stmt{loop.Store{Buf: v.buf, Index: f.position(c, v, nil), Value: te.Number(v.buf.Type, 0)}}
+	switch {
+	case !pads:
+		return nil
+	case there != nil:
+		return []loop.Stmt{loop.If{Cond: there, Then: store}}
+	}
+	return store
+}
+
+// reach is how far storage of a value goes on along a span; 0: no further than the span.
+func (c *stage) reach(v *stored, p sched.Span) int64 {
+	d := slices.IndexFunc(c.te.Axes, func(a te.Axis) bool { return a.Var == p.Name })
+	if n, known := p.Extent.Const(); d >= 0 && known {
+		if reach := v.Parts.Reach(d, n); reach > n {
+			return reach
+		}
+	}
+	return 0
 }
 
 // roundsUp reports whether loops of the span go on beyond it.

@@ -101,7 +101,7 @@ func (f *follower) lanes(c *stage, i int, sums *accumulators) ([]loop.Stmt, erro
 func (f *follower) zeros(c *stage, p sched.Span, m map[string]sym.Expr) []loop.Stmt {
 	var out []loop.Stmt
 	for _, v := range c.out {
-		if p.Name == p.Axes[0].Var && v.Parts.Pads(v.shape) { // beyond a part of an axis is the next one
+		if c.reach(v, p) > 0 { // beyond a part of an axis is the next one
 			out = append(out, loop.Store{Buf: v.buf, Index: f.position(c, v, nil).Subst(m, f.facts), Value: te.Number(v.buf.Type, 0)})
 		}
 	}
@@ -110,13 +110,9 @@ func (f *follower) zeros(c *stage, p sched.Span, m map[string]sym.Expr) []loop.S
 
 // padded is how far storage goes along the axis of a span, of any result.
 func (f *follower) padded(c *stage, p sched.Span) int64 {
-	n, _ := p.Extent.Const()
-	most := n
+	most, _ := p.Extent.Const()
 	for _, v := range c.out {
-		d := slices.IndexFunc(c.te.Axes, func(a te.Axis) bool { return a.Var == p.Name })
-		if along := v.Parts.Along(max(d, 0)); d >= 0 {
-			most = max(most, (n+along-1)/along*along)
-		}
+		most = max(most, c.reach(v, p))
 	}
 	return most
 }
@@ -133,9 +129,9 @@ func (f *follower) padding(c *stage, i int) []loop.Stmt {
 	var out []loop.Stmt
 	for _, v := range c.out {
 		d := slices.IndexFunc(c.te.Axes, func(a te.Axis) bool { return a.Var == axis.Var })
-		if along := v.Parts.Along(d); all%along != 0 {
+		if reach := v.Parts.Reach(d, all); reach > all {
 			at := map[string]sym.Expr{axis.Var: sym.Add(sym.Const(all), sym.Var(l.Var))}
-			out = append(out, repeat(l.Var, sym.Const(along-all%along), []loop.Stmt{loop.Store{Buf: v.buf, Index: f.position(c, v, at), Value: te.Number(v.buf.Type, 0)}})...)
+			out = append(out, repeat(l.Var, sym.Const(reach-all), []loop.Stmt{loop.Store{Buf: v.buf, Index: f.position(c, v, at), Value: te.Number(v.buf.Type, 0)}})...)
 		}
 	}
 	if out == nil {

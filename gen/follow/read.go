@@ -190,10 +190,9 @@ func (f *follower) needed(x te.Load, facts sym.Facts) []te.Within {
 		if d < 0 || !w.Hi.Equal(v.shape[d]) || !sym.AtLeast(sym.Sub(w.E, w.Lo), 0, facts) {
 			return false
 		}
-		along := v.Parts.Along(d)
 		_, hi := w.E.Bounds(facts)
 		n, known := w.Hi.Const()
-		return known && along > 0 && hi < (n+along-1)/along*along
+		return known && hi < v.Parts.Reach(d, n)
 	})
 }
 

@@ -23,7 +23,11 @@ const (
 const TexelLanes = 4
 
 // Texels is the layout of an image whose texels lie along an axis.
-func Texels(axis int) Layout { return Layout{Axis: axis, Block: TexelLanes, Memory: Image} }
+func Texels(axis int) Layout {
+	l := Blocked(axis, TexelLanes)
+	l.Memory = Image
+	return l
+}
 
 // Position is where an element lies: at a flat offset, Index, of a buffer, or in lane Index of
 // the texel (X, Y) of an image.
@@ -36,58 +40,45 @@ func (p Position) Subst(m map[string]sym.Expr, f sym.Facts) Position {
 
 // Find is the position of a logical index.
 func (l Layout) Find(s ir.Shape, index []sym.Expr, f sym.Facts) Position {
-	return l.Position(l.Dims(s), l.Physical(index, f))
+	p := PartsOf(l, len(s))
+	return l.Position(p, p.Dims(s), p.Physical(index, f))
 }
 
-// Position is where the element of physical coordinates lies.
-func (l Layout) Position(dims, at []sym.Expr) Position {
+// Position is where the element lies of coordinates of the layout's parts, whose extents are dims.
+func (l Layout) Position(p Parts, dims, at []sym.Expr) Position {
 	if l.Memory == Buffer {
-		return Position{Index: Flat(dims, at)}
+		return Position{Index: p.flat(dims, at)}
 	}
-	y, x := l.directions(len(dims) - 1)
-	return Position{X: Flat(pick(dims, x), pick(at, x)), Y: Flat(pick(dims, y), pick(at, y)), Index: at[len(at)-1]}
+	x, lane := p.texels()
+	return Position{X: Flat(dims[x:lane], at[x:lane]), Y: Flat(dims[:x], at[:x]), Index: at[lane]}
 }
 
 // Extent is the extent of a shape's image, in texels.
 func (l Layout) Extent(s ir.Shape) (width, height sym.Expr) {
-	dims := l.Dims(s)
-	y, x := l.directions(len(s))
-	return product(pick(dims, x)), product(pick(dims, y))
+	p := PartsOf(l, len(s))
+	dims := p.Dims(s)
+	x, lane := p.texels()
+	return product(dims[x:lane]), product(dims[:x])
 }
 
-// Order are the physical axes in the order in which storage walks them, outermost first.
-func (l Layout) Order(rank int) []int {
-	if l.Memory == Image {
-		y, x := l.directions(rank)
-		return append(append(y, x...), rank)
-	}
+// texels are where an image's parts of x begin, which are the blocks of the lanes' axis and what follows, and where its lanes are.
+func (p Parts) texels() (x, lane int) {
+	lane = len(p) - 1
+	return p.outermost(p[lane].Axis), lane
+}
+
+// imageOrder are the axes of an image of texels along one of them: first those that walk y.
+func imageOrder(axis, rank int) []int {
 	var out []int
-	for i := range rank + len(l.splits()) {
-		out = append(out, i)
-	}
-	return out
-}
-
-// directions are the axes that walk an image's y and x.
-func (l Layout) directions(rank int) (y, x []int) {
-	last := rank - 1
-	for i := range rank {
-		if i != l.Axis && i != last {
-			y = append(y, i)
+	for i := range rank - 1 {
+		if i != axis {
+			out = append(out, i)
 		}
 	}
-	if l.Axis == last {
-		return y, []int{l.Axis}
+	if axis >= rank-1 {
+		return append(out, axis)
 	}
-	return y, []int{l.Axis, last}
-}
-
-func pick(es []sym.Expr, at []int) []sym.Expr {
-	out := make([]sym.Expr, len(at))
-	for i, k := range at {
-		out[i] = es[k]
-	}
-	return out
+	return append(out, axis, rank-1)
 }
 
 func product(es []sym.Expr) sym.Expr {

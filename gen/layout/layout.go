@@ -3,168 +3,152 @@
 package layout
 
 import (
-	"fmt"
-	"strings"
+	"slices"
+	"unique"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sym"
 )
 
-// Layout is row-major storage, or row-major storage with one or two axes split by
-// constants whose inner parts lie innermost, in this order: "nChw16c" is Axis 1, Block 16; GCD2's
-// 4-column layout of a matrix keeps 32 rows together and, for each of them, 4 columns: Axis 0, Block 32,
-// Inner{Axis 1, Block 4}. An extent that its block does not divide is rounded up, and
-// the padding is zero.
+// Layout is the order of a value's elements, as Parts of its axes, and the memory that they lie in. It serves values of several
+// ranks, as it lists only what follows the other axes: those of which it lists no outermost part come first, in their order. So
+// the empty list is row-major, axis1/16 is "nChw16c", axis1 has channels last, and axis0/32+axis1/4 is GCD2's 4-column layout of
+// a matrix. Layouts are compared by ==, and are keys of maps: an order of a rank's axes has one list, as Parts.Layout finds it.
 type Layout struct {
-	Axis  int
-	Block int64 // 0: row-major
-	// Inner is a second split, of another axis, whose part lies innermost of all.
-	Inner Split
-	// Memory is where it lies. In a Buffer the axes follow each other in their order; for an Image
-	// see image.go.
+	follow unique.Handle[follow] // the zero handle: nothing
+	// Memory is where it lies. In a Buffer the parts follow each other; for an Image see image.go.
 	Memory Memory
 	// Space is whose memory it is. Offsets do not depend on it.
 	Space Space
 }
 
-// Split keeps Block neighbours along an axis together.
-type Split struct {
-	Axis  int
-	Block int64 // 0: no split
+// follow is a list that can be compared.
+type follow struct {
+	n     int
+	parts [maxParts]Part
 }
 
 // RowMajor is ONNX's own order.
 var RowMajor = Layout{}
 
-// splits are the layout's splits, in the order of their inner parts.
-func (l Layout) splits() []Split {
-	switch {
-	case l.Block == 0:
+// Of is the layout in which these parts follow the other axes.
+func Of(parts ...Part) Layout {
+	if len(parts) == 0 {
+		return RowMajor
+	}
+	f := follow{n: len(parts)}
+	if copy(f.parts[:], parts) < len(parts) {
+		panic("layout: too many parts") // Check and the parsers refuse them first
+	}
+	return Layout{follow: unique.Make(f)}
+}
+
+// Blocked keeps so many neighbours along an axis together, innermost.
+func Blocked(axis int, size int64) Layout { return Of(Part{Axis: axis, Size: size}) }
+
+// listed are the parts that follow the other axes.
+func (l Layout) listed() Parts {
+	if l.follow == (unique.Handle[follow]{}) {
 		return nil
-	case l.Inner.Block == 0:
-		return []Split{{l.Axis, l.Block}}
 	}
-	return []Split{{l.Axis, l.Block}, l.Inner}
+	f := l.follow.Value()
+	return f.parts[:f.n]
 }
 
-// String names the layout in dumps and manifests, with the space where that is not the host.
-func (l Layout) String() string {
-	if l.Space != Host {
-		return l.In(Host).String() + " on " + l.Space.String()
+// PartsOf are all parts of a layout of values of a rank, in the order of storage: an image's are those of y, of x, and the lanes.
+func PartsOf(l Layout, rank int) Parts {
+	listed := l.listed()
+	first := listed.unnamed(rank)
+	if l.Memory == Image && len(listed) > 0 {
+		first = imageOrder(listed[0].Axis, rank)
 	}
-	if l.Block == 0 {
-		return "row-major"
+	out := make(Parts, 0, len(first)+len(listed))
+	for _, axis := range first {
+		out = append(out, Part{Axis: axis})
 	}
-	if l.Memory == Image {
-		return fmt.Sprintf("image of axis%d/%d", l.Axis, l.Block)
-	}
-	var parts []string
-	for _, s := range l.splits() {
-		parts = append(parts, fmt.Sprintf("axis%d/%d", s.Axis, s.Block))
-	}
-	return strings.Join(parts, "+")
+	return append(out, listed...)
 }
 
-// Fits reports whether a tensor of this shape can be stored so: the split axes
-// must exist, differ and have constant extents, and an image have one split, of texels.
+// unnamed are the axes of which the list has no outermost part.
+func (p Parts) unnamed(rank int) []int {
+	var out []int
+	for axis := range rank {
+		if p.outermost(axis) < 0 {
+			out = append(out, axis)
+		}
+	}
+	return out
+}
+
+// Layout is the one that keeps values of a rank in these parts, in a buffer of the host.
+func (p Parts) Layout(rank int) (Layout, error) {
+	if err := p.Check(rank); err != nil {
+		return Layout{}, err
+	}
+	return Of(p[p.inOrder():]...), nil
+}
+
+// inOrder is how many parts at the beginning are whole axes in their order, which a layout need not list.
+func (p Parts) inOrder() int {
+	for i, x := range p {
+		if x.Size > 0 || x.Pad > 0 || i > 0 && x.Axis < p[i-1].Axis {
+			return i
+		}
+	}
+	return len(p)
+}
+
+// Fits reports whether a tensor of this shape can be stored so: each axis has its parts, what is split has a constant extent, an
+// image has one split, of texels, and there is no shorter list for the same order.
 func (l Layout) Fits(s ir.Shape) bool {
-	if l.Memory == Image && (l.Block != TexelLanes || l.Inner.Block != 0) {
+	all, listed := PartsOf(l, len(s)), l.listed()
+	if all.Check(len(s)) != nil {
 		return false
 	}
-	for _, p := range l.splits() {
-		if p.Axis >= len(s) {
+	if l.Memory == Image {
+		if len(listed) != 1 || listed[0].Size != TexelLanes {
 			return false
 		}
-		if _, ok := s[p.Axis].Const(); !ok {
+	} else if len(all)-all.inOrder() != len(listed) {
+		return false
+	}
+	for _, x := range listed {
+		if _, known := s[x.Axis].Const(); x.Size > 0 && !known {
 			return false
 		}
 	}
-	return l.Block == 0 || l.Inner.Block == 0 || l.Axis != l.Inner.Axis
+	return true
 }
 
-// Along is the block of the axis' split, or 1.
-func (l Layout) Along(axis int) int64 {
-	for _, p := range l.splits() {
-		if p.Axis == axis {
-			return p.Block
-		}
-	}
-	return 1
+// Along is of how many points of an axis whole numbers are stored, or 1.
+func (l Layout) Along(axis int) int64 { return l.listed().Along(axis) }
+
+// Lane is the axis of the innermost part, of which neighbours are neighbours in storage.
+func (l Layout) Lane(rank int) int { return PartsOf(l, rank).Lane() }
+
+// Orders reports whether all that the layout does is to put whole axes in an order.
+func (l Layout) Orders() bool {
+	return l.Memory == Buffer && !slices.ContainsFunc(l.listed(), func(x Part) bool { return x.Size > 0 || x.Pad > 0 })
 }
 
-// Dims are the physical extents: the logical axes in order, then what is split off.
-func (l Layout) Dims(s ir.Shape) []sym.Expr {
-	dims := append([]sym.Expr{}, s...)
-	for _, p := range l.splits() {
-		dims[p.Axis] = sym.CeilDiv(s[p.Axis], sym.Const(p.Block), nil)
-		dims = append(dims, sym.Const(p.Block))
-	}
-	return dims
-}
+// HasPads reports whether axes have points beyond what rounding up adds.
+func (l Layout) HasPads() bool { return l.listed().HasPads() }
 
-// Elements is the physical size, padding included.
-func (l Layout) Elements(s ir.Shape) sym.Expr {
-	return product(l.Dims(s))
-}
+// Dims are the extents of the parts.
+func (l Layout) Dims(s ir.Shape) []sym.Expr { return PartsOf(l, len(s)).Dims(s) }
 
-// Physical are the physical coordinates of a logical index.
-func (l Layout) Physical(index []sym.Expr, f sym.Facts) []sym.Expr {
-	out := append([]sym.Expr{}, index...)
-	for _, p := range l.splits() {
-		c := index[p.Axis]
-		out[p.Axis] = sym.FloorDiv(c, sym.Const(p.Block), f)
-		out = append(out, sym.Mod(c, sym.Const(p.Block), f))
-	}
-	return out
-}
-
-// Logical is the inverse of Physical.
-func (l Layout) Logical(phys []sym.Expr) []sym.Expr {
-	splits := l.splits()
-	inner := phys[len(phys)-len(splits):]
-	out := append([]sym.Expr{}, phys[:len(phys)-len(splits)]...)
-	for i, p := range splits {
-		out[p.Axis] = sym.Add(sym.Scale(out[p.Axis], p.Block), inner[i])
-	}
-	return out
-}
-
-// At is the logical index of the element at a flat offset of storage (an image's rows follow each other) with physical extents dims; of
-// padding, an index beyond the shape.
-func (l Layout) At(dims []int64, offset int64) []int64 {
-	at := make([]int64, len(dims))
-	splits := l.splits()
-	order := l.Order(len(dims) - len(splits))
-	for k := len(order) - 1; k >= 0; k-- {
-		i := order[k]
-		at[i], offset = offset%dims[i], offset/dims[i]
-	}
-	inner := at[len(dims)-len(splits):]
-	for i, p := range splits {
-		at[p.Axis] = at[p.Axis]*p.Block + inner[i]
-	}
-	return at[:len(dims)-len(splits)]
-}
+// Elements is the size, padding included.
+func (l Layout) Elements(s ir.Shape) sym.Expr { return PartsOf(l, len(s)).Elements(s) }
 
 // Padded reports whether storage of this shape has padding.
-func (l Layout) Padded(s ir.Shape) bool {
-	for i := range s {
-		if l.Pads(s, i) {
-			return true
-		}
-	}
-	return false
-}
+func (l Layout) Padded(s ir.Shape) bool { return PartsOf(l, len(s)).Padded(s) }
 
-// Pads reports whether storage of this shape goes on beyond the axis.
-func (l Layout) Pads(s ir.Shape, axis int) bool {
-	c, _ := s[axis].Const()
-	return c%l.Along(axis) != 0
-}
+// Pads reports whether storage of this shape goes on beyond an axis.
+func (l Layout) Pads(s ir.Shape, axis int) bool { return PartsOf(l, len(s)).Pads(s, axis) }
 
 // Offset is the flat offset, in elements, of a logical index in a Buffer.
 func (l Layout) Offset(s ir.Shape, index []sym.Expr, f sym.Facts) sym.Expr {
-	return Flat(l.Dims(s), l.Physical(index, f))
+	return PartsOf(l, len(s)).Offset(s, index, f)
 }
 
 // Flat is the row-major offset of coordinates within extents.

@@ -3,8 +3,6 @@ package layout
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sym"
@@ -12,75 +10,29 @@ import (
 
 // Parts is storage as parts of axes, outermost first: an axis is cut by constants into parts, which may lie anywhere, the
 // outer ones of an axis before its inner ones. "0 1 2 3" is row-major, "0 2 3 1" has the channels of an image innermost, and
-// "0 1 2 3 1*16" keeps 16 of them together in blocks. "0 1 1*16" pads rows to whole 16 elements. An extent that an axis' constants do
-// not divide is rounded up, and the padding is zero.
+// "0 1 2 3 1*16" keeps 16 of them together in blocks. "0 1 1*16" pads rows to whole 16 elements, and "0 1~16" by 16 elements more. An
+// extent that an axis' constants do not divide is rounded up, and the padding is zero.
 type Parts []Part
 
-// Part is one of an axis: Size points of it, or 0 for what the inner parts leave, which is the axis' outermost part.
+// Part is one of an axis: Size points of it, or 0 for what the inner parts leave, which is the axis' outermost part. That may have
+// Pad points more, so that storage goes on beyond the axis although its extent is whole.
 type Part struct {
-	Axis int
-	Size int64
+	Axis      int
+	Size, Pad int64
 }
 
-// Most parts that a storage has, and points of a part.
+// Most parts that a storage has, and points that the parts of an axis have together.
 const (
 	maxParts = 32
 	maxPart  = 1 << 20
 )
 
-// PartsOf is the storage of a layout of values of a rank.
-func PartsOf(l Layout, rank int) Parts {
-	var out Parts
-	for i := range rank {
-		out = append(out, Part{Axis: i})
-	}
-	for _, s := range l.splits() {
-		out = append(out, Part{s.Axis, s.Block})
-	}
-	return out
-}
-
-// String is the text that ParseParts reads.
-func (p Parts) String() string {
-	if len(p) == 0 {
-		return "scalar"
-	}
-	out := make([]string, len(p))
-	for i, x := range p {
-		if out[i] = strconv.Itoa(x.Axis); x.Size != 0 {
-			out[i] += fmt.Sprintf("*%d", x.Size)
-		}
-	}
-	return strings.Join(out, " ")
-}
-
-// ParseParts reads the text that String prints.
-func ParseParts(text string) (Parts, error) {
-	if text == "scalar" {
-		return nil, nil
-	}
-	var out Parts
-	for _, f := range strings.Fields(text) {
-		axis, size, sized := strings.Cut(f, "*")
-		a, err := strconv.Atoi(axis)
-		n := int64(0)
-		if err == nil && sized {
-			n, err = strconv.ParseInt(size, 10, 64)
-		}
-		if err != nil || a < 0 || sized && (n < 1 || n > maxPart) || len(out) == maxParts {
-			return nil, fmt.Errorf("part %q of a storage; want AXIS or AXIS*SIZE, of 1 to %d points, %d parts at most", f, maxPart, maxParts)
-		}
-		out = append(out, Part{a, n})
-	}
-	if out == nil {
-		return nil, fmt.Errorf("a storage without parts; want %q for one element", "scalar")
-	}
-	return out, nil
-}
-
 // Check says why values of a rank cannot be stored so.
 func (p Parts) Check(rank int) error {
-	seen := make([]bool, rank)
+	if len(p) > maxParts {
+		return fmt.Errorf("%d parts; want %d at most", len(p), maxParts)
+	}
+	seen, points := make([]bool, rank), make([]int64, rank)
 	for _, x := range p {
 		switch {
 		case x.Axis < 0 || x.Axis >= rank:
@@ -89,8 +41,15 @@ func (p Parts) Check(rank int) error {
 			return fmt.Errorf("the outermost part of axis %d is not its first", x.Axis)
 		case x.Size != 0 && !seen[x.Axis]:
 			return fmt.Errorf("axis %d begins with a part of %d; its first part is the rest", x.Axis, x.Size)
+		case x.Size != 0 && x.Pad != 0:
+			return fmt.Errorf("axis %d is padded within; want that of its outermost part", x.Axis)
+		case x.Size < 0 || x.Size > maxPart || x.Pad < 0 || x.Pad > maxPart:
+			return fmt.Errorf("a part of axis %d has %d points, and %d more; want at most %d", x.Axis, x.Size, x.Pad, maxPart)
 		}
-		seen[x.Axis] = true
+		seen[x.Axis], points[x.Axis] = true, max(points[x.Axis], 1)*max(x.Size, 1)
+		if points[x.Axis] > maxPart {
+			return fmt.Errorf("the parts of axis %d have %d points; want at most %d", x.Axis, points[x.Axis], maxPart)
+		}
 	}
 	if i := slices.Index(seen, false); i >= 0 {
 		return fmt.Errorf("axis %d has no part", i)
@@ -98,16 +57,13 @@ func (p Parts) Check(rank int) error {
 	return nil
 }
 
-// within is how many points of the axis one point of part i stands for: those of the axis' parts after it.
-func (p Parts) within(i int) int64 {
-	n := int64(1)
-	for _, x := range p[i+1:] {
-		if x.Axis == p[i].Axis {
-			n *= x.Size
-		}
-	}
-	return n
+// outermost is the number of an axis' outermost part, or -1.
+func (p Parts) outermost(axis int) int {
+	return slices.IndexFunc(p, func(x Part) bool { return x.Axis == axis && x.Size == 0 })
 }
+
+// within is how many points of the axis one point of part i stands for: those of the axis' parts after it.
+func (p Parts) within(i int) int64 { return p[i+1:].Along(p[i].Axis) }
 
 // Along is of how many points whole numbers of an axis are stored.
 func (p Parts) Along(axis int) int64 {
@@ -120,12 +76,44 @@ func (p Parts) Along(axis int) int64 {
 	return n
 }
 
+// Reach is how far storage goes along an axis of so many points.
+func (p Parts) Reach(axis int, points int64) int64 {
+	along, pad := p.Along(axis), int64(0)
+	if i := p.outermost(axis); i >= 0 {
+		pad = p[i].Pad
+	}
+	return ((points+along-1)/along + pad) * along
+}
+
+// Lane is the axis of the innermost part, or -1 of a scalar.
+func (p Parts) Lane() int {
+	if len(p) == 0 {
+		return -1
+	}
+	return p[len(p)-1].Axis
+}
+
+// HasPads reports whether axes have points beyond what rounding up adds.
+func (p Parts) HasPads() bool { return slices.ContainsFunc(p, func(x Part) bool { return x.Pad > 0 }) }
+
 // Dims are the parts' extents.
 func (p Parts) Dims(s ir.Shape) []sym.Expr {
 	out := make([]sym.Expr, len(p))
 	for i, x := range p {
 		if out[i] = sym.Const(x.Size); x.Size == 0 {
-			out[i] = sym.CeilDiv(s[x.Axis], sym.Const(p.within(i)), nil)
+			out[i] = sym.Add(sym.CeilDiv(s[x.Axis], sym.Const(p.within(i)), nil), sym.Const(x.Pad))
+		}
+	}
+	return out
+}
+
+// Extents are Dims of a constant shape.
+func (p Parts) Extents(shape []int64) []int64 {
+	out := make([]int64, len(p))
+	for i, x := range p {
+		if out[i] = x.Size; x.Size == 0 {
+			within := p.within(i)
+			out[i] = (shape[x.Axis]+within-1)/within + x.Pad
 		}
 	}
 	return out
@@ -146,34 +134,63 @@ func (p Parts) Physical(index []sym.Expr, f sym.Facts) []sym.Expr {
 	return out
 }
 
-// Offset is where an element lies, in elements. Coordinates that are the parts of one number make it again.
+// Logical is the inverse of Physical, for values of a rank.
+func (p Parts) Logical(at []sym.Expr, rank int) []sym.Expr {
+	out := make([]sym.Expr, rank)
+	for i, x := range p {
+		if x.Size == 0 {
+			out[x.Axis] = at[i]
+			continue
+		}
+		out[x.Axis] = sym.Add(sym.Scale(out[x.Axis], x.Size), at[i])
+	}
+	return out
+}
+
+// Offset is where an element lies, in elements.
 func (p Parts) Offset(s ir.Shape, index []sym.Expr, f sym.Facts) sym.Expr {
-	off, at := sym.Const(0), p.Physical(index, f)
-	for i, d := range p.Dims(s) {
+	return p.flat(p.Dims(s), p.Physical(index, f))
+}
+
+// flat is the offset of coordinates of the parts. Those that are the parts of one number make it again.
+func (p Parts) flat(dims, at []sym.Expr) sym.Expr {
+	off := sym.Const(0)
+	for i, d := range dims {
 		off = sym.Undivided(off, at[i], d)
 	}
 	return off
 }
 
-// At is the logical index of the element at an offset of storage of a constant shape; of padding, one beyond the shape.
-func (p Parts) At(dims []int64, offset int64) []int64 {
-	at := make([]int64, len(dims))
-	s := ir.Dims(dims...)
-	extents := p.Dims(s)
+// At is the logical index of the element at an offset of storage (an image's rows follow each other) whose parts have these extents; of
+// padding, one beyond the shape.
+func (p Parts) At(extents []int64, offset int64) []int64 {
+	rank := 0
+	for _, x := range p {
+		rank = max(rank, x.Axis+1)
+	}
+	at := make([]int64, rank)
 	for i := len(p) - 1; i >= 0; i-- {
-		n, _ := extents[i].Const()
-		at[p[i].Axis] += offset % n * p.within(i)
-		offset /= n
+		at[p[i].Axis] += offset % extents[i] * p.within(i)
+		offset /= extents[i]
 	}
 	return at
 }
 
-// Pads reports whether storage of this shape goes on beyond an axis.
-func (p Parts) Pads(s ir.Shape) bool {
-	for i, x := range p {
-		if n, ok := s[x.Axis].Const(); x.Size == 0 && (!ok || n%p.within(i) != 0) && p.within(i) > 1 {
+// Padded reports whether storage of this shape has padding.
+func (p Parts) Padded(s ir.Shape) bool {
+	for axis := range s {
+		if p.Pads(s, axis) {
 			return true
 		}
 	}
 	return false
+}
+
+// Pads reports whether storage of this shape goes on beyond an axis, or may.
+func (p Parts) Pads(s ir.Shape, axis int) bool {
+	n, known := s[axis].Const()
+	if !known {
+		return p.Reach(axis, 0) > 0 || p.Along(axis) > 1
+	}
+	return p.Reach(axis, n) > n
 }

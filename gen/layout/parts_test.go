@@ -1,4 +1,4 @@
-package layout
+package layout_test
 
 import (
 	"testing"
@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
+	. "rules_dnn/gen/layout"
 	"rules_dnn/gen/sym"
 )
 
@@ -23,6 +24,9 @@ func TestParts(t *testing.T) {
 		{"0 1 1*16", []int64{3, 20}, 96},
 		{"0 1 0*32 1*4", []int64{33, 5}, 2 * 2 * 128},
 		{"1 0 1*8 0*3 1*2", []int64{4, 17}, 2 * 2 * 8 * 3 * 2},
+		{"0 1~16", []int64{3, 20}, 3 * 36},
+		{"0 1~2 1*16", []int64{3, 20}, 3 * 4 * 16},
+		{"1 0~1 1*4 1*2 0*3", []int64{4, 17}, 3 * 3 * 4 * 2 * 3},
 		{"scalar", nil, 1},
 	} {
 		t.Run(c.parts, func(t *testing.T) {
@@ -34,9 +38,9 @@ func TestParts(t *testing.T) {
 			size, ok := p.Elements(s).Const()
 			require.True(t, ok)
 			assert.Equal(t, c.size, size)
-			inside := 0
+			inside, extents := 0, p.Extents(c.dims)
 			for offset := range size {
-				at := p.At(c.dims, offset)
+				at := p.At(extents, offset)
 				index, there := make([]sym.Expr, len(at)), true
 				for i, x := range at {
 					index[i], there = sym.Const(x), there && x < c.dims[i]
@@ -53,31 +57,27 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestPartsOf: a layout and its parts are one storage.
-func TestPartsOf(t *testing.T) {
-	s := ir.Dims(2, 20, 7)
-	index := []sym.Expr{sym.Var("a"), sym.Var("b"), sym.Var("c")}
-	f := sym.Facts{"a": {Lo: 0, Hi: 1}, "b": {Lo: 0, Hi: 19}, "c": {Lo: 0, Hi: 6}}
-	for _, l := range []Layout{RowMajor, {Axis: 1, Block: 16}, {Axis: 1, Block: 8, Inner: Split{Axis: 2, Block: 4}}} {
-		p := PartsOf(l, 3)
-		assert.Equal(t, l.Offset(s, index, f).String(), p.Offset(s, index, f).String(), "%s", l)
-		assert.Equal(t, l.Elements(s).String(), p.Elements(s).String())
-	}
-}
-
 func TestPartsRefused(t *testing.T) {
-	for _, text := range []string{"", "x", "0*0", "0*-1", "-1", "0 1*9999999999"} {
+	for _, text := range []string{"", "x", "0*0", "0*-1", "-1", "0 1*9999999999", "0~0", "0 1~-1", "0 1*4~2", "0 1~2*4", "0 1/4"} {
 		_, err := ParseParts(text)
 		assert.Error(t, err, "%q", text)
 	}
 	for text, want := range map[string]string{
-		"0":       "axis 1 has no part",
-		"0 1 2":   "part of axis 2; the value has 2 axes",
-		"0 1 0":   "the outermost part of axis 0 is not its first",
-		"0*4 1 0": "axis 0 begins with a part of 4; its first part is the rest",
+		"0":                 "axis 1 has no part",
+		"0 1 2":             "part of axis 2; the value has 2 axes",
+		"0 1 0":             "the outermost part of axis 0 is not its first",
+		"0*4 1 0":           "axis 0 begins with a part of 4; its first part is the rest",
+		"0 1 1*1024 1*4096": "the parts of axis 1 have 4194304 points; want at most 1048576",
 	} {
 		p, err := ParseParts(text)
 		require.NoError(t, err)
 		assert.EqualError(t, p.Check(2), want)
 	}
+}
+
+// TestPartsChecked: parts that no text gives are refused, too.
+func TestPartsChecked(t *testing.T) {
+	assert.EqualError(t, Parts{{Axis: 0}, {Axis: 0, Size: 4, Pad: 1}}.Check(1), "axis 0 is padded within; want that of its outermost part")
+	assert.ErrorContains(t, Parts{{Axis: 0, Pad: -1}}.Check(1), "has 0 points, and -1 more")
+	assert.ErrorContains(t, make(Parts, 40).Check(1), "40 parts; want 32 at most")
 }

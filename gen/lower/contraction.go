@@ -140,10 +140,10 @@ func newContraction(b *block.Block, env *Env) *contraction {
 	c.n.buffers(b, env.Layouts)
 	c.n.addRanges(append(slices.Clone(b.Stage.Axes), c.groupAxis()))
 	c.layX = env.Layouts(b.Operands[c.x.Source.N])
-	if c.layX.Block != 0 && (c.layX.Axis != c.inChannel || c.layX.Block != c.block) {
+	if c.blocked() && c.layX != layout.Blocked(c.inChannel, c.block) {
 		return nil
 	}
-	if c.window && c.layX.Block == 0 || !c.pieces() || !c.resultsLie(env.Layouts) {
+	if c.window && !c.blocked() || !c.pieces() || !c.resultsLie(env.Layouts) {
 		return nil
 	}
 	for i, k := range c.kAxes() {
@@ -151,6 +151,9 @@ func newContraction(b *block.Block, env *Env) *contraction {
 	}
 	return c
 }
+
+// blocked reports whether X is stored by blocks of channels, and not row-major.
+func (c *contraction) blocked() bool { return c.layX != layout.RowMajor }
 
 // resultsLie reports whether tiles can store the results in their layout.
 func (c *contraction) resultsLie(lay Layouts) bool {
@@ -160,11 +163,11 @@ func (c *contraction) resultsLie(lay Layouts) bool {
 			return false
 		}
 	}
-	if out.Block == 0 {
+	if out == layout.RowMajor {
 		return true
 	}
 	c.outPiece = c.piece(c.channels)
-	return out.Axis == c.channel && out.Block == c.block && c.outPiece >= minPiece
+	return out == layout.Blocked(c.channel, c.block) && c.outPiece >= minPiece
 }
 
 // kAxis is one loop of the reduction: the axis of the stage it walks, in steps of Unit.
@@ -182,7 +185,7 @@ func (c *contraction) kAxes() []kAxis {
 	lane := kAxis{reduce: -1}
 	for r, a := range c.reduce {
 		n, _ := a.Extent.Const()
-		if r == c.inReduce && c.layX.Block != 0 {
+		if r == c.inReduce && c.blocked() {
 			blocks := (n + c.inPiece - 1) / c.inPiece
 			out = append(out, kAxis{r, blocks, c.inPiece, false})
 			lane = kAxis{r, c.inPiece, 1, true}

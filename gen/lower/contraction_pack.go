@@ -93,8 +93,9 @@ func (w *packedWeights) pack(v *ir.Value) *ir.Value {
 	dims = dims[ch.Axis+1:]
 	steps, _ := sum.Elements(ir.Dims(dims...)).Const()
 	p.points = make([]int64, steps)
+	extents := sum.Extents(dims)
 	for step := range p.points {
-		for d, at := range sum.At(dims, int64(step)) {
+		for d, at := range sum.At(extents, int64(step)) {
 			if at >= dims[d] {
 				p.points[step] = -1
 				break

@@ -90,7 +90,7 @@ func convolution(t testing.TB, typ ir.DType, text, chipName string, blocked bool
 	chip := chip(t, chipName)
 	lay := func(v *ir.Value) layout.Layout {
 		if blocked && v.Const == nil {
-			return layout.Layout{Axis: 1, Block: chip.ChannelBlock()}
+			return layout.Blocked(1, chip.ChannelBlock())
 		}
 		return layout.RowMajor
 	}

@@ -38,12 +38,12 @@ type dot struct {
 // DotLayout is the layout in which a tile instruction reads a matrix in its lanes: GCD2's for the
 // instruction, with the axis of lanes and the one that is summed.
 func DotLayout(r *instr.Row, lanes, summed int) layout.Layout {
-	return layout.Layout{Axis: lanes, Block: r.Lanes, Inner: layout.Split{Axis: summed, Block: r.Group}}
+	return layout.Of(layout.Part{Axis: lanes, Size: r.Lanes}, layout.Part{Axis: summed, Size: r.Group})
 }
 
 // groupLayout is the layout in which X's groups are whole.
 func groupLayout(r *instr.Row, summed int) layout.Layout {
-	return layout.Layout{Axis: summed, Block: r.Group}
+	return layout.Blocked(summed, r.Group)
 }
 
 // DotLayouts calls want for the layouts, besides row-major, in which the chip's instructions read the
@@ -133,7 +133,7 @@ func (d *dot) lower(env *Env) (*Lowered, error) {
 func (d *dot) layouts(lay Layouts) bool {
 	d.out = lay(d.b.Results[0])
 	for i, r := range d.b.Results {
-		if lay(r) != d.out {
+		if lay(r) != d.out || d.out.HasPads() {
 			return false
 		}
 		for axis := range d.b.Results[i].Shape {

@@ -73,7 +73,7 @@ func (c *contraction) piece(n int64) int64 {
 
 // pieces finds X's; false where they are too small.
 func (c *contraction) pieces() bool {
-	if c.layX.Block == 0 || c.inReduce < 0 {
+	if !c.blocked() || c.inReduce < 0 {
 		return true
 	}
 	n, _ := c.reduce[c.inReduce].Extent.Const()
@@ -83,12 +83,12 @@ func (c *contraction) pieces() bool {
 
 // straddles reports whether groups of X begin within blocks: what a task reads is copied so that its first channel
 // begins one.
-func (c *contraction) straddles() bool { return c.layX.Block != 0 && c.inPiece != c.block }
+func (c *contraction) straddles() bool { return c.blocked() && c.inPiece != c.block }
 
 // copyLayout is that of the copy of what a task reads of X.
 func (c *contraction) copyLayout() layout.Layout {
-	if c.layX.Block == 0 {
+	if !c.blocked() {
 		return c.layX
 	}
-	return layout.Layout{Axis: c.inChannel, Block: c.inPiece}
+	return layout.Blocked(c.inChannel, c.inPiece)
 }

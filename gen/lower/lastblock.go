@@ -27,11 +27,27 @@ func (n *nest) lastBlock(axes []te.Axis) []loop.Stmt {
 	full := *n
 	full.within = nil
 	lanes := func(n int64) []te.Axis { return []te.Axis{{Var: lane.Var, Extent: sym.Const(n)}} }
-	beyond := n.at.Subst(map[string]sym.Expr{lane.Var: sym.Add(sym.Var(lane.Var), sym.Const(left))}, n.facts)
-	last := append(full.elements(lanes(left), nil), loops(lanes(block-left), n.zeros(beyond))...)
+	var last []loop.Stmt
+	if left > 0 {
+		last = full.elements(lanes(left), nil)
+	}
+	last = append(last, n.zerosFrom(lane, left, block-left)...)
 	if channels < block {
 		return last
 	}
 	whole := []te.Within{{E: first, Lo: sym.Const(0), Hi: sym.Const(channels - left)}}
 	return []loop.Stmt{loop.If{Cond: whole, Then: full.elements(lanes(block), nil), Else: last}}
+}
+
+// zerosFrom are so many points of an axis from one on.
+func (n *nest) zerosFrom(a te.Axis, first, points int64) []loop.Stmt {
+	at := sym.Const(first)
+	if points > 1 {
+		at = sym.Add(sym.Var(a.Var), at)
+	}
+	zeros := n.zeros(n.at.Subst(map[string]sym.Expr{a.Var: at}, n.facts))
+	if points == 1 {
+		return zeros // no loop, whose variable other code beside it has, too
+	}
+	return loops([]te.Axis{{Var: a.Var, Extent: sym.Const(points)}}, zeros)
 }

@@ -76,27 +76,41 @@ func newNest(b *block.Block, env *Env) (*nest, error) {
 	n := startNest(b, env)
 	n.packs = packs
 	n.buffers(b, lay)
+	parts := layout.PartsOf(out, len(s.Axes))
 	var coords []sym.Expr
-	dims := out.Dims(s.Shape())
-	for i := range dims {
-		coords = append(coords, sym.Var(axisVar(i)))
-	}
-	for _, i := range out.Order(len(s.Axes)) {
-		n.axes = append(n.axes, te.Axis{Var: axisVar(i), Extent: dims[i]})
+	dims := parts.Dims(s.Shape())
+	for i, v := range partVars(parts, len(s.Axes)) {
+		coords = append(coords, sym.Var(v))
+		n.axes = append(n.axes, te.Axis{Var: v, Extent: dims[i]})
 	}
 	n.addRanges(n.axes)
 	logical := map[string]sym.Expr{}
-	for i, e := range out.Logical(coords) {
+	for i, e := range parts.Logical(coords, len(s.Axes)) {
 		logical[s.Axes[i].Var] = e
-		if out.Pads(s.Shape(), i) {
+		if parts.Pads(s.Shape(), i) {
 			n.within = append(n.within, te.Within{E: e, Lo: sym.Const(0), Hi: s.Axes[i].Extent})
 		}
 	}
-	n.at = out.Position(dims, coords)
+	n.at = out.Position(parts, dims, coords)
 	n.splitReduction(b, lay, logical)
 	n.values = n.flatten(b, s.Values, logical, lay)
 	n.results = n.flatten(b, s.Results, logical, lay)
 	return n, nil
+}
+
+// partVars are variables of a layout's parts: outermost ones are called by their axes, wherever they lie, and the others count on.
+func partVars(parts layout.Parts, rank int) []string {
+	var out []string
+	next := rank
+	for _, x := range parts {
+		if x.Size == 0 {
+			out = append(out, axisVar(x.Axis))
+			continue
+		}
+		out = append(out, axisVar(next))
+		next++
+	}
+	return out
 }
 
 // startNest is a nest without axes: the ranges of symbols and reduction axes.

@@ -16,7 +16,7 @@ func packings(b *block.Block, env *Env) map[*ir.Value]layout.Layout {
 	if to.Memory != layout.Image {
 		return out
 	}
-	vars := []string{b.Stage.Axes[to.Axis].Var}
+	vars := []string{b.Stage.Axes[to.Lane(len(b.Stage.Axes))].Var}
 	if to.Padded(b.Stage.Shape()) {
 		vars = nil
 		for _, r := range b.Stage.Reduce {
@@ -27,8 +27,8 @@ func packings(b *block.Block, env *Env) map[*ir.Value]layout.Layout {
 	}
 	for i, v := range b.Operands {
 		for _, lane := range vars {
-			if d := walkedBy(b, i, lane); v.Const != nil && d >= 0 && out[v].Block == 0 && !contiguous(v, d) {
-				out[v] = layout.Layout{Axis: d, Block: layout.TexelLanes}
+			if d := walkedBy(b, i, lane); v.Const != nil && d >= 0 && out[v] == layout.RowMajor && !contiguous(v, d) {
+				out[v] = layout.Blocked(d, layout.TexelLanes)
 			}
 		}
 	}
@@ -80,11 +80,8 @@ func (n *nest) args(b *block.Block) func() ([]*ir.Value, error) {
 
 // packConstant is a constant whose row-major elements are those of v in a layout; the padding is zero.
 func packConstant(v *ir.Value, l layout.Layout) *ir.Value {
-	var dims []int64
-	for _, d := range l.Dims(v.Shape) {
-		n, _ := d.Const()
-		dims = append(dims, n)
-	}
+	parts := layout.PartsOf(l, len(v.Shape))
+	dims := parts.Extents(v.Const.Shape)
 	n, _ := ir.Len(dims)
 	size := int64(v.Type.Size())
 	// Its elements come from everywhere: all are computed at once.
@@ -96,7 +93,7 @@ func packConstant(v *ir.Value, l layout.Layout) *ir.Value {
 		clear(b)
 		for e := range n {
 			from, inside := int64(0), true
-			for d, x := range l.At(dims, e) {
+			for d, x := range parts.At(dims, e) {
 				n := v.Const.Shape[d]
 				from, inside = from*n+x, inside && x < n
 			}

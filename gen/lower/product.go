@@ -19,7 +19,8 @@ import (
 // floats, or of integers of 8 bits minus zero points. Stages pack what an instruction does not read as it is stored; stages of constants are
 // computed by the compiler.
 type product struct {
-	b *block.Block
+	b   *block.Block
+	lay Layouts
 	*roles
 	// row and column are the roles' axes. Without rows there is no tile, and no instruction.
 	row, column te.Axis
@@ -66,7 +67,7 @@ func Product(b *block.Block, env *Env) (*Lowered, error) {
 func newProduct(b *block.Block, env *Env) *product {
 	s := b.Stage
 	// Work-items that share what they pack take a loop of their own kind.
-	if env.Target.WorkItems() || !env.Contractions || !env.wants(productAnchor) && !env.wants(windowAnchor) || len(b.Placed) > 0 || !rowMajor(b, env.Layouts) {
+	if env.Target.WorkItems() || !env.Contractions || !env.wants(productAnchor) && !env.wants(windowAnchor) || len(b.Placed) > 0 || !anyOrder(b, env.Layouts) {
 		return nil
 	}
 	if m, _ := matched(s, b.Operands, nil); m == nil || m.empty() {
@@ -80,7 +81,7 @@ func newProduct(b *block.Block, env *Env) *product {
 	if m == nil {
 		return nil
 	}
-	p := &product{b: b}
+	p := &product{b: b, lay: env.Layouts}
 	rows := instructions(m, env.Target)
 	if rows == nil {
 		return nil
@@ -98,9 +99,21 @@ func newProduct(b *block.Block, env *Env) *product {
 	return nil
 }
 
-// rowMajor reports whether all values of a block are.
-func rowMajor(b *block.Block, lay Layouts) bool {
-	return !slices.ContainsFunc(slices.Concat(b.Operands, b.Results), func(v *ir.Value) bool { return lay(v) != layout.RowMajor })
+// anyOrder reports whether a product's values lie as it reads and stores them: axes in any order, of integers in that of their shapes, which
+// are reshaped.
+func anyOrder(b *block.Block, lay Layouts) bool {
+	reshaped := len(b.Stage.Values) > 0 && b.Stage.Values[0].DType() == ir.I32
+	return !slices.ContainsFunc(slices.Concat(b.Operands, b.Results), func(v *ir.Value) bool {
+		return !lay(v).Orders() || reshaped && lay(v) != layout.RowMajor
+	})
+}
+
+// Orders reports whether a block is a product whose values may lie with their axes in any order.
+func Orders(b *block.Block, t *target.Target) bool {
+	if b.Stage == nil || len(b.Stage.Values) != 1 || b.Stage.Values[0].DType() != ir.F32 {
+		return false
+	}
+	return newProduct(b, &Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Target: t, Contractions: true}) != nil
 }
 
 // instructions are those that may compute products: of floats where none of them is a constant, whose packing is a contraction's choice,

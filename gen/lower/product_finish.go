@@ -6,6 +6,7 @@ import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/te"
 )
@@ -31,7 +32,11 @@ func (l *plan) finish(st *te.Stage, c sched.Stage) {
 	for n, v := range l.operands {
 		if used[n] {
 			at[n] = l.addOperand(v, func(b *block.Block) *ir.Value { return b.Operands[n] })
+			l.lies(te.Source{N: at[n]}, v)
 		}
+	}
+	for i, v := range l.b.Results {
+		l.lies(te.Source{Stage: true, N: len(l.stages), Part: i}, v)
 	}
 	for i, k := range l.folded {
 		v := l.fold(k)
@@ -45,6 +50,13 @@ func (l *plan) finish(st *te.Stage, c sched.Stage) {
 			}
 			return e
 		})
+	}
+}
+
+// lies says where a value lies that is not row-major.
+func (l *plan) lies(of te.Source, v *ir.Value) {
+	if to := l.lay(v); to != layout.RowMajor {
+		l.sched.Values = append(l.sched.Values, sched.Value{Of: of, Parts: layout.PartsOf(to, len(v.Shape))})
 	}
 }
 

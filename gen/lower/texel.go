@@ -50,7 +50,7 @@ func walksTexels(b *block.Block, lay Layouts, v string) bool {
 		te.Walk(e, func(x te.Expr) {
 			if l, ok := x.(te.Load); ok && !l.Source.Stage {
 				at := lay(b.Operands[l.Source.N])
-				found = found || at.Memory == layout.Image && l.Index[at.Axis].Equal(sym.Var(v))
+				found = found || at.Memory == layout.Image && l.Index[at.Lane(len(l.Index))].Equal(sym.Var(v))
 			}
 		})
 	}

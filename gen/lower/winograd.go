@@ -114,11 +114,11 @@ func newFiltering(b *block.Block, env *Env, m int) *filtering {
 		return nil
 	}
 	w := &filtering{contraction: c, f: wino.New(m, filterTaps), lay: env.Layouts, facts: env.Symbols}
-	if env.Layouts(b.Operands[c.x.Source.N]) != (layout.Layout{Axis: c.inChannel, Block: c.block}) || !w.findSlides() {
+	if env.Layouts(b.Operands[c.x.Source.N]) != layout.Blocked(c.inChannel, c.block) || !w.findSlides() {
 		return nil
 	}
 	for _, r := range b.Results {
-		if env.Layouts(r) != (layout.Layout{Axis: c.channel, Block: c.block}) {
+		if env.Layouts(r) != layout.Blocked(c.channel, c.block) {
 			return nil
 		}
 	}

@@ -59,9 +59,10 @@ type State struct {
 	// the most capable one. OtherTimes are what the record says of them.
 	Others     []*target.Target
 	OtherTimes []tuning.Times
-	// Device, where it is not nil, is a second target, which runs some of the blocks; Price is as in sel.Options.
+	// Device, where it is not nil, is a second target, which runs some of the blocks; Price and Stored are as in sel.Options.
 	Device *target.Target
 	Price  func(b *block.Block, space layout.Space) float64
+	Stored func(v *ir.Value) (layout.Layout, bool)
 	// Times are a tuning record's, and Candidate which of a block's kernels to take: see sel.Options.
 	Times     tuning.Times
 	Candidate int

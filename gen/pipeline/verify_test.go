@@ -58,10 +58,10 @@ func TestPassesAreVerified(t *testing.T) {
 				return e
 			})
 		}, "loads {false 7 0}, of 2 operands"},
-		{"an interface's layout", "select", func(s *State) { s.Choice.Layouts[s.Blocks.Inputs[0]] = layout.Layout{Axis: 1, Block: 8} }, `"x", which a graph gets or gives, is stored as`},
+		{"an interface's layout", "select", func(s *State) { s.Choice.Layouts[s.Blocks.Inputs[0]] = layout.Blocked(1, 8) }, `"x", which a graph gets or gives, is stored as`},
 		{"no kernel", "select", func(s *State) { delete(s.Choice.Kernels, s.Blocks.Blocks[1]) }, "has not one kernel"},
 		{"a kernel too many", "select", func(s *State) { s.Choice.Kernels[nil] = sel.Kernel{} }, "are chosen for 3 blocks"},
-		{"a result's layout", "select", func(s *State) { s.Choice.Layouts[s.Blocks.Blocks[0].Results[0]] = layout.Layout{Axis: 1, Block: 16} }, "its kernel gives"},
+		{"a result's layout", "select", func(s *State) { s.Choice.Layouts[s.Blocks.Blocks[0].Results[0]] = layout.Blocked(1, 16) }, "its kernel gives"},
 		{"an operand that is written", "select", func(s *State) {
 			kernel(s, func(k *loop.Kernel) {
 				k.Buffers = slices.Clone(k.Buffers)

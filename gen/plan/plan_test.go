@@ -70,7 +70,7 @@ func randomProgram(r *rand.Rand) *Program {
 			args = append(args, made[max(0, len(made)-1-r.IntN(6))])
 		}
 		if len(shape) > 1 {
-			if l := (layout.Layout{Axis: 1, Block: 8}); l.Fits(shape) && r.IntN(2) == 0 {
+			if l := layout.Blocked(1, 8); l.Fits(shape) && r.IntN(2) == 0 {
 				p.Layouts[v] = l
 			}
 		}

@@ -121,7 +121,7 @@ func TestWrongPrograms(t *testing.T) {
 		}, `bytes 0 to 16*N of "a", which has 12*N`},
 		{"a transfer of another type", func(s *split) { s.v["xd"].Type = ir.I32 }, "f32 row-major becomes i32 row-major on device"},
 		{"a transfer that changes the layout", func(s *split) {
-			s.Layouts[s.v["a"]] = layout.Layout{Axis: 1, Block: 3}
+			s.Layouts[s.v["a"]] = layout.Blocked(1, 3)
 		}, "f32 axis1/3 becomes f32 row-major on device"},
 		{"a transfer to an image", func(s *split) { s.Layouts[s.v["xd"]] = layout.Texels(1).In(layout.Device) }, "transfers are of buffers; kernels read and write images"},
 		{"a transfer of a part alone", func(s *split) {

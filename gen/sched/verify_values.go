@@ -76,7 +76,7 @@ func (v *verifier) value(x Value) error {
 	case x.Space == Local && !v.grouped(sc.At):
 		return fmt.Errorf("memory of a work-group, and no loop of groups is around stage %d", x.Of.N)
 	}
-	return nil
+	return v.zeros(x, sc, st)
 }
 
 // grouped reports whether a loop of work-groups is around a place.

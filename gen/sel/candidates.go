@@ -21,6 +21,8 @@ func (s *selector) enumerate() error {
 	s.walk(s.g, 1)
 	for _, d := range s.sides {
 		d.wantImages()
+		d.wantTurned()
+		d.wantAsked()
 	}
 	for _, b := range s.blocks {
 		cs, err := s.blockCandidates(b)
@@ -117,7 +119,7 @@ func (s *selector) blockCandidates(b *block.Block) ([]candidate, error) {
 	for i, layouts := range assignments {
 		if s.views[b] {
 			if _, ok := s.viewsIn(b, func(v *ir.Value) layout.Layout { return layouts[v] }); ok {
-				out = append(out, candidate{layouts: layouts, view: true})
+				out = append(out, candidate{layouts: layouts, cycles: s.strays(b, layouts), view: true})
 				continue
 			}
 		}
@@ -130,10 +132,11 @@ func (s *selector) blockCandidates(b *block.Block) ([]candidate, error) {
 
 // price is what the options add to a candidate.
 func (s *selector) price(b *block.Block, layouts map[*ir.Value]layout.Layout) float64 {
-	if s.o.Price == nil {
-		return 0
+	p := s.strays(b, layouts)
+	if s.o.Price != nil {
+		p += s.o.Price(b, layouts[b.Results[0]].Space)
 	}
-	return s.o.Price(b, layouts[b.Results[0]].Space)
+	return p
 }
 
 // choice is values of a block that share a layout, and those that they may have, row-major first.
@@ -255,8 +258,8 @@ func (s *side) hasBlocks(v *ir.Value) bool {
 	if !s.o.Layouts || s.t.Images != nil || v.Const != nil || !slices.Contains(s.t.VectorTypes(), v.Type) || len(v.Shape) < 3 || !s.blocked.Fits(v.Shape) {
 		return false
 	}
-	n, _ := v.Shape[s.blocked.Axis].Const()
-	return n >= s.blocked.Block
+	n, _ := v.Shape[channelAxis].Const()
+	return n >= s.blocked.Along(channelAxis)
 }
 
 // sameBytes reports whether the value lies in memory alike in both layouts: whole blocks of channels,
@@ -265,7 +268,7 @@ func (s *side) sameBytes(v *ir.Value) bool {
 	if !s.hasBlocks(v) || s.blocked.Padded(v.Shape) {
 		return false
 	}
-	for _, d := range v.Shape[s.blocked.Axis+1:] {
+	for _, d := range v.Shape[channelAxis+1:] {
 		if !d.Is(1) {
 			return false
 		}

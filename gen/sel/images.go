@@ -43,7 +43,7 @@ func (s *side) isImage(v *ir.Value, l layout.Layout) bool {
 	if v.Const != nil || v.Type != ir.F32 || !l.Fits(v.Shape) {
 		return false
 	}
-	if n, _ := v.Shape[l.Axis].Const(); 2*n <= layout.TexelLanes {
+	if n, _ := v.Shape[l.Lane(len(v.Shape))].Const(); 2*n <= layout.TexelLanes {
 		return false
 	}
 	w, h := l.Extent(v.Shape)

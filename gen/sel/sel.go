@@ -41,6 +41,9 @@ type Options struct {
 	// Price, where it is not nil, is added to the estimated cycles of a block in a space, for programs that want it to run
 	// somewhere.
 	Price func(b *block.Block, space layout.Space) float64
+	// Stored, where it is not nil, gives the layout in which a value is to be stored wherever a kernel can have it so, for
+	// programs that want one.
+	Stored func(v *ir.Value) (layout.Layout, bool)
 }
 
 // Views reports whether values may lie in others: what is concatenated in the result, parts in the whole.
@@ -128,7 +131,7 @@ func (s *selector) solve() (*Choice, error) {
 // Estimate is the cycles of a block whose values are all row-major; fusion compares with it. A block that no kernel computes
 // so, or whose kernels cannot be made, takes forever: +Inf.
 func Estimate(b *block.Block, f sym.Facts, t *target.Target, o Options) float64 {
-	o.Times, o.Candidate, o.Device = nil, 0, nil // or what is measured would depend on what was
+	o.Times, o.Candidate, o.Device, o.Stored = nil, 0, nil, nil // or what is measured would depend on what was
 	s := newSelector(&block.Graph{Facts: f}, t, o)
 	k, err := s.cheapest(b, func(*ir.Value) layout.Layout { return layout.RowMajor })
 	if err != nil || k.Lowered == nil {
@@ -308,7 +311,7 @@ func (s *side) stored(b *block.Block, lay lower.Layouts) lower.Layouts {
 	writesRows := len(b.Placed) > 0 || b.Stage.Update != nil || // chains and updates
 		slices.ContainsFunc(b.Results, func(v *ir.Value) bool { return !s.sameBytes(v) }) // results are stored alike
 	return func(v *ir.Value) layout.Layout {
-		if s.sameBytes(v) && !(writesRows && slices.Contains(b.Results, v)) {
+		if lay(v) == layout.RowMajor && s.sameBytes(v) && !(writesRows && slices.Contains(b.Results, v)) {
 			return s.blocked // loops over blocks of channels read other values better
 		}
 		return lay(v)

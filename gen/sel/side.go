@@ -19,8 +19,11 @@ type side struct {
 	link   *target.OpenCL // of a device beside the host
 }
 
+// channelAxis is the one along which values are stored in blocks.
+const channelAxis = 1
+
 func (s *selector) newSide(space layout.Space, t *target.Target) *side {
-	return &side{selector: s, space: space, t: t, blocked: layout.Layout{Axis: 1, Block: t.ChannelBlock()},
+	return &side{selector: s, space: space, t: t, blocked: layout.Blocked(channelAxis, t.ChannelBlock()),
 		wanted: map[*ir.Value][]layout.Layout{}}
 }
 

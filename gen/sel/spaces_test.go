@@ -18,7 +18,7 @@ import (
 
 // TestSource: values reach another space row-major; other layouts are made on either side.
 func TestSource(t *testing.T) {
-	rows, blocked := layout.RowMajor, layout.Layout{Axis: 1, Block: 8}
+	rows, blocked := layout.RowMajor, layout.Blocked(1, 8)
 	there, image := rows.In(layout.Device), layout.Texels(1).In(layout.Device)
 	for _, c := range []struct {
 		written, to, from layout.Layout
@@ -81,7 +81,7 @@ func TestTransferIsVerified(t *testing.T) {
 	}{
 		{layout.RowMajor.In(layout.Device), true},
 		{layout.RowMajor, false},
-		{layout.Layout{Axis: 1, Block: 8}.In(layout.Device), false},
+		{layout.Blocked(1, 8).In(layout.Device), false},
 	} {
 		c := &Choice{Layouts: map[*ir.Value]layout.Layout{y: l.to}, Transfers: map[*block.Block]bool{b: true}}
 		err := c.Verify(g, loop.Proofs{})

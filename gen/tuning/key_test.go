@@ -66,7 +66,7 @@ func TestKey(t *testing.T) {
 	}
 	blocked := func(v *ir.Value) layout.Layout {
 		if v.Name == "x" {
-			return layout.Layout{Axis: 1, Block: 8}
+			return layout.Blocked(1, 8)
 		}
 		return layout.RowMajor
 	}

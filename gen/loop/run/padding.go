@@ -4,15 +4,17 @@ import (
 	"fmt"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
 )
 
 // checkPadding reports that storage beyond the value's own elements is zero, as its readers expect.
 func (h *host) checkPadding(v *ir.Value, data []byte) error {
 	l := h.p.Layouts[v]
-	if !l.Padded(v.Shape) {
+	parts := layout.PartsOf(l, len(v.Shape))
+	if !parts.Padded(v.Shape) {
 		return nil
 	}
-	dims, err := evalAll(l.Dims(v.Shape), h.symbols)
+	dims, err := evalAll(parts.Dims(v.Shape), h.symbols)
 	if err != nil {
 		return err
 	}
@@ -26,7 +28,7 @@ func (h *host) checkPadding(v *ir.Value, data []byte) error {
 			continue
 		}
 		e := int64(i / size)
-		for axis, c := range l.At(dims, e) {
+		for axis, c := range parts.At(dims, e) {
 			if c >= extents[axis] {
 				return fmt.Errorf("%q is not zero at storage element %d, which is padding (%s, index %d of %d)", v.Name, e, l, c, extents[axis])
 			}

@@ -116,7 +116,7 @@ func TestProgramChecks(t *testing.T) {
 // TestPadding: what a layout adds to a value must be zero.
 func TestPadding(t *testing.T) {
 	v := &ir.Value{Name: "v", Type: ir.F32, Shape: ir.Dims(1, 3, 2), HasShape: true}
-	h := &host{p: &plan.Program{Layouts: map[*ir.Value]layout.Layout{v: {Axis: 1, Block: 2}}}}
+	h := &host{p: &plan.Program{Layouts: map[*ir.Value]layout.Layout{v: layout.Blocked(1, 2)}}}
 	whole := []float32{1, 2, 1, 2, 3, 0, 3, 0} // pixels by channels 0 and 1, then by channel 2 and padding
 	require.NoError(t, h.checkPadding(v, bytesOf(whole...)))
 	for k := range whole {

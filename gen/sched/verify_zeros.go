@@ -1,0 +1,51 @@
+package sched
+
+import (
+	"fmt"
+	"slices"
+
+	"rules_dnn/gen/te"
+)
+
+// zeros checks that loops of the stage store what storage adds to an axis of a value: all of it for a result, whose readers
+// take it for zeros, and no more. Tiles store it by whole registers.
+func (v *verifier) zeros(x Value, sc *Stage, st *te.Stage) error {
+	shape := sc.Shape(st, x.Fold)
+	for d, a := range st.Axes {
+		if !x.Parts.Pads(shape, d) {
+			continue
+		}
+		n, known := shape[d].Const()
+		if !known {
+			return fmt.Errorf("parts %s of axis %s, which has %s points: want a constant", x.Parts, a.Var, shape[d])
+		}
+		reach := x.Parts.Reach(d, n)
+		lanes := slices.IndexFunc(sc.Loops, func(l Loop) bool { return l.Kind == Lanes && l.Axis == a.Var })
+		if lanes >= 0 && reach%sc.Loops[lanes].Size != 0 {
+			return fmt.Errorf("storage goes on to %d points of axis %s: want whole registers of %d lanes", reach, a.Var, sc.Loops[lanes].Size)
+		}
+		if sc.At == Root && v.stored(x.Of.N, a, n) < reach {
+			return fmt.Errorf("storage goes on to %d points of axis %s, of which readers take %d for zeros: want a loop that is rounded up as far", reach, a.Var, reach-n)
+		}
+	}
+	return nil
+}
+
+// stored is how many points of an axis of n points loops of a stage store, zeros included.
+func (v *verifier) stored(stage int, a te.Axis, n int64) int64 {
+	sc := &v.s.Stages[stage]
+	if x := sc.split(a.Var); x != nil { // tiles store what follows the last part
+		if slices.ContainsFunc(sc.Loops, func(l Loop) bool { return l.Kind == Lanes && l.Axis == x.Inner }) {
+			return maxRegister * n
+		}
+		return n
+	}
+	for _, p := range v.spans[stage] {
+		up := slices.ContainsFunc(p.Loops, func(i int) bool { return sc.Loops[i].Edge == RoundUp })
+		if p.Name == a.Var && up {
+			whole := max(sc.Loops[p.Loops[0]].Size, 1) * sc.Within(p.Loops[0])
+			return (n + whole - 1) / whole * whole
+		}
+	}
+	return n
+}
