@@ -259,9 +259,27 @@ func (l *plan) packX() te.Expr {
 	if l.row.Var != "" {
 		k.names[l.row.Var] = l.rowAxis(k)
 	}
-	l.packGroup(k, l.packSums(k, false))
-	k.finish(l.x.element(l.instr.X), l.facts)
+	e := l.x.element(l.instr.X)
+	if load, ok := e.(te.Load); ok && len(load.Guard) == 0 && len(l.reduce) == 1 && l.group != "" {
+		l.packLine(k)
+	} else {
+		l.packGroup(k, l.packSums(k, false))
+	}
+	k.finish(e, l.facts)
+	k.columns = -1
 	return l.add(k, l.x, rowsVar)
+}
+
+// packLine adds the axis of the sum, all groups of neighbours as one: rows are copied whole, with zeros where the last group goes on.
+func (l *plan) packLine(k *packing) {
+	n, _ := l.axis(l.group).Extent.Const()
+	whole := (n + l.instr.Group - 1) / l.instr.Group * l.instr.Group
+	k.columns = len(k.Axes)
+	at := k.axis(sym.Const(whole), sym.Add(sym.Scale(l.groupVar(), l.instr.Group), l.dotVar()), sym.Const(0), 0)
+	k.names[l.group] = at
+	if whole != n {
+		k.until(at, sym.Const(n))
+	}
 }
 
 // rowAxis adds the axis of rows: those of a task where tasks are blocks of rows, of which the last one has what is left.
