@@ -153,3 +153,26 @@ func (f *follower) padding(c *stage, i int) []loop.Stmt {
 	}
 	return []loop.Stmt{loop.If{Cond: cond, Then: out}}
 }
+
+// rowsTogether puts a loop of rows that lie side by side in the results' storage, for each lane, right around the loop of lanes.
+func (c *stage) rowsTogether(results []int) []int {
+	last := len(results) - 1
+	k := slices.IndexFunc(results, func(k int) bool { return c.sched.Loops[k].Kind == sched.Rows && c.together(k) })
+	if k < 0 || c.sched.Loops[results[last]].Kind != sched.Lanes {
+		return results
+	}
+	row := results[k]
+	return slices.Concat(results[:k], results[k+1:last], []int{row}, results[last:])
+}
+
+// together reports whether a loop walks what is the innermost part of the results' storage.
+func (c *stage) together(k int) bool {
+	l, p := c.sched.Loops[k], c.span(k)
+	return !slices.ContainsFunc(c.out, func(v *stored) bool {
+		parts := v.Parts
+		if len(parts) == 0 || parts[len(parts)-1].Size != l.Size || l.Size == 0 || p.Name != p.Axes[0].Var {
+			return true
+		}
+		return c.te.Axes[parts[len(parts)-1].Axis].Var != p.Name
+	})
+}

@@ -137,29 +137,6 @@ func (f *follower) call(c *stage, i int) ([]loop.Stmt, error) {
 	return append([]loop.Stmt{tile}, end...), err
 }
 
-// rowsTogether puts a loop of rows that lie side by side in the results' storage, for each lane, right around the loop of lanes.
-func (c *stage) rowsTogether(results []int) []int {
-	last := len(results) - 1
-	k := slices.IndexFunc(results, func(k int) bool { return c.sched.Loops[k].Kind == sched.Rows && c.together(k) })
-	if k < 0 || c.sched.Loops[results[last]].Kind != sched.Lanes {
-		return results
-	}
-	row := results[k]
-	return slices.Concat(results[:k], results[k+1:last], []int{row}, results[last:])
-}
-
-// together reports whether a loop walks what is the innermost part of the results' storage.
-func (c *stage) together(k int) bool {
-	l, p := c.sched.Loops[k], c.span(k)
-	return !slices.ContainsFunc(c.out, func(v *stored) bool {
-		parts := v.Parts
-		if len(parts) == 0 || parts[len(parts)-1].Size != l.Size || l.Size == 0 || p.Name != p.Axes[0].Var {
-			return true
-		}
-		return c.te.Axes[parts[len(parts)-1].Axis].Var != p.Name
-	})
-}
-
 // direct is where a tile itself can put its sums: they are the results, which lie in a worker's memory in the order of the accumulators.
 func (f *follower) direct(c *stage, at sym.Expr, results []int, zero map[string]sym.Expr) (to *loop.Buffer, first sym.Expr) {
 	_, plain := c.te.Results[0].(te.Acc)
@@ -229,28 +206,6 @@ func (f *follower) micro(c *stage, i int, x, w loop.Mem) (*loop.MicroKernel, err
 		return m, f.aligned(c, i, m, x, w)
 	}
 	return m, nil
-}
-
-// aligned checks that groups of X lie at multiples of their size, and registers of W either all at such of theirs or where each is loaded from
-// any address.
-func (f *follower) aligned(c *stage, i int, m *loop.MicroKernel, x, w loop.Mem) error {
-	zero := map[string]sym.Expr{}
-	for _, l := range c.sched.Loops[i:] {
-		zero[l.Var] = sym.Const(0)
-	}
-	group := c.row.Group
-	steps := m.RowStep%group == 0 && m.RunStep%group == 0
-	for _, k := range m.K {
-		steps = steps && k.XStep%group == 0
-	}
-	multiple := func(e sym.Expr, of int64) bool { return sym.Mod(e.Subst(zero, f.facts), sym.Const(of), f.facts).Is(0) }
-	if !steps || !multiple(x.Index, group) {
-		return unsuited("instruction %s loads groups of X at multiples of %d; they are at %s, in steps of %d", c.row.Name, group, x.Index, m.RowStep)
-	}
-	if m.WholeRegisters() && !multiple(w.Index, m.Lanes()*group) {
-		return unsuited("instruction %s loads registers of W at multiples of %d; they are at %s", c.row.Name, m.Lanes()*group, w.Index)
-	}
-	return nil
 }
 
 // walk is how a micro-kernel goes through W: columns of so many lanes, so many elements apart.

@@ -29,7 +29,7 @@ var Convolutions = []Convolution{
 	{Name: "padded", Channels: []int64{16, 32}, Size: 14, Kernel: 3, Stride: 1, Pad: 1, X: ir.U8, W: ir.I8, XZero: 7},
 	{Name: "padded_scaled", Channels: []int64{16, 32, 20}, Size: 12, Kernel: 3, Stride: 1, Pad: 1, X: ir.U8, W: ir.I8, XZero: 128, Scaled: true},
 	{Name: "strided", Channels: []int64{3, 32}, Size: 33, Kernel: 7, Stride: 2, Pad: 3, X: ir.U8, W: ir.I8, XZero: 9, Scaled: true},
-	{Name: "remainders", Channels: []int64{5, 13}, Size: 9, Kernel: 2, Stride: 1, X: ir.U8, W: ir.U8, XZero: 9, WZero: 3},
+	{Name: "remainders", Channels: []int64{13, 45}, Size: 11, Kernel: 2, Stride: 1, X: ir.U8, W: ir.U8, XZero: 9, WZero: 3},
 	{Name: "signed", Channels: []int64{8, 12}, Size: 10, Kernel: 3, Stride: 1, Pad: 1, X: ir.I8, W: ir.I8, XZero: -5, Scaled: true},
 	{Name: "groups", Channels: []int64{16, 32}, Size: 10, Kernel: 3, Stride: 1, Pad: 1, Group: 2, X: ir.U8, W: ir.I8, XZero: 4, Scaled: true},
 	{Name: "depthwise", Channels: []int64{16, 16}, Size: 12, Kernel: 3, Stride: 1, Pad: 1, Group: 16, X: ir.U8, W: ir.I8, XZero: 4, Scaled: true},
