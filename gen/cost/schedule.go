@@ -238,10 +238,27 @@ func (e *scheduled) stores(x *nest) float64 {
 func (e *scheduled) result(x *nest, part int, r te.Expr, lane string, lanes float64) float64 {
 	v := e.s.Place(e.w, te.Source{Stage: true, N: x.n, Part: part})
 	d := slices.IndexFunc(x.te.Axes, func(a te.Axis) bool { return a.Var == lane })
-	if d >= 0 && v.Parts.Lane() != d {
+	if d >= 0 && !neighbours(v, d, lanes) && !x.interleaved(v, d) {
 		return float64(lanes * (perStep + perStore + perStride + e.vector(r, lane, 1)))
 	}
 	return perStep + perStore + e.vector(r, lane, lanes)
+}
+
+// neighbours reports whether so many points of an axis lie side by side in storage.
+func neighbours(v sched.Value, d int, lanes float64) bool {
+	last := v.Parts[len(v.Parts)-1]
+	return last.Axis == d && (last.Size == 0 || float64(last.Size) >= lanes)
+}
+
+// interleaved reports whether a tile has all that lies side by side in storage: its lanes, and for each of them the rows that lie together.
+func (x *nest) interleaved(v sched.Value, d int) bool {
+	n := len(v.Parts) - 1
+	if x.micro == nil || n < 1 || v.Parts[n-1].Axis != d || v.Parts[n-1].Size != x.micro.Lanes() {
+		return false
+	}
+	return slices.ContainsFunc(x.sched.Loops, func(l sched.Loop) bool {
+		return l.Kind == sched.Rows && l.Axis == x.te.Axes[v.Parts[n].Axis].Var && l.Size == v.Parts[n].Size
+	})
 }
 
 // vector is the cycles of an expression for neighbours along an axis.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/fkw"
@@ -18,6 +19,7 @@ import (
 	"rules_dnn/gen/loop/run"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sched/schedtest"
+	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
 
@@ -228,4 +230,42 @@ func TestPruned(t *testing.T) {
 	text := k.String()
 	require.NotContains(t, text, "if ")
 	require.Equal(t, 3*4, strings.Count(text, "a1_values["), "each of 4 taps of 3 patterns, for all pixels")
+}
+
+// TestTogether: the rows that lie together in storage are stored one right after the other, for each register of lanes.
+func TestTogether(t *testing.T) {
+	x := schedtest.Columns()
+	s, err := sched.Parse(x.Schedule)
+	require.NoError(t, err)
+	k, err := Kernel(x.Work, s, schedtest.Target(t, x.Chip))
+	require.NoError(t, err)
+	var order []string
+	loop.Walk(k.Body, func(s loop.Stmt) bool {
+		if x, ok := s.(loop.For); ok && len(order) < 5 {
+			order = append(order, x.Var)
+		}
+		return true
+	})
+	assert.Equal(t, []string{"p", "u", "c", "r", "l"}, order)
+}
+
+// TestAligned: where an instruction loads whole groups and registers, they lie at multiples of their size, or all registers anywhere.
+func TestAligned(t *testing.T) {
+	x := schedtest.Dots()
+	of := func(x schedtest.Example, index string) error {
+		e, err := sym.Parse(index)
+		require.NoError(t, err)
+		w, st := *x.Work, *x.Work.Stages[0]
+		w.Operands = []*ir.Value{{Type: ir.I8, Shape: ir.Dims(100), HasShape: true}, w.Operands[1]}
+		mul := st.Values[0].(te.Call)
+		st.Values = []te.Expr{te.Fn(ir.I32, "mul", te.Fn(ir.I32, "cast", te.Operand(0, ir.I8, e)), mul.Args[1])}
+		w.Stages = []*te.Stage{&st}
+		s, err := sched.Parse(x.Schedule)
+		require.NoError(t, err)
+		_, err = Tiles(&w, s, schedtest.Target(t, x.Chip))
+		return err
+	}
+	assert.NoError(t, of(x, "12*i0 + r0"))
+	assert.ErrorContains(t, of(x, "13*i0 + r0"), "instruction vrmpy_i8u8 loads groups of X at multiples of 4")
+	assert.ErrorContains(t, of(x, "12*i0 + r0 + 2"), "instruction vrmpy_i8u8 loads groups of X at multiples of 4")
 }

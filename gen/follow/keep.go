@@ -43,7 +43,7 @@ func (f *follower) stores(c *stage, i int, results []int, sums *accumulators, ze
 	return []loop.Stmt{loop.If{Cond: whole, Then: then, Else: otherwise}}, err
 }
 
-// kept stores sums: the loops of results are rows, columns and lanes, in this order.
+// kept stores sums: the loops of results are rows, columns and lanes, in this order, but for rows that lie together.
 func (f *follower) kept(c *stage, results []int, sums *accumulators) ([]loop.Stmt, error) {
 	l, inner := c.sched.Loops[results[0]], results[1:]
 	if l.Kind == sched.Lanes {
@@ -52,7 +52,7 @@ func (f *follower) kept(c *stage, results []int, sums *accumulators) ([]loop.Stm
 	body, err := f.kept(c, inner, sums)
 	out := repeat(l.Var, f.extent(c, results[0]), body)
 	if l.Kind == sched.Columns {
-		out = append(out, f.padding(c, inner[0])...)
+		out = append(out, f.padding(c, inner[len(inner)-1])...)
 	}
 	return out, err
 }
@@ -85,7 +85,7 @@ func (f *follower) lanes(c *stage, i int, sums *accumulators) ([]loop.Stmt, erro
 	if left > 0 {
 		part := repeat(l.Var, sym.Const(left), one)
 		beyond := map[string]sym.Expr{l.Var: sym.Add(sym.Var(l.Var), sym.Const(left))}
-		part = append(part, repeat(l.Var, sym.Const(size-left), f.zeros(c, p, beyond))...)
+		part = append(part, repeat(l.Var, sym.Const(min(size-left, f.padded(c, p)-extent)), f.zeros(c, p, beyond))...)
 		if end-extent >= size {
 			part = []loop.Stmt{loop.If{Cond: below(extent), Then: part, Else: otherwise}}
 		}
@@ -148,4 +148,27 @@ func (f *follower) padding(c *stage, i int) []loop.Stmt {
 		}
 	}
 	return []loop.Stmt{loop.If{Cond: cond, Then: out}}
+}
+
+// rowsTogether puts a loop of rows that lie side by side in the results' storage, for each lane, right around the loop of lanes.
+func (c *stage) rowsTogether(results []int) []int {
+	last := len(results) - 1
+	k := slices.IndexFunc(results, func(k int) bool { return c.sched.Loops[k].Kind == sched.Rows && c.together(k) })
+	if k < 0 || c.sched.Loops[results[last]].Kind != sched.Lanes {
+		return results
+	}
+	row := results[k]
+	return slices.Concat(results[:k], results[k+1:last], []int{row}, results[last:])
+}
+
+// together reports whether a loop walks what is the innermost part of the results' storage.
+func (c *stage) together(k int) bool {
+	l, p := c.sched.Loops[k], c.span(k)
+	return !slices.ContainsFunc(c.out, func(v *stored) bool {
+		parts := v.Parts
+		if len(parts) == 0 || parts[len(parts)-1].Size != l.Size || l.Size == 0 || p.Name != p.Axes[0].Var {
+			return true
+		}
+		return c.te.Axes[parts[len(parts)-1].Axis].Var != p.Name
+	})
 }

@@ -146,7 +146,26 @@ func (f *follower) offset(c *stage, v *stored, index []sym.Expr) sym.Expr {
 	for i, e := range index {
 		at[i] = f.place(c, e)
 	}
-	return v.Parts.Offset(v.shape, at, f.facts)
+	placed := v.Parts.Physical(at, f.facts)
+	if !slices.ContainsFunc(placed, divided) {
+		return v.Parts.Offset(v.shape, at, f.facts)
+	}
+	off, points := sym.Const(0), v.Parts.Physical(index, c.facts)
+	for i, d := range v.Parts.Dims(v.shape) {
+		if divided(placed[i]) && !divided(points[i]) { // where only the loops of an axis together end with it
+			placed[i] = f.place(c, points[i])
+		}
+		off = sym.Undivided(off, placed[i], d)
+	}
+	return off
+}
+
+// divided reports whether an expression has quotients, remainders or the like.
+func divided(e sym.Expr) bool {
+	terms, _ := e.Terms()
+	return slices.ContainsFunc(terms, func(t sym.Term) bool {
+		return slices.ContainsFunc(t.Atoms, func(a *sym.Atom) bool { return a.Kind != sym.AtomVar })
+	})
 }
 
 // local is a coordinate of a stage's axis within what is stored.

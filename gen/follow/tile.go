@@ -121,6 +121,7 @@ func (f *follower) call(c *stage, i int) ([]loop.Stmt, error) {
 		}
 	}
 	slices.SortStableFunc(results, func(a, b int) int { return int(c.sched.Loops[a].Kind) - int(c.sched.Loops[b].Kind) })
+	results = c.rowsTogether(results)
 	if to, at := f.direct(c, at, results, zero); to != nil {
 		return []loop.Stmt{loop.Tile{Micro: m, X: x.Buf, XAt: x.Index.Subst(zero, f.facts), W: w.Buf, At: w.Index.Subst(zero, f.facts), Acc: to, AccAt: at}}, nil
 	}
@@ -200,6 +201,9 @@ func (f *follower) micro(c *stage, i int, x, w loop.Mem) (*loop.MicroKernel, err
 	}
 	if m.X == instr.Lane && (len(m.K) == 0 || m.K[len(m.K)-1].XStep != 1) {
 		return nil, unsuited("the lanes of X are no neighbours along the innermost loop of the sum")
+	}
+	if c.row.Aligned {
+		return m, f.aligned(c, i, m, x, w)
 	}
 	return m, nil
 }

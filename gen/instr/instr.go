@@ -47,6 +47,8 @@ type Row struct {
 	Broadcast []Operand
 	// PerLoad is how many elements a load brings, of an X that all lanes share and of the W beside it; 0 where loads are of whole registers.
 	PerLoad int64
+	// Aligned reports that loads of X are of whole groups at multiples of their size.
+	Aligned bool
 	// FoldsLoad reports that a vector X may be read by the instruction itself.
 	FoldsLoad bool
 	// Ops is how many machine instructions one application takes, Temps how many registers

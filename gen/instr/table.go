@@ -58,12 +58,12 @@ var table = []Row{
 
 	// HVX of 128 bytes. GCD2's vrmpy: four neighbours in a lane, four others in a scalar register.
 	{Name: "vrmpy_i8u8", CPU: "hexagon", X: ir.I8, W: ir.U8, Acc: ir.I32, Lanes: 32, Group: 4, Broadcast: []Operand{Scalar},
-		Ops: 1, Latency: 1, Meaning: multiplyAddInt(ir.I8, ir.U8), text: hvx("$a = Q6_Vw_vrmpyacc_VwVubRb($a, $w, $x);")},
+		Aligned: true, Ops: 1, Latency: 1, Meaning: multiplyAddInt(ir.I8, ir.U8), text: hvx("$a = Q6_Vw_vrmpyacc_VwVubRb($a, $w, $x);")},
 	// Of two vectors, it takes both multipliers.
 	{Name: "vrmpy_u8i8", CPU: "hexagon", X: ir.U8, W: ir.I8, Acc: ir.I32, Lanes: 32, Group: 4, Broadcast: []Operand{Register},
-		Ops: 1, Temps: 1, Copies: 1, Units: 2, Latency: 1, Meaning: multiplyAddInt(ir.U8, ir.I8), text: hvx("$a = Q6_Vw_vrmpyacc_VwVubVb($a, $x, $w);")},
+		Aligned: true, Ops: 1, Temps: 1, Copies: 1, Units: 2, Latency: 1, Meaning: multiplyAddInt(ir.U8, ir.I8), text: hvx("$a = Q6_Vw_vrmpyacc_VwVubVb($a, $x, $w);")},
 	{Name: "vrmpy_i8i8", CPU: "hexagon", X: ir.I8, W: ir.I8, Acc: ir.I32, Lanes: 32, Group: 4, Broadcast: []Operand{Register},
-		Ops: 1, Temps: 1, Copies: 1, Units: 2, Latency: 1, Meaning: multiplyAddInt(ir.I8, ir.I8), text: hvx("$a = Q6_Vw_vrmpyacc_VwVbVb($a, $x, $w);")},
+		Aligned: true, Ops: 1, Temps: 1, Copies: 1, Units: 2, Latency: 1, Meaning: multiplyAddInt(ir.I8, ir.I8), text: hvx("$a = Q6_Vw_vrmpyacc_VwVbVb($a, $x, $w);")},
 }
 
 var (

@@ -79,6 +79,16 @@ func (m *MicroKernel) VectorAt(v int64) int64 {
 	return v * m.Lanes() * m.Instr.Group
 }
 
+// WholeRegisters reports whether all registers of W that are read lie whole numbers of registers apart.
+func (m *MicroKernel) WholeRegisters() bool {
+	size := m.Lanes() * m.Instr.Group
+	whole := m.VecStep%size == 0
+	for _, k := range m.K {
+		whole = whole && k.WStep%size == 0
+	}
+	return whole
+}
+
 // RowAt is the offset of row r of X, in elements.
 func (m *MicroKernel) RowAt(r int64) int64 {
 	if m.Run != 0 {

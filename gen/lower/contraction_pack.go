@@ -83,7 +83,7 @@ func (w *packedWeights) pack(v *ir.Value) *ir.Value {
 	dims, _ := w.value.Shape.Static()
 	along := w.parts.Along(ch.Axis)
 	p := &packed{from: v.Const, to: w.to, channels: dims[ch.Axis], lanes: ch.Size, set: (dims[ch.Axis] + along - 1) / along * along,
-		together: 1, offset: w.base, stride: w.strides[ch.Axis]}
+		offset: w.base, stride: w.strides[ch.Axis]}
 	var sum layout.Parts // axes besides groups and channels
 	for _, x := range w.parts {
 		if x.Axis > ch.Axis {

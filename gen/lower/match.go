@@ -23,8 +23,8 @@ type match struct {
 type term struct {
 	load te.Load
 	zero te.Expr // of the sum's type, the same along the sum; nil: 0
-	// constant: the compiler knows all its elements.
-	constant bool
+	// constant: the compiler knows all its elements. exact: minus the zero point an instruction holds them all.
+	constant, exact bool
 }
 
 // matched recognises a contraction, or says why the stage is none. Its sum's axes of one point, which it leaves out, may stand in indices.
@@ -201,4 +201,28 @@ func (m *match) roles(x int) *roles {
 // sideBySide reports whether lanes are neighbours in the result: no axis of several points lies within theirs.
 func (r *roles) sideBySide() bool {
 	return r.lane >= 0 && !slices.ContainsFunc(r.stage.Axes[r.lane+1:], func(a te.Axis) bool { return !a.Extent.Is(1) })
+}
+
+// literalOf is the value of a literal, or of a literal that is converted to a wider type.
+func literalOf(e te.Expr) (int64, bool) {
+	if c, ok := e.(te.Call); ok && c.Fn == "cast" && c.Type == ir.I32 {
+		e = c.Args[0]
+	}
+	c, ok := e.(te.Const)
+	return int64(c.Bits), ok && c.Type.IsInteger() && c.Type.Size() <= 4
+}
+
+func exprUses(e te.Expr, v string) bool {
+	used := false
+	te.Walk(e, func(x te.Expr) {
+		switch y := x.(type) {
+		case te.Load:
+			used = used || uses(y, v)
+		case te.Index:
+			used = used || y.E.Uses(v)
+		case te.Select, te.Let:
+			used = true // has no place in a zero point
+		}
+	})
+	return used
 }

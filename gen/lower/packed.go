@@ -9,7 +9,7 @@ import (
 )
 
 // packed is a constant matrix, of channels by points of a sum, in the order in which a tile instruction
-// reads it: group of channels, step, channel of the group, point of the step. What lies beyond
+// reads it: group of channels, point, channel of the group. What lies beyond
 // the channels and the points is zero. It is computed where it is written, some groups and steps at a
 // time, from the parts of the file that they need.
 type packed struct {
@@ -20,18 +20,15 @@ type packed struct {
 	channels int64
 	lanes    int64 // channels of a group
 	set      int64 // slots of a set; 0: those of as few groups as hold its channels
-	together int64 // points of a step
 	// offset is the element of channel 0 and stride what a channel adds to it; points are what each
-	// point of the sum adds, -1 of those beyond it, whole steps of them.
+	// point of the sum adds, -1 of those beyond it.
 	offset, stride int64
 	points         []int64
-	// zeros are subtracted from the channels' elements, of one byte; nil: nothing.
-	zeros []int64
 }
 
 // tensor is the packed constant, of elements as large as those that it is made of, or converted.
 func (p *packed) tensor(t ir.DType, shape ...int64) *ir.Tensor {
-	return ir.Computed(t, shape, p.lanes*p.together, p.fill)
+	return ir.Computed(t, shape, p.lanes, p.fill)
 }
 
 // size is that of a packed element.
@@ -42,7 +39,7 @@ func (p *packed) size() int64 {
 	return int64(p.from.Type.Size())
 }
 
-func (p *packed) steps() int64 { return int64(len(p.points)) / p.together }
+func (p *packed) steps() int64 { return int64(len(p.points)) }
 
 // rectangle is channels and steps of the packed matrix; channels are counted with those that fill
 // groups up.
@@ -50,7 +47,7 @@ type rectangle struct{ c0, c1, s0, s1 int64 }
 
 // fill packs elements from the first on: the end of a group, whole groups, the beginning of one.
 func (p *packed) fill(b []byte, first int64) error {
-	size, run := p.size(), p.lanes*p.together
+	size, run := p.size(), p.lanes
 	var raw []byte
 	for len(b) > 0 {
 		group, step := first/run/p.steps(), first/run%p.steps()
@@ -80,7 +77,7 @@ func (p *packed) rectangle(b []byte, whole, r rectangle, buffer *[]byte) error {
 		return nil
 	}
 	size := int64(p.from.Type.Size())
-	spanned, needed := (last-first+1)*size, (r.c1-r.c0)*(r.s1-r.s0)*p.together*size
+	spanned, needed := (last-first+1)*size, (r.c1-r.c0)*(r.s1-r.s0)*size
 	if x, y, ok := p.halves(r, last-first); ok && spanned > 2*needed+seekBytes {
 		if err := p.rectangle(b, whole, x, buffer); err != nil {
 			return err
@@ -129,7 +126,7 @@ func (p *packed) before(slot int64) int64 {
 // span is the first and the last element of a rectangle; the last is before the first where there is none.
 func (p *packed) span(r rectangle) (first, last int64) {
 	first, last = math.MaxInt64, -1
-	for _, x := range p.points[r.s0*p.together : r.s1*p.together] {
+	for _, x := range p.points[r.s0:r.s1] {
 		if x >= 0 {
 			first, last = min(first, x), max(last, x)
 		}
@@ -147,42 +144,31 @@ func (p *packed) copy(b []byte, whole, r rectangle, raw []byte, first int64) {
 	for slot := r.c0; slot < r.c1; slot += p.lanes - slot%p.lanes {
 		lane, c := slot%p.lanes, p.before(slot)
 		n := p.before(min(r.c1, slot-lane+p.lanes)) - c
-		for k := r.s0 * p.together; k < r.s1*p.together; k++ {
+		for k := r.s0; k < r.s1; k++ {
 			if p.points[k] < 0 {
 				continue
 			}
-			step := k/p.together - whole.s0
-			to := (((slot-whole.c0)/p.lanes*(whole.s1-whole.s0)+step)*p.lanes+lane)*p.together + k%p.together
-			p.line(b, to, raw, p.offset+c*p.stride+p.points[k]-first, c, n)
+			to := ((slot-whole.c0)/p.lanes*(whole.s1-whole.s0)+k-whole.s0)*p.lanes + lane
+			p.line(b, to, raw, p.offset+c*p.stride+p.points[k]-first, n)
 		}
 	}
 }
 
-// line packs n channels, of which c is the first, at a point.
-func (p *packed) line(b []byte, to int64, raw []byte, from, c, n int64) {
-	if p.from.Type.Size() == 1 {
-		for i := range n {
-			x := raw[from+i*p.stride]
-			if p.zeros != nil {
-				x -= byte(p.zeros[c+i])
-			}
-			b[to+i*p.together] = x
-		}
-		return
-	}
+// line packs n channels at a point.
+func (p *packed) line(b []byte, to int64, raw []byte, from, n int64) {
 	le := binary.LittleEndian
 	if p.from.Type.Size() == 2 {
 		for i := range n {
 			x := le.Uint16(raw[2*(from+i*p.stride):])
 			if p.size() == 2 {
-				le.PutUint16(b[2*(to+i*p.together):], x)
+				le.PutUint16(b[2*(to+i):], x)
 			} else {
-				le.PutUint32(b[4*(to+i*p.together):], math.Float32bits(widened(p.from.Type, x)))
+				le.PutUint32(b[4*(to+i):], math.Float32bits(widened(p.from.Type, x)))
 			}
 		}
 		return
 	}
 	for i := range n {
-		le.PutUint32(b[4*(to+i*p.together):], le.Uint32(raw[4*(from+i*p.stride):]))
+		le.PutUint32(b[4*(to+i):], le.Uint32(raw[4*(from+i*p.stride):]))
 	}
 }

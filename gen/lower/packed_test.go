@@ -37,22 +37,16 @@ func (n *numbers) tensor(t ir.DType, elements int64) *ir.Tensor {
 
 // at is element e of the packed constant by its definition.
 func (p *packed) at(e int64) uint32 {
-	point, lane, run := e%p.together, e/p.together%p.lanes, e/p.together/p.lanes
+	lane, run := e%p.lanes, e/p.lanes
 	step, group := run%p.steps(), run/p.steps()
 	perSet := p.slots() / p.lanes
 	channel := group%perSet*p.lanes + lane
-	k := p.points[step*p.together+point]
+	k := p.points[step]
 	if channel >= p.channels || k < 0 {
 		return 0
 	}
 	channel += group / perSet * p.channels
 	x := uint32(1 + p.offset + channel*p.stride + k)
-	if p.from.Type.Size() == 1 {
-		x &= 0xff
-		if p.zeros != nil {
-			x = (x - uint32(p.zeros[channel])) & 0xff
-		}
-	}
 	if p.to == ir.F32 && p.from.Type != ir.F32 {
 		return math.Float32bits(widened(p.from.Type, uint16(x)))
 	}
@@ -72,17 +66,15 @@ func TestPacked(t *testing.T) {
 		t    ir.DType
 		sets int64
 	}{
-		{packed{channels: 8, lanes: 4, together: 1, stride: 6, points: rows(6, 1)}, ir.F32, 1},
-		{packed{channels: 7, lanes: 4, together: 1, stride: 6, points: rows(6, 1)}, ir.F32, 1},                   // channels that are not there
-		{packed{channels: 6, lanes: 4, together: 1, stride: 1, points: rows(5, 18)}, ir.F32, 3},                  // several convolutions
-		{packed{channels: 5, lanes: 2, together: 1, offset: 59, stride: -1, points: rows(10, 5)[:9]}, ir.F32, 1}, // backwards
-		{packed{channels: 3, lanes: 8, together: 1, stride: 4, points: []int64{0, 2, -1, 1, 3, -1}}, ir.F32, 2},  // blocks of a sum that are not full
-		{packed{channels: 6, lanes: 4, together: 2, stride: 7, points: append(rows(7, 1), -1)}, ir.I8, 1},        // bytes in pairs
-		{packed{channels: 2, lanes: 1, together: 4, stride: 1, points: append(rows(6, 2), -1, -1), zeros: []int64{3, -9}}, ir.U8, 1},
-		{packed{channels: 4, lanes: 4, together: 1, stride: 0, points: rows(3, 1)}, ir.F32, 1},             // one row for all
-		{packed{channels: 7, lanes: 4, together: 1, stride: 6, points: rows(6, 1)}, ir.F16, 1},             // of 16 bits
-		{packed{channels: 7, lanes: 4, together: 1, stride: 6, points: rows(6, 1), to: ir.F32}, ir.F16, 1}, // and converted
-		{packed{channels: 6, lanes: 4, together: 1, stride: 1, points: append(rows(4, 18), -1), to: ir.F32}, ir.BF16, 3},
+		{packed{channels: 8, lanes: 4, stride: 6, points: rows(6, 1)}, ir.F32, 1},
+		{packed{channels: 7, lanes: 4, stride: 6, points: rows(6, 1)}, ir.F32, 1},                   // channels that are not there
+		{packed{channels: 6, lanes: 4, stride: 1, points: rows(5, 18)}, ir.F32, 3},                  // several convolutions
+		{packed{channels: 5, lanes: 2, offset: 59, stride: -1, points: rows(10, 5)[:9]}, ir.F32, 1}, // backwards
+		{packed{channels: 3, lanes: 8, stride: 4, points: []int64{0, 2, -1, 1, 3, -1}}, ir.F32, 2},  // blocks of a sum that are not full
+		{packed{channels: 4, lanes: 4, stride: 0, points: rows(3, 1)}, ir.F32, 1},                   // one row for all
+		{packed{channels: 7, lanes: 4, stride: 6, points: rows(6, 1)}, ir.F16, 1},                   // of 16 bits
+		{packed{channels: 7, lanes: 4, stride: 6, points: rows(6, 1), to: ir.F32}, ir.F16, 1},       // and converted
+		{packed{channels: 6, lanes: 4, stride: 1, points: append(rows(4, 18), -1), to: ir.F32}, ir.BF16, 3},
 	} {
 		p := c.packed
 		p.from = (&numbers{}).tensor(c.t, 200)
@@ -96,7 +88,7 @@ func TestPacked(t *testing.T) {
 		if c.to == ir.Invalid {
 			c.to = c.t
 		}
-		x := p.tensor(c.to, groups, p.steps(), p.lanes*p.together)
+		x := p.tensor(c.to, groups, p.steps(), p.lanes)
 		got, err := x.Bytes()
 		require.NoError(t, err)
 		require.Equal(t, want, got, "case %d", i)
@@ -119,7 +111,7 @@ func TestPackedReads(t *testing.T) {
 			line[k] = int64(k) * c.step
 		}
 		file := &numbers{}
-		p := &packed{from: file.tensor(ir.F32, channels*points), channels: channels, lanes: 32, together: 1, stride: c.stride, points: line}
+		p := &packed{from: file.tensor(ir.F32, channels*points), channels: channels, lanes: 32, stride: c.stride, points: line}
 		_, err := p.tensor(ir.F32, 63, points, 32).WriteTo(io.Discard)
 		require.NoError(t, err)
 		what := fmt.Sprintf("a stride of %d: %d reads of %d bytes", c.stride, file.reads, file.read)
@@ -132,7 +124,7 @@ func TestPackedReads(t *testing.T) {
 func TestPackedErrors(t *testing.T) {
 	from := (&numbers{}).tensor(ir.F32, 100)
 	from.Src.File.R = bytes.NewReader(make([]byte, 40))
-	p := &packed{from: from, channels: 10, lanes: 4, together: 1, stride: 10, points: []int64{0, 1, 2}}
+	p := &packed{from: from, channels: 10, lanes: 4, stride: 10, points: []int64{0, 1, 2}}
 	n, err := p.tensor(ir.F32, 3, 3, 4).WriteTo(io.Discard)
 	require.EqualError(t, err, "the file of the model ends before byte 372")
 	require.Zero(t, n)

@@ -22,28 +22,46 @@ type product struct {
 	b   *block.Block
 	lay Layouts
 	*roles
-	// row and column are the roles' axes. Without rows there is no tile, and no instruction.
+	// row and column are the roles' axes. Without rows a tile has one; nothing is packed for it.
 	row, column te.Axis
 	instr       *instr.Row
 	// group is the axis of the reduction of which the instruction takes neighbours in at a time, "" where it takes in one point; windows
 	// are read from one copy of what they share.
 	group   string
 	windows []window
-	// packX: a stage packs X, or the compiler does.
-	packX bool
+	// packX: a stage packs X, or the compiler does. storedW: W is read as it is stored.
+	packX, storedW bool
 	tile
+	// together is how many rows of a tile lie side by side in the results' storage, for each lane.
+	together int64
 	// chunk is how many tiles of rows share what a task packs of X.
 	chunk int64
 }
 
 const productAnchor = "product"
 
-// Product proposes a schedule for a contraction of computed factors, and follows it; none where the block is no such thing.
-func Product(b *block.Block, env *Env) (*Lowered, error) {
-	p := newProduct(b, env)
-	if p == nil {
-		return nil, nil
+// Product proposes schedules for a contraction of computed factors, one for each factor that may have the lanes, and follows them; none where
+// the block is no such thing.
+func Product(b *block.Block, env *Env) ([]*Lowered, error) {
+	all, err := newProducts(b, env)
+	var out []*Lowered
+	for _, p := range all {
+		var l *Lowered
+		if l, err = p.follow(env); err != nil {
+			break
+		}
+		if l != nil {
+			out = append(out, l)
+		}
 	}
+	if err != nil {
+		return nil, fmt.Errorf("block %s: %w", b.Label(), err)
+	}
+	return out, nil
+}
+
+// follow is the kernel of the product's schedule, nil where it has none.
+func (p *product) follow(env *Env) (*Lowered, error) {
 	anchor, plan := productAnchor, (*proposal)(nil)
 	if p.instr == nil {
 		anchor, plan = windowAnchor, p.slide(env)
@@ -53,50 +71,66 @@ func Product(b *block.Block, env *Env) (*Lowered, error) {
 	if plan == nil {
 		return nil, nil
 	}
-	l, err := env.proposed(anchor, p.tile, plan, b)
+	l, err := env.proposed(anchor, p.tile, plan, p.b)
 	if errors.As(err, new(*follow.TileError)) {
 		return nil, nil // it is read in steps that no micro-kernel has
 	}
-	if err != nil {
-		return nil, fmt.Errorf("block %s: %w", b.Label(), err)
+	if err == nil && p.instr != nil && !p.sideBySide() { // another kernel has the other factor in lanes
+		l.Name, l.Family = acrossName+l.Name, acrossName+l.Family
 	}
-	return l, nil
+	return l, err
 }
 
-// newProduct is nil where the block is no contraction of computed factors that tiles compute.
-func newProduct(b *block.Block, env *Env) *product {
-	s := b.Stage
+// acrossName begins the names of kernels whose lanes lie apart in the row-major result.
+const acrossName = productAnchor + " across, "
+
+// newProducts are the ways in which tiles compute a contraction of computed factors.
+func newProducts(b *block.Block, env *Env) ([]*product, error) {
+	s, t := b.Stage, env.Target
+	plainly := rowMajor(b, env.Layouts)
 	// Work-items that share what they pack take a loop of their own kind.
-	if env.Target.WorkItems() || !env.Contractions || !env.wants(productAnchor) && !env.wants(windowAnchor) || len(b.Placed) > 0 || !anyOrder(b, env.Layouts) {
-		return nil
+	if t.WorkItems() || !env.Contractions || !env.wants(productAnchor) && !env.wants(windowAnchor) || len(b.Placed) > 0 || !anyOrder(b, env.Layouts) && !t.StoresDots() || readsImages(b, env.Layouts) {
+		return nil, nil
 	}
 	if m, _ := matched(s, b.Operands, nil); m == nil || m.empty() {
-		return nil
+		return nil, nil
 	}
 	r := plain(s, b.Operands, env.Symbols)
-	if s.Values[0].DType() == ir.I32 {
+	if s.Values[0].DType() == ir.I32 && plainly {
 		r = reshape(s, b.Operands, env.Symbols)
 	}
 	m, _ := matched(&r.Stage, r.operands, r.facts)
 	if m == nil {
-		return nil
+		return nil, nil
 	}
-	p := &product{b: b, lay: env.Layouts}
-	rows := instructions(m, env.Target)
+	rows := instructions(m, t)
 	if rows == nil {
-		return nil
+		return nil, nil
 	}
+	var out []*product
 	for x := range m.factors {
-		if p.take(m.roles(x)); p.column.Var != "" && p.row.Var != "" {
-			return p.choose(env, rows)
+		p := &product{b: b, lay: env.Layouts}
+		if ok, err := p.take(m.roles(x), rows, t); err != nil {
+			return nil, err
+		} else if ok && p.choose(env) {
+			out = append(out, p)
 		}
+	}
+	if out != nil || m.sum() != ir.I32 || !env.Windows || !plainly {
+		return out, nil
 	}
 	for x := range m.factors { // without rows it is a window of its own for each channel
-		if p.take(m.roles(x)); p.column.Var != "" && m.sum() == ir.I32 && env.Windows && !p.w.constant {
-			return p
+		p := &product{b: b, lay: env.Layouts, roles: m.roles(x)}
+		if p.findColumn(); p.column.Var != "" && p.sideBySide() && !p.w.constant {
+			return []*product{p}, nil
 		}
 	}
-	return nil
+	return nil, nil
+}
+
+// rowMajor reports whether all values of a block are.
+func rowMajor(b *block.Block, lay Layouts) bool {
+	return !slices.ContainsFunc(slices.Concat(b.Operands, b.Results), func(v *ir.Value) bool { return lay(v) != layout.RowMajor })
 }
 
 // anyOrder reports whether a product's values lie as it reads and stores them: axes in any order, of integers in that of their shapes, which
@@ -113,7 +147,8 @@ func Orders(b *block.Block, t *target.Target) bool {
 	if b.Stage == nil || len(b.Stage.Values) != 1 || b.Stage.Values[0].DType() != ir.F32 {
 		return false
 	}
-	return newProduct(b, &Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Target: t, Contractions: true}) != nil
+	all, err := newProducts(b, &Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Target: t, Contractions: true})
+	return err == nil && len(all) > 0
 }
 
 // instructions are those that may compute products: of floats where none of them is a constant, whose packing is a contraction's choice,
@@ -132,28 +167,55 @@ func instructions(m *match, t *target.Target) []*instr.Row {
 	switch row := t.Tile(ir.F32); {
 	case m.sum() == ir.F32 && row != nil:
 		return []*instr.Row{row}
-	case m.sum() == ir.I32 && !t.StoresDots() && len(m.reduce) > 0:
+	case m.sum() == ir.I32 && len(m.reduce) > 0:
 		return t.Dots(ir.I32)
 	}
 	return nil
 }
 
-// take gives the product its axes by what they are to the factors; no column where they suit no tile.
-func (p *product) take(r *roles) {
-	p.roles, p.row, p.column = r, te.Axis{}, te.Axis{}
+// take gives the product its axes and an instruction, by what the axes are to the factors and how these are stored; false where they suit no tile.
+func (p *product) take(r *roles, rows []*instr.Row, t *target.Target) (bool, error) {
+	p.roles = r
 	if r.row >= 0 {
 		p.row = r.stage.Axes[r.row]
 	}
-	if r.sideBySide() && r.summed {
-		p.column = r.stage.Axes[r.lane]
+	if p.findColumn(); p.column.Var == "" {
+		return false, nil
+	}
+	p.findInstruction(rows)
+	if p.storedW {
+		p.windows = nil
+	}
+	if !p.sideBySide() && !p.storedW || !p.resultsLie() {
+		return false, nil
+	}
+	if err := p.findExact(t); err != nil {
+		return false, err
+	}
+	p.packX = p.x.constant || !p.readsX()
+	packs := !p.storedW && !p.w.constant || p.packX && !p.x.constant
+	return p.row.Var != "" || t.StoresDots() && !packs, nil
+}
+
+// findColumn finds the axis of W's lanes.
+func (p *product) findColumn() {
+	if p.lane >= 0 && p.summed {
+		p.column = p.stage.Axes[p.lane]
 	}
 }
 
-// choose finds the instruction, what it takes neighbours of, what stages pack, and the tile; nil where a tile does not pay.
-func (p *product) choose(env *Env, rows []*instr.Row) *product {
+// findInstruction finds the instruction that reads the most as it is stored, and what it takes neighbours of.
+func (p *product) findInstruction(rows []*instr.Row) {
+	q := *p
 	best := -1
 	for _, r := range rows {
+		q.instr, q.group = r, ""
+		q.findWindows()
+		q.findGroup()
 		fit := 0
+		if q.storedW = q.readsW(); q.storedW {
+			fit += 4
+		}
 		if r.X == p.x.load.Type {
 			fit += 2
 		}
@@ -161,14 +223,15 @@ func (p *product) choose(env *Env, rows []*instr.Row) *product {
 			fit++
 		}
 		if fit > best {
-			best, p.instr = fit, r
+			best, *p = fit, q
 		}
 	}
-	p.findWindows()
-	p.findGroup()
-	p.packX = p.x.constant || !p.readsX()
-	if n, known := p.row.Extent.Const(); known && n < minProductRows && p.sum() == ir.F32 {
-		return nil
+}
+
+// choose finds the tile; false where one does not pay.
+func (p *product) choose(env *Env) bool {
+	if n, known := p.row.Extent.Const(); p.row.Var != "" && known && n < minProductRows && p.sum() == ir.F32 {
+		return false
 	}
 	columns := usual(p.column.Extent)
 	steps := int64(1)
@@ -179,15 +242,21 @@ func (p *product) choose(env *Env, rows []*instr.Row) *product {
 		}
 		steps *= n
 	}
-	choice := newTiled(env.Target, p.instr, p.instr.Broadcaster(0), p.row.Extent)
+	rows := sym.Const(1)
+	if p.row.Var != "" {
+		rows = p.row.Extent
+	}
+	choice := newTiled(env.Target, p.instr, p.instr.Broadcaster(0), rows)
 	choice.groups, choice.perBlock, choice.steps = (columns+p.instr.Lanes-1)/p.instr.Lanes, 1, steps
+	if p.together > 1 {
+		choice.multiple = p.together
+	}
 	p.tile = choice.choose()
-	p.chunk = 0
 	if p.packX && !p.x.constant {
 		p.chunk = p.tilesOfTask()
 		p.windows = nil
 	}
-	return p
+	return true
 }
 
 // minProductRows is how many rows must share what a task packs.
@@ -205,20 +274,6 @@ func (p *product) tilesOfTask() int64 {
 
 // rowsOfTask is about how many rows share what a task packs of W, where it packs X too.
 const rowsOfTask = 96
-
-// readsX reports whether the instruction reads X where it is stored: whole groups of neighbours, of its type.
-func (p *product) readsX() bool {
-	l := p.x.load
-	if l.Type != p.instr.X || len(l.Guard) > 0 {
-		return false
-	}
-	if p.group == "" {
-		return true
-	}
-	c, ok := sym.Coefficient(layout.Flat(p.operands[l.Source.N].Shape, l.Index), p.group, p.facts)
-	n, _ := p.axis(p.group).Extent.Const()
-	return ok && c.Is(1) && n%p.instr.Group == 0
-}
 
 // axis is that of the reduction of this name.
 func (p *product) axis(v string) te.Axis {

@@ -6,7 +6,6 @@ import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/te"
 )
@@ -32,11 +31,11 @@ func (l *plan) finish(st *te.Stage, c sched.Stage) {
 	for n, v := range l.operands {
 		if used[n] {
 			at[n] = l.addOperand(v, func(b *block.Block) *ir.Value { return b.Operands[n] })
-			l.lies(te.Source{N: at[n]}, v)
+			l.place(te.Source{N: at[n]}, l.b.Operands[n])
 		}
 	}
 	for i, v := range l.b.Results {
-		l.lies(te.Source{Stage: true, N: len(l.stages), Part: i}, v)
+		l.place(te.Source{Stage: true, N: len(l.stages), Part: i}, v)
 	}
 	for i, k := range l.folded {
 		v := l.fold(k)
@@ -53,13 +52,6 @@ func (l *plan) finish(st *te.Stage, c sched.Stage) {
 	}
 }
 
-// lies says where a value lies that is not row-major.
-func (l *plan) lies(of te.Source, v *ir.Value) {
-	if to := l.lay(v); to != layout.RowMajor {
-		l.sched.Values = append(l.sched.Values, sched.Value{Of: of, Parts: layout.PartsOf(to, len(v.Shape))})
-	}
-}
-
 // fold is the value of a stage that reads constants.
 func (l *plan) fold(k *packing) *ir.Value {
 	var dims []int64
@@ -68,35 +60,51 @@ func (l *plan) fold(k *packing) *ir.Value {
 		n, _ := a.Extent.Const()
 		dims, size = append(dims, n), size*n
 	}
-	read := map[int]*ir.Value{}
 	name := ""
 	for _, e := range k.Exprs() {
 		te.Walk(e, func(e te.Expr) {
-			if x, ok := e.(te.Load); ok {
-				read[x.Source.N] = l.operands[x.Source.N]
-				if name == "" {
-					name = read[x.Source.N].Name
-				}
+			if x, ok := e.(te.Load); ok && name == "" {
+				name = l.operands[x.Source.N].Name
 			}
 		})
 	}
-	count := len(l.operands)
 	stage := k.Stage
 	return ir.ConstValue(name+"."+k.Name, ir.Computed(k.Results[0].DType(), dims, size, func(b []byte, _ int64) error {
-		in := make([]*ir.Tensor, count)
-		for n, v := range read {
-			data, err := v.Const.Bytes()
-			if err != nil {
-				return err
-			}
-			shape, _ := v.Static()
-			in[n] = &ir.Tensor{Type: v.Type, Shape: shape, Data: data}
+		out, err := evaluate(&stage, l.operands)
+		if err == nil {
+			copy(b, out.Data)
 		}
-		out, err := interp.Eval([]*te.Stage{&stage}, []te.Source{{Stage: true}}, in, nil)
-		if err != nil {
-			return fmt.Errorf("constant %q: %w", name, err)
-		}
-		copy(b, out[0].Data)
-		return nil
+		return err
 	}))
+}
+
+// evaluate is the value of a stage that reads constants among operands.
+func evaluate(st *te.Stage, operands []*ir.Value) (*ir.Tensor, error) {
+	in, name := make([]*ir.Tensor, len(operands)), ""
+	var failed error
+	for _, e := range st.Exprs() {
+		te.Walk(e, func(e te.Expr) {
+			x, ok := e.(te.Load)
+			if !ok || in[x.Source.N] != nil || failed != nil {
+				return
+			}
+			v := operands[x.Source.N]
+			data, err := v.Const.Bytes()
+			if failed = err; err == nil {
+				shape, _ := v.Static()
+				in[x.Source.N] = &ir.Tensor{Type: v.Type, Shape: shape, Data: data}
+			}
+			if name == "" {
+				name = v.Name
+			}
+		})
+	}
+	if failed != nil {
+		return nil, failed
+	}
+	out, err := interp.Eval([]*te.Stage{st}, []te.Source{{Stage: true}}, in, nil)
+	if err != nil {
+		return nil, fmt.Errorf("constant %q: %w", name, err)
+	}
+	return out[0], nil
 }

@@ -91,14 +91,25 @@ func (k *packing) subst(e te.Expr, f sym.Facts) te.Expr {
 	return te.SubstIndices(e, k.names, nil) // once: names may be those of the stage's own axes
 }
 
-// element is a term's element as an instruction's operand of a type: in 16 bits minus its zero point; in 8 bits as it is, or minus 128 so
-// that it is signed, or plus 128 so that it is not.
+// difference is a term's element minus its zero point.
+func (t *term) difference() te.Expr {
+	e := te.Fn(ir.I32, "cast", t.load)
+	if t.zero == nil {
+		return e
+	}
+	return te.Fn(ir.I32, "sub", e, t.zero)
+}
+
+// element is a term's element as an instruction's operand of a type: in 16 bits, or where that is exact, minus its zero point; in 8 bits as it
+// is, or minus 128 so that it is signed, or plus 128 so that it is not.
 func (t *term) element(typ ir.DType) te.Expr {
 	switch {
+	case t.exact:
+		return te.Fn(typ, "cast", t.difference())
 	case typ == t.load.Type && (typ.Size() > 1 || t.zero == nil):
 		return t.load
 	case typ.Size() > 1 && t.zero != nil:
-		return te.Fn(typ, "cast", te.Fn(ir.I32, "sub", te.Fn(ir.I32, "cast", t.load), t.zero))
+		return te.Fn(typ, "cast", t.difference())
 	case typ.Size() > 1:
 		return te.Fn(typ, "cast", t.load)
 	case t.offset(typ) == 0:
@@ -120,7 +131,7 @@ func (t *term) offset(typ ir.DType) int64 {
 
 // left is what is to be subtracted from a packed element; nil: nothing.
 func (t *term) left(typ ir.DType) te.Expr {
-	if typ.Size() > 1 {
+	if typ.Size() > 1 || t.exact {
 		return nil
 	}
 	off := t.offset(typ)

@@ -58,13 +58,12 @@ func (p *product) schedule(env *Env) *proposal {
 	st := *p.stage
 	c := sched.Stage{At: sched.Root, Tile: &sched.Tile{Row: p.instr.Name, X: p.instr.Broadcaster(0)}}
 	all := l.outer()
-	w, x := l.packW(), te.Expr(p.x.load)
-	switch {
-	case p.packX:
+	var w, x te.Expr
+	if w = l.grouped(p.w.load); !p.storedW {
+		w = l.packW()
+	}
+	if x = l.grouped(p.x.load); p.packX {
 		x = l.packX()
-	case p.group != "":
-		n := sym.Add(sym.Scale(l.groupVar(), p.instr.Group), l.dotVar())
-		x = te.SubstIndices(x, map[string]sym.Expr{p.group: n}, p.facts)
 	}
 	wide := func(e te.Expr) te.Expr {
 		if e.DType() == p.sum() {
@@ -95,9 +94,6 @@ func (p *product) schedule(env *Env) *proposal {
 	l.finish(&st, c)
 	return l.proposal
 }
-
-func (l *plan) groupVar() sym.Expr { return sym.Var(l.group + "q") }
-func (l *plan) dotVar() sym.Expr   { return sym.Var(l.group + "d") }
 
 // outer are the loops of the result's axes, outermost first.
 func (l *plan) outer() loopList {
@@ -133,10 +129,24 @@ func (l *plan) outer() loopList {
 		l.inner = groupVar
 	}
 	out := slices.Concat(tasks, before, within)
-	divides := func(n int64) bool { return sym.Mod(l.row.Extent, sym.Const(n), l.facts).Is(0) }
-	out.rows(l.row.Var, l.chunk, l.rows, edge(l.chunk > 0 && !divides(l.chunk*l.rows), sched.Clip), edge(!divides(l.rows), sched.Peel))
+	if l.row.Var != "" {
+		l.tileRows(&out)
+	}
 	out.lanes(l.column.Var, l.vectors, l.instr.Lanes, !l.columns.Equal(l.column.Extent))
 	return out
+}
+
+// tileRows are a task's tiles and the rows of one. Those that lie together in the results' storage are a loop of their own.
+func (l *plan) tileRows(out *loopList) {
+	divides := func(n int64) bool { return sym.Mod(l.row.Extent, sym.Const(n), l.facts).Is(0) }
+	last, rest := edge(l.chunk > 0 && !divides(l.chunk*l.rows), sched.Clip), edge(!divides(l.rows), sched.Peel)
+	if l.together <= 1 || l.rows == l.together {
+		out.rows(l.row.Var, l.chunk, l.rows, last, rest)
+		return
+	}
+	out.add(sched.Serial, tileVar, l.row.Var, l.chunk, last)
+	out.add(sched.Rows, runVar, l.row.Var, l.rows/l.together, rest)
+	out.add(sched.Rows, rowVar, l.row.Var, l.together, sched.Exact)
 }
 
 // share is how many points of an axis share what a task packs of W.
@@ -230,38 +240,6 @@ func (l *plan) packGroup(k *packing, groups sym.Expr) {
 	if n, _ := l.axis(l.group).Extent.Const(); n%l.instr.Group != 0 {
 		k.until(at, sym.Const(n))
 	}
-}
-
-// packX is X as the tiles read it: row by row, in the order of the loops of the sum.
-func (l *plan) packX() te.Expr {
-	k := l.packing("rows")
-	for _, a := range l.stage.Axes {
-		if a.Var == l.row.Var || a.Extent.Is(1) || !l.x.uses(a.Var) {
-			continue
-		}
-		at := l.places[a.Var]
-		region := int64(1)
-		if l.x.constant {
-			region = 0
-		}
-		k.names[a.Var] = k.axis(a.Extent, sym.Var(a.Var), at.now(), region)
-	}
-	k.names[l.row.Var] = l.rowAxis(k)
-	l.packGroup(k, l.packSums(k, false))
-	k.finish(l.x.element(l.instr.X), l.facts)
-	return l.add(k, l.x, rowsVar)
-}
-
-// rowAxis adds the axis of rows: those of a task where tasks are blocks of rows, of which the last one has what is left.
-func (l *plan) rowAxis(k *packing) sym.Expr {
-	if l.chunk == 0 {
-		return k.axis(l.row.Extent, sym.Var(l.row.Var), sym.Const(0), 0)
-	}
-	block := l.chunk * l.rows
-	if !sym.Mod(l.row.Extent, sym.Const(block), l.facts).Is(0) {
-		k.clipped = map[int]int64{len(k.Axes): block}
-	}
-	return k.axis(l.row.Extent, sym.Var(l.row.Var), sym.Scale(sym.Var(rowsVar), block), block)
 }
 
 // serial is a loop over an axis of a stage that packs.

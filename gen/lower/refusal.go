@@ -29,17 +29,15 @@ func Refusal(b *block.Block, t *target.Target) string {
 	return "its layouts suit no tile, or loops are estimated to be faster"
 }
 
-// refusedProduct is why findProduct, or the chip, has no tile for a contraction of integers.
+// refusedProduct is why no tile computes a contraction of integers.
 func refusedProduct(b *block.Block, t *target.Target) string {
 	switch {
 	case len(t.Dots(ir.I32)) == 0:
 		return fmt.Sprintf("the facts of the chip %s name no instruction for products of 8-bit integers", t.Name)
-	case t.StoresDots() && len(b.Stage.Reduce) != 1:
-		return "tiles of integers sum along one axis"
 	case !static(b.Stage.Reduce):
 		return "how long its sums are is known at run time only"
 	}
-	if p := newProduct(b, &Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Target: t, Contractions: true}); p != nil {
+	if p, _ := newProducts(b, &Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Target: t, Contractions: true}); p != nil {
 		return "its layouts suit no tile, or loops are estimated to be faster"
 	}
 	return "it is no product of two 8-bit integers, each minus one zero point, that are read where they are stored, or has no rows that share columns"

@@ -54,10 +54,10 @@ func TestRandomIntegers(t *testing.T) {
 				assert.Equal(t, w.Data, got[k].Data, "seed %d for chip %d, %s: output %d\n%s", s, i, c.Name, k, text(NewIntegers(s).Graph))
 			}
 			for _, call := range p.Calls() {
-				if len(call.Kernel.Anchor) > 3 && call.Kernel.Anchor[:4] == "dot " {
+				switch tiled := call.Kernel.Anchor == "product" && integersOnly(call.Kernel); {
+				case tiled && c.StoresDots():
 					dots++
-				}
-				if call.Kernel.Anchor == "product" && integersOnly(call.Kernel) {
+				case tiled:
 					tiles++
 				}
 			}

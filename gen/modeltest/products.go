@@ -105,6 +105,7 @@ type productBuilder struct {
 	p      Products
 	g      *ir.Graph
 	inputs map[string]*ir.Tensor
+	names  int
 }
 
 func (b *productBuilder) bytes(t ir.DType, dims ...int64) *ir.Tensor {
@@ -165,4 +166,10 @@ func floatConst(name string, x float32) *ir.Value {
 	out := ir.NewTensor(ir.F32)
 	binary.LittleEndian.PutUint32(out.Data, math.Float32bits(x))
 	return ir.ConstValue(name, out)
+}
+
+// name is one that no other value or node has.
+func (b *productBuilder) name(what string) string {
+	b.names++
+	return fmt.Sprintf("%s%d", what, b.names)
 }

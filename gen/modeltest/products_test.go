@@ -11,6 +11,7 @@ import (
 
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
 	"rules_dnn/gen/loop/run"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/shape"
@@ -23,11 +24,18 @@ func hexagon(t *testing.T, instructions ...string) *target.Target {
 	return c
 }
 
-// stepsOf are a program's anchors, with their results' layouts.
+// stepsOf are a program's anchors, with the instructions of their tiles and their results' layouts.
 func stepsOf(p *plan.Program) string {
 	var out []string
 	for _, s := range p.Calls() {
-		out = append(out, fmt.Sprintf("%s %s", s.Kernel.Anchor, p.Layouts[s.Args[len(s.Args)-1]]))
+		words := []string{s.Kernel.Anchor}
+		loop.Walk(s.Kernel.Body, func(s loop.Stmt) bool {
+			if x, ok := s.(loop.Tile); ok && len(words) == 1 {
+				words = append(words, x.Micro.Instr.Name)
+			}
+			return true
+		})
+		out = append(out, strings.Join(append(words, p.Layouts[s.Args[len(s.Args)-1]].String()), " "))
 	}
 	return strings.Join(out, "; ")
 }
@@ -37,30 +45,31 @@ func stepsOf(p *plan.Program) string {
 var chosen = map[string][2]string{
 	// Rows of X are read as they lie; converting them pays less than it takes.
 	"whole": {
-		"dot vrmpy_u8i8 row-major",
-		"generic axis0/32+axis1/4; dot vrmpy_i8u8 row-major",
+		"product vrmpy_u8i8 row-major",
+		"generic axis0/32+axis1/4; product vrmpy_i8u8 row-major",
 	},
-	// Groups of X must be whole.
+	// Groups of X must be whole: a task packs its rows.
 	"remainders": {
-		"generic axis1/4; dot vrmpy_u8i8 row-major",
-		"generic axis0/32+axis1/4; dot vrmpy_i8u8 row-major",
+		"product vrmpy_u8i8 row-major",
+		"generic axis0/32+axis1/4; product vrmpy_i8u8 row-major",
 	},
-	"signed": {"dot vrmpy_i8i8 row-major", "generic row-major"},
-	// Minus their zero point, these weights have 8 bits and a sign; others have not.
+	// Where no instruction takes its type, a task packs X less 128, or more.
+	"signed": {"product vrmpy_i8i8 row-major", "product vrmpy_i8u8 row-major"},
+	// Minus their zero point, these weights have 8 bits and a sign; of others it is taken out of the sum.
 	"unsigned_weights": {
-		"dot vrmpy_u8i8 row-major",
-		"generic axis0/32+axis1/4; dot vrmpy_i8u8 row-major",
+		"product vrmpy_u8i8 row-major",
+		"generic axis0/32+axis1/4; product vrmpy_i8u8 row-major",
 	},
-	"wide_weights": {"generic row-major", "generic row-major"},
-	// Non-constant operands are converted to the layout that the compiler packs constants in.
+	"wide_weights": {"product vrmpy_u8i8 row-major", "product vrmpy_i8u8 row-major"},
+	// Tasks pack non-constant operands, too, or read them in the layout that the compiler packs constants in.
 	"weights_given": {
-		"generic axis1/32+axis0/4; dot vrmpy_u8i8 row-major",
-		"generic row-major",
+		"product vrmpy_u8i8 row-major",
+		"generic axis0/32+axis1/4; product vrmpy_i8u8 row-major",
 	},
 	// One product writes what the next one reads.
 	"chain": {
-		"dot vrmpy_u8i8 row-major; dot vrmpy_u8i8 row-major; dot vrmpy_u8i8 row-major",
-		"generic axis0/32+axis1/4; dot vrmpy_i8u8 axis0/32+axis1/4; dot vrmpy_i8u8 axis0/32+axis1/4; dot vrmpy_i8u8 row-major",
+		"product vrmpy_u8i8 row-major; product vrmpy_u8i8 row-major; product vrmpy_u8i8 row-major",
+		"generic axis0/32+axis1/4; product vrmpy_i8u8 axis0/32+axis1/4; product vrmpy_i8u8 axis0/32+axis1/4; product vrmpy_i8u8 row-major",
 	},
 }
 
@@ -86,6 +95,43 @@ func TestProducts(t *testing.T) {
 			}
 			if want, ok := chosen[p.Name]; ok {
 				assert.Equal(t, want, steps)
+			}
+		})
+	}
+}
+
+// convolved are the steps of convolutions, where all instructions are there.
+var convolved = map[string]string{
+	"pixels":        "product vrmpy_i8u8 row-major",
+	"pixels_scaled": "product vrmpy_i8u8 row-major; product vrmpy_i8u8 row-major",
+	"padded":        "product vrmpy_i8u8 row-major",
+	"padded_scaled": "product vrmpy_i8u8 row-major; product vrmpy_i8u8 row-major",
+	"strided":       "product vrmpy_i8u8 row-major",
+	"remainders":    "product vrmpy_u8i8 row-major",
+	"signed":        "product vrmpy_i8i8 row-major",
+	"groups":        "product vrmpy_i8u8 row-major",
+	"depthwise":     "window row-major", // no two filters read the same channel
+	"one_pixel":     "product vrmpy_u8i8 row-major",
+}
+
+// TestConvolutions: what instructions compute of convolutions is, byte for byte, what the stages mean.
+func TestConvolutions(t *testing.T) {
+	for _, c := range Convolutions {
+		t.Run(c.Name, func(t *testing.T) {
+			g, inputs := c.Graph()
+			require.NoError(t, shape.Infer(g))
+			want, err := interp.Graph(g, inputs)
+			require.NoError(t, err)
+			for i, chip := range []*target.Target{hexagon(t), hexagon(t, "vrmpy_i8u8"), hexagon(t, "vrmpy_u8i8")} {
+				g, inputs := c.Graph()
+				program, err := CompileFor(g, chip, nil)
+				require.NoError(t, err)
+				got, err := run.Program(program, InputsOf(program, inputs))
+				require.NoError(t, err)
+				assert.Equal(t, want[0].Data, got[0].Data, stepsOf(program))
+				if i == 0 {
+					assert.Equal(t, convolved[c.Name], stepsOf(program))
+				}
 			}
 		})
 	}
@@ -135,8 +181,8 @@ func TestColumnsPay(t *testing.T) {
 	g, _ := LargeProducts[len(LargeProducts)-1].Graph()
 	program, err := CompileFor(g, hexagon(t), nil)
 	require.NoError(t, err)
-	assert.Equal(t, "generic axis0/32+axis1/4; dot vrmpy_i8u8 axis0/32+axis1/4; dot vrmpy_i8u8 axis0/32+axis1/4; "+
-		"dot vrmpy_i8u8 axis0/32+axis1/4; dot vrmpy_i8u8 row-major", stepsOf(program))
+	assert.Equal(t, "generic axis0/32+axis1/4; product vrmpy_i8u8 axis0/32+axis1/4; product vrmpy_i8u8 axis0/32+axis1/4; "+
+		"product vrmpy_i8u8 axis0/32+axis1/4; product vrmpy_i8u8 row-major", stepsOf(program))
 }
 
 // TestEmptyProducts: without rows, columns or anything to sum.

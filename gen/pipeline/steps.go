@@ -165,6 +165,7 @@ func (b *builder) call(x *block.Block) ([]plan.Step, error) {
 		call.Args = b.onDevice(args)
 		return []plan.Step{{Launch: b.p.Device.Launch(call)}}, nil
 	}
+	call.Align = b.p.Memory.Align
 	for _, kernels := range b.others {
 		l, err := b.lowering(x, kernels[x], args)
 		if err != nil {

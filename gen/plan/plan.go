@@ -167,7 +167,7 @@ func (s *Call) Scratch() (offsets []sym.Expr, bytes sym.Expr) {
 	bytes = sym.Const(0)
 	for _, b := range s.Kernel.Scratch {
 		offsets = append(offsets, bytes)
-		bytes = sym.Add(bytes, bytesOf(b.Size, b.Type, Alignment))
+		bytes = sym.Add(bytes, bytesOf(b.Size, b.Type, max(Alignment, s.Align)))
 	}
 	return offsets, bytes
 }

@@ -38,6 +38,8 @@ type Call struct {
 	Tuning *tuning.Choice
 	// Schedule is the text of the schedule that the kernel follows; "" where it was made without one.
 	Schedule string
+	// Align is what the kernel's scratch buffers are multiples of in the worker's memory, if it is more than Alignment.
+	Align int64
 	// Function is the name of what a printer made of the kernel; kernels that differ only in names share one.
 	Function string
 	// Others are what the library's other variants run instead (variant.go).

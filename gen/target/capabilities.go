@@ -15,7 +15,7 @@ type family struct {
 	language string // of kernels
 	goarch   string // Go's name, "" where Go has none
 	triple   string // of Linux on it, as GNU's and LLVM's tools name it
-	// stored: what instructions multiply is stored as they read it.
+	// stored: what instructions multiply may be stored as they read it.
 	stored bool
 }
 
@@ -38,8 +38,8 @@ func (t *Target) Language() string {
 // GOARCH is Go's name of the chip's processors, "" where Go has none.
 func (t *Target) GOARCH() string { return families[t.CPU].goarch }
 
-// StoresDots reports whether values of integers are stored as instructions read them that sum their products, so that kernels find them in such layouts.
-// Elsewhere the tasks of a product pack what they read.
+// StoresDots reports whether values of integers may be stored as instructions read them that sum their products, so that kernels find them in such layouts.
+// Elsewhere, and where that does not pay, the tasks of a product pack what they read.
 func (t *Target) StoresDots() bool { return families[t.CPU].stored }
 
 // Triple names Linux on the chip's processors to GNU's and LLVM's tools; "" where there is none.

@@ -224,7 +224,7 @@ func (h *host) workerMemory(s *plan.Call, k *Kernel, memory []byte) ([][]byte, e
 			return nil, err
 		}
 		end := at + m.size*int64(m.Type.Size())
-		if at%plan.Alignment != 0 || end > int64(len(memory)) {
+		if at%max(plan.Alignment, s.Align) != 0 || end > int64(len(memory)) {
 			return nil, fmt.Errorf("the kernel's %s ends at byte %d of scratch, the plan has %d", m.name, end, len(memory))
 		}
 		out = append(out, memory[at:end])

@@ -108,6 +108,7 @@ func (t *tile) point(acc []float32, xAt, wAt int64) {
 func (t *tile) runIntegers(xAt, wAt, accAt int64) {
 	lanes, group := t.Lanes(), t.Instr.Group
 	clear(t.acc64)
+	t.aligned(xAt, wAt)
 	for _, s := range t.steps {
 		for v := range t.Vectors {
 			t.w.load(&scalar.Vec{I64: t.w64}, wAt+s.w+t.VectorAt(v), 1, 0, len(t.w64))
@@ -123,6 +124,24 @@ func (t *tile) runIntegers(xAt, wAt, accAt int64) {
 		}
 	}
 	t.acc.store(&scalar.Vec{I64: t.acc64}, accAt, 1, 0, len(t.acc64))
+}
+
+// aligned checks what an instruction asks of addresses: buffers begin at multiples of all that it loads.
+func (t *tile) aligned(xAt, wAt int64) {
+	if !t.Instr.Aligned {
+		return
+	}
+	group, size := t.Instr.Group, t.Lanes()*t.Instr.Group
+	for _, s := range t.steps {
+		for r := range t.Rows {
+			if at := xAt + s.x + t.RowAt(r); at%group != 0 {
+				t.x.frame.fail("a group of %s is loaded at element %d, no multiple of %d", t.x.name, at, group)
+			}
+		}
+	}
+	if t.WholeRegisters() && wAt%size != 0 {
+		t.x.frame.fail("a register of %s is loaded at element %d, no multiple of %d", t.w.name, wAt, size)
+	}
 }
 
 // add adds products of x, one element or one for each of w, to the accumulators.

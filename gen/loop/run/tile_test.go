@@ -76,6 +76,27 @@ func TestIntegerTile(t *testing.T) {
 	assert.Equal(t, want, got)
 }
 
+// TestAlignedTile: an instruction that loads whole groups and registers finds them at multiples of their size, or all registers anywhere.
+func TestAlignedTile(t *testing.T) {
+	mac := &instr.Row{Name: "mac", X: ir.I8, W: ir.I8, Acc: ir.I32, Lanes: 2, Group: 4, Broadcast: []instr.Operand{instr.Scalar}, Aligned: true}
+	of := func(xAt, wAt, step int64) error {
+		m := &loop.MicroKernel{Instr: mac, X: instr.Scalar, Rows: 2, Vectors: 1, RowStep: 8, K: []loop.KLoop{{Extent: 2, XStep: 4, WStep: step}}}
+		x, w := &loop.Buffer{Name: "x", Type: ir.I8, Size: num(32)}, &loop.Buffer{Name: "w", Type: ir.I8, Size: num(32)}
+		acc, y := &loop.Buffer{Name: "acc", Type: ir.I32, Write: true, Local: true, Size: num(4)}, &loop.Buffer{Name: "y", Type: ir.I32, Write: true, Size: num(4)}
+		kernel := &loop.Kernel{Anchor: "test", Buffers: []*loop.Buffer{x, w, y}, Grid: loop.Linear(num(1))}
+		kernel.Body = []loop.Stmt{loop.Alloc{Buf: acc}, loop.Tile{Micro: m, X: x, XAt: num(xAt), W: w, At: num(wAt), Acc: acc},
+			loopOver("i", y.Size, put(y, i, mem(acc, i)))}
+		k, err := Compile(kernel, nil)
+		require.NoError(t, err)
+		require.NoError(t, k.Start(aligned(32), aligned(32), aligned(16)))
+		return k.Run(0, 1)
+	}
+	require.NoError(t, of(4, 8, 8))
+	require.NoError(t, of(4, 3, 4), "registers anywhere")
+	require.ErrorContains(t, of(2, 8, 8), "a group of x is loaded at element 2, no multiple of 4")
+	require.ErrorContains(t, of(4, 4, 8), "a register of w is loaded at element 4, no multiple of 8")
+}
+
 func little(xs any) []byte {
 	out, err := binary.Append(nil, binary.LittleEndian, xs)
 	if err != nil {

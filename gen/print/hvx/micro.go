@@ -76,9 +76,12 @@ func pointer(name string, i int) string {
 // point is one point of the reduction: each register of W is loaded once for all rows, and each
 // group of X once for all registers.
 func (w *writer) point(m *loop.MicroKernel, p int64, k loop.KLoop) {
-	depth := len(m.K)
+	depth, load := len(m.K), "dnn_hvx_load"
+	if !m.WholeRegisters() {
+		load = "dnn_hvx_load_any"
+	}
 	for v := range m.Vectors {
-		w.line("const HVX_Vector b%d_%d = dnn_hvx_load(%s + %d);", p, v, pointer("w", depth), p*k.WStep+m.VectorAt(v))
+		w.line("const HVX_Vector b%d_%d = %s(%s + %d);", p, v, load, pointer("w", depth), p*k.WStep+m.VectorAt(v))
 	}
 	for r := range m.Rows {
 		x, q := fmt.Sprintf("dnn_hvx_group(%s + %d)", pointer("x", depth), m.RowAt(r)+p*k.XStep), fmt.Sprintf("q%d_%d", p, r)

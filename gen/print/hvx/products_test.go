@@ -68,3 +68,33 @@ func TestProducts(t *testing.T) {
 		})
 	}
 }
+
+// TestConvolutions: as TestProducts, and that kernels of tiles take fewer packets than loops.
+func TestConvolutions(t *testing.T) {
+	chip, err := modeltest.Hexagon()
+	require.NoError(t, err)
+	var cases []cpptest.Case
+	for _, c := range modeltest.Convolutions {
+		for _, disable := range [][]string{nil, {"anchors"}} {
+			g, inputs := c.Graph()
+			program, err := modeltest.CompileFor(g, chip, disable)
+			require.NoError(t, err)
+			cases = append(cases, cpptest.Case{Name: c.Name, Program: program, Inputs: modeltest.InputsOf(program, inputs)})
+		}
+	}
+	results := hvxtest.Machine.Run(t, root, cases, append(chip.Copts, "-O2")...)
+	for i, c := range modeltest.Convolutions {
+		t.Run(c.Name, func(t *testing.T) {
+			tiled, loops := results[2*i], results[2*i+1]
+			want, err := run.Program(cases[2*i].Program, cases[2*i].Inputs)
+			require.NoError(t, err)
+			require.Zero(t, tiled.Status)
+			assert.Equal(t, want[0].Data, tiled.Outputs[0].Data)
+			assert.Equal(t, want[0].Data, loops.Outputs[0].Data)
+			packets := tiled.Counts[hvxtest.Packets]
+			assert.Less(t, packets, loops.Counts[hvxtest.Packets])
+			t.Logf("%d MACs, %d packets (%d by loops), %d of HVX: %.1f MACs a packet", 2*c.MACs(), packets, loops.Counts[hvxtest.Packets],
+				tiled.Counts[hvxtest.VectorInstructions], float64(2*c.MACs())/float64(packets))
+		})
+	}
+}

@@ -158,10 +158,13 @@ func (q *requantize) partial(f sym.Facts) bool {
 	return whole
 }
 
-// findRequantize recognises the loop, or gives nil. Loops that may be longer than a vector are none.
+// few lanes are requantized one by one.
+const few = 4
+
+// findRequantize recognises the loop, or gives nil. Loops that may be longer than a vector are none, and short ones where no whole vector can be read.
 func findRequantize(x loop.For, f sym.Facts) *requantize {
 	_, most := x.Extent.Bounds(f)
-	if len(x.Body) != 1 || most != lanes {
+	if len(x.Body) != 1 || most > lanes || most < few {
 		return nil
 	}
 	s, ok := x.Body[0].(loop.Store)
@@ -183,7 +186,7 @@ func findRequantize(x loop.For, f sym.Facts) *requantize {
 		return nil
 	}
 	q.factor = factor
-	if q.sum = argument(scaled, "cast", ir.F32); q.sum == nil || q.sum.DType() != ir.I32 {
+	if q.sum = argument(scaled, "cast", ir.F32); q.sum == nil || q.sum.DType() != ir.I32 || most < lanes && !q.partial(f) {
 		return nil
 	}
 	return q

@@ -100,7 +100,11 @@ func TestRequantize(t *testing.T) {
 	four.Body = []loop.Stmt{apart}
 	assert.Contains(t, printed(t, four), "dnn_hvx_store_any(y + 7, dnn_hvx_interleave(i_words[0], i_words[1], i_words[2], i_words[3]));")
 	short, _ := scaled(1, 31)
-	assert.NotContains(t, printed(t, short), "requantize")
+	assert.Contains(t, printed(t, short), "dnn_hvx_store_some(y + 7, i_words[0], 31);")
+	apart, _ = scaled(4, 31)
+	assert.NotContains(t, printed(t, apart), "requantize", "a part of a vector is stored side by side")
+	single, _ := scaled(1, 3)
+	assert.NotContains(t, printed(t, single), "requantize")
 	some, _ := scaled(1, 32)
 	some.Extent = sym.Min(sym.Const(32), sym.Sub(sym.Const(50), sym.Var("r")), nil)
 	assert.Contains(t, printed(t, some), "dnn_hvx_store_some(y + 7, i_words[0], dnn_min(")

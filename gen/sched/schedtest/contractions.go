@@ -99,3 +99,35 @@ func Dots() Example {
 value operand 1: 0 1 0*32 1*4 in arena
 `}
 }
+
+// Columns: GCD2's 4-column layout of what is read and of what is stored: lanes are side by side in panels of 32, for each of them four rows.
+func Columns() Example {
+	wide := func(l te.Load) te.Expr { return te.Fn(ir.I32, "cast", l) }
+	v := te.Fn(ir.I32, "mul", wide(te.Operand(0, ir.I8, at("i1", "r0")...)), wide(te.Operand(1, ir.U8, at("i0", "r0")...)))
+	w := &sched.Work{Operands: []*ir.Value{value(ir.I8, 20, 12), value(ir.U8, 45, 12)}, Stages: []*te.Stage{sumOf("columns", axes("i0", 45, "i1", 20), axes("r0", 12), v)}}
+	return Example{Name: "rows that lie together", Work: w, Chip: "hexagon_v68", Reference: w.Stages, Error: 0, Schedule: `stage 0
+  tile vrmpy_i8u8 scalar
+  task g = i0
+  serial p = i1
+  rows u = i1*2 peel
+  rows r = i1*4
+  columns c = i0*2 roundup
+  lanes l = i0*32 roundup
+  sum k = r0
+  dot d = r0*4
+value operand 1: 0 1 0*32 1*4 in arena
+value stage 0.0: 0 1 0*32 1*4 in arena
+`}
+}
+
+// Quads: rows of results go on to a whole number of four, and not as far as the registers of lanes.
+func Quads() Example {
+	x := Dots()
+	x.Name, x.Schedule = "results that are padded to fewer than lanes", x.Schedule+"value stage 0.0: 0 1 1*4 in arena\n"
+	w := *x.Work
+	st := *w.Stages[0]
+	st.Axes, w.Operands = axes("i0", 5, "i1", 45), []*ir.Value{w.Operands[0], value(ir.U8, 45, 12)}
+	w.Stages = []*te.Stage{&st}
+	x.Work, x.Reference = &w, w.Stages
+	return x
+}

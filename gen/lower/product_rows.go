@@ -1,0 +1,58 @@
+package lower
+
+import (
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// packX is X as the tiles read it: row by row, in the order of the loops of the sum.
+func (l *plan) packX() te.Expr {
+	k := l.packing("rows")
+	for _, a := range l.stage.Axes {
+		if a.Var == l.row.Var || a.Extent.Is(1) || !l.x.uses(a.Var) {
+			continue
+		}
+		at := l.places[a.Var]
+		region := int64(1)
+		if l.x.constant {
+			region = 0
+		}
+		k.names[a.Var] = k.axis(a.Extent, sym.Var(a.Var), at.now(), region)
+	}
+	if l.row.Var != "" {
+		k.names[l.row.Var] = l.rowAxis(k)
+	}
+	e := l.x.element(l.instr.X)
+	if load, ok := e.(te.Load); ok && len(load.Guard) == 0 && len(l.reduce) == 1 && l.group != "" {
+		l.packLine(k)
+	} else {
+		l.packGroup(k, l.packSums(k, false))
+	}
+	k.finish(e, l.facts)
+	k.columns = -1
+	return l.add(k, l.x, rowsVar)
+}
+
+// packLine adds the axis of the sum, all groups of neighbours as one: rows are copied whole, with zeros where the last group goes on.
+func (l *plan) packLine(k *packing) {
+	n, _ := l.axis(l.group).Extent.Const()
+	whole := (n + l.instr.Group - 1) / l.instr.Group * l.instr.Group
+	k.columns = len(k.Axes)
+	at := k.axis(sym.Const(whole), sym.Add(sym.Scale(l.groupVar(), l.instr.Group), l.dotVar()), sym.Const(0), 0)
+	k.names[l.group] = at
+	if whole != n {
+		k.until(at, sym.Const(n))
+	}
+}
+
+// rowAxis adds the axis of rows: those of a task where tasks are blocks of rows, of which the last one has what is left.
+func (l *plan) rowAxis(k *packing) sym.Expr {
+	if l.chunk == 0 {
+		return k.axis(l.row.Extent, sym.Var(l.row.Var), sym.Const(0), 0)
+	}
+	block := l.chunk * l.rows
+	if !sym.Mod(l.row.Extent, sym.Const(block), l.facts).Is(0) {
+		k.clipped = map[int]int64{len(k.Axes): block}
+	}
+	return k.axis(l.row.Extent, sym.Var(l.row.Var), sym.Scale(sym.Var(rowsVar), block), block)
+}

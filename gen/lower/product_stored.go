@@ -1,0 +1,219 @@
+package lower
+
+import (
+	"slices"
+
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/instr"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/sched"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/target"
+	"rules_dnn/gen/te"
+)
+
+// DotLayout is the layout in which a tile instruction reads a value in its lanes: GCD2's for the
+// instruction, with the axis of lanes and the one that is summed.
+func DotLayout(r *instr.Row, lanes, summed int) layout.Layout {
+	return layout.Of(layout.Part{Axis: lanes, Size: r.Lanes}, layout.Part{Axis: summed, Size: r.Group})
+}
+
+// groupLayout is the layout in which X's groups are whole.
+func groupLayout(r *instr.Row, summed int) layout.Layout {
+	return layout.Blocked(summed, r.Group)
+}
+
+// DotLayouts calls want for the layouts, besides row-major, in which the chip's instructions read the
+// factors of a contraction of integers.
+func DotLayouts(b *block.Block, t *target.Target, want func(*ir.Value, layout.Layout)) {
+	if !t.StoresDots() || len(b.Placed) > 0 {
+		return
+	}
+	r := plain(b.Stage, b.Operands, nil)
+	m, _ := matched(&r.Stage, r.operands, nil)
+	if m == nil || m.empty() {
+		return
+	}
+	for _, row := range instructions(m, t) {
+		for x := range m.factors {
+			p := &product{b: b, roles: m.roles(x), instr: row}
+			if p.findColumn(); p.column.Var == "" {
+				continue
+			}
+			p.findWindows()
+			p.findGroup()
+			w, sum := p.w.load, p.groupDim(p.w.load)
+			if lanes := dimOf(w, p.column.Var); w.Type == row.W && lanes >= 0 && sum >= 0 && len(w.Guard) == 0 {
+				want(p.operands[w.Source.N], DotLayout(row, lanes, sum))
+			}
+			n, _ := p.axis(p.group).Extent.Const()
+			if d := p.groupDim(p.x.load); p.x.load.Type == row.X && d >= 0 && n%row.Group != 0 && len(p.x.load.Guard) == 0 {
+				want(p.operands[p.x.load.Source.N], groupLayout(row, d))
+			}
+		}
+	}
+}
+
+// groupDim is the dimension that the instruction's neighbours walk alone, or -1.
+func (p *product) groupDim(l te.Load) int {
+	d := dimOf(l, p.group)
+	for i, e := range l.Index {
+		if i != d && e.Uses(p.group) {
+			return -1
+		}
+	}
+	return d
+}
+
+// grouped is a load with the groups and the neighbours of one in place of the axis that they are made of.
+func (p *product) grouped(l te.Load) te.Load {
+	if p.group == "" {
+		return l
+	}
+	n := sym.Add(sym.Scale(p.groupVar(), p.instr.Group), p.dotVar())
+	return te.SubstIndices(l, map[string]sym.Expr{p.group: n}, p.facts).(te.Load)
+}
+
+func (p *product) groupVar() sym.Expr { return sym.Var(p.group + "q") }
+func (p *product) dotVar() sym.Expr   { return sym.Var(p.group + "d") }
+
+// readsW reports whether the instruction reads a W that is computed where it is stored.
+func (p *product) readsW() bool {
+	l := p.w.load
+	if p.w.constant || l.Type != p.instr.W || len(l.Guard) > 0 || p.group == "" {
+		return false
+	}
+	lanes, sum := dimOf(l, p.column.Var), p.groupDim(l)
+	return lanes >= 0 && sum >= 0 && p.lay(p.b.Operands[l.Source.N]) == DotLayout(p.instr, lanes, sum)
+}
+
+// readsX reports whether the instruction reads X where it is stored: whole groups of neighbours, of its type.
+func (p *product) readsX() bool {
+	l := p.x.load
+	if l.Type != p.instr.X || len(l.Guard) > 0 {
+		return false
+	}
+	if p.group == "" {
+		return true
+	}
+	v, lay := p.operands[l.Source.N], p.lay(p.b.Operands[l.Source.N])
+	n, _ := p.axis(p.group).Extent.Const()
+	if lay == layout.RowMajor && !p.instr.Aligned {
+		c, ok := sym.Coefficient(layout.Flat(v.Shape, l.Index), p.group, p.facts)
+		return ok && c.Is(1) && n%p.instr.Group == 0
+	}
+	d := p.groupDim(l)
+	if d < 0 || n%p.instr.Group != 0 && lay.Along(d)%p.instr.Group != 0 {
+		return false
+	}
+	return p.walksGroups(layout.PartsOf(lay, len(v.Shape)).Offset(v.Shape, p.grouped(l).Index, p.withGroups(n)))
+}
+
+// withGroups are the facts with the ranges of groups of an axis of n points and of the points of one.
+func (p *product) withGroups(n int64) sym.Facts {
+	f := sym.Facts{p.group + "q": {Hi: (n+p.instr.Group-1)/p.instr.Group - 1}, p.group + "d": {Hi: p.instr.Group - 1}}
+	for v, r := range p.facts {
+		f[v] = r
+	}
+	for _, a := range slices.Concat(p.stage.Axes, p.reduce) {
+		_, hi := a.Extent.Bounds(p.facts)
+		f[a.Var] = sym.Range{Hi: max(hi, 1) - 1}
+	}
+	return f
+}
+
+// walksGroups reports whether an offset goes from a point of a group to the next one, and along rows and sums in constant steps, of whole
+// groups where the instruction asks for that.
+func (p *product) walksGroups(at sym.Expr) bool {
+	n, _ := p.axis(p.group).Extent.Const()
+	f := p.withGroups(n)
+	if c, ok := sym.Coefficient(at, p.group+"d", f); !ok || !c.Is(1) {
+		return false
+	}
+	walked := []string{p.group + "q", p.row.Var}
+	for _, a := range p.reduce {
+		walked = append(walked, a.Var)
+	}
+	for _, v := range walked {
+		c, ok := sym.Coefficient(at, v, f)
+		if _, known := c.Const(); v != "" && (!ok || !known) {
+			return false
+		}
+	}
+	first := at.Subst(map[string]sym.Expr{p.group + "d": sym.Const(0)}, f)
+	return !p.instr.Aligned || sym.Mod(first, sym.Const(p.instr.Group), f).Is(0)
+}
+
+// mostTogether is the most rows that a tile always has.
+const mostTogether = 4
+
+// resultsLie reports whether tiles can store the results in their layout: storage goes on beyond no axis but the lanes'. It finds how many
+// rows lie together there.
+func (p *product) resultsLie() bool {
+	out := p.lay(p.b.Results[0])
+	for _, r := range p.b.Results {
+		if p.lay(r) != out || out.HasPads() {
+			return false
+		}
+	}
+	if out == layout.RowMajor {
+		return true
+	}
+	for i := range p.stage.Axes {
+		if i != p.lane && out.Pads(p.stage.Shape(), i) {
+			return false
+		}
+	}
+	if _, known := p.row.Extent.Const(); p.roles.row >= 0 && known && out.Along(p.roles.row) <= mostTogether {
+		p.together = out.Along(p.roles.row)
+	}
+	return true
+}
+
+// findExact finds the constants whose elements, minus their zero points, the instruction can hold. Where no value is packed in a run, what
+// corrects the sums of others would be all that reads a factor twice.
+func (p *product) findExact(t *target.Target) error {
+	x, w := *p.x, *p.w
+	p.x, p.w = &x, &w
+	for i, f := range []*term{&x, &w} {
+		typ := []ir.DType{p.instr.X, p.instr.W}[i]
+		if !t.StoresDots() || !f.constant || len(f.load.Guard) > 0 || f.left(typ) == nil {
+			continue
+		}
+		ok, err := p.fits(f, typ)
+		if err != nil {
+			return err
+		}
+		f.exact = ok
+	}
+	return nil
+}
+
+// fits reports whether a type has all elements of a constant, each minus its zero point.
+func (m *match) fits(t *term, typ ir.DType) (bool, error) {
+	st := &te.Stage{Name: "difference", Results: []te.Expr{t.difference()}}
+	for _, a := range slices.Concat(m.stage.Axes, m.reduce) {
+		if !t.uses(a.Var) {
+			continue
+		}
+		if _, known := a.Extent.Const(); !known {
+			return false, nil
+		}
+		st.Axes = append(st.Axes, a)
+	}
+	all, err := evaluate(st, m.operands)
+	if err != nil {
+		return false, err
+	}
+	numbers, err := all.Ints()
+	lo, hi := int64(te.Lowest(typ).(te.Const).Bits), int64(te.Highest(typ).(te.Const).Bits)
+	return !slices.ContainsFunc(numbers, func(n int64) bool { return n < lo || n > hi }), err
+}
+
+// place says where an operand of the block, or a result, is stored that is not row-major.
+func (l *plan) place(of te.Source, v *ir.Value) {
+	if lay := l.lay(v); lay != layout.RowMajor {
+		l.sched.Values = append(l.sched.Values, sched.Value{Of: of, Parts: layout.PartsOf(lay, len(v.Shape))})
+	}
+}
