@@ -93,6 +93,7 @@ var Switches = []Switch{
 	{"pruned", "convolutions and products that leave out weights which are zero, where neighbouring filters share these"},
 	{"vectors", "loops of generic nests in vectors"},
 	{"layouts", "blocked layouts; every value is then row-major"},
+	{"versions", "kernels for small dimensions beside those for usual ones, where estimates say that they gain"},
 }
 
 // placeOver leaves devices alone on which each value is an object of its own.
@@ -164,6 +165,12 @@ func (s *State) encodings() *lower.Encodings {
 func selectKernels(s *State) (err error) {
 	if s.Choice, err = sel.Run(s.Blocks, s.Target, s.selectOptions()); err != nil {
 		return err
+	}
+	// Candidates are measured as they are.
+	if s.Enabled("versions") && s.Candidate == 0 && s.Device == nil && s.Target.Versions() {
+		if err := s.Choice.AddVersions(s.Blocks, s.Target, s.selectOptions()); err != nil {
+			return err
+		}
 	}
 	for i, t := range s.Others {
 		o := s.selectOptions()

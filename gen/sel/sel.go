@@ -52,6 +52,8 @@ type Choice struct {
 	Kernels map[*block.Block]Kernel
 	// Others are the kernels of a library's other variants, in their order, for the same layouts and views.
 	Others []map[*block.Block]Kernel
+	// Versions are what computes blocks where symbols are small, the smallest size first.
+	Versions map[*block.Block][]*Version
 	// Views are the blocks for which nothing is to be done: their operands lie in the result, or it lies in an operand.
 	Views map[*block.Block][]View
 	// Transfers are the blocks that copy a value to another space.

@@ -1,0 +1,372 @@
+package sel
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/ops"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/target"
+	"rules_dnn/gen/te"
+)
+
+// Kernels are chosen for the sizes that a network's symbols usually have. Where they are small, others may be faster by far: of images that have
+// become one pixel all work is to read weights, of which most see nothing but padding. Such blocks get versions for small sizes.
+
+const (
+	// mostAdded is what the constants of all versions add to the network's, as a part of them.
+	mostAdded = 0.1
+	// leastShare is the part of a run that a block takes at least for which versions are looked for, and leastGain how much of the
+	// block's own part they save.
+	leastShare, leastGain = 0.01, 0.1
+	// leastCycles are those of a run that a version saves at least: it is code, and a condition in each run.
+	leastCycles = 5000
+)
+
+// smallSizes are the sizes up to which versions are looked for, by estimates at that size.
+var smallSizes = []int64{128, 32, 8, 1}
+
+// Version is what computes a block where some symbols are small.
+type Version struct {
+	Guard []ops.Check
+	// Block is what is left of the block then, of the same values.
+	Block  *block.Block
+	Kernel Kernel
+	// Others are the kernels of a library's other variants.
+	Others []Kernel
+	// narrow is the block on values whose shapes are simplified, which stand for those of it.
+	narrow *block.Block
+	of     map[*ir.Value]*ir.Value
+	// It is for sizes up to size, and was chosen at another one.
+	size, at int64
+	// added are the bytes of the constants that no other kernel reads.
+	added int64
+}
+
+// layouts are those of the values that a version's stand for.
+func (v *Version) layouts(c *Choice) func(*ir.Value) layout.Layout {
+	return func(x *ir.Value) layout.Layout {
+		if of, ok := v.of[x]; ok {
+			x = of
+		}
+		return c.Layouts[x]
+	}
+}
+
+// own lets a kernel take the block's values.
+func (v *Version) own(k Kernel) Kernel {
+	l := *k.Lowered
+	args := l.Args
+	l.ArgsOf = nil
+	l.Args = func() ([]*ir.Value, error) {
+		out, err := args()
+		out = slices.Clone(out)
+		for i, x := range out {
+			if of, ok := v.of[x]; ok {
+				out[i] = of
+			}
+		}
+		return out, err
+	}
+	k.Lowered = &l
+	return k
+}
+
+// growing are the symbols by which a network's runs differ in size, but for how many images or sequences there are at once: those that
+// are no input's first dimension.
+func growing(g *block.Graph) []string {
+	first := map[string]bool{}
+	for _, v := range g.Inputs {
+		if len(v.Shape) > 1 {
+			if s, ok := v.Shape[0].AsVar(); ok {
+				first[s] = true
+			}
+		}
+	}
+	var out []string
+	for _, s := range g.Symbols {
+		if !s.Computed && !first[s.Name] && s.Lo < s.Hi {
+			out = append(out, s.Name)
+		}
+	}
+	return out
+}
+
+// small selects for runs in which the symbols are at most of a size.
+type small struct {
+	*selector
+	size    int64
+	symbols []string // that are bounded so
+	all     sym.Facts
+}
+
+// newSmall is nil where no symbol may be greater, or as small.
+func newSmall(g *block.Graph, t *target.Target, o Options, size int64) *small {
+	o.Times = nil // a record is of blocks as they are for all sizes
+	s := &small{selector: newSelector(g, t, o), size: size, all: g.Facts}
+	for _, name := range growing(g) {
+		r := g.Facts[name]
+		if r.Hi > size && r.Lo <= size {
+			s.symbols = append(s.symbols, name)
+		}
+		n := min(max(size, r.Lo), r.Hi)
+		s.usual[name] = sym.Range{Lo: n, Hi: n}
+	}
+	if s.symbols == nil {
+		return nil
+	}
+	s.g = &block.Graph{Facts: s.upTo(size), Symbols: g.Symbols}
+	return s
+}
+
+// upTo are the facts of sizes up to one.
+func (s *small) upTo(size int64) sym.Facts {
+	f := maps.Clone(s.all)
+	for _, name := range s.symbols {
+		r := f[name]
+		f[name] = sym.Range{Lo: r.Lo, Hi: min(r.Hi, size)}
+	}
+	return f
+}
+
+// widest is the greatest size up to which a block's values are of the shapes that they have at the size, where these are constant.
+func (s *small) widest(b *block.Block) int64 {
+	fixed := func(size int64) bool {
+		f := s.upTo(size)
+		for _, v := range slices.Concat(b.Operands, b.Results) {
+			for _, d := range v.Shape {
+				e := d.Under(f)
+				if !e.Equal(d.Under(s.g.Facts)) || slices.ContainsFunc(s.symbols, e.Uses) {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	size := s.size
+	for size < smallSizes[0] && fixed(2*size) {
+		size *= 2
+	}
+	return size
+}
+
+// within lets the selector take sizes up to another one until what it gives is called.
+func (s *small) within(size int64) (restore func()) {
+	g, classes, of := s.g, s.classes, s.classOf
+	s.g, s.classes, s.classOf = &block.Graph{Facts: s.upTo(size), Symbols: g.Symbols}, map[string]*class{}, map[*block.Block]*class{}
+	return func() { s.g, s.classes, s.classOf = g, classes, of }
+}
+
+// guard holds where the symbols that a block depends on are at most of a size; nil: it depends on none.
+func (s *small) guard(b *block.Block, size int64) []ops.Check {
+	used := map[string]bool{}
+	for _, st := range b.Stages() {
+		for _, a := range slices.Concat(st.Axes, st.Reduce) {
+			a.Extent.Vars(used)
+		}
+	}
+	for _, v := range slices.Concat(b.Operands, b.Results) {
+		for _, d := range v.Shape {
+			d.Vars(used)
+		}
+	}
+	var out []ops.Check
+	for _, name := range s.symbols {
+		if used[name] {
+			out = append(out, ops.Check{Kind: ops.AtLeast, A: sym.Const(size), B: sym.Var(name), What: "size"})
+		}
+	}
+	return out
+}
+
+// AddVersions gives blocks versions for small sizes, the largest size first.
+func (c *Choice) AddVersions(g *block.Graph, t *target.Target, o Options) error {
+	c.Versions = map[*block.Block][]*Version{}
+	left := 0.0
+	everyBlock(g, 1, func(b *block.Block, _ float64) {
+		if k, ok := c.Kernels[b]; ok {
+			left += mostAdded * float64(constantBytes(k))
+		}
+	})
+	for _, size := range smallSizes {
+		s := newSmall(g, t, o, size)
+		if s == nil {
+			continue
+		}
+		if err := s.add(c, g, &left); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gain is what a version saves of a run.
+type gain struct {
+	block  *block.Block
+	v      *Version
+	cycles float64
+}
+
+// add gives versions for one size to the blocks that gain the most for the bytes that they add, until the rest loses little.
+func (s *small) add(c *Choice, g *block.Graph, left *float64) error {
+	type run struct {
+		b             *block.Block
+		cycles, times float64
+	}
+	var runs []run
+	total := 0.0
+	var err error
+	everyBlock(g, 1, func(b *block.Block, times float64) {
+		k, computed := c.Kernels[b]
+		if !computed || err != nil {
+			return
+		}
+		if vs := c.Versions[b]; len(vs) > 0 {
+			k = vs[0].Kernel
+		}
+		var e Kernel
+		if e, err = s.host().estimate(k.Lowered); err == nil {
+			runs = append(runs, run{b, e.Cycles, times})
+			total += float64(e.Cycles * times)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	var gains []gain
+	lost := 0.0
+	for _, r := range runs {
+		if r.cycles*r.times < leastShare*total || r.b.Stage == nil || r.b.Stage.Update != nil || c.Kernels[r.b].Tuning != nil {
+			continue
+		}
+		v, err := s.version(c, r.b)
+		if err != nil {
+			return err
+		}
+		if v == nil || v.Kernel.Cycles > (1-leastGain)*r.cycles {
+			continue
+		}
+		saved := (r.cycles - v.Kernel.Cycles) * r.times
+		gains, lost = append(gains, gain{r.b, v, saved}), lost+saved
+	}
+	slices.SortStableFunc(gains, func(x, y gain) int {
+		return cmp.Compare(y.cycles*float64(x.v.added), x.cycles*float64(y.v.added))
+	})
+	most := mostLost * (total - lost)
+	for _, x := range gains {
+		if lost <= most {
+			break
+		}
+		if float64(x.v.added) <= *left {
+			lost -= x.cycles
+			*left -= float64(x.v.added)
+			c.Versions[x.block] = slices.Insert(c.Versions[x.block], 0, x.v)
+		}
+	}
+	return nil
+}
+
+// version is a block's best one for the size; nil where it has none.
+func (s *small) version(c *Choice, b *block.Block) (*Version, error) {
+	v := &Version{at: s.size, size: s.widest(b)}
+	if v.Guard = s.guard(b, v.size); v.Guard == nil {
+		return nil, nil
+	}
+	defer s.within(v.size)()
+	v.narrow, v.of = b.Narrow(s.g.Facts)
+	x := *v.narrow
+	x.Operands, x.Results = b.Operands, b.Results
+	v.Block = &x
+	own, lay := c.Kernels[b], v.layouts(c)
+	k, err := s.estimated(v.narrow, lay, "")
+	if err != nil || k.Lowered == nil {
+		return nil, err
+	}
+	if own.Packing != nil && v.sameSums(b) {
+		shared, err := s.reading(own, v.narrow, lay)
+		if err != nil {
+			return nil, err
+		}
+		if shared.Lowered != nil && shared.Cycles <= (1+mostLost)*k.Cycles {
+			k = shared
+		}
+	}
+	if err := k.Make(); err != nil {
+		return nil, fmt.Errorf("block %s, of sizes up to %d: %w", b.Label(), v.size, err)
+	}
+	v.Kernel = v.own(k)
+	v.added, err = addedBytes(own, v.Kernel)
+	return v, err
+}
+
+// sameSums reports whether a version sums over what the block does, so that it can read the same weights.
+func (v *Version) sameSums(b *block.Block) bool {
+	return slices.EqualFunc(v.narrow.Stage.Reduce, b.Stage.Reduce, func(x, y te.Axis) bool { return x.Extent.Equal(y.Extent) })
+}
+
+// reading is the best kernel of a block that reads weights as another one does; the zero Kernel of none.
+func (s *selector) reading(own Kernel, b *block.Block, lay func(*ir.Value) layout.Layout) (Kernel, error) {
+	s.packing = own.Packing
+	defer func() { s.packing = nil }()
+	ks, err := s.kernels(b, lay, 0, "")
+	if err != nil {
+		return Kernel{}, err
+	}
+	k := best(slices.DeleteFunc(ks, func(k Kernel) bool { return k.Packing == nil }))
+	k.SamePacking = true
+	return k, nil
+}
+
+// addedBytes are those of the constants that a kernel reads beside another one's.
+func addedBytes(own, k Kernel) (int64, error) {
+	if k.SamePacking {
+		return 0, nil
+	}
+	old, err := own.Args()
+	if err != nil {
+		return 0, err
+	}
+	args, err := k.Args()
+	sum := int64(0)
+	for _, x := range args {
+		if x.Const != nil && !slices.Contains(old, x) {
+			sum += x.Const.Len() * int64(x.Type.Size())
+		}
+	}
+	return sum, err
+}
+
+// versionVariants chooses another chip's kernels for the versions: they read the weights that the version's own kernel does, if they can.
+func (c *Choice) versionVariants(g *block.Graph, t *target.Target, o Options) (err error) {
+	bySize := map[int64]*small{}
+	everyBlock(g, 1, func(b *block.Block, _ float64) {
+		for _, v := range c.Versions[b] {
+			if err == nil {
+				if bySize[v.at] == nil {
+					bySize[v.at] = newSmall(g, t, o, v.at)
+				}
+				err = bySize[v.at].addVariant(c, v)
+			}
+		}
+	})
+	return err
+}
+
+// addVariant adds a chip's kernel to a version.
+func (s *small) addVariant(c *Choice, v *Version) error {
+	defer s.within(v.size)()
+	k, _, err := s.beside(v.narrow, v.Kernel, v.layouts(c))
+	if err == nil {
+		err = k.Make()
+	}
+	if err != nil {
+		return err
+	}
+	v.Others = append(v.Others, v.own(k))
+	return nil
+}
