@@ -69,6 +69,24 @@ func (g Guard) Narrow(f sym.Facts) sym.Facts {
 	return f
 }
 
+// Guards are those of the calls that run where one holds alone.
+func (p *Program) Guards() map[*Call]Guard {
+	out := map[*Call]Guard{}
+	p.Walk(func(s Step) {
+		if s.Choose == nil {
+			return
+		}
+		for _, v := range s.Choose.Versions {
+			walk(v.Steps, func(s Step) {
+				if c, _ := s.call(); c != nil && !v.Guard.Always() {
+					out[c] = v.Guard
+				}
+			})
+		}
+	})
+	return out
+}
+
 // bound changes what is known of a symbol that is compared with a number.
 func bound(f sym.Facts, symbol, number sym.Expr, change func(*sym.Range, int64)) {
 	name, isSymbol := symbol.AsVar()

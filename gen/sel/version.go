@@ -248,7 +248,7 @@ func (s *small) add(c *Choice, g *block.Graph, left *float64) error {
 		if err != nil {
 			return err
 		}
-		if v == nil || v.Kernel.Cycles > (1-leastGain)*r.cycles {
+		if v == nil || v.Kernel.Cycles > (1-leastGain)*r.cycles || r.cycles-v.Kernel.Cycles < leastCycles {
 			continue
 		}
 		saved := (r.cycles - v.Kernel.Cycles) * r.times
