@@ -151,7 +151,7 @@ func (s *State) anchor(name string) bool { return s.Enabled("anchors") && s.Enab
 
 func (s *State) selectOptions() sel.Options {
 	return sel.Options{Contractions: s.anchor("contractions"), Windows: s.anchor("windows"), Winograd: s.anchor("winograd"), Layouts: s.anchor("layouts"), Vectors: s.Enabled("vectors"), Pruned: s.encodings(),
-		Times: s.Times, Candidate: s.Candidate, Device: s.Device, Price: s.Price}
+		Times: s.Times, Candidate: s.Candidate, EveryVersion: s.EveryVersion, Device: s.Device, Price: s.Price}
 }
 
 // encodings are those of weights that were pruned, each looked for once in a run; nil where the part is off.

@@ -17,13 +17,17 @@ import (
 )
 
 // network is small, and every pass finds something to do in it.
-var network = `graph "g" opset 17 {
+var network = networkOf(ones)
+
+// networkOf is the network with weights of one's own, so many each.
+func networkOf(weights func(n int) string) string {
+	return `graph "g" opset 17 {
   symbol N 1..64
-  const @w f32[16, 3, 3, 3] = {` + ones(432) + `}
+  const @w f32[16, 3, 3, 3] = {` + weights(432) + `}
   const @s f32[16] = {` + ones(16) + `}
-  const @up f32[16, 3, 2, 2] = {` + ones(192) + `}
-  const @wide f32[16, 16, 3, 3] = {` + ones(2304) + `}
-  const @deep f32[16, 16, 1, 1] = {` + ones(256) + `}
+  const @up f32[16, 3, 2, 2] = {` + weights(192) + `}
+  const @wide f32[16, 16, 3, 3] = {` + weights(2304) + `}
+  const @deep f32[16, 16, 1, 1] = {` + weights(256) + `}
   const @few f32[16, 16, 3, 3] = {` + strings.TrimSuffix(strings.Repeat("1, 1, 1, "+strings.Repeat("0, ", 15), 128), ", ") + `}
   const @zero i64[1] = {0}
   const @rest i64[1] = {-1}
@@ -57,6 +61,7 @@ var network = `graph "g" opset 17 {
   output %few
 }
 `
+}
 
 func ones(n int) string { return strings.TrimSuffix(strings.Repeat("1, ", n), ", ") }
 

@@ -35,6 +35,8 @@ type Options struct {
 	// Candidate, from 1, computes each block by its k-th kernel in the layouts that estimates choose, or by
 	// the first where it has fewer; 0: by the best.
 	Candidate int
+	// EveryVersion gives blocks versions for all small sizes, whatever these gain, for tests.
+	EveryVersion bool
 	// Device, where it is not nil, is a second target: a block runs on it or on the host, whichever is estimated to take less
 	// with the transfers of values between their memory spaces.
 	Device *target.Target

@@ -2,14 +2,15 @@ package sel
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/ops"
+	"rules_dnn/gen/plan"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/te"
@@ -102,13 +103,12 @@ type small struct {
 	*selector
 	size    int64
 	symbols []string // that are bounded so
-	all     sym.Facts
 }
 
 // newSmall is nil where no symbol may be greater, or as small.
 func newSmall(g *block.Graph, t *target.Target, o Options, size int64) *small {
 	o.Times = nil // a record is of blocks as they are for all sizes
-	s := &small{selector: newSelector(g, t, o), size: size, all: g.Facts}
+	s := &small{selector: newSelector(g, t, o), size: size}
 	for _, name := range growing(g) {
 		r := g.Facts[name]
 		if r.Hi > size && r.Lo <= size {
@@ -120,28 +120,21 @@ func newSmall(g *block.Graph, t *target.Target, o Options, size int64) *small {
 	if s.symbols == nil {
 		return nil
 	}
-	s.g = &block.Graph{Facts: s.upTo(size), Symbols: g.Symbols}
 	return s
 }
 
 // upTo are the facts of sizes up to one.
-func (s *small) upTo(size int64) sym.Facts {
-	f := maps.Clone(s.all)
-	for _, name := range s.symbols {
-		r := f[name]
-		f[name] = sym.Range{Lo: r.Lo, Hi: min(r.Hi, size)}
-	}
-	return f
-}
+func (s *small) upTo(size int64) sym.Facts { return plan.Guard{Dims: guard(s.symbols, size)}.Narrow(s.g.Facts) }
 
 // widest is the greatest size up to which a block's values are of the shapes that they have at the size, where these are constant.
 func (s *small) widest(b *block.Block) int64 {
+	least := s.upTo(s.size)
 	fixed := func(size int64) bool {
 		f := s.upTo(size)
 		for _, v := range slices.Concat(b.Operands, b.Results) {
 			for _, d := range v.Shape {
 				e := d.Under(f)
-				if !e.Equal(d.Under(s.g.Facts)) || slices.ContainsFunc(s.symbols, e.Uses) {
+				if !e.Equal(d.Under(least)) || slices.ContainsFunc(s.symbols, e.Uses) {
 					return false
 				}
 			}
@@ -155,15 +148,25 @@ func (s *small) widest(b *block.Block) int64 {
 	return size
 }
 
-// within lets the selector take sizes up to another one until what it gives is called.
-func (s *small) within(size int64) (restore func()) {
+// within lets the selector take the sizes of a guard until what it gives is called.
+func (s *small) within(dims []ops.Check) (restore func()) {
 	g, classes, of := s.g, s.classes, s.classOf
-	s.g, s.classes, s.classOf = &block.Graph{Facts: s.upTo(size), Symbols: g.Symbols}, map[string]*class{}, map[*block.Block]*class{}
+	facts := plan.Guard{Dims: dims}.Narrow(g.Facts)
+	s.g, s.classes, s.classOf = &block.Graph{Facts: facts, Symbols: g.Symbols}, map[string]*class{}, map[*block.Block]*class{}
 	return func() { s.g, s.classes, s.classOf = g, classes, of }
 }
 
-// guard holds where the symbols that a block depends on are at most of a size; nil: it depends on none.
-func (s *small) guard(b *block.Block, size int64) []ops.Check {
+// guard holds where symbols are at most of a size.
+func guard(symbols []string, size int64) []ops.Check {
+	var out []ops.Check
+	for _, name := range symbols {
+		out = append(out, ops.Check{Kind: ops.AtLeast, A: sym.Const(size), B: sym.Var(name), What: "size"})
+	}
+	return out
+}
+
+// dependsOn are the bounded symbols that a block's extents are made of.
+func (s *small) dependsOn(b *block.Block) []string {
 	used := map[string]bool{}
 	for _, st := range b.Stages() {
 		for _, a := range slices.Concat(st.Axes, st.Reduce) {
@@ -175,13 +178,7 @@ func (s *small) guard(b *block.Block, size int64) []ops.Check {
 			d.Vars(used)
 		}
 	}
-	var out []ops.Check
-	for _, name := range s.symbols {
-		if used[name] {
-			out = append(out, ops.Check{Kind: ops.AtLeast, A: sym.Const(size), B: sym.Var(name), What: "size"})
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(s.symbols), func(name string) bool { return !used[name] })
 }
 
 // AddVersions gives blocks versions for small sizes, the largest size first.
@@ -241,14 +238,14 @@ func (s *small) add(c *Choice, g *block.Graph, left *float64) error {
 	var gains []gain
 	lost := 0.0
 	for _, r := range runs {
-		if r.cycles*r.times < leastShare*total || r.b.Stage == nil || r.b.Stage.Update != nil || c.Kernels[r.b].Tuning != nil {
+		if !s.o.EveryVersion && r.cycles*r.times < leastShare*total || r.b.Stage == nil || r.b.Stage.Update != nil || c.Kernels[r.b].Tuning != nil {
 			continue
 		}
 		v, err := s.version(c, r.b)
 		if err != nil {
 			return err
 		}
-		if v == nil || v.Kernel.Cycles > (1-leastGain)*r.cycles || r.cycles-v.Kernel.Cycles < leastCycles {
+		if v == nil || !s.o.EveryVersion && (v.Kernel.Cycles > (1-leastGain)*r.cycles || r.cycles-v.Kernel.Cycles < leastCycles) {
 			continue
 		}
 		saved := (r.cycles - v.Kernel.Cycles) * r.times
@@ -259,10 +256,10 @@ func (s *small) add(c *Choice, g *block.Graph, left *float64) error {
 	})
 	most := mostLost * (total - lost)
 	for _, x := range gains {
-		if lost <= most {
+		if lost <= most && !s.o.EveryVersion {
 			break
 		}
-		if float64(x.v.added) <= *left {
+		if float64(x.v.added) <= *left || s.o.EveryVersion {
 			lost -= x.cycles
 			*left -= float64(x.v.added)
 			c.Versions[x.block] = slices.Insert(c.Versions[x.block], 0, x.v)
@@ -274,11 +271,14 @@ func (s *small) add(c *Choice, g *block.Graph, left *float64) error {
 // version is a block's best one for the size; nil where it has none.
 func (s *small) version(c *Choice, b *block.Block) (*Version, error) {
 	v := &Version{at: s.size, size: s.widest(b)}
-	if v.Guard = s.guard(b, v.size); v.Guard == nil {
+	if v.Guard = guard(s.dependsOn(b), v.size); v.Guard == nil {
 		return nil, nil
 	}
-	defer s.within(v.size)()
+	defer s.within(v.Guard)()
 	v.narrow, v.of = b.Narrow(s.g.Facts)
+	if s.empty(v.narrow) {
+		return nil, nil
+	}
 	x := *v.narrow
 	x.Operands, x.Results = b.Operands, b.Results
 	v.Block = &x
@@ -302,6 +302,13 @@ func (s *small) version(c *Choice, b *block.Block) (*Version, error) {
 	v.Kernel = v.own(k)
 	v.added, err = addedBytes(own, v.Kernel)
 	return v, err
+}
+
+// empty reports whether a value of a block has no element: the network's own checks refuse such sizes, or there is nothing to gain.
+func (s *small) empty(b *block.Block) bool {
+	return slices.ContainsFunc(slices.Concat(b.Operands, b.Results), func(v *ir.Value) bool {
+		return slices.ContainsFunc(v.Shape, func(d sym.Expr) bool { _, most := d.Bounds(s.g.Facts); return most < 1 })
+	})
 }
 
 // sameSums reports whether a version sums over what the block does, so that it can read the same weights.
@@ -341,32 +348,43 @@ func addedBytes(own, k Kernel) (int64, error) {
 	return sum, err
 }
 
-// versionVariants chooses another chip's kernels for the versions: they read the weights that the version's own kernel does, if they can.
+// versionVariants chooses another chip's kernels for the versions. Those that cannot read the weights of the version's own kernel would
+// add others for each chip: there is no such version then.
 func (c *Choice) versionVariants(g *block.Graph, t *target.Target, o Options) (err error) {
 	bySize := map[int64]*small{}
 	everyBlock(g, 1, func(b *block.Block, _ float64) {
+		var kept []*Version
 		for _, v := range c.Versions[b] {
-			if err == nil {
-				if bySize[v.at] == nil {
-					bySize[v.at] = newSmall(g, t, o, v.at)
-				}
-				err = bySize[v.at].addVariant(c, v)
+			if bySize[v.at] == nil {
+				bySize[v.at] = newSmall(g, t, o, v.at)
 			}
+			k, e := bySize[v.at].variant(c, v)
+			if e != nil {
+				err = e
+				return
+			}
+			added, e := addedBytes(v.Kernel, k)
+			if err = errors.Join(err, e); added == 0 {
+				v.Others = append(v.Others, k)
+				kept = append(kept, v)
+			}
+		}
+		if c.Versions[b] = kept; kept == nil {
+			delete(c.Versions, b)
 		}
 	})
 	return err
 }
 
-// addVariant adds a chip's kernel to a version.
-func (s *small) addVariant(c *Choice, v *Version) error {
-	defer s.within(v.size)()
+// variant is a chip's kernel of a version.
+func (s *small) variant(c *Choice, v *Version) (Kernel, error) {
+	defer s.within(v.Guard)()
 	k, _, err := s.beside(v.narrow, v.Kernel, v.layouts(c))
 	if err == nil {
 		err = k.Make()
 	}
 	if err != nil {
-		return err
+		return Kernel{}, err
 	}
-	v.Others = append(v.Others, v.own(k))
-	return nil
+	return v.own(k), nil
 }
