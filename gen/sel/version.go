@@ -353,6 +353,9 @@ func addedBytes(own, k Kernel) (int64, error) {
 func (c *Choice) versionVariants(g *block.Graph, t *target.Target, o Options) (err error) {
 	bySize := map[int64]*small{}
 	everyBlock(g, 1, func(b *block.Block, _ float64) {
+		if c.Versions[b] == nil || err != nil {
+			return
+		}
 		var kept []*Version
 		for _, v := range c.Versions[b] {
 			if bySize[v.at] == nil {
