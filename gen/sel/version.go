@@ -20,8 +20,9 @@ import (
 // become one pixel all work is to read weights, of which most see nothing but padding. Such blocks get versions for small sizes.
 
 const (
-	// mostAdded is what the constants of all versions add to the network's, as a part of them.
-	mostAdded = 0.1
+	// mostAdded is what the constants of all versions add to the network's, as a part of them, and mostAddedEach those of one to its block's: a tap
+	// of nine is a ninth, and less where weights are transformed.
+	mostAdded, mostAddedEach = 0.1, 0.125
 	// leastShare is the part of a run that a block takes at least for which versions are looked for, and leastGain how much of the
 	// block's own part they save.
 	leastShare, leastGain = 0.01, 0.1
@@ -124,7 +125,9 @@ func newSmall(g *block.Graph, t *target.Target, o Options, size int64) *small {
 }
 
 // upTo are the facts of sizes up to one.
-func (s *small) upTo(size int64) sym.Facts { return plan.Guard{Dims: guard(s.symbols, size)}.Narrow(s.g.Facts) }
+func (s *small) upTo(size int64) sym.Facts {
+	return plan.Guard{Dims: guard(s.symbols, size)}.Narrow(s.g.Facts)
+}
 
 // widest is the greatest size up to which a block's values are of the shapes that they have at the size, where these are constant.
 func (s *small) widest(b *block.Block) int64 {
@@ -238,14 +241,15 @@ func (s *small) add(c *Choice, g *block.Graph, left *float64) error {
 	var gains []gain
 	lost := 0.0
 	for _, r := range runs {
-		if !s.o.EveryVersion && r.cycles*r.times < leastShare*total || r.b.Stage == nil || r.b.Stage.Update != nil || c.Kernels[r.b].Tuning != nil {
+		own := c.Kernels[r.b]
+		if !s.o.EveryVersion && r.cycles*r.times < leastShare*total || r.b.Stage == nil || r.b.Stage.Update != nil || own.Tuning != nil {
 			continue
 		}
 		v, err := s.version(c, r.b)
 		if err != nil {
 			return err
 		}
-		if v == nil || !s.o.EveryVersion && (v.Kernel.Cycles > (1-leastGain)*r.cycles || r.cycles-v.Kernel.Cycles < leastCycles) {
+		if v == nil || !s.o.EveryVersion && !v.pays(own, r.cycles) {
 			continue
 		}
 		saved := (r.cycles - v.Kernel.Cycles) * r.times
@@ -266,6 +270,11 @@ func (s *small) add(c *Choice, g *block.Graph, left *float64) error {
 		}
 	}
 	return nil
+}
+
+// pays reports whether a version takes so many cycles fewer than its block, and adds so few constants, that it is worth its code.
+func (v *Version) pays(own Kernel, cycles float64) bool {
+	return v.Kernel.Cycles <= (1-leastGain)*cycles && cycles-v.Kernel.Cycles >= leastCycles && float64(v.added) <= mostAddedEach*float64(constantBytes(own))
 }
 
 // version is a block's best one for the size; nil where it has none.
