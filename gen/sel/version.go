@@ -15,13 +15,14 @@ import (
 )
 
 // Kernels are chosen for the sizes that a network's symbols usually have. Where they are small, others may be faster by far: of images that have
-// become one pixel all work is to read weights, of which most see nothing but padding. Such blocks get versions for small sizes.
+// become one pixel all work is to read weights, of which most see nothing but padding. Such blocks get versions for small sizes. Blocks that read all of
+// their weights there, too, would want these in another order, which takes as much memory again.
 
 const (
 	// mostAdded is what the constants of all versions add to the network's, as a part of them, and mostAddedEach those of one to its block's: a tap
 	// of nine is a ninth, and less where weights are transformed.
 	mostAdded, mostAddedEach = 0.1, 0.125
-	// leastShare is the part of a run that a block takes at least for which versions are looked for, and leastGain how much of the
+	// leastShare is the part of all such blocks' time that a block takes at least for which versions are looked for, and leastGain how much of the
 	// block's own part they save.
 	leastShare, leastGain = 0.01, 0.1
 	// leastCycles are those of a run that a version saves at least: it is code, and a condition in each run.
@@ -83,6 +84,11 @@ func (c *Choice) AddVersions(g *block.Graph, t *target.Target, o Options) error 
 			left += float64(mostAdded * float64(constantBytes(k)))
 		}
 	})
+	some := o.EveryVersion
+	everyBlock(g, 1, func(b *block.Block, _ float64) { some = some || guarded(b) })
+	if !some {
+		return nil
+	}
 	for _, size := range smallSizes {
 		s := newSmall(g, t, o, size)
 		if s == nil {
@@ -102,18 +108,17 @@ type gain struct {
 	cycles float64
 }
 
-// add gives versions for one size to the blocks that gain the most for the bytes that they add, until the rest loses little.
-func (s *small) add(c *Choice, g *block.Graph, left *float64) error {
-	type run struct {
-		b             *block.Block
-		cycles, times float64
-	}
-	var runs []run
-	total := 0.0
-	var err error
+// timed is a block that is computed so often, and what it takes each time.
+type timed struct {
+	b             *block.Block
+	cycles, times float64
+}
+
+// runsOf are the blocks that may have versions, as they run at the size, and what all of them take.
+func (s *small) runsOf(c *Choice, g *block.Graph) (runs []timed, total float64, err error) {
 	everyBlock(g, 1, func(b *block.Block, times float64) {
 		k, computed := c.Kernels[b]
-		if !computed || err != nil {
+		if !computed || err != nil || b.Stage == nil || b.Stage.Update != nil || k.Tuning != nil || !s.shrinks(b) {
 			return
 		}
 		if vs := c.Versions[b]; len(vs) > 0 {
@@ -121,10 +126,16 @@ func (s *small) add(c *Choice, g *block.Graph, left *float64) error {
 		}
 		var e Kernel
 		if e, err = s.host().estimate(k.Lowered); err == nil {
-			runs = append(runs, run{b, e.Cycles, times})
+			runs = append(runs, timed{b, e.Cycles, times})
 			total += float64(e.Cycles * times)
 		}
 	})
+	return runs, total, err
+}
+
+// add gives versions for one size to the blocks that gain the most for the bytes that they add, until the rest loses little.
+func (s *small) add(c *Choice, g *block.Graph, left *float64) error {
+	runs, total, err := s.runsOf(c, g)
 	if err != nil {
 		return err
 	}
@@ -132,7 +143,7 @@ func (s *small) add(c *Choice, g *block.Graph, left *float64) error {
 	lost := 0.0
 	for _, r := range runs {
 		own := c.Kernels[r.b]
-		if !s.o.EveryVersion && r.cycles*r.times < leastShare*total || r.b.Stage == nil || r.b.Stage.Update != nil || own.Tuning != nil {
+		if !s.o.EveryVersion && r.cycles*r.times < leastShare*total {
 			continue
 		}
 		v, err := s.version(c, r.b)
@@ -145,13 +156,18 @@ func (s *small) add(c *Choice, g *block.Graph, left *float64) error {
 		saved := float64((r.cycles - v.Kernel.Cycles) * r.times)
 		gains, lost = append(gains, gain{r.b, v, saved}), lost+saved
 	}
+	s.take(c, gains, lost, total-lost, left)
+	return nil
+}
+
+// take adds versions until what is lost without the others is little of what a run takes at least.
+func (s *small) take(c *Choice, gains []gain, lost, least float64, left *float64) {
 	slices.SortStableFunc(gains, func(x, y gain) int {
 		return cmp.Compare(y.cycles*float64(x.v.added), x.cycles*float64(y.v.added))
 	})
-	most := mostLost * (total - lost)
 	for _, x := range gains {
-		if lost <= most && !s.o.EveryVersion {
-			break
+		if lost <= mostLost*least && !s.o.EveryVersion {
+			return
 		}
 		if float64(x.v.added) <= *left || s.o.EveryVersion {
 			lost -= x.cycles
@@ -159,7 +175,21 @@ func (s *small) add(c *Choice, g *block.Graph, left *float64) error {
 			c.Versions[x.block] = slices.Insert(c.Versions[x.block], 0, x.v)
 		}
 	}
-	return nil
+}
+
+// guarded reports whether a block sums over what is padded, so that there may be less of it in small images.
+func guarded(b *block.Block) bool {
+	if b.Stage == nil || len(b.Stage.Reduce) == 0 {
+		return false
+	}
+	found := false
+	for _, e := range b.Stage.Values {
+		te.Walk(e, func(e te.Expr) {
+			l, ok := e.(te.Load)
+			found = found || ok && len(l.Guard) > 0
+		})
+	}
+	return found
 }
 
 // pays reports whether a version takes so many cycles fewer than its block, and adds so few constants, that it is worth its code.
@@ -186,15 +216,6 @@ func (s *small) version(c *Choice, b *block.Block) (*Version, error) {
 	if err != nil || k.Lowered == nil {
 		return nil, err
 	}
-	if own.Packing != nil && v.sameSums(b) {
-		shared, err := s.reading(own, v.narrow, lay)
-		if err != nil {
-			return nil, err
-		}
-		if shared.Lowered != nil && shared.Cycles <= (1+mostLost)*k.Cycles {
-			k = shared
-		}
-	}
 	if err := k.Make(); err != nil {
 		return nil, fmt.Errorf("block %s, of sizes up to %d: %w", b.Label(), v.size, err)
 	}
@@ -203,22 +224,12 @@ func (s *small) version(c *Choice, b *block.Block) (*Version, error) {
 	return v, err
 }
 
-// sameSums reports whether a version sums over what the block does, so that it can read the same weights.
-func (v *Version) sameSums(b *block.Block) bool {
-	return slices.EqualFunc(v.narrow.Stage.Reduce, b.Stage.Reduce, func(x, y te.Axis) bool { return x.Extent.Equal(y.Extent) })
-}
-
-// reading is the best kernel of a block that reads weights as another one does; the zero Kernel of none.
-func (s *selector) reading(own Kernel, b *block.Block, lay func(*ir.Value) layout.Layout) (Kernel, error) {
-	s.packing = own.Packing
-	defer func() { s.packing = nil }()
-	ks, err := s.kernels(b, lay, 0, "")
-	if err != nil {
-		return Kernel{}, err
+// shrinks reports whether a block sums over fewer points at the size than it does at others.
+func (s *small) shrinks(b *block.Block) bool {
+	if s.o.EveryVersion {
+		return true
 	}
-	k := best(slices.DeleteFunc(ks, func(k Kernel) bool { return k.Packing == nil }))
-	k.SamePacking = true
-	return k, nil
+	return guarded(b) && !slices.EqualFunc(b.Stage.Narrow(s.upTo(s.size)).Reduce, b.Stage.Reduce, func(x, y te.Axis) bool { return x.Extent.Equal(y.Extent) })
 }
 
 // addedBytes are those of the constants that a kernel reads beside another one's.
