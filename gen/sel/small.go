@@ -39,12 +39,13 @@ type small struct {
 	*selector
 	size    int64
 	symbols []string // that are bounded so
+	ranges  map[string]ranged
 }
 
 // newSmall is nil where no symbol may be greater, or as small.
 func newSmall(g *block.Graph, t *target.Target, o Options, size int64) *small {
 	o.Times = nil // a record is of blocks as they are for all sizes
-	s := &small{selector: newSelector(g, t, o), size: size}
+	s := &small{selector: newSelector(g, t, o), size: size, ranges: map[string]ranged{}}
 	for _, name := range growing(g) {
 		r := g.Facts[name]
 		if r.Hi > size && r.Lo <= size {
@@ -86,12 +87,25 @@ func (s *small) widest(b *block.Block) int64 {
 	return size
 }
 
+// ranged is what a selector knows of the sizes of a guard.
+type ranged struct {
+	g       *block.Graph
+	classes map[string]*class
+	classOf map[*block.Block]*class
+}
+
 // within lets the selector take the sizes of a guard until what it gives is called.
 func (s *small) within(dims []ops.Check) (restore func()) {
-	g, classes, of := s.g, s.classes, s.classOf
-	facts := plan.Guard{Dims: dims}.Narrow(g.Facts)
-	s.g, s.classes, s.classOf = &block.Graph{Facts: facts, Symbols: g.Symbols}, map[string]*class{}, map[*block.Block]*class{}
-	return func() { s.g, s.classes, s.classOf = g, classes, of }
+	key := plan.Guard{Dims: dims}.String()
+	r, known := s.ranges[key]
+	if !known {
+		g := &block.Graph{Facts: plan.Guard{Dims: dims}.Narrow(s.g.Facts), Symbols: s.g.Symbols}
+		r = ranged{g, map[string]*class{}, map[*block.Block]*class{}}
+		s.ranges[key] = r
+	}
+	before := ranged{s.g, s.classes, s.classOf}
+	s.g, s.classes, s.classOf = r.g, r.classes, r.classOf
+	return func() { s.g, s.classes, s.classOf = before.g, before.classes, before.classOf }
 }
 
 // guard holds where symbols are at most of a size.

@@ -9,6 +9,7 @@ import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
+	"rules_dnn/gen/lower"
 	"rules_dnn/gen/ops"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/te"
@@ -40,6 +41,7 @@ type Version struct {
 	// narrow is the block on values whose shapes are simplified, which stand for those of it.
 	narrow *block.Block
 	of     map[*ir.Value]*ir.Value
+	base   *lower.Lowered // of blocks that are equal up to names
 	// It is for sizes up to size, and was chosen at another one.
 	size, at int64
 	// added are the bytes of the constants that no other kernel reads.
@@ -156,25 +158,29 @@ func (s *small) add(c *Choice, g *block.Graph, left *float64) error {
 		saved := float64((r.cycles - v.Kernel.Cycles) * r.times)
 		gains, lost = append(gains, gain{r.b, v, saved}), lost+saved
 	}
-	s.take(c, gains, lost, total-lost, left)
-	return nil
+	return s.take(c, gains, lost, total-lost, left)
 }
 
 // take adds versions until what is lost without the others is little of what a run takes at least.
-func (s *small) take(c *Choice, gains []gain, lost, least float64, left *float64) {
+func (s *small) take(c *Choice, gains []gain, lost, least float64, left *float64) error {
 	slices.SortStableFunc(gains, func(x, y gain) int {
 		return cmp.Compare(y.cycles*float64(x.v.added), x.cycles*float64(y.v.added))
 	})
 	for _, x := range gains {
 		if lost <= mostLost*least && !s.o.EveryVersion {
-			return
+			break
 		}
-		if float64(x.v.added) <= *left || s.o.EveryVersion {
-			lost -= x.cycles
-			*left -= float64(x.v.added)
-			c.Versions[x.block] = slices.Insert(c.Versions[x.block], 0, x.v)
+		if float64(x.v.added) > *left && !s.o.EveryVersion {
+			continue
 		}
+		if err := x.v.make(); err != nil {
+			return err
+		}
+		lost -= x.cycles
+		*left -= float64(x.v.added)
+		c.Versions[x.block] = slices.Insert(c.Versions[x.block], 0, x.v)
 	}
+	return nil
 }
 
 // guarded reports whether a block sums over what is padded, so that there may be less of it in small images.
@@ -212,16 +218,40 @@ func (s *small) version(c *Choice, b *block.Block) (*Version, error) {
 	x.Operands, x.Results = b.Operands, b.Results
 	v.Block = &x
 	own, lay := c.Kernels[b], v.layouts(c)
-	k, err := s.estimated(v.narrow, lay, "")
-	if err != nil || k.Lowered == nil {
+	base, err := s.alike(v.narrow, lay)
+	if err != nil || base.Lowered == nil {
 		return nil, err
 	}
-	if err := k.Make(); err != nil {
-		return nil, fmt.Errorf("block %s, of sizes up to %d: %w", b.Label(), v.size, err)
+	k := base
+	if base.ArgsOf != nil {
+		l := *base.Lowered
+		l.Args, k.Lowered = base.ArgsOf(v.narrow), &l
 	}
-	v.Kernel = v.own(k)
+	v.base, v.Kernel = base.Lowered, v.own(k)
 	v.added, err = addedBytes(own, v.Kernel)
 	return v, err
+}
+
+// alike is the best kernel of a block or of one that is equal to it up to names.
+func (s *small) alike(b *block.Block, lay func(*ir.Value) layout.Layout) (Kernel, error) {
+	kernels, layouts := s.shared(b, lay)
+	if k, known := kernels[layouts]; known {
+		return k, nil
+	}
+	k, err := s.estimated(b, lay, "")
+	if err == nil && k.Lowered != nil && k.ArgsOf != nil && kernels != nil {
+		kernels[layouts] = k
+	}
+	return k, err
+}
+
+// make makes the kernel, which versions of equal blocks share.
+func (v *Version) make() error {
+	if err := v.base.Make(); err != nil {
+		return fmt.Errorf("block %s, of sizes up to %d: %w", v.Block.Label(), v.size, err)
+	}
+	v.Kernel.Lowered.Kernel = v.base.Kernel
+	return nil
 }
 
 // shrinks reports whether a block sums over fewer points at the size than it does at others.
