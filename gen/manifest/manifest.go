@@ -98,7 +98,9 @@ type Symbol struct {
 // Block is a step of the host program.
 type Block struct {
 	// Kernel is the function that computes the block; others of the model may share it.
-	Kernel string   `json:"kernel,omitempty"`
+	Kernel string `json:"kernel,omitempty"`
+	// Where says in which runs the kernel computes the block, of several that do: "where 32 >= H, where 32 >= W".
+	Where  string   `json:"where,omitempty"`
 	Nodes  []string `json:"nodes"`
 	Ops    []string `json:"ops"`
 	Anchor string   `json:"anchor"`
@@ -169,8 +171,13 @@ func JSON(p *plan.Program, generator, api, chip string, chips ...*target.Target)
 		m.Warnings = append(m.Warnings, Warning(w))
 	}
 	m.Pruning = (*Pruning)(p.Pruning)
+	guards := p.Guards()
 	for _, s := range p.Calls() {
-		m.Blocks = append(m.Blocks, block(p, s))
+		b := block(p, s)
+		if g, some := guards[s]; some {
+			b.Where = g.String()
+		}
+		m.Blocks = append(m.Blocks, b)
 	}
 	m.Device = device(p)
 	var out bytes.Buffer

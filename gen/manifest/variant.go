@@ -32,9 +32,12 @@ func variants(p *plan.Program, chips []*target.Target) []Variant {
 	for i, t := range chips {
 		v := Variant{Chip: t.Name, CPUFeatures: list(t.CPUFeatures), Copts: list(t.Copts), Kernels: []string{}, OwnKernels: []string{}}
 		v.WeightsBytes, v.OwnWeightsBytes = p.ConstantBytes(i)
-		cycles, calls := 0.0, p.Variant(i).Calls()
+		program := p.Variant(i)
+		cycles, calls, guards := 0.0, program.Calls(), program.Guards()
 		for _, c := range calls {
-			cycles += c.Cycles
+			if _, some := guards[c]; !some {
+				cycles += c.Cycles
+			}
 			v.Kernels = append(v.Kernels, c.Function)
 			if !known[c.Function] {
 				known[c.Function] = true

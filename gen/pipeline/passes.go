@@ -93,6 +93,7 @@ var Switches = []Switch{
 	{"pruned", "convolutions and products that leave out weights which are zero, where neighbouring filters share these"},
 	{"vectors", "loops of generic nests in vectors"},
 	{"layouts", "blocked layouts; every value is then row-major"},
+	{"versions", "kernels for small dimensions beside those for usual ones, where estimates say that they gain"},
 }
 
 // placeOver leaves devices alone on which each value is an object of its own.
@@ -150,7 +151,7 @@ func (s *State) anchor(name string) bool { return s.Enabled("anchors") && s.Enab
 
 func (s *State) selectOptions() sel.Options {
 	return sel.Options{Contractions: s.anchor("contractions"), Windows: s.anchor("windows"), Winograd: s.anchor("winograd"), Layouts: s.anchor("layouts"), Vectors: s.Enabled("vectors"), Pruned: s.encodings(),
-		Times: s.Times, Candidate: s.Candidate, Device: s.Device, Price: s.Price, Stored: s.Stored}
+		Times: s.Times, Candidate: s.Candidate, EveryVersion: s.EveryVersion, Device: s.Device, Price: s.Price, Stored: s.Stored}
 }
 
 // encodings are those of weights that were pruned, each looked for once in a run; nil where the part is off.
@@ -164,6 +165,12 @@ func (s *State) encodings() *lower.Encodings {
 func selectKernels(s *State) (err error) {
 	if s.Choice, err = sel.Run(s.Blocks, s.Target, s.selectOptions()); err != nil {
 		return err
+	}
+	// Candidates are measured as they are.
+	if s.Enabled("versions") && s.Candidate == 0 && s.Device == nil && s.Target.Versions() {
+		if err := s.Choice.AddVersions(s.Blocks, s.Target, s.selectOptions()); err != nil {
+			return err
+		}
 	}
 	for i, t := range s.Others {
 		o := s.selectOptions()

@@ -66,9 +66,11 @@ type State struct {
 	// Times are a tuning record's, and Candidate which of a block's kernels to take: see sel.Options.
 	Times     tuning.Times
 	Candidate int
-	off       map[string]bool
-	proofs    loop.Proofs
-	pruned    *lower.Encodings
+	// EveryVersion is as in sel.Options.
+	EveryVersion bool
+	off          map[string]bool
+	proofs       loop.Proofs
+	pruned       *lower.Encodings
 }
 
 // SetChips lets the library have kernels for several chips, the least capable first.

@@ -35,7 +35,7 @@ func lowerBlocks(s *State) error {
 	if err := s.addDevice(p); err != nil {
 		return err
 	}
-	b := &builder{g: g, p: p, kernels: s.Choice.Kernels, others: s.Choice.Others, views: s.Choice.Views, transfers: s.Choice.Transfers, constants: map[*ir.Value]*ir.Value{}}
+	b := &builder{g: g, p: p, kernels: s.Choice.Kernels, others: s.Choice.Others, views: s.Choice.Views, transfers: s.Choice.Transfers, versions: s.Choice.Versions, constants: map[*ir.Value]*ir.Value{}}
 	later := computedBy(g)
 	p.Checks = nil
 	for _, c := range g.Checks {
@@ -59,6 +59,8 @@ type builder struct {
 	kernels map[*block.Block]sel.Kernel
 	others  []map[*block.Block]sel.Kernel // of other variants
 	views   map[*block.Block][]sel.View
+	// versions are what computes blocks where symbols are small.
+	versions map[*block.Block][]*sel.Version
 	// transfers are blocks that copy a value to another space, and constants those that launches read.
 	transfers map[*block.Block]bool
 	constants map[*ir.Value]*ir.Value
@@ -154,6 +156,26 @@ func (b *builder) call(x *block.Block) ([]plan.Step, error) {
 	if err != nil {
 		return nil, err
 	}
+	if k.Space != layout.Host {
+		call, err := b.kernelCall(x, k, b.onDevice(args), nil)
+		if err != nil {
+			return nil, err
+		}
+		return []plan.Step{{Launch: b.p.Device.Launch(call)}}, nil
+	}
+	var others []sel.Kernel
+	for _, kernels := range b.others {
+		others = append(others, kernels[x])
+	}
+	call, err := b.kernelCall(x, k, args, others)
+	if err != nil {
+		return nil, err
+	}
+	return b.choice(x, call)
+}
+
+// kernelCall is the call of a block's kernel, or of those of the library's variants.
+func (b *builder) kernelCall(x *block.Block, k sel.Kernel, args []*ir.Value, others []sel.Kernel) (*plan.Call, error) {
 	if err := checkNames(b.g, k.Kernel); err != nil {
 		return nil, fmt.Errorf("block %s: %w", x.Label(), err)
 	}
@@ -161,19 +183,39 @@ func (b *builder) call(x *block.Block) ([]plan.Step, error) {
 	if k.Schedule != nil {
 		call.Schedule = k.Schedule.String()
 	}
-	if k.Space != layout.Host {
-		call.Args = b.onDevice(args)
-		return []plan.Step{{Launch: b.p.Device.Launch(call)}}, nil
+	if k.Space == layout.Host {
+		call.Align = b.p.Memory.Align
 	}
-	call.Align = b.p.Memory.Align
-	for _, kernels := range b.others {
-		l, err := b.lowering(x, kernels[x], args)
+	for _, o := range others {
+		l, err := b.lowering(x, o, args)
 		if err != nil {
 			return nil, err
 		}
 		call.Others = append(call.Others, l)
 	}
-	return []plan.Step{{Call: call}}, nil
+	return call, nil
+}
+
+// choice is a block's call, or where it has versions one of them.
+func (b *builder) choice(x *block.Block, last *plan.Call) ([]plan.Step, error) {
+	versions := b.versions[x]
+	if versions == nil {
+		return []plan.Step{{Call: last}}, nil
+	}
+	c := &plan.Choose{Label: x.Label()}
+	for _, v := range versions {
+		args, err := v.Kernel.Args()
+		if err != nil {
+			return nil, err
+		}
+		call, err := b.kernelCall(v.Block, v.Kernel, args, v.Others)
+		if err != nil {
+			return nil, err
+		}
+		c.Versions = append(c.Versions, plan.Version{Guard: plan.Guard{Dims: v.Guard}, Steps: []plan.Step{{Call: call}}})
+	}
+	c.Versions = append(c.Versions, plan.Version{Steps: []plan.Step{{Call: last}}})
+	return []plan.Step{{Choose: c}}, nil
 }
 
 // lowering is what another variant runs; args are those of the call's own kernel.

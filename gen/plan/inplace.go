@@ -53,7 +53,11 @@ func (in *inPlace) kernel(k *loop.Kernel, operand, result int) *loop.Kernel {
 }
 
 // kernels are those of all variants, the call's own first; nil where one of them cannot be so.
-func (in *inPlace) kernels(c *Call, operand, result int) []*loop.Kernel {
+func (in *inPlace) kernels(c *Call, x, y *ir.Value) []*loop.Kernel {
+	operand, result := slices.Index(c.Args, x), slices.Index(c.Args, y)
+	if operand < 0 || result < 0 || c.Kernel.Buffers[operand].Write {
+		return nil
+	}
 	out := []*loop.Kernel{in.kernel(c.Kernel, operand, result)}
 	for _, l := range c.Others {
 		out = append(out, in.kernel(l.Kernel, operand, result))
@@ -89,7 +93,12 @@ func (in *inPlace) steps(steps []Step) {
 	for i := range steps {
 		in.step++
 		if c := steps[i].Call; c != nil {
-			in.call(c, &steps[0])
+			in.calls([]*Call{c}, in.step, &steps[0])
+		}
+		if c := steps[i].Choose; c != nil && c.calls() != nil {
+			in.calls(c.calls(), in.step+1, &steps[0])
+			in.step += len(c.Versions)
+			continue
 		}
 		for _, inner := range steps[i].inner() {
 			in.steps(inner)
@@ -97,22 +106,28 @@ func (in *inPlace) steps(steps []Step) {
 	}
 }
 
-// call places the results of one step.
-func (in *inPlace) call(c *Call, list *Step) {
+// calls places the results of the steps from first on, of which one runs: all of them compute the same values.
+func (in *inPlace) calls(cs []*Call, first int, list *Step) {
+	c, last := cs[0], first+len(cs)-1
 	var results []*ir.Value
 	for i, b := range c.Kernel.Buffers {
-		if b.Write && in.free(c.Args[i]) {
+		if b.Write && in.free(c.Args[i], first) {
 			results = append(results, c.Args[i])
 		}
 	}
 	for _, y := range results {
-		to := slices.Index(c.Args, y)
 		for i, x := range c.Args {
-			if c.Kernel.Buffers[i].Write || !in.dies(c, x, list) || !in.p.Layouts[x].Elements(x.Shape).Equal(in.p.Layouts[y].Elements(y.Shape)) {
+			if c.Kernel.Buffers[i].Write || !in.dies(cs, x, first, last, list) || !in.p.Layouts[x].Elements(x.Shape).Equal(in.p.Layouts[y].Elements(y.Shape)) {
 				continue
 			}
-			if ks := in.kernels(c, i, to); ks != nil {
-				in.take(c, ks, i, y)
+			var kernels [][]*loop.Kernel
+			for _, c := range cs {
+				if ks := in.kernels(c, x, y); ks != nil {
+					kernels = append(kernels, ks)
+				}
+			}
+			if len(kernels) == len(cs) {
+				in.take(cs, kernels, x, y)
 				break
 			}
 		}
@@ -120,39 +135,46 @@ func (in *inPlace) call(c *Call, list *Step) {
 }
 
 // free reports whether a result may lie anywhere: the step is the first that mentions its memory.
-func (in *inPlace) free(y *ir.Value) bool {
+func (in *inPlace) free(y *ir.Value, step int) bool {
 	_, home := in.p.Homes[y]
-	return !home && !in.fixed[y] && in.first[y].step == in.step
+	return !home && !in.fixed[y] && in.first[y].step == step
 }
 
-// dies reports whether the step is the last that reads what lies at an operand's place, all of which the operand takes, by
+// dies reports whether the steps are the last that read what lies at an operand's place, all of which the operand takes, by
 // one operand, and whether it is a step of the same list that wrote it: another run of the list writes it again.
-func (in *inPlace) dies(c *Call, x *ir.Value, list *Step) bool {
+func (in *inPlace) dies(cs []*Call, x *ir.Value, step, last int, list *Step) bool {
 	home := in.p.root(x)
 	if !home.whole {
 		return false
 	}
 	r := home.of
-	uses := 0
-	for _, v := range slices.Concat(c.Over, c.Args) {
-		if of, _ := in.p.home(v); of == r {
-			uses++
+	for _, c := range cs {
+		uses := 0
+		for _, v := range slices.Concat(c.Over, c.Args) {
+			if of, _ := in.p.home(v); of == r {
+				uses++
+			}
+		}
+		if uses != 1 {
+			return false
 		}
 	}
 	first := in.first[r]
-	return x.Const == nil && !in.fixed[r] && uses == 1 && in.last[r] == in.step && first.step < in.step && first.list == list
+	return x.Const == nil && !in.fixed[r] && in.last[r] == last && first.step < step && first.list == list
 }
 
-// take lets a result lie where operand i does.
-func (in *inPlace) take(c *Call, ks []*loop.Kernel, i int, y *ir.Value) {
-	x := c.Args[i]
+// take lets a result lie where an operand does.
+func (in *inPlace) take(cs []*Call, kernels [][]*loop.Kernel, x, y *ir.Value) {
 	r, _ := in.p.home(x)
 	in.p.Homes[y] = Home{Of: x, At: sym.Const(0), Whole: true}
 	in.last[r] = max(in.last[r], in.last[y])
-	c.Kernel, c.Over = ks[0], append(c.Over, x)
-	c.Args = slices.Delete(slices.Clone(c.Args), i, i+1)
-	for n := range c.Others {
-		l := &c.Others[n]
-		l.Kernel, l.Args = ks[n+1], slices.Delete(slices.Clone(l.Args), i, i+1)
+	for n, c := range cs {
+		i, ks := slices.Index(c.Args, x), kernels[n]
+		c.Kernel, c.Over = ks[0], append(c.Over, x)
+		c.Args = slices.Delete(slices.Clone(c.Args), i, i+1)
+		for k := range c.Others {
+			l := &c.Others[k]
+			l.Kernel, l.Args = ks[k+1], slices.Delete(slices.Clone(l.Args), i, i+1)
+		}
 	}
 }

@@ -76,3 +76,57 @@ func TestInPlace(t *testing.T) {
 		})
 	}
 }
+
+// reversal is a step that computes y of x from the end, and so may not write y over x.
+func reversal(x, y *ir.Value) Step {
+	s := negation(x, y)
+	loops := s.Kernel.Body[0].(loop.For)
+	store := loops.Body[0].(loop.Store)
+	store.Index = sym.Sub(sym.Const(15), store.Index)
+	s.Kernel.Body = []loop.Stmt{loop.For{Var: loops.Var, Extent: loops.Extent, Body: []loop.Stmt{store}}}
+	return s
+}
+
+// TestInPlaceOfVersions: versions of one step write over an operand if all of them can, and it is read by none after them.
+func TestInPlaceOfVersions(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		build func(x, w, y, z *ir.Value) (first, second Step, later []Step)
+		want  string
+	}{
+		{"both can", func(_, w, y, _ *ir.Value) (Step, Step, []Step) { return negation(w, y), negation(w, y), nil }, "w"},
+		{"one cannot", func(_, w, y, _ *ir.Value) (Step, Step, []Step) { return negation(w, y), reversal(w, y), nil }, ""},
+		{"the other cannot", func(_, w, y, _ *ir.Value) (Step, Step, []Step) { return reversal(w, y), negation(w, y), nil }, ""},
+		{"one does not read it", func(x, w, y, _ *ir.Value) (Step, Step, []Step) { return negation(w, y), negation(x, y), nil }, ""},
+		{"it lives on", func(_, w, y, z *ir.Value) (Step, Step, []Step) {
+			return negation(w, y), negation(w, y), []Step{step(w, z)}
+		}, ""},
+		{"it is the caller's", func(x, _, y, _ *ir.Value) (Step, Step, []Step) { return negation(x, y), negation(x, y), nil }, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			sixteen := sym.Const(16)
+			x, w := value("x", ir.F32, sixteen), value("w", ir.F32, sixteen)
+			y, z := value("y", ir.F32, sixteen), value("z", ir.F32, sixteen)
+			first, second, later := c.build(x, w, y, z)
+			p := &Program{Inputs: []*ir.Value{x}, Outputs: []*ir.Value{z}, Layouts: map[*ir.Value]layout.Layout{}, Homes: map[*ir.Value]Home{}}
+			p.Steps = append([]Step{step(x, w), {Choose: &Choose{Label: "versions", Versions: []Version{{Steps: []Step{first}}, {Steps: []Step{second}}}}}},
+				append(later, step(y, z))...)
+			InPlace(p)
+			for _, s := range []Step{first, second} {
+				var over []string
+				for _, v := range s.Over {
+					over = append(over, v.Name)
+				}
+				if c.want == "" {
+					assert.Empty(t, over)
+				} else {
+					assert.Equal(t, []string{c.want}, over)
+				}
+			}
+			run(t, p)
+			if c.want != "" {
+				assert.Equal(t, p.Places[w], p.Places[y], "%s", p)
+			}
+		})
+	}
+}

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"maps"
+
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/ops"
@@ -53,6 +55,59 @@ type Guard struct {
 
 // Always reports whether there is no condition.
 func (g Guard) Always() bool { return len(g.Dims) == 0 && len(g.Features) == 0 }
+
+// Narrow are facts of the runs in which the guard holds.
+func (g Guard) Narrow(f sym.Facts) sym.Facts {
+	f = maps.Clone(f)
+	for _, c := range g.Dims {
+		if c.Kind != ops.AtLeast {
+			continue
+		}
+		bound(f, c.A, c.B, func(r *sym.Range, least int64) { r.Lo = max(r.Lo, least) })
+		bound(f, c.B, c.A, func(r *sym.Range, most int64) { r.Hi = min(r.Hi, most) })
+	}
+	return f
+}
+
+// Guards are those of the calls that run where one holds alone.
+func (p *Program) Guards() map[*Call]Guard {
+	out := map[*Call]Guard{}
+	p.Walk(func(s Step) {
+		if s.Choose == nil {
+			return
+		}
+		for _, v := range s.Choose.Versions {
+			walk(v.Steps, func(s Step) {
+				if c, _ := s.call(); c != nil && !v.Guard.Always() {
+					out[c] = v.Guard
+				}
+			})
+		}
+	})
+	return out
+}
+
+// bound changes what is known of a symbol that is compared with a number.
+func bound(f sym.Facts, symbol, number sym.Expr, change func(*sym.Range, int64)) {
+	name, isSymbol := symbol.AsVar()
+	n, known := number.Const()
+	if r, ok := f[name]; ok && isSymbol && known {
+		change(&r, n)
+		f[name] = r
+	}
+}
+
+// calls are the calls of the versions, a call each; nil where a version is something else.
+func (c *Choose) calls() []*Call {
+	var out []*Call
+	for _, v := range c.Versions {
+		if len(v.Steps) != 1 || v.Steps[0].Call == nil {
+			return nil
+		}
+		out = append(out, v.Steps[0].Call)
+	}
+	return out
+}
 
 // Extents are how many work-items have something to do in each dimension: the axes of a kernel's grid, the innermost
 // first, of which the outer ones share the last dimension; the workers where tasks need memory of their own. Where tasks are groups

@@ -17,7 +17,7 @@ func (p *Program) Verify(proofs loop.Proofs) error {
 	if err := p.verifyVariants(proofs); err != nil {
 		return err
 	}
-	v := &verifier{p: p, proofs: proofs, known: map[any]bool{}, filled: map[*ir.Value]sym.Expr{}, outside: map[*ir.Value]bool{}, right: map[*loop.Kernel]bool{}}
+	v := &verifier{p: p, facts: p.Facts, proofs: proofs, known: map[any]bool{}, filled: map[*ir.Value]sym.Expr{}, outside: map[*ir.Value]bool{}, right: map[*loop.Kernel]bool{}}
 	for _, x := range p.Inputs {
 		v.known[x], v.outside[x] = true, true
 	}
@@ -41,6 +41,7 @@ func (p *Program) Verify(proofs loop.Proofs) error {
 // verifier knows in which values' storage something was written, and which symbols have values.
 type verifier struct {
 	p       *Program
+	facts   sym.Facts              // what is known of symbols where a step stands
 	proofs  loop.Proofs            // of kernels that earlier passes had
 	known   map[any]bool           // values and names of symbols
 	order   []any                  // as they were known first
@@ -94,7 +95,7 @@ func (v *verifier) step(s *Step) error {
 		if err := v.read(s.If.Label, s.If.Cond, layout.Host); err != nil {
 			return err
 		}
-		return v.branches(s.inner())
+		return v.branches(s.inner(), nil)
 	case s.Loop != nil:
 		return v.loop(s.Loop)
 	case s.Choose != nil:
@@ -113,6 +114,9 @@ func (v *verifier) call(c *Call, space layout.Space) error {
 		}
 		v.right[c.Kernel] = true
 	}
+	if err := v.sized(c); err != nil {
+		return err
+	}
 	if len(c.Args) != len(c.Kernel.Buffers) {
 		return fmt.Errorf("block %s: %d values for a kernel of %d buffers", c.Block.Label(), len(c.Args), len(c.Kernel.Buffers))
 	}
@@ -123,7 +127,7 @@ func (v *verifier) call(c *Call, space layout.Space) error {
 	}
 	for i, b := range c.Kernel.Buffers {
 		x := c.Args[i]
-		if n := v.p.Layouts[x].Elements(x.Shape); b.Type != x.Type || !b.Size.Equal(n) {
+		if n := v.p.Layouts[x].Elements(x.Shape); b.Type != x.Type || !b.Size.Equal(n) && !b.Size.Equal(n.Under(v.facts)) {
 			return fmt.Errorf("block %s: %q has %s elements of %s, and its kernel's %q has %s of %s", c.Block.Label(), x.Name, n, x.Type, b.Name, b.Size, b.Type)
 		}
 		if b.Write {
@@ -150,6 +154,17 @@ func (v *verifier) call(c *Call, space layout.Space) error {
 	return nil
 }
 
+// sized checks that the symbols have, where a call stands, no values but those that its kernel is made for.
+func (v *verifier) sized(c *Call) error {
+	for _, s := range v.p.Symbols {
+		r, here := v.facts[s.Name]
+		if of, known := c.Kernel.Facts[s.Name]; here && known && (r.Lo < of.Lo || r.Hi > of.Hi) {
+			return fmt.Errorf("block %s: its kernel is made for %s from %d to %d, and may run with %d to %d", c.Block.Label(), s.Name, of.Lo, of.Hi, r.Lo, r.Hi)
+		}
+	}
+	return nil
+}
+
 func (v *verifier) copies(what string, copies ...Copy) error {
 	for _, c := range copies {
 		if err := v.read(what, c.From, layout.Host); err != nil {
@@ -168,12 +183,16 @@ func (v *verifier) copies(what string, copies ...Copy) error {
 }
 
 // branches checks lists of steps of which one runs, each after what was before all; what only some of them write is not
-// written after them.
-func (v *verifier) branches(lists [][]Step) error {
+// written after them. Of each list something may be known of symbols.
+func (v *verifier) branches(lists [][]Step, facts []sym.Facts) error {
 	mark, before := len(v.order), v.order
 	var all map[any]bool // what each list so far makes known
-	for _, steps := range lists {
-		v.order = slices.Clone(before)
+	around := v.facts
+	defer func() { v.facts = around }()
+	for i, steps := range lists {
+		if v.order = slices.Clone(before); facts != nil {
+			v.facts = facts[i]
+		}
 		if err := v.steps(steps); err != nil {
 			return err
 		}

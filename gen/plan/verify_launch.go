@@ -133,5 +133,9 @@ func (v *verifier) choose(c *Choose, lists [][]Step) error {
 	if len(c.Versions) == 0 {
 		return fmt.Errorf("%s: there is no version to choose", c.Label)
 	}
-	return v.branches(lists)
+	var facts []sym.Facts
+	for _, version := range c.Versions {
+		facts = append(facts, version.Guard.Narrow(v.facts))
+	}
+	return v.branches(lists, facts)
 }

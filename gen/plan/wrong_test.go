@@ -149,6 +149,16 @@ func TestWrongPrograms(t *testing.T) {
 		{"a feature without a name", func(s *split) { s.Steps[5].Choose.Versions[1].Guard.Features = []string{""} }, "versions: version 1 asks for a feature without a name"},
 		{"a guard of an unknown symbol", func(s *split) { s.Steps[5].Choose.Versions[0].Guard.Dims[0].A = m }, `versions: M + 8 needs the symbol "M" before a step has computed it`},
 		{"a version that writes less", func(s *split) { s.Steps[5].Choose.Versions[1].Steps = nil }, `the program reads "y" before a step has written it`},
+		{"a kernel for fewer sizes than its version has", func(s *split) {
+			s.Steps[5].Choose.Versions[0].Steps[0].Call.Kernel.Facts = sym.Facts{"N": {Lo: 8, Hi: 32}}
+		}, `block y: its kernel is made for N from 8 to 32, and may run with 8 to 64`},
+		{"a kernel for the sizes of another version", func(s *split) {
+			s.Steps[5].Choose.Versions[1].Steps[0].Call.Kernel.Facts = sym.Facts{"N": {Lo: 8, Hi: 64}}
+		}, `block y: its kernel is made for N from 8 to 64, and may run with 1 to 64`},
+		{"a kernel for the sizes of a version, after it", func(s *split) {
+			s.Steps = append(s.Steps, Step{Call: s.negate(s.v["c"], s.v["y"])})
+			s.Steps[6].Kernel.Facts = sym.Facts{"N": {Lo: 8, Hi: 64}}
+		}, `block y: its kernel is made for N from 8 to 64, and may run with 1 to 64`},
 		{"a place in another space", func(s *split) {
 			s.Places[s.v["bd"]] = Place{Region: Arena, Offset: sym.Const(0)}
 		}, `"bd" lies on the device, and its place is on the host`},

@@ -35,6 +35,8 @@ type Options struct {
 	// Candidate, from 1, computes each block by its k-th kernel in the layouts that estimates choose, or by
 	// the first where it has fewer; 0: by the best.
 	Candidate int
+	// EveryVersion gives blocks versions for all small sizes, whatever these gain, for tests.
+	EveryVersion bool
 	// Device, where it is not nil, is a second target: a block runs on it or on the host, whichever is estimated to take less
 	// with the transfers of values between their memory spaces.
 	Device *target.Target
@@ -55,6 +57,8 @@ type Choice struct {
 	Kernels map[*block.Block]Kernel
 	// Others are the kernels of a library's other variants, in their order, for the same layouts and views.
 	Others []map[*block.Block]Kernel
+	// Versions are what computes blocks where symbols are small, the smallest size first.
+	Versions map[*block.Block][]*Version
 	// Views are the blocks for which nothing is to be done: their operands lie in the result, or it lies in an operand.
 	Views map[*block.Block][]View
 	// Transfers are the blocks that copy a value to another space.

@@ -36,6 +36,9 @@ func (c *Choice) Variant(g *block.Graph, t *target.Target, o Options, share bool
 		apart.choose(kernels)
 	}
 	c.Others = append(c.Others, kernels)
+	if err := c.versionVariants(g, t, o); err != nil {
+		return err
+	}
 	for _, note := range s.staleNotes() {
 		c.Stale = append(c.Stale, fmt.Sprintf("of the variant %s, %s", t.Name, note))
 	}

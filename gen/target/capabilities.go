@@ -49,6 +49,10 @@ func (t *Target) Triple() string { return families[t.CPU].triple }
 // an object of the device, which a kernel is given as a whole.
 func (t *Target) Views() bool { return t.OpenCL == nil }
 
+// Versions reports whether the host program may choose between kernels by the sizes of a run. Elsewhere kernels are what is printed, and
+// the host program is another printer's.
+func (t *Target) Versions() bool { return t.Language() == "cpp" }
+
 // VectorTypes are the types in memory of what kernels compute in vectors of float32: where the language's loads and stores of vectors
 // convert, those of 16 bits, too.
 func (t *Target) VectorTypes() []ir.DType {
