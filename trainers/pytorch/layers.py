@@ -221,14 +221,15 @@ def lrn(spec):
 def resize(spec):
     """The nearest and the linear kinds that PyTorch has."""
     mode = spec.only("mode", "nearest", "linear")
-    how = spec.take("coordinate_transformation_mode", "half_pixel" if spec.op == "Resize" and spec.opset > 10 else "asymmetric")
-    nearest = spec.take("nearest_mode", "round_prefer_floor")
+    old = spec.op == "Upsample" or spec.opset < 11
+    how = spec.take("coordinate_transformation_mode", "asymmetric" if old else "half_pixel")
+    nearest = spec.take("nearest_mode", "floor" if old else "round_prefer_floor")
     spec.take("cubic_coeff_a")
     spec.take("extrapolation_value")
     spec.only("exclude_outside", 0)
     spec.only("antialias", 0)
     fixed = spec.take("scales")
-    if mode == "nearest" and not (how == "asymmetric" and (nearest == "floor" or spec.opset < 11)):
+    if mode == "nearest" and (how, nearest) != ("asymmetric", "floor"):
         raise Unsupported("of mode nearest only asymmetric coordinates, rounded down, are supported")
     if mode == "linear" and how not in ("half_pixel", "pytorch_half_pixel", "align_corners"):
         raise Unsupported(f"coordinates {how} of mode linear are not supported; half_pixel and align_corners are")

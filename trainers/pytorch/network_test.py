@@ -154,6 +154,18 @@ class FitTest(Folder):
             run, _, _ = self.run_fit(settings={"epochs": 12, "optimizer": optimizer, "learning_rate": rate})
             self.assertGreater(run.last["accuracy"], 0.9, optimizer)
 
+    def test_precisions(self):
+        """Mixed precision learns too, with masks and terms in the layout in which weights lie."""
+        for how in fit.PRECISIONS:
+            net = network.Network(self.model, given(), channels_last=True)
+            mask = torch.arange(36).reshape(4, 1, 3, 3) % 3 == 0
+            run = fit.Fit(net, {**SETTINGS, "epochs": 12, "learning_rate": 0.1, "flip": True, "crop": 1}, [("w", 0.01, given()["w"])], {"w": mask}, how)
+            train, test = images.load(pictures(self.folder), self.folder, "cpu")
+            run.run(train, test, None, lambda text: None, 1e9)
+            self.assertGreater(run.last["accuracy"], 0.8, how)
+            self.assertTrue((run.network.tensors()["w"][~mask] == 0).all())
+            self.assertEqual({t.dtype for t in run.network.tensors().values()}, {torch.float32})
+
     def test_goes_on(self):
         run, train, test = self.run_fit()
         again = fit.Fit(network.Network(self.model, given()), SETTINGS)

@@ -218,6 +218,10 @@ func fit(c *common, args []string) error {
 	if err != nil {
 		return err
 	}
+	path, err := c.in(*out, "trained.onnx", "-out")
+	if err != nil {
+		return err
+	}
 	write, err := newModelWriter(r.Model, n)
 	if err != nil {
 		return err
@@ -233,10 +237,6 @@ func fit(c *common, args []string) error {
 	}
 	// The job has a folder of its own: what is left there of another job is removed.
 	a, err := pick(c.Args(), *patience, c.log()).Train(filepath.Join(c.folder, "fit"), j)
-	if err != nil {
-		return err
-	}
-	path, err := c.in(*out, "trained.onnx", "-out")
 	if err != nil {
 		return err
 	}

@@ -110,6 +110,9 @@ func TestFit(t *testing.T) {
 		assert.NotEqual(t, before[name].Data, after[name].Data, name)
 	}
 	assert.Equal(t, len(read(t, "net.onnx")), len(read(t, "jobs/trained.onnx")))
+	info, err := os.Stat("jobs/trained.onnx")
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o644), info.Mode(), "others may read what is checked in")
 	assert.NotContains(t, must(t, append([]string{"fit", "-folder=jobs", "-out=again.onnx"}, options...)...), "epoch")
 	assert.Equal(t, read(t, "jobs/trained.onnx"), read(t, "again.onnx"))
 }
@@ -197,7 +200,7 @@ func TestRefused(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		assert.ErrorContains(t, Run(c.args, &out), c.want)
-		assert.NotContains(t, out.String(), "epoch")
+		assert.NotContains(t, out.String(), "epoch", c.want)
 	}
 }
 
