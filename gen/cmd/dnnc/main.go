@@ -12,7 +12,7 @@ import (
 	"runtime/debug"
 
 	"rules_dnn/gen/pipeline"
-	"rules_dnn/gen/trainer/command"
+	training "rules_dnn/gen/trainer/command"
 )
 
 const usage = `dnnc compiles a neural network to C++ sources.
@@ -76,7 +76,7 @@ func dispatch(args []string, out, log io.Writer) error {
 		return pruneCommand(args[1:], out, log)
 	case "train":
 		debug.SetMemoryLimit(math.MaxInt64) // what training keeps is as large as it is
-		return command.Run(args[1:], out)
+		return training.Run(args[1:], out)
 	case "tune":
 		return tuneCommand(args[1:], out)
 	case "passes":
