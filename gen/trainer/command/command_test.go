@@ -151,7 +151,11 @@ func TestUpdate(t *testing.T) {
 	t.Setenv("BUILD_WORKSPACE_DIRECTORY", workspace)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	require.NoError(t, os.Mkdir(filepath.Join(workspace, "app"), 0o777))
-	plan := &updatePlan{Name: "@@//app:net.update", Args: append(append([]string{}, options...), pruning...), Out: "app/net.onnx", Masks: "app/net.masks", Log: "app/net.log.json"}
+	require.NoError(t, os.Mkdir("runfiles", 0o777))
+	require.NoError(t, os.Symlink("../data.json", "runfiles/data.json"))
+	args := append(append([]string{}, options...), pruning...)
+	args[1] = "-data=runfiles/data.json"
+	plan := &updatePlan{Name: "@@//app:net.update", Args: args, Out: "app/net.onnx", Masks: "app/net.masks", Log: "app/net.log.json"}
 	write := func() {
 		text, err := json.Marshal(plan)
 		require.NoError(t, err)

@@ -43,6 +43,10 @@ func update(c *common, args []string) error {
 	if err := f.Parse(append(append(own, plan.Args...), args...)); err != nil {
 		return err
 	}
+	// In runfiles the data are a link: what they name lies beside the file itself.
+	if f.data, err = filepath.EvalSymlinks(f.data); err != nil {
+		return err
+	}
 	if len(rest) == 0 && plan.Trainer != "" {
 		trainer, err := filepath.Abs(plan.Trainer)
 		if err != nil {
