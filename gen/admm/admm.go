@@ -18,12 +18,13 @@ import (
 	"path/filepath"
 	"slices"
 
+	"rules_dnn/gen/masks"
 	"rules_dnn/gen/train"
 	"rules_dnn/gen/trainer"
 )
 
 // Project is the nearest weights that satisfy a constraint, and which of them are kept.
-type Project func(weights []float32) (projected []float32, kept []bool, err error)
+type Project func(weights []float32) (projected []float32, mask *masks.Layer, err error)
 
 // Layer is a weight tensor under constraints. A nil constraint is none.
 type Layer struct {
@@ -65,7 +66,7 @@ type Residual struct {
 // Outcome is what pruning gives.
 type Outcome struct {
 	Weights   []trainer.Tensor // of the network, in its order
-	Kept      map[string][]bool
+	Masks     *masks.Set
 	Before    train.Metrics // of the network that was given
 	Projected train.Metrics // before training again
 	After     train.Metrics
@@ -154,22 +155,24 @@ func (r *Run) rho(iteration int) float64 {
 
 // finish projects onto both constraints, and trains again.
 func (r *Run) finish(s *state, out *Outcome) error {
-	out.Kept = map[string][]bool{}
+	out.Masks = &masks.Set{}
+	kept := map[string][]bool{}
 	for _, l := range s.layers {
 		w := s.weight(l.Name)
-		projected, kept, err := l.Joint(w)
+		projected, mask, err := l.Joint(w)
 		if err != nil {
 			return err
 		}
 		copy(w, projected)
-		out.Kept[l.Name] = kept
+		out.Masks.Layers = append(out.Masks.Layers, mask)
+		kept[l.Name] = mask.Weights()
 	}
 	var err error
 	if out.Projected, err = r.evaluate("projected", s.weights); err != nil {
 		return err
 	}
 	j := r.job(s.weights, r.Tune, r.Retrain)
-	j.Kept = out.Kept
+	j.Kept = kept
 	a, err := r.train("retrained", j)
 	if err != nil {
 		return fmt.Errorf("training again, masked: %w", err)

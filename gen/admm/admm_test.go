@@ -145,10 +145,10 @@ func TestPrune(t *testing.T) {
 	require.Len(t, r.Layers, 2, "the first layer, and the last one, stay dense")
 	for _, l := range r.Layers {
 		w := out.Weights[index(out.Weights, l.Name)].Data
-		kept := 0
+		kept, mask := 0, out.Masks.Layer(l.Name).Weights()
 		for i, x := range w {
-			assert.True(t, x == 0 || out.Kept[l.Name][i], l.Name)
-			if out.Kept[l.Name][i] {
+			assert.True(t, x == 0 || mask[i], l.Name)
+			if mask[i] {
 				kept++
 			}
 		}

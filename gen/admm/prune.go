@@ -1,6 +1,7 @@
 package admm
 
 import (
+	"rules_dnn/gen/masks"
 	"rules_dnn/gen/prune"
 )
 
@@ -25,11 +26,8 @@ func Layers(layers []*prune.Layer, plan *prune.Plan) []*Layer {
 }
 
 func project(l *prune.Layer, s prune.Settings) Project {
-	return func(weights []float32) ([]float32, []bool, error) {
+	return func(weights []float32) ([]float32, *masks.Layer, error) {
 		mask, projected, err := prune.Project(l, weights, s)
-		if err != nil {
-			return nil, nil, err
-		}
-		return projected, mask.Weights(), nil
+		return projected, mask, err
 	}
 }

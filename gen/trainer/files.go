@@ -32,6 +32,9 @@ func WriteFile(path string, write func(io.Writer) error) error {
 	}
 	defer os.Remove(f.Name())
 	if err = write(f); err == nil {
+		err = f.Chmod(0o644) // what is temporary is its owner's alone
+	}
+	if err == nil {
 		err = f.Sync()
 	}
 	if closed := f.Close(); err == nil {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"sync"
 	"syscall"
@@ -192,6 +193,17 @@ func (j *Job) masked(weights []Tensor) error {
 func (p *Process) run(folder string) error {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
+	// What it started is a group of its own, which a terminal's interrupt does not reach.
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(asked)
+	go func() {
+		select {
+		case s := <-asked:
+			cancel(fmt.Errorf("this program was asked to end (%v), and stopped it", s))
+		case <-ctx.Done():
+		}
+	}()
 	cmd := exec.CommandContext(ctx, p.Command[0], append(append([]string{}, p.Command[1:]...), folder)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // and what it started

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -176,4 +177,21 @@ func TestMasked(t *testing.T) {
 	j.Kept = map[string][]bool{"a": {true, false, true, true}}
 	_, err := (&Process{Command: []string{os.Args[0]}}).Train(t.TempDir(), j)
 	assert.ErrorContains(t, err, `element 1 of weights "a" is 3, where their mask has 0`)
+}
+
+// TestAsked: a driver that is asked to end stops its trainer, which has a process group of its own.
+func TestAsked(t *testing.T) {
+	script := "echo started; exec sleep 60"
+	p := &Process{Command: []string{"sh", "-c", script}, Log: asker{}}
+	began := time.Now()
+	_, err := p.Train(t.TempDir(), someJob())
+	require.ErrorContains(t, err, "this program was asked to end (interrupt), and stopped it; started again it goes on")
+	assert.Less(t, time.Since(began), 30*time.Second)
+}
+
+// asker asks this process to end when its trainer prints something.
+type asker struct{}
+
+func (asker) Write(b []byte) (int, error) {
+	return len(b), syscall.Kill(os.Getpid(), syscall.SIGINT)
 }

@@ -12,7 +12,7 @@ DNNC_GROUP = "dnnc"
 
 DNNC_EXEC_GROUPS = {DNNC_GROUP: exec_group(toolchains = [DNNC_TYPE])}
 
-def _run(ctx, mnemonic, what, inputs, outputs, args):
+def _run(ctx, mnemonic, what, inputs, outputs, args, **kwargs):
     toolchain = ctx.exec_groups[DNNC_GROUP].toolchains[DNNC_TYPE]
     ctx.actions.run(
         mnemonic = mnemonic,
@@ -23,6 +23,7 @@ def _run(ctx, mnemonic, what, inputs, outputs, args):
         outputs = outputs,
         exec_group = DNNC_GROUP,
         execution_requirements = {"supports-path-mapping": "1"},
+        **kwargs
     )
 
 def _add_external(args, external):
@@ -96,6 +97,57 @@ def run_prune(ctx, base, src, external, dims, pruning):
         inputs = inputs,
         outputs = [files.src, files.masks, files.report, files.page] + [entry.file for entry in files.external],
         args = args,
+    )
+    return files
+
+# How many threads a build trains with; the results are those of any number.
+_TRAINING_THREADS = 2
+
+def _training_resources(_os, _inputs):
+    return {"cpu": _TRAINING_THREADS, "memory": 2000}
+
+def run_train(ctx, base, options):
+    """Declares the action that prunes an ONNX model by training.
+
+    Args:
+      ctx: the rule's context.
+      base: what the outputs' paths in the package begin with.
+      options: a struct of the Files src, data, pruning, settings and policy (or None), of images, a tuple of struct(location, file), and of
+        numbers, texts by name.
+
+    Returns:
+      A struct of the Files model, masks and log.
+    """
+    files = struct(
+        log = ctx.actions.declare_file(base + ".log.json"),
+        masks = ctx.actions.declare_file(base + ".masks"),
+        model = ctx.actions.declare_file(base + ".onnx"),
+    )
+    args = ctx.actions.args()
+    args.add_all(["train", "admm"])
+    args.add(options.src, format = "-model=%s")
+    args.add(options.data, format = "-data=%s")
+    for entry in options.images:
+        args.add(entry.file, format = "-image=%s=%%s" % entry.location.replace("%", "%%"))
+    args.add(options.pruning, format = "-pruning=@%s")
+    args.add(options.settings, format = "-settings=@%s")
+    if options.policy:
+        args.add(options.policy, format = "-policy=%s")
+    for name in sorted(options.numbers):
+        args.add("-%s=%s" % (name, options.numbers[name]))
+    args.add("-workers=%d" % _TRAINING_THREADS)
+    args.add("-quiet")
+    args.add(files.model, format = "-out=%s")
+    args.add(files.masks, format = "-out-masks=%s")
+    args.add(files.log, format = "-out-log=%s")
+    _run(
+        ctx,
+        mnemonic = "DnnTrain",
+        what = "Training network",
+        inputs = [options.src, options.data, options.pruning, options.settings] + ([options.policy] if options.policy else []) + [entry.file for entry in options.images],
+        outputs = [files.model, files.masks, files.log],
+        args = args,
+        resource_set = _training_resources,
     )
     return files
 

@@ -183,6 +183,32 @@ def check_src(label, files):
         _fail("src", str(label), "it is %s: write one .onnx file, or a target with DnnGraphInfo, as dnn_import; files of weights go to external_data" % [f.short_path for f in files])
     return files[0]
 
+def check_images(files, data):
+    """Fails unless each file of images has one location.
+
+    Args:
+      files: the Files of the attribute images.
+      data: the File that names them.
+
+    Returns:
+      A tuple of struct(location, file).
+    """
+    return _located("images", files, data)
+
+def check_training(label, pruning, settings):
+    """Fails unless a network can be trained with what a dnn_pruning says.
+
+    Args:
+      label: the label of the dnn_pruning.
+      pruning: its DnnPruningInfo.
+      settings: settings of training, JSON by name.
+    """
+    for what, found in [("masks", pruning.masks), ("calibration", pruning.calibration), ("shrink", pruning.shrink)]:
+        if found:
+            _fail("pruning", str(label), "it has %s, which training takes no notice of: leave it out, and set it in a dnn_pruning for the model that comes of it" % what)
+    if "epochs" in settings:
+        _fail("settings", settings, "epochs are attributes of their own: epochs, of each iteration, and retrain")
+
 def check_external(files, src):
     """Fails unless each file of external data has one location.
 
@@ -193,14 +219,18 @@ def check_external(files, src):
     Returns:
       A tuple of struct(location, file).
     """
+    return _located("external_data", files, src)
+
+def _located(attribute, files, src):
+    """Returns a tuple of struct(location, file); fails unless each of an attribute's files has one location beside another file."""
     seen = {}
     for file in files:
         if file.is_directory:
-            _fail("external_data", file.short_path, "it is a directory: list its files")
+            _fail(attribute, file.short_path, "it is a directory: list its files")
         at = location(file, src)
         if "=" in at:
-            _fail("external_data", file.short_path, "the compiler is given %s with =, which ends its name there: name the file, and the model's location, without =" % repr(at))
+            _fail(attribute, file.short_path, "the compiler is given %s with =, which ends its name there: name the file, and the model's location, without =" % repr(at))
         if at in seen:
-            _fail("external_data", [seen[at].short_path, file.short_path], "both would be found as %s beside the model: keep one" % repr(at))
+            _fail(attribute, [seen[at].short_path, file.short_path], "both would be found as %s beside %s: keep one" % (repr(at), "the model" if attribute == "external_data" else src.basename))
         seen[at] = file
     return tuple([struct(location = at, file = file) for at, file in seen.items()])

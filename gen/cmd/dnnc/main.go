@@ -7,10 +7,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime/debug"
 
 	"rules_dnn/gen/pipeline"
+	training "rules_dnn/gen/trainer/command"
 )
 
 const usage = `dnnc compiles a neural network to C++ sources.
@@ -18,6 +20,7 @@ const usage = `dnnc compiles a neural network to C++ sources.
   dnnc graph    reads ONNX and writes the network's graph as text; knows nothing of the target
   dnnc compile  makes C++ of such a graph for a chip
   dnnc prune    makes the weights of an ONNX model sparse by patterns and connectivity
+  dnnc train    trains networks, and prunes them by ADMM
   dnnc tune     measures kernels on this machine, for the record that 'dnnc compile --tuning' reads
   dnnc passes   lists the passes, their order and its reasons, and what can be switched off
 
@@ -71,6 +74,9 @@ func dispatch(args []string, out, log io.Writer) error {
 		return compileCommand(args[1:], out, log)
 	case "prune":
 		return pruneCommand(args[1:], out, log)
+	case "train":
+		debug.SetMemoryLimit(math.MaxInt64) // what training keeps is as large as it is
+		return training.Run(args[1:], out)
 	case "tune":
 		return tuneCommand(args[1:], out)
 	case "passes":

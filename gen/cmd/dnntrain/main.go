@@ -1,19 +1,20 @@
-// Command dnntrain trains and prunes networks.
-//
-//	dnntrain FOLDER                     the built-in trainer: runs the job in a folder (docs/trainers.md)
-//	dnntrain fit -model=M -data=D ...   trains a network
-//	dnntrain admm -model=M -data=D ...  prunes a network by ADMM, with any trainer
-//	dnntrain check -model=M -data=D -- TRAINER...  holds a trainer against the protocol
+// Command dnntrain trains and prunes networks: `dnnc train`, without the compiler.
 package main
 
 import (
+	"errors"
+	"flag"
 	"fmt"
 	"os"
+
+	"rules_dnn/gen/trainer/command"
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "dnntrain:", err)
-		os.Exit(1)
+	err := command.Run(os.Args[1:], os.Stdout)
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return
 	}
+	fmt.Fprintln(os.Stderr, "dnntrain:", err)
+	os.Exit(1)
 }

@@ -1,0 +1,202 @@
+"""Prunes the CIFAR-10 networks by ADMM, several seeds at once on one GPU, and compares them with dense ones that were trained as long.
+
+    python cifar10.py --dnntrain=PATH --data=cifar10.json --models=FOLDER --out=FOLDER [--nets vgg16 resnet20] [--seeds 1 2 3]
+
+--models has vgg16_cifar10.onnx and resnet20_cifar10.onnx. Each run has its folder in --out, with logs, checkpoints and results: the same command
+goes on where it was stopped, by --minutes or by whatever else. It ends with a table, and with summary.json and the pruned networks in --out.
+"""
+
+import argparse
+import json
+import os
+import shlex
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tarfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+COMMON = {"schedule": "cosine", "optimizer": "sgd", "momentum": 0.9, "weight_decay": 5e-4, "label_smoothing": 0, "flip": True, "crop": 4}
+NETS = {
+    "vgg16": {
+        "pruning": {"patterns": 8, "connectivity": 3.6}, "iterations": 5, "epochs": 3, "retrain": 33, "rho": 0.01, "growth": 3, "most": 1,
+        "admm": {"batch": 512, "learning_rate": 0.02}, "tune": {"batch": 512, "learning_rate": 0.05},
+    },
+    "resnet20": {
+        "pruning": {"patterns": 8, "connectivity": 2}, "iterations": 6, "epochs": 3, "retrain": 72, "rho": 0.01, "growth": 3, "most": 1,
+        "admm": {"batch": 256, "learning_rate": 0.02}, "tune": {"batch": 256, "learning_rate": 0.05},
+    },
+}
+
+
+class Work:
+    """One training: of a network and seed, dense or pruned."""
+
+    def __init__(self, args, net, seed, kind):
+        self.net, self.seed, self.kind, self.plan = net, seed, kind, args.plans[net]
+        self.folder = os.path.join(args.out, f"{net}-{kind}-{seed}")
+        self.process, self.began, self.status = None, None, "waits"
+        self.args = args
+
+    def command(self):
+        a, p = self.args, self.plan
+        common = ["-model", os.path.join(a.models, f"{self.net}_cifar10.onnx"), "-data", a.data, "-folder", self.folder, "-patience", "5m"]
+        tune = {**COMMON, **p["tune"], "seed": self.seed}
+        if self.kind == "dense":
+            epochs = p["iterations"] * p["epochs"] + p["retrain"]
+            own = ["fit", *common, "-settings", json.dumps({**tune, "epochs": epochs})]
+        else:
+            own = ["admm", *common, "-pruning", json.dumps(p["pruning"]), "-settings", json.dumps({**COMMON, **p["admm"], "seed": 1000 * self.seed}),
+                   "-retrain-settings", json.dumps(tune)]
+            for name in ("iterations", "epochs", "retrain", "rho", "growth", "most"):
+                own += ["-" + name, str(p[name])]
+        return [a.dnntrain, *own, "--", sys.executable, os.path.join(HERE, "train.py"), *a.trainer]
+
+    def start(self):
+        os.makedirs(self.folder, exist_ok=True)
+        log = open(os.path.join(self.folder, "log.txt"), "ab")
+        # The threads of PyTorch's own pool do nothing on a GPU.
+        env = {"OMP_NUM_THREADS": "1", **os.environ}
+        self.process, self.began, self.status = subprocess.Popen(self.command(), stdout=log, stderr=log, env=env), time.monotonic(), "runs"
+
+    def poll(self):
+        code = self.process.poll()
+        if code is not None:
+            self.status = "done" if code == 0 else "FAILED"
+            took = time.monotonic() - self.began
+            print(f"{self.net} {self.kind} seed {self.seed}: {self.status} after {took:.0f} s: {self.last()}", flush=True)
+
+    def last(self):
+        """The last line of the log."""
+        try:
+            with open(os.path.join(self.folder, "log.txt"), errors="replace") as f:
+                lines = [line for line in f.read().splitlines() if line.strip()]
+            return lines[-1] if lines else ""
+        except OSError:
+            return ""
+
+    def result(self):
+        """What came of it."""
+        if self.kind == "dense":
+            with open(os.path.join(self.folder, "fit", "result.json")) as f:
+                return {"after": json.load(f)["metrics"]["accuracy"]}
+        with open(os.path.join(self.folder, "log.json")) as f:
+            log = json.load(f)
+        out = {name: log[name]["accuracy"] for name in ("before", "projected", "after")}
+        out["times"] = sum(x["weights"] for x in log["layers"]) / sum(x["kept_weights"] for x in log["layers"])
+        of = lambda i, key: statistics.mean(x[key] for x in log["residuals"] if x["iteration"] == i and x[key] > 0)
+        last = max(x["iteration"] for x in log["residuals"])
+        out["residuals"] = {key: [of(i, key) for i in range(1, last + 1)] for key in ("patterns", "connectivity")}
+        return out
+
+
+def run(works, parallel, deadline, every=60):
+    """Runs all works, so many at a time; stops those that still run at the deadline."""
+    waiting, running, shown = list(works), [], time.monotonic()
+    while waiting or running:
+        while waiting and len(running) < parallel:
+            running.append(waiting.pop(0))
+            running[-1].start()
+        time.sleep(0.2)
+        for w in running:
+            w.poll()
+        running = [w for w in running if w.status == "runs"]
+        if time.monotonic() > deadline:
+            for w in running:
+                w.process.send_signal(signal.SIGTERM)  # dnntrain stops its trainer
+            for w in running:
+                w.process.wait()
+                w.status = "stopped"
+            break
+        if time.monotonic() - shown > every:
+            shown = time.monotonic()
+            for w in running:
+                print(f"  {w.net} {w.kind} seed {w.seed}: {w.last()}", flush=True)
+
+
+def table(works, args):
+    """Prints what came of them."""
+    summary = {"plans": args.plans, "runs": []}
+    for net in args.nets:
+        print(f"\n{net}: {json.dumps(args.plans[net])}")
+        print("seed  before   dense  pruned    lost  projected  fewer weights  |W-Z|/|W| and |W-Y|/|W| by iteration")
+        lost = []
+        for seed in args.seeds:
+            of = {w.kind: w for w in works if w.net == net and w.seed == seed}
+            done = {kind: w.result() if w.status == "done" else {} for kind, w in of.items()}
+            dense, pruned = done.get("dense", {}), done.get("admm", {})
+            percent = lambda x: f"{100 * x:6.2f}" if x is not None else "     -"
+            difference = dense["after"] - pruned["after"] if dense and pruned else None
+            if difference is not None:
+                lost.append(100 * difference)
+            steps = ["/".join(f"{100 * x:.1f}%" for x in pair) for pair in zip(*pruned["residuals"].values())] if pruned else []
+            print(f"{seed:4}  {percent(pruned.get('before'))}  {percent(dense.get('after'))}  {percent(pruned.get('after'))}  {percent(difference)}"
+                  f"     {percent(pruned.get('projected'))}  {pruned.get('times', 0):12.2f}x  {' '.join(steps)}")
+            summary["runs"].append({"net": net, "seed": seed, "dense": dense, "pruned": pruned})
+        if lost:
+            print(f"lost points: mean {statistics.mean(lost):.2f}, worst {max(lost):.2f} of {len(lost)} seeds")
+    with open(os.path.join(args.out, "summary.json"), "w") as f:
+        json.dump(summary, f, indent=1)
+        f.write("\n")
+
+
+def keep(works, args):
+    """Gathers small copies of what came of the pruned runs."""
+    os.makedirs(args.keep, exist_ok=True)
+    shutil.copy(os.path.join(args.out, "summary.json"), args.keep)
+    with tarfile.open(os.path.join(args.keep, "logs.tar.gz"), "w:gz") as tar:
+        for w in works:
+            if os.path.exists(os.path.join(w.folder, "log.txt")):
+                tar.add(os.path.join(w.folder, "log.txt"), os.path.basename(w.folder) + ".txt")
+    for w in works:
+        if w.kind != "admm" or w.status != "done":
+            continue
+        with tarfile.open(os.path.join(args.keep, f"{w.net}-{w.seed}.tar.gz"), "w:gz", compresslevel=6) as tar:
+            for file in ("log.json", "pruned.onnx", "pruned.masks"):
+                tar.add(os.path.join(w.folder, file), file)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--dnntrain", required=True, help="the program")
+    p.add_argument("--data", required=True, help="the JSON file that says which images")
+    p.add_argument("--models", required=True)
+    p.add_argument("--out", required=True)
+    p.add_argument("--nets", nargs="+", default=["vgg16", "resnet20"], choices=list(NETS))
+    p.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
+    p.add_argument("--kinds", nargs="+", default=["admm", "dense"], choices=["admm", "dense"])
+    p.add_argument("--parallel", type=int, default=12, help="how many trainings run at a time")
+    p.add_argument("--minutes", type=float, default=1e6, help="after how long to stop; the same command goes on")
+    p.add_argument("--keep", help="where small copies of the results go")
+    p.add_argument("--set", nargs="*", default=[], metavar="NET.KEY=JSON", help='other settings, as resnet20.retrain=20 or vgg16.tune.learning_rate=0.1')
+    p.add_argument("--trainer", type=shlex.split, default="--precision=bf16", help="options of train.py")
+    args = p.parse_args()
+    args.plans = {net: json.loads(json.dumps(NETS[net])) for net in args.nets}
+    for text in args.set:
+        path, value = text.split("=", 1)
+        net, *keys = path.split(".")
+        at = args.plans.get(net, {})
+        for key in keys[:-1]:
+            at = at[key]
+        at[keys[-1]] = json.loads(value)
+    for name in ("dnntrain", "data", "models", "out"):
+        setattr(args, name, os.path.abspath(getattr(args, name)))
+    works = [Work(args, net, seed, kind) for kind in args.kinds for net in args.nets for seed in args.seeds]
+    began = time.monotonic()
+    run(works, args.parallel, began + 60 * args.minutes)
+    table(works, args)
+    if args.keep:
+        keep(works, args)
+    print(f"{time.monotonic() - began:.0f} s")
+    left = [w for w in works if w.status != "done"]
+    for w in left:
+        print(f"{w.status}: {w.net} {w.kind} seed {w.seed}: {w.last()}")
+    sys.exit(3 if left else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,210 @@
+"""Training: the optimizer, quadratic terms and masks, epochs and checkpoints."""
+
+import contextlib
+import hashlib
+import math
+import os
+import time
+
+import torch
+
+import images
+from network import Refused
+
+PRECISIONS = ("fp32", "tf32", "bf16")
+
+
+def check(s):
+    """Refuses settings that make no sense."""
+    bounds = {
+        "epochs": (0, 1e6), "batch": (1, 1 << 20), "learning_rate": (0, 1e3), "momentum": (0, 1), "weight_decay": (0, 1),
+        "label_smoothing": (0, 1), "crop": (0, 1e4),
+    }
+    known = {*bounds, "schedule", "optimizer", "flip", "seed"}
+    if set(s) != known:
+        raise Refused(f"settings: {', '.join(sorted(set(s) ^ known))}: want {', '.join(sorted(known))}, and no others")
+    for name, (low, high) in bounds.items():
+        if isinstance(s[name], bool) or not isinstance(s[name], (int, float)) or not low <= s[name] <= high:
+            raise Refused(f"settings: {name} is {s[name]}; want {low} to {high:g}")
+    for name, values in {"schedule": ("constant", "cosine"), "optimizer": ("sgd", "adam")}.items():
+        if s[name] not in values:
+            raise Refused(f'settings: {name} is "{s[name]}"; want "{values[0]}" or "{values[1]}"')
+
+
+@contextlib.contextmanager
+def precision(name, device):
+    """Computes as precisely as the name says: bf16 multiplies and stores so, but keeps weights, sums and the loss in f32."""
+    before = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = name != "fp32"
+    try:
+        with torch.autocast(device.type, torch.bfloat16, enabled=name == "bf16"):
+            yield
+    finally:
+        torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = before
+
+
+class Fit:
+    """A training that goes on."""
+
+    def __init__(self, network, settings, terms=(), masks=None, how="fp32"):
+        """Terms are (weight's name, rho, target); masks are tensors by the weights' names, true where an element is kept."""
+        self.network, self.settings, self.how = network, settings, how
+        self.epoch, self.last, self.began = 0, {"epoch": 0, "loss": 0.0, "accuracy": 0.0}, time.monotonic()
+        self._constrain(terms, masks or {})
+        s, device = settings, network.device
+        decay = [w for w in network.weights.values() if w.dim() >= 2]
+        groups = [{"params": decay, "weight_decay": s["weight_decay"]}, {"params": [w for w in network.weights.values() if w.dim() < 2], "weight_decay": 0.0}]
+        groups, more = [g for g in groups if g["params"]], {"fused": True} if device.type == "cuda" else {}
+        if s["optimizer"] == "sgd":
+            self.optimizer = torch.optim.SGD(groups, lr=s["learning_rate"], momentum=s["momentum"], **more)
+        else:
+            self.optimizer = torch.optim.AdamW(groups, lr=s["learning_rate"], betas=(0.9, 0.999), eps=1e-8, **more)
+
+    def _find(self, what, name, tensor):
+        w = self.network.weights.get(name)
+        if w is None:
+            raise Refused(f'{what}: the network has no weights "{name}" to train')
+        if w.shape != tensor.shape:
+            raise Refused(f'{what}: shape {list(tensor.shape)} for weights "{name}" of shape {list(w.shape)}')
+        return w
+
+    def _constrain(self, terms, masks):
+        """Terms of a weight are one: their gradients' sum is sum(rho) * W - sum(rho * target)."""
+        self.masked, self.kept, sums = [], [], {}
+        for name, mask in masks.items():
+            w = self._find("a mask", name, mask)
+            self.masked.append(w)
+            self.kept.append((mask != 0).to(w.device, w.dtype).contiguous(memory_format=memory_format(w)))
+        self._mask()
+        for name, rho, target in terms:
+            w = self._find("a quadratic term", name, target)
+            target = target.to(w.device).contiguous(memory_format=memory_format(w)) * rho
+            before = sums.get(name)
+            sums[name] = (w, rho, target) if before is None else (w, before[1] + rho, before[2] + target)
+        self.pulled = {}  # by the sum of rho
+        for w, rho, target in sums.values():
+            ws, targets = self.pulled.setdefault(rho, ([], []))
+            ws.append(w)
+            targets.append(target)
+
+    @torch.no_grad()
+    def _mask(self):
+        if self.masked:
+            for w, kept in zip(self.masked, self.kept):  # whatever is masked is +0, if it were infinite
+                w.masked_fill_(kept == 0, 0)
+
+    def rate(self, step, all):
+        """The learning rate of a step of all."""
+        s = self.settings
+        return s["learning_rate"] * (1 if s["schedule"] == "constant" else 0.5 * (1 + math.cos(math.pi * step / all)))
+
+    def run(self, train, test, save, log, every):
+        """Trains to the end. Saves after epochs, but no sooner than every so many seconds."""
+        s = self.settings
+        if len(train) < s["batch"]:
+            raise Refused(f"{len(train)} images to train with, fewer than a batch of {s['batch']}")
+        saved = time.monotonic()
+        while self.epoch < s["epochs"]:
+            loss = self._epoch(train)
+            self.epoch += 1
+            last = self.epoch == s["epochs"]
+            self.last = {"epoch": self.epoch, "loss": loss, "accuracy": self.accuracy(test, "fp32" if last else self.how)}
+            log(f"epoch {self.epoch} of {s['epochs']}: loss {loss:.4f}, accuracy {self.last['accuracy']:.4f}, {time.monotonic() - self.began:.1f} s")
+            if not last and time.monotonic() - saved >= every:
+                save(self)
+                saved = time.monotonic()
+        return self.last
+
+    def _epoch(self, train):
+        s, n = self.settings, len(train) // self.settings["batch"]
+        generator = torch.Generator(self.network.device)
+        generator.manual_seed(mix(s["seed"], self.epoch, "order"))
+        torch.manual_seed(mix(s["seed"], self.epoch, "dropout"))
+        order = torch.randperm(len(train), device=self.network.device, generator=generator)
+        sum = torch.zeros((), device=self.network.device)
+        for i in range(n):
+            x, y = train.batch(order[i * s["batch"]: (i + 1) * s["batch"]])
+            if s["flip"] or s["crop"]:
+                x = images.augment(x, s["flip"], s["crop"], generator)
+            sum += self._step(x.contiguous(memory_format=self.network.format), y, self.rate(self.epoch * n + i, s["epochs"] * n))
+        loss = sum.item() / n
+        if not math.isfinite(loss):
+            raise Refused(f"the loss is {loss} in epoch {self.epoch + 1}; a smaller learning rate may help")
+        return loss
+
+    def _step(self, x, y, rate):
+        self.optimizer.zero_grad(set_to_none=True)
+        with precision(self.how, self.network.device):
+            logits = self.network(x, training=True)
+        loss = torch.nn.functional.cross_entropy(logits.float(), y, label_smoothing=self.settings["label_smoothing"])
+        loss.backward()
+        with torch.no_grad():
+            for rho, (ws, targets) in self.pulled.items():
+                for w in ws:
+                    if w.grad is None:
+                        w.grad = torch.zeros_like(w)
+                gradients = [w.grad for w in ws]
+                torch._foreach_add_(gradients, ws, alpha=rho)
+                torch._foreach_sub_(gradients, targets)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.optimizer.step()
+        if self.masked:
+            with torch.no_grad():
+                torch._foreach_mul_(self.masked, self.kept)
+        return loss.detach()
+
+    @torch.no_grad()
+    def accuracy(self, data, how="fp32", batch=1000):
+        """The share of images whose class has the greatest logit."""
+        right = torch.zeros((), device=self.network.device, dtype=torch.int64)
+        for at in range(0, len(data), batch):
+            x, y = data.batch(slice(at, at + batch), self.network.format)
+            with precision(how, self.network.device):
+                logits = self.network(x)
+            if logits.dim() != 2 or len(logits) != len(x):
+                raise Refused(f"the output has shape {list(logits.shape)} for {len(x)} images; want their logits")
+            if at == 0 and int(data.classes.max()) >= logits.shape[1]:
+                raise Refused(f"an image has class {int(data.classes.max())}; the network has {logits.shape[1]} classes")
+            right += (logits.argmax(1) == y).sum()
+        return right.item() / len(data)
+
+    def state(self):
+        """All that a training needs to go on."""
+        n = self.network
+        return {"epoch": self.epoch, "last": self.last, "weights": {k: w.detach() for k, w in n.weights.items()},
+                "statistics": n.statistics, "optimizer": self.optimizer.state_dict()}
+
+    @torch.no_grad()
+    def restore(self, state):
+        """Goes on from a state."""
+        self.epoch, self.last = state["epoch"], state["last"]
+        for mine, saved in ((self.network.weights, state["weights"]), (self.network.statistics, state["statistics"])):
+            for name, tensor in mine.items():
+                tensor.copy_(saved[name])
+        self.optimizer.load_state_dict(state["optimizer"])
+
+
+def memory_format(w):
+    """How a weight lies in memory."""
+    last = w.dim() == 4 and w.is_contiguous(memory_format=torch.channels_last)
+    return torch.channels_last if last else torch.contiguous_format
+
+
+def mix(*keys):
+    """A seed that other keys do not have."""
+    text = " ".join(map(str, keys)).encode()
+    return int.from_bytes(hashlib.sha256(text).digest()[:8], "little") >> 1
+
+
+def write(path, content):
+    """Writes a file as a whole or not at all. Content is bytes, or a function that writes a file of a name."""
+    part = path + ".part"
+    if callable(content):
+        content(part)
+    else:
+        with open(part, "wb") as f:
+            f.write(content)
+    with open(part, "rb+") as f:
+        os.fsync(f.fileno())
+    os.replace(part, path)

@@ -1,0 +1,140 @@
+"""A trainer in PyTorch that speaks the protocol of docs/trainers.md.
+
+    python train.py [--device=cuda] [--precision=bf16] FOLDER
+
+runs the job in FOLDER. It needs the packages torch, numpy, onnx and safetensors.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import sys
+
+import safetensors
+import safetensors.torch
+import torch
+
+import fit
+import images
+import network
+
+VERSION = 1
+REQUEST, WEIGHTS, TERMS, MASKS = "request.json", "weights.safetensors", "terms.safetensors", "masks.safetensors"
+OUTPUT, RESULT, CHECKPOINT = "output.safetensors", "result.json", "checkpoint.pt"
+FIELDS = {"version", "model", "data", "settings", "terms", "masks", "workers"}
+
+
+def log(text):
+    """Prints a line at once: a driver stops a trainer that prints nothing for long."""
+    print(text, flush=True)
+
+
+class Job:
+    """The request in a folder, and its files."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        with open(self.path(REQUEST), "rb") as f:
+            content = f.read()
+        self.digest = hashlib.sha256(content).hexdigest()
+        try:
+            self.request = json.loads(content)
+            version = self.request["version"]
+        except (ValueError, KeyError, TypeError) as e:
+            raise network.Refused(f"{REQUEST}: want a JSON object with a version: {e!r}") from e
+        if version != VERSION:
+            raise network.Refused(f"{REQUEST} is of version {version} of the protocol; this trainer has version {VERSION}")
+        if set(self.request) != FIELDS:
+            raise network.Refused(f"{REQUEST}: {', '.join(sorted(set(self.request) ^ FIELDS))}: want {', '.join(sorted(FIELDS))}, and no others")
+        fit.check(self.request["settings"])
+
+    def path(self, name):
+        """A path of the request: absolute, or relative to the folder."""
+        return os.path.join(self.folder, name)
+
+    def tensors(self, name):
+        """The tensors of a file."""
+        try:
+            return safetensors.torch.load_file(self.path(name))
+        except (OSError, safetensors.SafetensorError) as e:
+            raise network.Refused(f"{name}: {e}") from e
+
+    def terms(self):
+        """Quadratic terms, with their targets."""
+        if not self.request["terms"]:
+            return []
+        targets, out = self.tensors(TERMS), []
+        for t in self.request["terms"]:
+            if t["target"] not in targets:
+                raise network.Refused(f'{TERMS} has no tensor "{t["target"]}", which is the target of a quadratic term of "{t["weight"]}"')
+            out.append((t["weight"], t["rho"], targets[t["target"]]))
+        return out
+
+    def finish(self, tensors, metrics):
+        """Writes what came of it, the result last."""
+        for name, t in tensors.items():
+            if not torch.isfinite(t).all():
+                raise network.Refused(f'weights "{name}" are not finite; a smaller learning rate may help')
+        fit.write(self.path(OUTPUT), lambda part: safetensors.torch.save_file(tensors, part))
+        with open(self.path(OUTPUT), "rb") as f:
+            digest = hashlib.sha256(f.read()).hexdigest()
+        result = {"version": VERSION, "request_sha256": self.digest, "output_sha256": digest, "metrics": metrics}
+        fit.write(self.path(RESULT), json.dumps(result).encode())
+
+
+def restore(job, run):
+    """Goes on from the checkpoint of this request, if there is one."""
+    try:
+        state = torch.load(job.path(CHECKPOINT), map_location=run.network.device, weights_only=True)
+        if state["request"] != job.digest:
+            return
+        run.restore(state)
+    except FileNotFoundError:
+        return
+    except Exception as e:  # it is this program's own file: if it is damaged, nothing is lost but time
+        log(f"{CHECKPOINT} cannot be read ({e}): beginning anew")
+        return
+    log(f"going on after epoch {run.epoch}")
+
+
+def serve(args):
+    """Runs the job in a folder."""
+    job = Job(args.folder)
+    request, settings = job.request, job.request["settings"]
+    if request["workers"] > 0:
+        torch.set_num_threads(request["workers"])
+    device = torch.device(args.device)
+    steps = settings["epochs"]
+    torch.backends.cudnn.benchmark = steps > 1 and not args.deterministic
+    if args.deterministic:
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        torch.use_deterministic_algorithms(True)
+    log(f"PyTorch {torch.__version__} on {torch.cuda.get_device_name(device) if device.type == 'cuda' else 'the processor'}, {args.precision}")
+    net = network.Network(job.path(request["model"]), job.tensors(WEIGHTS), device, channels_last=device.type == "cuda")
+    run = fit.Fit(net, settings, job.terms(), job.tensors(MASKS) if request["masks"] else None, args.precision)
+    train, test = images.load(request["data"], job.folder, device)
+    if settings["epochs"] == 0:
+        metrics = {"epoch": 0, "loss": 0.0, "accuracy": run.accuracy(test)}
+    else:
+        restore(job, run)
+        save = lambda r: fit.write(job.path(CHECKPOINT), lambda part: torch.save({"request": job.digest, **r.state()}, part))
+        metrics = run.run(train, test, save, log, args.checkpoint_seconds)
+    job.finish(net.tensors(), metrics)
+
+
+def main():
+    p = argparse.ArgumentParser(description="Trains a network as docs/trainers.md describes.")
+    p.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="default: cuda where there is one")
+    p.add_argument("--precision", choices=fit.PRECISIONS, default="fp32", help="of training; accuracy at the end is always that of fp32")
+    p.add_argument("--checkpoint-seconds", type=float, default=30, help="how long to train at least between checkpoints")
+    p.add_argument("--deterministic", action="store_true", help="the same weights from the same job on the same machine")
+    p.add_argument("folder", help="of the job")
+    try:
+        serve(p.parse_args())
+    except (network.Refused, OSError) as e:
+        sys.exit(f"train.py: {e}")
+
+
+if __name__ == "__main__":
+    main()
