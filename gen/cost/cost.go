@@ -106,6 +106,9 @@ func (e *estimate) stmt(s loop.Stmt, v string, lanes int64) float64 {
 		if f, known := e.fraction(x.Cond); known {
 			return perBranch + float64(f*then) + float64((1-f)*otherwise)
 		}
+		if wholes(x) {
+			return perBranch + float64((1-edges)*then) + float64(edges*otherwise)
+		}
 		return perBranch + max(then, otherwise)
 	case loop.Tile:
 		return e.tile(e.t, x.Micro)
@@ -113,6 +116,19 @@ func (e *estimate) stmt(s loop.Stmt, v string, lanes int64) float64 {
 		return e.trips(x.Work) * perWork
 	}
 	return 0
+}
+
+// edges is the part of the times that a loop over integers runs with the conditions that it has a form without: for the last columns of a group.
+const edges = 1.0 / 4
+
+// wholes reports whether a condition is between two forms of one loop over integers.
+func wholes(x loop.If) bool {
+	if len(x.Then) != 1 || len(x.Else) != 1 {
+		return false
+	}
+	a, ok1 := x.Then[0].(loop.For)
+	b, ok2 := x.Else[0].(loop.For)
+	return ok1 && ok2 && a.Var == b.Var && a.Extent.Equal(b.Extent) && !a.Floats() && !b.Floats()
 }
 
 // fraction is the part of a variable's range in which a condition on it alone holds; false where there are others.
