@@ -1,5 +1,5 @@
-// Vectors of any type of numbers: conversions and choices, lane by lane as dnn_math.h's functions of numbers.
-// A vector of bool is a mask: signed integers, each 0 or -1.
+// Vectors of any type of numbers: conversions and choices, lane by lane as dnn_math.h's functions
+// of numbers. A vector of bool is a mask: signed integers, each 0 or -1.
 #ifndef RULES_DNN_RUNTIME_DNN_LANES_H_
 #define RULES_DNN_RUNTIME_DNN_LANES_H_
 
@@ -16,8 +16,8 @@ namespace dnn_math {
 template <class T>
 constexpr bool is_float = is_same<T, float>::value || is_same<T, double>::value;
 
-// convert_lanes converts lanes as a C cast does. Lanes become twice or half as wide at a time: of more GCC converts
-// one after the other.
+// convert_lanes converts lanes as a C cast does. Lanes become twice or half as wide at a time: of
+// more GCC converts one after the other.
 template <class V, class S>
 DNN_MATH_FN V convert_lanes(S x) {
   typedef lane_of<V> T;
@@ -43,7 +43,8 @@ DNN_MATH_FN M mask(C c) {
   if constexpr (sizeof(M) == sizeof(C)) {
     return reinterpret_cast<M>(c);
   } else {
-    return convert_lanes<M>(reinterpret_cast<with_lanes<typename integer_of<sizeof(lane_of<C>), true>::type, C>>(c));
+    return convert_lanes<M>(
+        reinterpret_cast<with_lanes<typename integer_of<sizeof(lane_of<C>), true>::type, C>>(c));
   }
 }
 
@@ -77,7 +78,8 @@ DNN_MATH_FN V saturate_lanes(S x) {
     constexpr F most = static_cast<F>((1 << bits) - 1), least = is_signed<T> ? -most - 1 : F(0);
     typedef with_lanes<int32_t, S> I;
     const S number = x == x ? x : S{};
-    return convert_lanes<V>(__builtin_convertvector(bounded(number, broadcast<S>(least), broadcast<S>(most)), I));
+    return convert_lanes<V>(
+        __builtin_convertvector(bounded(number, broadcast<S>(least), broadcast<S>(most)), I));
   } else {
     constexpr F limit = static_cast<F>(uint64_t{1} << (bits - 1)) * 2;
     constexpr T most = static_cast<T>(~uint64_t{0} >> (64 - bits));

@@ -73,7 +73,8 @@ struct vector_of {
   typedef T type __attribute__((vector_size(sizeof(T) * kLanes)));
 };
 
-// integer_of<n, sign>::type has n bytes. with_lanes<T, V> is V with lanes of type T, and unsigned_of<V> with unsigned ones of its own size.
+// integer_of<n, sign>::type has n bytes. with_lanes<T, V> is V with lanes of type T, and
+// unsigned_of<V> with unsigned ones of its own size.
 template <int kBytes, bool kSigned>
 struct integer_of;
 template <>
@@ -775,11 +776,13 @@ DNN_MATH_FN V pow(V x, V y) {
 template <class T>
 constexpr bool is_signed = T(-1) < T(0);
 
-// Arithmetic is on uint64_t, where it wraps; the conversion to T wraps too. Of vectors it is on unsigned lanes.
+// Arithmetic is on uint64_t, where it wraps; the conversion to T wraps too. Of vectors it is on
+// unsigned lanes.
 template <class T>
 DNN_MATH_FN T iadd(T a, T b) {
   if constexpr (is_vector<T>::value) {
-    return reinterpret_cast<T>(reinterpret_cast<unsigned_of<T>>(a) + reinterpret_cast<unsigned_of<T>>(b));
+    return reinterpret_cast<T>(reinterpret_cast<unsigned_of<T>>(a) +
+                               reinterpret_cast<unsigned_of<T>>(b));
   } else {
     return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
   }
@@ -787,7 +790,8 @@ DNN_MATH_FN T iadd(T a, T b) {
 template <class T>
 DNN_MATH_FN T isub(T a, T b) {
   if constexpr (is_vector<T>::value) {
-    return reinterpret_cast<T>(reinterpret_cast<unsigned_of<T>>(a) - reinterpret_cast<unsigned_of<T>>(b));
+    return reinterpret_cast<T>(reinterpret_cast<unsigned_of<T>>(a) -
+                               reinterpret_cast<unsigned_of<T>>(b));
   } else {
     return static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
   }
@@ -795,7 +799,8 @@ DNN_MATH_FN T isub(T a, T b) {
 template <class T>
 DNN_MATH_FN T imul(T a, T b) {
   if constexpr (is_vector<T>::value) {
-    return reinterpret_cast<T>(reinterpret_cast<unsigned_of<T>>(a) * reinterpret_cast<unsigned_of<T>>(b));
+    return reinterpret_cast<T>(reinterpret_cast<unsigned_of<T>>(a) *
+                               reinterpret_cast<unsigned_of<T>>(b));
   } else {
     return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
   }
@@ -925,8 +930,9 @@ DNN_MATH_FN T saturate(F x) {
   }
 }
 
-// quantize is the integer nearest x, half to even, plus a zero point, in the type of that, saturated; 0 of NaN. It is bounded first:
-// what is rounded is no product then, which would be rounded only in the sum (see round).
+// quantize is the integer nearest x, half to even, plus a zero point, in the type of that,
+// saturated; 0 of NaN. It is bounded first: what is rounded is no product then, which would be
+// rounded only in the sum (see round).
 template <class T>
 DNN_MATH_FN T quantize(float x, T zero) {
   const float z = static_cast<float>(zero);

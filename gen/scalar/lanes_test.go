@@ -108,15 +108,15 @@ func lanesCalls(t *testing.T) (calls []*lanesCall, args [][]*Vec) {
 			a, b := lanesValues(of)
 			switch {
 			case row.Result == Quantized:
-				a, b = lanesValues(ir.F32)
-				zero := NewVec(of, a.Len())
+				x, _ := lanesValues(ir.F32)
+				zero := NewVec(of, x.Len())
 				for i := range zero.I64 {
 					zero.I64[i] = int64(i*37 + i/7)
 				}
 				if fix := Narrow(of); fix != nil {
 					fix(zero)
 				}
-				add(row, of, []ir.DType{ir.F32, of}, a, zero)
+				add(row, of, []ir.DType{ir.F32, of}, x, zero)
 			case row.Result == Target || row.Result == Reinterpret:
 				for _, to := range everyType {
 					add(row, to, []ir.DType{of}, a)
