@@ -1,4 +1,4 @@
-// What the generated kernels include: fixed-width integers, vectors of floats, half types.
+// What the generated kernels include: fixed-width integers, vectors, half types.
 // Free of the C++ library, so that kernels for several instruction sets link into one program.
 #ifndef RULES_DNN_RUNTIME_DNN_KERNEL_H_
 #define RULES_DNN_RUNTIME_DNN_KERNEL_H_
@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "runtime/dnn_index.h"
+#include "runtime/dnn_lanes.h"
 #include "runtime/dnn_math.h"
 
 // Vectors in registers, and loads and stores of them at any alignment of float.
@@ -162,9 +163,9 @@ static inline dnn_i32x4 dnn_udot(dnn_i32x4 a, dnn_i32x4 x, dnn_i32x4 y) {
 #endif
 
 // Stores the lanes kStride elements apart.
-template <int kStride, typename V>
-static inline void dnn_store_apart(float* p, V v) {
-  for (int i = 0; i < (int)(sizeof(V) / sizeof(float)); ++i) p[i * kStride] = v[i];
+template <int kStride, typename V, typename T>
+static inline void dnn_store_apart(T* p, V v) {
+  for (int i = 0; i < (int)(sizeof(V) / sizeof(T)); ++i) p[i * kStride] = v[i];
 }
 
 template <int kStride, typename V>

@@ -29,6 +29,91 @@ struct is_same<A, A> {
   static constexpr bool value = true;
 };
 
+// is_vector tells vectors, which have lanes to ask for.
+template <class S>
+struct is_vector {
+  template <class T, class = decltype(T{}[0])>
+  static constexpr bool test(int) {
+    return true;
+  }
+  template <class T>
+  static constexpr bool test(long) {
+    return false;
+  }
+  static constexpr bool value = test<S>(0);
+};
+
+// lane_of<V> is the type of a vector's lanes, and V itself of a number.
+template <class T>
+struct bare {
+  typedef T type;
+};
+template <class T>
+struct bare<T&> {
+  typedef T type;
+};
+template <class T>
+struct bare<T&&> {
+  typedef T type;
+};
+template <class V, bool kVector = is_vector<V>::value>
+struct lane {
+  typedef V T;
+};
+template <class V>
+struct lane<V, true> {
+  typedef typename bare<decltype(V{}[0])>::type T;
+};
+template <class V>
+using lane_of = typename lane<V>::T;
+
+// vector_of<T, n>::type is a vector of n lanes of type T.
+template <class T, int kLanes>
+struct vector_of {
+  typedef T type __attribute__((vector_size(sizeof(T) * kLanes)));
+};
+
+// integer_of<n, sign>::type has n bytes. with_lanes<T, V> is V with lanes of type T, and
+// unsigned_of<V> with unsigned ones of its own size.
+template <int kBytes, bool kSigned>
+struct integer_of;
+template <>
+struct integer_of<1, true> {
+  typedef int8_t type;
+};
+template <>
+struct integer_of<2, true> {
+  typedef int16_t type;
+};
+template <>
+struct integer_of<4, true> {
+  typedef int32_t type;
+};
+template <>
+struct integer_of<8, true> {
+  typedef int64_t type;
+};
+template <>
+struct integer_of<1, false> {
+  typedef uint8_t type;
+};
+template <>
+struct integer_of<2, false> {
+  typedef uint16_t type;
+};
+template <>
+struct integer_of<4, false> {
+  typedef uint32_t type;
+};
+template <>
+struct integer_of<8, false> {
+  typedef uint64_t type;
+};
+template <class T, class V>
+using with_lanes = typename vector_of<T, static_cast<int>(sizeof(V) / sizeof(lane_of<V>))>::type;
+template <class V>
+using unsigned_of = with_lanes<typename integer_of<sizeof(lane_of<V>), false>::type, V>;
+
 // lanes<V>::U holds the bits of V, a float or a vector of floats.
 template <class V>
 struct lanes {
@@ -46,8 +131,8 @@ using bits_of = typename lanes<V>::U;
 
 // broadcast is V with x in every lane.
 template <class V>
-DNN_MATH_FN V broadcast(float x) {
-  if constexpr (is_same<V, float>::value) {
+DNN_MATH_FN V broadcast(lane_of<V> x) {
+  if constexpr (is_same<V, lane_of<V>>::value) {
     return x;
   } else {
     return x - V{};
@@ -691,30 +776,58 @@ DNN_MATH_FN V pow(V x, V y) {
 template <class T>
 constexpr bool is_signed = T(-1) < T(0);
 
-// Arithmetic is on uint64_t, where it wraps; the conversion to T wraps too.
+// Arithmetic is on uint64_t, where it wraps; the conversion to T wraps too. Of vectors it is on
+// unsigned lanes.
 template <class T>
 DNN_MATH_FN T iadd(T a, T b) {
-  return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  if constexpr (is_vector<T>::value) {
+    return reinterpret_cast<T>(reinterpret_cast<unsigned_of<T>>(a) +
+                               reinterpret_cast<unsigned_of<T>>(b));
+  } else {
+    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  }
 }
 template <class T>
 DNN_MATH_FN T isub(T a, T b) {
-  return static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+  if constexpr (is_vector<T>::value) {
+    return reinterpret_cast<T>(reinterpret_cast<unsigned_of<T>>(a) -
+                               reinterpret_cast<unsigned_of<T>>(b));
+  } else {
+    return static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+  }
 }
 template <class T>
 DNN_MATH_FN T imul(T a, T b) {
-  return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  if constexpr (is_vector<T>::value) {
+    return reinterpret_cast<T>(reinterpret_cast<unsigned_of<T>>(a) *
+                               reinterpret_cast<unsigned_of<T>>(b));
+  } else {
+    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  }
 }
 template <class T>
 DNN_MATH_FN T ineg(T a) {
-  return static_cast<T>(0 - static_cast<uint64_t>(a));
+  return isub<T>(T{}, a);
 }
 template <class T>
 DNN_MATH_FN T iabs(T a) {
-  return a < T(1) && is_signed<T> ? ineg<T>(a) : a;
+  if constexpr (!is_signed<lane_of<T>>) {
+    return a;
+  } else if constexpr (is_vector<T>::value) {
+    return a < 0 ? ineg<T>(a) : a;
+  } else {
+    return a < T(1) ? ineg<T>(a) : a;
+  }
 }
 template <class T>
 DNN_MATH_FN T isign(T a) {
-  return static_cast<T>((a > T(0)) - (a < T(1) && a != T(0)));
+  if constexpr (is_vector<T>::value && is_signed<lane_of<T>>) {
+    return reinterpret_cast<T>((a < 0) - (a > 0));  // what holds is -1
+  } else if constexpr (is_vector<T>::value) {
+    return reinterpret_cast<T>(a != 0) & 1;
+  } else {
+    return static_cast<T>((a > T(0)) - (a < T(1) && a != T(0)));
+  }
 }
 template <class T>
 DNN_MATH_FN T imin(T a, T b) {
@@ -815,6 +928,21 @@ DNN_MATH_FN T saturate(F x) {
   } else {
     return x >= 1 ? static_cast<T>(x) : T(0);
   }
+}
+
+// quantize is the integer nearest x, half to even, plus a zero point, in the type of that,
+// saturated; 0 of NaN. It is bounded first: what is rounded is no product then, which would be
+// rounded only in the sum (see round).
+template <class T>
+DNN_MATH_FN T quantize(float x, T zero) {
+  const float z = static_cast<float>(zero);
+  constexpr float least = is_signed<T> ? -static_cast<float>(1 << (8 * sizeof(T) - 1)) : 0.0f;
+  constexpr float most = static_cast<float>((1 << (8 * sizeof(T) - is_signed<T>)) - 1);
+  float y = pick(x > least - z, x, least - z);
+  y = pick(y < most - z, y, most - z);
+  const float a = abs(y);
+  y = with_sign((a + 0x1p23f) - 0x1p23f, y) + z;
+  return static_cast<T>(static_cast<int32_t>(pick(x == x, y, 0.0f)));
 }
 
 // cast converts between types of numbers and bool: floats to integers truncate
@@ -1005,20 +1133,6 @@ DNN_MATH_FN float round_odd(double x) {
   if (__builtin_fabs(static_cast<double>(f)) > __builtin_fabs(x)) b--;
   return from_bits<float>(b | 1u);
 }
-
-// is_vector tells vectors, which have lanes to ask for.
-template <class S>
-struct is_vector {
-  template <class T, class = decltype(T{}[0])>
-  static constexpr bool test(int) {
-    return true;
-  }
-  template <class T>
-  static constexpr bool test(long) {
-    return false;
-  }
-  static constexpr bool value = test<S>(0);
-};
 
 // round_f16 and round_bf16 round a number, or each lane of a vector of floats, to the type and give
 // it as a float.

@@ -4,6 +4,7 @@ package cost
 
 import (
 	"math"
+	"slices"
 
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/scalar"
@@ -18,6 +19,7 @@ const (
 	perStride   = 1.5      // more, where neighbours in the loop lie on different lines
 	perStore    = 1.0      // of a vector or an element
 	perFLOP     = 0.5      // two units
+	perCast     = 1.0      // of a vector to one of another type: lanes of other sizes cross its halves
 	perBranch   = 1.0      // well predicted
 	perDivision = 3.0      // of indices, by constants
 	perLoop     = 2.0      // entry and exit
@@ -104,6 +106,9 @@ func (e *estimate) stmt(s loop.Stmt, v string, lanes int64) float64 {
 		if f, known := e.fraction(x.Cond); known {
 			return perBranch + float64(f*then) + float64((1-f)*otherwise)
 		}
+		if wholes(x) {
+			return perBranch + float64((1-edges)*then) + float64(edges*otherwise)
+		}
 		return perBranch + max(then, otherwise)
 	case loop.Tile:
 		return e.tile(e.t, x.Micro)
@@ -111,6 +116,19 @@ func (e *estimate) stmt(s loop.Stmt, v string, lanes int64) float64 {
 		return e.trips(x.Work) * perWork
 	}
 	return 0
+}
+
+// edges is the part of the times that a loop over integers runs with the conditions that it has a form without: for the last columns of a group.
+const edges = 1.0 / 4
+
+// wholes reports whether a condition is between two forms of one loop over integers.
+func wholes(x loop.If) bool {
+	if len(x.Then) != 1 || len(x.Else) != 1 {
+		return false
+	}
+	a, ok1 := x.Then[0].(loop.For)
+	b, ok2 := x.Else[0].(loop.For)
+	return ok1 && ok2 && a.Var == b.Var && a.Extent.Equal(b.Extent) && !a.Floats() && !b.Floats()
 }
 
 // fraction is the part of a variable's range in which a condition on it alone holds; false where there are others.
@@ -138,7 +156,9 @@ func (e *estimate) loop(x loop.For, lanes int64) float64 {
 	vectors := math.Floor(n / float64(x.Lanes))
 	rest := n - float64(vectors*float64(x.Lanes))
 	c := perLoop + waits(x) + float64(vectors*(perStep+e.body(x.Body, x.Var, x.Lanes)))
-	if rest > 0 {
+	if rest > 0 && x.Overlaps() {
+		c += perStep + e.body(x.Body, x.Var, x.Lanes)
+	} else if rest > 0 {
 		c += float64(rest * (perStep + e.body(x.Body, x.Var, 1)))
 	}
 	return c
@@ -175,12 +195,27 @@ func (e *estimate) expr(x te.Expr, v string, lanes int64) float64 {
 		return e.index(y.E)
 	case te.Call:
 		c := flops(y)
+		if lanes > 1 {
+			c += converts(y)
+		}
 		for _, a := range y.Args {
 			c += e.expr(a, v, lanes)
 		}
 		return c
 	case te.Select:
 		return perBranch*float64(len(y.Cond)) + max(e.expr(y.Then, v, lanes), e.expr(y.Else, v, lanes))
+	}
+	return 0
+}
+
+// converts is the cycles of a conversion of vectors, from or to integers or wide floats, and what a product of vectors of integers takes beside one
+// of floats.
+func converts(x te.Call) float64 {
+	switch {
+	case x.Fn == "cast" && !(slices.Contains(loop.Floats, x.Type) && slices.Contains(loop.Floats, x.Args[0].DType())):
+		return perCast
+	case x.Fn == "mul" && x.Type.IsInteger():
+		return perFLOP
 	}
 	return 0
 }

@@ -17,22 +17,23 @@ const copyRun = "xr"
 // evaluated once a row, and where those of the rows' points are constants, a row is a constant part, a copy, and a constant part. It is nil
 // where that gains nothing.
 func (f *follower) copied(c *stage) []loop.Stmt {
-	load, wide := converted(c.te.Results[0])
-	_, isLoad := load.(te.Load)
 	hosts := slices.ContainsFunc(f.s.Stages, func(s sched.Stage) bool { return s.At != sched.Root && s.At.Stage == c.n })
-	if !isLoad || hosts || len(c.te.Results) != 1 || !c.serial() {
+	if hosts || len(c.te.Results) != 1 || !c.serial() {
 		return nil
 	}
-	r := &row{f: f, c: c, at: len(c.sched.Loops) - 1, out: c.out[0], wide: wide}
+	r := &row{f: f, c: c, at: len(c.sched.Loops) - 1, out: c.out[0]}
 	if len(c.span(r.at).Loops) > 1 { // parts of blocks
 		r.lane, r.at = []int{r.at}, r.at-1
 	}
 	if r.at < 0 || slices.ContainsFunc(c.spans, c.roundsUp) {
 		return nil
 	}
-	r.name = c.sched.Loops[r.at].Var
-	v, above := f.flatten(c, load), []te.Within(nil)
-	var cond []te.Within
+	v, wrap := f.guardedPart(c)
+	if v == nil {
+		return nil
+	}
+	r.name, r.wrap = c.sched.Loops[r.at].Var, wrap
+	var above, cond []te.Within
 	r.otherwise = v
 	if s, guarded := v.(te.Select); guarded {
 		v, r.otherwise = s.Then, s.Else
@@ -75,6 +76,64 @@ func (f *follower) copied(c *stage) []loop.Stmt {
 	return body
 }
 
+// guardedPart is what a stage loads, and what it makes of that: nothing, a conversion, or, of an element with a guard, what else is computed from
+// numbers that are the same for all of a row. It is nil where the stage is no such copy.
+func (f *follower) guardedPart(c *stage) (te.Expr, func(te.Expr) te.Expr) {
+	load, wide := converted(c.te.Results[0])
+	if _, isLoad := load.(te.Load); isLoad {
+		return f.flatten(c, load), func(v te.Expr) te.Expr {
+			switch c, isConst := v.(te.Const); {
+			case wide == ir.Invalid:
+				return v
+			case isConst && c.Bits == 0:
+				return te.Number(wide, 0)
+			}
+			return te.Fn(wide, "cast", v)
+		}
+	}
+	whole := f.flatten(c, c.te.Results[0])
+	var part te.Expr
+	alike := true
+	te.Walk(whole, func(e te.Expr) {
+		switch x := e.(type) {
+		case te.Select:
+			alike = alike && part == nil
+			part = x
+		case te.Let:
+			alike = false
+		}
+	})
+	if part == nil || !alike || !c.sameInRows(whole) {
+		return nil, nil
+	}
+	return part, func(v te.Expr) te.Expr {
+		return te.Map(whole, func(e te.Expr) te.Expr {
+			if _, is := e.(te.Select); is {
+				return v
+			}
+			return e
+		})
+	}
+}
+
+// sameInRows reports whether all that an expression reads, but for its choice, is the same in all of the stage's innermost two loops.
+func (c *stage) sameInRows(e te.Expr) bool {
+	same := true
+	varies := func(at sym.Expr) {
+		for _, l := range c.sched.Loops[max(len(c.sched.Loops)-2, 0):] {
+			same = same && !at.Uses(l.Var)
+		}
+	}
+	outside := te.Map(e, func(x te.Expr) te.Expr {
+		if _, is := x.(te.Select); is {
+			return te.Number(x.DType(), 0)
+		}
+		return x
+	})
+	loop.ExprIndices(outside, varies)
+	return same
+}
+
 // converted is what an expression converts, and to what type; Invalid: to none.
 func converted(e te.Expr) (te.Expr, ir.DType) {
 	if c, ok := e.(te.Call); ok && c.Fn == "cast" {
@@ -98,19 +157,12 @@ type row struct {
 	out       *stored
 	to        sym.Expr // of an element
 	otherwise te.Expr
-	wide      ir.DType // to which elements are converted; Invalid: to none
+	wrap      func(te.Expr) te.Expr // what is stored of an element
 }
 
-// store stores an element, converted.
+// store stores what becomes of an element.
 func (r *row) store(to sym.Expr, v te.Expr) []loop.Stmt {
-	switch c, isConst := v.(te.Const); {
-	case r.wide == ir.Invalid:
-	case isConst && c.Bits == 0:
-		v = te.Number(r.wide, 0)
-	default:
-		v = te.Fn(r.wide, "cast", v)
-	}
-	return []loop.Stmt{loop.Store{Buf: r.out.buf, Index: to, Value: v}}
+	return []loop.Stmt{loop.Store{Buf: r.out.buf, Index: to, Value: r.wrap(v)}}
 }
 
 // inside is which of the n points all conditions hold of; false where that depends on the run.

@@ -37,7 +37,7 @@ const (
 	Tensor = 1 << 40
 
 	// FoldBytes is the size of a folded constant that needs no reason; a larger one must not
-	// exceed the constants that it is made of, so that models do not grow.
+	// exceed the constants that it is made of, or have more elements than one of them, so that models do not grow by much.
 	FoldBytes = 64 << 10
 	// FoldMost bounds any folded constant: weights of huge models stay in their files.
 	FoldMost = 256 << 20

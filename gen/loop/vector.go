@@ -5,28 +5,30 @@ import (
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
+	"rules_dnn/gen/scalar"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
 
-// Halves are the types of 16 bits in memory that are float32 in registers, and Floats all types that vectors of
-// float32 hold.
+// Halves are the types of 16 bits in memory that are float32 in registers, Floats all types that vectors of
+// float32 hold, and AllTypes those that vectors of any kind do. Bools are masks in registers.
 var (
-	Halves = []ir.DType{ir.F16, ir.BF16}
-	Floats = append([]ir.DType{ir.F32}, Halves...)
+	Halves   = []ir.DType{ir.F16, ir.BF16}
+	Floats   = append([]ir.DType{ir.F32}, Halves...)
+	AllTypes = append([]ir.DType{ir.F64, ir.Bool, ir.I8, ir.U8, ir.I16, ir.U16, ir.I32, ir.U32, ir.I64, ir.U64}, Floats...)
 )
 
-// Vectorise marks the loops that can run in vectors of float32: those whose statements store,
-// or define, what is computed from floats that lie side by side along the loop (derivative
+// Vectorise marks the loops that can run in vectors: those whose statements store,
+// or define, what is computed from numbers that lie side by side along the loop (derivative
 // 1) or are the same for all of it (derivative 0), numbers of some types. Loops inside of such a loop run the same
-// way for all lanes.
+// way for all lanes. A register has so many lanes of float32, and a loop as many as it has of the loop's widest type.
 func Vectorise(body []Stmt, lanes int64, types []ir.DType, f sym.Facts) []Stmt {
 	out := make([]Stmt, len(body))
 	for i, s := range body {
 		if x, ok := s.(For); ok {
 			n, known := x.Extent.Const()
-			if width := lanesOf(n, known, lanes); x.Lanes == 0 && width > 1 && CanVectorise(x, types, f) {
-				x.Lanes = width
+			if x.Lanes == 0 && lanes > 1 && CanVectorise(x, types, f) {
+				x.Lanes = x.lanes(n, known, lanes)
 			}
 			if x.Lanes > 0 { // by now, or as the lanes of a texel
 				out[i] = x
@@ -40,6 +42,56 @@ func Vectorise(body []Stmt, lanes int64, types []ir.DType, f sym.Facts) []Stmt {
 
 // fewLanes is the shortest vector.
 const fewLanes = 4
+
+// lanes is how many lanes the loop has, where a register has so many of float32; 0 where it has too few steps.
+func (l For) lanes(n int64, known bool, floats int64) int64 {
+	own := floats * int64(ir.F32.Size()) / Widest(l.Body)
+	if known && !l.Floats() {
+		return l.fewestSteps(n, own)
+	}
+	if width := lanesOf(n, known, own); width > 1 {
+		return width
+	}
+	return 0
+}
+
+// fewestSteps is with how many lanes, a register's or fewer, a loop of n points takes the fewest vectors, and single steps behind them.
+func (l For) fewestSteps(n, lanes int64) int64 {
+	steps := func(w int64) int64 {
+		if l.Lanes = w; n%w > 0 && l.Overlaps() {
+			return n/w + 1
+		} else if n < w {
+			return n
+		}
+		return n/w + n%w
+	}
+	best := lanes
+	for w := lanes / 2; w >= fewLanes; w /= 2 {
+		if steps(w) < steps(best) {
+			best = w
+		}
+	}
+	if n < best {
+		return 0
+	}
+	return best
+}
+
+// Widest is the size of the largest type that the statements compute with, as it is in registers.
+func Widest(body []Stmt) int64 {
+	widest := int64(1)
+	add := func(t ir.DType) {
+		if slices.Contains(Halves, t) {
+			t = ir.F32
+		}
+		widest = max(widest, int64(t.Size()))
+	}
+	Walk(body, func(s Stmt) bool {
+		Values(s, func(e te.Expr) { te.Walk(e, func(e te.Expr) { add(e.DType()) }) })
+		return true
+	})
+	return widest
+}
 
 // IsVector reports whether n lanes are one vector, whole or a part of the registers.
 func IsVector(n, lanes int64) bool { return n > 1 && lanesOf(n, true, lanes) == n }
@@ -186,12 +238,14 @@ func (v *vectoriser) expr(e te.Expr) bool {
 	case te.Select:
 		return v.same(x.Cond) && v.expr(x.Then) && v.expr(x.Else)
 	case te.Call:
-		for _, a := range x.Args {
-			if !v.expr(a) {
+		from := make([]ir.DType, len(x.Args))
+		for i, a := range x.Args {
+			if from[i] = a.DType(); !v.expr(a) {
 				return false
 			}
 		}
-		return true
+		row := scalar.Lookup(x.Fn)
+		return row != nil && row.Vectors(x.Type, from)
 	}
 	return false
 }

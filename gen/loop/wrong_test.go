@@ -23,7 +23,9 @@ const (
 	dots    = "micro m0 fma_f32x4 lane 2 x 2 row 4 k %s"
 	micro16 = "micro m0 fma_f32x8 bcast 2 x 2 from f16 row 4 k 4 by 1, 16"
 	halves  = "operand h f16[64]; result z bf16[64]"
-	image   = "result z f32[64] image [4, 4]"
+	// bytes, sums, and results of the kinds that are made of them
+	integers = "operand b u8[64]; operand s i32[64]; result p i32[64]; result q u8[64]; result r bool[64]"
+	image    = "result z f32[64] image [4, 4]"
 )
 
 // right are kernels without a mistake: those around the wrong ones below.
@@ -32,6 +34,8 @@ var right = []kernelText{
 	{"vectors", "", "for i < 16 lanes 8 {; y[task*16 + i] = f32 add(x[task*16 + i], x[task]); }", ""},
 	{"strided vectors", "", "for j < 4 {; for i < 4 lanes 4 stride 4 {; y[task*16 + j + 4*i] = x[task*16 + 4*j + i]; }; }", ""},
 	{"vectors of halves", halves, "for i < 16 lanes 8 {; var v = f16 add(h[task*16 + i], h[task]); y[task*16 + i] = f32 mul(f32 cast(v), x[i]); z[task*16 + i] = bf16 cast(v); }", ""},
+	{"vectors of wide floats", "operand d f64[64]; result z f64[64]", "for i < 16 lanes 4 {; z[task*16 + i] = f64 cast(i32 cast(f64 mul(d[i], f64 cast(x[i])))); y[task*16 + i] = x[i]; }", ""},
+	{"vectors of integers", integers, "for i < 16 lanes 8 {; var v = i32 mul(i32 cast(b[task*16 + i]), s[i]); p[task*16 + i] = v; q[task*16 + i] = u8 quantize(f32 mul(f32 cast(v), x[0]), b[0]); r[task*16 + i] = bool lt(v, s[0]); y[task*16 + i] = f32 select(bool lt(v, s[0]), x[i], f32:0); }", ""},
 	{"a tile whose loads convert", halves + "; " + micro16, "array a f32[32]; tile m0 a[0] = x[0] * h[0]; for i < 16 {; y[task*16 + i] = a[i]; z[task*16 + i] = bf16:0; }", ""},
 	{"a tile", micro, "array a f32[32]; tile m0 a[0] = x[0] * x[0]; for i < 16 {; y[task*16 + i] = a[i]; }", ""},
 	{"a tile of lanes", strings.Replace(dots, "%s", "4 by 1, 8", 1), "array a f32[16]; tile m0 a[0] = x[56] * x[32]; for i < 16 {; y[task*16 + i] = a[i]; }", ""},
@@ -122,7 +126,9 @@ var wrong = []kernelText{
 	{"a vector stored apart", "", "for i < 4 lanes 4 stride 2 {; y[task*16 + 4*i] = x[i]; }", `the loop over "i" cannot run in vectors`},
 	{"a vector that assigns to what is around", "", "var v = f32:0; for i < 16 lanes 8 {; v = x[i]; }", `the loop over "i" cannot run in vectors`},
 	{"a vector in a vector", "", "for i < 8 lanes 8 {; for j < 8 lanes 8 {; var v = x[j]; }; }", `the loop over "j" runs in vectors, as one around it does`},
-	{"a vector of wide floats", "operand d f64[64]; result z f64[64]", "for i < 16 lanes 8 {; z[task*16 + i] = d[i]; }", `the loop over "i" cannot run in vectors`},
+	{"a vector of quotients of integers", integers, "for i < 16 lanes 8 {; p[task*16 + i] = i32 div(s[i], s[0]); q[task*16 + i] = u8:0; r[task*16 + i] = bool:0; }", `the loop over "i" cannot run in vectors`},
+	{"a vector of wide functions", "operand d f64[64]; result z f64[64]", "for i < 16 lanes 4 {; z[task*16 + i] = f64 exp(d[i]); }; for i < 16 {; y[task*16 + i] = x[i]; }", `the loop over "i" cannot run in vectors`},
+	{"a zero point of another type", integers, "q[task] = u8 quantize(x[0], s[0])", `scalar function "quantize" wants an f32 and an integer of 8 or 16 bits, found (f32, i32)`},
 	{"less than no lanes", "", "for i < 16 lanes -8 {; y[task*16 + i] = x[i]; }", `the loop over "i" has vectors of -8 lanes`},
 	// Tiles.
 	{"a tile of what loads do not convert", halves + "; " + micro, "array a f32[32]; tile m0 a[0] = x[0] * h[0]", `a tile of "h", which is f16, by fma_f32x8, which wants f32`},

@@ -101,11 +101,15 @@ func (e *Env) done(k *loop.Kernel, args func() ([]*ir.Value, error)) *Lowered {
 	return &Lowered{Name: k.Anchor, Family: k.Anchor, Kernel: k, Args: args}
 }
 
-// finish makes texels of what is stored to images, and vectors of loops.
+// finish makes texels of what is stored to images, one function of what quantizes, and vectors of loops.
 func (e *Env) finish(k *loop.Kernel) {
 	fetchAhead(e.Target, k)
 	k.Body = loop.Texels(k.Body, k.Facts)
+	if e.Target.Quantizes() {
+		k.Body = quantized(k.Body)
+	}
 	if lanes := e.lanes(); lanes > 1 {
+		k.Body = withWholes(k.Body, k.Facts)
 		k.Body = loop.Vectorise(k.Body, lanes, e.Target.VectorTypes(), k.Facts)
 	}
 }

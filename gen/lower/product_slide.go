@@ -7,12 +7,15 @@ import (
 	"rules_dnn/gen/te"
 )
 
+// minSlide is the shortest line that is summed in vectors.
+const minSlide = 4
+
 // mostSums is how many sums a task keeps at most side by side.
 const mostSums = 4096
 
 // slide is the schedule of a contraction without rows, as a depthwise convolution is: a task copies what its windows read, minus the zero
-// point and in 16 bits, and adds products of one tap after the other for a whole line of the result, which compilers do in vectors. Nil where no windows
-// overlap, where lines are too long, and where only the run knows how long they are.
+// point and in 16 bits, and adds products of one tap after the other for a line of the result: in vectors that are registers where neighbours read
+// neighbours, and else in memory. Nil where no windows overlap, where lines are too long, and where only the run knows how long they are.
 func (p *product) slide(env *Env) *proposal {
 	n, known := p.column.Extent.Const()
 	if !known || n > mostSums {
@@ -42,10 +45,18 @@ func (p *product) slide(env *Env) *proposal {
 		return nil
 	}
 	c.Loops = append(c.Loops, within...)
+	lanes := sched.Loop{Kind: sched.Serial, Var: laneVar, Axis: p.column.Var}
+	w, slides := l.windowOf(p.column)
+	inRegisters := env.lanes() > 1 && n >= minSlide && (!slides || w.stride == 1)
+	if inRegisters {
+		c.Loops = append(c.Loops, lanes)
+	}
 	for i, r := range p.reduce {
 		c.Loops = append(c.Loops, sched.Loop{Kind: sched.Serial, Var: kVar(i), Axis: r.Var})
 	}
-	c.Loops = append(c.Loops, sched.Loop{Kind: sched.Serial, Var: laneVar, Axis: p.column.Var})
+	if !inRegisters {
+		c.Loops = append(c.Loops, lanes)
+	}
 	st := *p.stage
 	x := te.Expr(te.Fn(ir.I32, "cast", p.x.load))
 	if p.x.zero != nil {

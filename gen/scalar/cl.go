@@ -39,6 +39,8 @@ func (r *Row) CL(t ir.DType, from []ir.DType, lanes int64, args []string) string
 		return clCast(t, from[0], args[0])
 	case Reinterpret:
 		return "as_" + clTypes[t] + "(" + args[0] + ")"
+	case Quantized:
+		return fmt.Sprintf("dnn_saturate_%s(dnn_round_float(%s) + (float)(%s))", clTypes[t], args[0], args[1])
 	}
 	s := r.text.of(t)
 	if s == "" || len(args) != r.Arity || len(from) != r.Arity {

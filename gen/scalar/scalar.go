@@ -69,6 +69,7 @@ const (
 	Choice                  // select: a bool, then two arguments of the result's type
 	Target                  // cast: the result type is the Call's own
 	Reinterpret             // bits: the result type is the Call's own, of the argument's size
+	Quantized               // quantize: an f32 and a zero point of the result's type, an integer of 8 or 16 bits
 )
 
 // Row is a scalar function.
@@ -85,6 +86,9 @@ type Row struct {
 	Exact bool
 	// FLOPs is what one application counts for in reports and cost models.
 	FLOPs int
+
+	// lanes are the kinds of arguments whose C++ serves vectors, too. Floats are those of 64 bits: texts of f32 all do.
+	lanes Kinds
 
 	text  text  // C++
 	float impl  // evaluators over float32 (f16 and bf16 too), float64
@@ -155,6 +159,9 @@ func (r *Row) checkArgs(args []ir.DType, target ir.DType) error {
 		return fmt.Errorf("scalar function %q takes %d arguments, not %d", r.Name, r.Arity, len(args))
 	}
 	rest := args
+	if r.Result == Quantized {
+		return r.checkQuantized(args)
+	}
 	if r.Result == Choice {
 		if args[0] != ir.Bool {
 			return fmt.Errorf("scalar function %q wants bool first, found %s", r.Name, args[0])

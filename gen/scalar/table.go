@@ -5,16 +5,16 @@ import "math"
 // table is the scalar functions. Order is by theme; Table sorts by name.
 var table = []Row{
 	// Arithmetic.
-	{Name: "add", Arity: 2, Kinds: Numbers, FLOPs: 1, text: operator("+", "iadd"),
+	{Name: "add", Arity: 2, Kinds: Numbers, FLOPs: 1, lanes: Numbers, text: operator("+", "iadd"),
 		float: impl{addF32, map2(func(a, b float64) float64 { return a + b })},
 		whole: whole{i64: map2(func(a, b int64) int64 { return a + b })}},
-	{Name: "sub", Arity: 2, Kinds: Numbers, FLOPs: 1, text: operator("-", "isub"),
+	{Name: "sub", Arity: 2, Kinds: Numbers, FLOPs: 1, lanes: Numbers, text: operator("-", "isub"),
 		float: impl{subF32, map2(func(a, b float64) float64 { return a - b })},
 		whole: whole{i64: map2(func(a, b int64) int64 { return a - b })}},
-	{Name: "mul", Arity: 2, Kinds: Numbers, FLOPs: 1, text: operator("*", "imul"),
+	{Name: "mul", Arity: 2, Kinds: Numbers, FLOPs: 1, lanes: Numbers, text: operator("*", "imul"),
 		float: impl{mulF32, map2(func(a, b float64) float64 { return float64(a * b) })},
 		whole: whole{i64: map2(func(a, b int64) int64 { return a * b })}},
-	{Name: "div", Arity: 2, Kinds: Numbers, FLOPs: 1, text: operator("/", "idiv"),
+	{Name: "div", Arity: 2, Kinds: Numbers, FLOPs: 1, lanes: Floats, text: operator("/", "idiv"),
 		float: impl{map2(func(a, b float32) float32 { return a / b }), map2(func(a, b float64) float64 { return a / b })},
 		whole: whole{i64: map2(divInt), u64: unsigned(divUint)}},
 	{Name: "mod", Arity: 2, Kinds: Numbers, FLOPs: 4, text: function("mod", "dnn_math::mod", "imod"),
@@ -23,24 +23,24 @@ var table = []Row{
 	{Name: "fmod", Arity: 2, Kinds: Numbers, FLOPs: 3, text: function("fmod", "__builtin_fmod", "ifmod"),
 		float: impl{map2(fmod32), map2(math.Mod)},
 		whole: whole{i64: map2(fmodInt), u64: unsigned(modUint), closed: true}},
-	{Name: "fma", Arity: 3, Kinds: Floats, ULP: 1, FLOPs: 2, text: text{f32: "($0 * $1 + $2)", f64: "($0 * $1 + $2)"},
+	{Name: "fma", Arity: 3, Kinds: Floats, ULP: 1, FLOPs: 2, lanes: Floats, text: text{f32: "($0 * $1 + $2)", f64: "($0 * $1 + $2)"},
 		float: impl{map3(madd), map3(maddWide)}},
-	{Name: "neg", Arity: 1, Kinds: Numbers, Exact: true, FLOPs: 1, text: text{f32: "(-$0)", f64: "(-$0)", integer: "dnn_math::ineg<$T>($0)"},
+	{Name: "neg", Arity: 1, Kinds: Numbers, Exact: true, FLOPs: 1, lanes: Numbers, text: text{f32: "(-$0)", f64: "(-$0)", integer: "dnn_math::ineg<$T>($0)"},
 		float: impl{map1(func(x float32) float32 { return -x }), map1(func(x float64) float64 { return -x })},
 		whole: whole{i64: map1(func(x int64) int64 { return -x })}},
-	{Name: "abs", Arity: 1, Kinds: Numbers, Exact: true, FLOPs: 1, text: function("abs", "__builtin_fabs", "iabs"),
+	{Name: "abs", Arity: 1, Kinds: Numbers, Exact: true, FLOPs: 1, lanes: Integers, text: function("abs", "__builtin_fabs", "iabs"),
 		float: impl{map1(abs32), map1(math.Abs)},
 		whole: whole{i64: map1(absInt), u64: copyVec}},
-	{Name: "sign", Arity: 1, Kinds: Numbers, Exact: true, FLOPs: 2, text: function("sign", "dnn_math::sign", "isign"),
+	{Name: "sign", Arity: 1, Kinds: Numbers, Exact: true, FLOPs: 2, lanes: Integers, text: function("sign", "dnn_math::sign", "isign"),
 		float: impl{map1(signOf[float32]), map1(signOf[float64])},
 		whole: whole{i64: map1(signInt), u64: map1(func(x int64) int64 { return bit(x != 0) }), closed: true}},
-	{Name: "min", Arity: 2, Kinds: Numbers, Exact: true, FLOPs: 1, text: function("min", "dnn_math::min", "imin"),
+	{Name: "min", Arity: 2, Kinds: Numbers, Exact: true, FLOPs: 1, lanes: Numbers, text: function("min", "dnn_math::min", "imin"),
 		float: impl{minF32, map2(lesser[float64])},
 		whole: whole{i64: map2(lesser[int64]), u64: unsigned(func(a, b uint64) uint64 { return min(a, b) }), closed: true}},
-	{Name: "max", Arity: 2, Kinds: Numbers, Exact: true, FLOPs: 1, text: function("max", "dnn_math::max", "imax"),
+	{Name: "max", Arity: 2, Kinds: Numbers, Exact: true, FLOPs: 1, lanes: Numbers, text: function("max", "dnn_math::max", "imax"),
 		float: impl{maxF32, map2(greater[float64])},
 		whole: whole{i64: map2(greater[int64]), u64: unsigned(func(a, b uint64) uint64 { return max(a, b) }), closed: true}},
-	{Name: "reciprocal", Arity: 1, Kinds: Floats, FLOPs: 1, text: text{f32: "(1.0f / $0)", f64: "(1.0 / $0)"},
+	{Name: "reciprocal", Arity: 1, Kinds: Floats, FLOPs: 1, lanes: Floats, text: text{f32: "(1.0f / $0)", f64: "(1.0 / $0)"},
 		float: impl{map1(func(x float32) float32 { return 1 / x }), map1(func(x float64) float64 { return 1 / x })}},
 
 	// Powers, exponentials and logarithms.
@@ -89,42 +89,43 @@ var table = []Row{
 	compare("le", "<=", Numbers, le[float32], le[float64], le[int64], func(a, b uint64) bool { return a <= b }),
 	compare("gt", ">", Numbers, gt[float32], gt[float64], gt[int64], func(a, b uint64) bool { return a > b }),
 	compare("ge", ">=", Numbers, ge[float32], ge[float64], ge[int64], func(a, b uint64) bool { return a >= b }),
-	{Name: "isnan", Arity: 1, Kinds: Floats, Result: Predicate, FLOPs: 1, text: text{boolean: "($0 != $0)"},
+	{Name: "isnan", Arity: 1, Kinds: Floats, Result: Predicate, FLOPs: 1, lanes: Floats, text: text{boolean: "($0 != $0)"},
 		float: impl{test1(func(x float32) bool { return x != x }), test1(math.IsNaN)}},
 	{Name: "isinf", Arity: 1, Kinds: Floats, Result: Predicate, FLOPs: 2, text: text{boolean: "dnn_math::isinf($0)"},
 		float: impl{test1(func(x float32) bool { return abs32(x) == inf32 }), test1(func(x float64) bool { return math.IsInf(x, 0) })}},
-	{Name: "and", Arity: 2, Kinds: Bools, FLOPs: 1, text: text{boolean: "($0 & $1)"},
+	{Name: "and", Arity: 2, Kinds: Bools, FLOPs: 1, lanes: Bools, text: text{boolean: "($0 & $1)"},
 		whole: whole{i64: map2(func(a, b int64) int64 { return a & b }), closed: true}},
-	{Name: "or", Arity: 2, Kinds: Bools, FLOPs: 1, text: text{boolean: "($0 | $1)"},
+	{Name: "or", Arity: 2, Kinds: Bools, FLOPs: 1, lanes: Bools, text: text{boolean: "($0 | $1)"},
 		whole: whole{i64: map2(func(a, b int64) int64 { return a | b }), closed: true}},
-	{Name: "xor", Arity: 2, Kinds: Bools, FLOPs: 1, text: text{boolean: "($0 ^ $1)"},
+	{Name: "xor", Arity: 2, Kinds: Bools, FLOPs: 1, lanes: Bools, text: text{boolean: "($0 ^ $1)"},
 		whole: whole{i64: map2(func(a, b int64) int64 { return a ^ b }), closed: true}},
-	{Name: "not", Arity: 1, Kinds: Bools, FLOPs: 1, text: text{boolean: "(!$0)"},
+	{Name: "not", Arity: 1, Kinds: Bools, FLOPs: 1, lanes: Bools, text: text{boolean: "(!$0)"},
 		whole: whole{i64: map1(func(a int64) int64 { return a ^ 1 }), closed: true}},
 	{Name: "select", Arity: 3, Kinds: Anything, Exact: true, Result: Choice, FLOPs: 1,
-		text:  text{f32: "($0 ? $1 : $2)", f64: "($0 ? $1 : $2)", integer: "($0 ? $1 : $2)", boolean: "($0 ? $1 : $2)"},
+		lanes: Anything, text: text{f32: "($0 ? $1 : $2)", f64: "($0 ? $1 : $2)", integer: "($0 ? $1 : $2)", boolean: "($0 ? $1 : $2)"},
 		float: impl{choose[float32], choose[float64]},
 		whole: whole{i64: choose[int64], closed: true}},
 
 	// Bits.
-	{Name: "bitand", Arity: 2, Kinds: Integers, FLOPs: 1, text: text{integer: "($0 & $1)"},
+	{Name: "bitand", Arity: 2, Kinds: Integers, FLOPs: 1, lanes: Integers, text: text{integer: "($0 & $1)"},
 		whole: whole{i64: map2(func(a, b int64) int64 { return a & b }), closed: true}},
-	{Name: "bitor", Arity: 2, Kinds: Integers, FLOPs: 1, text: text{integer: "($0 | $1)"},
+	{Name: "bitor", Arity: 2, Kinds: Integers, FLOPs: 1, lanes: Integers, text: text{integer: "($0 | $1)"},
 		whole: whole{i64: map2(func(a, b int64) int64 { return a | b }), closed: true}},
-	{Name: "bitxor", Arity: 2, Kinds: Integers, FLOPs: 1, text: text{integer: "($0 ^ $1)"},
+	{Name: "bitxor", Arity: 2, Kinds: Integers, FLOPs: 1, lanes: Integers, text: text{integer: "($0 ^ $1)"},
 		whole: whole{i64: map2(func(a, b int64) int64 { return a ^ b }), closed: true}},
-	{Name: "bitnot", Arity: 1, Kinds: Integers, FLOPs: 1, text: text{integer: "(~$0)"},
+	{Name: "bitnot", Arity: 1, Kinds: Integers, FLOPs: 1, lanes: Integers, text: text{integer: "(~$0)"},
 		whole: whole{i64: map1(func(a int64) int64 { return ^a })}},
 	{Name: "shl", Arity: 2, Kinds: Integers, FLOPs: 1, text: text{integer: "dnn_math::shl<$T>($0, $1)"},
 		whole: whole{i64: map2(shl)}},
 	{Name: "shr", Arity: 2, Kinds: Integers, FLOPs: 1, text: text{integer: "dnn_math::shr<$T>($0, $1)"},
 		whole: whole{i64: map2(shr), u64: unsigned(shrUint)}},
 
-	{Name: "cast", Arity: 1, Kinds: Anything, Result: Target, text: text{
+	{Name: "cast", Arity: 1, Kinds: Anything, Result: Target, lanes: Anything, text: text{
 		f32: "dnn_math::cast<float>($0)", f64: "dnn_math::cast<double>($0)",
 		integer: "dnn_math::cast<$T>($0)", boolean: "($0 != 0)"}},
-	{Name: "bits", Arity: 1, Kinds: Numbers, Result: Reinterpret, text: text{
+	{Name: "bits", Arity: 1, Kinds: Numbers, Result: Reinterpret, lanes: Numbers, text: text{
 		f32: "dnn_math::bits<float>($0)", f64: "dnn_math::bits<double>($0)", integer: "dnn_math::bits<$T>($0)"}},
+	{Name: "quantize", Arity: 2, Result: Quantized, FLOPs: 6, text: text{integer: "dnn_math::quantize<$T>($0, $1)"}},
 }
 
 // approximation is a function of one float.
@@ -135,7 +136,7 @@ func approximation(name string, ulp float64, flops int, f32 func(float32) float3
 
 func compare(name, op string, kinds Kinds, f32 func(a, b float32) bool, f64 func(a, b float64) bool,
 	i64 func(a, b int64) bool, u64 func(a, b uint64) bool) Row {
-	r := Row{Name: name, Arity: 2, Kinds: kinds, Result: Predicate, FLOPs: 1,
+	r := Row{Name: name, Arity: 2, Kinds: kinds, Result: Predicate, FLOPs: 1, lanes: Anything,
 		text: text{boolean: "($0 " + op + " $1)"}, float: impl{test2(f32), test2(f64)},
 		whole: whole{i64: test2(i64), closed: true}}
 	if u64 != nil {

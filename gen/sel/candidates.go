@@ -255,7 +255,7 @@ func (s *side) want(v *ir.Value, l layout.Layout) {
 func (s *side) mayBlock(v *ir.Value) bool { return s.hasBlocks(v) && !s.sameBytes(v) }
 
 func (s *side) hasBlocks(v *ir.Value) bool {
-	if !s.o.Layouts || s.t.Images != nil || v.Const != nil || !slices.Contains(s.t.VectorTypes(), v.Type) || len(v.Shape) < 3 || !s.blocked.Fits(v.Shape) {
+	if !s.o.Layouts || s.t.Images != nil || v.Const != nil || !slices.Contains(s.t.BlockedTypes(), v.Type) || len(v.Shape) < 3 || !s.blocked.Fits(v.Shape) {
 		return false
 	}
 	n, _ := v.Shape[channelAxis].Const()

@@ -53,14 +53,27 @@ func (t *Target) Views() bool { return t.OpenCL == nil }
 // the host program is another printer's.
 func (t *Target) Versions() bool { return t.Language() == "cpp" }
 
-// VectorTypes are the types in memory of what kernels compute in vectors of float32: where the language's loads and stores of vectors
-// convert, those of 16 bits, too.
+// VectorTypes are the types of what kernels compute in vectors.
 func (t *Target) VectorTypes() []ir.DType {
+	if t.Language() == "cpp" {
+		return []ir.DType{
+			ir.F32, ir.F16, ir.BF16, ir.F64, ir.Bool, ir.I8, ir.U8, ir.I16, ir.U16, ir.I32, ir.U32, ir.I64, ir.U64,
+		}
+	}
+	return []ir.DType{ir.F32}
+}
+
+// BlockedTypes are the types of values that may be stored in blocks of channels, of as many as a vector of float32 has lanes: where the language's
+// loads and stores of vectors convert, those of 16 bits, too.
+func (t *Target) BlockedTypes() []ir.DType {
 	if t.Language() == "cpp" {
 		return []ir.DType{ir.F32, ir.F16, ir.BF16}
 	}
 	return []ir.DType{ir.F32}
 }
+
+// Quantizes reports whether kernels have rounding, zero point and saturation as one function.
+func (t *Target) Quantizes() bool { return t.Language() == "cpp" }
 
 // LoadsConvert reports whether registers of elements of 16 bits become floats at little more than the cost of their load. Where register tiles are
 // assembly, they do not: what is packed for those is float32.

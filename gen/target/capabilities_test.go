@@ -32,21 +32,24 @@ func TestCapabilities(t *testing.T) {
 	assert.Empty(t, (&Target{CPU: "arm64", VectorBits: 128}).Baseline())
 }
 
-// TestHalves: where vectors hold floats of 16 bits, and where loads of tiles convert them.
+// TestHalves: what vectors hold, which values are stored in blocks of them, and where loads of tiles convert floats of 16 bits.
 func TestHalves(t *testing.T) {
 	for _, c := range []struct {
 		chip     Target
 		vectors  int // types
+		blocked  int // types
 		converts []ir.DType
 	}{
-		{Target{CPU: "x86_64", VectorBits: 128}, 3, nil},
-		{Target{CPU: "x86_64", VectorBits: 256, CPUFeatures: []string{"avx2"}}, 3, []ir.DType{ir.BF16}},
-		{Target{CPU: "x86_64", VectorBits: 512, CPUFeatures: []string{"avx512f", "f16c"}}, 3, []ir.DType{ir.F16, ir.BF16}},
-		{Target{CPU: "arm64", VectorBits: 128}, 3, nil},
-		{Target{CPU: "hexagon", VectorBits: 1024}, 1, nil},
-		{Target{CPU: "opencl", VectorBits: 128, OpenCL: &OpenCL{}}, 1, nil},
+		{Target{CPU: "x86_64", VectorBits: 128}, 13, 3, nil},
+		{Target{CPU: "x86_64", VectorBits: 256, CPUFeatures: []string{"avx2"}}, 13, 3, []ir.DType{ir.BF16}},
+		{Target{CPU: "x86_64", VectorBits: 512, CPUFeatures: []string{"avx512f", "f16c"}}, 13, 3, []ir.DType{ir.F16, ir.BF16}},
+		{Target{CPU: "arm64", VectorBits: 128}, 13, 3, nil},
+		{Target{CPU: "hexagon", VectorBits: 1024}, 1, 1, nil},
+		{Target{CPU: "opencl", VectorBits: 128, OpenCL: &OpenCL{}}, 1, 1, nil},
 	} {
 		assert.Len(t, c.chip.VectorTypes(), c.vectors, "%+v", c.chip)
+		assert.Len(t, c.chip.BlockedTypes(), c.blocked, "%+v", c.chip)
+		assert.Equal(t, c.vectors > 1, c.chip.Quantizes(), "%+v", c.chip)
 		for _, d := range []ir.DType{ir.F16, ir.BF16, ir.F32, ir.F64, ir.I8} {
 			assert.Equal(t, slices.Contains(c.converts, d), c.chip.LoadsConvert(d), "%+v %s", c.chip, d)
 		}

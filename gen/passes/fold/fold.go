@@ -3,7 +3,8 @@
 // Nodes whose operands are all constants run in the interpreter; integer results
 // whose elements shape inference knows become constants although their operands
 // are none (Shape of a static tensor). Nodes that would make the model much larger
-// (Expand, ConstantOfShape) or that take long for their size stay (package limit).
+// (Expand, ConstantOfShape) or that take long for their size stay (package limit). Those that give as many elements
+// as a constant has, of a wider type, are folded: weights that DequantizeLinear makes are to be constants for kernels.
 // Shapes must be inferred before.
 package fold
 
@@ -219,10 +220,11 @@ func results(n *ir.Node, m *ops.Meaning, in interp.Interp, operands []*ir.Tensor
 
 // worthwhile reports whether the results are small enough.
 func worthwhile(n *ir.Node, m *ops.Meaning) bool {
-	operands := int64(0)
+	operands, elements := int64(0), int64(0)
 	for _, v := range n.Inputs {
 		if v != nil {
 			operands += v.Const.Len() * int64(v.Const.Type.Size())
+			elements = max(elements, v.Const.Len())
 		}
 	}
 	most := min(max(limit.FoldBytes, operands), limit.FoldMost)
@@ -234,7 +236,8 @@ func worthwhile(n *ir.Node, m *ops.Meaning) bool {
 			s := m.Stages[src.N]
 			dims, ok := s.Shape().Static()
 			size, err := ir.Len(dims)
-			if !ok || err != nil || size > most/int64(s.Results[src.Part].DType().Size()) {
+			bytes := int64(s.Results[src.Part].DType().Size())
+			if !ok || err != nil || size > limit.FoldMost/bytes || size > max(most/bytes, elements) {
 				return false
 			}
 		}

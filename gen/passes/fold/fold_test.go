@@ -179,3 +179,24 @@ func TestNothingToFold(t *testing.T) {
 	require.False(t, changed)
 	require.Equal(t, before, text(t, g))
 }
+
+// TestWeights: a conversion of more bytes than a constant needs no reason for is folded, as it has no more elements than the constant; what
+// extends one stays.
+func TestWeights(t *testing.T) {
+	for lines, folded := range map[string]bool{
+		"  input %k i8[200, 200]\n  input %l f32[]\n  input %x f32[200, 200]\n  %v f32[200, 200] = DequantizeLinear.13(%k, %l)\n  %y f32[200, 200] = MatMul.13(%x, %v)\n":               true,
+		"  input %k i8[200, 200]\n  input %l f32[200]\n  input %x f32[200, 200]\n  %v f32[200, 200] = DequantizeLinear.13(%k, %l) {axis = 0}\n  %y f32[200, 200] = MatMul.13(%x, %v)\n": true,
+		"  input %k f32[1, 20000]\n  input %l f32[4, 1]\n  input %x f32[4, 20000]\n  %v f32[4, 20000] = Add.14(%k, %l)\n  %y f32[4, 20000] = Mul.14(%x, %v)\n":                          false,
+	} {
+		g := graph(t, lines+"  output %y\n")
+		for _, v := range g.Inputs[:2] {
+			dims, _ := v.Static()
+			v.Const = ir.NewTensor(v.Type, dims...)
+		}
+		g.Inputs = g.Inputs[2:]
+		changed, err := fold.Run(g)
+		require.NoError(t, err)
+		require.Equal(t, folded, changed, lines)
+		require.Equal(t, folded, g.Nodes[len(g.Nodes)-1].Inputs[1].Const != nil, lines)
+	}
+}

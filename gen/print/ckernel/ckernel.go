@@ -20,8 +20,8 @@ type Dialect interface {
 	IndexType() string
 	// Type is the type of variables of an element type, in vectors of so many lanes; 0: a scalar.
 	Type(t ir.DType, lanes int64) string
-	// Broadcast is a vector with a float in every lane.
-	Broadcast(x string, lanes int64) string
+	// Broadcast is a vector with a number of a type in every lane.
+	Broadcast(t ir.DType, x string, lanes int64) string
 	// Literal is a constant, so that its type is exact.
 	Literal(c te.Const) string
 	// Load and Store read and write the elements of an access.
@@ -51,6 +51,12 @@ type Claimer interface {
 type Grouper interface {
 	// Barrier is a statement in which the items of a group wait for each other.
 	Barrier() string
+}
+
+// Vectorer is a dialect whose vectors depend on the loop that runs in them.
+type Vectorer interface {
+	// Vectors is the dialect within such a loop.
+	Vectors(body []loop.Stmt) Dialect
 }
 
 // Looper is a dialect that writes some loops in a way of its own.

@@ -27,11 +27,11 @@ type exprs struct {
 	lane  string
 }
 
-func (p exprs) broadcast(text string) string {
+func (p exprs) broadcast(t ir.DType, text string) string {
 	if p.lanes == 0 {
 		return text
 	}
-	return p.d.Broadcast(text, p.lanes)
+	return p.d.Broadcast(t, text, p.lanes)
 }
 
 func (p exprs) index(e sym.Expr) string { return cexpr.Under(e, Variable, p.facts) }
@@ -71,7 +71,7 @@ func (p exprs) within(w te.Within) string {
 func (p exprs) value(e te.Expr) (string, error) {
 	switch x := e.(type) {
 	case te.Const:
-		return p.broadcast(p.d.Literal(x)), nil
+		return p.broadcast(x.Type, p.d.Literal(x)), nil
 	case te.Index:
 		return "(" + p.d.Type(x.Type, 0) + ")" + p.index(x.E), nil
 	case loop.Ref:
@@ -81,7 +81,7 @@ func (p exprs) value(e te.Expr) (string, error) {
 		if a.Lanes > 0 {
 			return p.d.Load(a), nil
 		}
-		return p.broadcast(p.d.Load(a)), nil
+		return p.broadcast(x.DType(), p.d.Load(a)), nil
 	case te.Select:
 		return p.choice(x)
 	case te.Call:
@@ -132,7 +132,7 @@ func (p exprs) call(x te.Call) (string, error) {
 		return "", fmt.Errorf("no scalar function %q", x.Fn)
 	}
 	if known, is := certain(x); is {
-		return strconv.FormatBool(known), nil
+		return p.broadcast(ir.Bool, strconv.FormatBool(known)), nil
 	}
 	args := make([]string, len(x.Args))
 	for i, a := range x.Args {

@@ -126,12 +126,20 @@ func (w *Kernel) For(x loop.For) {
 }
 
 // vectorLoop prints a loop whose steps are vectors, and one over the rest where they do not
-// fill the extent.
+// fill the extent, or a last vector that overlaps the one before.
 func (w *Kernel) vectorLoop(x loop.For) {
 	n, isConst := x.Extent.Const()
 	t := w.d.IndexType()
 	if isConst && n%x.Lanes == 0 {
 		w.Block(fmt.Sprintf("for (%s %s = 0; %s < %d; %s += %d)", t, x.Var, x.Var, n, x.Var, x.Lanes), func() { w.vectorBody(x) })
+		return
+	}
+	if x.Overlaps() {
+		step, last := x.Var+"_step", n-x.Lanes
+		w.Block(fmt.Sprintf("for (%s %s = 0; %s < %d; %s += %d)", t, step, step, n, step, x.Lanes), func() {
+			w.Line("const %s %s = %s < %d ? %s : %d;", t, x.Var, step, last, step, last)
+			w.vectorBody(x)
+		})
 		return
 	}
 	w.Line("{")
@@ -147,6 +155,9 @@ func (w *Kernel) vectorLoop(x loop.For) {
 func (w *Kernel) vectorBody(x loop.For) {
 	saved := w.exprs
 	w.exprs.lane, w.exprs.lanes = x.Var, x.Lanes
+	if v, ok := w.d.(Vectorer); ok {
+		w.exprs.d = v.Vectors(x.Body)
+	}
 	w.Statements(x.Body)
 	w.exprs = saved
 }

@@ -8,6 +8,7 @@ package cpp
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"rules_dnn/gen/ir"
@@ -42,27 +43,44 @@ func Local(t ir.DType) string {
 }
 
 // dialect is C++ with GNU vectors.
-type dialect struct{}
+type dialect struct {
+	// mask is the type of lanes of bools, in a loop of vectors: as wide as the widest type there.
+	mask ir.DType
+}
+
+// masks are signed integers by their size.
+var masks = map[int64]ir.DType{1: ir.I8, 2: ir.I16, 4: ir.I32, 8: ir.I64}
+
+func (dialect) Vectors(body []loop.Stmt) ckernel.Dialect { return dialect{masks[loop.Widest(body)]} }
 
 func (dialect) Name() string      { return "C++" }
 func (dialect) IndexType() string { return "int64_t" }
 
-func (dialect) Type(t ir.DType, lanes int64) string {
-	if lanes > 0 {
+func (d dialect) Type(t ir.DType, lanes int64) string {
+	switch {
+	case lanes == 0:
+		return Local(t)
+	case t == ir.Bool:
+		t = d.mask
+	case slices.Contains(loop.Floats, t) && lanes >= 4:
 		return fmt.Sprintf("dnn_f32x%d", lanes)
 	}
-	return Local(t)
+	return fmt.Sprintf("dnn_vec<%s, %d>", Local(t), lanes)
 }
 
-func (d dialect) Broadcast(x string, lanes int64) string {
-	return "dnn_math::broadcast<" + d.Type(ir.F32, lanes) + ">(" + x + ")"
+func (d dialect) Broadcast(t ir.DType, x string, lanes int64) string {
+	fn := "broadcast"
+	if t == ir.Bool {
+		fn = "same_mask"
+	}
+	return "dnn_math::" + fn + "<" + d.Type(t, lanes) + ">(" + x + ")"
 }
 
 func (dialect) Literal(c te.Const) string { return Literal(c) }
 
 func (d dialect) Load(a ckernel.Access) string {
 	if a.Lanes > 0 {
-		return fmt.Sprintf("dnn_load%s<%s>(%s + %s)", inMemory(a.Buf), d.Type(ir.F32, a.Lanes), a.Buf.Name, a.Index)
+		return fmt.Sprintf("dnn_load%s<%s>(%s + %s)", inMemory(a.Buf), d.Type(a.Buf.Type, a.Lanes), a.Buf.Name, a.Index)
 	}
 	at := fmt.Sprintf("%s[%s]", a.Buf.Name, strip(a.Index))
 	if conv := fromHalf[a.Buf.Type]; conv != "" && !a.Buf.Local {
@@ -73,6 +91,9 @@ func (d dialect) Load(a ckernel.Access) string {
 
 // inMemory is the part of a function's name that tells which type its vectors have in memory.
 func inMemory(b *loop.Buffer) string {
+	if b.Type == ir.Bool {
+		return "_bool"
+	}
 	if b.Local || b.Type != ir.F16 && b.Type != ir.BF16 {
 		return ""
 	}
@@ -97,12 +118,18 @@ func (dialect) Claim(a ckernel.Access) string {
 	return fmt.Sprintf("__builtin_prefetch(%s + %s, 1);", a.Buf.Name, a.Index)
 }
 
-func (dialect) Call(x te.Call, args []string, lanes int64) (string, error) {
+func (d dialect) Call(x te.Call, args []string, lanes int64) (string, error) {
 	row := ckernel.Row(x)
-	if lanes > 0 && row.Result == scalar.Target && x.Type == ir.F32 {
-		return args[0], nil // vectors hold floats
+	text := ""
+	if lanes > 0 {
+		from := make([]ir.DType, len(x.Args))
+		for i, a := range x.Args {
+			from[i] = a.DType()
+		}
+		text = row.CLanes(func(t ir.DType) string { return d.Type(t, lanes) }, x.Type, from, args)
+	} else {
+		text = row.C(x.Type, args)
 	}
-	text := row.C(x.Type, args)
 	if fn := roundHalf[x.Type]; fn != "" && row.Result != scalar.Target && !row.Exact {
 		text = fn + "(" + text + ")" // each operation rounds to its type
 	}

@@ -14,11 +14,11 @@ import (
 // dialect is C without vectors: those of integers are the compiler's to find, and floats have none.
 type dialect struct{}
 
-func (dialect) Name() string                       { return "C" }
-func (dialect) IndexType() string                  { return "dnn_index" }
-func (dialect) Type(t ir.DType, _ int64) string    { return cpp.Local(t) }
-func (dialect) Broadcast(x string, _ int64) string { return x }
-func (dialect) Literal(c te.Const) string          { return cpp.Literal(c) }
+func (dialect) Name() string                                   { return "C" }
+func (dialect) IndexType() string                              { return "dnn_index" }
+func (dialect) Type(t ir.DType, _ int64) string                { return cpp.Local(t) }
+func (dialect) Broadcast(_ ir.DType, x string, _ int64) string { return x }
+func (dialect) Literal(c te.Const) string                      { return cpp.Literal(c) }
 
 func (dialect) Load(a ckernel.Access) string {
 	at := fmt.Sprintf("%s[%s]", a.Buf.Name, ckernel.Strip(a.Index))

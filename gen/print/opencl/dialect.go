@@ -32,8 +32,8 @@ func (dialect) IndexType() string { return "dnn_index" }
 
 func (dialect) Type(t ir.DType, lanes int64) string { return scalar.CLType(t, lanes) }
 
-func (dialect) Broadcast(x string, lanes int64) string {
-	return "(" + scalar.CLType(ir.F32, lanes) + ")(" + x + ")"
+func (dialect) Broadcast(t ir.DType, x string, lanes int64) string {
+	return "(" + scalar.CLType(t, lanes) + ")(" + x + ")"
 }
 
 // Load reads a whole texel where lanes move along it, and else a lane of one.

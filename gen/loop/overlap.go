@@ -1,0 +1,46 @@
+package loop
+
+import (
+	"slices"
+
+	"rules_dnn/gen/te"
+)
+
+// Overlaps reports whether the steps of a loop of vectors that fill no vector are computed by one that ends with the loop, again with some
+// of those before: of numbers other than floats, where nothing that the loop stores is read in it.
+func (l For) Overlaps() bool {
+	n, known := l.Extent.Const()
+	if !known || l.Lanes < 2 || n < l.Lanes || n%l.Lanes == 0 {
+		return false
+	}
+	stored := map[*Buffer]bool{}
+	Walk(l.Body, func(s Stmt) bool {
+		if x, ok := s.(Store); ok {
+			stored[x.Buf] = true
+		}
+		return true
+	})
+	again := true
+	Walk(l.Body, func(s Stmt) bool {
+		Values(s, func(e te.Expr) {
+			te.Walk(e, func(e te.Expr) {
+				m, isMem := e.(Mem)
+				again = again && !(isMem && stored[m.Buf])
+			})
+		})
+		return again
+	})
+	return again && !l.Floats()
+}
+
+// Floats reports whether the loop computes with nothing but floats of 32 bits or fewer.
+func (l For) Floats() bool {
+	floats := true
+	Walk(l.Body, func(s Stmt) bool {
+		Values(s, func(e te.Expr) {
+			te.Walk(e, func(e te.Expr) { floats = floats && slices.Contains(Floats, e.DType()) })
+		})
+		return floats
+	})
+	return floats
+}

@@ -1,0 +1,46 @@
+package loop_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
+)
+
+// TestLanes: a loop has as many lanes as a register of 8 floats has of its widest type, or fewer where more would leave more single steps.
+func TestLanes(t *testing.T) {
+	for _, c := range []struct {
+		what, head, body string
+		types            []ir.DType
+		want             int64
+	}{
+		{"floats", "", "for i < 16 {; y[i] = x[i]; }", loop.AllTypes, 8},
+		{"floats with a rest", "", "for i < 20 {; y[i] = x[i]; }", loop.AllTypes, 8},
+		{"half a register", "", "for i < 4 {; y[i] = x[i]; }", loop.AllTypes, 4},
+		{"too few", "", "for i < 3 {; y[i] = x[i]; }", loop.AllTypes, 0},
+		{"halves", "operand h f16[64]; result z f16[64]", "for i < 16 {; z[i] = h[i]; }", loop.AllTypes, 8},
+		{"bytes", "operand h u8[64]; result z u8[64]", "for i < 64 {; z[i] = u8 max(h[i], u8:3); }", loop.AllTypes, 32},
+		{"bytes in fewer steps", "operand h u8[64]; result z u8[64]", "for i < 56 {; z[i] = h[i]; }", loop.AllTypes, 32},
+		{"bytes of which some are read again", "operand h u8[64]; result z u8[64]", "for i < 56 {; z[i] = u8 add(h[i], z[i]); }", loop.AllTypes, 8},
+		{"sums of a short line", "operand h u8[64]; result z i32[64]", "for i < 7 {; z[i] = i32 cast(h[i]); }", loop.AllTypes, 4},
+		{"bytes of a known number", "operand h u8[64]; result z u8[64]", "for i < 48 {; z[i] = u8 add(h[i], z[i]); }", loop.AllTypes, 16},
+		{"bytes of any number", "operand h u8[64]; result z u8[64]", "for i < N {; z[i] = h[i]; }", loop.AllTypes, 32},
+		{"few bytes", "operand h u8[64]; result z u8[64]", "for i < 4 {; z[i] = h[i]; }", loop.AllTypes, 4},
+		{"bools", "operand h bool[64]; result z bool[64]", "for i < 64 {; z[i] = bool not(h[i]); }", loop.AllTypes, 32},
+		{"shorts", "operand h i16[64]; result z u8[64]", "for i < 64 {; z[i] = u8 cast(h[i]); }", loop.AllTypes, 16},
+		{"bytes and sums", "operand h u8[64]; result z i32[64]", "for i < 64 {; z[i] = i32 add(i32 cast(h[i]), z[i]); }", loop.AllTypes, 8},
+		{"wide integers", "operand h i64[64]; result z i64[64]", "for i < 64 {; z[i] = i64 add(h[i], h[0]); }", loop.AllTypes, 4},
+		{"a comparison of wide floats", "operand h f64[64]; result z bool[64]", "for i < 64 {; z[i] = bool lt(h[i], h[0]); }", loop.AllTypes, 4},
+		{"types that the chip has no vectors of", "operand h u8[64]; result z u8[64]", "for i < 64 {; z[i] = h[i]; }", loop.Floats, 0},
+		{"quotients", "operand h i32[64]; result z i32[64]", "for i < 64 {; z[i] = i32 div(h[i], i32:3); }", loop.AllTypes, 0},
+		{"a loaded index", "operand h i64[64]; result z f32[64]", "for i < 64 {; bind g = h[i] in 0..63; z[i] = x[g]; }", loop.AllTypes, 0},
+	} {
+		k, err := loop.Parse(kernelText{head: c.head, body: c.body}.text())
+		require.NoError(t, err, c.what)
+		got := loop.Vectorise(k.Body, 8, c.types, k.Facts)
+		assert.Equal(t, c.want, got[0].(loop.For).Lanes, c.what)
+	}
+}

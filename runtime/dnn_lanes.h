@@ -1,0 +1,140 @@
+// Vectors of any type of numbers: conversions and choices, lane by lane as dnn_math.h's functions
+// of numbers. A vector of bool is a mask: signed integers, each 0 or -1.
+#ifndef RULES_DNN_RUNTIME_DNN_LANES_H_
+#define RULES_DNN_RUNTIME_DNN_LANES_H_
+
+#include <stdint.h>
+
+#include "runtime/dnn_math.h"
+
+// A vector of so many lanes.
+template <class T, int kLanes>
+using dnn_vec = typename dnn_math::vector_of<T, kLanes>::type;
+
+namespace dnn_math {
+
+template <class T>
+constexpr bool is_float = is_same<T, float>::value || is_same<T, double>::value;
+
+// convert_lanes converts lanes as a C cast does. Lanes become twice or half as wide at a time: of
+// more GCC converts one after the other.
+template <class V, class S>
+DNN_MATH_FN V convert_lanes(S x) {
+  typedef lane_of<V> T;
+  typedef lane_of<S> F;
+  constexpr int to = sizeof(T), from = sizeof(F);
+  if constexpr (is_same<T, F>::value) {
+    return x;
+  } else if constexpr (is_float<T> && !is_float<F> && from < to) {
+    typedef with_lanes<typename integer_of<to, true>::type, S> I;
+    return __builtin_convertvector(convert_lanes<I>(x), V);
+  } else if constexpr (!is_float<T> && !is_float<F> && (to > 2 * from || from > 2 * to)) {
+    constexpr int step = to > from ? 2 * from : from / 2;
+    typedef with_lanes<typename integer_of<step, is_signed<F>>::type, S> I;
+    return convert_lanes<V>(__builtin_convertvector(x, I));
+  } else {
+    return __builtin_convertvector(x, V);
+  }
+}
+
+// mask is a mask with lanes of other widths.
+template <class M, class C>
+DNN_MATH_FN M mask(C c) {
+  if constexpr (sizeof(M) == sizeof(C)) {
+    return reinterpret_cast<M>(c);
+  } else {
+    return convert_lanes<M>(
+        reinterpret_cast<with_lanes<typename integer_of<sizeof(lane_of<C>), true>::type, C>>(c));
+  }
+}
+
+// same_mask has one truth in all lanes.
+template <class M>
+DNN_MATH_FN M same_mask(bool b) {
+  return M{} - static_cast<lane_of<M>>(b);
+}
+
+// choose is x where the mask holds, else y.
+template <class C, class V>
+DNN_MATH_FN V choose(C c, V x, V y) {
+  typedef with_lanes<typename integer_of<sizeof(lane_of<V>), true>::type, V> M;
+  return mask<M>(c) ? x : y;
+}
+
+// bounded is x between numbers that its type has; NaN gives the least.
+template <class V>
+DNN_MATH_FN V bounded(V x, V least, V most) {
+  x = x > least ? x : least;
+  return x < most ? x : most;
+}
+
+// saturate_lanes truncates floats to integers, saturated; NaN gives 0.
+template <class V, class S>
+DNN_MATH_FN V saturate_lanes(S x) {
+  typedef lane_of<V> T;
+  typedef lane_of<S> F;
+  constexpr int bits = 8 * sizeof(T) - is_signed<T>;
+  if constexpr (sizeof(T) < 4) {
+    constexpr F most = static_cast<F>((1 << bits) - 1), least = is_signed<T> ? -most - 1 : F(0);
+    typedef with_lanes<int32_t, S> I;
+    const S number = x == x ? x : S{};
+    return convert_lanes<V>(
+        __builtin_convertvector(bounded(number, broadcast<S>(least), broadcast<S>(most)), I));
+  } else {
+    constexpr F limit = static_cast<F>(uint64_t{1} << (bits - 1)) * 2;
+    constexpr T most = static_cast<T>(~uint64_t{0} >> (64 - bits));
+    const auto large = x >= limit, inside = (x < limit) & (is_signed<T> ? x >= -limit : x >= F(1));
+    const V y = __builtin_convertvector(inside ? x : S{}, V);  // of others it is undefined
+    const V beyond = choose(large, broadcast<V>(most), V{});
+    if constexpr (is_signed<T>) {
+      return choose(inside, y, choose(x < -limit, broadcast<V>(static_cast<T>(~most)), beyond));
+    } else {
+      return choose(inside, y, beyond);
+    }
+  }
+}
+
+// cast_lanes converts between types of numbers as cast does.
+template <class V, class S>
+DNN_MATH_FN V cast_lanes(S x) {
+  if constexpr (is_float<lane_of<S>> && !is_float<lane_of<V>>) {
+    return saturate_lanes<V>(x);
+  } else {
+    return convert_lanes<V>(x);
+  }
+}
+
+// quantize_lanes is quantize.
+template <class V, class F>
+DNN_MATH_FN V quantize_lanes(F x, V zero) {
+  typedef lane_of<V> T;
+  typedef with_lanes<int32_t, V> I;
+  constexpr float most = static_cast<float>((1 << (8 * sizeof(T) - is_signed<T>)) - 1);
+  constexpr float least = is_signed<T> ? -most - 1.0f : 0.0f;
+  const F z = convert_lanes<F>(zero), y = bounded(x, least - z, most - z), a = abs(y);
+  const F sum = with_sign((a + 0x1p23f) - 0x1p23f, y) + z;
+  return convert_lanes<V>(__builtin_convertvector(x == x ? sum : F{}, I));
+}
+
+}  // namespace dnn_math
+
+// Bools in memory, which are a mask in registers.
+template <typename M>
+static inline M dnn_load_bool(const bool* p) {
+  dnn_math::with_lanes<int8_t, M> b;
+  __builtin_memcpy(&b, p, sizeof b);
+  return dnn_math::mask<M>(b != 0);
+}
+
+template <typename M>
+static inline void dnn_store_bool(bool* p, M m) {
+  const auto b = dnn_math::convert_lanes<dnn_math::with_lanes<int8_t, M>>(m) & 1;
+  __builtin_memcpy(p, &b, sizeof b);
+}
+
+template <int kStride, typename M>
+static inline void dnn_store_bool_apart(bool* p, M m) {
+  for (int i = 0; i < (int)(sizeof(M) / sizeof(m[0])); ++i) p[i * kStride] = m[i] != 0;
+}
+
+#endif  // RULES_DNN_RUNTIME_DNN_LANES_H_
