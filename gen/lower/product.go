@@ -86,7 +86,7 @@ func newProduct(b *block.Block, env *Env) *product {
 		return nil
 	}
 	for x := range m.factors {
-		if p.take(m.roles(x)); p.column.Var != "" && p.row.Var != "" {
+		if p.take(m.roles(x)); p.column.Var != "" && p.row.Var != "" && p.suits(rows[0]) {
 			return p.choose(env, rows)
 		}
 	}
@@ -103,14 +103,20 @@ func rowMajor(b *block.Block, lay Layouts) bool {
 	return !slices.ContainsFunc(slices.Concat(b.Operands, b.Results), func(v *ir.Value) bool { return lay(v) != layout.RowMajor })
 }
 
-// instructions are those that may compute products: of floats where none of them is a constant, whose packing is a contraction's choice,
-// and of bytes.
+// suits reports whether constants are where tiles of floats may have them. Packing weights that are lanes is a contraction's choice; as
+// rows they are those of a convolution of fewer channels than a register has lanes, most of which a contraction would leave empty.
+func (p *product) suits(row *instr.Row) bool {
+	n, known := p.row.Extent.Const()
+	return p.sum() != ir.F32 || !p.w.constant && (!p.x.constant || known && n < row.Lanes)
+}
+
+// instructions are those that may compute products of floats, and of bytes.
 func instructions(m *match, t *target.Target) []*instr.Row {
 	for _, f := range m.factors {
 		switch {
 		case !m.fixedDefault(f):
 			return nil
-		case m.sum() == ir.F32 && (f.zero != nil || f.constant):
+		case m.sum() == ir.F32 && f.zero != nil:
 			return nil
 		case m.sum() == ir.I32 && (f.load.Type.Size() != 1 || !f.load.Type.IsInteger()):
 			return nil
@@ -153,8 +159,8 @@ func (p *product) choose(env *Env, rows []*instr.Row) *product {
 	}
 	p.findWindows()
 	p.findGroup()
-	p.packX = p.x.constant || !p.readsX()
-	if n, known := p.row.Extent.Const(); known && n < minProductRows && p.sum() == ir.F32 {
+	p.packX = p.x.constant && p.sum() != ir.F32 || !p.readsX()
+	if n, known := p.row.Extent.Const(); known && n*p.overlap() < minProductRows && p.sum() == ir.F32 {
 		return nil
 	}
 	columns := usual(p.column.Extent)
@@ -177,7 +183,7 @@ func (p *product) choose(env *Env, rows []*instr.Row) *product {
 	return p
 }
 
-// minProductRows is how many rows must share what a task packs.
+// minProductRows is how many rows, and windows that overlap, must share what a task packs.
 const minProductRows = 4
 
 // tilesOfTask are those that share what a task packs: tasks are as even as tiles allow.
