@@ -186,6 +186,9 @@ func (v *vectoriser) expr(e te.Expr) bool {
 	case te.Select:
 		return v.same(x.Cond) && v.expr(x.Then) && v.expr(x.Else)
 	case te.Call:
+		if Uniform(x, v.lane) {
+			return true
+		}
 		for _, a := range x.Args {
 			if !v.expr(a) {
 				return false

@@ -33,7 +33,7 @@ func Generic(b *block.Block, env *Env) (*Lowered, error) {
 	k := &loop.Kernel{Anchor: genericAnchor, Buffers: append(append([]*loop.Buffer{}, n.in...), n.out...)}
 	grid, inner := n.splitTasks()
 	k.Grid, k.Body = grid, n.run(n.reorder(inner))
-	if len(n.trimmed) > 0 {
+	if n.trims {
 		k.Anchor = windowAnchor
 	}
 	k.Syms, k.Facts = symbolsOf(k, env.Symbols), n.facts
@@ -50,6 +50,9 @@ func (n *nest) splitTasks() (grid, inner []te.Axis) {
 	last, chunk := len(n.axes)-1-short, n.chunk(elements)
 	tasks, taken := sym.Const(1), 0
 	for taken < last && !sym.AtLeast(tasks, n.target.Tasks, n.facts) {
+		if few := n.few(taken); few > 1 && taken > 0 {
+			return n.splitFew(taken, few)
+		}
 		tasks = sym.Mul(tasks, n.axes[taken].Extent)
 		taken++
 	}
@@ -58,6 +61,37 @@ func (n *nest) splitTasks() (grid, inner []te.Axis) {
 		return grid, inner
 	}
 	return n.splitChunks(grid, inner, chunk)
+}
+
+// few is how many points of an axis a task should have at least, so that it does enough for finding out which one it is, by divisions; 0
+// where only the run knows.
+func (n *nest) few(axis int) int64 {
+	if n.target.WorkItems() {
+		return 0
+	}
+	elements := n.reducedPoints()
+	for _, a := range n.axes[axis+1:] {
+		c, known := a.Extent.Const()
+		if !known {
+			return 0
+		}
+		elements = min(elements*max(c, 1), n.target.TaskElements)
+	}
+	return n.target.TaskElements / elements
+}
+
+// splitFew cuts an axis into even parts of about so many points, which are tasks with what is outside of it; it stays whole where it is shorter.
+func (n *nest) splitFew(axis int, few int64) (grid, inner []te.Axis) {
+	grid, inner = n.axes[:axis], n.axes[axis:]
+	extent, known := inner[0].Extent.Const()
+	if known && extent <= few {
+		return grid, inner
+	}
+	if known {
+		parts := (extent + few - 1) / few
+		few = (extent + parts - 1) / parts
+	}
+	return n.splitChunks(grid, inner, few)
 }
 
 // chunk is how many points of an axis are enough for a task, which computes so many elements for each: whole vectors of them
@@ -160,6 +194,9 @@ func loops(axes []te.Axis, body []loop.Stmt) []loop.Stmt {
 
 // run computes the elements of the axes, in the form that suits the accesses.
 func (n *nest) run(axes []te.Axis) []loop.Stmt {
+	if parts := n.interior(axes); parts != nil {
+		return parts
+	}
 	bounds := n.trim()
 	if block := n.lastBlock(axes); block != nil {
 		return loops(axes[:len(axes)-1], append(bounds, block...))
@@ -169,11 +206,13 @@ func (n *nest) run(axes []te.Axis) []loop.Stmt {
 
 // elements is run below statements that bind bounds.
 func (n *nest) elements(axes []te.Axis, bounds []loop.Stmt) []loop.Stmt {
-	if a, ok := n.laneAxis(axes); ok && (n.vectorises(a, 1) || !n.rowReduction(axes)) {
+	a, ok := n.laneAxis(axes)
+	inRegisters := ok && n.parted && n.vectorises(a, 1) // of a window, which has few points
+	if ok && !inRegisters && (n.vectorises(a, 1) || !n.rowReduction(axes)) {
 		n.cacheTexels(axes)
 		return loops(axes[:len(axes)-1], append(bounds, n.lanePoint(a)...))
 	}
-	if n.rowReduction(axes) {
+	if !inRegisters && n.rowReduction(axes) {
 		return loops(axes, append(bounds, n.rowPoint()...))
 	}
 	n.cacheTexels(axes)

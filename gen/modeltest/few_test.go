@@ -20,7 +20,7 @@ func TestFewChannels(t *testing.T) {
 	}{
 		{convolution{name: "large windows", x: []int64{1, 16, 40, 40}, w: []int64{3, 16, 9, 9}, pads: none, add: true}, true},
 		{convolution{name: "padded", x: []int64{2, 16, 24, 150}, w: []int64{3, 16, 3, 3}, pads: same}, true},
-		{convolution{name: "one channel", x: []int64{1, 8, 20, 64}, w: []int64{1, 8, 3, 3}, pads: same}, true},
+		{convolution{name: "two channels", x: []int64{1, 8, 20, 64}, w: []int64{2, 8, 3, 3}, pads: same}, true},
 		{convolution{name: "much padding", x: []int64{1, 8, 12, 20}, w: []int64{2, 8, 5, 5}, pads: []int64{4, 30, 4, 30}}, true},
 		{convolution{name: "strides", x: []int64{1, 16, 33, 65}, w: []int64{4, 16, 3, 3}, pads: same, strides: []int64{2, 2}}, false},
 		{convolution{name: "behind another convolution", x: []int64{1, 16, 40, 48}, w: []int64{3, 16, 7, 7}, pads: []int64{3, 3, 3, 3}, between: true}, true},

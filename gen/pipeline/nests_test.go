@@ -129,8 +129,11 @@ func filled(graph string, channels int) string {
 func TestNests(t *testing.T) {
 	var cases []cpptest.Case
 	var want []*ir.Tensor
-	for _, c := range nestCases() {
-		s := compile(t, "graph \"g\" opset 17 {"+c.graph)
+	for _, c := range append(nestCases(), poolCases()...) {
+		if !strings.HasPrefix(c.graph, "graph") {
+			c.graph = "graph \"g\" opset 17 {" + c.graph
+		}
+		s := compile(t, c.graph)
 		text := kernels(t, s)
 		for _, r := range c.has {
 			assert.Regexp(t, r, text, c.name)

@@ -1,0 +1,19 @@
+package loop
+
+import "rules_dnn/gen/te"
+
+// Uniform reports whether a call is of indices that are the same for all lanes, as the number of elements that a window has: it is
+// computed once for a vector, whatever types are within it.
+func Uniform(x te.Call, lane string) bool {
+	uniform, indices := true, false
+	te.Walk(x, func(e te.Expr) {
+		switch y := e.(type) {
+		case te.Const, te.Call:
+		case te.Index:
+			indices, uniform = true, uniform && !y.E.Uses(lane)
+		default:
+			uniform = false
+		}
+	})
+	return uniform && indices
+}
