@@ -106,9 +106,17 @@ func (n *nest) part(tag string, axes []te.Axis, from, to sym.Expr, value te.Expr
 	s.addRanges([]te.Axis{a})
 	at, rest := sym.Add(from, sym.Var(a.Var)), append([]te.Axis{a}, axes[1:]...)
 	if a.Extent.Is(1) {
-		at, rest = from, axes[1:]
+		at, rest = from, slices.Clone(axes[1:])
 	}
-	s.subst(map[string]sym.Expr{a.Var: at})
+	where := map[string]sym.Expr{a.Var: at}
+	for _, r := range append(slices.Clone(s.reduce), rest...) { // whose variables would be declared once for each part
+		if r.Extent.Is(1) {
+			where[r.Var] = sym.Const(0)
+		}
+	}
+	one := func(a te.Axis) bool { return a.Extent.Is(1) }
+	s.reduce, rest = slices.DeleteFunc(s.reduce, one), slices.DeleteFunc(rest, one)
+	s.subst(where)
 	body := s.run(rest)
 	n.keep(&s, a)
 	return body

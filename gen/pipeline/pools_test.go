@@ -43,7 +43,7 @@ func poolCases() []nestCase {
 		},
 		{
 			name: "of three dimensions", graph: pooled("1, 16, 5, 9, 12", "MaxPool.12(%x) {kernel_shape = [3, 3, 3], pads = [1, 1, 1, 1, 1, 1]}", true), shapes: [][]int64{{1, 16, 5, 9, 12}},
-			has: []string{`< 10; (?s:.)*r2 < 3; \+\+r2`},
+			has: []string{`p4_end = 10;(?s:.)*r2 < 3; \+\+r2`},
 		},
 		{
 			name: "of one dimension", graph: pooled("1, 16, 50", "LpPool.18(%x) {kernel_shape = [5], pads = [2, 2], p = 2}", true), shapes: [][]int64{{1, 16, 50}},
@@ -51,6 +51,12 @@ func poolCases() []nestCase {
 		},
 		{
 			name: "windows of which none lies within", graph: pooled("1, 16, 4, 5", "MaxPool.12(%x) {kernel_shape = [7, 7], pads = [3, 3, 3, 3]}", true), shapes: [][]int64{{1, 16, 4, 5}},
+		},
+		{
+			name: "windows of one element", graph: pooled("1, 16, 4, 5", "MaxPool.12(%x) {kernel_shape = [1, 1], pads = [0, 0, 0, 0], strides = [2, 2], ceil_mode = 1}", true), shapes: [][]int64{{1, 16, 4, 5}},
+		},
+		{
+			name: "means of one element or none", graph: pooled("1, 16, 8, 9", "AveragePool.19(%x) {kernel_shape = [1, 1], pads = [1, 1, 1, 1], count_include_pad = 1}", true), shapes: [][]int64{{1, 16, 8, 9}},
 		},
 		{
 			name: "dilated windows", graph: pooled("1, 16, 12, 21", "MaxPool.12(%x) {kernel_shape = [3, 3], pads = [2, 3, 2, 1], dilations = [2, 3], strides = [1, 2]}", true), shapes: [][]int64{{1, 16, 12, 21}},
