@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 
 	"rules_dnn/gen/block"
@@ -50,7 +51,7 @@ func (n *nest) splitTasks() (grid, inner []te.Axis) {
 	last, chunk := len(n.axes)-1-short, n.chunk(elements)
 	tasks, taken := sym.Const(1), 0
 	for taken < last && !sym.AtLeast(tasks, n.target.Tasks, n.facts) {
-		if few := n.few(taken); few > 1 && taken > 0 {
+		if few := n.few(taken); few > 1 && taken > 0 && !n.asked(n.axes[taken].Var) {
 			return n.splitFew(taken, few)
 		}
 		tasks = sym.Mul(tasks, n.axes[taken].Extent)
@@ -78,6 +79,11 @@ func (n *nest) few(axis int) int64 {
 		elements = min(elements*max(c, 1), n.target.TaskElements)
 	}
 	return n.target.TaskElements / elements
+}
+
+// asked reports whether what is padding depends on a variable: a task of one point asks once.
+func (n *nest) asked(v string) bool {
+	return slices.ContainsFunc(n.within, func(w te.Within) bool { return w.E.Uses(v) })
 }
 
 // splitFew cuts an axis into even parts of about so many points, which are tasks with what is outside of it; it stays whole where it is shorter.
