@@ -14,9 +14,6 @@ import (
 // copyRun walks what lies side by side in a copy and in what it copies.
 const copyRun = "xr"
 
-// copyBound begins the names of where a copy within a row begins and ends.
-const copyBound = "xb"
-
 // copied are the loops of a stage that copies what a guard allows and stores a constant elsewhere: conditions of outer loops are
 // evaluated once a row, and where those of the rows' points hold from one point to another, a row is a constant part, a copy, and a constant
 // part. It is nil where that gains nothing.
@@ -129,11 +126,11 @@ func (r *row) inside(cond []te.Within, n sym.Expr) (lo, hi sym.Expr, together bo
 // bind gives variables to bounds that are no constants.
 func (r *row) bind(bounds ...*sym.Expr) []loop.Stmt {
 	var out []loop.Stmt
-	for i, e := range bounds {
+	for _, e := range bounds {
 		if _, known := e.Const(); known || r.whole(*e) {
 			continue
 		}
-		name := fmt.Sprintf("%s%d_%d", copyBound, r.c.n, i)
+		name := fmt.Sprintf("x%d_%d", r.c.n, len(out))
 		out = append(out, loop.Index{Var: name, Value: *e})
 		from, to := e.Bounds(r.f.facts)
 		r.f.facts[name] = sym.Range{Lo: max(from, 0), Hi: max(to, 0)}

@@ -3,6 +3,7 @@ package lower
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sym"
@@ -66,10 +67,15 @@ func (n *nest) inside(a te.Axis, cond []te.Within) (from, to sym.Expr, within []
 // fewInside is how many points have no loop of their own.
 const fewInside = 1
 
+// Parts of a nest that stand beside each other have variables of their own, as those of placed stages do.
+const (
+	beforeTag, afterTag = "91", "92"
+)
+
 // parts are the loops before, within and after the interior [from, to) of the first axis.
 func (n *nest) parts(axes []te.Axis, from, to sym.Expr, guarded te.Select, within []te.Within) []loop.Stmt {
 	a := axes[0]
-	body := append(n.boundary(a.Var+"_from"+n.tag, &from), n.boundary(a.Var+"_to"+n.tag, &to)...)
+	body := append(n.boundary("g0_from"+n.tag, &from), n.boundary("g0_to"+n.tag, &to)...)
 	left := slices.DeleteFunc(slices.Clone(guarded.Cond), func(w te.Within) bool {
 		return slices.ContainsFunc(within, func(x te.Within) bool { return x.E.Equal(w.E) })
 	})
@@ -77,9 +83,9 @@ func (n *nest) parts(axes []te.Axis, from, to sym.Expr, guarded te.Select, withi
 	if len(left) > 0 {
 		inside = te.Select{Cond: left, Then: guarded.Then, Else: guarded.Else}
 	}
-	body = append(body, n.part("_before", axes, sym.Const(0), from, guarded)...)
+	body = append(body, n.part(beforeTag, axes, sym.Const(0), from, guarded)...)
 	body = append(body, n.part("", axes, from, to, inside)...)
-	return append(body, n.part("_after", axes, to, a.Extent, guarded)...)
+	return append(body, n.part(afterTag, axes, to, a.Extent, guarded)...)
 }
 
 // boundary gives a bound that is no constant a variable.
@@ -101,7 +107,10 @@ func (n *nest) part(tag string, axes []te.Axis, from, to sym.Expr, value te.Expr
 		return nil
 	}
 	s := *n
-	s.tag, s.parted, s.facts = n.tag+tag, true, maps.Clone(n.facts)
+	s.parted, s.facts = true, maps.Clone(n.facts)
+	if tag != "" {
+		s.tag = "_" + strings.TrimPrefix(n.tag, "_") + tag
+	}
 	s.values, s.results, s.reduce, s.within = []te.Expr{value}, slices.Clone(n.results), slices.Clone(n.reduce), slices.Clone(n.within)
 	s.addRanges([]te.Axis{a})
 	at, rest := sym.Add(from, sym.Var(a.Var)), append([]te.Axis{a}, axes[1:]...)
