@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"fmt"
 	"slices"
 
 	"rules_dnn/gen/ir"
@@ -14,8 +15,8 @@ import (
 const copyRun = "xr"
 
 // copied are the loops of a stage that copies what a guard allows and stores a constant elsewhere: conditions of outer loops are
-// evaluated once a row, and where those of the rows' points are constants, a row is a constant part, a copy, and a constant part. It is nil
-// where that gains nothing.
+// evaluated once a row, and where those of the rows' points hold from one point to another, a row is a constant part, a copy, and a constant
+// part. It is nil where that gains nothing.
 func (f *follower) copied(c *stage) []loop.Stmt {
 	hosts := slices.ContainsFunc(f.s.Stages, func(s sched.Stage) bool { return s.At != sched.Root && s.At.Stage == c.n })
 	if hosts || len(c.te.Results) != 1 || !c.serial() {
@@ -45,30 +46,24 @@ func (f *follower) copied(c *stage) []loop.Stmt {
 			}
 		}
 	}
-	n, known := f.extent(c, r.at).Const()
-	lo, hi, fixed := r.inside(cond, n)
-	fixed = fixed && known
-	gains := above != nil || fixed && (cond != nil || r.lane != nil)
+	extent := f.extent(c, r.at)
+	_, known := extent.Const()
+	lo, hi, together := r.inside(cond, extent)
+	gains := cond != nil && together || above != nil || known && r.lane != nil
 	if _, isMem := v.(loop.Mem); !isMem || !gains {
 		return nil
 	}
 	r.to = f.position(c, r.out, nil)
-	extent := f.extent(c, r.at)
 	var body []loop.Stmt
 	switch {
-	case fixed:
-		body = slices.Concat(r.part(0, lo, r.otherwise), r.part(lo, hi, v), r.part(hi, n, r.otherwise))
-	case cond == nil:
-		body = repeat(r.name, extent, r.fill(v))
+	case together:
+		bound := r.bind(&lo, &hi)
+		body = slices.Concat(bound, r.part(sym.Const(0), lo, r.otherwise), r.part(lo, hi, v), r.part(hi, extent, r.otherwise))
 	default:
 		body = repeat(r.name, extent, []loop.Stmt{loop.If{Cond: cond, Then: r.fill(v), Else: r.fill(r.otherwise)}})
 	}
 	if above != nil {
-		none := r.part(0, n, r.otherwise)
-		if !known {
-			none = repeat(r.name, extent, r.fill(r.otherwise))
-		}
-		body = []loop.Stmt{loop.If{Cond: above, Then: body, Else: none}}
+		body = []loop.Stmt{loop.If{Cond: above, Then: body, Else: r.part(sym.Const(0), extent, r.otherwise)}}
 	}
 	for i := r.at - 1; i >= 0; i-- {
 		body = repeat(c.sched.Loops[i].Var, f.extent(c, i), body)
@@ -165,21 +160,39 @@ func (r *row) store(to sym.Expr, v te.Expr) []loop.Stmt {
 	return []loop.Stmt{loop.Store{Buf: r.out.buf, Index: to, Value: r.wrap(v)}}
 }
 
-// inside is which of the n points all conditions hold of; false where that depends on the run.
-func (r *row) inside(cond []te.Within, n int64) (lo, hi int64, fixed bool) {
-	lo, hi = 0, n
+// inside is from where to where, of the n points, all conditions hold; false where they hold of others besides.
+func (r *row) inside(cond []te.Within, n sym.Expr) (lo, hi sym.Expr, together bool) {
+	lo, hi = sym.Const(0), n
 	for _, w := range cond {
-		shift, ok := sym.Sub(w.E, sym.Var(r.name)).Const()
-		first, ok1 := w.Lo.Const()
-		end, ok2 := w.Hi.Const()
-		if !ok || !ok1 || !ok2 {
-			return 0, 0, false
+		shift := sym.Sub(w.E, sym.Var(r.name))
+		if shift.Uses(r.name) || w.Lo.Uses(r.name) || w.Hi.Uses(r.name) {
+			return lo, hi, false
 		}
-		lo, hi = max(lo, first-shift), min(hi, end-shift)
+		lo = sym.Max(lo, sym.Sub(w.Lo, shift), r.f.facts)
+		hi = sym.Min(hi, sym.Sub(w.Hi, shift), r.f.facts)
 	}
-	lo = min(lo, n)
-	return lo, max(lo, hi), true
+	lo = sym.Min(lo, n, r.f.facts)
+	return lo, sym.Max(lo, hi, r.f.facts), true
 }
+
+// bind gives variables to bounds that are no constants.
+func (r *row) bind(bounds ...*sym.Expr) []loop.Stmt {
+	var out []loop.Stmt
+	for _, e := range bounds {
+		if _, known := e.Const(); known || r.whole(*e) {
+			continue
+		}
+		name := fmt.Sprintf("x%d_%d", r.c.n, len(out))
+		out = append(out, loop.Index{Var: name, Value: *e})
+		from, to := e.Bounds(r.f.facts)
+		r.f.facts[name] = sym.Range{Lo: max(from, 0), Hi: max(to, 0)}
+		*e = sym.Var(name)
+	}
+	return out
+}
+
+// whole reports whether a bound is the end of the row.
+func (r *row) whole(e sym.Expr) bool { return e.Equal(r.f.extent(r.c, r.at)) }
 
 func (r *row) fill(v te.Expr) []loop.Stmt {
 	body := r.store(r.to, v)
@@ -190,24 +203,24 @@ func (r *row) fill(v te.Expr) []loop.Stmt {
 }
 
 // part fills the points [lo, hi) with v: as one run where points are as many elements apart as they have.
-func (r *row) part(lo, hi int64, v te.Expr) []loop.Stmt {
-	if lo >= hi {
+func (r *row) part(lo, hi sym.Expr, v te.Expr) []loop.Stmt {
+	n, facts := sym.Sub(hi, lo), r.f.facts
+	if sym.AtMost(n, 0, facts) {
 		return nil
 	}
-	facts := r.f.facts
 	from, copies := v.(loop.Mem)
-	at := map[string]sym.Expr{r.name: sym.Add(sym.Var(r.name), sym.Const(lo))}
-	run, n := r.name, hi-lo
-	if n == 1 { // no loop: its variable would be declared once for each part
-		at, run = map[string]sym.Expr{r.name: sym.Const(lo)}, ""
+	at := map[string]sym.Expr{r.name: sym.Add(sym.Var(r.name), lo)}
+	run := r.name
+	if n.Is(1) { // no loop: its variable would be declared once for each part
+		at, run = map[string]sym.Expr{r.name: lo}, ""
 	}
 	inner, size := "", int64(1)
 	for _, i := range r.lane {
 		inner = r.c.sched.Loops[i].Var
 		size, _ = r.f.extent(r.c, i).Const()
 		if r.steps(r.to) == size && (!copies || r.steps(from.Index) == size) {
-			at = map[string]sym.Expr{r.name: sym.Const(lo), inner: sym.Var(copyRun)}
-			run, n, inner = copyRun, n*size, ""
+			at = map[string]sym.Expr{r.name: lo, inner: sym.Var(copyRun)}
+			run, n, inner = copyRun, sym.Scale(n, size), ""
 		}
 	}
 	if copies {
@@ -221,7 +234,7 @@ func (r *row) part(lo, hi int64, v te.Expr) []loop.Stmt {
 	if run == "" {
 		return body
 	}
-	return repeat(run, sym.Const(n), body)
+	return repeat(run, n, body)
 }
 
 // steps is how many elements apart the row's points are; 0 where that varies.

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"rules_dnn/gen/ir"
 	"slices"
 
 	"rules_dnn/gen/te"
@@ -38,7 +39,7 @@ func (l For) Floats() bool {
 	floats := true
 	Walk(l.Body, func(s Stmt) bool {
 		Values(s, func(e te.Expr) {
-			te.Walk(e, func(e te.Expr) { floats = floats && slices.Contains(Floats, e.DType()) })
+			laneTypes(e, func(t ir.DType) { floats = floats && slices.Contains(Floats, t) })
 		})
 		return floats
 	})

@@ -87,7 +87,7 @@ func Widest(body []Stmt) int64 {
 		widest = max(widest, int64(t.Size()))
 	}
 	Walk(body, func(s Stmt) bool {
-		Values(s, func(e te.Expr) { te.Walk(e, func(e te.Expr) { add(e.DType()) }) })
+		Values(s, func(e te.Expr) { laneTypes(e, add) })
 		return true
 	})
 	return widest
@@ -238,6 +238,9 @@ func (v *vectoriser) expr(e te.Expr) bool {
 	case te.Select:
 		return v.same(x.Cond) && v.expr(x.Then) && v.expr(x.Else)
 	case te.Call:
+		if Uniform(x, v.lane) {
+			return true
+		}
 		from := make([]ir.DType, len(x.Args))
 		for i, a := range x.Args {
 			if from[i] = a.DType(); !v.expr(a) {

@@ -33,96 +33,11 @@ func Generic(b *block.Block, env *Env) (*Lowered, error) {
 	k := &loop.Kernel{Anchor: genericAnchor, Buffers: append(append([]*loop.Buffer{}, n.in...), n.out...)}
 	grid, inner := n.splitTasks()
 	k.Grid, k.Body = grid, n.run(n.reorder(inner))
-	if len(n.trimmed) > 0 {
+	if n.trims {
 		k.Anchor = windowAnchor
 	}
 	k.Syms, k.Facts = symbolsOf(k, env.Symbols), n.facts
 	return env.done(k, n.args(b)), nil
-}
-
-// partOfAxis is the variable of an axis that is cut into tasks.
-const partOfAxis = "q"
-
-// splitTasks takes leading axes as the grid until it has enough tasks, and leaves the others. Where it
-// would take all but the innermost ones, the first that is left is cut into parts of equal length, the last one shorter.
-func (n *nest) splitTasks() (grid, inner []te.Axis) {
-	short, elements := n.shortAxes()
-	last, chunk := len(n.axes)-1-short, n.chunk(elements)
-	tasks, taken := sym.Const(1), 0
-	for taken < last && !sym.AtLeast(tasks, n.target.Tasks, n.facts) {
-		tasks = sym.Mul(tasks, n.axes[taken].Extent)
-		taken++
-	}
-	grid, inner = n.axes[:taken], n.axes[taken:]
-	if taken < last || last < 0 || sym.AtLeast(tasks, n.target.Tasks, n.facts) || sym.AtMost(inner[0].Extent, chunk, n.facts) {
-		return grid, inner
-	}
-	return n.splitChunks(grid, inner, chunk)
-}
-
-// chunk is how many points of an axis are enough for a task, which computes so many elements for each: whole vectors of them
-// where the axis runs in vectors.
-func (n *nest) chunk(elements int64) int64 {
-	enough := max(1, n.target.TaskElements/elements)
-	if n.combiner == nil || n.target.WorkItems() || len(n.axes) == 0 {
-		return enough
-	}
-	if points := n.reducedPoints(); points > 1 {
-		enough = max(1, enough/points)
-		if last := n.axes[len(n.axes)-1]; n.together == 0 && n.vectorises(last, 1) {
-			enough = (enough + n.lanes - 1) / n.lanes * n.lanes
-		}
-	}
-	return enough
-}
-
-// reducedPoints are how many points an element is made of, as far as the compiler knows: the least of them.
-func (n *nest) reducedPoints() int64 {
-	points := int64(1)
-	for _, r := range n.reduce {
-		lo, _ := r.Extent.Bounds(n.facts)
-		points = min(points*max(lo, 1), n.target.TaskElements)
-	}
-	return points
-}
-
-// shortAxes are how many of the innermost axes have few points together, within an axis of which only the run
-// knows the length: a task for each point of that, which is no reduction, would find out which one it is, by
-// divisions, and then do little. Those that stay together are among them anyway.
-func (n *nest) shortAxes() (axes int, elements int64) {
-	kept := len(n.axes) - n.together
-	elements = 1
-	cheap := n.combiner == nil && !n.target.WorkItems() // a point is a sum of many, or a work-item
-	for i := len(n.axes) - 1; cheap && i >= 0 && elements <= maxLanes; i-- {
-		c, known := n.axes[i].Extent.Const()
-		if !known {
-			return len(n.axes) - 1 - i, elements
-		}
-		elements *= max(c, 1)
-	}
-	elements = 1
-	for _, a := range n.axes[kept:] {
-		c, _ := a.Extent.Const()
-		elements *= max(c, 1)
-	}
-	return n.together, elements
-}
-
-// splitChunks cuts the first of the inner axes.
-func (n *nest) splitChunks(grid, inner []te.Axis, chunk int64) (outer, rest []te.Axis) {
-	a := inner[0]
-	number := te.Axis{Var: chunkVar, Extent: sym.CeilDiv(a.Extent, sym.Const(chunk), n.facts)}
-	if len(grid) == 0 {
-		number.Var = loop.TaskVar
-	}
-	part := te.Axis{Var: partOfAxis, Extent: sym.Const(chunk)}
-	n.addRanges([]te.Axis{number, part})
-	first := sym.Scale(sym.Var(number.Var), chunk)
-	n.subst(map[string]sym.Expr{a.Var: sym.Add(first, sym.Var(part.Var))})
-	if c, ok := a.Extent.Const(); !ok || c%chunk != 0 {
-		part.Extent = sym.Min(part.Extent, sym.Sub(a.Extent, first), n.facts)
-	}
-	return append(append([]te.Axis{}, grid...), number), append([]te.Axis{part}, inner[1:]...)
 }
 
 func (n *nest) subst(m map[string]sym.Expr) {
@@ -160,6 +75,9 @@ func loops(axes []te.Axis, body []loop.Stmt) []loop.Stmt {
 
 // run computes the elements of the axes, in the form that suits the accesses.
 func (n *nest) run(axes []te.Axis) []loop.Stmt {
+	if parts := n.interior(axes); parts != nil {
+		return parts
+	}
 	bounds := n.trim()
 	if block := n.lastBlock(axes); block != nil {
 		return loops(axes[:len(axes)-1], append(bounds, block...))
@@ -169,11 +87,13 @@ func (n *nest) run(axes []te.Axis) []loop.Stmt {
 
 // elements is run below statements that bind bounds.
 func (n *nest) elements(axes []te.Axis, bounds []loop.Stmt) []loop.Stmt {
-	if a, ok := n.laneAxis(axes); ok && (n.vectorises(a, 1) || !n.rowReduction(axes)) {
+	a, ok := n.laneAxis(axes)
+	inRegisters := ok && n.parted && n.vectorises(a, 1) // of a window, which has few points
+	if ok && !inRegisters && (n.vectorises(a, 1) || !n.rowReduction(axes)) {
 		n.cacheTexels(axes)
 		return loops(axes[:len(axes)-1], append(bounds, n.lanePoint(a)...))
 	}
-	if n.rowReduction(axes) {
+	if !inRegisters && n.rowReduction(axes) {
 		return loops(axes, append(bounds, n.rowPoint()...))
 	}
 	n.cacheTexels(axes)

@@ -67,7 +67,7 @@ const partials = 4
 // rowReduction reports whether the innermost reduction axis walks memory, so that partial
 // accumulators side by side make vectors; the elements themselves do not lie so.
 func (n *nest) rowReduction(axes []te.Axis) bool {
-	if n.combiner == nil || len(n.values) != 1 || !reorders[n.combiner.Name] || n.lanes < 2 || len(n.trimmed) > 0 {
+	if n.combiner == nil || len(n.values) != 1 || !reorders[n.combiner.Name] || n.lanes < 2 || len(n.trimmed) > 0 || len(n.reduce) == 0 {
 		return false
 	}
 	r := n.reduce[len(n.reduce)-1]

@@ -19,7 +19,7 @@ const maxRun = 256
 // wait for the one before it, and long sums from those of runs. It is nil where that is not worth it, or another order than that of
 // the reduction gives something else.
 func (n *nest) laneSums(a te.Axis) []loop.Stmt {
-	if len(n.values) != 1 || !reorders[n.combiner.Name] || len(n.trimmed) > 0 || len(n.fills) > 0 {
+	if len(n.values) != 1 || !reorders[n.combiner.Name] || len(n.trimmed) > 0 || len(n.fills) > 0 || len(n.reduce) == 0 {
 		return nil
 	}
 	last := len(n.reduce) - 1

@@ -38,7 +38,9 @@ type nest struct {
 	windows  bool      // guards bound loops
 	depth    int       // leading axes that stages of a row-wise reduction fusion share
 	trimmed  map[string]bound
-	bound    int // integers that expressions have bound so far
+	trims    bool // windows
+	parted   bool // the nest is of the interior of windows, or of a border
+	bound    int  // integers that expressions have bound so far
 	facts    sym.Facts
 	// together are how many innermost axes stay in one task, of which before is to run around the one before it; the
 	// innermost one then stores so far apart, if stride is more than 1.
@@ -95,6 +97,7 @@ func newNest(b *block.Block, env *Env) (*nest, error) {
 	n.splitReduction(b, lay, logical)
 	n.values = n.flatten(b, s.Values, logical, lay)
 	n.results = n.flatten(b, s.Results, logical, lay)
+	n.guardOutside()
 	return n, nil
 }
 

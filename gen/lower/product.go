@@ -112,7 +112,7 @@ func newProducts(b *block.Block, env *Env) ([]*product, error) {
 		p := &product{b: b, lay: env.Layouts}
 		if ok, err := p.take(m.roles(x), rows, t); err != nil {
 			return nil, err
-		} else if ok && p.choose(env) {
+		} else if ok && p.suits() && p.choose(env) {
 			out = append(out, p)
 		}
 	}
@@ -148,17 +148,23 @@ func Orders(b *block.Block, t *target.Target) bool {
 		return false
 	}
 	all, err := newProducts(b, &Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Target: t, Contractions: true})
-	return err == nil && len(all) > 0
+	return err == nil && slices.ContainsFunc(all, func(p *product) bool { return !p.x.constant })
 }
 
-// instructions are those that may compute products: of floats where none of them is a constant, whose packing is a contraction's choice,
-// and of bytes.
+// suits reports whether constants are where tiles of floats may have them. Packing weights that are lanes is a contraction's choice; as
+// rows they are those of a convolution of fewer channels than a register has lanes, most of which a contraction would leave empty.
+func (p *product) suits() bool {
+	n, known := p.row.Extent.Const()
+	return p.sum() != ir.F32 || !p.w.constant && (!p.x.constant || known && n < p.instr.Lanes)
+}
+
+// instructions are those that may compute products of floats, and of bytes.
 func instructions(m *match, t *target.Target) []*instr.Row {
 	for _, f := range m.factors {
 		switch {
 		case !m.fixedDefault(f):
 			return nil
-		case m.sum() == ir.F32 && (f.zero != nil || f.constant):
+		case m.sum() == ir.F32 && f.zero != nil:
 			return nil
 		case m.sum() == ir.I32 && (f.load.Type.Size() != 1 || !f.load.Type.IsInteger()):
 			return nil
@@ -192,7 +198,7 @@ func (p *product) take(r *roles, rows []*instr.Row, t *target.Target) (bool, err
 	if err := p.findExact(t); err != nil {
 		return false, err
 	}
-	p.packX = p.x.constant || !p.readsX()
+	p.packX = p.x.constant && p.sum() != ir.F32 || !p.readsX()
 	packs := !p.storedW && !p.w.constant || p.packX && !p.x.constant
 	return p.row.Var != "" || t.StoresDots() && !packs, nil
 }
@@ -230,7 +236,7 @@ func (p *product) findInstruction(rows []*instr.Row) {
 
 // choose finds the tile; false where one does not pay.
 func (p *product) choose(env *Env) bool {
-	if n, known := p.row.Extent.Const(); p.row.Var != "" && known && n < minProductRows && p.sum() == ir.F32 {
+	if n, known := p.row.Extent.Const(); p.row.Var != "" && known && n*p.overlap() < minProductRows && p.sum() == ir.F32 {
 		return false
 	}
 	columns := usual(p.column.Extent)
@@ -259,7 +265,7 @@ func (p *product) choose(env *Env) bool {
 	return true
 }
 
-// minProductRows is how many rows must share what a task packs.
+// minProductRows is how many rows, and windows that overlap, must share what a task packs.
 const minProductRows = 4
 
 // tilesOfTask are those that share what a task packs: tasks are as even as tiles allow.

@@ -153,15 +153,20 @@ func (t *term) left(typ ir.DType) te.Expr {
 	return te.Fn(ir.I32, "sub", t.zero, te.Int(ir.I32, off))
 }
 
-// finish makes the stage's result. Of a load without a guard of its own, whose rows are columns, it is a copy: conditions are outside of rows.
+// finish makes the stage's result. Of a load that is 0 beyond its guard, converted or not, whose rows are columns, it is a copy: conditions
+// are outside of rows.
 func (k *packing) finish(e te.Expr, f sym.Facts) {
 	e = k.subst(e, f)
-	load, isLoad := e.(te.Load)
+	inner, wide := e, func(e te.Expr) te.Expr { return e }
+	if c, ok := e.(te.Call); ok && c.Fn == "cast" && c.Type.IsFloat() {
+		inner, wide = c.Args[0], func(e te.Expr) te.Expr { return te.Fn(c.Type, "cast", e) }
+	}
+	load, isLoad := inner.(te.Load)
 	switch {
 	case len(k.there) == 0:
-	case isLoad && len(load.Guard) == 0 && k.columns == len(k.Axes)-1:
-		load.Guard, load.Default = k.there, te.Number(load.Type, 0)
-		e = load
+	case isLoad && zeroDefault(load) && k.columns == len(k.Axes)-1:
+		load.Guard, load.Default = slices.Concat(load.Guard, k.there), te.Number(load.Type, 0)
+		e = wide(load)
 	default:
 		e = te.Select{Cond: k.there, Then: e, Else: te.Number(e.DType(), 0)}
 	}

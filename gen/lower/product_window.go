@@ -37,6 +37,16 @@ func (p *product) findWindows() {
 	}
 }
 
+// overlap is how many windows read an element that is packed once.
+func (p *product) overlap() int64 {
+	out := int64(1)
+	for _, w := range p.windows {
+		n, _ := w.tap.Extent.Const()
+		out *= max(1, n/w.stride)
+	}
+	return out
+}
+
 // findGroup finds the axis of the sum of which the instruction takes neighbours, if it does: the longest of those that are no window's, or the last one.
 func (p *product) findGroup() {
 	if p.instr.Group == 1 {

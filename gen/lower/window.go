@@ -16,11 +16,8 @@ func (b bound) uses(v string) bool { return b.lo.Uses(v) || b.n.Uses(v) }
 // statements that compute the bounds.
 func (n *nest) trim() []loop.Stmt {
 	n.trimmed = map[string]bound{}
-	if !n.windows || n.combiner == nil || len(n.values) != 1 {
-		return nil
-	}
-	s, ok := n.values[0].(te.Select)
-	if !ok || !neutral(n.combiner, s.Else) {
+	s, ok := n.guardedWindow()
+	if !ok || !n.windows {
 		return nil
 	}
 	var left []te.Within
@@ -32,7 +29,7 @@ func (n *nest) trim() []loop.Stmt {
 	if len(n.trimmed) == 0 {
 		return nil
 	}
-	n.values[0] = s.Then
+	n.trims, n.values[0] = true, s.Then
 	if len(left) > 0 {
 		n.values[0] = te.Select{Cond: left, Then: s.Then, Else: s.Else}
 	}
@@ -45,35 +42,35 @@ func neutral(c *te.Combiner, e te.Expr) bool {
 	return ok1 && ok2 && x == y && reorders[c.Name]
 }
 
-// trimBy narrows the axis that the condition is linear in.
-func (n *nest) trimBy(w te.Within) bool {
-	axis, step := "", int64(0)
+// walks is the only axis of the reduction that a condition moves with, and by how much; false where there is none, or it goes backwards.
+func (n *nest) walks(w te.Within) (axis te.Axis, step int64, ok bool) {
 	for _, r := range n.reduce {
-		c, ok := sym.Coefficient(w.E, r.Var, n.facts)
+		c, linear := sym.Coefficient(w.E, r.Var, n.facts)
 		k, isConst := c.Const()
 		switch {
-		case !ok || !isConst:
-			return false
+		case !linear || !isConst:
+			return axis, 0, false
 		case k == 0:
-		case axis != "" || k < 0:
-			return false
+		case axis.Var != "" || k < 0:
+			return axis, 0, false
 		default:
-			axis, step = r.Var, k
+			axis, step = r, k
 		}
 	}
-	if axis == "" {
+	return axis, step, axis.Var != ""
+}
+
+// trimBy narrows the axis that the condition is linear in.
+func (n *nest) trimBy(w te.Within) bool {
+	r, step, ok := n.walks(w)
+	if !ok {
 		return false
 	}
+	axis, extent := r.Var, r.Extent
 	if _, twice := n.trimmed[axis]; twice {
 		return false
 	}
 	rest := w.E.Subst(map[string]sym.Expr{axis: sym.Const(0)}, n.facts)
-	extent := sym.Const(0)
-	for _, r := range n.reduce {
-		if r.Var == axis {
-			extent = r.Extent
-		}
-	}
 	by := sym.Const(step)
 	// Padding may be more than the window is long: the first point within is none of it.
 	lo := sym.Min(extent, sym.Max(sym.Const(0), sym.CeilDiv(sym.Sub(w.Lo, rest), by, n.facts), n.facts), n.facts)

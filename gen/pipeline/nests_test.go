@@ -12,8 +12,10 @@ import (
 
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
 	"rules_dnn/gen/loop/run"
 	"rules_dnn/gen/print/cpp/cpptest"
+	"rules_dnn/gen/sym"
 )
 
 // nestCase is a graph of one input x of one result, and what its kernels must have and must not have.
@@ -129,9 +131,15 @@ func filled(graph string, channels int) string {
 func TestNests(t *testing.T) {
 	var cases []cpptest.Case
 	var want []*ir.Tensor
-	for _, c := range nestCases() {
-		s := compile(t, "graph \"g\" opset 17 {"+c.graph)
+	for _, c := range append(nestCases(), poolCases()...) {
+		if !strings.HasPrefix(c.graph, "graph") {
+			c.graph = "graph \"g\" opset 17 {" + c.graph
+		}
+		s := compile(t, c.graph)
 		text := kernels(t, s)
+		for _, step := range s.Program.Calls() {
+			loop.Names(step.Kernel, func(name string) { assert.False(t, sym.IsSymbol(name), "%s: a symbol may be called %q", c.name, name) })
+		}
 		for _, r := range c.has {
 			assert.Regexp(t, r, text, c.name)
 		}

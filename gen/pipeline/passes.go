@@ -25,7 +25,7 @@ var GraphPasses = []Pass{
 	{Name: "subpixel", Doc: "makes transposed convolutions convolutions of all phases of their stride", Run: convolvePhases, After: []Order{
 		{"bnfold", "it folds into the weights of the transposed convolution"},
 	}},
-	{Name: "rewrite", Doc: "replaces nodes by one operator that computes the same in fewer operations", After: []Order{
+	{Name: "rewrite", Doc: "replaces nodes by operators that compute the same in fewer operations", After: []Order{
 		{"simplify", "a pattern's numbers may be computed by nodes"},
 	}, Run: func(s *State) error {
 		if rewrite.Run(s.Graph) {

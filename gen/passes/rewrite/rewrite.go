@@ -1,6 +1,6 @@
-// Package rewrite replaces what several nodes compute by one operator whose expression takes fewer
-// operations. The rules are a table of patterns in the operators' own terms (DNNFusion, dissertation 3.2.2:
-// mathematical properties before fusion).
+// Package rewrite replaces what nodes compute by operators that take fewer operations. The rules are a table
+// of patterns in the operators' own terms (DNNFusion, dissertation 3.2.2: mathematical properties before
+// fusion); and the greatest element of a window is found along one axis after the other.
 package rewrite
 
 import (
@@ -40,6 +40,7 @@ func Run(g *ir.Graph) bool {
 			}
 		}
 	}
+	changed = separate(g) || changed
 	edit.EachRegion(g, func(r *ir.Graph) {
 		inner := Run(r)
 		changed = changed || inner

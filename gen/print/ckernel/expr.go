@@ -85,6 +85,9 @@ func (p exprs) value(e te.Expr) (string, error) {
 	case te.Select:
 		return p.choice(x)
 	case te.Call:
+		if p.lanes > 0 && loop.Uniform(x, p.lane) {
+			return p.uniform(x)
+		}
 		return p.call(x)
 	}
 	return "", fmt.Errorf("no %s for expression %T", p.d.Name(), e)
@@ -125,6 +128,14 @@ func (p exprs) choice(x te.Select) (string, error) {
 		}
 		return b.String() + other + strings.Repeat(")", depth), nil
 	}
+}
+
+// uniform prints a call that is the same for all lanes: of scalars, in place.
+func (p exprs) uniform(x te.Call) (string, error) {
+	scalar := p
+	scalar.lanes, scalar.name = 0, func(_ ir.DType, text string) string { return text }
+	text, err := scalar.call(x)
+	return p.broadcast(x.DType(), text), err
 }
 
 func (p exprs) call(x te.Call) (string, error) {
