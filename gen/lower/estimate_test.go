@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/block"
 	"rules_dnn/gen/cost"
 	"rules_dnn/gen/follow"
 	"rules_dnn/gen/ir"
@@ -42,6 +43,73 @@ func TestEstimateOfSchedule(t *testing.T) {
 		}
 	}
 	assert.Greater(t, estimated, 40)
+}
+
+// TestEstimateOfWinograd: nothing is made of what is estimated there either, and stages that are written out count what their iterations share
+// once, as their code does.
+func TestEstimateOfWinograd(t *testing.T) {
+	for _, text := range []string{
+		"1, 32, 24, 24; 64, 32, 3, 3; pads = [1, 1, 1, 1]",
+		"2, 32, 27, 13; 64, 32, 3, 3; pads = [1, 1, 1, 1]",
+		"1, 256, 14, 14; 256, 256, 3, 3; pads = [1, 1, 1, 1]",
+		"1, 16, 4, 9, 8; 24, 16, 3, 3, 3; pads = [1, 1, 1, 1, 1, 1]",
+	} {
+		for _, chipName := range []string{"x86_64", "x86_64_v3", "x86_64_v4", "arm64"} {
+			b, env := convolution(t, ir.F32, text, chipName, true)
+			env.Winograd = true
+			kernels, err := Winograd(b, env)
+			require.NoError(t, err)
+			require.NotEmpty(t, kernels)
+			for _, l := range kernels {
+				cycles, ok := cost.Schedule(l.Work, l.Schedule, l.Tiles, env.Target, env.Symbols, CallCycles)
+				require.True(t, ok, "%s on %s", text, chipName)
+				assert.Nil(t, l.Kernel)
+				require.NoError(t, l.Make())
+				loops := cost.Kernel(l.Kernel, env.Target, env.Symbols, TileCycles)
+				assert.InEpsilon(t, 1, cycles/loops, 0.5, "%s on %s: %.0f cycles of the schedule, %.0f of the loops\n%s", text, chipName, cycles, loops, l.Schedule)
+			}
+		}
+	}
+}
+
+// TestEstimateOfPruned: kernels that sum over what is stored of weights are estimated from their schedules, too, and cost what they keep.
+func TestEstimateOfPruned(t *testing.T) {
+	for _, chipName := range []string{"x86_64", "x86_64_v3", "x86_64_v4", "arm64"} {
+		least := map[int64]float64{}
+		for _, kept := range []int64{2, 4} {
+			b, env := convolution(t, ir.F32, "1, 64, 28, 28; 128, 64, 3, 3; pads = [1, 1, 1, 1]", chipName, true)
+			env.Pruned = NewEncodings()
+			prune(b, kept)
+			kernels, err := Pruned(b, env)
+			require.NoError(t, err)
+			require.NotEmpty(t, kernels)
+			for _, l := range kernels {
+				cycles, ok := cost.Schedule(l.Work, l.Schedule, l.Tiles, env.Target, env.Symbols, CallCycles)
+				require.True(t, ok, chipName)
+				assert.Nil(t, l.Kernel)
+				require.NoError(t, l.Make())
+				loops := cost.Kernel(l.Kernel, env.Target, env.Symbols, TileCycles)
+				assert.InEpsilon(t, 1, cycles/loops, 0.5, "%s: %.0f cycles of the schedule, %.0f of the loops\n%s", chipName, cycles, loops, l.Schedule)
+				if least[kept] == 0 || cycles < least[kept] {
+					least[kept] = cycles
+				}
+			}
+		}
+		assert.Less(t, least[2], 0.7*least[4], chipName)
+	}
+}
+
+// prune keeps so many taps of each kernel, the same ones for 16 neighbouring filters.
+func prune(b *block.Block, kept int64) {
+	w := b.Operands[1].Const
+	inner := w.Shape[2] * w.Shape[3]
+	for i := range w.Len() {
+		kernel, tap := i/inner, i%inner
+		first := kernel/w.Shape[1]/16 + kernel%w.Shape[1]
+		if (tap+first)%inner < kept {
+			w.Data[4*i+3] = 0x3f
+		}
+	}
 }
 
 // TestEstimateOfRests: rows that fill no tile cost what they execute, whatever the tile is.
@@ -81,6 +149,18 @@ func BenchmarkEstimate(b *testing.B) {
 				cost.Schedule(l.Work, l.Schedule, tiles, env.Target, env.Symbols, CallCycles)
 			}
 		})
+	}
+}
+
+// BenchmarkEstimateOfWinograd is one estimate of such a schedule.
+func BenchmarkEstimateOfWinograd(b *testing.B) {
+	block, env := convolution(b, ir.F32, "1, 256, 14, 14; 256, 256, 3, 3; pads = [1, 1, 1, 1]", "x86_64_v4", true)
+	env.Winograd = true
+	kernels, err := Winograd(block, env)
+	require.NoError(b, err)
+	l := kernels[len(kernels)-1]
+	for b.Loop() {
+		cost.Schedule(l.Work, l.Schedule, l.Tiles, env.Target, env.Symbols, CallCycles)
 	}
 }
 
