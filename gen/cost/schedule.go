@@ -32,7 +32,7 @@ func Schedule(w *sched.Work, s *sched.Schedule, tiles []*loop.MicroKernel, t *ta
 		compute += e.compute(x)
 	}
 	near, far := e.traffic()
-	return perKernel + overlapped(max(compute, near), far), true
+	return kernel(t) + overlapped(max(compute, near), far), true
 }
 
 // overlap is the part of what is not the bottleneck that takes time besides it.
@@ -157,9 +157,9 @@ func (e *scheduled) result(x *nest, part int, r te.Expr, lane string, lanes floa
 	v := e.s.Place(e.w, te.Source{Stage: true, N: x.n, Part: part})
 	d := slices.IndexFunc(x.te.Axes, func(a te.Axis) bool { return a.Var == lane })
 	if d >= 0 && v.Parts[len(v.Parts)-1].Axis != d {
-		return float64(lanes * (perStep + perStore + perStride + e.vector(r, lane, 1)))
+		return float64(lanes * (perStep + e.t.StoreCycles() + perStride + e.vector(r, lane, 1)))
 	}
-	return perStep + perStore + e.vector(r, lane, lanes)
+	return perStep + e.t.StoreCycles() + e.vector(r, lane, lanes)
 }
 
 // vector is the cycles of an expression for neighbours along an axis.
@@ -170,7 +170,7 @@ func (e *scheduled) vector(x te.Expr, lane string, lanes float64) float64 {
 	case te.Load:
 		return e.t.LoadCycles + e.apart(y, lane, lanes)
 	case te.Call:
-		c := flops(y)
+		c := e.flops(y)
 		for _, a := range y.Args {
 			c += e.vector(a, lane, lanes)
 		}
@@ -178,7 +178,7 @@ func (e *scheduled) vector(x te.Expr, lane string, lanes float64) float64 {
 	case te.Select:
 		return perBranch + max(e.vector(y.Then, lane, lanes), e.vector(y.Else, lane, lanes))
 	case te.Let:
-		return perFLOP + e.vector(y.Value, lane, lanes) + e.vector(y.Body, lane, lanes)
+		return e.t.ArithmeticCycles() + e.vector(y.Value, lane, lanes) + e.vector(y.Body, lane, lanes)
 	}
 	return 0
 }
@@ -191,7 +191,7 @@ func (e *scheduled) apart(l te.Load, lane string, lanes float64) float64 {
 	v := e.s.Place(e.w, l.Source)
 	for d, at := range l.Index {
 		if at.Uses(lane) && v.Parts[len(v.Parts)-1].Axis != d && !e.single(l, d) {
-			return float64(perStore * lanes)
+			return float64(e.t.PerLane() * lanes)
 		}
 	}
 	return 0

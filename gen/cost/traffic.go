@@ -33,12 +33,12 @@ func (e *scheduled) traffic() (near, far float64) {
 		near += e.moved(a, e.t.L1D) / e.t.L2BytesPerCycle
 		switch b := e.moved(a, e.t.L2); {
 		case a.constant:
-			far += b / e.t.BytesPerCycle
+			far += e.constant(b, a.stored)
 		case a.own && e.touched(a.x, len(a.x.outer)) <= float64(e.t.L2):
-		case a.own: // what lies behind the cache is nearer than memory
-			far += b / (2 * e.t.BytesPerCycle)
+		case a.own:
+			far += b / e.t.Spill(a.stored)
 		case a.stored > float64(e.t.L2) || b > a.stored:
-			far += b / e.t.BytesPerCycle
+			far += b / e.t.Behind(a.stored)
 		}
 	}
 	return near, far

@@ -15,7 +15,7 @@ func (e *scheduled) written(x *nest) float64 {
 		u := &iterations{scheduled: e, x: x, axis: span.Axes[0].Var, lane: inner, lanes: lanes, calls: map[*te.Expr]bool{}, loads: map[*sym.Expr]bool{}}
 		c := perStep
 		for _, r := range x.te.Results {
-			c += float64(perStore*x.whole[x.of[last]]) + u.cycles(r, x.whole[x.of[last]])
+			c += float64(e.t.StoreCycles()*x.whole[x.of[last]]) + u.cycles(r, x.whole[x.of[last]])
 		}
 		return c
 	})
@@ -47,7 +47,7 @@ func (u *iterations) cycles(x te.Expr, times float64) float64 {
 			return 0
 		}
 		u.calls[&y.Args[0]] = true
-		c := float64(u.differ(x, times) * flops(y))
+		c := float64(u.differ(x, times) * u.flops(y))
 		for _, a := range y.Args {
 			c += u.cycles(a, times)
 		}
