@@ -12,27 +12,39 @@ import (
 	"rules_dnn/gen/te"
 )
 
-// Schedule is the cycles of a kernel that follows a schedule, read from that: no kernel is made. Tiles are the micro-kernels of the stages'
-// whole tiles (follow.Tiles). It is false where no stage is computed in tiles, or one that sums is not, where loops run in other ways than one
-// after the other in tasks or written out, and where only the run knows how often: what such kernels take is to be estimated from their loops.
-func Schedule(w *sched.Work, s *sched.Schedule, tiles []*loop.MicroKernel, t *target.Target, symbols sym.Facts, tile Tile) (float64, bool) {
-	if t.WorkItems() || !slices.ContainsFunc(tiles, func(m *loop.MicroKernel) bool { return m != nil }) {
-		return 0, false
+// Schedule is the cycles of a kernel that follows a schedule on each of some processors, read from that: no kernel is made. Tiles are the
+// micro-kernels of the stages' whole tiles (follow.Tiles). It is false where no stage is computed in tiles, or one that sums is not, where loops
+// run in other ways than one after the other in tasks or written out, and where only the run knows how often: what such kernels take is to be
+// estimated from their loops.
+func Schedule(w *sched.Work, s *sched.Schedule, tiles []*loop.MicroKernel, on []*target.Target, symbols sym.Facts, tile Tile) ([]float64, bool) {
+	if on[0].WorkItems() || !slices.ContainsFunc(tiles, func(m *loop.MicroKernel) bool { return m != nil }) {
+		return nil, false
 	}
-	e := &scheduled{estimate: estimate{t: t, tile: tile, facts: typical(w.Facts, symbols)}, w: w, s: s, at: make([]*nest, len(w.Stages))}
+	e := &scheduled{estimate: estimate{tile: tile, facts: typical(w.Facts, symbols)}, w: w, s: s, at: make([]*nest, len(w.Stages))}
 	for n := len(w.Stages) - 1; n >= 0; n-- { // a stage is placed at loops of later ones
 		x, ok := e.nest(n, tiles[n])
 		if !ok {
-			return 0, false
+			return nil, false
 		}
 		e.at[n] = x
 	}
+	e.all = e.accesses()
+	out := make([]float64, len(on))
+	for i, t := range on { // loops, and what they touch, are the same
+		e.t = t
+		out[i] = e.cycles()
+	}
+	return out, true
+}
+
+// cycles are those on a processor.
+func (e *scheduled) cycles() float64 {
 	compute := 0.0
 	for _, x := range e.at {
 		compute += e.compute(x)
 	}
 	near, far := e.traffic()
-	return kernel(t) + overlapped(max(compute, near), far), true
+	return kernel(e.t) + overlapped(max(compute, near), far)
 }
 
 // overlap is the part of what is not the bottleneck that takes time besides it.

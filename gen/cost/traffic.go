@@ -27,7 +27,6 @@ type access struct {
 // bodies fit in a cache, what is read there stays between the iterations of the outermost one, and everything comes again in each iteration
 // of the loops around. Constants come from memory once a run, however few a block has: all blocks' together are more than caches hold.
 func (e *scheduled) traffic() (near, far float64) {
-	e.all = e.accesses()
 	for i := range e.all {
 		a := &e.all[i]
 		near += e.moved(a, e.t.L1D) / e.t.L2BytesPerCycle

@@ -14,6 +14,7 @@ import (
 	"rules_dnn/gen/cost"
 	"rules_dnn/gen/follow"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/target"
 )
 
 // TestEstimateOfSchedule: what is estimated is not made, and its schedule tells about as much as the loops of the kernel do; it tells
@@ -28,7 +29,7 @@ func TestEstimateOfSchedule(t *testing.T) {
 				require.NoError(t, err)
 				for _, l := range kernels {
 					assert.Nil(t, l.Kernel, "%s on %s", name, chipName)
-					cycles, ok := cost.Schedule(l.Work, l.Schedule, l.Tiles, env.Target, env.Symbols, CallCycles)
+					cycles, ok := cyclesOf(l, env)
 					if strings.HasSuffix(name, "of the run") {
 						assert.False(t, ok, "%s on %s", name, chipName)
 						continue
@@ -43,6 +44,15 @@ func TestEstimateOfSchedule(t *testing.T) {
 		}
 	}
 	assert.Greater(t, estimated, 40)
+}
+
+// cyclesOf is the cycles of a schedule on its chip.
+func cyclesOf(l *Lowered, env *Env) (float64, bool) {
+	cycles, ok := cost.Schedule(l.Work, l.Schedule, l.Tiles, []*target.Target{env.Target}, env.Symbols, CallCycles)
+	if !ok {
+		return 0, false
+	}
+	return cycles[0], true
 }
 
 // TestEstimateOfWinograd: nothing is made of what is estimated there either, and stages that are written out count what their iterations share
@@ -61,7 +71,7 @@ func TestEstimateOfWinograd(t *testing.T) {
 			require.NoError(t, err)
 			require.NotEmpty(t, kernels)
 			for _, l := range kernels {
-				cycles, ok := cost.Schedule(l.Work, l.Schedule, l.Tiles, env.Target, env.Symbols, CallCycles)
+				cycles, ok := cyclesOf(l, env)
 				require.True(t, ok, "%s on %s", text, chipName)
 				assert.Nil(t, l.Kernel)
 				require.NoError(t, l.Make())
@@ -84,7 +94,7 @@ func TestEstimateOfPruned(t *testing.T) {
 			require.NoError(t, err)
 			require.NotEmpty(t, kernels)
 			for _, l := range kernels {
-				cycles, ok := cost.Schedule(l.Work, l.Schedule, l.Tiles, env.Target, env.Symbols, CallCycles)
+				cycles, ok := cyclesOf(l, env)
 				require.True(t, ok, chipName)
 				assert.Nil(t, l.Kernel)
 				require.NoError(t, l.Make())
@@ -121,7 +131,7 @@ func TestEstimateOfRests(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, kernels, 1)
 		l := kernels[0]
-		c, ok := cost.Schedule(l.Work, l.Schedule, l.Tiles, env.Target, env.Symbols, CallCycles)
+		c, ok := cyclesOf(l, env)
 		require.True(t, ok)
 		return c
 	}
@@ -146,7 +156,7 @@ func BenchmarkEstimate(b *testing.B) {
 				if err != nil {
 					bench.Fatal(err)
 				}
-				cost.Schedule(l.Work, l.Schedule, tiles, env.Target, env.Symbols, CallCycles)
+				cost.Schedule(l.Work, l.Schedule, tiles, []*target.Target{env.Target}, env.Symbols, CallCycles)
 			}
 		})
 	}
@@ -160,7 +170,7 @@ func BenchmarkEstimateOfWinograd(b *testing.B) {
 	require.NoError(b, err)
 	l := kernels[len(kernels)-1]
 	for b.Loop() {
-		cost.Schedule(l.Work, l.Schedule, l.Tiles, env.Target, env.Symbols, CallCycles)
+		cyclesOf(l, env)
 	}
 }
 
