@@ -60,6 +60,4 @@ func TestThirdLevel(t *testing.T) {
 	assert.InDelta(t, 4e6/4+8e6/16, e.constant(12e6, 4e6), 1e-6, "three times")
 	assert.InDelta(t, 12e7/4, e.constant(12e7, 4e7), 1e-6, "more than the cache holds")
 	assert.InDelta(t, 12e6/4, (&estimate{t: chip}).constant(12e6, 4e6), 1e-6, "no such cache")
-	assert.InDelta(t, 16, c.Spill(1<<22), 0)
-	assert.InDelta(t, 2*chip.BytesPerCycle, chip.Spill(1<<22), 0, "nearer than memory")
 }

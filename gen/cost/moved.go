@@ -47,7 +47,7 @@ func (e *estimate) spilled(k *loop.Kernel) float64 {
 		bytes += float64(e.trips(b.Size) * float64(b.Type.Size()))
 	}
 	beyond := max(0, bytes-float64(e.t.L2))
-	return float64(2 * beyond * e.trips(k.Tasks()) / e.t.Spill(bytes))
+	return float64(2 * beyond * e.trips(k.Tasks()) / e.t.Spill())
 }
 
 // again is how often a buffer is read from one end to the other, whose place depends on some variables. From the

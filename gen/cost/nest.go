@@ -102,7 +102,7 @@ func (e *scheduled) placed(x *nest) bool {
 	if i < 0 {
 		return false
 	}
-	x.times, x.outer = float64(y.times*y.iterations(i)), slices.Concat(y.outer, y.loops(i+1))
+	x.times, x.outer = float64(y.times*y.parts(i)), slices.Concat(y.outer, y.loops(i+1))
 	return true
 }
 
@@ -128,6 +128,21 @@ func (x *nest) runs(k int) float64 {
 	}
 	l := x.path[k-1]
 	return float64(l.x.times * l.x.iterations(l.loop))
+}
+
+// parts is how often a stage that is placed at loop i is computed, in one computation of the stage: what the last iteration of a loop lacks is
+// not computed.
+func (x *nest) parts(i int) float64 {
+	n := 1.0
+	for k, p := range x.spans {
+		if l := slices.IndexFunc(p.Loops, func(l int) bool { return l > i }); l != 0 && len(p.Loops) > 0 {
+			if l < 0 {
+				l = len(p.Loops)
+			}
+			n *= max(1, x.whole[k]/float64(x.sched.Within(p.Loops[l-1])))
+		}
+	}
+	return n
 }
 
 // iterations is how often the loops down to i run, in one computation of the stage.

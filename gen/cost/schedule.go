@@ -43,8 +43,9 @@ func (e *scheduled) cycles() float64 {
 	for _, x := range e.at {
 		compute += e.compute(x)
 	}
-	near, far := e.traffic()
-	return kernel(e.t) + overlapped(max(compute, near), far)
+	cycles := max(compute, e.near())
+	far, late := e.far(cycles)
+	return kernel(e.t) + max(overlapped(cycles, far), cycles+late) + e.spilled()
 }
 
 // overlap is the part of what is not the bottleneck that takes time besides it.

@@ -23,24 +23,55 @@ type access struct {
 	bytes         []float64 // within so many of the loops around, in one iteration of these
 }
 
-// traffic is the cycles in which the first-level cache, and the second-level one, get what they do not hold: of the nest of loops whose
-// bodies fit in a cache, what is read there stays between the iterations of the outermost one, and everything comes again in each iteration
-// of the loops around. Constants come from memory once a run, however few a block has: all blocks' together are more than caches hold.
-func (e *scheduled) traffic() (near, far float64) {
+// near is the cycles in which the first-level cache gets what it does not hold: of the nest of loops whose bodies fit in a cache, what is read
+// there stays between the iterations of the outermost one, and everything comes again in each iteration of the loops around.
+func (e *scheduled) near() float64 {
+	c := 0.0
+	for i := range e.all {
+		c += e.moved(&e.all[i], e.t.L1D) / e.t.L2BytesPerCycle
+	}
+	return c
+}
+
+// waited is the part of what comes late for which tiles wait: processors fetch streams ahead beyond a tile.
+const waited = 1.0 / 2
+
+// far is the same of the second-level cache. Constants come from memory once a run, however few a block has: all blocks' together are more than
+// caches hold. Behind them hides only what those tiles do that are the first to read them, of all that a kernel does in so many cycles: late is
+// what the tiles wait for.
+func (e *scheduled) far(cycles float64) (far, late float64) {
 	for i := range e.all {
 		a := &e.all[i]
-		near += e.moved(a, e.t.L1D) / e.t.L2BytesPerCycle
 		switch b := e.moved(a, e.t.L2); {
 		case a.constant:
-			far += e.constant(b, a.stored)
-		case a.own && e.touched(a.x, len(a.x.outer)) <= float64(e.t.L2):
-		case a.own:
-			far += b / e.t.Spill(a.stored)
+			c := e.constant(b, a.stored)
+			far += c
+			late += float64(waited * max(0, c-float64(e.first(a, b)*cycles)))
+		case a.own: // see spilled
 		case a.stored > float64(e.t.L2) || b > a.stored:
 			far += b / e.t.Behind(a.stored)
 		}
 	}
-	return near, far
+	return far, late
+}
+
+// first is the part of all iterations of the loops around an access in which it gets so many bytes that were not there before.
+func (e *scheduled) first(a *access, bytes float64) float64 {
+	k := len(a.x.path)
+	return min(1, bytes/float64(e.within(a, k)*a.x.runs(k)))
+}
+
+// spilled is the cycles in which tasks write and read their worker's memory where it does not fit in the second-level cache. They wait for it,
+// since what they do next needs it.
+func (e *scheduled) spilled() float64 {
+	bytes, times := 0.0, 0.0
+	for i := range e.all {
+		if a := &e.all[i]; a.own && a.of.N == a.x.n { // as it is written
+			bytes, times = bytes+a.stored, max(times, a.x.times)
+		}
+	}
+	beyond := max(0, bytes-float64(e.t.L2))
+	return float64(2 * beyond * times / e.t.Spill())
 }
 
 // moved is how many bytes an access gets that a cache of some size does not hold.

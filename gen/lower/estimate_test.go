@@ -140,6 +140,32 @@ func TestEstimateOfRests(t *testing.T) {
 	assert.Less(t, rest, cycles(30), "one row more is no whole tile more")
 }
 
+// TestFiltersComeLate: of a constant that a few tiles read first, what these tiles do hides little; where more memory comes a cycle, or other tiles of
+// the same task share it, that costs less.
+func TestFiltersComeLate(t *testing.T) {
+	b, env := convolution(t, ir.F32, "1, 512, 28, 28; 512, 512, 3, 3; pads = [1, 1, 1, 1]", "x86_64_zen4", true)
+	env.Winograd = true
+	kernels, err := Winograd(b, env)
+	require.NoError(t, err)
+	cycles := func(bytesPerCycle float64) map[string]float64 {
+		chip := *env.Target
+		chip.BytesPerCycle = bytesPerCycle
+		out := map[string]float64{}
+		for _, l := range kernels {
+			c, ok := cost.Schedule(l.Work, l.Schedule, l.Tiles, []*target.Target{&chip}, env.Symbols, CallCycles)
+			require.True(t, ok)
+			out[Unhashed(l.Name)] = c[0]
+		}
+		return out
+	}
+	slow, fast := cycles(env.Target.BytesPerCycle), cycles(1000)
+	few, many := "winograd F(4,3) tile 5x4, tasks of 15, 1 parts", "winograd F(4,3) tile 5x4, tasks of 25, 2 parts"
+	require.Contains(t, slow, few)
+	require.Contains(t, slow, many)
+	assert.Less(t, fast[few], fast[many], "which transforms inputs twice")
+	assert.Less(t, slow[many], slow[few], "filters are read by each task, and come from memory")
+}
+
 // BenchmarkEstimate is one estimate of a schedule, of each kind of contraction.
 func BenchmarkEstimate(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(contractions)) {

@@ -38,9 +38,10 @@ func (t *Target) Crossing() float64 {
 	return usualCrossing
 }
 
-// Behind is how many bytes a cycle come of a value of some size that the second-level cache does not hold.
+// Behind is how many bytes a cycle come of a value of some size that the second-level cache does not hold: from the third-level one, if that has
+// room for as much besides.
 func (t *Target) Behind(bytes float64) float64 {
-	if bytes <= float64(t.L3) {
+	if 2*bytes <= float64(t.L3) {
 		return t.L3BytesPerCycle
 	}
 	return t.BytesPerCycle
@@ -48,4 +49,4 @@ func (t *Target) Behind(bytes float64) float64 {
 
 // Spill is how many bytes a cycle a worker writes and reads of its memory that the second-level cache does not hold: what lies behind that
 // is nearer than memory.
-func (t *Target) Spill(bytes float64) float64 { return max(t.Behind(bytes), 2*t.BytesPerCycle) }
+func (t *Target) Spill() float64 { return 2 * t.BytesPerCycle }

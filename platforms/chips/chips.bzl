@@ -18,7 +18,7 @@ Caches are the smallest of a processor's variants where these differ. fma_per_cy
 64-bit ARM, of the halves that kernels load), fma_latency is of floats where it is not as in gen/instr, issue_per_cycle is what is renamed or dispatched in a cycle. l2_bytes_per_cycle is what
 reads sustain, where somebody measured it, else half of the width of the cache's port. bytes_per_cycle is an estimate: what
 one core reads from memory, over its clock. l3_bytes is how much one core may fill of the cache that cores share, in the least of a processor's
-variants that are common; l3_bytes_per_cycle, what one core reads from there, is an estimate where no measurement is named. stores_per_cycle and arithmetic_per_cycle are of whole vectors, too: of 512 bits one where
+variants that are common; l3_bytes_per_cycle, what one core reads from there, is an estimate, too. stores_per_cycle and arithmetic_per_cycle are of whole vectors, too: of 512 bits one where
 units or the way to the cache have 256. lane_cycles is of vinsertps from memory, which uops.info has, or of ld1 of a lane. crossing_cycles are of a line that
 two cores of a cluster write in turn, in cycles of about 3 GHz ("Core to Core Latency Data on Large Systems", chipsandcheese.com, and anandtech.com's reviews).
 """
@@ -334,7 +334,7 @@ CHIPS = {
     },
     # AMD Zen 4: units and loads are of 256 bits, so that an FMA and a load of 512 bits start in each cycle; 6 operations dispatched (AMD's software
     # optimization guide 57647, Agner Fog's microarchitecture manual). L2 is 32 bytes wide, and a core of an EPYC was measured to read so many a cycle.
-    # A store is of 256 bits, four units of 256 bits compute (57647). L3 is 16 MB of laptops and 32 MB of others; its cores are 15 to 19 ns
+    # A store is of 256 bits, four units of 256 bits compute (57647). L3 is 32 MB, of laptops 16; its cores are 15 to 19 ns
     # apart ("AMD Zen 4 Ryzen 9 7950X and Ryzen 5 7600X Review", anandtech.com).
     "x86_64_zen4": {
         "constraints": {
@@ -351,7 +351,7 @@ CHIPS = {
             "l1d_bytes": 32 * _KB,
             "l2_bytes": 1 * _MB,
             "l2_bytes_per_cycle": 32,
-            "l3_bytes": 16 * _MB,
+            "l3_bytes": 32 * _MB,
             "l3_bytes_per_cycle": 20,
             "lane_cycles": 0.5,
             "loads_per_cycle": 1,
@@ -377,7 +377,7 @@ CHIPS = {
             "l1d_bytes": 48 * _KB,
             "l2_bytes": 1 * _MB,
             "l2_bytes_per_cycle": 32,
-            "l3_bytes": 16 * _MB,
+            "l3_bytes": 32 * _MB,
             "l3_bytes_per_cycle": 20,
             "lane_cycles": 0.5,
             "loads_per_cycle": 2,
