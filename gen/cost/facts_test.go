@@ -34,7 +34,7 @@ func TestFactsAreRead(t *testing.T) {
 		"arithmetic_per_cycle": {func(t *target.Target) { t.ArithmeticPerCycle = 1 }, func(*target.Target) {}, []string{"compute"}},
 		"lane_cycles":          {func(t *target.Target) { t.LaneCycles = 2 }, func(t *target.Target) { t.LaneCycles = 0.5 }, []string{"store"}},
 		"crossing_cycles":      {func(*target.Target) {}, func(t *target.Target) { t.CrossingCycles = 100 }, []string{"copy", "store", "compute", "far", "empty"}},
-		"l3_bytes":             {func(*target.Target) {}, func(t *target.Target) { t.L3, t.L3BytesPerCycle = 32<<20, 16 }, []string{"far"}},
+		"l3_bytes":             {func(*target.Target) {}, func(t *target.Target) { t.L3, t.L3BytesPerCycle = 64<<20, 16 }, []string{"far"}},
 	} {
 		for kernel, k := range kernels {
 			slow, fast := *chip, *chip

@@ -39,9 +39,9 @@ func (t *Target) Crossing() float64 {
 }
 
 // Behind is how many bytes a cycle come of a value of some size that the second-level cache does not hold: from the third-level one, if that has
-// room for as much besides.
+// room for more than as much besides.
 func (t *Target) Behind(bytes float64) float64 {
-	if 2*bytes <= float64(t.L3) {
+	if 2*bytes < float64(t.L3) {
 		return t.L3BytesPerCycle
 	}
 	return t.BytesPerCycle
