@@ -17,8 +17,6 @@ import (
 const (
 	perLocal    = 0.5      // load of a vector or an element of a local array
 	perStride   = 1.5      // more, where neighbours in the loop lie on different lines
-	perStore    = 1.0      // of a vector or an element
-	perFLOP     = 0.5      // two units
 	perCast     = 1.0      // of a vector to one of another type: lanes of other sizes cross its halves
 	perBranch   = 1.0      // well predicted
 	perDivision = 3.0      // of indices, by constants
@@ -26,7 +24,7 @@ const (
 	perStep     = 0.5      // increment and test
 	perWork     = 2.0      // an operation of an opaque operator
 	perForward  = 6.0      // a load of what was stored just before
-	perKernel   = 2000     // call, and the threads' barrier
+	perKernel   = 10       // lines that cross from core to core: the call, and the threads' barrier
 	lesser      = 1.0 / 16 // of what computes and what moves, the part of the lesser that the greater does not hide
 	farStride   = 16       // floats of a cache line
 )
@@ -44,8 +42,11 @@ func Kernel(k *loop.Kernel, t *target.Target, symbols sym.Facts, tile Tile) floa
 	}
 	compute := tasks * e.body(k.Statements(), "", 1)
 	moved := e.moved(k)
-	return perKernel + max(compute, moved) + float64(lesser*min(compute, moved)) + e.spilled(k)
+	return kernel(t) + max(compute, moved) + float64(lesser*min(compute, moved)) + e.spilled(k)
 }
+
+// kernel is the cycles of a kernel besides what its tasks do.
+func kernel(t *target.Target) float64 { return float64(perKernel * t.Crossing()) }
 
 // typical fixes symbols at one value.
 func typical(f, symbols sym.Facts) sym.Facts {
@@ -94,13 +95,13 @@ func (e *estimate) stmt(s loop.Stmt, v string, lanes int64) float64 {
 	case loop.Index:
 		return e.index(x.Value)
 	case loop.Bind:
-		return e.expr(x.Value, v, lanes) + perFLOP
+		return e.expr(x.Value, v, lanes) + e.t.ArithmeticCycles()
 	case loop.Def:
 		return e.expr(x.Init, v, lanes)
 	case loop.Set:
 		return e.expr(x.Value, v, lanes)
 	case loop.Store:
-		return perStore + e.access(x.Index, v, lanes) + e.expr(x.Value, v, lanes)
+		return e.t.StoreCycles() + e.access(x.Index, v, lanes) + e.expr(x.Value, v, lanes)
 	case loop.If:
 		then, otherwise := e.body(x.Then, v, lanes), e.body(x.Else, v, lanes)
 		if f, known := e.fraction(x.Cond); known {
@@ -194,9 +195,9 @@ func (e *estimate) expr(x te.Expr, v string, lanes int64) float64 {
 	case te.Index:
 		return e.index(y.E)
 	case te.Call:
-		c := flops(y)
+		c := e.flops(y)
 		if lanes > 1 {
-			c += converts(y)
+			c += e.converts(y)
 		}
 		for _, a := range y.Args {
 			c += e.expr(a, v, lanes)
@@ -210,22 +211,22 @@ func (e *estimate) expr(x te.Expr, v string, lanes int64) float64 {
 
 // converts is the cycles of a conversion of vectors, from or to integers or wide floats, and what a product of vectors of integers takes beside one
 // of floats.
-func converts(x te.Call) float64 {
+func (e *estimate) converts(x te.Call) float64 {
 	switch {
 	case x.Fn == "cast" && !(slices.Contains(loop.Floats, x.Type) && slices.Contains(loop.Floats, x.Args[0].DType())):
 		return perCast
 	case x.Fn == "mul" && x.Type.IsInteger():
-		return perFLOP
+		return e.t.ArithmeticCycles()
 	}
 	return 0
 }
 
 // flops is the cycles of a function of what is loaded.
-func flops(x te.Call) float64 {
+func (e *estimate) flops(x te.Call) float64 {
 	if row := scalar.Lookup(x.Fn); row != nil {
-		return perFLOP * float64(row.FLOPs)
+		return float64(e.t.ArithmeticCycles() * float64(row.FLOPs))
 	}
-	return perFLOP
+	return e.t.ArithmeticCycles()
 }
 
 // load is the cycles of a load of a vector or an element that is cached.
@@ -245,7 +246,7 @@ func (e *estimate) access(x sym.Expr, v string, lanes int64) float64 {
 	if lanes > 1 {
 		k, _ := sym.Coefficient(x, e.lane, e.facts)
 		if step, _ := k.Const(); step > 1 { // lane by lane
-			c += perStore * float64(lanes)
+			c += float64(e.t.PerLane() * float64(lanes))
 		}
 		return c
 	}

@@ -106,7 +106,7 @@ func TestGathered(t *testing.T) {
 			loop.For{Var: "again", Extent: sym.Const(times), Body: []loop.Stmt{walk}}}
 		return cycles(&loop.Kernel{Buffers: []*loop.Buffer{ids, x, y}, Facts: sym.Facts{}, Body: body, Grid: []te.Axis{{Var: "t", Extent: sym.Const(tasks)}}}, nil)
 	}
-	assert.Less(t, reading(sym.Var("t"), 1), 2*perKernel+4.0*row*tasks/chip.BytesPerCycle, "a row each")
+	assert.Less(t, reading(sym.Var("t"), 1), 2*kernel(chip)+4.0*row*tasks/chip.BytesPerCycle, "a row each")
 	whole := 4.0 * rows * row / chip.BytesPerCycle
 	assert.Greater(t, reading(sym.Const(0), rows), tasks*whole, "all tasks the same, again and again")
 	assert.Less(t, reading(sym.Var("t"), rows), tasks*whole/4, "parts, again and again")
@@ -129,7 +129,7 @@ func TestFraction(t *testing.T) {
 	at := func(lo, hi int64) float64 {
 		only := []te.Within{{E: sym.Var("t"), Lo: sym.Const(lo), Hi: sym.Const(hi)}}
 		return cycles(&loop.Kernel{Facts: sym.Facts{"t": {Lo: 0, Hi: 9}}, Grid: []te.Axis{{Var: "t", Extent: sym.Const(10)}},
-			Body: []loop.Stmt{loop.If{Cond: only, Then: work}}}, nil) - perKernel
+			Body: []loop.Stmt{loop.If{Cond: only, Then: work}}}, nil) - kernel(chip)
 	}
 	assert.InDelta(t, at(0, 10), 10*at(9, 12), 10*perBranch*9+1, "one point of ten")
 	assert.InDelta(t, 10*perBranch, at(10, 12), 1e-9, "none")

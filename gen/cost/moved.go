@@ -18,18 +18,25 @@ func (e *estimate) moved(k *loop.Kernel) float64 {
 	c := 0.0
 	for _, b := range k.Buffers {
 		bytes := float64(e.trips(b.Size) * float64(b.Type.Size()))
-		rate := e.t.BytesPerCycle
-		switch {
+		switch all := min(float64(bytes*e.again(k, bytes, walked[b])), touched[b]); {
 		case b.Image != nil:
-			rate = e.t.Images.BytesPerCycle
+			c += float64(bytes / e.t.Images.BytesPerCycle) // which a compiler may make a product
 		case !b.Const && bytes <= float64(e.t.L2):
-			rate = e.t.L2BytesPerCycle
+			c += float64(bytes / e.t.L2BytesPerCycle)
+		case b.Const:
+			c += e.constant(all, bytes)
 		default:
-			bytes = min(float64(bytes*e.again(k, bytes, walked[b])), touched[b])
+			c += float64(all / e.t.Behind(bytes))
 		}
-		c += float64(bytes / rate) // which a compiler may make a product
 	}
 	return c
+}
+
+// constant is the cycles in which so many bytes come of a constant that has some: each once from memory, and again from what lies behind the
+// second-level cache.
+func (e *estimate) constant(all, bytes float64) float64 {
+	once := min(all, bytes)
+	return float64(once/e.t.BytesPerCycle) + float64((all-once)/e.t.Behind(bytes))
 }
 
 // spilled is the cycles in which tasks write and read their scratch memory where it does not fit in the second-level
@@ -40,7 +47,7 @@ func (e *estimate) spilled(k *loop.Kernel) float64 {
 		bytes += float64(e.trips(b.Size) * float64(b.Type.Size()))
 	}
 	beyond := max(0, bytes-float64(e.t.L2))
-	return float64(2 * beyond * e.trips(k.Tasks()) / (2 * e.t.BytesPerCycle))
+	return float64(2 * beyond * e.trips(k.Tasks()) / e.t.Spill())
 }
 
 // again is how often a buffer is read from one end to the other, whose place depends on some variables. From the

@@ -13,28 +13,40 @@ import (
 	"rules_dnn/gen/te"
 )
 
-// Schedule is the cycles of a kernel that follows a schedule, read from that: no kernel is made. Tiles are the micro-kernels of the stages'
-// whole tiles (follow.Tiles). It is false where the results are not computed in tiles, or another stage is neither computed so nor a copy, where
-// loops run in other ways than one after the other in tasks, and where only the run knows how often: what such kernels take is to be estimated
-// from their loops.
-func Schedule(w *sched.Work, s *sched.Schedule, tiles []*loop.MicroKernel, t *target.Target, symbols sym.Facts, tile Tile) (float64, bool) {
-	if t.WorkItems() || tiles[len(tiles)-1] == nil {
-		return 0, false
+// Schedule is the cycles of a kernel that follows a schedule on each of some processors, read from that: no kernel is made. Tiles are the
+// micro-kernels of the stages' whole tiles (follow.Tiles). It is false where no stage is computed in tiles, or one that sums is not, where loops
+// run in other ways than one after the other in tasks or written out, and where only the run knows how often: what such kernels take is to be
+// estimated from their loops.
+func Schedule(w *sched.Work, s *sched.Schedule, tiles []*loop.MicroKernel, on []*target.Target, symbols sym.Facts, tile Tile) ([]float64, bool) {
+	if on[0].WorkItems() || !slices.ContainsFunc(tiles, func(m *loop.MicroKernel) bool { return m != nil }) {
+		return nil, false
 	}
-	e := &scheduled{estimate: estimate{t: t, tile: tile, facts: typical(w.Facts, symbols)}, w: w, s: s, at: make([]*nest, len(w.Stages))}
+	e := &scheduled{estimate: estimate{tile: tile, facts: typical(w.Facts, symbols)}, w: w, s: s, at: make([]*nest, len(w.Stages))}
 	for n := len(w.Stages) - 1; n >= 0; n-- { // a stage is placed at loops of later ones
 		x, ok := e.nest(n, tiles[n])
 		if !ok {
-			return 0, false
+			return nil, false
 		}
 		e.at[n] = x
 	}
+	e.all = e.accesses()
+	out := make([]float64, len(on))
+	for i, t := range on { // loops, and what they touch, are the same
+		e.t = t
+		out[i] = e.cycles()
+	}
+	return out, true
+}
+
+// cycles are those on a processor.
+func (e *scheduled) cycles() float64 {
 	compute := 0.0
 	for _, x := range e.at {
 		compute += e.compute(x)
 	}
-	near, far := e.traffic()
-	return perKernel + overlapped(max(compute, near), far), true
+	cycles := max(compute, e.near())
+	far, late := e.far(cycles)
+	return kernel(e.t) + max(overlapped(cycles, far), cycles+late) + e.spilled()
 }
 
 // overlap is the part of what is not the bottleneck that takes time besides it.
@@ -52,107 +64,21 @@ func overlapped(of ...float64) float64 {
 // scheduled is the state of an estimate.
 type scheduled struct {
 	estimate
-	w  *sched.Work
-	s  *sched.Schedule
-	at []*nest
-}
-
-// nest is a stage's loops.
-type nest struct {
-	n     int
-	te    *te.Stage
-	sched *sched.Stage
-	micro *loop.MicroKernel // of whole tiles, or nil
-	spans []sched.Span
-	of    []int     // by loop: the number of its span
-	whole []float64 // points of each span
-	times float64   // how often the stage is computed
-	first int       // loop of its tile, or the number of loops
-	depth int       // of the last stage's loops around it
-	// ranges are those of its axes, by the last stage's loops outside.
-	ranges []sym.Facts
-}
-
-// nest is false for a stage that cannot be estimated so.
-func (e *scheduled) nest(n int, micro *loop.MicroKernel) (*nest, bool) {
-	x := &nest{n: n, te: e.w.Stages[n], sched: &e.s.Stages[n], micro: micro, times: 1}
-	x.first = len(x.sched.Loops)
-	var err error
-	if x.spans, err = x.sched.Spans(x.te); err != nil || micro == nil && x.te.Combine != nil {
-		return nil, false
-	}
-	x.of = make([]int, len(x.sched.Loops))
-	for k, p := range x.spans {
-		if _, known := p.Extent.Const(); !known {
-			return nil, false // kernels of other kinds are estimated from loops, which count all that the run may have to do
-		}
-		x.whole = append(x.whole, e.trips(p.Extent))
-		for _, i := range p.Loops {
-			x.of[i] = k
-		}
-	}
-	for i, l := range x.sched.Loops {
-		switch {
-		case l.Stored || l.Kind == sched.Unroll || l.Kind == sched.Vector || l.Kind == sched.Group || l.Kind == sched.Item:
-			return nil, false
-		case l.Kind.Tile():
-			x.first = min(x.first, i)
-		}
-	}
-	for part := range x.te.Results {
-		if v := e.s.Place(e.w, te.Source{Stage: true, N: n, Part: part}); v.Space != sched.Arena && v.Space != sched.Worker || v.Fold.Points > 0 {
-			return nil, false
-		}
-	}
-	if at := x.sched.At; at != sched.Root {
-		around := e.at[at.Stage]
-		i := slices.IndexFunc(around.sched.Loops, func(l sched.Loop) bool { return l.Var == at.Loop })
-		if i < 0 {
-			return nil, false
-		}
-		x.times, x.depth = float64(around.times*around.iterations(i)), i+1
-		if at.Stage != len(e.w.Stages)-1 {
-			x.depth = around.depth
-		}
-	}
-	return x, true
-}
-
-// iterations is how often the loops down to i run, in one computation of the stage.
-func (x *nest) iterations(i int) float64 {
-	n := 1.0
-	for k := range x.spans {
-		n *= x.counted(k, i)
-	}
-	return n
-}
-
-// counted is how often the loops of span k down to loop i run: each ends with the span.
-func (x *nest) counted(k, i int) float64 {
-	n := 1.0
-	for _, l := range x.spans[k].Loops {
-		if l <= i {
-			n = math.Ceil(x.whole[k] / float64(x.sched.Within(l)))
-		}
-	}
-	return n
-}
-
-// points is how many points of span k one iteration of the loops down to i has.
-func (x *nest) points(k, i int) float64 {
-	n := x.whole[k]
-	for _, l := range x.spans[k].Loops {
-		if l <= i {
-			n = min(x.whole[k], float64(x.sched.Within(l)))
-		}
-	}
-	return n
+	w   *sched.Work
+	s   *sched.Schedule
+	at  []*nest
+	all []access
 }
 
 // compute is the cycles of a stage's statements.
 func (e *scheduled) compute(x *nest) float64 {
-	if x.micro == nil {
+	switch {
+	case x.micro == nil && x.unrolled():
+		return float64(x.times * e.written(x))
+	case x.micro == nil:
 		return float64(x.times * e.copied(x))
+	case e.direct(x):
+		return float64(x.times * e.calls(x))
 	}
 	return float64(x.times * (e.calls(x) + e.stores(x)))
 }
@@ -210,6 +136,12 @@ func peeled(sizes []part, points, within float64) []part {
 	return out
 }
 
+// direct reports whether tiles put their sums where they belong, as part of a call: they are the results, in a worker's memory.
+func (e *scheduled) direct(x *nest) bool {
+	_, plain := x.te.Results[0].(te.Acc)
+	return plain && len(x.te.Results) == 1 && e.s.Place(e.w, te.Source{Stage: true, N: x.n}).Space == sched.Worker
+}
+
 // stores is the cycles in which sums become results: vectors along the lanes' axis, and element by element what fills none.
 func (e *scheduled) stores(x *nest) float64 {
 	lane, along := "", 1.0
@@ -239,9 +171,9 @@ func (e *scheduled) result(x *nest, part int, r te.Expr, lane string, lanes floa
 	v := e.s.Place(e.w, te.Source{Stage: true, N: x.n, Part: part})
 	d := slices.IndexFunc(x.te.Axes, func(a te.Axis) bool { return a.Var == lane })
 	if d >= 0 && !neighbours(v, d, lanes) && !x.interleaved(v, d) {
-		return float64(lanes * (perStep + perStore + perStride + e.vector(r, lane, 1)))
+		return float64(lanes * (perStep + e.t.StoreCycles() + perStride + e.vector(r, lane, 1)))
 	}
-	return perStep + perStore + e.vector(r, lane, lanes)
+	return perStep + e.t.StoreCycles() + e.vector(r, lane, lanes)
 }
 
 // neighbours reports whether so many points of an axis lie side by side in storage.
@@ -269,7 +201,7 @@ func (e *scheduled) vector(x te.Expr, lane string, lanes float64) float64 {
 	case te.Load:
 		return e.t.LoadCycles + e.apart(y, lane, lanes)
 	case te.Call:
-		c := flops(y)
+		c := e.flops(y)
 		for _, a := range y.Args {
 			c += e.vector(a, lane, lanes)
 		}
@@ -277,7 +209,7 @@ func (e *scheduled) vector(x te.Expr, lane string, lanes float64) float64 {
 	case te.Select:
 		return perBranch + max(e.vector(y.Then, lane, lanes), e.vector(y.Else, lane, lanes))
 	case te.Let:
-		return perFLOP + e.vector(y.Value, lane, lanes) + e.vector(y.Body, lane, lanes)
+		return e.t.ArithmeticCycles() + e.vector(y.Value, lane, lanes) + e.vector(y.Body, lane, lanes)
 	}
 	return 0
 }
@@ -290,7 +222,7 @@ func (e *scheduled) apart(l te.Load, lane string, lanes float64) float64 {
 	v := e.s.Place(e.w, l.Source)
 	for d, at := range l.Index {
 		if at.Uses(lane) && v.Parts.Lane() != d && !e.single(l, d, v.Parts) {
-			return float64(perStore * lanes)
+			return float64(e.t.PerLane() * lanes)
 		}
 	}
 	return 0
@@ -312,22 +244,42 @@ func (e *scheduled) single(l te.Load, d int, parts layout.Parts) bool {
 
 // copied is the cycles of a computation of a stage that is no sum: its innermost loop runs in vectors, and element by element what fills none.
 func (e *scheduled) copied(x *nest) float64 {
-	points, inner, along := 1.0, "", 1.0
+	inner, along, others := x.vectors(len(x.sched.Loops) - 1)
+	return e.rows(others, along, func(lanes float64) float64 {
+		c := 0.0
+		for part, r := range x.te.Results {
+			c += e.result(x, part, r, inner, lanes)
+		}
+		return c
+	})
+}
+
+// vectors are the axis of loop i, how many of its points neighbour each other, and how often the loops around run.
+func (x *nest) vectors(i int) (inner string, along, others float64) {
+	along, others = 1, 1
 	for k, p := range x.spans {
-		points *= x.whole[k]
-		if i := len(x.sched.Loops) - 1; len(p.Loops) > 0 && p.Loops[len(p.Loops)-1] == i {
+		if n := len(p.Loops); n > 0 && p.Loops[n-1] == i {
 			inner, along = p.Axes[0].Var, x.whole[k]
 			if n := float64(x.sched.Loops[i].Size); n > 0 {
 				along = min(along, n)
 			}
 		}
+		others *= x.whole[k]
 	}
+	return inner, along, others / max(along, 1)
+}
+
+// rows is the cycles of loops over so many points, one in vectors and element by element what fills none.
+func (e *scheduled) rows(times, along float64, body func(lanes float64) float64) float64 {
 	lanes := float64(e.t.Lanes(ir.F32))
 	vectors := math.Floor(along / lanes)
 	single := along - float64(vectors*lanes)
 	c := perLoop
-	for part, r := range x.te.Results {
-		c += float64(vectors*e.result(x, part, r, inner, lanes)) + float64(single*e.result(x, part, r, inner, 1))
+	if vectors > 0 {
+		c += float64(vectors * body(lanes))
 	}
-	return float64(points / max(along, 1) * c)
+	if single > 0 {
+		c += float64(single * body(1))
+	}
+	return float64(times * c)
 }

@@ -2,6 +2,7 @@ package cost
 
 import (
 	"maps"
+	"slices"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sched"
@@ -9,113 +10,227 @@ import (
 	"rules_dnn/gen/te"
 )
 
-// access is what a stage reads, or stores: elements of a value at an index over the stage's axes.
+// access is what a stage reads of a value, or stores.
 type access struct {
 	x      *nest
-	index  []sym.Expr
-	shape  ir.Shape
-	size   float64 // bytes of an element
-	stored float64 // bytes of the value
+	of     te.Source
+	at     [][]sym.Expr // over the stage's axes: where each load reads
+	dims   []float64    // of what is stored
+	size   float64      // bytes of an element: of a constant of which only a part is stored, on average
+	stored float64      // bytes of the value
 	// constant: it is a constant; own: it is in a worker's memory, written before it is read.
 	constant, own bool
+	bytes         []float64 // within so many of the loops around, in one iteration of these
 }
 
-// traffic is the cycles in which the first-level cache, and the second-level one, get what they do not hold: of the nest of loops whose
-// bodies fit in a cache, what is read there stays between the iterations of the outermost one, and everything comes again in each iteration
-// of the loops around. Constants come from memory once a run, however few a block has: all blocks' together are more than caches hold.
-func (e *scheduled) traffic() (near, far float64) {
-	all := e.accesses()
-	depth := e.at[len(e.at)-1].first
-	bytes := make([][]float64, len(all)) // by access, and by the loops outside
-	total := make([]float64, depth+1)
-	for i, a := range all {
-		for k := range depth + 1 {
-			if k > 0 && a.x.depth > 0 && k > a.x.depth {
-				break // it is computed outside of these loops
-			}
-			b := e.footprint(a, k)
-			bytes[i] = append(bytes[i], b)
-			total[k] += b
-		}
+// near is the cycles in which the first-level cache gets what it does not hold: of the nest of loops whose bodies fit in a cache, what is read
+// there stays between the iterations of the outermost one, and everything comes again in each iteration of the loops around.
+func (e *scheduled) near() float64 {
+	c := 0.0
+	for i := range e.all {
+		c += e.moved(&e.all[i], e.t.L1D) / e.t.L2BytesPerCycle
 	}
-	last := e.at[len(e.at)-1]
-	moved := func(i int, cache int64) float64 {
-		k := 0
-		for k < depth && total[k] > float64(cache) {
-			k++
-		}
-		k = min(max(k-1, 0), len(bytes[i])-1)
-		return float64(bytes[i][k] * last.iterations(k-1))
-	}
-	for i, a := range all {
-		near += moved(i, e.t.L1D) / e.t.L2BytesPerCycle
-		switch b := moved(i, e.t.L2); {
+	return c
+}
+
+// waited is the part of what comes late for which tiles wait: processors fetch streams ahead beyond a tile.
+const waited = 1.0 / 2
+
+// far is the same of the second-level cache. Constants come from memory once a run, however few a block has: all blocks' together are more than
+// caches hold. Behind them hides only what those tiles do that are the first to read them, of all that a kernel does in so many cycles: late is
+// what the tiles wait for.
+func (e *scheduled) far(cycles float64) (far, late float64) {
+	for i := range e.all {
+		a := &e.all[i]
+		switch b := e.moved(a, e.t.L2); {
 		case a.constant:
-			far += b / e.t.BytesPerCycle
-		case a.own && total[0] <= float64(e.t.L2):
+			c := e.constant(b, a.stored)
+			far += c
+			late += float64(waited * max(0, c-float64(e.first(a, b)*cycles)))
+		case a.own: // see spilled
 		case a.stored > float64(e.t.L2) || b > a.stored:
-			far += b / e.t.BytesPerCycle
+			far += b / e.t.Behind(a.stored)
 		}
 	}
-	return near, far
+	return far, late
+}
+
+// first is the part of all iterations of the loops around an access in which it gets so many bytes that were not there before.
+func (e *scheduled) first(a *access, bytes float64) float64 {
+	k := len(a.x.path)
+	return min(1, bytes/float64(e.within(a, k)*a.x.runs(k)))
+}
+
+// spilled is the cycles in which tasks write and read their worker's memory where it does not fit in the second-level cache. They wait for it,
+// since what they do next needs it.
+func (e *scheduled) spilled() float64 {
+	bytes, times := 0.0, 0.0
+	for i := range e.all {
+		if a := &e.all[i]; a.own && a.of.N == a.x.n { // as it is written
+			bytes, times = bytes+a.stored, max(times, a.x.times)
+		}
+	}
+	beyond := max(0, bytes-float64(e.t.L2))
+	return float64(2 * beyond * times / e.t.Spill())
+}
+
+// moved is how many bytes an access gets that a cache of some size does not hold.
+func (e *scheduled) moved(a *access, cache int64) float64 {
+	k := 0
+	for k < len(a.x.path) && e.touched(a.x, k) > float64(cache) {
+		k++
+	}
+	if e.touched(a.x, k) <= float64(cache) {
+		k = max(k-1, 0)
+	}
+	return float64(e.within(a, k) * a.x.runs(k))
+}
+
+// touched is how many bytes an iteration of the k outermost loops around a stage touches: of each value, as many as the stage does that touches
+// most.
+func (e *scheduled) touched(x *nest, k int) float64 {
+	for len(x.touched) <= k {
+		x.touched = append(x.touched, e.touches(x, len(x.touched)))
+	}
+	return x.touched[k]
+}
+
+func (e *scheduled) touches(x *nest, k int) float64 {
+	inside := func(a *access) bool { return k == 0 || len(a.x.path) >= k && a.x.path[k-1] == x.path[k-1] }
+	sum := 0.0
+	for i := range e.all {
+		a := &e.all[i]
+		if !inside(a) {
+			continue
+		}
+		most := e.within(a, k)
+		for n := range e.all {
+			if b := &e.all[n]; b.of == a.of && inside(b) && (e.within(b, k) > most || e.within(b, k) == most && n < i) {
+				most = 0 // it is counted there
+			}
+		}
+		sum += most
+	}
+	return sum
+}
+
+// within is the footprint of an access within the k outermost loops around it.
+func (e *scheduled) within(a *access, k int) float64 {
+	for len(a.bytes) <= k {
+		a.bytes = append(a.bytes, e.footprint(a, len(a.bytes)))
+	}
+	return a.bytes[k]
 }
 
 // accesses are those of all stages.
 func (e *scheduled) accesses() []access {
 	var out []access
 	for _, x := range e.at {
-		seen := map[te.Source]bool{}
+		first := len(out)
+		seen := map[*sym.Expr]bool{} // copies of one load share its index
 		note := func(y te.Expr) {
 			l, ok := y.(te.Load)
-			if !ok || seen[l.Source] || l.Source.Stage {
-				return // what a stage stored is counted there
+			if !ok || len(l.Index) > 0 && seen[&l.Index[0]] {
+				return
 			}
-			seen[l.Source] = true
-			v := e.w.Operands[l.Source.N]
-			out = append(out, e.access(x, l.Index, v.Shape, v.Type, v.Const != nil, false))
+			if len(l.Index) > 0 {
+				seen[&l.Index[0]] = true
+			}
+			if i := slices.IndexFunc(out[first:], func(a access) bool { return a.of == l.Source }); i >= 0 {
+				out[first+i].at = append(out[first+i].at, l.Index)
+			} else if a, ok := e.read(x, l); ok {
+				out = append(out, a)
+			}
 		}
-		for _, y := range x.te.Values {
+		for _, y := range slices.Concat(x.te.Values, x.te.Results) {
 			te.Walk(y, note)
 		}
-		for _, y := range x.te.Results {
-			te.Walk(y, note)
-		}
-		index := make([]sym.Expr, len(x.te.Axes))
-		for i, a := range x.te.Axes {
-			index[i] = sym.Var(a.Var)
-		}
-		for part, r := range x.te.Results {
-			own := e.s.Place(e.w, te.Source{Stage: true, N: x.n, Part: part}).Space == sched.Worker
-			out = append(out, e.access(x, index, x.te.Shape(), r.DType(), false, own))
+		for part := range x.te.Results {
+			if a, ok := e.kept(x, te.Source{Stage: true, N: x.n, Part: part}, te.AxisVars(x.te.Axes)); ok {
+				out = append(out, a)
+			}
 		}
 	}
 	return out
 }
 
-func (e *scheduled) access(x *nest, index []sym.Expr, shape ir.Shape, t ir.DType, constant, own bool) access {
-	a := access{x: x, index: index, shape: shape, size: float64(t.Size()), constant: constant, own: own}
+// read is what a stage reads, false of registers.
+func (e *scheduled) read(x *nest, l te.Load) (access, bool) {
+	if l.Source.Stage {
+		return e.kept(x, l.Source, l.Index)
+	}
+	v := e.w.Operands[l.Source.N]
+	a := e.access(x, l.Source, l.Index, v.Shape, v.Type)
+	a.constant = v.Const != nil
+	a.size *= e.part(x, l.Source)
+	return a, true
+}
+
+// part is how much of a constant is stored.
+func (e *scheduled) part(x *nest, of te.Source) float64 {
+	if x.stored == nil || of.Stage || of.N != x.stored.Operand {
+		return 1
+	}
+	n := 1.0
+	for _, d := range e.w.Operands[of.N].Shape {
+		n *= e.trips(d)
+	}
+	return float64(x.stored.Encoding.Kernels*x.stored.Share*int64(x.stored.Entries())) / n
+}
+
+// kept is what a stage reads or stores of a stage's results: of those that are placed at a loop, memory holds one region.
+func (e *scheduled) kept(x *nest, of te.Source, index []sym.Expr) (access, bool) {
+	v, by := e.s.Place(e.w, of), e.at[of.N]
+	if v.Space == sched.Register {
+		return access{}, false
+	}
+	a := e.access(x, of, index, by.sched.Shape(by.te, v.Fold), by.te.Results[of.Part].DType())
+	a.own = v.Space == sched.Worker
+	return a, true
+}
+
+func (e *scheduled) access(x *nest, of te.Source, index []sym.Expr, shape ir.Shape, t ir.DType) access {
+	a := access{x: x, of: of, at: [][]sym.Expr{index}, size: float64(t.Size())}
 	a.stored = a.size
 	for _, d := range shape {
-		a.stored *= e.trips(d)
+		n := e.trips(d)
+		a.dims, a.stored = append(a.dims, max(n, 1)), a.stored*n
 	}
 	return a
 }
 
-// footprint is how many bytes an access has within the k outermost loops of the last stage, in one iteration of these.
-func (e *scheduled) footprint(a access, k int) float64 {
+// footprint is how many bytes an access has within the k outermost loops around it, in one iteration of these.
+func (e *scheduled) footprint(a *access, k int) float64 {
 	ranges := e.ranges(a.x, k)
 	bytes := a.size
-	for d, at := range a.index {
-		lo, hi := at.Bounds(ranges)
-		bytes *= min(float64(hi-lo)+1, max(e.trips(a.shape[d]), 1))
+	for d, n := range a.dims {
+		if n == 1 {
+			continue
+		}
+		lo, hi := bounds(a.at[0][d], ranges)
+		for _, at := range a.at[1:] {
+			l, h := bounds(at[d], ranges)
+			lo, hi = min(lo, l), max(hi, h)
+		}
+		bytes *= min(float64(hi-lo)+1, n)
 	}
 	return bytes
 }
 
-// ranges are those of the axes of a stage within the k outermost loops of the last one.
+// bounds are those of an index, most of which are variables.
+func bounds(e sym.Expr, f sym.Facts) (lo, hi int64) {
+	if v, ok := e.AsVar(); ok {
+		if r, known := f[v]; known {
+			return r.Lo, r.Hi
+		}
+	}
+	return e.Bounds(f)
+}
+
+// ranges are those of the axes of a stage within the k outermost loops around it.
 func (e *scheduled) ranges(x *nest, k int) sym.Facts {
 	if x.ranges == nil {
-		x.ranges = make([]sym.Facts, len(e.at[len(e.at)-1].sched.Loops)+1)
+		x.ranges = make([]sym.Facts, len(x.path)+1)
 	}
 	if x.ranges[k] == nil {
 		x.ranges[k] = e.rangesOf(x, k)
@@ -125,20 +240,15 @@ func (e *scheduled) ranges(x *nest, k int) sym.Facts {
 
 func (e *scheduled) rangesOf(x *nest, k int) sym.Facts {
 	out := maps.Clone(e.facts)
-	last := e.at[len(e.at)-1]
-	own := k // of the stage's own loops that are outside
-	if x != last {
-		own = 0
-		for i, l := range last.sched.Loops { // of which regions begin at another place
-			n := 1.0
-			if i >= k {
-				n = last.counted(last.of[i], i) / max(1, last.counted(last.of[i], i-1))
-			}
-			out[l.Var] = sym.Range{Lo: 0, Hi: int64(max(n, 1)) - 1}
+	for i, l := range x.outer { // of which regions begin at another place
+		n := 1.0
+		if i >= k {
+			n = l.x.counted(l.x.of[l.loop], l.loop) / max(1, l.x.counted(l.x.of[l.loop], l.loop-1))
 		}
+		out[l.x.sched.Loops[l.loop].Var] = sym.Range{Lo: 0, Hi: int64(max(n, 1)) - 1}
 	}
 	for i, p := range x.spans {
-		n := int64(max(x.points(i, own-1), 1))
+		n := int64(max(x.points(i, k-len(x.outer)-1), 1))
 		lo, hi := p.First.Bounds(out)
 		for d := len(p.Axes) - 1; d > 0; d-- { // of joined axes
 			inner := int64(max(e.trips(p.Axes[d].Extent), 1))
@@ -152,6 +262,11 @@ func (e *scheduled) rangesOf(x *nest, k int) sym.Facts {
 			}
 		}
 		out[v] = sym.Range{Lo: 0, Hi: before + hi - lo + (n-1)*p.Step}
+	}
+	for _, s := range x.sched.Splits {
+		if outer, joined := out[s.Outer]; joined { // with others: its points are counted there
+			out[s.Axis] = sym.Range{Lo: 0, Hi: out[s.Axis].Hi + outer.Hi*s.Size}
+		}
 	}
 	return out
 }

@@ -1,9 +1,9 @@
 package loop
 
 import (
-	"rules_dnn/gen/ir"
 	"slices"
 
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/te"
 )
 

@@ -60,6 +60,7 @@ func Winograd(b *block.Block, env *Env) ([]*Lowered, error) {
 	if !env.wants("winograd") {
 		return nil, nil
 	}
+	proposed := map[string]bool{}
 	for _, m := range filterSizes {
 		all := newFiltering(b, env, m)
 		if all == nil {
@@ -68,9 +69,10 @@ func Winograd(b *block.Block, env *Env) ([]*Lowered, error) {
 		for _, split := range splits {
 			w := &filtering{}
 			*w = *all
-			if !env.Packing.transforms(m) || !w.choose(split.tiles, split.parts, env.Packing) || env.Only != "" && Unhashed(env.Only) != w.name() {
-				continue
+			if !env.Packing.transforms(m) || !w.choose(split.tiles, split.parts, env.Packing) || proposed[w.name()] || env.Only != "" && Unhashed(env.Only) != w.name() {
+				continue // several splits are alike where all tiles fit, or few
 			}
+			proposed[w.name()] = true
 			l, err := w.propose(env)
 			if errors.As(err, new(*follow.TileError)) {
 				continue // it is read in steps that no micro-kernel has

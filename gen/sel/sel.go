@@ -6,7 +6,6 @@
 package sel
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -286,28 +285,36 @@ func (s *selector) kernels(b *block.Block, lay lower.Layouts, tiles int, only st
 
 // estimate is a kernel with its cycles, also on each of the processors that may run it.
 func (s *side) estimate(l *lower.Lowered) (Kernel, error) {
-	own, err := s.cyclesOn(l, s.t)
-	k := Kernel{Lowered: l, Cycles: s.cycles(own), Space: s.space}
+	on := []*target.Target{s.t}
 	if all := s.t.Processors(); len(all) > 1 {
-		for _, t := range all {
-			c, e := s.cyclesOn(l, t)
-			k.on, err = append(k.on, c), errors.Join(err, e)
-		}
+		on = append(on, all...)
 	}
-	return k, err
+	cycles, err := s.cyclesOn(l, on)
+	if err != nil {
+		return Kernel{}, err
+	}
+	k := Kernel{Lowered: l, Cycles: s.cycles(cycles[0]), Space: s.space}
+	if len(on) > 1 {
+		k.on = cycles[1:]
+	}
+	return k, nil
 }
 
-// cyclesOn is the cycles of a kernel on a processor, from its schedule where that tells them: such a kernel is made when it is chosen.
-func (s *side) cyclesOn(l *lower.Lowered, t *target.Target) (float64, error) {
+// cyclesOn is the cycles of a kernel on each of some processors, from its schedule where that tells them: such a kernel is made when it is chosen.
+func (s *side) cyclesOn(l *lower.Lowered, on []*target.Target) ([]float64, error) {
 	if l.Schedule != nil {
-		if cycles, ok := cost.Schedule(l.Work, l.Schedule, l.Tiles, t, s.usual, lower.CallCycles); ok {
+		if cycles, ok := cost.Schedule(l.Work, l.Schedule, l.Tiles, on, s.usual, lower.CallCycles); ok {
 			return cycles, nil
 		}
 	}
 	if err := l.Make(); err != nil {
-		return 0, err
+		return nil, err
 	}
-	return cost.Kernel(l.Kernel, t, s.usual, lower.TileCycles), nil
+	var out []float64
+	for _, t := range on {
+		out = append(out, cost.Kernel(l.Kernel, t, s.usual, lower.TileCycles))
+	}
+	return out, nil
 }
 
 // stored are the layouts in which a kernel finds values.

@@ -36,6 +36,14 @@ type Target struct {
 	// of any kind, start in a cycle.
 	LoadsPerCycle float64 `json:"loads_per_cycle"`
 	IssuePerCycle float64 `json:"issue_per_cycle"`
+	// StoresPerCycle is how many stores of vectors start in a cycle, and ArithmeticPerCycle how many instructions that compute floats, of any
+	// kind; 0: 1 and 2.
+	StoresPerCycle     float64 `json:"stores_per_cycle"`
+	ArithmeticPerCycle float64 `json:"arithmetic_per_cycle"`
+	// LaneCycles is what a lane of a vector takes that is loaded or stored by itself; 0: 1.
+	LaneCycles float64 `json:"lane_cycles"`
+	// CrossingCycles is how long a line of the cache takes from one core to another; 0: 200.
+	CrossingCycles float64 `json:"crossing_cycles"`
 	// CPUFeatures are what create() checks for, by the names of runtime/dnn_cpu.h.
 	CPUFeatures []string `json:"cpu_features"`
 	// Copts are the C++ compiler's flags that select the instruction set. They are given to it as they are, by
@@ -65,6 +73,10 @@ type Target struct {
 	// L2BytesPerCycle what it reads from the second-level cache.
 	BytesPerCycle   float64 `json:"bytes_per_cycle"`
 	L2BytesPerCycle float64 `json:"l2_bytes_per_cycle"`
+	// L3 is how much a core may fill of the cache that cores share, and L3BytesPerCycle what it reads from there; 0: there is none that is
+	// known, and what the second-level cache does not hold comes from memory.
+	L3              int64   `json:"l3_bytes"`
+	L3BytesPerCycle float64 `json:"l3_bytes_per_cycle"`
 
 	// RunsOn are the facts of processors that may run what is made for a chip which stands for any of its kind.
 	RunsOn []json.RawMessage `json:"runs_on,omitempty"`
@@ -118,6 +130,12 @@ func Parse(data []byte) (*Target, error) {
 	}
 	if min(t.FMAPerCycle, t.LoadsPerCycle, t.IssuePerCycle, t.BytesPerCycle, t.L2BytesPerCycle) <= 0 || t.L1D <= 0 || t.L2 <= 0 || t.PrefetchBytes < 0 || t.FMALatency < 0 {
 		return nil, fmt.Errorf("chip %s: rates and cache sizes must be positive", t.Name)
+	}
+	if min(t.StoresPerCycle, t.ArithmeticPerCycle, t.LaneCycles, t.CrossingCycles) < 0 {
+		return nil, fmt.Errorf("chip %s: stores_per_cycle, arithmetic_per_cycle, lane_cycles and crossing_cycles must not be negative", t.Name)
+	}
+	if t.L3 < 0 || t.L3 > 0 && (t.L3 < t.L2 || t.L3BytesPerCycle < t.BytesPerCycle) {
+		return nil, fmt.Errorf("chip %s: l3_bytes is %d, at %g bytes a cycle; want as much as l2_bytes (%d) and bytes_per_cycle (%g) or more, or 0, no such cache", t.Name, t.L3, t.L3BytesPerCycle, t.L2, t.BytesPerCycle)
 	}
 	if err := t.checkTasks(); err != nil {
 		return nil, fmt.Errorf("chip %s: %w", t.Name, err)

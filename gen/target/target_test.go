@@ -46,6 +46,10 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 		{`"cpu"`, `"opencl": {"group_items": 64, "workers": 64, "align_bytes": 96}, "cpu"`, "chip mine: opencl: align_bytes is 96; want a power of two up to 4096"},
 		{`"cpu"`, `"opencl": {"group_items": 64, "workers": 64, "align_bytes": 8192}, "cpu"`, "chip mine: opencl: align_bytes is 8192"},
 		{`"cpu"`, `"opencl": {"group_items": 64, "workers": 64, "launch_us": -1}, "cpu"`, "chip mine: opencl: clock_mhz, launch_us, transfer_us and link_gb_per_s must be positive"},
+		{`"cpu"`, `"stores_per_cycle": -1, "cpu"`, "chip mine: stores_per_cycle, arithmetic_per_cycle, lane_cycles and crossing_cycles must not be negative"},
+		{`"cpu"`, `"l3_bytes": 1024, "cpu"`, "chip mine: l3_bytes is 1024, at 0 bytes a cycle; want as much as l2_bytes (524288) and bytes_per_cycle (4) or more"},
+		{`"cpu"`, `"l3_bytes": 8388608, "l3_bytes_per_cycle": 3, "cpu"`, "chip mine: l3_bytes is 8388608, at 3 bytes a cycle"},
+		{`"cpu"`, `"l3_bytes": -1, "cpu"`, "chip mine: l3_bytes is -1"},
 		{`"cpu"`, `"loads_per_cycle": 0, "cpu"`, "chip mine: rates and cache sizes must be positive"},
 	} {
 		_, err := Parse([]byte(strings.Replace(avx2, c.from, c.to, 1)))

@@ -17,7 +17,10 @@ Bazel read it with package gen/target/chips, which knows literals, names, +, * a
 Caches are the smallest of a processor's variants where these differ. fma_per_cycle and loads_per_cycle are of whole vectors (on
 64-bit ARM, of the halves that kernels load), fma_latency is of floats where it is not as in gen/instr, issue_per_cycle is what is renamed or dispatched in a cycle. l2_bytes_per_cycle is what
 reads sustain, where somebody measured it, else half of the width of the cache's port. bytes_per_cycle is an estimate: what
-one core reads from memory, over its clock.
+one core reads from memory, over its clock. l3_bytes is how much one core may fill of the cache that cores share, in the least of a processor's
+variants that are common; l3_bytes_per_cycle, what one core reads from there, is an estimate, too. stores_per_cycle and arithmetic_per_cycle are of whole vectors, too: of 512 bits one where
+units or the way to the cache have 256. lane_cycles is of vinsertps from memory, which uops.info has, or of ld1 of a lane. crossing_cycles are of a line that
+two cores of a cluster write in turn, in cycles of about 3 GHz ("Core to Core Latency Data on Large Systems", chipsandcheese.com, and anandtech.com's reviews).
 """
 
 _KB = 1024
@@ -203,6 +206,7 @@ CHIPS = {
 
     # Intel Haswell and Broadwell. uops.info: FMA on ports 0 and 1, of 5 cycles, loads on 2 and 3, 4 micro-operations renamed. L2 is 64 bytes wide (Intel's
     # optimisation manual); 54 GiB/s at 2.5 GHz were measured (community.intel.com, "L1-, L2- and L3-bandwidth of E5-2680 v3").
+    # One store of 256 bits (port 4), vinsertps on port 5. L3 is 6 MB and more.
     "x86_64_haswell": {
         "constraints": {
             "//platforms:x86_64_processor": "//platforms:x86_64_haswell",
@@ -210,18 +214,25 @@ CHIPS = {
         },
         "copts": _X86_64_V3_COPTS,
         "facts": _X86_64_V3 | {
+            "arithmetic_per_cycle": 2,
             "bytes_per_cycle": 4,
+            "crossing_cycles": 150,
             "fma_latency": 5,
             "issue_per_cycle": 4,
             "l1d_bytes": 32 * _KB,
             "l2_bytes": 256 * _KB,
             "l2_bytes_per_cycle": 24,
+            "l3_bytes": 6 * _MB,
+            "l3_bytes_per_cycle": 10,
+            "lane_cycles": 1,
             "loads_per_cycle": 2,
+            "stores_per_cycle": 1,
         },
         "runs": ["x86_64_v3"],
     },
     # Intel Alder Lake's performance cores, Golden Cove without AVX-512. uops.info: FMA on ports 0 and 1, loads on 2, 3 and 11, 6 micro-operations
     # renamed. Caches: "Popping the Hood on Golden Cove", chipsandcheese.com; L2 is 64 bytes wide.
+    # Two stores of 256 bits (ports 4 and 9), vinsertps on ports 1 and 5. L3 is 12 MB and more.
     "x86_64_alder_lake": {
         "constraints": {
             "//platforms:x86_64_processor": "//platforms:x86_64_alder_lake",
@@ -229,17 +240,25 @@ CHIPS = {
         },
         "copts": _X86_64_V3_COPTS + _AVX_VNNI_COPTS,
         "facts": _X86_64_V3 | _AVX_VNNI | {
+            "arithmetic_per_cycle": 2,
             "bytes_per_cycle": 6,
+            "crossing_cycles": 150,
             "issue_per_cycle": 6,
             "l1d_bytes": 48 * _KB,
             "l2_bytes": 1280 * _KB,
             "l2_bytes_per_cycle": 32,
+            "l3_bytes": 12 * _MB,
+            "l3_bytes_per_cycle": 12,
+            "lane_cycles": 0.5,
             "loads_per_cycle": 3,
+            "stores_per_cycle": 2,
         },
         "runs": ["x86_64_v3"],
     },
     # Intel Sapphire Rapids and Emerald Rapids, Golden Cove with AVX-512: FMA of 512 bits on ports 0 and 5, two loads of 512 bits, 6 micro-operations
     # renamed (Intel's optimisation manual). L2 is 2 MB and 64 bytes wide.
+    # Two stores of 256 bits or one of 512 (Intel's optimisation manual). L3 is 1.875 MB a core of a mesh, 26 MB and more
+    # ("A Peek at Sapphire Rapids", chipsandcheese.com).
     "x86_64_sapphire_rapids": {
         "constraints": {
             "//platforms:x86_64_processor": "//platforms:x86_64_sapphire_rapids",
@@ -247,18 +266,76 @@ CHIPS = {
         },
         "copts": _X86_64_V4_COPTS + _AVX512_VNNI_COPTS,
         "facts": _X86_64_V4 | _AVX512_VNNI | {
+            "arithmetic_per_cycle": 2,
             "bytes_per_cycle": 4,
+            "crossing_cycles": 200,
             "fma_per_cycle": 2,
             "issue_per_cycle": 6,
             "l1d_bytes": 48 * _KB,
             "l2_bytes": 2 * _MB,
             "l2_bytes_per_cycle": 32,
+            "l3_bytes": 26 * _MB,
+            "l3_bytes_per_cycle": 8,
+            "lane_cycles": 0.5,
             "loads_per_cycle": 2,
+            "stores_per_cycle": 1,
         },
         "runs": ["x86_64_v4", "x86_64_v4_vnni"],
     },
+    # AMD Zen 2: two FMA and two additions of 256 bits, two loads, one store (AMD's software optimization guide 56305), FMA of 5 cycles (uops.info), 6 operations
+    # dispatched. L2 is 32 bytes wide. L3 of 4 cores is 4 MB of laptops and 16 MB of others.
+    "x86_64_zen2": {
+        "constraints": {
+            "//platforms:x86_64_processor": "//platforms:x86_64_zen2",
+            "@platforms//cpu": "@platforms//cpu:x86_64",
+        },
+        "copts": _X86_64_V3_COPTS,
+        "facts": _X86_64_V3 | {
+            "arithmetic_per_cycle": 4,
+            "bytes_per_cycle": 5,
+            "crossing_cycles": 100,
+            "fma_latency": 5,
+            "issue_per_cycle": 6,
+            "l1d_bytes": 32 * _KB,
+            "l2_bytes": 512 * _KB,
+            "l2_bytes_per_cycle": 28,
+            "l3_bytes": 4 * _MB,
+            "l3_bytes_per_cycle": 20,
+            "lane_cycles": 0.5,
+            "loads_per_cycle": 2,
+            "stores_per_cycle": 1,
+        },
+        "runs": ["x86_64_v3"],
+    },
+    # AMD Zen 3: as Zen 2, with FMA of 4 cycles and an L3 of 8 cores (AMD's software optimization guide 56665): 16 MB of laptops, 32 MB of others. Three loads, of which
+    # two are of vectors.
+    "x86_64_zen3": {
+        "constraints": {
+            "//platforms:x86_64_processor": "//platforms:x86_64_zen3",
+            "@platforms//cpu": "@platforms//cpu:x86_64",
+        },
+        "copts": _X86_64_V3_COPTS,
+        "facts": _X86_64_V3 | {
+            "arithmetic_per_cycle": 4,
+            "bytes_per_cycle": 5,
+            "crossing_cycles": 70,
+            "fma_latency": 4,
+            "issue_per_cycle": 6,
+            "l1d_bytes": 32 * _KB,
+            "l2_bytes": 512 * _KB,
+            "l2_bytes_per_cycle": 28,
+            "l3_bytes": 16 * _MB,
+            "l3_bytes_per_cycle": 20,
+            "lane_cycles": 0.5,
+            "loads_per_cycle": 2,
+            "stores_per_cycle": 1,
+        },
+        "runs": ["x86_64_v3"],
+    },
     # AMD Zen 4: units and loads are of 256 bits, so that an FMA and a load of 512 bits start in each cycle; 6 operations dispatched (AMD's software
     # optimization guide 57647, Agner Fog's microarchitecture manual). L2 is 32 bytes wide, and a core of an EPYC was measured to read so many a cycle.
+    # A store is of 256 bits, four units of 256 bits compute (57647). L3 is 32 MB, of laptops 16; its cores are 15 to 19 ns
+    # apart ("AMD Zen 4 Ryzen 9 7950X and Ryzen 5 7600X Review", anandtech.com).
     "x86_64_zen4": {
         "constraints": {
             "//platforms:x86_64_processor": "//platforms:x86_64_zen4",
@@ -266,18 +343,25 @@ CHIPS = {
         },
         "copts": _X86_64_V4_COPTS + _AVX512_VNNI_COPTS,
         "facts": _X86_64_V4 | _AVX512_VNNI | {
+            "arithmetic_per_cycle": 2,
             "bytes_per_cycle": 5,
+            "crossing_cycles": 70,
             "fma_per_cycle": 1,
             "issue_per_cycle": 6,
             "l1d_bytes": 32 * _KB,
             "l2_bytes": 1 * _MB,
             "l2_bytes_per_cycle": 32,
+            "l3_bytes": 32 * _MB,
+            "l3_bytes_per_cycle": 20,
+            "lane_cycles": 0.5,
             "loads_per_cycle": 1,
+            "stores_per_cycle": 0.5,
         },
         "runs": ["x86_64_v4", "x86_64_v4_vnni"],
     },
     # AMD Zen 5 of desktops and servers; that of laptops has units of 256 bits, as x86_64_zen4. Two FMA and two loads of 512 bits, 8 operations
     # dispatched, L2 64 bytes wide (AMD's software optimization guide 58455; "Zen5's AVX512 Teardown", numberworld.org).
+    # One store of 512 bits, four units of 512 bits compute (58455). L3 as of Zen 4.
     "x86_64_zen5": {
         "constraints": {
             "//platforms:x86_64_processor": "//platforms:x86_64_zen5",
@@ -285,18 +369,25 @@ CHIPS = {
         },
         "copts": _X86_64_V4_COPTS + _AVX512_VNNI_COPTS,
         "facts": _X86_64_V4 | _AVX512_VNNI | {
+            "arithmetic_per_cycle": 4,
             "bytes_per_cycle": 6,
+            "crossing_cycles": 70,
             "fma_per_cycle": 2,
             "issue_per_cycle": 8,
             "l1d_bytes": 48 * _KB,
             "l2_bytes": 1 * _MB,
             "l2_bytes_per_cycle": 32,
+            "l3_bytes": 32 * _MB,
+            "l3_bytes_per_cycle": 20,
+            "lane_cycles": 0.5,
             "loads_per_cycle": 2,
+            "stores_per_cycle": 1,
         },
         "runs": ["x86_64_v4", "x86_64_v4_vnni"],
     },
     # In order. Both pipes of 64 bits make one FMA of 128, 2 instructions issue, and a load is of 64 bits (Arm's software optimization guide EPM128372;
     # ncnn, docs/developer-guide/arm-a53-a55-dual-issue.md). L2 is 64 to 256 KB: of phones, 128.
+    # A store is of 128 bits. L3 of the cluster (DSU) is 1 MB and more.
     "arm64_cortex_a55": {
         "constraints": {
             "//platforms:arm64_processor": "//platforms:arm64_cortex_a55",
@@ -304,16 +395,24 @@ CHIPS = {
         },
         "copts": _DOTPROD_COPTS + ["-mtune=cortex-a55"],
         "facts": _ARM64 | _DOTPROD | {
+            "arithmetic_per_cycle": 1,
             "bytes_per_cycle": 2,
+            "crossing_cycles": 150,
             "fma_per_cycle": 1,
             "issue_per_cycle": 2,
             "l1d_bytes": 32 * _KB,
             "l2_bytes": 128 * _KB,
             "l2_bytes_per_cycle": 8,
+            "l3_bytes": 1 * _MB,
+            "l3_bytes_per_cycle": 4,
+            "lane_cycles": 1,
             "loads_per_cycle": 1,
+            "stores_per_cycle": 1,
         },
+        "runs": ["arm64", "arm64_dotprod"],
     },
     # Two pipes of 128 bits, two loads, 4 instructions decoded (Arm's software optimization guide). L2 is 128 to 512 KB: of phones, 256 and 512.
+    # A store of 16 bytes. L3 of the cluster is 2 or 4 MB.
     "arm64_cortex_a76": {
         "constraints": {
             "//platforms:arm64_processor": "//platforms:arm64_cortex_a76",
@@ -321,17 +420,25 @@ CHIPS = {
         },
         "copts": _DOTPROD_COPTS + ["-mtune=cortex-a76"],
         "facts": _ARM64 | _DOTPROD | {
+            "arithmetic_per_cycle": 2,
             "bytes_per_cycle": 4,
+            "crossing_cycles": 150,
             "fma_per_cycle": 2,
             "issue_per_cycle": 4,
             "l1d_bytes": 64 * _KB,
             "l2_bytes": 256 * _KB,
             "l2_bytes_per_cycle": 16,
+            "l3_bytes": 2 * _MB,
+            "l3_bytes_per_cycle": 8,
+            "lane_cycles": 0.5,
             "loads_per_cycle": 2,
+            "stores_per_cycle": 1,
         },
+        "runs": ["arm64", "arm64_dotprod"],
     },
     # Two pipes of 128 bits, three loads, 6 macro-operations dispatched (Arm's software optimization guide; "Arm's New Cortex-A78 and Cortex-X1
     # Microarchitectures", anandtech.com). L1D is 32 or 64 KB, L2 256 or 512.
+    # Two stores of 16 bytes, twice what the A76 has (the same article).
     "arm64_cortex_a78": {
         "constraints": {
             "//platforms:arm64_processor": "//platforms:arm64_cortex_a78",
@@ -339,16 +446,24 @@ CHIPS = {
         },
         "copts": _DOTPROD_COPTS + ["-mtune=cortex-a78"],
         "facts": _ARM64 | _DOTPROD | {
+            "arithmetic_per_cycle": 2,
             "bytes_per_cycle": 4,
+            "crossing_cycles": 150,
             "fma_per_cycle": 2,
             "issue_per_cycle": 6,
             "l1d_bytes": 32 * _KB,
             "l2_bytes": 256 * _KB,
             "l2_bytes_per_cycle": 16,
+            "l3_bytes": 2 * _MB,
+            "l3_bytes_per_cycle": 8,
+            "lane_cycles": 0.5,
             "loads_per_cycle": 3,
+            "stores_per_cycle": 2,
         },
+        "runs": ["arm64", "arm64_dotprod"],
     },
     # Four pipes of 128 bits, three loads, 8 macro-operations dispatched (the same two). L2 is 512 KB or 1 MB.
+    # Two stores of 16 bytes. L3 of the cluster is 4 or 8 MB.
     "arm64_cortex_x1": {
         "constraints": {
             "//platforms:arm64_processor": "//platforms:arm64_cortex_x1",
@@ -356,17 +471,25 @@ CHIPS = {
         },
         "copts": _DOTPROD_COPTS + ["-mtune=cortex-x1"],
         "facts": _ARM64 | _DOTPROD | {
+            "arithmetic_per_cycle": 4,
             "bytes_per_cycle": 5,
+            "crossing_cycles": 150,
             "fma_per_cycle": 4,
             "issue_per_cycle": 8,
             "l1d_bytes": 64 * _KB,
             "l2_bytes": 512 * _KB,
             "l2_bytes_per_cycle": 32,
+            "l3_bytes": 4 * _MB,
+            "l3_bytes_per_cycle": 12,
+            "lane_cycles": 0.5,
             "loads_per_cycle": 3,
+            "stores_per_cycle": 2,
         },
+        "runs": ["arm64", "arm64_dotprod"],
     },
     # The Cortex-A76 of servers: two pipes of 128 bits, two loads, 4 instructions decoded (Arm's software optimization guide, and LLVM's model of it). L2 of
     # Graviton2 and Altra: 1 MB.
+    # A store of 16 bytes. The mesh has 32 MB (learn.arm.com, "Memory subsystem").
     "arm64_neoverse_n1": {
         "constraints": {
             "//platforms:arm64_processor": "//platforms:arm64_neoverse_n1",
@@ -374,17 +497,25 @@ CHIPS = {
         },
         "copts": _DOTPROD_COPTS + ["-mtune=neoverse-n1"],
         "facts": _ARM64 | _DOTPROD | {
+            "arithmetic_per_cycle": 2,
             "bytes_per_cycle": 5,
+            "crossing_cycles": 150,
             "fma_per_cycle": 2,
             "issue_per_cycle": 4,
             "l1d_bytes": 64 * _KB,
             "l2_bytes": 1 * _MB,
             "l2_bytes_per_cycle": 16,
+            "l3_bytes": 32 * _MB,
+            "l3_bytes_per_cycle": 8,
+            "lane_cycles": 0.5,
             "loads_per_cycle": 2,
+            "stores_per_cycle": 1,
         },
+        "runs": ["arm64", "arm64_dotprod"],
     },
     # The Cortex-X1 of servers: four pipes of 128 bits, three loads, 8 macro-operations dispatched (Arm's software optimization guide, and LLVM's model of
     # it). Its SVE of 256 bits has no row. L2 of Graviton3: 1 MB.
+    # Two stores of 16 bytes. The mesh has 32 MB.
     "arm64_neoverse_v1": {
         "constraints": {
             "//platforms:arm64_processor": "//platforms:arm64_neoverse_v1",
@@ -392,18 +523,26 @@ CHIPS = {
         },
         "copts": _DOTPROD_COPTS + ["-mtune=neoverse-v1"],
         "facts": _ARM64 | _DOTPROD | {
+            "arithmetic_per_cycle": 4,
             "bytes_per_cycle": 5,
+            "crossing_cycles": 150,
             "fma_per_cycle": 4,
             "issue_per_cycle": 8,
             "l1d_bytes": 64 * _KB,
             "l2_bytes": 1 * _MB,
             "l2_bytes_per_cycle": 32,
+            "l3_bytes": 32 * _MB,
+            "l3_bytes_per_cycle": 10,
+            "lane_cycles": 0.5,
             "loads_per_cycle": 3,
+            "stores_per_cycle": 2,
         },
+        "runs": ["arm64", "arm64_dotprod"],
     },
     # The Cortex-X3 of servers: four pipes of 128 bits, three loads, 8 macro-operations dispatched (Arm's software optimization guide PJDOC-466751330-593177;
     # "Arm's Neoverse V2, in AWS's Graviton 4", chipsandcheese.com). Its SVE of 128 bits has no row. L2 of Grace: 1 MB, of Graviton4: 2 MB. Bytes a cycle are
     # those of arm64_neoverse_v1.
+    # Two stores of 16 bytes. The mesh of Graviton4 has 36 MB, and cores are 30 to 60 ns apart (the same article).
     "arm64_neoverse_v2": {
         "constraints": {
             "//platforms:arm64_processor": "//platforms:arm64_neoverse_v2",
@@ -411,17 +550,24 @@ CHIPS = {
         },
         "copts": _DOTPROD_COPTS + ["-mtune=neoverse-v2"],
         "facts": _ARM64 | _DOTPROD | {
+            "arithmetic_per_cycle": 4,
             "bytes_per_cycle": 5,
+            "crossing_cycles": 130,
             "fma_per_cycle": 4,
             "issue_per_cycle": 8,
             "l1d_bytes": 64 * _KB,
             "l2_bytes": 1 * _MB,
             "l2_bytes_per_cycle": 32,
+            "l3_bytes": 36 * _MB,
+            "l3_bytes_per_cycle": 10,
+            "lane_cycles": 0.5,
             "loads_per_cycle": 3,
+            "stores_per_cycle": 2,
         },
     },
     # The performance cores, Firestorm: four pipes of 128 bits, three loads, 8 instructions decoded; of L2, 12 MB, a quarter (dougallj.github.io/applecpu;
     # "Apple Announces The Apple Silicon M1", anandtech.com). GCC 14 does not know -mtune=apple-m1.
+    # Two stores of 16 bytes. What is behind a core's quarter of L2 is the other three.
     "arm64_apple_m1": {
         "constraints": {
             "//platforms:arm64_processor": "//platforms:arm64_apple_m1",
@@ -429,13 +575,20 @@ CHIPS = {
         },
         "copts": _DOTPROD_COPTS + ["-mtune=cortex-x1"],
         "facts": _ARM64 | _DOTPROD | {
+            "arithmetic_per_cycle": 4,
             "bytes_per_cycle": 16,
+            "crossing_cycles": 120,
             "fma_per_cycle": 4,
             "issue_per_cycle": 8,
             "l1d_bytes": 128 * _KB,
             "l2_bytes": 3 * _MB,
             "l2_bytes_per_cycle": 32,
+            "l3_bytes": 12 * _MB,
+            "l3_bytes_per_cycle": 20,
+            "lane_cycles": 0.5,
             "loads_per_cycle": 3,
+            "stores_per_cycle": 2,
         },
+        "runs": ["arm64", "arm64_dotprod"],
     },
 }

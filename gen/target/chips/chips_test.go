@@ -132,13 +132,25 @@ func TestRunsOn(t *testing.T) {
 	assert.JSONEq(t, `{"copts": ["-a"], "name": "level", "x": 1, "runs_on": [{"name": "one", "x": 2}, {"name": "other", "x": 3}]}`, string(all[0].Facts))
 	assert.JSONEq(t, `{"copts": [], "name": "one", "x": 2}`, string(all[1].Facts))
 
-	v4, err := Target(root, "x86_64_v4")
-	require.NoError(t, err)
-	var names []string
-	for _, p := range v4.Processors() {
-		names = append(names, p.Name)
+	var v4 *target.Target
+	arm := []string{"arm64_cortex_a55", "arm64_cortex_a76", "arm64_cortex_a78", "arm64_cortex_x1", "arm64_neoverse_n1", "arm64_neoverse_v1", "arm64_apple_m1"}
+	for level, want := range map[string][]string{
+		"x86_64_v3":     {"x86_64_haswell", "x86_64_alder_lake", "x86_64_zen2", "x86_64_zen3"},
+		"x86_64_v4":     {"x86_64_sapphire_rapids", "x86_64_zen4", "x86_64_zen5"},
+		"arm64":         arm,
+		"arm64_dotprod": arm,
+	} {
+		c, err := Target(root, level)
+		require.NoError(t, err)
+		var names []string
+		for _, p := range c.Processors() {
+			names = append(names, p.Name)
+		}
+		assert.Equal(t, want, names, level)
+		if level == "x86_64_v4" {
+			v4 = c
+		}
 	}
-	assert.Equal(t, []string{"x86_64_sapphire_rapids", "x86_64_zen4", "x86_64_zen5"}, names)
 	zen, err := Target(root, "x86_64_zen4")
 	require.NoError(t, err)
 	assert.Equal(t, zen.FMAPerCycle, v4.Processors()[1].FMAPerCycle)

@@ -1,0 +1,52 @@
+package target
+
+// What the facts of a chip say of how long things take, and what holds where they do not say it.
+const (
+	usualArithmetic = 2
+	usualCrossing   = 200
+)
+
+// StoreCycles is what a store of a vector or an element takes.
+func (t *Target) StoreCycles() float64 {
+	if t.StoresPerCycle > 0 {
+		return 1 / t.StoresPerCycle
+	}
+	return 1
+}
+
+// ArithmeticCycles is what an instruction takes that computes a vector of floats, or one.
+func (t *Target) ArithmeticCycles() float64 {
+	if t.ArithmeticPerCycle > 0 {
+		return 1 / t.ArithmeticPerCycle
+	}
+	return 1.0 / usualArithmetic
+}
+
+// PerLane is what a lane of a vector takes that is loaded or stored by itself.
+func (t *Target) PerLane() float64 {
+	if t.LaneCycles > 0 {
+		return t.LaneCycles
+	}
+	return 1
+}
+
+// Crossing is how long a line of the cache takes from one core to another.
+func (t *Target) Crossing() float64 {
+	if t.CrossingCycles > 0 {
+		return t.CrossingCycles
+	}
+	return usualCrossing
+}
+
+// Behind is how many bytes a cycle come of a value of some size that the second-level cache does not hold: from the third-level one, if that has
+// room for more than as much besides.
+func (t *Target) Behind(bytes float64) float64 {
+	if 2*bytes < float64(t.L3) {
+		return t.L3BytesPerCycle
+	}
+	return t.BytesPerCycle
+}
+
+// Spill is how many bytes a cycle a worker writes and reads of its memory that the second-level cache does not hold: what lies behind that
+// is nearer than memory.
+func (t *Target) Spill() float64 { return 2 * t.BytesPerCycle }
