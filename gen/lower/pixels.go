@@ -103,12 +103,18 @@ func newPixels(b *block.Block, env *Env) *pixelwise {
 	return &pixelwise{&sparse{contraction: c}, rows, width, columns}
 }
 
-// tiles are those that fit registers, that of the least estimate first.
+// fewRows is how many rows tasks may have of which there is one alone.
+const fewRows = 8
+
+// tiles are those that fit registers and leave threads two tasks, that of the least estimate first.
 func (c *pixelwise) tiles() []tile {
-	weights := c.enc.Together(c.columns)
+	weights, most := c.enc.Together(c.columns), c.rows
+	if c.rows%2 == 0 && c.rows >= fewRows {
+		most = c.rows / 2
+	}
 	var all []tile
 	for v := int64(1); v <= (c.width+c.instr.Lanes-1)/c.instr.Lanes; v++ {
-		for r := int64(1); r <= c.rows && c.instr.RegistersApart(r, v, weights) <= int64(c.t.VectorRegisters); r++ {
+		for r := int64(1); r <= most && c.instr.RegistersApart(r, v, weights) <= int64(c.t.VectorRegisters); r++ {
 			all = append(all, tile{r, v})
 		}
 	}

@@ -44,9 +44,9 @@ type pruning struct {
 	share        int
 }
 
-// weights are random ones, pruned, and how many are left.
-func (l layer) weights(p pruning) (w []float32, kept int, err error) {
-	r := rand.New(rand.NewPCG(uint64(l.in), uint64(l.out)))
+// weights are random ones, others for each seed, pruned, and how many are left.
+func (l layer) weights(p pruning, seed uint64) (w []float32, kept int, err error) {
+	r := rand.New(rand.NewPCG(uint64(l.in*l.size)+seed<<32, uint64(l.out)))
 	w = make([]float32, l.in*l.out*taps)
 	for i := range w {
 		w[i] = float32(r.NormFloat64() / math.Sqrt(float64(l.in*taps)))
@@ -72,21 +72,62 @@ func (l layer) weights(p pruning) (w []float32, kept int, err error) {
 	return w, int(left), nil
 }
 
-// write writes a network of the layer, of a bias and Relu besides.
-func (l layer) write(path string, w []float32) error {
-	bias := make([]float32, l.out)
-	for i := range bias {
-		bias[i] = float32(i%7) / 8
+// network is convolutions one after the other, and poolings where images become smaller.
+type network struct {
+	name   string
+	layers []layer
+}
+
+// whole is VGG-16 without its fully connected layers.
+func whole() network {
+	n := network{name: "the network"}
+	for _, l := range layers {
+		for range l.times {
+			n.layers = append(n.layers, l)
+		}
 	}
-	m := onnxtest.Model(onnxtest.Floats("x", 1, int(l.in), int(l.size), int(l.size)),
-		onnxtest.Op("Conv", "x w b", "c", "pads", []int64{1, 1, 1, 1}), onnxtest.Op("Relu", "c", "y"))
-	onnxtest.With(m, tensor("w", l.shape(), w), tensor("b", []int64{l.out}, bias))
-	m.Graph.Output = []*onnxpb.ValueInfoProto{onnxtest.Output("y")}
+	return n
+}
+
+// macs is how many multiply-adds it has, of so many weights that each layer keeps.
+func (n network) macs(kept []int) float64 {
+	sum := 0.0
+	for i, k := range kept {
+		sum += float64(k) * float64(n.layers[i].size*n.layers[i].size)
+	}
+	return sum
+}
+
+// write writes the network, of biases and Relus besides, and gives how many weights each layer keeps.
+func (n network) write(path string, p pruning) (kept []int, err error) {
+	first := n.layers[0]
+	m := onnxtest.Model(onnxtest.Floats("x", 1, int(first.in), int(first.size), int(first.size)))
+	x, size := "x", first.size
+	for i, l := range n.layers {
+		name := func(what string) string { return fmt.Sprintf("%s%d", what, i) }
+		if l.size < size {
+			m.Graph.Node = append(m.Graph.Node, onnxtest.Op("MaxPool", x, name("pool"), "kernel_shape", []int64{2, 2}, "strides", []int64{2, 2}))
+			x, size = name("pool"), l.size
+		}
+		w, left, err := l.weights(p, uint64(i))
+		if err != nil {
+			return nil, err
+		}
+		bias := make([]float32, l.out)
+		for k := range bias {
+			bias[k] = float32(k%7) / 8
+		}
+		kept = append(kept, left)
+		onnxtest.With(m, tensor(name("w"), l.shape(), w), tensor(name("b"), []int64{l.out}, bias))
+		m.Graph.Node = append(m.Graph.Node, onnxtest.Op("Conv", x+" "+name("w")+" "+name("b"), name("c"), "pads", []int64{1, 1, 1, 1}), onnxtest.Op("Relu", name("c"), name("y")))
+		x = name("y")
+	}
+	m.Graph.Output = []*onnxpb.ValueInfoProto{onnxtest.Output(x)}
 	data, err := proto.Marshal(m)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return os.WriteFile(path, data, 0o666)
+	return kept, os.WriteFile(path, data, 0o666)
 }
 
 func tensor(name string, shape []int64, values []float32) *onnxpb.TensorProto {

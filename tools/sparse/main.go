@@ -62,7 +62,7 @@ func parse(args []string, help io.Writer) (*options, error) {
 	o := &options{}
 	fs := flag.NewFlagSet("sparse", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
-	only := fs.String("only", "", "regular expression of the layers' names, L1 to L9; all by default")
+	only := fs.String("only", "", "regular expression of names: L1 to L9, and \"the network\" of all of them; all by default")
 	patterns := fs.String("patterns", "8", "how many patterns kernels choose from; several numbers with commas between")
 	shares := fs.String("share", "1,16,8,4", "how many filters share what they keep")
 	fs.StringVar(&o.chip, "chip", "x86_64_v4", "the chip: one of platforms/chips/chips.bzl")

@@ -27,7 +27,7 @@ func TestLayers(t *testing.T) {
 	assert.InDelta(t, 15.35e9, macs, 1e7)
 	l := layers[1]
 	for _, share := range []int{1, 4, 16} {
-		w, kept, err := l.weights(pruning{8, 3.6, share})
+		w, kept, err := l.weights(pruning{8, 3.6, share}, 0)
 		require.NoError(t, err)
 		left := 0
 		for _, x := range w {
@@ -39,14 +39,15 @@ func TestLayers(t *testing.T) {
 		assert.InDelta(t, 8.1, float64(len(w))/float64(left), 0.1, "share %d", share)
 	}
 	path := filepath.Join(t.TempDir(), "l.onnx")
-	w, _, err := l.weights(pruning{})
+	kept, err := network{"small", layers[:3]}.write(path, pruning{})
 	require.NoError(t, err)
-	require.NoError(t, l.write(path, w))
+	assert.Equal(t, []int{3 * 64 * 9, 64 * 64 * 9, 64 * 128 * 9}, kept)
+	assert.Len(t, whole().layers, 13)
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	g, err := onnx.Read(&ir.File{R: bytes.NewReader(text), Size: int64(len(text))}, nil, onnx.Options{})
 	require.NoError(t, err)
-	assert.Len(t, g.Nodes, 2)
+	assert.Len(t, g.Nodes, 7, "of each its Relu, and a pooling")
 }
 
 // TestStructure: FKW's arrays take less than CSR's, more so of fewer kernels a filter.

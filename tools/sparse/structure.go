@@ -48,7 +48,7 @@ func saved(of, by int64) float64 { return 100 * (1 - float64(by)/float64(of)) }
 
 // structure is how many bytes CSR's row pointers and column indices take, of 32 bits each, FKW's arrays but the weights, and the weights.
 func (l layer) structure(p pruning) (csr, ours, values int64, err error) {
-	w, kept, err := l.weights(p)
+	w, kept, err := l.weights(p, 0)
 	if err != nil {
 		return 0, 0, 0, err
 	}

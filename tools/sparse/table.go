@@ -43,10 +43,10 @@ func (o *options) ways() []way {
 	return out
 }
 
-// timed is a program that runs, of so many weights, and its least time so far, in ms.
+// timed is a program that runs, of so many multiply-adds of weights that are kept, and its least time so far, in ms.
 type timed struct {
 	server *check.Server
-	kept   int
+	macs   float64
 	ms     float64
 }
 
@@ -73,33 +73,49 @@ func (o *options) run(out io.Writer) (err error) {
 	}
 	fmt.Fprintln(out, "\n| --- |"+strings.Repeat(" --- |", len(ways)))
 	sums, macs := make([]float64, len(ways)), make([]float64, len(ways))
-	for _, l := range layers {
-		if !o.only.MatchString(l.name) {
-			continue
+	row := func(n network, name string, times int) error {
+		if !o.only.MatchString(n.name) {
+			return nil
 		}
-		all, err := o.layer(t, l, ways)
+		all, err := o.network(t, n, ways)
 		if err != nil {
-			return fmt.Errorf("%s: %w", l, err)
+			return fmt.Errorf("%s: %w", name, err)
 		}
-		fmt.Fprintf(out, "| %s |", l)
+		fmt.Fprintf(out, "| %s |", name)
 		for i, x := range all {
-			n := l.macs() * float64(x.kept) / float64(l.in*l.out*taps)
-			fmt.Fprintf(out, " %.3f%s |", x.ms, share(n, x.ms, t.peak*float64(o.threads)))
-			sums[i] += float64(l.times) * x.ms
-			macs[i] += float64(l.times) * n
+			fmt.Fprintf(out, " %.3f%s |", x.ms, share(x.macs, x.ms, t.peak*float64(o.threads)))
+			sums[i] += float64(times) * x.ms
+			macs[i] += float64(times) * x.macs
 		}
 		fmt.Fprintln(out)
+		return nil
+	}
+	for _, l := range layers {
+		if err := row(network{l.name, []layer{l}}, l.String(), l.times); err != nil {
+			return err
+		}
 	}
 	fmt.Fprint(out, "| all, as often as VGG has them |")
 	for i, ms := range sums {
 		fmt.Fprintf(out, " %.2f%s |", ms, share(macs[i], ms, t.peak*float64(o.threads)))
 	}
-	fmt.Fprint(out, "\n| times as fast as dense, direct (the faster dense one) |")
-	for _, ms := range sums {
-		fmt.Fprintf(out, " %.2f (%.2f) |", sums[0]/ms, min(sums[0], sums[1])/ms)
+	fmt.Fprintln(out)
+	faster(out, sums)
+	clear(sums)
+	if err := row(whole(), "thirteen convolutions and four poolings, one network", 1); err != nil || sums[0] == 0 {
+		return err
+	}
+	faster(out, sums)
+	return nil
+}
+
+// faster prints how many times as fast as the first two ways each is.
+func faster(out io.Writer, ms []float64) {
+	fmt.Fprint(out, "| times as fast as dense, direct (the faster dense one) |")
+	for _, x := range ms {
+		fmt.Fprintf(out, " %.2f (%.2f) |", ms[0]/x, min(ms[0], ms[1])/x)
 	}
 	fmt.Fprintln(out)
-	return nil
 }
 
 // share is the part of a peak, in multiply-adds a millisecond, that so many make.
@@ -110,27 +126,26 @@ func share(macs, ms, peak float64) string {
 	return fmt.Sprintf(" (%.0f %%)", 100*macs/ms/peak)
 }
 
-// layer measures all ways of a layer in turn.
-func (o *options) layer(t *tools, l layer, ways []way) (all []*timed, err error) {
+// network measures all ways of a network in turn.
+func (o *options) network(t *tools, n network, ways []way) (all []*timed, err error) {
 	defer func() {
 		for _, x := range all {
 			err = errors.Join(err, x.server.Close())
 		}
 	}()
-	inputs := map[string]*ir.Tensor{"x": check.Input(ir.F32, []int64{1, l.in, l.size, l.size}, 1, 10)}
+	first := n.layers[0]
+	inputs := map[string]*ir.Tensor{"x": check.Input(ir.F32, []int64{1, first.in, first.size, first.size}, 1, 10)}
+	stem := t.in(strings.ReplaceAll(n.name, " ", "_"))
 	results := map[pruning]*ir.Tensor{}
 	for i, w := range ways {
 		x := &timed{ms: math.Inf(1)}
-		values, kept, err := l.weights(w.pruning)
+		work := fmt.Sprintf("%s_%d", stem, i)
+		kept, err := n.write(work+".onnx", w.pruning)
 		if err != nil {
 			return all, err
 		}
-		x.kept = kept
-		model := t.in(fmt.Sprintf("%s_%d.onnx", l.name, i))
-		if err := l.write(model, values); err != nil {
-			return all, err
-		}
-		if x.server, err = t.program(model, t.in(fmt.Sprintf("%s_%d", l.name, i)), w.disable, o.threads); err != nil {
+		x.macs = n.macs(kept)
+		if x.server, err = t.program(work+".onnx", work, w.disable, o.threads); err != nil {
 			return all, err
 		}
 		all = append(all, x)
@@ -138,8 +153,10 @@ func (o *options) layer(t *tools, l layer, ways []way) (all []*timed, err error)
 		if err != nil {
 			return all, err
 		}
-		if err := agree(results, w, y["y"]); err != nil {
-			return all, err
+		for _, v := range y { // there is one
+			if err := agree(results, w, v); err != nil {
+				return all, err
+			}
 		}
 	}
 	for range o.rounds {
