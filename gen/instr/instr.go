@@ -108,7 +108,10 @@ func (r *Row) Registers(x Operand, rows, vectors int64) int64 {
 // RegistersApart is how many a tile takes of which X is a vector for each accumulator, loaded once for all that take it, and W one element for
 // all of them, so many at a time.
 func (r *Row) RegistersApart(rows, vectors, weights int64) int64 {
-	n := rows*vectors + weights + r.Ops // a product that is rounded has a register of its own
+	n := rows*vectors + weights + 1
+	if r.Ops > 1 {
+		n += r.Temps + 1 // of products, which are rounded before they are added, and what they are of
+	}
 	if !r.FoldsLoad {
 		n++ // a load is moved ahead
 	}
