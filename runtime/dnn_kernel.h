@@ -31,6 +31,19 @@ typedef int32_t dnn_i32x16 __attribute__((vector_size(64)));
 // needed for accumulators.
 #define DNN_OPAQUE(p) __asm__("" : "+r"(p))
 
+// Hides what a pointer is until a register has its value: what is read from the pointer after this
+// is read after the value is computed. Elsewhere compilers would put off what uses a load, and run
+// out of registers.
+#if defined(__AVX512F__)
+#define DNN_OPAQUE_AFTER(p, v) __asm__("" : "+r"(p), "+v"(v))
+#elif defined(__x86_64__)
+#define DNN_OPAQUE_AFTER(p, v) __asm__("" : "+r"(p), "+x"(v))
+#elif defined(__aarch64__)
+#define DNN_OPAQUE_AFTER(p, v) __asm__("" : "+r"(p), "+w"(v))
+#else
+#define DNN_OPAQUE_AFTER(p, v) DNN_OPAQUE(p)
+#endif
+
 // How the name of a label in assembly begins that is no symbol.
 #if defined(__APPLE__)
 #define DNN_LOCAL "L"

@@ -154,6 +154,19 @@ func (e *Encoding) Check() error {
 // Entries is how many taps a kernel keeps.
 func (e *Encoding) Entries() int { return bits.OnesCount64(uint64(e.Patterns[0])) }
 
+// Together is how many taps of a pattern lie in one column at most, of kernels so many columns wide.
+func (e *Encoding) Together(width int64) int64 {
+	most := int64(0)
+	for _, p := range e.Patterns {
+		in := map[int64]int64{}
+		for _, tap := range p.Taps() {
+			in[int64(tap)%width]++
+			most = max(most, in[int64(tap)%width])
+		}
+	}
+	return most
+}
+
 // Fits reports why kernels of so many taps cannot have these patterns; nil: they can.
 func (e *Encoding) Fits(taps int64) error {
 	if taps > MaxTaps {

@@ -182,6 +182,7 @@ func (f *follower) micro(c *stage, i int, x, w loop.Mem) (*loop.MicroKernel, err
 			if m.Kept, err = f.keep(c, x); err != nil {
 				return nil, err
 			}
+			m.Kept.Alone = t.Alone
 			continue
 		}
 		xs, ws, err := f.steps(l.Var, x, w)
@@ -192,7 +193,7 @@ func (f *follower) micro(c *stage, i int, x, w loop.Mem) (*loop.MicroKernel, err
 		if l.Kind == sched.Rows && c.single {
 			n = 1
 		}
-		if !wide.add(m, l.Kind, n, xs, ws) {
+		if !wide.add(m, l.Kind, n, xs, ws, c.sumsStored()) {
 			return nil, unsuited("loop %s (%s) walks X by %d and W by %d elements, which instruction %s does not read so", l.Var, l.Kind, xs, ws, c.row.Name)
 		}
 	}
@@ -212,8 +213,12 @@ func (f *follower) micro(c *stage, i int, x, w loop.Mem) (*loop.MicroKernel, err
 type walk struct{ columns, lanes, apart int64 }
 
 // add adds a loop of n iterations to a micro-kernel, each of which is so many elements further in X and W; false where it does not
-// read them so.
-func (v *walk) add(m *loop.MicroKernel, kind sched.Kind, n, x, w int64) bool {
+// read them so. Of kernels that are stored, each weight is one element for all lanes of an X that is a vector.
+func (v *walk) add(m *loop.MicroKernel, kind sched.Kind, n, x, w int64, stored bool) bool {
+	if stored && !m.Broadcast() && kind != sched.Rows {
+		v.lanes = n
+		return kind == sched.Lanes && w == 0 && x == 1
+	}
 	switch kind {
 	case sched.Rows:
 		if m.Rows > 1 { // those before are runs
@@ -261,6 +266,12 @@ func (f *follower) factors(c *stage, i int) (x, w loop.Mem, err error) {
 			return x, w, unsuited("factor %d of a tile is no load, or one that may be out of bounds", k)
 		}
 		loads[k] = m
+	}
+	if c.sumsStored() {
+		if loads[0].Buf == f.in[c.stored.Operand].enc.values {
+			loads[0], loads[1] = loads[1], loads[0]
+		}
+		return loads[0], loads[1], f.typed(c, loads[0], loads[1])
 	}
 	for _, l := range c.sched.Loops[i:] {
 		switch in0, in1 := loads[0].Index.Uses(l.Var), loads[1].Index.Uses(l.Var); {

@@ -107,6 +107,19 @@ func (r *Row) Registers(x Operand, rows, vectors int64) int64 {
 	return n
 }
 
+// RegistersApart is how many a tile takes of which X is a vector for each accumulator, loaded once for all that take it, and W one element for
+// all of them, so many at a time.
+func (r *Row) RegistersApart(rows, vectors, weights int64) int64 {
+	n := rows*vectors + weights + 1
+	if r.Ops > 1 {
+		n += r.Temps + 1 // of products, which are rounded before they are added, and what they are of
+	}
+	if !r.FoldsLoad {
+		n++ // a load is moved ahead
+	}
+	return n
+}
+
 // Loads is how many loads one point of the reduction takes, and instrs how many of them
 // are instructions of their own.
 func (r *Row) Loads(x Operand, rows, vectors int64) (loads, instrs float64) {

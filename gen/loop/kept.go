@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -13,6 +14,10 @@ import (
 // r, kernel n of those from Ends[r] to Ends[r+1], and tap t of pattern p = r % patterns, with the channel c = Index[n]:
 //
 //	acc[r][v][l] += X[RowAt(r) + At(c) + Taps[p][t]] * W[((n*taps + t)*Vectors + v)*Lanes + l]
+//
+// Where X is a Vector, lanes are neighbours in X, and a weight is one element for all accumulators, which take taps in the order of Columns:
+//
+//	acc[r][v][l] += X[RowAt(r) + v*Lanes + l + At(c) + Taps[p][t]] * W[n*taps + t]
 type Kept struct {
 	Taps   [][]int64 // of each pattern, what its taps add to X's offset; all patterns have as many
 	Blocks int64     // of channels: each has a run of kernels for each pattern
@@ -20,6 +25,8 @@ type Kept struct {
 	Channels, Group, Step, GroupStep int64
 	// Kernels is how many a call walks on average, in tenths of one.
 	Kernels int64
+	// Alone: each tap loads what it reads by itself, where lanes are in X. It is there to measure what others gain.
+	Alone bool
 }
 
 // Entries is how many taps a kernel keeps.
@@ -36,14 +43,95 @@ func (k *Kept) Runs() int64 { return k.Blocks * int64(len(k.Taps)) }
 // steps is the number of points of the sum, on average.
 func (k *Kept) steps() int64 { return max(1, (k.Kernels*k.Entries()+5)/10) }
 
+// Column is taps of a pattern that read the same of X, each for another row: of a load of row r, tap i is for the row From[i] before.
+type Column struct {
+	First int64   // the column's first tap, in X
+	Taps  []int64 // numbers of its taps in the pattern
+	From  []int64
+}
+
+// Columns are the taps of a pattern as a sum with lanes in X loads them: what several rows read is loaded once (PatDNN 2.5.4).
+func (m *MicroKernel) Columns(taps []int64) []Column {
+	var out []Column
+	for _, n := range tapOrder(taps) {
+		i := slices.IndexFunc(out, func(c Column) bool {
+			d := taps[n] - c.First
+			return !m.Kept.Alone && m.Run == 0 && m.RowStep > 0 && d%m.RowStep == 0 && d/m.RowStep < m.Rows
+		})
+		if i < 0 {
+			i, out = len(out), append(out, Column{First: taps[n]})
+		}
+		c := &out[i]
+		from := int64(0)
+		if m.RowStep > 0 {
+			from = (taps[n] - c.First) / m.RowStep
+		}
+		c.Taps, c.From = append(c.Taps, int64(n)), append(c.From, from)
+	}
+	return out
+}
+
+// tapOrder is the numbers of taps by their places in X.
+func tapOrder(taps []int64) []int {
+	out := make([]int, len(taps))
+	for i := range out {
+		out[i] = i
+	}
+	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(taps[a], taps[b]) })
+	return out
+}
+
+// Rows is how many rows of X the column loads for so many rows of sums.
+func (c *Column) Rows(rows int64) int64 {
+	n := int64(0)
+	for r := range rows + slices.Max(c.From) {
+		if c.reads(r, rows) {
+			n++
+		}
+	}
+	return n
+}
+
+// reads reports whether any of so many rows of sums takes row r of X.
+func (c *Column) reads(r, rows int64) bool {
+	return slices.ContainsFunc(c.From, func(from int64) bool { return r >= from && r-from < rows })
+}
+
+// KeptLoads is how many registers of X a kernel loads on average, where lanes are in X.
+func (m *MicroKernel) KeptLoads() float64 {
+	n := int64(0)
+	for _, taps := range m.Kept.Taps {
+		for _, c := range m.Columns(taps) {
+			n += c.Rows(m.Rows) * m.Vectors
+		}
+	}
+	return float64(n) / float64(len(m.Kept.Taps))
+}
+
+// KeptRows is how many rows of X the taps of a pattern read, where lanes are in X, whatever their columns are.
+func (m *MicroKernel) KeptRows(taps []int64) int64 {
+	if m.RowStep <= 0 {
+		return m.Rows * int64(len(taps))
+	}
+	seen := map[int64]bool{}
+	for _, tap := range taps {
+		for r := range m.Rows {
+			seen[tap/m.RowStep+r] = true
+		}
+	}
+	return int64(len(seen))
+}
+
 // check says what is wrong with it in a micro-kernel, or "".
 func (m *MicroKernel) checkKept() string {
 	k := m.Kept
 	switch {
 	case len(m.K) > 0 || m.VecStep != 0 || m.Fetch != 0:
 		return "a sum over stored kernels has loops, registers apart or lines to fetch beside"
-	case !m.Broadcast() || m.X == instr.Lane || m.Instr.Group != 1:
-		return fmt.Sprintf("instruction %s takes X of kind %s in a sum over stored kernels: want one element for all lanes", m.Instr.Name, m.X)
+	case m.X == instr.Lane || m.Instr.Group != 1 || m.Stored != ir.Invalid:
+		return fmt.Sprintf("instruction %s takes X of kind %s and W of type %s in a sum over stored kernels: want one element of X for all lanes or one for each, and W as it is multiplied", m.Instr.Name, m.X, m.W())
+	case !m.Broadcast() && m.Rows < 1:
+		return fmt.Sprintf("a sum over stored kernels of %d rows", m.Rows)
 	case len(k.Taps) == 0 || len(k.Taps[0]) == 0 || k.Blocks < 1 || k.Channels < 1 || k.Group < 1:
 		return "a sum over stored kernels of no patterns, taps, blocks or channels"
 	case slices.ContainsFunc(k.Taps, func(taps []int64) bool { return len(taps) != len(k.Taps[0]) }):
@@ -94,6 +182,9 @@ func (k *Kept) text() string {
 	for _, taps := range k.Taps {
 		out += fmt.Sprintf(" %d", taps)
 	}
+	if k.Alone {
+		out += " alone"
+	}
 	return out
 }
 
@@ -128,5 +219,6 @@ func (p *parser) kept() (*Kept, error) {
 		}
 		k.Taps = append(k.Taps, taps)
 	}
+	k.Alone = p.Accept("alone")
 	return k, nil
 }

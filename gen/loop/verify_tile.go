@@ -99,7 +99,9 @@ func (v *verifier) reach(x Tile) {
 		v.inside(x.X, sym.Add(x.XAt, sym.Const(at+xs[1]+wide-1)))
 	}
 	v.inside(x.W, sym.Add(x.At, sym.Const(ws[0])))
-	v.inside(x.W, sym.Add(x.At, sym.Const(m.VectorAt(m.Vectors-1)+ws[1]+m.Lanes()*group-1)))
+	if m.Kept == nil || m.Broadcast() {
+		v.inside(x.W, sym.Add(x.At, sym.Const(m.VectorAt(m.Vectors-1)+ws[1]+m.Lanes()*group-1)))
+	}
 	v.inside(x.Acc, x.AccAt)
 	v.inside(x.Acc, sym.Add(x.AccAt, sym.Const(m.Rows*m.Vectors*m.Lanes()-1)))
 }

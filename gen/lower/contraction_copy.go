@@ -79,15 +79,8 @@ func (c *contraction) newCopy(p *tiling) *padding {
 		pixels, known := p.pixels.Const()
 		k.clip = append(k.clip, c.pixel >= 0 && (!known || pixels%p.chunk() != 0) && e.Uses(c.b.Stage.Axes[c.pixel].Var))
 	}
-	for _, w := range c.load.Guard {
-		d := slices.IndexFunc(c.load.Index, func(e sym.Expr) bool {
-			_, isConst := sym.Sub(w.E, e).Const()
-			return isConst
-		})
-		if d < 0 || c.usesAxes(w.Lo) || c.usesAxes(w.Hi) {
-			return nil
-		}
-		x.Guard = append(x.Guard, te.Within{E: sym.Add(x.Index[d], sym.Sub(w.E, c.load.Index[d])), Lo: w.Lo, Hi: w.Hi})
+	if !c.guards(&x) {
+		return nil
 	}
 	if joined > 0 { // X's two dimensions of pixels
 		width := c.b.Stage.Axes[c.pixel].Extent
@@ -98,6 +91,21 @@ func (c *contraction) newCopy(p *tiling) *padding {
 	}
 	k.stage.Results = []te.Expr{asF32(x)}
 	return k
+}
+
+// guards adds X's own conditions to those of a copy of it; false where one is on no index of X.
+func (c *contraction) guards(x *te.Load) bool {
+	for _, w := range c.load.Guard {
+		d := slices.IndexFunc(c.load.Index, func(e sym.Expr) bool {
+			_, isConst := sym.Sub(w.E, e).Const()
+			return isConst
+		})
+		if d < 0 || c.usesAxes(w.Lo) || c.usesAxes(w.Hi) {
+			return false
+		}
+		x.Guard = append(x.Guard, te.Within{E: sym.Add(x.Index[d], sym.Sub(w.E, c.load.Index[d])), Lo: w.Lo, Hi: w.Hi})
+	}
+	return true
 }
 
 // joinPixels reads neighbouring dimensions of X that axes walk which run as one as the second of them; it is that dimension, or 0.

@@ -52,7 +52,7 @@ func Pruned(b *block.Block, env *Env) ([]*Lowered, error) {
 	}
 	var out []*Lowered
 	for share := c.instr.Lanes; share <= c.block*maxGroups && share <= fkw.MaxShare; share += c.instr.Lanes {
-		enc, err := env.Pruned.find(c, share)
+		enc, err := env.Pruned.find(c, share, nearBlocks*c.block)
 		if err != nil {
 			return nil, c.error("%w", err)
 		}
@@ -120,7 +120,12 @@ func (c *sparse) propose(p *tiling, env *Env) (*Lowered, error) {
 	last.Values = []te.Expr{te.Fn(ir.F32, "mul", x, te.Operand(n, ir.F32, c.index...))}
 	out.work.Operands[n] = c.weights
 	c.sumStored(&out.sched, n)
-	l, err := env.scheduled(prunedAnchor, tiledName(prunedAnchor, p.tile), tiledFamily(prunedAnchor, p.tile), &out.work, &out.sched, func() ([]*ir.Value, error) {
+	return c.follow(prunedAnchor, p.tile, out, n, env)
+}
+
+// follow is the kernel of a proposal, of which operand n is the weights that are stored.
+func (c *sparse) follow(anchor string, t tile, out *proposal, n int, env *Env) (*Lowered, error) {
+	l, err := env.scheduled(anchor, tiledName(anchor, t), tiledFamily(anchor, t), &out.work, &out.sched, func() ([]*ir.Value, error) {
 		var all []*ir.Value
 		for i, value := range out.values {
 			if i != n {

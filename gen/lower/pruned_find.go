@@ -11,6 +11,8 @@ import (
 type Encodings struct {
 	zeros map[*ir.Tensor]bool
 	found map[string]*fkw.Encoding
+	// Alone: kernels load what they read of values for each tap, to measure what sharing loads gains.
+	Alone bool
 }
 
 // NewEncodings looks for pruned weights. A nil one does not.
@@ -82,13 +84,13 @@ func (c *zeroCounter) count(b []byte) []byte {
 	return b
 }
 
-// find is the encoding of a contraction's weights in which so many filters share what they keep, or nil.
-func (e *Encodings) find(c *contraction, share int64) (*fkw.Encoding, error) {
+// find is the encoding of a contraction's weights in which so many filters share what they keep, in blocks of channels, or nil.
+func (e *Encodings) find(c *contraction, share, block int64) (*fkw.Encoding, error) {
 	if c.channels%share != 0 {
 		return nil, nil
 	}
 	dims, steps, base := c.order()
-	key := fmt.Sprintf("%p %v %v %d %d %d", c.wv.Const, dims, steps, base, share, c.block)
+	key := fmt.Sprintf("%p %v %v %d %d %d", c.wv.Const, dims, steps, base, share, block)
 	if enc, ok := e.found[key]; ok {
 		return enc, nil
 	}
@@ -96,7 +98,7 @@ func (e *Encodings) find(c *contraction, share int64) (*fkw.Encoding, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.found[key] = fkw.Find(t, share, nearBlocks*c.block)
+	e.found[key] = fkw.Find(t, share, block)
 	return e.found[key], nil
 }
 

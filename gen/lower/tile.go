@@ -149,11 +149,17 @@ func (p *tiled) tileCost(r, v int64) float64 {
 
 // TileCycles estimates one call of a micro-kernel.
 func TileCycles(t *target.Target, m *loop.MicroKernel) float64 {
+	if m.Kept != nil && !m.Broadcast() {
+		return keptCycles(t, m)
+	}
 	return callCycles + float64(float64(m.Steps())*max(stepCost(t, m.Instr, m.X, m.Rows, m.Vectors), stream(t, m.Instr, m.Steps(), m.Vectors)))
 }
 
 // CallCycles estimates one call of a micro-kernel whose operands are in the first-level cache.
 func CallCycles(t *target.Target, m *loop.MicroKernel) float64 {
+	if m.Kept != nil && !m.Broadcast() {
+		return keptCycles(t, m)
+	}
 	return callCycles + float64(float64(m.Steps())*stepCost(t, m.Instr, m.X, m.Rows, m.Vectors))
 }
 

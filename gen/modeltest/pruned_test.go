@@ -47,6 +47,11 @@ func TestPruned(t *testing.T) {
 	same, none := []int64{1, 1, 1, 1}, []int64{0, 0, 0, 0}
 	for _, c := range []convolution{
 		{name: "windows", x: []int64{1, 32, 14, 14}, w: []int64{32, 32, 3, 3}, pads: same, share: 16, add: true},
+		{name: "a pattern for each filter", x: []int64{1, 32, 14, 14}, w: []int64{32, 32, 3, 3}, pads: same, share: 1, add: true},
+		{name: "edges of pixels", x: []int64{2, 40, 9, 23}, w: []int64{20, 40, 3, 3}, pads: []int64{2, 0, 1, 3}, share: 1},
+		{name: "strides of rows", x: []int64{1, 32, 15, 29}, w: []int64{24, 32, 3, 3}, pads: same, strides: []int64{2, 1}, share: 1},
+		{name: "many rows", x: []int64{1, 20, 61, 40}, w: []int64{10, 20, 5, 3}, pads: []int64{2, 1, 2, 1}, share: 1},
+		{name: "points of pixels", x: []int64{1, 64, 10, 40}, w: []int64{21, 64, 1, 1}, pads: none, share: 1, add: true},
 		{name: "edges", x: []int64{2, 40, 9, 11}, w: []int64{48, 40, 3, 3}, pads: []int64{2, 0, 1, 3}, share: 16},
 		{name: "strides", x: []int64{1, 32, 15, 29}, w: []int64{32, 32, 3, 3}, pads: same, strides: []int64{2, 2}, share: 16},
 		{name: "few channels", x: []int64{1, 3, 20, 20}, w: []int64{32, 3, 3, 3}, pads: same, share: 32},
@@ -63,6 +68,10 @@ func TestPruned(t *testing.T) {
 				target, err := Chip(chip)
 				require.NoError(t, err)
 				assert.Equal(t, target.SumsStored(), stored, "%s: %s", chip, p)
+				own := anyTile(p, func(m *loop.MicroKernel) bool { return m.Kept != nil && !m.Broadcast() })
+				if c.share == 1 {
+					assert.Equal(t, stored, own, "%s: lanes of pixels, where filters have nothing in common: %s", chip, p)
+				}
 			}
 		})
 	}

@@ -90,7 +90,8 @@ var Switches = []Switch{
 	{"windows", "register tiles for depthwise convolutions; guards of pools as bounds of their loops"},
 	{"winograd", "convolutions by fewer products of transformed inputs and weights, which take up to four times the memory"},
 	{"chains", "row-wise reduction fusion (softmax, normalisations) as one block"},
-	{"pruned", "convolutions and products that leave out weights which are zero, where neighbouring filters share these"},
+	{"pruned", "convolutions and products that leave out weights which are zero"},
+	{"reuse", "loads that rows of pixels share, in convolutions that leave out weights"},
 	{"vectors", "loops of generic nests in vectors"},
 	{"layouts", "blocked layouts; every value is then row-major"},
 	{"versions", "kernels for small dimensions beside those for usual ones, where estimates say that they gain"},
@@ -158,6 +159,7 @@ func (s *State) selectOptions() sel.Options {
 func (s *State) encodings() *lower.Encodings {
 	if s.pruned == nil && s.anchor("pruned") {
 		s.pruned = lower.NewEncodings()
+		s.pruned.Alone = !s.anchor("reuse")
 	}
 	return s.pruned
 }

@@ -35,7 +35,7 @@ type Report struct {
 }
 
 // Computed is the report's Kernels of this version.
-const Computed = "kernels for processors leave out weights that are zero at the same places in all of 8 or 16 neighbouring filters, where they are estimated to be faster (share = 16 suits all chips); other zeros are multiplied like other weights"
+const Computed = "kernels for processors leave out weights that were dropped, where they are estimated to be faster: those of each filter by itself in convolutions of stride 1 along rows, those at the same places in all of 8 or 16 neighbouring filters in others and in products (share = 16 suits all chips)"
 
 // Sum counts weights and operations of layers, all and those that are kept.
 type Sum struct {

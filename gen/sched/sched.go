@@ -136,6 +136,8 @@ type Tile struct {
 	// one of the sum reads of X is.
 	Ahead  int64
 	AheadX bool
+	// Alone: rows do not share what they load, of sums over stored kernels whose lanes are in X.
+	Alone bool
 }
 
 // Value is where a value lies.

@@ -23,6 +23,15 @@ type Nonzeros struct {
 	Filters, Kernels int
 }
 
+// Together is how many taps of a pattern lie in one column at most: what a tile reads of one row of it, others of its rows read, too.
+func (z *Nonzeros) Together() int64 {
+	width := int64(1)
+	if n := len(z.Taps); n > 0 {
+		width, _ = z.Taps[n-1].Extent.Const()
+	}
+	return z.Encoding.Together(width)
+}
+
 // sparse reports whether only a part of the constant is stored.
 func (v Value) sparse() bool { return v.Encoding != "" && !v.transformed() }
 

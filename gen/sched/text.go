@@ -61,6 +61,9 @@ func (s *Stage) print(b *strings.Builder, number int) {
 		if s.Tile.AheadX {
 			b.WriteString(", x ahead")
 		}
+		if s.Tile.Alone {
+			b.WriteString(", alone")
+		}
 		b.WriteByte('\n')
 	}
 	for _, l := range s.Loops {
@@ -214,8 +217,10 @@ func (t *Stage) parseTile(text string) error {
 	for _, f := range fields[1:] {
 		if f == "x ahead" {
 			t.Tile.AheadX = true
+		} else if f == "alone" {
+			t.Tile.Alone = true
 		} else if _, err := fmt.Sscanf(f, "w %d ahead", &t.Tile.Ahead); err != nil || t.Tile.Ahead < 1 {
-			return fmt.Errorf("%q: want w N ahead, or x ahead", f)
+			return fmt.Errorf("%q: want w N ahead, x ahead or alone", f)
 		}
 	}
 	return nil

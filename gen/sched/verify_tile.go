@@ -35,7 +35,10 @@ func (v *verifier) tile(n int) error {
 		return err
 	}
 	wide := size[Columns] * size[Lanes]
-	registers := row.Registers(sc.Tile.X, size[Rows], wide/row.Lanes)
+	registers, err := v.registers(n, row, size[Rows], wide/row.Lanes)
+	if err != nil {
+		return err
+	}
 	switch {
 	case wide == 0 || wide%row.Lanes != 0:
 		return fmt.Errorf("%d lanes; instruction %s has %d", wide, row.Name, row.Lanes)
@@ -45,6 +48,19 @@ func (v *verifier) tile(n int) error {
 		return fmt.Errorf("a tile of %dx%d takes %d registers; the chip %s has %d", size[Rows], wide/row.Lanes, registers, v.t.Name, v.t.VectorRegisters)
 	}
 	return nil
+}
+
+// registers is how many the tile takes.
+func (v *verifier) registers(n int, row *instr.Row, rows, vectors int64) (int64, error) {
+	x := v.s.Stages[n].Tile.X
+	if x != instr.Vector {
+		return row.Registers(x, rows, vectors), nil
+	}
+	z, err := v.s.Nonzeros(v.w, n)
+	if err != nil || z == nil {
+		return row.Registers(x, rows, vectors), err
+	}
+	return row.RegistersApart(rows, vectors, z.Together()), nil
 }
 
 // tileSize is how many iterations the loops of each of a tile's kinds have, from the first one on: one loop of each kind, but of

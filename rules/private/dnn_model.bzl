@@ -56,8 +56,9 @@ def dnn_model(
         Default: opencl_buffers.json there, which is of no device in particular.
       pruning: a dnn_pruning, by which weights are pruned first, without training. The output group pruning holds
         the report (JSON, and a page with pictures) and the masks. Kernels for processors leave out
-        weights that are zero at the same places in all of 8 or 16 neighbouring filters (16 with AVX-512, as in a plain
-        build for x86-64), where they are estimated to be faster; other zeros are multiplied like other weights.
+        weights that were dropped, where they are estimated to be faster: those of each filter by itself in convolutions
+        of stride 1 along rows; elsewhere those at the same places in all of 8 or 16 neighbouring filters (16 with
+        AVX-512, as in a plain build for x86-64).
       api: name of the header, without .h. Default: name. Targets with the same api are alternatives
         for select(): their headers, C names and namespaces are the same.
       c_prefix: what C names begin with. Default: package and api, as in app_model for //app:model.

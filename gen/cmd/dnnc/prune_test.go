@@ -119,7 +119,7 @@ func TestPruneWarns(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &m))
 	require.Equal(t, "pruning", m.Warnings[0].Kind)
 	require.Equal(t, 18, m.Pruning.Layers, "convolutions of 3x3")
-	require.Contains(t, m.Pruning.Kernels, "leave out weights that are zero")
+	require.Contains(t, m.Pruning.Kernels, "leave out weights that were dropped")
 	require.Greater(t, m.Pruning.Weights, m.Pruning.KeptWeights)
 
 	require.NoError(t, os.WriteFile("bad.json", []byte("[]"), 0o644))

@@ -1,13 +1,14 @@
 package run
 
 import (
+	"rules_dnn/gen/instr"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/scalar"
 )
 
 // kept compiles a call of a micro-kernel over stored kernels.
 func (c *compiler) kept(x loop.Tile, t *tile) action {
-	if t.Instr.Group != 1 || !t.Broadcast() {
+	if t.Instr.Group != 1 || t.X == instr.Lane {
 		c.frame.fail("instruction %s, of groups of %d, and X of kind %s for stored kernels", t.Instr.Name, t.Instr.Group, t.X)
 	}
 	t.wide = scalar.NewVec(t.W(), int(t.Lanes()))
@@ -29,10 +30,34 @@ func (t *tile) runKept(xAt, wAt, accAt, indexAt, endsAt int64) {
 			if channel >= k.Channels {
 				t.x.frame.fail("kernel %d is of channel %d, and X has %d", i, channel, k.Channels)
 			}
+			if !t.Broadcast() {
+				t.columns(acc, taps, xAt+k.At(channel), wAt+i*k.Entries())
+				continue
+			}
 			for j, tap := range taps {
 				t.point(acc, xAt+k.At(channel)+tap, wAt+(i*k.Entries()+int64(j))*n)
 			}
 		}
+	}
+}
+
+// columns adds the products of a kernel where lanes are in X, in the order in which its taps are loaded.
+func (t *tile) columns(acc []float32, taps []int64, xAt, wAt int64) {
+	for _, c := range t.Columns(taps) {
+		for _, tap := range c.Taps {
+			t.neighbours(acc, xAt+taps[tap], wAt+tap)
+		}
+	}
+}
+
+// neighbours adds the products of one weight with the neighbours in X that are the lanes.
+func (t *tile) neighbours(acc []float32, xAt, wAt int64) {
+	n := t.Vectors * t.Lanes()
+	t.w.read(wAt, 1, 0, 1)
+	for r := range t.Rows {
+		at := xAt + t.RowAt(r)
+		t.x.read(at, 1, 0, int(n))
+		t.add(acc[r*n:][:n], t.w.F32[wAt:wAt+1], t.x.F32[at:][:n])
 	}
 }
 

@@ -63,7 +63,7 @@ func runMicros(row *instr.Row) []*loop.MicroKernel {
 					apart.K[i].WStep /= rv[1]
 				}
 				out = append(out, &apart)
-				if len(k) == 0 && m.Broadcast() {
+				if len(k) == 0 {
 					out = append(out, keptMicros(m)...)
 				}
 				// And of registers that loads make of 16 bits.
@@ -83,7 +83,9 @@ func keptMicros(m *loop.MicroKernel) []*loop.MicroKernel {
 	grouped, flat := *m, *m
 	grouped.Kept = &loop.Kept{Blocks: 2, Taps: [][]int64{{0, 5, 11}, {1, 2, 19}}, Channels: 9, Group: 4, Step: 3, GroupStep: 40, Kernels: 50}
 	flat.Kept = &loop.Kept{Blocks: 1, Taps: [][]int64{{0}, {7}, {3}, {4}}, Channels: 9, Group: 9, Step: 50, Kernels: 50}
-	return []*loop.MicroKernel{&grouped, &flat}
+	columns := flat // several rows read the same of X
+	columns.Kept = &loop.Kept{Blocks: 1, Taps: [][]int64{{0, 1, m.RowStep, 2*m.RowStep + 1}, {5, m.RowStep + 5, 1, 2*m.RowStep + 5}, {2, 3, 4, 9}, {7, 9, 7 + m.RowStep, 9 + m.RowStep}}, Channels: 9, Group: 9, Step: 50, Kernels: 50}
+	return []*loop.MicroKernel{&grouped, &flat, &columns}
 }
 
 var keptIndex, keptEnds = []int64{8, 3, 0, 5, 4}, []int64{0, 2, 3, 3, 5}
@@ -97,7 +99,16 @@ func points(m *loop.MicroKernel) []point {
 	if k := m.Kept; k != nil {
 		for run := range k.Runs() {
 			for n := keptEnds[run]; n < keptEnds[run+1]; n++ {
-				for i, tap := range k.Taps[run%int64(len(k.Taps))] {
+				taps := k.Taps[run%int64(len(k.Taps))]
+				if !m.Broadcast() {
+					for _, c := range m.Columns(taps) {
+						for _, i := range c.Taps {
+							out = append(out, point{k.At(keptIndex[n]) + taps[i], n*k.Entries() + i})
+						}
+					}
+					continue
+				}
+				for i, tap := range taps {
 					out = append(out, point{k.At(keptIndex[n]) + tap, (n*k.Entries() + int64(i)) * m.Vectors * m.Lanes()})
 				}
 			}
@@ -131,7 +142,11 @@ func meaning(t *testing.T, m *loop.MicroKernel) []float32 {
 			if !m.Broadcast() {
 				at += l
 			}
-			acc[i] = lane(t, m.Instr, acc[i], element(at), weight(m, 1000+p.w+m.VectorAt(l/m.Lanes())+l%m.Lanes()))
+			w := p.w
+			if m.Kept == nil || m.Broadcast() {
+				w += m.VectorAt(l/m.Lanes()) + l%m.Lanes()
+			}
+			acc[i] = lane(t, m.Instr, acc[i], element(at), weight(m, 1000+w))
 		}
 	}
 	return acc

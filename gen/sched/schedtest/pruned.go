@@ -59,6 +59,28 @@ value stage 0.0: 0 1 2 0*8 in arena
 `)
 }
 
+// PrunedPixels sums what each filter keeps in a register tile, whose lanes are pixels of a row.
+func PrunedPixels() Example {
+	const filters, channels = 6, 20
+	x, f := te.Operand(0, ir.F32, at("r0", "i1 + r1", "i2 + r2")...), te.Operand(1, ir.F32, at("i0", "r0", "r1", "r2")...)
+	st := sumOf("convolution", axes("i0", filters, "i1", 5, "i2", 19), axes("r0", channels, "r1", 3, "r2", 3), product(f, x))
+	w := &sched.Work{Operands: []*ir.Value{value(ir.F32, channels, 7, 26), value(ir.F32, filters, channels, 3, 3)}, Stages: []*te.Stage{st}}
+	w.Operands[1].Const = ir.NewTensor(ir.F32, filters, channels, 3, 3)
+	return Example{Name: "pruned convolution of vectors of pixels", Work: w, Chip: "x86_64_v3", Reference: w.Stages, Error: 1e-5, Prepare: func(in []*ir.Tensor) {
+		prune(in[1], 1, rand.New(rand.NewPCG(3, 4)))
+	}, Schedule: `stage 0
+  join k = r0 r1 r2
+  tile fma_f32x8 vec
+  task f = i0 stored
+  serial y = i1*2 clip
+  serial q = i2
+  rows r = i1*3 peel
+  lanes l = i2*8 roundup
+  sum s = k stored
+value operand 1: 0 1 2 3 in arena, encoding fkw of 81 kernels in blocks of 8 1b b2 1b0
+`}
+}
+
 // SharedKernels sums the same one point after the other.
 func SharedKernels() Example {
 	return shared("pruned convolution of groups of filters", `stage 0

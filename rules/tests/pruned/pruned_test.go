@@ -43,7 +43,7 @@ func TestPruned(t *testing.T) {
 	var m manifest.Manifest
 	require.NoError(t, json.Unmarshal(read(t, "net/net.manifest.json"), &m))
 	require.Equal(t, len(r.Layers), m.Pruning.Layers)
-	require.Contains(t, m.Pruning.Kernels, "leave out weights that are zero")
+	require.Contains(t, m.Pruning.Kernels, "leave out weights that were dropped")
 	kinds := map[string]bool{}
 	for _, w := range m.Warnings {
 		kinds[w.Kind] = true

@@ -1,0 +1,288 @@
+package lower
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/cost"
+	"rules_dnn/gen/follow"
+	"rules_dnn/gen/instr"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sched"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/target"
+	"rules_dnn/gen/te"
+)
+
+// pixelsAnchor is a contraction whose sums go over the weights that are stored, where each filter keeps what it likes: lanes are neighbouring
+// pixels. The sums of a tile's pixels, of one filter, are in registers while all of its kernels are walked.
+const pixelsAnchor = "pixels"
+
+// acrossVar numbers the tiles along the pixels.
+const acrossVar = "ta"
+
+// pixelwise is such a contraction: rows of so many pixels.
+type pixelwise struct {
+	*sparse
+	rows, width int64
+	columns     int64 // taps of a row of the kernel
+}
+
+// PrunedPixels proposes schedules for a contraction whose weights were pruned, each filter's in its own way. None where too few weights are zero,
+// or where pixels are no neighbours.
+func PrunedPixels(b *block.Block, env *Env) ([]*Lowered, error) {
+	if !env.wants(pixelsAnchor) || !env.Pruned.on() || !env.Target.SumsStored() || env.Packing != nil && env.Packing.Kept == "" {
+		return nil, nil
+	}
+	c := newPixels(b, env)
+	if c == nil {
+		return nil, nil
+	}
+	if many, err := env.Pruned.Sparse(c.wv); !many {
+		return nil, err
+	}
+	enc, err := env.Pruned.find(c.contraction, 1, 0)
+	if err != nil {
+		return nil, c.error("%w", err)
+	}
+	if enc == nil || env.Packing != nil && env.Packing.Kept != enc.String() {
+		return nil, nil
+	}
+	c.enc = enc
+	all := c.tiles()
+	if env.Only == "" {
+		all = all[:min(len(all), max(1, env.Tiles))]
+	}
+	var out []*Lowered
+	for _, t := range all {
+		if env.Only != "" && Unhashed(env.Only) != tiledName(pixelsAnchor, t) {
+			continue
+		}
+		l, err := c.kernel(t, env)
+		if errors.As(err, new(*follow.TileError)) {
+			continue
+		}
+		if err != nil {
+			return nil, c.error("%w", err)
+		}
+		if l != nil {
+			out = append(out, l)
+		}
+	}
+	return out, nil
+}
+
+// newPixels is nil where the block is no contraction with rows of pixels that are neighbours in X and in the results.
+func newPixels(b *block.Block, env *Env) *pixelwise {
+	c := newContraction(b, env)
+	if c == nil || c.window || c.groups > 1 || c.inReduce != 0 || c.pixel < 1 || c.wv.Type != ir.F32 || c.layX != layout.RowMajor {
+		return nil
+	}
+	for _, r := range b.Results {
+		if env.Layouts(r) != layout.RowMajor {
+			return nil
+		}
+	}
+	axes := b.Stage.Axes
+	last := len(c.x.Index) - 1
+	k, linear := sym.Coefficient(c.x.Index[last], axes[c.pixel].Var, c.n.facts)
+	rows, known := axes[c.row()].Extent.Const()
+	width, fixed := axes[c.pixel].Extent.Const()
+	if c.row() == c.channel || c.pixel != len(axes)-1 || !linear || !k.Is(1) || !known || !fixed || rows < 1 || width < 1 || c.converts() {
+		return nil
+	}
+	columns := int64(1)
+	if n := len(c.reduce); n > 1 {
+		columns, _ = c.reduce[n-1].Extent.Const()
+	}
+	return &pixelwise{&sparse{contraction: c}, rows, width, columns}
+}
+
+// fewRows is how many rows tasks may have of which there is one alone.
+const fewRows = 8
+
+// tiles are those that fit registers and leave threads two tasks, that of the least estimate first.
+func (c *pixelwise) tiles() []tile {
+	weights, most := c.enc.Together(c.columns), c.rows
+	if c.rows%2 == 0 && c.rows >= fewRows {
+		most = c.rows / 2
+	}
+	var all []tile
+	for v := int64(1); v <= (c.width+c.instr.Lanes-1)/c.instr.Lanes; v++ {
+		for r := int64(1); r <= most && c.instr.RegistersApart(r, v, weights) <= int64(c.t.VectorRegisters); r++ {
+			all = append(all, tile{r, v})
+		}
+	}
+	var on [][]float64
+	for _, t := range c.t.Processors() {
+		cycles := make([]float64, len(all))
+		for i, x := range all {
+			cycles[i] = c.cycles(t, x)
+		}
+		on = append(on, cycles)
+	}
+	least := map[tile]float64{}
+	for i, loss := range cost.Losses(on) {
+		least[all[i]] = loss
+	}
+	slices.SortStableFunc(all, func(a, b tile) int { return cmp.Compare(least[a], least[b]) })
+	return all
+}
+
+// cycles estimates the sums of a filter, of all pixels, in tiles of a size.
+func (c *pixelwise) cycles(t *target.Target, x tile) float64 {
+	m := &loop.MicroKernel{Instr: c.instr, X: instr.Vector, Rows: x.rows, Vectors: x.vectors, RowStep: c.width + c.columns - 1,
+		Kept: &loop.Kept{Blocks: c.enc.Blocks(c.depth()), Channels: c.depth(), Kernels: 10 * c.enc.Kernels / max(c.channels, 1)}}
+	copied, _ := c.elements(c.bandRows(x.rows, c.width), c.width)
+	m.Kept.Step = copied / max(c.depth(), 1)
+	for _, p := range c.enc.Patterns {
+		var taps []int64
+		for _, tap := range p.Taps() {
+			taps = append(taps, int64(tap)/c.columns*m.RowStep+int64(tap)%c.columns)
+		}
+		m.Kept.Taps = append(m.Kept.Taps, taps)
+	}
+	sum := float64(float64(c.rows/x.rows) * keptCycles(t, m))
+	if m.Rows = c.rows % x.rows; m.Rows > 0 {
+		sum += keptCycles(t, m)
+	}
+	return float64(float64((c.width+c.across(x)-1)/c.across(x)) * sum)
+}
+
+// across is how many pixels of a row a tile has.
+func (c *pixelwise) across(t tile) int64 { return t.vectors * c.instr.Lanes }
+
+// depth is how many channels X has.
+func (c *pixelwise) depth() int64 {
+	n, _ := c.reduce[0].Extent.Const()
+	return n
+}
+
+// kernel is the kernel of a tile, or nil.
+func (c *pixelwise) kernel(t tile, env *Env) (*Lowered, error) {
+	wide := (c.width + c.across(t) - 1) / c.across(t) * c.across(t)
+	band := c.bandRows(t.rows, wide)
+	copied := c.copyBand(band, wide)
+	if copied == nil {
+		return nil, nil
+	}
+	out, n := newProposal(env.Symbols), c.packedOperand()
+	c.sparse.shape()
+	st := *c.b.Stage
+	st.Results = c.operands(out, &packedWeights{value: c.weights})
+	s, task := c.schedule(t, band, env.Pruned.Alone)
+	out.addStage(copied.stage, copied.schedule(sched.Ref{Stage: 1, Loop: bandVar}, task, c.n.facts))
+	st.Reduce = c.reduce
+	st.Values = []te.Expr{te.Fn(ir.F32, "mul", te.FromStage(0, ir.F32, copied.index...), te.Operand(n, ir.F32, c.index...))}
+	out.addStage(&st, s)
+	out.sched.Values = append(out.sched.Values, sched.Value{Of: te.Source{N: n}}, sched.Value{Of: te.Source{Stage: true}, Parts: copied.parts, Space: sched.Worker})
+	c.sumStored(&out.sched, n)
+	return c.follow(pixelsAnchor, t, out, n, env)
+}
+
+// schedule has a task for each band of rows, of all filters; their loop is within it, that over what is stored of one innermost.
+func (c *pixelwise) schedule(t tile, band int64, alone bool) (sched.Stage, map[string]sym.Expr) {
+	s := sched.Stage{At: sched.Root, Tile: &sched.Tile{Row: c.instr.Name, X: instr.Vector, Alone: alone}}
+	axes := c.b.Stage.Axes
+	row, pixel := axes[c.row()].Var, axes[c.pixel].Var
+	task := map[string]sym.Expr{convVar: sym.Const(0)}
+	for _, a := range slices.Concat(axes, c.reduce) {
+		task[a.Var] = sym.Const(0)
+	}
+	var all loopList
+	for i, a := range axes {
+		if i != c.channel && i != c.pixel && i != c.row() {
+			all.add(sched.Task, axisVar(i), a.Var, 0, sched.Exact)
+			task[a.Var] = sym.Var(axisVar(i))
+		}
+	}
+	all.add(sched.Task, bandVar, row, 0, sched.Exact)
+	task[row] = sym.Scale(sym.Var(bandVar), band)
+	all.add(sched.Serial, groupVar, axes[c.channel].Var, 0, sched.Exact)
+	cut := band%t.rows != 0
+	all.add(sched.Serial, tileVar, row, (band+t.rows-1)/t.rows, edge(cut, sched.Clip))
+	all.add(sched.Serial, acrossVar, pixel, 0, sched.Exact)
+	all.add(sched.Rows, rowVar, row, t.rows, edge(cut, sched.Peel))
+	all.add(sched.Lanes, laneVar, pixel, c.across(t), edge(c.width%c.across(t) != 0, sched.RoundUp))
+	s.Loops = all
+	return s, task
+}
+
+// bandRows is how many rows a task has: whole tiles that divide all rows, as many as leave the second-level cache room for what is copied of them
+// and threads some tasks; or all.
+func (c *pixelwise) bandRows(rows, wide int64) int64 {
+	if c.rows%rows != 0 {
+		return c.rows
+	}
+	best := rows
+	for b := rows; b <= c.rows; b += rows {
+		n, ok := c.elements(b, wide)
+		if c.rows%b == 0 && ok && 4*n <= c.t.L2*3/4 && c.rows/b >= min(fewTasks, c.rows/rows) {
+			best = b
+		}
+	}
+	return best
+}
+
+// local are the points of each axis that a task's copy is for.
+func (c *pixelwise) local(rows, wide int64) map[string]int64 {
+	local := map[string]int64{c.b.Stage.Axes[c.row()].Var: rows, c.b.Stage.Axes[c.pixel].Var: wide}
+	for _, a := range c.reduce {
+		local[a.Var], _ = a.Extent.Const()
+	}
+	return local
+}
+
+// elements is how many a task of so many rows copies; false where they are too many.
+func (c *pixelwise) elements(rows, wide int64) (int64, bool) {
+	elements, local := int64(1), c.local(rows, wide)
+	for _, e := range c.x.Index {
+		n, ok := c.walked(e, local)
+		if !ok || n > 1<<20 {
+			return 0, false
+		}
+		elements *= n
+	}
+	return elements, elements < 1<<22
+}
+
+// copyBand is the copy of what the tiles of some rows read of X, with zeros around; nil where that is no box.
+func (c *pixelwise) copyBand(rows, wide int64) *padding {
+	if _, ok := c.elements(rows, wide); !ok {
+		return nil
+	}
+	local := c.local(rows, wide)
+	k := &padding{stage: &te.Stage{Name: "pad"}, parts: layout.PartsOf(layout.RowMajor, len(c.x.Index))}
+	x := te.Load{Source: c.x.Source, Type: c.x.Type}
+	for d, e := range c.x.Index {
+		n, ok := c.walked(e, local)
+		all, first, ok2 := c.walkedByAll(e, c.axes())
+		if !ok || !ok2 {
+			return nil
+		}
+		a := te.Axis{Var: fmt.Sprintf("i%d", d), Extent: all}
+		at := sym.Add(first, sym.Var(a.Var))
+		if d == len(c.x.Index)-1 { // tiles go on beyond the last pixel
+			a.Extent = sym.Const(n)
+			if size := c.b.Operands[c.x.Source.N].Shape[d]; !sym.AtLeast(sym.Sub(size, sym.Add(first, sym.Const(n))), 0, c.n.facts) {
+				x.Guard = append(x.Guard, te.Within{E: at, Hi: size})
+			}
+		}
+		k.stage.Axes = append(k.stage.Axes, a)
+		k.first, k.shape, x.Index = append(k.first, first), append(k.shape, sym.Const(n)), append(x.Index, at)
+		k.index, k.clip = append(k.index, sym.Sub(e, first)), append(k.clip, false)
+	}
+	if !c.guards(&x) {
+		return nil
+	}
+	if x.Guard != nil {
+		x.Default = te.Number(c.x.Type, 0)
+	}
+	k.stage.Results = []te.Expr{x}
+	return k
+}

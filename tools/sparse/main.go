@@ -1,0 +1,116 @@
+// Command sparse measures what pruned convolutions of 3x3 gain: VGG-16's layers at 224x224, of random weights.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+const usage = `sparse compiles VGG-16's convolutions of images of 224x224 with random weights, dense and pruned, and prints what they take: the least of some
+rounds, in which all programs of a layer take turns. Results of all programs of the same weights are compared.
+
+usage: sparse [options], from the repository's root
+  go run ./tools/sparse [options]
+
+examples, for [options]:
+  --chip x86_64_zen4                             the nine layers, patterns of each filter, and shared by 16, 8 and 4
+  --only L6 --share 1 --ablation                 without the loads that rows share, too
+  --patterns 6,8,12 --share 1                    numbers of patterns
+  --structure                                    bytes of FKW and of CSR, and nothing else
+
+The share of the peak counts multiply-adds of weights that are kept.
+
+options:
+`
+
+type options struct {
+	chip, cxx      string
+	only           *regexp.Regexp
+	patterns       []int
+	shares         []int
+	connectivity   float64
+	rounds         int
+	seconds        float64
+	threads        int
+	ablation, sums bool
+	keep           string
+}
+
+func main() {
+	o, err := parse(os.Args[1:], os.Stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err == nil && o.sums {
+		err = structure(o.patterns[0], os.Stdout)
+	} else if err == nil {
+		err = o.run(os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "sparse: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func parse(args []string, help io.Writer) (*options, error) {
+	o := &options{}
+	fs := flag.NewFlagSet("sparse", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	only := fs.String("only", "", "regular expression of names: L1 to L9, and \"the network\" of all of them; all by default")
+	patterns := fs.String("patterns", "8", "how many patterns kernels choose from; several numbers with commas between")
+	shares := fs.String("share", "1,16,8,4", "how many filters share what they keep")
+	fs.StringVar(&o.chip, "chip", "x86_64_v4", "the chip: one of platforms/chips/chips.bzl")
+	fs.StringVar(&o.cxx, "cxx", "clang++", "the C++ compiler")
+	fs.Float64Var(&o.connectivity, "connectivity", 3.6, "how many times fewer kernels are kept, but of the first layer")
+	fs.IntVar(&o.rounds, "rounds", 7, "rounds of which the least time is taken")
+	fs.Float64Var(&o.seconds, "seconds", 0.2, "seconds of a program in a round")
+	fs.IntVar(&o.threads, "threads", 1, "threads of a program")
+	fs.BoolVar(&o.ablation, "ablation", false, "also without the loads that rows share (load redundancy elimination)")
+	fs.BoolVar(&o.sums, "structure", false, "print bytes of FKW's and CSR's structure instead")
+	fs.StringVar(&o.keep, "keep", "", "folder that keeps programs")
+	err := fs.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(help, usage)
+		fs.SetOutput(help)
+		fs.PrintDefaults()
+		return nil, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	if fs.NArg() > 0 {
+		return nil, fmt.Errorf("%s: there are only options", fs.Arg(0))
+	}
+	if o.only, err = regexp.Compile(*only); err != nil {
+		return nil, fmt.Errorf("--only: %w", err)
+	}
+	if o.patterns, err = numbers("patterns", *patterns); err != nil {
+		return nil, err
+	}
+	if o.shares, err = numbers("share", *shares); err != nil {
+		return nil, err
+	}
+	if o.rounds < 1 || o.threads < 1 || !(o.seconds > 0) || !(o.connectivity >= 1) {
+		return nil, errors.New("--rounds, --threads, --seconds and --connectivity: want 1 round and 1 thread or more, some time, and a connectivity of 1 or more")
+	}
+	return o, nil
+}
+
+// numbers are whole ones of 1 and more, with commas between.
+func numbers(option, text string) ([]int, error) {
+	var out []int
+	for _, s := range strings.Split(text, ",") {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("--%s %s: want numbers of 1 and more, with commas between", option, text)
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}

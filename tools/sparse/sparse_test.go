@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/onnx"
+)
+
+// TestLayers: the layers are VGG-16's thirteen convolutions, and what is pruned of them is what was asked for.
+func TestLayers(t *testing.T) {
+	times, macs := 0, 0.0
+	for _, l := range layers {
+		times += l.times
+		macs += float64(l.times) * l.macs()
+	}
+	assert.Equal(t, 13, times)
+	assert.InDelta(t, 15.35e9, macs, 1e7)
+	l := layers[1]
+	for _, share := range []int{1, 4, 16} {
+		w, kept, err := l.weights(pruning{8, 3.6, share}, 0)
+		require.NoError(t, err)
+		left := 0
+		for _, x := range w {
+			if x != 0 {
+				left++
+			}
+		}
+		assert.Equal(t, kept, left)
+		assert.InDelta(t, 8.1, float64(len(w))/float64(left), 0.1, "share %d", share)
+	}
+	path := filepath.Join(t.TempDir(), "l.onnx")
+	kept, err := network{"small", layers[:3]}.write(path, pruning{})
+	require.NoError(t, err)
+	assert.Equal(t, []int{3 * 64 * 9, 64 * 64 * 9, 64 * 128 * 9}, kept)
+	assert.Len(t, whole().layers, 13)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	g, err := onnx.Read(&ir.File{R: bytes.NewReader(text), Size: int64(len(text))}, nil, onnx.Options{})
+	require.NoError(t, err)
+	assert.Len(t, g.Nodes, 7, "of each its Relu, and a pooling")
+}
+
+// TestStructure: FKW's arrays take less than CSR's, more so of fewer kernels a filter.
+func TestStructure(t *testing.T) {
+	for _, l := range layers[1:4] {
+		csr, ours, values, err := l.structure(pruning{8, 3.6, 1})
+		require.NoError(t, err)
+		assert.Equal(t, values, csr-4*(l.out+1), "a column of 32 bits for each weight of as many")
+		assert.Greater(t, saved(csr, ours), 75.0, l.String())
+	}
+}
+
+// TestOptions: mistakes are told.
+func TestOptions(t *testing.T) {
+	for text, want := range map[string]string{
+		"--patterns 8,x": "--patterns 8,x: want numbers",
+		"--share 0":      "--share 0: want numbers",
+		"--rounds 0":     "want 1 round",
+		"more":           "more: there are only options",
+		"--only (":       "--only",
+	} {
+		_, err := parse(strings.Fields(text), io.Discard)
+		require.ErrorContains(t, err, want, text)
+	}
+	o, err := parse([]string{"--patterns", "6,12", "--share", "1,16", "--ablation"}, io.Discard)
+	require.NoError(t, err)
+	var names []string
+	for _, w := range o.ways() {
+		names = append(names, w.name)
+	}
+	assert.Equal(t, []string{"dense, direct", "dense", "own patterns, 6", "own patterns, 6, each load by itself", "own patterns, 12", "own patterns, 12, each load by itself",
+		"shared by 16, 6", "shared by 16, 12"}, names)
+	assert.Equal(t, regexp.MustCompile(""), o.only)
+}

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/tools/check"
+)
+
+// way is how a layer is computed: a column of the table.
+type way struct {
+	name    string
+	pruning pruning
+	disable string // switches of dnnc
+}
+
+// ways are those that are asked for, dense ones first: direct, and with Winograd.
+func (o *options) ways() []way {
+	out := []way{{"dense, direct", pruning{}, "winograd"}, {"dense", pruning{}, ""}}
+	for _, share := range o.shares {
+		for _, n := range o.patterns {
+			p := pruning{n, o.connectivity, share}
+			name := "own patterns"
+			if share > 1 {
+				name = fmt.Sprintf("shared by %d", share)
+			}
+			if len(o.patterns) > 1 {
+				name += fmt.Sprintf(", %d", n)
+			}
+			out = append(out, way{name, p, ""})
+			if o.ablation && share == 1 {
+				out = append(out, way{name + ", each load by itself", p, "reuse"})
+			}
+		}
+	}
+	return out
+}
+
+// timed is a program that runs, of so many multiply-adds of weights that are kept, and its least time so far, in ms.
+type timed struct {
+	server *check.Server
+	macs   float64
+	ms     float64
+}
+
+// run prints the table: a row for each layer as soon as it is measured, and the sums of VGG's thirteen.
+func (o *options) run(out io.Writer) (err error) {
+	folder := o.keep
+	if folder == "" {
+		if folder, err = os.MkdirTemp("", "sparse"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	}
+	if folder, err = filepath.Abs(folder); err != nil {
+		return err
+	}
+	t, err := newTools(o, folder)
+	if err != nil {
+		return err
+	}
+	ways := o.ways()
+	fmt.Fprint(out, "| layer |")
+	for _, w := range ways {
+		fmt.Fprintf(out, " %s, ms (share of the peak) |", w.name)
+	}
+	fmt.Fprintln(out, "\n| --- |"+strings.Repeat(" --- |", len(ways)))
+	sums, macs := make([]float64, len(ways)), make([]float64, len(ways))
+	row := func(n network, name string, times int) error {
+		if !o.only.MatchString(n.name) {
+			return nil
+		}
+		all, err := o.network(t, n, ways)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		fmt.Fprintf(out, "| %s |", name)
+		for i, x := range all {
+			fmt.Fprintf(out, " %.3f%s |", x.ms, share(x.macs, x.ms, t.peak*float64(o.threads)))
+			sums[i] += float64(times) * x.ms
+			macs[i] += float64(times) * x.macs
+		}
+		fmt.Fprintln(out)
+		return nil
+	}
+	for _, l := range layers {
+		if err := row(network{l.name, []layer{l}}, l.String(), l.times); err != nil {
+			return err
+		}
+	}
+	fmt.Fprint(out, "| all, as often as VGG has them |")
+	for i, ms := range sums {
+		fmt.Fprintf(out, " %.2f%s |", ms, share(macs[i], ms, t.peak*float64(o.threads)))
+	}
+	fmt.Fprintln(out)
+	faster(out, sums)
+	clear(sums)
+	if err := row(whole(), "thirteen convolutions and four poolings, one network", 1); err != nil || sums[0] == 0 {
+		return err
+	}
+	faster(out, sums)
+	return nil
+}
+
+// faster prints how many times as fast as the first two ways each is.
+func faster(out io.Writer, ms []float64) {
+	fmt.Fprint(out, "| times as fast as dense, direct (the faster dense one) |")
+	for _, x := range ms {
+		fmt.Fprintf(out, " %.2f (%.2f) |", ms[0]/x, min(ms[0], ms[1])/x)
+	}
+	fmt.Fprintln(out)
+}
+
+// share is the part of a peak, in multiply-adds a millisecond, that so many make.
+func share(macs, ms, peak float64) string {
+	if peak == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%.0f %%)", 100*macs/ms/peak)
+}
+
+// network measures all ways of a network in turn.
+func (o *options) network(t *tools, n network, ways []way) (all []*timed, err error) {
+	defer func() {
+		for _, x := range all {
+			err = errors.Join(err, x.server.Close())
+		}
+	}()
+	first := n.layers[0]
+	inputs := map[string]*ir.Tensor{"x": check.Input(ir.F32, []int64{1, first.in, first.size, first.size}, 1, 10)}
+	stem := t.in(strings.ReplaceAll(n.name, " ", "_"))
+	results := map[pruning]*ir.Tensor{}
+	for i, w := range ways {
+		x := &timed{ms: math.Inf(1)}
+		work := fmt.Sprintf("%s_%d", stem, i)
+		kept, err := n.write(work+".onnx", w.pruning)
+		if err != nil {
+			return all, err
+		}
+		x.macs = n.macs(kept)
+		if x.server, err = t.program(work+".onnx", work, w.disable, o.threads); err != nil {
+			return all, err
+		}
+		all = append(all, x)
+		y, err := x.server.Run(inputs)
+		if err != nil {
+			return all, err
+		}
+		for _, v := range y { // there is one
+			if err := agree(results, w, v); err != nil {
+				return all, err
+			}
+		}
+	}
+	for range o.rounds {
+		for _, x := range all {
+			ms, err := o.time(x.server)
+			if err != nil {
+				return all, err
+			}
+			x.ms = min(x.ms, ms)
+		}
+	}
+	return all, nil
+}
+
+// time is what a run takes in a round: the least by the clock or, of one thread, the processor's time of all runs by their number, if that is
+// less, as others may have it meanwhile.
+func (o *options) time(s *check.Server) (ms float64, err error) {
+	before, err := s.OnCPU()
+	if err != nil {
+		return 0, err
+	}
+	all, err := s.Time(o.seconds)
+	if err != nil {
+		return 0, err
+	}
+	after, err := s.OnCPU()
+	if o.threads > 1 {
+		return slices.Min(all), err
+	}
+	return min(slices.Min(all), float64(after-before)/1e6/float64(len(all))), err
+}
+
+// mostError is how far results of equal weights may differ, as a part of their range.
+const mostError = 1e-4
+
+// agree compares a result with that of the same weights, if there is one.
+func agree(results map[pruning]*ir.Tensor, w way, y *ir.Tensor) error {
+	want, ok := results[w.pruning]
+	if !ok {
+		results[w.pruning] = y
+		return nil
+	}
+	d, err := check.Compare(y, want)
+	if err == nil && d.Rel() > mostError {
+		err = fmt.Errorf("%s: results differ by %.1e of their range from those of another kernel", w.name, d.Rel())
+	}
+	return err
+}
