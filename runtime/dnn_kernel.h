@@ -31,18 +31,35 @@ typedef int32_t dnn_i32x16 __attribute__((vector_size(64)));
 // needed for accumulators.
 #define DNN_OPAQUE(p) __asm__("" : "+r"(p))
 
+// Where vectors lie, and how many bytes of one a register holds.
+#if defined(__AVX512F__)
+#define DNN_VECTOR "+v"
+#define DNN_VECTOR_BYTES 64
+#elif defined(__AVX__)
+#define DNN_VECTOR "+x"
+#define DNN_VECTOR_BYTES 32
+#elif defined(__x86_64__)
+#define DNN_VECTOR "+x"
+#define DNN_VECTOR_BYTES 16
+#elif defined(__aarch64__)
+#define DNN_VECTOR "+w"
+#define DNN_VECTOR_BYTES 16
+#endif
+
 // Hides what a pointer is until a register has its value: what is read from the pointer after this
 // is read after the value is computed. Elsewhere compilers would put off what uses a load, and run
 // out of registers.
-#if defined(__AVX512F__)
-#define DNN_OPAQUE_AFTER(p, v) __asm__("" : "+r"(p), "+v"(v))
-#elif defined(__x86_64__)
-#define DNN_OPAQUE_AFTER(p, v) __asm__("" : "+r"(p), "+x"(v))
-#elif defined(__aarch64__)
-#define DNN_OPAQUE_AFTER(p, v) __asm__("" : "+r"(p), "+w"(v))
-#else
-#define DNN_OPAQUE_AFTER(p, v) DNN_OPAQUE(p)
+template <typename T, typename V>
+static inline __attribute__((always_inline)) void dnn_opaque_after(T*& p, V& v) {
+#if defined(DNN_VECTOR)
+  if constexpr (sizeof(V) <= DNN_VECTOR_BYTES) {
+    __asm__("" : "+r"(p), DNN_VECTOR(v));
+    return;
+  }
 #endif
+  (void)v;
+  DNN_OPAQUE(p);
+}
 
 // How the name of a label in assembly begins that is no symbol.
 #if defined(__APPLE__)

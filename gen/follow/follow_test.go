@@ -82,7 +82,7 @@ func agrees(t *testing.T, x schedtest.Example, s *sched.Schedule, k *loop.Kernel
 	c, err := run.Compile(k, nil)
 	require.NoError(t, err)
 	require.NoError(t, c.Start(buffers...))
-	require.NoError(t, c.Run(0, c.Tasks()))
+	require.NoError(t, c.Run(0, c.Tasks()), "%s\n%s", x.Name, s)
 	require.NoError(t, c.Finish())
 	want, err := interp.Eval(x.Reference, []te.Source{{Stage: true, N: len(x.Reference) - 1}}, in, nil)
 	require.NoError(t, err)

@@ -80,8 +80,8 @@ func TestWork(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := compiled(t, c.graph)
-			require.Len(t, m.Blocks, 1)
-			b := m.Blocks[0]
+			require.NotEmpty(t, m.Blocks[0].Nodes)
+			b := m.Blocks[0] // others change layouts
 			assert.Equal(t, []string{c.flops, c.products, c.bytes}, []string{b.FLOPs, b.Products, b.Bytes}, "%s, FLOPs, products and bytes", b.Anchor)
 		})
 	}

@@ -35,6 +35,9 @@ func (s *Schedule) Verify(w *Work, t *target.Target) error {
 		if err := v.reads(n); err != nil {
 			return fmt.Errorf("stage %d (%s): %w", n, w.Stages[n].Name, err)
 		}
+		if err := v.operands(n); err != nil {
+			return fmt.Errorf("stage %d (%s): %w", n, w.Stages[n].Name, err)
+		}
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // zeros checks that loops of the stage store what storage adds to an axis of a value: all of it for a result, whose readers
-// take it for zeros, and no more. Tiles store it by whole registers.
+// take it for zeros, and no more. Tiles store it
 func (v *verifier) zeros(x Value, sc *Stage, st *te.Stage) error {
 	shape := sc.Shape(st, x.Fold)
 	for d, a := range st.Axes {
@@ -21,14 +21,22 @@ func (v *verifier) zeros(x Value, sc *Stage, st *te.Stage) error {
 		}
 		reach := x.Parts.Reach(d, n)
 		lanes := slices.IndexFunc(sc.Loops, func(l Loop) bool { return l.Kind == Lanes && l.Axis == a.Var })
-		if lanes >= 0 && reach%sc.Loops[lanes].Size != 0 {
-			return fmt.Errorf("storage goes on to %d points of axis %s: want whole registers of %d lanes", reach, a.Var, sc.Loops[lanes].Size)
+		if size := laneSize(sc, lanes); reach%size != 0 && reach > (n+size-1)/size*size {
+			return fmt.Errorf("storage goes on to %d points of axis %s: want whole registers of %d lanes, or no further than the last one of elements", reach, a.Var, size)
 		}
 		if sc.At == Root && v.stored(x.Of.N, a, n) < reach {
 			return fmt.Errorf("storage goes on to %d points of axis %s, of which readers take %d for zeros: want a loop that is rounded up as far", reach, a.Var, reach-n)
 		}
 	}
 	return nil
+}
+
+// laneSize is that of a stage's loop of lanes; 1 where it has none of the axis.
+func laneSize(sc *Stage, loop int) int64 {
+	if loop < 0 {
+		return 1
+	}
+	return sc.Loops[loop].Size
 }
 
 // stored is how many points of an axis of n points loops of a stage store, zeros included.

@@ -218,7 +218,7 @@ func identifierPrefix(s string) string {
 // internal are the names of variables that stages and kernels make: axes (i0, r1), bound indices,
 // loops of lowered code, counters of loops, buffers and scalars. A symbol of such a name would be taken for one.
 var internal = regexp.MustCompile(`^(([abgijkpqrstuwxy]|acc|at|in|iter|new|set)[0-9][0-9a-z_]*|` +
-	`(acc|c[glosv](_filter)?|ks([0-9]*_(first|count|k|channel|block|group|within))?|part|q|rp|rs|t[bcpqru]|x[lr]|w[cgijoprtxy]|w_(half|in|out|sum)|wd_[0-9]+|scratch|bad|bad_index|task|first_task|last_task)(_[0-9]+)?)(_end)?$`)
+	`(acc|c[glosv](_filter)?|ks([0-9]*_(first|count|k|channel|block|group|within))?|part|q|rp|rs|t[abcpqru]|x[lr]|w[cgijoprtxy]|w_(half|in|out|sum)|wd_[0-9]+|scratch|bad|bad_index|task|first_task|last_task)(_[0-9]+)?)(_end)?$`)
 
 // reserved reports whether a name means something else than a symbol: in
 // expressions, or as a variable of the compiler's own.

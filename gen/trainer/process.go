@@ -205,8 +205,7 @@ func (p *Process) run(folder string) error {
 		}
 	}()
 	cmd := exec.CommandContext(ctx, p.Command[0], append(append([]string{}, p.Command[1:]...), folder)...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // and what it started
+	endAll(cmd)
 	cmd.WaitDelay = time.Second
 	out := &watch{log: p.Log}
 	cmd.Stdout, cmd.Stderr = out, out

@@ -88,7 +88,7 @@ func (w *microWriter) columns(taps []int64) {
 				}
 				// Patterns overlap: compilers would carry what the next column reads, too, put products off, and run out of registers.
 				for _, row := range rows {
-					w.line("DNN_OPAQUE_AFTER(x0, %s);", accName(row, v))
+					w.line("dnn_opaque_after(x0, %s);", accName(row, v))
 				}
 			}
 		}

@@ -1,0 +1,59 @@
+package sched
+
+import (
+	"fmt"
+	"slices"
+
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// operands checks that storage of an operand goes on as far as tiles read it: whole registers, and columns that are rounded up.
+func (v *verifier) operands(n int) error {
+	sc, st := &v.s.Stages[n], v.w.Stages[n]
+	if sc.Tile == nil {
+		return nil
+	}
+	at := sc.Coordinates(v.spans[n], v.facts)
+	for _, p := range v.spans[n] {
+		over := func(i int) bool {
+			l := sc.Loops[i]
+			return l.Edge == RoundUp && (l.Kind == Columns || l.Kind == Lanes)
+		}
+		if sc.split(p.Axes[0].Var) != nil || !slices.ContainsFunc(p.Loops, over) { // beyond a part of an axis is the next one
+			continue
+		}
+		for _, e := range st.Values {
+			if err := v.reaches(te.SubstIndices(e, at, v.facts), sc, p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// reaches checks the loads of operands that a span walks, at indices over loops' variables.
+func (v *verifier) reaches(e te.Expr, sc *Stage, p Span) error {
+	var err error
+	te.Walk(e, func(e te.Expr) {
+		l, ok := e.(te.Load)
+		if !ok || l.Source.Stage || err != nil {
+			return
+		}
+		x := v.s.Place(v.w, l.Source)
+		for d, at := range l.Index {
+			extent := v.w.Operands[l.Source.N].Shape[d]
+			walked := slices.ContainsFunc(p.Loops, func(i int) bool { return at.Uses(sc.Loops[i].Var) })
+			if x.Encoding != "" || !walked {
+				continue
+			}
+			if n, known := extent.Const(); known {
+				extent = sym.Const(x.Parts.Reach(d, n))
+			}
+			if !within(l, at, sym.Const(0), extent, v.facts) {
+				err = fmt.Errorf("it reads operand %d at %s of axis %d, which is stored up to %s", l.Source.N, at, d, extent)
+			}
+		}
+	})
+	return err
+}
