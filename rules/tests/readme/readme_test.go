@@ -93,6 +93,7 @@ func TestAttributes(t *testing.T) {
 		"dnn_model":   arguments(t, "dnn_model"),
 		"dnn_import":  attributes(t, "dnn_import"),
 		"dnn_chip":    arguments(t, "dnn_chip"),
+		"dnn_prune":   arguments(t, "dnn_prune"),
 		"dnn_pruning": arguments(t, "dnn_pruning"),
 	} {
 		head := "| attribute of `" + rule + "` | |\n| --- | --- |\n"
@@ -114,7 +115,7 @@ func TestAttributes(t *testing.T) {
 
 // TestSignatures: the docstrings tell of each argument, in no other than the signature's spelling.
 func TestSignatures(t *testing.T) {
-	for _, macro := range []string{"dnn_model", "dnn_chip", "dnn_pruning"} {
+	for _, macro := range []string{"dnn_model", "dnn_chip", "dnn_prune", "dnn_pruning"} {
 		var params []string
 		for _, s := range parse(t, macro).Stmt {
 			if def, ok := s.(*build.DefStmt); ok && def.Name == macro {
