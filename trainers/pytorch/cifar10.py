@@ -3,7 +3,8 @@
     python cifar10.py --dnntrain=PATH --data=cifar10.json --models=FOLDER --out=FOLDER [--nets vgg16 resnet20] [--seeds 1 2 3]
 
 --models has vgg16_cifar10.onnx and resnet20_cifar10.onnx. Each run has its folder in --out, with logs, checkpoints and results: the same command
-goes on where it was stopped, by --minutes or by whatever else. It ends with a table, and with summary.json and the pruned networks in --out.
+goes on where it was stopped, by --minutes or by whatever else, and runs nothing again that is done. It ends
+with a table, and with summary.json and the pruned networks in --out.
 """
 
 import argparse
@@ -19,15 +20,16 @@ import tarfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+DONE = "done.json"  # of a run: the command that came to its end
 
 COMMON = {"schedule": "cosine", "optimizer": "sgd", "momentum": 0.9, "weight_decay": 5e-4, "label_smoothing": 0, "flip": True, "crop": 4}
 NETS = {
     "vgg16": {
-        "pruning": {"patterns": 8, "connectivity": 3.6}, "iterations": 5, "epochs": 3, "retrain": 33, "rho": 0.01, "growth": 3, "most": 1,
+        "pruning": {"patterns": 8, "connectivity": 3.6}, "iterations": 5, "epochs": 3, "retrain": 40, "rho": 0.01, "growth": 3, "most": 1,
         "admm": {"batch": 512, "learning_rate": 0.02}, "tune": {"batch": 512, "learning_rate": 0.05},
     },
     "resnet20": {
-        "pruning": {"patterns": 8, "connectivity": 2}, "iterations": 6, "epochs": 3, "retrain": 72, "rho": 0.01, "growth": 3, "most": 1,
+        "pruning": {"patterns": 8, "connectivity": 2}, "iterations": 6, "epochs": 3, "retrain": 110, "rho": 0.01, "growth": 3, "most": 1,
         "admm": {"batch": 256, "learning_rate": 0.02}, "tune": {"batch": 256, "learning_rate": 0.05},
     },
 }
@@ -54,9 +56,23 @@ class Work:
                    "-retrain-settings", json.dumps(tune)]
             for name in ("iterations", "epochs", "retrain", "rho", "growth", "most"):
                 own += ["-" + name, str(p[name])]
+            if "policy" in p:
+                own += ["-policy", os.path.abspath(p["policy"])]
         return [a.dnntrain, *own, "--", sys.executable, os.path.join(HERE, "train.py"), *a.trainer]
 
+    def finished(self):
+        """Whether the same command has come to its end before."""
+        try:
+            with open(os.path.join(self.folder, DONE)) as f:
+                return json.load(f) == self.command()
+        except (OSError, ValueError):
+            return False
+
     def start(self):
+        """Starts it, unless it is done."""
+        if self.finished():
+            self.status = "done"
+            return
         os.makedirs(self.folder, exist_ok=True)
         log = open(os.path.join(self.folder, "log.txt"), "ab")
         # The threads of PyTorch's own pool do nothing on a GPU.
@@ -67,6 +83,9 @@ class Work:
         code = self.process.poll()
         if code is not None:
             self.status = "done" if code == 0 else "FAILED"
+            if code == 0:
+                with open(os.path.join(self.folder, DONE), "w") as f:
+                    json.dump(self.command(), f)
             took = time.monotonic() - self.began
             print(f"{self.net} {self.kind} seed {self.seed}: {self.status} after {took:.0f} s: {self.last()}", flush=True)
 
@@ -99,8 +118,9 @@ def run(works, parallel, deadline, every=60):
     waiting, running, shown = list(works), [], time.monotonic()
     while waiting or running:
         while waiting and len(running) < parallel:
-            running.append(waiting.pop(0))
-            running[-1].start()
+            w = waiting.pop(0)
+            w.start()
+            running += [w] if w.status == "runs" else []
         time.sleep(0.2)
         for w in running:
             w.poll()
@@ -173,7 +193,7 @@ def main():
     p.add_argument("--minutes", type=float, default=1e6, help="after how long to stop; the same command goes on")
     p.add_argument("--keep", help="where small copies of the results go")
     p.add_argument("--set", nargs="*", default=[], metavar="NET.KEY=JSON", help='other settings, as resnet20.retrain=20 or vgg16.tune.learning_rate=0.1')
-    p.add_argument("--trainer", type=shlex.split, default="--precision=bf16", help="options of train.py")
+    p.add_argument("--trainer", type=shlex.split, default="--precision=bf16 --checkpoint-seconds=10", help="options of train.py")
     args = p.parse_args()
     args.plans = {net: json.loads(json.dumps(NETS[net])) for net in args.nets}
     for text in args.set:

@@ -12,6 +12,7 @@ import images
 from network import Refused
 
 PRECISIONS = ("fp32", "tf32", "bf16")
+TRIED = 10  # epochs from which on it is worth while to try algorithms of convolutions out
 
 
 def check(s):
@@ -41,6 +42,16 @@ def precision(name, device):
             yield
     finally:
         torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = before
+
+
+@contextlib.contextmanager
+def untried():
+    """Tries no algorithms of convolutions out: for what runs a few batches of a size, that takes longer than it saves."""
+    before, torch.backends.cudnn.benchmark = torch.backends.cudnn.benchmark, False
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.benchmark = before
 
 
 class Fit:
@@ -155,6 +166,7 @@ class Fit:
         return loss.detach()
 
     @torch.no_grad()
+    @untried()
     def accuracy(self, data, how="fp32", batch=1000):
         """The share of images whose class has the greatest logit."""
         right = torch.zeros((), device=self.network.device, dtype=torch.int64)

@@ -105,8 +105,7 @@ def serve(args):
     if request["workers"] > 0:
         torch.set_num_threads(request["workers"])
     device = torch.device(args.device)
-    steps = settings["epochs"]
-    torch.backends.cudnn.benchmark = steps > 1 and not args.deterministic
+    torch.backends.cudnn.benchmark = settings["epochs"] >= fit.TRIED and not args.deterministic
     if args.deterministic:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         torch.use_deterministic_algorithms(True)

@@ -1,0 +1,81 @@
+"""Tests of cifar10.py with a program that stands for dnntrain."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+# Notes that it was started; fails while a file "stop" is beside it and it is to prune.
+PROGRAM = """#!{python}
+import json, os, sys
+here, kind, of = os.path.dirname(os.path.abspath(__file__)), sys.argv[1], lambda name: sys.argv[sys.argv.index(name) + 1]
+with open(os.path.join(here, "started"), "a") as f:
+    print(kind, *[of("-policy")] if "-policy" in sys.argv else [], file=f)
+if kind == "fit":
+    os.makedirs(os.path.join(of("-folder"), "fit"))
+    log, file = {{"metrics": {{"accuracy": 0.9}}}}, "fit/result.json"
+else:
+    if os.path.exists(os.path.join(here, "stop")):
+        sys.exit("nothing goes on")
+    residuals = [{{"iteration": i, "layer": "w", "patterns": 0.4 / i, "connectivity": 0.2 / i}} for i in (1, 2)]
+    accuracy = lambda x: {{"accuracy": x}}
+    log, file = {{"before": accuracy(0.88), "projected": accuracy(0.5), "after": accuracy(0.895), "residuals": residuals}}, "log.json"
+    log["layers"] = [{{"weights": 90, "kept_weights": 20}}]
+    for name in ("pruned.onnx", "pruned.masks"):
+        open(os.path.join(of("-folder"), name), "w").close()
+with open(os.path.join(of("-folder"), file), "w") as f:
+    json.dump(log, f)
+"""
+
+
+class Cifar10Test(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder, self.program = folder.name, os.path.join(folder.name, "program")
+        with open(self.program, "w") as f:
+            f.write(PROGRAM.format(python=sys.executable))
+        os.chmod(self.program, 0o755)
+
+    def start(self, *more):
+        out, keep = os.path.join(self.folder, "out"), os.path.join(self.folder, "keep")
+        command = [sys.executable, os.path.join(HERE, "cifar10.py"), "--dnntrain", self.program, "--data=data.json", "--models=models", "--out", out, "--keep", keep]
+        p = subprocess.run([*command, "--nets=resnet20", "--seeds=7", *more], capture_output=True, text=True)
+        try:
+            with open(os.path.join(self.folder, "started")) as f:
+                started = sorted(f.read().splitlines())
+            os.remove(os.path.join(self.folder, "started"))
+        except FileNotFoundError:
+            started = []
+        return p, started
+
+    def test_goes_on(self):
+        stop = os.path.join(self.folder, "stop")
+        open(stop, "w").close()
+        p, started = self.start()
+        self.assertEqual((p.returncode, started), (3, ["admm", "fit"]), p.stderr)
+        self.assertIn("FAILED: resnet20 admm seed 7: nothing goes on", p.stdout)
+        os.remove(stop)
+        p, started = self.start()
+        self.assertEqual((p.returncode, started), (0, ["admm"]), p.stderr)
+        self.assertRegex(p.stdout, r"7 +88\.00 +90\.00 +89\.50 +0\.50 +50\.00 +4\.50x  40\.0%/20\.0% 20\.0%/10\.0%")
+        p, started = self.start()
+        self.assertEqual((p.returncode, started), (0, []), p.stderr)
+        self.assertIn("lost points: mean 0.50, worst 0.50 of 1 seeds", p.stdout)
+        self.assertEqual(sorted(os.listdir(os.path.join(self.folder, "keep"))), ["logs.tar.gz", "resnet20-7.tar.gz", "summary.json"])
+
+    def test_other_settings(self):
+        p, started = self.start("--kinds=admm")
+        self.assertEqual((p.returncode, started), (0, ["admm"]), p.stderr)
+        p, started = self.start("--kinds=admm", "--set", 'resnet20.policy="/p.star"', "resnet20.retrain=3")
+        self.assertEqual((p.returncode, started), (0, ["admm /p.star"]), p.stderr)
+        with open(os.path.join(self.folder, "out", "summary.json")) as f:
+            self.assertEqual(json.load(f)["plans"]["resnet20"]["retrain"], 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
