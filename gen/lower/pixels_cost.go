@@ -29,7 +29,7 @@ func keptCycles(t *target.Target, m *loop.MicroKernel) float64 {
 // spanned is how many cache lines so many elements of X take on average, which begin anywhere.
 func spanned(n int64, m *loop.MicroKernel) float64 {
 	size := int64(m.Instr.X.Size())
-	return 1 + float64((n-1)*size)/line
+	return 1 + float64(float64((n-1)*size)/line)
 }
 
 // brought is the cycles in which what a kernel reads of X comes to the first-level cache: each kernel is of another channel, and all of them
