@@ -13,21 +13,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"rules_dnn/tools/check"
 )
-
-// kernelCopts are the options with which the rules compile kernels: a test compares.
-var kernelCopts = []string{"-std=c++17", "-O3", "-fno-fast-math", "-ffp-contract=fast", "-fno-math-errno", "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden"}
-
-// served is the source that names the model to the program around it.
-const served = `extern "C" const void* model_describe(void);
-extern "C" const void* model_profile(void);
-extern "C" const void* dnn_served_model(void);
-extern "C" const void* dnn_served_profile(void);
-extern "C" const char* dnn_served_weights(void);
-const void* dnn_served_model(void) { return model_describe(); }
-const void* dnn_served_profile(void) { return model_profile(); }
-const char* dnn_served_weights(void) { return nullptr; }
-`
 
 // program is a model's compiled program.
 type program struct {
@@ -154,14 +142,14 @@ func compileAll(cxx []string, chips library, work, runtime string, device bool) 
 	if !kept {
 		runtime = work
 	}
-	if err := os.WriteFile(work+"/served.cc", []byte(served), 0o666); err != nil {
+	if err := os.WriteFile(work+"/served.cc", []byte(check.Served), 0o666); err != nil {
 		return err
 	}
 	plain := []string{"-std=c++17", "-O2"}
 	var jobs [][]string
 	objects := []string{}
 	parts := append([]part{
-		{work + "/kernels/model_*.cc", append(slices.Clone(kernelCopts), chips[0].Copts...), work},
+		{work + "/kernels/model_*.cc", append(slices.Clone(check.KernelCopts), chips[0].Copts...), work},
 		{"runtime/dnn_*.cc", append(slices.Clone(plain), "-fno-exceptions", "-fno-rtti"), runtime},
 		{"runtime/serve/*.cc", plain, runtime},
 		{"runtime/bench/*.cc", plain, runtime},
@@ -207,7 +195,7 @@ const ownParts = 5
 func (l library) variantParts(work string) []part {
 	var out []part
 	for i := 1; i < len(l); i++ {
-		out = append(out, part{variantFolder(work, i) + "/model_*.cc", append(slices.Clone(kernelCopts), l[i].Copts...), work})
+		out = append(out, part{variantFolder(work, i) + "/model_*.cc", append(slices.Clone(check.KernelCopts), l[i].Copts...), work})
 	}
 	return out
 }

@@ -267,7 +267,7 @@ func TestKernelOptions(t *testing.T) {
 	for _, m := range regexp.MustCompile(`"(.*?)"`).FindAllSubmatch(block[1], -1) {
 		want = append(want, string(m[1]))
 	}
-	assert.Equal(t, want, kernelCopts)
+	assert.Equal(t, want, check.KernelCopts)
 }
 
 func TestChips(t *testing.T) {

@@ -137,7 +137,7 @@ func TestKernelCopts(t *testing.T) {
 	for _, m := range regexp.MustCompile(`"([^"]+)"`).FindAllStringSubmatch(list, -1) {
 		want = append(want, m[1])
 	}
-	assert.Equal(t, want, kernelCopts)
+	assert.Equal(t, want, check.KernelCopts)
 }
 
 func TestParse(t *testing.T) {

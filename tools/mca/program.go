@@ -18,10 +18,8 @@ import (
 	"rules_dnn/gen/print/cpp"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/target/chips"
+	"rules_dnn/tools/check"
 )
-
-// kernelCopts are the options with which the rules compile kernels, for 64-bit ARM: a test compares.
-var kernelCopts = []string{"-std=c++17", "-O3", "-fno-fast-math", "-ffp-contract=fast", "-fno-math-errno", "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden"}
 
 const triple = "aarch64-linux-gnu"
 
@@ -121,7 +119,7 @@ const prefix = "model"
 // assembly compiles a file of kernels.
 func assembly(o *options, chip *target.Target, work, source string) (string, error) {
 	to := strings.TrimSuffix(source, ".cc") + ".s"
-	args := slices.Concat(kernelCopts, chip.Copts, o.copts, []string{"--target=" + triple, "-nostdlibinc", "-I.", "-I" + work, "-S", source, "-o", to})
+	args := slices.Concat(check.KernelCopts, chip.Copts, o.copts, []string{"--target=" + triple, "-nostdlibinc", "-I.", "-I" + work, "-S", source, "-o", to})
 	if out, err := exec.Command(o.clang, args...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%s: %w\n%.2000s", o.clang, err, out)
 	}

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"rules_dnn/gen/target"
+	"rules_dnn/tools/check"
 )
 
 // builder makes programs of products.
@@ -22,26 +23,12 @@ type builder struct {
 	runtime []string // objects that all programs share
 }
 
-// kernelCopts are the options with which the rules compile kernels.
-var kernelCopts = []string{"-std=c++17", "-O3", "-fno-fast-math", "-ffp-contract=fast", "-fno-math-errno", "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden"}
-
-// served names the model to the program around it.
-const served = `extern "C" const void* model_describe(void);
-extern "C" const void* model_profile(void);
-extern "C" const void* dnn_served_model(void);
-extern "C" const void* dnn_served_profile(void);
-extern "C" const char* dnn_served_weights(void);
-const void* dnn_served_model(void) { return model_describe(); }
-const void* dnn_served_profile(void) { return model_profile(); }
-const char* dnn_served_weights(void) { return nullptr; }
-`
-
 // prepare builds dnnc, and what all programs share.
 func (b *builder) prepare() error {
 	if err := tool("go", "build", "-o", b.work+"/dnnc", "./gen/cmd/dnnc"); err != nil {
 		return err
 	}
-	if err := os.WriteFile(b.work+"/served.cc", []byte(served), 0o666); err != nil {
+	if err := os.WriteFile(b.work+"/served.cc", []byte(check.Served), 0o666); err != nil {
 		return err
 	}
 	if err := os.WriteFile(b.work+"/none", nil, 0o666); err != nil {
@@ -116,7 +103,7 @@ func (b *builder) measure(p product, chip *target.Target, facts []byte, seconds 
 		"--namespace=model", "--weights=file", "--out-header="+work+"/model.h", "--out-kernels="+work+"/kernels", "--out-weights="+work+"/model.weights", "--out-manifest="+work+"/manifest.json"); err != nil {
 		return nil, err
 	}
-	objects, err := b.compile(work, slices.Concat(kernelCopts, chip.Copts), []string{"-I" + work, "-I" + work + "/kernels"}, work+"/kernels/model_*.cc")
+	objects, err := b.compile(work, slices.Concat(check.KernelCopts, chip.Copts), []string{"-I" + work, "-I" + work + "/kernels"}, work+"/kernels/model_*.cc")
 	if err != nil {
 		return nil, err
 	}

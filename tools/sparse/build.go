@@ -14,22 +14,8 @@ import (
 	"rules_dnn/tools/check"
 )
 
-// Options of the C++ compiler for kernels, as the rules have them, and for what is around them.
-var (
-	kernelCopts = []string{"-std=c++17", "-O3", "-fno-fast-math", "-ffp-contract=fast", "-fno-math-errno", "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden"}
-	plainCopts  = []string{"-std=c++17", "-O2"}
-)
-
-// served names the model to the program around it.
-const served = `extern "C" const void* model_describe(void);
-extern "C" const void* model_profile(void);
-extern "C" const void* dnn_served_model(void);
-extern "C" const void* dnn_served_profile(void);
-extern "C" const char* dnn_served_weights(void);
-const void* dnn_served_model(void) { return model_describe(); }
-const void* dnn_served_profile(void) { return model_profile(); }
-const char* dnn_served_weights(void) { return nullptr; }
-`
+// plainCopts are the options of the C++ compiler for what is around kernels.
+var plainCopts = []string{"-std=c++17", "-O2"}
 
 // tools are what programs are made with: dnnc, and objects of the runtime, made once.
 type tools struct {
@@ -53,11 +39,11 @@ func newTools(o *options, folder string) (*tools, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.copts = append(slices.Clone(kernelCopts), chip.Copts...)
+	t.copts = append(slices.Clone(check.KernelCopts), chip.Copts...)
 	if err := os.WriteFile(t.in("chip.json"), facts, 0o666); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(t.in("served.cc"), []byte(served), 0o666); err != nil {
+	if err := os.WriteFile(t.in("served.cc"), []byte(check.Served), 0o666); err != nil {
 		return nil, err
 	}
 	for _, pattern := range []string{"runtime/dnn_*.cc", "runtime/serve/*.cc", "runtime/bench/*.cc", t.in("served.cc")} {
