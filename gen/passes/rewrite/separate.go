@@ -13,10 +13,14 @@ import (
 // perPool is what a pool costs besides the elements that it compares, in these: its results are stored, and read again.
 const perPool = 3
 
+// mostAxes is of how many axes all orders are tried. Pools have three at most; a file may have as many as tensors have.
+const mostAxes = 4
+
 // separate makes several pools of each MaxPool that takes less so, and reports whether there are some.
 func separate(g *ir.Graph) bool {
 	changed := false
 	var nodes []*ir.Node
+	var names *edit.Namer // made once: it reads the whole graph
 	for _, n := range g.Nodes {
 		w := windowsOf(n)
 		order := w.cheapest()
@@ -24,7 +28,10 @@ func separate(g *ir.Graph) bool {
 			nodes = append(nodes, n)
 			continue
 		}
-		nodes, changed = append(nodes, w.pools(g, order)...), true
+		if names == nil {
+			names = edit.NewNamer(g)
+		}
+		nodes, changed = append(nodes, w.pools(names, order)...), true
 	}
 	g.Nodes = nodes
 	return changed
@@ -66,6 +73,9 @@ func (w *windows) cheapest() []int {
 			axes = append(axes, k)
 		}
 	}
+	if len(axes) > mostAxes {
+		return nil
+	}
 	cost, order := w.best(axes)
 	if 3*cost > 2*w.whole(axes) {
 		return nil
@@ -102,8 +112,7 @@ func (w *windows) best(axes []int) (cost float64, order []int) {
 }
 
 // pools are one of each axis, and one of all others.
-func (w *windows) pools(g *ir.Graph, order []int) []*ir.Node {
-	names := edit.NewNamer(g)
+func (w *windows) pools(names *edit.Namer, order []int) []*ir.Node {
 	var out []*ir.Node
 	from := w.n.Inputs[0]
 	last := make([]int, 0, len(w.kernel))

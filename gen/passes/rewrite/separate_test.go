@@ -61,6 +61,15 @@ func TestSeparate(t *testing.T) {
 	}
 }
 
+// TestManyAxes: a file may have a pool of so many axes that trying all their orders would never end.
+func TestManyAxes(t *testing.T) {
+	const axes = 28
+	of := func(n string, times int) string { return strings.TrimSuffix(strings.Repeat(n+", ", times), ", ") }
+	g, err := ir.Parse(strings.NewReader("graph \"g\" opset 19 {\n  input %x f32["+of("2", axes+2)+"]\n  %y ?[*] = MaxPool.12(%x) {kernel_shape = ["+of("2", axes)+"]}\n  output %y\n}\n"), nil)
+	require.NoError(t, err)
+	assert.False(t, Run(g))
+}
+
 // TestKeepsPositions: where greatest elements lie is asked of whole windows.
 func TestKeepsPositions(t *testing.T) {
 	g, err := ir.Parse(strings.NewReader("graph \"g\" opset 19 {\n  input %x f32[1, 2, 9, 9]\n  %y ?[*], %at ?[*] = MaxPool.12(%x) {kernel_shape = [5, 5]}\n  output %y\n  output %at\n}\n"), nil)
