@@ -81,6 +81,9 @@ func (e *estimate) trips(x sym.Expr) float64 {
 
 // body is the cycles of statements within the innermost loop variable v, lanes at a time.
 func (e *estimate) body(body []loop.Stmt, v string, lanes int64) float64 {
+	if c, ok := e.sums(body, lanes); ok {
+		return c
+	}
 	c := 0.0
 	for _, s := range body {
 		c += e.stmt(s, v, lanes)

@@ -46,6 +46,29 @@ func TestOrder(t *testing.T) {
 	assert.Greater(t, cycles(heavy, nil), plain, "functions")
 }
 
+// TestSums: products that are added up in registers take as long as FMAs do, and loads beside them next to nothing.
+func TestSums(t *testing.T) {
+	x := &loop.Buffer{Name: "x", Type: ir.F32, Size: sym.Const(8)}
+	local := func(name string) te.Expr { return loop.Ref{Name: name, Type: ir.F32} }
+	at := *chip
+	at.FMAPerCycle, at.LoadsPerCycle = 1, 2
+	sums := func(products, loads int) float64 {
+		var body []loop.Stmt
+		for range loads {
+			body = append(body, loop.Def{Name: "x0", Init: loop.Mem{Buf: x, Index: sym.Var("i")}})
+		}
+		for range products {
+			body = append(body, loop.Set{Name: "acc0", Value: te.Fn(ir.F32, "add", local("acc0"), te.Fn(ir.F32, "mul", local("x0"), local("x0")))})
+		}
+		e := &estimate{t: &at}
+		return e.body([]loop.Stmt{loop.For{Var: "i", Extent: sym.Const(8), Lanes: 8, Body: body}}, "", 1)
+	}
+	none := sums(0, 0)
+	assert.InDelta(t, 10, sums(10, 0)-none, 1e-9)
+	assert.InDelta(t, 10+2.0/16, sums(10, 4)-none, 1e-9)
+	assert.InDelta(t, 10+4.0/16, sums(4, 20)-none, 1e-9, "more loads than products")
+}
+
 // TestApart: vectors that are stored lane by lane cost more; loads of whole vectors do not, wherever a loop in the vector loop goes.
 func TestApart(t *testing.T) {
 	x := &loop.Buffer{Name: "x", Type: ir.F32, Size: sym.Const(1 << 10)}

@@ -1,6 +1,9 @@
 package loop
 
 import (
+	"slices"
+
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
@@ -8,11 +11,36 @@ import (
 // mostSteps is how many iterations Products looks at one by one.
 const mostSteps = 1 << 14
 
-// Products is how many products the micro-kernels of a kernel add up in all tasks together: what is
+// Products is how many products the micro-kernels of a kernel, and statements like theirs, add up in all tasks together: what is
 // computed, which differs from what the network asks for where edges are padded, or an algorithm
 // needs fewer. False where that depends on more than symbols.
 func (k *Kernel) Products() (sym.Expr, bool) {
-	return k.ProductsOf(func(*MicroKernel) bool { return true })
+	tiles, ok1 := k.ProductsOf(func(*MicroKernel) bool { return true })
+	others, ok2 := k.count(func(s Stmt) int64 {
+		if MultiplyAdds(s) {
+			return 1
+		}
+		return 0
+	})
+	return sym.Add(tiles, others), ok1 && ok2
+}
+
+// MultiplyAdds reports whether a statement adds a product of two variables to a third one, as micro-kernels do.
+func MultiplyAdds(s Stmt) bool {
+	set, ok := s.(Set)
+	if !ok || set.Value.DType() != ir.F32 {
+		return false
+	}
+	sum, ok := set.Value.(te.Call)
+	if !ok || sum.Fn != "add" {
+		return false
+	}
+	to, isRef := sum.Args[0].(Ref)
+	mul, isCall := sum.Args[1].(te.Call)
+	return isRef && to.Name == set.Name && isCall && mul.Fn == "mul" && !slices.ContainsFunc(mul.Args, func(a te.Expr) bool {
+		_, isRef := a.(Ref)
+		return !isRef
+	})
 }
 
 // ProductsOf is Products of the micro-kernels that counts holds for.

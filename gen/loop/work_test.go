@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"rules_dnn/gen/instr"
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
@@ -15,6 +16,9 @@ func TestProducts(t *testing.T) {
 	n, i, task := sym.Var("N"), sym.Var("i"), sym.Var(TaskVar)
 	fma := &MicroKernel{Instr: &instr.Row{Lanes: 4, Group: 2}, Rows: 3, Vectors: 2, K: []KLoop{{Extent: 5}}} // 3*2*5 times 4*2 products
 	tile := []Stmt{Tile{Micro: fma}}
+	local := func(name string) te.Expr { return Ref{Name: name, Type: ir.F32} }
+	product := te.Fn(ir.F32, "mul", local("x0"), local("w0"))
+	adds := []Stmt{Set{Name: "acc0", Value: te.Fn(ir.F32, "add", local("acc0"), product)}, Set{Name: "acc1", Value: te.Fn(ir.F32, "add", local("acc0"), product)}}
 	within := func(e sym.Expr, lo, hi int64) []te.Within {
 		return []te.Within{{E: e, Lo: sym.Const(lo), Hi: sym.Const(hi)}}
 	}
@@ -27,6 +31,7 @@ func TestProducts(t *testing.T) {
 		want string // "" where it is not known
 	}{
 		"no tile":           {Linear(n), []Stmt{For{Var: "i", Extent: sym.Const(3), Body: []Stmt{Def{}}}}, "0"},
+		"without a tile":    {Linear(sym.Const(7)), []Stmt{For{Var: "i", Extent: sym.Const(16), Lanes: 8, Body: adds}}, "112"}, // acc1 becomes another sum's
 		"tasks":             {Linear(sym.Const(7)), tile, "1680"},
 		"symbolic tasks":    {Linear(n), []Stmt{For{Var: "i", Extent: sym.Const(2), Body: tile}}, "480*N"},
 		"symbolic loop":     {Linear(sym.Const(2)), []Stmt{For{Var: "i", Extent: n, Body: tile}}, "480*N"},

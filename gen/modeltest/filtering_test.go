@@ -22,10 +22,12 @@ type convolution struct {
 	x, w     []int64 // shapes
 	pads     []int64
 	strides  []int64 // nil: 1
+	dilation int64   // along all axes; 0: 1
 	symbolic bool    // the extents of the window's axes
 	fixed    int     // of these, so many last ones are not
 	add      bool    // a tensor and Relu after it
 	group    int64
+	swish    bool     // a product with a sigmoid of itself after it
 	squeeze  bool     // a product with a function of all channels' means after it
 	between  bool     // other convolutions, of one point each: values in the layout that these prefer
 	half     ir.DType // f16 or bf16; Invalid: f32
@@ -69,6 +71,9 @@ func (c convolution) graph(r *rand.Rand) (*ir.Graph, map[string]*ir.Tensor) {
 	if c.strides != nil {
 		attrs["strides"] = c.strides
 	}
+	if c.dilation > 0 {
+		attrs["dilations"] = slices.Repeat([]int64{c.dilation}, len(c.x)-2)
+	}
 	if c.group > 1 {
 		attrs["group"] = c.group
 	}
@@ -87,6 +92,9 @@ func (c convolution) graph(r *rand.Rand) (*ir.Graph, map[string]*ir.Tensor) {
 	y := op("Conv", 11, attrs, from, ir.ConstValue("w", w), ir.ConstValue("b", floats(c.w[0])))
 	if c.add {
 		y = op("Relu", 14, nil, op("Add", 14, nil, y, ir.ConstValue("t", floats(append([]int64{c.w[0]}, slices.Repeat([]int64{1}, len(c.x)-2)...)...))))
+	}
+	if c.swish {
+		y = op("Mul", 14, nil, y, op("Sigmoid", 13, nil, y))
 	}
 	if c.squeeze {
 		y = op("Mul", 14, nil, y, op("Sigmoid", 13, nil, point(op("GlobalAveragePool", 1, nil, y), c.w[0], c.w[0])))

@@ -111,6 +111,10 @@ func label(nodes []string) string {
 func tiled(c *plan.Call) bool {
 	found := false
 	loop.Tiles(c.Kernel.Body, func(loop.Tile) { found = true })
+	loop.Walk(c.Kernel.Body, func(s loop.Stmt) bool {
+		found = found || loop.MultiplyAdds(s)
+		return true
+	})
 	return found
 }
 
