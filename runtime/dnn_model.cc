@@ -5,6 +5,7 @@
 
 #include "runtime/dnn_context.h"
 #include "runtime/dnn_device.h"
+#include "runtime/dnn_memory.h"
 #include "runtime/dnn_variant.h"
 #include "runtime/dnn_weights.h"
 
@@ -16,8 +17,7 @@ namespace {
 constexpr size_t kMaxOptions = 4096;
 
 void* DefaultAllocate(void*, size_t bytes, size_t alignment) {
-  void* memory = nullptr;
-  return posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
+  return AllocateMemory(bytes, alignment);
 }
 
 void DefaultRelease(void*, void* memory, size_t) { free(memory); }

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "runtime/dnn_memory.h"
+
 namespace rules_dnn::serve {
 
 class Buffer {
@@ -26,8 +28,8 @@ class Buffer {
     data_ = nullptr;
     size_ = 0;
     if (bytes > SIZE_MAX / 2) return false;
-    void* memory = nullptr;
-    if (posix_memalign(&memory, kAlign, bytes == 0 ? 1 : bytes) != 0) return false;
+    void* const memory = AllocateMemory(bytes == 0 ? 1 : bytes, kAlign);
+    if (memory == nullptr) return false;
     data_ = static_cast<unsigned char*>(memory);
     size_ = bytes;
     return true;
