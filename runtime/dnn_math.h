@@ -249,6 +249,19 @@ template <class V>
 DNN_MATH_FN V min(V x, V y) {
   return ((x < y) | (x != x)) ? x : y;
 }
+
+// min and max where y is a number, but 0: one instruction of x86-64, which gives its second operand
+// where one is NaN or both are equal.
+template <class V>
+DNN_MATH_FN V max_number(V x, V y) {
+  return y > x ? y : x;
+}
+
+template <class V>
+DNN_MATH_FN V min_number(V x, V y) {
+  return y < x ? y : x;
+}
+
 DNN_MATH_FN float max(float x, float y) { return pick((x > y) | (x != x), x, y); }
 DNN_MATH_FN float min(float x, float y) { return pick((x < y) | (x != x), x, y); }
 

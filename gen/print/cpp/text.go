@@ -10,6 +10,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
@@ -121,6 +122,9 @@ func (dialect) Claim(a ckernel.Access) string {
 func (d dialect) Call(x te.Call, args []string, lanes int64) (string, error) {
 	row := ckernel.Row(x)
 	text := ""
+	if lanes > 0 && boundedByNumber(x) {
+		return fmt.Sprintf("dnn_math::%s_number(%s)", x.Fn, strings.Join(args, ", ")), nil
+	}
 	if lanes > 0 {
 		from := make([]ir.DType, len(x.Args))
 		for i, a := range x.Args {
@@ -134,6 +138,17 @@ func (d dialect) Call(x te.Call, args []string, lanes int64) (string, error) {
 		text = fn + "(" + text + ")" // each operation rounds to its type
 	}
 	return text, nil
+}
+
+// boundedByNumber reports whether a call is the lesser or greater one of a float and a constant that is a number, but 0: of zeros the sign would
+// differ.
+func boundedByNumber(x te.Call) bool {
+	if x.Type != ir.F32 || x.Fn != "min" && x.Fn != "max" {
+		return false
+	}
+	c, ok := x.Args[1].(te.Const)
+	v := math.Float64frombits(c.Bits)
+	return ok && v != 0 && !math.IsNaN(v)
 }
 
 func (dialect) Array(b *loop.Buffer, size string) string {
