@@ -61,6 +61,45 @@ func TestWinogradSchedules(t *testing.T) {
 	}
 }
 
+// TestFetchedInputs: of convolutions whose inputs do not stay in the second-level cache, lines of inputs and results, and of what is added to
+// them, come some tiles ahead, by a statement for each of them; where the processor fetches ahead by itself, or values are small, none.
+func TestFetchedInputs(t *testing.T) {
+	for name, c := range map[string]struct {
+		text, chip string
+		fetches    bool
+	}{
+		"large":      {"1, 64, 120, 120; 64, 64, 3, 3; pads = [1, 1, 1, 1]", "x86_64_v4", true},
+		"by itself":  {"1, 64, 120, 120; 64, 64, 3, 3; pads = [1, 1, 1, 1]", "arm64", false},
+		"small":      {"1, 32, 40, 40; 64, 32, 3, 3; pads = [1, 1, 1, 1]", "x86_64_v4", false},
+		"short rows": {"1, 512, 120, 12; 64, 512, 3, 3; pads = [1, 1, 1, 1]", "x86_64_v4", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, env := convolution(t, ir.F32, c.text, c.chip, true)
+			env.Winograd = true
+			kernels, err := Winograd(b, env)
+			require.NoError(t, err)
+			require.NotEmpty(t, kernels)
+			for _, l := range kernels {
+				require.NoError(t, l.Check(), l.Schedule)
+				require.NoError(t, l.Make())
+				require.NoError(t, loop.Verify(l.Kernel))
+				found := map[string]bool{}
+				loop.Walk(l.Kernel.Body, func(s loop.Stmt) bool {
+					if x, ok := s.(loop.Claim); ok && x.Later {
+						found[x.Buf.Name+" "+x.Index.String()] = true
+					}
+					return true
+				})
+				want := 0
+				if c.fetches {
+					want = l.Packing.Results + filterTaps - 1 + 1 // rows of a tile's inputs, and one of its results
+				}
+				assert.Len(t, found, want, "%s\n%s", l.Schedule, l.Kernel)
+			}
+		})
+	}
+}
+
 // names are what a schedule calls loops, axes and parts of them.
 func names(s *sched.Schedule) []string {
 	var out []string
