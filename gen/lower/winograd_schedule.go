@@ -191,7 +191,7 @@ func (s *places) values(out *sched.Schedule, w *sched.Work) {
 	for i, v := range s.b.Operands {
 		switch l := s.lay(v); {
 		case i == s.contraction.w.Source.N:
-			place(sched.Value{Of: te.Source{N: i}, Parts: s.filterParts(len(w.Operands[i].Shape)), Encoding: s.f.String()})
+			place(sched.Value{Of: te.Source{N: i}, Parts: s.filterParts(len(w.Operands[i].Shape)), Encoding: s.f.Filters().String()})
 		case l != layout.RowMajor:
 			place(sched.Value{Of: te.Source{N: i}, Parts: layout.PartsOf(l, len(v.Shape)), Fetch: s.fetchOperand(i)})
 		}
@@ -221,9 +221,13 @@ func (s *places) values(out *sched.Schedule, w *sched.Work) {
 
 // filterParts is how the filters lie: those of a part of the channels, of a point, of a group, in the order of the sum.
 func (s *places) filterParts(rank int) layout.Parts {
-	channel := rank - 1
-	out := layout.Parts{{Axis: channel}, {Axis: 0}, {Axis: channel, Size: s.packed.Groups / s.packed.Parts}}
-	for i := 1; i < channel; i++ {
+	channel, points := rank-1, 1
+	out := layout.Parts{{Axis: channel}, {Axis: 0}}
+	if s.f.Of != nil {
+		out, points = append(out, layout.Part{Axis: 1}), 2
+	}
+	out = append(out, layout.Part{Axis: channel, Size: s.packed.Groups / s.packed.Parts})
+	for i := points; i < channel; i++ {
 		out = append(out, layout.Part{Axis: i})
 	}
 	return append(out, layout.Part{Axis: channel, Size: s.packed.Lanes})

@@ -12,6 +12,7 @@ import (
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
+	wino "rules_dnn/gen/winograd"
 )
 
 // TestWinogradSchedules: each way to cut a convolution into tasks is a schedule that is proved, and whose text gives the same kernel.
@@ -30,9 +31,9 @@ func TestWinogradSchedules(t *testing.T) {
 				t.Run(fmt.Sprintf("%s, %s, %s", name, typ, chip), func(t *testing.T) {
 					b, env := convolution(t, typ, text, chip, true)
 					env.Winograd = true
-					for _, m := range filterSizes {
+					for _, f := range append(transforms(env), wino.New(4, filterTaps).Part(1), wino.New(4, filterTaps).Part(3)) {
 						for _, split := range splits {
-							w := newFiltering(b, env, m)
+							w := newFiltering(b, env, f)
 							require.NotNil(t, w)
 							if !w.choose(split.tiles, split.parts, nil) {
 								continue
