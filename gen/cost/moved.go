@@ -6,6 +6,7 @@ import (
 
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
 )
 
 // moved is the cycles that reading and writing the buffers takes: once, and of what does not stay in the
@@ -14,10 +15,14 @@ import (
 // than caches hold.
 func (e *estimate) moved(k *loop.Kernel) float64 {
 	walked, touched := walkedBy(k), map[*loop.Buffer]float64{}
+	read := e.read(k, walked)
 	e.touched(k.Body, "", e.trips(k.Tasks()), touched)
 	c := 0.0
 	for _, b := range k.Buffers {
 		bytes := float64(e.trips(b.Size) * float64(b.Type.Size()))
+		if part, ok := read[b]; ok {
+			bytes = min(bytes, part)
+		}
 		switch all := min(float64(bytes*e.again(k, bytes, walked[b])), touched[b]); {
 		case b.Image != nil:
 			c += float64(bytes / e.t.Images.BytesPerCycle) // which a compiler may make a product
@@ -30,6 +35,42 @@ func (e *estimate) moved(k *loop.Kernel) float64 {
 		}
 	}
 	return c
+}
+
+// read is how many bytes micro-kernels read of constants that nothing else reads: at each point of the loops along which they move, so many.
+func (e *estimate) read(k *loop.Kernel, walked map[*loop.Buffer]map[string]bool) map[*loop.Buffer]float64 {
+	trips, out := map[string]float64{}, map[*loop.Buffer]float64{}
+	for _, a := range k.Grid {
+		trips[a.Var] = e.trips(a.Extent)
+	}
+	var tiles []loop.Tile
+	loop.Walk(k.Body, func(s loop.Stmt) bool {
+		switch x := s.(type) {
+		case loop.For:
+			trips[x.Var] = max(trips[x.Var], e.trips(x.Extent))
+		case loop.Tile:
+			tiles = append(tiles, x)
+		}
+		loop.Values(s, func(v te.Expr) {
+			te.Walk(v, func(v te.Expr) {
+				if m, ok := v.(loop.Mem); ok {
+					out[m.Buf] = math.Inf(1)
+				}
+			})
+		})
+		return true
+	})
+	for _, x := range tiles {
+		if !x.W.Const || x.Micro.Kept != nil {
+			continue
+		}
+		bytes := float64(x.Micro.Steps() * x.Micro.Vectors * x.Micro.Lanes() * int64(x.W.Type.Size()))
+		for v := range walked[x.W] {
+			bytes = float64(bytes * max(1, trips[v]))
+		}
+		out[x.W] = max(out[x.W], bytes)
+	}
+	return out
 }
 
 // constant is the cycles in which so many bytes come of a constant that has some: each once from memory, and again from what lies behind the

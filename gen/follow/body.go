@@ -157,6 +157,25 @@ func (f *follower) claimed(c *stage, name string) []loop.Stmt {
 	return out
 }
 
+// fetched asks for the lines of what later iterations read and store of values that are fetched ahead, by the statements of an innermost loop.
+func (f *follower) fetched(name string, body []loop.Stmt) []loop.Stmt {
+	if len(f.ahead) == 0 || slices.ContainsFunc(body, func(s loop.Stmt) bool { _, ok := s.(loop.For); return ok }) {
+		return nil
+	}
+	var out []loop.Stmt
+	seen := map[string]bool{}
+	fetch := func(b *loop.Buffer, at sym.Expr) {
+		ahead, ok := f.ahead[b]
+		at = sym.Add(at, sym.Const(ahead)).Subst(map[string]sym.Expr{name: sym.Const(0)}, f.facts)
+		if key := b.Name + " " + at.String(); ok && !seen[key] {
+			seen[key] = true
+			out = append(out, loop.Claim{Buf: b, Index: at, Later: true})
+		}
+	}
+	loop.Accesses(body, fetch)
+	return out
+}
+
 // reduced is a reduction whose axes have one point each, and no loops.
 func (f *follower) reduced(c *stage) ([]loop.Stmt, error) {
 	a := &accumulators{}

@@ -64,7 +64,7 @@ func Tiles(w *sched.Work, s *sched.Schedule, t *target.Target) ([]*loop.MicroKer
 
 // start prepares all stages.
 func start(w *sched.Work, s *sched.Schedule, t *target.Target) (*follower, error) {
-	f := &follower{w: w, s: s, t: t, k: &loop.Kernel{Anchor: "schedule"}, facts: maps.Clone(w.Facts)}
+	f := &follower{w: w, s: s, t: t, k: &loop.Kernel{Anchor: "schedule"}, facts: maps.Clone(w.Facts), ahead: map[*loop.Buffer]int64{}}
 	if f.facts == nil {
 		f.facts = sym.Facts{}
 	}
@@ -79,6 +79,7 @@ func start(w *sched.Work, s *sched.Schedule, t *target.Target) (*follower, error
 		x := s.Place(w, te.Source{N: i})
 		b := &loop.Buffer{Name: fmt.Sprintf("a%d", i), Type: v.Type, Size: x.Parts.Elements(v.Shape), Const: v.Const != nil}
 		f.in = append(f.in, &stored{Value: x, buf: b, shape: v.Shape})
+		f.fetches(x, b)
 		k := slices.IndexFunc(nonzeros, func(z *sched.Nonzeros) bool { return z != nil && z.Operand == i })
 		if k >= 0 {
 			f.encode(i, nonzeros[k])
@@ -114,8 +115,9 @@ type follower struct {
 	in     []*stored
 	at     []*stage
 	allocs []loop.Stmt
-	lets   int // integers that expressions have bound so far
-	shared int // values that iterations of loops share, so far
+	lets   int                    // integers that expressions have bound so far
+	shared int                    // values that iterations of loops share, so far
+	ahead  map[*loop.Buffer]int64 // of values that are fetched, by how many elements
 }
 
 // stored is where a value lies.
@@ -202,6 +204,14 @@ func (f *follower) enter(c *stage) {
 			f.k.Scratch = append(f.k.Scratch, b)
 		}
 		c.out = append(c.out, &stored{Value: x, buf: b, shape: shape})
+		f.fetches(x, b)
+	}
+}
+
+// fetches notes whether a value is fetched ahead.
+func (f *follower) fetches(v sched.Value, b *loop.Buffer) {
+	if v.Fetch > 0 {
+		f.ahead[b] = v.Fetch
 	}
 }
 

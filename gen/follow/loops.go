@@ -221,7 +221,7 @@ func (f *follower) iterate(c *stage, i int, body func() ([]loop.Stmt, error)) ([
 	case sched.Item:
 		return []loop.Stmt{loop.For{Var: l.Var, Extent: n, Body: inner, Items: true}}, nil
 	}
-	return append(f.claimed(c, l.Var), repeat(l.Var, n, inner)...), nil
+	return slices.Concat(f.claimed(c, l.Var), f.fetched(l.Var, inner), repeat(l.Var, n, inner)), nil
 }
 
 // peeled is code for a whole iteration of the loops around, and code of its own for the part that the last one has.

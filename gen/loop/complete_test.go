@@ -45,7 +45,7 @@ func whole() *loop.Kernel {
 			loop.Alloc{Buf: a}, loop.Index{Var: "j", Value: v("N")}, loop.Def{Name: "v", Init: choice}, loop.Set{Name: "v", Value: choice},
 			loop.Bind{Var: "b", Value: choice, Lo: v("N"), Hi: v("M")},
 			loop.For{Var: "i", Extent: v("N"), Lanes: 1, Stride: 2, Items: true, Body: []loop.Stmt{
-				loop.If{Cond: within, Then: []loop.Stmt{loop.Claim{Buf: x, Index: v("i")}}, Else: []loop.Stmt{loop.Store{Buf: x, Index: v("i"), Texel: texel, Value: choice}}},
+				loop.If{Cond: within, Then: []loop.Stmt{loop.Claim{Buf: x, Index: v("i"), Later: true}}, Else: []loop.Stmt{loop.Store{Buf: x, Index: v("i"), Texel: texel, Value: choice}}},
 			}},
 			loop.Tile{Micro: micro, X: x, W: s, XAt: v("N"), At: v("N"), Acc: a, AccAt: v("N"), FetchAt: v("N"), Index: h, Ends: h, IndexAt: v("N"), EndsAt: v("N")},
 			loop.Barrier{}, call,

@@ -154,6 +154,8 @@ type Texel struct{ X, Y sym.Expr }
 type Claim struct {
 	Buf   *Buffer
 	Index sym.Expr
+	// Later is of an element that is read or stored some time later: its line comes to the second-level cache, where it displaces less.
+	Later bool
 }
 
 // If runs Then where the conditions hold.

@@ -78,12 +78,12 @@ func (p *parser) statement() (Stmt, error) {
 	case "array":
 		b, err := p.declaration(true, true)
 		return Alloc{b}, err
-	case "claim":
+	case "claim", "fetch":
 		b, at, t, err := p.element()
 		if err == nil && t != nil {
-			err = p.Errorf("a claim is of no texel")
+			err = p.Errorf("a %s is of no texel", word)
 		}
-		return Claim{b, at}, err
+		return Claim{b, at, word == "fetch"}, err
 	case "if":
 		return p.branch()
 	case "tile":

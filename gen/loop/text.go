@@ -38,6 +38,7 @@ import (
 //	      v = f32:-0.5
 //	    }
 //	    claim y[i0]
+//	    fetch x[i0 + 64]
 //	    y[i0; g, n] = v
 //	  }
 //	}

@@ -43,7 +43,11 @@ func (p *printer) stmt(s Stmt) {
 	case Store:
 		p.assign(element(x.Buf, x.Index, x.Texel), x.Value, "")
 	case Claim:
-		p.line("claim %s", flat(x.Buf, x.Index))
+		if x.Later {
+			p.line("fetch %s", flat(x.Buf, x.Index))
+		} else {
+			p.line("claim %s", flat(x.Buf, x.Index))
+		}
 	case If:
 		p.line("if %s {", conditions(x.Cond))
 		p.inner(x.Then)

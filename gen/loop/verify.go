@@ -137,7 +137,7 @@ func (v *verifier) stmt(s Stmt) {
 		v.place(x.Buf, x.Index, x.Texel)
 		v.races(x)
 	case Claim:
-		v.flat(x.Buf, true)
+		v.flat(x.Buf, !x.Later)
 		v.index(x.Index)
 	case If:
 		v.within(x.Cond)

@@ -33,6 +33,8 @@ type Env struct {
 	Pruned *Encodings
 	// Packing, where it is given, is the only one that contractions may read their weights in: that of another chip's kernel.
 	Packing *Packing
+	// Points lets kernels read some points of the weights' Packing only, where they are transformed.
+	Points bool
 }
 
 // wants reports whether kernels whose names begin so are of interest.

@@ -27,6 +27,9 @@ func (p *Packing) apart(lanes, groups int64) bool {
 	return p == nil || p.Lanes == lanes && p.Groups == groups
 }
 
+// Transformed reports whether the weights are Winograd's.
+func (p *Packing) Transformed() bool { return p != nil && p.Results > 0 }
+
 // transforms reports whether the weights are transformed for so many results, 0 being not at all; nil may become either.
 func (p *Packing) transforms(results int) bool {
 	return p == nil || p.Results == results && p.Kept == ""

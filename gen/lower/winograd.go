@@ -61,15 +61,15 @@ func Winograd(b *block.Block, env *Env) ([]*Lowered, error) {
 		return nil, nil
 	}
 	proposed := map[string]bool{}
-	for _, m := range filterSizes {
-		all := newFiltering(b, env, m)
+	for _, f := range transforms(env) {
+		all := newFiltering(b, env, f)
 		if all == nil {
 			return nil, nil
 		}
 		for _, split := range splits {
 			w := &filtering{}
 			*w = *all
-			if !env.Packing.transforms(m) || !w.choose(split.tiles, split.parts, env.Packing) || proposed[w.name()] || env.Only != "" && Unhashed(env.Only) != w.name() {
+			if !env.Packing.transforms(f.Filters().Results) || !w.choose(split.tiles, split.parts, env.Packing) || proposed[w.name()] || env.Only != "" && Unhashed(env.Only) != w.name() {
 				continue // several splits are alike where all tiles fit, or few
 			}
 			proposed[w.name()] = true
@@ -84,6 +84,21 @@ func Winograd(b *block.Block, env *Env) ([]*Lowered, error) {
 		}
 	}
 	return out, nil
+}
+
+// transforms are those that are tried: where some points of transformed weights suffice, also parts of theirs.
+func transforms(env *Env) []*wino.Transform {
+	var out []*wino.Transform
+	for _, m := range filterSizes {
+		out = append(out, wino.New(m, filterTaps))
+	}
+	if env.Points && env.Packing.Transformed() {
+		whole := wino.New(env.Packing.Results, filterTaps)
+		for m := 1; m < whole.Results; m++ {
+			out = append(out, whole.Part(m))
+		}
+	}
+	return out
 }
 
 // propose is the kernel of the schedule.
@@ -106,7 +121,7 @@ func (w *filtering) propose(env *Env) (*Lowered, error) {
 // filterTaps is how many points windows have along each axis.
 const filterTaps = 3
 
-func newFiltering(b *block.Block, env *Env, m int) *filtering {
+func newFiltering(b *block.Block, env *Env, f *wino.Transform) *filtering {
 	// The sums that tiles write lie in a worker's memory.
 	if !env.Winograd || !env.Target.TilesFillScratch() {
 		return nil
@@ -115,7 +130,7 @@ func newFiltering(b *block.Block, env *Env, m int) *filtering {
 	if c == nil || c.window || c.packedOperand() != c.w.Source.N || c.groups > 1 || c.inReduce < 0 || readsImages(b, env.Layouts) {
 		return nil
 	}
-	w := &filtering{contraction: c, f: wino.New(m, filterTaps), lay: env.Layouts, facts: env.Symbols}
+	w := &filtering{contraction: c, f: f, lay: env.Layouts, facts: env.Symbols}
 	if env.Layouts(b.Operands[c.x.Source.N]) != layout.Blocked(c.inChannel, c.block) || !w.findSlides() {
 		return nil
 	}
@@ -245,7 +260,7 @@ func (w *filtering) choose(times, parts int64, packing *Packing) bool {
 	w.tile = choice.choose()
 	w.tileLanes = w.vectors * w.instr.Lanes
 	w.parts, w.groups = parts, blocks*w.block/w.tileLanes
-	if w.packed = (Packing{Lanes: w.tileLanes, Groups: w.groups, Results: w.f.Results, Parts: parts, Type: ir.F32}); packing != nil {
+	if w.packed = (Packing{Lanes: w.tileLanes, Groups: w.groups, Results: w.f.Filters().Results, Parts: parts, Type: ir.F32}); packing != nil {
 		w.packed = *packing
 	}
 	w.chunk = (tiles + w.rows - 1) / w.rows * w.rows

@@ -14,6 +14,7 @@ import (
 // They are computed when they are written, a part at a time.
 type filters struct {
 	*filtering
+	points     int64   // of the whole transform
 	lanes, own int64   // channels of a group, and groups of a part
 	input      int64   // channels
 	base       int64   // element of W's first one, and what one more adds:
@@ -29,7 +30,8 @@ func (w *filtering) packFilters(v *ir.Value) *ir.Value {
 	deep, channels := w.deepAxes()
 	ks := append(append([]kAxis{}, deep...), kAxis{w.inReduce, channels, 1, false},
 		kAxis{w.along[0].reduce, filterTaps, 1, false}, kAxis{w.along[1].reduce, filterTaps, 1, false})
-	f := &filters{filtering: w, lanes: w.packed.Lanes, own: w.packed.Groups / w.packed.Parts, input: channels, from: v.Const}
+	whole := w.f.Filters()
+	f := &filters{filtering: w, points: int64(whole.Points() * whole.Points()), lanes: w.packed.Lanes, own: w.packed.Groups / w.packed.Parts, input: channels, from: v.Const}
 	step, base := w.weightSteps()
 	var strides []int64
 	for _, k := range ks {
@@ -41,8 +43,8 @@ func (w *filtering) packFilters(v *ir.Value) *ir.Value {
 	for i := range int64(filterTaps * filterTaps) {
 		f.taps = append(f.taps, i/filterTaps*strides[n-2]+i%filterTaps*strides[n-1])
 	}
-	t := ir.ComputedTogether(ir.F32, []int64{w.packed.Groups * w.points, w.k, f.lanes}, f.lanes, f.partSize(), f.fill)
-	return ir.ConstValue(fmt.Sprintf("%s.winograd%d", v.Name, w.f.Results), t)
+	t := ir.ComputedTogether(ir.F32, []int64{w.packed.Groups * f.points, w.k, f.lanes}, f.lanes, f.partSize(), f.fill)
+	return ir.ConstValue(fmt.Sprintf("%s.winograd%d", v.Name, whole.Results), t)
 }
 
 // partSize is the elements of a part: each weight of it is in all of its points.
@@ -102,7 +104,7 @@ func (f *filters) group(b []byte, g, run int64, buffer *[]byte) error {
 	if err := f.from.ReadBytes(raw, size*low); err != nil {
 		return err
 	}
-	filter := f.f.Filter()
+	filter := f.f.Filters().Filter()
 	taps, point := make([]float32, len(f.taps)), make([]float32, f.points)
 	for c := c0; c < c1; c++ {
 		for d, offset := range f.deep {

@@ -3,7 +3,9 @@ package lower
 import (
 	"fmt"
 	"maps"
+	"slices"
 
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sched"
@@ -189,9 +191,9 @@ func (s *places) values(out *sched.Schedule, w *sched.Work) {
 	for i, v := range s.b.Operands {
 		switch l := s.lay(v); {
 		case i == s.contraction.w.Source.N:
-			place(sched.Value{Of: te.Source{N: i}, Parts: s.filterParts(len(w.Operands[i].Shape)), Encoding: s.f.String()})
+			place(sched.Value{Of: te.Source{N: i}, Parts: s.filterParts(len(w.Operands[i].Shape)), Encoding: s.f.Filters().String()})
 		case l != layout.RowMajor:
-			place(sched.Value{Of: te.Source{N: i}, Parts: layout.PartsOf(l, len(v.Shape))})
+			place(sched.Value{Of: te.Source{N: i}, Parts: layout.PartsOf(l, len(v.Shape)), Fetch: s.fetchOperand(i)})
 		}
 	}
 	for n := range w.Stages {
@@ -208,7 +210,7 @@ func (s *places) values(out *sched.Schedule, w *sched.Work) {
 			v.Parts = append(v.Parts[:i+1], layout.Part{Axis: i + 2}, layout.Part{Axis: i + 1}, layout.Part{Axis: i + 2, Size: s.tileLanes})
 		case blockStage:
 			for i, r := range s.b.Results {
-				v.Of.Part, v.Parts, v.Space = i, layout.PartsOf(s.lay(r), len(r.Shape)), sched.Arena
+				v.Of.Part, v.Parts, v.Space, v.Fetch = i, layout.PartsOf(s.lay(r), len(r.Shape)), sched.Arena, s.fetch(r, s.along[1].axis)
 				place(v)
 			}
 			continue
@@ -219,10 +221,40 @@ func (s *places) values(out *sched.Schedule, w *sched.Work) {
 
 // filterParts is how the filters lie: those of a part of the channels, of a point, of a group, in the order of the sum.
 func (s *places) filterParts(rank int) layout.Parts {
-	channel := rank - 1
-	out := layout.Parts{{Axis: channel}, {Axis: 0}, {Axis: channel, Size: s.packed.Groups / s.packed.Parts}}
-	for i := 1; i < channel; i++ {
+	channel, points := rank-1, 1
+	out := layout.Parts{{Axis: channel}, {Axis: 0}}
+	if s.f.Of != nil {
+		out, points = append(out, layout.Part{Axis: 1}), 2
+	}
+	out = append(out, layout.Part{Axis: channel, Size: s.packed.Groups / s.packed.Parts})
+	for i := points; i < channel; i++ {
 		out = append(out, layout.Part{Axis: i})
 	}
 	return append(out, layout.Part{Axis: channel, Size: s.packed.Lanes})
+}
+
+// fetchTiles is how many tiles before they are read or stored the lines of inputs and results are fetched: rows of several blocks of channels are
+// more streams than a processor follows by itself.
+const fetchTiles = 4
+
+// fetch is how many elements before they are read or stored those of a value are fetched, along rows of tiles; 0 where the value may
+// still be in the second-level cache, or rows are so short that others follow.
+func (s *places) fetch(v *ir.Value, column int) int64 {
+	least, _ := layout.PartsOf(s.lay(v), len(v.Shape)).Elements(v.Shape).Bounds(s.facts)
+	if s.t.PrefetchBytes == 0 || column != len(v.Shape)-1 || least*int64(v.Type.Size()) <= s.t.L2 || !sym.AtLeast(s.tiles[1], 2*fetchTiles, s.facts) {
+		return 0
+	}
+	return fetchTiles * s.m * s.contraction.block
+}
+
+// fetchOperand is that of an operand: of X, and of what is added to results where they lie.
+func (s *places) fetchOperand(i int) int64 {
+	v, column := s.b.Operands[i], s.along[1].axis
+	switch {
+	case i == s.x.Source.N:
+		column = s.along[1].dim
+	case !slices.EqualFunc(v.Shape, s.b.Results[0].Shape, sym.Expr.Equal) || s.lay(v) != s.lay(s.b.Results[0]):
+		return 0
+	}
+	return s.fetch(v, column)
 }

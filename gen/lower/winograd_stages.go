@@ -141,6 +141,10 @@ func (s *staged) inputs() *te.Stage {
 // filters is the transformed constant: of each point and input channel those of all result channels.
 func (s *staged) filters() *ir.Value {
 	shape := ir.Dims(s.points)
+	if s.f.Of != nil { // of the points along each axis it reads the first ones
+		n := int64(s.f.Of.Points())
+		shape = ir.Dims(n, n)
+	}
 	for _, a := range s.deep {
 		shape = append(shape, a.Extent)
 	}
@@ -153,7 +157,11 @@ func (s *staged) products() *te.Stage {
 	q := sym.Var(pointAxis)
 	sum := append(append([]te.Axis{}, s.deep...), constAxis(inputAxis, s.blocks*s.contraction.block))
 	x := te.FromStage(inputStage, ir.F32, append(s.at(sym.FloorDiv(q, sym.Const(s.n), nil), sym.Mod(q, sym.Const(s.n), nil), sym.Var(tileAxis)), te.AxisVars(sum)...)...)
-	u := te.Operand(s.contraction.w.Source.N, ir.F32, append(append([]sym.Expr{q}, te.AxisVars(sum)...), sym.Var(resultAxis))...)
+	point := []sym.Expr{q}
+	if s.f.Of != nil {
+		point = []sym.Expr{sym.FloorDiv(q, sym.Const(s.n), nil), sym.Mod(q, sym.Const(s.n), nil)}
+	}
+	u := te.Operand(s.contraction.w.Source.N, ir.F32, append(append(point, te.AxisVars(sum)...), sym.Var(resultAxis))...)
 	return &te.Stage{Name: "products", Axes: s.axes(constAxis(pointAxis, s.points), te.Axis{Var: tileAxis, Extent: s.count}, s.resultChannels()), Reduce: sum,
 		Combine: te.Sum(ir.F32), Values: []te.Expr{te.Fn(ir.F32, "mul", x, u)}, Results: []te.Expr{te.Acc{Type: ir.F32}}}
 }

@@ -12,6 +12,7 @@ import (
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
+	wino "rules_dnn/gen/winograd"
 )
 
 // TestWinogradSchedules: each way to cut a convolution into tasks is a schedule that is proved, and whose text gives the same kernel.
@@ -30,9 +31,9 @@ func TestWinogradSchedules(t *testing.T) {
 				t.Run(fmt.Sprintf("%s, %s, %s", name, typ, chip), func(t *testing.T) {
 					b, env := convolution(t, typ, text, chip, true)
 					env.Winograd = true
-					for _, m := range filterSizes {
+					for _, f := range append(transforms(env), wino.New(4, filterTaps).Part(1), wino.New(4, filterTaps).Part(3)) {
 						for _, split := range splits {
-							w := newFiltering(b, env, m)
+							w := newFiltering(b, env, f)
 							require.NotNil(t, w)
 							if !w.choose(split.tiles, split.parts, nil) {
 								continue
@@ -58,6 +59,45 @@ func TestWinogradSchedules(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// TestFetchedInputs: of convolutions whose inputs do not stay in the second-level cache, lines of inputs and results, and of what is added to
+// them, come some tiles ahead, by a statement for each of them; where the processor fetches ahead by itself, or values are small, none.
+func TestFetchedInputs(t *testing.T) {
+	for name, c := range map[string]struct {
+		text, chip string
+		fetches    bool
+	}{
+		"large":      {"1, 64, 120, 120; 64, 64, 3, 3; pads = [1, 1, 1, 1]", "x86_64_v4", true},
+		"by itself":  {"1, 64, 120, 120; 64, 64, 3, 3; pads = [1, 1, 1, 1]", "arm64", false},
+		"small":      {"1, 32, 40, 40; 64, 32, 3, 3; pads = [1, 1, 1, 1]", "x86_64_v4", false},
+		"short rows": {"1, 512, 120, 12; 64, 512, 3, 3; pads = [1, 1, 1, 1]", "x86_64_v4", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, env := convolution(t, ir.F32, c.text, c.chip, true)
+			env.Winograd = true
+			kernels, err := Winograd(b, env)
+			require.NoError(t, err)
+			require.NotEmpty(t, kernels)
+			for _, l := range kernels {
+				require.NoError(t, l.Check(), l.Schedule)
+				require.NoError(t, l.Make())
+				require.NoError(t, loop.Verify(l.Kernel))
+				found := map[string]bool{}
+				loop.Walk(l.Kernel.Body, func(s loop.Stmt) bool {
+					if x, ok := s.(loop.Claim); ok && x.Later {
+						found[x.Buf.Name+" "+x.Index.String()] = true
+					}
+					return true
+				})
+				want := 0
+				if c.fetches {
+					want = l.Packing.Results + filterTaps - 1 + 1 // rows of a tile's inputs, and one of its results
+				}
+				assert.Len(t, found, want, "%s\n%s", l.Schedule, l.Kernel)
+			}
+		})
 	}
 }
 

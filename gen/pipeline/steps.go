@@ -204,7 +204,10 @@ func (b *builder) choice(x *block.Block, last *plan.Call) ([]plan.Step, error) {
 	}
 	c := &plan.Choose{Label: x.Label()}
 	for _, v := range versions {
-		args, err := v.Kernel.Args()
+		args, err := last.Args, error(nil)
+		if !v.Kernel.SamePacking {
+			args, err = v.Kernel.Args()
+		}
 		if err != nil {
 			return nil, err
 		}

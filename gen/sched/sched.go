@@ -153,6 +153,9 @@ type Value struct {
 	// Claim is how many elements before they are stored cache lines are asked for; 0: they are not. Where stores go to many places,
 	// a processor does not do so by itself.
 	Claim int64
+	// Fetch is how many elements before they are read or stored cache lines come to the second-level cache; 0: the processor finds them
+	// by itself, which it does not where many streams are read or stored in turns.
+	Fetch int64
 }
 
 // Fold is along an axis of the value; of 0 points: all are kept.

@@ -13,6 +13,9 @@ import (
 // maxRegister is the most elements of a value in registers.
 const maxRegister = 4096
 
+// maxFetch is the most elements between what is fetched and what is read then.
+const maxFetch = 1 << 30
+
 // values checks where values lie.
 func (v *verifier) values() error {
 	seen := map[te.Source]bool{}
@@ -29,6 +32,9 @@ func (v *verifier) values() error {
 }
 
 func (v *verifier) value(x Value) error {
+	if x.Fetch < 0 || x.Fetch > maxFetch || x.Fetch > 0 && (x.Space != Arena || x.Encoding != "") {
+		return fmt.Errorf("lines of space %s, encoding %q, are fetched %d elements ahead; want at most %d, of the arena, as they are", x.Space, x.Encoding, x.Fetch, maxFetch)
+	}
 	if !x.Of.Stage {
 		if x.Of.N < 0 || x.Of.N >= len(v.w.Operands) {
 			return fmt.Errorf("the block has %d operands", len(v.w.Operands))

@@ -153,6 +153,7 @@ type selector struct {
 	blocks     []*block.Block
 	candidates [][]candidate
 	packing    *lower.Packing        // of the weights, where they are packed already
+	points     bool                  // kernels may read a part of the points of transformed weights
 	placed     int                   // blocks that have been applied
 	runs       map[*ir.Value]float64 // how often the graph runs that computes or gets a value, by an estimate
 	interfaces []*ir.Value           // of graphs: stored row-major, besides blocked where given
@@ -256,7 +257,7 @@ func best(ks []Kernel) Kernel {
 func (s *selector) kernels(b *block.Block, lay lower.Layouts, tiles int, only string) ([]Kernel, error) {
 	d := s.sideOf(b, lay)
 	here := func(v *ir.Value) layout.Layout { return lay(v).In(layout.Host) } // kernels do not know of spaces
-	env := &lower.Env{Layouts: here, Symbols: s.g.Facts, Target: d.t, Tiles: tiles, Only: only, Packing: s.packing,
+	env := &lower.Env{Layouts: here, Symbols: s.g.Facts, Target: d.t, Tiles: tiles, Only: only, Packing: s.packing, Points: s.points,
 		Contractions: s.o.Contractions, Windows: s.o.Windows, Winograd: s.o.Winograd, Vectors: s.o.Vectors, Pruned: s.o.Pruned}
 	by := anchors
 	if b.Call != nil { // an opaque operator's values are row-major

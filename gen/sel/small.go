@@ -46,6 +46,7 @@ type small struct {
 func newSmall(g *block.Graph, t *target.Target, o Options, size int64) *small {
 	o.Times = nil // a record is of blocks as they are for all sizes
 	s := &small{selector: newSelector(g, t, o), size: size, ranges: map[string]ranged{}}
+	s.points = true
 	for _, name := range growing(g) {
 		r := g.Facts[name]
 		if r.Hi > size && r.Lo <= size {

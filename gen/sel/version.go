@@ -120,7 +120,7 @@ type timed struct {
 func (s *small) runsOf(c *Choice, g *block.Graph) (runs []timed, total float64, err error) {
 	everyBlock(g, 1, func(b *block.Block, times float64) {
 		k, computed := c.Kernels[b]
-		if !computed || err != nil || b.Stage == nil || b.Stage.Update != nil || k.Tuning != nil || !s.shrinks(b) {
+		if !computed || err != nil || b.Stage == nil || b.Stage.Update != nil || k.Tuning != nil || !s.shrinks(b) && !k.Packing.Transformed() {
 			return
 		}
 		if vs := c.Versions[b]; len(vs) > 0 {
@@ -218,18 +218,52 @@ func (s *small) version(c *Choice, b *block.Block) (*Version, error) {
 	x.Operands, x.Results = b.Operands, b.Results
 	v.Block = &x
 	own, lay := c.Kernels[b], v.layouts(c)
-	base, err := s.alike(v.narrow, lay)
-	if err != nil || base.Lowered == nil {
-		return nil, err
+	var found *Version
+	if s.shrinks(b) {
+		base, err := s.alike(v.narrow, lay)
+		if err != nil {
+			return nil, err
+		}
+		if found, err = v.with(own, base); err != nil {
+			return nil, err
+		}
+	}
+	if own.Packing.Transformed() {
+		base, err := s.sharing(v.narrow, own, Kernel{}, lay)
+		if err != nil {
+			return nil, err
+		}
+		points, err := v.with(own, base)
+		if err != nil {
+			return nil, err
+		}
+		if points != nil && (found == nil || !points.dearer(own, found)) {
+			found = points
+		}
+	}
+	return found, nil
+}
+
+// with is the version that a kernel makes, which may be that of an equal block; nil of none.
+func (v *Version) with(own, base Kernel) (*Version, error) {
+	if base.Lowered == nil {
+		return nil, nil
 	}
 	k := base
 	if base.ArgsOf != nil {
 		l := *base.Lowered
 		l.Args, k.Lowered = base.ArgsOf(v.narrow), &l
 	}
-	v.base, v.Kernel = base.Lowered, v.own(k)
-	v.added, err = addedBytes(own, v.Kernel)
-	return v, err
+	x := *v
+	x.base, x.Kernel = base.Lowered, x.own(k)
+	var err error
+	x.added, err = addedBytes(own, x.Kernel)
+	return &x, err
+}
+
+// dearer reports whether a version that reads the block's own weights takes so much longer than another one that what this adds pays.
+func (v *Version) dearer(own Kernel, other *Version) bool {
+	return other.pays(own, v.Kernel.Cycles)
 }
 
 // alike is the best kernel of a block or of one that is equal to it up to names.

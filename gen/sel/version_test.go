@@ -33,6 +33,18 @@ func versionsOf(t *testing.T, text string) (guards map[string][]string, added fl
 	return guards, added / float64(max(whole, 1))
 }
 
+// TestPoints: where few points of Winograd's weights are enough for small images, a version reads only these, and adds no constant.
+func TestPoints(t *testing.T) {
+	const graph = `  symbol H 2..512
+  symbol W 2..512
+%s  input %%x f32[1, 256, H, W]
+  %%y ?[*] = Conv.11(%%x, @w) {pads = [1, 1, 1, 1]} "conv"
+  output %%y`
+	guards, added := versionsOf(t, fmt.Sprintf(graph, weights("w", 256, 256, 3, 3)))
+	assert.Equal(t, []string{"8 >= H", "8 >= W"}, guards["Conv"])
+	assert.Zero(t, added)
+}
+
 // TestAddVersions: blocks that gain by them have versions for the sizes up to which they do, of few more constants.
 func TestAddVersions(t *testing.T) {
 	const graph = `  symbol N 1..8

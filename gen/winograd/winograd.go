@@ -21,10 +21,18 @@ type Transform struct {
 	Results, Taps int
 	// A makes Results of Points products, G Points of Taps, B Points of Points inputs.
 	A, G, B Matrix
+	// Of is the transform of whose points these are a part; nil: they are its own.
+	Of *Transform
 }
 
 // String is what encodings of constants call the transform.
-func (t *Transform) String() string { return fmt.Sprintf("winograd F(%d,%d)", t.Results, t.Taps) }
+func (t *Transform) String() string {
+	s := fmt.Sprintf("winograd F(%d,%d)", t.Results, t.Taps)
+	if t.Of != nil {
+		s += fmt.Sprintf(" of F(%d,%d)", t.Of.Results, t.Of.Taps)
+	}
+	return s
+}
 
 // Names reports whether a text is what String gives for a transform that there are points for.
 func Names(text string) bool {

@@ -80,6 +80,35 @@ func TestExact(t *testing.T) {
 	assert.Nil(t, New(3, 3), "points for which there are none")
 }
 
+// TestPart: a part of a transform's points computes fewer results of the same filters, exactly.
+func TestPart(t *testing.T) {
+	whole := New(4, 3)
+	f := whole.Part(2)
+	require.NotNil(t, f)
+	assert.Equal(t, "winograd F(2,3) of F(4,3)", f.String())
+	assert.Same(t, whole, f.Filters())
+	assert.Same(t, whole, whole.Filters())
+	for m := 1; m < whole.Results; m++ {
+		f, w := whole.Part(m), []*big.Rat{rat(3, 1), rat(-5, 7), rat(2, 3)}
+		n := f.Points()
+		x := []*big.Rat{rat(1, 2), rat(4, 1), rat(-3, 5), rat(7, 1), rat(9, 4)}[:n]
+		products, inputs := times(whole.G, w)[:n], times(f.B, x)
+		require.Equal(t, inputs, run(Rows(f.B), x))
+		for i := range products {
+			products[i].Mul(products[i], inputs[i])
+		}
+		for i, y := range run(Columns(f.A), products) {
+			want := new(big.Rat)
+			for k := range w {
+				want.Add(want, new(big.Rat).Mul(w[k], x[i+k]))
+			}
+			assert.Equal(t, want.String(), y.String(), "%s: result %d", f, i)
+		}
+	}
+	assert.Nil(t, whole.Part(4), "as many results")
+	assert.Nil(t, f.Part(1), "a part of a part")
+}
+
 // TestFilter: a filter of two axes is transformed along each of them.
 func TestFilter(t *testing.T) {
 	u := make([]float32, 16)
@@ -99,18 +128,18 @@ func abs(x float32) float32 { return max(x, -x) }
 // TestError bounds what each transform loses in float32, relative to the root of the mean of the
 // squares of what it computes: sums of 64 channels of 3x3 windows of numbers in [-1, 1).
 func TestError(t *testing.T) {
-	for m, bound := range map[int]float64{2: 4e-7, 4: 1.2e-6, 6: 5e-6} {
-		f := New(m, 3)
+	for f, bound := range map[*Transform]float64{New(2, 3): 4e-7, New(4, 3): 1.2e-6, New(6, 3): 5e-6, New(4, 3).Part(1): 1.2e-6, New(4, 3).Part(2): 1.2e-6, New(4, 3).Part(3): 1.2e-6} {
+		m, stride := f.Results, f.Filters().Points()
 		r := rand.New(rand.NewPCG(3, 4))
-		n, filter := f.Points(), f.Filter()
+		n, filter := f.Points(), f.Filters().Filter()
 		squares, errors := 0.0, 0.0
 		for range 50 {
 			sums, exact := make([]float32, n*n), make([]float64, m*m)
 			for range 64 {
-				x, w, u := random(r, n*n), random(r, 9), make([]float32, n*n)
+				x, w, u := random(r, n*n), random(r, 9), make([]float32, stride*stride)
 				filter.Apply(u, w)
 				for i, v := range along(Rows(f.B), along(Rows(f.B), x)) {
-					sums[i] += v * u[i]
+					sums[i] += v * u[i/n*stride+i%n]
 				}
 				for i := range exact {
 					for k, c := range w {
@@ -124,8 +153,8 @@ func TestError(t *testing.T) {
 			}
 		}
 		lost := math.Sqrt(errors / squares)
-		t.Logf("F(%d,3) loses %.1e", m, lost)
-		assert.Less(t, lost, bound, "F(%d,3)", m)
+		t.Logf("%s loses %.1e", f, lost)
+		assert.Less(t, lost, bound, f)
 	}
 }
 

@@ -41,10 +41,10 @@ type Dialect interface {
 // accumulators' address, and the offset in W of what it fetches ahead.
 type TileAt struct{ X, W, Acc, Fetch, Index, Ends string }
 
-// Claimer is a dialect that can ask for a cache line before a store.
+// Claimer is a dialect that can ask for a cache line ahead.
 type Claimer interface {
-	// Claim asks for the line of an element.
-	Claim(a Access) string
+	// Claim asks for the line of an element that is stored next, or, later, for one in the second-level cache.
+	Claim(a Access, later bool) string
 }
 
 // Grouper is a dialect whose tasks may be groups of work-items.

@@ -93,7 +93,7 @@ func (w *Kernel) stmt(s loop.Stmt, rest []loop.Stmt) {
 		w.Line("%s", w.d.Store(w.access(x.Buf, x.Index, x.Texel), Strip(w.scalar(stored(x)))))
 	case loop.Claim:
 		if c, ok := w.d.(Claimer); ok {
-			w.Line("%s", c.Claim(w.access(x.Buf, x.Index, loop.Texel{})))
+			w.Line("%s", c.Claim(w.access(x.Buf, x.Index, loop.Texel{}), x.Later))
 		}
 	case loop.Barrier:
 		b, ok := w.d.(Grouper)

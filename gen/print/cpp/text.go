@@ -115,7 +115,10 @@ func (dialect) Store(a ckernel.Access, v string) string {
 }
 
 // Claim is of GCC and clang; it reads nothing, also beyond the buffer.
-func (dialect) Claim(a ckernel.Access) string {
+func (dialect) Claim(a ckernel.Access, later bool) string {
+	if later {
+		return fmt.Sprintf("__builtin_prefetch(%s + %s, 0, 2);", a.Buf.Name, a.Index)
+	}
 	return fmt.Sprintf("__builtin_prefetch(%s + %s, 1);", a.Buf.Name, a.Index)
 }
 
