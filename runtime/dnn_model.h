@@ -208,6 +208,31 @@ Status Reserve(Context* context, const int64_t* sym);
 // Runs the model: in and out have a pointer for each input and output.
 Status Run(Context* context, const int64_t* sym, const void* const* in, void* const* out);
 
+// Where an input or output lies of a run that is started: in memory of the device, from a byte on,
+// or where that is null in the processor's.
+struct Buffer {
+  void* memory;  // a cl_mem of OpenCL, a buffer of the context that the options brought
+  size_t offset;
+  void* host;
+};
+
+// What of the device's driver a run waits for, cl_events of OpenCL, and what tells of its end.
+struct Events {
+  int32_t wait_count;
+  void* const* wait;
+  void** done;  // becomes the caller's cl_event; null: none is made
+};
+
+// Starts a run of a model that runs on a device: in and out have a Buffer for each input and
+// output. It returns when the device has all that there is to do, or, where outputs lie in the
+// processor's memory, when these are written. A value that the device refuses is told by Wait or by
+// the next Run. events may be null.
+Status Start(Context* context, const int64_t* sym, const Buffer* in, const Buffer* out,
+             const Events* events);
+
+// Waits for all that was started; the status of what failed.
+Status Wait(Context* context);
+
 // Why the context's last run or reservation failed, as a sentence for people that names the node,
 // the buffer or the symbol. Writes and returns as ExplainDims does: 0 where it did not fail.
 size_t ExplainRun(const Context* context, char* text, size_t capacity);

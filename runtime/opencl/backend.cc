@@ -113,7 +113,8 @@ void ContextDestroy(DeviceContext* context) {
 }  // namespace
 
 const Backend kBackend = {
-    ModelCreate, ModelDestroy, ContextCreate, ContextDestroy, Prepare, Launch, Write, Read, Finish,
+    ModelCreate, ModelDestroy, ContextCreate, ContextDestroy, Prepare, Launch, Write,   Read,
+    Finish,      CheckShared,  CopyIn,        CopyOut,        Fetch,   Store,  WaitFor, Mark,
 };
 
 }  // namespace opencl

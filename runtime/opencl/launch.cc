@@ -7,7 +7,6 @@
 namespace rules_dnn {
 inline namespace v1 {
 namespace opencl {
-namespace {
 
 Memory Of(const ContextState* c, DeviceKind kind) {
   switch (kind) {
@@ -22,6 +21,13 @@ Memory Of(const ContextState* c, DeviceKind kind) {
       return c->arena.memory;
   }
 }
+
+Status Refuse(ContextState* c, const char* function, Int code) {
+  Words words(c->text, sizeof(c->text));
+  return Failed(&words, function, code);
+}
+
+namespace {
 
 // Sets the arguments of a kernel: memory and where in it, images, values.
 class Setter {
@@ -52,11 +58,6 @@ class Setter {
   Kernel kernel_;
   Uint next_ = 0;
 };
-
-Status Refuse(ContextState* c, const char* function, Int code) {
-  Words words(c->text, sizeof(c->text));
-  return Failed(&words, function, code);
-}
 
 // Finds the first block that refused a value, and clears the flags for the next run.
 Status ReadFlags(ContextState* c, const char** refused) {

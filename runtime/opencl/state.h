@@ -67,6 +67,21 @@ Status Write(DeviceContext* context, DeviceArg to, const void* from, int64_t byt
 Status Read(DeviceContext* context, void* to, DeviceArg from, int64_t bytes);
 Status Finish(DeviceContext* context, Status status, const char** refused);
 
+// The buffer that arguments of a kind lie in.
+Memory Of(const ContextState* c, DeviceKind kind);
+
+// The status of a function's code, with the words kept for who asks.
+Status Refuse(ContextState* c, const char* function, Int code);
+
+// What is done with the application's memory and events; see Backend.
+Status CheckShared(DeviceContext* context, const Buffer& buffer, int64_t bytes);
+Status CopyIn(DeviceContext* context, DeviceArg to, const Buffer& from, int64_t at, int64_t bytes);
+Status CopyOut(DeviceContext* context, const Buffer& to, int64_t at, DeviceArg from, int64_t bytes);
+Status Fetch(DeviceContext* context, void* to, const Buffer& from, int64_t bytes);
+Status Store(DeviceContext* context, const Buffer& to, const void* from, int64_t bytes);
+Status WaitFor(DeviceContext* context, int32_t count, void* const* events);
+Status Mark(DeviceContext* context, void** event);
+
 }  // namespace opencl
 }  // namespace v1
 }  // namespace rules_dnn
