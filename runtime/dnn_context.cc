@@ -246,6 +246,12 @@ void Observe(Context* context, Observer observer, void* user) {
   context->runtime.observer_user = user;
 }
 
+Status ObserveLaunches(Context* c, const LaunchObserver* observer) {
+  if (c == nullptr) return Status::kNullArgument;
+  if (c->ctx.device == nullptr) return Status::kOk;  // nothing is launched
+  return c->ctx.device->backend->observe(c->ctx.device, observer);
+}
+
 void Parallel(const Ctx* c, int32_t block, TaskFn fn, int64_t tasks) {
   const Runtime* const rt = c->rt;
   if (rt->observer == nullptr) return Share(c, fn, tasks);

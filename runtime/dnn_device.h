@@ -11,7 +11,6 @@ namespace rules_dnn {
 inline namespace v1 {
 
 struct Backend;
-struct DeviceModel;  // what contexts share: the device, its programs and weights
 
 // A context's part of a device. Backends have more in theirs.
 struct DeviceContext {
@@ -20,6 +19,7 @@ struct DeviceContext {
   // Of the run in progress, where some lie in the device's memory; null: none does.
   const Buffer* inputs;
   const Buffer* outputs;
+  const LaunchObserver* observer;  // null: nobody looks
 };
 
 // An image object of a context, of four floats a texel.
@@ -70,7 +70,8 @@ struct DeviceArg {
 
 constexpr int kDeviceDims = 3;
 
-// The functions of a kind of device. Those of a context are called by one thread at a time.
+// The functions of a kind of device. A DeviceModel is what contexts share: the device, its programs
+// and weights. Functions of a context are called by one thread at a time.
 struct Backend {
   // Finds the device that the options ask for and readies programs and weights. Says to
   // options.message what is wrong.
@@ -84,8 +85,9 @@ struct Backend {
   // Takes what runs with these symbols need.
   Status (*prepare)(DeviceContext* context, const Description* d, const int64_t* sym);
 
-  Status (*launch)(DeviceContext* context, int32_t kernel, const DeviceArg* args, int32_t count,
-                   const int64_t* global, const int64_t* local);
+  // Starts a kernel for a block.
+  Status (*launch)(DeviceContext* context, int32_t block, int32_t kernel, const DeviceArg* args,
+                   int32_t count, const int64_t* global, const int64_t* local);
 
   // Copy bytes that lie `at` on the device, in bytes, and wait for it.
   Status (*write)(DeviceContext* context, DeviceArg to, const void* from, int64_t bytes);
@@ -110,6 +112,9 @@ struct Backend {
   // Has what comes wait for events, and makes one of the end of all that was started.
   Status (*wait)(DeviceContext* context, int32_t count, void* const* events);
   Status (*mark)(DeviceContext* context, void** event);
+
+  // Has launches from now on observed; null ends that.
+  Status (*observe)(DeviceContext* context, const LaunchObserver* observer);
 };
 
 }  // namespace v1
@@ -119,10 +124,12 @@ using dnn_arg = rules_dnn::DeviceArg;
 using dnn_kind = rules_dnn::DeviceKind;
 
 // Starts a kernel on the context's device, after all that was started before.
-static DNN_ALWAYS_INLINE dnn_status dnn_launch(const dnn_ctx* c, int32_t kernel,
+static DNN_ALWAYS_INLINE dnn_status dnn_launch(const dnn_ctx* c, int32_t block, int32_t kernel,
                                                const dnn_arg* args, int32_t count,
                                                const int64_t* global, const int64_t* local) {
-  return c->device->backend->launch(c->device, kernel, args, count, global, local);
+  const rules_dnn::LaunchObserver* const o = c->device->observer;
+  if (o != nullptr && o->launched != nullptr) o->launched(o->user, c, block);
+  return c->device->backend->launch(c->device, block, kernel, args, count, global, local);
 }
 
 static DNN_ALWAYS_INLINE dnn_status dnn_to_device(const dnn_ctx* c, dnn_arg to, const void* from,

@@ -68,6 +68,7 @@ struct VariantInfo {
 };
 
 struct DeviceInfo;
+struct DeviceModel;
 
 // The most symbols that a model may have.
 constexpr int kMaxSymbols = 256;
@@ -243,6 +244,23 @@ using Observer = void (*)(void* user, const Ctx* c, int32_t block, bool done);
 
 // Has the context's runs observed; a null observer ends that.
 void Observe(Context* context, Observer observer, void* user);
+
+// Looks at what runs start on a device.
+struct LaunchObserver {
+  // At each launch of a block's kernel; c->sym are the symbols' values by then. May be null.
+  void (*launched)(void* user, const Ctx* c, int32_t block);
+  // How long the kernel took by the driver's clocks, in milliseconds; told when a run has ended.
+  // Null: no clocks.
+  void (*took)(void* user, int32_t block, double ms);
+  void* user;
+};
+
+// Has what the context's runs launch observed; a null observer ends that. The observer stays the
+// caller's.
+Status ObserveLaunches(Context* context, const LaunchObserver* observer);
+
+// What the model has of its device, for the functions of its backend; null without one.
+DeviceModel* DeviceOf(const Model* model);
 
 // The dimensions that an output had in the last successful run.
 Status ResultShape(const Context* context, const TensorInfo* output, int64_t* shape);

@@ -48,9 +48,11 @@ constexpr Uint kDriverVersion = 0x102d, kDevicePlatform = 0x1031;
 constexpr Uint kDeviceAvailable = 0x1027, kDeviceCompiler = 0x1028;
 constexpr Uint kContextDevices = 0x1081;
 constexpr Uint kQueueContext = 0x1090, kQueueDevice = 0x1091, kQueueProperties = 0x1093;
-constexpr Bits kOutOfOrder = 1;
+constexpr Bits kOutOfOrder = 1, kProfiling = 2;
+constexpr Uint kEventStart = 0x1282, kEventEnd = 0x1283;
 constexpr Uint kBinarySizes = 0x1165, kBinaries = 0x1166;
 constexpr Uint kDeviceImages = 0x1016, kDeviceMaxGroup = 0x1004, kDeviceSingleConfig = 0x101b;
+constexpr Uint kDeviceMaxAlloc = 0x1010, kDeviceUnits = 0x1002;
 constexpr Uint kDeviceImageWidth = 0x1011, kDeviceImageHeight = 0x1012;
 constexpr Bits kCorrectDivide = 1 << 7;
 constexpr Uint kBuildLog = 0x1183;
@@ -90,6 +92,7 @@ using Built = void (*)(Program, void*);
   F(CreateImage, Memory, (Context, Bits, const ImageFormat*, const ImageDesc*, void*, Int*))       \
   F(GetMemObjectInfo, Int, (Memory, Uint, size_t, void*, size_t*))                                 \
   F(ReleaseMemObject, Int, (Memory))                                                               \
+  F(GetEventProfilingInfo, Int, (Event, Uint, size_t, void*, size_t*))                             \
   F(ReleaseEvent, Int, (Event))                                                                    \
   F(EnqueueReadBuffer, Int,                                                                        \
     (Queue, Memory, Uint, size_t, size_t, void*, Uint, const Event*, Event*))                      \

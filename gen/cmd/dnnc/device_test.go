@@ -79,7 +79,7 @@ func TestDeviceSources(t *testing.T) {
 		assert.Contains(t, api, `"`+k[1]+`",`)
 		assert.Contains(t, device, k[1])
 	}
-	for _, want := range []string{"dnn_launch(c, 0, args, ", "dnn_input_to_device(c, {dnn_kind::kArena, ", "dnn_from_device(c, reinterpret_cast<uint8_t*>(c->arena + "} {
+	for _, want := range []string{"dnn_launch(c, 1, 0, args, ", "dnn_input_to_device(c, {dnn_kind::kArena, ", "dnn_from_device(c, reinterpret_cast<uint8_t*>(c->arena + "} {
 		assert.Contains(t, program, want)
 	}
 	assert.Contains(t, program, "const int64_t global[] = {2, 8, 64 * c->sym[0]};", "dimensions change launch sizes")

@@ -54,17 +54,19 @@ func WeightsBytes(p *plan.Program) int64 {
 type devices struct {
 	kernels map[string]int
 	flags   map[*plan.Launch]int
+	blocks  map[*plan.Launch]int // their numbers follow those of the host's blocks
 	// hostInputs and hostOutputs are those that steps of the host read or write themselves: they lie in its memory in every run.
 	hostInputs, hostOutputs []bool
 }
 
 func newDevices(p *plan.Program) *devices {
-	d := &devices{kernels: map[string]int{}, flags: map[*plan.Launch]int{}}
+	d := &devices{kernels: map[string]int{}, flags: map[*plan.Launch]int{}, blocks: map[*plan.Launch]int{}}
 	d.hostInputs, d.hostOutputs = p.HostUses()
 	for i, name := range DeviceKernels(p) {
 		d.kernels[name] = i
 	}
-	for _, l := range p.Launches() {
+	for i, l := range p.Launches() {
+		d.blocks[l] = len(p.Calls()) + i
 		if loop.Refuses(l.Kernel.Body) {
 			d.flags[l] = len(d.flags)
 		}
@@ -108,7 +110,7 @@ func (h *host) launch(l *plan.Launch) {
 	h.line("const dnn_arg args[] = {%s};", strings.Join(args, ", "))
 	h.line("const int64_t global[] = {%s};", h.numbers(l.Global))
 	h.line("const int64_t local[] = {%s};", h.numbers(l.Local))
-	h.attempt(fmt.Sprintf("dnn_launch(c, %d, args, %d, global, local)", h.devices.kernels[l.Function], len(args)), l.Block.Label())
+	h.attempt(fmt.Sprintf("dnn_launch(c, %d, %d, args, %d, global, local)", h.devices.blocks[l], h.devices.kernels[l.Function], len(args)), l.Block.Label())
 	h.Indent--
 	h.line("}")
 }

@@ -37,12 +37,14 @@ func TestDevice(t *testing.T) {
 		p.write(m.InternalName(), f.Internal)
 		p.write(m.SourceName(), f.Source)
 		p.write(m.DeviceName(), f.Device)
-		for _, file := range []string{m.SourceName(), m.DeviceName()} {
+		p.write(m.ProfileName(), f.Profile)
+		for _, file := range []string{m.SourceName(), m.DeviceName(), m.ProfileName()} {
 			p.run("g++", append(append([]string{}, strict...), "-std=c++17", "-fsyntax-only", "-fno-exceptions", "-I"+root, "-I"+p.dir, filepath.Join(p.dir, file))...)
 		}
 		p.write("one.c", "#include \""+m.HeaderName()+"\"\n")
 		p.run("gcc", append(append([]string{}, strict...), "-std=c99", "-fsyntax-only", "-I"+p.dir, filepath.Join(p.dir, "one.c"))...)
 		assert.Contains(t, f.Header, "app_fake_BUILD_FAILED = 22,")
+		assert.Contains(t, f.Profile, "rules_dnn::opencl::MeasurePeaks,")
 	}
 	f, err := Print(fake())
 	require.NoError(t, err)

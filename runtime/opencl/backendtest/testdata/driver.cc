@@ -77,7 +77,7 @@ Status Compute(const rules_dnn::Ctx* c) {
                           {dnn_kind::kSymbol, n},
                           {dnn_kind::kFlag, 1}};
   const int64_t global[] = {(n + 63) / 64 * 64, 1, 1}, local[] = {64, 1, 1};
-  const Status s = dnn_launch(c, 0, args, 5, global, local);
+  const Status s = dnn_launch(c, 7, 0, args, 5, global, local);
   return s == Status::kOk ? s : dnn_refuse(c, s, "Add (the node)");
 }
 
@@ -617,6 +617,63 @@ void TestForeign() {
   for (const cl::Memory m : {foreign, image}) a.api.ReleaseMemObject(m);
 }
 
+// What an observer of launches saw.
+struct Seen {
+  int launched = 0, took = 0;
+  double ms = 0;
+
+  static void Launched(void* self, const rules_dnn::Ctx* c, int32_t block) {
+    CHECK(block == 7 && c->sym[0] == 5);
+    ++static_cast<Seen*>(self)->launched;
+  }
+  static void Took(void* self, int32_t block, double ms) {
+    CHECK(block == 7);
+    ++static_cast<Seen*>(self)->took;
+    static_cast<Seen*>(self)->ms += ms;
+  }
+};
+
+// Times of kernels, told when runs end, and no clocks without an observer.
+void TestClocks() {
+  Application a;
+  const Buffer x = {a.x, 8, nullptr}, y = {a.y, 16, nullptr};
+  Seen seen;
+  const rules_dnn::LaunchObserver both = {Seen::Launched, Seen::Took, &seen};
+  const rules_dnn::LaunchObserver launches = {Seen::Launched, nullptr, &seen};
+  {
+    Session s(a, &kDescription);
+    Fill(a, 0);
+    CHECK(rules_dnn::ObserveLaunches(s.context, &launches) == Status::kOk);
+    CHECK(RunOnce(s.context, 5, 1) == Status::kOk && seen.launched == 1 && seen.took == 0);
+    CHECK(rules_dnn::ObserveLaunches(s.context, &both) == Status::kOk);
+    CHECK(RunOnce(s.context, 5, 1) == Status::kOk && seen.took == 1 && seen.ms == 2);
+    for (int i = 0; i < 600; ++i) CHECK(s.Start(x, y) == Status::kOk);  // more than events are kept
+    CHECK(seen.took < 601);
+    CHECK(s.Wait() == Status::kOk && seen.launched == 602 && seen.took == 601 && seen.ms == 1202);
+    CHECK(s.Start(x, y) == Status::kOk);
+    CHECK(rules_dnn::ObserveLaunches(s.context, nullptr) == Status::kOk && seen.took == 602);
+    const int before = alive();
+    CHECK(s.Start(x, y) == Status::kOk && RunOnce(s.context, 5, 1) == Status::kOk);
+    CHECK(alive() == before && seen.launched == 603 && seen.took == 602);
+    CHECK(rules_dnn::ObserveLaunches(s.context, &both) == Status::kOk);
+    CHECK(s.Start(x, y) == Status::kOk);  // nobody waits: the events go with the context
+  }
+  for (const char* f : {"clGetEventProfilingInfo", "clEnqueueNDRangeKernel", "clFinish"}) {
+    Session s(a, &kDescription);
+    CHECK(rules_dnn::ObserveLaunches(s.context, &both) == Status::kOk);
+    fail(f, 0, -5);
+    CHECK(RunOnce(s.context, 5, 1) == Status::kDeviceResources && strstr(words, f) != nullptr);
+    fail("", 0, 0);
+    CHECK(RunOnce(s.context, 5, 1) == Status::kOk);
+  }
+  Session s(a, &kDescription);
+  fail("clCreateCommandQueue", 2, -6);  // the one with clocks
+  CHECK(rules_dnn::ObserveLaunches(s.context, &both) == Status::kOutOfMemory);
+  fail("", 0, 0);
+  CHECK(RunOnce(s.context, 5, 1) == Status::kOk);
+  CHECK(rules_dnn::ObserveLaunches(nullptr, &both) == Status::kNullArgument);
+}
+
 // Each call of the driver in a started run fails once.
 void TestStartFails() {
   rules_dnn::DeviceInfo info;
@@ -795,6 +852,8 @@ int main(int argc, char** argv) {
   TestForeign();
   Clean();
   TestStartFails();
+  TestClocks();
+  Clean();
   TestCache(argv[2]);
   puts("all checks passed");
   return 0;
