@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <string>
 #include <vector>
@@ -825,6 +826,21 @@ void TestCache(const std::string& folder) {
   TestFullDisk(folder + "/full");
 }
 
+// One of several processes with one folder: whatever the others write or take away, the model is
+// there.
+void Share(const std::string& cache) {
+  rules_dnn::DeviceOptions o = Options();
+  o.cache = cache.c_str();
+  for (int i = 0; i < 300; ++i) {
+    CHECK(Scenario(o) == Status::kOk);
+    for (const std::string& path : Entries(cache)) {
+      if (i % 7 == 0) unlink(path.c_str());
+      if (i % 7 == 3 && path.rfind(".clbin") == path.size() - 6) Put(path, "damaged");
+    }
+  }
+  Clean();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -841,6 +857,11 @@ int main(int argc, char** argv) {
   count = reinterpret_cast<decltype(count)>(dlsym(fake, "fake_calls"));
   alive = reinterpret_cast<decltype(alive)>(dlsym(fake, "fake_alive"));
   CHECK(fail != nullptr && count != nullptr && alive != nullptr);
+  if (strcmp(argv[1], "share") == 0) {
+    Share(argv[2]);
+    puts("shared");
+    return 0;
+  }
   TestFailures();
   TestMessage();
   TestRecovers();
