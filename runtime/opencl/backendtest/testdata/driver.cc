@@ -316,6 +316,15 @@ void TestRefuses() {
   Clean();
 }
 
+// Two contexts have the weights and the program of one model.
+void TestShares() {
+  fail("", 0, 0);
+  CHECK(Scenario(Options()) == Status::kOk);
+  CHECK(count("clCreateKernel") == 2 && count("clCreateCommandQueue") == 2);  // each its own
+  CHECK(count("weights") == 1 && count("clBuildProgram") == 1);
+  Clean();
+}
+
 // Nothing is allocated in a run whose dims are known.
 void TestAllocatesNothing() {
   rules_dnn::Model* model = nullptr;
@@ -866,6 +875,7 @@ int main(int argc, char** argv) {
   TestMessage();
   TestRecovers();
   TestRefuses();
+  TestShares();
   TestAllocatesNothing();
   TestChoice();
   TestOwn();

@@ -240,6 +240,7 @@ cl::Memory clCreateBuffer(cl::Context c, cl::Bits flags, size_t n, void* from, c
   if (m == nullptr) return m;
   Get(m, 'm')->bytes.assign(n, 0xff);
   Get(m, 'm')->of = c;
+  if ((flags & cl::kCopyHost) != 0) ++calls["weights"];
   if ((flags & cl::kCopyHost) != 0) memcpy(Get(m, 'm')->bytes.data(), from, n);
   return m;
 }
