@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/networks.h"
+
 namespace app {
 namespace {
 
@@ -10,21 +12,15 @@ namespace {
 constexpr float kMean[] = {0.4914f, 0.4822f, 0.4465f};
 constexpr float kDeviation[] = {0.2470f, 0.2435f, 0.2616f};
 
-std::string Error(const char* what, app_model::Status status) {
-  return status == app_model_OK ? "" : std::string(what) + ": " + app_model::Message(status);
-}
-
 }  // namespace
 
 const char* const kClassNames[kClasses] = {"airplane", "automobile", "bird",  "cat",  "deer",
                                            "dog",      "frog",       "horse", "ship", "truck"};
 
-std::string Classifier::Create(int workers) {
-  app_model::Options options = {};
-  options.size = sizeof(options);
-  options.workers = workers;
-  const std::string error = Error("creating the model", model_.Create(&options));
-  return error.empty() ? Error("creating a context", context_.Create(model_)) : error;
+std::string Classifier::Create(const Settings& settings) {
+  without_device_ = false;
+  network_ = settings.backend == Backend::kCpu ? OnCpu() : OnOpenCl(&without_device_);
+  return network_->Create(settings);
 }
 
 void Classifier::AppendInput(const float* rgb, std::vector<float>* input) {
@@ -36,8 +32,7 @@ void Classifier::AppendInput(const float* rgb, std::vector<float>* input) {
 }
 
 std::string Classifier::Run(size_t batch, const float* input, float* logits) {
-  const app_model::Dims dims = {static_cast<int64_t>(batch)};
-  return Error("running the model", context_.Run(dims, input, logits));
+  return network_->Run(batch, input, logits);
 }
 
 std::vector<float> Softmax(const float* logits) {

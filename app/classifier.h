@@ -3,10 +3,9 @@
 #define RULES_DNN_APP_CLASSIFIER_H_
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
-
-#include "app/model.h"
 
 namespace app {
 
@@ -16,10 +15,32 @@ constexpr size_t kClasses = 10;
 
 extern const char* const kClassNames[kClasses];
 
+// What runs the network: both are in the program.
+enum class Backend { kCpu, kOpenCl };
+
+struct Settings {
+  Backend backend = Backend::kCpu;
+  int workers = 1;
+  // Of OpenCL: a number or a part of a name, empty for the first GPU or else the first device; and
+  // the folder of compiled kernels, empty for none.
+  std::string device, cache;
+};
+
+// The network, compiled for one backend.
+class Network {
+ public:
+  virtual ~Network() = default;
+  virtual std::string Create(const Settings& settings) = 0;
+  virtual std::string Run(size_t batch, const float* input, float* logits) = 0;
+};
+
 class Classifier {
  public:
   // Returns an empty string, or what is wrong.
-  std::string Create(int workers);
+  std::string Create(const Settings& settings);
+
+  // Whether creation failed because the machine has no OpenCL library or no device.
+  bool without_device() const { return without_device_; }
 
   // Appends the network's input of an image, given as kPixels * 3 floats from 0 to 255.
   static void AppendInput(const float* rgb, std::vector<float>* input);
@@ -28,8 +49,8 @@ class Classifier {
   std::string Run(size_t batch, const float* input, float* logits);
 
  private:
-  app_model::Model model_;
-  app_model::Context context_;
+  std::unique_ptr<Network> network_;
+  bool without_device_ = false;
 };
 
 // What logits mean as probabilities.

@@ -17,12 +17,18 @@ constexpr int kShown = 5;
 
 int Usage(const char* program) {
   std::fprintf(stderr,
-               "usage: %s [--workers N] PICTURE.png...\n"
-               "       %s --sheet PICTURES.png --labels LABELS.json --logits LOGITS.npy\n"
-               "          [--batch 1,7,50] [--workers N] [--tolerance 1e-4]\n"
+               "usage: %s [OPTIONS] PICTURE.png...\n"
+               "       %s [OPTIONS] --sheet PICTURES.png --labels LABELS.json --logits LOGITS.npy\n"
+               "          [--batch 1,7,50] [--tolerance 1e-4] [--without-device fail|pass]\n"
                "The first form prints the five likeliest classes of each picture, with their\n"
                "probabilities. The second compares the network's answers for many pictures, one\n"
-               "a row of 32 * 32 pixels, with those of another engine.\n",
+               "a row of 32 * 32 pixels, with those of another engine; --without-device=pass says\n"
+               "that there is nothing to compare on a machine without OpenCL.\n"
+               "options:\n"
+               "  --backend cpu|opencl  what runs the network: the processor, or an OpenCL device\n"
+               "  --device DEVICE       of OpenCL: its number, or a part of its name\n"
+               "  --cache FOLDER        where kernels are kept that OpenCL's driver compiled\n"
+               "  --workers N           threads of the processor\n",
                program, program);
   return 2;
 }
@@ -49,8 +55,17 @@ std::vector<int> Numbers(const char* text) {
 
 struct Arguments {
   app::SheetOptions sheet;
+  bool pass_without_device = false;
   std::vector<std::string> pictures;
 };
+
+// Sets one of two values.
+template <class T>
+std::string Either(const std::string& option, const std::string& value, const char* first,
+                   const char* second, T if_first, T if_second, T* out) {
+  *out = value == first ? if_first : if_second;
+  return value == first || value == second ? "" : option + " wants " + first + " or " + second;
+}
 
 // Returns an empty string, or what is wrong with an argument.
 std::string SetOption(const std::string& name, const char* value, Arguments* out) {
@@ -68,7 +83,16 @@ std::string SetOption(const std::string& name, const char* value, Arguments* out
     if (numbers.empty()) return "--batch wants numbers from 1, separated by commas";
   } else if (name == "--workers") {
     if (numbers.size() != 1) return "--workers wants a number from 1";
-    o.workers = numbers[0];
+    o.settings.workers = numbers[0];
+  } else if (name == "--backend") {
+    return Either(name, value, "cpu", "opencl", app::Backend::kCpu, app::Backend::kOpenCl,
+                  &o.settings.backend);
+  } else if (name == "--without-device") {
+    return Either(name, value, "fail", "pass", false, true, &out->pass_without_device);
+  } else if (name == "--device") {
+    o.settings.device = value;
+  } else if (name == "--cache") {
+    o.settings.cache = value;
   } else if (name == "--tolerance") {
     o.tolerance = std::strtod(value, &end);
     if (end == value || *end != '\0' || !(o.tolerance >= 0)) return "--tolerance wants a number";
@@ -128,11 +152,13 @@ int main(int argc, char** argv) {
     return Usage(argv[0]);
   }
   if (sheet) {
-    error = app::CheckSheet(arguments.sheet);
-    return error.empty() ? 0 : Fail(error);
+    bool without_device = false;
+    error = app::CheckSheet(arguments.sheet, &without_device);
+    const int failed = error.empty() ? 0 : Fail(error);
+    return without_device && arguments.pass_without_device ? 0 : failed;
   }
   app::Classifier classifier;
-  error = classifier.Create(arguments.sheet.workers);
+  error = classifier.Create(arguments.sheet.settings);
   if (!error.empty()) return Fail(error);
   int status = 0;
   for (const std::string& picture : arguments.pictures) {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdio>
 
-#include "app/classifier.h"
 #include "app/image.h"
 #include "runtime/serve/json.h"
 #include "runtime/serve/npy.h"
@@ -107,13 +106,14 @@ std::string CheckBatch(const Sheet& sheet, size_t batch, double tolerance, Class
 
 }  // namespace
 
-std::string CheckSheet(const SheetOptions& options) {
+std::string CheckSheet(const SheetOptions& options, bool* without_device) {
   Sheet sheet;
   std::string error = ReadImages(options.sheet, &sheet);
   if (error.empty()) error = ReadLabels(options.labels, &sheet);
   if (error.empty()) error = ReadReference(options.logits, &sheet);
   Classifier classifier;
-  if (error.empty()) error = classifier.Create(options.workers);
+  if (error.empty()) error = classifier.Create(options.settings);
+  *without_device = classifier.without_device();
   for (const int batch : options.batches) {
     if (!error.empty()) break;
     error = CheckBatch(sheet, static_cast<size_t>(batch), options.tolerance, &classifier);

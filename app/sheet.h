@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "app/classifier.h"
+
 namespace app {
 
 struct SheetOptions {
@@ -12,13 +14,14 @@ struct SheetOptions {
   std::string labels;  // JSON: a list of class numbers
   std::string logits;  // .npy: the logits that another engine gave, float32
   std::vector<int> batches = {1};
-  int workers = 1;
+  Settings settings;
   double tolerance = 1e-4;  // largest allowed difference of two logits
 };
 
 // Classifies all images in batches of each size, prints accuracy and largest error. Returns an
-// empty string, or in what the answers differ from the reference.
-std::string CheckSheet(const SheetOptions& options);
+// empty string, or in what the answers differ from the reference. *without_device: the backend's
+// device is not there.
+std::string CheckSheet(const SheetOptions& options, bool* without_device);
 
 }  // namespace app
 

@@ -19,14 +19,6 @@ void Release(const Options* o, void* memory, size_t bytes) {
   if (memory != nullptr) o->release(o->allocator_user, memory, bytes);
 }
 
-void ReleasePieces(Runtime* rt) {
-  while (rt->pieces != nullptr) {
-    Piece* const piece = rt->pieces;
-    rt->pieces = piece->next;
-    Release(rt->options, piece, piece->bytes);
-  }
-}
-
 void ReleaseMemory(Context* c) {
   Release(c->runtime.options, c->ctx.arena, c->memory_bytes);
   c->ctx.arena = nullptr;
@@ -58,7 +50,30 @@ Status TakeMemory(Context* c, const Description* d, const int64_t* sym) {
   return Status::kOk;
 }
 
-// Checks the symbols and readies memory, unless the last run had the same ones.
+// Notes the caller's buffers, and checks them.
+Status TakePointers(Context* c, const void* const* in, void* const* out) {
+  const Description* const d = c->model->description;
+  if (in == nullptr && d->input_count > 0) return Status::kNullArgument;
+  if (out == nullptr && d->output_count > 0) return Status::kNullArgument;
+  for (int32_t i = 0; i < d->input_count; ++i) {
+    c->buffers[i] = {nullptr, 0, const_cast<void*>(in[i])};
+  }
+  for (int32_t i = 0; i < d->output_count; ++i) {
+    c->buffers[d->input_count + i] = {nullptr, 0, out[i]};
+  }
+  return CheckBuffers(c);
+}
+
+}  // namespace
+
+void ReleasePieces(Runtime* rt) {
+  while (rt->pieces != nullptr) {
+    Piece* const piece = rt->pieces;
+    rt->pieces = piece->next;
+    Release(rt->options, piece, piece->bytes);
+  }
+}
+
 Status Prepare(Context* c, const int64_t* sym) {
   const Description* const d = c->model->description;
   c->role = "";
@@ -88,50 +103,6 @@ Status Prepare(Context* c, const int64_t* sym) {
   return Status::kOk;
 }
 
-Status CheckBuffer(const void* buffer, int64_t bytes, const TensorInfo& t) {
-  if (buffer == nullptr) return bytes == 0 ? Status::kOk : Status::kNullArgument;
-  const uintptr_t alignment = static_cast<uintptr_t>(t.element_bytes);
-  return reinterpret_cast<uintptr_t>(buffer) % alignment == 0 ? Status::kOk : Status::kMisaligned;
-}
-
-bool Overlap(const void* a, int64_t a_bytes, const void* b, int64_t b_bytes) {
-  const uintptr_t x = reinterpret_cast<uintptr_t>(a), y = reinterpret_cast<uintptr_t>(b);
-  if (a_bytes == 0 || b_bytes == 0) return false;
-  return x < y ? y - x < static_cast<uintptr_t>(a_bytes) : x - y < static_cast<uintptr_t>(b_bytes);
-}
-
-// Notes which buffer a status is about.
-Status Blame(Context* c, const char* role, const TensorInfo& t, Status status) {
-  c->role = role;
-  c->refused = t.name;
-  return status;
-}
-
-Status CheckBuffers(Context* c, const void* const* in, void* const* out) {
-  const Description* const d = c->model->description;
-  if (in == nullptr && d->input_count > 0) return Status::kNullArgument;
-  if (out == nullptr && d->output_count > 0) return Status::kNullArgument;
-  const int64_t* const in_bytes = c->buffer_bytes;
-  const int64_t* const out_bytes = in_bytes + d->input_count;
-  for (int32_t i = 0; i < d->input_count; ++i) {
-    const Status status = CheckBuffer(in[i], in_bytes[i], d->inputs[i]);
-    if (status != Status::kOk) return Blame(c, "input ", d->inputs[i], status);
-  }
-  for (int32_t i = 0; i < d->output_count; ++i) {
-    Status status = CheckBuffer(out[i], out_bytes[i], d->outputs[i]);
-    for (int32_t k = 0; k < d->input_count && status == Status::kOk; ++k) {
-      if (Overlap(out[i], out_bytes[i], in[k], in_bytes[k])) status = Status::kOverlap;
-    }
-    for (int32_t k = 0; k < i && status == Status::kOk; ++k) {
-      if (Overlap(out[i], out_bytes[i], out[k], out_bytes[k])) status = Status::kOverlap;
-    }
-    if (status != Status::kOk) return Blame(c, "output ", d->outputs[i], status);
-  }
-  return Status::kOk;
-}
-
-}  // namespace
-
 Status ContextCreate(Model* model, Context** context) {
   if (context == nullptr) return Status::kNullArgument;
   *context = nullptr;
@@ -141,8 +112,10 @@ Status ContextCreate(Model* model, Context** context) {
   const int threads = o->parallel_for != nullptr ? 0 : o->workers - 1;
   const size_t numbers = static_cast<size_t>(d->symbol_count) +
                          static_cast<size_t>(d->input_count) + static_cast<size_t>(d->output_count);
+  const size_t buffers = numbers - static_cast<size_t>(d->symbol_count);
   const size_t head = RoundUp(sizeof(Context)), middle = RoundUp(numbers * sizeof(int64_t));
-  const size_t bytes = head + middle + static_cast<size_t>(threads) * sizeof(Thread);
+  const size_t end = RoundUp(buffers * (sizeof(Buffer) + sizeof(void*)));
+  const size_t bytes = head + middle + end + static_cast<size_t>(threads) * sizeof(Thread);
   uint8_t* const memory = static_cast<uint8_t*>(Take(o, bytes));
   if (memory == nullptr) return Status::kOutOfMemory;
   memset(memory, 0, bytes);
@@ -152,13 +125,15 @@ Status ContextCreate(Model* model, Context** context) {
   c->runtime.options = o;
   c->sym = reinterpret_cast<int64_t*>(memory + head);
   c->buffer_bytes = c->sym + d->symbol_count;
+  c->buffers = reinterpret_cast<Buffer*>(memory + head + middle);
+  c->pointers = reinterpret_cast<void**>(c->buffers + buffers);
   c->ctx.weights = model->weights;
   c->ctx.sym = c->sym;
   c->ctx.rt = &c->runtime;
   c->ctx.bad_index = &c->bad_index;
   c->ctx.refused = &c->refused;
   c->ctx.variant = model->variant;
-  Thread* const pool_threads = reinterpret_cast<Thread*>(memory + head + middle);
+  Thread* const pool_threads = reinterpret_cast<Thread*>(memory + head + middle + end);
   const Status status = PoolStart(&c->runtime.pool, pool_threads, threads + 1);
   if (status != Status::kOk) {
     Release(o, memory, bytes);
@@ -181,6 +156,7 @@ void ContextDestroy(Context* c) {
   if (c == nullptr) return;
   PoolStop(&c->runtime.pool);
   ReleaseMemory(c);
+  Release(c->runtime.options, c->staged, c->staged_bytes);
   if (c->ctx.device != nullptr) c->ctx.device->backend->context_destroy(c->ctx.device);
   Model* const model = c->model;
   Release(&model->options, c, c->bytes);
@@ -195,7 +171,7 @@ Status Reserve(Context* context, const int64_t* sym) {
 Status Run(Context* c, const int64_t* sym, const void* const* in, void* const* out) {
   if (c == nullptr) return Status::kNullArgument;
   Status status = Prepare(c, sym);
-  if (status == Status::kOk) status = CheckBuffers(c, in, out);
+  if (status == Status::kOk) status = TakePointers(c, in, out);
   c->status = status;
   if (status != Status::kOk) return status;
   c->ctx.in = in;
@@ -268,6 +244,12 @@ void Share(const Ctx* c, TaskFn fn, int64_t tasks) {
 void Observe(Context* context, Observer observer, void* user) {
   context->runtime.observer = observer;
   context->runtime.observer_user = user;
+}
+
+Status ObserveLaunches(Context* c, const LaunchObserver* observer) {
+  if (c == nullptr) return Status::kNullArgument;
+  if (c->ctx.device == nullptr) return Status::kOk;  // nothing is launched
+  return c->ctx.device->backend->observe(c->ctx.device, observer);
 }
 
 void Parallel(const Ctx* c, int32_t block, TaskFn fn, int64_t tasks) {

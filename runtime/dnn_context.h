@@ -45,10 +45,24 @@ struct Context {
   const char* refused;    // the node or buffer that status is about; null: none
   int64_t* sym;           // values of the last run; computed ones once it has succeeded
   int64_t* buffer_bytes;  // inputs, then outputs, for these symbols
-  size_t memory_bytes;    // of arena and scratch together
-  bool ready;             // the symbols are checked and memory is there
-  bool ran;               // the last run succeeded: computed symbols have values
+  Buffer* buffers;        // of the run in progress: inputs, then outputs
+  void** pointers;        // what of them lies in the processor's memory, of runs that are started
+  void* staged;           // copies there of what lies in the device's
+  size_t staged_bytes;
+  size_t memory_bytes;  // of arena and scratch together
+  bool ready;           // the symbols are checked and memory is there
+  bool ran;             // the last run succeeded: computed symbols have values
 };
+
+// Checks the symbols and readies memory, unless the last run had the same ones.
+Status Prepare(Context* c, const int64_t* sym);
+
+// Gives back what a run allocated.
+void ReleasePieces(Runtime* rt);
+
+// Checks the buffers of the run in progress; notes which one a status is about.
+Status CheckBuffers(Context* c);
+Status Blame(Context* c, int32_t buffer, Status status);
 
 }  // namespace v1
 }  // namespace rules_dnn

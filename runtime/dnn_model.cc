@@ -87,6 +87,8 @@ Status ModelCreate(const Description* description, const Options* options, Model
   return Status::kOk;
 }
 
+DeviceModel* DeviceOf(const Model* model) { return model == nullptr ? nullptr : model->device; }
+
 void ModelRetain(Model* model) { __atomic_add_fetch(&model->references, 1, __ATOMIC_RELAXED); }
 
 void ModelDestroy(Model* model) {

@@ -68,6 +68,7 @@ struct VariantInfo {
 };
 
 struct DeviceInfo;
+struct DeviceModel;
 
 // The most symbols that a model may have.
 constexpr int kMaxSymbols = 256;
@@ -208,6 +209,31 @@ Status Reserve(Context* context, const int64_t* sym);
 // Runs the model: in and out have a pointer for each input and output.
 Status Run(Context* context, const int64_t* sym, const void* const* in, void* const* out);
 
+// Where an input or output lies of a run that is started: in memory of the device, from a byte on,
+// or where that is null in the processor's.
+struct Buffer {
+  void* memory;  // a cl_mem of OpenCL, a buffer of the context that the options brought
+  size_t offset;
+  void* host;
+};
+
+// What of the device's driver a run waits for, cl_events of OpenCL, and what tells of its end.
+struct Events {
+  int32_t wait_count;
+  void* const* wait;
+  void** done;  // becomes the caller's cl_event; null: none is made
+};
+
+// Starts a run of a model that runs on a device: in and out have a Buffer for each input and
+// output. It returns when the device has all that there is to do, or, where outputs lie in the
+// processor's memory, when these are written. A value that the device refuses is told by Wait or by
+// the next Run. events may be null.
+Status Start(Context* context, const int64_t* sym, const Buffer* in, const Buffer* out,
+             const Events* events);
+
+// Waits for all that was started; the status of what failed.
+Status Wait(Context* context);
+
 // Why the context's last run or reservation failed, as a sentence for people that names the node,
 // the buffer or the symbol. Writes and returns as ExplainDims does: 0 where it did not fail.
 size_t ExplainRun(const Context* context, char* text, size_t capacity);
@@ -218,6 +244,23 @@ using Observer = void (*)(void* user, const Ctx* c, int32_t block, bool done);
 
 // Has the context's runs observed; a null observer ends that.
 void Observe(Context* context, Observer observer, void* user);
+
+// Looks at what runs start on a device.
+struct LaunchObserver {
+  // At each launch of a block's kernel; c->sym are the symbols' values by then. May be null.
+  void (*launched)(void* user, const Ctx* c, int32_t block);
+  // How long the kernel took by the driver's clocks, in milliseconds; told when a run has ended.
+  // Null: no clocks.
+  void (*took)(void* user, int32_t block, double ms);
+  void* user;
+};
+
+// Has what the context's runs launch observed; a null observer ends that. The observer stays the
+// caller's.
+Status ObserveLaunches(Context* context, const LaunchObserver* observer);
+
+// What the model has of its device, for the functions of its backend; null without one.
+DeviceModel* DeviceOf(const Model* model);
 
 // The dimensions that an output had in the last successful run.
 Status ResultShape(const Context* context, const TensorInfo* output, int64_t* shape);

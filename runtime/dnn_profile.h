@@ -14,11 +14,12 @@ inline namespace v1 {
 // A block by its number in the program. Sizes are of one call, for the symbols' values then;
 // negative where not known.
 struct BlockInfo {
-  const char* name;    // the network's nodes
-  const char* kernel;  // how it is computed
-  Size flops;          // of the network's expressions
-  Size products;       // that micro-kernels add up; 0 for other kernels
-  Size bytes;          // of operands and results, each once
+  const char* name;     // the network's nodes
+  const char* kernel;   // how it is computed
+  Size flops;           // of the network's expressions
+  Size products;        // that micro-kernels add up; 0 for other kernels
+  Size bytes;           // of operands and results, each once
+  bool device = false;  // runs there
 };
 
 // What the machine can do at most, as code that was compiled as the kernels are.
@@ -31,6 +32,15 @@ struct Probe {
 };
 constexpr size_t kProbeBytes = 4096;
 
+// What a device can do at most, by the driver's clocks.
+struct DevicePeaks {
+  char name[128];
+  double gflops;    // products and sums of floats in registers
+  double read_gbs;  // of memory
+  double copy_gbs;  // bytes read and bytes written
+  char error[512];  // what went wrong; empty: nothing
+};
+
 struct Profile {
   const char* chip;
   int32_t block_count;
@@ -40,6 +50,9 @@ struct Profile {
 
   // In the first variant's profile those of all, by their numbers; null in others.
   const void* (*const* variants)(void) = nullptr;
+
+  // Measures the device for about so many seconds; null without one.
+  void (*device_peaks)(DeviceModel* model, double seconds, DevicePeaks* peaks) = nullptr;
 };
 
 // The value of a block's size, negative where it is not known or leaves 64 bits.

@@ -55,6 +55,7 @@ enum class Status : int32_t {
   kDeviceResources = 24,    // the device has not the resources for a kernel
   kDeviceLost = 25,         // the device was lost in a run
   kDeviceFailed = 26,       // the driver failed otherwise
+  kForeign = 27,            // memory or an event that is not of the model's context of the device
 };
 
 struct Runtime;  // a context's threads and allocator

@@ -32,9 +32,10 @@ constexpr const char* kStatusMessages[] = {
     "the device has not the resources that a kernel needs",
     "the device was lost; destroy the model and create it again",
     "the device's driver failed",
+    "memory or an event is not of the OpenCL context that the model runs in",
 };
 constexpr int32_t kCount = sizeof(kStatusMessages) / sizeof(kStatusMessages[0]);
-static_assert(kCount == static_cast<int32_t>(Status::kDeviceFailed) + 1, "a message each");
+static_assert(kCount == static_cast<int32_t>(Status::kForeign) + 1, "a message each");
 
 }  // namespace
 

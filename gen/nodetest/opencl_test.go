@@ -55,6 +55,10 @@ func TestCompiledOnDevice(t *testing.T) {
 			require.NoError(t, err)
 			b := chooseCases(t, s, chip, v.symbolic, nil, v.always, func(*Case) bool { return true }, device)
 			atLeast(t, leastCompiled/v.always, len(b.programs))
+			if *only == "." { // the suite of the processor is the same
+				alone := chooseCases(t, s, chip, v.symbolic, nil, 1, func(*Case) bool { return true })
+				require.Len(t, b.programs, len(alone.programs))
+			}
 			launched, launches := 0, 0
 			for _, p := range b.programs {
 				n := len(p.Program.Launches())

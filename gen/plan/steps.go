@@ -139,6 +139,25 @@ func (s Step) call() (*Call, layout.Space) {
 	return s.Call, layout.Host
 }
 
+// HostUses reports of each input and output whether steps of the host read or write it, other than by transfers.
+func (p *Program) HostUses() (inputs, outputs []bool) {
+	inputs, outputs = make([]bool, len(p.Inputs)), make([]bool, len(p.Outputs))
+	walk(p.Steps, func(s Step) {
+		if s.Launch != nil || s.Transfer != nil {
+			return
+		}
+		for _, v := range s.values() {
+			switch at := p.Places[v]; at.Region {
+			case Input:
+				inputs[at.N] = true
+			case Output:
+				outputs[at.N] = true
+			}
+		}
+	})
+	return inputs, outputs
+}
+
 // Walk calls f for each step of the program, then for the steps in it.
 func (p *Program) Walk(f func(Step)) { walk(p.Steps, f) }
 

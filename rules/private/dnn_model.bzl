@@ -51,7 +51,8 @@ def dnn_model(
       target: a platform() to build for, one of @rules_dnn//platforms or of one's own. Default: the platform
         of what links the model. With a target the library holds its runtime, too, and is linked without Bazel.
       backend: what computes: "cpu", or "opencl": an OpenCL device of the machine that runs the model, and the processor where a block can run
-        there only, or is estimated to take less. create() opens the machine's OpenCL library; its options choose the device.
+        there only, or is estimated to take less. create() opens the machine's OpenCL library; its options choose the device. Inputs and outputs
+        may lie in the application's OpenCL memory (PREFIX_start). variants, tuning and NAME.tune are of processors, and refused.
       device: facts of the devices that backend = "opencl" makes kernels for, a JSON file as those of @rules_dnn//platforms/devices.
         Default: opencl_buffers.json there, which is of no device in particular.
       pruning: a dnn_pruning, by which weights are pruned first, without training. The output group pruning holds

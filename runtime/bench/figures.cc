@@ -48,11 +48,18 @@ double Report::BlocksMs() const {
   return sum;
 }
 
+double Report::DeviceMs() const {
+  double sum = 0;
+  for (const Block& b : blocks) sum += b.device ? b.times.median : 0;
+  return sum;
+}
+
 Block Report::Whole() const {
   Block all;
   all.name = model;
   all.times = times;
   all.peak_flops = peak_flops;
+  all.device = device.there();
   for (const Block& b : blocks) {
     all.calls += b.calls;
     AddKnown(b.flops, &all.flops);
@@ -69,14 +76,16 @@ Rates Report::Of(const Block& b) const {
   if (!(seconds > 0)) return r;
   if (b.flops >= 0) r.gflops = b.flops / seconds / 1e9;
   if (b.bytes >= 0) r.gbs = b.bytes / seconds / 1e9;
-  if (machine.gbs() > 0 && r.gbs >= 0) r.of_bandwidth = r.gbs / machine.gbs();
-  if (!(machine.gflops > 0) || !(b.peak_flops > 0)) return r;
+  const double most_gbs = b.device ? device.gbs() : machine.gbs();
+  const double most_gflops = b.device ? device.gflops : machine.gflops;
+  if (most_gbs > 0 && r.gbs >= 0) r.of_bandwidth = r.gbs / most_gbs;
+  if (!(most_gflops > 0) || !(b.peak_flops > 0)) return r;
   if (b.flops >= 0) r.of_peak = b.flops / b.peak_flops;
   if (b.products > 0) r.of_fma_peak = 2 * b.products / b.peak_flops;
-  if (b.flops >= 0 && b.bytes > 0 && machine.gbs() > 0) {
+  if (b.flops >= 0 && b.bytes > 0 && most_gbs > 0) {
     r.intensity = b.flops / b.bytes;
-    r.memory_bound = r.intensity * machine.gbs() < machine.gflops;
-    r.limit = r.memory_bound ? r.intensity * machine.gbs() : machine.gflops;
+    r.memory_bound = r.intensity * most_gbs < most_gflops;
+    r.limit = r.memory_bound ? r.intensity * most_gbs : most_gflops;
     if (r.limit > 0) r.of_limit = r.memory_bound ? r.gflops / r.limit : r.of_peak;
   }
   return r;

@@ -35,10 +35,20 @@ struct Machine {
   double gbs() const { return read_gbs > copy_gbs ? read_gbs : copy_gbs; }
 };
 
+// What the model's device can do at most, by the clocks of its driver.
+struct Device {
+  std::string name;  // empty: the model has none
+  double gflops = 0, read_gbs = 0, copy_gbs = 0;
+
+  bool there() const { return !name.empty(); }
+  double gbs() const { return read_gbs > copy_gbs ? read_gbs : copy_gbs; }
+};
+
 // A block in a run. Counts are sums over its calls in a run, negative where not known.
 struct Block {
   std::string name, kernel;
   int32_t number = -1;  // in the program, as in the manifest
+  bool device = false;  // it runs there, and its times are the driver's
   int64_t calls = 0;
   double flops = 0, products = 0, bytes = 0;
   Times times;
@@ -81,9 +91,11 @@ struct Report {
   double least_mflop = 0;  // text and page show blocks of as many operations
   std::vector<Block> blocks;
   Machine machine;
+  Device device;
   int64_t arena_bytes = 0, weights_bytes = 0, peak_bytes = 0;
 
   double BlocksMs() const;  // sum of the blocks' medians
+  double DeviceMs() const;  // of those on the device
   Block Whole() const;      // all blocks together, with the times of plain runs
   Rates Of(const Block&) const;
   bool Shows(const Block&) const;  // as least_mflop says

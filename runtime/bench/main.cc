@@ -29,8 +29,8 @@ bool ReadLine(std::string* line) {
   return !line->empty();
 }
 
-int Serve(const Description& d, const std::string& weights, const std::string& variant) {
-  rules_dnn::serve::Server server(&d, weights, variant);
+int Serve(const Description& d, const std::string& weights, const rules_dnn::bench::Options& o) {
+  rules_dnn::serve::Server server(&d, weights, o.variant, o.device);
   for (std::string line; ReadLine(&line);) {
     const std::string answer = server.Answer(line) + "\n";
     if (std::fwrite(answer.data(), 1, answer.size(), stdout) != answer.size()) return 1;
@@ -80,7 +80,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::string weights = FindWeights(d, argv[0], o.weights);
-  if (o.serve) return Serve(d, weights, o.variant);
+  if (o.serve) return Serve(d, weights, o);
   rules_dnn::bench::Report report;
   error = rules_dnn::bench::RunBenchmark(
       d, *static_cast<const rules_dnn::Profile*>(dnn_served_profile()), o, weights, &report);

@@ -75,6 +75,12 @@ std::string ReadVariant(const std::string& text, Options* o) {
   return "";
 }
 
+std::string ReadName(const std::string& text, std::string* name) {
+  if (text.empty()) return "want a name or a number";
+  *name = text;
+  return "";
+}
+
 std::string ReadPath(const std::string& text, std::string* path) {
   if (text.empty()) return "want a file, or - for standard output";
   *path = text;
@@ -95,6 +101,13 @@ constexpr Flag kFlags[] = {
      "the chip whose kernels run, of those that the model has them for (the last that this "
      "processor runs, or $DNN_VARIANT)",
      ReadVariant},
+    {"platform", "OPENCL-PLATFORM", "of a model on OpenCL: a number, or a part of the name (any)",
+     [](const std::string& t, Options* o) { return ReadName(t, &o->device.platform); }},
+    {"device", "OPENCL-DEVICE",
+     "of a model on OpenCL: a number, or a part of the name (the first GPU, or else the first)",
+     [](const std::string& t, Options* o) { return ReadName(t, &o->device.device); }},
+    {"cache", "FOLDER", "of a model on OpenCL: where compiled kernels are kept (nowhere)",
+     [](const std::string& t, Options* o) { return ReadName(t, &o->device.cache); }},
     {"warmup", "N", "runs that are not measured (3)",
      [](const std::string& t, Options* o) { return Whole(t, 0, 1e6, &o->warmup); }},
     {"runs", "N", "runs that are measured at least (10)",
@@ -142,6 +155,12 @@ std::string CheckVariant(const std::string& name, const Description& d) {
 std::string CheckNames(const Options& o, const Description& d) {
   const std::string wrong = CheckVariant(o.variant, d);
   if (!wrong.empty()) return wrong;
+  const bool asks =
+      !o.device.platform.empty() || !o.device.device.empty() || !o.device.cache.empty();
+  if (asks && d.device == nullptr) {
+    return "--platform, --device and --cache are of models on OpenCL: this one runs on the "
+           "processor alone";
+  }
   for (const auto& dim : o.dims) {
     bool known = false;
     for (int32_t i = 0; i < d.given_count; ++i) known = known || dim.first == d.symbols[i].name;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/dnn_model.h"
+#include "runtime/serve/session.h"
 
 namespace rules_dnn::bench {
 
@@ -15,6 +16,7 @@ struct Options {
   bool serve = false, help = false;
   std::string weights;
   std::string variant;
+  serve::DeviceChoice device;
   int threads = 1;
   int warmup = 3;
   int runs = 10;

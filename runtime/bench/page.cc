@@ -123,6 +123,7 @@ function summary() {
   const facts = [
     ["time of a run", "median " + brief(t.median) + " ms; least " + brief(t.least) + ", 25 % below " + brief(t.p25) + ", 75 % " + brief(t.p75) + ", 95 % " + brief(t.p95) + ", 99 % " + brief(t.p99) + ", most " + brief(t.most) + "; " + t.runs + " runs after " + report.warmup],
     ["network", brief(w.flops / 1e9) + " GFLOP, " + brief(w.gflops) + " GFLOP/s, " + percent(w.of_peak) + " of the peak" + (w.of_fma_peak === null ? "" : "; by micro-kernels " + percent(w.of_fma_peak))],
+    ...(report.device ? [["device", report.device.name + ": " + brief(report.device.gflops) + " GFLOP/s; memory " + brief(report.device.read_gbs) + " GB/s read, " + brief(report.device.copy_gbs) + " GB/s copied; its kernels " + brief(report.device.kernels_ms) + " ms"]] : []),
     ["machine", brief(m.gflops) + " GFLOP/s in vectors of " + m.vector_bytes + " bytes, " + brief(m.gflops_least) + " to " + brief(m.gflops_most) + " between runs; memory " + brief(m.read_gbs) + " GB/s read, " + brief(m.copy_gbs) + " GB/s copied (" + brief(m.buffer_bytes / 1e6) + " MB)"],
     ["memory", "arena " + brief(report.arena_bytes / 1e6) + " MB, weights " + brief(report.weights_bytes / 1e6) + " MB, process " + brief(report.peak_bytes / 1e6) + " MB"],
     ["blocks", blocks.length + ", " + brief(report.blocks_ms) + " ms together, of " + brief(report.observed_ms.median) + " ms with a clock around each"],
@@ -141,7 +142,7 @@ function powers(a, b) {
 }
 
 function roofline() {
-  const m = report.machine, dots = blocks.filter((b) => b.gflops > 0 && b.intensity > 0);
+  const m = report.device || report.machine, dots = blocks.filter((b) => b.gflops > 0 && b.intensity > 0);
   byId("roofline").textContent = "";
   const width = room("roofline"), height = Math.max(300, Math.min(480, width * 0.8)), left = 64, right = 16, top = 22, bottom = 44;
   const knee = m.gbs > 0 ? m.gflops / m.gbs : 1;

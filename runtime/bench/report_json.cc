@@ -57,6 +57,7 @@ std::string BlockJson(const Report& r, const Block& b) {
       .Add("name", QuoteJson(b.name))
       .Add("kernel", QuoteJson(b.kernel))
       .Known("block", b.number)
+      .Add("device", b.device ? "true" : "false")
       .Add("calls", std::to_string(b.calls))
       .Add("ms", TimesJson(b.times))
       .Known("share", x.share)
@@ -87,6 +88,19 @@ std::string MachineJson(const Machine& m) {
       .Add("gbs", Number(m.gbs()))
       .Add("buffer_bytes", std::to_string(m.buffer_bytes))
       .Add("cache_bytes", std::to_string(m.cache_bytes))
+      .Text();
+}
+
+std::string DeviceJson(const Report& r) {
+  const Device& d = r.device;
+  if (!d.there()) return "null";
+  return Object(" ")
+      .Add("name", QuoteJson(d.name))
+      .Add("gflops", Number(d.gflops))
+      .Add("read_gbs", Number(d.read_gbs))
+      .Add("copy_gbs", Number(d.copy_gbs))
+      .Add("gbs", Number(d.gbs()))
+      .Add("kernels_ms", Number(r.DeviceMs()))
       .Text();
 }
 
@@ -121,6 +135,7 @@ std::string JsonReport(const Report& r) {
              .Add("observed_ms", TimesJson(r.observed))
              .Add("blocks_ms", Number(r.BlocksMs()))
              .Add("machine", MachineJson(r.machine))
+             .Add("device", DeviceJson(r))
              .Add("arena_bytes", std::to_string(r.arena_bytes))
              .Add("weights_bytes", std::to_string(r.weights_bytes))
              .Add("peak_bytes", std::to_string(r.peak_bytes))

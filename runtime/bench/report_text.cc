@@ -59,6 +59,14 @@ std::string Summary(const Report& r) {
       "runs; memory of %.4g MB read at %.4g GB/s, copied at %.4g GB/s\n",
       r.machine.gflops, r.machine.vector_bytes, r.machine.gflops_least, r.machine.gflops_most,
       static_cast<double>(r.machine.buffer_bytes) / 1e6, r.machine.read_gbs, r.machine.copy_gbs);
+  const Device& d = r.device;
+  if (d.there()) {
+    out += "device   " + Printable(d.name) +
+           Format(
+               ": %.4g GFLOP/s in products and sums, memory read at %.4g GB/s, copied at %.4g "
+               "GB/s; its kernels %.4g ms by the driver's clocks\n",
+               d.gflops, d.read_gbs, d.copy_gbs, r.DeviceMs());
+  }
   out += Format("network  %.4g GFLOP, %.4g GFLOP/s", all.flops / 1e9, rates.gflops);
   if (rates.of_peak >= 0) out += Format(", %.1f %% of the peak", rates.of_peak * 100);
   if (rates.of_fma_peak >= 0) {
@@ -113,7 +121,7 @@ std::string TextReport(const Report& r, bool longest_first, int top) {
             : x.memory_bound ? "    mem"
                              : "    FMA") +
            " " + Percent(x.of_limit) + "  " + Printable(b.name) + " (" + Printable(b.kernel) +
-           ")\n";
+           (b.device ? ", on the device" : "") + ")\n";
   }
   return out + FmaLine(r) +
          "\nms: median over runs. MFLOP, MB: what the network asks for, operands and results once. "
@@ -122,7 +130,8 @@ std::string TextReport(const Report& r, bool longest_first, int top) {
          "that; Winograd computes less than the network asks for. mem %: "
          "GB/s over the machine's memory; caches "
          "may give more than 100.\nroof %: GFLOP/s over what the limit, memory or FMA, allows at "
-         "this FLOP/B.\n";
+         "this FLOP/B.\n" +
+         (r.device.there() ? "Blocks on the device are beside its own peaks.\n" : "");
 }
 
 }  // namespace rules_dnn::bench

@@ -30,8 +30,13 @@ struct Observation {
       blocks[i].number = static_cast<int32_t>(i);
       blocks[i].name = p->blocks[i].name;
       blocks[i].kernel = p->blocks[i].kernel;
+      blocks[i].device = p->blocks[i].device;
     }
+    times = {nullptr, Took, this};
+    counts = {Launched, nullptr, this};
   }
+  Observation(const Observation&) = delete;
+  Observation& operator=(const Observation&) = delete;
 
   static void Time(void* self, const Ctx*, int32_t block, bool done) {
     Observation* const o = static_cast<Observation*>(self);
@@ -54,6 +59,12 @@ struct Observation {
     Add(BlockSize(o->p, info.bytes, c->sym), &b.bytes);
   }
 
+  // Of launches: kernels take their time on the device.
+  static void Took(void* self, int32_t block, double ms) {
+    static_cast<Observation*>(self)->ms[static_cast<size_t>(block)] += ms;
+  }
+  static void Launched(void* self, const Ctx* c, int32_t block) { Count(self, c, block, true); }
+
   // What is not known once is not known.
   static void Add(int64_t more, double* sum) {
     *sum = more < 0 || *sum < 0 ? -1 : *sum + static_cast<double>(more);
@@ -63,6 +74,7 @@ struct Observation {
   Clock::time_point start;
   std::vector<double> ms;
   std::vector<Block> blocks;
+  LaunchObserver times, counts;
 };
 
 // The machine's peak as it is now: measured again where that was long ago, which takes a tenth of
@@ -128,18 +140,36 @@ std::string TimeRuns(serve::Session* session, const Options& o, PeakNow* now, Ob
     error = plain.Run(session, now);
     std::fill(seen->ms.begin(), seen->ms.end(), 0.0);
     session->Observe(Observation::Time, seen);
+    if (error.empty()) error = session->ObserveLaunches(&seen->times);
     if (error.empty()) error = observed.Run(session, now);
     session->Observe(nullptr, nullptr);
+    const std::string ended = session->ObserveLaunches(nullptr);
+    if (error.empty()) error = ended;
     for (size_t i = 0; i < blocks.size(); ++i) blocks[i].push_back(seen->ms[i]);
   }
-  report->peak_flops = PeakFlops(plain.ms, plain.gflops);
+  const double there = report->device.gflops;
+  report->peak_flops =
+      report->device.there() ? Median(plain.ms) * there * 1e6 : PeakFlops(plain.ms, plain.gflops);
   report->times = Summarise(std::move(plain.ms));
   report->observed = Summarise(std::move(observed.ms));
   for (size_t i = 0; error.empty() && i < blocks.size(); ++i) {
-    seen->blocks[i].peak_flops = PeakFlops(blocks[i], observed.gflops);
+    seen->blocks[i].peak_flops = seen->blocks[i].device ? Median(blocks[i]) * there * 1e6
+                                                        : PeakFlops(blocks[i], observed.gflops);
     seen->blocks[i].times = Summarise(std::move(blocks[i]));
   }
   return error;
+}
+
+std::string MeasureDevice(const Profile& profile, DeviceModel* model, double seconds,
+                          Device* device) {
+  DevicePeaks peaks;
+  profile.device_peaks(model, seconds, &peaks);
+  if (peaks.error[0] != 0) return std::string("measuring the device: ") + peaks.error;
+  device->name = peaks.name[0] == 0 ? "a device without a name" : peaks.name;
+  device->gflops = peaks.gflops;
+  device->read_gbs = peaks.read_gbs;
+  device->copy_gbs = peaks.copy_gbs;
+  return "";
 }
 
 int64_t PeakBytes() {
@@ -164,7 +194,7 @@ std::string RunBenchmark(const Description& d, const Profile& profiles, const Op
   const std::vector<int64_t> symbols = SymbolValues(d, o);
   std::vector<serve::Array> inputs;
   std::string error = MakeInputs(d, o, symbols, &inputs);
-  if (error.empty()) error = session.Load(o.threads, weights, o.variant);
+  if (error.empty()) error = session.Load(o.threads, weights, o.variant, o.device);
   if (error.empty()) error = session.SetInputs(std::move(inputs), symbols);
   if (!error.empty()) return error;
   report->model = d.name;
@@ -180,8 +210,11 @@ std::string RunBenchmark(const Description& d, const Profile& profiles, const Op
   }
   Observation seen(profile);
   session.Observe(Observation::Count, &seen);
+  error = session.ObserveLaunches(&seen.counts);
+  if (!error.empty()) return error;
   error = session.Run();
   session.Observe(nullptr, nullptr);
+  session.ObserveLaunches(nullptr);
   if (!error.empty()) {
     return error + "; give values that the model allows: --input=NAME=FILE.npy, or --integers=N";
   }
@@ -191,6 +224,9 @@ std::string RunBenchmark(const Description& d, const Profile& profiles, const Op
   Machine* const machine = &report->machine;
   machine->vector_bytes = profile.probe.vector_bytes;
   MeasureMemory(profile.probe, o.threads, o.probe_seconds / 2, o.probe_bytes, machine);
+  if (profile.device_peaks != nullptr && session.device() != nullptr) {
+    error = MeasureDevice(profile, session.device(), o.probe_seconds, &report->device);
+  }
   for (int i = 0; i < o.warmup && error.empty(); ++i) error = session.Run();
   const Peak peak(profile.probe, o.threads);
   PeakNow now(peak, o.probe_seconds > 0);

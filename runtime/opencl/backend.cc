@@ -107,13 +107,16 @@ void ContextDestroy(DeviceContext* context) {
   ContextState* const c = State(context);
   Stop(c);
   const Options& o = c->shared->options;
+  if (c->timed != nullptr) o.release(o.allocator_user, c->timed, kMostTimed * sizeof(Timed));
   o.release(o.allocator_user, c, c->size);
 }
 
 }  // namespace
 
 const Backend kBackend = {
-    ModelCreate, ModelDestroy, ContextCreate, ContextDestroy, Prepare, Launch, Write, Read, Finish,
+    ModelCreate, ModelDestroy, ContextCreate, ContextDestroy, Prepare,        Launch,
+    Write,       Read,         Finish,        CheckShared,    CopyIn,         CopyOut,
+    Fetch,       Store,        WaitFor,       Mark,           ObserveContext,
 };
 
 }  // namespace opencl

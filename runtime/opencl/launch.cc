@@ -7,7 +7,6 @@
 namespace rules_dnn {
 inline namespace v1 {
 namespace opencl {
-namespace {
 
 Memory Of(const ContextState* c, DeviceKind kind) {
   switch (kind) {
@@ -22,6 +21,13 @@ Memory Of(const ContextState* c, DeviceKind kind) {
       return c->arena.memory;
   }
 }
+
+Status Refuse(ContextState* c, const char* function, Int code) {
+  Words words(c->text, sizeof(c->text));
+  return Failed(&words, function, code);
+}
+
+namespace {
 
 // Sets the arguments of a kernel: memory and where in it, images, values.
 class Setter {
@@ -53,11 +59,6 @@ class Setter {
   Uint next_ = 0;
 };
 
-Status Refuse(ContextState* c, const char* function, Int code) {
-  Words words(c->text, sizeof(c->text));
-  return Failed(&words, function, code);
-}
-
 // Finds the first block that refused a value, and clears the flags for the next run.
 Status ReadFlags(ContextState* c, const char** refused) {
   const DeviceInfo& info = *c->shared->info;
@@ -80,8 +81,8 @@ Status ReadFlags(ContextState* c, const char** refused) {
 
 }  // namespace
 
-Status Launch(DeviceContext* context, int32_t kernel, const DeviceArg* args, int32_t count,
-              const int64_t* global, const int64_t* local) {
+Status Launch(DeviceContext* context, int32_t block, int32_t kernel, const DeviceArg* args,
+              int32_t count, const int64_t* global, const int64_t* local) {
   ContextState* const c = State(context);
   size_t items[kDeviceDims], group[kDeviceDims];
   for (int i = 0; i < kDeviceDims; ++i) {
@@ -95,10 +96,18 @@ Status Launch(DeviceContext* context, int32_t kernel, const DeviceArg* args, int
     if (code != kSuccess) return Refuse(c, "clSetKernelArg", code);
     c->flagged = c->flagged || args[i].kind == DeviceKind::kFlag;
   }
-  const Int code = c->shared->api.EnqueueNDRangeKernel(c->queue, c->kernels[kernel], kDeviceDims,
-                                                       nullptr, items, group, 0, nullptr, nullptr);
+  if (c->timed_count == kMostTimed) {
+    const Status status = TellTimes(c);
+    if (status != Status::kOk) return status;
+  }
+  Event event = nullptr;
+  const bool clocks = c->queue == c->clocked;
+  const Int code =
+      c->shared->api.EnqueueNDRangeKernel(c->queue, c->kernels[kernel], kDeviceDims, nullptr, items,
+                                          group, 0, nullptr, clocks ? &event : nullptr);
   if (code != kSuccess) return Refuse(c, "clEnqueueNDRangeKernel", code);
   c->pending = true;
+  if (clocks) c->timed[c->timed_count++] = {event, block};
   return Status::kOk;
 }
 
@@ -135,6 +144,10 @@ Status Finish(DeviceContext* context, Status status, const char** refused) {
     const Int code = c->shared->api.Finish(c->queue);
     if (code != kSuccess) ended = Refuse(c, "clFinish", code);
     c->pending = false;
+  }
+  if (c->timed_count > 0) {
+    const Status told = TellTimes(c);
+    if (ended == Status::kOk) ended = told;
   }
   if (status >= Status::kNoOpenCl || ended == Status::kOk) return status;
   return ended;

@@ -38,6 +38,8 @@ struct ImageDesc {
 
 // Numbers of the specification.
 constexpr Int kSuccess = 0;
+constexpr Int kInvalidContext = -34, kInvalidMemory = -38, kInvalidWaitList = -57,
+              kInvalidEvent = -58;
 constexpr Bits kAllDevices = 0xffffffff;
 constexpr Bits kGpus = 4;
 constexpr Uint kPlatformVersion = 0x0901, kPlatformName = 0x0902;
@@ -46,19 +48,23 @@ constexpr Uint kDriverVersion = 0x102d, kDevicePlatform = 0x1031;
 constexpr Uint kDeviceAvailable = 0x1027, kDeviceCompiler = 0x1028;
 constexpr Uint kContextDevices = 0x1081;
 constexpr Uint kQueueContext = 0x1090, kQueueDevice = 0x1091, kQueueProperties = 0x1093;
-constexpr Bits kOutOfOrder = 1;
+constexpr Bits kOutOfOrder = 1, kProfiling = 2;
+constexpr Uint kEventStart = 0x1282, kEventEnd = 0x1283;
 constexpr Uint kBinarySizes = 0x1165, kBinaries = 0x1166;
 constexpr Uint kDeviceImages = 0x1016, kDeviceMaxGroup = 0x1004, kDeviceSingleConfig = 0x101b;
+constexpr Uint kDeviceMaxAlloc = 0x1010, kDeviceUnits = 0x1002;
 constexpr Uint kDeviceImageWidth = 0x1011, kDeviceImageHeight = 0x1012;
 constexpr Bits kCorrectDivide = 1 << 7;
 constexpr Uint kBuildLog = 0x1183;
+constexpr Uint kMemoryType = 0x1100, kMemorySize = 0x1102, kMemoryContext = 0x1106;
+constexpr Uint kBuffer = 0x10f0;
 constexpr Bits kReadWrite = 1, kCopyHost = 32;
 constexpr Uint kRgba = 0x10b5, kFloat = 0x10de, kImage2D = 0x10f1;
 
 using Notify = void (*)(const char*, const void*, size_t, void*);
 using Built = void (*)(Program, void*);
 
-// The functions, each with its result and parameters; events and callbacks are not used.
+// The functions, each with its result and parameters; callbacks are not used.
 #define RULES_DNN_OPENCL_FUNCTIONS(F)                                                              \
   F(GetPlatformIDs, Int, (Uint, Platform*, Uint*))                                                 \
   F(GetPlatformInfo, Int, (Platform, Uint, size_t, void*, size_t*))                                \
@@ -84,17 +90,25 @@ using Built = void (*)(Program, void*);
   F(ReleaseKernel, Int, (Kernel))                                                                  \
   F(CreateBuffer, Memory, (Context, Bits, size_t, void*, Int*))                                    \
   F(CreateImage, Memory, (Context, Bits, const ImageFormat*, const ImageDesc*, void*, Int*))       \
+  F(GetMemObjectInfo, Int, (Memory, Uint, size_t, void*, size_t*))                                 \
   F(ReleaseMemObject, Int, (Memory))                                                               \
+  F(GetEventProfilingInfo, Int, (Event, Uint, size_t, void*, size_t*))                             \
+  F(ReleaseEvent, Int, (Event))                                                                    \
   F(EnqueueReadBuffer, Int,                                                                        \
     (Queue, Memory, Uint, size_t, size_t, void*, Uint, const Event*, Event*))                      \
   F(EnqueueWriteBuffer, Int,                                                                       \
     (Queue, Memory, Uint, size_t, size_t, const void*, Uint, const Event*, Event*))                \
+  F(EnqueueCopyBuffer, Int,                                                                        \
+    (Queue, Memory, Memory, size_t, size_t, size_t, Uint, const Event*, Event*))                   \
+  F(EnqueueBarrierWithWaitList, Int, (Queue, Uint, const Event*, Event*))                          \
+  F(EnqueueMarkerWithWaitList, Int, (Queue, Uint, const Event*, Event*))                           \
   F(EnqueueReadImage, Int,                                                                         \
     (Queue, Memory, Uint, const size_t*, const size_t*, size_t, size_t, void*, Uint, const Event*, \
      Event*))                                                                                      \
   F(EnqueueNDRangeKernel, Int,                                                                     \
     (Queue, Kernel, Uint, const size_t*, const size_t*, const size_t*, Uint, const Event*,         \
      Event*))                                                                                      \
+  F(Flush, Int, (Queue))                                                                           \
   F(Finish, Int, (Queue))
 
 struct Api {

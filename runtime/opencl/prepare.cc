@@ -79,14 +79,15 @@ Status Start(ContextState* c, Words* words) {
   if (c->started) return Status::kOk;
   const SharedState& m = *c->shared;
   Int code = kSuccess;
-  if (c->queue == nullptr && m.queue != nullptr) {
+  if (c->plain == nullptr && m.queue != nullptr) {
     code = m.api.RetainCommandQueue(m.queue);
     if (code != kSuccess) return Failed(words, "clRetainCommandQueue", code);
-    c->queue = m.queue;
-  } else if (c->queue == nullptr) {
-    c->queue = m.api.CreateCommandQueue(m.context, m.device, 0, &code);
-    if (c->queue == nullptr) return Failed(words, "clCreateCommandQueue", code);
+    c->plain = m.queue;
+  } else if (c->plain == nullptr) {
+    c->plain = m.api.CreateCommandQueue(m.context, m.device, 0, &code);
+    if (c->plain == nullptr) return Failed(words, "clCreateCommandQueue", code);
   }
+  if (c->queue == nullptr) c->queue = c->plain;
   for (int32_t i = 0; i < m.info->kernel_count; ++i) {
     if (c->kernels[i] != nullptr) continue;
     c->kernels[i] = m.api.CreateKernel(m.program, m.info->kernels[i], &code);
@@ -104,6 +105,7 @@ Status Start(ContextState* c, Words* words) {
 void Stop(ContextState* c) {
   const SharedState& m = *c->shared;
   if (c->queue != nullptr) m.api.Finish(c->queue);
+  for (int32_t i = 0; i < c->timed_count; ++i) m.api.ReleaseEvent(c->timed[i].event);
   Release(m.api, &c->arena.memory);
   Release(m.api, &c->scratch.memory);
   Release(m.api, &c->flags.memory);
@@ -111,7 +113,8 @@ void Stop(ContextState* c) {
   for (int32_t i = 0; i < m.info->kernel_count; ++i) {
     if (c->kernels[i] != nullptr) m.api.ReleaseKernel(c->kernels[i]);
   }
-  if (c->queue != nullptr) m.api.ReleaseCommandQueue(c->queue);
+  if (c->plain != nullptr) m.api.ReleaseCommandQueue(c->plain);
+  if (c->clocked != nullptr) m.api.ReleaseCommandQueue(c->clocked);
 }
 
 Status Prepare(DeviceContext* context, const Description* d, const int64_t* sym) {

@@ -23,6 +23,13 @@ struct SharedState {
   Memory weights;
 };
 
+// A kernel that was started while clocks are on.
+struct Timed {
+  Event event;
+  int32_t block;
+};
+constexpr int32_t kMostTimed = 256;  // events that are kept before they are read
+
 // Memory of the device that grows.
 struct Room {
   Memory memory;
@@ -37,7 +44,10 @@ struct Picture {
 struct ContextState : DeviceContext {
   SharedState* shared;
   size_t size;  // of all in the host's memory
-  Queue queue;
+  Queue queue;  // that runs use: one of the next two
+  Queue plain, clocked;
+  Timed* timed;  // kMostTimed; null: nobody asked for clocks yet
+  int32_t timed_count;
   Room arena, scratch, flags;
   Kernel* kernels;
   Picture* pictures;
@@ -61,11 +71,32 @@ void Stop(ContextState* c);
 Status Prepare(DeviceContext* context, const Description* d, const int64_t* sym);
 
 // What runs do; see Backend.
-Status Launch(DeviceContext* context, int32_t kernel, const DeviceArg* args, int32_t count,
-              const int64_t* global, const int64_t* local);
+Status Launch(DeviceContext* context, int32_t block, int32_t kernel, const DeviceArg* args,
+              int32_t count, const int64_t* global, const int64_t* local);
 Status Write(DeviceContext* context, DeviceArg to, const void* from, int64_t bytes);
 Status Read(DeviceContext* context, void* to, DeviceArg from, int64_t bytes);
 Status Finish(DeviceContext* context, Status status, const char** refused);
+
+// Turns clocks on or off; see Backend.
+Status ObserveContext(DeviceContext* context, const LaunchObserver* observer);
+
+// Waits for the kernels whose events are kept, tells what they took and lets the events go.
+Status TellTimes(ContextState* c);
+
+// The buffer that arguments of a kind lie in.
+Memory Of(const ContextState* c, DeviceKind kind);
+
+// The status of a function's code, with the words kept for who asks.
+Status Refuse(ContextState* c, const char* function, Int code);
+
+// What is done with the application's memory and events; see Backend.
+Status CheckShared(DeviceContext* context, const Buffer& buffer, int64_t bytes);
+Status CopyIn(DeviceContext* context, DeviceArg to, const Buffer& from, int64_t at, int64_t bytes);
+Status CopyOut(DeviceContext* context, const Buffer& to, int64_t at, DeviceArg from, int64_t bytes);
+Status Fetch(DeviceContext* context, void* to, const Buffer& from, int64_t bytes);
+Status Store(DeviceContext* context, const Buffer& to, const void* from, int64_t bytes);
+Status WaitFor(DeviceContext* context, int32_t count, void* const* events);
+Status Mark(DeviceContext* context, void** event);
 
 }  // namespace opencl
 }  // namespace v1

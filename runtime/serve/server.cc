@@ -58,7 +58,7 @@ std::string Server::Load(const Json& request, std::string* answer) {
     return "threads must be a whole number from 1 to 1024";
   }
   const Clock::time_point start = Clock::now();
-  const std::string error = session_.Load(static_cast<int>(threads), weights_, variant_);
+  const std::string error = session_.Load(static_cast<int>(threads), weights_, variant_, device_);
   if (!error.empty()) return error;
   *answer = "\"ok\":true,\"version\":" + QuoteJson(session_.description().generator) +
             ",\"load_s\":" + Number(SecondsSince(start));

@@ -18,10 +18,12 @@ namespace rules_dnn::serve {
 class Server {
  public:
   // Weights is a path and variant the name of a chip; both may be empty (Session::Load).
-  Server(const Description* description, std::string weights, std::string variant = "")
+  Server(const Description* description, std::string weights, std::string variant = "",
+         DeviceChoice device = {})
       : session_(description),
         weights_(static_cast<std::string&&>(weights)),
-        variant_(static_cast<std::string&&>(variant)) {}
+        variant_(static_cast<std::string&&>(variant)),
+        device_(static_cast<DeviceChoice&&>(device)) {}
 
   // The answer to a request, both without their line ends.
   std::string Answer(const std::string& request);
@@ -36,6 +38,7 @@ class Server {
 
   Session session_;
   std::string weights_, variant_;
+  DeviceChoice device_;
 };
 
 }  // namespace rules_dnn::serve

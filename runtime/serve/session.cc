@@ -45,12 +45,21 @@ void Session::Unload() {
   ran_ = false;
 }
 
-std::string Session::Load(int workers, const std::string& weights, const std::string& variant) {
+std::string Session::Load(int workers, const std::string& weights, const std::string& variant,
+                          const DeviceChoice& choice) {
   Unload();
-  Options options = {};
-  options.size = sizeof(options);
-  options.variant = variant.empty() ? nullptr : variant.c_str();
+  const auto given = [](const std::string& s) { return s.empty() ? nullptr : s.c_str(); };
+  char message[4096] = "";  // the driver's words
+  DeviceOptions all = {};
+  Options& options = all.host;
+  options.size = d_->device == nullptr ? sizeof(options) : sizeof(all);
+  options.variant = given(variant);
   options.workers = workers;
+  all.platform = given(choice.platform);
+  all.device = given(choice.device);
+  all.cache = given(choice.cache);
+  all.message = message;
+  all.message_bytes = sizeof(message);
   if (!weights.empty()) {
     if (!ReadFile(weights.c_str(), &weights_)) return weights + ": the file cannot be read";
     options.weights = weights_.data();
@@ -60,7 +69,22 @@ std::string Session::Load(int workers, const std::string& weights, const std::st
   Status status = ModelCreate(d_, &options, &model_);
   if (status == Status::kOk) status = ContextCreate(model_, &context_);
   if (status != Status::kOk) Unload();
-  return Error(weights.empty() ? "loading" : ("loading " + weights).c_str(), status);
+  const std::string error =
+      Error(weights.empty() ? "loading" : ("loading " + weights).c_str(), status);
+  return error.empty() || message[0] == 0 ? error : error + ": " + message;
+}
+
+std::string Session::Why(const char* what, Status status) const {
+  if (status == Status::kOk) return "";
+  std::string text(ExplainRun(context_, nullptr, 0), ' ');
+  if (text.empty()) return Error(what, status);
+  ExplainRun(context_, &text[0], text.size() + 1);
+  return std::string(what) + ": " + text;
+}
+
+std::string Session::ObserveLaunches(const LaunchObserver* observer) {
+  const Status status = rules_dnn::ObserveLaunches(context_, observer);
+  return Error("keeping times of the device", status);
 }
 
 // A dimension that is scale * symbol + offset gives the symbol; others are checked afterwards.
@@ -139,7 +163,10 @@ std::string Session::TakeInputs(std::vector<Array> inputs) {
   }
   if (error.empty()) {
     const Status status = Reserve(context_, symbols_.data());
-    if (status != Status::kOk) error = "preparing: " + DimsError(d_, symbols_.data(), status);
+    if (status >= Status::kNoOpenCl) error = Why("preparing", status);
+    if (status != Status::kOk && error.empty()) {
+      error = "preparing: " + DimsError(d_, symbols_.data(), status);
+    }
   }
   if (!error.empty()) {
     symbols_.clear();
@@ -164,7 +191,7 @@ std::string Session::Run() {
   if (out_.size() != static_cast<size_t>(d_->output_count)) return "there are no inputs";
   const Status status = rules_dnn::Run(context_, symbols_.data(), in_.data(), out_.data());
   ran_ = status == Status::kOk;
-  return Error("running", status);
+  return Why("running", status);
 }
 
 std::string Session::GetOutput(int32_t output, std::vector<int64_t>* shape,

@@ -10,6 +10,12 @@
 
 namespace rules_dnn::serve {
 
+// The device of a model that runs on one, as the options of its creation say; empty texts are the
+// defaults.
+struct DeviceChoice {
+  std::string platform, device, cache;
+};
+
 // Functions return an empty string, or what is wrong.
 class Session {
  public:
@@ -21,7 +27,8 @@ class Session {
   // Makes model and context anew. weights is the path of the weights file, empty for a model
   // that holds its weights.
   // Variant is the name of the chip whose kernels run, empty for the one that suits the processor.
-  std::string Load(int workers, const std::string& weights, const std::string& variant = "");
+  std::string Load(int workers, const std::string& weights, const std::string& variant = "",
+                   const DeviceChoice& choice = {});
 
   // The number of the chip whose kernels run; 0 where the model has them for one.
   int32_t variant() const { return ModelVariant(model_); }
@@ -38,6 +45,12 @@ class Session {
   // Has the runs of the loaded model observed; see rules_dnn::Observe.
   void Observe(Observer observer, void* user) { rules_dnn::Observe(context_, observer, user); }
 
+  // The same for what runs launch on a device.
+  std::string ObserveLaunches(const LaunchObserver* observer);
+
+  // Null where the model has no device.
+  DeviceModel* device() const { return DeviceOf(model_); }
+
   // The outputs of the last run, in the model's order.
   std::string GetOutput(int32_t output, std::vector<int64_t>* shape, const void** data) const;
 
@@ -49,7 +62,8 @@ class Session {
 
  private:
   void Unload();
-  void Forget();  // inputs and outputs
+  void Forget();                                           // inputs and outputs
+  std::string Why(const char* what, Status status) const;  // of the context's last call
   std::string SolveSymbols(const std::vector<Array>& inputs);
   std::string TakeInputs(std::vector<Array> inputs);
   std::string CheckShape(const TensorInfo& tensor, const Array& array) const;

@@ -19,6 +19,8 @@ const usual = `^(x86_64|x86_64_v3|x86_64_v4|arm64|hexagon_v68|opencl_.*)$`
 type chip struct {
 	*target.Target
 	facts []byte
+	// beside are the facts of a device that runs blocks, too; nil: there is none.
+	beside []byte
 }
 
 // targets are the chips and devices of the repository that --chips wants, in the order of their names.
@@ -34,14 +36,43 @@ func (o *options) targets() ([]*chip, error) {
 			return nil, err
 		}
 		if o.chips.MatchString(t.Name) {
-			out = append(out, &chip{t, f})
+			out = append(out, &chip{Target: t, facts: f})
 		}
 	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("--chips=%s: platforms/chips and platforms/devices have none that is called so; run this command from the repository's root", o.chips)
 	}
+	if o.beside != "" {
+		if out, err = withDevice(out, all, o.beside); err != nil {
+			return nil, err
+		}
+	}
 	slices.SortFunc(out, func(a, b *chip) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
+}
+
+// withDevice are the processors among chips, each with a device beside it, by the names of both.
+func withDevice(chips []*chip, all [][]byte, name string) ([]*chip, error) {
+	for _, f := range all {
+		device, err := target.Parse(f)
+		if err != nil {
+			return nil, err
+		}
+		if device.Name != name || device.Language() != "opencl" {
+			continue
+		}
+		var out []*chip
+		for _, c := range chips {
+			if c.Language() != "cpp" {
+				continue
+			}
+			both := *c.Target
+			both.Name += "+" + name
+			out = append(out, &chip{Target: &both, facts: c.facts, beside: f})
+		}
+		return out, nil
+	}
+	return nil, fmt.Errorf("--beside=%s: platforms/devices has no device that is called so", name)
 }
 
 // facts are those of the repository's chips and devices.

@@ -15,6 +15,7 @@ const (
 	graphFile  = "graph.txt"
 	constsFile = "consts"
 	factsFile  = "chip.json" // of the chip that is compiled for
+	deviceFile = "device.json"
 )
 
 // What a chip's folder holds besides the sources.
@@ -53,9 +54,16 @@ func (o *options) generate(g *graph, c *chip, folder string) error {
 	}
 	// One file of kernels: a kernel more or less leaves the others at their places.
 	out := func(name string) string { return filepath.Join(c.Name, name) }
-	return o.command(folder, "compile", "--graph="+graphFile, "--consts="+constsFile, "--src="+g.name+".onnx", "--chip="+factsFile, "--warnings=none",
+	args := []string{"compile", "--graph=" + graphFile, "--consts=" + constsFile, "--src=" + g.name + ".onnx", "--chip=" + factsFile, "--warnings=none",
 		"--api=net", "--prefix=net", "--namespace=net", "--weights=file", "--shards=1",
-		"--out-header="+out("net.h"), "--out-kernels="+c.Name, "--out-weights="+out(weightsFile), "--out-manifest="+out(manifestFile))
+		"--out-header=" + out("net.h"), "--out-kernels=" + c.Name, "--out-weights=" + out(weightsFile), "--out-manifest=" + out(manifestFile)}
+	if c.beside != nil {
+		if err := os.WriteFile(filepath.Join(folder, deviceFile), c.beside, 0o666); err != nil {
+			return err
+		}
+		args = append(args, "--device="+deviceFile, "--out-device-source="+out("net.cl"))
+	}
+	return o.command(folder, args...)
 }
 
 // command runs dnnc in a folder, so that its messages name files without it.

@@ -24,6 +24,8 @@ examples, for [options]:
   --models FOLDER/graphs.zip --update      write the file: these digests are what later runs are compared with
   --only 'resnet|vgg' --chips 'arm64|opencl'
                                            some graphs, on some chips
+  --chips 'x86_64_v4' --beside opencl_buffers
+                                           for a processor with an OpenCL device beside it
   --keep /tmp/before                       keep all outputs but the weights, of which digests of each constant are kept
   --against /tmp/before                    for lines that changed, what changed since an earlier run with --keep: files, kernels, and
                                            a diff of the first few
@@ -36,6 +38,7 @@ options:
 
 type options struct {
 	models         paths
+	beside         string
 	record         string
 	only, chips    *regexp.Regexp
 	update         bool
@@ -81,6 +84,7 @@ func parse(args []string, help io.Writer) (*options, error) {
 	fs.StringVar(&o.record, "record", "tests/models/digests.txt", "the file of digests")
 	only := fs.String("only", "", "regular expression of the graphs' names; all by default")
 	chips := fs.String("chips", usual, "regular expression of the chips' and devices' names; by default not those of single processors, . for all")
+	fs.StringVar(&o.beside, "beside", "", "a device's name: networks for each processor and this device beside it, which have lines of their own")
 	fs.BoolVar(&o.update, "update", false, "write the file instead of comparing with it")
 	fs.StringVar(&o.keep, "keep", "", "folder that keeps what is generated")
 	fs.StringVar(&o.against, "against", "", "folder that an earlier run kept")

@@ -79,7 +79,7 @@ func TestDeviceSources(t *testing.T) {
 		assert.Contains(t, api, `"`+k[1]+`",`)
 		assert.Contains(t, device, k[1])
 	}
-	for _, want := range []string{"dnn_launch(c, 0, args, ", "dnn_to_device(c, {dnn_kind::kArena, ", "dnn_from_device(c, "} {
+	for _, want := range []string{"dnn_launch(c, 1, 0, args, ", "dnn_input_to_device(c, {dnn_kind::kArena, ", "dnn_from_device(c, reinterpret_cast<uint8_t*>(c->arena + "} {
 		assert.Contains(t, program, want)
 	}
 	assert.Contains(t, program, "const int64_t global[] = {2, 8, 64 * c->sym[0]};", "dimensions change launch sizes")
@@ -87,7 +87,11 @@ func TestDeviceSources(t *testing.T) {
 	var m manifest.Manifest
 	require.NoError(t, json.Unmarshal([]byte(first["net.manifest.json"]), &m))
 	assert.Len(t, m.Device.Blocks, strings.Count(program, "dnn_launch("))
-	assert.Equal(t, strings.Count(program, "dnn_to_device(")+strings.Count(program, "dnn_from_device("), m.Device.Transfers)
+	moves := regexp.MustCompile(`dnn_(to_device|from_device|input_to_device|device_to_output)\(`)
+	assert.Len(t, moves.FindAllString(program, -1), m.Device.Transfers)
+	assert.Contains(t, api, "kHostInputs[] = {0}", "transfers alone touch the input, so that it may lie in the device's memory")
+	assert.Contains(t, api, "kHostOutputs[] = {1}", "the last Gemm runs on the processor")
+	assert.Contains(t, first["net.h"], "app_net_status app_net_start(")
 	for _, b := range m.Device.Blocks {
 		assert.Contains(t, cl, "__kernel void "+b.Kernel+"(")
 		assert.Contains(t, b.Results[0].Place, "device ")

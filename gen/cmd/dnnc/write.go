@@ -76,9 +76,15 @@ func (f *compileFlags) model(p *plan.Program, w cppapi.Weights) *cppapi.Model {
 // profile is what programs that measure the model are told of its blocks.
 func profile(p *plan.Program, t *target.Target) cppapi.Profile {
 	out := cppapi.Profile{Chip: t.Name, VectorBytes: t.VectorBits / 8, VectorRegisters: t.VectorRegisters}
-	for _, c := range p.Calls() {
+	add := func(c *plan.Call, device bool) {
 		w := c.Work()
-		out.Blocks = append(out.Blocks, cppapi.Block{Name: c.Block.Label(), Kernel: c.Kernel.Anchor, FLOPs: w.FLOPs, Products: w.Products, Bytes: w.Bytes})
+		out.Blocks = append(out.Blocks, cppapi.Block{Name: c.Block.Label(), Kernel: c.Kernel.Anchor, FLOPs: w.FLOPs, Products: w.Products, Bytes: w.Bytes, Device: device})
+	}
+	for _, c := range p.Calls() {
+		add(c, false)
+	}
+	for _, l := range p.Launches() { // in the order of their numbers in the host program
+		add(l.Call, true)
 	}
 	return out
 }

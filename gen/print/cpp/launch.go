@@ -54,14 +54,19 @@ func WeightsBytes(p *plan.Program) int64 {
 type devices struct {
 	kernels map[string]int
 	flags   map[*plan.Launch]int
+	blocks  map[*plan.Launch]int // their numbers follow those of the host's blocks
+	// hostInputs and hostOutputs are those that steps of the host read or write themselves: they lie in its memory in every run.
+	hostInputs, hostOutputs []bool
 }
 
 func newDevices(p *plan.Program) *devices {
-	d := &devices{map[string]int{}, map[*plan.Launch]int{}}
+	d := &devices{kernels: map[string]int{}, flags: map[*plan.Launch]int{}, blocks: map[*plan.Launch]int{}}
+	d.hostInputs, d.hostOutputs = p.HostUses()
 	for i, name := range DeviceKernels(p) {
 		d.kernels[name] = i
 	}
-	for _, l := range p.Launches() {
+	for i, l := range p.Launches() {
+		d.blocks[l] = len(p.Calls()) + i
 		if loop.Refuses(l.Kernel.Body) {
 			d.flags[l] = len(d.flags)
 		}
@@ -105,7 +110,7 @@ func (h *host) launch(l *plan.Launch) {
 	h.line("const dnn_arg args[] = {%s};", strings.Join(args, ", "))
 	h.line("const int64_t global[] = {%s};", h.numbers(l.Global))
 	h.line("const int64_t local[] = {%s};", h.numbers(l.Local))
-	h.attempt(fmt.Sprintf("dnn_launch(c, %d, args, %d, global, local)", h.devices.kernels[l.Function], len(args)), l.Block.Label())
+	h.attempt(fmt.Sprintf("dnn_launch(c, %d, %d, args, %d, global, local)", h.devices.blocks[l], h.devices.kernels[l.Function], len(args)), l.Block.Label())
 	h.Indent--
 	h.line("}")
 }
@@ -151,7 +156,7 @@ func (h *host) elements(bytes sym.Expr, size int64) string {
 	return fmt.Sprintf("(%s) / %d", h.number(bytes), size)
 }
 
-// transfer copies bytes to the device or from it.
+// transfer copies bytes to the device or from it. An input or output that transfers alone touch may lie in the device's memory.
 func (h *host) transfer(t *plan.Transfer) {
 	there := func(r plan.Range) string {
 		place := h.p.Places[r.Value]
@@ -166,11 +171,19 @@ func (h *host) transfer(t *plan.Transfer) {
 	}
 	h.line("{")
 	h.Indent++
-	if h.p.Space(t.To.Value) == layout.Device {
-		h.attempt(fmt.Sprintf("dnn_to_device(c, %s, %s, %s)", there(t.To), here(t.From), h.number(t.From.Bytes)), t.From.Value.Name)
-	} else {
-		h.attempt(fmt.Sprintf("dnn_from_device(c, %s, %s, %s)", here(t.To), there(t.From), h.number(t.From.Bytes)), t.From.Value.Name)
+	from, to := h.p.Places[t.From.Value], h.p.Places[t.To.Value]
+	var call string
+	switch {
+	case from.Region == plan.Input && !h.devices.hostInputs[from.N]:
+		call = fmt.Sprintf("dnn_input_to_device(c, %s, %d, %s", there(t.To), from.N, h.number(sym.Add(from.Offset, t.From.At)))
+	case to.Region == plan.Output && !h.devices.hostOutputs[to.N]:
+		call = fmt.Sprintf("dnn_device_to_output(c, %d, %s, %s", to.N, h.number(sym.Add(to.Offset, t.To.At)), there(t.From))
+	case h.p.Space(t.To.Value) == layout.Device:
+		call = fmt.Sprintf("dnn_to_device(c, %s, %s", there(t.To), here(t.From))
+	default:
+		call = fmt.Sprintf("dnn_from_device(c, %s, %s", here(t.To), there(t.From))
 	}
+	h.attempt(fmt.Sprintf("%s, %s)", call, h.number(t.From.Bytes)), t.From.Value.Name)
 	h.Indent--
 	h.line("}")
 }

@@ -22,6 +22,8 @@ type Device struct {
 	WeightsAt, WeightsBytes int64
 	Images                  []Image
 	Flags                   []string // labels of the blocks that may refuse a value
+	// HostInputs and HostOutputs are true where steps of the processor read or write an input or output.
+	HostInputs, HostOutputs []bool
 }
 
 // Image is an image object of a context.
@@ -62,6 +64,12 @@ func (d *deviceView) SourceLines() []string {
 // deviceMembers are those of rules_dnn::DeviceOptions.
 var deviceMembers = []string{"platform", "device", "context", "queue", "cache", "message", "message_bytes"}
 
+// bufferMembers and eventMembers are those of rules_dnn::Buffer and rules_dnn::Events.
+var (
+	bufferMembers = []string{"memory", "offset", "host"}
+	eventMembers  = []string{"wait_count", "wait", "done"}
+)
+
 // deviceStatuses are of models that run on a device.
 var deviceStatuses = []status{
 	{19, "NO_OPENCL", "kNoOpenCl", "no OpenCL library on this machine, or one that lacks functions"},
@@ -72,6 +80,7 @@ var deviceStatuses = []status{
 	{24, "DEVICE_RESOURCES", "kDeviceResources", "the device has not the resources that a kernel needs"},
 	{25, "DEVICE_LOST", "kDeviceLost", "the device was lost; destroy the model and create it again"},
 	{26, "DEVICE_FAILED", "kDeviceFailed", "the device's driver failed otherwise"},
+	{27, "FOREIGN", "kForeign", "memory or an event that is not of the context that the options brought"},
 }
 
 // checkDevice refuses what cannot be printed of a device.
@@ -88,6 +97,9 @@ func (m *Model) checkDevice() error {
 		if err := m.checkExpr(e, len(m.Symbols)); err != nil {
 			return fmt.Errorf("on the device: %w", err)
 		}
+	}
+	if len(d.HostInputs) != len(m.Inputs) || len(d.HostOutputs) != len(m.Outputs) {
+		return fmt.Errorf("the device knows of %d inputs and %d outputs: want %d and %d", len(d.HostInputs), len(d.HostOutputs), len(m.Inputs), len(m.Outputs))
 	}
 	if d.WeightsAt < 0 || d.WeightsBytes < 0 || d.WeightsAt+d.WeightsBytes > m.Weights.Bytes {
 		return fmt.Errorf("the device's constants, %d bytes at %d, are not within the weights of %d bytes", d.WeightsBytes, d.WeightsAt, m.Weights.Bytes)

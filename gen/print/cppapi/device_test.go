@@ -15,7 +15,7 @@ import (
 func onDevice() *Model {
 	m := fake()
 	n, h := sym.Var("batch size"), sym.Var("H")
-	m.Device = &Device{Source: "__kernel void k(void) {}\n// \"quoted\" \\ ??/ */", Kernels: []string{"k_1", "k_2"}, Needs: []string{"cl_khr_fp64"}, IndexBytes: 4, GroupItems: 64,
+	m.Device = &Device{HostInputs: make([]bool, len(m.Inputs)), HostOutputs: make([]bool, len(m.Outputs)), Source: "__kernel void k(void) {}\n// \"quoted\" \\ ??/ */", Kernels: []string{"k_1", "k_2"}, Needs: []string{"cl_khr_fp64"}, IndexBytes: 4, GroupItems: 64,
 		Arena: sym.Mul(n, h), Scratch: sym.Const(128), Workers: 512, WeightsAt: 0, WeightsBytes: 16, Images: []Image{{sym.Scale(n, 2), h}}, Flags: []string{"Gather \"pick\""}}
 	return m
 }
@@ -28,7 +28,7 @@ func TestDevice(t *testing.T) {
 	}
 	variants, nothing := onDevice(), onDevice()
 	variants.Variants = []Variant{{Name: "a", Prefix: "app_fake"}, {Name: "b", Prefix: "app_fake_b"}}
-	nothing.Device = &Device{IndexBytes: 4, Arena: sym.Const(0), Scratch: sym.Const(0), Source: "\n"}
+	nothing.Device = &Device{HostInputs: nothing.Device.HostInputs, HostOutputs: nothing.Device.HostOutputs, IndexBytes: 4, Arena: sym.Const(0), Scratch: sym.Const(0), Source: "\n"}
 	for _, m := range []*Model{onDevice(), variants, nothing} {
 		p := &project{t: t, dir: t.TempDir()}
 		f, err := Print(m)
@@ -37,12 +37,14 @@ func TestDevice(t *testing.T) {
 		p.write(m.InternalName(), f.Internal)
 		p.write(m.SourceName(), f.Source)
 		p.write(m.DeviceName(), f.Device)
-		for _, file := range []string{m.SourceName(), m.DeviceName()} {
+		p.write(m.ProfileName(), f.Profile)
+		for _, file := range []string{m.SourceName(), m.DeviceName(), m.ProfileName()} {
 			p.run("g++", append(append([]string{}, strict...), "-std=c++17", "-fsyntax-only", "-fno-exceptions", "-I"+root, "-I"+p.dir, filepath.Join(p.dir, file))...)
 		}
 		p.write("one.c", "#include \""+m.HeaderName()+"\"\n")
 		p.run("gcc", append(append([]string{}, strict...), "-std=c99", "-fsyntax-only", "-I"+p.dir, filepath.Join(p.dir, "one.c"))...)
 		assert.Contains(t, f.Header, "app_fake_BUILD_FAILED = 22,")
+		assert.Contains(t, f.Profile, "rules_dnn::opencl::MeasurePeaks,")
 	}
 	f, err := Print(fake())
 	require.NoError(t, err)

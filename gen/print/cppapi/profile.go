@@ -20,6 +20,7 @@ type Block struct {
 	// Name is of the network's nodes, Kernel says how they are computed. Both may be any text.
 	Name, Kernel           string
 	FLOPs, Products, Bytes sym.Expr
+	Device                 bool // it runs there
 }
 
 // profileView is what the profile's template sees.
@@ -28,11 +29,15 @@ type profileView struct {
 	Chip                            string
 	VectorBytes, Chains             int
 	Blocks                          []blockView
+	HasDevice                       bool
 	Exprs                           []string
 	Variants                        []string // what the names of all variants' profiles begin with, of the first one's profile
 }
 
-type blockView struct{ Name, Kernel, FLOPs, Products, Bytes string }
+type blockView struct {
+	Name, Kernel, FLOPs, Products, Bytes string
+	Device                               bool
+}
 
 // newProfileView: sizes that need code have it in the profile, since the API's source is linked
 // without. That of the first variant tells of all.
@@ -42,9 +47,9 @@ func newProfileView(m *Model, variant int) *profileView {
 	out := &profileView{Generator: m.Generator, Api: m.Api, P: m.Variants[variant].Prefix, InternalName: m.InternalName(), Chip: p.Chip,
 		VectorBytes: max(p.VectorBytes, 4), Chains: chains(p.VectorRegisters)}
 	for _, b := range p.Blocks {
-		out.Blocks = append(out.Blocks, blockView{b.Name, b.Kernel, v.size(b.FLOPs), v.size(b.Products), v.size(b.Bytes)})
+		out.Blocks = append(out.Blocks, blockView{b.Name, b.Kernel, v.size(b.FLOPs), v.size(b.Products), v.size(b.Bytes), b.Device})
 	}
-	out.Exprs = v.Exprs
+	out.Exprs, out.HasDevice = v.Exprs, m.Device != nil
 	if variant > 0 {
 		return out
 	}

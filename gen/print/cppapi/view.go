@@ -38,6 +38,8 @@ type view struct {
 	Variants      []Variant
 	Device        *deviceView
 	DeviceMembers []string
+	BufferMembers []string
+	EventMembers  []string
 	Exprs         []string // sizes that need code of their own
 	exprIndex     map[string]int
 	model         *Model
@@ -112,7 +114,7 @@ func newView(m *Model) *view {
 	v := &view{
 		Api: m.Api, Generator: m.Generator, P: m.Prefix, Namespace: m.Namespace,
 		Guard: "RULES_DNN_" + m.Prefix + "_H_", Header: m.HeaderName(), InternalName: m.InternalName(),
-		RuntimeVersion: runtimeVersion, Statuses: statusesOf(m), OptionMembers: optionMembers, DeviceMembers: deviceMembers,
+		RuntimeVersion: runtimeVersion, Statuses: statusesOf(m), OptionMembers: optionMembers, DeviceMembers: deviceMembers, BufferMembers: bufferMembers, EventMembers: eventMembers,
 		Embed: m.Weights.Mode == Embed, WeightsBytes: m.Weights.Bytes, Large: m.Weights.Bytes > math.MaxInt32, WeightsText: number(m.Weights.Bytes),
 		Variants: m.Variants, exprIndex: map[string]int{}, model: m,
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -40,7 +41,7 @@ func runs(t *testing.T, folder, bin string, args ...string) string {
 	cmd := exec.Command(bin, args...)
 	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+folder)
 	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	assert.NoError(t, err, "%s", out)
 	return string(out)
 }
 
@@ -64,6 +65,17 @@ func TestBackend(t *testing.T) {
 			args := append(append([]string{}, c.flags...), "-fno-exceptions", "-fno-rtti", "-Wno-missing-field-initializers", "testdata/driver.cc")
 			program(t, c.compiler, bin, append(append(args, backend(t)...), "-pthread", "-ldl")...)
 			assert.Contains(t, runs(t, dir, bin, "all", dir), "all checks passed")
+
+			// Several processes with one folder of compiled kernels.
+			var group sync.WaitGroup
+			for range 3 {
+				group.Add(1)
+				go func() {
+					defer group.Done()
+					assert.Contains(t, runs(t, dir, bin, "share", filepath.Join(dir, "shared")), "shared")
+				}()
+			}
+			group.Wait()
 
 			// A library that is none of OpenCL, and one that cannot be loaded.
 			program(t, c.compiler, filepath.Join(dir, "libOpenCL.so.1"), append(c.flags, "-shared", "-fPIC", "testdata/empty.cc")...)

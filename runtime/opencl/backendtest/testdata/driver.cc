@@ -2,9 +2,12 @@
 // call of it may fail.
 #include <dirent.h>
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <string>
 #include <vector>
@@ -33,6 +36,7 @@ constexpr char kSource[] = "the kernels";
 constexpr const char* kKernels[] = {"add"};
 constexpr const char* kNeeds[] = {"cl_khr_fp64"};
 constexpr const char* kFlags[] = {"Other (unused)", "Add (the node)"};
+constexpr uint8_t kNo[] = {0}, kYes[] = {1};
 constexpr rules_dnn::ImageInfo kImages[] = {{{1, 0, 0, -1}, {0, 3, -1, -1}}};
 constexpr rules_dnn::DeviceInfo kDevice = {&cl::kBackend,
                                            kSource,
@@ -51,7 +55,9 @@ constexpr rules_dnn::DeviceInfo kDevice = {&cl::kBackend,
                                            kImages,
                                            1,
                                            kFlags,
-                                           2};
+                                           2,
+                                           kNo,
+                                           kNo};
 
 struct alignas(64) Weights {
   uint8_t others[64];
@@ -64,21 +70,38 @@ constexpr rules_dnn::TensorInfo kInputs[] = {{"x", "f32", 4, 1, kDims}};
 constexpr rules_dnn::TensorInfo kOutputs[] = {{"y", "f32", 4, 1, kDims}};
 
 // y lies in the arena from byte 128 + 4 * N on, x from 128 on.
-Status Program(const rules_dnn::Ctx* c) {
+Status Compute(const rules_dnn::Ctx* c) {
   const int64_t n = c->sym[0];
-  Status s = dnn_to_device(c, {dnn_kind::kArena, 128}, c->in[0], 4 * n);
-  if (s != Status::kOk) return dnn_refuse(c, s, "x");
   const dnn_arg args[] = {{dnn_kind::kArena, 32 + n},
                           {dnn_kind::kArena, 32},
                           {dnn_kind::kWeights, 0},
                           {dnn_kind::kSymbol, n},
                           {dnn_kind::kFlag, 1}};
   const int64_t global[] = {(n + 63) / 64 * 64, 1, 1}, local[] = {64, 1, 1};
-  s = dnn_launch(c, 0, args, 5, global, local);
-  if (s != Status::kOk) return dnn_refuse(c, s, "Add (the node)");
-  s = dnn_from_device(c, c->out[0], {dnn_kind::kArena, 128 + 4 * n}, 4 * n);
-  if (s != Status::kOk) return dnn_refuse(c, s, "y");
-  return Status::kOk;
+  const Status s = dnn_launch(c, 7, 0, args, 5, global, local);
+  return s == Status::kOk ? s : dnn_refuse(c, s, "Add (the node)");
+}
+
+Status Program(const rules_dnn::Ctx* c) {
+  const int64_t n = c->sym[0];
+  Status s = dnn_input_to_device(c, {dnn_kind::kArena, 128}, 0, 0, 4 * n);
+  if (s != Status::kOk) return dnn_refuse(c, s, "x");
+  s = Compute(c);
+  if (s != Status::kOk) return s;
+  s = dnn_device_to_output(c, 0, 0, {dnn_kind::kArena, 128 + 4 * n}, 4 * n);
+  return s == Status::kOk ? s : dnn_refuse(c, s, "y");
+}
+
+// The processor reads and writes input and output, too.
+Status HostProgram(const rules_dnn::Ctx* c) {
+  const int64_t n = c->sym[0];
+  Status s = dnn_to_device(c, {dnn_kind::kArena, 128}, c->in[0], 4 * n);
+  if (s == Status::kOk) s = Compute(c);
+  if (s == Status::kOk) {
+    s = dnn_from_device(c, c->out[0], {dnn_kind::kArena, 128 + 4 * n}, 4 * n);
+  }
+  for (int64_t i = 0; i < n && s == Status::kOk; ++i) static_cast<float*>(c->out[0])[i] += 0;
+  return s;
 }
 
 const rules_dnn::VariantInfo kVariants[] = {{"any", nullptr, 0}};
@@ -293,6 +316,15 @@ void TestRefuses() {
   Clean();
 }
 
+// Two contexts have the weights and the program of one model.
+void TestShares() {
+  fail("", 0, 0);
+  CHECK(Scenario(Options()) == Status::kOk);
+  CHECK(count("clCreateKernel") == 2 && count("clCreateCommandQueue") == 2);  // each its own
+  CHECK(count("weights") == 1 && count("clBuildProgram") == 1);
+  Clean();
+}
+
 // Nothing is allocated in a run whose dims are known.
 void TestAllocatesNothing() {
   rules_dnn::Model* model = nullptr;
@@ -405,6 +437,302 @@ void TestOwn() {
   Clean();
 }
 
+// What an application has of the first device.
+struct Application {
+  cl::Api api;
+  cl::Context context, other;
+  cl::Queue queue;
+  cl::Memory x, y;
+
+  Application() {
+    const char* error = nullptr;
+    CHECK(cl::Load(&api, &error));
+    cl::Platform platforms[2];
+    cl::Uint n = 0;
+    cl::Device device;
+    api.GetPlatformIDs(2, platforms, &n);
+    api.GetDeviceIDs(platforms[0], cl::kAllDevices, 1, &device, &n);
+    context = api.CreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
+    other = api.CreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
+    queue = api.CreateCommandQueue(context, device, 0, nullptr);
+    x = api.CreateBuffer(context, 1, 64, nullptr, nullptr);
+    y = api.CreateBuffer(context, 1, 128, nullptr, nullptr);
+  }
+  ~Application() {
+    for (const cl::Memory m : {x, y}) api.ReleaseMemObject(m);
+    api.ReleaseCommandQueue(queue);
+    api.ReleaseContext(context);
+    api.ReleaseContext(other);
+  }
+};
+
+using rules_dnn::Buffer;
+using rules_dnn::Events;
+
+// A model and a context of it in the application's OpenCL context.
+struct Session {
+  rules_dnn::Model* model = nullptr;
+  rules_dnn::Context* context = nullptr;
+
+  Session(const Application& a, const rules_dnn::Description* d) {
+    rules_dnn::DeviceOptions o = Options();
+    o.context = a.context;
+    CHECK(rules_dnn::ModelCreate(d, &o.host, &model) == Status::kOk);
+    CHECK(rules_dnn::ContextCreate(model, &context) == Status::kOk);
+  }
+  ~Session() {
+    rules_dnn::ContextDestroy(context);
+    rules_dnn::ModelDestroy(model);
+  }
+
+  Status Start(const Buffer& x, const Buffer& y, const Events* events = nullptr) {
+    const int64_t n = 5;
+    const Status s = rules_dnn::Start(context, &n, &x, &y, events);
+    rules_dnn::ExplainRun(context, words, sizeof(words));
+    return s;
+  }
+
+  Status Wait() {
+    const Status s = rules_dnn::Wait(context);
+    rules_dnn::ExplainRun(context, words, sizeof(words));
+    return s;
+  }
+};
+
+// Five elements at byte 8 of x become five at byte 16 of y.
+void Fill(const Application& a, float first) {
+  const float x[] = {first, 1, 2, 3, 4}, y[32] = {};
+  a.api.EnqueueWriteBuffer(a.queue, a.x, 1, 8, sizeof(x), x, 0, nullptr, nullptr);
+  a.api.EnqueueWriteBuffer(a.queue, a.y, 1, 0, sizeof(y), y, 0, nullptr, nullptr);
+}
+
+void CheckFilled(const Application& a) {
+  float y[32];
+  a.api.EnqueueReadBuffer(a.queue, a.y, 1, 0, sizeof(y), y, 0, nullptr, nullptr);
+  for (int i = 0; i < 32; ++i) {
+    CHECK(y[i] == (i < 4 || i >= 9 ? 0 : static_cast<float>(i - 4 + 6)));
+  }
+}
+
+rules_dnn::Description Hosted(rules_dnn::DeviceInfo* info) {
+  *info = kDevice;
+  info->host_inputs = info->host_outputs = kYes;
+  rules_dnn::Description d = kDescription;
+  d.device = info;
+  d.program = HostProgram;
+  return d;
+}
+
+// Inputs and outputs in the device's memory, and events, where the processor touches them and where
+// it does not.
+void TestStart() {
+  rules_dnn::DeviceInfo info;
+  const rules_dnn::Description hosted = Hosted(&info);
+  for (const rules_dnn::Description* d : {&kDescription, &hosted}) {
+    const bool moves = d == &kDescription;
+    Application a;
+    Session s(a, d);
+    const Buffer x = {a.x, 8, nullptr}, y = {a.y, 16, nullptr};
+    Fill(a, 0);
+    fail("", 0, 0);
+    CHECK(s.Start(x, y) == Status::kOk);
+    CHECK(count("clEnqueueCopyBuffer") == (moves ? 2 : 0));
+    CHECK(count("clEnqueueReadBuffer") == (moves ? 0 : 2));
+    CHECK(count("clFinish") == 0);
+    CheckFilled(a);
+    CHECK(s.Wait() == Status::kOk && s.Wait() == Status::kOk);
+    const int before = alive();
+    const int64_t host = taken;
+    void* done = nullptr;
+    void* mine = nullptr;
+    CHECK(a.api.EnqueueMarkerWithWaitList(a.queue, 0, nullptr,
+                                          reinterpret_cast<cl::Event*>(&mine)) == 0);
+    const Events events = {1, &mine, &done};
+    Fill(a, 0);
+    fail("", 0, 0);
+    CHECK(s.Start(x, y, &events) == Status::kOk && done != nullptr);
+    CHECK(count("clEnqueueBarrierWithWaitList") == 1 && count("clFlush") == 1);
+    CheckFilled(a);
+    a.api.ReleaseEvent(static_cast<cl::Event>(done));
+    a.api.ReleaseEvent(static_cast<cl::Event>(mine));
+    CHECK(alive() == before && taken == host);  // nothing is allocated in a run
+    CHECK(s.Start(x, y, &events) == Status::kForeign && done == nullptr);  // the event is gone
+    // One of both in the processor's memory.
+    std::vector<float> there(5, 1);
+    const Buffer h = {nullptr, 0, there.data()};
+    Fill(a, 0);
+    CHECK(s.Start(x, h) == Status::kOk && there[4] == 4 + 1 + 5);
+    CHECK(s.Start(h, y) == Status::kOk && s.Start(h, h) == Status::kOverlap);
+    CHECK(RunOnce(s.context, 5, 2) == Status::kOk);
+    // A value that the device refuses is told later, once.
+    Fill(a, -1);
+    CHECK(s.Start(x, y) == Status::kOk && s.Start(x, y) == Status::kOk);
+    CHECK(s.Wait() == Status::kBadValue && strstr(words, "Add (the node)") != nullptr);
+    Fill(a, 0);
+    CHECK(s.Start(x, y) == Status::kOk && s.Wait() == Status::kOk);
+    Fill(a, -1);
+    CHECK(s.Start(x, y) == Status::kOk && RunOnce(s.context, 5, 2) == Status::kBadValue);
+    CHECK(RunOnce(s.context, 5, 2) == Status::kOk);
+  }
+  Clean();
+}
+
+// Memory and events that a run cannot take, each with the name of what it is about.
+void TestForeign() {
+  Application a;
+  Session s(a, &kDescription);
+  const cl::Memory foreign = a.api.CreateBuffer(a.other, 1, 64, nullptr, nullptr);
+  cl::ImageDesc desc = {};
+  desc.width = 8;
+  const cl::Memory image = a.api.CreateImage(a.context, 1, nullptr, &desc, nullptr, nullptr);
+  int none = 0;
+  const Buffer x = {a.x, 8, nullptr}, y = {a.y, 16, nullptr};
+  const struct {
+    Buffer x, y;
+    Status status;
+    const char* said;
+  } all[] = {
+      {{foreign, 0, nullptr}, y, Status::kForeign, "input x: "},
+      {x, {foreign, 0, nullptr}, Status::kForeign, "output y: "},
+      {{image, 0, nullptr}, y, Status::kForeign, "no buffer"},
+      {{&none, 0, nullptr}, y, Status::kForeign, "clGetMemObjectInfo: CL_INVALID_MEM_OBJECT (-38)"},
+      {{a.x, 48, nullptr}, y, Status::kBufferSize, "input x: "},
+      {{a.x, 1000, nullptr}, y, Status::kBufferSize, "input x: "},
+      {x, {a.y, 112, nullptr}, Status::kBufferSize, "output y: "},
+      {{a.x, 2, nullptr}, y, Status::kMisaligned, "input x: "},
+      {x, {a.x, 16, nullptr}, Status::kOverlap, "output y: "},
+      {x, {a.x, 28, nullptr}, Status::kOk, ""},
+      {{nullptr, 0, nullptr}, y, Status::kNullArgument, "input x: "},
+  };
+  for (const auto& c : all) {
+    Fill(a, 0);
+    CHECK(s.Start(c.x, c.y) == c.status);
+    CHECK(strstr(words, c.said) != nullptr);
+  }
+  const int64_t n = 5;
+  const Events list = {1, nullptr, nullptr}, negative = {-1, nullptr, nullptr};
+  CHECK(s.Start(x, y, &list) == Status::kNullArgument);
+  CHECK(s.Start(x, y, &negative) == Status::kBadOptions);
+  CHECK(rules_dnn::Start(s.context, &n, nullptr, &y, nullptr) == Status::kNullArgument);
+  CHECK(rules_dnn::Start(nullptr, &n, &x, &y, nullptr) == Status::kNullArgument);
+  CHECK(rules_dnn::Wait(nullptr) == Status::kNullArgument);
+  // A model that has a context of its own can take no memory of the application.
+  rules_dnn::Model* model = nullptr;
+  rules_dnn::Context* own = nullptr;
+  CHECK(Create(Options(), &model) == Status::kOk);
+  CHECK(rules_dnn::ContextCreate(model, &own) == Status::kOk);
+  CHECK(rules_dnn::Start(own, &n, &x, &y, nullptr) == Status::kForeign);
+  rules_dnn::ContextDestroy(own);
+  rules_dnn::ModelDestroy(model);
+  for (const cl::Memory m : {foreign, image}) a.api.ReleaseMemObject(m);
+}
+
+// What an observer of launches saw.
+struct Seen {
+  int launched = 0, took = 0;
+  double ms = 0;
+
+  static void Launched(void* self, const rules_dnn::Ctx* c, int32_t block) {
+    CHECK(block == 7 && c->sym[0] == 5);
+    ++static_cast<Seen*>(self)->launched;
+  }
+  static void Took(void* self, int32_t block, double ms) {
+    CHECK(block == 7);
+    ++static_cast<Seen*>(self)->took;
+    static_cast<Seen*>(self)->ms += ms;
+  }
+};
+
+// Times of kernels, told when runs end, and no clocks without an observer.
+void TestClocks() {
+  Application a;
+  const Buffer x = {a.x, 8, nullptr}, y = {a.y, 16, nullptr};
+  Seen seen;
+  const rules_dnn::LaunchObserver both = {Seen::Launched, Seen::Took, &seen};
+  const rules_dnn::LaunchObserver launches = {Seen::Launched, nullptr, &seen};
+  {
+    Session s(a, &kDescription);
+    Fill(a, 0);
+    CHECK(rules_dnn::ObserveLaunches(s.context, &launches) == Status::kOk);
+    CHECK(RunOnce(s.context, 5, 1) == Status::kOk && seen.launched == 1 && seen.took == 0);
+    CHECK(rules_dnn::ObserveLaunches(s.context, &both) == Status::kOk);
+    CHECK(RunOnce(s.context, 5, 1) == Status::kOk && seen.took == 1 && seen.ms == 2);
+    for (int i = 0; i < 600; ++i) CHECK(s.Start(x, y) == Status::kOk);  // more than events are kept
+    CHECK(seen.took < 601);
+    CHECK(s.Wait() == Status::kOk && seen.launched == 602 && seen.took == 601 && seen.ms == 1202);
+    CHECK(s.Start(x, y) == Status::kOk);
+    CHECK(rules_dnn::ObserveLaunches(s.context, nullptr) == Status::kOk && seen.took == 602);
+    const int before = alive();
+    CHECK(s.Start(x, y) == Status::kOk && RunOnce(s.context, 5, 1) == Status::kOk);
+    CHECK(alive() == before && seen.launched == 603 && seen.took == 602);
+    CHECK(rules_dnn::ObserveLaunches(s.context, &both) == Status::kOk);
+    CHECK(s.Start(x, y) == Status::kOk);  // nobody waits: the events go with the context
+  }
+  for (const char* f : {"clGetEventProfilingInfo", "clEnqueueNDRangeKernel", "clFinish"}) {
+    Session s(a, &kDescription);
+    CHECK(rules_dnn::ObserveLaunches(s.context, &both) == Status::kOk);
+    fail(f, 0, -5);
+    CHECK(RunOnce(s.context, 5, 1) == Status::kDeviceResources && strstr(words, f) != nullptr);
+    fail("", 0, 0);
+    CHECK(RunOnce(s.context, 5, 1) == Status::kOk);
+  }
+  Session s(a, &kDescription);
+  fail("clCreateCommandQueue", 2, -6);  // the one with clocks
+  CHECK(rules_dnn::ObserveLaunches(s.context, &both) == Status::kOutOfMemory);
+  fail("", 0, 0);
+  CHECK(RunOnce(s.context, 5, 1) == Status::kOk);
+  CHECK(rules_dnn::ObserveLaunches(nullptr, &both) == Status::kNullArgument);
+}
+
+// Each call of the driver in a started run fails once.
+void TestStartFails() {
+  rules_dnn::DeviceInfo info;
+  const rules_dnn::Description hosted = Hosted(&info);
+  const Expected all[] = {
+      {"clGetMemObjectInfo", -6, Status::kOutOfMemory},
+      {"clEnqueueCopyBuffer", -5, Status::kDeviceResources},
+      {"clEnqueueCopyBuffer", -36, Status::kDeviceLost},
+      {"clEnqueueBarrierWithWaitList", -5, Status::kDeviceResources},
+      {"clEnqueueBarrierWithWaitList", -34, Status::kForeign},
+      {"clEnqueueMarkerWithWaitList", -5, Status::kDeviceResources},
+      {"clFlush", -36, Status::kDeviceLost},
+      {"clEnqueueReadBuffer", -5, Status::kDeviceResources},
+      {"clEnqueueWriteBuffer", -4, Status::kDeviceMemory},
+  };
+  for (const rules_dnn::Description* d : {&kDescription, &hosted}) {
+    Application a;
+    void* mine = nullptr;
+    a.api.EnqueueMarkerWithWaitList(a.queue, 0, nullptr, reinterpret_cast<cl::Event*>(&mine));
+    const Buffer x = {a.x, 8, nullptr}, y = {a.y, 16, nullptr};
+    for (const Expected& e : all) {
+      for (int n = 1;; ++n) {
+        Session s(a, d);
+        Fill(a, 0);
+        const int64_t five = 5;
+        CHECK(rules_dnn::Reserve(s.context, &five) == Status::kOk);
+        const int before = alive();
+        void* done = nullptr;
+        const Events events = {1, &mine, &done};
+        fail(e.function, n, e.code);
+        Status status = s.Start(x, y, &events);
+        const bool failed = count(e.function) >= n;
+        fail("", 0, 0);
+        if (!failed) {
+          CHECK(status == Status::kOk);
+          a.api.ReleaseEvent(static_cast<cl::Event>(done));
+          break;
+        }
+        CHECK(status == e.status && done == nullptr && alive() == before);
+        CHECK(e.status < Status::kNoOpenCl || strstr(words, e.function) != nullptr);
+        Fill(a, 0);
+        CHECK(s.Start(x, y) == Status::kOk && s.Wait() == Status::kOk);
+      }
+    }
+    a.api.ReleaseEvent(static_cast<cl::Event>(mine));
+  }
+  Clean();
+}
+
 std::vector<std::string> Entries(const std::string& folder) {
   std::vector<std::string> out;
   DIR* const d = opendir(folder.c_str());
@@ -439,6 +767,24 @@ bool FromCache(const rules_dnn::DeviceOptions& o) {
   CHECK(built || count("clCreateProgramWithBinary") == 1);
   Clean();
   return !built;
+}
+
+// A disk that takes some bytes of an entry and no more: the model is there, and no part of an
+// entry.
+void TestFullDisk(const std::string& cache) {
+  rules_dnn::DeviceOptions o = Options();
+  o.cache = cache.c_str();
+  rlimit before;
+  CHECK(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  signal(SIGXFSZ, SIG_IGN);
+  for (const rlim_t room : {rlim_t{0}, rlim_t{10}, rlim_t{81}}) {
+    const rlimit full = {room, before.rlim_max};
+    CHECK(setrlimit(RLIMIT_FSIZE, &full) == 0);
+    const bool cached = FromCache(o);
+    CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
+    CHECK(!cached && Entries(cache).empty());
+  }
+  CHECK(!FromCache(o) && FromCache(o));
 }
 
 void TestCache(const std::string& folder) {
@@ -486,6 +832,22 @@ void TestCache(const std::string& folder) {
   o.cache = "/dev/full/cache";
   CHECK(!FromCache(o));
   CHECK(Entries(cache).size() == 2);
+  TestFullDisk(folder + "/full");
+}
+
+// One of several processes with one folder: whatever the others write or take away, the model is
+// there.
+void Share(const std::string& cache) {
+  rules_dnn::DeviceOptions o = Options();
+  o.cache = cache.c_str();
+  for (int i = 0; i < 300; ++i) {
+    CHECK(Scenario(o) == Status::kOk);
+    for (const std::string& path : Entries(cache)) {
+      if (i % 7 == 0) unlink(path.c_str());
+      if (i % 7 == 3 && path.rfind(".clbin") == path.size() - 6) Put(path, "damaged");
+    }
+  }
+  Clean();
 }
 
 }  // namespace
@@ -504,13 +866,25 @@ int main(int argc, char** argv) {
   count = reinterpret_cast<decltype(count)>(dlsym(fake, "fake_calls"));
   alive = reinterpret_cast<decltype(alive)>(dlsym(fake, "fake_alive"));
   CHECK(fail != nullptr && count != nullptr && alive != nullptr);
+  if (strcmp(argv[1], "share") == 0) {
+    Share(argv[2]);
+    puts("shared");
+    return 0;
+  }
   TestFailures();
   TestMessage();
   TestRecovers();
   TestRefuses();
+  TestShares();
   TestAllocatesNothing();
   TestChoice();
   TestOwn();
+  TestStart();
+  TestForeign();
+  Clean();
+  TestStartFails();
+  TestClocks();
+  Clean();
   TestCache(argv[2]);
   puts("all checks passed");
   return 0;

@@ -21,7 +21,8 @@ struct Object {
   int references;
   std::vector<uint8_t> bytes;
   std::vector<std::vector<uint8_t>> args;
-  void* of = nullptr;  // a queue's context
+  void* of = nullptr;  // a queue's context, or a memory's
+  bool image = false, clocks = false;
   bool built = false;
 };
 
@@ -155,10 +156,11 @@ cl::Int clRetainContext(cl::Context c) {
   return code;
 }
 cl::Int clReleaseContext(cl::Context c) { return Drop(c, 'c'); }
-cl::Queue clCreateCommandQueue(cl::Context c, cl::Device, cl::Bits, cl::Int* code) {
+cl::Queue clCreateCommandQueue(cl::Context c, cl::Device, cl::Bits bits, cl::Int* code) {
   Get(c, 'c');
   cl::Queue q = Make<cl::Queue>('q', Call("clCreateCommandQueue"), code);
   if (q != nullptr) Get(q, 'q')->of = c;
+  if (q != nullptr) Get(q, 'q')->clocks = (bits & cl::kProfiling) != 0;
   return q;
 }
 cl::Int clGetCommandQueueInfo(cl::Queue q, cl::Uint what, size_t n, void* to, size_t* size) {
@@ -237,13 +239,28 @@ cl::Memory clCreateBuffer(cl::Context c, cl::Bits flags, size_t n, void* from, c
   cl::Memory m = Make<cl::Memory>('m', n == 0 ? -61 : Call("clCreateBuffer"), code);
   if (m == nullptr) return m;
   Get(m, 'm')->bytes.assign(n, 0xff);
+  Get(m, 'm')->of = c;
+  if ((flags & cl::kCopyHost) != 0) ++calls["weights"];
   if ((flags & cl::kCopyHost) != 0) memcpy(Get(m, 'm')->bytes.data(), from, n);
   return m;
 }
 cl::Memory clCreateImage(cl::Context c, cl::Bits, const cl::ImageFormat*, const cl::ImageDesc* d,
                          void*, cl::Int* code) {
   Get(c, 'c');
-  return Make<cl::Memory>('m', d->width == 0 ? -40 : Call("clCreateImage"), code);
+  cl::Memory m = Make<cl::Memory>('m', d->width == 0 ? -40 : Call("clCreateImage"), code);
+  if (m != nullptr) Get(m, 'm')->of = c;
+  if (m != nullptr) Get(m, 'm')->image = true;
+  return m;
+}
+cl::Int clGetMemObjectInfo(cl::Memory m, cl::Uint what, size_t n, void* to, size_t* size) {
+  const cl::Int code = Call("clGetMemObjectInfo");
+  Object* const o = reinterpret_cast<Object*>(m);
+  if (code != 0 || alive.count(o) == 0) return code != 0 ? code : -38;
+  const cl::Uint type = o->image ? cl::kImage2D : cl::kBuffer;
+  const size_t bytes = o->bytes.size();
+  if (what == cl::kMemoryType) return Give(&type, sizeof(type), n, to, size);
+  if (what == cl::kMemorySize) return Give(&bytes, sizeof(bytes), n, to, size);
+  return Give(&o->of, sizeof(o->of), n, to, size);
 }
 cl::Int clReleaseMemObject(cl::Memory m) { return Drop(m, 'm'); }
 cl::Int clEnqueueReadBuffer(cl::Queue q, cl::Memory m, cl::Uint, size_t at, size_t n, void* to,
@@ -262,6 +279,40 @@ cl::Int clEnqueueWriteBuffer(cl::Queue q, cl::Memory m, cl::Uint, size_t at, siz
   memcpy(o->bytes.data() + at, from, n);
   return Call("clEnqueueWriteBuffer");
 }
+cl::Int clEnqueueCopyBuffer(cl::Queue q, cl::Memory from, cl::Memory to, size_t at, size_t to_at,
+                            size_t n, cl::Uint, const cl::Event*, cl::Event*) {
+  Get(q, 'q');
+  Object *const a = Get(from, 'm'), *const b = Get(to, 'm');
+  if (at + n > a->bytes.size() || to_at + n > b->bytes.size()) return -30;
+  const cl::Int code = Call("clEnqueueCopyBuffer");
+  if (code == 0) memcpy(b->bytes.data() + to_at, a->bytes.data() + at, n);
+  return code;
+}
+cl::Int clEnqueueBarrierWithWaitList(cl::Queue q, cl::Uint n, const cl::Event* events, cl::Event*) {
+  Get(q, 'q');
+  for (cl::Uint i = 0; i < n; ++i) {
+    if (alive.count(reinterpret_cast<Object*>(events[i])) == 0) return -57;
+  }
+  return Call("clEnqueueBarrierWithWaitList");
+}
+cl::Int clEnqueueMarkerWithWaitList(cl::Queue q, cl::Uint, const cl::Event*, cl::Event* out) {
+  Get(q, 'q');
+  cl::Int code = 0;
+  *out = Make<cl::Event>('e', Call("clEnqueueMarkerWithWaitList"), &code);
+  return code;
+}
+// Each kernel takes two milliseconds.
+cl::Int clGetEventProfilingInfo(cl::Event e, cl::Uint what, size_t n, void* to, size_t* size) {
+  const cl::Int code = Call("clGetEventProfilingInfo");
+  if (code != 0 || !Get(e, 'e')->clocks) return code != 0 ? code : -7;
+  const uint64_t ns = what == cl::kEventEnd ? 5000000 : 3000000;
+  return Give(&ns, sizeof(ns), n, to, size);
+}
+cl::Int clReleaseEvent(cl::Event e) { return Drop(e, 'e'); }
+cl::Int clFlush(cl::Queue q) {
+  Get(q, 'q');
+  return Call("clFlush");
+}
 cl::Int clEnqueueReadImage(cl::Queue, cl::Memory, cl::Uint, const size_t*, const size_t*, size_t,
                            size_t, void*, cl::Uint, const cl::Event*, cl::Event*) {
   return Call("clEnqueueReadImage");
@@ -271,7 +322,7 @@ cl::Int clEnqueueReadImage(cl::Queue, cl::Memory, cl::Uint, const size_t*, const
 // at.
 cl::Int clEnqueueNDRangeKernel(cl::Queue q, cl::Kernel k, cl::Uint, const size_t*,
                                const size_t* global, const size_t* local, cl::Uint,
-                               const cl::Event*, cl::Event*) {
+                               const cl::Event*, cl::Event* event) {
   Get(q, 'q');
   const std::vector<std::vector<uint8_t>>& args = Get(k, 'k')->args;
   const auto buffer = [&](size_t i) {
@@ -295,6 +346,10 @@ cl::Int clEnqueueNDRangeKernel(cl::Queue q, cl::Kernel k, cl::Uint, const size_t
     if (x < 0) memcpy(buffer(7), &one, sizeof(one));
     x += w + static_cast<float>(n);
     memcpy(buffer(0) + 4 * i, &x, sizeof(x));
+  }
+  if (event != nullptr) {
+    *event = Make<cl::Event>('e', 0, nullptr);
+    Get(*event, 'e')->clocks = Get(q, 'q')->clocks;
   }
   return 0;
 }
