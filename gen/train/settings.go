@@ -21,6 +21,10 @@ type Settings struct {
 	Momentum       float64 `json:"momentum"`
 	WeightDecay    float64 `json:"weight_decay"`
 	LabelSmoothing float64 `json:"label_smoothing"`
+	// Distillation is how much of the loss wants the outputs of the model as it was given, softened by Temperature, instead of the
+	// classes alone.
+	Distillation float64 `json:"distillation,omitempty"`
+	Temperature  float64 `json:"temperature,omitempty"`
 	// Flip mirrors half of the images; Crop moves them by up to so many pixels, with zeros around them.
 	Flip bool   `json:"flip"`
 	Crop int    `json:"crop"`
