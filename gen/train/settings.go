@@ -48,8 +48,14 @@ func (s *Settings) Check() error {
 		in("epochs", float64(s.Epochs), 0, 1e6), in("batch", float64(s.Batch), 1, 1<<20),
 		in("learning_rate", s.LearningRate, 0, 1e3), in("momentum", s.Momentum, 0, 1),
 		in("weight_decay", s.WeightDecay, 0, 1), in("label_smoothing", s.LabelSmoothing, 0, 1), in("crop", float64(s.Crop), 0, 1e4),
+		in("distillation", s.Distillation, 0, 1),
 	} {
 		if err != nil {
+			return err
+		}
+	}
+	if s.Distillation > 0 || s.Temperature != 0 {
+		if err := in("temperature", s.Temperature, 1, 100); err != nil {
 			return err
 		}
 	}
