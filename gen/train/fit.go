@@ -93,6 +93,9 @@ func (n *Network) newTrainer(task *Task) (*trainer, error) {
 	if err := task.Check(); err != nil {
 		return nil, err
 	}
+	if task.Distillation > 0 {
+		return nil, fmt.Errorf("distillation is %v; the built-in trainer has none: leave it out, or train with trainers/pytorch/train.py", task.Distillation)
+	}
 	if task.Train.Len() < int(task.Batch) {
 		return nil, fmt.Errorf("%d images to train with, fewer than a batch of %d", task.Train.Len(), task.Batch)
 	}

@@ -21,6 +21,10 @@ type Settings struct {
 	Momentum       float64 `json:"momentum"`
 	WeightDecay    float64 `json:"weight_decay"`
 	LabelSmoothing float64 `json:"label_smoothing"`
+	// Distillation is how much of the loss wants the outputs of the model as it was given, softened by Temperature, instead of the
+	// classes alone.
+	Distillation float64 `json:"distillation,omitempty"`
+	Temperature  float64 `json:"temperature,omitempty"`
 	// Flip mirrors half of the images; Crop moves them by up to so many pixels, with zeros around them.
 	Flip bool   `json:"flip"`
 	Crop int    `json:"crop"`
@@ -44,8 +48,14 @@ func (s *Settings) Check() error {
 		in("epochs", float64(s.Epochs), 0, 1e6), in("batch", float64(s.Batch), 1, 1<<20),
 		in("learning_rate", s.LearningRate, 0, 1e3), in("momentum", s.Momentum, 0, 1),
 		in("weight_decay", s.WeightDecay, 0, 1), in("label_smoothing", s.LabelSmoothing, 0, 1), in("crop", float64(s.Crop), 0, 1e4),
+		in("distillation", s.Distillation, 0, 1),
 	} {
 		if err != nil {
+			return err
+		}
+	}
+	if s.Distillation > 0 || s.Temperature != 0 {
+		if err := in("temperature", s.Temperature, 1, 100); err != nil {
 			return err
 		}
 	}

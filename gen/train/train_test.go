@@ -125,6 +125,21 @@ func TestLearns(t *testing.T) {
 	}
 }
 
+// TestDistillation: what the built-in trainer does not have it refuses, and so are settings that make no sense.
+func TestDistillation(t *testing.T) {
+	for want, s := range map[string][2]float64{
+		"distillation is 0.5; the built-in trainer has none: leave it out, or train with trainers/pytorch/train.py": {0.5, 4},
+		"distillation is 2; want 0 to 1":   {2, 4},
+		"temperature is 0; want 1 to 100":  {0.5, 0},
+		"temperature is -1; want 1 to 100": {0, -1},
+	} {
+		k := task(1)
+		k.Distillation, k.Temperature = s[0], s[1]
+		_, err := network(t, lenet()).Fit(k, nil)
+		assert.EqualError(t, err, want)
+	}
+}
+
 // TestDifferences compares the gradients of a whole training step with differences.
 func TestDifferences(t *testing.T) {
 	n := network(t, lenet())

@@ -22,15 +22,19 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 DONE = "done.json"  # of a run: the command that came to its end
 
-COMMON = {"schedule": "cosine", "optimizer": "sgd", "momentum": 0.9, "weight_decay": 5e-4, "label_smoothing": 0, "flip": True, "crop": 4}
+COMMON = {"schedule": "cosine", "optimizer": "sgd", "momentum": 0.9, "weight_decay": 5e-4, "label_smoothing": 0, "flip": True, "crop": 4,
+          "distillation": 0.5, "temperature": 4}
+POLICIES = os.path.join(HERE, "policies")
 NETS = {
     "vgg16": {
-        "pruning": {"patterns": 8, "connectivity": 3.6}, "iterations": 5, "epochs": 3, "retrain": 40, "rho": 0.01, "growth": 3, "most": 1,
+        "pruning": {"patterns": 8, "connectivity": 3.6}, "policy": os.path.join(POLICIES, "vgg16_cifar10.star"),
+        "iterations": 5, "epochs": 3, "retrain": 30, "rho": 0.01, "growth": 3, "most": 1,
         "admm": {"batch": 512, "learning_rate": 0.02}, "tune": {"batch": 512, "learning_rate": 0.05},
     },
     "resnet20": {
-        "pruning": {"patterns": 8, "connectivity": 2}, "iterations": 6, "epochs": 3, "retrain": 110, "rho": 0.01, "growth": 3, "most": 1,
-        "admm": {"batch": 256, "learning_rate": 0.02}, "tune": {"batch": 256, "learning_rate": 0.05},
+        "pruning": {"patterns": 8, "connectivity": 2}, "policy": os.path.join(POLICIES, "resnet20_cifar10.star"),
+        "iterations": 6, "epochs": 3, "retrain": 130, "rho": 0.01, "growth": 3, "most": 1,
+        "admm": {"batch": 256, "learning_rate": 0.02}, "tune": {"batch": 256, "learning_rate": 0.1, "distillation": 0.7},
     },
 }
 
@@ -56,7 +60,7 @@ class Work:
                    "-retrain-settings", json.dumps(tune)]
             for name in ("iterations", "epochs", "retrain", "rho", "growth", "most"):
                 own += ["-" + name, str(p[name])]
-            if "policy" in p:
+            if p["policy"]:
                 own += ["-policy", os.path.abspath(p["policy"])]
         return [a.dnntrain, *own, "--", sys.executable, os.path.join(HERE, "train.py"), *a.trainer]
 
@@ -193,7 +197,7 @@ def main():
     p.add_argument("--minutes", type=float, default=1e6, help="after how long to stop; the same command goes on")
     p.add_argument("--keep", help="where small copies of the results go")
     p.add_argument("--set", nargs="*", default=[], metavar="NET.KEY=JSON", help='other settings, as resnet20.retrain=20 or vgg16.tune.learning_rate=0.1')
-    p.add_argument("--trainer", type=shlex.split, default="--precision=bf16 --checkpoint-seconds=10", help="options of train.py")
+    p.add_argument("--trainer", type=shlex.split, default="--precision=bf16 --compile --test-every=5 --checkpoint-seconds=10", help="options of train.py")
     args = p.parse_args()
     args.plans = {net: json.loads(json.dumps(NETS[net])) for net in args.nets}
     for text in args.set:

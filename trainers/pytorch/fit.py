@@ -8,11 +8,13 @@ import time
 
 import torch
 
+import captured
 import images
 from network import Refused
 
 PRECISIONS = ("fp32", "tf32", "bf16")
 TRIED = 10  # epochs from which on it is worth while to try algorithms of convolutions out
+AHEAD = 1 << 28  # bytes of images that are made ready at a time
 
 
 def check(s):
@@ -21,9 +23,11 @@ def check(s):
         "epochs": (0, 1e6), "batch": (1, 1 << 20), "learning_rate": (0, 1e3), "momentum": (0, 1), "weight_decay": (0, 1),
         "label_smoothing": (0, 1), "crop": (0, 1e4),
     }
-    known = {*bounds, "schedule", "optimizer", "flip", "seed"}
-    if set(s) != known:
-        raise Refused(f"settings: {', '.join(sorted(set(s) ^ known))}: want {', '.join(sorted(known))}, and no others")
+    known, optional = {*bounds, "schedule", "optimizer", "flip", "seed"}, {"distillation": (0, 1), "temperature": (1, 100)}
+    if set(s) - set(optional) != known:
+        wrong = (set(s) - set(optional)) ^ known
+        raise Refused(f"settings: {', '.join(sorted(wrong))}: want {', '.join(sorted(known))}, perhaps {', '.join(sorted(optional))}, and no others")
+    bounds.update((name, bound) for name, bound in optional.items() if name in s)
     for name, (low, high) in bounds.items():
         if isinstance(s[name], bool) or not isinstance(s[name], (int, float)) or not low <= s[name] <= high:
             raise Refused(f"settings: {name} is {s[name]}; want {low} to {high:g}")
@@ -57,19 +61,28 @@ def untried():
 class Fit:
     """A training that goes on."""
 
-    def __init__(self, network, settings, terms=(), masks=None, how="fp32"):
-        """Terms are (weight's name, rho, target); masks are tensors by the weights' names, true where an element is kept."""
-        self.network, self.settings, self.how = network, settings, how
+    def __init__(self, network, settings, terms=(), masks=None, how="fp32", teacher=None, graphs=False, forward=None):
+        """Terms are (weight's name, rho, target); masks are tensors by the weights' names, true where an element is kept.
+
+        Teacher is the network whose logits distillation wants; graphs asks for steps as CUDA graphs; forward is what the network is called by, as compiled.
+        """
+        self.network, self.settings, self.how, self.teacher, self.graphs = network, settings, how, teacher, graphs
+        self.forward = forward or network
         self.epoch, self.last, self.began = 0, {"epoch": 0, "loss": 0.0, "accuracy": 0.0}, time.monotonic()
+        if settings.get("distillation") and teacher is None:
+            raise Refused("settings: distillation wants a teacher")
         self._constrain(terms, masks or {})
         s, device = settings, network.device
+        self.lr = torch.tensor(s["learning_rate"], device=device)  # a tensor: a captured step reads it anew
+        self.total = torch.zeros((), device=device)
         decay = [w for w in network.weights.values() if w.dim() >= 2]
         groups = [{"params": decay, "weight_decay": s["weight_decay"]}, {"params": [w for w in network.weights.values() if w.dim() < 2], "weight_decay": 0.0}]
         groups, more = [g for g in groups if g["params"]], {"fused": True} if device.type == "cuda" else {}
         if s["optimizer"] == "sgd":
-            self.optimizer = torch.optim.SGD(groups, lr=s["learning_rate"], momentum=s["momentum"], **more)
+            self.optimizer = torch.optim.SGD(groups, lr=self.lr, momentum=s["momentum"], **more)
         else:
-            self.optimizer = torch.optim.AdamW(groups, lr=s["learning_rate"], betas=(0.9, 0.999), eps=1e-8, **more)
+            more.update({"capturable": True} if device.type == "cuda" else {"foreach": False})
+            self.optimizer = torch.optim.AdamW(groups, lr=self.lr, betas=(0.9, 0.999), eps=1e-8, **more)
 
     def _find(self, what, name, tensor):
         w = self.network.weights.get(name)
@@ -109,45 +122,90 @@ class Fit:
         s = self.settings
         return s["learning_rate"] * (1 if s["schedule"] == "constant" else 0.5 * (1 + math.cos(math.pi * step / all)))
 
-    def run(self, train, test, save, log, every):
-        """Trains to the end. Saves after epochs, but no sooner than every so many seconds."""
+    def run(self, train, test, save, log, every, tested=1):
+        """Trains to the end. Saves after epochs, but no sooner than every so many seconds; accuracy is tested every so many epochs, and at the end."""
         s = self.settings
         if len(train) < s["batch"]:
             raise Refused(f"{len(train)} images to train with, fewer than a batch of {s['batch']}")
-        saved = time.monotonic()
+        saved, step = time.monotonic(), None
         while self.epoch < s["epochs"]:
-            loss = self._epoch(train)
+            step = step or self._captured(train, log)
+            loss = self._epoch(train, step)
             self.epoch += 1
-            last = self.epoch == s["epochs"]
-            self.last = {"epoch": self.epoch, "loss": loss, "accuracy": self.accuracy(test, "fp32" if last else self.how)}
-            log(f"epoch {self.epoch} of {s['epochs']}: loss {loss:.4f}, accuracy {self.last['accuracy']:.4f}, {time.monotonic() - self.began:.1f} s")
+            last, line = self.epoch == s["epochs"], f"epoch {self.epoch} of {s['epochs']}: loss {loss:.4f}"
+            self.last = {**self.last, "epoch": self.epoch, "loss": loss}
+            if last or self.epoch % tested == 0:
+                self.last["accuracy"] = self.accuracy(test, "fp32" if last else self.how)
+                line += f", accuracy {self.last['accuracy']:.4f}"
+            log(f"{line}, {time.monotonic() - self.began:.1f} s")
             if not last and time.monotonic() - saved >= every:
                 save(self)
                 saved = time.monotonic()
         return self.last
 
-    def _epoch(self, train):
+    def _captured(self, train, log):
+        """The step, as a CUDA graph if that is asked for and the network can be captured."""
+        if not self.graphs or self.network.device.type != "cuda":
+            return self._step
+        x, y = self._ready(train, torch.arange(self.settings["batch"], device=self.network.device), None)
+        try:
+            return captured.Captured(self._step, [x, y], self._changed)
+        except RuntimeError as e:
+            log(f"steps are no CUDA graphs: {str(e).splitlines()[0]}")
+            self.graphs = False
+            return self._step
+
+    def _changed(self):
+        """All tensors that a step changes."""
+        states = [t for state in self.optimizer.state.values() for t in state.values() if isinstance(t, torch.Tensor)]
+        return [*self.network.weights.values(), *self.network.statistics.values(), *states, self.total]
+
+    def _ready(self, train, which, generator):
+        """Images and classes as steps take them; with a generator they are mirrored and moved."""
+        s = self.settings
+        x, y = train.batch(which)
+        if generator is not None and (s["flip"] or s["crop"]):
+            x = images.augment(x, s["flip"], s["crop"], generator)
+        return x.to(torch.bfloat16 if self.how == "bf16" else x.dtype).contiguous(memory_format=self.network.format), y
+
+    def _epoch(self, train, step):
         s, n = self.settings, len(train) // self.settings["batch"]
         generator = torch.Generator(self.network.device)
         generator.manual_seed(mix(s["seed"], self.epoch, "order"))
         torch.manual_seed(mix(s["seed"], self.epoch, "dropout"))
         order = torch.randperm(len(train), device=self.network.device, generator=generator)
-        sum = torch.zeros((), device=self.network.device)
-        for i in range(n):
-            x, y = train.batch(order[i * s["batch"]: (i + 1) * s["batch"]])
-            if s["flip"] or s["crop"]:
-                x = images.augment(x, s["flip"], s["crop"], generator)
-            sum += self._step(x.contiguous(memory_format=self.network.format), y, self.rate(self.epoch * n + i, s["epochs"] * n))
-        loss = sum.item() / n
+        self.total.zero_()
+        batches = max(1, AHEAD // (4 * train.pixels[0].numel() * s["batch"]))  # at a time
+        for first in range(0, n, batches):
+            x, y = self._ready(train, order[first * s["batch"]: min(first + batches, n) * s["batch"]], generator)
+            for i in range(len(y) // s["batch"]):
+                self.lr.fill_(self.rate(self.epoch * n + first + i, s["epochs"] * n))
+                step(x[i * s["batch"]: (i + 1) * s["batch"]], y[i * s["batch"]: (i + 1) * s["batch"]])
+        loss = self.total.item() / n
         if not math.isfinite(loss):
             raise Refused(f"the loss is {loss} in epoch {self.epoch + 1}; a smaller learning rate may help")
         return loss
 
-    def _step(self, x, y, rate):
-        self.optimizer.zero_grad(set_to_none=True)
+    def _loss(self, x, y):
+        """Cross entropy; with distillation a part of it is that of the teacher's softened outputs."""
+        s = self.settings
         with precision(self.how, self.network.device):
-            logits = self.network(x, training=True)
-        loss = torch.nn.functional.cross_entropy(logits.float(), y, label_smoothing=self.settings["label_smoothing"])
+            logits = self.forward(x, training=True)
+        logits = logits.float()
+        loss = torch.nn.functional.cross_entropy(logits, y, label_smoothing=s["label_smoothing"])
+        share, t = s.get("distillation", 0), s.get("temperature", 1)
+        if not share:
+            return loss
+        with torch.no_grad(), precision(self.how, self.network.device):
+            wanted = self.teacher(x).float()
+        # The divergence times t^2, so that its gradient is as large as that of the loss, whatever t is.
+        far = torch.nn.functional.kl_div(torch.log_softmax(logits / t, 1), torch.log_softmax(wanted / t, 1), reduction="batchmean", log_target=True)
+        return (1 - share) * loss + share * t * t * far
+
+    def _step(self, x, y):
+        """One step, at the learning rate that self.lr has; adds its loss to self.total."""
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = self._loss(x, y)
         loss.backward()
         with torch.no_grad():
             for rho, (ws, targets) in self.pulled.items():
@@ -157,13 +215,11 @@ class Fit:
                 gradients = [w.grad for w in ws]
                 torch._foreach_add_(gradients, ws, alpha=rho)
                 torch._foreach_sub_(gradients, targets)
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
         self.optimizer.step()
-        if self.masked:
-            with torch.no_grad():
+        with torch.no_grad():
+            if self.masked:
                 torch._foreach_mul_(self.masked, self.kept)
-        return loss.detach()
+            self.total += loss
 
     @torch.no_grad()
     @untried()
@@ -195,6 +251,8 @@ class Fit:
             for name, tensor in mine.items():
                 tensor.copy_(saved[name])
         self.optimizer.load_state_dict(state["optimizer"])
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.lr  # it is this tensor that steps read
 
 
 def memory_format(w):

@@ -16,6 +16,14 @@ def label(node):
     return f'node "{node.name or node.output[0]}" ({node.op_type})'
 
 
+class Step:
+    """A node, what computes it, and names: lists of Python, which a compiler of Python sees through, and not protobuf's."""
+
+    def __init__(self, node, function):
+        self.node, self.function = node, function
+        self.inputs, self.outputs, self.dead = list(node.input), list(node.output), []
+
+
 class Network:
     """A graph with one input, images, and one output, logits.
 
@@ -100,35 +108,35 @@ class Network:
                 raise operators.Unsupported(f"attribute {sorted(attributes)[0]} is not supported")
         except operators.Unsupported as e:
             raise Refused(f"{label(node)}: {e}") from e
-        return [node, function, []]
+        return Step(node, function)
 
     def _drop_dead(self):
         """Notes after which step each value is not read any more: it is let go there."""
         last = {}
-        for i, (node, _, _) in enumerate(self.steps):
-            for name in node.input:
+        for i, step in enumerate(self.steps):
+            for name in step.inputs:
                 last[name] = i
         for name, i in last.items():
             if name and name != self.output:
-                self.steps[i][2].append(name)
+                self.steps[i].dead.append(name)
 
     def __call__(self, images, training=False):
         """The logits of images. In training BatchNormalizations take the statistics of the batch and move their own."""
         values = {**self.constants, **self.weights, **self.statistics, self.input: images}
         run = operators.Run(training)
-        for node, function, dead in self.steps:
+        for step in self.steps:
             try:
-                out = function(run, *[values[name] if name else None for name in node.input])
+                out = step.function(run, *[values[name] if name else None for name in step.inputs])
             except KeyError as e:
-                raise Refused(f"{label(node)} reads {e}, which nothing computes before it") from e
+                raise Refused(f"{label(step.node)} reads {e}, which nothing computes before it") from e
             except (RuntimeError, ValueError, IndexError, TypeError) as e:
                 if isinstance(e, torch.OutOfMemoryError):
                     raise
-                raise Refused(f"{label(node)}: {e}") from e
+                raise Refused(f"{label(step.node)}: {e}") from e
             out = out if isinstance(out, tuple) else (out,)
-            for name, value in zip(node.output, out):
+            for name, value in zip(step.outputs, out):
                 values[name] = value
-            for name in dead:
+            for name in step.dead:
                 values.pop(name, None)
         return values[self.output]
 

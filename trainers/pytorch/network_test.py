@@ -17,6 +17,7 @@ import safetensors.torch
 import torch
 from onnx import TensorProto, helper, numpy_helper
 
+import captured
 import fit
 import images
 import network
@@ -189,12 +190,70 @@ class FitTest(Folder):
         target, other = torch.ones(4, 1, 3, 3), torch.full((4, 1, 3, 3), 3.0)
         run = fit.Fit(network.Network(self.model, given()), {**SETTINGS, "momentum": 0.0}, terms=[("w", 0.5, target), ("w", 0.25, other)])
         x = torch.zeros(8, 1, 6, 6)
-        run._step(x, torch.zeros(8, dtype=torch.int64), 0.1)
+        run.lr.fill_(0.1)
+        run._step(x, torch.zeros(8, dtype=torch.int64))
         w = given()["w"]
         torch.testing.assert_close(run.network.tensors()["w"], w - 0.1 * (0.5 * (w - target) + 0.25 * (w - other)))
 
+    def test_distillation(self):
+        """A share of the loss is the divergence of the outputs, softened by the temperature, times its square."""
+        x, y = torch.randn(8, 1, 6, 6), torch.arange(8) % 3
+        wanted = torch.randn(8, 3)
+        run = fit.Fit(network.Network(self.model, given()), {**SETTINGS, "distillation": 0.25, "temperature": 3}, teacher=lambda images: wanted)
+        torch.manual_seed(1)
+        loss = run._loss(x, y)
+        torch.manual_seed(1)
+        z = run.network(x, training=True)
+        p, q = torch.softmax(wanted / 3, 1), torch.softmax(z / 3, 1)
+        far = (p * (p / q).log()).sum(1).mean()
+        torch.testing.assert_close(loss, 0.75 * torch.nn.functional.cross_entropy(z, y) + 0.25 * 9 * far)
+        train, test = images.load(pictures(self.folder), self.folder, "cpu")
+        run = fit.Fit(network.Network(self.model, given()), {**SETTINGS, "epochs": 12, "learning_rate": 0.1, "distillation": 1, "temperature": 2},
+                      teacher=lambda images: torch.tensor([0.0, 0.0, 9.0]).expand(len(images), 3))
+        run.run(train, test, None, lambda text: None, 1e9)
+        self.assertAlmostEqual(run.last["accuracy"], (test.classes == 2).float().mean().item(), msg="it answers as the teacher does")
+
+    def test_ahead(self):
+        """How many batches are made ready at a time changes nothing."""
+        run, _, _ = self.run_fit()
+        before, fit.AHEAD = fit.AHEAD, 1
+        self.addCleanup(setattr, fit, "AHEAD", before)
+        one, _, _ = self.run_fit()
+        for name, t in run.network.tensors().items():
+            self.assertTrue(torch.equal(t, one.network.tensors()[name]), name)
+
+    def test_tested(self):
+        """Accuracy is tested every so many epochs, and at the end."""
+        lines = []
+        run = fit.Fit(network.Network(self.model, given()), {**SETTINGS, "epochs": 5})
+        run.run(*images.load(pictures(self.folder), self.folder, "cpu"), None, lines.append, 1e9, tested=2)
+        self.assertEqual(["accuracy" in line for line in lines], [False, True, False, True, True])
+
+    def test_kept(self):
+        """What a warm-up changes has its values again; what it made is 0."""
+        a, made = torch.ones(3), []
+        with captured.kept(lambda: [a, *made]):
+            a.add_(1)
+            made.append(torch.full((2,), 5.0))
+        self.assertEqual((a.tolist(), made[0].tolist()), ([1, 1, 1], [0, 0]))
+
+    @unittest.skipUnless(torch.cuda.is_available(), "CUDA graphs want a GPU")
+    def test_captured(self):
+        """Steps as CUDA graphs give the weights that steps by themselves give."""
+        for optimizer in ("sgd", "adam"):
+            ends = []
+            for graphs in (False, True):
+                run = fit.Fit(network.Network(self.model, given(), "cuda"), {**SETTINGS, "optimizer": optimizer}, graphs=graphs)
+                run.run(*images.load(pictures(self.folder), self.folder, "cuda"), lambda r: None, lambda text: None, 0)
+                self.assertEqual(run.graphs, graphs, "the step was not captured")
+                ends.append(run.network.tensors())
+            for name, t in ends[0].items():
+                torch.testing.assert_close(t, ends[1][name])
+
     def test_refused(self):
         for want, more in (
+            ("settings: distillation wants a teacher", {"settings": {"distillation": 0.5, "temperature": 2}}),
+            ("settings: temperature is 0.5; want 1 to 100", {"settings": {"distillation": 0.5, "temperature": 0.5}}),
             ("the loss is (nan|inf) in epoch 1; a smaller learning rate may help", {"settings": {"learning_rate": 1e3, "epochs": 5, "weight_decay": 1.0}}),
             ("settings: optimizer is \"lbfgs\"", {"settings": {"optimizer": "lbfgs"}}),
             ("settings: batch is 0; want 1 to", {"settings": {"batch": 0}}),
@@ -269,6 +328,18 @@ class ProtocolTest(Folder):
                 self.assertEqual(result[name], hashlib.sha256(f.read()).hexdigest())
         self.assertEqual(set(result), {"version", "request_sha256", "output_sha256", "metrics"})
         self.assertEqual(set(safetensors.torch.load_file(os.path.join(self.folder, "output.safetensors"))), set(weights()))
+
+    def test_distillation(self):
+        """The teacher has the model's own weights, not those with which the job begins."""
+        other = {**given(), "f": torch.zeros(3, 4)}
+        safetensors.torch.save_file(other, os.path.join(self.folder, "weights.safetensors"))
+        p = self.start(settings={**SETTINGS, "distillation": 1, "temperature": 1, "learning_rate": 0.3, "epochs": 30})
+        self.assertEqual(p.returncode, 0, p.stderr)
+        out = safetensors.torch.load_file(os.path.join(self.folder, "output.safetensors"))
+        teacher, student = network.Network(self.model, given()), network.Network(self.model, out)
+        train, _ = images.load(pictures(self.folder), self.folder, "cpu")
+        x, _ = train.batch(slice(0, 64))
+        self.assertGreater((teacher(x).argmax(1) == student(x).argmax(1)).float().mean(), 0.9)
 
     def test_refused(self):
         for want, change in (

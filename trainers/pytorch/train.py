@@ -111,14 +111,18 @@ def serve(args):
         torch.use_deterministic_algorithms(True)
     log(f"PyTorch {torch.__version__} on {torch.cuda.get_device_name(device) if device.type == 'cuda' else 'the processor'}, {args.precision}")
     net = network.Network(job.path(request["model"]), job.tensors(WEIGHTS), device, channels_last=device.type == "cuda")
-    run = fit.Fit(net, settings, job.terms(), job.tensors(MASKS) if request["masks"] else None, args.precision)
+    teacher = network.Network(job.path(request["model"]), {}, device) if settings.get("distillation") else None
+    forward = net
+    if args.compile and settings["epochs"] >= fit.TRIED:
+        forward, teacher = torch.compile(net.__call__), teacher and torch.compile(teacher.__call__)
+    run = fit.Fit(net, settings, job.terms(), job.tensors(MASKS) if request["masks"] else None, args.precision, teacher, not args.no_graphs, forward)
     train, test = images.load(request["data"], job.folder, device)
     if settings["epochs"] == 0:
         metrics = {"epoch": 0, "loss": 0.0, "accuracy": run.accuracy(test)}
     else:
         restore(job, run)
         save = lambda r: fit.write(job.path(CHECKPOINT), lambda part: torch.save({"request": job.digest, **r.state()}, part))
-        metrics = run.run(train, test, save, log, args.checkpoint_seconds)
+        metrics = run.run(train, test, save, log, args.checkpoint_seconds, args.test_every)
     job.finish(net.tensors(), metrics)
 
 
@@ -127,6 +131,9 @@ def main():
     p.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="default: cuda where there is one")
     p.add_argument("--precision", choices=fit.PRECISIONS, default="fp32", help="of training; accuracy at the end is always that of fp32")
     p.add_argument("--checkpoint-seconds", type=float, default=30, help="how long to train at least between checkpoints")
+    p.add_argument("--test-every", type=int, default=1, metavar="EPOCHS", help="how often to test the accuracy; at the end it is tested in any case")
+    p.add_argument("--no-graphs", action="store_true", help="launch kernels one by one on a GPU, instead of each step as a CUDA graph")
+    p.add_argument("--compile", action="store_true", help="compile the network by torch.compile, for jobs that are long enough for it")
     p.add_argument("--deterministic", action="store_true", help="the same weights from the same job on the same machine")
     p.add_argument("folder", help="of the job")
     try:

@@ -1,0 +1,72 @@
+package policy
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/masks"
+	"rules_dnn/gen/onnx"
+	"rules_dnn/gen/prune"
+	"rules_dnn/gen/shape"
+)
+
+// read reads a file of the repository.
+func read(t *testing.T, path string) *ir.File {
+	text, err := os.ReadFile("../../../" + path)
+	require.NoError(t, err)
+	return &ir.File{R: bytes.NewReader(text), Size: int64(len(text))}
+}
+
+func layers(t *testing.T, path string) []*prune.Layer {
+	g, err := onnx.Read(read(t, path), nil, onnx.Options{})
+	require.NoError(t, err)
+	require.NoError(t, shape.Infer(g))
+	out, _ := prune.Layers(g)
+	return out
+}
+
+// TestResNet20: by its policy ResNet-20 has at least 4.4 times fewer weights in all, and patterns in every 3x3 layer but the first; the network that
+// was pruned so is what its masks say.
+func TestResNet20(t *testing.T) {
+	source, err := os.ReadFile("../../../trainers/pytorch/policies/resnet20_cifar10.star")
+	require.NoError(t, err)
+	decide, err := Parse("resnet20_cifar10.star", source)
+	require.NoError(t, err)
+	options, err := prune.ParseOptions([]byte(`{"patterns": 8, "connectivity": 2}`))
+	require.NoError(t, err)
+	given, pruned := layers(t, "app/resnet20_cifar10.onnx"), layers(t, "app/resnet20_cifar10_pruned.onnx")
+	plan, err := prune.Choose(given, options, decide)
+	require.NoError(t, err)
+	set, err := masks.Read(read(t, "app/resnet20_cifar10_pruned.masks"))
+	require.NoError(t, err)
+	var all, left int64
+	for i, l := range given {
+		weights, err := pruned[i].Floats()
+		require.NoError(t, err)
+		all += int64(len(weights))
+		s := plan.Layers[i]
+		if s == nil || s.Dense() {
+			left += int64(len(weights))
+			assert.Nil(t, set.Layer(l.Name), l.Name)
+			continue
+		}
+		assert.Equal(t, prune.KernelSize(l) == "3x3", len(s.Patterns) == 8, l.Name)
+		mask, _, err := prune.Project(l, weights, *s)
+		require.NoError(t, err)
+		_, want := mask.Kept()
+		_, kept := set.Layer(l.Name).Kept()
+		assert.Equal(t, want, kept, l.Name)
+		left += kept
+		for k, here := range set.Layer(l.Name).Weights() {
+			if !here {
+				require.Zero(t, weights[k], "%s, element %d", l.Name, k)
+			}
+		}
+	}
+	assert.GreaterOrEqual(t, float64(all)/float64(left), 4.4, "%d of %d weights", left, all)
+}
