@@ -153,7 +153,13 @@ type Value struct {
 	// Claim is how many elements before they are stored cache lines are asked for; 0: they are not. Where stores go to many places,
 	// a processor does not do so by itself.
 	Claim int64
+	// Margin is memory around what a stage stores.
+	Margin Margin
 }
+
+// Margin is how many elements of memory lie before the first one, so that others lie where registers begin, and how many beyond the last axis
+// lanes of tiles may read, of which nothing is stored: what follows there, and zeros after the last of all.
+type Margin struct{ Before, After int64 }
 
 // Fold is along an axis of the value; of 0 points: all are kept.
 type Fold struct{ Axis, Points int }
