@@ -214,7 +214,20 @@ func (e *scheduled) footprint(a *access, k int) float64 {
 		}
 		bytes *= min(float64(hi-lo)+1, n)
 	}
-	return bytes
+	return float64(bytes * a.x.walked(a, k))
+}
+
+// walked is the part of what its indices reach that an access has within the k outermost loops around it: kernels of one filter, or of a group of
+// them, are of some channels.
+func (x *nest) walked(a *access, k int) float64 {
+	if x.stored == nil || x.micro == nil || x.micro.Kept == nil || a.constant || a.of == (te.Source{Stage: true, N: x.n, Part: a.of.Part}) {
+		return 1
+	}
+	if i := slices.Index(x.path, around{x, x.stored.Filters}); i < 0 || i >= k {
+		return 1
+	}
+	kept := x.micro.Kept
+	return min(1, float64(kept.Kernels)/10/float64(kept.Channels))
 }
 
 // bounds are those of an index, most of which are variables.

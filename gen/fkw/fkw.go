@@ -167,6 +167,23 @@ func (e *Encoding) Together(width int64) int64 {
 	return most
 }
 
+// Centre is the column, of kernels so many columns wide, that most patterns have taps in.
+func (e *Encoding) Centre(width int64) int64 {
+	in := make([]int, width)
+	for _, p := range e.Patterns {
+		seen := make([]bool, width)
+		for _, tap := range p.Taps() {
+			seen[int64(tap)%width] = true
+		}
+		for c, has := range seen {
+			if has {
+				in[c]++
+			}
+		}
+	}
+	return int64(slices.Index(in, slices.Max(in)))
+}
+
 // Fits reports why kernels of so many taps cannot have these patterns; nil: they can.
 func (e *Encoding) Fits(taps int64) error {
 	if taps > MaxTaps {

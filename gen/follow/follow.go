@@ -188,7 +188,7 @@ func (f *follower) enter(c *stage) {
 	for part, r := range c.te.Results {
 		x := f.s.Place(f.w, te.Source{Stage: true, N: c.n, Part: part})
 		shape := c.sched.Shape(c.te, x.Fold)
-		b := &loop.Buffer{Name: fmt.Sprintf("s%d_%d", c.n, part), Type: r.DType(), Write: true, Local: x.Space == sched.Register, Size: x.Parts.Elements(shape)}
+		b := &loop.Buffer{Name: fmt.Sprintf("s%d_%d", c.n, part), Type: r.DType(), Write: true, Local: x.Space == sched.Register, Size: sym.Add(x.Parts.Elements(shape), sym.Const(x.Margin.Before+x.Margin.After))}
 		switch {
 		case last:
 			b.Name = fmt.Sprintf("y%d", part)
@@ -222,7 +222,19 @@ func (f *follower) stage(n int) ([]loop.Stmt, error) {
 	if err != nil {
 		return nil, fmt.Errorf("stage %d: %w", n, err)
 	}
-	return out, nil
+	return append(out, c.margins()...), nil
+}
+
+// margins stores zeros after the last element, which lanes of tiles read.
+func (c *stage) margins() []loop.Stmt {
+	var out []loop.Stmt
+	for _, v := range c.out {
+		for i := range v.Margin.After {
+			at := sym.Sub(v.buf.Size, sym.Const(v.Margin.After-i))
+			out = append(out, loop.Store{Buf: v.buf, Index: at, Value: te.Number(v.buf.Type, 0)})
+		}
+	}
+	return out
 }
 
 // placed computes what is placed at a loop.

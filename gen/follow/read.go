@@ -137,6 +137,11 @@ func (f *follower) position(c *stage, v *stored, at map[string]sym.Expr) sym.Exp
 
 // offset is where the element of an index lies, in the variables of loops.
 func (f *follower) offset(c *stage, v *stored, index []sym.Expr) sym.Expr {
+	return sym.Add(f.withoutMargin(c, v, index), sym.Const(v.Margin.Before))
+}
+
+// withoutMargin is how many elements the element of an index lies behind the first one.
+func (f *follower) withoutMargin(c *stage, v *stored, index []sym.Expr) sym.Expr {
 	for _, p := range c.spans {
 		if len(p.Axes) > 1 && slices.ContainsFunc(index, func(e sym.Expr) bool { return e.Uses(p.Axes[0].Var) || e.Uses(p.Axes[len(p.Axes)-1].Var) }) {
 			return f.place(c, v.Parts.Offset(v.shape, index, c.facts)) // which may walk them as one

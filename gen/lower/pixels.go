@@ -3,7 +3,6 @@ package lower
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 
 	"rules_dnn/gen/block"
@@ -100,7 +99,11 @@ func newPixels(b *block.Block, env *Env) *pixelwise {
 	if n := len(c.reduce); n > 1 {
 		columns, _ = c.reduce[n-1].Extent.Const()
 	}
-	return &pixelwise{&sparse{contraction: c}, rows, width, columns}
+	p := &pixelwise{sparse: &sparse{contraction: c}, rows: rows, width: width, columns: columns}
+	if _, ok := c.walked(c.x.Index[last], p.local(1)); !ok {
+		return nil
+	}
+	return p
 }
 
 // fewRows is how many rows tasks may have of which there is one alone.
@@ -136,9 +139,9 @@ func (c *pixelwise) tiles() []tile {
 
 // cycles estimates the sums of a filter, of all pixels, in tiles of a size.
 func (c *pixelwise) cycles(t *target.Target, x tile) float64 {
-	m := &loop.MicroKernel{Instr: c.instr, X: instr.Vector, Rows: x.rows, Vectors: x.vectors, RowStep: c.width + c.columns - 1,
+	m := &loop.MicroKernel{Instr: c.instr, X: instr.Vector, Rows: x.rows, Vectors: x.vectors, RowStep: c.pitch(),
 		Kept: &loop.Kept{Blocks: c.enc.Blocks(c.depth()), Channels: c.depth(), Kernels: 10 * c.enc.Kernels / max(c.channels, 1)}}
-	copied, _ := c.elements(c.bandRows(x.rows, c.width), c.width)
+	copied, _ := c.elements(c.bandRows(x.rows))
 	m.Kept.Step = copied / max(c.depth(), 1)
 	for _, p := range c.enc.Patterns {
 		var taps []int64
@@ -165,9 +168,8 @@ func (c *pixelwise) depth() int64 {
 
 // kernel is the kernel of a tile, or nil.
 func (c *pixelwise) kernel(t tile, env *Env) (*Lowered, error) {
-	wide := (c.width + c.across(t) - 1) / c.across(t) * c.across(t)
-	band := c.bandRows(t.rows, wide)
-	copied := c.copyBand(band, wide)
+	band := c.bandRows(t.rows)
+	copied := c.copyBand(band)
 	if copied == nil {
 		return nil, nil
 	}
@@ -180,7 +182,7 @@ func (c *pixelwise) kernel(t tile, env *Env) (*Lowered, error) {
 	st.Reduce = c.reduce
 	st.Values = []te.Expr{te.Fn(ir.F32, "mul", te.FromStage(0, ir.F32, copied.index...), te.Operand(n, ir.F32, c.index...))}
 	out.addStage(&st, s)
-	out.sched.Values = append(out.sched.Values, sched.Value{Of: te.Source{N: n}}, sched.Value{Of: te.Source{Stage: true}, Parts: copied.parts, Space: sched.Worker})
+	out.sched.Values = append(out.sched.Values, sched.Value{Of: te.Source{N: n}}, sched.Value{Of: te.Source{Stage: true}, Parts: copied.parts, Space: sched.Worker, Margin: c.margin(t)})
 	c.sumStored(&out.sched, n)
 	return c.follow(pixelsAnchor, t, out, n, env)
 }
@@ -215,74 +217,16 @@ func (c *pixelwise) schedule(t tile, band int64, alone bool) (sched.Stage, map[s
 
 // bandRows is how many rows a task has: whole tiles that divide all rows, as many as leave the second-level cache room for what is copied of them
 // and threads some tasks; or all.
-func (c *pixelwise) bandRows(rows, wide int64) int64 {
+func (c *pixelwise) bandRows(rows int64) int64 {
 	if c.rows%rows != 0 {
 		return c.rows
 	}
 	best := rows
 	for b := rows; b <= c.rows; b += rows {
-		n, ok := c.elements(b, wide)
+		n, ok := c.elements(b)
 		if c.rows%b == 0 && ok && 4*n <= c.t.L2*3/4 && c.rows/b >= min(fewTasks, c.rows/rows) {
 			best = b
 		}
 	}
 	return best
-}
-
-// local are the points of each axis that a task's copy is for.
-func (c *pixelwise) local(rows, wide int64) map[string]int64 {
-	local := map[string]int64{c.b.Stage.Axes[c.row()].Var: rows, c.b.Stage.Axes[c.pixel].Var: wide}
-	for _, a := range c.reduce {
-		local[a.Var], _ = a.Extent.Const()
-	}
-	return local
-}
-
-// elements is how many a task of so many rows copies; false where they are too many.
-func (c *pixelwise) elements(rows, wide int64) (int64, bool) {
-	elements, local := int64(1), c.local(rows, wide)
-	for _, e := range c.x.Index {
-		n, ok := c.walked(e, local)
-		if !ok || n > 1<<20 {
-			return 0, false
-		}
-		elements *= n
-	}
-	return elements, elements < 1<<22
-}
-
-// copyBand is the copy of what the tiles of some rows read of X, with zeros around; nil where that is no box.
-func (c *pixelwise) copyBand(rows, wide int64) *padding {
-	if _, ok := c.elements(rows, wide); !ok {
-		return nil
-	}
-	local := c.local(rows, wide)
-	k := &padding{stage: &te.Stage{Name: "pad"}, parts: layout.PartsOf(layout.RowMajor, len(c.x.Index))}
-	x := te.Load{Source: c.x.Source, Type: c.x.Type}
-	for d, e := range c.x.Index {
-		n, ok := c.walked(e, local)
-		all, first, ok2 := c.walkedByAll(e, c.axes())
-		if !ok || !ok2 {
-			return nil
-		}
-		a := te.Axis{Var: fmt.Sprintf("i%d", d), Extent: all}
-		at := sym.Add(first, sym.Var(a.Var))
-		if d == len(c.x.Index)-1 { // tiles go on beyond the last pixel
-			a.Extent = sym.Const(n)
-			if size := c.b.Operands[c.x.Source.N].Shape[d]; !sym.AtLeast(sym.Sub(size, sym.Add(first, sym.Const(n))), 0, c.n.facts) {
-				x.Guard = append(x.Guard, te.Within{E: at, Hi: size})
-			}
-		}
-		k.stage.Axes = append(k.stage.Axes, a)
-		k.first, k.shape, x.Index = append(k.first, first), append(k.shape, sym.Const(n)), append(x.Index, at)
-		k.index, k.clip = append(k.index, sym.Sub(e, first)), append(k.clip, false)
-	}
-	if !c.guards(&x) {
-		return nil
-	}
-	if x.Guard != nil {
-		x.Default = te.Number(c.x.Type, 0)
-	}
-	k.stage.Results = []te.Expr{x}
-	return k
 }

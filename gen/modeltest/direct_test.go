@@ -18,7 +18,7 @@ func TestDirect(t *testing.T) {
 		{name: "tiles within", x: []int64{1, 16, 5, 150}, w: []int64{16, 1, 3, 3}, pads: same, add: true},
 		{name: "steps", x: []int64{2, 48, 15, 30}, w: []int64{48, 1, 5, 5}, pads: []int64{1, 1, 2, 2}, strides: []int64{2, 2}},
 		{name: "steps of other lengths", x: []int64{1, 16, 9, 61}, w: []int64{16, 1, 3, 5}, pads: []int64{1, 2, 1, 2}, strides: []int64{1, 3}},
-		{name: "dilated", x: []int64{1, 16, 9, 40}, w: []int64{16, 1, 3, 3}, pads: []int64{2, 2, 2, 2}, dilation: 2},
+		{name: "dilated", x: []int64{1, 16, 9, 40}, w: []int64{16, 1, 3, 3}, pads: []int64{2, 2, 2, 2}, dilated: []int64{2, 2}},
 		{name: "unpadded", x: []int64{1, 16, 9, 40}, w: []int64{16, 1, 3, 3}, pads: none},
 		{name: "more padding than taps", x: []int64{1, 16, 3, 4}, w: []int64{16, 1, 3, 3}, pads: []int64{4, 5, 3, 6}},
 		{name: "last block not full", x: []int64{1, 40, 14, 14}, w: []int64{40, 1, 3, 3}, pads: same},

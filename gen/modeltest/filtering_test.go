@@ -22,7 +22,7 @@ type convolution struct {
 	x, w     []int64 // shapes
 	pads     []int64
 	strides  []int64 // nil: 1
-	dilation int64   // along all axes; 0: 1
+	dilated  []int64 // dilations, nil: 1
 	symbolic bool    // the extents of the window's axes
 	fixed    int     // of these, so many last ones are not
 	add      bool    // a tensor and Relu after it
@@ -68,11 +68,11 @@ func (c convolution) graph(r *rand.Rand) (*ir.Graph, map[string]*ir.Tensor) {
 		return n.Outputs[0]
 	}
 	attrs := ir.Attrs{"pads": c.pads}
+	if c.dilated != nil {
+		attrs["dilations"] = c.dilated
+	}
 	if c.strides != nil {
 		attrs["strides"] = c.strides
-	}
-	if c.dilation > 0 {
-		attrs["dilations"] = slices.Repeat([]int64{c.dilation}, len(c.x)-2)
 	}
 	if c.group > 1 {
 		attrs["group"] = c.group

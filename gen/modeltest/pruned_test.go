@@ -51,6 +51,7 @@ func TestPruned(t *testing.T) {
 		{name: "edges of pixels", x: []int64{2, 40, 9, 23}, w: []int64{20, 40, 3, 3}, pads: []int64{2, 0, 1, 3}, share: 1},
 		{name: "strides of rows", x: []int64{1, 32, 15, 29}, w: []int64{24, 32, 3, 3}, pads: same, strides: []int64{2, 1}, share: 1},
 		{name: "many rows", x: []int64{1, 20, 61, 40}, w: []int64{10, 20, 5, 3}, pads: []int64{2, 1, 2, 1}, share: 1},
+		{name: "dilated pixels", x: []int64{1, 20, 19, 21}, w: []int64{18, 20, 3, 3}, pads: []int64{2, 4, 2, 4}, dilated: []int64{2, 4}, share: 1},
 		{name: "points of pixels", x: []int64{1, 64, 10, 40}, w: []int64{21, 64, 1, 1}, pads: none, share: 1, add: true},
 		{name: "edges", x: []int64{2, 40, 9, 11}, w: []int64{48, 40, 3, 3}, pads: []int64{2, 0, 1, 3}, share: 16},
 		{name: "strides", x: []int64{1, 32, 15, 29}, w: []int64{32, 32, 3, 3}, pads: same, strides: []int64{2, 2}, share: 16},
@@ -71,6 +72,8 @@ func TestPruned(t *testing.T) {
 				own := anyTile(p, func(m *loop.MicroKernel) bool { return m.Kept != nil && !m.Broadcast() })
 				if c.share == 1 {
 					assert.Equal(t, stored, own, "%s: lanes of pixels, where filters have nothing in common: %s", chip, p)
+					apart := anyTile(p, func(m *loop.MicroKernel) bool { return m.Kept != nil && m.Rows > 1 && m.RowStep%m.Lanes() != 0 })
+					assert.False(t, apart, "%s: rows of a copy are whole registers: %s", chip, p)
 				}
 			}
 		})

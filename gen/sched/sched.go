@@ -156,7 +156,13 @@ type Value struct {
 	// Fetch is how many elements before they are read or stored cache lines come to the second-level cache; 0: the processor finds them
 	// by itself, which it does not where many streams are read or stored in turns.
 	Fetch int64
+	// Margin is memory around what a stage stores.
+	Margin Margin
 }
+
+// Margin is how many elements of memory lie before the first one, so that others lie where registers begin, and how many beyond the last axis
+// lanes of tiles may read, of which nothing is stored: what follows there, and zeros after the last of all.
+type Margin struct{ Before, After int64 }
 
 // Fold is along an axis of the value; of 0 points: all are kept.
 type Fold struct{ Axis, Points int }

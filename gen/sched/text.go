@@ -95,6 +95,9 @@ func (v Value) print(b *strings.Builder) {
 	if v.Fetch > 0 {
 		fmt.Fprintf(b, ", fetched %d ahead", v.Fetch)
 	}
+	if v.Margin != (Margin{}) {
+		fmt.Fprintf(b, ", margin %d and %d", v.Margin.Before, v.Margin.After)
+	}
 	b.WriteByte('\n')
 }
 
@@ -297,8 +300,10 @@ func (s *Schedule) parseValue(text string) error {
 			continue
 		} else if n, err := fmt.Sscanf(f, "fetched %d ahead", &v.Fetch); n == 1 && err == nil && v.Fetch > 0 {
 			continue
+		} else if n, err := fmt.Sscanf(f, "margin %d and %d", &v.Margin.Before, &v.Margin.After); n == 2 && err == nil && v.Margin != (Margin{}) {
+			continue
 		} else if _, err := fmt.Sscanf(f, "%d points of axis %d", &v.Fold.Points, &v.Fold.Axis); err != nil || v.Fold.Points < 1 {
-			return fmt.Errorf("%q: want encoding NAME, N points of axis AXIS, claimed N ahead, or fetched N ahead", f)
+			return fmt.Errorf("%q: want encoding NAME, N points of axis AXIS, claimed N ahead, fetched N ahead, or margin N and N", f)
 		}
 	}
 	s.Values = append(s.Values, v)

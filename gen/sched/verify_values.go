@@ -47,6 +47,8 @@ func (v *verifier) value(x Value) error {
 			return fmt.Errorf("only %d points of an operand are kept", x.Fold.Points)
 		case x.Claim != 0:
 			return fmt.Errorf("lines of an operand, which is not stored, are asked for %d elements ahead", x.Claim)
+		case x.Margin != (Margin{}):
+			return fmt.Errorf("an operand, which others store, with a margin of %d and %d elements", x.Margin.Before, x.Margin.After)
 		case x.Encoding != "" && o.Const == nil:
 			return fmt.Errorf("encoding %s of a non-constant operand", x.Encoding)
 		case x.sparse() && x.Parts.String() != layout.PartsOf(layout.RowMajor, len(o.Shape)).String():
@@ -73,6 +75,8 @@ func (v *verifier) value(x Value) error {
 		return fmt.Errorf("lines of space %s are asked for %d elements ahead; want at most %d, of what caches hold", x.Space, x.Claim, maxRegister)
 	case x.Encoding != "":
 		return fmt.Errorf("encoding %s of what a stage computes", x.Encoding)
+	case x.Margin != (Margin{}) && !x.margined(len(st.Axes)):
+		return fmt.Errorf("a margin of %d and %d elements of space %s and parts %s; want up to %d, of a worker's memory that is row-major", x.Margin.Before, x.Margin.After, x.Space, x.Parts, maxRegister)
 	case placed && (x.Space == Arena || x.Space == Image):
 		return fmt.Errorf("it is computed at a loop, by tasks that run at once, in space %s, which they share", x.Space)
 	case !placed && x.Space != Arena && x.Space != Image:
@@ -83,6 +87,13 @@ func (v *verifier) value(x Value) error {
 		return fmt.Errorf("memory of a work-group, and no loop of groups is around stage %d", x.Of.N)
 	}
 	return v.zeros(x, sc, st)
+}
+
+// margined reports whether a value of so many axes may have its margin.
+func (x Value) margined(axes int) bool {
+	m := x.Margin
+	rows := x.Parts.String() == layout.PartsOf(layout.RowMajor, axes).String()
+	return axes > 0 && min(m.Before, m.After) >= 0 && max(m.Before, m.After) <= maxRegister && x.Space == Worker && x.Fold.Points == 0 && rows
 }
 
 // grouped reports whether a loop of work-groups is around a place.
@@ -236,6 +247,9 @@ func (v *verifier) read(n int, l te.Load, there func(d int, first, extent sym.Ex
 			}
 		case r != nil:
 			first, extent = r.First, sym.Const(r.Extent)
+		}
+		if v.s.Stages[n].Tile != nil && d == len(l.Index)-1 {
+			extent = sym.Add(extent, sym.Const(x.Margin.After))
 		}
 		if !there(d, first, extent) {
 			return fmt.Errorf("it reads stage %d at %s of axis %s, of which %s points are there from %s on", of, e, st.Axes[d].Var, extent, first)
