@@ -10,15 +10,17 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sym"
+	"rules_dnn/gen/target"
 	"rules_dnn/gen/te"
 )
 
 // groupTiles is a contraction by work-groups: the items of one copy parts of both factors to memory that they share, and each adds the products of
 // its own register tile. X has the rows of tiles and W their columns. Axes of the result are a batch, the rows or the columns.
 type groupTiles struct {
-	b   *block.Block
-	env *Env
-	r   *reshaped
+	b      *block.Block
+	env    *Env
+	device *target.OpenCL
+	r      *reshaped
 	*roles
 	rows, columns run
 	batch         []te.Axis
@@ -39,8 +41,8 @@ const groupTilesAnchor = "group tiles"
 // GroupTiles proposes a schedule for a contraction of floats whose work-items share what they read, and follows it; none where the block is no
 // such thing, or has too little in common.
 func GroupTiles(b *block.Block, env *Env) ([]*Lowered, error) {
-	o := env.Target.OpenCL
-	if o == nil || o.LocalBytes == 0 || !env.Contractions || !env.wants(groupTilesAnchor) || len(b.Placed) > 0 || env.Target.Tile(ir.F32) == nil || !liesInRows(b, env.Layouts) {
+	o, err := env.Target.WorkGroups()
+	if err != nil || o.LocalBytes == 0 || !env.Contractions || !env.wants(groupTilesAnchor) || len(b.Placed) > 0 || env.Target.Tile(ir.F32) == nil || !liesInRows(b, env.Layouts) {
 		return nil, nil
 	}
 	if m, _ := matched(b.Stage, b.Operands, nil); m == nil || m.empty() || m.sum() != ir.F32 {
@@ -52,7 +54,7 @@ func GroupTiles(b *block.Block, env *Env) ([]*Lowered, error) {
 		return nil, nil
 	}
 	for x := range m.factors {
-		g := &groupTiles{b: b, env: env, r: r, roles: m.roles(x)}
+		g := &groupTiles{b: b, env: env, device: o, r: r, roles: m.roles(x)}
 		if g.take() {
 			return g.follow()
 		}

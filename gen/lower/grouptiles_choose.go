@@ -31,8 +31,9 @@ const localPad = 4
 // bytes of memory that the items share.
 func (t groupTile) bytes() int64 { return 4 * t.step * (t.rows() + t.columns() + 2*localPad) }
 
-// registerTiles are those of an item: tall ones share what they read of W, wide ones of X.
-var registerTiles = [][2]int64{{8, 16}, {8, 8}, {8, 4}, {4, 8}, {4, 4}, {2, 4}}
+// registerTiles are those of an item: tall ones share what they read of W, wide ones of X. Larger ones leave a unit too few groups to hide each
+// other's copies: 8x16 took 1.2 to 1.3 times as long as 8x8.
+var registerTiles = [][2]int64{{8, 8}, {8, 4}, {4, 8}, {4, 4}, {2, 4}}
 
 // tiles are those of interest that fit, the one of the least estimate first: of each register tile the best few, or all of them where a kernel is
 // asked for by its name.
@@ -59,7 +60,7 @@ func (g *groupTiles) tiles() []groupTile {
 // fitting are the tiles that a device has the registers and the memory for.
 func (g *groupTiles) fitting() []groupTile {
 	var out []groupTile
-	o, row := g.env.Target.OpenCL, g.env.Target.Tile(ir.F32)
+	o, row := g.device, g.env.Target.Tile(ir.F32)
 	for _, r := range registerTiles {
 		if row.Registers(row.Broadcaster(0), r[0], r[1]/row.Lanes) > int64(g.env.Target.VectorRegisters) {
 			continue
@@ -83,18 +84,18 @@ const maxGroupSide = 32
 
 var groupSteps = []int64{8, 16, 32}
 
-// What estimates of groups are made of. They were fitted to 38 kernels of 12 sizes on an NVIDIA H200.
+// What estimates of groups are made of. They were fitted to 70 kernels of 8 contractions on an NVIDIA H200 (docs/performance.md).
 const (
 	loadsPerProduct = 0.75 // of a row or a column that an item reads, in products
-	waitCycles      = 600  // of a copy that no other group's products hide
-	copyShare       = 0.5  // of a copy's time that products do not hide
+	waitCycles      = 200 // of a copy that no other group's products hide
+	copyShare       = 0.25 // of a copy's time that products do not hide
 	busyItems       = 256  // of a unit that keep it busy
 	mostAtOnce      = 4    // groups that hide each other's copies
 )
 
 // estimate is the cycles of a tile by the facts of the device.
 func (g *groupTiles) estimate(t groupTile) float64 {
-	o := g.env.Target.OpenCL
+	o := g.device
 	ceil := func(n, by int64) float64 { return float64((n + by - 1) / by) }
 	groups := ceil(usual(g.rows.extent), t.rows()) * ceil(usual(g.columns.extent), t.columns())
 	for _, a := range g.batch {
@@ -113,7 +114,7 @@ func (g *groupTiles) estimate(t groupTile) float64 {
 
 // arrangement is how many items each way of those that run in step are neighbours, so that they read few rows and few columns.
 func (g *groupTiles) arrangement() (down, across int64) {
-	n := g.env.Target.OpenCL.SubGroup
+	n := g.device.SubGroup
 	across = min(g.across, max(1, n/4))
 	down = min(g.down, max(1, n/across))
 	return down, across

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sched"
@@ -69,7 +68,7 @@ func (g *groupTiles) schedule() *proposal {
 		st.Results = append(st.Results, te.SubstIndices(e, names, facts))
 	}
 	p.addStage(&st, g.loops(batch, row, column))
-	g.read(p)
+	readOperands(p, g.r.operands)
 	return p
 }
 
@@ -168,23 +167,4 @@ func (g *groupTiles) copies(p *proposal, n int, t *term, r run, groups string, s
 	at := p.addStage(st, s)
 	p.sched.Values = append(p.sched.Values, sched.Value{Of: te.Source{Stage: true, N: at}, Parts: parts, Space: sched.Local})
 	return at
-}
-
-// read gives the proposal the operands that its stages read.
-func (g *groupTiles) read(p *proposal) {
-	at := map[int]int{}
-	for i, s := range p.work.Stages {
-		p.work.Stages[i] = s.MapExprs(func(e te.Expr) te.Expr {
-			x, ok := e.(te.Load)
-			if !ok || x.Source.Stage {
-				return e
-			}
-			n := x.Source.N
-			if _, known := at[n]; !known {
-				at[n] = p.addOperand(g.r.operands[n], func(b *block.Block) *ir.Value { return b.Operands[n] })
-			}
-			x.Source.N = at[n]
-			return x
-		})
-	}
 }

@@ -152,6 +152,12 @@ var blocks = []struct {
 	{"grouped conv", newModel().weights("w", 32, 8, 3, 3).
 		line("input %%x f32[2, 16, 14, 14]").line("%%y ?[*] = Conv.11(%%x, @w) {pads = [1, 1, 1, 1], group = 2, strides = [2, 1]}").
 		line("output %%y"), 1},
+	{"one row", newModel().
+		line("input %%x f32[1, 300]").line("input %%w f32[300, 70]").line("%%y ?[*] = MatMul.13(%%x, %%w)").
+		line("output %%y"), 0},
+	{"row sums", newModel().
+		line("input %%x f32[5, 3, 333]").line("%%s ?[*] = ReduceMax.13(%%x) {axes = [-1], keepdims = 0}").
+		line("output %%s"), 0},
 	{"integers", newModel().
 		line("input %%x u8[3, 40]").line("input %%w i8[40, 9]").line("input %%z u8[]").
 		line("%%p ?[*] = MatMulInteger.10(%%x, %%w, %%z)").line("%%y ?[*] = Add.14(%%p, %%p)").
