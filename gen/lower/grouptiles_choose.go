@@ -87,8 +87,8 @@ var groupSteps = []int64{8, 16, 32}
 // What estimates of groups are made of. They were fitted to 70 kernels of 8 contractions on an NVIDIA H200 (docs/performance.md).
 const (
 	loadsPerProduct = 0.75 // of a row or a column that an item reads, in products
-	waitCycles      = 200 // of a copy that no other group's products hide
-	copyShare       = 0.25 // of a copy's time that products do not hide
+	waitCycles      = 600  // of a copy that no other group's products hide
+	copyShare       = 0.5  // of a copy's time that products do not hide
 	busyItems       = 256  // of a unit that keep it busy
 	mostAtOnce      = 4    // groups that hide each other's copies
 )
