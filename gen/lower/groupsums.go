@@ -115,8 +115,8 @@ func (g *groupSums) schedule() *proposal {
 		group, region, extent := batchVar(len(loops)), int64(1), a.Extent
 		first := sym.Var(group)
 		if a.Var == g.row.Var {
-			as.Splits = []sched.Split{{Axis: v, Outer: "no", Inner: "ni", Size: g.together}}
-			loops.add(sched.Group, group, "no", 0, sched.Exact)
+			as.Splits = []sched.Split{{Axis: v, Outer: "g1n", Inner: "g2n", Size: g.together}}
+			loops.add(sched.Group, group, "g1n", 0, sched.Exact)
 			extent = sym.Scale(sym.CeilDiv(extent, sym.Const(g.together), g.env.Symbols), g.together)
 			first, region = sym.Scale(first, g.together), g.together
 		} else {
@@ -149,11 +149,11 @@ func (g *groupSums) schedule() *proposal {
 	ps.At.Loop = last
 	var mine loopList
 	row := len(part.Axes) - 2
-	mine.add(sched.Item, "ps", share, 0, sched.Exact)
+	mine.add(sched.Item, "g7s", share, 0, sched.Exact)
 	if g.together > 1 {
-		mine.add(sched.Item, "pn", part.Axes[row].Var, 0, sched.Exact)
+		mine.add(sched.Item, "g7n", part.Axes[row].Var, 0, sched.Exact)
 	}
-	mine.add(sched.Serial, "pr", "r0", 0, sched.Exact)
+	mine.add(sched.Serial, "g7r", "r0", 0, sched.Exact)
 	ps.Loops = mine
 	p.addStage(part, ps)
 
@@ -161,9 +161,9 @@ func (g *groupSums) schedule() *proposal {
 	for _, e := range g.r.Results {
 		all.Results = append(all.Results, te.SubstIndices(e, results, facts))
 	}
-	loops.add(sched.Item, "en", "ni", 0, sched.Exact)
-	loops.add(sched.Serial, "et", "no", 1, edge(!sym.Mod(g.row.Extent, sym.Const(g.together), facts).Is(0), sched.RoundUp))
-	loops.add(sched.Serial, "er", "r0", 0, sched.Exact)
+	loops.add(sched.Item, "g4n", "g2n", 0, sched.Exact)
+	loops.add(sched.Serial, "g8t", "g1n", 1, edge(!sym.Mod(g.row.Extent, sym.Const(g.together), facts).Is(0), sched.RoundUp))
+	loops.add(sched.Serial, "g8r", "r0", 0, sched.Exact)
 	as.Loops = loops
 	p.addStage(all, as)
 	parts := layout.PartsOf(layout.RowMajor, len(part.Axes))

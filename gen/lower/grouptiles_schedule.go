@@ -13,8 +13,8 @@ import (
 
 // Names of loops and parts of axes beside those of contractions.
 const (
-	downGroups, acrossGroups = "gm", "gn"
-	productsVar              = "k"
+	downGroups, acrossGroups = "g0m", "g0n"
+	productsVar              = "g0k"
 	quad                     = 4 // neighbouring rows of an item
 )
 
@@ -78,30 +78,30 @@ func (g *groupTiles) loops(batch []sym.Expr, row, column string) sched.Stage {
 	tall := min(t.tall, quad)
 	s := sched.Stage{At: sched.Root, Tile: &sched.Tile{Row: g.env.Target.Tile(ir.F32).Name, X: g.env.Target.Tile(ir.F32).Broadcaster(0)}}
 	lanes := g.env.Target.Tile(ir.F32).Lanes
-	s.Splits = []sched.Split{{Axis: row, Outer: "mo", Inner: "mi", Size: t.down * tall}, {Axis: column, Outer: "no", Inner: "ni", Size: t.across * lanes}}
+	s.Splits = []sched.Split{{Axis: row, Outer: "g1m", Inner: "g2m", Size: t.down * tall}, {Axis: column, Outer: "g1n", Inner: "g2n", Size: t.across * lanes}}
 	var all loopList
 	for i, v := range batch {
 		name, _ := v.AsVar()
 		all.add(sched.Group, batchVar(i), name, 0, sched.Exact)
 	}
-	all.add(sched.Group, downGroups, "mo", 0, sched.Exact)
-	all.add(sched.Group, acrossGroups, "no", 0, sched.Exact)
+	all.add(sched.Group, downGroups, "g1m", 0, sched.Exact)
+	all.add(sched.Group, acrossGroups, "g1n", 0, sched.Exact)
 	all.add(sched.Serial, productsVar, "r0", 0, sched.Exact)
 	down, across := g.arrangement()
-	all.add(sched.Item, "wm", "mi", 0, sched.Exact)
-	all.add(sched.Item, "wn", "ni", 0, sched.Exact)
-	all.add(sched.Item, "em", "mi", down, sched.Exact)
-	all.add(sched.Item, "en", "ni", across, sched.Exact)
-	all.add(sched.Rows, runVar, "mo", t.tall/tall, edge(!g.divides(g.rows, t.rows()), sched.RoundUp))
-	all.add(sched.Rows, rowVar, "mi", tall, sched.Exact)
-	all.add(sched.Columns, vecVar, "no", t.wide/lanes, edge(!g.divides(g.columns, t.columns()), sched.RoundUp))
-	all.add(sched.Lanes, laneVar, "ni", lanes, sched.Exact)
+	all.add(sched.Item, "g3m", "g2m", 0, sched.Exact)
+	all.add(sched.Item, "g3n", "g2n", 0, sched.Exact)
+	all.add(sched.Item, "g4m", "g2m", down, sched.Exact)
+	all.add(sched.Item, "g4n", "g2n", across, sched.Exact)
+	all.add(sched.Rows, runVar, "g1m", t.tall/tall, edge(!g.divides(g.rows, t.rows()), sched.RoundUp))
+	all.add(sched.Rows, rowVar, "g2m", tall, sched.Exact)
+	all.add(sched.Columns, vecVar, "g1n", t.wide/lanes, edge(!g.divides(g.columns, t.columns()), sched.RoundUp))
+	all.add(sched.Lanes, laneVar, "g2n", lanes, sched.Exact)
 	all.add(sched.Sum, kVar(0), "r0", t.step, sched.Exact)
 	s.Loops = all
 	return s
 }
 
-func batchVar(i int) string { return fmt.Sprintf("gb%d", i) }
+func batchVar(i int) string { return fmt.Sprintf("g5_%d", i) }
 
 // copies adds the stage that copies what a group reads of a factor in a step, with zeros beyond it, and gives its number. Items that are
 // neighbours copy neighbours in memory.
@@ -155,13 +155,13 @@ func (g *groupTiles) copies(p *proposal, n int, t *term, r run, groups string, s
 	across := min(many, g.items())
 	down := min(few, max(1, g.items()/across))
 	axis := func(i int) string { return st.Axes[i].Var }
-	all.add(sched.Item, name("cd"), axis(slow), 0, sched.Exact)
-	all.add(sched.Item, name("ca"), axis(fast), 0, sched.Exact)
+	all.add(sched.Item, name("g6d"), axis(slow), 0, sched.Exact)
+	all.add(sched.Item, name("g6a"), axis(fast), 0, sched.Exact)
 	if many > across {
-		all.add(sched.Serial, name("cv"), axis(fast), many/across, sched.Exact)
+		all.add(sched.Serial, name("g6v"), axis(fast), many/across, sched.Exact)
 	}
 	if few > down {
-		all.add(sched.Serial, name("cu"), axis(slow), few/down, sched.Exact)
+		all.add(sched.Serial, name("g6u"), axis(slow), few/down, sched.Exact)
 	}
 	s.Loops = all
 	at := p.addStage(st, s)
