@@ -38,7 +38,8 @@ func Kernel(k *loop.Kernel, t *target.Target, symbols sym.Facts, tile Tile) floa
 	e := &estimate{t: t, tile: tile, facts: typical(k.Facts, symbols)}
 	tasks := e.trips(k.Tasks())
 	if n := float64(t.AtOnce(len(k.Scratch) > 0)); n > 1 {
-		tasks = max(1, tasks/n)
+		items := float64(k.Items()) // which run at once, too
+		tasks = max(1, tasks*items/n) / items
 	}
 	compute := tasks * e.body(k.Statements(), "", 1)
 	moved := e.moved(k)

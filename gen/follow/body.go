@@ -199,9 +199,9 @@ func (f *follower) inRange(c *stage, body []loop.Stmt) []loop.Stmt {
 		if p.Reduce || c.whole[p.Name] {
 			continue
 		}
-		at := c.point(p, f.facts)
-		if !sym.AtLeast(sym.Sub(p.Extent, at), 1, f.facts) && c.roundsUp(p) {
-			cond, over = append(cond, te.Within{E: at, Lo: sym.Const(0), Hi: p.Extent}), append(over, p)
+		at, extent := f.reached(c, p)
+		if !sym.AtLeast(sym.Sub(extent, at), 1, f.facts) && c.roundsUp(p) {
+			cond, over = append(cond, te.Within{E: at, Lo: sym.Const(0), Hi: extent}), append(over, p)
 		}
 	}
 	if cond == nil {
@@ -214,6 +214,14 @@ func (f *follower) inRange(c *stage, body []loop.Stmt) []loop.Stmt {
 	return []loop.Stmt{loop.If{Cond: cond, Then: body, Else: zeros}}
 }
 
+// reached is the point of a span's axis, and how many points the axis has: whole parts of a split one may go on beyond it.
+func (f *follower) reached(c *stage, p sched.Span) (at, extent sym.Expr) {
+	if x := c.sched.Parted(p); x != nil {
+		return c.coords[x.Axis].Subst(c.fixed, f.facts), p.Axes[0].Extent
+	}
+	return c.point(p, f.facts), p.Extent
+}
+
 // zero stores a zero at a point that is beyond some of the spans, where storage goes on as far.
 func (f *follower) zero(c *stage, v *stored, over []sched.Span) []loop.Stmt {
 	var there []te.Within
@@ -221,10 +229,11 @@ func (f *follower) zero(c *stage, v *stored, over []sched.Span) []loop.Stmt {
 	for _, p := range over {
 		reach := c.reach(v, p)
 		pads = pads || reach > 0
+		at, extent := f.reached(c, p)
 		if reach == 0 {
-			there = append(there, te.Within{E: c.point(p, f.facts), Lo: sym.Const(0), Hi: p.Extent})
-		} else if c.rounded(p) > reach {
-			there = append(there, te.Within{E: c.point(p, f.facts), Lo: sym.Const(0), Hi: sym.Const(reach)})
+			there = append(there, te.Within{E: at, Lo: sym.Const(0), Hi: extent})
+		} else if c.rounded(p)*p.Step > reach {
+			there = append(there, te.Within{E: at, Lo: sym.Const(0), Hi: sym.Const(reach)})
 		}
 	}
 	store := []loop.Stmt{loop.Store{Buf: v.buf, Index: f.position(c, v, nil), Value: te.Number(v.buf.Type, 0)}}
@@ -239,8 +248,12 @@ func (f *follower) zero(c *stage, v *stored, over []sched.Span) []loop.Stmt {
 
 // reach is how far storage of a value goes on along a span; 0: no further than the span.
 func (c *stage) reach(v *stored, p sched.Span) int64 {
-	d := slices.IndexFunc(c.te.Axes, func(a te.Axis) bool { return a.Var == p.Name })
-	if n, known := p.Extent.Const(); d >= 0 && known {
+	name, extent := p.Name, p.Extent
+	if x := c.sched.Parted(p); x != nil {
+		name, extent = x.Axis, p.Axes[0].Extent
+	}
+	d := slices.IndexFunc(c.te.Axes, func(a te.Axis) bool { return a.Var == name })
+	if n, known := extent.Const(); d >= 0 && known {
 		if reach := v.Parts.Reach(d, n); reach > n {
 			return reach
 		}

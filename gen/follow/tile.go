@@ -93,6 +93,9 @@ func (f *follower) call(c *stage, i int) ([]loop.Stmt, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.accumulating() {
+		return f.partial(c, i, m, x, w)
+	}
 	zero := map[string]sym.Expr{}
 	at, rows := sym.Const(0), m.Rows // among the accumulators
 	wide := m.Vectors * m.Lanes()

@@ -37,6 +37,8 @@ type MicroKernel struct {
 	K       []KLoop
 	// Kept, where it is given, is what is summed in place of K.
 	Kept *Kept
+	// Adds: accumulators begin with what is there, the sum of the points before; otherwise with 0.
+	Adds bool
 	// PrefetchW is how many elements ahead W is fetched into the cache; 0: it is not. PrefetchX fetches
 	// what the next iteration of the last loop but one reads of X.
 	PrefetchW int64

@@ -81,6 +81,7 @@ func (p *parser) microRest(m *MicroKernel) (err error) {
 	if err == nil && p.Accept("kept") {
 		m.Kept, err = p.kept()
 	}
+	m.Adds = err == nil && p.Accept("adds")
 	number("prefetch_w", &m.PrefetchW)
 	m.PrefetchX = err == nil && p.Accept("prefetch_x")
 	number("fetch", &m.Fetch)

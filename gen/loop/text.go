@@ -199,6 +199,9 @@ func (m *MicroKernel) text() string {
 	if m.Kept != nil {
 		out += m.Kept.text()
 	}
+	if m.Adds {
+		out += " adds"
+	}
 	number("prefetch_w", m.PrefetchW)
 	if m.PrefetchX {
 		out += " prefetch_x"

@@ -22,7 +22,7 @@ const wholeText = `kernel "contraction \"6x16\"" {
   scratch r f32[min(8, N)] readonly
   sets K
   sets L
-  micro m0 fma_f32x8 mem 6 x 2 row 64 run 3 256 vector 16 k 3 by 64, 48 k 8 by 1, 16 prefetch_w 64 prefetch_x fetch 12
+  micro m0 fma_f32x8 mem 6 x 2 row 64 run 3 256 vector 16 k 3 by 64, 48 k 8 by 1, 16 adds prefetch_w 64 prefetch_x fetch 12
   micro m1 fma_f32x8 vec 0 x 1
   grid task < 8*N
   grid u < 3

@@ -21,13 +21,13 @@ var (
 // Vectorise marks the loops that can run in vectors: those whose statements store,
 // or define, what is computed from numbers that lie side by side along the loop (derivative
 // 1) or are the same for all of it (derivative 0), numbers of some types. Loops inside of such a loop run the same
-// way for all lanes. A register has so many lanes of float32, and a loop as many as it has of the loop's widest type.
+// way for all lanes. A register has so many lanes of float32, and a loop as many as it has of the loop's widest type. Work-items are no lanes.
 func Vectorise(body []Stmt, lanes int64, types []ir.DType, f sym.Facts) []Stmt {
 	out := make([]Stmt, len(body))
 	for i, s := range body {
 		if x, ok := s.(For); ok {
 			n, known := x.Extent.Const()
-			if x.Lanes == 0 && lanes > 1 && CanVectorise(x, types, f) {
+			if x.Lanes == 0 && !x.Items && lanes > 1 && CanVectorise(x, types, f) {
 				x.Lanes = x.lanes(n, known, lanes)
 			}
 			if x.Lanes > 0 { // by now, or as the lanes of a texel

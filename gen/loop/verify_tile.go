@@ -61,6 +61,10 @@ func (v *verifier) micro(m *MicroKernel) {
 			return
 		}
 	}
+	if m.Adds && (m.Kept != nil || m.Instr.Acc != ir.F32) {
+		v.fail("instruction %s adds to sums that are there: only floats' do, of all points", m.Instr.Name)
+		return
+	}
 	if m.Run < 0 {
 		v.fail("a micro-kernel's rows lie in runs of %d", m.Run)
 	}

@@ -183,6 +183,19 @@ func (s *Stage) JoinedParts(p Span) []te.Axis {
 	return slices.DeleteFunc(slices.Clone(p.Axes), func(a te.Axis) bool { return s.outer(a.Var) == nil })
 }
 
+// Parted is the split whose outer part a span is, or nil.
+func (s *Stage) Parted(p Span) *Split {
+	if len(p.Axes) > 1 {
+		return nil
+	}
+	return s.outer(p.Name)
+}
+
+// RoundsUp reports whether loops over the outer part of a split go on beyond its axis: whole parts are computed.
+func (s *Stage) RoundsUp(x *Split) bool {
+	return slices.ContainsFunc(s.Loops, func(l Loop) bool { return l.Axis == x.Outer && l.Edge == RoundUp })
+}
+
 // Cut is the split of whose last part a loop over the inner part has only what is there, or nil.
 func (s *Stage) Cut(i int) *Split {
 	if l := s.Loops[i]; l.Edge == Clip && l.Size == 0 {

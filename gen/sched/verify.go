@@ -215,7 +215,7 @@ func (v *verifier) covers(sc *Stage, p Span) error {
 			whole *= l.Size
 		}
 	}
-	if x := sc.inner(p.Name); x != nil && x.ragged(p.Axes[0]) && (len(p.Loops) != 1 || sc.Cut(p.Loops[0]) == nil) {
+	if x := sc.inner(p.Name); x != nil && x.ragged(p.Axes[0]) && !sc.RoundsUp(x) && (len(p.Loops) != 1 || sc.Cut(p.Loops[0]) == nil) {
 		return fmt.Errorf("the last part of %s has fewer points: want one loop of %s that is clipped", x.Axis, x.Inner)
 	}
 	if len(p.Loops) == 0 {

@@ -127,7 +127,7 @@ func TestParse(t *testing.T) {
 		"stage 0\n  region x = 1 from t as 2":           "want region AXIS = EXTENT from FIRST, or from FIRST as NAME",
 		"stage 0\n  inside out":                         "want inside NAME and what it is",
 		"value operand 0: 0 in arena, claimed 0 ahead":  "want encoding NAME, N points of axis AXIS, claimed N ahead, fetched N ahead, or margin N and N",
-		"value operand 0: 0 in arena, margin 0 and 0": `"margin 0 and 0": want`,
+		"value operand 0: 0 in arena, margin 0 and 0":   `"margin 0 and 0": want`,
 		"value operand 0: 0 in arena, fetched -1 ahead": "want encoding NAME",
 		"stage 0 at 1":                                  "want at STAGE.LOOP",
 		"  serial x = i0":                               "it is part of no stage",

@@ -42,7 +42,15 @@ func laneSize(sc *Stage, loop int) int64 {
 // stored is how many points of an axis of n points loops of a stage store, zeros included.
 func (v *verifier) stored(stage int, a te.Axis, n int64) int64 {
 	sc := &v.s.Stages[stage]
-	if x := sc.split(a.Var); x != nil { // tiles store what follows the last part
+	if x := sc.split(a.Var); x != nil && sc.RoundsUp(x) { // whole parts are computed
+		for _, p := range v.spans[stage] {
+			if p.Name == x.Outer {
+				parts, _ := p.Extent.Const()
+				whole := max(sc.Loops[p.Loops[0]].Size, 1) * sc.Within(p.Loops[0])
+				return (parts + whole - 1) / whole * whole * x.Size
+			}
+		}
+	} else if x != nil { // tiles store what follows the last part
 		if slices.ContainsFunc(sc.Loops, func(l Loop) bool { return l.Kind == Lanes && l.Axis == x.Inner }) {
 			return maxRegister * n
 		}

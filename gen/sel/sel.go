@@ -187,7 +187,9 @@ func (c candidate) layout(v *ir.Value) layout.Layout { return c.layouts[v] }
 // anchors in the order in which equal estimates are preferred; each gives the kernels that compute
 // the block in its layouts, or none.
 var anchors = []func(*block.Block, *lower.Env) ([]*lower.Lowered, error){
-	lower.Pruned, lower.PrunedPixels, lower.Contraction, single(lower.Direct), lower.Winograd, lower.Product, single(lower.Chain), single(lower.Update), single(lower.Generic),
+	lower.Pruned, lower.PrunedPixels,
+	lower.Contraction, single(lower.Direct), lower.Winograd, lower.Product, lower.GroupTiles, single(lower.GroupSums),
+	single(lower.Chain), single(lower.Update), single(lower.Generic),
 }
 
 var opaque = []func(*block.Block, *lower.Env) ([]*lower.Lowered, error){single(lower.Opaque)}

@@ -9,6 +9,11 @@ type OpenCL struct {
 	GroupItems int64 `json:"group_items"`
 	// Workers is how many work-items run kernels whose tasks need memory of their own.
 	Workers int64 `json:"workers"`
+	// LocalBytes is the memory that the items of a group share; 0: kernels use none. Units compute groups of their own, and SubGroup
+	// neighbouring items of a group run in step.
+	LocalBytes int64 `json:"local_bytes"`
+	Units      int64 `json:"units"`
+	SubGroup   int64 `json:"sub_group"`
 	// AlignBytes is what the places of sub-buffers are multiples of.
 	AlignBytes int64 `json:"align_bytes"`
 	// ClockMHz is how many million cycles of the facts a second has.
@@ -44,6 +49,10 @@ func (o *OpenCL) check() error {
 	if o.Workers%o.GroupItems != 0 {
 		return fmt.Errorf("opencl: %d workers are no whole groups of group_items (%d): work-items beyond them would share a worker's memory", o.Workers, o.GroupItems)
 	}
+	if o.LocalBytes < 0 || o.Units < 0 || o.SubGroup < 0 {
+		return fmt.Errorf("opencl: local_bytes, units and sub_group must not be negative")
+	}
+	o.Units, o.SubGroup = max(o.Units, 1), max(o.SubGroup, 1)
 	if o.AlignBytes == 0 {
 		o.AlignBytes = defaultAlign
 	}

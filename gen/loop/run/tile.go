@@ -77,7 +77,11 @@ func (t *tile) run(xAt, wAt, accAt int64) {
 	n := t.Vectors * t.Lanes()
 	t.acc.write(accAt, 1, 0, int(t.Rows*n))
 	acc := t.acc.F32[accAt:][:t.Rows*n]
-	clear(acc)
+	if t.Adds {
+		t.acc.read(accAt, 1, 0, int(t.Rows*n))
+	} else {
+		clear(acc)
+	}
 	for _, s := range t.steps {
 		t.point(acc, xAt+s.x, wAt+s.w)
 	}

@@ -171,6 +171,9 @@ func (dialect) Tile(x loop.Tile, at ckernel.TileAt) (string, error) {
 		fetch = fmt.Sprintf(", %s + %s, %s + %s", x.Index.Name, at.Index, x.Ends.Name, at.Ends)
 	}
 	text := fmt.Sprintf("%s(%s + %s, %s + %s, %s%s);", MicroName(x.Micro), x.X.Name, at.X, x.W.Name, at.W, at.Acc, fetch)
+	if x.Micro.Adds {
+		return text, fmt.Errorf("no C++ for tiles that add to sums which are there")
+	}
 	if x.Micro.Instr.Text("cpp", "", "", "") == "" {
 		return text, fmt.Errorf("no C++ for the tile instruction %s of the chip", x.Micro.Instr.Name)
 	}

@@ -67,6 +67,9 @@ func (dialect) Tile(x loop.Tile, at ckernel.TileAt) (string, error) {
 	if x.Micro.Instr.Text(instructions, "", "", "") == "" {
 		return text, fmt.Errorf("no C with HVX intrinsics for the tile instruction %s of the chip", x.Micro.Instr.Name)
 	}
+	if x.Micro.Adds {
+		return text, fmt.Errorf("no C with HVX intrinsics for tiles that add to sums which are there")
+	}
 	if x.Micro.Kept != nil {
 		return text, fmt.Errorf("no C with HVX intrinsics for sums over stored kernels")
 	}

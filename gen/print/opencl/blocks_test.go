@@ -141,6 +141,23 @@ var blocks = []struct {
 	{"depthwise conv", newModel().weights("w", 16, 1, 3, 3).
 		line("input %%x f32[2, 16, 14, 14]").line("%%y ?[*] = Conv.11(%%x, @w) {pads = [1, 1, 1, 1], group = 16}").
 		line("output %%y"), 0},
+	{"MatMul of two inputs, bias", newModel().line("symbol N 1..4").weights("b", 70).
+		line("input %%x f32[N, 2, 50, 40]").line("input %%w f32[2, 40, 70]").
+		line("%%p ?[*] = MatMul.13(%%x, %%w)").line("%%y ?[*] = Add.14(%%p, @b)").
+		line("output %%y"), 0},
+	{"scores", newModel().
+		line("input %%x f32[2, 50, 32]").line("input %%w f32[2, 70, 32]").
+		line("%%t ?[*] = Transpose.13(%%w) {perm = [0, 2, 1]}").line("%%y ?[*] = MatMul.13(%%x, %%t)").
+		line("output %%y"), 0},
+	{"grouped conv", newModel().weights("w", 32, 8, 3, 3).
+		line("input %%x f32[2, 16, 14, 14]").line("%%y ?[*] = Conv.11(%%x, @w) {pads = [1, 1, 1, 1], group = 2, strides = [2, 1]}").
+		line("output %%y"), 1},
+	{"one row", newModel().
+		line("input %%x f32[1, 300]").line("input %%w f32[300, 70]").line("%%y ?[*] = MatMul.13(%%x, %%w)").
+		line("output %%y"), 0},
+	{"row sums", newModel().
+		line("input %%x f32[5, 3, 333]").line("%%s ?[*] = ReduceMax.13(%%x) {axes = [-1], keepdims = 0}").
+		line("output %%s"), 0},
 	{"integers", newModel().
 		line("input %%x u8[3, 40]").line("input %%w i8[40, 9]").line("input %%z u8[]").
 		line("%%p ?[*] = MatMulInteger.10(%%x, %%w, %%z)").line("%%y ?[*] = Add.14(%%p, %%p)").
@@ -152,7 +169,7 @@ var blocks = []struct {
 func TestBlocks(t *testing.T) {
 	var cases []opencltest.Case
 	var want [][]*ir.Tensor
-	for _, name := range []string{"opencl_images", "opencl_buffers", fewCores} {
+	for _, name := range []string{"opencl_images", "opencl_buffers", "opencl_nvidia", fewCores} {
 		d := device(t, name)
 		for _, b := range blocks {
 			p := compile(t, b.model.graph(t), d)

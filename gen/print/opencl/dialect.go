@@ -22,8 +22,8 @@ func storage(t ir.DType) string {
 	return scalar.CLType(t, 0)
 }
 
-// dialect is OpenCL C 1.2.
-type dialect struct{}
+// dialect is OpenCL C 1.2, in a kernel.
+type dialect struct{ k *loop.Kernel }
 
 const dialectName = "opencl"
 
@@ -102,8 +102,8 @@ func (dialect) Bounded(value, lo, hi string) string {
 	return fmt.Sprintf("dnn_bounded((long)(%s), %s, %s, &bad)", value, lo, hi)
 }
 
-func (dialect) Tile(x loop.Tile, at ckernel.TileAt) (string, error) {
-	text := fmt.Sprintf("%s(%s + %s, %s + %s, %s);", microName(x.Micro), x.X.Name, at.X, x.W.Name, at.W, at.Acc)
+func (d dialect) Tile(x loop.Tile, at ckernel.TileAt) (string, error) {
+	text := fmt.Sprintf("%s(%s + %s, %s + %s, %s);", callOf(d.k, x).name(), x.X.Name, at.X, x.W.Name, at.W, at.Acc)
 	if x.Micro.Instr.Text(dialectName, "", "", "") == "" {
 		return text, fmt.Errorf("no OpenCL C for the tile instruction %s of the device", x.Micro.Instr.Name)
 	}

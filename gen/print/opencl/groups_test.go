@@ -43,8 +43,13 @@ func program(t *testing.T, x schedtest.Example, d *target.Target) *plan.Program 
 
 // TestWorkGroups: a product whose groups copy parts of both operands to memory that their items share, on a device and in the interpreter of loops.
 func TestWorkGroups(t *testing.T) {
+	for _, x := range []schedtest.Example{schedtest.Device(), schedtest.GroupTiles()} {
+		t.Run(x.Name, func(t *testing.T) { testWorkGroups(t, x) })
+	}
+}
+
+func testWorkGroups(t *testing.T, x schedtest.Example) {
 	d := device(t, "opencl_buffers")
-	x := schedtest.Device()
 	p := program(t, x, d)
 	r := rand.New(rand.NewPCG(5, 6))
 	c := opencltest.Case{Name: x.Name, Program: p, Device: d}
@@ -62,7 +67,7 @@ func TestWorkGroups(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, strings.Count(src.Text, "barrier(CLK_LOCAL_MEM_FENCE);"), "before the copies of each iteration, and after them")
 	require.Equal(t, 2, strings.Count(src.Text, "__local float"))
-	require.Equal(t, [3]int64{32, 1, 1}, src.Calls[0].Group)
+	require.Equal(t, [3]int64{p.Calls()[0].Kernel.Items(), 1, 1}, src.Calls[0].Group)
 
 	got := opencltest.Run(t, root, []opencltest.Case{c})[0]
 	require.Zero(t, got.Status)

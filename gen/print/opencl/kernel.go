@@ -47,14 +47,6 @@ func (k *kernel) planItems(t *target.OpenCL) error {
 		return fmt.Errorf("groups of %d work-items; the device takes %d", k.items, t.GroupItems)
 	}
 	var err error
-	loop.Tiles(k.Body, func(x loop.Tile) {
-		if slices.Contains(k.Shared, x.X) || slices.Contains(k.Shared, x.W) {
-			err = fmt.Errorf("a tile of %s and %s: tiles read no memory that work-items share", x.X.Name, x.W.Name)
-		}
-	})
-	if err != nil {
-		return err
-	}
 	k.Kernel, err = k.ByItems()
 	return err
 }
@@ -134,7 +126,7 @@ func (k *kernel) body() (string, error) {
 	for v, r := range k.Facts {
 		facts[v] = r
 	}
-	w := ckernel.New(dialect{}, facts)
+	w := ckernel.New(dialect{k.Kernel}, facts)
 	w.Writer.Indent = 1
 	k.begin(w)
 	refuses := loop.Refuses(k.Body)
@@ -158,7 +150,7 @@ func (k *kernel) body() (string, error) {
 // groupOfItems is what an item of a task's group does.
 func (k *kernel) groupOfItems(w *ckernel.Kernel, facts sym.Facts) {
 	for _, b := range k.Shared {
-		w.Line("__local %s %s[%s];", storage(b.Type), b.Name, ckernel.Strip(w.Index(b.Size)))
+		w.Line("__local %s %s[%s]%s;", storage(b.Type), b.Name, ckernel.Strip(w.Index(b.Size)), k.alignment(b))
 	}
 	_, hi := k.Tasks().Bounds(facts)
 	facts[loop.TaskVar] = sym.Range{Lo: 0, Hi: max(hi, 1) - 1}

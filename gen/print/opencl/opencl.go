@@ -168,7 +168,8 @@ func (w *writer) add(k *kernel, label string) (string, error) {
 		if w.micros == nil {
 			w.micros = map[string]string{}
 		}
-		w.micros[microName(t.Micro)] = micro(t.Micro)
+		m := callOf(k.Kernel, t)
+		w.micros[m.name()] = m.text()
 	})
 	text := fmt.Sprintf("__attribute__((reqd_work_group_size(%d, %d, %d)))\n__kernel void $NAME(%s) {\n%s}\n", k.group[0], k.group[1], k.group[2], k.params(), body)
 	if _, known := w.names[text]; !known {

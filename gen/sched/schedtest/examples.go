@@ -27,7 +27,7 @@ type Example struct {
 
 // Examples are all of them.
 func Examples() []Example {
-	return []Example{MatMul(), accumulators(), joined(), peeled(), Device(), Depthwise(), Groups(), Runs(), Dots(), Columns(), Quads(), Winograd(), Tiles(), Attention(), Pruned(), PrunedTile(), PrunedPixels(), SharedKernels()}
+	return []Example{MatMul(), accumulators(), joined(), peeled(), Device(), GroupTiles(), Depthwise(), Groups(), Runs(), Dots(), Columns(), Quads(), Winograd(), Tiles(), Attention(), Pruned(), PrunedTile(), PrunedPixels(), SharedKernels()}
 }
 
 // value is an operand.
@@ -318,4 +318,55 @@ func Float(x *ir.Tensor, i int) float64 {
 		return float64(int32(bits))
 	}
 	return float64(math.Float32frombits(bits))
+}
+
+// GroupTiles: a work-group copies parts of both operands, and each of its items adds their products to a register tile, of rows and columns in fours
+// that lie apart. Neither axis of the result is a whole number of tiles.
+func GroupTiles() Example {
+	const m, n, k, side, step = 50, 70, 24, 32, 8
+	whole := func(n, size int) int { return (n + size - 1) / size * size }
+	copied := func(name string, operand int, r, c int, wholeR, wholeC int) *te.Stage {
+		l := te.Operand(operand, ir.F32, at("i0", "i1")...)
+		l.Guard = []te.Within{{E: sym.Var("i0"), Hi: sym.Const(int64(r))}, {E: sym.Var("i1"), Hi: sym.Const(int64(c))}}
+		l.Default = te.Float(ir.F32, 0)
+		return &te.Stage{Name: name, Axes: axes("i0", wholeR, "i1", wholeC), Results: []te.Expr{l}}
+	}
+	c := func(a, b te.Expr) *te.Stage {
+		return sumOf("product", axes("i0", m, "i1", n), axes("r0", k), product(a, b))
+	}
+	w := &sched.Work{Operands: []*ir.Value{value(ir.F32, m, k), value(ir.F32, k, n)}, Stages: []*te.Stage{
+		copied("copy of A", 0, m, k, whole(m, 2*side), k), copied("copy of B", 1, k, n, k, whole(n, side)),
+		c(te.FromStage(0, ir.F32, at("i0", "r0")...), te.FromStage(1, ir.F32, at("r0", "i1")...))}}
+	reference := []*te.Stage{c(te.Operand(0, ir.F32, at("i0", "r0")...), te.Operand(1, ir.F32, at("r0", "i1")...))}
+	return Example{Name: "register tiles of work-groups", Work: w, Chip: "opencl_buffers", Reference: reference, Error: 1e-5, Schedule: `stage 0 at 2.k
+  region i0 = 64 from 64*gm
+  region i1 = 8 from 8*k
+  item a = i0
+  item b = i1*8
+  serial u = i0*8
+stage 1 at 2.k
+  region i0 = 8 from 8*k
+  region i1 = 32 from 32*gn
+  item d = i0
+  item e = i1
+  serial v = i0*4
+stage 2
+  split i0 = mo mi*32
+  split i1 = no ni*32
+  tile mad_f32x4 bcast
+  group gm = mo
+  group gn = no
+  serial k = r0
+  item wm = mi
+  item wn = ni
+  item mm = mi*4
+  item nn = ni*4
+  rows x = mo*2 roundup
+  rows y = mi*4
+  columns c = no*1 roundup
+  lanes l = ni*4
+  sum s = r0*8
+value stage 0.0: 1 0~4 in local
+value stage 1.0: 0 1 in local
+`}
 }

@@ -1,0 +1,150 @@
+package lower
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/follow"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/target"
+	"rules_dnn/gen/te"
+)
+
+// groupTiles is a contraction by work-groups: the items of one copy parts of both factors to memory that they share, and each adds the products of
+// its own register tile. X has the rows of tiles and W their columns. Axes of the result are a batch, the rows or the columns.
+type groupTiles struct {
+	b      *block.Block
+	env    *Env
+	device *target.OpenCL
+	r      *reshaped
+	*roles
+	rows, columns run
+	batch         []te.Axis
+	// sum is how many products a result has.
+	sum int64
+	groupTile
+}
+
+// run is neighbouring axes that are walked as one.
+type run struct {
+	first  int // the result's axis, where they are some
+	axes   []te.Axis
+	extent sym.Expr
+}
+
+const groupTilesAnchor = "group tiles"
+
+// GroupTiles proposes a schedule for a contraction of floats whose work-items share what they read, and follows it; none where the block is no
+// such thing, or has too little in common.
+func GroupTiles(b *block.Block, env *Env) ([]*Lowered, error) {
+	o, err := env.Target.WorkGroups()
+	if err != nil || o.LocalBytes == 0 || !env.Contractions || !env.wants(groupTilesAnchor) || len(b.Placed) > 0 || env.Target.Tile(ir.F32) == nil || !liesInRows(b, env.Layouts) {
+		return nil, nil
+	}
+	if m, _ := matched(b.Stage, b.Operands, nil); m == nil || m.empty() || m.sum() != ir.F32 {
+		return nil, nil
+	}
+	r := reshape(b.Stage, b.Operands, env.Symbols)
+	m, _ := matched(&r.Stage, r.operands, r.facts)
+	if m == nil || slices.ContainsFunc(m.factors[:], func(t *term) bool { return t.zero != nil || t.load.Type != ir.F32 || !zeroDefault(t.load) }) {
+		return nil, nil
+	}
+	for x := range m.factors {
+		g := &groupTiles{b: b, env: env, device: o, r: r, roles: m.roles(x)}
+		if g.take() {
+			return g.follow()
+		}
+	}
+	return nil, nil
+}
+
+// follow is the kernels of the tiles that are of interest, the best by estimate first.
+func (g *groupTiles) follow() ([]*Lowered, error) {
+	var out []*Lowered
+	for _, t := range g.tiles() {
+		g.groupTile = t
+		p := g.schedule()
+		l, err := g.env.proposed(groupTilesAnchor, tile{}, p, g.b)
+		if errors.As(err, new(*follow.TileError)) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("block %s: %w", g.b.Label(), err)
+		}
+		l.Family = fmt.Sprintf("%s of %dx%d", groupTilesAnchor, t.tall, t.wide)
+		l.Name = fmt.Sprintf("%s %s%s%s", groupTilesAnchor, t, digestMark, p.sched.Digest())
+		out = append(out, l)
+	}
+	return out, nil
+}
+
+// take gives the axes of the result their parts: the innermost ones are columns, those before that only X has are rows, and others are a batch.
+func (g *groupTiles) take() bool {
+	if !g.summed || len(g.reduce) == 0 {
+		return false
+	}
+	g.sum = 1
+	for _, a := range g.reduce {
+		n, _ := a.Extent.Const()
+		g.sum *= n
+	}
+	g.columns, g.rows = g.last(ofLanes), g.last(ofRows)
+	if g.columns.axes == nil || g.rows.axes == nil || g.columns.first < g.rows.first {
+		return false
+	}
+	for i, a := range g.stage.Axes {
+		switch {
+		case a.Extent.Is(1) || g.rows.has(i) || g.columns.has(i):
+		case i > g.columns.first:
+			return false // columns lie apart
+		default:
+			g.batch = append(g.batch, a)
+		}
+	}
+	return true
+}
+
+// last is the innermost run of axes of a role, of those with several points.
+func (g *groupTiles) last(of role) run {
+	r := run{extent: sym.Const(1)}
+	for i := len(g.stage.Axes) - 1; i >= 0; i-- {
+		a := g.stage.Axes[i]
+		switch {
+		case a.Extent.Is(1) || g.of[i] != of && r.axes == nil:
+		case g.of[i] != of:
+			return r
+		default:
+			r.first, r.axes, r.extent = i, append([]te.Axis{a}, r.axes...), sym.Mul(a.Extent, r.extent)
+		}
+	}
+	return r
+}
+
+func (r run) has(axis int) bool {
+	return r.axes != nil && axis >= r.first && axis < r.first+len(r.axes)
+}
+
+// parts puts an index of all of the run in place of its axes.
+func (r run) parts(v sym.Expr, m map[string]sym.Expr, f sym.Facts) {
+	for k := len(r.axes) - 1; k > 0; k-- {
+		a := r.axes[k]
+		m[a.Var], v = sym.Mod(v, a.Extent, f), sym.FloorDiv(v, a.Extent, f)
+	}
+	m[r.axes[0].Var] = v
+}
+
+// liesInRows reports whether all values of a block lie in memory as row-major ones do: blocks of channels of a single point each, too.
+func liesInRows(b *block.Block, lay Layouts) bool {
+	return !slices.ContainsFunc(slices.Concat(b.Operands, b.Results), func(v *ir.Value) bool {
+		l := lay(v)
+		if l == layout.RowMajor {
+			return false
+		}
+		several := slices.IndexFunc(v.Shape[min(2, len(v.Shape)):], func(d sym.Expr) bool { return !d.Is(1) }) >= 0
+		return l.Memory == layout.Image || l.Orders() || len(v.Shape) < 3 || several || l.Padded(v.Shape)
+	})
+}

@@ -1,0 +1,46 @@
+package opencl
+
+import (
+	"fmt"
+
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/print/ckernel"
+)
+
+// mostUnrolled is the most iterations of a loop that are written out, by the device's compiler.
+const mostUnrolled = 64
+
+// Loop asks for loops of an item to be written out: arrays of which it has a part are registers only where their indices are constants, and
+// copies wait for memory together. Compilers of OpenCL C 1.2 that do not know the pragma ignore it.
+func (d dialect) Loop(w *ckernel.Kernel, x loop.For) bool {
+	n, known := x.Extent.Const()
+	if d.k == nil || len(d.k.Shared) == 0 || x.Lanes > 0 || !known || n > mostUnrolled || waits(x.Body) {
+		return false
+	}
+	w.Line("#pragma unroll")
+	w.For(x)
+	return true
+}
+
+// waits reports whether items wait for each other within statements.
+func waits(body []loop.Stmt) bool {
+	return loop.Any(body, func(s loop.Stmt) bool {
+		_, is := s.(loop.Barrier)
+		return is
+	})
+}
+
+// alignment is what is asked of an array that items share, of which tiles read whole registers.
+func (k *kernel) alignment(b *loop.Buffer) string {
+	most := int64(0)
+	loop.Tiles(k.Body, func(t loop.Tile) {
+		m := callOf(k.Kernel, t)
+		if m.x.whole && t.X == b || m.w.whole && t.W == b {
+			most = max(most, m.Lanes()*int64(b.Type.Size()))
+		}
+	})
+	if most == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" __attribute__((aligned(%d)))", most)
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestWrite: a bundle has the kernels that each operator needs, and what runs them.
+func TestWrite(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, write("../../platforms/devices/opencl_nvidia.json", dir, "MatMul 49x768x768|softmax|Conv 1x1 64.*batch 1$", 0))
+	text, err := os.ReadFile(filepath.Join(dir, "cases.json"))
+	require.NoError(t, err)
+	var all []bundle
+	require.NoError(t, json.Unmarshal(text, &all))
+	require.Len(t, all, 3)
+	for _, b := range all {
+		require.NotEmpty(t, b.Calls, b.Name)
+		for _, c := range b.Calls {
+			require.Contains(t, b.Source, "void "+c.Kernel+"(", b.Name)
+			require.Zero(t, c.Global[0]%c.Local[0], b.Name)
+		}
+	}
+	require.Contains(t, all[0].Source, "__local float")
+	for _, name := range []string{"measure.py", "cl.py"} {
+		require.FileExists(t, filepath.Join(dir, name))
+	}
+}
+
+// TestCandidates: of several kernels those that are equal are there once.
+func TestCandidates(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, write("../../platforms/devices/opencl_nvidia.json", dir, "MatMul 49x768x768", 3))
+	text, err := os.ReadFile(filepath.Join(dir, "cases.json"))
+	require.NoError(t, err)
+	var all []bundle
+	require.NoError(t, json.Unmarshal(text, &all))
+	require.Len(t, all, 3)
+	require.NotEqual(t, all[0].Source, all[1].Source)
+	require.ErrorContains(t, write("../../platforms/devices/opencl_nvidia.json", "", "", 0), "want --out FOLDER")
+}
