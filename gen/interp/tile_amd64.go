@@ -2,7 +2,7 @@ package interp
 
 func init() {
 	if hasAVX2() {
-		tileWide = tileAVX2
+		tileWide, stripWide = tileAVX2, stripAVX2
 	}
 }
 
@@ -10,6 +10,11 @@ func init() {
 //
 //go:noescape
 func tileAVX2(sum, x, y *float32, depth int64)
+
+// stripAVX2 is stripTile by 256-bit vectors.
+//
+//go:noescape
+func stripAVX2(sum, x0, x1, x2, x3, y0, y1 *float32, steps *step, n int64)
 
 // cpuid is the instruction of that name; xgetbv reads what the operating system keeps of registers.
 func cpuid(leaf, sub uint32) (a, b, c, d uint32)

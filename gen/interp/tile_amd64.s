@@ -47,6 +47,57 @@ loop:
 	VZEROUPPER
 	RET
 
+#define STRIPROW(from, s0, s1, p, q, r) \
+	VBROADCASTSS (from)(R13*1), p \
+	VMULPS Y8, p, q \
+	VMULPS Y9, p, r \
+	VADDPS q, s0, s0 \
+	VADDPS r, s1, s1
+
+// func stripAVX2(sum, x0, x1, x2, x3, y0, y1 *float32, steps *step, n int64)
+TEXT ·stripAVX2(SB), NOSPLIT, $0-72
+	MOVQ sum+0(FP), AX
+	MOVQ x0+8(FP), BX
+	MOVQ x1+16(FP), CX
+	MOVQ x2+24(FP), SI
+	MOVQ x3+32(FP), DI
+	MOVQ y0+40(FP), R8
+	MOVQ y1+48(FP), R9
+	MOVQ steps+56(FP), R10
+	MOVQ n+64(FP), DX
+	VMOVUPS 0(AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	VMOVUPS 128(AX), Y4
+	VMOVUPS 160(AX), Y5
+	VMOVUPS 192(AX), Y6
+	VMOVUPS 224(AX), Y7
+
+step:
+	MOVQ 0(R10), R12
+	MOVQ 8(R10), R13
+	VMOVUPS (R8)(R12*1), Y8
+	VMOVUPS (R9)(R12*1), Y9
+	STRIPROW(BX, Y0, Y1, Y10, Y11, Y12)
+	STRIPROW(CX, Y2, Y3, Y13, Y14, Y15)
+	STRIPROW(SI, Y4, Y5, Y10, Y11, Y12)
+	STRIPROW(DI, Y6, Y7, Y13, Y14, Y15)
+	ADDQ $16, R10
+	DECQ DX
+	JNZ  step
+
+	VMOVUPS Y0, 0(AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y5, 160(AX)
+	VMOVUPS Y6, 192(AX)
+	VMOVUPS Y7, 224(AX)
+	VZEROUPPER
+	RET
+
 // func cpuid(leaf, sub uint32) (a, b, c, d uint32)
 TEXT ·cpuid(SB), NOSPLIT, $0-24
 	MOVL leaf+0(FP), AX
