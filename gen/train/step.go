@@ -8,6 +8,7 @@ import (
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/te"
+	"rules_dnn/gen/train/tidy"
 )
 
 type stepKey struct {
@@ -44,6 +45,8 @@ func (n *Network) stepFor(images int64, training bool) (*step, error) {
 			return nil, p.explain(err)
 		}
 	}
+	t := tidy.Run(s.all, s.outputs)
+	s.all, s.outputs = t.Stages, t.Outputs
 	n.steps[key] = s
 	return s, nil
 }
