@@ -34,6 +34,8 @@ type Interp struct {
 	MaxPoints int64
 	// Workers is how many goroutines evaluate a stage; 0 means 1. Results do not depend on it.
 	Workers int
+	// Memory is where tensors' memory comes from and goes to; nil leaves it to Go.
+	Memory *Memory
 }
 
 // Eval computes the outputs of stages with the default limits.
@@ -62,6 +64,9 @@ func (in Interp) Eval(stages []*te.Stage, outputs []te.Source, operands []*ir.Te
 		}
 		for k := range r.stages[:i] {
 			if lastUse[k] == i {
+				if r.Memory != nil {
+					r.Memory.Give(r.stages[k]...)
+				}
 				r.stages[k] = nil
 			}
 		}
@@ -212,7 +217,7 @@ func (r *run) make(t ir.DType, shape []int64) (*ir.Tensor, error) {
 	if n > r.MaxBytes/int64(max(t.Size(), 1)) {
 		return nil, r.tooLarge(t, shape)
 	}
-	return ir.NewTensor(t, shape...), nil
+	return r.Memory.tensor(t, shape, n), nil
 }
 
 // results evaluates a stage's results over its axes.

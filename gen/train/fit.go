@@ -197,7 +197,9 @@ func (t *trainer) step(rate float64) (float64, error) {
 		t.opt.step(k, w, g, rate)
 	}
 	t.opt.steps++
-	return float64(out.loss), nil
+	loss := float64(out.loss)
+	out.done()
+	return loss, nil
 }
 
 // Accuracy is the share of images whose class has the greatest logit, the first of several.
@@ -229,6 +231,7 @@ func (n *Network) Accuracy(d Data, batch int64, workers int) (float64, error) {
 				right++
 			}
 		}
+		out.done()
 	}
 	return float64(right) / float64(d.Len()), nil
 }
