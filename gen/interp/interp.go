@@ -14,6 +14,7 @@ import (
 	"slices"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/scalar"
 	"rules_dnn/gen/te"
 )
 
@@ -245,6 +246,7 @@ type evaluation struct {
 	to    *form
 	outer []int
 	vec   int
+	place scalar.Vec // where a vector of results goes
 }
 
 func (r *run) newResults(s *te.Stage, shape []int64, accs, out []*ir.Tensor) (*evaluation, error) {
@@ -278,9 +280,18 @@ func (e *evaluation) run(from, to int64) error {
 	p := e.p
 	return p.walk(e.outer, e.vec, from, to, func() error {
 		for k, root := range e.roots {
+			to, direct := root.(interface{ into(*scalar.Vec) })
+			e.place = scalar.Vec{}
+			if direct = direct && e.to.step(p) == 1 && e.dst[k].Alias(&e.place, e.to.at(p), int64(p.n)); direct {
+				to.into(&e.place)
+			}
 			v := root.eval(p)
 			if p.err != nil {
 				return p.err
+			}
+			if direct {
+				to.into(nil)
+				continue
 			}
 			e.dst[k].Store(v, e.to.at(p), e.to.step(p))
 		}

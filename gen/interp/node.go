@@ -142,6 +142,7 @@ type apply struct {
 	steady   bool // its arguments are vectors of any length: no Acc and In
 	keep     []bool
 	all, cut scalar.Vec
+	to       *scalar.Vec // where results go instead; nil: nowhere else
 }
 
 func (p *program) call(x te.Call) (node, error) {
@@ -178,7 +179,7 @@ func (p *program) call(x te.Call) (node, error) {
 }
 
 func (k *apply) eval(p *program) *scalar.Vec {
-	if k.steady && k.needs&p.varying == 0 && p.n > 1 && p.mask == nil {
+	if k.to == nil && k.steady && k.needs&p.varying == 0 && p.n > 1 && p.mask == nil {
 		return k.once(p)
 	}
 	for i, a := range k.args {
@@ -191,10 +192,16 @@ func (k *apply) eval(p *program) *scalar.Vec {
 	if k.divides {
 		k.checkDivisors(p)
 	}
-	out := k.cut.Cut(&k.all, 0, p.n)
+	out := k.to
+	if out == nil {
+		out = k.cut.Cut(&k.all, 0, p.n)
+	}
 	k.fn(out, k.vecs)
 	return out
 }
+
+// into makes the next evaluation write to v. The node is the root of an expression: nothing else evaluates it.
+func (k *apply) into(v *scalar.Vec) { k.to = v }
 
 // once evaluates what is the same for the whole vector a single time.
 func (k *apply) once(p *program) *scalar.Vec {

@@ -12,6 +12,7 @@ type picked struct {
 	args     [4]node // of the comparison, then the branches
 	needs    set
 	all, cut scalar.Vec
+	to       *scalar.Vec
 }
 
 // pick is the node of a select as one, whose arguments are compiled, or nil.
@@ -36,10 +37,15 @@ func (k *picked) eval(p *program) *scalar.Vec {
 	for i, a := range k.args {
 		v[i] = a.eval(p).F32
 	}
-	out := k.cut.Cut(&k.all, 0, p.n)
+	out := k.to
+	if out == nil {
+		out = k.cut.Cut(&k.all, 0, p.n)
+	}
 	k.pick.Apply(out.F32, v[0], v[1], v[2], v[3])
 	return out
 }
 
 func (k *picked) deps() set { return k.needs }
 func (*picked) risky() bool { return false }
+
+func (k *picked) into(v *scalar.Vec) { k.to = v }

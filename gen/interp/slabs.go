@@ -298,18 +298,43 @@ func (b *slabs) copy(from, to int64, outer []int) {
 		return
 	}
 	if b.inner == b.last || b.inner < 0 {
-		b.line(from, to, b.last)
+		b.line(from, to, 0)
 		return
 	}
 	d := b.inner
-	for x := max(b.low[d], 0); x < min(b.low[d]+b.size[d], b.shape[d]); x++ {
-		b.line(from+x*b.source[d], to+b.phase(x-b.low[d]), b.last)
+	lo, hi := max(b.low[d], 0), min(b.low[d]+b.size[d], b.shape[d])
+	x := lo
+	for ; b.phases == 1 && transposeWide != nil && x+8 <= hi; x += 8 {
+		b.transposed(from+x*b.source[d], to+x-b.low[d])
+	}
+	for ; x < hi; x++ {
+		b.line(from+x*b.source[d], to+b.phase(x-b.low[d]), 0)
 	}
 }
 
-// line copies along a dimension.
-func (b *slabs) line(from, to int64, d int) {
-	lo := max(b.low[d], 0)
+// transposeWide makes columns of eight rows, in blocks of eight columns, by vector instructions; steps are bytes.
+var transposeWide func(dst, src *float32, dstStep, srcStep, blocks int64)
+
+// transposed copies eight lines of the lanes' dimension along the last one.
+func (b *slabs) transposed(from, to int64) {
+	d, lo := b.last, max(b.low[b.last], 0)
+	blocks := (min(b.low[d]+b.size[d], b.shape[d]) - lo) / 8
+	if b.source[d] != 1 || blocks < 1 {
+		blocks = 0
+	} else {
+		first := to + (lo-b.low[d])*b.stride[d]
+		_ = b.memory[first+(8*blocks-1)*b.stride[d]+7] // all of it is there
+		transposeWide(&b.memory[first], &b.from[from+lo], 4*b.stride[d], 4*b.source[b.inner], blocks)
+	}
+	for i := range int64(8) {
+		b.line(from+i*b.source[b.inner], to+i, 8*blocks)
+	}
+}
+
+// line copies along the last dimension, but the first elements that are there already.
+func (b *slabs) line(from, to, done int64) {
+	d := b.last
+	lo := max(b.low[d], 0) + done
 	n := min(b.low[d]+b.size[d], b.shape[d]) - lo
 	if n <= 0 {
 		return

@@ -97,3 +97,64 @@ step:
 	VMOVUPS Y7, 224(AX)
 	VZEROUPPER
 	RET
+
+// func transposeAVX2(dst, src *float32, dstStep, srcStep, blocks int64)
+// Each block is eight rows of eight, which become columns; rows are steps of bytes apart, and blocks 32 bytes along the source's rows.
+TEXT ·transposeAVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), DI
+	MOVQ src+8(FP), SI
+	MOVQ dstStep+16(FP), R8
+	MOVQ srcStep+24(FP), R9
+	MOVQ blocks+32(FP), CX
+	LEAQ (R9)(R9*2), R10
+	LEAQ (R8)(R8*2), R12
+
+block:
+	LEAQ         (SI)(R9*4), BX
+	VMOVUPS      (SI), Y0
+	VMOVUPS      (SI)(R9*1), Y1
+	VMOVUPS      (SI)(R9*2), Y2
+	VMOVUPS      (SI)(R10*1), Y3
+	VMOVUPS      (BX), Y4
+	VMOVUPS      (BX)(R9*1), Y5
+	VMOVUPS      (BX)(R9*2), Y6
+	VMOVUPS      (BX)(R10*1), Y7
+	VUNPCKLPS    Y1, Y0, Y8
+	VUNPCKHPS    Y1, Y0, Y9
+	VUNPCKLPS    Y3, Y2, Y10
+	VUNPCKHPS    Y3, Y2, Y11
+	VUNPCKLPS    Y5, Y4, Y12
+	VUNPCKHPS    Y5, Y4, Y13
+	VUNPCKLPS    Y7, Y6, Y14
+	VUNPCKHPS    Y7, Y6, Y15
+	VUNPCKLPD    Y10, Y8, Y0
+	VUNPCKHPD    Y10, Y8, Y1
+	VUNPCKLPD    Y11, Y9, Y2
+	VUNPCKHPD    Y11, Y9, Y3
+	VUNPCKLPD    Y14, Y12, Y4
+	VUNPCKHPD    Y14, Y12, Y5
+	VUNPCKLPD    Y15, Y13, Y6
+	VUNPCKHPD    Y15, Y13, Y7
+	VPERM2F128   $0x20, Y4, Y0, Y8
+	VPERM2F128   $0x20, Y5, Y1, Y9
+	VPERM2F128   $0x20, Y6, Y2, Y10
+	VPERM2F128   $0x20, Y7, Y3, Y11
+	VPERM2F128   $0x31, Y4, Y0, Y12
+	VPERM2F128   $0x31, Y5, Y1, Y13
+	VPERM2F128   $0x31, Y6, Y2, Y14
+	VPERM2F128   $0x31, Y7, Y3, Y15
+	LEAQ         (DI)(R8*4), BX
+	VMOVUPS      Y8, (DI)
+	VMOVUPS      Y9, (DI)(R8*1)
+	VMOVUPS      Y10, (DI)(R8*2)
+	VMOVUPS      Y11, (DI)(R12*1)
+	VMOVUPS      Y12, (BX)
+	VMOVUPS      Y13, (BX)(R8*1)
+	VMOVUPS      Y14, (BX)(R8*2)
+	VMOVUPS      Y15, (BX)(R12*1)
+	ADDQ         $32, SI
+	LEAQ         (BX)(R8*4), DI
+	DECQ         CX
+	JNZ          block
+	VZEROUPPER
+	RET
