@@ -42,14 +42,15 @@ type Metrics struct {
 // trainer is a training that goes on.
 type trainer struct {
 	*Task
-	n     *Network
-	opt   *optimizer
-	epoch int
-	last  Metrics
-	masks [][]bool // by weight
-	pulls [][]Pull
-	batch *Batch
-	aug   *augment
+	n      *Network
+	opt    *optimizer
+	epoch  int
+	last   Metrics
+	epochs []Metrics // so far
+	masks  [][]bool  // by weight
+	pulls  [][]Pull
+	batch  *Batch
+	aug    *augment
 }
 
 // NaNError is a loss that is no number.
@@ -77,6 +78,7 @@ func (n *Network) Fit(task *Task, from *State) (Metrics, error) {
 		if err := t.run(); err != nil {
 			return t.last, err
 		}
+		t.epochs = append(t.epochs, t.last)
 		if t.Log != nil {
 			t.Log(t.last)
 		}
