@@ -1,6 +1,9 @@
 package interp
 
 import (
+	"math"
+	"slices"
+
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/te"
 )
@@ -43,7 +46,7 @@ const stripsDepth = 256
 
 // newStrips is the contraction, or nil where it is none of this kind.
 func (r *run) newStrips(s *te.Stage, shape, extents []int64, accs []*ir.Tensor, mul te.Call, init te.Const) (*strips, error) {
-	if mul.Type != ir.F32 {
+	if mul.Type != ir.F32 || !worthTables(shape, extents) {
 		return nil, nil
 	}
 	var best *strips
@@ -71,6 +74,18 @@ func (r *run) newStrips(s *te.Stage, shape, extents []int64, accs []*ir.Tensor, 
 	}
 	best.acc = b.F32
 	return best, nil
+}
+
+// worthTables reports whether there are so many products that tables pay.
+func worthTables(shape, extents []int64) bool {
+	points := int64(1)
+	for _, n := range slices.Concat(shape, extents) {
+		if n > math.MaxInt32 || points > math.MaxInt32 {
+			break // they are many
+		}
+		points *= n
+	}
+	return points >= 1<<10
 }
 
 // stripsOf has the lanes of y; used is the share of lanes that are outputs, at least half.
@@ -116,8 +131,26 @@ func (r *run) stripsOf(s *te.Stage, shape, extents []int64, xe, ye te.Expr) (*st
 		return nil, 0, nil
 	}
 	c.to = p.rowMajor(p.slots(0, n))
+	if p.size(own) > mostEntries || p.size(rows) > mostEntries || p.size(red) > mostEntries {
+		return nil, 0, nil
+	}
 	c.tables(without(own, lane), lane, rows, red)
 	return c, used, nil
+}
+
+// mostEntries is the most that a table has.
+const mostEntries = 1 << 20
+
+// size is how many points loops have.
+func (p *program) size(axes []int) int64 {
+	n := int64(1)
+	for _, a := range axes {
+		if n > math.MaxInt32 {
+			return n
+		}
+		n *= min(p.extent[a], math.MaxInt32)
+	}
+	return n
 }
 
 // tables lists groups, rows and places.
