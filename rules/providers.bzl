@@ -31,6 +31,7 @@ DnnPruningInfo = provider(
     doc = "How networks are pruned: by masks, or by settings and a policy.",
     fields = {
         "calibration": "File: inputs by which BatchNormalizations get their statistics anew, or None.",
+        "log": "File: how the weights were trained, for the report, or None.",
         "masks": "File: which weights are kept; None where settings say so.",
         "policy": "File: Starlark that decides for each layer, or None.",
         "settings": "File: JSON for `dnnc prune`; None where masks say all.",

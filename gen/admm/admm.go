@@ -71,6 +71,13 @@ type Outcome struct {
 	Projected train.Metrics // before training again
 	After     train.Metrics
 	Residuals []Residual
+	Trained   []Trained
+}
+
+// Trained is how a training of several went, epoch by epoch where the trainer tells.
+type Trained struct {
+	Name   string          `json:"name"`
+	Epochs []train.Metrics `json:"epochs"`
 }
 
 // Run is a pruning in a folder: run again there it goes on.
@@ -82,6 +89,7 @@ type Run struct {
 	// Request is what all jobs share: model, data, number of workers.
 	Request trainer.Request
 	Log     io.Writer
+	trained []Trained
 }
 
 // Prune prunes a network with these weights.
@@ -90,6 +98,7 @@ func (r *Run) Prune(weights []trainer.Tensor) (*Outcome, error) {
 		return nil, err
 	}
 	out := &Outcome{}
+	r.trained = nil
 	var err error
 	if out.Before, err = r.evaluate("before", weights); err != nil {
 		return nil, err
@@ -132,6 +141,13 @@ func (r *Run) train(name string, j *trainer.Job) (*trainer.Answer, error) {
 	a, err := r.Trainer.Train(filepath.Join(r.Folder, name), j)
 	if err == nil && r.Log != nil {
 		fmt.Fprintf(r.Log, "%s: loss %.4f, accuracy %.4f\n", name, a.Metrics.Loss, a.Metrics.Accuracy)
+	}
+	if err == nil && j.Settings.Epochs > 0 {
+		epochs := a.Epochs
+		if len(epochs) == 0 {
+			epochs = []train.Metrics{a.Metrics}
+		}
+		r.trained = append(r.trained, Trained{name, epochs})
 	}
 	return a, err
 }
@@ -177,7 +193,7 @@ func (r *Run) finish(s *state, out *Outcome) error {
 	if err != nil {
 		return fmt.Errorf("training again, masked: %w", err)
 	}
-	out.Weights, out.After = a.Weights, a.Metrics
+	out.Weights, out.After, out.Trained = a.Weights, a.Metrics, r.trained
 	return nil
 }
 

@@ -106,11 +106,12 @@ func (b *Buffer) Load(dst *scalar.Vec, off, stride int64) {
 func loadAs[D, S element](dst []D, src []S, off, stride int64) {
 	switch stride {
 	case 0:
-		x := D(src[off])
-		for i := range dst {
-			dst[i] = x
-		}
+		scalar.Fill(dst, D(src[off]))
 	case 1:
+		if same, ok := any(src).([]D); ok {
+			copy(dst, same[off:])
+			return
+		}
 		for i, x := range src[off : off+int64(len(dst))] {
 			dst[i] = D(x)
 		}
@@ -213,6 +214,10 @@ func (b *Buffer) storeShort(e []uint16, v *scalar.Vec, off, stride int64) {
 
 func storeAs[D, S element](dst []D, src []S, off, stride int64) {
 	if stride == 1 {
+		if same, ok := any(dst).([]S); ok {
+			copy(same[off:off+int64(len(src))], src)
+			return
+		}
 		for i, x := range src {
 			dst[off+int64(i)] = D(x)
 		}

@@ -219,7 +219,10 @@ func (p *preimage) decode(q *equation, left []digit) {
 		value := sym.FloorDiv(rest, k, p.facts)
 		rest = sym.Mod(rest, k, p.facts)
 		p.require(value, x.extent)
-		if x.flipped {
+		switch {
+		case x.extent == 1: // what it is required to be
+			value = sym.Const(0)
+		case x.flipped:
 			value = sym.Sub(sym.Const(x.extent-1), value)
 		}
 		p.set(x.loop, value)

@@ -126,12 +126,7 @@ func (p *program) choice(x te.Select) (node, error) {
 		return nil, fmt.Errorf("a select whose branches are not two of one type")
 	}
 	k := &choice{keep: make([]bool, chunk), all: *scalar.NewVec(x.Then.DType(), chunk)}
-	te.Walk(x, func(e te.Expr) {
-		switch e.(type) {
-		case te.Acc, te.In:
-			k.whole = k.whole || p.accs == nil
-		}
-	})
+	k.whole = p.accs == nil && joins(x)
 	var err error
 	if k.cond, k.needs, err = p.conditions(x.Cond); err != nil {
 		return nil, err
@@ -144,6 +139,18 @@ func (p *program) choice(x te.Select) (node, error) {
 	}
 	k.needs |= k.then.deps() | k.rest.deps()
 	return k, nil
+}
+
+// joins reports whether an expression has accumulators, or what comes to them.
+func joins(x te.Expr) bool {
+	found := false
+	te.Walk(x, func(e te.Expr) {
+		switch e.(type) {
+		case te.Acc, te.In:
+			found = true
+		}
+	})
+	return found
 }
 
 func (k *choice) deps() set   { return k.needs }

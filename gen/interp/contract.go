@@ -53,6 +53,13 @@ func (r *run) contract(s *te.Stage, shape, extents []int64, accs []*ir.Tensor) (
 	if !ok || slices.Contains(extents, 0) {
 		return false, nil
 	}
+	strips := func() (*strips, error) { return r.newStrips(s, shape, extents, accs, mul, init) }
+	if c, err := strips(); c != nil || err != nil {
+		if err == nil {
+			err = r.runStrips(c, strips)
+		}
+		return true, err
+	}
 	first, err := r.newContraction(s, shape, extents, accs, mul, init)
 	if err != nil || first.x.rows*first.y.rows < 4 || first.x.rows*first.y.rows*first.depth < 64 {
 		return false, err

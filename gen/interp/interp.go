@@ -14,6 +14,7 @@ import (
 	"slices"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/scalar"
 	"rules_dnn/gen/te"
 )
 
@@ -34,6 +35,8 @@ type Interp struct {
 	MaxPoints int64
 	// Workers is how many goroutines evaluate a stage; 0 means 1. Results do not depend on it.
 	Workers int
+	// Memory is where tensors' memory comes from and goes to; nil leaves it to Go.
+	Memory *Memory
 }
 
 // Eval computes the outputs of stages with the default limits.
@@ -62,6 +65,9 @@ func (in Interp) Eval(stages []*te.Stage, outputs []te.Source, operands []*ir.Te
 		}
 		for k := range r.stages[:i] {
 			if lastUse[k] == i {
+				if r.Memory != nil {
+					r.Memory.Give(r.stages[k]...)
+				}
 				r.stages[k] = nil
 			}
 		}
@@ -212,7 +218,7 @@ func (r *run) make(t ir.DType, shape []int64) (*ir.Tensor, error) {
 	if n > r.MaxBytes/int64(max(t.Size(), 1)) {
 		return nil, r.tooLarge(t, shape)
 	}
-	return ir.NewTensor(t, shape...), nil
+	return r.Memory.tensor(t, shape, n), nil
 }
 
 // results evaluates a stage's results over its axes.
@@ -240,6 +246,7 @@ type evaluation struct {
 	to    *form
 	outer []int
 	vec   int
+	place scalar.Vec // where a vector of results goes
 }
 
 func (r *run) newResults(s *te.Stage, shape []int64, accs, out []*ir.Tensor) (*evaluation, error) {
@@ -273,9 +280,18 @@ func (e *evaluation) run(from, to int64) error {
 	p := e.p
 	return p.walk(e.outer, e.vec, from, to, func() error {
 		for k, root := range e.roots {
+			to, direct := root.(interface{ into(*scalar.Vec) })
+			e.place = scalar.Vec{}
+			if direct = direct && e.to.step(p) == 1 && e.dst[k].Alias(&e.place, e.to.at(p), int64(p.n)); direct {
+				to.into(&e.place)
+			}
 			v := root.eval(p)
 			if p.err != nil {
 				return p.err
+			}
+			if direct {
+				to.into(nil)
+				continue
 			}
 			e.dst[k].Store(v, e.to.at(p), e.to.step(p))
 		}

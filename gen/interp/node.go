@@ -139,8 +139,10 @@ type apply struct {
 	perilous bool
 	masked   bool // a select whose branches are risky
 	divides  bool // integers, by what may be 0
+	steady   bool // its arguments are vectors of any length: no Acc and In
 	keep     []bool
 	all, cut scalar.Vec
+	to       *scalar.Vec // where results go instead; nil: nowhere else
 }
 
 func (p *program) call(x te.Call) (node, error) {
@@ -165,7 +167,11 @@ func (p *program) call(x te.Call) (node, error) {
 	if err != nil {
 		return nil, err
 	}
+	if a, c := p.pick(x, k); a != nil || c != nil {
+		return a, c
+	}
 	k.fn, k.all = fn, *scalar.NewVec(x.Type, chunk)
+	k.steady = !k.perilous && (p.accs != nil || !joins(x))
 	if x.Fn == "select" && (k.args[1].risky() || k.args[2].risky()) {
 		k.masked, k.keep = true, make([]bool, chunk)
 	}
@@ -173,6 +179,9 @@ func (p *program) call(x te.Call) (node, error) {
 }
 
 func (k *apply) eval(p *program) *scalar.Vec {
+	if k.to == nil && k.steady && k.needs&p.varying == 0 && p.n > 1 && p.mask == nil {
+		return k.once(p)
+	}
 	for i, a := range k.args {
 		if k.masked && i > 0 {
 			k.vecs[i] = k.taken(p, a, i == 1)
@@ -183,8 +192,36 @@ func (k *apply) eval(p *program) *scalar.Vec {
 	if k.divides {
 		k.checkDivisors(p)
 	}
-	out := k.cut.Cut(&k.all, 0, p.n)
+	out := k.to
+	if out == nil {
+		out = k.cut.Cut(&k.all, 0, p.n)
+	}
 	k.fn(out, k.vecs)
+	return out
+}
+
+// into makes the next evaluation write to v. The node is the root of an expression: nothing else evaluates it.
+func (k *apply) into(v *scalar.Vec) { k.to = v }
+
+// once evaluates what is the same for the whole vector a single time.
+func (k *apply) once(p *program) *scalar.Vec {
+	n := p.n
+	p.n = 1
+	for i, a := range k.args {
+		k.vecs[i] = a.eval(p)
+	}
+	out := k.cut.Cut(&k.all, 0, 1)
+	k.fn(out, k.vecs)
+	p.n = n
+	out.Cut(&k.all, 0, n)
+	switch {
+	case out.F32 != nil:
+		scalar.Fill(out.F32, out.F32[0])
+	case out.F64 != nil:
+		scalar.Fill(out.F64, out.F64[0])
+	default:
+		scalar.Fill(out.I64, out.I64[0])
+	}
 	return out
 }
 

@@ -141,12 +141,27 @@ func (p *program) joinable(outer, inner int) bool {
 }
 
 // longAxis picks the loop to be the vector: the innermost, unless it is short and
-// another is longer. It is -1 where all extents are 1.
+// another is longer, or indices are no lines along it and they are along another. It is -1 where all extents are 1.
 func (p *program) longAxis(axes []int) int {
+	if best := p.longest(axes, p.crooked()); best >= 0 && p.extent[best] >= 16 {
+		return best
+	}
+	return p.longest(axes, 0)
+}
+
+// crooked are the loops along which some index is no line.
+func (p *program) crooked() (out set) {
+	for _, f := range p.forms {
+		out |= f.irregular
+	}
+	return out
+}
+
+func (p *program) longest(axes []int, but set) int {
 	best := -1
 	for i := len(axes) - 1; i >= 0; i-- {
 		a := axes[i]
-		if p.extent[a] == 1 || best >= 0 && p.extent[best] >= min(16, p.extent[a]) {
+		if p.extent[a] == 1 || but.has(a) || best >= 0 && p.extent[best] >= min(16, p.extent[a]) {
 			continue
 		}
 		best = a

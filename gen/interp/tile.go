@@ -1,5 +1,7 @@
 package interp
 
+import "unsafe"
+
 // The rows and columns of a tile: its sums stay in registers while the reduction runs.
 const (
 	tileRows    = 4
@@ -83,4 +85,48 @@ func tileInt(sum, x, y []int64, depth int64) {
 			s[0], s[1], s[2], s[3] = a, b, c, d
 		}
 	}
+}
+
+// stripWide is a strip's tile by vector instructions, where the processor has them.
+var stripWide func(sum, x0, x1, x2, x3, y0, y1 *float32, steps *step, n int64)
+
+// stripTile adds x[i]*y[j] over all steps to the sums of 4x16 of (i, j), whose factors lie where the steps say: those of row i from x[i] on,
+// those of the columns from y0 and from y1 on, half of them each.
+func stripTile(sum *[tileRows * tileColumns]float32, x [tileRows]*float32, y0, y1 *float32, steps []step) {
+	if len(steps) == 0 {
+		return
+	}
+	if stripWide != nil {
+		stripWide(&sum[0], x[0], x[1], x[2], x[3], y0, y1, &steps[0], int64(len(steps)))
+		return
+	}
+	for h, from := range [2]*float32{y0, y1} {
+		for i := 0; i < tileRows; i += 2 {
+			s := (*[tileColumns + lanes]float32)(sum[i*tileColumns+h*lanes:])
+			for l := 0; l < lanes; l += quad {
+				stripQuad(s, l, x[i], x[i+1], from, steps)
+			}
+		}
+	}
+}
+
+// stripQuad is two rows of four columns.
+func stripQuad(s *[tileColumns + lanes]float32, l int, p, q, y *float32, steps []step) {
+	a, b, c, d := s[l], s[l+1], s[l+2], s[l+3]
+	e, f, g, h := s[tileColumns+l], s[tileColumns+l+1], s[tileColumns+l+2], s[tileColumns+l+3]
+	for _, at := range steps {
+		y := (*[lanes]float32)(unsafe.Add(unsafe.Pointer(y), at.y))
+		x0, x1 := *(*float32)(unsafe.Add(unsafe.Pointer(p), at.x)), *(*float32)(unsafe.Add(unsafe.Pointer(q), at.x))
+		y0, y1, y2, y3 := y[l], y[l+1], y[l+2], y[l+3]
+		a += float32(x0 * y0)
+		b += float32(x0 * y1)
+		c += float32(x0 * y2)
+		d += float32(x0 * y3)
+		e += float32(x1 * y0)
+		f += float32(x1 * y1)
+		g += float32(x1 * y2)
+		h += float32(x1 * y3)
+	}
+	s[l], s[l+1], s[l+2], s[l+3] = a, b, c, d
+	s[tileColumns+l], s[tileColumns+l+1], s[tileColumns+l+2], s[tileColumns+l+3] = e, f, g, h
 }

@@ -27,7 +27,7 @@ func withSign(r, x float32) float32 {
 func addF32(dst *Vec, args []*Vec) {
 	d := dst.F32
 	a, b := args[0].F32[:len(d)], args[1].F32[:len(d)]
-	for i := range d {
+	for i := byEights(hardware.add, d, a, b); i < len(d); i++ {
 		d[i] = a[i] + b[i]
 	}
 }
@@ -35,7 +35,7 @@ func addF32(dst *Vec, args []*Vec) {
 func subF32(dst *Vec, args []*Vec) {
 	d := dst.F32
 	a, b := args[0].F32[:len(d)], args[1].F32[:len(d)]
-	for i := range d {
+	for i := byEights(hardware.sub, d, a, b); i < len(d); i++ {
 		d[i] = a[i] - b[i]
 	}
 }
@@ -43,15 +43,23 @@ func subF32(dst *Vec, args []*Vec) {
 func mulF32(dst *Vec, args []*Vec) {
 	d := dst.F32
 	a, b := args[0].F32[:len(d)], args[1].F32[:len(d)]
-	for i := range d {
+	for i := byEights(hardware.mul, d, a, b); i < len(d); i++ {
 		d[i] = float32(a[i] * b[i])
+	}
+}
+
+func divF32(dst *Vec, args []*Vec) {
+	d := dst.F32
+	a, b := args[0].F32[:len(d)], args[1].F32[:len(d)]
+	for i := byEights(hardware.div, d, a, b); i < len(d); i++ {
+		d[i] = a[i] / b[i]
 	}
 }
 
 func maxF32(dst *Vec, args []*Vec) {
 	d := dst.F32
 	a, b := args[0].F32[:len(d)], args[1].F32[:len(d)]
-	for i := range d {
+	for i := byEights(hardware.max, d, a, b); i < len(d); i++ {
 		d[i] = greater(a[i], b[i])
 	}
 }

@@ -15,7 +15,7 @@ var table = []Row{
 		float: impl{mulF32, map2(func(a, b float64) float64 { return float64(a * b) })},
 		whole: whole{i64: map2(func(a, b int64) int64 { return a * b })}},
 	{Name: "div", Arity: 2, Kinds: Numbers, FLOPs: 1, lanes: Floats, text: operator("/", "idiv"),
-		float: impl{map2(func(a, b float32) float32 { return a / b }), map2(func(a, b float64) float64 { return a / b })},
+		float: impl{divF32, map2(func(a, b float64) float64 { return a / b })},
 		whole: whole{i64: map2(divInt), u64: unsigned(divUint)}},
 	{Name: "mod", Arity: 2, Kinds: Numbers, FLOPs: 4, text: function("mod", "dnn_math::mod", "imod"),
 		float: impl{map2(modFloat(fmod32)), map2(modFloat(math.Mod))},

@@ -42,14 +42,15 @@ type Metrics struct {
 // trainer is a training that goes on.
 type trainer struct {
 	*Task
-	n     *Network
-	opt   *optimizer
-	epoch int
-	last  Metrics
-	masks [][]bool // by weight
-	pulls [][]Pull
-	batch *Batch
-	aug   *augment
+	n      *Network
+	opt    *optimizer
+	epoch  int
+	last   Metrics
+	epochs []Metrics // so far
+	masks  [][]bool  // by weight
+	pulls  [][]Pull
+	batch  *Batch
+	aug    *augment
 }
 
 // NaNError is a loss that is no number.
@@ -77,6 +78,7 @@ func (n *Network) Fit(task *Task, from *State) (Metrics, error) {
 		if err := t.run(); err != nil {
 			return t.last, err
 		}
+		t.epochs = append(t.epochs, t.last)
 		if t.Log != nil {
 			t.Log(t.last)
 		}
@@ -200,7 +202,9 @@ func (t *trainer) step(rate float64) (float64, error) {
 		t.opt.step(k, w, g, rate)
 	}
 	t.opt.steps++
-	return float64(out.loss), nil
+	loss := float64(out.loss)
+	out.done()
+	return loss, nil
 }
 
 // Accuracy is the share of images whose class has the greatest logit, the first of several.
@@ -232,6 +236,7 @@ func (n *Network) Accuracy(d Data, batch int64, workers int) (float64, error) {
 				right++
 			}
 		}
+		out.done()
 	}
 	return float64(right) / float64(d.Len()), nil
 }

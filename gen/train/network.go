@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"rules_dnn/gen/elems"
+	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/onnx"
 )
@@ -25,6 +26,7 @@ type Network struct {
 	// Weights are what training changes, Statistics what batches move: in the order in which the network uses them.
 	Weights, Statistics []*Weight
 	steps               map[stepKey]*step
+	memory              interp.Memory // of steps
 }
 
 // Weight is a tensor of the network's.

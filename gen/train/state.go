@@ -13,9 +13,10 @@ import (
 
 // State is all that a training needs to go on, as if it had not stopped.
 type State struct {
-	Epoch   int     `json:"epoch"`
-	Steps   int     `json:"steps"`
-	Last    Metrics `json:"last"`
+	Epoch   int       `json:"epoch"`
+	Steps   int       `json:"steps"`
+	Last    Metrics   `json:"last"`
+	Epochs  []Metrics `json:"epochs,omitempty"` // all of them
 	tensors []safetensors.Tensor
 }
 
@@ -23,7 +24,7 @@ type State struct {
 const stateKey = "rules_dnn training"
 
 func (t *trainer) state() *State {
-	s := &State{Epoch: t.epoch, Steps: t.opt.steps, Last: t.last}
+	s := &State{Epoch: t.epoch, Steps: t.opt.steps, Last: t.last, Epochs: slices.Clone(t.epochs)}
 	add := func(name string, shape []int64, data []float32) {
 		s.tensors = append(s.tensors, safetensors.Tensor{Name: name, Tensor: tensorOf(shape, data)})
 	}
@@ -69,7 +70,7 @@ func ReadState(f *ir.File) (*State, error) {
 
 // restore goes on from a state.
 func (t *trainer) restore(s *State) error {
-	t.epoch, t.opt.steps, t.last = s.Epoch, s.Steps, s.Last
+	t.epoch, t.opt.steps, t.last, t.epochs = s.Epoch, s.Steps, s.Last, slices.Clone(s.Epochs)
 	take := func(name string, shape []int64, to []float32) error {
 		k := slices.IndexFunc(s.tensors, func(x safetensors.Tensor) bool { return x.Name == name })
 		if k < 0 {

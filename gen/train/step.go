@@ -2,12 +2,14 @@ package train
 
 import (
 	"fmt"
+	"slices"
 
 	"rules_dnn/gen/elems"
 	"rules_dnn/gen/grad"
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/te"
+	"rules_dnn/gen/train/tidy"
 )
 
 type stepKey struct {
@@ -44,6 +46,8 @@ func (n *Network) stepFor(images int64, training bool) (*step, error) {
 			return nil, p.explain(err)
 		}
 	}
+	t := tidy.Run(s.all, s.outputs)
+	s.all, s.outputs = t.Stages, t.Outputs
 	n.steps[key] = s
 	return s, nil
 }
@@ -109,6 +113,7 @@ type outcome struct {
 	logits    []float32
 	moved     [][]float32
 	gradients [][]float32 // of the weights, nil where the loss does not depend on them
+	done      func()      // gives the memory back
 }
 
 // run runs a batch.
@@ -132,12 +137,13 @@ func (n *Network) run(b *Batch, training bool, workers int) (*outcome, error) {
 	if training {
 		operands[s.seed] = one()
 	}
-	got, err := interp.Interp{Workers: workers}.Eval(s.all, s.outputs, operands, nil)
+	got, err := interp.Interp{Workers: workers, Memory: &n.memory}.Eval(s.all, s.outputs, operands, nil)
 	if err != nil {
 		return nil, err
 	}
 	values := func(i int) []float32 { return elems.View(ir.F32, got[i].Data).F32 }
 	out := &outcome{loss: values(0)[0], logits: values(1)}
+	out.done = func() { n.memory.Give(computed(s.outputs, got)...) }
 	if !training {
 		return out, nil
 	}
@@ -152,6 +158,17 @@ func (n *Network) run(b *Batch, training bool, workers int) (*outcome, error) {
 		out.gradients = append(out.gradients, g)
 	}
 	return out, nil
+}
+
+// computed are the outputs that stages computed, each once.
+func computed(sources []te.Source, got []*ir.Tensor) []*ir.Tensor {
+	var out []*ir.Tensor
+	for i, s := range sources {
+		if s.Stage && !slices.Contains(out, got[i]) {
+			out = append(out, got[i])
+		}
+	}
+	return out
 }
 
 func one() *ir.Tensor {

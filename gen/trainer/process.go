@@ -30,6 +30,7 @@ type Job struct {
 type Answer struct {
 	Weights []Tensor // in the job's order
 	Metrics train.Metrics
+	Epochs  []train.Metrics // may be none
 }
 
 // Trainer runs jobs. A job that is run in the same folder again goes on where the last run ended.
@@ -174,7 +175,7 @@ func (j *Job) read(folder string, request []byte) (*Answer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", OutputFile, err)
 	}
-	return &Answer{weights, r.Metrics}, j.masked(weights)
+	return &Answer{weights, r.Metrics, r.Epochs}, j.masked(weights)
 }
 
 // masked refuses weights that the masks do not keep.

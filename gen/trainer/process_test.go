@@ -79,7 +79,7 @@ func fake(mode, folder string) error {
 	if err != nil {
 		return err
 	}
-	r := &Result{Version, digest(request), digest(output), train.Metrics{Epoch: 1 + len(before), Accuracy: 0.5}}
+	r := &Result{Version, digest(request), digest(output), train.Metrics{Epoch: 1 + len(before), Accuracy: 0.5}, nil}
 	switch mode {
 	case "cut":
 		err = os.WriteFile(path, output[:len(output)-3], 0o666)

@@ -62,6 +62,8 @@ type Result struct {
 	Request string        `json:"request_sha256"`
 	Output  string        `json:"output_sha256"`
 	Metrics train.Metrics `json:"metrics"`
+	// Epochs are the metrics of each epoch; a trainer may leave them out.
+	Epochs []train.Metrics `json:"epochs,omitempty"`
 }
 
 // decode reads JSON of which all members are known.

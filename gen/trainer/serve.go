@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/train"
@@ -43,6 +44,7 @@ func Serve(folder string, log io.Writer) error {
 
 // server is a job of the built-in trainer.
 type server struct {
+	epochs []train.Metrics // how they went
 	*Request
 	folder  string
 	log     io.Writer
@@ -76,6 +78,7 @@ func (s *server) fit() (train.Metrics, error) {
 	}
 	task.Log = func(m train.Metrics) {
 		fmt.Fprintf(s.log, "epoch %d of %d: loss %.4f, accuracy %.4f\n", m.Epoch, s.Settings.Epochs, m.Loss, m.Accuracy)
+		s.epochs = append(s.epochs, m)
 	}
 	task.Save = func(x *train.State) error { return WriteFile(s.path(Checkpoint), x.Write) }
 	if s.Settings.Epochs == 0 {
@@ -87,6 +90,7 @@ func (s *server) fit() (train.Metrics, error) {
 		if from, err = train.ReadState(memory(text)); err != nil {
 			return train.Metrics{}, fmt.Errorf("%s: %w", Checkpoint, err)
 		}
+		s.epochs = slices.Clone(from.Epochs)
 		fmt.Fprintf(s.log, "going on after epoch %d\n", from.Epoch)
 	}
 	return s.network.Fit(task, from)
@@ -156,7 +160,7 @@ func (s *server) finish(request []byte, metrics train.Metrics) error {
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(&Result{Version, digest(request), digest(output), metrics})
+	text, err := json.Marshal(&Result{Version, digest(request), digest(output), metrics, s.epochs})
 	if err != nil {
 		return err
 	}

@@ -75,7 +75,7 @@ def run_prune(ctx, base, src, external, dims, pruning):
     _add_external(args, external)
     _add_dims(args, dims)
     inputs = [src] + [entry.file for entry in external]
-    for option, file in [("masks", pruning.masks), ("settings", pruning.settings), ("policy", pruning.policy), ("calibration", pruning.calibration)]:
+    for option, file in [("masks", pruning.masks), ("settings", pruning.settings), ("policy", pruning.policy), ("calibration", pruning.calibration), ("log", pruning.log)]:
         if file:
             args.add(file, format = "--%s=%%s" % option)
             inputs.append(file)

@@ -91,6 +91,7 @@ def _pruned(model, masks, log):
         DefaultInfo(files = depset([model])),
         DnnPruningInfo(
             calibration = None,
+            log = log,
             masks = masks,
             policy = None,
             settings = None,

@@ -10,6 +10,7 @@ def _dnn_pruning_impl(ctx):
             DefaultInfo(files = depset([ctx.file.masks])),
             DnnPruningInfo(
                 calibration = ctx.file.calibration,
+                log = None,
                 masks = ctx.file.masks,
                 policy = None,
                 settings = None,
@@ -32,6 +33,7 @@ def _dnn_pruning_impl(ctx):
         DefaultInfo(files = depset([settings])),
         DnnPruningInfo(
             calibration = ctx.file.calibration,
+            log = None,
             masks = None,
             policy = ctx.file.policy,
             settings = settings,

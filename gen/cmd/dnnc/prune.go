@@ -59,7 +59,7 @@ type pruneFlags struct {
 	settings, masks     string
 	policy              string
 	outMasks, outReport string
-	outPage             string
+	outPage, log        string
 	calibration         string
 	shrink              bool
 	outExternal         list
@@ -81,6 +81,7 @@ func pruneCommand(args []string, out, log io.Writer) error {
 	c.StringVar(&f.outMasks, "out-masks", "", "`FILE` where the masks go")
 	c.StringVar(&f.outReport, "out-report", "", "`FILE` where the report goes, JSON: sparsity by layer, patterns and their frequencies, weights, operations and bytes")
 	c.StringVar(&f.outPage, "out-page", "", "`FILE` where the report goes as a page with pictures, HTML")
+	c.StringVar(&f.log, "log", "", "`FILE` of what training wrote as its log, for the page: accuracies, losses and residuals")
 	c.StringVar(&f.calibration, "calibration", "", "`FILE` of inputs (safetensors, by the names of the model's inputs), of which BatchNormalizations get their mean and variance anew")
 	c.BoolVar(&f.shrink, "shrink", false, "take out filters and channels that are empty or not read, with what computes and reads them; the model is written anew")
 	f.warn.register(c.FlagSet)
@@ -102,7 +103,7 @@ func pruneCommand(args []string, out, log io.Writer) error {
 // plan is what the command reads and writes.
 func (f *pruneFlags) plan() *files.Plan {
 	p := &files.Plan{}
-	inputs(p, f.graph.external, map[string]string{"src": f.graph.src, "settings": f.settings, "policy": f.policy, "masks": f.masks, "calibration": f.calibration})
+	inputs(p, f.graph.external, map[string]string{"src": f.graph.src, "settings": f.settings, "policy": f.policy, "masks": f.masks, "calibration": f.calibration, "log": f.log})
 	outputs(p, map[string]string{"out": f.graph.out, "out-masks": f.outMasks, "out-page": f.outPage, "out-report": f.outReport})
 	for _, e := range f.outExternal {
 		if _, path, ok := strings.Cut(e, "="); ok && path != "" {

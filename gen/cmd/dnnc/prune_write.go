@@ -35,7 +35,7 @@ func (f *pruneFlags) write(p *pruning, report *prune.Report) error {
 	for _, x := range []struct {
 		path  string
 		print func() ([]byte, error)
-	}{{f.outReport, report.JSON}, {f.outPage, func() ([]byte, error) { return page.HTML(report) }}} {
+	}{{f.outReport, report.JSON}, {f.outPage, func() ([]byte, error) { return f.page(report) }}} {
 		if x.path == "" {
 			continue
 		}
@@ -46,6 +46,22 @@ func (f *pruneFlags) write(p *pruning, report *prune.Report) error {
 		out.Add(x.path, text)
 	}
 	return out.Commit()
+}
+
+// page is the page of a report, and of the log of training if there is one.
+func (f *pruneFlags) page(report *prune.Report) ([]byte, error) {
+	if f.log == "" {
+		return page.HTML(report, nil)
+	}
+	text, err := files.Read(f.log)
+	if err != nil {
+		return nil, err
+	}
+	trained, err := page.ParseTraining(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.log, err)
+	}
+	return page.HTML(report, trained)
 }
 
 // writeModel writes the model and its external data with other bytes for the constants that changed.

@@ -31,14 +31,21 @@ type square struct {
 // side is a square's, with its gap.
 const side = 9
 
-// HTML prints the page of a report.
-func HTML(r *prune.Report) ([]byte, error) {
+// shown is what the page has.
+type shown struct {
+	*prune.Report
+	Training *Training
+}
+
+// HTML prints the page of a report, and of the training before it where there was one.
+func HTML(r *prune.Report, trained *Training) ([]byte, error) {
 	most := int64(1)
 	for _, f := range r.Patterns {
 		most = max(most, f.Kernels)
 	}
 	t := template.New("page.html").Funcs(template.FuncMap{
 		"picture": draw,
+		"points":  func(x float64) string { return fmt.Sprintf("%.2f %%", 100*x) },
 		"percent": func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) },
 		"share":   func(a, b int64) float64 { return float64(a) / float64(max(b, 1)) },
 		"times":   times,
@@ -52,7 +59,7 @@ func HTML(r *prune.Report) ([]byte, error) {
 		return nil, err
 	}
 	var out bytes.Buffer
-	err = t.Execute(&out, r)
+	err = t.Execute(&out, shown{r, trained})
 	return out.Bytes(), err
 }
 

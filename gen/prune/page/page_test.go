@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"os"
 	"strings"
 	"testing"
 
@@ -23,7 +24,7 @@ func report() *prune.Report {
 
 // TestPage: the page holds what the report does, as text, and loads nothing.
 func TestPage(t *testing.T) {
-	b, err := HTML(report())
+	b, err := HTML(report(), nil)
 	require.NoError(t, err)
 	text := string(b)
 	for _, want := range []string{"net&lt;script&gt;.onnx", "12 of 90 weights were dropped without retraining", "leave out weights that were dropped", "2.2x", "1.8x", "5 x 2 x 3 x 3",
@@ -35,14 +36,14 @@ func TestPage(t *testing.T) {
 	}
 	require.Equal(t, 4*4, strings.Count(text, `class="tap"`), "each pattern twice")
 	require.Equal(t, 4*5, strings.Count(text, `class="gap"`))
-	again, err := HTML(report())
+	again, err := HTML(report(), nil)
 	require.NoError(t, err)
 	require.Equal(t, text, string(again))
 }
 
 // TestWellFormed: elements end.
 func TestWellFormed(t *testing.T) {
-	b, err := HTML(report())
+	b, err := HTML(report(), training())
 	require.NoError(t, err)
 	d := xml.NewDecoder(strings.NewReader(strings.Replace(string(b), `<meta charset="utf-8">`, "", 1)))
 	d.Strict = true
@@ -69,5 +70,44 @@ func TestDraw(t *testing.T) {
 	for _, f := range []prune.Frequency{{Pattern: "x", Kernel: "3x3"}, {Pattern: "1", Kernel: "9x9"}, {Pattern: "1", Kernel: "0"}, {Pattern: "1", Kernel: ""}} {
 		_, err := draw(f)
 		require.Error(t, err)
+	}
+}
+
+func training() *Training {
+	return &Training{
+		Before: Metrics{Accuracy: 0.93}, Projected: Metrics{Accuracy: 0.5}, After: Metrics{Accuracy: 0.925},
+		Residuals: []Residual{{1, "a", 0.001, 0.5, 0.25}, {1, "b<", 0.001, 0.4, 0}, {2, "a", 0.01, 0.1, 0.125}, {2, "b<", 0.01, 0.2, 0}},
+		Trained:   []Trained{{"iteration001", []Metrics{{1, 2, 0.8}, {2, 1, 0.9}}}, {"retrained", []Metrics{{1, 0.5, 0.925}}}},
+	}
+}
+
+// TestTraining: the page of a network that was trained is what testdata/page.html is.
+func TestTraining(t *testing.T) {
+	b, err := HTML(report(), training())
+	require.NoError(t, err)
+	if os.Getenv("UPDATE") != "" {
+		require.NoError(t, os.WriteFile("testdata/page.html", b, 0o644))
+	}
+	want, err := os.ReadFile("testdata/page.html")
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(b), "UPDATE=1 go test ./gen/prune/page writes it")
+	for _, want := range []string{"93.00 %", "50.00 %", "92.50 %", `points="0,0 320,80 640,120"`, `points="0,0 640,128"`, "b&lt;: 0.2 at last", ">retrained</text>"} {
+		require.Contains(t, string(b), want)
+	}
+	for _, not := range []string{"<script", "http:", "https:", "src=", "href="} {
+		require.NotContains(t, string(b), not)
+	}
+}
+
+// TestParseTraining: a log is read, and refused where it is none.
+func TestParseTraining(t *testing.T) {
+	x, err := ParseTraining([]byte(`{"pruning": {}, "after": {"accuracy": 0.5}, "residuals": [{"iteration": 1, "layer": "a", "patterns": 0.5}]}`))
+	require.NoError(t, err)
+	require.InDelta(t, 0.5, x.After.Accuracy, 0)
+	require.Len(t, x.ResidualCharts(), 2)
+	require.Nil(t, x.LossChart())
+	for _, text := range []string{`[]`, `{"residuals": [{"iteration": 0}]}`, `{"residuals": [{"iteration": 1000000000}]}`, `{"residuals": [{"iteration": 1, "patterns": -1}]}`} {
+		_, err := ParseTraining([]byte(text))
+		require.ErrorContains(t, err, "the log of training", text)
 	}
 }

@@ -60,6 +60,7 @@ type pruneLog struct {
 	After     train.Metrics   `json:"after"`
 	Layers    []layerLog      `json:"layers"`
 	Residuals []admm.Residual `json:"residuals"`
+	Trained   []admm.Trained  `json:"trained"`
 }
 
 type schedule struct {
@@ -89,7 +90,7 @@ func (f *pruneFlags) write(w *modelWriter, p *plan, r *admm.Run, out *admm.Outco
 	if err != nil {
 		return err
 	}
-	log := pruneLog{Pruning: p.options, Before: out.Before, Projected: out.Projected, After: out.After, Layers: []layerLog{}, Residuals: out.Residuals}
+	log := pruneLog{Pruning: p.options, Before: out.Before, Projected: out.Projected, After: out.After, Layers: []layerLog{}, Residuals: out.Residuals, Trained: out.Trained}
 	log.Schedule = schedule{r.Iterations, r.Epochs, r.Retrain, r.Rho, r.Growth, r.Most, r.Train, r.Tune}
 	all, left := int64(0), int64(0)
 	for _, m := range out.Masks.Layers {
