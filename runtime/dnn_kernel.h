@@ -192,6 +192,73 @@ static inline dnn_i32x4 dnn_udot(dnn_i32x4 a, dnn_i32x4 x, dnn_i32x4 y) {
 }
 #endif
 
+// Which lane of two vectors of kLanes, one after the other, lane i of a load of every kStep-th
+// element is once the first part of them has been read: those up to the part come from the first
+// vector, where they are in place but for the first time; the last part ends with the last element.
+template <int kLanes, int kStep>
+constexpr int dnn_lane_apart(int part, int i) {
+  const int at = i * kStep;
+  if (at < part * kLanes) return part == 1 ? at : i;
+  if (at >= (part + 1) * kLanes) return 0;
+  return kLanes + at - (part == kStep - 1 ? (kLanes - 1) * (kStep - 1) : part * kLanes);
+}
+
+// Joins a part of such elements to those before.
+template <int kStep, int kPart, typename V, typename T>
+static inline V dnn_join_apart(V x, const T* p) {
+  constexpr int n = sizeof(V) / sizeof(T);
+  const V y = dnn_load<V>(p + (kPart == kStep - 1 ? (n - 1) * (kStep - 1) : kPart * n));
+#define DNN_AT(i) dnn_lane_apart<n, kStep>(kPart, i)
+#define DNN_AT4(i) DNN_AT(i), DNN_AT(i + 1), DNN_AT(i + 2), DNN_AT(i + 3)
+  if constexpr (n == 4) {
+    x = __builtin_shufflevector(x, y, DNN_AT4(0));
+  } else if constexpr (n == 8) {
+    x = __builtin_shufflevector(x, y, DNN_AT4(0), DNN_AT4(4));
+  } else {
+    x = __builtin_shufflevector(x, y, DNN_AT4(0), DNN_AT4(4), DNN_AT4(8), DNN_AT4(12));
+  }
+#undef DNN_AT4
+#undef DNN_AT
+  if constexpr (kPart + 1 < kStep) {
+    return dnn_join_apart<kStep, kPart + 1>(x, p);
+  } else {
+    return x;
+  }
+}
+
+// Loads lanes that lie kStep elements apart, and reads nothing behind the last one.
+template <typename V, int kStep, typename T>
+static inline V dnn_load_apart(const T* p) {
+  constexpr int n = sizeof(V) / sizeof(T);
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+  if constexpr (sizeof(T) >= 4 && (n == 4 || n == 8 || n == 16)) {
+    return dnn_join_apart<kStep, 1>(dnn_load<V>(p), p);
+  }
+#endif
+#endif
+  V v;
+  for (int i = 0; i < n; ++i) v[i] = p[i * kStep];
+  return v;
+}
+
+template <typename V, int kStep>
+static inline V dnn_load_f16_apart(const uint16_t* p) {
+  return dnn_math::f16_to_f32<V>(dnn_load_apart<dnn_math::halves_of<V>, kStep>(p));
+}
+
+template <typename V, int kStep>
+static inline V dnn_load_bf16_apart(const uint16_t* p) {
+  return dnn_math::bf16_to_f32<V>(dnn_load_apart<dnn_math::halves_of<V>, kStep>(p));
+}
+
+template <typename M, int kStep>
+static inline M dnn_load_bool_apart(const bool* p) {
+  M m;
+  for (int i = 0; i < (int)(sizeof(M) / sizeof(m[0])); ++i) m[i] = -(int)p[i * kStep];
+  return m;
+}
+
 // Stores the lanes kStride elements apart.
 template <int kStride, typename V, typename T>
 static inline void dnn_store_apart(T* p, V v) {

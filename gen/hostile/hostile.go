@@ -117,6 +117,7 @@ var classes = []struct {
 	{"control", controlCases},
 	{"opsets", opsetCases},
 	{"symbols", symbolCases},
+	{"nests", nestCases},
 }
 
 // Classes are the classes' names.

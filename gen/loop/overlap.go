@@ -8,16 +8,18 @@ import (
 )
 
 // Overlaps reports whether the steps of a loop of vectors that fill no vector are computed by one that ends with the loop, again with some
-// of those before: of numbers other than floats, where nothing that the loop stores is read in it.
+// of those before: where nothing that the loop stores is read in it. Floats in a local array are read soon: of a vector that two stores
+// made, a processor waits until both are in the cache.
 func (l For) Overlaps() bool {
 	n, known := l.Extent.Const()
 	if !known || l.Lanes < 2 || n < l.Lanes || n%l.Lanes == 0 {
 		return false
 	}
-	stored := map[*Buffer]bool{}
+	stored, local := map[*Buffer]bool{}, false
 	Walk(l.Body, func(s Stmt) bool {
 		if x, ok := s.(Store); ok {
 			stored[x.Buf] = true
+			local = local || x.Buf.Local
 		}
 		return true
 	})
@@ -31,7 +33,7 @@ func (l For) Overlaps() bool {
 		})
 		return again
 	})
-	return again && !l.Floats()
+	return again && !(local && l.Floats())
 }
 
 // Floats reports whether the loop computes with nothing but floats of 32 bits or fewer.

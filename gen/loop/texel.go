@@ -50,7 +50,7 @@ func imageStores(body []Stmt, lane string) (found []Store) {
 
 // whole is a loop over lanes whose stores are of whole texels.
 func (t *texels) whole(x For, stores []Store) []Stmt {
-	if x.Extent.Is(layout.TexelLanes) && CanVectorise(x, Floats[:1], t.facts) {
+	if x.Extent.Is(layout.TexelLanes) && CanVectorise(x, FloatVectors, t.facts) {
 		x.Lanes = layout.TexelLanes
 		return []Stmt{x}
 	}

@@ -18,24 +18,40 @@ var (
 	AllTypes = append([]ir.DType{ir.F64, ir.Bool, ir.I8, ir.U8, ir.I16, ir.U16, ir.I32, ir.U32, ir.I64, ir.U64}, Floats...)
 )
 
+// Vectors is what a language computes in vectors.
+type Vectors struct {
+	Types []ir.DType
+	// Apart is how far apart the lanes of a load may lie at most, beside each other being 1; 0: they may not.
+	Apart int64
+}
+
+// AllVectors are those of any kind, and FloatVectors those of float32 side by side.
+var (
+	AllVectors   = Vectors{AllTypes, MostApart}
+	FloatVectors = Vectors{Types: Floats[:1]}
+)
+
+// MostApart is how far apart elements may lie that one load gives: as many vectors are read.
+const MostApart = 4
+
 // Vectorise marks the loops that can run in vectors: those whose statements store,
 // or define, what is computed from numbers that lie side by side along the loop (derivative
 // 1) or are the same for all of it (derivative 0), numbers of some types. Loops inside of such a loop run the same
 // way for all lanes. A register has so many lanes of float32, and a loop as many as it has of the loop's widest type. Work-items are no lanes.
-func Vectorise(body []Stmt, lanes int64, types []ir.DType, f sym.Facts) []Stmt {
-	out := make([]Stmt, len(body))
-	for i, s := range body {
+func Vectorise(body []Stmt, lanes int64, vectors Vectors, f sym.Facts) []Stmt {
+	out := make([]Stmt, 0, len(body))
+	for _, s := range body {
 		if x, ok := s.(For); ok {
 			n, known := x.Extent.Const()
-			if x.Lanes == 0 && !x.Items && lanes > 1 && CanVectorise(x, types, f) {
+			if x.Lanes == 0 && !x.Items && lanes > 1 && CanVectorise(x, vectors, f) {
 				x.Lanes = x.lanes(n, known, lanes)
 			}
 			if x.Lanes > 0 { // by now, or as the lanes of a texel
-				out[i] = x
+				out = append(out, x.behind(lanes, vectors, f)...)
 				continue
 			}
 		}
-		out[i] = WithInner(s, func(inner []Stmt) []Stmt { return Vectorise(inner, lanes, types, f) })
+		out = append(out, WithInner(s, func(inner []Stmt) []Stmt { return Vectorise(inner, lanes, vectors, f) }))
 	}
 	return out
 }
@@ -46,13 +62,10 @@ const fewLanes = 4
 // lanes is how many lanes the loop has, where a register has so many of float32; 0 where it has too few steps.
 func (l For) lanes(n int64, known bool, floats int64) int64 {
 	own := floats * int64(ir.F32.Size()) / Widest(l.Body)
-	if known && !l.Floats() {
+	if known && !(l.Floats() && n >= own) {
 		return l.fewestSteps(n, own)
 	}
-	if width := lanesOf(n, known, own); width > 1 {
-		return width
-	}
-	return 0
+	return own
 }
 
 // fewestSteps is with how many lanes, a register's or fewer, a loop of n points takes the fewest vectors, and single steps behind them.
@@ -111,20 +124,20 @@ func lanesOf(n int64, known bool, lanes int64) int64 {
 }
 
 // CanVectorise reports whether the loop can run in vectors that hold these types.
-func CanVectorise(l For, types []ir.DType, f sym.Facts) bool {
-	v := &vectoriser{types: types, lane: l.Var, extent: l.Extent, defined: map[string]bool{}, stored: map[*Buffer][]sym.Expr{}, facts: f, texel: l.Extent.Is(layout.TexelLanes), stride: max(l.Stride, 1)}
+func CanVectorise(l For, vectors Vectors, f sym.Facts) bool {
+	v := &vectoriser{vectors: vectors, lane: l.Var, extent: l.Extent, defined: map[string]bool{}, stored: map[*Buffer][]sym.Expr{}, facts: f, texel: l.Extent.Is(layout.TexelLanes), stride: max(l.Stride, 1)}
 	v.findStores(l.Body)
 	return !v.clash && v.body(l.Body)
 }
 
 // VectorExpr reports whether an expression over memory can be a vector along a variable.
-func VectorExpr(e te.Expr, lane string, types []ir.DType, f sym.Facts) bool {
-	v := &vectoriser{types: types, lane: lane, facts: f}
+func VectorExpr(e te.Expr, lane string, vectors Vectors, f sym.Facts) bool {
+	v := &vectoriser{vectors: vectors, lane: lane, facts: f}
 	return v.expr(e)
 }
 
 type vectoriser struct {
-	types   []ir.DType
+	vectors Vectors
 	lane    string
 	extent  sym.Expr
 	defined map[string]bool
@@ -186,7 +199,7 @@ func (v *vectoriser) stmt(s Stmt) bool {
 	case If:
 		return v.same(x.Cond) && v.body(x.Then) && v.body(x.Else)
 	case Store:
-		return (v.position(x.Buf, x.Index, x.Texel, false) || v.strided(x)) && slices.Contains(v.types, x.Buf.Type) && v.expr(x.Value)
+		return (v.position(x.Buf, x.Index, x.Texel, false) || v.strided(x)) && slices.Contains(v.vectors.Types, x.Buf.Type) && v.expr(x.Value)
 	}
 	return false
 }
@@ -213,6 +226,13 @@ func (v *vectoriser) strided(x Store) bool {
 	return ok && x.Buf.Image == nil && c.Is(v.stride)
 }
 
+// apartFrom reports whether the lanes' elements lie as far apart as those of a load may.
+func (v *vectoriser) apartFrom(x Mem) bool {
+	c, ok := sym.Coefficient(x.Index, v.lane, v.facts)
+	step, known := c.Const()
+	return ok && known && x.Buf.Image == nil && step > 1 && step <= v.vectors.Apart
+}
+
 // position tells the same of an element's place. Lanes of an image are those of one texel.
 func (v *vectoriser) position(b *Buffer, index sym.Expr, at Texel, orSame bool) bool {
 	if b.Image == nil {
@@ -225,7 +245,7 @@ func (v *vectoriser) position(b *Buffer, index sym.Expr, at Texel, orSame bool) 
 }
 
 func (v *vectoriser) expr(e te.Expr) bool {
-	if !slices.Contains(v.types, e.DType()) {
+	if !slices.Contains(v.vectors.Types, e.DType()) {
 		return false
 	}
 	switch x := e.(type) {
@@ -234,7 +254,9 @@ func (v *vectoriser) expr(e te.Expr) bool {
 	case Ref:
 		return v.defined[x.Name]
 	case Mem:
-		return v.position(x.Buf, x.Index, x.Texel, true) && !v.meets(x.Buf, x.Index)
+		return (v.position(x.Buf, x.Index, x.Texel, true) || v.apartFrom(x)) && !v.meets(x.Buf, x.Index)
+	case te.Index:
+		return !x.E.Uses(v.lane)
 	case te.Select:
 		return v.same(x.Cond) && v.expr(x.Then) && v.expr(x.Else)
 	case te.Call:

@@ -19,6 +19,8 @@ func TestLanes(t *testing.T) {
 	}{
 		{"floats", "", "for i < 16 {; y[i] = x[i]; }", loop.AllTypes, 8},
 		{"floats with a rest", "", "for i < 20 {; y[i] = x[i]; }", loop.AllTypes, 8},
+		{"floats of fewer steps than two registers", "", "for i < 9 {; y[i] = x[i]; }", loop.AllTypes, 8},
+		{"fewer floats than a register", "", "for i < 7 {; y[i] = x[i]; }", loop.AllTypes, 4},
 		{"half a register", "", "for i < 4 {; y[i] = x[i]; }", loop.AllTypes, 4},
 		{"too few", "", "for i < 3 {; y[i] = x[i]; }", loop.AllTypes, 0},
 		{"halves", "operand h f16[64]; result z f16[64]", "for i < 16 {; z[i] = h[i]; }", loop.AllTypes, 8},
@@ -40,7 +42,48 @@ func TestLanes(t *testing.T) {
 	} {
 		k, err := loop.Parse(kernelText{head: c.head, body: c.body}.text())
 		require.NoError(t, err, c.what)
-		got := loop.Vectorise(k.Body, 8, c.types, k.Facts)
+		got := loop.Vectorise(k.Body, 8, loop.Vectors{Types: c.types}, k.Facts)
 		assert.Equal(t, c.want, got[0].(loop.For).Lanes, c.what)
+	}
+}
+
+// TestBehind: steps behind the last whole vector of a loop that stores to a local array are a shorter vector, and steps one by one behind that.
+func TestBehind(t *testing.T) {
+	for _, c := range []struct {
+		body    string
+		lanes   []int64
+		extents []string
+	}{
+		{"array a f32[32]; for i < 21 {; a[i] = x[i]; }", []int64{8, 4}, []string{"16", "5"}},
+		{"array a f32[32]; for i < 19 {; a[i] = x[i]; }", []int64{8}, []string{"19"}},
+		{"array a f32[32]; for i < 16 {; a[i] = x[i]; }", []int64{8}, []string{"16"}},
+		{"for i < 21 {; y[i] = x[i]; }", []int64{8}, []string{"21"}},
+		{"for i < 21 {; y[i] = f32 add(x[i], y[i]); }", []int64{8, 4}, []string{"16", "5"}},
+	} {
+		k, err := loop.Parse(kernelText{body: c.body}.text())
+		require.NoError(t, err, c.body)
+		var lanes []int64
+		var extents []string
+		for _, s := range loop.Vectorise(k.Body, 8, loop.AllVectors, k.Facts) {
+			if l, ok := s.(loop.For); ok {
+				lanes, extents = append(lanes, l.Lanes), append(extents, l.Extent.String())
+			}
+		}
+		assert.Equal(t, c.lanes, lanes, c.body)
+		assert.Equal(t, c.extents, extents, c.body)
+	}
+}
+
+// TestApart: lanes that lie some apart are loaded together where vectors can be loaded so.
+func TestApart(t *testing.T) {
+	for _, c := range []struct {
+		at   string
+		most int64
+		want int64
+	}{{"2*i", 4, 8}, {"4*i", 4, 8}, {"5*i", 4, 0}, {"3*i", 2, 0}, {"2*i", 0, 0}, {"i", 0, 8}} {
+		k, err := loop.Parse(kernelText{body: "for i < 8 {; y[i] = x[" + c.at + "]; }"}.text())
+		require.NoError(t, err, c.at)
+		got := loop.Vectorise(k.Body, 8, loop.Vectors{Types: loop.AllTypes, Apart: c.most}, k.Facts)
+		assert.Equal(t, c.want, got[0].(loop.For).Lanes, "%s, at most %d", c.at, c.most)
 	}
 }

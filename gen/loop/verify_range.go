@@ -52,7 +52,7 @@ func (v *verifier) loop(x For) {
 		v.fail("the loop over %q has vectors of %d lanes, %d apart", x.Var, x.Lanes, x.Stride)
 	case x.Lanes > 1 && v.vectors:
 		v.fail("the loop over %q runs in vectors, as one around it does", x.Var)
-	case x.Lanes > 1 && v.ranges && !CanVectorise(x, AllTypes, v.k.Facts):
+	case x.Lanes > 1 && v.ranges && !CanVectorise(x, AllVectors, v.k.Facts):
 		v.fail("the loop over %q cannot run in vectors", x.Var)
 	case x.Lanes > 1:
 		v.vectors = true

@@ -122,7 +122,7 @@ var wrong = []kernelText{
 	{"axes that overlap", "grid g < 5", "for i < 2 {; y[8*task + 2*g + i] = x[i]; }", `two points of "task" store to one element of "y"`},
 	{"a call in all tasks", "", "call NonZero<f32> {; operand x f32[64]; result y f32[64]; work 1; }", `NonZero is called in more than one task`},
 	// Vectors.
-	{"a vector of what lies apart", "", "for i < 16 lanes 8 {; y[task*16 + i] = x[2*i]; }", `the loop over "i" cannot run in vectors`},
+	{"a vector of what lies apart", "", "for i < 16 lanes 8 {; y[task*16 + i] = x[5*i]; }", `the loop over "i" cannot run in vectors`},
 	{"a vector stored apart", "", "for i < 4 lanes 4 stride 2 {; y[task*16 + 4*i] = x[i]; }", `the loop over "i" cannot run in vectors`},
 	{"a vector that assigns to what is around", "", "var v = f32:0; for i < 16 lanes 8 {; v = x[i]; }", `the loop over "i" cannot run in vectors`},
 	{"a vector in a vector", "", "for i < 8 lanes 8 {; for j < 8 lanes 8 {; var v = x[j]; }; }", `the loop over "j" runs in vectors, as one around it does`},

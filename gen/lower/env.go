@@ -97,6 +97,15 @@ func (l *Lowered) Make() error {
 	return err
 }
 
+// vectors are what a target's language computes in vectors.
+func vectors(t *target.Target) loop.Vectors {
+	v := loop.Vectors{Types: t.VectorTypes()}
+	if t.LoadsApart() {
+		v.Apart = loop.MostApart
+	}
+	return v
+}
+
 // done finishes a kernel.
 func (e *Env) done(k *loop.Kernel, args func() ([]*ir.Value, error)) *Lowered {
 	e.finish(k)
@@ -112,7 +121,7 @@ func (e *Env) finish(k *loop.Kernel) {
 	}
 	if lanes := e.lanes(); lanes > 1 {
 		k.Body = withWholes(k.Body, k.Facts)
-		k.Body = loop.Vectorise(k.Body, lanes, e.Target.VectorTypes(), k.Facts)
+		k.Body = loop.Vectorise(k.Body, lanes, vectors(e.Target), k.Facts)
 	}
 }
 

@@ -93,7 +93,7 @@ func (n *nest) elements(axes []te.Axis, bounds []loop.Stmt) []loop.Stmt {
 		n.cacheTexels(axes)
 		return loops(axes[:len(axes)-1], append(bounds, n.lanePoint(a)...))
 	}
-	if !inRegisters && n.rowReduction(axes) {
+	if !inRegisters && n.rowReduction(axes) && !n.sideBySide(axes) {
 		return loops(axes, append(bounds, n.rowPoint()...))
 	}
 	n.cacheTexels(axes)

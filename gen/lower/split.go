@@ -140,7 +140,7 @@ func (n *nest) onImages() bool {
 
 // vectorises reports whether a loop over the axis, inside of all others, can run in vectors that are stored so far apart.
 func (n *nest) vectorises(a te.Axis, stride int64) bool {
-	return loop.CanVectorise(loop.For{Var: a.Var, Extent: a.Extent, Body: n.point(), Stride: stride}, n.target.VectorTypes(), n.facts)
+	return loop.CanVectorise(loop.For{Var: a.Var, Extent: a.Extent, Body: n.point(), Stride: stride}, vectors(n.target), n.facts)
 }
 
 // split is the nest with one axis as two: parts of so many points each, and the points of a part; nil where they

@@ -11,7 +11,7 @@ import (
 )
 
 // Update lowers a block whose stage stores further elements into its result; other blocks
-// give nil. It is one task: updates run in order, and may meet one element.
+// give nil. It is one task, unless it is a scan: updates run in order, and may meet one element.
 func Update(b *block.Block, env *Env) (*Lowered, error) {
 	u := b.Stage.Update
 	if u == nil || env.Layouts(b.Results[0]) != layout.RowMajor {
@@ -20,6 +20,10 @@ func Update(b *block.Block, env *Env) (*Lowered, error) {
 	n, err := newNest(b, env)
 	if err != nil {
 		return nil, err
+	}
+	if axis, ok := scanned(b.Stage, n.facts); ok && n.combiner == nil {
+		k := n.scan(b, env, axis)
+		return env.done(k, Values(b)), nil
 	}
 	n.collapse()
 	k := &loop.Kernel{Anchor: "update", Buffers: append(append([]*loop.Buffer{}, n.in...), n.out...)}

@@ -95,6 +95,31 @@ func nestCases() []nestCase {
 			has: []string{`p1_mod < 4; p1_mod \+= 4`, `s0run < 2;`, `s0next < 4;`}, hasNot: []string{"layout row-major"},
 		},
 		{
+			name: "a scan of neighbours", shapes: [][]int64{{6, 5, 37}}, graph: `
+  const @axis i64[1] = {1}
+  input %x f32[6, 5, 37]
+  %y ?[*] = CumSum.14(%x, @axis)
+  output %y
+}`, has: []string{`dnn_parallel\(c, 0, Block0, 6\)`, `u1 < 4;(?s:.)*p2 \+= 4`},
+		},
+		{
+			name: "a scan of more neighbours than a task's", shapes: [][]int64{{5, 3, 300}}, graph: `
+  const @axis i64[1] = {0}
+  input %x f32[5, 3, 300]
+  %y ?[*] = CumSum.14(%x, @axis) {exclusive = 1, reverse = 1}
+  output %y
+}`, has: []string{`dnn_parallel\(c, 0, Block0, 6\)`},
+		},
+		{
+			name: "a scan of rows of any length", shapes: [][]int64{{3, 4, 7}, {3, 4, 1}}, graph: `
+  symbol W 1..64
+  const @axis i64[1] = {2}
+  input %x f32[3, 4, W]
+  %y ?[*] = CumSum.14(%x, @axis) {reverse = 1}
+  output %y
+}`, has: []string{`dnn_parallel\(c, 0, Block0, 12\)`, `float acc0 = `},
+		},
+		{
 			name: "a normalisation that is made larger", shapes: [][]int64{{1, 3, 8, 32}}, graph: `
   const @one f32[3] = {1, 2, 3}
   const @zero f32[3] = {0, -1, 0.5}

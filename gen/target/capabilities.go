@@ -63,6 +63,9 @@ func (t *Target) VectorTypes() []ir.DType {
 	return []ir.DType{ir.F32}
 }
 
+// LoadsApart reports whether kernels load vectors of elements that lie some apart.
+func (t *Target) LoadsApart() bool { return t.Language() == "cpp" }
+
 // BlockedTypes are the types of values that may be stored in blocks of channels, of as many as a vector of float32 has lanes: where the language's
 // loads and stores of vectors convert, those of 16 bits, too.
 func (t *Target) BlockedTypes() []ir.DType {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -20,6 +21,11 @@ func compareList(o *options, args []string, table, log io.Writer) error {
 	if err != nil {
 		return err
 	}
+	done, err := share(models)
+	if err != nil {
+		return err
+	}
+	defer done()
 	fmt.Fprintln(table, "| model | inputs | error / range | ms | reference ms | ratio (quartiles) | dnnc s | MB | C++ s |")
 	fmt.Fprintln(table, "| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
 	var failed []string
@@ -34,6 +40,20 @@ func compareList(o *options, args []string, table, log io.Writer) error {
 		}
 	}
 	return failures(failed)
+}
+
+// share lets the list's models have one folder of what all programs are made with, and what deletes it.
+func share(models []*options) (done func(), err error) {
+	dir, err := os.MkdirTemp("", "compare")
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range models {
+		if o.device == "" && o.cxx == models[0].cxx { // objects are what that compiler makes, without a device
+			o.runtime = dir
+		}
+	}
+	return func() { os.RemoveAll(dir) }, nil
 }
 
 // compareTuned compares a model of the list, after it was tuned, where its line says so.

@@ -39,6 +39,8 @@ examples, for MODEL.onnx [options]:
   net.onnx --tuning net.tune.json --rounds 9      use it
   net.onnx --tune net.tune.json --regret          what estimates say of kernels beside what was measured
   --list tests/models/graphs.txt --models FOLDER  a table of the list's models, which are in the folder
+  relu --node 'Relu;x:f32[1,64,56,56]'            a network of one node
+  --list tests/models/nodes.txt --peers=onnxruntime --rounds 5    which networks of one node are slow
   net.onnx --chip arm64 --cxx "aarch64-linux-gnu-g++ -static" --emulator qemu-aarch64
 
 options:
@@ -63,6 +65,7 @@ type options struct {
 	candidates              int
 	again, regret           bool
 	fill                    bool
+	node                    string // in place of a model's file
 	// threadsGiven and peersGiven are what the user wrote.
 	threadsGiven, peersGiven string
 	runtime                  string // folder for objects that several programs share
@@ -150,6 +153,7 @@ func (o *options) define(fs *flag.FlagSet) {
 	fs.StringVar(&o.list, "list", "", "a file with a command line of this command in each line: prints a table in Markdown")
 	fs.StringVar(&o.models, "models", ".", "folder of the list's models")
 	fs.StringVar(&o.only, "only", "", "a regular expression of the list's models to take")
+	fs.StringVar(&o.node, "node", "", nodeHelp)
 	fs.BoolVar(&o.fill, "fill", false, "give the model weights if its own were taken out")
 }
 

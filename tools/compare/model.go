@@ -25,7 +25,11 @@ type model struct {
 
 // open reads the model, from a copy with weights if they are to be filled in.
 func open(o *options, work string) (*model, error) {
-	m := &model{path: o.model}
+	path, err := o.written(work)
+	if err != nil {
+		return nil, err
+	}
+	m := &model{path: path}
 	if o.fill {
 		m.path = filepath.Join(work, "filled.onnx")
 		if err := fill.File(o.model, m.path, ""); err != nil {

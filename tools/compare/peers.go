@@ -85,6 +85,11 @@ func comparePeers(o *options, args []string, table, log io.Writer) error {
 		if models, err = listed(o, args); err != nil {
 			return err
 		}
+		done, err := share(models)
+		if err != nil {
+			return err
+		}
+		defer done()
 	}
 	peerHead(table, o.peers)
 	var failed []string

@@ -73,7 +73,7 @@ func (p exprs) value(e te.Expr) (string, error) {
 	case te.Const:
 		return p.broadcast(x.Type, p.d.Literal(x)), nil
 	case te.Index:
-		return "(" + p.d.Type(x.Type, 0) + ")" + p.index(x.E), nil
+		return p.broadcast(x.Type, "("+p.d.Type(x.Type, 0)+")"+p.index(x.E)), nil
 	case loop.Ref:
 		return x.Name, nil
 	case loop.Mem:

@@ -80,6 +80,9 @@ func (d dialect) Broadcast(t ir.DType, x string, lanes int64) string {
 func (dialect) Literal(c te.Const) string { return Literal(c) }
 
 func (d dialect) Load(a ckernel.Access) string {
+	if a.Lanes > 0 && a.Stride > 1 {
+		return fmt.Sprintf("dnn_load%s_apart<%s, %d>(%s + %s)", inMemory(a.Buf), d.Type(a.Buf.Type, a.Lanes), a.Stride, a.Buf.Name, a.Index)
+	}
 	if a.Lanes > 0 {
 		return fmt.Sprintf("dnn_load%s<%s>(%s + %s)", inMemory(a.Buf), d.Type(a.Buf.Type, a.Lanes), a.Buf.Name, a.Index)
 	}

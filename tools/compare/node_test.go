@@ -1,0 +1,42 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestNodes: each network of one node in the list is one that the importer reads, and has a name of its own.
+func TestNodes(t *testing.T) {
+	atRoot(t)
+	args := []string{"--list=tests/models/nodes.txt"}
+	o, err := parse(args)
+	require.NoError(t, err)
+	models, err := listed(o, args)
+	require.NoError(t, err)
+	names := map[string]bool{}
+	for _, one := range models {
+		names[one.name()] = true
+		m, err := open(one, t.TempDir())
+		require.NoError(t, err, one.node)
+		assert.Len(t, m.graph.Nodes, 1, one.node)
+	}
+	assert.Len(t, names, len(models))
+	assert.Greater(t, len(models), 90)
+}
+
+// TestNodeErrors: what is no operand and no attribute is said.
+func TestNodeErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"Relu;x":                      "want NAME:TYPE[DIMENSIONS], NAME=VALUE or _",
+		"Relu;x:f32":                  `found "f32", want a type and dimensions`,
+		"Relu;x:f9[2]":                `found "f9[2]", want a type and dimensions`,
+		"Relu;x:f32[2,b]":             "invalid syntax",
+		"Softmax;x:f32[2];axis=[a]":   "invalid syntax",
+		"Add;x:f32[2];Y:f32[2]=1,2,3": "found 3 elements, want 1 or 2",
+		"Add;x:f32[2];Y:f16[2]=1":     "elements are given of f32 and i64, not of f16",
+	} {
+		assert.ErrorContains(t, nodeModel(text, t.TempDir()+"/node.onnx", 0, 10), want, text)
+	}
+}
