@@ -13,6 +13,7 @@ import (
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
+	"rules_dnn/gen/te"
 )
 
 // Env is what lowering a block depends on besides the block.
@@ -138,6 +139,9 @@ func (e *Env) scheduled(anchor, name, family string, w *sched.Work, s *sched.Sch
 
 // followed is the kernel of a schedule that an anchor proposes, which Make makes.
 func (e *Env) followed(anchor string, w *sched.Work, s *sched.Schedule, args func() ([]*ir.Value, error)) (*Lowered, error) {
+	if err := e.says(w, s); err != nil {
+		return nil, fmt.Errorf("%s: %w", anchor, err)
+	}
 	tiles, err := follow.Tiles(w, s, e.Target)
 	if err != nil {
 		return nil, err
@@ -153,6 +157,20 @@ func (e *Env) followed(anchor string, w *sched.Work, s *sched.Schedule, args fun
 			e.finish(k)
 			return k, nil
 		}}, nil
+}
+
+// says reports an operand whose layout a schedule leaves out: its kernel would read other elements.
+func (e *Env) says(w *sched.Work, s *sched.Schedule) error {
+	for i, v := range w.Operands {
+		if v.Const != nil || e.Layouts == nil || inRows(v, e.Layouts(v)) {
+			continue
+		}
+		of := te.Source{N: i}
+		if !slices.ContainsFunc(s.Values, func(x sched.Value) bool { return x.Of == of && x.Parts != nil }) {
+			return fmt.Errorf("the schedule does not say that operand %d, %q, lies as %s", i, v.Name, e.Layouts(v))
+		}
+	}
+	return nil
 }
 
 // digestMark is between what the name of a kernel says of its anchor and tile, and its schedule's digest.

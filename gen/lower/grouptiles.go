@@ -137,14 +137,16 @@ func (r run) parts(v sym.Expr, m map[string]sym.Expr, f sym.Facts) {
 	m[r.axes[0].Var] = v
 }
 
-// liesInRows reports whether all values of a block lie in memory as row-major ones do: blocks of channels of a single point each, too.
+// liesInRows reports whether all values of a block lie in memory as row-major ones do.
 func liesInRows(b *block.Block, lay Layouts) bool {
-	return !slices.ContainsFunc(slices.Concat(b.Operands, b.Results), func(v *ir.Value) bool {
-		l := lay(v)
-		if l == layout.RowMajor {
-			return false
-		}
-		several := slices.IndexFunc(v.Shape[min(2, len(v.Shape)):], func(d sym.Expr) bool { return !d.Is(1) }) >= 0
-		return l.Memory == layout.Image || l.Orders() || len(v.Shape) < 3 || several || l.Padded(v.Shape)
-	})
+	return !slices.ContainsFunc(slices.Concat(b.Operands, b.Results), func(v *ir.Value) bool { return !inRows(v, lay(v)) })
+}
+
+// inRows reports whether a value in a layout lies in memory as in the row-major one: in blocks of channels of a single point each, too.
+func inRows(v *ir.Value, l layout.Layout) bool {
+	if l == layout.RowMajor {
+		return true
+	}
+	several := slices.IndexFunc(v.Shape[min(2, len(v.Shape)):], func(d sym.Expr) bool { return !d.Is(1) }) >= 0
+	return l.Memory != layout.Image && !l.Orders() && len(v.Shape) >= 3 && !several && !l.Padded(v.Shape)
 }

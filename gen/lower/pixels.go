@@ -182,7 +182,8 @@ func (c *pixelwise) kernel(t tile, env *Env) (*Lowered, error) {
 	st.Reduce = c.reduce
 	st.Values = []te.Expr{te.Fn(ir.F32, "mul", te.FromStage(0, ir.F32, copied.index...), te.Operand(n, ir.F32, c.index...))}
 	out.addStage(&st, s)
-	out.sched.Values = append(out.sched.Values, sched.Value{Of: te.Source{N: n}}, sched.Value{Of: te.Source{Stage: true}, Parts: copied.parts, Space: sched.Worker, Margin: c.margin(t)})
+	c.values(&out.sched, &packedWeights{}, 1, env.Layouts)
+	out.sched.Values = append(out.sched.Values, sched.Value{Of: te.Source{Stage: true}, Parts: copied.parts, Space: sched.Worker, Margin: c.margin(t)})
 	c.sumStored(&out.sched, n)
 	return c.follow(pixelsAnchor, t, out, n, env)
 }

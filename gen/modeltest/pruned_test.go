@@ -52,6 +52,7 @@ func TestPruned(t *testing.T) {
 		{name: "strides of rows", x: []int64{1, 32, 15, 29}, w: []int64{24, 32, 3, 3}, pads: same, strides: []int64{2, 1}, share: 1},
 		{name: "many rows", x: []int64{1, 20, 61, 40}, w: []int64{10, 20, 5, 3}, pads: []int64{2, 1, 2, 1}, share: 1},
 		{name: "dilated pixels", x: []int64{1, 20, 19, 21}, w: []int64{18, 20, 3, 3}, pads: []int64{2, 4, 2, 4}, dilated: []int64{2, 4}, share: 1},
+		{name: "pixels and a shortcut in blocks", x: []int64{1, 32, 16, 16}, w: []int64{32, 32, 3, 3}, pads: same, share: 1, shortcut: true},
 		{name: "points of pixels", x: []int64{1, 64, 10, 40}, w: []int64{21, 64, 1, 1}, pads: none, share: 1, add: true},
 		{name: "edges", x: []int64{2, 40, 9, 11}, w: []int64{48, 40, 3, 3}, pads: []int64{2, 0, 1, 3}, share: 16},
 		{name: "strides", x: []int64{1, 32, 15, 29}, w: []int64{32, 32, 3, 3}, pads: same, strides: []int64{2, 2}, share: 16},

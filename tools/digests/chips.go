@@ -58,7 +58,7 @@ func withDevice(chips []*chip, all [][]byte, name string) ([]*chip, error) {
 		if err != nil {
 			return nil, err
 		}
-		if device.Name != name || device.Language() != "opencl" {
+		if device.Name != name || !device.WorkItems() {
 			continue
 		}
 		var out []*chip
