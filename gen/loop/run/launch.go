@@ -9,7 +9,7 @@ import (
 	"rules_dnn/gen/sym"
 )
 
-// launch runs a kernel as the device does: a task for each work-item that has one, group after group, or, where tasks need
+// launch runs a kernel as the device does: a task for each group where its items share it, or for each work-item that has one, group after group; where tasks need
 // memory of their own, a worker for each, which takes one task after the other.
 func (h *host) launch(s *plan.Launch) error {
 	if h.p.Device == nil {
@@ -22,6 +22,9 @@ func (h *host) launch(s *plan.Launch) error {
 		}
 		if len(k.scratch) > 0 {
 			return h.workers(g, k)
+		}
+		if items := s.Kernel.Items(); items > 1 { // the task of a group runs them all
+			return g.groups(func(first [plan.Dims]int64) error { return k.Run(first[0]/items, first[0]/items+1) })
 		}
 		return g.groups(func(item [plan.Dims]int64) error { return g.item(k, item) })
 	})

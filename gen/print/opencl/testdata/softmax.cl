@@ -47,104 +47,94 @@ static float4 dnn_exp_float4(float4 x) { return dnn_exp_scaled_float4(x, 0u); }
 
 // Softmax (result "y")
 __attribute__((reqd_work_group_size(64, 1, 1)))
-__kernel void k_a5898b5d2ca9(__global const float* restrict a0_all, const ulong a0_at, __global float* restrict y0_all, const ulong y0_at, const dnn_index N, __global float* restrict s1_0_all, const ulong s1_0_at) {
+__kernel void k_d59555dc6d99(__global const float* restrict a0_all, const ulong a0_at, __global float* restrict y0_all, const ulong y0_at, const dnn_index N, __global float* restrict s1_0_all, const ulong s1_0_at) {
   __global const float* restrict a0 = a0_all + a0_at;
   __global float* restrict y0 = y0_all + y0_at;
   __global float* restrict s1_0 = s1_0_all + s1_0_at + get_global_id(0) * (size_t)300;
   for (dnn_index task = get_global_id(0); task < N; task += 512) {
     const dnn_index p0 = task;
     float s0_0[1];
-    float part_0[16];
-    for (dnn_index rp_0 = 0; rp_0 < 16; rp_0 += 4) {
-      vstore4((float4)((-(float)INFINITY)), 0, part_0 + rp_0);
-    }
-    for (dnn_index rs_0 = 0; rs_0 < 18; ++rs_0) {
-      for (dnn_index rp_0 = 0; rp_0 < 16; rp_0 += 4) {
-        const float4 t0 = vload4(0, part_0 + rp_0);
-        const float4 t1 = vload4(0, a0 + (300 * p0 + rp_0 + 16 * rs_0));
-        float4 new0_0 = dnn_max_float4(t0, t1);
-        vstore4(new0_0, 0, part_0 + rp_0);
-      }
-    }
-    for (dnn_index rp_0 = 0; rp_0 < 12; rp_0 += 4) {
-      const float4 t2 = vload4(0, part_0 + rp_0);
-      const float4 t3 = vload4(0, a0 + (300 * p0 + rp_0 + 288));
-      float4 new0_0 = dnn_max_float4(t2, t3);
-      vstore4(new0_0, 0, part_0 + rp_0);
-    }
-    for (dnn_index rp_0 = 0; rp_0 < 8; rp_0 += 4) {
-      const float4 t4 = vload4(0, part_0 + rp_0);
-      const float4 t5 = vload4(0, part_0 + (rp_0 + 8));
-      float4 new0_0 = dnn_max_float4(t4, t5);
-      vstore4(new0_0, 0, part_0 + rp_0);
-    }
+    float part_0[4];
     for (dnn_index rp_0 = 0; rp_0 < 4; rp_0 += 4) {
-      const float4 t6 = vload4(0, part_0 + rp_0);
-      const float4 t7 = vload4(0, part_0 + (rp_0 + 4));
-      float4 new0_0 = dnn_max_float4(t6, t7);
-      vstore4(new0_0, 0, part_0 + rp_0);
+      float4 acc1_0 = (float4)((-(float)INFINITY));
+      float4 acc2_0 = (float4)((-(float)INFINITY));
+      float4 acc3_0 = (float4)((-(float)INFINITY));
+      float4 acc4_0 = (float4)((-(float)INFINITY));
+      for (dnn_index rs_0 = 0; rs_0 < 18; ++rs_0) {
+        const float4 t0 = vload4(0, a0 + (300 * p0 + rp_0 + 16 * rs_0));
+        acc1_0 = dnn_max_float4(acc1_0, t0);
+        const float4 t1 = vload4(0, a0 + (300 * p0 + rp_0 + 16 * rs_0 + 4));
+        acc2_0 = dnn_max_float4(acc2_0, t1);
+        const float4 t2 = vload4(0, a0 + (300 * p0 + rp_0 + 16 * rs_0 + 8));
+        acc3_0 = dnn_max_float4(acc3_0, t2);
+        const float4 t3 = vload4(0, a0 + (300 * p0 + rp_0 + 16 * rs_0 + 12));
+        acc4_0 = dnn_max_float4(acc4_0, t3);
+      }
+      const float4 t4 = vload4(0, a0 + (300 * p0 + rp_0 + 288));
+      acc1_0 = dnn_max_float4(acc1_0, t4);
+      const float4 t5 = vload4(0, a0 + (300 * p0 + rp_0 + 292));
+      acc2_0 = dnn_max_float4(acc2_0, t5);
+      const float4 t6 = vload4(0, a0 + (300 * p0 + rp_0 + 296));
+      acc3_0 = dnn_max_float4(acc3_0, t6);
+      const float4 t7 = dnn_max_float4(acc1_0, acc3_0);
+      const float4 t8 = dnn_max_float4(acc2_0, acc4_0);
+      vstore4(dnn_max_float4(t7, t8), 0, part_0 + rp_0);
     }
     for (dnn_index rp_0 = 0; rp_0 < 2; ++rp_0) {
-      const float t8 = part_0[rp_0];
-      const float t9 = part_0[rp_0 + 2];
-      float new0_0 = dnn_max_float(t8, t9);
-      part_0[rp_0] = new0_0;
+      const float t9 = part_0[rp_0];
+      const float t10 = part_0[rp_0 + 2];
+      part_0[rp_0] = dnn_max_float(t9, t10);
     }
-    const float t10 = part_0[0];
-    const float t11 = part_0[1];
-    float acc0_0 = dnn_max_float(t10, t11);
+    const float t11 = part_0[0];
+    const float t12 = part_0[1];
+    float acc0_0 = dnn_max_float(t11, t12);
     s0_0[0] = acc0_0;
     for (dnn_index q1_1 = 0; q1_1 < 300; q1_1 += 4) {
-      const float4 t12 = vload4(0, a0 + (300 * p0 + q1_1));
-      const float4 t13 = (float4)(s0_0[0]);
-      const float4 t14 = t12 - t13;
-      vstore4(dnn_exp_float4(t14), 0, s1_0 + q1_1);
+      const float4 t13 = vload4(0, a0 + (300 * p0 + q1_1));
+      const float4 t14 = (float4)(s0_0[0]);
+      const float4 t15 = t13 - t14;
+      vstore4(dnn_exp_float4(t15), 0, s1_0 + q1_1);
     }
     float s2_0[1];
-    float part_2[16];
-    for (dnn_index rp_2 = 0; rp_2 < 16; rp_2 += 4) {
-      vstore4((float4)(0.0f), 0, part_2 + rp_2);
-    }
-    for (dnn_index rs_2 = 0; rs_2 < 18; ++rs_2) {
-      for (dnn_index rp_2 = 0; rp_2 < 16; rp_2 += 4) {
-        const float4 t15 = vload4(0, part_2 + rp_2);
-        const float4 t16 = vload4(0, s1_0 + (rp_2 + 16 * rs_2));
-        float4 new0_2 = (t15 + t16);
-        vstore4(new0_2, 0, part_2 + rp_2);
-      }
-    }
-    for (dnn_index rp_2 = 0; rp_2 < 12; rp_2 += 4) {
-      const float4 t17 = vload4(0, part_2 + rp_2);
-      const float4 t18 = vload4(0, s1_0 + (rp_2 + 288));
-      float4 new0_2 = (t17 + t18);
-      vstore4(new0_2, 0, part_2 + rp_2);
-    }
-    for (dnn_index rp_2 = 0; rp_2 < 8; rp_2 += 4) {
-      const float4 t19 = vload4(0, part_2 + rp_2);
-      const float4 t20 = vload4(0, part_2 + (rp_2 + 8));
-      float4 new0_2 = (t19 + t20);
-      vstore4(new0_2, 0, part_2 + rp_2);
-    }
+    float part_2[4];
     for (dnn_index rp_2 = 0; rp_2 < 4; rp_2 += 4) {
-      const float4 t21 = vload4(0, part_2 + rp_2);
-      const float4 t22 = vload4(0, part_2 + (rp_2 + 4));
-      float4 new0_2 = (t21 + t22);
-      vstore4(new0_2, 0, part_2 + rp_2);
+      float4 acc1_2 = (float4)(0.0f);
+      float4 acc2_2 = (float4)(0.0f);
+      float4 acc3_2 = (float4)(0.0f);
+      float4 acc4_2 = (float4)(0.0f);
+      for (dnn_index rs_2 = 0; rs_2 < 18; ++rs_2) {
+        const float4 t16 = vload4(0, s1_0 + (rp_2 + 16 * rs_2));
+        acc1_2 = (acc1_2 + t16);
+        const float4 t17 = vload4(0, s1_0 + (rp_2 + 16 * rs_2 + 4));
+        acc2_2 = (acc2_2 + t17);
+        const float4 t18 = vload4(0, s1_0 + (rp_2 + 16 * rs_2 + 8));
+        acc3_2 = (acc3_2 + t18);
+        const float4 t19 = vload4(0, s1_0 + (rp_2 + 16 * rs_2 + 12));
+        acc4_2 = (acc4_2 + t19);
+      }
+      const float4 t20 = vload4(0, s1_0 + (rp_2 + 288));
+      acc1_2 = (acc1_2 + t20);
+      const float4 t21 = vload4(0, s1_0 + (rp_2 + 292));
+      acc2_2 = (acc2_2 + t21);
+      const float4 t22 = vload4(0, s1_0 + (rp_2 + 296));
+      acc3_2 = (acc3_2 + t22);
+      const float4 t23 = acc1_2 + acc3_2;
+      const float4 t24 = acc2_2 + acc4_2;
+      vstore4(t23 + t24, 0, part_2 + rp_2);
     }
     for (dnn_index rp_2 = 0; rp_2 < 2; ++rp_2) {
-      const float t23 = part_2[rp_2];
-      const float t24 = part_2[rp_2 + 2];
-      float new0_2 = (t23 + t24);
-      part_2[rp_2] = new0_2;
+      const float t25 = part_2[rp_2];
+      const float t26 = part_2[rp_2 + 2];
+      part_2[rp_2] = t25 + t26;
     }
-    const float t25 = part_2[0];
-    const float t26 = part_2[1];
-    float acc0_2 = (t25 + t26);
+    const float t27 = part_2[0];
+    const float t28 = part_2[1];
+    float acc0_2 = (t27 + t28);
     s2_0[0] = acc0_2;
     for (dnn_index p1 = 0; p1 < 300; p1 += 4) {
-      const float4 t27 = vload4(0, s1_0 + p1);
-      const float4 t28 = (float4)(s2_0[0]);
-      vstore4(t27 / t28, 0, y0 + (300 * p0 + p1));
+      const float4 t29 = vload4(0, s1_0 + p1);
+      const float4 t30 = (float4)(s2_0[0]);
+      vstore4(t29 / t30, 0, y0 + (300 * p0 + p1));
     }
   }
 }
