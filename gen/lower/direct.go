@@ -243,20 +243,23 @@ func (d *direct) subst(m map[string]sym.Expr) {
 	}
 }
 
+// mostBands bounds how many parts of the rows are tried, as a model may have any number of rows.
+const mostBands = 1 << 16
+
 // bandOf is how many rows a task has: the most that divide all of them and leave enough tasks.
 func (d *direct) bandOf(grid []te.Axis) int64 {
-	tasks, best := int64(1), int64(1)
+	tasks := int64(1)
 	for _, a := range grid {
 		n, _ := a.Extent.Const()
-		tasks *= n
+		tasks *= max(n, 1)
 	}
 	rows, _ := d.row.Extent.Const()
-	for b := int64(2); b <= rows; b++ {
-		if rows%b == 0 && tasks*rows/b >= minTasks {
-			best = b
+	for bands := (minTasks + tasks - 1) / tasks; bands <= min(rows, mostBands); bands++ {
+		if rows%bands == 0 {
+			return rows / bands
 		}
 	}
-	return best
+	return 1
 }
 
 // blockOf are the rows of one block of channels, of which the last one may have fewer.
