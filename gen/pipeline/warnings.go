@@ -58,6 +58,9 @@ type slow struct {
 // untiled reports blocks without register tiles, those with most operations first.
 func (s *State) untiled() []plan.Warning {
 	facts, total := s.typical(), 0.0
+	for _, l := range s.Program.Launches() {
+		total += operations(l.Call, facts)
+	}
 	var groups []*slow
 	for _, c := range s.Program.Calls() {
 		n := operations(c, facts)

@@ -87,6 +87,7 @@ func TestDeviceSources(t *testing.T) {
 	var m manifest.Manifest
 	require.NoError(t, json.Unmarshal([]byte(first["net.manifest.json"]), &m))
 	assert.Len(t, m.Device.Blocks, strings.Count(program, "dnn_launch("))
+	assert.Empty(t, m.Warnings, "the last Gemm is a small share of the network's operations")
 	moves := regexp.MustCompile(`dnn_(to_device|from_device|input_to_device|device_to_output)\(`)
 	assert.Len(t, moves.FindAllString(program, -1), m.Device.Transfers)
 	assert.Contains(t, api, "kHostInputs[] = {0}", "transfers alone touch the input, so that it may lie in the device's memory")
