@@ -136,10 +136,9 @@ Status Read(DeviceContext* context, void* to, DeviceArg from, int64_t bytes) {
 Status Finish(DeviceContext* context, Status status, const char** refused) {
   ContextState* const c = State(context);
   Status ended = Status::kOk;
+  const char* block = nullptr;
   if (c->flagged) {
-    const char* block = nullptr;
     ended = ReadFlags(c, &block);
-    if (ended == Status::kBadValue) *refused = block;
   } else if (c->pending) {
     const Int code = c->shared->api.Finish(c->queue);
     if (code != kSuccess) ended = Refuse(c, "clFinish", code);
@@ -150,6 +149,7 @@ Status Finish(DeviceContext* context, Status status, const char** refused) {
     if (ended == Status::kOk) ended = told;
   }
   if (status >= Status::kNoOpenCl || ended == Status::kOk) return status;
+  if (block != nullptr) *refused = block;
   return ended;
 }
 

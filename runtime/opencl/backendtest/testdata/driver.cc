@@ -538,7 +538,7 @@ void TestStart() {
     CHECK(s.Start(x, y) == Status::kOk);
     CHECK(count("clEnqueueCopyBuffer") == (moves ? 2 : 0));
     CHECK(count("clEnqueueReadBuffer") == (moves ? 0 : 2));
-    CHECK(count("clFinish") == 0);
+    CHECK(count("clFinish") == 0 && count("clFlush") == 1);  // the device has it all
     CheckFilled(a);
     CHECK(s.Wait() == Status::kOk && s.Wait() == Status::kOk);
     const int before = alive();
@@ -625,6 +625,34 @@ void TestForeign() {
   rules_dnn::ContextDestroy(own);
   rules_dnn::ModelDestroy(model);
   for (const cl::Memory m : {foreign, image}) a.api.ReleaseMemObject(m);
+}
+
+// A call that is refused ends nothing: what was started before it is waited for, and what the
+// device refuses of that is told, not what the call's own buffers are.
+void TestWaitsForAll() {
+  Application a;
+  const Buffer x = {a.x, 8, nullptr}, y = {a.y, 16, nullptr}, odd = {a.y, 2, nullptr};
+  const int64_t many = -1;
+  for (const bool reserve : {false, true}) {
+    const Status refused = reserve ? Status::kBadDims : Status::kMisaligned;
+    Session s(a, &kDescription);
+    const auto refuse = [&] {
+      return reserve ? rules_dnn::Reserve(s.context, &many) : s.Start(x, odd);
+    };
+    Fill(a, 0);
+    CHECK(s.Start(x, y) == Status::kOk && refuse() == refused);
+    fail("", 0, 0);
+    CHECK(s.Wait() == refused && count("clEnqueueReadBuffer") == 1);  // of the flags
+    CHECK(s.Wait() == refused && count("clEnqueueReadBuffer") == 1);
+    Fill(a, -1);
+    CHECK(s.Start(x, y) == Status::kOk && refuse() == refused);
+    CHECK(s.Wait() == Status::kBadValue && strncmp(words, "Add (the node): ", 16) == 0);
+    Fill(a, -1);
+    CHECK(s.Start(x, y) == Status::kOk && refuse() == refused);
+    fail("clEnqueueReadBuffer", 1, -36);
+    CHECK(s.Wait() == Status::kDeviceLost && strstr(words, "output") == nullptr);
+    fail("", 0, 0);
+  }
 }
 
 // What an observer of launches saw.
@@ -883,6 +911,7 @@ int main(int argc, char** argv) {
   TestForeign();
   Clean();
   TestStartFails();
+  TestWaitsForAll();
   TestClocks();
   Clean();
   TestCache(argv[2]);
