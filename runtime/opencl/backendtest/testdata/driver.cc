@@ -704,6 +704,19 @@ void TestClocks() {
     fail("", 0, 0);
     CHECK(RunOnce(s.context, 5, 1) == Status::kOk);
   }
+  {  // Who is not to be told any more is not, whatever fails.
+    Session s(a, &kDescription);
+    CHECK(rules_dnn::ObserveLaunches(s.context, &both) == Status::kOk);
+    CHECK(s.Start(x, y) == Status::kOk);
+    fail("clFinish", 0, -5);
+    CHECK(rules_dnn::ObserveLaunches(s.context, nullptr) == Status::kDeviceResources);
+    fail("", 0, 0);
+    const Seen before = seen;
+    CHECK(s.Wait() == Status::kOk);
+    for (int i = 0; i < 300; ++i) CHECK(s.Start(x, y) == Status::kOk);
+    CHECK(s.Wait() == Status::kOk && RunOnce(s.context, 5, 1) == Status::kOk);
+    CHECK(seen.launched == before.launched && seen.took == before.took);
+  }
   Session s(a, &kDescription);
   fail("clCreateCommandQueue", 2, -6);  // the one with clocks
   CHECK(rules_dnn::ObserveLaunches(s.context, &both) == Status::kOutOfMemory);
