@@ -571,6 +571,13 @@ void TestStart() {
     Fill(a, 0);
     CHECK(s.Start(x, y) == Status::kOk && s.Wait() == Status::kOk);
     Fill(a, -1);
+    CHECK(s.Start(x, y) == Status::kOk);
+    fail("clEnqueueWriteBuffer", 1, -6);  // the flags are not cleared yet
+    CHECK(s.Wait() == Status::kOutOfMemory);
+    fail("", 0, 0);
+    Fill(a, 0);
+    CHECK(s.Start(x, y) == Status::kOk && s.Wait() == Status::kOk);
+    Fill(a, -1);
     CHECK(s.Start(x, y) == Status::kOk && RunOnce(s.context, 5, 2) == Status::kBadValue);
     CHECK(RunOnce(s.context, 5, 2) == Status::kOk);
   }
