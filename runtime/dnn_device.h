@@ -109,7 +109,8 @@ struct Backend {
   Status (*fetch)(DeviceContext* context, void* to, const Buffer& from, int64_t bytes);
   Status (*store)(DeviceContext* context, const Buffer& to, const void* from, int64_t bytes);
 
-  // Has what comes wait for events, and makes one of the end of all that was started.
+  // Has what comes wait for events; makes one of the end of all that was started, unless the place
+  // for it is null, and has the device begin.
   Status (*wait)(DeviceContext* context, int32_t count, void* const* events);
   Status (*mark)(DeviceContext* context, void** event);
 

@@ -255,8 +255,9 @@ struct LaunchObserver {
   void* user;
 };
 
-// Has what the context's runs launch observed; a null observer ends that. The observer stays the
-// caller's.
+// Has what the context's runs launch observed; a null observer ends that, and so does a failure.
+// The observer stays the caller's. Kernels with clocks run on a queue of their own, behind nothing
+// that the application enqueues meanwhile on the one of its options.
 Status ObserveLaunches(Context* context, const LaunchObserver* observer);
 
 // What the model has of its device, for the functions of its backend; null without one.

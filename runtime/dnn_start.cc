@@ -106,9 +106,7 @@ Status Start(Context* c, const int64_t* sym, const Buffer* in, const Buffer* out
   Show(c);
   status = c->model->description->program(&c->ctx);
   if (status == Status::kOk) status = StoreStaged(c);
-  if (status == Status::kOk && events.done != nullptr) {
-    status = device->backend->mark(device, events.done);
-  }
+  if (status == Status::kOk) status = device->backend->mark(device, events.done);
   if (status != Status::kOk) status = device->backend->finish(device, status, &c->refused);
   device->inputs = device->outputs = nullptr;
   ReleasePieces(&c->runtime);
@@ -118,9 +116,15 @@ Status Start(Context* c, const int64_t* sym, const Buffer* in, const Buffer* out
 
 Status Wait(Context* c) {
   if (c == nullptr) return Status::kNullArgument;
-  if (c->ctx.device == nullptr || c->status != Status::kOk) return c->status;
-  const Status status = c->ctx.device->backend->finish(c->ctx.device, Status::kOk, &c->refused);
-  c->ran = c->ran && status == Status::kOk;
+  DeviceContext* const device = c->ctx.device;
+  if (device == nullptr) return c->status;
+  // A later call that was refused may have left runs on their way.
+  const char* refused = nullptr;
+  const Status status = device->backend->finish(device, c->status, &refused);
+  if (status == c->status && refused == nullptr) return status;
+  c->role = "";
+  c->refused = refused;
+  c->ran = false;
   return c->status = status;
 }
 

@@ -41,6 +41,7 @@ func PickOf(fn string) *Pick {
 
 // Apply picks from c where the comparison of a and b holds, from d elsewhere.
 func (p *Pick) Apply(dst, a, b, c, d []float32) {
+	a, b, c, d = a[:len(dst)], b[:len(dst)], c[:len(dst)], d[:len(dst)] // vector instructions check no bounds
 	n := 0
 	if p.wide != nil && eights(len(dst)) > 0 {
 		n = eights(len(dst))

@@ -59,22 +59,30 @@ class Setter {
   Uint next_ = 0;
 };
 
+Status ClearFlags(ContextState* c) {
+  const size_t bytes = static_cast<size_t>(c->shared->info->flag_count) * sizeof(int32_t);
+  memset(c->read_flags, 0, bytes);
+  const Int code = c->shared->api.EnqueueWriteBuffer(c->queue, c->flags.memory, 1, 0, bytes,
+                                                     c->read_flags, 0, nullptr, nullptr);
+  if (code != kSuccess) return Refuse(c, "clEnqueueWriteBuffer", code);
+  c->told = false;
+  return Status::kOk;
+}
+
 // Finds the first block that refused a value, and clears the flags for the next run.
 Status ReadFlags(ContextState* c, const char** refused) {
   const DeviceInfo& info = *c->shared->info;
   const size_t bytes = static_cast<size_t>(info.flag_count) * sizeof(int32_t);
-  const Api& api = c->shared->api;
-  Int code = api.EnqueueReadBuffer(c->queue, c->flags.memory, 1, 0, bytes, c->read_flags, 0,
-                                   nullptr, nullptr);
+  const Int code = c->shared->api.EnqueueReadBuffer(c->queue, c->flags.memory, 1, 0, bytes,
+                                                    c->read_flags, 0, nullptr, nullptr);
   if (code != kSuccess) return Refuse(c, "clEnqueueReadBuffer", code);
   c->pending = c->flagged = false;
   int32_t first = 0;
   while (first < info.flag_count && c->read_flags[first] == 0) ++first;
   if (first == info.flag_count) return Status::kOk;
-  memset(c->read_flags, 0, bytes);
-  code = api.EnqueueWriteBuffer(c->queue, c->flags.memory, 1, 0, bytes, c->read_flags, 0, nullptr,
-                                nullptr);
-  if (code != kSuccess) return Refuse(c, "clEnqueueWriteBuffer", code);
+  c->told = true;
+  const Status status = ClearFlags(c);
+  if (status != Status::kOk) return status;
   *refused = info.flags[first];
   return Status::kBadValue;
 }
@@ -89,6 +97,10 @@ Status Launch(DeviceContext* context, int32_t block, int32_t kernel, const Devic
     if (global[i] <= 0) return Status::kOk;
     items[i] = static_cast<size_t>(global[i]);
     group[i] = static_cast<size_t>(local[i]);
+  }
+  if (c->told) {  // clearing failed then
+    const Status status = ClearFlags(c);
+    if (status != Status::kOk) return status;
   }
   Setter setter(c, c->kernels[kernel]);
   for (int32_t i = 0; i < count; ++i) {
@@ -136,10 +148,9 @@ Status Read(DeviceContext* context, void* to, DeviceArg from, int64_t bytes) {
 Status Finish(DeviceContext* context, Status status, const char** refused) {
   ContextState* const c = State(context);
   Status ended = Status::kOk;
+  const char* block = nullptr;
   if (c->flagged) {
-    const char* block = nullptr;
     ended = ReadFlags(c, &block);
-    if (ended == Status::kBadValue) *refused = block;
   } else if (c->pending) {
     const Int code = c->shared->api.Finish(c->queue);
     if (code != kSuccess) ended = Refuse(c, "clFinish", code);
@@ -150,6 +161,7 @@ Status Finish(DeviceContext* context, Status status, const char** refused) {
     if (ended == Status::kOk) ended = told;
   }
   if (status >= Status::kNoOpenCl || ended == Status::kOk) return status;
+  if (block != nullptr) *refused = block;
   return ended;
 }
 

@@ -21,27 +21,29 @@ Status MakeClocks(ContextState* c, Words* words) {
   return c->clocked == nullptr ? Failed(words, "clCreateCommandQueue", code) : Status::kOk;
 }
 
-}  // namespace
-
-Status ObserveContext(DeviceContext* context, const LaunchObserver* observer) {
-  ContextState* const c = State(context);
+// Runs use a queue with clocks or without from now on. Who looked until now is told the last times.
+Status Switch(ContextState* c, bool clocks) {
   const Api& api = c->shared->api;
   Words words(c->text, sizeof(c->text));
   Status status = Start(c, &words);
-  if (status != Status::kOk) return status;
-  const bool clocks = observer != nullptr && observer->took != nullptr;
-  if (clocks) status = MakeClocks(c, &words);
+  if (status == Status::kOk && clocks) status = MakeClocks(c, &words);
+  if (status == Status::kOk && c->timed_count > 0) status = TellTimes(c);
   if (status != Status::kOk) return status;
   const Queue next = clocks ? c->clocked : c->plain;
-  if (c->timed_count > 0) status = TellTimes(c);  // to who looked until now
-  if (status != Status::kOk) return status;
-  if (next != c->queue) {  // what is on its way there comes first
-    const Int code = api.Finish(c->queue);
-    if (code != kSuccess) return Failed(&words, "clFinish", code);
-    c->queue = next;
-  }
-  context->observer = observer;
-  return Status::kOk;
+  if (next == c->queue) return status;
+  const Int code = api.Finish(c->queue);  // what is on its way there comes first
+  if (code != kSuccess) return Failed(&words, "clFinish", code);
+  c->queue = next;
+  return status;
+}
+
+}  // namespace
+
+// Where it fails nobody looks: who did until now may be gone.
+Status ObserveContext(DeviceContext* context, const LaunchObserver* observer) {
+  const Status status = Switch(State(context), observer != nullptr && observer->took != nullptr);
+  context->observer = status == Status::kOk ? observer : nullptr;
+  return status;
 }
 
 Status TellTimes(ContextState* c) {
@@ -59,7 +61,7 @@ Status TellTimes(ContextState* c) {
       code = api.GetEventProfilingInfo(event, kEventEnd, sizeof(end), &end, nullptr);
     }
     api.ReleaseEvent(event);
-    if (code != kSuccess) continue;
+    if (code != kSuccess || c->observer == nullptr) continue;
     const double ms = end < start ? 0 : static_cast<double>(end - start) / 1e6;
     c->observer->took(c->observer->user, c->timed[i].block, ms);
   }

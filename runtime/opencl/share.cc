@@ -96,20 +96,24 @@ Status WaitFor(DeviceContext* context, int32_t count, void* const* events) {
   return Status::kOk;
 }
 
-// Who waits for the event need not know the queue: what is in it is on its way.
+// Who waits for the event need not know the queue, and who waits for none need not wait at once:
+// what is in the queue is on its way.
 Status Mark(DeviceContext* context, void** event) {
   ContextState* const c = State(context);
   const Api& api = c->shared->api;
   Event made = nullptr;
-  Int code = api.EnqueueMarkerWithWaitList(c->queue, 0, nullptr, &made);
-  if (code != kSuccess) return Refuse(c, "clEnqueueMarkerWithWaitList", code);
-  c->pending = true;
+  Int code = kSuccess;
+  if (event != nullptr) {
+    code = api.EnqueueMarkerWithWaitList(c->queue, 0, nullptr, &made);
+    if (code != kSuccess) return Refuse(c, "clEnqueueMarkerWithWaitList", code);
+    c->pending = true;
+  }
   code = api.Flush(c->queue);
   if (code != kSuccess) {
-    api.ReleaseEvent(made);
+    if (made != nullptr) api.ReleaseEvent(made);
     return Refuse(c, "clFlush", code);
   }
-  *event = made;
+  if (event != nullptr) *event = made;
   return Status::kOk;
 }
 

@@ -55,6 +55,7 @@ struct ContextState : DeviceContext {
   bool started;         // queue, kernels and flags are there
   bool pending;         // something is on its way that nobody waited for
   bool flagged;         // a kernel ran that may set a flag
+  bool told;            // flags that are set were read, and are not cleared yet
   char text[1024];      // of words
 };
 

@@ -87,7 +87,10 @@ func nodePart(m *onnxpb.ModelProto, node *onnxpb.NodeProto, word string, seed ui
 func attribute(text string) (any, error) {
 	if inner, ok := strings.CutPrefix(text, "["); ok {
 		var xs []int64
-		for _, part := range strings.Split(strings.TrimSuffix(inner, "]"), ",") {
+		if inner, ok = strings.CutSuffix(inner, "]"); !ok {
+			return nil, fmt.Errorf("found %q, want integers in brackets, as in [3,3]", text)
+		}
+		for _, part := range strings.Split(inner, ",") {
 			x, err := strconv.ParseInt(part, 10, 64)
 			if err != nil {
 				return nil, err
@@ -107,9 +110,10 @@ func attribute(text string) (any, error) {
 
 // typeAndShape reads "f32[1,64]".
 func typeAndShape(text string) (ir.DType, []int64, error) {
-	name, dims, ok := strings.Cut(strings.TrimSuffix(text, "]"), "[")
+	inner, closed := strings.CutSuffix(text, "]")
+	name, dims, opened := strings.Cut(inner, "[")
 	t, err := ir.ParseDType(name)
-	if !ok || err != nil {
+	if !opened || !closed || err != nil {
 		return t, nil, fmt.Errorf("found %q, want a type and dimensions, as in f32[1,64]", text)
 	}
 	shape := []int64{}
@@ -119,6 +123,9 @@ func typeAndShape(text string) (ir.DType, []int64, error) {
 			return t, nil, err
 		}
 		shape = append(shape, n)
+	}
+	if n, err := ir.Len(shape); err != nil || n > math.MaxInt32/int64(max(t.Size(), 1)) {
+		return t, nil, fmt.Errorf("found %q, want dimensions from 0 on, and less than 2 GiB", text)
 	}
 	return t, shape, nil
 }
@@ -131,15 +138,20 @@ func numbers(t ir.DType, shape []int64, text string) (*ir.Tensor, error) {
 		return nil, fmt.Errorf("found %d elements, want 1 or %d", len(parts), x.Len())
 	}
 	for i := range x.Len() {
-		v, err := strconv.ParseFloat(parts[int(i)%len(parts)], 64)
-		if err != nil {
-			return nil, err
-		}
-		switch at := x.Data[int(i)*t.Size():]; t {
+		part, at := parts[int(i)%len(parts)], x.Data[int(i)*t.Size():]
+		switch t {
 		case ir.F32:
+			v, err := strconv.ParseFloat(part, 32)
+			if err != nil {
+				return nil, err
+			}
 			binary.LittleEndian.PutUint32(at, math.Float32bits(float32(v)))
 		case ir.I64:
-			binary.LittleEndian.PutUint64(at, uint64(int64(v)))
+			v, err := strconv.ParseInt(part, 10, 64)
+			if err != nil {
+				return nil, err
+			}
+			binary.LittleEndian.PutUint64(at, uint64(v))
 		default:
 			return nil, fmt.Errorf("elements are given of f32 and i64, not of %s", t)
 		}

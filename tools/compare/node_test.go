@@ -33,7 +33,12 @@ func TestNodeErrors(t *testing.T) {
 		"Relu;x:f32":                  `found "f32", want a type and dimensions`,
 		"Relu;x:f9[2]":                `found "f9[2]", want a type and dimensions`,
 		"Relu;x:f32[2,b]":             "invalid syntax",
+		"Relu;X:f32[-2]":              "found \"f32[-2]\", want dimensions from 0 on",
+		"Relu;X:f32[9999999,9999999]": "found \"f32[9999999,9999999]\", want dimensions from 0 on, and less than 2 GiB",
+		"Relu;x:f32[2":                `found "f32[2", want a type and dimensions`,
 		"Softmax;x:f32[2];axis=[a]":   "invalid syntax",
+		"Softmax;x:f32[2];axis=[1":    `found "[1", want integers in brackets`,
+		"Add;x:i64[2];Y:i64[2]=1.5":   "invalid syntax",
 		"Add;x:f32[2];Y:f32[2]=1,2,3": "found 3 elements, want 1 or 2",
 		"Add;x:f32[2];Y:f16[2]=1":     "elements are given of f32 and i64, not of f16",
 	} {

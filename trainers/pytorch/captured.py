@@ -36,7 +36,9 @@ def kept(held):
     """Gives tensors back the values that they had. Held is a function that lists them; those that appeared meanwhile become 0, as an optimizer's state
     begins."""
     before = {id(t): (t, t.detach().clone()) for t in held()}
-    yield
-    with torch.no_grad():
-        for t in held():
-            t.copy_(before[id(t)][1]) if id(t) in before else t.zero_()
+    try:
+        yield
+    finally:  # after an error training goes on, too, without a graph
+        with torch.no_grad():
+            for t in held():
+                t.copy_(before[id(t)][1]) if id(t) in before else t.zero_()

@@ -236,6 +236,11 @@ class FitTest(Folder):
             a.add_(1)
             made.append(torch.full((2,), 5.0))
         self.assertEqual((a.tolist(), made[0].tolist()), ([1, 1, 1], [0, 0]))
+        with self.assertRaisesRegex(RuntimeError, "out of memory"):  # training goes on without a graph
+            with captured.kept(lambda: [a, *made]):
+                a.add_(1)
+                raise RuntimeError("out of memory")
+        self.assertEqual(a.tolist(), [1, 1, 1])
 
     @unittest.skipUnless(torch.cuda.is_available(), "CUDA graphs want a GPU")
     def test_captured(self):

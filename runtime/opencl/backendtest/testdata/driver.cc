@@ -538,7 +538,7 @@ void TestStart() {
     CHECK(s.Start(x, y) == Status::kOk);
     CHECK(count("clEnqueueCopyBuffer") == (moves ? 2 : 0));
     CHECK(count("clEnqueueReadBuffer") == (moves ? 0 : 2));
-    CHECK(count("clFinish") == 0);
+    CHECK(count("clFinish") == 0 && count("clFlush") == 1);  // the device has it all
     CheckFilled(a);
     CHECK(s.Wait() == Status::kOk && s.Wait() == Status::kOk);
     const int before = alive();
@@ -568,6 +568,13 @@ void TestStart() {
     Fill(a, -1);
     CHECK(s.Start(x, y) == Status::kOk && s.Start(x, y) == Status::kOk);
     CHECK(s.Wait() == Status::kBadValue && strstr(words, "Add (the node)") != nullptr);
+    Fill(a, 0);
+    CHECK(s.Start(x, y) == Status::kOk && s.Wait() == Status::kOk);
+    Fill(a, -1);
+    CHECK(s.Start(x, y) == Status::kOk);
+    fail("clEnqueueWriteBuffer", 1, -6);  // the flags are not cleared yet
+    CHECK(s.Wait() == Status::kOutOfMemory);
+    fail("", 0, 0);
     Fill(a, 0);
     CHECK(s.Start(x, y) == Status::kOk && s.Wait() == Status::kOk);
     Fill(a, -1);
@@ -627,6 +634,34 @@ void TestForeign() {
   for (const cl::Memory m : {foreign, image}) a.api.ReleaseMemObject(m);
 }
 
+// A call that is refused ends nothing: what was started before it is waited for, and what the
+// device refuses of that is told, not what the call's own buffers are.
+void TestWaitsForAll() {
+  Application a;
+  const Buffer x = {a.x, 8, nullptr}, y = {a.y, 16, nullptr}, odd = {a.y, 2, nullptr};
+  const int64_t many = -1;
+  for (const bool reserve : {false, true}) {
+    const Status refused = reserve ? Status::kBadDims : Status::kMisaligned;
+    Session s(a, &kDescription);
+    const auto refuse = [&] {
+      return reserve ? rules_dnn::Reserve(s.context, &many) : s.Start(x, odd);
+    };
+    Fill(a, 0);
+    CHECK(s.Start(x, y) == Status::kOk && refuse() == refused);
+    fail("", 0, 0);
+    CHECK(s.Wait() == refused && count("clEnqueueReadBuffer") == 1);  // of the flags
+    CHECK(s.Wait() == refused && count("clEnqueueReadBuffer") == 1);
+    Fill(a, -1);
+    CHECK(s.Start(x, y) == Status::kOk && refuse() == refused);
+    CHECK(s.Wait() == Status::kBadValue && strncmp(words, "Add (the node): ", 16) == 0);
+    Fill(a, -1);
+    CHECK(s.Start(x, y) == Status::kOk && refuse() == refused);
+    fail("clEnqueueReadBuffer", 1, -36);
+    CHECK(s.Wait() == Status::kDeviceLost && strstr(words, "output") == nullptr);
+    fail("", 0, 0);
+  }
+}
+
 // What an observer of launches saw.
 struct Seen {
   int launched = 0, took = 0;
@@ -675,6 +710,19 @@ void TestClocks() {
     CHECK(RunOnce(s.context, 5, 1) == Status::kDeviceResources && strstr(words, f) != nullptr);
     fail("", 0, 0);
     CHECK(RunOnce(s.context, 5, 1) == Status::kOk);
+  }
+  {  // Who is not to be told any more is not, whatever fails.
+    Session s(a, &kDescription);
+    CHECK(rules_dnn::ObserveLaunches(s.context, &both) == Status::kOk);
+    CHECK(s.Start(x, y) == Status::kOk);
+    fail("clFinish", 0, -5);
+    CHECK(rules_dnn::ObserveLaunches(s.context, nullptr) == Status::kDeviceResources);
+    fail("", 0, 0);
+    const Seen before = seen;
+    CHECK(s.Wait() == Status::kOk);
+    for (int i = 0; i < 300; ++i) CHECK(s.Start(x, y) == Status::kOk);
+    CHECK(s.Wait() == Status::kOk && RunOnce(s.context, 5, 1) == Status::kOk);
+    CHECK(seen.launched == before.launched && seen.took == before.took);
   }
   Session s(a, &kDescription);
   fail("clCreateCommandQueue", 2, -6);  // the one with clocks
@@ -883,6 +931,7 @@ int main(int argc, char** argv) {
   TestForeign();
   Clean();
   TestStartFails();
+  TestWaitsForAll();
   TestClocks();
   Clean();
   TestCache(argv[2]);

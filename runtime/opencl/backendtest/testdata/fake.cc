@@ -276,8 +276,9 @@ cl::Int clEnqueueWriteBuffer(cl::Queue q, cl::Memory m, cl::Uint, size_t at, siz
   Get(q, 'q');
   Object* const o = Get(m, 'm');
   if (at + n > o->bytes.size()) return -30;
-  memcpy(o->bytes.data() + at, from, n);
-  return Call("clEnqueueWriteBuffer");
+  const cl::Int code = Call("clEnqueueWriteBuffer");
+  if (code == 0) memcpy(o->bytes.data() + at, from, n);
+  return code;
 }
 cl::Int clEnqueueCopyBuffer(cl::Queue q, cl::Memory from, cl::Memory to, size_t at, size_t to_at,
                             size_t n, cl::Uint, const cl::Event*, cl::Event*) {
