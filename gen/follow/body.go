@@ -157,15 +157,19 @@ func (f *follower) claimed(c *stage, name string) []loop.Stmt {
 	return out
 }
 
-// fetched asks for the lines of what later iterations read and store of values that are fetched ahead, by the statements of an innermost loop.
+// fetched asks for the lines of what later iterations read and store of values that are fetched ahead, by the statements of an innermost loop: where
+// only an iteration itself knows the place, as that of an index which it reads, nothing is.
 func (f *follower) fetched(name string, body []loop.Stmt) []loop.Stmt {
 	if len(f.ahead) == 0 || slices.ContainsFunc(body, func(s loop.Stmt) bool { _, ok := s.(loop.For); return ok }) {
 		return nil
 	}
 	var out []loop.Stmt
-	seen := map[string]bool{}
+	seen, inside := map[string]bool{}, loop.Integers(body)
 	fetch := func(b *loop.Buffer, at sym.Expr) {
 		ahead, ok := f.ahead[b]
+		if slices.ContainsFunc(inside, at.Uses) {
+			return
+		}
 		at = sym.Add(at, sym.Const(ahead)).Subst(map[string]sym.Expr{name: sym.Const(0)}, f.facts)
 		if key := b.Name + " " + at.String(); ok && !seen[key] {
 			seen[key] = true

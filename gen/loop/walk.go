@@ -84,6 +84,21 @@ func Exprs(body []Stmt, f func(sym.Expr)) {
 	})
 }
 
+// Integers are the variables that the statements give integers themselves.
+func Integers(body []Stmt) []string {
+	var out []string
+	Walk(body, func(s Stmt) bool {
+		switch x := s.(type) {
+		case Index:
+			out = append(out, x.Var)
+		case Bind:
+			out = append(out, x.Var)
+		}
+		return true
+	})
+	return out
+}
+
 // Accesses calls f for every place in a buffer that the statements read or write.
 func Accesses(body []Stmt, f func(b *Buffer, at sym.Expr)) {
 	expr := func(e te.Expr) {

@@ -15,6 +15,9 @@ const minTasks = 16
 // row is the axis whose points make a band: the one before the pixels.
 func (c *contraction) row() int { return c.pixel - 1 }
 
+// mostBands bounds how many parts of the rows are tried, as a model may have any number of rows.
+const mostBands = 1 << 16
+
 // bandOf is the most rows that divide all rows and whose copy stays in the first-level cache beside as much else; 1
 // where windows do not overlap along the axis.
 func (c *contraction) bandOf(p *tiling, local map[string]int64) int64 {
@@ -35,9 +38,12 @@ func (c *contraction) bandOf(p *tiling, local map[string]int64) int64 {
 		tasks = (c.channels + c.block - 1) / c.block
 	}
 	one, ok := c.copied(local, 1)
-	for b := int64(2); ok && b <= rows && tasks*rows/b >= few; b++ {
-		n, _ := c.copied(local, b)
-		if rows%b == 0 && n < b*one && 4*n <= room {
+	for b := int64(2); ok && b <= min(rows, mostBands) && tasks*rows/b >= few; b++ {
+		n, ok := c.copied(local, b)
+		if !ok || 4*n > room {
+			break // more rows copy more
+		}
+		if rows%b == 0 && n < b*one {
 			best = b
 		}
 	}

@@ -68,6 +68,9 @@ func newDirect(b *block.Block, env *Env) (*direct, error) {
 	if !d.pack(env) || !d.axesOf() || !d.operands() || !d.conditions() {
 		return nil, nil
 	}
+	if _, short := (&directTiles{direct: d}).spans(); !short {
+		return nil, nil
+	}
 	return d, nil
 }
 
@@ -242,9 +245,6 @@ func (d *direct) subst(m map[string]sym.Expr) {
 		d.others[i] = te.Within{E: w.E.Subst(m, d.n.facts), Lo: w.Lo, Hi: w.Hi}
 	}
 }
-
-// mostBands bounds how many parts of the rows are tried, as a model may have any number of rows.
-const mostBands = 1 << 16
 
 // bandOf is how many rows a task has: the most that divide all of them and leave enough tasks.
 func (d *direct) bandOf(grid []te.Axis) int64 {

@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 	"slices"
+	"sort"
 
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/scalar"
@@ -18,26 +19,51 @@ type directTiles struct {
 
 // all are the tiles of a row, those of which no tap is padding in a loop.
 func (d *directTiles) all() []loop.Stmt {
-	pixels, _ := d.pixel.Extent.Const()
-	size := d.size(pixels)
 	var body []loop.Stmt
-	for at := int64(0); at < pixels; {
-		run := int64(0) // of tiles within
-		for at+(run+1)*size <= pixels && d.inside(at+run*size, size) {
-			run++
-		}
-		if run < 2 {
-			n := min(size, pixels-at)
-			body = append(body, d.tile(sym.Const(at), n)...)
-			at += n
+	spans, _ := d.spans()
+	for _, s := range spans {
+		if s.tiles == 1 {
+			body = append(body, d.tile(sym.Const(s.first), s.pixels)...)
 			continue
 		}
-		d.ranges(tileVar, run)
-		first := sym.Add(sym.Const(at), sym.Scale(sym.Var(tileVar), size))
-		body = append(body, loop.For{Var: tileVar, Extent: sym.Const(run), Body: d.tile(first, size)})
-		at += run * size
+		d.ranges(tileVar, s.tiles)
+		first := sym.Add(sym.Const(s.first), sym.Scale(sym.Var(tileVar), s.pixels))
+		body = append(body, loop.For{Var: tileVar, Extent: sym.Const(s.tiles), Body: d.tile(first, s.pixels)})
 	}
 	return body
+}
+
+// span is neighbouring tiles of a row, each of so many pixels: several are a loop.
+type span struct{ first, pixels, tiles int64 }
+
+// mostProducts bounds the code of a row: a model may have any number of taps, and of pixels that are padding.
+const mostProducts = 1 << 13
+
+// spans are those of a row; false where their code would be too long.
+func (d *directTiles) spans() ([]span, bool) {
+	pixels, _ := d.pixel.Extent.Const()
+	taps, _ := d.tap.Extent.Const()
+	if taps > mostProducts {
+		return nil, false
+	}
+	size, products := d.size(pixels), int64(0)
+	var out []span
+	for at := int64(0); at < pixels; {
+		s := span{at, size, d.within(at, size, pixels)}
+		if s.tiles < 2 {
+			s.pixels, s.tiles = min(size, pixels-at), 1
+		}
+		if products += s.pixels * taps; products > mostProducts {
+			return nil, false
+		}
+		out, at = append(out, s), at+s.tiles*s.pixels
+	}
+	return out, true
+}
+
+// within is how many whole tiles from a pixel on have no tap that is padding.
+func (d *directTiles) within(first, size, pixels int64) int64 {
+	return int64(sort.Search(int((pixels-first)/size), func(more int) bool { return !d.inside(first, int64(more+1)*size) }))
 }
 
 // ranges lets loops over a variable, of which there may be several, have so many points.

@@ -223,9 +223,11 @@ func (c *pixelwise) bandRows(rows int64) int64 {
 		return c.rows
 	}
 	best := rows
-	for b := rows; b <= c.rows; b += rows {
-		n, ok := c.elements(b)
-		if c.rows%b == 0 && ok && 4*n <= c.t.L2*3/4 && c.rows/b >= min(fewTasks, c.rows/rows) {
+	for b := rows; b <= c.rows && c.rows/b >= min(fewTasks, c.rows/rows); b += rows {
+		if n, ok := c.elements(b); !ok || 4*n > c.t.L2*3/4 {
+			break // more rows copy more
+		}
+		if c.rows%b == 0 {
 			best = b
 		}
 	}
