@@ -9,6 +9,7 @@ import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/follow"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
@@ -171,6 +172,15 @@ func (e *Env) says(w *sched.Work, s *sched.Schedule) error {
 		}
 	}
 	return nil
+}
+
+// inRows reports whether a value in a layout lies in memory as in the row-major one: in blocks of channels of a single point each, too.
+func inRows(v *ir.Value, l layout.Layout) bool {
+	if l == layout.RowMajor {
+		return true
+	}
+	several := slices.IndexFunc(v.Shape[min(2, len(v.Shape)):], func(d sym.Expr) bool { return !d.Is(1) }) >= 0
+	return l.Memory != layout.Image && !l.Orders() && len(v.Shape) >= 3 && !several && !l.Padded(v.Shape)
 }
 
 // digestMark is between what the name of a kernel says of its anchor and tile, and its schedule's digest.

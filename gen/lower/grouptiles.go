@@ -8,7 +8,6 @@ import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/follow"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/te"
@@ -140,13 +139,4 @@ func (r run) parts(v sym.Expr, m map[string]sym.Expr, f sym.Facts) {
 // liesInRows reports whether all values of a block lie in memory as row-major ones do.
 func liesInRows(b *block.Block, lay Layouts) bool {
 	return !slices.ContainsFunc(slices.Concat(b.Operands, b.Results), func(v *ir.Value) bool { return !inRows(v, lay(v)) })
-}
-
-// inRows reports whether a value in a layout lies in memory as in the row-major one: in blocks of channels of a single point each, too.
-func inRows(v *ir.Value, l layout.Layout) bool {
-	if l == layout.RowMajor {
-		return true
-	}
-	several := slices.IndexFunc(v.Shape[min(2, len(v.Shape)):], func(d sym.Expr) bool { return !d.Is(1) }) >= 0
-	return l.Memory != layout.Image && !l.Orders() && len(v.Shape) >= 3 && !several && !l.Padded(v.Shape)
 }
