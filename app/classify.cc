@@ -16,20 +16,24 @@ namespace {
 constexpr int kShown = 5;
 
 int Usage(const char* program) {
-  std::fprintf(stderr,
-               "usage: %s [OPTIONS] PICTURE.png...\n"
-               "       %s [OPTIONS] --sheet PICTURES.png --labels LABELS.json --logits LOGITS.npy\n"
-               "          [--batch 1,7,50] [--tolerance 1e-4] [--without-device fail|pass]\n"
-               "The first form prints the five likeliest classes of each picture, with their\n"
-               "probabilities. The second compares the network's answers for many pictures, one\n"
-               "a row of 32 * 32 pixels, with those of another engine; --without-device=pass says\n"
-               "that there is nothing to compare on a machine without OpenCL.\n"
-               "options:\n"
-               "  --backend cpu|opencl  what runs the network: the processor, or an OpenCL device\n"
-               "  --device DEVICE       of OpenCL: its number, or a part of its name\n"
-               "  --cache FOLDER        where kernels are kept that OpenCL's driver compiled\n"
-               "  --workers N           threads of the processor\n",
-               program, program);
+  std::fprintf(
+      stderr,
+      "usage: %s [OPTIONS] PICTURE.png...\n"
+      "       %s [OPTIONS] --sheet PICTURES.png --labels LABELS.json [--logits LOGITS.npy]\n"
+      "          [--batch 1,7,50] [--tolerance 1e-4] [--accuracy PERCENT] [--loss POINTS]\n"
+      "          [--without-device fail|pass]\n"
+      "The first form prints the five likeliest classes of each picture, with their\n"
+      "probabilities. The second prints how many of many pictures, one a row of 32 * 32\n"
+      "pixels, are classified rightly, and compares the answers with those of another engine,\n"
+      "if there are some: as many must be right, or, with --accuracy, so many of a hundred at\n"
+      "least, or, with --loss, so many points fewer at most. --without-device=pass says that\n"
+      "there is nothing to compare on a machine without OpenCL.\n"
+      "options:\n"
+      "  --backend cpu|opencl  what runs the network: the processor, or an OpenCL device\n"
+      "  --device DEVICE       of OpenCL: its number, or a part of its name\n"
+      "  --cache FOLDER        where kernels are kept that OpenCL's driver compiled\n"
+      "  --workers N           threads of the processor\n",
+      program, program);
   return 2;
 }
 
@@ -96,6 +100,16 @@ std::string SetOption(const std::string& name, const char* value, Arguments* out
   } else if (name == "--tolerance") {
     o.tolerance = std::strtod(value, &end);
     if (end == value || *end != '\0' || !(o.tolerance >= 0)) return "--tolerance wants a number";
+  } else if (name == "--accuracy") {
+    o.accuracy = std::strtod(value, &end);
+    if (end == value || *end != '\0' || !(o.accuracy >= 0 && o.accuracy <= 100)) {
+      return "--accuracy wants a number from 0 to 100";
+    }
+  } else if (name == "--loss") {
+    o.loss = std::strtod(value, &end);
+    if (end == value || *end != '\0' || !(o.loss >= 0 && o.loss <= 100)) {
+      return "--loss wants a number from 0 to 100";
+    }
   } else {
     return "unknown option " + name;
   }

@@ -87,36 +87,71 @@ double LargestError(const Sheet& sheet, const std::vector<float>& logits) {
   return error;
 }
 
-std::string CheckBatch(const Sheet& sheet, size_t batch, double tolerance, Classifier* classifier) {
+double Percent(size_t right, const Sheet& sheet) {
+  return 100.0 * static_cast<double>(right) / static_cast<double>(sheet.count);
+}
+
+// Whether as many are right as options want; expected is how many the reference has right.
+std::string CheckAccuracy(const Sheet& sheet, size_t right, size_t expected,
+                          const SheetOptions& options) {
+  const double accuracy = Percent(right, sheet);
+  if (options.accuracy >= 0 && accuracy < options.accuracy) {
+    return "the accuracy is below " + std::to_string(options.accuracy) + " %";
+  }
+  if (options.logits.empty()) return "";
+  if (options.loss >= 0) {
+    const bool enough = accuracy >= Percent(expected, sheet) - options.loss;
+    return enough ? ""
+                  : "the accuracy is more than " + std::to_string(options.loss) +
+                        " points below the reference's";
+  }
+  const bool same = options.accuracy >= 0 || right == expected;
+  return same ? "" : "the accuracy is not the reference's";
+}
+
+// Compares with the reference's logits.
+std::string CheckLogits(const Sheet& sheet, const std::vector<float>& logits, size_t expected,
+                        double tolerance) {
+  const double error = LargestError(sheet, logits);
+  std::printf(", reference %.2f %%; largest error %.3g", Percent(expected, sheet), error);
+  return error > tolerance ? "logits differ by more than " + std::to_string(tolerance) : "";
+}
+
+std::string CheckBatch(const Sheet& sheet, size_t batch, const SheetOptions& options,
+                       Classifier* classifier) {
   std::vector<float> logits(sheet.count * kClasses, NAN);
   for (size_t i = 0; i < sheet.count; i += batch) {
     const std::string error = classifier->Run(std::min(batch, sheet.count - i),
                                               &sheet.input[i * kPixels * 3], &logits[i * kClasses]);
     if (!error.empty()) return error;
   }
-  const size_t right = Right(sheet, logits.data()), expected = Right(sheet, sheet.logits());
-  const double error = LargestError(sheet, logits);
-  std::printf("batch %zu: accuracy %.2f %% (%zu of %zu), reference %.2f %%; largest error %.3g\n",
-              batch, 100.0 * static_cast<double>(right) / static_cast<double>(sheet.count), right,
-              sheet.count, 100.0 * static_cast<double>(expected) / static_cast<double>(sheet.count),
-              error);
-  if (error > tolerance) return "logits differ by more than " + std::to_string(tolerance);
-  return right == expected ? "" : "the accuracy is not the reference's";
+  const size_t right = Right(sheet, logits.data());
+  std::printf("batch %zu: accuracy %.2f %% (%zu of %zu)", batch, Percent(right, sheet), right,
+              sheet.count);
+  size_t expected = right;
+  std::string error;
+  if (!options.logits.empty()) {
+    expected = Right(sheet, sheet.logits());
+    error = CheckLogits(sheet, logits, expected, options.tolerance);
+  }
+  std::printf("\n");
+  return error.empty() ? CheckAccuracy(sheet, right, expected, options) : error;
 }
 
 }  // namespace
 
 std::string CheckSheet(const SheetOptions& options, bool* without_device) {
+  if (options.loss >= 0 && options.logits.empty()) return "--loss wants --logits to lose against";
   Sheet sheet;
   std::string error = ReadImages(options.sheet, &sheet);
   if (error.empty()) error = ReadLabels(options.labels, &sheet);
-  if (error.empty()) error = ReadReference(options.logits, &sheet);
+  if (error.empty() && !options.logits.empty()) error = ReadReference(options.logits, &sheet);
   Classifier classifier;
   if (error.empty()) error = classifier.Create(options.settings);
   *without_device = classifier.without_device();
   for (const int batch : options.batches) {
     if (!error.empty()) break;
-    error = CheckBatch(sheet, static_cast<size_t>(batch), options.tolerance, &classifier);
+    error = CheckBatch(sheet, static_cast<size_t>(batch), options, &classifier);
   }
   return error;
 }

@@ -6,6 +6,7 @@ load("//rules/private:dnn_import.bzl", _dnn_import = "dnn_import")
 load("//rules/private:dnn_model.bzl", _dnn_model = "dnn_model")
 load("//rules/private:dnn_prune.bzl", _dnn_prune = "dnn_prune")
 load("//rules/private:dnn_pruning.bzl", _dnn_pruning = "dnn_pruning")
+load("//rules/private:dnn_quantize.bzl", _dnn_quantize = "dnn_quantize")
 load("//rules/private:dnnc_toolchain.bzl", _dnnc_toolchain = "dnnc_toolchain")
 load(
     ":providers.bzl",
@@ -23,6 +24,7 @@ dnn_import = _dnn_import
 dnn_model = _dnn_model
 dnn_prune = _dnn_prune
 dnn_pruning = _dnn_pruning
+dnn_quantize = _dnn_quantize
 dnnc_toolchain = _dnnc_toolchain
 
 # Providers.

@@ -23,6 +23,7 @@ DnnGraphInfo = provider(
         "external": "tuple of struct(location = string, file = File): the ONNX model's external data, by the location the model names.",
         "graph": "File: the network as text IR, which refers to weights by file and offset.",
         "pruning": "File: JSON that tells what pruning made of the ONNX model; None where it is as it was given.",
+        "pruning_log": "File: JSON that tells how the pruned weights were trained, or None.",
         "src": "File: the ONNX model.",
     },
 )

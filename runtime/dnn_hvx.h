@@ -153,6 +153,19 @@ static inline float dnn_clamp_float(float x, float lo, float hi) {
   return dnn_hvx_hidden(x < lo) ? lo : x;
 }
 
+// Products, rounded: what hides them keeps compilers from adding them unrounded to anything.
+static inline float dnn_product_float(float x, float y) {
+  float z = x * y;
+  __asm__("" : "+r"(z));
+  return z;
+}
+
+static inline double dnn_product_double(double x, double y) {
+  double z = x * y;
+  __asm__("" : "+r"(z));
+  return z;
+}
+
 #define dnn_c_sqrt(x) _Generic((x), float: __builtin_sqrtf, default: __builtin_sqrt)(x)
 
 #define dnn_c_clz(x) __builtin_clzll(x)

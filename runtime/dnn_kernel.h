@@ -5,6 +5,10 @@
 
 #include <stdint.h>
 
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
 #include "runtime/dnn_index.h"
 #include "runtime/dnn_lanes.h"
 #include "runtime/dnn_math.h"
@@ -114,6 +118,79 @@ static inline V dnn_group(const T* p) {
   return g - V{};
 }
 
+// Tables of 256 bytes, read at the bytes of a vector, by instructions that choose bytes of
+// registers.
+#if defined(__AVX512BW__)
+typedef uint8_t dnn_table_bytes __attribute__((vector_size(64)));
+typedef uint16_t dnn_table_words __attribute__((vector_size(64)));
+
+// The words of the table at words from 0 to 127: two registers have 64 of them each.
+static inline dnn_table_words dnn_table_words_at(const uint8_t* table, dnn_table_words at) {
+  const auto part = [table](int i) { return dnn_load<dnn_table_words>(table + 64 * i); };
+  dnn_table_words low = at, high = at;
+  __asm__("vpermi2w %2, %1, %0" : "+v"(low) : "v"(part(0)), "v"(part(1)));
+  __asm__("vpermi2w %2, %1, %0" : "+v"(high) : "v"(part(2)), "v"(part(3)));
+  return (at & 64) != 0 ? high : low;
+}
+
+static inline dnn_table_bytes dnn_table_at(const uint8_t* table, dnn_table_bytes at) {
+  const dnn_table_words x = reinterpret_cast<dnn_table_words>(at), first = x & 255, second = x >> 8;
+  const dnn_table_words a = dnn_table_words_at(table, first >> 1) >> (first & 1) * 8;
+  const dnn_table_words b = dnn_table_words_at(table, second >> 1) >> (second & 1) * 8;
+  return reinterpret_cast<dnn_table_bytes>((a & 255) | b << 8);
+}
+#elif defined(__AVX2__)
+typedef uint8_t dnn_table_bytes __attribute__((vector_size(32)));
+
+// Each part of 16 bytes is in both halves of a register; bytes of other parts choose nothing, for
+// their highest bit is set.
+static inline dnn_table_bytes dnn_table_at(const uint8_t* table, dnn_table_bytes at) {
+  typedef uint8_t part __attribute__((vector_size(16)));
+  const dnn_table_bytes others = dnn_table_bytes{} + 0x70;
+  dnn_table_bytes out = {};
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) {
+    dnn_table_bytes entries, x = at ^ static_cast<uint8_t>(i << 4);
+    __asm__("vbroadcasti128 %1, %0"
+            : "=x"(entries)
+            : "m"(*reinterpret_cast<const part*>(table + 16 * i)));
+    __asm__("vpaddusb %1, %0, %0" : "+x"(x) : "x"(others));
+    __asm__("vpshufb %1, %2, %0" : "=x"(x) : "x"(x), "x"(entries));
+    out |= x;
+  }
+  return out;
+}
+#elif defined(__aarch64__)
+typedef uint8_t dnn_table_bytes __attribute__((vector_size(16)));
+
+static inline dnn_table_bytes dnn_table_at(const uint8_t* table, dnn_table_bytes at) {
+  const uint8x16_t x = (uint8x16_t)at;
+  const auto part = [table](int i) { return vld1q_u8_x4(table + 64 * i); };
+  uint8x16_t out = vqtbl4q_u8(part(0), x);
+  out = vqtbx4q_u8(out, part(1), veorq_u8(x, vdupq_n_u8(64)));
+  out = vqtbx4q_u8(out, part(2), veorq_u8(x, vdupq_n_u8(128)));
+  out = vqtbx4q_u8(out, part(3), veorq_u8(x, vdupq_n_u8(192)));
+  return (dnn_table_bytes)out;
+}
+#endif
+
+// The bytes of a table at those of a vector.
+template <typename V, typename T, typename B>
+static inline V dnn_table(const T* table, B at) {
+  V out;
+#if defined(__AVX2__) || defined(__aarch64__)
+  if constexpr (sizeof(B) <= sizeof(dnn_table_bytes)) {
+    dnn_table_bytes x = {};
+    __builtin_memcpy(&x, &at, sizeof(at));
+    x = dnn_table_at(reinterpret_cast<const uint8_t*>(table), x);
+    __builtin_memcpy(&out, &x, sizeof(out));
+    return out;
+  }
+#endif
+  for (int i = 0; i < (int)sizeof(B); ++i) out[i] = table[at[i]];
+  return out;
+}
+
 // Instructions that multiply integers and add. They are assembly, as compilers have different
 // built-in functions for some, and what declares all of them includes the C library.
 #if defined(__SSE2__)
@@ -192,6 +269,42 @@ static inline dnn_i32x4 dnn_udot(dnn_i32x4 a, dnn_i32x4 x, dnn_i32x4 y) {
 }
 #endif
 
+#if defined(__ARM_FEATURE_MATMUL_INT8)
+// A block of two rows and two lanes: each row's eight neighbours with each lane's.
+static inline dnn_i32x4 dnn_smmla(dnn_i32x4 a, dnn_i32x4 x, dnn_i32x4 w) {
+  __asm__("smmla %0.4s, %1.16b, %2.16b" : "+w"(a) : "w"(x), "w"(w));
+  return a;
+}
+
+static inline dnn_i32x4 dnn_ummla(dnn_i32x4 a, dnn_i32x4 x, dnn_i32x4 w) {
+  __asm__("ummla %0.4s, %1.16b, %2.16b" : "+w"(a) : "w"(x), "w"(w));
+  return a;
+}
+
+static inline dnn_i32x4 dnn_usmmla(dnn_i32x4 a, dnn_i32x4 x, dnn_i32x4 w) {
+  __asm__("usmmla %0.4s, %1.16b, %2.16b" : "+w"(a) : "w"(x), "w"(w));
+  return a;
+}
+
+// The groups of two rows, of eight bytes each.
+template <typename V, typename T>
+static inline V dnn_rows(const T* first, const T* second) {
+  V v;
+  __builtin_memcpy(&v, first, 8);
+  __builtin_memcpy(reinterpret_cast<char*>(&v) + 8, second, 8);
+  return v;
+}
+
+// The first and the second row of two blocks.
+static inline dnn_i32x4 dnn_first(dnn_i32x4 a, dnn_i32x4 b) {
+  return dnn_i32x4{a[0], a[1], b[0], b[1]};
+}
+
+static inline dnn_i32x4 dnn_second(dnn_i32x4 a, dnn_i32x4 b) {
+  return dnn_i32x4{a[2], a[3], b[2], b[3]};
+}
+#endif
+
 // Which lane of two vectors of kLanes, one after the other, lane i of a load of every kStep-th
 // element is once the first part of them has been read: those up to the part come from the first
 // vector, where they are in place but for the first time; the last part ends with the last element.
@@ -263,6 +376,116 @@ static inline M dnn_load_bool_apart(const bool* p) {
 template <int kStride, typename V, typename T>
 static inline void dnn_store_apart(T* p, V v) {
   for (int i = 0; i < (int)(sizeof(V) / sizeof(T)); ++i) p[i * kStride] = v[i];
+}
+
+// Lane i of one of two vectors that dnn_turn makes of two, by their lanes one after the other. In
+// round 0 they are pairs of their lanes within four, and after that they exchange a half of each
+// 2^(kRound + 1).
+template <int kLanes, int kRound, bool kSecond>
+constexpr int dnn_turned_lane(int i) {
+  if (kRound == 0) return i / 4 * 4 + kSecond * 2 + i % 4 / 2 + i % 2 * kLanes;
+  const int half = 1 << kRound;
+  if (i / half % 2) return kSecond ? kLanes + i : kLanes + i - half;
+  return kSecond ? i + half : i;
+}
+
+// Lane i of one of two vectors of which the lanes of two take turns.
+template <int kLanes, bool kSecond>
+constexpr int dnn_zipped_lane(int i) {
+  return kSecond * kLanes / 2 + i / 2 + i % 2 * kLanes;
+}
+
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define DNN_SHUFFLES 1
+#define DNN_AT4(at, i) at(i), at(i + 1), at(i + 2), at(i + 3)
+// Lanes of two vectors, at(i) being that of lane i.
+#define DNN_SHUFFLED(to, n, x, y, at)                                                  \
+  if constexpr (n == 4) {                                                              \
+    to = __builtin_shufflevector(x, y, DNN_AT4(at, 0));                                \
+  } else if constexpr (n == 8) {                                                       \
+    to = __builtin_shufflevector(x, y, DNN_AT4(at, 0), DNN_AT4(at, 4));                \
+  } else {                                                                             \
+    to = __builtin_shufflevector(x, y, DNN_AT4(at, 0), DNN_AT4(at, 4), DNN_AT4(at, 8), \
+                                 DNN_AT4(at, 12));                                     \
+  }
+
+// Turns as many vectors as one has lanes: rows become columns, of which 1 and 2 of each four change
+// places.
+template <int kRound, int kLanes, typename V>
+static inline __attribute__((always_inline)) void dnn_turn(V (&x)[kLanes]) {
+  constexpr int half = 1 << kRound;
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes; ++i) {
+    if (i / half % 2) continue;
+    const V a = x[i], b = x[i + half];
+    DNN_SHUFFLED(x[i], kLanes, a, b, (dnn_turned_lane<kLanes, kRound, false>))
+    DNN_SHUFFLED(x[i + half], kLanes, a, b, (dnn_turned_lane<kLanes, kRound, true>))
+  }
+  if constexpr (2 * half < kLanes) dnn_turn<kRound + 1>(x);
+}
+
+// Lets the lanes of fewer vectors take turns: one element of each, then the next one of each.
+template <int kLanes, int kDone, int kVectors, typename V>
+static inline __attribute__((always_inline)) void dnn_zip(V (&x)[kVectors]) {
+  V y[kVectors];
+#pragma GCC unroll 16
+  for (int i = 0; i < kVectors / 2; ++i) {
+    const V a = x[i], b = x[i + kVectors / 2];
+    DNN_SHUFFLED(y[2 * i], kLanes, a, b, (dnn_zipped_lane<kLanes, false>))
+    DNN_SHUFFLED(y[2 * i + 1], kLanes, a, b, (dnn_zipped_lane<kLanes, true>))
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < kVectors; ++i) x[i] = y[i];
+  if constexpr (2 * kDone < kVectors) dnn_zip<kLanes, 2 * kDone>(x);
+}
+#undef DNN_SHUFFLED
+#undef DNN_AT4
+#endif
+#endif
+
+// Stores vectors whose lanes lie kStride apart, and of which each lies one element behind the one
+// before.
+template <int kStride, typename T, typename V, typename... Vs>
+static inline __attribute__((always_inline)) void dnn_store_turned(T* p, V first, Vs... rest) {
+  constexpr int lanes = sizeof(V) / sizeof(T), n = 1 + sizeof...(rest);
+  V x[n] = {first, rest...};
+  if constexpr (sizeof(T) < 4 && n * sizeof(T) == 4 && kStride == n) {  // parts of 32 bits each
+    typedef dnn_math::with_lanes<typename dnn_math::integer_of<sizeof(T), false>::type, V> U;
+    dnn_math::with_lanes<uint32_t, V> all = {};
+#pragma GCC unroll 4
+    for (int i = 0; i < n; ++i)
+      all |= dnn_math::convert_lanes<decltype(all)>(reinterpret_cast<U>(x[i])) << 8 * sizeof(T) * i;
+    dnn_store(p, all);
+    return;
+  }
+#if defined(DNN_SHUFFLES)
+  if constexpr (sizeof(T) == 4 && n == lanes) {
+    dnn_turn<0>(x);
+#pragma GCC unroll 16
+    for (int i = 0; i < lanes; ++i)
+      dnn_store(p + i * kStride, x[i / 4 * 4 + i % 4 / 2 + i % 2 * 2]);
+    return;
+  }
+  if constexpr (sizeof(T) == 4 && n < lanes) {
+    dnn_zip<lanes, 1>(x);
+#pragma GCC unroll 16
+    for (int i = 0; i < n; ++i) {
+      if constexpr (kStride == n) {
+        dnn_store(p + i * lanes, x[i]);
+      } else {
+        for (int j = 0; j < lanes; j += n) {
+          __builtin_memcpy(p + (i * lanes + j) / n * kStride,
+                           reinterpret_cast<const char*>(&x[i]) + j * sizeof(T), n * sizeof(T));
+        }
+      }
+    }
+    return;
+  }
+#endif
+  for (int i = 0; i < lanes; ++i) {
+    for (int j = 0; j < n; ++j) p[i * (int64_t)kStride + j] = x[j][i];
+  }
 }
 
 template <int kStride, typename V>

@@ -54,6 +54,16 @@ DNN_MATH_FN M same_mask(bool b) {
   return M{} - static_cast<lane_of<M>>(b);
 }
 
+// counted is first, and in each further lane kStep more than in the one before.
+template <class V, int64_t kStep>
+DNN_MATH_FN V counted(lane_of<V> first) {
+  V steps{};
+  for (int i = 0; i < static_cast<int>(sizeof(V) / sizeof(lane_of<V>)); ++i) {
+    steps[i] = static_cast<lane_of<V>>(i * kStep);
+  }
+  return broadcast<V>(first) + steps;
+}
+
 // choose is x where the mask holds, else y.
 template <class C, class V>
 DNN_MATH_FN V choose(C c, V x, V y) {
@@ -104,16 +114,16 @@ DNN_MATH_FN V cast_lanes(S x) {
   }
 }
 
-// quantize_lanes is quantize.
+// quantize_lanes is quantize. A float of 1.5 * 2^23 more ends in the bits of the integer.
 template <class V, class F>
 DNN_MATH_FN V quantize_lanes(F x, V zero) {
   typedef lane_of<V> T;
   typedef with_lanes<int32_t, V> I;
   constexpr float most = static_cast<float>((1 << (8 * sizeof(T) - is_signed<T>)) - 1);
   constexpr float least = is_signed<T> ? -most - 1.0f : 0.0f;
-  const F z = convert_lanes<F>(zero), y = bounded(x, least - z, most - z), a = abs(y);
-  const F sum = with_sign((a + 0x1p23f) - 0x1p23f, y) + z;
-  return convert_lanes<V>(__builtin_convertvector(x == x ? sum : F{}, I));
+  const F z = convert_lanes<F>(zero), y = bounded(x, least - z, most - z);
+  const I q = bits<I>(y + 0x1.8p23f) - 0x4b400000 + convert_lanes<I>(zero);
+  return convert_lanes<V>(x == x ? q : I{});
 }
 
 }  // namespace dnn_math

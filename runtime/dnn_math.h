@@ -212,6 +212,35 @@ DNN_MATH_FN V madd(V a, float b, V c) {
 }
 DNN_MATH_FN float madd(float a, float b, float c) { return a * b + c; }
 
+// product is x * y, rounded: what hides it keeps compilers from adding it unrounded to anything.
+// Wide vectors are hidden in memory.
+template <class V>
+DNN_MATH_FN V product(V x, V y) {
+  V z = x * y;
+#if defined(__AVX512F__)
+  __asm__("" : "+v"(z));
+#elif defined(__AVX__)
+  if constexpr (sizeof(V) <= 32) {
+    __asm__("" : "+x"(z));
+  } else {
+    __asm__("" : "+m"(z));
+  }
+#elif defined(__SSE2__) || defined(__aarch64__)
+  if constexpr (sizeof(V) <= 16) {
+#if defined(__aarch64__)
+    __asm__("" : "+w"(z));
+#else
+    __asm__("" : "+x"(z));
+#endif
+  } else {
+    __asm__("" : "+m"(z));
+  }
+#else
+  __asm__("" : "+m"(z));
+#endif
+  return z;
+}
+
 // abs and sign also take double.
 template <class V>
 DNN_MATH_FN V abs(V x) {
@@ -390,19 +419,28 @@ DNN_MATH_FN V exp_poly(V r) {
   return madd(q, r, 0x1.fffffep-2f);
 }
 
-// exp_reduce splits x = n*ln2 + r; n is two's complement.
+// exp_reduce splits x = n*ln2 + r; n is two's complement, and k the same as floats.
 template <class V>
-DNN_MATH_FN V exp_reduce(V x, bits_of<V>* n) {
-  V k = madd(x, broadcast<V>(0x1.715476p+0f), kMagic);
-  *n = to_bits<V>(k) - kMagicBits;
-  k = k - kMagic;
-  const V r = madd(k, -kLn2Hi, x);
-  return madd(k, -kLn2Lo, r);
+DNN_MATH_FN V exp_reduce(V x, bits_of<V>* n, V* k) {
+  const V sum = madd(x, broadcast<V>(0x1.715476p+0f), kMagic);
+  *n = to_bits<V>(sum) - kMagicBits;
+  *k = sum - kMagic;
+  const V r = madd(*k, -kLn2Hi, x);
+  return madd(*k, -kLn2Lo, r);
 }
 
-// scale is p * 2^n, by two factors, so that denormal results round once.
+// scale is p * 2^n, e being n as floats: by one instruction or by two factors, so that denormal
+// results round once.
 template <class V>
-DNN_MATH_FN V scale(V p, bits_of<V> n) {
+DNN_MATH_FN V scale(V p, bits_of<V> n, V e) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(V) == 64) {
+    V y;
+    __asm__("vscalefps %2, %1, %0" : "=v"(y) : "v"(p), "v"(e));
+    return y;
+  }
+#endif
+  (void)e;
   const bits_of<V> half = (n + 512u) >> 1;
   const V a = from_bits<V>((half - 129u) << 23);
   const V b = from_bits<V>((n + 512u - half - 129u) << 23);
@@ -411,17 +449,19 @@ DNN_MATH_FN V scale(V p, bits_of<V> n) {
 
 template <class V>
 DNN_MATH_FN V clamp(V x, float lo, float hi) {
-  x = x > hi ? broadcast<V>(hi) : x;
-  return x < lo ? broadcast<V>(lo) : x;
+  const V most = broadcast<V>(hi), least = broadcast<V>(lo);
+  x = min_number(x, most);
+  return max_number(x, least);
 }
 
 // exp_scaled is e^x * 2^k, k in two's complement.
 template <class V>
 DNN_MATH_FN V exp_scaled(V x, uint32_t k) {
   bits_of<V> n;
-  const V r = exp_reduce(clamp(x, -105.0f, 90.0f), &n);
+  V e;
+  const V r = exp_reduce(clamp(x, -105.0f, 90.0f), &n, &e);
   const V p = madd(r * r, exp_poly(r), r) + 1.0f;
-  return scale(p, n + k);
+  return scale(p, n + k, k == 0 ? e : e + static_cast<float>(static_cast<int32_t>(k)));
 }
 
 template <class V>
@@ -432,7 +472,8 @@ DNN_MATH_FN V exp(V x) {
 template <class V>
 DNN_MATH_FN V expm1(V x) {
   bits_of<V> n;
-  const V r = exp_reduce(clamp(x, -20.0f, 89.0f), &n);
+  V e;
+  const V r = exp_reduce(clamp(x, -20.0f, 89.0f), &n, &e);
   const V p = madd(r * r, exp_poly(r), r);
   const V s = from_bits<V>((n + 126u) << 23);  // 2^(n-1): 2^n may overflow
   return abs(x) < 0x1p-25f ? x : 2.0f * madd(s, p, s - 0.5f);
@@ -945,7 +986,7 @@ DNN_MATH_FN T saturate(F x) {
 
 // quantize is the integer nearest x, half to even, plus a zero point, in the type of that,
 // saturated; 0 of NaN. It is bounded first: what is rounded is no product then, which would be
-// rounded only in the sum (see round).
+// rounded only in the sum (see round). A float of 1.5 * 2^23 more ends in the bits of the integer.
 template <class T>
 DNN_MATH_FN T quantize(float x, T zero) {
   const float z = static_cast<float>(zero);
@@ -953,9 +994,8 @@ DNN_MATH_FN T quantize(float x, T zero) {
   constexpr float most = static_cast<float>((1 << (8 * sizeof(T) - is_signed<T>)) - 1);
   float y = pick(x > least - z, x, least - z);
   y = pick(y < most - z, y, most - z);
-  const float a = abs(y);
-  y = with_sign((a + 0x1p23f) - 0x1p23f, y) + z;
-  return static_cast<T>(static_cast<int32_t>(pick(x == x, y, 0.0f)));
+  const int32_t q = bits<int32_t>(y + 0x1.8p23f) - 0x4b400000 + zero;
+  return static_cast<T>(q & -static_cast<int32_t>(x == x));
 }
 
 // cast converts between types of numbers and bool: floats to integers truncate
@@ -1048,6 +1088,18 @@ typedef float f16c_f32x16 __attribute__((vector_size(64)));
 typedef short f16c_lanes16 __attribute__((vector_size(32)));
 #endif
 
+#if defined(__F16C__)
+// LLVM compares halves before it widens them, which it does element by element where the processor
+// has no arithmetic of halves.
+template <class Y>
+DNN_MATH_FN Y widened(Y y) {
+#if defined(__clang__)
+  __asm__("" : "+v"(y));
+#endif
+  return y;
+}
+#endif
+
 template <class V>
 DNN_MATH_FN V f16_to_f32(halves_of<V> h) {
 #if defined(__F16C__)
@@ -1055,7 +1107,7 @@ DNN_MATH_FN V f16_to_f32(halves_of<V> h) {
   if constexpr (count == 1 || count == 4) {
     f16c_lanes r = {};
     __builtin_memcpy(&r, &h, sizeof h);
-    const f16c_f32x4 y = __builtin_ia32_vcvtph2ps(r);
+    const f16c_f32x4 y = widened(__builtin_ia32_vcvtph2ps(r));
     V x;
     __builtin_memcpy(&x, &y, sizeof x);
     return x;
@@ -1063,13 +1115,14 @@ DNN_MATH_FN V f16_to_f32(halves_of<V> h) {
   if constexpr (count == 8) {
     f16c_lanes r;
     __builtin_memcpy(&r, &h, sizeof r);
-    return reinterpret_cast<V>(__builtin_ia32_vcvtph2ps256(r));
+    return reinterpret_cast<V>(widened(__builtin_ia32_vcvtph2ps256(r)));
   }
 #if defined(__AVX512F__)
   if constexpr (count == 16) {
     f16c_lanes16 r;
     __builtin_memcpy(&r, &h, sizeof r);
-    return reinterpret_cast<V>(__builtin_ia32_vcvtph2ps512_mask(r, f16c_f32x16{}, 0xffff, 4));
+    return reinterpret_cast<V>(
+        widened(__builtin_ia32_vcvtph2ps512_mask(r, f16c_f32x16{}, 0xffff, 4)));
   }
 #endif
 #elif defined(__aarch64__)

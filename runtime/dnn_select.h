@@ -9,6 +9,30 @@
 
 namespace dnn_opaque {
 
+// Whether element p, of index a, comes before element q, of index b, in descending order (largest)
+// or in ascending order: a NaN after every number, and equal ones in the order of their indices.
+template <class T>
+static bool first_of(T p, T q, int64_t a, int64_t b, bool largest) {
+  if (largest ? p > q : p < q) return true;
+  if (p == q) return a < b;
+  return is_nan(q) && (!is_nan(p) || a < b);
+}
+
+// How many neighbours are looked through at once.
+constexpr int64_t kLook = 32;
+
+// From where on, of j to n, an element may come before a number of a lower index: none does in the
+// groups of neighbours that are left out.
+template <class T>
+static int64_t next_better(const T* x, int64_t j, int64_t n, T worst, bool largest) {
+  for (; j + kLook <= n; j += kLook) {
+    int32_t better = 0;
+    for (int64_t i = 0; i < kLook; ++i) better |= largest ? x[j + i] > worst : x[j + i] < worst;
+    if (better != 0) break;
+  }
+  return j;
+}
+
 // The k first elements of each line of [outer][n][inner] along the middle axis in descending order
 // (largest), or in ascending order, and their indices. Of equal elements the one of the
 // lower index comes first; a NaN comes after every number. Results may be null. order has k
@@ -21,21 +45,24 @@ static void TopK(const typename E::Stored* x, typename E::Stored* values, int64_
     *bad = 1;
     return;
   }
-  for (int64_t o = 0; o < outer; ++o) {
+  for (int64_t o = 0; k > 0 && o < outer; ++o) {
     for (int64_t i = 0; i < inner; ++i) {
       const typename E::Stored* const line = x + o * n * inner + i;
       const auto before = [line, inner, largest](int64_t a, int64_t b) {
-        const auto p = E::number(line[a * inner]), q = E::number(line[b * inner]);
-        int c = compare(p, q);
-        if (largest && !is_nan(p) && !is_nan(q)) c = -c;
-        return c < 0 || (c == 0 && a < b);
+        return first_of(E::number(line[a * inner]), E::number(line[b * inner]), a, b, largest);
       };
       for (int64_t j = 0; j < k; ++j) order[j] = j;
       heapify(order, k, before);
-      for (int64_t j = k; k > 0 && j < n; ++j) {
-        if (!before(j, order[0])) continue;
-        order[0] = j;
-        sift(order, 0, k, before);
+      for (int64_t j = k; j < n;) {
+        if constexpr (dnn_math::is_same<typename E::Stored, typename E::Number>::value) {
+          const auto worst = line[order[0] * inner];
+          if (inner == 1 && !is_nan(worst)) j = next_better(line, j, n, worst, largest);
+        }
+        for (const int64_t end = dnn_min(j + kLook, n); j < end; ++j) {
+          if (!before(j, order[0])) continue;
+          order[0] = j;
+          sift(order, 0, k, before);
+        }
       }
       unheap(order, k, before);
       for (int64_t j = 0; j < k; ++j) {

@@ -8,7 +8,8 @@
 //  2. projects: Z = P(W + U) onto patterns, Y = P'(W + V) onto connectivity (subproblems 2 and 3),
 //  3. updates U += W - Z and V += W - Y.
 //
-// After the last one W is projected onto both, and what is kept of it is trained again, masked.
+// After the last one W is projected onto both, and what is kept of it is trained again, masked. Between may lie steps, masked trainings in which kernels are dropped
+// a few at a time: each chooses among what the one before has trained.
 package admm
 
 import (
@@ -30,12 +31,16 @@ type Project func(weights []float32) (projected []float32, mask *masks.Layer, er
 type Layer struct {
 	Name                          string
 	Patterns, Connectivity, Joint Project
+	// Partial projects onto both, but drops only such a share of the kernels that Joint drops.
+	Partial func(share float64) Project
 }
 
 // Options are the schedule.
 type Options struct {
 	// Iterations of ADMM, of Epochs each; 0: what is kept is decided by the weights as they are.
 	Iterations, Epochs int
+	// Steps of Epochs each come after the iterations: masked, with a connectivity that grows from step to step.
+	Steps int
 	// Rho is that of the first iteration; each further one has it Growth times as large, and at most Most.
 	Rho, Growth, Most float64
 	// Retrain are the epochs at the end, masked.
@@ -114,6 +119,11 @@ func (r *Run) Prune(weights []trainer.Tensor) (*Outcome, error) {
 		}
 		out.Residuals = append(out.Residuals, residuals...)
 	}
+	for i := range r.Steps {
+		if err := r.step(s, i); err != nil {
+			return nil, fmt.Errorf("step %d: %w", i+1, err)
+		}
+	}
 	return out, r.finish(s, out)
 }
 
@@ -123,6 +133,9 @@ func (r *Run) check(weights []trainer.Tensor) error {
 		if !slices.ContainsFunc(weights, func(t trainer.Tensor) bool { return t.Name == l.Name }) {
 			return fmt.Errorf("the network has no weights %q to prune", l.Name)
 		}
+	}
+	if r.Iterations < 0 || r.Steps < 0 {
+		return fmt.Errorf("%d iterations and %d steps; want none or more of each", r.Iterations, r.Steps)
 	}
 	if !(r.Rho > 0 && r.Growth >= 1 && r.Most >= r.Rho) {
 		return fmt.Errorf("rho is %v, growing %v times up to %v; want a positive one, a growth of at least 1 and a bound that is no less", r.Rho, r.Growth, r.Most)
@@ -169,21 +182,49 @@ func (r *Run) rho(iteration int) float64 {
 	return rho
 }
 
-// finish projects onto both constraints, and trains again.
-func (r *Run) finish(s *state, out *Outcome) error {
-	out.Masks = &masks.Set{}
-	kept := map[string][]bool{}
+// step drops kernels, and trains with those that are left. Most are dropped in the first steps, while there are many to choose from.
+func (r *Run) step(s *state, i int) error {
+	left := 1 - float64(i+1)/float64(r.Steps+1)
+	share := 1 - float64(left*left*left)
+	_, kept, err := s.project(func(l *Layer) Project { return l.Partial(share) })
+	if err != nil {
+		return err
+	}
+	settings := r.Train
+	settings.Seed += uint64(r.Iterations + i)
+	j := r.job(s.weights, settings, r.Epochs)
+	j.Kept = kept
+	a, err := r.train(fmt.Sprintf("step%03d", i+1), j)
+	if err != nil {
+		return err
+	}
+	s.weights = a.Weights
+	return nil
+}
+
+// project projects all layers, and gives what is kept of them.
+func (s *state) project(by func(*Layer) Project) (*masks.Set, map[string][]bool, error) {
+	set, kept := &masks.Set{}, map[string][]bool{}
 	for _, l := range s.layers {
 		w := s.weight(l.Name)
-		projected, mask, err := l.Joint(w)
+		projected, mask, err := by(l.Layer)(w)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		copy(w, projected)
-		out.Masks.Layers = append(out.Masks.Layers, mask)
+		set.Layers = append(set.Layers, mask)
 		kept[l.Name] = mask.Weights()
 	}
+	return set, kept, nil
+}
+
+// finish projects onto both constraints, and trains again.
+func (r *Run) finish(s *state, out *Outcome) error {
+	var kept map[string][]bool
 	var err error
+	if out.Masks, kept, err = s.project(func(l *Layer) Project { return l.Joint }); err != nil {
+		return err
+	}
 	if out.Projected, err = r.evaluate("projected", s.weights); err != nil {
 		return err
 	}

@@ -171,6 +171,64 @@ func index(ts []trainer.Tensor, name string) int {
 	return -1
 }
 
+// recording keeps the jobs that a trainer was given.
+type recording struct {
+	trainer.Trainer
+	jobs []*trainer.Job
+}
+
+func (f *recording) Train(folder string, j *trainer.Job) (*trainer.Answer, error) {
+	f.jobs = append(f.jobs, j)
+	return f.Trainer.Train(folder, j)
+}
+
+// TestSteps: patterns are there from the first step on, kernels are dropped a few at a time, and what was dropped does not come back. The network keeps
+// its accuracy.
+func TestSteps(t *testing.T) {
+	r, weights := setting(t)
+	trained, err := r.train("dense", r.job(weights, r.Tune, 4))
+	require.NoError(t, err)
+	jobs := &recording{Trainer: r.Trainer}
+	r.Trainer, r.Iterations, r.Steps = jobs, 0, 3
+	out, err := r.Prune(trained.Weights)
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, out.After.Accuracy, out.Before.Accuracy-0.02)
+	var masked []*trainer.Job
+	for _, j := range jobs.jobs {
+		if j.Kept != nil {
+			masked = append(masked, j)
+		}
+	}
+	require.Len(t, masked, 4, "three steps, and the training at the end")
+	for _, l := range r.Layers {
+		kernels := len(masked[0].Kept[l.Name]) / 9
+		var left []int
+		for i, j := range masked {
+			kept := 0
+			for k, here := range j.Kept[l.Name] {
+				if !here {
+					continue
+				}
+				kept++
+				assert.True(t, i == 0 || masked[i-1].Kept[l.Name][k], "%s: element %d comes back in training %d", l.Name, k, i+1)
+			}
+			assert.Zero(t, kept%4, "all patterns have four entries")
+			left = append(left, kept/4)
+		}
+		// Of the half that goes, shares of 1 - (3/4)^3, 1 - (2/4)^3 and 1 - (1/4)^3, then all.
+		for i, share := range []float64{0.578125, 0.875, 0.984375, 1} {
+			assert.InDelta(t, float64(kernels)*(1-share/2), left[i], 1, "%s, training %d", l.Name, i+1)
+		}
+	}
+	seeds := map[uint64]bool{}
+	for _, j := range masked[:3] {
+		assert.Equal(t, r.Epochs, j.Settings.Epochs)
+		seeds[j.Settings.Seed] = true
+	}
+	assert.Len(t, seeds, 3)
+	assert.Equal(t, r.Retrain, masked[3].Settings.Epochs)
+}
+
 // failing is a trainer that fails at its n-th job.
 type failing struct {
 	trainer.Trainer
@@ -189,13 +247,13 @@ func (f *failing) Train(folder string, j *trainer.Job) (*trainer.Answer, error) 
 // TestGoesOn: a run that was interrupted anywhere ends with the same weights.
 func TestGoesOn(t *testing.T) {
 	r, weights := setting(t)
-	r.Iterations, r.Retrain = 1, 1
+	r.Iterations, r.Steps, r.Retrain = 1, 1, 1
 	var spec map[string]any
 	require.NoError(t, json.Unmarshal(r.Request.Data, &spec))
 	spec["most"] = 256
 	r.Request.Data, _ = json.Marshal(spec)
 	builtin := r.Trainer
-	for n := range 4 {
+	for n := range 5 {
 		r.Trainer = &failing{builtin, n}
 		_, err := r.Prune(weights)
 		require.ErrorIs(t, err, errFails)
@@ -232,5 +290,8 @@ func TestRefused(t *testing.T) {
 	require.EqualError(t, err, `the network has no weights "w" to prune`)
 	r.Layers, r.Rho = nil, 0
 	_, err = r.Prune(nil)
-	assert.ErrorContains(t, err, "rho is 0")
+	require.ErrorContains(t, err, "rho is 0")
+	r.Steps = -1
+	_, err = r.Prune(nil)
+	assert.ErrorContains(t, err, "4 iterations and -1 steps; want none or more of each")
 }

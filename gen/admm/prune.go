@@ -13,7 +13,7 @@ func Layers(layers []*prune.Layer, plan *prune.Plan) []*Layer {
 		if s == nil || s.Dense() {
 			continue
 		}
-		c := &Layer{Name: l.Name, Joint: project(l, *s)}
+		c := &Layer{Name: l.Name, Joint: project(l, *s), Partial: partial(l, *s)}
 		if one := s.OnlyPatterns(); !one.Dense() {
 			c.Patterns = project(l, one)
 		}
@@ -23,6 +23,15 @@ func Layers(layers []*prune.Layer, plan *prune.Plan) []*Layer {
 		out = append(out, c)
 	}
 	return out
+}
+
+// partial is in proportion to the kernels that are dropped, not to the rate.
+func partial(l *prune.Layer, s prune.Settings) func(share float64) Project {
+	dropped := 1 - 1/s.Connectivity
+	return func(share float64) Project {
+		s.Connectivity = 1 / (1 - float64(dropped*share))
+		return project(l, s)
+	}
 }
 
 func project(l *prune.Layer, s prune.Settings) Project {

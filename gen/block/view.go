@@ -83,6 +83,12 @@ func quotients(e sym.Expr, f sym.Facts) sym.Expr {
 	return sym.Add(out...)
 }
 
+// Moves reports whether a block does nothing but read an operand's elements.
+func (b *Block) Moves() bool {
+	_, ok := b.moves()
+	return ok
+}
+
 // moves is the load of a block that does nothing but read an operand's elements.
 func (b *Block) moves() (te.Load, bool) {
 	s := b.Stage

@@ -23,7 +23,7 @@ const (
 	perLoop     = 2.0      // entry and exit
 	perStep     = 0.5      // increment and test
 	perWork     = 2.0      // an operation of an opaque operator
-	perForward  = 12.0     // a load of what was stored just before, and what waits for it
+	perForward  = 12.0     // a load of what was stored just before, and the addition that waits for it: 12 to 15 on a Zen 4, in halves of 16, 8, 4, 2 and 1 floats
 	perKernel   = 10       // lines that cross from core to core: the call, and the threads' barrier
 	lesser      = 1.0 / 16 // of what computes and what moves, the part of the lesser that the greater does not hide
 	farStride   = 16       // floats of a cache line

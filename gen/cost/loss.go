@@ -2,6 +2,15 @@ package cost
 
 import "slices"
 
+// Mean is what a kernel takes on average, of estimates on several processors: such numbers add up over the kernels of a network, which losses do not.
+func Mean(on []float64) float64 {
+	sum := 0.0
+	for _, c := range on {
+		sum += c
+	}
+	return sum / float64(len(on))
+}
+
 // Losses are how much choices lose at worst, of which the estimates on each processor are given: where one of several processors may run
 // them, the greatest ratio to what the processor's own best choice takes; where one runs them, what it takes.
 func Losses(on [][]float64) []float64 {

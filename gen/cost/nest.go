@@ -6,7 +6,6 @@ import (
 
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sched"
-	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
 
@@ -26,8 +25,7 @@ type nest struct {
 	// outer are the loops of later stages around it, outermost first, and path those and its own that are no tile's, where these decide what
 	// stays in caches: a stage that is no sum reads what it reads once.
 	outer, path []around
-	// ranges are those of its axes, and touched the bytes of all that an iteration of the loops outside touches, by how many of these there are.
-	ranges  []sym.Facts
+	// touched is the bytes of all that an iteration touches, by loop.
 	touched []float64
 }
 

@@ -18,7 +18,24 @@ import (
 // run in other ways than one after the other in tasks or written out, and where only the run knows how often: what such kernels take is to be
 // estimated from their loops.
 func Schedule(w *sched.Work, s *sched.Schedule, tiles []*loop.MicroKernel, on []*target.Target, symbols sym.Facts, tile Tile) ([]float64, bool) {
-	if on[0].WorkItems() || !slices.ContainsFunc(tiles, func(m *loop.MicroKernel) bool { return m != nil }) {
+	if on[0].WorkItems() {
+		return nil, false
+	}
+	e, ok := newScheduled(w, s, tiles, symbols, tile)
+	if !ok {
+		return nil, false
+	}
+	out := make([]float64, len(on))
+	for i, t := range on { // loops, and what they touch, are the same
+		e.t = t
+		out[i] = e.cycles()
+	}
+	return out, true
+}
+
+// newScheduled is the state of estimates of a schedule, on processors that it is given; false where it is not estimated so.
+func newScheduled(w *sched.Work, s *sched.Schedule, tiles []*loop.MicroKernel, symbols sym.Facts, tile Tile) (*scheduled, bool) {
+	if !slices.ContainsFunc(tiles, func(m *loop.MicroKernel) bool { return m != nil }) {
 		return nil, false
 	}
 	e := &scheduled{estimate: estimate{tile: tile, facts: typical(w.Facts, symbols)}, w: w, s: s, at: make([]*nest, len(w.Stages))}
@@ -30,12 +47,8 @@ func Schedule(w *sched.Work, s *sched.Schedule, tiles []*loop.MicroKernel, on []
 		e.at[n] = x
 	}
 	e.all = e.accesses()
-	out := make([]float64, len(on))
-	for i, t := range on { // loops, and what they touch, are the same
-		e.t = t
-		out[i] = e.cycles()
-	}
-	return out, true
+	e.touches()
+	return e, true
 }
 
 // cycles are those on a processor.
@@ -68,6 +81,9 @@ type scheduled struct {
 	s   *sched.Schedule
 	at  []*nest
 	all []access
+	// values is how many values all accesses are of, and whole the bytes of all that they touch.
+	values int
+	whole  float64
 }
 
 // compute is the cycles of a stage's statements.

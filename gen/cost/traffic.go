@@ -1,7 +1,6 @@
 package cost
 
 import (
-	"maps"
 	"slices"
 
 	"rules_dnn/gen/ir"
@@ -14,6 +13,7 @@ import (
 type access struct {
 	x      *nest
 	of     te.Source
+	value  int          // its number among the values of all accesses
 	at     [][]sym.Expr // over the stage's axes: where each load reads
 	dims   []float64    // of what is stored
 	size   float64      // bytes of an element: of a constant of which only a part is stored, on average
@@ -58,7 +58,7 @@ func (e *scheduled) far(cycles float64) (far, late float64) {
 // first is the part of all iterations of the loops around an access in which it gets so many bytes that were not there before.
 func (e *scheduled) first(a *access, bytes float64) float64 {
 	k := len(a.x.path)
-	return min(1, bytes/float64(e.within(a, k)*a.x.runs(k)))
+	return min(1, bytes/float64(a.bytes[k]*a.x.runs(k)))
 }
 
 // spilled is the cycles in which tasks write and read their worker's memory where it does not fit in the second-level cache. They wait for it,
@@ -83,43 +83,44 @@ func (e *scheduled) moved(a *access, cache int64) float64 {
 	if e.touched(a.x, k) <= float64(cache) {
 		k = max(k-1, 0)
 	}
-	return float64(e.within(a, k) * a.x.runs(k))
+	return float64(a.bytes[k] * a.x.runs(k))
 }
 
 // touched is how many bytes an iteration of the k outermost loops around a stage touches: of each value, as many as the stage does that touches
 // most.
 func (e *scheduled) touched(x *nest, k int) float64 {
-	for len(x.touched) <= k {
-		x.touched = append(x.touched, e.touches(x, len(x.touched)))
+	if k == 0 {
+		return e.whole
 	}
-	return x.touched[k]
+	l := x.path[k-1]
+	return l.x.touched[l.loop]
 }
 
-func (e *scheduled) touches(x *nest, k int) float64 {
-	inside := func(a *access) bool { return k == 0 || len(a.x.path) >= k && a.x.path[k-1] == x.path[k-1] }
-	sum := 0.0
+// touches finds what iterations of all loops touch.
+func (e *scheduled) touches() {
+	most := make([]float64, e.values)
+	e.whole = e.sum(most, 0, around{})
+	for _, x := range e.at {
+		x.touched = make([]float64, len(x.sched.Loops))
+		for i := range x.touched {
+			x.touched[i] = e.sum(most, len(x.outer)+i+1, around{x, i})
+		}
+	}
+}
+
+// sum is the bytes that are touched within a loop, the last one of k around what reads or stores them. most is memory, by value.
+func (e *scheduled) sum(most []float64, k int, l around) float64 {
+	clear(most)
 	for i := range e.all {
-		a := &e.all[i]
-		if !inside(a) {
-			continue
+		if a := &e.all[i]; k == 0 || len(a.x.path) >= k && a.x.path[k-1] == l {
+			most[a.value] = max(most[a.value], a.bytes[k])
 		}
-		most := e.within(a, k)
-		for n := range e.all {
-			if b := &e.all[n]; b.of == a.of && inside(b) && (e.within(b, k) > most || e.within(b, k) == most && n < i) {
-				most = 0 // it is counted there
-			}
-		}
-		sum += most
+	}
+	sum := 0.0
+	for _, n := range most {
+		sum += n
 	}
 	return sum
-}
-
-// within is the footprint of an access within the k outermost loops around it.
-func (e *scheduled) within(a *access, k int) float64 {
-	for len(a.bytes) <= k {
-		a.bytes = append(a.bytes, e.footprint(a, len(a.bytes)))
-	}
-	return a.bytes[k]
 }
 
 // accesses are those of all stages.
@@ -150,8 +151,24 @@ func (e *scheduled) accesses() []access {
 				out = append(out, a)
 			}
 		}
+		e.footprints(x, out[first:])
 	}
+	e.values = numbered(out)
 	return out
+}
+
+// numbered gives the values of accesses their numbers; there are so many.
+func numbered(all []access) int {
+	of := map[te.Source]int{}
+	for i := range all {
+		n, known := of[all[i].of]
+		if !known {
+			n = len(of)
+			of[all[i].of] = n
+		}
+		all[i].value = n
+	}
+	return len(of)
 }
 
 // read is what a stage reads, false of registers.
@@ -162,7 +179,8 @@ func (e *scheduled) read(x *nest, l te.Load) (access, bool) {
 	v := e.w.Operands[l.Source.N]
 	a := e.access(x, l.Source, l.Index, v.Shape, v.Type)
 	a.constant = v.Const != nil
-	a.size *= e.part(x, l.Source)
+	part := e.part(x, l.Source)
+	a.size, a.stored = a.size*part, a.stored*part
 	return a, true
 }
 
@@ -197,89 +215,4 @@ func (e *scheduled) access(x *nest, of te.Source, index []sym.Expr, shape ir.Sha
 		a.dims, a.stored = append(a.dims, max(n, 1)), a.stored*n
 	}
 	return a
-}
-
-// footprint is how many bytes an access has within the k outermost loops around it, in one iteration of these.
-func (e *scheduled) footprint(a *access, k int) float64 {
-	ranges := e.ranges(a.x, k)
-	bytes := a.size
-	for d, n := range a.dims {
-		if n == 1 {
-			continue
-		}
-		lo, hi := bounds(a.at[0][d], ranges)
-		for _, at := range a.at[1:] {
-			l, h := bounds(at[d], ranges)
-			lo, hi = min(lo, l), max(hi, h)
-		}
-		bytes *= min(float64(hi-lo)+1, n)
-	}
-	return float64(bytes * a.x.walked(a, k))
-}
-
-// walked is the part of what its indices reach that an access has within the k outermost loops around it: kernels of one filter, or of a group of
-// them, are of some channels.
-func (x *nest) walked(a *access, k int) float64 {
-	if x.stored == nil || x.micro == nil || x.micro.Kept == nil || a.constant || a.of == (te.Source{Stage: true, N: x.n, Part: a.of.Part}) {
-		return 1
-	}
-	if i := slices.Index(x.path, around{x, x.stored.Filters}); i < 0 || i >= k {
-		return 1
-	}
-	kept := x.micro.Kept
-	return min(1, float64(kept.Kernels)/10/float64(kept.Channels))
-}
-
-// bounds are those of an index, most of which are variables.
-func bounds(e sym.Expr, f sym.Facts) (lo, hi int64) {
-	if v, ok := e.AsVar(); ok {
-		if r, known := f[v]; known {
-			return r.Lo, r.Hi
-		}
-	}
-	return e.Bounds(f)
-}
-
-// ranges are those of the axes of a stage within the k outermost loops around it.
-func (e *scheduled) ranges(x *nest, k int) sym.Facts {
-	if x.ranges == nil {
-		x.ranges = make([]sym.Facts, len(x.path)+1)
-	}
-	if x.ranges[k] == nil {
-		x.ranges[k] = e.rangesOf(x, k)
-	}
-	return x.ranges[k]
-}
-
-func (e *scheduled) rangesOf(x *nest, k int) sym.Facts {
-	out := maps.Clone(e.facts)
-	for i, l := range x.outer { // of which regions begin at another place
-		n := 1.0
-		if i >= k {
-			n = l.x.counted(l.x.of[l.loop], l.loop) / max(1, l.x.counted(l.x.of[l.loop], l.loop-1))
-		}
-		out[l.x.sched.Loops[l.loop].Var] = sym.Range{Lo: 0, Hi: int64(max(n, 1)) - 1}
-	}
-	for i, p := range x.spans {
-		n := int64(max(x.points(i, k-len(x.outer)-1), 1))
-		lo, hi := p.First.Bounds(out)
-		for d := len(p.Axes) - 1; d > 0; d-- { // of joined axes
-			inner := int64(max(e.trips(p.Axes[d].Extent), 1))
-			out[p.Axes[d].Var] = sym.Range{Lo: 0, Hi: min(n, inner) - 1}
-			n = (n + inner - 1) / inner
-		}
-		v, before := p.Axes[0].Var, int64(0)
-		if p.Name != v && len(p.Axes) == 1 { // a part of a split axis; the outer one comes first
-			if r, ok := out[v]; ok && p.Step == 1 {
-				before = r.Hi
-			}
-		}
-		out[v] = sym.Range{Lo: 0, Hi: before + hi - lo + (n-1)*p.Step}
-	}
-	for _, s := range x.sched.Splits {
-		if outer, joined := out[s.Outer]; joined { // with others: its points are counted there
-			out[s.Axis] = sym.Range{Lo: 0, Hi: out[s.Axis].Hi + outer.Hi*s.Size}
-		}
-	}
-	return out
 }

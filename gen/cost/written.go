@@ -63,7 +63,10 @@ func (u *iterations) cycles(x te.Expr, times float64) float64 {
 
 // differ is in how many of the iterations an expression differs.
 func (u *iterations) differ(x te.Expr, times float64) float64 {
-	used := times == 1
+	if times == 1 {
+		return 1
+	}
+	used := false
 	te.Walk(x, func(y te.Expr) { te.EachIndex(y, func(i sym.Expr) { used = used || i.Uses(u.axis) }) })
 	if used {
 		return times

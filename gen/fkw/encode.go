@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
+	"sort"
 
 	"rules_dnn/gen/ir"
 )
@@ -15,79 +17,55 @@ import (
 // taps' weights are Values[k*entries*Share:], for each tap those of all filters of the group; zero of filters that are none.
 type Weights struct {
 	Encoding
-	Offset          []int32
-	Reorder         []uint16
-	Index           []uint16
-	Stride          []uint16 // of Ends elements for each filter
-	Values          []byte   // elements of Type
-	Type            ir.DType
-	filters, inputs int
-	taps            int64
+	Offset  []int32
+	Reorder []uint16
+	Index   []uint16
+	Stride  []uint16 // of Ends elements for each filter
+	// Values are computed where they are written, of the dense weights, which need not be in memory.
+	Values *ir.Tensor
+	rows
 }
 
 // kernel is one that is kept.
-type kernel struct{ channel, pattern int }
+type kernel struct{ channel, pattern int32 }
 
 // Encode stores weights of the shape [filters, channels, taps...]; Kernels of the encoding is counted. Each kernel must be zero, or fit in a
 // pattern: it is stored by the first one that has all its taps. Of filters that share what they keep, a kernel's taps are those of all.
-func Encode(w *ir.Tensor, e Encoding) (*Weights, error) {
+func Encode(t *ir.Tensor, e Encoding) (*Weights, error) {
 	e.Kernels = 0
-	out := &Weights{Encoding: e, Type: w.Type}
+	out := &Weights{Encoding: e}
 	if err := out.Check(); err != nil {
 		return nil, err
 	}
-	if err := out.shape(w); err != nil {
+	var err error
+	if out.rows, err = rowsOf(t, e.Share); err != nil {
 		return nil, err
 	}
 	if err := out.Fits(out.taps); err != nil {
 		return nil, err
 	}
-	filters := make([][]kernel, out.Stored(int64(out.filters)))
-	for f := range filters {
-		var err error
-		if filters[f], err = out.kernels(w, f); err != nil {
-			return nil, err
-		}
+	filters := make([][]kernel, out.stored())
+	if err := out.each(out.all(), func(f int, data []byte) error {
+		filters[f], err = out.kernels(f, out.supports(data))
+		return err
+	}); err != nil {
+		return nil, err
 	}
-	for _, f := range order(filters) {
-		out.add(w, f, filters[f])
+	for _, f := range order(filters, shared) {
+		out.add(f, filters[f])
 	}
 	out.Offset = append(out.Offset, int32(out.Kernels))
+	out.Values = ir.ComputedTogether(t.Type, []int64{out.Kernels * out.kernelSize()}, out.kernelSize(), out.Kernels*out.kernelSize(), out.fill)
 	return out, nil
 }
 
-func (w *Weights) shape(t *ir.Tensor) error {
-	if len(t.Shape) < 2 || t.Shape[0] > maxIndex || t.Shape[1] >= maxIndex {
-		return fmt.Errorf("weights of shape %v; want filters (at most %d), channels (fewer than %d), and taps", t.Shape, maxIndex, maxIndex)
-	}
-	w.filters, w.inputs, w.taps = int(t.Shape[0]), int(t.Shape[1]), 1
-	for _, n := range t.Shape[2:] {
-		w.taps *= n
-	}
-	if w.taps < 1 || w.taps > MaxTaps {
-		return fmt.Errorf("kernels of %d taps; want 1 to %d", w.taps, MaxTaps)
-	}
-	return nil
-}
+// kernelSize is how many elements of Values a kernel has.
+func (w *Weights) kernelSize() int64 { return int64(w.Entries()) * w.Share }
 
-// support is the taps that any filter of a stored one keeps of a channel.
-func (w *Weights) support(t *ir.Tensor, f, c int) Pattern {
-	var used Pattern
-	for x := f * int(w.Share); x < min((f+1)*int(w.Share), w.filters); x++ {
-		for tap := range int(w.taps) {
-			if !zero(w.element(t, x, c, tap)) {
-				used |= 1 << tap
-			}
-		}
-	}
-	return used
-}
-
-// kernels are those of a filter that are kept, by block of channels, pattern, then channel (kernel reorder, 2.5.2).
-func (w *Weights) kernels(t *ir.Tensor, f int) ([]kernel, error) {
+// kernels are those of stored filter f that are kept, by block of channels, pattern, then channel (kernel reorder, 2.5.2).
+func (w *Weights) kernels(f int, supports []Pattern) ([]kernel, error) {
 	var out []kernel
-	for c := range w.inputs {
-		used := w.support(t, f, c)
+	for c, used := range supports {
 		if used == 0 {
 			continue
 		}
@@ -95,7 +73,7 @@ func (w *Weights) kernels(t *ir.Tensor, f int) ([]kernel, error) {
 		if p < 0 {
 			return nil, fmt.Errorf("the kernel of filter %d and channel %d keeps the taps %v, which no pattern has", f*int(w.Share), c, used.Taps())
 		}
-		out = append(out, kernel{c, p})
+		out = append(out, kernel{int32(c), int32(p)})
 	}
 	slices.SortStableFunc(out, func(a, b kernel) int { return w.run(a) - w.run(b) })
 	return out, nil
@@ -104,62 +82,85 @@ func (w *Weights) kernels(t *ir.Tensor, f int) ([]kernel, error) {
 // run is the number of the block and pattern of a kernel.
 func (w *Weights) run(k kernel) int {
 	if w.Block > 0 {
-		return k.channel/int(w.Block)*len(w.Patterns) + k.pattern
+		return int(k.channel)/int(w.Block)*len(w.Patterns) + int(k.pattern)
 	}
-	return k.pattern
+	return int(k.pattern)
 }
 
 // add stores a filter.
-func (w *Weights) add(t *ir.Tensor, f int, kernels []kernel) {
+func (w *Weights) add(f int, kernels []kernel) {
 	w.Offset = append(w.Offset, int32(w.Kernels))
 	w.Reorder = append(w.Reorder, uint16(f))
 	at := 0
-	for run := range int(w.Ends(int64(w.inputs))) - 1 {
+	for run := range w.runs() {
 		w.Stride = append(w.Stride, uint16(at))
 		for ; at < len(kernels) && w.run(kernels[at]) == run; at++ {
 			w.Index = append(w.Index, uint16(kernels[at].channel))
-			w.keep(t, f, kernels[at])
 		}
 	}
 	w.Stride = append(w.Stride, uint16(at))
 	w.Kernels += int64(len(kernels))
 }
 
-// keep stores the weights of a kernel.
-func (w *Weights) keep(t *ir.Tensor, f int, k kernel) {
-	for _, tap := range w.Patterns[k.pattern].Taps() {
-		for x := f * int(w.Share); x < (f+1)*int(w.Share); x++ {
-			if x < w.filters {
-				w.Values = append(w.Values, w.element(t, x, k.channel, tap)...)
-			} else {
-				w.Values = append(w.Values, make([]byte, t.Type.Size())...)
-			}
+// runs is how many a filter has.
+func (w *Weights) runs() int { return int(w.Ends(int64(w.inputs))) - 1 }
+
+// eachKernel calls f for the kernels of stored filter number at, with their patterns.
+func (w *Weights) eachKernel(at int, f func(k int64, p Pattern)) {
+	first, ends := int64(w.Offset[at]), w.Stride[at*(w.runs()+1):]
+	for run := range w.runs() {
+		for k := first + int64(ends[run]); k < first+int64(ends[run+1]); k++ {
+			f(k, w.Patterns[run%len(w.Patterns)])
 		}
 	}
 }
 
-// element is the bytes of a weight.
-func (w *Weights) element(t *ir.Tensor, f, c, tap int) []byte {
-	size := int64(t.Type.Size())
-	at := (int64(f*w.inputs+c)*w.taps + int64(tap)) * size
-	return t.Data[at : at+size]
+// fill computes values from element first on, of whole kernels. Filters are read in the order of the dense weights.
+func (w *Weights) fill(b []byte, first int64) error {
+	size := w.kernelSize() * w.size
+	from := first / w.kernelSize()
+	to := from + int64(len(b))/size
+	at := sort.Search(len(w.Reorder), func(f int) bool { return int64(w.Offset[f+1]) > from })
+	stored := map[int]int{} // where a filter is stored
+	for ; at < len(w.Reorder) && int64(w.Offset[at]) < to; at++ {
+		stored[int(w.Reorder[at])] = at
+	}
+	return w.each(slices.Sorted(maps.Keys(stored)), func(f int, data []byte) error {
+		w.eachKernel(stored[f], func(k int64, p Pattern) {
+			if k >= from && k < to {
+				w.keep(b[(k-from)*size:][:size], data, int(w.Index[k]), p)
+			}
+		})
+		return nil
+	})
 }
 
-func zero(element []byte) bool {
-	return !slices.ContainsFunc(element, func(b byte) bool { return b != 0 })
+// keep stores the weights of a kernel, of the dense ones of its filters.
+func (w *Weights) keep(b, data []byte, channel int, p Pattern) {
+	filters := int64(len(data)) / w.rowBytes()
+	for _, tap := range p.Taps() {
+		for x := range w.Share {
+			if x < filters {
+				copy(b[:w.size], data[x*w.rowBytes()+(int64(channel)*w.taps+int64(tap))*w.size:])
+			} else {
+				clear(b[:w.size])
+			}
+			b = b[w.size:]
+		}
+	}
 }
 
 // order is that of filters (filter reorder, 2.5.2): those of equal length together, longest first, and of these each
-// one next to that which it shares most kernels with, of equal channel and pattern.
-func order(filters [][]kernel) []int {
+// one next to that which it shares most kernels with, of equal channel and pattern, as `shared` counts; of many, of those that are looked at.
+func order(filters [][]kernel, shared func(a, b []kernel) int) []int {
 	left := make([]int, len(filters))
 	for i := range left {
 		left[i] = i
 	}
 	slices.SortStableFunc(left, func(a, b int) int { return len(filters[b]) - len(filters[a]) })
 	for i := 0; i+1 < len(left); i++ {
-		best, most := i+1, -1
-		for k := i + 1; k < len(left) && len(filters[left[k]]) == len(filters[left[i+1]]); k++ {
+		best, most, end := i+1, -1, min(len(left), i+1+looked(len(filters[left[i+1]])))
+		for k := i + 1; k < end && len(filters[left[k]]) == len(filters[left[i+1]]); k++ {
 			if n := shared(filters[left[i]], filters[left[k]]); n > most {
 				best, most = k, n
 			}
@@ -170,6 +171,13 @@ func order(filters [][]kernel) []int {
 	}
 	return left
 }
+
+// compared is how many kernels the search for a filter's neighbour compares, more or less, and fewestLooked how many filters it looks at, at least:
+// a layer may have as many filters as there are indices of 16 bits.
+const compared, fewestLooked = 1 << 14, 16
+
+// looked is at how many filters of so many kernels it looks at most.
+func looked(kernels int) int { return max(fewestLooked, min(compared/128, compared/max(kernels, 1))) }
 
 // shared is how many kernels two filters have at the same place with the same pattern; both are sorted by patterns.
 func shared(a, b []kernel) int {
@@ -195,7 +203,7 @@ func (w *Weights) Arrays() []*ir.Tensor {
 		tensor(ir.U16, len(w.Reorder), bytesOf(w.Reorder)),
 		tensor(ir.U16, len(w.Index), bytesOf(w.Index)),
 		tensor(ir.U16, len(w.Stride), bytesOf(w.Stride)),
-		tensor(w.Type, len(w.Values)/w.Type.Size(), w.Values),
+		w.Values,
 	}
 }
 
@@ -210,27 +218,25 @@ func tensor(t ir.DType, n int, data []byte) *ir.Tensor {
 }
 
 // Decode is the dense weights, of the shape that they had.
-func (w *Weights) Decode(shape []int64) *ir.Tensor {
-	out := ir.NewTensor(w.Type, shape...)
-	ends := int(w.Ends(int64(w.inputs)))
-	for f := range w.Reorder {
-		stride := w.Stride[f*ends:]
-		for run := range ends - 1 {
-			for k := w.Offset[f] + int32(stride[run]); k < w.Offset[f]+int32(stride[run+1]); k++ {
-				w.decode(out, f, int(k), w.Patterns[run%len(w.Patterns)])
-			}
-		}
+func (w *Weights) Decode(shape []int64) (*ir.Tensor, error) {
+	values, err := w.Values.Bytes()
+	if err != nil {
+		return nil, err
 	}
-	return out
+	out := ir.NewTensor(w.Values.Type, shape...)
+	for at, f := range w.Reorder {
+		w.eachKernel(at, func(k int64, p Pattern) { w.decode(out.Data, values, int64(f), k, p) })
+	}
+	return out, nil
 }
 
 // decode puts the weights of a kernel in their places.
-func (w *Weights) decode(out *ir.Tensor, f, k int, p Pattern) {
-	size, share := w.Type.Size(), int(w.Share)
+func (w *Weights) decode(out, values []byte, f, k int64, p Pattern) {
 	for i, tap := range p.Taps() {
-		for x := range min(share, w.filters-int(w.Reorder[f])*share) {
-			at := ((k*w.Entries()+i)*share + x) * size
-			copy(w.element(out, int(w.Reorder[f])*share+x, int(w.Index[k]), tap), w.Values[at:at+size])
+		for x := range min(w.Share, w.filters-f*w.Share) {
+			at := (k*w.kernelSize() + int64(i)*w.Share + x) * w.size
+			to := (f*w.Share+x)*w.rowBytes() + (int64(w.Index[k])*w.taps+int64(tap))*w.size
+			copy(out[to:to+w.size], values[at:])
 		}
 	}
 }

@@ -2,47 +2,61 @@ package fkw
 
 import (
 	"cmp"
+	"errors"
 	"math/bits"
 	"slices"
 
 	"rules_dnn/gen/ir"
 )
 
-// Bounds of what Find takes for pruned: more patterns are much code, and of more weights dense kernels are faster.
+// Bounds of what Find takes: more patterns are much code, and of more weights dense kernels are faster.
 const (
 	mostFound   = 16
 	mostDensity = 0.6
 )
 
+// errDense ends a search: too much is kept.
+var errDense = errors.New("too few weights are zero")
+
 // Find is an encoding of weights of which enough are zero, as its filters, or so many that share what they keep, are pruned; the
-// patterns are the taps that occur. Nil where too few weights are left out, or where patterns are too many.
-func Find(t *ir.Tensor, share, block int64) *Encoding {
-	w := &Weights{Encoding: Encoding{Share: share, Block: block}, Type: t.Type}
-	if w.shape(t) != nil || w.filters == 0 {
-		return nil
+// patterns are the taps that occur or, where these are too many, one of all taps. Nil where too few weights are left out.
+func Find(t *ir.Tensor, share, block int64) (*Encoding, error) {
+	r, err := rowsOf(t, share)
+	if err != nil || r.filters == 0 {
+		return nil, nil
 	}
-	seen := map[Pattern]int64{}
-	stored := w.Stored(int64(w.filters))
-	for f := range int(stored) {
-		for c := range w.inputs {
-			if p := w.support(t, f, c); p != 0 {
+	e := &Encoding{Share: share, Block: block}
+	seen, entries := map[Pattern]int64{}, 0
+	dense := float64(int64(r.stored()) * r.inputs * r.taps)
+	err = r.each(r.all(), func(_ int, data []byte) error {
+		for _, p := range r.supports(data) {
+			if p != 0 {
 				seen[p]++
-				w.Kernels++
+				e.Kernels++
+				entries = max(entries, bits.OnesCount64(uint64(p)))
 			}
 		}
-	}
-	entries := 0
-	for p := range seen {
-		entries = max(entries, bits.OnesCount64(uint64(p)))
-	}
-	dense := float64(stored * int64(w.inputs) * w.taps)
-	if len(seen) == 0 || float64(w.Kernels*int64(entries)) > mostDensity*dense {
+		if float64(e.Kernels*int64(entries)) > mostDensity*dense {
+			return errDense
+		}
 		return nil
+	})
+	switch {
+	case errors.Is(err, errDense):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case len(seen) == 0:
+		return nil, nil
 	}
-	if w.Patterns = covering(seen, entries, int(w.taps)); len(w.Patterns) > mostFound {
-		return nil
+	if e.Patterns = covering(seen, entries, int(r.taps)); len(e.Patterns) <= mostFound {
+		return e, nil
 	}
-	return &w.Encoding
+	if float64(e.Kernels*r.taps) > mostDensity*dense {
+		return nil, nil
+	}
+	e.Patterns = []Pattern{Whole(int(r.taps))}
+	return e, nil
 }
 
 // covering are patterns of as many taps that have all that were seen, the most frequent first: a kernel is stored by the first that

@@ -2,6 +2,7 @@ package fkw
 
 import (
 	"encoding/binary"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -43,6 +44,22 @@ func pruned(seed uint64, dropped float64, shape ...int64) *ir.Tensor {
 	return w
 }
 
+// found is what Find finds.
+func found(t *testing.T, w *ir.Tensor, share, block int64) *Encoding {
+	t.Helper()
+	e, err := Find(w, share, block)
+	require.NoError(t, err)
+	return e
+}
+
+// decoded is the elements that decoding gives.
+func decoded(t *testing.T, x *Weights, of *ir.Tensor) []byte {
+	t.Helper()
+	out, err := x.Decode(of.Shape)
+	require.NoError(t, err)
+	return out.Data
+}
+
 // TestRoundTrip: dense weights come back, whatever was dropped.
 func TestRoundTrip(t *testing.T) {
 	for name, w := range map[string]*ir.Tensor{
@@ -56,16 +73,18 @@ func TestRoundTrip(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			x, err := Encode(w, own(patterns))
 			require.NoError(t, err)
-			require.Equal(t, w.Data, x.Decode(w.Shape).Data)
+			require.Equal(t, w.Data, decoded(t, x, w))
 			e, err := Parse(x.String())
 			require.NoError(t, err)
 			require.Equal(t, x.Encoding, *e)
 			total := int64(0)
 			for i, a := range x.Arrays() {
-				total += int64(len(a.Data))
-				require.Len(t, a.Data, int(a.Len())*a.Type.Size(), "array %d", i)
+				data, err := a.Bytes()
+				require.NoError(t, err)
+				total += int64(len(data))
+				require.Len(t, data, int(a.Len())*a.Type.Size(), "array %d", i)
 			}
-			require.Equal(t, total, StructureBytes(w.Shape[0], x.Kernels, int64(len(patterns)))+int64(len(x.Values)))
+			require.Equal(t, total, StructureBytes(w.Shape[0], x.Kernels, int64(len(patterns)))+4*x.Values.Len())
 		})
 	}
 }
@@ -83,13 +102,13 @@ func TestShared(t *testing.T) {
 		"groups of two groups": {alike(5, 0.7, 16, 32, 20, 3, 3), 8, 8},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := Find(x.w, x.share, x.block)
+			e := found(t, x.w, x.share, x.block)
 			require.NotNil(t, e)
 			require.ElementsMatch(t, patterns, e.Patterns)
 			out, err := Encode(x.w, *e)
 			require.NoError(t, err)
 			require.Equal(t, *e, out.Encoding, "Find counts the kernels that Encode stores")
-			require.Equal(t, x.w.Data, out.Decode(x.w.Shape).Data)
+			require.Equal(t, x.w.Data, decoded(t, out, x.w))
 			parsed, err := Parse(out.String())
 			require.NoError(t, err)
 			require.Equal(t, out.Encoding, *parsed)
@@ -100,20 +119,80 @@ func TestShared(t *testing.T) {
 
 // TestFind: what has few zeros, many patterns or no zeros at the same places is not pruned; kernels that keep fewer taps take a pattern that has them.
 func TestFind(t *testing.T) {
-	require.Nil(t, Find(pruned(1, 0, 8, 6, 3, 3), 8, 0), "filters that share nothing")
-	require.NotNil(t, Find(pruned(1, 0, 8, 6, 3, 3), 1, 0), "patterns alone")
-	require.Nil(t, Find(ir.NewTensor(ir.F32, 8, 6, 3, 3), 1, 0), "nothing is kept")
+	require.Nil(t, found(t, pruned(1, 0, 8, 6, 3, 3), 8, 0), "filters that share nothing")
+	require.NotNil(t, found(t, pruned(1, 0, 8, 6, 3, 3), 1, 0), "patterns alone")
+	require.Nil(t, found(t, ir.NewTensor(ir.F32, 8, 6, 3, 3), 1, 0), "nothing is kept")
 	fewer := pruned(2, 0.5, 8, 6, 3, 3)
 	for k := range 8 * 6 {
 		binary.LittleEndian.PutUint32(fewer.Data[4*(k*9+4):], 0) // all have the centre
 	}
-	require.Equal(t, 3, Find(fewer, 1, 0).Entries())
+	require.Equal(t, 3, found(t, fewer, 1, 0).Entries())
 	binary.LittleEndian.PutUint32(fewer.Data, math.Float32bits(1))
-	e := Find(fewer, 1, 0)
+	e := found(t, fewer, 1, 0)
 	x, err := Encode(fewer, *e)
 	require.NoError(t, err)
-	require.Equal(t, fewer.Data, x.Decode(fewer.Shape).Data)
-	require.Nil(t, Find(alike(3, 1, 1, 8, 6, 3, 3), 1, 0))
+	require.Equal(t, fewer.Data, decoded(t, x, fewer))
+	require.Nil(t, found(t, alike(3, 1, 1, 8, 6, 3, 3), 1, 0))
+}
+
+// TestScattered: of single weights that are kept anywhere there are too many patterns. Kernels of which some are kept are stored whole, if few are.
+func TestScattered(t *testing.T) {
+	scattered := func(kept float64) *ir.Tensor {
+		r := rand.New(rand.NewPCG(9, 9))
+		w := ir.NewTensor(ir.F32, 40, 50, 3, 3)
+		for i := range w.Len() {
+			if r.Float64() < kept {
+				binary.LittleEndian.PutUint32(w.Data[4*i:], math.Float32bits(r.Float32()+1))
+			}
+		}
+		return w
+	}
+	w := scattered(0.04)
+	e := found(t, w, 1, 0)
+	require.Equal(t, []Pattern{0x1ff}, e.Patterns)
+	require.InDelta(t, 0.31, float64(e.Kernels)/2000, 0.02)
+	x, err := Encode(w, *e)
+	require.NoError(t, err)
+	require.Equal(t, w.Data, decoded(t, x, w))
+	require.Nil(t, found(t, scattered(0.12), 1, 0), "of too many kernels a weight is kept")
+}
+
+// TestLarge: weights that are not in memory, of more than are read at once, are found and stored alike, whichever part of what is stored is read.
+func TestLarge(t *testing.T) {
+	const filters, channels, share = 300, 20_000, 16
+	fill := func(b []byte, first int64) error {
+		clear(b)
+		for i := range int64(len(b)) / 4 {
+			if f, c := (first+i)/channels, (first+i)%channels; (c*7+f/share*3)%10 == 0 {
+				binary.LittleEndian.PutUint32(b[4*i:], uint32(first+i)|1<<30)
+			}
+		}
+		return nil
+	}
+	w := ir.Computed(ir.F32, []int64{filters, channels}, channels, fill)
+	require.Greater(t, 4*w.Len(), int64(batchBytes))
+	e := found(t, w, share, 64)
+	require.NotNil(t, e)
+	x, err := Encode(w, *e)
+	require.NoError(t, err)
+	require.Equal(t, *e, x.Encoding)
+	held := ir.NewTensor(ir.F32, filters, channels)
+	require.NoError(t, fill(held.Data, 0))
+	require.True(t, slices.Equal(held.Data, decoded(t, x, held)))
+	whole, err := x.Values.Bytes()
+	require.NoError(t, err)
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		from := r.IntN(len(whole))
+		part := make([]byte, r.IntN(min(100_000, len(whole)-from)+1))
+		require.NoError(t, x.Values.ReadBytes(part, int64(from)))
+		require.True(t, slices.Equal(whole[from:from+len(part)], part), "%d bytes from %d on", len(part), from)
+	}
+	broken := ir.Computed(ir.F32, []int64{filters, channels}, channels, func([]byte, int64) error { return errors.New("cut off") })
+	_, err = Find(broken, share, 0)
+	require.EqualError(t, err, "cut off")
+	_, err = Encode(broken, *e)
+	require.EqualError(t, err, "cut off")
 }
 
 // TestOrder: the filters of figure 2.10, and of equal length those next to each other that share kernels.
@@ -126,7 +205,28 @@ func TestOrder(t *testing.T) {
 		{},
 		{{0, 1}, {3, 1}},
 	}
-	require.Equal(t, []int{2, 0, 3, 1, 5, 4}, order(filters), "longest first; 3 shares a kernel with 0, and 5 with 1")
+	require.Equal(t, []int{2, 0, 3, 1, 5, 4}, order(filters, shared), "longest first; 3 shares a kernel with 0, and 5 with 1")
+}
+
+// TestManyFilters: neighbours are found among some of very many filters, not all.
+func TestManyFilters(t *testing.T) {
+	const filters, kernels = maxIndex, 24
+	r := rand.New(rand.NewPCG(5, 6))
+	all := make([][]kernel, filters)
+	for f := range all {
+		for c := range int32(kernels) {
+			all[f] = append(all[f], kernel{c, r.Int32N(8)})
+		}
+	}
+	compared := 0
+	seen := make([]bool, filters)
+	counted := func(a, b []kernel) int { compared++; return shared(a, b) }
+	for _, f := range order(all, counted) {
+		require.False(t, seen[f], "filter %d is stored twice", f)
+		seen[f] = true
+	}
+	require.NotContains(t, seen, false)
+	require.LessOrEqual(t, compared, filters*128, "filters that are compared")
 }
 
 // TestKernels: within a filter, kernels of a pattern lie together.
@@ -150,7 +250,7 @@ func TestOverhead(t *testing.T) {
 		for _, a := range arrays[:4] {
 			ours += len(a.Data)
 		}
-		csr := len(arrays[4].Data) + 4*int(n+1)
+		csr := 4*int(arrays[4].Len()) + 4*int(n+1)
 		require.InDelta(t, 0.85, 1-float64(ours)/float64(csr), 0.02, "saved of the indices of %d filters", n)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
@@ -56,8 +57,12 @@ func (f *follower) reduction(c *stage, i int) ([]loop.Stmt, error) {
 			out = append(out, loop.Def{Name: name, Init: c.te.Combine.Init[k]})
 			continue
 		}
-		a.bufs = append(a.bufs, &loop.Buffer{Name: name, Type: v.DType(), Write: true, Local: true, Size: size})
-		out = append(out, loop.Alloc{Buf: a.bufs[k]})
+		if c.sched.Sums == sched.Worker {
+			a.bufs = append(a.bufs, f.partialSums(c, k, size))
+		} else {
+			a.bufs = append(a.bufs, &loop.Buffer{Name: name, Type: v.DType(), Write: true, Local: true, Size: size})
+			out = append(out, loop.Alloc{Buf: a.bufs[k]})
+		}
 		first = append(first, a.write(k, c.te.Combine.Init[k]))
 	}
 	begin, err := f.nest(c, inner, func() ([]loop.Stmt, error) { return first, nil })
@@ -72,6 +77,25 @@ func (f *follower) reduction(c *stage, i int) ([]loop.Stmt, error) {
 	}
 	end, err := f.nest(c, inner, func() ([]loop.Stmt, error) { return f.store(c, a) })
 	return slices.Concat(out, begin, body, end), err
+}
+
+// partialSums are the accumulators of a value in the worker's memory: the same for all code that sums the stage.
+func (f *follower) partialSums(c *stage, k int, size sym.Expr) *loop.Buffer {
+	if k == len(c.partial) {
+		b := f.scratch(c.te.Values[k].DType(), size)
+		c.partial = append(c.partial, b)
+	}
+	return c.partial[k]
+}
+
+// scratch is a buffer of the worker's memory.
+func (f *follower) scratch(t ir.DType, size sym.Expr) *loop.Buffer {
+	b := &loop.Buffer{Name: "scratch", Type: t, Write: true, Size: size}
+	if n := len(f.k.Scratch); n > 0 {
+		b.Name = fmt.Sprintf("scratch_%d", n)
+	}
+	f.k.Scratch = append(f.k.Scratch, b)
+	return b
 }
 
 // nest is some loops around a body.
@@ -158,9 +182,16 @@ func (f *follower) claimed(c *stage, name string) []loop.Stmt {
 }
 
 // fetched asks for the lines of what later iterations read and store of values that are fetched ahead, by the statements of an innermost loop: where
-// only an iteration itself knows the place, as that of an index which it reads, nothing is.
+// only an iteration itself knows the place, as that of an index which it reads, nothing is. Tiles fetch the X of the next one themselves.
 func (f *follower) fetched(name string, body []loop.Stmt) []loop.Stmt {
-	if len(f.ahead) == 0 || slices.ContainsFunc(body, func(s loop.Stmt) bool { _, ok := s.(loop.For); return ok }) {
+	outer := func(s loop.Stmt) bool {
+		switch s.(type) {
+		case loop.For, loop.Tile:
+			return true
+		}
+		return false
+	}
+	if len(f.ahead) == 0 || slices.ContainsFunc(body, outer) {
 		return nil
 	}
 	var out []loop.Stmt

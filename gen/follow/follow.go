@@ -30,11 +30,14 @@ func Unverified(w *sched.Work, s *sched.Schedule, t *target.Target) (*loop.Kerne
 	if err != nil {
 		return nil, err
 	}
+	for _, c := range f.at {
+		f.enter(c)
+	}
 	body, err := f.stage(len(w.Stages) - 1)
 	if err != nil {
 		return nil, err
 	}
-	f.k.Body, f.k.Facts = append(f.allocs, body...), f.facts
+	f.k.Body, f.k.Facts = f.fetchNext(append(f.allocs, body...)), f.facts
 	used := map[string]bool{}
 	loop.Exprs(f.k.Statements(), func(e sym.Expr) { e.Vars(used) })
 	for v := range used {
@@ -53,6 +56,7 @@ func Tiles(w *sched.Work, s *sched.Schedule, t *target.Target) ([]*loop.MicroKer
 	if err != nil {
 		return nil, err
 	}
+	f.enterTiles()
 	out := make([]*loop.MicroKernel, len(w.Stages))
 	for n, c := range f.at {
 		if out[n], err = f.wholeTile(c); err != nil {
@@ -62,9 +66,9 @@ func Tiles(w *sched.Work, s *sched.Schedule, t *target.Target) ([]*loop.MicroKer
 	return out, nil
 }
 
-// start prepares all stages.
+// start finds the loops of all stages.
 func start(w *sched.Work, s *sched.Schedule, t *target.Target) (*follower, error) {
-	f := &follower{w: w, s: s, t: t, k: &loop.Kernel{Anchor: "schedule"}, facts: maps.Clone(w.Facts), ahead: map[*loop.Buffer]int64{}}
+	f := &follower{w: w, s: s, t: t, k: &loop.Kernel{Anchor: "schedule"}, facts: maps.Clone(w.Facts), ahead: map[*loop.Buffer]int64{}, next: map[*loop.MicroKernel]int64{}}
 	if f.facts == nil {
 		f.facts = sym.Facts{}
 	}
@@ -99,10 +103,33 @@ func start(w *sched.Work, s *sched.Schedule, t *target.Target) (*follower, error
 		f.at = append([]*stage{c}, f.at...)
 		f.ranges(c)
 	}
-	for _, c := range f.at {
-		f.enter(c)
-	}
 	return f, nil
+}
+
+// enterTiles prepares the stages of which a tile's micro-kernel is made: those with tiles, what these read, and the stages around them.
+func (f *follower) enterTiles() {
+	needed := make([]bool, len(f.at))
+	for n, c := range f.at {
+		if c.row == nil {
+			continue
+		}
+		needed[n] = true
+		for at := c.sched.At; at != sched.Root; at = f.s.Stages[at.Stage].At {
+			needed[at.Stage] = true
+		}
+		for _, e := range c.te.Values {
+			te.Walk(e, func(e te.Expr) {
+				if l, ok := e.(te.Load); ok && l.Source.Stage {
+					needed[l.Source.N] = true
+				}
+			})
+		}
+	}
+	for n, c := range f.at {
+		if needed[n] {
+			f.enter(c)
+		}
+	}
 }
 
 // follower is the state of making a kernel.
@@ -115,9 +142,10 @@ type follower struct {
 	in     []*stored
 	at     []*stage
 	allocs []loop.Stmt
-	lets   int                    // integers that expressions have bound so far
-	shared int                    // values that iterations of loops share, so far
-	ahead  map[*loop.Buffer]int64 // of values that are fetched, by how many elements
+	lets   int                         // integers that expressions have bound so far
+	shared int                         // values that iterations of loops share, so far
+	ahead  map[*loop.Buffer]int64      // of values that are fetched, by how many elements
+	next   map[*loop.MicroKernel]int64 // how many elements of the next W calls share, by their micro-kernels
 }
 
 // stored is where a value lies.
@@ -148,6 +176,8 @@ type stage struct {
 	fixed map[string]sym.Expr
 	acc   *accumulators // while loops of the reduction are open
 	sums  *loop.Buffer  // of its tile
+	// partial are the accumulators that lie in the worker's memory, of each value.
+	partial []*loop.Buffer
 	// whole are spans that a tile has all points of, and single a tile of one row.
 	whole  map[string]bool
 	single bool
@@ -176,8 +206,8 @@ func (f *follower) ranges(c *stage) {
 		}
 	}
 	if c.stored != nil {
-		l := c.sched.Loops[c.stored.Filters]
-		f.facts[filterName(l)] = f.facts[l.Var]
+		filters, _ := c.stored.Filter.Extent.Const()
+		f.facts[filterName(c.sched.Loops[c.stored.Filters])] = sym.Range{Lo: 0, Hi: max(c.stored.Stored(filters), 1) - 1}
 	}
 }
 

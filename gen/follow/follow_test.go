@@ -157,7 +157,9 @@ func stores(t *testing.T, v sched.Value, x *ir.Tensor) [][]byte {
 	require.Equal(t, v.Encoding, w.String())
 	var out [][]byte
 	for _, a := range w.Arrays() {
-		out = append(out, a.Data)
+		data, err := a.Bytes()
+		require.NoError(t, err)
+		out = append(out, data)
 	}
 	return out
 }

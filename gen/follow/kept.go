@@ -44,7 +44,10 @@ func (f *follower) kernelsOf(c *stage, t *loop.Tile) {
 	z, e := c.stored, f.in[c.stored.Operand].enc
 	channels, _ := z.Channel.Extent.Const()
 	t.Index, t.IndexAt = e.index, sym.Var(firstName(c.sched.Loops[z.Kernels]))
-	t.Ends, t.EndsAt = e.stride, sym.Scale(sym.Var(c.sched.Loops[z.Filters].Var), z.Ends(channels))
+	t.Ends, t.EndsAt = e.stride, sym.Scale(c.storedNumber(), z.Ends(channels))
+	if z.Part >= 0 {
+		t.EndsAt = sym.Add(t.EndsAt, sym.Scale(sym.Var(c.sched.Loops[z.Part].Var), int64(len(z.Patterns))))
+	}
 }
 
 // keep is the sum of a tile over stored kernels.
@@ -53,6 +56,9 @@ func (f *follower) keep(c *stage, x loop.Mem) (*loop.Kept, error) {
 	channels, _ := z.Channel.Extent.Const()
 	filters, _ := z.Filter.Extent.Const()
 	k := &loop.Kept{Blocks: z.Blocks(channels), Channels: channels, Kernels: 10 * z.Encoding.Kernels / max(z.Stored(filters), 1)}
+	if z.Part >= 0 {
+		k.Kernels, k.Blocks, k.Part = k.Kernels/k.Blocks, 1, z.Block
+	}
 	if !f.channels(c, x, k) {
 		return nil, unsuited("channels of X at %s lie in no constant steps", x.Index)
 	}

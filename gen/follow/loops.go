@@ -19,6 +19,9 @@ func (f *follower) loops(c *stage, i int) ([]loop.Stmt, error) {
 			return out, nil
 		}
 	}
+	if out := f.choices(c, i); out != nil {
+		return out, nil
+	}
 	switch l := c.sched.Loops[i]; {
 	case l.Kind.Tile():
 		return f.tile(c, i)
@@ -90,9 +93,14 @@ func (c *stage) span(i int) *sched.Span {
 	panic("loop without a span")
 }
 
-// point is a span's point in the variables of loops.
+// point is a span's point in the variables of loops. Filters are those that are stored, in an order of their own: the last group of some that
+// share what they keep may have fewer, and lie anywhere.
 func (c *stage) point(p sched.Span, facts sym.Facts) sym.Expr {
-	return c.sched.Point(p).Subst(c.fixed, facts)
+	at := c.sched.Point(p)
+	if c.stored != nil && slices.Contains(p.Loops, c.stored.Filters) {
+		at = at.Subst(c.storedFilter(), facts)
+	}
+	return at.Subst(c.fixed, facts)
 }
 
 func (c *stage) reduces(i int) bool { return c.span(i).Reduce }
@@ -203,14 +211,14 @@ func repeat(name string, n sym.Expr, body []loop.Stmt) []loop.Stmt {
 
 func (f *follower) iterate(c *stage, i int, body func() ([]loop.Stmt, error)) ([]loop.Stmt, error) {
 	l, n := c.sched.Loops[i], f.extent(c, i)
-	if l.Stored && c.reduces(i) {
+	if l.Stored && i == c.stored.Kernels {
 		return f.kernels(c, body)
 	}
 	inner, err := body()
 	if err != nil {
 		return nil, err
 	}
-	if l.Stored {
+	if l.Stored && i == c.stored.Filters {
 		inner = f.filter(c, inner)
 	}
 	inner = f.located(c, i, inner)
@@ -221,7 +229,30 @@ func (f *follower) iterate(c *stage, i int, body func() ([]loop.Stmt, error)) ([
 	case sched.Item:
 		return []loop.Stmt{loop.For{Var: l.Var, Extent: n, Body: inner, Items: true}}, nil
 	}
-	return slices.Concat(f.claimed(c, l.Var), f.fetched(l.Var, inner), repeat(l.Var, n, inner)), nil
+	around := repeat(l.Var, n, inner)
+	if len(around) == 1 {
+		if x, ok := around[0].(loop.For); ok {
+			x.Stride = f.apart(c, i)
+			around[0] = x
+		}
+	}
+	return slices.Concat(f.claimed(c, l.Var), f.fetched(l.Var, inner), around), nil
+}
+
+// apart is how far apart iterations of loop i store what those of the loop within it, which are written out, store beside each other; 0 where they
+// do not.
+func (f *follower) apart(c *stage, i int) int64 {
+	if i+1 >= len(c.sched.Loops) || c.sched.Loops[i+1].Kind != sched.Unroll || len(c.out) > 1 {
+		return 0
+	}
+	at := f.position(c, c.out[0], nil)
+	outer, ok := sym.Coefficient(at, c.sched.Loops[i].Var, f.facts)
+	inner, ok1 := sym.Coefficient(at, c.sched.Loops[i+1].Var, f.facts)
+	n, _ := outer.Const()
+	if points, _ := f.extent(c, i+1).Const(); !ok || !ok1 || !inner.Is(1) || n != points {
+		return 0
+	}
+	return n
 }
 
 // peeled is code for a whole iteration of the loops around, and code of its own for the part that the last one has.

@@ -11,7 +11,7 @@ import (
 // partial is a call of a micro-kernel within loops of the reduction: it adds the products of its points to the stage's accumulators, which
 // loops of results hold apart.
 func (f *follower) partial(c *stage, i int, m *loop.MicroKernel, x, w loop.Mem) ([]loop.Stmt, error) {
-	if c.sumsStored() || c.single || slices.ContainsFunc(c.sched.Loops[i:], func(l sched.Loop) bool { return l.Edge == sched.Peel }) {
+	if c.single || !c.sumsStored() && slices.ContainsFunc(c.sched.Loops[i:], func(l sched.Loop) bool { return l.Edge == sched.Peel }) {
 		return nil, unsuited("a tile within a loop of the reduction: want whole tiles, of all points")
 	}
 	zero, wide := map[string]sym.Expr{}, sym.Const(1)
@@ -29,5 +29,12 @@ func (f *follower) partial(c *stage, i int, m *loop.MicroKernel, x, w loop.Mem) 
 		return nil, unsuited("a tile within a loop of the reduction: want its rows, registers and lanes in this order, before the sum's loops")
 	}
 	m.Adds = true
-	return []loop.Stmt{loop.Tile{Micro: m, X: x.Buf, XAt: x.Index.Subst(zero, f.facts), W: w.Buf, At: w.Index.Subst(zero, f.facts), Acc: c.acc.bufs[0], AccAt: first}}, nil
+	if c.sumsStored() {
+		c.firstKernel(zero)
+	}
+	tile := loop.Tile{Micro: m, X: x.Buf, XAt: x.Index.Subst(zero, f.facts), W: w.Buf, At: w.Index.Subst(zero, f.facts), Acc: c.acc.bufs[0], AccAt: first}
+	if c.sumsStored() {
+		f.kernelsOf(c, &tile)
+	}
+	return []loop.Stmt{tile}, nil
 }

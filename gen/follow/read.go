@@ -43,8 +43,8 @@ func (f *follower) points(c *stage) {
 	}
 	c.sched.Whole(c.spans, c.logical)
 	if c.stored != nil {
-		v, l := c.stored.Filter.Var, c.sched.Loops[c.stored.Filters]
-		c.coords[v] = c.coords[v].Subst(map[string]sym.Expr{l.Var: sym.Var(filterName(l))}, f.facts)
+		v := c.stored.Filter.Var
+		c.coords[v] = c.coords[v].Subst(c.storedFilter(), f.facts)
 	}
 }
 

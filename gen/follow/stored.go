@@ -51,16 +51,50 @@ func element(b *loop.Buffer, at sym.Expr) te.Expr {
 func (f *follower) filter(c *stage, body []loop.Stmt) []loop.Stmt {
 	z, e, l := c.stored, f.in[c.stored.Operand].enc, c.sched.Loops[c.stored.Filters]
 	n, _ := e.reorder.Size.Const()
-	out := []loop.Stmt{f.bind(filterName(l), element(e.reorder, sym.Var(l.Var)), max(n, 1)-1)}
-	if k := c.sched.Loops[z.Kernels]; k.Kind == sched.Sum {
-		out = append(out, f.bind(firstName(k), element(e.offset, sym.Var(l.Var)), z.Encoding.Kernels))
+	var out []loop.Stmt
+	if name := filterName(l); uses(body, name) {
+		out = append(out, f.bind(name, element(e.reorder, c.storedNumber()), max(n, 1)-1))
+	}
+	if k := c.sched.Loops[z.Kernels]; k.Kind == sched.Sum && uses(body, firstName(k)) {
+		out = append(out, f.bind(firstName(k), element(e.offset, c.storedNumber()), z.Encoding.Kernels))
 	}
 	return append(out, body...)
+}
+
+// uses reports whether an index in some statements uses a variable.
+func uses(body []loop.Stmt, name string) bool {
+	found := false
+	loop.Exprs(body, func(e sym.Expr) { found = found || e.Uses(name) })
+	return found
+}
+
+// storedNumber is the number of the filter at hand, or of its group, among those that are stored.
+func (c *stage) storedNumber() sym.Expr {
+	at := sym.Const(0)
+	for _, i := range c.span(c.stored.Filters).Loops {
+		if i <= c.stored.Filters {
+			at = sym.Add(at, sym.Scale(sym.Var(c.sched.Loops[i].Var), c.sched.Within(i)/c.stored.Share))
+		}
+	}
+	return at
 }
 
 // filterName is the variable of the filter that an iteration computes, or of the group, and firstName that of its first kernel.
 func filterName(l sched.Loop) string { return l.Var + "_filter" }
 func firstName(l sched.Loop) string  { return l.Var + "_first" }
+
+// storedFilter puts the filter that an iteration computes in place of the numbers of the iteration.
+func (c *stage) storedFilter() map[string]sym.Expr {
+	out := map[string]sym.Expr{}
+	for _, i := range c.span(c.stored.Filters).Loops {
+		if i < c.stored.Filters {
+			out[c.sched.Loops[i].Var] = sym.Const(0)
+		}
+	}
+	l := c.sched.Loops[c.stored.Filters]
+	out[l.Var] = sym.Var(filterName(l))
+	return out
+}
 
 // weight is where the weight lies of a filter's kernel and tap, of the filter at hand among those that share them.
 func (c *stage) weight(kernel sym.Expr, tap int) sym.Expr {
@@ -77,7 +111,7 @@ func (f *follower) kernels(c *stage, body func() ([]loop.Stmt, error)) ([]loop.S
 	channels, _ := z.Channel.Extent.Const()
 	block, blocks := name+"_block", z.Blocks(channels)
 	f.facts[block] = sym.Range{Lo: 0, Hi: blocks - 1}
-	first := sym.Add(sym.Scale(sym.Var(c.sched.Loops[z.Filters].Var), z.Ends(channels)), sym.Scale(sym.Var(block), int64(len(z.Patterns))))
+	first := sym.Add(sym.Scale(c.storedNumber(), z.Ends(channels)), sym.Scale(sym.Var(block), int64(len(z.Patterns))))
 	if blocks == 1 {
 		first = first.Subst(map[string]sym.Expr{block: sym.Const(0)}, f.facts)
 	}
@@ -102,9 +136,8 @@ func (f *follower) run(c *stage, p int, row sym.Expr, body func() ([]loop.Stmt, 
 	channels, _ := z.Channel.Extent.Const()
 	v := func(s string) string { return fmt.Sprintf("%s%d_%s", name, p, s) }
 	first, end := element(e.stride, row), element(e.stride, sym.Add(row, sym.Const(1)))
-	filter := sym.Var(c.sched.Loops[z.Filters].Var)
 	out := []loop.Stmt{
-		f.bind(v("first"), te.Fn(ir.I64, "add", element(e.offset, filter), first), z.Encoding.Kernels),
+		f.bind(v("first"), te.Fn(ir.I64, "add", element(e.offset, c.storedNumber()), first), z.Encoding.Kernels),
 		f.bind(v("count"), te.Fn(ir.I64, "sub", end, first), channels),
 	}
 	f.facts[v("k")] = sym.Range{Lo: 0, Hi: max(channels, 1) - 1}

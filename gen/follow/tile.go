@@ -93,6 +93,9 @@ func (f *follower) call(c *stage, i int) ([]loop.Stmt, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.sched.Tile.Next > 0 {
+		f.next[m] = c.sched.Tile.Next
+	}
 	if c.accumulating() {
 		return f.partial(c, i, m, x, w)
 	}
@@ -185,7 +188,7 @@ func (f *follower) micro(c *stage, i int, x, w loop.Mem) (*loop.MicroKernel, err
 			if m.Kept, err = f.keep(c, x); err != nil {
 				return nil, err
 			}
-			m.Kept.Alone = t.Alone
+			m.Kept.Alone, m.Kept.Held = t.Alone, t.Held
 			continue
 		}
 		xs, ws, err := f.steps(l.Var, x, w)
@@ -206,21 +209,29 @@ func (f *follower) micro(c *stage, i int, x, w loop.Mem) (*loop.MicroKernel, err
 	if m.X == instr.Lane && (len(m.K) == 0 || m.K[len(m.K)-1].XStep != 1) {
 		return nil, unsuited("the lanes of X are no neighbours along the innermost loop of the sum")
 	}
+	if n := f.ahead[x.Buf]; n == m.Rows*m.RowStep && m.InARow() { // the next one's; of one with fewer rows there is none
+		m.FetchX = n
+	}
 	if c.row.Aligned {
 		return m, f.aligned(c, i, m, x, w)
 	}
 	return m, nil
 }
 
-// walk is how a micro-kernel goes through W: columns of so many lanes, so many elements apart.
-type walk struct{ columns, lanes, apart int64 }
+// walk is how a micro-kernel goes through W: columns of so many lanes, so many elements apart; or through X, of which the next column is so many
+// elements further.
+type walk struct{ columns, lanes, apart, next int64 }
 
 // add adds a loop of n iterations to a micro-kernel, each of which is so many elements further in X and W; false where it does not
 // read them so. Of kernels that are stored, each weight is one element for all lanes of an X that is a vector.
 func (v *walk) add(m *loop.MicroKernel, kind sched.Kind, n, x, w int64, stored bool) bool {
+	if stored && !m.Broadcast() && kind == sched.Columns { // registers beside each other
+		v.columns, v.next = n, x
+		return w == 0
+	}
 	if stored && !m.Broadcast() && kind != sched.Rows {
 		v.lanes = n
-		return kind == sched.Lanes && w == 0 && x == 1
+		return kind == sched.Lanes && w == 0 && x == 1 && (v.columns == 1 || v.next == n)
 	}
 	switch kind {
 	case sched.Rows:
@@ -234,7 +245,7 @@ func (v *walk) add(m *loop.MicroKernel, kind sched.Kind, n, x, w int64, stored b
 		return n == 1 || x == 0 && m.Broadcast() || x > 0 && !m.Broadcast()
 	case sched.Lanes:
 		v.lanes = n
-		return w == m.Instr.Group && (x == 0 && m.Broadcast() || x == 1 && !m.Broadcast())
+		return w == m.Instr.Group && (x == 0 && m.Broadcast() || x == m.Instr.Group && !m.Broadcast())
 	case sched.Sum:
 		m.K = append(m.K, loop.KLoop{Extent: n, XStep: x, WStep: w})
 	case sched.Dot:
@@ -246,7 +257,7 @@ func (v *walk) add(m *loop.MicroKernel, kind sched.Kind, n, x, w int64, stored b
 // end counts the registers; false where a column is none, or several, and columns lie apart.
 func (v *walk) end(m *loop.MicroKernel) bool {
 	m.Vectors = v.columns * v.lanes / m.Lanes()
-	if v.columns > 1 && v.apart != v.lanes*m.Instr.Group {
+	if v.columns > 1 && v.next == 0 && v.apart != v.lanes*m.Instr.Group {
 		m.VecStep = v.apart
 		return v.lanes == m.Lanes()
 	}

@@ -44,7 +44,7 @@ func contracts(b *block.Block) bool {
 			}
 			l0, ok0 := element(c.Args[0])
 			l1, ok1 := element(c.Args[1])
-			if ok0 && ok1 && l0.Source != l1.Source {
+			if ok0 && ok1 && (l0.Source != l1.Source || !slices.EqualFunc(l0.Index, l1.Index, sym.Expr.Equal)) {
 				return true
 			}
 		}

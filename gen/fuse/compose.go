@@ -5,16 +5,32 @@ import (
 	"slices"
 
 	"rules_dnn/gen/block"
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
 
-// producerLegal: the producer has no reduction, and no element of it would be computed twice.
+// producerLegal: the producer has no reduction, and no element of it would be computed twice, but for elements that are only moved.
 func producerLegal(f *fuser, p pair) bool {
-	if f.viewed(p.first) || f.viewed(p.second) {
+	if f.viewed(p.first) || f.viewed(p.second) || p.first.Stage.Combine != nil || len(p.first.Placed) > 0 || len(p.second.Placed) > 0 {
 		return false
 	}
-	return p.first.Stage.Combine == nil && len(p.first.Placed) == 0 && len(p.second.Placed) == 0 && readsOnce(p.second, p.n)
+	if f.o.Moves && f.normalises(p.first) && p.second.Moves() {
+		return false // a row-wise reduction fusion of it computes rows once
+	}
+	if !f.o.Moves || !p.first.Moves() {
+		return readsOnce(p.second, p.n)
+	}
+	n, _ := loads(p)
+	return n == 1
+}
+
+// normalises reports whether a block reads what another one reduces.
+func (f *fuser) normalises(b *block.Block) bool {
+	return !b.Moves() && slices.ContainsFunc(b.Operands, func(v *ir.Value) bool {
+		d := f.def[v]
+		return d != nil && d.Stage != nil && d.Stage.Combine != nil && !contracts(d)
+	})
 }
 
 // consumerLegal: the consumer has no reduction, and reads the producer element by element.

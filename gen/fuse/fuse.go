@@ -22,6 +22,9 @@ type Options struct {
 	Chains bool
 	// Views keeps concatenations apart whose operands are then written where they belong.
 	Views bool
+	// Moves composes what only moves elements into what reads each of them several times, where that is estimated to pay: where a launch costs more
+	// than indices do.
+	Moves bool
 	// Latency estimates a block's time, in any unit, +Inf where nothing is known to compute it; nil: what depends does not fuse.
 	Latency func(*block.Block) float64
 	// Tasks keep the whole chip busy, TaskElements is what one of them takes; 0: nothing is done for more tasks.
@@ -36,6 +39,9 @@ type Options struct {
 func Run(g *block.Graph, o Options) {
 	fused := 0
 	g.All(func(r *block.Graph) {
+		if o.Moves {
+			spread(r)
+		}
 		f := newFuser(r, o, fused)
 		for f.once() {
 		}
@@ -245,7 +251,8 @@ func (f *fuser) try(r row, p pair, t *trial) *block.Block {
 	if exact {
 		f.sizes[m] = &known{size: grown, depth: f.known(p.first).depth + f.known(p.second).depth}
 	}
-	if f.known(m).size > maxSize || v == depend && !r.despite && !f.pays(p, m) {
+	estimated := v == depend && !r.despite || r.places && f.o.Moves // items may share rows, or not
+	if f.known(m).size > maxSize || estimated && !f.pays(p, m) {
 		delete(f.sizes, m) // what was noted of it goes with it
 		delete(f.mappings, m)
 		t.refused = true

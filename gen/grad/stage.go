@@ -164,7 +164,7 @@ func (v *visit) accumulator(k int) te.Expr {
 // reductions are, by the function that joins, the adjoint of a value at each point of the loops, of its accumulator's.
 var reductions = map[string]func(v *visit, k int, adj te.Expr) (te.Expr, error){
 	"add": func(_ *visit, _ int, adj te.Expr) (te.Expr, error) { return adj, nil },
-	"max": best,
+	"max": best, "max_number": best,
 	"min": best,
 	"mul": product,
 }

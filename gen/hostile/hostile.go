@@ -118,6 +118,7 @@ var classes = []struct {
 	{"opsets", opsetCases},
 	{"symbols", symbolCases},
 	{"nests", nestCases},
+	{"scales", scaleCases},
 }
 
 // Classes are the classes' names.

@@ -47,6 +47,9 @@ type Row struct {
 	Broadcast []Operand
 	// PerLoad is how many elements a load brings, of an X that all lanes share and of the W beside it; 0 where loads are of whole registers.
 	PerLoad int64
+	// Blocks reports that one application computes two rows for two lanes: accumulators of a pair of rows are 2x2 blocks until they are stored, a register of W
+	// is two machine registers, of two lanes each, and of an odd number of rows the last one stands for two.
+	Blocks bool
 	// Aligned reports that loads of X are of whole groups at multiples of their size.
 	Aligned bool
 	// FoldsLoad reports that a vector X may be read by the instruction itself.
@@ -96,6 +99,9 @@ func (r *Row) Broadcaster(steps int64) Operand {
 // Registers is how many vector registers a tile of rows x vectors accumulators takes.
 func (r *Row) Registers(x Operand, rows, vectors int64) int64 {
 	n := rows*vectors + vectors + r.Temps
+	if r.Blocks {
+		n += rows%2*vectors + vectors
+	}
 	switch {
 	case x == Scalar:
 	case x == Lane, x == Vector && !r.FoldsLoad, x == Register && r.Scheduled():
@@ -118,6 +124,12 @@ func (r *Row) RegistersApart(rows, vectors, weights int64) int64 {
 		n++ // a load is moved ahead
 	}
 	return n
+}
+
+// RegistersHeld is the same where only so many weights stay in registers, and products read others where they lie: one more, as compilers move loads
+// and products that end the use of one.
+func (r *Row) RegistersHeld(rows, vectors, held int64) int64 {
+	return r.RegistersApart(rows, vectors, held) + r.Temps + 1
 }
 
 // Loads is how many loads one point of the reduction takes, and instrs how many of them
@@ -147,6 +159,9 @@ func (r *Row) Loads(x Operand, rows, vectors int64) (loads, instrs float64) {
 
 // Applications is how many units that multiply one point of the reduction takes, for a while each.
 func (r *Row) Applications(x Operand, rows, vectors int64) float64 {
+	if r.Blocks {
+		rows += rows % 2
+	}
 	n := float64(float64(rows*vectors) * max(1, r.Units))
 	if x == Register {
 		n += float64(rows * r.Copies)

@@ -22,7 +22,11 @@ func TestRowsAreComplete(t *testing.T) {
 			assert.Same(t, r, Lookup(r.Name))
 			assert.NotEmpty(t, r.CPU)
 			assert.Contains(t, []int64{4, 8, 16, 32}, r.Lanes)
-			assert.Equal(t, int64(r.Acc.Size()), r.Group*int64(r.W.Size()), "registers of W and of accumulators have one size")
+			size := int64(r.Acc.Size())
+			if r.Blocks {
+				size *= 2
+			}
+			assert.Equal(t, size, r.Group*int64(r.W.Size()), "registers of W and of accumulators have one size, or, of blocks, there are two of W")
 			assert.Equal(t, r.X.Size(), r.W.Size())
 			assert.Positive(t, r.Ops)
 			assert.Positive(t, r.Latency)
@@ -52,6 +56,7 @@ var texts = map[string]string{
 	"vpdpbusd_i8u8x8": "acc = dnn_dpbusd(acc, b1, x[0]);", "vpdpbusd_i8u8x16": "acc = dnn_dpbusd(acc, b1, x[0]);",
 	"smull_i8x4": "acc = dnn_smull(acc, b1, x[0]);", "umull_u8x4": "acc = dnn_umull(acc, b1, x[0]);",
 	"sdot_i8x4": "acc = dnn_sdot(acc, b1, x[0]);", "udot_u8x4": "acc = dnn_udot(acc, b1, x[0]);",
+	"smmla_i8x4": "acc = dnn_smmla(acc, x[0], b1);", "ummla_u8x4": "acc = dnn_ummla(acc, x[0], b1);", "usmmla_u8i8x4": "acc = dnn_usmmla(acc, x[0], b1);",
 	"mad_f32x4":  "acc = mad(x[0], b1, acc);",
 	"vrmpy_i8u8": "acc = Q6_Vw_vrmpyacc_VwVubRb(acc, b1, x[0]);",
 	"vrmpy_u8i8": "acc = Q6_Vw_vrmpyacc_VwVubVb(acc, x[0], b1);",
@@ -154,6 +159,8 @@ func TestRegistersAndLoads(t *testing.T) {
 		{"fma_f32x4", Vector, 9, 2, 18 + 2 + 9 + 2, 20, 20},
 		{"vrmpy_i8u8", Scalar, 7, 4, 28 + 4, 11, 11},
 		{"vrmpy_u8i8", Register, 7, 3, 21 + 3 + 1 + 1, 10, 17},
+		{"smmla_i8x4", Register, 6, 2, 12 + 4 + 1 + 1, 10, 10},
+		{"smmla_i8x4", Register, 5, 2, 12 + 4 + 1 + 1, 9, 9},
 	} {
 		r := Lookup(c.row)
 		assert.Equal(t, c.registers, r.Registers(c.x, c.rows, c.vectors), "%+v", c)

@@ -51,6 +51,13 @@ var table = []Row{
 		Ops: 1, Temps: 1, Latency: 3, Meaning: multiplyAddInt(ir.I8, ir.I8), text: cpp("$a = dnn_sdot($a, $w, $x);")},
 	{Name: "udot_u8x4", CPU: "arm64", Feature: "asimddp", X: ir.U8, W: ir.U8, Acc: ir.I32, Lanes: 4, Group: 4, Broadcast: []Operand{Register},
 		Ops: 1, Temps: 1, Latency: 3, Meaning: multiplyAddInt(ir.U8, ir.U8), text: cpp("$a = dnn_udot($a, $w, $x);")},
+	// NEON's products of matrices of bytes: 2x8 by 8x2, of one type or of unsigned rows and signed lanes.
+	{Name: "smmla_i8x4", CPU: "arm64", Feature: "i8mm", X: ir.I8, W: ir.I8, Acc: ir.I32, Lanes: 4, Group: 8, Broadcast: []Operand{Register}, PerLoad: 2, Blocks: true,
+		Ops: 1, Temps: 1, Latency: 3, Meaning: multiplyAddInt(ir.I8, ir.I8), text: cpp("$a = dnn_smmla($a, $x, $w);")},
+	{Name: "ummla_u8x4", CPU: "arm64", Feature: "i8mm", X: ir.U8, W: ir.U8, Acc: ir.I32, Lanes: 4, Group: 8, Broadcast: []Operand{Register}, PerLoad: 2, Blocks: true,
+		Ops: 1, Temps: 1, Latency: 3, Meaning: multiplyAddInt(ir.U8, ir.U8), text: cpp("$a = dnn_ummla($a, $x, $w);")},
+	{Name: "usmmla_u8i8x4", CPU: "arm64", Feature: "i8mm", X: ir.U8, W: ir.I8, Acc: ir.I32, Lanes: 4, Group: 8, Broadcast: []Operand{Register}, PerLoad: 2, Blocks: true,
+		Ops: 1, Temps: 1, Latency: 3, Meaning: multiplyAddInt(ir.U8, ir.I8), text: cpp("$a = dnn_usmmla($a, $x, $w);")},
 
 	// OpenCL: mad of four floats.
 	{Name: "mad_f32x4", CPU: "opencl", X: ir.F32, W: ir.F32, Acc: ir.F32, Lanes: 4, Group: 1, Broadcast: []Operand{Register},

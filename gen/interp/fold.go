@@ -287,7 +287,7 @@ func quick(fn string, t ir.DType) bool {
 	switch fn {
 	case "add", "mul":
 		return t != ir.F16 && t != ir.BF16
-	case "max", "min":
+	case "max", "max_number", "min":
 		return t != ir.U64
 	}
 	return false
@@ -319,6 +319,12 @@ func foldAs[T float32 | float64 | int64](fn string, acc *T, xs []T, mul func(a, 
 	case "max":
 		for _, x := range xs {
 			if !(a > x || a != a) {
+				a = x
+			}
+		}
+	case "max_number":
+		for _, x := range xs {
+			if x > a {
 				a = x
 			}
 		}

@@ -2,8 +2,31 @@
 
 // Sums of row i are in Y(2i) and Y(2i+1). Products are rounded before they are added: no FMA.
 
-#define ROW(at, s0, s1, p, q, r) \
-	VBROADCASTSS at(BX), p \
+#define SUMS \
+	VMOVUPS 0(AX), Y0 \
+	VMOVUPS 32(AX), Y1 \
+	VMOVUPS 64(AX), Y2 \
+	VMOVUPS 96(AX), Y3 \
+	VMOVUPS 128(AX), Y4 \
+	VMOVUPS 160(AX), Y5 \
+	VMOVUPS 192(AX), Y6 \
+	VMOVUPS 224(AX), Y7
+
+#define STORED \
+	VMOVUPS Y0, 0(AX) \
+	VMOVUPS Y1, 32(AX) \
+	VMOVUPS Y2, 64(AX) \
+	VMOVUPS Y3, 96(AX) \
+	VMOVUPS Y4, 128(AX) \
+	VMOVUPS Y5, 160(AX) \
+	VMOVUPS Y6, 192(AX) \
+	VMOVUPS Y7, 224(AX) \
+	VZEROUPPER \
+	RET
+
+// ROW adds the products of an element and of a row of Y8 and Y9.
+#define ROW(x, s0, s1, p, q, r) \
+	VBROADCASTSS x, p \
 	VMULPS Y8, p, q \
 	VMULPS Y9, p, r \
 	VADDPS q, s0, s0 \
@@ -15,44 +38,21 @@ TEXT ·tileAVX2(SB), NOSPLIT, $0-32
 	MOVQ x+8(FP), BX
 	MOVQ y+16(FP), CX
 	MOVQ depth+24(FP), DX
-	VMOVUPS 0(AX), Y0
-	VMOVUPS 32(AX), Y1
-	VMOVUPS 64(AX), Y2
-	VMOVUPS 96(AX), Y3
-	VMOVUPS 128(AX), Y4
-	VMOVUPS 160(AX), Y5
-	VMOVUPS 192(AX), Y6
-	VMOVUPS 224(AX), Y7
+	SUMS
 
 loop:
 	VMOVUPS 0(CX), Y8
 	VMOVUPS 32(CX), Y9
-	ROW(0, Y0, Y1, Y10, Y11, Y12)
-	ROW(4, Y2, Y3, Y13, Y14, Y15)
-	ROW(8, Y4, Y5, Y10, Y11, Y12)
-	ROW(12, Y6, Y7, Y13, Y14, Y15)
+	ROW(0(BX), Y0, Y1, Y10, Y11, Y12)
+	ROW(4(BX), Y2, Y3, Y13, Y14, Y15)
+	ROW(8(BX), Y4, Y5, Y10, Y11, Y12)
+	ROW(12(BX), Y6, Y7, Y13, Y14, Y15)
 	ADDQ $16, BX
 	ADDQ $64, CX
 	DECQ DX
 	JNZ  loop
 
-	VMOVUPS Y0, 0(AX)
-	VMOVUPS Y1, 32(AX)
-	VMOVUPS Y2, 64(AX)
-	VMOVUPS Y3, 96(AX)
-	VMOVUPS Y4, 128(AX)
-	VMOVUPS Y5, 160(AX)
-	VMOVUPS Y6, 192(AX)
-	VMOVUPS Y7, 224(AX)
-	VZEROUPPER
-	RET
-
-#define STRIPROW(from, s0, s1, p, q, r) \
-	VBROADCASTSS (from)(R13*1), p \
-	VMULPS Y8, p, q \
-	VMULPS Y9, p, r \
-	VADDPS q, s0, s0 \
-	VADDPS r, s1, s1
+	STORED
 
 // func stripAVX2(sum, x0, x1, x2, x3, y0, y1 *float32, steps *step, n int64)
 TEXT ·stripAVX2(SB), NOSPLIT, $0-72
@@ -65,38 +65,22 @@ TEXT ·stripAVX2(SB), NOSPLIT, $0-72
 	MOVQ y1+48(FP), R9
 	MOVQ steps+56(FP), R10
 	MOVQ n+64(FP), DX
-	VMOVUPS 0(AX), Y0
-	VMOVUPS 32(AX), Y1
-	VMOVUPS 64(AX), Y2
-	VMOVUPS 96(AX), Y3
-	VMOVUPS 128(AX), Y4
-	VMOVUPS 160(AX), Y5
-	VMOVUPS 192(AX), Y6
-	VMOVUPS 224(AX), Y7
+	SUMS
 
 step:
 	MOVQ 0(R10), R12
 	MOVQ 8(R10), R13
 	VMOVUPS (R8)(R12*1), Y8
 	VMOVUPS (R9)(R12*1), Y9
-	STRIPROW(BX, Y0, Y1, Y10, Y11, Y12)
-	STRIPROW(CX, Y2, Y3, Y13, Y14, Y15)
-	STRIPROW(SI, Y4, Y5, Y10, Y11, Y12)
-	STRIPROW(DI, Y6, Y7, Y13, Y14, Y15)
+	ROW((BX)(R13*1), Y0, Y1, Y10, Y11, Y12)
+	ROW((CX)(R13*1), Y2, Y3, Y13, Y14, Y15)
+	ROW((SI)(R13*1), Y4, Y5, Y10, Y11, Y12)
+	ROW((DI)(R13*1), Y6, Y7, Y13, Y14, Y15)
 	ADDQ $16, R10
 	DECQ DX
 	JNZ  step
 
-	VMOVUPS Y0, 0(AX)
-	VMOVUPS Y1, 32(AX)
-	VMOVUPS Y2, 64(AX)
-	VMOVUPS Y3, 96(AX)
-	VMOVUPS Y4, 128(AX)
-	VMOVUPS Y5, 160(AX)
-	VMOVUPS Y6, 192(AX)
-	VMOVUPS Y7, 224(AX)
-	VZEROUPPER
-	RET
+	STORED
 
 // func transposeAVX2(dst, src *float32, dstStep, srcStep, blocks int64)
 // Each block is eight rows of eight, which become columns; rows are steps of bytes apart, and blocks 32 bytes along the source's rows.

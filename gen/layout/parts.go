@@ -8,10 +8,11 @@ import (
 	"rules_dnn/gen/sym"
 )
 
-// Parts is storage as parts of axes, outermost first: an axis is cut by constants into parts, which may lie anywhere, the
-// outer ones of an axis before its inner ones. "0 1 2 3" is row-major, "0 2 3 1" has the channels of an image innermost, and
-// "0 1 2 3 1*16" keeps 16 of them together in blocks. "0 1 1*16" pads rows to whole 16 elements, and "0 1~16" by 16 elements more. An
-// extent that an axis' constants do not divide is rounded up, and the padding is zero.
+// Parts is storage as parts of axes, outermost first: an axis is cut by constants into parts, which may lie anywhere: the
+// outer ones of an axis before its inner ones, but for the outermost one, which may lie within others. "0 1 2 3" is row-major, "0 2 3 1" has
+// the channels of an image innermost, and "0 1 2 3 1*16" keeps 16 of them together in blocks. "0 1*4 1" has points side by side that are 4
+// apart. "0 1 1*16" pads rows to whole 16 elements, and "0 1~16" by 16 elements more. An extent that an axis' constants do not divide is
+// rounded up, and the padding is zero.
 type Parts []Part
 
 // Part is one of an axis: Size points of it, or 0 for what the inner parts leave, which is the axis' outermost part. That may have
@@ -32,27 +33,25 @@ func (p Parts) Check(rank int) error {
 	if len(p) > maxParts {
 		return fmt.Errorf("%d parts; want %d at most", len(p), maxParts)
 	}
-	seen, points := make([]bool, rank), make([]int64, rank)
+	rest, points := make([]bool, rank), make([]int64, rank)
 	for _, x := range p {
 		switch {
 		case x.Axis < 0 || x.Axis >= rank:
 			return fmt.Errorf("part of axis %d; the value has %d axes", x.Axis, rank)
-		case x.Size == 0 && seen[x.Axis]:
-			return fmt.Errorf("the outermost part of axis %d is not its first", x.Axis)
-		case x.Size != 0 && !seen[x.Axis]:
-			return fmt.Errorf("axis %d begins with a part of %d; its first part is the rest", x.Axis, x.Size)
+		case x.Size == 0 && rest[x.Axis]:
+			return fmt.Errorf("axis %d has two parts without a size: one is the rest", x.Axis)
 		case x.Size != 0 && x.Pad != 0:
 			return fmt.Errorf("axis %d is padded within; want that of its outermost part", x.Axis)
 		case x.Size < 0 || x.Size > maxPart || x.Pad < 0 || x.Pad > maxPart:
 			return fmt.Errorf("a part of axis %d has %d points, and %d more; want at most %d", x.Axis, x.Size, x.Pad, maxPart)
 		}
-		seen[x.Axis], points[x.Axis] = true, max(points[x.Axis], 1)*max(x.Size, 1)
+		rest[x.Axis], points[x.Axis] = rest[x.Axis] || x.Size == 0, max(points[x.Axis], 1)*max(x.Size, 1)
 		if points[x.Axis] > maxPart {
 			return fmt.Errorf("the parts of axis %d have %d points; want at most %d", x.Axis, points[x.Axis], maxPart)
 		}
 	}
-	if i := slices.Index(seen, false); i >= 0 {
-		return fmt.Errorf("axis %d has no part", i)
+	if i := slices.Index(rest, false); i >= 0 {
+		return fmt.Errorf("axis %d has no part that is the rest of it", i)
 	}
 	return nil
 }
@@ -62,8 +61,14 @@ func (p Parts) outermost(axis int) int {
 	return slices.IndexFunc(p, func(x Part) bool { return x.Axis == axis && x.Size == 0 })
 }
 
-// within is how many points of the axis one point of part i stands for: those of the axis' parts after it.
-func (p Parts) within(i int) int64 { return p[i+1:].Along(p[i].Axis) }
+// within is how many points of the axis one point of part i stands for: those of the axis' parts after it, or of all others of the
+// outermost one.
+func (p Parts) within(i int) int64 {
+	if p[i].Size == 0 {
+		return p.Along(p[i].Axis)
+	}
+	return p[i+1:].Along(p[i].Axis)
+}
 
 // Along is of how many points whole numbers of an axis are stored.
 func (p Parts) Along(axis int) int64 {
@@ -138,11 +143,7 @@ func (p Parts) Physical(index []sym.Expr, f sym.Facts) []sym.Expr {
 func (p Parts) Logical(at []sym.Expr, rank int) []sym.Expr {
 	out := make([]sym.Expr, rank)
 	for i, x := range p {
-		if x.Size == 0 {
-			out[x.Axis] = at[i]
-			continue
-		}
-		out[x.Axis] = sym.Add(sym.Scale(out[x.Axis], x.Size), at[i])
+		out[x.Axis] = sym.Add(out[x.Axis], sym.Scale(at[i], p.within(i)))
 	}
 	return out
 }

@@ -27,6 +27,9 @@ func TestParts(t *testing.T) {
 		{"0 1~16", []int64{3, 20}, 3 * 36},
 		{"0 1~2 1*16", []int64{3, 20}, 3 * 4 * 16},
 		{"1 0~1 1*4 1*2 0*3", []int64{4, 17}, 3 * 3 * 4 * 2 * 3},
+		{"0 1*4 1", []int64{3, 20}, 60},
+		{"1*2 0 1*4 1", []int64{3, 21}, 3 * 24},
+		{"0 1 2*5 3*3 2 3~1", []int64{2, 3, 10, 9}, 2 * 3 * 10 * 12},
 		{"scalar", nil, 1},
 	} {
 		t.Run(c.parts, func(t *testing.T) {
@@ -63,10 +66,10 @@ func TestPartsRefused(t *testing.T) {
 		assert.Error(t, err, "%q", text)
 	}
 	for text, want := range map[string]string{
-		"0":                 "axis 1 has no part",
+		"0":                 "axis 1 has no part that is the rest of it",
 		"0 1 2":             "part of axis 2; the value has 2 axes",
-		"0 1 0":             "the outermost part of axis 0 is not its first",
-		"0*4 1 0":           "axis 0 begins with a part of 4; its first part is the rest",
+		"0 1 0":             "axis 0 has two parts without a size: one is the rest",
+		"0*4 1":             "axis 0 has no part that is the rest of it",
 		"0 1 1*1024 1*4096": "the parts of axis 1 have 4194304 points; want at most 1048576",
 	} {
 		p, err := ParseParts(text)

@@ -37,6 +37,9 @@ func shifted(body []Stmt, v string, by int64, f sym.Facts) ([]Stmt, bool) {
 	out := make([]Stmt, len(body))
 	for i, s := range body {
 		switch x := s.(type) {
+		case Bind:
+			x.Value, x.Lo, x.Hi = value(x.Value), x.Lo.Subst(to, f), x.Hi.Subst(to, f)
+			out[i] = x
 		case Def:
 			x.Init = value(x.Init)
 			out[i] = x

@@ -3,6 +3,7 @@ package loop
 import (
 	"cmp"
 	"fmt"
+	"hash/fnv"
 	"slices"
 
 	"rules_dnn/gen/instr"
@@ -25,8 +26,37 @@ type Kept struct {
 	Channels, Group, Step, GroupStep int64
 	// Kernels is how many a call walks on average, in tenths of one.
 	Kernels int64
+	// Part, where it is not 0, is how many channels' kernels a call walks, of one block of them: the first is kernel Ends[0], which is 0 otherwise.
+	Part int64
+	// Held, where it is not 0, is how many of a kernel's weights stay in registers, where lanes are in X; products read the others where they lie.
+	Held int64
 	// Alone: each tap loads what it reads by itself, where lanes are in X. It is there to measure what others gain.
 	Alone bool
+}
+
+// Name tells sums over stored kernels apart: their taps by a digest.
+func (k *Kept) Name() string {
+	h := fnv.New32a()
+	fmt.Fprint(h, k.Taps)
+	name := fmt.Sprintf("_kept%dx%d_%d_%d_%d_%08x", k.Blocks, len(k.Taps), k.Group, k.Step, k.GroupStep, h.Sum32())
+	if k.Part > 0 {
+		name += "_part"
+	}
+	if k.Held > 0 {
+		name += fmt.Sprintf("_held%d", k.Held)
+	}
+	if k.Alone {
+		name += "_alone"
+	}
+	return name
+}
+
+// Walked is of how many channels a call's kernels are.
+func (k *Kept) Walked() int64 {
+	if k.Part > 0 {
+		return k.Part
+	}
+	return k.Channels
 }
 
 // Entries is how many taps a kernel keeps.
@@ -43,32 +73,44 @@ func (k *Kept) Runs() int64 { return k.Blocks * int64(len(k.Taps)) }
 // steps is the number of points of the sum, on average.
 func (k *Kept) steps() int64 { return max(1, (k.Kernels*k.Entries()+5)/10) }
 
-// Column is taps of a pattern that read the same of X, each for another row: of a load of row r, tap i is for the row From[i] before.
+// Column is taps of a pattern that read the same of X, each for another row or register of sums: what is loaded for row r and register v, tap i
+// takes for the row From[i] and the register Across[i] before.
 type Column struct {
-	First int64   // the column's first tap, in X
-	Taps  []int64 // numbers of its taps in the pattern
-	From  []int64
+	First        int64   // the column's first tap, in X
+	Taps         []int64 // numbers of its taps in the pattern
+	From, Across []int64
 }
 
-// Columns are the taps of a pattern as a sum with lanes in X loads them: what several rows read is loaded once (PatDNN 2.5.4).
+// Columns are the taps of a pattern as a sum with lanes in X loads them: what several rows or registers read is loaded once (PatDNN 2.5.4).
 func (m *MicroKernel) Columns(taps []int64) []Column {
 	var out []Column
 	for _, n := range tapOrder(taps) {
-		i := slices.IndexFunc(out, func(c Column) bool {
-			d := taps[n] - c.First
-			return !m.Kept.Alone && m.Run == 0 && m.RowStep > 0 && d%m.RowStep == 0 && d/m.RowStep < m.Rows
-		})
+		i, from, across := -1, int64(0), int64(0)
+		for k := range out {
+			if r, v, ok := m.between(taps[n] - out[k].First); ok && !m.Kept.Alone && m.Run == 0 {
+				i, from, across = k, r, v
+				break
+			}
+		}
 		if i < 0 {
 			i, out = len(out), append(out, Column{First: taps[n]})
 		}
 		c := &out[i]
-		from := int64(0)
-		if m.RowStep > 0 {
-			from = (taps[n] - c.First) / m.RowStep
-		}
-		c.Taps, c.From = append(c.Taps, int64(n)), append(c.From, from)
+		c.Taps, c.From, c.Across = append(c.Taps, int64(n)), append(c.From, from), append(c.Across, across)
 	}
 	return out
+}
+
+// between is how many rows and registers of X lie between two elements of it, where these are so many of a tile's that some of its sums read
+// the same.
+func (m *MicroKernel) between(elements int64) (rows, vectors int64, ok bool) {
+	if m.RowStep <= 0 {
+		return 0, 0, elements == 0
+	}
+	rows = (elements + m.RowStep/2) / m.RowStep
+	rest := elements - rows*m.RowStep
+	vectors = rest / m.Lanes()
+	return rows, vectors, rest%m.Lanes() == 0 && rows < m.Rows && max(vectors, -vectors) < m.Vectors
 }
 
 // tapOrder is the numbers of taps by their places in X.
@@ -81,31 +123,54 @@ func tapOrder(taps []int64) []int {
 	return out
 }
 
-// Rows is how many rows of X the column loads for so many rows of sums.
-func (c *Column) Rows(rows int64) int64 {
-	n := int64(0)
-	for r := range rows + slices.Max(c.From) {
-		if c.reads(r, rows) {
-			n++
-		}
-	}
-	return n
+// Read is a register of X that a column loads at At, and the sums that take it: each times another tap of the column's.
+type Read struct {
+	At   int64
+	Name string // tells it from the column's others
+	Sums []Taken
 }
 
-// reads reports whether any of so many rows of sums takes row r of X.
-func (c *Column) reads(r, rows int64) bool {
-	return slices.ContainsFunc(c.From, func(from int64) bool { return r >= from && r-from < rows })
+// Taken is a row and register of sums, and the tap, of the column's, by which it takes what is read.
+type Taken struct{ Row, Vector, Tap int64 }
+
+// Reads are what a column loads, in this order.
+func (m *MicroKernel) Reads(c Column) []Read {
+	var out []Read
+	left, right := slices.Min(c.Across), slices.Max(c.Across)
+	for r := range m.Rows + slices.Max(c.From) {
+		for v := left; v < m.Vectors+right; v++ {
+			x := Read{At: c.First + r*m.RowStep + v*m.Lanes(), Name: fmt.Sprintf("%d_%d", r, v-left)}
+			for i, from := range c.From {
+				if row, vector := r-from, v-c.Across[i]; row >= 0 && row < m.Rows && vector >= 0 && vector < m.Vectors {
+					x.Sums = append(x.Sums, Taken{row, vector, int64(i)})
+				}
+			}
+			if len(x.Sums) > 0 {
+				out = append(out, x)
+			}
+		}
+	}
+	return out
 }
 
 // KeptLoads is how many registers of X a kernel loads on average, where lanes are in X.
 func (m *MicroKernel) KeptLoads() float64 {
-	n := int64(0)
+	n := 0
 	for _, taps := range m.Kept.Taps {
 		for _, c := range m.Columns(taps) {
-			n += c.Rows(m.Rows) * m.Vectors
+			n += len(m.Reads(c))
 		}
 	}
 	return float64(n) / float64(len(m.Kept.Taps))
+}
+
+// KeptWhole reports whether all that taps read lies whole registers apart, where lanes are in X.
+func (m *MicroKernel) KeptWhole() bool {
+	whole := m.RowStep%m.Lanes() == 0 && m.Kept.Step%m.Lanes() == 0
+	for _, taps := range m.Kept.Taps {
+		whole = whole && !slices.ContainsFunc(taps, func(at int64) bool { return at%m.Lanes() != 0 })
+	}
+	return whole
 }
 
 // KeptRows is how many rows of X the taps of a pattern read, where lanes are in X, whatever their columns are.
@@ -134,6 +199,10 @@ func (m *MicroKernel) checkKept() string {
 		return fmt.Sprintf("a sum over stored kernels of %d rows", m.Rows)
 	case len(k.Taps) == 0 || len(k.Taps[0]) == 0 || k.Blocks < 1 || k.Channels < 1 || k.Group < 1:
 		return "a sum over stored kernels of no patterns, taps, blocks or channels"
+	case k.Part < 0 || k.Part > k.Channels || k.Part > 0 && k.Blocks > 1:
+		return fmt.Sprintf("a part of a sum over stored kernels, of %d channels of %d in %d blocks: want one block", k.Part, k.Channels, k.Blocks)
+	case k.Held < 0 || k.Held >= k.Entries() || k.Held > 0 && m.Broadcast():
+		return fmt.Sprintf("%d weights of a kernel of %d stay in registers: want fewer, where lanes are in X", k.Held, k.Entries())
 	case slices.ContainsFunc(k.Taps, func(taps []int64) bool { return len(taps) != len(k.Taps[0]) }):
 		return "patterns of a sum over stored kernels have different numbers of taps"
 	}
@@ -182,6 +251,12 @@ func (k *Kept) text() string {
 	for _, taps := range k.Taps {
 		out += fmt.Sprintf(" %d", taps)
 	}
+	if k.Part > 0 {
+		out += fmt.Sprintf(" part %d", k.Part)
+	}
+	if k.Held > 0 {
+		out += fmt.Sprintf(" held %d", k.Held)
+	}
 	if k.Alone {
 		out += " alone"
 	}
@@ -218,6 +293,17 @@ func (p *parser) kept() (*Kept, error) {
 			taps = append(taps, n)
 		}
 		k.Taps = append(k.Taps, taps)
+	}
+	for _, x := range []struct {
+		to   *int64
+		word string
+	}{{&k.Part, "part"}, {&k.Held, "held"}} {
+		var err error
+		if p.Accept(x.word) {
+			if *x.to, err = p.Int(); err != nil {
+				return nil, err
+			}
+		}
 	}
 	k.Alone = p.Accept("alone")
 	return k, nil

@@ -17,7 +17,7 @@ type KLoop struct {
 // numbers. For every point of the K loops, outermost first, and every g in the instruction's group,
 //
 //	acc[r][v][l] += X[RowAt(r) + k + g] * W[VectorAt(v) + l*Group + k' + g]  (Broadcast: X is one group)
-//	acc[r][v][l] += X[RowAt(r) + v*Lanes + l + k] * W[...]                 (otherwise: both are vectors, as in a depthwise convolution)
+//	acc[r][v][l] += X[RowAt(r) + (v*Lanes + l)*Group + k + g] * W[...]     (otherwise: both are vectors, as in a depthwise convolution)
 //
 // It is a leaf function whose extents are all constants; its parameters are X, W, the accumulators, and with Fetch
 // what it fetches.
@@ -45,6 +45,9 @@ type MicroKernel struct {
 	PrefetchX bool
 	// Fetch is how many elements of W that later calls read a point fetches into the second-level cache.
 	Fetch int64
+	// FetchX, where it is given, is how many elements after its own X, of rows that lie one after the other, a call fetches as much into the
+	// second-level cache, a part with each point.
+	FetchX int64
 }
 
 // Lanes is how many accumulators lie in a register.
@@ -97,6 +100,18 @@ func (m *MicroKernel) RowAt(r int64) int64 {
 		return r/m.Run*m.RunStep + r%m.Run*m.RowStep
 	}
 	return r * m.RowStep
+}
+
+// InARow reports whether all that a call reads of X lies together: rows one after the other, each the points of the K loops in their order.
+func (m *MicroKernel) InARow() bool {
+	at := m.Instr.Group
+	for i := len(m.K) - 1; i >= 0; i-- {
+		if m.K[i].XStep != at {
+			return false
+		}
+		at *= m.K[i].Extent
+	}
+	return m.Broadcast() && m.Kept == nil && m.Run == 0 && (m.Rows == 1 || m.RowStep == at)
 }
 
 // FMAs is how often one call applies the instruction.

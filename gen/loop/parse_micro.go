@@ -85,5 +85,6 @@ func (p *parser) microRest(m *MicroKernel) (err error) {
 	number("prefetch_w", &m.PrefetchW)
 	m.PrefetchX = err == nil && p.Accept("prefetch_x")
 	number("fetch", &m.Fetch)
+	number("fetch_x", &m.FetchX)
 	return err
 }

@@ -207,6 +207,7 @@ func (m *MicroKernel) text() string {
 		out += " prefetch_x"
 	}
 	number("fetch", m.Fetch)
+	number("fetch_x", m.FetchX)
 	return out
 }
 

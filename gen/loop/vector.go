@@ -23,11 +23,13 @@ type Vectors struct {
 	Types []ir.DType
 	// Apart is how far apart the lanes of a load may lie at most, beside each other being 1; 0: they may not.
 	Apart int64
+	// Tables reports that lanes may be bytes by which constant tables of bytes are read.
+	Tables bool
 }
 
 // AllVectors are those of any kind, and FloatVectors those of float32 side by side.
 var (
-	AllVectors   = Vectors{AllTypes, MostApart}
+	AllVectors   = Vectors{AllTypes, MostApart, true}
 	FloatVectors = Vectors{Types: Floats[:1]}
 )
 
@@ -100,7 +102,12 @@ func Widest(body []Stmt) int64 {
 		widest = max(widest, int64(t.Size()))
 	}
 	Walk(body, func(s Stmt) bool {
-		Values(s, func(e te.Expr) { laneTypes(e, add) })
+		Values(s, func(e te.Expr) {
+			if x, ok := s.(Bind); ok && x.Byte() != nil {
+				e = x.Byte()
+			}
+			laneTypes(e, add)
+		})
 		return true
 	})
 	return widest
@@ -127,6 +134,9 @@ func lanesOf(n int64, known bool, lanes int64) int64 {
 func CanVectorise(l For, vectors Vectors, f sym.Facts) bool {
 	v := &vectoriser{vectors: vectors, lane: l.Var, extent: l.Extent, defined: map[string]bool{}, stored: map[*Buffer][]sym.Expr{}, facts: f, texel: l.Extent.Is(layout.TexelLanes), stride: max(l.Stride, 1)}
 	v.findStores(l.Body)
+	if vectors.Tables {
+		v.tables = tables(l.Body)
+	}
 	return !v.clash && v.body(l.Body)
 }
 
@@ -141,6 +151,7 @@ type vectoriser struct {
 	lane    string
 	extent  sym.Expr
 	defined map[string]bool
+	tables  map[string]bool        // variables that tables are read by
 	stored  map[*Buffer][]sym.Expr // where the loop stores
 	clash   bool
 	facts   sym.Facts
@@ -169,10 +180,13 @@ func (v *vectoriser) meets(b *Buffer, index sym.Expr) bool {
 	return false
 }
 
-// apart reports whether two places are further from each other than the loop is long.
+// apart reports whether two places are further from each other than the loop is long, or lie between those of neighbouring lanes.
 func (v *vectoriser) apart(a, b sym.Expr) bool {
 	n, known := v.extent.Const()
 	distance, isConst := sym.Sub(a, b).Const()
+	if step, linear := sym.Coefficient(a, v.lane, v.facts); isConst && linear && step.Is(v.stride) && distance%v.stride != 0 {
+		return true
+	}
 	return known && isConst && max(distance, -distance) >= n && v.along(a, false) && v.along(b, false)
 }
 
@@ -194,6 +208,8 @@ func (v *vectoriser) stmt(s Stmt) bool {
 		return v.defined[x.Name] && v.expr(x.Value)
 	case Index:
 		return !x.Value.Uses(v.lane)
+	case Bind:
+		return v.tables[x.Var] && v.expr(x.Byte())
 	case For:
 		return !x.Extent.Uses(v.lane) && v.body(x.Body)
 	case If:
@@ -244,6 +260,13 @@ func (v *vectoriser) position(b *Buffer, index sym.Expr, at Texel, orSame bool) 
 	return v.texel && index.Equal(sym.Var(v.lane)) || orSame && !index.Uses(v.lane)
 }
 
+// counts reports whether an integer grows by as much from each lane to the next.
+func (v *vectoriser) counts(x te.Index) bool {
+	c, ok := sym.Coefficient(x.E, v.lane, v.facts)
+	_, known := c.Const()
+	return ok && known && x.Type.IsInteger()
+}
+
 func (v *vectoriser) expr(e te.Expr) bool {
 	if !slices.Contains(v.vectors.Types, e.DType()) {
 		return false
@@ -254,9 +277,12 @@ func (v *vectoriser) expr(e te.Expr) bool {
 	case Ref:
 		return v.defined[x.Name]
 	case Mem:
+		if at, ok := x.Index.AsVar(); ok && v.tables[at] {
+			return true
+		}
 		return (v.position(x.Buf, x.Index, x.Texel, true) || v.apartFrom(x)) && !v.meets(x.Buf, x.Index)
 	case te.Index:
-		return !x.E.Uses(v.lane)
+		return !x.E.Uses(v.lane) || v.counts(x)
 	case te.Select:
 		return v.same(x.Cond) && v.expr(x.Then) && v.expr(x.Else)
 	case te.Call:

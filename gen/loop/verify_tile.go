@@ -42,7 +42,7 @@ func (v *verifier) tile(x Tile) {
 
 // micro checks a micro-kernel against its instruction's row.
 func (v *verifier) micro(m *MicroKernel) {
-	if !m.Instr.Allows(m.X) || m.X != instr.Vector && m.Rows < 1 || m.Vectors < 1 || m.Instr.Group != 1 && !m.Broadcast() {
+	if !m.Instr.Allows(m.X) || m.X != instr.Vector && m.Rows < 1 || m.Vectors < 1 || (m.Instr.Blocks || m.Instr.Aligned) && !m.Broadcast() {
 		v.fail("instruction %s gets X of kind %s in %d rows of %d registers", m.Instr.Name, m.X, m.Rows, m.Vectors)
 		return
 	}
@@ -61,8 +61,12 @@ func (v *verifier) micro(m *MicroKernel) {
 			return
 		}
 	}
-	if m.Adds && (m.Kept != nil || m.Instr.Acc != ir.F32) {
-		v.fail("instruction %s adds to sums that are there: only floats' do, of all points", m.Instr.Name)
+	if m.Adds && m.Instr.Acc != ir.F32 {
+		v.fail("instruction %s adds to sums that are there: only floats' do", m.Instr.Name)
+		return
+	}
+	if m.FetchX != 0 && (m.FetchX < 0 || !m.InARow()) {
+		v.fail("X is fetched %d elements ahead, as one row: want rows of it that lie one after the other", m.FetchX)
 		return
 	}
 	if m.Run < 0 {
@@ -97,7 +101,7 @@ func (v *verifier) reach(x Tile) {
 		at := m.RowAt(r)
 		wide := group
 		if !m.Broadcast() {
-			wide = m.Vectors * m.Lanes()
+			wide = m.Vectors * m.Lanes() * group
 		}
 		v.inside(x.X, sym.Add(x.XAt, sym.Const(at+xs[0])))
 		v.inside(x.X, sym.Add(x.XAt, sym.Const(at+xs[1]+wide-1)))

@@ -137,7 +137,7 @@ func (c *counter) loop(v string, extent sym.Expr, body []Stmt, at map[string]sym
 
 func (c *counter) branch(x If, at map[string]sym.Expr) (sym.Expr, bool) {
 	if n, ok := c.alike(x); ok {
-		return n, true
+		return n.Subst(at, c.facts), true
 	}
 	for _, w := range x.Cond {
 		e, lo, hi := w.E.Subst(at, c.facts), w.Lo.Subst(at, c.facts), w.Hi.Subst(at, c.facts)
@@ -157,7 +157,7 @@ func (c *counter) branch(x If, at map[string]sym.Expr) (sym.Expr, bool) {
 // fewSteps is how many iterations alike looks at.
 const fewSteps = 64
 
-// alike counts either branch, if both count alike.
+// alike counts either branch, if both count alike, in the variables around them.
 func (c *counter) alike(x If) (sym.Expr, bool) {
 	few := &counter{c.facts, fewSteps, c.one}
 	n, ok := few.body(x.Then, map[string]sym.Expr{})
@@ -187,7 +187,10 @@ func (c *counter) decides(body []Stmt, vars map[string]bool) bool {
 				return true
 			}
 		case If:
-			if _, ok := c.alike(x); ok {
+			if n, ok := c.alike(x); ok {
+				if mentions(n, vars) {
+					return true
+				}
 				continue
 			}
 			for _, w := range x.Cond {

@@ -25,6 +25,7 @@ func TestProducts(t *testing.T) {
 	part := func(n sym.Expr) sym.Expr { // of 8, of the task
 		return sym.Min(sym.Const(8), sym.Sub(n, sym.Scale(task, 8)), nil)
 	}
+	upTo := func(i sym.Expr) []Stmt { return []Stmt{For{Var: "k", Extent: sym.Add(i, sym.Const(1)), Body: tile}} }
 	for name, c := range map[string]struct {
 		grid []te.Axis
 		body []Stmt
@@ -41,6 +42,8 @@ func TestProducts(t *testing.T) {
 		"by an index":       {Linear(sym.Const(6)), []Stmt{Index{Var: "j", Value: sym.FloorDiv(task, sym.Const(2), nil)}, For{Var: "i", Extent: sym.Var("j"), Body: tile}}, "1440"},
 		"two axes":          {[]te.Axis{{Var: "p", Extent: n}, {Var: "q", Extent: sym.Const(3)}}, []Stmt{For{Var: "i", Extent: sym.Var("q"), Body: tile}}, "720*N"},
 		"a loop's variable": {Linear(sym.Const(1)), []Stmt{For{Var: "i", Extent: sym.Const(3), Body: []Stmt{For{Var: "k", Extent: sym.Add(i, sym.Const(1)), Body: tile}}}}, "1440"},
+		"alike branches":    {Linear(sym.Const(1)), []Stmt{For{Var: "i", Extent: sym.Const(3), Body: []Stmt{If{Cond: within(n, 0, 4), Then: upTo(i), Else: upTo(i)}}}}, "1440"},
+		"alike by an index": {Linear(sym.Const(3)), []Stmt{Index{Var: "i", Value: sym.Add(task, sym.Const(0))}, If{Cond: within(n, 0, 4), Then: upTo(i), Else: upTo(i)}}, "1440"},
 		"symbolic triangle": {Linear(n), []Stmt{For{Var: "i", Extent: task, Body: tile}}, ""},
 		"parts":             {Linear(sym.CeilDiv(n, sym.Const(8), nil)), []Stmt{For{Var: "j", Extent: sym.Const(2), Body: []Stmt{For{Var: "i", Extent: part(n), Body: tile}}}}, "480*N"},
 		"parts outside":     {[]te.Axis{{Var: TaskVar, Extent: sym.CeilDiv(n, sym.Const(8), nil)}, {Var: "q", Extent: sym.Const(3)}}, []Stmt{For{Var: "i", Extent: part(n), Body: tile}}, "720*N"},

@@ -38,6 +38,7 @@ var right = []kernelText{
 	{"vectors of integers", integers, "for i < 16 lanes 8 {; var v = i32 mul(i32 cast(b[task*16 + i]), s[i]); p[task*16 + i] = v; q[task*16 + i] = u8 quantize(f32 mul(f32 cast(v), x[0]), b[0]); r[task*16 + i] = bool lt(v, s[0]); y[task*16 + i] = f32 select(bool lt(v, s[0]), x[i], f32:0); }", ""},
 	{"a tile whose loads convert", halves + "; " + micro16, "array a f32[32]; tile m0 a[0] = x[0] * h[0]; for i < 16 {; y[task*16 + i] = a[i]; z[task*16 + i] = bf16:0; }", ""},
 	{"a tile", micro, "array a f32[32]; tile m0 a[0] = x[0] * x[0]; for i < 16 {; y[task*16 + i] = a[i]; }", ""},
+	{"a tile that fetches later rows", micro + " fetch_x 8", "array a f32[32]; tile m0 a[0] = x[0] * x[0]; for i < 16 {; y[task*16 + i] = a[i]; }", ""},
 	{"a tile of lanes", strings.Replace(dots, "%s", "4 by 1, 8", 1), "array a f32[16]; tile m0 a[0] = x[56] * x[32]; for i < 16 {; y[task*16 + i] = a[i]; }", ""},
 	{"the worker's memory", "scratch s f32[16]", "for i < 16 {; s[i] = x[i]; }; for i < 16 {; y[task*16 + i] = s[15 - i]; }", ""},
 	{"a loaded index", "", "for i < 16 {; bind g = n[min(7, i)] in 0..63; y[task*16 + i] = x[g]; }", ""},
@@ -147,6 +148,7 @@ var wrong = []kernelText{
 	{"lanes of half a register", strings.Replace(dots, "%s", "2 by 1, 8", 1), "array a f32[16]; tile m0 a[0] = x[0] * x[0]", `instruction fma_f32x4 takes lanes of X: want an innermost loop over neighbours`},
 	{"lanes that lie apart", strings.Replace(dots, "%s", "4 by 2, 8", 1), "array a f32[16]; tile m0 a[0] = x[0] * x[0]", `instruction fma_f32x4 takes lanes of X: want an innermost loop over neighbours`},
 	{"a loop of no points in a tile", strings.Replace(micro, "k 4", "k 0", 1), "array a f32[32]; tile m0 a[0] = x[0] * x[0]", `a loop of a micro-kernel has 0 points`},
+	{"later rows that lie apart", strings.Replace(micro, "row 4", "row 5", 1) + " fetch_x 8", "array a f32[32]; tile m0 a[0] = x[0] * x[0]", `X is fetched 8 elements ahead, as one row: want rows of it that lie one after the other`},
 	{"a vector of groups", "micro m0 vrmpy_i8i8 vec 1 x 1; operand b i8[256]", "array a i32[32]; tile m0 a[0] = b[0] * b[0]", `instruction vrmpy_i8i8 gets X of kind vec`},
 }
 

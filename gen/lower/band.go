@@ -29,6 +29,9 @@ func (c *contraction) bandOf(p *tiling, local map[string]int64) int64 {
 	if _, width := p.pixels.Const(); !known || !width {
 		return 1
 	}
+	if n, ok := c.givenBand(); ok {
+		return n
+	}
 	best, room, few := int64(1), c.t.L1D/2, int64(minTasks)
 	if c.kept > 0 { // little is computed with what is copied: bands of some rows at least copy it less often
 		room, few = c.t.L2/2, max(fewTasks, min(minTasks, rows/keptRows))

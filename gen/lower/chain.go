@@ -16,13 +16,16 @@ const maxLocal = 256
 
 // Chain lowers a block with placed stages: a task is a point of the common axes, at which the
 // placed stages fill scratch memory and the dominant stage then reads it. It gives nil where
-// the block has no placed stages or the result is not row-major.
+// the block has no placed stages, the result is not row-major, or neighbouring items better share rows (GroupRows).
 func Chain(b *block.Block, env *Env) (*Lowered, error) {
 	lay := env.Layouts
 	for _, r := range b.Results {
 		if len(b.Placed) == 0 || lay(r) != layout.RowMajor {
 			return nil, nil
 		}
+	}
+	if env.Only == "" && env.Target.InStep() && sharedRows(b, env) != nil {
+		return nil, nil
 	}
 	n := startNest(b, env)
 	n.buffers(b, lay)
@@ -62,7 +65,11 @@ func (n *nest) place(k *loop.Kernel, b *block.Block, lay Layouts, i int, s *te.S
 	c, isConst := size.Const()
 	local := isConst && c <= maxLocal
 	var allocs []loop.Stmt
-	for r, e := range s.Results {
+	results := s.Results
+	if n.inResult(b, i) {
+		results, p.out, inner = nil, n.out, b.Stage.Shape()
+	}
+	for r, e := range results {
 		buf := &loop.Buffer{Name: fmt.Sprintf("s%d_%d", i, r), Type: e.DType(), Write: true, Local: local, Size: size}
 		p.out = append(p.out, buf)
 		if local {
@@ -78,7 +85,8 @@ func (n *nest) place(k *loop.Kernel, b *block.Block, lay Layouts, i int, s *te.S
 	prefix := "q" + fmt.Sprint(i) + "_"
 	p.depth = b.Depth
 	p.enter(b, lay, s, prefix)
-	p.at = layout.Position{Index: layout.Flat(inner, p.coordinates(s, prefix)[b.Depth:])}
+	at := p.coordinates(s, prefix)
+	p.at = layout.Position{Index: layout.Flat(inner, at[len(at)-len(inner):])}
 	p.unflatten()
 	p.collapse()
 	n.scratch = append(n.scratch, scratch{bufs: p.out, inner: inner})

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/follow"
 	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
+	"rules_dnn/gen/params"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/te"
@@ -50,6 +52,9 @@ type contraction struct {
 	kept int64
 	// copy is of what a task reads of X; nil where tiles read X itself.
 	copy *padding
+	// given are parameters that decide in place of the plan, nil where it decides itself, and choice is what tiles are chosen for.
+	given  *params.Point
+	choice *tiled
 }
 
 // Contraction proposes schedules for a block that is a contraction, one for each tile that env asks for, and follows them; none where
@@ -57,6 +62,12 @@ type contraction struct {
 func Contraction(b *block.Block, env *Env) ([]*Lowered, error) {
 	if !env.wants(contractionAnchor) && !env.wants(windowAnchor) || !env.Packing.transforms(0) {
 		return nil, nil
+	}
+	if env.varies() {
+		return varied(b, env)
+	}
+	if env.Only == "" && env.Target.InStep() && sharedSums(b, env) {
+		return nil, nil // whatever the layouts
 	}
 	c := newContraction(b, env)
 	if c == nil {
@@ -66,6 +77,8 @@ func Contraction(b *block.Block, env *Env) ([]*Lowered, error) {
 	if p == nil {
 		return nil, nil
 	}
+	first, own := c, p
+	space := sync.OnceValue(func() *params.Space { return first.spaceOf(own) })
 	out := []*Lowered{}
 	for i, t := range choices {
 		if env.Only != "" && Unhashed(env.Only) != tiledName(c.anchor(), t) {
@@ -77,7 +90,7 @@ func Contraction(b *block.Block, env *Env) ([]*Lowered, error) {
 				continue
 			}
 		}
-		l, err := c.propose(p, env)
+		l, err := c.propose(p, env, space)
 		if errors.As(err, new(*follow.TileError)) {
 			continue // it is read in steps that no micro-kernel has
 		}
@@ -90,11 +103,12 @@ func Contraction(b *block.Block, env *Env) ([]*Lowered, error) {
 }
 
 // propose is the kernel of a plan.
-func (c *contraction) propose(p *tiling, env *Env) (*Lowered, error) {
+func (c *contraction) propose(p *tiling, env *Env, space func() *params.Space) (*Lowered, error) {
 	out := c.proposal(p, env)
 	l, err := env.proposed(c.anchor(), p.tile, out, c.b)
 	if err == nil {
 		l.ArgsOf = out.args
+		l.Point = c.pointOf(p, out, space)
 	}
 	return l, err
 }

@@ -96,6 +96,7 @@ func (c *contraction) plan(env *Env, want *tile) (p *tiling, choices []tile) {
 		}
 	}
 	c.share(p)
+	c.vary(p)
 	return p, choices
 }
 
@@ -110,7 +111,11 @@ var zeroF32 = te.Number(ir.F32, 0)
 // chunk is the most pixels of a task: all of them, or as many as fill some tiles.
 func (p *tiling) chunk() int64 {
 	n, known := p.pixels.Const()
-	if known && (p.copied && !p.converted || n/p.rows <= p.perTask) {
+	tiles := n / p.rows
+	if p.converted { // the rest is a tile of its own
+		tiles = (n + p.rows - 1) / p.rows
+	}
+	if known && (p.copied && !p.converted || tiles <= p.perTask) {
 		return n
 	}
 	return p.perTask * p.rows
@@ -147,7 +152,11 @@ func (c *contraction) chooseTile(p *tiling, env *Env, want *tile) []tile {
 	choice := newTiled(c.t, c.instr, p.x, p.pixels)
 	choice.groups, choice.perBlock, choice.steps, choice.packing = groups, c.block/p.lanes, c.kSteps(), env.Packing
 	choice.runs, choice.mostWide = c.runsOf(p)
+	if choice.stored = inMemory(c.packedType()); choice.stored != ir.Invalid && !c.blocked() {
+		choice.apart = c.rowBytes()
+	}
 	choices := env.tiles(choice)
+	c.choice = choice
 	if p.tile = choices[0]; want != nil {
 		p.tile = *want
 	}
@@ -159,6 +168,18 @@ func (c *contraction) chooseTile(p *tiling, env *Env, want *tile) []tile {
 	p.apart = p.pixels.Is(1) && p.vectors > 1 && !c.window && env.Packing.apart(p.lanes, p.groups*p.vectors)
 	p.pack(env.Packing, c.packedType())
 	return choices
+}
+
+// rowBytes is how far apart the rows of a tile lie in a row-major X of f32; 0 where they are neighbours.
+func (c *contraction) rowBytes() int64 {
+	if c.pixel < 0 || dimOf(c.x, c.b.Stage.Axes[c.pixel].Var) == len(c.x.Index)-1 {
+		return 0
+	}
+	n := int64(ir.F32.Size())
+	for _, k := range c.kAxes() {
+		n *= k.extent
+	}
+	return n
 }
 
 // operand is how X reaches the instruction, as far as the K loops tell: strides has the last word.

@@ -5,7 +5,6 @@ import (
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
@@ -30,7 +29,8 @@ func (c *contraction) proposal(p *tiling, env *Env) *proposal {
 	x.Guard, x.Default = nil, nil // it always holds, or zeros were copied
 	st.Reduce = c.reduce
 	st.Values = []te.Expr{te.Fn(ir.F32, "mul", x, asF32(te.Operand(c.packedOperand(), w.to, w.index...)))}
-	c.values(&out.sched, w, out.addStage(&st, s), env.Layouts)
+	out.addStage(&st, s)
+	c.values(&out.sched, w, env.Layouts)
 	return out
 }
 
@@ -56,7 +56,11 @@ func (c *contraction) operands(out *proposal, w *packedWeights) []te.Expr {
 func (c *contraction) schedule(p *tiling, w *packedWeights) (s sched.Stage, innermost string, task map[string]sym.Expr) {
 	s = sched.Stage{At: sched.Root, Tile: &sched.Tile{Row: c.instr.Name, X: p.x}}
 	if !c.window {
-		s.Tile.Ahead, s.Tile.AheadX = prefetch(c.t, c.instr, w.to, c.kSteps(), p.vectors, p.apart, p.k)
+		s.Tile.Ahead, s.Tile.AheadX = prefetch(c.t, c.instr, w.to, c.kSteps(), streamed(w.to, p.vectors, p.groups, p.apart), p.apart, p.k)
+		s.Tile.Ahead = c.fetches(s.Tile.Ahead)
+		if p.apart || p.packed.Lanes == p.tileLanes {
+			s.Tile.Next = nextW(c.t, s.Tile, w.to, c.kSteps()*p.tileLanes)
+		}
 	}
 	axes := c.b.Stage.Axes
 	channel := axes[c.channel].Var
@@ -106,7 +110,7 @@ func (c *contraction) schedule(p *tiling, w *packedWeights) (s sched.Stage, inne
 	case !p.groupTasks:
 		all.add(sched.Serial, groupVar, channel, 0, sched.Exact)
 	case p.setGroups > 1:
-		all.add(sched.Serial, groupVar, channel, p.setGroups, sched.Exact)
+		all.add(sched.Serial, groupVar, channel, p.setGroups, edge(c.channels%p.tileLanes != 0, sched.RoundUp))
 	}
 	if c.band > 1 {
 		all.add(sched.Serial, axisVar(c.row()), axes[c.row()].Var, c.band, sched.Exact)
@@ -172,23 +176,12 @@ func (c *contraction) tileLoops(p *tiling, all *loopList, pixels, channel string
 	}
 }
 
-// values are those that are not row-major.
-func (c *contraction) values(s *sched.Schedule, w *packedWeights, stage int, lay Layouts) {
-	arena := func(of te.Source, l layout.Layout, rank int) {
-		if l != layout.RowMajor {
-			s.Values = append(s.Values, sched.Value{Of: of, Parts: layout.PartsOf(l, rank)})
-		}
-	}
-	for i, v := range c.b.Operands {
-		if i != c.packedOperand() {
-			arena(te.Source{N: i}, lay(v), len(v.Shape))
-		}
-	}
-	s.Values = append(s.Values, sched.Value{Of: te.Source{N: c.packedOperand()}, Parts: w.parts})
+// values says how they lie: W as it is packed.
+func (c *contraction) values(s *sched.Schedule, w *packedWeights, lay Layouts) {
+	n := c.packedOperand()
+	own := []sched.Value{{Of: te.Source{N: n}, Parts: w.parts}}
 	if c.copy != nil {
-		s.Values = append(s.Values, sched.Value{Of: te.Source{Stage: true}, Parts: c.copy.parts, Space: sched.Worker})
+		own = append(own, sched.Value{Of: te.Source{Stage: true}, Parts: c.copy.parts, Space: sched.Worker})
 	}
-	for i, v := range c.b.Results {
-		arena(te.Source{Stage: true, N: stage, Part: i}, lay(v), len(v.Shape))
-	}
+	layOut(s, c.b, lay, func(i int) (sched.Value, bool) { return sched.Value{Of: te.Source{N: i}}, i != n }, len(c.b.Stage.Axes), own...)
 }

@@ -41,15 +41,24 @@ func Direct(b *block.Block, env *Env) (*Lowered, error) {
 	if !env.wants(directAnchor) || !env.Packing.transforms(0) || !env.Packing.of(ir.F32) {
 		return nil, nil
 	}
+	if env.Only == "" && env.Target.InStep() {
+		return nil, nil // a point is an item's, and its neighbours' are read together
+	}
 	d, err := newDirect(b, env)
 	if d == nil || err != nil {
 		return nil, err
+	}
+	name := directAnchor
+	if env.varies() {
+		if name, err = d.vary(env); name == "" || err != nil {
+			return nil, err
+		}
 	}
 	k := &loop.Kernel{Anchor: directAnchor, Buffers: slices.Concat(d.n.in, d.n.out)}
 	k.Grid, k.Body = d.tasks()
 	k.Syms, k.Facts = symbolsOf(k, env.Symbols), d.n.facts
 	l := env.done(k, d.args(b))
-	l.ArgsOf, l.Packing = d.args, &d.packed
+	l.Name, l.ArgsOf, l.Packing, l.Point = name, d.args, &d.packed, d.point
 	return l, nil
 }
 
@@ -210,11 +219,7 @@ func (d *direct) at(e, pixel sym.Expr, tap int64) sym.Expr {
 
 // tasks are the rows of a block of channels, several of them where there are many.
 func (d *direct) tasks() (grid []te.Axis, body []loop.Stmt) {
-	grid = d.n.axes[:len(d.n.axes)-2]
-	if d.row != nil {
-		grid = grid[:len(grid)-1]
-	}
-	grid = slices.Clone(grid)
+	grid = d.outer()
 	if d.row == nil {
 		return grid, d.blockOf(nil)
 	}
@@ -236,6 +241,15 @@ func (d *direct) tasks() (grid []te.Axis, body []loop.Stmt) {
 	}
 }
 
+// outer are the axes of tasks besides the row.
+func (d *direct) outer() []te.Axis {
+	grid := d.n.axes[:len(d.n.axes)-2]
+	if d.row != nil {
+		grid = grid[:len(grid)-1]
+	}
+	return slices.Clone(grid)
+}
+
 // subst replaces variables wherever the kernel has them.
 func (d *direct) subst(m map[string]sym.Expr) {
 	d.n.subst(m)
@@ -248,6 +262,9 @@ func (d *direct) subst(m map[string]sym.Expr) {
 
 // bandOf is how many rows a task has: the most that divide all of them and leave enough tasks.
 func (d *direct) bandOf(grid []te.Axis) int64 {
+	if n, ok := d.givenBand(); ok {
+		return n
+	}
 	tasks := int64(1)
 	for _, a := range grid {
 		n, _ := a.Extent.Const()

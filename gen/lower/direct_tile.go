@@ -71,16 +71,24 @@ func (d *directTiles) ranges(v string, points int64) {
 	d.n.facts[v] = sym.Range{Lo: 0, Hi: max(d.n.facts[v].Hi, points-1)}
 }
 
-// size is how many pixels a tile has: about as many in each, whose sums, weights of a row of taps and an element of X are in registers.
+// size is how many pixels a tile has: about as many in each.
 func (d *directTiles) size(pixels int64) int64 {
+	if n, ok := d.given.Get(pixelsParam); ok {
+		return n
+	}
+	most := d.most()
+	tiles := (pixels + most - 1) / most
+	return (pixels + tiles - 1) / tiles
+}
+
+// most is how many pixels a tile has at most: their sums, the weights of a row of taps and an element of X are in registers.
+func (d *directTiles) most() int64 {
 	taps, _ := d.tap.Extent.Const()
 	most := int64(d.t.VectorRegisters) - taps - 1 - d.instr.Temps
 	if d.instr.Ops > 1 {
 		most-- // a product is rounded before it is added
 	}
-	most = max(most, 1)
-	tiles := (pixels + most - 1) / most
-	return (pixels + tiles - 1) / tiles
+	return max(most, 1)
 }
 
 // inside reports whether no tap of so many pixels is padding.

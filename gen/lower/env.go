@@ -11,6 +11,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/loop"
+	"rules_dnn/gen/params"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
@@ -31,8 +32,15 @@ type Env struct {
 	Tiles int
 	// Only, where it is given, is the name of the only kernel to lower, of all tiles, or the name without its digest of the only ones.
 	Only string
+	// Given, where it is not nil, is the point of an anchor's parameters from which the only kernel is proposed. Points that are none of the
+	// block's are a *params.Error.
+	Given *params.Point
+	// Space, where it is not nil, is the one that Given is of, so that it need not be found again.
+	Space *params.Space
 	// Pruned finds weights that were pruned; nil: none are looked for.
 	Pruned *Encodings
+	// Magnitudes are the greatest ones of weights of 16 bits, as far as they were looked for; nil: none are kept.
+	Magnitudes *Magnitudes
 	// Packing, where it is given, is the only one that contractions may read their weights in: that of another chip's kernel.
 	Packing *Packing
 	// Points lets kernels read some points of the weights' Packing only, where they are transformed.
@@ -40,7 +48,12 @@ type Env struct {
 }
 
 // wants reports whether kernels whose names begin so are of interest.
-func (e *Env) wants(anchor string) bool { return e.Only == "" || strings.HasPrefix(e.Only, anchor) }
+func (e *Env) wants(anchor string) bool {
+	if e.Given != nil {
+		return strings.HasPrefix(e.Given.Algorithm, anchor)
+	}
+	return e.Only == "" || strings.HasPrefix(e.Only, anchor)
+}
 
 // tiles are those that a contraction is lowered with, the best by estimate first.
 func (e *Env) tiles(p *tiled) []tile {
@@ -72,6 +85,9 @@ type Lowered struct {
 	// Name distinguishes the kernel from others that compute the block in the same layouts, whatever their estimates are. Those
 	// of a Family differ in little.
 	Name, Family string
+	// Point is what the kernel was proposed from, of its anchor's parameters, and the space of these: a nil point where the space has it not. Nil
+	// where the anchor has no parameters.
+	Point func() (*params.Point, *params.Space)
 	// Kernel is nil until Make, where it follows a schedule.
 	Kernel *loop.Kernel
 	make   func() (*loop.Kernel, error)
@@ -101,7 +117,7 @@ func (l *Lowered) Make() error {
 
 // vectors are what a target's language computes in vectors.
 func vectors(t *target.Target) loop.Vectors {
-	v := loop.Vectors{Types: t.VectorTypes()}
+	v := loop.Vectors{Types: t.VectorTypes(), Tables: t.ReadsTables()}
 	if t.LoadsApart() {
 		v.Apart = loop.MostApart
 	}
@@ -116,7 +132,6 @@ func (e *Env) done(k *loop.Kernel, args func() ([]*ir.Value, error)) *Lowered {
 
 // finish makes texels of what is stored to images, one function of what quantizes, and vectors of loops.
 func (e *Env) finish(k *loop.Kernel) {
-	fetchAhead(e.Target, k)
 	k.Body = loop.Texels(k.Body, k.Facts)
 	if e.Target.Quantizes() {
 		k.Body = quantized(k.Body)
@@ -129,7 +144,10 @@ func (e *Env) finish(k *loop.Kernel) {
 
 // scheduled follows a schedule that an anchor proposes under a name. The kernel's name has a digest of the schedule, too: where another one
 // is proposed, what was measured is of another kernel.
-func (e *Env) scheduled(anchor, name, family string, w *sched.Work, s *sched.Schedule, args func() ([]*ir.Value, error)) (*Lowered, error) {
+func (e *Env) scheduled(anchor, name, family string, b *block.Block, w *sched.Work, s *sched.Schedule, args func() ([]*ir.Value, error)) (*Lowered, error) {
+	if err := e.says(b, w, s); err != nil {
+		return nil, fmt.Errorf("%s: %w", anchor, err)
+	}
 	l, err := e.followed(anchor, w, s, args)
 	if err != nil {
 		return nil, err
@@ -140,9 +158,6 @@ func (e *Env) scheduled(anchor, name, family string, w *sched.Work, s *sched.Sch
 
 // followed is the kernel of a schedule that an anchor proposes, which Make makes.
 func (e *Env) followed(anchor string, w *sched.Work, s *sched.Schedule, args func() ([]*ir.Value, error)) (*Lowered, error) {
-	if err := e.says(w, s); err != nil {
-		return nil, fmt.Errorf("%s: %w", anchor, err)
-	}
 	tiles, err := follow.Tiles(w, s, e.Target)
 	if err != nil {
 		return nil, err
@@ -160,18 +175,28 @@ func (e *Env) followed(anchor string, w *sched.Work, s *sched.Schedule, args fun
 		}}, nil
 }
 
-// says reports an operand whose layout a schedule leaves out: its kernel would read other elements.
-func (e *Env) says(w *sched.Work, s *sched.Schedule) error {
+// says reports an operand or a result of which a schedule leaves out how it lies: its kernel would read or store other elements.
+func (e *Env) says(b *block.Block, w *sched.Work, s *sched.Schedule) error {
+	if e.Layouts == nil {
+		return nil
+	}
 	for i, v := range w.Operands {
-		if v.Const != nil || e.Layouts == nil || inRows(v, e.Layouts(v)) {
-			continue
-		}
-		of := te.Source{N: i}
-		if !slices.ContainsFunc(s.Values, func(x sched.Value) bool { return x.Of == of && x.Parts != nil }) {
+		if v.Const == nil && e.unsaid(s, te.Source{N: i}, v) {
 			return fmt.Errorf("the schedule does not say that operand %d, %q, lies as %s", i, v.Name, e.Layouts(v))
 		}
 	}
+	for i, v := range b.Results {
+		if e.unsaid(s, te.Source{Stage: true, N: len(s.Stages) - 1, Part: i}, v) {
+			return fmt.Errorf("the schedule does not say that result %d, %q, lies as %s", i, v.Name, e.Layouts(v))
+		}
+	}
 	return nil
+}
+
+// unsaid reports whether a schedule leaves out how a value lies that does not lie in rows.
+func (e *Env) unsaid(s *sched.Schedule, of te.Source, v *ir.Value) bool {
+	said := func(x sched.Value) bool { return x.Of == of && x.Parts != nil }
+	return !inRows(v, e.Layouts(v)) && !slices.ContainsFunc(s.Values, said)
 }
 
 // inRows reports whether a value in a layout lies in memory as in the row-major one: in blocks of channels of a single point each, too.

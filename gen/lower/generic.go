@@ -22,6 +22,9 @@ func Generic(b *block.Block, env *Env) (*Lowered, error) {
 	if len(b.Placed) > 0 || b.Stage.Update != nil || !env.wants(genericAnchor) && !env.wants(windowAnchor) {
 		return nil, nil
 	}
+	if env.Only == "" && env.Target.InStep() && sharedSums(b, env) {
+		return nil, nil // each item would read both factors by itself
+	}
 	n, err := newNest(b, env)
 	if err != nil {
 		return nil, err
@@ -30,6 +33,8 @@ func Generic(b *block.Block, env *Env) (*Lowered, error) {
 	n.collapse()
 	n.splitLanes()
 	n.turn()
+	n.splitPeriod()
+	n.jam()
 	k := &loop.Kernel{Anchor: genericAnchor, Buffers: append(append([]*loop.Buffer{}, n.in...), n.out...)}
 	grid, inner := n.splitTasks()
 	k.Grid, k.Body = grid, n.run(n.reorder(inner))
@@ -78,6 +83,12 @@ func (n *nest) run(axes []te.Axis) []loop.Stmt {
 	if parts := n.interior(axes); parts != nil {
 		return parts
 	}
+	if parts := n.stretches(axes); parts != nil {
+		return parts
+	}
+	if rows := n.separate(axes); rows != nil {
+		return rows
+	}
 	bounds := n.trim()
 	if block := n.lastBlock(axes); block != nil {
 		return loops(axes[:len(axes)-1], append(bounds, block...))
@@ -107,8 +118,11 @@ func (n *nest) elements(axes []te.Axis, bounds []loop.Stmt) []loop.Stmt {
 // accName is the name of accumulator k.
 func (n *nest) accName(k int) string { return fmt.Sprintf("acc%d%s", k, n.tag) }
 
-// point computes one element.
+// point computes one element, or those of all phases.
 func (n *nest) point() []loop.Stmt {
+	if n.phase.Var != "" {
+		return n.phased()
+	}
 	var body []loop.Stmt
 	accs := func(k int) te.Expr { return loop.Ref{Name: n.accName(k), Type: n.values[k].DType()} }
 	for k := range n.values {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"rules_dnn/gen/block"
-	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
@@ -94,99 +93,74 @@ func (g *groupSums) share(items int64) bool {
 // schedule is the stages, the items' and the results', and where they are computed.
 func (g *groupSums) schedule() *proposal {
 	p := newProposal(g.env.Symbols)
-	typ := g.r.Values[0].DType()
 	each := (g.sum + g.parts - 1) / g.parts
-	part := &te.Stage{Name: "part", Combine: g.r.Combine, Reduce: []te.Axis{{Var: "r0", Extent: sym.Const(each)}}, Results: []te.Expr{te.Acc{Type: typ}}}
-	all := &te.Stage{Name: g.r.Name, Combine: g.r.Combine, Reduce: []te.Axis{{Var: "r0", Extent: sym.Const(g.parts)}}}
-	ps, as := sched.Stage{At: sched.Ref{Stage: 1}}, sched.Stage{At: sched.Root}
-	names, results, facts := map[string]sym.Expr{}, map[string]sym.Expr{}, g.r.facts
-	facts["r0"] = sym.Range{Lo: 0, Hi: max(each, g.parts) - 1}
-	var read []sym.Expr
-	var loops loopList
-	var there []te.Within
+	g.r.facts["r0"] = sym.Range{Lo: 0, Hi: max(each, g.parts) - 1}
+	part, all := newGroupStage("part", g.r.facts, sched.Ref{Stage: 1}), newGroupStage(g.r.Name, g.r.facts, sched.Root)
+	var groups loopList
 	for _, a := range g.r.Axes {
-		if a.Extent.Is(1) {
-			names[a.Var], results[a.Var] = sym.Const(0), sym.Const(0)
-			continue
-		}
-		v := fmt.Sprintf("i%d", len(all.Axes))
-		all.Axes = append(all.Axes, te.Axis{Var: v, Extent: a.Extent})
-		results[a.Var] = sym.Var(v)
-		group, region, extent := batchVar(len(loops)), int64(1), a.Extent
-		first := sym.Var(group)
-		if a.Var == g.row.Var {
-			as.Splits = []sched.Split{{Axis: v, Outer: "g1n", Inner: "g2n", Size: g.together}}
-			loops.add(sched.Group, group, "g1n", 0, sched.Exact)
-			extent = sym.Scale(sym.CeilDiv(extent, sym.Const(g.together), g.env.Symbols), g.together)
-			first, region = sym.Scale(first, g.together), g.together
-		} else {
-			loops.add(sched.Group, group, v, 0, sched.Exact)
-		}
-		w := fmt.Sprintf("i%d", len(part.Axes))
-		part.Axes = append(part.Axes, te.Axis{Var: w, Extent: extent})
-		_, hi := extent.Bounds(facts)
-		facts[w] = sym.Range{Lo: 0, Hi: max(hi, 1) - 1}
-		ps.Regions = append(ps.Regions, sched.Region{Axis: w, First: first, Extent: region})
-		names[a.Var], read = sym.Var(w), append(read, sym.Var(v))
-		if !extent.Equal(a.Extent) {
-			there = append(there, te.Within{E: sym.Var(w), Lo: sym.Const(0), Hi: a.Extent})
-		}
+		g.axis(a, part, all, &groups)
 	}
-	share := fmt.Sprintf("i%d", len(part.Axes))
-	part.Axes = append(part.Axes, te.Axis{Var: share, Extent: sym.Const(g.parts)})
-	facts[share] = sym.Range{Lo: 0, Hi: g.parts - 1}
-	k := sym.Add(sym.Scale(sym.Var("r0"), g.parts), sym.Var(share))
-	run{axes: g.r.Reduce}.parts(k, names, facts)
-	if each*g.parts != g.sum {
-		there = append(there, te.Within{E: k, Lo: sym.Const(0), Hi: sym.Const(g.sum)})
-	}
-	v := te.SubstIndices(g.r.Values[0], names, facts)
-	if len(there) > 0 {
-		v = te.Select{Cond: there, Then: v, Else: g.r.Combine.Init[0]}
-	}
-	part.Values = []te.Expr{v}
-	last := loops[len(loops)-1].Var
-	ps.At.Loop = last
-	var mine loopList
-	row := len(part.Axes) - 2
-	mine.add(sched.Item, "g7s", share, 0, sched.Exact)
-	if g.together > 1 {
-		mine.add(sched.Item, "g7n", part.Axes[row].Var, 0, sched.Exact)
-	}
-	mine.add(sched.Serial, "g7r", "r0", 0, sched.Exact)
-	ps.Loops = mine
-	p.addStage(part, ps)
-
-	all.Values = []te.Expr{te.FromStage(0, typ, append(read, sym.Var("r0"))...)}
-	for _, e := range g.r.Results {
-		all.Results = append(all.Results, te.SubstIndices(e, results, facts))
-	}
-	loops.add(sched.Item, "g4n", "g2n", 0, sched.Exact)
-	loops.add(sched.Serial, "g8t", "g1n", 1, edge(!sym.Mod(g.row.Extent, sym.Const(g.together), facts).Is(0), sched.RoundUp))
-	loops.add(sched.Serial, "g8r", "r0", 0, sched.Exact)
-	as.Loops = loops
-	p.addStage(all, as)
+	part.sched.At.Loop = groups[len(groups)-1].Var
+	g.reduces(part, each)
+	g.joins(all, groups)
+	p.addStage(&part.Stage, part.sched)
+	p.addStage(&all.Stage, all.sched)
 	parts := layout.PartsOf(layout.RowMajor, len(part.Axes))
 	p.sched.Values = append(p.sched.Values, sched.Value{Of: te.Source{Stage: true, N: 0}, Parts: parts, Space: sched.Local})
 	readOperands(p, g.r.operands)
 	return p
 }
 
-// readOperands gives a proposal the operands that its stages read, of a block's.
-func readOperands(p *proposal, operands []*ir.Value) {
-	at := map[int]int{}
-	for i, s := range p.work.Stages {
-		p.work.Stages[i] = s.MapExprs(func(e te.Expr) te.Expr {
-			x, ok := e.(te.Load)
-			if !ok || x.Source.Stage {
-				return e
-			}
-			n := x.Source.N
-			if _, known := at[n]; !known {
-				at[n] = p.addOperand(operands[n], func(b *block.Block) *ir.Value { return b.Operands[n] })
-			}
-			x.Source.N = at[n]
-			return x
-		})
+// axis gives both stages one of the result: a group has one point of it, or some of the row.
+func (g *groupSums) axis(a te.Axis, part, all *groupStage, groups *loopList) {
+	if a.Extent.Is(1) {
+		part.names[a.Var], all.names[a.Var] = sym.Const(0), sym.Const(0)
+		return
 	}
+	all.names[a.Var] = all.axis(a.Extent)
+	v, group := all.Axes[len(all.Axes)-1].Var, batchVar(len(*groups))
+	extent, first, points := a.Extent, sym.Var(group), int64(1)
+	if a.Var == g.row.Var {
+		all.sched.Splits = []sched.Split{{Axis: v, Outer: "g1n", Inner: "g2n", Size: g.together}}
+		v = "g1n"
+		extent = sym.Scale(sym.CeilDiv(extent, sym.Const(g.together), g.env.Symbols), g.together)
+		first, points = sym.Scale(first, g.together), g.together
+	}
+	groups.add(sched.Group, group, v, 0, sched.Exact)
+	part.names[a.Var] = part.region(extent, first, points, a.Extent)
+}
+
+// reduces lets each item of a group reduce so many points.
+func (g *groupSums) reduces(part *groupStage, each int64) {
+	row := part.Axes[len(part.Axes)-1].Var
+	share := part.axis(sym.Const(g.parts))
+	part.Combine, part.Reduce = g.r.Combine, []te.Axis{{Var: "r0", Extent: sym.Const(each)}}
+	k := sym.Add(sym.Scale(sym.Var("r0"), g.parts), share)
+	run{axes: g.r.Reduce}.parts(k, part.names, part.facts)
+	part.within(k, sym.Const(each*g.parts), sym.Const(g.sum))
+	v := part.subst(g.r.Values[0])
+	if len(part.there) > 0 {
+		v = te.Select{Cond: part.there, Then: v, Else: g.r.Combine.Init[0]}
+	}
+	part.Values, part.Results = []te.Expr{v}, []te.Expr{te.Acc{Type: v.DType()}}
+	var loops loopList
+	loops.add(sched.Item, "g7s", part.Axes[len(part.Axes)-1].Var, 0, sched.Exact)
+	if g.together > 1 {
+		loops.add(sched.Item, "g7n", row, 0, sched.Exact)
+	}
+	loops.add(sched.Serial, "g7r", "r0", 0, sched.Exact)
+	part.sched.Loops = loops
+}
+
+// joins lets an item of each result of a group join what the items have.
+func (g *groupSums) joins(all *groupStage, loops loopList) {
+	all.Combine, all.Reduce = g.r.Combine, []te.Axis{{Var: "r0", Extent: sym.Const(g.parts)}}
+	all.Values = []te.Expr{te.FromStage(0, g.r.Values[0].DType(), append(te.AxisVars(all.Axes), sym.Var("r0"))...)}
+	for _, e := range g.r.Results {
+		all.Results = append(all.Results, all.subst(e))
+	}
+	loops.add(sched.Item, "g4n", "g2n", 0, sched.Exact)
+	loops.add(sched.Serial, "g8t", "g1n", 1, edge(!sym.Mod(g.row.Extent, sym.Const(g.together), all.facts).Is(0), sched.RoundUp))
+	loops.add(sched.Serial, "g8r", "r0", 0, sched.Exact)
+	all.sched.Loops = loops
 }

@@ -8,6 +8,7 @@ import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/follow"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/te"
@@ -40,25 +41,55 @@ const groupTilesAnchor = "group tiles"
 // GroupTiles proposes a schedule for a contraction of floats whose work-items share what they read, and follows it; none where the block is no
 // such thing, or has too little in common.
 func GroupTiles(b *block.Block, env *Env) ([]*Lowered, error) {
-	o, err := env.Target.WorkGroups()
-	if err != nil || o.LocalBytes == 0 || !env.Contractions || !env.wants(groupTilesAnchor) || len(b.Placed) > 0 || env.Target.Tile(ir.F32) == nil || !liesInRows(b, env.Layouts) {
+	if !env.wants(groupTilesAnchor) {
 		return nil, nil
 	}
-	if m, _ := matched(b.Stage, b.Operands, nil); m == nil || m.empty() || m.sum() != ir.F32 {
+	g := sharedFactors(b, env)
+	if g == nil {
 		return nil, nil
+	}
+	return g.follow()
+}
+
+// sharedFactors is a contraction of floats whose work-items share what they read; nil where the block is none, or has too little in common.
+func sharedFactors(b *block.Block, env *Env) *groupTiles {
+	o, err := env.Target.WorkGroups()
+	if err != nil || o.LocalBytes == 0 || !env.Contractions || len(b.Placed) > 0 || env.Target.Tile(ir.F32) == nil || !liesInRows(b, env.Layouts) {
+		return nil
+	}
+	if m, _ := matched(b.Stage, b.Operands, nil); m == nil || m.empty() || m.sum() != ir.F32 {
+		return nil
 	}
 	r := reshape(b.Stage, b.Operands, env.Symbols)
 	m, _ := matched(&r.Stage, r.operands, r.facts)
-	if m == nil || slices.ContainsFunc(m.factors[:], func(t *term) bool { return t.zero != nil || t.load.Type != ir.F32 || !zeroDefault(t.load) }) {
-		return nil, nil
+	if m == nil || slices.ContainsFunc(m.factors[:], func(t *term) bool { return t.zero != nil || !floats(t.load.Type) || !zeroDefault(t.load) }) {
+		return nil
 	}
 	for x := range m.factors {
 		g := &groupTiles{b: b, env: env, device: o, r: r, roles: m.roles(x)}
 		if g.take() {
-			return g.follow()
+			return g
 		}
 	}
-	return nil, nil
+	return nil
+}
+
+// manyProducts is how many products a contraction has at least that items better share, whatever estimates say of loops.
+const manyProducts = 1 << 25
+
+// sharedSums reports whether a block is such a contraction where its values lie in rows, and a large one.
+func sharedSums(b *block.Block, env *Env) bool {
+	rows := *env
+	rows.Layouts = func(*ir.Value) layout.Layout { return layout.RowMajor }
+	g := sharedFactors(b, &rows)
+	if g == nil || len(g.tiles()) == 0 {
+		return false
+	}
+	products := g.sum
+	for _, a := range g.stage.Axes {
+		products *= usual(a.Extent)
+	}
+	return products >= manyProducts
 }
 
 // follow is the kernels of the tiles that are of interest, the best by estimate first.

@@ -20,44 +20,17 @@ const (
 
 // schedule is the stages and where they are computed: copies of both factors in each step of the sum, and the contraction.
 func (g *groupTiles) schedule() *proposal {
+	if g.parts > 1 {
+		return g.apart()
+	}
 	p := newProposal(g.env.Symbols)
-	step := func(n int64) int64 { return (n + g.step - 1) / g.step * g.step }
-	whole := func(r run, size int64) sym.Expr {
-		return sym.Scale(sym.CeilDiv(r.extent, sym.Const(size), g.env.Symbols), size)
-	}
-	x := g.copies(p, 0, g.x, g.rows, downGroups, g.groupTile.rows(), whole(g.rows, g.groupTile.rows()), step(g.sum))
-	w := g.copies(p, 1, g.w, g.columns, acrossGroups, g.groupTile.columns(), whole(g.columns, g.groupTile.columns()), step(g.sum))
-	st := te.Stage{Name: g.stage.Name, Combine: g.stage.Combine, Reduce: []te.Axis{{Var: "r0", Extent: sym.Const(step(g.sum))}}}
-	names := map[string]sym.Expr{}
-	facts := g.r.facts
-	axis := func(extent sym.Expr) string {
-		v := fmt.Sprintf("i%d", len(st.Axes))
-		st.Axes = append(st.Axes, te.Axis{Var: v, Extent: extent})
-		_, hi := extent.Bounds(facts)
-		facts[v] = sym.Range{Lo: 0, Hi: max(hi, 1) - 1}
-		return v
-	}
-	var batch []sym.Expr
-	var row, column string
-	original := g.stage.Axes
-	for i, a := range original {
-		switch {
-		case a.Extent.Is(1):
-			names[a.Var] = sym.Const(0)
-		case g.rows.first == i:
-			row = axis(g.rows.extent)
-			g.rows.parts(sym.Var(row), names, facts)
-		case g.columns.first == i:
-			column = axis(g.columns.extent)
-			g.columns.parts(sym.Var(column), names, facts)
-		case g.rows.has(i) || g.columns.has(i):
-		default:
-			v := sym.Var(axis(a.Extent))
-			names[a.Var], batch = v, append(batch, v)
-		}
-	}
-	at := func(of int, v string) te.Expr {
-		return te.FromStage(of, ir.F32, append(slices.Clone(batch), sym.Var(v), sym.Var("r0"))...)
+	x := g.copies(p, 0, g.x, g.rows, downGroups, g.groupTile.rows())
+	w := g.copies(p, 1, g.w, g.columns, acrossGroups, g.groupTile.columns())
+	st := newGroupStage(g.stage.Name, g.r.facts, sched.Root)
+	st.Combine, st.Reduce = g.stage.Combine, []te.Axis{{Var: "r0", Extent: sym.Const(g.each())}}
+	batch, row, column := g.axes(st)
+	at := func(of int, v sym.Expr) te.Expr {
+		return te.FromStage(of, ir.F32, append(slices.Clone(batch), v, sym.Var("r0"))...)
 	}
 	factors := [2]te.Expr{at(x, row), at(w, column)}
 	if g.x == g.factors[1] {
@@ -65,24 +38,50 @@ func (g *groupTiles) schedule() *proposal {
 	}
 	st.Values = []te.Expr{te.Fn(ir.F32, "mul", factors[0], factors[1])}
 	for _, e := range g.stage.Results {
-		st.Results = append(st.Results, te.SubstIndices(e, names, facts))
+		st.Results = append(st.Results, st.subst(e))
 	}
-	p.addStage(&st, g.loops(batch, row, column))
+	p.addStage(&st.Stage, g.loops(batch, name(row), name(column)))
 	readOperands(p, g.r.operands)
 	return p
+}
+
+// name is that of a variable.
+func name(v sym.Expr) string {
+	s, _ := v.AsVar()
+	return s
+}
+
+// axes gives the contraction its own: of the batch, of all rows and of all columns.
+func (g *groupTiles) axes(st *groupStage) (batch []sym.Expr, row, column sym.Expr) {
+	for i, a := range g.stage.Axes {
+		switch {
+		case a.Extent.Is(1):
+			st.names[a.Var] = sym.Const(0)
+		case g.rows.first == i:
+			row = st.axis(g.rows.extent)
+			g.rows.parts(row, st.names, st.facts)
+		case g.columns.first == i:
+			column = st.axis(g.columns.extent)
+			g.columns.parts(column, st.names, st.facts)
+		case g.rows.has(i) || g.columns.has(i):
+		default:
+			v := st.axis(a.Extent)
+			st.names[a.Var], batch = v, append(batch, v)
+		}
+	}
+	return batch, row, column
 }
 
 // loops are those of the contraction.
 func (g *groupTiles) loops(batch []sym.Expr, row, column string) sched.Stage {
 	t := g.groupTile
 	tall := min(t.tall, quad)
-	s := sched.Stage{At: sched.Root, Tile: &sched.Tile{Row: g.env.Target.Tile(ir.F32).Name, X: g.env.Target.Tile(ir.F32).Broadcaster(0)}}
+	s := sched.Stage{At: sched.Root, Tile: g.tile()}
 	lanes := g.env.Target.Tile(ir.F32).Lanes
 	s.Splits = []sched.Split{{Axis: row, Outer: "g1m", Inner: "g2m", Size: t.down * tall}, {Axis: column, Outer: "g1n", Inner: "g2n", Size: t.across * lanes}}
 	var all loopList
 	for i, v := range batch {
-		name, _ := v.AsVar()
-		all.add(sched.Group, batchVar(i), name, 0, sched.Exact)
+		all.add(sched.Group, batchVar(i), name(v), 0, sched.Exact)
 	}
 	all.add(sched.Group, downGroups, "g1m", 0, sched.Exact)
 	all.add(sched.Group, acrossGroups, "g1n", 0, sched.Exact)
@@ -101,70 +100,72 @@ func (g *groupTiles) loops(batch []sym.Expr, row, column string) sched.Stage {
 	return s
 }
 
+// tile is an item's instruction.
+func (g *groupTiles) tile() *sched.Tile {
+	row := g.env.Target.Tile(ir.F32)
+	return &sched.Tile{Row: row.Name, X: row.Broadcaster(0)}
+}
+
 func batchVar(i int) string { return fmt.Sprintf("g5_%d", i) }
 
-// copies adds the stage that copies what a group reads of a factor in a step, with zeros beyond it, and gives its number. Items that are
-// neighbours copy neighbours in memory.
-func (g *groupTiles) copies(p *proposal, n int, t *term, r run, groups string, size int64, whole sym.Expr, sum int64) int {
-	st := &te.Stage{Name: "copy"}
-	s := sched.Stage{At: sched.Ref{Stage: 2, Loop: productsVar}}
-	names, facts := map[string]sym.Expr{}, g.r.facts
-	var there []te.Within
-	add := func(extent sym.Expr, first sym.Expr, region int64) sym.Expr {
-		v := fmt.Sprintf("i%d", len(st.Axes))
-		st.Axes = append(st.Axes, te.Axis{Var: v, Extent: extent})
-		s.Regions = append(s.Regions, sched.Region{Axis: v, First: first, Extent: region})
-		_, hi := extent.Bounds(facts)
-		facts[v] = sym.Range{Lo: 0, Hi: max(hi, 1) - 1}
-		return sym.Var(v)
-	}
+// copies adds the stage that copies what a group reads of a factor in a step, with zeros beyond it, and gives its number.
+func (g *groupTiles) copies(p *proposal, n int, t *term, r run, groups string, size int64) int {
+	st := newGroupStage("copy", g.r.facts, sched.Ref{Stage: 2, Loop: productsVar})
 	for i, a := range g.batch {
-		names[a.Var] = add(a.Extent, sym.Var(batchVar(i)), 1)
+		st.names[a.Var] = st.region(a.Extent, sym.Var(batchVar(i)), 1, a.Extent)
 	}
 	for _, a := range g.stage.Axes {
 		if a.Extent.Is(1) {
-			names[a.Var] = sym.Const(0)
+			st.names[a.Var] = sym.Const(0)
 		}
 	}
-	along := add(whole, sym.Scale(sym.Var(groups), size), size)
-	r.parts(along, names, facts)
-	if !whole.Equal(r.extent) {
-		there = append(there, te.Within{E: along, Lo: sym.Const(0), Hi: r.extent})
+	part := sym.Const(0)
+	if g.parts > 1 {
+		part = st.axis(sym.Const(g.parts))
 	}
-	k := add(sym.Const(sum), sym.Scale(sym.Var(productsVar), g.step), g.step)
-	run{axes: g.reduce}.parts(k, names, facts)
-	if sum != g.sum {
-		there = append(there, te.Within{E: k, Lo: sym.Const(0), Hi: sym.Const(g.sum)})
+	r.parts(g.whole(st, r, groups, size), st.names, st.facts)
+	each := sym.Const(g.each())
+	k := st.region(each, sym.Scale(sym.Var(productsVar), g.step), g.step, each)
+	k = sym.Add(sym.Mul(part, each), k)
+	st.within(k, sym.Scale(each, g.parts), sym.Const(g.sum))
+	run{axes: g.reduce}.parts(k, st.names, st.facts)
+	l := st.subst(t.load).(te.Load)
+	if len(st.there) > 0 {
+		l.Guard, l.Default = slices.Concat(l.Guard, st.there), te.Number(l.Type, 0)
 	}
-	l := te.SubstIndices(t.load, names, facts).(te.Load)
-	if len(there) > 0 {
-		l.Guard, l.Default = slices.Concat(l.Guard, there), te.Number(ir.F32, 0)
-	}
-	st.Results = []te.Expr{l}
+	st.Results = []te.Expr{asF32(l)}
+	parts := g.copyLoops(st, n, t.walksAlong([]string{g.reduce[len(g.reduce)-1].Var}), size)
+	at := p.addStage(&st.Stage, st.sched)
+	p.sched.Values = append(p.sched.Values, sched.Value{Of: te.Source{Stage: true, N: at}, Parts: parts, Space: sched.Local})
+	return at
+}
 
+// copyLoops gives a copy its loops, such that items that are neighbours copy neighbours in memory, along the sum or not, and gives how it lies.
+func (g *groupTiles) copyLoops(st *groupStage, n int, sums bool, size int64) layout.Parts {
 	rank := len(st.Axes)
 	parts := layout.PartsOf(layout.RowMajor, rank)
 	parts[rank-2], parts[rank-1] = layout.Part{Axis: rank - 1}, layout.Part{Axis: rank - 2}
-	var all loopList
-	name := func(what string) string { return fmt.Sprintf("%s%d", what, n) }
-	fast, slow, many, few := rank-2, rank-1, size, g.step // axes, and how many points they have
-	if t.walksAlong([]string{g.reduce[len(g.reduce)-1].Var}) {
+	fast, slow, many, few := st.Axes[rank-2].Var, st.Axes[rank-1].Var, size, g.step // axes, and how many points they have
+	if sums {
 		fast, slow, many, few = slow, fast, few, many
 		parts[rank-1].Pad = localPad
 	}
-	across := min(many, g.items())
-	down := min(few, max(1, g.items()/across))
-	axis := func(i int) string { return st.Axes[i].Var }
-	all.add(sched.Item, name("g6d"), axis(slow), 0, sched.Exact)
-	all.add(sched.Item, name("g6a"), axis(fast), 0, sched.Exact)
+	items := g.items() / g.parts
+	across := min(many, items)
+	down := min(few, max(1, items/across))
+	var all loopList
+	of := func(what string) string { return fmt.Sprintf("%s%d", what, n) }
+	if g.parts > 1 {
+		all.add(sched.Item, of("g6s"), st.Axes[rank-3].Var, 0, sched.Exact)
+	}
+	all.add(sched.Item, of("g6d"), slow, 0, sched.Exact)
+	all.add(sched.Item, of("g6a"), fast, 0, sched.Exact)
 	if many > across {
-		all.add(sched.Serial, name("g6v"), axis(fast), many/across, sched.Exact)
+		all.add(sched.Serial, of("g6v"), fast, many/across, sched.Exact)
 	}
 	if few > down {
-		all.add(sched.Serial, name("g6u"), axis(slow), few/down, sched.Exact)
+		all.add(sched.Serial, of("g6u"), slow, few/down, sched.Exact)
 	}
-	s.Loops = all
-	at := p.addStage(st, s)
-	p.sched.Values = append(p.sched.Values, sched.Value{Of: te.Source{Stage: true, N: at}, Parts: parts, Space: sched.Local})
-	return at
+	st.sched.Loops = all
+	return parts
 }

@@ -17,6 +17,9 @@ import (
 // result channels. W does where the micro-kernel loads it, if the processor does that beside the products, since half the bytes
 // come from memory then; else when it is packed.
 
+// floats reports whether tiles of f32 take a type in: as it is, or widened where it is copied.
+func floats(t ir.DType) bool { return t == ir.F32 || slices.Contains(loop.Halves, t) }
+
 // asF32 widens what is loaded of 16 bits.
 func asF32(e te.Expr) te.Expr {
 	if slices.Contains(loop.Halves, e.DType()) {
@@ -69,37 +72,102 @@ func (c *contraction) packedType() ir.DType {
 	return ir.F32
 }
 
-// shareConverted decides what a task computes that widens X without need of a copy otherwise: of as many pixels as leave the
-// second-level cache room, all channels, or some of them where all weights would leave no room or where there are few pixels. Each such
-// task widens X for itself, so that they are no more than threads need.
+// inMemory is the type of W in memory where micro-kernels widen it, Invalid where it is the instruction's.
+func inMemory(t ir.DType) ir.DType {
+	if slices.Contains(loop.Halves, t) {
+		return t
+	}
+	return ir.Invalid
+}
+
+// streamed is how many registers at a point of the sum count as a stream where tiles read W one after the other, each so many: of 16 bits those of all
+// groups, as tiles are so narrow that one's W stays in the first-level cache, and yet each finds its own behind that.
+func streamed(t ir.DType, vectors, groups int64, apart bool) int64 {
+	if inMemory(t) == ir.Invalid || apart {
+		return vectors
+	}
+	return vectors * groups
+}
+
+// shareConverted decides what a task computes that widens X without need of a copy otherwise: some pixels, which leave the second-level cache
+// room, of some sets of channels. Tasks of other sets widen the same pixels again, and tasks of other pixels read the same weights again, from
+// behind that cache where it does not hold them: of as many tasks as threads need, those that take the least of both.
 func (c *contraction) shareConverted(p *tiling) {
 	p.converted = true
 	k := c.kSteps()
 	p.perTask = min(max(c.t.L2/2/(4*k*p.rows), 1), tilesPerTask)
+	if near := c.t.L1D / 2 / (4 * k * p.rows); near > 0 { // tiles of other channels find these pixels nearer
+		p.perTask = min(near, p.perTask)
+	}
 	n, known := p.pixels.Const()
 	if !known {
 		return
 	}
 	tasks := c.groups
 	for i, a := range c.b.Stage.Axes {
-		if i != c.channel && i != c.pixel && !c.merged[i] {
-			n, _ := a.Extent.Const()
-			tasks *= max(n, 1)
+		extent, _ := a.Extent.Const()
+		switch {
+		case i == c.channel || i == c.pixel || c.merged[i]:
+		case c.runs > 1 && i == c.row(): // tasks have all of its points
+			n *= extent
+		default:
+			tasks *= max(extent, 1)
 		}
 	}
-	if tiles := n / p.rows; tiles > p.perTask {
-		chunks := min(max((minTasks+tasks-1)/tasks, (tiles+p.perTask-1)/p.perTask), tiles)
-		p.perTask = (tiles + chunks - 1) / chunks
-		tasks *= chunks
+	tiles, want := max((n+p.rows-1)/p.rows, 1), int64(minTasks-minTasks/nearly)
+	least, few := math.Inf(1), int64(0)
+	most := p.perTask
+	if 4*k*n <= c.t.L2/2 || c.runs > 1 {
+		most = tiles // all pixels leave room: weights need not be read again
 	}
-	size := int64(c.packedType().Size())
-	p.groupTasks = size*k*p.tileLanes*p.groups > c.t.L2/2 || 4*k*n <= c.t.L2/2
-	for p.setGroups = p.groups; p.setGroups > 1 && tasks*p.groups/p.setGroups < minTasks; {
-		p.setGroups--
-		for p.groups%p.setGroups != 0 {
-			p.setGroups--
+	if c.runs > 1 { // each task widens all of X
+		want = 2 * fewTasks
+	}
+	for sets := int64(1); sets <= p.groups; sets++ {
+		if p.groups%sets != 0 {
+			continue
+		}
+		chunks := int64(1)
+		if c.runs <= 1 {
+			chunks = min(max((minTasks+tasks*sets-1)/(tasks*sets), (tiles+most-1)/most), tiles)
+		}
+		cycles := c.again(p, n, sets, chunks)
+		enough := min(tasks*sets*chunks, want)
+		if enough < few || enough == few && cycles >= least {
+			continue
+		}
+		least, few = cycles, enough
+		p.perTask, p.groupTasks, p.setGroups = (tiles+chunks-1)/chunks, sets > 1 || c.runs > 1, p.groups/sets
+	}
+}
+
+// shareHalves lets tasks that have some of the channels of W in 16 bits, which their tiles widen, have sets of groups where these are narrow: as many
+// as leave the second-level cache room, so that what is copied of X is copied for all of them.
+func (c *contraction) shareHalves(p *tiling) {
+	size := int64(c.packedType().Size()) * c.kSteps() * p.tileLanes
+	p.groupTasks = p.groupTasks && size*p.groups > c.t.L2/2
+	for sets := int64(1); p.groupTasks && sets < p.groups; sets++ {
+		if p.groups%sets == 0 && size*p.groups/sets <= c.t.L2/2 {
+			p.setGroups = p.groups / sets
+			return
 		}
 	}
+}
+
+// nearly as many tasks as threads want are enough: fewer by one of so many.
+const nearly = 8
+
+// again is the cycles in which tasks of so many sets of channels widen all of X, of n pixels, again, and those of so many chunks of pixels read all
+// weights again. Tasks of a set follow each other: where the second-level cache has room for the weights of one, these come from there, beside what
+// tiles compute.
+func (c *contraction) again(p *tiling, n, sets, chunks int64) float64 {
+	vectors := float64(n*c.kSteps()) / float64(c.instr.Lanes)
+	cycles := float64(float64(sets-1) * vectors * (c.t.LoadCycles + c.t.ArithmeticCycles() + c.t.StoreCycles()))
+	weights := int64(c.packedType().Size()) * c.kSteps() * p.tileLanes * p.groups
+	if weights/sets > c.t.L2/2 {
+		cycles += float64(float64((chunks-1)*weights) / c.t.Behind(float64(weights)))
+	}
+	return cycles
 }
 
 // widenConstants lets results read constants of 16 bits, such as biases, as float32, which they are then made of once: in vectors a

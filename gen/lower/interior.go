@@ -22,12 +22,35 @@ func (n *nest) interior(axes []te.Axis) []loop.Stmt {
 	if !ok {
 		return nil
 	}
-	for i := len(axes) - 1; i >= 0; i-- {
-		if from, to, within := n.inside(axes[i], guarded.Cond); len(within) > 0 {
+	last := len(axes) - 1
+	if n.columns(axes) != nil { // which have their padding beside them
+		last--
+	}
+	for i := last; i >= 0; i-- {
+		from, to, within := n.inside(axes[i], guarded.Cond)
+		if from, to = n.atOne(axes[i+1:], from), n.atOne(axes[i+1:], to); len(within) > 0 && !usesAny(axes[i+1:], from, to) {
 			return loops(axes[:i], n.parts(axes[i:], from, to, guarded, within))
 		}
 	}
 	return nil
+}
+
+// atOne is an expression at the only point of the axes that have no more.
+func (n *nest) atOne(axes []te.Axis, e sym.Expr) sym.Expr {
+	where := map[string]sym.Expr{}
+	for _, a := range axes {
+		if a.Extent.Is(1) {
+			where[a.Var] = sym.Const(0)
+		}
+	}
+	return e.Subst(where, n.facts)
+}
+
+// usesAny reports whether an expression moves with one of the axes.
+func usesAny(axes []te.Axis, es ...sym.Expr) bool {
+	return slices.ContainsFunc(axes, func(a te.Axis) bool {
+		return slices.ContainsFunc(es, func(e sym.Expr) bool { return e.Uses(a.Var) })
+	})
 }
 
 // guardedWindow is what a reduction takes where a guard holds, if it leaves out what else there is.

@@ -23,30 +23,35 @@ type Layouts func(*ir.Value) layout.Layout
 
 // nest is a stage over physical coordinates: loops, and expressions of flat memory.
 type nest struct {
-	tag      string // tells the names of local variables of several nests apart
-	target   *target.Target
-	lanes    int64     // floats in a vector register
-	axes     []te.Axis // physical, outermost first
-	reduce   []te.Axis
-	values   []te.Expr
-	combiner *te.Combiner
-	results  []te.Expr
-	at       layout.Position // of the results' element
-	within   []te.Within     // what holds of an element that is not padding
-	in, out  []*loop.Buffer
-	scratch  []scratch // what placed stages computed
-	windows  bool      // guards bound loops
-	depth    int       // leading axes that stages of a row-wise reduction fusion share
-	trimmed  map[string]bound
-	trims    bool // windows
-	parted   bool // the nest is of the interior of windows, or of a border
-	bound    int  // integers that expressions have bound so far
-	facts    sym.Facts
+	tag       string // tells the names of local variables of several nests apart
+	target    *target.Target
+	lanes     int64     // floats in a vector register
+	axes      []te.Axis // physical, outermost first
+	reduce    []te.Axis
+	values    []te.Expr
+	combiner  *te.Combiner
+	results   []te.Expr
+	at        layout.Position // of the results' element
+	within    []te.Within     // what holds of an element that is not padding
+	in, out   []*loop.Buffer
+	scratch   []scratch // what placed stages computed
+	windows   bool      // guards bound loops
+	depth     int       // leading axes that stages of a row-wise reduction fusion share
+	trimmed   map[string]bound
+	trims     bool // windows
+	parted    bool // the nest is of the interior of windows, or of a border
+	separated bool // the nest is of columns of windows, or of windows of columns
+	bound     int  // integers that expressions have bound so far
+	facts     sym.Facts
 	// together are how many innermost axes stay in one task, of which before is to run around the one before it; the
 	// innermost one then stores so far apart, if stride is more than 1.
 	together int
 	before   string
 	stride   int64
+	// phase are points whose code is written out side by side in each iteration of the innermost axis: of a period of that axis (turn.go), of
+	// the axis beside it (split.go), or of any outer one (jam.go), so that they need not be neighbours in the results.
+	phase te.Axis
+	cut   bool // the nest is of a stretch of its innermost axis
 	// texelLane is the reduction axis that walks the lanes of a texel, fills what reads one
 	// before it, and packs the layouts of constants that the kernel reads in another order.
 	texelLane string
@@ -168,7 +173,9 @@ func store(b *loop.Buffer, p layout.Position, v te.Expr) loop.Store {
 func (n *nest) flatten(b *block.Block, es []te.Expr, logical map[string]sym.Expr, lay Layouts) []te.Expr {
 	out := make([]te.Expr, len(es))
 	for i, e := range es {
-		out[i] = te.Map(n.separateLets(te.SubstIndices(e, logical, n.facts)), func(e te.Expr) te.Expr {
+		e = n.separateLets(te.SubstIndices(e, logical, n.facts))
+		bound := boundIn(e)
+		out[i] = te.Map(e, func(e te.Expr) te.Expr {
 			switch x := e.(type) {
 			case te.Select:
 				return n.choose(x.Cond, x.Then, x.Else)
@@ -177,8 +184,11 @@ func (n *nest) flatten(b *block.Block, es []te.Expr, logical map[string]sym.Expr
 					return n.choose(x.Guard, n.fromScratch(x), x.Default)
 				}
 				v := b.Operands[x.Source.N]
-				m := load(n.in[x.Source.N], lay(v).Find(v.Shape, x.Index, n.facts))
-				return n.choose(x.Guard, m, x.Default)
+				find := func(at []sym.Expr) loop.Mem { return load(n.in[x.Source.N], lay(v).Find(v.Shape, at, n.facts)) }
+				if e := n.reached(x, bound, find); e != nil {
+					return e
+				}
+				return n.choose(x.Guard, find(x.Index), x.Default)
 			}
 			return e
 		})

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"sync"
 
 	"rules_dnn/gen/ir"
 )
@@ -45,10 +46,21 @@ func (p *packed) steps() int64 { return int64(len(p.points)) }
 // groups up.
 type rectangle struct{ c0, c1, s0, s1 int64 }
 
+// raws are buffers for what is read of weights, which the next part uses again: garbage would double what the compiler takes.
+var raws sync.Pool
+
+func newRaw() *[]byte {
+	if b, ok := raws.Get().(*[]byte); ok {
+		return b
+	}
+	return &[]byte{}
+}
+
 // fill packs elements from the first on: the end of a group, whole groups, the beginning of one.
 func (p *packed) fill(b []byte, first int64) error {
 	size, run := p.size(), p.lanes
-	var raw []byte
+	raw := newRaw()
+	defer raws.Put(raw)
 	for len(b) > 0 {
 		group, step := first/run/p.steps(), first/run%p.steps()
 		n := int64(len(b)) / size / run // runs: a step of a group each
@@ -58,7 +70,7 @@ func (p *packed) fill(b []byte, first int64) error {
 		}
 		n = (r.c1 - r.c0) / p.lanes * (r.s1 - r.s0) * run
 		clear(b[:n*size])
-		if err := p.rectangle(b, r, r, &raw); err != nil {
+		if err := p.rectangle(b, r, r, raw); err != nil {
 			return err
 		}
 		b, first = b[n*size:], first+n

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"sync"
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/cost"
@@ -12,6 +13,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/loop"
+	"rules_dnn/gen/params"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
@@ -53,16 +55,23 @@ func PrunedPixels(b *block.Block, env *Env) ([]*Lowered, error) {
 		return nil, nil
 	}
 	c.enc = enc
-	all := c.tiles()
-	if env.Only == "" {
+	space := sync.OnceValue(func() *params.Space { return env.spaceOr(pixelsAnchor, c.space) })
+	var all []tile
+	if env.varies() {
+		if err := space().Check(env.Given); err != nil {
+			return nil, err
+		}
+		t, _ := givenTile(env.Given)
+		all, c.given = []tile{t}, env.Given
+	} else if all = c.tiles(); env.Only == "" {
 		all = all[:min(len(all), max(1, env.Tiles))]
 	}
 	var out []*Lowered
 	for _, t := range all {
-		if env.Only != "" && Unhashed(env.Only) != tiledName(pixelsAnchor, t) {
+		if !env.varies() && env.Only != "" && Unhashed(env.Only) != tiledName(pixelsAnchor, t) {
 			continue
 		}
-		l, err := c.kernel(t, env)
+		l, err := c.kernel(t, env, space)
 		if errors.As(err, new(*follow.TileError)) {
 			continue
 		}
@@ -121,19 +130,24 @@ func (c *pixelwise) tiles() []tile {
 			all = append(all, tile{r, v})
 		}
 	}
+	return ranked(c.t, all, c.cycles)
+}
+
+// ranked are tiles in the order of their estimates, or of what they lose at worst on the processors that may run them.
+func ranked[T comparable](t *target.Target, all []T, cycles func(*target.Target, T) float64) []T {
 	var on [][]float64
-	for _, t := range c.t.Processors() {
-		cycles := make([]float64, len(all))
+	for _, p := range t.Processors() {
+		these := make([]float64, len(all))
 		for i, x := range all {
-			cycles[i] = c.cycles(t, x)
+			these[i] = cycles(p, x)
 		}
-		on = append(on, cycles)
+		on = append(on, these)
 	}
-	least := map[tile]float64{}
+	least := map[T]float64{}
 	for i, loss := range cost.Losses(on) {
 		least[all[i]] = loss
 	}
-	slices.SortStableFunc(all, func(a, b tile) int { return cmp.Compare(least[a], least[b]) })
+	slices.SortStableFunc(all, func(a, b T) int { return cmp.Compare(least[a], least[b]) })
 	return all
 }
 
@@ -167,7 +181,7 @@ func (c *pixelwise) depth() int64 {
 }
 
 // kernel is the kernel of a tile, or nil.
-func (c *pixelwise) kernel(t tile, env *Env) (*Lowered, error) {
+func (c *pixelwise) kernel(t tile, env *Env, space func() *params.Space) (*Lowered, error) {
 	band := c.bandRows(t.rows)
 	copied := c.copyBand(band)
 	if copied == nil {
@@ -182,13 +196,18 @@ func (c *pixelwise) kernel(t tile, env *Env) (*Lowered, error) {
 	st.Reduce = c.reduce
 	st.Values = []te.Expr{te.Fn(ir.F32, "mul", te.FromStage(0, ir.F32, copied.index...), te.Operand(n, ir.F32, c.index...))}
 	out.addStage(&st, s)
-	c.values(&out.sched, &packedWeights{}, 1, env.Layouts)
+	c.values(&out.sched, &packedWeights{}, env.Layouts)
 	out.sched.Values = append(out.sched.Values, sched.Value{Of: te.Source{Stage: true}, Parts: copied.parts, Space: sched.Worker, Margin: c.margin(t)})
 	c.sumStored(&out.sched, n)
-	return c.follow(pixelsAnchor, t, out, n, env)
+	l, err := c.follow(pixelsAnchor, t, out, n, env)
+	if err == nil {
+		l.Point = c.pointOf(t, band, space)
+	}
+	return l, err
 }
 
-// schedule has a task for each band of rows, of all filters; their loop is within it, that over what is stored of one innermost.
+// schedule has a task for each band of rows, of all filters. A tile's pixels are those of all filters, one after the other: what these read stays
+// in the second-level cache.
 func (c *pixelwise) schedule(t tile, band int64, alone bool) (sched.Stage, map[string]sym.Expr) {
 	s := sched.Stage{At: sched.Root, Tile: &sched.Tile{Row: c.instr.Name, X: instr.Vector, Alone: alone}}
 	axes := c.b.Stage.Axes
@@ -206,10 +225,10 @@ func (c *pixelwise) schedule(t tile, band int64, alone bool) (sched.Stage, map[s
 	}
 	all.add(sched.Task, bandVar, row, 0, sched.Exact)
 	task[row] = sym.Scale(sym.Var(bandVar), band)
-	all.add(sched.Serial, groupVar, axes[c.channel].Var, 0, sched.Exact)
 	cut := band%t.rows != 0
 	all.add(sched.Serial, tileVar, row, (band+t.rows-1)/t.rows, edge(cut, sched.Clip))
 	all.add(sched.Serial, acrossVar, pixel, 0, sched.Exact)
+	all.add(sched.Serial, groupVar, axes[c.channel].Var, 0, sched.Exact)
 	all.add(sched.Rows, rowVar, row, t.rows, edge(cut, sched.Peel))
 	all.add(sched.Lanes, laneVar, pixel, c.across(t), edge(c.width%c.across(t) != 0, sched.RoundUp))
 	s.Loops = all
@@ -219,6 +238,9 @@ func (c *pixelwise) schedule(t tile, band int64, alone bool) (sched.Stage, map[s
 // bandRows is how many rows a task has: whole tiles that divide all rows, as many as leave the second-level cache room for what is copied of them
 // and threads some tasks; or all.
 func (c *pixelwise) bandRows(rows int64) int64 {
+	if n, ok := c.givenBand(); ok {
+		return n
+	}
 	if c.rows%rows != 0 {
 		return c.rows
 	}

@@ -9,7 +9,7 @@ const (
 	// runCycles is what a run of stored kernels costs besides these: its loop ends where no processor foresees it.
 	runCycles = 16
 	// crossing is the part of a load that one more takes which lies in two cache lines, by what kernels took on a Zen 4.
-	crossing = 0.25
+	crossing = 1
 	// line is what one access of a cache reads at most, in bytes.
 	line = 64
 )
@@ -18,12 +18,23 @@ const (
 func keptCycles(t *target.Target, m *loop.MicroKernel) float64 {
 	k := m.Kept
 	products := float64(k.Entries() * m.Rows * m.Vectors)
-	accesses := float64(m.KeptLoads()*(1+float64(crossing*(spanned(m.Lanes(), m)-1)))) + float64(k.Entries())
+	weights := float64(k.Entries())
+	if k.Held > 0 {
+		weights = float64(k.Held + (k.Entries()-k.Held)*m.Rows*m.Vectors)
+	}
+	accesses := float64(m.KeptLoads()*(1+float64(crossing*(spanned(m.Lanes(), m)-1)))) + weights
+	if m.KeptWhole() {
+		accesses = m.KeptLoads() + weights
+	}
 	issue := (float64(products*float64(m.Instr.Ops)) + m.KeptLoads() + float64(k.Entries()) + 4) / t.IssuePerCycle
 	loads := accesses / t.LoadsPerCycle
 	fma := products / t.FMAPerCycle
+	adds := 0.0 // sums that are there, in the second-level cache
+	if m.Adds {
+		adds = float64(2*m.Rows*m.Vectors*m.Instr.Bytes()) / t.L2BytesPerCycle
+	}
 	cycles := max(fma, loads, issue, brought(t, m), float64(t.Latency(m.Instr)*float64(k.Entries()))) + float64(hidden*(loads+issue))
-	return callCycles + float64(float64(k.Runs())*runCycles) + float64(float64(k.Kernels)/10*cycles)
+	return callCycles + adds + float64(float64(k.Runs())*runCycles) + float64(float64(k.Kernels)/10*cycles)
 }
 
 // spanned is how many cache lines so many elements of X take on average, which begin anywhere.
@@ -33,20 +44,18 @@ func spanned(n int64, m *loop.MicroKernel) float64 {
 }
 
 // brought is the cycles in which what a kernel reads of X comes to the first-level cache: each kernel is of another channel, and all of them
-// find no room there.
+// find no room there; or in the second-level one, that of a part of them.
 func brought(t *target.Target, m *loop.MicroKernel) float64 {
 	k := m.Kept
-	bytes := k.Channels * k.Step * int64(m.Instr.X.Size())
-	if bytes <= t.L1D*3/4 {
-		return 0
-	}
-	rate := t.L2BytesPerCycle
-	if bytes > t.L2*3/4 {
-		rate /= 2
-	}
 	lines := 0.0
 	for _, taps := range k.Taps {
 		lines += float64(float64(m.KeptRows(taps)) * spanned(m.Vectors*m.Lanes()+2, m))
 	}
-	return float64(lines/float64(len(k.Taps))*line) / rate
+	kernel := float64(lines / float64(len(k.Taps)) * line)
+	all := float64(float64(k.Walked()) * kernel)
+	if all <= float64(t.L1D*3/4) {
+		return 0
+	}
+	near := min(1, float64(t.L2)/2/all) // beside weights and sums
+	return float64(kernel * (near/t.L2BytesPerCycle + float64((1-near)/t.Behind(all))))
 }

@@ -22,7 +22,7 @@ type product struct {
 	b   *block.Block
 	lay Layouts
 	*roles
-	// row and column are the roles' axes. Without rows a tile has one; nothing is packed for it.
+	// row and column are the roles' axes. Without rows a tile has one.
 	row, column te.Axis
 	instr       *instr.Row
 	// group is the axis of the reduction of which the instruction takes neighbours in at a time, "" where it takes in one point; windows
@@ -36,6 +36,14 @@ type product struct {
 	together int64
 	// chunk is how many tiles of rows share what a task packs of X.
 	chunk int64
+	// choice is what the tile is chosen for.
+	choice *tiled
+	// slides are windows of X that overlap in lines of which a task has one copy, read where they lie; none where each row is packed by itself.
+	slides []window
+	// beside: lanes are channels of both factors, of which the instruction takes in taps that a task puts beside each other.
+	beside bool
+	// last: the result has its channels last, which are the lanes, and X is read with its own last, or is packed so.
+	last bool
 }
 
 const productAnchor = "product"
@@ -65,6 +73,9 @@ func (p *product) follow(env *Env) (*Lowered, error) {
 	anchor, plan := productAnchor, (*proposal)(nil)
 	if p.instr == nil {
 		anchor, plan = windowAnchor, p.slide(env)
+		if p.last {
+			plan = p.slideChannels(env)
+		}
 	} else {
 		plan = p.schedule(env)
 	}
@@ -74,6 +85,9 @@ func (p *product) follow(env *Env) (*Lowered, error) {
 	l, err := env.proposed(anchor, p.tile, plan, p.b)
 	if errors.As(err, new(*follow.TileError)) {
 		return nil, nil // it is read in steps that no micro-kernel has
+	}
+	if err == nil && p.instr != nil && !p.beside {
+		l.Point = p.point
 	}
 	if err == nil && p.instr != nil && !p.sideBySide() { // another kernel has the other factor in lanes
 		l.Name, l.Family = acrossName+l.Name, acrossName+l.Family
@@ -96,7 +110,11 @@ func newProducts(b *block.Block, env *Env) ([]*product, error) {
 		return nil, nil
 	}
 	r := plain(s, b.Operands, env.Symbols)
-	if s.Values[0].DType() == ir.I32 && plainly {
+	last := !plainly && s.Values[0].DType() == ir.I32 && !t.StoresDots()
+	switch {
+	case last:
+		r.joinWithin(channelsLast)
+	case s.Values[0].DType() == ir.I32 && plainly:
 		r = reshape(s, b.Operands, env.Symbols)
 	}
 	m, _ := matched(&r.Stage, r.operands, r.facts)
@@ -109,15 +127,25 @@ func newProducts(b *block.Block, env *Env) ([]*product, error) {
 	}
 	var out []*product
 	for x := range m.factors {
-		p := &product{b: b, lay: env.Layouts}
+		p := &product{b: b, lay: env.Layouts, last: last}
 		if ok, err := p.take(m.roles(x), rows, t); err != nil {
 			return nil, err
 		} else if ok && p.suits() && p.choose(env) {
-			out = append(out, p)
+			if ok, err = p.vary(env); err != nil {
+				return nil, err
+			} else if ok {
+				out = append(out, p)
+			}
 		}
 	}
-	if out != nil || m.sum() != ir.I32 || !env.Windows || !plainly {
+	if out != nil || env.varies() || m.sum() != ir.I32 || !env.Windows {
 		return out, nil
+	}
+	if last {
+		return depthwise(b, m, env), nil
+	}
+	if !plainly {
+		return nil, nil
 	}
 	for x := range m.factors { // without rows it is a window of its own for each channel
 		p := &product{b: b, lay: env.Layouts, roles: m.roles(x)}
@@ -134,11 +162,12 @@ func rowMajor(b *block.Block, lay Layouts) bool {
 }
 
 // anyOrder reports whether a product's values lie as it reads and stores them: axes in any order, of integers in that of their shapes, which
-// are reshaped.
+// are reshaped, or with channels last, as all results then are.
 func anyOrder(b *block.Block, lay Layouts) bool {
-	reshaped := len(b.Stage.Values) > 0 && b.Stage.Values[0].DType() == ir.I32
+	integers := len(b.Stage.Values) > 0 && b.Stage.Values[0].DType() == ir.I32
+	last := !slices.ContainsFunc(b.Results, func(v *ir.Value) bool { return lay(v) != channelsLast })
 	return !slices.ContainsFunc(slices.Concat(b.Operands, b.Results), func(v *ir.Value) bool {
-		return !lay(v).Orders() || reshaped && lay(v) != layout.RowMajor
+		return !lay(v).Orders() || integers && lay(v) != layout.RowMajor && !(last && lay(v) == channelsLast && len(v.Shape) == len(b.Stage.Axes))
 	})
 }
 
@@ -152,10 +181,11 @@ func Orders(b *block.Block, t *target.Target) bool {
 }
 
 // suits reports whether constants are where tiles of floats may have them. Packing weights that are lanes is a contraction's choice; as
-// rows they are those of a convolution of fewer channels than a register has lanes, most of which a contraction would leave empty.
+// rows they are those of a convolution of fewer channels than a register has lanes, most of which a contraction would leave empty, or of one that
+// sums over taps alone, whose products take less than it takes to store lanes that lie apart.
 func (p *product) suits() bool {
 	n, known := p.row.Extent.Const()
-	return p.sum() != ir.F32 || !p.w.constant && (!p.x.constant || known && n < p.instr.Lanes)
+	return p.sum() != ir.F32 || !p.w.constant && (!p.x.constant || known && n < p.instr.Lanes || len(p.windows) > 0 && len(p.windows) == len(p.reduce))
 }
 
 // instructions are those that may compute products of floats, and of bytes.
@@ -199,8 +229,14 @@ func (p *product) take(r *roles, rows []*instr.Row, t *target.Target) (bool, err
 		return false, err
 	}
 	p.packX = p.x.constant && p.sum() != ir.F32 || !p.readsX()
+	if p.last && !p.w.constant {
+		return false, nil
+	}
+	if p.last && p.packX && !p.x.constant {
+		p.slides = p.findSlides()
+	}
 	packs := !p.storedW && !p.w.constant || p.packX && !p.x.constant
-	return p.row.Var != "" || t.StoresDots() && !packs, nil
+	return p.row.Var != "" || !packs && t.StoresDots() || p.w.constant && !t.StoresDots(), nil
 }
 
 // findColumn finds the axis of W's lanes.
@@ -227,6 +263,9 @@ func (p *product) findInstruction(rows []*instr.Row) {
 		}
 		if r.W == p.w.load.Type {
 			fit++
+			if p.last { // X is converted where it is packed: sums of its rows, which other weights take, are dearer
+				fit += 2
+			}
 		}
 		if fit > best {
 			best, *p = fit, q
@@ -257,10 +296,15 @@ func (p *product) choose(env *Env) bool {
 	if p.together > 1 {
 		choice.multiple = p.together
 	}
-	p.tile = choice.choose()
+	p.tile, p.choice = choice.choose(), choice
 	if p.packX && !p.x.constant {
-		p.chunk = p.tilesOfTask()
 		p.windows = nil
+	}
+	if p.row.Var != "" && (p.last || p.packX && !p.x.constant) {
+		p.chunk = p.tilesOfTask()
+	}
+	if n, _ := p.row.Extent.Const(); p.slides != nil {
+		p.chunk = (n + p.rows - 1) / p.rows
 	}
 	return true
 }

@@ -6,7 +6,10 @@ import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sched"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/target"
 	"rules_dnn/gen/te"
 )
 
@@ -31,12 +34,21 @@ func (l *plan) finish(st *te.Stage, c sched.Stage) {
 	for n, v := range l.operands {
 		if used[n] {
 			at[n] = l.addOperand(v, func(b *block.Block) *ir.Value { return b.Operands[n] })
-			l.place(te.Source{N: at[n]}, l.b.Operands[n])
 		}
 	}
-	for i, v := range l.b.Results {
-		l.place(te.Source{Stage: true, N: len(l.stages), Part: i}, v)
-	}
+	layOut(&l.sched, l.b, l.lay, func(i int) (sched.Value, bool) {
+		x := sched.Value{Of: te.Source{N: at[i]}}
+		if !used[i] {
+			return x, false
+		}
+		if lay := l.lay(l.b.Operands[i]); lay != layout.RowMajor {
+			x.Parts = layout.PartsOf(lay, len(l.operands[i].Shape)) // axes may be joined
+		}
+		if l.fetch > 0 && i == l.x.load.Source.N {
+			x.Parts, x.Fetch = layout.PartsOf(layout.RowMajor, len(l.operands[i].Shape)), l.fetch
+		}
+		return x, true
+	}, len(l.stage.Axes))
 	for i, k := range l.folded {
 		v := l.fold(k)
 		at[len(l.operands)+i] = l.addOperand(v, func(*block.Block) *ir.Value { return v })
@@ -50,6 +62,28 @@ func (l *plan) finish(st *te.Stage, c sched.Stage) {
 			return e
 		})
 	}
+}
+
+// fetchX is how many elements on the X of the next tile lies, which comes to the second-level cache while one computes; 0 where it may
+// still be there, or where rows do not lie one after the other. Each row is a stream of its own, so short that a processor has hardly found it when it ends.
+func (l *plan) fetchX(t *target.Target) int64 {
+	load := l.x.load
+	v := l.operands[load.Source.N]
+	if t.PrefetchBytes == 0 || l.sum() != ir.F32 || l.product.packX || l.row.Var == "" || len(l.reduce) != 1 || l.lay(l.b.Operands[load.Source.N]) != layout.RowMajor {
+		return 0
+	}
+	at := layout.Flat(v.Shape, load.Index)
+	step := func(axis string) int64 {
+		e, _ := sym.Coefficient(at, axis, l.facts)
+		n, _ := e.Const()
+		return n
+	}
+	length, _ := l.reduce[0].Extent.Const()
+	least, _ := l.row.Extent.Bounds(l.facts)
+	if step(l.reduce[0].Var) != 1 || step(l.row.Var) != length || length*int64(load.Type.Size()) <= t.L2/max(least, 1) {
+		return 0
+	}
+	return l.rows * length
 }
 
 // fold is the value of a stage that reads constants.

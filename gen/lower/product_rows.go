@@ -13,24 +13,35 @@ func (l *plan) packX() te.Expr {
 			continue
 		}
 		at := l.places[a.Var]
-		region := int64(1)
-		if l.x.constant {
+		first, region := at.now(), int64(1)
+		switch {
+		case l.x.constant:
 			region = 0
+		case at.task != "" && at.size > 1: // all points of a task
+			first, region = at.first(), at.size
 		}
-		k.names[a.Var] = k.axis(a.Extent, sym.Var(a.Var), at.now(), region)
+		k.names[a.Var] = k.axis(a.Extent, sym.Var(a.Var), first, region)
 	}
 	if l.row.Var != "" {
 		k.names[l.row.Var] = l.rowAxis(k)
 	}
 	e := l.x.element(l.instr.X)
-	if load, ok := e.(te.Load); ok && len(load.Guard) == 0 && len(l.reduce) == 1 && l.group != "" {
+	load, ok := e.(te.Load)
+	switch {
+	case ok && len(load.Guard) == 0 && len(l.reduce) == 1 && l.group != "":
 		l.packLine(k)
-	} else {
+	case l.last && l.group != "":
+		l.packTaps(k, false)
+		l.packLine(k)
+	default:
 		l.packGroup(k, l.packSums(k, false))
 	}
 	k.finish(e, l.facts)
 	k.columns = -1
-	return l.add(k, l.x, rowsVar)
+	if l.row.Var == "" {
+		return l.add(k, l.x, groupVar)
+	}
+	return l.add(k, l.x, l.task())
 }
 
 // packLine adds the axis of the sum, all groups of neighbours as one: rows are copied whole, with zeros where the last group goes on.

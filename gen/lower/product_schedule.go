@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
@@ -45,6 +46,9 @@ type plan struct {
 	folded  []*packing // of constants: they are operands
 	inner   string     // the loop within which tiles are
 	serials int        // loops of stages that pack
+	fetch   int64      // how many elements ahead tiles fetch X
+	// sets is how many tasks share the columns of each block of rows, of which each has so many groups of its own; 0: a task has all.
+	sets, own int64
 }
 
 // Names of loops beside those of contractions.
@@ -55,14 +59,20 @@ const rowsVar = "tc" // number of the block of rows
 func (p *product) schedule(env *Env) *proposal {
 	l := &plan{product: p, proposal: newProposal(env.Symbols), width: p.vectors * p.instr.Lanes, places: map[string]place{}}
 	l.columns = sym.Scale(sym.CeilDiv(p.column.Extent, sym.Const(l.width), env.Symbols), l.width)
+	l.shareColumns()
 	st := *p.stage
-	c := sched.Stage{At: sched.Root, Tile: &sched.Tile{Row: p.instr.Name, X: p.instr.Broadcaster(0)}}
+	c := sched.Stage{At: sched.Root, Tile: &sched.Tile{Row: p.instr.Name, X: p.choice.x}}
 	all := l.outer()
 	var w, x te.Expr
 	if w = l.grouped(p.w.load); !p.storedW {
 		w = l.packW()
 	}
-	if x = l.grouped(p.x.load); p.packX {
+	switch x = l.grouped(p.x.load); {
+	case p.beside:
+		x = l.packBeside()
+	case p.slides != nil:
+		x = l.add(l.packLines(), l.x, l.task())
+	case p.packX:
 		x = l.packX()
 	}
 	wide := func(e te.Expr) te.Expr {
@@ -78,19 +88,31 @@ func (p *product) schedule(env *Env) *proposal {
 		all.add(k, kVar(len(st.Reduce)), a.Var, 0, sched.Exact)
 		st.Reduce = append(st.Reduce, a)
 	}
-	if p.group != "" {
-		n, _ := p.axis(p.group).Extent.Const()
-		add(sched.Sum, te.Axis{Var: p.group + "q", Extent: sym.Const((n + p.instr.Group - 1) / p.instr.Group)})
+	groups := func() {
+		if p.group != "" {
+			n, _ := p.axis(p.group).Extent.Const()
+			add(sched.Sum, te.Axis{Var: p.group + "q", Extent: sym.Const((n + p.instr.Group - 1) / p.instr.Group)})
+		}
+	}
+	if !p.last {
+		groups()
 	}
 	for _, a := range p.reduce {
 		if a.Var != p.group {
 			add(sched.Sum, a)
 		}
 	}
+	if p.last { // lines of channels are whole
+		groups()
+	}
 	if p.group != "" {
 		add(sched.Dot, te.Axis{Var: p.group + "d", Extent: sym.Const(p.instr.Group)})
 	}
 	c.Loops = all
+	if p.w.constant && p.sum() == ir.I32 {
+		c.Tile.Ahead, _ = prefetch(env.Target, p.instr, p.instr.W, p.choice.steps, p.vectors, false, nil)
+	}
+	l.fetch = l.fetchX(env.Target)
 	l.finish(&st, c)
 	return l.proposal
 }
@@ -104,8 +126,18 @@ func (l *plan) outer() loopList {
 		}
 		name, inner := axisVar(i), fmt.Sprintf("u%d", len(before)+len(within))
 		inX, inW := l.x.uses(a.Var), l.w.uses(a.Var)
+		if w, ok := l.slideOf(a.Var); ok {
+			l.slideLoops(w, name, inner, &tasks, &within)
+			continue
+		}
+		if size := l.pointsOfTask(a); size > 1 {
+			tasks.add(sched.Task, name, a.Var, 0, sched.Exact)
+			within.add(sched.Serial, inner, a.Var, size, sched.Exact)
+			l.places[a.Var] = place{name, inner, size}
+			continue
+		}
 		switch size := l.share(a); {
-		case inX == inW || inW && l.chunk == 0 && size <= 1 || inX && l.chunk > 0:
+		case inX == inW || inW && l.chunk == 0 && size <= 1 || inX && l.chunk > 0 || inX && l.slides != nil:
 			tasks.add(sched.Task, name, a.Var, 0, sched.Exact)
 			l.places[a.Var] = place{task: name, size: 1}
 		case inW && l.chunk == 0:
@@ -119,12 +151,12 @@ func (l *plan) outer() loopList {
 			within.add(sched.Serial, inner, a.Var, 0, sched.Exact)
 		}
 	}
-	kind := sched.Task
 	if l.chunk > 0 {
-		kind = sched.Serial
 		tasks.add(sched.Task, rowsVar, l.row.Var, 0, sched.Exact)
+		l.groupLoops(&tasks, &before)
+	} else {
+		before.add(sched.Task, groupVar, l.column.Var, 0, sched.Exact)
 	}
-	before.add(kind, groupVar, l.column.Var, 0, sched.Exact)
 	if l.inner == "" {
 		l.inner = groupVar
 	}
@@ -215,18 +247,28 @@ func (l *plan) isTap(v string) bool {
 	return slices.ContainsFunc(l.windows, func(w window) bool { return w.tap.Var == v })
 }
 
-// packSums adds the axes of the sum, but those of windows that are shared, groups of neighbours first, which it returns.
+// packSums adds the axes of the sum, but those of windows that are shared, groups of neighbours first, or last where channels are, which it returns.
 func (l *plan) packSums(k *packing, shares bool) (groups sym.Expr) {
+	if l.last {
+		l.packTaps(k, shares)
+	}
 	if l.group != "" {
 		n, _ := l.axis(l.group).Extent.Const()
 		groups = k.axis(sym.Const((n+l.instr.Group-1)/l.instr.Group), l.groupVar(), sym.Const(0), 0)
 	}
+	if !l.last {
+		l.packTaps(k, shares)
+	}
+	return groups
+}
+
+// packTaps adds the axes of the sum of which the instruction takes no neighbours.
+func (l *plan) packTaps(k *packing, shares bool) {
 	for _, a := range l.reduce {
 		if a.Var != l.group && !(shares && l.isTap(a.Var)) {
 			k.names[a.Var] = k.axis(a.Extent, sym.Var(a.Var), sym.Const(0), 0)
 		}
 	}
-	return groups
 }
 
 // packGroup adds the axis of neighbours, the last one.

@@ -7,7 +7,6 @@ import (
 	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
-	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/te"
@@ -27,7 +26,11 @@ func groupLayout(r *instr.Row, summed int) layout.Layout {
 // DotLayouts calls want for the layouts, besides row-major, in which the chip's instructions read the
 // factors of a contraction of integers.
 func DotLayouts(b *block.Block, t *target.Target, want func(*ir.Value, layout.Layout)) {
-	if !t.StoresDots() || len(b.Placed) > 0 {
+	if !t.StoresDots() {
+		wantChannelsLast(b, t, want)
+		return
+	}
+	if len(b.Placed) > 0 {
 		return
 	}
 	r := plain(b.Stage, b.Operands, nil)
@@ -209,11 +212,4 @@ func (m *match) fits(t *term, typ ir.DType) (bool, error) {
 	numbers, err := all.Ints()
 	lo, hi := int64(te.Lowest(typ).(te.Const).Bits), int64(te.Highest(typ).(te.Const).Bits)
 	return !slices.ContainsFunc(numbers, func(n int64) bool { return n < lo || n > hi }), err
-}
-
-// place says where an operand of the block, or a result, is stored that is not row-major.
-func (l *plan) place(of te.Source, v *ir.Value) {
-	if lay := l.lay(v); lay != layout.RowMajor {
-		l.sched.Values = append(l.sched.Values, sched.Value{Of: of, Parts: layout.PartsOf(lay, len(v.Shape))})
-	}
 }

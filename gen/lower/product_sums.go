@@ -11,9 +11,17 @@ import (
 // times that of x, plus a times b for each of them.
 func (l *plan) corrected() []te.Expr {
 	a, b := l.x.left(l.instr.X), l.w.left(l.instr.W)
-	sum := te.Expr(te.Acc{Type: l.sum()})
-	if a != nil {
-		sum = te.Fn(ir.I32, "sub", sum, te.Fn(ir.I32, "mul", a, l.sumsW()))
+	sum, results := te.Expr(te.Acc{Type: l.sum()}), l.stage.Results
+	switch n, known := literalOf32(a); {
+	case a == nil:
+	case known && l.w.constant: // one number for each column
+		bias := l.bias()
+		sum = te.Fn(ir.I32, "sub", sum, l.sumsW(n, bias))
+		if bias != nil {
+			results = withoutBias(results)
+		}
+	default:
+		sum = te.Fn(ir.I32, "sub", sum, te.Fn(ir.I32, "mul", a, l.sumsW(1, nil)))
 	}
 	if b != nil {
 		sum = te.Fn(ir.I32, "sub", sum, te.Fn(ir.I32, "mul", b, l.sumsX()))
@@ -26,8 +34,8 @@ func (l *plan) corrected() []te.Expr {
 		}
 		sum = te.Fn(ir.I32, "add", sum, te.Fn(ir.I32, "mul", te.Fn(ir.I32, "mul", a, b), te.Int(ir.I32, int64(int32(n)))))
 	}
-	out := make([]te.Expr, len(l.stage.Results))
-	for i, r := range l.stage.Results {
+	out := make([]te.Expr, len(results))
+	for i, r := range results {
 		out[i] = te.Map(r, func(e te.Expr) te.Expr {
 			if _, ok := e.(te.Acc); ok {
 				return sum
@@ -38,8 +46,78 @@ func (l *plan) corrected() []te.Expr {
 	return out
 }
 
-// sumsW is the sum of what is packed of W, for each column.
-func (l *plan) sumsW() te.Expr {
+// literalOf32 is the value of a literal of 32 bits.
+func literalOf32(e te.Expr) (int64, bool) {
+	c, ok := e.(te.Const)
+	return int64(int32(c.Bits)), ok && c.Type == ir.I32
+}
+
+// bias is what all results add to the sum, a constant of one number for each column; nil where they do not.
+func (l *plan) bias() te.Expr {
+	var bias te.Expr
+	sums, added := 0, 0
+	for _, r := range l.stage.Results {
+		te.Walk(r, func(e te.Expr) {
+			if _, ok := e.(te.Acc); ok {
+				sums++
+			}
+			b := biasOf(e)
+			if b == nil || !l.perColumn(b) || bias != nil && te.Text(bias) != te.Text(b) {
+				return
+			}
+			bias, added = b, added+1
+		})
+	}
+	if added < sums {
+		return nil
+	}
+	return bias
+}
+
+// biasOf is what an expression adds to a sum of integers, nil where it is no such thing.
+func biasOf(e te.Expr) te.Expr {
+	c, ok := e.(te.Call)
+	if !ok || c.Fn != "add" || c.Type != ir.I32 {
+		return nil
+	}
+	for i, a := range c.Args {
+		if _, ok := a.(te.Acc); ok {
+			return c.Args[1-i]
+		}
+	}
+	return nil
+}
+
+// perColumn reports whether an expression is a load of a constant, of one element for each column or for all of them.
+func (l *plan) perColumn(e te.Expr) bool {
+	x, ok := e.(te.Load)
+	if !ok || !l.isConstant(x) || len(x.Guard) > 0 || x.Type != ir.I32 {
+		return false
+	}
+	for _, a := range l.stage.Axes {
+		if a.Var != l.column.Var && uses(x, a.Var) {
+			return false
+		}
+	}
+	return true
+}
+
+// withoutBias are results with the sum in place of the sum and the bias.
+func withoutBias(results []te.Expr) []te.Expr {
+	out := make([]te.Expr, len(results))
+	for i, r := range results {
+		out[i] = te.Map(r, func(e te.Expr) te.Expr {
+			if biasOf(e) != nil {
+				return te.Acc{Type: ir.I32}
+			}
+			return e
+		})
+	}
+	return out
+}
+
+// sumsW is the sum of what is packed of W, so many times, and less the bias if there is one, for each column.
+func (l *plan) sumsW(times int64, bias te.Expr) te.Expr {
 	k := l.packing("sums of columns")
 	for _, a := range l.stage.Axes {
 		if a.Var != l.column.Var && !a.Extent.Is(1) && uses(l.w.load, a.Var) {
@@ -54,38 +132,51 @@ func (l *plan) sumsW() te.Expr {
 			k.until(v, l.column.Extent)
 		}
 	}
-	return l.sums(k, l.w, l.instr.W, inner, l.inner)
+	result := te.Expr(te.Acc{Type: ir.I32})
+	if times != 1 {
+		result = te.Fn(ir.I32, "mul", result, te.Int(ir.I32, times))
+	}
+	if bias != nil {
+		if bias = k.subst(bias, l.facts); len(k.there) > 0 {
+			bias = te.Select{Cond: k.there, Then: bias, Else: te.Int(ir.I32, 0)}
+		}
+		result = te.Fn(ir.I32, "sub", result, bias)
+	}
+	return l.sums(k, l.w, l.instr.W, result, inner, l.inner)
 }
 
 // sumsX is the sum of what is read of X, for each row.
 func (l *plan) sumsX() te.Expr {
 	k, at := l.packing("sums of rows"), groupVar
 	if l.chunk > 0 {
-		at = rowsVar
+		at = l.task()
 	}
 	for _, a := range l.stage.Axes {
 		if a.Var == l.row.Var || a.Extent.Is(1) || !uses(l.x.load, a.Var) {
 			continue
 		}
-		if where, ok := l.places[a.Var]; ok {
+		switch where, ok := l.places[a.Var]; {
+		case ok && where.task != "" && where.size > 1: // all points of a task
+			k.names[a.Var] = k.axis(a.Extent, sym.Var(a.Var), where.first(), where.size)
+		case ok:
 			k.names[a.Var] = k.axis(a.Extent, sym.Var(a.Var), where.now(), 1)
-			continue
+		default:
+			k.names[a.Var] = k.axis(a.Extent, sym.Var(a.Var), sym.Const(0), 0)
 		}
-		k.names[a.Var] = k.axis(a.Extent, sym.Var(a.Var), sym.Const(0), 0)
 	}
 	if uses(l.x.load, l.row.Var) {
 		k.names[l.row.Var] = l.rowAxis(k)
 	}
-	return l.sums(k, l.x, l.instr.X, 0, at)
+	return l.sums(k, l.x, l.instr.X, te.Acc{Type: ir.I32}, 0, at)
 }
 
-// sums makes a stage of sums of a term's elements; so many of its axes, the last ones, are within the sum.
-func (l *plan) sums(k *packing, t *term, typ ir.DType, inner int, at string) te.Expr {
+// sums makes a stage of what becomes of sums of a term's elements; so many of its axes, the last ones, are within the sum.
+func (l *plan) sums(k *packing, t *term, typ ir.DType, result te.Expr, inner int, at string) te.Expr {
 	e := te.Fn(ir.I32, "cast", k.subst(t.element(typ), l.facts))
 	if len(k.there) > 0 {
 		e = te.Select{Cond: k.there, Then: e, Else: te.Int(ir.I32, 0)}
 	}
-	k.Combine, k.Values, k.Results = te.Sum(ir.I32), []te.Expr{e}, []te.Expr{te.Acc{Type: ir.I32}}
+	k.Combine, k.Values, k.Results = te.Sum(ir.I32), []te.Expr{e}, []te.Expr{result}
 	k.Reduce = l.reduce
 	k.sched.Loops = nil
 	outer := len(k.Axes) - inner

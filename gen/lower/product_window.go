@@ -7,7 +7,7 @@ import (
 	"rules_dnn/gen/te"
 )
 
-// window is an axis of the result and one of the reduction that W reads at stride * axis + dilation * tap: windows that overlap, so that
+// window is an axis of the result and one of the reduction that a factor reads at stride * axis + dilation * tap: windows that overlap, so that
 // they are packed once, along what both walk.
 type window struct {
 	axis, tap        te.Axis
@@ -30,7 +30,7 @@ func (p *product) findWindows() {
 	p.windows = nil
 	taken := map[string]bool{}
 	for _, r := range p.reduce {
-		if w, ok := p.window(r); ok && !taken[w.axis.Var] {
+		if w, ok := p.window(p.w, r); ok && !taken[w.axis.Var] {
 			taken[w.axis.Var] = true
 			p.windows = append(p.windows, w)
 		}
@@ -47,9 +47,13 @@ func (p *product) overlap() int64 {
 	return out
 }
 
-// findGroup finds the axis of the sum of which the instruction takes neighbours, if it does: the longest of those that are no window's, or the last one.
+// findGroup finds the axis of the sum of which the instruction takes neighbours, if it does: where channels are last, the one along which X has
+// neighbours; else the longest of those that are no window's, or the last one.
 func (p *product) findGroup() {
 	if p.instr.Group == 1 {
+		return
+	}
+	if p.group = p.besideX(); p.group != "" {
 		return
 	}
 	longest := int64(0)
@@ -65,9 +69,9 @@ func (p *product) findGroup() {
 	}
 }
 
-// window finds the axis with which a tap walks W, in windows that overlap; those along the lanes of an instruction are one element apart.
-func (p *product) window(tap te.Axis) (window, bool) {
-	l := p.w.load
+// window finds the axis with which a tap walks a factor, in windows that overlap; those along the lanes of an instruction are one element apart.
+func (p *product) window(t *term, tap te.Axis) (window, bool) {
+	l := t.load
 	for _, e := range l.Index {
 		if !e.Uses(tap.Var) {
 			continue
@@ -79,7 +83,7 @@ func (p *product) window(tap te.Axis) (window, bool) {
 			s, d := coefficient(e, a.Var, p.facts), coefficient(e, tap.Var, p.facts)
 			w := window{a, tap, s, d}
 			n, _ := tap.Extent.Const()
-			if s > 0 && d > 0 && (n-1)*d+1 > s && (s == 1 || a.Var != p.column.Var || p.instr == nil) && p.shares(w) {
+			if s > 0 && d > 0 && (n-1)*d+1 > s && (s == 1 || a.Var != p.column.Var || p.instr == nil) && p.shares(t, w) {
 				return w, true
 			}
 		}
@@ -88,12 +92,12 @@ func (p *product) window(tap te.Axis) (window, bool) {
 	return window{}, false
 }
 
-// shares reports whether all that W's load says of a window's axes, it says of what they walk together.
-func (p *product) shares(w window) bool {
-	if p.w.zero != nil && exprUses(p.w.zero, w.axis.Var) {
+// shares reports whether all that a factor's load says of a window's axes, it says of what they walk together.
+func (p *product) shares(t *term, w window) bool {
+	if t.zero != nil && exprUses(t.zero, w.axis.Var) {
 		return false
 	}
-	l := p.w.load
+	l := t.load
 	es := slices.Clone(l.Index)
 	for _, g := range l.Guard {
 		if g.Lo.Uses(w.axis.Var) || g.Lo.Uses(w.tap.Var) || g.Hi.Uses(w.axis.Var) || g.Hi.Uses(w.tap.Var) {

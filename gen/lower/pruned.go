@@ -3,12 +3,14 @@ package lower
 import (
 	"errors"
 	"slices"
+	"sync"
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/fkw"
 	"rules_dnn/gen/follow"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
+	"rules_dnn/gen/params"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
@@ -17,12 +19,14 @@ import (
 // prunedAnchor is a contraction whose sums go over the weights that are stored (PatDNN 2.5): lanes are filters that share what they keep.
 const prunedAnchor = "pruned"
 
-// nearBlocks is how many blocks of channels have their kernels by pattern: what a tile's pixels need of these stays in the first-level cache.
-const nearBlocks = 4
+// nearChannels is how many channels have their kernels by pattern: what a tile's pixels need of these stays in the first-level cache.
+const nearChannels = 64
 
-// storedVar walks the kernels that are stored, and keptPart is what it walks: channels and taps.
+// storedVar walks the kernels that are stored, maybe those of a block of channels, of which blockVar is the number; keptPart is what they walk:
+// channels and taps.
 const (
 	storedVar = "ks"
+	blockVar  = "ks_block"
 	keptPart  = "j3"
 )
 
@@ -50,16 +54,23 @@ func Pruned(b *block.Block, env *Env) ([]*Lowered, error) {
 	if many, err := env.Pruned.Sparse(c.wv); !many {
 		return nil, err
 	}
+	shares, err := (&sparse{contraction: c}).shares(env.Pruned)
+	if err != nil {
+		return nil, err
+	}
 	var out []*Lowered
-	for share := c.instr.Lanes; share <= c.block*maxGroups && share <= fkw.MaxShare; share += c.instr.Lanes {
-		enc, err := env.Pruned.find(c, share, nearBlocks*c.block)
+	for _, share := range shares {
+		enc, err := env.Pruned.find(c, share, c.near())
 		if err != nil {
 			return nil, c.error("%w", err)
 		}
-		if enc == nil || env.Packing != nil && env.Packing.Kept != enc.String() {
+		if env.Packing != nil && env.Packing.Kept != enc.String() {
 			continue
 		}
-		ls, err := prunedBy(b, env, enc)
+		if n, ok := env.Given.Get(shareParam); ok && n != share {
+			continue
+		}
+		ls, err := prunedBy(b, env, enc, shares)
 		if err != nil {
 			return nil, err
 		}
@@ -68,10 +79,24 @@ func Pruned(b *block.Block, env *Env) ([]*Lowered, error) {
 	return out, nil
 }
 
+// near is how many channels' kernels lie together. Kernels of one point have one pattern, and are in the order of their channels anyhow.
+func (c *contraction) near() int64 {
+	if len(c.reduce) == 1 {
+		return 0
+	}
+	return nearChannels
+}
+
 // prunedBy are the kernels of an encoding, one for each of some tiles.
-func prunedBy(b *block.Block, env *Env, enc *fkw.Encoding) ([]*Lowered, error) {
+func prunedBy(b *block.Block, env *Env, enc *fkw.Encoding, shares []int64) ([]*Lowered, error) {
 	free := *env
-	free.Tiles, free.Only, free.Packing = prunedTiles, "", nil
+	free.Tiles, free.Only, free.Packing, free.Given = prunedTiles, "", nil, nil
+	space := sync.OnceValue(func() *params.Space {
+		return env.spaceOr(prunedAnchor, func() *params.Space { return prunedSpace(b, &free, enc, shares) })
+	})
+	if env.varies() {
+		return prunedVaried(b, env, &free, enc, space)
+	}
 	_, choices := newContraction(b, &free).plan(&free, nil)
 	var out []*Lowered
 	for _, t := range choices {
@@ -79,7 +104,7 @@ func prunedBy(b *block.Block, env *Env, enc *fkw.Encoding) ([]*Lowered, error) {
 			continue
 		}
 		for _, grouped := range []bool{false, true} {
-			l, err := prunedTile(b, env, &free, enc, t, grouped)
+			l, err := prunedTile(b, env, &free, enc, t, grouped, space)
 			if err != nil {
 				return nil, err
 			}
@@ -91,15 +116,25 @@ func prunedBy(b *block.Block, env *Env, enc *fkw.Encoding) ([]*Lowered, error) {
 	return out, nil
 }
 
-// prunedTile is the kernel of a tile, or nil. Its tasks are of one group of filters each, for which they copy what they read, or of all.
-func prunedTile(b *block.Block, env, free *Env, enc *fkw.Encoding, t tile, grouped bool) (*Lowered, error) {
+// newSparse is a contraction with weights of an encoding.
+func newSparse(b *block.Block, free *Env, enc *fkw.Encoding) *sparse {
 	c := &sparse{contraction: newContraction(b, free), enc: enc}
 	c.kept = max(1, enc.Kernels*int64(enc.Entries())/enc.Stored(c.channels))
+	return c
+}
+
+// prunedTile is the kernel of a tile, or nil. Its tasks are of one group of filters each, for which they copy what they read, or of all.
+func prunedTile(b *block.Block, env, free *Env, enc *fkw.Encoding, t tile, grouped bool, space func() *params.Space) (*Lowered, error) {
+	c := newSparse(b, free, enc)
+	c.given = env.Given
 	p, _ := c.plan(free, &t)
 	if p == nil || p.setGroups > 1 || c.runs > 1 && !grouped {
 		return nil, nil
 	}
-	p.groupTasks = grouped
+	p.groupTasks, p.perTask = grouped, tilesPerTask
+	if tasks := c.cutPixels(p); !grouped && tasks < 2 && p.groups > 1 {
+		return nil, nil // of groups threads have something to share
+	}
 	l, err := c.propose(p, env)
 	if errors.As(err, new(*follow.TileError)) {
 		return nil, nil
@@ -107,6 +142,7 @@ func prunedTile(b *block.Block, env, free *Env, enc *fkw.Encoding, t tile, group
 	if err != nil {
 		return nil, c.error("%w", err)
 	}
+	l.Point = func() (*params.Point, *params.Space) { return c.pointOf(p, space()) }
 	return l, nil
 }
 
@@ -125,7 +161,7 @@ func (c *sparse) propose(p *tiling, env *Env) (*Lowered, error) {
 
 // follow is the kernel of a proposal, of which operand n is the weights that are stored.
 func (c *sparse) follow(anchor string, t tile, out *proposal, n int, env *Env) (*Lowered, error) {
-	l, err := env.scheduled(anchor, tiledName(anchor, t), tiledFamily(anchor, t), &out.work, &out.sched, func() ([]*ir.Value, error) {
+	l, err := env.scheduled(anchor, tiledName(anchor, t), tiledFamily(anchor, t), c.b, &out.work, &out.sched, func() ([]*ir.Value, error) {
 		var all []*ir.Value
 		for i, value := range out.values {
 			if i != n {
@@ -169,24 +205,34 @@ func (c *sparse) sumStored(s *sched.Schedule, operand int) {
 		st.Joins, kept = append(st.Joins, j), keptPart
 	}
 	st.Loops = slices.DeleteFunc(st.Loops, func(l sched.Loop) bool { return l.Kind == sched.Sum })
+	sum := sched.Loop{Kind: sched.Sum, Var: storedVar, Axis: kept, Stored: true}
 	for i := range st.Loops {
-		if l := &st.Loops[i]; l.Axis == c.b.Stage.Axes[c.channel].Var && !l.Kind.Tile() {
+		switch l := &st.Loops[i]; {
+		case l.Axis == c.b.Stage.Axes[c.channel].Var && !l.Kind.Tile():
 			l.Stored = true
+		case l.Var == blockVar: // a tile sums the kernels of a block
+			l.Axis, l.Stored, sum.Size = kept, true, c.enc.Block*c.taps()
 		}
 	}
-	st.Loops = append(st.Loops, sched.Loop{Kind: sched.Sum, Var: storedVar, Axis: kept, Stored: true})
-	st.Tile.AheadX = false
+	st.Loops = append(st.Loops, sum)
+	st.Tile.AheadX, st.Tile.Next = false, 0
 	at := slices.IndexFunc(s.Values, func(v sched.Value) bool { return v.Of == te.Source{N: operand} })
 	s.Values[at].Parts, s.Values[at].Encoding = layout.PartsOf(layout.RowMajor, len(c.index)), c.enc.String()
 }
 
+// taps is how many a kernel has, kept or not.
+func (c *sparse) taps() int64 {
+	n := int64(1)
+	for _, a := range c.reduce[1:] {
+		taps, _ := a.Extent.Const()
+		n *= taps
+	}
+	return n
+}
+
 // arrays are those of the encoding, as constants.
 func (c *sparse) arrays() ([]*ir.Value, error) {
-	t, err := c.ordered()
-	if err != nil {
-		return nil, err
-	}
-	w, err := fkw.Encode(t, *c.enc)
+	w, err := fkw.Encode(c.ordered(), *c.enc)
 	if err != nil {
 		return nil, c.error("%w", err)
 	}

@@ -23,16 +23,15 @@ func NewEncodings() *Encodings {
 func (e *Encodings) on() bool { return e != nil }
 
 // leastZeros is the part of weights that must be zero before anything is looked for, and sampled how many are looked at of weights that are
-// dense. Weights of more than mostSought bytes are not looked at: what is looked for takes them in memory at once.
+// dense.
 const (
 	leastZeros = 0.4
 	sampled    = 1 << 14
-	mostSought = 1 << 27
 )
 
 // Sparse reports whether so many elements of a constant are zero that kernels may leave them out.
 func (e *Encodings) Sparse(v *ir.Value) (bool, error) {
-	if e == nil || v.Const == nil || v.Type != ir.F32 || v.Const.Len() < 2 || 4*v.Const.Len() > mostSought {
+	if e == nil || v.Const == nil || v.Type != ir.F32 || v.Const.Len() < 2 {
 		return false, nil
 	}
 	if known, ok := e.zeros[v.Const]; ok {
@@ -86,20 +85,22 @@ func (c *zeroCounter) count(b []byte) []byte {
 
 // find is the encoding of a contraction's weights in which so many filters share what they keep, in blocks of channels, or nil.
 func (e *Encodings) find(c *contraction, share, block int64) (*fkw.Encoding, error) {
-	if c.channels%share != 0 {
+	dims, steps, base := c.order()
+	key := fmt.Sprintf("%p %v %v %d %d", c.wv.Const, dims, steps, base, share)
+	enc, ok := e.found[key]
+	if !ok {
+		var err error
+		if enc, err = fkw.Find(c.ordered(), share, 0); err != nil {
+			return nil, err
+		}
+		e.found[key] = enc
+	}
+	if enc == nil {
 		return nil, nil
 	}
-	dims, steps, base := c.order()
-	key := fmt.Sprintf("%p %v %v %d %d %d", c.wv.Const, dims, steps, base, share, block)
-	if enc, ok := e.found[key]; ok {
-		return enc, nil
-	}
-	t, err := c.ordered()
-	if err != nil {
-		return nil, err
-	}
-	e.found[key] = fkw.Find(t, share, block)
-	return e.found[key], nil
+	in := *enc // what is stored is the same in blocks of any size
+	in.Block = block
+	return &in, nil
 }
 
 // order is the extents of the weights with the filters first, then the axes of the sum, and where they lie in the constant.
@@ -113,34 +114,24 @@ func (c *contraction) order() (dims, steps []int64, base int64) {
 	return dims, steps, base
 }
 
-// ordered is the weights in that order.
-func (c *contraction) ordered() (*ir.Tensor, error) {
-	data, err := c.wv.Const.Bytes()
-	if err != nil {
-		return nil, err
-	}
+// ordered is the weights in that order, computed from parts of the constant where that has another one.
+func (c *contraction) ordered() *ir.Tensor {
 	dims, steps, base := c.order()
-	out := &ir.Tensor{Type: ir.F32, Shape: dims}
 	if base == 0 && inOrder(dims, steps) {
-		out.Data = data
-		return out, nil
+		return &ir.Tensor{Type: ir.F32, Shape: dims, Data: c.wv.Const.Data, Src: c.wv.Const.Src}
 	}
-	out = ir.NewTensor(ir.F32, dims...)
-	at := make([]int64, len(dims))
-	for i := range out.Len() {
-		from := base
-		for d, x := range at {
-			from += x * steps[d]
-		}
-		copy(out.Data[4*i:4*i+4], data[4*from:])
-		for d := len(at) - 1; d >= 0; d-- {
-			if at[d]++; at[d] < dims[d] {
-				break
+	points := []int64{0}
+	for d, n := range dims[1:] {
+		next := make([]int64, 0, n*int64(len(points)))
+		for _, p := range points {
+			for i := range n {
+				next = append(next, p+i*steps[d+1])
 			}
-			at[d] = 0
 		}
+		points = next
 	}
-	return out, nil
+	p := &packed{from: c.wv.Const, channels: dims[0], lanes: 1, offset: base, stride: steps[0], points: points}
+	return p.tensor(ir.F32, dims...)
 }
 
 // inOrder reports whether steps are those of elements that lie one after the other.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
@@ -26,6 +27,13 @@ func reshape(s *te.Stage, operands []*ir.Value, symbols sym.Facts) *reshaped {
 		r.join(i)
 	}
 	return r
+}
+
+// joinWithin joins neighbours that lie side by side in a layout that puts one axis last, as they do row-major: those that follow the axis.
+func (r *reshaped) joinWithin(lay layout.Layout) {
+	for i := len(r.Axes) - 2; i > lay.Lane(len(r.Axes)); i-- {
+		r.join(i)
+	}
 }
 
 // plain fixes axes of one point alone.

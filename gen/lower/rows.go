@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sym"
@@ -23,19 +25,27 @@ const fewPoints = 4
 // rowReduction reports whether the innermost reduction axis walks memory, so that partial
 // accumulators side by side make vectors; the elements themselves do not lie so.
 func (n *nest) rowReduction(axes []te.Axis) bool {
-	if n.combiner == nil || len(n.values) != 1 || !reorders[n.combiner.Name] || n.lanes < 2 || len(n.trimmed) > 0 || len(n.reduce) == 0 {
+	if n.combiner == nil || !n.joinsParts() && n.pick() == nil || n.lanes < 2 || len(n.trimmed) > 0 || len(n.reduce) == 0 {
 		return false
 	}
 	r := n.reduce[len(n.reduce)-1]
 	if c, ok := r.Extent.Const(); ok && (c < fewPoints || c < n.lanes && len(n.reduce) > 1) {
 		return false
 	}
-	return loop.VectorExpr(n.values[0], r.Var, vectors(n.target), n.facts)
+	return !slices.ContainsFunc(n.values, func(v te.Expr) bool { return !loop.VectorExpr(v, r.Var, vectors(n.target), n.facts) })
 }
 
+// joinsParts reports whether partial results join as values do.
+func (n *nest) joinsParts() bool { return len(n.values) == 1 && reorders[n.combiner.Name] }
+
 // sideBySide reports whether vectors of elements can be computed after all, those of short rows with loads of what lies some apart.
+// Axes of one point, as those that a reduction keeps, are no loops.
 func (n *nest) sideBySide(axes []te.Axis) bool {
-	return len(axes) > 0 && len(n.within) == 0 && n.vectorises(axes[len(axes)-1], 1)
+	i := len(axes) - 1
+	for i >= 0 && axes[i].Extent.Is(1) {
+		i--
+	}
+	return i >= 0 && len(n.within) == 0 && n.vectorises(axes[i], 1)
 }
 
 // reorders are the combiners whose partial results join as values do.
@@ -44,13 +54,16 @@ var reorders = map[string]bool{"sum": true, "max": true, "min": true, "prod": tr
 // rowPoint computes one element from vectors of partial accumulators, which it joins in a fixed order: the
 // result does not depend on who computes it.
 func (n *nest) rowPoint() []loop.Stmt {
+	if !n.joinsParts() {
+		return n.pickPoint()
+	}
 	r := n.row()
 	body := []loop.Stmt{loop.Alloc{Buf: r.parts}}
 	body = append(body, r.vectors()...)
 	body = append(body, r.halve()...)
 	acc := loop.Ref{Name: n.accName(0), Type: r.parts.Type}
 	body = append(body, loop.Def{Name: acc.Name, Init: r.join(r.part(sym.Const(0)), r.part(sym.Const(1)))})
-	if r.known && r.length%2 == 1 {
+	if r.known && r.length%2 == 1 && !r.overlaps() {
 		last := loop.Set{Name: acc.Name, Value: r.join(acc, r.value(sym.Const(r.length-1)))}
 		body = append(body, loops(r.outer, []loop.Stmt{last})...)
 	}
@@ -90,6 +103,11 @@ func (n *nest) row() *row {
 	r.parts = n.local("part"+n.tag, t, sym.Const(r.width))
 	n.addRanges([]te.Axis{{Var: r.lane, Extent: sym.Const(r.width)}})
 	return r
+}
+
+// overlaps reports whether what the row has behind its whole vectors is in a vector that overlaps the last one of these: points that are joined twice make no difference.
+func (r *row) overlaps() bool {
+	return r.known && r.length%r.width > 0 && regroups[r.n.combiner.Name]
 }
 
 // join joins what an accumulator has with a value.
@@ -140,8 +158,12 @@ func (r *row) vectors() []loop.Stmt {
 	done := sym.Mul(steps.Extent, whole)
 	if r.known {
 		first, _ := done.Const()
-		for i := range r.length/r.width - first/r.width {
+		left := r.length/r.width - first/r.width
+		for i := range left {
 			step = append(step, take(i, sym.Const(first+i*r.width)))
+		}
+		if r.overlaps() {
+			step = append(step, take(left%r.number, sym.Const(r.length-r.width)))
 		}
 	} else {
 		rest := te.Axis{Var: rowRestVar + n.tag, Extent: sym.FloorDiv(sym.Sub(r.axis.Extent, done), width, n.facts)}
@@ -178,7 +200,7 @@ func (r *row) halve() []loop.Stmt {
 	at := sym.Var(r.lane)
 	for w := r.width / 2; w > 1; w /= 2 {
 		out = append(out, r.each(sym.Const(w), loop.Store{Buf: r.parts, Index: at, Value: r.join(r.part(at), r.part(sym.Add(at, sym.Const(w))))})...)
-		if r.known && r.length%(2*w) >= w {
+		if r.known && r.length%(2*w) >= w && !r.overlaps() {
 			out = append(out, r.rest(sym.Const(r.length-r.length%(2*w)), sym.Const(w))...)
 		}
 	}

@@ -65,20 +65,115 @@ func (n *nest) splitRuns(axis int) bool {
 	return false
 }
 
-// splitPhases cuts the axis into groups of as many points as indices are divided by, and walks the groups for one
-// point of each, then for the next one: results of a Resize to a multiple of the size, or of a DepthToSpace, then
-// come from neighbours. They are stored apart.
+// splitPhases cuts the axis into groups of as many points as indices are divided by, of which each iteration computes all: results of a
+// Resize to a multiple of the size, or of a DepthToSpace, then come from neighbours, and those of all lanes lie together.
 func (n *nest) splitPhases(axis int) bool {
 	for _, width := range n.divisors(n.axes[axis].Var) {
-		s := n.split(axis, width)
-		if s == nil || width >= n.lanes || !s.vectorises(s.axes[axis], width) {
-			continue
+		if s := n.split(axis, width); s != nil && width <= n.lanes && s.inPhases(axis, width) {
+			*n = *s
+			return true
 		}
-		*n = *s
-		n.together, n.before, n.stride = 1, n.axes[axis+1].Var, width
-		return true
 	}
 	return false
+}
+
+// longestPeriod is how many points are written out at most so that nothing is divided.
+const longestPeriod = 16
+
+// splitPeriod does the same for points whose neighbours lie too far apart for vectors, as those of a Resize by an odd fraction, where that leaves no division.
+// Squares that are turned come first.
+func (n *nest) splitPeriod() {
+	axis := len(n.axes) - 1
+	if n.lanes == 1 || n.target.WorkItems() || axis < 0 || n.onImages() || n.combiner != nil || n.together > 0 {
+		return
+	}
+	whole := *n
+	whole.within = nil                                                                                             // is asked once a block
+	if whole.vectorises(n.axes[axis], 1) || n.phase.Var != "" || n.binds() || n.alone().stretches(n.axes) != nil { // points would bind one integer each, of one name
+		return
+	}
+	for _, by := range n.divisors(n.axes[axis].Var) {
+		for width := int64(2); width <= min(by, longestPeriod); width++ {
+			if by%width > 0 {
+				continue
+			}
+			if s := n.split(axis, width); s != nil && s.periodic(axis, width) {
+				*n = *s
+				return
+			}
+		}
+	}
+}
+
+// periodic writes out the points of the axis behind one whose variable then is not divided.
+func (n *nest) periodic(axis int, width int64) bool {
+	p := *n
+	p.phase, p.axes = p.axes[axis+1], slices.Concat(p.axes[:axis+1], p.axes[axis+2:])
+	if !n.mayWrite(width) {
+		return false
+	}
+	for k := range width {
+		if len(p.with(p.phase.Var, sym.Const(k)).divisors(p.axes[axis].Var)) > 0 {
+			return false
+		}
+	}
+	*n = p
+	return true
+}
+
+// inPhases writes out the points of the axis behind one that then runs in vectors, which are stored so far apart, if it does.
+func (n *nest) inPhases(axis int, stride int64) bool {
+	if n.phase.Var != "" || !n.mayWrite(stride) {
+		return false
+	}
+	p := *n
+	p.phase, p.axes = p.axes[axis+1], slices.Concat(p.axes[:axis+1], p.axes[axis+2:])
+	if p.bindsBy(p.phase.Var) || !p.vectorises(p.axes[axis], stride) { // phases would bind one integer each, of one name
+		return false
+	}
+	p.stride = stride
+	*n = p
+	return true
+}
+
+// mostWritten is how many nodes of expressions are written out for what is one expression otherwise: of those with thousands of operands, one is enough.
+const mostWritten = 4096
+
+// mayWrite reports whether the results may be written out so often.
+func (n *nest) mayWrite(times int64) bool {
+	nodes := int64(0)
+	for _, r := range n.results {
+		te.Walk(r, func(te.Expr) { nodes++ })
+	}
+	return nodes*times <= mostWritten
+}
+
+// phased computes the elements of all phases.
+func (n *nest) phased() []loop.Stmt {
+	points, _ := n.phase.Extent.Const()
+	body, all := n.unbound()
+	for k := range points {
+		one := all.with(n.phase.Var, sym.Const(k))
+		one.phase = te.Axis{}
+		body = append(body, one.point()...)
+	}
+	return body
+}
+
+// with is the nest with a value in the place of a variable; conditions that are certain then are gone.
+func (n *nest) with(v string, value sym.Expr) *nest {
+	s := *n
+	s.values, s.results, s.within = slices.Clone(n.values), slices.Clone(n.results), slices.Clone(n.within)
+	s.subst(map[string]sym.Expr{v: value})
+	for i, r := range s.results {
+		s.results[i] = te.Map(r, func(e te.Expr) te.Expr {
+			if x, ok := e.(te.Select); ok {
+				return s.choose(x.Cond, x.Then, x.Else)
+			}
+			return e
+		})
+	}
+	return &s
 }
 
 // divisors are the constants that indices with the variable are divided by, the greatest first.

@@ -9,6 +9,7 @@ import (
 	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
 )
@@ -31,6 +32,10 @@ type tiled struct {
 	x                        instr.Operand
 	pixels, groups, perBlock int64
 	steps                    int64
+	// stored is the type of W in memory where micro-kernels widen it; Invalid: that of the instruction.
+	stored ir.DType
+	// apart is how many bytes a row of X lies from the next, if it is given.
+	apart int64
 	// runs is how often there are so many pixels. A tile has some of a run's pixels, or the pixels of some runs, of
 	// at most mostWide vectors.
 	runs, mostWide int64
@@ -127,7 +132,18 @@ func (p *tiled) reads(vectors int64) bool {
 }
 
 func (p *tiled) fits(rows, vectors int64) bool {
-	return p.instr.Registers(p.x, rows, vectors) <= int64(p.t.VectorRegisters)
+	return !p.displaces(rows) && p.instr.Registers(p.x, rows, vectors) <= int64(p.t.VectorRegisters)
+}
+
+// displaces reports whether so many rows of X, some of each of which are read at every point of the sum, take more lines of their sets of the
+// first-level cache than leave W room.
+func (p *tiled) displaces(rows int64) bool {
+	if p.apart == 0 {
+		return false
+	}
+	way := p.t.WayBytes()
+	sets := max(way/max(sym.GCD(p.apart, way), 1), 1)
+	return rows > mostRows && rows > sets*max(p.t.Ways()-2, 1)
 }
 
 // rowsCost is the cycles of so many pixels of one group: full tiles, and the rest.
@@ -144,7 +160,7 @@ func (p *tiled) rowsCost(pixels, r, v int64) float64 {
 const callCycles = 16
 
 func (p *tiled) tileCost(r, v int64) float64 {
-	return callCycles + float64(float64(p.steps)*max(stepCost(p.t, p.instr, p.x, r, v), stream(p.t, p.instr, p.steps, v)))
+	return callCycles + float64(float64(p.steps)*max(stepCost(p.t, p.instr, p.x, p.stored, r, v), stream(p.t, p.instr, p.stored, p.steps, v)))
 }
 
 // TileCycles estimates one call of a micro-kernel.
@@ -152,7 +168,7 @@ func TileCycles(t *target.Target, m *loop.MicroKernel) float64 {
 	if m.Kept != nil && !m.Broadcast() {
 		return keptCycles(t, m)
 	}
-	return callCycles + float64(float64(m.Steps())*max(stepCost(t, m.Instr, m.X, m.Rows, m.Vectors), stream(t, m.Instr, m.Steps(), m.Vectors)))
+	return callCycles + float64(float64(m.Steps())*max(stepCost(t, m.Instr, m.X, m.Stored, m.Rows, m.Vectors), stream(t, m.Instr, m.Stored, m.Steps(), m.Vectors)))
 }
 
 // CallCycles estimates one call of a micro-kernel whose operands are in the first-level cache.
@@ -160,13 +176,16 @@ func CallCycles(t *target.Target, m *loop.MicroKernel) float64 {
 	if m.Kept != nil && !m.Broadcast() {
 		return keptCycles(t, m)
 	}
-	return callCycles + float64(float64(m.Steps())*stepCost(t, m.Instr, m.X, m.Rows, m.Vectors))
+	return callCycles + float64(float64(m.Steps())*stepCost(t, m.Instr, m.X, m.Stored, m.Rows, m.Vectors))
 }
 
 // stream is the cycles in which one point's registers of W come from the second-level cache: all
 // tiles of pixels read the same W, which stays in the first-level one only where it leaves room.
-func stream(t *target.Target, row *instr.Row, steps, v int64) float64 {
+func stream(t *target.Target, row *instr.Row, stored ir.DType, steps, v int64) float64 {
 	bytes := v * row.Bytes()
+	if stored != ir.Invalid {
+		bytes = bytes / int64(row.W.Size()) * int64(stored.Size())
+	}
 	if steps*bytes <= t.L1D*3/4 {
 		return 0
 	}
@@ -194,16 +213,31 @@ func prefetch(t *target.Target, row *instr.Row, stored ir.DType, steps, vectors 
 	return w, x
 }
 
+// nextW is how much of the W that follows its own a tile lets come to the second-level cache: as much as the cache has room for beside its own, where that is
+// a stream that calls read again and again; 0 where it is not.
+func nextW(t *target.Target, tile *sched.Tile, stored ir.DType, own int64) int64 {
+	room := t.L2/int64(stored.Size()) - own
+	if tile.Ahead == 0 || room < own/2 || instr.Lookup(tile.Row).Group > 1 {
+		return 0
+	}
+	return min(room, own)
+}
+
 // hidden is the part of the loads and instructions that costs time although others take
 // longer: what runs beside the bottleneck is not free.
 const hidden = 1.0 / 16
 
 // stepCost is the cycles of one point of the reduction. Products, loads and instructions
-// each have a rate, and an accumulator waits for its last value.
-func stepCost(t *target.Target, row *instr.Row, x instr.Operand, r, v int64) float64 {
+// each have a rate, and an accumulator waits for its last value. W that is stored in 16 bits is
+// widened first.
+func stepCost(t *target.Target, row *instr.Row, x instr.Operand, stored ir.DType, r, v int64) float64 {
 	loads, instrs := row.Loads(x, r, v)
 	loads /= t.LoadsPerCycle
 	issue := (float64(r*v*row.Ops) + instrs) / t.IssuePerCycle
-	fma := row.Applications(x, r, v) / t.FMAPerCycle
-	return max(fma, loads, issue, t.Latency(row)) + float64(hidden*(loads+issue))
+	fma := row.Applications(x, r, v)/t.FMAPerCycle + float64(float64(v)*t.Widen(stored))
+	beside := loads + issue
+	if stored != ir.Invalid && x == instr.Memory && v == 1 {
+		beside = 1/t.LoadsPerCycle + issue // products bring X themselves: conversions run beside them best
+	}
+	return max(fma, loads, issue, t.Latency(row)) + float64(hidden*beside)
 }

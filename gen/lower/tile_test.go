@@ -8,6 +8,7 @@ import (
 
 	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sched"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/target/chips"
 )
@@ -47,6 +48,48 @@ func TestChosenTiles(t *testing.T) {
 		got := p.choose()
 		assert.Equal(t, c.want, got, "%s, X as %s, %d pixels", c.chip, c.x, c.pixels)
 		assert.LessOrEqual(t, row.Registers(c.x, got.rows, got.vectors), int64(chip.VectorRegisters))
+	}
+}
+
+// TestWideningTiles: where a conversion of W takes the time of a product, tiles have many rows that share it; where it hardly takes any, they
+// are those of f32; rows that are a multiple of the cache's ways apart are fewer.
+func TestWideningTiles(t *testing.T) {
+	for _, c := range []struct {
+		chip   string
+		stored ir.DType
+		apart  int64
+		want   tile
+	}{
+		{"x86_64_v4", ir.Invalid, 0, tile{4, 6}},
+		{"x86_64_v4", ir.F16, 0, tile{31, 1}},
+		{"x86_64_v4", ir.BF16, 0, tile{31, 1}},
+		{"x86_64_v4", ir.F16, 4096, tile{8, 1}},
+		{"x86_64_zen2", ir.Invalid, 0, tile{6, 2}},
+		{"x86_64_zen2", ir.F16, 0, tile{6, 2}},
+	} {
+		chip := chip(t, c.chip)
+		row := chip.Tile(ir.F32)
+		p := tiled{t: chip, instr: row, x: row.Broadcaster(0), pixels: 28 * 28, groups: 12, perBlock: 1, steps: 512, stored: c.stored, apart: c.apart}
+		assert.Equal(t, c.want, p.choose(), "%s, %s, rows %d bytes apart", c.chip, c.stored, c.apart)
+	}
+}
+
+// TestDisplaces: rows that lie a power of two apart meet in few sets, each of which has room for as many as the chip's facts say.
+func TestDisplaces(t *testing.T) {
+	for _, c := range []struct {
+		l1d, ways, apart, most int64
+	}{
+		{32 << 10, 0, 0, 1000},
+		{32 << 10, 0, 4096, mostRows},
+		{32 << 10, 0, 1024, 24},
+		{48 << 10, 12, 4096, 10},
+		{64 << 10, 4, 4096, mostRows},
+		{64 << 10, 4, 1024, 32},
+		{32 << 10, 4, 1024, 16},
+	} {
+		p := tiled{t: &target.Target{L1D: c.l1d, L1DWays: c.ways}, apart: c.apart}
+		assert.False(t, p.displaces(c.most), "%+v", c)
+		assert.Equal(t, c.apart > 0, p.displaces(c.most+1), "%+v", c)
 	}
 }
 
@@ -99,10 +142,31 @@ func TestTileForSeveralProcessors(t *testing.T) {
 func TestLatency(t *testing.T) {
 	c := *chip(t, "x86_64_v3")
 	row, integers := c.Tile(ir.F32), instr.Lookup("pmaddwd_i16x8")
-	step := func(r *instr.Row, rows int64) float64 { return stepCost(&c, r, r.Broadcaster(0), rows, 1) }
+	step := func(r *instr.Row, rows int64) float64 { return stepCost(&c, r, r.Broadcaster(0), ir.Invalid, rows, 1) }
 	few, many, whole := step(row, 2), step(row, 12), step(integers, 2)
 	c.FMALatency = row.Latency + 1
 	assert.InDelta(t, few+1, step(row, 2), 1e-9)
 	assert.InDelta(t, many, step(row, 12), 1e-9)
 	assert.InDelta(t, whole, step(integers, 2), 1e-9)
+}
+
+// TestNextW: of W that is a stream, tiles fetch as much of what follows as the second-level cache has room for beside their own.
+func TestNextW(t *testing.T) {
+	chip := &target.Target{L2: 1 << 20}
+	for _, c := range []struct {
+		name   string
+		tile   sched.Tile
+		stored ir.DType
+		own    int64
+		want   int64
+	}{
+		{"there is room for all", sched.Tile{Row: "fma_f32x16", Ahead: 2048}, ir.F32, 512 * 64, 512 * 64},
+		{"there is room for a part", sched.Tile{Row: "fma_f32x16", Ahead: 2048}, ir.F32, 2560 * 64, 1<<18 - 2560*64},
+		{"halves take half the room", sched.Tile{Row: "fma_f32x16", Ahead: 2048}, ir.F16, 2560 * 64, 2560 * 64},
+		{"more than the cache holds", sched.Tile{Row: "fma_f32x16", Ahead: 2048}, ir.F32, 4096 * 64, 0},
+		{"no stream", sched.Tile{Row: "fma_f32x16"}, ir.F32, 512 * 64, 0},
+		{"groups of products", sched.Tile{Row: "vpdpbusd_u8i8x16", Ahead: 2048}, ir.I8, 512 * 64, 0},
+	} {
+		assert.Equal(t, c.want, nextW(chip, &c.tile, c.stored, c.own), c.name)
+	}
 }

@@ -23,6 +23,9 @@ func (n *nest) turn() {
 	if whole.vectorises(n.axes[last], 1) || !n.across(n.axes[last].Var) {
 		return
 	}
+	if n.turnVectors() {
+		return
+	}
 	inner := n.split(last, turned)
 	if inner == nil || inner.axes[last].Extent.Is(1) {
 		return
@@ -37,6 +40,76 @@ func (n *nest) turn() {
 		n.axes, n.together = axes, 2
 		return
 	}
+}
+
+// squareRows is how many elements of a line a task that turns them takes at least, if it can.
+const squareRows = 64
+
+// turnVectors computes as many points of the innermost axis as vectors have lanes, or fewer where it is shorter, for a vector along lines: of them, in registers,
+// rows become columns. The last group of points overlaps the one before where they do not come to the axis.
+func (n *nest) turnVectors() bool {
+	last := len(n.axes) - 1
+	points, known := n.axes[last].Extent.Const()
+	if !known || points < 2 || len(n.out) != 1 || n.out[0].Type.Size() != 4 {
+		return false
+	}
+	for i := last - 1; i >= 0; i-- {
+		for _, width := range []int64{0, n.lanes} {
+			s := n
+			if width > 0 {
+				s = n.split(i, width)
+			}
+			if s != nil && s.turnAlong(i+len(s.axes)-len(n.axes), points) {
+				*n = *s
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// turnAlong does that for the lines along an axis.
+func (n *nest) turnAlong(line int, points int64) bool {
+	last := len(n.axes) - 1
+	c, linear := sym.Coefficient(n.at.Index, n.axes[line].Var, n.facts)
+	stride, known := c.Const()
+	if extent, _ := n.axes[line].Extent.Const(); !linear || !known || stride < points || extent < n.lanes || !n.mayWrite(n.lanes) || !n.vectorises(n.axes[line], stride) {
+		return false
+	}
+	width := n.lanes
+	for width > points {
+		width /= 2
+	}
+	group := te.Axis{Var: n.axes[last].Var + "_div", Extent: sym.CeilDiv(n.axes[last].Extent, sym.Const(width), n.facts)}
+	phase := te.Axis{Var: n.axes[last].Var + "_mod", Extent: sym.Const(width)}
+	s := *n
+	s.addRanges([]te.Axis{group, phase})
+	first := sym.Min(sym.Scale(sym.Var(group.Var), width), sym.Const(points-width), s.facts)
+	s = *s.with(n.axes[last].Var, sym.Add(first, sym.Var(phase.Var)))
+	s.phase, s.stride, s.together = phase, stride, 1
+	if points%width > 0 {
+		s.together = 2 // two tasks would store the same
+	}
+	s.axes = slices.Concat(n.axes[:line], n.axes[line+1:last], []te.Axis{group, n.axes[line]})
+	*n = s
+	if lines := n.lineParts(n.axes[last]); lines > 0 {
+		parts := n.split(last, lines)
+		v := parts.axes
+		parts.axes = slices.Concat(v[:last-1], []te.Axis{v[last], v[last-1], v[last+1]})
+		*n = *parts
+	}
+	return true
+}
+
+// lineParts is the length of equal parts of an axis in whole vectors, of which tasks are made; 0: it has none.
+func (n *nest) lineParts(a te.Axis) int64 {
+	extent, _ := a.Extent.Const()
+	for parts := int64(squareRows); parts >= n.lanes; parts -= n.lanes {
+		if extent%parts == 0 && extent > parts {
+			return parts
+		}
+	}
+	return 0
 }
 
 // across reports whether some operand's neighbours along the axis lie on different lines, always as far apart.

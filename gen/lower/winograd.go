@@ -3,11 +3,13 @@ package lower
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/follow"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
+	"rules_dnn/gen/params"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 	wino "rules_dnn/gen/winograd"
@@ -35,6 +37,7 @@ type filtering struct {
 	chunks, count     sym.Expr // tasks along the tiles, and all tiles
 	points            int64    // of a transform, along both axes
 	packed            Packing  // how filters lie in memory
+	stored            ir.DType // the type of filters
 	// stages are those of the algorithm, however it is cut into tasks, and operands what they read, W in the place of the filters.
 	stages   []*te.Stage
 	operands []*ir.Value
@@ -60,20 +63,24 @@ func Winograd(b *block.Block, env *Env) ([]*Lowered, error) {
 	if !env.wants("winograd") {
 		return nil, nil
 	}
+	if env.varies() {
+		return variedWinograd(b, env)
+	}
+	space := sync.OnceValue(func() *params.Space { return winogradSpace(b, env) })
 	proposed := map[string]bool{}
 	for _, f := range transforms(env) {
-		all := newFiltering(b, env, f)
-		if all == nil {
-			return nil, nil
+		all, err := newFiltering(b, env, f)
+		if all == nil || err != nil {
+			return nil, err
 		}
 		for _, split := range splits {
 			w := &filtering{}
 			*w = *all
-			if !env.Packing.transforms(f.Filters().Results) || !w.choose(split.tiles, split.parts, env.Packing) || proposed[w.name()] || env.Only != "" && Unhashed(env.Only) != w.name() {
+			if !env.Packing.transforms(f.Filters().Results) || !env.Packing.of(all.stored) || !w.choose(split.tiles, split.parts, env.Packing) || proposed[w.name()] || env.Only != "" && Unhashed(env.Only) != w.name() {
 				continue // several splits are alike where all tiles fit, or few
 			}
 			proposed[w.name()] = true
-			l, err := w.propose(env)
+			l, err := w.propose(env, space)
 			if errors.As(err, new(*follow.TileError)) {
 				continue // it is read in steps that no micro-kernel has
 			}
@@ -102,18 +109,24 @@ func transforms(env *Env) []*wino.Transform {
 }
 
 // propose is the kernel of the schedule.
-func (w *filtering) propose(env *Env) (*Lowered, error) {
+func (w *filtering) propose(env *Env, space func() *params.Space) (*Lowered, error) {
 	work, n := w.steps().work(), w.contraction.w.Source.N
 	args := func(b *block.Block) func() ([]*ir.Value, error) {
+		if t, err := w.filterType(w.f, b.Operands[n], env.Magnitudes); t != w.stored || err != nil {
+			return nil
+		}
 		return func() ([]*ir.Value, error) {
 			_, in := widenConstants(b)
 			in[n] = w.packFilters(b.Operands[n])
 			return append(in, b.Results...), nil
 		}
 	}
-	l, err := env.scheduled(w.anchor(), w.name(), w.anchor(), work, w.schedule(work), args(w.b))
+	l, err := env.scheduled(w.anchor(), w.name(), w.anchor(), w.b, work, w.schedule(work), args(w.b))
 	if err == nil {
 		l.Packing, l.ArgsOf = &w.packed, args
+		if w.f.Of == nil {
+			l.Point = w.pointOf(space)
+		}
 	}
 	return l, err
 }
@@ -121,27 +134,31 @@ func (w *filtering) propose(env *Env) (*Lowered, error) {
 // filterTaps is how many points windows have along each axis.
 const filterTaps = 3
 
-func newFiltering(b *block.Block, env *Env, f *wino.Transform) *filtering {
+func newFiltering(b *block.Block, env *Env, f *wino.Transform) (*filtering, error) {
 	// The sums that tiles write lie in a worker's memory.
 	if !env.Winograd || !env.Target.TilesFillScratch() {
-		return nil
+		return nil, nil
 	}
 	c := recognise(b, env.Target)
 	if c == nil || c.window || c.packedOperand() != c.w.Source.N || c.groups > 1 || c.inReduce < 0 || readsImages(b, env.Layouts) {
-		return nil
+		return nil, nil
 	}
 	w := &filtering{contraction: c, f: f, lay: env.Layouts, facts: env.Symbols}
 	if env.Layouts(b.Operands[c.x.Source.N]) != layout.Blocked(c.inChannel, c.block) || !w.findSlides() {
-		return nil
+		return nil, nil
 	}
 	for _, r := range b.Results {
 		if env.Layouts(r) != layout.Blocked(c.channel, c.block) {
-			return nil
+			return nil, nil
 		}
+	}
+	var err error
+	if w.stored, err = c.filterType(f, c.wv, env.Magnitudes); err != nil {
+		return nil, c.error("weights %s: %w", ir.Show(c.wv.Name), err)
 	}
 	w.extents()
 	w.stages = w.steps().all()
-	return w
+	return w, nil
 }
 
 // findSlides finds the two dimensions of X that windows walk; false where there are others than two, or a
@@ -252,20 +269,20 @@ func (w *filtering) choose(times, parts int64, packing *Packing) bool {
 		}
 		tiles = (count + chunks - 1) / chunks
 	}
-	operand := w.instr.Broadcaster(w.k)
-	choice := tiled{t: w.t, instr: w.instr, x: operand, pixels: tiles, groups: blocks / parts, perBlock: w.block / w.instr.Lanes, steps: w.k, packing: packing}
-	if !known {
-		choice.most = mostRows
-	}
-	w.tile = choice.choose()
+	w.tile = w.choice(tiles, blocks/parts, packing).choose()
+	w.cut(tiles, parts, packing)
+	return packing.holds(w.tileLanes)
+}
+
+// cut makes tasks of so many tiles, whole register tiles of them, and of a part of the channels.
+func (w *filtering) cut(tiles, parts int64, packing *Packing) {
 	w.tileLanes = w.vectors * w.instr.Lanes
-	w.parts, w.groups = parts, blocks*w.block/w.tileLanes
-	if w.packed = (Packing{Lanes: w.tileLanes, Groups: w.groups, Results: w.f.Filters().Results, Parts: parts, Type: ir.F32}); packing != nil {
+	w.parts, w.groups = parts, w.outputs*w.block/w.tileLanes
+	if w.packed = (Packing{Lanes: w.tileLanes, Groups: w.groups, Results: w.f.Filters().Results, Parts: parts, Type: w.stored}); packing != nil {
 		w.packed = *packing
 	}
 	w.chunk = (tiles + w.rows - 1) / w.rows * w.rows
 	w.chunks = sym.CeilDiv(w.count, sym.Const(w.chunk), w.facts)
-	return packing.holds(w.tileLanes)
 }
 
 // extents are those of the three stages.

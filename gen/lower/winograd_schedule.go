@@ -123,7 +123,11 @@ func (s *places) products() sched.Stage {
 		Regions: s.regions(sched.Region{Axis: tileAxis, First: s.firstTile(), Extent: s.chunk},
 			sched.Region{Axis: resultAxis, First: sym.Scale(sym.Var(shareVar), part), Extent: part})}
 	k := []loop.KLoop{{Extent: s.k, XStep: 1, WStep: s.packed.Lanes}}
-	out.Tile.Ahead, out.Tile.AheadX = prefetch(s.t, s.instr, s.instr.W, s.k, s.vectors, false, k)
+	out.Tile.Ahead, out.Tile.AheadX = prefetch(s.t, s.instr, s.stored, s.k, streamed(s.stored, s.vectors, s.own(), false), false, k)
+	out.Tile.Ahead = s.fetches(out.Tile.Ahead)
+	if s.packed.Lanes == s.tileLanes {
+		out.Tile.Next = nextW(s.t, out.Tile, s.stored, s.k*s.tileLanes)
+	}
 	sum := inputAxis
 	if len(s.deep) > 0 {
 		sum = sumsJoined
@@ -185,38 +189,43 @@ func (s *places) block() sched.Stage {
 	return out
 }
 
-// values are those that are not row-major.
+// values says how they lie: filters as they are packed, and what the stages keep.
 func (s *places) values(out *sched.Schedule, w *sched.Work) {
-	place := func(v sched.Value) { out.Values = append(out.Values, v) }
-	for i, v := range s.b.Operands {
-		switch l := s.lay(v); {
-		case i == s.contraction.w.Source.N:
-			place(sched.Value{Of: te.Source{N: i}, Parts: s.filterParts(len(w.Operands[i].Shape)), Encoding: s.f.Filters().String()})
-		case l != layout.RowMajor:
-			place(sched.Value{Of: te.Source{N: i}, Parts: layout.PartsOf(l, len(v.Shape)), Fetch: s.fetchOperand(i)})
+	var own []sched.Value
+	for n := range blockStage {
+		own = append(own, s.kept(n, len(w.Stages[n].Axes)))
+	}
+	layOut(out, s.b, s.lay, func(i int) (sched.Value, bool) {
+		x := sched.Value{Of: te.Source{N: i}}
+		if i == s.contraction.w.Source.N {
+			x.Parts, x.Encoding = s.filterParts(len(w.Operands[i].Shape)), s.f.Filters().String()
+		} else if s.lay(s.b.Operands[i]) != layout.RowMajor {
+			x.Fetch = s.fetchOperand(i)
+		}
+		return x, true
+	}, len(s.b.Results[0].Shape), own...)
+	for i := range out.Values {
+		if v := &out.Values[i]; v.Of.Stage && v.Of.N == blockStage {
+			v.Fetch = s.fetch(s.b.Results[v.Of.Part], s.along[1].axis)
 		}
 	}
-	for n := range w.Stages {
-		v := sched.Value{Of: te.Source{Stage: true, N: n}, Parts: layout.PartsOf(layout.RowMajor, len(w.Stages[n].Axes)), Space: sched.Register}
-		switch n {
-		case inputStage:
-			v.Space = sched.Worker
-			if s.t.PrefetchBytes > 0 {
-				v.Claim = claimAhead * s.contraction.block
-			}
-		case productStage: // tiles of a group of channels lie side by side
-			v.Space = sched.Worker
-			i := len(s.others)
-			v.Parts = append(v.Parts[:i+1], layout.Part{Axis: i + 2}, layout.Part{Axis: i + 1}, layout.Part{Axis: i + 2, Size: s.tileLanes})
-		case blockStage:
-			for i, r := range s.b.Results {
-				v.Of.Part, v.Parts, v.Space, v.Fetch = i, layout.PartsOf(s.lay(r), len(r.Shape)), sched.Arena, s.fetch(r, s.along[1].axis)
-				place(v)
-			}
-			continue
+}
+
+// kept is where the results of a stage lie before the last one.
+func (s *places) kept(stage, rank int) sched.Value {
+	v := sched.Value{Of: te.Source{Stage: true, N: stage}, Parts: layout.PartsOf(layout.RowMajor, rank), Space: sched.Register}
+	switch stage {
+	case inputStage:
+		v.Space = sched.Worker
+		if s.t.PrefetchBytes > 0 {
+			v.Claim = claimAhead * s.contraction.block
 		}
-		place(v)
+	case productStage: // tiles of a group of channels lie side by side
+		v.Space = sched.Worker
+		i := len(s.others)
+		v.Parts = append(v.Parts[:i+1], layout.Part{Axis: i + 2}, layout.Part{Axis: i + 1}, layout.Part{Axis: i + 2, Size: s.tileLanes})
 	}
+	return v
 }
 
 // filterParts is how the filters lie: those of a part of the channels, of a point, of a group, in the order of the sum.

@@ -149,7 +149,7 @@ func (s *staged) filters() *ir.Value {
 		shape = append(shape, a.Extent)
 	}
 	shape = append(shape, sym.Const(s.blocks*s.contraction.block), sym.Const(s.packed.Groups*s.packed.Lanes))
-	return &ir.Value{Name: s.wv.Name, Type: ir.F32, Shape: shape, HasShape: true, Const: s.wv.Const}
+	return &ir.Value{Name: s.wv.Name, Type: s.stored, Shape: shape, HasShape: true, Const: s.wv.Const}
 }
 
 // products is a matrix product of each point.
@@ -161,7 +161,7 @@ func (s *staged) products() *te.Stage {
 	if s.f.Of != nil {
 		point = []sym.Expr{sym.FloorDiv(q, sym.Const(s.n), nil), sym.Mod(q, sym.Const(s.n), nil)}
 	}
-	u := te.Operand(s.contraction.w.Source.N, ir.F32, append(append(point, te.AxisVars(sum)...), sym.Var(resultAxis))...)
+	u := asF32(te.Operand(s.contraction.w.Source.N, s.stored, append(append(point, te.AxisVars(sum)...), sym.Var(resultAxis))...))
 	return &te.Stage{Name: "products", Axes: s.axes(constAxis(pointAxis, s.points), te.Axis{Var: tileAxis, Extent: s.count}, s.resultChannels()), Reduce: sum,
 		Combine: te.Sum(ir.F32), Values: []te.Expr{te.Fn(ir.F32, "mul", x, u)}, Results: []te.Expr{te.Acc{Type: ir.F32}}}
 }

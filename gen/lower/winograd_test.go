@@ -33,12 +33,13 @@ func TestWinogradSchedules(t *testing.T) {
 					env.Winograd = true
 					for _, f := range append(transforms(env), wino.New(4, filterTaps).Part(1), wino.New(4, filterTaps).Part(3)) {
 						for _, split := range splits {
-							w := newFiltering(b, env, f)
+							w, err := newFiltering(b, env, f)
+							require.NoError(t, err)
 							require.NotNil(t, w)
 							if !w.choose(split.tiles, split.parts, nil) {
 								continue
 							}
-							l, err := w.propose(env)
+							l, err := w.propose(env, nil)
 							require.NoError(t, err)
 							require.NoError(t, l.Check(), l.Schedule)
 							require.NoError(t, l.Make())

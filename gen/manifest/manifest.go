@@ -32,6 +32,10 @@ type Manifest struct {
 	Variants []Variant `json:"variants,omitempty"`
 	// Warnings are what makes the model slow, or wrong, and may be mended.
 	Warnings []Warning `json:"warnings"`
+	// Precision is there where floats are stored in another type than the model's.
+	Precision *Precision `json:"precision,omitempty"`
+	// Quantized is there where the network is.
+	Quantized *Quantized `json:"quantized,omitempty"`
 	// Pruning is there where dnnc prune made the weights.
 	Pruning *Pruning `json:"pruning,omitempty"`
 	Blocks  []Block  `json:"blocks"`
@@ -56,15 +60,26 @@ type Warning struct {
 	Text string `json:"text"`
 }
 
-// Pruning is how many weights and multiply-adds (on one image; 0: not known) of a pruned network are left, and what computes its layers.
-type Pruning struct {
-	Retrained   bool   `json:"retrained"`
-	Layers      int    `json:"layers"`
-	Weights     int64  `json:"weights"`
-	KeptWeights int64  `json:"kept_weights"`
-	MACs        int64  `json:"macs"`
-	KeptMACs    int64  `json:"kept_macs"`
-	Kernels     string `json:"kernels"`
+// Precision is in what types floats are stored, multiplied and summed that the model has in f32. Nodes is how many nodes give their results in
+// the type of storage, and F32 lists those that do not.
+type Precision struct {
+	Storage     string `json:"storage"`
+	Product     string `json:"product"`
+	Accumulator string `json:"accumulator"`
+	Nodes       int    `json:"nodes"`
+	F32         []Kept `json:"f32"`
+}
+
+// Quantized is how many nodes of a quantized network give integers, and Float lists those that give floats.
+type Quantized struct {
+	Nodes int    `json:"nodes"`
+	Float []Kept `json:"float"`
+}
+
+// Kept is a node that gives floats, and the reason.
+type Kept struct {
+	Node string `json:"node"`
+	Why  string `json:"why"`
 }
 
 // Select is what the choice of layouts and kernels came to: estimated cycles of a run on one core,
@@ -75,6 +90,8 @@ type Select struct {
 	Conversions int   `json:"conversions"`
 	// StaleTuning is what the tuning record says that is true no more.
 	StaleTuning []string `json:"stale_tuning,omitempty"`
+	// Models are the performance models by which a search found what is to be measured, a line each.
+	Models []string `json:"performance_models,omitempty"`
 }
 
 // Tensor is an input, output or operand.
@@ -132,6 +149,8 @@ type Tuning struct {
 	// Kernel is the name of the kernel, and Kernels those of all that could be measured, where dnnc was asked for them.
 	Kernel  string   `json:"kernel"`
 	Kernels []string `json:"kernels,omitempty"`
+	// Params are the parameters of each of these, "" of one without.
+	Params []string `json:"params,omitempty"`
 	// Micros is what the record says that the kernel takes.
 	Micros float64 `json:"us,omitempty"`
 }
@@ -150,7 +169,7 @@ func JSON(p *plan.Program, generator, api, chip string, chips ...*target.Target)
 		ArenaBytes: p.ArenaBytes.String(), ArenaLowerBound: p.LowerBoundBytes.String(),
 		ScratchBytes: p.ScratchBytes.String(), WeightsBytes: p.WeightsBytes,
 		Inputs: []Tensor{}, Outputs: []Tensor{}, Symbols: []Symbol{}, Checks: []string{}, Warnings: []Warning{}, Blocks: []Block{}}
-	m.Select = Select{int64(p.Estimate.Cycles), int64(p.Estimate.Bound), p.Estimate.Conversions, p.Estimate.StaleTuning}
+	m.Select = Select{int64(p.Estimate.Cycles), int64(p.Estimate.Bound), p.Estimate.Conversions, p.Estimate.StaleTuning, p.Estimate.Learned}
 	for _, v := range p.Inputs {
 		m.Inputs = append(m.Inputs, tensor(v))
 	}
@@ -170,7 +189,12 @@ func JSON(p *plan.Program, generator, api, chip string, chips ...*target.Target)
 	for _, w := range p.Warnings {
 		m.Warnings = append(m.Warnings, Warning(w))
 	}
-	m.Pruning = (*Pruning)(p.Pruning)
+	m.Precision = precision(p.Precision)
+	m.Quantized = quantized(p.Quantized)
+	var err error
+	if m.Pruning, err = pruning(p); err != nil {
+		return nil, err
+	}
 	guards := p.Guards()
 	for _, s := range p.Calls() {
 		b := block(p, s)
@@ -184,9 +208,33 @@ func JSON(p *plan.Program, generator, api, chip string, chips ...*target.Target)
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", " ")
-	err := e.Encode(m)
+	err = e.Encode(m)
 	// The same JSON, in which no name ends the script of a page that holds it.
 	return bytes.ReplaceAll(out.Bytes(), []byte("</"), []byte(`<\/`)), err
+}
+
+// precision is what a program says of it; nil: nothing.
+func precision(p *plan.Precision) *Precision {
+	if p == nil {
+		return nil
+	}
+	return &Precision{p.Storage, p.Product, p.Accumulator, p.Nodes, kept(p.Kept)}
+}
+
+// quantized is what a program says of it; nil: nothing.
+func quantized(q *plan.Quantized) *Quantized {
+	if q == nil {
+		return nil
+	}
+	return &Quantized{q.Nodes, kept(q.Kept)}
+}
+
+func kept(of []plan.Kept) []Kept {
+	out := []Kept{}
+	for _, k := range of {
+		out = append(out, Kept(k))
+	}
+	return out
 }
 
 // device is what a program has of one; nil: none.

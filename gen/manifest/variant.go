@@ -58,7 +58,7 @@ func variants(p *plan.Program, chips []*target.Target) []Variant {
 // tuningOf is what a call's kernel was chosen from; nil: estimates alone.
 func tuningOf(c *plan.Call) *Tuning {
 	if t := c.Tuning; t != nil {
-		return &Tuning{t.Key, t.What, t.Kernel, t.Kernels, t.Micros}
+		return &Tuning{t.Key, t.What, t.Kernel, t.Kernels, t.Params, t.Micros}
 	}
 	return nil
 }

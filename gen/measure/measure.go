@@ -55,6 +55,9 @@ func Run(programs []Program, o Options, out io.Writer) error {
 	default:
 		fmt.Fprintf(out, "%s has %d rounds of all kernels already; --again measures them again\n", filepath.Base(o.Record), o.Rounds)
 	}
+	for _, line := range s.models[0].learned {
+		fmt.Fprintln(out, line)
+	}
 	for r := s.first; r < o.Rounds && len(s.pending) > 0; r++ {
 		if err := s.round(r); err != nil {
 			return err
@@ -182,17 +185,33 @@ func (s *session) round(r int) error {
 // their numbers.
 func (s *session) write() error {
 	for _, b := range s.models[0].blocks {
+		drift := s.drift(b)
 		for _, name := range s.measurable(b) {
 			k := kernel{b.Key, name}
 			if us := s.samples[k]; s.pending[k] && len(us) > 0 {
 				have := s.before[k]
 				all := have.Rounds + s.rounds
-				mean := (float64(have.Micros*float64(have.Rounds)) + float64(median(us)*float64(s.rounds))) / float64(all)
-				s.chip.Set(b.Key, b.What, tuning.Kernel{Name: name, Micros: mean, Rounds: all})
+				mean := (float64(have.Micros*float64(have.Rounds)) + float64(float64(median(us)*drift)*float64(s.rounds))) / float64(all)
+				s.chip.Set(b.Key, b.What, tuning.Kernel{Name: name, Micros: mean, Rounds: all, Params: b.params(name)})
 			}
 		}
 	}
 	return files.Write(s.o.Record, s.record.Text())
+}
+
+// drift is how many times as long a block's first kernel took when others of the block were measured, which are in the record, as it takes beside
+// new ones: times of both are compared. 1 where nothing was measured then, or nothing is new.
+func (s *session) drift(b block) float64 {
+	names := s.measurable(b)
+	if !slices.ContainsFunc(names, func(name string) bool { return s.before[kernel{b.Key, name}].Rounds == 0 }) {
+		return 1
+	}
+	first := kernel{b.Key, names[0]}
+	have, us := s.before[first], s.samples[first]
+	if have.Rounds == 0 || len(us) == 0 {
+		return 1
+	}
+	return have.Micros / median(us)
 }
 
 func median(xs []float64) float64 {

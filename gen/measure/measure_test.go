@@ -145,6 +145,36 @@ func TestRun(t *testing.T) {
 	assert.ErrorContains(t, Run(ps, o, &log), "no more runs", "all programs run again")
 }
 
+// TestSearched: kernels that a search found are beside the estimates' choice in programs of their own. What these take is noted as if they had run
+// when the others of the block did; the summary compares the fastest of all, by their parameters, with the default.
+func TestSearched(t *testing.T) {
+	ps := programs(t, [][]float64{ms(12, 2, 2)}, [][]float64{ms(6, 3, 3)}, [][]float64{ms(18, 2, 2)})
+	for i := range ps {
+		var m manifest.Manifest
+		data, err := os.ReadFile(ps[i].Manifest)
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(data, &m))
+		m.Blocks[0].Tuning.Params = []string{"p rows=1", "p rows=2", "p rows=3"}
+		m.Select.Models = []string{"performance model: learned"}
+		write(t, ps[i].Manifest, m)
+	}
+	o := Options{Record: filepath.Join(t.TempDir(), "net.tune.json"), Rounds: 1, Threads: 1}
+	r := &tuning.Record{}
+	r.On("mine", 1).Set("a", "Op a", tuning.Kernel{Name: "a0", Micros: 3000, Rounds: 4, Params: "p rows=1"})
+	r.On("mine", 1).Set("a", "Op a", tuning.Kernel{Name: "found before", Micros: 1200, Rounds: 4, Params: "p rows=9"})
+	r.On("mine", 1).Set("a", "Op a", tuning.Kernel{Name: "gone", Micros: 1, Rounds: 4})
+	require.NoError(t, os.WriteFile(o.Record, r.Text(), 0o666))
+	var log strings.Builder
+	require.NoError(t, Run(ps, o, &log))
+	c := record(t, o.Record)
+	assert.Equal(t, tuning.Kernel{Name: "a0", Micros: 3000, Rounds: 5, Params: "p rows=1"}, c.Get("a", "a0"), "the machine takes twice as long today")
+	assert.Equal(t, tuning.Kernel{Name: "a1", Micros: 1500, Rounds: 1, Params: "p rows=2"}, c.Get("a", "a1"))
+	assert.Equal(t, tuning.Kernel{Name: "a2", Micros: 4500, Rounds: 1, Params: "p rows=3"}, c.Get("a", "a2"))
+	assert.Contains(t, log.String(), "performance model: learned\n")
+	assert.Contains(t, log.String(), " 2.50    3000.0 us a0, 1200.0 us found before: 1 x Op a\n")
+	assert.Contains(t, log.String(), "untuned defaults take 56.2 % longer than tuned kernels; 1 of 2 different blocks at most 15 %, the most 150.0 %: Op a\n")
+}
+
 // TestRegret: a's least estimate is of the kernel that is second, b's of the fastest. Times are those of the shortest runs, and of the record where
 // nothing is measured any more.
 func TestRegret(t *testing.T) {

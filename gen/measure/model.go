@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strconv"
 
 	"rules_dnn/gen/files"
@@ -13,14 +14,23 @@ import (
 
 // model is what a manifest tells.
 type model struct {
-	chip   string
-	blocks []block
+	chip    string
+	blocks  []block
+	learned []string // what performance models learned of the record
 }
 
 // block is one of a program, with what of it can be measured.
 type block struct {
 	*manifest.Tuning
 	cycles int64 // of its kernel, by an estimate; 0: the manifest does not tell
+}
+
+// params are the parameters of one of its kernels, "" where it has none.
+func (b block) params(name string) string {
+	if i := slices.Index(b.Kernels, name); i >= 0 && i < len(b.Params) {
+		return b.Params[i]
+	}
+	return ""
 }
 
 // model reads the program's manifest, as it is for the chip whose kernels run on this machine.
@@ -33,7 +43,7 @@ func (p Program) model(o Options) (*model, error) {
 	if err := json.Unmarshal(data, &m); err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Manifest, err)
 	}
-	out := &model{chip: m.Chip}
+	out := &model{chip: m.Chip, learned: m.Select.Models}
 	for _, b := range m.Blocks {
 		out.blocks = append(out.blocks, block{b.Tuning, b.Cycles})
 	}

@@ -3,8 +3,9 @@ package measure
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
+
+	"rules_dnn/gen/perf"
 )
 
 // rated is a kernel of a block: what an estimate says, and what it takes.
@@ -77,35 +78,11 @@ func (s *session) rated(b block, estimates map[kernel]float64) []rated {
 	return out
 }
 
-// spearman is the correlation of the ranks that estimates and times give: 1 where estimates order kernels as they are. It is not known where
-// all are equal.
+// spearman is the correlation of the orders that estimates and times give.
 func spearman(all []rated) (rho float64, known bool) {
-	x := ranksOf(all, func(r rated) float64 { return r.cycles })
-	y := ranksOf(all, func(r rated) float64 { return r.micros })
-	mean := float64(float64(len(all)-1) / 2)
-	xy, xx, yy := 0.0, 0.0, 0.0
-	for i := range x {
-		a, b := x[i]-mean, y[i]-mean
-		xy, xx, yy = xy+float64(a*b), xx+float64(a*a), yy+float64(b*b)
+	var cycles, micros []float64
+	for _, x := range all {
+		cycles, micros = append(cycles, x.cycles), append(micros, x.micros)
 	}
-	if xx == 0 || yy == 0 {
-		return 0, false
-	}
-	return xy / math.Sqrt(float64(xx*yy)), true
-}
-
-// ranksOf are places in the order of some value; equal ones share the mean of theirs.
-func ranksOf(all []rated, value func(rated) float64) []float64 {
-	out := make([]float64, len(all))
-	for i, x := range all {
-		for k, y := range all {
-			switch c := cmp.Compare(value(y), value(x)); {
-			case c < 0:
-				out[i]++
-			case c == 0 && k != i:
-				out[i] += 0.5
-			}
-		}
-	}
-	return out
+	return perf.Spearman(cycles, micros)
 }

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,54 +12,75 @@ import (
 // notable is how many times the best kernel's time the estimates' choice takes where a summary tells of it.
 const notable = 1.02
 
-// slower is a block for which estimates do not choose the fastest kernel.
-type slower struct {
+// near is how many times a tuned kernel's time a default should take at most.
+const near = 1.15
+
+// tuned is a block as estimates choose its kernel, and as the record does.
+type tuned struct {
 	what         string
 	times        int // in the model
 	chosen, best tuning.Kernel
 }
 
-func (s slower) gain() float64 { return float64(s.times) * (s.chosen.Micros - s.best.Micros) }
+func (t tuned) gain() float64  { return float64(t.times) * (t.chosen.Micros - t.best.Micros) }
+func (t tuned) ratio() float64 { return t.chosen.Micros / t.best.Micros }
 
-// summary tells what the record gains.
+// summary tells what the record gains: of each block that has several kernels, those that a search found, too.
 func (s *session) summary() {
-	var found []slower
-	at := map[string]int{}
-	chosen, best := 0.0, 0.0
-	for _, b := range s.models[0].blocks {
-		names := s.measurable(b)
-		if len(names) == 0 {
-			continue
+	all := s.tuned()
+	chosen, best, within := 0.0, 0.0, 0
+	var worst tuned
+	for i, x := range all {
+		chosen, best = chosen+float64(float64(x.times)*x.chosen.Micros), best+float64(float64(x.times)*x.best.Micros)
+		if x.ratio() <= near {
+			within++
 		}
-		x := slower{what: b.What, times: 1, chosen: s.chip.Get(b.Key, names[0])}
-		x.best = x.chosen
-		for _, name := range names {
-			if k := s.chip.Get(b.Key, name); k.Rounds > 0 && k.Micros < x.best.Micros {
-				x.best = k
-			}
+		if i == 0 || x.ratio() > worst.ratio() {
+			worst = x
 		}
-		chosen, best = chosen+x.chosen.Micros, best+x.best.Micros
-		if x.chosen.Micros < notable*x.best.Micros {
-			continue
-		}
-		if i, again := at[b.Key]; again {
-			found[i].times++
-			continue
-		}
-		at[b.Key] = len(found)
-		found = append(found, x)
 	}
-	slices.SortStableFunc(found, func(a, b slower) int {
-		switch {
-		case a.gain() > b.gain():
-			return -1
-		case a.gain() < b.gain():
-			return 1
+	fmt.Fprintf(s.out, "blocks with several kernels: %.4g ms as estimates choose, %.4g ms by the fastest\n", chosen/1e3, best/1e3)
+	slices.SortStableFunc(all, func(a, b tuned) int {
+		if c := cmp.Compare(b.gain(), a.gain()); c != 0 {
+			return c
 		}
 		return strings.Compare(a.what, b.what)
 	})
-	fmt.Fprintf(s.out, "blocks with several kernels: %.4g ms as estimates choose, %.4g ms by the fastest\n", chosen/1e3, best/1e3)
-	for _, x := range found {
-		fmt.Fprintf(s.out, "%5.2f  %8.1f us %s, %.1f us %s: %d x %s\n", x.chosen.Micros/x.best.Micros, x.chosen.Micros, x.chosen.Name, x.best.Micros, x.best.Name, x.times, x.what)
+	for _, x := range all {
+		if x.ratio() >= notable {
+			fmt.Fprintf(s.out, "%5.2f  %8.1f us %s, %.1f us %s: %d x %s\n", x.ratio(), x.chosen.Micros, x.chosen.Name, x.best.Micros, x.best.Name, x.times, x.what)
+		}
 	}
+	if best > 0 {
+		fmt.Fprintf(s.out, "untuned defaults take %.1f %% longer than tuned kernels; %d of %d different blocks at most %.0f %%, the most %.1f %%: %s\n",
+			percent(chosen, best), within, len(all), percent(near, 1), percent(worst.ratio(), 1), worst.what)
+	}
+}
+
+// tuned are the different blocks of which kernels were measured, in the model's order.
+func (s *session) tuned() []tuned {
+	var out []tuned
+	at := map[string]int{}
+	for _, b := range s.models[0].blocks {
+		if b.Tuning == nil || len(b.Kernels) == 0 || len(s.chip.All(b.Key)) < 2 {
+			continue
+		}
+		if i, again := at[b.Key]; again {
+			out[i].times++
+			continue
+		}
+		x := tuned{what: b.What, times: 1, chosen: s.chip.Get(b.Key, b.Kernels[0])}
+		if x.chosen.Rounds == 0 {
+			continue
+		}
+		x.best = x.chosen
+		for _, k := range s.chip.All(b.Key) {
+			if k.Micros < x.best.Micros && (k.Params != "" || slices.Contains(b.Kernels, k.Name)) {
+				x.best = k
+			}
+		}
+		at[b.Key] = len(out)
+		out = append(out, x)
+	}
+	return out
 }

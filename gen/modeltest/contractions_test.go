@@ -16,7 +16,7 @@ import (
 )
 
 // integerChips have instructions for integers of each kind: pairs of 16 bits, four of 8 with one operand unsigned, four of one type.
-var integerChips = []string{"x86_64", "x86_64_v3", "x86_64_v4", "x86_64_v4_vnni", "x86_64_alder_lake", "arm64", "arm64_cortex_a76"}
+var integerChips = []string{"x86_64", "x86_64_v3", "x86_64_v4", "x86_64_v4_vnni", "x86_64_alder_lake", "arm64", "arm64_cortex_a76", "arm64_i8mm"}
 
 // TestIntegerContractions: contractions of integers run in tiles, whatever their axes, types and zero points are, with operands that are
 // computed or constants (those whose names begin with k), and give the interpreter's bytes.

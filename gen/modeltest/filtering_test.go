@@ -33,6 +33,8 @@ type convolution struct {
 	half     ir.DType // f16 or bf16; Invalid: f32
 	share    int64    // W is pruned, the same in so many neighbouring filters; 0: it is dense
 	shortcut bool     // a dense convolution of one point of x is added to what the other gives
+
+	zeros func(w *ir.Tensor) // clears weights; nil: none
 }
 
 func (c convolution) dtype() ir.DType {
@@ -90,6 +92,9 @@ func (c convolution) graph(r *rand.Rand) (*ir.Graph, map[string]*ir.Tensor) {
 	if c.share > 0 {
 		prune(w, 0, c.share)
 	}
+	if c.zeros != nil {
+		c.zeros(w)
+	}
 	y := op("Conv", 11, attrs, from, ir.ConstValue("w", w), ir.ConstValue("b", floats(c.w[0])))
 	if c.add {
 		y = op("Relu", 14, nil, op("Add", 14, nil, y, ir.ConstValue("t", floats(append([]int64{c.w[0]}, slices.Repeat([]int64{1}, len(c.x)-2)...)...))))
@@ -127,6 +132,8 @@ func TestFiltering(t *testing.T) {
 		{name: "planes", x: []int64{1, 16, 3, 9, 8}, w: []int64{24, 16, 1, 3, 3}, pads: []int64{0, 1, 1, 0, 1, 1}},
 		{name: "symbolic", x: []int64{1, 16, 14, 19}, w: []int64{16, 16, 3, 3}, pads: same, symbolic: true, add: true},
 		{name: "symbolic, small", x: []int64{1, 16, 1, 2}, w: []int64{16, 16, 3, 3}, pads: same, symbolic: true},
+		{name: "of 16 bits", x: []int64{1, 64, 9, 11}, w: []int64{32, 64, 3, 3}, pads: same, add: true, half: ir.F16},
+		{name: "of bf16", x: []int64{1, 64, 9, 11}, w: []int64{32, 64, 3, 3}, pads: same, half: ir.BF16},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			used := false

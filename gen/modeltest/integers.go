@@ -58,7 +58,8 @@ type integers struct {
 
 // integerSteps add a node, or a few, that read x.
 var integerSteps = []func(b *integers, x *ir.Value){
-	multiply, multiply, multiply, multiplyScaled, multiplyScaled, multiplyScaled, convolveIntegers, convolveScaled, requantize, requantize,
+	multiply, multiply, multiply, multiplyScaled, multiplyScaled, multiplyScaled, convolveIntegers, convolveScaled, requantize, requantize, convolveIsland, convolveIsland, convolveIsland, moveIsland, functionIsland,
+	wideIsland, channelIsland, productIsland, pairIsland,
 	integerArithmetic, integerArithmetic, integerUnary, chooseInteger, convertInteger, poolIntegers, reduceIntegers, moveIntegers, moveIntegers,
 }
 
@@ -73,7 +74,7 @@ func (b *integers) name(what string) string {
 func (b *integers) input() {
 	dims := []int64{b.among(1, 2, 3, 33, 64), b.among(1, 3, 8, 20, 32, 40, 64)}
 	switch b.IntN(4) {
-	case 0:
+	case 0, 3:
 		dims = []int64{b.among(1, 2), b.among(1, 3, 4, 8, 32, 33), b.among(1, 5, 8), b.among(1, 4, 7, 16)}
 	case 1:
 		dims = append([]int64{b.among(1, 2, 3)}, dims...)

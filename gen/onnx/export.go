@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"fmt"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -14,6 +15,8 @@ type exporter struct {
 	opset   int
 	names   map[*ir.Value]string
 	weights []weight
+	// microsoft reports that a node is of that domain.
+	microsoft bool
 }
 
 // nameScope holds the names that a graph and those around it have taken.
@@ -178,15 +181,51 @@ func (e *exporter) valueInfo(v *ir.Value) *onnxpb.ValueInfoProto {
 	return p
 }
 
-func (e *exporter) node(n *ir.Node, s *nameScope) (*onnxpb.NodeProto, error) {
+// bind is the compiler's own operator that gives its first operand, and says that numbers in it are dimensions (ops.Bind): ONNX finds that
+// out when the model runs.
+const bind = "bind"
+
+func (e *exporter) identity(n *ir.Node) *onnxpb.NodeProto {
+	return &onnxpb.NodeProto{OpType: proto.String("Identity"), Input: []string{e.names[n.Inputs[0]]}, Output: []string{e.names[n.Outputs[0]]}}
+}
+
+// holds reports why the opset has no operator of ai.onnx, as a node has it.
+func (e *exporter) holds(n *ir.Node) error {
 	version, err := sinceVersion(n.Op, e.opset)
 	if err != nil {
-		return nil, fmt.Errorf("%w; ONNX cannot hold it", err)
+		return fmt.Errorf("%w; ONNX cannot hold it", err)
 	}
 	if version != n.Version {
-		return nil, fmt.Errorf("the node follows the operator's version %d; opset %d has version %d", n.Version, e.opset, version)
+		return fmt.Errorf("the node follows the operator's version %d; opset %d has version %d", n.Version, e.opset, version)
+	}
+	return nil
+}
+
+// ofMicrosoft reports whether a node is as an operator of ONNX Runtime that ai.onnx has, too: as it was read in a model of another opset. The
+// definition there knows no attribute but these.
+func ofMicrosoft(n *ir.Node) bool {
+	for _, name := range n.Attrs.Names() {
+		if name != "axis" && name != "block_size" {
+			return false
+		}
+	}
+	standard := standardised[microsoft+"."+n.Op]
+	return standard > 0 && n.Version == standard
+}
+
+func (e *exporter) node(n *ir.Node, s *nameScope) (*onnxpb.NodeProto, error) {
+	if n.Op == bind {
+		return e.identity(n), nil
 	}
 	p := &onnxpb.NodeProto{OpType: proto.String(n.Op)}
+	if op, ok := strings.CutPrefix(n.Op, microsoft+"."); ok {
+		p.OpType, p.Domain, e.microsoft = proto.String(op), proto.String(microsoft), true
+	} else if err := e.holds(n); err != nil {
+		if !ofMicrosoft(n) {
+			return nil, err
+		}
+		p.Domain, e.microsoft = proto.String(microsoft), true
+	}
 	if n.Name != "" {
 		p.Name = proto.String(n.Name)
 	}

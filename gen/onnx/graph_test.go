@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 	"strings"
@@ -247,7 +248,7 @@ func TestRefusals(t *testing.T) {
 	m.Graph.Input = append(m.Graph.Input, &onnxpb.ValueInfoProto{Name: proto.String("seq"),
 		Type: &onnxpb.TypeProto{Value: &onnxpb.TypeProto_SequenceType{SequenceType: &onnxpb.TypeProto_Sequence{}}}})
 	_, err := read(t, m, Options{Supported: func(op string, version int) error {
-		if op == "Tanh" && version == 13 {
+		if op == "Tanh" && version == 13 || op == "com.microsoft.Fused" && version == 1 {
 			return refusef("not in the table")
 		}
 		return nil
@@ -269,6 +270,32 @@ func TestRefusals(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	require.Equal(t, 11, strings.Count(err.Error(), "\n")) // a line each; the node in both branches once
+}
+
+// TestMicrosoft: ONNX Runtime's own operators bear their domain, are written with it, and need its opset; those that ai.onnx has are these.
+func TestMicrosoft(t *testing.T) {
+	m := modelOf(names("x"), names("y"),
+		inDomain("com.microsoft", node("Fused", names("x"), names("a"))), inDomain("com.microsoft", node("QuantizeLinear", names("a", "x"), names("y"))))
+	_, err := read(t, m, Options{})
+	require.ErrorContains(t, err, "no opset of com.microsoft is imported")
+	m.OpsetImport = opsets("", 17, "com.microsoft", 1)
+	g, err := read(t, m, Options{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"com.microsoft.Fused", "QuantizeLinear"}, []string{g.Nodes[0].Op, g.Nodes[1].Op})
+	require.Equal(t, []int{1, 21}, []int{g.Nodes[0].Version, g.Nodes[1].Version})
+	for _, opset := range []int{17, 21, 25} { // 21 has the definition itself
+		g.Opset = opset
+		var b bytes.Buffer
+		require.NoError(t, Write(&b, g))
+		again, err := Read(&ir.File{R: bytes.NewReader(b.Bytes()), Size: int64(b.Len())}, nil, Options{})
+		require.NoError(t, err)
+		for i, n := range again.Nodes {
+			require.Equal(t, []any{g.Nodes[i].Op, g.Nodes[i].Version}, []any{n.Op, n.Version})
+		}
+		require.Equal(t, opset, again.Opset)
+	}
+	g.Opset, g.Nodes[1].Attrs = 17, ir.Attrs{"output_dtype": int64(4)}
+	require.ErrorContains(t, Write(&bytes.Buffer{}, g), "the node follows the operator's version 21; opset 17 has version 13", "ONNX Runtime's has no such attribute")
 }
 
 // TestSparse: a sparse initializer is named where something uses it, in a subgraph and as an output too, and

@@ -71,7 +71,7 @@ func (s *scope) node(p *onnxpb.NodeProto) error {
 	if err != nil {
 		return err
 	}
-	switch p.GetOpType() {
+	switch operator(d, p) {
 	case "Constant":
 		return s.constantNode(p)
 	case "Identity":
@@ -83,8 +83,8 @@ func (s *scope) node(p *onnxpb.NodeProto) error {
 		}
 	}
 	if f := s.im.opt.Supported; f != nil {
-		if err := f(p.GetOpType(), version); err != nil {
-			if !slices.Contains(s.im.opt.Operators, p.GetOpType()) {
+		if err := f(operator(d, p), version); err != nil {
+			if !slices.Contains(s.im.opt.Operators, operator(d, p)) {
 				s.im.problems.operators = s.im.opt.Operators
 			}
 			return refusal{err}
@@ -95,17 +95,44 @@ func (s *scope) node(p *onnxpb.NodeProto) error {
 
 // version is the since-version of the node's operator.
 func (s *scope) version(d string, p *onnxpb.NodeProto) (int, error) {
-	if d != "" {
-		return 0, refusef("operators of domain %s are not supported, only those of ai.onnx and the model's own functions", show(d))
+	if d != "" && d != microsoft {
+		return 0, refusef("operators of domain %s are not supported, only those of ai.onnx, some of %s and the model's own functions", show(d), microsoft)
 	}
-	opset, ok := s.frame.opsets[""]
+	opset, ok := s.frame.opsets[d]
+	if !ok && d != "" {
+		return 0, fmt.Errorf("no opset of %s is imported", d)
+	}
 	if !ok {
 		return 0, fmt.Errorf("no opset of ai.onnx is imported")
 	}
 	if p.GetOverload() != "" {
 		return 0, refusef("the model has no function of overload %s", show(p.GetOverload()))
 	}
+	if standard := standardised[d+"."+p.GetOpType()]; standard > 0 {
+		return standard, nil
+	}
+	if d != "" {
+		return 1, nil // all definitions there are
+	}
 	return sinceVersion(p.GetOpType(), opset)
+}
+
+// microsoft is the domain of ONNX Runtime's own operators.
+const microsoft = "com.microsoft"
+
+// standardised are operators of another domain that ai.onnx has, too, and the definition there that has what they have.
+var standardised = map[string]int{microsoft + ".DequantizeLinear": 21, microsoft + ".QuantizeLinear": 21}
+
+// operator is the name of a node's operator: that of ai.onnx, or one that begins with its domain.
+func operator(d string, p *onnxpb.NodeProto) string {
+	name := p.GetOpType()
+	if d != "" {
+		name = d + "." + name
+	}
+	if standardised[name] > 0 {
+		return p.GetOpType()
+	}
+	return name
 }
 
 // add appends the node to the graph.
@@ -113,7 +140,7 @@ func (s *scope) add(p *onnxpb.NodeProto, version int, operands []*ir.Value) erro
 	for len(operands) > 0 && operands[len(operands)-1] == nil {
 		operands = operands[:len(operands)-1]
 	}
-	n := &ir.Node{Op: p.GetOpType(), Version: version, Name: s.nodeName(p), Inputs: operands}
+	n := &ir.Node{Op: operator(domain(p.GetDomain()), p), Version: version, Name: s.nodeName(p), Inputs: operands}
 	if n.Name != "" {
 		n.Origins = []string{n.Name}
 	}

@@ -61,7 +61,7 @@ type upgrading struct {
 // upgrade makes a node follow a definition that opset 7 or a newer one has. It has no
 // results yet.
 func (s *scope) upgrade(n *ir.Node, p *onnxpb.NodeProto) error {
-	if s.frame.opsets[""] >= modernOpset {
+	if s.frame.opsets[""] >= modernOpset || domain(p.GetDomain()) != "" {
 		return nil
 	}
 	current, err := sinceVersion(n.Op, modernOpset)

@@ -80,11 +80,14 @@ func exportModel(g *ir.Graph) (*file, error) {
 		return nil, err
 	}
 	m := &file{weights: e.weights}
-	opset := &onnxpb.OperatorSetIdProto{Domain: proto.String(""), Version: proto.Int64(int64(g.Opset))}
+	imports := []*onnxpb.OperatorSetIdProto{{Domain: proto.String(""), Version: proto.Int64(int64(g.Opset))}}
+	if e.microsoft {
+		imports = append(imports, &onnxpb.OperatorSetIdProto{Domain: proto.String(microsoft), Version: proto.Int64(1)})
+	}
 	head := &onnxpb.ModelProto{
 		IrVersion:    proto.Int64(max(4, irVersions[g.Opset])), // before 4 initializers had to be inputs
 		ProducerName: proto.String(producer),
-		OpsetImport:  []*onnxpb.OperatorSetIdProto{opset},
+		OpsetImport:  imports,
 	}
 	if m.head, err = proto.Marshal(head); err != nil {
 		return nil, err

@@ -266,8 +266,12 @@ func (a *attention) weights() error {
 	}
 	row := func(n int) te.Expr { return te.FromStage(n, w, te.AxisVars(rows)...) }
 	none := te.Float(w, math.Inf(-1))
+	greatest := te.MaxNumber(w)
+	if a.masks { // NaN tells a row from one without keys
+		greatest = te.Max(w)
+	}
 	most := a.add(&te.Stage{
-		Name: "max", Axes: rows, Reduce: red, Combine: te.Max(w), Values: []te.Expr{read(rv(0))}, Results: []te.Expr{te.Acc{Type: w}},
+		Name: "max", Axes: rows, Reduce: red, Combine: greatest, Values: []te.Expr{read(rv(0))}, Results: []te.Expr{te.Acc{Type: w}},
 	})
 	e := call("exp", sub(read(iv(3)), row(most)))
 	if a.masks { // a row without keys has no weights

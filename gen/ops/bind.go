@@ -32,6 +32,9 @@ func lookup(name string) *Row {
 	if row := own[name]; row != nil {
 		return row
 	}
+	if row := summedRow(name); row != nil {
+		return row
+	}
 	return Lookup(name)
 }
 

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"slices"
 	"strings"
 
 	"rules_dnn/gen/ir"
@@ -195,6 +196,51 @@ func movesOnly(m *Meaning, src te.Source) bool {
 	}
 	s := m.Stages[src.N]
 	return s.Combine == nil && s.Update == nil && moved(m, s.Results[src.Part])
+}
+
+// GivesOn reports whether the elements of all results are elements of operands: no literals are among them, as where a Pad puts some.
+func GivesOn(m *Meaning) bool {
+	for _, src := range m.Outputs {
+		if !movesOnly(m, src) {
+			return false
+		}
+	}
+	for _, s := range m.Stages {
+		for _, e := range s.Results {
+			if hasLiteral(e) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Chooses reports whether the elements of all results are the greatest or least of some elements of operands, as a pool's: what grows with each
+// element may be computed behind it as well as before.
+func Chooses(m *Meaning) bool {
+	if len(m.Stages) != 1 || m.Call != nil {
+		return false
+	}
+	s := m.Stages[0]
+	if s.Update != nil || s.Combine == nil || s.Combine.Name != "max" && s.Combine.Name != "min" {
+		return false
+	}
+	loads := func(e te.Expr) bool { l, ok := e.(te.Load); return ok && !l.Source.Stage }
+	chosen := func(e te.Expr) bool { _, ok := e.(te.Acc); return ok }
+	return every(s.Values, loads) && every(s.Results, chosen)
+}
+
+func every(es []te.Expr, f func(te.Expr) bool) bool {
+	return !slices.ContainsFunc(es, func(e te.Expr) bool { return !f(e) })
+}
+
+func hasLiteral(e te.Expr) bool {
+	found := false
+	te.Walk(e, func(e te.Expr) {
+		_, ok := e.(te.Const)
+		found = found || ok
+	})
+	return found
 }
 
 func moved(m *Meaning, e te.Expr) bool {

@@ -30,6 +30,8 @@ func TestErrors(t *testing.T) {
 		{old(13, node("ReduceMean", nil, f32(1), vec(0))), "2 operands, definition 13 of the operator has at most 1"},
 		{node("LeakyRelu", attrs("alpha", 1), f32(1)), `attribute "alpha" has type int64, want float32`},
 		{node("Concat", nil, f32(1)), `attribute "axis" is absent, but required`},
+		{microsoft("QLinearAdd", nil, q(), weight(), q0(), f32(), weight(), q0(), weight()), "operand 3 (B, \"x3\") has type f32; supported are i8, u8"},
+		{microsoft("MatMulNBits", nil, f32(2, 48), val(ir.U8, 10, 2, 16), weight(20)), `attribute "K" is absent, but required`},
 		{node("SwiGLU", nil, f32(2, 3), f32(1, 3)), "dimension 0 of operand 1: found 1 and 2"},
 		{old(5, node("Add", nil, f32(1), f32(1))), "definition 5 of the operator is older than the oldest supported, 7"},
 		{twoResults(node("Relu", nil, f32(1))), "2 results, the operator has 1 to 1"},
@@ -258,4 +260,35 @@ func oddElems(v *ir.Value, x int64) *ir.Value {
 	t := ir.NewTensor(ir.I64, v.Const.Shape...)
 	xs := slices.Repeat([]int64{x}, int(t.Len()))
 	return ir.ConstValue(v.Name, fill(t, xs))
+}
+
+// TestMicrosoftErrors: what ONNX Runtime's own operators refuse, where they are taken apart.
+func TestMicrosoftErrors(t *testing.T) {
+	nbits := func(at ...any) *ir.Node {
+		all := attrs(append([]any{"K", 48, "N", 10, "block_size", 32}, at...)...)
+		return microsoft("MatMulNBits", all, f32(2, 48), val(ir.U8, 10, 2, 16), weight(20))
+	}
+	order := nbits()
+	order.Inputs = append(order.Inputs, nil, val(ir.I32, 48))
+	for _, c := range []struct {
+		n    *ir.Node
+		want string
+	}{
+		{nbits("bits", 2), "attribute bits is 2; supported are 4 and 8"},
+		{nbits("block_size", 24), "attribute block_size is 24; want a power of two"},
+		{nbits("K", 0), "attributes K and N are 0 and 10; want 1 to"},
+		{nbits("N", 1<<62), "want 1 to"},
+		{nbits("weight_prepacked", 1), "attribute weight_prepacked is 1: weights in the order of a processor's kernels are not supported"},
+		{order, "operand 4 (g_idx), an order of the rows, is not supported"},
+		{microsoft("QLinearConcat", attrs("axis", 1), weight(), q0(), q(), weight()), "4 operands; want a scale, a zero point, and three for each tensor"},
+		{microsoft("QLinearAveragePool", attrs("kernel_shape", ints(2), "channels_last", 1), val(ir.U8, 2, 3), weight(), q0(), weight(), q0()), "operand 0 has rank 2; want at least 3"},
+		{microsoft("QGemm", nil, val(ir.U8, 2, 3), weight(), q0(), val(ir.I8, 3, 4), weight(), val(ir.I8), nil, weight()), "operand 8 (y_zero_point) is absent; want both or neither"},
+		{microsoft("MatMulIntegerToFloat", nil, val(ir.U8, 2, 3), val(ir.I8, 3, 4), weight(4), weight()), "operand 2 (a_scale) has shape [4]; want one element"},
+		{microsoft("QGemm", nil, val(ir.U8, 2, 3), weight(4), q0(), val(ir.I8, 3, 4), weight(), val(ir.I8)), "operand 1 (a_scale) has shape [4]; want one element"},
+		{microsoft("QGemm", nil, val(ir.U8, 2, 3), weight(), q0(), val(ir.I8, 3, 4), weight(), val(ir.I8), nil, weight(4), q0()), "operand 7 (y_scale) has shape [4]; want one element"},
+		{microsoft("QLinearAdd", nil, val(ir.U8, 2, 3), weight(3), q0(), val(ir.U8, 2, 3), weight(), q0(), weight(), q0()), "operand 1 (A_scale) has shape [3]; want one element"},
+	} {
+		_, err := Expand(c.n, nil)
+		require.ErrorContains(t, err, c.want)
+	}
 }

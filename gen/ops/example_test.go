@@ -191,6 +191,20 @@ func others() []example {
 		{node("QLinearConv", nil, val(ir.U8, "N", 8, 10, 12), weight(), val(ir.U8), val(ir.I8, 16, 8, 3, 3), weight(16), val(ir.I8, 16), weight(), val(ir.U8), val(ir.I32, 16)),
 			"[N 16 8 10]", ManyToMany, dependent},
 		{node("QLinearMatMul", nil, val(ir.U8, "N", 64), weight(), val(ir.U8), val(ir.I8, 64, 10), weight(10), val(ir.I8, 10), weight(), val(ir.I8)), "[N 10]", ManyToMany, dependent},
+		{n: microsoft("QLinearAdd", nil, q(), weight(), q0(), q(), weight(), q0(), weight(), q0())},
+		{n: microsoft("QLinearMul", nil, q(), weight(), nil, q(), weight(), nil, weight())},
+		{n: microsoft("QLinearAveragePool", attrs("kernel_shape", ints(2, 2), "channels_last", 1), q(), weight(), q0(), weight(), q0())},
+		{n: microsoft("QLinearGlobalAveragePool", nil, q(), weight(), q0(), weight(), q0())},
+		{n: microsoft("QLinearLeakyRelu", attrs("alpha", 0.2), q(), weight(), q0(), weight(), q0())},
+		{n: microsoft("QLinearReduceMean", attrs("axes", ints(2, 3), "keepdims", 1), q(), weight(), q0(), weight(), q0())},
+		{n: microsoft("QLinearSigmoid", nil, q(), weight(), q0(), weight(), q0())},
+		{n: microsoft("QLinearSoftmax", attrs("opset", 11, "axis", 1), q(), weight(), q0(), weight(), q0())},
+		{n: microsoft("QLinearConcat", attrs("axis", 1), weight(), q0(), q(), weight(), q0(), q(), weight(), q0())},
+		{n: microsoft("QLinearWhere", nil, val(ir.Bool, "N", 1, 1, 12), q(), weight(), q0(), q(), weight(), q0(), weight(), q0())},
+		{n: microsoft("QGemm", attrs("transB", 1), val(ir.U8, "N", 64), weight(), q0(), val(ir.I8, 10, 64), weight(10), val(ir.I8, 10), val(ir.I32, 10), weight(), q0())},
+		{n: microsoft("MatMulIntegerToFloat", nil, val(ir.U8, "N", 64), val(ir.I8, 64, 10), weight(), weight(10))},
+		{n: microsoft("DynamicQuantizeMatMul", nil, f32("N", 64), val(ir.I8, 64, 10), weight())},
+		{n: microsoft("MatMulNBits", attrs("K", 48, "N", 10, "block_size", 32, "bits", 4), f32("N", 48), val(ir.U8, 10, 2, 16), weight(20))},
 		{node("Attention", attrs("q_num_heads", 4, "kv_num_heads", 2, "is_causal", 1), f32("N", "S", 32), f32("N", "T", 16), f32("N", "T", 24)), "[N S 48]", ManyToMany, dependent},
 		{node("TensorScatter", nil, f32("N", 2, 10, 8), f32("N", 2, 3, 8), i64("N")), "[N 2 10 8]", OneToMany, fixed},
 		{node("BatchNormalization", nil, x(), scale, bias, weight(8), weight(8)), "[N 8 10 12]", OneToOne, variable},
@@ -235,6 +249,14 @@ func others() []example {
 		{node("Constant", attrs("value_ints", ints(1, 2, 3))), "[3]", Unread, variable},
 	}
 }
+
+// microsoft is a node of ONNX Runtime's own operator, of quantized tensors q with zero points q0.
+func microsoft(op string, at ir.Attrs, in ...*ir.Value) *ir.Node {
+	return node(Microsoft+op, at, in...)
+}
+
+func q() *ir.Value  { return val(ir.U8, "N", 8, 10, 12) }
+func q0() *ir.Value { return val(ir.U8) }
 
 // TestExamples walks the table: each row has an example, whose shape and derived
 // columns are as stated.

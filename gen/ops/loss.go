@@ -140,7 +140,7 @@ func softmaxCrossEntropy(c *Ctx) (*Meaning, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.exponentials()
+	m.exponentials(plain)
 	l.score = func(class sym.Expr, at []sym.Expr) te.Expr {
 		x := cast(l.t, c.load0(slices.Insert(slices.Clone(at), 1, class)...))
 		return sub(sub(x, te.FromStage(0, l.t, at...)), call("log", te.FromStage(2, l.t, at...)))

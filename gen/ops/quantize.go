@@ -1,7 +1,9 @@
 package ops
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 
 	"rules_dnn/gen/ir"
@@ -85,8 +87,20 @@ func quantizeLinear(c *Ctx) (*Meaning, error) {
 		return nil, err
 	}
 	as := axes(x)
-	q := div(cast(precision, c.load0(te.AxisVars(as)...)), cast(precision, scale))
+	q := cast(precision, c.load0(te.AxisVars(as)...))
+	if !isOne(c.Node.Inputs[1]) { // by one, as of sums that factors have scaled, it would be a division for nothing
+		q = div(q, cast(precision, scale))
+	}
 	return one("QuantizeLinear", as, saturated(t, q, zero)), nil
+}
+
+// isOne reports whether a value is known to be 1.
+func isOne(v *ir.Value) bool {
+	if v.Const == nil || v.Const.Type != ir.F32 || v.Const.Len() != 1 {
+		return false
+	}
+	b, err := v.Const.Bytes()
+	return err == nil && binary.LittleEndian.Uint32(b) == math.Float32bits(1)
 }
 
 // quantizedType is the type of the zero point, or that which the node names.

@@ -190,7 +190,7 @@ func logSumExpRow(versions []int) *Row {
 		greatest := te.Expr(te.Acc{Type: t})
 		shift := sel(test("isinf", greatest), num(greatest, 0), greatest) // inf - inf is NaN
 		first := &te.Stage{
-			Name: "max", Axes: re.kept, Reduce: re.red, Combine: te.Max(t),
+			Name: "max", Axes: re.kept, Reduce: re.red, Combine: te.MaxNumber(t),
 			Values: []te.Expr{cast(t, re.load0())}, Results: []te.Expr{shift},
 		}
 		shifted := sub(re.operand(t), te.FromStage(0, t, re.at...))

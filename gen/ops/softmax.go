@@ -49,22 +49,25 @@ func (m *moments) element() te.Expr {
 	return cast(m.t, te.Operand(0, m.typ, te.AxisVars(axes(m.x))...))
 }
 
-// maximum adds the stage of the greatest value; shifted is an element less it.
+// maximum adds the stage of the greatest value; shifted is an element less it, and NaN where it is NaN.
 func (m *moments) maximum() (shifted te.Expr) {
 	m.out = append(m.out, &te.Stage{
-		Name: "max", Axes: m.kept, Reduce: m.red, Combine: te.Max(m.t),
+		Name: "max", Axes: m.kept, Reduce: m.red, Combine: te.MaxNumber(m.t),
 		Values: []te.Expr{m.load}, Results: []te.Expr{te.Acc{Type: m.t}},
 	})
 	return sub(m.element(), te.FromStage(0, m.t, m.at...))
 }
 
-// exponentials adds the stage of exp(x - max) and that of its sums.
-func (m *moments) exponentials() {
+// exponentials adds the stage of exp(x - max) and that of what is made of its sums.
+func (m *moments) exponentials(result func(sum te.Expr) te.Expr) {
 	shifted := m.maximum()
 	m.out = append(m.out, &te.Stage{Name: "exp", Axes: axes(m.x), Results: []te.Expr{call("exp", shifted)}})
 	index := m.load0().Index
-	m.stat("sum", te.FromStage(1, m.t, index...), func(sum te.Expr) te.Expr { return sum })
+	m.stat("sum", te.FromStage(1, m.t, index...), result)
 }
+
+// plain is a sum as it is.
+func plain(sum te.Expr) te.Expr { return sum }
 
 // load0 is the load of operand 0 in the loops of a statistic.
 func (m *moments) load0() te.Load {
@@ -79,14 +82,15 @@ func (m *moments) load0() te.Load {
 	}
 }
 
+// softmax divides once a row: the sum is at least 1, and its reciprocal no denormal number.
 func softmax(m *moments) *Meaning {
-	m.exponentials()
+	m.exponentials(func(sum te.Expr) te.Expr { return div(num(sum, 1), sum) })
 	e := te.FromStage(1, m.t, te.AxisVars(axes(m.x))...)
-	return m.finish("Softmax", cast(m.typ, div(e, te.FromStage(2, m.t, m.at...))))
+	return m.finish("Softmax", cast(m.typ, mul(e, te.FromStage(2, m.t, m.at...))))
 }
 
 func logSoftmax(m *moments) *Meaning {
-	m.exponentials()
+	m.exponentials(plain)
 	shifted := sub(m.element(), te.FromStage(0, m.t, m.at...))
 	return m.finish("LogSoftmax", cast(m.typ, sub(shifted, call("log", te.FromStage(2, m.t, m.at...)))))
 }

@@ -27,6 +27,7 @@ var families = []func() []*Row{
 	matmulRows,
 	quantizeRows,
 	qlinearRows,
+	microsoftRows,
 	attentionRows,
 	normRows,
 	reshapeRows,
@@ -58,7 +59,7 @@ var table = sync.OnceValue(func() []*Row {
 // Table is all rows, sorted by name. The caller must not change them.
 func Table() []*Row { return table() }
 
-// Lookup is the row of an operator of ai.onnx, or nil.
+// Lookup is the row of an operator of ai.onnx, or of another domain, which its name begins with, or nil.
 func Lookup(name string) *Row {
 	i, ok := find(Table(), name)
 	if !ok {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,20 +51,6 @@ func nestCases() []nestCase {
 			hasNot: []string{`[/%] \(?H\b`, `[/%] \(?W\b`, `[/%] \(4 \* H`},
 		},
 		{
-			name: "squares of a transpose", shapes: [][]int64{{2, 48, 80}}, graph: `
-  input %x f32[2, 48, 80]
-  %y ?[*] = Transpose.13(%x) {perm = [0, 2, 1]}
-  output %y
-}`, has: []string{`p2_div < 3; (?s:.)*p1_mod < 16;(?s:.)*p2_mod < 16;`},
-		},
-		{
-			name: "a transpose that squares do not fit", shapes: [][]int64{{2, 47, 80}}, graph: `
-  input %x f32[2, 47, 80]
-  %y ?[*] = Transpose.13(%x) {perm = [0, 2, 1]}
-  output %y
-}`, hasNot: []string{`_mod`},
-		},
-		{
 			name: "rows of a mean of two axes", shapes: [][]int64{{1, 64, 14, 14}}, graph: `
   input %x f32[1, 64, 14, 14]
   %y ?[*] = ReduceMean.13(%x) {axes = [2, 3], keepdims = 0}
@@ -93,6 +80,22 @@ func nestCases() []nestCase {
 		{
 			name: "a mean without its axes in blocks", shapes: [][]int64{{1, 16, 41, 41}}, graph: meanOfBlocks,
 			has: []string{`p1_mod < 4; p1_mod \+= 4`, `s0run < 2;`, `s0next < 4;`}, hasNot: []string{"layout row-major"},
+		},
+		{
+			name: "a resize by an odd fraction", shapes: [][]int64{{1, 2, 20, 40}}, graph: `
+  const @sizes i64[4] = {1, 2, 7, 14}
+  input %x f32[1, 2, 20, 40]
+  %y ?[*] = Resize.13(%x, _, _, @sizes) {mode = "linear"}
+  output %y
+}`, has: []string{`p3_div < 2;`}, hasNot: []string{`[/%] 14\b`},
+		},
+		{
+			name: "places that channels share", shapes: [][]int64{{1, 6, 5, 7}}, graph: `
+  const @grid f32[1, 3, 5, 2] = {-1, -1, -0.5, 0.25, 0, 0, 2, 0.5, 1, 1, 0.3, -0.7, -3, 9, 0.9, 0.9, -0.99, 0.1, 0.5, -1.1, 0, 1, 1, 0, -1, 1, 0.6, 0.6, -0.2, -0.4}
+  input %x f32[1, 6, 5, 7]
+  %y ?[*] = GridSample.16(%x, @grid)
+  output %y
+}`, has: []string{`p1_div < 2;`}, hasNot: []string{`\? a4\[`},
 		},
 		{
 			name: "a scan of neighbours", shapes: [][]int64{{6, 5, 37}}, graph: `
@@ -156,7 +159,7 @@ func filled(graph string, channels int) string {
 func TestNests(t *testing.T) {
 	var cases []cpptest.Case
 	var want []*ir.Tensor
-	for _, c := range append(nestCases(), poolCases()...) {
+	for _, c := range slices.Concat(nestCases(), poolCases(), movedCases()) {
 		if !strings.HasPrefix(c.graph, "graph") {
 			c.graph = "graph \"g\" opset 17 {" + c.graph
 		}

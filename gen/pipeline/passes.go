@@ -2,25 +2,46 @@ package pipeline
 
 import (
 	"rules_dnn/gen/block"
+	"rules_dnn/gen/exact"
 	"rules_dnn/gen/fuse"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/lower"
 	"rules_dnn/gen/passes/bnfold"
+	"rules_dnn/gen/passes/islands"
 	"rules_dnn/gen/passes/nest"
+	"rules_dnn/gen/passes/precision"
 	"rules_dnn/gen/passes/rewrite"
 	"rules_dnn/gen/passes/simplify"
 	"rules_dnn/gen/passes/subpixel"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/sel"
 	"rules_dnn/gen/shape"
+	"rules_dnn/gen/tuning"
 )
 
 // GraphPasses make up `dnnc graph`: nothing of the target is known.
 var GraphPasses = []Pass{
 	{Name: "simplify", Doc: "infers types and symbolic shapes, folds constants and drops dead nodes, to a fixed point", Required: true,
-		Run: func(s *State) error { return simplify.Run(s.Graph) }},
+		Run: func(s *State) error { return simplify.RunBut(s.Graph, islands.Keeps) }},
+	{Name: "islands", Doc: "makes integer operators of operators between DequantizeLinear and QuantizeLinear", After: []Order{
+		{"simplify", "scales and zero points may be computed by nodes"},
+	}, Run: func(s *State) error {
+		if islands.Run(s.Graph) {
+			return simplify.RunBut(s.Graph, islands.Keeps)
+		}
+		return nil
+	}},
+	{Name: "weights", Doc: "makes floats of quantized constants that no operator of integers reads", Required: true, After: []Order{
+		{"islands", "it makes operators that read them as they are"},
+	}, Run: func(s *State) error {
+		if islands.Kept(s.Graph) {
+			return simplify.Run(s.Graph)
+		}
+		return nil
+	}},
 	{Name: "bnfold", Doc: "folds BatchNormalization into the weights before it", Run: foldBatchNorm, After: []Order{
 		{"simplify", "a BatchNormalization's parameters may be computed by nodes"},
+		{"weights", "weights that are floats may be quantized in the model"},
 	}},
 	{Name: "subpixel", Doc: "makes transposed convolutions convolutions of all phases of their stride", Run: convolvePhases, After: []Order{
 		{"bnfold", "it folds into the weights of the transposed convolution"},
@@ -47,8 +68,12 @@ var GraphPasses = []Pass{
 var CompilePasses = []Pass{
 	{Name: "infer", Doc: "infers shapes of the graph as read back", Required: true,
 		Run: func(s *State) error { return shape.Infer(s.Graph) }},
+	{Name: "precision", Doc: "stores values and weights of f32 in 16 bits, where that is asked for", Required: true, Run: narrowFloats, After: []Order{
+		{"infer", "what an operator gives in 16 bits is read off its stages, which are built for the shapes of its operands"},
+	}},
 	{Name: "blocks", Doc: "makes a block of each stage", Required: true, Run: formBlocks, After: []Order{
 		{"infer", "an operator's stages are built for the shapes of its operands"},
+		{"precision", "types are a node's: a stage has the conversions that they need"},
 	}},
 	{Name: "sweep", Doc: "drops blocks and operands that nothing reads", Run: sweepBlocks, After: []Order{
 		{"blocks", "chains that only compute shapes become blocks that nobody reads"},
@@ -57,9 +82,16 @@ var CompilePasses = []Pass{
 		{"blocks", "blocks are what it composes"},
 		{"sweep", "a dead reader of a value keeps its producer from being composed into the other one"},
 	}},
+	{Name: "exact", Doc: "quantizes without divisions where all integers prove that the results are the same", Run: func(s *State) error {
+		exact.Run(s.Blocks)
+		return nil
+	}, After: []Order{
+		{"fuse", "what is quantized is computed by stages of several operators"},
+	}},
 	{Name: "select", Doc: "chooses layouts and kernels together", Required: true, Run: selectKernels, After: []Order{
 		{"blocks", "a kernel computes a block"},
 		{"fuse", "layouts are chosen for the values that remain in memory between blocks"},
+		{"exact", "it chooses between kernels by the operations that they do"},
 	}},
 	{Name: "lower", Doc: "packs constants for the chosen kernels", Required: true, Run: lowerBlocks, After: []Order{
 		{"select", "how a constant is packed is part of the choice"},
@@ -119,6 +151,16 @@ func convolvePhases(s *State) error {
 	return simplify.Run(s.Graph)
 }
 
+func narrowFloats(s *State) (err error) {
+	if !s.Half {
+		return nil
+	}
+	if s.Precision, err = precision.Run(s.Graph); err != nil {
+		return err
+	}
+	return shape.Infer(s.Graph)
+}
+
 func formBlocks(s *State) (err error) {
 	if s.Blocks, err = block.Form(s.Graph); err != nil {
 		return err
@@ -134,12 +176,20 @@ func sweepBlocks(s *State) error {
 // fuseBlocks sweeps again where the sweep is on: composing may leave operands behind that
 // nothing reads.
 func fuseBlocks(s *State) error {
-	o := s.selectOptions()
+	o, t := s.selectOptions(), s.Target
+	if s.Device != nil { // which runs what it can
+		t = s.Device
+	}
+	tasks := t.Tasks
+	if g, err := t.WorkGroups(); err == nil && g.LocalBytes > 0 {
+		tasks = min(tasks, groupPoints*g.Units) // which its items share
+	}
 	fuse.Run(s.Blocks, fuse.Options{
 		Chains:  s.anchor("chains"),
 		Views:   o.Views(s.Target),
-		Latency: func(b *block.Block) float64 { return sel.Estimate(b, s.Blocks.Facts, s.Target, o) },
-		Tasks:   s.Target.Tasks, TaskElements: s.Target.TaskElements, CacheBytes: s.Target.L2 / 2, Lanes: int64(s.Target.Lanes(ir.F32)),
+		Moves:   t.WorkItems(),
+		Latency: func(b *block.Block) float64 { return sel.Estimate(b, s.Blocks.Facts, t, o) },
+		Tasks:   tasks, TaskElements: t.TaskElements, CacheBytes: t.L2 / 2, Lanes: int64(t.Lanes(ir.F32)),
 	})
 	if s.Enabled("sweep") {
 		block.Sweep(s.Blocks)
@@ -147,12 +197,33 @@ func fuseBlocks(s *State) error {
 	return nil
 }
 
+// groupPoints is how many points a work-group should have at least.
+const groupPoints = 64
+
 // anchor reports whether one of the anchors is on.
 func (s *State) anchor(name string) bool { return s.Enabled("anchors") && s.Enabled(name) }
 
 func (s *State) selectOptions() sel.Options {
-	return sel.Options{Contractions: s.anchor("contractions"), Windows: s.anchor("windows"), Winograd: s.anchor("winograd"), Layouts: s.anchor("layouts"), Vectors: s.Enabled("vectors"), Pruned: s.encodings(),
-		Times: s.Times, Candidate: s.Candidate, EveryVersion: s.EveryVersion, Device: s.Device, Price: s.Price, Stored: s.Stored}
+	o := sel.Options{Contractions: s.anchor("contractions"), Windows: s.anchor("windows"), Winograd: s.anchor("winograd"), Layouts: s.anchor("layouts"), Vectors: s.Enabled("vectors"), Pruned: s.encodings(), Magnitudes: s.magnitudes(),
+		Candidate: s.Candidate, EveryVersion: s.EveryVersion, Device: s.Device, Price: s.Price, Stored: s.Stored}
+	o.Times, o.History = s.recorded(s.Times)
+	return o
+}
+
+// recorded is what a record's times are for: they decide between kernels or, where candidates are to be measured, lead to these.
+func (s *State) recorded(t tuning.Times) (times, history tuning.Times) {
+	if s.Candidate > 0 {
+		return nil, t
+	}
+	return t, nil
+}
+
+// magnitudes are those of weights of 16 bits, each looked for once in a run.
+func (s *State) magnitudes() *lower.Magnitudes {
+	if s.sizes == nil {
+		s.sizes = lower.NewMagnitudes()
+	}
+	return s.sizes
 }
 
 // encodings are those of weights that were pruned, each looked for once in a run; nil where the part is off.
@@ -176,8 +247,8 @@ func selectKernels(s *State) (err error) {
 	}
 	for i, t := range s.Others {
 		o := s.selectOptions()
-		if o.Times = nil; i < len(s.OtherTimes) {
-			o.Times = s.OtherTimes[i]
+		if o.Times, o.History = nil, nil; i < len(s.OtherTimes) {
+			o.Times, o.History = s.recorded(s.OtherTimes[i])
 		}
 		// The first is what few machines have nothing better than: it takes no memory of theirs.
 		if err := s.Choice.Variant(s.Blocks, t, o, i == 0); err != nil {

@@ -17,6 +17,7 @@ import (
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/passes/precision"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/sel"
 	"rules_dnn/gen/target"
@@ -63,6 +64,9 @@ type State struct {
 	Device *target.Target
 	Price  func(b *block.Block, space layout.Space) float64
 	Stored func(v *ir.Value) (layout.Layout, bool)
+	// Half stores values and weights of f32 in 16 bits; Precision is what became of that.
+	Half      bool
+	Precision *precision.Report
 	// Times are a tuning record's, and Candidate which of a block's kernels to take: see sel.Options.
 	Times     tuning.Times
 	Candidate int
@@ -71,6 +75,7 @@ type State struct {
 	off          map[string]bool
 	proofs       loop.Proofs
 	pruned       *lower.Encodings
+	sizes        *lower.Magnitudes
 }
 
 // SetChips lets the library have kernels for several chips, the least capable first.

@@ -66,6 +66,19 @@ func networkOf(weights func(n int) string) string {
 `
 }
 
+// quantized is a convolution between DequantizeLinear and QuantizeLinear.
+var quantized = `graph "g" opset 17 {
+  const @w i8[16, 16, 3, 3] = {` + ones(2304) + `}
+  const @scale f32[] = {0.5}
+  input %x u8[1, 16, 8, 8]
+  %xf ?[*] = DequantizeLinear.13(%x, @scale)
+  %wf ?[*] = DequantizeLinear.13(@w, @scale)
+  %c ?[*] = Conv.11(%xf, %wf) {pads = [1, 1, 1, 1]}
+  %y ?[*] = QuantizeLinear.13(%c, @scale)
+  output %y
+}
+`
+
 func ones(n int) string { return strings.TrimSuffix(strings.Repeat("1, ", n), ", ") }
 
 // apart is n weights of which each filter of 16 channels and 9 taps keeps others, one below the other.
@@ -112,6 +125,20 @@ func kernels(t *testing.T, s *State) string {
 	return text
 }
 
+// pairs is the sum of two quantized tensors.
+const pairs = `graph "g" opset 17 {
+  const @s f32[] = {0.0417}
+  const @u f32[] = {0.0623}
+  const @z u8[] = {11}
+  input %a u8[3, 64]
+  input %b u8[3, 64]
+  %x ?[*] = DequantizeLinear.13(%a, @s, @z)
+  %y ?[*] = DequantizeLinear.13(%b, @u, @z)
+  %w ?[*] = Add.14(%x, %y)
+  %q ?[*] = QuantizeLinear.13(%w, @s, @z)
+  output %q
+}`
+
 // TestDisable: each switch and each optional pass can be left out, alone, and then has no effect.
 func TestDisable(t *testing.T) {
 	count := func(s *State, want string) int { return strings.Count(s.Program.String(), want) }
@@ -133,6 +160,7 @@ func TestDisable(t *testing.T) {
 		},
 		"layouts":  func(s *State) bool { return count(s, "axis1/") == 0 },
 		"versions": func(s *State) bool { return count(s, "choose") == 0 },
+		"islands":  func(s *State) bool { return count(s, "product,") == 0 },
 	}
 	optional, _ := names()
 	for _, name := range optional {
@@ -140,6 +168,14 @@ func TestDisable(t *testing.T) {
 			network, whole := network, whole
 			if name == "versions" { // of sizes that only a run knows
 				network = weighed(residual)
+				whole = compile(t, network)
+			}
+			if name == "islands" { // of what is quantized
+				network = quantized
+				whole = compile(t, network)
+			}
+			if name == "exact" { // of a sum that is quantized
+				network = pairs
 				whole = compile(t, network)
 			}
 			s := compile(t, network, name)
@@ -210,11 +246,11 @@ func TestBadOptions(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{Options{Disable: []string{"anchor"}}, `there is no "anchor" to disable; there are: bnfold, subpixel, rewrite, nest, sweep, fuse, inplace, anchors`},
+		{Options{Disable: []string{"anchor"}}, `there is no "anchor" to disable; there are: islands, bnfold, subpixel, rewrite, nest, sweep, fuse, exact, inplace, anchors`},
 		{Options{Disable: []string{"all"}}, `there is no "all" to disable`},
 		{Options{Disable: []string{""}}, `there is no "" to disable`},
-		{Options{Disable: []string{"fuse", "plan"}}, `pass "plan" is required and cannot be disabled; these can: bnfold`},
-		{Options{Dump: []string{"anchors"}}, `there is no pass "anchors"; there are: simplify, bnfold, subpixel, rewrite, nest, infer, blocks`},
+		{Options{Disable: []string{"fuse", "plan"}}, `pass "plan" is required and cannot be disabled; these can: islands, bnfold`},
+		{Options{Dump: []string{"anchors"}}, `there is no pass "anchors"; there are: simplify, islands, weights, bnfold, subpixel, rewrite, nest, infer, precision, blocks`},
 		{Options{Dump: []string{"fuse"}, Disable: []string{"fuse"}}, `pass "fuse" is disabled`},
 		{Options{StopAfter: "all"}, `there is no pass "all"`},
 		{Options{StopAfter: "layouts"}, `there is no pass "layouts"`},

@@ -8,6 +8,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/loop"
+	"rules_dnn/gen/passes/islands"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/sel"
 	"rules_dnn/gen/sym"
@@ -30,7 +31,7 @@ func lowerBlocks(s *State) error {
 	g := s.Blocks
 	p := &plan.Program{Name: g.Name, Inputs: g.Inputs, Outputs: g.Outputs, Symbols: g.Symbols, Counters: g.Counters, Facts: g.Facts, Checks: g.Checks,
 		Layouts: s.Choice.Layouts, Memory: plan.Memory{Align: s.Target.VectorBytes()}, Homes: map[*ir.Value]plan.Home{},
-		Estimate: plan.Estimate{Cycles: s.Choice.Solution.Cost, Bound: s.Choice.Solution.Bound, Conversions: s.Choice.Conversions, StaleTuning: s.Choice.Stale}}
+		Estimate: plan.Estimate{Cycles: s.Choice.Solution.Cost, Bound: s.Choice.Solution.Bound, Conversions: s.Choice.Conversions, StaleTuning: s.Choice.Stale, Learned: s.Choice.Learned}}
 	p.Others = len(s.Choice.Others)
 	if err := s.addDevice(p); err != nil {
 		return err
@@ -49,7 +50,33 @@ func lowerBlocks(s *State) error {
 	}
 	s.Program = p
 	p.Warnings = s.warnings()
+	p.Precision, p.Quantized = s.precision(), s.quantized()
 	return nil
+}
+
+// precision says how the program stores and computes floats that were given a precision; nil: they have the model's types.
+func (s *State) precision() *plan.Precision {
+	if s.Precision == nil {
+		return nil
+	}
+	out := &plan.Precision{Storage: ir.F16.String(), Product: ir.F32.String(), Accumulator: ir.F32.String(), Nodes: s.Precision.Nodes}
+	for _, k := range s.Precision.Kept {
+		out.Kept = append(out.Kept, plan.Kept(k))
+	}
+	return out
+}
+
+// quantized says what of a quantized network computes floats; nil of another one.
+func (s *State) quantized() *plan.Quantized {
+	r := islands.Floats(s.Graph)
+	if r == nil {
+		return nil
+	}
+	out := &plan.Quantized{Nodes: r.Nodes}
+	for _, k := range r.Kept {
+		out.Kept = append(out.Kept, plan.Kept(k))
+	}
+	return out
 }
 
 // builder makes steps of blocks.

@@ -59,7 +59,11 @@ func (in *inPlace) kernels(c *Call, x, y *ir.Value) []*loop.Kernel {
 		return nil
 	}
 	out := []*loop.Kernel{in.kernel(c.Kernel, operand, result)}
-	for _, l := range c.Others {
+	for _, l := range c.Others { // which may take other constants before
+		operand, result := slices.Index(l.Args, x), slices.Index(l.Args, y)
+		if operand < 0 || result < 0 {
+			return nil
+		}
 		out = append(out, in.kernel(l.Kernel, operand, result))
 	}
 	if slices.Contains(out, nil) {
@@ -174,6 +178,7 @@ func (in *inPlace) take(cs []*Call, kernels [][]*loop.Kernel, x, y *ir.Value) {
 		c.Args = slices.Delete(slices.Clone(c.Args), i, i+1)
 		for k := range c.Others {
 			l := &c.Others[k]
+			i := slices.Index(l.Args, x)
 			l.Kernel, l.Args = ks[k+1], slices.Delete(slices.Clone(l.Args), i, i+1)
 		}
 	}

@@ -42,6 +42,25 @@ type Estimate struct {
 	Conversions   int
 	// StaleTuning is what the tuning record says that is true no more.
 	StaleTuning []string
+	// Learned is what the performance models are by which a search looked for what to measure next.
+	Learned []string
+}
+
+// Precision is in what types floats are stored, multiplied and summed that the model has in f32. Nodes is how many nodes give their results
+// in the type of storage, and Kept are those that give f32.
+type Precision struct {
+	Storage, Product, Accumulator string
+	Nodes                         int
+	Kept                          []Kept
+}
+
+// Kept is a node that gives floats, and the reason.
+type Kept struct{ Node, Why string }
+
+// Quantized is how many nodes of a quantized network give integers, and which give floats.
+type Quantized struct {
+	Nodes int
+	Kept  []Kept
 }
 
 // Pruning is how many weights and multiply-adds of a pruned network are left.
@@ -51,7 +70,11 @@ type Pruning struct {
 	Weights, KeptWeights int64
 	MACs, KeptMACs       int64  // on one image; 0: not known
 	Kernels              string // what computes the pruned layers
+	Pruned               []PrunedLayer
 }
+
+// PrunedLayer is a layer that is pruned: the name of its weights, and the label of the node that reads them first.
+type PrunedLayer struct{ Weights, Node string }
 
 // Warning is what makes a program slow and may be mended.
 type Warning struct {
@@ -63,6 +86,10 @@ type Program struct {
 	Name string
 	// Warnings are told when the network is compiled.
 	Warnings []Warning
+	// Precision is there where floats are stored in another type than the model's.
+	Precision *Precision
+	// Quantized is there where the network is.
+	Quantized *Quantized
 	// Pruning is what was made of the weights before the network was read; nil: nothing.
 	Pruning *Pruning
 	Inputs  []*ir.Value

@@ -66,6 +66,36 @@ func TestVariantsVerified(t *testing.T) {
 	}
 }
 
+// TestConstantsOfVariants: a variant's kernel may read more constants than another one's, before an operand over which both store their result.
+func TestConstantsOfVariants(t *testing.T) {
+	sixteen := sym.Const(16)
+	x, w, y, z := value("x", ir.F32, sixteen), value("w", ir.F32, sixteen), value("y", ir.F32, sixteen), value("z", ir.F32, sixteen)
+	own := ir.ConstValue("own", ir.NewTensor(ir.F32, 16))
+	over, first, last := negation(w, y), negation(x, w), negation(y, z)
+	for _, s := range []Step{over, first, last} {
+		for _, b := range s.Kernel.Buffers {
+			b.Name = "b" + b.Name
+		}
+	}
+	k := *over.Kernel
+	k.Buffers = append([]*loop.Buffer{{Name: "c", Type: ir.F32, Size: sixteen}}, k.Buffers...)
+	over.Call.Others = []Lowering{{Kernel: &k, Args: append([]*ir.Value{own}, over.Args...)}}
+	for _, s := range []Step{first, last} {
+		s.Call.Others = []Lowering{{Kernel: s.Kernel, Args: s.Args}}
+	}
+	p := &Program{Inputs: []*ir.Value{x}, Outputs: []*ir.Value{z}, Others: 1, Layouts: map[*ir.Value]layout.Layout{}, Homes: map[*ir.Value]Home{}, Steps: []Step{first, over, last}}
+	InPlace(p)
+	run(t, p)
+	require.Contains(t, p.Homes, y)
+	require.NoError(t, p.Verify(loop.Proofs{}))
+	for _, c := range p.Calls() {
+		for _, args := range c.Arguments() {
+			assert.Equal(t, varying(c.Args), varying(args))
+		}
+	}
+	assert.Contains(t, p.Calls()[1].Others[0].Args, own)
+}
+
 // TestVariantsInPlace: a result lies over an operand where all variants' kernels allow it, and in all of them.
 func TestVariantsInPlace(t *testing.T) {
 	sixteen := sym.Const(16)

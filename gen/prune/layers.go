@@ -114,7 +114,7 @@ func (f *finder) weights(n *ir.Node, w *ir.Value, r role, g *ir.Graph) {
 		f.skip(n, w, "%v", err)
 		return
 	}
-	l := &Layer{Name: w.Name, Node: n.Name, Op: n.Op, Shape: w.Const.Shape, FilterAxis: axis, Groups: groups, Weights: w.Const}
+	l := &Layer{Name: w.Name, Node: n.Name, Label: n.Label(), Op: n.Op, Shape: w.Const.Shape, FilterAxis: axis, Groups: groups, Weights: w.Const}
 	for _, other := range f.readers[w.Name] {
 		if reason := l.refuses(other); reason != "" {
 			f.skip(n, w, "%s", reason)

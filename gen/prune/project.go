@@ -12,9 +12,10 @@ import (
 
 // unit is what is kept or dropped together: the kernels of one channel of one or more filters.
 type unit struct {
-	filter, filters, channel int
-	pattern                  uint8 // of the mask, from 1
-	norm                     float64
+	filter, channel int32
+	filters         uint16
+	pattern         uint8 // of the mask, from 1
+	norm            float64
 }
 
 // projection finds the mask that keeps the most of the weights' norm.
@@ -31,7 +32,7 @@ func newProjection(m *masks.Layer, l *Layer, weights []float32) *projection {
 	for first := 0; first < m.Filters(); first += each {
 		for f := first; f < first+each; f += m.Share {
 			for c := range m.Channels() {
-				p.units = append(p.units, unit{filter: f, filters: min(m.Share, first+each-f), channel: c})
+				p.units = append(p.units, unit{filter: int32(f), filters: uint16(min(m.Share, first+each-f)), channel: int32(c)})
 			}
 		}
 	}
@@ -41,8 +42,8 @@ func newProjection(m *masks.Layer, l *Layer, weights []float32) *projection {
 // squares are the squares of a unit's weights, tap by tap, of all its filters.
 func (u *unit) squares(m *masks.Layer, weights []float32, to []float64) {
 	clear(to)
-	for f := u.filter; f < u.filter+u.filters; f++ {
-		at := m.At(f, u.channel)
+	for f := range int(u.filters) {
+		at := m.At(int(u.filter)+f, int(u.channel))
 		for t := range to {
 			x := float64(weights[at+t])
 			to[t] += float64(x * x) // no fused multiply-add: the same choice on every machine
@@ -76,21 +77,27 @@ func (p *projection) choosePatterns() {
 
 // set writes a unit's pattern into the mask.
 func (p *projection) set(u *unit) {
-	for f := u.filter; f < u.filter+u.filters; f++ {
-		p.mask.Kernels[f*p.mask.Channels()+u.channel] = u.pattern
+	for f := range int(u.filters) {
+		p.mask.Kernels[(int(u.filter)+f)*p.mask.Channels()+int(u.channel)] = u.pattern
 	}
 }
 
 // dropKernels keeps the strongest of the units, the first of equals.
 func (p *projection) dropKernels(rate float64) {
-	order := make([]*unit, len(p.units))
-	for i := range order {
-		order[i] = &p.units[i]
+	left := kept(len(p.units), rate)
+	if left == len(p.units) {
+		return
 	}
-	slices.SortStableFunc(order, func(a, b *unit) int { return cmp.Compare(b.norm, a.norm) })
-	for _, u := range order[kept(len(order), rate):] {
-		u.pattern = 0
-		p.set(u)
+	order := make([]int32, len(p.units)) // a fully connected layer may have a hundred million
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(p.units[b].norm, p.units[a].norm), cmp.Compare(a, b))
+	})
+	for _, i := range order[left:] {
+		p.units[i].pattern = 0
+		p.set(&p.units[i])
 	}
 }
 

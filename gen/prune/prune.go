@@ -23,6 +23,7 @@ import (
 type Layer struct {
 	Name       string  // of the weights: the initializer's, or the Constant's result
 	Node       string  // of the first node that reads them
+	Label      string  // of that node, as messages have it
 	Op         string  // of that node: Conv, Gemm or MatMul
 	Shape      []int64 // of the weights
 	FilterAxis int     // 0 or 1; the other one of the first two axes is that of the channels

@@ -80,6 +80,14 @@ func greater[T number](a, b T) T {
 	return b
 }
 
+// greaterNumber gives a where b is NaN.
+func greaterNumber[T number](a, b T) T {
+	if b > a {
+		return b
+	}
+	return a
+}
+
 func lesser[T number](a, b T) T {
 	if a < b || a != a {
 		return a

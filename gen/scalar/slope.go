@@ -10,10 +10,11 @@ import (
 // arguments and y is the result. At a kink they are the mean of the slopes beside it, so that smooth functions made of
 // functions with kinks have theirs (Softplus is max(x, 0) + log1p(exp(-|x|))). A function that is flat wherever it has a slope has 0.
 var slopes = map[string][]string{
-	"add": {"1", "1"},
-	"sub": {"1", "-1"},
-	"mul": {"b", "a"},
-	"div": {"reciprocal(b)", "neg(div(y, b))"},
+	"add":     {"1", "1"},
+	"sub":     {"1", "-1"},
+	"mul":     {"b", "a"},
+	"product": {"b", "a"},
+	"div":     {"reciprocal(b)", "neg(div(y, b))"},
 	// a - b*floor(a/b) and a - b*trunc(a/b)
 	"mod":        {"1", "neg(floor(div(a, b)))"},
 	"fmod":       {"1", "neg(trunc(div(a, b)))"},
@@ -23,6 +24,7 @@ var slopes = map[string][]string{
 	"sign":       {"0"},
 	"min":        {"select(lt(a, b), 1, select(eq(a, b), 0.5, 0))", "select(lt(b, a), 1, select(eq(a, b), 0.5, 0))"},
 	"max":        {"select(gt(a, b), 1, select(eq(a, b), 0.5, 0))", "select(gt(b, a), 1, select(eq(a, b), 0.5, 0))"},
+	"max_number": {"select(gt(a, b), 1, select(eq(a, b), 0.5, 0))", "select(gt(b, a), 1, select(eq(a, b), 0.5, 0))"},
 	"reciprocal": {"neg(mul(y, y))"},
 
 	"sqrt":  {"div(0.5, y)"},

@@ -25,6 +25,9 @@ var table = []Row{
 		whole: whole{i64: map2(fmodInt), u64: unsigned(modUint), closed: true}},
 	{Name: "fma", Arity: 3, Kinds: Floats, ULP: 1, FLOPs: 2, lanes: Floats, text: text{f32: "($0 * $1 + $2)", f64: "($0 * $1 + $2)"},
 		float: impl{map3(madd), map3(maddWide)}},
+	// A product that is rounded before it is added to anything: no compiler contracts it.
+	{Name: "product", Arity: 2, Kinds: Floats, FLOPs: 1, lanes: Floats, text: function("product", "dnn_math::product", ""),
+		float: impl{mulF32, map2(func(a, b float64) float64 { return float64(a * b) })}},
 	{Name: "neg", Arity: 1, Kinds: Numbers, Exact: true, FLOPs: 1, lanes: Numbers, text: text{f32: "(-$0)", f64: "(-$0)", integer: "dnn_math::ineg<$T>($0)"},
 		float: impl{map1(func(x float32) float32 { return -x }), map1(func(x float64) float64 { return -x })},
 		whole: whole{i64: map1(func(x int64) int64 { return -x })}},
@@ -40,6 +43,9 @@ var table = []Row{
 	{Name: "max", Arity: 2, Kinds: Numbers, Exact: true, FLOPs: 1, lanes: Numbers, text: function("max", "dnn_math::max", "imax"),
 		float: impl{maxF32, map2(greater[float64])},
 		whole: whole{i64: map2(greater[int64]), u64: unsigned(func(a, b uint64) uint64 { return max(a, b) }), closed: true}},
+	// The greater one of a number and what may be NaN, which then is the number: one instruction on x86-64.
+	{Name: "max_number", Arity: 2, Kinds: Floats, Exact: true, FLOPs: 1, lanes: Floats, text: function("max_number", "dnn_math::max_number", ""),
+		float: impl{map2(greaterNumber[float32]), map2(greaterNumber[float64])}},
 	{Name: "reciprocal", Arity: 1, Kinds: Floats, FLOPs: 1, lanes: Floats, text: text{f32: "(1.0f / $0)", f64: "(1.0 / $0)"},
 		float: impl{map1(func(x float32) float32 { return 1 / x }), map1(func(x float64) float64 { return 1 / x })}},
 

@@ -39,6 +39,9 @@ type Stage struct {
 	Loops []Loop
 	// Tile computes the points of the loops that it binds by calls of one micro-kernel; nil: one point after the other.
 	Tile *Tile
+	// Sums is where the accumulators lie of a reduction that has loops of results within, each of whose points has its own: in Register a task has
+	// them, and in Worker, for many, the worker's memory. Arena, which others see, stands for Register.
+	Sums Space
 	// Inside gives code of its own, without conditions, to regions all of whose points meet the guards of what the stage reads.
 	Inside bool
 }
@@ -136,8 +139,13 @@ type Tile struct {
 	// one of the sum reads of X is.
 	Ahead  int64
 	AheadX bool
+	// Next is how many elements of W after those that a call reads come to the second-level cache while calls that read the same ones compute,
+	// a part with each: without, the first call that reads them waits for memory, which has nothing to do while others compute. 0: none.
+	Next int64
 	// Alone: rows do not share what they load, of sums over stored kernels whose lanes are in X.
 	Alone bool
+	// Held is how many weights of a kernel stay in registers, of such sums; products read the others where they lie. 0: all stay.
+	Held int64
 }
 
 // Value is where a value lies.

@@ -33,24 +33,18 @@ type Span struct {
 
 // Spans are what the stage's loops walk, in the order of its axes, those of the reduction last.
 func (s *Stage) Spans(st *te.Stage) ([]Span, error) {
-	joined := map[string]bool{}
-	for _, j := range s.Joins {
-		for _, a := range j.Axes {
-			joined[a] = true
-		}
-	}
-	var out []Span
-	for i, axes := range [][]te.Axis{st.Axes, st.Reduce} {
-		for _, a := range axes {
-			if joined[a.Var] {
+	out := make([]Span, 0, len(st.Axes)+len(st.Reduce)+len(s.Splits))
+	for i, axes := range [2][]te.Axis{st.Axes, st.Reduce} {
+		for k, a := range axes {
+			if s.joined(a.Var) {
 				continue
 			}
-			p := Span{Name: a.Var, Axes: []te.Axis{a}, Reduce: i == 1, Step: 1, Extent: a.Extent}
+			p := Span{Name: a.Var, Axes: axes[k : k+1 : k+1], Reduce: i == 1, Step: 1, Extent: a.Extent}
 			if x := s.split(a.Var); x != nil {
 				if x.Size < 1 || s.region(a.Var) != nil {
 					return nil, fmt.Errorf("split of %s into parts of %d: want an axis that is computed whole", a.Var, x.Size)
 				}
-				if p.Name, p.Step, p.Extent = x.Outer, x.Size, x.parts(a); !joined[x.Outer] {
+				if p.Name, p.Step, p.Extent = x.Outer, x.Size, x.parts(a); !s.joined(x.Outer) {
 					out = append(out, p)
 				}
 				p.Name, p.Step, p.Extent = x.Inner, 1, sym.Const(x.Size)
@@ -76,6 +70,11 @@ func (s *Stage) Spans(st *te.Stage) ([]Span, error) {
 		out[k].Loops = append(out[k].Loops, i)
 	}
 	return out, nil
+}
+
+// joined reports whether an axis, or a part of one, is walked with others.
+func (s *Stage) joined(name string) bool {
+	return slices.ContainsFunc(s.Joins, func(j Join) bool { return slices.Contains(j.Axes, name) })
 }
 
 // parts is how many there are of an axis.

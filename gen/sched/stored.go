@@ -19,8 +19,9 @@ type Nonzeros struct {
 	Filter  te.Axis
 	Channel te.Axis
 	Taps    []te.Axis
-	// Filters and Kernels are the numbers of their loops.
-	Filters, Kernels int
+	// Filters and Kernels are the numbers of their loops: of filters the innermost one. Part is that of a loop over blocks of channels around, each of
+	// which a tile sums by itself, or -1.
+	Filters, Kernels, Part int
 }
 
 // Together is how many taps of a pattern lie in one column at most: what a tile reads of one row of it, others of its rows read, too.
@@ -45,7 +46,7 @@ func (s *Schedule) Nonzeros(w *Work, n int) (*Nonzeros, error) {
 	if !loops && !slices.ContainsFunc(s.Values, Value.sparse) {
 		return nil, nil
 	}
-	z := &Nonzeros{Operand: -1, Filters: -1, Kernels: -1}
+	z := &Nonzeros{Operand: -1, Filters: -1, Kernels: -1, Part: -1}
 	var load te.Load
 	reads := 0
 	for _, e := range slices.Concat(st.Values, st.Results) {
@@ -115,17 +116,14 @@ func (z *Nonzeros) axes(w *Work, st *te.Stage, l te.Load) error {
 	}
 	filters, _ := z.Filter.Extent.Const()
 	channels, _ := z.Channel.Extent.Const()
-	switch {
-	case filters%z.Share != 0:
-		return fmt.Errorf("%d filters share what they keep, of %d: want whole groups", z.Share, filters)
-	case z.Encoding.Kernels > filters/z.Share*channels:
-		return fmt.Errorf("%d kernels are stored, of %d x %d", z.Encoding.Kernels, filters/z.Share, channels)
+	if most := z.Stored(filters); z.Encoding.Kernels > most*channels {
+		return fmt.Errorf("%d kernels are stored, of %d x %d", z.Encoding.Kernels, most, channels)
 	}
 	return z.Fits(n)
 }
 
-// loops finds the loops over what is stored: that of kernels walks its axes alone, and that of filters is around it and takes as many at a time
-// as share what they keep.
+// loops finds the loops over what is stored: that of kernels walks its axes alone, or those of a block of channels, and the innermost one of filters
+// is around it and takes as many at a time as share what they keep.
 func (z *Nonzeros) loops(sc *Stage, st *te.Stage) error {
 	spans, err := sc.Spans(st)
 	if err != nil {
@@ -139,20 +137,59 @@ func (z *Nonzeros) loops(sc *Stage, st *te.Stage) error {
 		same := func(axes []te.Axis) bool {
 			return slices.EqualFunc(p.Axes, axes, func(a, b te.Axis) bool { return a.Var == b.Var })
 		}
-		if same([]te.Axis{z.Filter}) && sc.region(z.Filter.Var) == nil && sc.Within(p.Loops[0]) == z.Share {
-			z.Filters = p.Loops[0]
+		if same([]te.Axis{z.Filter}) && sc.region(z.Filter.Var) == nil {
+			z.Filters = sc.filters(p, z.Share)
 		}
-		if same(want) && len(p.Loops) == 1 {
-			z.Kernels = p.Loops[0]
+		if same(want) {
+			z.kernels(sc, p)
 		}
 	}
 	if z.Filters < 0 || z.Kernels < z.Filters {
-		return fmt.Errorf("operand %d is encoded: want a stored loop of %s by %d, and within it one of the channels and taps, joined", z.Operand, z.Filter.Var, z.Share)
+		return fmt.Errorf("operand %d is encoded: want a stored loop of %s by %d, and within it one of the channels and taps, joined, or of those of a block of channels", z.Operand, z.Filter.Var, z.Share)
 	}
 	for i, l := range sc.Loops {
-		if l.Stored && (i != z.Filters && i != z.Kernels || l.Size > 0 || i == z.Kernels && l.Kind != Serial && l.Kind != Sum || i == z.Filters && l.Kind.Tile()) {
-			return fmt.Errorf("loop %s (%s) over what is stored: want one over filters, of tasks or serial, and one over kernels, serial or the sum of a tile", l.Var, l.Kind)
+		if l.Stored && !z.walks(sc, i) {
+			return fmt.Errorf("loop %s (%s) over what is stored: want one over filters, or some, of tasks or serial, and one over kernels, serial or the sum of a tile", l.Var, l.Kind)
 		}
 	}
 	return nil
+}
+
+// filters is the innermost loop of a span that walks the filters that are stored, so many at a time, or -1.
+func (s *Stage) filters(p Span, share int64) int {
+	out := -1
+	for _, i := range p.Loops {
+		if s.Loops[i].Stored && s.Within(i) == share {
+			out = i
+		}
+	}
+	return out
+}
+
+// kernels finds the loop of a filter's kernels: that of the span, or, where the encoding has them in blocks of channels, one of a block's within
+// another one of the blocks.
+func (z *Nonzeros) kernels(sc *Stage, p Span) {
+	channels, _ := z.Channel.Extent.Const()
+	points, _ := p.Extent.Const()
+	outer := p.Loops[0]
+	switch {
+	case len(p.Loops) == 1:
+		z.Kernels = outer
+	case len(p.Loops) == 2 && sc.Loops[outer].Kind == Serial && sc.Loops[p.Loops[1]].Kind == Sum && z.Block > 0 && sc.Within(outer)*channels == z.Block*points:
+		z.Part, z.Kernels = outer, p.Loops[1]
+	}
+}
+
+// walks reports whether loop i may walk what is stored: filters, blocks of their channels, or the kernels of these.
+func (z *Nonzeros) walks(sc *Stage, i int) bool {
+	l := sc.Loops[i]
+	switch {
+	case l.Edge != Exact:
+		return false
+	case i == z.Kernels:
+		return (l.Size > 0) == (z.Part >= 0) && (l.Kind == Serial || l.Kind == Sum)
+	case i == z.Part:
+		return l.Size == 0
+	}
+	return l.Axis == sc.Loops[z.Filters].Axis && i <= z.Filters && !l.Kind.Tile()
 }

@@ -50,6 +50,9 @@ func (s *Stage) print(b *strings.Builder, number int) {
 	for _, j := range s.Joins {
 		fmt.Fprintf(b, "  join %s = %s\n", j.Name, strings.Join(j.Axes, " "))
 	}
+	if s.Sums != Arena {
+		fmt.Fprintf(b, "  %s %s\n", sumsWord, s.Sums)
+	}
 	if s.Inside {
 		fmt.Fprintf(b, "  %s\n", insideWord)
 	}
@@ -61,8 +64,14 @@ func (s *Stage) print(b *strings.Builder, number int) {
 		if s.Tile.AheadX {
 			b.WriteString(", x ahead")
 		}
+		if s.Tile.Next > 0 {
+			fmt.Fprintf(b, ", next %d", s.Tile.Next)
+		}
 		if s.Tile.Alone {
 			b.WriteString(", alone")
+		}
+		if s.Tile.Held > 0 {
+			fmt.Fprintf(b, ", held %d", s.Tile.Held)
 		}
 		b.WriteByte('\n')
 	}
@@ -101,8 +110,8 @@ func (v Value) print(b *strings.Builder) {
 	b.WriteByte('\n')
 }
 
-// storedWord ends a loop over what is stored, asWord precedes a region's variable, and insideWord is a line of its own.
-const storedWord, asWord, insideWord = " stored", " as ", "inside"
+// storedWord ends a loop over what is stored, asWord precedes a region's variable, insideWord is a line of its own, and sumsWord begins one.
+const storedWord, asWord, insideWord, sumsWord = " stored", " as ", "inside", "sums"
 
 func source(s te.Source) string {
 	if !s.Stage {
@@ -161,6 +170,10 @@ func (s *Schedule) parse(line string) error {
 	case word == insideWord && rest == "":
 		t.Inside = true
 		return nil
+	case word == sumsWord:
+		var err error
+		t.Sums, err = lookup[Space](spaces[:], rest, "space")
+		return err
 	}
 	of, what, ok := strings.Cut(rest, " = ")
 	if !ok || !isName(of) {
@@ -225,8 +238,12 @@ func (t *Stage) parseTile(text string) error {
 			t.Tile.AheadX = true
 		} else if f == "alone" {
 			t.Tile.Alone = true
+		} else if n, err := fmt.Sscanf(f, "next %d", &t.Tile.Next); n == 1 && err == nil && t.Tile.Next > 0 {
+			continue
+		} else if n, err := fmt.Sscanf(f, "held %d", &t.Tile.Held); n == 1 && err == nil && t.Tile.Held > 0 {
+			continue
 		} else if _, err := fmt.Sscanf(f, "w %d ahead", &t.Tile.Ahead); err != nil || t.Tile.Ahead < 1 {
-			return fmt.Errorf("%q: want w N ahead, x ahead or alone", f)
+			return fmt.Errorf("%q: want w N ahead, x ahead, next N, alone or held N", f)
 		}
 	}
 	return nil

@@ -241,6 +241,22 @@ func (v *verifier) covers(sc *Stage, p Span) error {
 	return nil
 }
 
+// sums checks where the accumulators of a reduction lie: in memory only where loops of results within it hold them apart.
+func (v *verifier) sums(n int) error {
+	sc := &v.s.Stages[n]
+	first := slices.IndexFunc(sc.Loops, func(l Loop) bool { return !l.Kind.Tile() && v.span(n, slices.Index(sc.Loops, l)).Reduce })
+	within := first >= 0 && slices.ContainsFunc(sc.Loops[first:], func(l Loop) bool { return !v.span(n, slices.Index(sc.Loops, l)).Reduce })
+	switch {
+	case sc.Sums != Arena && sc.Sums != Register && sc.Sums != Worker:
+		return fmt.Errorf("sums in space %s: want registers, or a worker's memory", sc.Sums)
+	case sc.Sums != Arena && !within:
+		return fmt.Errorf("sums in space %s, and no loop of results is within one of the reduction", sc.Sums)
+	case sc.Sums == Worker && !v.t.TilesFillScratch():
+		return fmt.Errorf("sums in space %s, which tiles of the chip %s do not store to", sc.Sums, v.t.Name)
+	}
+	return nil
+}
+
 // items checks loops over work-items: those of a stage stand right in one another, and are no more than a group has.
 func (v *verifier) items(n int) error {
 	items, last := int64(1), -1
@@ -293,6 +309,9 @@ func (v *verifier) order(n int) error {
 		if (l.Kind == Task || l.Kind == Group) && l.Edge != Exact {
 			return fmt.Errorf("loop %s: how many tasks there are depends on other loops", l.Var)
 		}
+	}
+	if err := v.sums(n); err != nil {
+		return err
 	}
 	reduced := false
 	for i, l := range sc.Loops {

@@ -14,8 +14,8 @@ import (
 // TestVerify: each schedule is right but for one thing.
 func TestVerify(t *testing.T) {
 	matmul, attention, dots, devices := schedtest.MatMul(), schedtest.Attention(), schedtest.Dots(), schedtest.Device()
-	pruned := schedtest.Pruned()
-	groups, runs, tiles := schedtest.Groups(), schedtest.Runs(), schedtest.Tiles()
+	pruned, parts := schedtest.Pruned(), schedtest.PrunedParts()
+	groups, runs, tiles, sums := schedtest.Groups(), schedtest.Runs(), schedtest.Tiles(), schedtest.PrunedTile()
 	for _, c := range []struct {
 		name     string
 		of       schedtest.Example
@@ -42,6 +42,10 @@ func TestVerify(t *testing.T) {
 		{"no such instruction", matmul, "fma_f32x8", "fma_f32x16", `tile of instruction "fma_f32x16"; the chip x86_64_v3 has [fma_f32x8 pmaddwd_i16x8]`},
 		{"lanes of another instruction", matmul, "l = i1*8", "l = i1*6", "12 lanes; instruction fma_f32x8 has 8"},
 		{"too many registers", matmul, "rows r = i0*4 peel", "rows r = i0*10", "registers; the chip x86_64_v3 has 16"},
+		{"the next W of one that is no stream", groups, "w 64 ahead, x ahead, next 288", "x ahead, next 288", "288 elements of the next W are fetched, and its own 0 elements ahead"},
+		{"more of the next W than a call reads", groups, "next 288", "next 289", "289 elements of the next W are fetched; a call reads 288"},
+		{"the next W of groups", dots, "vrmpy_i8u8 scalar", "vrmpy_i8u8 scalar, w 64 ahead, next 64", "of instruction vrmpy_i8u8, which takes in 4 products at a time"},
+		{"the next W of what is stored", sums, "fma_f32x8 bcast", "fma_f32x8 bcast, w 64 ahead, next 64", "of a sum over what is stored"},
 		{"products that an instruction takes in otherwise", dots, "dot d = r0*4", "dot d = r0*2", "2 products at a time; instruction vrmpy_i8u8 takes in 4"},
 		{"lanes along the reduction", matmul, "lanes l = i1*8 roundup", "lanes l = r0*8 roundup", "kind lanes, and r0 is an axis of the reduction"},
 		{"a sum along what is stored", matmul, "sum k = r0", "sum k = i0", "kind sum, and i0 is not an axis of the reduction"},
@@ -51,8 +55,8 @@ func TestVerify(t *testing.T) {
 		{"memory of a group without groups", matmul, "sum k = r0\n", "sum k = r0\nvalue stage 0.0: 0 1 in local\n", "no loop of groups is around stage 0"},
 		{"two places", matmul, "sum k = r0\n", "sum k = r0\nvalue stage 0.0: 0 1 in worker\nvalue stage 0.0: 1 0 in worker\n", "value stage 0.0 has two places"},
 		{"a layout of another rank", matmul, "sum k = r0\n", "sum k = r0\nvalue operand 0: 0 in arena\n", "value operand 0: axis 1 has no part"},
-		{"a layout that repeats an axis", matmul, "sum k = r0\n", "sum k = r0\nvalue operand 0: 0 1 0 in arena\n", "value operand 0: the outermost part of axis 0 is not its first"},
-		{"a layout that begins with a part", matmul, "sum k = r0\n", "sum k = r0\nvalue operand 0: 0 1*4 1 in arena\n", "value operand 0: axis 1 begins with a part of 4"},
+		{"a layout that repeats an axis", matmul, "sum k = r0\n", "sum k = r0\nvalue operand 0: 0 1 0 in arena\n", "value operand 0: axis 0 has two parts without a size"},
+		{"a layout of a part without the rest", matmul, "sum k = r0\n", "sum k = r0\nvalue operand 0: 0 1*4 in arena\n", "value operand 0: axis 1 has no part that is the rest of it"},
 		{"parts of too many points", matmul, "sum k = r0\n", "sum k = r0\nvalue operand 0: 0 1 1*65536 1*65536 in arena\n", "value operand 0: the parts of axis 1 have"},
 		{"a result that is padded", matmul, "sum k = r0\n", "sum k = r0\nvalue stage 1.0: 0~8 1 in arena\n", "value stage 1.0: storage goes on to 18 points of axis i0, of which readers take 8 for zeros: want a loop that is rounded up as far"},
 		{"a result that ends within a register", matmul, "sum k = r0\n", "sum k = r0\nvalue stage 1.0: 0 1~9 in arena\n", "value stage 1.0: storage goes on to 49 points of axis i1: want whole registers of 8 lanes"},
@@ -71,6 +75,13 @@ func TestVerify(t *testing.T) {
 		{"a stored loop of what is dense", pruned, "serial y = i1", "serial y = i1 stored", "loop y (serial) over what is stored: want one over filters"},
 		{"stored loops without a constant", schedtest.Depthwise(), "serial t = i1", "serial t = i1 stored", "it reads encoded constants 0 times; loops over what is stored want one"},
 		{"a region in an order that only storage knows", matmul, "task g = i1", "task g = i1 stored", "region of i1 begins at 16*g, and loop g walks what is stored in an order of its own"},
+		{"sums in memory of a tile of all points", parts, "  serial b = k stored\n  serial f = i0*3 stored\n  rows r = i1*3 peel\n  columns v = i2\n  lanes l = i3\n  sum s = k*72 stored\n", "  serial f = i0*3 stored\n  rows r = i1*3 peel\n  columns v = i2\n  lanes l = i3\n  sum s = k stored\n", "sums in space worker, and no loop of results is within one of the reduction"},
+		{"sums that others see", parts, "sums worker", "sums image", "sums in space image: want registers, or a worker's memory"},
+		{"parts that are no blocks", parts, "k*72", "k*36", "want a stored loop of i0 by 1"},
+		{"weights that no instruction reads where they lie", parts, "tile fma_f32x8 vec", "tile fma_f32x8 vec, held 3", "3 weights of a kernel stay in registers: want fewer than it has"},
+		{"weights of what is dense", matmul, "tile fma_f32x8 bcast", "tile fma_f32x8 bcast, held 3", "3 weights of a kernel stay in registers"},
+		{"parts of channels that lie together", parts, " in blocks of 8", "", "want a stored loop of i0 by 1"},
+		{"filters of sets that others walk", parts, "serial g = i0 stored", "serial g = i0", "want a stored loop of i0 by 1"},
 		{"a tap beyond the kernel", pruned, "1b b2 1b0", "1b b2 21b0", "pattern 21b0 has 5 taps, and 1b has 4"},
 		{"more kernels than there are", pruned, "20 kernels", "31 kernels", "31 kernels are stored, of 6 x 5"},
 		{"an encoding in other parts", pruned, "operand 1: 0 1 2 3", "operand 1: 0 1 3 2", "it has an order of its own"},
@@ -136,7 +147,8 @@ func TestParse(t *testing.T) {
 		"value operand 0: x in arena":                   `part "x" of a storage`,
 		"value operand 0: 0 1*4~2 in arena":             `part "1*4~2" of a storage`,
 		"stage 0\n  tile fma of":                        "want tile ROW and vec, mem, bcast, lane or scalar",
-		"stage 0\n  tile fma_f32x8 lane, y ahead":       `"y ahead": want w N ahead, x ahead or alone`,
+		"stage 0\n  tile fma_f32x8 lane, y ahead":       `"y ahead": want w N ahead, x ahead, next N, alone or held N`,
+		"stage 0\n  tile fma_f32x8 lane, next 0":        `"next 0": want w N ahead, x ahead, next N, alone or held N`,
 		"stage 0\n  split i0 = j0*4":                    "want split AXIS = OUTER INNER*SIZE",
 		strings.Repeat("stage 0\n", 5000):               "schedule of 5000 lines; 4096 at most",
 	} {

@@ -35,7 +35,7 @@ func (v *verifier) tile(n int) error {
 		return err
 	}
 	wide := size[Columns] * size[Lanes]
-	registers, err := v.registers(n, row, size[Rows], wide/row.Lanes)
+	registers, err := v.registers(n, row, size, wide/row.Lanes)
 	if err != nil {
 		return err
 	}
@@ -47,20 +47,62 @@ func (v *verifier) tile(n int) error {
 	case registers > int64(v.t.VectorRegisters):
 		return fmt.Errorf("a tile of %dx%d takes %d registers; the chip %s has %d", size[Rows], wide/row.Lanes, registers, v.t.Name, v.t.VectorRegisters)
 	}
+	return v.next(n, first, row, wide)
+}
+
+// next checks what a tile fetches of the W after its own: of one that is a stream itself, and no more than a call reads.
+func (v *verifier) next(n, first int, row *instr.Row, wide int64) error {
+	sc := &v.s.Stages[n]
+	next, own := sc.Tile.Next, wide
+	stored := false
+	for i, l := range sc.Loops[first:] {
+		if l.Kind == Sum {
+			stored = stored || l.Stored
+			iterations, err := v.iterations(n, first+i)
+			if err != nil {
+				return err
+			}
+			own *= iterations
+		}
+	}
+	switch {
+	case next == 0:
+		return nil
+	case stored:
+		return fmt.Errorf("%d elements of the next W are fetched of a sum over what is stored", next)
+	case row.Group > 1:
+		return fmt.Errorf("%d elements of the next W are fetched of instruction %s, which takes in %d products at a time", next, row.Name, row.Group)
+	case sc.Tile.Ahead == 0:
+		return fmt.Errorf("%d elements of the next W are fetched, and its own 0 elements ahead", next)
+	case next < 0 || next > own:
+		return fmt.Errorf("%d elements of the next W are fetched; a call reads %d", next, own)
+	}
 	return nil
 }
 
 // registers is how many the tile takes.
-func (v *verifier) registers(n int, row *instr.Row, rows, vectors int64) (int64, error) {
-	x := v.s.Stages[n].Tile.X
-	if x != instr.Vector {
+func (v *verifier) registers(n int, row *instr.Row, size map[Kind]int64, vectors int64) (int64, error) {
+	x, rows, held := v.s.Stages[n].Tile.X, size[Rows], v.s.Stages[n].Tile.Held
+	var z *Nonzeros
+	if x == instr.Vector {
+		var err error
+		if z, err = v.s.Nonzeros(v.w, n); err != nil {
+			return 0, err
+		}
+	}
+	switch {
+	case held != 0 && (z == nil || held < 0 || held >= int64(z.Entries()) || !row.Allows(instr.Memory)):
+		return 0, fmt.Errorf("%d weights of a kernel stay in registers: want fewer than it has, of a sum over what is stored with lanes in X, by an instruction that reads others where they lie", held)
+	case z == nil:
 		return row.Registers(x, rows, vectors), nil
+	case held > 0:
+		return row.RegistersHeld(rows, vectors, held), nil
 	}
-	z, err := v.s.Nonzeros(v.w, n)
-	if err != nil || z == nil {
-		return row.Registers(x, rows, vectors), err
+	together := z.Together()
+	if size[Columns] > 1 { // whose registers share what they load
+		together = int64(z.Entries())
 	}
-	return row.RegistersApart(rows, vectors, z.Together()), nil
+	return row.RegistersApart(rows, vectors, together), nil
 }
 
 // tileSize is how many iterations the loops of each of a tile's kinds have, from the first one on: one loop of each kind, but of
@@ -74,13 +116,9 @@ func (v *verifier) tileSize(n, first int) (map[Kind]int64, error) {
 		if err := v.tileEdge(n, l); err != nil {
 			return nil, err
 		}
-		iterations := l.Size
-		if l.Size == 0 {
-			e, known := v.span(n, i).Extent.Const()
-			if !known {
-				return nil, fmt.Errorf("loop %s of a tile has %s iterations: want a constant", l.Var, v.span(n, i).Extent)
-			}
-			iterations = e / sc.Within(i)
+		iterations, err := v.iterations(n, i)
+		if err != nil {
+			return nil, err
 		}
 		if l.Kind == Sum {
 			continue
@@ -91,6 +129,19 @@ func (v *verifier) tileSize(n, first int) (map[Kind]int64, error) {
 		size[l.Kind] = max(size[l.Kind], 1) * iterations
 	}
 	return size, nil
+}
+
+// iterations is how many a loop of a tile has.
+func (v *verifier) iterations(n, i int) (int64, error) {
+	l := v.s.Stages[n].Loops[i]
+	if l.Size > 0 {
+		return l.Size, nil
+	}
+	e, known := v.s.Stages[n].Count(*v.span(n, i), i, v.facts).Const()
+	if !known {
+		return 0, fmt.Errorf("loop %s of a tile has %s iterations: want a constant", l.Var, v.span(n, i).Extent)
+	}
+	return e, nil
 }
 
 // tileEdge checks that a micro-kernel can end so: its sums are whole, fewer rows are a tile of their own, and registers are whole.

@@ -107,7 +107,10 @@ func (s *selector) lower(c *Choice, b *block.Block, name string) Kernel {
 		if l.Args = lower.Values(b); l.ArgsOf != nil {
 			l.Args = l.ArgsOf(b)
 		}
-		return Kernel{Lowered: &l, Cycles: k.Cycles, Space: k.Space}
+		if l.Args != nil {
+			return Kernel{Lowered: &l, Cycles: k.Cycles, Space: k.Space}
+		}
+		kernels = nil // it wants a kernel of its own
 	}
 	k, err := s.known(b, lay, name)
 	if err == nil && s.o.Candidate > 0 && b.Call == nil && k.Space == layout.Host {

@@ -19,6 +19,9 @@ const maxPicks = 16
 // enumerate makes the candidates of every block.
 func (s *selector) enumerate() error {
 	s.walk(s.g, 1)
+	if err := s.wantApart(); err != nil {
+		return err
+	}
 	for _, d := range s.sides {
 		d.wantImages()
 		d.wantTurned()
@@ -33,6 +36,21 @@ func (s *selector) enumerate() error {
 			return fmt.Errorf("block %s: no kernel computes it", b.Label())
 		}
 		s.candidates = append(s.candidates, cs)
+	}
+	return nil
+}
+
+// wantApart lets values have the layouts in which pixels lie apart, for kernels of pruned weights on the host.
+func (s *selector) wantApart() error {
+	d := s.host()
+	for _, b := range s.blocks {
+		if b.Stage == nil {
+			continue
+		}
+		env := &lower.Env{Symbols: s.g.Facts, Target: d.t, Contractions: s.o.Contractions, Vectors: s.o.Vectors, Pruned: s.o.Pruned}
+		if err := lower.PixelLayouts(b, env, d.want); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -15,7 +15,9 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/params"
 	"rules_dnn/gen/pbqp"
+	"rules_dnn/gen/perf"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/tuning"
@@ -27,10 +29,14 @@ type Options struct {
 	Layouts bool
 	// Contractions, Windows, Winograd and Vectors are as in lower.Env.
 	Contractions, Windows, Winograd, Vectors bool
+	// Magnitudes are as in lower.Env.
+	Magnitudes *lower.Magnitudes
 	// Pruned finds weights that were pruned, for kernels that leave out what is zero; nil: there are none.
 	Pruned *lower.Encodings
 	// Times are what a tuning record has measured on the chip; nil: there is no record.
 	Times tuning.Times
+	// History is what was measured before of blocks of which Candidate is to be measured: their candidates are what a search finds next.
+	History tuning.Times
 	// Candidate, from 1, computes each block by its k-th kernel in the layouts that estimates choose, or by
 	// the first where it has fewer; 0: by the best.
 	Candidate int
@@ -66,6 +72,8 @@ type Choice struct {
 	Conversions int
 	// Stale is what the tuning record says that is true no more, a line each.
 	Stale []string
+	// Learned is what the performance models of searches are, a line each.
+	Learned []string
 	// Solution tells the estimated cycles of all blocks, and their lower bound.
 	Solution *pbqp.Solution
 }
@@ -80,6 +88,8 @@ type Kernel struct {
 	Space layout.Space
 	// Tuning is nil where a block is neither in a record nor one of which candidates are asked for.
 	Tuning *tuning.Choice
+	// given is what a tuning record proposes it from; nil: it is one that is proposed without.
+	given *params.Point
 	// SamePacking reports, of another variant's kernel, that it reads the constants as the choice's own kernel packs them.
 	SamePacking bool
 }
@@ -101,7 +111,7 @@ func Run(g *block.Graph, t *target.Target, o Options) (*Choice, error) {
 func newSelector(g *block.Graph, t *target.Target, o Options) *selector {
 	s := &selector{g: g, o: o, usual: usual(g), costs: map[string]float64{}, classes: map[string]*class{}, classOf: map[*block.Block]*class{},
 		runs: map[*ir.Value]float64{}, given: map[*ir.Value]bool{}, views: map[*block.Block]bool{},
-		found: map[string]bool{}, stale: map[string]bool{}}
+		found: map[string]bool{}, stale: map[string]bool{}, next: map[string][]*params.Point{}}
 	s.sides = []*side{s.newSide(layout.Host, t)}
 	return s
 }
@@ -125,6 +135,21 @@ func (s *selector) solve() (*Choice, error) {
 		return nil, fmt.Errorf("choice of layouts: %w", err)
 	}
 	c := &Choice{Layouts: map[*ir.Value]layout.Layout{}, Kernels: map[*block.Block]Kernel{}, Views: map[*block.Block][]View{}, Transfers: map[*block.Block]bool{}, Solution: solution}
+	if err := s.learn(func(add func(*block.Block, lower.Layouts) error) error {
+		for i, b := range s.blocks {
+			chosen := s.candidates[i][solution.Choice[i]]
+			if chosen.view {
+				continue
+			}
+			if err := add(b, chosen.layout); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	c.Learned = s.learned()
 	s.apply(c, s.g, stored{})
 	c.Stale = s.staleNotes()
 	s.g.SyncOperands()
@@ -134,8 +159,11 @@ func (s *selector) solve() (*Choice, error) {
 // Estimate is the cycles of a block whose values are all row-major; fusion compares with it. A block that no kernel computes
 // so, or whose kernels cannot be made, takes forever: +Inf.
 func Estimate(b *block.Block, f sym.Facts, t *target.Target, o Options) float64 {
-	o.Times, o.Candidate, o.Device, o.Stored = nil, 0, nil, nil // or what is measured would depend on what was
+	o.Times, o.History, o.Candidate, o.Device, o.Stored = nil, nil, 0, nil, nil // or what is measured would depend on what was
 	s := newSelector(&block.Graph{Facts: f}, t, o)
+	if link, err := t.WorkGroups(); err == nil {
+		s.host().link = link
+	}
 	k, err := s.cheapest(b, func(*ir.Value) layout.Layout { return layout.RowMajor })
 	if err != nil || k.Lowered == nil {
 		return math.Inf(1)
@@ -153,6 +181,8 @@ type selector struct {
 	blocks     []*block.Block
 	candidates [][]candidate
 	packing    *lower.Packing        // of the weights, where they are packed already
+	space      *params.Space         // of point, where it is known
+	point      *params.Point         // from which the only kernel is to be proposed, where it is given
 	points     bool                  // kernels may read a part of the points of transformed weights
 	placed     int                   // blocks that have been applied
 	runs       map[*ir.Value]float64 // how often the graph runs that computes or gets a value, by an estimate
@@ -163,8 +193,10 @@ type selector struct {
 	costs      map[string]float64    // of conversions
 	classes    map[string]*class     // by key
 	classOf    map[*block.Block]*class
-	found      map[string]bool // keys of the tuning record that blocks have
-	stale      map[string]bool // notes
+	found      map[string]bool            // keys of the tuning record that blocks have
+	stale      map[string]bool            // notes
+	model      *perf.Model                // of how long kernels take; nil: estimates are
+	next       map[string][]*params.Point // to measure, by the blocks' keys in the record
 }
 
 // class is blocks that are equal up to names.
@@ -187,8 +219,8 @@ func (c candidate) layout(v *ir.Value) layout.Layout { return c.layouts[v] }
 // anchors in the order in which equal estimates are preferred; each gives the kernels that compute
 // the block in its layouts, or none.
 var anchors = []func(*block.Block, *lower.Env) ([]*lower.Lowered, error){
-	lower.Pruned, lower.PrunedPixels,
-	lower.Contraction, single(lower.Direct), lower.Winograd, lower.Product, lower.GroupTiles, single(lower.GroupSums),
+	lower.Pruned, lower.PrunedPixels, lower.PrunedApart,
+	lower.Contraction, single(lower.Direct), lower.Winograd, lower.Product, lower.GroupTiles, single(lower.GroupSums), single(lower.GroupRows),
 	single(lower.Chain), single(lower.Update), single(lower.Generic),
 }
 
@@ -259,8 +291,8 @@ func best(ks []Kernel) Kernel {
 func (s *selector) kernels(b *block.Block, lay lower.Layouts, tiles int, only string) ([]Kernel, error) {
 	d := s.sideOf(b, lay)
 	here := func(v *ir.Value) layout.Layout { return lay(v).In(layout.Host) } // kernels do not know of spaces
-	env := &lower.Env{Layouts: here, Symbols: s.g.Facts, Target: d.t, Tiles: tiles, Only: only, Packing: s.packing, Points: s.points,
-		Contractions: s.o.Contractions, Windows: s.o.Windows, Winograd: s.o.Winograd, Vectors: s.o.Vectors, Pruned: s.o.Pruned}
+	env := &lower.Env{Layouts: here, Symbols: s.g.Facts, Target: d.t, Tiles: tiles, Only: only, Given: s.point, Space: s.space, Packing: s.packing, Points: s.points,
+		Contractions: s.o.Contractions, Windows: s.o.Windows && !d.t.InStep(), Winograd: s.o.Winograd, Vectors: s.o.Vectors, Pruned: s.o.Pruned, Magnitudes: s.o.Magnitudes}
 	by := anchors
 	if b.Call != nil { // an opaque operator's values are row-major
 		by = opaque
@@ -299,6 +331,7 @@ func (s *side) estimate(l *lower.Lowered) (Kernel, error) {
 	k := Kernel{Lowered: l, Cycles: s.cycles(cycles[0]), Space: s.space}
 	if len(on) > 1 {
 		k.on = cycles[1:]
+		k.Cycles = s.cycles(cost.Mean(k.on)) // the facts of a level are those of none of them: it has no third-level cache, say
 	}
 	return k, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/params"
 	"rules_dnn/gen/tuning"
 )
 
@@ -25,22 +26,22 @@ func (s *selector) measured(b *block.Block, lay lower.Layouts, estimated Kernel)
 		return estimated, nil
 	}
 	s.found[key] = true
-	preferred := slices.IndexFunc(times, func(t tuning.Kernel) bool { return t.Name == estimated.Name })
+	preferred := slices.IndexFunc(times, func(t tuning.Kernel) bool { return t.Name == estimated.Name && !otherParameters(t, estimated) })
 	for _, t := range times {
 		if preferred >= 0 && times[preferred].Micros < noise*t.Micros {
 			t = times[preferred]
 		}
 		k := estimated
-		if t.Name != k.Name {
-			named, err := s.kernels(b, lay, 0, t.Name)
+		if t.Name != k.Name || otherParameters(t, k) {
+			named, why, err := s.recorded(b, lay, t)
 			if err != nil {
 				return Kernel{}, err
 			}
-			if len(named) == 0 {
-				s.stale[fmt.Sprintf("%s: no kernel is %q", tuning.What(b, lay), t.Name)] = true
+			if named.Lowered == nil {
+				s.stale[fmt.Sprintf("%s: no kernel is %q%s", tuning.What(b, lay), t.Name, why)] = true
 				continue
 			}
-			k = named[0]
+			k = named
 			if preferred >= 0 {
 				k.Cycles = estimated.Cycles * t.Micros / times[preferred].Micros
 			}
@@ -49,6 +50,87 @@ func (s *selector) measured(b *block.Block, lay lower.Layouts, estimated Kernel)
 		return k, nil
 	}
 	return estimated, nil
+}
+
+// recorded is the kernel that a record names: of the parameters that it says, or one that is proposed by itself. The zero Kernel where there is
+// none, and why not, as far as more is known than that.
+func (s *selector) recorded(b *block.Block, lay lower.Layouts, t tuning.Kernel) (k Kernel, why string, err error) {
+	if t.Params != "" {
+		k, why, err = s.givenBy(b, lay, t)
+		if k.Lowered != nil || err != nil {
+			return k, why, err
+		}
+	}
+	named, err := s.kernels(b, lay, 0, t.Name)
+	if err != nil || len(named) == 0 {
+		return Kernel{}, why, err
+	}
+	if otherParameters(t, named[0]) {
+		return Kernel{}, why, nil
+	}
+	return named[0], "", nil
+}
+
+// otherParameters reports whether a kernel is proposed from other parameters than a record's line says, whose name has no digest that tells them apart.
+func otherParameters(t tuning.Kernel, k Kernel) bool {
+	if t.Params == "" || k.Point == nil || lower.Unhashed(t.Name) != t.Name {
+		return false
+	}
+	p, _ := k.Point()
+	return p == nil || p.String() != t.Params
+}
+
+// givenBy is the kernel of a record's parameters, if its schedule is the one that was measured, and is right: a record is no better known than a
+// model.
+func (s *selector) givenBy(b *block.Block, lay lower.Layouts, t tuning.Kernel) (k Kernel, why string, err error) {
+	p, err := params.Parse(t.Params)
+	if err != nil {
+		return Kernel{}, "", err
+	}
+	if k, err = s.proposedFrom(b, lay, p); err != nil {
+		return Kernel{}, fmt.Sprintf(": %v", err), nil
+	}
+	if k.Lowered == nil {
+		return Kernel{}, "", nil
+	}
+	if k.Name != t.Name {
+		return Kernel{}, fmt.Sprintf(": that of %q is now %q", p, k.Name), nil
+	}
+	if k.Check != nil {
+		if err := k.Check(); err != nil {
+			return Kernel{}, fmt.Sprintf(": its schedule is not right for the chip: %v", err), nil
+		}
+	}
+	return k, "", nil
+}
+
+// proposedFrom is the kernel that is proposed from parameters, the zero Kernel where there is none; a *params.Error where they are none of the block's.
+func (s *selector) proposedFrom(b *block.Block, lay lower.Layouts, p *params.Point) (Kernel, error) {
+	s.point = p
+	defer func() { s.point = nil }()
+	ks, err := s.kernels(b, lay, 0, "")
+	if err != nil {
+		return Kernel{}, err
+	}
+	for _, k := range ks {
+		if pointOf(k) == p.String() {
+			k.given = p
+			return k, nil
+		}
+	}
+	return Kernel{}, nil
+}
+
+// pointOf is the text of a kernel's parameters, "" of one without.
+func pointOf(k Kernel) string {
+	if k.Point == nil {
+		return ""
+	}
+	p, _ := k.Point()
+	if p == nil {
+		return ""
+	}
+	return p.String()
 }
 
 // staleNotes are sorted.
@@ -78,17 +160,20 @@ func (s *selector) candidate(b *block.Block, lay lower.Layouts, estimated Kernel
 	}
 	k.Tuning = &tuning.Choice{Key: tuning.Key(b, lay, s.g.Facts, s.host().t), What: tuning.What(b, lay), Kernel: k.Name}
 	for _, x := range all {
-		k.Tuning.Kernels = append(k.Tuning.Kernels, x.Name)
+		k.Tuning.Kernels, k.Tuning.Params = append(k.Tuning.Kernels, x.Name), append(k.Tuning.Params, pointOf(x))
 	}
 	return k, nil
 }
 
 // candidatesOf are the kernels that are worth measuring: the estimates' choice, the best of each family, and then the
-// others, by their estimates.
+// others, by their estimates; where some were measured, what a search finds next.
 func (s *selector) candidatesOf(b *block.Block, lay lower.Layouts, estimated Kernel) ([]Kernel, error) {
 	all, err := s.kernels(b, lay, tilesTried, "")
 	if err != nil {
 		return nil, err
+	}
+	if known := s.o.History[tuning.Key(b, lay, s.g.Facts, s.host().t)]; known != nil {
+		return s.searched(b, lay, estimated, known, append([]Kernel{estimated}, all...))
 	}
 	slices.SortStableFunc(all, func(a, b Kernel) int { return cmp.Compare(a.Cycles, b.Cycles) })
 	names, families := map[string]bool{estimated.Name: true}, map[string]bool{estimated.Family: true}

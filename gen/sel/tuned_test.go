@@ -1,6 +1,8 @@
 package sel
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -9,6 +11,8 @@ import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/params"
 	"rules_dnn/gen/tuning"
 )
 
@@ -117,6 +121,60 @@ func TestMeasured(t *testing.T) {
 	assert.Equal(t, named(plain), named(c))
 	assert.Equal(t, []string{"1 of 1 blocks are none of the model's"}, c.Stale)
 	assert.Empty(t, plain.Stale)
+}
+
+// TestParameters: a record's kernel that nothing proposes by itself is proposed from its parameters; where these, or what is made of them, are
+// none of the block's, it is left out, and said so.
+func TestParameters(t *testing.T) {
+	_, plain := run(t, tuned)
+	conv := explored(t)["ConvRelu"]
+	i := slices.IndexFunc(conv.Params, func(p string) bool { return strings.HasPrefix(p, "contraction ") })
+	require.GreaterOrEqual(t, i, 0, conv)
+	p, err := params.Parse(conv.Params[i])
+	require.NoError(t, err)
+	set := func(name string, n int64) *params.Point {
+		q := *p
+		q.Values = slices.Clone(p.Values)
+		k := slices.IndexFunc(q.Values, func(v params.Value) bool { return v.Name == name })
+		require.GreaterOrEqual(t, k, 0, p)
+		q.Values[k].N = n
+		return &q
+	}
+	g := fused(t, twoConvolutions())
+	s := newSelector(g, chip(t, "x86_64_v4"), tuned)
+	b := g.Blocks[slices.IndexFunc(g.Blocks, func(b *block.Block) bool { return b.Ops[len(b.Ops)-1] == "Relu" })]
+	blocked := func(v *ir.Value) layout.Layout {
+		if v.Const != nil {
+			return layout.RowMajor
+		}
+		return layout.Blocked(1, 16)
+	}
+	groups, _ := p.Get("groups")
+	other := set("groups", 1-groups) // loops in another order: no tile is asked for that has them so
+	k, err := s.proposedFrom(b, blocked, other)
+	require.NoError(t, err)
+	require.NotNil(t, k.Lowered)
+	assert.NotContains(t, conv.Kernels, k.Name)
+	record := func(name, params string) (*Choice, string) {
+		o := tuned
+		o.Times = tuning.Times{conv.Key: {{Name: name, Micros: 1, Params: params}, {Name: conv.Kernels[0], Micros: 20}}}
+		g, c := run(t, o)
+		require.NoError(t, c.Verify(g, loop.Proofs{}))
+		return c, strings.Join(c.Stale, "\n")
+	}
+	c, stale := record(k.Name, other.String())
+	assert.Equal(t, k.Name, named(c)["ConvRelu"])
+	assert.Empty(t, stale)
+	for params, want := range map[string]string{
+		set("rows", 999).String(): "rows=999 in",
+		p.String():                "is now",
+		"contraction rows=1":      "has not the parameters of contraction",
+		"teleport rows=1":         "no kernel is",
+	} {
+		c, stale := record(k.Name, params)
+		assert.Equal(t, named(plain)["ConvRelu"], named(c)["ConvRelu"])
+		assert.Contains(t, stale, want)
+	}
 }
 
 func cyclesOf(c *Choice, op string) float64 {

@@ -9,6 +9,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/params"
 	"rules_dnn/gen/target"
 )
 
@@ -18,14 +19,23 @@ func (c *Choice) Variant(g *block.Graph, t *target.Target, o Options, share bool
 	s := newSelector(g, t, o)
 	kernels := map[*block.Block]Kernel{}
 	apart := &apart{}
-	var err error
+	lay := func(v *ir.Value) layout.Layout { return c.Layouts[v] }
+	err := s.learn(func(add func(*block.Block, lower.Layouts) error) (err error) {
+		everyBlock(g, 1, func(b *block.Block, _ float64) {
+			if _, computed := c.Kernels[b]; computed && err == nil {
+				err = add(b, lay)
+			}
+		})
+		return err
+	})
+	c.Learned = append(c.Learned, s.learned()...)
 	everyBlock(g, 1, func(b *block.Block, times float64) {
 		own, computed := c.Kernels[b]
 		if !computed || err != nil {
 			return
 		}
 		var best Kernel
-		if kernels[b], best, err = s.beside(b, own, func(v *ir.Value) layout.Layout { return c.Layouts[v] }); err == nil {
+		if kernels[b], best, err = s.beside(b, own, lay); err == nil {
 			apart.add(b, kernels[b], best, times)
 		}
 	})
@@ -107,9 +117,14 @@ func (s *selector) sharing(b *block.Block, own, free Kernel, lay func(*ir.Value)
 	if free.Tuning != nil {
 		only = lower.Unhashed(free.Name) // it packs them otherwise
 	}
-	s.packing = own.Packing
-	defer func() { s.packing = nil }()
+	if s.packing = own.Packing; free.given != nil { // which finds it, packed otherwise, too
+		s.point, only = free.given, ""
+	}
+	defer func() { s.packing, s.point = nil, nil }()
 	ks, err := s.kernels(b, lay, 0, only)
+	if errors.As(err, new(*params.Error)) {
+		return free, nil // no such tile reads them
+	}
 	if err != nil {
 		return Kernel{}, err
 	}
@@ -117,7 +132,7 @@ func (s *selector) sharing(b *block.Block, own, free Kernel, lay func(*ir.Value)
 	if found.Lowered == nil {
 		return free, nil
 	}
-	if found.SamePacking = true; only != "" {
+	if found.SamePacking = true; free.Tuning != nil {
 		found.Cycles, found.Tuning = free.Cycles, free.Tuning
 	}
 	return found, nil

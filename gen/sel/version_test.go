@@ -59,8 +59,8 @@ func TestAddVersions(t *testing.T) {
 		name, h, w, weights, attrs string
 		want                       []string
 	}{
-		{"padded", "1..512", "1..512", square, "pads = [1, 1, 1, 1]", []string{"1 >= H", "1 >= W"}},
-		{"never so small", "2..512", "2..512", square, "pads = [1, 1, 1, 1]", nil},
+		{"padded", "1..512", "1..512", square, "pads = [1, 1, 1, 1]", []string{"1 >= H", "1 >= W", "8 >= H", "8 >= W"}},
+		{"never so small", "9..512", "9..512", square, "pads = [1, 1, 1, 1]", nil},
 		{"never larger", "1..1", "1..1", square, "pads = [1, 1, 1, 1]", nil},
 		{"a ninth of the weights would be added", "1..512", "1..512", square, "pads = [1, 1, 1, 1], strides = [4, 4]", nil},
 		{"all weights are read", "1..512", "1..512", one, "pads = [0, 0, 0, 0]", nil},

@@ -85,22 +85,22 @@ type View struct {
 
 // viewsIn are the views that leave nothing to do for a block; false where it has something to do in these layouts.
 func (s *selector) viewsIn(b *block.Block, lay func(*ir.Value) layout.Layout) ([]View, bool) {
-	if lay(b.Results[0]).Space != layout.Host {
+	l, result := lay(b.Results[0]), b.Results[0]
+	if l.Memory == layout.Image {
 		return nil, false // there each value is an object of its own
 	}
 	if of, at, ok := b.View(lay, s.g.Facts); ok {
-		return []View{{b.Results[0], of, at}}, s.aligned(at, of.Type)
+		return []View{{result, of, at}}, lay(of).Space == l.Space && s.aligned(l.Space, at, of.Type)
 	}
 	axis, pieces, ok := b.Concatenation()
 	if !ok {
 		return nil, false
 	}
-	l, result := lay(b.Results[0]), b.Results[0]
 	var out []View
 	for _, p := range pieces {
 		v := b.Operands[p.Operand]
 		at, whole := block.ViewAt(l, result.Shape, axis, p.At)
-		if !whole || !s.aligned(at, v.Type) || lay(v) != l || v.Type != result.Type {
+		if !whole || !s.aligned(l.Space, at, v.Type) || lay(v) != l || v.Type != result.Type {
 			return nil, false
 		}
 		out = append(out, View{v, result, at})
@@ -108,8 +108,11 @@ func (s *selector) viewsIn(b *block.Block, lay func(*ir.Value) layout.Layout) ([
 	return out, true
 }
 
-// aligned reports whether an element lies as values of their own do.
-func (s *selector) aligned(at sym.Expr, t ir.DType) bool {
+// aligned reports whether an element lies in a space as values of their own do.
+func (s *selector) aligned(space layout.Space, at sym.Expr, t ir.DType) bool {
 	align := max(plan.Alignment, s.host().t.VectorBytes())
+	if space != layout.Host {
+		align = max(plan.Alignment, s.sides[space].t.Alignment())
+	}
 	return sym.Mod(sym.Scale(at, int64(t.Size())), sym.Const(align), s.g.Facts).Is(0)
 }

@@ -180,3 +180,13 @@ func TestStages(t *testing.T) {
 		})
 	}
 }
+
+// TestSumsOfData: sums of what is not known are given up at once, as quantized networks have many of them.
+func TestSumsOfData(t *testing.T) {
+	axis := func(name string, extent int64) []te.Axis { return []te.Axis{{Var: name, Extent: sym.Const(extent)}} }
+	s := &te.Stage{Name: "sum", Axes: axis("a", 4), Reduce: axis("r", 1000), Combine: te.Sum(ir.I32),
+		Values: []te.Expr{te.Operand(0, ir.I32, sym.Var("r"))}, Results: []te.Expr{te.Acc{Type: ir.I32}}}
+	ev := newEvaluator(&ops.Meaning{Stages: []*te.Stage{s}}, nil, func(int) ([]int64, []value) { return []int64{1000}, nil })
+	require.Nil(t, ev.elements(te.Source{Stage: true}))
+	require.LessOrEqual(t, ev.points, 8)
+}

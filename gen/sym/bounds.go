@@ -15,14 +15,19 @@ func (e Expr) Bounds(f Facts) (lo, hi int64) {
 	if e.bad {
 		return -boundInf, boundInf
 	}
-	lo, hi = e.c, e.c
+	lo, hi = asBound(e.c), asBound(e.c)
 	for _, t := range e.terms {
-		l, h := int64(1), int64(1)
-		for _, a := range t.atoms {
+		l, h := t.atoms[0].bounds(f)
+		if l > h {
+			l, h = h, l
+		}
+		for _, a := range t.atoms[1:] {
 			al, ah := a.bounds(f)
 			l, h = mulBounds(l, h, al, ah)
 		}
-		l, h = mulBounds(l, h, t.coef, t.coef)
+		if t.coef != 1 {
+			l, h = mulBounds(l, h, t.coef, t.coef)
+		}
 		lo, hi = addLow(lo, l), addHigh(hi, h)
 	}
 	return lo, hi
@@ -31,7 +36,7 @@ func (e Expr) Bounds(f Facts) (lo, hi int64) {
 func (a *Atom) bounds(f Facts) (int64, int64) {
 	if a.Kind == AtomVar {
 		if r, ok := f[a.Name]; ok {
-			return r.Lo, r.Hi
+			return asBound(r.Lo), asBound(r.Hi)
 		}
 		return 0, MaxDim
 	}
@@ -96,12 +101,15 @@ func clampedSum(a, b int64) int64 {
 	var bad bool
 	switch s := addInt(a, b, &bad); {
 	case !bad:
-		return s
+		return asBound(s)
 	case a > 0:
 		return boundInf
 	}
 	return -boundInf
 }
+
+// asBound is a number as a bound. The least of all lies below -boundInf and would pass for a bound where there is none.
+func asBound(x int64) int64 { return max(x, -boundInf) }
 
 func satMul(a, b int64) int64 {
 	if a == 0 || b == 0 {

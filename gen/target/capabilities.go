@@ -66,6 +66,11 @@ func (t *Target) VectorTypes() []ir.DType {
 // LoadsApart reports whether kernels load vectors of elements that lie some apart.
 func (t *Target) LoadsApart() bool { return t.Language() == "cpp" }
 
+// ReadsTables reports whether kernels read tables of 256 bytes in vectors, by instructions that choose bytes of registers.
+func (t *Target) ReadsTables() bool {
+	return t.CPU == "arm64" || t.CPU == "x86_64" && t.VectorBits >= avx2Bits
+}
+
 // BlockedTypes are the types of values that may be stored in blocks of channels, of as many as a vector of float32 has lanes: where the language's
 // loads and stores of vectors convert, those of 16 bits, too.
 func (t *Target) BlockedTypes() []ir.DType {
@@ -91,7 +96,7 @@ func (t *Target) LoadsConvert(d ir.DType) bool {
 }
 
 // SumsStored reports whether register tiles may sum over what is stored of pruned weights (package fkw).
-func (t *Target) SumsStored() bool { return t.Language() == "cpp" }
+func (t *Target) SumsStored() bool { return t.Language() == "cpp" || t.OpenCL != nil }
 
 // WorkItems reports whether a task is a work-item: one of very many, whose place the device finds and which does little. Elsewhere a worker takes
 // tasks one after the other: each should be worth finding out which one it is, and loops within it run in vectors.
@@ -109,6 +114,9 @@ func (t *Target) AtOnce(scratch bool) int64 {
 	}
 	return t.Parallel
 }
+
+// InStep reports whether work-items that are neighbours run in step: what each of them walks by itself is read in as many places at once.
+func (t *Target) InStep() bool { return t.OpenCL != nil && t.OpenCL.SubGroup > 1 }
 
 // WorkGroups is how work-items are started; an error where the facts do not say so.
 func (t *Target) WorkGroups() (*OpenCL, error) {

@@ -2,6 +2,7 @@ package target
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -65,4 +66,26 @@ func TestFamilies(t *testing.T) {
 		assert.Equal(t, " ", names(cpu), "none")
 	}
 	assert.Equal(t, "cpp", (&Target{CPU: "another"}).Language())
+}
+
+// TestWays: facts say how many lines a set of the first-level cache has, or it has 8.
+func TestWays(t *testing.T) {
+	facts := func(more string) *Target {
+		c, err := Parse([]byte(strings.Replace(avx2, `"cpu"`, more+`"cpu"`, 1)))
+		require.NoError(t, err)
+		return c
+	}
+	assert.Equal(t, []int64{8, 4096}, []int64{facts("").Ways(), facts("").WayBytes()})
+	c := facts(`"l1d_bytes": 65536, "l1d_ways": 4, `)
+	assert.Equal(t, []int64{4, 16384}, []int64{c.Ways(), c.WayBytes()})
+}
+
+// TestWiden: a conversion takes as long as a product, unless the facts say otherwise; of bf16 it is two instructions.
+func TestWiden(t *testing.T) {
+	c := &Target{FMAPerCycle: 2}
+	assert.InDelta(t, 0.5, c.Widen(ir.F16), 1e-9)
+	assert.InDelta(t, 1, c.Widen(ir.BF16), 1e-9)
+	assert.Zero(t, c.Widen(ir.Invalid))
+	c.WidenCycles = 0.1
+	assert.InDelta(t, 0.1, c.Widen(ir.F16), 1e-9)
 }

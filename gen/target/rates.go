@@ -1,9 +1,12 @@
 package target
 
+import "rules_dnn/gen/ir"
+
 // What the facts of a chip say of how long things take, and what holds where they do not say it.
 const (
 	usualArithmetic = 2
 	usualCrossing   = 200
+	usualWays       = 8
 )
 
 // StoreCycles is what a store of a vector or an element takes.
@@ -20,6 +23,22 @@ func (t *Target) ArithmeticCycles() float64 {
 		return 1 / t.ArithmeticPerCycle
 	}
 	return 1.0 / usualArithmetic
+}
+
+// Widen is how much of the time of products a register of floats in 16 bits takes that a load makes f32: one conversion, or of bf16 an extension of
+// integers and a shift. It is 0 of other types.
+func (t *Target) Widen(from ir.DType) float64 {
+	each := t.WidenCycles
+	if each == 0 {
+		each = 1 / t.FMAPerCycle
+	}
+	switch from {
+	case ir.F16:
+		return each
+	case ir.BF16:
+		return 2 * each
+	}
+	return 0
 }
 
 // PerLane is what a lane of a vector takes that is loaded or stored by itself.
@@ -50,3 +69,14 @@ func (t *Target) Behind(bytes float64) float64 {
 // Spill is how many bytes a cycle a worker writes and reads of its memory that the second-level cache does not hold: what lies behind that
 // is nearer than memory.
 func (t *Target) Spill() float64 { return 2 * t.BytesPerCycle }
+
+// Ways is how many lines a set of the first-level cache has.
+func (t *Target) Ways() int64 {
+	if t.L1DWays > 0 {
+		return t.L1DWays
+	}
+	return usualWays
+}
+
+// WayBytes is how far apart addresses lie that share a set of the first-level cache.
+func (t *Target) WayBytes() int64 { return max(t.L1D/t.Ways(), 1) }

@@ -40,6 +40,8 @@ type Target struct {
 	// kind; 0: 1 and 2.
 	StoresPerCycle     float64 `json:"stores_per_cycle"`
 	ArithmeticPerCycle float64 `json:"arithmetic_per_cycle"`
+	// WidenCycles is how much of the time of products a conversion of a register of halves to floats takes; 0: as much as a product.
+	WidenCycles float64 `json:"widen_cycles"`
 	// LaneCycles is what a lane of a vector takes that is loaded or stored by itself; 0: 1.
 	LaneCycles float64 `json:"lane_cycles"`
 	// CrossingCycles is how long a line of the cache takes from one core to another; 0: 200.
@@ -69,6 +71,8 @@ type Target struct {
 
 	L1D int64 `json:"l1d_bytes"`
 	L2  int64 `json:"l2_bytes"`
+	// L1DWays is how many lines a set of the first-level cache has; 0: 8.
+	L1DWays int64 `json:"l1d_ways"`
 	// BytesPerCycle is what one core, or the whole chip where tasks run at once, reads from memory;
 	// L2BytesPerCycle what it reads from the second-level cache.
 	BytesPerCycle   float64 `json:"bytes_per_cycle"`
@@ -131,8 +135,11 @@ func Parse(data []byte) (*Target, error) {
 	if min(t.FMAPerCycle, t.LoadsPerCycle, t.IssuePerCycle, t.BytesPerCycle, t.L2BytesPerCycle) <= 0 || t.L1D <= 0 || t.L2 <= 0 || t.PrefetchBytes < 0 || t.FMALatency < 0 {
 		return nil, fmt.Errorf("chip %s: rates and cache sizes must be positive", t.Name)
 	}
-	if min(t.StoresPerCycle, t.ArithmeticPerCycle, t.LaneCycles, t.CrossingCycles) < 0 {
-		return nil, fmt.Errorf("chip %s: stores_per_cycle, arithmetic_per_cycle, lane_cycles and crossing_cycles must not be negative", t.Name)
+	if min(t.StoresPerCycle, t.ArithmeticPerCycle, t.LaneCycles, t.CrossingCycles, t.WidenCycles) < 0 {
+		return nil, fmt.Errorf("chip %s: stores_per_cycle, arithmetic_per_cycle, lane_cycles, crossing_cycles and widen_cycles must not be negative", t.Name)
+	}
+	if t.L1DWays < 0 || t.L1D < t.Ways() {
+		return nil, fmt.Errorf("chip %s: l1d_ways is %d; want 1 to l1d_bytes (%d), or 0, which stands for %d", t.Name, t.L1DWays, t.L1D, usualWays)
 	}
 	if t.L3 < 0 || t.L3 > 0 && (t.L3 < t.L2 || t.L3BytesPerCycle < t.BytesPerCycle) {
 		return nil, fmt.Errorf("chip %s: l3_bytes is %d, at %g bytes a cycle; want as much as l2_bytes (%d) and bytes_per_cycle (%g) or more, or 0, no such cache", t.Name, t.L3, t.L3BytesPerCycle, t.L2, t.BytesPerCycle)

@@ -58,6 +58,9 @@ func Prod(t ir.DType) *Combiner { return reduceBy("prod", "mul", t, Number(t, 1)
 // Max takes the greatest; NaN wins, as in ONNX's reference.
 func Max(t ir.DType) *Combiner { return reduceBy("max", "max", t, Lowest(t)) }
 
+// MaxNumber takes the greatest of what are numbers, where results are NaN by other ways if an element is.
+func MaxNumber(t ir.DType) *Combiner { return reduceBy("max", "max_number", t, Lowest(t)) }
+
 // Min takes the least; NaN wins.
 func Min(t ir.DType) *Combiner { return reduceBy("min", "min", t, Highest(t)) }
 

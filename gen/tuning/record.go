@@ -10,10 +10,12 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"rules_dnn/gen/params"
 )
 
-// version is that of the file's form.
-const version = 1
+// version is that of the file's form, and oldest the first one that is read: records of version 1 name no parameters.
+const version, oldest = 2, 1
 
 // Record is a file: what was measured, by chip.
 type Record struct {
@@ -42,6 +44,9 @@ type Kernel struct {
 	Micros float64 `json:"us"`
 	// Rounds is how often it was measured.
 	Rounds int `json:"rounds"`
+	// Params are the parameters from which it was proposed (package params), "" where it has none: kernels that nothing proposes by itself are
+	// found by them.
+	Params string `json:"params,omitempty"`
 }
 
 // Choice is what a block's kernel was chosen from.
@@ -51,6 +56,8 @@ type Choice struct {
 	Kernel string
 	// Kernels are the names of all that could be measured, the estimates' choice first; nil where nobody asked.
 	Kernels []string
+	// Params are the parameters of each of them, "" where it has none.
+	Params []string
 	// Micros is what the record says of the kernel; 0: nothing.
 	Micros float64
 }
@@ -73,8 +80,8 @@ func Parse(data []byte) (*Record, error) {
 	if _, err := d.Token(); err != io.EOF {
 		return nil, fmt.Errorf("tuning record: trailing data after the JSON object")
 	}
-	if r.Version != version {
-		return nil, fmt.Errorf("tuning record: its version is %d, and this compiler reads %d: remove the file and measure again", r.Version, version)
+	if r.Version < oldest || r.Version > version {
+		return nil, fmt.Errorf("tuning record: its version is %d, and this compiler reads %d to %d: remove the file and measure again", r.Version, oldest, version)
 	}
 	if err := r.check(); err != nil {
 		return nil, fmt.Errorf("tuning record: %w", err)
@@ -124,6 +131,10 @@ func (c *Chip) check() error {
 				return fmt.Errorf("block %q: kernel %q takes %g us; want a positive number", b.Key, k.Name, k.Micros)
 			case k.Rounds < 1:
 				return fmt.Errorf("block %q: kernel %q was measured in %d rounds; want a number from 1", b.Key, k.Name, k.Rounds)
+			case k.Params != "":
+				if _, err := params.Parse(k.Params); err != nil {
+					return fmt.Errorf("block %q: kernel %q: %w", b.Key, k.Name, err)
+				}
 			}
 			names[k.Name] = true
 		}
@@ -200,6 +211,16 @@ func (c *Chip) Get(key, kernel string) Kernel {
 	return Kernel{Name: kernel}
 }
 
+// All are the kernels of a block that were measured.
+func (c *Chip) All(key string) []Kernel {
+	for _, b := range c.Blocks {
+		if b.Key == key {
+			return b.Kernels
+		}
+	}
+	return nil
+}
+
 // Set notes what a block's kernel takes.
 func (c *Chip) Set(key, what string, kernel Kernel) {
 	i := slices.IndexFunc(c.Blocks, func(b Block) bool { return b.Key == key })
@@ -228,7 +249,7 @@ func (r *Record) Text() []byte {
 		for k, b := range blocks {
 			fmt.Fprintf(&out, "%s\n   {\"key\": %s, \"what\": %s, \"kernels\": [", comma(k), quote(b.Key), quote(b.What))
 			for n, x := range slices.SortedFunc(slices.Values(b.Kernels), func(a, b Kernel) int { return strings.Compare(a.Name, b.Name) }) {
-				fmt.Fprintf(&out, "%s\n    {\"kernel\": %s, \"us\": %.4g, \"rounds\": %d}", comma(n), quote(x.Name), x.Micros, x.Rounds)
+				fmt.Fprintf(&out, "%s\n    {\"kernel\": %s, %s\"us\": %.4g, \"rounds\": %d}", comma(n), quote(x.Name), x.params(), x.Micros, x.Rounds)
 			}
 			out.WriteString("]}")
 		}
@@ -236,6 +257,14 @@ func (r *Record) Text() []byte {
 	}
 	out.WriteString("\n ]\n}\n")
 	return out.Bytes()
+}
+
+// params are a field of the kernel's line, if it has some.
+func (k Kernel) params() string {
+	if k.Params == "" {
+		return ""
+	}
+	return fmt.Sprintf("\"params\": %s, ", quote(k.Params))
 }
 
 func comma(i int) string {

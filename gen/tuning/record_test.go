@@ -17,19 +17,20 @@ func TestParseErrors(t *testing.T) {
 		`[]`:                          "cannot unmarshal array",
 		`{"version": 1} {}`:           "trailing data after the JSON object",
 		`{"version": 1, "chip": "x"}`: `unknown field "chip"`,
-		`{}`:                          "its version is 0, and this compiler reads 1",
-		`{"version": 2}`:              "its version is 2, and this compiler reads 1: remove the file and measure again",
-		`{"version": 1, "chips": [{"threads": 1}]}`:                                                           "chip 0 has no name",
-		`{"version": 1, "chips": [{"chip": "a", "threads": 0}]}`:                                              "chip a: threads is 0; want a number from 1",
-		`{"version": 1, "chips": [{"chip": "a", "threads": 1}, {"chip": "a", "threads": 1}]}`:                 "chip a is listed twice",
-		chip(`"blocks": [{"what": "Conv"}]`):                                                                  "chip a: block 0 has no key",
-		chip(`"blocks": [{"key": "k"}, {"key": "k"}]`):                                                        `block "k" is listed twice`,
-		chip(`"blocks": [{"key": "k", "kernels": [{"us": 1}]}]`):                                              `block "k": a kernel has no name`,
-		chip(`"blocks": [{"key": "k", "kernels": [{"kernel": "x", "us": -1}]}]`):                              `kernel "x" takes -1 us; want a positive number`,
-		chip(`"blocks": [{"key": "k", "kernels": [{"kernel": "x", "us": 1e999}]}]`):                           "1e999",
-		chip(`"blocks": [{"key": "k", "kernels": [{"kernel": "x", "us": 1}]}]`):                               `kernel "x" was measured in 0 rounds; want a number from 1`,
-		chip(`"blocks": [{"key": "k", "kernels": [{"kernel": "x"}]}]`):                                        "takes 0 us",
-		chip(`"blocks": [{"key": "k", "kernels": [{"kernel":"x","us":1,"rounds":1},{"kernel":"x","us":2}]}]`): `kernel "x" is listed twice`,
+		`{}`:                          "its version is 0, and this compiler reads 1 to 2",
+		`{"version": 3}`:              "its version is 3, and this compiler reads 1 to 2: remove the file and measure again",
+		`{"version": 1, "chips": [{"threads": 1}]}`:                                           "chip 0 has no name",
+		`{"version": 1, "chips": [{"chip": "a", "threads": 0}]}`:                              "chip a: threads is 0; want a number from 1",
+		`{"version": 1, "chips": [{"chip": "a", "threads": 1}, {"chip": "a", "threads": 1}]}`: "chip a is listed twice",
+		chip(`"blocks": [{"what": "Conv"}]`):                                                  "chip a: block 0 has no key",
+		chip(`"blocks": [{"key": "k"}, {"key": "k"}]`):                                        `block "k" is listed twice`,
+		chip(`"blocks": [{"key": "k", "kernels": [{"us": 1}]}]`):                              `block "k": a kernel has no name`,
+		chip(`"blocks": [{"key": "k", "kernels": [{"kernel": "x", "us": -1}]}]`):              `kernel "x" takes -1 us; want a positive number`,
+		chip(`"blocks": [{"key": "k", "kernels": [{"kernel": "x", "us": 1e999}]}]`):           "1e999",
+		chip(`"blocks": [{"key": "k", "kernels": [{"kernel": "x", "us": 1}]}]`):               `kernel "x" was measured in 0 rounds; want a number from 1`,
+		chip(`"blocks": [{"key": "k", "kernels": [{"kernel": "x"}]}]`):                        "takes 0 us",
+		chip(`"blocks": [{"key": "k", "kernels": [{"kernel": "x", "us": 1, "rounds": 1, "params": "rows"}, {"kernel": "y", "us": 1, "rounds": 1, "params": "a b=c"}]}]`): `block "k": kernel "y": parameters "a b=c"`,
+		chip(`"blocks": [{"key": "k", "kernels": [{"kernel":"x","us":1,"rounds":1},{"kernel":"x","us":2}]}]`):                                                            `kernel "x" is listed twice`,
 	} {
 		_, err := Parse([]byte(text))
 		assert.ErrorContains(t, err, want, text)
@@ -43,12 +44,12 @@ func TestFor(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, times)
 
-	r.On("a", 1).Set("k", "Conv", Kernel{"x", 3, 5})
-	r.On("a", 1).Set("k", "Conv", Kernel{"z", 2, 5})
-	r.On("a", 1).Set("k", "Conv", Kernel{"y", 2, 5})
+	r.On("a", 1).Set("k", "Conv", Kernel{"x", 3, 5, ""})
+	r.On("a", 1).Set("k", "Conv", Kernel{"z", 2, 5, ""})
+	r.On("a", 1).Set("k", "Conv", Kernel{"y", 2, 5, ""})
 	times, err = r.For("a")
 	require.NoError(t, err)
-	assert.Equal(t, Times{"k": {{"y", 2, 5}, {"z", 2, 5}, {"x", 3, 5}}}, times, "the fastest first, then by name")
+	assert.Equal(t, Times{"k": {{"y", 2, 5, ""}, {"z", 2, 5, ""}, {"x", 3, 5, ""}}}, times, "the fastest first, then by name")
 
 	_, err = r.For("b")
 	assert.ErrorContains(t, err, "the tuning record is of a, and the model is compiled for b")
@@ -61,21 +62,21 @@ func TestFor(t *testing.T) {
 // TestForVariants: each chip of a library has its own times, and those that were not measured none.
 func TestForVariants(t *testing.T) {
 	r := &Record{}
-	r.On("b", 1).Set("k", "Conv", Kernel{"x", 3, 5})
+	r.On("b", 1).Set("k", "Conv", Kernel{"x", 3, 5, ""})
 	times, err := r.ForVariants([]string{"a", "b"})
 	require.NoError(t, err)
-	assert.Equal(t, []Times{nil, {"k": {{"x", 3, 5}}}}, times)
+	assert.Equal(t, []Times{nil, {"k": {{"x", 3, 5, ""}}}}, times)
 	_, err = r.ForVariants([]string{"a", "c"})
 	assert.ErrorContains(t, err, "the tuning record is of b, and the model is compiled for a")
 }
 
 const golden = `{
- "version": 1,
+ "version": 2,
  "chips": [
   {"chip": "arm64", "threads": 2, "blocks": []},
   {"chip": "x86_64_v4", "threads": 1, "blocks": [
    {"key": "b", "what": "Conv", "kernels": [
-    {"kernel": "contraction tile 14x2", "us": 104.2, "rounds": 5},
+    {"kernel": "contraction tile 14x2", "params": "contraction rows=14 vectors=2", "us": 104.2, "rounds": 5},
     {"kernel": "winograd", "us": 0.08125, "rounds": 5}]},
    {"key": "a", "what": "Gemm \"x\"", "kernels": [
     {"kernel": "generic", "us": 3, "rounds": 5}]}]}
@@ -88,9 +89,11 @@ func TestText(t *testing.T) {
 	for seed := range int64(5) {
 		r := &Record{}
 		sets := []func(){
-			func() { r.On("x86_64_v4", 1).Set("b", "Conv", Kernel{"contraction tile 14x2", 104.2, 5}) },
-			func() { r.On("x86_64_v4", 1).Set("b", "Conv", Kernel{"winograd", 0.08125, 5}) },
-			func() { r.On("x86_64_v4", 1).Set("a", `Gemm "x"`, Kernel{"generic", 3, 5}) },
+			func() {
+				r.On("x86_64_v4", 1).Set("b", "Conv", Kernel{"contraction tile 14x2", 104.2, 5, "contraction rows=14 vectors=2"})
+			},
+			func() { r.On("x86_64_v4", 1).Set("b", "Conv", Kernel{"winograd", 0.08125, 5, ""}) },
+			func() { r.On("x86_64_v4", 1).Set("a", `Gemm "x"`, Kernel{"generic", 3, 5, ""}) },
 			func() { r.On("arm64", 2) },
 		}
 		rand.New(rand.NewSource(seed)).Shuffle(len(sets), func(i, k int) { sets[i], sets[k] = sets[k], sets[i] })
@@ -101,10 +104,10 @@ func TestText(t *testing.T) {
 		back, err := Parse(r.Text())
 		require.NoError(t, err)
 		assert.Equal(t, golden, string(back.Text()))
-		assert.Equal(t, Kernel{"winograd", 0.08125, 5}, back.On("x86_64_v4", 1).Get("b", "winograd"))
+		assert.Equal(t, Kernel{"winograd", 0.08125, 5, ""}, back.On("x86_64_v4", 1).Get("b", "winograd"))
 		assert.Equal(t, Kernel{Name: "generic"}, back.On("x86_64_v4", 1).Get("b", "generic"))
-		back.On("x86_64_v4", 1).Set("a", `Gemm "x"`, Kernel{"generic", 4, 5})
+		back.On("x86_64_v4", 1).Set("a", `Gemm "x"`, Kernel{"generic", 4, 5, ""})
 		assert.Len(t, back.On("x86_64_v4", 1).Blocks[1].Kernels, 1, "measured again is measured once")
 	}
-	assert.Equal(t, "{\n \"version\": 1,\n \"chips\": [\n ]\n}\n", string((&Record{}).Text()))
+	assert.Equal(t, "{\n \"version\": 2,\n \"chips\": [\n ]\n}\n", string((&Record{}).Text()))
 }

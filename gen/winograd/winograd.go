@@ -11,6 +11,8 @@ package winograd
 import (
 	"fmt"
 	"math/big"
+	"strconv"
+	"strings"
 )
 
 // Matrix is rows of exact numbers.
@@ -36,9 +38,15 @@ func (t *Transform) String() string {
 
 // Names reports whether a text is what String gives for a transform that there are points for.
 func Names(text string) bool {
+	rest, found := strings.CutPrefix(text, "winograd F(")
+	if !found { // most texts, of constants that schedules ask about again and again
+		return false
+	}
+	results, taps, _ := strings.Cut(strings.TrimSuffix(rest, ")"), ",")
 	t := &Transform{}
-	_, err := fmt.Sscanf(text, "winograd F(%d,%d)", &t.Results, &t.Taps)
-	return err == nil && t.String() == text && t.exists()
+	t.Results, _ = strconv.Atoi(results)
+	t.Taps, _ = strconv.Atoi(taps)
+	return t.exists() && t.String() == text
 }
 
 // exists reports whether there are points for the transform.
@@ -120,47 +128,4 @@ func timesLinear(p []*big.Rat, q *big.Rat) []*big.Rat {
 		out[i].Sub(out[i], new(big.Rat).Mul(c, q))
 	}
 	return out
-}
-
-// Filter transforms filters of Taps x Taps points to Points x Points.
-type Filter struct {
-	taps, points int
-	g            []float64
-	half         []float64
-}
-
-// Filter makes a transformer of filters, which serves one after the other.
-func (t *Transform) Filter() *Filter {
-	f := &Filter{taps: t.Taps, points: t.Points(), half: make([]float64, t.Points()*t.Taps)}
-	for _, row := range t.G {
-		for _, c := range row {
-			x, _ := c.Float64()
-			f.g = append(f.g, x)
-		}
-	}
-	return f
-}
-
-// Apply writes the transform of a filter, row by row. Sums are of float64, each operation
-// rounded, so that every build host computes the same.
-func (f *Filter) Apply(out, w []float32) {
-	n, r := f.points, f.taps
-	for i := range n {
-		for j := range r {
-			sum := 0.0
-			for k := range r {
-				sum += float64(f.g[i*r+k] * float64(w[k*r+j]))
-			}
-			f.half[i*r+j] = sum
-		}
-	}
-	for i := range n {
-		for j := range n {
-			sum := 0.0
-			for k := range r {
-				sum += float64(f.half[i*r+k] * f.g[j*r+k])
-			}
-			out[i*n+j] = float32(sum)
-		}
-	}
 }

@@ -112,7 +112,7 @@ func TestPart(t *testing.T) {
 // TestFilter: a filter of two axes is transformed along each of them.
 func TestFilter(t *testing.T) {
 	u := make([]float32, 16)
-	New(2, 3).Filter().Apply(u, []float32{1, 2, 3, 4, 5, 6, 7, 8, 9})
+	New(2, 3).Filter().Apply(u, []float32{1, 2, 3, 4, 5, 6, 7, 8, 9}, 0, 4)
 	for i, want := range map[int]float32{
 		0:  1,                                        // the first point is 0: the first tap, along both axes
 		15: 9,                                        // the last is at infinity: the last tap
@@ -120,6 +120,21 @@ func TestFilter(t *testing.T) {
 		10: (1 - 2 + 3 - 4 + 5 - 6 + 7 - 8 + 9) / 4.,
 	} {
 		assert.InDelta(t, want, abs(u[i]), 1e-6, "point %d", i)
+	}
+}
+
+// TestFilterRows: some rows of a transform are the same as of all of it.
+func TestFilterRows(t *testing.T) {
+	f := New(4, 3)
+	n, w := f.Points(), random(rand.New(rand.NewPCG(5, 6)), 9)
+	whole := make([]float32, n*n)
+	f.Filter().Apply(whole, w, 0, n)
+	for first := range n {
+		for end := first + 1; end <= n; end++ {
+			u := make([]float32, (end-first)*n)
+			f.Filter().Apply(u, w, first, end)
+			require.Equal(t, whole[first*n:end*n], u, "rows %d to %d", first, end)
+		}
 	}
 }
 
@@ -137,7 +152,7 @@ func TestError(t *testing.T) {
 			sums, exact := make([]float32, n*n), make([]float64, m*m)
 			for range 64 {
 				x, w, u := random(r, n*n), random(r, 9), make([]float32, stride*stride)
-				filter.Apply(u, w)
+				filter.Apply(u, w, 0, f.Points())
 				for i, v := range along(Rows(f.B), along(Rows(f.B), x)) {
 					sums[i] += v * u[i/n*stride+i%n]
 				}
@@ -188,4 +203,35 @@ func along(s *Steps, x []float32) []float32 {
 		}
 	}
 	return out
+}
+
+// TestFilterOfThree: filters of three taps are computed as all others are, zeros and their signs included.
+func TestFilterOfThree(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	f := New(4, 3).Filter()
+	for range 100 {
+		w, rows := random(r, 9), [2][]float32{make([]float32, 6), make([]float32, 6)}
+		for i := range w {
+			if r.IntN(2) == 0 {
+				w[i] = float32(math.Copysign(0, float64(w[i])))
+			}
+			f.w[i] = float64(w[i])
+		}
+		for i := range 6 {
+			f.row(rows[0], f.g[3*i:3*i+3])
+			f.row3(rows[1], (*[3]float64)(f.g[3*i:]))
+			for j := range rows[0] {
+				require.Equal(t, math.Float32bits(rows[0][j]), math.Float32bits(rows[1][j]), "point %d, %d of %v", i, j, w)
+			}
+		}
+	}
+}
+
+// BenchmarkFilter is one filter of F(4,3).
+func BenchmarkFilter(b *testing.B) {
+	t := New(4, 3)
+	f, u, w := t.Filter(), make([]float32, 36), random(rand.New(rand.NewPCG(7, 8)), 9)
+	for b.Loop() {
+		f.Apply(u, w, 0, t.Points())
+	}
 }

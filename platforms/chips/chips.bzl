@@ -106,6 +106,14 @@ _DOTPROD = {
     "instructions": ["fma_f32x4", "sdot_i8x4", "udot_u8x4"],
 }
 
+# Products of matrices of bytes (Armv8.6, and from Armv8.2 on where a processor has them).
+_I8MM_COPTS = ["-march=armv8-a+dotprod+i8mm"]
+
+_I8MM = {
+    "cpu_features": ["asimddp", "i8mm"],
+    "instructions": ["fma_f32x4", "smmla_i8x4", "ummla_u8x4", "usmmla_u8i8x4"],
+}
+
 CHIPS = {
     # Levels and kinds, for builds that do not know the processor.
     "x86_64": {
@@ -181,6 +189,13 @@ CHIPS = {
         "copts": _DOTPROD_COPTS + ["-mtune=cortex-a55"],
         "facts": _ARM64 | _DOTPROD | _ANY_ARM64_RATES,
     },
+    # The same with products of matrices of bytes: Neoverse V1 and N2, Cortex-A710 and X2, Apple's M2 and what came after them. It is no variant of the first
+    # entry, as its kernels read weights of integers in an order of their own: libraries that it is in have these twice.
+    "arm64_i8mm": {
+        "constraints": _ANY_ARM64 | {"//platforms:arm64_level": "//platforms:arm64_i8mm"},
+        "copts": _I8MM_COPTS + ["-mtune=cortex-a55"],
+        "facts": _ARM64 | _I8MM | _ANY_ARM64_RATES,
+    },
     # Qualcomm's DSP: HVX of 128 bytes, integers only: neither qfloat nor IEEE floats. -fvectorize lets clang use it
     # for loops of integers.
     "hexagon_v68": {
@@ -245,6 +260,7 @@ CHIPS = {
             "crossing_cycles": 150,
             "issue_per_cycle": 6,
             "l1d_bytes": 48 * _KB,
+            "l1d_ways": 12,
             "l2_bytes": 1280 * _KB,
             "l2_bytes_per_cycle": 32,
             "l3_bytes": 12 * _MB,
@@ -272,6 +288,7 @@ CHIPS = {
             "fma_per_cycle": 2,
             "issue_per_cycle": 6,
             "l1d_bytes": 48 * _KB,
+            "l1d_ways": 12,
             "l2_bytes": 2 * _MB,
             "l2_bytes_per_cycle": 32,
             "l3_bytes": 26 * _MB,
@@ -283,7 +300,7 @@ CHIPS = {
         "runs": ["x86_64_v4", "x86_64_v4_vnni"],
     },
     # AMD Zen 2: two FMA and two additions of 256 bits, two loads, one store (AMD's software optimization guide 56305), FMA of 5 cycles (uops.info), 6 operations
-    # dispatched. L2 is 32 bytes wide. L3 of 4 cores is 4 MB of laptops and 16 MB of others.
+    # dispatched. L2 is 32 bytes wide. L3 of 4 cores is 4 MB of laptops and 16 MB of others. widen_cycles is of 256 bits on Zen 4, where they run beside FMA.
     "x86_64_zen2": {
         "constraints": {
             "//platforms:x86_64_processor": "//platforms:x86_64_zen2",
@@ -304,6 +321,7 @@ CHIPS = {
             "lane_cycles": 0.5,
             "loads_per_cycle": 2,
             "stores_per_cycle": 1,
+            "widen_cycles": 0.1,
         },
         "runs": ["x86_64_v3"],
     },
@@ -329,6 +347,7 @@ CHIPS = {
             "lane_cycles": 0.5,
             "loads_per_cycle": 2,
             "stores_per_cycle": 1,
+            "widen_cycles": 0.1,
         },
         "runs": ["x86_64_v3"],
     },
@@ -375,6 +394,7 @@ CHIPS = {
             "fma_per_cycle": 2,
             "issue_per_cycle": 8,
             "l1d_bytes": 48 * _KB,
+            "l1d_ways": 12,
             "l2_bytes": 1 * _MB,
             "l2_bytes_per_cycle": 32,
             "l3_bytes": 32 * _MB,
@@ -401,6 +421,7 @@ CHIPS = {
             "fma_per_cycle": 1,
             "issue_per_cycle": 2,
             "l1d_bytes": 32 * _KB,
+            "l1d_ways": 4,
             "l2_bytes": 128 * _KB,
             "l2_bytes_per_cycle": 8,
             "l3_bytes": 1 * _MB,
@@ -426,6 +447,7 @@ CHIPS = {
             "fma_per_cycle": 2,
             "issue_per_cycle": 4,
             "l1d_bytes": 64 * _KB,
+            "l1d_ways": 4,
             "l2_bytes": 256 * _KB,
             "l2_bytes_per_cycle": 16,
             "l3_bytes": 2 * _MB,
@@ -452,6 +474,7 @@ CHIPS = {
             "fma_per_cycle": 2,
             "issue_per_cycle": 6,
             "l1d_bytes": 32 * _KB,
+            "l1d_ways": 4,
             "l2_bytes": 256 * _KB,
             "l2_bytes_per_cycle": 16,
             "l3_bytes": 2 * _MB,
@@ -477,6 +500,7 @@ CHIPS = {
             "fma_per_cycle": 4,
             "issue_per_cycle": 8,
             "l1d_bytes": 64 * _KB,
+            "l1d_ways": 4,
             "l2_bytes": 512 * _KB,
             "l2_bytes_per_cycle": 32,
             "l3_bytes": 4 * _MB,
@@ -503,6 +527,7 @@ CHIPS = {
             "fma_per_cycle": 2,
             "issue_per_cycle": 4,
             "l1d_bytes": 64 * _KB,
+            "l1d_ways": 4,
             "l2_bytes": 1 * _MB,
             "l2_bytes_per_cycle": 16,
             "l3_bytes": 32 * _MB,
@@ -529,6 +554,7 @@ CHIPS = {
             "fma_per_cycle": 4,
             "issue_per_cycle": 8,
             "l1d_bytes": 64 * _KB,
+            "l1d_ways": 4,
             "l2_bytes": 1 * _MB,
             "l2_bytes_per_cycle": 32,
             "l3_bytes": 32 * _MB,
@@ -556,6 +582,7 @@ CHIPS = {
             "fma_per_cycle": 4,
             "issue_per_cycle": 8,
             "l1d_bytes": 64 * _KB,
+            "l1d_ways": 4,
             "l2_bytes": 1 * _MB,
             "l2_bytes_per_cycle": 32,
             "l3_bytes": 36 * _MB,

@@ -100,6 +100,46 @@ def run_prune(ctx, base, src, external, dims, pruning):
     )
     return files
 
+def run_quantize(ctx, o):
+    """Declares the action that quantizes an ONNX model.
+
+    Args:
+      ctx: the rule's context.
+      o: a struct of the Files src, calibration, settings and check (or None), of external, a tuple of struct(location, file), and of alone, on how many
+        inputs layers are quantized alone.
+
+    Returns:
+      A struct of the Files model and report.
+    """
+    files = struct(
+        model = ctx.actions.declare_file(ctx.label.name + ".onnx"),
+        report = ctx.actions.declare_file(ctx.label.name + ".quantized.json"),
+    )
+    args = ctx.actions.args()
+    args.add("quantize")
+    args.add(o.src, format = "--src=%s")
+    _add_external(args, o.external)
+    args.add(o.calibration, format = "--calibration=%s")
+    args.add(o.settings, format = "--settings=%s")
+    inputs = [o.src, o.calibration, o.settings] + [entry.file for entry in o.external]
+    if o.check:
+        args.add(o.check, format = "--check=%s")
+        inputs.append(o.check)
+    if o.alone:
+        args.add(o.alone, format = "--alone=%s")
+    args.add(files.model, format = "--out=%s")
+    args.add(files.report, format = "--out-report=%s")
+    args.add("--quiet")
+    _run(
+        ctx,
+        mnemonic = "DnnQuantize",
+        what = "Quantizing network",
+        inputs = inputs,
+        outputs = [files.model, files.report],
+        args = args,
+    )
+    return files
+
 # How many threads a build trains with; the results are those of any number.
 _TRAINING_THREADS = 2
 
@@ -174,6 +214,7 @@ def run_graph(ctx, base, src, external, dims, options, pruning = None):
         graph = ctx.actions.declare_file(base + ".graph.txt"),
         consts = ctx.actions.declare_file(base + ".consts"),
         pruning = pruned.report if pruned else None,
+        pruning_log = pruning.log if pruning else None,
         src = src,
         external = external,
     )
@@ -206,7 +247,7 @@ def _declare_variants(ctx, base, variants):
         for chip in variants
     ]
 
-def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, shards, options, warnings, tuning = None, candidate = 0, variants = [], device = None):
+def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, shards, options, warnings, tuning = None, candidate = 0, variants = [], device = None, precision = "fp32"):
     """Declares the action that makes sources of a network.
 
     Args:
@@ -226,15 +267,20 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
       candidate: the number of the kernel, from 1, that computes each block; 0: the best.
       variants: DnnChipInfos of further chips, the least capable first.
       device: the File of facts of a device that runs blocks beside the chip, or None.
+      precision: in what floats are stored: fp32, as the network has them, or fp16.
 
     Returns:
-      A struct of Files (assembly is None unless embed, device_source without a device) and of variants, a list of struct(chip, kernels), and the list dumps of directories.
+      A struct of Files (assembly is None unless embed, device_source without a device, page of what was not pruned) and of variants, a list of struct(chip, kernels), and the list dumps of directories.
     """
+
+    # Rules outside may make a DnnGraphInfo that says nothing of pruning.
+    pruning, log = getattr(graph, "pruning", None), getattr(graph, "pruning_log", None)
     files = struct(
         kernels = ctx.actions.declare_directory(base + ".kernels"),
         weights = ctx.actions.declare_file(base + ".weights"),
         assembly = ctx.actions.declare_file(base + ".weights.S") if embed else None,
         manifest = ctx.actions.declare_file(base + ".manifest.json"),
+        page = ctx.actions.declare_file(base + ".report.html") if pruning else None,
         device_source = ctx.actions.declare_file(base + ".cl") if device else None,
         variants = _declare_variants(ctx, base, variants),
     )
@@ -259,16 +305,18 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
     for variant in files.variants:
         args.add(variant.chip.facts, format = "--variant=%s")
         _add_directory(args, "--out-variant", variant.kernels)
-
-    # Rules outside may make a DnnGraphInfo that says nothing of pruning.
-    pruning = getattr(graph, "pruning", None)
     if pruning:
         args.add(pruning, format = "--pruning=%s")
+        args.add(files.page, format = "--out-pruning-page=%s")
+        if log:
+            args.add(log, format = "--pruning-log=%s")
     if device:
         args.add(device, format = "--device=%s")
         args.add(files.device_source, format = "--out-device-source=%s")
     if tuning:
         args.add(tuning, format = "--tuning=%s")
+    if precision != "fp32":
+        args.add(precision, format = "--precision=%s")
     if candidate:
         args.add(candidate, format = "--candidate=%s")
     args.add(warnings, format = "--warnings=%s")
@@ -278,12 +326,12 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
     dumps = _dump(ctx, args, options, base + ".dump/compile")
     args.add_all(options)
     outputs = [header, files.kernels, files.weights, files.manifest] + ([files.assembly] if embed else [])
-    outputs += [variant.kernels for variant in files.variants] + ([files.device_source] if device else [])
+    outputs += [variant.kernels for variant in files.variants] + [file for file in [files.device_source, files.page] if file]
     _run(
         ctx,
         mnemonic = "DnnCompile",
         what = "Compiling network",
-        inputs = [graph.graph, graph.consts, graph.src, chip.facts] + [variant.facts for variant in variants] + [file for file in [pruning, tuning, device] if file] + [entry.file for entry in graph.external],
+        inputs = [graph.graph, graph.consts, graph.src, chip.facts] + [variant.facts for variant in variants] + [file for file in [pruning, log if pruning else None, tuning, device] if file] + [entry.file for entry in graph.external],
         outputs = outputs + dumps,
         args = args,
     )

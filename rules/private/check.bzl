@@ -33,6 +33,7 @@ _RULE_OPTIONS = [
     "out-variant",
     "out-weights",
     "out-weights-asm",
+    "precision",
     "prefix",
     "pruning",
     "shards",
@@ -56,6 +57,21 @@ def check_backend(backend):
         _fail("backend", backend, "write \"cpu\" or \"opencl\"")
     if not _BACKENDS[backend]:
         _fail("backend", backend, "this version of rules_dnn compiles for \"cpu\" and \"opencl\" only: write one of them, or leave backend out")
+
+# Types in which floats are stored.
+_PRECISIONS = ["fp32", "fp16"]
+
+def check_precision(precision, pruning):
+    """Fails unless floats can be stored so.
+
+    Args:
+      precision: the attribute's value.
+      pruning: the dnn_pruning, or None.
+    """
+    if precision == "fp16" and pruning:
+        _fail("precision", precision, "kernels that leave out the weights that %s drops are of f32, and in 16 bits all weights would be computed with: leave out precision, or pruning" % pruning.label)
+    if precision not in _PRECISIONS:
+        _fail("precision", precision, "write \"fp32\", floats as the network has them, or \"fp16\", values and weights of f32 stored in 16 bits")
 
 def check_device(backend, device, variants, tuning):
     """Fails unless the attributes go with the backend.
@@ -182,6 +198,20 @@ def check_src(label, files):
     if len(files) != 1 or files[0].is_directory or files[0].extension != "onnx":
         _fail("src", str(label), "it is %s: write one .onnx file, or a target with DnnGraphInfo, as dnn_import; files of weights go to external_data" % [f.short_path for f in files])
     return files[0]
+
+def check_quantization(attr):
+    """Fails unless the attributes of a dnn_quantize are what `dnnc quantize` takes.
+
+    Args:
+      attr: the rule's attributes.
+    """
+    for name, value, supported in [("activations", attr.activations, ["int16", "int8", "uint16", "uint8"]), ("range", attr.range, ["minmax", "mse", "percentile"])]:
+        if value not in supported:
+            _fail(name, value, "supported are %s" % ", ".join(supported))
+    if not attr.percentile.replace(".", "", 1).isdigit() or not 50 < float(attr.percentile) or float(attr.percentile) > 100:
+        _fail("percentile", attr.percentile, "want a number above 50 and at most 100")
+    if attr.alone < 0:
+        _fail("alone", attr.alone, "want 0 or more")
 
 def check_images(files, data):
     """Fails unless each file of images has one location.

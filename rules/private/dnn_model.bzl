@@ -24,6 +24,7 @@ def dnn_model(
         dims = None,
         dnnc_opts = None,
         external_data = None,
+        precision = "fp32",
         shards = None,
         tuning = None,
         variants = None,
@@ -69,6 +70,9 @@ def dnn_model(
       dnnc_opts: further options for the compiler, as in ["-disable=anchors"]. With -dump=PASS the
         output group dump holds what the compiler printed; --accept=KIND accepts warnings of a kind.
       external_data: files that hold the ONNX model's external data, in the folders in which the model names them.
+      precision: "fp32" (the default): floats as the network has them. "fp16": values and weights of f32 are stored in 16 bits, half the memory,
+        and computed and summed in f32; inputs and outputs keep their types. What 16 bits cannot hold stays f32, and the manifest lists it
+        with the reasons (precision). A quantized network is refused, as its integers are smaller already, and so is pruning, whose kernels are of f32.
       shards: how many C++ files the kernels go to, to be compiled in parallel, 1 to 256. Default: 8.
       tuning: the record that NAME.tune wrote. One of a single other chip than the model is built for is an
         error: use select(), or run NAME.tune on each chip.
@@ -93,6 +97,7 @@ def dnn_model(
         dims = dims,
         dnnc_opts = dnnc_opts,
         external_data = external_data,
+        precision = precision,
         pruning = pruning,
         shards = shards,
         src = src,

@@ -29,6 +29,7 @@ def _options(ctx):
             "most": ctx.attr.most,
             "retrain": ctx.attr.retrain,
             "rho": ctx.attr.rho,
+            "steps": ctx.attr.steps,
         },
         policy = pruning.policy,
         pruning = pruning.settings,
@@ -44,7 +45,7 @@ _ATTRS = {
     ),
     "epochs": attr.int(
         default = 10,
-        doc = "Epochs of each iteration.",
+        doc = "Epochs of each iteration and step.",
     ),
     "growth": attr.string(
         default = "10",
@@ -82,6 +83,9 @@ _ATTRS = {
         allow_files = True,
         doc = "The ONNX model.",
         mandatory = True,
+    ),
+    "steps": attr.int(
+        doc = "Masked trainings after the iterations, in which kernels are dropped a few at a time.",
     ),
 }
 
@@ -227,6 +231,7 @@ def dnn_prune(
         images = None,
         trainer = None,
         iterations = None,
+        steps = None,
         epochs = None,
         retrain = None,
         rho = None,
@@ -255,7 +260,8 @@ def dnn_prune(
         by NAME.update alone.
       trainer: an executable that speaks the protocol of docs/trainers.md, for NAME.update. Default: the built-in trainer.
       iterations: iterations of ADMM. Default: 4.
-      epochs: epochs of each. Default: 10.
+      steps: masked trainings after them, in which kernels are dropped a few at a time, most of them in the first ones. Default: 0.
+      epochs: epochs of each iteration and step. Default: 10.
       retrain: epochs of masked training at the end. Default: 40.
       rho: weight of the quadratic terms in the first iteration. Default: 0.001.
       growth: how many times as large it is in each further one. Default: 10.
@@ -279,6 +285,7 @@ def dnn_prune(
         rho = _text(rho),
         settings = {key: json.encode(settings[key]) for key in settings} if settings else None,
         src = src,
+        steps = steps,
     )
     if train_in_build:
         _dnn_pruned_in_build(

@@ -1,5 +1,6 @@
 """NAME.tune of a dnn_model: measures kernels and writes the record that builds read."""
 
+load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load("@rules_cc//cc:find_cc_toolchain.bzl", "use_cc_toolchain")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load(":actions.bzl", "DNNC_EXEC_GROUPS", "DNNC_GROUP", "run_compile")
@@ -11,12 +12,13 @@ load(":private_info.bzl", "ModelPartsInfo")
 # How many kernels of a block are measured at most: a program for each.
 CANDIDATES = 8
 
-def _program(ctx, number):
+def _program(ctx, number, record):
     """Declares a program of the model in which each block has its k-th kernel.
 
     Args:
       ctx: the rule's context.
       number: the kernel's number, from 1.
+      record: the File of the tuning record that leads to the kernels, or None.
 
     Returns:
       A struct of the Files program, manifest and weights.
@@ -38,6 +40,8 @@ def _program(ctx, number):
         options = model.options,
         warnings = "none",  # the model's own build has them
         candidate = number,
+        precision = model.precision,
+        tuning = record,
         variants = model.variants,  # it measures those that the machine runs, in the layouts that are the library's
     )
     library, _, _ = compile_and_link(
@@ -72,7 +76,12 @@ def _record(ctx):
 def _dnn_tuner_impl(ctx):
     if ctx.attr.model[ModelPartsInfo].backend != "cpu":
         fail("\n%s measures kernels on chips alone, and the model has backend = \"%s\": estimates choose its kernels" % (ctx.label, ctx.attr.model[ModelPartsInfo].backend))
-    programs = [_program(ctx, i + 1) for i in range(CANDIDATES)]
+    record = None
+    if ctx.attr._search[BuildSettingInfo].value:
+        record = ctx.file.tuning
+        if not record:
+            fail("\n%s searches by what was measured, and the model names no record: run it without --@rules_dnn//rules:search, then say tuning = \"%s.json\" in the dnn_model" % (ctx.label, ctx.label.name))
+    programs = [_program(ctx, i + 1, record) for i in range(CANDIDATES)]
     plan = ctx.actions.declare_file(ctx.label.name + ".plan")
     ctx.actions.write(plan, json.encode_indent(struct(
         programs = [
@@ -117,6 +126,10 @@ _dnn_tuner = rule(
         "_runtime": attr.label(
             default = Label("//rules/toolchain:runtime"),
             providers = [CcInfo],
+        ),
+        "_search": attr.label(
+            default = Label("//rules:search"),
+            providers = [BuildSettingInfo],
         ),
     },
     exec_groups = DNNC_EXEC_GROUPS,

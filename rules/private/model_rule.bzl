@@ -7,7 +7,7 @@ load("//rules:providers.bzl", "DnnChipInfo", "DnnGraphInfo", "DnnModelInfo", "Dn
 load(":actions.bzl", "DNNC_EXEC_GROUPS", "run_compile", "run_graph")
 load(":cc.bzl", "archive_with", "compile_and_link")
 load(":cc_found.bzl", "check_cc_toolchain")
-load(":check.bzl", "check_api", "check_backend", "check_device", "check_dims", "check_external", "check_options", "check_shards", "check_src", "check_variants")
+load(":check.bzl", "check_api", "check_backend", "check_device", "check_dims", "check_external", "check_options", "check_precision", "check_shards", "check_src", "check_variants")
 load(":dnn_chip.bzl", "CHIP_TYPE")
 load(":names.bzl", "c_prefix")
 load(":private_info.bzl", "BuiltForInfo", "ModelPartsInfo")
@@ -69,6 +69,7 @@ def _device(ctx):
 def _check(ctx):
     check_backend(ctx.attr.backend)
     check_device(ctx.attr.backend, ctx.attr.device, [] if ctx.attr.chip_variants else ctx.attr.variants, ctx.file.tuning)
+    check_precision(ctx.attr.precision, ctx.attr.pruning)
     check_shards(ctx.attr.shards)
     check_dims(ctx.attr.dims)
     check_options(ctx.attr.dnnc_opts)
@@ -97,6 +98,7 @@ def _dnn_model_impl(ctx):
         variants = variants,
         warnings = ctx.attr._warnings[BuildSettingInfo].value,
         device = _device(ctx),
+        precision = ctx.attr.precision,
     )
     runtime = ctx.attr._opencl[CcInfo] if files.device_source else ctx.attr._runtime[CcInfo]
     cc_info, library, objects = compile_and_link(
@@ -146,6 +148,7 @@ def _dnn_model_impl(ctx):
             graph = graph,
             namespace = names.namespace,
             options = ctx.attr.dnnc_opts,
+            precision = ctx.attr.precision,
             shards = ctx.attr.shards,
             variants = variants,
         ),
@@ -153,7 +156,7 @@ def _dnn_model_impl(ctx):
             archive = depset([archive]),
             dump = depset(graph_dumps + compile_dumps),
             manifest = depset([files.manifest]),
-            pruning = depset(pruned),
+            pruning = depset(pruned + ([files.page] if files.page else [])),
             sources = sources,
             weights = depset([files.weights]),
         ),
@@ -196,6 +199,10 @@ dnn_model_rule = rule(
         "external_data": attr.label_list(
             allow_files = True,
             doc = "Files that hold the ONNX model's external data.",
+        ),
+        "precision": attr.string(
+            default = "fp32",
+            doc = "fp32: floats as the network has them. fp16: values and weights of f32 stored in 16 bits.",
         ),
         "pruning": attr.label(
             doc = "A dnn_pruning: how weights are pruned before the network is compiled.",

@@ -10,6 +10,7 @@ ModelPartsInfo = provider(
         "graph": "DnnGraphInfo: the network.",
         "namespace": "string: of the C++ wrapper.",
         "options": "list of string: further options for dnnc.",
+        "precision": "string: in what floats are stored.",
         "shards": "int: how many C++ files the kernels go to.",
         "variants": "list of DnnChipInfo: further chips that the library has kernels for.",
     },

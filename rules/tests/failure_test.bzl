@@ -67,6 +67,12 @@ _CASES = {
     ),
     "option_of_device": ({"dnnc_opts": ["--device=x.json"]}, ["dnnc_opts = \"--device=x.json\"", "leave it out"]),
     "option_of_rule": ({"dnnc_opts": ["--out=x"]}, ["dnnc_opts = \"--out=x\"", "leave it out"]),
+    "option_of_rule_precision": ({"dnnc_opts": ["--precision=fp16"]}, ["dnnc_opts = \"--precision=fp16\"", "use the rule's attributes"]),
+    "precision": ({"precision": "bf16"}, ["precision = \"bf16\"", "write \"fp32\"", "\"fp16\""]),
+    "precision_of_pruned": (
+        {"precision": "fp16", "pruning": ":by_masks"},
+        ["precision = \"fp16\"", "by_masks", "leave out precision, or pruning"],
+    ),
     "prefix": ({"c_prefix": "9net"}, ["c_prefix = \"9net\"", "write an identifier"]),
     "shards": ({"shards": 0}, ["shards = 0", "1 to 256"]),
     "src": ({"src": "data/weights.bin"}, ["src = ", "data/weights.bin", "one .onnx file"]),

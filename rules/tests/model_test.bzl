@@ -333,6 +333,7 @@ def _fixtures():
         dnnc_opts = _for_cpu(["-a"], ["-b"]),
         exec_properties = _for_cpu({"dnnc.cores": "2"}, {}),
         external_data = _for_cpu(["data/weights.bin"], []),
+        precision = _for_cpu("fp16", "fp32"),
         pruning = _for_cpu(None, None),
         shards = _for_cpu(1, 2),
         tags = MANUAL,
@@ -369,7 +370,7 @@ def model_test_suite(name):
     _select_arm64_test(
         name = "model_select_arm64_test",
         target_under_test = ":selected",
-        want = ["--src=rules/tests/data/model.onnx", "--graph=rules/tests/selected/small.graph.txt", "--api=small", "--prefix=s", "--namespace=s", "--shards=1", "-a", "--weights=embed"],
+        want = ["--src=rules/tests/data/model.onnx", "--graph=rules/tests/selected/small.graph.txt", "--api=small", "--prefix=s", "--namespace=s", "--shards=1", "--precision=fp16", "-a", "--weights=embed"],
     )
     _select_x86_64_test(
         name = "model_select_x86_64_test",

@@ -40,9 +40,12 @@ def _pruned_impl(ctx):
             asserts.true(env, want in argv, "%s is not in %s" % (want, argv))
         given = [file.path for file in only_action(env, mnemonic).inputs.to_list() if "tests/data/" in file.path]
         asserts.equals(env, [], given)
-    asserts.true(env, "--pruning=rules/tests/pruned/net.pruning.json" in arguments(env, "DnnCompile"))
+    argv = arguments(env, "DnnCompile")
+    for want in ["--pruning=rules/tests/pruned/net.pruning.json", "--out-pruning-page=rules/tests/pruned/net.report.html"]:
+        asserts.true(env, want in argv, "%s is not in %s" % (want, argv))
+    asserts.equals(env, [], [arg for arg in argv if arg.startswith("--pruning-log")])
     groups = analysistest.target_under_test(env)[OutputGroupInfo]
-    asserts.equals(env, [_HERE + "pruned/net.masks.safetensors", _HERE + "pruned/net.pruning.html", _HERE + "pruned/net.pruning.json"], paths(groups.pruning.to_list()))
+    asserts.equals(env, [_HERE + "pruned/net.masks.safetensors", _HERE + "pruned/net.pruning.html", _HERE + "pruned/net.pruning.json", _HERE + "pruned/net.report.html"], paths(groups.pruning.to_list()))
     return analysistest.end(env)
 
 _pruned_test = analysistest.make(_pruned_impl, config_settings = SETTINGS)

@@ -15,12 +15,33 @@ def _record_impl(ctx):
 
 _record_test = analysistest.make(_record_impl, config_settings = SETTINGS)
 
+def _searched_impl(ctx):
+    env = analysistest.begin(ctx)
+    compiling = [action for action in analysistest.target_actions(env) if action.mnemonic == "DnnCompile"]
+    asserts.equals(env, _CANDIDATES, len(compiling))
+    for i, action in enumerate(compiling):
+        got = [arg for arg in action.argv if "--candidate" in arg or "--tuning" in arg]
+        asserts.equals(env, ["--tuning=rules/tests/data/model.tune.json", "--candidate=%d" % (i + 1)], got)
+        asserts.true(env, "rules/tests/data/model.tune.json" in [file.short_path for file in action.inputs.to_list()], "the compiler cannot read the record")
+    return analysistest.end(env)
+
+_SEARCHING = SETTINGS | {str(Label("//rules:search")): True}
+
+_searched_test = analysistest.make(_searched_impl, config_settings = _SEARCHING)
+
+def _unrecorded_impl(ctx):
+    env = analysistest.begin(ctx)
+    asserts.expect_failure(env, "searches by what was measured, and the model names no record")
+    return analysistest.end(env)
+
+_unrecorded_test = analysistest.make(_unrecorded_impl, config_settings = _SEARCHING, expect_failure = True)
+
 def _programs_impl(ctx):
     env = analysistest.begin(ctx)
     actions = analysistest.target_actions(env)
     compiling = [action.argv for action in actions if action.mnemonic == "DnnCompile"]
-    got = [[arg for arg in argv if "--candidate" in arg or "--tuning" in arg or "--weights" in arg or "disable" in arg] for argv in compiling]
-    want = [["--weights=file", "--candidate=%d" % (i + 1), "-disable=winograd"] for i in range(_CANDIDATES)]
+    got = [[arg for arg in argv if "--candidate" in arg or "--precision" in arg or "--tuning" in arg or "--weights" in arg or "disable" in arg] for argv in compiling]
+    want = [["--weights=file", "--precision=fp16", "--candidate=%d" % (i + 1), "-disable=winograd"] for i in range(_CANDIDATES)]
     asserts.equals(env, want, got)
     asserts.equals(env, [], [action.mnemonic for action in actions if action.mnemonic == "DnnGraph"], "the network is imported once, for the model")
     links = [action for action in actions if action.mnemonic == "CppLink"]
@@ -54,6 +75,7 @@ def tune_test_suite(name):
         name = "tuned",
         src = "data/model.onnx",
         dnnc_opts = ["-disable=winograd"],
+        precision = "fp16",
         tags = MANUAL,
         tuning = "data/model.tune.json",
     )
@@ -70,6 +92,7 @@ def tune_test_suite(name):
         name = "untuned",
         src = "data/model.onnx",
         dnnc_opts = ["-disable=winograd"],
+        precision = "fp16",
         tags = MANUAL,
         target = "//platforms:linux_x86_64",
     )
@@ -78,11 +101,21 @@ def tune_test_suite(name):
         record = "rules/tests/untuned.tune.json",
         target_under_test = ":untuned.tune",
     )
+    _searched_test(
+        name = "tuning_searched_test",
+        target_under_test = ":tuned.tune",
+    )
+    _unrecorded_test(
+        name = "tuning_unrecorded_test",
+        target_under_test = ":untuned.tune",
+    )
     native.test_suite(
         name = name,
         tests = [
             ":tuning_programs_test",
             ":tuning_record_test",
+            ":tuning_searched_test",
             ":tuning_target_programs_test",
+            ":tuning_unrecorded_test",
         ],
     )

@@ -1,17 +1,14 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"rules_dnn/tools/check"
@@ -72,6 +69,9 @@ func generate(o *options, m *model, work string, took *times, compileOnly ...str
 		return err
 	}
 	took.graph, start = time.Since(start).Seconds(), time.Now()
+	if o.precision != "" {
+		compileOnly = append(compileOnly, "--precision="+o.precision)
+	}
 	if o.tuning != "" {
 		compileOnly = append(compileOnly, "--tuning="+o.path(o.tuning))
 	}
@@ -175,7 +175,7 @@ func compileAll(cxx []string, chips library, work, runtime string, device bool) 
 			jobs = append(jobs, slices.Concat(cxx[1:], part.copts, []string{"-I.", "-I" + work, "-I" + work + "/kernels", "-c", f, "-o", object}))
 		}
 	}
-	if err := parallel(cxx[0], jobs); err != nil {
+	if err := check.Parallel(cxx[0], jobs); err != nil {
 		return err
 	}
 	return runTool(cxx[0], slices.Concat(cxx[1:], objects, []string{"-pthread", "-ldl", "-o", work + "/program"})...)
@@ -198,22 +198,4 @@ func (l library) variantParts(work string) []part {
 		out = append(out, part{variantFolder(work, i) + "/model_*.cc", append(slices.Clone(check.KernelCopts), l[i].Copts...), work})
 	}
 	return out
-}
-
-// parallel runs a tool once for each list of arguments, on all processors.
-func parallel(tool string, jobs [][]string) error {
-	errs := make([]error, len(jobs))
-	free := make(chan bool, runtime.NumCPU())
-	var all sync.WaitGroup
-	for i, args := range jobs {
-		all.Add(1)
-		free <- true
-		go func() {
-			defer all.Done()
-			errs[i] = runTool(tool, args...)
-			<-free
-		}()
-	}
-	all.Wait()
-	return errors.Join(errs...)
 }

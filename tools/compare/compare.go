@@ -25,6 +25,7 @@ type runOutcome struct {
 	rel    float64
 	wrong  int
 	timing *timing
+	layers *layered // nil: they were not compared
 }
 
 // compare prints what it finds to out as it goes.
@@ -120,8 +121,8 @@ func compareRun(o *options, m *model, s *check.Server, ref *reference, run, work
 	if err != nil {
 		return nil, err
 	}
-	far, layered := "WRONG", ref.values != nil && len(m.quantized()) > 0
-	if layered {
+	far, byLayer := "WRONG", ref.values != nil && len(m.quantized()) > 0
+	if byLayer {
 		far = "too far; its layers tell why"
 	}
 	for _, v := range m.graph.Outputs {
@@ -131,11 +132,15 @@ func compareRun(o *options, m *model, s *check.Server, ref *reference, run, work
 			r.wrong++
 		}
 	}
-	if r.wrong > 0 && layered {
+	if o.layers && !byLayer {
+		return nil, errors.New("--layers: want a model with quantized values, and ONNX Runtime as the reference")
+	}
+	if (r.wrong > 0 || o.layers) && byLayer {
 		// A step that is rounded otherwise in one layer makes others in the next ones: each by itself tells.
-		if r.wrong, err = compareLayers(o, m, ref, inputs, work, out); err != nil {
+		if r.layers, err = compareLayers(o, m, ref, inputs, work, out); err != nil {
 			return nil, err
 		}
+		r.wrong = r.layers.wrong
 	}
 	r.timing, err = timeRun(o, s, ref, inputs, out)
 	return r, err

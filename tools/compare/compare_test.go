@@ -97,6 +97,17 @@ func tuneCompiled(t *testing.T, network, dnnc, runtime string) {
 	require.Len(t, r.Chips[0].Blocks, 1, string(data))
 	require.Len(t, r.Chips[0].Blocks[0].Kernels, 2)
 
+	log.Reset()
+	o.search = 1
+	require.NoError(t, tune(o, &log))
+	assert.Contains(t, log.String(), "performance model: estimates, since 2 kernels of 1 blocks were measured")
+	assert.Contains(t, log.String(), "untuned defaults take ")
+	data, err = os.ReadFile(path)
+	require.NoError(t, err)
+	r, err = tuning.Parse(data)
+	require.NoError(t, err)
+	require.Len(t, r.Chips[0].Blocks[0].Kernels, 3, "one more, that a search found")
+
 	work := t.TempDir()
 	o, err = parse(append(args, "--tuning="+path))
 	require.NoError(t, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -79,45 +80,111 @@ func step(v *ir.Value) float64 {
 // in another order differ by less.
 const border = 1e-3
 
+// layered is what came of a network's quantized values, each computed from the reference's own.
+type layered struct {
+	values, differ, wrong int
+	share                 float64 // the most elements of a value that differ, as a part of them
+	most                  float64 // steps
+	// moved is how far the reference's own outputs are away, of their range, when it goes on from ours of the first value that differs; at most one
+	// is then not its own.
+	moved float64
+}
+
 // compareLayers computes each quantized value of the network from the reference's own, so that what is rounded otherwise in one
-// layer tells nothing of the next one. It prints where a value differs, and counts those that are wrong: by more than a step, or
-// where the float does not lie between two steps.
-func compareLayers(o *options, m *model, ref *reference, inputs map[string]*ir.Tensor, work string, out io.Writer) (int, error) {
-	all := m.quantized()
+// layer tells nothing of the next one. It prints where a value differs, and counts those that are wrong: by more than a step, in more than one
+// element of a thousand that are not all of one number, or where the float does not lie between two steps.
+func compareLayers(o *options, m *model, ref *reference, inputs map[string]*ir.Tensor, work string, out io.Writer) (*layered, error) {
 	work = filepath.Join(work, "layers")
 	if err := os.MkdirAll(work, 0o777); err != nil {
-		return 0, err
+		return nil, err
 	}
 	if len(m.external) > 0 {
-		return 0, errors.New("layer by layer: want a model whose weights are in its own file")
+		return nil, errors.New("layer by layer: want a model whose weights are in its own file")
 	}
+	x, err := m.layered(o, ref, inputs, work, out)
+	if err != nil {
+		return nil, fmt.Errorf("layer by layer: %w", err)
+	}
+	return x, nil
+}
+
+func (m *model) layered(o *options, ref *reference, inputs map[string]*ir.Tensor, work string, out io.Writer) (*layered, error) {
+	all := m.quantized()
 	want, err := m.values(all, ref, inputs, work)
 	if err != nil {
-		return 0, fmt.Errorf("layer by layer: %w", err)
+		return nil, err
 	}
 	got, err := m.layers(o, all, want, inputs, work)
 	if err != nil {
-		return 0, fmt.Errorf("layer by layer: %w", err)
+		return nil, err
 	}
-	wrong, differ := 0, 0
+	x := &layered{values: len(all)}
+	first := ""
 	for _, q := range all {
 		d, err := q.compare(got[q.name], want)
 		if err != nil {
-			return 0, fmt.Errorf("%s: %w", q.name, err)
+			return nil, fmt.Errorf("%s: %w", q.name, err)
+		}
+		if d.differ == 0 {
+			continue
+		}
+		if first == "" {
+			first = q.name
 		}
 		verdict := "rounded otherwise"
 		if !d.rounding() {
 			verdict = "WRONG"
-			wrong++
+			x.wrong++
 		}
-		if d.differ > 0 {
-			differ++
-			fmt.Fprintf(out, "layer   %s: %s: %s\n", q.name, d, verdict)
-		}
+		x.differ++
+		x.share, x.most = max(x.share, float64(d.differ)/float64(d.of)), max(x.most, d.most)
+		fmt.Fprintf(out, "layer   %s: %s: %s\n", q.name, d, verdict)
 	}
 	fmt.Fprintf(out, "layers  %d quantized values, each computed from the reference's own: %d equal, %d rounded otherwise in some elements, %d wrong\n",
-		len(all), len(all)-differ, differ-wrong, wrong)
-	return wrong, nil
+		x.values, x.values-x.differ, x.differ-x.wrong, x.wrong)
+	if first == "" {
+		return x, nil
+	}
+	if x.moved, err = m.moved(first, got[first], ref, want, inputs, work); err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(out, "layers  the reference's own outputs are %.3g of their range away when %s alone is ours\n", x.moved, first)
+	return x, nil
+}
+
+// moved is how far the reference's outputs are from its own, of their range, when it goes on from another one of a quantized value.
+func (m *model) moved(name string, value *ir.Tensor, ref *reference, want, inputs map[string]*ir.Tensor, work string) (float64, error) {
+	path, err := m.edited(func(g *onnxpb.GraphProto) {
+		for _, n := range g.Node {
+			for i, x := range n.Input {
+				if x == name {
+					n.Input[i] = given(x)
+				}
+			}
+		}
+		g.Input = append(g.Input, info(given(name), value))
+	}, filepath.Join(work, "moved.onnx"))
+	if err != nil {
+		return 0, err
+	}
+	with := maps.Clone(inputs)
+	with[given(name)] = value
+	got, err := ref.values(path, with)
+	if err != nil {
+		return 0, err
+	}
+	most := 0.0
+	for _, v := range m.graph.Outputs {
+		if v.Name == name || want[v.Name] == nil {
+			continue
+		}
+		d, err := check.Compare(got[v.Name], want[v.Name])
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", v.Name, err)
+		}
+		most = max(most, d.Rel())
+	}
+	return most, nil
 }
 
 // deviation is how a quantized value differs from the reference's.
@@ -126,6 +193,8 @@ type deviation struct {
 	most       float64 // steps
 	// far is how far from the middle between two steps the floats lie that are rounded otherwise; NaN: they are not known.
 	far float64
+	// one is that all of them are one number, as a function of 256 numbers has in many elements.
+	one bool
 }
 
 func (d deviation) String() string {
@@ -133,15 +202,16 @@ func (d deviation) String() string {
 	if !math.IsNaN(d.far) {
 		text += fmt.Sprintf(", from floats at most %.1e of a step from the middle between two", d.far)
 	}
+	if d.one {
+		text += ", all of them one number"
+	}
 	return text
 }
 
-// rounding reports whether nothing but the order of sums need be another one.
+// rounding reports whether nothing but the order of sums, or the last digits of a function, need be another one: some elements, of a thousand one at
+// most or those of one number, are a step away, where the float lies between two.
 func (d deviation) rounding() bool {
-	if math.IsNaN(d.far) {
-		return d.most <= 1 && d.differ <= 1+d.of/1000
-	}
-	return d.most <= 1 && d.far <= border
+	return d.most <= 1 && (d.one || d.differ <= max(1, d.of/1000)) && !(d.far > border)
 }
 
 func (q quantized) compare(got *ir.Tensor, all map[string]*ir.Tensor) (deviation, error) {
@@ -164,6 +234,7 @@ func (q quantized) compare(got *ir.Tensor, all map[string]*ir.Tensor) (deviation
 	} else {
 		d.far = math.NaN()
 	}
+	numbers := map[float64]bool{}
 	for i := range a {
 		if a[i] == b[i] {
 			continue
@@ -173,8 +244,10 @@ func (q quantized) compare(got *ir.Tensor, all map[string]*ir.Tensor) (deviation
 		if from != nil {
 			steps := from[i] / q.scale
 			d.far = max(d.far, math.Abs(steps-math.Floor(steps)-0.5))
+			numbers[from[i]] = true
 		}
 	}
+	d.one = d.differ > 1 && len(numbers) == 1
 	return d, nil
 }
 

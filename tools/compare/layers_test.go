@@ -42,6 +42,8 @@ func TestDeviation(t *testing.T) {
 		{"equal", u8(1, 2, 3), u8(1, 2, 3), f32(0.5, 1, 1.5), true},
 		{"rounded otherwise", u8(1, 3, 3), u8(1, 2, 3), f32(0.5, 1.25, 1.5), true},
 		{"a step that is none", u8(1, 3, 3), u8(1, 2, 3), f32(0.5, 1.1, 1.5), false},
+		{"too many of them", u8(2, 3, 3), u8(1, 2, 3), f32(0.75, 1.25, 1.5), false},
+		{"many of one number", u8(2, 2, 3), u8(1, 1, 3), f32(0.75, 0.75, 1.5), true},
 		{"two steps", u8(1, 4, 3), u8(1, 2, 3), f32(0.5, 1.25, 1.5), false},
 		{"below zero", u8(127), u8(126), f32(-0.75), true},
 		{"no float", u8(1, 3, 3), u8(1, 2, 3), nil, true},
@@ -125,10 +127,26 @@ func layersCompiled(t *testing.T, dnnc, runtime string) {
 	assert.Contains(t, out.String(), "too far; its layers tell why")
 	assert.Contains(t, out.String(), "layers  2 quantized values, each computed from the reference's own: 2 equal, 0 rounded otherwise in some elements, 0 wrong")
 	for i, value := range []string{"b.quantized", "a.quantized"} { // of what the next layer is computed, too
-		harm = func(all map[string]*ir.Tensor) { all[value].Data[1] += 2 }
+		harm = func(all map[string]*ir.Tensor) {
+			if x := all[value]; x != nil {
+				x.Data[1] += 2
+			}
+		}
 		out.Reset()
 		require.Error(t, new(outcome).compareRuns(o, m, p, ref, work, &out), out.String())
 		assert.Contains(t, out.String(), "layer   "+value+": 1 of ", i)
 		assert.Contains(t, out.String(), ": WRONG")
+		assert.Contains(t, out.String(), "of their range away when "+value+" alone is ours")
 	}
+	harm = func(map[string]*ir.Tensor) {}
+	o.layers, o.tolerance = true, 1 // outputs are near enough, and values are compared all the same
+	x := &outcome{}
+	out.Reset()
+	require.NoError(t, x.compareRuns(o, m, p, ref, work, &out), out.String())
+	require.Equal(t, &layered{values: 2}, x.runs[0].layers)
+	out.Reset()
+	layersRow(&out, "net", x)
+	assert.Equal(t, "| net | 2 | 2 | 0 | 0 | 0.0000 % | 0 | 0 | 0 |\n", out.String())
+	ref.values = nil
+	require.ErrorContains(t, x.compareRuns(o, m, p, ref, work, &out), "--layers: want a model with quantized values")
 }

@@ -26,14 +26,20 @@ func compareList(o *options, args []string, table, log io.Writer) error {
 		return err
 	}
 	defer done()
-	fmt.Fprintln(table, "| model | inputs | error / range | ms | reference ms | ratio (quartiles) | dnnc s | MB | C++ s |")
+	print := row
+	if o.layers {
+		print = layersRow
+		fmt.Fprintln(table, "| model | quantized values | equal | rounded otherwise | wrong | most elements of a value | steps | outputs, error / range | the reference's own from one value of ours |")
+	} else {
+		fmt.Fprintln(table, "| model | inputs | error / range | ms | reference ms | ratio (quartiles) | dnnc s | MB | C++ s |")
+	}
 	fmt.Fprintln(table, "| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
 	var failed []string
 	for _, one := range models {
 		name := one.name()
 		fmt.Fprintf(log, "== %s\n", name)
 		x, err := compareTuned(one, log)
-		row(table, name, x)
+		print(table, name, x)
 		if err != nil {
 			failed = append(failed, name)
 			failure(table, name, err)
@@ -68,8 +74,14 @@ func compareTuned(o *options, log io.Writer) (*outcome, error) {
 // name is the model's in a table, with how it is compiled where that is in a way of its own.
 func (o *options) name() string {
 	name := filepath.Base(o.model)
+	if o.pruning != "" {
+		name += " pruned"
+	}
 	if o.disable != "" {
 		name += " without " + o.disable
+	}
+	if o.precision == "fp16" {
+		name += " in fp16"
 	}
 	if o.tune != "" || o.tuning != "" {
 		name += " tuned"
@@ -131,6 +143,18 @@ func row(table io.Writer, name string, x *outcome) {
 		}
 		fmt.Fprintf(table, "| %s | %s | %.2g | %s | %.2f | %.0f | %.1f |\n", name, strings.Join(r.inputs, ", "), r.rel, speed,
 			x.times.graph+x.times.compile, float64(x.times.memory)/1e6, x.times.cxx)
+	}
+}
+
+// layersRow prints what came of a model's quantized values.
+func layersRow(table io.Writer, name string, x *outcome) {
+	if x == nil {
+		return
+	}
+	for _, r := range x.runs {
+		if l := r.layers; l != nil {
+			fmt.Fprintf(table, "| %s | %d | %d | %d | %d | %.4f %% | %g | %.2g | %.2g |\n", name, l.values, l.values-l.differ, l.differ-l.wrong, l.wrong, 100*l.share, l.most, r.rel, l.moved)
+		}
 	}
 }
 

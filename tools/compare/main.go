@@ -18,8 +18,9 @@ It fails if an output is further away than --tolerance.
 A network with quantized nodes is compared with ONNX Runtime without its graph optimisations: these fuse nodes to kernels of integers
 that round in another order, and answer up to several quantization steps apart from the network as it is written. Sums of
 floats in another order round a few elements otherwise, too, and each layer makes more of the last one's. So where an output of such a
-network is too far away, each quantized value is computed from the reference's own, and compared: the verdict is that none differs by
-more than one step, and only where the float before it lies between two.
+network is too far away, or --layers is given, each quantized value is computed from the reference's own, and compared: the verdict is that
+none differs by more than one step, in more than one element of a thousand (or those of one number), and only where the float before it lies
+between two.
 
 usage: compare MODEL.onnx [options]
   ./bazelw run //tools/compare -- MODEL.onnx [options]
@@ -35,12 +36,15 @@ examples, for MODEL.onnx [options]:
   net.onnx --device platforms/devices/opencl_buffers.json      on the machine's OpenCL device, too
   graph.onnx --fill                               a graph whose weights were taken out
   net.onnx --peers=all --threads 1,2 --rounds 9   time it and four engines in turn, and print a table
+  net.onnx --pruning '{"connectivity":3.6,"share":16}' --peers=all --rounds 9    pruned, beside our dense kernels and four engines
   net.onnx --tune net.tune.json                   measure kernels and write the record
   net.onnx --tuning net.tune.json --rounds 9      use it
   net.onnx --tune net.tune.json --regret          what estimates say of kernels beside what was measured
+  net.onnx --tune net.tune.json --search 3        search for faster kernels, three times as many as without, and compare both
   --list tests/models/graphs.txt --models FOLDER  a table of the list's models, which are in the folder
   relu --node 'Relu;x:f32[1,64,56,56]'            a network of one node
   --list tests/models/nodes.txt --peers=onnxruntime --rounds 5    which networks of one node are slow
+  --list tests/models/quantized.txt --models FOLDER --layers      a table of quantized networks, layer by layer
   net.onnx --chip arm64 --cxx "aarch64-linux-gnu-g++ -static" --emulator qemu-aarch64
 
 options:
@@ -51,6 +55,7 @@ type options struct {
 	model                   string
 	dims, runs, inputs      list
 	disable, chip, device   string
+	precision               string
 	cxx, emulator, dnnc     string
 	python, reference, keep string
 	optimizations           string // of the reference: none, all or ""
@@ -62,9 +67,10 @@ type options struct {
 	threadCounts            []int // with peers: threads takes each value
 	seconds                 float64
 	tune, tuning            string
-	candidates              int
+	candidates, search      int
 	again, regret           bool
-	fill                    bool
+	fill, layers            bool
+	pruning                 string // settings, or a file of them
 	node                    string // in place of a model's file
 	// threadsGiven and peersGiven are what the user wrote.
 	threadsGiven, peersGiven string
@@ -129,6 +135,7 @@ func (o *options) define(fs *flag.FlagSet) {
 	fs.Var(&o.runs, "run", "SYMBOL=NUMBER,... of a run; may be repeated (default: one run, each symbol at its lower bound or 1)")
 	fs.Var(&o.inputs, "input", "NAME=FILE.npy, NAME=LOW..HIGH for floats between, or NAME=NUMBER; may be repeated (others: floats in [-2, 2); integers below --int-limit, below 2 where the name holds 'type', 1 where it holds 'mask')")
 	fs.StringVar(&o.disable, "disable", "", "passes or parts that the compiler leaves out (see 'dnnc passes')")
+	fs.StringVar(&o.precision, "precision", "fp32", "fp16: values and weights of f32 are stored in 16 bits (the reference's are not: see --tolerance)")
 	fs.StringVar(&o.chip, "chip", "", "one of platforms/chips/chips.bzl, or a `FILE.json` of facts; several with commas between are variants of one library, the least capable first (default: the widest that this machine has)")
 	fs.StringVar(&o.device, "device", "", "a `FILE.json` of facts, as those of platforms/devices: an OpenCL device of this machine runs blocks beside the chip where that is estimated to pay")
 	fs.StringVar(&o.cxx, "cxx", "", "the C++ compiler and its options (default: $CXX, clang++ or g++)")
@@ -145,6 +152,7 @@ func (o *options) define(fs *flag.FlagSet) {
 	fs.StringVar(&o.tuning, "tuning", "", "a record of what kernels take on chips, which the compiler reads")
 	fs.StringVar(&o.tune, "tune", "", "measure the blocks' kernels and write this record; compares nothing, but in a line of a list what the record then chooses (a relative path is one in --models)")
 	fs.IntVar(&o.candidates, "candidates", 8, "with --tune: how many kernels of a block are measured at most")
+	fs.IntVar(&o.search, "search", 0, "with --tune: how many times, after that, kernels are measured that a genetic search finds by what was measured; where the record knows the blocks, it goes on from there")
 	fs.BoolVar(&o.again, "again", false, "with --tune: measure what the record has already, too")
 	fs.BoolVar(&o.regret, "regret", false, "with --tune: print what estimates say of each kernel beside what it takes, how much longer than the fastest one the estimates' choice takes, and Spearman's correlation of both orders")
 	fs.StringVar(&o.peersGiven, "peers", "", "engines to time, as in onnxruntime,ncnn, or all: "+strings.Join(engines, ", ")+"; prints a table in Markdown")
@@ -155,6 +163,8 @@ func (o *options) define(fs *flag.FlagSet) {
 	fs.StringVar(&o.only, "only", "", "a regular expression of the list's models to take")
 	fs.StringVar(&o.node, "node", "", nodeHelp)
 	fs.BoolVar(&o.fill, "fill", false, "give the model weights if its own were taken out")
+	fs.BoolVar(&o.layers, "layers", false, "compare each quantized value, computed from the reference's own, also where the outputs are near enough; with --list the table is about these")
+	fs.StringVar(&o.pruning, "pruning", "", "prune the model first, by settings of 'dnnc prune': JSON, or a `FILE` of it; with --peers our kernels of dense weights are timed, too")
 }
 
 // check tells which options do not go together, and takes the model.
@@ -176,6 +186,9 @@ func (o *options) check(models []string) error {
 	}
 	if o.tune != "" && (o.tuning != "" || o.peers != nil && o.list == "" || o.emulator != "" || o.candidates < 1) {
 		return fmt.Errorf("--tune measures one model on this machine, at least one candidate: leave out --tuning, --emulator, and --peers without --list")
+	}
+	if o.search < 0 || o.search > 0 && o.tune == "" {
+		return fmt.Errorf("--search=%d: want a number from 0, and --tune with the record's file", o.search)
 	}
 	if o.regret && o.tune == "" {
 		return fmt.Errorf("--regret compares estimates with what --tune measures: give it the record's file")

@@ -21,6 +21,7 @@ type model struct {
 	graph    *ir.Graph // as read, before any pass
 	external []string  // LOCATION=PATH of its files of external data
 	large    bool      // whether these have more than 1 GB
+	pruned   bool      // whether it is a copy with fewer weights, beside its data
 }
 
 // open reads the model, from a copy with weights if they are to be filled in.
@@ -36,6 +37,11 @@ func open(o *options, work string) (*model, error) {
 			return nil, err
 		}
 	}
+	if o.pruning != "" {
+		if err := m.prune(o, work); err != nil {
+			return nil, err
+		}
+	}
 	file, err := openFile(m.path)
 	if err != nil {
 		return nil, err
@@ -46,10 +52,7 @@ func open(o *options, work string) (*model, error) {
 	}
 	external := map[string]*ir.File{}
 	for _, location := range locations {
-		path := filepath.Join(filepath.Dir(o.model), location)
-		if made := m.path + ".data"; o.fill && location == filepath.Base(made) {
-			path = made
-		}
+		path := m.data(o, location)
 		m.external = append(m.external, location+"="+path)
 		if external[location], err = openFile(path); err != nil {
 			return nil, err
@@ -66,6 +69,18 @@ func open(o *options, work string) (*model, error) {
 	}
 	m.graph, err = onnx.Read(file, external, onnx.Options{Dims: dims})
 	return m, err
+}
+
+// data is where a file of external data is.
+func (m *model) data(o *options, location string) string {
+	made := m.path + ".data"
+	switch {
+	case m.pruned:
+		return filepath.Join(filepath.Dir(m.path), location)
+	case o.fill && location == filepath.Base(made):
+		return made
+	}
+	return filepath.Join(filepath.Dir(o.model), location)
 }
 
 // openFile opens a file that constants are read from; it stays open.

@@ -91,23 +91,32 @@ func comparePeers(o *options, args []string, table, log io.Writer) error {
 		}
 		defer done()
 	}
-	peerHead(table, o.peers)
+	peerHead(table, columns(models))
 	var failed []string
 	var all []*contest
 	for _, one := range models {
-		done, err := contests(one, table, log)
+		done, err := contests(one, columns(models), table, log)
 		all = append(all, done...)
 		if err != nil {
 			failed = append(failed, one.name())
 			failure(table, one.name(), err)
 		}
 	}
-	peerMeans(table, o.peers, all)
+	peerMeans(table, columns(models), all)
 	return failures(failed)
 }
 
+// columns are the table's besides ours: our kernels of dense weights where a model is pruned, and the peers.
+func columns(models []*options) []string {
+	peers := models[0].peers
+	if slices.ContainsFunc(models, func(o *options) bool { return o.pruning != "" }) {
+		return append([]string{denseName}, peers...)
+	}
+	return peers
+}
+
 // contests builds a model's program and lets it run against the peers.
-func contests(o *options, table, log io.Writer) ([]*contest, error) {
+func contests(o *options, columns []string, table, log io.Writer) ([]*contest, error) {
 	o, err := o.tuned(log)
 	if err != nil {
 		return nil, err
@@ -129,6 +138,12 @@ func contests(o *options, table, log io.Writer) ([]*contest, error) {
 	if err != nil {
 		return nil, err
 	}
+	plain := &program{}
+	if o.pruning != "" {
+		if plain, err = dense(o, m, work); err != nil {
+			return nil, err
+		}
+	}
 	script := filepath.Join(work, "peers.py")
 	if err := os.WriteFile(script, []byte(peersProgram), 0o666); err != nil {
 		return nil, err
@@ -143,13 +158,13 @@ func contests(o *options, table, log io.Writer) ([]*contest, error) {
 		if err != nil {
 			return out, err
 		}
-		s := &stage{o: o, m: m, ours: p.command, script: script, inputs: inputs, folder: fmt.Sprintf("%s/run%d", work, i)}
+		s := &stage{o: o, m: m, ours: p.command, dense: plain.command, script: script, inputs: inputs, folder: fmt.Sprintf("%s/run%d", work, i)}
 		for _, threads := range o.threadCounts {
 			c, err := s.contest(threads, run, log)
 			if err != nil {
 				return out, err
 			}
-			peerRow(table, o.peers, c)
+			peerRow(table, columns, c)
 			out = append(out, c)
 		}
 	}
@@ -160,7 +175,7 @@ func contests(o *options, table, log io.Writer) ([]*contest, error) {
 type stage struct {
 	o              *options
 	m              *model
-	ours           []string
+	ours, dense    []string // dense: nil where the model is not pruned
 	script, folder string
 	inputs         map[string]*ir.Tensor
 }
@@ -179,7 +194,11 @@ func (s *stage) contest(threads int, run string, log io.Writer) (*contest, error
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range s.o.peers {
+	others := s.o.peers
+	if s.dense != nil {
+		others = append([]string{denseName}, others...)
+	}
+	for _, name := range others {
 		command, err := s.peer(name)
 		if err != nil {
 			return nil, err
@@ -212,6 +231,9 @@ func (s *stage) contest(threads int, run string, log io.Writer) (*contest, error
 
 // peer is the command that serves the model under another engine.
 func (s *stage) peer(name string) ([]string, error) {
+	if name == denseName {
+		return s.dense, nil
+	}
 	var inputs []string
 	for _, v := range s.m.graph.Inputs { // in the model's order
 		key, err := json.Marshal(v.Name)

@@ -21,7 +21,7 @@ func (c *contest) ratios(peer *entrant) (low, median, upper float64) {
 func (c *contest) fastest() *entrant {
 	var best *entrant
 	for _, e := range c.entrants[1:] {
-		if e.failure == "" && (best == nil || e.median() < best.median()) {
+		if e.failure == "" && e.name != denseName && (best == nil || e.median() < best.median()) {
 			best = e
 		}
 	}
@@ -55,8 +55,12 @@ func (c *contest) print(log io.Writer) {
 
 // peerHead begins the table in Markdown.
 func peerHead(table io.Writer, peers []string) {
-	fmt.Fprintf(table, "| model | threads | ours | %s | fastest peer | its time over ours (quartiles) |\n", strings.Join(peers, " | "))
-	fmt.Fprintf(table, "| --- | --- | --- |%s --- | --- |\n", strings.Repeat(" --- |", len(peers)))
+	more, line := "", ""
+	if slices.Contains(peers, denseName) {
+		more, line = " dense over ours (quartiles) |", " --- |"
+	}
+	fmt.Fprintf(table, "| model | threads | ours | %s | fastest peer | its time over ours (quartiles) |%s\n", strings.Join(peers, " | "), more)
+	fmt.Fprintf(table, "| --- | --- | --- |%s --- | --- |%s\n", strings.Repeat(" --- |", len(peers)), line)
 }
 
 // peerRow prints the medians of the rounds' least times, in milliseconds.
@@ -72,10 +76,17 @@ func peerRow(table io.Writer, peers []string, c *contest) {
 	}
 	if best := c.fastest(); best != nil {
 		low, median, upper := c.ratios(best)
-		fmt.Fprintf(table, " %s | %.2f (%.2f, %.2f) |\n", best.name, median, low, upper)
-		return
+		fmt.Fprintf(table, " %s | %.2f (%.2f, %.2f) |", best.name, median, low, upper)
+	} else {
+		fmt.Fprint(table, " - | - |")
 	}
-	fmt.Fprint(table, " - | - |\n")
+	if i := slices.IndexFunc(c.entrants, func(e *entrant) bool { return e.name == denseName && e.failure == "" }); i >= 0 {
+		low, median, upper := c.ratios(c.entrants[i])
+		fmt.Fprintf(table, " %.2f (%.2f, %.2f) |", median, low, upper)
+	} else if slices.Contains(peers, denseName) {
+		fmt.Fprint(table, " - |")
+	}
+	fmt.Fprintln(table)
 }
 
 // peerMeans prints, for each number of threads, the geometric mean of the medians in the table's last column.

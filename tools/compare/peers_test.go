@@ -91,6 +91,26 @@ func TestPeerTable(t *testing.T) {
 `, log.String())
 }
 
+// TestPrunedTable: our kernels of dense weights have a column, and a ratio of their own; they are no peer.
+func TestPrunedTable(t *testing.T) {
+	c := &contest{model: "net pruned", threads: 1, entrants: []*entrant{
+		{name: "ours", ms: []float64{10, 20, 10}, rel: -1},
+		{name: denseName, ms: []float64{22, 22, 22}, rel: 2e-7},
+		{name: "onnxruntime", ms: []float64{33, 33, 33}, rel: 2e-7},
+	}}
+	columns := columns([]*options{{peers: []string{"onnxruntime"}}, {pruning: "{}"}})
+	var table strings.Builder
+	peerHead(&table, columns)
+	peerRow(&table, columns, c)
+	whole := &contest{model: "net", threads: 1, entrants: c.entrants[:1]}
+	peerRow(&table, columns, whole)
+	assert.Equal(t, `| model | threads | ours | dense | onnxruntime | fastest peer | its time over ours (quartiles) | dense over ours (quartiles) |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+| net pruned | 1 | 10 | 22 | 33 | onnxruntime | 3.30 (1.65, 3.30) | 2.20 (1.10, 2.20) |
+| net | 1 | 10 | - | - | - | - | - |
+`, table.String())
+}
+
 // TestPeerOptions: what cannot be meant is refused.
 func TestPeerOptions(t *testing.T) {
 	for want, args := range map[string][]string{
@@ -112,7 +132,7 @@ func TestPeerOptions(t *testing.T) {
 // TestLists: the lists of tests/models have what is said of them, and each line is understood and told from the others.
 func TestLists(t *testing.T) {
 	atRoot(t)
-	for list, lines := range map[string]int{"peers": 12, "ablation": 4 * 5} {
+	for list, lines := range map[string]int{"peers": 12, "ablation": 4 * 5, "pruned": 4} {
 		args := []string{"--peers=all", "--rounds=1", "--list=tests/models/" + list + ".txt"}
 		o, err := parse(args)
 		require.NoError(t, err)

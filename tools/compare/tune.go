@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -29,7 +30,7 @@ func (o *options) tuned(log io.Writer) (*options, error) {
 	return &tuned, nil
 }
 
-// tune makes a program of each candidate and measures them.
+// tune makes a program of each candidate and measures them, and those of as many searches as are asked for.
 func tune(o *options, out io.Writer) error {
 	var plan files.Plan
 	plan.Input("the model "+o.model, o.model)
@@ -54,23 +55,52 @@ func tune(o *options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	first := 0
+	if _, err := os.Stat(o.path(o.tune)); err == nil && o.search > 0 && !o.again {
+		first = 1 // what is known leads on, and of other blocks what is proposed is measured first
+	}
+	for i := first; i <= o.search; i++ {
+		programs, err := candidates(o, m, work, out, i > 0)
+		if err != nil {
+			return err
+		}
+		one := *o
+		one.again = o.again && i == 0
+		if err := one.measure(programs, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// candidates makes the programs: of the kernels that are proposed, or that a search finds by the record.
+func candidates(o *options, m *model, work string, out io.Writer, searched bool) ([]measure.Program, error) {
 	var programs []measure.Program
 	for i := 1; i <= o.candidates; i++ {
 		dir := filepath.Join(work, fmt.Sprintf("candidate%d", i))
-		if err := os.MkdirAll(dir, 0o777); err != nil {
-			return err
+		if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o777)); err != nil {
+			return nil, err
 		}
 		chips, err := chooseChips(o, dir)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		p, err := build(o, m, chips, dir, fmt.Sprintf("--candidate=%d", i))
+		args := []string{fmt.Sprintf("--candidate=%d", i)}
+		if searched {
+			args = append(args, "--tuning="+o.path(o.tune))
+		}
+		p, err := build(o, m, chips, dir, args...)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		fmt.Fprintf(out, "candidates %d of %d for %s: %s\n", i, o.candidates, chips, p.times)
 		programs = append(programs, measure.Program{Program: dir + "/program", Manifest: dir + "/model.manifest.json", Weights: dir + "/model.weights"})
 	}
+	return programs, nil
+}
+
+// measure measures programs in turns.
+func (o *options) measure(programs []measure.Program, out io.Writer) error {
 	rounds := o.rounds
 	if rounds == 0 {
 		rounds = roundsOfTuning

@@ -3,6 +3,11 @@
 //
 //	go run ./tools/gpu --device platforms/devices/opencl_nvidia.json --out FOLDER
 //	python3 FOLDER/measure.py    # there
+//
+// Or one with programs of whole networks, of ONNX files without weights:
+//
+//	./bazelw exec go run ./tools/gpu --networks MODELS --cxx clang++ --out FOLDER
+//	python3 FOLDER/networks.py   # there
 package main
 
 import (
@@ -23,13 +28,31 @@ var measure string
 //go:embed cl.py
 var cl string
 
+//go:embed networks.py
+var measureNetworks string
+
+//go:embed torch_networks.py
+var torchNetworks string
+
+// networkOptions are those of whole networks.
+type networkOptions struct{ networks, cxx, chip, device, out, only string }
+
 func main() {
 	device := flag.String("device", "platforms/devices/opencl_nvidia.json", "facts of the device")
 	out := flag.String("out", "", "folder to write")
 	only := flag.String("only", "", "regular expression of names")
 	candidates := flag.Int("candidates", 0, "so many kernels of each operator, not the one that estimates choose")
+	networks := flag.String("networks", "", "folder of ONNX networks without weights, of which programs are written instead")
+	cxx := flag.String("cxx", "", "C++ compiler of these programs; none: networks.py --cxx=COMPILER makes them there")
+	chip := flag.String("chip", "x86_64_v3", "the processor beside the GPU")
 	flag.Parse()
-	if err := write(*device, *out, *only, *candidates); err != nil {
+	run := func() error { return write(*device, *out, *only, *candidates) }
+	if *networks != "" {
+		run = func() error {
+			return writeNetworks(networkOptions{networks: *networks, cxx: *cxx, chip: *chip, device: *device, out: *out, only: *only})
+		}
+	}
+	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "gpu:", err)
 		os.Exit(1)
 	}

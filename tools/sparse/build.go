@@ -14,9 +14,6 @@ import (
 	"rules_dnn/tools/check"
 )
 
-// plainCopts are the options of the C++ compiler for what is around kernels.
-var plainCopts = []string{"-std=c++17", "-O2"}
-
 // tools are what programs are made with: dnnc, and objects of the runtime, made once.
 type tools struct {
 	folder, dnnc string
@@ -28,7 +25,7 @@ type tools struct {
 // newTools builds dnnc as it is in the working tree, and the runtime.
 func newTools(o *options, folder string) (*tools, error) {
 	t := &tools{folder: folder, dnnc: filepath.Join(folder, "dnnc"), cxx: strings.Fields(o.cxx)}
-	if err := run("go", "build", "-o", t.dnnc, "./gen/cmd/dnnc"); err != nil {
+	if err := check.Run("go", "build", "-o", t.dnnc, "./gen/cmd/dnnc"); err != nil {
 		return nil, err
 	}
 	facts, err := chips.Facts(".", o.chip)
@@ -43,38 +40,11 @@ func newTools(o *options, folder string) (*tools, error) {
 	if err := os.WriteFile(t.in("chip.json"), facts, 0o666); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(t.in("served.cc"), []byte(check.Served), 0o666); err != nil {
-		return nil, err
-	}
-	for _, pattern := range []string{"runtime/dnn_*.cc", "runtime/serve/*.cc", "runtime/bench/*.cc", t.in("served.cc")} {
-		files, err := filepath.Glob(pattern)
-		if err != nil || len(files) == 0 {
-			return nil, fmt.Errorf("there are no files %s: run this command from the repository's root", pattern)
-		}
-		for _, f := range files {
-			object := t.in(fmt.Sprintf("%d.o", len(t.objects)))
-			t.objects = append(t.objects, object)
-			if err := t.compile(plainCopts, f, object); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return t, nil
+	t.objects, err = check.Runtime(t.cxx, t.in("runtime"))
+	return t, err
 }
 
 func (t *tools) in(name string) string { return filepath.Join(t.folder, name) }
-
-func (t *tools) compile(copts []string, file, object string) error {
-	return run(t.cxx[0], slices.Concat(t.cxx[1:], copts, []string{"-I.", "-I" + t.folder, "-c", file, "-o", object})...)
-}
-
-func run(name string, args ...string) error {
-	out, err := exec.Command(name, args...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), strings.Join(args, " "), err, out)
-	}
-	return nil
-}
 
 // program compiles a network and starts it.
 func (t *tools) program(model, work, disable string, threads int) (*check.Server, error) {
@@ -82,27 +52,19 @@ func (t *tools) program(model, work, disable string, threads int) (*check.Server
 		return nil, err
 	}
 	in := func(name string) string { return filepath.Join(work, name) }
-	if err := run(t.dnnc, "graph", "--src="+model, "--out="+in("graph.txt"), "--out-consts="+in("graph.consts"), "--disable="+disable); err != nil {
+	if err := check.Run(t.dnnc, "graph", "--src="+model, "--out="+in("graph.txt"), "--out-consts="+in("graph.consts"), "--disable="+disable); err != nil {
 		return nil, err
 	}
-	if err := run(t.dnnc, "compile", "--graph="+in("graph.txt"), "--consts="+in("graph.consts"), "--src="+model, "--chip="+t.in("chip.json"), "--disable="+disable,
+	if err := check.Run(t.dnnc, "compile", "--graph="+in("graph.txt"), "--consts="+in("graph.consts"), "--src="+model, "--chip="+t.in("chip.json"), "--disable="+disable,
 		"--api=model", "--prefix=model", "--namespace=model", "--weights=file", "--out-header="+in("model.h"), "--out-kernels="+in("kernels"),
 		"--out-weights="+in("model.weights"), "--out-manifest="+in("model.manifest.json")); err != nil {
 		return nil, err
 	}
-	files, err := filepath.Glob(in("kernels/model_*.cc"))
+	objects, err := check.Compile(t.cxx, slices.Concat(t.copts, []string{"-I" + work, "-I" + in("kernels")}), work, in("kernels/model_*.cc"))
 	if err != nil {
 		return nil, err
 	}
-	objects := slices.Clone(t.objects)
-	for i, f := range files {
-		object := in(fmt.Sprintf("%d.o", i))
-		objects = append(objects, object)
-		if err := t.compile(slices.Concat(t.copts, []string{"-I" + work, "-I" + in("kernels")}), f, object); err != nil {
-			return nil, err
-		}
-	}
-	if err := run(t.cxx[0], slices.Concat(t.cxx[1:], objects, []string{"-pthread", "-ldl", "-o", in("program")})...); err != nil {
+	if err := check.Link(t.cxx, slices.Concat(objects, t.objects), in("program")); err != nil {
 		return nil, err
 	}
 	if t.peak == 0 {

@@ -56,7 +56,10 @@ func (l layer) structure(p pruning) (csr, ours, values int64, err error) {
 	for i, v := range w {
 		binary.LittleEndian.PutUint32(t.Data[4*i:], math.Float32bits(v))
 	}
-	e := fkw.Find(t, 1, 0)
+	e, err := fkw.Find(t, 1, 0)
+	if err != nil {
+		return 0, 0, 0, err
+	}
 	if e == nil {
 		return 0, 0, 0, fmt.Errorf("%s: its weights have no encoding", l)
 	}
@@ -69,5 +72,5 @@ func (l layer) structure(p pruning) (csr, ours, values int64, err error) {
 		ours += int64(len(a.Data))
 	}
 	const index = 4
-	return index * (int64(kept) + l.out + 1), ours, int64(len(x.Values)), nil
+	return index * (int64(kept) + l.out + 1), ours, int64(x.Values.Type.Size()) * x.Values.Len(), nil
 }

@@ -1,8 +1,8 @@
 """Prunes the CIFAR-10 networks by ADMM, several seeds at once on one GPU, and compares them with dense ones that were trained as long.
 
-    python cifar10.py --dnntrain=PATH --data=cifar10.json --models=FOLDER --out=FOLDER [--nets vgg16 resnet20] [--seeds 1 2 3]
+    python cifar10.py --dnntrain=PATH --data=cifar10.json --models=FOLDER --out=FOLDER [--nets vgg16 resnet20 resnet20_steps] [--seeds 1 2 3]
 
---models has vgg16_cifar10.onnx and resnet20_cifar10.onnx. Each run has its folder in --out, with logs, checkpoints and results: the same command
+--models has vgg16_cifar10.onnx and resnet20_cifar10.onnx; resnet20_steps is another plan for the second. Each run has its folder in --out, with logs, checkpoints and results: the same command
 goes on where it was stopped, by --minutes or by whatever else, and runs nothing again that is done. It ends
 with a table, and with summary.json and the pruned networks in --out.
 """
@@ -28,13 +28,18 @@ POLICIES = os.path.join(HERE, "policies")
 NETS = {
     "vgg16": {
         "pruning": {"patterns": 8, "connectivity": 3.6}, "policy": os.path.join(POLICIES, "vgg16_cifar10.star"),
-        "iterations": 5, "epochs": 3, "retrain": 30, "rho": 0.01, "growth": 3, "most": 1,
+        "iterations": 5, "steps": 0, "epochs": 3, "retrain": 30, "rho": 0.01, "growth": 3, "most": 1,
         "admm": {"batch": 512, "learning_rate": 0.02}, "tune": {"batch": 512, "learning_rate": 0.05},
     },
     "resnet20": {
         "pruning": {"patterns": 8, "connectivity": 2}, "policy": os.path.join(POLICIES, "resnet20_cifar10.star"),
-        "iterations": 6, "epochs": 3, "retrain": 130, "rho": 0.01, "growth": 3, "most": 1,
+        "iterations": 6, "steps": 0, "epochs": 3, "retrain": 130, "rho": 0.01, "growth": 3, "most": 1,
         "admm": {"batch": 256, "learning_rate": 0.02}, "tune": {"batch": 256, "learning_rate": 0.1, "distillation": 0.7},
+    },
+    "resnet20_steps": {  # without ADMM: kernels go a few at a time
+        "model": "resnet20", "pruning": {"patterns": 8, "connectivity": 2, "set": "layer"}, "policy": os.path.join(POLICIES, "resnet20_cifar10_steps.star"),
+        "iterations": 0, "steps": 4, "epochs": 10, "retrain": 70, "rho": 0.01, "growth": 3, "most": 1,
+        "admm": {"batch": 256, "learning_rate": 0.1, "distillation": 0.7}, "tune": {"batch": 256, "learning_rate": 0.1, "distillation": 0.7},
     },
 }
 
@@ -50,15 +55,15 @@ class Work:
 
     def command(self):
         a, p = self.args, self.plan
-        common = ["-model", os.path.join(a.models, f"{self.net}_cifar10.onnx"), "-data", a.data, "-folder", self.folder, "-patience", "5m"]
+        common = ["-model", os.path.join(a.models, f"{p.get('model', self.net)}_cifar10.onnx"), "-data", a.data, "-folder", self.folder, "-patience", "5m"]
         tune = {**COMMON, **p["tune"], "seed": self.seed}
         if self.kind == "dense":
-            epochs = p["iterations"] * p["epochs"] + p["retrain"]
+            epochs = (p["iterations"] + p["steps"]) * p["epochs"] + p["retrain"]
             own = ["fit", *common, "-settings", json.dumps({**tune, "epochs": epochs})]
         else:
             own = ["admm", *common, "-pruning", json.dumps(p["pruning"]), "-settings", json.dumps({**COMMON, **p["admm"], "seed": 1000 * self.seed}),
                    "-retrain-settings", json.dumps(tune)]
-            for name in ("iterations", "epochs", "retrain", "rho", "growth", "most"):
+            for name in ("iterations", "steps", "epochs", "retrain", "rho", "growth", "most"):
                 own += ["-" + name, str(p[name])]
             if p["policy"]:
                 own += ["-policy", os.path.abspath(p["policy"])]
@@ -112,7 +117,7 @@ class Work:
         out = {name: log[name]["accuracy"] for name in ("before", "projected", "after")}
         out["times"] = sum(x["weights"] for x in log["layers"]) / sum(x["kept_weights"] for x in log["layers"])
         of = lambda i, key: statistics.mean(x[key] for x in log["residuals"] if x["iteration"] == i and x[key] > 0)
-        last = max(x["iteration"] for x in log["residuals"])
+        last = max((x["iteration"] for x in log["residuals"]), default=0)
         out["residuals"] = {key: [of(i, key) for i in range(1, last + 1)] for key in ("patterns", "connectivity")}
         return out
 

@@ -21,7 +21,7 @@ if kind == "fit":
 else:
     if os.path.exists(os.path.join(here, "stop")):
         sys.exit("nothing goes on")
-    residuals = [{{"iteration": i, "layer": "w", "patterns": 0.4 / i, "connectivity": 0.2 / i}} for i in (1, 2)]
+    residuals = [{{"iteration": i, "layer": "w", "patterns": 0.4 / i, "connectivity": 0.2 / i}} for i in (1, 2)] if of("-iterations") != "0" else []
     accuracy = lambda x: {{"accuracy": x}}
     log, file = {{"before": accuracy(0.88), "projected": accuracy(0.5), "after": accuracy(0.895), "residuals": residuals}}, "log.json"
     log["layers"] = [{{"weights": 90, "kept_weights": 20}}]
@@ -75,6 +75,18 @@ class Cifar10Test(unittest.TestCase):
         self.assertEqual((p.returncode, started), (0, ["admm p.star"]), p.stderr)
         with open(os.path.join(self.folder, "out", "summary.json")) as f:
             self.assertEqual(json.load(f)["plans"]["resnet20"]["retrain"], 3)
+
+    def test_steps(self):
+        """Dense networks are trained for the epochs of steps, too, and a run without iterations has no residuals."""
+        p, started = self.start("--set", "resnet20.policy=null", "resnet20.iterations=0", "resnet20.steps=4", "resnet20.epochs=5", "resnet20.retrain=80")
+        self.assertEqual((p.returncode, started), (0, ["admm", "fit"]), p.stderr)
+        self.assertRegex(p.stdout, r"(?m)^ +7 +88\.00 +90\.00 +89\.50 +0\.50 +50\.00 +4\.50x *$")
+        with open(os.path.join(self.folder, "out", "resnet20-dense-7", "done.json")) as f:
+            command = json.load(f)
+        self.assertEqual(json.loads(command[command.index("-settings") + 1])["epochs"], 100)
+        with open(os.path.join(self.folder, "out", "resnet20-admm-7", "done.json")) as f:
+            command = json.load(f)
+        self.assertEqual(command[command.index("-steps") + 1], "4")
 
 
 if __name__ == "__main__":

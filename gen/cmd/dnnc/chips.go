@@ -48,6 +48,9 @@ func (f *compileFlags) times(chips []string) ([]tuning.Times, error) {
 		return nil, fmt.Errorf("%s: %w", f.tuning, err)
 	}
 	times, err := r.ForVariants(chips)
+	if f.candidate > 0 { // of a new chip nothing is known yet
+		return times, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.tuning, err)
 	}

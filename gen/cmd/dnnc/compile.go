@@ -11,6 +11,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/pipeline"
 	"rules_dnn/gen/print/cppapi"
+	"rules_dnn/gen/prune"
 	"rules_dnn/gen/target"
 )
 
@@ -31,10 +32,14 @@ Examples:
     ... --tuning=net.tune.json
   A program to measure: every block by its third kernel, if it has so many; the manifest names them:
     ... --candidate=3
+  The same of a search: of blocks that the record knows, its candidates are what a genetic search finds next, by what was measured:
+    ... --candidate=3 --tuning=net.tune.json
   Kernels for more chips than one, of which create() chooses; each folder is compiled with its chip's options:
     ... --chip=x86_64.json --variant=x86_64_v3.json --out-variant=kernels_v3 --variant=x86_64_v4.json --out-variant=kernels_v4
   What the anchors gain: the same network without them, to measure:
     ... --disable=anchors
+  Values and weights stored in 16 bits and computed in f32; the manifest says what stays f32, and why (precision):
+    ... --precision=fp16
   What fusion made, and how long each pass takes:
     ... --dump=fuse --dump-dir=dumps --time
   A model that runs on an OpenCL device, and on the chip what the device does not; sources are to be compiled with runtime/opencl, too:
@@ -46,13 +51,21 @@ type compileFlags struct {
 	graph, consts, src, chip, device     string
 	api, prefix, namespace, weights      string
 	header, kernels, weightsOut, asm, mf string
-	tuning, pruning, cl                  string
+	tuning, pruning, cl, precision       string
+	page, log                            string
 	shards, candidate                    int
 	external, variants, variantKernels   list
 	passes                               passFlags
 	warnings                             warnFlags
-	mode                                 cppapi.Mode // of weights
+	mode                                 cppapi.Mode   // of weights
+	report                               *prune.Report // of pruning, once it is read
 }
+
+// Values of --precision.
+const (
+	asGiven = "fp32"
+	inHalf  = "fp16"
+)
 
 // compileCommand is `dnnc compile`: the graph's text form to C++.
 func compileCommand(args []string, out, log io.Writer) error {
@@ -75,8 +88,11 @@ func compileCommand(args []string, out, log io.Writer) error {
 	c.StringVar(&f.weightsOut, "out-weights", "", "`FILE`: the packed weights")
 	c.StringVar(&f.asm, "out-weights-asm", "", "`FILE`: assembly that embeds the weights (with --weights=embed, and only then)")
 	c.StringVar(&f.mf, "out-manifest", "", "`FILE`: the manifest (JSON)")
-	c.StringVar(&f.tuning, "tuning", "", "`FILE`: the record of what kernels take on chips (JSON), which decides between them")
+	c.StringVar(&f.tuning, "tuning", "", "`FILE`: the record of what kernels take on chips (JSON), which decides between them or, with --candidate, leads to others")
 	c.StringVar(&f.pruning, "pruning", "", "`FILE`: the report of dnnc prune (JSON), where it made the model; the manifest and warnings tell of it")
+	c.StringVar(&f.page, "out-pruning-page", "", "`FILE`: a page (HTML) with pictures of patterns, and with what computes each pruned layer (with --pruning)")
+	c.StringVar(&f.log, "pruning-log", "", "`FILE`: how the pruned weights were trained (JSON), for the page (with --out-pruning-page)")
+	c.StringVar(&f.precision, "precision", asGiven, "`TYPE`: fp32, floats as the model has them; fp16, values and weights of f32 stored in 16 bits, computed and summed in f32")
 	c.IntVar(&f.candidate, "candidate", 0, "`NUMBER`, from 1, of the kernel that computes each block among those worth measuring, 1 being what estimates prefer; 0: the best")
 	c.Var(&f.variants, "variant", "`FILE`: facts of a further chip that the library has kernels for, more capable than those before; may be repeated")
 	c.Var(&f.variantKernels, "out-variant", "`FOLDER` of the sources of these kernels; one for each --variant, in their order")
@@ -101,10 +117,16 @@ func (f *compileFlags) check() (err error) {
 		return err
 	}
 	switch {
+	case f.precision != asGiven && f.precision != inHalf:
+		return fmt.Errorf("--precision=%s: want %s or %s", f.precision, asGiven, inHalf)
+	case f.precision == inHalf && f.pruning != "":
+		return fmt.Errorf("--precision=%s and --pruning=%s: kernels that leave out pruned weights are of f32, and in 16 bits all weights would be computed with: want one of them", f.precision, f.pruning)
+	case f.page != "" && f.pruning == "":
+		return fmt.Errorf("--out-pruning-page=%s: want --pruning, the report of dnnc prune that the page shows", f.page)
+	case f.log != "" && f.page == "":
+		return fmt.Errorf("--pruning-log=%s: want --out-pruning-page, which shows it", f.log)
 	case f.candidate < 0:
 		return fmt.Errorf("--candidate=%d: want a number from 1", f.candidate)
-	case f.candidate > 0 && f.tuning != "":
-		return fmt.Errorf("--candidate=%d and --tuning=%s: one says what to measure, the other what was measured; want one of them", f.candidate, f.tuning)
 	case len(f.variants) != len(f.variantKernels):
 		return fmt.Errorf("%d --variant and %d --out-variant: want a folder for the kernels of each variant", len(f.variants), len(f.variantKernels))
 	case repeated(append(list{f.kernels}, f.variantKernels...)) != "":
@@ -132,8 +154,8 @@ func repeated(paths []string) string {
 // plan is what the command reads and writes.
 func (f *compileFlags) plan() *files.Plan {
 	p := &files.Plan{}
-	inputs(p, f.external, map[string]string{"graph": f.graph, "consts": f.consts, "src": f.src, "chip": f.chip, "device": f.device, "pruning": f.pruning, "tuning": f.tuning})
-	outputs(p, map[string]string{"out-header": f.header, "out-weights": f.weightsOut, "out-weights-asm": f.asm, "out-manifest": f.mf, "out-device-source": f.cl})
+	inputs(p, f.external, map[string]string{"graph": f.graph, "consts": f.consts, "src": f.src, "chip": f.chip, "device": f.device, "pruning": f.pruning, "pruning-log": f.log, "tuning": f.tuning})
+	outputs(p, map[string]string{"out-header": f.header, "out-weights": f.weightsOut, "out-weights-asm": f.asm, "out-manifest": f.mf, "out-device-source": f.cl, "out-pruning-page": f.page})
 	for _, path := range f.variants {
 		p.Input("--variant="+path, path)
 	}
@@ -186,7 +208,7 @@ func (f *compileFlags) run(log io.Writer) error {
 }
 
 func (f *compileFlags) read() (*pipeline.State, error) {
-	s := &pipeline.State{Candidate: f.candidate}
+	s := &pipeline.State{Candidate: f.candidate, Half: f.precision == inHalf}
 	if err := f.readChips(s); err != nil {
 		return nil, err
 	}

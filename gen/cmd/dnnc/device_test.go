@@ -50,12 +50,12 @@ func TestDeviceDump(t *testing.T) {
 	t.Chdir(t.TempDir())
 	mustRun(t, graphArgs(src, "--dim=N=1..64")...)
 	mustRun(t, compileArgs(src, chip, "--device="+buffers, "--dump=select,plan", "--dump-dir=dumps", "--stop-after=plan")...)
-	text, err := os.ReadFile("dumps/07-plan.txt")
+	text, err := os.ReadFile("dumps/09-plan.txt")
 	require.NoError(t, err)
 	for _, want := range []string{"transfer host to device\n", "transfer device to host\n", ": launch Conv ", ", global (", " at device arena + ", " at device weights + ", "\ndevice arena "} {
 		assert.Contains(t, string(text), want)
 	}
-	text, err = os.ReadFile("dumps/04-select.txt")
+	text, err = os.ReadFile("dumps/06-select.txt")
 	require.NoError(t, err)
 	assert.Contains(t, string(text), ": transfer: ")
 	assert.Contains(t, string(text), "row-major on device")

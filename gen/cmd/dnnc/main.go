@@ -20,6 +20,7 @@ const usage = `dnnc compiles a neural network to C++ sources.
   dnnc graph    reads ONNX and writes the network's graph as text; knows nothing of the target
   dnnc compile  makes C++ of such a graph for a chip
   dnnc prune    makes the weights of an ONNX model sparse by patterns and connectivity
+  dnnc quantize makes an ONNX model one of 8-bit integers, by what it computes on some inputs
   dnnc train    trains networks, and prunes them by ADMM
   dnnc tune     measures kernels on this machine, for the record that 'dnnc compile --tuning' reads
   dnnc passes   lists the passes, their order and its reasons, and what can be switched off
@@ -34,7 +35,7 @@ Example:
 Outputs appear together once all are written, whatever happens before, also where other dnnc write the same ones. Only a dnnc that is
 killed leaves anything else: files called .dnnc-*.tmp, which may be removed.
 
-'dnnc graph --help', 'dnnc compile --help', 'dnnc prune --help' and 'dnnc tune --help' list all options, with examples.
+'dnnc graph --help', 'dnnc compile --help', 'dnnc prune --help', 'dnnc quantize --help' and 'dnnc tune --help' list all options, with examples.
 `
 
 // softMemory is from where on garbage is collected before the heap has doubled: a network of 100,000 nodes has some
@@ -74,6 +75,8 @@ func dispatch(args []string, out, log io.Writer) error {
 		return compileCommand(args[1:], out, log)
 	case "prune":
 		return pruneCommand(args[1:], out, log)
+	case "quantize":
+		return quantizeCommand(args[1:], out, log)
 	case "train":
 		debug.SetMemoryLimit(math.MaxInt64) // what training keeps is as large as it is
 		return training.Run(args[1:], out)

@@ -198,6 +198,8 @@ func TestErrors(t *testing.T) {
 		{compileArgs("model.onnx", chip, "--weights=file"), "only --weights=embed has an assembly"},
 		{compileArgs("model.onnx", chip, "--out-weights-asm="), "--out-weights-asm is missing"},
 		{compileArgs("model.onnx", chip, "--shards=0"), "--shards=0: want 1 to 1000"},
+		{compileArgs("model.onnx", chip, "--precision=half"), "--precision=half: want fp32 or fp16"},
+		{compileArgs("model.onnx", chip, "--precision=fp16", "--pruning=report.json"), "kernels that leave out pruned weights are of f32"},
 		{compileArgs("model.onnx", chip, "--shards=two"), `invalid value "two"`},
 		{compileArgs("model.onnx", chip, "--prefix=1x"), `prefix "1x": want a C identifier`},
 		{compileArgs("model.onnx", chip, "--namespace=a:b"), `namespace "a:b"`},

@@ -11,6 +11,7 @@ import (
 	"rules_dnn/gen/prune"
 	"rules_dnn/gen/prune/recalibrate"
 	"rules_dnn/gen/prune/shrink"
+	"rules_dnn/gen/samples"
 )
 
 // What follows pruning on request: statistics of BatchNormalization, and smaller shapes.
@@ -81,7 +82,7 @@ func (f *pruneFlags) recalibrate(p *pruning) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	inputs, err := recalibrate.Inputs(p.graph, file)
+	inputs, err := samples.Read(p.graph, file)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", f.calibration, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"strings"
@@ -125,6 +126,87 @@ func TestPruneWarns(t *testing.T) {
 	require.NoError(t, os.WriteFile("bad.json", []byte("[]"), 0o644))
 	_, err = dnnc(compileArgs("pruned.onnx", chip, "--pruning=bad.json")...)
 	require.ErrorContains(t, err, "bad.json: report of pruning: ")
+}
+
+// TestPrunedPage: a compiled network's manifest and page say of each pruned layer how its weights are stored: left out where that is estimated to be
+// faster, and as they were where it is not allowed.
+func TestPrunedPage(t *testing.T) {
+	chip := factsFile(t, "x86_64_v4")
+	pruneResnet(t, `{"connectivity": 3.6, "share": 16}`, "--warnings=none")
+	mustRun(t, graphArgs("pruned.onnx")...)
+	trained := `{"before": {"accuracy": 0.9239}, "after": {"accuracy": 0.9166}, "residuals": []}`
+	require.NoError(t, os.WriteFile("log.json", []byte(trained), 0o644))
+	read := func(more ...string) (*manifest.Manifest, string) {
+		mustRun(t, compileArgs("pruned.onnx", chip, append(more, "--pruning=net.pruning.json", "--pruning-log=log.json", "--out-pruning-page=net.report.html", "--accept=pruning")...)...)
+		text, err := os.ReadFile("net.manifest.json")
+		require.NoError(t, err)
+		m := &manifest.Manifest{}
+		require.NoError(t, json.Unmarshal(text, m))
+		require.Len(t, m.Pruning.Chosen, 20)
+		page, err := os.ReadFile("net.report.html")
+		require.NoError(t, err)
+		return m, string(page)
+	}
+	sparse := func(m *manifest.Manifest) int {
+		n := 0
+		for _, l := range m.Pruning.Chosen {
+			require.Len(t, l.Blocks, 1, l.Node)
+			require.Positive(t, l.Blocks[0].Cycles, l.Node)
+			if strings.HasPrefix(l.Blocks[0].Encoding, "fkw ") {
+				_, err := fkw.Parse(l.Blocks[0].Encoding)
+				require.NoError(t, err)
+				n++
+			}
+		}
+		return n
+	}
+	m, page := read()
+	require.Equal(t, "l.0.c1.weight", m.Pruning.Chosen[0].Weights)
+	require.GreaterOrEqual(t, sparse(m), 12)
+	require.Contains(t, page, fmt.Sprintf("On x86_64_v4, %d of 20 pruned layers leave out", sparse(m)))
+	require.Equal(t, sparse(m), strings.Count(page, ">FKW, "))
+	require.Contains(t, page, "91.66 %")
+
+	m, page = read("--disable=anchors")
+	require.Zero(t, sparse(m))
+	require.Contains(t, page, "On x86_64_v4, 0 of 20 pruned layers leave out")
+	require.Equal(t, 20, strings.Count(page, "<td>dense<br/>"))
+}
+
+// TestPrunedPageOfDevice: layers that the device computes are among those of the page.
+func TestPrunedPageOfDevice(t *testing.T) {
+	chip, buffers := factsFile(t, "x86_64_v3"), absolute(t, devices+"opencl_buffers.json")
+	pruneResnet(t, `{"connectivity": 3.6}`, "--warnings=none")
+	mustRun(t, graphArgs("pruned.onnx")...)
+	mustRun(t, compileArgs("pruned.onnx", chip, "--device="+buffers, "--out-device-source=net.cl", "--pruning=net.pruning.json", "--out-pruning-page=net.report.html", "--accept=pruning")...)
+	text, err := os.ReadFile("net.manifest.json")
+	require.NoError(t, err)
+	m := &manifest.Manifest{}
+	require.NoError(t, json.Unmarshal(text, m))
+	launched := 0
+	for _, l := range m.Pruning.Chosen {
+		require.NotEmpty(t, l.Blocks, l.Node)
+		for _, b := range l.Blocks {
+			if b.Device {
+				launched++
+			}
+		}
+	}
+	require.NotZero(t, launched)
+	page, err := os.ReadFile("net.report.html")
+	require.NoError(t, err)
+	require.Equal(t, launched, strings.Count(string(page), ", on the device<br/>"))
+}
+
+// TestPageRefused: a page wants what it shows.
+func TestPageRefused(t *testing.T) {
+	for want, more := range map[string][]string{
+		"--out-pruning-page=p.html: want --pruning, the report of dnnc prune": {"--out-pruning-page=p.html"},
+		"--pruning-log=l.json: want --out-pruning-page, which shows it":       {"--pruning=r.json", "--pruning-log=l.json"},
+	} {
+		_, err := dnnc(compileArgs("net.onnx", "chip.json", more...)...)
+		require.ErrorContains(t, err, want)
+	}
 }
 
 // small writes a model of three layers with external data, weights.bin.

@@ -8,6 +8,7 @@ import (
 
 	"rules_dnn/gen/files"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/manifest"
 	"rules_dnn/gen/masks"
 	"rules_dnn/gen/onnx"
 	"rules_dnn/gen/pipeline"
@@ -50,18 +51,27 @@ func (f *pruneFlags) write(p *pruning, report *prune.Report) error {
 
 // page is the page of a report, and of the log of training if there is one.
 func (f *pruneFlags) page(report *prune.Report) ([]byte, error) {
-	if f.log == "" {
-		return page.HTML(report, nil)
+	trained, err := readTraining(f.log)
+	if err != nil {
+		return nil, err
 	}
-	text, err := files.Read(f.log)
+	return page.HTML(report, trained, nil)
+}
+
+// readTraining reads a log of training; nil: there is none.
+func readTraining(path string) (*page.Training, error) {
+	if path == "" {
+		return nil, nil
+	}
+	text, err := files.Read(path)
 	if err != nil {
 		return nil, err
 	}
 	trained, err := page.ParseTraining(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.log, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return page.HTML(report, trained)
+	return trained, nil
 }
 
 // writeModel writes the model and its external data with other bytes for the constants that changed.
@@ -131,8 +141,39 @@ func (f *compileFlags) readPruning(p *plan.Program) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.pruning, err)
 	}
+	f.report = r
 	p.Pruning = &plan.Pruning{Retrained: r.Retrained, Layers: len(r.Layers), Weights: r.Total.Weights, KeptWeights: r.Total.KeptWeights,
 		MACs: r.Total.MACs, KeptMACs: r.Total.KeptMACs, Kernels: prune.Computed}
+	for _, l := range r.Layers {
+		p.Pruning.Pruned = append(p.Pruning.Pruned, plan.PrunedLayer{Weights: l.Name, Node: l.Label})
+	}
 	p.Warnings = append(p.Warnings, warnings(r)...)
+	return nil
+}
+
+// writePage writes the page of pruning, with what was chosen for the chip, where it is asked for.
+func (f *compileFlags) writePage(s *pipeline.State, out *files.Set) error {
+	if f.page == "" {
+		return nil
+	}
+	trained, err := readTraining(f.log)
+	if err != nil {
+		return err
+	}
+	layers, err := manifest.Chosen(s.Program)
+	if err != nil {
+		return err
+	}
+	chosen := &page.Chosen{Chip: s.Target.Name, Layers: map[string][]page.Block{}}
+	for _, l := range layers {
+		for _, b := range l.Blocks {
+			chosen.Layers[l.Weights] = append(chosen.Layers[l.Weights], page.Block{Where: b.Where, Device: b.Device, Encoding: b.Encoding, Cycles: b.Cycles})
+		}
+	}
+	text, err := page.HTML(f.report, trained, chosen)
+	if err != nil {
+		return err
+	}
+	out.Add(f.page, text)
 	return nil
 }

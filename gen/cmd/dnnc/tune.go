@@ -23,6 +23,10 @@ Examples:
     bazel run -c opt //app:model.tune
   All anew, in two threads and longer, since kernels changed:
     bazel run -c opt //app:model.tune -- --again --threads=2 --rounds=40
+  What a genetic search finds next, by a performance model that is learned of the record (which tuning = of the dnn_model names); run again, it
+  goes on from there. It prints how well the model orders kernels of blocks that it did not learn of, and how much longer than
+  the fastest kernels those take that estimates choose:
+    bazel run -c opt --@rules_dnn//rules:search //app:model.tune
   Only the four candidates of each block that estimates prefer, with a symbol's value:
     bazel run -c opt //app:model.tune -- --candidates=4 --program-arg=--dims=N=8
   Without Bazel: plan.json is {"record": "net.tune.json", "programs": [{"program": "PATH", "manifest": "PATH", "weights": "PATH"}, ...]}

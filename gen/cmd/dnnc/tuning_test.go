@@ -17,11 +17,11 @@ import (
 
 // smallConv is a block of which several kernels can be measured.
 var smallConv = fmt.Sprintf(`
-  const @w f32[32, 4, 1, 1] = {%s0.5}
-  input %%x f32[1, 4, 20, 20]
+  const @w f32[32, 32, 1, 1] = {%s0.5}
+  input %%x f32[1, 32, 20, 20]
   %%p f32[1, 32, 20, 20] = Conv.11(%%x, @w)
   output %%p
-`, strings.Repeat("0.5, ", 127))
+`, strings.Repeat("0.5, ", 1023))
 
 // compiled is the manifest of the model in the working directory.
 func compiled(t *testing.T, chip string, more ...string) *manifest.Manifest {
@@ -70,6 +70,43 @@ func TestTuning(t *testing.T) {
 	assert.Equal(t, tuned, tree(t))
 }
 
+// TestSearched: candidates of a block that a record knows are others than those, which the manifest names with their parameters; a record that has
+// them chooses them.
+func TestSearched(t *testing.T) {
+	chip := factsFile(t, "x86_64_v4")
+	t.Chdir(t.TempDir())
+	tiny(t, smallConv)
+	mustRun(t, graphArgs("model.onnx")...)
+	first := compiled(t, chip, "--candidate=1").Blocks[0].Tuning
+	r := &tuning.Record{}
+	require.NoError(t, os.WriteFile("net.tune.json", r.Text(), 0o666))
+	args := []string{"--tuning=net.tune.json", "--candidate=1"}
+	assert.Equal(t, first, compiled(t, chip, args...).Blocks[0].Tuning, "an empty record leads nowhere")
+	for i, name := range first.Kernels {
+		r.On("x86_64_v4", 1).Set(first.Key, first.What, tuning.Kernel{Name: name, Micros: float64(20 + i), Rounds: 1, Params: first.Params[i]})
+	}
+	require.NoError(t, os.WriteFile("net.tune.json", r.Text(), 0o666))
+	next := compiled(t, chip, args...).Blocks[0].Tuning
+	require.Greater(t, len(next.Kernels), 4)
+	assert.Equal(t, first.Kernels[0], next.Kernels[0], "all are compared with the estimates' choice")
+	for _, name := range next.Kernels[1:] {
+		assert.NotContains(t, first.Kernels, name)
+	}
+	assert.Equal(t, next, compiled(t, chip, args...).Blocks[0].Tuning)
+
+	last := len(next.Kernels) - 1
+	r.On("x86_64_v4", 1).Set(next.Key, next.What, tuning.Kernel{Name: next.Kernels[last], Micros: 10, Rounds: 1, Params: next.Params[last]})
+	require.NoError(t, os.WriteFile("net.tune.json", r.Text(), 0o666))
+	m := compiled(t, chip, "--tuning=net.tune.json")
+	assert.Equal(t, next.Kernels[last], m.Blocks[0].Tuning.Kernel)
+	assert.Empty(t, m.Select.StaleTuning)
+
+	other := &tuning.Record{}
+	other.On("arm64", 1)
+	require.NoError(t, os.WriteFile("arm64.json", other.Text(), 0o666))
+	assert.Equal(t, first, compiled(t, chip, "--tuning=arm64.json", "--candidate=1").Blocks[0].Tuning, "of this chip nothing is known yet")
+}
+
 func TestTuningErrors(t *testing.T) {
 	chip := factsFile(t, "x86_64_v4")
 	t.Chdir(t.TempDir())
@@ -87,7 +124,7 @@ func TestTuningErrors(t *testing.T) {
 		{[]string{"--tuning=broken.json"}, "broken.json: tuning record: unexpected EOF"},
 		{[]string{"--tuning=none.json"}, "none.json: no such file"},
 		{[]string{"--candidate=-1"}, "--candidate=-1: want a number from 1"},
-		{[]string{"--candidate=1", "--tuning=arm64.json"}, "want one of them"},
+		{[]string{"--candidate=1", "--tuning=broken.json"}, "broken.json: tuning record: unexpected EOF"},
 	} {
 		_, err := dnnc(compileArgs("model.onnx", chip, c.args...)...)
 		assert.ErrorContains(t, err, c.want)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,6 +94,19 @@ func integerProduct() (m *onnxpb.ModelProto, sum int64) {
 // TestArmVariants: on processors without and with dot products create() takes the kernels that are made for them, what is named is taken or
 // refused, and each computes the product.
 func TestArmVariants(t *testing.T) {
+	made := runVariants(t, armChips, map[string]int{"cortex-a53": 0, "cortex-a72": 0, "cortex-a76": 1, "neoverse-n1": 1, "max": 1})
+	assert.NotEmpty(t, made.Variants[1].OwnKernels)
+	assert.Zero(t, made.Variants[1].OwnWeightsBytes, "weights are shared")
+}
+
+// TestArmMatrixProducts: the same of a library that has kernels of products of matrices, too.
+func TestArmMatrixProducts(t *testing.T) {
+	made := runVariants(t, append(slices.Clone(armChips), "arm64_i8mm"), map[string]int{"cortex-a53": 0, "neoverse-n1": 1, "max": 2})
+	assert.NotEmpty(t, made.Variants[2].OwnKernels)
+}
+
+// runVariants builds a library for chips and runs it on processors, each with the best one for it; it gives the library's manifest.
+func runVariants(t *testing.T, armChips []string, best map[string]int) manifest.Manifest {
 	needArm(t)
 	root, all, facts := absolute(t, repository), allChips(t), factsFiles(t, armChips)
 	t.Chdir(t.TempDir())
@@ -102,10 +116,8 @@ func TestArmVariants(t *testing.T) {
 	compileLibrary(t, "net.onnx", armChips, facts)
 	var made manifest.Manifest
 	require.NoError(t, json.Unmarshal([]byte(tree(t)["net.manifest.json"]), &made))
-	assert.NotEmpty(t, made.Variants[1].OwnKernels)
-	assert.Zero(t, made.Variants[1].OwnWeightsBytes, "weights are shared")
 	linkChooser(t, armCompiler, root, integerChooser, variantObjects(t, armCompiler, root, armChips, all), "-static")
-	for cpu, best := range map[string]int{"cortex-a53": 0, "cortex-a72": 0, "cortex-a76": 1, "neoverse-n1": 1, "max": 1} {
+	for cpu, best := range best {
 		emulator := []string{"qemu-aarch64", "-cpu", cpu}
 		right := func(name string) []string { return []string{" 0 " + name + " ok", fmt.Sprint(sum)} }
 		said := func(env, option string) []string {
@@ -125,6 +137,7 @@ func TestArmVariants(t *testing.T) {
 		}
 		assert.Equal(t, []string{unknown}, said("", "arm64_sve9"), cpu)
 	}
+	return made
 }
 
 // TestFloatsForAnyArm: a network of floats has one kernel for all processors of 64-bit ARM, so that the library for any holds what the one for

@@ -48,6 +48,9 @@ func (f *compileFlags) write(s *pipeline.State) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.src, err)
 	}
+	if err := f.writePage(s, out); err != nil {
+		return fmt.Errorf("%s: %w", f.src, err)
+	}
 	out.Add(f.mf, text)
 	return out.Commit()
 }

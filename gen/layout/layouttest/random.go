@@ -25,6 +25,9 @@ func Parts(r *rand.Rand, rank int) layout.Parts {
 		axis := r.IntN(rank)
 		first := slices.IndexFunc(out, func(x layout.Part) bool { return x.Axis == axis })
 		at := first + 1 + r.IntN(len(out)-first)
+		if r.IntN(4) == 0 { // before the outermost part, too
+			at = r.IntN(len(out) + 1)
+		}
 		out = slices.Insert(out, at, layout.Part{Axis: axis, Size: int64(1 + r.IntN(5))})
 	}
 	return out

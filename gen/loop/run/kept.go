@@ -22,7 +22,11 @@ func (t *tile) runKept(xAt, wAt, accAt, indexAt, endsAt int64) {
 	k, n := t.Kept, t.Vectors*t.Lanes()
 	t.acc.write(accAt, 1, 0, int(t.Rows*n))
 	acc := t.acc.F32[accAt:][:t.Rows*n]
-	clear(acc)
+	if t.Adds {
+		t.acc.read(accAt, 1, 0, int(t.Rows*n))
+	} else {
+		clear(acc)
+	}
 	for run := range k.Runs() {
 		taps := k.Taps[run%int64(len(k.Taps))]
 		for i := t.element(t.ends, endsAt+run); i < t.element(t.ends, endsAt+run+1); i++ {

@@ -23,7 +23,7 @@ func (c *compiler) tile(x loop.Tile) action {
 			f.fail("a tile of %s, which is %s, by %s, which wants %s", b.name, b.Type, m.Instr.Name, want)
 		}
 	}
-	if !m.Instr.Allows(m.X) || m.Instr.Group != 1 && !m.Broadcast() {
+	if !m.Instr.Allows(m.X) || m.Instr.Blocks && !m.Broadcast() {
 		f.fail("instruction %s, of groups of %d, and X of kind %s", m.Instr.Name, m.Instr.Group, m.X)
 	}
 	if m.X == instr.Lane {
@@ -41,6 +41,9 @@ func (c *compiler) tile(x loop.Tile) action {
 		return func() { t.run(xAt.base(), wAt.base(), accAt.base()) }
 	}
 	t.x64, t.w64 = make([]int64, m.Instr.Group), make([]int64, m.Lanes()*m.Instr.Group)
+	if !m.Broadcast() {
+		t.x64 = make([]int64, len(t.w64))
+	}
 	t.acc64 = make([]int64, m.Rows*m.Vectors*m.Lanes())
 	return func() { t.runIntegers(xAt.base(), wAt.base(), accAt.base()) }
 }
@@ -117,11 +120,15 @@ func (t *tile) runIntegers(xAt, wAt, accAt int64) {
 		for v := range t.Vectors {
 			t.w.load(&scalar.Vec{I64: t.w64}, wAt+s.w+t.VectorAt(v), 1, 0, len(t.w64))
 			for r := range t.Rows {
-				t.x.load(&scalar.Vec{I64: t.x64}, xAt+s.x+t.RowAt(r), 1, 0, len(t.x64))
+				at, own := xAt+s.x+t.RowAt(r), int64(0)
+				if !t.Broadcast() {
+					at, own = at+v*lanes*group, group
+				}
+				t.x.load(&scalar.Vec{I64: t.x64}, at, 1, 0, len(t.x64))
 				row := t.acc64[(r*t.Vectors+v)*lanes:][:lanes]
 				for l := range row {
-					for g, x := range t.x64 {
-						row[l] += x * t.w64[int64(l)*group+int64(g)]
+					for g := range group {
+						row[l] += t.x64[int64(l)*own+g] * t.w64[int64(l)*group+g]
 					}
 				}
 			}

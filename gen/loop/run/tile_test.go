@@ -76,6 +76,42 @@ func TestIntegerTile(t *testing.T) {
 	assert.Equal(t, want, got)
 }
 
+// TestVectorsOfGroups: each lane has neighbours of its own in X.
+func TestVectorsOfGroups(t *testing.T) {
+	mac := &instr.Row{Name: "mac", X: ir.U8, W: ir.I8, Acc: ir.I32, Lanes: 2, Group: 2, Broadcast: []instr.Operand{instr.Scalar}}
+	m := &loop.MicroKernel{Instr: mac, X: instr.Vector, Rows: 2, Vectors: 2, RowStep: 8, K: []loop.KLoop{{Extent: 2, XStep: 16, WStep: 8}}}
+	x, w := &loop.Buffer{Name: "x", Type: ir.U8, Size: num(32)}, &loop.Buffer{Name: "w", Type: ir.I8, Size: num(16)}
+	acc, y := &loop.Buffer{Name: "acc", Type: ir.I32, Write: true, Local: true, Size: num(8)}, &loop.Buffer{Name: "y", Type: ir.I32, Write: true, Size: num(8)}
+	kernel := &loop.Kernel{Anchor: "test", Buffers: []*loop.Buffer{x, w, y}, Grid: loop.Linear(num(1))}
+	kernel.Body = []loop.Stmt{loop.Alloc{Buf: acc}, loop.Tile{Micro: m, X: x, XAt: num(0), W: w, At: num(0), Acc: acc},
+		loopOver("i", y.Size, put(y, i, mem(acc, i)))}
+	require.NoError(t, loop.Verify(kernel))
+	k, err := Compile(kernel, nil)
+	require.NoError(t, err)
+	xs, ws, out := make([]uint8, 32), make([]int8, 16), aligned(32)
+	for n := range xs {
+		xs[n], ws[n/2] = uint8(37*n), int8(29*n)
+	}
+	require.NoError(t, k.Start(little(xs), little(ws), out))
+	require.NoError(t, k.Run(0, 1))
+	var want []int32
+	for r := range 2 {
+		for l := range 4 {
+			sum := int32(0)
+			for g := range 4 {
+				sum += int32(xs[16*(g/2)+8*r+2*l+g%2]) * int32(ws[8*(g/2)+2*l+g%2])
+			}
+			want = append(want, sum)
+		}
+	}
+	got := make([]int32, 8)
+	_, err = binary.Decode(out, binary.LittleEndian, got)
+	require.NoError(t, err)
+	assert.Equal(t, want, got)
+	x.Size = num(31)
+	assert.ErrorContains(t, loop.Verify(kernel), "x")
+}
+
 // TestAlignedTile: an instruction that loads whole groups and registers finds them at multiples of their size, or all registers anywhere.
 func TestAlignedTile(t *testing.T) {
 	mac := &instr.Row{Name: "mac", X: ir.I8, W: ir.I8, Acc: ir.I32, Lanes: 2, Group: 4, Broadcast: []instr.Operand{instr.Scalar}, Aligned: true}

@@ -25,8 +25,11 @@ import (
 
 // Run folds and reports whether it changed the graph. A folded output of the graph
 // becomes the Identity of a constant, so that a node computes every output.
-func Run(g *ir.Graph) (bool, error) {
-	f := &folder{graph: g, facts: shape.Facts(g), namer: edit.NewNamer(g), outputs: map[*ir.Value]bool{}}
+func Run(g *ir.Graph) (bool, error) { return RunBut(g, nil) }
+
+// RunBut folds but for the nodes that a function names; nil names none.
+func RunBut(g *ir.Graph, keep func(*ir.Node) bool) (bool, error) {
+	f := &folder{graph: g, facts: shape.Facts(g), namer: edit.NewNamer(g), outputs: map[*ir.Value]bool{}, keep: keep}
 	for _, v := range g.Outputs {
 		f.outputs[v] = true
 	}
@@ -64,6 +67,7 @@ type folder struct {
 	copies  []*ir.Node // Identities that the current node needs
 	// values are the constants that folded outputs are copies of.
 	values map[*ir.Value]*ir.Value
+	keep   func(*ir.Node) bool
 	region bool // graph is a region, which may never run; its outputs may be constants
 }
 
@@ -106,6 +110,9 @@ func (f *folder) node(n *ir.Node) (bool, error) {
 	if f.isCopy(n) || ops.IsComposition(n) {
 		return false, nil
 	}
+	if allConst(n) && f.keep != nil && f.keep(n) {
+		return false, nil
+	}
 	if allConst(n) {
 		folded, err := f.evaluate(n)
 		if f.region {
@@ -127,7 +134,7 @@ func (f *folder) node(n *ir.Node) (bool, error) {
 func (f *folder) regions(n *ir.Node) (bool, error) {
 	changed := false
 	for _, r := range n.Regions {
-		inner := &folder{graph: r, facts: f.facts, namer: f.namer, region: true}
+		inner := &folder{graph: r, facts: f.facts, namer: f.namer, keep: f.keep, region: true}
 		folded, err := inner.run()
 		if err != nil {
 			return false, err

@@ -16,7 +16,17 @@ import (
 
 // Run simplifies g. All values have types and shapes afterwards; where they stay
 // unknown the error is a *shape.UnknownError.
-func Run(g *ir.Graph) error {
+func Run(g *ir.Graph) error { return RunBut(g, nil) }
+
+// RunBut simplifies g and leaves constant nodes alone that a function names, unless a shape depends on them; nil names none.
+func RunBut(g *ir.Graph, keep func(*ir.Node) bool) error { return run(g, keep, inline.Expand) }
+
+// RunWhole simplifies g, and leaves compositions as they are, so that what follows is in the words of the model.
+func RunWhole(g *ir.Graph) error {
+	return run(g, nil, func(*ir.Graph) (bool, error) { return false, nil })
+}
+
+func run(g *ir.Graph, keep func(*ir.Node) bool, expand func(*ir.Graph) (bool, error)) error {
 	for {
 		// First, so that what is wrong with a branch that never runs does not matter.
 		if _, err := inline.Run(g); err != nil {
@@ -27,7 +37,7 @@ func Run(g *ir.Graph) error {
 		if inferred != nil && !errors.As(inferred, &unknown) {
 			return inferred
 		}
-		expanded, err := inline.Expand(g)
+		expanded, err := expand(g)
 		if err != nil {
 			return err
 		}
@@ -35,7 +45,7 @@ func Run(g *ir.Graph) error {
 		if err != nil {
 			return err
 		}
-		folded, err := fold.Run(g)
+		folded, err := fold.RunBut(g, keep)
 		if err != nil {
 			return err
 		}
@@ -48,6 +58,10 @@ func Run(g *ir.Graph) error {
 		}
 		if unknown == nil {
 			return nil
+		}
+		if keep != nil {
+			keep = nil
+			continue
 		}
 		bound, err := bind.Run(g, unknown) // the last resort: what the run alone knows
 		if err != nil {

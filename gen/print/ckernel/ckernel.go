@@ -47,10 +47,30 @@ type Claimer interface {
 	Claim(a Access, later bool) string
 }
 
+// Counter is a dialect that has vectors of integers that count along the lanes.
+type Counter interface {
+	// Counted are as many numbers of a type as there are lanes, each more than the one before by a step.
+	Counted(t ir.DType, first string, step, lanes int64) string
+}
+
+// Turner is a dialect that stores vectors whose lanes lie apart together, where these are neighbours.
+type Turner interface {
+	// Turns reports whether it has a way to store n such vectors.
+	Turns(a Access, n int) bool
+	// StoreTurned stores vectors, each one element behind the one before, from an access on.
+	StoreTurned(a Access, values []string) string
+}
+
 // Grouper is a dialect whose tasks may be groups of work-items.
 type Grouper interface {
 	// Barrier is a statement in which the items of a group wait for each other.
 	Barrier() string
+}
+
+// Tabler is a dialect that reads tables in vectors.
+type Tabler interface {
+	// Table reads a table of 256 bytes at those of a vector of so many lanes.
+	Table(b *loop.Buffer, at string, lanes int64) string
 }
 
 // Vectorer is a dialect whose vectors depend on the loop that runs in them.

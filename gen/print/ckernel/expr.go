@@ -25,6 +25,8 @@ type exprs struct {
 	// lanes are those of vectors along the variable lane, where a loop runs in them; else 0.
 	lanes int64
 	lane  string
+	// bytes are variables that are vectors of bytes there, by which tables are read.
+	bytes map[string]bool
 }
 
 func (p exprs) broadcast(t ir.DType, text string) string {
@@ -73,10 +75,13 @@ func (p exprs) value(e te.Expr) (string, error) {
 	case te.Const:
 		return p.broadcast(x.Type, p.d.Literal(x)), nil
 	case te.Index:
-		return p.broadcast(x.Type, "("+p.d.Type(x.Type, 0)+")"+p.index(x.E)), nil
+		return p.number(x)
 	case loop.Ref:
 		return x.Name, nil
 	case loop.Mem:
+		if at, ok := x.Index.AsVar(); ok && p.bytes[at] {
+			return p.table(x.Buf, at)
+		}
 		a := p.access(x.Buf, x.Index, x.Texel)
 		if a.Lanes > 0 {
 			return p.d.Load(a), nil
@@ -93,6 +98,21 @@ func (p exprs) value(e te.Expr) (string, error) {
 	return "", fmt.Errorf("no %s for expression %T", p.d.Name(), e)
 }
 
+// number is an index as a value: in vectors, one that is the same for all lanes or counts along them.
+func (p exprs) number(x te.Index) (string, error) {
+	first := "(" + p.d.Type(x.Type, 0) + ")" + p.index(x.E)
+	if p.lanes == 0 || !x.E.Uses(p.lane) {
+		return p.broadcast(x.Type, first), nil
+	}
+	step, _ := sym.Coefficient(x.E, p.lane, p.facts)
+	c, isConst := step.Const()
+	d, ok := p.d.(Counter)
+	if !ok || !isConst {
+		return "", fmt.Errorf("no %s for a vector of %s", p.d.Name(), x.E)
+	}
+	return d.Counted(x.Type, first, c, p.lanes), nil
+}
+
 // access is of as many elements as a vector has lanes, if the index moves along them.
 func (p exprs) access(b *loop.Buffer, index sym.Expr, at loop.Texel) Access {
 	a := Access{Buf: b, Index: p.index(index), At: index}
@@ -105,6 +125,15 @@ func (p exprs) access(b *loop.Buffer, index sym.Expr, at loop.Texel) Access {
 		a.X, a.Y = p.index(at.X), p.index(at.Y)
 	}
 	return a
+}
+
+// table reads a table at the bytes of a vector.
+func (p exprs) table(b *loop.Buffer, at string) (string, error) {
+	d, ok := p.d.(Tabler)
+	if !ok {
+		return "", fmt.Errorf("no %s for a table that vectors read", p.d.Name())
+	}
+	return d.Table(b, at, p.lanes), nil
 }
 
 // choice prints the arms in place: what stands under the condition may not be read elsewhere. Each

@@ -57,8 +57,14 @@ func (w *Kernel) bind(t ir.DType, text string) string {
 func (w *Kernel) Statements(body []loop.Stmt) {
 	outer := w.known
 	w.known = map[string]string{}
-	for i, s := range body {
-		w.stmt(s, body[i+1:])
+	for i := 0; i < len(body); i++ {
+		s := body[i]
+		if n := w.neighbours(body[i:]); n > 1 {
+			w.turned(body[i : i+n])
+			i += n - 1
+		} else {
+			w.stmt(s, body[i+1:])
+		}
 		if _, pure := s.(loop.Def); !pure {
 			clear(w.known) // memory, variables or scopes have changed
 		}
@@ -154,7 +160,7 @@ func (w *Kernel) vectorLoop(x loop.For) {
 
 func (w *Kernel) vectorBody(x loop.For) {
 	saved := w.exprs
-	w.exprs.lane, w.exprs.lanes = x.Var, x.Lanes
+	w.exprs.lane, w.exprs.lanes, w.exprs.bytes = x.Var, x.Lanes, map[string]bool{}
 	if v, ok := w.d.(Vectorer); ok {
 		w.exprs.d = v.Vectors(x.Body)
 	}
@@ -171,6 +177,11 @@ func (w *Kernel) indexVar(x loop.Index, rest []loop.Stmt) {
 
 // bounded prints an integer that is checked. Along an axis of one element only the check remains: nothing reads the integer.
 func (w *Kernel) bounded(x loop.Bind, rest []loop.Stmt) {
+	if b := x.Byte(); w.lanes > 0 && b != nil {
+		w.Line("const %s %s = %s;", w.d.Type(ir.U8, w.lanes), x.Var, Strip(w.scalar(b)))
+		w.bytes[x.Var] = true
+		return
+	}
 	text := w.d.Bounded(w.scalar(x.Value), w.index(x.Lo), w.index(x.Hi))
 	if uses(rest, x.Var) {
 		text = fmt.Sprintf("const %s %s = %s", w.d.IndexType(), x.Var, text)

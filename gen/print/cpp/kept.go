@@ -2,28 +2,16 @@ package cpp
 
 import (
 	"fmt"
-	"hash/fnv"
-	"slices"
 	"strings"
-
-	"rules_dnn/gen/loop"
 )
-
-// keptName tells sums over stored kernels apart: their taps by a digest.
-func keptName(k *loop.Kept) string {
-	h := fnv.New32a()
-	fmt.Fprint(h, k.Taps)
-	name := fmt.Sprintf("_kept%dx%d_%d_%d_%d_%08x", k.Blocks, len(k.Taps), k.Group, k.Step, k.GroupStep, h.Sum32())
-	if k.Alone {
-		name += "_alone"
-	}
-	return name
-}
 
 // kept prints the loops over runs of stored kernels: for each pattern one whose body has its taps written out, without branches.
 func (w *microWriter) kept() {
 	k := w.m.Kept
 	w.line("const uint16_t* first = index;")
+	if k.Part > 0 {
+		w.line("index += ends[0], w += (int64_t)ends[0] * %d;", w.kernelWeights())
+	}
 	runs := func() {
 		for p, taps := range k.Taps {
 			w.line("DNN_ROLLED")
@@ -66,34 +54,38 @@ func (w *microWriter) kernel(taps []int64) {
 func (w *microWriter) columns(taps []int64) {
 	m := w.m
 	w.line("const float* x0 = x + %s;", w.channel())
+	if m.Kept.Held > 0 {
+		w.line("const float* w0 = w;")
+	}
 	for n, c := range m.Columns(taps) {
 		for i, tap := range c.Taps {
-			w.line("const %s b%d_%d = w[%d] - %s{};", w.vec, n, i, tap, w.vec)
+			if w.held(tap) {
+				w.line("const %s b%d_%d = w[%d] - %s{};", w.vec, n, i, tap, w.vec)
+			}
 		}
-		for r := range m.Rows + slices.Max(c.From) {
-			var rows, of []int64 // of sums, and the taps that they take
-			for i, from := range c.From {
-				if row := r - from; row >= 0 && row < m.Rows {
-					rows, of = append(rows, row), append(of, int64(i))
+		for _, read := range m.Reads(c) {
+			x := fmt.Sprintf("x%d_%s", n, read.Name)
+			w.line("const %s %s = dnn_load<%s>(x0 + %d);", w.vec, x, w.vec, read.At)
+			for _, t := range read.Sums {
+				b := fmt.Sprintf("b%d_%d", n, t.Tap)
+				if tap := c.Taps[t.Tap]; !w.held(tap) { // an operand in memory
+					b = fmt.Sprintf("(w0[%d] - %s{})", tap, w.vec)
 				}
+				w.line("%s", m.Instr.Text("cpp", accName(t.Row, t.Vector), b, x))
 			}
-			if len(rows) == 0 {
-				continue
+			// Patterns overlap: compilers would carry what the next column reads, too, put products off, and run out of registers.
+			for _, t := range read.Sums {
+				w.line("dnn_opaque_after(x0, %s);", accName(t.Row, t.Vector))
 			}
-			for v := range m.Vectors {
-				x := fmt.Sprintf("x%d_%d_%d", n, r, v)
-				w.line("const %s %s = dnn_load<%s>(x0 + %d);", w.vec, x, w.vec, c.First+r*m.RowStep+v*m.Lanes())
-				for i, row := range rows {
-					w.line("%s", m.Instr.Text("cpp", accName(row, v), fmt.Sprintf("b%d_%d", n, of[i]), x))
-				}
-				// Patterns overlap: compilers would carry what the next column reads, too, put products off, and run out of registers.
-				for _, row := range rows {
-					w.line("dnn_opaque_after(x0, %s);", accName(row, v))
-				}
+			if m.Kept.Held > 0 { // or compilers would keep all weights, and run out of registers
+				w.line("DNN_OPAQUE(w0);")
 			}
 		}
 	}
 }
+
+// held reports whether the weight of a tap stays in a register.
+func (w *microWriter) held(tap int64) bool { return w.m.Kept.Held == 0 || tap < w.m.Kept.Held }
 
 // channel is where the channel of a kernel begins in X.
 func (w *microWriter) channel() string {

@@ -41,6 +41,22 @@ func keptTiles(c *target.Target) []*loop.MicroKernel {
 				Kept: &loop.Kept{Blocks: 1, Taps: taps(1), Channels: 64, Group: 64, Step: 580, Kernels: 180}})
 		}
 	}
+	for v := int64(2); v <= 8; v++ { // pixels that are neighbours lie in registers beside each other
+		r := int64(1)
+		for row.RegistersApart(r+1, v, 4) <= int64(c.VectorRegisters) {
+			r++
+		}
+		if row.RegistersApart(r, v, 4) <= int64(c.VectorRegisters) {
+			step := row.Lanes
+			out = append(out, &loop.MicroKernel{Instr: row, X: instr.Vector, Rows: r, Vectors: v, RowStep: pitch * step,
+				Kept: &loop.Kept{Blocks: 1, Taps: taps(step), Channels: 64, Group: 64, Step: 580 * step, Kernels: 180}})
+		}
+	}
+	if row.Allows(instr.Memory) { // products read two weights of four where they lie
+		step := row.Lanes
+		out = append(out, &loop.MicroKernel{Instr: row, X: instr.Vector, Rows: 4, Vectors: 7, RowStep: pitch * step, Adds: true,
+			Kept: &loop.Kept{Blocks: 1, Part: 32, Held: 2, Taps: taps(step), Channels: 64, Group: 64, Step: 580 * step, Kernels: 90}})
+	}
 	if c.VectorRegisters < 32 { // compilers load some weights and elements ahead of the products, and keep them on the stack
 		return out
 	}
@@ -53,6 +69,9 @@ func keptTiles(c *target.Target) []*loop.MicroKernel {
 	return append(out, &loop.MicroKernel{Instr: row, X: x, Rows: r, Vectors: block / row.Lanes, RowStep: block,
 		Kept: &loop.Kept{Blocks: 2, Taps: taps(block), Channels: 64, Group: block, Step: 1, GroupStep: 580 * block, Kernels: 180}})
 }
+
+// mostMoved is how many products of a tile there are for each access to the stack, at least, where not all weights are in registers.
+const mostMoved = 8
 
 // TestKeptInAssembly: the loops over kernels of a pattern have all products, one after the other without branches, load what rows share once, and
 // touch no stack.
@@ -80,7 +99,11 @@ func TestKeptInAssembly(t *testing.T) {
 					}
 					runs++
 					assert.Equal(t, m.Kept.Entries()*m.Rows*m.Vectors, n, "%s: products in a loop's body\n%s", cpp.MicroName(m), strings.Join(body, "\n"))
-					assert.Empty(t, f.StackAccesses(body), "%s: accesses to the stack in a loop's body\n%s", cpp.MicroName(m), strings.Join(body, "\n"))
+					few := 0
+					if m.Kept.Held > 0 { // sums end in other registers than they began in, however few weights are held, and change places by the stack
+						few = int(n / mostMoved)
+					}
+					assert.LessOrEqual(t, len(f.StackAccesses(body)), few, "%s: accesses to the stack in a loop's body\n%s", cpp.MicroName(m), strings.Join(body, "\n"))
 				}
 				assert.Equal(t, len(m.Kept.Taps), runs, "%s: a loop for each pattern", cpp.MicroName(m))
 			}
@@ -92,10 +115,15 @@ func TestKeptInAssembly(t *testing.T) {
 func TestColumns(t *testing.T) {
 	m := &loop.MicroKernel{Instr: instr.Lookup("fma_f32x8"), X: instr.Vector, Rows: 4, Vectors: 2, RowStep: 20,
 		Kept: &loop.Kept{Blocks: 1, Taps: [][]int64{{0, 1, 20, 41}}, Channels: 9, Group: 9, Step: 100}}
-	assert.Equal(t, []loop.Column{{First: 0, Taps: []int64{0, 2}, From: []int64{0, 1}}, {First: 1, Taps: []int64{1, 3}, From: []int64{0, 2}}}, m.Columns(m.Kept.Taps[0]))
+	assert.Equal(t, []loop.Column{{First: 0, Taps: []int64{0, 2}, From: []int64{0, 1}, Across: []int64{0, 0}}, {First: 1, Taps: []int64{1, 3}, From: []int64{0, 2}, Across: []int64{0, 0}}}, m.Columns(m.Kept.Taps[0]))
 	assert.InDelta(t, (5+6)*2, m.KeptLoads(), 0)
 	assert.Equal(t, int64(6), m.KeptRows(m.Kept.Taps[0]))
 	assert.Equal(t, 22, strings.Count(cpp.Micro(m), "= dnn_load<"))
+	far := *m
+	far.RowStep, far.Kept = 160, &loop.Kept{Blocks: 1, Taps: [][]int64{{8, 16, 160, 328}}, Channels: 9, Group: 9, Step: 1600}
+	assert.Equal(t, []loop.Column{{First: 8, Taps: []int64{0, 1, 2, 3}, From: []int64{0, 0, 1, 2}, Across: []int64{0, 1, -1, 0}}}, far.Columns(far.Kept.Taps[0])[:1], "one is read for all taps")
+	assert.True(t, far.KeptWhole())
+	assert.False(t, m.KeptWhole())
 	name := cpp.MicroName(m)
 	m.Kept.Alone = true
 	assert.Equal(t, name+"_alone", cpp.MicroName(m))

@@ -24,7 +24,10 @@ func MicroName(m *loop.MicroKernel) string {
 		name += fmt.Sprintf("_k%d_%d_%d", k.Extent, k.XStep, k.WStep)
 	}
 	if m.Kept != nil {
-		name += keptName(m.Kept)
+		name += m.Kept.Name()
+	}
+	if m.Adds {
+		name += "_adds"
 	}
 	if m.VecStep > 0 {
 		name += fmt.Sprintf("_v%d", m.VecStep)
@@ -37,6 +40,9 @@ func MicroName(m *loop.MicroKernel) string {
 	}
 	if m.Fetch > 0 {
 		name += fmt.Sprintf("_f%d", m.Fetch)
+	}
+	if m.FetchX > 0 {
+		name += fmt.Sprintf("_fx%d", m.FetchX)
 	}
 	return name
 }
@@ -82,13 +88,24 @@ func Micro(m *loop.MicroKernel) string {
 			}
 			return
 		}
-		for r := int64(0); r < m.Rows; r++ {
-			w.line("%s %s;", w.vec, strings.Join(initialized(m, r), ", "))
+		rows := m.Rows
+		if m.Instr.Blocks {
+			rows = w.pairs()
+		}
+		for r := int64(0); r < rows; r++ {
+			w.line("%s %s;", w.vec, strings.Join(w.initialized(r), ", "))
+		}
+		if m.FetchX > 0 {
+			w.line("const %s* next = x + %d;", x, m.FetchX)
 		}
 		if m.Kept != nil {
 			w.kept()
 		} else {
 			w.loops(0)
+		}
+		if m.Instr.Blocks {
+			w.storeBlocks()
+			return
 		}
 		for r := int64(0); r < m.Rows; r++ {
 			for v := int64(0); v < m.Vectors; v++ {
@@ -101,10 +118,15 @@ func Micro(m *loop.MicroKernel) string {
 
 func accName(r, v int64) string { return fmt.Sprintf("a%d_%d", r, v) }
 
-func initialized(m *loop.MicroKernel, r int64) []string {
-	out := make([]string, m.Vectors)
+// initialized are the accumulators of a row, and what they begin with.
+func (w *microWriter) initialized(r int64) []string {
+	out := make([]string, w.m.Vectors)
 	for v := range out {
-		out[v] = accName(r, int64(v)) + " = {}"
+		first := "{}"
+		if w.m.Adds {
+			first = fmt.Sprintf("dnn_load<%s>(acc + %d)", w.vec, (r*w.m.Vectors+int64(v))*w.m.Lanes())
+		}
+		out[v] = accName(r, int64(v)) + " = " + first
 	}
 	return out
 }
@@ -170,12 +192,21 @@ func (w *microWriter) body(u int64, k loop.KLoop) {
 		}
 		w.point(p, p*k.XStep, p*k.WStep)
 	}
-	if f := u * w.m.Fetch; f > 0 {
-		for at := int64(0); at < f; at += w.perLine() {
-			w.line("__builtin_prefetch(fetch + %d, 0, 2);", at)
-		}
-		w.line("fetch += %d;", f)
+	w.fetch("fetch", w.m.W(), u*w.m.Fetch)
+	if w.m.FetchX > 0 {
+		w.fetch("next", w.m.Instr.X, u*w.m.Rows*w.m.Instr.Group)
 	}
+}
+
+// fetch brings so many elements to the second-level cache, and goes on.
+func (w *microWriter) fetch(from string, t ir.DType, elements int64) {
+	if elements == 0 {
+		return
+	}
+	for at := int64(0); at < elements; at += cacheLine / int64(t.Size()) {
+		w.line("__builtin_prefetch(%s + %d, 0, 2);", from, at)
+	}
+	w.line("%s += %d;", from, elements)
 }
 
 // cacheLine is a cache's line, in bytes.
@@ -187,6 +218,10 @@ func (w *microWriter) perLine() int64 { return cacheLine / int64(w.m.W().Size())
 // point is the products of point number p of a body, so many elements into X and W.
 func (w *microWriter) point(p, xAt, wAt int64) {
 	m := w.m
+	if m.Instr.Blocks {
+		w.blockPoint(p, xAt, wAt)
+		return
+	}
 	for v := int64(0); v < m.Vectors; v++ {
 		w.line("const %s b%d_%d = %s;", w.vec, p, v, w.load("w", wAt+m.VectorAt(v)))
 	}
@@ -200,7 +235,7 @@ func (w *microWriter) point(p, xAt, wAt int64) {
 		if m.X == instr.Vector && !m.Instr.FoldsLoad && r == (m.Rows+1)/2 {
 			w.line("DNN_OPAQUE(%s);", pointer("x", w.depth()))
 		}
-		if m.Instr.Group > 1 {
+		if m.Instr.Group > 1 && m.Broadcast() {
 			w.line("const %s g%d_%d = dnn_group<%s>(%s + %d);", w.vec, p, r, w.vec, pointer("x", w.depth()), m.RowAt(r)+xAt)
 		}
 		for v := int64(0); v < m.Vectors; v++ {
@@ -211,13 +246,13 @@ func (w *microWriter) point(p, xAt, wAt int64) {
 
 // x is what row r's X is at point p, for vector v of channels.
 func (w *microWriter) x(p, xAt, r, v int64) string {
-	if w.m.Instr.Group > 1 {
+	if w.m.Instr.Group > 1 && w.m.Broadcast() {
 		return fmt.Sprintf("g%d_%d", p, r)
 	}
 	at := w.m.RowAt(r) + xAt
 	switch w.m.X {
 	case instr.Vector:
-		return w.load("x", at+v*w.m.Lanes())
+		return w.load("x", at+v*w.m.Lanes()*w.m.Instr.Group)
 	case instr.Lane:
 		return fmt.Sprintf("q%d_%d[%d]", p/w.m.Lanes(), r, p%w.m.Lanes())
 	}

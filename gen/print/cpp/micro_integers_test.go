@@ -19,7 +19,7 @@ import (
 )
 
 // integerMicros are small micro-kernels of an instruction for integers: without loops, with loops that are written out in full and not
-// at all, with registers of W side by side and apart.
+// at all, with registers of W side by side and apart, and with an X of its own for each lane.
 func integerMicros(row *instr.Row) []*loop.MicroKernel {
 	var out []*loop.MicroKernel
 	for _, k := range [][]loop.KLoop{{}, {{Extent: 5, XStep: row.Group}}, {{Extent: 2, XStep: 60}, {Extent: 64, XStep: row.Group}}} {
@@ -31,6 +31,11 @@ func integerMicros(row *instr.Row) []*loop.MicroKernel {
 				step *= k[i].Extent
 			}
 			out = append(out, m)
+			if !row.Blocks {
+				vector := *m
+				vector.X = instr.Vector
+				out = append(out, &vector)
+			}
 			apart := *m
 			apart.K, apart.VecStep = slices.Clone(m.K), m.Steps()*row.Lanes*row.Group
 			for i := range apart.K {
@@ -81,7 +86,11 @@ func integerMeaning(m *loop.MicroKernel) []int32 {
 		for i := range acc {
 			r, l := int64(i)/n, int64(i)%n
 			for g := range group {
-				x := integer(m.Instr.X, m.RowAt(r)+xo+g)
+				at := m.RowAt(r) + xo + g
+				if !m.Broadcast() {
+					at += l * group
+				}
+				x := integer(m.Instr.X, at)
 				w := integer(m.Instr.W, wo+m.VectorAt(l/m.Lanes())+l%m.Lanes()*group+g)
 				acc[i] += int32(x * w)
 			}
@@ -104,7 +113,7 @@ func integerProgram(row *instr.Row, ms []*loop.MicroKernel) string {
 }
 
 // integerChips are chips that have rows for integers, each row in one at least.
-var integerChips = []string{"x86_64", "x86_64_v3", "x86_64_v4", "x86_64_v4_vnni", "x86_64_alder_lake", "arm64", "arm64_cortex_a76"}
+var integerChips = []string{"x86_64", "x86_64_v3", "x86_64_v4", "x86_64_v4_vnni", "x86_64_alder_lake", "arm64", "arm64_cortex_a76", "arm64_i8mm"}
 
 // TestIntegerMicroKernels runs micro-kernels of integers, compiled by each compiler there is, and compares every bit with what
 // micro-kernels mean. Code for processors other than this one is compiled.

@@ -85,10 +85,26 @@ func keptMicros(m *loop.MicroKernel) []*loop.MicroKernel {
 	flat.Kept = &loop.Kept{Blocks: 1, Taps: [][]int64{{0}, {7}, {3}, {4}}, Channels: 9, Group: 9, Step: 50, Kernels: 50}
 	columns := flat // several rows read the same of X
 	columns.Kept = &loop.Kept{Blocks: 1, Taps: [][]int64{{0, 1, m.RowStep, 2*m.RowStep + 1}, {5, m.RowStep + 5, 1, 2*m.RowStep + 5}, {2, 3, 4, 9}, {7, 9, 7 + m.RowStep, 9 + m.RowStep}}, Channels: 9, Group: 9, Step: 50, Kernels: 50}
-	return []*loop.MicroKernel{&grouped, &flat, &columns}
+	part := columns // those of a block of channels, added to the sums of the ones before
+	part.Adds, part.Kept = true, &loop.Kept{Blocks: 1, Part: 3, Taps: columns.Kept.Taps[1:], Channels: 9, Group: 9, Step: 50, Kernels: 20}
+	held := columns // products read one weight of four where it lies
+	if apart := *columns.Kept; !m.Broadcast() {
+		apart.Held = 3
+		held.Kept = &apart
+		return []*loop.MicroKernel{&grouped, &flat, &columns, &part, &held}
+	}
+	return []*loop.MicroKernel{&grouped, &flat, &columns, &part}
 }
 
 var keptIndex, keptEnds = []int64{8, 3, 0, 5, 4}, []int64{0, 2, 3, 3, 5}
+
+// firstEnd is where the ends of a call's runs begin: those of a part are none of the first kernels'.
+func firstEnd(m *loop.MicroKernel) int64 {
+	if m.Kept.Part > 0 {
+		return 1
+	}
+	return 0
+}
 
 // point is an element of X and of W, without rows and lanes.
 type point struct{ x, w int64 }
@@ -98,7 +114,8 @@ func points(m *loop.MicroKernel) []point {
 	var out []point
 	if k := m.Kept; k != nil {
 		for run := range k.Runs() {
-			for n := keptEnds[run]; n < keptEnds[run+1]; n++ {
+			ends := keptEnds[firstEnd(m)+run:]
+			for n := ends[0]; n < ends[1]; n++ {
 				taps := k.Taps[run%int64(len(k.Taps))]
 				if !m.Broadcast() {
 					for _, c := range m.Columns(taps) {
@@ -135,6 +152,11 @@ func cArray(xs []int64) string {
 func meaning(t *testing.T, m *loop.MicroKernel) []float32 {
 	n := m.Vectors * m.Lanes()
 	acc := make([]float32, m.Rows*n)
+	for i := range acc {
+		if m.Adds {
+			acc[i] = element(int64(i))
+		}
+	}
 	for _, p := range points(m) {
 		for i := range acc {
 			r, l := int64(i)/n, int64(i)%n
@@ -197,7 +219,10 @@ func runProgram(ms []*loop.MicroKernel) string {
 		w.WriteString(cpp.Micro(m))
 		kept := ""
 		if m.Kept != nil {
-			kept = ", kept_index, kept_ends"
+			kept = fmt.Sprintf(", kept_index, kept_ends + %d", firstEnd(m))
+		}
+		if m.Adds {
+			fmt.Fprintf(&calls, "  for (long i = 0; i < %d; i++) acc[i] = element(i);\n", m.Rows*m.Vectors*m.Lanes())
 		}
 		fmt.Fprintf(&calls, "  %s(x, w_%s, acc%s);\n  fwrite(acc, 4, %d, stdout);\n", cpp.MicroName(m), m.W(), kept, m.Rows*m.Vectors*m.Lanes())
 	}

@@ -255,6 +255,21 @@ func TestPrefetch(t *testing.T) {
 	assert.Contains(t, text, fmt.Sprintf("fetch += %d;", m.Unroll()*m.Fetch))
 }
 
+// TestFetchX: X of the next call is fetched as one row, each line that a body passes.
+func TestFetchX(t *testing.T) {
+	m := &loop.MicroKernel{Instr: instr.Lookup("fma_f32x8"), X: instr.Register, Rows: 6, Vectors: 2, RowStep: 512, K: []loop.KLoop{{Extent: 512, XStep: 1, WStep: 16}}}
+	plain := cpp.MicroName(m)
+	require.True(t, m.InARow())
+	m.FetchX = 6 * 512
+	assert.Equal(t, plain+"_fx3072", cpp.MicroName(m))
+	text := cpp.Micro(m)
+	assert.Contains(t, text, "const float* next = x + 3072;")
+	assert.Equal(t, int(m.Unroll()*6+15)/16, strings.Count(text, "__builtin_prefetch(next + "))
+	assert.Contains(t, text, fmt.Sprintf("next += %d;", m.Unroll()*6))
+	m.RowStep = 1024
+	assert.False(t, m.InARow())
+}
+
 // TestOverlappingRows: where a row's next X is the next row's, each point hides where X is, the first of a loop's body,
 // too: GCC would carry loads from one iteration to the next and keep accumulators on the stack.
 func TestOverlappingRows(t *testing.T) {

@@ -77,6 +77,10 @@ func (d dialect) Broadcast(t ir.DType, x string, lanes int64) string {
 	return "dnn_math::" + fn + "<" + d.Type(t, lanes) + ">(" + x + ")"
 }
 
+func (d dialect) Counted(t ir.DType, first string, step, lanes int64) string {
+	return fmt.Sprintf("dnn_math::counted<%s, %d>(%s)", d.Type(t, lanes), step, first)
+}
+
 func (dialect) Literal(c te.Const) string { return Literal(c) }
 
 func (d dialect) Load(a ckernel.Access) string {
@@ -115,6 +119,16 @@ func (dialect) Store(a ckernel.Access, v string) string {
 		v = conv + "(" + v + ")"
 	}
 	return fmt.Sprintf("%s[%s] = %s;", a.Buf.Name, strip(a.Index), v)
+}
+
+// Turns are of 4 bytes: a power of two of them, up to a square; or of smaller integers, whose registers are of their type, that come to 4 bytes beside each other.
+func (dialect) Turns(a ckernel.Access, n int) bool {
+	size := a.Buf.Type.Size()
+	return n&(n-1) == 0 && size == 4 || int64(n) == a.Stride && n*size == 4 && a.Buf.Type.IsInteger()
+}
+
+func (dialect) StoreTurned(a ckernel.Access, values []string) string {
+	return fmt.Sprintf("dnn_store_turned<%d>(%s + %s, %s);", a.Stride, a.Buf.Name, a.Index, strings.Join(values, ", "))
 }
 
 // Claim is of GCC and clang; it reads nothing, also beyond the buffer.
@@ -161,6 +175,10 @@ func (dialect) Array(b *loop.Buffer, size string) string {
 	return fmt.Sprintf("%s %s[%s] __attribute__((aligned(64)));", Local(b.Type), b.Name, size)
 }
 
+func (d dialect) Table(b *loop.Buffer, at string, lanes int64) string {
+	return fmt.Sprintf("dnn_table<%s>(%s, %s)", d.Type(b.Type, lanes), b.Name, at)
+}
+
 func (dialect) Bounded(value, lo, hi string) string {
 	return fmt.Sprintf("dnn_bounded((int64_t)(%s), %s, %s, &bad)", value, lo, hi)
 }
@@ -174,8 +192,8 @@ func (dialect) Tile(x loop.Tile, at ckernel.TileAt) (string, error) {
 		fetch = fmt.Sprintf(", %s + %s, %s + %s", x.Index.Name, at.Index, x.Ends.Name, at.Ends)
 	}
 	text := fmt.Sprintf("%s(%s + %s, %s + %s, %s%s);", MicroName(x.Micro), x.X.Name, at.X, x.W.Name, at.W, at.Acc, fetch)
-	if x.Micro.Adds {
-		return text, fmt.Errorf("no C++ for tiles that add to sums which are there")
+	if x.Micro.Adds && x.Micro.Kept == nil {
+		return text, fmt.Errorf("no C++ for tiles that add to sums which are there, but of stored kernels")
 	}
 	if x.Micro.Instr.Text("cpp", "", "", "") == "" {
 		return text, fmt.Errorf("no C++ for the tile instruction %s of the chip", x.Micro.Instr.Name)

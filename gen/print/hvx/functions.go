@@ -36,8 +36,8 @@ func inC(text string) string {
 }
 
 // ownFunction are the functions that the header defines: clang for Hexagon makes instructions of
-// "x > y ? x : y" that give y where x is NaN.
-var ownFunction = regexp.MustCompile(`^static (?:float|double) dnn_(?:max|min|clamp)_(?:float|double)\(`)
+// "x > y ? x : y" that give y where x is NaN, and there is no fma without a C library.
+var ownFunction = regexp.MustCompile(`^static (?:float|double) dnn_(?:max|min|clamp|product)_(?:float|double)\(`)
 
 // functions are the type of indices, and the scalar functions that the kernels call.
 func functions(ks []*loop.Kernel, bodies string) string {

@@ -1,6 +1,9 @@
 package hvx
 
 import (
+	"fmt"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -9,6 +12,7 @@ import (
 	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
+	"rules_dnn/gen/scalar"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
@@ -40,6 +44,25 @@ func TestOwnFunctions(t *testing.T) {
 	assert.Contains(t, called, "static float dnn_exp_float(float x)")
 	assert.NotContains(t, called, "static float dnn_max_float")
 	assert.NotContains(t, called, "static float dnn_clamp_float", "which exp calls")
+}
+
+// TestNamesAreKnown: scalar functions of floats and integers call nothing that C on Hexagon does not have.
+func TestNamesAreKnown(t *testing.T) {
+	var calls strings.Builder
+	for _, row := range scalar.Table() {
+		fmt.Fprintf(&calls, "dnn_%s_float(x) ", row.Name)
+		for _, of := range []string{"char", "uchar", "short", "ushort", "int", "uint", "long", "ulong"} {
+			fmt.Fprintf(&calls, "dnn_i%s_%s(x) ", row.Name, of)
+		}
+	}
+	text := functions(nil, calls.String())
+	require.Greater(t, strings.Count(text, "\nstatic "), 100)
+	for _, m := range regexp.MustCompile(`\b([a-zA-Z_]\w*)\(`).FindAllStringSubmatch(text, -1) {
+		if !strings.HasPrefix(m[1], "dnn_") && !strings.HasPrefix(m[1], "__builtin_") {
+			assert.Contains(t, []string{"if", "for", "while", "switch", "sizeof"}, m[1])
+		}
+	}
+	assert.NotContains(t, functions(nil, "dnn_product_float(x, y) dnn_product_double(x, y)"), "product", "the header has it")
 }
 
 // TestWide: indices have 64 bits where a step may leave 32, even if the result does not.

@@ -31,7 +31,7 @@ type Kernel struct {
 // caches, which compilers do as well, where loads convert, where a single row leaves nothing to schedule (memory bounds it), or where
 // registers are too few.
 func New(m *loop.MicroKernel) (*Kernel, bool) {
-	if !m.Instr.Scheduled() || m.PrefetchW > 0 || m.PrefetchX || m.Fetch > 0 || m.Rows < 2 || m.Stored != ir.Invalid || m.Kept != nil {
+	if !m.Instr.Scheduled() || m.PrefetchW > 0 || m.PrefetchX || m.Fetch > 0 || m.FetchX > 0 || m.Rows < 2 || m.Stored != ir.Invalid || m.Kept != nil {
 		return nil, false
 	}
 	b := newBody(m)

@@ -158,6 +158,37 @@ var blocks = []struct {
 	{"row sums", newModel().
 		line("input %%x f32[5, 3, 333]").line("%%s ?[*] = ReduceMax.13(%%x) {axes = [-1], keepdims = 0}").
 		line("output %%s"), 0},
+	{"softmax of rows", newModel().line("symbol N 1..4").
+		line("input %%x f32[N, 5, 197]").line("%%y ?[*] = Softmax.13(%%x) {axis = -1}").
+		line("output %%y"), 0},
+	{"softmax of scaled scores", newModel().weights("m", 7, 49).
+		line("input %%x f32[2, 3, 7, 49]").line("%%s ?[*] = Mul.14(%%x, %%x)").line("%%a ?[*] = Add.14(%%s, @m)").
+		line("%%y ?[*] = Softmax.13(%%a) {axis = -1}").
+		line("output %%y"), 0},
+	{"layer norm", newModel().weights("g", 96).weights("b", 96).line("symbol N 1..4").
+		line("input %%x f32[N, 13, 96]").line("%%y ?[*] = LayerNormalization.17(%%x, @g, @b) {axis = -1}").
+		line("output %%y"), 0},
+	{"layer norm of channels", newModel().weights("g", 40).weights("b", 40).
+		line("input %%x f32[2, 40, 5, 7]").line("%%t ?[*] = Transpose.13(%%x) {perm = [0, 2, 3, 1]}").
+		line("%%n ?[*] = LayerNormalization.17(%%t, @g, @b) {axis = -1}").line("%%y ?[*] = Transpose.13(%%n) {perm = [0, 3, 1, 2]}").
+		line("output %%y"), 0},
+	{"layer norm of an embedding", newModel().weights("e", 11, 96).weights("g", 96).weights("b", 96).
+		line("const @ten f32[] = {10}").line("input %%z f32[2, 13]").
+		line("%%a ?[*] = Abs.13(%%z)").line("%%m ?[*] = Mul.14(%%a, @ten)").line("%%i ?[*] = Cast.13(%%m) {to = 7}").
+		line("%%x ?[*] = Gather.13(@e, %%i)").line("%%n ?[*] = LayerNormalization.17(%%x, @g, @b) {axis = -1}").
+		line("output %%n"), 0},
+	{"heads", newModel().line("const @s i64[4] = {1, 33, 4, 12}").
+		line("input %%x f32[1, 33, 48]").line("input %%w f32[1, 33, 48]").
+		line("%%a ?[*] = Reshape.14(%%x, @s)").line("%%q ?[*] = Transpose.13(%%a) {perm = [0, 2, 1, 3]}").
+		line("%%c ?[*] = Reshape.14(%%w, @s)").line("%%k ?[*] = Transpose.13(%%c) {perm = [0, 2, 3, 1]}").
+		line("%%y ?[*] = MatMul.13(%%q, %%k)").
+		line("output %%y"), 0},
+	{"instance norm", newModel().weights("g", 6).weights("b", 6).
+		line("input %%x f32[2, 6, 19, 23]").line("%%y ?[*] = InstanceNormalization.6(%%x, @g, @b)").
+		line("output %%y"), 0},
+	{"thin product", newModel().weights("b", 190).
+		line("input %%x f32[49, 600]").line("input %%w f32[600, 190]").line("%%p ?[*] = MatMul.13(%%x, %%w)").line("%%y ?[*] = Add.14(%%p, @b)").
+		line("output %%y"), 0},
 	{"integers", newModel().
 		line("input %%x u8[3, 40]").line("input %%w i8[40, 9]").line("input %%z u8[]").
 		line("%%p ?[*] = MatMulInteger.10(%%x, %%w, %%z)").line("%%y ?[*] = Add.14(%%p, %%p)").

@@ -103,12 +103,13 @@ func (dialect) Bounded(value, lo, hi string) string {
 }
 
 func (d dialect) Tile(x loop.Tile, at ckernel.TileAt) (string, error) {
-	text := fmt.Sprintf("%s(%s + %s, %s + %s, %s);", callOf(d.k, x).name(), x.X.Name, at.X, x.W.Name, at.W, at.Acc)
+	kept := ""
+	if x.Micro.Kept != nil {
+		kept = fmt.Sprintf(", %s + %s, %s + %s", x.Index.Name, at.Index, x.Ends.Name, at.Ends)
+	}
+	text := fmt.Sprintf("%s(%s + %s, %s + %s, %s%s);", callOf(d.k, x).name(), x.X.Name, at.X, x.W.Name, at.W, at.Acc, kept)
 	if x.Micro.Instr.Text(dialectName, "", "", "") == "" {
 		return text, fmt.Errorf("no OpenCL C for the tile instruction %s of the device", x.Micro.Instr.Name)
-	}
-	if x.Micro.Kept != nil {
-		return text, fmt.Errorf("no OpenCL C for sums over stored kernels")
 	}
 	return text, nil
 }

@@ -49,6 +49,9 @@ func (m call) name() string {
 	for _, k := range m.K {
 		name += fmt.Sprintf("_k%d_%d_%d", k.Extent, k.XStep, k.WStep)
 	}
+	if m.Kept != nil {
+		name += m.Kept.Name()
+	}
 	if m.Adds {
 		name += "_adds"
 	}
@@ -64,23 +67,17 @@ func (m call) text() string {
 	if m.Adds { // or the accumulators would be memory, not registers
 		kind = "static inline __attribute__((always_inline))"
 	}
-	w.Block(fmt.Sprintf("%s void %s(%s const %s* x, %s const %s* w, %s* acc)",
-		kind, m.name(), m.x.space(), storage(m.Instr.X), m.w.space(), storage(m.Instr.W), storage(m.Instr.Acc)), func() {
+	kept := ""
+	if m.Kept != nil {
+		kept = ", __global const ushort* index, __global const ushort* ends"
+	}
+	w.Block(fmt.Sprintf("%s void %s(%s const %s* x, %s const %s* w, %s* acc%s)",
+		kind, m.name(), m.x.space(), storage(m.Instr.X), m.w.space(), storage(m.Instr.W), storage(m.Instr.Acc), kept), func() {
 		m.each(func(r, v int64) { w.Line("%s a%d_%d = %s;", vec, r, v, m.first(vec, r, v)) })
-		x, at := []string{"x"}, []string{"w"}
-		for i, k := range m.K {
-			if m.Adds && i == len(m.K)-1 {
-				w.Line("#pragma unroll")
-			}
-			w.Line("for (int k%d = 0; k%d < %d; ++k%d) {", i, i, k.Extent, i)
-			w.Indent++
-			x = append(x, fmt.Sprintf("k%d * %d", i, k.XStep))
-			at = append(at, fmt.Sprintf("k%d * %d", i, k.WStep))
-		}
-		m.point(w, strings.Join(x, " + "), strings.Join(at, " + "))
-		for range m.K {
-			w.Indent--
-			w.Line("}")
+		if m.Kept != nil {
+			m.kept(w)
+		} else {
+			m.loops(w)
 		}
 		m.each(func(r, v int64) {
 			if !m.Adds {
@@ -93,6 +90,25 @@ func (m call) text() string {
 		})
 	})
 	return w.String()
+}
+
+// loops are the K loops.
+func (m call) loops(w *ckernel.Writer) {
+	x, at := []string{"x"}, []string{"w"}
+	for i, k := range m.K {
+		if m.Adds && i == len(m.K)-1 {
+			w.Line("#pragma unroll")
+		}
+		w.Line("for (int k%d = 0; k%d < %d; ++k%d) {", i, i, k.Extent, i)
+		w.Indent++
+		x = append(x, fmt.Sprintf("k%d * %d", i, k.XStep))
+		at = append(at, fmt.Sprintf("k%d * %d", i, k.WStep))
+	}
+	m.point(w, strings.Join(x, " + "), strings.Join(at, " + "))
+	for range m.K {
+		w.Indent--
+		w.Line("}")
+	}
 }
 
 // first is what an accumulator begins with. Those that are there are read one by one: compilers make variables of arrays whose elements are

@@ -35,10 +35,11 @@ const side = 9
 type shown struct {
 	*prune.Report
 	Training *Training
+	Chosen   *Chosen
 }
 
-// HTML prints the page of a report, and of the training before it where there was one.
-func HTML(r *prune.Report, trained *Training) ([]byte, error) {
+// HTML prints the page of a report, of the training before it where there was one, and of what was chosen where the network is compiled.
+func HTML(r *prune.Report, trained *Training, chosen *Chosen) ([]byte, error) {
 	most := int64(1)
 	for _, f := range r.Patterns {
 		most = max(most, f.Kernels)
@@ -59,7 +60,7 @@ func HTML(r *prune.Report, trained *Training) ([]byte, error) {
 		return nil, err
 	}
 	var out bytes.Buffer
-	err = t.Execute(&out, shown{r, trained})
+	err = t.Execute(&out, shown{r, trained, chosen})
 	return out.Bytes(), err
 }
 

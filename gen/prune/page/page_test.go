@@ -24,7 +24,7 @@ func report() *prune.Report {
 
 // TestPage: the page holds what the report does, as text, and loads nothing.
 func TestPage(t *testing.T) {
-	b, err := HTML(report(), nil)
+	b, err := HTML(report(), nil, nil)
 	require.NoError(t, err)
 	text := string(b)
 	for _, want := range []string{"net&lt;script&gt;.onnx", "12 of 90 weights were dropped without retraining", "leave out weights that were dropped", "2.2x", "1.8x", "5 x 2 x 3 x 3",
@@ -36,15 +36,20 @@ func TestPage(t *testing.T) {
 	}
 	require.Equal(t, 4*4, strings.Count(text, `class="tap"`), "each pattern twice")
 	require.Equal(t, 4*5, strings.Count(text, `class="gap"`))
-	again, err := HTML(report(), nil)
+	again, err := HTML(report(), nil, nil)
 	require.NoError(t, err)
 	require.Equal(t, text, string(again))
 }
 
 // TestWellFormed: elements end.
 func TestWellFormed(t *testing.T) {
-	b, err := HTML(report(), training())
+	b, err := HTML(report(), training(), nil)
 	require.NoError(t, err)
+	wellFormed(t, b)
+}
+
+func wellFormed(t *testing.T, b []byte) {
+	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(strings.Replace(string(b), `<meta charset="utf-8">`, "", 1)))
 	d.Strict = true
 	d.Entity = xml.HTMLEntity
@@ -55,6 +60,37 @@ func TestWellFormed(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
+}
+
+func chosen() *Chosen {
+	return &Chosen{Chip: "chip<", Layers: map[string][]Block{"conv\"&": {
+		{Where: "where 32 >= H", Encoding: "fkw of 10 kernels shared by 16 1b 1b0", Cycles: 1234}, {Encoding: "winograd F(4,3)", Cycles: 5678},
+		{Cycles: 9}, {Encoding: "fkw of 10 kernels 1b 1b0", Device: true, Cycles: 77},
+	}}}
+}
+
+// TestChosen: a page of a compiled network is what testdata/chosen.html is; it says of each layer whether dropped weights are left out.
+func TestChosen(t *testing.T) {
+	r := report()
+	r.Layers = append(r.Layers, prune.LayerReport{Name: "gone", Op: "Gemm", Shape: []int64{2, 3}, Kernel: "1"})
+	b, err := HTML(r, nil, chosen())
+	require.NoError(t, err)
+	golden(t, "testdata/chosen.html", b)
+	for _, want := range []string{"On chip&lt;, 1 of 2 pruned layers leave out", "FKW, 10 kernels that 16 filters share where 32 &gt;= H<br/>", ">1234<br/>5678<br/>9<br/>77<br/>",
+		"dense, winograd F(4,3)<br/>dense<br/>FKW, 10 kernels, on the device<br/>", "<td>-</td>"} {
+		require.Contains(t, string(b), want)
+	}
+	wellFormed(t, b)
+}
+
+func golden(t *testing.T, path string, b []byte) {
+	t.Helper()
+	if os.Getenv("UPDATE") != "" {
+		require.NoError(t, os.WriteFile(path, b, 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(b), "UPDATE=1 go test ./gen/prune/page writes it")
 }
 
 // TestDraw: where the squares of a pattern are.
@@ -83,14 +119,9 @@ func training() *Training {
 
 // TestTraining: the page of a network that was trained is what testdata/page.html is.
 func TestTraining(t *testing.T) {
-	b, err := HTML(report(), training())
+	b, err := HTML(report(), training(), nil)
 	require.NoError(t, err)
-	if os.Getenv("UPDATE") != "" {
-		require.NoError(t, os.WriteFile("testdata/page.html", b, 0o644))
-	}
-	want, err := os.ReadFile("testdata/page.html")
-	require.NoError(t, err)
-	require.Equal(t, string(want), string(b), "UPDATE=1 go test ./gen/prune/page writes it")
+	golden(t, "testdata/page.html", b)
 	for _, want := range []string{"93.00 %", "50.00 %", "92.50 %", `points="0,0 320,80 640,120"`, `points="0,0 640,128"`, "b&lt;: 0.2 at last", ">retrained</text>"} {
 		require.Contains(t, string(b), want)
 	}

@@ -30,18 +30,49 @@ func layers(t *testing.T, path string) []*prune.Layer {
 	return out
 }
 
+// choose is the plan by a policy that lies beside the trainer in PyTorch.
+func choose(t *testing.T, given []*prune.Layer, name, pruning string) *prune.Plan {
+	source, err := os.ReadFile("../../../trainers/pytorch/policies/" + name)
+	require.NoError(t, err)
+	decide, err := Parse(name, source)
+	require.NoError(t, err)
+	options, err := prune.ParseOptions([]byte(pruning))
+	require.NoError(t, err)
+	plan, err := prune.Choose(given, options, decide)
+	require.NoError(t, err)
+	return plan
+}
+
+// TestResNet20Steps: the other policy leaves shortcuts whole, has patterns in every other layer of 3x3 but the first, and reaches 4.4, too.
+func TestResNet20Steps(t *testing.T) {
+	given := layers(t, "app/resnet20_cifar10.onnx")
+	plan := choose(t, given, "resnet20_cifar10_steps.star", `{"patterns": 8, "connectivity": 2, "set": "layer"}`)
+	var all, left int64
+	for i, l := range given {
+		weights, err := l.Floats()
+		require.NoError(t, err)
+		all += int64(len(weights))
+		s := plan.Layers[i]
+		if s == nil || s.Dense() {
+			assert.True(t, i == 0 || prune.KernelSize(l) != "3x3", l.Name)
+			left += int64(len(weights))
+			continue
+		}
+		assert.Len(t, s.Patterns, 8, l.Name)
+		mask, _, err := prune.Project(l, weights, *s)
+		require.NoError(t, err)
+		_, kept := mask.Kept()
+		left += kept
+	}
+	assert.GreaterOrEqual(t, float64(all)/float64(left), 4.4, "%d of %d weights", left, all)
+	assert.Less(t, float64(all)/float64(left), 4.45, "no more than is asked for")
+}
+
 // TestResNet20: by its policy ResNet-20 has at least 4.4 times fewer weights in all, and patterns in every 3x3 layer but the first; the network that
 // was pruned so is what its masks say.
 func TestResNet20(t *testing.T) {
-	source, err := os.ReadFile("../../../trainers/pytorch/policies/resnet20_cifar10.star")
-	require.NoError(t, err)
-	decide, err := Parse("resnet20_cifar10.star", source)
-	require.NoError(t, err)
-	options, err := prune.ParseOptions([]byte(`{"patterns": 8, "connectivity": 2}`))
-	require.NoError(t, err)
 	given, pruned := layers(t, "app/resnet20_cifar10.onnx"), layers(t, "app/resnet20_cifar10_pruned.onnx")
-	plan, err := prune.Choose(given, options, decide)
-	require.NoError(t, err)
+	plan := choose(t, given, "resnet20_cifar10.star", `{"patterns": 8, "connectivity": 2}`)
 	set, err := masks.Read(read(t, "app/resnet20_cifar10_pruned.masks"))
 	require.NoError(t, err)
 	var all, left int64

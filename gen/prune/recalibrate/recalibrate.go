@@ -10,6 +10,7 @@ import (
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/passes/edit"
+	"rules_dnn/gen/samples"
 )
 
 // Operands of BatchNormalization.
@@ -20,7 +21,7 @@ const (
 
 // Run gives each BatchNormalization of a graph the mean and the (population) variance of its operand's channels over all inputs, one after the
 // other, so that each sees what those before it make of their new ones. It gives the constants that changed, by name.
-func Run(g *ir.Graph, inputs []Input) (map[string]*ir.Tensor, error) {
+func Run(g *ir.Graph, inputs []samples.Input) (map[string]*ir.Tensor, error) {
 	c := &calibration{g: g, uses: edit.Uses(g), changed: map[string]*ir.Tensor{}}
 	if err := c.check(); err != nil {
 		return nil, err

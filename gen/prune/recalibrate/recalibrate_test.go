@@ -13,6 +13,7 @@ import (
 	"rules_dnn/gen/ir/irtest"
 	"rules_dnn/gen/passes/edit"
 	"rules_dnn/gen/safetensors"
+	"rules_dnn/gen/samples"
 )
 
 // network has two BatchNormalizations, one after the other.
@@ -77,7 +78,7 @@ func images(n int64) *ir.Tensor {
 func TestNormalised(t *testing.T) {
 	for _, batch := range []string{"1", "4", "N"} {
 		g := network(t, batch)
-		inputs, err := Inputs(g, file(t, map[string]*ir.Tensor{"x": images(20)}))
+		inputs, err := samples.Read(g, file(t, map[string]*ir.Tensor{"x": images(20)}))
 		require.NoError(t, err)
 		require.Len(t, inputs, map[string]int{"1": 20, "4": 5, "N": 3}[batch])
 		changed, err := Run(g, inputs)
@@ -125,12 +126,12 @@ func TestRefused(t *testing.T) {
 		"the model wants [4 3 4 4]":       {"x": edit.FloatTensor(ir.F32, make([]float64, 48), 48)},
 		"it has no elements":              {"x": edit.FloatTensor(ir.F32, nil, 0, 3, 4, 4)},
 	} {
-		_, err := Inputs(network(t, "4"), file(t, tensors))
+		_, err := samples.Read(network(t, "4"), file(t, tensors))
 		require.ErrorContains(t, err, want)
 	}
 	run := func(change func(g *ir.Graph)) error {
 		g := network(t, "4")
-		inputs, err := Inputs(g, file(t, map[string]*ir.Tensor{"x": images(4)}))
+		inputs, err := samples.Read(g, file(t, map[string]*ir.Tensor{"x": images(4)}))
 		require.NoError(t, err)
 		change(g)
 		_, err = Run(g, inputs)

@@ -44,7 +44,7 @@ func Groups() Example {
   serial x1 = i1*26 clip
 stage 1
   split i0 = j0 j1*12
-  tile fma_f32x8 bcast, w 64 ahead, x ahead
+  tile fma_f32x8 bcast, w 64 ahead, x ahead, next 288
   task g = j0
   task t = i1
   serial p = i1*6 clip

@@ -81,6 +81,32 @@ value operand 1: 0 1 2 3 in arena, encoding fkw of 81 kernels in blocks of 8 1b 
 `}
 }
 
+// PrunedParts sums what each filter keeps in register tiles of one block of channels after the other: those of some filters, whose sums are in memory
+// meanwhile. Pixels of a register lie apart, and those of registers beside each other are loaded once for all taps.
+func PrunedParts() Example {
+	const filters, channels = 6, 16
+	x, f := te.Operand(0, ir.F32, at("r0", "i1 + r1", "i2 + r2", "i3")...), te.Operand(1, ir.F32, at("i0", "r0", "r1", "r2")...)
+	st := sumOf("convolution", axes("i0", filters, "i1", 5, "i2", 2, "i3", 8), axes("r0", channels, "r1", 3, "r2", 3), product(f, x))
+	w := &sched.Work{Operands: []*ir.Value{value(ir.F32, channels, 7, 5, 8), value(ir.F32, filters, channels, 3, 3)}, Stages: []*te.Stage{st}}
+	w.Operands[1].Const = ir.NewTensor(ir.F32, filters, channels, 3, 3)
+	return Example{Name: "pruned convolution of parts of the channels", Work: w, Chip: "x86_64_v3", Reference: w.Stages, Error: 1e-5, Prepare: func(in []*ir.Tensor) {
+		prune(in[1], 1, rand.New(rand.NewPCG(3, 4)))
+	}, Schedule: `stage 0
+  join k = r0 r1 r2
+  sums worker
+  tile fma_f32x8 vec
+  task y = i1
+  serial g = i0 stored
+  serial b = k stored
+  serial f = i0*3 stored
+  rows r = i1*3 peel
+  columns v = i2
+  lanes l = i3
+  sum s = k*72 stored
+value operand 1: 0 1 2 3 in arena, encoding fkw of 62 kernels in blocks of 8 1b b2 1b0
+`}
+}
+
 // SharedKernels sums the same one point after the other.
 func SharedKernels() Example {
 	return shared("pruned convolution of groups of filters", `stage 0

@@ -144,6 +144,22 @@ func TestADMM(t *testing.T) {
 	assert.Empty(t, left)
 }
 
+// TestSteps: kernels are dropped in steps where that is asked for, and a log of a run without iterations has no residuals, but a list of them.
+func TestSteps(t *testing.T) {
+	setting(t)
+	log := must(t, append(append([]string{"admm", "-folder=jobs"}, options...), append(pruning, "-iterations=0", "-steps=2", "-epochs=3")...)...)
+	for _, want := range []string{"step001: loss", "step002: loss", "epoch 3 of 3", "retrained: loss", "pruned layers have 4.50 times fewer weights"} {
+		assert.Contains(t, log, want)
+	}
+	assert.NotContains(t, log, "iteration001")
+	assert.Contains(t, string(read(t, "jobs/log.json")), `"residuals": []`)
+	var x pruneLog
+	require.NoError(t, json.Unmarshal(read(t, "jobs/log.json"), &x))
+	assert.Equal(t, []int{0, 2, 3, 1}, []int{x.Schedule.Iterations, x.Schedule.Steps, x.Schedule.Epochs, x.Schedule.Retrain})
+	require.Len(t, x.Trained, 3)
+	assert.Equal(t, "step001", x.Trained[0].Name)
+}
+
 // TestUpdate: what dnn_prune plans is written into the workspace, goes on there, and takes options of the caller's.
 func TestUpdate(t *testing.T) {
 	setting(t)

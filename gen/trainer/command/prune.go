@@ -20,6 +20,7 @@ type pruneFlags struct {
 	*common
 	pruning, policy       string
 	iterations, epochs    int
+	steps                 int
 	retrain               int
 	rho, growth, most     float64
 	settings, retrained   string
@@ -43,7 +44,8 @@ func newPruneFlags(c *common) *pruneFlags {
 	f.StringVar(&f.pruning, "pruning", "{}", "JSON: what dnn_pruning says of patterns and connectivity; or @FILE that holds it")
 	f.StringVar(&f.policy, "policy", "", "a file in Starlark that decides for each layer, as `dnnc prune --help` describes")
 	f.IntVar(&f.iterations, "iterations", d.Iterations, "iterations of ADMM")
-	f.IntVar(&f.epochs, "epochs", d.Epochs, "epochs of each")
+	f.IntVar(&f.steps, "steps", d.Steps, "masked trainings after them, with -settings, in which kernels are dropped a few at a time")
+	f.IntVar(&f.epochs, "epochs", d.Epochs, "epochs of each iteration and step")
 	f.IntVar(&f.retrain, "retrain", d.Retrain, "epochs of masked training at the end")
 	f.Float64Var(&f.rho, "rho", d.Rho, "weight of the quadratic terms in the first iteration")
 	f.Float64Var(&f.growth, "growth", d.Growth, "how many times as large rho is in each further iteration")
@@ -114,7 +116,7 @@ func (f *pruneFlags) trainer() []string {
 // options are the schedule.
 func (f *pruneFlags) options() (admm.Options, error) {
 	o := admm.Defaults()
-	o.Iterations, o.Epochs, o.Retrain = f.iterations, f.epochs, f.retrain
+	o.Iterations, o.Steps, o.Epochs, o.Retrain = f.iterations, f.steps, f.epochs, f.retrain
 	o.Rho, o.Growth, o.Most = f.rho, f.growth, f.most
 	if f.retrained == "" {
 		f.retrained = f.settings

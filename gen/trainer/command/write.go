@@ -53,7 +53,7 @@ func (m *modelWriter) model(path string, weights []trainer.Tensor) error {
 // pruneLog is what is known of a pruning.
 type pruneLog struct {
 	Pruning prune.Options `json:"pruning"`
-	// Schedule is that of ADMM; its epochs are those of each iteration.
+	// Schedule is that of ADMM; its epochs are those of each iteration and step.
 	Schedule  schedule        `json:"schedule"`
 	Before    train.Metrics   `json:"before"`
 	Projected train.Metrics   `json:"projected"`
@@ -65,6 +65,7 @@ type pruneLog struct {
 
 type schedule struct {
 	Iterations int            `json:"iterations"`
+	Steps      int            `json:"steps"`
 	Epochs     int            `json:"epochs"`
 	Retrain    int            `json:"retrain"`
 	Rho        float64        `json:"rho"`
@@ -90,8 +91,8 @@ func (f *pruneFlags) write(w *modelWriter, p *plan, r *admm.Run, out *admm.Outco
 	if err != nil {
 		return err
 	}
-	log := pruneLog{Pruning: p.options, Before: out.Before, Projected: out.Projected, After: out.After, Layers: []layerLog{}, Residuals: out.Residuals, Trained: out.Trained}
-	log.Schedule = schedule{r.Iterations, r.Epochs, r.Retrain, r.Rho, r.Growth, r.Most, r.Train, r.Tune}
+	log := pruneLog{Pruning: p.options, Before: out.Before, Projected: out.Projected, After: out.After, Layers: []layerLog{}, Residuals: append([]admm.Residual{}, out.Residuals...), Trained: out.Trained}
+	log.Schedule = schedule{r.Iterations, r.Steps, r.Epochs, r.Retrain, r.Rho, r.Growth, r.Most, r.Train, r.Tune}
 	all, left := int64(0), int64(0)
 	for _, m := range out.Masks.Layers {
 		_, n := m.Total()

@@ -90,11 +90,12 @@ func row(name, text string) string {
 func TestAttributes(t *testing.T) {
 	text := read(t, readme)
 	for rule, rows := range map[string][]string{
-		"dnn_model":   arguments(t, "dnn_model"),
-		"dnn_import":  attributes(t, "dnn_import"),
-		"dnn_chip":    arguments(t, "dnn_chip"),
-		"dnn_prune":   arguments(t, "dnn_prune"),
-		"dnn_pruning": arguments(t, "dnn_pruning"),
+		"dnn_model":    arguments(t, "dnn_model"),
+		"dnn_import":   attributes(t, "dnn_import"),
+		"dnn_chip":     arguments(t, "dnn_chip"),
+		"dnn_prune":    arguments(t, "dnn_prune"),
+		"dnn_pruning":  arguments(t, "dnn_pruning"),
+		"dnn_quantize": arguments(t, "dnn_quantize"),
 	} {
 		head := "| attribute of `" + rule + "` | |\n| --- | --- |\n"
 		before, rest, ok := strings.Cut(text, head)
@@ -115,7 +116,7 @@ func TestAttributes(t *testing.T) {
 
 // TestSignatures: the docstrings tell of each argument, in no other than the signature's spelling.
 func TestSignatures(t *testing.T) {
-	for _, macro := range []string{"dnn_model", "dnn_chip", "dnn_prune", "dnn_pruning"} {
+	for _, macro := range []string{"dnn_model", "dnn_chip", "dnn_prune", "dnn_pruning", "dnn_quantize"} {
 		var params []string
 		for _, s := range parse(t, macro).Stmt {
 			if def, ok := s.(*build.DefStmt); ok && def.Name == macro {

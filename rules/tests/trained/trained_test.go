@@ -33,6 +33,7 @@ func TestTrained(t *testing.T) {
 	var m manifest.Manifest
 	require.NoError(t, json.Unmarshal(read(t, "net/net.manifest.json"), &m))
 	require.True(t, m.Pruning.Retrained)
+	require.Contains(t, string(read(t, "net/net.report.html")), "<h2>Training</h2>")
 	for _, w := range m.Warnings {
 		require.NotEqual(t, "pruning", w.Kind, w.Text)
 	}

@@ -11,29 +11,32 @@ static dnn_index dnn_bounded(long v, long lo, long hi, int* bad) {
 
 static long dnn_iadd_long(long a, long b) { return (long)((ulong)a + (ulong)b); }
 
+// Loads and stores of halves are in every OpenCL C, and not in C, and need no half arithmetic; what they make of NaNs is left to devices.
 static float dnn_f16_to_f32(ushort h) {
+#ifdef __OPENCL_VERSION__
+  if ((h & 0x7fffu) > 0x7c00u) return as_float((uint)(h & 0x8000u) << 16 | 0x7fc00000u | (h & 0x3ffu) << 13);
+  return vload_half(0, (const half*)&h);
+#else
   const uint sign = (uint)(h & 0x8000u) << 16;
   const uint exponent = h >> 10 & 31u, fraction = h & 0x3ffu;
   if (exponent == 31) return as_float(sign | 0x7f800000u | (fraction != 0 ? 0x400000u : 0u) | fraction << 13);
   if (exponent == 0) return as_float(sign | as_uint((float)fraction * 0x1p-24f));
   return as_float(sign | (exponent + 112u) << 23 | fraction << 13);
+#endif
 }
 
 static ushort dnn_f32_to_f16(float x) {
-  uint b = as_uint(x);
-  const uint sign = b >> 16 & 0x8000u;
-  b &= 0x7fffffffu;
-  uint h;
-  if (b > 0x7f800000u) {
-    h = (b >> 13 & 0x3ffu) | 0x7e00u;
-  } else if (b >= 0x477ff000u) {
-    h = 0x7c00u;
-  } else if (b < 0x38800000u) {
-    h = as_uint(as_float(b) + 0.5f) - 0x3f000000u;
-  } else {
-    h = (b + 0xfffu + (b >> 13 & 1u) - 0x38000000u) >> 13;
-  }
-  return (ushort)(sign | h);
+  const uint b = as_uint(x), sign = b >> 16 & 0x8000u, size = b & 0x7fffffffu;
+  if (size > 0x7f800000u) return (ushort)(sign | (b >> 13 & 0x3ffu) | 0x7e00u);
+#ifdef __OPENCL_VERSION__
+  ushort h;
+  vstore_half_rte(x, 0, (half*)&h);
+  return h;
+#else
+  if (size >= 0x477ff000u) return (ushort)(sign | 0x7c00u);
+  if (size < 0x38800000u) return (ushort)(sign | (as_uint(as_float(size) + 0.5f) - 0x3f000000u));
+  return (ushort)(sign | (size + 0xfffu + (size >> 13 & 1u) - 0x38000000u) >> 13);
+#endif
 }
 
 // Gather (result "y")

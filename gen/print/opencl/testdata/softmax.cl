@@ -4,137 +4,151 @@
 typedef int dnn_index;
 #define INT64_C(x) x##L
 
-static float dnn_max_float(float x, float y) { return ((x > y) | (x != x)) ? x : y; }
+static float dnn_max_number_float(float x, float y) { return y > x ? y : x; }
 
-static float4 dnn_max_float4(float4 x, float4 y) { return ((x > y) | (x != x)) ? x : y; }
-
-static float4 dnn_exp_poly_float4(float4 r) {
-  float4 q = (float4)(0x1.6bebep-10f);
+static float dnn_exp_poly_float(float r) {
+  float q = (float)(0x1.6bebep-10f);
   q = q * r + 0x1.122886p-7f;
   q = q * r + 0x1.555676p-5f;
   q = q * r + 0x1.5554aep-3f;
   return q * r + 0x1.fffffep-2f;
 }
 
-static float4 dnn_exp_reduce_float4(float4 x, uint4* n) {
-  float4 k = x * 0x1.715476p+0f + 0x1.8p23f;
-  *n = as_uint4(k) - 0x4b400000u;
+static float dnn_exp_reduce_float(float x, uint* n) {
+  float k = x * 0x1.715476p+0f + 0x1.8p23f;
+  *n = as_uint(k) - 0x4b400000u;
   k = k - 0x1.8p23f;
-  const float4 r = k * -0x1.62e4p-1f + x;
+  const float r = k * -0x1.62e4p-1f + x;
   return k * -0x1.7f7d1cp-20f + r;
 }
 
-static float4 dnn_scale_float4(float4 p, uint4 n) {
-  const uint4 halved = (n + 512u) >> 1;
-  const float4 a = as_float4((halved - 129u) << 23);
-  const float4 b = as_float4((n + 512u - halved - 129u) << 23);
+static float dnn_scale_float(float p, uint n) {
+  const uint halved = (n + 512u) >> 1;
+  const float a = as_float((halved - 129u) << 23);
+  const float b = as_float((n + 512u - halved - 129u) << 23);
   return p * a * b;
 }
 
-static float4 dnn_clamp_float4(float4 x, float lo, float hi) {
-  x = x > hi ? (float4)(hi) : x;
-  return x < lo ? (float4)(lo) : x;
+static float dnn_clamp_float(float x, float lo, float hi) {
+  x = x > hi ? (float)(hi) : x;
+  return x < lo ? (float)(lo) : x;
 }
 
-static float4 dnn_exp_scaled_float4(float4 x, uint k) {
-  uint4 n;
-  const float4 r = dnn_exp_reduce_float4(dnn_clamp_float4(x, -105.0f, 90.0f), &n);
-  const float4 p = (r * r * dnn_exp_poly_float4(r) + r) + 1.0f;
-  return dnn_scale_float4(p, n + k);
+static float dnn_exp_scaled_float(float x, uint k) {
+  uint n;
+  const float r = dnn_exp_reduce_float(dnn_clamp_float(x, -105.0f, 90.0f), &n);
+  const float p = (r * r * dnn_exp_poly_float(r) + r) + 1.0f;
+  return dnn_scale_float(p, n + k);
 }
 
-static float4 dnn_exp_float4(float4 x) { return dnn_exp_scaled_float4(x, 0u); }
+static float dnn_exp_float(float x) { return dnn_exp_scaled_float(x, 0u); }
 
 // Softmax (result "y")
 __attribute__((reqd_work_group_size(64, 1, 1)))
-__kernel void k_d59555dc6d99(__global const float* restrict a0_all, const ulong a0_at, __global float* restrict y0_all, const ulong y0_at, const dnn_index N, __global float* restrict s1_0_all, const ulong s1_0_at) {
+__kernel void k_f3ed693bcf0e(__global const float* restrict a0_all, const ulong a0_at, __global float* restrict y0_all, const ulong y0_at, const dnn_index N) {
   __global const float* restrict a0 = a0_all + a0_at;
   __global float* restrict y0 = y0_all + y0_at;
-  __global float* restrict s1_0 = s1_0_all + s1_0_at + get_global_id(0) * (size_t)300;
-  for (dnn_index task = get_global_id(0); task < N; task += 512) {
-    const dnn_index p0 = task;
-    float s0_0[1];
-    float part_0[4];
-    for (dnn_index rp_0 = 0; rp_0 < 4; rp_0 += 4) {
-      float4 acc1_0 = (float4)((-(float)INFINITY));
-      float4 acc2_0 = (float4)((-(float)INFINITY));
-      float4 acc3_0 = (float4)((-(float)INFINITY));
-      float4 acc4_0 = (float4)((-(float)INFINITY));
-      for (dnn_index rs_0 = 0; rs_0 < 18; ++rs_0) {
-        const float4 t0 = vload4(0, a0 + (300 * p0 + rp_0 + 16 * rs_0));
-        acc1_0 = dnn_max_float4(acc1_0, t0);
-        const float4 t1 = vload4(0, a0 + (300 * p0 + rp_0 + 16 * rs_0 + 4));
-        acc2_0 = dnn_max_float4(acc2_0, t1);
-        const float4 t2 = vload4(0, a0 + (300 * p0 + rp_0 + 16 * rs_0 + 8));
-        acc3_0 = dnn_max_float4(acc3_0, t2);
-        const float4 t3 = vload4(0, a0 + (300 * p0 + rp_0 + 16 * rs_0 + 12));
-        acc4_0 = dnn_max_float4(acc4_0, t3);
+  __local float s0_0[64];
+  __local float s1_0[8];
+  __local float s2_0[1];
+  __local float s3_0[64];
+  __local float s4_0[8];
+  __local float s5_0[1];
+  const dnn_index task = get_group_id(0);
+  const dnn_index item = get_local_id(0);
+  const dnn_index g5_0 = task;
+  if (true) {
+    const dnn_index g7s_0 = item % 64;
+    const dnn_index g7n_0 = item / 64;
+    float acc0_0 = (-(float)INFINITY);
+    #pragma unroll
+    for (dnn_index g7r_0 = 0; g7r_0 < 5; ++g7r_0) {
+      const float t0 = (64 * g7r_0 + g7s_0) < 300 ? a0[300 * g5_0 + 300 * g7n_0 + 64 * g7r_0 + g7s_0] : (-(float)INFINITY);
+      float new0_0 = dnn_max_number_float(acc0_0, t0);
+      acc0_0 = new0_0;
+    }
+    s0_0[64 * g7n_0 + g7s_0] = acc0_0;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (item < 8) {
+    const dnn_index g7s_1 = item % 8;
+    const dnn_index g7n_1 = item / 8;
+    float acc1_0 = (-(float)INFINITY);
+    #pragma unroll
+    for (dnn_index g7r_1 = 0; g7r_1 < 8; ++g7r_1) {
+      const float t1 = s0_0[64 * g7n_1 + 8 * g7r_1 + g7s_1];
+      float new1_0 = dnn_max_number_float(acc1_0, t1);
+      acc1_0 = new1_0;
+    }
+    s1_0[8 * g7n_1 + g7s_1] = acc1_0;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (item < 1) {
+    const dnn_index g7n_2 = item;
+    float acc2_0 = (-(float)INFINITY);
+    #pragma unroll
+    for (dnn_index g7r_2 = 0; g7r_2 < 8; ++g7r_2) {
+      const float t2 = s1_0[8 * g7n_2 + g7r_2];
+      float new2_0 = dnn_max_number_float(acc2_0, t2);
+      acc2_0 = new2_0;
+    }
+    s2_0[g7n_2] = acc2_0;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (true) {
+    const dnn_index g7s_3 = item % 64;
+    const dnn_index g7n_3 = item / 64;
+    float acc3_0 = 0.0f;
+    #pragma unroll
+    for (dnn_index g7r_3 = 0; g7r_3 < 5; ++g7r_3) {
+      const float t3 = (64 * g7r_3 + g7s_3) < 300 ? dnn_exp_float((a0[300 * g5_0 + 300 * g7n_3 + 64 * g7r_3 + g7s_3] - s2_0[g7n_3])) : 0.0f;
+      float new3_0 = (acc3_0 + t3);
+      acc3_0 = new3_0;
+    }
+    s3_0[64 * g7n_3 + g7s_3] = acc3_0;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (item < 8) {
+    const dnn_index g7s_4 = item % 8;
+    const dnn_index g7n_4 = item / 8;
+    float acc4_0 = 0.0f;
+    #pragma unroll
+    for (dnn_index g7r_4 = 0; g7r_4 < 8; ++g7r_4) {
+      const float t4 = s3_0[64 * g7n_4 + 8 * g7r_4 + g7s_4];
+      float new4_0 = (acc4_0 + t4);
+      acc4_0 = new4_0;
+    }
+    s4_0[8 * g7n_4 + g7s_4] = acc4_0;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (item < 1) {
+    const dnn_index g7n_5 = item;
+    float acc5_0 = 0.0f;
+    #pragma unroll
+    for (dnn_index g7r_5 = 0; g7r_5 < 8; ++g7r_5) {
+      const float t5 = s4_0[8 * g7n_5 + g7r_5];
+      float new5_0 = (acc5_0 + t5);
+      acc5_0 = new5_0;
+    }
+    s5_0[g7n_5] = 1.0f / acc5_0;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (true) {
+    const dnn_index g4k = item % 64;
+    const dnn_index g4n = item / 64;
+    #pragma unroll
+    for (dnn_index g8k = 0; g8k < 5; ++g8k) {
+      const dnn_index g8v = 0;
+      const dnn_index g8t = 0;
+      const dnn_index g8z = 0;
+      if ((g4k + 64 * g8k + 64 * g8v) < 300) {
+        const float t6 = a0[g4k + 300 * g4n + 300 * g5_0 + 64 * g8k + 300 * g8t + 64 * g8v + 300 * g8z];
+        const float t7 = s2_0[g4n + g8t + g8z];
+        const float t8 = t6 - t7;
+        const float t9 = dnn_exp_float(t8);
+        const float t10 = s5_0[g4n + g8t + g8z];
+        y0[g4k + 300 * g4n + 300 * g5_0 + 64 * g8k + 300 * g8t + 64 * g8v + 300 * g8z] = t9 * t10;
       }
-      const float4 t4 = vload4(0, a0 + (300 * p0 + rp_0 + 288));
-      acc1_0 = dnn_max_float4(acc1_0, t4);
-      const float4 t5 = vload4(0, a0 + (300 * p0 + rp_0 + 292));
-      acc2_0 = dnn_max_float4(acc2_0, t5);
-      const float4 t6 = vload4(0, a0 + (300 * p0 + rp_0 + 296));
-      acc3_0 = dnn_max_float4(acc3_0, t6);
-      const float4 t7 = dnn_max_float4(acc1_0, acc3_0);
-      const float4 t8 = dnn_max_float4(acc2_0, acc4_0);
-      vstore4(dnn_max_float4(t7, t8), 0, part_0 + rp_0);
-    }
-    for (dnn_index rp_0 = 0; rp_0 < 2; ++rp_0) {
-      const float t9 = part_0[rp_0];
-      const float t10 = part_0[rp_0 + 2];
-      part_0[rp_0] = dnn_max_float(t9, t10);
-    }
-    const float t11 = part_0[0];
-    const float t12 = part_0[1];
-    float acc0_0 = dnn_max_float(t11, t12);
-    s0_0[0] = acc0_0;
-    for (dnn_index q1_1 = 0; q1_1 < 300; q1_1 += 4) {
-      const float4 t13 = vload4(0, a0 + (300 * p0 + q1_1));
-      const float4 t14 = (float4)(s0_0[0]);
-      const float4 t15 = t13 - t14;
-      vstore4(dnn_exp_float4(t15), 0, s1_0 + q1_1);
-    }
-    float s2_0[1];
-    float part_2[4];
-    for (dnn_index rp_2 = 0; rp_2 < 4; rp_2 += 4) {
-      float4 acc1_2 = (float4)(0.0f);
-      float4 acc2_2 = (float4)(0.0f);
-      float4 acc3_2 = (float4)(0.0f);
-      float4 acc4_2 = (float4)(0.0f);
-      for (dnn_index rs_2 = 0; rs_2 < 18; ++rs_2) {
-        const float4 t16 = vload4(0, s1_0 + (rp_2 + 16 * rs_2));
-        acc1_2 = (acc1_2 + t16);
-        const float4 t17 = vload4(0, s1_0 + (rp_2 + 16 * rs_2 + 4));
-        acc2_2 = (acc2_2 + t17);
-        const float4 t18 = vload4(0, s1_0 + (rp_2 + 16 * rs_2 + 8));
-        acc3_2 = (acc3_2 + t18);
-        const float4 t19 = vload4(0, s1_0 + (rp_2 + 16 * rs_2 + 12));
-        acc4_2 = (acc4_2 + t19);
-      }
-      const float4 t20 = vload4(0, s1_0 + (rp_2 + 288));
-      acc1_2 = (acc1_2 + t20);
-      const float4 t21 = vload4(0, s1_0 + (rp_2 + 292));
-      acc2_2 = (acc2_2 + t21);
-      const float4 t22 = vload4(0, s1_0 + (rp_2 + 296));
-      acc3_2 = (acc3_2 + t22);
-      const float4 t23 = acc1_2 + acc3_2;
-      const float4 t24 = acc2_2 + acc4_2;
-      vstore4(t23 + t24, 0, part_2 + rp_2);
-    }
-    for (dnn_index rp_2 = 0; rp_2 < 2; ++rp_2) {
-      const float t25 = part_2[rp_2];
-      const float t26 = part_2[rp_2 + 2];
-      part_2[rp_2] = t25 + t26;
-    }
-    const float t27 = part_2[0];
-    const float t28 = part_2[1];
-    float acc0_2 = (t27 + t28);
-    s2_0[0] = acc0_2;
-    for (dnn_index p1 = 0; p1 < 300; p1 += 4) {
-      const float4 t29 = vload4(0, s1_0 + p1);
-      const float4 t30 = (float4)(s2_0[0]);
-      vstore4(t29 / t30, 0, y0 + (300 * p0 + p1));
     }
   }
 }

@@ -1,8 +1,10 @@
-package recalibrate
+// Package samples reads inputs of networks that calibration runs them on.
+package samples
 
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/safetensors"
@@ -20,9 +22,9 @@ const (
 	maxBytes  = 1 << 30
 )
 
-// Inputs reads a safetensors file that has a tensor for each of a graph's inputs, of the input's shape but for the first
+// Read reads a safetensors file that has a tensor for each of a graph's inputs, of the input's shape but for the first
 // dimension: of that there may be more, which are several inputs.
-func Inputs(g *ir.Graph, file *ir.File) ([]Input, error) {
+func Read(g *ir.Graph, file *ir.File) ([]Input, error) {
 	if file.Size > maxBytes {
 		return nil, fmt.Errorf("inputs of %d bytes; at most %d are supported", file.Size, int64(maxBytes))
 	}
@@ -33,8 +35,12 @@ func Inputs(g *ir.Graph, file *ir.File) ([]Input, error) {
 	if len(g.Inputs) == 0 {
 		return nil, errors.New("the model has no inputs")
 	}
-	if len(f.Tensors) != len(g.Inputs) {
-		return nil, fmt.Errorf("the file has %d tensors; the model has %d inputs, the first %s", len(f.Tensors), len(g.Inputs), ir.Show(g.Inputs[0].Name))
+	tensors := len(f.Tensors)
+	if hasLabels(g, f) {
+		tensors--
+	}
+	if tensors != len(g.Inputs) {
+		return nil, fmt.Errorf("the file has %d tensors; the model has %d inputs, the first %s", tensors, len(g.Inputs), ir.Show(g.Inputs[0].Name))
 	}
 	var out []Input
 	for i, v := range g.Inputs {
@@ -62,12 +68,38 @@ func Inputs(g *ir.Graph, file *ir.File) ([]Input, error) {
 	return out, nil
 }
 
+// labels is the tensor that says what images are of.
+const labels = "labels"
+
+// hasLabels reports whether a file has labels beside a graph's inputs.
+func hasLabels(g *ir.Graph, f *safetensors.File) bool {
+	return f.Tensor(labels) != nil && !slices.ContainsFunc(g.Inputs, func(v *ir.Value) bool { return v.Name == labels })
+}
+
+// Labels are the classes of a file's images, in their order: an integer tensor "labels" beside the inputs; nil where there is none.
+func Labels(g *ir.Graph, file *ir.File) ([]int64, error) {
+	f, err := safetensors.Read(file)
+	if err != nil || !hasLabels(g, f) {
+		return nil, err
+	}
+	t := f.Tensor(labels)
+	if !t.Type.IsInteger() || len(t.Shape) != 1 {
+		return nil, fmt.Errorf("tensor %s has type %s and shape %v; want integers and one dimension", labels, t.Type, t.Shape)
+	}
+	if images := f.Tensor(g.Inputs[0].Name); images != nil && len(images.Shape) > 0 && images.Shape[0] != t.Shape[0] {
+		return nil, fmt.Errorf("%d labels of %d images", t.Shape[0], images.Shape[0])
+	}
+	return t.Ints()
+}
+
 // split makes inputs of a tensor, each of which has as many images as the model takes.
 func split(v *ir.Value, t *ir.Tensor) ([]*ir.Tensor, error) {
 	switch {
 	case t.Type != v.Type:
 		return nil, fmt.Errorf("type %s; the model wants %s", t.Type, v.Type)
-	case !v.HasShape || len(v.Shape) == 0 || len(t.Shape) != len(v.Shape):
+	case v.HasShape && len(v.Shape) == 0:
+		return nil, errors.New("the model wants one number; only inputs with a first dimension, of which there may be more, are supported")
+	case !v.HasShape || len(t.Shape) != len(v.Shape):
 		return nil, fmt.Errorf("shape %v; the model wants %v", t.Shape, v.Shape)
 	}
 	for i, d := range v.Shape[1:] {

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"rules_dnn/gen/files"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/onnx"
+	"rules_dnn/gen/passes/bnfold"
+	"rules_dnn/gen/passes/simplify"
+	"rules_dnn/gen/quant"
+	"rules_dnn/gen/samples"
+)
+
+const quantizeDoc = `dnnc quantize makes an ONNX model one of 8-bit integers, after training, and writes it: QuantizeLinear and DequantizeLinear stand around what is
+computed in integers. Inputs and outputs keep their types.
+
+It runs the model on the calibration's inputs and takes the ranges of its activations from what it sees: a safetensors file with a tensor for each
+input, by its name, of the input's shape but for the first dimension, of which there may be more.
+
+Settings are a JSON object; what is left out has these values:
+  {"activations": "uint8", "range": "minmax", "percentile": 99.99, "per_channel": true, "correct_bias": true, "equalize": false}
+  activations   the type of activations: uint8, int8, uint16 or int16. Weights have 8 bits, their zero point is 0
+  range         minmax: all that was seen; percentile: without what is beyond; mse: the one with the least squared error
+  percentile    how many percent of the elements the range of "percentile" holds
+  per_channel   a scale for each channel of weights, instead of one
+  correct_bias  take the mean error that quantization makes in a channel from its bias
+  equalize      make the ranges of channels of neighbouring convolutions alike first
+  float         operators, or names of nodes, that stay float
+  wide          names of nodes whose activations have 16 bits
+
+Examples:
+  dnnc quantize --src=net.onnx --calibration=images.safetensors --out=net_int8.onnx
+  What each layer costs, on 8 of the inputs, and accuracy on images with a tensor "labels" beside them:
+    dnnc quantize --src=net.onnx --calibration=images.safetensors --out=net_int8.onnx \
+      --alone=8 --check=labelled.safetensors --out-report=net_int8.json
+  Least error, the head in float, 16 bits for one layer:
+    echo '{"range": "mse", "float": ["/head/fc"], "wide": ["/stem/conv"]}' > settings.json
+    dnnc quantize --src=net.onnx --calibration=images.safetensors --settings=settings.json --out=net_int8.onnx
+`
+
+// quantizeFlags are the options of `dnnc quantize`.
+type quantizeFlags struct {
+	graph                 graphFlags
+	settings, calibration string
+	check, outReport      string
+	outExternal           string
+	alone                 int
+	quiet                 bool
+}
+
+// quantizeCommand is `dnnc quantize`: ONNX to ONNX.
+func quantizeCommand(args []string, out, log io.Writer) error {
+	var f quantizeFlags
+	c := newCommand("dnnc quantize", quantizeDoc, "src", "calibration", "out")
+	c.StringVar(&f.graph.src, "src", "", "`FILE`: the ONNX model")
+	c.Var(&f.graph.external, "external", "`LOCATION=PATH` of a file of external data; may be repeated")
+	c.StringVar(&f.calibration, "calibration", "", "`FILE` of inputs, safetensors")
+	c.StringVar(&f.settings, "settings", "", "`FILE` of settings, JSON")
+	c.StringVar(&f.check, "check", "", "`FILE` of inputs on which the quantized model is compared with the float one (default: the calibration's)")
+	c.IntVar(&f.alone, "alone", 0, "on how many of the calibration's inputs each layer is quantized alone, to see what it costs")
+	c.BoolVar(&f.quiet, "quiet", false, "print no table")
+	c.StringVar(&f.graph.out, "out", "", "`FILE` where the quantized model goes")
+	c.StringVar(&f.outExternal, "out-external", "", "`LOCATION=PATH` where the weights go, of models of 2 GB and more")
+	c.StringVar(&f.outReport, "out-report", "", "`FILE` where the report goes, JSON: types, scales and ranges by node, what stays float and why, errors, accuracy")
+	if err := c.parse(args, out); err != nil {
+		return err
+	}
+	switch {
+	case f.alone < 0:
+		return c.hint("--alone=%d: want 0 or more", f.alone)
+	case f.alone > 0 && f.outReport == "":
+		return c.hint("--alone=%d: the report says what it finds: want --out-report, too", f.alone)
+	}
+	return f.run(log)
+}
+
+// plan is what the command reads and writes.
+func (f *quantizeFlags) plan() *files.Plan {
+	p := &files.Plan{}
+	inputs(p, f.graph.external, map[string]string{"src": f.graph.src, "settings": f.settings, "calibration": f.calibration, "check": f.check})
+	outputs(p, map[string]string{"out": f.graph.out, "out-report": f.outReport})
+	if _, path, ok := strings.Cut(f.outExternal, "="); ok && path != "" {
+		p.Output("--out-external="+f.outExternal, path)
+	}
+	return p
+}
+
+func (f *quantizeFlags) run(log io.Writer) error {
+	if err := f.plan().Check(); err != nil {
+		return err
+	}
+	settings, err := f.readSettings()
+	if err != nil {
+		return err
+	}
+	g, err := f.read()
+	if err != nil {
+		return err
+	}
+	// Passes make nodes that ONNX has not: who waits for the calibration should not learn it then.
+	if err := onnx.Write(io.Discard, g); err != nil {
+		return fmt.Errorf("%s: the model cannot be quantized yet: simplified, it is none that ONNX can express: %w", f.graph.src, err)
+	}
+	calibration, labels, err := readSamples(g, f.calibration)
+	if err != nil {
+		return err
+	}
+	check := calibration
+	if f.check != "" {
+		if check, labels, err = readSamples(g, f.check); err != nil {
+			return err
+		}
+	}
+	report, err := quant.Run(g, settings, calibration, f.alone)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.graph.src, err)
+	}
+	if f.outReport != "" {
+		float, err := f.read()
+		if err != nil {
+			return err
+		}
+		if err := report.Compare(float, g, check, labels); err != nil {
+			return fmt.Errorf("%s: %w", f.graph.src, err)
+		}
+		if !f.quiet {
+			fmt.Fprint(log, report.Text())
+		}
+	}
+	return f.write(g, report)
+}
+
+// read is the model, simplified, with its batch norms in the weights before them.
+func (f *quantizeFlags) read() (*ir.Graph, error) {
+	g, err := f.graph.read()
+	if err != nil {
+		return nil, err
+	}
+	for _, pass := range []func(*ir.Graph) error{simplify.RunWhole, foldBatchNorm, simplify.RunWhole} {
+		if err := pass(g); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.graph.src, err)
+		}
+	}
+	return g, nil
+}
+
+func foldBatchNorm(g *ir.Graph) error {
+	_, err := bnfold.Run(g)
+	return err
+}
+
+func (f *quantizeFlags) readSettings() (quant.Settings, error) {
+	if f.settings == "" {
+		return quant.Defaults(), nil
+	}
+	text, err := files.Read(f.settings)
+	if err != nil {
+		return quant.Settings{}, err
+	}
+	s, err := quant.Parse(text)
+	if err != nil {
+		return s, fmt.Errorf("%s: settings of quantization: %w", f.settings, err)
+	}
+	return s, nil
+}
+
+// readSamples are a file's inputs, and its labels if it has some.
+func readSamples(g *ir.Graph, path string) ([]samples.Input, []int64, error) {
+	file, err := openFile(path, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	inputs, err := samples.Read(g, file)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	labels, err := samples.Labels(g, file)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return inputs, labels, nil
+}
+
+// write writes all outputs, or none.
+func (f *quantizeFlags) write(g *ir.Graph, report *quant.Report) error {
+	out := files.New()
+	defer out.Close()
+	model, err := out.Create(f.graph.out)
+	if err != nil {
+		return err
+	}
+	if f.outExternal == "" {
+		err = onnx.Write(model, g)
+	} else {
+		err = f.writeExternal(model, g, out)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.graph.src, err)
+	}
+	if f.outReport != "" {
+		text, err := report.JSON()
+		if err != nil {
+			return err
+		}
+		out.Add(f.outReport, text)
+	}
+	return out.Commit()
+}
+
+func (f *quantizeFlags) writeExternal(model io.Writer, g *ir.Graph, out *files.Set) error {
+	location, path, ok := strings.Cut(f.outExternal, "=")
+	if !ok || location == "" || path == "" {
+		return fmt.Errorf("--out-external=%s: want LOCATION=PATH", f.outExternal)
+	}
+	data, err := out.Create(path)
+	if err != nil {
+		return err
+	}
+	return onnx.WriteExternal(model, data, location, g)
+}

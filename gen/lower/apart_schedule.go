@@ -1,0 +1,184 @@
+package lower
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/follow"
+	"rules_dnn/gen/instr"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/params"
+	"rules_dnn/gen/sched"
+	"rules_dnn/gen/sym"
+)
+
+// PixelLayouts calls want for the layouts in which pixels lie apart, of what a contraction of pruned weights reads and gives.
+func PixelLayouts(b *block.Block, env *Env, want func(*ir.Value, layout.Layout)) error {
+	if !env.Pruned.on() || !env.Target.SumsStored() || env.Target.Images != nil {
+		return nil
+	}
+	rows := *env
+	rows.Layouts = func(*ir.Value) layout.Layout { return layout.RowMajor }
+	c := newContraction(b, &rows)
+	if c == nil || c.window || c.groups > 1 {
+		return nil
+	}
+	if many, err := env.Pruned.Sparse(c.wv); !many {
+		return err
+	}
+	of, ok := cut(b.Results[0].Shape, c.instr.Lanes)
+	if !ok {
+		return nil
+	}
+	rows.Layouts = func(*ir.Value) layout.Layout { return of.layout() }
+	if newApart(b, &rows) == nil {
+		return nil
+	}
+	for _, v := range append([]*ir.Value{b.Operands[c.x.Source.N]}, b.Results...) {
+		want(v, of.layout())
+	}
+	return nil
+}
+
+// PrunedApart proposes schedules for a contraction whose weights were pruned, each filter's in its own way, where pixels of the results lie apart.
+func PrunedApart(b *block.Block, env *Env) ([]*Lowered, error) {
+	if !env.wants(pixelsAnchor) || !env.Pruned.on() || !env.Target.SumsStored() || env.Packing != nil && env.Packing.Kept == "" {
+		return nil, nil
+	}
+	c := newApart(b, env)
+	if c == nil {
+		return nil, nil
+	}
+	if many, err := env.Pruned.Sparse(c.wv); !many {
+		return nil, err
+	}
+	encodings, err := c.encodings(env)
+	if err != nil {
+		return nil, c.error("%w", err)
+	}
+	if len(encodings) == 0 || env.varies() && env.Given.Algorithm != apartName {
+		return nil, nil
+	}
+	space := sync.OnceValue(func() *params.Space {
+		return env.spaceOr(apartName, func() *params.Space { return c.space(encodings) })
+	})
+	var all []apartTile
+	if env.varies() {
+		if all, err = c.given(env, space(), encodings); err != nil {
+			return nil, err
+		}
+	} else if all = c.tiles(encodings); env.Only == "" {
+		all = all[:min(len(all), max(1, env.Tiles))]
+	}
+	var out []*Lowered
+	for _, t := range all {
+		if !env.varies() && env.Only != "" && Unhashed(env.Only) != tiledName(pixelsAnchor, t.tile) {
+			continue
+		}
+		l, err := c.kernel(t, env)
+		if errors.As(err, new(*follow.TileError)) {
+			continue
+		}
+		if err != nil {
+			return nil, c.error("%w", err)
+		}
+		l.Point = func() (*params.Point, *params.Space) { return t.pointIn(space()) }
+		out = append(out, l)
+	}
+	return out, nil
+}
+
+// depth is how many channels X has.
+func (c *apart) depth() int64 {
+	n, _ := c.reduce[0].Extent.Const()
+	return n
+}
+
+// bandRows is how many rows of blocks a task has: whole tiles, up to what is far less than a third-level cache has room for. The second-level one
+// holds what a tile's pixels need, which all filters read.
+func (c *apart) bandRows(x tile) int64 {
+	best := x.rows
+	for b := x.rows; b < c.rows+x.rows && b <= max(x.rows, c.rows/fewBands); b += x.rows {
+		if 4*c.depth()*(b+c.high-c.rows)*c.wide*c.lanes > mostCopied*c.t.L2 {
+			break
+		}
+		best = b
+	}
+	return min(best, c.rows)
+}
+
+// mostCopied is how many times as much as the second-level cache holds a task copies at most, and fewBands how many tasks there are at least, of blocks of so many rows.
+const mostCopied, fewBands = 4, 2
+
+// kernel is the kernel of a tile.
+func (c *apart) kernel(t apartTile, env *Env) (*Lowered, error) {
+	own, of := *c.sparse, *c
+	own.enc, of.sparse = t.enc, &own // which its arrays are made with later
+	return of.propose(t, env)
+}
+
+// propose is the kernel of a tile whose encoding is the contraction's.
+func (c *apart) propose(t apartTile, env *Env) (*Lowered, error) {
+	band := c.bandRows(t.tile)
+	out, n := newProposal(env.Symbols), c.packedOperand()
+	c.sparse.shape()
+	results := c.operands(out, &packedWeights{value: c.weights})
+	if c.lies {
+		x := *c.x5
+		x.Shape = c.split(x.Shape)
+		out.work.Operands[c.x.Source.N] = &x
+	}
+	s, task := c.schedule(t, band, env.Pruned.Alone)
+	st := c.copyApart()
+	out.addStage(st, c.scheduleCopy(band, task))
+	out.addStage(c.sumApart(results, n), s)
+	c.valuesApart(&out.sched, env.Layouts)
+	c.sumStored(&out.sched, n)
+	return c.follow(pixelsAnchor, t.tile, out, n, env)
+}
+
+// scheduleCopy is that of the copy, of the rows that a task reads.
+func (c *apart) scheduleCopy(band int64, task map[string]sym.Expr) sched.Stage {
+	s := sched.Stage{At: sched.Ref{Stage: 1, Loop: bandVar}, Inside: true}
+	rows := band + c.high - c.rows
+	s.Regions = []sched.Region{{Axis: "i0", First: c.x.Index[0].Subst(task, c.n.facts), Extent: 1}, {Axis: "i2", First: task[c.b.Stage.Axes[rowDim].Var], Extent: rows}}
+	for d := range imageRank + 1 {
+		l := sched.Loop{Var: fmt.Sprintf("x%d", d), Axis: fmt.Sprintf("i%d", d)}
+		if d == rowDim && c.rows%band != 0 {
+			l.Size, l.Edge = rows, sched.Clip
+		}
+		s.Loops = append(s.Loops, l)
+	}
+	return s
+}
+
+// schedule has a task for each band of rows of blocks, of all filters. A tile's pixels are those of all filters, one after the other: what these read
+// stays in the second-level cache. Where that has no room for all channels, a set of filters sums those of one block after the other.
+func (c *apart) schedule(t apartTile, band int64, alone bool) (sched.Stage, map[string]sym.Expr) {
+	s := sched.Stage{At: sched.Root, Tile: &sched.Tile{Row: c.instr.Name, X: instr.Vector, Alone: alone}}
+	s.Tile.Held, _ = c.held(t.tile, t.enc)
+	axes := c.b.Stage.Axes
+	row, column := axes[rowDim].Var, axes[columnDim].Var
+	var all loopList
+	all.add(sched.Task, axisVar(0), axes[0].Var, 0, sched.Exact)
+	all.add(sched.Task, bandVar, row, 0, sched.Exact)
+	cut := band%t.rows != 0 || c.rows%band != 0
+	all.add(sched.Serial, tileVar, row, (band+t.rows-1)/t.rows, edge(cut, sched.Clip))
+	all.add(sched.Serial, acrossVar, column, 0, sched.Exact)
+	filters := int64(0) // of a set
+	if t.enc.Block > 0 {
+		s.Sums, filters = sched.Worker, t.filters
+		all.add(sched.Serial, setVar, axes[c.channel].Var, 0, sched.Exact)
+		all.add(sched.Serial, blockVar, keptPart, 0, sched.Exact)
+	}
+	all.add(sched.Serial, groupVar, axes[c.channel].Var, filters, sched.Exact)
+	all.add(sched.Rows, rowVar, row, t.rows, edge(cut, sched.Peel))
+	all.add(sched.Columns, vecVar, column, t.vectors, sched.Exact)
+	all.add(sched.Lanes, laneVar, apartLane, 0, sched.Exact)
+	s.Loops = all
+	task := map[string]sym.Expr{convVar: sym.Const(0), axes[0].Var: sym.Var(axisVar(0)), row: sym.Scale(sym.Var(bandVar), band)}
+	return s, task
+}

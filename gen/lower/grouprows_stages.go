@@ -1,0 +1,162 @@
+package lower
+
+import (
+	"fmt"
+	"slices"
+
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/sched"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// Parts of the dominant stage's axes: groups' rows and their items', points that items take in turn and the items'.
+const rowParts, rowItems, pointParts, pointItems = "g1n", "g2n", "g1k", "g2k"
+
+// loopName is that of a loop of the stage that is made next.
+func (g *groupRows) loopName(what string) string {
+	return fmt.Sprintf("%s_%d", what, len(g.p.work.Stages))
+}
+
+// add adds a stage whose results the items of a group share, and gives its number.
+func (g *groupRows) add(st *rowStage) int {
+	n := g.p.addStage(&st.Stage, st.sched)
+	parts := layout.PartsOf(layout.RowMajor, len(st.Axes))
+	g.p.sched.Values = append(g.p.sched.Values, sched.Value{Of: te.Source{Stage: true, N: n}, Parts: parts, Space: sched.Local})
+	return n
+}
+
+// inside gives an expression a value beyond what the block has.
+func (st *rowStage) inside(e, otherwise te.Expr) te.Expr {
+	if len(st.there) == 0 {
+		return e
+	}
+	return te.Select{Cond: st.there, Then: e, Else: otherwise}
+}
+
+// partial is what each item of a row reduces.
+func (g *groupRows) partial(s *te.Stage) int {
+	st := g.start(s, false)
+	n := pointsOf(s.Reduce)
+	each := (n + g.parts - 1) / g.parts
+	st.facts["r0"] = sym.Range{Lo: 0, Hi: each - 1}
+	share := st.axis(sym.Const(g.parts))
+	k := sym.Add(sym.Scale(sym.Var("r0"), g.parts), share)
+	for _, a := range s.Reduce {
+		st.names[a.Var] = sym.Const(0)
+	}
+	run{axes: several(s.Reduce)}.parts(k, st.names, st.facts)
+	st.within(k, sym.Const(each*g.parts), sym.Const(n))
+	v := g.expr(st, s.Values[0])
+	st.Combine, st.Reduce = s.Combine, []te.Axis{{Var: "r0", Extent: sym.Const(each)}}
+	st.Values, st.Results = []te.Expr{st.inside(v, s.Combine.Init[0])}, []te.Expr{te.Acc{Type: v.DType()}}
+	var loops loopList
+	loops.add(sched.Item, g.loopName("g7n"), st.rowVar, 0, sched.Exact)
+	loops.add(sched.Item, g.loopName("g7s"), name(share), 0, sched.Exact)
+	loops.add(sched.Serial, g.loopName("g7r"), "r0", 0, sched.Exact)
+	st.sched.Loops = loops
+	return g.add(st)
+}
+
+// fewer joins what the items of a row have, until an item can join the rest.
+func (g *groupRows) fewer(s *te.Stage, from int, parts int64) (int, int64) {
+	if parts <= maxAlone {
+		return from, parts
+	}
+	left := int64(1)
+	for left*left < parts {
+		left *= 2
+	}
+	st := g.start(s, false)
+	share := st.axis(sym.Const(left))
+	st.joined(s, from, parts/left, sym.Add(sym.Scale(sym.Var("r0"), left), share))
+	st.Results = []te.Expr{te.Acc{Type: s.Values[0].DType()}}
+	var loops loopList
+	loops.add(sched.Item, g.loopName("g7n"), st.rowVar, 0, sched.Exact)
+	loops.add(sched.Item, g.loopName("g7s"), name(share), 0, sched.Exact)
+	loops.add(sched.Serial, g.loopName("g7r"), "r0", 0, sched.Exact)
+	st.sched.Loops = loops
+	return g.add(st), left
+}
+
+// joined reduces so many of what items have, each at an index.
+func (st *rowStage) joined(s *te.Stage, from int, parts int64, at sym.Expr) {
+	st.facts["r0"] = sym.Range{Lo: 0, Hi: parts - 1}
+	st.Combine, st.Reduce = s.Combine, []te.Axis{{Var: "r0", Extent: sym.Const(parts)}}
+	st.Values = []te.Expr{te.FromStage(from, s.Values[0].DType(), append(slices.Clone(st.common), at)...)}
+}
+
+// reduced is what a stage reduces of each row.
+func (g *groupRows) reduced(s *te.Stage) int {
+	from, parts := g.fewer(s, g.partial(s), g.parts)
+	st := g.start(s, false)
+	st.joined(s, from, parts, sym.Var("r0"))
+	r := g.expr(st, s.Results[0])
+	st.Results = []te.Expr{st.inside(r, te.Number(r.DType(), 0))}
+	var loops loopList
+	loops.add(sched.Item, g.loopName("g7n"), st.rowVar, 0, sched.Exact)
+	loops.add(sched.Serial, g.loopName("g7r"), "r0", 0, sched.Exact)
+	st.sched.Loops = loops
+	return g.add(st)
+}
+
+// single is what a stage makes of what is reduced of each row.
+func (g *groupRows) single(s *te.Stage) int {
+	st := g.start(s, false)
+	r := g.expr(st, s.Results[0])
+	st.Results = []te.Expr{st.inside(r, te.Number(r.DType(), 0))}
+	var loops loopList
+	loops.add(sched.Item, g.loopName("g7n"), st.rowVar, 0, sched.Exact)
+	st.sched.Loops = loops
+	return g.add(st)
+}
+
+// last adds the dominant stage, whose rows are split: a group has some, of which each item has one.
+func (g *groupRows) last(st *rowStage, loops loopList) {
+	st.sched.Splits = append(st.sched.Splits, sched.Split{Axis: st.rowVar, Outer: rowParts, Inner: rowItems, Size: g.rows})
+	st.sched.Loops = loops
+	g.p.addStage(&st.Stage, st.sched)
+}
+
+// ragged is the edge of a loop over whole parts of an extent.
+func (g *groupRows) ragged(extent sym.Expr, size int64) sched.Edge {
+	return edge(!sym.Mod(extent, sym.Const(size), g.env.Symbols).Is(0), sched.RoundUp)
+}
+
+// reducedLast is the dominant stage where it reduces.
+func (g *groupRows) reducedLast() {
+	s := g.b.Stage
+	from, parts := g.fewer(s, g.partial(s), g.parts)
+	st := g.start(s, true)
+	st.joined(s, from, parts, sym.Var("r0"))
+	for _, r := range s.Results {
+		st.Results = append(st.Results, g.expr(st, r))
+	}
+	loops := slices.Clone(g.groups)
+	loops.add(sched.Item, "g4n", rowItems, 0, sched.Exact)
+	loops.add(sched.Serial, "g8t", rowParts, 1, g.ragged(s.Axes[g.row].Extent, g.rows))
+	loops.add(sched.Serial, "g8r", "r0", 0, sched.Exact)
+	g.last(st, loops)
+}
+
+// dominant is the dominant stage where it reduces nothing: each item computes some points of a row.
+func (g *groupRows) dominant() {
+	s := g.b.Stage
+	st := g.start(s, true)
+	loops := slices.Clone(g.groups)
+	loops.add(sched.Item, "g4n", rowItems, 0, sched.Exact)
+	if g.points > 1 {
+		k := st.axis(sym.Const(g.points))
+		run{axes: g.own}.parts(k, st.names, st.facts)
+		st.sched.Splits = []sched.Split{{Axis: name(k), Outer: pointParts, Inner: pointItems, Size: g.parts}}
+		loops.add(sched.Item, "g4k", pointItems, 0, sched.Exact)
+		loops.add(sched.Serial, "g8k", pointParts, 0, sched.Exact)
+		loops.add(sched.Serial, "g8v", pointParts, 1, g.ragged(sym.Const(g.points), g.parts))
+	}
+	loops.add(sched.Serial, "g8t", rowParts, 1, g.ragged(s.Axes[g.row].Extent, g.rows))
+	loops.add(sched.Serial, "g8z", rowParts, 1, sched.Exact) // the innermost loop has no edge: all that is beyond one is asked for
+	for _, r := range s.Results {
+		st.Results = append(st.Results, g.expr(st, r))
+	}
+	g.last(st, loops)
+}

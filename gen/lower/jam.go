@@ -1,0 +1,60 @@
+package lower
+
+import (
+	"slices"
+
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// Integers that are loaded to tell what an element is read from, as the places of a GridSample, are often the same for all points of an axis, as for its channels.
+// The innermost loop then computes some of these points for each place that it has loaded and checked.
+
+// jammed is how many points those are at most.
+const jammed = 4
+
+// jam makes points of an axis on which no bound integer depends phases of the innermost one, on which some do.
+func (n *nest) jam() {
+	last := len(n.axes) - 1
+	if n.combiner != nil || n.target.WorkItems() || last < 1 || n.phase.Var != "" || n.together > 0 || len(n.within) > 0 || n.onImages() || !n.bindsBy(n.axes[last].Var) {
+		return
+	}
+	for i := last - 1; i >= 0; i-- {
+		if n.bindsBy(n.axes[i].Var) {
+			continue
+		}
+		for width := int64(jammed); width > 1; width-- {
+			if s := n.split(i, width); s != nil && n.mayWrite(width) {
+				s.phase, s.axes = s.axes[i+1], slices.Concat(s.axes[:i+1], s.axes[i+2:])
+				*n = *s
+				return
+			}
+		}
+	}
+}
+
+// bindsBy reports whether a bound integer depends on a variable.
+func (n *nest) bindsBy(v string) bool {
+	used := false
+	for _, r := range n.results {
+		binds, _ := loop.HoistLets(r)
+		loop.Exprs(binds, func(e sym.Expr) { used = used || e.Uses(v) })
+	}
+	return used
+}
+
+// unbound is the nest without its integers, behind the statements that bind them, where these are the same in all phases.
+func (n *nest) unbound() ([]loop.Stmt, *nest) {
+	if n.bindsBy(n.phase.Var) {
+		return nil, n
+	}
+	var body []loop.Stmt
+	s := *n
+	s.results = make([]te.Expr, len(n.results))
+	for i, r := range n.results {
+		binds, e := loop.HoistLets(r)
+		body, s.results[i] = append(body, binds...), e
+	}
+	return body, &s
+}

@@ -1,0 +1,97 @@
+package lower
+
+import (
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sched"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// mostChannels is how many channels at most are summed for all pixels of a line, so that their weights stay in registers, or near.
+const mostChannels = 64
+
+// depthwise are convolutions of channels by themselves, whose channels lie last; none where a block is none.
+func depthwise(b *block.Block, m *match, env *Env) []*product {
+	at := channelsLast.Lane(len(m.stage.Axes))
+	var out []*product
+	if p := besideTaps(b, m, env); p != nil {
+		out = append(out, p)
+	}
+	for x := range m.factors {
+		p := &product{b: b, lay: env.Layouts, roles: m.roles(x), last: true}
+		if !p.x.isWeights() || p.w.constant || p.of[at] != ofBoth || dimOf(p.w.load, m.stage.Axes[at].Var) != 1 || env.lanes() < 2 {
+			continue
+		}
+		if p.column = m.stage.Axes[at]; p.column.Extent.Is(1) {
+			continue
+		}
+		if p.findWindows(); len(p.windows) > 0 {
+			return append(out, p)
+		}
+	}
+	return out
+}
+
+// slideChannels is the schedule of such a convolution: a task copies the lines that its windows read, minus the zero point and in 16 bits, and sums, for
+// some channels after the others, products of taps for each pixel of its lines, in vectors of channels.
+func (p *product) slideChannels(env *Env) *proposal {
+	channels, known := p.column.Extent.Const()
+	if !known {
+		return nil
+	}
+	l := &plan{product: p, proposal: newProposal(env.Symbols), places: map[string]place{}}
+	c := sched.Stage{At: sched.Root}
+	var within []sched.Loop
+	last := ""
+	for i, a := range p.stage.Axes {
+		if a.Var == p.column.Var || a.Extent.Is(1) {
+			continue
+		}
+		n, known := a.Extent.Const()
+		if i == len(p.stage.Axes)-1 && last != "" && known { // pixels of a line
+			at := place{serial: "u" + axisVar(i)[1:], size: n}
+			within = append(within, sched.Loop{Kind: sched.Serial, Var: at.serial, Axis: a.Var})
+			l.places[a.Var] = at
+			continue
+		}
+		last = axisVar(i)
+		c.Loops = append(c.Loops, sched.Loop{Kind: sched.Task, Var: last, Axis: a.Var})
+		at := place{task: last, size: l.share(a)}
+		if at.size > 1 {
+			at.serial = "u" + last[1:]
+			within = append(within, sched.Loop{Kind: sched.Serial, Var: at.serial, Axis: a.Var, Size: at.size})
+		}
+		l.places[a.Var] = at
+	}
+	if last == "" {
+		return nil
+	}
+	size := int64(mostChannels)
+	for ; size > 1 && channels%size != 0; size /= 2 {
+	}
+	if size >= env.lanes() && size < channels {
+		c.Loops = append(c.Loops, sched.Loop{Kind: sched.Serial, Var: groupVar, Axis: p.column.Var})
+	} else {
+		size = 0
+	}
+	c.Loops = append(append(c.Loops, within...), sched.Loop{Kind: sched.Serial, Var: laneVar, Axis: p.column.Var, Size: size})
+	for i, r := range p.reduce {
+		c.Loops = append(c.Loops, sched.Loop{Kind: sched.Serial, Var: kVar(i), Axis: r.Var})
+	}
+	st := *p.stage
+	st.Values = []te.Expr{te.Fn(ir.I32, "mul", te.Fn(ir.I32, "cast", l.lines(last)), te.Fn(ir.I32, "cast", l.taps()))}
+	l.finish(&st, c)
+	return l.proposal
+}
+
+// taps are the weights minus their zero points, channels last.
+func (l *plan) taps() te.Expr {
+	k := l.packing("taps")
+	for _, r := range l.reduce {
+		k.names[r.Var] = k.axis(r.Extent, sym.Var(r.Var), sym.Const(0), 0)
+	}
+	k.names[l.column.Var] = k.axis(l.column.Extent, sym.Var(l.column.Var), sym.Const(0), 0)
+	k.Results = []te.Expr{k.subst(l.x.element(ir.I16), l.facts)}
+	return l.add(k, l.x, "")
+}

@@ -1,0 +1,177 @@
+package lower
+
+import (
+	"maps"
+	"slices"
+
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// The greatest element of a window is the greatest of its columns' greatest ones, and windows along a row share columns. A row of results is computed from a
+// row of columns, each of which is reduced once, in vectors of neighbours. What is padding beside them is in that row, so that windows at its ends are as long as all others.
+
+// Variables of a row of columns.
+const (
+	columnVar = "w0c"
+	columnTag = "93" // of its nest, as beforeTag
+	lastTag   = "94" // of that of its last vector
+)
+
+// mostColumns and mostBeside bound a row of columns, which is a local array, and what is padding at its ends.
+const (
+	mostColumns = 1 << 10
+	mostBeside  = 16
+)
+
+// columns are those of windows along the innermost axis.
+type columns struct {
+	axis, tap te.Axis // of windows, and within one
+	stride    int64   // columns from one window to the next
+	number    int64
+	from, to  int64       // those that are elements
+	others    []te.Within // the conditions on elements of a column
+	value     te.Expr
+}
+
+// regroups are the combiners that give the same number however values are grouped; of zeros of both signs either may come out.
+var regroups = map[string]bool{"max": true, "min": true}
+
+// columns finds the columns of windows; nil where a row of them would not be computed in less.
+func (n *nest) columns(axes []te.Axis) *columns {
+	if n.separated || !n.windows || n.lanes == 1 || n.target.WorkItems() || n.combiner == nil || !regroups[n.combiner.Name] || len(n.values) != 1 ||
+		len(n.reduce) < 2 || len(axes) == 0 || len(n.within) > 0 || len(n.fills) > 0 || n.phase.Var != "" || n.stride > 1 {
+		return nil
+	}
+	c := &columns{axis: axes[len(axes)-1], value: n.values[0]}
+	guarded, isGuarded := n.guardedWindow()
+	if isGuarded {
+		c.value = guarded.Then
+	}
+	points, known := c.axis.Extent.Const()
+	for _, r := range n.reduce {
+		taps, ok := r.Extent.Const()
+		stride, walks := n.walkedBy(c.axis.Var, r.Var)
+		if !known || !ok || !walks {
+			continue
+		}
+		c.tap, c.stride, c.number = r, stride, stride*(points-1)+taps
+		if c.from, c.to = 0, c.number; !c.bound(guarded.Cond, n) || !c.pays(n, points, taps) {
+			return nil
+		}
+		return c
+	}
+	return nil
+}
+
+// walkedBy reports whether all that the reduction reads lies where an axis and one of the reduction are together, the reduction's by single steps.
+func (n *nest) walkedBy(axis, tap string) (stride int64, ok bool) {
+	all := true
+	loop.ExprIndices(n.values[0], func(e sym.Expr) {
+		a, ok1 := sym.Coefficient(e, axis, n.facts)
+		t, ok2 := sym.Coefficient(e, tap, n.facts)
+		s, known := a.Const()
+		switch {
+		case !ok1 || !ok2 || !known:
+			all = false
+		case s == 0 && t.Is(0):
+		case !t.Is(1) || s < 1 || s > loop.MostApart || stride > 0 && s != stride:
+			all = false
+		default:
+			stride = s
+		}
+	})
+	return stride, all && stride > 0
+}
+
+// bound finds the columns that are elements; false where only a run knows them.
+func (c *columns) bound(cond []te.Within, n *nest) bool {
+	for _, w := range cond {
+		if !w.E.Uses(c.tap.Var) {
+			c.others = append(c.others, w)
+			continue
+		}
+		first, ok := w.E.Subst(map[string]sym.Expr{c.axis.Var: sym.Const(0), c.tap.Var: sym.Const(0)}, n.facts).Const()
+		lo, ok1 := w.Lo.Const()
+		hi, ok2 := w.Hi.Const()
+		if !ok || !ok1 || !ok2 {
+			return false
+		}
+		c.from, c.to = max(c.from, lo-first), min(c.to, hi-first)
+	}
+	return c.from < c.to && c.number <= mostColumns && c.from+c.number-c.to <= mostBeside
+}
+
+// pays reports whether a row of columns takes less: loads of lanes that lie apart count twice.
+func (c *columns) pays(n *nest, points, taps int64) bool {
+	tall := int64(1)
+	for _, r := range n.reduce {
+		if k, ok := r.Extent.Const(); ok && r.Var != c.tap.Var {
+			tall *= k
+		}
+	}
+	load := min(c.stride, 2)
+	return points >= n.lanes && tall*taps*load > tall*c.stride+taps*load+1
+}
+
+// separate computes rows of windows from rows of columns; nil where it had better not.
+func (n *nest) separate(axes []te.Axis) []loop.Stmt {
+	c := n.columns(axes)
+	if c == nil {
+		return nil
+	}
+	row := n.local("s0row"+n.tag, n.values[0].DType(), sym.Const(c.number))
+	body := []loop.Stmt{loop.Alloc{Buf: row}}
+	for i := range c.number {
+		if i < c.from || i >= c.to {
+			body = append(body, loop.Store{Buf: row, Index: sym.Const(i), Value: n.combiner.Init[0]})
+		}
+	}
+	whole := c.to - (c.to-c.from)%n.lanes
+	if whole > c.from {
+		body = append(body, n.columnRow(columnTag, c, c.from, whole, row)...)
+	}
+	if whole < c.to { // some of the vector before again
+		body = append(body, n.columnRow(lastTag, c, max(c.from, c.to-n.lanes), c.to, row)...)
+	}
+	return loops(axes[:len(axes)-1], append(body, n.windowRow(c, row)...))
+}
+
+// columnRow reduces each of some columns.
+func (n *nest) columnRow(tag string, c *columns, from, to int64, row *loop.Buffer) []loop.Stmt {
+	s := n.alone()
+	s.tag = n.tag + "_" + tag
+	column := te.Axis{Var: columnVar + s.tag, Extent: sym.Const(to - from)}
+	s.addRanges([]te.Axis{column})
+	at := sym.Add(sym.Var(column.Var), sym.Const(from))
+	s.values = []te.Expr{c.value}
+	if len(c.others) > 0 {
+		s.values = []te.Expr{te.Select{Cond: c.others, Then: c.value, Else: n.combiner.Init[0]}}
+	}
+	s.subst(map[string]sym.Expr{c.tap.Var: sym.Sub(at, sym.Scale(sym.Var(c.axis.Var), c.stride))})
+	s.reduce = slices.DeleteFunc(s.reduce, func(r te.Axis) bool { return r.Var == c.tap.Var })
+	s.out, s.at, s.results = []*loop.Buffer{row}, layout.Position{Index: at}, []te.Expr{te.Acc{Type: row.Type}}
+	body := s.run([]te.Axis{column})
+	n.keep(s, column)
+	return body
+}
+
+// windowRow reduces the columns of each window.
+func (n *nest) windowRow(c *columns, row *loop.Buffer) []loop.Stmt {
+	s := n.alone()
+	s.reduce = []te.Axis{c.tap}
+	s.values = []te.Expr{loop.Mem{Buf: row, Index: sym.Add(sym.Scale(sym.Var(c.axis.Var), c.stride), sym.Var(c.tap.Var))}}
+	body := s.run([]te.Axis{c.axis})
+	n.keep(s, c.axis)
+	return body
+}
+
+// alone is a copy of the nest for a part of its own.
+func (n *nest) alone() *nest {
+	s := *n
+	s.parted, s.separated, s.facts = true, true, maps.Clone(n.facts)
+	s.values, s.results, s.reduce = slices.Clone(n.values), slices.Clone(n.results), slices.Clone(n.reduce)
+	return &s
+}

@@ -1,0 +1,133 @@
+"""Prints microsoft.json: what ONNX Runtime says of its own operators on quantized tensors.
+
+Usage: python microsoft.py > microsoft.json (with PyPI's onnxruntime, onnx and numpy installed).
+"""
+
+import json
+
+import numpy as np
+import onnxruntime
+from onnx import TensorProto, helper
+
+TYPES = {"float32": "f32", "float16": "f16", "uint8": "u8", "int8": "i8", "int32": "i32", "bool": "bool", "int64": "i64"}
+R = np.random.default_rng(17)
+
+
+def data(shape, dtype):
+    i = np.iinfo(dtype)
+    return R.integers(i.min, i.max + 1, shape).astype(dtype)
+
+
+def floats(*shape):
+    return R.standard_normal(shape).astype(np.float32)
+
+
+def f32(x):
+    return np.array(x, np.float32)
+
+
+def cases():
+    for t, za, zy in ((np.uint8, 117, 100), (np.int8, -5, 7)):
+        name = np.dtype(t).name
+
+        def z(x):
+            return np.array(x, t)
+
+        def case(op, inputs, what="", **attrs):
+            return f"{op}_{name}{what}", op, inputs, attrs
+
+        x, y = data((2, 3, 7, 5), t), data((2, 3, 7, 5), t)
+        pair = [x, f32(0.02), z(za), y, f32(0.037), z(zy), f32(0.05), z(3)]
+        yield case("QLinearAdd", pair)
+        yield case("QLinearAdd", [x, f32(0.0213), z(0), data((3, 1, 5), t), f32(0.0117), z(zy), f32(0.0411), z(0)], "_broadcast")
+        yield case("QLinearMul", [*pair[:6], f32(0.07), z(3)])
+        yield case("QLinearMul", [x, f32(0.02), z(za), z(za + 40), f32(0.1), z(zy), f32(0.04), z(9)], "_scalar")
+        one = [x, f32(0.02), z(za), f32(0.03), z(zy)]
+        yield case("QLinearAveragePool", one, kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2])
+        yield case("QLinearAveragePool", one, "_padding", kernel_shape=[3, 2], pads=[1, 0, 1, 1], count_include_pad=1)
+        yield case("QLinearAveragePool", [x, f32(0.02), z(0), f32(0.011), z(0)], "_ceil", kernel_shape=[2, 3], strides=[2, 2], ceil_mode=1)
+        yield case("QLinearAveragePool", one, "_last", kernel_shape=[2, 3], channels_last=1)
+        yield case("QLinearGlobalAveragePool", [x, f32(0.02), z(za), f32(0.005), z(zy)], channels_last=0)
+        yield case("QLinearGlobalAveragePool", [x, f32(0.02), z(za), f32(0.005), z(zy)], "_last", channels_last=1)
+        yield case("QLinearLeakyRelu", one, alpha=0.2)
+        yield case("QLinearLeakyRelu", [x, f32(0.02), z(0), f32(0.03), z(0)], "_default")
+        yield case("QLinearSigmoid", [x, f32(0.05), z(za), f32(1 / 256), z(0 if t == np.uint8 else -128)])
+        low = z(0 if t == np.uint8 else -128)
+        yield case("QLinearSoftmax", [x, f32(0.05), z(za), f32(1 / 256), low], axis=-1, opset=13)
+        yield case("QLinearSoftmax", [x, f32(0.02), z(za), f32(1 / 256), low], "_old", axis=2, opset=11)
+        yield case("QLinearReduceMean", [x, f32(0.02), z(za), f32(0.007), z(zy)], axes=[2, 3], keepdims=1)
+        yield case("QLinearReduceMean", [x, f32(0.02), z(za), f32(0.007), z(zy)], "_channels", axes=[1], keepdims=0)
+        yield case("QLinearConcat", [f32(0.03), z(zy), x, f32(0.02), z(za), data((2, 4, 7, 5), t), f32(0.03), z(zy)], axis=1)
+        where = [data((2, 3, 7, 5), np.int8) > 0, x, f32(0.02), z(za), y, f32(0.04), z(zy), f32(0.05), z(1)]
+        yield case("QLinearWhere", where)
+        for w in (np.int8, np.uint8):
+            zw = np.array(0 if w == np.int8 else 131, w)
+            a, m = data((5, 24), t), data((24, 9), w)
+            b = R.integers(-3000, 3000, 9).astype(np.int32)
+            wide = "_" + np.dtype(w).name
+            if t == np.int8 and w == np.uint8:
+                continue  # ONNX Runtime has no such product
+            yield case("QGemm", [a, f32(0.02), z(za), m, f32(0.01), zw, b, f32(0.2), z(zy)], wide)
+            each = np.abs(floats(9)) * np.float32(0.01) + np.float32(0.002)
+            zeros = np.full(9, zw, w)
+            yield case("QGemm", [a, f32(0.02), z(za), np.ascontiguousarray(m.T), each, zeros, b, f32(0.2), z(zy)], wide + "_columns", transB=1)
+            yield case("QGemm", [a, f32(0.02), z(za), m, f32(0.01), zw], wide + "_float", alpha=0.5)
+            yield case("MatMulIntegerToFloat", [a, m, f32(0.02), f32(0.01), z(za), zw, floats(9)], wide)
+            yield case("MatMulIntegerToFloat", [a, m, f32(0.02), each, None, zeros], wide + "_columns")
+            if t == np.uint8:
+                yield case("DynamicQuantizeMatMul", [floats(5, 24), m, f32(0.01), zw, floats(9)], wide)
+                yield case("DynamicQuantizeMatMul", [floats(5, 24), m, each, zeros], wide + "_columns")
+    for k, n, size, zero, bias in ((64, 5, 32, None, False), (80, 6, 32, "u8", True), (40, 3, 16, "f32", False)):
+        blocks = -(-k // size)
+        inputs = [floats(4, k), data((n, blocks, size // 2), np.uint8), np.abs(floats(n * blocks)) * np.float32(0.1)]
+        if zero == "u8":
+            inputs.append(data((n * ((blocks + 1) // 2),), np.uint8))
+        elif zero == "f32":
+            inputs.append(floats(n, blocks) + np.float32(7))
+        elif bias:
+            inputs.append(None)
+        if bias:
+            inputs += [None, floats(n)]
+        yield f"MatMulNBits_{k}_{zero}", "MatMulNBits", inputs, {"K": k, "N": n, "bits": 4, "block_size": size}
+
+
+def run(op, inputs, attrs):
+    names = ["" if x is None else f"x{i}" for i, x in enumerate(inputs)]
+    feeds = {n: x for n, x in zip(names, inputs) if n}
+    nodes = [helper.make_node(op, names, ["y"], domain="com.microsoft", **attrs)]
+    if op == "QLinearReduceMean":  # of which there is a definition, and no kernel: what the definition says
+        nodes = [
+            helper.make_node("DequantizeLinear", names[:3], ["x"]),
+            helper.make_node("ReduceMean", ["x"], ["m"], **attrs),
+            helper.make_node("QuantizeLinear", ["m", *names[3:]], ["y"]),
+        ]
+    # Weights and what belongs to them are constants, as some kernels want them.
+    graph = helper.make_graph(
+        nodes, "g",
+        [helper.make_tensor_value_info("x0", helper.np_dtype_to_tensor_dtype(feeds["x0"].dtype), feeds["x0"].shape)],
+        [helper.make_empty_tensor_value_info("y")],
+        [helper.make_tensor(n, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape, x.ravel()) for n, x in feeds.items() if n != "x0"],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)], ir_version=8)
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return session.run(None, {"x0": feeds["x0"]})[0]
+
+
+def tensor(x):
+    if x is None:
+        return None
+    return {"type": TYPES[x.dtype.name], "shape": list(x.shape), "data": [float(f"{v:.9g}") if x.dtype.kind == "f" else int(v) for v in x.ravel()]}
+
+
+def main():
+    out = []
+    for name, op, inputs, attrs in cases():
+        y = run(op, inputs, attrs)
+        out.append({"name": name, "op": op, "attrs": attrs, "inputs": [tensor(x) for x in inputs], "output": tensor(y)})
+    print("[\n" + ",\n".join(json.dumps(c) for c in out) + "\n]")
+
+
+main()

@@ -1,0 +1,190 @@
+package ops
+
+import (
+	"fmt"
+	"slices"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/sym"
+)
+
+// microsoftProductRows are ONNX Runtime's own products of quantized matrices.
+func microsoftProductRows() []*Row {
+	typed := func(name, like string) Param { return Param{Name: name, Types: quantized8, Like: like} }
+	i32 := Param{Name: "C", Types: []ir.DType{ir.I32}}
+	float := func(name string) Param { return Param{Name: name, Types: single, Like: "T"} }
+	short := func(name string) Param { return Param{Name: name, Types: []ir.DType{ir.F16, ir.F32}, Like: "T1"} }
+	return []*Row{
+		{
+			Name: Microsoft + "QGemm", Versions: []int{1}, Form: Composition, MinOutputs: 1, MaxOutputs: 1,
+			Inputs: []Param{
+				typed("A", "TA"), scaleParam("a_scale"), typed("a_zero_point", "TA"), typed("B", "TB"), scaleParam("b_scale"), typed("b_zero_point", "TB"),
+				opt(i32), opt(scaleParam("y_scale")), opt(Param{Name: "y_zero_point", Types: quantized8}),
+			},
+			Attrs: []AttrSpec{floatAttr("alpha"), intAttr("transA"), intAttr("transB")}, Compose: quantizedGemm,
+		},
+		{
+			Name: Microsoft + "MatMulIntegerToFloat", Versions: []int{1}, Form: Composition, MinOutputs: 1, MaxOutputs: 1,
+			Inputs: []Param{
+				typed("A", "TA"), typed("B", "TB"), short("a_scale"), short("b_scale"), opt(typed("a_zero_point", "TA")), opt(typed("b_zero_point", "TB")),
+				opt(short("bias")),
+			},
+			Compose: func(b *composer) ([]*ir.Value, error) {
+				o := b.operands
+				if err := b.oneElement(2, "a_scale"); err != nil {
+					return nil, err
+				}
+				t := b.Type(2)
+				wide := func(v *ir.Value) *ir.Value { return b.cast(v, t, ir.F32) }
+				y := b.floatProduct(o[0], o[1], o[4], o[5], b.mul(wide(o[2]), wide(o[3])), o[6], t)
+				return []*ir.Value{b.cast(y, ir.F32, t)}, nil
+			},
+		},
+		{
+			Name: Microsoft + "DynamicQuantizeMatMul", Versions: []int{1}, Form: Composition, MinOutputs: 1, MaxOutputs: 1,
+			Inputs: []Param{float("A"), typed("B", "TB"), float("b_scale"), opt(typed("b_zero_point", "TB")), opt(float("bias"))},
+			Compose: func(b *composer) ([]*ir.Value, error) {
+				o, a := b.operands, b.ops("DynamicQuantizeLinear", 3, nil, b.operands[0])
+				return []*ir.Value{b.floatProduct(a[0], o[1], a[2], o[3], b.mul(a[1], o[2]), o[4], ir.F32)}, nil
+			},
+		},
+		nBitsRow(),
+	}
+}
+
+// quantizedGemm is alpha * A * B of what the matrices stand for, with a bias in the scale of the sums. It is quantized where there is a scale.
+func quantizedGemm(b *composer) ([]*ir.Value, error) {
+	o, transposed := b.operands, ir.Attrs{"perm": []int64{1, 0}}
+	for _, scale := range []struct {
+		operand int
+		name    string
+	}{{1, "a_scale"}, {7, "y_scale"}} {
+		if err := b.oneElement(scale.operand, scale.name); err != nil {
+			return nil, err
+		}
+	}
+	x, w := o[0], o[3]
+	for _, m := range []struct {
+		attr string
+		of   **ir.Value
+	}{{"transA", &x}, {"transB", &w}} {
+		turned, err := b.flag(m.attr, 0)
+		if err != nil {
+			return nil, err
+		}
+		if turned {
+			*m.of = b.op("Transpose", transposed, *m.of)
+		}
+	}
+	sum := b.op("MatMulInteger", nil, x, w, o[2], o[5])
+	if o[6] != nil {
+		sum = b.add(sum, o[6])
+	}
+	scale := b.mul(o[1], o[4])
+	if alpha := b.Node.Float("alpha", 1); alpha != 1 {
+		scale = b.mul(scale, b.float(ir.F32, float64(alpha)))
+	}
+	if o[7] == nil {
+		return []*ir.Value{b.op("DequantizeLinear", ir.Attrs{"axis": int64(1)}, sum, scale)}, nil
+	}
+	if o[8] == nil {
+		return nil, fmt.Errorf("operand 7 (y_scale) is there, and operand 8 (y_zero_point) is absent; want both or neither")
+	}
+	factor := b.op("Div", nil, scale, o[7])
+	y := b.op("DequantizeLinear", ir.Attrs{"axis": int64(1)}, sum, factor)
+	return []*ir.Value{b.op("QuantizeLinear", nil, y, b.float(ir.F32, 1), o[8])}, nil
+}
+
+// floatProduct is a product of integers times a scale, or one of each column, and a bias of type t. It is f32: products of matrices of bytes are
+// beyond the largest f16, and products of scales below the least.
+func (b *composer) floatProduct(x, w, xz, wz, scale, bias *ir.Value, t ir.DType) *ir.Value {
+	sum := b.op("MatMulInteger", nil, present(x, w, xz, wz)...)
+	y := b.mul(b.cast(sum, ir.I32, ir.F32), scale)
+	if bias == nil {
+		return y
+	}
+	return b.add(y, b.cast(bias, t, ir.F32))
+}
+
+// nBitsRow is a product with a matrix of N rows, transposed, whose elements have few bits and, in blocks along the rows, a scale.
+func nBitsRow() *Row {
+	t := func(name string) Param {
+		return Param{Name: name, Types: []ir.DType{ir.BF16, ir.F16, ir.F32}, Like: "T1"}
+	}
+	bytes := []ir.DType{ir.U8}
+	return &Row{
+		Name: Microsoft + "MatMulNBits", Versions: []int{1}, Form: Composition, MinOutputs: 1, MaxOutputs: 1,
+		Inputs: []Param{
+			t("A"), {Name: "B", Types: bytes}, t("scales"), opt(Param{Name: "zero_points", Types: slices.Concat(bytes, shortFloats)}),
+			opt(Param{Name: "g_idx", Types: []ir.DType{ir.I32}}), opt(t("bias")),
+		},
+		Attrs:   []AttrSpec{intAttr("K").required(), intAttr("N").required(), intAttr("bits"), intAttr("block_size").required(), intAttr("accuracy_level"), intAttr("weight_prepacked")},
+		Compose: nBits,
+	}
+}
+
+func nBits(b *composer) ([]*ir.Value, error) {
+	k, n, bits, size := b.Node.Int("K", 0), b.Node.Int("N", 0), b.Node.Int("bits", 4), b.Node.Int("block_size", 0)
+	switch {
+	case bits != 4 && bits != 8:
+		return nil, fmt.Errorf("attribute bits is %d; supported are 4 and 8", bits)
+	case size < 16 || size > sym.MaxDim || size&(size-1) != 0:
+		return nil, fmt.Errorf("attribute block_size is %d; want a power of two from 16 to %d", size, int64(sym.MaxDim))
+	case k < 1 || n < 1 || k > sym.MaxDim || n > sym.MaxDim:
+		return nil, fmt.Errorf("attributes K and N are %d and %d; want 1 to %d", k, n, int64(sym.MaxDim))
+	case b.Node.Int("weight_prepacked", 0) != 0:
+		return nil, fmt.Errorf("attribute weight_prepacked is %d: weights in the order of a processor's kernels are not supported; supported is 0, as they were quantized", b.Node.Int("weight_prepacked", 0))
+	case b.operands[4] != nil:
+		return nil, fmt.Errorf("operand 4 (g_idx), an order of the rows, is not supported: quantize the model without one")
+	}
+	blocks := (k + size - 1) / size
+	w := b.unpacked(b.operands[1], bits, n, blocks*size)
+	if blocks*size > k {
+		w = b.op("Slice", nil, w, b.ints(0), b.ints(k), b.ints(1))
+	}
+	scales := b.op("Reshape", nil, b.operands[2], b.ints(n, blocks))
+	m := b.blockwise(w, scales, n, blocks, size)
+	y := b.op("MatMul", nil, b.operands[0], b.op("Transpose", ir.Attrs{"perm": []int64{1, 0}}, m))
+	if bias := b.operands[5]; bias != nil {
+		y = b.add(y, bias)
+	}
+	return []*ir.Value{y}, nil
+}
+
+// blockwise is what integers stand for, of which each block along a row has a scale and a zero point, operand 3: that in the middle where it is
+// absent, and one that is no integer where it is a float.
+func (b *composer) blockwise(w, scales *ir.Value, n, blocks, size int64) *ir.Value {
+	attrs, zero, bits := ir.Attrs{"axis": int64(1), "block_size": size}, b.operands[3], b.Node.Int("bits", 4)
+	switch {
+	case zero == nil:
+		zero = b.op("Expand", nil, b.byte(1<<(bits-1)), b.ints(n, blocks))
+	case b.Type(3) == ir.U8:
+		perByte := 8 / bits
+		row := (blocks + perByte - 1) / perByte * perByte
+		zero = b.op("Slice", nil, b.unpacked(zero, bits, n, row), b.ints(0), b.ints(blocks), b.ints(1))
+	default:
+		less := b.mul(b.cast(b.op("Reshape", nil, zero, b.ints(n, blocks)), b.Type(3), b.Type(2)), scales)
+		each := b.op("Expand", nil, b.op("Unsqueeze", nil, less, b.ints(2)), b.ints(n, blocks, size))
+		row := b.op("Slice", nil, b.op("Reshape", nil, each, b.ints(n, blocks*size)), b.ints(0), b.ints(b.Node.Int("K", 0)), b.ints(1))
+		return b.sub(b.op("DequantizeLinear", attrs, w, scales), row)
+	}
+	return b.op("DequantizeLinear", attrs, w, scales, zero)
+}
+
+// byte is a constant scalar.
+func (b *composer) byte(x byte) *ir.Value {
+	t := ir.NewTensor(ir.U8)
+	t.Data[0] = x
+	return b.constant(t)
+}
+
+// unpacked are rows of integers of which each byte holds one, or two, the first in its low bits.
+func (b *composer) unpacked(v *ir.Value, bits, rows, columns int64) *ir.Value {
+	if bits == 4 {
+		low := b.op("BitwiseAnd", nil, v, b.byte(15))
+		high := b.op("BitShift", ir.Attrs{"direction": "RIGHT"}, v, b.byte(4))
+		last := b.ints(-1)
+		v = b.join(-1, b.op("Unsqueeze", nil, low, last), b.op("Unsqueeze", nil, high, last))
+	}
+	return b.op("Reshape", nil, v, b.ints(rows, columns))
+}

@@ -1,0 +1,84 @@
+package islands_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir/irtest"
+	"rules_dnn/gen/passes/islands"
+	"rules_dnn/gen/passes/simplify"
+)
+
+// TestFloats: what stays float is said, and why; what became integers is counted.
+func TestFloats(t *testing.T) {
+	for _, c := range []struct {
+		name, nodes string
+		integers    int
+		want        string
+	}{
+		{"all in integers", conv + `
+  %c ?[*] = Conv.11(%x, %wf, %bf)
+  %r ?[*] = Relu.14(%c)
+  %y ?[*] = QuantizeLinear.13(%r, @sy, @zy)
+  output %y
+`, 3, "[]"},
+		{"a sum of two tensors", `
+  input %q2 u8[1, 4, 5, 6]
+  %x2 ?[*] = DequantizeLinear.13(%q2, @sx, @zx)
+  %s ?[*] = Add.14(%x, %x2) "sum"
+  %y ?[*] = QuantizeLinear.13(%s, @sy, @zy)
+  output %y
+`, 1, `[{Add "sum" each result is made of 2 tensors: floats in registers, between bytes that are read and written}]`},
+		{"little to compute", `
+  %n ?[*] = Neg.13(%x) "minus"
+  %y ?[*] = QuantizeLinear.13(%n, @sy, @zy)
+  output %y
+`, 1, `[{Neg "minus" a table would take longer than the floats, which are in registers, between bytes that are read and written}]`},
+		{"several elements", `
+  %s ?[*] = Softmax.13(%x) {axis = -1} "soft"
+  %y ?[*] = QuantizeLinear.13(%s, @sy, @zy)
+  output %y
+`, 1, `[{Softmax "soft" each result is made of several elements, by functions of floats}]`},
+		{"what is not quantized", `
+  input %f f32[1, 4, 5, 6]
+  %s ?[*] = Sigmoid.13(%f) "first"
+  %m ?[*] = Mul.14(%x, %s) "second"
+  %e ?[*] = Exp.13(%x) "third"
+  %g ?[*] = Exp.13(%x) "fourth"
+  %h ?[*] = Sqrt.13(%g) "fifth"
+  %y ?[*] = QuantizeLinear.13(%m, @sy, @zy)
+  output %y
+  output %e
+  output %h
+`, 1, `[{Sigmoid "first" operand 0 ("f") is an input of floats} {Mul "second" operand 1 is the floats of Sigmoid "first"} {Exp "third" its result "e" is an output of floats} {Exp "fourth" Sqrt "fifth" reads its result as floats} {Sqrt "fifth" operand 0 is the floats of Exp "fourth"}]`},
+		{"weights of floats", `
+  const @w f32[6, 2] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
+  %m ?[*] = MatMul.13(%x, @w) "dense"
+  %y ?[*] = QuantizeLinear.13(%m, @sy, @zy)
+  output %y
+`, 1, `[{MatMul "dense" operand 1 ("w") is a constant of floats}]`},
+		{"scales that no rewrite takes", `
+  %f ?[*] = DequantizeLinear.13(%q, @negative, @zx)
+  %e ?[*] = Exp.13(%f) "exp"
+  %y ?[*] = QuantizeLinear.13(%e, @sy, @zy)
+  output %y
+`, 1, `[{Exp "exp" operand 0 has a scale or a zero point that is no constant, of blocks, or not between 2^-100 and 2^100}]`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := irtest.Parse(t, constants+c.nodes)
+			require.NoError(t, simplify.RunBut(g, islands.Keeps))
+			islands.Run(g)
+			require.NoError(t, simplify.Run(g))
+			r := islands.Floats(g)
+			require.NotNil(t, r)
+			assert.Equal(t, c.want, fmt.Sprint(r.Kept))
+			assert.Equal(t, c.integers, r.Nodes)
+		})
+	}
+	g := irtest.Parse(t, "  input %x f32[2]\n  %y ?[*] = Exp.13(%x)\n  output %y\n")
+	require.NoError(t, simplify.Run(g))
+	assert.Nil(t, islands.Floats(g), "nothing is quantized")
+}

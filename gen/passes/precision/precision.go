@@ -1,0 +1,219 @@
+// Package precision stores a network of f32 in 16 bits: values and weights are f16 in memory. What is computed with them is computed in f32,
+// and each node's result is rounded once, as in a model whose own floats are f16; inputs and outputs keep their types.
+//
+// What 16 bits cannot hold stays f32: results of operators that make numbers much larger or smaller than their operands (ops.RangeOf), constants
+// beyond the range, and what is computed of these, up to the next operator whose results are of moderate size again: a sum with weights, a
+// normalisation, a function with bounds. So do integers, what is made of them, and control flow. Shapes must have been inferred.
+package precision
+
+import (
+	"fmt"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ops"
+	"rules_dnn/gen/passes/edit"
+	"rules_dnn/gen/shape"
+	"rules_dnn/gen/sym"
+)
+
+// Report is what became of a network.
+type Report struct {
+	// Nodes is how many give results in 16 bits.
+	Nodes int
+	// Kept are the nodes whose results of f32 stay so.
+	Kept []Kept
+}
+
+// Kept is a node that gives f32, and the reason.
+type Kept struct{ Node, Why string }
+
+// Run changes the graph.
+func Run(g *ir.Graph) (*Report, error) {
+	if err := check(g); err != nil {
+		return nil, err
+	}
+	h := &halves{g: g, facts: shape.Facts(g), names: edit.NewNamer(g), half: map[*ir.Value]*ir.Value{}, made: map[*ir.Value]bool{}, kept: map[*ir.Value]string{}, ranges: map[rangeKey]string{}, report: &Report{}}
+	for _, v := range g.Inputs {
+		h.made[v] = true
+	}
+	for _, n := range g.Nodes {
+		if err := h.node(n); err != nil {
+			return nil, err
+		}
+	}
+	for _, v := range g.Outputs {
+		h.whole(v)
+	}
+	g.Nodes = h.nodes
+	if h.report.Nodes == 0 {
+		return nil, fmt.Errorf("no node of the network gives f32 that may be stored in 16 bits: leave the precision out")
+	}
+	return h.report, nil
+}
+
+// check refuses networks of which 16 bits are not what is asked for.
+func check(g *ir.Graph) error {
+	for _, n := range g.Nodes {
+		if ops.IsQuantized(n.Op) {
+			return n.Errorf("the network is quantized, and a precision of 16 bits is for networks of floats: its integers have their type, and its scales need f32; " +
+				"leave the precision out, or give the network as it was before it was quantized")
+		}
+	}
+	return nil
+}
+
+// halves is the work on a graph.
+type halves struct {
+	g     *ir.Graph
+	facts sym.Facts
+	names *edit.Namer
+	nodes []*ir.Node
+	// half are values in 16 bits, by those of f32 for which they stand.
+	half map[*ir.Value]*ir.Value
+	// made are values that there are in f32: inputs, and results that stay so, or were widened.
+	made map[*ir.Value]bool
+	// kept are results that stay f32, by the reason; constants too.
+	kept   map[*ir.Value]string
+	ranges map[rangeKey]string // of constants
+	report *Report
+}
+
+// node adds a node that computes in 16 bits, or as it is.
+func (h *halves) node(n *ir.Node) error {
+	why, settled, err := h.staysWide(n)
+	if err != nil {
+		return err
+	}
+	if why == "" {
+		done, err := h.narrow(n)
+		if done || err != nil {
+			return err
+		}
+		why = "its definition has no f16"
+	}
+	h.keep(n, why, settled)
+	return nil
+}
+
+// keep leaves a node as it is; settled: its results may be stored in 16 bits.
+func (h *halves) keep(n *ir.Node, why string, settled bool) {
+	gives := false
+	for i, v := range n.Inputs {
+		if v == nil || v.Type != ir.F32 || v.Const != nil {
+			continue
+		}
+		// A conversion reads what there is.
+		if half := h.half[v]; half != nil && !h.made[v] && n.Op == "Cast" {
+			n.Inputs[i] = half
+			continue
+		}
+		h.whole(v)
+	}
+	for _, v := range n.Outputs {
+		if v != nil && v.Type == ir.F32 {
+			h.made[v], gives = true, true
+			if !settled {
+				h.kept[v] = why
+			}
+		}
+	}
+	h.nodes = append(h.nodes, n)
+	if gives {
+		h.report.Kept = append(h.report.Kept, Kept{n.Label(), why})
+	}
+}
+
+// narrow lets a node compute with operands of 16 bits; false where its definition does not allow that.
+func (h *halves) narrow(n *ir.Node) (bool, error) {
+	share := ops.Sharers(n, ir.F16)
+	before, outputs := append([]*ir.Value{}, n.Inputs...), append([]*ir.Value{}, n.Outputs...)
+	trial := *n
+	trial.Inputs = append([]*ir.Value{}, n.Inputs...)
+	for _, i := range share {
+		if v := n.Inputs[i]; v.Type == ir.F32 {
+			trial.Inputs[i] = &ir.Value{Name: v.Name, Type: ir.F16, Shape: v.Shape, HasShape: v.HasShape, Elems: v.Elems}
+		}
+	}
+	m, err := ops.Build(&trial, h.facts)
+	if len(share) == 0 || err != nil {
+		return false, nil // as it is, it was built before
+	}
+	for _, i := range share {
+		if v := before[i]; v.Type == ir.F32 {
+			if n.Inputs[i], err = h.narrowed(v); err != nil {
+				return false, n.Errorf("%w", err)
+			}
+		}
+	}
+	for i, v := range n.Inputs {
+		if v != nil && v == before[i] && v.Type == ir.F32 && v.Const == nil {
+			h.whole(v)
+		}
+	}
+	for i, v := range outputs {
+		switch {
+		case v == nil || v.Type != ir.F32:
+		case typeOf(&trial, m, i) == ir.F16:
+			n.Outputs[i] = &ir.Value{Name: h.names.Name(v.Name + ".f16"), Type: ir.F16, Shape: v.Shape, HasShape: v.HasShape, Def: n}
+			h.half[v] = n.Outputs[i]
+		default:
+			h.made[v], h.kept[v] = true, "the operator gives it in f32"
+		}
+	}
+	h.nodes = append(h.nodes, n)
+	h.report.Nodes++
+	return true, nil
+}
+
+// typeOf is the type of a result.
+func typeOf(n *ir.Node, m *ops.Meaning, i int) ir.DType {
+	if m.Call != nil {
+		return m.Call.Results[i].Type
+	}
+	if src := m.Outputs[i]; src.Stage {
+		return m.Stages[src.N].Results[src.Part].DType()
+	}
+	return n.Inputs[m.Outputs[i].N].Type
+}
+
+// narrowed is a value in 16 bits.
+func (h *halves) narrowed(v *ir.Value) (*ir.Value, error) {
+	if x := h.half[v]; x != nil {
+		return x, nil
+	}
+	name := h.names.Name(v.Name + ".f16")
+	if v.Const != nil {
+		h.half[v] = narrowConstant(name, v)
+		return h.half[v], nil
+	}
+	if !h.made[v] {
+		return nil, fmt.Errorf("the operand %s is computed by no node before it", ir.Show(v.Name))
+	}
+	x := &ir.Value{Name: name, Type: ir.F16, Shape: v.Shape, HasShape: v.HasShape}
+	h.cast(v, x, castToF16)
+	h.half[v] = x
+	return x, nil
+}
+
+// whole makes sure that there is a value in f32.
+func (h *halves) whole(v *ir.Value) {
+	if x := h.half[v]; x != nil && v.Const == nil && !h.made[v] {
+		h.cast(x, v, castToF32)
+		h.made[v] = true
+	}
+}
+
+// Types by their numbers in ONNX.
+const (
+	castToF32 = 1
+	castToF16 = 10
+)
+
+func (h *halves) cast(from, to *ir.Value, t int64) {
+	n := &ir.Node{Op: "Cast", Version: edit.Version("Cast", h.g), Inputs: []*ir.Value{from}, Outputs: []*ir.Value{to}, Attrs: ir.Attrs{"to": t}}
+	if from.Def != nil {
+		n.Name, n.Origins = from.Def.Name, from.Def.Origins
+	}
+	to.Def = n
+	h.nodes = append(h.nodes, n)
+}

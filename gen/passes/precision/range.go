@@ -1,0 +1,149 @@
+package precision
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ops"
+	"rules_dnn/gen/scalar"
+)
+
+// staysWide is the reason for which a node computes with f32 as before, "" where it may compute with 16 bits, and whether its results may be
+// stored in 16 bits nevertheless.
+func (h *halves) staysWide(n *ir.Node) (why string, settled bool, err error) {
+	r, why := ops.RangeOf(n)
+	if r == ops.Grows {
+		return why, false, nil
+	}
+	full := false // an operand of the result's shape is in 16 bits
+	statistic := ""
+	for _, i := range ops.Sharers(n, ir.F16) {
+		v := n.Inputs[i]
+		if v.Type != ir.F32 {
+			return fmt.Sprintf("its operand %s is %s", ir.Show(v.Name), v.Type), false, nil
+		}
+		reason, err := h.tooWide(v, r)
+		switch {
+		case err != nil:
+			return "", false, n.Errorf("operand %s: %w", ir.Show(v.Name), err)
+		case reason == "":
+			full = full || v.Const == nil && scales(n) && !stretched(v, n.Outputs[0])
+		case v.Const == nil && r == ops.Weighs:
+		case v.Const == nil && r == ops.Settles:
+			return reason, true, nil
+		case v.Const == nil && scales(n) && stretched(v, n.Outputs[0]):
+			statistic = reason // of the other operand, which it brings to a size: x / sqrt(mean(x*x))
+		default:
+			return reason, false, nil
+		}
+	}
+	if statistic != "" && !full {
+		return statistic, false, nil
+	}
+	return "", false, nil
+}
+
+// scales reports whether a node multiplies or divides.
+func scales(n *ir.Node) bool { return n.Op == "Mul" || n.Op == "Div" }
+
+// stretched reports whether an operand has fewer elements than the result, each of which is read for several.
+func stretched(v, result *ir.Value) bool {
+	if result == nil || len(v.Shape) != len(result.Shape) {
+		return true
+	}
+	for i, d := range v.Shape {
+		if d.Is(1) && !result.Shape[i].Is(1) {
+			return true
+		}
+	}
+	return false
+}
+
+// tooWide is the reason for which a value is not to be read in 16 bits; "" where there is none.
+func (h *halves) tooWide(v *ir.Value, r ops.Range) (string, error) {
+	if v.Const == nil {
+		if h.half[v] != nil {
+			return "", nil
+		}
+		if why := h.kept[v]; why != "" {
+			return fmt.Sprintf("it is computed with %s, which stays f32", ir.Show(v.Name)), nil
+		}
+		return "", nil
+	}
+	key := rangeKey{v, r}
+	if why, known := h.ranges[key]; known {
+		return why, nil
+	}
+	most, err := greatest(v.Const)
+	why := ""
+	switch {
+	case err != nil:
+		return "", err
+	case most > mostF16:
+		why = fmt.Sprintf("its constant %s has elements up to %g, and f16 ends at 65504", ir.Show(v.Name), most)
+	case most > 0 && most < leastF16 && (r == ops.Follows || r == ops.Weighs):
+		why = fmt.Sprintf("its constant %s has elements of at most %g, of which f16 has few digits or none", ir.Show(v.Name), most)
+	}
+	h.ranges[key] = why
+	return why, nil
+}
+
+// rangeKey is a constant, and what it is read for.
+type rangeKey struct {
+	v *ir.Value
+	r ops.Range
+}
+
+const (
+	mostF16  = 65504
+	leastF16 = 1.0 / (1 << 14) // with all digits
+)
+
+// pieceBytes is how much of a constant is read at a time.
+const pieceBytes = 1 << 20
+
+// greatest is the greatest finite magnitude in a tensor of f32.
+func greatest(t *ir.Tensor) (float64, error) {
+	most := float32(0)
+	err := pieces(t.Len()*4, func(at, n int64) error {
+		b := make([]byte, n)
+		if err := t.ReadBytes(b, at); err != nil {
+			return err
+		}
+		for i := 0; i < len(b); i += 4 {
+			x := math.Float32frombits(binary.LittleEndian.Uint32(b[i:]) &^ (1 << 31))
+			if x > most && x <= math.MaxFloat32 {
+				most = x
+			}
+		}
+		return nil
+	})
+	return float64(most), err
+}
+
+func pieces(size int64, f func(at, n int64) error) error {
+	for at := int64(0); at < size; at += pieceBytes {
+		if err := f(at, min(pieceBytes, size-at)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// narrowConstant is a constant in 16 bits, which it is made of when it is written.
+func narrowConstant(name string, v *ir.Value) *ir.Value {
+	from := v.Const
+	t := ir.Computed(ir.F16, from.Shape, 1, func(b []byte, first int64) error {
+		raw := make([]byte, 2*len(b))
+		if err := from.ReadBytes(raw, 4*first); err != nil {
+			return err
+		}
+		for i := 0; i < len(b); i += 2 {
+			binary.LittleEndian.PutUint16(b[i:], scalar.F32ToF16(math.Float32frombits(binary.LittleEndian.Uint32(raw[2*i:]))))
+		}
+		return nil
+	})
+	return ir.ConstValue(name, t)
+}

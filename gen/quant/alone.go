@@ -1,0 +1,101 @@
+package quant
+
+import (
+	"slices"
+
+	"rules_dnn/gen/interp"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/samples"
+)
+
+// alone measures what each node costs: how far the outputs are from the float network's when it is the only one that is quantized.
+func (p *plan) alone(r *Report, layers []*layer, inputs []samples.Input) error {
+	if len(inputs) == 0 {
+		return nil
+	}
+	var want []map[*ir.Value]*ir.Tensor
+	for _, in := range inputs {
+		outputs, err := run(p.g, in, nil)
+		if err != nil {
+			return err
+		}
+		want = append(want, outputs)
+	}
+	for i, n := range p.g.Nodes {
+		if rule, ok := p.nodes[n]; !ok || rule.moves {
+			continue
+		}
+		var l *layer
+		if k := slices.IndexFunc(layers, func(l *layer) bool { return l.node == n }); k >= 0 {
+			l = layers[k]
+		}
+		db, err := p.only(n, l, inputs, want)
+		if err != nil {
+			return err
+		}
+		r.Nodes[i].Alone = &db
+	}
+	return nil
+}
+
+// only runs the network with one node quantized.
+func (p *plan) only(n *ir.Node, l *layer, inputs []samples.Input, want []map[*ir.Value]*ir.Tensor) (float64, error) {
+	var weights *ir.Tensor
+	if l != nil {
+		var err error
+		if weights, err = l.weights.values(); err != nil {
+			return 0, err
+		}
+	}
+	var all ratio
+	for i, in := range inputs {
+		got, err := run(p.g, in, func(m *ir.Node, operands, results []*ir.Tensor) error {
+			if m != n {
+				return nil
+			}
+			return p.quantized(n, l, weights, operands, results)
+		})
+		if err != nil {
+			return 0, err
+		}
+		for _, v := range p.g.Outputs {
+			if err := all.add(want[i][v], got[v]); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return all.db(), nil
+}
+
+// quantized replaces a node's results by those of rounded operands, rounded.
+func (p *plan) quantized(n *ir.Node, l *layer, weights *ir.Tensor, operands, results []*ir.Tensor) error {
+	with := slices.Clone(operands)
+	for i, v := range n.Own() {
+		if g := p.group[v]; v != nil && g != nil {
+			x, err := g.param.rounded(operands[i])
+			if err != nil {
+				return err
+			}
+			with[i] = x
+		}
+	}
+	if l != nil {
+		with[l.rule.weight] = weights
+	}
+	ys, err := interp.Interp{Workers: workers()}.Node(n, with)
+	if err != nil {
+		return err
+	}
+	for i, v := range n.Outputs {
+		if v == nil {
+			continue
+		}
+		if results[i] = ys[i]; p.group[v] == nil {
+			continue
+		}
+		if results[i], err = p.group[v].param.rounded(ys[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package quant
+
+import (
+	"fmt"
+
+	"rules_dnn/gen/interp"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/passes/edit"
+	"rules_dnn/gen/samples"
+)
+
+// run runs a graph on an input, node after node, and tells of each node what it read and gave. Values that nothing reads any more are given up.
+func run(g *ir.Graph, in samples.Input, tell func(n *ir.Node, operands, results []*ir.Tensor) error) (map[*ir.Value]*ir.Tensor, error) {
+	values := map[*ir.Value]*ir.Tensor{}
+	for _, v := range g.Inputs {
+		values[v] = in[v.Name]
+	}
+	last := map[*ir.Value]int{}
+	for i, n := range g.Nodes {
+		for _, v := range n.Inputs {
+			last[v] = i
+		}
+	}
+	for _, v := range g.Outputs {
+		last[v] = len(g.Nodes)
+	}
+	engine := interp.Interp{Workers: workers()}
+	for i, n := range g.Nodes {
+		operands := make([]*ir.Tensor, len(n.Inputs))
+		for k, v := range n.Inputs {
+			switch {
+			case v == nil:
+			case v.Const != nil:
+				operands[k] = v.Const
+			default:
+				operands[k] = values[v]
+			}
+		}
+		results, err := engine.Node(n, operands)
+		if err != nil {
+			return nil, err
+		}
+		if tell != nil {
+			if err := tell(n, operands, results); err != nil {
+				return nil, err
+			}
+		}
+		for k, v := range n.Outputs {
+			if v != nil && last[v] > i {
+				values[v] = results[k]
+			}
+		}
+		for _, v := range n.Inputs {
+			if v != nil && last[v] == i {
+				delete(values, v)
+			}
+		}
+	}
+	return values, nil
+}
+
+// calibrate finds the range of each group, and where the settings need it how its elements are spread, and chooses its parameter.
+func (p *plan) calibrate(inputs []samples.Input) error {
+	if err := p.observe(inputs, func(v *ir.Value, s *seen, values []float64) error {
+		if !s.extend(values) {
+			return fmt.Errorf("value %s is not finite on the calibration's inputs, so it has no scale: leave the node that computes it float, or change the inputs", ir.Show(v.Name))
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	p.joinAlike()
+	if p.settings.Range != MinMax {
+		if err := p.observe(inputs, func(_ *ir.Value, s *seen, values []float64) error { s.count(values); return nil }); err != nil {
+			return err
+		}
+	}
+	for _, s := range p.order {
+		t := integers[p.settings.Activations]
+		if s.wide {
+			t = p.settings.wide()
+		}
+		s.param = p.settings.choose(&s.seen, t)
+	}
+	return nil
+}
+
+// observe shows all that a group's values hold, of all inputs.
+func (p *plan) observe(inputs []samples.Input, f func(*ir.Value, *seen, []float64) error) error {
+	look := func(v *ir.Value, t *ir.Tensor) error {
+		g := p.group[v]
+		if v == nil || g == nil || t == nil {
+			return nil
+		}
+		values, err := edit.Floats(t)
+		if err != nil {
+			return err
+		}
+		return f(v, &g.seen, values)
+	}
+	for _, s := range p.order {
+		for _, v := range s.values {
+			if v.Const != nil {
+				if err := look(v, v.Const); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for _, in := range inputs {
+		for _, v := range p.g.Inputs {
+			if err := look(v, in[v.Name]); err != nil {
+				return err
+			}
+		}
+		if _, err := run(p.g, in, func(n *ir.Node, _, results []*ir.Tensor) error {
+			for i, v := range n.Outputs {
+				if v != nil {
+					if err := look(v, results[i]); err != nil {
+						return n.Errorf("%w", err)
+					}
+				}
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,248 @@
+package quant
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/passes/edit"
+	"rules_dnn/gen/samples"
+	"rules_dnn/gen/scalar"
+)
+
+// Report is what became of a network.
+type Report struct {
+	// Nodes are those of the network in its order.
+	Nodes []Node `json:"nodes"`
+	// Outputs are how far the quantized network's outputs are from the float one's, over all inputs.
+	Outputs []Output `json:"outputs,omitempty"`
+	// Accuracy is of the labelled inputs, where there are some.
+	Accuracy *Accuracy `json:"accuracy,omitempty"`
+
+	results map[*ir.Value]int // of the quantized network: what stands for a node's first result
+}
+
+// Node is a node of the network.
+type Node struct {
+	Name string `json:"name"`
+	Op   string `json:"op"`
+	// Float says why the node is not quantized; empty: it is.
+	Float string `json:"float,omitempty"`
+	// Type, Scale and ZeroPoint are of its first result; empty where that is not quantized.
+	Type      string  `json:"type,omitempty"`
+	Scale     float32 `json:"scale,omitempty"`
+	ZeroPoint int64   `json:"zero_point,omitempty"`
+	// Lo and Hi are the range that was seen.
+	Lo float64 `json:"lo,omitempty"`
+	Hi float64 `json:"hi,omitempty"`
+	// SQNR is the signal-to-noise ratio of the first result in the quantized network, in dB; Alone is that of the network's outputs when this node
+	// alone is quantized.
+	SQNR  *float64 `json:"sqnr_db,omitempty"`
+	Alone *float64 `json:"alone_sqnr_db,omitempty"`
+}
+
+// Output is an output's distance.
+type Output struct {
+	Name string  `json:"name"`
+	SQNR float64 `json:"sqnr_db"`
+}
+
+// Accuracy is how many of the labelled inputs the networks classify rightly, from 0 to 1.
+type Accuracy struct {
+	Inputs    int64   `json:"inputs"`
+	Float     float64 `json:"float"`
+	Quantized float64 `json:"quantized"`
+}
+
+// JSON is the report's text.
+func (r *Report) JSON() ([]byte, error) {
+	text, err := json.MarshalIndent(r, "", " ")
+	return append(text, '\n'), err
+}
+
+// report says of each node what the plan has made of it.
+func (p *plan) report() *Report {
+	r := &Report{}
+	for _, n := range p.g.Nodes {
+		x := Node{Name: describe(n), Op: n.Op, Float: p.why(n)}
+		if g := p.group[result(n)]; g != nil {
+			x.Type, x.Scale, x.ZeroPoint, x.Lo, x.Hi = g.param.t.String(), g.param.scale, g.param.zero, g.seen.lo, g.seen.hi
+		}
+		r.Nodes = append(r.Nodes, x)
+	}
+	return r
+}
+
+// why says why a node stays float.
+func (p *plan) why(n *ir.Node) string {
+	r, known := of(n)
+	_, named := rules[n.Op]
+	switch _, ok := p.nodes[n]; {
+	case ok:
+		return ""
+	case p.settings.float(n):
+		return "the settings say so"
+	case !floats(n):
+		return "its result is none of f32"
+	case named && !known:
+		return "integers have no factors as its attributes say"
+	case !known:
+		return "no rule for the operator"
+	case r.moves:
+		return "what it moves is float"
+	}
+	return "nothing that it reads is quantized"
+}
+
+// ratio gathers signal and noise.
+type ratio struct{ signal, noise float64 }
+
+func (r *ratio) add(want, got *ir.Tensor) error {
+	if want == nil || got == nil || !want.Type.IsFloat() {
+		return nil
+	}
+	a, err := edit.Floats(want)
+	if err != nil {
+		return err
+	}
+	b, err := edit.Floats(got)
+	if err != nil {
+		return err
+	}
+	for i, x := range a {
+		if x == b[i] || math.IsNaN(x) && math.IsNaN(b[i]) { // infinite ones, too
+			if !math.IsInf(x, 0) && !math.IsNaN(x) {
+				r.signal += float64(x * x)
+			}
+			continue
+		}
+		r.signal += float64(x * x)
+		d := x - b[i]
+		r.noise += float64(d * d)
+	}
+	return nil
+}
+
+// decibels are those of a ratio of e.
+const decibels = 10 / math.Ln10
+
+// mostDB is of a ratio without noise.
+const mostDB = 200
+
+func (r *ratio) db() float64 {
+	if r.noise == 0 {
+		return mostDB
+	}
+	if r.signal == 0 || math.IsNaN(r.noise) || math.IsInf(r.noise, 0) || math.IsInf(r.signal, 0) || math.IsNaN(r.signal) {
+		return 0
+	}
+	return math.Round(100*min(decibels*scalar.Log(r.signal/r.noise), mostDB)) / 100
+}
+
+// Compare runs both networks on inputs and fills in how far the quantized one is from the float one, at each node's first result and at the
+// outputs; with labels, of the first output's rows, how many both classify rightly.
+func (r *Report) Compare(float, quantized *ir.Graph, inputs []samples.Input, labels []int64) error {
+	c := &comparison{r: r, nodes: make([]ratio, len(r.Nodes)), outputs: make([]ratio, len(float.Outputs)), labels: labels}
+	for _, in := range inputs {
+		if err := c.input(float, quantized, in); err != nil {
+			return err
+		}
+	}
+	for i, x := range c.nodes {
+		if x.signal > 0 {
+			db := x.db()
+			r.Nodes[i].SQNR = &db
+		}
+	}
+	r.Outputs = nil
+	for i, v := range float.Outputs {
+		r.Outputs = append(r.Outputs, Output{Name: v.Name, SQNR: c.outputs[i].db()})
+	}
+	if n := float64(c.rows); labels != nil && n > 0 {
+		r.Accuracy = &Accuracy{Inputs: c.rows, Float: float64(c.right[0]) / n, Quantized: float64(c.right[1]) / n}
+	}
+	return nil
+}
+
+// comparison is of two networks.
+type comparison struct {
+	r              *Report
+	nodes, outputs []ratio
+	labels         []int64
+	rows           int64
+	right          [2]int64
+}
+
+func (c *comparison) input(float, quantized *ir.Graph, in samples.Input) error {
+	index := map[*ir.Node]int{}
+	for i, n := range float.Nodes {
+		index[n] = i
+	}
+	kept := map[int]*ir.Tensor{}
+	want, err := run(float, in, func(n *ir.Node, _, results []*ir.Tensor) error {
+		if i := index[n]; c.r.Nodes[i].Type != "" {
+			kept[i] = results[slices.Index(n.Outputs, result(n))]
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	got, err := run(quantized, in, func(n *ir.Node, _, results []*ir.Tensor) error {
+		if i, ok := c.r.results[n.Outputs[0]]; ok {
+			return c.nodes[i].add(kept[i], results[0])
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for i, v := range float.Outputs {
+		if err := c.outputs[i].add(want[v], got[quantized.Outputs[i]]); err != nil {
+			return err
+		}
+	}
+	if c.labels == nil {
+		return nil
+	}
+	var rows int64
+	for i, t := range []*ir.Tensor{want[float.Outputs[0]], got[quantized.Outputs[0]]} {
+		classes, err := classes(t)
+		if err != nil {
+			return err
+		}
+		rows = int64(len(classes))
+		for k, class := range classes {
+			if at := c.rows + int64(k); at < int64(len(c.labels)) && class == c.labels[at] {
+				c.right[i]++
+			}
+		}
+	}
+	c.rows += rows
+	return nil
+}
+
+// classes are the places of the greatest elements of a tensor's rows.
+func classes(t *ir.Tensor) ([]int64, error) {
+	if len(t.Shape) != 2 || t.Shape[1] == 0 {
+		return nil, fmt.Errorf("the first output has shape %v; labels want a row of scores for each image", t.Shape)
+	}
+	xs, err := edit.Floats(t)
+	if err != nil {
+		return nil, err
+	}
+	width := int(t.Shape[1])
+	var out []int64
+	for at := 0; at < len(xs); at += width {
+		best := 0
+		for i, x := range xs[at : at+width] {
+			if x > xs[at+best] {
+				best = i
+			}
+		}
+		out = append(out, int64(best))
+	}
+	return out, nil
+}

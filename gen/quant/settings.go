@@ -1,0 +1,87 @@
+// Package quant quantizes networks after training: it runs them on inputs, chooses a scale and a zero point for each activation and
+// for each channel of weights, and writes both into the graph as QuantizeLinear and DequantizeLinear. What it makes is an ordinary ONNX
+// model. The interpreter runs the network, so the numbers are the same on every machine.
+package quant
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"rules_dnn/gen/ir"
+)
+
+// Settings are how a network is quantized: the rule's attributes, as JSON.
+type Settings struct {
+	// Activations is the type of activations: "uint8", "int8", "uint16" or "int16".
+	Activations string `json:"activations"`
+	// Range is how the range of an activation is chosen: "minmax" is all that was seen; "percentile" leaves out what is beyond
+	// Percentile on either side; "mse" is the range whose squared error is least.
+	Range string `json:"range"`
+	// Percentile is of Range "percentile": how many percent of the elements lie within.
+	Percentile float64 `json:"percentile"`
+	// PerChannel gives each channel of weights a scale of its own.
+	PerChannel bool `json:"per_channel"`
+	// CorrectBias subtracts from biases the mean error that quantization makes in each channel.
+	CorrectBias bool `json:"correct_bias"`
+	// Equalize scales channels of neighbouring layers so that their ranges are alike, where nothing or a Relu is between.
+	Equalize bool `json:"equalize"`
+	// Float are operators, or names of nodes, that stay float.
+	Float []string `json:"float,omitempty"`
+	// Wide are names of nodes whose activations have 16 bits.
+	Wide []string `json:"wide,omitempty"`
+}
+
+// Values of Settings.Range.
+const (
+	MinMax     = "minmax"
+	Percentile = "percentile"
+	MSE        = "mse"
+)
+
+// integers are the types of activations by their names.
+var integers = map[string]ir.DType{"uint8": ir.U8, "int8": ir.I8, "uint16": ir.U16, "int16": ir.I16}
+
+// Defaults are 8 bits without sign, all that was seen, and scales by channel.
+func Defaults() Settings {
+	return Settings{Activations: "uint8", Range: MinMax, Percentile: 99.99, PerChannel: true, CorrectBias: true}
+}
+
+// Parse reads settings; what is left out has the defaults.
+func Parse(text []byte) (Settings, error) {
+	s := Defaults()
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s); err != nil {
+		return s, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return s, errors.New("trailing data after the JSON object")
+	}
+	return s, s.check()
+}
+
+func (s *Settings) check() error {
+	if integers[s.Activations] == ir.Invalid {
+		return fmt.Errorf("activations %q; supported are %s", s.Activations, strings.Join([]string{"uint8", "int8", "uint16", "int16"}, ", "))
+	}
+	if ranges := []string{MinMax, Percentile, MSE}; !slices.Contains(ranges, s.Range) {
+		return fmt.Errorf("range %q; supported are %s", s.Range, strings.Join(ranges, ", "))
+	}
+	if !(s.Percentile > 50 && s.Percentile <= 100) {
+		return fmt.Errorf("percentile %v; want above 50 and at most 100", s.Percentile)
+	}
+	return nil
+}
+
+// wide is the type of 16 bits that has a sign as the activations have.
+func (s *Settings) wide() ir.DType {
+	if strings.HasPrefix(s.Activations, "u") {
+		return ir.U16
+	}
+	return ir.I16
+}

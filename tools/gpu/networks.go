@@ -1,0 +1,238 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rules_dnn/gen/target"
+	"rules_dnn/gen/target/chips"
+	"rules_dnn/tools/check"
+)
+
+// network is what measuring a network needs beside its program.
+type network struct {
+	// Name is that of PyTorch's, and Batch how many inputs a run has.
+	Name  string
+	Batch int
+	// Graph, Program and Options are of the folder: the network without weights, the program that runs it, and what `dnnc compile` made it with.
+	Graph, Program string
+	Options        []string
+}
+
+// copts are the options of the C++ compiler for what programs are made of.
+type copts struct{ Runtime, Program, Kernels []string }
+
+// written is what networks.json says.
+type written struct {
+	Copts    copts
+	Networks []*network
+}
+
+// bundler writes a folder with networks' programs.
+type bundler struct {
+	out, work string // folders: what is written, and what is not
+	cxx       []string
+	copts     copts
+	objects   []string // of what programs share
+}
+
+// coptsOf are the options for programs on a chip.
+func coptsOf(t *target.Target) copts {
+	plain := []string{"-std=c++17", "-O2"}
+	return copts{Runtime: append(slices.Clone(plain), "-fno-exceptions", "-fno-rtti"), Program: plain, Kernels: slices.Concat(check.KernelCopts, t.Copts)}
+}
+
+// compileOptions are those of `dnnc compile` that say what is generated; files are of a folder.
+func compileOptions() []string {
+	return []string{"--chip=chip.json", "--device=device.json", "--api=model", "--prefix=model", "--namespace=model", "--weights=file", "--shards=8"}
+}
+
+// writeNetworks writes programs of the ONNX networks of a folder, NAME.onnx or, of a batch, NAME_batchN.onnx, whose weights were taken out, and what
+// measures them: dnnc, which makes the weights there, and networks.py.
+func writeNetworks(o networkOptions) error {
+	if o.out == "" {
+		return errors.New("want --out FOLDER")
+	}
+	wanted, err := regexp.Compile(o.only)
+	if err != nil {
+		return err
+	}
+	paths, err := filepath.Glob(filepath.Join(o.networks, "*.onnx"))
+	if err != nil {
+		return err
+	}
+	b := &bundler{out: o.out, cxx: strings.Fields(o.cxx)}
+	if b.work, err = os.MkdirTemp("", "gpu"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(b.work)
+	if err := b.begin(o); err != nil {
+		return err
+	}
+	var all []*network
+	for _, path := range paths {
+		n, err := named(filepath.Base(path))
+		if err != nil {
+			return err
+		}
+		if !wanted.MatchString(n.Graph) {
+			continue
+		}
+		if err := b.network(path, n); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		fmt.Println(n.Graph)
+		all = append(all, n)
+	}
+	if len(all) == 0 {
+		return fmt.Errorf("no network of %s is called %q", o.networks, o.only)
+	}
+	text, err := json.MarshalIndent(written{b.copts, all}, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(o.out, "networks.json"), text, 0o644)
+}
+
+// batched is the name of a file that says the batch.
+var batched = regexp.MustCompile(`^(.+)_batch([0-9]+)$`)
+
+// named is the network of a file's name.
+func named(file string) (*network, error) {
+	n := &network{Name: strings.TrimSuffix(file, ".onnx"), Batch: 1, Graph: file, Options: compileOptions()}
+	n.Program = n.Name
+	if m := batched.FindStringSubmatch(n.Name); m != nil {
+		n.Name = m[1]
+		var err error
+		if n.Batch, err = strconv.Atoi(m[2]); err != nil || n.Batch < 1 {
+			return nil, fmt.Errorf("%s: a batch of %s", file, m[2])
+		}
+	}
+	return n, nil
+}
+
+// begin writes what all networks share, and compiles it.
+func (b *bundler) begin(o networkOptions) error {
+	if err := os.MkdirAll(b.out, 0o755); err != nil {
+		return err
+	}
+	facts, err := chips.Facts(".", o.chip)
+	if err != nil {
+		return err
+	}
+	t, err := target.Parse(facts)
+	if err != nil {
+		return err
+	}
+	b.copts = coptsOf(t)
+	device, err := os.ReadFile(o.device)
+	if err != nil {
+		return err
+	}
+	for name, text := range map[string]string{"chip.json": string(facts), "device.json": string(device), "networks.py": measureNetworks, "torch_networks.py": torchNetworks} {
+		if err := os.WriteFile(filepath.Join(b.out, name), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(b.work, "served.cc"), []byte(check.Served), 0o644); err != nil {
+		return err
+	}
+	if err := b.sources(); err != nil {
+		return err
+	}
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(b.out, "dnnc"), "./gen/cmd/dnnc")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("building dnnc: %w\n%s", err, out)
+	}
+	if len(b.cxx) == 0 {
+		return nil // networks.py makes the programs
+	}
+	around, err := check.Compile(b.cxx, b.copts.Runtime, filepath.Join(b.work, "runtime"), "runtime/dnn_*.cc", "runtime/opencl/*.cc")
+	if err != nil {
+		return err
+	}
+	program, err := check.Compile(b.cxx, b.copts.Program, filepath.Join(b.work, "program"), "runtime/serve/buffer.cc", "runtime/serve/json.cc", "runtime/serve/npy.cc",
+		"tools/gpu/network/main.cc", filepath.Join(b.work, "served.cc"))
+	b.objects = append(around, program...)
+	return err
+}
+
+// sources copies what programs are made of beside the kernels.
+func (b *bundler) sources() error {
+	for _, pattern := range []string{"runtime/*.h", "runtime/*.cc", "runtime/opencl/*.h", "runtime/opencl/*.cc", "runtime/serve/buffer.*", "runtime/serve/json.*",
+		"runtime/serve/npy.*", "runtime/serve/utf8.h", "tools/gpu/network/main.cc", b.work + "/served.cc"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			return fmt.Errorf("there are no files %s: run this command from the repository's root", pattern)
+		}
+		for _, f := range files {
+			text, err := os.ReadFile(f)
+			if err != nil {
+				return err
+			}
+			to := filepath.Join(b.out, "source", f)
+			if !strings.HasPrefix(f, "runtime/") {
+				to = filepath.Join(b.out, "source", filepath.Base(f))
+			}
+			if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, text, 0o644)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// network writes one.
+func (b *bundler) network(path string, n *network) error {
+	dir, err := os.MkdirTemp(b.work, "network")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	model, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(b.out, n.Graph), model, 0o644); err != nil {
+		return err
+	}
+	if len(b.cxx) == 0 {
+		return nil
+	}
+	if err := b.dnnc("graph", "--fill-random", "--src="+n.Graph, "--out="+dir+"/graph.txt", "--out-consts="+dir+"/graph.consts"); err != nil {
+		return err
+	}
+	files := []string{"compile", "--graph=" + dir + "/graph.txt", "--consts=" + dir + "/graph.consts", "--src=" + n.Graph, "--out-header=" + dir + "/model.h",
+		"--out-kernels=" + dir + "/kernels", "--out-weights=" + dir + "/model.weights", "--out-manifest=" + dir + "/model.json", "--out-device-source=" + dir + "/model.cl"}
+	if err := b.dnnc(append(files, n.Options...)...); err != nil {
+		return err
+	}
+	if err := os.Remove(dir + "/model.weights"); err != nil {
+		return err
+	}
+	kernels, err := check.Compile(b.cxx, append(slices.Clone(b.copts.Kernels), "-I"+dir, "-I"+dir+"/kernels"), filepath.Join(dir, "objects"), dir+"/kernels/*.cc")
+	if err != nil {
+		return err
+	}
+	link := slices.Concat(b.cxx[1:], b.objects, kernels, []string{"-pthread", "-ldl", "-static-libstdc++", "-static-libgcc", "-s", "-o", filepath.Join(b.out, n.Program)})
+	return check.Run(b.cxx[0], link...)
+}
+
+// dnnc runs the compiler in the folder that is written.
+func (b *bundler) dnnc(args ...string) error {
+	c := exec.Command("./dnnc", args...)
+	c.Dir = b.out
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("dnnc %s: %w\n%s", args[0], err, out)
+	}
+	return nil
+}
