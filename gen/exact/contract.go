@@ -62,7 +62,7 @@ func (v *evaluation) contract(c te.Call, k int) *scalar.Vec {
 		}
 		out.F32[i] = fma(x, b.F32[i], y)
 	}
-	return out
+	return normal(out)
 }
 
 // fma is a*b + c, rounded once: the sum in 64 bits is rounded to odd, so that rounding it again rounds as if it had not been.

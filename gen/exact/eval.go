@@ -50,7 +50,7 @@ func (p *points) only(at []int) *points {
 	return out
 }
 
-// evaluation computes an expression at points.
+// evaluation computes an expression at points, if none of its values is denormal: such are zeros on some machines.
 type evaluation struct {
 	*points
 	params []float32
@@ -100,8 +100,20 @@ func (v *evaluation) fill(x float32) *scalar.Vec {
 	for i := range out.F32 {
 		out.F32[i] = x
 	}
-	return out
+	return normal(out)
 }
+
+// normal is a vector none of whose floats is denormal, nil for another one.
+func normal(v *scalar.Vec) *scalar.Vec {
+	for _, x := range v.F32 {
+		if x != 0 && x > -leastNormal && x < leastNormal {
+			return nil
+		}
+	}
+	return v
+}
+
+const leastNormal = 0x1p-126
 
 func (v *evaluation) call(c te.Call) *scalar.Vec {
 	args, types := make([]*scalar.Vec, len(c.Args)), make([]ir.DType, len(c.Args))
@@ -116,7 +128,7 @@ func (v *evaluation) call(c te.Call) *scalar.Vec {
 	}
 	out := scalar.NewVec(c.Type, v.n)
 	f(out, args)
-	return out
+	return normal(out)
 }
 
 // quantized are the integers that a quantization makes of floats.

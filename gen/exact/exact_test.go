@@ -166,6 +166,12 @@ func TestKept(t *testing.T) {
 		require.True(t, ok, name)
 		assert.Nil(t, q.replaced(known{}), name)
 	}
+	for name, s := range map[string]float32{"a scale whose inverse is denormal": math.MaxFloat32, "a denormal scale": 0x1p-130} {
+		x := tensor{ir.U8, s, 3}
+		q, ok := quantizationOf(x.quantized(x.dequantized(x.element(0))))
+		require.True(t, ok, name)
+		assert.Nil(t, q.replaced(known{}), name)
+	}
 	q, _ := quantizationOf(wide.quantized(wide.dequantized(wide.element(0))))
 	assert.NotNil(t, q.replaced(known{}), "16 bits of one tensor")
 }

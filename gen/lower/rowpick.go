@@ -151,6 +151,9 @@ func (n *nest) pickPoint() []loop.Stmt {
 		size = max(size, int64(t.Size()))
 	}
 	p.width = min(p.width, max(n.lanes*int64(ir.F32.Size())/size, fewPoints))
+	if _, most := p.axis.Extent.Bounds(n.facts); most < p.width {
+		return n.boundedPoint(all.point())
+	}
 	if p.number = 1; p.known {
 		p.number = min(partials, p.length/p.width)
 	}
@@ -164,10 +167,7 @@ func (n *nest) pickPoint() []loop.Stmt {
 		whole := []te.Within{{E: p.axis.Extent, Lo: sym.Const(p.width), Hi: sym.Add(p.axis.Extent, sym.Const(1))}}
 		body = []loop.Stmt{loop.If{Cond: whole, Then: body, Else: all.point()}}
 	}
-	if len(n.within) == 0 {
-		return body
-	}
-	return []loop.Stmt{loop.If{Cond: n.within, Then: body, Else: n.zeros(n.at)}}
+	return n.boundedPoint(body)
 }
 
 // tuple are the values of a point of the row.

@@ -68,6 +68,11 @@ func (n *nest) rowPoint() []loop.Stmt {
 		body = append(body, loops(r.outer, []loop.Stmt{last})...)
 	}
 	body = append(body, n.stores(func(int) te.Expr { return acc }, n.at)...)
+	return n.boundedPoint(body)
+}
+
+// boundedPoint computes an element where that is within the result, and is zero beside it.
+func (n *nest) boundedPoint(body []loop.Stmt) []loop.Stmt {
 	if len(n.within) == 0 {
 		return body
 	}

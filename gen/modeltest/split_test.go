@@ -29,7 +29,7 @@ func (s *splitRun) add(p *plan.Program) {
 func TestSplit(t *testing.T) {
 	to := *seeds
 	if testing.Short() {
-		to = 20
+		to = 30
 	}
 	runs := map[Split]*splitRun{}
 	for s := uint64(1); s <= to; s++ {
