@@ -80,7 +80,11 @@ func (l *plan) lines(at string) te.Expr {
 			k.along = append(k.along, walked{w, k.axis(w.span(a.Extent), w.at(), sym.Scale(where.first(), w.stride), span)})
 			continue
 		}
-		k.names[a.Var] = k.axis(a.Extent, sym.Var(a.Var), where.now(), 1)
+		if where.task == "" { // all of it, as no loop around the stage goes along it
+			k.names[a.Var] = k.axis(a.Extent, sym.Var(a.Var), sym.Const(0), 0)
+			continue
+		}
+		k.names[a.Var] = k.axis(a.Extent, sym.Var(a.Var), where.first(), where.size)
 	}
 	for _, r := range l.reduce {
 		if !l.isTap(r.Var) {

@@ -18,7 +18,7 @@ func (l *plan) corrected() []te.Expr {
 		bias := l.bias()
 		sum = te.Fn(ir.I32, "sub", sum, l.sumsW(n, bias))
 		if bias != nil {
-			results = withoutBias(results)
+			results = withoutBias(results, bias)
 		}
 	default:
 		sum = te.Fn(ir.I32, "sub", sum, te.Fn(ir.I32, "mul", a, l.sumsW(1, nil)))
@@ -81,7 +81,7 @@ func biasOf(e te.Expr) te.Expr {
 		return nil
 	}
 	for i, a := range c.Args {
-		if _, ok := a.(te.Acc); ok {
+		if x, ok := a.(te.Acc); ok && x.N == 0 {
 			return c.Args[1-i]
 		}
 	}
@@ -102,13 +102,14 @@ func (l *plan) perColumn(e te.Expr) bool {
 	return true
 }
 
-// withoutBias are results with the sum in place of the sum and the bias.
-func withoutBias(results []te.Expr) []te.Expr {
+// withoutBias are results with the sum in place of the sum and the bias. What is added to that besides stays, if it is the bias once more, too: the
+// new sum is no accumulator 0.
+func withoutBias(results []te.Expr, bias te.Expr) []te.Expr {
 	out := make([]te.Expr, len(results))
 	for i, r := range results {
 		out[i] = te.Map(r, func(e te.Expr) te.Expr {
-			if biasOf(e) != nil {
-				return te.Acc{Type: ir.I32}
+			if b := biasOf(e); b != nil && te.Text(b) == te.Text(bias) {
+				return te.Acc{N: 1, Type: ir.I32}
 			}
 			return e
 		})
