@@ -6,6 +6,8 @@
 package exact
 
 import (
+	"cmp"
+	"math"
 	"slices"
 
 	"rules_dnn/gen/block"
@@ -50,8 +52,9 @@ func floatsOf(b *block.Block, f sym.Facts) []float32 {
 	if v == nil {
 		return nil
 	}
-	slices.Sort(v.F32)
-	return slices.Compact(v.F32)
+	bits := math.Float32bits // zeros of both signs are two floats
+	slices.SortFunc(v.F32, func(a, b float32) int { return cmp.Compare(bits(a), bits(b)) })
+	return slices.CompactFunc(v.F32, func(a, b float32) bool { return bits(a) == bits(b) })
 }
 
 // stage is s with what it quantizes replaced; floats are what its operands of floats may be.

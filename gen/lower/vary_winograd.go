@@ -2,11 +2,11 @@ package lower
 
 import (
 	"errors"
-	"rules_dnn/gen/ir"
 	"slices"
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/follow"
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/params"
 	wino "rules_dnn/gen/winograd"
 )

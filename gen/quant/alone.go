@@ -33,18 +33,18 @@ func (p *plan) alone(r *Report, layers []*layer, inputs []samples.Input) error {
 		if err != nil {
 			return err
 		}
-		r.Nodes[i].Alone = &db
+		r.Nodes[i].Alone = db
 	}
 	return nil
 }
 
 // only runs the network with one node quantized.
-func (p *plan) only(n *ir.Node, l *layer, inputs []samples.Input, want []map[*ir.Value]*ir.Tensor) (float64, error) {
+func (p *plan) only(n *ir.Node, l *layer, inputs []samples.Input, want []map[*ir.Value]*ir.Tensor) (*float64, error) {
 	var weights *ir.Tensor
 	if l != nil {
 		var err error
 		if weights, err = l.weights.values(); err != nil {
-			return 0, err
+			return nil, err
 		}
 	}
 	var all ratio
@@ -56,11 +56,11 @@ func (p *plan) only(n *ir.Node, l *layer, inputs []samples.Input, want []map[*ir
 			return p.quantized(n, l, weights, operands, results)
 		})
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		for _, v := range p.g.Outputs {
 			if err := all.add(want[i][v], got[v]); err != nil {
-				return 0, err
+				return nil, err
 			}
 		}
 	}

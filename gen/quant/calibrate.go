@@ -22,7 +22,9 @@ func run(g *ir.Graph, in samples.Input, tell func(n *ir.Node, operands, results 
 		}
 	}
 	for _, v := range g.Outputs {
-		last[v] = len(g.Nodes)
+		if last[v] = len(g.Nodes); v.Const != nil {
+			values[v] = v.Const
+		}
 	}
 	engine := interp.Interp{Workers: workers()}
 	for i, n := range g.Nodes {

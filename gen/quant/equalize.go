@@ -15,9 +15,13 @@ const rounds = 20
 // pair are two products, of which the first computes what only the second reads, with nothing or a Relu between.
 type pair struct{ first, second *ir.Node }
 
-// equalize makes the ranges of channels of neighbouring layers alike: what the weights of one are divided by, those of the next are multiplied by (Nagel et
-// al., "Data-Free Quantization Through Weight Equalization and Bias Correction", 4.1). The network computes the same.
-func equalize(g *ir.Graph, s Settings) error {
+// Equalize makes the ranges of channels of neighbouring layers alike: what the weights of one are divided by, those of the next are multiplied by (Nagel et
+// al., "Data-Free Quantization Through Weight Equalization and Bias Correction", 4.1). The network computes the same. It
+// does nothing unless the settings ask for it.
+func Equalize(g *ir.Graph, s Settings) error {
+	if !s.Equalize {
+		return nil
+	}
 	pairs := equalizable(g, s)
 	constants := map[*ir.Value][]float64{}
 	for _, p := range pairs {

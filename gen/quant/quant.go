@@ -28,10 +28,8 @@ func Run(g *ir.Graph, s Settings, inputs []samples.Input, alone int) (*Report, e
 	if err := raise(g); err != nil {
 		return nil, err
 	}
-	if s.Equalize {
-		if err := equalize(g, s); err != nil {
-			return nil, err
-		}
+	if err := Equalize(g, s); err != nil {
+		return nil, err
 	}
 	p, err := newPlan(g, &s)
 	if err != nil {

@@ -132,8 +132,14 @@ func TestRun(t *testing.T) {
 			require.NoError(t, err, "what is written is a model")
 			require.Equal(t, []string{"y", "e"}, []string{read.Outputs[0].Name, read.Outputs[1].Name}, "outputs keep their names")
 			float := parse(t, text)
+			require.NoError(t, Equalize(float, c.settings))
 			require.NoError(t, report.Compare(float, g, inputs(8), nil))
-			require.GreaterOrEqual(t, report.Outputs[0].SQNR, c.least, "\n%s", report.Text())
+			require.GreaterOrEqual(t, *report.Outputs[0].SQNR, c.least, "\n%s", report.Text())
+			for _, n := range report.Nodes {
+				if n.SQNR != nil {
+					require.GreaterOrEqual(t, *n.SQNR, 20.0, "%s: compared with the network that was quantized\n%s", n.Name, report.Text())
+				}
+			}
 			for _, in := range inputs(1) {
 				want, err := interp.Graph(g, in)
 				require.NoError(t, err)
@@ -162,7 +168,7 @@ input %x f32[N, 3, 8, 8]
 output %d
 `
 	float, g := parse(t, text), parse(t, text)
-	require.NoError(t, equalize(g, Defaults()))
+	require.NoError(t, Equalize(g, with(func(s *Settings) { s.Equalize = true })))
 	in := inputs(1)[0]
 	want, err := interp.Graph(float, in)
 	require.NoError(t, err)
@@ -170,7 +176,7 @@ output %d
 	require.NoError(t, err)
 	var error ratio
 	require.NoError(t, error.add(want[0], got[0]))
-	require.Greater(t, error.db(), 100.0)
+	require.Greater(t, *error.db(), 100.0)
 	of := func(v *ir.Value) []float64 {
 		xs, err := edit.Floats(v.Const)
 		require.NoError(t, err)
@@ -274,6 +280,31 @@ func TestLabels(t *testing.T) {
 	require.Equal(t, int64(8), report.Accuracy.Inputs)
 	require.Equal(t, 7.0/8, report.Accuracy.Float)
 	require.Contains(t, report.Text(), "accuracy on 8 inputs: 87.50 % float")
+}
+
+// TestSizes: outputs whose size depends on data have no figure, and constants are outputs like others.
+func TestSizes(t *testing.T) {
+	const text = `symbol N 1..16
+input %x f32[N, 3, 8, 8]
+const @k f32[] = {3}
+%a f32[N, 8, 8, 8] = Conv.11(%x, %w1, %b1) {pads = [1, 1, 1, 1]} "first"
+%r f32[N, 8, 8, 8] = Relu.14(%a) "relu"
+%n ?[*] = NonZero.13(%r) "found"
+%t ?[*] = Transpose.13(%n) "points"
+%y ?[*] = GatherND.13(%r, %t) "chosen"
+%c ?[*] = Identity.13(@k)
+output %c
+output %y
+`
+	build := func() *ir.Graph { return parse(t, text) }
+	g := build()
+	report, err := Run(g, Defaults(), inputs(4), 1)
+	require.NoError(t, err)
+	require.NoError(t, report.Compare(build(), g, inputs(4), nil))
+	require.Equal(t, float64(mostDB), *report.Outputs[0].SQNR)
+	require.Nil(t, report.Outputs[1].SQNR, "some small numbers became zeros\n%s", report.Text())
+	require.Contains(t, report.Text(), "output y: of another size than the float model's on some input")
+	require.ErrorContains(t, report.Compare(build(), g, inputs(4), []int64{1, 2, 3, 0, 1, 2, 3, 0}), "labels want a row of scores")
 }
 
 // TestErrors are what is refused.

@@ -45,8 +45,9 @@ type Node struct {
 
 // Output is an output's distance.
 type Output struct {
-	Name string  `json:"name"`
-	SQNR float64 `json:"sqnr_db"`
+	Name string `json:"name"`
+	// SQNR is nil where the output's size is another one in the quantized network, as of points above a bound.
+	SQNR *float64 `json:"sqnr_db,omitempty"`
 }
 
 // Accuracy is how many of the labelled inputs the networks classify rightly, from 0 to 1.
@@ -96,11 +97,18 @@ func (p *plan) why(n *ir.Node) string {
 	return "nothing that it reads is quantized"
 }
 
-// ratio gathers signal and noise.
-type ratio struct{ signal, noise float64 }
+// ratio gathers signal and noise, of values of the same shapes.
+type ratio struct {
+	signal, noise float64
+	resized       bool
+}
 
 func (r *ratio) add(want, got *ir.Tensor) error {
 	if want == nil || got == nil || !want.Type.IsFloat() {
+		return nil
+	}
+	if !slices.Equal(want.Shape, got.Shape) {
+		r.resized = true
 		return nil
 	}
 	a, err := edit.Floats(want)
@@ -131,14 +139,19 @@ const decibels = 10 / math.Ln10
 // mostDB is of a ratio without noise.
 const mostDB = 200
 
-func (r *ratio) db() float64 {
-	if r.noise == 0 {
-		return mostDB
+// db is the ratio in decibels, nil where shapes differ.
+func (r *ratio) db() *float64 {
+	db := 0.0
+	switch {
+	case r.resized:
+		return nil
+	case r.noise == 0:
+		db = mostDB
+	case r.signal == 0 || math.IsNaN(r.noise) || math.IsInf(r.noise, 0) || math.IsInf(r.signal, 0) || math.IsNaN(r.signal):
+	default:
+		db = math.Round(100*min(decibels*scalar.Log(r.signal/r.noise), mostDB)) / 100
 	}
-	if r.signal == 0 || math.IsNaN(r.noise) || math.IsInf(r.noise, 0) || math.IsInf(r.signal, 0) || math.IsNaN(r.signal) {
-		return 0
-	}
-	return math.Round(100*min(decibels*scalar.Log(r.signal/r.noise), mostDB)) / 100
+	return &db
 }
 
 // Compare runs both networks on inputs and fills in how far the quantized one is from the float one, at each node's first result and at the
@@ -152,8 +165,7 @@ func (r *Report) Compare(float, quantized *ir.Graph, inputs []samples.Input, lab
 	}
 	for i, x := range c.nodes {
 		if x.signal > 0 {
-			db := x.db()
-			r.Nodes[i].SQNR = &db
+			r.Nodes[i].SQNR = x.db()
 		}
 	}
 	r.Outputs = nil

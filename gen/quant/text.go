@@ -31,7 +31,11 @@ func (r *Report) Text() string {
 		return err.Error()
 	}
 	for _, o := range r.Outputs {
-		fmt.Fprintf(&b, "output %s: SQNR %.1f dB\n", o.Name, o.SQNR)
+		if o.SQNR == nil {
+			fmt.Fprintf(&b, "output %s: of another size than the float model's on some input\n", o.Name)
+			continue
+		}
+		fmt.Fprintf(&b, "output %s: SQNR %.1f dB\n", o.Name, *o.SQNR)
 	}
 	if a := r.Accuracy; a != nil {
 		fmt.Fprintf(&b, "accuracy on %d inputs: %.2f %% float, %.2f %% quantized\n", a.Inputs, 100*a.Float, 100*a.Quantized)

@@ -73,6 +73,8 @@ func quantizeCommand(args []string, out, log io.Writer) error {
 		return c.hint("--alone=%d: want 0 or more", f.alone)
 	case f.alone > 0 && f.outReport == "":
 		return c.hint("--alone=%d: the report says what it finds: want --out-report, too", f.alone)
+	case f.check != "" && f.outReport == "":
+		return c.hint("--check=%s: the report says how the models compare: want --out-report, too", f.check)
 	}
 	return f.run(log)
 }
@@ -122,6 +124,9 @@ func (f *quantizeFlags) run(log io.Writer) error {
 		float, err := f.read()
 		if err != nil {
 			return err
+		}
+		if err := quant.Equalize(float, settings); err != nil {
+			return fmt.Errorf("%s: %w", f.graph.src, err)
 		}
 		if err := report.Compare(float, g, check, labels); err != nil {
 			return fmt.Errorf("%s: %w", f.graph.src, err)

@@ -56,7 +56,7 @@ func TestQuantize(t *testing.T) {
 	text, err := os.ReadFile("report.json")
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &report))
-	require.Greater(t, report.Outputs[0].SQNR, 25.0)
+	require.Greater(t, *report.Outputs[0].SQNR, 25.0)
 	for _, n := range report.Nodes {
 		require.Equal(t, "i8", n.Type, n.Name)
 		require.Equal(t, n.Op == "Relu", n.Alone == nil, "the Relu of the input stays float")
@@ -81,7 +81,8 @@ func TestQuantizeErrors(t *testing.T) {
 		{[]string{"--calibration=model.onnx"}, "model.onnx"},
 		{[]string{"--calibration=images.safetensors", "--settings=settings.json"}, `settings.json: settings of quantization: json: unknown field "bits"`},
 		{[]string{"--calibration=images.safetensors", "--alone=-1"}, "--alone=-1: want 0 or more"},
-		{[]string{"--calibration=images.safetensors", "--check=few_labels.safetensors"}, "2 labels of 4 images"},
+		{[]string{"--calibration=images.safetensors", "--check=few_labels.safetensors", "--out-report=report.json"}, "2 labels of 4 images"},
+		{[]string{"--calibration=images.safetensors", "--check=images.safetensors"}, "want --out-report, too"},
 		{[]string{"--calibration=images.safetensors", "--out-external=w"}, "--out-external=w: want LOCATION=PATH"},
 	} {
 		_, err := dnnc(append([]string{"quantize", "--src=model.onnx", "--out=int8.onnx"}, c.args...)...)

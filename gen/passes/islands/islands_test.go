@@ -12,6 +12,7 @@ import (
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ir/irtest"
+	"rules_dnn/gen/passes/edit"
 	"rules_dnn/gen/passes/islands"
 	"rules_dnn/gen/passes/simplify"
 )
@@ -132,6 +133,18 @@ func TestRun(t *testing.T) {
   %p ?[*] = Transpose.13(%m) {perm = [0, 2, 3, 1]}
   %y ?[*] = QuantizeLinear.13(%p, @sx, @zx)
 `, "MaxPool Transpose", true},
+		{"the greatest of windows that all have elements", `
+  %m ?[*] = MaxPool.12(%x) {kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [2, 2]}
+  %y ?[*] = Identity.13(%m)
+`, "MaxPool DequantizeLinear", true},
+		{"of dilated windows, which have one element at the edge", `
+  %m ?[*] = MaxPool.12(%x) {kernel_shape = [2, 2], dilations = [5, 1], pads = [5, 0, 5, 0]}
+  %y ?[*] = Identity.13(%m)
+`, "MaxPool DequantizeLinear", true},
+		{"of windows that have padding alone", `
+  %m ?[*] = MaxPool.12(%x) {kernel_shape = [2, 2], dilations = [6, 1], pads = [1, 0, 1, 0]}
+  %y ?[*] = Identity.13(%m)
+`, "DequantizeLinear MaxPool", true},
 		{"moved, and quantized otherwise", `
   %p ?[*] = Transpose.13(%x) {perm = [0, 2, 3, 1]}
   %y ?[*] = QuantizeLinear.13(%p, @sy, @zy)
@@ -207,6 +220,7 @@ func TestRun(t *testing.T) {
 			for k, w := range want {
 				require.Equal(t, w.Shape, got[k].Shape)
 				if w.Type == ir.F32 {
+					assert.InDeltaSlice(t, floats(t, w), floats(t, got[k]), 1e-4, "result %d", k)
 					continue
 				}
 				off := 0
@@ -223,6 +237,12 @@ func TestRun(t *testing.T) {
 			}
 		})
 	}
+}
+
+func floats(t *testing.T, x *ir.Tensor) []float64 {
+	xs, err := edit.Floats(x)
+	require.NoError(t, err)
+	return xs
 }
 
 // step is how far two bytes are from each other.

@@ -1,6 +1,7 @@
 package islands
 
 import (
+	"maps"
 	"slices"
 
 	"rules_dnn/gen/ir"
@@ -31,14 +32,15 @@ func dropPair(p *pass, n *ir.Node) []*ir.Node {
 }
 
 // moved are the operands whose elements, and no others, a node gives on: what it does to integers it does to what they stand for. Nil where it computes
-// something, and where the definition does not know the type.
-func (p *pass) moved(n *ir.Node, t ir.DType) []int {
+// something, and where the definition does not know the type. What a pool gives of nothing but padding, the least number of its type, is another one in
+// integers; whole asks that there is no such window.
+func (p *pass) moved(n *ir.Node, t ir.DType, whole bool) []int {
 	out := result(n)
 	if out == nil || !out.HasShape || out.Type != ir.F32 || ops.IsComposition(n) {
 		return nil
 	}
 	m, err := ops.Build(n, p.facts)
-	if err != nil || m.Call != nil || len(m.Checks) > 0 || !ops.GivesOn(m) && !p.chooses(m) {
+	if err != nil || m.Call != nil || len(m.Checks) > 0 || !ops.GivesOn(m) && !p.chooses(m, whole) {
 		return nil
 	}
 	trial := *n
@@ -56,9 +58,49 @@ func (p *pass) moved(n *ir.Node, t ir.DType) []int {
 	return data
 }
 
-// chooses reports whether each element is the greatest, or the least, of some, of which there is one at least.
-func (p *pass) chooses(m *ops.Meaning) bool {
-	return ops.Chooses(m) && !slices.ContainsFunc(m.Stages[0].Reduce, func(a te.Axis) bool { return !sym.AtLeast(a.Extent, 1, p.facts) })
+// chooses reports whether each element is the greatest, or the least, of some, of which there is one at least; it is not padding, if that is asked.
+func (p *pass) chooses(m *ops.Meaning, whole bool) bool {
+	if !ops.Chooses(m) {
+		return false
+	}
+	s := m.Stages[0]
+	empty := func(a te.Axis) bool { return !sym.AtLeast(a.Extent, 1, p.facts) }
+	return !slices.ContainsFunc(s.Reduce, empty) && (!whole || p.meets(s))
+}
+
+// meets reports whether the windows of a reduction are certain to have an element each: the first tap is before the end of what is read, the last one is
+// not before its beginning, and no step is wider than that.
+func (p *pass) meets(s *te.Stage) bool {
+	facts := maps.Clone(p.facts)
+	if facts == nil {
+		facts = sym.Facts{}
+	}
+	for _, a := range s.Axes {
+		_, hi := a.Extent.Bounds(p.facts)
+		facts[a.Var] = sym.Range{Hi: max(hi, 1) - 1}
+	}
+	used := map[string]bool{}
+	for _, v := range s.Values {
+		for _, w := range v.(te.Load).Guard {
+			first, last, step := w.E, w.E, sym.Const(0)
+			for _, r := range s.Reduce {
+				if !w.E.Uses(r.Var) {
+					continue
+				}
+				k, linear := sym.Coefficient(w.E, r.Var, facts)
+				if !linear || used[r.Var] || !step.Is(0) || !sym.AtLeast(k, 1, facts) {
+					return false
+				}
+				used[r.Var], step = true, k
+				first = w.E.Subst(map[string]sym.Expr{r.Var: sym.Const(0)}, facts)
+				last = w.E.Subst(map[string]sym.Expr{r.Var: sym.Sub(r.Extent, sym.Const(1))}, facts)
+			}
+			if !sym.AtLeast(sym.Sub(w.Hi, first), 1, facts) || !sym.AtLeast(sym.Sub(last, w.Lo), 0, facts) || !sym.AtLeast(sym.Sub(sym.Sub(w.Hi, w.Lo), step), 0, facts) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // moveDequantize makes integers move, and floats of them behind it.
@@ -71,7 +113,7 @@ func moveDequantize(p *pass, n *ir.Node) []*ir.Node {
 		return nil
 	}
 	in := slices.Clone(n.Inputs)
-	data := p.moved(n, of.typ)
+	data := p.moved(n, of.typ, true)
 	for _, i := range data {
 		q, a := dequantized(n.Inputs[i])
 		if a == nil || !of.equal(a) {
@@ -97,7 +139,7 @@ func moveQuantize(p *pass, n *ir.Node) []*ir.Node {
 		return nil
 	}
 	mover := x[0].Def
-	data := p.moved(mover, to.typ)
+	data := p.moved(mover, to.typ, false)
 	if data == nil || p.drops(mover, data) || slices.ContainsFunc(data, func(i int) bool { return mover.Inputs[i].Const != nil }) {
 		return nil
 	}
