@@ -66,15 +66,15 @@ func weightsOf(n *ir.Node, uses map[*ir.Value]int) *weights {
 	if d == nil || d.Op != "DequantizeLinear" || d.Outputs[0].Type != ir.F32 {
 		return nil
 	}
-	for i, v := range d.Inputs {
-		if v == nil && i == 2 {
-			continue
-		}
+	for _, v := range d.Inputs[:2] {
 		if v == nil || v.Const == nil || len(v.Const.Shape) != 2 {
 			return nil
 		}
 	}
-	w.of, w.scale, w.zero, w.block = d.Inputs[0], d.Inputs[1], d.Input(2), d.Int("block_size", 0)
+	w.of, w.scale, w.zero, w.block = d.Inputs[0], d.Inputs[1], expanded(d.Input(2)), d.Int("block_size", 0)
+	if w.zero != nil && w.zero.Const == nil {
+		return nil
+	}
 	w.rows, w.columns = w.of.Const.Shape[0], w.of.Const.Shape[1]
 	along := d.Int("axis", 1)
 	if along < 0 {
@@ -87,6 +87,17 @@ func weightsOf(n *ir.Node, uses map[*ir.Value]int) *weights {
 		return nil
 	}
 	return w
+}
+
+// expanded is the constant of one element that an Expand gives all of a value, or the value itself: many zero points are not folded.
+func expanded(v *ir.Value) *ir.Value {
+	if v == nil || v.Const != nil || v.Def == nil || v.Def.Op != "Expand" {
+		return v
+	}
+	if one := v.Def.Inputs[0]; one.Const != nil && one.Const.Len() == 1 {
+		return one
+	}
+	return v
 }
 
 // unpacked lets the product read floats of packed weights; nil where these are of more than 4 bits.
@@ -159,13 +170,19 @@ func signed(b byte, t ir.DType) int64 {
 }
 
 // zeros are the zero points of the packed weights: one, where all are the same, or one for each block and column; nil where one is no byte.
-func (w *weights) zeros(base int64) (*ir.Tensor, error) {
+func (w *weights) zeros(base int64) (_ *ir.Tensor, err error) {
 	one := func(x int64) *ir.Tensor { return &ir.Tensor{Type: ir.U8, Shape: []int64{}, Data: []byte{byte(x)}} }
 	if w.zero == nil {
 		return one(-base), nil
 	}
-	from, err := w.byBlocks(w.zero.Const)
-	if err != nil {
+	from := w.zero.Const
+	if from.Len() == 1 {
+		b, err := from.Bytes()
+		if err != nil {
+			return nil, err
+		}
+		from = &ir.Tensor{Type: from.Type, Shape: []int64{1, 1}, Data: b}
+	} else if from, err = w.byBlocks(from); err != nil {
 		return nil, err
 	}
 	out := ir.NewTensor(ir.U8, from.Shape...)
