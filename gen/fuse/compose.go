@@ -6,6 +6,7 @@ import (
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ops"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
@@ -23,6 +24,16 @@ func producerLegal(f *fuser, p pair) bool {
 	}
 	n, _ := loads(p)
 	return n == 1
+}
+
+// weightsLegal: the producer unpacks a constant that is not to be in memory as floats, and a product reads it. Kernels of many rows unpack what these
+// share once.
+func weightsLegal(f *fuser, p pair) bool {
+	if !slices.Equal(p.first.Ops, []string{ops.Unpack}) || f.viewed(p.second) || p.second.Stage.Combine == nil || len(p.second.Placed) > 0 {
+		return false
+	}
+	n, guards := loads(p)
+	return n == 1 && !guards
 }
 
 // normalises reports whether a block reads what another one reduces.

@@ -81,6 +81,7 @@ type row struct {
 
 // rows in the order in which they are tried on all pairs.
 var rows = []row{
+	{name: "weights of 4 bits into products", despite: true, legal: weightsLegal, fuse: inlineProducer},
 	{name: "producer into loads", legal: producerLegal, fuse: inlineProducer},
 	{name: "consumer onto results", legal: consumerLegal, fuse: appendConsumer},
 	{name: "row-wise reduction fusion", despite: true, places: true, legal: chainLegal, fuse: placeProducer},

@@ -23,6 +23,8 @@ type match struct {
 type term struct {
 	load te.Load
 	zero te.Expr // of the sum's type, the same along the sum; nil: 0
+	// computed is what is made where it is packed, of constants that take less memory: weights of 4 bits. The load is that of the largest of these.
+	computed te.Expr
 	// constant: the compiler knows all its elements. exact: minus the zero point an instruction holds them all.
 	constant, exact bool
 }
@@ -67,6 +69,9 @@ func (m *match) sum() ir.DType { return m.stage.Values[0].DType() }
 
 // term reads a load, converted or not, or one of them minus a zero point; nil where it is something else.
 func (m *match) term(e te.Expr) *term {
+	if t := m.unpacked(e); t != nil {
+		return t
+	}
 	t := &term{}
 	if sub, ok := e.(te.Call); ok && sub.Fn == "sub" {
 		e, t.zero = sub.Args[0], sub.Args[1]
@@ -90,6 +95,30 @@ func (m *match) term(e te.Expr) *term {
 		}
 	}
 	t.constant = m.isConstant(t.load) && (t.zero == nil || m.isConstant(t.zero))
+	return t
+}
+
+// unpacked is a term that is computed of constants alone, the largest of which has elements narrower than the term's; nil where it is something else.
+func (m *match) unpacked(e te.Expr) *term {
+	if c, ok := e.(te.Call); !ok || c.Fn == "cast" || c.Type != ir.F32 || !m.isConstant(e) {
+		return nil
+	}
+	t, most := &term{computed: e}, int64(0)
+	plain := true
+	te.Walk(e, func(e te.Expr) {
+		switch x := e.(type) {
+		case te.Load:
+			plain = plain && len(x.Guard) == 0
+			if n := m.operands[x.Source.N].Const.Len(); n > most {
+				t.load, most = x, n
+			}
+		case te.Select, te.Let:
+			plain = false
+		}
+	})
+	if !plain || most == 0 || t.load.Type.Size() >= e.DType().Size() {
+		return nil
+	}
 	return t
 }
 

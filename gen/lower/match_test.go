@@ -93,6 +93,28 @@ func TestTerms(t *testing.T) {
 	assert.Equal(t, "an operand is computed where it is read, by a node fused to it", refusal)
 }
 
+// TestUnpackedWeights: weights that are computed of constants which take less memory are a factor that a tile packs, whatever they are read with.
+func TestUnpackedWeights(t *testing.T) {
+	b := formed(t, "  input %a f32[5, 7]\n  input %b f32[7, 3]\n  %y ?[*] = MatMul.13(%a, %b)\n  output %y\n")
+	mul := b.Stage.Values[0].(te.Call)
+	w := mul.Args[1].(te.Load)
+	w.Type = ir.U8
+	b.Operands[1] = ir.ConstValue("w", ir.NewTensor(ir.U8, 7, 3))
+	with := func(e te.Expr) *match {
+		b.Stage.Values = []te.Expr{te.Fn(ir.F32, "mul", mul.Args[0], e)}
+		m, _ := matched(b.Stage, b.Operands, nil)
+		return m
+	}
+	scaled := te.Fn(ir.F32, "mul", te.Fn(ir.F32, "cast", w), te.Float(ir.F32, 0.5))
+	m := with(scaled)
+	require.NotNil(t, m)
+	assert.Equal(t, scaled, m.factors[1].element(ir.F32))
+	assert.False(t, m.factors[1].isWeights(), "the compiler does not make floats of them")
+	assert.True(t, m.factors[1].uses(b.Stage.Reduce[0].Var))
+	w.Guard, w.Default = []te.Within{{E: w.Index[0], Hi: w.Index[0]}}, te.Number(ir.U8, 0)
+	assert.Nil(t, with(te.Fn(ir.F32, "mul", te.Fn(ir.F32, "cast", w), te.Float(ir.F32, 0.5))), "under a guard")
+}
+
 // TestNamesHaveDigests: of all contractions: records of what kernels took are of the schedule that they were made of.
 func TestNamesHaveDigests(t *testing.T) {
 	for _, c := range []struct{ graph, name string }{

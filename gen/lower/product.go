@@ -185,7 +185,7 @@ func Orders(b *block.Block, t *target.Target) bool {
 // sums over taps alone, whose products take less than it takes to store lanes that lie apart.
 func (p *product) suits() bool {
 	n, known := p.row.Extent.Const()
-	return p.sum() != ir.F32 || !p.w.constant && (!p.x.constant || known && n < p.instr.Lanes || len(p.windows) > 0 && len(p.windows) == len(p.reduce))
+	return p.sum() != ir.F32 || p.x.computed == nil && !p.w.constant && (!p.x.constant || known && n < p.instr.Lanes || len(p.windows) > 0 && len(p.windows) == len(p.reduce))
 }
 
 // instructions are those that may compute products of floats, and of bytes.

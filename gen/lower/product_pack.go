@@ -104,6 +104,8 @@ func (t *term) difference() te.Expr {
 // is, or minus 128 so that it is signed, or plus 128 so that it is not.
 func (t *term) element(typ ir.DType) te.Expr {
 	switch {
+	case t.computed != nil:
+		return t.computed
 	case t.exact:
 		return te.Fn(typ, "cast", t.difference())
 	case typ == t.load.Type && (typ.Size() > 1 || t.zero == nil):

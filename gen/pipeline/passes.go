@@ -13,6 +13,7 @@ import (
 	"rules_dnn/gen/passes/rewrite"
 	"rules_dnn/gen/passes/simplify"
 	"rules_dnn/gen/passes/subpixel"
+	"rules_dnn/gen/passes/unpack"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/sel"
 	"rules_dnn/gen/shape"
@@ -31,8 +32,12 @@ var GraphPasses = []Pass{
 		}
 		return nil
 	}},
+	{Name: "unpack", Doc: "keeps the weights of products at 4 bits that are quantized so, by blocks along the sum", Run: unpackWeights, After: []Order{
+		{"islands", "it makes operators of integers, which read weights as they are"},
+	}},
 	{Name: "weights", Doc: "makes floats of quantized constants that no operator of integers reads", Required: true, After: []Order{
 		{"islands", "it makes operators that read them as they are"},
+		{"unpack", "it leaves products packed weights"},
 	}, Run: func(s *State) error {
 		if islands.Kept(s.Graph) {
 			return simplify.Run(s.Graph)
@@ -135,6 +140,13 @@ func placeOver(s *State) error {
 		plan.InPlace(s.Program)
 	}
 	return nil
+}
+
+func unpackWeights(s *State) error {
+	if changed, err := unpack.Run(s.Graph); err != nil || !changed {
+		return err
+	}
+	return simplify.RunBut(s.Graph, islands.Keeps)
 }
 
 func foldBatchNorm(s *State) error {

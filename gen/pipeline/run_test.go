@@ -79,6 +79,17 @@ var quantized = `graph "g" opset 17 {
 }
 `
 
+// fourBits is a product with weights of 4 bits.
+var fourBits = `graph "g" opset 21 {
+  const @q i8[32, 16] = {` + ones(512) + `}
+  const @scale f32[2, 16] = {` + ones(32) + `}
+  input %x f32[4, 32]
+  %w ?[*] = DequantizeLinear.21(@q, @scale) {axis = 0, block_size = 16}
+  %y ?[*] = MatMul.13(%x, %w)
+  output %y
+}
+`
+
 func ones(n int) string { return strings.TrimSuffix(strings.Repeat("1, ", n), ", ") }
 
 // apart is n weights of which each filter of 16 channels and 9 taps keeps others, one below the other.
@@ -160,6 +171,7 @@ func TestDisable(t *testing.T) {
 		},
 		"layouts":  func(s *State) bool { return count(s, "axis1/") == 0 },
 		"versions": func(s *State) bool { return count(s, "choose") == 0 },
+		"unpack":   func(s *State) bool { return count(s, "u8[16 16]") == 0 },
 		"islands":  func(s *State) bool { return count(s, "product,") == 0 },
 	}
 	optional, _ := names()
@@ -173,6 +185,11 @@ func TestDisable(t *testing.T) {
 			if name == "islands" { // of what is quantized
 				network = quantized
 				whole = compile(t, network)
+			}
+			if name == "unpack" { // of what has 4 bits
+				network = fourBits
+				whole = compile(t, network)
+				assert.Equal(t, 1, count(whole, "u8[16 16]"), whole.Program)
 			}
 			if name == "exact" { // of a sum that is quantized
 				network = pairs
@@ -246,11 +263,11 @@ func TestBadOptions(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{Options{Disable: []string{"anchor"}}, `there is no "anchor" to disable; there are: islands, bnfold, subpixel, rewrite, nest, sweep, fuse, exact, inplace, anchors`},
+		{Options{Disable: []string{"anchor"}}, `there is no "anchor" to disable; there are: islands, unpack, bnfold, subpixel, rewrite, nest, sweep, fuse, exact, inplace, anchors`},
 		{Options{Disable: []string{"all"}}, `there is no "all" to disable`},
 		{Options{Disable: []string{""}}, `there is no "" to disable`},
-		{Options{Disable: []string{"fuse", "plan"}}, `pass "plan" is required and cannot be disabled; these can: islands, bnfold`},
-		{Options{Dump: []string{"anchors"}}, `there is no pass "anchors"; there are: simplify, islands, weights, bnfold, subpixel, rewrite, nest, infer, precision, blocks`},
+		{Options{Disable: []string{"fuse", "plan"}}, `pass "plan" is required and cannot be disabled; these can: islands, unpack, bnfold`},
+		{Options{Dump: []string{"anchors"}}, `there is no pass "anchors"; there are: simplify, islands, unpack, weights, bnfold, subpixel, rewrite, nest, infer, precision, blocks`},
 		{Options{Dump: []string{"fuse"}, Disable: []string{"fuse"}}, `pass "fuse" is disabled`},
 		{Options{StopAfter: "all"}, `there is no pass "all"`},
 		{Options{StopAfter: "layouts"}, `there is no pass "layouts"`},
