@@ -16,9 +16,11 @@ namespace dnn_math {
 template <class T>
 constexpr bool is_float = is_same<T, float>::value || is_same<T, double>::value;
 
-#if defined(__AVX2__)
-// widened_lanes is a register of integers, of which there were some of fewer bits: GCC widens
-// halves, and joins them. It is assembly, as compilers have different built-in functions.
+// GCC compares and chooses where one instruction bounds, widens halves of a register and joins
+// them, and masks what it narrows. Clang has the instructions.
+#if defined(__AVX2__) && !defined(__clang__)
+#define DNN_MATH_AVX2 1
+// widened_lanes is a register of integers, of which there were some of fewer bits.
 template <class V, class S>
 DNN_MATH_FN V widened_lanes(S x) {
   constexpr int to = sizeof(lane_of<V>), from = sizeof(lane_of<S>);
@@ -26,7 +28,7 @@ DNN_MATH_FN V widened_lanes(S x) {
   V y;
 #define DNN_WIDEN(instruction) __asm__(instruction " %1, %0" : "=x"(y) : "xm"(x))
   if constexpr (to == 4 && from == 1) {
-    double eight;  // bytes: a type that both compilers have in such a register
+    double eight;  // bytes, in a type that a register may have
     __builtin_memcpy(&eight, &x, sizeof(eight));
     if constexpr (sign) {
       __asm__("vpmovsxbd %1, %0" : "=x"(y) : "xm"(eight));
@@ -61,7 +63,7 @@ DNN_MATH_FN V convert_lanes(S x) {
   } else if constexpr (is_float<T> && !is_float<F> && from < to) {
     typedef with_lanes<typename integer_of<to, true>::type, S> I;
     return __builtin_convertvector(convert_lanes<I>(x), V);
-#if defined(__AVX2__)
+#if defined(DNN_MATH_AVX2)
   } else if constexpr (!is_float<T> && !is_float<F> && from < to && to <= 4 && sizeof(V) == 32) {
     return widened_lanes<V>(x);
 #endif
@@ -111,8 +113,7 @@ DNN_MATH_FN V choose(C c, V x, V y) {
 // bounded is x between numbers that its type has; NaN gives the least.
 template <class V>
 DNN_MATH_FN V bounded(V x, V least, V most) {
-#if defined(__AVX2__)
-  // What the instructions give of NaN, compilers do not make use of: they compare and choose.
+#if defined(DNN_MATH_AVX2)
   if constexpr (is_same<lane_of<V>, float>::value && sizeof(V) == 32) {
     __asm__("vmaxps %1, %0, %0" : "+x"(x) : "xm"(least));
     __asm__("vminps %1, %0, %0" : "+x"(x) : "xm"(most));
@@ -159,7 +160,7 @@ DNN_MATH_FN V cast_lanes(S x) {
   }
 }
 
-#if defined(__AVX2__)
+#if defined(DNN_MATH_AVX2)
 // narrowed_lanes are 8 integers in types of fewer bits, which have them.
 template <class V, class I>
 DNN_MATH_FN V narrowed_lanes(I x) {
@@ -190,8 +191,8 @@ DNN_MATH_FN V quantize_lanes(F x, V zero) {
   constexpr float least = is_signed<T> ? -most - 1.0f : 0.0f;
   const F z = convert_lanes<F>(zero), y = bounded(x, least - z, most - z);
   const I q = bits<I>(y + 0x1.8p23f) - 0x4b400000 + convert_lanes<I>(zero);
-  const I number = least == 0.0f ? q : (x == x ? q : I{});  // NaN gives 0, the least of unsigned ones
-#if defined(__AVX2__)
+  const I number = least == 0.0f ? q : (x == x ? q : I{});  // NaN is bounded to the least
+#if defined(DNN_MATH_AVX2)
   if constexpr (sizeof(I) == 32) return narrowed_lanes<V>(number);
 #endif
   return convert_lanes<V>(number);
