@@ -450,6 +450,16 @@ template <int kStride, typename T, typename V, typename... Vs>
 static inline __attribute__((always_inline)) void dnn_store_turned(T* p, V first, Vs... rest) {
   constexpr int lanes = sizeof(V) / sizeof(T), n = 1 + sizeof...(rest);
   V x[n] = {first, rest...};
+#if defined(DNN_SHUFFLES) && defined(DNN_VECTOR_BYTES)
+  // Pairs that take two registers: compilers would keep wider numbers of both in memory.
+  constexpr bool shuffled = lanes >= 4 && lanes <= 16 && sizeof(V) == DNN_VECTOR_BYTES;
+  if constexpr (n == 2 && kStride == n && shuffled) {
+    dnn_zip<lanes, 1>(x);
+    dnn_store(p, x[0]);
+    dnn_store(p + lanes, x[1]);
+    return;
+  }
+#endif
   if constexpr (sizeof(T) < 4 && n * sizeof(T) == 4 && kStride == n) {  // parts of 32 bits each
     typedef dnn_math::with_lanes<typename dnn_math::integer_of<sizeof(T), false>::type, V> U;
     dnn_math::with_lanes<uint32_t, V> all = {};

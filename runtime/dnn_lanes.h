@@ -16,6 +16,41 @@ namespace dnn_math {
 template <class T>
 constexpr bool is_float = is_same<T, float>::value || is_same<T, double>::value;
 
+// GCC compares and chooses where one instruction bounds, widens halves of a register and joins
+// them, and masks what it narrows. Clang has the instructions.
+#if defined(__AVX2__) && !defined(__clang__)
+#define DNN_MATH_AVX2 1
+// widened_lanes is a register of integers, of which there were some of fewer bits.
+template <class V, class S>
+DNN_MATH_FN V widened_lanes(S x) {
+  constexpr int to = sizeof(lane_of<V>), from = sizeof(lane_of<S>);
+  constexpr bool sign = is_signed<lane_of<S>>;
+  V y;
+#define DNN_WIDEN(instruction) __asm__(instruction " %1, %0" : "=x"(y) : "xm"(x))
+  if constexpr (to == 4 && from == 1) {
+    double eight;  // bytes, in a type that a register may have
+    __builtin_memcpy(&eight, &x, sizeof(eight));
+    if constexpr (sign) {
+      __asm__("vpmovsxbd %1, %0" : "=x"(y) : "xm"(eight));
+    } else {
+      __asm__("vpmovzxbd %1, %0" : "=x"(y) : "xm"(eight));
+    }
+  } else if constexpr (to == 4) {
+    if constexpr (sign) {
+      DNN_WIDEN("vpmovsxwd");
+    } else {
+      DNN_WIDEN("vpmovzxwd");
+    }
+  } else if constexpr (sign) {
+    DNN_WIDEN("vpmovsxbw");
+  } else {
+    DNN_WIDEN("vpmovzxbw");
+  }
+#undef DNN_WIDEN
+  return y;
+}
+#endif
+
 // convert_lanes converts lanes as a C cast does. Lanes become twice or half as wide at a time: of
 // more GCC converts one after the other.
 template <class V, class S>
@@ -28,6 +63,10 @@ DNN_MATH_FN V convert_lanes(S x) {
   } else if constexpr (is_float<T> && !is_float<F> && from < to) {
     typedef with_lanes<typename integer_of<to, true>::type, S> I;
     return __builtin_convertvector(convert_lanes<I>(x), V);
+#if defined(DNN_MATH_AVX2)
+  } else if constexpr (!is_float<T> && !is_float<F> && from < to && to <= 4 && sizeof(V) == 32) {
+    return widened_lanes<V>(x);
+#endif
   } else if constexpr (!is_float<T> && !is_float<F> && (to > 2 * from || from > 2 * to)) {
     constexpr int step = to > from ? 2 * from : from / 2;
     typedef with_lanes<typename integer_of<step, is_signed<F>>::type, S> I;
@@ -74,6 +113,13 @@ DNN_MATH_FN V choose(C c, V x, V y) {
 // bounded is x between numbers that its type has; NaN gives the least.
 template <class V>
 DNN_MATH_FN V bounded(V x, V least, V most) {
+#if defined(DNN_MATH_AVX2)
+  if constexpr (is_same<lane_of<V>, float>::value && sizeof(V) == 32) {
+    __asm__("vmaxps %1, %0, %0" : "+x"(x) : "xm"(least));
+    __asm__("vminps %1, %0, %0" : "+x"(x) : "xm"(most));
+    return x;
+  }
+#endif
   x = x > least ? x : least;
   return x < most ? x : most;
 }
@@ -114,6 +160,28 @@ DNN_MATH_FN V cast_lanes(S x) {
   }
 }
 
+#if defined(DNN_MATH_AVX2)
+// narrowed_lanes are 8 integers in types of fewer bits, which have them.
+template <class V, class I>
+DNN_MATH_FN V narrowed_lanes(I x) {
+  typedef lane_of<V> T;
+  dnn_vec<T, 16 / static_cast<int>(sizeof(T))> y;
+  V out;
+  if constexpr (is_same<T, uint16_t>::value) {
+    __asm__("vextracti128 $1, %1, %0\n\tvpackusdw %0, %x1, %0" : "=&x"(y) : "x"(x));
+  } else {
+    __asm__("vextracti128 $1, %1, %0\n\tvpackssdw %0, %x1, %0" : "=&x"(y) : "x"(x));
+  }
+  if constexpr (sizeof(T) == 1 && is_signed<T>) {
+    __asm__("vpacksswb %0, %0, %0" : "+x"(y));
+  } else if constexpr (sizeof(T) == 1) {
+    __asm__("vpackuswb %0, %0, %0" : "+x"(y));
+  }
+  __builtin_memcpy(&out, &y, sizeof(out));
+  return out;
+}
+#endif
+
 // quantize_lanes is quantize. A float of 1.5 * 2^23 more ends in the bits of the integer.
 template <class V, class F>
 DNN_MATH_FN V quantize_lanes(F x, V zero) {
@@ -123,7 +191,11 @@ DNN_MATH_FN V quantize_lanes(F x, V zero) {
   constexpr float least = is_signed<T> ? -most - 1.0f : 0.0f;
   const F z = convert_lanes<F>(zero), y = bounded(x, least - z, most - z);
   const I q = bits<I>(y + 0x1.8p23f) - 0x4b400000 + convert_lanes<I>(zero);
-  return convert_lanes<V>(x == x ? q : I{});
+  const I number = least == 0.0f ? q : (x == x ? q : I{});  // NaN is bounded to the least
+#if defined(DNN_MATH_AVX2)
+  if constexpr (sizeof(I) == 32) return narrowed_lanes<V>(number);
+#endif
+  return convert_lanes<V>(number);
 }
 
 }  // namespace dnn_math

@@ -50,8 +50,13 @@ func (l *plan) finish(st *te.Stage, c sched.Stage) {
 		return x, true
 	}, len(l.stage.Axes))
 	for i, k := range l.folded {
-		v := l.fold(k)
-		at[len(l.operands)+i] = l.addOperand(v, func(*block.Block) *ir.Value { return v })
+		v := l.fold(k, 0)
+		n := l.addOperand(v, func(*block.Block) *ir.Value { return v })
+		at[len(l.operands)+i] = n
+		if width := l.groupsApart(k); width > 0 {
+			l.values[n] = func(*block.Block) *ir.Value { return l.fold(k, width) }
+			l.sched.Values = append(l.sched.Values, sched.Value{Of: te.Source{N: n}, Parts: k.grouped(width)})
+		}
 	}
 	for i, s := range l.work.Stages {
 		l.work.Stages[i] = s.MapExprs(func(e te.Expr) te.Expr {
@@ -86,8 +91,8 @@ func (l *plan) fetchX(t *target.Target) int64 {
 	return l.rows * length
 }
 
-// fold is the value of a stage that reads constants.
-func (l *plan) fold(k *packing) *ir.Value {
+// fold is the value of a stage that reads constants, stored row-major or, of a width, in groups of so many columns.
+func (l *plan) fold(k *packing, width int64) *ir.Value {
 	var dims []int64
 	size := int64(1)
 	for _, a := range k.Axes {
@@ -105,8 +110,12 @@ func (l *plan) fold(k *packing) *ir.Value {
 	stage := k.Stage
 	return ir.ConstValue(name+"."+k.Name, ir.Computed(k.Results[0].DType(), dims, size, func(b []byte, _ int64) error {
 		out, err := evaluate(&stage, l.operands)
-		if err == nil {
+		switch {
+		case err != nil:
+		case width == 0:
 			copy(b, out.Data)
+		default:
+			inGroups(b, out.Data, dims, k.columns, int(width)*k.Results[0].DType().Size())
 		}
 		return err
 	}))
