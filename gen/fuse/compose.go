@@ -16,6 +16,9 @@ func producerLegal(f *fuser, p pair) bool {
 	if f.viewed(p.first) || f.viewed(p.second) || p.first.Stage.Combine != nil || len(p.first.Placed) > 0 || len(p.second.Placed) > 0 {
 		return false
 	}
+	if f.narrows(p.first) {
+		return false // it is appended, and the second block then, too, if it can be
+	}
 	if f.o.Moves && f.normalises(p.first) && p.second.Moves() {
 		return false // a row-wise reduction fusion of it computes rows once
 	}

@@ -52,6 +52,36 @@ func TestRun(t *testing.T) {
   %y ?[*] = Relu.14(%a)
   output %y
 `, []string{"Conv+Add+Relu"}},
+		{"of two products that are quantized and added, each gives bytes", `
+  input %x u8[4, 8]
+  input %w i8[8, 8]
+  input %v i8[8, 8]
+  input %s f32[]
+  input %z u8[]
+  %a ?[*] = MatMulInteger.10(%x, %w)
+  %af ?[*] = DequantizeLinear.13(%a, %s)
+  %aq ?[*] = QuantizeLinear.13(%af, %s, %z)
+  %b ?[*] = MatMulInteger.10(%x, %v)
+  %bf ?[*] = DequantizeLinear.13(%b, %s)
+  %bq ?[*] = QuantizeLinear.13(%bf, %s, %z)
+  %ad ?[*] = DequantizeLinear.13(%aq, %s, %z)
+  %bd ?[*] = DequantizeLinear.13(%bq, %s, %z)
+  %c ?[*] = Add.14(%ad, %bd)
+  %d ?[*] = Relu.14(%c)
+  %y ?[*] = QuantizeLinear.13(%d, %s, %z)
+  output %y
+`, []string{"MatMulInteger+DequantizeLinear+QuantizeLinear", "MatMulInteger+DequantizeLinear+QuantizeLinear+DequantizeLinear+DequantizeLinear+Add+Relu+QuantizeLinear"}},
+		{"sums that are quantized are in memory as bytes, whoever reads them", `
+  input %x u8[4, 8]
+  input %w i8[8, 8]
+  input %s f32[]
+  input %z u8[]
+  %a ?[*] = MatMulInteger.10(%x, %w)
+  %f ?[*] = DequantizeLinear.13(%a, %s)
+  %q ?[*] = QuantizeLinear.13(%f, %s, %z)
+  %y ?[*] = Transpose.13(%q) {perm = [1, 0]}
+  output %y
+`, []string{"MatMulInteger+DequantizeLinear+QuantizeLinear", "Transpose"}},
 		{"convolutions stay apart", `
   input %x f32[1, 8, 6, 6]
   input %w f32[8, 8, 1, 1]

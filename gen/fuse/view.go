@@ -47,9 +47,26 @@ func (f *fuser) stays(v *ir.Value) bool {
 
 // appends reports whether a block can be appended to one that computes an operand and reduces.
 func (f *fuser) appends(b *block.Block) bool {
+	for n := range b.Operands {
+		if f.appendsTo(b, n) {
+			return true
+		}
+	}
+	return false
+}
+
+// appendsTo reports whether it can be appended to the one that computes operand n, and that one reduces.
+func (f *fuser) appendsTo(b *block.Block, n int) bool {
+	v := b.Operands[n]
+	d := f.def[v]
+	return f.single(v) && d.Stage != nil && d.Stage.Combine != nil && consumerLegal(f, pair{d, b, n})
+}
+
+// narrows reports whether a block can be appended to one that reduces, of whose elements it makes smaller ones, as a quantization does of sums: then
+// these are what is in memory, whoever reads them. Of two products that are quantized and then added, one would store its sums otherwise.
+func (f *fuser) narrows(b *block.Block) bool {
 	for n, v := range b.Operands {
-		d := f.def[v]
-		if f.single(v) && d.Stage != nil && d.Stage.Combine != nil && consumerLegal(f, pair{d, b, n}) {
+		if v.Type.Size() > b.Results[0].Type.Size() && f.appendsTo(b, n) {
 			return true
 		}
 	}
