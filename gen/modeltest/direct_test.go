@@ -12,7 +12,7 @@ import (
 )
 
 // TestDirect: depthwise convolutions that read their operand where it lies are what the interpreter computes, with rows and pixels at whose
-// edges taps are padding, tiles in loops between them, and channels that fill no block, in f32 and, which all chips' code widens as it loads, in 16 bits.
+// edges taps are padding, tiles in loops between them, and channels that fill no block, in f32 and in 16 bits, which loads widen.
 func TestDirect(t *testing.T) {
 	same, none := []int64{1, 1, 1, 1}, []int64{0, 0, 0, 0}
 	for _, c := range []convolution{
