@@ -46,16 +46,20 @@ func TestOrder(t *testing.T) {
 	assert.Greater(t, cycles(heavy, nil), plain, "functions")
 }
 
-// TestSums: products that are added up in registers take as long as FMAs do, and loads beside them next to nothing.
+// TestSums: products that are added up in registers take as long as FMAs do, loads beside them next to nothing, and conversions of what is loaded what
+// the chip says.
 func TestSums(t *testing.T) {
-	x := &loop.Buffer{Name: "x", Type: ir.F32, Size: sym.Const(8)}
 	local := func(name string) te.Expr { return loop.Ref{Name: name, Type: ir.F32} }
 	at := *chip
-	at.FMAPerCycle, at.LoadsPerCycle = 1, 2
-	sums := func(products, loads int) float64 {
+	at.CPU, at.FMAPerCycle, at.LoadsPerCycle, at.WidenCycles = "arm64", 1, 2, 0.25
+	of := func(typ ir.DType, products, loads int) float64 {
 		var body []loop.Stmt
 		for range loads {
-			body = append(body, loop.Def{Name: "x0", Init: loop.Mem{Buf: x, Index: sym.Var("i")}})
+			var x te.Expr = loop.Mem{Buf: &loop.Buffer{Name: "x", Type: typ, Size: sym.Const(8)}, Index: sym.Var("i")}
+			if typ != ir.F32 {
+				x = te.Fn(ir.F32, "cast", x)
+			}
+			body = append(body, loop.Def{Name: "x0", Init: x})
 		}
 		for range products {
 			body = append(body, loop.Set{Name: "acc0", Value: te.Fn(ir.F32, "add", local("acc0"), te.Fn(ir.F32, "mul", local("x0"), local("x0")))})
@@ -63,10 +67,13 @@ func TestSums(t *testing.T) {
 		e := &estimate{t: &at}
 		return e.body([]loop.Stmt{loop.For{Var: "i", Extent: sym.Const(8), Lanes: 8, Body: body}}, "", 1)
 	}
+	sums := func(products, loads int) float64 { return of(ir.F32, products, loads) }
 	none := sums(0, 0)
 	assert.InDelta(t, 10, sums(10, 0)-none, 1e-9)
 	assert.InDelta(t, 10+2.0/16, sums(10, 4)-none, 1e-9)
 	assert.InDelta(t, 10+4.0/16, sums(4, 20)-none, 1e-9, "more loads than products")
+	assert.InDelta(t, 10+4*0.25+2.0/16, of(ir.F16, 10, 4)-none, 1e-9, "converted from f16")
+	assert.InDelta(t, 10+4*0.5+2.0/16, of(ir.BF16, 10, 4)-none, 1e-9, "converted from bf16")
 }
 
 // TestApart: vectors that are stored lane by lane cost more; loads of whole vectors do not, wherever a loop in the vector loop goes.

@@ -38,7 +38,7 @@ type direct struct {
 
 // Direct is the kernel of a depthwise convolution whose sizes are known; nil where the block is none.
 func Direct(b *block.Block, env *Env) (*Lowered, error) {
-	if !env.wants(directAnchor) || !env.Packing.transforms(0) || !env.Packing.of(ir.F32) {
+	if !env.wants(directAnchor) || !env.Packing.transforms(0) {
 		return nil, nil
 	}
 	if env.Only == "" && env.Target.InStep() {
@@ -66,7 +66,7 @@ func Direct(b *block.Block, env *Env) (*Lowered, error) {
 func newDirect(b *block.Block, env *Env) (*direct, error) {
 	c := newContraction(b, env)
 	if c == nil || !c.window || c.pixel < 0 || c.groups != 1 || c.instr.Scheduled() || !c.blocked() || !static(b.Stage.Axes) ||
-		c.packedOperand() == len(b.Operands) || !allF32(b) || env.Layouts(b.Results[0]) != layout.Blocked(c.channel, c.block) {
+		c.packedOperand() == len(b.Operands) || !allFloats(b) || env.Layouts(b.Results[0]) != layout.Blocked(c.channel, c.block) {
 		return nil, nil
 	}
 	n, err := newNest(b, env)
@@ -83,9 +83,9 @@ func newDirect(b *block.Block, env *Env) (*direct, error) {
 	return d, nil
 }
 
-// allF32 reports whether all values of the block are float32, and no result binds integers.
-func allF32(b *block.Block) bool {
-	other := func(v *ir.Value) bool { return v.Type != ir.F32 }
+// allFloats reports whether all values of the block are floats that registers hold as float32, and no result binds integers.
+func allFloats(b *block.Block) bool {
+	other := func(v *ir.Value) bool { return !floats(v.Type) }
 	lets := false
 	for _, r := range b.Stage.Results {
 		te.Walk(r, func(e te.Expr) {
@@ -99,7 +99,7 @@ func allF32(b *block.Block) bool {
 // pack orders W as tiles of one block of channels read it; false where another chip's kernel reads it otherwise.
 func (d *direct) pack(env *Env) bool {
 	p := &tiling{tile: tile{1, d.block / d.instr.Lanes}, lanes: d.instr.Lanes, groups: (d.channels + d.block - 1) / d.block, tileLanes: d.block}
-	p.pack(nil, ir.F32)
+	p.pack(nil, d.packedType())
 	if env.Packing != nil && *env.Packing != p.packed {
 		return false
 	}
@@ -147,6 +147,9 @@ func (d *direct) operands() bool {
 	}
 	found := false
 	for _, e := range mul.Args {
+		if c, converts := e.(te.Call); converts { // from 16 bits: matched knows no other
+			e = c.Args[0]
+		}
 		if s, guarded := e.(te.Select); guarded {
 			d.others, e = s.Cond, s.Then
 		}

@@ -164,7 +164,7 @@ func (d *directTiles) sums(first sym.Expr, pixels int64, name func(string, int64
 	var body []loop.Stmt
 	define := func(name string, from loop.Mem, pixel, tap int64) te.Expr {
 		from.Index = d.at(from.Index, sym.Add(first, sym.Const(pixel)), tap)
-		body = append(body, loop.Def{Name: name, Init: from})
+		body = append(body, loop.Def{Name: name, Init: asF32(from)})
 		return loop.Ref{Name: name, Type: t}
 	}
 	weights := map[int64]te.Expr{}

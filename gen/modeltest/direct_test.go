@@ -6,11 +6,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
 	"rules_dnn/gen/plan"
 )
 
 // TestDirect: depthwise convolutions that read their operand where it lies are what the interpreter computes, with rows and pixels at whose
-// edges taps are padding, tiles in loops between them, and channels that fill no block.
+// edges taps are padding, tiles in loops between them, and channels that fill no block, in f32 and in 16 bits, which loads widen.
 func TestDirect(t *testing.T) {
 	same, none := []int64{1, 1, 1, 1}, []int64{0, 0, 0, 0}
 	for _, c := range []convolution{
@@ -29,13 +31,18 @@ func TestDirect(t *testing.T) {
 		{name: "depth", x: []int64{1, 16, 4, 9, 8}, w: []int64{16, 1, 3, 3, 3}, pads: []int64{1, 1, 1, 1, 1, 1}},
 	} {
 		c.between, c.group = true, c.x[1]
-		t.Run(c.name, func(t *testing.T) {
-			used := false
-			for _, p := range c.run(t) {
-				used = used || slices.ContainsFunc(p.Calls(), func(c *plan.Call) bool { return c.Kernel.Anchor == "direct" })
-				assertPieces(t, p)
-			}
-			assert.True(t, used, "no chip's code reads the operand where it lies")
-		})
+		for _, typ := range loop.Floats {
+			t.Run(c.name+"/"+typ.String(), func(t *testing.T) {
+				if typ != ir.F32 {
+					c.half = typ
+				}
+				used := false
+				for _, p := range c.run(t) {
+					used = used || slices.ContainsFunc(p.Calls(), func(c *plan.Call) bool { return c.Kernel.Anchor == "direct" })
+					assertPieces(t, p)
+				}
+				assert.True(t, used, "no chip's code reads the operand where it lies")
+			})
+		}
 	}
 }

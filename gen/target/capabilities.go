@@ -90,9 +90,17 @@ func (t *Target) LoadsConvert(d ir.DType) bool {
 	case t.CPU != "x86_64" || t.VectorBits < avx2Bits:
 		return false
 	case d == ir.F16:
-		return slices.Contains(t.CPUFeatures, "f16c")
+		return t.convertsF16()
 	}
 	return d == ir.BF16
+}
+
+// convertsF16 reports whether one instruction makes f32 of a register of f16.
+func (t *Target) convertsF16() bool {
+	if t.CPU == "x86_64" {
+		return slices.Contains(t.CPUFeatures, "f16c")
+	}
+	return t.CPU == "arm64" || t.WorkItems()
 }
 
 // SumsStored reports whether register tiles may sum over what is stored of pruned weights (package fkw).

@@ -80,12 +80,18 @@ func TestWays(t *testing.T) {
 	assert.Equal(t, []int64{4, 16384}, []int64{c.Ways(), c.WayBytes()})
 }
 
-// TestWiden: a conversion takes as long as a product, unless the facts say otherwise; of bf16 it is two instructions.
+// TestWiden: a conversion takes as long as a product, unless the facts say otherwise; of bf16 it is two instructions, of f16 many where the processor
+// has none.
 func TestWiden(t *testing.T) {
-	c := &Target{FMAPerCycle: 2}
+	c := &Target{CPU: "arm64", FMAPerCycle: 2}
 	assert.InDelta(t, 0.5, c.Widen(ir.F16), 1e-9)
 	assert.InDelta(t, 1, c.Widen(ir.BF16), 1e-9)
 	assert.Zero(t, c.Widen(ir.Invalid))
 	c.WidenCycles = 0.1
 	assert.InDelta(t, 0.1, c.Widen(ir.F16), 1e-9)
+	c = &Target{CPU: "x86_64", FMAPerCycle: 1}
+	assert.InDelta(t, 8, c.Widen(ir.F16), 1e-9)
+	assert.InDelta(t, 2, c.Widen(ir.BF16), 1e-9)
+	c.CPUFeatures = []string{"f16c"}
+	assert.InDelta(t, 1, c.Widen(ir.F16), 1e-9)
 }

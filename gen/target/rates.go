@@ -7,6 +7,8 @@ const (
 	usualArithmetic = 2
 	usualCrossing   = 200
 	usualWays       = 8
+	// byIntegers is how many instructions of integers make f32 of f16 where the processor has none that does (dnn_math.h).
+	byIntegers = 16
 )
 
 // StoreCycles is what a store of a vector or an element takes.
@@ -26,16 +28,18 @@ func (t *Target) ArithmeticCycles() float64 {
 }
 
 // Widen is how much of the time of products a register of floats in 16 bits takes that a load makes f32: one conversion, or of bf16 an extension of
-// integers and a shift. It is 0 of other types.
+// integers and a shift; of f16 many where the processor has no conversion. It is 0 of other types.
 func (t *Target) Widen(from ir.DType) float64 {
 	each := t.WidenCycles
 	if each == 0 {
 		each = 1 / t.FMAPerCycle
 	}
-	switch from {
-	case ir.F16:
+	switch {
+	case from == ir.F16 && !t.convertsF16():
+		return byIntegers * t.ArithmeticCycles()
+	case from == ir.F16:
 		return each
-	case ir.BF16:
+	case from == ir.BF16:
 		return 2 * each
 	}
 	return 0
