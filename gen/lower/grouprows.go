@@ -60,7 +60,7 @@ func sharedRows(b *block.Block, env *Env) *groupRows {
 		return nil
 	}
 	g := &groupRows{env: env, b: b, kept: map[int]int{}, p: newProposal(env.Symbols)}
-	if !g.take() || !g.share(o) || !g.schedule() {
+	if !g.take() || !g.share(o) || !g.schedule() || !g.p.shares(o) {
 		return nil
 	}
 	return g
@@ -130,7 +130,7 @@ func (g *groupRows) share(o *target.OpenCL) bool {
 	for g.rows*2*g.parts <= o.GroupItems && g.rows < usual(g.b.Stage.Axes[g.row].Extent) && (g.rows*g.parts < o.SubGroup || g.rows*2*o.Units <= all) {
 		g.rows *= 2
 	}
-	return 4*g.rows*g.parts*int64(2*len(g.b.Stages())) <= o.LocalBytes
+	return true
 }
 
 // schedule makes the stages, the dominant one last, and says where they are computed; false where an expression gets too long.

@@ -52,6 +52,9 @@ func GroupSums(b *block.Block, env *Env) (*Lowered, error) {
 		return nil, nil
 	}
 	p := g.schedule()
+	if !p.shares(o) {
+		return nil, nil
+	}
 	l, err := env.proposed(groupSumsAnchor, tile{}, p, b)
 	if err != nil {
 		return nil, fmt.Errorf("block %s: %w", b.Label(), err)

@@ -8,6 +8,7 @@ import (
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
+	"rules_dnn/gen/target"
 	"rules_dnn/gen/te"
 )
 
@@ -33,6 +34,12 @@ func (p *proposal) addOperand(v *ir.Value, value func(b *block.Block) *ir.Value)
 func (p *proposal) addStage(st *te.Stage, s sched.Stage) int {
 	p.work.Stages, p.sched.Stages = append(p.work.Stages, st), append(p.sched.Stages, s)
 	return len(p.work.Stages) - 1
+}
+
+// shares reports whether a device has the memory that the items of a group share.
+func (p *proposal) shares(o *target.OpenCL) bool {
+	bytes, err := p.sched.SharedBytes(&p.work)
+	return err == nil && bytes <= o.LocalBytes
 }
 
 // args are the values of the kernel's buffers, for a block.
