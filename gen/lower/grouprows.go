@@ -46,11 +46,7 @@ func GroupRows(b *block.Block, env *Env) (*Lowered, error) {
 	if g == nil {
 		return nil, nil
 	}
-	l, err := env.proposed(groupRowsAnchor, tile{}, g.p, b)
-	if err != nil {
-		return nil, fmt.Errorf("block %s: %w", b.Label(), err)
-	}
-	return l, nil
+	return env.suits(groupRowsAnchor, g.p, b)
 }
 
 // sharedRows is the schedule of a block whose rows items share; nil where they cannot.

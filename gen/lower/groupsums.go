@@ -1,7 +1,6 @@
 package lower
 
 import (
-	"fmt"
 	"slices"
 
 	"rules_dnn/gen/block"
@@ -55,11 +54,7 @@ func GroupSums(b *block.Block, env *Env) (*Lowered, error) {
 	if !p.shares(o) {
 		return nil, nil
 	}
-	l, err := env.proposed(groupSumsAnchor, tile{}, p, b)
-	if err != nil {
-		return nil, fmt.Errorf("block %s: %w", b.Label(), err)
-	}
-	return l, nil
+	return env.suits(groupSumsAnchor, p, b)
 }
 
 // share gives a group's items points and results; false where there are too few of these.

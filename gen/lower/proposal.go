@@ -1,9 +1,12 @@
 package lower
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 
 	"rules_dnn/gen/block"
+	"rules_dnn/gen/follow"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sched"
@@ -64,6 +67,21 @@ func (e *Env) proposed(anchor string, t tile, p *proposal, b *block.Block) (*Low
 		l.Packing = p.packing
 	}
 	return l, err
+}
+
+// suits is the kernel of work-groups that an anchor proposes; nil where the schedule is none for the block on the device, so that others compute
+// it: what they give way to is there.
+func (e *Env) suits(anchor string, p *proposal, b *block.Block) (*Lowered, error) {
+	l, err := e.proposed(anchor, tile{}, p, b)
+	switch {
+	case errors.As(err, new(*follow.TileError)):
+		return nil, nil // it is read in steps that no micro-kernel has
+	case err != nil:
+		return nil, fmt.Errorf("block %s: %w", b.Label(), err)
+	case l.Check() != nil:
+		return nil, nil
+	}
+	return l, nil
 }
 
 // layOut says in a schedule how the values of a block lie: operands, values of the kernel's own, and results of the last stage. Row-major ones need no

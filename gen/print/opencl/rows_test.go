@@ -46,6 +46,9 @@ func TestLocalMemory(t *testing.T) {
 		return newModel().line("input %%x %s[16, 1024]", of).line("%%y ?[*] = ReduceMax.13(%%x) {axes = [1], keepdims = 0}").line("output %%y")
 	}
 	large := newModel().line("input %%x f32[512, 512]").line("input %%w f32[512, 512]").line("%%y ?[*] = MatMul.13(%%x, %%w)").line("output %%y")
+	short := newModel().line("input %%x f32[64, 6]").line("%%y ?[*] = Softmax.13(%%x) {axis = -1}").line("output %%y")
+	asked := newModel().line("symbol N 1..4096").line("input %%x f32[64, N]").line("%%y ?[*] = Softmax.13(%%x) {axis = -1}").line("output %%y")
+	sum := newModel().line("symbol N 1..4096").line("input %%x f32[512, N]").line("input %%w f32[N, 512]").line("%%y ?[*] = MatMul.13(%%x, %%w)").line("output %%y")
 	for _, c := range []struct {
 		name   string
 		model  *model
@@ -60,6 +63,9 @@ func TestLocalMemory(t *testing.T) {
 		{"sums of long integers", total("i64"), 256, "group sums"},
 		{"sums of long integers in the memory of floats", total("i64"), 128, "generic"},
 		{"a product", large, 8192, "group tiles"},
+		{"rows that are too short", short, 49152, "row chain"},
+		{"rows of a length that a symbol gives", asked, 49152, "row chain"},
+		{"a product whose sums are of a length that a symbol gives", sum, 49152, "generic"},
 		{"a product in little memory", large, 256, "generic"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
