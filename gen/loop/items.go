@@ -51,6 +51,16 @@ func (k *Kernel) Items() int64 {
 	return most
 }
 
+// SharedBytes is the memory that the items of a task's group share.
+func (k *Kernel) SharedBytes() int64 {
+	bytes := int64(0)
+	for _, b := range k.Shared {
+		n, _ := b.Size.Const() // or Verify refuses it
+		bytes += n * int64(b.Type.Size())
+	}
+	return bytes
+}
+
 // hasItems reports whether statements have loops over items.
 func hasItems(body []Stmt) bool {
 	return Any(body, func(s Stmt) bool {

@@ -24,8 +24,10 @@ func Chain(b *block.Block, env *Env) (*Lowered, error) {
 			return nil, nil
 		}
 	}
-	if env.Only == "" && env.Target.InStep() && sharedRows(b, env) != nil {
-		return nil, nil
+	if env.Only == "" && env.Target.InStep() {
+		if rows, err := GroupRows(b, env); rows != nil || err != nil {
+			return nil, err
+		}
 	}
 	n := startNest(b, env)
 	n.buffers(b, lay)

@@ -66,8 +66,10 @@ func Contraction(b *block.Block, env *Env) ([]*Lowered, error) {
 	if env.varies() {
 		return varied(b, env)
 	}
-	if env.Only == "" && env.Target.InStep() && sharedSums(b, env) {
-		return nil, nil // whatever the layouts
+	if env.Only == "" && env.Target.InStep() {
+		if shared, err := sharedSums(b, env); shared || err != nil {
+			return nil, err // whatever the layouts
+		}
 	}
 	c := newContraction(b, env)
 	if c == nil {

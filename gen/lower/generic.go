@@ -22,8 +22,10 @@ func Generic(b *block.Block, env *Env) (*Lowered, error) {
 	if len(b.Placed) > 0 || b.Stage.Update != nil || !env.wants(genericAnchor) && !env.wants(windowAnchor) {
 		return nil, nil
 	}
-	if env.Only == "" && env.Target.InStep() && sharedSums(b, env) {
-		return nil, nil // each item would read both factors by itself
+	if env.Only == "" && env.Target.InStep() {
+		if shared, err := sharedSums(b, env); shared || err != nil {
+			return nil, err // each item would read both factors by itself
+		}
 	}
 	n, err := newNest(b, env)
 	if err != nil {

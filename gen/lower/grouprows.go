@@ -46,11 +46,7 @@ func GroupRows(b *block.Block, env *Env) (*Lowered, error) {
 	if g == nil {
 		return nil, nil
 	}
-	l, err := env.proposed(groupRowsAnchor, tile{}, g.p, b)
-	if err != nil {
-		return nil, fmt.Errorf("block %s: %w", b.Label(), err)
-	}
-	return l, nil
+	return env.suits(groupRowsAnchor, g.p, b)
 }
 
 // sharedRows is the schedule of a block whose rows items share; nil where they cannot.
@@ -60,7 +56,7 @@ func sharedRows(b *block.Block, env *Env) *groupRows {
 		return nil
 	}
 	g := &groupRows{env: env, b: b, kept: map[int]int{}, p: newProposal(env.Symbols)}
-	if !g.take() || !g.share(o) || !g.schedule() {
+	if !g.take() || !g.share(o) || !g.schedule() || !g.p.shares(o) {
 		return nil
 	}
 	return g
@@ -130,7 +126,7 @@ func (g *groupRows) share(o *target.OpenCL) bool {
 	for g.rows*2*g.parts <= o.GroupItems && g.rows < usual(g.b.Stage.Axes[g.row].Extent) && (g.rows*g.parts < o.SubGroup || g.rows*2*o.Units <= all) {
 		g.rows *= 2
 	}
-	return 4*g.rows*g.parts*int64(2*len(g.b.Stages())) <= o.LocalBytes
+	return true
 }
 
 // schedule makes the stages, the dominant one last, and says where they are computed; false where an expression gets too long.

@@ -1,7 +1,6 @@
 package lower
 
 import (
-	"fmt"
 	"slices"
 
 	"rules_dnn/gen/block"
@@ -52,11 +51,10 @@ func GroupSums(b *block.Block, env *Env) (*Lowered, error) {
 		return nil, nil
 	}
 	p := g.schedule()
-	l, err := env.proposed(groupSumsAnchor, tile{}, p, b)
-	if err != nil {
-		return nil, fmt.Errorf("block %s: %w", b.Label(), err)
+	if !p.shares(o) {
+		return nil, nil
 	}
-	return l, nil
+	return env.suits(groupSumsAnchor, p, b)
 }
 
 // share gives a group's items points and results; false where there are too few of these.

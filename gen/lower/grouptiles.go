@@ -1,12 +1,10 @@
 package lower
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	"rules_dnn/gen/block"
-	"rules_dnn/gen/follow"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sym"
@@ -48,7 +46,17 @@ func GroupTiles(b *block.Block, env *Env) ([]*Lowered, error) {
 	if g == nil {
 		return nil, nil
 	}
-	return g.follow()
+	var out []*Lowered
+	for _, t := range g.tiles() {
+		l, err := g.follow(t)
+		if err != nil {
+			return nil, err
+		}
+		if l != nil {
+			out = append(out, l)
+		}
+	}
+	return out, nil
 }
 
 // sharedFactors is a contraction of floats whose work-items share what they read; nil where the block is none, or has too little in common.
@@ -77,39 +85,40 @@ func sharedFactors(b *block.Block, env *Env) *groupTiles {
 // manyProducts is how many products a contraction has at least that items better share, whatever estimates say of loops.
 const manyProducts = 1 << 25
 
-// sharedSums reports whether a block is such a contraction where its values lie in rows, and a large one.
-func sharedSums(b *block.Block, env *Env) bool {
+// sharedSums reports whether a block is such a contraction where its values lie in rows, and a large one, of which there is a kernel.
+func sharedSums(b *block.Block, env *Env) (bool, error) {
 	rows := *env
 	rows.Layouts = func(*ir.Value) layout.Layout { return layout.RowMajor }
 	g := sharedFactors(b, &rows)
-	if g == nil || len(g.tiles()) == 0 {
-		return false
+	if g == nil {
+		return false, nil
 	}
 	products := g.sum
 	for _, a := range g.stage.Axes {
 		products *= usual(a.Extent)
 	}
-	return products >= manyProducts
+	if products < manyProducts {
+		return false, nil
+	}
+	for _, t := range g.tiles() {
+		if l, err := g.follow(t); l != nil || err != nil {
+			return l != nil, err
+		}
+	}
+	return false, nil
 }
 
-// follow is the kernels of the tiles that are of interest, the best by estimate first.
-func (g *groupTiles) follow() ([]*Lowered, error) {
-	var out []*Lowered
-	for _, t := range g.tiles() {
-		g.groupTile = t
-		p := g.schedule()
-		l, err := g.env.proposed(groupTilesAnchor, tile{}, p, g.b)
-		if errors.As(err, new(*follow.TileError)) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("block %s: %w", g.b.Label(), err)
-		}
-		l.Family = fmt.Sprintf("%s of %dx%d", groupTilesAnchor, t.tall, t.wide)
-		l.Name = fmt.Sprintf("%s %s%s%s", groupTilesAnchor, t, digestMark, p.sched.Digest())
-		out = append(out, l)
+// follow is the kernel of a tile; nil where the device or the block takes none.
+func (g *groupTiles) follow(t groupTile) (*Lowered, error) {
+	g.groupTile = t
+	p := g.schedule()
+	l, err := g.env.suits(groupTilesAnchor, p, g.b)
+	if l == nil || err != nil {
+		return nil, err
 	}
-	return out, nil
+	l.Family = fmt.Sprintf("%s of %dx%d", groupTilesAnchor, t.tall, t.wide)
+	l.Name = fmt.Sprintf("%s %s%s%s", groupTilesAnchor, t, digestMark, p.sched.Digest())
+	return l, nil
 }
 
 // take gives the axes of the result their parts: the innermost ones are columns, those before that only X has are rows, and others are a batch.

@@ -1,13 +1,17 @@
 package lower
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 
 	"rules_dnn/gen/block"
+	"rules_dnn/gen/follow"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
+	"rules_dnn/gen/target"
 	"rules_dnn/gen/te"
 )
 
@@ -35,6 +39,12 @@ func (p *proposal) addStage(st *te.Stage, s sched.Stage) int {
 	return len(p.work.Stages) - 1
 }
 
+// shares reports whether a device has the memory that the items of a group share.
+func (p *proposal) shares(o *target.OpenCL) bool {
+	bytes, err := p.sched.SharedBytes(&p.work)
+	return err == nil && bytes <= o.LocalBytes
+}
+
 // args are the values of the kernel's buffers, for a block.
 func (p *proposal) args(b *block.Block) func() ([]*ir.Value, error) {
 	return func() ([]*ir.Value, error) {
@@ -57,6 +67,21 @@ func (e *Env) proposed(anchor string, t tile, p *proposal, b *block.Block) (*Low
 		l.Packing = p.packing
 	}
 	return l, err
+}
+
+// suits is the kernel of work-groups that an anchor proposes; nil where the schedule is none for the block on the device, so that others compute
+// it: what they give way to is there.
+func (e *Env) suits(anchor string, p *proposal, b *block.Block) (*Lowered, error) {
+	l, err := e.proposed(anchor, tile{}, p, b)
+	switch {
+	case errors.As(err, new(*follow.TileError)):
+		return nil, nil // it is read in steps that no micro-kernel has
+	case err != nil:
+		return nil, fmt.Errorf("block %s: %w", b.Label(), err)
+	case l.Check() != nil:
+		return nil, nil
+	}
+	return l, nil
 }
 
 // layOut says in a schedule how the values of a block lie: operands, values of the kernel's own, and results of the last stage. Row-major ones need no

@@ -67,14 +67,13 @@ func (n *nest) splitRuns(axis int) bool {
 
 // splitPhases cuts the axis into groups of as many points as indices are divided by, of which each iteration computes all: results of a
 // Resize to a multiple of the size, or of a DepthToSpace, then come from neighbours, and those of all lanes lie together.
-func (n *nest) splitPhases(axis int) bool {
+func (n *nest) splitPhases(axis int) {
 	for _, width := range n.divisors(n.axes[axis].Var) {
 		if s := n.split(axis, width); s != nil && width <= n.lanes && s.inPhases(axis, width) {
 			*n = *s
-			return true
+			return
 		}
 	}
-	return false
 }
 
 // longestPeriod is how many points are written out at most so that nothing is divided.

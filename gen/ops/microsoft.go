@@ -59,12 +59,8 @@ func quantizedRow(name string, attrs []AttrSpec, params []Param, build func(b *c
 	return &Row{
 		Name: Microsoft + name, Versions: []int{1}, Form: Composition, MinOutputs: 1, MaxOutputs: 1, Inputs: params, Attrs: attrs,
 		Compose: func(b *composer) ([]*ir.Value, error) {
-			for i, p := range params {
-				if strings.HasSuffix(p.Name, "_scale") {
-					if err := b.oneElement(i, p.Name); err != nil {
-						return nil, err
-					}
-				}
+			if err := b.oneScale(params); err != nil {
+				return nil, err
 			}
 			y, err := build(b)
 			if err != nil {
@@ -74,6 +70,18 @@ func quantizedRow(name string, attrs []AttrSpec, params []Param, build func(b *c
 			return []*ir.Value{b.quantize(y, b.operands[n-2], b.operands[n-1], b.Type(0))}, nil
 		},
 	}
+}
+
+// oneScale refuses several scales of a tensor.
+func (b *composer) oneScale(params []Param) error {
+	for i, p := range params {
+		if strings.HasSuffix(p.Name, "_scale") {
+			if err := b.oneElement(i, p.Name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // oneElement refuses an operand of other than one element, as ONNX Runtime does where a tensor has one scale: broadcasting would take it for
@@ -182,8 +190,14 @@ func quantizedConcatRow() *Row {
 			if n < 5 || n%3 != 2 {
 				return nil, fmt.Errorf("%d operands; want a scale, a zero point, and three for each tensor: itself, its scale and its zero point", n)
 			}
+			if err := b.oneElement(0, "Y_scale"); err != nil {
+				return nil, err
+			}
 			var parts []*ir.Value
 			for i := 2; i < n; i += 3 {
+				if err := b.oneElement(i+1, fmt.Sprintf("the scale of tensor %d", (i+1)/3)); err != nil {
+					return nil, err
+				}
 				parts = append(parts, b.dequantized(i))
 			}
 			y := b.op("Concat", ir.Attrs{"axis": b.Node.Int("axis", 0)}, parts...)
@@ -199,6 +213,9 @@ func quantizedWhereRow() *Row {
 	return &Row{
 		Name: Microsoft + "QLinearWhere", Versions: []int{1}, Form: Composition, MinOutputs: 1, MaxOutputs: 1, Inputs: params,
 		Compose: func(b *composer) ([]*ir.Value, error) {
+			if err := b.oneScale(params); err != nil {
+				return nil, err
+			}
 			y := b.op("Where", nil, b.operands[0], b.dequantized(1), b.dequantized(4))
 			return []*ir.Value{b.quantize(y, b.operands[7], b.operands[8], b.Type(1))}, nil
 		},

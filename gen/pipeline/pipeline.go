@@ -172,9 +172,9 @@ func (s *State) verify() error {
 	}
 	switch {
 	case s.Program != nil:
-		return s.Program.Verify(s.proofs)
+		return errors.Join(s.Program.Verify(s.proofs), s.room())
 	case s.Choice != nil:
-		return errors.Join(s.Blocks.Verify(), s.Choice.Verify(s.Blocks, s.proofs))
+		return errors.Join(s.Blocks.Verify(), s.Choice.Verify(s.Blocks, s.proofs), s.room())
 	case s.Blocks != nil:
 		return s.Blocks.Verify()
 	case s.Graph != nil:

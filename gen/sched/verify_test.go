@@ -67,6 +67,7 @@ func TestVerify(t *testing.T) {
 		{"what is kept of another axis", attention, "value stage 4.0: 0 1 in register, 1 points of axis 0", "value stage 4.0: 0 1 in register, 1 points of axis 1", "it keeps 1 points of axis i1, of which iterations of no loop are one each"},
 		{"chunks of keys at once", attention, "  serial k = i0\n", "  vector k = i0\n", "kind"},
 		{"too many items", devices, "  item m = i0*4\n  item n = i1*8\n", "  item m = i0*8\n  item n = i1*16\n", "loops over 128 work-items; a group of opencl_buffers has fewer"},
+		{"more memory than a group has", devices, "stage 0.0: 0 1 in local", "stage 0.0: 0 1~3000 in local", "the work-items of a group share"},
 		{"items within other loops of them", devices, "  item m = i0*4\n  item n = i1*8\n  serial u = i0*2\n", "  item m = i0*4\n  serial u = i0*2\n  item n = i1*8\n", "loop n over work-items is not right in loop m over others"},
 		{"an item that copies what others add to", devices, "serial k = r0", "item k = r0", "its iterations add to one accumulator"},
 		{"an encoded constant without its loops", pruned, "task f = i0 stored", "task f = i0", "operand 1 is encoded: want a stored loop of i0 by 1, and within it one of the channels and taps, joined"},

@@ -28,7 +28,38 @@ func (v *verifier) values() error {
 		}
 		seen[x.Of] = true
 	}
-	return nil
+	return v.shared()
+}
+
+// shared checks that a group has the memory for all values that its items share.
+func (v *verifier) shared() error {
+	bytes, err := v.s.SharedBytes(v.w)
+	if err != nil || bytes == 0 {
+		return err
+	}
+	g, err := v.t.WorkGroups()
+	if err != nil {
+		return err
+	}
+	return g.Takes(1, bytes)
+}
+
+// SharedBytes is the memory of the values that the items of a work-group share.
+func (s *Schedule) SharedBytes(w *Work) (int64, error) {
+	bytes := int64(0)
+	for _, x := range s.Values {
+		if x.Space != Local {
+			continue
+		}
+		st := w.Stages[x.Of.N]
+		elements := x.Parts.Elements(s.Stages[x.Of.N].Shape(st, x.Fold))
+		n, known := elements.Const()
+		if !known {
+			return 0, fmt.Errorf("value %s: work-items share %s elements; want a constant", source(x.Of), elements)
+		}
+		bytes += n * int64(st.Results[x.Of.Part].DType().Size())
+	}
+	return bytes, nil
 }
 
 func (v *verifier) value(x Value) error {

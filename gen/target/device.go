@@ -73,6 +73,17 @@ func (o *OpenCL) check() error {
 	return nil
 }
 
+// Takes refuses groups of more work-items than the device has in one, or whose items share more memory.
+func (o *OpenCL) Takes(items, bytes int64) error {
+	switch {
+	case items > o.GroupItems:
+		return fmt.Errorf("groups of %d work-items; the device takes %d", items, o.GroupItems)
+	case bytes > o.LocalBytes:
+		return fmt.Errorf("the work-items of a group share %d bytes; the device has %d", bytes, o.LocalBytes)
+	}
+	return nil
+}
+
 // maxAlign is more than any device asks for: a page.
 const maxAlign = 4096
 

@@ -82,3 +82,38 @@ func TestOptions(t *testing.T) {
 		"shared by 16, 6", "shared by 16, 12"}, names)
 	assert.Equal(t, regexp.MustCompile(""), o.only)
 }
+
+// TestTables: what is not asked for has no rows, and none are of no number.
+func TestTables(t *testing.T) {
+	for _, c := range []struct {
+		only string
+		rows []string // their beginnings
+	}{
+		{"", []string{"| layer", "| ---", "| L1", "| L2", "| L3", "| L4", "| L5", "| L6", "| L7", "| L8", "| L9", "| all", "| times", "| thirteen", "| times"}},
+		{"L6", []string{"| layer", "| ---", "| L6", "| all", "| times"}},
+		{"network", []string{"| layer", "| ---", "| thirteen", "| times"}},
+		{"nothing", nil},
+	} {
+		t.Run(c.only, func(t *testing.T) {
+			var out strings.Builder
+			measure := func(_ network, ways []way) (all []*timed, err error) {
+				for i := range ways {
+					all = append(all, &timed{macs: 10, ms: float64(1 + i)})
+				}
+				return all, nil
+			}
+			o := &options{only: regexp.MustCompile(c.only), patterns: []int{8}, shares: []int{1}, threads: 1, connectivity: 3.6}
+			require.NoError(t, (&table{o: o, measure: measure, out: &out, ways: o.ways()}).print())
+			lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+			if c.rows == nil {
+				assert.Empty(t, out.String())
+				return
+			}
+			require.Len(t, lines, len(c.rows), out.String())
+			for i, want := range c.rows {
+				assert.True(t, strings.HasPrefix(lines[i], want), lines[i])
+			}
+			assert.NotContains(t, out.String(), "NaN")
+		})
+	}
+}

@@ -66,46 +66,91 @@ func (o *options) run(out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	ways := o.ways()
-	fmt.Fprint(out, "| layer |")
-	for _, w := range ways {
-		fmt.Fprintf(out, " %s, ms (share of the peak) |", w.name)
+	measure := func(n network, ways []way) ([]*timed, error) { return o.network(t, n, ways) }
+	return (&table{o: o, measure: measure, peak: t.peak * float64(o.threads), out: out, ways: o.ways()}).print()
+}
+
+// table is what is printed of layers, or of the network: nothing of what is not asked for.
+type table struct {
+	o       *options
+	measure func(n network, ways []way) ([]*timed, error)
+	peak    float64 // of the threads together, in multiply-adds a millisecond; 0: it is not known
+	out     io.Writer
+	ways    []way
+	// sums are the times of the rows, and macs their multiply-adds, by ways; nil: there is no row yet.
+	sums, macs []float64
+}
+
+func (m *table) print() error {
+	if err := m.layers(); err != nil {
+		return err
 	}
-	fmt.Fprintln(out, "\n| --- |"+strings.Repeat(" --- |", len(ways)))
-	sums, macs := make([]float64, len(ways)), make([]float64, len(ways))
-	row := func(n network, name string, times int) error {
-		if !o.only.MatchString(n.name) {
-			return nil
-		}
-		all, err := o.network(t, n, ways)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		fmt.Fprintf(out, "| %s |", name)
-		for i, x := range all {
-			fmt.Fprintf(out, " %.3f%s |", x.ms, share(x.macs, x.ms, t.peak*float64(o.threads)))
-			sums[i] += float64(times) * x.ms
-			macs[i] += float64(times) * x.macs
-		}
-		fmt.Fprintln(out)
-		return nil
-	}
+	return m.whole()
+}
+
+// layers prints those that are asked for, and their sums.
+func (m *table) layers() error {
 	for _, l := range layers {
-		if err := row(network{l.name, []layer{l}}, l.String(), l.times); err != nil {
+		if err := m.row(network{l.name, []layer{l}}, l.String(), l.times); err != nil {
 			return err
 		}
 	}
-	fmt.Fprint(out, "| all, as often as VGG has them |")
-	for i, ms := range sums {
-		fmt.Fprintf(out, " %.2f%s |", ms, share(macs[i], ms, t.peak*float64(o.threads)))
+	if m.sums == nil {
+		return nil
 	}
-	fmt.Fprintln(out)
-	faster(out, sums)
-	clear(sums)
-	if err := row(whole(), "thirteen convolutions and four poolings, one network", 1); err != nil || sums[0] == 0 {
+	fmt.Fprint(m.out, "| all, as often as VGG has them |")
+	for i, ms := range m.sums {
+		fmt.Fprintf(m.out, " %.2f%s |", ms, share(m.macs[i], ms, m.peak))
+	}
+	fmt.Fprintln(m.out)
+	faster(m.out, m.sums)
+	return nil
+}
+
+// whole prints the network, below the layers where there are some.
+func (m *table) whole() error {
+	if !m.o.only.MatchString(whole().name) {
+		return nil
+	}
+	if m.sums != nil {
+		clear(m.sums)
+	}
+	if err := m.row(whole(), "thirteen convolutions and four poolings, one network", 1); err != nil {
 		return err
 	}
-	faster(out, sums)
+	faster(m.out, m.sums)
+	return nil
+}
+
+// head prints what columns are.
+func (m *table) head() {
+	fmt.Fprint(m.out, "| layer |")
+	for _, w := range m.ways {
+		fmt.Fprintf(m.out, " %s, ms (share of the peak) |", w.name)
+	}
+	fmt.Fprintln(m.out, "\n| --- |"+strings.Repeat(" --- |", len(m.ways)))
+	m.sums, m.macs = make([]float64, len(m.ways)), make([]float64, len(m.ways))
+}
+
+// row measures and prints a network that is asked for, and adds it to the sums so often; the first one has the table's head above it.
+func (m *table) row(n network, name string, times int) error {
+	if !m.o.only.MatchString(n.name) {
+		return nil
+	}
+	all, err := m.measure(n, m.ways)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if m.sums == nil {
+		m.head()
+	}
+	fmt.Fprintf(m.out, "| %s |", name)
+	for i, x := range all {
+		fmt.Fprintf(m.out, " %.3f%s |", x.ms, share(x.macs, x.ms, m.peak))
+		m.sums[i] += float64(times) * x.ms
+		m.macs[i] += float64(times) * x.macs
+	}
+	fmt.Fprintln(m.out)
 	return nil
 }
 

@@ -43,10 +43,10 @@ func plan(k *loop.Kernel, t *target.OpenCL) (*kernel, error) {
 // planItems makes the kernel what one item of a task's group does.
 func (k *kernel) planItems(t *target.OpenCL) error {
 	k.items = k.Kernel.Items()
-	if k.items > t.GroupItems {
-		return fmt.Errorf("groups of %d work-items; the device takes %d", k.items, t.GroupItems)
+	err := t.Takes(k.items, k.SharedBytes())
+	if err != nil {
+		return err
 	}
-	var err error
 	k.Kernel, err = k.ByItems()
 	return err
 }
