@@ -82,6 +82,9 @@ func loops(axes []te.Axis, body []loop.Stmt) []loop.Stmt {
 
 // run computes the elements of the axes, in the form that suits the accesses.
 func (n *nest) run(axes []te.Axis) []loop.Stmt {
+	if body := n.lifted(axes); body != nil {
+		return body
+	}
 	if parts := n.interior(axes); parts != nil {
 		return parts
 	}

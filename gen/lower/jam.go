@@ -49,6 +49,11 @@ func (n *nest) unbound() ([]loop.Stmt, *nest) {
 	if n.bindsBy(n.phase.Var) {
 		return nil, n
 	}
+	return n.withoutBinds()
+}
+
+// withoutBinds is the nest without its integers, behind the statements that bind them.
+func (n *nest) withoutBinds() ([]loop.Stmt, *nest) {
 	var body []loop.Stmt
 	s := *n
 	s.results = make([]te.Expr, len(n.results))
@@ -57,4 +62,36 @@ func (n *nest) unbound() ([]loop.Stmt, *nest) {
 		body, s.results[i] = append(body, binds...), e
 	}
 	return body, &s
+}
+
+// lifted computes the axes with integers bound outside of the innermost ones on which none depends, as rows that a Gather names are read: these run in vectors
+// then, and an index is checked once for all of them. It is nil where that moves nothing.
+func (n *nest) lifted(axes []te.Axis) []loop.Stmt {
+	kept := len(axes)
+	for kept > 0 && n.lifts(axes[kept-1]) {
+		kept--
+	}
+	if kept == len(axes) {
+		return nil
+	}
+	binds, s := n.withoutBinds()
+	return loops(axes[:kept], append(binds, s.run(axes[kept:])...))
+}
+
+// lifts reports whether integers are bound outside of an axis: it has points, so that each is checked as it was before, and what is padding depends on
+// none of the variables that they do.
+func (n *nest) lifts(a te.Axis) bool {
+	if n.combiner != nil || n.target.WorkItems() || n.onImages() || !n.binds() || n.bindsBy(a.Var) || !sym.AtLeast(a.Extent, 1, n.facts) {
+		return false
+	}
+	used := map[string]bool{}
+	for _, w := range n.within {
+		w.E.Vars(used)
+	}
+	for v := range used {
+		if n.bindsBy(v) {
+			return false
+		}
+	}
+	return true
 }

@@ -234,6 +234,9 @@ func (n *nest) onImages() bool {
 
 // vectorises reports whether a loop over the axis, inside of all others, can run in vectors that are stored so far apart.
 func (n *nest) vectorises(a te.Axis, stride int64) bool {
+	if n.lifts(a) {
+		_, n = n.withoutBinds()
+	}
 	return loop.CanVectorise(loop.For{Var: a.Var, Extent: a.Extent, Body: n.point(), Stride: stride}, vectors(n.target), n.facts)
 }
 
