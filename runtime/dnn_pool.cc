@@ -97,7 +97,8 @@ void WaitForAll(Pool* pool) {
   const auto ready = [&] { return __atomic_load_n(&pool->remaining, __ATOMIC_ACQUIRE) == 0; };
   if (SpinUntil(pool->spin_ns, ready)) return;
   pthread_mutex_lock(&pool->mutex);
-  __atomic_store_n(&pool->caller_sleeps, 1, __ATOMIC_SEQ_CST);
+  // No mere store: emulators of ARM on x86 let a load pass it.
+  __atomic_exchange_n(&pool->caller_sleeps, 1, __ATOMIC_SEQ_CST);
   while (__atomic_load_n(&pool->remaining, __ATOMIC_SEQ_CST) != 0) {
     pthread_cond_wait(&pool->done, &pool->mutex);
   }
