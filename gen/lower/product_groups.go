@@ -5,9 +5,10 @@ import (
 )
 
 // groupsApart is how many columns of packed weights lie together, a tile's, with all that is summed; 0: all of them. Where they lie beside all others, what a
-// tile reads of each point of the sum is far from the next: in few sets of the caches, which do not hold it then, and soon on a page of its own.
+// tile reads of each point of the sum is far from the next: in few sets of the caches, which do not hold it then, and soon on a page of its own. Processors that
+// find by themselves what is read next were not measured: there variants of a library share weights, whatever their tiles.
 func (l *plan) groupsApart(k *packing) int64 {
-	if k.columns < 0 || l.beside || len(k.along) > 0 {
+	if k.columns < 0 || l.beside || len(k.along) > 0 || !l.apart {
 		return 0
 	}
 	n, known := k.Axes[k.columns].Extent.Const()

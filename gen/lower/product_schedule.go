@@ -47,6 +47,7 @@ type plan struct {
 	inner   string     // the loop within which tiles are
 	serials int        // loops of stages that pack
 	fetch   int64      // how many elements ahead tiles fetch X
+	apart   bool       // weights of tiles may lie apart
 	// sets is how many tasks share the columns of each block of rows, of which each has so many groups of its own; 0: a task has all.
 	sets, own int64
 }
@@ -57,7 +58,8 @@ const rowsVar = "tc" // number of the block of rows
 // schedule is the stages and where they are computed. A task packs what its tiles read of W for a group of columns, and computes all rows
 // of it; where X is packed, too, tasks are blocks of rows, and pack W for each group of columns if it is no constant.
 func (p *product) schedule(env *Env) *proposal {
-	l := &plan{product: p, proposal: newProposal(env.Symbols), width: p.vectors * p.instr.Lanes, places: map[string]place{}}
+	l := &plan{product: p, proposal: newProposal(env.Symbols), width: p.vectors * p.instr.Lanes, places: map[string]place{},
+		apart: env.Target.PrefetchBytes > 0}
 	l.columns = sym.Scale(sym.CeilDiv(p.column.Extent, sym.Const(l.width), env.Symbols), l.width)
 	l.shareColumns()
 	st := *p.stage
