@@ -37,8 +37,8 @@ NETS = {
         "admm": {"batch": 256, "learning_rate": 0.02}, "tune": {"batch": 256, "learning_rate": 0.1, "distillation": 0.7},
     },
     "resnet20_steps": {  # without ADMM: kernels go a few at a time
-        "model": "resnet20", "pruning": {"patterns": 8, "connectivity": 2, "set": "layer"}, "policy": os.path.join(POLICIES, "resnet20_cifar10_steps.star"),
-        "iterations": 0, "steps": 4, "epochs": 10, "retrain": 70, "rho": 0.01, "growth": 3, "most": 1,
+        "model": "resnet20", "teacher": "vgg16", "pruning": {"patterns": 8, "connectivity": 2, "set": "layer"}, "policy": os.path.join(POLICIES, "resnet20_cifar10_steps.star"),
+        "iterations": 0, "steps": 4, "epochs": 15, "retrain": 140, "rho": 0.01, "growth": 3, "most": 1,
         "admm": {"batch": 256, "learning_rate": 0.1, "distillation": 0.7}, "tune": {"batch": 256, "learning_rate": 0.1, "distillation": 0.7},
     },
 }
@@ -55,7 +55,7 @@ class Work:
 
     def command(self):
         a, p = self.args, self.plan
-        common = ["-model", os.path.join(a.models, f"{p.get('model', self.net)}_cifar10.onnx"), "-data", a.data, "-folder", self.folder, "-patience", "5m"]
+        common = ["-model", self.onnx(p.get("model", self.net)), "-data", a.data, "-folder", self.folder, "-patience", "5m"]
         tune = {**COMMON, **p["tune"], "seed": self.seed}
         if self.kind == "dense":
             epochs = (p["iterations"] + p["steps"]) * p["epochs"] + p["retrain"]
@@ -67,7 +67,11 @@ class Work:
                 own += ["-" + name, str(p[name])]
             if p["policy"]:
                 own += ["-policy", os.path.abspath(p["policy"])]
-        return [a.dnntrain, *own, "--", sys.executable, os.path.join(HERE, "train.py"), *a.trainer]
+        teacher = ["--teacher=" + self.onnx(p["teacher"])] if "teacher" in p else []
+        return [a.dnntrain, *own, "--", sys.executable, os.path.join(HERE, "train.py"), *a.trainer, *teacher]
+
+    def onnx(self, network):
+        return os.path.join(self.args.models, network + "_cifar10.onnx")
 
     def finished(self):
         """Whether the same command has come to its end before."""

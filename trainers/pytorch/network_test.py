@@ -312,7 +312,7 @@ class ImagesTest(Folder):
 
 
 class ProtocolTest(Folder):
-    def start(self, **change):
+    def start(self, *options, **change):
         """Runs the trainer as a driver does."""
         request = {"version": 1, "model": "net.onnx", "data": pictures(self.folder), "settings": SETTINGS, "terms": None, "masks": False, "workers": 1, **change}
         with open(os.path.join(self.folder, "request.json"), "w") as f:
@@ -320,7 +320,7 @@ class ProtocolTest(Folder):
         if not os.path.exists(os.path.join(self.folder, "weights.safetensors")):
             safetensors.torch.save_file(given(), os.path.join(self.folder, "weights.safetensors"))
         here = os.path.dirname(os.path.abspath(__file__))
-        return subprocess.run([sys.executable, os.path.join(here, "train.py"), "--device=cpu", self.folder], capture_output=True, text=True)
+        return subprocess.run([sys.executable, os.path.join(here, "train.py"), "--device=cpu", *options, self.folder], capture_output=True, text=True)
 
     def test_job(self):
         p = self.start()
@@ -345,6 +345,24 @@ class ProtocolTest(Folder):
         train, _ = images.load(pictures(self.folder), self.folder, "cpu")
         x, _ = train.batch(slice(0, 64))
         self.assertGreater((teacher(x).argmax(1) == student(x).argmax(1)).float().mean(), 0.9)
+
+    def test_teacher(self):
+        """Another network may teach: here one whose answer is always the last class."""
+        path = os.path.join(self.folder, "teacher.onnx")
+        save(path, values={**weights(), "f": numpy.zeros((3, 4), numpy.float32), "g": numpy.array([0, 0, 9], numpy.float32)})
+        p = self.start("--teacher=" + path, settings={**SETTINGS, "distillation": 1, "temperature": 2, "learning_rate": 0.1, "epochs": 12})
+        self.assertEqual(p.returncode, 0, p.stderr)
+        student = network.Network(self.model, safetensors.torch.load_file(os.path.join(self.folder, "output.safetensors")))
+        train, _ = images.load(pictures(self.folder), self.folder, "cpu")
+        x, _ = train.batch(slice(0, 64))
+        self.assertEqual(set(student(x).argmax(1).tolist()), {2})
+
+    def test_teacher_of_other_classes(self):
+        path = os.path.join(self.folder, "teacher.onnx")
+        save(path, values={**weights(), "f": numpy.zeros((5, 4), numpy.float32), "g": numpy.zeros(5, numpy.float32)})
+        p = self.start("--teacher=" + path, settings={**SETTINGS, "distillation": 1, "temperature": 2})
+        self.assertEqual(p.returncode, 1)
+        self.assertIn("the teacher has logits of shape (1, 5); those of the network that learns have (1, 3)", p.stderr)
 
     def test_refused(self):
         for want, change in (

@@ -98,6 +98,15 @@ def restore(job, run):
     log(f"going on after epoch {run.epoch}")
 
 
+def suits(teacher, net, train):
+    """Refuses a teacher whose logits are not those of the network's classes."""
+    with torch.no_grad():
+        x, _ = train.batch(slice(0, 1))
+        has, want = tuple(teacher(x).shape), tuple(net(x).shape)
+    if has != want:
+        raise network.Refused(f"the teacher has logits of shape {has}; those of the network that learns have {want}")
+
+
 def serve(args):
     """Runs the job in a folder."""
     job = Job(args.folder)
@@ -111,12 +120,14 @@ def serve(args):
         torch.use_deterministic_algorithms(True)
     log(f"PyTorch {torch.__version__} on {torch.cuda.get_device_name(device) if device.type == 'cuda' else 'the processor'}, {args.precision}")
     net = network.Network(job.path(request["model"]), job.tensors(WEIGHTS), device, channels_last=device.type == "cuda")
-    teacher = network.Network(job.path(request["model"]), {}, device) if settings.get("distillation") else None
+    teacher = network.Network(args.teacher or job.path(request["model"]), {}, device) if settings.get("distillation") else None
+    train, test = images.load(request["data"], job.folder, device)
+    if teacher:
+        suits(teacher, net, train)
     forward = net
     if args.compile and settings["epochs"] >= fit.TRIED:
         forward, teacher = torch.compile(net.__call__), teacher and torch.compile(teacher.__call__)
     run = fit.Fit(net, settings, job.terms(), job.tensors(MASKS) if request["masks"] else None, args.precision, teacher, not args.no_graphs, forward)
-    train, test = images.load(request["data"], job.folder, device)
     if settings["epochs"] == 0:
         metrics = {"epoch": 0, "loss": 0.0, "accuracy": run.accuracy(test)}
     else:
@@ -134,6 +145,7 @@ def main():
     p.add_argument("--test-every", type=int, default=1, metavar="EPOCHS", help="how often to test the accuracy; at the end it is tested in any case")
     p.add_argument("--no-graphs", action="store_true", help="launch kernels one by one on a GPU, instead of each step as a CUDA graph")
     p.add_argument("--compile", action="store_true", help="compile the network by torch.compile, for jobs that are long enough for it")
+    p.add_argument("--teacher", metavar="MODEL", help="the ONNX network whose logits distillation wants (default: the job's own, as given)")
     p.add_argument("--deterministic", action="store_true", help="the same weights from the same job on the same machine")
     p.add_argument("folder", help="of the job")
     try:
