@@ -37,10 +37,10 @@ type Options struct {
 
 // Run fuses to a fixed point, in each graph that a block runs too.
 func Run(g *block.Graph, o Options) {
-	fused := 0
+	fused, names := 0, namesOf(g)
 	g.All(func(r *block.Graph) {
 		if o.Moves {
-			spread(r)
+			spread(r, names)
 		}
 		f := newFuser(r, o, fused)
 		for f.once() {

@@ -12,8 +12,8 @@ import (
 const mostSpread = 4
 
 // spread gives each move that reads another move's result a block of its own for that, so that they become one: the elements are moved once
-// for each reader, and not once more for all of them.
-func spread(g *block.Graph) {
+// for each reader, and not once more for all of them. What they compute is named after the result.
+func spread(g *block.Graph, names *ir.Names) {
 	readers := map[*ir.Value][]*block.Block{}
 	for _, b := range g.Blocks {
 		for _, v := range b.Operands {
@@ -33,7 +33,7 @@ func spread(g *block.Graph) {
 		}
 		for i, r := range all[1:] {
 			c := *b
-			x := &ir.Value{Name: fmt.Sprintf("%s.read%d", v.Name, i+1), Type: v.Type, Shape: v.Shape, HasShape: true}
+			x := &ir.Value{Name: names.Name(fmt.Sprintf("%s.read%d", v.Name, i+1)), Type: v.Type, Shape: v.Shape, HasShape: true}
 			c.Results = []*ir.Value{x}
 			r.Operands = slices.Clone(r.Operands)
 			r.Operands[slices.Index(r.Operands, v)] = x
@@ -45,4 +45,18 @@ func spread(g *block.Graph) {
 	}
 	slices.Reverse(out)
 	g.Blocks = out
+}
+
+// namesOf are those of a graph's values, and of the graphs' that its blocks run.
+func namesOf(g *block.Graph) *ir.Names {
+	names := &ir.Names{}
+	g.All(func(r *block.Graph) {
+		names.Take(r.Inputs...)
+		names.Take(r.Outputs...)
+		for _, b := range r.Blocks {
+			names.Take(b.Operands...)
+			names.Take(b.Results...)
+		}
+	})
+	return names
 }

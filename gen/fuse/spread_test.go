@@ -25,7 +25,7 @@ func TestSpread(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := blocks(t, c.text)
-			spread(g)
+			spread(g, namesOf(g))
 			require.NoError(t, g.Verify(), "in an order in which they can run")
 			assert.Equal(t, c.want, summary(g))
 		})
@@ -36,4 +36,17 @@ func TestSpread(t *testing.T) {
 	g = blocks(t, move+"%a"+by+"%b"+by+"output %a\noutput %b")
 	Run(g, Options{})
 	assert.Len(t, g.Blocks, 3, "only where the options ask for it")
+}
+
+// TestSpreadNames: what is moved once more has a name that no value of the model has.
+func TestSpreadNames(t *testing.T) {
+	const by = " ?[*] = Transpose.13(%t) {perm = [0, 2, 1]}\n"
+	g := blocks(t, "input %x f32[2, 3, 4]\n%t ?[*] = Transpose.13(%x) {perm = [2, 0, 1]}\n%t.read1"+by+"%b"+by+"%t.read2"+by+"output %t.read1\noutput %b\noutput %t.read2")
+	spread(g, namesOf(g))
+	require.NoError(t, g.Verify())
+	var names []string
+	for _, b := range g.Blocks {
+		names = append(names, b.Results[0].Name)
+	}
+	assert.ElementsMatch(t, []string{"t", "t.read1.1", "t.read2.1", "t.read1", "b", "t.read2"}, names)
 }

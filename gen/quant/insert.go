@@ -10,7 +10,7 @@ import (
 // editor writes scales into a graph.
 type editor struct {
 	*plan
-	names *edit.Namer
+	names *ir.Names
 	nodes []*ir.Node
 	pairs map[*ir.Value]*ir.Value // of an activation, what it is once it was quantized
 	quantizers

@@ -230,6 +230,68 @@ func TestChosen(t *testing.T) {
 	require.Less(t, float64(p.scale), 8.0/255, "one outlier is not worth the others' steps")
 }
 
+// TestTiny: weights and activations have scales as small as they are, down to where the product of two is no normal number.
+func TestTiny(t *testing.T) {
+	scaled := func(x *ir.Tensor, by float64) *ir.Tensor {
+		values, err := edit.Floats(x)
+		require.NoError(t, err)
+		for i := range values {
+			values[i] *= by
+		}
+		return edit.FloatTensor(ir.F32, values, x.Shape...)
+	}
+	const text = `symbol N 1..16
+input %x f32[N, 3, 8, 8]
+%a f32[N, 8, 8, 8] = Conv.11(%x, %w1, %b1) {pads = [1, 1, 1, 1]} "first"
+output %a
+`
+	for _, c := range []struct {
+		name               string
+		activation, weight float64
+		least              float64 // decibels
+	}{
+		{"as they are", 1, 1, 30},
+		{"weights of 2^-60", 1, 0x1p-60, 30},
+		{"weights of 2^-100", 1, 0x1p-100, 30},
+		{"activations of 2^-60", 0x1p-60, 1, 30},
+		{"both", 0x1p-50, 0x1p-50, 30},
+		{"results that are hardly normal", 0x1p-60, 0x1p-60, 0},
+		{"results that are none", 0x1p-120, 0x1p-120, 0},
+		{"denormal weights are zeros", 0x1p60, 0x1p-132, 0},
+		{"denormal activations are zeros", 0x1p-132, 0x1p60, 0},
+	} {
+		for _, perChannel := range []bool{true, false} {
+			t.Run(fmt.Sprint(c.name, perChannel), func(t *testing.T) {
+				build := func() *ir.Graph {
+					g := parse(t, text)
+					n := g.Nodes[0]
+					n.Inputs[1].Const, n.Inputs[2].Const = scaled(n.Inputs[1].Const, c.weight), scaled(n.Inputs[2].Const, c.weight*c.activation)
+					return g
+				}
+				in := inputs(2)
+				for _, x := range in {
+					x["x"] = scaled(x["x"], c.activation)
+				}
+				g := build()
+				report, err := Run(g, with(func(s *Settings) { s.PerChannel = perChannel }), in, 0)
+				require.NoError(t, err)
+				for _, n := range g.Nodes {
+					if n.Op != "DequantizeLinear" {
+						continue
+					}
+					scales, err := edit.Floats(n.Inputs[1].Const)
+					require.NoError(t, err)
+					for _, s := range scales {
+						require.GreaterOrEqual(t, s, 0x1p-126, "%s: a scale that is denormal", n.Name)
+					}
+				}
+				require.NoError(t, report.Compare(build(), g, in, nil))
+				require.GreaterOrEqual(t, *report.Outputs[0].SQNR, c.least, "%s", report.Text())
+			})
+		}
+	}
+}
+
 // TestWide gives a node's values 16 bits, and what shares their scale.
 func TestWide(t *testing.T) {
 	settings := with(func(s *Settings) { s.Wide = []string{"sum"} })

@@ -102,8 +102,8 @@ type param struct {
 	zero  int64
 }
 
-// leastScale is far below any that matters; a product of two is no denormal number.
-const leastScale = 0x1p-60
+// leastScale is the least number that is not denormal: processors may take lesser ones for zero.
+const leastScale = 0x1p-126
 
 // bounds are the least and the greatest number of an integer type.
 func bounds(t ir.DType) (lo, hi int64) {
@@ -127,10 +127,10 @@ func (s *Settings) choose(x *seen, t ir.DType) param {
 		}
 	}
 	lo, hi = min(lo, 0), max(hi, 0)
-	scale := float32((hi - lo) / float64(last-first))
-	if !(scale > leastScale) {
+	if hi == lo {
 		return param{t: t, scale: 1, zero: max(first, 0)}
 	}
+	scale := max(float32((hi-lo)/float64(last-first)), leastScale)
 	zero := first + int64(math.RoundToEven(-lo/float64(scale)))
 	return param{t: t, scale: scale, zero: min(max(zero, first), last)}
 }

@@ -66,7 +66,7 @@ func newWeights(t *ir.Tensor, axis int, perChannel bool) (*weights, bool, error)
 		return nil, finite, err
 	}
 	for i, g := range greatest {
-		if greatest[i] = g / most; !(greatest[i] > leastScale) {
+		if greatest[i] = max(g/most, leastScale); g == 0 {
 			greatest[i] = 1
 		}
 	}
@@ -90,9 +90,13 @@ func (w *weights) tensor() *ir.Tensor {
 	})
 }
 
-// fit makes scales large enough for biases, which are 32-bit multiples of the products of both operands' scales.
+// fit makes scales large enough for biases, which are 32-bit multiples of the products of both operands' scales, and for these products to be no
+// denormal numbers, however they are rounded.
 func (w *weights) fit(bias []float64, activation float32) {
 	const room = 1 << 30
+	for c, scale := range w.scales {
+		w.scales[c] = max(scale, 2*leastScale/activation)
+	}
 	for c, b := range bias {
 		if least := float32(math.Abs(b) / room / float64(activation)); least > w.scale(int64(c)) {
 			w.scales[min(c, len(w.scales)-1)] = least

@@ -86,9 +86,6 @@ type View struct {
 // viewsIn are the views that leave nothing to do for a block; false where it has something to do in these layouts.
 func (s *selector) viewsIn(b *block.Block, lay func(*ir.Value) layout.Layout) ([]View, bool) {
 	l, result := lay(b.Results[0]), b.Results[0]
-	if l.Memory == layout.Image {
-		return nil, false // there each value is an object of its own
-	}
 	if of, at, ok := b.View(lay, s.g.Facts); ok {
 		return []View{{result, of, at}}, lay(of).Space == l.Space && s.aligned(l.Space, at, of.Type)
 	}

@@ -87,7 +87,7 @@ func Run(g *ir.Graph, unknown *shape.UnknownError) (bool, error) {
 type binder struct {
 	graph   *ir.Graph
 	waiting map[*ir.Node]bool
-	names   *edit.Namer
+	names   *ir.Names
 	origins *shape.Origins
 	nodes   []*ir.Node // so far
 	at      *ir.Node   // for which nodes are made

@@ -38,7 +38,7 @@ func Run(g *ir.Graph) (bool, error) {
 type folder struct {
 	graph *ir.Graph
 	uses  map[*ir.Value]int
-	namer *edit.Namer
+	namer *ir.Names
 }
 
 // affine is y = x*scale + shift by channel.

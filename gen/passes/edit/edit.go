@@ -3,8 +3,6 @@
 package edit
 
 import (
-	"fmt"
-
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ops"
 )
@@ -77,50 +75,32 @@ func IsOutput(g *ir.Graph, v *ir.Value) bool {
 	return false
 }
 
-// Namer gives names that no value of a graph has.
-type Namer struct{ taken map[string]bool }
-
 // NewNamer knows the names of all values of g and its regions.
-func NewNamer(g *ir.Graph) *Namer {
-	n := &Namer{taken: map[string]bool{}}
-	n.add(g)
+func NewNamer(g *ir.Graph) *ir.Names {
+	n := &ir.Names{}
+	takeAll(n, g)
 	return n
 }
 
 // OwnNames knows the names of the values of g, not of its regions'.
-func OwnNames(g *ir.Graph) *Namer {
-	n := &Namer{taken: map[string]bool{}}
-	n.addOwn(g)
+func OwnNames(g *ir.Graph) *ir.Names {
+	n := &ir.Names{}
+	takeOwn(n, g)
 	return n
 }
 
-func (n *Namer) add(g *ir.Graph) {
-	n.addOwn(g)
-	EachRegion(g, n.add)
+func takeAll(n *ir.Names, g *ir.Graph) {
+	takeOwn(n, g)
+	EachRegion(g, func(r *ir.Graph) { takeAll(n, r) })
 }
 
-func (n *Namer) addOwn(g *ir.Graph) {
-	lists := [][]*ir.Value{g.Inputs, g.Outputs}
+func takeOwn(n *ir.Names, g *ir.Graph) {
+	n.Take(g.Inputs...)
+	n.Take(g.Outputs...)
 	for _, x := range g.Nodes {
-		lists = append(lists, x.Inputs, x.Outputs)
+		n.Take(x.Inputs...)
+		n.Take(x.Outputs...)
 	}
-	for _, vs := range lists {
-		for _, v := range vs {
-			if v != nil {
-				n.taken[v.Name] = true
-			}
-		}
-	}
-}
-
-// Name is base, or base with a number where that name is taken.
-func (n *Namer) Name(base string) string {
-	name := base
-	for i := 1; n.taken[name]; i++ {
-		name = fmt.Sprintf("%s.%d", base, i)
-	}
-	n.taken[name] = true
-	return name
 }
 
 // RemoveNodes keeps the nodes for which dead is false.

@@ -62,7 +62,7 @@ func (f *folder) run() (bool, error) {
 type folder struct {
 	graph   *ir.Graph
 	facts   sym.Facts
-	namer   *edit.Namer
+	namer   *ir.Names
 	outputs map[*ir.Value]bool
 	copies  []*ir.Node // Identities that the current node needs
 	// values are the constants that folded outputs are copies of.

@@ -47,7 +47,7 @@ func Run(g *ir.Graph) (bool, error) {
 
 type inliner struct {
 	graph   *ir.Graph
-	names   *edit.Namer
+	names   *ir.Names
 	changed bool
 }
 

@@ -39,7 +39,7 @@ func Run(g *ir.Graph) bool {
 	return run(g, edit.NewNamer(g), shape.Facts(g))
 }
 
-func run(g *ir.Graph, names *edit.Namer, facts sym.Facts) bool {
+func run(g *ir.Graph, names *ir.Names, facts sym.Facts) bool {
 	changed := false
 	if slices.ContainsFunc(g.Nodes, dequantizes) {
 		p := &pass{g: g, names: names, facts: facts}
@@ -77,7 +77,7 @@ func dequantizes(n *ir.Node) bool { return n.Op == "DequantizeLinear" }
 // pass is a run on one graph.
 type pass struct {
 	g     *ir.Graph
-	names *edit.Namer
+	names *ir.Names
 	facts sym.Facts
 	uses  map[*ir.Value]int
 	// same are values that others stand for.

@@ -66,7 +66,7 @@ func check(g *ir.Graph) error {
 type halves struct {
 	g     *ir.Graph
 	facts sym.Facts
-	names *edit.Namer
+	names *ir.Names
 	nodes []*ir.Node
 	// half are values in 16 bits, by those of f32 for which they stand.
 	half map[*ir.Value]*ir.Value

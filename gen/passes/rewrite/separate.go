@@ -20,7 +20,7 @@ const mostAxes = 4
 func separate(g *ir.Graph) bool {
 	changed := false
 	var nodes []*ir.Node
-	var names *edit.Namer // made once: it reads the whole graph
+	var names *ir.Names // made once: it reads the whole graph
 	for _, n := range g.Nodes {
 		w := windowsOf(n)
 		order := w.cheapest()
@@ -112,7 +112,7 @@ func (w *windows) best(axes []int) (cost float64, order []int) {
 }
 
 // pools are one of each axis, and one of all others.
-func (w *windows) pools(names *edit.Namer, order []int) []*ir.Node {
+func (w *windows) pools(names *ir.Names, order []int) []*ir.Node {
 	var out []*ir.Node
 	from := w.n.Inputs[0]
 	last := make([]int, 0, len(w.kernel))

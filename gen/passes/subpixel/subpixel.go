@@ -119,7 +119,7 @@ func (t *transposed) node(g *ir.Graph, op string, v *ir.Value, attrs ir.Attrs, i
 }
 
 // slice gives the node's result: all of the phases' but for the pads.
-func (t *transposed) slice(g *ir.Graph, names *edit.Namer, all *ir.Value) *ir.Node {
+func (t *transposed) slice(g *ir.Graph, names *ir.Names, all *ir.Value) *ir.Node {
 	ends := make([]int64, 2)
 	for axis := range ends {
 		if ends[axis] = -t.cut(axis); ends[axis] == 0 {
@@ -156,7 +156,7 @@ func (t *transposed) phaseOf(at int64) (channel, a, b int64) {
 
 // weights are the kernel's taps by phase, last ones first: for a result channel and phase (a, b),
 // element [c, i, j] is the tap (a + stride*(taps-1-i), b + stride*(taps-1-j)), or zero where there is none.
-func (t *transposed) weights(names *edit.Namer) (*ir.Value, error) {
+func (t *transposed) weights(names *ir.Names) (*ir.Value, error) {
 	data, err := t.w.Const.Bytes()
 	if err != nil {
 		return nil, err
@@ -185,7 +185,7 @@ func (t *transposed) weights(names *edit.Namer) (*ir.Value, error) {
 }
 
 // bias is the node's, once for each phase of a channel.
-func (t *transposed) bias(names *edit.Namer) (*ir.Value, error) {
+func (t *transposed) bias(names *ir.Names) (*ir.Value, error) {
 	b := t.n.Inputs[2]
 	data, err := b.Const.Bytes()
 	if err != nil {

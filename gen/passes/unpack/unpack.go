@@ -18,7 +18,7 @@ import (
 // Run unpacks the weights of all products in the graph and its regions, and reports whether there are some.
 func Run(g *ir.Graph) (bool, error) { return run(g, edit.NewNamer(g)) }
 
-func run(g *ir.Graph, names *edit.Namer) (changed bool, err error) {
+func run(g *ir.Graph, names *ir.Names) (changed bool, err error) {
 	uses := edit.Uses(g)
 	var nodes []*ir.Node
 	for _, n := range g.Nodes {
@@ -101,7 +101,7 @@ func expanded(v *ir.Value) *ir.Value {
 }
 
 // unpacked lets the product read floats of packed weights; nil where these are of more than 4 bits.
-func (w *weights) unpacked(names *edit.Namer) (*ir.Node, error) {
+func (w *weights) unpacked(names *ir.Names) (*ir.Node, error) {
 	lo, hi, err := bounds(w.of.Const)
 	if err != nil {
 		return nil, err
