@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/layout"
@@ -34,8 +35,15 @@ func scanned(s *te.Stage, f sym.Facts) (axis int, ok bool) {
 	return axis, axis >= 0
 }
 
-// scanChunk is how many neighbours a task scans at most, side by side.
-const scanChunk = 256
+// A row of neighbours up to scanRow long is scanned as a whole, where there are rows for all threads: one stream through memory, of which what was
+// stored last is still in the nearest cache. Others are cut: each part has scanChunk of them at most.
+const (
+	scanRow   = 2048
+	scanChunk = 256
+)
+
+// scanRows is how many rows are scanned in registers at once, where there are rows for all threads: each sum waits for the one before it.
+const scanRows = 4
 
 // scan is a kernel whose tasks scan along the axis: where elements have no neighbours along another one, in a register, and else many neighbours
 // side by side, in vectors.
@@ -44,7 +52,6 @@ func (n *nest) scan(b *block.Block, env *Env, axis int) *loop.Kernel {
 	k := &loop.Kernel{Anchor: "update", Buffers: append(append([]*loop.Buffer{}, n.in...), n.out...)}
 	step := te.Axis{Var: fmt.Sprintf("u%d", axis), Extent: u.Axes[axis].Extent}
 	n.addRanges([]te.Axis{step})
-	others := append(append([]te.Axis{}, n.axes[:axis]...), n.axes[axis+1:]...)
 	at := map[string]sym.Expr{} // of the update's axes
 	for i, a := range u.Axes {
 		at[a.Var] = sym.Var(n.axes[i].Var)
@@ -52,26 +59,45 @@ func (n *nest) scan(b *block.Block, env *Env, axis int) *loop.Kernel {
 	at[u.Axes[axis].Var] = sym.Var(step.Var)
 	first := u.From[axis].Subst(map[string]sym.Expr{u.Axes[axis].Var: sym.Const(0)}, n.facts)
 	n.values = n.flatten(b, []te.Expr{u.Value}, at, env.Layouts)
-	s := &scan{n: n, join: u.Join, first: map[string]sym.Expr{n.axes[axis].Var: first}, from: offset(b, u.From, at, n), to: offset(b, u.At, at, n)}
-	inner := others
-	if axis < len(n.axes)-1 && !others[len(others)-1].Extent.Is(1) {
-		k.Grid, inner = others[:len(others)-1], others[len(others)-1:]
-		if !sym.AtMost(inner[0].Extent, scanChunk, n.facts) {
-			saved := n.axes
-			n.axes = inner
-			k.Grid, inner = s.chunks(k.Grid, inner)
-			n.axes = saved
-		}
-		k.Body = s.sideBySide(step, inner)
+	back, _ := sym.Coefficient(u.From[axis], u.Axes[axis].Var, n.facts)
+	s := &scan{n: n, join: u.Join, first: map[string]sym.Expr{n.axes[axis].Var: first}, back: back.Is(-1), from: offset(b, u.From, at, n), to: offset(b, u.At, at, n)}
+	long := n.axes[axis].Extent
+	grid, row := s.around(axis)
+	if row == nil {
+		k.Grid, k.Body = s.inRegister(grid, step)
 	} else {
-		k.Grid = others
-		k.Body = s.inRegister(step)
+		k.Grid, k.Body = s.sideBySide(grid, step, *row)
 	}
-	if a := n.axes[axis]; !sym.AtLeast(a.Extent, 1, n.facts) { // nothing is first
-		k.Body = []loop.Stmt{loop.If{Cond: []te.Within{{E: a.Extent, Lo: sym.Const(1), Hi: sym.Add(a.Extent, sym.Const(1))}}, Then: k.Body}}
+	if !sym.AtLeast(long, 1, n.facts) { // nothing is first
+		k.Body = []loop.Stmt{loop.If{Cond: []te.Within{{E: long, Lo: sym.Const(1), Hi: sym.Add(long, sym.Const(1))}}, Then: k.Body}}
 	}
 	k.Syms, k.Facts = symbolsOf(k, env.Symbols), n.facts
 	return k
+}
+
+// around are the axes besides the scanned one: those of rows that are neighbours, joined as far as every access walks them as one, and, within the
+// scanned axis, the row; nil where nothing lies within it, or each element of the row has a work-item.
+func (s *scan) around(axis int) (grid []te.Axis, row *te.Axis) {
+	n := s.n
+	outer, inner := s.joined(n.axes[:axis]), s.joined(n.axes[axis+1:])
+	if n.target.WorkItems() || len(inner) == 0 || inner[len(inner)-1].Extent.Is(1) {
+		return append(outer, inner...), nil
+	}
+	last := len(inner) - 1
+	return append(outer, inner[:last]...), &inner[last]
+}
+
+// joined are the axes, joined.
+func (s *scan) joined(axes []te.Axis) []te.Axis {
+	n := s.n
+	for i := len(axes) - 2; i >= 0; i-- {
+		if n.canCollapse(axes[i], axes[i+1]) { // and so do the offsets in the result
+			none := map[string]sym.Expr{axes[i].Var: sym.Const(0)}
+			s.from, s.to = s.from.Subst(none, n.facts), s.to.Subst(none, n.facts)
+			axes = n.collapsed(axes, i)
+		}
+	}
+	return slices.Clone(axes)
 }
 
 // offset is where in the result the element lies that an update names.
@@ -88,24 +114,31 @@ type scan struct {
 	n        *nest
 	join     te.Expr
 	first    map[string]sym.Expr // where the scan begins
+	back     bool                // it ends at element 0
 	from, to sym.Expr            // offsets of an element and the next one
 }
 
-// chunks cuts the neighbours into tasks.
-func (s *scan) chunks(grid, inner []te.Axis) (outer, rest []te.Axis) {
-	n := s.n
-	v := inner[0].Var
-	number := te.Axis{Var: chunkVar, Extent: sym.CeilDiv(inner[0].Extent, sym.Const(scanChunk), n.facts)}
-	part := te.Axis{Var: partOfAxis, Extent: sym.Const(scanChunk)}
-	n.addRanges([]te.Axis{number, part})
-	begin := sym.Scale(sym.Var(number.Var), scanChunk)
-	m := map[string]sym.Expr{v: sym.Add(begin, sym.Var(part.Var))}
+// subst is the scan with expressions in place of variables.
+func (s *scan) subst(m map[string]sym.Expr) *scan {
+	n := *s.n
+	n.values, n.results = slices.Clone(n.values), slices.Clone(n.results)
 	n.subst(m)
-	s.from, s.to = s.from.Subst(m, n.facts), s.to.Subst(m, n.facts)
-	if c, known := inner[0].Extent.Const(); !known || c%scanChunk != 0 {
-		part.Extent = sym.Min(part.Extent, sym.Sub(inner[0].Extent, begin), n.facts)
+	t := *s
+	t.n, t.from, t.to = &n, s.from.Subst(m, n.facts), s.to.Subst(m, n.facts)
+	return &t
+}
+
+// cut is the scan in parts of an axis, and both axes: the parts, and what lies in one.
+func (s *scan) cut(a te.Axis, length int64) (t *scan, number, part te.Axis) {
+	n := s.n
+	number = te.Axis{Var: chunkVar, Extent: sym.CeilDiv(a.Extent, sym.Const(length), n.facts)}
+	part = te.Axis{Var: partOfAxis, Extent: sym.Const(length)}
+	n.addRanges([]te.Axis{number, part})
+	begin := sym.Scale(sym.Var(number.Var), length)
+	if c, known := a.Extent.Const(); !known || c%length != 0 {
+		part.Extent = sym.Min(part.Extent, sym.Sub(a.Extent, begin), n.facts)
 	}
-	return append(append([]te.Axis{}, grid...), number), []te.Axis{part}
+	return s.subst(map[string]sym.Expr{a.Var: sym.Add(begin, sym.Var(part.Var))}), number, part
 }
 
 // begin stores the first element, and gives what it is.
@@ -129,23 +162,84 @@ func (s *scan) next(before te.Expr) (hoisted []loop.Stmt, v te.Expr) {
 	})
 }
 
-// inRegister scans one row.
-func (s *scan) inRegister(step te.Axis) []loop.Stmt {
-	n := s.n
-	acc := loop.Ref{Name: n.accName(0), Type: n.out[0].Type}
-	body, at, v := s.begin()
-	body = append(body, loop.Def{Name: acc.Name, Init: v}, loop.Store{Buf: n.out[0], Index: at, Value: acc})
-	one, v := s.next(acc)
-	one = append(one, loop.Set{Name: acc.Name, Value: v}, loop.Store{Buf: n.out[0], Index: s.to, Value: acc})
-	return append(body, loops([]te.Axis{step}, one)...)
+// sideBySide scans neighbours of a row together.
+func (s *scan) sideBySide(grid []te.Axis, step, row te.Axis) ([]te.Axis, []loop.Stmt) {
+	f, rows := s.n.facts, sym.Const(1)
+	for _, a := range grid {
+		rows = sym.Mul(rows, a.Extent)
+	}
+	whole := sym.AtMost(row.Extent, scanRow, f) && sym.AtLeast(rows, fewTasks, f)
+	if !whole && !sym.AtMost(row.Extent, scanChunk, f) {
+		var number te.Axis
+		s, number, row = s.cut(row, scanChunk)
+		grid = append(grid, number)
+	}
+	over := s.ascending
+	if whole && s.back {
+		over = s.descending
+	}
+	body := over(row, func(s *scan) []loop.Stmt {
+		one, at, v := s.begin()
+		return append(one, loop.Store{Buf: s.n.out[0], Index: at, Value: v})
+	})
+	return grid, append(body, loops([]te.Axis{step}, over(row, func(s *scan) []loop.Stmt {
+		one, v := s.next(loop.Mem{Buf: s.n.out[0], Index: s.from})
+		return append(one, loop.Store{Buf: s.n.out[0], Index: s.to, Value: v})
+	}))...)
 }
 
-// sideBySide scans neighbours together.
-func (s *scan) sideBySide(step te.Axis, lanes []te.Axis) []loop.Stmt {
+// ascending is what is to be done for each element of a row, in their order.
+func (s *scan) ascending(row te.Axis, one func(*scan) []loop.Stmt) []loop.Stmt {
+	return loops([]te.Axis{row}, one(s))
+}
+
+// descending is ascending in vectors, the last one first: where the row before is next, memory is walked as one stream, down.
+func (s *scan) descending(row te.Axis, one func(*scan) []loop.Stmt) []loop.Stmt {
 	n := s.n
-	body, at, v := s.begin()
-	body = loops(lanes, append(body, loop.Store{Buf: n.out[0], Index: at, Value: v}))
-	one, v := s.next(loop.Mem{Buf: n.out[0], Index: s.from})
-	one = append(one, loop.Store{Buf: n.out[0], Index: s.to, Value: v})
-	return append(body, loops([]te.Axis{step}, loops(lanes, one))...)
+	extent, known := row.Extent.Const()
+	if !known || n.lanes == 1 || extent < 2*n.lanes {
+		return s.ascending(row, one)
+	}
+	number, lane := te.Axis{Var: chunkVar, Extent: sym.Const(extent / n.lanes)}, te.Axis{Var: partOfAxis, Extent: sym.Const(n.lanes)}
+	n.addRanges([]te.Axis{number, lane})
+	at := sym.Add(sym.Sub(sym.Const(extent-n.lanes), sym.Scale(sym.Var(number.Var), n.lanes)), sym.Var(lane.Var))
+	body := loops([]te.Axis{number, lane}, one(s.subst(map[string]sym.Expr{row.Var: at})))
+	if rest := extent % n.lanes; rest > 0 {
+		body = append(body, s.ascending(te.Axis{Var: row.Var, Extent: sym.Const(rest)}, one)...)
+	}
+	return body
+}
+
+// inRegister scans rows whose elements lie beside each other along the scan.
+func (s *scan) inRegister(grid []te.Axis, step te.Axis) ([]te.Axis, []loop.Stmt) {
+	last := len(grid) - 1
+	binds, _ := s.next(te.Number(s.n.out[0].Type, 0))
+	if last < 0 || len(binds) > 0 || s.n.target.WorkItems() || !sym.AtLeast(grid[last].Extent, scanRows*fewTasks, s.n.facts) {
+		return grid, registers([]*scan{s}, step)
+	}
+	t, number, part := s.cut(grid[last], scanRows)
+	each := make([]*scan, scanRows)
+	for i := range each {
+		each[i] = t.subst(map[string]sym.Expr{part.Var: sym.Const(int64(i))})
+	}
+	body, grid := registers(each, step), append(grid[:last:last], number)
+	if part.Extent.Is(scanRows) {
+		return grid, body
+	}
+	some := []te.Within{{E: part.Extent, Lo: sym.Const(scanRows), Hi: sym.Const(scanRows + 1)}}
+	return grid, []loop.Stmt{loop.If{Cond: some, Then: body, Else: loops([]te.Axis{part}, registers([]*scan{t}, step))}}
+}
+
+// registers scans rows, each in a register.
+func registers(rows []*scan, step te.Axis) []loop.Stmt {
+	var body, one, store []loop.Stmt
+	for i, s := range rows {
+		acc := loop.Ref{Name: s.n.accName(i), Type: s.n.out[0].Type}
+		first, at, v := s.begin()
+		body = append(append(body, first...), loop.Def{Name: acc.Name, Init: v}, loop.Store{Buf: s.n.out[0], Index: at, Value: acc})
+		next, v := s.next(acc)
+		one = append(append(one, next...), loop.Set{Name: acc.Name, Value: v})
+		store = append(store, loop.Store{Buf: s.n.out[0], Index: s.to, Value: acc})
+	}
+	return append(body, loops([]te.Axis{step}, append(one, store...))...)
 }

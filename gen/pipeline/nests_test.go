@@ -111,7 +111,23 @@ func nestCases() []nestCase {
   input %x f32[5, 3, 300]
   %y ?[*] = CumSum.14(%x, @axis) {exclusive = 1, reverse = 1}
   output %y
-}`, has: []string{`dnn_parallel\(c, 0, Block0, 6\)`},
+}`, has: []string{`dnn_parallel\(c, 0, Block0, 4\)`},
+		},
+		{
+			name: "a scan of whole rows from the end", shapes: [][]int64{{2, 2, 5, 3, 101}}, graph: `
+  const @axis i64[1] = {2}
+  input %x f32[2, 2, 5, 3, 101]
+  %y ?[*] = CumSum.14(%x, @axis) {exclusive = 1, reverse = 1}
+  output %y
+}`, has: []string{`dnn_parallel\(c, 0, Block0, 4\)`, `tc < 75;`},
+		},
+		{
+			name: "a scan of rows in registers, the last ones one by one", shapes: [][]int64{{19, 7}}, graph: `
+  const @axis i64[1] = {1}
+  input %x f32[19, 7]
+  %y ?[*] = CumSum.14(%x, @axis) {reverse = 1}
+  output %y
+}`, has: []string{`dnn_parallel\(c, 0, Block0, 5\)`, `acc3 = `},
 		},
 		{
 			name: "a scan of rows of any length", shapes: [][]int64{{3, 4, 7}, {3, 4, 1}}, graph: `
