@@ -8,8 +8,20 @@ import (
 	"rules_dnn/gen/samples"
 )
 
+// valued are quantized weights, and what they stand for.
+type valued interface{ values() (*ir.Tensor, error) }
+
+// valuesOf are the weights of layers.
+func valuesOf(layers []*layer) map[*ir.Node]valued {
+	out := map[*ir.Node]valued{}
+	for _, l := range layers {
+		out[l.node] = l.weights
+	}
+	return out
+}
+
 // alone measures what each node costs: how far the outputs are from the float network's when it is the only one that is quantized.
-func (p *plan) alone(r *Report, layers []*layer, inputs []samples.Input) error {
+func (p *plan) alone(r *Report, weights map[*ir.Node]valued, inputs []samples.Input) error {
 	if len(inputs) == 0 {
 		return nil
 	}
@@ -25,11 +37,7 @@ func (p *plan) alone(r *Report, layers []*layer, inputs []samples.Input) error {
 		if rule, ok := p.nodes[n]; !ok || rule.moves {
 			continue
 		}
-		var l *layer
-		if k := slices.IndexFunc(layers, func(l *layer) bool { return l.node == n }); k >= 0 {
-			l = layers[k]
-		}
-		db, err := p.only(n, l, inputs, want)
+		db, err := p.only(n, weights[n], inputs, want)
 		if err != nil {
 			return err
 		}
@@ -39,11 +47,11 @@ func (p *plan) alone(r *Report, layers []*layer, inputs []samples.Input) error {
 }
 
 // only runs the network with one node quantized.
-func (p *plan) only(n *ir.Node, l *layer, inputs []samples.Input, want []map[*ir.Value]*ir.Tensor) (*float64, error) {
+func (p *plan) only(n *ir.Node, w valued, inputs []samples.Input, want []map[*ir.Value]*ir.Tensor) (*float64, error) {
 	var weights *ir.Tensor
-	if l != nil {
+	if w != nil {
 		var err error
-		if weights, err = l.weights.values(); err != nil {
+		if weights, err = w.values(); err != nil {
 			return nil, err
 		}
 	}
@@ -53,7 +61,7 @@ func (p *plan) only(n *ir.Node, l *layer, inputs []samples.Input, want []map[*ir
 			if m != n {
 				return nil
 			}
-			return p.quantized(n, l, weights, operands, results)
+			return p.quantized(n, weights, operands, results)
 		})
 		if err != nil {
 			return nil, err
@@ -68,7 +76,7 @@ func (p *plan) only(n *ir.Node, l *layer, inputs []samples.Input, want []map[*ir
 }
 
 // quantized replaces a node's results by those of rounded operands, rounded.
-func (p *plan) quantized(n *ir.Node, l *layer, weights *ir.Tensor, operands, results []*ir.Tensor) error {
+func (p *plan) quantized(n *ir.Node, weights *ir.Tensor, operands, results []*ir.Tensor) error {
 	with := slices.Clone(operands)
 	for i, v := range n.Own() {
 		if g := p.group[v]; v != nil && g != nil {
@@ -79,8 +87,8 @@ func (p *plan) quantized(n *ir.Node, l *layer, weights *ir.Tensor, operands, res
 			with[i] = x
 		}
 	}
-	if l != nil {
-		with[l.rule.weight] = weights
+	if weights != nil {
+		with[p.nodes[n].weight] = weights
 	}
 	ys, err := interp.Interp{Workers: workers()}.Node(n, with)
 	if err != nil {

@@ -16,9 +16,12 @@ const oldest = 13
 // oldestWide is that from which on activations may have 16 bits.
 const oldestWide = 21
 
-// Run quantizes a simplified graph whose batch norms are folded, by the ranges that its values have on the inputs. It gives what became of each
-// node, and of each what the outputs lose, on so many of the inputs, when it alone is quantized.
+// Run quantizes a simplified graph whose batch norms are folded, by the ranges that its values have on the inputs; weights of 4 bits need none.
+// It gives what became of each node, and of each what the outputs lose, on so many of the inputs, when it alone is quantized.
 func Run(g *ir.Graph, s Settings, inputs []samples.Input, alone int) (*Report, error) {
+	if s.WeightBits == 4 {
+		return fourBits(g, &s, inputs, alone)
+	}
 	if len(inputs) == 0 {
 		return nil, errors.New("there are no inputs to calibrate with")
 	}
@@ -51,7 +54,7 @@ func Run(g *ir.Graph, s Settings, inputs []samples.Input, alone int) (*Report, e
 		}
 	}
 	r := p.report()
-	if err := p.alone(r, layers, inputs[:min(alone, len(inputs))]); err != nil {
+	if err := p.alone(r, valuesOf(layers), inputs[:min(alone, len(inputs))]); err != nil {
 		return nil, err
 	}
 	return r, p.insert(layers, r)

@@ -470,6 +470,17 @@ func TestSettings(t *testing.T) {
 		`{"percentile": 30}`:      "percentile 30; want above 50 and at most 100",
 		`{"bits": 8}`:             "unknown field",
 		`{} {}`:                   "trailing data",
+		`{"weight_bits": 2}`:      "weight_bits 2; supported are 8, 4",
+		`{"block_size": 64}`:      "block_size 64 is of weights of 4 bits",
+
+		`{"weight_bits": 4, "block_size": 48}`:      "block_size 48; supported are 16, 32, 64, 128, 256",
+		`{"weight_bits": 4, "activations": "int8"}`: "activations is of weight_bits 8",
+		`{"weight_bits": 4, "range": "mse"}`:        "range is of weight_bits 8",
+		`{"weight_bits": 4, "percentile": 99}`:      "percentile is of weight_bits 8",
+		`{"weight_bits": 4, "per_channel": false}`:  "per_channel is of weight_bits 8",
+		`{"weight_bits": 4, "correct_bias": false}`: "correct_bias is of weight_bits 8",
+		`{"weight_bits": 4, "equalize": true}`:      "equalize is of weight_bits 8",
+		`{"weight_bits": 4, "wide": ["a"]}`:         "wide is of weight_bits 8",
 	} {
 		_, err := Parse([]byte(text))
 		require.ErrorContains(t, err, want, text)

@@ -34,6 +34,8 @@ type Node struct {
 	Type      string  `json:"type,omitempty"`
 	Scale     float32 `json:"scale,omitempty"`
 	ZeroPoint int64   `json:"zero_point,omitempty"`
+	// WeightBits are those of its weights, where these alone are quantized.
+	WeightBits int `json:"weight_bits,omitempty"`
 	// Lo and Hi are the range that was seen.
 	Lo float64 `json:"lo,omitempty"`
 	Hi float64 `json:"hi,omitempty"`
@@ -192,9 +194,12 @@ func (c *comparison) input(float, quantized *ir.Graph, in samples.Input) error {
 	for i, n := range float.Nodes {
 		index[n] = i
 	}
-	kept := map[int]*ir.Tensor{}
+	compared, kept := map[int]bool{}, map[int]*ir.Tensor{}
+	for _, i := range c.r.results {
+		compared[i] = true
+	}
 	want, err := run(float, in, func(n *ir.Node, _, results []*ir.Tensor) error {
-		if i := index[n]; c.r.Nodes[i].Type != "" {
+		if i := index[n]; compared[i] {
 			kept[i] = results[slices.Index(n.Outputs, result(n))]
 		}
 		return nil

@@ -1,6 +1,6 @@
 // Package quant quantizes networks after training: it runs them on inputs, chooses a scale and a zero point for each activation and
 // for each channel of weights, and writes both into the graph as QuantizeLinear and DequantizeLinear. What it makes is an ordinary ONNX
-// model. The interpreter runs the network, so the numbers are the same on every machine.
+// model. Weights alone may have 4 bits: these need no inputs. The interpreter runs the network, so the numbers are the same on every machine.
 package quant
 
 import (
@@ -30,6 +30,11 @@ type Settings struct {
 	CorrectBias bool `json:"correct_bias"`
 	// Equalize scales channels of neighbouring layers so that their ranges are alike, where nothing or a Relu is between.
 	Equalize bool `json:"equalize"`
+	// WeightBits are those of weights: 8, or 4 of the weights of MatMul and Gemm alone, while all else stays float; what is said of activations,
+	// channels and biases is of 8.
+	WeightBits int `json:"weight_bits"`
+	// BlockSize is of 4 bits: how many weights along the sum have one scale.
+	BlockSize int64 `json:"block_size"`
 	// Float are operators, or names of nodes, that stay float.
 	Float []string `json:"float,omitempty"`
 	// Wide are names of nodes whose activations have 16 bits.
@@ -48,7 +53,7 @@ var integers = map[string]ir.DType{"uint8": ir.U8, "int8": ir.I8, "uint16": ir.U
 
 // Defaults are 8 bits without sign, all that was seen, and scales by channel.
 func Defaults() Settings {
-	return Settings{Activations: "uint8", Range: MinMax, Percentile: 99.99, PerChannel: true, CorrectBias: true}
+	return Settings{Activations: "uint8", Range: MinMax, Percentile: 99.99, PerChannel: true, CorrectBias: true, WeightBits: 8, BlockSize: 32}
 }
 
 // Parse reads settings; what is left out has the defaults.
@@ -74,6 +79,41 @@ func (s *Settings) check() error {
 	}
 	if !(s.Percentile > 50 && s.Percentile <= 100) {
 		return fmt.Errorf("percentile %v; want above 50 and at most 100", s.Percentile)
+	}
+	return s.checkBits()
+}
+
+// blockSizes are those that ONNX Runtime has kernels for.
+var blockSizes = []int64{16, 32, 64, 128, 256}
+
+// checkBits refuses what is of weights of other bits.
+func (s *Settings) checkBits() error {
+	plain := Defaults()
+	switch {
+	case s.WeightBits != 8 && s.WeightBits != 4:
+		return fmt.Errorf("weight_bits %d; supported are 8, 4", s.WeightBits)
+	case s.WeightBits == 8 && s.BlockSize != plain.BlockSize:
+		return fmt.Errorf("block_size %d is of weights of 4 bits: leave it out, or set weight_bits to 4", s.BlockSize)
+	case s.WeightBits == 8:
+		return nil
+	case !slices.Contains(blockSizes, s.BlockSize):
+		return fmt.Errorf("block_size %d; supported are 16, 32, 64, 128, 256", s.BlockSize)
+	}
+	for _, of8 := range []struct {
+		name string
+		set  bool
+	}{
+		{"activations", s.Activations != plain.Activations},
+		{"range", s.Range != plain.Range},
+		{"percentile", s.Percentile != plain.Percentile},
+		{"per_channel", s.PerChannel != plain.PerChannel},
+		{"correct_bias", s.CorrectBias != plain.CorrectBias},
+		{"equalize", s.Equalize != plain.Equalize},
+		{"wide", len(s.Wide) > 0},
+	} {
+		if of8.set {
+			return fmt.Errorf("%s is of weight_bits 8: with weight_bits 4 activations and biases stay float, and weights have a scale for each block: leave it out", of8.name)
+		}
 	}
 	return nil
 }

@@ -21,6 +21,8 @@ func (r *Report) Text() string {
 		switch {
 		case n.Float != "":
 			fmt.Fprintf(w, "%s\t%s\tfloat\t%s\n", n.Name, n.Op, n.Float)
+		case n.WeightBits > 0:
+			fmt.Fprintf(w, "%s\t%s\tweights of %d bits\t\t\t%s\t%s\n", n.Name, n.Op, n.WeightBits, number(n.SQNR), number(n.Alone))
 		case n.Type == "":
 			fmt.Fprintf(w, "%s\t%s\twith the next\t\t\t\t%s\n", n.Name, n.Op, number(n.Alone))
 		default:

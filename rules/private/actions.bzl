@@ -105,7 +105,7 @@ def run_quantize(ctx, o):
 
     Args:
       ctx: the rule's context.
-      o: a struct of the Files src, calibration, settings and check (or None), of external, a tuple of struct(location, file), and of alone, on how many
+      o: a struct of the Files src, settings, calibration and check (or None), of external, a tuple of struct(location, file), and of alone, on how many
         inputs layers are quantized alone.
 
     Returns:
@@ -119,9 +119,11 @@ def run_quantize(ctx, o):
     args.add("quantize")
     args.add(o.src, format = "--src=%s")
     _add_external(args, o.external)
-    args.add(o.calibration, format = "--calibration=%s")
     args.add(o.settings, format = "--settings=%s")
-    inputs = [o.src, o.calibration, o.settings] + [entry.file for entry in o.external]
+    inputs = [o.src, o.settings] + [entry.file for entry in o.external]
+    if o.calibration:
+        args.add(o.calibration, format = "--calibration=%s")
+        inputs.append(o.calibration)
     if o.check:
         args.add(o.check, format = "--check=%s")
         inputs.append(o.check)

@@ -199,19 +199,18 @@ def check_src(label, files):
         _fail("src", str(label), "it is %s: write one .onnx file, or a target with DnnGraphInfo, as dnn_import; files of weights go to external_data" % [f.short_path for f in files])
     return files[0]
 
-def check_quantization(attr):
-    """Fails unless the attributes of a dnn_quantize are what `dnnc quantize` takes.
+def check_percentile(percentile):
+    """Fails unless a text is a number. All else that a dnn_quantize says `dnnc quantize` checks, when it runs.
 
     Args:
-      attr: the rule's attributes.
+      percentile: the attribute's value.
+
+    Returns:
+      The number.
     """
-    for name, value, supported in [("activations", attr.activations, ["int16", "int8", "uint16", "uint8"]), ("range", attr.range, ["minmax", "mse", "percentile"])]:
-        if value not in supported:
-            _fail(name, value, "supported are %s" % ", ".join(supported))
-    if not attr.percentile.replace(".", "", 1).isdigit() or not 50 < float(attr.percentile) or float(attr.percentile) > 100:
-        _fail("percentile", attr.percentile, "want a number above 50 and at most 100")
-    if attr.alone < 0:
-        _fail("alone", attr.alone, "want 0 or more")
+    if not percentile.replace(".", "", 1).isdigit():
+        _fail("percentile", percentile, "want a number above 50 and at most 100")
+    return float(percentile)
 
 def check_images(files, data):
     """Fails unless each file of images has one location.

@@ -12,8 +12,8 @@ def _command_impl(ctx):
         "quantize",
         "--src=rules/tests/data/model.onnx",
         "--external=weights.bin=rules/tests/data/weights.bin",
-        "--calibration=rules/tests/data/images.bin",
         "--settings=rules/tests/quantized.settings.json",
+        "--calibration=rules/tests/data/images.bin",
         "--check=rules/tests/data/images.json",
         "--alone=2",
         "--out=rules/tests/quantized.onnx",
@@ -57,23 +57,22 @@ def _failure_impl(ctx):
 
 _failure_test = analysistest.make(_failure_impl, attrs = {"want": attr.string(doc = "What the error contains.")}, config_settings = SETTINGS, expect_failure = True)
 
-# Attributes that are wrong, and what the error contains.
+# Attributes that are wrong already when targets are analysed (dnnc checks the settings), and what the error contains.
 _WRONG = {
-    "activations": ({"activations": "int4"}, "supported are int16, int8, uint16, uint8"),
-    "alone": ({"alone": -1}, "want 0 or more"),
     "percentile": ({"percentile": "most"}, "want a number above 50 and at most 100"),
-    "range": ({"range": "widest"}, "supported are minmax, mse, percentile"),
 }
 
 # Settings by default: those of `dnnc quantize`.
 _DEFAULTS = {
     "activations": "uint8",
+    "block_size": 32,
     "correct_bias": True,
     "equalize": False,
     "float": [],
     "per_channel": True,
     "percentile": 99.99,
     "range": "minmax",
+    "weight_bits": 8,
     "wide": [],
 }
 
@@ -83,6 +82,7 @@ _SETTINGS = {
         {"activations": "int8", "correct_bias": False, "equalize": True, "float": ["fc"], "per_channel": False, "percentile": 99.0, "range": "mse", "wide": ["stem"]},
     ),
     "default": ({}, {}),
+    "four_bits": ({"block_size": 64, "calibration": None, "weight_bits": 4}, {"block_size": 64, "weight_bits": 4}),
 }
 
 def quantize_test_suite(name):
@@ -123,9 +123,8 @@ def quantize_test_suite(name):
         dnn_quantize(
             name = "quantized_" + case,
             src = "data/model.onnx",
-            calibration = "data/images.bin",
             tags = MANUAL,
-            **attributes
+            **({"calibration": "data/images.bin"} | attributes)
         )
         test = "%s_settings_%s" % (name, case)
         _settings_test(name = test, target_under_test = ":quantized_" + case, want = json.encode(_DEFAULTS | want))

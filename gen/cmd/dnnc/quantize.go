@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -15,19 +16,23 @@ import (
 )
 
 const quantizeDoc = `dnnc quantize makes an ONNX model one of 8-bit integers, after training, and writes it: QuantizeLinear and DequantizeLinear stand around what is
-computed in integers. Inputs and outputs keep their types.
+computed in integers. Inputs and outputs keep their types. With weight_bits 4 it only stores the weights of MatMul and Gemm in 4 bits, as ONNX Runtime's
+MatMulNBits, with a scale for each block along the sum, and all is computed in floats: that takes no calibration.
 
-It runs the model on the calibration's inputs and takes the ranges of its activations from what it sees: a safetensors file with a tensor for each
+For 8 bits it runs the model on the calibration's inputs and takes the ranges of its activations from what it sees: a safetensors file with a tensor for each
 input, by its name, of the input's shape but for the first dimension, of which there may be more.
 
 Settings are a JSON object; what is left out has these values:
-  {"activations": "uint8", "range": "minmax", "percentile": 99.99, "per_channel": true, "correct_bias": true, "equalize": false}
+  {"activations": "uint8", "range": "minmax", "percentile": 99.99, "per_channel": true, "correct_bias": true, "equalize": false,
+   "weight_bits": 8, "block_size": 32}
   activations   the type of activations: uint8, int8, uint16 or int16. Weights have 8 bits, their zero point is 0
   range         minmax: all that was seen; percentile: without what is beyond; mse: the one with the least squared error
   percentile    how many percent of the elements the range of "percentile" holds
   per_channel   a scale for each channel of weights, instead of one
   correct_bias  take the mean error that quantization makes in a channel from its bias
   equalize      make the ranges of channels of neighbouring convolutions alike first
+  weight_bits   8, or 4: none of the settings above goes with it
+  block_size    of weights of 4 bits: how many have one scale, 16, 32, 64, 128 or 256; the one with the least squared error of some
   float         operators, or names of nodes, that stay float
   wide          names of nodes whose activations have 16 bits
 
@@ -39,6 +44,9 @@ Examples:
   Least error, the head in float, 16 bits for one layer:
     echo '{"range": "mse", "float": ["/head/fc"], "wide": ["/stem/conv"]}' > settings.json
     dnnc quantize --src=net.onnx --calibration=images.safetensors --settings=settings.json --out=net_int8.onnx
+  Weights of 4 bits, and what that costs on some inputs:
+    echo '{"weight_bits": 4}' > settings.json
+    dnnc quantize --src=net.onnx --settings=settings.json --check=texts.safetensors --out=net_4.onnx --out-report=net_4.json
 `
 
 // quantizeFlags are the options of `dnnc quantize`.
@@ -54,13 +62,13 @@ type quantizeFlags struct {
 // quantizeCommand is `dnnc quantize`: ONNX to ONNX.
 func quantizeCommand(args []string, out, log io.Writer) error {
 	var f quantizeFlags
-	c := newCommand("dnnc quantize", quantizeDoc, "src", "calibration", "out")
+	c := newCommand("dnnc quantize", quantizeDoc, "src", "out")
 	c.StringVar(&f.graph.src, "src", "", "`FILE`: the ONNX model")
 	c.Var(&f.graph.external, "external", "`LOCATION=PATH` of a file of external data; may be repeated")
-	c.StringVar(&f.calibration, "calibration", "", "`FILE` of inputs, safetensors")
+	c.StringVar(&f.calibration, "calibration", "", "`FILE` of inputs, safetensors; wanted for weights of 8 bits")
 	c.StringVar(&f.settings, "settings", "", "`FILE` of settings, JSON")
 	c.StringVar(&f.check, "check", "", "`FILE` of inputs on which the quantized model is compared with the float one (default: the calibration's)")
-	c.IntVar(&f.alone, "alone", 0, "on how many of the calibration's inputs each layer is quantized alone, to see what it costs")
+	c.IntVar(&f.alone, "alone", 0, "on how many of the calibration's inputs (of 4 bits: of those of --check) each layer is quantized alone, to see what it costs")
 	c.BoolVar(&f.quiet, "quiet", false, "print no table")
 	c.StringVar(&f.graph.out, "out", "", "`FILE` where the quantized model goes")
 	c.StringVar(&f.outExternal, "out-external", "", "`LOCATION=PATH` where the weights go, of models of 2 GB and more")
@@ -98,6 +106,9 @@ func (f *quantizeFlags) run(log io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if err := f.checkCalibration(settings.WeightBits); err != nil {
+		return err
+	}
 	g, err := f.read()
 	if err != nil {
 		return err
@@ -106,15 +117,9 @@ func (f *quantizeFlags) run(log io.Writer) error {
 	if err := onnx.Write(io.Discard, g); err != nil {
 		return fmt.Errorf("%s: the model cannot be quantized yet: simplified, it is none that ONNX can express: %w", f.graph.src, err)
 	}
-	calibration, labels, err := readSamples(g, f.calibration)
+	calibration, check, labels, err := f.inputs(g)
 	if err != nil {
 		return err
-	}
-	check := calibration
-	if f.check != "" {
-		if check, labels, err = readSamples(g, f.check); err != nil {
-			return err
-		}
 	}
 	report, err := quant.Run(g, settings, calibration, f.alone)
 	if err != nil {
@@ -128,8 +133,10 @@ func (f *quantizeFlags) run(log io.Writer) error {
 		if err := quant.Equalize(float, settings); err != nil {
 			return fmt.Errorf("%s: %w", f.graph.src, err)
 		}
-		if err := report.Compare(float, g, check, labels); err != nil {
-			return fmt.Errorf("%s: %w", f.graph.src, err)
+		if len(check) > 0 {
+			if err := report.Compare(float, g, check, labels); err != nil {
+				return fmt.Errorf("%s: %w", f.graph.src, err)
+			}
 		}
 		if !f.quiet {
 			fmt.Fprint(log, report.Text())
@@ -170,6 +177,36 @@ func (f *quantizeFlags) readSettings() (quant.Settings, error) {
 		return s, fmt.Errorf("%s: settings of quantization: %w", f.settings, err)
 	}
 	return s, nil
+}
+
+// checkCalibration refuses inputs that weights of so many bits have no use for, and that they miss.
+func (f *quantizeFlags) checkCalibration(weightBits int) error {
+	switch {
+	case weightBits == 8 && f.calibration == "":
+		return errors.New("--calibration is missing: a safetensors file of inputs, by which scales of activations are chosen; with weight_bits 4 in the settings there are none")
+	case weightBits == 4 && f.calibration != "":
+		return fmt.Errorf("--calibration=%s: weights of 4 bits take no calibration, as activations stay float: leave it out; --check=FILE has inputs for the report", f.calibration)
+	case weightBits == 4 && f.alone > 0 && f.check == "":
+		return fmt.Errorf("--alone=%d: there are no inputs: want --check, too", f.alone)
+	}
+	return nil
+}
+
+// inputs are those that scales are chosen by, or layers quantized alone, and those that the networks are compared on, with labels if there are some.
+func (f *quantizeFlags) inputs(g *ir.Graph) (calibration, check []samples.Input, labels []int64, err error) {
+	if f.calibration != "" {
+		if calibration, labels, err = readSamples(g, f.calibration); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	if f.check == "" {
+		return calibration, calibration, labels, nil
+	}
+	check, labels, err = readSamples(g, f.check)
+	if f.calibration == "" {
+		calibration = check
+	}
+	return calibration, check, labels, err
 }
 
 // readSamples are a file's inputs, and its labels if it has some.

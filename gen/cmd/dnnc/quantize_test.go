@@ -66,6 +66,46 @@ func TestQuantize(t *testing.T) {
 	mustRun(t, graphArgs("int8.onnx", "--dim=N=1..64")...)
 }
 
+// TestQuantizeFourBits stores weights in 4 bits: without inputs, and with some to compare on. Kernels read them as they are packed.
+func TestQuantizeFourBits(t *testing.T) {
+	t.Chdir(t.TempDir())
+	g := irtest.Parse(t, "  symbol N 1..64\n  input %x f32[N, 3, 8, 8]\n  const @w f32[8, 64] = {"+strings.Join(slices.Repeat([]string{"0.25, -0.5, 1, 0.125"}, 128), ", ")+
+		"}\n  %y f32[N, 3, 8, 64] = MatMul.9(%x, @w) \"product\"\n  output %y\n")
+	g.Opset = 12
+	f, err := os.Create("model.onnx")
+	require.NoError(t, err)
+	require.NoError(t, onnx.Write(f, g))
+	require.NoError(t, f.Close())
+	writeSamples(t, "images.safetensors")
+	require.NoError(t, os.WriteFile("settings.json", []byte(`{"weight_bits": 4, "block_size": 16}`), 0o644))
+	args := []string{"quantize", "--src=model.onnx", "--settings=settings.json"}
+	require.Empty(t, mustRun(t, append(args, "--out=plain.onnx")...))
+	require.Contains(t, mustRun(t, append(args, "--out=four.onnx", "--out-report=report.json")...), "weights of 4 bits")
+	table := mustRun(t, append(args, "--out=again.onnx", "--out-report=report.json", "--check=images.safetensors", "--alone=1")...)
+	require.Contains(t, table, "output y: SQNR")
+	first, err := os.ReadFile("four.onnx")
+	require.NoError(t, err)
+	for _, name := range []string{"plain.onnx", "again.onnx"} {
+		again, err := os.ReadFile(name)
+		require.NoError(t, err)
+		require.Equal(t, first, again, name)
+	}
+	mustRun(t, graphArgs("four.onnx", "--dim=N=1..64")...)
+
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--settings=settings.json", "--calibration=images.safetensors"}, "--calibration=images.safetensors: weights of 4 bits take no calibration"},
+		{[]string{"--settings=settings.json", "--alone=1", "--out-report=report.json"}, "--alone=1: there are no inputs: want --check, too"},
+		{nil, "--calibration is missing: a safetensors file of inputs"},
+	} {
+		_, err := dnnc(append([]string{"quantize", "--src=model.onnx", "--out=none.onnx"}, c.args...)...)
+		require.ErrorContains(t, err, c.want)
+		require.NoFileExists(t, "none.onnx")
+	}
+}
+
 // TestQuantizeErrors are files that do not fit.
 func TestQuantizeErrors(t *testing.T) {
 	t.Chdir(t.TempDir())
