@@ -56,13 +56,7 @@ func (p *product) slideChannels(env *Env) *proposal {
 			continue
 		}
 		last = axisVar(i)
-		c.Loops = append(c.Loops, sched.Loop{Kind: sched.Task, Var: last, Axis: a.Var})
-		at := place{task: last, size: l.share(a)}
-		if at.size > 1 {
-			at.serial = "u" + last[1:]
-			within = append(within, sched.Loop{Kind: sched.Serial, Var: at.serial, Axis: a.Var, Size: at.size})
-		}
-		l.places[a.Var] = at
+		within = append(within, l.tasks(&c, last, a)...)
 	}
 	if last == "" {
 		return nil

@@ -183,6 +183,18 @@ func (l *plan) tileRows(out *loopList) {
 	out.add(sched.Rows, rowVar, l.row.Var, l.together, sched.Exact)
 }
 
+// tasks adds a loop over an axis's tasks, and gives the one over the points of a task, where it has several.
+func (l *plan) tasks(c *sched.Stage, name string, a te.Axis) (points []sched.Loop) {
+	c.Loops = append(c.Loops, sched.Loop{Kind: sched.Task, Var: name, Axis: a.Var})
+	at := place{task: name, size: l.share(a)}
+	if at.size > 1 {
+		at.serial = "u" + name[1:]
+		points = append(points, sched.Loop{Kind: sched.Serial, Var: at.serial, Axis: a.Var, Size: at.size})
+	}
+	l.places[a.Var] = at
+	return points
+}
+
 // share is how many points of an axis share what a task packs of W.
 func (l *plan) share(a te.Axis) int64 {
 	i := slices.IndexFunc(l.windows, func(w window) bool { return w.axis.Var == a.Var })
