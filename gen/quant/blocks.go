@@ -117,7 +117,7 @@ func closestScale(xs []float32) (float32, bool) {
 	}
 	scale, most := float32(1), -1.0
 	for i := range tried {
-		s := greatest / (-7 - float32(i)/4)
+		s := greatest / (float32(-28-i) / 4) // no sum after the quotient: on arm64 it would be fused with it
 		if !(math.Abs(float64(s)) > leastScale) {
 			break
 		}
