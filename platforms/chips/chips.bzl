@@ -591,6 +591,7 @@ CHIPS = {
             "loads_per_cycle": 3,
             "stores_per_cycle": 2,
         },
+        "runs": ["arm64", "arm64_dotprod"],
     },
     # The performance cores, Firestorm: four pipes of 128 bits, three loads, 8 instructions decoded; of L2, 12 MB, a quarter (dougallj.github.io/applecpu;
     # "Apple Announces The Apple Silicon M1", anandtech.com). GCC 14 does not know -mtune=apple-m1.

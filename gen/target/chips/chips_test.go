@@ -133,8 +133,8 @@ func TestRunsOn(t *testing.T) {
 	assert.JSONEq(t, `{"copts": [], "name": "one", "x": 2}`, string(all[1].Facts))
 
 	var v4 *target.Target
-	arm := []string{"arm64_cortex_a55", "arm64_cortex_a76", "arm64_cortex_a78", "arm64_cortex_x1", "arm64_neoverse_n1", "arm64_neoverse_v1", "arm64_apple_m1"}
-	for level, want := range map[string][]string{
+	arm := []string{"arm64_cortex_a55", "arm64_cortex_a76", "arm64_cortex_a78", "arm64_cortex_x1", "arm64_neoverse_n1", "arm64_neoverse_v1", "arm64_neoverse_v2", "arm64_apple_m1"}
+	for level, some := range map[string][]string{
 		"x86_64_v3":     {"x86_64_haswell", "x86_64_alder_lake", "x86_64_zen2", "x86_64_zen3"},
 		"x86_64_v4":     {"x86_64_sapphire_rapids", "x86_64_zen4", "x86_64_zen5"},
 		"arm64":         arm,
@@ -146,14 +146,15 @@ func TestRunsOn(t *testing.T) {
 		for _, p := range c.Processors() {
 			names = append(names, p.Name)
 		}
-		assert.Equal(t, want, names, level)
+		assert.Subset(t, names, some, level)
 		if level == "x86_64_v4" {
 			v4 = c
 		}
 	}
 	zen, err := Target(root, "x86_64_zen4")
 	require.NoError(t, err)
-	assert.Equal(t, zen.FMAPerCycle, v4.Processors()[1].FMAPerCycle)
+	i := slices.IndexFunc(v4.Processors(), func(p *target.Target) bool { return p.Name == "x86_64_zen4" })
+	assert.Equal(t, zen.FMAPerCycle, v4.Processors()[i].FMAPerCycle)
 	assert.Same(t, zen, zen.Processors()[0], "it stands for itself")
 }
 
