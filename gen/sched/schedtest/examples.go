@@ -3,7 +3,6 @@ package schedtest
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 
 	"rules_dnn/gen/ir"
@@ -140,40 +139,6 @@ stage 1
 `}
 }
 
-// Device: a work-group copies what it needs of both operands for some points of the reduction, and each of its items adds them.
-func Device() Example {
-	load := func(n int) *te.Stage {
-		return &te.Stage{Name: fmt.Sprintf("copy %d", n), Axes: axes("i0", 16, "i1", 16), Results: []te.Expr{te.Operand(n, ir.F32, at("i0", "i1")...)}}
-	}
-	c := func(a, b te.Expr) *te.Stage {
-		return sumOf("product", axes("i0", 16, "i1", 16), axes("r0", 16), product(a, b))
-	}
-	w := &sched.Work{Operands: []*ir.Value{value(ir.F32, 16, 16), value(ir.F32, 16, 16)}, Stages: []*te.Stage{load(0), load(1),
-		c(te.FromStage(0, ir.F32, at("i0", "r0")...), te.FromStage(1, ir.F32, at("r0", "i1")...))}}
-	reference := []*te.Stage{c(te.Operand(0, ir.F32, at("i0", "r0")...), te.Operand(1, ir.F32, at("r0", "i1")...))}
-	return Example{Name: "MatMul of work-groups", Work: w, Chip: "opencl_buffers", Reference: reference, Error: 1e-5, Schedule: `stage 0 at 2.k
-  region i0 = 8 from 8*gm
-  region i1 = 4 from 4*k
-  item a = i0
-  serial b = i1
-stage 1 at 2.k
-  region i0 = 4 from 4*k
-  region i1 = 8 from 8*gn
-  item e = i1
-  serial d = i0
-stage 2
-  group gm = i0
-  group gn = i1
-  serial k = r0
-  item m = i0*4
-  item n = i1*8
-  serial u = i0*2
-  serial s = r0*4
-value stage 0.0: 0 1 in local
-value stage 1.0: 0 1 in local
-`}
-}
-
 // Winograd: F(2,3) along one axis. A task transforms the inputs of a chunk of tiles, multiplies them, and transforms the sums.
 func Winograd() Example {
 	const channels, inputs, width = 8, 5, 12
@@ -226,86 +191,6 @@ value stage 2.0: 1 0 in arena
 `}
 }
 
-// Attention: scores of some keys at a time, with a running maximum, a running sum and running results, which are what is kept
-// of stages that read themselves one chunk of keys before.
-func Attention() Example {
-	const queries, keys, depth, chunk = 6, 12, 5, 4
-	const n = keys / chunk
-	w := &sched.Work{Operands: []*ir.Value{value(ir.F32, queries, depth), value(ir.F32, keys, depth), value(ir.F32, keys, 8)}}
-	before := func(stage int, otherwise te.Expr, rest ...string) te.Load {
-		l := te.FromStage(stage, ir.F32, at(append([]string{"i0 - 1", "i1"}, rest...)...)...)
-		l.Guard, l.Default = []te.Within{{E: at("i0 - 1")[0], Hi: sym.Const(n)}}, otherwise
-		return l
-	}
-	f32 := func(fn string, args ...te.Expr) te.Expr { return te.Fn(ir.F32, fn, args...) }
-	now := func(stage int, index ...string) te.Load { return te.FromStage(stage, ir.F32, at(index...)...) }
-	lowest, zero := te.Lowest(ir.F32), te.Float(ir.F32, 0)
-	row := axes("i0", n, "i1", queries)
-	scores := sumOf("scores", axes("i0", n, "i1", queries, "i2", chunk), axes("r0", depth),
-		product(te.Operand(0, ir.F32, at("i1", "r0")...), te.Operand(1, ir.F32, at("4*i0 + i2", "r0")...)))
-	most := &te.Stage{Name: "maximum", Axes: row, Reduce: axes("r0", chunk), Combine: te.Max(ir.F32), Values: []te.Expr{now(0, "i0", "i1", "r0")},
-		Results: []te.Expr{f32("max", te.Acc{Type: ir.F32}, before(1, lowest))}}
-	scale := &te.Stage{Name: "scale", Axes: row, Results: []te.Expr{f32("exp", f32("sub", before(1, lowest), now(1, "i0", "i1")))}}
-	weights := &te.Stage{Name: "weights", Axes: scores.Axes, Results: []te.Expr{f32("exp", f32("sub", now(0, "i0", "i1", "i2"), now(1, "i0", "i1")))}}
-	total := sumOf("total", row, axes("r0", chunk), now(3, "i0", "i1", "r0"))
-	total.Results[0] = f32("add", total.Results[0], product(before(4, zero), now(2, "i0", "i1")))
-	out := sumOf("results", axes("i0", n, "i1", queries, "i2", 8), axes("r0", chunk), product(now(3, "i0", "i1", "r0"), te.Operand(2, ir.F32, at("4*i0 + r0", "i2")...)))
-	out.Results[0] = f32("add", out.Results[0], product(before(5, zero, "i2"), now(2, "i0", "i1")))
-	y := &te.Stage{Name: "y", Axes: axes("i0", queries, "i1", 8), Results: []te.Expr{f32("div", now(5, "2", "i0", "i1"), now(4, "2", "i0"))}}
-	w.Stages = []*te.Stage{scores, most, scale, weights, total, out, y}
-
-	all := sumOf("scores", axes("i0", queries, "i1", keys), axes("r0", depth), product(te.Operand(0, ir.F32, at("i0", "r0")...), te.Operand(1, ir.F32, at("i1", "r0")...)))
-	highest := &te.Stage{Name: "maximum", Axes: axes("i0", queries), Reduce: axes("r0", keys), Combine: te.Max(ir.F32), Values: []te.Expr{now(0, "i0", "r0")}, Results: []te.Expr{te.Acc{Type: ir.F32}}}
-	weight := func(i, k string) te.Expr { return f32("exp", f32("sub", now(0, i, k), now(1, i))) }
-	sums := sumOf("total", axes("i0", queries), axes("r0", keys), weight("i0", "r0"))
-	mean := sumOf("mean", axes("i0", queries, "i1", 8), axes("r0", keys), product(weight("i0", "r0"), te.Operand(2, ir.F32, at("r0", "i1")...)))
-	mean.Results[0] = f32("div", mean.Results[0], now(2, "i0"))
-
-	return Example{Name: "attention", Work: w, Chip: "x86_64_v3", Reference: []*te.Stage{all, highest, sums, mean}, Error: 1e-5, Schedule: `stage 0 at 5.k
-  region i0 = 1 from k
-  region i1 = 2 from 2*t
-  serial sq = i1
-  serial sk = i2
-  serial se = r0
-stage 1 at 5.k
-  region i0 = 1 from k
-  region i1 = 2 from 2*t
-  serial mq = i1
-  serial mk = r0
-stage 2 at 5.k
-  region i0 = 1 from k
-  region i1 = 2 from 2*t
-  serial cq = i1
-stage 3 at 5.k
-  region i0 = 1 from k
-  region i1 = 2 from 2*t
-  serial pq = i1
-  serial pk = i2
-stage 4 at 5.k
-  region i0 = 1 from k
-  region i1 = 2 from 2*t
-  serial lq = i1
-  serial lk = r0
-stage 5 at 6.t
-  region i1 = 2 from 2*t
-  tile fma_f32x8 bcast
-  serial k = i0
-  rows q = i1*2
-  lanes d = i2*8
-  sum j = r0
-stage 6
-  task t = i0
-  serial u = i0*2
-  vector v = i1
-value stage 0.0: 0 1 2 in register
-value stage 1.0: 0 1 in register, 2 points of axis 0
-value stage 2.0: 0 1 in register
-value stage 3.0: 0 1 2 in register
-value stage 4.0: 0 1 in register, 1 points of axis 0
-value stage 5.0: 0 1 2 in worker, 1 points of axis 0
-`}
-}
-
 // set sets an element of f32.
 func set(x *ir.Tensor, i int, v float64) {
 	binary.LittleEndian.PutUint32(x.Data[4*i:], math.Float32bits(float32(v)))
@@ -318,55 +203,4 @@ func Float(x *ir.Tensor, i int) float64 {
 		return float64(int32(bits))
 	}
 	return float64(math.Float32frombits(bits))
-}
-
-// GroupTiles: a work-group copies parts of both operands, and each of its items adds their products to a register tile, of rows and columns in fours
-// that lie apart. Neither axis of the result is a whole number of tiles.
-func GroupTiles() Example {
-	const m, n, k, side, step = 50, 70, 24, 32, 8
-	whole := func(n, size int) int { return (n + size - 1) / size * size }
-	copied := func(name string, operand int, r, c int, wholeR, wholeC int) *te.Stage {
-		l := te.Operand(operand, ir.F32, at("i0", "i1")...)
-		l.Guard = []te.Within{{E: sym.Var("i0"), Hi: sym.Const(int64(r))}, {E: sym.Var("i1"), Hi: sym.Const(int64(c))}}
-		l.Default = te.Float(ir.F32, 0)
-		return &te.Stage{Name: name, Axes: axes("i0", wholeR, "i1", wholeC), Results: []te.Expr{l}}
-	}
-	c := func(a, b te.Expr) *te.Stage {
-		return sumOf("product", axes("i0", m, "i1", n), axes("r0", k), product(a, b))
-	}
-	w := &sched.Work{Operands: []*ir.Value{value(ir.F32, m, k), value(ir.F32, k, n)}, Stages: []*te.Stage{
-		copied("copy of A", 0, m, k, whole(m, 2*side), k), copied("copy of B", 1, k, n, k, whole(n, side)),
-		c(te.FromStage(0, ir.F32, at("i0", "r0")...), te.FromStage(1, ir.F32, at("r0", "i1")...))}}
-	reference := []*te.Stage{c(te.Operand(0, ir.F32, at("i0", "r0")...), te.Operand(1, ir.F32, at("r0", "i1")...))}
-	return Example{Name: "register tiles of work-groups", Work: w, Chip: "opencl_buffers", Reference: reference, Error: 1e-5, Schedule: `stage 0 at 2.k
-  region i0 = 64 from 64*gm
-  region i1 = 8 from 8*k
-  item a = i0
-  item b = i1*8
-  serial u = i0*8
-stage 1 at 2.k
-  region i0 = 8 from 8*k
-  region i1 = 32 from 32*gn
-  item d = i0
-  item e = i1
-  serial v = i0*4
-stage 2
-  split i0 = mo mi*32
-  split i1 = no ni*32
-  tile mad_f32x4 bcast
-  group gm = mo
-  group gn = no
-  serial k = r0
-  item wm = mi
-  item wn = ni
-  item mm = mi*4
-  item nn = ni*4
-  rows x = mo*2 roundup
-  rows y = mi*4
-  columns c = no*1 roundup
-  lanes l = ni*4
-  sum s = r0*8
-value stage 0.0: 1 0~4 in local
-value stage 1.0: 0 1 in local
-`}
 }
