@@ -35,6 +35,7 @@ DnnPruningInfo = provider(
         "log": "File: how the weights were trained, for the report, or None.",
         "masks": "File: which weights are kept; None where settings say so.",
         "policy": "File: Starlark that decides for each layer, or None.",
+        "samples": "File: labelled inputs by which sensitivity is measured, or None.",
         "settings": "File: JSON for `dnnc prune`; None where masks say all.",
         "shrink": "bool: whether empty filters and channels are taken out.",
     },

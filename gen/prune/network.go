@@ -126,9 +126,11 @@ func (n *Network) add(m *masks.Layer, before, after []float32) {
 	}
 }
 
-// Pruned is a masked layer's weights: those that are kept as they are stored, zeros elsewhere.
-func (n *Network) Pruned(m *masks.Layer) (*ir.Tensor, error) {
-	l := n.layer(m.Name)
+// Pruned is a masked layer's weights.
+func (n *Network) Pruned(m *masks.Layer) (*ir.Tensor, error) { return n.layer(m.Name).Pruned(m) }
+
+// Pruned is the layer's weights by a mask: those that are kept as they are stored, zeros elsewhere.
+func (l *Layer) Pruned(m *masks.Layer) (*ir.Tensor, error) {
 	from, err := l.Weights.Bytes()
 	if err != nil {
 		return nil, l.errorf("%w", err)

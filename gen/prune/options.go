@@ -38,6 +38,21 @@ type Options struct {
 	Sensitivity map[string]float64 `json:"sensitivity,omitempty"`
 }
 
+// Sensitive are the options with what was measured of layers that they say nothing of.
+func (o Options) Sensitive(s *Sensitivity) Options {
+	known := maps.Clone(o.Sensitivity)
+	if known == nil {
+		known = map[string]float64{}
+	}
+	for _, a := range s.Layers {
+		if _, given := known[a.Name]; !given {
+			known[a.Name] = a.Lost
+		}
+	}
+	o.Sensitivity = known
+	return o
+}
+
 // Values of Options.Set.
 const (
 	SetOfModel = "model"

@@ -25,13 +25,15 @@ type Report struct {
 	Channels     int `json:"channels_taken_out"`
 	Recalibrated int `json:"recalibrated"`
 	// Kernels says what computes pruned layers.
-	Kernels  string        `json:"kernels"`
-	Options  *Options      `json:"options,omitempty"` // nil: masks were given
-	Total    Sum           `json:"total"`
-	Patterns []Frequency   `json:"patterns"` // of all layers, the most frequent first
-	Layers   []LayerReport `json:"layers"`
-	Dense    []string      `json:"dense"` // weights of layers that stay as they were
-	Skipped  []Skipped     `json:"skipped"`
+	Kernels string   `json:"kernels"`
+	Options *Options `json:"options,omitempty"` // nil: masks were given
+	// Sensitivity is what each layer alone costs, where that was measured.
+	Sensitivity *Sensitivity  `json:"sensitivity,omitempty"`
+	Total       Sum           `json:"total"`
+	Patterns    []Frequency   `json:"patterns"` // of all layers, the most frequent first
+	Layers      []LayerReport `json:"layers"`
+	Dense       []string      `json:"dense"` // weights of layers that stay as they were
+	Skipped     []Skipped     `json:"skipped"`
 }
 
 // Computed is the report's Kernels of this version.
@@ -72,6 +74,34 @@ type LayerReport struct {
 	Unread       int         `json:"unread_channels"` // that no filter reads
 	Patterns     []Frequency `json:"patterns"`
 	Sum
+}
+
+// Sensitivity is what labelled inputs lose when one layer alone is projected onto its settings, without training.
+type Sensitivity struct {
+	Inputs   int64   `json:"inputs"`
+	Loss     float64 `json:"loss"` // of the network as it is: the mean cross entropy
+	Accuracy float64 `json:"accuracy"`
+	Layers   []Alone `json:"layers"`
+}
+
+// Alone is the network with one layer pruned.
+type Alone struct {
+	Name     string  `json:"name"` // of the layer's weights
+	Lost     float64 `json:"lost"` // how much larger the loss is: what policies read as the layer's sensitivity
+	Loss     float64 `json:"loss"`
+	Accuracy float64 `json:"accuracy"`
+}
+
+// Layer is what was measured of a layer; nil where nothing was.
+func (s *Sensitivity) Layer(name string) *Alone {
+	if s == nil {
+		return nil
+	}
+	i := slices.IndexFunc(s.Layers, func(a Alone) bool { return a.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &s.Layers[i]
 }
 
 // Report makes the report. Options are nil where masks were given.

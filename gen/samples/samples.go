@@ -92,6 +92,16 @@ func Labels(g *ir.Graph, file *ir.File) ([]int64, error) {
 	return t.Ints()
 }
 
+// Labelled are a file's inputs, and its labels if it has some.
+func Labelled(g *ir.Graph, file *ir.File) ([]Input, []int64, error) {
+	inputs, err := Read(g, file)
+	if err != nil {
+		return nil, nil, err
+	}
+	classes, err := Labels(g, file)
+	return inputs, classes, err
+}
+
 // split makes inputs of a tensor, each of which has as many images as the model takes.
 func split(v *ir.Value, t *ir.Tensor) ([]*ir.Tensor, error) {
 	switch {

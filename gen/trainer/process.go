@@ -159,6 +159,11 @@ func (j *Job) read(folder string, request []byte) (*Answer, error) {
 	if r.Request != digest(request) {
 		return nil, fmt.Errorf("%s is of another request: request_sha256 must be that of %s", ResultFile, RequestFile)
 	}
+	for _, m := range append([]train.Metrics{r.Metrics}, r.Epochs...) {
+		if m.Accuracy < 0 || m.Accuracy > 1 {
+			return nil, fmt.Errorf("%s: accuracy is %v after epoch %d; want a share from 0 to 1", ResultFile, m.Accuracy, m.Epoch)
+		}
+	}
 	path := filepath.Join(folder, OutputFile)
 	output, err := os.ReadFile(path)
 	if err != nil {

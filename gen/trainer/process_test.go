@@ -91,6 +91,10 @@ func fake(mode, folder string) error {
 		r.Version = 9
 	case "other request":
 		r.Request = digest(nil)
+	case "percent":
+		r.Metrics.Accuracy = 91.3
+	case "percent of an epoch":
+		r.Epochs = []train.Metrics{{Epoch: 1, Accuracy: -0.5}}
 	}
 	if err != nil {
 		return err
@@ -136,6 +140,8 @@ func TestFailures(t *testing.T) {
 		{"cut before it was summed", "output.safetensors: reading safetensors"},
 		{"version", "is of version 9 of the protocol; want 1"},
 		{"other request", "result.json is of another request"},
+		{"percent", "result.json: accuracy is 91.3 after epoch 1; want a share from 0 to 1"},
+		{"percent of an epoch", "accuracy is -0.5 after epoch 1"},
 		{"garbage", "result.json: unexpected EOF"},
 	} {
 		folder := t.TempDir()

@@ -75,7 +75,7 @@ def run_prune(ctx, base, src, external, dims, pruning):
     _add_external(args, external)
     _add_dims(args, dims)
     inputs = [src] + [entry.file for entry in external]
-    for option, file in [("masks", pruning.masks), ("settings", pruning.settings), ("policy", pruning.policy), ("calibration", pruning.calibration), ("log", pruning.log)]:
+    for option, file in [("masks", pruning.masks), ("settings", pruning.settings), ("policy", pruning.policy), ("calibration", pruning.calibration), ("samples", pruning.samples), ("log", pruning.log)]:
         if file:
             args.add(file, format = "--%s=%%s" % option)
             inputs.append(file)
@@ -154,7 +154,7 @@ def run_train(ctx, base, options):
     Args:
       ctx: the rule's context.
       base: what the outputs' paths in the package begin with.
-      options: a struct of the Files src, data, pruning, settings and policy (or None), of images, a tuple of struct(location, file), and of
+      options: a struct of the Files src, data, pruning, settings, policy and samples (or None), of images, a tuple of struct(location, file), and of
         numbers, texts by name.
 
     Returns:
@@ -175,6 +175,8 @@ def run_train(ctx, base, options):
     args.add(options.settings, format = "-settings=@%s")
     if options.policy:
         args.add(options.policy, format = "-policy=%s")
+    if options.samples:
+        args.add(options.samples, format = "-samples=%s")
     for name in sorted(options.numbers):
         args.add("-%s=%s" % (name, options.numbers[name]))
     args.add("-workers=%d" % _TRAINING_THREADS)
@@ -186,7 +188,7 @@ def run_train(ctx, base, options):
         ctx,
         mnemonic = "DnnTrain",
         what = "Training network",
-        inputs = [options.src, options.data, options.pruning, options.settings] + ([options.policy] if options.policy else []) + [entry.file for entry in options.images],
+        inputs = [options.src, options.data, options.pruning, options.settings] + [file for file in [options.policy, options.samples] if file] + [entry.file for entry in options.images],
         outputs = [files.model, files.masks, files.log],
         args = args,
         resource_set = _training_resources,

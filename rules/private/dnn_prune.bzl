@@ -33,6 +33,7 @@ def _options(ctx):
         },
         policy = pruning.policy,
         pruning = pruning.settings,
+        samples = pruning.samples,
         settings = _settings(ctx),
         src = src,
     )
@@ -98,6 +99,7 @@ def _pruned(model, masks, log):
             log = log,
             masks = masks,
             policy = None,
+            samples = None,
             settings = None,
             shrink = False,
         ),
@@ -171,6 +173,8 @@ def _dnn_pruner_impl(ctx):
     args += ["-image=%s=%s" % (entry.location, entry.file.short_path) for entry in o.images]
     if o.policy:
         args.append("-policy=" + o.policy.short_path)
+    if o.samples:
+        args.append("-samples=" + o.samples.short_path)
     args += ["-%s=%s" % (name, o.numbers[name]) for name in sorted(o.numbers)]
     package = ctx.label.package + "/" if ctx.label.package else ""
     trainer = ctx.attr.trainer[DefaultInfo].files_to_run.executable if ctx.attr.trainer else None
@@ -190,7 +194,7 @@ def _dnn_pruner_impl(ctx):
         progress_message = "Gathering %{label}",
         target_file = ctx.exec_groups[DNNC_GROUP].toolchains[DNNC_TYPE].dnnc_info.dnnc.executable,
     )
-    runfiles = ctx.runfiles([plan, o.src, o.data, o.pruning, o.settings] + ([o.policy] if o.policy else []) + [entry.file for entry in o.images])
+    runfiles = ctx.runfiles([plan, o.src, o.data, o.pruning, o.settings] + [file for file in [o.policy, o.samples] if file] + [entry.file for entry in o.images])
     if ctx.attr.trainer:
         runfiles = runfiles.merge(ctx.runfiles([trainer])).merge(ctx.attr.trainer[DefaultInfo].default_runfiles)
     return [DefaultInfo(

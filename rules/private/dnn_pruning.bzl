@@ -13,6 +13,7 @@ def _dnn_pruning_impl(ctx):
                 log = None,
                 masks = ctx.file.masks,
                 policy = None,
+                samples = None,
                 settings = None,
                 shrink = ctx.attr.shrink,
             ),
@@ -36,6 +37,7 @@ def _dnn_pruning_impl(ctx):
             log = None,
             masks = None,
             policy = ctx.file.policy,
+            samples = ctx.file.samples,
             settings = settings,
             shrink = ctx.attr.shrink,
         ),
@@ -83,6 +85,10 @@ dnn_pruning_rule = rule(
             allow_single_file = [".star"],
             doc = "A file that decides for each layer.",
         ),
+        "samples": attr.label(
+            allow_single_file = True,
+            doc = "Labelled inputs by which sensitivity is measured.",
+        ),
         "sensitivity": attr.string_dict(
             doc = "Numbers for the policy, by names of weights.",
         ),
@@ -120,6 +126,7 @@ def dnn_pruning(
         exempt = None,
         policy = None,
         sensitivity = None,
+        samples = None,
         masks = None,
         calibration = None,
         shrink = None,
@@ -144,6 +151,9 @@ def dnn_pruning(
       exempt: further layers that stay dense, by the name of their weights or of their node.
       policy: a .star file whose function policy(layer) decides for each layer that is not exempt; `dnnc prune --help` has what it sees.
       sensitivity: numbers for the policy, by names of weights, as in {"conv1.weight": 0.3}.
+      samples: a safetensors file of inputs, by the names of the model's inputs, with a tensor "labels" of integers, the class of each row of the first output: by how much
+        their loss grows when one layer alone is pruned as the other attributes say, without training, is what the policy reads as sensitivity, of layers that
+        sensitivity does not name. The report has it, too.
       masks: a file of masks, as `dnnc prune` and training write them. They say all: other attributes are refused beside them.
       calibration: a safetensors file of inputs, by the names of the model's inputs: of these BatchNormalizations get their mean and
         variance anew, in the interpreter. There must be some that are not folded into weights.
@@ -159,6 +169,7 @@ def dnn_pruning(
         fully_connected = _text(fully_connected),
         patterns = patterns,
         policy = policy,
+        samples = samples,
         sensitivity = _texts(sensitivity),
         set = set,
         share = share,

@@ -16,6 +16,7 @@ def _prune_command_impl(ctx):
         "--dim=N=1..64",
         "--settings=rules/tests/by_policy.json",
         "--policy=rules/tests/data/policy.star",
+        "--samples=rules/tests/data/weights.bin",
         "--out=rules/tests/pruned/net.pruned.onnx",
         "--out-external=more/weights.bin=rules/tests/pruned/net.pruned/more/weights.bin",
         "--out-external=weights.bin=rules/tests/pruned/net.pruned/weights.bin",
@@ -165,7 +166,7 @@ _FAILURES = {
 }
 
 def _fixtures():
-    dnn_pruning(name = "by_policy", connectivity = 3.6, policy = "data/policy.star", tags = MANUAL)
+    dnn_pruning(name = "by_policy", connectivity = 3.6, policy = "data/policy.star", samples = "data/weights.bin", tags = MANUAL)
     dnn_pruning(name = "by_masks", masks = "data/weights.bin", tags = MANUAL)
     dnn_model(
         name = "pruned",

@@ -18,6 +18,7 @@ def _command_impl(ctx):
         "-pruning=@rules/tests/train_by_policy.json",
         "-settings=@rules/tests/trained.settings.json",
         "-policy=rules/tests/data/policy.star",
+        "-samples=rules/tests/data/weights.bin",
     ] + _NUMBERS + [
         "-workers=2",
         "-quiet",
@@ -87,6 +88,7 @@ def _plan_impl(ctx):
         "-image=images.bin=rules/tests/data/images.bin",
         "-image=more/images.bin=rules/tests/data/more/images.bin",
         "-policy=rules/tests/data/policy.star",
+        "-samples=rules/tests/data/weights.bin",
     ] + _NUMBERS, content["args"])
     for arg in content["args"]:
         path = arg.rpartition("=")[2].removeprefix("@")
@@ -142,7 +144,7 @@ def train_test_suite(name):
     Args:
       name: name of the suite.
     """
-    dnn_pruning(name = "train_by_policy", policy = "data/policy.star", tags = MANUAL)
+    dnn_pruning(name = "train_by_policy", policy = "data/policy.star", samples = "data/weights.bin", tags = MANUAL)
     dnn_pruning(name = "train_by_masks", masks = "data/weights.bin", tags = MANUAL)
     dnn_pruning(name = "train_by_calibration", calibration = "data/weights.bin", tags = MANUAL)
     dnn_prune(name = "trained", train_in_build = True, **_TRAINING)

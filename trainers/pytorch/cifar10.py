@@ -28,8 +28,8 @@ POLICIES = os.path.join(HERE, "policies")
 NETS = {
     "vgg16": {
         "pruning": {"patterns": 8, "connectivity": 3.6}, "policy": os.path.join(POLICIES, "vgg16_cifar10.star"),
-        "iterations": 5, "steps": 0, "epochs": 3, "retrain": 30, "rho": 0.01, "growth": 3, "most": 1,
-        "admm": {"batch": 512, "learning_rate": 0.02}, "tune": {"batch": 512, "learning_rate": 0.05},
+        "iterations": 5, "steps": 0, "epochs": 3, "retrain": 85, "rho": 0.01, "growth": 3, "most": 1,
+        "admm": {"batch": 512, "learning_rate": 0.02}, "tune": {"batch": 512, "learning_rate": 0.1},
     },
     "resnet20": {
         "pruning": {"patterns": 8, "connectivity": 2}, "policy": os.path.join(POLICIES, "resnet20_cifar10.star"),

@@ -12,6 +12,7 @@ import (
 	"rules_dnn/gen/onnx"
 	"rules_dnn/gen/prune"
 	"rules_dnn/gen/prune/policy"
+	"rules_dnn/gen/prune/sensitivity"
 	"rules_dnn/gen/shape"
 )
 
@@ -31,7 +32,7 @@ Settings are a JSON object; what is left out has these values:
   share            how many filters in a row have the same kernels: 1, 4, 8 or 16
   exempt_first     whether the first layer stays dense
   exempt           names of weights, or of nodes, of further layers that stay dense
-  sensitivity      numbers by names of weights, which a policy reads
+  sensitivity      numbers by names of weights, which a policy reads; --samples measures them of layers that are not named here
 
 --policy is a file in Starlark with a function that decides for each layer that is not exempt:
   def policy(layer):
@@ -40,12 +41,16 @@ Settings are a JSON object; what is left out has these values:
       return settings(connectivity = 5 if layer.position > layer.count // 2 else 2)
 A layer has name, node, op, shape, filters, channels, kernel ("3x3"), groups, depthwise, position, count (of layers), weights, macs,
 macs_share, sensitivity (None: not known), and patterns, entries, connectivity and share as the settings say. settings() takes these
-four, and what is left out is as the settings say; dense leaves the layer as it is.
+four, and what is left out is as the settings say; dense leaves the layer as it is. With --samples the sensitivity is by how much the loss of
+these labelled inputs grows when the layer alone is pruned as the settings say, without training.
 
 Examples:
   8 patterns and 3.6 times fewer kernels, which together are PatDNN's 8 times fewer weights:
     echo '{"connectivity": 3.6}' > settings.json
     dnnc prune --src=net.onnx --settings=settings.json --out=pruned.onnx --out-masks=net.masks --out-report=net.pruning.json
+  More kernels for layers that need them, by what 256 labelled images lose when each layer alone is pruned; the report has the numbers:
+    printf 'def policy(layer):\n    return settings(connectivity = 2 if layer.sensitivity > 0.1 else 5)\n' > policy.star
+    dnnc prune --src=net.onnx --settings=settings.json --policy=policy.star --samples=images.safetensors --out=pruned.onnx --out-page=net.html
   The masks of a network that was trained with them:
     dnnc prune --src=trained.onnx --masks=net.masks --out=pruned.onnx
   Weights in a file of their own, which the model calls weights.bin:
@@ -61,6 +66,7 @@ type pruneFlags struct {
 	outMasks, outReport string
 	outPage, log        string
 	calibration         string
+	samples             string
 	shrink              bool
 	outExternal         list
 	warn                warnFlags
@@ -83,6 +89,7 @@ func pruneCommand(args []string, out, log io.Writer) error {
 	c.StringVar(&f.outPage, "out-page", "", "`FILE` where the report goes as a page with pictures, HTML")
 	c.StringVar(&f.log, "log", "", "`FILE` of what training wrote as its log, for the page: accuracies, losses and residuals")
 	c.StringVar(&f.calibration, "calibration", "", "`FILE` of inputs (safetensors, by the names of the model's inputs), of which BatchNormalizations get their mean and variance anew")
+	c.StringVar(&f.samples, "samples", "", "`FILE` of labelled inputs (as --calibration, with a tensor \"labels\"), by which each layer's sensitivity is measured, for the policy and the report (with --settings, and only then)")
 	c.BoolVar(&f.shrink, "shrink", false, "take out filters and channels that are empty or not read, with what computes and reads them; the model is written anew")
 	f.warn.register(c.FlagSet)
 	if err := c.parse(args, out); err != nil {
@@ -94,6 +101,9 @@ func pruneCommand(args []string, out, log io.Writer) error {
 	if f.policy != "" && f.settings == "" {
 		return c.hint("--policy=%s: only --settings has a policy; masks say all", f.policy)
 	}
+	if f.samples != "" && f.settings == "" {
+		return c.hint("--samples=%s: only --settings has a use for them; masks say all", f.samples)
+	}
 	if err := f.warn.check(); err != nil {
 		return err
 	}
@@ -103,7 +113,7 @@ func pruneCommand(args []string, out, log io.Writer) error {
 // plan is what the command reads and writes.
 func (f *pruneFlags) plan() *files.Plan {
 	p := &files.Plan{}
-	inputs(p, f.graph.external, map[string]string{"src": f.graph.src, "settings": f.settings, "policy": f.policy, "masks": f.masks, "calibration": f.calibration, "log": f.log})
+	inputs(p, f.graph.external, map[string]string{"src": f.graph.src, "settings": f.settings, "policy": f.policy, "masks": f.masks, "calibration": f.calibration, "samples": f.samples, "log": f.log})
 	outputs(p, map[string]string{"out": f.graph.out, "out-masks": f.outMasks, "out-page": f.outPage, "out-report": f.outReport})
 	for _, e := range f.outExternal {
 		if _, path, ok := strings.Cut(e, "="); ok && path != "" {
@@ -148,6 +158,7 @@ func (f *pruneFlags) run(log io.Writer) error {
 type pruning struct {
 	graph       *ir.Graph
 	network     *prune.Network
+	sensitivity *prune.Sensitivity    // nil: not measured
 	changed     map[string]*ir.Tensor // constants by name: pruned weights, statistics
 	shrunk      *ir.Graph             // what is written instead of the model; nil: the model with other constants
 	model       *ir.File
@@ -176,11 +187,12 @@ func (f *pruneFlags) externalPaths(external map[string]*ir.File) (map[string]str
 
 func (f *pruneFlags) prune(p *pruning, log io.Writer) error {
 	p.network.Keep(func(l *prune.Layer) error { _, err := p.place(l.Name); return err })
-	options, err := f.choose(p.network)
+	options, err := f.choose(p)
 	if err != nil {
 		return err
 	}
 	report := p.network.Report(filepath.Base(f.graph.src), options)
+	report.Sensitivity = p.sensitivity
 	if err := p.change(); err != nil {
 		return fmt.Errorf("%s: %w", f.graph.src, err)
 	}
@@ -201,7 +213,8 @@ func (f *pruneFlags) prune(p *pruning, log io.Writer) error {
 }
 
 // choose makes the network's masks. It gives the options where weights were projected.
-func (f *pruneFlags) choose(n *prune.Network) (*prune.Options, error) {
+func (f *pruneFlags) choose(p *pruning) (*prune.Options, error) {
+	n := p.network
 	if f.masks != "" {
 		file, err := openFile(f.masks, "")
 		if err != nil {
@@ -228,10 +241,29 @@ func (f *pruneFlags) choose(n *prune.Network) (*prune.Options, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f.samples != "" {
+		if p.sensitivity, err = f.measure(p, o); err != nil {
+			return nil, err
+		}
+		o = o.Sensitive(p.sensitivity)
+	}
 	if err := n.Project(o, decide); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.graph.src, err)
 	}
 	return &o, nil
+}
+
+// measure tells what each layer alone costs by the settings, before a policy has its say.
+func (f *pruneFlags) measure(p *pruning, o prune.Options) (*prune.Sensitivity, error) {
+	inputs, labels, err := readSamples(p.graph, f.samples)
+	if err != nil {
+		return nil, err
+	}
+	found, err := sensitivity.Measure(p.graph, p.network.Layers, o, inputs, labels)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.samples, err)
+	}
+	return found, nil
 }
 
 // readPolicy is the policy; nil where there is none. Its errors name the file.

@@ -142,6 +142,67 @@ func TestPruneRecalibrates(t *testing.T) {
 	require.ErrorContains(t, err, "settings.json: reading safetensors: ")
 }
 
+// TestPruneSensitivity: with labelled inputs a policy reads what each layer alone loses, and the report and the page have it. Numbers that the settings give come first.
+func TestPruneSensitivity(t *testing.T) {
+	t.Chdir(t.TempDir())
+	classifier(t)
+	writeSamples(t, "images.safetensors", 1, 0, 2, 1)
+	require.NoError(t, os.WriteFile("policy.star", []byte("def policy(layer):\n    return settings(connectivity = 2 if layer.sensitivity == 7 else 4)\n"), 0o644))
+	args := []string{"prune", "--src=model.onnx", settings(t, `{"connectivity": 3, "exempt_first": false, "sensitivity": {"first": 7}}`), "--warnings=none", "--out=out.onnx", "--policy=policy.star"}
+	mustRun(t, append(args, "--samples=images.safetensors", "--out-report=report.json", "--out-page=page.html")...)
+	r := readReport(t, "report.json")
+	require.EqualValues(t, 4, r.Sensitivity.Inputs)
+	require.Len(t, r.Sensitivity.Layers, 2)
+	require.Equal(t, map[string]float64{"first": 7, "second": r.Sensitivity.Layer("second").Lost}, r.Options.Sensitivity)
+	require.NotZero(t, r.Sensitivity.Layer("second").Lost)
+	require.EqualValues(t, 12, r.Layers[0].KeptKernels, "half of 24: the policy saw 7")
+	require.EqualValues(t, 6, r.Layers[1].KeptKernels, "a quarter of 24")
+	files := tree(t)
+	require.Contains(t, string(files["page.html"]), "On 4 labelled inputs")
+	mustRun(t, append(args, "--samples=images.safetensors", "--out-report=report.json", "--out-page=page.html")...)
+	require.Equal(t, files, tree(t), "the same inputs, the same bytes")
+
+	writeSamples(t, "unlabelled.safetensors")
+	for _, c := range []struct{ samples, settings, want string }{
+		{"unlabelled.safetensors", "--settings=settings.json", `unlabelled.safetensors: sensitivity is what labelled inputs lose: want a tensor "labels" of integers`},
+		{"settings.json", "--settings=settings.json", "settings.json: reading safetensors: "},
+		{"images.safetensors", "--masks=m", "--samples=images.safetensors: only --settings has a use for them; masks say all"},
+	} {
+		_, err := dnnc("prune", "--src=model.onnx", c.settings, "--out=x.onnx", "--samples="+c.samples)
+		require.ErrorContains(t, err, c.want)
+	}
+}
+
+// classifier writes a model of two convolutions and the means of three channels.
+func classifier(t *testing.T) {
+	g := irtest.Parse(t, "symbol N 1..64\ninput %x f32[N, 3, 8, 8]\n%y f32[N, 3, 8, 8] = Relu.14(%x) \"r\"\noutput %y\n")
+	x := g.Outputs[0]
+	r := rand.New(rand.NewPCG(5, 4))
+	add := func(op string, version int, attrs ir.Attrs, in ...*ir.Value) {
+		n := &ir.Node{Op: op, Version: version, Name: op + x.Name, Inputs: append([]*ir.Value{x}, in...), Attrs: attrs}
+		x = &ir.Value{Name: x.Name + "y", Type: ir.F32, Def: n}
+		n.Outputs = []*ir.Value{x}
+		g.Nodes = append(g.Nodes, n)
+	}
+	for _, l := range []struct {
+		name  string
+		shape []int64
+	}{{"first", []int64{8, 3, 3, 3}}, {"second", []int64{3, 8, 3, 3}}} {
+		values := make([]float64, 216)
+		for i := range values {
+			values[i] = r.Float64() - 0.5
+		}
+		add("Conv", 11, ir.Attrs{"pads": []int64{1, 1, 1, 1}}, ir.ConstValue(l.name, edit.FloatTensor(ir.F32, values, l.shape...)))
+	}
+	add("GlobalAveragePool", 1, ir.Attrs{})
+	add("Flatten", 13, ir.Attrs{})
+	g.Outputs[0] = x
+	f, err := os.Create("model.onnx")
+	require.NoError(t, err)
+	require.NoError(t, onnx.Write(f, g))
+	require.NoError(t, f.Close())
+}
+
 // TestPruneShrinksExternal: a model with external data keeps one file of it.
 func TestPruneShrinksExternal(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -215,11 +215,7 @@ func readSamples(g *ir.Graph, path string) ([]samples.Input, []int64, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	inputs, err := samples.Read(g, file)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
-	}
-	labels, err := samples.Labels(g, file)
+	inputs, labels, err := samples.Labelled(g, file)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}

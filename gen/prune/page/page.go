@@ -47,6 +47,7 @@ func HTML(r *prune.Report, trained *Training, chosen *Chosen) ([]byte, error) {
 	t := template.New("page.html").Funcs(template.FuncMap{
 		"picture": draw,
 		"points":  func(x float64) string { return fmt.Sprintf("%.2f %%", 100*x) },
+		"loss":    func(x float64) string { return fmt.Sprintf("%.4f", x) },
 		"percent": func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) },
 		"share":   func(a, b int64) float64 { return float64(a) / float64(max(b, 1)) },
 		"times":   times,

@@ -41,6 +41,25 @@ func TestPage(t *testing.T) {
 	require.Equal(t, text, string(again))
 }
 
+// TestSensitivity: beside a layer stands what was measured of it alone, and nothing beside one that was not.
+func TestSensitivity(t *testing.T) {
+	r := report()
+	r.Sensitivity = &prune.Sensitivity{Inputs: 256, Loss: 0.0844, Accuracy: 0.98828125, Layers: []prune.Alone{{Name: r.Layers[0].Name, Lost: 0.1765, Loss: 0.26086, Accuracy: 0.92578125}}}
+	other := r.Layers[0]
+	other.Name = "unmeasured"
+	r.Layers = append(r.Layers, other)
+	b, err := HTML(r, nil, nil)
+	require.NoError(t, err)
+	wellFormed(t, b)
+	for _, want := range []string{"On 256 labelled inputs the network as it is has a loss of 0.0844 and an accuracy of 98.83 %", `<td class="n">0.2609</td><td class="n">92.58 %</td>`} {
+		require.Contains(t, string(b), want)
+	}
+	require.Equal(t, 1, strings.Count(string(b), "0.2609"))
+	without, err := HTML(report(), nil, nil)
+	require.NoError(t, err)
+	require.NotContains(t, string(without), "alone")
+}
+
 // TestWellFormed: elements end.
 func TestWellFormed(t *testing.T) {
 	b, err := HTML(report(), training(), nil)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,8 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/masks"
 	"rules_dnn/gen/onnx"
+	"rules_dnn/gen/passes/edit"
+	"rules_dnn/gen/safetensors"
 	"rules_dnn/gen/train"
 )
 
@@ -115,6 +118,33 @@ func TestFit(t *testing.T) {
 	assert.Equal(t, os.FileMode(0o644), info.Mode(), "others may read what is checked in")
 	assert.NotContains(t, must(t, append([]string{"fit", "-folder=jobs", "-out=again.onnx"}, options...)...), "epoch")
 	assert.Equal(t, read(t, "jobs/trained.onnx"), read(t, "again.onnx"))
+}
+
+// TestSamples: the policy reads what labelled samples lose when a layer alone is pruned.
+func TestSamples(t *testing.T) {
+	setting(t)
+	values := make([]float64, 6*36)
+	for i := range values {
+		values[i] = float64(i*7%13) / 6
+	}
+	var file bytes.Buffer
+	require.NoError(t, safetensors.Write(&file, &safetensors.File{Tensors: []safetensors.Tensor{
+		{Name: "x", Tensor: edit.FloatTensor(ir.F32, values, 6, 1, 6, 6)}, {Name: "labels", Tensor: edit.IntTensor(ir.I64, []int64{0, 1, 2, 0, 1, 2}, 6)},
+	}}))
+	require.NoError(t, os.WriteFile("samples", file.Bytes(), 0o666))
+	require.NoError(t, os.WriteFile("policy.star", []byte("def policy(layer):\n    return settings(connectivity = 2 if layer.sensitivity == None else 4)\n"), 0o666))
+	args := append(append([]string{"admm", "-policy=policy.star", "-iterations=0", "-retrain=0"}, pruning[:1]...), options...)
+	kept := map[string]int64{}
+	for _, samples := range []string{"", "samples"} {
+		log := must(t, append(args, "-folder=jobs"+samples, "-samples="+samples)...)
+		assert.Equal(t, samples != "", strings.Contains(log, "w2 alone: loss "), log)
+		f := read(t, "jobs"+samples+"/pruned.masks")
+		set, err := masks.Read(&ir.File{R: bytes.NewReader(f), Size: int64(len(f))})
+		require.NoError(t, err)
+		kept[samples], _ = set.Layer("w2").Kept()
+	}
+	assert.Equal(t, map[string]int64{"": 16, "samples": 8}, kept, "of 32 kernels")
+	require.ErrorContains(t, Run(append(args, "-folder=other", "-samples=data.json"), io.Discard), "data.json: reading safetensors: ")
 }
 
 // TestADMM: the pruned model's weights are zero where its masks say so and only there, the log says how it went, and nothing is left in

@@ -7,9 +7,12 @@ import (
 	"time"
 
 	"rules_dnn/gen/admm"
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/onnx"
 	"rules_dnn/gen/prune"
 	"rules_dnn/gen/prune/policy"
+	"rules_dnn/gen/prune/sensitivity"
+	"rules_dnn/gen/samples"
 	"rules_dnn/gen/shape"
 	"rules_dnn/gen/train"
 	"rules_dnn/gen/trainer"
@@ -19,6 +22,7 @@ import (
 type pruneFlags struct {
 	*common
 	pruning, policy       string
+	samples               string
 	iterations, epochs    int
 	steps                 int
 	retrain               int
@@ -43,6 +47,7 @@ func newPruneFlags(c *common) *pruneFlags {
 	d := admm.Defaults()
 	f.StringVar(&f.pruning, "pruning", "{}", "JSON: what dnn_pruning says of patterns and connectivity; or @FILE that holds it")
 	f.StringVar(&f.policy, "policy", "", "a file in Starlark that decides for each layer, as `dnnc prune --help` describes")
+	f.StringVar(&f.samples, "samples", "", "a safetensors file of labelled inputs, by which each layer's sensitivity is measured for the policy, as `dnnc prune --help` describes")
 	f.IntVar(&f.iterations, "iterations", d.Iterations, "iterations of ADMM")
 	f.IntVar(&f.steps, "steps", d.Steps, "masked trainings after them, with -settings, in which kernels are dropped a few at a time")
 	f.IntVar(&f.epochs, "epochs", d.Epochs, "epochs of each iteration and step")
@@ -169,8 +174,33 @@ func (f *pruneFlags) plan(model string) (*plan, error) {
 		return nil, err
 	}
 	p.layers, _ = prune.Layers(g)
+	if f.samples != "" {
+		if p.options, err = f.measure(g, p); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.samples, err)
+		}
+	}
 	p.plan, err = prune.Choose(p.layers, p.options, decide)
 	return p, err
+}
+
+// measure adds to the options what each layer alone loses by them.
+func (f *pruneFlags) measure(g *ir.Graph, p *plan) (prune.Options, error) {
+	file, err := readModel(f.samples)
+	if err != nil {
+		return p.options, err
+	}
+	inputs, labels, err := samples.Labelled(g, file)
+	if err != nil {
+		return p.options, err
+	}
+	found, err := sensitivity.Measure(g, p.layers, p.options, inputs, labels)
+	if err != nil {
+		return p.options, err
+	}
+	for _, a := range found.Layers {
+		fmt.Fprintf(f.log(), "%s alone: loss %.4f, accuracy %.4f\n", a.Name, a.Loss, a.Accuracy)
+	}
+	return p.options.Sensitive(found), nil
 }
 
 // decide is the policy; nil where there is none.
