@@ -234,6 +234,33 @@ func TestPruned(t *testing.T) {
 	require.Equal(t, 3*4, strings.Count(text, "a1_values["), "each of 4 taps of 3 patterns, for all pixels")
 }
 
+// TestClaims: before a tile sums, the line of each row that it stores is asked for.
+func TestClaims(t *testing.T) {
+	x := schedtest.PrunedPixels()
+	for text, want := range map[string][]string{x.Schedule: {"claim 3", "tile", "claim 2", "tile"}, strings.ReplaceAll(x.Schedule, ", claims", ""): {"tile", "tile"}} {
+		s, err := sched.Parse(text)
+		require.NoError(t, err)
+		k, err := Kernel(x.Work, s, schedtest.Target(t, x.Chip))
+		require.NoError(t, err)
+		var order []string
+		loop.Walk(k.Body, func(s loop.Stmt) bool {
+			switch x := s.(type) {
+			case loop.Tile:
+				order = append(order, "tile")
+			case loop.For:
+				if len(x.Body) == 2 && x.Var == "r" {
+					if c, ok := x.Body[1].(loop.Claim); ok {
+						order = append(order, "claim "+x.Extent.String())
+						assert.Equal(t, "y0", c.Buf.Name)
+					}
+				}
+			}
+			return true
+		})
+		assert.Equal(t, want, order)
+	}
+}
+
 // TestTogether: the rows that lie together in storage are stored one right after the other, for each register of lanes.
 func TestTogether(t *testing.T) {
 	x := schedtest.Columns()

@@ -43,6 +43,32 @@ func (f *follower) stores(c *stage, i int, results []int, sums *accumulators, ze
 	return []loop.Stmt{loop.If{Cond: whole, Then: then, Else: otherwise}}, err
 }
 
+// claimedLine is how many bytes of results are asked for at once.
+const claimedLine = 64
+
+// claimResults asks for the lines that a tile is going to store, whose loops of results are given: they come while it sums.
+func (f *follower) claimResults(c *stage, results []int) []loop.Stmt {
+	if !c.sched.Tile.Claims {
+		return nil
+	}
+	var out []loop.Stmt
+	for _, v := range c.out {
+		at, body := f.position(c, v, nil), []loop.Stmt(nil)
+		for i := len(results) - 1; i >= 0; i-- {
+			l, n := c.sched.Loops[results[i]], f.extent(c, results[i])
+			if l.Kind == sched.Lanes {
+				line := claimedLine / int64(v.buf.Type.Size())
+				n = sym.CeilDiv(n, sym.Const(line), f.facts)
+				at = at.Subst(map[string]sym.Expr{l.Var: sym.Scale(sym.Var(l.Var), line)}, f.facts)
+				body = []loop.Stmt{loop.Claim{Buf: v.buf, Index: at}}
+			}
+			body = repeat(l.Var, n, body)
+		}
+		out = append(out, body...)
+	}
+	return out
+}
+
 // kept stores sums: the loops of results are rows, columns and lanes, in this order, but for rows that lie together.
 func (f *follower) kept(c *stage, results []int, sums *accumulators) ([]loop.Stmt, error) {
 	l, inner := c.sched.Loops[results[0]], results[1:]

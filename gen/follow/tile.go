@@ -140,7 +140,7 @@ func (f *follower) call(c *stage, i int) ([]loop.Stmt, error) {
 		f.kernelsOf(c, &tile)
 	}
 	end, err := f.stores(c, i, results, &accumulators{bufs: []*loop.Buffer{acc}, index: at}, zero)
-	return append([]loop.Stmt{tile}, end...), err
+	return slices.Concat(f.claimResults(c, results), []loop.Stmt{tile}, end), err
 }
 
 // direct is where a tile itself can put its sums: they are the results, which lie in a worker's memory in the order of the accumulators.

@@ -146,6 +146,8 @@ type Tile struct {
 	Alone bool
 	// Held is how many weights of a kernel stay in registers, of such sums; products read the others where they lie. 0: all stay.
 	Held int64
+	// Claims: lines of the results are asked for before a tile sums, as stores to what lies in no cache wait for it.
+	Claims bool
 }
 
 // Value is where a value lies.

@@ -73,6 +73,9 @@ func (s *Stage) print(b *strings.Builder, number int) {
 		if s.Tile.Held > 0 {
 			fmt.Fprintf(b, ", held %d", s.Tile.Held)
 		}
+		if s.Tile.Claims {
+			b.WriteString(", claims")
+		}
 		b.WriteByte('\n')
 	}
 	for _, l := range s.Loops {
@@ -238,12 +241,14 @@ func (t *Stage) parseTile(text string) error {
 			t.Tile.AheadX = true
 		} else if f == "alone" {
 			t.Tile.Alone = true
+		} else if f == "claims" {
+			t.Tile.Claims = true
 		} else if n, err := fmt.Sscanf(f, "next %d", &t.Tile.Next); n == 1 && err == nil && t.Tile.Next > 0 {
 			continue
 		} else if n, err := fmt.Sscanf(f, "held %d", &t.Tile.Held); n == 1 && err == nil && t.Tile.Held > 0 {
 			continue
 		} else if _, err := fmt.Sscanf(f, "w %d ahead", &t.Tile.Ahead); err != nil || t.Tile.Ahead < 1 {
-			return fmt.Errorf("%q: want w N ahead, x ahead, next N, alone or held N", f)
+			return fmt.Errorf("%q: want w N ahead, x ahead, next N, alone, held N or claims", f)
 		}
 	}
 	return nil

@@ -80,6 +80,7 @@ func TestVerify(t *testing.T) {
 		{"sums that others see", parts, "sums worker", "sums image", "sums in space image: want registers, or a worker's memory"},
 		{"parts that are no blocks", parts, "k*72", "k*36", "want a stored loop of i0 by 1"},
 		{"weights that no instruction reads where they lie", parts, "tile fma_f32x8 vec", "tile fma_f32x8 vec, held 3", "3 weights of a kernel stay in registers: want fewer than it has"},
+		{"lines of results that sums are added to elsewhere", parts, "tile fma_f32x8 vec", "tile fma_f32x8 vec, claims", "a tile claims lines of results, of which it stores none in the arena"},
 		{"weights of what is dense", matmul, "tile fma_f32x8 bcast", "tile fma_f32x8 bcast, held 3", "3 weights of a kernel stay in registers"},
 		{"parts of channels that lie together", parts, " in blocks of 8", "", "want a stored loop of i0 by 1"},
 		{"filters of sets that others walk", parts, "serial g = i0 stored", "serial g = i0", "want a stored loop of i0 by 1"},
@@ -148,8 +149,8 @@ func TestParse(t *testing.T) {
 		"value operand 0: x in arena":                   `part "x" of a storage`,
 		"value operand 0: 0 1*4~2 in arena":             `part "1*4~2" of a storage`,
 		"stage 0\n  tile fma of":                        "want tile ROW and vec, mem, bcast, lane or scalar",
-		"stage 0\n  tile fma_f32x8 lane, y ahead":       `"y ahead": want w N ahead, x ahead, next N, alone or held N`,
-		"stage 0\n  tile fma_f32x8 lane, next 0":        `"next 0": want w N ahead, x ahead, next N, alone or held N`,
+		"stage 0\n  tile fma_f32x8 lane, y ahead":       `"y ahead": want w N ahead, x ahead, next N, alone, held N or claims`,
+		"stage 0\n  tile fma_f32x8 lane, next 0":        `"next 0": want w N ahead, x ahead, next N, alone, held N or claims`,
 		"stage 0\n  split i0 = j0*4":                    "want split AXIS = OUTER INNER*SIZE",
 		strings.Repeat("stage 0\n", 5000):               "schedule of 5000 lines; 4096 at most",
 	} {

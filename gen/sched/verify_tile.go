@@ -47,6 +47,9 @@ func (v *verifier) tile(n int) error {
 	case registers > int64(v.t.VectorRegisters):
 		return fmt.Errorf("a tile of %dx%d takes %d registers; the chip %s has %d", size[Rows], wide/row.Lanes, registers, v.t.Name, v.t.VectorRegisters)
 	}
+	if sc.Tile.Claims && (sc.Sums != Arena || sc.At != Root) {
+		return fmt.Errorf("a tile claims lines of results, of which it stores none in the arena")
+	}
 	return v.next(n, first, row, wide)
 }
 

@@ -96,14 +96,16 @@ func TestTables(t *testing.T) {
 	} {
 		t.Run(c.only, func(t *testing.T) {
 			var out strings.Builder
+			peak := 0.0 // which the first program measures
 			measure := func(_ network, ways []way) (all []*timed, err error) {
+				peak = 20
 				for i := range ways {
 					all = append(all, &timed{macs: 10, ms: float64(1 + i)})
 				}
 				return all, nil
 			}
 			o := &options{only: regexp.MustCompile(c.only), patterns: []int{8}, shares: []int{1}, threads: 1, connectivity: 3.6}
-			require.NoError(t, (&table{o: o, measure: measure, out: &out, ways: o.ways()}).print())
+			require.NoError(t, (&table{o: o, measure: measure, peak: func() float64 { return peak }, out: &out, ways: o.ways()}).print())
 			lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 			if c.rows == nil {
 				assert.Empty(t, out.String())
@@ -114,6 +116,7 @@ func TestTables(t *testing.T) {
 				assert.True(t, strings.HasPrefix(lines[i], want), lines[i])
 			}
 			assert.NotContains(t, out.String(), "NaN")
+			assert.Contains(t, out.String(), " 1.000 (50 %) | 2.000 (25 %) |")
 		})
 	}
 }

@@ -67,14 +67,14 @@ func (o *options) run(out io.Writer) (err error) {
 		return err
 	}
 	measure := func(n network, ways []way) ([]*timed, error) { return o.network(t, n, ways) }
-	return (&table{o: o, measure: measure, peak: t.peak * float64(o.threads), out: out, ways: o.ways()}).print()
+	return (&table{o: o, measure: measure, peak: func() float64 { return t.peak * float64(o.threads) }, out: out, ways: o.ways()}).print()
 }
 
 // table is what is printed of layers, or of the network: nothing of what is not asked for.
 type table struct {
 	o       *options
 	measure func(n network, ways []way) ([]*timed, error)
-	peak    float64 // of the threads together, in multiply-adds a millisecond; 0: it is not known
+	peak    func() float64 // of the threads together, in multiply-adds a millisecond, as soon as there is a row; 0: it is not known
 	out     io.Writer
 	ways    []way
 	// sums are the times of the rows, and macs their multiply-adds, by ways; nil: there is no row yet.
@@ -100,7 +100,7 @@ func (m *table) layers() error {
 	}
 	fmt.Fprint(m.out, "| all, as often as VGG has them |")
 	for i, ms := range m.sums {
-		fmt.Fprintf(m.out, " %.2f%s |", ms, share(m.macs[i], ms, m.peak))
+		fmt.Fprintf(m.out, " %.2f%s |", ms, share(m.macs[i], ms, m.peak()))
 	}
 	fmt.Fprintln(m.out)
 	faster(m.out, m.sums)
@@ -146,7 +146,7 @@ func (m *table) row(n network, name string, times int) error {
 	}
 	fmt.Fprintf(m.out, "| %s |", name)
 	for i, x := range all {
-		fmt.Fprintf(m.out, " %.3f%s |", x.ms, share(x.macs, x.ms, m.peak))
+		fmt.Fprintf(m.out, " %.3f%s |", x.ms, share(x.macs, x.ms, m.peak()))
 		m.sums[i] += float64(times) * x.ms
 		m.macs[i] += float64(times) * x.macs
 	}

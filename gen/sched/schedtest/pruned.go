@@ -70,7 +70,7 @@ func PrunedPixels() Example {
 		prune(in[1], 1, rand.New(rand.NewPCG(3, 4)))
 	}, Schedule: `stage 0
   join k = r0 r1 r2
-  tile fma_f32x8 vec
+  tile fma_f32x8 vec, claims
   task f = i0 stored
   serial y = i1*2 clip
   serial q = i2
