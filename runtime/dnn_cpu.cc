@@ -27,6 +27,34 @@ bool HasAvxVnni() {
          (a >> 4 & 1) != 0;
 }
 
+#if defined(DNN_AMX_PORTABLE)
+bool HasAmx(int) { return true; }  // runtime/dnn_amx.h computes what the instructions do
+#elif defined(__x86_64__) && defined(__linux__)
+// AMX is a feature that the system lets a process use which asks for it (Linux, Documentation/arch/
+// x86/xstate.rst): threads that have not used it need no memory for 8 KiB of registers. What one
+// thread asks for holds for all of the process.
+bool HasAmx(int bit) {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c >> 27 & 1) == 0) return false;  // xgetbv
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d >> 24 & 1) == 0 || (d >> bit & 1) == 0) {
+    return false;
+  }
+  unsigned low, high;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  constexpr unsigned kTiles = 3 << 17;  // their shapes, and what is in them
+  if ((low & kTiles) != kTiles) return false;
+  constexpr int64_t kArchPrctl = 158, kRequestPermission = 0x1023, kTileData = 18;
+  int64_t result;
+  __asm__ __volatile__("syscall"
+                       : "=a"(result)
+                       : "a"(kArchPrctl), "D"(kRequestPermission), "S"(kTileData)
+                       : "rcx", "r11", "memory");
+  return result == 0;
+}
+#else
+bool HasAmx(int) { return false; }  // how other systems give permission is not known here
+#endif
+
 }  // namespace
 
 bool CpuHas(const char* feature) {
@@ -52,6 +80,8 @@ bool CpuHas(const char* feature) {
     return __builtin_cpu_supports("avx") && __get_cpuid(1, &a, &b, &c, &d) && (c >> 29 & 1);
   }
   if (strcmp(feature, "avxvnni") == 0) return HasAvxVnni();
+  if (strcmp(feature, "amx_tile") == 0) return HasAmx(24);
+  if (strcmp(feature, "amx_int8") == 0) return HasAmx(25);
   return false;
 }
 

@@ -9,6 +9,7 @@
 #include <arm_neon.h>
 #endif
 
+#include "runtime/dnn_amx.h"
 #include "runtime/dnn_index.h"
 #include "runtime/dnn_lanes.h"
 #include "runtime/dnn_math.h"

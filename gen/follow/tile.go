@@ -209,6 +209,9 @@ func (f *follower) micro(c *stage, i int, x, w loop.Mem) (*loop.MicroKernel, err
 	if m.X == instr.Lane && (len(m.K) == 0 || m.K[len(m.K)-1].XStep != 1) {
 		return nil, unsuited("the lanes of X are no neighbours along the innermost loop of the sum")
 	}
+	if c.row.Matrix > 0 && !m.ReadsMatrices() {
+		return nil, unsuited("rows of X that are matrices lie not equally far apart, or the innermost loop of the sum is over no neighbours")
+	}
 	if n := f.ahead[x.Buf]; n == m.Rows*m.RowStep && m.InARow() { // the next one's; of one with fewer rows there is none
 		m.FetchX = n
 	}

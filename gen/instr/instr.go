@@ -50,6 +50,9 @@ type Row struct {
 	// Blocks reports that one application computes two rows for two lanes: accumulators of a pair of rows are 2x2 blocks until they are stored, a register of W
 	// is two machine registers, of two lanes each, and of an odd number of rows the last one stands for two.
 	Blocks bool
+	// Matrix is how many rows of X, and how many points of the innermost loop of the sum, neighbours in X, one application takes in at most: it multiplies
+	// matrices in tile registers, of which there are TileRegisters. 0: one of each.
+	Matrix int64
 	// Aligned reports that loads of X are of whole groups at multiples of their size.
 	Aligned bool
 	// FoldsLoad reports that a vector X may be read by the instruction itself.
@@ -72,10 +75,13 @@ type Row struct {
 	text map[string]string // by dialect: $a is the accumulator, $x and $w the operands
 }
 
+// TakesVectors reports whether X may be a vector, at any address.
+func (r *Row) TakesVectors() bool { return !r.Blocks && !r.Aligned && r.Matrix == 0 }
+
 // Allows reports whether X may be of this kind.
 func (r *Row) Allows(x Operand) bool {
 	if x == Vector {
-		return true
+		return r.Matrix == 0
 	}
 	for _, o := range r.Broadcast {
 		if o == x {
@@ -96,8 +102,23 @@ func (r *Row) Broadcaster(steps int64) Operand {
 	panic("tile instruction " + r.Name + " has no operand that needs no neighbours")
 }
 
-// Registers is how many vector registers a tile of rows x vectors accumulators takes.
+// TileRegisters is how many registers there are that hold matrices.
+const TileRegisters = 8
+
+// High is how many applications so many rows take.
+func (r *Row) High(rows int64) int64 {
+	if r.Matrix == 0 {
+		return rows
+	}
+	return (rows + r.Matrix - 1) / r.Matrix
+}
+
+// Registers is how many registers, of vectors or of matrices, a tile of rows x vectors accumulators takes.
 func (r *Row) Registers(x Operand, rows, vectors int64) int64 {
+	if r.Matrix > 0 {
+		rows = r.High(rows)
+		return rows*vectors + rows + vectors
+	}
 	n := rows*vectors + vectors + r.Temps
 	if r.Blocks {
 		n += rows%2*vectors + vectors

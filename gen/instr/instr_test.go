@@ -54,6 +54,8 @@ var texts = map[string]string{
 	"pmaddwd_i16x4": madd, "pmaddwd_i16x8": madd, "pmaddwd_i16x16": madd,
 	"vpdpbusd_u8i8x8": "acc = dnn_dpbusd(acc, x[0], b1);", "vpdpbusd_u8i8x16": "acc = dnn_dpbusd(acc, x[0], b1);",
 	"vpdpbusd_i8u8x8": "acc = dnn_dpbusd(acc, b1, x[0]);", "vpdpbusd_i8u8x16": "acc = dnn_dpbusd(acc, b1, x[0]);",
+	"tdpbusd_u8i8x16": "dnn_amx_tdpbusd<acc, x[0], b1>(tiles);", "tdpbsud_i8u8x16": "dnn_amx_tdpbsud<acc, x[0], b1>(tiles);",
+	"tdpbssd_i8i8x16": "dnn_amx_tdpbssd<acc, x[0], b1>(tiles);", "tdpbuud_u8u8x16": "dnn_amx_tdpbuud<acc, x[0], b1>(tiles);",
 	"smull_i8x4": "acc = dnn_smull(acc, b1, x[0]);", "umull_u8x4": "acc = dnn_umull(acc, b1, x[0]);",
 	"sdot_i8x4": "acc = dnn_sdot(acc, b1, x[0]);", "udot_u8x4": "acc = dnn_udot(acc, b1, x[0]);",
 	"smmla_i8x4": "acc = dnn_smmla(acc, x[0], b1);", "ummla_u8x4": "acc = dnn_ummla(acc, x[0], b1);", "usmmla_u8i8x4": "acc = dnn_usmmla(acc, x[0], b1);",
@@ -159,6 +161,8 @@ func TestRegistersAndLoads(t *testing.T) {
 		{"fma_f32x4", Vector, 9, 2, 18 + 2 + 9 + 2, 20, 20},
 		{"vrmpy_i8u8", Scalar, 7, 4, 28 + 4, 11, 11},
 		{"vrmpy_u8i8", Register, 7, 3, 21 + 3 + 1 + 1, 10, 17},
+		{"tdpbusd_u8i8x16", Memory, 32, 2, 2*2 + 2 + 2, 34, 34},
+		{"tdpbusd_u8i8x16", Memory, 17, 2, 2*2 + 2 + 2, 19, 19},
 		{"smmla_i8x4", Register, 6, 2, 12 + 4 + 1 + 1, 10, 10},
 		{"smmla_i8x4", Register, 5, 2, 12 + 4 + 1 + 1, 9, 9},
 	} {

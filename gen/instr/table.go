@@ -41,6 +41,11 @@ var table = []Row{
 		Ops: 1, Latency: 4, Meaning: multiplyAddInt(ir.U8, ir.I8), text: cpp("$a = dnn_dpbusd($a, $x, $w);")},
 	{Name: "vpdpbusd_i8u8x16", CPU: "x86_64", Feature: "avx512vnni", X: ir.I8, W: ir.U8, Acc: ir.I32, Lanes: 16, Group: 4, Broadcast: []Operand{Register},
 		Ops: 1, Latency: 4, Meaning: multiplyAddInt(ir.I8, ir.U8), text: cpp("$a = dnn_dpbusd($a, $w, $x);")},
+	// AMX: up to 16 rows of 64 bytes of X by 16 points of 16 lanes of W, of all types. Latency and throughput: Intel's optimisation manual, "Intel AMX".
+	amx("tdpbusd_u8i8x16", ir.U8, ir.I8, "dnn_amx_tdpbusd<$a, $x, $w>(tiles);"),
+	amx("tdpbsud_i8u8x16", ir.I8, ir.U8, "dnn_amx_tdpbsud<$a, $x, $w>(tiles);"),
+	amx("tdpbssd_i8i8x16", ir.I8, ir.I8, "dnn_amx_tdpbssd<$a, $x, $w>(tiles);"),
+	amx("tdpbuud_u8u8x16", ir.U8, ir.U8, "dnn_amx_tdpbuud<$a, $x, $w>(tiles);"),
 	// NEON without dot products: those of both halves in 16 bits, added in pairs twice. Packed operands are those of the dot products, so that a library for both has them once.
 	{Name: "smull_i8x4", CPU: "arm64", X: ir.I8, W: ir.I8, Acc: ir.I32, Lanes: 4, Group: 4, Broadcast: []Operand{Register},
 		Ops: 6, Temps: 3, Latency: 1, Meaning: multiplyAddInt(ir.I8, ir.I8), text: cpp("$a = dnn_smull($a, $w, $x);")},
@@ -84,6 +89,12 @@ const gnuVector = "$a += $x * $w;"
 func multiplyAddInt(x, w ir.DType) te.Expr {
 	wide := func(n int, t ir.DType) te.Expr { return te.Fn(ir.I32, "cast", te.In{N: n, Type: t}) }
 	return te.Fn(ir.I32, "add", te.Acc{N: 0, Type: ir.I32}, te.Fn(ir.I32, "mul", wide(0, x), wide(1, w)))
+}
+
+// amx is a product of matrices of bytes, which takes the unit 16 cycles.
+func amx(name string, x, w ir.DType, text string) Row {
+	return Row{Name: name, CPU: "x86_64", Feature: "amx_int8", X: x, W: w, Acc: ir.I32, Lanes: 16, Group: 4, Broadcast: []Operand{Memory}, Matrix: 16,
+		Ops: 1, Units: 16, Latency: 52, Meaning: multiplyAddInt(x, w), text: cpp(text)}
 }
 
 func cpp(text string) map[string]string { return map[string]string{"cpp": text} }

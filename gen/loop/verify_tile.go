@@ -69,6 +69,10 @@ func (v *verifier) micro(m *MicroKernel) {
 		v.fail("X is fetched %d elements ahead, as one row: want rows of it that lie one after the other", m.FetchX)
 		return
 	}
+	if m.Instr.Matrix > 0 && !m.ReadsMatrices() {
+		v.fail("instruction %s reads matrices: want rows of X that lie equally far apart, and an innermost loop over neighbours", m.Instr.Name)
+		return
+	}
 	if m.Run < 0 {
 		v.fail("a micro-kernel's rows lie in runs of %d", m.Run)
 	}

@@ -22,6 +22,7 @@ const (
 	micro   = "micro m0 fma_f32x8 bcast 2 x 2 row 4 k 4 by 1, 16"
 	dots    = "micro m0 fma_f32x4 lane 2 x 2 row 4 k %s"
 	micro16 = "micro m0 fma_f32x8 bcast 2 x 2 from f16 row 4 k 4 by 1, 16"
+	matrix  = "micro m0 tdpbuud_u8u8x16 mem 2 x 1 %s; operand b u8[128]"
 	halves  = "operand h f16[64]; result z bf16[64]"
 	// bytes, sums, and results of the kinds that are made of them
 	integers = "operand b u8[64]; operand s i32[64]; result p i32[64]; result q u8[64]; result r bool[64]"
@@ -40,6 +41,7 @@ var right = []kernelText{
 	{"a tile", micro, "array a f32[32]; tile m0 a[0] = x[0] * x[0]; for i < 16 {; y[task*16 + i] = a[i]; }", ""},
 	{"a tile that fetches later rows", micro + " fetch_x 8", "array a f32[32]; tile m0 a[0] = x[0] * x[0]; for i < 16 {; y[task*16 + i] = a[i]; }", ""},
 	{"a tile of lanes", strings.Replace(dots, "%s", "4 by 1, 8", 1), "array a f32[16]; tile m0 a[0] = x[56] * x[32]; for i < 16 {; y[task*16 + i] = a[i]; }", ""},
+	{"a tile of matrices", strings.Replace(matrix, "%s", "row 8 k 2 by 4, 64", 1), "array a i32[32]; tile m0 a[0] = b[0] * b[0]; for i < 16 {; y[task*16 + i] = f32 cast(a[i]); }", ""},
 	{"the worker's memory", "scratch s f32[16]", "for i < 16 {; s[i] = x[i]; }; for i < 16 {; y[task*16 + i] = s[15 - i]; }", ""},
 	{"a loaded index", "", "for i < 16 {; bind g = n[min(7, i)] in 0..63; y[task*16 + i] = x[g]; }", ""},
 	{"accesses that are guarded", "", "for i < 16 {; y[task*16 + i] = (x[100 + i] if 3 <= i < 2 else x[i]); if 20 <= i < 30 {; y[i] = x[100]; }; }", ""},
@@ -147,6 +149,9 @@ var wrong = []kernelText{
 	{"a kind of X that the row has not", strings.Replace(micro, "bcast", "lane", 1), "array a f32[32]; tile m0 a[0] = x[0] * x[0]", `instruction fma_f32x8 gets X of kind lane`},
 	{"lanes of half a register", strings.Replace(dots, "%s", "2 by 1, 8", 1), "array a f32[16]; tile m0 a[0] = x[0] * x[0]", `instruction fma_f32x4 takes lanes of X: want an innermost loop over neighbours`},
 	{"lanes that lie apart", strings.Replace(dots, "%s", "4 by 2, 8", 1), "array a f32[16]; tile m0 a[0] = x[0] * x[0]", `instruction fma_f32x4 takes lanes of X: want an innermost loop over neighbours`},
+	{"matrices whose points lie apart", strings.Replace(matrix, "%s", "row 8 k 2 by 8, 64", 1), "array a i32[32]; tile m0 a[0] = b[0] * b[0]", `instruction tdpbuud_u8u8x16 reads matrices: want rows of X that lie equally far apart, and an innermost loop over neighbours`},
+	{"matrices whose rows lie in runs", strings.Replace(matrix, "%s", "row 8 run 1 8 k 2 by 4, 64", 1), "array a i32[32]; tile m0 a[0] = b[0] * b[0]", `instruction tdpbuud_u8u8x16 reads matrices`},
+	{"a vector by a matrix", strings.Replace(strings.Replace(matrix, "%s", "row 8 k 2 by 4, 64", 1), "mem", "vec", 1), "array a i32[32]; tile m0 a[0] = b[0] * b[0]", `instruction tdpbuud_u8u8x16 gets X of kind vec`},
 	{"a loop of no points in a tile", strings.Replace(micro, "k 4", "k 0", 1), "array a f32[32]; tile m0 a[0] = x[0] * x[0]", `a loop of a micro-kernel has 0 points`},
 	{"later rows that lie apart", strings.Replace(micro, "row 4", "row 5", 1) + " fetch_x 8", "array a f32[32]; tile m0 a[0] = x[0] * x[0]", `X is fetched 8 elements ahead, as one row: want rows of it that lie one after the other`},
 	{"a vector of groups", "micro m0 vrmpy_i8i8 vec 1 x 1; operand b i8[256]", "array a i32[32]; tile m0 a[0] = b[0] * b[0]", `instruction vrmpy_i8i8 gets X of kind vec`},

@@ -89,14 +89,24 @@ func (p *product) follow(env *Env) (*Lowered, error) {
 	if err == nil && p.instr != nil && !p.beside {
 		l.Point = p.point
 	}
-	if err == nil && p.instr != nil && !p.sideBySide() { // another kernel has the other factor in lanes
-		l.Name, l.Family = acrossName+l.Name, acrossName+l.Family
+	if err == nil && p.instr != nil && p.kind() != productAnchor {
+		l.Name, l.Family = p.kind()+", "+l.Name, p.kind()+", "+l.Family
 	}
 	return l, err
 }
 
-// acrossName begins the names of kernels whose lanes lie apart in the row-major result.
-const acrossName = productAnchor + " across, "
+// kind distinguishes kernels of one block: of matrices or of vectors, and those whose lanes lie apart in the row-major result, as another kernel has
+// the other factor in lanes.
+func (p *product) kind() string {
+	kind := productAnchor
+	if p.instr.Matrix > 0 {
+		kind += " of matrices"
+	}
+	if !p.sideBySide() {
+		kind += " across"
+	}
+	return kind
+}
 
 // newProducts are the ways in which tiles compute a contraction of computed factors.
 func newProducts(b *block.Block, env *Env) ([]*product, error) {
@@ -127,14 +137,16 @@ func newProducts(b *block.Block, env *Env) ([]*product, error) {
 	}
 	var out []*product
 	for x := range m.factors {
-		p := &product{b: b, lay: env.Layouts, last: last}
-		if ok, err := p.take(m.roles(x), rows, t); err != nil {
-			return nil, err
-		} else if ok && p.suits() && p.choose(env) {
-			if ok, err = p.vary(env); err != nil {
+		for _, of := range kinds(rows) {
+			p := &product{b: b, lay: env.Layouts, last: last}
+			if ok, err := p.take(m.roles(x), of, t); err != nil {
 				return nil, err
-			} else if ok {
-				out = append(out, p)
+			} else if ok && p.suits() && p.choose(env) {
+				if ok, err = p.vary(env); err != nil {
+					return nil, err
+				} else if ok {
+					out = append(out, p)
+				}
 			}
 		}
 	}

@@ -50,10 +50,10 @@ func (p *product) slidesAll() bool {
 func (p *product) takesTaps(env *Env) bool {
 	rows := env.Target.Dots(ir.I32)
 	i := slices.IndexFunc(rows, func(r *instr.Row) bool {
-		return r.Group > 1 && !r.Blocks && !r.Aligned && r.X.Size() == 1 && r.W == p.w.load.Type && p.w.zero == nil
+		return r.Group > 1 && r.TakesVectors() && r.X.Size() == 1 && r.W == p.w.load.Type && p.w.zero == nil
 	})
 	if i < 0 {
-		i = slices.IndexFunc(rows, func(r *instr.Row) bool { return r.Group > 1 && !r.Blocks && !r.Aligned && r.X.Size() == 2 })
+		i = slices.IndexFunc(rows, func(r *instr.Row) bool { return r.Group > 1 && r.TakesVectors() && r.X.Size() == 2 })
 	}
 	if i < 0 {
 		return false

@@ -111,7 +111,7 @@ func (p *product) schedule(env *Env) *proposal {
 		add(sched.Dot, te.Axis{Var: p.group + "d", Extent: sym.Const(p.instr.Group)})
 	}
 	c.Loops = all
-	if p.w.constant && p.sum() == ir.I32 {
+	if p.w.constant && p.sum() == ir.I32 && p.instr.Matrix == 0 {
 		c.Tile.Ahead, _ = prefetch(env.Target, p.instr, p.instr.W, p.choice.steps, p.vectors, false, nil)
 	}
 	l.fetch = l.fetchX(env.Target)

@@ -132,7 +132,7 @@ func (p *tiled) reads(vectors int64) bool {
 }
 
 func (p *tiled) fits(rows, vectors int64) bool {
-	return !p.displaces(rows) && p.instr.Registers(p.x, rows, vectors) <= int64(p.t.VectorRegisters)
+	return !p.displaces(rows) && p.instr.Registers(p.x, rows, vectors) <= p.t.Registers(p.instr)
 }
 
 // displaces reports whether so many rows of X, some of each of which are read at every point of the sum, take more lines of their sets of the
@@ -160,11 +160,17 @@ func (p *tiled) rowsCost(pixels, r, v int64) float64 {
 const callCycles = 16
 
 func (p *tiled) tileCost(r, v int64) float64 {
+	if p.instr.Matrix > 0 {
+		return matrixCycles(p.t, p.instr, r, v, (p.steps+p.instr.Matrix-1)/p.instr.Matrix)
+	}
 	return callCycles + float64(float64(p.steps)*max(stepCost(p.t, p.instr, p.x, p.stored, r, v), stream(p.t, p.instr, p.stored, p.steps, v)))
 }
 
 // TileCycles estimates one call of a micro-kernel.
 func TileCycles(t *target.Target, m *loop.MicroKernel) float64 {
+	if m.Instr.Matrix > 0 {
+		return matrixCycles(t, m.Instr, m.Rows, m.Vectors, m.MatrixSteps())
+	}
 	if m.Kept != nil && !m.Broadcast() {
 		return keptCycles(t, m)
 	}
@@ -173,6 +179,9 @@ func TileCycles(t *target.Target, m *loop.MicroKernel) float64 {
 
 // CallCycles estimates one call of a micro-kernel whose operands are in the first-level cache.
 func CallCycles(t *target.Target, m *loop.MicroKernel) float64 {
+	if m.Instr.Matrix > 0 {
+		return matrixCycles(t, m.Instr, m.Rows, m.Vectors, m.MatrixSteps())
+	}
 	if m.Kept != nil && !m.Broadcast() {
 		return keptCycles(t, m)
 	}

@@ -6,21 +6,13 @@ import (
 	"rules_dnn/gen/params"
 )
 
-// algorithm is what parameters call the way in which tiles compute a product.
-func (p *product) algorithm() string {
-	if p.sideBySide() {
-		return productAnchor
-	}
-	return acrossName[:len(acrossName)-len(", ")]
-}
-
 // space is what a product may vary.
 func (p *product) space() *params.Space {
 	all := p.choice.fitting()
 	if !slices.Contains(all, p.tile) {
 		all = append(all, p.tile)
 	}
-	s := &params.Space{Algorithm: p.algorithm(), Params: []params.Param{{Name: rowsParam, Values: sized(all, rowsOf)}, {Name: vectorsParam, Values: sized(all, vectorsOf)}}}
+	s := &params.Space{Algorithm: p.kind(), Params: []params.Param{{Name: rowsParam, Values: sized(all, rowsOf)}, {Name: vectorsParam, Values: sized(all, vectorsOf)}}}
 	if p.chunk > 0 {
 		s.Params = append(s.Params, params.Param{Name: tilesParam, Values: counts(usual(p.row.Extent), p.chunk)})
 	}
@@ -47,10 +39,10 @@ func (p *product) vary(env *Env) (bool, error) {
 	if g == nil {
 		return true, nil
 	}
-	if p.instr == nil || p.algorithm() != g.Algorithm {
+	if p.instr == nil || p.kind() != g.Algorithm {
 		return false, nil
 	}
-	if err := env.spaceOr(p.algorithm(), p.space).Check(g); err != nil {
+	if err := env.spaceOr(p.kind(), p.space).Check(g); err != nil {
 		return false, err
 	}
 	t, _ := givenTile(g)

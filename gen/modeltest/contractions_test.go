@@ -16,18 +16,20 @@ import (
 )
 
 // integerChips have instructions for integers of each kind: pairs of 16 bits, four of 8 with one operand unsigned, four of one type.
-var integerChips = []string{"x86_64", "x86_64_v3", "x86_64_v4", "x86_64_v4_vnni", "x86_64_alder_lake", "arm64", "arm64_cortex_a76", "arm64_i8mm"}
+var integerChips = []string{"x86_64", "x86_64_v3", "x86_64_v4", "x86_64_v4_vnni", "x86_64_alder_lake", "x86_64_sapphire_rapids", "arm64", "arm64_cortex_a76", "arm64_i8mm"}
 
-// TestIntegerContractions: contractions of integers run in tiles, whatever their axes, types and zero points are, with operands that are
-// computed or constants (those whose names begin with k), and give the interpreter's bytes.
-func TestIntegerContractions(t *testing.T) {
+// contraction is a graph of a contraction of integers, and whether it runs in tiles.
+type contraction struct {
+	graph string
+	tiled bool
+}
+
+// integerContractions have axes, types and zero points of all kinds, and operands that are computed or constants (those whose names begin with k).
+func integerContractions() map[string]contraction {
 	conv := func(x, k, attrs string) string {
 		return "input %x u8[" + x + "]\ninput %kw i8[" + k + "]\ninput %kz u8[]\n%y ?[*] = ConvInteger.10(%x, %kw, %kz) {" + attrs + "}\noutput %y\n"
 	}
-	for name, c := range map[string]struct {
-		graph string
-		tiled bool
-	}{
+	return map[string]contraction{
 		"constant W":               {"input %a u8[20, 32]\ninput %kb i8[32, 40]\n%y ?[*] = MatMulInteger.10(%a, %kb)\noutput %y\n", true},
 		"computed W":               {"input %a u8[20, 32]\ninput %b i8[32, 40]\n%y ?[*] = MatMulInteger.10(%a, %b)\noutput %y\n", true},
 		"constant X":               {"input %ka u8[20, 30]\ninput %b i8[30, 40]\n%y ?[*] = MatMulInteger.10(%ka, %b)\noutput %y\n", true},
@@ -68,27 +70,39 @@ func TestIntegerContractions(t *testing.T) {
 		"depthwise, zero points":   {"input %x i8[1, 8, 9, 33]\ninput %w i8[8, 1, 3, 3]\ninput %z i8[]\ninput %u i8[8]\n%y ?[*] = ConvInteger.10(%x, %w, %z, %u) {group = 8, pads = [1, 1, 1, 1]}\noutput %y\n", true},
 		"requantized window": {"input %x u8[1, 8, 9, 11]\ninput %ks f32[]\ninput %kz u8[]\ninput %kw i8[12, 8, 3, 3]\ninput %kt f32[12]\ninput %ku i8[12]\ninput %kb i32[12]\n" +
 			"%y ?[*] = QLinearConv.10(%x, %ks, %kz, %kw, %kt, %ku, %ks, %kz, %kb) {pads = [1, 1, 1, 1]}\noutput %y\n", true},
-	} {
+	}
+}
+
+// filled is such a graph with constants, and its inputs, of random bytes.
+func (c contraction) filled(t *testing.T) (*ir.Graph, map[string]*ir.Tensor) {
+	t.Helper()
+	g := irtest.Parse(t, c.graph)
+	r := &random{Rand: rand.New(rand.NewPCG(1, 2)), env: map[string]int64{"N": 7}}
+	inputs := map[string]*ir.Tensor{}
+	g.Inputs = slices.DeleteFunc(g.Inputs, func(v *ir.Value) bool {
+		x := r.floats(r.concrete(v.Shape), 1)
+		if v.Type != ir.F32 {
+			x = ir.NewTensor(v.Type, x.Shape...)
+			for i := 0; i < len(x.Data); i += v.Type.Size() {
+				x.Data[i] = byte(r.IntN(256))
+			}
+		}
+		if strings.HasPrefix(v.Name, "k") {
+			v.Const = x
+			return true
+		}
+		inputs[v.Name] = x
+		return false
+	})
+	return g, inputs
+}
+
+// TestIntegerContractions: contractions of integers run in tiles, and give the interpreter's bytes.
+func TestIntegerContractions(t *testing.T) {
+	for name, c := range integerContractions() {
 		t.Run(name, func(t *testing.T) {
 			for _, chip := range integerChips {
-				g := irtest.Parse(t, c.graph)
-				r := &random{Rand: rand.New(rand.NewPCG(1, 2)), env: map[string]int64{"N": 7}}
-				inputs := map[string]*ir.Tensor{}
-				g.Inputs = slices.DeleteFunc(g.Inputs, func(v *ir.Value) bool {
-					x := r.floats(r.concrete(v.Shape), 1)
-					if v.Type != ir.F32 {
-						x = ir.NewTensor(v.Type, x.Shape...)
-						for i := 0; i < len(x.Data); i += v.Type.Size() {
-							x.Data[i] = byte(r.IntN(256))
-						}
-					}
-					if strings.HasPrefix(v.Name, "k") {
-						v.Const = x
-						return true
-					}
-					inputs[v.Name] = x
-					return false
-				})
+				g, inputs := c.filled(t)
 				want, err := interp.Graph(g, inputs)
 				require.NoError(t, err)
 				p, err := Compile(g, Config{Chip: chip})

@@ -44,8 +44,8 @@ func (v *verifier) tile(n int) error {
 		return fmt.Errorf("%d lanes; instruction %s has %d", wide, row.Name, row.Lanes)
 	case size[Dot] != row.Group:
 		return fmt.Errorf("%d products at a time; instruction %s takes in %d", size[Dot], row.Name, row.Group)
-	case registers > int64(v.t.VectorRegisters):
-		return fmt.Errorf("a tile of %dx%d takes %d registers; the chip %s has %d", size[Rows], wide/row.Lanes, registers, v.t.Name, v.t.VectorRegisters)
+	case registers > v.t.Registers(row):
+		return fmt.Errorf("a tile of %dx%d takes %d registers; the chip %s has %d", size[Rows], wide/row.Lanes, registers, v.t.Name, v.t.Registers(row))
 	}
 	if sc.Tile.Claims && (sc.Sums != Arena || sc.At != Root) {
 		return fmt.Errorf("a tile claims lines of results, of which it stores none in the arena")

@@ -227,6 +227,14 @@ func (t *Target) Dots(d ir.DType) []*instr.Row {
 	return out
 }
 
+// Registers is how many there are of the kind that an instruction multiplies.
+func (t *Target) Registers(r *instr.Row) int64 {
+	if r.Matrix > 0 {
+		return instr.TileRegisters
+	}
+	return int64(t.VectorRegisters)
+}
+
 // Latency is how many cycles after an accumulator of an instruction its next value is there.
 func (t *Target) Latency(r *instr.Row) float64 {
 	if r.Acc.IsFloat() && t.FMALatency > 0 {

@@ -67,6 +67,14 @@ _AVX512_VNNI = {
     "instructions": ["fma_f32x16", "vpdpbusd_u8i8x16", "vpdpbusd_i8u8x16"],
 }
 
+# What AMX adds to that, of bytes: products of matrices. What multiplies no matrices, as depthwise convolutions, is of AVX-512 VNNI.
+_AMX_COPTS = ["-mamx-tile", "-mamx-int8"]
+
+_AMX = {
+    "cpu_features": ["avx512vnni"] + _X86_64_V4_FEATURES + ["amx_tile", "amx_int8"],
+    "instructions": ["fma_f32x16", "vpdpbusd_u8i8x16", "vpdpbusd_i8u8x16", "tdpbusd_u8i8x16", "tdpbsud_i8u8x16", "tdpbssd_i8i8x16", "tdpbuud_u8u8x16"],
+}
+
 # What AVX-VNNI adds to AVX2.
 _AVX_VNNI_COPTS = ["-mavxvnni"]
 
@@ -280,8 +288,8 @@ CHIPS = {
             "//platforms:x86_64_processor": "//platforms:x86_64_sapphire_rapids",
             "@platforms//cpu": "@platforms//cpu:x86_64",
         },
-        "copts": _X86_64_V4_COPTS + _AVX512_VNNI_COPTS,
-        "facts": _X86_64_V4 | _AVX512_VNNI | {
+        "copts": _X86_64_V4_COPTS + _AVX512_VNNI_COPTS + _AMX_COPTS,
+        "facts": _X86_64_V4 | _AMX | {
             "arithmetic_per_cycle": 2,
             "bytes_per_cycle": 4,
             "crossing_cycles": 200,

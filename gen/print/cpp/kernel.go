@@ -48,6 +48,9 @@ func (l *Language) Body(k *loop.Kernel) (string, error) {
 	if refuses {
 		w.Line("int bad = 0;  // an index out of bounds, or a divisor that is 0")
 	}
+	if multipliesMatrices(k) {
+		w.Line("dnn_amx %s;", tilesVar)
+	}
 	w.Block(fmt.Sprintf("for (%s %s = first_task; %s < last_task; ++%s)", l.Dialect.IndexType(), loop.TaskVar, loop.TaskVar, loop.TaskVar), func() {
 		if !ckernel.UsesTask(body) {
 			w.Line("(void)%s;", loop.TaskVar)

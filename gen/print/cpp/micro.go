@@ -78,14 +78,21 @@ func Micro(m *loop.MicroKernel) string {
 	if m.Fetch > 0 {
 		fetch = fmt.Sprintf(", const %s* fetch", wide)
 	}
-	if m.Kept != nil {
+	switch {
+	case m.Kept != nil:
 		fetch = ", const uint16_t* __restrict index, const uint16_t* __restrict ends"
+	case m.Instr.Matrix > 0:
+		fetch = ", dnn_amx* tiles"
 	}
 	w.block(fmt.Sprintf("DNN_LEAF void %s(const %s* __restrict x, const %s* __restrict w, %s* __restrict acc%s)", MicroName(m), x, wide, acc, fetch), func() {
 		if k, ok := neon.New(m); ok {
 			for _, l := range k.Statement() {
 				w.line("%s", l)
 			}
+			return
+		}
+		if m.Instr.Matrix > 0 {
+			w.matrices()
 			return
 		}
 		rows := m.Rows

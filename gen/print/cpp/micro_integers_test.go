@@ -16,6 +16,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/print/cpp"
+	"rules_dnn/gen/target"
 )
 
 // integerMicros are small micro-kernels of an instruction for integers: without loops, with loops that are written out in full and not
@@ -23,7 +24,7 @@ import (
 func integerMicros(row *instr.Row) []*loop.MicroKernel {
 	var out []*loop.MicroKernel
 	for _, k := range [][]loop.KLoop{{}, {{Extent: 5, XStep: row.Group}}, {{Extent: 2, XStep: 60}, {Extent: 64, XStep: row.Group}}} {
-		for _, rv := range [][2]int64{{1, 1}, {3, 1}, {1, 2}, {3, 2}} {
+		for _, rv := range integerTiles(row) {
 			m := &loop.MicroKernel{Instr: row, X: row.Broadcast[0], Rows: rv[0], Vectors: rv[1], RowStep: 300, K: slices.Clone(k)}
 			step := rv[1] * row.Lanes * row.Group
 			for i := len(k) - 1; i >= 0; i-- {
@@ -31,7 +32,7 @@ func integerMicros(row *instr.Row) []*loop.MicroKernel {
 				step *= k[i].Extent
 			}
 			out = append(out, m)
-			if !row.Blocks {
+			if row.Allows(instr.Vector) && !row.Blocks {
 				vector := *m
 				vector.X = instr.Vector
 				out = append(out, &vector)
@@ -45,6 +46,14 @@ func integerMicros(row *instr.Row) []*loop.MicroKernel {
 		}
 	}
 	return out
+}
+
+// integerTiles are tiles of so many rows and registers; of matrices those that fill registers, and that have a row more or less.
+func integerTiles(row *instr.Row) [][2]int64 {
+	if row.Matrix > 0 {
+		return [][2]int64{{1, 1}, {16, 2}, {17, 2}, {32, 2}, {47, 1}}
+	}
+	return [][2]int64{{1, 1}, {3, 1}, {1, 2}, {3, 2}}
 }
 
 // integer is element i of the operands: numbers of the whole type, its ends first. Of 16 bits, a number of 8 minus a zero point.
@@ -104,16 +113,34 @@ func integerProgram(row *instr.Row, ms []*loop.MicroKernel) string {
 	w.WriteString("#include <stdio.h>\n#include \"runtime/dnn_kernel.h\"\n" + integerC)
 	for _, m := range ms {
 		w.WriteString(cpp.Micro(m))
-		fmt.Fprintf(&calls, "  %s(x, w, acc);\n  fwrite(acc, 4, %d, stdout);\n", cpp.MicroName(m), m.Rows*m.Vectors*m.Lanes())
+		tiles := ""
+		if row.Matrix > 0 {
+			tiles = ", &tiles"
+		}
+		fmt.Fprintf(&calls, "  %s(x, w, acc%s);\n  fwrite(acc, 4, %d, stdout);\n", cpp.MicroName(m), tiles, m.Rows*m.Vectors*m.Lanes())
 	}
 	x, wide := cpp.Storage(row.X), cpp.Storage(row.W)
-	fmt.Fprintf(&w, "static %s x[2000];\nstatic %s w[20000];\nstatic int32_t acc[200];\nint main() {\n", x, wide)
-	fmt.Fprintf(&w, "  for (long i = 0; i < 2000; i++) x[i] = integer<%s>(i);\n  for (long i = 0; i < 20000; i++) w[i] = integer<%s>(i);\n%s}\n", x, wide, calls.String())
+	fmt.Fprintf(&w, "static %s x[16000];\nstatic %s w[20000];\nstatic int32_t acc[2000];\nint main() {\n", x, wide)
+	if row.Matrix > 0 {
+		w.WriteString("  dnn_amx tiles;\n")
+	}
+	fmt.Fprintf(&w, "  for (long i = 0; i < 16000; i++) x[i] = integer<%s>(i);\n  for (long i = 0; i < 20000; i++) w[i] = integer<%s>(i);\n%s}\n", x, wide, calls.String())
 	return w.String()
 }
 
 // integerChips are chips that have rows for integers, each row in one at least.
-var integerChips = []string{"x86_64", "x86_64_v3", "x86_64_v4", "x86_64_v4_vnni", "x86_64_alder_lake", "arm64", "arm64_cortex_a76", "arm64_i8mm"}
+var integerChips = []string{"x86_64", "x86_64_v3", "x86_64_v4", "x86_64_v4_vnni", "x86_64_alder_lake", "x86_64_sapphire_rapids", "arm64", "arm64_cortex_a76", "arm64_i8mm"}
+
+// withoutMatrices is a chip for which tile registers are memory, of an instruction that multiplies matrices: any processor of its kind runs what is
+// compiled for that.
+func withoutMatrices(c *target.Target, row *instr.Row) *target.Target {
+	if row.Matrix == 0 {
+		return c
+	}
+	portable := *c
+	portable.CPUFeatures, portable.Copts = nil, []string{"-DDNN_AMX_PORTABLE", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}
+	return &portable
+}
 
 // TestIntegerMicroKernels runs micro-kernels of integers, compiled by each compiler there is, and compares every bit with what
 // micro-kernels mean. Code for processors other than this one is compiled.
@@ -127,11 +154,15 @@ func TestIntegerMicroKernels(t *testing.T) {
 		}
 		for _, row := range c.Dots(ir.I32) {
 			tested[row.Name] = true
+			as, c := c, withoutMatrices(c, row)
 			ms := integerMicros(row)
 			src := filepath.Join(t.TempDir(), "run.cc")
 			require.NoError(t, os.WriteFile(src, []byte(integerProgram(row, ms)), 0o644))
 			for _, cxx := range compilers {
 				t.Run(name+"/"+row.Name+"/"+cxx[0], func(t *testing.T) {
+					if as != c {
+						compile(t, cxx, as, src)
+					}
 					bin := compile(t, cxx, c, src)
 					emulator, ok := runs(c)
 					if !ok {

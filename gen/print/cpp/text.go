@@ -191,6 +191,9 @@ func (dialect) Tile(x loop.Tile, at ckernel.TileAt) (string, error) {
 	if x.Micro.Kept != nil {
 		fetch = fmt.Sprintf(", %s + %s, %s + %s", x.Index.Name, at.Index, x.Ends.Name, at.Ends)
 	}
+	if x.Micro.Instr.Matrix > 0 {
+		fetch = ", &" + tilesVar
+	}
 	text := fmt.Sprintf("%s(%s + %s, %s + %s, %s%s);", MicroName(x.Micro), x.X.Name, at.X, x.W.Name, at.W, at.Acc, fetch)
 	if x.Micro.Adds && x.Micro.Kept == nil {
 		return text, fmt.Errorf("no C++ for tiles that add to sums which are there, but of stored kernels")

@@ -1,0 +1,188 @@
+// Products of matrices in the tile registers of Intel's AMX (Intel's manual of instructions, and
+// its optimisation manual). DNN_AMX_PORTABLE, of tests, gives functions of the same effect that any
+// processor runs, and that stop where the instructions would fault.
+#ifndef RULES_DNN_RUNTIME_DNN_AMX_H_
+#define RULES_DNN_RUNTIME_DNN_AMX_H_
+
+#include <stdint.h>
+
+// What the registers hold: bytes of a row, and rows; of a palette that has eight registers of 16
+// rows of 64 bytes.
+struct alignas(64) dnn_amx_shape {
+  uint8_t palette, first_row;
+  uint8_t reserved[14];
+  uint16_t bytes[16];
+  uint8_t rows[16];
+};
+
+#if defined(DNN_AMX_PORTABLE)
+
+namespace {  // each library has its own
+
+// A thread's tile registers.
+struct dnn_amx {
+  static constexpr int kRegisters = 8, kRows = 16, kBytes = 64;
+
+  void use(const dnn_amx_shape* s) {
+    if (shape == s) return;
+    shape = s;
+    if (s->palette != 1 || s->first_row != 0) __builtin_trap();
+    for (int t = 0; t < 16; ++t) {
+      const bool none = s->rows[t] == 0 && s->bytes[t] == 0;
+      const bool some = t < kRegisters && s->rows[t] != 0 && s->rows[t] <= kRows &&
+                        s->bytes[t] != 0 && s->bytes[t] <= kBytes && s->bytes[t] % 4 == 0;
+      if (!none && !some) __builtin_trap();
+    }
+    __builtin_memset(tile, 0, sizeof(tile));
+  }
+
+  // A register must have a shape before it is named.
+  void need(int t) const {
+    if (shape == nullptr || shape->rows[t] == 0) __builtin_trap();
+  }
+
+  // A load and a tilezero leave zeros beyond the shape.
+  void load(int t, const void* p, int64_t stride) {
+    need(t);
+    __builtin_memset(tile[t], 0, sizeof(tile[t]));
+    for (int r = 0; r < shape->rows[t]; ++r) {
+      __builtin_memcpy(tile[t][r], static_cast<const char*>(p) + r * stride, shape->bytes[t]);
+    }
+  }
+
+  void store(int t, void* p, int64_t stride) const {
+    need(t);
+    for (int r = 0; r < shape->rows[t]; ++r) {
+      __builtin_memcpy(static_cast<char*>(p) + r * stride, tile[t][r], shape->bytes[t]);
+    }
+  }
+
+  // Adds to 32-bit sums of each row of x and lane of w the products of four neighbours, of each
+  // row of w.
+  template <typename X, typename W>
+  void multiply(int acc, int x, int w) {
+    need(acc), need(x), need(w);
+    const dnn_amx_shape& s = *shape;
+    if (s.rows[acc] != s.rows[x] || s.bytes[acc] != s.bytes[w] || s.bytes[x] != 4 * s.rows[w] ||
+        acc == x || acc == w || x == w) {
+      __builtin_trap();
+    }
+    for (int r = 0; r < s.rows[acc]; ++r) {
+      for (int k = 0; k < s.rows[w]; ++k) {
+        for (int lane = 0; lane < s.bytes[acc] / 4; ++lane) {
+          uint32_t sum;
+          __builtin_memcpy(&sum, tile[acc][r] + 4 * lane, 4);
+          for (int i = 0; i < 4; ++i) {
+            sum += static_cast<uint32_t>(static_cast<X>(tile[x][r][4 * k + i]) *
+                                         static_cast<W>(tile[w][k][4 * lane + i]));
+          }
+          __builtin_memcpy(tile[acc][r] + 4 * lane, &sum, 4);
+        }
+      }
+    }
+  }
+
+  const dnn_amx_shape* shape = nullptr;
+  uint8_t tile[kRegisters][kRows][kBytes];
+};
+
+}  // namespace
+
+template <int kTile>
+static inline void dnn_amx_zero(dnn_amx* t) {
+  t->need(kTile);
+  __builtin_memset(t->tile[kTile], 0, sizeof(t->tile[kTile]));
+}
+
+template <int kTile>
+static inline void dnn_amx_load(dnn_amx* t, const void* p, int64_t stride) {
+  t->load(kTile, p, stride);
+}
+
+template <int kTile>
+static inline void dnn_amx_store(dnn_amx* t, void* p, int64_t stride) {
+  t->store(kTile, p, stride);
+}
+
+#define DNN_AMX_PRODUCT(name, x_type, w_type)     \
+  template <int kAcc, int kX, int kW>             \
+  static inline void dnn_amx_##name(dnn_amx* t) { \
+    t->multiply<x_type, w_type>(kAcc, kX, kW);    \
+  }
+
+#elif defined(__AMX_INT8__)
+
+namespace {  // each library has its own
+
+// Which shapes a thread's tile registers have. It loads them where a micro-kernel has others than
+// the one before, and gives the registers back where it ends: an application's code finds none in
+// use.
+struct dnn_amx {
+  dnn_amx() = default;
+  dnn_amx(const dnn_amx&) = delete;
+  dnn_amx& operator=(const dnn_amx&) = delete;
+  ~dnn_amx() {
+    if (shape != nullptr) __asm__ __volatile__("tilerelease" ::: "memory");
+  }
+
+  void use(const dnn_amx_shape* s) {
+    if (shape == s) return;
+    shape = s;
+    __asm__ __volatile__("ldtilecfg %0" : : "m"(*s) : "memory");
+  }
+
+  const dnn_amx_shape* shape = nullptr;
+};
+
+}  // namespace
+
+// Compilers use no tile registers by themselves. All of these are volatile, so that they stay in
+// their order.
+template <int kTile>
+static inline void dnn_amx_zero(dnn_amx*) {
+  __asm__ __volatile__("tilezero %%tmm%c0" : : "i"(kTile));
+}
+
+template <int kTile>
+static inline void dnn_amx_load(dnn_amx*, const void* p, int64_t stride) {
+  __asm__ __volatile__("tileloadd (%0,%1,1), %%tmm%c2"
+                       :
+                       : "r"(p), "r"(stride), "i"(kTile)
+                       : "memory");
+}
+
+template <int kTile>
+static inline void dnn_amx_store(dnn_amx*, void* p, int64_t stride) {
+  __asm__ __volatile__("tilestored %%tmm%c2, (%0,%1,1)"
+                       :
+                       : "r"(p), "r"(stride), "i"(kTile)
+                       : "memory");
+}
+
+#define DNN_AMX_PRODUCT(name, x_type, w_type)                                                    \
+  template <int kAcc, int kX, int kW>                                                            \
+  static inline void dnn_amx_##name(dnn_amx*) {                                                  \
+    __asm__ __volatile__(#name " %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kAcc), "i"(kX), "i"(kW)); \
+  }
+
+#endif
+
+#if defined(DNN_AMX_PRODUCT)
+DNN_AMX_PRODUCT(tdpbssd, int8_t, int8_t)
+DNN_AMX_PRODUCT(tdpbsud, int8_t, uint8_t)
+DNN_AMX_PRODUCT(tdpbusd, uint8_t, int8_t)
+DNN_AMX_PRODUCT(tdpbuud, uint8_t, uint8_t)
+#undef DNN_AMX_PRODUCT
+
+// Loads fewer rows, or fewer bytes of each, than the register has, and zeros for the others.
+template <int kTile, int kRows, int kBytes>
+static inline void dnn_amx_load_part(dnn_amx* t, const void* p, int64_t stride) {
+  alignas(64) char part[16 * 64] = {};
+  for (int r = 0; r < kRows; ++r) {
+    __builtin_memcpy(part + 64 * r, static_cast<const char*>(p) + r * stride, kBytes);
+  }
+  dnn_amx_load<kTile>(t, part, 64);
+}
+#endif
+
+#endif  // RULES_DNN_RUNTIME_DNN_AMX_H_
