@@ -45,6 +45,7 @@ examples, for MODEL.onnx [options]:
   relu --node 'Relu;x:f32[1,64,56,56]'            a network of one node
   --list tests/models/nodes.txt --peers=onnxruntime --rounds 5    which networks of one node are slow
   --list tests/models/quantized.txt --models FOLDER --layers      a table of quantized networks, layer by layer
+  net.onnx --chip hexagon_v68 --reference=interpreter --tolerance=0 --executed    on a DSP, under qemu-hexagon
   net.onnx --chip arm64 --cxx "aarch64-linux-gnu-g++ -static" --emulator qemu-aarch64
 
 options:
@@ -69,7 +70,7 @@ type options struct {
 	tune, tuning            string
 	candidates, search      int
 	again, regret           bool
-	fill, layers            bool
+	fill, layers, executed  bool
 	pruning                 string // settings, or a file of them
 	node                    string // in place of a model's file
 	// threadsGiven and peersGiven are what the user wrote.
@@ -164,6 +165,7 @@ func (o *options) define(fs *flag.FlagSet) {
 	fs.StringVar(&o.node, "node", "", nodeHelp)
 	fs.BoolVar(&o.fill, "fill", false, "give the model weights if its own were taken out")
 	fs.BoolVar(&o.layers, "layers", false, "compare each quantized value, computed from the reference's own, also where the outputs are near enough; with --list the table is about these")
+	fs.BoolVar(&o.executed, "executed", false, "with a DSP's chip: print the packets that the emulator executed for each block")
 	fs.StringVar(&o.pruning, "pruning", "", "prune the model first, by settings of 'dnnc prune': JSON, or a `FILE` of it; with --peers our kernels of dense weights are timed, too")
 }
 
