@@ -1,9 +1,8 @@
 #include "runtime/dnn_context.h"
 
-#include <string.h>
-
 #include "runtime/dnn_cpu.h"
 #include "runtime/dnn_sizes.h"
+#include "runtime/dnn_system.h"
 
 namespace rules_dnn {
 inline namespace v1 {

@@ -3,7 +3,6 @@
 #define RULES_DNN_RUNTIME_DNN_COUNT_H_
 
 #include <stdint.h>
-#include <string.h>
 
 #include "runtime/dnn_elements.h"
 #include "runtime/dnn_index.h"
@@ -175,11 +174,11 @@ DNN_OPAQUE_FN void Fractions(const float* scales, int64_t* y, int64_t n, int* ba
     }
     // The bits of floats above 0 follow each other as they do.
     uint32_t bits;
-    memcpy(&bits, &scale, sizeof bits);
+    __builtin_memcpy(&bits, &scale, sizeof bits);
     const uint32_t below = bits - 1, above = bits + 1;
     float less, more;
-    memcpy(&less, &below, sizeof less);
-    memcpy(&more, &above, sizeof more);
+    __builtin_memcpy(&less, &below, sizeof less);
+    __builtin_memcpy(&more, &above, sizeof more);
     int64_t num, den;
     Simplest(static_cast<int64_t>((static_cast<double>(scale) + less) / 2 * one),
              static_cast<int64_t>((static_cast<double>(scale) + more) / 2 * one),

@@ -1,6 +1,6 @@
 #include "runtime/dnn_cpu.h"
 
-#include <string.h>
+#include "runtime/dnn_system.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>

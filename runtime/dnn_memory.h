@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
+
+#include "runtime/dnn_system.h"
 #ifdef __linux__
 #include <sys/mman.h>
 #endif
@@ -15,7 +16,7 @@ inline namespace v1 {
 // What large pages have on x86-64, and on 64-bit ARM with pages of 4 KB.
 constexpr size_t kLargePage = size_t{2} << 20;
 
-// As posix_memalign; free() releases it, null where there is none. What fills large pages lies in
+// As posix_memalign; FreeMemory() releases it, null where there is none. What fills large pages lies in
 // such if the system gives them to who asks: a run goes through arena and weights from one end to
 // the other, and a processor finds as much through one entry of its TLB as else through 512. The
 // last page is a large one where more than half of it is asked for.
@@ -31,7 +32,25 @@ inline void* AllocateMemory(size_t bytes, size_t alignment) {
     return memory;
   }
 #endif
+#ifdef RULES_DNN_BARE
+  // What malloc gave stands before the memory.
+  if (bytes > SIZE_MAX / 2) return nullptr;
+  void* const whole = malloc(bytes + alignment + sizeof(void*));
+  if (whole == nullptr) return nullptr;
+  const uintptr_t least = reinterpret_cast<uintptr_t>(whole) + sizeof(void*);
+  memory = reinterpret_cast<void*>((least + alignment - 1) / alignment * alignment);
+  static_cast<void**>(memory)[-1] = whole;
+  return memory;
+#else
   return posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
+#endif
+}
+
+inline void FreeMemory(void* memory) {
+#ifdef RULES_DNN_BARE
+  if (memory != nullptr) memory = static_cast<void**>(memory)[-1];
+#endif
+  free(memory);
 }
 
 }  // namespace v1

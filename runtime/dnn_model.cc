@@ -1,11 +1,9 @@
 #include "runtime/dnn_model.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "runtime/dnn_context.h"
 #include "runtime/dnn_device.h"
 #include "runtime/dnn_memory.h"
+#include "runtime/dnn_system.h"
 #include "runtime/dnn_variant.h"
 #include "runtime/dnn_weights.h"
 
@@ -20,7 +18,7 @@ void* DefaultAllocate(void*, size_t bytes, size_t alignment) {
   return AllocateMemory(bytes, alignment);
 }
 
-void DefaultRelease(void*, void* memory, size_t) { free(memory); }
+void DefaultRelease(void*, void* memory, size_t) { FreeMemory(memory); }
 
 // The options that count: the caller's members as far as its struct goes, defaults beyond. A
 // struct of a later version is fine as long as it asks for nothing that we do not have.

@@ -156,7 +156,7 @@ struct WeightsHeader {
   char magic[8];   // kWeightsMagic
   uint64_t bytes;  // of what follows; little-endian
   uint8_t hash[32];
-  uint8_t zero[16];
+  uint8_t zero[kAlignment - 48];
 };
 static_assert(sizeof(WeightsHeader) == kAlignment, "weights follow their header aligned");
 #define RULES_DNN_WEIGHTS_MAGIC "DNNWTS01"

@@ -1,5 +1,26 @@
 #include "runtime/dnn_pool.h"
 
+#ifdef RULES_DNN_BARE
+
+namespace rules_dnn {
+inline namespace v1 {
+
+Status PoolStart(Pool* pool, Thread*, int workers) {
+  pool->workers = workers;
+  return workers == 1 ? Status::kOk : Status::kThreads;
+}
+
+void PoolRun(Pool*, Pool::Body body, void* arg, int32_t count) {
+  for (int32_t i = 0; i < count; ++i) body(arg, i);
+}
+
+void PoolStop(Pool*) {}
+
+}  // namespace v1
+}  // namespace rules_dnn
+
+#else
+
 #include <sched.h>
 #include <signal.h>
 #include <time.h>
@@ -167,3 +188,5 @@ void PoolStop(Pool* pool) {
 
 }  // namespace v1
 }  // namespace rules_dnn
+
+#endif  // RULES_DNN_BARE

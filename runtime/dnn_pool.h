@@ -2,10 +2,13 @@
 #ifndef RULES_DNN_RUNTIME_DNN_POOL_H_
 #define RULES_DNN_RUNTIME_DNN_POOL_H_
 
-#include <pthread.h>
 #include <stdint.h>
 
 #include "runtime/dnn_runtime.h"
+#include "runtime/dnn_system.h"
+#ifndef RULES_DNN_BARE
+#include <pthread.h>
+#endif
 
 namespace rules_dnn {
 inline namespace v1 {
@@ -35,19 +38,23 @@ struct Pool {
   alignas(kAlignment) int32_t sleepers;   // workers that sleep or are about to
   int32_t caller_sleeps;
   bool stop;
+#ifndef RULES_DNN_BARE
   pthread_mutex_t mutex;
   pthread_cond_t work;
   pthread_cond_t done;
+#endif
 };
 
 struct Thread {
   Pool* pool;
+#ifndef RULES_DNN_BARE
   pthread_t id;
+#endif
   int32_t index;
 };
 
 // Starts a pool in zeroed memory; threads has room for workers-1. On an error the
-// pool is stopped again.
+// pool is stopped again. Where there are no threads it has the caller alone.
 Status PoolStart(Pool* pool, Thread* threads, int workers);
 
 // Calls body(arg, i) once for each i in [0, count), count at most the number of workers,

@@ -21,8 +21,15 @@ inline namespace v1 {
 constexpr int kRuntimeVersion = 1;
 
 // Alignment in bytes of weights, arena, scratch and run-time allocations: a cache line,
-// and the widest vector.
+// and the widest vector. Instructions of Hexagon's vectors take no other addresses, and do not say
+// so: there inputs and outputs, which kernels may load as vectors, are aligned likewise.
+#ifdef __hexagon__
+constexpr size_t kAlignment = 128;
+constexpr size_t kBufferAlignment = kAlignment;
+#else
 constexpr size_t kAlignment = 64;
+constexpr size_t kBufferAlignment = 1;  // or the element type's
+#endif
 
 // What a call came to. The numbers are part of every generated C API; kStatusMessages
 // in status.cc has a message for each.

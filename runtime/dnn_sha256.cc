@@ -1,5 +1,4 @@
-#include <string.h>
-
+#include "runtime/dnn_system.h"
 #include "runtime/dnn_weights.h"
 
 namespace rules_dnn {

@@ -1,10 +1,8 @@
 #include "runtime/dnn_variant.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "runtime/dnn_context.h"
 #include "runtime/dnn_cpu.h"
+#include "runtime/dnn_system.h"
 
 namespace rules_dnn {
 inline namespace v1 {
@@ -16,7 +14,7 @@ bool Runs(const VariantInfo& v) { return CpuHasAll(v.cpu_features, v.cpu_feature
 
 Status ChooseVariant(const Description* d, const char* name, int32_t* variant) {
   *variant = 0;
-  if (name == nullptr) name = getenv("DNN_VARIANT");
+  if (name == nullptr) name = Environment("DNN_VARIANT");
   const bool any = name == nullptr || *name == 0;
   for (int32_t i = d->variant_count - 1; i >= 0; --i) {
     const VariantInfo& v = d->variants[i];

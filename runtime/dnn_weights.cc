@@ -1,6 +1,6 @@
 #include "runtime/dnn_weights.h"
 
-#include <string.h>
+#include "runtime/dnn_system.h"
 
 namespace rules_dnn {
 inline namespace v1 {

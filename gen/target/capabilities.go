@@ -17,13 +17,15 @@ type family struct {
 	triple   string // of Linux on it, as GNU's and LLVM's tools name it
 	// stored: what instructions multiply may be stored as they read it.
 	stored bool
+	// bare: programs have no threads, files and environment.
+	bare bool
 }
 
 // families are known by the field cpu.
 var families = map[string]family{
 	"x86_64":  {language: "cpp", goarch: "amd64", triple: "x86_64-linux-gnu"},
 	"arm64":   {language: "cpp", goarch: "arm64", triple: "aarch64-linux-gnu"},
-	"hexagon": {language: "hvx", stored: true},
+	"hexagon": {language: "hvx", stored: true, bare: true},
 	"opencl":  {language: "opencl"},
 }
 
@@ -41,6 +43,9 @@ func (t *Target) GOARCH() string { return families[t.CPU].goarch }
 // StoresDots reports whether values of integers may be stored as instructions read them that sum their products, so that kernels find them in such layouts.
 // Elsewhere, and where that does not pay, the tasks of a product pack what they read.
 func (t *Target) StoresDots() bool { return families[t.CPU].stored }
+
+// Bare reports whether programs on the chip have no threads of their own, no files and no environment, as on a DSP.
+func (t *Target) Bare() bool { return families[t.CPU].bare }
 
 // Triple names Linux on the chip's processors to GNU's and LLVM's tools; "" where there is none.
 func (t *Target) Triple() string { return families[t.CPU].triple }

@@ -122,6 +122,32 @@ _I8MM = {
     "instructions": ["fma_f32x4", "smmla_i8x4", "ummla_u8x4", "usmmla_u8i8x4"],
 }
 
+_HEXAGON = {"@platforms//cpu": "//platforms:hexagon"}
+
+# Qualcomm's DSP: HVX of 128 bytes. -fvectorize lets clang use it for loops of integers. Floats have no vectors, and their products are
+# rounded before they are added, as in every other kernel's scalar code.
+_HVX_COPTS = ["-mhvx", "-mhvx-length=128b", "-fvectorize", "-ffp-contract=off"]
+
+# From v68 on there are vectors of floats, of formats that round otherwise.
+_NO_HVX_FLOAT_COPTS = ["-mno-hvx-qfloat", "-mno-hvx-ieee-fp"]
+
+# A packet has a vector of bytes times a scalar on each of two multipliers, a load and a store of vectors (the resources of LLVM's tables for v66 to v69).
+# What stays in L2 and how fast it is read is an estimate.
+_HVX = {
+    "bytes_per_cycle": 8,
+    "cpu": "hexagon",
+    "cpu_features": [],
+    "fma_per_cycle": 2,
+    "instructions": ["vrmpy_i8u8", "vrmpy_u8i8", "vrmpy_i8i8"],
+    "integers_only": True,
+    "issue_per_cycle": 4,
+    "l1d_bytes": 32 * _KB,
+    "l2_bytes": 1 * _MB,
+    "loads_per_cycle": 2,
+    "vector_bits": 1024,
+    "vector_registers": 32,
+}
+
 CHIPS = {
     # Levels and kinds, for builds that do not know the processor.
     "x86_64": {
@@ -204,25 +230,27 @@ CHIPS = {
         "copts": _I8MM_COPTS + ["-mtune=cortex-a55"],
         "facts": _ARM64 | _I8MM | _ANY_ARM64_RATES,
     },
-    # Qualcomm's DSP: HVX of 128 bytes, integers only: neither qfloat nor IEEE floats. -fvectorize lets clang use it
-    # for loops of integers.
+    # Versions of Qualcomm's DSP.
+    "hexagon_v66": {
+        "constraints": _HEXAGON | {"//platforms:hexagon_version": "//platforms:hvx_v66"},
+        "copts": ["-mcpu=hexagonv66"] + _HVX_COPTS,
+        "facts": _HVX,
+    },
     "hexagon_v68": {
-        "constraints": {"@platforms//cpu": "//platforms:hexagon"},
-        "copts": ["-mcpu=hexagonv68", "-mhvx", "-mhvx-length=128b", "-mno-hvx-qfloat", "-mno-hvx-ieee-fp", "-fvectorize"],
-        "facts": {
-            "bytes_per_cycle": 8,
-            "cpu": "hexagon",
-            "cpu_features": [],
-            "fma_per_cycle": 2,
-            "instructions": ["vrmpy_i8u8", "vrmpy_u8i8", "vrmpy_i8i8"],
-            "integers_only": True,
-            "issue_per_cycle": 4,
-            "l1d_bytes": 32 * _KB,
-            "l2_bytes": 1 * _MB,
-            "loads_per_cycle": 2,
-            "vector_bits": 1024,
-            "vector_registers": 32,
-        },
+        "constraints": _HEXAGON | {"//platforms:hexagon_version": "//platforms:hvx_v68"},
+        "copts": ["-mcpu=hexagonv68"] + _HVX_COPTS + _NO_HVX_FLOAT_COPTS,
+        "facts": _HVX,
+    },
+    "hexagon_v69": {
+        "constraints": _HEXAGON | {"//platforms:hexagon_version": "//platforms:hvx_v69"},
+        "copts": ["-mcpu=hexagonv69"] + _HVX_COPTS + _NO_HVX_FLOAT_COPTS,
+        "facts": _HVX,
+    },
+    # LLVM's tables end at v69: that v73 takes as long is assumed.
+    "hexagon_v73": {
+        "constraints": _HEXAGON | {"//platforms:hexagon_version": "//platforms:hvx_v73"},
+        "copts": ["-mcpu=hexagonv73"] + _HVX_COPTS + _NO_HVX_FLOAT_COPTS,
+        "facts": _HVX,
     },
 
     # Processors, for builds that know which one it is. Of x86-64 the flags are the level's. What no row of gen/instr uses is neither a flag nor asked for by create().

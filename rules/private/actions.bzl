@@ -251,7 +251,7 @@ def _declare_variants(ctx, base, variants):
         for chip in variants
     ]
 
-def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, shards, options, warnings, tuning = None, candidate = 0, variants = [], device = None, precision = "fp32"):
+def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, shards, options, warnings, tuning = None, candidate = 0, variants = [], device = None, precision = "fp32", c = False):
     """Declares the action that makes sources of a network.
 
     Args:
@@ -272,15 +272,17 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
       variants: DnnChipInfos of further chips, the least capable first.
       device: the File of facts of a device that runs blocks beside the chip, or None.
       precision: in what floats are stored: fp32, as the network has them, or fp16.
+      c: whether the chip's kernels are C.
 
     Returns:
-      A struct of Files (assembly is None unless embed, device_source without a device, page of what was not pruned) and of variants, a list of struct(chip, kernels), and the list dumps of directories.
+      A struct of Files (assembly is None unless embed, kernels_c unless c, device_source without a device, page of what was not pruned) and of variants, a list of struct(chip, kernels), and the list dumps of directories.
     """
 
     # Rules outside may make a DnnGraphInfo that says nothing of pruning.
     pruning, log = getattr(graph, "pruning", None), getattr(graph, "pruning_log", None)
     files = struct(
         kernels = ctx.actions.declare_directory(base + ".kernels"),
+        kernels_c = ctx.actions.declare_directory(base + ".kernels_c") if c else None,
         weights = ctx.actions.declare_file(base + ".weights"),
         assembly = ctx.actions.declare_file(base + ".weights.S") if embed else None,
         manifest = ctx.actions.declare_file(base + ".manifest.json"),
@@ -302,6 +304,8 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
     args.add(str(shards), format = "--shards=%s")
     args.add(header, format = "--out-header=%s")
     _add_directory(args, "--out-kernels", files.kernels)
+    if c:
+        _add_directory(args, "--out-kernels-c", files.kernels_c)
     args.add(files.weights, format = "--out-weights=%s")
     if embed:
         args.add(files.assembly, format = "--out-weights-asm=%s")
@@ -330,7 +334,7 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
     dumps = _dump(ctx, args, options, base + ".dump/compile")
     args.add_all(options)
     outputs = [header, files.kernels, files.weights, files.manifest] + ([files.assembly] if embed else [])
-    outputs += [variant.kernels for variant in files.variants] + [file for file in [files.device_source, files.page] if file]
+    outputs += [variant.kernels for variant in files.variants] + [file for file in [files.kernels_c, files.device_source, files.page] if file]
     _run(
         ctx,
         mnemonic = "DnnCompile",

@@ -16,6 +16,13 @@ _KERNEL_COPTS = [
     "-fvisibility=hidden",  # the header says what a library shows
 ]
 
+# The same of a folder of kernels in C, all of which Bazel takes for C++: a later -std= counts.
+_KERNEL_C_COPTS = ["-std=c11"] + [
+    flag
+    for flag in _KERNEL_COPTS
+    if flag not in ["-std=c++17", "-fno-exceptions", "-fno-rtti"]
+]
+
 def _setup(ctx):
     toolchain = find_cc_toolchain(ctx)
     features = cc_common.configure_features(
@@ -26,7 +33,7 @@ def _setup(ctx):
     )
     return toolchain, features
 
-def _kernel_outputs(ctx, name, toolchain, features, context, kernels, copts):
+def _kernel_outputs(ctx, name, toolchain, features, context, kernels, copts, language = _KERNEL_COPTS):
     _, outputs = cc_common.compile(
         actions = ctx.actions,
         name = name,
@@ -35,7 +42,7 @@ def _kernel_outputs(ctx, name, toolchain, features, context, kernels, copts):
         srcs = [kernels],
         private_hdrs = [kernels],
         compilation_contexts = [context],
-        user_compile_flags = _KERNEL_COPTS + copts,
+        user_compile_flags = language + copts,
         disallow_nopic_outputs = _only_pic(toolchain, features),
     )
     return outputs
@@ -71,7 +78,7 @@ def header_context(header, include_dir):
         quote_includes = depset([include_dir]),
     )
 
-def compile_and_link(ctx, name, header, include_dir, kernels, copts, assembly, weights, runtime, variants = []):
+def compile_and_link(ctx, name, header, include_dir, kernels, copts, assembly, weights, runtime, variants = [], kernels_c = None):
     """Compiles kernels and embedded weights to a library.
 
     Args:
@@ -85,6 +92,7 @@ def compile_and_link(ctx, name, header, include_dir, kernels, copts, assembly, w
       weights: the File of weights.
       runtime: the CcInfo of the runtime library.
       variants: structs of a chip, and of the directory kernels of sources that are compiled with its flags.
+      kernels_c: the directory File of kernels in C, or None.
 
     Returns:
       A CcInfo, the File of the static library, and the CcCompilationOutputs in it.
@@ -104,6 +112,8 @@ def compile_and_link(ctx, name, header, include_dir, kernels, copts, assembly, w
         _kernel_outputs(ctx, "%s.%s" % (name, variant.chip.name), toolchain, features, private, variant.kernels, variant.chip.copts)
         for variant in variants
     ]
+    if kernels_c:
+        compiled.append(_kernel_outputs(ctx, name + ".c", toolchain, features, private, kernels_c, copts, _KERNEL_C_COPTS))
     if assembly:
         compiled.append(_weight_outputs(ctx, toolchain, features, assembly, weights))
     objects = cc_common.merge_compilation_outputs(compilation_outputs = compiled)

@@ -78,7 +78,8 @@ def dnn_benchmark(name, model, tags = None, visibility = None, **kwargs):
 
     `bazel run -c opt NAME -- --threads=2 --html=report.html` prints the time of runs and of each block
     beside what the machine can do at most, and writes a page; `--help` has more. With `--serve` the
-    program answers JSON lines on standard input: load, inputs, run, outputs, info.
+    program answers JSON lines on standard input: load, inputs, run, outputs, info. Built for a DSP, it is a program
+    that runs under an emulator, as runtime/dsp/serve/serve.cc says.
 
     Args:
       name: the program.
@@ -102,7 +103,10 @@ def dnn_benchmark(name, model, tags = None, visibility = None, **kwargs):
         visibility = visibility,
         deps = [
             ":" + served,
-            Label("//runtime/bench"),
-        ],
+        ] + select({
+            # No clocks are there, but what an emulator counts.
+            Label("//platforms:hexagon"): [Label("//runtime/dsp/serve")],
+            "//conditions:default": [Label("//runtime/bench")],
+        }),
         **kwargs
     )

@@ -99,6 +99,7 @@ def _dnn_model_impl(ctx):
         warnings = ctx.attr._warnings[BuildSettingInfo].value,
         device = _device(ctx),
         precision = ctx.attr.precision,
+        c = ctx.target_platform_has_constraint(ctx.attr._hexagon[platform_common.ConstraintValueInfo]),
     )
     runtime = ctx.attr._opencl[CcInfo] if files.device_source else ctx.attr._runtime[CcInfo]
     cc_info, library, objects = compile_and_link(
@@ -112,10 +113,11 @@ def _dnn_model_impl(ctx):
         weights = files.weights,
         runtime = runtime,
         variants = files.variants,
+        kernels_c = files.kernels_c,
     )
     archive = archive_with(ctx, ctx.label.name + ".archive", objects, runtime)
     loaded = [] if files.assembly else [files.weights]
-    sources = depset([header, files.kernels] + [variant.kernels for variant in files.variants] + [file for file in [files.assembly, files.device_source] if file])
+    sources = depset([header, files.kernels] + [variant.kernels for variant in files.variants] + [file for file in [files.kernels_c, files.assembly, files.device_source] if file])
     return [
         DefaultInfo(
             files = depset([library, header, files.manifest] + loaded),
@@ -233,6 +235,10 @@ dnn_model_rule = rule(
         "_device": attr.label(
             allow_single_file = True,
             default = Label("//platforms/devices:opencl_buffers.json"),
+        ),
+        "_hexagon": attr.label(
+            default = Label("//platforms:hexagon"),
+            providers = [platform_common.ConstraintValueInfo],
         ),
         "_opencl": attr.label(
             default = Label("//rules/toolchain:opencl"),

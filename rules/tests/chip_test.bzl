@@ -21,6 +21,10 @@ _PLATFORMS = {
         for system in ["android", "linux"]
         for chip in CHIPS
         if CHIPS[chip]["facts"]["cpu"] != "hexagon"
+    ] + [
+        ("//platforms:" + chip, chip)
+        for chip in CHIPS
+        if CHIPS[chip]["facts"]["cpu"] == "hexagon"
     ]
 }
 

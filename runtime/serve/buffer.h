@@ -19,12 +19,12 @@ class Buffer {
     swap(other);
     return *this;
   }
-  ~Buffer() { std::free(data_); }
+  ~Buffer() { FreeMemory(data_); }
 
   // Forgets what it held; false where there is no memory. Never null afterwards.
   bool Resize(size_t bytes) {
     constexpr size_t kAlign = 64;
-    std::free(data_);
+    FreeMemory(data_);
     data_ = nullptr;
     size_ = 0;
     if (bytes > SIZE_MAX / 2) return false;

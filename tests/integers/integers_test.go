@@ -26,6 +26,7 @@ import (
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/print/cpp"
 	"rules_dnn/gen/print/cpp/cpptest"
+	"rules_dnn/gen/print/hvx/hvxtest"
 	"rules_dnn/gen/quant"
 	"rules_dnn/gen/samples"
 	"rules_dnn/gen/target/chips"
@@ -129,6 +130,11 @@ func machine(t *testing.T, chip string) (*cpptest.Machine, bool) {
 	require.GreaterOrEqual(t, at, 0, chip)
 	facts, err := modeltest.Chip(chip)
 	require.NoError(t, err)
+	if facts.Bare() {
+		m := hvxtest.Machine
+		m.Flags = slices.Concat(m.Flags, all[at].Copts, []string{"-O2"})
+		return &m, true
+	}
 	m := cpptest.Host
 	m.Flags = append(slices.Clone(all[at].Copts), "-O1")
 	if facts.GOARCH() == "arm64" {
@@ -139,7 +145,7 @@ func machine(t *testing.T, chip string) (*cpptest.Machine, bool) {
 	return &m, here(t, facts.CPUFeatures)
 }
 
-// TestSameBytes: on x86-64 and on 64-bit ARM, under qemu, with every kind of instruction that multiplies bytes, each block of the quantized
+// TestSameBytes: on x86-64, and under qemu on 64-bit ARM and on Hexagon, with every kind of instruction that multiplies bytes, each block of the quantized
 // network computes the interpreter's bytes, and the network, nothing of which is an output but its own, the same answers.
 func TestSameBytes(t *testing.T) {
 	model, x := quantized(t), images(t)
@@ -149,7 +155,7 @@ func TestSameBytes(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, len(want), 30, "blocks")
 	own := len(read(t, &ir.File{R: bytes.NewReader(model), Size: int64(len(model))}).Outputs)
-	for _, chip := range []string{"x86_64", "x86_64_v3", "x86_64_v4_vnni", "arm64", "arm64_dotprod", "arm64_i8mm"} {
+	for _, chip := range []string{"x86_64", "x86_64_v3", "x86_64_v4_vnni", "arm64", "arm64_dotprod", "arm64_i8mm", "hexagon_v66", "hexagon_v68", "hexagon_v69", "hexagon_v73"} {
 		t.Run(chip, func(t *testing.T) {
 			m, runs := machine(t, chip)
 			if !runs {

@@ -12,10 +12,10 @@ def _clang_toolchain_config_impl(ctx):
         abi_version = "unknown",
         compiler = "clang",
         cxx_builtin_include_directories = ctx.attr.include_directories,
-        features = clang_features(ctx.attr.triple),
+        features = clang_features(ctx.attr.triple, bare_cpu = ctx.attr.bare_cpu),
         host_system_name = "local",
         target_cpu = ctx.attr.cpu,
-        target_libc = "glibc",
+        target_libc = "none" if ctx.attr.bare_cpu else "glibc",
         target_system_name = ctx.attr.triple,
         tool_paths = [tool_path(name = name, path = path) for name, path in ctx.attr.tools.items()],
         toolchain_identifier = "clang-" + ctx.attr.triple,
@@ -24,6 +24,7 @@ def _clang_toolchain_config_impl(ctx):
 clang_toolchain_config = rule(
     implementation = _clang_toolchain_config_impl,
     attrs = {
+        "bare_cpu": attr.string(doc = "Of a target without libraries, the least processor."),
         "cpu": attr.string(mandatory = True, doc = "The processor to build for."),
         "include_directories": attr.string_list(doc = "Absolute paths of clang's own include directories."),
         "tools": attr.string_dict(mandatory = True, doc = "Absolute paths of tools, by Bazel's names for them."),

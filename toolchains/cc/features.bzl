@@ -10,6 +10,7 @@ load("@rules_cc//cc:cc_toolchain_config_lib.bzl", "feature", "flag_group", "flag
 _COMPILE = ALL_CC_COMPILE_ACTION_NAMES
 _COMPILE_CPP = ALL_CPP_COMPILE_ACTION_NAMES + [ACTION_NAMES.linkstamp_compile]
 _LINK = ALL_CC_LINK_ACTION_NAMES
+_LINK_PROGRAM = [ACTION_NAMES.cpp_link_executable]
 
 # What the toolchain can do; Bazel asks for these by name.
 _ABILITIES = [
@@ -47,11 +48,25 @@ _OPTIONAL_FLAGS = {
     ],
 }
 
-def _default_flags(triple):
+def _environment_flags(bare_cpu):
+    """Returns what a target's operating system and C library allow, or what their absence demands."""
+    if not bare_cpu:
+        return [
+            (_COMPILE, ["-fstack-protector-strong", "-Wall"]),
+            (_COMPILE_CPP, ["-std=c++17"]),
+        ]
+    return [
+        # Headers of the machine that compiles would be found, too.
+        (_COMPILE, ["-mcpu=" + bare_cpu, "-ffreestanding", "-nostdlibinc", "-Wall"]),
+        (_LINK, ["-nostdlib"]),
+        (_LINK_PROGRAM, ["-static"]),
+    ]
+
+def _default_flags(triple, bare_cpu):
     target = "--target=" + triple
     return [
-        (_COMPILE, [target, "-no-canonical-prefixes", "-fstack-protector-strong", "-Wall"]),
-        (_COMPILE_CPP, ["-std=c++17"]),
+        (_COMPILE, [target, "-no-canonical-prefixes"]),
+    ] + _environment_flags(bare_cpu) + [
         # The same bytes in every directory, at every time.
         (_COMPILE, [
             "-ffile-compilation-dir=.",
@@ -76,12 +91,14 @@ def _flag_sets(flags):
         for actions, words in flags
     ]
 
-def clang_features(triple, more_flags = []):
+def clang_features(triple, more_flags = [], bare_cpu = ""):
     """Returns the features of a toolchain.
 
     Args:
       triple: the target's name for clang.
       more_flags: pairs of actions and their flags, which come after those of every toolchain.
+      bare_cpu: of a target without libraries, the least processor that programs are for. There the language's standard is
+        whatever compiles a file: Bazel takes C sources of a folder for C++.
 
     Returns:
       A list of features, in the order of their flags.
@@ -90,7 +107,7 @@ def clang_features(triple, more_flags = []):
         feature(name = name, enabled = True)
         for name in _ABILITIES
     ] + [
-        feature(name = "default_flags", enabled = True, flag_sets = _flag_sets(_default_flags(triple) + more_flags)),
+        feature(name = "default_flags", enabled = True, flag_sets = _flag_sets(_default_flags(triple, bare_cpu) + more_flags)),
     ] + [
         feature(name = name, flag_sets = _flag_sets(_MODE_FLAGS[name]))
         for name in _MODES

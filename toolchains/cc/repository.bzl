@@ -1,6 +1,6 @@
 """Finds the machine's clang, and what it can build for. What stands in for the rest says what is missing."""
 
-load(":targets.bzl", "TARGETS")
+load(":targets.bzl", "TARGETS", "constraints")
 
 # Tools by the names that Bazel has for them, each with the programs that will do, best first.
 _TOOLS = {
@@ -31,6 +31,8 @@ package(default_visibility = ["//visibility:public"])
 _TOOLCHAIN = """
 clang_toolchain(
     name = "{cpu}",
+    bare_cpu = "{bare_cpu}",
+    constraints = {constraints},
     exec_cpu = "{exec_cpu}",
     identity = "identity.txt",
     include_directories = {include_directories},
@@ -45,6 +47,13 @@ missing_toolchain(
     name = "{cpu}",
     message = {message},
 )
+"""
+
+_BARE_MESSAGE = """
+
+@rules_dnn//toolchains/cc:{name} needs clang that builds for {triple}, but {problem}.
+  - Install one that has this target (clang --print-targets lists {cpu}), with lld; on Debian and its like: apt install clang lld llvm
+  - Or register another C++ toolchain for {constraints} before this one.
 """
 
 _MESSAGE = """
@@ -70,27 +79,29 @@ def _exec_cpu(rctx):
         return None
     return {"aarch64": "aarch64", "amd64": "x86_64"}.get(rctx.os.arch)
 
-def _problem(rctx, tools, exec_cpu, triple):
+def _problem(rctx, tools, exec_cpu, target):
     """Returns why there is no toolchain for a target, or None."""
     if not exec_cpu:
         return "this machine is no Linux on x86-64 or 64-bit ARM (%s, %s)" % (rctx.os.name, rctx.os.arch)
     missing = [" or ".join(_TOOLS[tool]) for tool in _REQUIRED if tools[tool] == "/bin/false"]
     if missing:
         return "%s: not on PATH" % ", ".join(missing)
-    return _build_error(rctx, tools["gcc"], triple)
+    return _build_error(rctx, tools["gcc"], target)
 
-def _build_error(rctx, clang, triple):
-    """Returns what clang says that lacks the libraries of a target, or None."""
-    source = rctx.path(Label("//toolchains/cc:probe.cc"))
-    result = rctx.execute(
-        [clang, "--driver-mode=g++", "--target=" + triple, "-fuse-ld=lld", "-std=c++17", source, "-o", "probe"],
-    )
+def _build_error(rctx, clang, target):
+    """Returns what clang says that lacks a target or its libraries, or None."""
+    command = [clang, "--target=" + target.triple, "-fuse-ld=lld", "-o", "probe"]
+    if target.bare_cpu:
+        command += ["-mcpu=" + target.bare_cpu, "-mhvx", "-mhvx-length=128b", "-ffreestanding", "-nostdlib", "-nostdlibinc", "-static", rctx.path(Label("//toolchains/cc:probe_bare.c"))]
+    else:
+        command += ["--driver-mode=g++", "-std=c++17", rctx.path(Label("//toolchains/cc:probe.cc"))]
+    result = rctx.execute(command)
     rctx.delete("probe")
     return None if result.return_code == 0 else "%s says: %s" % (clang, result.stderr.strip())
 
-def _include_directories(rctx, clang, triple):
+def _include_directories(rctx, clang, target):
     """Lists the directories of headers that clang finds by itself."""
-    result = rctx.execute([clang, "--target=" + triple, "-no-canonical-prefixes", "-E", "-v", "-xc++", "/dev/null"])
+    result = rctx.execute([clang, "--target=" + target.triple] + (["-nostdlibinc"] if target.bare_cpu else []) + ["-no-canonical-prefixes", "-E", "-v", "-xc++", "/dev/null"])
     listed = result.stderr.partition("#include <...> search starts here:")[2].partition("End of search list.")[0]
     directories = {}
     for line in listed.strip().splitlines():
@@ -113,12 +124,13 @@ def _clang_repository_impl(rctx):
         toolchain = str(Label("//toolchains/cc:toolchain.bzl")),
     )
     for name, target in TARGETS.items():
-        problem = _problem(rctx, tools, exec_cpu, target.triple)
+        problem = _problem(rctx, tools, exec_cpu, target)
         if problem:
             build += _MISSING.format(
                 cpu = target.cpu,
-                message = repr(_MESSAGE.format(
+                message = repr((_BARE_MESSAGE if target.bare_cpu else _MESSAGE).format(
                     name = name,
+                    constraints = ", ".join(constraints(target)),
                     cpu = target.cpu,
                     package = "g++" if target.cpu == exec_cpu else target.package,
                     problem = problem,
@@ -128,9 +140,11 @@ def _clang_repository_impl(rctx):
             continue
         rctx.file("identity.txt", _identity(rctx, tools), executable = False)
         build += _TOOLCHAIN.format(
+            bare_cpu = target.bare_cpu,
+            constraints = repr(constraints(target)),
             cpu = target.cpu,
             exec_cpu = exec_cpu,
-            include_directories = repr(_include_directories(rctx, tools["gcc"], target.triple)),
+            include_directories = repr(_include_directories(rctx, tools["gcc"], target)),
             tools = repr(tools),
             triple = target.triple,
         )
@@ -139,7 +153,7 @@ def _clang_repository_impl(rctx):
 clang_repository = repository_rule(
     implementation = _clang_repository_impl,
     configure = True,
-    doc = """Defines a C++ toolchain for each Linux target that the machine's clang, lld and libraries can build for.
+    doc = """Defines a C++ toolchain for each target that the machine's clang, lld and libraries can build for.
 
 `@NAME//:all` registers those that are there. //toolchains/cc has one for each target: those that are not there fail with
 what is missing when they are selected.""",

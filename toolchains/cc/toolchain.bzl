@@ -3,20 +3,23 @@
 load("@rules_cc//cc/toolchains:cc_toolchain.bzl", "cc_toolchain")
 load(":config.bzl", "clang_toolchain_config")
 
-def clang_toolchain(name, exec_cpu, target_cpu, triple, tools, include_directories, identity):
+def clang_toolchain(name, exec_cpu, target_cpu, constraints, triple, tools, include_directories, identity, bare_cpu = ""):
     """Defines a cc_toolchain with clang, and registers it under NAME_toolchain.
 
     Args:
       name: the cc_toolchain's name.
       exec_cpu: the processor on which clang runs.
       target_cpu: the processor for which it builds.
+      constraints: what platforms of the target have.
       triple: the target's name for clang.
       tools: a dict of tool names and absolute paths.
       include_directories: absolute paths of clang's own include directories.
       identity: a file that changes with the compiler.
+      bare_cpu: of a target without libraries, the least processor.
     """
     clang_toolchain_config(
         name = name + "_config",
+        bare_cpu = bare_cpu,
         cpu = target_cpu,
         include_directories = include_directories,
         tools = tools,
@@ -45,10 +48,7 @@ def clang_toolchain(name, exec_cpu, target_cpu, triple, tools, include_directori
             "@platforms//cpu:" + exec_cpu,
             "@platforms//os:linux",
         ],
-        target_compatible_with = [
-            "@platforms//cpu:" + target_cpu,
-            "@platforms//os:linux",
-        ],
+        target_compatible_with = constraints,
         toolchain = name,
         toolchain_type = "@bazel_tools//tools/cpp:toolchain_type",
     )

@@ -18,6 +18,7 @@ import (
 type program struct {
 	command []string
 	times   times
+	bare    bool // it runs on a DSP
 }
 
 // times are what making a program took, in seconds, and the most memory that dnnc had, in bytes.
@@ -34,8 +35,15 @@ func (t times) String() string {
 // build makes a program of the model for the chips, with further options of `dnnc compile`.
 func build(o *options, m *model, chips library, work string, compileOnly ...string) (*program, error) {
 	p := &program{command: append(strings.Fields(o.emulator), work+"/program", "--weights="+work+"/model.weights")}
-	if err := generate(o, m, work, &p.times, append(compileOnly, chips.variantOptions(work)...)...); err != nil {
+	compileOnly = append(compileOnly, chips.variantOptions(work)...)
+	if chips[0].Bare() {
+		compileOnly = append(compileOnly, bareOptions(work)...)
+	}
+	if err := generate(o, m, work, &p.times, compileOnly...); err != nil {
 		return nil, err
+	}
+	if chips[0].Bare() {
+		return p, p.buildBare(o, chips, work)
 	}
 	start := time.Now()
 	cxx, err := findCxx(o)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -70,7 +71,7 @@ func workFolder(o *options) (string, func(), error) {
 }
 
 func (x *outcome) compareRuns(o *options, m *model, p *program, ref *reference, work string, out io.Writer) (err error) {
-	s, err := check.Start(work, o.threads, p.command...)
+	s, err := p.serve(o, work)
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func (o *options) allRuns() []string {
 }
 
 // compareRun compares the outputs of one run.
-func compareRun(o *options, m *model, s *check.Server, ref *reference, run, work string, out io.Writer) (*runOutcome, error) {
+func compareRun(o *options, m *model, s served, ref *reference, run, work string, out io.Writer) (*runOutcome, error) {
 	env, err := m.sizes(run)
 	if err != nil {
 		return nil, err
@@ -113,10 +114,11 @@ func compareRun(o *options, m *model, s *check.Server, ref *reference, run, work
 		r.inputs = append(r.inputs, fmt.Sprintf("%s %s%v", v.Name, v.Type, inputs[v.Name].Shape))
 		fmt.Fprintf(out, "input   %s\n", r.inputs[len(r.inputs)-1])
 	}
-	got, err := s.Run(inputs)
+	got, err := s.run(env, inputs)
 	if err != nil {
 		return nil, err
 	}
+	reportExecuted(o, s, out)
 	want, err := ref.run(inputs)
 	if err != nil {
 		return nil, err
@@ -165,6 +167,9 @@ func report(out io.Writer, name string, got, want *ir.Tensor, tolerance, step fl
 	}
 	ok = d.Rel() <= tolerance
 	verdict := "ok"
+	if bytes.Equal(got.Data, want.Data) {
+		verdict = "the same bytes"
+	}
 	if !ok {
 		verdict = fmt.Sprintf("%s: element %d is %g, want %g", far, d.At, d.Got, d.Want)
 	}

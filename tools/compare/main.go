@@ -45,6 +45,7 @@ examples, for MODEL.onnx [options]:
   relu --node 'Relu;x:f32[1,64,56,56]'            a network of one node
   --list tests/models/nodes.txt --peers=onnxruntime --rounds 5    which networks of one node are slow
   --list tests/models/quantized.txt --models FOLDER --layers      a table of quantized networks, layer by layer
+  net.onnx --chip hexagon_v68 --reference=graph --tolerance=0 --executed    on a DSP, under qemu-hexagon
   net.onnx --chip arm64 --cxx "aarch64-linux-gnu-g++ -static" --emulator qemu-aarch64
 
 options:
@@ -69,7 +70,7 @@ type options struct {
 	tune, tuning            string
 	candidates, search      int
 	again, regret           bool
-	fill, layers            bool
+	fill, layers, executed  bool
 	pruning                 string // settings, or a file of them
 	node                    string // in place of a model's file
 	// threadsGiven and peersGiven are what the user wrote.
@@ -142,7 +143,7 @@ func (o *options) define(fs *flag.FlagSet) {
 	fs.StringVar(&o.emulator, "emulator", "", "what runs the program, and its options")
 	fs.StringVar(&o.dnnc, "dnnc", "", "the compiler (default: built by 'go build')")
 	fs.StringVar(&o.python, "python", "python3", "a Python that has onnxruntime and numpy")
-	fs.StringVar(&o.reference, "reference", "", "ort or interpreter (default: ort if Python has it)")
+	fs.StringVar(&o.reference, "reference", "", "ort, interpreter, or graph, which is the interpreter on what dnnc graph makes of the network: there, quantized nodes compute in integers, as kernels do (default: ort if Python has it)")
 	fs.StringVar(&o.optimizations, "reference-optimizations", "", "none or all: ONNX Runtime's graph optimisations, for its answers; times always have them (default: none for networks with quantized nodes, else all)")
 	fs.StringVar(&o.keep, "keep", "", "folder for all intermediate files, to look at afterwards")
 	fs.Float64Var(&o.tolerance, "tolerance", 1e-4, "largest error, relative to the range of the reference's output")
@@ -164,6 +165,7 @@ func (o *options) define(fs *flag.FlagSet) {
 	fs.StringVar(&o.node, "node", "", nodeHelp)
 	fs.BoolVar(&o.fill, "fill", false, "give the model weights if its own were taken out")
 	fs.BoolVar(&o.layers, "layers", false, "compare each quantized value, computed from the reference's own, also where the outputs are near enough; with --list the table is about these")
+	fs.BoolVar(&o.executed, "executed", false, "with a DSP's chip: print the packets that the emulator executed for each block")
 	fs.StringVar(&o.pruning, "pruning", "", "prune the model first, by settings of 'dnnc prune': JSON, or a `FILE` of it; with --peers our kernels of dense weights are timed, too")
 }
 
@@ -178,8 +180,8 @@ func (o *options) check(models []string) error {
 	if len(models) != 1 {
 		return fmt.Errorf("found %d models (%s), want one; --help shows examples", len(models), strings.Join(models, " "))
 	}
-	if o.reference != "" && o.reference != "ort" && o.reference != "interpreter" {
-		return fmt.Errorf("--reference=%s: want ort or interpreter", o.reference)
+	if o.reference != "" && o.reference != "ort" && o.reference != "interpreter" && o.reference != "graph" {
+		return fmt.Errorf("--reference=%s: want ort, interpreter or graph", o.reference)
 	}
 	if o.optimizations != "" && o.optimizations != "none" && o.optimizations != "all" {
 		return fmt.Errorf("--reference-optimizations=%s: want none or all", o.optimizations)

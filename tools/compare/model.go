@@ -22,6 +22,8 @@ type model struct {
 	external []string  // LOCATION=PATH of its files of external data
 	large    bool      // whether these have more than 1 GB
 	pruned   bool      // whether it is a copy with fewer weights, beside its data
+	// read reads it anew, for passes that change it.
+	read func() (*ir.Graph, error)
 }
 
 // open reads the model, from a copy with weights if they are to be filled in.
@@ -67,7 +69,8 @@ func open(o *options, work string) (*model, error) {
 		}
 		dims[name] = dim
 	}
-	m.graph, err = onnx.Read(file, external, onnx.Options{Dims: dims})
+	m.read = func() (*ir.Graph, error) { return onnx.Read(file, external, onnx.Options{Dims: dims}) }
+	m.graph, err = m.read()
 	return m, err
 }
 

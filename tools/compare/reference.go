@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/pipeline"
 	"rules_dnn/tools/check"
 )
 
@@ -32,6 +34,12 @@ func chooseReference(o *options, m *model, work string) (*reference, error) {
 	if o.reference == "interpreter" {
 		return interpreter, nil
 	}
+	if o.reference == "graph" {
+		g, err := m.compiled(o)
+		return &reference{name: "the compiler's interpreter, of what dnnc graph makes of the network", run: func(inputs map[string]*ir.Tensor) (map[string]*ir.Tensor, error) {
+			return interpret(g, inputs)
+		}}, err
+	}
 	_, err := askOrt(o.python, ortRequest{})
 	if err == nil {
 		ort := &ort{python: o.python, model: m.path, work: work, threads: o.threads, large: m.large, plain: o.plainReference(m)}
@@ -50,13 +58,28 @@ func (o *options) plainReference(m *model) bool {
 	return o.optimizations == "none" || o.optimizations == "" && len(m.quantized()) > 0
 }
 
+// compiled is the network after the passes of dnnc graph: its quantized nodes compute in integers, as kernels do, and not in floats as they are written.
+func (m *model) compiled(o *options) (*ir.Graph, error) {
+	g, err := m.read()
+	if err != nil {
+		return nil, err
+	}
+	disable := strings.FieldsFunc(o.disable, func(r rune) bool { return r == ',' })
+	_, err = pipeline.Run(pipeline.GraphPasses, &pipeline.State{Graph: g}, pipeline.Options{Disable: disable})
+	return g, err
+}
+
 func (m *model) interpret(inputs map[string]*ir.Tensor) (map[string]*ir.Tensor, error) {
-	list, err := interp.Graph(m.graph, inputs)
+	return interpret(m.graph, inputs)
+}
+
+func interpret(g *ir.Graph, inputs map[string]*ir.Tensor) (map[string]*ir.Tensor, error) {
+	list, err := interp.Graph(g, inputs)
 	if err != nil {
 		return nil, err
 	}
 	outputs := map[string]*ir.Tensor{}
-	for i, v := range m.graph.Outputs {
+	for i, v := range g.Outputs {
 		outputs[v.Name] = list[i]
 	}
 	return outputs, nil

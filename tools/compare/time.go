@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/tools/check"
 )
 
 // timing is a model's times in milliseconds: the least of each side, and the quartiles of the
@@ -19,7 +18,7 @@ type timing struct {
 
 // timeRun times the program and the reference in turn, so that a noisy machine disturbs both
 // alike, and prints the least time of each and the median of the rounds' ratios.
-func timeRun(o *options, s *check.Server, ref *reference, inputs map[string]*ir.Tensor, out io.Writer) (*timing, error) {
+func timeRun(o *options, s served, ref *reference, inputs map[string]*ir.Tensor, out io.Writer) (*timing, error) {
 	if o.rounds == 0 {
 		return nil, nil
 	}
@@ -28,7 +27,7 @@ func timeRun(o *options, s *check.Server, ref *reference, inputs map[string]*ir.
 	}
 	var ours, theirs, ratios []float64
 	for range o.rounds {
-		a, err := s.Time(o.seconds)
+		a, err := s.time(o.seconds)
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,7 +11,9 @@ import (
 	"rules_dnn/gen/files"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/pipeline"
+	"rules_dnn/gen/print/cpp"
 	"rules_dnn/gen/print/cppapi"
+	"rules_dnn/gen/print/hvx"
 	"rules_dnn/gen/prune"
 	"rules_dnn/gen/target"
 )
@@ -42,23 +45,26 @@ Examples:
     ... --precision=fp16
   What fusion made, and how long each pass takes:
     ... --dump=fuse --dump-dir=dumps --time
+  A library for a DSP, whose kernels are C:
+    ... --chip=hexagon_v68.json --out-kernels-c=kernels_c
   A model that runs on an OpenCL device, and on the chip what the device does not; sources are to be compiled with runtime/opencl, too:
     ... --device=platforms/devices/opencl_buffers.json --out-device-source=net.cl
 `
 
 // compileFlags are the options of `dnnc compile`.
 type compileFlags struct {
-	graph, consts, src, chip, device     string
-	api, prefix, namespace, weights      string
-	header, kernels, weightsOut, asm, mf string
-	tuning, pruning, cl, precision       string
-	page, log                            string
-	shards, candidate                    int
-	external, variants, variantKernels   list
-	passes                               passFlags
-	warnings                             warnFlags
-	mode                                 cppapi.Mode   // of weights
-	report                               *prune.Report // of pruning, once it is read
+	graph, consts, src, chip, device   string
+	api, prefix, namespace, weights    string
+	header, kernels, kernelsC          string
+	weightsOut, asm, mf                string
+	tuning, pruning, cl, precision     string
+	page, log                          string
+	shards, candidate                  int
+	external, variants, variantKernels list
+	passes                             passFlags
+	warnings                           warnFlags
+	mode                               cppapi.Mode   // of weights
+	report                             *prune.Report // of pruning, once it is read
 }
 
 // Values of --precision.
@@ -85,6 +91,7 @@ func compileCommand(args []string, out, log io.Writer) error {
 	c.IntVar(&f.shards, "shards", 4, "`NUMBER` of files of kernels")
 	c.StringVar(&f.header, "out-header", "", "`FILE`: the public header")
 	c.StringVar(&f.kernels, "out-kernels", "", "`FOLDER` of the sources")
+	c.StringVar(&f.kernelsC, "out-kernels-c", "", "`FOLDER` of the kernels in C, for a chip whose kernels are (a DSP), and only then; --out-kernels has the host program")
 	c.StringVar(&f.weightsOut, "out-weights", "", "`FILE`: the packed weights")
 	c.StringVar(&f.asm, "out-weights-asm", "", "`FILE`: assembly that embeds the weights (with --weights=embed, and only then)")
 	c.StringVar(&f.mf, "out-manifest", "", "`FILE`: the manifest (JSON)")
@@ -129,6 +136,8 @@ func (f *compileFlags) check() (err error) {
 		return fmt.Errorf("--candidate=%d: want a number from 1", f.candidate)
 	case len(f.variants) != len(f.variantKernels):
 		return fmt.Errorf("%d --variant and %d --out-variant: want a folder for the kernels of each variant", len(f.variants), len(f.variantKernels))
+	case f.kernelsC != "" && filepath.Clean(f.kernelsC) == filepath.Clean(f.kernels):
+		return fmt.Errorf("--out-kernels=%s and --out-kernels-c=%s are the same folder: give each its own", f.kernels, f.kernelsC)
 	case repeated(append(list{f.kernels}, f.variantKernels...)) != "":
 		return fmt.Errorf("--out-kernels=%s and --out-variant=%s are the same folder, or two of the latter: give each chip its own", f.kernels, repeated(append(list{f.kernels}, f.variantKernels...)))
 	case f.shards < 1 || f.shards > 1000:
@@ -160,6 +169,9 @@ func (f *compileFlags) plan() *files.Plan {
 		p.Input("--variant="+path, path)
 	}
 	p.Folder("--out-kernels="+f.kernels, f.kernels, sourceNames(f.prefix))
+	if f.kernelsC != "" {
+		p.Folder("--out-kernels-c="+f.kernelsC, f.kernelsC, sourceNames(f.prefix))
+	}
 	for _, folder := range f.variantKernels {
 		p.Folder("--out-variant="+folder, folder, variantNames(f.prefix))
 	}
@@ -236,14 +248,23 @@ func (f *compileFlags) read() (*pipeline.State, error) {
 	return s, nil
 }
 
-// hosted are the languages of kernels of processors that run the host program, too.
-var hosted = []string{"cpp", "hvx"}
+// languages are those of the kernels of processors that run the host program, too.
+var languages = map[string]*cpp.Language{"cpp": cpp.CPP, "hvx": hvx.C}
 
 // writable refuses a chip that cannot run what is to be written: nothing is where a pass is the last.
 func (f *compileFlags) writable(t *target.Target) error {
-	if f.passes.stopAfter != "" || slices.Contains(hosted, t.Language()) {
+	language := languages[t.Language()]
+	switch {
+	case f.passes.stopAfter != "":
+		return nil
+	case language != nil && language.IsC() && f.kernelsC == "":
+		return fmt.Errorf("%s: kernels for %s are C, which is compiled with other options than the host program's C++: want --out-kernels-c, a folder for them", f.chip, t.Name)
+	case language != nil && !language.IsC() && f.kernelsC != "":
+		return fmt.Errorf("--out-kernels-c=%s: kernels for %s are C++, and go to --out-kernels", f.kernelsC, t.Name)
+	case language != nil:
 		return nil
 	}
+	hosted := slices.Sorted(maps.Keys(languages))
 	return fmt.Errorf("%s: %s is a device, whose kernels are in the language %s, and dnnc writes C++ for processors (kernels in %s), which run the host program; "+
 		"want a processor's facts as --chip, as 'bazel build @rules_dnn//platforms/chips:x86_64_v3' writes them; "+
 		"for dumps of what is compiled for the device add --stop-after=plan", f.chip, t.Name, t.Language(), strings.Join(hosted, " or "))

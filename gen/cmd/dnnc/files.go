@@ -67,7 +67,7 @@ var dumpNames = regexp.MustCompile(`^[0-9]+-.*\.txt$`)
 
 // sourceNames are the names of the sources of a model, also of those that an earlier run with more files of kernels wrote.
 func sourceNames(prefix string) *regexp.Regexp {
-	return regexp.MustCompile(`^` + regexp.QuoteMeta(prefix) + `_(kernels\.h|internal\.h|api\.cc|device\.cc|program\.cc|profile\.cc|kernels_[0-9]+\.cc)$`)
+	return regexp.MustCompile(`^` + regexp.QuoteMeta(prefix) + `_(kernels\.h|internal\.h|api\.cc|device\.cc|program\.cc|profile\.cc|kernels_([0-9]+\.(cc|c)|opaque\.cc))$`)
 }
 
 // variantNames are those of the sources of a variant.
@@ -77,5 +77,5 @@ func variantNames(prefix string) *regexp.Regexp {
 
 // shardNames are those of files of kernels, of which another number leaves some behind.
 func shardNames(prefix string) *regexp.Regexp {
-	return regexp.MustCompile(`^` + regexp.QuoteMeta(prefix) + `_(device|kernels_[0-9]+)\.cc$`)
+	return regexp.MustCompile(`^` + regexp.QuoteMeta(prefix) + `_((device|kernels_[0-9]+|kernels_opaque)\.cc|kernels_[0-9]+\.c)$`)
 }

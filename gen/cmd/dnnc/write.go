@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 
 	"rules_dnn/gen/files"
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/manifest"
 	"rules_dnn/gen/ops"
 	"rules_dnn/gen/pipeline"
@@ -33,7 +35,7 @@ func (f *compileFlags) write(s *pipeline.State) error {
 	if err != nil {
 		return err
 	}
-	m := f.model(p, cppapi.Weights{Mode: f.mode, Bytes: cpp.WeightsBytes(p), Hash: hash})
+	m := f.model(p, cppapi.Weights{Mode: f.mode, Bytes: cpp.WeightsBytes(p), Hash: hash, Align: alignment(p)}, s.Target)
 	if err := f.writeSources(s, m, out); err != nil {
 		return err
 	}
@@ -55,9 +57,12 @@ func (f *compileFlags) write(s *pipeline.State) error {
 	return out.Commit()
 }
 
-func (f *compileFlags) model(p *plan.Program, w cppapi.Weights) *cppapi.Model {
+// alignment is what places of values in the host's memory are multiples of.
+func alignment(p *plan.Program) int { return int(max(p.Align, plan.Alignment)) }
+
+func (f *compileFlags) model(p *plan.Program, w cppapi.Weights, t *target.Target) *cppapi.Model {
 	m := &cppapi.Model{Api: f.api, Prefix: f.prefix, Namespace: f.namespace, Generator: cpp.Generator,
-		Arena: []sym.Expr{p.ArenaBytes}, Scratch: p.ScratchBytes, Weights: w}
+		Arena: []sym.Expr{p.ArenaBytes}, Scratch: p.ScratchBytes, Weights: w, Bare: t.Bare()}
 	for _, v := range p.Inputs {
 		m.Inputs = append(m.Inputs, cppapi.Tensor{Name: v.Name, Type: v.Type, Shape: v.Shape})
 	}
@@ -78,7 +83,7 @@ func (f *compileFlags) model(p *plan.Program, w cppapi.Weights) *cppapi.Model {
 
 // profile is what programs that measure the model are told of its blocks.
 func profile(p *plan.Program, t *target.Target) cppapi.Profile {
-	out := cppapi.Profile{Chip: t.Name, VectorBytes: t.VectorBits / 8, VectorRegisters: t.VectorRegisters}
+	out := cppapi.Profile{Chip: t.Name, VectorBytes: t.Lanes(ir.F32) * ir.F32.Size(), VectorRegisters: t.VectorRegisters}
 	add := func(c *plan.Call, device bool) {
 		w := c.Work()
 		out.Blocks = append(out.Blocks, cppapi.Block{Name: c.Block.Label(), Kernel: c.Kernel.Anchor, FLOPs: w.FLOPs, Products: w.Products, Bytes: w.Bytes, Device: device})
@@ -101,7 +106,7 @@ func (f *compileFlags) writeWeights(p *plan.Program, out *files.Set) (hash [32]b
 	if err != nil {
 		return hash, err
 	}
-	if _, err := file.Write(cppapi.WeightsHeader(cppapi.Weights{})); err != nil {
+	if _, err := file.Write(cppapi.WeightsHeader(cppapi.Weights{Align: alignment(p)})); err != nil {
 		return hash, err
 	}
 	sum := sha256.New()
@@ -109,8 +114,21 @@ func (f *compileFlags) writeWeights(p *plan.Program, out *files.Set) (hash [32]b
 		return hash, fmt.Errorf("writing %s: %w", f.weightsOut, err)
 	}
 	sum.Sum(hash[:0])
-	_, err = file.WriteAt(cppapi.WeightsHeader(cppapi.Weights{Bytes: cpp.WeightsBytes(p), Hash: hash}), 0)
+	_, err = file.WriteAt(cppapi.WeightsHeader(cppapi.Weights{Bytes: cpp.WeightsBytes(p), Hash: hash, Align: alignment(p)}), 0)
 	return hash, err
+}
+
+// foldersOf are where a source goes: what is in C has a folder of its own, which other options are for, and both read the kernels' header.
+func (f *compileFlags) foldersOf(name string) []string {
+	switch {
+	case f.kernelsC == "":
+		return []string{f.kernels}
+	case strings.HasSuffix(name, "_kernels.h"):
+		return []string{f.kernels, f.kernelsC}
+	case strings.HasSuffix(name, ".cc") || strings.HasSuffix(name, ".h"):
+		return []string{f.kernels}
+	}
+	return []string{f.kernelsC}
 }
 
 func (f *compileFlags) writeSources(s *pipeline.State, m *cppapi.Model, out *files.Set) error {
@@ -118,7 +136,8 @@ func (f *compileFlags) writeSources(s *pipeline.State, m *cppapi.Model, out *fil
 		return err
 	}
 	variants := variantsOf(chipsOf(s))
-	folders, same, err := cpp.CPP.Library(s.Program, f.prefix, f.shards, variants)
+	language := languages[s.Target.Language()]
+	folders, same, err := language.Library(s.Program, f.prefix, f.shards, variants)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.src, err)
 	}
@@ -134,10 +153,15 @@ func (f *compileFlags) writeSources(s *pipeline.State, m *cppapi.Model, out *fil
 		sources = append(sources, cpp.File{Name: m.DeviceName(), Text: api.Device})
 	}
 	for _, x := range sources {
-		out.Add(filepath.Join(f.kernels, x.Name), []byte(x.Text))
+		for _, folder := range f.foldersOf(x.Name) {
+			out.Add(filepath.Join(folder, x.Name), []byte(x.Text))
+		}
 	}
 	// Another number of shards would leave kernels of the last run behind.
 	out.Owns(f.kernels, shardNames(f.prefix))
+	if f.kernelsC != "" {
+		out.Owns(f.kernelsC, shardNames(f.prefix))
+	}
 	out.Add(f.header, []byte(api.Header))
 	return nil
 }

@@ -39,8 +39,8 @@ func Signature(k *loop.Kernel, name string) string {
 // Body prints what stands between the braces of a kernel's definition.
 func (l *Language) Body(k *loop.Kernel) (string, error) {
 	call := opaqueCall(k)
-	if call != nil && l.isC() {
-		return "", fmt.Errorf("operator %s is a function of the runtime in C++, which kernels in C cannot call", call.Name)
+	if call != nil && l.IsC() {
+		return CPP.Body(k)
 	}
 	w, body := ckernel.New(l.Dialect, k.Facts), k.Statements()
 	w.Writer.Indent = 1

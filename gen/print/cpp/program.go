@@ -32,7 +32,7 @@ type kernelText struct {
 }
 
 // Language is how kernels are written. The host program is the same C++ for all: it calls kernels by
-// their signatures, which C has too.
+// their signatures, which C has too. So are kernels of opaque operators, which are functions of the runtime.
 type Language struct {
 	Dialect ckernel.Dialect
 	// Extension is of the kernels' files; Header is what they include.
@@ -43,7 +43,8 @@ type Language struct {
 	Micro func(*loop.MicroKernel) string
 }
 
-func (l *Language) isC() bool { return l.Extension == ".c" }
+// IsC reports whether kernels are C, which compilers take with other options than the host program.
+func (l *Language) IsC() bool { return l.Extension == ".c" }
 
 // CPP is C++ with GNU vectors of floats.
 var CPP = &Language{Dialect: dialect{}, Extension: ".cc", Header: "runtime/dnn_kernel.h", Micro: Micro}
@@ -63,13 +64,30 @@ func (l *Language) Print(p *plan.Program, prefix string, shards int) ([]File, er
 	return folders[0], nil
 }
 
-// kernelFiles are the kernels of a variant in a fixed number of shards, and their declarations.
+// kernelFiles are the kernels of a variant in a fixed number of shards, and their declarations. Where kernels are C, those that call C++ are a
+// file beside.
 func (l *Language) kernelFiles(kernels []*kernelText, prefix string, shards int) []File {
 	files := []File{{prefix + "_kernels.h", l.declarations(kernels, prefix)}}
+	own, calls := l.apart(kernels)
 	for i := 0; i < shards; i++ {
-		files = append(files, File{fmt.Sprintf("%s_kernels_%d%s", prefix, i, l.Extension), l.shard(kernels, prefix, i, shards)})
+		files = append(files, File{fmt.Sprintf("%s_kernels_%d%s", prefix, i, l.Extension), l.shard(own, prefix, i, shards)})
+	}
+	if len(calls) > 0 {
+		files = append(files, File{prefix + "_kernels_opaque.cc", CPP.shard(calls, prefix, 0, 1)})
 	}
 	return files
+}
+
+// apart divides kernels into those in the language, and those that C cannot have.
+func (l *Language) apart(kernels []*kernelText) (own, calls []*kernelText) {
+	for _, k := range kernels {
+		if l.IsC() && opaqueCall(k.kernel) != nil {
+			calls = append(calls, k)
+		} else {
+			own = append(own, k)
+		}
+	}
+	return own, calls
 }
 
 // distinct are the kernels of a program, which known ones, by their texts, are taken for, too, and the name of each call's.
@@ -117,19 +135,19 @@ func (l *Language) declarations(ks []*kernelText, prefix string) string {
 	w.line("#ifndef %s", guard)
 	w.line("#define %s", guard)
 	w.line("")
-	if l.isC() {
+	if l.IsC() {
 		w.line("#include <stdbool.h>")
 	}
 	w.line("#include <stdint.h>")
 	w.line("")
-	if l.isC() {
+	if l.IsC() {
 		w.Text("#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n")
 	}
 	for _, k := range ks {
 		w.line("%s;", Signature(k.kernel, k.name))
 	}
 	w.line("")
-	if l.isC() {
+	if l.IsC() {
 		w.Text("#ifdef __cplusplus\n}\n#endif\n\n")
 	}
 	w.line("#endif  // %s", guard)

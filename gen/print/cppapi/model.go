@@ -49,6 +49,8 @@ type Model struct {
 	Variants []Variant
 	// Device is what the model has of a device beside the processor; nil: none.
 	Device *Device
+	// Bare reports that the runtime starts no threads and sees no environment, and that buffers are aligned as weights are.
+	Bare bool
 }
 
 // Tensor is an input or an output.
@@ -89,6 +91,7 @@ const (
 type Weights struct {
 	Mode  Mode
 	Bytes int64    // without the file's header
+	Align int      // what their place in memory is a multiple of; 0: as everywhere
 	Hash  [32]byte // of those bytes, and of what else decides their meaning
 }
 

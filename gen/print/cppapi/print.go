@@ -70,13 +70,16 @@ func execute(name string, v any, to *string) error {
 	return nil
 }
 
-// weightsHeaderBytes is the size of rules_dnn::WeightsHeader.
-const weightsHeaderBytes = 64
+// usualAlignment is rules_dnn::kAlignment, but on chips of longer vectors.
+const usualAlignment = 64
+
+// align is the alignment of weights and the size of rules_dnn::WeightsHeader.
+func (w Weights) align() int { return max(w.Align, usualAlignment) }
 
 // WeightsHeader is how a weights file begins; the packed constants follow. The runtime
 // compares it with what the code was generated for.
 func WeightsHeader(w Weights) []byte {
-	b := make([]byte, weightsHeaderBytes)
+	b := make([]byte, w.align())
 	copy(b, "DNNWTS01")
 	binary.LittleEndian.PutUint64(b[8:], uint64(w.Bytes))
 	copy(b[16:], w.Hash[:])
@@ -93,7 +96,7 @@ func WeightsAsm(m *Model, name string) (string, error) {
 		return "", fmt.Errorf("weights file %q: want a base name of letters, digits and _ . + -", name)
 	}
 	v := newView(m)
-	v.WeightsName, v.WeightsSkip = name, weightsHeaderBytes
+	v.WeightsName, v.WeightsSkip = name, m.Weights.align()
 	var out string
 	err := execute("weights.S", v, &out)
 	return out, err

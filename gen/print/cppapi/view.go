@@ -32,6 +32,9 @@ type view struct {
 	WeightsText   string
 	WeightsName   string
 	WeightsSkip   int
+	Alignment     int
+	UnusualAlign  bool
+	Bare          bool
 	HashInit      string
 	ArenaInits    []string
 	ScratchInit   string
@@ -116,6 +119,7 @@ func newView(m *Model) *view {
 		Guard: "RULES_DNN_" + m.Prefix + "_H_", Header: m.HeaderName(), InternalName: m.InternalName(),
 		RuntimeVersion: runtimeVersion, Statuses: statusesOf(m), OptionMembers: optionMembers, DeviceMembers: deviceMembers, BufferMembers: bufferMembers, EventMembers: eventMembers,
 		Embed: m.Weights.Mode == Embed, WeightsBytes: m.Weights.Bytes, Large: m.Weights.Bytes > math.MaxInt32, WeightsText: number(m.Weights.Bytes),
+		Alignment: m.Weights.align(), UnusualAlign: m.Weights.align() != usualAlignment, Bare: m.Bare,
 		Variants: m.Variants, exprIndex: map[string]int{}, model: m,
 	}
 	v.addSymbols()

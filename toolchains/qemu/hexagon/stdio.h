@@ -1,6 +1,6 @@
-// The little of stdio.h that the driver of tests needs.
-#ifndef HVXTEST_STDIO_H_
-#define HVXTEST_STDIO_H_
+// The little of stdio.h that programs under an emulator need.
+#ifndef RULES_DNN_TOOLCHAINS_QEMU_HEXAGON_STDIO_H_
+#define RULES_DNN_TOOLCHAINS_QEMU_HEXAGON_STDIO_H_
 
 #include <stddef.h>
 
@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-typedef struct hvxtest_file FILE;  // a file's number
+typedef struct dnn_qemu_file FILE;  // a file's number
 #define stdin ((FILE*)0)
 #define stdout ((FILE*)1)
 #define stderr ((FILE*)2)
@@ -21,4 +21,4 @@ int fprintf(FILE* f, const char* format, const char* text);  // the format is "%
 }
 #endif
 
-#endif  // HVXTEST_STDIO_H_
+#endif  // RULES_DNN_TOOLCHAINS_QEMU_HEXAGON_STDIO_H_

@@ -1,5 +1,7 @@
-// Floating point for which Hexagon has no instruction, correctly rounded.
+// Floating point for which Hexagon has no instruction, correctly rounded. As in dnn_builtins.c a program's own go before.
 #include <stdint.h>
+
+#include "runtime/dsp/dnn_dsp.h"
 
 static uint64_t Bits(double x) {
   uint64_t u;
@@ -57,7 +59,7 @@ static uint64_t Split(uint64_t u, int* e) {
   return m << shift;
 }
 
-double __hexagon_divdf3(double x, double y);
+DNN_DSP_WEAK double __hexagon_divdf3(double x, double y);
 double __hexagon_divdf3(double x, double y) {
   const uint64_t sign = (Bits(x) ^ Bits(y)) & kSign, a = Bits(x) & ~kSign, b = Bits(y) & ~kSign;
   if (a > kInfinity || b > kInfinity || (a == b && (a == 0 || a == kInfinity)))
@@ -80,7 +82,7 @@ double __hexagon_divdf3(double x, double y) {
   return Rounded(sign, q | (r != 0), ea - eb - 62);
 }
 
-float __hexagon_sqrtf(float x);
+DNN_DSP_WEAK float __hexagon_sqrtf(float x);
 float __hexagon_sqrtf(float x) {
   uint32_t u;
   __builtin_memcpy(&u, &x, sizeof(u));
@@ -98,7 +100,7 @@ float __hexagon_sqrtf(float x) {
   return (float)Rounded(0, q << 1 | (q * q != m), e / 2 - 1);
 }
 
-double floor(double x);
+DNN_DSP_WEAK double floor(double x);
 double floor(double x) {
   const int e = (int)(Bits(x) >> 52 & 0x7ff) - 1023;
   if (e >= 52) return x;
@@ -108,7 +110,7 @@ double floor(double x) {
   return whole > x ? whole - 1 : whole;
 }
 
-double fmod(double x, double y);
+DNN_DSP_WEAK double fmod(double x, double y);
 double fmod(double x, double y) {
   const uint64_t sign = Bits(x) & kSign, a = Bits(x) & ~kSign, b = Bits(y) & ~kSign;
   if (a >= kInfinity || b > kInfinity || b == 0) return FromBits(kNan);

@@ -2,6 +2,7 @@
 // counters. Compiled without the optimisation that would make memset of memset.
 #include <stdint.h>
 
+#include "counters.h"
 #include "stdio.h"
 #include "stdlib.h"
 #include "string.h"
@@ -18,8 +19,9 @@ static int32_t System(int32_t number, int32_t a, int32_t b, int32_t c) {
   return r0;
 }
 
-int cxx_main(void) __asm__(
-    "_Z4mainv");  // without a C library, C++ has no function of its own for main
+// Without a C library, C++ has no function of its own for main.
+int cxx_main(void) __asm__("_Z4mainv") __attribute__((weak));
+int main(void) __attribute__((weak));
 
 _Noreturn void exit(int status) {
   System(kExit, status, 0, 0);
@@ -28,7 +30,7 @@ _Noreturn void exit(int status) {
 }
 
 void _start(void);
-void _start(void) { exit(cxx_main()); }
+void _start(void) { exit(cxx_main != NULL ? cxx_main() : main()); }
 
 // Move reads or writes all bytes, or gives how many there were.
 static size_t Move(int32_t call, FILE* f, const void* p, size_t bytes) {
@@ -55,40 +57,79 @@ int fprintf(FILE* f, const char* format, const char* text) {
   return (int)fwrite("\n", 1, 1, f);
 }
 
-// Memory that is all free again when each piece is.
-static uint8_t heap[256 << 20] __attribute__((aligned(4096)));
-static size_t used;
+// A stack of pieces: one is free again when all after it were freed before, and all are when each is.
+// Before each stands what was there without it.
+struct stack {
+  size_t used;
+  void* top;  // the last piece
+};
+
+static uint8_t heap[512 << 20] __attribute__((aligned(4096)));
+static struct stack stack;
 static int pieces;
 
 void* aligned_alloc(size_t alignment, size_t size) {
-  const size_t at = (used + alignment - 1) / alignment * alignment;
-  if (at + size > sizeof(heap)) return NULL;
-  used = at + size;
+  const size_t head = alignment < sizeof(struct stack) ? sizeof(struct stack) : alignment;
+  const size_t at = (stack.used + head - 1) / head * head + head;
+  if (size > sizeof(heap) || at > sizeof(heap) - size) return NULL;
+  void* const piece = heap + at;
+  ((struct stack*)piece)[-1] = stack;
+  stack = (struct stack){at + size, piece};
   ++pieces;
-  return heap + at;
+  return piece;
 }
 
+void* malloc(size_t size) { return aligned_alloc(16, size); }
+
 void free(void* p) {
-  if (p != NULL && --pieces == 0) used = 0;
+  if (p == NULL) return;
+  if (p == stack.top) stack = ((struct stack*)p)[-1];
+  if (--pieces == 0) stack = (struct stack){0, NULL};
 }
 
 void* memcpy(void* to, const void* from, size_t n) { return memmove(to, from, n); }
 
+typedef uint64_t words __attribute__((may_alias));
+
+// Whole words of what lies at multiples of them.
+static size_t Words(const void* a, const void* b, size_t n) {
+  return (((uintptr_t)a | (uintptr_t)b) & 7) == 0 ? n / 8 : 0;
+}
+
 void* memmove(void* to, const void* from, size_t n) {
   uint8_t* a = (uint8_t*)to;
   const uint8_t* b = (const uint8_t*)from;
+  const size_t whole = Words(a, b, n);
   if (a < b) {
-    for (size_t i = 0; i < n; ++i) a[i] = b[i];
+    for (size_t i = 0; i < whole; ++i) ((words*)to)[i] = ((const words*)from)[i];
+    for (size_t i = 8 * whole; i < n; ++i) a[i] = b[i];
   } else {
-    for (size_t i = n; i-- > 0;) a[i] = b[i];
+    for (size_t i = n; i-- > 8 * whole;) a[i] = b[i];
+    for (size_t i = whole; i-- > 0;) ((words*)to)[i] = ((const words*)from)[i];
   }
   return to;
 }
 
 void* memset(void* to, int c, size_t n) {
   uint8_t* a = (uint8_t*)to;
-  for (size_t i = 0; i < n; ++i) a[i] = (uint8_t)c;
+  const size_t whole = Words(a, a, n);
+  const uint64_t word = UINT64_C(0x0101010101010101) * (uint8_t)c;
+  for (size_t i = 0; i < whole; ++i) ((words*)to)[i] = word;
+  for (size_t i = 8 * whole; i < n; ++i) a[i] = (uint8_t)c;
   return to;
+}
+
+int memcmp(const void* a, const void* b, size_t n) {
+  const uint8_t *x = (const uint8_t*)a, *y = (const uint8_t*)b;
+  for (size_t i = 0; i < n; ++i) {
+    if (x[i] != y[i]) return x[i] < y[i] ? -1 : 1;
+  }
+  return 0;
+}
+
+int strcmp(const char* a, const char* b) {
+  while (*a != 0 && *a == *b) ++a, ++b;
+  return (uint8_t)*a - (uint8_t)*b;
 }
 
 size_t strlen(const char* s) {
@@ -99,7 +140,6 @@ size_t strlen(const char* s) {
 
 // Packets, instructions and HVX instructions that were executed: control registers c20, c21 and
 // c22, which only qemu has. Assemblers do not know them; the words are r0 = c20, c21, c22.
-void driver_counters(uint32_t* counts);
 void driver_counters(uint32_t* counts) {
   register uint32_t r0 __asm__("r0");
   __asm__ volatile(".word 0x6a14c000" : "=r"(r0));

@@ -1,0 +1,18 @@
+// What qemu-hexagon counts.
+#ifndef RULES_DNN_TOOLCHAINS_QEMU_HEXAGON_COUNTERS_H_
+#define RULES_DNN_TOOLCHAINS_QEMU_HEXAGON_COUNTERS_H_
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Packets, instructions and instructions of vectors that were executed so far, each modulo 2^32.
+void driver_counters(uint32_t* counts);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // RULES_DNN_TOOLCHAINS_QEMU_HEXAGON_COUNTERS_H_

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/tools/check"
+)
+
+// served is a running program of the model: on this machine or its emulator, or one for a DSP, which counts what it executes.
+type served interface {
+	run(sizes map[string]int64, inputs map[string]*ir.Tensor) (map[string]*ir.Tensor, error)
+	// time gives milliseconds of some runs with the last inputs.
+	time(seconds float64) ([]float64, error)
+	Close() error
+}
+
+func (p *program) serve(o *options, work string) (served, error) {
+	if p.bare {
+		e, err := check.StartEmulated(p.command...)
+		return &emulated{e}, err
+	}
+	s, err := check.Start(work, o.threads, p.command...)
+	return &hosted{s}, err
+}
+
+type hosted struct{ *check.Server }
+
+func (h *hosted) run(_ map[string]int64, inputs map[string]*ir.Tensor) (map[string]*ir.Tensor, error) {
+	return h.Run(inputs)
+}
+
+func (h *hosted) time(seconds float64) ([]float64, error) { return h.Time(seconds) }
+
+type emulated struct{ *check.Emulated }
+
+func (e *emulated) run(sizes map[string]int64, inputs map[string]*ir.Tensor) (map[string]*ir.Tensor, error) {
+	return e.Run(sizes, inputs)
+}
+
+func (e *emulated) time(float64) ([]float64, error) {
+	return nil, errors.New("--rounds: times of an emulator mean nothing; --executed prints what it executes")
+}
+
+// buildBare compiles and links what dnnc made for a DSP.
+func (p *program) buildBare(o *options, chips library, work string) error {
+	start := time.Now()
+	dsp := check.DSP{Work: work, Copts: chips[0].Copts}
+	p.times.compiler = "clang"
+	if o.cxx != "" {
+		cxx, err := findCxx(o)
+		if err != nil {
+			return err
+		}
+		dsp.Compiler, p.times.compiler = cxx, cxx[0]
+	}
+	file, err := dsp.Program()
+	p.command, p.bare = append(check.Emulator(o.emulator), file), true
+	p.times.cxx = time.Since(start).Seconds()
+	return err
+}
+
+// bareOptions are those of dnnc for a DSP, whose library holds its weights.
+func bareOptions(work string) []string {
+	return []string{"--weights=embed", "--out-weights-asm=" + work + "/weights.S", "--out-kernels-c=" + work + "/kernels_c"}
+}
+
+// reportExecuted prints what a run on a DSP executed, in all, and by block if that is asked for.
+func reportExecuted(o *options, s served, out io.Writer) {
+	e, ok := s.(*emulated)
+	if !ok {
+		return
+	}
+	blocks := slices.Clone(e.Blocks)
+	total := check.Executed{}
+	for _, b := range blocks {
+		total.Packets += b.Packets
+		total.Instructions += b.Instructions
+		total.VectorInstructions += b.VectorInstructions
+	}
+	fmt.Fprintf(out, "executed %d packets, %d instructions, %d of vectors, in %d blocks\n", total.Packets, total.Instructions, total.VectorInstructions, len(blocks))
+	if !o.executed {
+		return
+	}
+	for _, b := range blocks {
+		fmt.Fprintf(out, "%14d packets %6.2f %%  %-20s %s\n", b.Packets, 100*float64(b.Packets)/float64(max(total.Packets, 1)), b.Kernel, b.Name)
+	}
+}
