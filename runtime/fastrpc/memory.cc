@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "runtime/dnn_memory.h"
+#include "runtime/fastrpc/wire.h"
 #include "runtime/fastrpc/words.h"
 
 namespace rules_dnn {
@@ -82,8 +83,8 @@ void ReleaseOwn(void* memory) {
 }
 
 bool IsShared(const Api& api, const void* at, size_t bytes) {
-  if (!api.shares()) return false;
   const uintptr_t from = reinterpret_cast<uintptr_t>(at);
+  if (!api.shares() || from % kLine != 0) return false;
   bool found = false;
   pthread_mutex_lock(&lock);
   for (const Piece* p = pieces; p != nullptr && !found; p = p->next) {

@@ -17,8 +17,8 @@ Status TakeShared(const Api& api, size_t bytes, void** memory, Words* words);
 Status AllocateOwn(const Api* api, size_t bytes, void** memory);
 void ReleaseOwn(void* memory);
 
-// Whether the DSP sees a range as it is: it lies in memory of AllocateOwn, or begins one that the
-// application has of rpcmem itself.
+// Whether the DSP sees a range as it is: it begins at a line of memory of AllocateOwn, or is one
+// that the application has of rpcmem itself.
 bool IsShared(const Api& api, const void* at, size_t bytes);
 
 }  // namespace fastrpc

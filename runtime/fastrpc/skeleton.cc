@@ -1,6 +1,5 @@
 #include "runtime/fastrpc/skeleton.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +26,22 @@ struct FarSession {
   FarContext* contexts;
 };
 
-pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+// For a few reads and writes of the lists: a DSP's C library need have no mutexes.
+class Lock {
+ public:
+  Lock() {
+    while (__atomic_exchange_n(&taken_, 1, __ATOMIC_ACQUIRE) != 0) {
+    }
+  }
+  ~Lock() { __atomic_store_n(&taken_, 0, __ATOMIC_RELEASE); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  static int32_t taken_;
+};
+int32_t Lock::taken_ = 0;
+
 FarSession* sessions = nullptr;
 Handle last_handle = 0;
 
@@ -65,20 +79,18 @@ FarSession* Find(Handle handle) {
 
 // The context of a number, for this call alone; null: there is none, or another call has it.
 FarContext* Borrow(Handle handle, uint64_t number) {
-  pthread_mutex_lock(&lock);
+  const Lock lock;
   const FarSession* const s = Find(handle);
   FarContext* c = s == nullptr ? nullptr : s->contexts;
   while (c != nullptr && c->number != number) c = c->next;
-  if (c != nullptr && c->busy) c = nullptr;
-  if (c != nullptr) c->busy = true;
-  pthread_mutex_unlock(&lock);
+  if (c == nullptr || c->busy) return nullptr;
+  c->busy = true;
   return c;
 }
 
 void GiveBack(FarContext* c) {
-  pthread_mutex_lock(&lock);
+  const Lock lock;
   c->busy = false;
-  pthread_mutex_unlock(&lock);
 }
 
 void Destroy(FarContext* c) {
@@ -90,30 +102,33 @@ Code Open(uint32_t scalars, Arg* args) {
   uint32_t length = 0;
   if (!Has(scalars, 2, 0, 0, 1) || !Get(args[0], &length)) return kBadArguments;
   if (args[1].buffer.bytes < length) return kBadArguments;  // a text that nothing here reads
-  FarSession* const s = static_cast<FarSession*>(calloc(1, sizeof(FarSession)));
+  FarSession* const s = static_cast<FarSession*>(malloc(sizeof(FarSession)));
   if (s == nullptr) return kNoMemory;
-  pthread_mutex_lock(&lock);
-  s->handle = ++last_handle;
-  s->next = sessions;
+  const Lock lock;
+  *s = {sessions, ++last_handle, 0, nullptr};
   sessions = s;
-  pthread_mutex_unlock(&lock);
   args[2].handle = s->handle;
   return kDone;
 }
 
-// Ends a session with all its contexts; none may be in a call.
+// Takes a session out of the list, unless one of its contexts is in a call.
+FarSession* Remove(Handle handle) {
+  const Lock lock;
+  FarSession** at = &sessions;
+  while (*at != nullptr && (*at)->handle != handle) at = &(*at)->next;
+  FarSession* const s = *at;
+  if (s == nullptr) return nullptr;
+  for (const FarContext* c = s->contexts; c != nullptr; c = c->next) {
+    if (c->busy) return nullptr;
+  }
+  *at = s->next;
+  return s;
+}
+
+// Ends a session with all its contexts.
 Code Close(uint32_t scalars, const Arg* args) {
   if (!Has(scalars, 0, 0, 1, 0)) return kBadArguments;
-  pthread_mutex_lock(&lock);
-  FarSession** at = &sessions;
-  while (*at != nullptr && (*at)->handle != args[0].handle) at = &(*at)->next;
-  FarSession* s = *at;
-  for (const FarContext* c = s == nullptr ? nullptr : s->contexts; c != nullptr; c = c->next) {
-    if (c->busy) s = nullptr;
-    if (s == nullptr) break;
-  }
-  if (s != nullptr) *at = s->next;
-  pthread_mutex_unlock(&lock);
+  FarSession* const s = Remove(args[0].handle);
   if (s == nullptr) return kBadArguments;
   while (s->contexts != nullptr) {
     FarContext* const c = s->contexts;
@@ -141,8 +156,8 @@ Code Identify(const Skeleton& skeleton, uint32_t scalars, Arg* args) {
                 {}};
   memcpy(i.graph, skeleton.graph_hash, sizeof(i.graph));
   memcpy(i.weights, skeleton.weights_hash, sizeof(i.weights));
-  const size_t length = strlen(d->variants[0].name), most = sizeof(i.chip) - 1;
-  memcpy(i.chip, d->variants[0].name, length < most ? length : most);
+  const char* const name = d->variants[0].name;
+  for (size_t k = 0; name[k] != 0 && k + 1 < sizeof(i.chip); ++k) i.chip[k] = name[k];
   Put(args[1], i);
   return kDone;
 }
@@ -152,7 +167,6 @@ Status MakeContext(const Description* d, const CreateAsk& ask, Context** context
   Options o;
   memset(&o, 0, sizeof(o));
   o.size = sizeof(o);
-  o.workers = ask.workers;
   o.keep_denormals = ask.keep_denormals != 0;
   Model* model = nullptr;
   Status status = ModelCreate(d, &o, &model);
@@ -161,34 +175,42 @@ Status MakeContext(const Description* d, const CreateAsk& ask, Context** context
   return status;
 }
 
+// Gives a context to a session, with a number.
+bool Add(Handle handle, FarContext* c) {
+  const Lock lock;
+  FarSession* const s = Find(handle);
+  if (s == nullptr) return false;
+  c->number = ++s->last;
+  c->next = s->contexts;
+  s->contexts = c;
+  return true;
+}
+
 Code Create(const Skeleton& skeleton, Handle handle, uint32_t scalars, Arg* args) {
   CreateAsk ask;
   if (!Has(scalars, 1, 1) || !Get(args[0], &ask) || ask.protocol != kProtocol ||
       !HasBytes(args[1], sizeof(CreateReply))) {
     return kBadArguments;
   }
-  FarContext* const c = static_cast<FarContext*>(calloc(1, sizeof(FarContext)));
-  Status status = Status::kOutOfMemory;
-  if (c != nullptr) status = MakeContext(skeleton.description, ask, &c->context);
-  CreateReply reply = {static_cast<int32_t>(status), 0, 0};
-  if (status == Status::kOk) {
-    pthread_mutex_lock(&lock);
-    FarSession* const s = Find(handle);
-    if (s != nullptr) {
-      reply.context = c->number = ++s->last;
-      c->next = s->contexts;
-      s->contexts = c;
-    }
-    pthread_mutex_unlock(&lock);
-    if (s == nullptr) {
-      Destroy(c);
-      return kBadArguments;
-    }
-  } else {
-    free(c);
+  FarContext* const c = static_cast<FarContext*>(malloc(sizeof(FarContext)));
+  if (c != nullptr) *c = {nullptr, 0, false, nullptr};
+  const Status status =
+      c == nullptr ? Status::kOutOfMemory : MakeContext(skeleton.description, ask, &c->context);
+  if (status == Status::kOk && !Add(handle, c)) {
+    Destroy(c);
+    return kBadArguments;
   }
-  Put(args[1], reply);
+  Put(args[1], CreateReply{static_cast<int32_t>(status), 0, c == nullptr ? 0 : c->number});
+  if (status != Status::kOk) free(c);
   return kDone;
+}
+
+// Takes a context that is busy, so that nobody closes its session, out of that.
+void Take(Handle handle, const FarContext* c) {
+  const Lock lock;
+  FarContext** at = &Find(handle)->contexts;
+  while (*at != c) at = &(*at)->next;
+  *at = c->next;
 }
 
 Code DestroyContext(Handle handle, uint32_t scalars, Arg* args) {
@@ -198,11 +220,7 @@ Code DestroyContext(Handle handle, uint32_t scalars, Arg* args) {
   }
   FarContext* const c = Borrow(handle, ask.context);
   if (c == nullptr) return kBadArguments;
-  pthread_mutex_lock(&lock);
-  FarContext** at = &Find(handle)->contexts;  // which nobody closes while the context is busy
-  while (*at != c) at = &(*at)->next;
-  *at = c->next;
-  pthread_mutex_unlock(&lock);
+  Take(handle, c);
   Destroy(c);
   Put(args[1], Reply{static_cast<int32_t>(Status::kOk), 0});
   return kDone;

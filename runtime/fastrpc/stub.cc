@@ -11,9 +11,6 @@ inline namespace v1 {
 namespace fastrpc {
 namespace {
 
-// Where tensors begin in memory that both sides see: at a line of the DSP's cache and a vector.
-constexpr size_t kLine = 128;
-
 size_t RoundUp(size_t n) { return (n + kLine - 1) / kLine * kLine; }
 
 struct ModelState {
@@ -87,7 +84,7 @@ const char* Chip(const RemoteModel* model) {
 Status CreateFar(ModelState* m, uint64_t* number) {
   Words words(nullptr, 0);
   if (IsLost(m->session)) return Status::kDeviceLost;
-  const CreateAsk ask = {kProtocol, m->options.workers, m->options.keep_denormals, 0};
+  const CreateAsk ask = {kProtocol, m->options.keep_denormals};
   CreateReply reply = {-1, 0, 0};
   Arg args[] = {Bytes(&ask, sizeof(ask)), Bytes(&reply, sizeof(reply))};
   const Status status = Call(m->session, Method::kCreate, 1, 1, args, &words);

@@ -53,11 +53,10 @@ struct Identity {
   char chip[40];        // whose kernels it has; a zero ends it
 };
 
+// Workers are not told: a skeleton computes in the thread that FastRPC calls it by.
 struct CreateAsk {
   uint32_t protocol;
-  int32_t workers;
   int32_t keep_denormals;
-  uint32_t zero;
 };
 
 struct CreateReply {
@@ -75,9 +74,12 @@ struct Reply {
   uint32_t zero;
 };
 
-static_assert(sizeof(Hello) == 8 && sizeof(Identity) == 128 && sizeof(CreateAsk) == 16 &&
+static_assert(sizeof(Hello) == 8 && sizeof(Identity) == 128 && sizeof(CreateAsk) == 8 &&
                   sizeof(CreateReply) == 16 && sizeof(ContextAsk) == 8 && sizeof(Reply) == 8,
               "the same on both sides");
+
+// Where tensors begin in a call: vectors of the DSP read and write them.
+constexpr size_t kLine = 128;
 
 // The bytes of the URI's text, a zero included, and of words.
 constexpr size_t kMostUri = 512;

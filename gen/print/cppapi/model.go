@@ -49,6 +49,10 @@ type Model struct {
 	Variants []Variant
 	// Device is what the model has of a device beside the processor; nil: none.
 	Device *Device
+	// Remote makes what is printed the stub of a model on a DSP; nil: it is none.
+	Remote *Remote
+	// Skeleton has what FastRPC calls printed; nil: the library is no skeleton.
+	Skeleton *Identity
 }
 
 // Tensor is an input or an output.
@@ -185,6 +189,9 @@ func (m *Model) check() error {
 		return fmt.Errorf("weights of %d bytes", m.Weights.Bytes)
 	}
 	if err := m.checkDevice(); err != nil {
+		return err
+	}
+	if err := m.checkRemote(); err != nil {
 		return err
 	}
 	return m.checkShapes()

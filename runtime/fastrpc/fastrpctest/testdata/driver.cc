@@ -343,19 +343,23 @@ void TestShared() {
   Pair p;
   void *x = nullptr, *z = nullptr;
   CHECK(rules_dnn::AllocateShared(p.model, 320, &x) == Status::kOk);
-  CHECK(rules_dnn::AllocateShared(p.model, 1000, &z) == Status::kOk);
+  CHECK(rules_dnn::AllocateShared(p.model, 512 + 168, &z) == Status::kOk);
   const int before = alive();
   fail("", 0, 0);
   float* const more = static_cast<float*>(z);
-  int64_t* const at = reinterpret_cast<int64_t*>(more + 40);
+  int64_t* const at = reinterpret_cast<int64_t*>(more + 128);
   CHECK(RunWith(p.context, 10, 1, static_cast<float*>(x), more, at) == Status::kOk);
   CHECK(count("shared") == 3 && alive() == before && count("rpcmem_alloc") == 0);
   // All of a piece.
-  CHECK(RunWith(p.context, 20, 1, static_cast<float*>(x), more, at + 20) == Status::kOk);
+  CHECK(RunWith(p.context, 20, 1, static_cast<float*>(x), more, at) == Status::kOk);
   CHECK(count("shared") == 6 && count("rpcmem_alloc") == 0);
   std::vector<float> own(84);
-  CHECK(RunWith(p.context, 21, 1, own.data(), more, at + 24) == Status::kOk);
+  CHECK(RunWith(p.context, 21, 1, own.data(), more, at) == Status::kOk);
   CHECK(count("rpcmem_alloc") == 1 && count("shared") == 9);
+  // What begins at no line is copied, too, as the DSP's vectors want lines.
+  fail("", 0, 0);
+  CHECK(RunWith(p.context, 1, 1, own.data(), more + 1, at) == Status::kOk);
+  CHECK(count("shared") == 3 && count("rpcmem_alloc") == 0);
   // Memory that is there is not taken again.
   const int64_t n = 50;
   CHECK(rules_dnn::Reserve(p.context, &n) == Status::kOk);

@@ -170,7 +170,8 @@ int remote_handle64_invoke(uint64_t handle, uint32_t scalars, remote_arg* args) 
       pthread_mutex_unlock(&lock);
       continue;
     }
-    b.pv = copies[i] = malloc(b.nLen);  // of no more bytes than it has
+    posix_memalign(&copies[i], 128, b.nLen);  // of no more bytes than it has
+    b.pv = copies[i];
     if (i < in) {
       memcpy(b.pv, args[i].buf.pv, b.nLen);
     } else {
@@ -209,7 +210,8 @@ int remote_handle_control(uint32_t request, void* data, uint32_t bytes) {
 #ifndef FAKE_OLD  // releases in which rpcmem was a library of its own
 void* rpcmem_alloc(int heap, uint32_t flags, int size) {
   if (Told("rpcmem_alloc") != 0 || heap != 25 || flags != 1 || size <= 0) return nullptr;
-  void* const p = malloc(static_cast<size_t>(size));
+  void* p = nullptr;
+  if (posix_memalign(&p, 4096, static_cast<size_t>(size)) != 0) return nullptr;
   pthread_mutex_lock(&lock);
   shared[static_cast<uint8_t*>(p)] = static_cast<size_t>(size);
   pthread_mutex_unlock(&lock);
