@@ -33,3 +33,18 @@ def platforms_of(chips, systems):
         for name, chip in chips.items()
         if chip["constraints"]["@platforms//cpu"].startswith("@platforms//")
     }
+
+def bare_platforms_of(chips):
+    """Makes a platform named as the chip for each chip that runs no operating system of @platforms: a DSP.
+
+    Args:
+      chips: entries by name, as CHIPS.
+
+    Returns:
+      Their constraint values by their names.
+    """
+    return {
+        name: chip["constraints"].values()
+        for name, chip in chips.items()
+        if not chip["constraints"]["@platforms//cpu"].startswith("@platforms//")
+    }

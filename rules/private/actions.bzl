@@ -249,7 +249,7 @@ def _declare_variants(ctx, base, variants):
         for chip in variants
     ]
 
-def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, shards, options, warnings, tuning = None, candidate = 0, variants = [], device = None, precision = "fp32"):
+def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, shards, options, warnings, tuning = None, candidate = 0, variants = [], device = None, precision = "fp32", remote = [], skeleton = False):
     """Declares the action that makes sources of a network.
 
     Args:
@@ -270,6 +270,8 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
       variants: DnnChipInfos of further chips, the least capable first.
       device: the File of facts of a device that runs blocks beside the chip, or None.
       precision: in what floats are stored: fp32, as the network has them, or fp16.
+      remote: versions of Hexagon with skeleton libraries that the sources call, the least capable first.
+      skeleton: whether the sources are of such a library.
 
     Returns:
       A struct of Files (assembly is None unless embed, device_source without a device, page of what was not pruned) and of variants, a list of struct(chip, kernels), and the list dumps of directories.
@@ -317,6 +319,9 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
         args.add(files.device_source, format = "--out-device-source=%s")
     if tuning:
         args.add(tuning, format = "--tuning=%s")
+    args.add_all(remote, format_each = "--remote=%s")
+    if skeleton:
+        args.add("--skeleton")
     if precision != "fp32":
         args.add(precision, format = "--precision=%s")
     if candidate:
