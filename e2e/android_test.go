@@ -58,6 +58,9 @@ func androidLibraries(t *testing.T, w *workspace, use string) {
 			api := androidtest.Exports(t, filepath.Join(w.bin(t, use, platform), "relu/include/relu.h"), "relu")
 			dir := filepath.Join(bin, "android", folder)
 			androidtest.CheckLibrary(t, filepath.Join(dir, "librelu_shared.so"), abi, api)
+			w.bazel(t, "build", use, platform, "//:relu_hvx")
+			stub := androidtest.Exports(t, filepath.Join(w.bin(t, use, platform), "relu_hvx/include/relu_hvx.h"), "relu_hvx")
+			androidtest.CheckLibrary(t, filepath.Join(dir, "librelu_hvx_shared.so"), abi, stub)
 			androidtest.CheckLibrary(t, filepath.Join(dir, "libapp.so"), abi, append([]string{"app_answer"}, api...))
 			androidtest.CheckLibrary(t, filepath.Join(dir, "on_device"), abi, nil)
 			compareCommands(t, w, abi, spawns)
@@ -81,7 +84,7 @@ func oldAndroid(t *testing.T, w *workspace) {
 }
 
 // outputs are files of which the commands that make them are compared.
-var outputs = []string{"relu_kernels_0.pic.o", "relu_x86_64_v4_kernels_0.pic.o", "relu.weights.pic.o", "dnn_pool.pic.o", "librelu.a", "librelu_shared.so", "libapp.so", "on_device"}
+var outputs = []string{"relu_kernels_0.pic.o", "relu_x86_64_v4_kernels_0.pic.o", "relu.weights.pic.o", "relu_hvx_api.pic.o", "session.pic.o", "dnn_pool.pic.o", "librelu.a", "librelu_shared.so", "librelu_hvx_shared.so", "libapp.so", "on_device"}
 
 func compareCommands(t *testing.T, w *workspace, abi androidtest.ABI, spawns []spawn) {
 	t.Helper()

@@ -3,7 +3,7 @@
 DnnModelInfo = provider(
     doc = "A compiled network.",
     fields = {
-        "backend": "string: what computes: cpu or opencl.",
+        "backend": "string: what computes: cpu, hvx or opencl.",
         "c_prefix": "string: what the C functions and types of the header begin with.",
         "chip": "string: name of the platform's chip, for whose facts kernels are made.",
         "header": "File: the generated header, C and C++.",

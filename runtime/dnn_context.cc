@@ -77,6 +77,10 @@ Status Prepare(Context* c, const int64_t* sym) {
   const Description* const d = c->model->description;
   c->role = "";
   c->refused = nullptr;
+  if (c->remote != nullptr) {
+    c->remote->words = "";
+    c->remote->whole = false;
+  }
   if (sym == nullptr && d->given_count > 0) return Status::kNullArgument;
   const size_t given = static_cast<size_t>(d->given_count) * sizeof(int64_t);
   if (c->ready && (given == 0 || memcmp(c->sym, sym, given) == 0)) return Status::kOk;
@@ -90,7 +94,8 @@ Status Prepare(Context* c, const int64_t* sym) {
   for (int32_t i = 0; i < d->output_count && status == Status::kOk; ++i) {
     status = EvalBytes(d, d->outputs[i], all.value, &c->buffer_bytes[d->input_count + i]);
   }
-  if (status == Status::kOk) status = TakeMemory(c, d, all.value);
+  // What runs elsewhere has its memory there.
+  if (status == Status::kOk && c->remote == nullptr) status = TakeMemory(c, d, all.value);
   if (status == Status::kOk && d->device != nullptr) {
     status = d->device->backend->prepare(c->ctx.device, d, all.value);
   }
@@ -108,7 +113,8 @@ Status ContextCreate(Model* model, Context** context) {
   if (model == nullptr) return Status::kNullArgument;
   const Description* const d = model->description;
   const Options* const o = &model->options;
-  const int threads = o->parallel_for != nullptr ? 0 : o->workers - 1;
+  const bool here = o->parallel_for == nullptr && model->remote == nullptr;
+  const int threads = here ? o->workers - 1 : 0;
   const size_t numbers = static_cast<size_t>(d->symbol_count) +
                          static_cast<size_t>(d->input_count) + static_cast<size_t>(d->output_count);
   const size_t buffers = numbers - static_cast<size_t>(d->symbol_count);
@@ -146,6 +152,13 @@ Status ContextCreate(Model* model, Context** context) {
       return made;
     }
   }
+  if (model->remote != nullptr) {
+    const Status made = d->remote->remote->context_create(model->remote, &c->remote);
+    if (made != Status::kOk) {
+      Release(o, memory, bytes);
+      return made;
+    }
+  }
   ModelRetain(model);
   *context = c;
   return Status::kOk;
@@ -157,6 +170,7 @@ void ContextDestroy(Context* c) {
   ReleaseMemory(c);
   Release(c->runtime.options, c->staged, c->staged_bytes);
   if (c->ctx.device != nullptr) c->ctx.device->backend->context_destroy(c->ctx.device);
+  if (c->remote != nullptr) c->remote->remote->context_destroy(c->remote);
   Model* const model = c->model;
   Release(&model->options, c, c->bytes);
   ModelDestroy(model);
@@ -164,7 +178,12 @@ void ContextDestroy(Context* c) {
 
 Status Reserve(Context* context, const int64_t* sym) {
   if (context == nullptr) return Status::kNullArgument;
-  return context->status = Prepare(context, sym);
+  Status status = Prepare(context, sym);
+  RemoteContext* const remote = context->remote;
+  if (status == Status::kOk && remote != nullptr) {
+    status = remote->remote->reserve(remote, context->sym, context->buffer_bytes);
+  }
+  return context->status = status;
 }
 
 Status Run(Context* c, const int64_t* sym, const void* const* in, void* const* out) {
@@ -173,6 +192,11 @@ Status Run(Context* c, const int64_t* sym, const void* const* in, void* const* o
   if (status == Status::kOk) status = TakePointers(c, in, out);
   c->status = status;
   if (status != Status::kOk) return status;
+  if (c->remote != nullptr) {
+    c->status = c->remote->remote->run(c->remote, c->sym, c->buffer_bytes, in, out);
+    c->ran = c->status == Status::kOk;
+    return c->status;
+  }
   c->ctx.in = in;
   c->ctx.out = out;
   c->bad_index = 0;

@@ -5,6 +5,7 @@
 #include "runtime/dnn_device.h"
 #include "runtime/dnn_model.h"
 #include "runtime/dnn_pool.h"
+#include "runtime/dnn_remote.h"
 
 namespace rules_dnn {
 inline namespace v1 {
@@ -16,6 +17,7 @@ struct Model {
   int32_t references;   // the caller's and one a context
   int32_t variant;      // of the description's; 0 where it has none
   DeviceModel* device;  // null where the description has none
+  RemoteModel* remote;  // null where the model runs here
 };
 
 void ModelRetain(Model* model);
@@ -49,9 +51,10 @@ struct Context {
   void** pointers;        // what of them lies in the processor's memory, of runs that are started
   void* staged;           // copies there of what lies in the device's
   size_t staged_bytes;
-  size_t memory_bytes;  // of arena and scratch together
-  bool ready;           // the symbols are checked and memory is there
-  bool ran;             // the last run succeeded: computed symbols have values
+  size_t memory_bytes;    // of arena and scratch together
+  bool ready;             // the symbols are checked and memory is there
+  bool ran;               // the last run succeeded: computed symbols have values
+  RemoteContext* remote;  // null where the model runs here
 };
 
 // Checks the symbols and readies memory, unless the last run had the same ones.

@@ -108,6 +108,11 @@ size_t ExplainRun(const Context* c, char* text, size_t capacity) {
   Writer w(text, capacity);
   const Status status = c == nullptr ? Status::kNullArgument : c->status;
   if (status == Status::kOk) return 0;
+  const RemoteContext* const remote = c == nullptr ? nullptr : c->remote;
+  if (remote != nullptr && remote->whole && remote->words[0] != 0) {
+    w.Add(remote->words);
+    return w.length();
+  }
   if (c != nullptr && c->refused != nullptr) {
     w.Add(c->role);
     w.Add(c->refused);
@@ -120,6 +125,10 @@ size_t ExplainRun(const Context* c, char* text, size_t capacity) {
   if (c != nullptr && c->ctx.device != nullptr && status >= Status::kNoOpenCl) {
     w.Add(": ");
     w.Add(c->ctx.device->words);
+  }
+  if (remote != nullptr && remote->words[0] != 0) {
+    w.Add(": ");
+    w.Add(remote->words);
   }
   return w.length();
 }

@@ -3,6 +3,7 @@
 #include "runtime/dnn_context.h"
 #include "runtime/dnn_device.h"
 #include "runtime/dnn_memory.h"
+#include "runtime/dnn_remote.h"
 #include "runtime/dnn_system.h"
 #include "runtime/dnn_variant.h"
 #include "runtime/dnn_weights.h"
@@ -20,9 +21,22 @@ void* DefaultAllocate(void*, size_t bytes, size_t alignment) {
 
 void DefaultRelease(void*, void* memory, size_t) { FreeMemory(memory); }
 
+// The options of each kind of model, which all begin with those of any.
+union AllOptions {
+  Options host;
+  DeviceOptions device;
+  RemoteOptions remote;
+};
+
+// How many bytes of options a model knows: one that runs on the processor has none of the others.
+size_t KnownBytes(const Description* d) {
+  if (d->remote != nullptr) return sizeof(RemoteOptions);
+  return d->device != nullptr ? sizeof(DeviceOptions) : sizeof(Options);
+}
+
 // The options that count: the caller's members as far as its struct goes, defaults beyond. A
 // struct of a later version is fine as long as it asks for nothing that we do not have.
-Status ReadOptions(const Options* in, DeviceOptions* all) {
+Status ReadOptions(const Options* in, size_t known, AllOptions* all) {
   Options* const out = &all->host;
   memset(all, 0, sizeof(*all));
   if (in != nullptr) {
@@ -31,10 +45,10 @@ Status ReadOptions(const Options* in, DeviceOptions* all) {
     memcpy(&size, in, sizeof(size));
     if (size < sizeof(size) || size > kMaxOptions) return Status::kBadOptions;
     const char* const bytes = reinterpret_cast<const char*>(in);
-    for (size_t i = sizeof(*all); i < size; ++i) {
+    for (size_t i = known; i < size; ++i) {
       if (bytes[i] != 0) return Status::kBadOptions;
     }
-    memcpy(all, in, size < sizeof(*all) ? size : sizeof(*all));
+    memcpy(all, in, size < known ? size : known);
   }
   if ((out->allocate == nullptr) != (out->release == nullptr)) return Status::kBadOptions;
   if (out->allocate == nullptr) {
@@ -46,10 +60,24 @@ Status ReadOptions(const Options* in, DeviceOptions* all) {
   return Status::kOk;
 }
 
-// A model that runs on the processor has none of these options.
-bool AsksForDevice(const DeviceOptions& o) {
-  return o.platform != nullptr || o.device != nullptr || o.context != nullptr ||
-         o.queue != nullptr || o.cache != nullptr || o.message != nullptr || o.message_bytes != 0;
+// The message is a text, also where something else is wrong than what it tells of.
+void ClearMessage(const Description* d, const AllOptions& all) {
+  const bool device = d->device != nullptr, remote = d->remote != nullptr;
+  char* const text = device ? all.device.message : remote ? all.remote.message : nullptr;
+  if (text != nullptr && (device ? all.device.message_bytes : all.remote.message_bytes) > 0) {
+    text[0] = 0;
+  }
+}
+
+// Reaches the model's other side. Where there is none and the options say so, the processor runs
+// the model; a library of another model is a mistake that nothing hides.
+Status Reach(const Description* d, const RemoteOptions& o, RemoteModel** model) {
+  if (o.fallback < 0 || o.fallback > 1 || o.signed_process < 0 || o.signed_process > 1) {
+    return Status::kBadOptions;
+  }
+  const Status status = d->remote->remote->model_create(d, o, model);
+  const bool none = status >= Status::kNoOpenCl && status != Status::kForeignSkeleton;
+  return none && o.fallback == 1 ? Status::kOk : status;
 }
 
 }  // namespace
@@ -57,35 +85,43 @@ bool AsksForDevice(const DeviceOptions& o) {
 Status ModelCreate(const Description* description, const Options* options, Model** model) {
   if (model == nullptr) return Status::kNullArgument;
   *model = nullptr;
-  DeviceOptions all;
+  AllOptions all;
   const Options& o = all.host;
-  const uint8_t* weights = nullptr;
-  int32_t variant = 0;
-  Status status = ReadOptions(options, &all);
-  if (status == Status::kOk && description->device == nullptr && AsksForDevice(all)) {
-    return Status::kBadOptions;
-  }
-  // Also where something else is wrong than the device.
-  if (status == Status::kOk && all.message != nullptr && all.message_bytes > 0) all.message[0] = 0;
-  if (status == Status::kOk) status = ChooseVariant(description, o.variant, &variant);
-  if (status == Status::kOk) status = FindWeights(description, o, &weights);
+  Status status = ReadOptions(options, KnownBytes(description), &all);
   if (status != Status::kOk) return status;
+  ClearMessage(description, all);
   Model* const m = static_cast<Model*>(o.allocate(o.allocator_user, sizeof(Model), kAlignment));
   if (m == nullptr) return Status::kOutOfMemory;
-  *m = {description, o, weights, 1, variant, nullptr};
+  *m = {description, o, nullptr, 1, 0, nullptr, nullptr};
+  if (description->remote != nullptr) status = Reach(description, all.remote, &m->remote);
+  if (status == Status::kOk && m->remote == nullptr) {
+    status = ChooseVariant(description, o.variant, &m->variant);
+    if (status == Status::kOk) status = FindWeights(description, o, &m->weights);
+  }
   const DeviceInfo* const device = description->device;
-  if (device != nullptr) {
-    status = device->backend->model_create(device, all, weights, &m->device);
-    if (status != Status::kOk) {
-      o.release(o.allocator_user, m, sizeof(Model));
-      return status;
-    }
+  if (status == Status::kOk && device != nullptr) {
+    status = device->backend->model_create(device, all.device, m->weights, &m->device);
+  }
+  if (status != Status::kOk) {
+    o.release(o.allocator_user, m, sizeof(Model));
+    return status;
   }
   *model = m;
   return Status::kOk;
 }
 
 DeviceModel* DeviceOf(const Model* model) { return model == nullptr ? nullptr : model->device; }
+
+Status AllocateShared(Model* model, size_t bytes, void** memory) {
+  if (memory == nullptr) return Status::kNullArgument;
+  *memory = nullptr;
+  if (model == nullptr) return Status::kNullArgument;
+  return model->description->remote->remote->allocate(model->remote, bytes, memory);
+}
+
+void ReleaseShared(Model* model, void* memory) {
+  if (model != nullptr) model->description->remote->remote->release(memory);
+}
 
 void ModelRetain(Model* model) { __atomic_add_fetch(&model->references, 1, __ATOMIC_RELAXED); }
 
@@ -95,6 +131,7 @@ void ModelDestroy(Model* model) {
   const Options o = model->options;
   const DeviceInfo* const device = model->description->device;
   if (device != nullptr) device->backend->model_destroy(model->device);
+  if (model->remote != nullptr) model->description->remote->remote->model_destroy(model->remote);
   o.release(o.allocator_user, model, sizeof(Model));
 }
 

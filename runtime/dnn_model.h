@@ -69,6 +69,8 @@ struct VariantInfo {
 
 struct DeviceInfo;
 struct DeviceModel;
+struct RemoteInfo;
+struct RemoteModel;
 
 // The most symbols that a model may have.
 constexpr int kMaxSymbols = 256;
@@ -104,6 +106,10 @@ struct Description {
 
   // Of dnn_device.h; null where the processor runs all.
   const DeviceInfo* device = nullptr;
+
+  // Of dnn_remote.h; null where the model runs here. The program is then what runs where the other
+  // side cannot be reached, if the options say so.
+  const RemoteInfo* remote = nullptr;
 };
 
 // What a caller may choose. The struct begins with its own size, so that it can grow; members
@@ -150,6 +156,18 @@ struct DeviceOptions {
   size_t message_bytes;
 };
 static_assert(offsetof(DeviceOptions, platform) == sizeof(Options), "no padding between");
+
+// The options of a model that runs on a DSP.
+struct RemoteOptions {
+  Options host;  // weights and variant are of the processor's kernels
+  const char*
+      library;    // the skeleton's file; null: the one that is called as the model's build did
+  char* message;  // where creation says what is wrong; null: nowhere
+  size_t message_bytes;
+  int32_t fallback;        // 1: the processor runs the model where no DSP does; 0: a status
+  int32_t signed_process;  // 1: the library is signed; 0: an unsigned process is asked for
+};
+static_assert(offsetof(RemoteOptions, library) == sizeof(Options), "no padding between");
 
 // The header of a weights file. What follows is kAlignment-aligned with the file.
 struct WeightsHeader {
@@ -259,6 +277,12 @@ struct LaunchObserver {
 // The observer stays the caller's. Kernels with clocks run on a queue of their own, behind nothing
 // that the application enqueues meanwhile on the one of its options.
 Status ObserveLaunches(Context* context, const LaunchObserver* observer);
+
+// Memory that runs of a model on a DSP read and write without copies, and that runs on the
+// processor take as any. It stays until it is released, whatever becomes of the model. Only for
+// models with Description::remote.
+Status AllocateShared(Model* model, size_t bytes, void** memory);
+void ReleaseShared(Model* model, void* memory);
 
 // What the model has of its device, for the functions of its backend; null without one.
 DeviceModel* DeviceOf(const Model* model);

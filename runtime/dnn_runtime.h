@@ -63,6 +63,10 @@ enum class Status : int32_t {
   kDeviceLost = 25,         // the device was lost in a run
   kDeviceFailed = 26,       // the driver failed otherwise
   kForeign = 27,            // memory or an event that is not of the model's context of the device
+  // Of models that run on a DSP, as are 23, 25 and 26, with the transport's words beside.
+  kNoDsp = 28,            // no FastRPC library, or no DSP that takes calls
+  kNoSkeleton = 29,       // the DSP has not the model's library
+  kForeignSkeleton = 30,  // the DSP's library is of another model or version
 };
 
 struct Runtime;  // a context's threads and allocator

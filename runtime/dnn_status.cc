@@ -33,9 +33,12 @@ constexpr const char* kStatusMessages[] = {
     "the device was lost; destroy the model and create it again",
     "the device's driver failed",
     "memory or an event is not of the OpenCL context that the model runs in",
+    "no DSP takes calls: the machine has no FastRPC library, or that reaches none",
+    "the DSP does not find or load the model's skeleton library",
+    "the DSP's skeleton library is of another model, or of another version of the compiler",
 };
 constexpr int32_t kCount = sizeof(kStatusMessages) / sizeof(kStatusMessages[0]);
-static_assert(kCount == static_cast<int32_t>(Status::kForeign) + 1, "a message each");
+static_assert(kCount == static_cast<int32_t>(Status::kForeignSkeleton) + 1, "a message each");
 
 }  // namespace
 

@@ -30,6 +30,9 @@ int32_t ModelVariant(const Model* model) { return model->variant; }
 
 const char* VariantName(const Model* model) {
   if (model == nullptr) return "";
+  if (model->remote != nullptr) {
+    return model->description->remote->remote->chip(model->remote);
+  }
   return model->description->variants[model->variant].name;
 }
 

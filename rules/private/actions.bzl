@@ -251,7 +251,7 @@ def _declare_variants(ctx, base, variants):
         for chip in variants
     ]
 
-def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, shards, options, warnings, tuning = None, candidate = 0, variants = [], device = None, precision = "fp32", c = False):
+def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, shards, options, warnings, tuning = None, candidate = 0, variants = [], device = None, precision = "fp32", c = False, remote = [], skeleton = False):
     """Declares the action that makes sources of a network.
 
     Args:
@@ -273,6 +273,8 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
       device: the File of facts of a device that runs blocks beside the chip, or None.
       precision: in what floats are stored: fp32, as the network has them, or fp16.
       c: whether the chip's kernels are C.
+      remote: versions of Hexagon with skeleton libraries that the sources call, the least capable first.
+      skeleton: whether the sources are of such a library.
 
     Returns:
       A struct of Files (assembly is None unless embed, kernels_c unless c, device_source without a device, page of what was not pruned) and of variants, a list of struct(chip, kernels), and the list dumps of directories.
@@ -323,6 +325,9 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
         args.add(files.device_source, format = "--out-device-source=%s")
     if tuning:
         args.add(tuning, format = "--tuning=%s")
+    args.add_all(remote, format_each = "--remote=%s")
+    if skeleton:
+        args.add("--skeleton")
     if precision != "fp32":
         args.add(precision, format = "--precision=%s")
     if candidate:

@@ -1,16 +1,13 @@
 """Checks of attributes at analysis time. Each message says what to write instead."""
 
+load(":dnn_skeleton.bzl", "DSPS")
 load(":names.bzl", "is_api", "is_namespace", "is_prefix", "location")
 
 _MAX_SHARDS = 256
 _MAX_DIM = 9223372036854775807
 
-# What users meet in attributes, and whether this version has it.
-_BACKENDS = {
-    "cpu": True,
-    "hvx": False,
-    "opencl": True,
-}
+# What users write in attributes.
+_BACKENDS = ["cpu", "hvx", "opencl"]
 
 # What the rules themselves give to dnnc.
 _RULE_OPTIONS = [
@@ -36,7 +33,9 @@ _RULE_OPTIONS = [
     "precision",
     "prefix",
     "pruning",
+    "remote",
     "shards",
+    "skeleton",
     "src",
     "tuning",
     "variant",
@@ -48,15 +47,39 @@ def _fail(attribute, found, cure):
     fail("\n%s = %s: %s" % (attribute, repr(found), cure))
 
 def check_backend(backend):
-    """Fails unless this version can make code for the backend.
+    """Fails unless it is a backend.
 
     Args:
       backend: the attribute's value.
     """
     if backend not in _BACKENDS:
-        _fail("backend", backend, "write \"cpu\" or \"opencl\"")
-    if not _BACKENDS[backend]:
-        _fail("backend", backend, "this version of rules_dnn compiles for \"cpu\" and \"opencl\" only: write one of them, or leave backend out")
+        _fail("backend", backend, "write \"cpu\", \"hvx\" or \"opencl\"")
+
+def check_remote(attributes, chip):
+    """Fails unless the attributes go with a model that runs on a DSP, or with one that does not.
+
+    Args:
+      attributes: ctx.attr of the rule.
+      chip: the name of the platform's chip.
+    """
+    dsp = attributes.dsp
+    if attributes.backend != "hvx":
+        if attributes.dsp_is_set:
+            _fail("dsp", dsp, "backend = \"%s\" has no libraries on a DSP: leave dsp out, or write backend = \"hvx\"" % attributes.backend)
+        return
+    if chip.removeprefix("hexagon_") in DSPS:
+        _fail("backend", attributes.backend, "the platform is a DSP itself: leave backend out, and the model is the DSP's own library; with \"hvx\" it is a processor's, which calls the DSP")
+    if not attributes.skeletons:
+        _fail("backend", attributes.backend, "the model has no skeleton library: use the macro dnn_model")
+    if not dsp:
+        _fail("dsp", dsp, "write the versions of Hexagon to make skeleton libraries for, as in dsp = [\"v68\", \"v73\"]")
+    for i, version in enumerate(dsp):
+        if version not in DSPS:
+            _fail("dsp", dsp, "%s is no version of Hexagon that rules_dnn has a chip of: write some of %s" % (repr(version), sorted(DSPS)))
+        if version in dsp[:i]:
+            _fail("dsp", dsp, "%s is there twice: leave it out" % repr(version))
+    if attributes.precision != "fp32":
+        _fail("precision", attributes.precision, "the DSP has no vectors of floats for its kernels, and would convert each value by itself: leave precision out, or quantize the network")
 
 # Types in which floats are stored.
 _PRECISIONS = ["fp32", "fp16"]

@@ -45,6 +45,8 @@ def _served_model_impl(ctx):
     refusal = model[BuiltForInfo].refusal
     if refusal:
         fail("\n" + refusal)
+    if model[DnnModelInfo].backend == "hvx":
+        fail("\n%s measures the blocks of a model on the machine that runs it, and those of one with backend = \"hvx\" run on a DSP, which tells nothing of them: measure the same model without backend" % ctx.label)
     source = ctx.actions.declare_file(ctx.label.name + ".cc")
     ctx.actions.write(source, served_source(
         prefix = model[DnnModelInfo].c_prefix,

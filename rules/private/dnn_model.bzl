@@ -1,6 +1,7 @@
 """dnn_model: a network as a C++ library."""
 
 load(":dnn_benchmark.bzl", "dnn_benchmark")
+load(":dnn_skeleton.bzl", "dnn_skeleton_rule")
 load(":dnn_tuner.bzl", "dnn_tuner")
 load(":model_rule.bzl", "dnn_model_rule")
 load(":target_rule.bzl", "dnn_model_for_its_target_only")
@@ -10,6 +11,30 @@ _SHARED = ["compatible_with", "restricted_to", "target_compatible_with", "teston
 
 # What says how and where the network is compiled: it means nothing for the other target.
 _COMPILING = ["exec_compatible_with", "exec_properties", "features", "toolchains"]
+
+# What of a model is of its kernels on the processor, and not of those on a DSP.
+_OF_PROCESSOR = ["backend", "chip_variants", "device", "dsp", "dsp_is_set", "tuning", "variants", "weights"]
+
+def _skeleton(name, model, tags, shared):
+    """Declares a model's skeleton library for the platform that it is built for; nothing compiles it where nothing can."""
+    shared = {key: value for key, value in shared.items() if key in ["testonly"] + _COMPILING}  # the rest is of the processor's platforms
+    dnn_model_rule(
+        name = name + ".model",
+        skeleton = True,
+        tags = (tags or []) + ["manual"],
+        visibility = ["//visibility:private"],
+        **({key: value for key, value in model.items() if key not in _OF_PROCESSOR} | shared)
+    )
+    dnn_skeleton_rule(
+        name = name,
+        model = select({
+            Label("//rules/toolchain:has_cc"): ":%s.model" % name,
+            "//conditions:default": None,
+        }),
+        tags = (tags or []) + ["manual"],
+        visibility = ["//visibility:private"],
+        **{key: shared[key] for key in ["features", "testonly"] if key in shared}
+    )
 
 def dnn_model(
         name,
@@ -23,6 +48,7 @@ def dnn_model(
         cpp_namespace = None,
         dims = None,
         dnnc_opts = None,
+        dsp = None,
         external_data = None,
         precision = "fp32",
         shards = None,
@@ -54,6 +80,9 @@ def dnn_model(
       backend: what computes: "cpu", or "opencl": an OpenCL device of the machine that runs the model, and the processor where a block can run
         there only, or is estimated to take less. create() opens the machine's OpenCL library; its options choose the device. Inputs and outputs
         may lie in the application's OpenCL memory (PREFIX_start). variants, tuning and NAME.tune are of processors, and refused.
+        "hvx": a Qualcomm Hexagon DSP, by FastRPC: NAME is a stub with the API of every model, which calls a skeleton library on the DSP, and holds the
+        model for the processor, too, which runs it where no DSP does, if create()'s options say so. variants, tuning, NAME.tune and weights = "file" are of
+        that one; precision = "fp16" and NAME_bench are refused.
       device: facts of the devices that backend = "opencl" makes kernels for, a JSON file as those of @rules_dnn//platforms/devices.
         Default: opencl_buffers.json there, which is of no device in particular.
       pruning: a dnn_pruning, by which weights are pruned first, without training. The output group pruning holds
@@ -69,6 +98,8 @@ def dnn_model(
         Without a bound, or with "1..", a symbol may be anything from 1.
       dnnc_opts: further options for the compiler, as in ["-disable=anchors"]. With -dump=PASS the
         output group dump holds what the compiler printed; --accept=KIND accepts warnings of a kind.
+      dsp: versions of Hexagon that backend = "hvx" has skeleton libraries for, as in ["v68", "v73"]: a DSP takes the most capable that it can run. They
+        are the output group dsp, libPREFIX_VERSION_skel.so each, and runfiles of what links NAME. Default: ["v68"], which all later ones run.
       external_data: files that hold the ONNX model's external data, in the folders in which the model names them.
       precision: "fp32" (the default): floats as the network has them. "fp16": values and weights of f32 are stored in 16 bits, half the memory,
         and computed and summed in f32; inputs and outputs keep their types. What 16 bits cannot hold stays f32, and the manifest lists it
@@ -96,6 +127,8 @@ def dnn_model(
         device = device,
         dims = dims,
         dnnc_opts = dnnc_opts,
+        dsp = dsp,
+        dsp_is_set = dsp != None,
         external_data = external_data,
         precision = precision,
         pruning = pruning,
@@ -105,6 +138,7 @@ def dnn_model(
         variants = variants,
         weights = weights,
     )
+    shared = {key: kwargs[key] for key in _SHARED + _COMPILING if key in kwargs}
     dnn_benchmark(
         name = name + "_bench",
         model = ":" + name if target == None else ":%s.model" % name,
@@ -118,8 +152,11 @@ def dnn_model(
         tuning = tuning,
         tags = (tags or []) + ["manual"],
         visibility = ["//visibility:private"],
-        **{key: kwargs[key] for key in _SHARED + _COMPILING if key in kwargs}
+        **shared
     )
+    if backend not in ["cpu", "opencl"]:  # "hvx", or a select() that may be
+        _skeleton(name + ".skeleton", model, tags, shared)
+        model["skeletons"] = ":%s.skeleton" % name
     if target == None:
         dnn_model_rule(
             name = name,
@@ -132,7 +169,7 @@ def dnn_model(
         name = name + ".model",
         tags = (tags or []) + ["manual"],
         visibility = ["//visibility:private"],
-        **(model | {key: kwargs[key] for key in _SHARED + _COMPILING if key in kwargs})
+        **(model | shared)
     )
     dnn_model_for_its_target_only(
         name = name,

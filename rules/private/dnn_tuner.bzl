@@ -74,7 +74,7 @@ def _record(ctx):
     return "%s%s.json" % (ctx.label.package + "/" if ctx.label.package else "", ctx.label.name)
 
 def _dnn_tuner_impl(ctx):
-    if ctx.attr.model[ModelPartsInfo].backend != "cpu":
+    if ctx.attr.model[ModelPartsInfo].backend == "opencl":
         fail("\n%s measures kernels on chips alone, and the model has backend = \"%s\": estimates choose its kernels" % (ctx.label, ctx.attr.model[ModelPartsInfo].backend))
     record = None
     if ctx.attr._search[BuildSettingInfo].value:

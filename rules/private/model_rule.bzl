@@ -7,8 +7,9 @@ load("//rules:providers.bzl", "DnnChipInfo", "DnnGraphInfo", "DnnModelInfo", "Dn
 load(":actions.bzl", "DNNC_EXEC_GROUPS", "run_compile", "run_graph")
 load(":cc.bzl", "archive_with", "compile_and_link")
 load(":cc_found.bzl", "check_cc_toolchain")
-load(":check.bzl", "check_api", "check_backend", "check_device", "check_dims", "check_external", "check_options", "check_precision", "check_shards", "check_src", "check_variants")
+load(":check.bzl", "check_api", "check_backend", "check_device", "check_dims", "check_external", "check_options", "check_precision", "check_remote", "check_shards", "check_src", "check_variants")
 load(":dnn_chip.bzl", "CHIP_TYPE")
+load(":dnn_skeleton.bzl", "REMOTE_ATTRS", "skeletons_of")
 load(":names.bzl", "c_prefix")
 load(":private_info.bzl", "BuiltForInfo", "ModelPartsInfo")
 
@@ -35,8 +36,8 @@ def _chip(ctx):
     return toolchain.chip_info
 
 def _variants(ctx, chip):
-    """Returns the DnnChipInfos of the further chips that the library has kernels for: none beside a device."""
-    if ctx.attr.backend == "opencl":
+    """Returns the DnnChipInfos of the further chips that the library has kernels for: none beside a device, or on a DSP."""
+    if ctx.attr.backend == "opencl" or ctx.attr.skeleton:
         return []
     variants = chip.variants if ctx.attr.chip_variants else [target[DnnChipInfo] for target in ctx.attr.variants]
     check_variants(chip, variants)
@@ -66,6 +67,12 @@ def _device(ctx):
         return None
     return ctx.file.device or ctx.file._device
 
+def _runtime(ctx):
+    """Returns the CcInfo of what the model is linked with."""
+    if ctx.attr.skeleton:
+        return ctx.attr._skeleton_runtime[CcInfo]
+    return {"hvx": ctx.attr._fastrpc, "opencl": ctx.attr._opencl}.get(ctx.attr.backend, ctx.attr._runtime)[CcInfo]
+
 def _check(ctx):
     check_backend(ctx.attr.backend)
     check_device(ctx.attr.backend, ctx.attr.device, [] if ctx.attr.chip_variants else ctx.attr.variants, ctx.file.tuning)
@@ -79,6 +86,8 @@ def _dnn_model_impl(ctx):
     check_cc_toolchain(ctx)
     names = _names(ctx)
     chip = _chip(ctx)
+    check_remote(ctx.attr, chip.name)
+    skeletons, made_skeletons = skeletons_of(ctx, names.prefix)
     variants = _variants(ctx, chip)
     graph, graph_dumps, pruned = _graph(ctx, names.base)
     header = ctx.actions.declare_file("%s/%s" % (names.include_dir, names.include))
@@ -92,6 +101,8 @@ def _dnn_model_impl(ctx):
         namespace = names.namespace,
         header = header,
         embed = ctx.attr.weights == "embed",
+        remote = sorted(ctx.attr.dsp) if ctx.attr.backend == "hvx" else [],
+        skeleton = ctx.attr.skeleton,
         shards = ctx.attr.shards,
         options = ctx.attr.dnnc_opts,
         tuning = ctx.file.tuning,
@@ -101,7 +112,7 @@ def _dnn_model_impl(ctx):
         precision = ctx.attr.precision,
         c = ctx.target_platform_has_constraint(ctx.attr._hexagon[platform_common.ConstraintValueInfo]),
     )
-    runtime = ctx.attr._opencl[CcInfo] if files.device_source else ctx.attr._runtime[CcInfo]
+    runtime = _runtime(ctx)
     cc_info, library, objects = compile_and_link(
         ctx,
         ctx.label.name,
@@ -121,7 +132,7 @@ def _dnn_model_impl(ctx):
     return [
         DefaultInfo(
             files = depset([library, header, files.manifest] + loaded),
-            runfiles = ctx.runfiles(files = loaded),
+            runfiles = ctx.runfiles(files = loaded + made_skeletons),
         ),
         cc_info,
         BuiltForInfo(
@@ -156,6 +167,7 @@ def _dnn_model_impl(ctx):
         ),
         OutputGroupInfo(
             archive = depset([archive]),
+            dsp = depset(skeletons),
             dump = depset(graph_dumps + compile_dumps),
             manifest = depset([files.manifest]),
             pruning = depset(pruned + ([files.page] if files.page else [])),
@@ -167,13 +179,13 @@ def _dnn_model_impl(ctx):
 dnn_model_rule = rule(
     implementation = _dnn_model_impl,
     doc = "Compiles a network for the platform it is built for.",
-    attrs = {
+    attrs = REMOTE_ATTRS | {
         "api": attr.string(
             doc = "Name of the generated header, without .h. Default: the target's name.",
         ),
         "backend": attr.string(
             default = "cpu",
-            doc = "What computes: cpu, or opencl beside it.",
+            doc = "What computes: cpu, opencl beside it, or hvx, a DSP.",
         ),
         "c_prefix": attr.string(
             doc = "What C names begin with. Default: package and api, with _ for what no identifier holds.",

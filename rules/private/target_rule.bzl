@@ -117,6 +117,7 @@ def _dnn_model_for_its_target_only_impl(ctx):
         ),
         OutputGroupInfo(
             archive = depset([library]),
+            dsp = depset([_link(ctx, file.basename, file) for file in groups.dsp.to_list()]),
             dump = groups.dump,
             manifest = depset([manifest]),
             pruning = groups.pruning,

@@ -39,13 +39,16 @@ _no_cc_test = analysistest.make(
 # Name of the case: attributes of dnn_model, parts of the message.
 _CASES = {
     "api": ({"api": "../net"}, ["api = \"../net\"", "write letters, digits"]),
-    "backend_later": ({"backend": "hvx"}, ["backend = \"hvx\"", "compiles for \"cpu\" and \"opencl\" only"]),
-    "backend_none": ({"backend": "gpu"}, ["backend = \"gpu\"", "write \"cpu\" or \"opencl\""]),
+    "backend_none": ({"backend": "gpu"}, ["backend = \"gpu\"", "write \"cpu\", \"hvx\" or \"opencl\""]),
     "device_of_cpu": ({"device": "//platforms/devices:opencl_images.json"}, ["device = ", "opencl_images.json", "backend = \"cpu\" runs nothing on a device"]),
     "dim_empty": ({"dims": {"": "1"}}, ["dims = {\"\": \"1\"}", "symbol of the model's shapes"]),
     "dim_order": ({"dims": {"N": "64..1"}}, ["dims = {\"N\": \"64..1\"}", "dims = {\"N\": \"1..64\"}"]),
     "dim_sign": ({"dims": {"N": "-1"}}, ["dims = {\"N\": \"-1\"}"]),
     "dim_size": ({"dims": {"N": "9223372036854775808"}}, ["dims = {\"N\": \"9223372036854775808\"}"]),
+    "dsp_none": ({"backend": "hvx", "dsp": []}, ["dsp = []", "write the versions of Hexagon"]),
+    "dsp_of_cpu": ({"dsp": ["v68"]}, ["dsp = [\"v68\"]", "backend = \"cpu\" has no libraries on a DSP: leave dsp out"]),
+    "dsp_twice": ({"backend": "hvx", "dsp": ["v68", "v68"]}, ["dsp = [\"v68\", \"v68\"]", "\"v68\" is there twice"]),
+    "dsp_unknown": ({"backend": "hvx", "dsp": ["v68", "v1"]}, ["\"v1\" is no version of Hexagon", "write some of", "\"v68\""]),
     "external_of_import": (
         {"external_data": ["data/weights.bin"], "src": ":imported"},
         ["external_data is set, but src is", "imported", "set external_data there"],
@@ -53,6 +56,14 @@ _CASES = {
     "external_twice": (
         {"external_data": ["data/weights.bin", "//rules/tests/elsewhere:weights.bin"]},
         ["external_data", "keep one"],
+    ),
+    "hvx_device": (
+        {"backend": "hvx", "device": "//platforms/devices:opencl_images.json"},
+        ["device = ", "backend = \"hvx\" runs nothing on a device"],
+    ),
+    "hvx_precision": (
+        {"backend": "hvx", "precision": "fp16"},
+        ["precision = \"fp16\"", "the DSP has no vectors of floats", "quantize the network"],
     ),
     "namespace": ({"cpp_namespace": "a:b"}, ["cpp_namespace = \"a:b\"", "joined by ::"]),
     "option_bare": ({"dnnc_opts": ["anchors"]}, ["dnnc_opts = \"anchors\"", "begins with a dash"]),
@@ -67,6 +78,8 @@ _CASES = {
     ),
     "option_of_device": ({"dnnc_opts": ["--device=x.json"]}, ["dnnc_opts = \"--device=x.json\"", "leave it out"]),
     "option_of_rule": ({"dnnc_opts": ["--out=x"]}, ["dnnc_opts = \"--out=x\"", "leave it out"]),
+    "option_of_rule_remote": ({"dnnc_opts": ["--remote=v68"]}, ["dnnc_opts = \"--remote=v68\"", "use the rule's attributes"]),
+    "option_of_rule_skeleton": ({"dnnc_opts": ["--skeleton"]}, ["dnnc_opts = \"--skeleton\"", "use the rule's attributes"]),
     "option_of_rule_precision": ({"dnnc_opts": ["--precision=fp16"]}, ["dnnc_opts = \"--precision=fp16\"", "use the rule's attributes"]),
     "precision": ({"precision": "bf16"}, ["precision = \"bf16\"", "write \"fp32\"", "\"fp16\""]),
     "precision_of_pruned": (

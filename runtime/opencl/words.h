@@ -6,27 +6,12 @@
 #include <stdint.h>
 
 #include "runtime/dnn_runtime.h"
+#include "runtime/dnn_words.h"
 #include "runtime/opencl/loader.h"
 
 namespace rules_dnn {
 inline namespace v1 {
 namespace opencl {
-
-// Text in somebody's memory, of which as much is kept as fits.
-class Words {
- public:
-  Words(char* text, size_t capacity);
-
-  Words& Add(const char* s);
-  Words& Add(const char* s, size_t length);
-  Words& Add(int64_t value);
-  void Clear();
-
- private:
-  char* text_;
-  size_t capacity_;
-  size_t length_ = 0;
-};
 
 // The status of a function's code, and both in words: "clFinish: CL_OUT_OF_RESOURCES (-5)".
 Status Failed(Words* words, const char* function, Int code);

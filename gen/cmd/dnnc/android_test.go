@@ -126,21 +126,30 @@ func TestAndroid(t *testing.T) {
 	}
 	for _, abi := range androidtest.ABIs {
 		for name, write := range androidNetworks {
-			t.Run(abi.CPU+"/"+name, func(t *testing.T) { linkForAndroid(t, abi, write) })
+			t.Run(abi.CPU+"/"+name, func(t *testing.T) { linkForAndroid(t, abi, write, "") })
 		}
+		// A stub of a model on a DSP, with what calls it.
+		t.Run(abi.CPU+"/stub", func(t *testing.T) {
+			linkForAndroid(t, abi, androidNetworks["opaque"], "/runtime/fastrpc/*.cc", "--remote=v68", "--remote=v73")
+		})
 	}
 }
 
-func linkForAndroid(t *testing.T, abi androidtest.ABI, write func(t *testing.T, resnet20 string)) {
+// linkForAndroid links a network with the runtime, and with more of it where its sources want that.
+func linkForAndroid(t *testing.T, abi androidtest.ABI, write func(t *testing.T, resnet20 string), more string, options ...string) {
 	root, src := absolute(t, repository), absolute(t, resnet)
 	chip := factsFile(t, map[string]string{"aarch64": "arm64", "x86_64": "x86_64"}[abi.CPU])
 	t.Chdir(t.TempDir())
 	write(t, src)
 	mustRun(t, graphArgs("model.onnx", "--dim=N=1..64")...)
-	mustRun(t, compileArgs("model.onnx", chip)...)
+	mustRun(t, compileArgs("model.onnx", chip, options...)...)
 	require.NoError(t, os.WriteFile("functions.cc", []byte(everyFunction()), 0o644))
 	a := newAndroid(t, abi, root)
-	for _, pattern := range []string{root + "/runtime/dnn_*.cc", "kernels/*.cc", "net.weights.S", "functions.cc"} {
+	patterns := []string{root + "/runtime/dnn_*.cc", "kernels/*.cc", "net.weights.S", "functions.cc"}
+	if more != "" {
+		patterns = append(patterns, root+more)
+	}
+	for _, pattern := range patterns {
 		sources, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		a.compile(t, sources)

@@ -49,6 +49,10 @@ Examples:
     ... --chip=hexagon_v68.json --out-kernels-c=kernels_c
   A model that runs on an OpenCL device, and on the chip what the device does not; sources are to be compiled with runtime/opencl, too:
     ... --device=platforms/devices/opencl_buffers.json --out-device-source=net.cl
+  A model that runs on a Hexagon DSP, by the skeleton libraries that the next line makes, and on the chip where options say so; sources are to be compiled with runtime/fastrpc, too:
+    ... --remote=v68 --remote=v73
+  The sources of a skeleton library, to be linked with runtime/fastrpc as a shared library of that DSP:
+    ... --chip=hexagon_v68.json --skeleton
 `
 
 // compileFlags are the options of `dnnc compile`.
@@ -61,6 +65,8 @@ type compileFlags struct {
 	page, log                          string
 	shards, candidate                  int
 	external, variants, variantKernels list
+	remote                             list
+	skeleton                           bool
 	passes                             passFlags
 	warnings                           warnFlags
 	mode                               cppapi.Mode   // of weights
@@ -103,6 +109,8 @@ func compileCommand(args []string, out, log io.Writer) error {
 	c.IntVar(&f.candidate, "candidate", 0, "`NUMBER`, from 1, of the kernel that computes each block among those worth measuring, 1 being what estimates prefer; 0: the best")
 	c.Var(&f.variants, "variant", "`FILE`: facts of a further chip that the library has kernels for, more capable than those before; may be repeated")
 	c.Var(&f.variantKernels, "out-variant", "`FOLDER` of the sources of these kernels; one for each --variant, in their order")
+	c.Var(&f.remote, "remote", "`VERSION` of Hexagon, as v68, with a skeleton library of the model, which the sources call; may be repeated, the least capable first")
+	c.BoolVar(&f.skeleton, "skeleton", false, "the sources are of a skeleton library, which FastRPC calls on the DSP")
 	c.Var(&f.external, "external", "`LOCATION=PATH` of a file of external data; may be repeated")
 	f.warnings.register(c.FlagSet)
 	f.passes.register(c.FlagSet)
@@ -146,6 +154,9 @@ func (f *compileFlags) check() (err error) {
 		return fmt.Errorf("--out-weights-asm is missing: --weights=embed needs the assembly")
 	case f.mode != cppapi.Embed && f.asm != "":
 		return fmt.Errorf("--out-weights-asm=%s: only --weights=embed has an assembly", f.asm)
+	}
+	if err := f.checkRemote(); err != nil {
+		return err
 	}
 	return f.checkDevice()
 }

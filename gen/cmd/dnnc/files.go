@@ -67,7 +67,7 @@ var dumpNames = regexp.MustCompile(`^[0-9]+-.*\.txt$`)
 
 // sourceNames are the names of the sources of a model, also of those that an earlier run with more files of kernels wrote.
 func sourceNames(prefix string) *regexp.Regexp {
-	return regexp.MustCompile(`^` + regexp.QuoteMeta(prefix) + `_(kernels\.h|internal\.h|api\.cc|device\.cc|program\.cc|profile\.cc|kernels_([0-9]+\.(cc|c)|opaque\.cc))$`)
+	return regexp.MustCompile(`^` + regexp.QuoteMeta(prefix) + `_(kernels\.h|internal\.h|api\.cc|device\.cc|skeleton\.cc|program\.cc|profile\.cc|kernels_([0-9]+\.(cc|c)|opaque\.cc))$`)
 }
 
 // variantNames are those of the sources of a variant.

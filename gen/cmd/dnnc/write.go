@@ -142,6 +142,9 @@ func (f *compileFlags) writeSources(s *pipeline.State, m *cppapi.Model, out *fil
 		return fmt.Errorf("%s: %w", f.src, err)
 	}
 	f.addVariants(s, m, variants, same)
+	if err := f.addRemote(m); err != nil {
+		return err
+	}
 	api, err := cppapi.Print(m)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.src, err)
@@ -151,6 +154,9 @@ func (f *compileFlags) writeSources(s *pipeline.State, m *cppapi.Model, out *fil
 		cpp.File{Name: m.ProfileName(), Text: api.Profile})
 	if m.Device != nil {
 		sources = append(sources, cpp.File{Name: m.DeviceName(), Text: api.Device})
+	}
+	if m.Skeleton != nil {
+		sources = append(sources, cpp.File{Name: m.SkeletonName(), Text: api.Skeleton})
 	}
 	for _, x := range sources {
 		for _, folder := range f.foldersOf(x.Name) {

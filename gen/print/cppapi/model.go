@@ -51,6 +51,10 @@ type Model struct {
 	Device *Device
 	// Bare reports that the runtime starts no threads and sees no environment, and that buffers are aligned as weights are.
 	Bare bool
+	// Remote makes what is printed the stub of a model on a DSP; nil: it is none.
+	Remote *Remote
+	// Skeleton has what FastRPC calls printed; nil: the library is no skeleton.
+	Skeleton *Identity
 }
 
 // Tensor is an input or an output.
@@ -188,6 +192,9 @@ func (m *Model) check() error {
 		return fmt.Errorf("weights of %d bytes", m.Weights.Bytes)
 	}
 	if err := m.checkDevice(); err != nil {
+		return err
+	}
+	if err := m.checkRemote(); err != nil {
 		return err
 	}
 	return m.checkShapes()

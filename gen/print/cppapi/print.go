@@ -17,6 +17,7 @@ type Files struct {
 	Source   string // SourceName, beside the kernels
 	Profile  string // ProfileName, beside the kernels
 	Device   string // DeviceName, beside the kernels; "" without a device
+	Skeleton string // SkeletonName, beside the kernels; "" of what is no skeleton
 	// Variants are the profiles of the other variants, beside their kernels; "" of those that run what an earlier one does.
 	Variants []string
 }
@@ -46,6 +47,11 @@ func Print(m *Model) (*Files, error) {
 	}
 	if m.Device != nil {
 		if err := execute("device.cc", v, &f.Device); err != nil {
+			return nil, err
+		}
+	}
+	if m.Skeleton != nil {
+		if err := execute("skeleton.cc", v, &f.Skeleton); err != nil {
 			return nil, err
 		}
 	}

@@ -21,6 +21,9 @@ func statusesOf(m *Model) []status {
 	if m.Device != nil {
 		out = append(out, deviceStatuses...)
 	}
+	if m.Remote != nil {
+		out = append(out, remoteStatuses...)
+	}
 	return out
 }
 

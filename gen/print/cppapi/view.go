@@ -43,6 +43,9 @@ type view struct {
 	DeviceMembers []string
 	BufferMembers []string
 	EventMembers  []string
+	Remote        *remoteView
+	Skeleton      *identityView
+	RemoteMembers []string
 	Exprs         []string // sizes that need code of their own
 	exprIndex     map[string]int
 	model         *Model
@@ -117,7 +120,7 @@ func newView(m *Model) *view {
 	v := &view{
 		Api: m.Api, Generator: m.Generator, P: m.Prefix, Namespace: m.Namespace,
 		Guard: "RULES_DNN_" + m.Prefix + "_H_", Header: m.HeaderName(), InternalName: m.InternalName(),
-		RuntimeVersion: runtimeVersion, Statuses: statusesOf(m), OptionMembers: optionMembers, DeviceMembers: deviceMembers, BufferMembers: bufferMembers, EventMembers: eventMembers,
+		RuntimeVersion: runtimeVersion, Statuses: statusesOf(m), OptionMembers: optionMembers, DeviceMembers: deviceMembers, BufferMembers: bufferMembers, EventMembers: eventMembers, RemoteMembers: remoteMembers,
 		Embed: m.Weights.Mode == Embed, WeightsBytes: m.Weights.Bytes, Large: m.Weights.Bytes > math.MaxInt32, WeightsText: number(m.Weights.Bytes),
 		Alignment: m.Weights.align(), UnusualAlign: m.Weights.align() != usualAlignment, Bare: m.Bare,
 		Variants: m.Variants, exprIndex: map[string]int{}, model: m,
@@ -137,6 +140,7 @@ func newView(m *Model) *view {
 	}
 	v.ScratchInit = v.size(m.Scratch)
 	v.addDevice(m.Device)
+	v.addRemote(m)
 	v.HashInit = hashInit(m.Weights.Hash)
 	return v
 }

@@ -27,6 +27,8 @@ typedef struct {
   int32_t __private[10];
 } pthread_mutex_t;
 
+#define PTHREAD_MUTEX_INITIALIZER {{0}}
+
 typedef struct {
   int32_t __private[12];
 } pthread_cond_t;

@@ -8,6 +8,7 @@ extern "C" {
 #endif
 
 void* malloc(size_t bytes);
+void* calloc(size_t count, size_t bytes);
 char* getenv(const char* name);
 int posix_memalign(void** memory, size_t alignment, size_t bytes);
 void free(void* memory);

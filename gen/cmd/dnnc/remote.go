@@ -1,0 +1,81 @@
+package main
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"rules_dnn/gen/files"
+	"rules_dnn/gen/print/cppapi"
+)
+
+// checkRemote refuses what does not go with a stub or a skeleton.
+func (f *compileFlags) checkRemote() error {
+	switch {
+	case len(f.remote) > 0 && f.skeleton:
+		return fmt.Errorf("--remote=%s and --skeleton: the sources are of a stub, which calls a skeleton, or of a skeleton; leave out one of them", f.remote[0])
+	case len(f.remote) > 0 && f.device != "":
+		return fmt.Errorf("--remote=%s and --device=%s: a model runs on a DSP or on an OpenCL device; leave out one of them", f.remote[0], f.device)
+	case f.skeleton && f.mode != cppapi.Embed:
+		return fmt.Errorf("--skeleton and --weights=%s: a skeleton library opens no file of the application; want --weights=embed", f.weights)
+	case f.skeleton && (f.device != "" || len(f.variants) > 0):
+		return fmt.Errorf("--skeleton: the library is of one chip, which runs all; leave out --device and --variant")
+	}
+	return nil
+}
+
+// addRemote tells the model of its other side, and whom that is to be of.
+func (f *compileFlags) addRemote(m *cppapi.Model) error {
+	if len(f.remote) == 0 && !f.skeleton {
+		return nil
+	}
+	id, err := f.identity()
+	if err != nil {
+		return err
+	}
+	if f.skeleton {
+		m.Skeleton = id
+		return nil
+	}
+	m.Remote = &cppapi.Remote{Identity: *id, Versions: f.remote}
+	return nil
+}
+
+// identity is the same of a stub and its skeletons, whose packed weights differ as their chips do: hashes of what they are made
+// of, the graph and the files with its constants.
+func (f *compileFlags) identity() (*cppapi.Identity, error) {
+	var id cppapi.Identity
+	if err := hashFiles(&id.Graph, f.graph); err != nil {
+		return nil, err
+	}
+	paths := []string{f.consts, f.src}
+	external := slices.Clone(f.external)
+	slices.Sort(external) // by location
+	for _, pair := range external {
+		_, path, _ := strings.Cut(pair, "=")
+		paths = append(paths, path)
+	}
+	return &id, hashFiles(&id.Weights, paths...)
+}
+
+// hashFiles hashes the hashes of files, so that where one ends counts.
+func hashFiles(out *[32]byte, paths ...string) error {
+	all := sha256.New()
+	for _, path := range paths {
+		file, _, err := files.Open(path)
+		if err != nil {
+			return err
+		}
+		one := sha256.New()
+		_, err = io.Copy(one, file)
+		file.Close()
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", path, err)
+		}
+		all.Write(one.Sum(nil))
+	}
+	all.Sum(out[:0])
+	return nil
+}

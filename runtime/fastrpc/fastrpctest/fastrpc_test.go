@@ -1,0 +1,102 @@
+// Package fastrpctest runs stubs and skeletons with a FastRPC library whose DSP is the same process.
+package fastrpctest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// root is the repository's, both for go test and under Bazel.
+const root = "../../.."
+
+var strict = []string{"-std=c++17", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wno-missing-field-initializers", "-Werror", "-I" + root, "-Itestdata"}
+
+// build is a compiler with its flags, and the folder of what it makes.
+type build struct {
+	t        *testing.T
+	compiler string
+	flags    []string
+	dir      string
+}
+
+func (b *build) make(name string, args ...string) string {
+	out := filepath.Join(b.dir, name)
+	command := append(append(append(append([]string{}, strict...), b.flags...), "-o", out), args...)
+	text, err := exec.Command(b.compiler, command...).CombinedOutput()
+	require.NoError(b.t, err, "%s", text)
+	return out
+}
+
+// library makes a shared library; names that it does not export are its own.
+func (b *build) library(name string, args ...string) {
+	b.make(name, append([]string{"-shared", "-fPIC", "-fvisibility=hidden"}, args...)...)
+}
+
+// objects compiles the runtime, stub and skeleton included, for programs and libraries.
+func (b *build) objects() (out []string) {
+	for _, pattern := range []string{"runtime/dnn_*.cc", "runtime/fastrpc/*.cc"} {
+		files, err := filepath.Glob(filepath.Join(root, pattern))
+		require.NoError(b.t, err)
+		require.NotEmpty(b.t, files)
+		for _, file := range files {
+			out = append(out, b.make(filepath.Base(file)+".o", "-c", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", file))
+		}
+	}
+	return out
+}
+
+// skeletons makes what the fake DSP finds: the model's library, the same by another name, those of other models, and
+// what is none.
+func (b *build) skeletons(objects []string) {
+	files := append([]string{"-fno-exceptions", "-fno-rtti", "testdata/far.cc", "-pthread"}, objects...)
+	b.library("libfake_v68_skel.so", files...)
+	b.library("libcopy.so", files...)
+	b.library("libgraph.so", append([]string{"-DGRAPH=kOther"}, files...)...)
+	b.library("libweights.so", append([]string{"-DWEIGHTS=kOther"}, files...)...)
+	b.library("libempty.so", "testdata/empty.cc")
+	require.NoError(b.t, os.WriteFile(filepath.Join(b.dir, "libbroken.so"), []byte("no library"), 0o644))
+}
+
+// runs runs the driver where it finds the library of the folder, or none.
+func (b *build) runs(driver string, args ...string) {
+	cmd := exec.Command(driver, args...)
+	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+b.dir, "FAKE_DSP="+b.dir)
+	out, err := cmd.CombinedOutput()
+	assert.NoError(b.t, err, "%s", out)
+	assert.Contains(b.t, string(out), "all checks passed")
+}
+
+// TestStubAndSkeleton: each failure of stub, transport and skeleton is a status with words, and nothing is left behind.
+func TestStubAndSkeleton(t *testing.T) {
+	for _, c := range []struct {
+		name, compiler string
+		flags          []string
+	}{
+		{"gcc", "g++", []string{"-O1"}},
+		// The fake library's declarations are not the runtime's, as FastRPC's are not.
+		{"address", "clang++", []string{"-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize=function", "-fno-sanitize-recover=all"}},
+		{"thread", "clang++", []string{"-O1", "-g", "-fsanitize=thread"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := exec.LookPath(c.compiler); err != nil {
+				t.Skipf("no %s on this machine", c.compiler)
+			}
+			b := &build{t, c.compiler, c.flags, t.TempDir()}
+			objects := b.objects()
+			b.skeletons(objects)
+			driver := b.make("driver", append(append([]string{"-fno-exceptions", "-fno-rtti", "testdata/driver.cc"}, objects...), "-pthread", "-ldl")...)
+			b.runs(driver, "none", "no FastRPC library on this machine")
+			b.make("libcdsprpc.so", "-shared", "-fPIC", "testdata/fake.cc")
+			b.runs(driver, "all")
+			b.make("libcdsprpc.so", "-shared", "-fPIC", "-DFAKE_OLD", "testdata/fake.cc")
+			b.runs(driver, "old")
+			b.make("libcdsprpc.so", "-shared", "-fPIC", "testdata/empty.cc")
+			b.runs(driver, "none", "no function remote_handle64_open")
+		})
+	}
+}

@@ -1,0 +1,2 @@
+// A library that is none of FastRPC.
+extern "C" int nothing() { return 0; }

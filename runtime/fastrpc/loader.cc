@@ -1,0 +1,59 @@
+#include "runtime/fastrpc/loader.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+namespace rules_dnn {
+inline namespace v1 {
+namespace fastrpc {
+namespace {
+
+// Where systems keep it. An application for Android 12 or later also names it in its manifest
+// (uses-native-library), or the system hides it.
+constexpr const char* kLibraries[] = {
+    "libcdsprpc.so",
+    "libcdsprpc.so.1",
+    "/vendor/lib64/libcdsprpc.so",
+    "/system/vendor/lib64/libcdsprpc.so",
+    "/vendor/lib/libcdsprpc.so",
+};
+
+void* OpenLibrary() {
+  for (const char* name : kLibraries) {
+    if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
+  }
+  return nullptr;
+}
+
+template <class Function>
+bool Find(void* library, const char* name, Function** out) {
+  void* symbol = dlsym(library, name);
+  *out = reinterpret_cast<Function*>(symbol);
+  return symbol != nullptr;
+}
+
+}  // namespace
+
+bool Load(Api* api, const char** error) {
+  memset(api, 0, sizeof(*api));
+  void* library = OpenLibrary();
+  if (library == nullptr) {
+    *error = "no FastRPC library on this machine (libcdsprpc.so)";
+    return false;
+  }
+#define RULES_DNN_FASTRPC_FIND(member, name, result, params) \
+  if (!Find(library, #name, &api->member)) {                 \
+    *error = "the FastRPC library has no function " #name;   \
+    return false;                                            \
+  }
+  RULES_DNN_FASTRPC_FUNCTIONS(RULES_DNN_FASTRPC_FIND)
+#undef RULES_DNN_FASTRPC_FIND
+#define RULES_DNN_FASTRPC_LOOK(member, name, result, params) Find(library, #name, &api->member);
+  RULES_DNN_FASTRPC_OPTIONAL(RULES_DNN_FASTRPC_LOOK)
+#undef RULES_DNN_FASTRPC_LOOK
+  return true;
+}
+
+}  // namespace fastrpc
+}  // namespace v1
+}  // namespace rules_dnn
