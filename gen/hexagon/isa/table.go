@@ -1,0 +1,70 @@
+package isa
+
+// table is the instructions. Operands are named as in Qualcomm's manuals: d is written, x is read and written, doubled letters are pairs.
+var table = []Row{
+	// Vectors in memory. Addresses of vmem are whole vectors; offsets count vectors.
+	{Name: "V6_vL32b_ai", Text: "Vd = vmem(Rt+#s4)", Memory: Loads, run: vectorLoad},
+	{Name: "V6_vL32b_pi", Text: "Vd = vmem(Rx++#s3)", Memory: Loads, run: vectorLoadStep},
+	{Name: "V6_vL32b_cur_ai", Text: "Vd.cur = vmem(Rt+#s4)", Memory: Loads, Form: Cur, run: vectorLoad},
+	{Name: "V6_vL32b_cur_pi", Text: "Vd.cur = vmem(Rx++#s3)", Memory: Loads, Form: Cur, run: vectorLoadStep},
+	{Name: "V6_vL32b_tmp_ai", Text: "Vd.tmp = vmem(Rt+#s4)", Memory: Loads, Form: Tmp, run: vectorLoad},
+	{Name: "V6_vL32b_tmp_pi", Text: "Vd.tmp = vmem(Rx++#s3)", Memory: Loads, Form: Tmp, run: vectorLoadStep},
+	{Name: "V6_vL32Ub_ai", Text: "Vd = vmemu(Rt+#s4)", Memory: Loads, run: vectorLoad},
+	{Name: "V6_vL32Ub_pi", Text: "Vd = vmemu(Rx++#s3)", Memory: Loads, run: vectorLoadStep},
+	{Name: "V6_vS32b_ai", Text: "vmem(Rt+#s4) = Vs", Memory: Stores, run: vectorStore},
+	{Name: "V6_vS32b_pi", Text: "vmem(Rx++#s3) = Vs", Memory: Stores, run: vectorStoreStep},
+	{Name: "V6_vS32b_new_ai", Text: "vmem(Rt+#s4) = Os.new", Memory: Stores, run: vectorStore},
+	{Name: "V6_vS32b_new_pi", Text: "vmem(Rx++#s3) = Os.new", Memory: Stores, run: vectorStoreStep},
+
+	// Products of four neighbours, summed in words.
+	{Name: "V6_vrmpybus", Text: "Vd.w = vrmpy(Vu.ub,Rt.b)", run: fours(false, false, true)},
+	{Name: "V6_vrmpybus_acc", Text: "Vx.w += vrmpy(Vu.ub,Rt.b)", run: fours(true, false, true)},
+	{Name: "V6_vrmpyub", Text: "Vd.uw = vrmpy(Vu.ub,Rt.ub)", run: fours(false, false, false)},
+	{Name: "V6_vrmpyub_acc", Text: "Vx.uw += vrmpy(Vu.ub,Rt.ub)", run: fours(true, false, false)},
+	{Name: "V6_vrmpybusv", Text: "Vd.w = vrmpy(Vu.ub,Vv.b)", run: fours(false, false, true)},
+	{Name: "V6_vrmpybusv_acc", Text: "Vx.w += vrmpy(Vu.ub,Vv.b)", run: fours(true, false, true)},
+	{Name: "V6_vrmpybv", Text: "Vd.w = vrmpy(Vu.b,Vv.b)", run: fours(false, true, true)},
+	{Name: "V6_vrmpybv_acc", Text: "Vx.w += vrmpy(Vu.b,Vv.b)", run: fours(true, true, true)},
+	// Products in half-words: those of even bytes in the lower half of a pair, those of odd ones in the upper; vmpa adds neighbours' pairs.
+	{Name: "V6_vmpybus", Text: "Vdd.h = vmpy(Vu.ub,Rt.b)", run: halves(false)},
+	{Name: "V6_vmpybus_acc", Text: "Vxx.h += vmpy(Vu.ub,Rt.b)", run: halves(true)},
+	{Name: "V6_vmpabus", Text: "Vdd.h = vmpa(Vuu.ub,Rt.b)", run: twos(false)},
+	{Name: "V6_vmpabus_acc", Text: "Vxx.h += vmpa(Vuu.ub,Rt.b)", run: twos(true)},
+
+	// Sums, moves and conversions.
+	{Name: "V6_lvsplatw", Text: "Vd = vsplat(Rt)", run: splat},
+	{Name: "V6_vxor", Text: "Vd = vxor(Vu,Vv)", run: words(func(a, b int32) int32 { return a ^ b })},
+	{Name: "V6_vaddw", Text: "Vd.w = vadd(Vu.w,Vv.w)", run: words(func(a, b int32) int32 { return a + b })},
+	{Name: "V6_vsubw", Text: "Vd.w = vsub(Vu.w,Vv.w)", run: words(func(a, b int32) int32 { return a - b })},
+	{Name: "V6_vmaxw", Text: "Vd.w = vmax(Vu.w,Vv.w)", run: words(func(a, b int32) int32 { return max(a, b) })},
+	{Name: "V6_vminw", Text: "Vd.w = vmin(Vu.w,Vv.w)", run: words(func(a, b int32) int32 { return min(a, b) })},
+	{Name: "V6_vassign", Text: "Vd = Vu", run: func(c *Context) { c.setV(0, c.v(1)) }},
+	{Name: "V6_vcombine", Text: "Vdd = vcombine(Vu,Vv)", run: func(c *Context) { c.setPair(0, c.v(2), c.v(1)) }},
+	{Name: "V6_vaddubh", Text: "Vdd.h = vadd(Vu.ub,Vv.ub)", run: addBytes(false)},
+	{Name: "V6_vaddubh_acc", Text: "Vxx.h += vadd(Vu.ub,Vv.ub)", run: addBytes(true)},
+	{Name: "V6_vzb", Text: "Vdd.uh = vzxt(Vu.ub)", run: widen},
+	{Name: "V6_vaddh_dv", Text: "Vdd.h = vadd(Vuu.h,Vvv.h)", run: addHalves},
+	{Name: "V6_vshuffvdd", Text: "Vdd = vshuff(Vu,Vv,Rt8)", run: shuffle},
+	{Name: "V6_vasrhubsat", Text: "Vd.ub = vasr(Vu.h,Vv.h,Rt8):sat", run: shiftToBytes},
+	{Name: "V6_vasrwhsat", Text: "Vd.h = vasr(Vu.w,Vv.w,Rt8):sat", run: shiftToHalves},
+	{Name: "V6_vsathub", Text: "Vd.ub = vsat(Vu.h,Vv.h)", run: saturateBytes},
+	{Name: "V6_vsatwh", Text: "Vd.h = vsat(Vu.w,Vv.w)", run: saturateHalves},
+	{Name: "V6_vpackeb", Text: "Vd.b = vpacke(Vu.h,Vv.h)", run: packBytes(false)},
+	{Name: "V6_vpackhub_sat", Text: "Vd.ub = vpack(Vu.h,Vv.h):sat", run: packBytes(true)},
+
+	// Scalars: groups of bytes that products take, addresses, and what a call takes.
+	{Name: "L2_loadri_io", Text: "Rd = memw(Rs+#s11:2)", Memory: Loads, run: func(c *Context) { c.setR(0, c.word(c.r(1)+c.imm(2))) }},
+	{Name: "L2_loadri_pi", Text: "Rd = memw(Rx++#s4:2)", Memory: Loads, run: func(c *Context) { c.setR(0, c.word(c.r(1))); c.setR(1, c.r(1)+c.imm(2)) }},
+	{Name: "L2_loadrd_io", Text: "Rdd = memd(Rs+#s11:3)", Memory: Loads, run: func(c *Context) { c.setDouble(0, c.double(c.r(1)+c.imm(2))) }},
+	{Name: "L2_loadrd_pi", Text: "Rdd = memd(Rx++#s4:3)", Memory: Loads, run: func(c *Context) { c.setDouble(0, c.double(c.r(1))); c.setR(1, c.r(1)+c.imm(2)) }},
+	{Name: "S2_storerd_io", Text: "memd(Rs+#s11:3) = Rtt", Memory: Stores, run: func(c *Context) { c.storeDouble(c.r(0)+c.imm(1), c.getDouble(2)) }},
+	{Name: "S2_storeri_io", Text: "memw(Rs+#s11:2) = Rt", Memory: Stores, run: func(c *Context) { c.storeWord(c.r(0)+c.imm(1), c.r(2)) }},
+	{Name: "A2_addi", Text: "Rd = add(Rs,#s16)", run: func(c *Context) { c.setR(0, c.r(1)+c.imm(2)) }},
+	{Name: "A2_add", Text: "Rd = add(Rs,Rt)", run: func(c *Context) { c.setR(0, c.r(1)+c.r(2)) }},
+	{Name: "A2_tfr", Text: "Rd = Rs", run: func(c *Context) { c.setR(0, c.r(1)) }},
+	{Name: "A2_tfrsi", Text: "Rd = #s16", run: func(c *Context) { c.setR(0, c.imm(1)) }},
+	{Name: "A2_combinew", Text: "Rdd = combine(Rs,Rt)", run: func(c *Context) { c.setDouble(0, uint64(c.r(1))<<32|uint64(c.r(2))) }},
+	{Name: "J2_loop0i", Text: "loop0(@label,#U10)", run: func(c *Context) { c.Loop, c.Count = c.inst.Target, c.inst.Args[0] }},
+	{Name: "J2_jumpr", Text: "jumpr Rs", run: func(c *Context) { c.Jump, c.Jumped = c.r(0), true }},
+	{Name: "A2_nop", Text: "nop", run: func(*Context) {}},
+}
