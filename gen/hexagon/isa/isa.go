@@ -67,6 +67,14 @@ type Row struct {
 	pattern    *regexp.Regexp
 }
 
+// labels is how many labels stand before the other operands.
+func (r *Row) labels() int {
+	if len(r.Operands) > 0 && r.Operands[0].Class == Label {
+		return 1
+	}
+	return 0
+}
+
 // IsVector reports whether the instruction is one of HVX.
 func (r *Row) IsVector() bool { return strings.HasPrefix(r.Name, "V6_") }
 
@@ -84,11 +92,7 @@ func New(name string, args ...int64) Inst {
 	if r == nil {
 		panic("no Hexagon instruction " + name)
 	}
-	n := len(r.Operands)
-	if n > 0 && r.Operands[0].Class == Label {
-		n--
-	}
-	if len(args) != n {
+	if n := len(r.Operands) - r.labels(); len(args) != n {
 		panic(fmt.Sprintf("%s has %d operands, not %d", name, n, len(args)))
 	}
 	return Inst{Row: r, Args: args}
@@ -153,10 +157,7 @@ func operands(text string) []Operand {
 // String is the instruction as assemblers read it.
 func (i Inst) String() string {
 	n := -1
-	args := i.Args
-	if len(i.Row.Operands) > 0 && i.Row.Operands[0].Class == Label {
-		args = append([]int64{0}, args...)
-	}
+	args := append(make([]int64, i.Row.labels()), i.Args...)
 	text := operand.ReplaceAllStringFunc(i.Row.Text, func(string) string {
 		n++
 		o := i.Row.Operands[n]

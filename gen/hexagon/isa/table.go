@@ -65,6 +65,7 @@ var table = []Row{
 	{Name: "A2_tfrsi", Text: "Rd = #s16", run: func(c *Context) { c.setR(0, c.imm(1)) }},
 	{Name: "A2_combinew", Text: "Rdd = combine(Rs,Rt)", run: func(c *Context) { c.setDouble(0, uint64(c.r(1))<<32|uint64(c.r(2))) }},
 	{Name: "J2_loop0i", Text: "loop0(@label,#U10)", run: func(c *Context) { c.Loop, c.Count = c.inst.Target, c.inst.Args[0] }},
+	{Name: "J2_loop0r", Text: "loop0(@label,Rs)", run: func(c *Context) { c.Loop, c.Count = c.inst.Target, int64(c.r(0)) }},
 	{Name: "J2_jumpr", Text: "jumpr Rs", run: func(c *Context) { c.Jump, c.Jumped = c.r(0), true }},
 	{Name: "A2_nop", Text: "nop", run: func(*Context) {}},
 }

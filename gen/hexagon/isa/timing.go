@@ -121,8 +121,8 @@ type Access struct {
 	// Cycle is when it is read, or when it is there; New says that the value is the packet's own.
 	Cycle int
 	New   bool
-	// Arg is the operand's place.
-	Arg int
+	// Operand is the row's.
+	Operand Operand
 }
 
 // Writes are the registers that an instruction writes; Reads those that it reads.
@@ -145,7 +145,7 @@ func (i Inst) accesses(version int, writes bool) []Access {
 		if o.Class == Immediate || o.Class == Label {
 			return
 		}
-		a := Access{Class: o.Class, Reg: i.Args[n], Cycle: cycle, New: o.New, Arg: n}
+		a := Access{Class: o.Class, Reg: i.Args[n-i.Row.labels()], Cycle: cycle, New: o.New, Operand: o}
 		out = append(out, a)
 		if o.Pair {
 			a.Reg++

@@ -27,6 +27,11 @@ func Check(version int, packet []isa.Inst) error {
 	return nil
 }
 
+// Legal reports whether Check finds nothing.
+func Legal(version int, packet []isa.Inst) bool {
+	return len(packet) <= Most && Fits(version, packet) && registers(version, packet) == nil
+}
+
 type register struct {
 	class isa.Class
 	n     int64
@@ -58,7 +63,7 @@ func registers(version int, packet []isa.Inst) error {
 			if u.New && (!written || packet[from].Row.Memory == isa.Loads) {
 				return fmt.Errorf("no instruction of the packet gives %s.new", u)
 			}
-			if from, ok := handed[r]; ok && packet[from].Row.Form == isa.Tmp && i.Row.Operands[u.Arg].Writes {
+			if from, ok := handed[r]; ok && packet[from].Row.Form == isa.Tmp && u.Operand.Writes {
 				return fmt.Errorf("%s.tmp is added to", u)
 			}
 			used[r] = true
