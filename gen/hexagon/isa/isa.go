@@ -14,10 +14,11 @@ import (
 // Class is a kind of operand.
 type Class uint8
 
-// Classes: a vector, a scalar register, an immediate and the place that a loop begins at.
+// Classes: a vector, a scalar register, a predicate, an immediate and the place that a loop begins or a jump ends at.
 const (
 	Vector Class = iota
 	Scalar
+	Predicate
 	Immediate
 	Label
 )
@@ -63,26 +64,20 @@ type Row struct {
 	Memory     Memory
 	Form       Form
 	Operands   []Operand
-	run        func(c *Context)
-	pattern    *regexp.Regexp
-}
-
-// labels is how many labels stand before the other operands.
-func (r *Row) labels() int {
-	if len(r.Operands) > 0 && r.Operands[0].Class == Label {
-		return 1
-	}
-	return 0
+	// Compilers reports an instruction that no schedule of ours has, but compilers' code to which they are compared.
+	Compilers bool
+	run       func(c *Context)
+	pattern   *regexp.Regexp
 }
 
 // IsVector reports whether the instruction is one of HVX.
 func (r *Row) IsVector() bool { return strings.HasPrefix(r.Name, "V6_") }
 
-// Inst is an instruction with its operands: numbers of registers, of pairs the even one, or immediates.
+// Inst is an instruction with its operands: numbers of registers, of pairs the even one, or immediates; 0 of a label.
 type Inst struct {
 	Row  *Row
 	Args []int64
-	// Target is the label of a loop's begin.
+	// Target is the label.
 	Target string
 }
 
@@ -92,8 +87,8 @@ func New(name string, args ...int64) Inst {
 	if r == nil {
 		panic("no Hexagon instruction " + name)
 	}
-	if n := len(r.Operands) - r.labels(); len(args) != n {
-		panic(fmt.Sprintf("%s has %d operands, not %d", name, n, len(args)))
+	if len(args) != len(r.Operands) {
+		panic(fmt.Sprintf("%s has %d operands, not %d", name, len(r.Operands), len(args)))
 	}
 	return Inst{Row: r, Args: args}
 }
@@ -108,7 +103,7 @@ var (
 	rows   []*Row
 	byName = map[string]*Row{}
 	// operand finds operands in a text. A vector is Vd, Vdd, Vx, ...; Os is a new value.
-	operand = regexp.MustCompile(`V(dd|xx|uu|vv|[dxuvs])\b|R(dd|xx|ss|tt|[dxstu]8?)\b|Os\b|#([suU])(\d+)(?::(\d))?|@label`)
+	operand = regexp.MustCompile(`V(dd|xx|uu|vv|[dxuvs])\b|R(dd|xx|ss|tt|[dxstu]8?)\b|P([dstu])\b|[ON]s\b|#([suU])(\d+)(?::(\d))?|@label`)
 )
 
 func init() {
@@ -124,24 +119,28 @@ func operands(text string) []Operand {
 	var out []Operand
 	for _, m := range operand.FindAllStringSubmatch(text, -1) {
 		o := Operand{name: m[0], Class: Scalar}
-		kind := m[1] + m[2]
+		kind := m[1] + m[2] + m[3]
 		switch {
 		case m[0] == "@label":
 			o.Class = Label
-		case m[3] != "":
+		case m[4] != "":
 			o.Class = Immediate
-			bits, _ := strconv.Atoi(m[4])
-			shift, _ := strconv.Atoi(m[5])
+			bits, _ := strconv.Atoi(m[5])
+			shift, _ := strconv.Atoi(m[6])
 			o.Step = 1 << shift
 			o.Most = (1<<bits - 1) * o.Step
-			if m[3] == "s" {
+			if m[4] == "s" {
 				o.Least, o.Most = -(1<<(bits-1))*o.Step, (1<<(bits-1)-1)*o.Step
 			}
 		case m[0] == "Os":
 			o.Class, o.Reads, o.New = Vector, true, true
+		case m[0] == "Ns":
+			o.Reads, o.New = true, true
 		default:
 			if m[1] != "" {
 				o.Class = Vector
+			} else if m[3] != "" {
+				o.Class, o.New = Predicate, strings.Contains(text, m[0]+".new")
 			}
 			o.Low = strings.HasSuffix(kind, "8")
 			kind = strings.TrimSuffix(kind, "8")
@@ -157,7 +156,7 @@ func operands(text string) []Operand {
 // String is the instruction as assemblers read it.
 func (i Inst) String() string {
 	n := -1
-	args := append(make([]int64, i.Row.labels()), i.Args...)
+	args := i.Args
 	text := operand.ReplaceAllStringFunc(i.Row.Text, func(string) string {
 		n++
 		o := i.Row.Operands[n]
@@ -175,10 +174,7 @@ func (i Inst) String() string {
 }
 
 func (o Operand) letter() string {
-	if o.Class == Vector {
-		return "v"
-	}
-	return "r"
+	return map[Class]string{Vector: "v", Scalar: "r", Predicate: "p"}[o.Class]
 }
 
 // pattern matches a text without blanks, and has a group for each operand.
@@ -216,7 +212,7 @@ func Parse(text string) (Inst, error) {
 		i := Inst{Row: r}
 		for k, o := range r.Operands {
 			if o.Class == Label {
-				i.Target = m[k+1]
+				i.Target, i.Args = m[k+1], append(i.Args, 0)
 				continue
 			}
 			n, err := strconv.ParseInt(m[k+1], 0, 64)

@@ -21,15 +21,17 @@ type Storage interface {
 type State struct {
 	R   [32]uint32
 	V   [32]V
+	P   [4]bool
 	Mem Storage
 }
 
-// Outcome is what a packet does besides: it begins a loop, or jumps to an address.
+// Outcome is what a packet does besides: it begins a loop, within another one perhaps, goes to a label, or jumps to an address.
 type Outcome struct {
-	Loop   string
-	Count  int64
-	Jump   uint32
-	Jumped bool
+	Loop, Outer       string
+	Count, OuterCount int64
+	Goto              string
+	Jump              uint32
+	Jumped            bool
 }
 
 // Context is an instruction's view while its packet runs: registers as they were before, but for what .cur, .tmp and .new give.
@@ -41,13 +43,14 @@ type Context struct {
 	given map[int64]*V
 	nextV map[int64]V
 	nextR map[int64]uint32
+	nextP map[int64]bool
 	mem   []func() error
 	err   error
 }
 
 // Step runs a packet. Its instructions read what was there before it.
 func (s *State) Step(packet []Inst) (Outcome, error) {
-	c := &Context{old: s, given: map[int64]*V{}, nextV: map[int64]V{}, nextR: map[int64]uint32{}}
+	c := &Context{old: s, given: map[int64]*V{}, nextV: map[int64]V{}, nextR: map[int64]uint32{}, nextP: map[int64]bool{}}
 	for pass := range 3 {
 		for i := range packet {
 			if order(&packet[i]) == pass {
@@ -64,6 +67,9 @@ func (s *State) Step(packet []Inst) (Outcome, error) {
 	}
 	for n, r := range c.nextR {
 		s.R[n] = r
+	}
+	for n, p := range c.nextP {
+		s.P[n] = p
 	}
 	for _, store := range c.mem {
 		if err := store(); err != nil {
@@ -124,6 +130,38 @@ func (c *Context) writeV(n int64, v V) {
 		c.err = fmt.Errorf("v%d is written twice", n)
 	}
 	c.nextV[n] = v
+}
+
+// freshR is the value that the packet gives a scalar register.
+func (c *Context) freshR(i int) uint32 {
+	r, ok := c.nextR[c.inst.Args[i]]
+	if !ok && c.err == nil {
+		c.err = fmt.Errorf("nothing in the packet writes r%d", c.inst.Args[i])
+	}
+	return r
+}
+
+// p is a predicate, or its new value.
+func (c *Context) p(i int) bool {
+	if c.inst.Row.Operands[i].New {
+		return c.nextP[c.inst.Args[i]]
+	}
+	return c.old.P[c.inst.Args[i]]
+}
+
+// setP sets a predicate; what several instructions of a packet set is true where all set it so.
+func (c *Context) setP(i int, x bool) {
+	n := c.inst.Args[i]
+	if was, twice := c.nextP[n]; twice {
+		x = x && was
+	}
+	c.nextP[n] = x
+}
+
+func (c *Context) jumpIf(taken bool) {
+	if taken && c.Goto == "" {
+		c.Goto = c.inst.Target
+	}
 }
 
 func (c *Context) setPair(i int, low, high V) {

@@ -145,7 +145,7 @@ func (i Inst) accesses(version int, writes bool) []Access {
 		if o.Class == Immediate || o.Class == Label {
 			return
 		}
-		a := Access{Class: o.Class, Reg: i.Args[n-i.Row.labels()], Cycle: cycle, New: o.New, Operand: o}
+		a := Access{Class: o.Class, Reg: i.Args[n], Cycle: cycle, New: o.New, Operand: o}
 		out = append(out, a)
 		if o.Pair {
 			a.Reg++

@@ -16,8 +16,8 @@ type Packet struct {
 	Insts []isa.Inst
 	// Label is where loops begin, "" where none does.
 	Label string
-	// Ends reports the last packet of a hardware loop (loop0).
-	Ends bool
+	// Ends reports the last packet of a hardware loop (loop0), OuterEnds of the loop around it (loop1).
+	Ends, OuterEnds bool
 }
 
 // Program is a function: it ends where a packet jumps to the register of the return address.
@@ -65,14 +65,14 @@ func Parse(text string) (Program, error) {
 	return out, nil
 }
 
-var braces = regexp.MustCompile(`^\{(.*)\}\s*(:endloop0)?$`)
+var braces = regexp.MustCompile(`^\{(.*)\}\s*(:endloop0|:endloop1|:endloop01)?$`)
 
 func parsePacket(line string) (Packet, error) {
 	m := braces.FindStringSubmatch(line)
 	if m == nil {
 		return Packet{}, fmt.Errorf("no packet: %q", line)
 	}
-	p := Packet{Ends: m[2] != ""}
+	p := Packet{Ends: strings.HasPrefix(m[2], ":endloop0"), OuterEnds: strings.HasSuffix(m[2], "1")}
 	for _, text := range strings.FieldsFunc(m[1], func(r rune) bool { return r == ';' || r == '\n' }) {
 		if strings.TrimSpace(text) == "" {
 			continue
@@ -85,6 +85,9 @@ func parsePacket(line string) (Packet, error) {
 	}
 	return p, nil
 }
+
+// symbol is what disassemblers write behind an address.
+var symbol = regexp.MustCompile(`\s*<[^>]*>`)
 
 var listed = regexp.MustCompile(`^\s*([0-9a-f]+):\s*(.*)$`)
 
@@ -104,7 +107,7 @@ func ParseListing(text string) (Program, error) {
 			}
 			at, parts = fmt.Sprintf("%#x", n), ""
 		}
-		parts += strings.TrimSpace(m[2]) + "\n"
+		parts += symbol.ReplaceAllString(strings.TrimSpace(m[2]), "") + "\n"
 		if !strings.Contains(m[2], "}") {
 			continue
 		}
@@ -139,51 +142,91 @@ const most = 10_000_000
 
 // Run runs the program until it returns.
 func (p Program) Run(version int, s *isa.State) (Count, error) {
-	labels := map[string]int{}
+	r := &run{Program: p, labels: map[string]int{}, stalls: packet.NewStalls(version)}
 	for n, k := range p {
 		if k.Label != "" {
-			labels[k.Label] = n
+			r.labels[k.Label] = n
 		}
 	}
 	s.R[31] = Return
-	var c Count
-	stalls := packet.NewStalls(version)
-	begin, left := 0, int64(0)
-	for at := 0; ; {
-		if at >= len(p) {
-			return c, fmt.Errorf("the program runs past its end")
+	for !r.returned {
+		if err := r.step(s); err != nil {
+			return r.Count, fmt.Errorf("packet %d: %w", r.at, err)
 		}
-		if c.Packets++; c.Packets > most {
-			return c, fmt.Errorf("the program does not end")
-		}
-		c.Instructions += len(p[at].Insts)
-		stalls.Step(p[at].Insts)
-		o, err := s.Step(p[at].Insts)
-		if err != nil {
-			return c, fmt.Errorf("packet %d: %w", at, err)
-		}
-		if o.Jumped {
-			if o.Jump != Return {
-				return c, fmt.Errorf("packet %d jumps to %#x, where nothing is", at, o.Jump)
-			}
-			c.Stalls = stalls.Count
-			return c, nil
-		}
-		if o.Loop != "" {
-			n, ok := labels[o.Loop]
-			if next, numeric := strings.CutSuffix(o.Loop, "f"); !ok && numeric && len(next) == 1 {
-				n, ok = labels[next] // the next label of that number
-			}
-			if !ok {
-				return c, fmt.Errorf("no packet at %s", o.Loop)
-			}
-			begin, left = n, o.Count
-		}
-		if p[at].Ends && left > 1 {
-			left--
-			at = begin
-			continue
-		}
-		at++
 	}
+	r.Stalls = r.stalls.Count
+	return r.Count, nil
+}
+
+// loops are where a hardware loop begins, and how often it still runs.
+type loops struct {
+	begin int
+	left  int64
+}
+
+type run struct {
+	Program
+	Count
+	labels       map[string]int
+	stalls       *packet.Stalls
+	at           int
+	inner, outer loops
+	returned     bool
+}
+
+func (r *run) step(s *isa.State) error {
+	if r.at >= len(r.Program) {
+		return fmt.Errorf("the program runs past its end")
+	}
+	if r.Packets++; r.Packets > most {
+		return fmt.Errorf("the program does not end")
+	}
+	p := r.Program[r.at]
+	r.Instructions += len(p.Insts)
+	r.stalls.Step(p.Insts)
+	o, err := s.Step(p.Insts)
+	if err != nil {
+		return err
+	}
+	if o.Jumped && o.Jump != Return {
+		return fmt.Errorf("a jump to %#x, where nothing is", o.Jump)
+	}
+	r.returned = o.Jumped
+	if o.Loop != "" {
+		r.inner.left = o.Count
+		if r.inner.begin, err = r.find(o.Loop); err != nil {
+			return err
+		}
+	}
+	if o.Outer != "" {
+		r.outer.left = o.OuterCount
+		if r.outer.begin, err = r.find(o.Outer); err != nil {
+			return err
+		}
+	}
+	switch {
+	case o.Goto != "":
+		r.at, err = r.find(o.Goto)
+	case p.Ends && r.inner.left > 1:
+		r.inner.left--
+		r.at = r.inner.begin
+	case p.OuterEnds && r.outer.left > 1:
+		r.outer.left--
+		r.at = r.outer.begin
+	default:
+		r.at++
+	}
+	return err
+}
+
+// find is the packet at a label.
+func (r *run) find(label string) (int, error) {
+	if n, ok := r.labels[label]; ok {
+		return n, nil
+	}
+	// "0f" is the next label 0, of which there is one.
+	if n, ok := r.labels[strings.TrimSuffix(label, "f")]; ok {
+		return n, nil
+	}
+	return 0, fmt.Errorf("no packet at %s", label)
 }

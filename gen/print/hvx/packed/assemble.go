@@ -61,6 +61,26 @@ func New(m *loop.MicroKernel, version int, mode sched.Mode) (*Kernel, error) {
 // weight is what a kernel is chosen by: what a call takes, and a little for code, which takes the place of others' in the first-level cache.
 func (k *Kernel) weight() int { return 4*k.Cost + len(k.Program) }
 
+// Iteration is the code of one iteration of a micro-kernel's loop, in an order that says what it means, with a register for each value: what is
+// packed where loops are not modulo scheduled.
+func Iteration(m *loop.MicroKernel, version int) ([]isa.Inst, error) {
+	if err := supported(m); err != nil {
+		return nil, err
+	}
+	all, err := bodies(m)
+	if err != nil {
+		return nil, err
+	}
+	k := &maker{micro: m, body: all[0], form: forms[m.Instr.Name], version: version}
+	k.leastApart()
+	k.make()
+	var out []isa.Inst
+	for _, o := range k.ops {
+		out = append(out, o.Inst)
+	}
+	return out, nil
+}
+
 // timed is an operation of an iteration at its packet.
 type timed struct {
 	op, iteration, time int
@@ -104,9 +124,9 @@ const reach = 60
 
 // started is the code before a loop with the loop's start in it: near its end, as the first packet is given relative to it.
 func (s *schedule) started(before [][]isa.Inst, n int64) [][]isa.Inst {
-	start := isa.Inst{Row: isa.Lookup("J2_loop0i"), Args: []int64{n}, Target: forward}
+	start := isa.Inst{Row: isa.Lookup("J2_loop0i"), Args: []int64{0, n}, Target: forward}
 	if n > longest {
-		start = isa.Inst{Row: isa.Lookup("J2_loop0r"), Args: []int64{counter}, Target: forward}
+		start = isa.Inst{Row: isa.Lookup("J2_loop0r"), Args: []int64{0, counter}, Target: forward}
 		before = slices.Insert(before, 0, []isa.Inst{isa.New("A2_tfrsi", counter, n)})
 	}
 	words := 0

@@ -28,7 +28,7 @@ func (k *maker) bound() int {
 	return max((all+3)/4, half(multipliers), half(memory), loads, (units+3)/4, 1)
 }
 
-// leastApart is how many products are added apart for the least bound, and that bound. Where sums of products take one multiplier, none are.
+// leastApart is how many products are added apart for the least bound, and that bound. Where multiplying and adding takes one multiplier, none are.
 func (k *maker) leastApart() (apart, bound int) {
 	total := len(k.body.points) * int(k.micro.Rows*k.micro.Vectors)
 	for n := 0; n <= total; n++ {
@@ -45,7 +45,7 @@ func (k *maker) leastApart() (apart, bound int) {
 	return apart, bound
 }
 
-// doubles reports whether a sum of products takes both multipliers, of which a product takes one.
+// doubles reports whether multiplying and adding takes both multipliers, and multiplying alone one.
 func (k *maker) doubles() bool {
 	takes := func(name string) isa.Units {
 		t := isa.Lookup(name).Timing(k.version).Takes

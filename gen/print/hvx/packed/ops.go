@@ -59,7 +59,7 @@ type maker struct {
 	next    int64
 	// byVector reports that an iteration takes a vector of W for all rows before the next one.
 	byVector bool
-	// apart is how many of the products are added by an instruction of their own: such a product takes one multiplier where a sum of products takes both.
+	// apart is how many of the products are added by an instruction of their own: that takes one multiplier where multiplying and adding takes both.
 	apart  int
 	narrow int64 // how much nearer loads are to a base than an instruction reaches
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/hexagon/isa"
@@ -152,6 +153,24 @@ func TestKernels(t *testing.T) {
 			t.Logf("interval %d of %d points, bound %d; %d packets, %d stalls, %d instructions; %d packets of code", k.Interval, k.Points, k.Bound, c.Packets, c.Stalls, c.Instructions, len(k.Program))
 		})
 	}
+}
+
+// TestModes: iterations of resnet50's loops, packed as straight-line code, take no more packets and stalls where soft dependencies have a penalty than
+// where they forbid to share a packet (Figure 4.11's "soft to hard") or cost nothing ("soft to none").
+func TestModes(t *testing.T) {
+	total := map[sched.Mode]int{}
+	for name, m := range resnet50 {
+		code, err := packed.Iteration(m, 68)
+		require.NoError(t, err, name)
+		for mode := range sched.Modes {
+			total[mode] += sched.Cost(68, sched.Straight(68, code, mode, false))
+		}
+	}
+	for mode, name := range sched.Modes {
+		t.Logf("%s: %d packets and stalls", name, total[mode])
+	}
+	assert.LessOrEqual(t, total[sched.Aware], total[sched.Hard])
+	assert.LessOrEqual(t, total[sched.Aware], total[sched.Ignored])
 }
 
 // TestRandomKernels: whatever is made of packets computes what it means.
