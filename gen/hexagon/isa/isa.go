@@ -66,8 +66,11 @@ type Row struct {
 	Operands   []Operand
 	// Compilers reports an instruction that no schedule of ours has, but compilers' code to which they are compared.
 	Compilers bool
-	run       func(c *Context)
-	pattern   *regexp.Regexp
+	// Number is the row's place in the table.
+	Number  int
+	timings [3]*Timing
+	run     func(c *Context)
+	pattern *regexp.Regexp
 }
 
 // IsVector reports whether the instruction is one of HVX.
@@ -109,10 +112,11 @@ var (
 func init() {
 	for i := range table {
 		r := &table[i]
-		r.Operands = operands(r.Text)
+		r.Operands, r.Number = operands(r.Text), i
 		r.pattern = pattern(r)
 		rows, byName[r.Name] = append(rows, r), r
 	}
+	readTimings()
 }
 
 func operands(text string) []Operand {

@@ -3,6 +3,7 @@ package isa
 import (
 	_ "embed" // the tables
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -37,35 +38,20 @@ type Timing struct {
 // Versions are those of Hexagon that the tables know.
 var Versions = []int{66, 67, 68, 69, 71, 73}
 
-// known is the table for a version. Those of v71 and v73 are not published: they are assumed to be v69's.
-func known(version int) int {
-	switch {
-	case version >= 69:
-		return 69
-	case version >= 68:
-		return 68
-	}
-	return 66
-}
+// known are the versions of which there is a table. Those of v71 and v73 are not published: they are assumed to be v69's.
+var known = [3]int{66, 68, 69}
 
 // Timing is the row's on a version of Hexagon.
 func (r *Row) Timing(version int) *Timing {
-	t := timings[timingKey{r.Name, known(version)}]
-	if t == nil {
-		panic("no timing of " + r.Name)
+	n := 0
+	for n+1 < len(known) && version >= known[n+1] {
+		n++
 	}
-	return t
+	return r.timings[n]
 }
 
-type timingKey struct {
-	name    string
-	version int
-}
-
-var timings = readTimings()
-
-func readTimings() map[timingKey]*Timing {
-	out := map[timingKey]*Timing{}
+// readTimings gives rows their timings.
+func readTimings() {
 	for _, line := range strings.Split(tables, "\n") {
 		if line == "" || line[0] == '#' {
 			continue
@@ -92,9 +78,15 @@ func readTimings() map[timingKey]*Timing {
 				t.Cycles = append(t.Cycles, n)
 			}
 		}
-		out[timingKey{f[0], version}] = t
+		byName[f[0]].timings[slices.Index(known[:], version)] = t
 	}
-	return out
+	for _, r := range rows {
+		for n, t := range r.timings {
+			if t == nil {
+				panic(fmt.Sprintf("no timing of %s on v%d", r.Name, known[n]))
+			}
+		}
+	}
 }
 
 // choices are the ways to take one of a stage's units.

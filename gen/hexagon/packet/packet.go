@@ -6,6 +6,8 @@ package packet
 
 import (
 	"fmt"
+	"slices"
+	"sync"
 
 	"rules_dnn/gen/hexagon/isa"
 )
@@ -18,7 +20,7 @@ func Check(version int, packet []isa.Inst) error {
 	if len(packet) == 0 || len(packet) > Most {
 		return fmt.Errorf("a packet has 1 to %d instructions, not %d", Most, len(packet))
 	}
-	if err := registers(version, packet); err != nil {
+	if err := registers(packet); err != nil {
 		return err
 	}
 	if !Fits(version, packet) {
@@ -29,7 +31,7 @@ func Check(version int, packet []isa.Inst) error {
 
 // Legal reports whether Check finds nothing.
 func Legal(version int, packet []isa.Inst) bool {
-	return len(packet) <= Most && Fits(version, packet) && registers(version, packet) == nil
+	return len(packet) <= Most && Fits(version, packet) && registers(packet) == nil
 }
 
 type register struct {
@@ -37,48 +39,100 @@ type register struct {
 	n     int64
 }
 
-// registers checks that no register is written twice, and that values are handed over where they are said to be.
-func registers(version int, packet []isa.Inst) error {
-	// handed are what .cur and .tmp loads give, one of a packet.
-	writer, handed, used := map[register]int{}, map[register]int{}, map[register]bool{}
+// touched is a register that an instruction of a packet reads or writes.
+type touched struct {
+	register
+	by int
+	*isa.Operand
+}
+
+// of gives the registers of a packet, read or written.
+func of(packet []isa.Inst, writes bool, out []touched) []touched {
 	for n, i := range packet {
-		for _, w := range i.Writes(version) {
-			r := register{w.Class, w.Reg}
-			if i.Row.Form != isa.Plain && w.Class == isa.Vector {
-				handed[r] = n
+		for k := range i.Row.Operands {
+			o := &i.Row.Operands[k]
+			if o.Class == isa.Immediate || o.Class == isa.Label || writes && !o.Writes || !writes && !o.Reads {
+				continue
 			}
-			if i.Row.Form == isa.Tmp && w.Class == isa.Vector {
-				continue // nothing is written
+			out = append(out, touched{register{o.Class, i.Args[k]}, n, o})
+			if o.Pair {
+				out = append(out, touched{register{o.Class, i.Args[k] + 1}, n, o})
 			}
-			if _, twice := writer[r]; twice {
-				return fmt.Errorf("%s is written twice", w)
-			}
-			writer[r] = n
 		}
 	}
-	for _, i := range packet {
-		for _, u := range i.Reads(version) {
-			r := register{u.Class, u.Reg}
-			from, written := writer[r]
-			if u.New && (!written || packet[from].Row.Memory == isa.Loads) {
-				return fmt.Errorf("no instruction of the packet gives %s.new", u)
+	return out
+}
+
+// registers checks that no register is written twice, and that values are handed over where they are said to be.
+func registers(packet []isa.Inst) error {
+	var w, r [3 * 2 * Most]touched
+	writes, reads := of(packet, true, w[:0]), of(packet, false, r[:0])
+	stays := func(w touched) bool { return packet[w.by].Row.Form != isa.Tmp || w.Class != isa.Vector } // nothing writes what .tmp gives
+	for n, a := range writes {
+		for _, b := range writes[:n] {
+			if a.register == b.register && stays(a) && stays(b) {
+				return fmt.Errorf("%s is written twice", a.register)
 			}
-			if from, ok := handed[r]; ok && packet[from].Row.Form == isa.Tmp && u.Operand.Writes {
-				return fmt.Errorf("%s.tmp is added to", u)
+		}
+		if packet[a.by].Row.Form == isa.Plain || a.Class != isa.Vector {
+			continue
+		}
+		used := false
+		for _, u := range reads {
+			if u.register != a.register {
+				continue
 			}
-			used[r] = true
+			used = true
+			if packet[a.by].Row.Form == isa.Tmp && u.Writes {
+				return fmt.Errorf("%s.tmp is added to", u.register)
+			}
+		}
+		if !used {
+			return fmt.Errorf("%s is not used in the packet of %s", a.register, packet[a.by])
 		}
 	}
-	for r, n := range handed {
-		if !used[r] {
-			return fmt.Errorf("v%d is not used in the packet of %s", r.n, packet[n])
+	for _, u := range reads {
+		if !u.New {
+			continue
+		}
+		given := false
+		for _, a := range writes {
+			given = given || a.register == u.register && packet[a.by].Row.Memory != isa.Loads
+		}
+		if !given {
+			return fmt.Errorf("no instruction of the packet gives %s.new", u.register)
 		}
 	}
 	return nil
 }
 
-// Fits reports whether there are slots and units for all.
+// String names a register.
+func (r register) String() string { return isa.Access{Class: r.class, Reg: r.n}.String() }
+
+// fitting remembers what Fits found: packets of the same instructions are asked about again and again.
+var fitting sync.Map
+
+type fittingKey struct {
+	version int
+	rows    [Most]int
+}
+
+// Fits reports whether there are slots and units for all, four at most.
 func Fits(version int, packet []isa.Inst) bool {
+	key := fittingKey{version: version}
+	for n, i := range packet {
+		key.rows[n] = i.Row.Number + 1
+	}
+	slices.Sort(key.rows[:])
+	if found, ok := fitting.Load(key); ok {
+		return found.(bool)
+	}
+	found := fits(version, packet)
+	fitting.Store(key, found)
+	return found
+}
+
+func fits(version int, packet []isa.Inst) bool {
 	stores := false
 	for _, i := range packet {
 		stores = stores || i.Row.Memory == isa.Stores

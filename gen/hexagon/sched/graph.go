@@ -16,6 +16,8 @@ type edge struct {
 	distance int
 	// hands reports that the value may be handed over within a packet: .cur, .tmp or .new; over reports a register that is read before it is written anew.
 	hands, over bool
+	// vector reports that the value is a vector.
+	vector bool
 }
 
 type register struct {
@@ -82,7 +84,7 @@ func (g *graph) straight() {
 
 // flow is the dependency of a read on a write.
 func (g *graph) flow(w, u access, distance int) edge {
-	e := edge{from: w.at, to: u.at, latency: latency(w.Access, u.Access), least: 1, distance: distance}
+	e := edge{from: w.at, to: u.at, latency: latency(w.Access, u.Access), least: 1, distance: distance, vector: w.Class == isa.Vector}
 	from, to := g.insts[w.at], g.insts[u.at]
 	switch {
 	case w.Class != isa.Vector:

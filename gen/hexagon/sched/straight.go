@@ -73,14 +73,18 @@ type packer struct {
 	live   bool
 	// order is an instruction's distance from the first ones, in packets.
 	order   []int
+	latency []int // when its result is there, in cycles
 	at      []int // an instruction's packet, counted from the last; -1: none yet
 	current []int
 }
 
 func (s *packer) pack() [][]isa.Inst {
 	n := len(s.insts)
-	s.order, s.at = make([]int, n), make([]int, n)
+	s.order, s.at, s.latency = make([]int, n), make([]int, n), make([]int, n)
 	for i := range n {
+		for _, w := range s.insts[i].Writes(s.version) {
+			s.latency[i] = max(s.latency[i], w.Cycle)
+		}
 		s.at[i] = -1
 		for _, e := range s.in[i] {
 			s.order[i] = max(s.order[i], s.order[e.from]+max(e.latency, e.least))
@@ -109,7 +113,7 @@ func (s *packer) choose(at int) int {
 	best, score := -1, math.Inf(-1)
 	high := 0
 	for _, i := range s.current {
-		high = max(high, s.takes(i))
+		high = max(high, s.latency[i])
 	}
 	for i := range s.insts {
 		if s.at[i] >= 0 {
@@ -121,7 +125,7 @@ func (s *packer) choose(at int) int {
 		}
 		x := float64(s.order[i])
 		if len(s.current) > 0 {
-			x = float64(float64(float64(s.order[i]+len(s.in[i]))*s.weight) - float64(math.Abs(float64(high-s.takes(i)))*(1-s.weight)))
+			x = float64(float64(float64(s.order[i]+len(s.in[i]))*s.weight) - float64(math.Abs(float64(high-s.latency[i]))*(1-s.weight)))
 		}
 		if s.mode != Ignored {
 			x -= float64(10 * penalty)
@@ -134,15 +138,6 @@ func (s *packer) choose(at int) int {
 		}
 	}
 	return best
-}
-
-// takes is the latency of an instruction's result.
-func (s *packer) takes(i int) int {
-	most := 0
-	for _, w := range s.insts[i].Writes(s.version) {
-		most = max(most, w.Cycle)
-	}
-	return most
 }
 
 // free reports whether all that depends on an instruction lets it be in a packet, and for how many packets others then wait.
@@ -181,7 +176,7 @@ func (g *graph) form(members []int, live bool) []isa.Inst {
 		for _, e := range g.out[i] {
 			switch in := slices.Contains(members, e.to); {
 			case !e.hands || e.distance > 0 && in:
-				elsewhere = elsewhere || e.latency > 0 && !e.over && g.vector(e)
+				elsewhere = elsewhere || e.vector
 			case in:
 				here = true
 			default:
@@ -207,18 +202,6 @@ func (g *graph) form(members []int, live bool) []isa.Inst {
 		out = append(out, inst)
 	}
 	return out
-}
-
-// vector reports whether a dependency is of a vector that is read.
-func (g *graph) vector(e edge) bool {
-	for _, u := range g.insts[e.to].Reads(g.version) {
-		for _, w := range g.insts[e.from].Writes(g.version) {
-			if u.Class == isa.Vector && w.Class == isa.Vector && u.Reg == w.Reg {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // rewritten reports whether a later instruction writes the register of a load.

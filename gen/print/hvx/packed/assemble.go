@@ -59,7 +59,7 @@ func New(m *loop.MicroKernel, version int, mode sched.Mode) (*Kernel, error) {
 }
 
 // weight is what a kernel is chosen by: what a call takes, and a little for code, which takes the place of others' in the first-level cache.
-func (k *Kernel) weight() int { return 4*k.Cost + len(k.Program) }
+func (k *Kernel) weight() int { return 8*k.Cost + len(k.Program) }
 
 // Iteration is the code of one iteration of a micro-kernel's loop, in an order that says what it means, with a register for each value: what is
 // packed where loops are not modulo scheduled.
@@ -86,31 +86,34 @@ type timed struct {
 	op, iteration, time int
 }
 
+// whole is how many iterations after the loop's may be whole at most.
+const whole = 3
+
 // kernel is the whole function. What runs before the loop has the first iteration whole, in which nothing is there to add to; what runs after it has
-// the last one whole, where there are enough, so that accumulators are done one after the other and stored beside products.
+// some last ones whole, so that accumulators are done one after the other and stored beside products.
 func (s *schedule) kernel(mode sched.Mode, bound int) *Kernel {
-	count, stages := int(s.body.count), s.Stages()
-	k := &Kernel{Bound: bound, Points: len(s.body.points)}
-	looped := count - stages - 1
+	begin := s.Stages() * s.Interval
+	looped := int(s.body.count) - s.Stages()
 	if looped < 2 {
-		looped = count - stages
+		all := slices.Concat(s.enter(), s.used(s.region(0, 1<<30)), s.leave())
+		k := &Kernel{Points: len(s.body.points), Program: packets(sched.Straight(s.version, all, mode, false))}
+		k.Cost = sched.Cost(s.version, k.run(0))
+		return k
 	}
-	if looped < 2 {
-		before := append(s.enter(), s.used(s.region(0, 1<<30))...)
-		k.Program = packets(sched.Straight(s.version, append(before, s.leave()...), mode, false))
-		k.Bound = 0
-	} else {
-		begin := stages * s.Interval
-		before := append(s.enter(), s.region(0, begin)...)
-		after := append(s.renamed(s.used(s.region(begin+looped*s.Interval, 1<<30))), s.leave()...)
-		k.Program = packets(s.started(sched.Straight(s.version, before, mode, true), int64(looped)))
+	before := sched.Straight(s.version, append(s.enter(), s.region(0, begin)...), mode, true)
+	var best *Kernel
+	for n := 0; n <= whole && looped-n >= 2 && (n == 0 || n*len(s.body.points)*int(s.micro.Rows*s.micro.Vectors) <= mostProducts/2); n++ {
 		loop := packets(s.rows())
 		loop[0].Label, loop[len(loop)-1].Ends = label, true
-		k.Program = append(append(k.Program, loop...), packets(sched.Straight(s.version, after, mode, false))...)
-		k.Interval = s.Interval
+		after := append(s.renamed(s.used(s.region(begin+(looped-n)*s.Interval, 1<<30))), s.leave()...)
+		k := &Kernel{Interval: s.Interval, Bound: bound, Points: len(s.body.points)}
+		k.Program = slices.Concat(packets(s.started(slices.Clone(before), int64(looped-n))), loop, packets(sched.Straight(s.version, after, mode, false)))
+		k.Cost = sched.Cost(s.version, k.run(looped-n))
+		if best == nil || k.weight() < best.weight() {
+			best = k
+		}
 	}
-	k.Cost = sched.Cost(s.version, k.run(looped))
-	return k
+	return best
 }
 
 // label is where the loop begins, and forward what assemblers call the next such place.
