@@ -1,7 +1,7 @@
 // Package hvx prints programs for Hexagon processors with vectors of 128 bytes (HVX).
 //
 // Kernels are C11 that needs no C library: loop nests as every dialect of C has them, and
-// micro-kernels with intrinsics. The host program is package cpp's.
+// micro-kernels as packets of instructions, or with intrinsics. The host program is package cpp's.
 package hvx
 
 import (
@@ -13,7 +13,10 @@ import (
 const Header = "runtime/dnn_hvx.h"
 
 // C is how kernels are written.
-var C = &cpp.Language{Dialect: dialect{}, Extension: ".c", Header: Header, Functions: functions, Micro: micro}
+var C = &cpp.Language{Dialect: dialect{}, Extension: ".c", Header: Header, Functions: functions, Micro: leaf}
+
+// Intrinsics is C with all micro-kernels in C, which the compiler schedules: what packets are compared with.
+var Intrinsics = &cpp.Language{Dialect: dialect{}, Extension: ".c", Header: Header, Functions: functions, Micro: micro}
 
 // Print prints the kernels in a fixed number of shards and the host program.
 func Print(p *plan.Program, prefix string, shards int) ([]cpp.File, error) {

@@ -18,9 +18,7 @@ func (w *writer) line(format string, args ...any) { w.Line(format, args...) }
 func micro(m *loop.MicroKernel) string {
 	w := &writer{}
 	w.line("// %d x %d accumulators of %d numbers; %d applications of %s a call.", m.Rows, m.Vectors, m.Lanes(), m.FMAs(), m.Instr.Name)
-	x, v, a := cpp.Storage(m.Instr.X), cpp.Storage(m.Instr.W), cpp.Storage(m.Instr.Acc)
-	head := fmt.Sprintf("DNN_HVX_LEAF void %s(const %s* __restrict x, const %s* __restrict w, %s* __restrict acc)", cpp.MicroName(m), x, v, a)
-	w.Block(head, func() {
+	w.Block(head("DNN_HVX_LEAF", m), func() {
 		each(m, func(r, v int64) { w.line("HVX_Vector %s = Q6_V_vzero();", acc(r, v)) })
 		w.loops(m, 0)
 		each(m, func(r, v int64) { w.line("dnn_hvx_store(acc + %d, %s);", (r*m.Vectors+v)*m.Lanes(), acc(r, v)) })

@@ -1,0 +1,47 @@
+package hvx
+
+import (
+	"fmt"
+	"strings"
+
+	"rules_dnn/gen/hexagon/sched"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/print/cpp"
+	"rules_dnn/gen/print/hvx/packed"
+)
+
+// oldest is the version of Hexagon for which leaves are packed: later ones run all that it does.
+const oldest = 66
+
+// leaf prints a micro-kernel as packets, behind the signature that it has in C; or in C, with the reason.
+func leaf(m *loop.MicroKernel) string {
+	k, err := packed.New(m, oldest, sched.Aware)
+	if err != nil {
+		return fmt.Sprintf("// In C: %s.\n", err) + micro(m)
+	}
+	w := &writer{}
+	w.line("// %d x %d accumulators of %d numbers; %d applications of %s a call, in %d packets.", m.Rows, m.Vectors, m.Lanes(), m.FMAs(), m.Instr.Name, k.Cost)
+	if k.Interval > 0 {
+		w.line("// The loop takes %d packets for %d points; slots and units allow %d.", k.Interval, k.Points, k.Bound)
+	}
+	w.Block(head("DNN_HVX_PACKETS", m), func() {
+		w.line("__asm__ volatile(")
+		w.Indent++
+		lines := strings.Split(strings.TrimSuffix(k.Program.String(), "\n"), "\n")
+		for i, l := range lines {
+			end := ""
+			if i == len(lines)-1 {
+				end = ");"
+			}
+			w.line("%q%s", l+"\n", end)
+		}
+		w.Indent--
+	})
+	return w.String()
+}
+
+// head is a micro-kernel's signature.
+func head(kind string, m *loop.MicroKernel) string {
+	x, v, a := cpp.Storage(m.Instr.X), cpp.Storage(m.Instr.W), cpp.Storage(m.Instr.Acc)
+	return fmt.Sprintf("%s void %s(const %s* __restrict x, const %s* __restrict w, %s* __restrict acc)", kind, cpp.MicroName(m), x, v, a)
+}
