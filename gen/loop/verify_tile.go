@@ -69,6 +69,10 @@ func (v *verifier) micro(m *MicroKernel) {
 		v.fail("X is fetched %d elements ahead, as one row: want rows of it that lie one after the other", m.FetchX)
 		return
 	}
+	if m.Narrow != 0 && (m.Instr.Narrow == 0 || len(m.K) == 0) || m.Instr.Narrow > 0 && (m.Narrow < m.Instr.Together() || m.Narrow > instr.MostNarrow) {
+		v.fail("instruction %s adds products of %d points in 16 bits: want %d to %d of an instruction that does so and a loop of the sum, and else 0", m.Instr.Name, m.Narrow, m.Instr.Together(), instr.MostNarrow)
+		return
+	}
 	if m.Run < 0 {
 		v.fail("a micro-kernel's rows lie in runs of %d", m.Run)
 	}

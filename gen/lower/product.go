@@ -42,6 +42,8 @@ type product struct {
 	slides []window
 	// beside: lanes are channels of both factors, of which the instruction takes in taps that a task puts beside each other.
 	beside bool
+	// weights is the stage that packs a constant X.
+	weights *packing
 	// last: the result has its channels last, which are the lanes, and X is read with its own last, or is packed so.
 	last bool
 }
@@ -79,14 +81,23 @@ func (p *product) follow(env *Env) (*Lowered, error) {
 	} else {
 		plan = p.schedule(env)
 	}
+	if plan != nil && p.instr != nil && p.instr.Narrow > 0 {
+		if room, err := p.narrow(plan); err != nil || !room {
+			return nil, err
+		}
+	}
 	if plan == nil {
 		return nil, nil
 	}
 	l, err := env.proposed(anchor, p.tile, plan, p.b)
+	if err == nil && p.instr != nil && p.instr.Narrow > 0 {
+		by := productAnchor + " by " + p.instr.Name + ", "
+		l.Name, l.Family = by+l.Name, by+l.Family
+	}
 	if errors.As(err, new(*follow.TileError)) {
 		return nil, nil // it is read in steps that no micro-kernel has
 	}
-	if err == nil && p.instr != nil && !p.beside {
+	if err == nil && p.instr != nil && p.instr.Narrow == 0 && !p.beside {
 		l.Point = p.point
 	}
 	if err == nil && p.instr != nil && !p.sideBySide() { // another kernel has the other factor in lanes
@@ -126,15 +137,18 @@ func newProducts(b *block.Block, env *Env) ([]*product, error) {
 		return nil, nil
 	}
 	var out []*product
+	wide, narrow := byWidth(rows)
 	for x := range m.factors {
-		p := &product{b: b, lay: env.Layouts, last: last}
-		if ok, err := p.take(m.roles(x), rows, t); err != nil {
-			return nil, err
-		} else if ok && p.suits() && p.choose(env) {
-			if ok, err = p.vary(env); err != nil {
+		for _, some := range append([][]*instr.Row{wide}, narrow...) {
+			p := &product{b: b, lay: env.Layouts, last: last}
+			if ok, err := p.take(m.roles(x), some, t); err != nil {
 				return nil, err
-			} else if ok {
-				out = append(out, p)
+			} else if ok && p.suits() && p.choose(env) {
+				if ok, err = p.vary(env); err != nil {
+					return nil, err
+				} else if ok {
+					out = append(out, p)
+				}
 			}
 		}
 	}
@@ -154,6 +168,19 @@ func newProducts(b *block.Block, env *Env) ([]*product, error) {
 		}
 	}
 	return nil, nil
+}
+
+// byWidth are instructions that add in accumulators, of which each product takes the one that suits it most, and each by itself of those that add in
+// 16 bits first: what they cost depends on the weights.
+func byWidth(rows []*instr.Row) (wide []*instr.Row, narrow [][]*instr.Row) {
+	for _, r := range rows {
+		if r.Narrow > 0 {
+			narrow = append(narrow, []*instr.Row{r})
+		} else {
+			wide = append(wide, r)
+		}
+	}
+	return wide, narrow
 }
 
 // rowMajor reports whether all values of a block are.
@@ -218,7 +245,9 @@ func (p *product) take(r *roles, rows []*instr.Row, t *target.Target) (bool, err
 	if p.findColumn(); p.column.Var == "" {
 		return false, nil
 	}
-	p.findInstruction(rows)
+	if p.findInstruction(rows); p.instr == nil {
+		return false, nil
+	}
 	if p.storedW {
 		p.windows = nil
 	}

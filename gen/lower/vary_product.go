@@ -47,7 +47,7 @@ func (p *product) vary(env *Env) (bool, error) {
 	if g == nil {
 		return true, nil
 	}
-	if p.instr == nil || p.algorithm() != g.Algorithm {
+	if p.instr == nil || p.instr.Narrow > 0 || p.algorithm() != g.Algorithm {
 		return false, nil
 	}
 	if err := env.spaceOr(p.algorithm(), p.space).Check(g); err != nil {

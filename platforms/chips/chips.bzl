@@ -206,7 +206,7 @@ CHIPS = {
             "cpu": "hexagon",
             "cpu_features": [],
             "fma_per_cycle": 2,
-            "instructions": ["vrmpy_i8u8", "vrmpy_u8i8", "vrmpy_i8i8"],
+            "instructions": ["vrmpy_i8u8", "vrmpy_u8i8", "vrmpy_i8i8", "vmpa_i8u8", "vmpy_i8u8"],
             "integers_only": True,
             "issue_per_cycle": 4,
             "l1d_bytes": 32 * _KB,
