@@ -77,6 +77,29 @@ static inline HVX_Vector dnn_hvx_load_part(const void* p, int32_t n) {
                          (int32_t)(uintptr_t)p);
 }
 
+// The bytes of a vector from first to before last, of which there may be none.
+static inline HVX_VectorPred dnn_hvx_lanes(int32_t first, int32_t last) {
+  first = first < 0 ? 0 : first;
+  last = last > 128 ? 128 : last;
+  if (first >= last) return Q6_Q_vsetq_R(0) /* none: of 0 */;
+  return Q6_Q_and_QQn(Q6_Q_vsetq2_R(last), Q6_Q_vsetq_R(first));
+}
+
+// The bytes from p + first to before p + last at their places in a vector, as far as there are
+// some, and any others: nothing is read beyond the 128 bytes of memory in which some of them lie.
+static inline HVX_Vector dnn_hvx_load_between(const uint8_t* p, int32_t first, int32_t last) {
+  first = first < 0 ? 0 : first;
+  last = last > 128 ? 128 : last;
+  if (first >= last) return Q6_V_vzero();
+  const uintptr_t low = (uintptr_t)(p + first) & ~(uintptr_t)127;
+  const uintptr_t high = (uintptr_t)(p + last - 1) & ~(uintptr_t)127;
+  return Q6_V_valign_VVR(*(const dnn_hvx_vector*)high, *(const dnn_hvx_vector*)low,
+                         (int32_t)(uintptr_t)p);
+}
+
+// A number of 16 bits twice.
+static inline int32_t dnn_hvx_twice(int32_t x) { return Q6_R_combine_RlRl(x, x); }
+
 // Stores the first n bytes, from 1 to 128, at any address.
 static inline void dnn_hvx_store_part(void* to, HVX_Vector v, int32_t n) {
   const int32_t at = (int32_t)((uintptr_t)to & 127);

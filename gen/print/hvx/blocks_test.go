@@ -109,7 +109,7 @@ func alone(t *testing.T, c *plan.Call) cpptest.Case {
 	var inputs []*ir.Tensor
 	r := rand.New(rand.NewPCG(1, 2))
 	for i, b := range c.Kernel.Buffers {
-		if c.Args[i].Const != nil {
+		if c.Args[i] != nil && c.Args[i].Const != nil {
 			call.Args = append(call.Args, c.Args[i])
 			continue
 		}
@@ -136,6 +136,14 @@ func filled(r *rand.Rand, typ ir.DType, n int64) *ir.Tensor {
 	case typ.Size() == 1:
 		for i := range out.Data {
 			out.Data[i] = byte(r.Uint32())
+		}
+	case typ.Size() == 2 && typ.IsInteger():
+		for i := range n {
+			binary.LittleEndian.PutUint16(out.Data[2*i:], uint16(r.IntN(512)-256))
+		}
+	case typ == ir.I32:
+		for i := range n {
+			binary.LittleEndian.PutUint32(out.Data[4*i:], uint32(r.IntN(40000)-20000))
 		}
 	case typ == ir.F32:
 		for i := range n {

@@ -38,9 +38,13 @@ type piece struct {
 
 // Loop prints such a loop, with the plain one for what vectors cannot do.
 func (dialect) Loop(w *ckernel.Kernel, x loop.For) bool {
+	if v := findWindow(x, w.Facts()); v != nil {
+		return v.print(w)
+	}
 	v := findVectors(x, w.Facts())
 	if v == nil {
-		return false
+		c := findCopies(x, w.Facts())
+		return c != nil && c.print(w)
 	}
 	n, known := x.Extent.Const()
 	switch {
@@ -173,9 +177,13 @@ func (v *vectors) group(w *ckernel.Kernel, plain loop.For, first sym.Expr, piece
 	if !ok {
 		return false
 	}
+	scope(w, func() { v.guarded(w, words, l, plain, first, pieces) })
+	return true
+}
+
+// guarded prints the words, and what stores their bytes if all are exact.
+func (v *vectors) guarded(w *ckernel.Kernel, words []string, l *lanesOf, plain loop.For, first sym.Expr, pieces []piece) {
 	name := v.loop.Var
-	w.Line("{")
-	w.Writer.Indent++
 	w.Line("HVX_Vector %s_words[%d], %s = Q6_V_vzero();", name, len(words), l.near())
 	var tests []string
 	for i, f := range l.factors {
@@ -206,9 +214,6 @@ func (v *vectors) group(w *ckernel.Kernel, plain loop.For, first sym.Expr, piece
 	w.For(plain)
 	w.Writer.Indent--
 	w.Line("}")
-	w.Writer.Indent--
-	w.Line("}")
-	return true
 }
 
 // texts are the pieces as expressions; false where there are none.
