@@ -33,6 +33,15 @@ static inline void dnn_hvx_store(void* p, HVX_Vector v) { *(dnn_hvx_vector*)p = 
 
 static inline int32_t dnn_hvx_group(const void* p) { return *(const dnn_hvx_word*)p; }
 
+// Two groups of two bytes, or one and zeros, with the first bytes of both before the second ones.
+static inline int32_t dnn_hvx_crossed(const void* a, const void* b) {
+  typedef uint16_t dnn_hvx_half __attribute__((may_alias));
+  const int32_t second = b ? *(const dnn_hvx_half*)b : 0;
+  const int32_t word = Q6_R_combine_RlRl(second, *(const dnn_hvx_half*)a);
+  const int64_t twice = Q6_P_combine_RR(word, word);
+  return Q6_R_combine_RlRl(Q6_R_vtrunohb_P(twice), Q6_R_vtrunehb_P(twice));
+}
+
 // The bits of x as another type of its size.
 #define dnn_as(T, x)                                                                      \
   ({                                                                                      \
@@ -55,7 +64,7 @@ static inline HVX_Vector dnn_hvx_scaled(HVX_Vector v, int32_t by) {
   return Q6_Vw_vmpyi_VwRh(v, Q6_R_combine_RlRl(by, by));
 }
 
-// Whether any word's top bits say so: mask has words of 0 and others.
+// Whether any bit is set.
 static inline bool dnn_hvx_any(HVX_Vector mask) {
   for (int32_t shift = 64; shift >= 4; shift /= 2) {
     mask = Q6_V_vor_VV(mask, Q6_V_vror_VR(mask, shift));
@@ -63,31 +72,71 @@ static inline bool dnn_hvx_any(HVX_Vector mask) {
   return Q6_R_vextract_VR(mask, 0) != 0;
 }
 
-// Stores the low bytes of 32 words at any address.
-static inline void dnn_hvx_store_bytes(void* to, HVX_Vector words) {
-  const HVX_Vector halves = Q6_Vh_vpacke_VwVw(words, words);
-  union {
-    HVX_Vector v;
-    uint64_t doubles[16];
-    uint8_t bytes[128];
-  } packed = {Q6_Vb_vpacke_VhVh(halves, halves)};
-  if (((uintptr_t)to & 7) == 0) {
-    typedef uint64_t dnn_double __attribute__((may_alias));
-    for (int i = 0; i < 4; ++i) ((dnn_double*)to)[i] = packed.doubles[i];
-  } else {
-    for (int i = 0; i < 32; ++i) ((uint8_t*)to)[i] = packed.bytes[i];
-  }
+// The first n bytes from p on, from 1 to 128, and any others: what is read lies in the same 128
+// bytes of memory as some of them.
+static inline HVX_Vector dnn_hvx_load_part(const void* p, int32_t n) {
+  const uintptr_t first = (uintptr_t)p & ~(uintptr_t)127;
+  const uintptr_t last = ((uintptr_t)p + (uintptr_t)n - 1) & ~(uintptr_t)127;
+  return Q6_V_valign_VVR(*(const dnn_hvx_vector*)last, *(const dnn_hvx_vector*)first,
+                         (int32_t)(uintptr_t)p);
 }
 
-// Stores the low bytes of the first n words at any address.
-static inline void dnn_hvx_store_some(void* to, HVX_Vector words, int32_t n) {
-  if (n == 32) {
-    dnn_hvx_store_bytes(to, words);
+// The bytes of a vector from first to before last, of which there may be none.
+static inline HVX_VectorPred dnn_hvx_lanes(int32_t first, int32_t last) {
+  first = first < 0 ? 0 : first;
+  last = last > 128 ? 128 : last;
+  if (first >= last) return Q6_Q_vsetq_R(0) /* none: of 0 */;
+  return Q6_Q_and_QQn(Q6_Q_vsetq2_R(last), Q6_Q_vsetq_R(first));
+}
+
+// The bytes from p + first to before p + last at their places in a vector, as far as there are
+// some, and any others: nothing is read beyond the 128 bytes of memory in which some of them lie.
+static inline HVX_Vector dnn_hvx_load_between(const uint8_t* p, int32_t first, int32_t last) {
+  first = first < 0 ? 0 : first;
+  last = last > 128 ? 128 : last;
+  if (first >= last) return Q6_V_vzero();
+  const uintptr_t low = (uintptr_t)(p + first) & ~(uintptr_t)127;
+  const uintptr_t high = (uintptr_t)(p + last - 1) & ~(uintptr_t)127;
+  return Q6_V_valign_VVR(*(const dnn_hvx_vector*)high, *(const dnn_hvx_vector*)low,
+                         (int32_t)(uintptr_t)p);
+}
+
+// A number of 16 bits twice.
+static inline int32_t dnn_hvx_twice(int32_t x) { return Q6_R_combine_RlRl(x, x); }
+
+// Stores the first n bytes, from 1 to 128, at any address.
+static inline void dnn_hvx_store_part(void* to, HVX_Vector v, int32_t n) {
+  const int32_t at = (int32_t)((uintptr_t)to & 127);
+  dnn_hvx_vector* first = (dnn_hvx_vector*)((uintptr_t)to & ~(uintptr_t)127);
+  v = Q6_V_vlalign_VVR(v, v, at);
+  const HVX_VectorPred before = Q6_Q_vsetq_R(at);
+  if (at + n <= 128) {
+    Q6_vmem_QRIV(Q6_Q_and_QQn(Q6_Q_vsetq2_R(at + n), before), (HVX_Vector*)first, v);
     return;
   }
-  int32_t each[32] __attribute__((aligned(128)));
-  dnn_hvx_store(each, words);
-  for (int32_t i = 0; i < n; ++i) ((uint8_t*)to)[i] = (uint8_t)each[i];
+  Q6_vmem_QnRIV(before, (HVX_Vector*)first, v);
+  Q6_vmem_QRIV(Q6_Q_vsetq_R(at + n - 128), (HVX_Vector*)first + 1, v);
+}
+
+// The first bytes or halves as words.
+static inline HVX_Vector dnn_hvx_words_u8(HVX_Vector v) {
+  return Q6_V_lo_W(Q6_Wuw_vunpack_Vuh(Q6_V_lo_W(Q6_Wuh_vunpack_Vub(v))));
+}
+
+static inline HVX_Vector dnn_hvx_words_i8(HVX_Vector v) {
+  return Q6_V_lo_W(Q6_Ww_vunpack_Vh(Q6_V_lo_W(Q6_Wh_vunpack_Vb(v))));
+}
+
+static inline HVX_Vector dnn_hvx_words_i16(HVX_Vector v) { return Q6_V_lo_W(Q6_Ww_vunpack_Vh(v)); }
+
+// The low bytes of four vectors of words, one after the other.
+static inline HVX_Vector dnn_hvx_bytes(HVX_Vector a, HVX_Vector b, HVX_Vector c, HVX_Vector d) {
+  return Q6_Vb_vpacke_VhVh(Q6_Vh_vpacke_VwVw(d, c), Q6_Vh_vpacke_VwVw(b, a));
+}
+
+// The low bytes of the words of a and b, and of those of c and d, in turns.
+static inline HVX_Vector dnn_hvx_in_turns(HVX_Vector a, HVX_Vector b, HVX_Vector c, HVX_Vector d) {
+  return Q6_Vb_vshuffe_VbVb(Q6_Vh_vpacke_VwVw(d, c), Q6_Vh_vpacke_VwVw(b, a));
 }
 
 // The low bytes of four words beside each other.
@@ -96,35 +145,66 @@ static inline HVX_Vector dnn_hvx_interleave(HVX_Vector a, HVX_Vector b, HVX_Vect
   return Q6_Vh_vshuffe_VhVh(Q6_Vb_vshuffe_VbVb(d, c), Q6_Vb_vshuffe_VbVb(b, a));
 }
 
-// Rounds 32 words times a factor, adds zero and keeps the result within bounds of 8 bits. All is as
-// if it were computed in floats, half to even: where that could make a difference, which is near
-// halves, and for factors that no scale of quantized numbers has, nothing is written and the result
-// is false.
-static inline bool dnn_hvx_requantize(HVX_Vector* out, HVX_Vector sum, float factor, int32_t zero,
-                                      int32_t least, int32_t most) {
+// A factor of sums: its mantissa times 2^-up.
+typedef struct {
+  int32_t mantissa, up, limit;
+} dnn_hvx_factor;
+
+// Whether words can be scaled by a factor, as those can that quantized numbers have.
+static inline bool dnn_hvx_scales(dnn_hvx_factor* f, float factor) {
   const uint32_t bits = dnn_as(uint32_t, factor);
   const int32_t q = 150 - (int32_t)(bits >> 23);  // the factor is its mantissa times 2^-q
   if (q < 11 || q > 71) return false;
-  const HVX_Vector mantissa = Q6_V_vsplat_R((int32_t)((bits & 0x7fffffu) | 0x800000u) << 7);
-  const int32_t up = 40 - q;
-  if (up > 0) {  // what is beyond the limit is out of bounds for any zero
-    const int32_t limit = 1 << (30 - up);
-    sum = Q6_Vw_vmin_VwVw(Q6_Vw_vmax_VwVw(sum, Q6_V_vsplat_R(-limit)), Q6_V_vsplat_R(limit));
-    sum = Q6_Vw_vasl_VwR(sum, up);
+  f->mantissa = (int32_t)((bits & 0x7fffffu) | 0x800000u) << 7;
+  f->up = 40 - q;
+  f->limit = f->up > 0 ? 1 << (30 - f->up) : 0;
+  return true;
+}
+
+// Notes in near which of the fractions of so many bits are less than an error from a half, and cuts
+// them off: words are integers plus a half and the error, times 2^bits.
+static inline HVX_Vector dnn_hvx_cut(HVX_Vector v, int32_t bits, int32_t error, HVX_Vector* near) {
+  const HVX_Vector fraction = Q6_V_vand_VV(v, Q6_V_vsplat_R((1 << bits) - 1));
+  const HVX_VectorPred close = Q6_Q_vcmp_gt_VuwVuw(Q6_V_vsplat_R(2 * error), fraction);
+  *near = Q6_V_vor_VV(*near, Q6_V_vand_QR(close, -1));
+  return Q6_Vw_vasr_VwR(v, bits);
+}
+
+// Words plus zero, within bounds.
+static inline HVX_Vector dnn_hvx_bounded(HVX_Vector v, int32_t zero, int32_t least, int32_t most) {
+  v = Q6_Vw_vadd_VwVw(v, Q6_V_vsplat_R(zero));
+  return Q6_Vw_vmin_VwVw(Q6_Vw_vmax_VwVw(v, Q6_V_vsplat_R(least)), Q6_V_vsplat_R(most));
+}
+
+// Rounds 32 words times a factor, adds zero and keeps the result within bounds of 8 bits. All is as
+// if it were computed in floats, half to even, but where that could make a difference, which is
+// near halves: near has the words where it could.
+static inline HVX_Vector dnn_hvx_requantize(HVX_Vector sum, const dnn_hvx_factor* f, int32_t zero,
+                                            int32_t least, int32_t most, HVX_Vector* near) {
+  if (f->up > 0) {  // what is beyond the limit is out of bounds for any zero
+    sum = Q6_Vw_vmin_VwVw(Q6_Vw_vmax_VwVw(sum, Q6_V_vsplat_R(-f->limit)), Q6_V_vsplat_R(f->limit));
+    sum = Q6_Vw_vasl_VwR(sum, f->up);
   }
-  // With 16 bits of fraction: (sum * mantissa) >> 31.
+  // With 16 bits of fraction: (sum * mantissa) >> 31. Here and in floats, what is not out of bounds
+  // is off by less than 8 of 65536.
+  const HVX_Vector mantissa = Q6_V_vsplat_R(f->mantissa);
   HVX_Vector v = Q6_Vw_vmpye_VwVuh(sum, mantissa);
   v = Q6_Vw_vmpyoacc_VwVwVh_s1_sat_shift(v, sum, mantissa);
-  if (up < 0) v = Q6_Vw_vasr_VwR(v, -up);
-  v = Q6_Vw_vadd_VwVw_sat(v, Q6_V_vsplat_R(0x8000));
-  // Here and in floats, what is not out of bounds is off by less than 8 of 65536.
-  const HVX_Vector fraction =
-      Q6_V_vand_VV(Q6_Vw_vadd_VwVw(v, Q6_V_vsplat_R(8)), Q6_V_vsplat_R(0xffff));
-  if (dnn_hvx_any(Q6_V_vand_QR(Q6_Q_vcmp_gt_VuwVuw(Q6_V_vsplat_R(16), fraction), -1))) return false;
-  v = Q6_Vw_vadd_VwVw(Q6_Vw_vasr_VwR(v, 16), Q6_V_vsplat_R(zero));
-  dnn_hvx_store(out,
-                Q6_Vw_vmin_VwVw(Q6_Vw_vmax_VwVw(v, Q6_V_vsplat_R(least)), Q6_V_vsplat_R(most)));
-  return true;
+  if (f->up < 0) v = Q6_Vw_vasr_VwR(v, -f->up);
+  v = Q6_Vw_vadd_VwVw_sat(v, Q6_V_vsplat_R(0x8000 + 8));
+  return dnn_hvx_bounded(dnn_hvx_cut(v, 16, 8, near), zero, least, most);
+}
+
+// The same of the sum of two bytes a and b, each times a factor of its own: all is in integers
+// times 2^-bits, the factors times 256, and start has what bytes minus their zeros differ from
+// bytes by, a half and the error.
+static inline HVX_Vector dnn_hvx_add(HVX_Vector a, int32_t by_a, HVX_Vector b, int32_t by_b,
+                                     int32_t start, int32_t bits, int32_t error, int32_t zero,
+                                     int32_t least, int32_t most, HVX_Vector* near) {
+  HVX_Vector v = Q6_Vw_vmpye_VwVuh(Q6_V_vsplat_R(by_a), Q6_Vw_vasl_VwR(a, 8));
+  v = Q6_Vw_vadd_VwVw(v, Q6_Vw_vmpye_VwVuh(Q6_V_vsplat_R(by_b), Q6_Vw_vasl_VwR(b, 8)));
+  v = Q6_Vw_vadd_VwVw(v, Q6_V_vsplat_R(start));
+  return dnn_hvx_bounded(dnn_hvx_cut(v, bits, error, near), zero, least, most);
 }
 
 // Hides what a condition is: clang would make an instruction of "x > y ? x : y" that gives y where

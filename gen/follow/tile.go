@@ -176,7 +176,7 @@ func (f *follower) sums(c *stage, m *loop.MicroKernel) *loop.Buffer {
 // micro is the micro-kernel of the loops from i on.
 func (f *follower) micro(c *stage, i int, x, w loop.Mem) (*loop.MicroKernel, error) {
 	t := c.sched.Tile
-	m := &loop.MicroKernel{Instr: c.row, X: t.X, Rows: 1, PrefetchW: t.Ahead, PrefetchX: t.AheadX}
+	m := &loop.MicroKernel{Instr: c.row, X: t.X, Rows: 1, PrefetchW: t.Ahead, PrefetchX: t.AheadX, Narrow: t.Narrow}
 	if w.Buf.Type != c.row.W {
 		m.Stored = w.Buf.Type
 	}

@@ -64,6 +64,14 @@ type Row struct {
 	// Units how many of these units one application takes; 0 counts as 1.
 	Copies int64
 	Units  float64
+	// Narrow is how many products of the type of X and W an application adds in a lane of 16 bits, 0 where it adds them in Acc's: what they come to
+	// is added to accumulators before it can overflow. Widens is how many units that takes for each point where it is done after each,
+	// Sums how many such sums it takes at a time, and Points how many points of the sum an application takes; 0 counts as 1.
+	Narrow, Sums, Points int64
+	Widens               float64
+	// Order has, of an accumulator of several registers, the first lane of each of these: register i has the lanes Order[i], Order[i] + n,
+	// Order[i] + 2n, ... of n registers. nil: one register has all, in order.
+	Order []int64
 	// Latency in cycles from an accumulator to its next value.
 	Latency float64
 	// Meaning is a lane's next value after one product: Acc(0) is the accumulator, In(0) is of X
@@ -113,13 +121,30 @@ func (r *Row) High(rows int64) int64 {
 	return (rows + r.Matrix - 1) / r.Matrix
 }
 
+// PerSum is how many registers an accumulator of all lanes takes.
+func (r *Row) PerSum() int64 { return max(1, int64(len(r.Order))) }
+
+// Together is how many points of the sum one application takes.
+func (r *Row) Together() int64 { return max(1, r.Points) }
+
+// MostNarrow is the most points of which products are added in 16 bits: registers of W stay for all rows meanwhile.
+const MostNarrow = 4
+
+// heldW is how many registers of W, one of each point, all rows read before others are loaded.
+func (r *Row) heldW() int64 {
+	if r.Narrow == 0 {
+		return 1
+	}
+	return MostNarrow * r.Sums
+}
+
 // Registers is how many registers, of vectors or of matrices, a tile of rows x vectors accumulators takes.
 func (r *Row) Registers(x Operand, rows, vectors int64) int64 {
 	if r.Matrix > 0 {
 		rows = r.High(rows)
 		return rows*vectors + rows + vectors
 	}
-	n := rows*vectors + vectors + r.Temps
+	n := rows*vectors*r.PerSum() + vectors*r.heldW() + r.Temps
 	if r.Blocks {
 		n += rows%2*vectors + vectors
 	}
@@ -178,12 +203,17 @@ func (r *Row) Loads(x Operand, rows, vectors int64) (loads, instrs float64) {
 	return w + loads, w + float64(loads*float64(1+r.Copies))
 }
 
-// Applications is how many units that multiply one point of the reduction takes, for a while each.
-func (r *Row) Applications(x Operand, rows, vectors int64) float64 {
+// Applications is how many units that multiply one point of the reduction takes, for a while each, where an application takes so many of them, and
+// sums in 16 bits are of so many points.
+func (r *Row) Applications(x Operand, rows, vectors int64, units float64, narrow int64) float64 {
 	if r.Blocks {
 		rows += rows % 2
 	}
-	n := float64(float64(rows*vectors) * max(1, r.Units))
+	each := max(1, units)
+	if r.Narrow > 0 {
+		each = each/float64(r.Together()) + r.Widens/float64(max(narrow, 1))
+	}
+	n := float64(float64(rows*vectors) * each)
 	if x == Register {
 		n += float64(rows * r.Copies)
 	}
@@ -198,6 +228,19 @@ const Assembly = "aarch64"
 
 // Bytes is the size of a register of W.
 func (r *Row) Bytes() int64 { return r.Lanes * r.Group * int64(r.W.Size()) }
+
+// First and Widen name the texts of an instruction that adds in 16 bits: of the first application of a sum, and of what adds sums $x and $w to the pairs of
+// accumulators $a and $b.
+const (
+	First = " first"
+	Widen = " widen"
+)
+
+// WidenText adds sums in 16 bits to accumulators, in a dialect.
+func (r *Row) WidenText(dialect string, acc, sums []string) string {
+	at := func(all []string, i int) string { return all[min(i, len(all)-1)] }
+	return strings.NewReplacer("$a", at(acc, 0), "$b", at(acc, 1), "$x", at(sums, 0), "$w", at(sums, 1)).Replace(r.text[dialect+Widen])
+}
 
 // Text is the instruction in a dialect, or "" where the dialect has none.
 func (r *Row) Text(dialect, acc, x, w string) string {

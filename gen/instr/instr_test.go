@@ -21,8 +21,8 @@ func TestRowsAreComplete(t *testing.T) {
 			names[r.Name] = true
 			assert.Same(t, r, Lookup(r.Name))
 			assert.NotEmpty(t, r.CPU)
-			assert.Contains(t, []int64{4, 8, 16, 32}, r.Lanes)
-			size := int64(r.Acc.Size())
+			assert.Contains(t, []int64{4, 8, 16, 32, 64, 128}, r.Lanes)
+			size := int64(r.Acc.Size()) / r.PerSum()
 			if r.Blocks {
 				size *= 2
 			}
@@ -63,6 +63,8 @@ var texts = map[string]string{
 	"vrmpy_i8u8": "acc = Q6_Vw_vrmpyacc_VwVubRb(acc, b1, x[0]);",
 	"vrmpy_u8i8": "acc = Q6_Vw_vrmpyacc_VwVubVb(acc, x[0], b1);",
 	"vrmpy_i8i8": "acc = Q6_Vw_vrmpyacc_VwVbVb(acc, x[0], b1);",
+	"vmpa_i8u8":  "acc = Q6_Wh_vmpaacc_WhWubRb(acc, b1, x[0]);",
+	"vmpy_i8u8":  "acc = Q6_Wh_vmpyacc_WhVubRb(acc, b1, x[0]);",
 }
 
 func contains(list []Operand, o Operand) bool {

@@ -76,6 +76,17 @@ var table = []Row{
 		Aligned: true, Ops: 1, Temps: 1, Copies: 1, Units: 2, Latency: 1, Meaning: multiplyAddInt(ir.U8, ir.I8), text: hvx("$a = Q6_Vw_vrmpyacc_VwVubVb($a, $x, $w);")},
 	{Name: "vrmpy_i8i8", CPU: "hexagon", X: ir.I8, W: ir.I8, Acc: ir.I32, Lanes: 32, Group: 4, Broadcast: []Operand{Register},
 		Aligned: true, Ops: 1, Temps: 1, Copies: 1, Units: 2, Latency: 1, Meaning: multiplyAddInt(ir.I8, ir.I8), text: hvx("$a = Q6_Vw_vrmpyacc_VwVbVb($a, $x, $w);")},
+	// GCD2's vmpa and vmpy (Figure 4.1): two and one neighbours in a lane. Products are added in lanes of 16 bits, of even and odd bytes apart, and these sums to
+	// accumulators of 32 bits, again even and odd ones apart. vmpa takes two registers, of two columns each: bytes 0 and 1 of the scalar are for the
+	// first columns of both, 2 and 3 for the second ones.
+	{Name: "vmpa_i8u8", CPU: "hexagon", X: ir.I8, W: ir.U8, Acc: ir.I32, Lanes: 64, Group: 2, Broadcast: []Operand{Scalar},
+		Aligned: true, Ops: 1, Temps: 2, Units: 2, Narrow: 2, Points: 2, Sums: 1, Widens: 2, Order: []int64{0, 1}, Latency: 1, Meaning: multiplyAddInt(ir.I8, ir.U8),
+		text: map[string]string{"hvx": "$a = Q6_Wh_vmpaacc_WhWubRb($a, $w, $x);", "hvx" + First: "$a = Q6_Wh_vmpa_WubRb($w, $x);",
+			"hvx" + Widen: "$a = Q6_Ww_vaddacc_WwVhVh($a, Q6_V_lo_W($x), Q6_V_hi_W($x));"}},
+	{Name: "vmpy_i8u8", CPU: "hexagon", X: ir.I8, W: ir.U8, Acc: ir.I32, Lanes: 128, Group: 1, Broadcast: []Operand{Scalar},
+		Aligned: true, Ops: 1, Temps: 4, Units: 2, Narrow: 1, Sums: 2, Widens: 2, Order: []int64{0, 2, 1, 3}, Latency: 1, Meaning: multiplyAddInt(ir.I8, ir.U8),
+		text: map[string]string{"hvx": "$a = Q6_Wh_vmpyacc_WhVubRb($a, $w, $x);", "hvx" + First: "$a = Q6_Wh_vmpy_VubRb($w, $x);",
+			"hvx" + Widen: "$a = Q6_Ww_vaddacc_WwVhVh($a, Q6_V_lo_W($x), Q6_V_lo_W($w)); $b = Q6_Ww_vaddacc_WwVhVh($b, Q6_V_hi_W($x), Q6_V_hi_W($w));"}},
 }
 
 var (

@@ -39,6 +39,9 @@ type MicroKernel struct {
 	Kept *Kept
 	// Adds: accumulators begin with what is there, the sum of the points before; otherwise with 0.
 	Adds bool
+	// Narrow is how many points' products are added in 16 bits before they are added to accumulators, of an instruction that does so: X and W are such that these
+	// sums have room there. They are points of the innermost K loop.
+	Narrow int64
 	// PrefetchW is how many elements ahead W is fetched into the cache; 0: it is not. PrefetchX fetches
 	// what the next iteration of the last loop but one reads of X.
 	PrefetchW int64

@@ -82,6 +82,7 @@ func (p *parser) microRest(m *MicroKernel) (err error) {
 		m.Kept, err = p.kept()
 	}
 	m.Adds = err == nil && p.Accept("adds")
+	number("narrow", &m.Narrow)
 	number("prefetch_w", &m.PrefetchW)
 	m.PrefetchX = err == nil && p.Accept("prefetch_x")
 	number("fetch", &m.Fetch)

@@ -202,6 +202,7 @@ func (m *MicroKernel) text() string {
 	if m.Adds {
 		out += " adds"
 	}
+	number("narrow", m.Narrow)
 	number("prefetch_w", m.PrefetchW)
 	if m.PrefetchX {
 		out += " prefetch_x"

@@ -17,15 +17,20 @@ func matrixCycles(t *target.Target, row *instr.Row, rows, vectors, steps int64) 
 	return callCycles + float64(float64(steps)*max(products, loads, row.Latency)) + row.Latency + stores
 }
 
-// kinds are a chip's instructions that multiply vectors, and those that multiply matrices: products of each are candidates of their own.
+// kinds are a chip's instructions, of which products of each kind are candidates of their own: those that multiply vectors and add in accumulators, those
+// that multiply matrices, and each by itself of those that add in 16 bits first, as what they cost depends on the weights.
 func kinds(rows []*instr.Row) [][]*instr.Row {
 	var vectors, matrices []*instr.Row
+	var narrow [][]*instr.Row
 	for _, r := range rows {
-		if r.Matrix > 0 {
+		switch {
+		case r.Narrow > 0:
+			narrow = append(narrow, []*instr.Row{r})
+		case r.Matrix > 0:
 			matrices = append(matrices, r)
-		} else {
+		default:
 			vectors = append(vectors, r)
 		}
 	}
-	return slices.DeleteFunc([][]*instr.Row{vectors, matrices}, func(of []*instr.Row) bool { return of == nil })
+	return slices.DeleteFunc(append([][]*instr.Row{vectors, matrices}, narrow...), func(of []*instr.Row) bool { return of == nil })
 }

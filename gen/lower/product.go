@@ -42,6 +42,8 @@ type product struct {
 	slides []window
 	// beside: lanes are channels of both factors, of which the instruction takes in taps that a task puts beside each other.
 	beside bool
+	// weights is the stage that packs a constant X.
+	weights *packing
 	// last: the result has its channels last, which are the lanes, and X is read with its own last, or is packed so.
 	last bool
 }
@@ -79,6 +81,11 @@ func (p *product) follow(env *Env) (*Lowered, error) {
 	} else {
 		plan = p.schedule(env)
 	}
+	if plan != nil && p.instr != nil && p.instr.Narrow > 0 {
+		if room, err := p.narrow(plan); err != nil || !room {
+			return nil, err
+		}
+	}
 	if plan == nil {
 		return nil, nil
 	}
@@ -86,7 +93,7 @@ func (p *product) follow(env *Env) (*Lowered, error) {
 	if errors.As(err, new(*follow.TileError)) {
 		return nil, nil // it is read in steps that no micro-kernel has
 	}
-	if err == nil && p.instr != nil && !p.beside {
+	if err == nil && p.instr != nil && p.instr.Narrow == 0 && !p.beside {
 		l.Point = p.point
 	}
 	if err == nil && p.instr != nil && p.kind() != productAnchor {
@@ -99,6 +106,9 @@ func (p *product) follow(env *Env) (*Lowered, error) {
 // the other factor in lanes.
 func (p *product) kind() string {
 	kind := productAnchor
+	if p.instr.Narrow > 0 {
+		kind += " by " + p.instr.Name
+	}
 	if p.instr.Matrix > 0 {
 		kind += " of matrices"
 	}
@@ -230,7 +240,9 @@ func (p *product) take(r *roles, rows []*instr.Row, t *target.Target) (bool, err
 	if p.findColumn(); p.column.Var == "" {
 		return false, nil
 	}
-	p.findInstruction(rows)
+	if p.findInstruction(rows); p.instr == nil {
+		return false, nil
+	}
 	if p.storedW {
 		p.windows = nil
 	}

@@ -38,6 +38,9 @@ func (l *plan) packX() te.Expr {
 	}
 	k.finish(e, l.facts)
 	k.columns = -1
+	if l.x.constant {
+		l.weights = k
+	}
 	if l.row.Var == "" {
 		return l.add(k, l.x, groupVar)
 	}

@@ -13,8 +13,11 @@ import (
 )
 
 // DotLayout is the layout in which a tile instruction reads a value in its lanes: GCD2's for the
-// instruction, with the axis of lanes and the one that is summed.
+// instruction, with the axis of lanes and the one that is summed, of which there are 1, 2 or 4 columns side by side (Figure 4.2).
 func DotLayout(r *instr.Row, lanes, summed int) layout.Layout {
+	if r.Group == 1 {
+		return layout.Blocked(lanes, r.Lanes)
+	}
 	return layout.Of(layout.Part{Axis: lanes, Size: r.Lanes}, layout.Part{Axis: summed, Size: r.Group})
 }
 
@@ -47,8 +50,11 @@ func DotLayouts(b *block.Block, t *target.Target, want func(*ir.Value, layout.La
 			p.findWindows()
 			p.findGroup()
 			w, sum := p.w.load, p.groupDim(p.w.load)
-			if lanes := dimOf(w, p.column.Var); w.Type == row.W && lanes >= 0 && sum >= 0 && len(w.Guard) == 0 {
+			if lanes := dimOf(w, p.column.Var); w.Type == row.W && lanes >= 0 && (sum >= 0 || row.Group == 1) && len(w.Guard) == 0 {
 				want(p.operands[w.Source.N], DotLayout(row, lanes, sum))
+			}
+			if row.Group == 1 {
+				continue // there is nothing to be whole
 			}
 			n, _ := p.axis(p.group).Extent.Const()
 			if d := p.groupDim(p.x.load); p.x.load.Type == row.X && d >= 0 && n%row.Group != 0 && len(p.x.load.Guard) == 0 {
@@ -84,11 +90,14 @@ func (p *product) dotVar() sym.Expr   { return sym.Var(p.group + "d") }
 // readsW reports whether the instruction reads a W that is computed where it is stored.
 func (p *product) readsW() bool {
 	l := p.w.load
-	if p.w.constant || l.Type != p.instr.W || len(l.Guard) > 0 || p.group == "" {
+	if p.w.constant || l.Type != p.instr.W || len(l.Guard) > 0 || p.group == "" && p.instr.Narrow == 0 {
 		return false
 	}
-	lanes, sum := dimOf(l, p.column.Var), p.groupDim(l)
-	return lanes >= 0 && sum >= 0 && p.lay(p.b.Operands[l.Source.N]) == DotLayout(p.instr, lanes, sum)
+	lanes, sum := dimOf(l, p.column.Var), -1
+	if p.group != "" {
+		sum = p.groupDim(l)
+	}
+	return lanes >= 0 && (sum >= 0 || p.group == "") && p.lay(p.b.Operands[l.Source.N]) == DotLayout(p.instr, lanes, sum)
 }
 
 // readsX reports whether the instruction reads X where it is stored: whole groups of neighbours, of its type.

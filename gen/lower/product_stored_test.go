@@ -34,9 +34,9 @@ func TestDotLayouts(t *testing.T) {
 		})
 		return out
 	}
-	assert.Equal(t, []string{"x axis3/32+axis1/4", "w axis0/32+axis1/4"}, wanted(formed(t, wholePixels)))
+	assert.Equal(t, []string{"x axis3/32+axis1/4", "w axis0/32+axis1/4", "x axis3/64+axis1/2", "x axis3/128"}, wanted(formed(t, wholePixels)))
 	assert.Equal(t, []string{"w axis0/32+axis1/4"}, wanted(formed(t, neighbours)))
-	assert.Equal(t, []string{"x axis0/32+axis1/4", "w axis0/4", "w axis1/32+axis0/4", "x axis1/4"},
+	assert.Equal(t, []string{"x axis0/32+axis1/4", "w axis0/4", "w axis1/32+axis0/4", "x axis1/4", "x axis0/64+axis1/2", "x axis0/128"},
 		wanted(formed(t, "  input %x u8[40, 6]\n  input %w i8[6, 33]\n  %y ?[*] = MatMulInteger.10(%x, %w)\n  output %y\n")))
 	assert.Empty(t, wanted(formed(t, "  input %x f32[40, 6]\n  input %w f32[6, 33]\n  %y ?[*] = MatMul.13(%x, %w)\n  output %y\n")))
 }

@@ -163,7 +163,7 @@ func (p *tiled) tileCost(r, v int64) float64 {
 	if p.instr.Matrix > 0 {
 		return matrixCycles(p.t, p.instr, r, v, (p.steps+p.instr.Matrix-1)/p.instr.Matrix)
 	}
-	return callCycles + float64(float64(p.steps)*max(stepCost(p.t, p.instr, p.x, p.stored, r, v), stream(p.t, p.instr, p.stored, p.steps, v)))
+	return callCycles + float64(float64(p.steps)*max(stepCost(p.t, p.instr, p.x, p.stored, p.instr.Together(), r, v), stream(p.t, p.instr, p.stored, p.steps, v)))
 }
 
 // TileCycles estimates one call of a micro-kernel.
@@ -174,7 +174,7 @@ func TileCycles(t *target.Target, m *loop.MicroKernel) float64 {
 	if m.Kept != nil && !m.Broadcast() {
 		return keptCycles(t, m)
 	}
-	return callCycles + float64(float64(m.Steps())*max(stepCost(t, m.Instr, m.X, m.Stored, m.Rows, m.Vectors), stream(t, m.Instr, m.Stored, m.Steps(), m.Vectors)))
+	return callCycles + float64(float64(m.Steps())*max(stepCost(t, m.Instr, m.X, m.Stored, m.Narrow, m.Rows, m.Vectors), stream(t, m.Instr, m.Stored, m.Steps(), m.Vectors)))
 }
 
 // CallCycles estimates one call of a micro-kernel whose operands are in the first-level cache.
@@ -185,7 +185,7 @@ func CallCycles(t *target.Target, m *loop.MicroKernel) float64 {
 	if m.Kept != nil && !m.Broadcast() {
 		return keptCycles(t, m)
 	}
-	return callCycles + float64(float64(m.Steps())*stepCost(t, m.Instr, m.X, m.Stored, m.Rows, m.Vectors))
+	return callCycles + float64(float64(m.Steps())*stepCost(t, m.Instr, m.X, m.Stored, m.Narrow, m.Rows, m.Vectors))
 }
 
 // stream is the cycles in which one point's registers of W come from the second-level cache: all
@@ -238,12 +238,12 @@ const hidden = 1.0 / 16
 
 // stepCost is the cycles of one point of the reduction. Products, loads and instructions
 // each have a rate, and an accumulator waits for its last value. W that is stored in 16 bits is
-// widened first.
-func stepCost(t *target.Target, row *instr.Row, x instr.Operand, stored ir.DType, r, v int64) float64 {
+// widened first; sums in 16 bits are of so many points.
+func stepCost(t *target.Target, row *instr.Row, x instr.Operand, stored ir.DType, narrow, r, v int64) float64 {
 	loads, instrs := row.Loads(x, r, v)
 	loads /= t.LoadsPerCycle
 	issue := (float64(r*v*row.Ops) + instrs) / t.IssuePerCycle
-	fma := row.Applications(x, r, v)/t.FMAPerCycle + float64(float64(v)*t.Widen(stored))
+	fma := row.Applications(x, r, v, t.Units(row), narrow)/t.FMAPerCycle + float64(float64(v)*t.Widen(stored))
 	beside := loads + issue
 	if stored != ir.Invalid && x == instr.Memory && v == 1 {
 		beside = 1/t.LoadsPerCycle + issue // products bring X themselves: conversions run beside them best

@@ -142,7 +142,9 @@ func TestTileForSeveralProcessors(t *testing.T) {
 func TestLatency(t *testing.T) {
 	c := *chip(t, "x86_64_v3")
 	row, integers := c.Tile(ir.F32), instr.Lookup("pmaddwd_i16x8")
-	step := func(r *instr.Row, rows int64) float64 { return stepCost(&c, r, r.Broadcaster(0), ir.Invalid, rows, 1) }
+	step := func(r *instr.Row, rows int64) float64 {
+		return stepCost(&c, r, r.Broadcaster(0), ir.Invalid, 0, rows, 1)
+	}
 	few, many, whole := step(row, 2), step(row, 12), step(integers, 2)
 	c.FMALatency = row.Latency + 1
 	assert.InDelta(t, few+1, step(row, 2), 1e-9)

@@ -39,7 +39,7 @@ func (p *product) vary(env *Env) (bool, error) {
 	if g == nil {
 		return true, nil
 	}
-	if p.instr == nil || p.kind() != g.Algorithm {
+	if p.instr == nil || p.instr.Narrow > 0 || p.kind() != g.Algorithm {
 		return false, nil
 	}
 	if err := env.spaceOr(p.kind(), p.space).Check(g); err != nil {

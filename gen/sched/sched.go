@@ -142,6 +142,9 @@ type Tile struct {
 	// Next is how many elements of W after those that a call reads come to the second-level cache while calls that read the same ones compute,
 	// a part with each: without, the first call that reads them waits for memory, which has nothing to do while others compute. 0: none.
 	Next int64
+	// Narrow is how many points' products are added in 16 bits at a time, of an instruction that does so: whoever proposes the tile knows that they have
+	// room there.
+	Narrow int64
 	// Alone: rows do not share what they load, of sums over stored kernels whose lanes are in X.
 	Alone bool
 	// Held is how many weights of a kernel stay in registers, of such sums; products read the others where they lie. 0: all stay.

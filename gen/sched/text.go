@@ -67,6 +67,9 @@ func (s *Stage) print(b *strings.Builder, number int) {
 		if s.Tile.Next > 0 {
 			fmt.Fprintf(b, ", next %d", s.Tile.Next)
 		}
+		if s.Tile.Narrow > 0 {
+			fmt.Fprintf(b, ", narrow %d", s.Tile.Narrow)
+		}
 		if s.Tile.Alone {
 			b.WriteString(", alone")
 		}
@@ -245,10 +248,12 @@ func (t *Stage) parseTile(text string) error {
 			t.Tile.Claims = true
 		} else if n, err := fmt.Sscanf(f, "next %d", &t.Tile.Next); n == 1 && err == nil && t.Tile.Next > 0 {
 			continue
+		} else if n, err := fmt.Sscanf(f, "narrow %d", &t.Tile.Narrow); n == 1 && err == nil && t.Tile.Narrow > 0 {
+			continue
 		} else if n, err := fmt.Sscanf(f, "held %d", &t.Tile.Held); n == 1 && err == nil && t.Tile.Held > 0 {
 			continue
 		} else if _, err := fmt.Sscanf(f, "w %d ahead", &t.Tile.Ahead); err != nil || t.Tile.Ahead < 1 {
-			return fmt.Errorf("%q: want w N ahead, x ahead, next N, alone, held N or claims", f)
+			return fmt.Errorf("%q: want w N ahead, x ahead, next N, narrow N, alone, held N or claims", f)
 		}
 	}
 	return nil

@@ -47,6 +47,7 @@ func TestVerify(t *testing.T) {
 		{"the next W of groups", dots, "vrmpy_i8u8 scalar", "vrmpy_i8u8 scalar, w 64 ahead, next 64", "of instruction vrmpy_i8u8, which takes in 4 products at a time"},
 		{"the next W of what is stored", sums, "fma_f32x8 bcast", "fma_f32x8 bcast, w 64 ahead, next 64", "of a sum over what is stored"},
 		{"products that an instruction takes in otherwise", dots, "dot d = r0*4", "dot d = r0*2", "2 products at a time; instruction vrmpy_i8u8 takes in 4"},
+		{"sums in 16 bits of an instruction without", dots, "vrmpy_i8u8 scalar", "vrmpy_i8u8 scalar, narrow 2", "products of 2 points are added in 16 bits; instruction vrmpy_i8u8 wants"},
 		{"lanes along the reduction", matmul, "lanes l = i1*8 roundup", "lanes l = r0*8 roundup", "kind lanes, and r0 is an axis of the reduction"},
 		{"a sum along what is stored", matmul, "sum k = r0", "sum k = i0", "kind sum, and i0 is not an axis of the reduction"},
 		{"a tile's loop without a tile", matmul, "  tile fma_f32x8 bcast\n", "", "loop r is of kind rows, and the stage has no tile"},
@@ -149,8 +150,8 @@ func TestParse(t *testing.T) {
 		"value operand 0: x in arena":                   `part "x" of a storage`,
 		"value operand 0: 0 1*4~2 in arena":             `part "1*4~2" of a storage`,
 		"stage 0\n  tile fma of":                        "want tile ROW and vec, mem, bcast, lane or scalar",
-		"stage 0\n  tile fma_f32x8 lane, y ahead":       `"y ahead": want w N ahead, x ahead, next N, alone, held N or claims`,
-		"stage 0\n  tile fma_f32x8 lane, next 0":        `"next 0": want w N ahead, x ahead, next N, alone, held N or claims`,
+		"stage 0\n  tile fma_f32x8 lane, y ahead":       `"y ahead": want w N ahead, x ahead, next N, narrow N, alone, held N or claims`,
+		"stage 0\n  tile fma_f32x8 lane, next 0":        `"next 0": want w N ahead, x ahead, next N, narrow N, alone, held N or claims`,
 		"stage 0\n  split i0 = j0*4":                    "want split AXIS = OUTER INNER*SIZE",
 		strings.Repeat("stage 0\n", 5000):               "schedule of 5000 lines; 4096 at most",
 	} {

@@ -28,6 +28,8 @@ type Target struct {
 	VectorRegisters int `json:"vector_registers"`
 	// Instructions are the tile instructions that it offers: rows of package instr, by name.
 	Instructions []string `json:"instructions"`
+	// InstructionUnits are those of which an application takes so many of the units that multiply, where that is not what the row says.
+	InstructionUnits map[string]float64 `json:"instruction_units,omitempty"`
 	// FMAPerCycle is how many of them start in a cycle.
 	FMAPerCycle float64 `json:"fma_per_cycle"`
 	// FMALatency is how many cycles after an accumulator of floats its next value is there; 0: as many as the instruction's row says.
@@ -152,6 +154,11 @@ func Parse(data []byte) (*Target, error) {
 			return nil, fmt.Errorf("chip %s: instructions: %w", t.Name, err)
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(t.InstructionUnits)) {
+		if n := t.InstructionUnits[name]; n <= 0 || !slices.Contains(t.Instructions, name) {
+			return nil, fmt.Errorf("chip %s: instruction_units: %s is %g; want a positive number, of one of its instructions", t.Name, name, n)
+		}
+	}
 	return t, t.addProcessors()
 }
 
@@ -198,8 +205,8 @@ func (t *Target) addInstruction(name string) error {
 		return fmt.Errorf("%s needs %q among cpu_features", name, r.Feature)
 	case r.Acc.IsFloat() && t.IntegersOnly:
 		return fmt.Errorf("%s computes with floats, and the chip has integers_only", name)
-	case r.Lanes*int64(r.Acc.Size())*8 > int64(t.VectorBits):
-		return fmt.Errorf("%s has %d lanes of %s, more than vector_bits %d", name, r.Lanes, r.Acc, t.VectorBits)
+	case r.Lanes*int64(r.Acc.Size())*8 > int64(t.VectorBits)*r.PerSum():
+		return fmt.Errorf("%s has %d lanes of %s, more than vector_bits %d in %d registers", name, r.Lanes, r.Acc, t.VectorBits, r.PerSum())
 	}
 	t.rows = append(t.rows, r)
 	return nil
@@ -233,6 +240,14 @@ func (t *Target) Registers(r *instr.Row) int64 {
 		return instr.TileRegisters
 	}
 	return int64(t.VectorRegisters)
+}
+
+// Units is how many of the units that multiply an application of an instruction takes.
+func (t *Target) Units(r *instr.Row) float64 {
+	if n, own := t.InstructionUnits[r.Name]; own {
+		return n
+	}
+	return r.Units
 }
 
 // Latency is how many cycles after an accumulator of an instruction its next value is there.

@@ -138,7 +138,7 @@ _HVX = {
     "cpu": "hexagon",
     "cpu_features": [],
     "fma_per_cycle": 2,
-    "instructions": ["vrmpy_i8u8", "vrmpy_u8i8", "vrmpy_i8i8"],
+    "instructions": ["vrmpy_i8u8", "vrmpy_u8i8", "vrmpy_i8i8", "vmpa_i8u8", "vmpy_i8u8"],
     "integers_only": True,
     "issue_per_cycle": 4,
     "l1d_bytes": 32 * _KB,
@@ -146,6 +146,11 @@ _HVX = {
     "loads_per_cycle": 2,
     "vector_bits": 1024,
     "vector_registers": 32,
+}
+
+# From v69 on a product of two vectors takes one of the two units that multiply (llvm-mc takes two of them in a packet).
+_HVX_V69 = {
+    "instruction_units": {"vrmpy_i8i8": 1, "vrmpy_u8i8": 1},
 }
 
 CHIPS = {
@@ -244,13 +249,13 @@ CHIPS = {
     "hexagon_v69": {
         "constraints": _HEXAGON | {"//platforms:hexagon_version": "//platforms:hvx_v69"},
         "copts": ["-mcpu=hexagonv69"] + _HVX_COPTS + _NO_HVX_FLOAT_COPTS,
-        "facts": _HVX,
+        "facts": _HVX | _HVX_V69,
     },
     # LLVM's tables end at v69: that v73 takes as long is assumed.
     "hexagon_v73": {
         "constraints": _HEXAGON | {"//platforms:hexagon_version": "//platforms:hvx_v73"},
         "copts": ["-mcpu=hexagonv73"] + _HVX_COPTS + _NO_HVX_FLOAT_COPTS,
-        "facts": _HVX,
+        "facts": _HVX | _HVX_V69,
     },
 
     # Processors, for builds that know which one it is. Of x86-64 the flags are the level's. What no row of gen/instr uses is neither a flag nor asked for by create().

@@ -45,6 +45,9 @@ func (c *compiler) tile(x loop.Tile) action {
 		t.x64 = make([]int64, len(t.w64))
 	}
 	t.acc64 = make([]int64, m.Rows*m.Vectors*m.Lanes())
+	if m.Narrow > 0 {
+		t.narrow = make([]int64, int64(len(t.acc64))*m.Instr.Group)
+	}
 	return func() { t.runIntegers(xAt.base(), wAt.base(), accAt.base()) }
 }
 
@@ -57,6 +60,8 @@ type tile struct {
 	wide        *scalar.Vec // a register of W
 	// Integers: a group of X, a register of W and all accumulators.
 	x64, w64, acc64 []int64
+	// narrow are sums in 16 bits of the products with each of a lane's neighbours, where there are some.
+	narrow []int64
 }
 
 // tileStep is the offsets of one point of the K loops.
@@ -116,7 +121,8 @@ func (t *tile) runIntegers(xAt, wAt, accAt int64) {
 	lanes, group := t.Lanes(), t.Instr.Group
 	clear(t.acc64)
 	t.aligned(xAt, wAt)
-	for _, s := range t.steps {
+	for i, s := range t.steps {
+		t.widen(int64(i))
 		for v := range t.Vectors {
 			t.w.load(&scalar.Vec{I64: t.w64}, wAt+s.w+t.VectorAt(v), 1, 0, len(t.w64))
 			for r := range t.Rows {
@@ -131,10 +137,30 @@ func (t *tile) runIntegers(xAt, wAt, accAt int64) {
 						row[l] += t.x64[int64(l)*own+g] * t.w64[int64(l)*group+g]
 					}
 				}
+				if t.Narrow > 0 {
+					t.addNarrow((r*t.Vectors + v) * lanes * group)
+				}
 			}
 		}
 	}
 	t.acc.store(&scalar.Vec{I64: t.acc64}, accAt, 1, 0, len(t.acc64))
+}
+
+// widen begins sums in 16 bits anew where those before are added to accumulators.
+func (t *tile) widen(step int64) {
+	if t.Narrow > 0 && step%t.K[len(t.K)-1].Extent%t.Narrow == 0 {
+		clear(t.narrow)
+	}
+}
+
+// addNarrow checks that sums in 16 bits from one of them on have room for the products at hand.
+func (t *tile) addNarrow(first int64) {
+	for i, w := range t.w64 {
+		sum := &t.narrow[first+int64(i)]
+		if *sum += t.x64[int64(i)%t.Instr.Group] * w; *sum != int64(int16(*sum)) {
+			t.x.frame.fail("sums of %d points of %s by %s leave 16 bits", t.Narrow, t.x.name, t.w.name)
+		}
+	}
 }
 
 // aligned checks what an instruction asks of addresses: buffers begin at multiples of all that it loads.

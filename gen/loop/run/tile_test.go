@@ -208,3 +208,28 @@ func TestTileChecks(t *testing.T) {
 		})
 	}
 }
+
+// TestNarrowTile: sums in 16 bits that have no room for their products are found; they begin anew after as many points as the tile says.
+func TestNarrowTile(t *testing.T) {
+	of := func(weight int8, points int64) error {
+		m := &loop.MicroKernel{Instr: instr.Lookup("vmpy_i8u8"), X: instr.Scalar, Rows: 1, Vectors: 1, Narrow: points, K: []loop.KLoop{{Extent: 4, XStep: 1, WStep: 128}}}
+		x, w := &loop.Buffer{Name: "x", Type: ir.I8, Size: num(4)}, &loop.Buffer{Name: "w", Type: ir.U8, Size: num(512)}
+		acc, y := &loop.Buffer{Name: "acc", Type: ir.I32, Write: true, Local: true, Size: num(128)}, &loop.Buffer{Name: "y", Type: ir.I32, Write: true, Size: num(128)}
+		kernel := &loop.Kernel{Anchor: "test", Buffers: []*loop.Buffer{x, w, y}, Grid: loop.Linear(num(1))}
+		kernel.Body = []loop.Stmt{loop.Alloc{Buf: acc}, loop.Tile{Micro: m, X: x, XAt: num(0), W: w, At: num(0), Acc: acc}, loopOver("i", y.Size, put(y, i, mem(acc, i)))}
+		require.NoError(t, loop.Verify(kernel))
+		k, err := Compile(kernel, nil)
+		require.NoError(t, err)
+		bytes := aligned(512)
+		for n := range bytes {
+			bytes[n] = 255
+		}
+		require.NoError(t, k.Start(little([]int8{weight, weight, weight, weight}), bytes, aligned(512)))
+		return k.Run(0, 1)
+	}
+	require.NoError(t, of(127, 1))
+	require.NoError(t, of(64, 2))
+	require.NoError(t, of(-64, 2))
+	require.ErrorContains(t, of(65, 2), "sums of 2 points of x by w leave 16 bits")
+	require.ErrorContains(t, of(-64, 3), "sums of 3 points of x by w leave 16 bits")
+}

@@ -29,6 +29,9 @@ func MicroName(m *loop.MicroKernel) string {
 	if m.Adds {
 		name += "_adds"
 	}
+	if m.Narrow > 0 {
+		name += fmt.Sprintf("_n%d", m.Narrow)
+	}
 	if m.VecStep > 0 {
 		name += fmt.Sprintf("_v%d", m.VecStep)
 	}

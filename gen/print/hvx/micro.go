@@ -19,6 +19,10 @@ func micro(m *loop.MicroKernel) string {
 	w := &writer{}
 	w.line("// %d x %d accumulators of %d numbers; %d applications of %s a call.", m.Rows, m.Vectors, m.Lanes(), m.FMAs(), m.Instr.Name)
 	w.Block(head("DNN_HVX_LEAF", m), func() {
+		if m.Narrow > 0 {
+			w.narrow(m)
+			return
+		}
 		each(m, func(r, v int64) { w.line("HVX_Vector %s = Q6_V_vzero();", acc(r, v)) })
 		w.loops(m, 0)
 		each(m, func(r, v int64) { w.line("dnn_hvx_store(acc + %d, %s);", (r*m.Vectors+v)*m.Lanes(), acc(r, v)) })
@@ -43,7 +47,7 @@ func (w *writer) loops(m *loop.MicroKernel, i int) {
 		w.point(m, 0, loop.KLoop{})
 		return
 	}
-	k, steps := m.K[i], int64(1)
+	k, steps, rest := m.K[i], int64(1), int64(0)
 	inner := func() { w.loops(m, i+1) }
 	if i == len(m.K)-1 {
 		steps = m.Unroll()
@@ -53,6 +57,11 @@ func (w *writer) loops(m *loop.MicroKernel, i int) {
 			}
 		}
 	}
+	if unit := m.Narrow * m.Instr.Sums; i == len(m.K)-1 && m.Narrow > 0 {
+		steps = min(unit, k.Extent)
+		rest = k.Extent % steps
+		inner = func() { w.sums(m, 0, steps, k) }
+	}
 	w.line("const %s* x%d = %s;", cpp.Storage(m.Instr.X), i+1, pointer("x", i))
 	w.line("const %s* w%d = %s;", cpp.Storage(m.Instr.W), i+1, pointer("w", i))
 	if k.Extent == steps {
@@ -61,6 +70,9 @@ func (w *writer) loops(m *loop.MicroKernel, i int) {
 	}
 	w.line("DNN_HVX_ROLLED")
 	w.Block(fmt.Sprintf("for (int k%d = 0; k%d < %d; ++k%d, x%d += %d, w%d += %d)", i, i, k.Extent/steps, i, i+1, k.XStep*steps, i+1, k.WStep*steps), inner)
+	if rest > 0 { // the pointers are where the loop has left them
+		w.sums(m, 0, rest, k)
+	}
 }
 
 // pointer is an operand's pointer inside of i loops.

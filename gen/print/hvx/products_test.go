@@ -18,7 +18,7 @@ const root = "../../.."
 
 // chips are the chip, and what is left of it where it has one instruction: they read X by rows, or in
 // the 4-column layout.
-var chips = [][]string{nil, {"vrmpy_i8u8"}, {"vrmpy_u8i8"}}
+var chips = [][]string{nil, {"vrmpy_i8u8"}, {"vrmpy_u8i8"}, {"vmpa_i8u8"}, {"vmpy_i8u8"}}
 
 // TestProducts: what runs on Hexagon is, byte for byte, what the interpreter of loops computes. With
 // -v it tells how many packets each takes.

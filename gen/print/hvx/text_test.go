@@ -85,8 +85,8 @@ func TestWide(t *testing.T) {
 	}
 }
 
-// scaled is y[step*i + 7] = round((x[i] - 3*s[i]) * 0.5) + 2, saturated.
-func scaled(step, extent int64) (loop.For, *loop.Buffer) {
+// scaledLoop is y[step*i + 7] = round((x[i] - 3*s[i]) * 0.5) + 2, saturated.
+func scaledLoop(step, extent int64) (loop.For, *loop.Buffer) {
 	i := sym.Var("i")
 	buffer := func(name string, t ir.DType) *loop.Buffer {
 		return &loop.Buffer{Name: name, Type: t, Size: sym.Const(1000)}
@@ -108,12 +108,13 @@ func printed(t *testing.T, body ...loop.Stmt) string {
 
 // TestRequantize: a vector of sums becomes bytes, side by side or apart; other loops are plain.
 func TestRequantize(t *testing.T) {
-	dense, y := scaled(1, 32)
+	dense, y := scaledLoop(1, 32)
 	text := printed(t, dense)
-	assert.Contains(t, text, "if (dnn_hvx_requantize(&i_words[0], Q6_Vw_vsub_VwVw(dnn_hvx_load_any(x + (0)), dnn_hvx_scaled(dnn_hvx_load_any(s + (0)), 3)), 0.5f, 2, 0, 255)) {")
-	assert.Contains(t, text, "dnn_hvx_store_bytes(y + 7, i_words[0]);")
+	assert.Contains(t, text, "bool i_exact = dnn_hvx_scales(&i_f0, 0.5f);")
+	assert.Contains(t, text, "i_words[0] = dnn_hvx_requantize(Q6_Vw_vsub_VwVw(dnn_hvx_load_part(x + (0), 128), dnn_hvx_scaled(dnn_hvx_load_part(s + (0), 128), 3)), &i_f0, 2, 0, 255, &i_near);")
+	assert.Contains(t, text, "dnn_hvx_store_part(y + 7, dnn_hvx_bytes(i_words[0], i_words[0], i_words[0], i_words[0]), 32);")
 	assert.Contains(t, text, "for (dnn_index i = 0; i < 32; ++i)", "the plain loop, for what vectors cannot do")
-	apart, _ := scaled(4, 32)
+	apart, _ := scaledLoop(4, 32)
 	assert.Contains(t, printed(t, apart), "y[4 * i + 7] = (uint8_t)i_each[i];")
 	four := loop.For{Var: "r", Extent: sym.Const(4), Body: []loop.Stmt{apart}}
 	assert.NotContains(t, printed(t, four), "interleave", "the rows' bytes do not lie beside each other")
@@ -122,22 +123,29 @@ func TestRequantize(t *testing.T) {
 	apart.Body = []loop.Stmt{store}
 	four.Body = []loop.Stmt{apart}
 	assert.Contains(t, printed(t, four), "dnn_hvx_store_any(y + 7, dnn_hvx_interleave(i_words[0], i_words[1], i_words[2], i_words[3]));")
-	short, _ := scaled(1, 31)
-	assert.Contains(t, printed(t, short), "dnn_hvx_store_some(y + 7, i_words[0], 31);")
-	apart, _ = scaled(4, 31)
+	two, _ := scaledLoop(2, 64)
+	store = two.Body[0].(loop.Store)
+	store.Index = sym.Add(store.Index, sym.Var("r"))
+	two.Body = []loop.Stmt{store}
+	assert.Contains(t, printed(t, loop.For{Var: "r", Extent: sym.Const(2), Body: []loop.Stmt{two}}), "dnn_hvx_store_any(y + 7, dnn_hvx_in_turns(i_words[0], i_words[1], i_words[2], i_words[3]));")
+	short, _ := scaledLoop(1, 31)
+	text = printed(t, short)
+	assert.Contains(t, text, "dnn_hvx_load_part(x + (0), 124)")
+	assert.Contains(t, text, "i_near = Q6_V_vmux_QVV(Q6_Q_vsetq_R(124), i_near, i_near_before);", "what is beyond the end is any number")
+	assert.Contains(t, text, "i_words[0]), 31);")
+	long, _ := scaledLoop(1, 300)
+	text = printed(t, long)
+	assert.Contains(t, text, "for (dnn_index i_at = 0; i_at < 256; i_at += 128)")
+	assert.Contains(t, text, "dnn_hvx_load_part(x + (i_at + 96), 128)")
+	assert.Contains(t, text, "dnn_hvx_store_any(y + (i_at + 7), dnn_hvx_bytes(i_words[0], i_words[1], i_words[2], i_words[3]));")
+	assert.Contains(t, text, "dnn_hvx_store_part(y + 263, dnn_hvx_bytes(i_words[0], i_words[1], i_words[1], i_words[1]), 44);")
+	apart, _ = scaledLoop(4, 31)
 	assert.NotContains(t, printed(t, apart), "requantize", "a part of a vector is stored side by side")
-	single, _ := scaled(1, 3)
+	single, _ := scaledLoop(1, 3)
 	assert.NotContains(t, printed(t, single), "requantize")
-	some, _ := scaled(1, 32)
+	some, _ := scaledLoop(1, 32)
 	some.Extent = sym.Min(sym.Const(32), sym.Sub(sym.Const(50), sym.Var("r")), nil)
-	assert.Contains(t, printed(t, some), "dnn_hvx_store_some(y + 7, i_words[0], dnn_min(")
-	store = some.Body[0].(loop.Store)
-	te.Walk(store.Value, func(e te.Expr) {
-		if m, ok := e.(loop.Mem); ok {
-			m.Buf.Size = sym.Const(31)
-		}
-	})
-	assert.Contains(t, printed(t, some), "== 32 &&", "no whole vector can be read")
+	assert.Contains(t, printed(t, some), "i_words[0]), dnn_min(")
 	copied := loop.Store{Buf: y, Index: sym.Var("i"), Value: loop.Mem{Buf: y, Index: sym.Var("i")}}
 	assert.NotContains(t, printed(t, loop.For{Var: "i", Extent: sym.Const(32), Body: []loop.Stmt{copied}}), "requantize")
 }

@@ -1,0 +1,61 @@
+package lower
+
+import (
+	"math"
+	"slices"
+
+	"rules_dnn/gen/instr"
+	"rules_dnn/gen/sched"
+	"rules_dnn/gen/te"
+)
+
+// narrow finds how many points' products with the weights an instruction can add in 16 bits, whatever the other factor's bytes are; false where it cannot
+// add as many as it takes at a time, or where the compiler does not know the weights. Vectors are wide enough for the bytes of an activation, and
+// the products of a row with weights of 127 leave room for no second one (4.3: sums of 8-bit products need 32 bits).
+func (p *product) narrow(l *proposal) (bool, error) {
+	if p.weights == nil {
+		return false, nil
+	}
+	last := len(l.sched.Stages) - 1
+	c, run := &l.sched.Stages[last], int64(0)
+	for _, k := range c.Loops {
+		if i := slices.IndexFunc(l.work.Stages[last].Reduce, func(a te.Axis) bool { return a.Var == k.Axis }); k.Kind == sched.Sum && i >= 0 {
+			run, _ = l.work.Stages[last].Reduce[i].Extent.Const() // of the innermost one
+		}
+	}
+	if run == 0 {
+		return false, nil
+	}
+	bytes, err := evaluate(&p.weights.Stage, p.operands)
+	if err != nil {
+		return false, err
+	}
+	most := p.instr.Together()
+	for n := most; n <= instr.MostNarrow; n += most {
+		if n > max(run, most) || !p.room(bytes.Data, run, n) {
+			break
+		}
+		c.Tile.Narrow = n
+	}
+	return c.Tile.Narrow > 0, nil
+}
+
+// room reports whether sums in 16 bits of so many points of runs of weights have room for any bytes of the other factor.
+func (p *product) room(weights []byte, run, points int64) bool {
+	group := p.instr.Group
+	for first := int64(0); first < int64(len(weights)); first += run * group {
+		for k := int64(0); k < run; k += points {
+			for g := range group {
+				var up, down int64
+				for q := k; q < min(k+points, run); q++ {
+					w := int64(int8(weights[first+q*group+g]))
+					up, down = up+max(w, 0), down+min(w, 0)
+				}
+				if up*math.MaxUint8 > math.MaxInt16 || down*math.MaxUint8 < math.MinInt16 {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,390 @@
+package hvx
+
+import (
+	"fmt"
+	"strings"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/print/ckernel"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// lanes are numbers of 32 bits in a vector, and bytesWide are bytes.
+const (
+	lanes     = 32
+	bytesWide = 128
+)
+
+// few lanes are computed one by one.
+const few = 4
+
+// vectors is a loop whose points are lanes: what it stores are bytes that lie beside each other, of up to four vectors of words, the pieces. Two loops are where
+// pieces are those of rows, one after the other or in turns.
+type vectors struct {
+	rows  loop.For // around it; no Var: there are none
+	loop  loop.For
+	store loop.Store
+	// turns: bytes of rows lie in turns, one of each.
+	turns bool
+}
+
+// piece is the points of a vector of words: where the loops' variables are at its first one, and how many there are.
+type piece struct {
+	at    map[string]sym.Expr
+	lanes string
+}
+
+// Loop prints such a loop, with the plain one for what vectors cannot do.
+func (dialect) Loop(w *ckernel.Kernel, x loop.For) bool {
+	if v := findWindow(x, w.Facts()); v != nil {
+		return v.print(w)
+	}
+	v := findVectors(x, w.Facts())
+	if v == nil {
+		c := findCopies(x, w.Facts())
+		return c != nil && c.print(w)
+	}
+	n, known := x.Extent.Const()
+	switch {
+	case v.rows.Var != "":
+		return v.group(w, x, sym.Const(0), v.ofRows())
+	case !known:
+		return v.group(w, x, sym.Const(0), []piece{{map[string]sym.Expr{x.Var: sym.Const(0)}, ckernel.Strip(w.Index(x.Extent))}})
+	case n <= bytesWide:
+		return v.group(w, x, sym.Const(0), v.along(sym.Const(0), n))
+	}
+	return v.long(w, x, n)
+}
+
+// findVectors recognises the loop, or gives nil.
+func findVectors(x loop.For, f sym.Facts) *vectors {
+	if len(x.Body) != 1 {
+		return nil
+	}
+	v := &vectors{loop: x}
+	inner, nested := x.Body[0].(loop.For)
+	if nested {
+		if len(inner.Body) != 1 || inner.Lanes > 0 {
+			return nil
+		}
+		v.rows, v.loop = x, inner
+	}
+	var ok bool
+	if v.store, ok = v.loop.Body[0].(loop.Store); !ok || v.store.Buf.Type.Size() != 1 || findScaled(v.store.Value) == nil {
+		return nil
+	}
+	step, known := stepOf(v.store.Index, v.loop.Var, f)
+	n, fixed := v.loop.Extent.Const()
+	_, most := v.loop.Extent.Bounds(f)
+	switch {
+	case !known || most < few:
+		return nil
+	case !nested && step == 1:
+		if !fixed && most > lanes {
+			return nil
+		}
+		return v
+	case !nested:
+		if n == lanes && fixed {
+			return v // bytes are stored one by one
+		}
+		return nil
+	}
+	rows, _ := x.Extent.Const()
+	row, known := stepOf(v.store.Index, x.Var, f)
+	switch {
+	case !known || !fixed || n%lanes != 0 || rows < 2 || rows*n > bytesWide:
+		return nil
+	case step == 1 && row == n:
+		return v
+	case step == rows && row == 1 && (rows == 4 && n == lanes || rows == 2 && n == 2*lanes):
+		v.turns = true
+		return v
+	}
+	return nil
+}
+
+// stepOf is how far an index goes with a variable, where that is a constant.
+func stepOf(e sym.Expr, of string, f sym.Facts) (int64, bool) {
+	c, ok := sym.Coefficient(e, of, f)
+	n, known := c.Const()
+	return n, ok && known
+}
+
+// along are n points from one on.
+func (v *vectors) along(first sym.Expr, n int64) []piece {
+	var out []piece
+	for p := int64(0); p < n; p += lanes {
+		out = append(out, piece{map[string]sym.Expr{v.loop.Var: sym.Add(first, sym.Const(p))}, fmt.Sprint(min(lanes, n-p))})
+	}
+	return out
+}
+
+// ofRows are the pieces of all rows.
+func (v *vectors) ofRows() []piece {
+	rows, _ := v.rows.Extent.Const()
+	n, _ := v.loop.Extent.Const()
+	var out []piece
+	for r := range rows {
+		for _, p := range v.along(sym.Const(0), n) {
+			p.at[v.rows.Var] = sym.Const(r)
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// long prints vectors of bytes one after the other, and the rest.
+func (v *vectors) long(w *ckernel.Kernel, x loop.For, n int64) bool {
+	at := x.Var + "_at"
+	if _, _, ok := v.texts(w, v.along(sym.Var(at), bytesWide)); !ok {
+		return false
+	}
+	w.Block(fmt.Sprintf("for (%s %s = 0; %s < %d; %s += %d)", dialect{}.IndexType(), at, at, n/bytesWide*bytesWide, at, bytesWide), func() {
+		v.group(w, v.part(sym.Var(at), bytesWide, w.Facts()), sym.Var(at), v.along(sym.Var(at), bytesWide))
+	})
+	if rest := n % bytesWide; rest > 0 {
+		first := sym.Const(n - rest)
+		v.group(w, v.part(first, rest, w.Facts()), first, v.along(first, rest))
+	}
+	return true
+}
+
+// part is the plain loop over n points from one on.
+func (v *vectors) part(first sym.Expr, n int64, f sym.Facts) loop.For {
+	m := map[string]sym.Expr{v.loop.Var: sym.Add(sym.Var(v.loop.Var), first)}
+	s := v.store
+	s.Index, s.Value = s.Index.Subst(m, f), substitute(s.Value, m, f)
+	return loop.For{Var: v.loop.Var, Extent: sym.Const(n), Body: []loop.Stmt{s}}
+}
+
+// substitute replaces variables in the indices of an expression over memory.
+func substitute(e te.Expr, m map[string]sym.Expr, f sym.Facts) te.Expr {
+	return te.Map(te.SubstIndices(e, m, f), func(x te.Expr) te.Expr {
+		if mem, ok := x.(loop.Mem); ok {
+			mem.Index = mem.Index.Subst(m, f)
+			return mem
+		}
+		return x
+	})
+}
+
+// group prints the pieces of one vector of bytes, and the plain loop for where they cannot be known in integers.
+func (v *vectors) group(w *ckernel.Kernel, plain loop.For, first sym.Expr, pieces []piece) bool {
+	words, l, ok := v.texts(w, pieces)
+	if !ok {
+		return false
+	}
+	scope(w, func() { v.guarded(w, words, l, plain, first, pieces) })
+	return true
+}
+
+// guarded prints the words, and what stores their bytes if all are exact.
+func (v *vectors) guarded(w *ckernel.Kernel, words []string, l *lanesOf, plain loop.For, first sym.Expr, pieces []piece) {
+	name := v.loop.Var
+	w.Line("HVX_Vector %s_words[%d], %s = Q6_V_vzero();", name, len(words), l.near())
+	var tests []string
+	for i, f := range l.factors {
+		w.Line("dnn_hvx_factor %s_f%d;", name, i)
+		tests = append(tests, fmt.Sprintf("dnn_hvx_scales(&%s_f%d, %s)", name, i, f))
+	}
+	w.Line("bool %s_exact = %s;", name, strings.Join(append(tests, "true")[:max(len(tests), 1)], " && "))
+	w.Block(fmt.Sprintf("if (%s_exact)", name), func() {
+		for i, text := range words {
+			n := pieces[i].lanes
+			part := n != fmt.Sprint(lanes) // others are any
+			if part {
+				w.Line("const HVX_Vector %s_before = %s;", l.near(), l.near())
+			}
+			w.Line("%s_words[%d] = %s;", name, i, text)
+			if part {
+				w.Line("%s = Q6_V_vmux_QVV(Q6_Q_vsetq_R(%s), %s, %s_before);", l.near(), times(4, n), l.near(), l.near())
+			}
+		}
+		w.Line("%s_exact = !dnn_hvx_any(%s);", name, l.near())
+	})
+	w.Line("if (%s_exact) {", name)
+	w.Writer.Indent++
+	v.write(w, first, pieces)
+	w.Writer.Indent--
+	w.Line("} else {")
+	w.Writer.Indent++
+	w.For(plain)
+	w.Writer.Indent--
+	w.Line("}")
+}
+
+// texts are the pieces as expressions; false where there are none.
+func (v *vectors) texts(w *ckernel.Kernel, pieces []piece) ([]string, *lanesOf, bool) {
+	l := &lanesOf{vectors: v, w: w}
+	var words []string
+	for _, p := range pieces {
+		l.piece = p
+		text, ok := findScaled(substitute(v.store.Value, v.others(p), w.Facts())).words(l)
+		if !ok {
+			return nil, nil, false
+		}
+		words = append(words, text)
+	}
+	return words, l, true
+}
+
+// others are the variables of rows in a piece.
+func (v *vectors) others(p piece) map[string]sym.Expr {
+	if v.rows.Var == "" {
+		return nil
+	}
+	return map[string]sym.Expr{v.rows.Var: p.at[v.rows.Var]}
+}
+
+// write stores the bytes of the words.
+func (v *vectors) write(w *ckernel.Kernel, first sym.Expr, pieces []piece) {
+	name, to := v.loop.Var, v.store.Buf
+	word := func(i int) string { return fmt.Sprintf("%s_words[%d]", name, min(i, len(pieces)-1)) }
+	if step, _ := stepOf(v.store.Index, name, w.Facts()); step != 1 && !v.turns {
+		w.Line("int32_t %s_each[%d] __attribute__((aligned(128)));", name, lanes)
+		w.Line("dnn_hvx_store(%s_each, %s);", name, word(0))
+		w.Block(fmt.Sprintf("for (dnn_index %s = 0; %s < %d; ++%s)", name, name, lanes, name), func() {
+			w.Line("%s[%s] = (%s)%s_each[%s];", to.Name, ckernel.Strip(w.Index(v.store.Index)), dialect{}.Type(to.Type, 0), name, name)
+		})
+		return
+	}
+	start := map[string]sym.Expr{name: first}
+	if v.rows.Var != "" {
+		start = map[string]sym.Expr{name: sym.Const(0), v.rows.Var: sym.Const(0)}
+	}
+	at := fmt.Sprintf("%s + %s", to.Name, w.Index(v.store.Index.Subst(start, w.Facts())))
+	order := "dnn_hvx_bytes"
+	if v.turns {
+		order = "dnn_hvx_interleave"
+		if len(pieces) == 4 && pieces[1].at[v.rows.Var].Is(0) {
+			order = "dnn_hvx_in_turns"
+		}
+	}
+	bytes := fmt.Sprintf("%s(%s, %s, %s, %s)", order, word(0), word(1), word(2), word(3))
+	last := pieces[len(pieces)-1].lanes
+	if len(pieces) == 4 && last == fmt.Sprint(lanes) {
+		w.Line("dnn_hvx_store_any(%s, %s);", at, bytes)
+		return
+	}
+	w.Line("dnn_hvx_store_part(%s, %s, %s);", at, bytes, plus(lanes*(len(pieces)-1), last))
+}
+
+// plus is a number and an expression that may be one.
+func plus(n int, text string) string {
+	var m int
+	if _, err := fmt.Sscanf(text, "%d", &m); err == nil && fmt.Sprint(m) == text {
+		return fmt.Sprint(n + m)
+	}
+	if n == 0 {
+		return text
+	}
+	return fmt.Sprintf("%d + (%s)", n, text)
+}
+
+// lanesOf prints expressions as vectors of words, for a piece.
+type lanesOf struct {
+	*vectors
+	w       *ckernel.Kernel
+	piece   piece
+	factors []string
+}
+
+// near is the variable that has the words which may be wrong.
+func (l *lanesOf) near() string { return l.loop.Var + "_near" }
+
+// factor is the variable of a factor, which all lanes share.
+func (l *lanesOf) factor(e te.Expr) string {
+	text := ckernel.Strip(l.w.Scalar(e))
+	for i, f := range l.factors {
+		if f == text {
+			return fmt.Sprintf("%s_f%d", l.loop.Var, i)
+		}
+	}
+	l.factors = append(l.factors, text)
+	return fmt.Sprintf("%s_f%d", l.loop.Var, len(l.factors)-1)
+}
+
+// varies reports whether a value may differ along a variable.
+func varies(e te.Expr, v string) bool {
+	found := false
+	te.Walk(e, func(x te.Expr) {
+		switch x.(type) {
+		case loop.Ref, te.Select, te.Let:
+			found = true
+		}
+	})
+	loop.ExprIndices(e, func(i sym.Expr) { found = found || i.Uses(v) })
+	return found
+}
+
+// words prints an expression of integers as a vector; false where it is none.
+func (l *lanesOf) words(e te.Expr) (string, bool) {
+	if !varies(e, l.loop.Var) {
+		return fmt.Sprintf("Q6_V_vsplat_R(%s)", ckernel.Strip(l.w.Scalar(e))), true
+	}
+	if m, ok := e.(loop.Mem); ok {
+		return l.load(m)
+	}
+	x, ok := e.(te.Call)
+	if !ok {
+		return "", false
+	}
+	if from := argument(e, "cast", ir.I32); from != nil && from.DType().IsInteger() && from.DType().Size() < 4 {
+		return l.words(from)
+	}
+	if q := findScaled(e); q != nil {
+		return q.words(l)
+	}
+	if x.Type != ir.I32 || len(x.Args) != 2 {
+		return "", false
+	}
+	if x.Fn == "mul" {
+		return l.product(x)
+	}
+	fn, known := map[string]string{"add": "Q6_Vw_vadd_VwVw", "sub": "Q6_Vw_vsub_VwVw", "max": "Q6_Vw_vmax_VwVw", "min": "Q6_Vw_vmin_VwVw"}[x.Fn]
+	a, okA := l.words(x.Args[0])
+	b, okB := l.words(x.Args[1])
+	return fmt.Sprintf("%s(%s, %s)", fn, a, b), known && okA && okB
+}
+
+// product multiplies with a literal of 16 bits: vectors have no product of 32 bits by 32.
+func (l *lanesOf) product(x te.Call) (string, bool) {
+	for i, a := range x.Args {
+		if n, ok := literal(a); ok && n == int64(int16(n)) {
+			v, ok := l.words(x.Args[1-i])
+			return fmt.Sprintf("dnn_hvx_scaled(%s, %d)", v, n), ok
+		}
+	}
+	return "", false
+}
+
+// load reads neighbours as words.
+func (l *lanesOf) load(m loop.Mem) (string, bool) {
+	step, known := stepOf(m.Index, l.loop.Var, l.w.Facts())
+	from := map[ir.DType]string{ir.I32: "", ir.U8: "dnn_hvx_words_u8", ir.I8: "dnn_hvx_words_i8", ir.I16: "dnn_hvx_words_i16"}
+	widen, ok := from[m.Buf.Type]
+	if !ok || !known || step != 1 {
+		return "", false
+	}
+	at := fmt.Sprintf("%s + (%s)", m.Buf.Name, ckernel.Strip(l.w.Index(m.Index.Subst(l.piece.at, l.w.Facts()))))
+	if m.Buf.Type == ir.I32 && m.Buf.Local && l.piece.lanes == fmt.Sprint(lanes) {
+		return fmt.Sprintf("dnn_hvx_load_any(%s)", at), true
+	}
+	text := fmt.Sprintf("dnn_hvx_load_part(%s, %s)", at, times(m.Buf.Type.Size(), l.piece.lanes))
+	if widen != "" {
+		text = fmt.Sprintf("%s(%s)", widen, text)
+	}
+	return text, true
+}
+
+// times is a product with an expression that may be a number.
+func times(n int, text string) string {
+	var m int
+	if _, err := fmt.Sscanf(text, "%d", &m); err == nil && fmt.Sprint(m) == text {
+		return fmt.Sprint(n * m)
+	}
+	return fmt.Sprintf("%d * (%s)", n, text)
+}
