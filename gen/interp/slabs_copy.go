@@ -150,9 +150,7 @@ func (b *slabs) line(from, to, done int64) {
 	step, skip := b.source[d], b.stride[d]
 	src := b.from[from+lo*step:]
 	if d == b.inner && b.phases > 1 {
-		for i := range n {
-			b.memory[to+b.phase(lo-b.low[d]+i)] = src[i*step]
-		}
+		b.apart(to, lo-b.low[d], n, src, step)
 		return
 	}
 	dst := b.memory[to+(lo-b.low[d])*skip:]
@@ -162,5 +160,18 @@ func (b *slabs) line(from, to, done int64) {
 	}
 	for i := range n {
 		dst[i*skip] = src[i*step]
+	}
+}
+
+// apart copies n elements from an index of the lanes' dimension on: those of one phase lie side by side.
+func (b *slabs) apart(to, at, n int64, src []float32, step int64) {
+	for first := range min(b.phases, n) {
+		dst := b.memory[to+b.phase(at+first):]
+		dst = dst[:(n-first+b.phases-1)/b.phases]
+		from := first * step
+		for i := range dst {
+			dst[i] = src[from]
+			from += b.phases * step
+		}
 	}
 }

@@ -22,7 +22,7 @@ func BenchmarkResNet20(b *testing.B) {
 	which := make([]int, images)
 	require.NoError(b, n.fill(batch, &bars{[]int64{3, 32, 32}, images, 1}, which, 0, nil))
 	for b.Loop() {
-		out, err := n.run(batch, true, runtime.GOMAXPROCS(0))
+		out, err := n.run(batch, softened{}, true, runtime.GOMAXPROCS(0))
 		require.NoError(b, err)
 		out.done()
 	}

@@ -22,7 +22,9 @@ type Pull struct {
 type Task struct {
 	Settings
 	Train, Test Data
-	Pulls       []Pull
+	// Teacher is the network whose outputs distillation wants.
+	Teacher *Network
+	Pulls   []Pull
 	// Masks are, by the weights' names, the elements that are kept; all others are 0.
 	Masks   map[string][]bool
 	Workers int
@@ -51,6 +53,7 @@ type trainer struct {
 	pulls  [][]Pull
 	batch  *Batch
 	aug    *augment
+	teach  *teacher // nil: nothing is distilled
 }
 
 // NaNError is a loss that is no number.
@@ -95,9 +98,6 @@ func (n *Network) newTrainer(task *Task) (*trainer, error) {
 	if err := task.Check(); err != nil {
 		return nil, err
 	}
-	if task.Distillation > 0 {
-		return nil, fmt.Errorf("distillation is %v; the built-in trainer has none: leave it out, or train with trainers/pytorch/train.py", task.Distillation)
-	}
 	if task.Train.Len() < int(task.Batch) {
 		return nil, fmt.Errorf("%d images to train with, fewer than a batch of %d", task.Train.Len(), task.Batch)
 	}
@@ -129,6 +129,9 @@ func (n *Network) newTrainer(task *Task) (*trainer, error) {
 		t.pulls[k] = append(t.pulls[k], p)
 	}
 	var err error
+	if t.teach, err = task.newTeacher(n); err != nil {
+		return nil, err
+	}
 	t.aug, err = newAugment(n.Image, &task.Settings)
 	return t, err
 }
@@ -176,7 +179,14 @@ func (t *trainer) run() error {
 
 // step runs a batch and changes the weights.
 func (t *trainer) step(rate float64) (float64, error) {
-	out, err := t.n.run(t.batch, true, t.Workers)
+	entropy := 0.0
+	if t.teach != nil {
+		var err error
+		if entropy, err = t.teach.teach(t.batch); err != nil {
+			return 0, err
+		}
+	}
+	out, err := t.n.run(t.batch, t.softened(), true, t.Workers)
 	if err != nil {
 		return 0, err
 	}
@@ -202,7 +212,7 @@ func (t *trainer) step(rate float64) (float64, error) {
 		t.opt.step(k, w, g, rate)
 	}
 	t.opt.steps++
-	loss := float64(out.loss)
+	loss := float64(out.loss) + entropy
 	out.done()
 	return loss, nil
 }
@@ -219,7 +229,7 @@ func (n *Network) Accuracy(d Data, batch int64, workers int) (float64, error) {
 		if err := n.fill(b, d, which, 0, nil); err != nil {
 			return 0, err
 		}
-		out, err := n.run(b, false, workers)
+		out, err := n.run(b, softened{}, false, workers)
 		if err != nil {
 			return 0, err
 		}

@@ -14,6 +14,7 @@ import (
 
 type stepKey struct {
 	images   int64
+	soft     softened
 	training bool
 }
 
@@ -24,12 +25,13 @@ type step struct {
 	outputs   []te.Source // loss, logits; in training the moved statistics and the gradients
 	gradients []int       // which of the outputs is a weight's gradient; -1: the loss does not depend on it
 	target    int
+	teacher   int // the teacher's distributions; -1: nothing is distilled
 	seed      int
 }
 
 // stepFor makes a step once.
-func (n *Network) stepFor(images int64, training bool) (*step, error) {
-	key := stepKey{images, training}
+func (n *Network) stepFor(images int64, soft softened, training bool) (*step, error) {
+	key := stepKey{images, soft, training}
 	if s := n.steps[key]; s != nil {
 		return s, nil
 	}
@@ -37,9 +39,14 @@ func (n *Network) stepFor(images int64, training bool) (*step, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &step{program: p}
+	s := &step{program: p, teacher: -1}
 	target := p.operand(ir.F32, []int64{images, p.classes})
 	stages, loss := crossEntropy(p.stages, p.logits, target, images, p.classes)
+	if soft.share > 0 {
+		teacher := p.operand(ir.F32, []int64{images, p.classes})
+		stages, loss = soft.loss(stages, loss, p.logits, teacher, images, p.classes)
+		s.teacher = teacher.N
+	}
 	s.target, s.all, s.outputs = target.N, stages, []te.Source{loss, p.logits}
 	if training {
 		if err := s.differentiate(n, stages, loss); err != nil {
@@ -97,6 +104,8 @@ func (s *step) differentiate(n *Network, stages []*te.Stage, loss te.Source) err
 // Batch is images with the distributions over classes that they shall have.
 type Batch struct {
 	Images, Targets *ir.Tensor
+	// Teacher is the distributions that distillation wants; nil where nothing is distilled.
+	Teacher *ir.Tensor
 }
 
 // NewBatch is memory for a number of images.
@@ -117,8 +126,8 @@ type outcome struct {
 }
 
 // run runs a batch.
-func (n *Network) run(b *Batch, training bool, workers int) (*outcome, error) {
-	s, err := n.stepFor(b.Images.Shape[0], training)
+func (n *Network) run(b *Batch, soft softened, training bool, workers int) (*outcome, error) {
+	s, err := n.stepFor(b.Images.Shape[0], soft, training)
 	if err != nil {
 		return nil, err
 	}
@@ -134,6 +143,9 @@ func (n *Network) run(b *Batch, training bool, workers int) (*outcome, error) {
 		}
 	}
 	operands[s.target] = b.Targets
+	if s.teacher >= 0 {
+		operands[s.teacher] = b.Teacher
+	}
 	if training {
 		operands[s.seed] = one()
 	}

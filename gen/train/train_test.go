@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -125,41 +127,113 @@ func TestLearns(t *testing.T) {
 	}
 }
 
-// TestDistillation: what the built-in trainer does not have it refuses, and so are settings that make no sense.
+// TestDistillation: settings and teachers that make no sense are refused.
 func TestDistillation(t *testing.T) {
-	for want, s := range map[string][2]float64{
-		"distillation is 0.5; the built-in trainer has none: leave it out, or train with trainers/pytorch/train.py": {0.5, 4},
-		"distillation is 2; want 0 to 1":   {2, 4},
-		"temperature is 0; want 1 to 100":  {0.5, 0},
-		"temperature is -1; want 1 to 100": {0, -1},
+	other := network(t, strings.NewReplacer("f32[4, 64]", "f32[5, 64]", values(3, 256, 0.2), values(3, 320, 0.2), "f32[4] = {0", "f32[5] = {0, 0").Replace(lenet()))
+	for want, s := range map[string]struct {
+		share, temperature float64
+		teacher            *Network
+	}{
+		"distillation wants a teacher":     {0.5, 4, nil},
+		"distillation is 2; want 0 to 1":   {2, 4, nil},
+		"temperature is 0; want 1 to 100":  {0.5, 0, nil},
+		"temperature is -1; want 1 to 100": {0, -1, nil},
+		"the teacher has images of shape [1 8 8] and 5 classes; those of the network that learns have [1 8 8] and 4": {0.5, 4, other},
 	} {
 		k := task(1)
-		k.Distillation, k.Temperature = s[0], s[1]
+		k.Distillation, k.Temperature, k.Teacher = s.share, s.temperature, s.teacher
 		_, err := network(t, lenet()).Fit(k, nil)
 		assert.EqualError(t, err, want)
 	}
 }
 
-// TestDifferences compares the gradients of a whole training step with differences.
-func TestDifferences(t *testing.T) {
-	n := network(t, lenet())
+// TestDistils: from a teacher alone, without the classes, a network learns them.
+func TestDistils(t *testing.T) {
+	teacher := network(t, lenet())
+	_, err := teacher.Fit(task(4), nil)
+	require.NoError(t, err)
+	before := slices.Clone(teacher.Find("w2").Data)
+	n, k := network(t, lenet()), task(4)
+	k.Distillation, k.Temperature, k.Teacher, k.Train = 1, 2, teacher, unlabelled{k.Train}
+	first, err := n.newTrainer(k)
+	require.NoError(t, err)
+	require.NoError(t, first.run())
+	m, err := n.Fit(k, nil)
+	require.NoError(t, err)
+	assert.Greater(t, m.Accuracy, 0.95, "%v", m)
+	assert.Less(t, m.Loss, first.last.Loss/2, "a divergence falls")
+	assert.Positive(t, m.Loss)
+	assert.Equal(t, before, teacher.Find("w2").Data, "the teacher does not learn")
+}
+
+// unlabelled are images of which nothing says what they are of.
+type unlabelled struct{ Data }
+
+func (u unlabelled) Image(i int, to []float32) int {
+	u.Data.Image(i, to)
+	return 0
+}
+
+// TestLoss: the loss is that of the formula, in double precision.
+func TestLoss(t *testing.T) {
+	n, other := network(t, lenet()), network(t, strings.ReplaceAll(lenet(), values(3, 256, 0.2), values(9, 256, 0.3)))
 	b := n.NewBatch(16)
 	require.NoError(t, n.fill(b, &bars{[]int64{1, 8, 8}, 16, 3}, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, 0.1, nil))
-	out, err := n.run(b, true, 1)
+	wish := softened{0.7, 3}
+	entropy, err := (&teacher{other, wish, 1}).teach(b)
 	require.NoError(t, err)
-	for k, w := range n.Weights {
-		for _, i := range []int{0, len(w.Data) / 2, len(w.Data) - 1} {
-			const h = 1e-3
-			at := func(d float32) float64 {
-				old := w.Data[i]
-				w.Data[i] += d
-				o, err := n.run(b, true, 1)
-				w.Data[i] = old
-				require.NoError(t, err)
-				return float64(o.loss)
+	got, err := n.run(b, wish, true, 1)
+	require.NoError(t, err)
+	logits := slices.Clone(got.logits)
+	taught, err := other.run(b, softened{}, false, 1)
+	require.NoError(t, err)
+	softmax := func(z []float32, temperature float64) (p [4]float64) {
+		sum := 0.0
+		for c, x := range z {
+			p[c] = math.Exp(float64(x) / temperature)
+			sum += p[c]
+		}
+		for c := range p {
+			p[c] /= sum
+		}
+		return p
+	}
+	want := 0.0
+	for i := range 16 {
+		z, y := logits[4*i:4*i+4], taught.logits[4*i:4*i+4]
+		p, soft, wanted := softmax(z, 1), softmax(z, 3), softmax(y, 3)
+		for c := range p {
+			want -= 0.3 * float64(f32(b.Targets)[4*i+c]) * math.Log(p[c]) / 16
+			want += 0.7 * 9 * wanted[c] * math.Log(wanted[c]/soft[c]) / 16
+		}
+	}
+	assert.InDelta(t, want, float64(got.loss)+entropy, 1e-5)
+}
+
+// TestDifferences compares the gradients of a whole training step with differences, with a teacher and without.
+func TestDifferences(t *testing.T) {
+	for _, soft := range []softened{{}, {0.6, 2}} {
+		n := network(t, lenet())
+		b := n.NewBatch(16)
+		require.NoError(t, n.fill(b, &bars{[]int64{1, 8, 8}, 16, 3}, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, 0.1, nil))
+		_, err := (&teacher{network(t, strings.ReplaceAll(lenet(), values(3, 256, 0.2), values(9, 256, 0.3))), softened{0.6, 2}, 1}).teach(b)
+		require.NoError(t, err)
+		out, err := n.run(b, soft, true, 1)
+		require.NoError(t, err)
+		for k, w := range n.Weights {
+			for _, i := range []int{0, len(w.Data) / 2, len(w.Data) - 1} {
+				const h = 1e-3
+				at := func(d float32) float64 {
+					old := w.Data[i]
+					w.Data[i] += d
+					o, err := n.run(b, soft, true, 1)
+					w.Data[i] = old
+					require.NoError(t, err)
+					return float64(o.loss)
+				}
+				want := (at(h) - at(-h)) / (2 * h)
+				assert.InDelta(t, want, out.gradients[k][i], 2e-3*max(1, math.Abs(want)), "%v: %s, element %d", soft, w.Name, i)
 			}
-			want := (at(h) - at(-h)) / (2 * h)
-			assert.InDelta(t, want, out.gradients[k][i], 2e-3*max(1, math.Abs(want)), "%s, element %d", w.Name, i)
 		}
 	}
 }
@@ -169,6 +243,7 @@ func TestSame(t *testing.T) {
 	run := func(workers, stopAt int) []float32 {
 		n, k := network(t, lenet()), task(3)
 		k.Workers, k.Flip, k.Crop = workers, true, 1
+		k.Distillation, k.Temperature, k.Teacher = 0.5, 2, network(t, lenet())
 		k.Train = &bars{[]int64{1, 8, 8}, 128, 1}
 		stop := fmt.Errorf("stopped")
 		var saved bytes.Buffer

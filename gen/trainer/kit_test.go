@@ -103,3 +103,19 @@ func TestServe(t *testing.T) {
 		assert.ErrorContains(t, err, c.want)
 	}
 }
+
+// TestServeDistils: the teacher is the model as its file has it, whatever weights training begins with.
+func TestServeDistils(t *testing.T) {
+	k := newKit(t, "serve")
+	j := k.job(20)
+	j.Settings.Distillation, j.Settings.Temperature, j.Settings.WeightDecay, j.Settings.LearningRate = 1, 2, 0, 0.5
+	a, err := k.Trainer.Train(t.TempDir(), j)
+	require.NoError(t, err)
+	assert.InDelta(t, 0, a.Metrics.Loss, 1e-6, "it is its own teacher")
+
+	j.Weights = maskedCopy(j.Weights, map[string][]bool{"w": make([]bool, 64)})
+	a, err = k.Trainer.Train(t.TempDir(), j)
+	require.NoError(t, err)
+	assert.Greater(t, a.Epochs[0].Loss, 0.01)
+	assert.Less(t, a.Metrics.Loss, a.Epochs[0].Loss/20)
+}

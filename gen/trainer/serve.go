@@ -76,6 +76,11 @@ func (s *server) fit() (train.Metrics, error) {
 	if err := s.constrain(task); err != nil {
 		return train.Metrics{}, err
 	}
+	if s.Settings.Distillation > 0 {
+		if task.Teacher, err = s.model(); err != nil {
+			return train.Metrics{}, err
+		}
+	}
 	task.Log = func(m train.Metrics) {
 		fmt.Fprintf(s.log, "epoch %d of %d: loss %.4f, accuracy %.4f\n", m.Epoch, s.Settings.Epochs, m.Loss, m.Accuracy)
 		s.epochs = append(s.epochs, m)
@@ -96,14 +101,24 @@ func (s *server) fit() (train.Metrics, error) {
 	return s.network.Fit(task, from)
 }
 
-// load reads the network and its weights.
-func (s *server) load() error {
+// model is the network as its file has it.
+func (s *server) model() (*train.Network, error) {
 	model, err := os.ReadFile(s.path(s.Model))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if s.network, err = train.New(memory(model), nil, nil); err != nil {
-		return fmt.Errorf("%s: %w", s.Model, err)
+	n, err := train.New(memory(model), nil, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Model, err)
+	}
+	return n, nil
+}
+
+// load reads the network and its weights.
+func (s *server) load() error {
+	var err error
+	if s.network, err = s.model(); err != nil {
+		return err
 	}
 	given, err := ReadTensors(s.path(WeightsFile))
 	if err != nil {
