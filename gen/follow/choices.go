@@ -67,13 +67,7 @@ func (f *follower) stored(c *stage, name string, lo, hi sym.Expr, e te.Expr) []l
 		at[name] = lo
 	}
 	to := f.position(c, c.out[0], nil).Subst(at, f.facts)
-	e = te.Map(te.SubstIndices(e, at, f.facts), func(e te.Expr) te.Expr {
-		if m, ok := e.(loop.Mem); ok {
-			m.Index = m.Index.Subst(at, f.facts)
-			return m
-		}
-		return e
-	})
+	e = substituted(e, at, f.facts)
 	body := []loop.Stmt{loop.Store{Buf: c.out[0].buf, Index: to, Value: e}}
 	if n.Is(1) {
 		return body

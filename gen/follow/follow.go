@@ -37,6 +37,9 @@ func Unverified(w *sched.Work, s *sched.Schedule, t *target.Target) (*loop.Kerne
 	if err != nil {
 		return nil, err
 	}
+	if body, err = f.fetchAhead(body); err != nil {
+		return nil, err
+	}
 	f.k.Body, f.k.Facts = f.fetchNext(append(f.allocs, body...)), f.facts
 	used := map[string]bool{}
 	loop.Exprs(f.k.Statements(), func(e sym.Expr) { e.Vars(used) })

@@ -51,8 +51,8 @@ func (s *groupStage) within(at, extent, has sym.Expr) {
 // subst puts the stage's axes in the place of the block's.
 func (s *groupStage) subst(e te.Expr) te.Expr { return te.SubstIndices(e, s.names, s.facts) }
 
-// readOperands gives a proposal the operands that its stages read, of a block's.
-func readOperands(p *proposal, operands []*ir.Value) {
+// readOperands gives a proposal the operands that its stages read, of a block's, and those that are packed for it.
+func readOperands(p *proposal, operands []*ir.Value, packed ...*packedFactor) {
 	at := map[int]int{}
 	for i, s := range p.work.Stages {
 		p.work.Stages[i] = s.MapExprs(func(e te.Expr) te.Expr {
@@ -62,7 +62,12 @@ func readOperands(p *proposal, operands []*ir.Value) {
 			}
 			n := x.Source.N
 			if _, known := at[n]; !known {
-				at[n] = p.addOperand(operands[n], func(b *block.Block) *ir.Value { return b.Operands[n] })
+				if n <= packedSource {
+					f := packed[packedSource-n]
+					at[n] = p.addOperand(f.value, func(b *block.Block) *ir.Value { return f.pack(b.Operands[f.operand]) })
+				} else {
+					at[n] = p.addOperand(operands[n], func(b *block.Block) *ir.Value { return b.Operands[n] })
+				}
 			}
 			x.Source.N = at[n]
 			return x

@@ -22,16 +22,21 @@ type groupTiles struct {
 	*roles
 	rows, columns run
 	batch         []te.Axis
+	// images are the columns of all images, where columns of one alone are those of a batch: the outermost axis is the images'.
+	images run
 	// sum is how many products a result has.
-	sum int64
+	sum    int64
+	packed [2]*packedFactor // of rows and columns; nil: read as it lies
 	groupTile
 }
 
-// run is neighbouring axes that are walked as one.
+// run is neighbouring axes that are walked as one, maybe within another one that is no neighbour.
 type run struct {
 	first  int // the result's axis, where they are some
 	axes   []te.Axis
 	extent sym.Expr
+	apart  bool // the first of the axes is no neighbour of the others, and outer its number
+	outer  int
 }
 
 const groupTilesAnchor = "group tiles"
@@ -83,7 +88,7 @@ func sharedFactors(b *block.Block, env *Env) *groupTiles {
 }
 
 // manyProducts is how many products a contraction has at least that items better share, whatever estimates say of loops.
-const manyProducts = 1 << 25
+const manyProducts = 1 << 22
 
 // sharedSums reports whether a block is such a contraction where its values lie in rows, and a large one, of which there is a kernel.
 func sharedSums(b *block.Block, env *Env) (bool, error) {
@@ -110,7 +115,7 @@ func sharedSums(b *block.Block, env *Env) (bool, error) {
 
 // follow is the kernel of a tile; nil where the device or the block takes none.
 func (g *groupTiles) follow(t groupTile) (*Lowered, error) {
-	g.groupTile = t
+	g = g.with(t)
 	p := g.schedule()
 	l, err := g.env.suits(groupTilesAnchor, p, g.b)
 	if l == nil || err != nil {
@@ -141,10 +146,25 @@ func (g *groupTiles) take() bool {
 		case i > g.columns.first:
 			return false // columns lie apart
 		default:
+			if _, known := g.columns.extent.Const(); known && g.of[i] == ofLanes && i < g.rows.first {
+				g.images = run{first: g.columns.first, axes: append([]te.Axis{a}, g.columns.axes...), extent: sym.Mul(a.Extent, g.columns.extent), apart: true, outer: i}
+			}
 			g.batch = append(g.batch, a)
 		}
 	}
+	g.pack()
 	return true
+}
+
+// with is the contraction with a tile, whose columns are those of an image or of all.
+func (g *groupTiles) with(t groupTile) *groupTiles {
+	out := *g
+	out.groupTile = t
+	if t.together {
+		out.columns = g.images
+		out.batch = slices.DeleteFunc(slices.Clone(g.batch), func(a te.Axis) bool { return a.Var == g.images.axes[0].Var })
+	}
+	return &out
 }
 
 // last is the innermost run of axes of a role, of those with several points.
@@ -164,8 +184,18 @@ func (g *groupTiles) last(of role) run {
 }
 
 func (r run) has(axis int) bool {
-	return r.axes != nil && axis >= r.first && axis < r.first+len(r.axes)
+	n := len(r.axes)
+	if r.apart {
+		if axis == r.outer {
+			return true
+		}
+		n--
+	}
+	return r.axes != nil && axis >= r.first && axis < r.first+n
 }
+
+// inner is how many points the axes have that are neighbours, of a run in which another one is none.
+func (r run) inner() int64 { return pointsOf(r.axes[1:]) }
 
 // parts puts an index of all of the run in place of its axes.
 func (r run) parts(v sym.Expr, m map[string]sym.Expr, f sym.Facts) {

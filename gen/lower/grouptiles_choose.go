@@ -3,10 +3,10 @@ package lower
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/te"
 )
 
 // groupTile is the tile of a work-group: so many items each way, with register tiles of rows and columns, and how many products of each result
@@ -16,12 +16,20 @@ type groupTile struct {
 	tall, wide   int64 // rows and columns of an item
 	step         int64
 	parts        int64 // of each sum, which as many sets of items add
+	ahead        bool  // what the next step needs is fetched while items compute the one at hand
+	together     bool  // columns are those of all images
 }
 
 func (t groupTile) String() string {
 	text := fmt.Sprintf("%dx%d of %dx%d by %d", t.down*t.tall, t.across*t.wide, t.tall, t.wide, t.step)
 	if t.parts > 1 {
 		text += fmt.Sprintf(" in %d", t.parts)
+	}
+	if t.ahead {
+		text += " ahead"
+	}
+	if t.together {
+		text += " of all images"
 	}
 	return text
 }
@@ -42,9 +50,8 @@ func (t groupTile) bytes() int64 {
 	return bytes
 }
 
-// registerTiles are those of an item: tall ones share what they read of W, wide ones of X. Larger ones leave a unit too few groups to hide each
-// other's copies: 8x16 took 1.2 to 1.3 times as long as 8x8.
-var registerTiles = [][2]int64{{8, 8}, {8, 4}, {4, 8}, {4, 4}, {2, 4}}
+// registerTiles are those of an item: tall ones share what they read of W, wide ones of X.
+var registerTiles = [][2]int64{{16, 8}, {8, 16}, {12, 8}, {8, 12}, {8, 8}, {8, 4}, {4, 8}, {4, 4}, {2, 4}}
 
 // tiles are those of interest that fit, the one of the least estimate first: of each register tile the best few, or all of them where a kernel is
 // asked for by its name.
@@ -80,8 +87,12 @@ func (g *groupTiles) fitting() []groupTile {
 			for across := int64(1); across <= maxGroupSide && down*across <= o.GroupItems; across *= 2 {
 				for _, step := range groupSteps {
 					for parts := int64(1); parts <= maxSumParts && parts*down*across <= o.GroupItems; parts *= 2 {
-						t := groupTile{down, across, r[0], r[1], step, parts}
-						if g.splits(t) && t.items() >= min(o.SubGroup, o.GroupItems) && t.bytes() <= o.LocalBytes {
+						t := groupTile{down: down, across: across, tall: r[0], wide: r[1], step: step, parts: parts, ahead: true}
+						if !t.even() || !g.splits(t) || t.items() < min(o.SubGroup, o.GroupItems) || t.bytes() > o.LocalBytes {
+							continue
+						}
+						out = append(out, t)
+						if t.together = true; g.images.axes != nil {
 							out = append(out, t)
 						}
 					}
@@ -98,50 +109,27 @@ func (g *groupTiles) splits(t groupTile) bool {
 	return t.parts == 1 || g.sum >= minPartSteps*t.parts*t.step && t.tall == quad && t.wide == quad && t.rows()*t.columns() >= minPartResults
 }
 
+// even reports whether a group's rows and columns are so alike in number that it copies little for what it computes, and a step so short that its
+// products, which are written out, are few: those of 12x8 by 32 took twice as long as those by 16, which instruction caches hold.
+func (t groupTile) even() bool {
+	few, many := min(t.rows(), t.columns()), max(t.rows(), t.columns())
+	longer := int64(2)
+	if t.parts > 1 {
+		longer = 4
+	}
+	return many <= longer*few && t.tall*t.wide*t.step <= stepProducts
+}
+
+// stepProducts is how many products of an item a step has at most.
+const stepProducts = 2048
+
 // maxSumParts is the most parts of a sum, minPartSteps how many copies a part has at least, and minPartResults how many results a group.
-const maxSumParts, minPartSteps, minPartResults = 8, 2, 512
+const maxSumParts, minPartSteps, minPartResults = 8, 2, 1024
 
 // maxGroupSide is the most items of a group each way, and groupSteps are how many products may be between copies.
 const maxGroupSide = 32
 
 var groupSteps = []int64{8, 16, 32}
-
-// What estimates of groups are made of. They were fitted to 70 kernels of 8 contractions on an NVIDIA H200 (docs/performance.md).
-const (
-	loadsPerProduct = 0.75 // of a row or a column that an item reads, in products
-	waitCycles      = 600  // of a copy that no other group's products hide
-	copyShare       = 0.5  // of a copy's time that products do not hide
-	busyItems       = 256  // of a unit that keep it busy
-	mostAtOnce      = 4    // groups that hide each other's copies
-	// Of sums in parts, fitted to 112 kernels of 7 contractions on an NVIDIA H100: of an element that an item copies, and of joining the parts.
-	copyCycles, joinCycles = 12, 2400
-)
-
-// estimate is the cycles of a tile by the facts of the device.
-func (g *groupTiles) estimate(t groupTile) float64 {
-	o := g.device
-	ceil := func(n, by int64) float64 { return float64((n + by - 1) / by) }
-	groups := ceil(usual(g.rows.extent), t.rows()) * ceil(usual(g.columns.extent), t.columns())
-	for _, a := range g.batch {
-		groups *= float64(usual(a.Extent))
-	}
-	rounds := math.Ceil(groups / float64(o.Units))
-	together := min(rounds, mostAtOnce)
-	products := float64(t.tall * t.wide)
-	rate := products / (products + float64(loadsPerProduct*float64(t.tall+t.wide)))
-	rate *= math.Sqrt(min(1, float64(t.items())*together/busyItems))
-	perCycle := float64(max(1, g.env.Target.Parallel/o.Units))
-	copied := float64(4*t.step*t.parts*(t.rows()+t.columns())) * float64(o.Units) / g.env.Target.L2BytesPerCycle
-	one := float64(t.rows()*t.columns()*t.step*t.parts)/(perCycle*rate) + float64(copied*copyShare) + waitCycles/together
-	if t.parts > 1 {
-		one += float64(float64(copyCycles*t.step*t.parts*(t.rows()+t.columns())) / perCycle)
-	}
-	cycles := float64(rounds * ceil(g.sum, t.step*t.parts) * one)
-	if t.parts > 1 {
-		cycles += float64(rounds * joinCycles / together)
-	}
-	return cycles
-}
 
 // arrangement is how many items each way of those that run in step are neighbours, so that they read few rows and few columns.
 func (g *groupTiles) arrangement() (down, across int64) {
@@ -157,11 +145,14 @@ func (g *groupTiles) divides(r run, size int64) bool {
 	return known && n%size == 0
 }
 
-// walks reports whether neighbours of a factor in memory are neighbours along one of the axes.
-func (t *term) walksAlong(names []string) bool {
-	if len(t.load.Index) == 0 {
-		return false
+// alongSum reports whether neighbours of a factor in memory are neighbours along the sum, and not along a run of the result.
+func (g *groupTiles) alongSum(t *term, r run) bool {
+	for _, e := range slices.Backward(t.load.Index) {
+		if _, known := e.Const(); known {
+			continue // of one point
+		}
+		inner := r.axes[len(r.axes)-1]
+		return !e.Uses(inner.Var) && slices.ContainsFunc(g.reduce, func(a te.Axis) bool { return e.Uses(a.Var) })
 	}
-	last := t.load.Index[len(t.load.Index)-1]
-	return slices.ContainsFunc(names, last.Uses)
+	return false
 }

@@ -28,7 +28,7 @@ func (g *groupTiles) apart() *proposal {
 		st.Results = append(st.Results, st.subst(e))
 	}
 	p.addStage(&st.Stage, g.joins(batch, name(row), name(column)))
-	readOperands(p, g.r.operands)
+	g.ends(p)
 	return p
 }
 

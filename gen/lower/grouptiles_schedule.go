@@ -41,8 +41,32 @@ func (g *groupTiles) schedule() *proposal {
 		st.Results = append(st.Results, st.subst(e))
 	}
 	p.addStage(&st.Stage, g.loops(batch, name(row), name(column)))
-	readOperands(p, g.r.operands)
+	g.ends(p)
 	return p
+}
+
+// ends says where the results lie, and gives the proposal the operands that its stages read.
+func (g *groupTiles) ends(p *proposal) {
+	n := len(p.work.Stages) - 1
+	if g.together {
+		parts, axis := layout.Parts{}, 0
+		for i, a := range g.stage.Axes {
+			switch {
+			case i == g.columns.outer:
+				parts = append(parts, layout.Part{Axis: len(p.work.Stages[n].Axes) - 1})
+			case a.Extent.Is(1) || i > g.rows.first && g.rows.has(i) || i > g.columns.first && g.columns.has(i):
+			case i == g.columns.first:
+				parts = append(parts, layout.Part{Axis: axis, Size: g.columns.inner()})
+			default:
+				parts = append(parts, layout.Part{Axis: axis})
+				axis++
+			}
+		}
+		for k := range p.work.Stages[n].Results {
+			p.sched.Values = append(p.sched.Values, sched.Value{Of: te.Source{Stage: true, N: n, Part: k}, Parts: parts})
+		}
+	}
+	readOperands(p, g.r.operands, g.packed[:]...)
 }
 
 // name is that of a variable.
@@ -111,6 +135,7 @@ func batchVar(i int) string { return fmt.Sprintf("g5_%d", i) }
 // copies adds the stage that copies what a group reads of a factor in a step, with zeros beyond it, and gives its number.
 func (g *groupTiles) copies(p *proposal, n int, t *term, r run, groups string, size int64) int {
 	st := newGroupStage("copy", g.r.facts, sched.Ref{Stage: 2, Loop: productsVar})
+	st.sched.Ahead = g.ahead
 	for i, a := range g.batch {
 		st.names[a.Var] = st.region(a.Extent, sym.Var(batchVar(i)), 1, a.Extent)
 	}
@@ -123,18 +148,23 @@ func (g *groupTiles) copies(p *proposal, n int, t *term, r run, groups string, s
 	if g.parts > 1 {
 		part = st.axis(sym.Const(g.parts))
 	}
-	r.parts(g.whole(st, r, groups, size), st.names, st.facts)
+	point := g.whole(st, r, groups, size)
+	r.parts(point, st.names, st.facts)
 	each := sym.Const(g.each())
 	k := st.region(each, sym.Scale(sym.Var(productsVar), g.step), g.step, each)
 	k = sym.Add(sym.Mul(part, each), k)
 	st.within(k, sym.Scale(each, g.parts), sym.Const(g.sum))
 	run{axes: g.reduce}.parts(k, st.names, st.facts)
 	l := st.subst(t.load).(te.Load)
+	packed := g.packed[n] != nil
+	if packed {
+		l.Source, l.Index = te.Source{N: packedSource - n}, []sym.Expr{k, point}
+	}
 	if len(st.there) > 0 {
 		l.Guard, l.Default = slices.Concat(l.Guard, st.there), te.Number(l.Type, 0)
 	}
 	st.Results = []te.Expr{asF32(l)}
-	parts := g.copyLoops(st, n, t.walksAlong([]string{g.reduce[len(g.reduce)-1].Var}), size)
+	parts := g.copyLoops(st, n, !packed && g.alongSum(t, r), size)
 	at := p.addStage(&st.Stage, st.sched)
 	p.sched.Values = append(p.sched.Values, sched.Value{Of: te.Source{Stage: true, N: at}, Parts: parts, Space: sched.Local})
 	return at
@@ -151,8 +181,8 @@ func (g *groupTiles) copyLoops(st *groupStage, n int, sums bool, size int64) lay
 		parts[rank-1].Pad = localPad
 	}
 	items := g.items() / g.parts
-	across := min(many, items)
-	down := min(few, max(1, items/across))
+	across := min(evenly(many), items)
+	down := min(evenly(few), max(1, items/across))
 	var all loopList
 	of := func(what string) string { return fmt.Sprintf("%s%d", what, n) }
 	if g.parts > 1 {
@@ -169,3 +199,6 @@ func (g *groupTiles) copyLoops(st *groupStage, n int, sums bool, size int64) lay
 	st.sched.Loops = all
 	return parts
 }
+
+// evenly is the most items, a power of two, that points can be divided among.
+func evenly(points int64) int64 { return points & -points }

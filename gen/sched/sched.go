@@ -44,6 +44,9 @@ type Stage struct {
 	Sums Space
 	// Inside gives code of its own, without conditions, to regions all of whose points meet the guards of what the stage reads.
 	Inside bool
+	// Ahead has the items of a group fetch what the stage copies for the next iteration of the loop where it is placed, into registers, while they
+	// compute the one at hand.
+	Ahead bool
 }
 
 // Ref is a loop of a stage, by the name of its variable.

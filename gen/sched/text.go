@@ -56,6 +56,9 @@ func (s *Stage) print(b *strings.Builder, number int) {
 	if s.Inside {
 		fmt.Fprintf(b, "  %s\n", insideWord)
 	}
+	if s.Ahead {
+		fmt.Fprintf(b, "  %s\n", aheadWord)
+	}
 	if s.Tile != nil {
 		fmt.Fprintf(b, "  tile %s %s", s.Tile.Row, s.Tile.X)
 		if s.Tile.Ahead > 0 {
@@ -116,8 +119,8 @@ func (v Value) print(b *strings.Builder) {
 	b.WriteByte('\n')
 }
 
-// storedWord ends a loop over what is stored, asWord precedes a region's variable, insideWord is a line of its own, and sumsWord begins one.
-const storedWord, asWord, insideWord, sumsWord = " stored", " as ", "inside", "sums"
+// storedWord ends a loop over what is stored, asWord precedes a region's variable, insideWord and aheadWord are lines of their own, and sumsWord begins one.
+const storedWord, asWord, insideWord, aheadWord, sumsWord = " stored", " as ", "inside", "ahead", "sums"
 
 func source(s te.Source) string {
 	if !s.Stage {
@@ -175,6 +178,9 @@ func (s *Schedule) parse(line string) error {
 		return t.parseTile(rest)
 	case word == insideWord && rest == "":
 		t.Inside = true
+		return nil
+	case word == aheadWord && rest == "":
+		t.Ahead = true
 		return nil
 	case word == sumsWord:
 		var err error

@@ -83,7 +83,42 @@ func (v *verifier) stage(n int) error {
 	if err := v.order(n); err != nil {
 		return err
 	}
+	if err := v.ahead(n); err != nil {
+		return err
+	}
 	return v.tile(n)
+}
+
+// ahead checks a stage that is fetched ahead: items copy so many elements each, in iterations whose number is known, to memory that they share.
+func (v *verifier) ahead(n int) error {
+	sc, st := &v.s.Stages[n], v.w.Stages[n]
+	if !sc.Ahead {
+		return nil
+	}
+	place := v.s.Place(v.w, te.Source{Stage: true, N: n})
+	if sc.At == Root || place.Space != Local || st.Combine != nil || len(st.Results) != 1 || sc.Tile != nil {
+		return fmt.Errorf("it is fetched ahead: want one copy at a loop, without a sum, in space %s", Local)
+	}
+	for _, l := range sc.Loops {
+		if l.Kind != Item && l.Kind != Serial || l.Edge != Exact || l.Stored {
+			return fmt.Errorf("it is fetched ahead by loop %s of kind %s: want items and serial loops, of exactly their extents", l.Var, l.Kind)
+		}
+	}
+	outer := &v.s.Stages[sc.At.Stage]
+	i := slices.IndexFunc(outer.Loops, func(l Loop) bool { return l.Var == sc.At.Loop })
+	spans, err := outer.Spans(v.w.Stages[sc.At.Stage])
+	if err != nil {
+		return err
+	}
+	for _, p := range spans {
+		if !slices.Contains(p.Loops, i) {
+			continue
+		}
+		if _, known := p.Extent.Const(); outer.Loops[i].Kind != Serial || !known {
+			return fmt.Errorf("it is fetched ahead of the iterations of loop %s of kind %s over %s points: want a serial one over a constant", sc.At.Loop, outer.Loops[i].Kind, p.Extent)
+		}
+	}
+	return nil
 }
 
 // at checks where the stage is placed: at a loop of a later one, that is none of a tile, inside all tasks.

@@ -14,6 +14,11 @@ type OpenCL struct {
 	LocalBytes int64 `json:"local_bytes"`
 	Units      int64 `json:"units"`
 	SubGroup   int64 `json:"sub_group"`
+	// A unit computes several groups at once, as many as it has room for: UnitItems work-items, UnitLocalBytes of what items share and
+	// UnitRegisters of 32 bits; 0 registers: they bound nothing.
+	UnitItems      int64 `json:"unit_items"`
+	UnitLocalBytes int64 `json:"unit_local_bytes"`
+	UnitRegisters  int64 `json:"unit_registers"`
 	// AlignBytes is what the places of sub-buffers are multiples of.
 	AlignBytes int64 `json:"align_bytes"`
 	// ClockMHz is how many million cycles of the facts a second has.
@@ -33,6 +38,8 @@ const (
 	// defaultClock is that of many GPUs, as defaultHostClock is of processors, whose facts do not tell it.
 	defaultClock     = 1000
 	defaultHostClock = 3000
+	// defaultGroups is how many of the largest groups a unit computes at once: enough that one computes where another waits.
+	defaultGroups = 2
 	// defaultLaunch was measured on NVIDIA's OpenCL, as the time of a kernel that does nothing. A transfer waits for the queue
 	// too, and returns to the host: we take twice as much.
 	defaultLaunch   = 5
@@ -49,10 +56,16 @@ func (o *OpenCL) check() error {
 	if o.Workers%o.GroupItems != 0 {
 		return fmt.Errorf("opencl: %d workers are no whole groups of group_items (%d): work-items beyond them would share a worker's memory", o.Workers, o.GroupItems)
 	}
-	if o.LocalBytes < 0 || o.Units < 0 || o.SubGroup < 0 {
-		return fmt.Errorf("opencl: local_bytes, units and sub_group must not be negative")
+	if min(o.LocalBytes, o.Units, o.SubGroup, o.UnitItems, o.UnitLocalBytes, o.UnitRegisters) < 0 {
+		return fmt.Errorf("opencl: local_bytes, units, sub_group, unit_items, unit_local_bytes and unit_registers must not be negative")
 	}
 	o.Units, o.SubGroup = max(o.Units, 1), max(o.SubGroup, 1)
+	if o.UnitItems == 0 {
+		o.UnitItems = defaultGroups * o.GroupItems
+	}
+	if o.UnitLocalBytes == 0 {
+		o.UnitLocalBytes = defaultGroups * o.LocalBytes
+	}
 	if o.AlignBytes == 0 {
 		o.AlignBytes = defaultAlign
 	}

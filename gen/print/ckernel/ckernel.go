@@ -93,8 +93,9 @@ type Access struct {
 	Stride int64
 	// Index is the flat offset in a buffer, or the lane in the texel (X, Y) of an image.
 	Index, X, Y string
-	// At is Index before it is printed.
-	At sym.Expr
+	// At is Index before it is printed. Whole: the loop is vectors alone, of which none overlap; First is At in the vector's number.
+	At, First sym.Expr
+	Whole     bool
 }
 
 // Row is the scalar function of a call: one that divides integers by what may be 0 sets `bad` where it is.

@@ -25,6 +25,7 @@ type exprs struct {
 	// lanes are those of vectors along the variable lane, where a loop runs in them; else 0.
 	lanes int64
 	lane  string
+	whole bool // the extent is a multiple of lanes, and so is the variable
 	// bytes are variables that are vectors of bytes there, by which tables are read.
 	bytes map[string]bool
 }
@@ -120,6 +121,9 @@ func (p exprs) access(b *loop.Buffer, index sym.Expr, at loop.Texel) Access {
 		step, _ := sym.Coefficient(index, p.lane, p.facts)
 		a.Lanes = p.lanes
 		a.Stride, _ = step.Const()
+		if p.whole {
+			a.Whole, a.First = true, index.Subst(map[string]sym.Expr{p.lane: sym.Scale(sym.Var(p.lane), p.lanes)}, nil)
+		}
 	}
 	if b.Image != nil {
 		a.X, a.Y = p.index(at.X), p.index(at.Y)

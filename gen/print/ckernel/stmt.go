@@ -78,10 +78,6 @@ func (w *Kernel) stmt(s loop.Stmt, rest []loop.Stmt) {
 		if x.Items {
 			w.fail(fmt.Errorf("no %s for a loop over work-items", w.d.Name()))
 		}
-		if x.Lanes > 0 {
-			w.vectorLoop(x)
-			return
-		}
 		if l, ok := w.d.(Looper); !ok || !l.Loop(w, x) {
 			w.For(x)
 		}
@@ -126,8 +122,12 @@ func (w *Kernel) stmt(s loop.Stmt, rest []loop.Stmt) {
 	}
 }
 
-// For prints a loop of single steps.
+// For prints a loop as every dialect does.
 func (w *Kernel) For(x loop.For) {
+	if x.Lanes > 0 {
+		w.vectorLoop(x)
+		return
+	}
 	w.Block(fmt.Sprintf("for (%s %s = 0; %s < %s; ++%s)", w.d.IndexType(), x.Var, x.Var, Strip(w.index(x.Extent)), x.Var), func() { w.Statements(x.Body) })
 }
 
@@ -160,7 +160,8 @@ func (w *Kernel) vectorLoop(x loop.For) {
 
 func (w *Kernel) vectorBody(x loop.For) {
 	saved := w.exprs
-	w.exprs.lane, w.exprs.lanes, w.exprs.bytes = x.Var, x.Lanes, map[string]bool{}
+	n, known := x.Extent.Const()
+	w.exprs.lane, w.exprs.lanes, w.exprs.whole, w.exprs.bytes = x.Var, x.Lanes, known && n%x.Lanes == 0, map[string]bool{}
 	if v, ok := w.d.(Vectorer); ok {
 		w.exprs.d = v.Vectors(x.Body)
 	}

@@ -3,12 +3,14 @@ package opencl
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/print/ckernel"
 	"rules_dnn/gen/scalar"
+	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
 
@@ -62,13 +64,21 @@ func (dialect) Load(a ckernel.Access) string {
 	return at
 }
 
+// wholeRegister reports whether lanes lie at multiples of registers in memory that items share: one instruction stores them then.
+func (d dialect) wholeRegister(a ckernel.Access) bool {
+	return d.k != nil && slices.Contains(d.k.Shared, a.Buf) && alignedTo(d.k, a.Buf) >= a.Lanes*int64(a.Buf.Type.Size()) && a.Whole && sym.Mod(a.First, sym.Const(a.Lanes), d.k.Facts).Is(0)
+}
+
 func texel(a ckernel.Access) string {
 	return "(int2)((int)(" + ckernel.Strip(a.X) + "), (int)(" + ckernel.Strip(a.Y) + "))"
 }
 
-func (dialect) Store(a ckernel.Access, v string) string {
+func (d dialect) Store(a ckernel.Access, v string) string {
 	if a.Buf.Image != nil {
 		return fmt.Sprintf("write_imagef(%s, %s, %s);", a.Buf.Name, texel(a), v)
+	}
+	if a.Lanes > 0 && d.wholeRegister(a) {
+		return fmt.Sprintf("*(__local %s*)(%s + %s) = %s;", scalar.CLType(a.Buf.Type, a.Lanes), a.Buf.Name, a.Index, v)
 	}
 	if a.Lanes > 0 {
 		return fmt.Sprintf("vstore%d(%s, 0, %s + %s);", a.Lanes, v, a.Buf.Name, a.Index)

@@ -14,7 +14,7 @@ const mostUnrolled = 64
 // copies wait for memory together. Compilers of OpenCL C 1.2 that do not know the pragma ignore it.
 func (d dialect) Loop(w *ckernel.Kernel, x loop.For) bool {
 	n, known := x.Extent.Const()
-	if d.k == nil || len(d.k.Shared) == 0 || x.Lanes > 0 || !known || n > mostUnrolled || waits(x.Body) {
+	if d.k == nil || len(d.k.Shared) == 0 || !known || n > mostUnrolled || x.Lanes > 0 && n%x.Lanes > 0 || waits(x.Body) {
 		return false
 	}
 	w.Line("#pragma unroll")
@@ -32,15 +32,21 @@ func waits(body []loop.Stmt) bool {
 
 // alignment is what is asked of an array that items share, of which tiles read whole registers.
 func (k *kernel) alignment(b *loop.Buffer) string {
-	most := int64(0)
-	loop.Tiles(k.Body, func(t loop.Tile) {
-		m := callOf(k.Kernel, t)
-		if m.x.whole && t.X == b || m.w.whole && t.W == b {
-			most = max(most, m.Lanes()*int64(b.Type.Size()))
-		}
-	})
+	most := alignedTo(k.Kernel, b)
 	if most == 0 {
 		return ""
 	}
 	return fmt.Sprintf(" __attribute__((aligned(%d)))", most)
+}
+
+// alignedTo is the multiple of bytes at which such an array lies; 0: none is asked for.
+func alignedTo(k *loop.Kernel, b *loop.Buffer) int64 {
+	most := int64(0)
+	loop.Tiles(k.Body, func(t loop.Tile) {
+		m := callOf(k, t)
+		if m.x.whole && t.X == b || m.w.whole && t.W == b {
+			most = max(most, m.Lanes()*int64(b.Type.Size()))
+		}
+	})
+	return most
 }

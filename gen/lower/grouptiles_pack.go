@@ -1,0 +1,143 @@
+package lower
+
+import (
+	"slices"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// packedFactor is a constant factor as groups read it: a row of all its points beside the sum for each point of the sum, so that items which are
+// neighbours read neighbours.
+type packedFactor struct {
+	operand int
+	value   *ir.Value
+	// sum and points are how far apart neighbours along them are in the constant, from base on.
+	sum, points []steps
+	base        int64
+}
+
+// steps is an axis of so many points, which are so far apart.
+type steps struct{ extent, step int64 }
+
+// packedSource is the number of the operand that is rows packed, and the one before it of columns, while a proposal is made.
+const packedSource = -1
+
+// pack finds constant factors that are packed, and orders the sum for what the other one reads: channels, at one place of an image, are last, so
+// that a step is at one place wherever it divides them.
+func (g *groupTiles) pack() {
+	g.packed[0], g.packed[1] = g.packs(g.x, g.rows), g.packs(g.w, g.columns)
+	if (g.packed[0] == nil) == (g.packed[1] == nil) {
+		g.packed = [2]*packedFactor{} // neither, or what a compiler could compute
+		return
+	}
+	other, t, r, n := g.w, g.x, g.rows, 0
+	if g.packed[1] != nil {
+		other, t, r, n = g.x, g.w, g.columns, 1
+	}
+	alone := func(a te.Axis) bool {
+		for _, e := range other.load.Index {
+			if v, is := e.AsVar(); is && v == a.Var {
+				return !slices.ContainsFunc(other.load.Guard, func(w te.Within) bool { return w.E.Uses(a.Var) })
+			}
+		}
+		return false
+	}
+	m := *g.match
+	m.reduce = slices.Clone(m.reduce)
+	slices.SortStableFunc(m.reduce, func(a, b te.Axis) int {
+		switch x, y := alone(a), alone(b); {
+		case x && !y:
+			return 1
+		case y && !x:
+			return -1
+		}
+		return 0
+	})
+	own := *g.roles
+	own.match = &m
+	g.roles = &own
+	g.packed[n] = g.packs(t, r)
+}
+
+// packs is a factor packed; nil where it is no constant whose elements are so far apart along each axis, or others than its run have.
+func (g *groupTiles) packs(t *term, r run) *packedFactor {
+	n := t.load.Source.N
+	v := g.r.operands[n]
+	if !t.constant || t.computed != nil || v.Const == nil || len(t.load.Guard) > 0 {
+		return nil
+	}
+	off := layout.Flat(v.Shape, t.load.Index)
+	p := &packedFactor{operand: n}
+	zero := map[string]sym.Expr{}
+	axes := func(of []te.Axis) ([]steps, bool) {
+		var out []steps
+		for _, a := range of {
+			e, linear := sym.Coefficient(off, a.Var, nil)
+			step, known := e.Const()
+			extent, counted := a.Extent.Const()
+			if !linear || !known || !counted {
+				return nil, false
+			}
+			zero[a.Var] = sym.Const(0)
+			out = append(out, steps{extent, step})
+		}
+		return out, true
+	}
+	var ok, ok1, ok2 bool
+	p.sum, ok = axes(g.reduce)
+	p.points, ok1 = axes(r.axes)
+	p.base, ok2 = off.Subst(zero, nil).Const()
+	if !ok || !ok1 || !ok2 {
+		return nil
+	}
+	p.value = &ir.Value{Name: v.Name, Type: v.Type, Shape: ir.Dims(g.sum, counted(p.points)), HasShape: true, Const: v.Const}
+	return p
+}
+
+// counted is how many points axes have together.
+func counted(all []steps) int64 {
+	n := int64(1)
+	for _, s := range all {
+		n *= s.extent
+	}
+	return n
+}
+
+// placesOf are where the points of axes lie, the last axis fastest.
+func placesOf(all []steps) []int64 {
+	out := []int64{0}
+	for _, s := range all {
+		var next []int64
+		for _, at := range out {
+			for k := range s.extent {
+				next = append(next, at+k*s.step)
+			}
+		}
+		out = next
+	}
+	return out
+}
+
+// pack is a constant as it is stored.
+func (p *packedFactor) pack(v *ir.Value) *ir.Value {
+	sum, points, size := placesOf(p.sum), placesOf(p.points), int64(v.Type.Size())
+	dims := []int64{int64(len(sum)), int64(len(points))}
+	n := dims[0] * dims[1]
+	// Its elements come from everywhere: all are computed at once.
+	return ir.ConstValue(v.Name+".packed", ir.Computed(v.Type, dims, n, func(b []byte, _ int64) error {
+		raw, err := v.Const.Bytes()
+		if err != nil {
+			return err
+		}
+		for i, k := range sum {
+			for j, at := range points {
+				from, to := (p.base+k+at)*size, (int64(i)*dims[1]+int64(j))*size
+				copy(b[to:to+size], raw[from:from+size])
+			}
+		}
+		return nil
+	}))
+}
