@@ -57,8 +57,8 @@ int fprintf(FILE* f, const char* format, const char* text) {
   return (int)fwrite("\n", 1, 1, f);
 }
 
-// A stack of pieces: one is free again when all after it were freed before, and all are when each is.
-// Before each stands what was there without it.
+// A stack of pieces: one is free again when all after it were freed before, and all are when each
+// is. Before each stands what was there without it.
 struct stack {
   size_t used;
   void* top;  // the last piece
