@@ -60,6 +60,13 @@ def _graph(ctx, base):
         pruning = ctx.attr.pruning[DnnPruningInfo] if ctx.attr.pruning else None,
     )
 
+def _bare(ctx):
+    """Returns whether the model is for a DSP: its kernels are C, and it has nothing but its own processor."""
+    bare = ctx.target_platform_has_constraint(ctx.attr._hexagon[platform_common.ConstraintValueInfo])
+    if bare and ctx.attr.backend != "cpu":
+        fail("\nbackend = \"%s\": the platform %s is a DSP, which computes all itself: write \"cpu\", or leave backend out" % (ctx.attr.backend, ctx.fragments.platform.platform))
+    return bare
+
 def _device(ctx):
     """Returns the File of the device's facts, or None."""
     if ctx.attr.backend != "opencl":
@@ -79,6 +86,7 @@ def _dnn_model_impl(ctx):
     check_cc_toolchain(ctx)
     names = _names(ctx)
     chip = _chip(ctx)
+    bare = _bare(ctx)
     variants = _variants(ctx, chip)
     graph, graph_dumps, pruned = _graph(ctx, names.base)
     header = ctx.actions.declare_file("%s/%s" % (names.include_dir, names.include))
@@ -99,7 +107,7 @@ def _dnn_model_impl(ctx):
         warnings = ctx.attr._warnings[BuildSettingInfo].value,
         device = _device(ctx),
         precision = ctx.attr.precision,
-        c = ctx.target_platform_has_constraint(ctx.attr._hexagon[platform_common.ConstraintValueInfo]),
+        c = bare,
     )
     runtime = ctx.attr._opencl[CcInfo] if files.device_source else ctx.attr._runtime[CcInfo]
     cc_info, library, objects = compile_and_link(
