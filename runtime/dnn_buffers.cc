@@ -10,8 +10,8 @@ const TensorInfo& Tensor(const Description* d, int32_t i) {
 }
 
 Status CheckBuffer(const Context* c, const Buffer& b, int64_t bytes, const TensorInfo& t) {
-  const uintptr_t alignment = static_cast<uintptr_t>(
-      dnn_max(t.element_bytes, static_cast<int64_t>(kBufferAlignment)));
+  const uintptr_t alignment =
+      static_cast<uintptr_t>(dnn_max(t.element_bytes, static_cast<int64_t>(kBufferAlignment)));
   if (b.memory != nullptr) {
     if (b.offset % alignment != 0) return Status::kMisaligned;
     return c->ctx.device->backend->check(c->ctx.device, b, bytes);

@@ -1,5 +1,6 @@
 // What kernels for Hexagon include: vectors of 128 bytes (HVX) in memory, and what scalar functions
-// need that C on Hexagon does not have. It is C11 and needs no C library.
+// need that C on Hexagon does not have. It is C11 and needs no C library: functions of double are
+// in runtime/dsp.
 #ifndef RULES_DNN_RUNTIME_DNN_HVX_H_
 #define RULES_DNN_RUNTIME_DNN_HVX_H_
 
@@ -12,6 +13,8 @@
 
 #include <hexagon_types.h>
 #include <hvx_hexagon_protos.h>
+
+#include "runtime/dsp/dnn_f64.h"
 
 // A micro-kernel: a leaf of its own, so that all registers are its own.
 #define DNN_HVX_LEAF __attribute__((noinline, unused)) static
@@ -250,7 +253,7 @@ static inline double dnn_product_double(double x, double y) {
   return z;
 }
 
-#define dnn_c_sqrt(x) _Generic((x), float: __builtin_sqrtf, default: __builtin_sqrt)(x)
+#define dnn_c_sqrt(x) _Generic((x), float: __builtin_sqrtf, default: dnn_f64_sqrt)(x)
 
 #define dnn_c_clz(x) __builtin_clzll(x)
 

@@ -16,10 +16,10 @@ inline namespace v1 {
 // What large pages have on x86-64, and on 64-bit ARM with pages of 4 KB.
 constexpr size_t kLargePage = size_t{2} << 20;
 
-// As posix_memalign; FreeMemory() releases it, null where there is none. What fills large pages lies in
-// such if the system gives them to who asks: a run goes through arena and weights from one end to
-// the other, and a processor finds as much through one entry of its TLB as else through 512. The
-// last page is a large one where more than half of it is asked for.
+// As posix_memalign; FreeMemory() releases it, null where there is none. What fills large pages
+// lies in such if the system gives them to who asks: a run goes through arena and weights from one
+// end to the other, and a processor finds as much through one entry of its TLB as else through 512.
+// The last page is a large one where more than half of it is asked for.
 inline void* AllocateMemory(size_t bytes, size_t alignment) {
   void* memory = nullptr;
 #if defined(__linux__) && defined(MADV_HUGEPAGE)

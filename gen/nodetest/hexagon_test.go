@@ -19,16 +19,6 @@ func TestHexagonNodes(t *testing.T) {
 	require.NoError(t, err)
 	want := func(c *Case) bool { return *every || *only != "" || integers(c) }
 	b := chooseCases(t, s, chip, false, nil, 3, want)
-	whole := *b
-	b.programs, b.of = nil, nil
-	for i, p := range whole.programs {
-		function, err := hvxtest.Missing(p.Program)
-		require.NoError(t, err, p.Name)
-		if function == "" {
-			b.programs, b.of = append(b.programs, p), append(b.of, whole.of[i])
-		}
-	}
-	t.Logf("%d left because they call a C library's functions of double, or the host's operators", len(whole.programs)-len(b.programs))
 	if *only == "" {
 		require.Greater(t, len(b.programs), leastHexagon)
 	}

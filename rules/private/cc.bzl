@@ -17,7 +17,7 @@ _KERNEL_COPTS = [
 ]
 
 # The same of a folder of kernels in C, all of which Bazel takes for C++: a later -std= counts.
-_KERNEL_C_COPTS = ["-std=c11"] + [
+KERNEL_C_COPTS = ["-std=c11"] + [
     flag
     for flag in _KERNEL_COPTS
     if flag not in ["-std=c++17", "-fno-exceptions", "-fno-rtti"]
@@ -113,7 +113,7 @@ def compile_and_link(ctx, name, header, include_dir, kernels, copts, assembly, w
         for variant in variants
     ]
     if kernels_c:
-        compiled.append(_kernel_outputs(ctx, name + ".c", toolchain, features, private, kernels_c, copts, _KERNEL_C_COPTS))
+        compiled.append(_kernel_outputs(ctx, name + ".c", toolchain, features, private, kernels_c, copts, KERNEL_C_COPTS))
     if assembly:
         compiled.append(_weight_outputs(ctx, toolchain, features, assembly, weights))
     objects = cc_common.merge_compilation_outputs(compilation_outputs = compiled)

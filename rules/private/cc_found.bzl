@@ -35,5 +35,5 @@ def check_cc_toolchain(ctx):
     """
     if not find_cc_toolchain(ctx, mandatory = False):
         fail(("\nno C++ toolchain builds for the platform %s: register one in MODULE.bazel or WORKSPACE. With this machine's clang: " +
-              "register_toolchains(\"@rules_dnn//toolchains/cc:linux_arm64\"), or linux_x86_64; with the Android NDK: see \"Android\" in " +
+              "register_toolchains(\"@rules_dnn//toolchains/cc:linux_arm64\"), or linux_x86_64, or hexagon; with the Android NDK: see \"Android\" in " +
               "README.md of rules_dnn") % ctx.fragments.platform.platform)

@@ -61,6 +61,13 @@ def _graph(ctx, base):
         pruning = ctx.attr.pruning[DnnPruningInfo] if ctx.attr.pruning else None,
     )
 
+def _bare(ctx):
+    """Returns whether the model is for a DSP: its kernels are C, and it has nothing but its own processor."""
+    bare = ctx.target_platform_has_constraint(ctx.attr._hexagon[platform_common.ConstraintValueInfo])
+    if bare and ctx.attr.backend != "cpu":
+        fail("\nbackend = \"%s\": the platform %s is a DSP, which computes all itself: write \"cpu\", or leave backend out" % (ctx.attr.backend, ctx.fragments.platform.platform))
+    return bare
+
 def _device(ctx):
     """Returns the File of the device's facts, or None."""
     if ctx.attr.backend != "opencl":
@@ -86,6 +93,7 @@ def _dnn_model_impl(ctx):
     check_cc_toolchain(ctx)
     names = _names(ctx)
     chip = _chip(ctx)
+    bare = _bare(ctx)
     check_remote(ctx.attr, chip.name)
     skeletons, made_skeletons = skeletons_of(ctx, names.prefix)
     variants = _variants(ctx, chip)
@@ -110,7 +118,7 @@ def _dnn_model_impl(ctx):
         warnings = ctx.attr._warnings[BuildSettingInfo].value,
         device = _device(ctx),
         precision = ctx.attr.precision,
-        c = ctx.target_platform_has_constraint(ctx.attr._hexagon[platform_common.ConstraintValueInfo]),
+        c = bare,
     )
     runtime = _runtime(ctx)
     cc_info, library, objects = compile_and_link(

@@ -268,6 +268,8 @@ func (f *compileFlags) writable(t *target.Target) error {
 	switch {
 	case f.passes.stopAfter != "":
 		return nil
+	case t.Bare() && f.device != "":
+		return fmt.Errorf("--device=%s: programs on %s have no OpenCL library: leave it out", f.device, t.Name)
 	case language != nil && language.IsC() && f.kernelsC == "":
 		return fmt.Errorf("%s: kernels for %s are C, which is compiled with other options than the host program's C++: want --out-kernels-c, a folder for them", f.chip, t.Name)
 	case language != nil && !language.IsC() && f.kernelsC != "":

@@ -14,9 +14,9 @@ var (
 	clWord    = regexp.MustCompile(`\b(?:u?(?:char|short|int|long)|INFINITY|NAN)\b`)
 	clAs      = regexp.MustCompile(`\bas_(\w+)\(`)
 	clSuffix  = regexp.MustCompile(`\b(0x[0-9a-fA-F]+|[0-9]+)UL\b`)
-	clBuiltin = regexp.MustCompile(`\b(fmod|rint|copysign|fabs|isinf|pow|exp|expm1|log|log1p|erf|floor|ceil|trunc|` +
-		`a?(?:sin|cos|tan)h?)\(`)
-	clOwn = regexp.MustCompile(`\b(sqrt|clz|ldexp|mul_hi|convert_float_rtz)\(`)
+	clBuiltin = regexp.MustCompile(`\b(copysign|fabs|isinf)\(`)
+	clDouble  = regexp.MustCompile(`\b(fmod|rint|pow|exp|expm1|log|log1p|erf|floor|ceil|trunc|a?(?:sin|cos|tan)h?)\(`)
+	clOwn     = regexp.MustCompile(`\b(sqrt|clz|ldexp|mul_hi|convert_float_rtz)\(`)
 )
 
 // words are what is called otherwise in C on Hexagon, whose long has 32 bits.
@@ -31,6 +31,7 @@ func inC(text string) string {
 	text = clAs.ReplaceAllString(text, "dnn_as($1, ")
 	text = clSuffix.ReplaceAllString(text, "${1}ULL")
 	text = clBuiltin.ReplaceAllString(text, "__builtin_$1(")
+	text = clDouble.ReplaceAllString(text, "dnn_f64_$1(")
 	text = clOwn.ReplaceAllString(text, "dnn_c_$1(")
 	return clWord.ReplaceAllStringFunc(text, func(w string) string { return words[w] })
 }

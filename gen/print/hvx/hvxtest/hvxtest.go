@@ -4,9 +4,8 @@ package hvxtest
 
 import (
 	"fmt"
-	"regexp"
+	"path"
 
-	"rules_dnn/gen/plan"
 	"rules_dnn/gen/print/cpp/cpptest"
 	"rules_dnn/gen/print/hvx"
 )
@@ -32,32 +31,16 @@ var Machine = cpptest.Machine{
 	Counters: counters,
 }
 
-// missing are functions of double that come from a C library, which these programs have none of.
-var missing = regexp.MustCompile(`__builtin_(pow|exp|expm1|log|log1p|erf|sin|cos|tan|asin|acos|atan|sinh|cosh|tanh|asinh|acosh|atanh|sqrt|ceil|trunc)\(`)
-
-// Missing is a function of a C library that a program calls and does not have; or "".
-func Missing(p *plan.Program) (string, error) {
-	files, err := hvx.Print(p, "p", 1)
-	if err != nil {
-		return "", err
-	}
-	for _, f := range files {
-		if m := missing.FindStringSubmatch(f.Text); m != nil {
-			return m[1], nil
-		}
-	}
-	return "", nil
-}
-
 // files are what a program has beside what is printed: the runtime's part for DSPs, and what stands in for a C library, by the repository's
 // folder, in which compilers look.
 func files() map[string]string {
 	out := map[string]string{}
-	for to, from := range map[string]string{
-		"dsp_builtins.c": "runtime/dsp/dnn_builtins.c", "dsp_float.c": "runtime/dsp/dnn_float.c", "libc.c": "toolchains/qemu/hexagon/libc.c",
-		"stdio.h": "toolchains/qemu/hexagon/stdio.h", "stdlib.h": "toolchains/qemu/hexagon/stdlib.h", "string.h": "toolchains/qemu/hexagon/string.h",
+	for _, from := range []string{
+		"runtime/dsp/dnn_builtins.c", "runtime/dsp/dnn_f64.c", "runtime/dsp/dnn_f64_exact.c", "runtime/dsp/dnn_float.c", "runtime/dsp/dnn_wide.c",
+		"runtime/dsp/dnn_wide_functions.c", "toolchains/qemu/hexagon/libc.c",
+		"toolchains/qemu/hexagon/stdio.h", "toolchains/qemu/hexagon/stdlib.h", "toolchains/qemu/hexagon/string.h",
 	} {
-		out[to] = fmt.Sprintf("#include \"%s\"\n", from)
+		out[path.Base(from)] = fmt.Sprintf("#include \"%s\"\n", from)
 	}
 	return out
 }
