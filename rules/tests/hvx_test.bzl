@@ -99,6 +99,17 @@ def _skeleton_link_impl(ctx):
 
 _skeleton_link_test = analysistest.make(_skeleton_link_impl, config_settings = platform_settings("//platforms:hexagon_v68"))
 
+# NAME.tune measures the kernels of the processor.
+def _tune_impl(ctx):
+    env = analysistest.begin(ctx)
+    compiles = [a for a in analysistest.target_actions(env) if a.mnemonic == "DnnCompile"]
+    asserts.equals(env, 8, len(compiles))
+    for action in compiles:
+        asserts.equals(env, [], [arg for arg in action.argv if arg.startswith("--remote") or arg == "--skeleton"])
+    return analysistest.end(env)
+
+_tune_test = analysistest.make(_tune_impl, config_settings = SETTINGS)
+
 def _refused_impl(ctx):
     env = analysistest.begin(ctx)
     asserts.expect_failure(env, ctx.attr.message)
@@ -199,6 +210,10 @@ def hvx_test_suite(name):
         message = "run on a DSP, which tells nothing of them",
         target_under_test = ":hvx_bench.served",
     )
+    _tune_test(
+        name = "hvx_tune_test",
+        target_under_test = ":hvx.tune",
+    )
     _on_hexagon_test(
         name = "hvx_on_hexagon_test",
         message = "the platform is a DSP itself: leave backend out",
@@ -215,6 +230,7 @@ def hvx_test_suite(name):
             ":hvx_skeleton_compile_test",
             ":hvx_skeleton_link_test",
             ":hvx_target_test",
+            ":hvx_tune_test",
             ":hvx_without_toolchain_test",
             ":hvx_x86_64_test",
         ],
