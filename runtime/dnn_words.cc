@@ -1,7 +1,5 @@
 #include "runtime/dnn_words.h"
 
-#include <string.h>
-
 namespace rules_dnn {
 inline namespace v1 {
 
@@ -14,12 +12,16 @@ void Words::Clear() {
   if (capacity_ > 0) text_[0] = 0;
 }
 
-Words& Words::Add(const char* s) { return Add(s, strlen(s)); }
+Words& Words::Add(const char* s) {
+  size_t length = 0;
+  while (s[length] != 0) ++length;
+  return Add(s, length);
+}
 
 Words& Words::Add(const char* s, size_t length) {
   if (capacity_ == 0) return *this;
   const size_t room = capacity_ - 1 - length_, n = length < room ? length : room;
-  memcpy(text_ + length_, s, n);
+  __builtin_memcpy(text_ + length_, s, n);
   length_ += n;
   text_[length_] = 0;
   return *this;

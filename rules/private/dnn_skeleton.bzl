@@ -65,7 +65,7 @@ def _dnn_skeleton_impl(ctx):
     return [DnnSkeletonInfo(
         library = None,
         problem = ("no C++ toolchain builds for the platform %s, and so there is no skeleton library that runs the model on that DSP: register one in " +
-                   "MODULE.bazel or WORKSPACE, of Qualcomm's Hexagon SDK or another one with the DSP's C library. The application's stub builds without it") % str(ctx.fragments.platform.platform).removeprefix("@@"),
+                   "MODULE.bazel or WORKSPACE. With this machine's clang: register_toolchains(\"@rules_dnn//toolchains/cc:hexagon\"). The application's stub builds without it") % str(ctx.fragments.platform.platform).removeprefix("@@"),
     )]
 
 dnn_skeleton_rule = rule(

@@ -3,6 +3,8 @@
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//rules:defs.bzl", "DnnModelInfo", "dnn_model")
+load("//rules/private:dnn_skeleton.bzl", "dnn_skeleton_rule")
+load("//rules/private:model_rule.bzl", "dnn_model_rule")
 load(":fixtures.bzl", "MANUAL", "SETTINGS", "arguments", "only_action", "paths", "platform_settings")
 
 _HERE = "rules/tests/"
@@ -49,20 +51,15 @@ def _stub_impl(ctx):
     asserts.equals(env, paths(target[OutputGroupInfo].dsp.to_list()) if ctx.attr.made else [], runfiles)
     if not ctx.attr.made:
         said = only_action(env, "DnnRefuse").argv[-1]
-        for part in ["no C++ toolchain builds for the platform", "platforms:hexagon_v68", "no skeleton library", "Hexagon SDK", "stub builds without it"]:
+        for part in ["no C++ toolchain builds for the platform", "platforms:hexagon_v68", "no skeleton library", "toolchains/cc:hexagon", "stub builds without it"]:
             asserts.true(env, part in said, "%s is not in %s" % (part, said))
     return analysistest.end(env)
 
-_X86_64_ONLY = SETTINGS | {
-    "//command_line_option:extra_toolchains": [str(Label("//rules/tests/fake:" + name)) for name in ["dnnc_toolchain", "cc_x86_64_toolchain"]],
-}
-
 _stub_test = analysistest.make(_stub_impl, attrs = _ATTRS, config_settings = SETTINGS)
-_no_hexagon_test = analysistest.make(_stub_impl, attrs = _ATTRS, config_settings = _X86_64_ONLY)
 _arm64_test = analysistest.make(_stub_impl, attrs = _ATTRS, config_settings = platform_settings("//platforms:linux_arm64"))
 _android_test = analysistest.make(_stub_impl, attrs = _ATTRS, config_settings = platform_settings("//platforms:android_arm64"))
 
-# What a stub and its skeletons are for two platforms and versions.
+# A stub for one platform, and its skeletons beside it.
 def _for_its_target_impl(ctx):
     env = analysistest.begin(ctx)
     target = analysistest.target_under_test(env)
@@ -99,6 +96,17 @@ def _skeleton_link_impl(ctx):
 
 _skeleton_link_test = analysistest.make(_skeleton_link_impl, config_settings = platform_settings("//platforms:hexagon_v68"))
 
+# NAME.tune measures the kernels of the processor.
+def _tune_impl(ctx):
+    env = analysistest.begin(ctx)
+    compiles = [a for a in analysistest.target_actions(env) if a.mnemonic == "DnnCompile"]
+    asserts.equals(env, 8, len(compiles))
+    for action in compiles:
+        asserts.equals(env, [], [arg for arg in action.argv if arg.startswith("--remote") or arg == "--skeleton"])
+    return analysistest.end(env)
+
+_tune_test = analysistest.make(_tune_impl, config_settings = SETTINGS)
+
 def _refused_impl(ctx):
     env = analysistest.begin(ctx)
     asserts.expect_failure(env, ctx.attr.message)
@@ -127,6 +135,19 @@ def hvx_test_suite(name):
         dsp = ["v68"],
         tags = MANUAL,
         target = "//platforms:linux_arm64",
+    )
+
+    # As the macro does where nothing compiles for the DSP.
+    dnn_skeleton_rule(
+        name = "no_skeleton",
+        tags = MANUAL,
+    )
+    dnn_model_rule(
+        name = "hvx_alone",
+        src = "data/model.onnx",
+        backend = "hvx",
+        skeletons = ":no_skeleton",
+        tags = MANUAL,
     )
 
     # What the processor's model may have.
@@ -161,12 +182,12 @@ def hvx_test_suite(name):
         variants = ["x86_64_v3"],
         weights = "file",
     )
-    _no_hexagon_test(
+    _stub_test(
         name = "hvx_without_toolchain_test",
         chip = "x86_64",
         linkopts = ["-ldl"],
         made = False,
-        target_under_test = ":hvx",
+        target_under_test = ":hvx_alone",
         variants = ["x86_64_v3", "x86_64_v4", "x86_64_v4_vnni"],
     )
     _arm64_test(
@@ -199,6 +220,10 @@ def hvx_test_suite(name):
         message = "run on a DSP, which tells nothing of them",
         target_under_test = ":hvx_bench.served",
     )
+    _tune_test(
+        name = "hvx_tune_test",
+        target_under_test = ":hvx.tune",
+    )
     _on_hexagon_test(
         name = "hvx_on_hexagon_test",
         message = "the platform is a DSP itself: leave backend out",
@@ -215,6 +240,7 @@ def hvx_test_suite(name):
             ":hvx_skeleton_compile_test",
             ":hvx_skeleton_link_test",
             ":hvx_target_test",
+            ":hvx_tune_test",
             ":hvx_without_toolchain_test",
             ":hvx_x86_64_test",
         ],

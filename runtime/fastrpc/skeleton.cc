@@ -1,9 +1,7 @@
 #include "runtime/fastrpc/skeleton.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "runtime/dnn_context.h"
+#include "runtime/dnn_memory.h"
 #include "runtime/fastrpc/wire.h"
 
 namespace rules_dnn {
@@ -62,13 +60,13 @@ bool HasBytes(const Arg& a, size_t bytes) {
 template <class T>
 bool Get(const Arg& a, T* out) {
   if (!HasBytes(a, sizeof(T))) return false;
-  memcpy(out, a.buffer.at, sizeof(T));
+  __builtin_memcpy(out, a.buffer.at, sizeof(T));
   return true;
 }
 
 template <class T>
 void Put(const Arg& a, const T& value) {
-  memcpy(a.buffer.at, &value, sizeof(T));
+  __builtin_memcpy(a.buffer.at, &value, sizeof(T));
 }
 
 FarSession* Find(Handle handle) {
@@ -154,8 +152,8 @@ Code Identify(const Skeleton& skeleton, uint32_t scalars, Arg* args) {
                 {},
                 {},
                 {}};
-  memcpy(i.graph, skeleton.graph_hash, sizeof(i.graph));
-  memcpy(i.weights, skeleton.weights_hash, sizeof(i.weights));
+  __builtin_memcpy(i.graph, skeleton.graph_hash, sizeof(i.graph));
+  __builtin_memcpy(i.weights, skeleton.weights_hash, sizeof(i.weights));
   const char* const name = d->variants[0].name;
   for (size_t k = 0; name[k] != 0 && k + 1 < sizeof(i.chip); ++k) i.chip[k] = name[k];
   Put(args[1], i);
@@ -164,8 +162,7 @@ Code Identify(const Skeleton& skeleton, uint32_t scalars, Arg* args) {
 
 // Makes a model and its one context; the weights are the library's.
 Status MakeContext(const Description* d, const CreateAsk& ask, Context** context) {
-  Options o;
-  memset(&o, 0, sizeof(o));
+  Options o = {};
   o.size = sizeof(o);
   o.keep_denormals = ask.keep_denormals != 0;
   Model* model = nullptr;
@@ -233,7 +230,7 @@ struct GivenSymbols {
   bool Read(const Description* d, const Arg& a) {
     const size_t bytes = static_cast<size_t>(d->given_count) * sizeof(int64_t);
     if (!HasBytes(a, bytes)) return false;
-    if (bytes > 0) memcpy(value, a.buffer.at, bytes);
+    if (bytes > 0) __builtin_memcpy(value, a.buffer.at, bytes);
     return true;
   }
 };
@@ -292,7 +289,8 @@ Code RunContext(const Skeleton& skeleton, Handle handle, uint32_t scalars, Arg* 
   FarContext* const c = Borrow(handle, ask.context);
   if (c == nullptr) return kBadArguments;
   const Status status = RunChecked(d, c->context, given.value, args + kRunHead, results + kRunHead);
-  if (status == Status::kOk && symbols > 0) memcpy(results[1].buffer.at, c->context->sym, symbols);
+  if (status == Status::kOk && symbols > 0)
+    __builtin_memcpy(results[1].buffer.at, c->context->sym, symbols);
   Put(results[0], Reply{static_cast<int32_t>(status), 0});
   GiveBack(c);
   return kDone;
