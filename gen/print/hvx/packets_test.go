@@ -2,10 +2,12 @@ package hvx_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -196,7 +198,9 @@ func TestPackets(t *testing.T) {
 		_, inputs := c.Graph()
 		cases = append(cases, cpptest.Case{Name: c.Name, Program: p, Inputs: modeltest.InputsOf(p, inputs)})
 		clang, times := compiled(t, p, chip.Copts), calls(t, p)
-		for name, m := range micros(p) {
+		all := micros(p)
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			m := all[name]
 			k, err := packed.New(m, version, sched.Aware)
 			require.NoError(t, err, name)
 			a, b := count(t, clang[name]), count(t, k.Program)

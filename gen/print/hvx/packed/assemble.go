@@ -22,7 +22,7 @@ type Kernel struct {
 	Cost int
 }
 
-// Versions of a kernel that is tried; more make it slower to compile.
+// intervals are how many are tried.
 const intervals = 10
 
 // New makes a micro-kernel for a version of Hexagon, or says why it does not.
@@ -38,15 +38,12 @@ func New(m *loop.MicroKernel, version int, mode sched.Mode) (*Kernel, error) {
 	for _, b := range all {
 		k := &maker{micro: m, body: b, form: forms[m.Instr.Name], version: version}
 		_, bound := k.leastApart()
-		for interval := bound; interval < bound+intervals; interval++ {
-			s := k.schedule(interval)
-			if s == nil {
-				continue
-			}
-			if x := s.kernel(mode, bound); best == nil || x.weight() < best.weight() {
-				best = x
-			}
-			break
+		s := k.search(bound)
+		if s == nil {
+			continue
+		}
+		if x := s.kernel(mode, bound); best == nil || x.weight() < best.weight() {
+			best = x
 		}
 	}
 	if best == nil {
@@ -60,6 +57,23 @@ func New(m *loop.MicroKernel, version int, mode sched.Mode) (*Kernel, error) {
 
 // weight is what a kernel is chosen by: what a call takes, and a little for code, which takes the place of others' in the first-level cache.
 func (k *Kernel) weight() int { return 8*k.Cost + len(k.Program) }
+
+// search is the schedule with the least interval, in the first way in which there is one.
+func (k *maker) search(bound int) *schedule {
+	ways := []way{{}, {far: true}}
+	if free := 32 - k.micro.Rows*k.micro.Vectors; !k.form.xFirst {
+		ways = append(ways, way{turns: free}, way{turns: free, far: true}, way{turns: free, stalls: true}, way{turns: free, stalls: true, far: true})
+	}
+	for _, w := range ways {
+		k.way = w
+		for interval := bound; interval < bound+intervals; interval++ {
+			if s := k.schedule(interval); s != nil {
+				return s
+			}
+		}
+	}
+	return nil
+}
 
 // Iteration is the code of one iteration of a micro-kernel's loop, in an order that says what it means, with a register for each value: what is
 // packed where loops are not modulo scheduled.
@@ -289,14 +303,27 @@ func (s *schedule) enter() []isa.Inst {
 		if b.x {
 			from = 0
 		}
-		switch {
-		case b.reg != from:
-			out = append(out, isa.New("A2_addi", b.reg, from, b.begin))
-		case b.begin != 0:
-			own = append(own, isa.New("A2_addi", from, from, b.begin))
+		if b.reg != from {
+			out = append(out, added(b.reg, from, b.begin)...)
+		} else if b.begin != 0 {
+			own = append(own, added(from, from, b.begin)...)
 		}
 	}
 	return append(out, own...)
+}
+
+// added is a sum with a number of more bits than an instruction takes.
+func added(to, from, n int64) []isa.Inst {
+	const most = 1<<15 - 1
+	var out []isa.Inst
+	for {
+		by := max(-most, min(most, n))
+		out = append(out, isa.New("A2_addi", to, from, by))
+		if n -= by; n == 0 {
+			return out
+		}
+		from = to
+	}
 }
 
 // leave stores the accumulators in the order in which they are done, gives the caller's registers back and returns.

@@ -51,7 +51,7 @@ func supported(m *loop.MicroKernel) error {
 		return fmt.Errorf("no packets that add to sums which are there")
 	case m.Kept != nil || m.Stored != ir.Invalid || m.PrefetchW > 0 || m.PrefetchX || m.Fetch > 0 || m.FetchX > 0:
 		return fmt.Errorf("no packets of stored kernels, converted weights or fetches")
-	case m.Rows*m.Vectors > 30:
+	case m.Rows*m.Vectors > 31:
 		return fmt.Errorf("%d accumulators leave no vectors for operands", m.Rows*m.Vectors)
 	}
 	return nil

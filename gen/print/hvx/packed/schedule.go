@@ -25,14 +25,14 @@ const callers, kept = 16, 12
 // schedule tries an interval, or gives nil.
 func (k *maker) schedule(interval int) *schedule {
 	for _, byVector := range []bool{false, true} {
-		for _, narrow := range []int64{0, 4, 7} {
+		for _, narrow := range []int64{0, 4, 7, -7} {
 			k.byVector, k.narrow = byVector, narrow
 			order := k.make()
 			body := make([]sched.Op, len(k.ops))
 			for i, o := range k.ops {
 				body[i] = o.Op
 			}
-			m := sched.Loop(k.version, body, order, interval)
+			m := sched.Loop(k.version, body, order, interval, k.stalls)
 			if m == nil {
 				break // nearer bases change nothing
 			}
@@ -93,13 +93,16 @@ func (s *schedule) ahead(i int) int64 {
 // reach gives a base its begin, and loads their offsets; false where an instruction does not reach one.
 func (s *schedule) reach(b int, by int64) bool {
 	unit, least, most := int64(4), int64(-4096), int64(4092)
-	if !s.bases[b].x {
+	switch {
+	case s.bases[b].far:
+		unit, least, most = 1, -1<<15, 1<<15-1
+	case !s.bases[b].x:
 		unit, least, most = isa.Bytes, -8*isa.Bytes, 7*isa.Bytes
 	}
 	var all []int64
 	var loads []int
 	for i, o := range s.ops {
-		if (o.kind == loadW || o.kind == loadX) && o.base == b {
+		if o.base == b && o.kind != step {
 			all, loads = append(all, o.at-s.ahead(i)*by), append(loads, i)
 		}
 	}
@@ -118,7 +121,7 @@ func (s *schedule) reach(b int, by int64) bool {
 		s.ops[i].Args[2] = d
 	}
 	s.bases[b].begin = begin
-	return begin >= -32768 && begin <= 32767
+	return true
 }
 
 // registers gives all values registers.
@@ -127,8 +130,11 @@ func (s *schedule) registers() bool {
 	for i := range accs {
 		s.register[accumulators+i] = i
 	}
+	for i := range s.turns {
+		s.register[turnsAt+i] = accs + i
+	}
 	var vectors []int64
-	for i := accs; i < 32; i++ {
+	for i := accs + s.turns; i < 32; i++ {
 		vectors = append(vectors, i)
 	}
 	free := slices.Clone(scalars)
@@ -175,7 +181,7 @@ func (s *schedule) sequential() bool {
 
 // assign gives the values of a class registers: those that are written in the packet of another value's last use, or with some slack only later.
 func (s *schedule) assign(class isa.Class, registers []int64, slack int) bool {
-	lives, of := s.Lives(class, func(r int64) bool { return r >= values && r < basesAt })
+	lives, of := s.Lives(class, func(r int64) bool { return r >= values && r < turnsAt })
 	for n, l := range lives {
 		lives[n].End = max(l.End, min(l.End+slack, l.Begin+s.Interval))
 	}
