@@ -201,7 +201,7 @@ func TestPackets(t *testing.T) {
 		all := micros(p)
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			m := all[name]
-			k, err := packed.New(m, version, sched.Aware)
+			k, err := packed.New(m, version, sched.Best)
 			require.NoError(t, err, name)
 			a, b := count(t, clang[name]), count(t, k.Program)
 			theirs[i].add(packets{leaves: times[name] * a.Packets, stalls: times[name] * a.Stalls})

@@ -152,7 +152,7 @@ var resnet50 = map[string]*loop.MicroKernel{
 func TestKernels(t *testing.T) {
 	for name, m := range resnet50 {
 		t.Run(name, func(t *testing.T) {
-			k, err := packed.New(m, 68, sched.Aware)
+			k, err := packed.New(m, 68, sched.Best)
 			require.NoError(t, err)
 			c := check(t, m, 68, k)
 			t.Logf("interval %d of %d points, bound %d; %d packets, %d stalls, %d instructions; %d packets of code", k.Interval, k.Points, k.Bound, c.Packets, c.Stalls, c.Instructions, len(k.Program))
@@ -206,7 +206,7 @@ func TestRandomKernels(t *testing.T) {
 			m.K = []loop.KLoop{{Extent: 1 + r.Int64N(2500), XStep: 4, WStep: isa.Bytes}}
 		}
 		version := []int{66, 68, 69, 73}[r.IntN(4)]
-		k, err := packed.New(m, version, sched.Aware)
+		k, err := packed.New(m, version, sched.Best)
 		if err != nil {
 			reasons[err.Error()]++
 			continue
