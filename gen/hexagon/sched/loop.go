@@ -97,7 +97,7 @@ type placer struct {
 
 func (s *placer) row(t int) int { return ((t % s.interval) + s.interval) % s.interval }
 
-// window is when an operation may run for what is placed: known reports what bounds it.
+// window is when an operation may run for what is placed: after and before report whether something bounds it.
 func (s *placer) window(n int) (lo, hi int, after, before bool) {
 	lo, hi = -1<<30, 1<<30
 	for _, e := range s.in[n] {

@@ -274,7 +274,7 @@ func (s *schedule) used(all []isa.Inst) []isa.Inst {
 	read := map[int64]bool{}
 	var out []isa.Inst
 	for _, i := range slices.Backward(all) {
-		if i.Row.Name == "A2_addi" && !read[i.Args[0]] {
+		if (i.Row.Name == "A2_addi" || i.Row.Name == "A2_add") && !read[i.Args[0]] {
 			continue
 		}
 		for _, u := range i.Reads(s.version) {
@@ -307,6 +307,11 @@ func (s *schedule) enter() []isa.Inst {
 			out = append(out, added(b.reg, from, b.begin)...)
 		} else if b.begin != 0 {
 			own = append(own, added(from, from, b.begin)...)
+		}
+	}
+	for n, by := range []int64{s.body.xStep, s.body.wStep} {
+		if r, ok := s.register[stepsAt+int64(n)]; ok {
+			out = append(append(out, isa.New("A2_tfrsi", r, 0)), added(r, r, by)...)
 		}
 	}
 	return append(out, own...)

@@ -42,12 +42,13 @@ type base struct {
 	stepAt int // the packet of the step
 }
 
-// Virtual registers: accumulators, then values of an iteration, vectors of W in turn, and bases.
+// Virtual registers: accumulators, then values of an iteration, vectors of W in turn, bases, and steps of X and W that are long.
 const (
 	accumulators = 1000
 	values       = 2000
 	turnsAt      = 8000
 	basesAt      = 9000
+	stepsAt      = 9900
 )
 
 // none is no base.

@@ -143,6 +143,7 @@ var resnet50 = map[string]*loop.MicroKernel{
 	"3x3 256":     kernel("vrmpy_i8u8", 29, 1, 2304, loop.KLoop{Extent: 64, XStep: 36, WStep: 136}, loop.KLoop{Extent: 3, XStep: 12, WStep: 8704}, loop.KLoop{Extent: 3, XStep: 4, WStep: 4}),
 	"all vectors": kernel("vrmpy_i8u8", 31, 1, 512, loop.KLoop{Extent: 128, XStep: 4, WStep: 128}),
 	"all, 3x3":    kernel("vrmpy_i8u8", 31, 1, 4608, loop.KLoop{Extent: 128, XStep: 36, WStep: 136}, loop.KLoop{Extent: 3, XStep: 12, WStep: 17408}, loop.KLoop{Extent: 3, XStep: 4, WStep: 4}),
+	"far steps":   kernel("vrmpy_i8u8", 6, 3, 70000, loop.KLoop{Extent: 12, XStep: 40000, WStep: 100352}),
 	"tokens":      kernel("vrmpy_i8u8", 24, 1, 3072, loop.KLoop{Extent: 768, XStep: 4, WStep: 128}),
 	"rows":        kernel("vrmpy_u8i8", 5, 2, 8, loop.KLoop{Extent: 2, XStep: 4, WStep: 256}),
 	"rows, long":  kernel("vrmpy_u8i8", 5, 2, 256, loop.KLoop{Extent: 64, XStep: 4, WStep: 256}),

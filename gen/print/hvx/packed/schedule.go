@@ -60,10 +60,10 @@ func (s *schedule) step(b int) bool {
 	if s.bases[b].x {
 		by = s.body.xStep
 	}
-	if by < -32768 || by > 32767 {
-		return false
-	}
 	inst := isa.New("A2_addi", basesAt+int64(b), basesAt+int64(b), by)
+	if long(by) {
+		inst = isa.New("A2_add", basesAt+int64(b), basesAt+int64(b), stepOf(s.bases[b].x))
+	}
 	for t := range s.Interval {
 		if s.body.count > 1 && !s.Room(inst, t) {
 			continue
@@ -79,6 +79,17 @@ func (s *schedule) step(b int) bool {
 		return true
 	}
 	return false
+}
+
+// long reports a step of more bits than an instruction takes: a register of its own has it.
+func long(by int64) bool { return by < -1<<15 || by > 1<<15-1 }
+
+// stepOf is the register of an operand's step.
+func stepOf(x bool) int64 {
+	if x {
+		return stepsAt
+	}
+	return stepsAt + 1
 }
 
 // ahead is by how many steps a base is ahead of a load's iteration when the load runs.
@@ -156,7 +167,17 @@ func (s *schedule) registers() bool {
 		own[b.x] = true
 		s.bases[i].reg, s.register[basesAt+int64(i)] = r, r
 	}
+	for n, by := range []int64{s.body.xStep, s.body.wStep} {
+		if s.body.count == 1 || !long(by) {
+			continue
+		}
+		if len(free) == 0 {
+			return false
+		}
+		s.register[stepsAt+int64(n)], free = free[0], free[1:]
+	}
 	for _, slack := range []int{1, 0} {
+		s.saved = nil
 		if s.assign(isa.Vector, vectors, slack) && s.assign(isa.Scalar, free, slack) && s.sequential() {
 			return true
 		}
@@ -195,8 +216,8 @@ func (s *schedule) assign(class isa.Class, registers []int64, slack int) bool {
 			s.saved = append(s.saved, r&^1)
 		}
 	}
-	for _, b := range s.bases {
-		if r := b.reg; class == isa.Scalar && r >= callers && r < callers+kept && !slices.Contains(s.saved, r&^1) {
+	for v, r := range s.register {
+		if v >= basesAt && r >= callers && r < callers+kept && !slices.Contains(s.saved, r&^1) {
 			s.saved = append(s.saved, r&^1)
 		}
 	}
