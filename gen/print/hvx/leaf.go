@@ -27,7 +27,7 @@ func leaf(m *loop.MicroKernel, version int) string {
 		return fmt.Sprintf("// In C: %s.\n", err) + micro(m)
 	}
 	w := &writer{}
-	w.line("// %d x %d accumulators of %d numbers; %d applications of %s a call, in %d packets.", m.Rows, m.Vectors, m.Lanes(), m.FMAs(), m.Instr.Name, k.Cost)
+	w.line("// %d x %d accumulators of %d numbers; %d applications of %s a call, in %d packets and stalls.", m.Rows, m.Vectors, m.Lanes(), m.FMAs(), m.Instr.Name, k.Cost)
 	if k.Interval > 0 {
 		w.line("// The loop takes %d packets for %d points; slots and units allow %d.", k.Interval, k.Points, k.Bound)
 	}

@@ -117,7 +117,9 @@ func (s *schedule) kernel(mode sched.Mode, bound int) *Kernel {
 		after := append(s.renamed(s.used(s.region(begin+(looped-n)*s.Interval, 1<<30))), s.leave()...)
 		k := &Kernel{Interval: s.Interval, Bound: bound, Points: len(s.body.points)}
 		k.Program = slices.Concat(packets(s.started(slices.Clone(before), int64(looped-n))), loop, packets(sched.Straight(s.version, after, mode, false)))
-		k.Cost = sched.Cost(s.version, k.run(looped-n))
+		// From the second time on, each takes the same.
+		two, three := sched.Cost(s.version, k.run(2)), sched.Cost(s.version, k.run(3))
+		k.Cost = two + (looped-n-2)*(three-two)
 		if best == nil || k.weight() < best.weight() {
 			best = k
 		}
@@ -154,7 +156,7 @@ func (s *schedule) started(before [][]isa.Inst, n int64) [][]isa.Inst {
 	return append(before, []isa.Inst{start})
 }
 
-// run is the packets of a call, one after the other.
+// run is the packets of a call whose loop runs so often, one after the other.
 func (k *Kernel) run(looped int) [][]isa.Inst {
 	var out [][]isa.Inst
 	begin := 0

@@ -156,6 +156,7 @@ func TestKernels(t *testing.T) {
 			k, err := packed.New(m, 68, sched.Best)
 			require.NoError(t, err)
 			c := check(t, m, 68, k)
+			assert.Equal(t, k.Cost, c.Packets+c.Stalls)
 			t.Logf("interval %d of %d points, bound %d; %d packets, %d stalls, %d instructions; %d packets of code", k.Interval, k.Points, k.Bound, c.Packets, c.Stalls, c.Instructions, len(k.Program))
 		})
 	}
