@@ -26,6 +26,9 @@ var Modes = map[Mode]string{Aware: "SDA", Hard: "soft to hard", Ignored: "soft t
 // weights of order and predecessors against latency in equation 4.4, of which the best is taken: the paper has one, decided empirically.
 var weights = []float64{0.95, 0.8, 0.6, 0.4}
 
+// wait is the penalty p of a soft dependency for each packet that others wait: more than order and predecessors differ by among what is free.
+const wait = 10
+
 // Straight packs straight-line code whose order says what it means. Where live is set, registers are read after it.
 func Straight(version int, insts []isa.Inst, mode Mode, live bool) [][]isa.Inst {
 	g := newGraph(version, insts)
@@ -130,7 +133,7 @@ func (s *packer) choose(at int) int {
 			x = float64(float64(float64(s.order[i]+len(s.in[i]))*s.weight) - float64(math.Abs(float64(high-s.latency[i]))*(1-s.weight)))
 		}
 		if s.mode != Ignored {
-			x -= float64(10 * penalty)
+			x -= float64(wait * penalty)
 		}
 		if x <= score {
 			continue
