@@ -19,8 +19,8 @@
 // A micro-kernel: a leaf of its own, so that all registers are its own.
 #define DNN_HVX_LEAF __attribute__((noinline, unused)) static
 
-// A micro-kernel that is packets of instructions alone: it uses registers that a call may, and no stack
-// but for what it saves.
+// A micro-kernel that is packets of instructions alone: it uses registers that a call may, and no
+// stack but for what it saves.
 #define DNN_HVX_PACKETS __attribute__((naked, noinline, unused)) static
 
 // Before a loop whose body is written out as far as is good.

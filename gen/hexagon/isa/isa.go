@@ -227,5 +227,5 @@ func Parse(text string) (Inst, error) {
 		}
 		return i, nil
 	}
-	return Inst{}, fmt.Errorf("the table of Hexagon instructions has no %q", text)
+	return Inst{}, fmt.Errorf("the table of Hexagon instructions has no %q", strings.TrimSpace(text))
 }

@@ -226,3 +226,19 @@ func packBytes(saturates bool) func(c *Context) {
 		c.setV(0, out)
 	}
 }
+
+// allocateFrame keeps where the caller's frame is and where the function returns to, and makes room below.
+func allocateFrame(c *Context) {
+	at := c.old.R[29] - 8
+	c.storeDouble(at, uint64(c.old.R[31])<<32|uint64(c.old.R[30]))
+	c.writeR(30, at)
+	c.writeR(29, at-c.imm(0))
+}
+
+// freeFrame undoes it.
+func freeFrame(c *Context) {
+	x := c.double(c.old.R[30])
+	c.writeR(30, uint32(x))
+	c.writeR(31, uint32(x>>32))
+	c.writeR(29, c.old.R[30]+8)
+}

@@ -83,5 +83,8 @@ var table = []Row{
 	{Name: "A2_combineii", Text: "Rdd = combine(#s8,#S8)", Compilers: true, run: func(c *Context) { c.setDouble(0, uint64(c.imm(1))<<32|uint64(c.imm(2))) }},
 	{Name: "A4_combineir", Text: "Rdd = combine(#s8,Rs)", Compilers: true, run: func(c *Context) { c.setDouble(0, uint64(c.imm(1))<<32|uint64(c.r(2))) }},
 	{Name: "A4_combineri", Text: "Rdd = combine(Rs,#s8)", Compilers: true, run: func(c *Context) { c.setDouble(0, uint64(c.r(1))<<32|uint64(c.imm(2))) }},
+	{Name: "S2_allocframe", Text: "allocframe(#u11:3)", Memory: Stores, Compilers: true, run: allocateFrame},
+	{Name: "L2_deallocframe", Text: "deallocframe", Memory: Loads, Compilers: true, run: freeFrame},
+	{Name: "L4_return", Text: "dealloc_return", Memory: Loads, Compilers: true, run: func(c *Context) { freeFrame(c); c.Jump, c.Jumped = c.nextR[31], true }},
 	{Name: "A4_ext", Text: "immext(#u26)", Compilers: true, run: func(*Context) {}},
 }

@@ -17,7 +17,8 @@ func Latency(write, read isa.Access) int {
 	return max(1, (cycles+1)/2)
 }
 
-// Stalls counts packets for which early sources wait.
+// Stalls counts packets for which early sources wait. What values wait for that are handed over within a packet (.cur, .tmp, .new) is not published: it
+// counts as nothing, whoever made the code.
 type Stalls struct {
 	version int
 	last    map[register]bool // what the last packet with vectors wrote

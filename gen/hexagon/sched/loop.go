@@ -29,14 +29,17 @@ type Modulo struct {
 func (m *Modulo) Stages() int { return slices.Max(m.Times)/m.Interval + 1 }
 
 // Loop schedules a body with that interval, in that order of operations, or gives nil. Operations that find no place displace others,
-// a number of times.
-func Loop(version int, body []Op, order []int, interval int) *Modulo {
+// a number of times. Only where stalls are allowed may an early source be of the packet before.
+func Loop(version int, body []Op, order []int, interval int, stalls bool) *Modulo {
 	insts := make([]isa.Inst, len(body))
 	for i, o := range body {
 		insts[i] = o.Inst
 	}
 	g := newGraph(version, insts)
 	g.carried()
+	if stalls {
+		g.allowStalls()
+	}
 	s := &placer{graph: g, body: body, interval: interval, times: make([]int, len(body)), placed: make([]bool, len(body)), rows: make([][]int, interval)}
 	queue := slices.Clone(order)
 	tries := 8*len(body) + 64
@@ -69,6 +72,19 @@ func Loop(version int, body []Op, order []int, interval int) *Modulo {
 // mostDisplaced is how many operations a loop has at most in which some displace others.
 const mostDisplaced = 100
 
+// allowStalls lets reads of vectors follow right behind what writes them.
+func (g *graph) allowStalls() {
+	for _, edges := range [][][]edge{g.out, g.in} {
+		for _, all := range edges {
+			for i := range all {
+				if all[i].vector {
+					all[i].latency = all[i].least
+				}
+			}
+		}
+	}
+}
+
 type placer struct {
 	*graph
 	body     []Op
@@ -81,7 +97,7 @@ type placer struct {
 
 func (s *placer) row(t int) int { return ((t % s.interval) + s.interval) % s.interval }
 
-// window is when an operation may run for what is placed: known reports what bounds it.
+// window is when an operation may run for what is placed: after and before report whether something bounds it.
 func (s *placer) window(n int) (lo, hi int, after, before bool) {
 	lo, hi = -1<<30, 1<<30
 	for _, e := range s.in[n] {

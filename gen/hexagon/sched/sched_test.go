@@ -74,7 +74,7 @@ func interval(t *testing.T) *sched.Modulo {
 		order = append(order, i, i+8)
 	}
 	for n := 1; n < 20; n++ {
-		if m := sched.Loop(version, body, order, n); m != nil {
+		if m := sched.Loop(version, body, order, n, false); m != nil {
 			return m
 		}
 	}

@@ -11,18 +11,23 @@ import (
 // Mode is how soft dependencies are packed.
 type Mode int
 
-// Modes: with a penalty for what they make others wait (SDA); never in one packet ("soft to hard"); as if they cost nothing ("soft to none").
+// Modes: with a penalty for what they make others wait (SDA); never in one packet ("soft to hard"); as if they cost nothing ("soft to none"); and as SDA, or
+// in the order of the code where that takes less.
 const (
 	Aware Mode = iota
 	Hard
 	Ignored
+	Best
 )
 
 // Modes are all, and what Figure 4.11 calls them.
-var Modes = map[Mode]string{Aware: "SDA", Hard: "soft to hard", Ignored: "soft to none"}
+var Modes = map[Mode]string{Aware: "SDA", Hard: "soft to hard", Ignored: "soft to none", Best: "SDA or first fit"}
 
 // weights of order and predecessors against latency in equation 4.4, of which the best is taken: the paper has one, decided empirically.
 var weights = []float64{0.95, 0.8, 0.6, 0.4}
+
+// wait is the penalty p of a soft dependency for each packet that others wait: more than order and predecessors differ by among what is free.
+const wait = 10
 
 // Straight packs straight-line code whose order says what it means. Where live is set, registers are read after it.
 func Straight(version int, insts []isa.Inst, mode Mode, live bool) [][]isa.Inst {
@@ -31,7 +36,7 @@ func Straight(version int, insts []isa.Inst, mode Mode, live bool) [][]isa.Inst 
 	g.jumpLast()
 	var best [][]isa.Inst
 	least := 0
-	if mode == Aware {
+	if mode == Best {
 		best = firstFit(g)
 		least = Cost(version, best)
 	}
@@ -128,7 +133,7 @@ func (s *packer) choose(at int) int {
 			x = float64(float64(float64(s.order[i]+len(s.in[i]))*s.weight) - float64(math.Abs(float64(high-s.latency[i]))*(1-s.weight)))
 		}
 		if s.mode != Ignored {
-			x -= float64(10 * penalty)
+			x -= float64(wait * penalty)
 		}
 		if x <= score {
 			continue

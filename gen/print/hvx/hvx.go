@@ -12,11 +12,11 @@ import (
 // Header declares what kernels use.
 const Header = "runtime/dnn_hvx.h"
 
-// C is how kernels are written.
-var C = &cpp.Language{Dialect: dialect{}, Extension: ".c", Header: Header, Functions: functions, Micro: leaf}
-
 // Intrinsics is C with all micro-kernels in C, which the compiler schedules: what packets are compared with.
 var Intrinsics = &cpp.Language{Dialect: dialect{}, Extension: ".c", Header: Header, Functions: functions, Micro: micro}
+
+// C is how kernels are written for all versions of Hexagon.
+var C = For(oldest)
 
 // Print prints the kernels in a fixed number of shards and the host program.
 func Print(p *plan.Program, prefix string, shards int) ([]cpp.File, error) {

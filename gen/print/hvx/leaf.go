@@ -10,17 +10,24 @@ import (
 	"rules_dnn/gen/print/hvx/packed"
 )
 
-// oldest is the version of Hexagon for which leaves are packed: later ones run all that it does.
+// oldest is the first version of Hexagon that there are packets for. Later ones run all that it does.
 const oldest = 66
 
+// For is how kernels are written where micro-kernels are packed for a version of Hexagon and later ones.
+func For(version int) *cpp.Language {
+	l := *Intrinsics
+	l.Micro = func(m *loop.MicroKernel) string { return leaf(m, version) }
+	return &l
+}
+
 // leaf prints a micro-kernel as packets, behind the signature that it has in C; or in C, with the reason.
-func leaf(m *loop.MicroKernel) string {
-	k, err := packed.New(m, oldest, sched.Aware)
+func leaf(m *loop.MicroKernel, version int) string {
+	k, err := packed.New(m, version, sched.Best)
 	if err != nil {
 		return fmt.Sprintf("// In C: %s.\n", err) + micro(m)
 	}
 	w := &writer{}
-	w.line("// %d x %d accumulators of %d numbers; %d applications of %s a call, in %d packets.", m.Rows, m.Vectors, m.Lanes(), m.FMAs(), m.Instr.Name, k.Cost)
+	w.line("// %d x %d accumulators of %d numbers; %d applications of %s a call, in %d packets and stalls.", m.Rows, m.Vectors, m.Lanes(), m.FMAs(), m.Instr.Name, k.Cost)
 	if k.Interval > 0 {
 		w.line("// The loop takes %d packets for %d points; slots and units allow %d.", k.Interval, k.Points, k.Bound)
 	}

@@ -22,7 +22,7 @@ type Kernel struct {
 	Cost int
 }
 
-// Versions of a kernel that is tried; more make it slower to compile.
+// intervals are how many are tried.
 const intervals = 10
 
 // New makes a micro-kernel for a version of Hexagon, or says why it does not.
@@ -38,15 +38,12 @@ func New(m *loop.MicroKernel, version int, mode sched.Mode) (*Kernel, error) {
 	for _, b := range all {
 		k := &maker{micro: m, body: b, form: forms[m.Instr.Name], version: version}
 		_, bound := k.leastApart()
-		for interval := bound; interval < bound+intervals; interval++ {
-			s := k.schedule(interval)
-			if s == nil {
-				continue
-			}
-			if x := s.kernel(mode, bound); best == nil || x.weight() < best.weight() {
-				best = x
-			}
-			break
+		s := k.search(bound)
+		if s == nil {
+			continue
+		}
+		if x := s.kernel(mode, bound); best == nil || x.weight() < best.weight() {
+			best = x
 		}
 	}
 	if best == nil {
@@ -60,6 +57,23 @@ func New(m *loop.MicroKernel, version int, mode sched.Mode) (*Kernel, error) {
 
 // weight is what a kernel is chosen by: what a call takes, and a little for code, which takes the place of others' in the first-level cache.
 func (k *Kernel) weight() int { return 8*k.Cost + len(k.Program) }
+
+// search is the schedule with the least interval, in the first way in which there is one.
+func (k *maker) search(bound int) *schedule {
+	ways := []way{{}, {far: true}}
+	if free := 32 - k.micro.Rows*k.micro.Vectors; !k.form.xFirst {
+		ways = append(ways, way{turns: free}, way{turns: free, far: true}, way{turns: free, stalls: true}, way{turns: free, stalls: true, far: true})
+	}
+	for _, w := range ways {
+		k.way = w
+		for interval := bound; interval < bound+intervals; interval++ {
+			if s := k.schedule(interval); s != nil {
+				return s
+			}
+		}
+	}
+	return nil
+}
 
 // Iteration is the code of one iteration of a micro-kernel's loop, in an order that says what it means, with a register for each value: what is
 // packed where loops are not modulo scheduled.
@@ -79,11 +93,6 @@ func Iteration(m *loop.MicroKernel, version int) ([]isa.Inst, error) {
 		out = append(out, o.Inst)
 	}
 	return out, nil
-}
-
-// timed is an operation of an iteration at its packet.
-type timed struct {
-	op, iteration, time int
 }
 
 // whole is how many iterations after the loop's may be whole at most.
@@ -108,7 +117,9 @@ func (s *schedule) kernel(mode sched.Mode, bound int) *Kernel {
 		after := append(s.renamed(s.used(s.region(begin+(looped-n)*s.Interval, 1<<30))), s.leave()...)
 		k := &Kernel{Interval: s.Interval, Bound: bound, Points: len(s.body.points)}
 		k.Program = slices.Concat(packets(s.started(slices.Clone(before), int64(looped-n))), loop, packets(sched.Straight(s.version, after, mode, false)))
-		k.Cost = sched.Cost(s.version, k.run(looped-n))
+		// From the second time on, each takes the same.
+		two, three := sched.Cost(s.version, k.run(2)), sched.Cost(s.version, k.run(3))
+		k.Cost = two + (looped-n-2)*(three-two)
 		if best == nil || k.weight() < best.weight() {
 			best = k
 		}
@@ -145,7 +156,7 @@ func (s *schedule) started(before [][]isa.Inst, n int64) [][]isa.Inst {
 	return append(before, []isa.Inst{start})
 }
 
-// run is the packets of a call, one after the other.
+// run is the packets of a call whose loop runs so often, one after the other.
 func (k *Kernel) run(looped int) [][]isa.Inst {
 	var out [][]isa.Inst
 	begin := 0
@@ -172,168 +183,4 @@ func packets(all [][]isa.Inst) machine.Program {
 		out = append(out, machine.Packet{Insts: p})
 	}
 	return out
-}
-
-// rows are the loop's packets.
-func (s *schedule) rows() [][]isa.Inst {
-	out := make([][]isa.Inst, s.Interval)
-	for t, row := range s.Packets() {
-		for _, i := range row {
-			out[t] = append(out[t], s.inst(i))
-		}
-	}
-	return out
-}
-
-// region is what runs in the packets from one to another, without a loop, in an order that says what it means.
-func (s *schedule) region(from, to int) []isa.Inst {
-	var all []timed
-	for j := range int(s.body.count) + s.Stages() {
-		for i, t := range s.Times {
-			// Loads of the last iterations are relative to bases that step on.
-			if at := t + j*s.Interval; at >= from && at < to && (j < int(s.body.count) || s.ops[i].kind == step) {
-				all = append(all, timed{i, j, at})
-			}
-		}
-	}
-	slices.SortStableFunc(all, func(a, b timed) int { return a.time - b.time })
-	var out []isa.Inst
-	for len(all) > 0 {
-		n := 0
-		for n < len(all) && all[n].time == all[0].time {
-			n++
-		}
-		packet, _ := s.sequence(all[:n]) // see sequential
-		for _, x := range packet {
-			if inst, ok := s.instance(x); ok {
-				out = append(out, inst)
-			}
-		}
-		all = all[n:]
-	}
-	return out
-}
-
-// sequence is a packet's operations one after the other: each reads what it does in the packet, before others write it. There may be no such order.
-func (s *schedule) sequence(packet []timed) (out []timed, ok bool) {
-	left := slices.Clone(packet)
-	for len(left) > 0 {
-		n := slices.IndexFunc(left, func(x timed) bool {
-			return !slices.ContainsFunc(left, func(y timed) bool { return x != y && s.overwrites(x.op, y.op) })
-		})
-		if n < 0 {
-			return nil, false
-		}
-		out = append(out, left[n])
-		left = slices.Delete(left, n, n+1)
-	}
-	return out, true
-}
-
-// overwrites reports whether one operation writes what another reads.
-func (s *schedule) overwrites(a, b int) bool {
-	for _, w := range s.inst(a).Writes(s.version) {
-		for _, u := range s.inst(b).Reads(s.version) {
-			if w.Class == u.Class && w.Reg == u.Reg {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// instance is an operation in an iteration: in the first one, the first product of an accumulator is the accumulator.
-func (s *schedule) instance(x timed) (isa.Inst, bool) {
-	o := s.ops[x.op]
-	if x.iteration > 0 || !o.first {
-		return s.inst(x.op), true
-	}
-	if o.kind == sum {
-		return isa.Inst{}, false
-	}
-	i := s.inst(x.op)
-	return isa.New(s.form.product, int64(o.acc), i.Args[1], i.Args[2]), true
-}
-
-// used leaves out steps of bases that nothing reads any more.
-func (s *schedule) used(all []isa.Inst) []isa.Inst {
-	read := map[int64]bool{}
-	var out []isa.Inst
-	for _, i := range slices.Backward(all) {
-		if i.Row.Name == "A2_addi" && !read[i.Args[0]] {
-			continue
-		}
-		for _, u := range i.Reads(s.version) {
-			if u.Class == isa.Scalar {
-				read[u.Reg] = true
-			}
-		}
-		out = append(out, i)
-	}
-	slices.Reverse(out)
-	return out
-}
-
-// enter saves the caller's registers and sets the bases.
-func (s *schedule) enter() []isa.Inst {
-	var out []isa.Inst
-	if n := int64(len(s.saved)); n > 0 {
-		out = append(out, isa.New("A2_addi", 29, 29, -8*n))
-		for i, r := range s.saved {
-			out = append(out, isa.New("S2_storerd_io", 29, int64(8*i), r))
-		}
-	}
-	var own []isa.Inst
-	for _, b := range s.bases {
-		from := int64(1)
-		if b.x {
-			from = 0
-		}
-		switch {
-		case b.reg != from:
-			out = append(out, isa.New("A2_addi", b.reg, from, b.begin))
-		case b.begin != 0:
-			own = append(own, isa.New("A2_addi", from, from, b.begin))
-		}
-	}
-	return append(out, own...)
-}
-
-// leave stores the accumulators in the order in which they are done, gives the caller's registers back and returns.
-func (s *schedule) leave() []isa.Inst {
-	const each = 16 // vectors that offsets of a register reach, from 8 before it
-	accs := s.micro.Rows * s.micro.Vectors
-	done := make([]int, accs)
-	for i, o := range s.ops {
-		if o.kind == product || o.kind == sum {
-			done[o.acc] = max(done[o.acc], s.Times[i])
-		}
-	}
-	order := make([]int64, accs)
-	for i := range order {
-		order[i] = int64(i)
-	}
-	slices.SortStableFunc(order, func(a, b int64) int { return done[a] - done[b] })
-	var out []isa.Inst
-	at := []int64{2, 28}
-	begin := int64(0)
-	if accs > 8 {
-		begin = 8
-	}
-	if accs > each {
-		out = append(out, isa.New("A2_addi", 28, 2, (each+begin)*isa.Bytes))
-	}
-	if begin > 0 {
-		out = append(out, isa.New("A2_addi", 2, 2, begin*isa.Bytes))
-	}
-	for _, a := range order {
-		out = append(out, isa.New("V6_vS32b_ai", at[a/each], a%each-begin, a))
-	}
-	if n := int64(len(s.saved)); n > 0 {
-		for i, r := range s.saved {
-			out = append(out, isa.New("L2_loadrd_io", r, 29, int64(8*i)))
-		}
-		out = append(out, isa.New("A2_addi", 29, 29, 8*n))
-	}
-	return append(out, isa.New("J2_jumpr", 31))
 }

@@ -17,15 +17,16 @@ const (
 	copyX // to all lanes
 	product
 	sum
-	step // of an address
+	step    // of a base
+	address // of a load that lies far from its base
 )
 
 // op is an operation of a body.
 type op struct {
 	sched.Op
 	kind kind
-	base int   // of a load or a step
-	at   int64 // of a load, in bytes from where the operand begins
+	base int   // of a load, an address or a step; none of a load at an address
+	at   int64 // in bytes from where the operand begins
 	acc  int
 	// first reports the first product of an accumulator: in the first iteration nothing is there to add to.
 	first bool
@@ -33,7 +34,7 @@ type op struct {
 
 // base is a register with an address that many loads share, apart from it by little.
 type base struct {
-	x      bool
+	x, far bool
 	at     int64 // of the first load, in bytes
 	most   int64
 	begin  int64 // what is added to the operand's address at first
@@ -41,12 +42,27 @@ type base struct {
 	stepAt int // the packet of the step
 }
 
-// Virtual registers: accumulators, then values of an iteration, then bases.
+// Virtual registers: accumulators, then values of an iteration, vectors of W in turn, bases, and steps of X and W that are long.
 const (
 	accumulators = 1000
 	values       = 2000
+	turnsAt      = 8000
 	basesAt      = 9000
+	stepsAt      = 9900
 )
+
+// none is no base.
+const none = -1
+
+// way is how a body's values are kept: what is easiest to place is tried first.
+type way struct {
+	// turns are how many registers hold vectors of W, one after the other; 0: as many as are free, in any order.
+	turns int64
+	// stalls reports that products may follow right behind the load of what they read.
+	stalls bool
+	// far reports that addresses of W are computed for each load, where bases would take too many registers.
+	far bool
+}
 
 // maker makes the operations of a body.
 type maker struct {
@@ -61,7 +77,9 @@ type maker struct {
 	byVector bool
 	// apart is how many of the products are added by an instruction of their own: that takes one multiplier where multiplying and adding takes both.
 	apart  int
-	narrow int64 // how much nearer loads are to a base than an instruction reaches
+	narrow int64 // how much nearer loads are to a base than instructions reach, in eighths
+	way
+	loaded int64 // vectors of W so far
 }
 
 func (k *maker) value() int64 {
@@ -72,7 +90,7 @@ func (k *maker) value() int64 {
 // make fills ops and is the order in which they are placed.
 func (k *maker) make() []int {
 	m := k.micro
-	k.ops, k.bases, k.next = nil, nil, 0
+	k.ops, k.bases, k.next, k.loaded = nil, nil, 0, 0
 	total := len(k.body.points) * int(m.Rows*m.Vectors)
 	done := 0
 	started := map[int]bool{}
@@ -97,7 +115,7 @@ func (k *maker) make() []int {
 		}
 	}
 	var order []int
-	for _, kinds := range [][]kind{{product, sum}, {copyX}, {loadW}, {loadX}} {
+	for _, kinds := range [][]kind{{product, sum}, {copyX}, {loadW}, {loadX}, {address}} {
 		for i := range k.ops {
 			if slices.Contains(kinds, k.ops[i].kind) {
 				order = append(order, i)
@@ -112,28 +130,43 @@ func (k *maker) add(o op) {
 }
 
 func (k *maker) load(what kind, at int64) int64 {
-	b := k.baseOf(what == loadX, at)
-	to := k.value()
-	name := "L2_loadri_io"
-	if what == loadW {
-		name = "V6_vL32b_ai"
-		if !k.micro.WholeRegisters() {
-			name = "V6_vL32Ub_ai"
+	if what == loadX {
+		to := k.value()
+		b := k.baseOf(true, at)
+		k.add(op{Op: sched.Op{Inst: isa.New("L2_loadri_io", to, basesAt+int64(b), 0), Late: true}, kind: what, base: b, at: at})
+		if !k.form.xFirst {
+			return to
 		}
-	}
-	k.add(op{Op: sched.Op{Inst: isa.New(name, to, basesAt+int64(b), 0), Late: true}, kind: what, base: b, at: at})
-	if what == loadX && k.form.xFirst {
 		copied := k.value()
-		k.add(op{Op: sched.Op{Inst: isa.New("V6_lvsplatw", copied, to), Late: true}, kind: copyX})
+		k.add(op{Op: sched.Op{Inst: isa.New("V6_lvsplatw", copied, to), Late: true}, kind: copyX, base: none})
 		return copied
 	}
+	name, to := "V6_vL32b_ai", k.value()
+	if !k.micro.WholeRegisters() {
+		name = "V6_vL32Ub_ai"
+	}
+	if k.turns > 0 {
+		to = turnsAt + k.loaded%k.turns
+	}
+	k.loaded++
+	b := k.baseOf(false, at)
+	if !k.far {
+		k.add(op{Op: sched.Op{Inst: isa.New(name, to, basesAt+int64(b), 0), Late: true}, kind: what, base: b, at: at})
+		return to
+	}
+	from := k.value()
+	k.add(op{Op: sched.Op{Inst: isa.New("A2_addi", from, basesAt+int64(b), 0), Late: true}, kind: address, base: b, at: at})
+	k.add(op{Op: sched.Op{Inst: isa.New(name, to, from, 0), Late: true}, kind: what, base: none})
 	return to
 }
 
 // span is how far loads of a base lie apart at most: half of what offsets of instructions reach, as bases step while loads of several iterations are under way.
-func span(x bool) int64 {
-	if x {
+func (k *maker) span(x bool) int64 {
+	switch {
+	case x:
 		return 4096
+	case k.far:
+		return 1 << 14
 	}
 	return 8 * isa.Bytes
 }
@@ -141,12 +174,12 @@ func span(x bool) int64 {
 func (k *maker) baseOf(x bool, at int64) int {
 	for i, b := range k.bases {
 		d := at - b.at
-		if b.x == x && d >= 0 && d < span(x)-k.narrow*span(x)/8 && (x || d%isa.Bytes == 0) {
+		if n := k.span(x); b.x == x && d >= 0 && d < n-k.narrow*n/8 && (x || k.far || d%isa.Bytes == 0) {
 			k.bases[i].most = max(b.most, at)
 			return i
 		}
 	}
-	k.bases = append(k.bases, base{x: x, at: at, most: at})
+	k.bases = append(k.bases, base{x: x, far: !x && k.far, at: at, most: at})
 	return len(k.bases) - 1
 }
 
@@ -156,10 +189,10 @@ func (k *maker) product(acc int, x, w int64, first, apart bool, at float64) {
 		a, b = x, w
 	}
 	if !apart {
-		k.add(op{Op: sched.Op{Inst: isa.New(k.form.acc, accumulators+int64(acc), a, b), At: at}, kind: product, acc: acc, first: first})
+		k.add(op{Op: sched.Op{Inst: isa.New(k.form.acc, accumulators+int64(acc), a, b), At: at}, kind: product, base: none, acc: acc, first: first})
 		return
 	}
 	to := k.value()
-	k.add(op{Op: sched.Op{Inst: isa.New(k.form.product, to, a, b), At: at}, kind: product, acc: acc, first: first})
-	k.add(op{Op: sched.Op{Inst: isa.New("V6_vaddw", accumulators+int64(acc), accumulators+int64(acc), to)}, kind: sum, acc: acc, first: first})
+	k.add(op{Op: sched.Op{Inst: isa.New(k.form.product, to, a, b), At: at}, kind: product, base: none, acc: acc, first: first})
+	k.add(op{Op: sched.Op{Inst: isa.New("V6_vaddw", accumulators+int64(acc), accumulators+int64(acc), to)}, kind: sum, base: none, acc: acc, first: first})
 }

@@ -139,6 +139,12 @@ var resnet50 = map[string]*loop.MicroKernel{
 	"1x1 256 128": kernel("vrmpy_i8u8", 15, 2, 256, loop.KLoop{Extent: 64, XStep: 4, WStep: 256}),
 	"3x3 128 s2":  kernel("vrmpy_i8u8", 26, 1, 1152, loop.KLoop{Extent: 32, XStep: 36, WStep: 384}, loop.KLoop{Extent: 3, XStep: 12, WStep: 12288}, loop.KLoop{Extent: 3, XStep: 4, WStep: 128}),
 	"1x1 128 512": kernel("vrmpy_i8u8", 5, 5, 128, loop.KLoop{Extent: 32, XStep: 4, WStep: 640}),
+	"3x3 512":     kernel("vrmpy_i8u8", 16, 1, 4608, loop.KLoop{Extent: 20, XStep: 36, WStep: 384}, loop.KLoop{Extent: 3, XStep: 12, WStep: 49152}, loop.KLoop{Extent: 3, XStep: 4, WStep: 128}),
+	"3x3 256":     kernel("vrmpy_i8u8", 29, 1, 2304, loop.KLoop{Extent: 12, XStep: 36, WStep: 136}, loop.KLoop{Extent: 3, XStep: 12, WStep: 8704}, loop.KLoop{Extent: 3, XStep: 4, WStep: 4}),
+	"all vectors": kernel("vrmpy_i8u8", 31, 1, 512, loop.KLoop{Extent: 128, XStep: 4, WStep: 128}),
+	"all, 3x3":    kernel("vrmpy_i8u8", 31, 1, 4608, loop.KLoop{Extent: 12, XStep: 36, WStep: 136}, loop.KLoop{Extent: 3, XStep: 12, WStep: 17408}, loop.KLoop{Extent: 3, XStep: 4, WStep: 4}),
+	"far steps":   kernel("vrmpy_i8u8", 6, 3, 70000, loop.KLoop{Extent: 12, XStep: 40000, WStep: 100352}),
+	"tokens":      kernel("vrmpy_i8u8", 24, 1, 3072, loop.KLoop{Extent: 96, XStep: 4, WStep: 128}),
 	"rows":        kernel("vrmpy_u8i8", 5, 2, 8, loop.KLoop{Extent: 2, XStep: 4, WStep: 256}),
 	"rows, long":  kernel("vrmpy_u8i8", 5, 2, 256, loop.KLoop{Extent: 64, XStep: 4, WStep: 256}),
 	"signed":      kernel("vrmpy_i8i8", 4, 4, 256, loop.KLoop{Extent: 64, XStep: 4, WStep: 512}),
@@ -147,9 +153,10 @@ var resnet50 = map[string]*loop.MicroKernel{
 func TestKernels(t *testing.T) {
 	for name, m := range resnet50 {
 		t.Run(name, func(t *testing.T) {
-			k, err := packed.New(m, 68, sched.Aware)
+			k, err := packed.New(m, 68, sched.Best)
 			require.NoError(t, err)
 			c := check(t, m, 68, k)
+			assert.Equal(t, k.Cost, c.Packets+c.Stalls)
 			t.Logf("interval %d of %d points, bound %d; %d packets, %d stalls, %d instructions; %d packets of code", k.Interval, k.Points, k.Bound, c.Packets, c.Stalls, c.Instructions, len(k.Program))
 		})
 	}
@@ -201,7 +208,7 @@ func TestRandomKernels(t *testing.T) {
 			m.K = []loop.KLoop{{Extent: 1 + r.Int64N(2500), XStep: 4, WStep: isa.Bytes}}
 		}
 		version := []int{66, 68, 69, 73}[r.IntN(4)]
-		k, err := packed.New(m, version, sched.Aware)
+		k, err := packed.New(m, version, sched.Best)
 		if err != nil {
 			reasons[err.Error()]++
 			continue

@@ -51,7 +51,7 @@ func supported(m *loop.MicroKernel) error {
 		return fmt.Errorf("no packets that add to sums which are there")
 	case m.Kept != nil || m.Stored != ir.Invalid || m.PrefetchW > 0 || m.PrefetchX || m.Fetch > 0 || m.FetchX > 0:
 		return fmt.Errorf("no packets of stored kernels, converted weights or fetches")
-	case m.Rows*m.Vectors > 30:
+	case m.Rows*m.Vectors > 31:
 		return fmt.Errorf("%d accumulators leave no vectors for operands", m.Rows*m.Vectors)
 	}
 	return nil
@@ -81,16 +81,16 @@ func bodies(m *loop.MicroKernel) ([]body, error) {
 	for len(loops) > 1 {
 		k := loops[len(loops)-1]
 		loops = loops[:len(loops)-1]
-		inner = repeated(inner, k, k.Extent)
-		if int64(len(inner))*each > mostProducts {
-			return nil, fmt.Errorf("%d products in the innermost loops are more than a body holds", int64(len(inner))*each)
+		if n := int64(len(inner)) * each; k.Extent > mostProducts/n {
+			return nil, fmt.Errorf("%d times %d products in the innermost loops are more than a body holds", k.Extent, n)
 		}
+		inner = repeated(inner, k, k.Extent)
 	}
 	if len(loops) == 0 {
 		return []body{{points: inner, count: 1}}, nil
 	}
 	var out []body
-	for k, u := loops[0], int64(1); u <= k.Extent; u++ {
+	for k, u := loops[0], int64(1); u <= min(k.Extent, someProducts); u++ {
 		if n := u * int64(len(inner)) * each; k.Extent%u != 0 || u > 1 && n > someProducts && (n > mostProducts || u > 2) {
 			continue
 		}

@@ -23,8 +23,10 @@ func (s *schedule) pool() map[place]bool {
 			out[place{isa.Scalar, r}] = true
 		}
 	}
-	for _, b := range s.bases {
-		delete(out, place{isa.Scalar, b.reg})
+	for v, r := range s.register {
+		if v >= basesAt {
+			delete(out, place{isa.Scalar, r})
+		}
 	}
 	return out
 }

@@ -25,14 +25,14 @@ const callers, kept = 16, 12
 // schedule tries an interval, or gives nil.
 func (k *maker) schedule(interval int) *schedule {
 	for _, byVector := range []bool{false, true} {
-		for _, narrow := range []int64{0, 4, 7} {
+		for _, narrow := range []int64{0, 4, 7, -7} {
 			k.byVector, k.narrow = byVector, narrow
 			order := k.make()
 			body := make([]sched.Op, len(k.ops))
 			for i, o := range k.ops {
 				body[i] = o.Op
 			}
-			m := sched.Loop(k.version, body, order, interval)
+			m := sched.Loop(k.version, body, order, interval, k.stalls)
 			if m == nil {
 				break // nearer bases change nothing
 			}
@@ -60,10 +60,10 @@ func (s *schedule) step(b int) bool {
 	if s.bases[b].x {
 		by = s.body.xStep
 	}
-	if by < -32768 || by > 32767 {
-		return false
-	}
 	inst := isa.New("A2_addi", basesAt+int64(b), basesAt+int64(b), by)
+	if long(by) {
+		inst = isa.New("A2_add", basesAt+int64(b), basesAt+int64(b), stepOf(s.bases[b].x))
+	}
 	for t := range s.Interval {
 		if s.body.count > 1 && !s.Room(inst, t) {
 			continue
@@ -81,6 +81,17 @@ func (s *schedule) step(b int) bool {
 	return false
 }
 
+// long reports a step of more bits than an instruction takes: a register of its own has it.
+func long(by int64) bool { return by < -1<<15 || by > 1<<15-1 }
+
+// stepOf is the register of an operand's step.
+func stepOf(x bool) int64 {
+	if x {
+		return stepsAt
+	}
+	return stepsAt + 1
+}
+
 // ahead is by how many steps a base is ahead of a load's iteration when the load runs.
 func (s *schedule) ahead(i int) int64 {
 	if s.body.count == 1 {
@@ -93,13 +104,16 @@ func (s *schedule) ahead(i int) int64 {
 // reach gives a base its begin, and loads their offsets; false where an instruction does not reach one.
 func (s *schedule) reach(b int, by int64) bool {
 	unit, least, most := int64(4), int64(-4096), int64(4092)
-	if !s.bases[b].x {
+	switch {
+	case s.bases[b].far:
+		unit, least, most = 1, -1<<15, 1<<15-1
+	case !s.bases[b].x:
 		unit, least, most = isa.Bytes, -8*isa.Bytes, 7*isa.Bytes
 	}
 	var all []int64
 	var loads []int
 	for i, o := range s.ops {
-		if (o.kind == loadW || o.kind == loadX) && o.base == b {
+		if o.base == b && o.kind != step {
 			all, loads = append(all, o.at-s.ahead(i)*by), append(loads, i)
 		}
 	}
@@ -118,7 +132,7 @@ func (s *schedule) reach(b int, by int64) bool {
 		s.ops[i].Args[2] = d
 	}
 	s.bases[b].begin = begin
-	return begin >= -32768 && begin <= 32767
+	return true
 }
 
 // registers gives all values registers.
@@ -127,8 +141,11 @@ func (s *schedule) registers() bool {
 	for i := range accs {
 		s.register[accumulators+i] = i
 	}
+	for i := range s.turns {
+		s.register[turnsAt+i] = accs + i
+	}
 	var vectors []int64
-	for i := accs; i < 32; i++ {
+	for i := accs + s.turns; i < 32; i++ {
 		vectors = append(vectors, i)
 	}
 	free := slices.Clone(scalars)
@@ -150,7 +167,17 @@ func (s *schedule) registers() bool {
 		own[b.x] = true
 		s.bases[i].reg, s.register[basesAt+int64(i)] = r, r
 	}
+	for n, by := range []int64{s.body.xStep, s.body.wStep} {
+		if s.body.count == 1 || !long(by) {
+			continue
+		}
+		if len(free) == 0 {
+			return false
+		}
+		s.register[stepsAt+int64(n)], free = free[0], free[1:]
+	}
 	for _, slack := range []int{1, 0} {
+		s.saved = nil
 		if s.assign(isa.Vector, vectors, slack) && s.assign(isa.Scalar, free, slack) && s.sequential() {
 			return true
 		}
@@ -175,7 +202,7 @@ func (s *schedule) sequential() bool {
 
 // assign gives the values of a class registers: those that are written in the packet of another value's last use, or with some slack only later.
 func (s *schedule) assign(class isa.Class, registers []int64, slack int) bool {
-	lives, of := s.Lives(class, func(r int64) bool { return r >= values && r < basesAt })
+	lives, of := s.Lives(class, func(r int64) bool { return r >= values && r < turnsAt })
 	for n, l := range lives {
 		lives[n].End = max(l.End, min(l.End+slack, l.Begin+s.Interval))
 	}
@@ -189,8 +216,8 @@ func (s *schedule) assign(class isa.Class, registers []int64, slack int) bool {
 			s.saved = append(s.saved, r&^1)
 		}
 	}
-	for _, b := range s.bases {
-		if r := b.reg; class == isa.Scalar && r >= callers && r < callers+kept && !slices.Contains(s.saved, r&^1) {
+	for v, r := range s.register {
+		if v >= basesAt && r >= callers && r < callers+kept && !slices.Contains(s.saved, r&^1) {
 			s.saved = append(s.saved, r&^1)
 		}
 	}
