@@ -182,6 +182,31 @@ DNN_MATH_FN V narrowed_lanes(I x) {
 }
 #endif
 
+#if defined(__AVX2__)
+// quantize_eight rounds 8 floats to integers without a sign. What is below the least, or no number,
+// becomes the least integer of 32 bits, which narrowing saturates, as all that is below 0.
+template <class V, class F>
+DNN_MATH_FN V quantize_eight(F x, F most, with_lanes<int32_t, F> zero) {
+  typedef int32_t quarters __attribute__((vector_size(16)));
+  typedef long long pairs __attribute__((vector_size(32)));
+  typedef with_lanes<int32_t, F> I;
+  const pairs q = reinterpret_cast<pairs>(
+      reinterpret_cast<I>(__builtin_ia32_cvtps2dq256(__builtin_ia32_minps256(most, x))) + zero);
+  const auto low = reinterpret_cast<quarters>(__builtin_ia32_extract128i256(q, 0));
+  const auto high = reinterpret_cast<quarters>(__builtin_ia32_extract128i256(q, 1));
+  V out;
+  if constexpr (sizeof(lane_of<V>) == 2) {
+    const auto y = __builtin_ia32_packusdw128(low, high);
+    __builtin_memcpy(&out, &y, sizeof(out));
+  } else {
+    const auto words = __builtin_ia32_packssdw128(low, high);
+    const auto y = __builtin_ia32_packuswb128(words, words);
+    __builtin_memcpy(&out, &y, sizeof(out));
+  }
+  return out;
+}
+#endif
+
 // quantize_lanes is quantize. A float of 1.5 * 2^23 more ends in the bits of the integer.
 template <class V, class F>
 DNN_MATH_FN V quantize_lanes(F x, V zero) {
@@ -189,6 +214,11 @@ DNN_MATH_FN V quantize_lanes(F x, V zero) {
   typedef with_lanes<int32_t, V> I;
   constexpr float most = static_cast<float>((1 << (8 * sizeof(T) - is_signed<T>)) - 1);
   constexpr float least = is_signed<T> ? -most - 1.0f : 0.0f;
+#if defined(__AVX2__)
+  if constexpr (sizeof(F) == 32 && sizeof(lane_of<F>) == 4 && !is_signed<T> && sizeof(T) <= 2) {
+    return quantize_eight<V>(x, most - convert_lanes<F>(zero), convert_lanes<I>(zero));
+  }
+#endif
   const F z = convert_lanes<F>(zero), y = bounded(x, least - z, most - z);
   const I q = bits<I>(y + 0x1.8p23f) - 0x4b400000 + convert_lanes<I>(zero);
   const I number = least == 0.0f ? q : (x == x ? q : I{});  // NaN is bounded to the least

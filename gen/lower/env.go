@@ -45,6 +45,8 @@ type Env struct {
 	Packing *Packing
 	// Points lets kernels read some points of the weights' Packing only, where they are transformed.
 	Points bool
+	// borders cuts loops at the ends of what their conditions hold at, in the kernels that are made.
+	borders bool
 }
 
 // wants reports whether kernels whose names begin so are of interest.
@@ -135,6 +137,9 @@ func (e *Env) finish(k *loop.Kernel) {
 	k.Body = loop.Texels(k.Body, k.Facts)
 	if e.Target.Quantizes() {
 		k.Body = quantized(k.Body)
+	}
+	if e.borders {
+		k.Body = withBorders(k.Body, k.Facts)
 	}
 	if lanes := e.lanes(); lanes > 1 {
 		k.Body = withWholes(k.Body, k.Facts)

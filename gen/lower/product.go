@@ -89,6 +89,11 @@ func (p *product) follow(env *Env) (*Lowered, error) {
 	if plan == nil {
 		return nil, nil
 	}
+	if p.beside && p.sum() == ir.F32 {
+		cut := *env
+		cut.borders = true
+		env = &cut
+	}
 	l, err := env.proposed(anchor, p.tile, plan, p.b)
 	if errors.As(err, new(*follow.TileError)) {
 		return nil, nil // it is read in steps that no micro-kernel has
@@ -111,6 +116,9 @@ func (p *product) kind() string {
 	}
 	if p.instr.Matrix > 0 {
 		kind += " of matrices"
+	}
+	if p.beside && p.sum() == ir.F32 {
+		kind += " of floats"
 	}
 	if !p.sideBySide() {
 		kind += " across"
@@ -164,7 +172,7 @@ func newProducts(b *block.Block, env *Env) ([]*product, error) {
 		return out, nil
 	}
 	if last {
-		return depthwise(b, m, env), nil
+		return depthwise(b, m, env)
 	}
 	if !plainly {
 		return nil, nil

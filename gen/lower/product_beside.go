@@ -17,15 +17,21 @@ func besideTaps(b *block.Block, m *match, env *Env) *product {
 	at := channelsLast.Lane(len(m.stage.Axes))
 	for x := range m.factors {
 		p := &product{b: b, lay: env.Layouts, roles: m.roles(x), last: true, beside: true}
-		if p.x.constant || !p.w.isWeights() || p.of[at] != ofBoth || dimOf(p.x.load, m.stage.Axes[at].Var) != 1 || p.roles.row < 0 || env.lanes() < 2 {
-			continue
-		}
-		p.lane, p.column, p.row = at, m.stage.Axes[at], m.stage.Axes[p.roles.row]
-		if p.lay(b.Operands[p.x.load.Source.N]) == channelsLast && p.slidesAll() && p.takesTaps(env) && p.tileBeside(env) {
+		if p.besideChannels(at, env) && p.lay(b.Operands[p.x.load.Source.N]) == channelsLast && p.takesTaps(env) && p.tileBeside(env) {
 			return p
 		}
 	}
 	return nil
+}
+
+// besideChannels gives a product its axes, the channels being columns of both factors, and its windows; false where there are none.
+func (p *product) besideChannels(at int, env *Env) bool {
+	axes := p.stage.Axes
+	if p.x.constant || !p.w.isWeights() || p.of[at] != ofBoth || dimOf(p.x.load, axes[at].Var) != 1 || p.roles.row < 0 || env.lanes() < 2 {
+		return false
+	}
+	p.lane, p.column, p.row = at, axes[at], axes[p.roles.row]
+	return p.slidesAll()
 }
 
 // slidesAll finds the windows of X, and of their taps the group: of windows that slide along other axes than the rows of tiles, if there are some. False where
@@ -76,6 +82,9 @@ func (p *product) tileBeside(env *Env) bool {
 		n, _ := a.Extent.Const()
 		if a.Var == p.group {
 			n = p.wholeGroups(n) / p.instr.Group
+			line *= n
+		}
+		if w, ok := p.slideOf(a.Var); ok && p.group == "" && w.axis.Var != p.row.Var { // lines of each column
 			line *= n
 		}
 		c.steps *= n

@@ -12,10 +12,17 @@ import (
 const mostChannels = 64
 
 // depthwise are convolutions of channels by themselves, whose channels lie last; none where a block is none.
-func depthwise(b *block.Block, m *match, env *Env) []*product {
+func depthwise(b *block.Block, m *match, env *Env) ([]*product, error) {
 	at := channelsLast.Lane(len(m.stage.Axes))
 	var out []*product
 	if p := besideTaps(b, m, env); p != nil {
+		out = append(out, p)
+	}
+	p, err := floatTaps(b, m, env)
+	if err != nil {
+		return nil, err
+	}
+	if p != nil {
 		out = append(out, p)
 	}
 	for x := range m.factors {
@@ -27,10 +34,10 @@ func depthwise(b *block.Block, m *match, env *Env) []*product {
 			continue
 		}
 		if p.findWindows(); len(p.windows) > 0 {
-			return append(out, p)
+			return append(out, p), nil
 		}
 	}
-	return out
+	return out, nil
 }
 
 // slideChannels is the schedule of such a convolution: a task copies the lines that its windows read, minus the zero point and in 16 bits, and sums, for

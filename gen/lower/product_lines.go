@@ -229,7 +229,10 @@ func (l *plan) pointsOfTask(a te.Axis) int64 {
 // lineBytes is the bytes of what tasks copy for a point of what a window walks.
 func (l *plan) lineBytes(of window) int64 {
 	bytes := int64(l.instr.X.Size())
-	if n, _ := l.columns.Const(); l.beside {
+	switch n, _ := l.columns.Const(); {
+	case l.beside && l.group == "": // those of a group are copied at a time
+		bytes *= l.width
+	case l.beside:
 		bytes *= n
 	}
 	for _, a := range l.reduce {

@@ -70,6 +70,8 @@ func (p *product) schedule(env *Env) *proposal {
 		w = l.packW()
 	}
 	switch x = l.grouped(p.x.load); {
+	case p.beside && p.group == "":
+		x = l.packFloats()
 	case p.beside:
 		x = l.packBeside()
 	case p.slides != nil:

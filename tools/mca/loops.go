@@ -12,8 +12,18 @@ import (
 	"rules_dnn/gen/print/cpp"
 )
 
-// fmla are multiply-adds of vectors.
-var fmla = regexp.MustCompile(`^fml[as]$`)
+// multiply is a kind of instruction that multiplies vectors and adds: how it is called, and one in a loop of nothing else.
+type multiply struct {
+	name  string
+	is    *regexp.Regexp
+	alone string
+}
+
+var multiplies = []*multiply{
+	{"a multiply-add of a vector", regexp.MustCompile(`^fml[as]$`), "fmla v%d.4s, v30.4s, v31.4s"},
+	{"a dot product of vectors", regexp.MustCompile(`^[su]dot$`), "sdot v%d.4s, v30.16b, v31.16b"},
+	{"a product of matrices", regexp.MustCompile(`^(s|u|us)mmla$`), "smmla v%d.4s, v30.16b, v31.16b"},
+}
 
 // block is what is known of a block of the model.
 type block struct {
@@ -21,13 +31,16 @@ type block struct {
 	name, kernel    string
 	flops           int64 // negative where not known
 	tiles           string
-	// cycles of one multiply-add of a vector, by processor; none for blocks without such loops.
+	// cycles of one instruction that multiplies and adds, by processor, and the limits of these; none for blocks without such loops.
 	cycles []cycles
+	limits []float64
+	of     []*multiply // by which its loops multiply
 }
 
-// part is a loop of a block and its share of the block's multiply-adds.
+// part is a loop of a block, what it multiplies by, and its share of the block's products.
 type part struct {
 	body  []string
+	of    *multiply
 	share float64
 }
 
@@ -47,18 +60,27 @@ func analyse(o *options, p *plan.Program, functions map[string]*asm.Function, a 
 			}
 			continue // it multiplies nothing in vectors
 		}
+		for _, part := range parts {
+			b.of = append(b.of, part.of)
+		}
 		for _, cpu := range o.cpus {
 			var sum cycles
+			limit := 0.0
 			for _, part := range parts {
 				each, err := a.cycles(cpu, part.body)
 				if err != nil {
 					return nil, fmt.Errorf("block %d, %s: %w", i, b.name, err)
 				}
-				n := float64(asm.Count(part.body, fmla))
+				least, err := a.limit(cpu, part.of)
+				if err != nil {
+					return nil, err
+				}
+				n := float64(asm.Count(part.body, part.of.is))
 				sum.taken += part.share * each.taken / n
 				sum.least += part.share * each.least / n
+				limit += part.share * least
 			}
-			b.cycles = append(b.cycles, sum)
+			b.cycles, b.limits = append(b.cycles, sum), append(b.limits, limit)
 		}
 	}
 	return out, nil
@@ -128,14 +150,17 @@ func mangled(functions map[string]*asm.Function, name string) *asm.Function {
 	return nil
 }
 
-// hot are a function's innermost loops with multiply-adds, with shares as they have of these.
+// hot are a function's innermost loops that multiply and add, with shares as they have of these.
 func hot(f *asm.Function, share float64) []part {
 	var out []part
 	all := 0.0
 	for _, body := range f.Innermost() {
-		if n := asm.Count(body, fmla); n > 0 {
-			out = append(out, part{body, float64(n)})
-			all += float64(n)
+		for _, of := range multiplies {
+			if n := asm.Count(body, of.is); n > 0 {
+				out = append(out, part{body, of, float64(n)})
+				all += float64(n)
+				break
+			}
 		}
 	}
 	for i := range out {

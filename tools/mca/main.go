@@ -14,8 +14,8 @@ import (
 
 const usage = `mca compiles a model's kernels for 64-bit ARM as the rules do, takes the innermost loops that multiply and add
 in vectors out of the assembly, and asks llvm-mca how many cycles each takes on some processors. For each block of
-the model it prints the cycles of one multiply-add of a vector, and what that is of the processor's limit: the
-cycles of one in a loop of nothing else, which llvm-mca tells too.
+the model it prints the cycles of one multiply-add of a vector, of a dot product or of a product of matrices, and what
+that is of the processor's limit: the cycles of one in a loop of nothing else, which llvm-mca tells too.
 
 usage: mca MODEL.onnx [options]
   ./bazelw run //tools/mca -- MODEL.onnx [options]         with the set-up's clang and llvm-mca
@@ -25,6 +25,8 @@ examples, for MODEL.onnx [options]:
   tests/models/resnet50.onnx --fill                  a graph whose weights were taken out
   net.onnx --dims N=1 --cpus neoverse-n1             a symbol; one processor
   net.onnx --channels 64                             blocks with so many channels in and out
+  quantized.onnx --chip arm64_dotprod                dot products of bytes
+  quantized.onnx --chip arm64_i8mm --cpus neoverse-v1,neoverse-n2    products of matrices, of processors that have them
   net.onnx --at-least 85                             fail if one of those is further from its limit
   net.onnx --keep DIR                                sources and assembly, to look at afterwards
 
@@ -140,10 +142,10 @@ func run(o *options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	limits, err := a.limits(o.cpus)
+	limits, err := a.limits(o.cpus, blocks)
 	if err != nil {
 		return err
 	}
 	printTable(out, o, limits, blocks)
-	return failures(o, limits, blocks)
+	return failures(o, blocks)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -83,20 +84,33 @@ func (a *analyser) cycles(cpu string, body []string) (cycles, error) {
 	return a.known[key], errors.Join(err1, err2)
 }
 
-// limits are the cycles of a multiply-add where nothing else is done and none waits for another.
-func (a *analyser) limits(cpus []string) ([]float64, error) {
+// limit is the cycles of an instruction where nothing else is done and none waits for another.
+func (a *analyser) limit(cpu string, of *multiply) (float64, error) {
 	const chains = 30
 	var body []string
 	for i := range chains {
-		body = append(body, fmt.Sprintf("fmla v%d.4s, v30.4s, v31.4s", i))
+		body = append(body, fmt.Sprintf(of.alone, i))
 	}
-	var out []float64
-	for _, cpu := range cpus {
-		c, err := a.cycles(cpu, body)
-		if err != nil {
-			return nil, err
+	c, err := a.cycles(cpu, body)
+	return c.taken / chains, err
+}
+
+// limits are those of the kinds that blocks have.
+func (a *analyser) limits(cpus []string, blocks []*block) ([]limit, error) {
+	var out []limit
+	for _, of := range multiplies {
+		if !slices.ContainsFunc(blocks, func(b *block) bool { return slices.Contains(b.of, of) }) {
+			continue
 		}
-		out = append(out, c.taken/chains)
+		l := limit{of: of}
+		for _, cpu := range cpus {
+			c, err := a.limit(cpu, of)
+			if err != nil {
+				return nil, err
+			}
+			l.cycles = append(l.cycles, c)
+		}
+		out = append(out, l)
 	}
 	return out, nil
 }

@@ -6,13 +6,22 @@ import (
 	"strings"
 )
 
+// limit is the cycles, by processor, of a kind of instruction in a loop of nothing else.
+type limit struct {
+	of     *multiply
+	cycles []float64
+}
+
 // printTable prints the limits, a row for each block, and how many reach what share.
-func printTable(out io.Writer, o *options, limits []float64, blocks []*block) {
-	fmt.Fprint(out, "cycles of a multiply-add of a vector at the limit:")
-	for i, cpu := range o.cpus {
-		fmt.Fprintf(out, " %s %.3g", cpu, limits[i])
+func printTable(out io.Writer, o *options, limits []limit, blocks []*block) {
+	for _, l := range limits {
+		fmt.Fprintf(out, "cycles of %s at the limit:", l.of.name)
+		for i, cpu := range o.cpus {
+			fmt.Fprintf(out, " %s %.3g", cpu, l.cycles[i])
+		}
+		fmt.Fprintln(out)
 	}
-	fmt.Fprint(out, "\n\n    #  channels in, out      MFLOP  kernel                   tiles")
+	fmt.Fprint(out, "\n    #  channels in, out      MFLOP  kernel                   tiles")
 	for _, cpu := range o.cpus {
 		fmt.Fprintf(out, "  %20s", cpu)
 	}
@@ -20,15 +29,15 @@ func printTable(out io.Writer, o *options, limits []float64, blocks []*block) {
 	for _, b := range blocks {
 		fmt.Fprintf(out, "%5d  %16s %10s  %-16s %13s", b.number, fmt.Sprintf("%d, %d", b.in, b.out), millions(b.flops), b.kernel, b.tiles)
 		for i := range o.cpus {
-			fmt.Fprintf(out, "  %20s", b.cell(limits, i))
+			fmt.Fprintf(out, "  %20s", b.cell(i))
 		}
 		fmt.Fprintf(out, "  %s\n", b.name)
 	}
 	fmt.Fprintln(out)
 	for i, cpu := range o.cpus {
-		summary(out, cpu, limits, i, blocks)
+		summary(out, cpu, i, blocks)
 	}
-	fmt.Fprintln(out, "\nA number is cycles of a multiply-add in the innermost loops, in brackets the share of the limit, and then the least that the loops'\ninstructions allow in any order: loads and counting take part in what a processor starts in a cycle.")
+	fmt.Fprintln(out, "\nA number is cycles of an instruction that multiplies and adds in the innermost loops, in brackets the share of the limit, and then the least that the loops'\ninstructions allow in any order: loads and counting take part in what a processor starts in a cycle.")
 }
 
 func millions(flops int64) string {
@@ -39,42 +48,42 @@ func millions(flops int64) string {
 }
 
 // cell is "0.55 (91 %) 0.52", or - for a block without such loops.
-func (b *block) cell(limits []float64, i int) string {
+func (b *block) cell(i int) string {
 	if b.cycles == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%.3f (%3.0f %%) %.3f", b.cycles[i].taken, b.share(limits, i), b.cycles[i].least)
+	return fmt.Sprintf("%.3f (%3.0f %%) %.3f", b.cycles[i].taken, b.share(i), b.cycles[i].least)
 }
 
 // share is how much of a processor's limit the block reaches, in percent.
-func (b *block) share(limits []float64, i int) float64 { return 100 * limits[i] / b.cycles[i].taken }
+func (b *block) share(i int) float64 { return 100 * b.limits[i] / b.cycles[i].taken }
 
 // summary weighs blocks by their operations: what of the limit all of them reach together.
-func summary(out io.Writer, cpu string, limits []float64, i int, blocks []*block) {
-	flops, time := 0.0, 0.0
+func summary(out io.Writer, cpu string, i int, blocks []*block) {
+	least, time := 0.0, 0.0
 	lowest := (*block)(nil)
 	for _, b := range blocks {
 		if b.cycles == nil || b.flops <= 0 {
 			continue
 		}
-		flops += float64(b.flops)
+		least += float64(b.flops) * b.limits[i]
 		time += float64(b.flops) * b.cycles[i].taken
-		if lowest == nil || b.share(limits, i) < lowest.share(limits, i) {
+		if lowest == nil || b.share(i) < lowest.share(i) {
 			lowest = b
 		}
 	}
 	if lowest != nil {
-		fmt.Fprintf(out, "%s: %.0f %% of the limit over all these blocks; least %.0f %%, block %d\n", cpu, 100*limits[i]*flops/time, lowest.share(limits, i), lowest.number)
+		fmt.Fprintf(out, "%s: %.0f %% of the limit over all these blocks; least %.0f %%, block %d\n", cpu, 100*least/time, lowest.share(i), lowest.number)
 	}
 }
 
 // failures is an error if a block is further from a limit than is wanted.
-func failures(o *options, limits []float64, blocks []*block) error {
+func failures(o *options, blocks []*block) error {
 	var short []string
 	for _, b := range blocks {
 		for i, cpu := range o.cpus {
-			if b.cycles != nil && b.share(limits, i) < o.atLeast {
-				short = append(short, fmt.Sprintf("block %d on %s: %.0f %%", b.number, cpu, b.share(limits, i)))
+			if b.cycles != nil && b.share(i) < o.atLeast {
+				short = append(short, fmt.Sprintf("block %d on %s: %.0f %%", b.number, cpu, b.share(i)))
 			}
 		}
 	}

@@ -52,10 +52,11 @@ func MicroName(m *loop.MicroKernel) string {
 
 // MicroSymbol is the micro-kernel's name in assembly and object files (Itanium C++ ABI, 5.1).
 func MicroSymbol(m *loop.MicroKernel) string {
+	x, wide := mangled[Storage(m.Instr.X)], mangled[Storage(m.W())]
 	name, w := MicroName(m), "S0_"
 	fetch, kept := w, "PKtS3_"
-	if m.Stored != ir.Invalid {
-		w, fetch, kept = "PKt", "S2_", "S2_S2_"
+	if x != wide {
+		w, fetch, kept = "PK"+wide, "S2_", "S2_S2_"
 	}
 	if m.Fetch == 0 {
 		fetch = ""
@@ -63,8 +64,11 @@ func MicroSymbol(m *loop.MicroKernel) string {
 	if m.Kept == nil {
 		kept = ""
 	}
-	return fmt.Sprintf("_ZL%d%sPKf%sPf%s%s", len(name), name, w, fetch, kept)
+	return fmt.Sprintf("_ZL%d%sPK%s%sP%s%s%s", len(name), name, x, w, mangled[Storage(m.Instr.Acc)], fetch, kept)
 }
+
+// mangled are the types of operands and sums as names of functions have them.
+var mangled = map[string]string{"float": "f", "int8_t": "a", "uint8_t": "h", "int16_t": "s", "uint16_t": "t", "int32_t": "i"}
 
 // Micro prints a micro-kernel as a leaf function: every accumulator is a variable of its own,
 // so that a compiler keeps it in a register, and the innermost loop's body is written
