@@ -187,9 +187,12 @@ func (c *stage) rowsTogether(results []int) []int {
 	return slices.Concat(results[:k], results[k+1:last], []int{row}, results[last:])
 }
 
-// together reports whether a loop walks what is the innermost part of the results' storage.
+// together reports whether a loop walks what is the innermost part of the results' storage, and is not over runs of it.
 func (c *stage) together(k int) bool {
 	l, p := c.sched.Loops[k], c.span(k)
+	if c.sched.Within(k) != 1 {
+		return false
+	}
 	return !slices.ContainsFunc(c.out, func(v *stored) bool {
 		parts := v.Parts
 		if len(parts) == 0 || parts[len(parts)-1].Size != l.Size || l.Size == 0 || p.Name != p.Axes[0].Var {

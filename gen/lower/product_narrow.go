@@ -6,6 +6,7 @@ import (
 
 	"rules_dnn/gen/instr"
 	"rules_dnn/gen/sched"
+	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
 
@@ -26,18 +27,34 @@ func (p *product) narrow(l *proposal) (bool, error) {
 	if run == 0 {
 		return false, nil
 	}
-	bytes, err := evaluate(&p.weights.Stage, p.operands)
+	// Most weights leave no room, which few rows of them show.
+	few := p.weights.Stage
+	few.Axes = slices.Clone(few.Axes)
+	if n, _ := few.Axes[0].Extent.Const(); p.row.Var != "" && n > rowsFirst {
+		few.Axes[0].Extent = sym.Const(rowsFirst)
+	}
+	n, err := p.roomOf(&few, run, instr.MostNarrow)
+	if err == nil && n > 1 { // a product by itself has room
+		n, err = p.roomOf(&p.weights.Stage, run, n)
+	}
+	c.Tile.Narrow = n
+	return n > 0, err
+}
+
+// rowsFirst are looked at first.
+const rowsFirst = 8
+
+// roomOf is the most points, of at most so many, whose sums in 16 bits have room with the weights of a stage; 0: none.
+func (p *product) roomOf(st *te.Stage, run, most int64) (int64, error) {
+	bytes, err := evaluate(st, p.operands)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
-	most := p.instr.Together()
-	for n := most; n <= instr.MostNarrow; n += most {
-		if n > max(run, most) || !p.room(bytes.Data, run, n) {
-			break
-		}
-		c.Tile.Narrow = n
+	step, out := p.instr.Together(), int64(0)
+	for n := step; n <= min(most, max(run, step)) && p.room(bytes.Data, run, n); n += step {
+		out = n
 	}
-	return c.Tile.Narrow > 0, nil
+	return out, nil
 }
 
 // room reports whether sums in 16 bits of so many points of runs of weights have room for any bytes of the other factor.

@@ -215,6 +215,11 @@ const groupPoints = 64
 // anchor reports whether one of the anchors is on.
 func (s *State) anchor(name string) bool { return s.Enabled("anchors") && s.Enabled(name) }
 
+// Compare is the choice of kernels and layouts for the blocks, or the first of them, as a problem of its own: what select solves.
+func (s *State) Compare(first int) (*sel.Comparison, error) {
+	return sel.Compare(s.Blocks, s.Target, s.selectOptions(), first)
+}
+
 func (s *State) selectOptions() sel.Options {
 	o := sel.Options{Contractions: s.anchor("contractions"), Windows: s.anchor("windows"), Winograd: s.anchor("winograd"), Layouts: s.anchor("layouts"), Vectors: s.Enabled("vectors"), Pruned: s.encodings(), Magnitudes: s.magnitudes(),
 		Candidate: s.Candidate, EveryVersion: s.EveryVersion, Device: s.Device, Price: s.Price, Stored: s.Stored}

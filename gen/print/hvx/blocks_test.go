@@ -29,6 +29,7 @@ import (
 var (
 	network = flag.String("network", "", "a `FILE` in ONNX, filled: TestBlocks counts packets of each of its kernels")
 	compare = flag.Bool("compare", false, "TestBlocks compares results with those of the interpreter of loops, too")
+	only    = flag.String("instructions", "", "`NAMES`, separated by commas: TestBlocks lets the chip have these alone")
 	most    = flag.Int("most", 1000, "TestBlocks runs so many kernels, those of the most estimated cycles")
 )
 
@@ -82,7 +83,7 @@ func kernelsOf(t *testing.T, file string) []counted {
 	require.NoError(t, err)
 	g, err := onnx.Read(&ir.File{R: f, Size: info.Size()}, nil, onnx.Options{Fill: true})
 	require.NoError(t, err)
-	chip, err := modeltest.Hexagon()
+	chip, err := modeltest.Hexagon(strings.FieldsFunc(*only, func(r rune) bool { return r == ',' })...)
 	require.NoError(t, err)
 	p, err := modeltest.CompileFor(g, chip, []string{"inplace"}) // kernels that read what lies where they store have no program of their own
 	require.NoError(t, err)

@@ -87,7 +87,7 @@ func findVectors(x loop.For, f sym.Facts) *vectors {
 		}
 		return v
 	case !nested:
-		if n == lanes && fixed {
+		if fixed && n%lanes == 0 && n <= bytesWide {
 			return v // bytes are stored one by one
 		}
 		return nil
@@ -244,9 +244,12 @@ func (v *vectors) write(w *ckernel.Kernel, first sym.Expr, pieces []piece) {
 	name, to := v.loop.Var, v.store.Buf
 	word := func(i int) string { return fmt.Sprintf("%s_words[%d]", name, min(i, len(pieces)-1)) }
 	if step, _ := stepOf(v.store.Index, name, w.Facts()); step != 1 && !v.turns {
-		w.Line("int32_t %s_each[%d] __attribute__((aligned(128)));", name, lanes)
-		w.Line("dnn_hvx_store(%s_each, %s);", name, word(0))
-		w.Block(fmt.Sprintf("for (dnn_index %s = 0; %s < %d; ++%s)", name, name, lanes, name), func() {
+		n := lanes * len(pieces)
+		w.Line("int32_t %s_each[%d] __attribute__((aligned(128)));", name, n)
+		for i := range pieces {
+			w.Line("dnn_hvx_store(%s_each + %d, %s);", name, lanes*i, word(i))
+		}
+		w.Block(fmt.Sprintf("for (dnn_index %s = 0; %s < %d; ++%s)", name, name, n, name), func() {
 			w.Line("%s[%s] = (%s)%s_each[%s];", to.Name, ckernel.Strip(w.Index(v.store.Index)), dialect{}.Type(to.Type, 0), name, name)
 		})
 		return

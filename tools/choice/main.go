@@ -1,0 +1,168 @@
+// Command choice prints how kernels and layouts of networks are chosen: whether the optimum is certified, how long that takes, and what is lost by
+// simpler choices (GCD2's Figure 4.10).
+package main
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"rules_dnn/gen/files"
+	"rules_dnn/gen/instr"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/lower"
+	"rules_dnn/gen/onnx"
+	"rules_dnn/gen/pipeline"
+	"rules_dnn/gen/target/chips"
+)
+
+const usage = `choice prints, for networks in ONNX, how their kernels and layouts are chosen for a chip: how many blocks there are and in how many ways
+they may be computed, whether the choice of all together is certified as the optimum (or how near it is), how long that took, and the
+estimated cycles of simpler choices as multiples of it: the fastest of each block by itself, and one kind of layout for all.
+
+usage: choice [options] NETWORK.onnx...
+
+example, from the repository's root:
+  go run ./tools/choice --chip hexagon_v68 --first 5,13,17,25 resnet50_int8.onnx
+
+options:
+`
+
+func main() {
+	chip := flag.String("chip", "hexagon_v68", "`NAME` of the chip")
+	first := flag.String("first", "", "`NUMBERS`, separated by commas: also of the first so many blocks of each network")
+	flag.Usage = func() {
+		fmt.Fprint(os.Stderr, usage)
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if flag.NArg() == 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	if err := run(*chip, *first, flag.Args()); err != nil {
+		fmt.Fprintf(os.Stderr, "choice: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(chip, first string, networks []string) error {
+	var some []int
+	for _, text := range strings.FieldsFunc(first, func(r rune) bool { return r == ',' }) {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return fmt.Errorf("--first=%s: want positive numbers, separated by commas", first)
+		}
+		some = append(some, n)
+	}
+	for _, path := range networks {
+		s, err := blocks(chip, path)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		for _, n := range append(some, 0) {
+			if err := report(s, filepath.Base(path), n); err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+		}
+	}
+	return nil
+}
+
+// blocks compiles a network until its kernels are to be chosen.
+func blocks(chip, path string) (*pipeline.State, error) {
+	t, err := chips.Target(".", chip)
+	if err != nil {
+		return nil, err
+	}
+	f, size, err := files.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	g, err := onnx.Read(&ir.File{R: f, Size: size}, nil, onnx.Options{Fill: true})
+	if err != nil {
+		return nil, err
+	}
+	s := &pipeline.State{Graph: g, Target: t}
+	if _, err := pipeline.Run(pipeline.GraphPasses, s, pipeline.Options{}); err != nil {
+		return nil, err
+	}
+	_, err = pipeline.Run(pipeline.CompilePasses, s, pipeline.Options{StopAfter: "exact"})
+	return s, err
+}
+
+// report prints a line of a network's first blocks, or of all.
+func report(s *pipeline.State, name string, first int) error {
+	start := time.Now()
+	c, err := s.Compare(first)
+	if err != nil {
+		return err
+	}
+	estimated := time.Now()
+	solution, err := c.Solve()
+	if err != nil {
+		return err
+	}
+	solved := time.Now()
+	fmt.Printf("%s: %d blocks, %d candidates: %s; candidates estimated in %.2f s, solved in %.3f s; local choice %.3fx", name, c.Blocks(), c.Ways(), solution,
+		estimated.Sub(start).Seconds(), solved.Sub(estimated).Seconds(), c.Local()/solution.Cost)
+	for _, kind := range kinds(s) {
+		if cost := c.Uniform(kind.is); !math.IsInf(cost, 1) {
+			fmt.Printf(", %s for all %.3fx", kind.name, cost/solution.Cost)
+		}
+	}
+	fmt.Print("; kernels")
+	kernels := c.Kernels(solution.Choice)
+	for _, name := range slices.Sorted(maps.Keys(kernels)) {
+		fmt.Printf(" %q %d", name, kernels[name])
+	}
+	fmt.Println()
+	return nil
+}
+
+// kind is layouts of one kind: row-major, or as an instruction reads values.
+type kind struct {
+	name string
+	is   func(layout.Layout) bool
+}
+
+// mostAxes is the most axes of values whose layouts are told apart by kind.
+const mostAxes = 5
+
+// kinds are those of a chip.
+func kinds(s *pipeline.State) []kind {
+	out := []kind{{"row-major", func(l layout.Layout) bool { return l == layout.RowMajor }}}
+	named := map[string]bool{}
+	if !s.Target.StoresDots() {
+		return out
+	}
+	for _, r := range s.Target.Dots(ir.I32) {
+		name := fmt.Sprintf("%d-column", r.Group)
+		if named[name] {
+			continue
+		}
+		named[name] = true
+		out = append(out, kind{name, func(l layout.Layout) bool { return ofRow(r, l) }})
+	}
+	return out
+}
+
+// ofRow reports whether a layout is one in which an instruction reads values.
+func ofRow(r *instr.Row, l layout.Layout) bool {
+	for a := range mostAxes {
+		for b := range mostAxes {
+			if a != b && (l == lower.DotLayout(r, a, b) || r.Group > 1 && l == layout.Blocked(b, r.Group)) {
+				return true
+			}
+		}
+	}
+	return false
+}
