@@ -121,7 +121,7 @@ func (r *Row) Registers(x Operand, rows, vectors int64) int64 {
 	}
 	n := rows*vectors + vectors + r.Temps
 	if r.Blocks {
-		n += rows%2*vectors + vectors
+		n += rows%2*vectors + vectors + (rows+1)/2 - 1 // compilers move the loads of all pairs of rows ahead
 	}
 	switch {
 	case x == Scalar:

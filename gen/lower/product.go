@@ -339,6 +339,9 @@ func (p *product) tilesOfTask() int64 {
 		return max(1, rowsOfTask/p.rows)
 	}
 	tasks, tiles := (n+rowsOfTask-1)/rowsOfTask, (n+p.rows-1)/p.rows
+	if p.last && !p.packX && tasks > 1 && tasks < enoughTasks { // of which two threads have equally many
+		tasks += tasks % 2
+	}
 	return (tiles + tasks - 1) / tasks
 }
 
