@@ -100,22 +100,6 @@ func (p *product) follow(env *Env) (*Lowered, error) {
 	return l, err
 }
 
-// kind distinguishes kernels of one block: of matrices or of vectors, and those whose lanes lie apart in the row-major result, as another kernel has
-// the other factor in lanes.
-func (p *product) kind() string {
-	kind := productAnchor
-	if p.instr.Matrix > 0 {
-		kind += " of matrices"
-	}
-	if p.beside && p.sum() == ir.F32 {
-		kind += " of floats"
-	}
-	if !p.sideBySide() {
-		kind += " across"
-	}
-	return kind
-}
-
 // newProducts are the ways in which tiles compute a contraction of computed factors.
 func newProducts(b *block.Block, env *Env) ([]*product, error) {
 	s, t := b.Stage, env.Target
