@@ -146,7 +146,7 @@ func (r *Row) Registers(x Operand, rows, vectors int64) int64 {
 	}
 	n := rows*vectors*r.PerSum() + vectors*r.heldW() + r.Temps
 	if r.Blocks {
-		n += rows%2*vectors + vectors
+		n += rows%2*vectors + vectors + (rows+1)/2 - 1 // compilers move the loads of all pairs of rows ahead
 	}
 	switch {
 	case x == Scalar:

@@ -165,8 +165,8 @@ func TestRegistersAndLoads(t *testing.T) {
 		{"vrmpy_u8i8", Register, 7, 3, 21 + 3 + 1 + 1, 10, 17},
 		{"tdpbusd_u8i8x16", Memory, 32, 2, 2*2 + 2 + 2, 34, 34},
 		{"tdpbusd_u8i8x16", Memory, 17, 2, 2*2 + 2 + 2, 19, 19},
-		{"smmla_i8x4", Register, 6, 2, 12 + 4 + 1 + 1, 10, 10},
-		{"smmla_i8x4", Register, 5, 2, 12 + 4 + 1 + 1, 9, 9},
+		{"smmla_i8x4", Register, 6, 2, 12 + 4 + 3 + 1, 10, 10},
+		{"smmla_i8x4", Register, 5, 2, 12 + 4 + 3 + 1, 9, 9},
 	} {
 		r := Lookup(c.row)
 		assert.Equal(t, c.registers, r.Registers(c.x, c.rows, c.vectors), "%+v", c)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"rules_dnn/gen/instr"
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/target"
 )
 
@@ -33,4 +34,23 @@ func kinds(rows []*instr.Row) [][]*instr.Row {
 		}
 	}
 	return slices.DeleteFunc(append([][]*instr.Row{vectors, matrices}, narrow...), func(of []*instr.Row) bool { return of == nil })
+}
+
+// kind distinguishes kernels of one block: of matrices or of vectors, and those whose lanes lie apart in the row-major result, as another kernel has
+// the other factor in lanes.
+func (p *product) kind() string {
+	kind := productAnchor
+	if p.instr.Narrow > 0 {
+		kind += " by " + p.instr.Name
+	}
+	if p.instr.Matrix > 0 {
+		kind += " of matrices"
+	}
+	if p.beside && p.sum() == ir.F32 {
+		kind += " of floats"
+	}
+	if !p.sideBySide() {
+		kind += " across"
+	}
+	return kind
 }

@@ -107,25 +107,6 @@ func (p *product) follow(env *Env) (*Lowered, error) {
 	return l, err
 }
 
-// kind distinguishes kernels of one block: of matrices or of vectors, and those whose lanes lie apart in the row-major result, as another kernel has
-// the other factor in lanes.
-func (p *product) kind() string {
-	kind := productAnchor
-	if p.instr.Narrow > 0 {
-		kind += " by " + p.instr.Name
-	}
-	if p.instr.Matrix > 0 {
-		kind += " of matrices"
-	}
-	if p.beside && p.sum() == ir.F32 {
-		kind += " of floats"
-	}
-	if !p.sideBySide() {
-		kind += " across"
-	}
-	return kind
-}
-
 // newProducts are the ways in which tiles compute a contraction of computed factors.
 func newProducts(b *block.Block, env *Env) ([]*product, error) {
 	s, t := b.Stage, env.Target
@@ -351,6 +332,9 @@ func (p *product) tilesOfTask() int64 {
 		return max(1, rowsOfTask/p.rows)
 	}
 	tasks, tiles := (n+rowsOfTask-1)/rowsOfTask, (n+p.rows-1)/p.rows
+	if p.last && !p.packX && tasks > 1 && tasks < enoughTasks { // of which two threads have equally many
+		tasks += tasks % 2
+	}
 	return (tiles + tasks - 1) / tasks
 }
 
