@@ -255,7 +255,7 @@ static inline double dnn_product_double(double x, double y) {
 
 #define dnn_c_sqrt(x) _Generic((x), float: __builtin_sqrtf, default: dnn_f64_sqrt)(x)
 
-#define dnn_c_clz(x) __builtin_clzll(x)
+#define dnn_c_clz(x) (sizeof(x) == 4 ? __builtin_clz((uint32_t)(x)) : __builtin_clzll(x))
 
 // The upper half of a product.
 static inline uint64_t dnn_c_mul_hi(uint64_t a, uint64_t b) {

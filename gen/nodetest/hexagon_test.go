@@ -1,6 +1,7 @@
 package nodetest
 
 import (
+	"regexp"
 	"slices"
 	"testing"
 
@@ -22,6 +23,19 @@ func TestHexagonNodes(t *testing.T) {
 	if *only == "" {
 		require.Greater(t, len(b.programs), leastHexagon)
 	}
+	b.run(t, &hvxtest.Machine)
+}
+
+// TestHexagonFloats: functions of floats that are C of their own on Hexagon: remainders count leading zeros of 32 bits, and of double nothing is a C library's.
+func TestHexagonFloats(t *testing.T) {
+	if *only != "" {
+		t.Skip("TestHexagonNodes runs what -only says")
+	}
+	chip, err := chips.Target(repository, "hexagon_v66") // without products of double
+	require.NoError(t, err)
+	names := regexp.MustCompile(`^test_(mod_mixed_sign_float32|pow_types_int64_float32|pow_types_float|top_k|round|erf)(@|$)`)
+	b := chooseCases(t, cases(t), chip, false, nil, 1, func(c *Case) bool { return names.MatchString(c.Name) })
+	require.GreaterOrEqual(t, len(b.programs), 4)
 	b.run(t, &hvxtest.Machine)
 }
 
