@@ -2,46 +2,13 @@
 
 #include "runtime/dnn_context.h"
 #include "runtime/dnn_memory.h"
+#include "runtime/fastrpc/far.h"
 #include "runtime/fastrpc/wire.h"
 
 namespace rules_dnn {
 inline namespace v1 {
 namespace fastrpc {
 namespace {
-
-// A context of a stub's. Calls name it by a number, which never becomes another one's.
-struct FarContext {
-  FarContext* next;
-  uint64_t number;
-  bool busy;  // a call uses it
-  Context* context;
-};
-
-struct FarSession {
-  FarSession* next;
-  Handle handle;
-  uint64_t last;  // the number of the context that was made last
-  FarContext* contexts;
-};
-
-// For a few reads and writes of the lists: a DSP's C library need have no mutexes.
-class Lock {
- public:
-  Lock() {
-    while (__atomic_exchange_n(&taken_, 1, __ATOMIC_ACQUIRE) != 0) {
-    }
-  }
-  ~Lock() { __atomic_store_n(&taken_, 0, __ATOMIC_RELEASE); }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-
- private:
-  static int32_t taken_;
-};
-int32_t Lock::taken_ = 0;
-
-FarSession* sessions = nullptr;
-Handle last_handle = 0;
 
 // Whether a call has so many arguments of each kind.
 bool Has(uint32_t scalars, int32_t in, int32_t out, int32_t in_handles = 0,
@@ -69,58 +36,14 @@ void Put(const Arg& a, const T& value) {
   __builtin_memcpy(a.buffer.at, &value, sizeof(T));
 }
 
-FarSession* Find(Handle handle) {
-  FarSession* s = sessions;
-  while (s != nullptr && s->handle != handle) s = s->next;
-  return s;
-}
-
-// The context of a number, for this call alone; null: there is none, or another call has it.
-FarContext* Borrow(Handle handle, uint64_t number) {
-  const Lock lock;
-  const FarSession* const s = Find(handle);
-  FarContext* c = s == nullptr ? nullptr : s->contexts;
-  while (c != nullptr && c->number != number) c = c->next;
-  if (c == nullptr || c->busy) return nullptr;
-  c->busy = true;
-  return c;
-}
-
-void GiveBack(FarContext* c) {
-  const Lock lock;
-  c->busy = false;
-}
-
-void Destroy(FarContext* c) {
-  ContextDestroy(c->context);
-  free(c);
-}
-
 Code Open(uint32_t scalars, Arg* args) {
   uint32_t length = 0;
   if (!Has(scalars, 2, 0, 0, 1) || !Get(args[0], &length)) return kBadArguments;
   if (args[1].buffer.bytes < length) return kBadArguments;  // a text that nothing here reads
-  FarSession* const s = static_cast<FarSession*>(malloc(sizeof(FarSession)));
+  FarSession* const s = NewSession();
   if (s == nullptr) return kNoMemory;
-  const Lock lock;
-  *s = {sessions, ++last_handle, 0, nullptr};
-  sessions = s;
   args[2].handle = s->handle;
   return kDone;
-}
-
-// Takes a session out of the list, unless one of its contexts is in a call.
-FarSession* Remove(Handle handle) {
-  const Lock lock;
-  FarSession** at = &sessions;
-  while (*at != nullptr && (*at)->handle != handle) at = &(*at)->next;
-  FarSession* const s = *at;
-  if (s == nullptr) return nullptr;
-  for (const FarContext* c = s->contexts; c != nullptr; c = c->next) {
-    if (c->busy) return nullptr;
-  }
-  *at = s->next;
-  return s;
 }
 
 // Ends a session with all its contexts.
@@ -172,17 +95,6 @@ Status MakeContext(const Description* d, const CreateAsk& ask, Context** context
   return status;
 }
 
-// Gives a context to a session, with a number.
-bool Add(Handle handle, FarContext* c) {
-  const Lock lock;
-  FarSession* const s = Find(handle);
-  if (s == nullptr) return false;
-  c->number = ++s->last;
-  c->next = s->contexts;
-  s->contexts = c;
-  return true;
-}
-
 Code Create(const Skeleton& skeleton, Handle handle, uint32_t scalars, Arg* args) {
   CreateAsk ask;
   if (!Has(scalars, 1, 1) || !Get(args[0], &ask) || ask.protocol != kProtocol ||
@@ -200,14 +112,6 @@ Code Create(const Skeleton& skeleton, Handle handle, uint32_t scalars, Arg* args
   Put(args[1], CreateReply{static_cast<int32_t>(status), 0, c == nullptr ? 0 : c->number});
   if (status != Status::kOk) free(c);
   return kDone;
-}
-
-// Takes a context that is busy, so that nobody closes its session, out of that.
-void Take(Handle handle, const FarContext* c) {
-  const Lock lock;
-  FarContext** at = &Find(handle)->contexts;
-  while (*at != c) at = &(*at)->next;
-  *at = c->next;
 }
 
 Code DestroyContext(Handle handle, uint32_t scalars, Arg* args) {
