@@ -160,6 +160,7 @@ func (c *apart) scheduleCopy(band int64, task map[string]sym.Expr) sched.Stage {
 func (c *apart) schedule(t apartTile, band int64, alone bool) (sched.Stage, map[string]sym.Expr) {
 	s := sched.Stage{At: sched.Root, Tile: &sched.Tile{Row: c.instr.Name, X: instr.Vector, Alone: alone}}
 	s.Tile.Held, _ = c.held(t.tile, t.enc)
+	s.Tile.Claims = t.enc.Block == 0 && c.claims()
 	axes := c.b.Stage.Axes
 	row, column := axes[rowDim].Var, axes[columnDim].Var
 	var all loopList

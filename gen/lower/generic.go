@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 
 	"rules_dnn/gen/block"
@@ -107,13 +108,14 @@ func (n *nest) elements(axes []te.Axis, bounds []loop.Stmt) []loop.Stmt {
 	inRegisters := ok && n.parted && n.vectorises(a, 1) // of a window, which has few points
 	if ok && !inRegisters && (n.vectorises(a, 1) || !n.rowReduction(axes)) {
 		n.cacheTexels(axes)
-		return loops(axes[:len(axes)-1], append(bounds, n.lanePoint(a)...))
+		return loops(axes[:len(axes)-1], slices.Concat(bounds, n.fetched(axes), n.lanePoint(a)))
 	}
 	if !inRegisters && n.rowReduction(axes) && !n.sideBySide(axes) {
 		return loops(axes, append(bounds, n.rowPoint()...))
 	}
 	n.cacheTexels(axes)
-	body := loops(axes, append(bounds, n.point()...))
+	around := max(0, len(axes)-1)
+	body := loops(axes[:around], append(n.fetched(axes), loops(axes[around:], append(bounds, n.point()...))...))
 	if n.stride > 1 {
 		body = n.strided(body, axes[len(axes)-1])
 	}

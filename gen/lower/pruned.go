@@ -215,16 +215,9 @@ func (c *sparse) sumStored(s *sched.Schedule, operand int) {
 		}
 	}
 	st.Loops = append(st.Loops, sum)
-	st.Tile.AheadX, st.Tile.Next, st.Tile.Claims = false, 0, st.Sums == sched.Arena && c.claims()
+	st.Tile.AheadX, st.Tile.Next = false, 0
 	at := slices.IndexFunc(s.Values, func(v sched.Value) bool { return v.Of == te.Source{N: operand} })
 	s.Values[at].Parts, s.Values[at].Encoding = layout.PartsOf(layout.RowMajor, len(c.index)), c.enc.String()
-}
-
-// claims reports whether stores of results would wait for lines of them: a tile of one filter after the other stores to as many places, which no
-// processor foresees, and of all results few are in the second-level cache.
-func (c *sparse) claims() bool {
-	bytes := pointsOf(c.b.Stage.Axes) * int64(c.instr.Acc.Size()) // those that are known
-	return c.t.PrefetchBytes > 0 && bytes > c.t.L2
 }
 
 // taps is how many a kernel has, kept or not.
