@@ -7,6 +7,7 @@ import (
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
+	"rules_dnn/gen/target"
 	"rules_dnn/gen/te"
 )
 
@@ -29,6 +30,9 @@ const (
 	// minParts is how many points of a result an item reduces at least, and maxParts how many items share a result at most: one of them
 	// joins what they have.
 	minParts, maxParts = 4, 32
+	// leastTogether is how many neighbouring results a group has at least, which read a sector of memory, 32 bytes of floats; it has more
+	// where there are groups for all units then.
+	leastTogether = 8
 )
 
 // GroupSums proposes a schedule for a reduction whose results are fewer than a device's items, and follows it.
@@ -47,7 +51,7 @@ func GroupSums(b *block.Block, env *Env) (*Lowered, error) {
 		g.sum *= n
 		r.facts[a.Var] = sym.Range{Lo: 0, Hi: max(n, 1) - 1}
 	}
-	if !g.share(o.GroupItems) {
+	if !g.share(o) {
 		return nil, nil
 	}
 	p := g.schedule()
@@ -58,12 +62,14 @@ func GroupSums(b *block.Block, env *Env) (*Lowered, error) {
 }
 
 // share gives a group's items points and results; false where there are too few of these.
-func (g *groupSums) share(items int64) bool {
+func (g *groupSums) share(o *target.OpenCL) bool {
+	items, results := o.GroupItems, int64(1)
 	g.row = te.Axis{Var: "", Extent: sym.Const(1)}
 	for _, a := range g.r.Axes {
 		if !a.Extent.Is(1) {
 			g.row = a
 		}
+		results *= usual(a.Extent)
 	}
 	apart := false // neighbouring results read neighbours in memory
 	te.Walk(g.r.Values[0], func(e te.Expr) {
@@ -77,7 +83,7 @@ func (g *groupSums) share(items int64) bool {
 	g.parts, g.together = min(items, maxParts), 1
 	if !g.along {
 		g.together = 1
-		for g.together*2 <= min(items/2, 32) && g.together < usual(g.row.Extent) {
+		for g.together*2 <= min(items/2, 32) && g.together < usual(g.row.Extent) && (g.together < leastTogether || g.together*2*o.Units <= results) {
 			g.together *= 2
 		}
 		g.parts = items / g.together

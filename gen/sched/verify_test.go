@@ -16,6 +16,7 @@ func TestVerify(t *testing.T) {
 	matmul, attention, dots, devices := schedtest.MatMul(), schedtest.Attention(), schedtest.Dots(), schedtest.Device()
 	pruned, parts := schedtest.Pruned(), schedtest.PrunedParts()
 	groups, runs, tiles, sums := schedtest.Groups(), schedtest.Runs(), schedtest.Tiles(), schedtest.PrunedTile()
+	ahead := schedtest.Ahead()
 	for _, c := range []struct {
 		name     string
 		of       schedtest.Example
@@ -54,6 +55,9 @@ func TestVerify(t *testing.T) {
 		{"work-items of a processor", matmul, "serial q = i1", "item q = i1", "the chip x86_64_v3 has no work-items"},
 		{"shared memory of tasks", matmul, "sum k = r0\n", "sum k = r0\nvalue stage 0.0: 0 1 in arena\n", "by tasks that run at once, in space arena"},
 		{"memory of a group without groups", matmul, "sum k = r0\n", "sum k = r0\nvalue stage 0.0: 0 1 in local\n", "no loop of groups is around stage 0"},
+		{"fetched ahead of nothing", ahead, "stage 2\n", "stage 2\n  ahead\n", "it is fetched ahead: want one copy at a loop, without a sum, in space local"},
+		{"fetched ahead to an item's memory", ahead, "0~4 in local", "0~4 in worker", "it is fetched ahead: want one copy at a loop, without a sum, in space local"},
+		{"fetched ahead in vectors", ahead, "serial u = i0*8", "vector u = i0*8", "it is fetched ahead by loop u of kind vector"},
 		{"two places", matmul, "sum k = r0\n", "sum k = r0\nvalue stage 0.0: 0 1 in worker\nvalue stage 0.0: 1 0 in worker\n", "value stage 0.0 has two places"},
 		{"a layout of another rank", matmul, "sum k = r0\n", "sum k = r0\nvalue operand 0: 0 in arena\n", "value operand 0: axis 1 has no part"},
 		{"a layout that repeats an axis", matmul, "sum k = r0\n", "sum k = r0\nvalue operand 0: 0 1 0 in arena\n", "value operand 0: axis 0 has two parts without a size"},

@@ -43,7 +43,7 @@ func program(t *testing.T, x schedtest.Example, d *target.Target) *plan.Program 
 
 // TestWorkGroups: a product whose groups copy parts of both operands to memory that their items share, on a device and in the interpreter of loops.
 func TestWorkGroups(t *testing.T) {
-	for _, x := range []schedtest.Example{schedtest.Device(), schedtest.GroupTiles()} {
+	for _, x := range []schedtest.Example{schedtest.Device(), schedtest.GroupTiles(), schedtest.Ahead()} {
 		t.Run(x.Name, func(t *testing.T) { testWorkGroups(t, x) })
 	}
 }

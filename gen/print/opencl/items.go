@@ -7,17 +7,22 @@ import (
 	"rules_dnn/gen/print/ckernel"
 )
 
-// mostUnrolled is the most iterations of a loop that are written out, by the device's compiler.
-const mostUnrolled = 64
+// mostUnrolled is the most iterations of a loop that are written out, by the device's compiler, and unrolled how many of a longer one: their loads
+// wait for memory together.
+const mostUnrolled, unrolled = 64, 8
 
 // Loop asks for loops of an item to be written out: arrays of which it has a part are registers only where their indices are constants, and
 // copies wait for memory together. Compilers of OpenCL C 1.2 that do not know the pragma ignore it.
 func (d dialect) Loop(w *ckernel.Kernel, x loop.For) bool {
 	n, known := x.Extent.Const()
-	if d.k == nil || len(d.k.Shared) == 0 || !known || n > mostUnrolled || x.Lanes > 0 && n%x.Lanes > 0 || waits(x.Body) {
+	if d.k == nil || len(d.k.Shared) == 0 || !known || x.Lanes > 0 && n%x.Lanes > 0 || waits(x.Body) {
 		return false
 	}
-	w.Line("#pragma unroll")
+	if n > mostUnrolled {
+		w.Line("#pragma unroll %d", unrolled)
+	} else {
+		w.Line("#pragma unroll")
+	}
 	w.For(x)
 	return true
 }
