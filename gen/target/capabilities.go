@@ -42,6 +42,15 @@ func (t *Target) GOARCH() string { return families[t.CPU].goarch }
 // Elsewhere, and where that does not pay, the tasks of a product pack what they read.
 func (t *Target) StoresDots() bool { return families[t.CPU].stored }
 
+// Moved is how many integers of 16 bits at most kernels copy at about the cost of one, whatever loops do so: where the printer finds vectors in them. 1: it
+// does not.
+func (t *Target) Moved() int64 {
+	if t.Language() == "hvx" {
+		return 16
+	}
+	return 1
+}
+
 // Triple names Linux on the chip's processors to GNU's and LLVM's tools; "" where there is none.
 func (t *Target) Triple() string { return families[t.CPU].triple }
 
