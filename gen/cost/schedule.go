@@ -176,7 +176,7 @@ func (e *scheduled) stores(x *nest) float64 {
 	single := along - float64(vectors*lanes)
 	c := 0.0
 	for part, r := range x.te.Results {
-		c += float64(vectors*e.result(x, part, r, lane, lanes)) + float64(single*e.result(x, part, r, lane, 1))
+		c += float64(vectors*float64(x.micro.Instr.PerSum())*e.result(x, part, r, lane, lanes)) + float64(single*e.result(x, part, r, lane, 1))
 	}
 	return float64(others * c)
 }
@@ -261,6 +261,13 @@ func (e *scheduled) single(l te.Load, d int, parts layout.Parts) bool {
 // copied is the cycles of a computation of a stage that is no sum: its innermost loop runs in vectors, and element by element what fills none.
 func (e *scheduled) copied(x *nest) float64 {
 	inner, along, others := x.vectors(len(x.sched.Loops) - 1)
+	if n := e.t.Moved(); n > 1 && x.narrow() {
+		c := 0.0
+		for part, r := range x.te.Results {
+			c += e.result(x, part, r, inner, 1)
+		}
+		return perLoop + float64(math.Ceil(others*along/float64(n))*c)
+	}
 	return e.rows(others, along, func(lanes float64) float64 {
 		c := 0.0
 		for part, r := range x.te.Results {
@@ -268,6 +275,11 @@ func (e *scheduled) copied(x *nest) float64 {
 		}
 		return c
 	})
+}
+
+// narrow reports whether all results are integers of 16 bits at most.
+func (x *nest) narrow() bool {
+	return !slices.ContainsFunc(x.te.Results, func(e te.Expr) bool { return !e.DType().IsInteger() || e.DType().Size() > 2 })
 }
 
 // vectors are the axis of loop i, how many of its points neighbour each other, and how often the loops around run.

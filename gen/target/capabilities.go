@@ -19,13 +19,15 @@ type family struct {
 	stored bool
 	// bare: programs have no threads, files and environment.
 	bare bool
+	// moved: how many integers of 16 bits loops copy at about the cost of one, as the printer finds vectors in them; 0: it finds none.
+	moved int64
 }
 
 // families are known by the field cpu.
 var families = map[string]family{
 	"x86_64":  {language: "cpp", goarch: "amd64", triple: "x86_64-linux-gnu"},
 	"arm64":   {language: "cpp", goarch: "arm64", triple: "aarch64-linux-gnu"},
-	"hexagon": {language: "hvx", stored: true, bare: true},
+	"hexagon": {language: "hvx", stored: true, bare: true, moved: 16},
 	"opencl":  {language: "opencl"},
 }
 
@@ -46,6 +48,10 @@ func (t *Target) StoresDots() bool { return families[t.CPU].stored }
 
 // Bare reports whether programs on the chip have no threads of their own, no files and no environment, as on a DSP.
 func (t *Target) Bare() bool { return families[t.CPU].bare }
+
+// Moved is how many integers of 16 bits at most kernels copy at about the cost of one, whatever loops do so: where the printer finds vectors in them. 1: it
+// does not.
+func (t *Target) Moved() int64 { return max(1, families[t.CPU].moved) }
 
 // Triple names Linux on the chip's processors to GNU's and LLVM's tools; "" where there is none.
 func (t *Target) Triple() string { return families[t.CPU].triple }

@@ -35,7 +35,7 @@ var table42 = []struct {
 }
 
 // TestTable42 counts packets of products whose operand and result are in the layout of an instruction, and bytes with padding, beside the paper's ratios:
-// with weights of 7 bits, as vmpa has no room for sums of products of all 8, and with 8, where vmpy adds each product to sums of 32 bits.
+// with weights of 7 bits, as vmpa has no room for two products of 8, and with 8, where vmpy adds each product in 32 bits.
 //
 //	./bazelw exec go test ./gen/print/hvx -run 'Table4[23]' -v
 func TestTable42(t *testing.T) {
