@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/exec"
 
@@ -183,7 +182,7 @@ func (r *answers) below(limit int64) int64 {
 	return n
 }
 
-func (r *answers) count() int64 { return r.below(min(mostListed, math.MaxInt32)) }
+func (r *answers) count() int64 { return r.below(mostListed) }
 
 func (r *answers) text() string {
 	b := make([]byte, r.below(mostText))
