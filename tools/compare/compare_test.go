@@ -195,7 +195,7 @@ func TestParse(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                                       "found 0 models",
 		"a.onnx b.onnx":                          "found 2 models (a.onnx b.onnx)",
-		"a.onnx --reference=tvm":                 "want ort or interpreter",
+		"a.onnx --reference=tvm":                 "want ort, interpreter or graph",
 		"a.onnx --threads=0":                     "want a number from 1",
 		"a.onnx --int-limit=0":                   "want a number from 1",
 		"a.onnx --no-such-option=01":             "flag provided but not defined",
