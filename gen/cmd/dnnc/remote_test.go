@@ -40,7 +40,7 @@ func TestRemote(t *testing.T) {
 		mustRun(t, compileArgs("model.onnx", arm, "--remote=v68", "--remote=v73")...)
 		assert.NoFileExists(t, "kernels/app_net_skeleton.cc")
 		stub := hashes(t, "kernels/app_net_api.cc")
-		mustRun(t, compileArgs("model.onnx", dsp, "--skeleton")...)
+		mustRun(t, compileArgs("model.onnx", dsp, "--skeleton", "--out-kernels-c=kernels_c")...)
 		assert.Equal(t, stub, hashes(t, "kernels/app_net_skeleton.cc"))
 		all = append(all, stub)
 	}

@@ -111,13 +111,13 @@ func (q *scaled) added(v *lanesOf, least, most int64) (string, bool) {
 		}
 		zeros[i], factors[i] = float64(zero), math.Float64frombits(factor.Bits)
 	}
-	whole := 255 * (math.Abs(factors[0]) + math.Abs(factors[1]))
+	whole := float64(255 * (math.Abs(factors[0]) + math.Abs(factors[1])))
 	bits := 0
 	for bits < 22 && math.Ldexp(whole, bits+1) < mostAdded && math.Ldexp(max(math.Abs(factors[0]), math.Abs(factors[1])), bits+9) < math.MaxInt32 {
 		bits++
 	}
 	// Integers are off by less than 4, and floats by roundings of both products and of the sum.
-	inexact := int64(4 + math.Ceil(math.Ldexp(2*whole, bits-24)) + 1)
+	inexact := 4 + int64(math.Ceil(math.Ldexp(2*whole, bits-24))) + 1
 	if bits < 8 || inexact > 1<<(bits-4) {
 		return "", false
 	}

@@ -111,7 +111,7 @@ func (b *build) writeBackend(t testing.TB, root string) {
 	files, err := filepath.Glob(filepath.Join(root, "runtime/opencl/*.cc"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
-	for _, f := range append(files, "runtime/dnn_sizes.cc", "runtime/dnn_sha256.cc") {
+	for _, f := range append(files, "runtime/dnn_sizes.cc", "runtime/dnn_sha256.cc", "runtime/dnn_words.cc") {
 		_, name, found := strings.Cut(filepath.ToSlash(f), "runtime/")
 		require.True(t, found, f)
 		b.write(t, "backend_"+filepath.Base(f), fmt.Sprintf("#include \"runtime/%s\"\n", name))
