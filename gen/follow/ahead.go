@@ -20,8 +20,11 @@ func (f *follower) fetchAhead(body []loop.Stmt) ([]loop.Stmt, error) {
 			loops[c.sched.At.Loop], copies[c.out[0].buf] = true, true
 		}
 	}
-	if len(loops) == 0 {
+	switch {
+	case len(loops) == 0:
 		return body, nil
+	case len(loops) > 1:
+		return nil, fmt.Errorf("copies are fetched ahead of the iterations of %d loops: want those of one", len(loops))
 	}
 	a := &ahead{follower: f, loops: loops, copies: copies, own: map[*loop.Buffer]*loop.Buffer{}}
 	return a.body(body)
