@@ -2,7 +2,9 @@ package hvx_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,9 +51,9 @@ const added = "for q < $n { y0[q] = u8 cast(f32 add(f32 round($sum), f32 cast(u8
 
 func init() {
 	both := "f32 add(f32 mul(f32 cast(i32 sub(i32 cast(u8 cast(f32 add(f32 round(f32 mul(f32 cast(a0[q]), f32:0.031)), f32 cast(u8:113)))), i32 cast(u8:113))), f32:0.7312), f32 mul(f32 cast(i32 sub(i32 cast(a1[q + 1]), i32 cast($zero))), f32:1.411))"
-	for typ, zero := range map[string]string{"u8": "u8:90", "i8": "i8:-7"} {
+	for typ, zero := range map[string]string{"u8": "u8:90", "i8": "i8:-7", "u8, far zero": "i32:1000000000"} {
 		sum := strings.ReplaceAll(both, "$zero", zero)
-		head := "operand a0 i32[900]\noperand a1 " + typ + "[900]\nresult y0 u8[900]"
+		head := "operand a0 i32[900]\noperand a1 " + typ[:2] + "[900]\nresult y0 u8[900]"
 		loops["added "+typ] = struct{ head, body string }{head, strings.ReplaceAll(added, "$sum", sum)}
 		loops["added, positive "+typ] = struct{ head, body string }{head, strings.ReplaceAll(added, "$sum", "f32 max("+sum+", f32:0)")}
 	}
@@ -63,7 +65,7 @@ func TestLoops(t *testing.T) {
 	require.NoError(t, err)
 	r := rand.New(rand.NewPCG(1, 2))
 	var cases []cpptest.Case
-	for name := range loops {
+	for _, name := range slices.Sorted(maps.Keys(loops)) {
 		for _, n := range []int{16, 31, 64, 65, 112, 128, 200} {
 			cases = append(cases, loopCase(t, r, name, n))
 		}
