@@ -102,7 +102,7 @@ func (c *copies) group(w *ckernel.Kernel, first sym.Expr, n int64, write bool) b
 			line[c.turns] = sym.Const(r)
 		}
 		p := &copied{w: w, v: c.loop.Var, first: first, n: n, names: names}
-		text, ok := p.of(substitute(c.store.Value, line, w.Facts()), c.store.Buf.Type)
+		text, ok := p.of(loop.SubstIndices(c.store.Value, line, w.Facts()), c.store.Buf.Type)
 		if !ok {
 			return false
 		}

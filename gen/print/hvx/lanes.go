@@ -156,19 +156,8 @@ func (v *vectors) long(w *ckernel.Kernel, x loop.For, n int64) bool {
 func (v *vectors) part(first sym.Expr, n int64, f sym.Facts) loop.For {
 	m := map[string]sym.Expr{v.loop.Var: sym.Add(sym.Var(v.loop.Var), first)}
 	s := v.store
-	s.Index, s.Value = s.Index.Subst(m, f), substitute(s.Value, m, f)
+	s.Index, s.Value = s.Index.Subst(m, f), loop.SubstIndices(s.Value, m, f)
 	return loop.For{Var: v.loop.Var, Extent: sym.Const(n), Body: []loop.Stmt{s}}
-}
-
-// substitute replaces variables in the indices of an expression over memory.
-func substitute(e te.Expr, m map[string]sym.Expr, f sym.Facts) te.Expr {
-	return te.Map(te.SubstIndices(e, m, f), func(x te.Expr) te.Expr {
-		if mem, ok := x.(loop.Mem); ok {
-			mem.Index = mem.Index.Subst(m, f)
-			return mem
-		}
-		return x
-	})
 }
 
 // group prints the pieces of one vector of bytes, and the plain loop for where they cannot be known in integers.
@@ -222,7 +211,7 @@ func (v *vectors) texts(w *ckernel.Kernel, pieces []piece) ([]string, *lanesOf, 
 	var words []string
 	for _, p := range pieces {
 		l.piece = p
-		text, ok := findScaled(substitute(v.store.Value, v.others(p), w.Facts())).words(l)
+		text, ok := findScaled(loop.SubstIndices(v.store.Value, v.others(p), w.Facts())).words(l)
 		if !ok {
 			return nil, nil, false
 		}
