@@ -49,7 +49,7 @@ func (dialect) Loop(w *ckernel.Kernel, x loop.For) bool {
 	case v.rows.Var != "":
 		return v.group(w, x, sym.Const(0), v.ofRows())
 	case !known:
-		return v.group(w, x, sym.Const(0), []piece{{map[string]sym.Expr{x.Var: sym.Const(0)}, ckernel.Strip(w.Index(x.Extent))}})
+		return v.some(w, x)
 	case n <= bytesWide:
 		return v.group(w, x, sym.Const(0), v.along(sym.Const(0), n))
 	}
@@ -132,6 +132,20 @@ func (v *vectors) ofRows() []piece {
 		}
 	}
 	return out
+}
+
+// some prints one vector of words, of as many points as there are: where there may be none, nothing of it runs then, as parts of vectors have some.
+func (v *vectors) some(w *ckernel.Kernel, x loop.For) bool {
+	n := ckernel.Strip(w.Index(x.Extent))
+	pieces := []piece{{map[string]sym.Expr{x.Var: sym.Const(0)}, n}}
+	if least, _ := x.Extent.Bounds(w.Facts()); least > 0 {
+		return v.group(w, x, sym.Const(0), pieces)
+	}
+	if _, _, ok := v.texts(w, pieces); !ok {
+		return false
+	}
+	w.Block(fmt.Sprintf("if (%s > 0)", n), func() { v.group(w, x, sym.Const(0), pieces) })
+	return true
 }
 
 // long prints vectors of bytes one after the other, and the rest.
