@@ -20,8 +20,11 @@ func (f *follower) fetchAhead(body []loop.Stmt) ([]loop.Stmt, error) {
 			loops[c.sched.At.Loop], copies[c.out[0].buf] = true, true
 		}
 	}
-	if len(loops) == 0 {
+	switch {
+	case len(loops) == 0:
 		return body, nil
+	case len(loops) > 1:
+		return nil, fmt.Errorf("copies are fetched ahead of the iterations of %d loops: want those of one", len(loops))
 	}
 	a := &ahead{follower: f, loops: loops, copies: copies, own: map[*loop.Buffer]*loop.Buffer{}}
 	return a.body(body)
@@ -153,20 +156,9 @@ func withValue(s loop.Stmt, name string, value sym.Expr, facts sym.Facts) loop.S
 	m := map[string]sym.Expr{name: value}
 	return loop.Map([]loop.Stmt{s}, func(s loop.Stmt) loop.Stmt {
 		if x, is := s.(loop.Store); is {
-			x.Value = substituted(x.Value, m, facts)
+			x.Value = loop.SubstIndices(x.Value, m, facts)
 			return x
 		}
 		return s
 	})[0]
-}
-
-// substituted is an expression with values in the place of variables, in what it loads too.
-func substituted(e te.Expr, m map[string]sym.Expr, facts sym.Facts) te.Expr {
-	return te.Map(te.SubstIndices(e, m, facts), func(e te.Expr) te.Expr {
-		if x, is := e.(loop.Mem); is {
-			x.Index = x.Index.Subst(m, facts)
-			return x
-		}
-		return e
-	})
 }

@@ -67,7 +67,7 @@ func (f *follower) stored(c *stage, name string, lo, hi sym.Expr, e te.Expr) []l
 		at[name] = lo
 	}
 	to := f.position(c, c.out[0], nil).Subst(at, f.facts)
-	e = substituted(e, at, f.facts)
+	e = loop.SubstIndices(e, at, f.facts)
 	body := []loop.Stmt{loop.Store{Buf: c.out[0].buf, Index: to, Value: e}}
 	if n.Is(1) {
 		return body

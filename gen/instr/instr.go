@@ -130,6 +130,15 @@ func (r *Row) Together() int64 { return max(1, r.Points) }
 // MostNarrow is the most points of which products are added in 16 bits: registers of W stay for all rows meanwhile.
 const MostNarrow = 4
 
+// Narrows reports whether products of so many points may be added in 16 bits before they are added to accumulators: 0 where the instruction adds in these, and
+// else whole applications, of few enough points.
+func (r *Row) Narrows(points int64) bool {
+	if r.Narrow == 0 {
+		return points == 0
+	}
+	return points > 0 && points <= MostNarrow && points%r.Together() == 0
+}
+
 // heldW is how many registers of W, one of each point, all rows read before others are loaded.
 func (r *Row) heldW() int64 {
 	if r.Narrow == 0 {

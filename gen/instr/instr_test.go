@@ -174,3 +174,16 @@ func TestRegistersAndLoads(t *testing.T) {
 		assert.Equal(t, []float64{c.loads, c.instrs}, []float64{loads, instrs}, "%+v", c)
 	}
 }
+
+// TestNarrows: sums in 16 bits are of whole applications, and only of instructions that have them.
+func TestNarrows(t *testing.T) {
+	for name, want := range map[string][]int64{"vrmpy_i8u8": {0}, "vmpy_i8u8": {1, 2, 3, 4}, "vmpa_i8u8": {2, 4}} {
+		var got []int64
+		for n := int64(-1); n <= MostNarrow+1; n++ {
+			if Lookup(name).Narrows(n) {
+				got = append(got, n)
+			}
+		}
+		assert.Equal(t, want, got, name)
+	}
+}

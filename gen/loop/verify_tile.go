@@ -73,8 +73,12 @@ func (v *verifier) micro(m *MicroKernel) {
 		v.fail("instruction %s reads matrices: want rows of X that lie equally far apart, and an innermost loop over neighbours", m.Instr.Name)
 		return
 	}
-	if m.Narrow != 0 && (m.Instr.Narrow == 0 || len(m.K) == 0) || m.Instr.Narrow > 0 && (m.Narrow < m.Instr.Together() || m.Narrow > instr.MostNarrow) {
-		v.fail("instruction %s adds products of %d points in 16 bits: want %d to %d of an instruction that does so and a loop of the sum, and else 0", m.Instr.Name, m.Narrow, m.Instr.Together(), instr.MostNarrow)
+	if m.Instr.Matrix > 0 && (m.PrefetchW > 0 || m.PrefetchX || m.Fetch > 0 || m.FetchX > 0) {
+		v.fail("instruction %s multiplies matrices, and its micro-kernels fetch nothing ahead", m.Instr.Name)
+		return
+	}
+	if !m.Instr.Narrows(m.Narrow) || m.Narrow > 0 && len(m.K) == 0 {
+		v.fail("instruction %s adds products of %d points in 16 bits: want a multiple of %d up to %d of an instruction that does so and a loop of the sum, and else 0", m.Instr.Name, m.Narrow, m.Instr.Together(), instr.MostNarrow)
 		return
 	}
 	if m.Run < 0 {

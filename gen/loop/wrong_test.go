@@ -155,7 +155,10 @@ var wrong = []kernelText{
 	{"a loop of no points in a tile", strings.Replace(micro, "k 4", "k 0", 1), "array a f32[32]; tile m0 a[0] = x[0] * x[0]", `a loop of a micro-kernel has 0 points`},
 	{"later rows that lie apart", strings.Replace(micro, "row 4", "row 5", 1) + " fetch_x 8", "array a f32[32]; tile m0 a[0] = x[0] * x[0]", `X is fetched 8 elements ahead, as one row: want rows of it that lie one after the other`},
 	{"sums in 16 bits of another instruction", micro + " narrow 2", "array a f32[32]; tile m0 a[0] = x[0] * x[0]", `instruction fma_f32x8 adds products of 2 points in 16 bits`},
-	{"no sums in 16 bits", "micro m0 vmpy_i8u8 scalar 1 x 1 k 4 by 1, 128; operand b u8[1024]; operand q i8[4]", "array a i32[128]; tile m0 a[0] = q[0] * b[0]", `instruction vmpy_i8u8 adds products of 0 points in 16 bits: want 1 to 4`},
+	{"no sums in 16 bits", "micro m0 vmpy_i8u8 scalar 1 x 1 k 4 by 1, 128; operand b u8[1024]; operand q i8[4]", "array a i32[128]; tile m0 a[0] = q[0] * b[0]", `instruction vmpy_i8u8 adds products of 0 points in 16 bits: want a multiple of 1 up to 4`},
+	{"half an application in 16 bits", "micro m0 vmpa_i8u8 scalar 1 x 1 k 4 by 2, 128 narrow 3; operand b u8[1024]; operand q i8[8]", "array a i32[64]; tile m0 a[0] = q[0] * b[0]", `instruction vmpa_i8u8 adds products of 3 points in 16 bits: want a multiple of 2 up to 4`},
+	{"sums in 16 bits of too many points", "micro m0 vmpy_i8u8 scalar 1 x 1 k 8 by 1, 128 narrow 5; operand b u8[1024]; operand q i8[8]", "array a i32[128]; tile m0 a[0] = q[0] * b[0]", `instruction vmpy_i8u8 adds products of 5 points in 16 bits`},
+	{"matrices that are fetched ahead", strings.Replace(matrix, "%s", "row 8 k 2 by 4, 64 prefetch_w 64", 1), "array a i32[32]; tile m0 a[0] = b[0] * b[0]", `instruction tdpbuud_u8u8x16 multiplies matrices, and its micro-kernels fetch nothing ahead`},
 	{"a vector of groups", "micro m0 vrmpy_i8i8 vec 1 x 1; operand b i8[256]", "array a i32[32]; tile m0 a[0] = b[0] * b[0]", `instruction vrmpy_i8i8 gets X of kind vec`},
 }
 

@@ -225,7 +225,7 @@ func (d *directTiles) stores(pixel sym.Expr, sum te.Expr) []loop.Stmt {
 	n.results = slices.Clone(n.results)
 	m := map[string]sym.Expr{d.pixel.Var: pixel}
 	for i, r := range n.results {
-		n.results[i] = substMem(r, m, n.facts)
+		n.results[i] = loop.SubstIndices(r, m, n.facts)
 	}
 	return n.stores(func(int) te.Expr { return sum }, n.at.Subst(m, n.facts))
 }

@@ -36,7 +36,7 @@ func (n *nest) undivide() {
 func (n *nest) mapIndices(f func(sym.Expr) sym.Expr) {
 	all := func(es []te.Expr) {
 		for i, e := range es {
-			es[i] = mapMem(e, f)
+			es[i] = loop.MapIndices(e, f)
 		}
 	}
 	all(n.values)
@@ -45,16 +45,6 @@ func (n *nest) mapIndices(f func(sym.Expr) sym.Expr) {
 	for i, w := range n.within {
 		n.within[i].E = f(w.E)
 	}
-}
-
-func mapMem(e te.Expr, f func(sym.Expr) sym.Expr) te.Expr {
-	return te.Map(te.MapIndices(e, f), func(x te.Expr) te.Expr {
-		if mem, ok := x.(loop.Mem); ok {
-			mem.Index, mem.X, mem.Y = f(mem.Index), f(mem.X), f(mem.Y)
-			return mem
-		}
-		return x
-	})
 }
 
 // divides reports whether an expression divides by something other than a constant.

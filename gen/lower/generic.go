@@ -50,24 +50,15 @@ func Generic(b *block.Block, env *Env) (*Lowered, error) {
 
 func (n *nest) subst(m map[string]sym.Expr) {
 	for i, e := range n.values {
-		n.values[i] = substMem(e, m, n.facts)
+		n.values[i] = loop.SubstIndices(e, m, n.facts)
 	}
 	for i, e := range n.results {
-		n.results[i] = substMem(e, m, n.facts)
+		n.results[i] = loop.SubstIndices(e, m, n.facts)
 	}
 	n.at = n.at.Subst(m, n.facts)
 	for i, w := range n.within {
 		n.within[i].E = w.E.Subst(m, n.facts)
 	}
-}
-
-func substMem(e te.Expr, m map[string]sym.Expr, f sym.Facts) te.Expr {
-	return te.Map(te.SubstIndices(e, m, f), func(x te.Expr) te.Expr {
-		if mem, ok := x.(loop.Mem); ok {
-			return load(mem.Buf, layout.Position{Index: mem.Index, X: mem.X, Y: mem.Y}.Subst(m, f))
-		}
-		return x
-	})
 }
 
 func loops(axes []te.Axis, body []loop.Stmt) []loop.Stmt {

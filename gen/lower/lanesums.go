@@ -73,7 +73,7 @@ func (s *laneSum) slot(next te.Axis) sym.Expr {
 
 // value is what the reduction takes at a point of its last axis.
 func (s *laneSum) value(r te.Axis, at sym.Expr) te.Expr {
-	return substMem(s.n.values[0], map[string]sym.Expr{r.Var: at}, s.n.facts)
+	return loop.SubstIndices(s.n.values[0], map[string]sym.Expr{r.Var: at}, s.n.facts)
 }
 
 // join joins a value into an accumulator, for each lane.

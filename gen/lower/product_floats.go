@@ -51,7 +51,7 @@ func floatTaps(b *block.Block, m *match, env *Env) (*product, error) {
 		n, _ := a.Extent.Const()
 		points *= n
 	}
-	if !SumsInFloats(env.Target) || points > mostExact/mostOfBytes {
+	if !SumsInFloats(env.Target) || points > mostExact/mostOfBytes || !m.factors[0].differsAsBytes() || !m.factors[1].differsAsBytes() {
 		return nil, nil
 	}
 	in, err := m.inFloats()
@@ -72,6 +72,24 @@ func floatTaps(b *block.Block, m *match, env *Env) (*product, error) {
 	return nil, nil
 }
 
+// differsAsBytes reports whether a factor is a byte minus a zero point that is one of its type, or a byte alone: others may be further apart.
+func (t *term) differsAsBytes() bool {
+	typ := t.load.Type
+	if typ.Size() != 1 || !typ.IsInteger() || t.computed != nil {
+		return false
+	}
+	switch z := t.zero.(type) {
+	case nil:
+		return true
+	case te.Const:
+		n := int64(int32(z.Bits))
+		return n >= int64(te.Lowest(typ).(te.Const).Bits) && n <= int64(te.Highest(typ).(te.Const).Bits)
+	case te.Call:
+		return z.Fn == "cast" && z.Args[0].DType() == typ
+	}
+	return false
+}
+
 // inFloats is a contraction of bytes whose sum is of floats; nil where results take the sum otherwise than as a float, alone or with constants of the columns added.
 func (m *match) inFloats() (*match, error) {
 	st, out := *m.stage, *m
@@ -81,7 +99,10 @@ func (m *match) inFloats() (*match, error) {
 	for i, r := range m.stage.Results {
 		st.Results[i] = te.Map(r, func(e te.Expr) te.Expr {
 			sum, err := m.inFloat(e)
-			if wrong = err; err != nil || sum == nil {
+			if wrong == nil {
+				wrong = err
+			}
+			if err != nil || sum == nil {
 				return e
 			}
 			return sum

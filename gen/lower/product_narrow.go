@@ -20,8 +20,12 @@ func (p *product) narrow(l *proposal) (bool, error) {
 	last := len(l.sched.Stages) - 1
 	c, run := &l.sched.Stages[last], int64(0)
 	for _, k := range c.Loops {
-		if i := slices.IndexFunc(l.work.Stages[last].Reduce, func(a te.Axis) bool { return a.Var == k.Axis }); k.Kind == sched.Sum && i >= 0 {
-			run, _ = l.work.Stages[last].Reduce[i].Extent.Const() // of the innermost one
+		if k.Kind != sched.Sum {
+			continue
+		}
+		run = 0 // of the innermost one; 0 of a loop over several axes, or a part of one
+		if i := slices.IndexFunc(l.work.Stages[last].Reduce, func(a te.Axis) bool { return a.Var == k.Axis }); i >= 0 && k.Size == 0 {
+			run, _ = l.work.Stages[last].Reduce[i].Extent.Const()
 		}
 	}
 	if run == 0 {

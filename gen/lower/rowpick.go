@@ -174,7 +174,7 @@ func (n *nest) pickPoint() []loop.Stmt {
 func (p *pick) tuple(at sym.Expr) []te.Expr {
 	out := make([]te.Expr, len(p.types))
 	for k, v := range p.n.values {
-		v = substMem(v, map[string]sym.Expr{p.axis.Var: at}, p.n.facts)
+		v = loop.SubstIndices(v, map[string]sym.Expr{p.axis.Var: at}, p.n.facts)
 		if x, ok := v.(te.Index); ok {
 			x.Type = p.types[k]
 			v = x

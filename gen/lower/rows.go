@@ -123,7 +123,7 @@ func (r *row) join(acc, v te.Expr) te.Expr {
 
 // value is what the reduction takes at a point of the row.
 func (r *row) value(at sym.Expr) te.Expr {
-	return substMem(r.n.values[0], map[string]sym.Expr{r.axis.Var: at}, r.n.facts)
+	return loop.SubstIndices(r.n.values[0], map[string]sym.Expr{r.axis.Var: at}, r.n.facts)
 }
 
 func (r *row) part(at sym.Expr) loop.Mem { return loop.Mem{Buf: r.parts, Index: at} }

@@ -144,7 +144,7 @@ func (s *scan) cut(a te.Axis, length int64) (t *scan, number, part te.Axis) {
 // begin stores the first element, and gives what it is.
 func (s *scan) begin() (hoisted []loop.Stmt, at sym.Expr, v te.Expr) {
 	n := s.n
-	hoisted, v = loop.HoistLets(substMem(n.results[0], s.first, n.facts))
+	hoisted, v = loop.HoistLets(loop.SubstIndices(n.results[0], s.first, n.facts))
 	return hoisted, n.at.Subst(s.first, n.facts).Index, v
 }
 

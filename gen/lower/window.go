@@ -94,7 +94,7 @@ func (n *nest) bounds() []loop.Stmt {
 		m[r.Var] = sym.Add(sym.Var(first), sym.Var(r.Var))
 		n.reduce[i].Extent = sym.Var(count)
 	}
-	n.values[0] = substMem(n.values[0], m, n.facts)
+	n.values[0] = loop.SubstIndices(n.values[0], m, n.facts)
 	return out
 }
 

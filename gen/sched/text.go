@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 
-	"rules_dnn/gen/instr"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
@@ -60,29 +59,7 @@ func (s *Stage) print(b *strings.Builder, number int) {
 		fmt.Fprintf(b, "  %s\n", aheadWord)
 	}
 	if s.Tile != nil {
-		fmt.Fprintf(b, "  tile %s %s", s.Tile.Row, s.Tile.X)
-		if s.Tile.Ahead > 0 {
-			fmt.Fprintf(b, ", w %d ahead", s.Tile.Ahead)
-		}
-		if s.Tile.AheadX {
-			b.WriteString(", x ahead")
-		}
-		if s.Tile.Next > 0 {
-			fmt.Fprintf(b, ", next %d", s.Tile.Next)
-		}
-		if s.Tile.Narrow > 0 {
-			fmt.Fprintf(b, ", narrow %d", s.Tile.Narrow)
-		}
-		if s.Tile.Alone {
-			b.WriteString(", alone")
-		}
-		if s.Tile.Held > 0 {
-			fmt.Fprintf(b, ", held %d", s.Tile.Held)
-		}
-		if s.Tile.Claims {
-			b.WriteString(", claims")
-		}
-		b.WriteByte('\n')
+		s.Tile.print(b)
 	}
 	for _, l := range s.Loops {
 		fmt.Fprintf(b, "  %s %s = %s", l.Kind, l.Var, l.Axis)
@@ -232,37 +209,6 @@ func (t *Stage) parseRegion(axis, text string) error {
 	r.First, err = sym.Parse(first)
 	t.Regions = append(t.Regions, r)
 	return err
-}
-
-func (t *Stage) parseTile(text string) error {
-	fields := strings.Split(text, ", ")
-	row, x, _ := strings.Cut(fields[0], " ")
-	for _, o := range []instr.Operand{instr.Vector, instr.Memory, instr.Register, instr.Lane, instr.Scalar} {
-		if o.String() == x {
-			t.Tile = &Tile{Row: row, X: o}
-		}
-	}
-	if t.Tile == nil {
-		return fmt.Errorf("want tile ROW and vec, mem, bcast, lane or scalar")
-	}
-	for _, f := range fields[1:] {
-		if f == "x ahead" {
-			t.Tile.AheadX = true
-		} else if f == "alone" {
-			t.Tile.Alone = true
-		} else if f == "claims" {
-			t.Tile.Claims = true
-		} else if n, err := fmt.Sscanf(f, "next %d", &t.Tile.Next); n == 1 && err == nil && t.Tile.Next > 0 {
-			continue
-		} else if n, err := fmt.Sscanf(f, "narrow %d", &t.Tile.Narrow); n == 1 && err == nil && t.Tile.Narrow > 0 {
-			continue
-		} else if n, err := fmt.Sscanf(f, "held %d", &t.Tile.Held); n == 1 && err == nil && t.Tile.Held > 0 {
-			continue
-		} else if _, err := fmt.Sscanf(f, "w %d ahead", &t.Tile.Ahead); err != nil || t.Tile.Ahead < 1 {
-			return fmt.Errorf("%q: want w N ahead, x ahead, next N, narrow N, alone, held N or claims", f)
-		}
-	}
-	return nil
 }
 
 func (t *Stage) parseSplit(axis, text string) error {

@@ -9,6 +9,7 @@ import (
 
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sched/schedtest"
+	"rules_dnn/gen/te"
 )
 
 // TestVerify: each schedule is right but for one thing.
@@ -16,7 +17,14 @@ func TestVerify(t *testing.T) {
 	matmul, attention, dots, devices := schedtest.MatMul(), schedtest.Attention(), schedtest.Dots(), schedtest.Device()
 	pruned, parts := schedtest.Pruned(), schedtest.PrunedParts()
 	groups, runs, tiles, sums := schedtest.Groups(), schedtest.Runs(), schedtest.Tiles(), schedtest.PrunedTile()
-	ahead := schedtest.Ahead()
+	ahead, chained := schedtest.Ahead(), schedtest.Ahead()
+	chained.Work.Stages[1] = chained.Work.Stages[1].MapExprs(func(e te.Expr) te.Expr {
+		if l, is := e.(te.Load); is {
+			l.Source = te.Source{Stage: true}
+			return l
+		}
+		return e
+	})
 	for _, c := range []struct {
 		name     string
 		of       schedtest.Example
@@ -57,6 +65,7 @@ func TestVerify(t *testing.T) {
 		{"memory of a group without groups", matmul, "sum k = r0\n", "sum k = r0\nvalue stage 0.0: 0 1 in local\n", "no loop of groups is around stage 0"},
 		{"fetched ahead of nothing", ahead, "stage 2\n", "stage 2\n  ahead\n", "it is fetched ahead: want one copy at a loop, without a sum, in space local"},
 		{"fetched ahead to an item's memory", ahead, "0~4 in local", "0~4 in worker", "it is fetched ahead: want one copy at a loop, without a sum, in space local"},
+		{"fetched ahead of what is computed", chained, "stage 0", "stage 0", "it is fetched ahead, and reads a stage, which has what another iteration needs then: want operands alone"},
 		{"fetched ahead in vectors", ahead, "serial u = i0*8", "vector u = i0*8", "it is fetched ahead by loop u of kind vector"},
 		{"two places", matmul, "sum k = r0\n", "sum k = r0\nvalue stage 0.0: 0 1 in worker\nvalue stage 0.0: 1 0 in worker\n", "value stage 0.0 has two places"},
 		{"a layout of another rank", matmul, "sum k = r0\n", "sum k = r0\nvalue operand 0: 0 in arena\n", "value operand 0: axis 1 has no part"},

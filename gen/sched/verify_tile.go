@@ -44,8 +44,8 @@ func (v *verifier) tile(n int) error {
 		return fmt.Errorf("%d lanes; instruction %s has %d", wide, row.Name, row.Lanes)
 	case size[Dot] != row.Group:
 		return fmt.Errorf("%d products at a time; instruction %s takes in %d", size[Dot], row.Name, row.Group)
-	case row.Narrow > 0 && (sc.Tile.Narrow < row.Together() || sc.Tile.Narrow > instr.MostNarrow) || row.Narrow == 0 && sc.Tile.Narrow != 0:
-		return fmt.Errorf("products of %d points are added in 16 bits; instruction %s wants %d to %d, or 0 where it adds in %s", sc.Tile.Narrow, row.Name, row.Together(), instr.MostNarrow, row.Acc)
+	case !row.Narrows(sc.Tile.Narrow):
+		return fmt.Errorf("products of %d points are added in 16 bits; instruction %s wants a multiple of %d up to %d, or 0 where it adds in %s", sc.Tile.Narrow, row.Name, row.Together(), instr.MostNarrow, row.Acc)
 	case registers > v.t.Registers(row):
 		return fmt.Errorf("a tile of %dx%d takes %d registers; the chip %s has %d", size[Rows], wide/row.Lanes, registers, v.t.Name, v.t.Registers(row))
 	}

@@ -33,7 +33,7 @@ func Compare(g *block.Graph, t *target.Target, o Options, first int) (*Compariso
 	return &Comparison{s, s.problem()}, nil
 }
 
-// Blocks is how many blocks there are to choose for, and Ways how many candidates they have on the whole.
+// Blocks is how many there are to choose for.
 func (c *Comparison) Blocks() int { return len(c.s.blocks) }
 
 // Ways is how many candidates all blocks have.
@@ -66,8 +66,8 @@ func (c *Comparison) Local() float64 {
 	return c.with(func(i int, _ candidate) float64 { return 0 })
 }
 
-// Uniform is the cost where every block takes a candidate with as many values as it has in a layout of one kind, and else row-major: what row's layout has for the
-// instruction of a name, or, of none, the row-major one.
+// Uniform is the cost where every block takes the candidate with the fewest values in another layout than one of a kind: of its candidates those that need a third
+// kind come last.
 func (c *Comparison) Uniform(is func(layout.Layout) bool) float64 {
 	return c.with(func(_ int, x candidate) float64 {
 		other := 0.0

@@ -65,14 +65,14 @@ func (s *selector) held(v *ir.Value, zeros map[*ir.Value]bool) (string, error) {
 	if sparse, err := s.o.Pruned.Sparse(v); sparse || err != nil {
 		return hashed(v, err)
 	}
-	if v.Type == ir.I32 && !zeros[v] && slices.ContainsFunc(s.sides, func(d *side) bool { return lower.SumsInFloats(d.t) }) {
+	switch {
+	case v.Type.IsInteger() && slices.ContainsFunc(s.sides, func(d *side) bool { return len(d.t.Dots(ir.I32)) > 0 && (d.t.StoresDots() || zeros[v]) }):
+		return hashed(v, nil)
+	case v.Type == ir.I32 && slices.ContainsFunc(s.sides, func(d *side) bool { return lower.SumsInFloats(d.t) }):
 		addable, err := lower.Addable(v)
 		return fmt.Sprintf("constant, addable to floats: %t", addable), err
 	}
-	if !v.Type.IsInteger() || !slices.ContainsFunc(s.sides, func(d *side) bool { return len(d.t.Dots(ir.I32)) > 0 && (d.t.StoresDots() || zeros[v]) }) {
-		return "constant", nil
-	}
-	return hashed(v, nil)
+	return "constant", nil
 }
 
 // hashed is a constant by its elements.

@@ -35,8 +35,13 @@ func (p Program) String() string {
 			lines = append(lines, i.String())
 		}
 		end := ""
-		if k.Ends {
+		switch {
+		case k.Ends && k.OuterEnds:
+			end = ":endloop01"
+		case k.Ends:
 			end = ":endloop0"
+		case k.OuterEnds:
+			end = ":endloop1"
 		}
 		fmt.Fprintf(&b, "{ %s }%s\n", strings.Join(lines, "; "), end)
 	}
@@ -121,7 +126,7 @@ func ParseListing(text string) (Program, error) {
 	return out, nil
 }
 
-// Check says which packet is not legal, and that loops are whole.
+// Check says which packet is not legal, or is nil.
 func (p Program) Check(version int) error {
 	for n, k := range p {
 		if err := packet.Check(version, k.Insts); err != nil {

@@ -75,6 +75,16 @@ func TestListing(t *testing.T) {
 	assert.Equal(t, 1+2+8+2+3+1, c.Packets)
 }
 
+// TestText: what String writes parses back, with the ends of both loops.
+func TestText(t *testing.T) {
+	for _, end := range []string{"", ":endloop0", ":endloop1", ":endloop01"} {
+		text := "a:\n{ r3 = add(r3,#2); nop }" + end + "\n"
+		p, err := machine.Parse(text)
+		require.NoError(t, err)
+		assert.Equal(t, text, p.String())
+	}
+}
+
 func TestErrors(t *testing.T) {
 	_, err := machine.Parse("{ v0 = vmystery(v1) }")
 	require.ErrorContains(t, err, `has no "v0 = vmystery(v1)"`)

@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/print/ckernel"
 	"rules_dnn/gen/sym"
-	"rules_dnn/gen/te"
 )
 
 // lanes are numbers of 32 bits in a vector, and bytesWide are bytes.
@@ -51,7 +49,7 @@ func (dialect) Loop(w *ckernel.Kernel, x loop.For) bool {
 	case v.rows.Var != "":
 		return v.group(w, x, sym.Const(0), v.ofRows())
 	case !known:
-		return v.group(w, x, sym.Const(0), []piece{{map[string]sym.Expr{x.Var: sym.Const(0)}, ckernel.Strip(w.Index(x.Extent))}})
+		return v.some(w, x)
 	case n <= bytesWide:
 		return v.group(w, x, sym.Const(0), v.along(sym.Const(0), n))
 	}
@@ -136,6 +134,20 @@ func (v *vectors) ofRows() []piece {
 	return out
 }
 
+// some prints one vector of words, of as many points as there are: where there may be none, nothing of it runs then, as parts of vectors have some.
+func (v *vectors) some(w *ckernel.Kernel, x loop.For) bool {
+	n := ckernel.Strip(w.Index(x.Extent))
+	pieces := []piece{{map[string]sym.Expr{x.Var: sym.Const(0)}, n}}
+	if least, _ := x.Extent.Bounds(w.Facts()); least > 0 {
+		return v.group(w, x, sym.Const(0), pieces)
+	}
+	if _, _, ok := v.texts(w, pieces); !ok {
+		return false
+	}
+	w.Block(fmt.Sprintf("if (%s > 0)", n), func() { v.group(w, x, sym.Const(0), pieces) })
+	return true
+}
+
 // long prints vectors of bytes one after the other, and the rest.
 func (v *vectors) long(w *ckernel.Kernel, x loop.For, n int64) bool {
 	at := x.Var + "_at"
@@ -156,19 +168,8 @@ func (v *vectors) long(w *ckernel.Kernel, x loop.For, n int64) bool {
 func (v *vectors) part(first sym.Expr, n int64, f sym.Facts) loop.For {
 	m := map[string]sym.Expr{v.loop.Var: sym.Add(sym.Var(v.loop.Var), first)}
 	s := v.store
-	s.Index, s.Value = s.Index.Subst(m, f), substitute(s.Value, m, f)
+	s.Index, s.Value = s.Index.Subst(m, f), loop.SubstIndices(s.Value, m, f)
 	return loop.For{Var: v.loop.Var, Extent: sym.Const(n), Body: []loop.Stmt{s}}
-}
-
-// substitute replaces variables in the indices of an expression over memory.
-func substitute(e te.Expr, m map[string]sym.Expr, f sym.Facts) te.Expr {
-	return te.Map(te.SubstIndices(e, m, f), func(x te.Expr) te.Expr {
-		if mem, ok := x.(loop.Mem); ok {
-			mem.Index = mem.Index.Subst(m, f)
-			return mem
-		}
-		return x
-	})
 }
 
 // group prints the pieces of one vector of bytes, and the plain loop for where they cannot be known in integers.
@@ -222,7 +223,7 @@ func (v *vectors) texts(w *ckernel.Kernel, pieces []piece) ([]string, *lanesOf, 
 	var words []string
 	for _, p := range pieces {
 		l.piece = p
-		text, ok := findScaled(substitute(v.store.Value, v.others(p), w.Facts())).words(l)
+		text, ok := findScaled(loop.SubstIndices(v.store.Value, v.others(p), w.Facts())).words(l)
 		if !ok {
 			return nil, nil, false
 		}
@@ -285,109 +286,4 @@ func plus(n int, text string) string {
 		return text
 	}
 	return fmt.Sprintf("%d + (%s)", n, text)
-}
-
-// lanesOf prints expressions as vectors of words, for a piece.
-type lanesOf struct {
-	*vectors
-	w       *ckernel.Kernel
-	piece   piece
-	factors []string
-}
-
-// near is the variable that has the words which may be wrong.
-func (l *lanesOf) near() string { return l.loop.Var + "_near" }
-
-// factor is the variable of a factor, which all lanes share.
-func (l *lanesOf) factor(e te.Expr) string {
-	text := ckernel.Strip(l.w.Scalar(e))
-	for i, f := range l.factors {
-		if f == text {
-			return fmt.Sprintf("%s_f%d", l.loop.Var, i)
-		}
-	}
-	l.factors = append(l.factors, text)
-	return fmt.Sprintf("%s_f%d", l.loop.Var, len(l.factors)-1)
-}
-
-// varies reports whether a value may differ along a variable.
-func varies(e te.Expr, v string) bool {
-	found := false
-	te.Walk(e, func(x te.Expr) {
-		switch x.(type) {
-		case loop.Ref, te.Select, te.Let:
-			found = true
-		}
-	})
-	loop.ExprIndices(e, func(i sym.Expr) { found = found || i.Uses(v) })
-	return found
-}
-
-// words prints an expression of integers as a vector; false where it is none.
-func (l *lanesOf) words(e te.Expr) (string, bool) {
-	if !varies(e, l.loop.Var) {
-		return fmt.Sprintf("Q6_V_vsplat_R(%s)", ckernel.Strip(l.w.Scalar(e))), true
-	}
-	if m, ok := e.(loop.Mem); ok {
-		return l.load(m)
-	}
-	x, ok := e.(te.Call)
-	if !ok {
-		return "", false
-	}
-	if from := argument(e, "cast", ir.I32); from != nil && from.DType().IsInteger() && from.DType().Size() < 4 {
-		return l.words(from)
-	}
-	if q := findScaled(e); q != nil {
-		return q.words(l)
-	}
-	if x.Type != ir.I32 || len(x.Args) != 2 {
-		return "", false
-	}
-	if x.Fn == "mul" {
-		return l.product(x)
-	}
-	fn, known := map[string]string{"add": "Q6_Vw_vadd_VwVw", "sub": "Q6_Vw_vsub_VwVw", "max": "Q6_Vw_vmax_VwVw", "min": "Q6_Vw_vmin_VwVw"}[x.Fn]
-	a, okA := l.words(x.Args[0])
-	b, okB := l.words(x.Args[1])
-	return fmt.Sprintf("%s(%s, %s)", fn, a, b), known && okA && okB
-}
-
-// product multiplies with a literal of 16 bits: vectors have no product of 32 bits by 32.
-func (l *lanesOf) product(x te.Call) (string, bool) {
-	for i, a := range x.Args {
-		if n, ok := literal(a); ok && n == int64(int16(n)) {
-			v, ok := l.words(x.Args[1-i])
-			return fmt.Sprintf("dnn_hvx_scaled(%s, %d)", v, n), ok
-		}
-	}
-	return "", false
-}
-
-// load reads neighbours as words.
-func (l *lanesOf) load(m loop.Mem) (string, bool) {
-	step, known := stepOf(m.Index, l.loop.Var, l.w.Facts())
-	from := map[ir.DType]string{ir.I32: "", ir.U8: "dnn_hvx_words_u8", ir.I8: "dnn_hvx_words_i8", ir.I16: "dnn_hvx_words_i16"}
-	widen, ok := from[m.Buf.Type]
-	if !ok || !known || step != 1 {
-		return "", false
-	}
-	at := fmt.Sprintf("%s + (%s)", m.Buf.Name, ckernel.Strip(l.w.Index(m.Index.Subst(l.piece.at, l.w.Facts()))))
-	if m.Buf.Type == ir.I32 && m.Buf.Local && l.piece.lanes == fmt.Sprint(lanes) {
-		return fmt.Sprintf("dnn_hvx_load_any(%s)", at), true
-	}
-	text := fmt.Sprintf("dnn_hvx_load_part(%s, %s)", at, times(m.Buf.Type.Size(), l.piece.lanes))
-	if widen != "" {
-		text = fmt.Sprintf("%s(%s)", widen, text)
-	}
-	return text, true
-}
-
-// times is a product with an expression that may be a number.
-func times(n int, text string) string {
-	var m int
-	if _, err := fmt.Sscanf(text, "%d", &m); err == nil && fmt.Sprint(m) == text {
-		return fmt.Sprint(n * m)
-	}
-	return fmt.Sprintf("%d * (%s)", n, text)
 }

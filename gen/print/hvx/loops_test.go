@@ -2,7 +2,9 @@ package hvx_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,6 +41,7 @@ var loops = map[string]struct{ head, body string }{
 	"greatest":           {"operand a0 u8[1000]\nresult y0 u8[900]", "array b u8[450]\nfor q < $n { b[q] = u8:0 }\nfor r < 2 { for s < 3 { for q < $n { var n = u8 max(b[q], a0[2*q + 100*r + s])\nb[q] = n } } }\nfor q < $n { y0[q] = b[q] }"},
 	"greatest, signed":   {"operand a0 i8[1000]\nresult y0 i8[900]", "array b i8[450]\nfor q < $n { b[q] = i8:-128 }\nfor s < 3 { for q < $n { var n = i8 max(b[q], a0[q + s])\nb[q] = n } }\nfor q < $n { y0[q] = b[q] }"},
 	"requantized":        {"operand a0 i32[900]\noperand a1 i32[1]\nresult y0 u8[900]", "for q < $n { y0[q + 3] = u8 cast(f32 add(f32 round(f32 mul(f32 cast(i32 sub(a0[q + 1], i32 mul(i32:3, a1[0]))), f32:0.0123)), f32 cast(u8:20))) }"},
+	"few or none":        {"operand a0 i32[900]\nresult y0 u8[900]", "for r < 4 { for l < 10*r { y0[l + 128*r] = u8 cast(f32 add(f32 round(f32 mul(f32 cast(a0[l + 128*r]), f32:0.0123)), f32 cast(u8:20))) } }"},
 	"words in turns":     {"operand a0 i32[900]\nresult y0 i8[900]", "for r < 2 { for l < 64 { y0[2*l + r + 3] = i8 cast(f32 add(f32 round(f32 mul(f32 cast(a0[l + 100*r + 1]), f32:0.0123)), f32 cast(i8:20))) } }"},
 	"words of four rows": {"operand a0 i32[900]\nresult y0 i8[900]", "for r < 4 { for l < 32 { y0[4*l + r + 3] = i8 cast(f32 add(f32 round(f32 mul(f32 cast(a0[l + 100*r + 1]), f32:0.0123)), f32 cast(i8:20))) } }"},
 	"words of rows":      {"operand a0 i32[900]\nresult y0 i8[900]", "for r < 3 { for l < 32 { y0[l + 32*r + 3] = i8 cast(f32 add(f32 round(f32 mul(f32 cast(a0[l + 100*r + 1]), f32:0.0123)), f32 cast(i8:20))) } }"},
@@ -49,9 +52,9 @@ const added = "for q < $n { y0[q] = u8 cast(f32 add(f32 round($sum), f32 cast(u8
 
 func init() {
 	both := "f32 add(f32 mul(f32 cast(i32 sub(i32 cast(u8 cast(f32 add(f32 round(f32 mul(f32 cast(a0[q]), f32:0.031)), f32 cast(u8:113)))), i32 cast(u8:113))), f32:0.7312), f32 mul(f32 cast(i32 sub(i32 cast(a1[q + 1]), i32 cast($zero))), f32:1.411))"
-	for typ, zero := range map[string]string{"u8": "u8:90", "i8": "i8:-7"} {
+	for typ, zero := range map[string]string{"u8": "u8:90", "i8": "i8:-7", "u8, far zero": "i32:1000000000"} {
 		sum := strings.ReplaceAll(both, "$zero", zero)
-		head := "operand a0 i32[900]\noperand a1 " + typ + "[900]\nresult y0 u8[900]"
+		head := "operand a0 i32[900]\noperand a1 " + typ[:2] + "[900]\nresult y0 u8[900]"
 		loops["added "+typ] = struct{ head, body string }{head, strings.ReplaceAll(added, "$sum", sum)}
 		loops["added, positive "+typ] = struct{ head, body string }{head, strings.ReplaceAll(added, "$sum", "f32 max("+sum+", f32:0)")}
 	}
@@ -63,7 +66,7 @@ func TestLoops(t *testing.T) {
 	require.NoError(t, err)
 	r := rand.New(rand.NewPCG(1, 2))
 	var cases []cpptest.Case
-	for name := range loops {
+	for _, name := range slices.Sorted(maps.Keys(loops)) {
 		for _, n := range []int{16, 31, 64, 65, 112, 128, 200} {
 			cases = append(cases, loopCase(t, r, name, n))
 		}

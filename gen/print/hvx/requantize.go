@@ -109,6 +109,9 @@ func (q *scaled) added(v *lanesOf, least, most int64) (string, bool) {
 			bytes[i] = fmt.Sprintf("Q6_Vw_vadd_VwVw(%s, Q6_V_vsplat_R(128))", bytes[i])
 			zero += 128
 		}
+		if zero < 0 || zero > math.MaxUint8 { // no byte's: sums may leave 32 bits
+			return "", false
+		}
 		zeros[i], factors[i] = float64(zero), math.Float64frombits(factor.Bits)
 	}
 	whole := float64(255 * (math.Abs(factors[0]) + math.Abs(factors[1])))

@@ -162,6 +162,17 @@ func TestKernels(t *testing.T) {
 	}
 }
 
+// TestLongLoops: loops that run more often than there can be operands for are not made of packets, and long ones are as fast to make as others.
+func TestLongLoops(t *testing.T) {
+	long := func(times int64) error {
+		m := kernel("vrmpy_i8u8", 4, 2, 4*times, loop.KLoop{Extent: 2 * times, XStep: 4, WStep: 256})
+		_, err := packed.New(m, 68, sched.Best)
+		return err
+	}
+	require.NoError(t, long(1<<19))
+	require.ErrorContains(t, long(1<<40), "and 1048576 at most in packets")
+}
+
 // TestModes: iterations of resnet50's loops, packed as straight-line code, take no more packets and stalls where soft dependencies have a penalty than
 // where they forbid to share a packet (Figure 4.11's "soft to hard") or cost nothing ("soft to none").
 func TestModes(t *testing.T) {

@@ -27,6 +27,8 @@ var forms = map[string]form{
 const (
 	mostProducts = 420
 	someProducts = 64
+	// mostTimes is how often a loop runs at most: as often as an assembler's number says, and no more than there can be operands for.
+	mostTimes = 1 << 20
 )
 
 // point is one of the reduction that a body has, in bytes from where the iteration's operands begin.
@@ -88,6 +90,9 @@ func bodies(m *loop.MicroKernel) ([]body, error) {
 	}
 	if len(loops) == 0 {
 		return []body{{points: inner, count: 1}}, nil
+	}
+	if loops[0].Extent > mostTimes {
+		return nil, fmt.Errorf("a loop runs %d times, and %d at most in packets", loops[0].Extent, mostTimes)
 	}
 	var out []body
 	for k, u := loops[0], int64(1); u <= min(k.Extent, someProducts); u++ {

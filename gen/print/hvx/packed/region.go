@@ -25,7 +25,8 @@ func (s *schedule) rows() [][]isa.Inst {
 // region is what runs in the packets from one to another, without a loop, in an order that says what it means.
 func (s *schedule) region(from, to int) []isa.Inst {
 	var all []timed
-	for j := range int(s.body.count) + s.Stages() {
+	first := max(0, (from-slices.Max(s.Times))/s.Interval) // iterations before it are over
+	for j := first; j < int(s.body.count)+s.Stages() && j*s.Interval < to; j++ {
 		for i, t := range s.Times {
 			// Loads of the last iterations are relative to bases that step on.
 			if at := t + j*s.Interval; at >= from && at < to && (j < int(s.body.count) || s.ops[i].kind == step) {
