@@ -20,6 +20,7 @@ func TestCheckBare(t *testing.T) {
 		{"--executed", dsp, ""},
 		{"--executed", processor, "--executed: only an emulator of a DSP tells what it executes, and x86_64_v3 is none"},
 		{"--rounds=2", dsp, "--rounds=2: times of an emulator mean nothing"},
+		{"--layers", dsp, "--layers: layers are compared on processors, and hexagon_v68 is none"},
 		{"--threads=2", dsp, "--threads=2: a DSP's program has one thread"},
 		{"--tune=a", dsp, "a measures kernels on the processor that runs them, and hexagon_v68 is under an emulator"},
 	} {
