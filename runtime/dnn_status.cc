@@ -16,7 +16,7 @@ constexpr const char* kStatusMessages[] = {
     "an output overlaps another input or output",
     "the allocator gave no memory",
     "the number of workers is not 0 to 1024, or a thread did not start",
-    "the processor lacks an instruction set that the kernels use",
+    "the processor lacks an instruction set that the kernels use, or the system does not permit it",
     "the model has no input or output of this number",
     "an input's value is outside what an operator allows, as an index out of bounds is",
     "the weights are missing: this model's are in a file that the options must bring",

@@ -17,7 +17,7 @@ struct Piece {
   Piece* next;
   void* memory;
   size_t bytes;
-  void (*release)(void*);  // rpcmem_free; null: free
+  void (*release)(void*);  // rpcmem_free; null: FreeMemory
 };
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -25,7 +25,7 @@ Piece* pieces = nullptr;
 
 }  // namespace
 
-Status TakeShared(const Api& api, size_t bytes, void** memory, Words* words) {
+Status TakeShared(const Api& api, uint64_t bytes, void** memory, Words* words) {
   *memory = nullptr;
   if (bytes > INT32_MAX) {
     return Failed(words, Status::kDeviceMemory, "rpcmem_alloc: a piece has less than 2 GiB");
@@ -78,7 +78,7 @@ void ReleaseOwn(void* memory) {
   if (piece != nullptr) *at = piece->next;
   pthread_mutex_unlock(&lock);
   if (piece == nullptr) return;  // null, or none of ours
-  piece->release != nullptr ? piece->release(memory) : free(memory);
+  piece->release != nullptr ? piece->release(memory) : FreeMemory(memory);
   free(piece);
 }
 

@@ -11,7 +11,7 @@ inline namespace v1 {
 namespace fastrpc {
 
 // Memory of rpcmem, or a status with words.
-Status TakeShared(const Api& api, size_t bytes, void** memory, Words* words);
+Status TakeShared(const Api& api, uint64_t bytes, void** memory, Words* words);
 
 // The application's memory: of rpcmem, or any where api is null or has none.
 Status AllocateOwn(const Api* api, size_t bytes, void** memory);

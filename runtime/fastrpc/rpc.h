@@ -42,12 +42,19 @@ constexpr uint32_t kDspErrors = 0x80000400;
 constexpr Code kDone = 0, kNoMemory = 2, kBadArguments = 14, kUnsupported = 20;
 
 // Numbers of FastRPC's.
-constexpr int32_t kComputeDsp = 3;       // the domain that has HVX
-constexpr uint32_t kUnsignedModule = 2;  // a request to remote_session_control
+constexpr int32_t kComputeDsp = 3;  // the domain that has HVX
+constexpr uint32_t kThreads = 1;    // a request to remote_session_control: of the DSP's threads
+constexpr uint32_t kUnsignedModule = 2;  // another one
 constexpr uint32_t kDspInfo = 2;         // a request to remote_handle_control
 constexpr uint32_t kArchitecture = 6;    // what of the DSP that asks for
 constexpr int32_t kSystemHeap = 25;      // of rpcmem_alloc
 constexpr uint32_t kCached = 1;          // its flags
+
+struct Threads {
+  int32_t domain;
+  int32_t priority;  // -1: as it is
+  int32_t stack_bytes;
+};
 
 struct UnsignedModule {
   int32_t domain;

@@ -12,6 +12,9 @@ namespace {
 #define RULES_DNN_TEXT_OF(x) #x
 #define RULES_DNN_TEXT(x) RULES_DNN_TEXT_OF(x)
 
+// Of a thread on the DSP.
+constexpr int32_t kStackBytes = 128 << 10;
+
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 Session* sessions = nullptr;
 Api library;
@@ -57,6 +60,14 @@ bool MakeUri(const RemoteInfo& info, const char* file, const char* version, char
   }
   w.Add("?" RULES_DNN_TEXT(RULES_DNN_FASTRPC_ENTRY) "&_modver=1.0&_dom=cdsp");
   return length < kMostUri;
+}
+
+// Has the DSP's threads, in which a skeleton computes, larger stacks: by themselves they have 16
+// KB, which the frames of a kernel and of the runtime together come near (clang's -fstack-usage
+// tells). What refuses that leaves them as they are.
+void AskForStacks(const Api& api) {
+  Threads ask = {kComputeDsp, -1, kStackBytes};
+  if (api.Session != nullptr) api.Session(kThreads, &ask, sizeof(ask));
 }
 
 // Has FastRPC load libraries that are not signed. What refuses that is told by what comes next.
@@ -163,6 +174,7 @@ Status AcquireLocked(const Description* d, const RemoteOptions& o, Session** ses
       (*o.library == 0 || !IsPlain(o.library) || !MakeUri(info, o.library, nullptr, uri))) {
     return Failed(words, Status::kBadOptions, "library: want the name or path of a file");
   }
+  AskForStacks(library);
   if (o.signed_process == 0) AskForUnsigned(library);
   if (o.library != nullptr) return FindOrOpen(d, uri, session, words);
   const uint32_t dsp = DspArchitecture(library);

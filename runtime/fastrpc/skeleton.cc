@@ -10,6 +10,8 @@ inline namespace v1 {
 namespace fastrpc {
 namespace {
 
+static_assert(kLine % kBufferAlignment == 0, "a stub's tensors begin where kernels take them");
+
 // Whether a call has so many arguments of each kind.
 bool Has(uint32_t scalars, int32_t in, int32_t out, int32_t in_handles = 0,
          int32_t out_handles = 0) {

@@ -11,7 +11,8 @@ inline namespace v1 {
 namespace fastrpc {
 namespace {
 
-size_t RoundUp(size_t n) { return (n + kLine - 1) / kLine * kLine; }
+// Sums of tensors' lines may be more than a processor of 32 bits has addresses.
+uint64_t RoundUp(uint64_t n) { return (n + kLine - 1) / kLine * kLine; }
 
 struct ModelState {
   Session* session;
@@ -25,7 +26,7 @@ struct ContextState : RemoteContext {
   uint64_t number;  // of the skeleton's context
   Arg* args;        // of a run
   void* staged;     // copies of buffers that the DSP does not see
-  size_t staged_bytes;
+  uint64_t staged_bytes;
   char text[kMostWords];
 };
 
@@ -97,7 +98,8 @@ Status ContextCreate(RemoteModel* model, RemoteContext** context) {
   const Description* const d = m->description;
   const size_t count = static_cast<size_t>(d->input_count) + static_cast<size_t>(d->output_count) +
                        2 * static_cast<size_t>(kRunHead);
-  const size_t head = RoundUp(sizeof(ContextState)), size = head + count * sizeof(Arg);
+  const size_t head = static_cast<size_t>(RoundUp(sizeof(ContextState))),
+               size = head + count * sizeof(Arg);
   void* const memory = m->options.allocate(m->options.allocator_user, size, kAlignment);
   if (memory == nullptr) return Status::kOutOfMemory;
   memset(memory, 0, size);
@@ -137,7 +139,7 @@ void ContextDestroy(RemoteContext* context) {
 }
 
 // Memory for copies, which only grows.
-Status TakeStaged(ContextState* c, size_t bytes, Words* words) {
+Status TakeStaged(ContextState* c, uint64_t bytes, Words* words) {
   if (bytes <= c->staged_bytes) return Status::kOk;
   ReleaseStaged(c);
   const Status status = TakeShared(*c->model->session->api, bytes, &c->staged, words);
@@ -185,9 +187,9 @@ Status Reserve(RemoteContext* context, const int64_t* sym, const int64_t* bytes)
   const Description* const d = c->model->description;
   Words words(c->text, sizeof(c->text));
   Status status = CheckAlive(c, &words);
-  size_t all = 0;
+  uint64_t all = 0;
   for (int32_t i = 0; i < d->input_count + d->output_count; ++i) {
-    all += RoundUp(static_cast<size_t>(bytes[i]));
+    all += RoundUp(static_cast<uint64_t>(bytes[i]));
   }
   if (status == Status::kOk && c->model->session->api->shares()) {
     status = TakeStaged(c, all, &words);
@@ -209,7 +211,7 @@ Status Stage(ContextState* c, const int64_t* bytes, const void* const* in, void*
   const Description* const d = c->model->description;
   const Api& api = *c->model->session->api;
   const int32_t count = d->input_count + d->output_count;
-  size_t all = 0;
+  uint64_t all = 0;
   for (int32_t i = 0; i < count; ++i) {
     const void* const at = i < d->input_count ? in[i] : out[i - d->input_count];
     const size_t n = static_cast<size_t>(bytes[i]);

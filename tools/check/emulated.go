@@ -10,6 +10,7 @@ import (
 	"os/exec"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/limit"
 )
 
 // Emulated is a running program that serves a model on a DSP under an emulator: runtime/dsp/serve says how.
@@ -41,6 +42,7 @@ type Executed struct {
 const (
 	mostListed = 1 << 20
 	mostText   = 1 << 20
+	mostBytes  = 1 << 31 // a DSP has no more addresses
 )
 
 // StartEmulated runs a program.
@@ -80,7 +82,7 @@ func (e *Emulated) readModel() error {
 	for range outputs {
 		o := output{name: r.text()}
 		t, err := ir.ParseDType(r.text())
-		if o.rank = r.number(); r.err == nil {
+		if o.rank = r.below(limit.Rank); r.err == nil {
 			r.err = err
 		}
 		o.typ = t
@@ -130,13 +132,18 @@ func (e *Emulated) answer() (map[string]*ir.Tensor, error) {
 		for range o.rank {
 			shape = append(shape, r.number())
 		}
-		if _, err := ir.Len(shape); err != nil {
+		n := r.below(mostBytes)
+		if r.err != nil {
+			break
+		}
+		elements, err := ir.Len(shape)
+		if err != nil {
 			return nil, fmt.Errorf("output %s: %w", o.name, err)
 		}
-		t := ir.NewTensor(o.typ, shape...)
-		if n := r.number(); r.err == nil && n != int64(len(t.Data)) {
-			return nil, fmt.Errorf("output %s has %d bytes, and dimensions of %d", o.name, n, len(t.Data))
+		if elements > mostBytes || n != elements*int64(o.typ.Size()) {
+			return nil, fmt.Errorf("output %s has %d bytes, and dimensions of %d elements of %s", o.name, n, elements, o.typ)
 		}
+		t := ir.NewTensor(o.typ, shape...)
 		r.read(t.Data)
 		outputs[o.name] = t
 	}

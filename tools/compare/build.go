@@ -34,6 +34,9 @@ func (t times) String() string {
 
 // build makes a program of the model for the chips, with further options of `dnnc compile`.
 func build(o *options, m *model, chips library, work string, compileOnly ...string) (*program, error) {
+	if err := o.checkBare(chips); err != nil {
+		return nil, err
+	}
 	p := &program{command: append(strings.Fields(o.emulator), work+"/program", "--weights="+work+"/model.weights")}
 	compileOnly = append(compileOnly, chips.variantOptions(work)...)
 	if chips[0].Bare() {

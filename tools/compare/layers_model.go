@@ -88,9 +88,6 @@ func (m *model) layers(o *options, all []quantized, want, inputs map[string]*ir.
 	if err != nil {
 		return nil, err
 	}
-	if built.bare {
-		return nil, errors.New("layers are compared on processors, and not on a DSP: leave out --layers, and --chip or --tolerance")
-	}
 	s, err := check.Start(work, o.threads, built.command...)
 	if err != nil {
 		return nil, err

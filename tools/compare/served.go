@@ -43,7 +43,24 @@ func (e *emulated) run(sizes map[string]int64, inputs map[string]*ir.Tensor) (ma
 }
 
 func (e *emulated) time(float64) ([]float64, error) {
-	return nil, errors.New("--rounds: times of an emulator mean nothing; --executed prints what it executes")
+	return nil, errors.New("an emulator's times mean nothing") // checkBare has refused what asks for them
+}
+
+// checkBare refuses options that mean nothing for the chips.
+func (o *options) checkBare(chips library) error {
+	switch bare := chips[0].Bare(); {
+	case o.executed && !bare:
+		return fmt.Errorf("--executed: only an emulator of a DSP tells what it executes, and %s is none: want --chip=hexagon_v68", chips)
+	case bare && o.layers:
+		return fmt.Errorf("--layers: layers are compared on processors, and %s is none: on a DSP outputs have the bytes of --reference=graph", chips)
+	case bare && o.tune != "":
+		return fmt.Errorf("--tune=%s measures kernels on the processor that runs them, and %s is under an emulator", o.tune, chips)
+	case bare && o.rounds > 0:
+		return fmt.Errorf("--rounds=%d: times of an emulator mean nothing; --executed prints what it executes", o.rounds)
+	case bare && o.threads > 1:
+		return fmt.Errorf("--threads=%d: a DSP's program has one thread", o.threads)
+	}
+	return nil
 }
 
 // buildBare compiles and links what dnnc made for a DSP.

@@ -144,7 +144,7 @@ func choose(t *testing.T, emulator []string, env string, names ...string) []stri
 
 // What create() says of a chip that the processor is not, and of one that the library has no kernels for.
 const (
-	lacking = " 11  the processor lacks an instruction set that the kernels use"
+	lacking = " 11  the processor lacks an instruction set that the kernels use, or the system does not permit it"
 	unknown = " 18  the options or DNN_VARIANT name a variant that the model does not have"
 )
 

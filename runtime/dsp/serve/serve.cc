@@ -35,6 +35,12 @@ constexpr int kMaxRank = 32;
   exit(1);
 }
 
+// Of a tensor, by its name.
+[[noreturn]] void Fail(const char* name, const char* what) {
+  fprintf(stderr, "%s\n", name);
+  Fail(what);
+}
+
 void Write(const void* from, size_t bytes) {
   if (fwrite(from, 1, bytes, stdout) != bytes) Fail("nobody reads what the model answers");
 }
@@ -105,7 +111,8 @@ bool ReadRequest(Session* s) {
   for (int32_t i = 0; i < d->input_count; ++i) {
     int64_t bytes = 0;
     if (!Read(&bytes, sizeof(bytes))) Fail("the request ends early");
-    if (bytes != rules_dnn::TensorBytes(d, &d->inputs[i], s->sym)) Fail(d->inputs[i].name);
+    if (bytes != rules_dnn::TensorBytes(d, &d->inputs[i], s->sym))
+      Fail(d->inputs[i].name, "this input has another number of bytes in the request");
     s->buffers[i] = Take(bytes);
     if (!Read(s->buffers[i], static_cast<size_t>(bytes))) Fail("the request ends early");
   }
@@ -121,7 +128,7 @@ void WriteOutputs(const Session& s) {
     const rules_dnn::TensorInfo& t = d->outputs[i];
     int64_t shape[kMaxRank], bytes = t.element_bytes;
     if (t.rank > kMaxRank || rules_dnn::ResultShape(s.context, &t, shape) != Status::kOk) {
-      Fail(t.name);
+      Fail(t.name, "this output has no shape after the run, or too many dimensions");
     }
     for (int32_t k = 0; k < t.rank; ++k) {
       WriteNumber(shape[k]);

@@ -194,6 +194,9 @@ int remote_handle64_invoke(uint64_t handle, uint32_t scalars, remote_arg* args) 
 int remote_session_control(uint32_t request, void* data, uint32_t bytes) {
   const int* const ask = static_cast<int*>(data);
   if (request == 2 && bytes == 8 && ask[0] == 3 && ask[1] == 1) ++counts["unsigned"];
+  if (request == 1 && bytes == 12 && ask[0] == 3 && ask[1] == -1 && ask[2] >= 64 << 10) {
+    ++counts["stacks"];
+  }
   return Told("remote_session_control");
 }
 
