@@ -182,7 +182,7 @@ func TestColumnsPay(t *testing.T) {
 	program, err := CompileFor(g, hexagon(t), nil)
 	require.NoError(t, err)
 	assert.Equal(t, "generic axis0/32+axis1/4; product vrmpy_i8u8 axis0/32+axis1/4; product vrmpy_i8u8 axis0/32+axis1/4; "+
-		"product vrmpy_i8u8 axis0/32+axis1/4; product vrmpy_i8u8 row-major", stepsOf(program))
+		"product vrmpy_i8u8 axis0/32+axis1/4; product vrmpy_u8i8 row-major", stepsOf(program))
 }
 
 // TestEmptyProducts: without rows, columns or anything to sum.
