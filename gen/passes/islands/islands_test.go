@@ -164,6 +164,41 @@ func TestRun(t *testing.T) {
   %m ?[*] = Mul.14(%x, %s)
   %y ?[*] = QuantizeLinear.13(%m, @sy, @zs)
 `, "Cast Gather", true},
+		{"a function quantized on the way", `
+  %s ?[*] = Sigmoid.13(%x)
+  %p ?[*] = QuantizeLinear.13(%s, @sy, @z0)
+  %r ?[*] = DequantizeLinear.13(%p, @sy, @z0)
+  %m ?[*] = Mul.14(%x, %r)
+  %y ?[*] = QuantizeLinear.13(%m, @sy, @zs)
+`, "Cast Gather", true},
+		{"functions of a function", `
+  %e ?[*] = Exp.13(%x)
+  %p ?[*] = QuantizeLinear.13(%e, @sy, @zs)
+  %r ?[*] = DequantizeLinear.13(%p, @sy, @zs)
+  %s ?[*] = Sigmoid.13(%r)
+  %u ?[*] = QuantizeLinear.13(%s, @sy, @zs)
+  %v ?[*] = DequantizeLinear.13(%u, @sy, @zs)
+  %n ?[*] = Neg.13(%v)
+  %y ?[*] = QuantizeLinear.13(%n, @sx, @zx)
+  output %u
+`, "Cast Gather Cast Gather", true},
+		{"functions of two tensors, one computed of the other's function", `
+  input %q2 u8[1, 4, 5, 6]
+  %x2 ?[*] = DequantizeLinear.13(%q2, @sx, @zx)
+  %e ?[*] = Exp.13(%x2)
+  %p ?[*] = QuantizeLinear.13(%e, @sy, @zy)
+  %r ?[*] = DequantizeLinear.13(%p, @sy, @zy)
+  %m ?[*] = Mul.14(%x, %r)
+  %y ?[*] = QuantizeLinear.13(%m, @sy, @zs)
+`, "DequantizeLinear Cast Gather DequantizeLinear Mul QuantizeLinear", true},
+		{"what every byte is left by", `
+  const @c f32[] = {0.9999}
+  %m ?[*] = Mul.14(%x, @c)
+  %e ?[*] = QuantizeLinear.13(%m, @sx, @zx)
+  %f ?[*] = DequantizeLinear.13(%e, @sx, @zx)
+  %t ?[*] = MaxPool.12(%f) {kernel_shape = [2, 2]}
+  %y ?[*] = QuantizeLinear.13(%t, @sx, @zx)
+`, "MaxPool", true},
 		{"a function of two tensors", `
   input %q2 u8[1, 4, 5, 6]
   %x2 ?[*] = DequantizeLinear.13(%q2, @sx, @zx)

@@ -21,6 +21,11 @@ func dropPair(p *pass, n *ir.Node) []*ir.Node {
 	if from == nil || !from.sole() || !from.equal(to) {
 		return nil
 	}
+	return p.stands(n, q)
+}
+
+// stands makes a value stand for a node's result, of which it has the type and the shape; nil where both have a name that stays.
+func (p *pass) stands(n *ir.Node, q *ir.Value) []*ir.Node {
 	if edit.IsOutput(p.g, n.Outputs[0]) { // whose name stays; an input, a constant or another output has one already
 		if q.Def == nil || edit.IsOutput(p.g, q) {
 			return nil

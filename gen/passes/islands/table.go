@@ -17,18 +17,25 @@ const entries = 256
 // leastWork is how many operations a function takes for each element, from which on a table is faster.
 const leastWork = 16
 
-// table makes a function of one tensor of 8 bits, which is quantized again, a table of its values.
+// table makes a function of one tensor of 8 bits, which is quantized again, a table of its values. What it computes of the tensor may be quantized on the
+// way, any number of times, and by tables that were made before: of x * sigmoid(x), where both are quantized, too, one table is left. Where
+// the table says that every number stays what it is, the tensor itself is the result.
 func table(p *pass, n *ir.Node) []*ir.Node {
 	to := quantizer(n)
 	if to == nil || !to.isBytes() {
 		return nil
 	}
-	f := function{pass: p}
-	if !f.take(n) || f.q == nil || f.work < leastWork {
+	f := functionOf(p, n)
+	if f == nil {
 		return nil
 	}
 	values := f.values(n)
-	if values == nil {
+	switch {
+	case values == nil:
+		return nil
+	case f.q.Type == values.Type && isIdentity(values):
+		return p.stands(n, f.q)
+	case f.work < leastWork && !f.tables:
 		return nil
 	}
 	b := p.replace(n)
@@ -41,6 +48,16 @@ func table(p *pass, n *ir.Node) []*ir.Node {
 	return b.done()
 }
 
+// isIdentity reports whether the entry of each byte is the byte.
+func isIdentity(values *ir.Tensor) bool {
+	for i, x := range values.Data {
+		if int(x) != i {
+			return false
+		}
+	}
+	return true
+}
+
 // function is nodes that compute each element of a result of one element of a quantized tensor.
 type function struct {
 	*pass
@@ -48,6 +65,23 @@ type function struct {
 	nodes []*ir.Node // in their order
 	work  int
 	depth int
+	// through: what computes quantized operands is a part of the function, where it can be; as long as tries are left.
+	through bool
+	tries   *int
+	// tables: there is one among the nodes.
+	tables bool
+}
+
+// functionOf is the function that a node is the result of, of a tensor as far from the node as there is one; nil where it is none.
+func functionOf(p *pass, n *ir.Node) *function {
+	for _, through := range []bool{true, false} {
+		tries := 4 * mostNodes
+		f := &function{pass: p, through: through, tries: &tries}
+		if f.take(n) && f.q != nil {
+			return f
+		}
+	}
+	return nil
 }
 
 // mostNodes is how many a function has at most.
@@ -71,13 +105,10 @@ func (f *function) take(n *ir.Node) bool {
 			return false
 		}
 		if q, a := dequantized(v); a != nil {
-			if !a.isBytes() || !a.sole() || f.q != nil && f.q != q {
+			if !a.isBytes() || !a.sole() || !f.operand(q) {
 				return false
 			}
-			f.q = q
-			if !slices.Contains(f.nodes, v.Def) {
-				f.nodes = append(f.nodes, v.Def)
-			}
+			f.add(v.Def)
 			continue
 		}
 		if !f.take(v.Def) {
@@ -90,6 +121,70 @@ func (f *function) take(n *ir.Node) bool {
 	}
 	f.nodes, f.work = append(f.nodes, n), f.work+work(m)
 	return true
+}
+
+// add appends a node that takes no part in the work.
+func (f *function) add(nodes ...*ir.Node) {
+	for _, n := range nodes {
+		if !slices.Contains(f.nodes, n) {
+			f.nodes = append(f.nodes, n)
+		}
+	}
+}
+
+// operand takes a quantized tensor: what computes it, or else the tensor itself, of which there is one.
+func (f *function) operand(q *ir.Value) bool {
+	if f.q == q {
+		return true
+	}
+	if *f.tries--; f.through && q.Def != nil && *f.tries > 0 {
+		deeper := *f
+		deeper.nodes = slices.Clone(f.nodes)
+		if deeper.computed(q.Def) {
+			*f = deeper
+			return true
+		}
+	}
+	if f.q != nil {
+		return false
+	}
+	f.q = q
+	return true
+}
+
+// computed takes what computes a quantized tensor: a quantization of floats, or a table.
+func (f *function) computed(n *ir.Node) bool {
+	if of, nodes := lookup(n); of != nil {
+		f.tables = true
+		if !f.operand(of) {
+			return false
+		}
+		f.add(nodes...)
+		return true
+	}
+	to := quantizer(n)
+	return to != nil && to.isBytes() && f.take(n)
+}
+
+// lookup is the tensor whose bytes a node reads a constant table by, and the nodes that do; nil where it does not.
+func lookup(n *ir.Node) (*ir.Value, []*ir.Node) {
+	if n.Op != "Gather" || n.Int("axis", 0) != 0 || n.Inputs[0] == nil || n.Inputs[0].Const == nil || n.Inputs[0].Const.Len() != entries || len(n.Inputs[0].Shape) != 1 {
+		return nil, nil
+	}
+	nodes := []*ir.Node{n}
+	v := n.Inputs[1]
+	cast := func(to, from ir.DType) {
+		if v != nil && v.Type == to && v.Def != nil && v.Def.Op == "Cast" && v.Def.Inputs[0].Type == from {
+			nodes, v = append(nodes, v.Def), v.Def.Inputs[0]
+		}
+	}
+	cast(ir.I32, ir.U8)
+	cast(ir.U8, ir.I8)
+	if len(nodes) == 1 || !v.HasShape {
+		return nil, nil
+	}
+	slices.Reverse(nodes)
+	return v, nodes
 }
 
 // joins reports whether a stage computes of several points, of which a tensor may have one: the table's would be joined, too.
