@@ -210,6 +210,104 @@ static inline HVX_Vector dnn_hvx_add(HVX_Vector a, int32_t by_a, HVX_Vector b, i
   return dnn_hvx_bounded(dnn_hvx_cut(v, bits, error, near), zero, least, most);
 }
 
+// Words with a fraction as bytes: start has a half and the error, in which they are off.
+static inline HVX_Vector dnn_hvx_rounded(HVX_Vector v, int32_t start, int32_t bits, int32_t error,
+                                         int32_t zero, int32_t least, int32_t most,
+                                         HVX_Vector* near) {
+  v = Q6_Vw_vadd_VwVw(v, Q6_V_vsplat_R(start));
+  return dnn_hvx_bounded(dnn_hvx_cut(v, bits, error, near), zero, least, most);
+}
+
+// Bytes in words times a factor, of which by has 8 bits of fraction more than the result.
+static inline HVX_Vector dnn_hvx_times(HVX_Vector bytes, int32_t by) {
+  return Q6_Vw_vmpye_VwVuh(Q6_V_vsplat_R(by), Q6_Vw_vasl_VwR(bytes, 8));
+}
+
+// The upper 31 bits of products of two words.
+static inline HVX_Vector dnn_hvx_upper(HVX_Vector a, HVX_Vector b) {
+  return Q6_Vw_vmpyoacc_VwVwVh_s1_sat_shift(Q6_Vw_vmpye_VwVuh(a, b), a, b);
+}
+
+// Mantissas of floats, with 31 bits, and their exponents.
+static inline HVX_Vector dnn_hvx_mantissa(HVX_Vector x) {
+  const HVX_Vector bits = Q6_V_vand_VV(x, Q6_V_vsplat_R(0x7fffff));
+  return Q6_Vw_vasl_VwR(Q6_V_vor_VV(bits, Q6_V_vsplat_R(0x800000)), 7);
+}
+
+static inline HVX_Vector dnn_hvx_exponent(HVX_Vector x) {
+  return Q6_Vuw_vlsr_VuwR(Q6_Vw_vadd_VwVw(x, x), 24);
+}
+
+// Floats times a factor, which is minus that if negative, as integers with a fraction: mantissas
+// times mantissa, shift less their exponents to the right. No result is beyond limit; near has the
+// words which no number gives.
+static inline HVX_Vector dnn_hvx_fixed(HVX_Vector x, int32_t mantissa, int32_t shift, int32_t limit,
+                                       bool negative, HVX_Vector* near) {
+  const HVX_Vector exponent = dnn_hvx_exponent(x);
+  HVX_Vector by = Q6_Vw_vsub_VwVw(Q6_V_vsplat_R(shift), exponent);
+  const HVX_VectorPred beyond = Q6_Q_vcmp_gt_VwVw(Q6_V_vzero(), by);
+  by = Q6_Vw_vmin_VwVw(by, Q6_V_vsplat_R(31));
+  HVX_Vector v = dnn_hvx_upper(dnn_hvx_mantissa(x), Q6_V_vsplat_R(mantissa));
+  v = Q6_Vw_vmin_VwVw(Q6_Vw_vasr_VwVw(v, by), Q6_V_vsplat_R(limit));
+  v = Q6_V_vmux_QVV(beyond, Q6_V_vsplat_R(limit), v);
+  const HVX_VectorPred none = Q6_Q_vcmp_eq_VwVw(exponent, Q6_V_vsplat_R(255));
+  *near = Q6_V_vor_VV(*near, Q6_V_vand_QR(none, -1));
+  HVX_Vector sign = Q6_Vw_vasr_VwR(x, 31);
+  if (negative) sign = Q6_V_vnot_V(sign);
+  return Q6_Vw_vsub_VwVw(Q6_V_vxor_VV(v, sign), sign);
+}
+
+// dnn_hvx_requantize with a factor for each word, a float.
+static inline HVX_Vector dnn_hvx_requantize_lanes(HVX_Vector sum, HVX_Vector factor, int32_t zero,
+                                                  int32_t least, int32_t most, HVX_Vector* near) {
+  // As dnn_hvx_scales has it; a sign is as good as an exponent that is too big.
+  const HVX_Vector exponent = Q6_Vuw_vlsr_VuwR(factor, 23);
+  const HVX_VectorPred bad = Q6_Q_or_QQ(Q6_Q_vcmp_gt_VwVw(Q6_V_vsplat_R(79), exponent),
+                                        Q6_Q_vcmp_gt_VwVw(exponent, Q6_V_vsplat_R(139)));
+  *near = Q6_V_vor_VV(*near, Q6_V_vand_QR(bad, -1));
+  const HVX_Vector up = Q6_Vw_vsub_VwVw(exponent, Q6_V_vsplat_R(110));
+  const HVX_Vector left = Q6_Vw_vmin_VwVw(Q6_Vw_vmax_VwVw(up, Q6_V_vzero()), Q6_V_vsplat_R(31));
+  const HVX_Vector limit = Q6_Vw_vlsr_VwVw(Q6_V_vsplat_R(0x7fffffff), left);
+  sum = Q6_Vw_vmin_VwVw(Q6_Vw_vmax_VwVw(sum, Q6_Vw_vsub_VwVw(Q6_V_vzero(), limit)), limit);
+  HVX_Vector v = dnn_hvx_upper(Q6_Vw_vasl_VwVw(sum, left), dnn_hvx_mantissa(factor));
+  v = Q6_Vw_vasr_VwVw(v, Q6_Vw_vmin_VwVw(Q6_Vw_vsub_VwVw(left, up), Q6_V_vsplat_R(31)));
+  v = Q6_Vw_vadd_VwVw_sat(v, Q6_V_vsplat_R(0x8000 + 8));
+  return dnn_hvx_bounded(dnn_hvx_cut(v, 16, 8, near), zero, least, most);
+}
+
+// Bytes in words minus zero, times a scale, as floats: half to even, as hardware rounds. The scale
+// is its mantissa of 24 bits times 2^(exponent - 150).
+static inline HVX_Vector dnn_hvx_floats(HVX_Vector bytes, int32_t zero, int32_t mantissa,
+                                        int32_t exponent) {
+  const HVX_Vector d = Q6_Vw_vsub_VwVw(bytes, Q6_V_vsplat_R(zero));
+  const HVX_Vector magnitude = Q6_Vw_vabs_Vw(d);
+  const HVX_Vector product = Q6_Vw_vmpyie_VwVuh(Q6_V_vsplat_R(mantissa), magnitude);
+  const HVX_Vector zeros = Q6_Vuw_vcl0_Vuw(product);
+  const HVX_Vector bits = Q6_Vw_vasl_VwVw(product, zeros);  // of which the upper 24 stay
+  const HVX_Vector kept = Q6_Vuw_vlsr_VuwR(bits, 8);
+  HVX_Vector more = Q6_V_vand_VV(kept, Q6_V_vsplat_R(1));
+  more = Q6_Vw_vadd_VwVw(more, Q6_V_vand_VV(bits, Q6_V_vsplat_R(255)));
+  more = Q6_Vuw_vlsr_VuwR(Q6_Vw_vadd_VwVw(more, Q6_V_vsplat_R(127)), 8);
+  HVX_Vector v = Q6_Vw_vsub_VwVw(Q6_V_vsplat_R(exponent + 7), zeros);
+  v = Q6_Vw_vadd_VwVw(Q6_Vw_vasl_VwR(v, 23), Q6_Vw_vadd_VwVw(kept, more));
+  v = Q6_V_vor_VV(v, Q6_V_vand_VV(d, Q6_V_vsplat_R((int32_t)0x80000000u)));
+  return Q6_V_vand_QV(Q6_Q_vcmp_gt_VwVw(magnitude, Q6_V_vzero()), v);
+}
+
+// The entries of a table of 256 bytes at those of a vector.
+static inline HVX_Vector dnn_hvx_table(HVX_Vector at, const void* table) {
+  const HVX_Vector low = Q6_Vb_vshuff_Vb(dnn_hvx_load_any(table));
+  const HVX_Vector high = Q6_Vb_vshuff_Vb(dnn_hvx_load_any((const uint8_t*)table + 128));
+  HVX_Vector v = Q6_Vb_vlut32_VbVbI(at, low, 0);
+  v = Q6_Vb_vlut32or_VbVbVbI(v, at, low, 1);
+  v = Q6_Vb_vlut32or_VbVbVbI(v, at, low, 2);
+  v = Q6_Vb_vlut32or_VbVbVbI(v, at, low, 3);
+  v = Q6_Vb_vlut32or_VbVbVbI(v, at, high, 4);
+  v = Q6_Vb_vlut32or_VbVbVbI(v, at, high, 5);
+  v = Q6_Vb_vlut32or_VbVbVbI(v, at, high, 6);
+  return Q6_Vb_vlut32or_VbVbVbI(v, at, high, 7);
+}
+
 // Hides what a condition is: clang would make an instruction of "x > y ? x : y" that gives y where
 // x is NaN.
 static inline bool dnn_hvx_hidden(bool c) {

@@ -48,8 +48,8 @@ func isLiteral(e te.Expr, n int64) bool {
 	return ok && c.Type.IsInteger() && int64(c.Bits) == n
 }
 
-// isTable reports whether a read is of a constant table of bytes at an index.
-func (x Mem) isTable(index string) bool {
+// IsTable reports whether a read is of a constant table of bytes at an index.
+func (x Mem) IsTable(index string) bool {
 	v, ok := x.Index.AsVar()
 	n, known := x.Buf.Size.Const()
 	return ok && v == index && x.Buf.Const && x.Buf.Image == nil && x.Buf.Type.IsInteger() && x.Buf.Type.Size() == 1 && known && n >= TableEntries
@@ -89,7 +89,7 @@ func reads(body []Stmt, name string) int {
 	Walk(body, func(s Stmt) bool {
 		Values(s, func(e te.Expr) {
 			te.Walk(e, func(e te.Expr) {
-				if m, ok := e.(Mem); ok && m.isTable(name) {
+				if m, ok := e.(Mem); ok && m.IsTable(name) {
 					n++
 				}
 			})

@@ -18,11 +18,12 @@ const (
 // few lanes are computed one by one.
 const few = 4
 
-// vectors is a loop whose points are lanes: what it stores are bytes that lie beside each other, of up to four vectors of words, the pieces. Two loops are where
-// pieces are those of rows, one after the other or in turns.
+// vectors is a loop whose points are lanes: what it stores are bytes, or floats, that lie beside each other, of up to four vectors of words, the pieces. Two loops
+// are where pieces are those of rows, one after the other or in turns.
 type vectors struct {
 	rows  loop.For // around it; no Var: there are none
 	loop  loop.For
+	bind  *loop.Bind // the byte by which a table is read, before the store; nil where none is
 	store loop.Store
 	// turns: bytes of rows lie in turns, one of each.
 	turns bool
@@ -58,19 +59,15 @@ func (dialect) Loop(w *ckernel.Kernel, x loop.For) bool {
 
 // findVectors recognises the loop, or gives nil.
 func findVectors(x loop.For, f sym.Facts) *vectors {
-	if len(x.Body) != 1 {
-		return nil
-	}
 	v := &vectors{loop: x}
 	inner, nested := x.Body[0].(loop.For)
 	if nested {
-		if len(inner.Body) != 1 || inner.Lanes > 0 {
+		if len(x.Body) != 1 || inner.Lanes > 0 {
 			return nil
 		}
 		v.rows, v.loop = x, inner
 	}
-	var ok bool
-	if v.store, ok = v.loop.Body[0].(loop.Store); !ok || v.store.Buf.Type.Size() != 1 || findScaled(v.store.Value) == nil {
+	if !v.stores(v.loop.Body) {
 		return nil
 	}
 	step, known := stepOf(v.store.Index, v.loop.Var, f)
@@ -85,7 +82,7 @@ func findVectors(x loop.For, f sym.Facts) *vectors {
 		}
 		return v
 	case !nested:
-		if fixed && n%lanes == 0 && n <= bytesWide {
+		if fixed && n%lanes == 0 && n <= bytesWide && v.table() == nil && v.store.Buf.Type.Size() == 1 {
 			return v // bytes are stored one by one
 		}
 		return nil
@@ -97,7 +94,7 @@ func findVectors(x loop.For, f sym.Facts) *vectors {
 		return nil
 	case step == 1 && row == n:
 		return v
-	case step == rows && row == 1 && (rows == 4 && n == lanes || rows == 2 && n == 2*lanes):
+	case step == rows && row == 1 && v.store.Buf.Type.Size() == 1 && (rows == 4 && n == lanes || rows == 2 && n == 2*lanes):
 		v.turns = true
 		return v
 	}
@@ -169,7 +166,12 @@ func (v *vectors) part(first sym.Expr, n int64, f sym.Facts) loop.For {
 	m := map[string]sym.Expr{v.loop.Var: sym.Add(sym.Var(v.loop.Var), first)}
 	s := v.store
 	s.Index, s.Value = s.Index.Subst(m, f), loop.SubstIndices(s.Value, m, f)
-	return loop.For{Var: v.loop.Var, Extent: sym.Const(n), Body: []loop.Stmt{s}}
+	if v.bind == nil {
+		return loop.For{Var: v.loop.Var, Extent: sym.Const(n), Body: []loop.Stmt{s}}
+	}
+	b := *v.bind
+	b.Value = loop.SubstIndices(b.Value, m, f)
+	return loop.For{Var: v.loop.Var, Extent: sym.Const(n), Body: []loop.Stmt{b, s}}
 }
 
 // group prints the pieces of one vector of bytes, and the plain loop for where they cannot be known in integers.
@@ -223,7 +225,7 @@ func (v *vectors) texts(w *ckernel.Kernel, pieces []piece) ([]string, *lanesOf, 
 	var words []string
 	for _, p := range pieces {
 		l.piece = p
-		text, ok := findScaled(loop.SubstIndices(v.store.Value, v.others(p), w.Facts())).words(l)
+		text, ok := l.result(loop.SubstIndices(v.value(), v.others(p), w.Facts()))
 		if !ok {
 			return nil, nil, false
 		}
@@ -260,6 +262,12 @@ func (v *vectors) write(w *ckernel.Kernel, first sym.Expr, pieces []piece) {
 		start = map[string]sym.Expr{name: sym.Const(0), v.rows.Var: sym.Const(0)}
 	}
 	at := fmt.Sprintf("%s + %s", to.Name, w.Index(v.store.Index.Subst(start, w.Facts())))
+	if to.Type.Size() == 4 {
+		for i, p := range pieces {
+			w.Line("dnn_hvx_store_part(%s + %d, %s, %s);", at, lanes*i, word(i), times(4, p.lanes))
+		}
+		return
+	}
 	order := "dnn_hvx_bytes"
 	if v.turns {
 		order = "dnn_hvx_interleave"
@@ -268,6 +276,9 @@ func (v *vectors) write(w *ckernel.Kernel, first sym.Expr, pieces []piece) {
 		}
 	}
 	bytes := fmt.Sprintf("%s(%s, %s, %s, %s)", order, word(0), word(1), word(2), word(3))
+	if t := v.table(); t != nil {
+		bytes = fmt.Sprintf("dnn_hvx_table(%s, %s)", bytes, t.Name)
+	}
 	last := pieces[len(pieces)-1].lanes
 	if len(pieces) == 4 && last == fmt.Sprint(lanes) {
 		w.Line("dnn_hvx_store_any(%s, %s);", at, bytes)

@@ -1,8 +1,11 @@
 package hvx_test
 
 import (
+	"encoding/binary"
+	"flag"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -18,6 +21,7 @@ import (
 	"rules_dnn/gen/modeltest"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/print/cpp/cpptest"
+	"rules_dnn/gen/print/hvx"
 	"rules_dnn/gen/print/hvx/hvxtest"
 )
 
@@ -60,6 +64,46 @@ func init() {
 	}
 }
 
+// quantized are numbers of 8 bits that are made of sums of 32 bits, floats and each other, as quantized networks have them.
+func init() {
+	const (
+		byte0 = "u8 cast(f32 add(f32 round(f32 mul(f32 cast(a0[q]), a1[q + 2])), f32 cast(u8:113)))"
+		held  = "f32 cast(i32 sub(i32 cast(" + byte0 + "), i32 cast(u8:113)))"
+	)
+	of3 := func(rest, body string) struct{ head, body string } {
+		h := ""
+		for _, a := range []string{"a0 i32", "a1 f32", "a2 f32"} {
+			if strings.Contains(body, a[:2]+"[") {
+				h += "operand " + a + "[900]\n"
+			}
+		}
+		return struct{ head, body string }{h + rest, body}
+	}
+	of := func(value string) string { return "u8 cast(f32 add(f32 round(" + value + "), f32 cast(u8:90)))" }
+	for name, value := range map[string]string{
+		"a factor a lane":      "f32 mul(f32 cast(a0[q]), a1[q])",
+		"a shared factor":      "f32 mul(f32 mul(f32 cast(i32 sub(i32 cast(" + byte0 + "), i32:3)), a2[0]), f32:1.75)",
+		"a bias":               "f32 div(f32 add(a2[q], f32 mul(" + held + ", f32:0.0327)), f32:0.0327)",
+		"a shared bias":        "f32 div(f32 add(a2[7], f32 mul(" + held + ", f32:0.0327)), f32:0.0327)",
+		"a bias, rounded":      "f32 mul(f32 add(f32 mul(a2[q], f32:0.3), f32 mul(" + held + ", f32:-0.0327)), f32:-20.3)",
+		"floats":               "f32 div(a2[q + 1], f32:0.0123)",
+		"a mask":               "f32 div(f32 add(f32 mul(" + held + ", f32:0.0046), a2[q]), f32:1.3e36)",
+		"a product of bytes":   "f32 mul(f32 mul(" + held + ", f32 cast(i32 sub(i32 cast(u8 cast(f32 add(f32 round(f32 mul(f32 cast(a0[q + 9]), f32:0.01)), f32 cast(u8:10)))), i32:40))), f32:0.0125)",
+		"floats and halves":    "f32 mul(a2[q + 1], f32:0.5)",
+		"floats out of bounds": "f32 mul(a2[q + 1], f32:1e30)",
+	} {
+		loops["quantized: "+name] = of3("result y0 u8[900]", "for q < $n { y0[q] = "+of(value)+" }")
+		loops["tables: "+name] = of3("operand a3 i8[256] const\nresult y0 i8[900]", "for q < $n { bind b = i64 cast("+of(value)+") in 0..255\ny0[q] = a3[b] }")
+		loops["floats of: "+name] = of3("result y0 f32[900]", "for q < $n { y0[q] = f32 mul(f32 cast(i32 sub(i32 cast("+of(value)+"), i32 cast(u8:90))), f32:0.0371) }")
+	}
+	loops["a table of rows"] = of3("operand a3 u8[256] const\nresult y0 u8[900]", "for r < 3 { for l < 32 { bind b = i64 cast("+
+		of("f32 mul(f32 cast(a0[l + 100*r]), f32:0.0123)")+") in 0..255\ny0[l + 32*r + 5] = a3[b] } }")
+	loops["a table of words in turns"] = of3("operand a3 i8[256] const\nresult y0 i8[900]", "for r < 2 { for l < 64 { bind b = i64 cast(u8 cast("+
+		"i8 cast(f32 add(f32 round(f32 mul(f32 cast(a0[l + 100*r]), f32:0.0123)), f32 cast(i8:7))))) in 0..255\ny0[2*l + r + 3] = a3[b] } }")
+}
+
+var onlyLoops = flag.String("loops", "", "loops whose names have this")
+
 // TestLoops: loops in vectors compute what the interpreter of loops does, for lengths around those of vectors.
 func TestLoops(t *testing.T) {
 	chip, err := modeltest.Hexagon()
@@ -67,8 +111,37 @@ func TestLoops(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var cases []cpptest.Case
 	for _, name := range slices.Sorted(maps.Keys(loops)) {
+		if *onlyLoops != "" && !strings.Contains(name, *onlyLoops) {
+			continue
+		}
 		for _, n := range []int{16, 31, 64, 65, 112, 128, 200} {
 			cases = append(cases, loopCase(t, r, name, n))
+		}
+	}
+	for name, functions := range map[string][]string{
+		"quantized: a factor a lane":      {"dnn_hvx_requantize_lanes"},
+		"quantized: a shared factor":      {"dnn_hvx_requantize("},
+		"quantized: a bias":               {"dnn_hvx_rounded", "dnn_hvx_fixed", "dnn_hvx_times"},
+		"quantized: a shared bias":        {"dnn_hvx_rounded", "dnn_hvx_fixed", "dnn_hvx_times"},
+		"quantized: a bias, rounded":      {"dnn_hvx_rounded", "dnn_hvx_fixed", "dnn_hvx_times"},
+		"quantized: floats":               {"dnn_hvx_rounded", "dnn_hvx_fixed"},
+		"quantized: a mask":               {"dnn_hvx_rounded", "dnn_hvx_fixed"},
+		"quantized: a product of bytes":   {"dnn_hvx_requantize(", "Q6_Vw_vmpyio_VwVh"},
+		"quantized: floats and halves":    {"dnn_hvx_rounded", "dnn_hvx_fixed"},
+		"quantized: floats out of bounds": {"dnn_hvx_rounded", "dnn_hvx_fixed"},
+		"tables: a bias":                  {"dnn_hvx_table", "dnn_hvx_fixed"},
+		"floats of: a product of bytes":   {"dnn_hvx_floats", "Q6_Vw_vmpyio_VwVh"},
+		"a table of rows":                 {"dnn_hvx_table"},
+		"a table of words in turns":       {"dnn_hvx_table", "dnn_hvx_in_turns"},
+	} {
+		files, err := hvx.Print(loopCase(t, r, name, 200).Program, "p", 1)
+		require.NoError(t, err)
+		text := ""
+		for _, f := range files {
+			text += f.Text
+		}
+		for _, f := range functions {
+			assert.Contains(t, text, f, name)
 		}
 	}
 	for i, res := range hvxtest.Machine.Run(t, root, cases, append(chip.Copts, "-O2")...) {
@@ -89,5 +162,34 @@ func loopCase(t *testing.T, r *rand.Rand, name string, n int) cpptest.Case {
 	k, err := loop.Parse(text)
 	require.NoError(t, err, text)
 	require.NoError(t, loop.Verify(k), text)
-	return alone(t, &plan.Call{Kernel: k, Args: make([]*ir.Value, len(k.Buffers)), Block: &block.Block{Origins: []string{fmt.Sprintf("%s, %d lanes", name, n)}}})
+	var operands []string
+	for _, b := range k.Buffers {
+		if !b.Write {
+			operands = append(operands, b.Name)
+		}
+	}
+	c := alone(t, &plan.Call{Kernel: k, Args: make([]*ir.Value, len(k.Buffers)), Block: &block.Block{Origins: []string{fmt.Sprintf("%s, %d lanes", name, n)}}})
+	for i, v := range c.Program.Inputs {
+		if v.Type == ir.F32 {
+			fill(r, c.Inputs[i], operands[i], strings.Contains(name, "mask"))
+		}
+	}
+	return c
+}
+
+// fill sets floats: those of a1 are factors of sums, and of a2 biases, or a mask. Some are no usual numbers.
+func fill(r *rand.Rand, x *ir.Tensor, operand string, mask bool) {
+	odd := []float64{0, math.Copysign(0, -1), 1e-40, -1e-40, 1e30, -1e30, math.Inf(1), math.Inf(-1), math.NaN(), 255.5, -0.5}
+	for i := range x.Len() {
+		v := 0.001 + 0.015*r.Float64()
+		if operand == "a2" {
+			if v = 6*r.Float64() - 3; mask {
+				v = []float64{0, -3.4e38, -1e38, -1.95e36}[r.IntN(4)]
+			}
+		}
+		if i > 400 && r.IntN(40) == 0 { // a few vectors are without any
+			v = odd[r.IntN(len(odd))]
+		}
+		binary.LittleEndian.PutUint32(x.Data[4*i:], math.Float32bits(float32(v)))
+	}
 }

@@ -11,11 +11,8 @@ import (
 // scaled is what becomes a number of 8 bits: round(sum * factor) + zero, saturated, or the same of two such sums that are added. Scales are floats, of
 // which there are no vectors: functions of the header compute 32 in integers, exactly, or say where they cannot.
 type scaled struct {
+	quantized
 	terms []term
-	zero  int64
-	typ   ir.DType
-	// positive: what is negative before it is rounded becomes 0.
-	positive bool
 }
 
 // term is a sum of 32 bits and its factor.
@@ -23,27 +20,11 @@ type term struct{ sum, factor te.Expr }
 
 // findScaled recognises such an expression; nil where it is none.
 func findScaled(e te.Expr) *scaled {
-	q := &scaled{typ: e.DType()}
-	if q.typ.Size() != 1 || !q.typ.IsInteger() {
+	of := findQuantized(e)
+	if of == nil {
 		return nil
 	}
-	rounded, zero, ok := binary(argument(e, "cast", q.typ), "add")
-	if !ok {
-		return nil
-	}
-	z, ok := argument(zero, "cast", ir.F32).(te.Const)
-	if !ok || z.Type != q.typ {
-		return nil
-	}
-	q.zero = int64(z.Bits)
-	value := argument(rounded, "round", ir.F32)
-	if a, b, ok := binary(value, "max"); ok {
-		for _, x := range [][2]te.Expr{{a, b}, {b, a}} {
-			if c, ok := x[1].(te.Const); ok && math.Float64frombits(c.Bits) == 0 {
-				value, q.positive = x[0], true
-			}
-		}
-	}
+	q, value := &scaled{quantized: *of}, of.value
 	parts := []te.Expr{value}
 	if a, b, ok := binary(value, "add"); ok {
 		parts = []te.Expr{a, b}
@@ -57,15 +38,6 @@ func findScaled(e te.Expr) *scaled {
 		q.terms = append(q.terms, term{sum, factor})
 	}
 	return q
-}
-
-// bounds are the least and the greatest result.
-func (q *scaled) bounds() (least, most int64) {
-	least, most = int64(te.Lowest(q.typ).(te.Const).Bits), int64(te.Highest(q.typ).(te.Const).Bits)
-	if q.positive {
-		least = max(least, q.zero)
-	}
-	return least, most
 }
 
 // words prints a vector of results; false where there is no such.

@@ -2,6 +2,7 @@ package hvx
 
 import (
 	"fmt"
+	"math"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
@@ -61,8 +62,8 @@ func (l *lanesOf) words(e te.Expr) (string, bool) {
 	if from := argument(e, "cast", ir.I32); from != nil && from.DType().IsInteger() && from.DType().Size() < 4 {
 		return l.words(from)
 	}
-	if q := findScaled(e); q != nil {
-		return q.words(l)
+	if findQuantized(e) != nil {
+		return l.quantized(e)
 	}
 	if x.Type != ir.I32 || len(x.Args) != 2 {
 		return "", false
@@ -76,7 +77,7 @@ func (l *lanesOf) words(e te.Expr) (string, bool) {
 	return fmt.Sprintf("%s(%s, %s)", fn, a, b), known && okA && okB
 }
 
-// product multiplies with a literal of 16 bits: vectors have no product of 32 bits by 32.
+// product multiplies with integers that are known to have 16 bits: vectors have no product of 32 bits by 32.
 func (l *lanesOf) product(x te.Call) (string, bool) {
 	for i, a := range x.Args {
 		if n, ok := literal(a); ok && n == int64(int16(n)) {
@@ -84,19 +85,28 @@ func (l *lanesOf) product(x te.Call) (string, bool) {
 			return fmt.Sprintf("dnn_hvx_scaled(%s, %d)", v, n), ok
 		}
 	}
-	return "", false
+	a, b := x.Args[0], x.Args[1]
+	if m := most(b); m == 0 || m > math.MaxInt16 {
+		a, b = b, a
+	}
+	if m := most(b); m == 0 || m > math.MaxInt16 {
+		return "", false
+	}
+	v, ok := l.words(a)
+	by, known := l.words(b)
+	return fmt.Sprintf("Q6_Vw_vmpyio_VwVh(%s, Q6_Vw_vasl_VwR(%s, 16))", v, by), ok && known
 }
 
-// load reads neighbours as words.
+// load reads neighbours as words: integers, or the bits of floats.
 func (l *lanesOf) load(m loop.Mem) (string, bool) {
 	step, known := stepOf(m.Index, l.loop.Var, l.w.Facts())
-	from := map[ir.DType]string{ir.I32: "", ir.U8: "dnn_hvx_words_u8", ir.I8: "dnn_hvx_words_i8", ir.I16: "dnn_hvx_words_i16"}
+	from := map[ir.DType]string{ir.I32: "", ir.F32: "", ir.U8: "dnn_hvx_words_u8", ir.I8: "dnn_hvx_words_i8", ir.I16: "dnn_hvx_words_i16"}
 	widen, ok := from[m.Buf.Type]
 	if !ok || !known || step != 1 {
 		return "", false
 	}
 	at := fmt.Sprintf("%s + (%s)", m.Buf.Name, ckernel.Strip(l.w.Index(m.Index.Subst(l.piece.at, l.w.Facts()))))
-	if m.Buf.Type == ir.I32 && m.Buf.Local && l.piece.lanes == fmt.Sprint(lanes) {
+	if m.Buf.Type.Size() == 4 && m.Buf.Local && l.piece.lanes == fmt.Sprint(lanes) {
 		return fmt.Sprintf("dnn_hvx_load_any(%s)", at), true
 	}
 	text := fmt.Sprintf("dnn_hvx_load_part(%s, %s)", at, times(m.Buf.Type.Size(), l.piece.lanes))
