@@ -171,6 +171,16 @@ func TestRun(t *testing.T) {
   %m ?[*] = Mul.14(%x, %r)
   %y ?[*] = QuantizeLinear.13(%m, @sy, @zs)
 `, "Cast Gather", true},
+		{"a function of a quantized number, too", `
+  const @half u8[] = {113}
+  %c ?[*] = DequantizeLinear.13(@half, @sx, @z0)
+  %a ?[*] = Mul.14(%x, %c)
+  %e ?[*] = QuantizeLinear.13(%a, @sy, @zy)
+  %f ?[*] = DequantizeLinear.13(%e, @sy, @zy)
+  %s ?[*] = Sigmoid.13(%f)
+  %m ?[*] = Mul.14(%x, %s)
+  %y ?[*] = QuantizeLinear.13(%m, @sy, @zs)
+`, "Cast Gather", true},
 		{"functions of a function", `
   %e ?[*] = Exp.13(%x)
   %p ?[*] = QuantizeLinear.13(%e, @sy, @zs)

@@ -89,7 +89,7 @@ const mostNodes = 32
 
 // take adds a node and what computes its operands; false where they are no such function.
 func (f *function) take(n *ir.Node) bool {
-	if slices.Contains(f.nodes, n) {
+	if slices.ContainsFunc(f.nodes, func(x *ir.Node) bool { return x.Outputs[0] == n.Outputs[0] }) {
 		return true
 	}
 	f.depth++
@@ -97,11 +97,16 @@ func (f *function) take(n *ir.Node) bool {
 	if f.depth > mostNodes || len(f.nodes) >= mostNodes || result(n) == nil || !n.Outputs[0].HasShape || ops.IsComposition(n) {
 		return false
 	}
-	for _, v := range n.Inputs {
+	numbered := numbers(n)
+	for i, v := range n.Inputs {
 		switch {
 		case v == nil || v.Const != nil && v.Const.Len() == 1:
 			continue
-		case v.Const != nil || v.Def == nil || !v.HasShape || !sameShape(v.Shape, n.Outputs[0].Shape):
+		case v.Const != nil || v.Def == nil || !v.HasShape:
+			return false
+		case numbered[i] != v:
+			continue
+		case !sameShape(v.Shape, n.Outputs[0].Shape):
 			return false
 		}
 		if q, a := dequantized(v); a != nil {
@@ -115,12 +120,35 @@ func (f *function) take(n *ir.Node) bool {
 			return false
 		}
 	}
+	own := *n
+	own.Inputs = numbered
+	n = &own
 	m, err := ops.Build(n, f.facts)
 	if err != nil || m.Call != nil || len(m.Checks) > 0 || ops.NodeMapping(n, m) != ops.OneToOne || slices.ContainsFunc(m.Stages, joins) {
 		return false
 	}
 	f.nodes, f.work = append(f.nodes, n), f.work+work(m)
 	return true
+}
+
+// numbers are a node's operands, of which those are constants that are made of one quantized number.
+func numbers(n *ir.Node) []*ir.Value {
+	out := slices.Clone(n.Inputs)
+	for i, v := range n.Inputs {
+		if v == nil || v.Def == nil || !Keeps(v.Def) || v.Def.Inputs[0].Const.Len() != 1 || slices.ContainsFunc(v.Def.Inputs, func(x *ir.Value) bool { return x != nil && x.Const == nil }) {
+			continue
+		}
+		operands := make([]*ir.Tensor, len(v.Def.Inputs))
+		for k, x := range v.Def.Inputs {
+			if x != nil {
+				operands[k] = x.Const
+			}
+		}
+		if x, err := (interp.Interp{}).Node(v.Def, operands); err == nil {
+			out[i] = ir.ConstValue(v.Name, x[0])
+		}
+	}
+	return out
 }
 
 // add appends a node that takes no part in the work.
