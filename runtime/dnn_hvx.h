@@ -257,6 +257,12 @@ static inline HVX_Vector dnn_hvx_fixed(HVX_Vector x, int32_t mantissa, int32_t s
   return Q6_Vw_vsub_VwVw(Q6_V_vxor_VV(v, sign), sign);
 }
 
+// The same with a factor that is not known before.
+static inline HVX_Vector dnn_hvx_fixed_by(HVX_Vector x, const dnn_hvx_factor* f, int32_t bits,
+                                          int32_t limit, HVX_Vector* near) {
+  return dnn_hvx_fixed(x, f->mantissa, 173 - f->up - bits, limit, false, near);
+}
+
 // dnn_hvx_requantize with a factor for each word, a float.
 static inline HVX_Vector dnn_hvx_requantize_lanes(HVX_Vector sum, HVX_Vector factor, int32_t zero,
                                                   int32_t least, int32_t most, HVX_Vector* near) {
@@ -316,13 +322,19 @@ static inline bool dnn_hvx_hidden(bool c) {
   return hidden != 0;
 }
 
+// x where a comparison of floats says so, or y: instructions that compilers do not see through, and
+// need not hide.
+static inline float dnn_hvx_either(int32_t condition, float x, float y) {
+  return dnn_as(float, Q6_R_mux_pRR(condition, dnn_as(int32_t, x), dnn_as(int32_t, y)));
+}
+
 // min and max give NaN when either operand is; of equal numbers they give y.
 static inline float dnn_max_float(float x, float y) {
-  return dnn_hvx_hidden((x > y) | (x != x)) ? x : y;
+  return dnn_hvx_either(Q6_p_or_pp(Q6_p_sfcmp_gt_RR(x, y), Q6_p_sfcmp_uo_RR(x, x)), x, y);
 }
 
 static inline float dnn_min_float(float x, float y) {
-  return dnn_hvx_hidden((x < y) | (x != x)) ? x : y;
+  return dnn_hvx_either(Q6_p_or_pp(Q6_p_sfcmp_gt_RR(y, x), Q6_p_sfcmp_uo_RR(x, x)), x, y);
 }
 
 static inline double dnn_max_double(double x, double y) {
@@ -334,8 +346,8 @@ static inline double dnn_min_double(double x, double y) {
 }
 
 static inline float dnn_clamp_float(float x, float lo, float hi) {
-  x = dnn_hvx_hidden(x > hi) ? hi : x;
-  return dnn_hvx_hidden(x < lo) ? lo : x;
+  x = dnn_hvx_either(Q6_p_sfcmp_gt_RR(x, hi), hi, x);
+  return dnn_hvx_either(Q6_p_sfcmp_gt_RR(lo, x), lo, x);
 }
 
 // Products, rounded: what hides them keeps compilers from adding them unrounded to anything.

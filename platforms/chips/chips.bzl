@@ -126,7 +126,8 @@ _HEXAGON = {"@platforms//cpu": "//platforms:hexagon"}
 
 # Qualcomm's DSP: HVX of 128 bytes. -fvectorize lets clang use it for loops of integers. Floats have no vectors, and their products are
 # rounded before they are added, as in every other kernel's scalar code.
-_HVX_COPTS = ["-mhvx", "-mhvx-length=128b", "-fvectorize", "-ffp-contract=off"]
+# Loops over scalars of up to 200 packets are modulo scheduled, such as that of an exponential; by default those of 27 are.
+_HVX_COPTS = ["-mhvx", "-mhvx-length=128b", "-fvectorize", "-ffp-contract=off", "-mllvm", "-pipeliner-max-mii=200"]
 
 # From v68 on there are vectors of floats, of formats that round otherwise.
 _NO_HVX_FLOAT_COPTS = ["-mno-hvx-qfloat", "-mno-hvx-ieee-fp"]

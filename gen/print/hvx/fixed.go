@@ -82,7 +82,7 @@ func (q *quantized) fixed(l *lanesOf, s *parted) (string, bool) {
 		parts = []part{parts[1], parts[0]}
 	}
 	of := parts[len(parts)-1]
-	if of.ints != nil || of.alone() && len(parts) == 1 || of.mem.Buf != nil && of.factor != nil || !(math.Abs(of.by) >= leastFirst && math.Abs(of.by) <= 0x1p100) {
+	if of.ints != nil || of.alone() && len(parts) == 1 || of.mem.Buf != nil && of.factor != nil && len(parts) > 1 || !(math.Abs(of.by) >= leastFirst && math.Abs(of.by) <= 0x1p100) {
 		return "", false
 	}
 	small, by := "", 0.0 // the integers, and their factor
@@ -104,6 +104,9 @@ func (q *quantized) fixed(l *lanesOf, s *parted) (string, bool) {
 	floats := float64(of.rounded)*(mostRounded+reach) + float64(s.rounded)*mostRounded
 	if len(parts) == 2 {
 		floats += float64(parts[0].rounded) * reach
+	}
+	if of.mem.Buf != nil && of.factor != nil { // whose product with the constant ones is rounded, as these are
+		floats += 2 * mostRounded
 	}
 	inexact := 6 + int64(math.Ceil(math.Ldexp(floats, bits-24))) + 1
 	if bits < 8 || inexact > 1<<(bits-4) {
@@ -136,6 +139,10 @@ func (l *lanesOf) inFixed(p part, bits int) (string, bool) {
 		if x, ok = l.load(p.mem); !ok {
 			return "", false
 		}
+	}
+	if p.mem.Buf != nil && p.factor != nil {
+		factor := te.Fn(ir.F32, "mul", p.factor, te.Float(ir.F32, p.by))
+		return fmt.Sprintf("dnn_hvx_fixed_by(%s, &%s, %d, %d, &%s)", x, l.factor(factor), bits, mostFixed, l.near()), math.Abs(p.by) < mostScaled && math.Abs(p.by) > 1/mostScaled
 	}
 	fraction, exponent := math.Frexp(math.Abs(p.by)) // the factor is its mantissa of 31 bits times 2^(exponent-31)
 	mantissa := int64(math.Round(math.Ldexp(fraction, 31)))

@@ -81,16 +81,17 @@ func init() {
 	}
 	of := func(value string) string { return "u8 cast(f32 add(f32 round(" + value + "), f32 cast(u8:90)))" }
 	for name, value := range map[string]string{
-		"a factor a lane":      "f32 mul(f32 cast(a0[q]), a1[q])",
-		"a shared factor":      "f32 mul(f32 mul(f32 cast(i32 sub(i32 cast(" + byte0 + "), i32:3)), a2[0]), f32:1.75)",
-		"a bias":               "f32 div(f32 add(a2[q], f32 mul(" + held + ", f32:0.0327)), f32:0.0327)",
-		"a shared bias":        "f32 div(f32 add(a2[7], f32 mul(" + held + ", f32:0.0327)), f32:0.0327)",
-		"a bias, rounded":      "f32 mul(f32 add(f32 mul(a2[q], f32:0.3), f32 mul(" + held + ", f32:-0.0327)), f32:-20.3)",
-		"floats":               "f32 div(a2[q + 1], f32:0.0123)",
-		"a mask":               "f32 div(f32 add(f32 mul(" + held + ", f32:0.0046), a2[q]), f32:1.3e36)",
-		"a product of bytes":   "f32 mul(f32 mul(" + held + ", f32 cast(i32 sub(i32 cast(u8 cast(f32 add(f32 round(f32 mul(f32 cast(a0[q + 9]), f32:0.01)), f32 cast(u8:10)))), i32:40))), f32:0.0125)",
-		"floats and halves":    "f32 mul(a2[q + 1], f32:0.5)",
-		"floats out of bounds": "f32 mul(a2[q + 1], f32:1e30)",
+		"a factor a lane":         "f32 mul(f32 cast(a0[q]), a1[q])",
+		"a shared factor":         "f32 mul(f32 mul(f32 cast(i32 sub(i32 cast(" + byte0 + "), i32:3)), a2[0]), f32:1.75)",
+		"a bias":                  "f32 div(f32 add(a2[q], f32 mul(" + held + ", f32:0.0327)), f32:0.0327)",
+		"a shared bias":           "f32 div(f32 add(a2[7], f32 mul(" + held + ", f32:0.0327)), f32:0.0327)",
+		"a bias, rounded":         "f32 mul(f32 add(f32 mul(a2[q], f32:0.3), f32 mul(" + held + ", f32:-0.0327)), f32:-20.3)",
+		"floats":                  "f32 div(a2[q + 1], f32:0.0123)",
+		"a mask":                  "f32 div(f32 add(f32 mul(" + held + ", f32:0.0046), a2[q]), f32:1.3e36)",
+		"a product of bytes":      "f32 mul(f32 mul(" + held + ", f32 cast(i32 sub(i32 cast(u8 cast(f32 add(f32 round(f32 mul(f32 cast(a0[q + 9]), f32:0.01)), f32 cast(u8:10)))), i32:40))), f32:0.0125)",
+		"floats, a shared factor": "f32 div(f32 mul(a2[q + 1], a1[3]), f32:0.0000123)",
+		"floats and halves":       "f32 mul(a2[q + 1], f32:0.5)",
+		"floats out of bounds":    "f32 mul(a2[q + 1], f32:1e30)",
 	} {
 		loops["quantized: "+name] = of3("result y0 u8[900]", "for q < $n { y0[q] = "+of(value)+" }")
 		loops["tables: "+name] = of3("operand a3 i8[256] const\nresult y0 i8[900]", "for q < $n { bind b = i64 cast("+of(value)+") in 0..255\ny0[q] = a3[b] }")
@@ -119,20 +120,21 @@ func TestLoops(t *testing.T) {
 		}
 	}
 	for name, functions := range map[string][]string{
-		"quantized: a factor a lane":      {"dnn_hvx_requantize_lanes"},
-		"quantized: a shared factor":      {"dnn_hvx_requantize("},
-		"quantized: a bias":               {"dnn_hvx_rounded", "dnn_hvx_fixed", "dnn_hvx_times"},
-		"quantized: a shared bias":        {"dnn_hvx_rounded", "dnn_hvx_fixed", "dnn_hvx_times"},
-		"quantized: a bias, rounded":      {"dnn_hvx_rounded", "dnn_hvx_fixed", "dnn_hvx_times"},
-		"quantized: floats":               {"dnn_hvx_rounded", "dnn_hvx_fixed"},
-		"quantized: a mask":               {"dnn_hvx_rounded", "dnn_hvx_fixed"},
-		"quantized: a product of bytes":   {"dnn_hvx_requantize(", "Q6_Vw_vmpyio_VwVh"},
-		"quantized: floats and halves":    {"dnn_hvx_rounded", "dnn_hvx_fixed"},
-		"quantized: floats out of bounds": {"dnn_hvx_rounded", "dnn_hvx_fixed"},
-		"tables: a bias":                  {"dnn_hvx_table", "dnn_hvx_fixed"},
-		"floats of: a product of bytes":   {"dnn_hvx_floats", "Q6_Vw_vmpyio_VwVh"},
-		"a table of rows":                 {"dnn_hvx_table"},
-		"a table of words in turns":       {"dnn_hvx_table", "dnn_hvx_in_turns"},
+		"quantized: a factor a lane":         {"dnn_hvx_requantize_lanes"},
+		"quantized: a shared factor":         {"dnn_hvx_requantize("},
+		"quantized: a bias":                  {"dnn_hvx_rounded", "dnn_hvx_fixed", "dnn_hvx_times"},
+		"quantized: a shared bias":           {"dnn_hvx_rounded", "dnn_hvx_fixed", "dnn_hvx_times"},
+		"quantized: a bias, rounded":         {"dnn_hvx_rounded", "dnn_hvx_fixed", "dnn_hvx_times"},
+		"quantized: floats":                  {"dnn_hvx_rounded", "dnn_hvx_fixed"},
+		"quantized: floats, a shared factor": {"dnn_hvx_rounded", "dnn_hvx_fixed_by"},
+		"quantized: a mask":                  {"dnn_hvx_rounded", "dnn_hvx_fixed"},
+		"quantized: a product of bytes":      {"dnn_hvx_requantize(", "Q6_Vw_vmpyio_VwVh"},
+		"quantized: floats and halves":       {"dnn_hvx_rounded", "dnn_hvx_fixed"},
+		"quantized: floats out of bounds":    {"dnn_hvx_rounded", "dnn_hvx_fixed"},
+		"tables: a bias":                     {"dnn_hvx_table", "dnn_hvx_fixed"},
+		"floats of: a product of bytes":      {"dnn_hvx_floats", "Q6_Vw_vmpyio_VwVh"},
+		"a table of rows":                    {"dnn_hvx_table"},
+		"a table of words in turns":          {"dnn_hvx_table", "dnn_hvx_in_turns"},
 	} {
 		files, err := hvx.Print(loopCase(t, r, name, 200).Program, "p", 1)
 		require.NoError(t, err)
