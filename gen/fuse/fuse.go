@@ -25,6 +25,8 @@ type Options struct {
 	// Moves composes what only moves elements into what reads each of them several times, where that is estimated to pay: where a launch costs more
 	// than indices do.
 	Moves bool
+	// Apart leaves blocks that only move elements blocks of their own, to measure what composing them gains.
+	Apart bool
 	// Latency estimates a block's time, in any unit, +Inf where nothing is known to compute it; nil: what depends does not fuse.
 	Latency func(*block.Block) float64
 	// Tasks keep the whole chip busy, TaskElements is what one of them takes; 0: nothing is done for more tasks.
@@ -225,7 +227,7 @@ func (f *fuser) replace(p *block.Block, at int, m *block.Block) {
 
 // try fuses a pair by a row; nil where that is not legal or does not pay.
 func (f *fuser) try(r row, p pair, t *trial) *block.Block {
-	if !composable(p.first) || !composable(p.second) || f.large(p) {
+	if !composable(p.first) || !composable(p.second) || f.o.Apart && (p.first.Moves() || p.second.Moves()) || f.large(p) {
 		t.refused = true
 		return nil
 	}

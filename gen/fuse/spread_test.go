@@ -50,3 +50,15 @@ func TestSpreadNames(t *testing.T) {
 	}
 	assert.ElementsMatch(t, []string{"t", "t.read1.1", "t.read2.1", "t.read1", "b", "t.read2"}, names)
 }
+
+// TestApart: moves stay blocks of their own where that is asked for, and what computes is composed as ever.
+func TestApart(t *testing.T) {
+	const text = "input %x f32[2, 3, 4]\n%a ?[*] = Exp.13(%x)\n%b ?[*] = Neg.13(%a)\n%t ?[*] = Transpose.13(%b) {perm = [0, 2, 1]}\n%y ?[*] = Relu.14(%t)\noutput %y"
+	g := blocks(t, text)
+	Run(g, Options{})
+	assert.Equal(t, []string{"Exp+Neg+Transpose+Relu"}, summary(g))
+	g = blocks(t, text)
+	Run(g, Options{Apart: true})
+	require.NoError(t, g.Verify())
+	assert.Equal(t, []string{"Exp+Neg", "Transpose", "Relu"}, summary(g))
+}

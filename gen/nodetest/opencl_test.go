@@ -36,6 +36,22 @@ func TestOpenCLNodes(t *testing.T) {
 	}
 }
 
+// TestOpenCLDevices compiles some of the cases by the facts of each phone, board and card, and runs them on the device that is there.
+func TestOpenCLDevices(t *testing.T) {
+	const one = 60 // of so many
+	for _, name := range []string{"adreno_750", "mali_g610", "powervr_bxe", "intel_arc_a750", "amd_7900xtx"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			facts, err := os.ReadFile(filepath.Join(repository, "platforms/devices/opencl_"+name+".json"))
+			require.NoError(t, err)
+			device, err := target.Parse(facts)
+			require.NoError(t, err)
+			b := chooseCases(t, cases(t), device, false, nil, one, func(*Case) bool { return true })
+			b.runOnDevice(t, 1400/one)
+		})
+	}
+}
+
 // TestCompiledOnDevice compiles the cases of TestCompiledNodes for a processor and an OpenCL device beside it, which runs
 // all that it can: the whole host program in C++, with launches and transfers. None is left out.
 func TestCompiledOnDevice(t *testing.T) {

@@ -130,7 +130,11 @@ var Switches = []Switch{
 	{"pruned", "convolutions and products that leave out weights which are zero"},
 	{"reuse", "loads that rows of pixels share, in convolutions that leave out weights"},
 	{"vectors", "loops of generic nests in vectors"},
+	{"moves", "moves of elements as indices of what reads or computes them; each is then a kernel of its own"},
 	{"layouts", "blocked layouts; every value is then row-major"},
+	{"shared", "memory that a device's work-items share: each computes by itself"},
+	{"images", "values in a device's texture memory"},
+	{"buffers", "values in a device's buffers that could be in its texture memory; other values are there"},
 	{"versions", "kernels for small dimensions beside those for usual ones, where estimates say that they gain"},
 }
 
@@ -199,7 +203,8 @@ func fuseBlocks(s *State) error {
 	fuse.Run(s.Blocks, fuse.Options{
 		Chains:  s.anchor("chains"),
 		Views:   o.Views(s.Target),
-		Moves:   t.WorkItems(),
+		Moves:   t.WorkItems() && s.Enabled("moves"),
+		Apart:   !s.Enabled("moves"),
 		Latency: func(b *block.Block) float64 { return sel.Estimate(b, s.Blocks.Facts, t, o) },
 		Tasks:   tasks, TaskElements: t.TaskElements, CacheBytes: t.L2 / 2, Lanes: int64(t.Lanes(ir.F32)),
 	})
@@ -222,9 +227,20 @@ func (s *State) Compare(first int) (*sel.Comparison, error) {
 
 func (s *State) selectOptions() sel.Options {
 	o := sel.Options{Contractions: s.anchor("contractions"), Windows: s.anchor("windows"), Winograd: s.anchor("winograd"), Layouts: s.anchor("layouts"), Vectors: s.Enabled("vectors"), Pruned: s.encodings(), Magnitudes: s.magnitudes(),
-		Candidate: s.Candidate, EveryVersion: s.EveryVersion, Device: s.Device, Price: s.Price, Stored: s.Stored}
+		Candidate: s.Candidate, EveryVersion: s.EveryVersion, Device: s.Device, Price: s.Price, Stored: s.Stored, Images: s.images()}
 	o.Times, o.History = s.recorded(s.Times)
 	return o
+}
+
+// images says which values are in texture memory.
+func (s *State) images() sel.ImageUse {
+	switch {
+	case !s.Enabled("images"):
+		return sel.NoImages
+	case !s.Enabled("buffers"):
+		return sel.OnlyImages
+	}
+	return sel.ChosenImages
 }
 
 // recorded is what a record's times are for: they decide between kernels or, where candidates are to be measured, lead to these.

@@ -117,6 +117,9 @@ func Run(passes []Pass, s *State, o Options) (bool, error) {
 	for _, d := range o.Disable {
 		s.off[d] = true
 	}
+	if !s.Enabled("shared") {
+		s.Target, s.Device = s.Target.Unshared(), s.Device.Unshared()
+	}
 	for i, p := range passes {
 		if s.off[p.Name] {
 			continue

@@ -6,6 +6,7 @@ import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
+	"rules_dnn/gen/pbqp"
 	"rules_dnn/gen/te"
 )
 
@@ -13,7 +14,7 @@ import (
 // first contraction of a value sums over (SmartMem 3.2: layouts by the reduction dimensions of the
 // consumers), or along channels.
 func (s *side) wantImages() {
-	if s.t.Images == nil || !s.o.Layouts {
+	if s.t.Images == nil || !s.o.Layouts || s.o.Images == NoImages {
 		return
 	}
 	reduced := map[*ir.Value]int{}
@@ -50,6 +51,40 @@ func (s *side) isImage(v *ir.Value, l layout.Layout) bool {
 	least, widest := w.Bounds(s.g.Facts)
 	lowest, highest := h.Bounds(s.g.Facts)
 	return min(least, lowest) >= 1 && widest <= s.t.Images.MaxWidth && highest <= s.t.Images.MaxHeight
+}
+
+// unwanted is more than all kernels of a network take, in cycles.
+const unwanted = 1e12
+
+// inBuffer is what it costs to store a value in a set of layouts where values are to be images: nothing, if it is one and in no buffer beside it, or
+// cannot be one.
+func (s *selector) inBuffer(v *ir.Value, st storage) float64 {
+	if s.o.Images != OnlyImages {
+		return 0
+	}
+	can, is, beside := false, false, false
+	for i, l := range s.layouts(v) {
+		has := st>>i&1 == 1
+		switch {
+		case l.Memory == layout.Image:
+			can, is = true, is || has
+		case s.sides[l.Space].t.Images != nil:
+			beside = beside || has
+		}
+	}
+	if can && (!is || beside) {
+		return unwanted
+	}
+	return 0
+}
+
+// takeOut leaves the cycles of kernels in a solution's cost, without what buffers cost there.
+func (s *selector) takeOut(p *pbqp.Solution) {
+	sum := 0.0
+	for v, n := range s.node {
+		sum += s.inBuffer(v, s.storages(v)[p.Choice[n]]) // whole numbers, in any order
+	}
+	p.Cost, p.Bound = p.Cost-sum, p.Bound-sum
 }
 
 // noteReduced notes, of each operand that a reduction axis walks, and others too, the dimension that

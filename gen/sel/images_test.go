@@ -86,3 +86,39 @@ func TestTexels(t *testing.T) {
 	require.NoError(t, s.enumerate())
 	assert.Equal(t, []layout.Layout{layout.RowMajor}, s.layouts(g.Inputs[0]), "layouts are switched off")
 }
+
+// TestImageUse: no value is an image where that is asked for, or all are that can be, and what buffers cost there is in no estimate.
+func TestImageUse(t *testing.T) {
+	text := weights("a", 16, 16, 1, 1) + `
+  input %x f32[1, 16, 4, 4]
+  %p f32[1, 16, 4, 4] = Conv.11(%x, @a)
+  %q f32[1, 4, 4, 16] = Transpose.13(%p) {perm = [0, 2, 3, 1]}
+  %y f32[1, 4, 4, 16] = Softmax.13(%q) {axis = 1}
+  output %y
+`
+	for use, want := range map[ImageUse]func(images, buffers int){
+		NoImages:   func(images, _ int) { assert.Zero(t, images) },
+		OnlyImages: func(images, buffers int) { assert.Positive(t, images); assert.Zero(t, buffers, "but the interface") },
+	} {
+		g, o := fused(t, text), all
+		o.Images = use
+		c, err := Run(g, device(t, "opencl_images"), o)
+		require.NoError(t, err)
+		require.NoError(t, g.Verify())
+		images, buffers := 0, 0
+		for _, b := range g.Blocks {
+			for _, v := range b.Results {
+				switch {
+				case g.IsOutput(v):
+				case c.Layouts[v].Memory == layout.Image:
+					images++
+				default:
+					buffers++
+				}
+			}
+		}
+		want(images, buffers)
+		assert.Less(t, c.Solution.Cost, unwanted/2)
+		checkLayouts(t, g, c)
+	}
+}

@@ -46,10 +46,23 @@ type Options struct {
 	// Price, where it is not nil, is added to the estimated cycles of a block in a space, for programs that want it to run
 	// somewhere.
 	Price func(b *block.Block, space layout.Space) float64
+	// Images says which values are in texture memory, of those that can be.
+	Images ImageUse
 	// Stored, where it is not nil, gives the layout in which a value is to be stored wherever a kernel can have it so, for
 	// programs that want one.
 	Stored func(v *ir.Value) (layout.Layout, bool)
 }
+
+// ImageUse says which values are images where a target has texture memory: those for which estimates say so or, to measure what that gains, none, or
+// all that can be.
+type ImageUse int
+
+// The uses.
+const (
+	ChosenImages ImageUse = iota
+	NoImages
+	OnlyImages
+)
 
 // Views reports whether values may lie in others: what is concatenated in the result, parts in the whole.
 func (o Options) Views(t *target.Target) bool { return o.Layouts && t.Views() }
@@ -132,6 +145,7 @@ func (s *selector) solve() (*Choice, error) {
 	if err != nil {
 		return nil, fmt.Errorf("choice of layouts: %w", err)
 	}
+	s.takeOut(solution)
 	c := &Choice{Layouts: map[*ir.Value]layout.Layout{}, Kernels: map[*block.Block]Kernel{}, Views: map[*block.Block][]View{}, Transfers: map[*block.Block]bool{}, Solution: solution}
 	if err := s.learn(func(add func(*block.Block, lower.Layouts) error) error {
 		for i, b := range s.blocks {

@@ -102,7 +102,7 @@ func (s *selector) addValue(p *pbqp.Problem, v *ir.Value, fixed map[*ir.Value]bo
 		case s.given[v]: // given row-major
 			c = s.copies(v, layout.RowMajor, st)
 		}
-		costs = append(costs, c)
+		costs = append(costs, c+s.inBuffer(v, st))
 	}
 	p.Nodes = append(p.Nodes, costs)
 }

@@ -56,6 +56,17 @@ func (t *Target) Moved() int64 { return max(1, families[t.CPU].moved) }
 // Triple names Linux on the chip's processors to GNU's and LLVM's tools; "" where there is none.
 func (t *Target) Triple() string { return families[t.CPU].triple }
 
+// Unshared is the target without memory that work-items share, to measure what that gains; nil of nil.
+func (t *Target) Unshared() *Target {
+	if t == nil || t.OpenCL == nil {
+		return t
+	}
+	out, groups := *t, *t.OpenCL
+	groups.LocalBytes = 0
+	out.OpenCL = &groups
+	return &out
+}
+
 // Views reports whether the host program may let a value lie anywhere in another one's memory, or take its place. Elsewhere each value is
 // an object of the device, which a kernel is given as a whole.
 func (t *Target) Views() bool { return t.OpenCL == nil }

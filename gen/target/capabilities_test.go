@@ -29,6 +29,11 @@ func TestCapabilities(t *testing.T) {
 	groups, err := device.WorkGroups()
 	require.NoError(t, err)
 	assert.Same(t, device.OpenCL, groups)
+	device.OpenCL.LocalBytes = 1 << 10
+	assert.Zero(t, device.Unshared().OpenCL.LocalBytes)
+	assert.Equal(t, int64(1<<10), device.OpenCL.LocalBytes, "the target itself stays as it is")
+	assert.Equal(t, device.Name, device.Unshared().Name)
+	assert.Nil(t, (*Target)(nil).Unshared())
 	assert.Contains(t, (&Target{CPU: "x86_64", VectorBits: 128}).Baseline(), "linux_x86_64_v3")
 	assert.Empty(t, (&Target{CPU: "arm64", VectorBits: 128}).Baseline())
 }

@@ -63,6 +63,8 @@ type Target struct {
 	Parallel int64 `json:"parallel"`
 	// LoadCycles is what a load of a vector or an element from a buffer takes, once it is cached.
 	LoadCycles float64 `json:"load_cycles"`
+	// Sources say, of fields by their names, where numbers come from; the compiler does not read them.
+	Sources map[string]string `json:"sources"`
 	// Images is the texture memory, nil where there is none.
 	Images *Images `json:"images"`
 	// OpenCL is how kernels run on a device of that interface, nil for processors.
@@ -94,6 +96,9 @@ type Target struct {
 	// vectorBytes is how wide its widest vectors are; 0: as the chip's own.
 	vectorBytes int64
 }
+
+// texelElements is how many elements a texel has.
+const texelElements = 4
 
 // Images is texture memory: two-dimensional images of texels of four elements.
 type Images struct {
@@ -187,6 +192,9 @@ func (t *Target) checkTasks() error {
 	}
 	if i := t.Images; i != nil && (i.MaxWidth < 1 || i.MaxHeight < 1 || min(i.LoadCycles, i.BytesPerCycle) <= 0) {
 		return fmt.Errorf("images: extents and rates must be positive")
+	}
+	if t.Images != nil && t.TaskElements%texelElements != 0 {
+		return fmt.Errorf("images: tasks store whole texels of %d elements: want a multiple of that for task_elements, which is %d", texelElements, t.TaskElements)
 	}
 	if t.OpenCL != nil {
 		return t.OpenCL.check()

@@ -43,6 +43,8 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 		{`16`, `2`, "chip mine: vector_registers is 2; want 4 to 256"},
 		{`"cpu"`, `"tasks": 0, "cpu"`, "chip mine: tasks, task_elements, parallel and load_cycles must be positive"},
 		{`"cpu"`, `"images": {"max_width": 8}, "cpu"`, "chip mine: images: extents and rates must be positive"},
+		{`"cpu"`, `"images": {"max_width": 8, "max_height": 8, "load_cycles": 1, "bytes_per_cycle": 8}, "task_elements": 6, "cpu"`,
+			"chip mine: images: tasks store whole texels of 4 elements: want a multiple of that for task_elements, which is 6"},
 		{`"cpu"`, `"opencl": {"group_items": 48, "workers": 1}, "cpu"`, "chip mine: opencl: want a power of two for group_items, and workers"},
 		{`"cpu"`, `"opencl": {"group_items": 64, "workers": 100}, "cpu"`, "chip mine: opencl: 100 workers are no whole groups of group_items (64)"},
 		{`"cpu"`, `"opencl": {"group_items": 64, "workers": 64, "align_bytes": 96}, "cpu"`, "chip mine: opencl: align_bytes is 96; want a power of two up to 4096"},

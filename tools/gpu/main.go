@@ -8,6 +8,10 @@
 //
 //	./bazelw exec go run ./tools/gpu --networks MODELS --cxx clang++ --out FOLDER
 //	python3 FOLDER/networks.py   # there
+//
+// Or a table of what kernels read of textures and buffers on a device that need not be there:
+//
+//	go run ./tools/gpu --reads --networks MODELS --device platforms/devices/opencl_adreno_750.json
 package main
 
 import (
@@ -35,7 +39,10 @@ var measureNetworks string
 var torchNetworks string
 
 // networkOptions are those of whole networks.
-type networkOptions struct{ networks, cxx, chip, device, out, only string }
+type networkOptions struct {
+	networks, cxx, chip, device, out, only string
+	variantOptions
+}
 
 func main() {
 	device := flag.String("device", "platforms/devices/opencl_nvidia.json", "facts of the device")
@@ -45,11 +52,22 @@ func main() {
 	networks := flag.String("networks", "", "folder of ONNX networks without weights, of which programs are written instead")
 	cxx := flag.String("cxx", "", "C++ compiler of these programs; none: networks.py --cxx=COMPILER makes them there")
 	chip := flag.String("chip", "x86_64_v3", "the processor beside the GPU")
+	without := flag.String("without", "", "of the networks of --of, programs without each of these parts ('dnnc passes' lists them), with commas between")
+	of := flag.String("of", "", "regular expression of these networks")
+	half := flag.String("fp16", "^$", "regular expression of networks that get programs in 16 bits, too")
+	pruned := flag.String("pruned", "^$", "regular expression of networks that get programs with pruned weights, too")
+	counted := flag.Bool("reads", false, "print what the kernels of the networks read and store, by images and by buffers, and write nothing")
 	flag.Parse()
 	run := func() error { return write(*device, *out, *only, *candidates) }
-	if *networks != "" {
+	if *counted {
+		run = func() error { return writeReads(*networks, *device, *only, os.Stdout) }
+	} else if *networks != "" {
 		run = func() error {
-			return writeNetworks(networkOptions{networks: *networks, cxx: *cxx, chip: *chip, device: *device, out: *out, only: *only})
+			o := networkOptions{networks: *networks, cxx: *cxx, chip: *chip, device: *device, out: *out, only: *only}
+			if err := o.parse(*without, *of, *half, *pruned); err != nil {
+				return err
+			}
+			return writeNetworks(o)
 		}
 	}
 	if err := run(); err != nil {

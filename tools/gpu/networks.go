@@ -22,9 +22,15 @@ type network struct {
 	// Name is that of PyTorch's, and Batch how many inputs a run has.
 	Name  string
 	Batch int
+	// Variant says in which way the network or what is made of it differs from the plain one, "" for that: "fp16", "without moves", "pruned, share 16".
+	Variant string
+	// Type is what PyTorch's network computes with, "" where it is not measured beside this variant.
+	Type string
 	// Graph, Program and Options are of the folder: the network without weights, the program that runs it, and what `dnnc compile` made it with.
 	Graph, Program string
 	Options        []string
+	// Pruning are settings of `dnnc prune`, by which the weights are made sparse before; "" where they are not.
+	Pruning string
 }
 
 // copts are the options of the C++ compiler for what programs are made of.
@@ -56,7 +62,7 @@ func compileOptions() []string {
 }
 
 // writeNetworks writes programs of the ONNX networks of a folder, NAME.onnx or, of a batch, NAME_batchN.onnx, whose weights were taken out, and what
-// measures them: dnnc, which makes the weights there, and networks.py.
+// measures them: dnnc and fill, which make the weights there, and networks.py.
 func writeNetworks(o networkOptions) error {
 	if o.out == "" {
 		return errors.New("want --out FOLDER")
@@ -86,11 +92,13 @@ func writeNetworks(o networkOptions) error {
 		if !wanted.MatchString(n.Graph) {
 			continue
 		}
-		if err := b.network(path, n); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+		for _, v := range o.variants(n) {
+			if err := b.network(path, v); err != nil {
+				return fmt.Errorf("%s: %s: %w", path, v.Program, err)
+			}
+			fmt.Println(v.Program)
+			all = append(all, v)
 		}
-		fmt.Println(n.Graph)
-		all = append(all, n)
 	}
 	if len(all) == 0 {
 		return fmt.Errorf("no network of %s is called %q", o.networks, o.only)
@@ -107,7 +115,7 @@ var batched = regexp.MustCompile(`^(.+)_batch([0-9]+)$`)
 
 // named is the network of a file's name.
 func named(file string) (*network, error) {
-	n := &network{Name: strings.TrimSuffix(file, ".onnx"), Batch: 1, Graph: file, Options: compileOptions()}
+	n := &network{Name: strings.TrimSuffix(file, ".onnx"), Batch: 1, Type: "float", Graph: file, Options: compileOptions()}
 	n.Program = n.Name
 	if m := batched.FindStringSubmatch(n.Name); m != nil {
 		n.Name = m[1]
@@ -148,10 +156,12 @@ func (b *bundler) begin(o networkOptions) error {
 	if err := b.sources(); err != nil {
 		return err
 	}
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(b.out, "dnnc"), "./gen/cmd/dnnc")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("building dnnc: %w\n%s", err, out)
+	for name, program := range map[string]string{"dnnc": "./gen/cmd/dnnc", "fill": "./tools/fill"} {
+		build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(b.out, name), program)
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			return fmt.Errorf("building %s: %w\n%s", name, err, out)
+		}
 	}
 	if len(b.cxx) == 0 {
 		return nil // networks.py makes the programs
@@ -208,10 +218,11 @@ func (b *bundler) network(path string, n *network) error {
 	if len(b.cxx) == 0 {
 		return nil
 	}
-	if err := b.dnnc("graph", "--fill-random", "--src="+n.Graph, "--out="+dir+"/graph.txt", "--out-consts="+dir+"/graph.consts"); err != nil {
+	src, err := b.graph(n, dir)
+	if err != nil {
 		return err
 	}
-	files := []string{"compile", "--graph=" + dir + "/graph.txt", "--consts=" + dir + "/graph.consts", "--src=" + n.Graph, "--out-header=" + dir + "/model.h",
+	files := []string{"compile", "--graph=" + dir + "/graph.txt", "--consts=" + dir + "/graph.consts", "--src=" + src, "--out-header=" + dir + "/model.h",
 		"--out-kernels=" + dir + "/kernels", "--out-weights=" + dir + "/model.weights", "--out-manifest=" + dir + "/model.json", "--out-device-source=" + dir + "/model.cl"}
 	if err := b.dnnc(append(files, n.Options...)...); err != nil {
 		return err
@@ -225,6 +236,24 @@ func (b *bundler) network(path string, n *network) error {
 	}
 	link := slices.Concat(b.cxx[1:], b.objects, kernels, []string{"-pthread", "-ldl", "-static-libstdc++", "-static-libgcc", "-s", "-o", filepath.Join(b.out, n.Program)})
 	return check.Run(b.cxx[0], link...)
+}
+
+// graph makes the graph and the weights of a network, as networks.py does, and tells of which file.
+func (b *bundler) graph(n *network, dir string) (string, error) {
+	src, fill := n.Graph, []string{"--fill-random"}
+	if n.Pruning != "" {
+		src, fill = dir+"/pruned.onnx", nil
+		if err := os.WriteFile(dir+"/settings.json", []byte(n.Pruning), 0o644); err != nil {
+			return "", err
+		}
+		if err := check.Run(filepath.Join(b.out, "fill"), filepath.Join(b.out, n.Graph), dir+"/filled.onnx"); err != nil {
+			return "", err
+		}
+		if err := b.dnnc("prune", "--src="+dir+"/filled.onnx", "--settings="+dir+"/settings.json", "--out="+src); err != nil {
+			return "", err
+		}
+	}
+	return src, b.dnnc(append([]string{"graph", "--src=" + src, "--out=" + dir + "/graph.txt", "--out-consts=" + dir + "/graph.consts"}, fill...)...)
 }
 
 // dnnc runs the compiler in the folder that is written.

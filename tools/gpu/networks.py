@@ -77,9 +77,14 @@ def weights(network, folder):
 
     to = os.path.join(folder, network["Program"])
     os.makedirs(to)
-    src = "--src=" + network["Graph"]
-    dnnc("graph", "--fill-random", src, "--out=%s/graph.txt" % to, "--out-consts=%s/graph.consts" % to)
-    dnnc("compile", "--graph=%s/graph.txt" % to, "--consts=%s/graph.consts" % to, src, "--out-header=%s/model.h" % to, "--out-kernels=%s/kernels" % to,
+    src, fill = network["Graph"], ["--fill-random"]
+    if network["Pruning"]:
+        src, fill = os.path.join(to, "pruned.onnx"), []
+        open(os.path.join(to, "settings.json"), "w").write(network["Pruning"])
+        call([os.path.join(here, "fill"), os.path.join(here, network["Graph"]), "%s/filled.onnx" % to])
+        dnnc("prune", "--src=%s/filled.onnx" % to, "--settings=%s/settings.json" % to, "--out=" + src)
+    dnnc("graph", *fill, "--src=" + src, "--out=%s/graph.txt" % to, "--out-consts=%s/graph.consts" % to)
+    dnnc("compile", "--graph=%s/graph.txt" % to, "--consts=%s/graph.consts" % to, "--src=" + src, "--out-header=%s/model.h" % to, "--out-kernels=%s/kernels" % to,
          "--out-weights=%s/model.weights" % to, "--out-manifest=%s/model.json" % to, "--out-device-source=%s/model.cl" % to, *network["Options"])
     return os.path.join(to, "model.weights")
 
@@ -126,21 +131,21 @@ def ours(network, folder, cxx, copts, objects):
     return program
 
 
-def theirs(name, batches):
+def theirs(name, type, batches):
     start = time.time()
-    program = Program([sys.executable, os.path.join(here, "torch_networks.py"), "--serve", name, *map(str, batches)], stderr=subprocess.DEVNULL)
-    print("%s of PyTorch %s: %.1f s" % (name, program.first["torch"], time.time() - start), flush=True)
+    program = Program([sys.executable, os.path.join(here, "torch_networks.py"), "--serve", name, type, *map(str, batches)], stderr=subprocess.DEVNULL)
+    print("%s in %s of PyTorch %s: %.1f s" % (name, type, program.first["torch"], time.time() - start), flush=True)
     return program
 
 
 def agreement(program, known, network):
-    """How far the images of a run, copies of one, are from what is known or the first of them, relative to the range of that."""
+    """How far the images of a run, copies of one, are from what is known of the same weights or the first of them, relative to the range of that."""
     got = program.ask("output")["values"]
     if program.ask("output")["values"] != got:
         raise RuntimeError("two runs differ")
     if None in got:
         raise RuntimeError("the output has infinities or NaN")
-    one = known.setdefault(network["Program"], got[:len(got) // network["Batch"]])
+    one = known.setdefault(network["Graph"] + network["Pruning"], got[:len(got) // network["Batch"]])
     scale = max(map(abs, one)) or 1
     return max(abs(x - one[i % len(one)]) for i, x in enumerate(got)) / scale
 
@@ -174,10 +179,10 @@ def main():
     wanted, out = re.compile(options.get("--only", "")), options.get("--out", "")
     written = json.load(open(os.path.join(here, "networks.json")))
     networks, copts = [n for n in written["Networks"] if wanted.search(n["Program"])], written["Copts"]
-    names = [] if "--alone" in options else sorted({n["Name"] for n in networks})
+    names = [] if "--alone" in options else sorted({(n["Name"], n["Type"]) for n in networks if n["Type"]})
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(64) as pool:
         find_opencl(folder)
-        torch = {n: pool.submit(theirs, n, sorted({x["Batch"] for x in networks if x["Name"] == n})) for n in names}
+        torch = {n: pool.submit(theirs, *n, sorted({x["Batch"] for x in networks if (x["Name"], x["Type"]) == n})) for n in names}
         cxx = options.get("--cxx", "")
         objects = shared(cxx, copts, folder) if cxx else []
         programs = {n["Program"]: pool.submit(ours, n, folder, cxx, copts, objects) for n in networks}
@@ -188,23 +193,23 @@ def main():
     known, file = {}, options.get("--known", "")
     if file and os.path.exists(file):
         known = json.load(open(file))
-    table = ["| network | batch | ours ms | started together | kernels | launches | eager ms | compile ms | graphs ms | compile's over ours | error |", "|---|" + "---|" * 10]
-    for n in sorted(networks, key=lambda n: (n["Name"], n["Batch"])):
+    table = ["| network | batch | variant | ours ms | started together | kernels | launches | eager ms | compile ms | graphs ms | compile's over ours | error |", "|---|" + "---|" * 11]
+    for n in sorted(networks, key=lambda n: (n["Name"], n["Batch"], n["Variant"])):
         try:
             program = programs[n["Program"]].result()
             error = agreement(program, known, n)
             other = None
-            if n["Name"] in torch:
+            if (n["Name"], n["Type"]) in torch:
                 try:
-                    other = torch[n["Name"]].result()
+                    other = torch[n["Name"], n["Type"]].result()
                 except Exception as e:
                     print("%s: PyTorch: %s" % (n["Program"], e), flush=True)
             row = measure(n, program, other, out)
             cells = ["%.3g" % row[m] if m in row else "-" for m in MODES]
             ratio = "%.2f" % (row["compile"] / row["ours"]) if "compile" in row else "-"
             launches = "%d" % row["launches"] + (" and %d of the processor" % row["host"] if row["host"] else "")
-            table.append("| %s | %d | %.3g | %.3g | %.3g | %s | %s | %s | %.0e |" % (
-                n["Name"], n["Batch"], row["ours"], row["stream"], row["kernels"], launches, " | ".join(cells), ratio, error))
+            table.append("| %s | %d | %s | %.3g | %.3g | %.3g | %s | %s | %s | %.0e |" % (
+                n["Name"], n["Batch"], n["Variant"], row["ours"], row["stream"], row["kernels"], launches, " | ".join(cells), ratio, error))
             print(table[-1], flush=True)
         except Exception as e:
             print("%s: %s" % (n["Program"], e), flush=True)
