@@ -35,6 +35,9 @@ type Interp struct {
 	MaxPoints int64
 	// Workers is how many goroutines evaluate a stage; 0 means 1. Results do not depend on it.
 	Workers int
+	// SkipZeros leaves products with a zero out where one factor of a sum is mostly zeros. Results do not depend on it where all values are finite; where they are
+	// not, zero times infinity may be missing.
+	SkipZeros bool
 	// Memory is where tensors' memory comes from and goes to; nil leaves it to Go.
 	Memory *Memory
 }

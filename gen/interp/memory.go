@@ -6,7 +6,7 @@ import (
 	"rules_dnn/gen/ir"
 )
 
-// Memory keeps the memory of tensors that are no longer read, for those of later stages and evaluations. One evaluation at a time uses it.
+// Memory keeps the memory of tensors that are no longer read, for those of later stages and evaluations. Several may use it at a time.
 type Memory struct {
 	mu    sync.Mutex
 	spare map[int][][]byte // by length

@@ -17,6 +17,7 @@ const lanes = tileColumns / 2
 // Sums run in the order of contraction's.
 type strips struct {
 	x, y   *slabs
+	zeros  bool // are left out where they are many
 	outer  bool // the slabs are the outermost loop of the reduction
 	loop   int  // of the slabs
 	count  int64
@@ -90,7 +91,7 @@ func worthTables(shape, extents []int64) bool {
 
 // stripsOf has the lanes of y; used is the share of lanes that are outputs, at least half.
 func (r *run) stripsOf(s *te.Stage, shape, extents []int64, xe, ye te.Expr) (*strips, float64, error) {
-	c, n := &strips{}, len(shape)
+	c, n := &strips{zeros: r.SkipZeros}, len(shape)
 	var err error
 	if c.x, err = r.newSlabs(s, shape, extents, xe); c.x == nil || err != nil {
 		return nil, 0, err
@@ -212,6 +213,12 @@ func (r *run) runStrips(first *strips, again func() (*strips, error)) error {
 // slabwise computes the outputs of slabs [from, to).
 func (c *strips) slabwise(from, to int64) error {
 	c.pack()
+	if c.zeros {
+		if rows := c.sparse(); rows != nil {
+			c.rowwise(rows, from, to)
+			return nil
+		}
+	}
 	var tile [tileRows * tileColumns]float32
 	for at := from; at < to; at++ {
 		y := c.y.slab(at)
@@ -290,15 +297,7 @@ func (c *strips) store(base int64, row int, pair []group, tile *[tileRows * tile
 			return
 		}
 		for h, g := range pair {
-			from := (*[lanes]float32)(tile[i*tileColumns+h*lanes:])
-			to := c.acc[base+r.to+g.to:]
-			if along == 1 && g.valid == lanes {
-				*(*[lanes]float32)(to) = *from
-				continue
-			}
-			for l := range g.valid {
-				to[int64(l)*along] = from[l]
-			}
+			storeLanes(c.acc[base+r.to+g.to:], (*[lanes]float32)(tile[i*tileColumns+h*lanes:]), along, g.valid)
 		}
 	}
 }

@@ -72,18 +72,37 @@ func (w window) weights() *te.Stage {
 		padded(0, w.size, v("r0"), v("i1"), place("r1", "i2", w.stride, w.pad), place("r2", "i3", w.stride, w.pad)))
 }
 
+// stripsOf is the strips of a stage, nil where it is none.
+func stripsOf(t *testing.T, s *te.Stage, operands []*ir.Tensor) *strips {
+	run := &run{operands: operands}
+	shape, err := run.extents(s.Axes)
+	require.NoError(t, err)
+	extents, err := run.extents(s.Reduce)
+	require.NoError(t, err)
+	mul, init, ok := sumOfProducts(s)
+	require.True(t, ok)
+	c, err := run.newStrips(s, shape, extents, []*ir.Tensor{ir.NewTensor(ir.F32, shape...)}, mul, init)
+	require.NoError(t, err)
+	return c
+}
+
+// normal is numbers, of which a share are zeros.
+func normal(t *testing.T, r *rand.Rand, zeros float64, shape ...int64) *ir.Tensor {
+	x := ir.NewTensor(ir.F32, shape...)
+	b, err := bufferOf(x)
+	require.NoError(t, err)
+	for i := range b.F32 {
+		if r.Float64() >= zeros {
+			b.F32[i] = float32(r.NormFloat64())
+		}
+	}
+	return x
+}
+
 // TestStrips: convolutions and their gradients are strips, and have the bits of the loops that they stand for, with any number of workers.
 func TestStrips(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	fill := func(shape ...int64) *ir.Tensor {
-		x := ir.NewTensor(ir.F32, shape...)
-		b, err := bufferOf(x)
-		require.NoError(t, err)
-		for i := range b.F32 {
-			b.F32[i] = float32(r.NormFloat64())
-		}
-		return x
-	}
+	fill := func(shape ...int64) *ir.Tensor { return normal(t, r, 0, shape...) }
 	wide, transpose := stripWide, transposeWide
 	defer func() { stripWide, transposeWide = wide, transpose }()
 	for _, w := range []window{
@@ -97,15 +116,7 @@ func TestStrips(t *testing.T) {
 			fill(w.images, w.filters, w.out(), w.out())}
 		for name, s := range stages {
 			what := fmt.Sprintf("%s of %+v", name, w)
-			run := &run{operands: operands}
-			shape, err := run.extents(s.Axes)
-			require.NoError(t, err)
-			extents, err := run.extents(s.Reduce)
-			require.NoError(t, err)
-			mul, init, ok := sumOfProducts(s)
-			require.True(t, ok)
-			c, err := run.newStrips(s, shape, extents, []*ir.Tensor{ir.NewTensor(ir.F32, shape...)}, mul, init)
-			require.NoError(t, err)
+			c := stripsOf(t, s, operands)
 			require.NotNil(t, c, what)
 			want := naiveEval(t, []*te.Stage{s}, operands, nil)[0][0]
 			for _, vectors := range []bool{false, true} {

@@ -82,6 +82,44 @@ step:
 
 	STORED
 
+// ADDED adds the products of Y8 and of a group's lanes.
+#define ADDED(y, p, s) \
+	VMULPS (y)(R13*1), Y8, p \
+	VADDPS p, s, s
+
+// func rowAVX2(sum *float32, y *[abreast]*float32, entries *entry, n int64)
+TEXT ·rowAVX2(SB), NOSPLIT, $0-32
+	MOVQ sum+0(FP), AX
+	MOVQ y+8(FP), DX
+	MOVQ entries+16(FP), R10
+	MOVQ 0(DX), BX
+	MOVQ 8(DX), CX
+	MOVQ 16(DX), SI
+	MOVQ 24(DX), DI
+	MOVQ 32(DX), R8
+	MOVQ 40(DX), R9
+	MOVQ 48(DX), R11
+	MOVQ 56(DX), R12
+	MOVQ n+24(FP), DX
+	SUMS
+
+entry:
+	MOVQ         0(R10), R13
+	VBROADCASTSS 8(R10), Y8
+	ADDED(BX, Y9, Y0)
+	ADDED(CX, Y10, Y1)
+	ADDED(SI, Y11, Y2)
+	ADDED(DI, Y12, Y3)
+	ADDED(R8, Y13, Y4)
+	ADDED(R9, Y14, Y5)
+	ADDED(R11, Y15, Y6)
+	ADDED(R12, Y9, Y7)
+	ADDQ         $16, R10
+	DECQ         DX
+	JNZ          entry
+
+	STORED
+
 // func transposeAVX2(dst, src *float32, dstStep, srcStep, blocks int64)
 // Each block is eight rows of eight, which become columns; rows are steps of bytes apart, and blocks 32 bytes along the source's rows.
 TEXT ·transposeAVX2(SB), NOSPLIT, $0-40

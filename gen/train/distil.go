@@ -45,7 +45,6 @@ func (s softened) weight() float64 { return float64(s.share * s.temperature * s.
 type teacher struct {
 	*Network
 	softened
-	workers int
 }
 
 // newTeacher is the task's, nil where it wants none.
@@ -59,12 +58,12 @@ func (t *Task) newTeacher(n *Network) (*teacher, error) {
 	if t.Teacher.Classes != n.Classes || !slices.Equal(t.Teacher.Image, n.Image) {
 		return nil, fmt.Errorf("the teacher has images of shape %v and %d classes; those of the network that learns have %v and %d", t.Teacher.Image, t.Teacher.Classes, n.Image, n.Classes)
 	}
-	return &teacher{t.Teacher, t.softened(), t.Workers}, nil
+	return &teacher{t.Teacher, t.softened()}, nil
 }
 
 // teach fills the batch's distributions in. It gives their mean negative entropy, times its weight in the loss: what makes a divergence of a cross entropy.
-func (t *teacher) teach(b *Batch) (float64, error) {
-	out, err := t.run(b, softened{}, false, t.workers)
+func (t *teacher) teach(b *Batch, workers int) (float64, error) {
+	out, err := t.run(b, softened{}, false, workers)
 	if err != nil {
 		return 0, fmt.Errorf("the teacher: %w", err)
 	}

@@ -51,8 +51,7 @@ type trainer struct {
 	epochs []Metrics // so far
 	masks  [][]bool  // by weight
 	pulls  [][]Pull
-	batch  *Batch
-	aug    *augment
+	parts  []*part
 	teach  *teacher // nil: nothing is distilled
 }
 
@@ -101,7 +100,7 @@ func (n *Network) newTrainer(task *Task) (*trainer, error) {
 	if task.Train.Len() < int(task.Batch) {
 		return nil, fmt.Errorf("%d images to train with, fewer than a batch of %d", task.Train.Len(), task.Batch)
 	}
-	t := &trainer{Task: task, n: n, opt: newOptimizer(&task.Settings, n.Weights), batch: n.NewBatch(task.Batch)}
+	t := &trainer{Task: task, n: n, opt: newOptimizer(&task.Settings, n.Weights)}
 	t.masks, t.pulls = make([][]bool, len(n.Weights)), make([][]Pull, len(n.Weights))
 	find := func(name string, elements int) (int, error) {
 		k := slices.IndexFunc(n.Weights, func(w *Weight) bool { return w.Name == name })
@@ -132,8 +131,7 @@ func (n *Network) newTrainer(task *Task) (*trainer, error) {
 	if t.teach, err = task.newTeacher(n); err != nil {
 		return nil, err
 	}
-	t.aug, err = newAugment(n.Image, &task.Settings)
-	return t, err
+	return t, t.newParts()
 }
 
 // clear sets what the mask does not keep to 0.
@@ -150,15 +148,7 @@ func (t *trainer) run() error {
 	sum := 0.0
 	all := batches(newRandom(t.Seed, uint64(t.epoch), 1), t.Train.Len(), t.Batch)
 	for i, which := range all {
-		r := newRandom(t.Seed, uint64(t.epoch), 2, uint64(i))
-		var change func(int, []float32)
-		if t.aug != nil {
-			change = func(_ int, image []float32) { t.aug.change(r, image) }
-		}
-		if err := t.n.fill(t.batch, t.Train, which, t.LabelSmoothing, change); err != nil {
-			return err
-		}
-		loss, err := t.step(t.rate(t.epoch*len(all)+i, t.Epochs*len(all)))
+		loss, err := t.step(i, which, t.rate(t.epoch*len(all)+i, t.Epochs*len(all)))
 		if err != nil {
 			return err
 		}
@@ -173,20 +163,13 @@ func (t *trainer) run() error {
 		return nil
 	}
 	var err error
-	t.last.Accuracy, err = t.n.Accuracy(t.Test, t.Batch, t.Workers)
+	t.last.Accuracy, err = t.n.Accuracy(t.Test, t.together(), t.Workers)
 	return err
 }
 
-// step runs a batch and changes the weights.
-func (t *trainer) step(rate float64) (float64, error) {
-	entropy := 0.0
-	if t.teach != nil {
-		var err error
-		if entropy, err = t.teach.teach(t.batch); err != nil {
-			return 0, err
-		}
-	}
-	out, err := t.n.run(t.batch, t.softened(), true, t.Workers)
+// step runs batch i of the epoch and changes the weights.
+func (t *trainer) step(i int, which []int, rate float64) (float64, error) {
+	out, err := t.runParts(i, which)
 	if err != nil {
 		return 0, err
 	}
@@ -212,41 +195,7 @@ func (t *trainer) step(rate float64) (float64, error) {
 		t.opt.step(k, w, g, rate)
 	}
 	t.opt.steps++
-	loss := float64(out.loss) + entropy
+	loss := out.whole
 	out.done()
 	return loss, nil
-}
-
-// Accuracy is the share of images whose class has the greatest logit, the first of several.
-func (n *Network) Accuracy(d Data, batch int64, workers int) (float64, error) {
-	right := 0
-	for at := 0; at < d.Len(); at += int(batch) {
-		which := make([]int, min(int(batch), d.Len()-at))
-		for k := range which {
-			which[k] = at + k
-		}
-		b := n.NewBatch(int64(len(which)))
-		if err := n.fill(b, d, which, 0, nil); err != nil {
-			return 0, err
-		}
-		out, err := n.run(b, softened{}, false, workers)
-		if err != nil {
-			return 0, err
-		}
-		targets := f32(b.Targets)
-		for k := range which {
-			row := out.logits[k*int(n.Classes) : (k+1)*int(n.Classes)]
-			best := 0
-			for c, x := range row {
-				if x > row[best] {
-					best = c
-				}
-			}
-			if targets[k*int(n.Classes)+best] == 1 {
-				right++
-			}
-		}
-		out.done()
-	}
-	return float64(right) / float64(d.Len()), nil
 }

@@ -11,8 +11,11 @@ import (
 
 // Settings are how a network is trained; as JSON they are part of the trainers' protocol.
 type Settings struct {
-	Epochs       int     `json:"epochs"`
-	Batch        int64   `json:"batch"`
+	Epochs int   `json:"epochs"`
+	Batch  int64 `json:"batch"`
+	// Part is how many images of a batch run together, 0: all of it. Parts run side by side, each on one processor, and a normalisation by batch takes the
+	// statistics of its part.
+	Part         int64   `json:"part,omitempty"`
 	LearningRate float64 `json:"learning_rate"`
 	// Schedule is "constant", or "cosine": from the learning rate to 0 over all steps.
 	Schedule string `json:"schedule"`
@@ -54,6 +57,9 @@ func (s *Settings) Check() error {
 			return err
 		}
 	}
+	if s.Part < 0 || s.Part > 0 && s.Batch%s.Part != 0 {
+		return fmt.Errorf("part is %d; want 0, or a divisor of the batch, %d", s.Part, s.Batch)
+	}
 	if s.Distillation > 0 || s.Temperature != 0 {
 		if err := in("temperature", s.Temperature, 1, 100); err != nil {
 			return err
@@ -66,6 +72,14 @@ func (s *Settings) Check() error {
 		return fmt.Errorf("optimizer is %q; want \"sgd\" or \"adam\"", s.Optimizer)
 	}
 	return nil
+}
+
+// together is how many images run together.
+func (s *Settings) together() int64 {
+	if s.Part > 0 {
+		return s.Part
+	}
+	return s.Batch
 }
 
 // rate is the learning rate of a step of all.

@@ -119,13 +119,17 @@ func (n *Network) NewBatch(images int64) *Batch {
 // outcome is what a step gives.
 type outcome struct {
 	loss      float32
+	whole     float64 // the loss, with the teacher's part of the divergence
 	logits    []float32
 	moved     [][]float32
 	gradients [][]float32 // of the weights, nil where the loss does not depend on them
 	done      func()      // gives the memory back
 }
 
-// run runs a batch.
+// each are the tensors of which batches of several parts have the mean.
+func (o *outcome) each() [][]float32 { return slices.Concat(o.moved, o.gradients) }
+
+// run runs a batch. Several may run at a time once their step is made.
 func (n *Network) run(b *Batch, soft softened, training bool, workers int) (*outcome, error) {
 	s, err := n.stepFor(b.Images.Shape[0], soft, training)
 	if err != nil {
@@ -149,7 +153,7 @@ func (n *Network) run(b *Batch, soft softened, training bool, workers int) (*out
 	if training {
 		operands[s.seed] = one()
 	}
-	got, err := interp.Interp{Workers: workers, Memory: &n.memory}.Eval(s.all, s.outputs, operands, nil)
+	got, err := interp.Interp{Workers: workers, SkipZeros: true, Memory: &n.memory}.Eval(s.all, s.outputs, operands, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -180,7 +180,7 @@ func TestLoss(t *testing.T) {
 	b := n.NewBatch(16)
 	require.NoError(t, n.fill(b, &bars{[]int64{1, 8, 8}, 16, 3}, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, 0.1, nil))
 	wish := softened{0.7, 3}
-	entropy, err := (&teacher{other, wish, 1}).teach(b)
+	entropy, err := (&teacher{other, wish}).teach(b, 1)
 	require.NoError(t, err)
 	got, err := n.run(b, wish, true, 1)
 	require.NoError(t, err)
@@ -216,7 +216,7 @@ func TestDifferences(t *testing.T) {
 		n := network(t, lenet())
 		b := n.NewBatch(16)
 		require.NoError(t, n.fill(b, &bars{[]int64{1, 8, 8}, 16, 3}, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, 0.1, nil))
-		_, err := (&teacher{network(t, strings.ReplaceAll(lenet(), values(3, 256, 0.2), values(9, 256, 0.3))), softened{0.6, 2}, 1}).teach(b)
+		_, err := (&teacher{network(t, strings.ReplaceAll(lenet(), values(3, 256, 0.2), values(9, 256, 0.3))), softened{0.6, 2}}).teach(b, 1)
 		require.NoError(t, err)
 		out, err := n.run(b, soft, true, 1)
 		require.NoError(t, err)
@@ -240,9 +240,9 @@ func TestDifferences(t *testing.T) {
 
 // TestSame: weights do not depend on the number of workers, nor on whether the training was interrupted.
 func TestSame(t *testing.T) {
-	run := func(workers, stopAt int) []float32 {
+	run := func(workers, stopAt int, part int64) []float32 {
 		n, k := network(t, lenet()), task(3)
-		k.Workers, k.Flip, k.Crop = workers, true, 1
+		k.Workers, k.Flip, k.Crop, k.Part = workers, true, 1, part
 		k.Distillation, k.Temperature, k.Teacher = 0.5, 2, network(t, lenet())
 		k.Train = &bars{[]int64{1, 8, 8}, 128, 1}
 		stop := fmt.Errorf("stopped")
@@ -270,9 +270,15 @@ func TestSame(t *testing.T) {
 		}
 		return n.Find("w2").Data
 	}
-	whole := run(1, 0)
-	assert.Equal(t, whole, run(3, 0))
-	assert.Equal(t, whole, run(2, 2))
+	var of [][]float32
+	for _, part := range []int64{0, 8} {
+		whole := run(1, 0, part)
+		assert.Equal(t, whole, run(3, 0, part))
+		assert.Equal(t, whole, run(9, 0, part))
+		assert.Equal(t, whole, run(2, 2, part))
+		of = append(of, whole)
+	}
+	assert.NotEqual(t, of[0], of[1], "parts have statistics of their own")
 }
 
 // TestMasksAndPulls: what a mask drops is 0, and a strong quadratic term holds a weight.

@@ -1,8 +1,9 @@
 """Prunes the CIFAR-10 networks by ADMM, several seeds at once on one GPU, and compares them with dense ones that were trained as long.
 
-    python cifar10.py --dnntrain=PATH --data=cifar10.json --models=FOLDER --out=FOLDER [--nets vgg16 resnet20 resnet20_steps] [--seeds 1 2 3]
+    python cifar10.py --dnntrain=PATH --data=cifar10.json --models=FOLDER --out=FOLDER [--nets vgg16 resnet20 ...] [--seeds 1 2 3]
 
---models has vgg16_cifar10.onnx and resnet20_cifar10.onnx; resnet20_steps is another plan for the second. Each run has its folder in --out, with logs, checkpoints and results: the same command
+--models has vgg16_cifar10.onnx and resnet20_cifar10.onnx; vgg16_taught, resnet20_steps and resnet20_night are other plans for these. With --kinds=again the dense network is trained from the start
+once more, distilled from the one that was trained first, as the pruned ones of vgg16_taught are. Each run has its folder in --out, with logs, checkpoints and results: the same command
 goes on where it was stopped, by --minutes or by whatever else, and runs nothing again that is done. It ends
 with a table, and with summary.json and the pruned networks in --out.
 """
@@ -31,6 +32,11 @@ NETS = {
         "iterations": 5, "steps": 0, "epochs": 3, "retrain": 85, "rho": 0.01, "growth": 3, "most": 1,
         "admm": {"batch": 512, "learning_rate": 0.02}, "tune": {"batch": 512, "learning_rate": 0.1},
     },
+    "vgg16_taught": {  # as vgg16, but distilled from the dense network of the seed that was trained as long
+        "model": "vgg16", "teacher": "dense", "pruning": {"patterns": 8, "connectivity": 3.6}, "policy": os.path.join(POLICIES, "vgg16_cifar10.star"),
+        "iterations": 5, "steps": 0, "epochs": 3, "retrain": 85, "rho": 0.01, "growth": 3, "most": 1,
+        "admm": {"batch": 512, "learning_rate": 0.02}, "tune": {"batch": 512, "learning_rate": 0.1},
+    },
     "resnet20": {
         "pruning": {"patterns": 8, "connectivity": 2}, "policy": os.path.join(POLICIES, "resnet20_cifar10.star"),
         "iterations": 6, "steps": 0, "epochs": 3, "retrain": 130, "rho": 0.01, "growth": 3, "most": 1,
@@ -40,6 +46,11 @@ NETS = {
         "model": "resnet20", "teacher": "vgg16", "pruning": {"patterns": 8, "connectivity": 2, "set": "layer"}, "policy": os.path.join(POLICIES, "resnet20_cifar10_steps.star"),
         "iterations": 0, "steps": 4, "epochs": 15, "retrain": 140, "rho": 0.01, "growth": 3, "most": 1,
         "admm": {"batch": 256, "learning_rate": 0.1, "distillation": 0.7}, "tune": {"batch": 256, "learning_rate": 0.1, "distillation": 0.7},
+    },
+    "resnet20_night": {  # what the built-in trainer can do in a night
+        "model": "resnet20", "pruning": {"patterns": 8, "connectivity": 1.9, "set": "layer"}, "policy": os.path.join(POLICIES, "resnet20_cifar10_night.star"),
+        "iterations": 0, "steps": 2, "epochs": 2, "retrain": 56, "rho": 0.01, "growth": 3, "most": 1,
+        "admm": {"batch": 384, "learning_rate": 0.05, "distillation": 0.7}, "tune": {"batch": 384, "learning_rate": 0.1, "distillation": 0.7},
     },
 }
 
@@ -57,7 +68,7 @@ class Work:
         a, p = self.args, self.plan
         common = ["-model", self.onnx(p.get("model", self.net)), "-data", a.data, "-folder", self.folder, "-patience", "5m"]
         tune = {**COMMON, **p["tune"], "seed": self.seed}
-        if self.kind == "dense":
+        if self.kind != "admm":
             epochs = (p["iterations"] + p["steps"]) * p["epochs"] + p["retrain"]
             own = ["fit", *common, "-settings", json.dumps({**tune, "epochs": epochs})]
         else:
@@ -67,8 +78,19 @@ class Work:
                 own += ["-" + name, str(p[name])]
             if p["policy"]:
                 own += ["-policy", os.path.abspath(p["policy"])]
-        teacher = ["--teacher=" + self.onnx(p["teacher"])] if "teacher" in p else []
+        teacher = ["--teacher=" + self.teacher()] if self.teacher() else []
         return [a.dnntrain, *own, "--", sys.executable, os.path.join(HERE, "train.py"), *a.trainer, *teacher]
+
+    def needs(self):
+        """The training that ends before this one starts, as (network, kind, seed), or None."""
+        return (self.net, "dense", self.seed) if self.kind == "again" or self.kind == "admm" and self.plan.get("teacher") == "dense" else None
+
+    def teacher(self):
+        """The network to distil from; None: the one that is trained, as given."""
+        if self.needs():
+            return os.path.join(self.args.out, "{}-{}-{}".format(*self.needs()), "trained.onnx")
+        other = self.plan.get("teacher", "dense")
+        return None if other == "dense" else self.onnx(other)
 
     def onnx(self, network):
         return os.path.join(self.args.models, network + "_cifar10.onnx")
@@ -113,7 +135,7 @@ class Work:
 
     def result(self):
         """What came of it."""
-        if self.kind == "dense":
+        if self.kind != "admm":
             with open(os.path.join(self.folder, "fit", "result.json")) as f:
                 return {"after": json.load(f)["metrics"]["accuracy"]}
         with open(os.path.join(self.folder, "log.json")) as f:
@@ -129,11 +151,15 @@ class Work:
 def run(works, parallel, deadline, every=60):
     """Runs all works, so many at a time; stops those that still run at the deadline."""
     waiting, running, shown = list(works), [], time.monotonic()
+    of = {(w.net, w.kind, w.seed): w for w in works}
     while waiting or running:
-        while waiting and len(running) < parallel:
-            w = waiting.pop(0)
+        ready = [w for w in waiting if not w.needs() or w.needs() in of and of[w.needs()].status == "done"]
+        for w in ready[:parallel - len(running)]:
+            waiting.remove(w)
             w.start()
             running += [w] if w.status == "runs" else []
+        if not ready and not running:
+            break  # what they wait for has failed
         time.sleep(0.2)
         for w in running:
             w.poll()
@@ -156,7 +182,8 @@ def table(works, args):
     summary = {"plans": args.plans, "runs": []}
     for net in args.nets:
         print(f"\n{net}: {json.dumps(args.plans[net])}")
-        print("seed  before   dense  pruned    lost  projected  fewer weights  |W-Z|/|W| and |W-Y|/|W| by iteration")
+        again = "again" in args.kinds
+        print("seed  before   dense " + "  again " * again + " pruned    lost  projected  fewer weights  |W-Z|/|W| and |W-Y|/|W| by iteration")
         lost = []
         for seed in args.seeds:
             of = {w.kind: w for w in works if w.net == net and w.seed == seed}
@@ -167,9 +194,10 @@ def table(works, args):
             if difference is not None:
                 lost.append(100 * difference)
             steps = ["/".join(f"{100 * x:.1f}%" for x in pair) for pair in zip(*pruned["residuals"].values())] if pruned else []
-            print(f"{seed:4}  {percent(pruned.get('before'))}  {percent(dense.get('after'))}  {percent(pruned.get('after'))}  {percent(difference)}"
+            second = f"  {percent(done.get('again', {}).get('after'))}" if again else ""
+            print(f"{seed:4}  {percent(pruned.get('before'))}  {percent(dense.get('after'))}{second}  {percent(pruned.get('after'))}  {percent(difference)}"
                   f"     {percent(pruned.get('projected'))}  {pruned.get('times', 0):12.2f}x  {' '.join(steps)}")
-            summary["runs"].append({"net": net, "seed": seed, "dense": dense, "pruned": pruned})
+            summary["runs"].append({"net": net, "seed": seed, "dense": dense, "pruned": pruned, **({"again": done.get("again", {})} if again else {})})
         if lost:
             print(f"lost points: mean {statistics.mean(lost):.2f}, worst {max(lost):.2f} of {len(lost)} seeds")
     with open(os.path.join(args.out, "summary.json"), "w") as f:
@@ -201,7 +229,7 @@ def main():
     p.add_argument("--out", required=True)
     p.add_argument("--nets", nargs="+", default=["vgg16", "resnet20"], choices=list(NETS))
     p.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
-    p.add_argument("--kinds", nargs="+", default=["admm", "dense"], choices=["admm", "dense"])
+    p.add_argument("--kinds", nargs="+", default=["admm", "dense"], choices=["admm", "dense", "again"])
     p.add_argument("--parallel", type=int, default=12, help="how many trainings run at a time")
     p.add_argument("--minutes", type=float, default=1e6, help="after how long to stop; the same command goes on")
     p.add_argument("--keep", help="where small copies of the results go")

@@ -89,5 +89,21 @@ class Cifar10Test(unittest.TestCase):
         self.assertEqual(command[command.index("-steps") + 1], "4")
 
 
+    def test_teacher(self):
+        """What is distilled from the dense network waits for it, and does not start without it."""
+        plan = ["--set", "resnet20.policy=null", 'resnet20.teacher="dense"']
+        p, started = self.start("--kinds", "admm", "again", "dense", *plan)
+        self.assertEqual((p.returncode, started), (0, ["admm", "fit", "fit"]), p.stderr)
+        self.assertRegex(p.stdout, r"7 +88\.00 +90\.00 +90\.00 +89\.50 +0\.50 +50\.00")
+        for kind, wanted in {"dense": False, "again": True, "admm": True}.items():
+            with open(os.path.join(self.folder, "out", f"resnet20-{kind}-7", "done.json")) as f:
+                teachers = [word for word in json.load(f) if word.startswith("--teacher=")]
+            dense = os.path.join(self.folder, "out", "resnet20-dense-7", "trained.onnx")
+            self.assertEqual(teachers, [f"--teacher={dense}"] if wanted else [], kind)
+        p, started = self.start("--kinds=admm", *plan)
+        self.assertEqual((p.returncode, started), (3, []), "the dense network is not among what runs")
+        self.assertIn("waits: resnet20 admm seed 7", p.stdout)
+
+
 if __name__ == "__main__":
     unittest.main()
