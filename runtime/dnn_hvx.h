@@ -104,6 +104,26 @@ static inline HVX_Vector dnn_hvx_load_between(const uint8_t* p, int32_t first, i
                          (int32_t)(uintptr_t)p);
 }
 
+// Whether whole vectors may be read of the bytes from p to before p + reach: those of a buffer of
+// so many, and others in the same 128 bytes of memory.
+static inline bool dnn_hvx_within(const uint8_t* p, int32_t reach, const void* buffer,
+                                  int32_t size) {
+  const uintptr_t first = (uintptr_t)buffer & ~(uintptr_t)127;
+  const uintptr_t last = ((uintptr_t)buffer + (uintptr_t)size - 1) | 127;
+  return (uintptr_t)p >= first && (uintptr_t)p <= last &&
+         last - (uintptr_t)p >= (uintptr_t)reach - 1;
+}
+
+// Whether an address is a whole vector's.
+static inline bool dnn_hvx_whole(const void* p) { return ((uintptr_t)p & 127) == 0; }
+
+// The first 64 bytes of four lines in turns.
+static inline HVX_VectorPair dnn_hvx_four_lines(HVX_Vector a, HVX_Vector b, HVX_Vector c,
+                                                HVX_Vector d) {
+  return Q6_W_vshuff_VVR(Q6_V_lo_W(Q6_W_vshuff_VVR(d, c, -1)), Q6_V_lo_W(Q6_W_vshuff_VVR(b, a, -1)),
+                         -2);
+}
+
 // A number of 16 bits twice.
 static inline int32_t dnn_hvx_twice(int32_t x) { return Q6_R_combine_RlRl(x, x); }
 
@@ -312,6 +332,64 @@ static inline HVX_Vector dnn_hvx_table(HVX_Vector at, const void* table) {
   v = Q6_Vb_vlut32or_VbVbVbI(v, at, high, 5);
   v = Q6_Vb_vlut32or_VbVbVbI(v, at, high, 6);
   return Q6_Vb_vlut32or_VbVbVbI(v, at, high, 7);
+}
+
+// Stores the first n bytes, from 1 to 128, at any address, without a branch.
+static inline void dnn_hvx_store_row(uint8_t* to, HVX_Vector v, int32_t n) {
+  const int32_t at = (int32_t)((uintptr_t)to & 127), end = at + n;
+  v = Q6_V_vlalign_VVR(v, v, at);
+  const HVX_VectorPred own = Q6_Q_and_QQn(Q6_Q_vsetq2_R(Q6_R_min_RR(end, 128)), Q6_Q_vsetq_R(at));
+  Q6_vmem_QRIV(own, (HVX_Vector*)((uintptr_t)to & ~(uintptr_t)127), v);
+  // What lies in the next vector, if anything does.
+  const HVX_VectorPred others = Q6_Q_vsetq_R(Q6_R_max_RR(end - 128, 0));
+  Q6_vmem_QRIV(others, (HVX_Vector*)((uintptr_t)(to + n - 1) & ~(uintptr_t)127), v);
+}
+
+// Of up to 32 rows of sums: what is added to a sum, and its factor as a mantissa and how far sums
+// that are within a limit are shifted before, for products with 20 bits of fraction.
+typedef struct {
+  int32_t bias[32], mantissa[32], up[32], limit[32], lowest[32];
+} __attribute__((aligned(128))) dnn_hvx_rows;
+
+// Fills rows, the first n of which matter, by the bits of their factors; false where one is of no
+// such size.
+static inline bool dnn_hvx_prepare(dnn_hvx_rows* rows, HVX_Vector factors, HVX_Vector bias,
+                                   int32_t n) {
+  const HVX_Vector up =
+      Q6_Vw_vsub_VwVw(Q6_Vuw_vlsr_VuwR(factors, 23), Q6_V_vsplat_R(106));  // 44 - (150 - exponent)
+  const HVX_Vector mantissa =
+      Q6_V_vor_VV(Q6_V_vand_VV(factors, Q6_V_vsplat_R(0x7fffff)), Q6_V_vsplat_R(0x800000));
+  const HVX_Vector limit =
+      Q6_Vw_vasl_VwVw(Q6_V_vsplat_R(1), Q6_Vw_vsub_VwVw(Q6_V_vsplat_R(30), up));
+  dnn_hvx_store(rows->bias, bias);
+  dnn_hvx_store(rows->mantissa, Q6_Vw_vasl_VwR(mantissa, 7));
+  dnn_hvx_store(rows->up, up);
+  dnn_hvx_store(rows->limit, limit);
+  dnn_hvx_store(rows->lowest, Q6_Vw_vsub_VwVw(Q6_V_vzero(), limit));
+  // As unsigned numbers, those below 0 are beyond 29.
+  const HVX_VectorPred other = Q6_Q_vcmp_gt_VuwVuw(up, Q6_V_vsplat_R(29));
+  return !dnn_hvx_any(Q6_V_vand_QR(Q6_Q_and_QQ(other, Q6_Q_vsetq2_R(4 * n)), -1));
+}
+
+// 32 sums of a row as dnn_hvx_requantize computes them: start is zero, a half and the error times
+// 2^20. Nearest are the fractions that are nearest to a half.
+static inline HVX_Vector dnn_hvx_row(HVX_Vector sum, const dnn_hvx_rows* rows, int32_t i,
+                                     int32_t start, HVX_Vector* nearest) {
+  sum = Q6_Vw_vadd_VwVw(sum, Q6_V_vsplat_R(rows->bias[i]));
+  sum = Q6_Vw_vmin_VwVw(sum, Q6_V_vsplat_R(rows->limit[i]));
+  sum = Q6_Vw_vmax_VwVw(sum, Q6_V_vsplat_R(rows->lowest[i]));
+  sum = Q6_Vw_vasl_VwR(sum, rows->up[i]);
+  const HVX_Vector mantissa = Q6_V_vsplat_R(rows->mantissa[i]);
+  HVX_Vector v = Q6_Vw_vmpye_VwVuh(sum, mantissa);
+  v = Q6_Vw_vmpyoacc_VwVwVh_s1_sat_shift(v, sum, mantissa);
+  v = Q6_Vw_vadd_VwVw(v, Q6_V_vsplat_R(start));
+  *nearest = Q6_Vw_vmin_VwVw(*nearest, Q6_V_vand_VV(v, Q6_V_vsplat_R(0xfffff)));
+  return Q6_Vw_vasr_VwR(v, 20);
+}
+
+// Whether a fraction was so near to a half that floats may be rounded otherwise.
+static inline int32_t dnn_hvx_any_near(HVX_Vector nearest) {
+  return dnn_hvx_any(Q6_V_vand_QR(Q6_Q_vcmp_gt_VwVw(Q6_V_vsplat_R(2 * 40), nearest), -1));
 }
 
 // Hides what a condition is: clang would make an instruction of "x > y ? x : y" that gives y where

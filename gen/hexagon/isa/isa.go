@@ -14,11 +14,12 @@ import (
 // Class is a kind of operand.
 type Class uint8
 
-// Classes: a vector, a scalar register, a predicate, an immediate and the place that a loop begins or a jump ends at.
+// Classes: a vector, a scalar register, a predicate, a mask of a vector's bytes, an immediate and the place that a loop begins or a jump ends at.
 const (
 	Vector Class = iota
 	Scalar
 	Predicate
+	Mask
 	Immediate
 	Label
 )
@@ -106,7 +107,7 @@ var (
 	rows   []*Row
 	byName = map[string]*Row{}
 	// operand finds operands in a text. A vector is Vd, Vdd, Vx, ...; Os is a new value.
-	operand = regexp.MustCompile(`V(dd|xx|uu|vv|[dxuvs])\b|R(dd|xx|ss|tt|[dxstu]8?)\b|P([dstu])\b|[ON]s\b|#([suU])(\d+)(?::(\d))?|@label`)
+	operand = regexp.MustCompile(`V(dd|xx|uu|vv|[dxuvs])\b|R(dd|xx|ss|tt|[dxstu]8?)\b|P([dstu])\b|[ON]s\b|#([suU])(\d+)(?::(\d))?|@label|Q([dstv])\b`)
 )
 
 func init() {
@@ -123,7 +124,7 @@ func operands(text string) []Operand {
 	var out []Operand
 	for _, m := range operand.FindAllStringSubmatch(text, -1) {
 		o := Operand{name: m[0], Class: Scalar}
-		kind := m[1] + m[2] + m[3]
+		kind := m[1] + m[2] + m[3] + m[7]
 		switch {
 		case m[0] == "@label":
 			o.Class = Label
@@ -143,6 +144,8 @@ func operands(text string) []Operand {
 		default:
 			if m[1] != "" {
 				o.Class = Vector
+			} else if m[7] != "" {
+				o.Class = Mask
 			} else if m[3] != "" {
 				o.Class, o.New = Predicate, strings.Contains(text, m[0]+".new")
 			}
@@ -178,7 +181,7 @@ func (i Inst) String() string {
 }
 
 func (o Operand) letter() string {
-	return map[Class]string{Vector: "v", Scalar: "r", Predicate: "p"}[o.Class]
+	return map[Class]string{Vector: "v", Scalar: "r", Predicate: "p", Mask: "q"}[o.Class]
 }
 
 // pattern matches a text without blanks, and has a group for each operand.

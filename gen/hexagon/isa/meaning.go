@@ -3,6 +3,7 @@ package isa
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -175,6 +176,29 @@ func shuffle(c *Context) {
 		}
 	}
 	c.setPair(0, low, high)
+}
+
+// evenBytes puts even bytes of the second operand in even places, and those of the first one in odd places.
+func evenBytes(c *Context) {
+	a, b, out := c.v(1), c.v(2), V{}
+	for l := 0; l < Bytes; l += 2 {
+		out[l], out[l+1] = b[l], a[l]
+	}
+	c.setV(0, out)
+}
+
+// align is the vector that begins so many bytes after the second operand, which the first one follows.
+func align(c *Context) {
+	all := append(slices.Clone(vectorBytes(c.v(2))), vectorBytes(c.v(1))...)
+	c.setV(0, V(all[c.r(3)%Bytes:][:Bytes]))
+}
+
+func vectorBytes(v V) []byte { return v[:] }
+
+// alignLow is the vector that ends so many bytes before the first operand's end, which follows the second one.
+func alignLow(c *Context) {
+	all := append(slices.Clone(vectorBytes(c.v(2))), vectorBytes(c.v(1))...)
+	c.setV(0, V(all[Bytes-c.r(3)%Bytes:][:Bytes]))
 }
 
 func bytesOf(x int32) byte { return byte(max(0, min(255, x))) }

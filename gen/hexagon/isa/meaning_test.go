@@ -21,6 +21,7 @@ import (
 // A case has eight vectors and scalars, which packets compute with, and a part of memory, which they load from and store to.
 const (
 	registers = 8
+	masks     = 4 // the lowest bits of the first vectors' bytes
 	inputAt   = 0x400000
 	resultAt  = 0x800000
 	vectors   = 24 // of a part of memory, in whose middle addresses begin
@@ -75,9 +76,11 @@ func random(r *rand.Rand, all []*isa.Row, with *isa.Row) []isa.Inst {
 				case base:
 					i.Args = append(i.Args, 8+r.Int64N(2))
 				case o.Class == isa.Immediate:
-					i.Args = append(i.Args, (r.Int64N(8)-4)*o.Step)
+					i.Args = append(i.Args, max(o.Least, (r.Int64N(8)-4)*o.Step))
 				case o.Pair:
 					i.Args = append(i.Args, 2*r.Int64N(registers/2))
+				case o.Class == isa.Mask:
+					i.Args = append(i.Args, r.Int64N(masks))
 				default:
 					i.Args = append(i.Args, r.Int64N(registers))
 				}
@@ -123,6 +126,10 @@ func program(packets [][]isa.Inst) string {
 		for i := range registers {
 			line("r%d = memw(r20+#%d)", i, 4*i)
 		}
+		line("r22 = ##0x01010101")
+		for q := range masks {
+			line("q%d = vand(v%d,r22)", q, q)
+		}
 		middle := resultAt + n*outSize + (registers+vectors/2)*isa.Bytes
 		line("r8 = ##%d\nr9 = ##%d", middle, middle)
 		var texts []string
@@ -133,6 +140,9 @@ func program(packets [][]isa.Inst) string {
 		line("r20 = ##%d", resultAt+n*outSize)
 		for v := range registers {
 			line("vmem(r20++#1) = v%d", v)
+		}
+		for q := range masks {
+			line("v10 = vand(q%d,r22)\nvmem(r20++#1) = v10", q)
 		}
 		line("r20 = ##%d", resultAt+n*outSize+(registers+vectors)*isa.Bytes)
 		for i := range registers + 2 {
@@ -189,6 +199,11 @@ func TestMeanings(t *testing.T) {
 		s := &isa.State{Mem: m}
 		for v := range registers {
 			copy(s.V[v][:], in[v*isa.Bytes:])
+			for l := range s.V[v] {
+				if v < masks {
+					s.Q[v][l] = s.V[v][l]&1 != 0
+				}
+			}
 			s.R[v] = binary.LittleEndian.Uint32(in[(registers+vectors)*isa.Bytes+4*v:])
 		}
 		s.R[8] = m.at + (registers+vectors/2)*isa.Bytes
@@ -197,6 +212,11 @@ func TestMeanings(t *testing.T) {
 		require.NoError(t, err)
 		for v := range registers {
 			copy(m.data[v*isa.Bytes:], s.V[v][:])
+		}
+		for q := range masks {
+			for l, is := range s.Q[q] {
+				m.data[(registers+q)*isa.Bytes+l] = map[bool]byte{true: 1}[is]
+			}
 		}
 		clear(m.data[(registers+vectors)*isa.Bytes:])
 		for i := range registers + 2 {

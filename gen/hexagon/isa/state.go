@@ -22,6 +22,7 @@ type State struct {
 	R   [32]uint32
 	V   [32]V
 	P   [4]bool
+	Q   [4][Bytes]bool
 	Mem Storage
 }
 
@@ -44,13 +45,14 @@ type Context struct {
 	nextV map[int64]V
 	nextR map[int64]uint32
 	nextP map[int64]bool
+	nextQ map[int64][Bytes]bool
 	mem   []func() error
 	err   error
 }
 
 // Step runs a packet. Its instructions read what was there before it.
 func (s *State) Step(packet []Inst) (Outcome, error) {
-	c := &Context{old: s, given: map[int64]*V{}, nextV: map[int64]V{}, nextR: map[int64]uint32{}, nextP: map[int64]bool{}}
+	c := &Context{old: s, given: map[int64]*V{}, nextV: map[int64]V{}, nextR: map[int64]uint32{}, nextP: map[int64]bool{}, nextQ: map[int64][Bytes]bool{}}
 	for pass := range 3 {
 		for i := range packet {
 			if order(&packet[i]) == pass {
@@ -70,6 +72,9 @@ func (s *State) Step(packet []Inst) (Outcome, error) {
 	}
 	for n, p := range c.nextP {
 		s.P[n] = p
+	}
+	for n, q := range c.nextQ {
+		s.Q[n] = q
 	}
 	for _, store := range c.mem {
 		if err := store(); err != nil {
@@ -156,6 +161,16 @@ func (c *Context) setP(i int, x bool) {
 		x = x && was
 	}
 	c.nextP[n] = x
+}
+
+func (c *Context) q(i int) [Bytes]bool { return c.old.Q[c.inst.Args[i]] }
+
+func (c *Context) setQ(i int, q [Bytes]bool) {
+	n := c.inst.Args[i]
+	if _, twice := c.nextQ[n]; twice && c.err == nil {
+		c.err = fmt.Errorf("q%d is written twice", n)
+	}
+	c.nextQ[n] = q
 }
 
 func (c *Context) jumpIf(taken bool) {

@@ -13,8 +13,11 @@ var table = []Row{
 	{Name: "V6_vL32Ub_pi", Text: "Vd = vmemu(Rx++#s3)", Memory: Loads, run: vectorLoadStep},
 	{Name: "V6_vS32b_ai", Text: "vmem(Rt+#s4) = Vs", Memory: Stores, run: vectorStore},
 	{Name: "V6_vS32b_pi", Text: "vmem(Rx++#s3) = Vs", Memory: Stores, run: vectorStoreStep},
+	{Name: "V6_vS32Ub_ai", Text: "vmemu(Rt+#s4) = Vs", Memory: Stores, run: vectorStore},
 	{Name: "V6_vS32b_new_ai", Text: "vmem(Rt+#s4) = Os.new", Memory: Stores, run: vectorStore},
 	{Name: "V6_vS32b_new_pi", Text: "vmem(Rx++#s3) = Os.new", Memory: Stores, run: vectorStoreStep},
+
+	{Name: "V6_vS32b_qpred_ai", Text: "if (Qv) vmem(Rt+#s4) = Vs", Memory: Stores, run: vectorStoreMasked},
 
 	// Products of four neighbours, summed in words.
 	{Name: "V6_vrmpybus", Text: "Vd.w = vrmpy(Vu.ub,Rt.b)", run: fours(false, false, true)},
@@ -31,9 +34,31 @@ var table = []Row{
 	{Name: "V6_vmpabus", Text: "Vdd.h = vmpa(Vuu.ub,Rt.b)", run: twos(false)},
 	{Name: "V6_vmpabus_acc", Text: "Vxx.h += vmpa(Vuu.ub,Rt.b)", run: twos(true)},
 
+	// Products of words with halves of others.
+	{Name: "V6_vmpyewuh", Text: "Vd.w = vmpye(Vu.w,Vv.uh)", run: timesLower},
+	{Name: "V6_vmpyowh_sacc", Text: "Vx.w += vmpyo(Vu.w,Vv.h):<<1:sat:shift", run: timesUpper},
+
 	// Sums, moves and conversions.
+	{Name: "V6_lvsplatb", Text: "Vd.b = vsplat(Rt)", run: splatByte},
+	{Name: "V6_vmaxub", Text: "Vd.ub = vmax(Vu.ub,Vv.ub)", run: bytes(func(a, b byte) byte { return max(a, b) })},
+	{Name: "V6_vminub", Text: "Vd.ub = vmin(Vu.ub,Vv.ub)", run: bytes(func(a, b byte) byte { return min(a, b) })},
+	{Name: "V6_vmaxb", Text: "Vd.b = vmax(Vu.b,Vv.b)", run: bytes(func(a, b byte) byte { return byte(max(int8(a), int8(b))) })},
+	{Name: "V6_vminb", Text: "Vd.b = vmin(Vu.b,Vv.b)", run: bytes(func(a, b byte) byte { return byte(min(int8(a), int8(b))) })},
+	{Name: "V6_vaslw", Text: "Vd.w = vasl(Vu.w,Rt)", run: shiftWords(func(x int32, n uint32) int32 { return x << n })},
+	{Name: "V6_vasrw", Text: "Vd.w = vasr(Vu.w,Rt)", run: shiftWords(func(x int32, n uint32) int32 { return x >> n })},
+	{Name: "V6_vlalignb", Text: "Vd = vlalign(Vu,Vv,Rt8)", run: alignLow},
+	{Name: "V6_vpackwh_sat", Text: "Vd.h = vpack(Vu.w,Vv.w):sat", run: packHalves},
+	{Name: "V6_vpackhb_sat", Text: "Vd.b = vpack(Vu.h,Vv.h):sat", run: packSigned},
+
+	// Masks of bytes.
+	{Name: "V6_pred_scalar2", Text: "Qd = vsetq(Rt)", run: func(c *Context) { firstBytes(c, c.r(1)%Bytes) }},
+	{Name: "V6_pred_scalar2v2", Text: "Qd = vsetq2(Rt)", run: func(c *Context) { firstBytes(c, (c.r(1)-1)%Bytes+1) }},
+	{Name: "V6_pred_and_n", Text: "Qd = and(Qs,!Qt)", run: andNot},
+
 	{Name: "V6_lvsplatw", Text: "Vd = vsplat(Rt)", run: splat},
 	{Name: "V6_vxor", Text: "Vd = vxor(Vu,Vv)", run: words(func(a, b int32) int32 { return a ^ b })},
+	{Name: "V6_vand", Text: "Vd = vand(Vu,Vv)", run: words(func(a, b int32) int32 { return a & b })},
+	{Name: "V6_vor", Text: "Vd = vor(Vu,Vv)", run: words(func(a, b int32) int32 { return a | b })},
 	{Name: "V6_vaddw", Text: "Vd.w = vadd(Vu.w,Vv.w)", run: words(func(a, b int32) int32 { return a + b })},
 	{Name: "V6_vsubw", Text: "Vd.w = vsub(Vu.w,Vv.w)", run: words(func(a, b int32) int32 { return a - b })},
 	{Name: "V6_vmaxw", Text: "Vd.w = vmax(Vu.w,Vv.w)", run: words(func(a, b int32) int32 { return max(a, b) })},
@@ -45,6 +70,8 @@ var table = []Row{
 	{Name: "V6_vzb", Text: "Vdd.uh = vzxt(Vu.ub)", run: widen},
 	{Name: "V6_vaddh_dv", Text: "Vdd.h = vadd(Vuu.h,Vvv.h)", run: addHalves},
 	{Name: "V6_vshuffvdd", Text: "Vdd = vshuff(Vu,Vv,Rt8)", run: shuffle},
+	{Name: "V6_vshuffeb", Text: "Vd.b = vshuffe(Vu.b,Vv.b)", run: evenBytes},
+	{Name: "V6_valignb", Text: "Vd = valign(Vu,Vv,Rt8)", run: align},
 	{Name: "V6_vasrhubsat", Text: "Vd.ub = vasr(Vu.h,Vv.h,Rt8):sat", run: shiftToBytes},
 	{Name: "V6_vasrwhsat", Text: "Vd.h = vasr(Vu.w,Vv.w,Rt8):sat", run: shiftToHalves},
 	{Name: "V6_vsathub", Text: "Vd.ub = vsat(Vu.h,Vv.h)", run: saturateBytes},
@@ -61,6 +88,11 @@ var table = []Row{
 	{Name: "S2_storeri_io", Text: "memw(Rs+#s11:2) = Rt", Memory: Stores, run: func(c *Context) { c.storeWord(c.r(0)+c.imm(1), c.r(2)) }},
 	{Name: "A2_addi", Text: "Rd = add(Rs,#s16)", run: func(c *Context) { c.setR(0, c.r(1)+c.imm(2)) }},
 	{Name: "A2_add", Text: "Rd = add(Rs,Rt)", run: func(c *Context) { c.setR(0, c.r(1)+c.r(2)) }},
+	{Name: "A2_andir", Text: "Rd = and(Rs,#s10)", run: func(c *Context) { c.setR(0, c.r(1)&c.imm(2)) }},
+	{Name: "A2_min", Text: "Rd = min(Rt,Rs)", run: func(c *Context) { c.setR(0, uint32(min(int32(c.r(1)), int32(c.r(2))))) }},
+	{Name: "A2_max", Text: "Rd = max(Rs,Rt)", run: func(c *Context) { c.setR(0, uint32(max(int32(c.r(1)), int32(c.r(2))))) }},
+	{Name: "S2_lsr_i_r", Text: "Rd = lsr(Rs,#u5)", run: func(c *Context) { c.setR(0, c.r(1)>>c.imm(2)) }},
+	{Name: "S2_asl_i_r", Text: "Rd = asl(Rs,#u5)", run: func(c *Context) { c.setR(0, c.r(1)<<c.imm(2)) }},
 	{Name: "A2_tfr", Text: "Rd = Rs", run: func(c *Context) { c.setR(0, c.r(1)) }},
 	{Name: "A2_tfrsi", Text: "Rd = #s16", run: func(c *Context) { c.setR(0, c.imm(1)) }},
 	{Name: "A2_combinew", Text: "Rdd = combine(Rs,Rt)", run: func(c *Context) { c.setDouble(0, uint64(c.r(1))<<32|uint64(c.r(2))) }},

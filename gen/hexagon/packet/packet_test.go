@@ -66,6 +66,8 @@ func sample(r *rand.Rand, row *isa.Row) isa.Inst {
 			i.Args = append(i.Args, max(1, r.Int64N(3))*o.Step)
 		case o.Pair:
 			i.Args = append(i.Args, 2*r.Int64N(4))
+		case o.Class == isa.Mask:
+			i.Args = append(i.Args, r.Int64N(4))
 		default:
 			i.Args = append(i.Args, r.Int64N(8))
 		}
@@ -87,6 +89,9 @@ func TestTexts(t *testing.T) {
 		for k, o := range row.Operands { // a register twice is another instruction, or none
 			if o.Class == isa.Scalar || o.Class == isa.Vector {
 				i.Args[k] = int64(2 * k)
+			}
+			if o.Class == isa.Mask {
+				i.Args[k] = int64(k)
 			}
 		}
 		wrong, out := assemble(t, 68, []string{text([]isa.Inst{i})})

@@ -5,15 +5,20 @@
 package hvx
 
 import (
+	"rules_dnn/gen/loop"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/print/cpp"
+	"rules_dnn/gen/print/hvx/packed"
 )
 
 // Header declares what kernels use.
 const Header = "runtime/dnn_hvx.h"
 
 // Intrinsics is C with all micro-kernels in C, which the compiler schedules: what packets are compared with.
-var Intrinsics = &cpp.Language{Dialect: dialect{}, Extension: ".c", Header: Header, Functions: functions, Micro: micro}
+var Intrinsics = &cpp.Language{Dialect: dialect{}, Extension: ".c", Header: Header, Micro: micro,
+	Functions: func(ks []*loop.Kernel, bodies string) string {
+		return functions(ks, bodies) + called(linesCall, bodies, packed.ParseLines, linesInC) + called(rowsCall, bodies, packed.ParseRows, rowsInC)
+	}}
 
 // C is how kernels are written for all versions of Hexagon.
 var C = For(oldest)

@@ -40,6 +40,12 @@ func (dialect) Loop(w *ckernel.Kernel, x loop.For) bool {
 	if v := findWindow(x, w.Facts()); v != nil {
 		return v.print(w)
 	}
+	if l := findLines(x, w); l != nil && l.print() {
+		return true
+	}
+	if r := findRows(x, w); r != nil && r.print() {
+		return true
+	}
 	v := findVectors(x, w.Facts())
 	if v == nil {
 		c := findCopies(x, w.Facts())

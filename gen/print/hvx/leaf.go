@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"rules_dnn/gen/hexagon/machine"
 	"rules_dnn/gen/hexagon/sched"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/print/cpp"
@@ -17,6 +18,10 @@ const oldest = 66
 func For(version int) *cpp.Language {
 	l := *Intrinsics
 	l.Micro = func(m *loop.MicroKernel) string { return leaf(m, version) }
+	l.Functions = func(ks []*loop.Kernel, bodies string) string {
+		return functions(ks, bodies) + called(linesCall, bodies, packed.ParseLines, func(l packed.Lines) string { return linesPacked(l, version) }) +
+			called(rowsCall, bodies, packed.ParseRows, func(r packed.Rows) string { return rowsPacked(r, version) })
+	}
 	return &l
 }
 
@@ -32,19 +37,24 @@ func leaf(m *loop.MicroKernel, version int) string {
 		w.line("// The loop takes %d packets for %d points; slots and units allow %d.", k.Interval, k.Points, k.Bound)
 	}
 	w.Block(head("DNN_HVX_PACKETS", m), func() {
-		w.line("__asm__ volatile(")
-		w.Indent++
-		lines := strings.Split(strings.TrimSuffix(k.Program.String(), "\n"), "\n")
-		for i, l := range lines {
-			end := ""
-			if i == len(lines)-1 {
-				end = ");"
-			}
-			w.line("%q%s", l+"\n", end)
-		}
-		w.Indent--
+		w.assembly(k.Program)
 	})
 	return w.String()
+}
+
+// assembly prints packets as the whole of a function.
+func (w *writer) assembly(p machine.Program) {
+	w.line("__asm__ volatile(")
+	w.Indent++
+	lines := strings.Split(strings.TrimSuffix(p.String(), "\n"), "\n")
+	for i, l := range lines {
+		end := ""
+		if i == len(lines)-1 {
+			end = ");"
+		}
+		w.line("%q%s", l+"\n", end)
+	}
+	w.Indent--
 }
 
 // head is a micro-kernel's signature.

@@ -116,7 +116,7 @@ func (s *schedule) kernel(mode sched.Mode, bound int) *Kernel {
 		loop[0].Label, loop[len(loop)-1].Ends = label, true
 		after := append(s.renamed(s.used(s.region(begin+(looped-n)*s.Interval, 1<<30))), s.leave()...)
 		k := &Kernel{Interval: s.Interval, Bound: bound, Points: len(s.body.points)}
-		k.Program = slices.Concat(packets(s.started(slices.Clone(before), int64(looped-n))), loop, packets(sched.Straight(s.version, after, mode, false)))
+		k.Program = slices.Concat(packets(started(s.version, slices.Clone(before), int64(looped-n))), loop, packets(sched.Straight(s.version, after, mode, false)))
 		// From the second time on, each takes the same.
 		two, three := sched.Cost(s.version, k.run(2)), sched.Cost(s.version, k.run(3))
 		k.Cost = two + (looped-n-2)*(three-two)
@@ -137,7 +137,7 @@ const counter, longest = 28, 1<<10 - 1
 const reach = 60
 
 // started is the code before a loop with the loop's start in it: near its end, as the first packet is given relative to it.
-func (s *schedule) started(before [][]isa.Inst, n int64) [][]isa.Inst {
+func started(version int, before [][]isa.Inst, n int64) [][]isa.Inst {
 	start := isa.Inst{Row: isa.Lookup("J2_loop0i"), Args: []int64{0, n}, Target: forward}
 	if n > longest {
 		start = isa.Inst{Row: isa.Lookup("J2_loop0r"), Args: []int64{0, counter}, Target: forward}
@@ -148,7 +148,7 @@ func (s *schedule) started(before [][]isa.Inst, n int64) [][]isa.Inst {
 		if words += len(before[t]); words > reach {
 			break
 		}
-		if p := append(slices.Clone(before[t]), start); packet.Legal(s.version, p) {
+		if p := append(slices.Clone(before[t]), start); packet.Legal(version, p) {
 			before[t] = p
 			return before
 		}

@@ -1,31 +1,49 @@
 package packed
 
-import "rules_dnn/gen/hexagon/isa"
+import (
+	"math/bits"
 
-// Bound is how many packets an iteration takes at least, by slots and units alone, whatever the order: of all instructions, of those that multiply, that
-// use memory and of vectors. Steps of addresses count for nothing, as other code may do without them.
+	"rules_dnn/gen/hexagon/isa"
+)
+
+// bound is of the operations. Steps of addresses count for nothing, as other code may do without them.
 func (k *maker) bound() int {
-	all, multipliers, memory, loads, units := 0, 0, 0, 0, 0
-	for _, o := range k.ops {
+	insts := make([]isa.Inst, len(k.ops))
+	for i, o := range k.ops {
+		insts[i] = o.Inst
+	}
+	return bound(k.version, insts)
+}
+
+// bound is how many packets instructions take at least, by slots and units alone, whatever the order: of all instructions, of those that multiply, that
+// use memory (stores by slot 0 alone), that permute and of vectors.
+func bound(version int, insts []isa.Inst) int {
+	all, multipliers, memory, first, loads, permutes, units := 0, 0, 0, 0, 0, 0, 0
+	for _, i := range insts {
 		all++
-		t := o.Row.Timing(k.version)
+		t := i.Row.Timing(version)
 		for _, takes := range t.Takes {
 			switch {
 			case takes[0]&isa.Slots != 0 && takes[len(takes)-1] <= 2:
 				memory++
+				if len(takes) == 1 && takes[0] == 1 {
+					first++
+				}
 			case takes[0] == isa.Load:
 				loads++
 			case takes[0] == isa.Multiply0|isa.Multiply1:
 				multipliers, units = multipliers+2, units+2
 			case takes[0] == isa.Multiply0: // or the other one
 				multipliers, units = multipliers+1, units+1
+			case takes[0]&isa.Slots == 0 && len(takes) == 1 && takes[0]&isa.Permute != 0:
+				permutes, units = permutes+1, units+bits.OnesCount32(uint32(takes[0]))
 			case takes[0]&isa.Slots == 0:
 				units++
 			}
 		}
 	}
 	half := func(n int) int { return (n + 1) / 2 }
-	return max((all+3)/4, half(multipliers), half(memory), loads, (units+3)/4, 1)
+	return max((all+3)/4, half(multipliers), half(memory), first, loads, permutes, (units+3)/4, 1)
 }
 
 // leastApart is how many products are added apart for the least bound, and that bound. Where multiplying and adding takes one multiplier, none are.

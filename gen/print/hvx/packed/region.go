@@ -69,9 +69,11 @@ func (s *schedule) sequence(packet []timed) (out []timed, ok bool) {
 }
 
 // overwrites reports whether one operation writes what another reads.
-func (s *schedule) overwrites(a, b int) bool {
-	for _, w := range s.inst(a).Writes(s.version) {
-		for _, u := range s.inst(b).Reads(s.version) {
+func (s *schedule) overwrites(a, b int) bool { return overwrites(s.version, s.inst(a), s.inst(b)) }
+
+func overwrites(version int, a, b isa.Inst) bool {
+	for _, w := range a.Writes(version) {
+		for _, u := range b.Reads(version) {
 			if w.Class == u.Class && w.Reg == u.Reg {
 				return true
 			}
