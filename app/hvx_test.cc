@@ -1,7 +1,8 @@
 // The quantized network through a stub and its skeleton, which a FastRPC library loads whose DSP is
-// this process: what the 500 pictures come to is the same, byte by byte, as on the processor.
+// this process, or one under qemu-hexagon: what the pictures come to is the same, byte by byte, as
+// on the processor.
 //
-//   hvx_test SHEET.png SKELETON.so
+//   hvx_test SHEET.png COUNT SKELETON.so
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -9,49 +10,28 @@
 #include <vector>
 
 #include "app/classifier.h"
+#include "app/expected.h"
 #include "app/image.h"
-#include "app/model.h"
 #include "app/model_hvx.h"
 
 namespace {
 
-#define CHECK(x)                                           \
-  do {                                                     \
-    if (!(x)) {                                            \
-      std::fprintf(stderr, "line %d: %s\n", __LINE__, #x); \
-      std::fprintf(stderr, "%s\n", message);               \
-      std::exit(1);                                        \
-    }                                                      \
-  } while (0)
+using app::Expected;
+using app::kInput;
+using app::message;
 
-char message[4096];
-
-constexpr size_t kInput = 3 * app::kPixels;
-
-std::vector<float> Inputs(const std::string& sheet) {
+std::vector<float> Inputs(const std::string& sheet, size_t count) {
   app::Image image;
   const std::string error = app::ReadPng(sheet, &image);
   std::snprintf(message, sizeof(message), "%s", error.c_str());
   CHECK(error.empty() && image.width == static_cast<int>(app::kPixels) && image.height == 500);
+  CHECK(count > 0 && count <= 500);
   std::vector<float> all;
-  for (size_t i = 0; i < static_cast<size_t>(image.height); ++i) {
+  for (size_t i = 0; i < count; ++i) {
     const uint8_t* const row = image.rgb.data() + i * kInput;
     app::Classifier::AppendInput(std::vector<float>(row, row + kInput).data(), &all);
   }
   return all;
-}
-
-// What the processor answers.
-std::vector<float> Expected(const std::vector<float>& x) {
-  app_model::Model model;
-  app_model::Context context;
-  std::vector<float> y(x.size() / kInput * app::kClasses);
-  CHECK(model.Create() == app_model_OK && context.Create(model) == app_model_OK);
-  for (size_t i = 0; i < x.size() / kInput; i += 50) {
-    const app_model::Dims dims = {50};
-    CHECK(context.Run(dims, &x[i * kInput], &y[i * app::kClasses]) == app_model_OK);
-  }
-  return y;
 }
 
 app_model_hvx::Options Options(const char* library) {
@@ -92,28 +72,34 @@ bool Same(app_model_hvx::Model* model, size_t batch, bool shared, const std::vec
 }  // namespace
 
 int main(int argc, char** argv) {
-  CHECK(argc == 3);
-  const std::string skeleton = argv[2];
+  CHECK(argc == 4);
+  const size_t count = std::strtoul(argv[2], nullptr, 10);
+  const std::string skeleton = argv[3];
   const size_t folder = skeleton.rfind('/');
   CHECK(folder != std::string::npos);
   setenv("FAKE_DSP", skeleton.substr(0, folder).c_str(), 1);
   const std::string file = skeleton.substr(folder + 1);
-  const std::vector<float> x = Inputs(argv[1]), expected = Expected(x);
+  const std::vector<float> x = Inputs(argv[1], count), expected = Expected(x);
 
   app_model_hvx::Options options = Options(file.c_str());
-  app_model_hvx::Model model;
-  CHECK(model.Create(&options) == app_model_hvx_OK);
-  for (const size_t batch : {size_t{7}, size_t{50}}) {
-    for (const bool shared : {false, true}) CHECK(Same(&model, batch, shared, x, expected));
+  std::string chip;
+  {
+    app_model_hvx::Model model;
+    CHECK(model.Create(&options) == app_model_hvx_OK);
+    for (const size_t batch : {size_t{7}, size_t{50}}) {
+      for (const bool shared : {false, true}) CHECK(Same(&model, batch, shared, x, expected));
+    }
+
+    // Dims that do not fit are told here; the DSP is not asked.
+    const app_model_hvx::Dims none = {0};
+    app_model_hvx::Context context;
+    CHECK(context.Create(model) == app_model_hvx_OK);
+    CHECK(context.Run(none, x.data(), nullptr) == app_model_hvx_BAD_DIMS);
+    chip = app_model_hvx_variant(model.get());
   }
 
-  // Dims that do not fit are told here; the DSP is not asked.
-  const app_model_hvx::Dims none = {0};
-  app_model_hvx::Context context;
-  CHECK(context.Create(model) == app_model_hvx_OK);
-  CHECK(context.Run(none, x.data(), nullptr) == app_model_hvx_BAD_DIMS);
-
   // Without a skeleton of its own name the model is not created, or the processor runs it.
+  setenv("FAKE_DSP", "nowhere", 1);
   app_model_hvx::Model other;
   options = Options(nullptr);
   CHECK(other.Create(&options) == app_model_hvx_NO_SKELETON);
@@ -121,7 +107,7 @@ int main(int argc, char** argv) {
   options.fallback = 1;
   CHECK(other.Create(&options) == app_model_hvx_OK);
   CHECK(Same(&other, 50, true, x, expected));
-  std::printf("500 pictures, the same bytes by %s and by the processor (%s)\n",
-              app_model_hvx_variant(model.get()), app_model_hvx_variant(other.get()));
+  std::printf("%zu pictures, the same bytes by %s and by the processor (%s)\n", count, chip.c_str(),
+              app_model_hvx_variant(other.get()));
   return 0;
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/classifier.h"
-#include "app/model.h"
+#include "app/expected.h"
 #include "app/model_opencl.h"
 #include "runtime/opencl/loader.h"
 
@@ -17,18 +17,9 @@ namespace {
 
 namespace cl = rules_dnn::opencl;
 
-#define CHECK(x)                                           \
-  do {                                                     \
-    if (!(x)) {                                            \
-      std::fprintf(stderr, "line %d: %s\n", __LINE__, #x); \
-      std::fprintf(stderr, "%s\n", message);               \
-      std::exit(1);                                        \
-    }                                                      \
-  } while (0)
-
-char message[4096];
-
-constexpr size_t kInput = 3 * app::kPixels;
+using app::Expected;
+using app::kInput;
+using app::message;
 
 std::vector<float> Images(size_t count, int seed) {
   std::vector<float> x(count * kInput);
@@ -36,17 +27,6 @@ std::vector<float> Images(size_t count, int seed) {
     x[i] = static_cast<float>((i * 7919 + static_cast<size_t>(seed) * 104729) % 1009) / 504 - 1;
   }
   return x;
-}
-
-// What the processor answers.
-std::vector<float> Expected(const std::vector<float>& x) {
-  app_model::Model model;
-  app_model::Context context;
-  std::vector<float> y(x.size() / kInput * app::kClasses, NAN);
-  CHECK(model.Create() == app_model_OK && context.Create(model) == app_model_OK);
-  const app_model::Dims dims = {static_cast<int64_t>(x.size() / kInput)};
-  CHECK(context.Run(dims, x.data(), y.data()) == app_model_OK);
-  return y;
 }
 
 bool Near(const std::vector<float>& a, const std::vector<float>& b) {

@@ -63,7 +63,7 @@ func androidLibraries(t *testing.T, w *workspace, use string) {
 			androidtest.CheckLibrary(t, filepath.Join(dir, "librelu_hvx_shared.so"), abi, stub)
 			androidtest.CheckLibrary(t, filepath.Join(dir, "libapp.so"), abi, append([]string{"app_answer"}, api...))
 			androidtest.CheckLibrary(t, filepath.Join(dir, "on_device"), abi, nil)
-			compareCommands(t, w, abi, spawns)
+			compareCommands(t, w, abi.Triple, configuration(t, abi, spawns), outputs, spawns)
 		})
 	}
 }
@@ -86,25 +86,25 @@ func oldAndroid(t *testing.T, w *workspace) {
 // outputs are files of which the commands that make them are compared.
 var outputs = []string{"relu_kernels_0.pic.o", "relu_x86_64_v4_kernels_0.pic.o", "relu.weights.pic.o", "relu_hvx_api.pic.o", "session.pic.o", "dnn_pool.pic.o", "librelu.a", "librelu_shared.so", "librelu_hvx_shared.so", "libapp.so", "on_device"}
 
-func compareCommands(t *testing.T, w *workspace, abi androidtest.ABI, spawns []spawn) {
+// compareCommands compares the commands that make files of a configuration with those of e2e/testdata.
+func compareCommands(t *testing.T, w *workspace, name, folder string, outputs []string, spawns []spawn) {
 	t.Helper()
-	folder := configuration(t, abi, spawns)
 	var got strings.Builder
-	for _, name := range outputs {
+	for _, output := range outputs {
 		for _, s := range spawns {
-			if s.makes(folder, name) {
-				got.WriteString("# " + name + "\n" + commandLine(t, w, s) + "\n")
+			if s.makes(folder, output) {
+				got.WriteString("# " + output + "\n" + commandLine(t, w, s) + "\n")
 			}
 		}
 	}
-	golden := filepath.Join(w.root, "e2e", "testdata", abi.Triple+".txt")
+	golden := filepath.Join(w.root, "e2e", "testdata", name+".txt")
 	if *update {
 		require.NoError(t, os.WriteFile(golden, []byte(got.String()), 0o644))
 		return
 	}
 	want, err := os.ReadFile(golden)
 	require.NoError(t, err)
-	assert.Equal(t, string(want), got.String(), "commands for %s; to accept them: bazelw test //e2e:e2e_test --test_arg=-update", abi.Triple)
+	assert.Equal(t, string(want), got.String(), "commands for %s; to accept them: bazelw test //e2e:e2e_test --test_arg=-update", name)
 }
 
 // configuration is the folder below bazel-out of what was compiled for an ABI.
@@ -145,6 +145,7 @@ var variable = []struct {
 }{
 	{regexp.MustCompile(`bazel-out/[^/\s]+/bin`), "BIN"},
 	{regexp.MustCompile(`external/[^/\s]*rules_dnn_ndk`), "NDK"},
+	{regexp.MustCompile(`external/[^/\s]*rules_dnn_hexagon_sdk`), "SDK"},
 	{regexp.MustCompile(`external/rules_dnn[~+][^/\s]*`), "RULES_DNN"},
 	{regexp.MustCompile(`(?s)-Wl,--start-lib\n.*?-Wl,--end-lib`), "RUNTIME_OBJECTS"},
 }

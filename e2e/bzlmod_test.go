@@ -55,6 +55,7 @@ func TestBzlmod(t *testing.T) {
 	t.Run("OwnCompiler", func(t *testing.T) { ownCompiler(t, w) })
 	t.Run("Actions", func(t *testing.T) { actions(t, w) })
 	t.Run("Android", func(t *testing.T) { android(t, w) })
+	t.Run("HexagonSDK", func(t *testing.T) { hexagonSDK(t, w) })
 	t.Run("DiskCache", func(t *testing.T) { diskCache(t, w) })
 	other := copied(t, w.dir)
 	t.Run("Add", func(t *testing.T) { addModel(t, other) })

@@ -27,6 +27,7 @@ import (
 
 var (
 	every = flag.Bool("every", false, "compile the cases of all releases with every variant; by default a part of the newest of each name")
+	all   = flag.Bool("whole", false, "take all cases of the newest release of each name where a part is taken by default")
 	only  = flag.String("only", "", "take only the cases whose names match this regular expression, all of them")
 	copts = flag.String("copts", "-O1", "flags of the C++ compiler, separated by spaces")
 )
@@ -134,7 +135,7 @@ type batch struct {
 
 // chooseCases compiles one of stride of the cases that are wanted, for a device beside the chip, too, if there is one.
 func chooseCases(t *testing.T, s *Suite, chip *target.Target, symbolic bool, disable []string, stride int, want func(*Case) bool, device ...*target.Target) *batch {
-	if *every || *only != "" {
+	if *every || *all || *only != "" {
 		stride = 1
 	}
 	b := &batch{chip: chip}
@@ -159,7 +160,7 @@ func chooseCases(t *testing.T, s *Suite, chip *target.Target, symbolic bool, dis
 			b.programs, b.of = append(b.programs, *p), append(b.of, c)
 		}
 	}
-	t.Logf("%d compiled, %d left because their structure depends on numbers", len(b.programs), left)
+	t.Logf("%d of %d cases are compiled (one of %d is chosen), %d left because their structure depends on numbers", len(b.programs), wanted, stride, left)
 	return b
 }
 

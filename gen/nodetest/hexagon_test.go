@@ -12,18 +12,28 @@ import (
 	"rules_dnn/gen/target/chips"
 )
 
-// TestHexagonNodes compiles cases for Hexagon and runs them under qemu-hexagon: by default a part of
-// those with integers, which are what its vectors hold.
+// TestHexagonNodes compiles cases for Hexagon and runs them under qemu-hexagon: those with integers, which are what its vectors hold, and
+// those of floats alone, which are scalar code there. By default a part of each; -whole takes all.
 func TestHexagonNodes(t *testing.T) {
-	s := cases(t)
-	chip, err := chips.Target(repository, "hexagon_v68")
-	require.NoError(t, err)
-	want := func(c *Case) bool { return *every || *only != "" || integers(c) }
-	b := chooseCases(t, s, chip, false, nil, 3, want)
-	if *only == "" {
-		require.Greater(t, len(b.programs), leastHexagon)
+	for _, v := range []struct {
+		name, chip string
+		want       func(*Case) bool
+		stride     int
+		least      int // guards against cases that vanish
+	}{
+		{"integers on v68", "hexagon_v68", integers, 3, 100},
+		{"integers on v66", "hexagon_v66", integers, 16, 20},
+		{"integers on v73", "hexagon_v73", integers, 16, 20},
+		{"floats on v68", "hexagon_v68", func(c *Case) bool { return !integers(c) }, 16, 30},
+	} {
+		t.Run(v.name, func(t *testing.T) {
+			chip, err := chips.Target(repository, v.chip)
+			require.NoError(t, err)
+			b := chooseCases(t, cases(t), chip, false, nil, v.stride, v.want)
+			atLeast(t, v.least, len(b.programs))
+			b.run(t, &hvxtest.Machine)
+		})
 	}
-	b.run(t, &hvxtest.Machine)
 }
 
 // TestHexagonFloats: functions of floats that are C of their own on Hexagon: remainders count leading zeros of 32 bits, and of double nothing is a C library's.
@@ -38,9 +48,6 @@ func TestHexagonFloats(t *testing.T) {
 	require.GreaterOrEqual(t, len(b.programs), 4)
 	b.run(t, &hvxtest.Machine)
 }
-
-// leastHexagon guards against cases that vanish.
-const leastHexagon = 100
 
 // integers reports whether a case has tensors of integers.
 func integers(c *Case) bool {

@@ -23,7 +23,8 @@ KERNEL_C_COPTS = ["-std=c11"] + [
     if flag not in ["-std=c++17", "-fno-exceptions", "-fno-rtti"]
 ]
 
-def _setup(ctx):
+def cc_setup(ctx):
+    """Returns the C++ toolchain of a rule's context, and the features with which it is used."""
     toolchain = find_cc_toolchain(ctx)
     features = cc_common.configure_features(
         ctx = ctx,
@@ -97,7 +98,7 @@ def compile_and_link(ctx, name, header, include_dir, kernels, copts, assembly, w
     Returns:
       A CcInfo, the File of the static library, and the CcCompilationOutputs in it.
     """
-    toolchain, features = _setup(ctx)
+    toolchain, features = cc_setup(ctx)
     public = cc_common.merge_compilation_contexts(compilation_contexts = [
         header_context(header, include_dir),
         runtime.compilation_context,
@@ -156,7 +157,7 @@ def archive_with(ctx, name, objects, runtime):
     Returns:
       The File of the static library.
     """
-    toolchain, features = _setup(ctx)
+    toolchain, features = cc_setup(ctx)
     libraries = [library for entry in runtime.linking_context.linker_inputs.to_list() for library in entry.libraries]
     made = _archive(ctx, name, toolchain, features, cc_common.merge_compilation_outputs(compilation_outputs = [
         objects,
@@ -192,7 +193,7 @@ def link_program(ctx, name, source, deps):
     Returns:
       The File of the program.
     """
-    toolchain, features = _setup(ctx)
+    toolchain, features = cc_setup(ctx)
     _, outputs = cc_common.compile(
         actions = ctx.actions,
         name = name + ".source",

@@ -6,9 +6,11 @@ no runtime.
 
 load("@rules_cc//cc:find_cc_toolchain.bzl", "find_cc_toolchain", "use_cc_toolchain")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
+load("//toolchains/cc:missing.bzl", "MISSING_COMPILER")
 
 def _cc_found_impl(ctx):
-    found = find_cc_toolchain(ctx, mandatory = False) != None
+    toolchain = find_cc_toolchain(ctx, mandatory = False)
+    found = toolchain and toolchain.compiler != MISSING_COMPILER
     return [config_common.FeatureFlagInfo(value = "yes" if found else "no")]
 
 cc_found = rule(

@@ -55,20 +55,28 @@ def check_backend(backend):
     if backend not in _BACKENDS:
         _fail("backend", backend, "write \"cpu\", \"hvx\" or \"opencl\"")
 
-def check_remote(attributes, chip):
+def check_bare(backend, platform):
+    """Fails unless the backend is one that a DSP's own library has.
+
+    Args:
+      backend: the attribute's value.
+      platform: the platform's label.
+    """
+    if backend != "cpu":
+        _fail("backend", backend, ("the platform %s is a DSP, which computes all itself: leave backend out, and the model is the DSP's own library; " +
+                                   "a model of any other backend is a processor's") % platform)
+
+def check_remote(attributes):
     """Fails unless the attributes go with a model that runs on a DSP, or with one that does not.
 
     Args:
       attributes: ctx.attr of the rule.
-      chip: the name of the platform's chip.
     """
     dsp = attributes.dsp
     if attributes.backend != "hvx":
         if attributes.dsp_is_set:
             _fail("dsp", dsp, "backend = \"%s\" has no libraries on a DSP: leave dsp out, or write backend = \"hvx\"" % attributes.backend)
         return
-    if chip.removeprefix("hexagon_") in DSPS:
-        _fail("backend", attributes.backend, "the platform is a DSP itself: leave backend out, and the model is the DSP's own library; with \"hvx\" it is a processor's, which calls the DSP")
     if not attributes.skeletons:
         _fail("backend", attributes.backend, "the model has no skeleton library: use the macro dnn_model")
     if not dsp:

@@ -5,6 +5,8 @@ load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//platforms/chips:chips.bzl", "CHIPS")
 load("//rules:providers.bzl", "DnnModelInfo")
+load("//toolchains/cc:missing.bzl", "MISSING_COMPILER")
+load(":cc.bzl", "cc_setup")
 
 _PLATFORMS = "//command_line_option:platforms"
 
@@ -24,7 +26,8 @@ DnnSkeletonInfo = provider(
     doc = "A model's library on a DSP.",
     fields = {
         "library": "File: the shared library; None where nothing can link it.",
-        "problem": "string: why, and what to do.",
+        "problem": "string: why, and what to do; or None.",
+        "refusing": "File: or a program that says so, and fails.",
     },
 )
 
@@ -34,13 +37,7 @@ def skeleton_name(prefix, version):
 
 def _linked(ctx, model):
     """Declares the shared library of a model that was compiled as a skeleton."""
-    toolchain = find_cc_toolchain(ctx)
-    features = cc_common.configure_features(
-        ctx = ctx,
-        cc_toolchain = toolchain,
-        requested_features = ctx.features,
-        unsupported_features = ctx.disabled_features,
-    )
+    toolchain, features = cc_setup(ctx)
     info = model[DnnModelInfo]
     name = skeleton_name(info.c_prefix, info.chip.removeprefix(_PREFIX))
     made = cc_common.link(
@@ -60,12 +57,17 @@ def _dnn_skeleton_impl(ctx):
         library = _linked(ctx, ctx.attr.model)
         return [
             DefaultInfo(files = depset([library])),
-            DnnSkeletonInfo(library = library, problem = None),
+            DnnSkeletonInfo(library = library, problem = None, refusing = None),
         ]
+    toolchain = find_cc_toolchain(ctx, mandatory = False)
+    if toolchain and toolchain.compiler == MISSING_COMPILER:
+        return [DnnSkeletonInfo(library = None, problem = None, refusing = toolchain.all_files.to_list()[0])]
     return [DnnSkeletonInfo(
         library = None,
+        refusing = None,
         problem = ("no C++ toolchain builds for the platform %s, and so there is no skeleton library that runs the model on that DSP: register one in " +
-                   "MODULE.bazel or WORKSPACE. With this machine's clang: register_toolchains(\"@rules_dnn//toolchains/cc:hexagon\"). The application's stub builds without it") % str(ctx.fragments.platform.platform).removeprefix("@@"),
+                   "MODULE.bazel or WORKSPACE. With this machine's clang: register_toolchains(\"@rules_dnn//toolchains/cc:hexagon\"); with Qualcomm's SDK, whose folder HEXAGON_SDK_ROOT names: see \"On a Hexagon DSP\" in " +
+                   "README.md of rules_dnn. The application's stub builds without it") % str(ctx.fragments.platform.platform).removeprefix("@@"),
     )]
 
 dnn_skeleton_rule = rule(
@@ -111,26 +113,24 @@ REMOTE_ATTRS = {
         doc = "The model as a skeleton library, for backend = \"hvx\".",
         providers = [DnnSkeletonInfo],
     ),
-    "_fastrpc": attr.label(
-        default = Label("//rules/toolchain:fastrpc"),
-        providers = [CcInfo],
-    ),
-    "_skeleton_runtime": attr.label(
-        default = Label("//rules/toolchain:skeleton"),
-        providers = [CcInfo],
-    ),
 }
 
-def _refused(ctx, name, problem):
-    """Declares a library that cannot be made: building it fails with our words."""
+def _refused(ctx, name, info):
+    """Declares a library that cannot be made: building it fails with our words, or a toolchain's."""
     library = ctx.actions.declare_file("%s/%s" % (ctx.label.name, name))
-    ctx.actions.run_shell(
+    common = dict(
         mnemonic = "DnnRefuse",
         progress_message = "Linking a skeleton of %{label}",
-        command = "printf '\\nerror: %s\\n\\n' \"$1\" >&2; exit 1",
-        arguments = [problem],
         outputs = [library],
     )
+    if info.refusing:
+        ctx.actions.run(executable = info.refusing, **common)
+    else:
+        ctx.actions.run_shell(
+            command = "printf '\\nerror: %s\\n\\n' \"$1\" >&2; exit 1",
+            arguments = [info.problem],
+            **common
+        )
     return library
 
 def skeletons_of(ctx, prefix):
@@ -150,5 +150,5 @@ def skeletons_of(ctx, prefix):
         info = target[DnnSkeletonInfo]
         if info.library:
             made.append(info.library)
-        all.append(info.library or _refused(ctx, skeleton_name(prefix, version), info.problem))
+        all.append(info.library or _refused(ctx, skeleton_name(prefix, version), info))
     return all, made

@@ -8,6 +8,7 @@ load(":cc.bzl", "compile_and_link", "link_program")
 load(":dnn_benchmark.bzl", "served_source")
 load(":dnnc_toolchain.bzl", "DNNC_TYPE")
 load(":private_info.bzl", "ModelPartsInfo")
+load(":runtimes.bzl", "RUNTIME_ATTRS")
 
 # How many kernels of a block are measured at most: a program for each.
 CANDIDATES = 8
@@ -123,10 +124,7 @@ _dnn_tuner = rule(
             default = Label("//runtime/bench"),
             providers = [CcInfo],
         ),
-        "_runtime": attr.label(
-            default = Label("//rules/toolchain:runtime"),
-            providers = [CcInfo],
-        ),
+        "_runtime": RUNTIME_ATTRS["_runtime"],
         "_search": attr.label(
             default = Label("//rules:search"),
             providers = [BuildSettingInfo],

@@ -7,11 +7,12 @@ load("//rules:providers.bzl", "DnnChipInfo", "DnnGraphInfo", "DnnModelInfo", "Dn
 load(":actions.bzl", "DNNC_EXEC_GROUPS", "run_compile", "run_graph")
 load(":cc.bzl", "archive_with", "compile_and_link")
 load(":cc_found.bzl", "check_cc_toolchain")
-load(":check.bzl", "check_api", "check_backend", "check_device", "check_dims", "check_external", "check_options", "check_precision", "check_remote", "check_shards", "check_src", "check_variants")
+load(":check.bzl", "check_api", "check_backend", "check_bare", "check_device", "check_dims", "check_external", "check_options", "check_precision", "check_remote", "check_shards", "check_src", "check_variants")
 load(":dnn_chip.bzl", "CHIP_TYPE")
 load(":dnn_skeleton.bzl", "REMOTE_ATTRS", "skeletons_of")
 load(":names.bzl", "c_prefix")
 load(":private_info.bzl", "BuiltForInfo", "ModelPartsInfo")
+load(":runtimes.bzl", "RUNTIME_ATTRS")
 
 def _names(ctx):
     api = ctx.attr.api or ctx.attr.default_api or ctx.label.name
@@ -64,8 +65,8 @@ def _graph(ctx, base):
 def _bare(ctx):
     """Returns whether the model is for a DSP: its kernels are C, and it has nothing but its own processor."""
     bare = ctx.target_platform_has_constraint(ctx.attr._hexagon[platform_common.ConstraintValueInfo])
-    if bare and ctx.attr.backend != "cpu":
-        fail("\nbackend = \"%s\": the platform %s is a DSP, which computes all itself: write \"cpu\", or leave backend out" % (ctx.attr.backend, ctx.fragments.platform.platform))
+    if bare:
+        check_bare(ctx.attr.backend, ctx.fragments.platform.platform)
     return bare
 
 def _device(ctx):
@@ -77,7 +78,7 @@ def _device(ctx):
 def _runtime(ctx):
     """Returns the CcInfo of what the model is linked with."""
     if ctx.attr.skeleton:
-        return ctx.attr._skeleton_runtime[CcInfo]
+        return ctx.attr._skeleton[CcInfo]
     return {"hvx": ctx.attr._fastrpc, "opencl": ctx.attr._opencl}.get(ctx.attr.backend, ctx.attr._runtime)[CcInfo]
 
 def _check(ctx):
@@ -93,8 +94,8 @@ def _dnn_model_impl(ctx):
     check_cc_toolchain(ctx)
     names = _names(ctx)
     chip = _chip(ctx)
-    check_remote(ctx.attr, chip.name)
     bare = _bare(ctx)
+    check_remote(ctx.attr)
     skeletons, made_skeletons = skeletons_of(ctx, names.prefix)
     variants = _variants(ctx, chip)
     graph, graph_dumps, pruned = _graph(ctx, names.base)
@@ -187,7 +188,7 @@ def _dnn_model_impl(ctx):
 dnn_model_rule = rule(
     implementation = _dnn_model_impl,
     doc = "Compiles a network for the platform it is built for.",
-    attrs = REMOTE_ATTRS | {
+    attrs = REMOTE_ATTRS | RUNTIME_ATTRS | {
         "api": attr.string(
             doc = "Name of the generated header, without .h. Default: the target's name.",
         ),
@@ -259,14 +260,6 @@ dnn_model_rule = rule(
         "_hexagon": attr.label(
             default = Label("//platforms:hexagon"),
             providers = [platform_common.ConstraintValueInfo],
-        ),
-        "_opencl": attr.label(
-            default = Label("//rules/toolchain:opencl"),
-            providers = [CcInfo],
-        ),
-        "_runtime": attr.label(
-            default = Label("//rules/toolchain:runtime"),
-            providers = [CcInfo],
         ),
         "_warnings": attr.label(
             default = Label("//rules:warnings"),

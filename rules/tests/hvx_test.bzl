@@ -40,7 +40,7 @@ def _stub_impl(ctx):
     for label in ["//runtime/fastrpc:stub", "//runtime:dnn_runtime"]:
         asserts.true(env, str(Label(label)) in owners, "%s is not linked: %s" % (label, owners))
     asserts.false(env, str(Label("//runtime/fastrpc:skeleton")) in owners, "the skeleton is of the DSP")
-    flags = [flag for i in inputs if i.owner == Label("//runtime/fastrpc:stub") for flag in i.user_link_flags]
+    flags = [flag for i in inputs if i.owner == Label("//runtime:library") for flag in i.user_link_flags]
     asserts.equals(env, ctx.attr.linkopts, flags)
 
     # The libraries on the DSP are built when they are asked for, and for who links the stub.
@@ -226,7 +226,7 @@ def hvx_test_suite(name):
     )
     _on_hexagon_test(
         name = "hvx_on_hexagon_test",
-        message = "the platform is a DSP itself: leave backend out",
+        message = "is a DSP, which computes all itself: leave backend out",
         target_under_test = ":hvx",
     )
     native.test_suite(

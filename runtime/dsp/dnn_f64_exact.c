@@ -1,31 +1,16 @@
 // Those of dnn_f64.h that are exact, or one rounding away.
 #include <stdint.h>
 
+#include "runtime/dsp/dnn_bits.h"
 #include "runtime/dsp/dnn_f64.h"
 #include "runtime/dsp/dnn_wide.h"
 
-static uint64_t Bits(double x) {
-  uint64_t u;
-  __builtin_memcpy(&u, &x, sizeof(u));
-  return u;
-}
-
-static double FromBits(uint64_t u) {
-  double x;
-  __builtin_memcpy(&x, &u, sizeof(x));
-  return x;
-}
-
-static const uint64_t kSign = UINT64_C(1) << 63;
-static const uint64_t kInfinity = UINT64_C(0x7ff) << 52;
-static const uint64_t kNan = UINT64_C(0x7ff8) << 48;
-
 // The whole number next to x towards 0.
 double dnn_f64_trunc(double x) {
-  const int e = (int)(Bits(x) >> 52 & 0x7ff) - 1023;
+  const int e = (int)(dnn_bits(x) >> 52 & 0x7ff) - 1023;
   if (e >= 52) return x;
-  if (e < 0) return FromBits(Bits(x) & kSign);
-  return FromBits(Bits(x) & ~(((UINT64_C(1) << 52) - 1) >> e));
+  if (e < 0) return dnn_from_bits(dnn_bits(x) & kDnnSign);
+  return dnn_from_bits(dnn_bits(x) & ~(((UINT64_C(1) << 52) - 1) >> e));
 }
 
 double dnn_f64_floor(double x) {
@@ -36,14 +21,14 @@ double dnn_f64_floor(double x) {
 // A negative fraction gives -0.
 double dnn_f64_ceil(double x) {
   const double whole = dnn_f64_trunc(x);
-  return whole < x ? FromBits(Bits(whole + 1) | (Bits(x) & kSign)) : whole;
+  return whole < x ? dnn_from_bits(dnn_bits(whole + 1) | (dnn_bits(x) & kDnnSign)) : whole;
 }
 
 // Of two whole numbers that are as near, the even one.
 double dnn_f64_rint(double x) {
   const double whole = dnn_f64_trunc(x), rest = x - whole;
-  const double away = FromBits((Bits(x) & kSign) | Bits(1.0));
-  const double magnitude = FromBits(Bits(rest) & ~kSign);
+  const double away = dnn_from_bits((dnn_bits(x) & kDnnSign) | dnn_bits(1.0));
+  const double magnitude = dnn_from_bits(dnn_bits(rest) & ~kDnnSign);
   if (magnitude < 0.5) return whole;
   if (magnitude > 0.5) return whole + away;
   if (!(magnitude == 0.5)) return x;  // NaN
@@ -52,8 +37,9 @@ double dnn_f64_rint(double x) {
 }
 
 double dnn_f64_fmod(double x, double y) {
-  const uint64_t sign = Bits(x) & kSign, a = Bits(x) & ~kSign, b = Bits(y) & ~kSign;
-  if (a >= kInfinity || b > kInfinity || b == 0) return FromBits(kNan);
+  const uint64_t sign = dnn_bits(x) & kDnnSign, a = dnn_bits(x) & ~kDnnSign,
+                 b = dnn_bits(y) & ~kDnnSign;
+  if (a >= kDnnInfinity || b > kDnnInfinity || b == 0) return dnn_from_bits(kDnnNan);
   if (a < b) return x;
   int ea, eb;
   uint64_t r = dnn_split(a, &ea);
@@ -63,14 +49,14 @@ double dnn_f64_fmod(double x, double y) {
     if (ea == eb) break;
     r <<= 1;
   }
-  return r == 0 ? FromBits(sign) : dnn_rounded(sign, r, eb);
+  return r == 0 ? dnn_from_bits(sign) : dnn_rounded(sign, r, eb);
 }
 
 // Two bits of the number a bit of the root.
 double dnn_f64_sqrt(double x) {
-  const uint64_t u = Bits(x);
-  if (x == 0 || u == kInfinity || x != x) return x;
-  if (u >> 63) return FromBits(kNan);
+  const uint64_t u = dnn_bits(x);
+  if (x == 0 || u == kDnnInfinity || x != x) return x;
+  if (u >> 63) return dnn_from_bits(kDnnNan);
   int e;
   uint64_t m = dnn_split(u, &e), root = 0, rest = 0;
   const int shift =

@@ -2,25 +2,11 @@
 // program's own go before.
 #include <stdint.h>
 
+#include "runtime/dsp/dnn_bits.h"
 #include "runtime/dsp/dnn_dsp.h"
 #include "runtime/dsp/dnn_wide.h"
 
-static uint64_t Bits(double x) {
-  uint64_t u;
-  __builtin_memcpy(&u, &x, sizeof(u));
-  return u;
-}
-
-static double FromBits(uint64_t u) {
-  double x;
-  __builtin_memcpy(&x, &u, sizeof(x));
-  return x;
-}
-
-static const uint64_t kSign = UINT64_C(1) << 63;
 static const uint64_t kHidden = UINT64_C(1) << 52;
-static const uint64_t kInfinity = UINT64_C(0x7ff) << 52;
-static const uint64_t kNan = UINT64_C(0x7ff8) << 48;
 
 static int Length(uint64_t m) { return 64 - __builtin_clzll(m); }
 
@@ -41,9 +27,9 @@ double dnn_rounded(uint64_t sign, uint64_t m, int e) {
     m >>= 1;
     ++lsb;
   }
-  if (!(m & kHidden)) return FromBits(sign | m);
-  if (lsb + 1075 >= 2047) return FromBits(sign | kInfinity);
-  return FromBits(sign | (uint64_t)(lsb + 1075) << 52 | (m & (kHidden - 1)));
+  if (!(m & kHidden)) return dnn_from_bits(sign | m);
+  if (lsb + 1075 >= 2047) return dnn_from_bits(sign | kDnnInfinity);
+  return dnn_from_bits(sign | (uint64_t)(lsb + 1075) << 52 | (m & (kHidden - 1)));
 }
 
 uint64_t dnn_split(uint64_t u, int* e) {
@@ -62,10 +48,12 @@ uint64_t dnn_split(uint64_t u, int* e) {
 // Before v67.
 DNN_DSP_WEAK double __hexagon_muldf3(double x, double y);
 double __hexagon_muldf3(double x, double y) {
-  const uint64_t sign = (Bits(x) ^ Bits(y)) & kSign, a = Bits(x) & ~kSign, b = Bits(y) & ~kSign;
-  if (a > kInfinity || b > kInfinity) return FromBits(kNan);
-  if (a == kInfinity || b == kInfinity) return FromBits(a == 0 || b == 0 ? kNan : sign | kInfinity);
-  if (a == 0 || b == 0) return FromBits(sign);
+  const uint64_t sign = (dnn_bits(x) ^ dnn_bits(y)) & kDnnSign, a = dnn_bits(x) & ~kDnnSign,
+                 b = dnn_bits(y) & ~kDnnSign;
+  if (a > kDnnInfinity || b > kDnnInfinity) return dnn_from_bits(kDnnNan);
+  if (a == kDnnInfinity || b == kDnnInfinity)
+    return dnn_from_bits(a == 0 || b == 0 ? kDnnNan : sign | kDnnInfinity);
+  if (a == 0 || b == 0) return dnn_from_bits(sign);
   int ea, eb;
   const uint64_t p = dnn_split(a, &ea), q = dnn_split(b, &eb);  // 53 bits, whose product has 106
   const uint64_t p0 = (uint32_t)p, p1 = p >> 32, q0 = (uint32_t)q, q1 = q >> 32;
@@ -78,11 +66,12 @@ double __hexagon_muldf3(double x, double y) {
 
 DNN_DSP_WEAK double __hexagon_divdf3(double x, double y);
 double __hexagon_divdf3(double x, double y) {
-  const uint64_t sign = (Bits(x) ^ Bits(y)) & kSign, a = Bits(x) & ~kSign, b = Bits(y) & ~kSign;
-  if (a > kInfinity || b > kInfinity || (a == b && (a == 0 || a == kInfinity)))
-    return FromBits(kNan);
-  if (a == kInfinity || b == 0) return FromBits(sign | kInfinity);
-  if (a == 0 || b == kInfinity) return FromBits(sign);
+  const uint64_t sign = (dnn_bits(x) ^ dnn_bits(y)) & kDnnSign, a = dnn_bits(x) & ~kDnnSign,
+                 b = dnn_bits(y) & ~kDnnSign;
+  if (a > kDnnInfinity || b > kDnnInfinity || (a == b && (a == 0 || a == kDnnInfinity)))
+    return dnn_from_bits(kDnnNan);
+  if (a == kDnnInfinity || b == 0) return dnn_from_bits(sign | kDnnInfinity);
+  if (a == 0 || b == kDnnInfinity) return dnn_from_bits(sign);
   int ea, eb;
   uint64_t r = dnn_split(a, &ea);
   const uint64_t d = dnn_split(b, &eb);
@@ -106,7 +95,7 @@ float __hexagon_sqrtf(float x) {
   if (x == 0 || u == 0x7f800000u || x != x) return x;
   if (u >> 31) return __builtin_nanf("");
   int e;
-  uint64_t m = dnn_split(Bits((double)x), &e);  // 53 bits, of which the last 29 are 0
+  uint64_t m = dnn_split(dnn_bits((double)x), &e);  // 53 bits, of which the last 29 are 0
   m = (e & 1) ? m << 1 : m;
   e = (e & 1) ? e - 1 : e;
   uint64_t q = 0;

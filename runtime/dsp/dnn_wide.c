@@ -1,6 +1,8 @@
 // The arithmetic of dnn_wide.h.
 #include "runtime/dsp/dnn_wide.h"
 
+#include "runtime/dsp/dnn_bits.h"
+
 static const dnn_wide kZero = {{0}, 0, false};
 
 bool dnn_wide_zero(const dnn_wide* a) { return a->m[kDnnLimbs - 1] == 0; }
@@ -42,8 +44,7 @@ static dnn_wide OfInteger(uint64_t magnitude, bool negative) {
 dnn_wide dnn_wide_int(int64_t n) { return OfInteger(n < 0 ? 0 - (uint64_t)n : (uint64_t)n, n < 0); }
 
 dnn_wide dnn_wide_of(double x) {
-  uint64_t u;
-  __builtin_memcpy(&u, &x, sizeof(u));
+  const uint64_t u = dnn_bits(x);
   const uint64_t magnitude = u << 1 >> 1;
   if (magnitude == 0) return kZero;
   int e;

@@ -1,4 +1,5 @@
 // The functions of dnn_wide.h, as sums of series.
+#include "runtime/dsp/dnn_bits.h"
 #include "runtime/dsp/dnn_wide.h"
 
 enum { kBits = 32 * kDnnLimbs };
@@ -127,8 +128,7 @@ dnn_wide dnn_wide_erf(dnn_wide a) {
 // Of x = m 2^k, times 2/pi, only what is not a multiple of four turns, and enough behind the point.
 uint32_t dnn_wide_quarters(double x, dnn_wide* rest) {
   enum { kTaken = 11, kProduct = kTaken + 2 };
-  uint64_t u;
-  __builtin_memcpy(&u, &x, sizeof(u));
+  const uint64_t u = dnn_bits(x);
   int k;
   const uint64_t m = dnn_split(u << 1 >> 1, &k);
   const int first = k > 2 ? (k - 2) / 32 : 0;

@@ -1,7 +1,8 @@
 #include "runtime/fastrpc/loader.h"
 
-#include <dlfcn.h>
 #include <string.h>
+
+#include "runtime/dnn_library.h"
 
 namespace rules_dnn {
 inline namespace v1 {
@@ -18,37 +19,24 @@ constexpr const char* kLibraries[] = {
     "/vendor/lib/libcdsprpc.so",
 };
 
-void* OpenLibrary() {
-  for (const char* name : kLibraries) {
-    if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
-  }
-  return nullptr;
-}
-
-template <class Function>
-bool Find(void* library, const char* name, Function** out) {
-  void* symbol = dlsym(library, name);
-  *out = reinterpret_cast<Function*>(symbol);
-  return symbol != nullptr;
-}
-
 }  // namespace
 
 bool Load(Api* api, const char** error) {
   memset(api, 0, sizeof(*api));
-  void* library = OpenLibrary();
+  void* library = OpenLibrary(kLibraries);
   if (library == nullptr) {
     *error = "no FastRPC library on this machine (libcdsprpc.so)";
     return false;
   }
 #define RULES_DNN_FASTRPC_FIND(member, name, result, params) \
-  if (!Find(library, #name, &api->member)) {                 \
+  if (!FindFunction(library, #name, &api->member)) {         \
     *error = "the FastRPC library has no function " #name;   \
     return false;                                            \
   }
   RULES_DNN_FASTRPC_FUNCTIONS(RULES_DNN_FASTRPC_FIND)
 #undef RULES_DNN_FASTRPC_FIND
-#define RULES_DNN_FASTRPC_LOOK(member, name, result, params) Find(library, #name, &api->member);
+#define RULES_DNN_FASTRPC_LOOK(member, name, result, params) \
+  FindFunction(library, #name, &api->member);
   RULES_DNN_FASTRPC_OPTIONAL(RULES_DNN_FASTRPC_LOOK)
 #undef RULES_DNN_FASTRPC_LOOK
   return true;

@@ -1,6 +1,6 @@
 #include "runtime/opencl/loader.h"
 
-#include <dlfcn.h>
+#include "runtime/dnn_library.h"
 
 namespace rules_dnn {
 inline namespace v1 {
@@ -18,30 +18,16 @@ constexpr const char* kLibraries[] = {
     "/vendor/lib/libOpenCL.so",
 };
 
-void* Open() {
-  for (const char* name : kLibraries) {
-    if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
-  }
-  return nullptr;
-}
-
-template <class Function>
-bool Find(void* library, const char* name, Function** out) {
-  void* symbol = dlsym(library, name);
-  *out = reinterpret_cast<Function*>(symbol);
-  return symbol != nullptr;
-}
-
 }  // namespace
 
 bool Load(Api* api, const char** error) {
-  void* library = Open();
+  void* library = OpenLibrary(kLibraries);
   if (library == nullptr) {
     *error = "no OpenCL library on this machine (libOpenCL.so.1)";
     return false;
   }
 #define RULES_DNN_OPENCL_FIND(name, result, params)         \
-  if (!Find(library, "cl" #name, &api->name)) {             \
+  if (!FindFunction(library, "cl" #name, &api->name)) {     \
     *error = "the OpenCL library has no function cl" #name; \
     return false;                                           \
   }

@@ -4,11 +4,14 @@ package integers
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
+	"flag"
 	"fmt"
 	"image/png"
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -32,14 +35,24 @@ import (
 	"rules_dnn/gen/target/chips"
 )
 
+var (
+	network = flag.String("network", "", "another classifier of CIFAR-10 in place of resnet20 (ONNX)")
+	on      = flag.String("chips", "", "the chips whose names match this regular expression; by default all")
+)
+
 const (
 	repository = "../.."
 	pictures   = 32
+	// leastBlocks guards against a network that is not computed in integers.
+	leastBlocks = 15
 )
 
-// file opens one of the example's files, which stays open.
-func file(t *testing.T, name string) *ir.File {
-	f, err := os.Open(filepath.Join(repository, "app", name))
+// example is the path of one of the example's files.
+func example(name string) string { return filepath.Join(repository, "app", name) }
+
+// file opens a file, which stays open.
+func file(t *testing.T, path string) *ir.File {
+	f, err := os.Open(path)
 	require.NoError(t, err)
 	t.Cleanup(func() { f.Close() })
 	info, err := f.Stat()
@@ -53,14 +66,18 @@ func read(t *testing.T, model *ir.File) *ir.Graph {
 	return g
 }
 
-// quantized is the example's network in integers, as dnnc quantize writes it.
+// quantized is the example's network in integers, or the one that is named, as dnnc quantize writes it.
 func quantized(t *testing.T) []byte {
-	g := read(t, file(t, "resnet20_cifar10.onnx"))
+	path := *network
+	if path == "" {
+		path = example("resnet20_cifar10.onnx")
+	}
+	g := read(t, file(t, path))
 	require.NoError(t, simplify.Run(g))
 	_, err := bnfold.Run(g)
 	require.NoError(t, err)
 	require.NoError(t, simplify.Run(g))
-	inputs, err := samples.Read(g, file(t, "testdata/calibration.safetensors"))
+	inputs, err := samples.Read(g, file(t, example("testdata/calibration.safetensors")))
 	require.NoError(t, err)
 	_, err = quant.Run(g, quant.Defaults(), inputs, 0)
 	require.NoError(t, err)
@@ -105,6 +122,28 @@ func images(t *testing.T) *ir.Tensor {
 		}
 	}
 	return x
+}
+
+// right is how many of the pictures have their class's logit as the greatest.
+func right(t *testing.T, logits *ir.Tensor) int {
+	text, err := os.ReadFile(example("testdata/cifar10_test_500.json"))
+	require.NoError(t, err)
+	var classes []int
+	require.NoError(t, json.Unmarshal(text, &classes))
+	logit := func(i int) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(logits.Data[4*i:])) }
+	count, width := 0, int(logits.Shape[1])
+	for n := range pictures {
+		best := n * width
+		for i := best; i < (n+1)*width; i++ {
+			if logit(i) > logit(best) {
+				best = i
+			}
+		}
+		if best-n*width == classes[n] {
+			count++
+		}
+	}
+	return count
 }
 
 // here reports whether this machine runs a chip's kernels.
@@ -153,9 +192,17 @@ func TestSameBytes(t *testing.T) {
 	g := opened(t, model)
 	want, err := interp.Graph(g, inputs)
 	require.NoError(t, err)
-	require.Greater(t, len(want), 30, "blocks")
+	require.Greater(t, len(want), leastBlocks, "blocks")
+	count := right(t, want[0])
+	t.Logf("%d of %d pictures are classified rightly", count, pictures)
+	assert.GreaterOrEqual(t, count, pictures*8/10)
+	chosen, err := regexp.Compile(*on)
+	require.NoError(t, err)
 	own := len(read(t, &ir.File{R: bytes.NewReader(model), Size: int64(len(model))}).Outputs)
 	for _, chip := range []string{"x86_64", "x86_64_v3", "x86_64_v4_vnni", "arm64", "arm64_dotprod", "arm64_i8mm", "hexagon_v66", "hexagon_v68", "hexagon_v69", "hexagon_v73"} {
+		if !chosen.MatchString(chip) {
+			continue
+		}
 		t.Run(chip, func(t *testing.T) {
 			m, runs := machine(t, chip)
 			if !runs {
@@ -175,6 +222,9 @@ func TestSameBytes(t *testing.T) {
 			for i, got := range m.Run(t, repository, cases) {
 				require.Zero(t, got.Status, cases[i].Name)
 				require.Equal(t, []int{len(want), own}[i], len(got.Outputs))
+				if m.Counters > 0 {
+					t.Logf("%s: %d packets a picture", cases[i].Name, got.Counts[hvxtest.Packets]/pictures)
+				}
 				for k, w := range want[:len(got.Outputs)] {
 					assert.True(t, bytes.Equal(w.Data, got.Outputs[k].Data), "%s: %s differs", cases[i].Name, g.Outputs[k].Name)
 				}

@@ -1,4 +1,4 @@
-"""The features of the clang toolchains: tables of flags.
+"""The features of toolchains with clang, the machine's or a vendor's: tables of flags.
 
 Bazel adds its own features for what is the same in every Unix toolchain (inputs, outputs, includes,
 libraries, -fPIC, user flags). It puts user flags after all that is here.
@@ -12,11 +12,22 @@ _COMPILE_CPP = ALL_CPP_COMPILE_ACTION_NAMES + [ACTION_NAMES.linkstamp_compile]
 _LINK = ALL_CC_LINK_ACTION_NAMES
 _LINK_PROGRAM = [ACTION_NAMES.cpp_link_executable]
 
-# What the toolchain can do; Bazel asks for these by name.
+# What the toolchain can do; Bazel asks for these by name. Libraries need not be archives only for linkers that know --start-lib.
 _ABILITIES = [
     "supports_dynamic_linker",
     "supports_pic",
-    "supports_start_end_lib",
+]
+_ABILITIES_OF_LLD = _ABILITIES + ["supports_start_end_lib"]
+
+# The same bytes in every directory, at every time.
+_SAME_BYTES = [
+    (_COMPILE, [
+        "-ffile-compilation-dir=.",
+        "-Wno-builtin-macro-redefined",
+        '-D__DATE__="redacted"',
+        '-D__TIME__="redacted"',
+        '-D__TIMESTAMP__="redacted"',
+    ]),
 ]
 
 # Compilation modes. Exactly one is on; its flags are in _MODE_FLAGS.
@@ -66,15 +77,7 @@ def _default_flags(triple, bare_cpu):
     target = "--target=" + triple
     return [
         (_COMPILE, [target, "-no-canonical-prefixes"]),
-    ] + _environment_flags(bare_cpu) + [
-        # The same bytes in every directory, at every time.
-        (_COMPILE, [
-            "-ffile-compilation-dir=.",
-            "-Wno-builtin-macro-redefined",
-            '-D__DATE__="redacted"',
-            '-D__TIME__="redacted"',
-            '-D__TIMESTAMP__="redacted"',
-        ]),
+    ] + _environment_flags(bare_cpu) + _SAME_BYTES + [
         (_LINK, [
             target,
             "-no-canonical-prefixes",
@@ -91,8 +94,19 @@ def _flag_sets(flags):
         for actions, words in flags
     ]
 
+def _features(flags, abilities):
+    return [
+        feature(name = name, enabled = True)
+        for name in abilities
+    ] + [
+        feature(name = "default_flags", enabled = True, flag_sets = _flag_sets(flags)),
+    ] + [
+        feature(name = name, flag_sets = _flag_sets(_MODE_FLAGS[name]))
+        for name in _MODES
+    ]
+
 def clang_features(triple, more_flags = [], bare_cpu = ""):
-    """Returns the features of a toolchain.
+    """Returns the features of a toolchain with clang and lld.
 
     Args:
       triple: the target's name for clang.
@@ -103,15 +117,22 @@ def clang_features(triple, more_flags = [], bare_cpu = ""):
     Returns:
       A list of features, in the order of their flags.
     """
-    return [
-        feature(name = name, enabled = True)
-        for name in _ABILITIES
-    ] + [
-        feature(name = "default_flags", enabled = True, flag_sets = _flag_sets(_default_flags(triple, bare_cpu) + more_flags)),
-    ] + [
-        feature(name = name, flag_sets = _flag_sets(_MODE_FLAGS[name]))
-        for name in _MODES
-    ] + [
+    return _features(_default_flags(triple, bare_cpu) + more_flags, _ABILITIES_OF_LLD) + [
         feature(name = name, flag_sets = _flag_sets(flags))
         for name, flags in _OPTIONAL_FLAGS.items()
     ]
+
+def vendor_features(compile_flags, link_flags):
+    """Returns the features of a toolchain with a vendor's clang, which knows its target, libraries and linker by itself.
+
+    Args:
+      compile_flags: flags of all that is compiled, assembly included.
+      link_flags: flags of all that is linked, after libraries.
+
+    Returns:
+      A list of features, in the order of their flags.
+    """
+    return _features(
+        [(_COMPILE, ["-no-canonical-prefixes"] + compile_flags)] + _SAME_BYTES + [(_LINK, ["-no-canonical-prefixes"] + link_flags)],
+        _ABILITIES,
+    )

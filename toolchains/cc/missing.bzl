@@ -10,3 +10,7 @@ missing_toolchain = rule(
     },
     doc = "Fails when it is analysed, which is when Bazel has selected it for a target.",
 )
+
+# The compiler's name in a cc_toolchain all of whose programs say what is missing, and fail: for a toolchain that may be selected for a part of a
+# build that goes on without it.
+MISSING_COMPILER = "missing"

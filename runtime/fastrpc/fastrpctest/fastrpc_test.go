@@ -1,4 +1,4 @@
-// Package fastrpctest runs stubs and skeletons with a FastRPC library whose DSP is the same process.
+// Package fastrpctest runs stubs and skeletons with a FastRPC library whose DSP is the same process, or one under qemu-hexagon.
 package fastrpctest
 
 import (
@@ -59,7 +59,15 @@ func (b *build) skeletons(objects []string) {
 	b.library("libgraph.so", append([]string{"-DGRAPH=kOther"}, files...)...)
 	b.library("libweights.so", append([]string{"-DWEIGHTS=kOther"}, files...)...)
 	b.library("libempty.so", "testdata/empty.cc")
+	b.broken()
+}
+
+func (b *build) broken() {
 	require.NoError(b.t, os.WriteFile(filepath.Join(b.dir, "libbroken.so"), []byte("no library"), 0o644))
+}
+
+func (b *build) driver(objects []string) string {
+	return b.make("driver", append(append([]string{"-fno-exceptions", "-fno-rtti", "testdata/driver.cc"}, objects...), "-pthread", "-ldl")...)
 }
 
 // runs runs the driver where it finds the library of the folder, or none.
@@ -69,6 +77,11 @@ func (b *build) runs(driver string, args ...string) {
 	out, err := cmd.CombinedOutput()
 	assert.NoError(b.t, err, "%s", out)
 	assert.Contains(b.t, string(out), "all checks passed")
+}
+
+// fake makes the FastRPC library, with a DSP.
+func (b *build) fake(dsp string, flags ...string) {
+	b.make("libcdsprpc.so", append([]string{"-shared", "-fPIC", "testdata/fake.cc", "testdata/" + dsp}, flags...)...)
 }
 
 // TestStubAndSkeleton: each failure of stub, transport and skeleton is a status with words, and nothing is left behind.
@@ -89,11 +102,11 @@ func TestStubAndSkeleton(t *testing.T) {
 			b := &build{t, c.compiler, c.flags, t.TempDir()}
 			objects := b.objects()
 			b.skeletons(objects)
-			driver := b.make("driver", append(append([]string{"-fno-exceptions", "-fno-rtti", "testdata/driver.cc"}, objects...), "-pthread", "-ldl")...)
+			driver := b.driver(objects)
 			b.runs(driver, "none", "no FastRPC library on this machine")
-			b.make("libcdsprpc.so", "-shared", "-fPIC", "testdata/fake.cc")
+			b.fake("near.cc")
 			b.runs(driver, "all")
-			b.make("libcdsprpc.so", "-shared", "-fPIC", "-DFAKE_OLD", "testdata/fake.cc")
+			b.fake("near.cc", "-DFAKE_OLD")
 			b.runs(driver, "old")
 			b.make("libcdsprpc.so", "-shared", "-fPIC", "testdata/empty.cc")
 			b.runs(driver, "none", "no function remote_handle64_open")

@@ -1,5 +1,7 @@
 // Runs a model through stub and skeleton with the fake FastRPC library, in every way in which one
 // of them, or what is between them, may fail.
+#include "runtime/testing/driver.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -17,18 +19,7 @@
 using rules_dnn::Status;
 namespace rpc = rules_dnn::fastrpc;
 
-#define CHECK(x)                                                 \
-  do {                                                           \
-    if (!(x)) {                                                  \
-      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x);    \
-      fprintf(stderr, "message: %s; run: %s\n", message, words); \
-      exit(1);                                                   \
-    }                                                            \
-  } while (0)
-
 namespace {
-
-char message[4096], words[4096];
 
 constexpr const char* kTargets[] = {"v68", "v73"};
 constexpr rules_dnn::RemoteInfo kRemote = {&rpc::kRemote, "fake",      kTargets, 2,
@@ -40,32 +31,13 @@ const rules_dnn::Description kDescription = Describe(&kChip, &kRemote);
 void (*fail)(const char*, int, int);
 int (*count)(const char*);
 int (*alive)();
+int (*memory)();
 void (*tamper)(void (*)(void*, bool, uint32_t*, void*), void*);
 
-int64_t taken = 0;
-void* Allocate(void*, size_t bytes, size_t alignment) {
-  void* p = nullptr;
-  if (posix_memalign(&p, alignment, bytes) == 0) __atomic_add_fetch(&taken, 1, __ATOMIC_RELAXED);
-  return p;
-}
-void Release(void*, void* p, size_t) {
-  __atomic_sub_fetch(&taken, 1, __ATOMIC_RELAXED);
-  free(p);
-}
-
-rules_dnn::RemoteOptions Options() {
-  rules_dnn::RemoteOptions o = {};
-  o.host.size = sizeof(o);
-  o.host.allocate = Allocate;
-  o.host.release = Release;
-  o.message = message;
-  o.message_bytes = sizeof(message);
-  return o;
-}
+rules_dnn::RemoteOptions Options() { return CountedOptions<rules_dnn::RemoteOptions>(); }
 
 Status Create(const rules_dnn::RemoteOptions& o, rules_dnn::Model** model) {
-  message[0] = words[0] = 0;
-  return rules_dnn::ModelCreate(&kDescription, &o.host, model);
+  return CreateModel(&kDescription, o, model);
 }
 
 // One run of N rows, whose first elements are 1, -1, 1, ...; the very first is given.
@@ -128,7 +100,7 @@ Status Scenario(const rules_dnn::RemoteOptions& o) {
 }
 
 void Clean() {
-  CHECK(alive == nullptr || alive() == 0);
+  CHECK(alive == nullptr || (alive() == 0 && memory() == 0));
   CHECK(taken == 0);
 }
 
@@ -220,6 +192,24 @@ void TestDies() {
   Pair fresh;
   CHECK(count("remote_handle64_open") == 1);
   CHECK(RunOnce(fresh.context, 3, 1) == Status::kOk);
+}
+
+// The skeleton itself ends the process on the DSP: all sessions are lost, and new ones are another
+// process's, which has nothing of the old one.
+void TestCrashes() {
+  rules_dnn::RemoteOptions o = Options();
+  o.library = "libcopy.so";
+  {
+    Pair a, b(o);
+    CHECK(RunOnce(b.context, 3, 1) == Status::kOk);
+    CHECK(RunOnce(a.context, 3, 666) == Status::kDeviceLost);
+    CHECK(strstr(words, "the DSP was restarted (AEE_ECONNRESET, 0x68)") != nullptr);
+    CHECK(RunOnce(a.context, 3, 1) == Status::kDeviceLost);
+    CHECK(RunOnce(b.context, 3, 1) == Status::kDeviceLost);
+    Pair c, d(o);
+    for (const Pair* p : {&c, &d}) CHECK(RunOnce(p->context, 3, 1) == Status::kOk);
+  }
+  Clean();
 }
 
 // What the model refuses comes back with the skeleton's sentence, and the next run begins afresh.
@@ -576,24 +566,20 @@ void TestMany() {
   Clean();
 }
 
-template <class Function>
-void Look(void* library, const char* name, Function* out) {
-  *out = reinterpret_cast<Function>(dlsym(library, name));
-  CHECK(*out != nullptr);
-}
-
 void FindFake() {
   void* const library = dlopen("libcdsprpc.so", RTLD_NOW | RTLD_LOCAL);
   CHECK(library != nullptr);
   Look(library, "fake_fail", &fail);
   Look(library, "fake_count", &count);
   Look(library, "fake_alive", &alive);
+  Look(library, "fake_memory", &memory);
   Look(library, "fake_tamper", &tamper);
 }
 
 }  // namespace
 
-// all | old: with a library without rpcmem | none WORDS: without a library
+// all | emulated: all, and the DSP is a process of its own | old: with a library without rpcmem |
+// none WORDS: without a library
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   if (what == "none") {
@@ -609,7 +595,8 @@ int main(int argc, char** argv) {
   TestDies();
   TestSessions();
   TestMany();
-  if (what == "all") {
+  if (what == "emulated") TestCrashes();
+  if (what == "all" || what == "emulated") {
     TestFailures();
     TestChoice();
     TestShared();

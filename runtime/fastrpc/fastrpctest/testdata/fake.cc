@@ -1,14 +1,12 @@
-// A FastRPC library whose DSP is this process: it loads skeletons from the folder FAKE_DSP, copies
-// what a call does not share as the driver does, and fails as it is told to.
-//
-// Its declarations are its own: what the runtime declares is held against them.
-#include <dlfcn.h>
+// A FastRPC library whose DSP is near.cc's or emulated.cc's: it has that load skeletons from the
+// folder FAKE_DSP, copies what a call does not share as the driver does, and fails as it is told
+// to.
+#include "fake.h"
+
 #include <pthread.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <map>
 #include <string>
@@ -16,29 +14,12 @@
 
 namespace {
 
-struct remote_buf {
-  void* pv;
-  size_t nLen;
-};
-
-union remote_arg {
-  remote_buf buf;
-  uint32_t h;
-  uint64_t h64;
-  struct {
-    int32_t fd;
-    uint32_t offset;
-  } dma;
-};
-
-using Entry = int (*)(uint64_t, uint32_t, remote_arg*);
 using Tamper = void (*)(void* user, bool after, uint32_t* scalars, void* args);
 
-constexpr uint32_t kNoSuchFile = 0x80000445, kUnableToLoad = 0x80000406, kNoSymbol = 0x80000442;
-constexpr uint32_t kNoProcess = 39, kReset = 104;
+constexpr int kNoProcess = 39;
 
 struct Open {
-  Entry entry;
+  int library;
   uint64_t far;
   bool gone;  // with its process
 };
@@ -64,14 +45,15 @@ int Told(const char* function) {
 }
 
 // The process on the DSP ends: its memory goes, its handles stay until they are closed.
+void Gone() {
+  for (auto& h : handles) h.second.gone = true;
+}
 void Die() {
   for (auto& h : handles) {
-    if (h.second.gone) continue;
-    remote_arg a;
-    a.h64 = h.second.far;
-    h.second.entry(0, 1u << 24 | 1 << 4, &a);
-    h.second.gone = true;
+    if (!h.second.gone) dsp::Forget(h.second.library, h.second.far);
   }
+  dsp::Die();
+  Gone();
 }
 
 bool IsShared(void* at) {
@@ -98,6 +80,8 @@ int fake_count(const char* what) { return counts[what]; }
 
 int fake_alive() { return static_cast<int>(handles.size() + shared.size()); }
 
+int fake_memory() { return dsp::Alive(); }
+
 void fake_tamper(Tamper with, void* user) {
   tamper = with;
   tamper_user = user;
@@ -113,21 +97,18 @@ int remote_handle64_open(const char* uri, uint64_t* handle) {
   }
   std::string file = text.substr(name, end - name);
   if (file[0] != '/') file = std::string(getenv("FAKE_DSP")) + "/" + file;
-  if (access(file.c_str(), R_OK) != 0) return static_cast<int>(kNoSuchFile);
-  void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return static_cast<int>(kUnableToLoad);
-  const std::string symbol = text.substr(end + 1, options - end - 1);
-  const Entry entry = reinterpret_cast<Entry>(dlsym(library, symbol.c_str()));
-  if (entry == nullptr) return static_cast<int>(kNoSymbol);
+  int library = 0;
+  if (const int code = dsp::Load(file, text.substr(end + 1, options - end - 1), &library)) {
+    return code;
+  }
   uint32_t length = static_cast<uint32_t>(text.size() + 1);
-  remote_arg args[3];
-  args[0].buf = {&length, sizeof(length)};
-  args[1].buf = {const_cast<char*>(uri), length};
-  args[2].h64 = 0;
-  if (const int code = entry(0, 2 << 16 | 1, args)) return code;
+  dsp::Call open = {0, 2 << 16 | 1, {{}, {}, {}}, {sizeof(length), length, 0}};
+  open.args[0].buf = {&length, sizeof(length)};
+  open.args[1].buf = {const_cast<char*>(uri), length};
+  if (const int code = dsp::Invoke(library, &open)) return code;
   pthread_mutex_lock(&lock);
   *handle = ++last_handle;
-  handles[*handle] = {entry, args[2].h64, false};
+  handles[*handle] = {library, open.args[2].h64, false};
   pthread_mutex_unlock(&lock);
   return 0;
 }
@@ -142,28 +123,30 @@ int remote_handle64_close(uint64_t handle) {
   if (known) handles.erase(found);
   pthread_mutex_unlock(&lock);
   if (!known) return 0x2c;
-  if (o.gone) return static_cast<int>(kNoProcess);
-  remote_arg a;
-  a.h64 = o.far;
-  return o.entry(0, 1u << 24 | 1 << 4, &a);
+  if (o.gone) return kNoProcess;
+  dsp::Call close = {0, 1u << 24 | 1 << 4, {{}}, {0}};
+  close.args[0].h64 = o.far;
+  return dsp::Invoke(o.library, &close);
 }
 
 int remote_handle64_invoke(uint64_t handle, uint32_t scalars, remote_arg* args) {
   const int told = Told("remote_handle64_invoke");
   pthread_mutex_lock(&lock);
-  if (told == static_cast<int>(kReset)) Die();
+  if (told == dsp::kReset) Die();
   const auto found = handles.find(handle);
+  const bool known = found != handles.end();
   Open o = {};
-  if (found != handles.end()) o = found->second;
+  if (known) o = found->second;
   pthread_mutex_unlock(&lock);
   if (told != 0) return told;
-  if (o.entry == nullptr) return 0x2c;
-  if (o.gone) return static_cast<int>(kNoProcess);
-  std::vector<remote_arg> far(args, args + (scalars >> 16 & 255) + (scalars >> 8 & 255));
-  const size_t in = scalars >> 16 & 255;
-  std::vector<void*> copies(far.size(), nullptr);
-  for (size_t i = 0; i < far.size(); ++i) {
-    remote_buf& b = far[i].buf;
+  if (!known) return 0x2c;
+  if (o.gone) return kNoProcess;
+  const size_t in = scalars >> 16 & 255, all = in + (scalars >> 8 & 255);
+  dsp::Call call = {o.far, scalars, {args, args + all}, std::vector<size_t>(all)};
+  std::vector<void*> copies(all, nullptr);
+  for (size_t i = 0; i < all; ++i) {
+    remote_buf& b = call.args[i].buf;
+    call.room[i] = b.nLen;
     if (b.nLen == 0 || IsShared(b.pv)) {
       pthread_mutex_lock(&lock);
       if (b.nLen > 0) ++counts["shared"];
@@ -178,11 +161,15 @@ int remote_handle64_invoke(uint64_t handle, uint32_t scalars, remote_arg* args) 
       memset(b.pv, 0xa5, b.nLen);
     }
   }
-  uint32_t as = scalars;
-  if (tamper != nullptr) tamper(tamper_user, false, &as, far.data());
-  const int code = o.entry(o.far, as, far.data());
-  if (tamper != nullptr && code == 0) tamper(tamper_user, true, &as, far.data());
-  for (size_t i = 0; i < far.size(); ++i) {
+  if (tamper != nullptr) tamper(tamper_user, false, &call.scalars, call.args.data());
+  const int code = dsp::Invoke(o.library, &call);
+  if (code == dsp::kReset) {
+    pthread_mutex_lock(&lock);
+    Gone();
+    pthread_mutex_unlock(&lock);
+  }
+  if (tamper != nullptr && code == 0) tamper(tamper_user, true, &call.scalars, call.args.data());
+  for (size_t i = 0; i < all; ++i) {
     if (i >= in && copies[i] != nullptr && code == 0) {
       memcpy(args[i].buf.pv, copies[i], args[i].buf.nLen);
     }

@@ -1,5 +1,5 @@
 // A model for both sides: z = 2 * x + 1, and which rows of x begin with a number above 0. It
-// refuses rows that begin with 13.
+// refuses rows that begin with 13, and ends its process at one that begins with 666.
 #ifndef FASTRPCTEST_MODEL_H_
 #define FASTRPCTEST_MODEL_H_
 
@@ -31,6 +31,7 @@ inline rules_dnn::Status Compute(const rules_dnn::Ctx* c) {
   int64_t found = 0;
   for (int64_t i = 0; i < c->sym[0]; ++i) {
     if (x[4 * i] == 13) return dnn_refuse(c, rules_dnn::Status::kBadValue, "Above (the node)");
+    if (x[4 * i] == 666) __builtin_trap();
     for (int64_t k = 0; k < 4; ++k) t[4 * i + k] = 2 * x[4 * i + k];
     for (int64_t k = 0; k < 4; ++k) z[4 * i + k] = t[4 * i + k] + one;
     if (x[4 * i] > 0) at[found++] = i;

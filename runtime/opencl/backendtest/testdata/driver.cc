@@ -1,5 +1,7 @@
 // Runs a model of one launch by the runtime with the fake OpenCL library, in every way in which a
 // call of it may fail.
+#include "runtime/testing/driver.h"
+
 #include <dirent.h>
 #include <dlfcn.h>
 #include <signal.h>
@@ -19,18 +21,7 @@
 using rules_dnn::Status;
 namespace cl = rules_dnn::opencl;
 
-#define CHECK(x)                                                 \
-  do {                                                           \
-    if (!(x)) {                                                  \
-      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x);    \
-      fprintf(stderr, "message: %s; run: %s\n", message, words); \
-      exit(1);                                                   \
-    }                                                            \
-  } while (0)
-
 namespace {
-
-char message[4096], words[4096];
 
 constexpr char kSource[] = "the kernels";
 constexpr const char* kKernels[] = {"add"};
@@ -134,30 +125,10 @@ void (*fail)(const char*, int, int);
 int (*count)(const char*);
 int (*alive)();
 
-int64_t taken = 0;
-void* Allocate(void*, size_t bytes, size_t alignment) {
-  void* p = nullptr;
-  if (posix_memalign(&p, alignment, bytes) == 0) ++taken;
-  return p;
-}
-void Release(void*, void* p, size_t) {
-  --taken;
-  free(p);
-}
-
-rules_dnn::DeviceOptions Options() {
-  rules_dnn::DeviceOptions o = {};
-  o.host.size = sizeof(o);
-  o.host.allocate = Allocate;
-  o.host.release = Release;
-  o.message = message;
-  o.message_bytes = sizeof(message);
-  return o;
-}
+rules_dnn::DeviceOptions Options() { return CountedOptions<rules_dnn::DeviceOptions>(); }
 
 Status Create(const rules_dnn::DeviceOptions& o, rules_dnn::Model** model) {
-  message[0] = words[0] = 0;
-  return rules_dnn::ModelCreate(&kDescription, &o.host, model);
+  return CreateModel(&kDescription, o, model);
 }
 
 // One run of N elements; checks the numbers where it succeeds.
@@ -910,10 +881,9 @@ int main(int argc, char** argv) {
   }
   void* const fake = dlopen("libOpenCL.so.1", RTLD_NOW);
   CHECK(fake != nullptr);
-  fail = reinterpret_cast<decltype(fail)>(dlsym(fake, "fake_fail"));
-  count = reinterpret_cast<decltype(count)>(dlsym(fake, "fake_calls"));
-  alive = reinterpret_cast<decltype(alive)>(dlsym(fake, "fake_alive"));
-  CHECK(fail != nullptr && count != nullptr && alive != nullptr);
+  Look(fake, "fake_fail", &fail);
+  Look(fake, "fake_calls", &count);
+  Look(fake, "fake_alive", &alive);
   if (strcmp(argv[1], "share") == 0) {
     Share(argv[2]);
     puts("shared");
