@@ -155,6 +155,9 @@ func (c *contraction) chooseTile(p *tiling, env *Env, want *tile) []tile {
 	if choice.stored = inMemory(c.packedType()); choice.stored != ir.Invalid && !c.blocked() {
 		choice.apart = c.rowBytes()
 	}
+	if n, known := p.pixels.Const(); known && c.converts() && !p.copied && !c.window && choice.runs <= 1 {
+		choice.widening, choice.tasks = c.widening(n), c.besides()
+	}
 	choices := env.tiles(choice)
 	c.choice = choice
 	if p.tile = choices[0]; want != nil {

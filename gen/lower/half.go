@@ -64,12 +64,18 @@ func (c *contraction) stepOf(e sym.Expr, axes []te.Axis) int64 {
 	return max(step, 1)
 }
 
+// wideWeights is how many bytes weights of 16 bits may take as float32 that are packed so: tiles find as many in the first-level cache, where twice the
+// bytes cost nothing, and conversions take part of the products' time. Those of depthwise convolutions, which have few products for each, stay as they
+// are. It is the same for all chips, as variants share packed weights.
+const wideWeights = 32 << 10
+
 // packedType is the type of the packed weights.
 func (c *contraction) packedType() ir.DType {
-	if c.wv.Type != ir.F32 && c.t.LoadsConvert(c.wv.Type) {
-		return c.wv.Type
+	few := !c.window && int64(ir.F32.Size())*c.kSteps()*c.channels*max(c.groups, 1) <= wideWeights
+	if c.wv.Type == ir.F32 || !c.t.LoadsConvert(c.wv.Type) || few {
+		return ir.F32
 	}
-	return ir.F32
+	return c.wv.Type
 }
 
 // inMemory is the type of W in memory where micro-kernels widen it, Invalid where it is the instruction's.
@@ -103,16 +109,10 @@ func (c *contraction) shareConverted(p *tiling) {
 	if !known {
 		return
 	}
-	tasks := c.groups
-	for i, a := range c.b.Stage.Axes {
-		extent, _ := a.Extent.Const()
-		switch {
-		case i == c.channel || i == c.pixel || c.merged[i]:
-		case c.runs > 1 && i == c.row(): // tasks have all of its points
-			n *= extent
-		default:
-			tasks *= max(extent, 1)
-		}
+	tasks := c.besides()
+	if c.runs > 1 { // tasks have all of its points
+		extent, _ := c.b.Stage.Axes[c.row()].Extent.Const()
+		n *= extent
 	}
 	tiles, want := max((n+p.rows-1)/p.rows, 1), int64(minTasks-minTasks/nearly)
 	least, few := math.Inf(1), int64(0)
@@ -141,6 +141,19 @@ func (c *contraction) shareConverted(p *tiling) {
 	}
 }
 
+// besides is how many tasks there are of each set of channels and each chunk of pixels.
+func (c *contraction) besides() int64 {
+	tasks := c.groups
+	for i, a := range c.b.Stage.Axes {
+		if i == c.channel || i == c.pixel || c.merged[i] || c.runs > 1 && i == c.row() {
+			continue
+		}
+		extent, _ := a.Extent.Const()
+		tasks *= max(extent, 1)
+	}
+	return tasks
+}
+
 // shareHalves lets tasks that have some of the channels of W in 16 bits, which their tiles widen, have sets of groups where these are narrow: as many
 // as leave the second-level cache room, so that what is copied of X is copied for all of them.
 func (c *contraction) shareHalves(p *tiling) {
@@ -161,13 +174,18 @@ const nearly = 8
 // weights again. Tasks of a set follow each other: where the second-level cache has room for the weights of one, these come from there, beside what
 // tiles compute.
 func (c *contraction) again(p *tiling, n, sets, chunks int64) float64 {
-	vectors := float64(n*c.kSteps()) / float64(c.instr.Lanes)
-	cycles := float64(float64(sets-1) * vectors * (c.t.LoadCycles + c.t.ArithmeticCycles() + c.t.StoreCycles()))
+	cycles := float64(float64(sets-1) * c.widening(n))
 	weights := int64(c.packedType().Size()) * c.kSteps() * p.tileLanes * p.groups
 	if weights/sets > c.t.L2/2 {
 		cycles += float64(float64((chunks-1)*weights) / c.t.Behind(float64(weights)))
 	}
 	return cycles
+}
+
+// widening is the cycles in which so many pixels of X are widened.
+func (c *contraction) widening(pixels int64) float64 {
+	vectors := float64(pixels*c.kSteps()) / float64(c.instr.Lanes)
+	return float64(vectors * (c.t.LoadCycles + c.t.ArithmeticCycles() + c.t.StoreCycles()))
 }
 
 // widenConstants lets results read constants of 16 bits, such as biases, as float32, which they are then made of once: in vectors a

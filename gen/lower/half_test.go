@@ -40,6 +40,21 @@ func TestSetsOfChannels(t *testing.T) {
 	}
 }
 
+// TestWideWeights: few weights of 16 bits, which tiles find in the first-level cache, are packed as f32; many stay as they are.
+func TestWideWeights(t *testing.T) {
+	for text, want := range map[string]ir.DType{
+		"1, 144, 56, 56; 24, 144, 1, 1; ": ir.F32,
+		"1, 128, 56, 56; 64, 128, 1, 1; ": ir.F32,
+		"1, 128, 56, 56; 80, 128, 1, 1; ": ir.F16,
+	} {
+		b, env := convolution(t, ir.F16, text, "x86_64_v4", true)
+		kernels, err := Contraction(b, env)
+		require.NoError(t, err)
+		require.NotEmpty(t, kernels)
+		assert.Equal(t, want, kernels[0].Packing.Type, "%s", text)
+	}
+}
+
 // TestWidenedOnce: where weights are many, tasks have sets of channels whose weights stay in the second-level cache between those of one set;
 // where all weights do, tasks have pixels, so that these are widened once.
 func TestWidenedOnce(t *testing.T) {

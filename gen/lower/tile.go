@@ -45,6 +45,9 @@ type tiled struct {
 	most int64
 	// packing is how the weights are packed already, if they are.
 	packing *Packing
+	// widening is the cycles in which each set of tasks of other channels widens all of X again, and tasks how many there are of each of its parts.
+	widening float64
+	tasks    int64
 }
 
 // newTiled is of rows that an axis has, or of as many as it usually has where only the run knows.
@@ -123,7 +126,21 @@ func (p *tiled) cost(t tile) float64 {
 	if t.rows > p.pixels { // of several runs
 		return parts * p.rowsCost(p.runs*p.pixels, t.rows, t.vectors)
 	}
-	return float64(parts*float64(max(p.runs, 1))) * p.rowsCost(p.pixels, t.rows, t.vectors)
+	return float64(float64(parts*float64(max(p.runs, 1)))*p.rowsCost(p.pixels, t.rows, t.vectors)) + p.again(t)
+}
+
+// again is the cycles in which tasks widen X again, where there are as many as threads want only by sets of channels: of few tiles of pixels.
+func (p *tiled) again(t tile) float64 {
+	if p.widening == 0 {
+		return 0
+	}
+	groups, tiles := p.groups/(t.vectors/p.perBlock), (p.pixels+t.rows-1)/t.rows
+	for sets := int64(1); sets < groups; sets++ {
+		if groups%sets == 0 && sets*tiles*p.tasks >= minTasks-minTasks/nearly {
+			return float64(sets-1) * p.widening
+		}
+	}
+	return float64(groups-1) * p.widening
 }
 
 // reads reports whether tiles of so many vectors can read the packed weights.

@@ -102,8 +102,8 @@ def dnn_model(
         are the output group dsp, libPREFIX_VERSION_skel.so each, and runfiles of what links NAME. Default: ["v68"], which all later ones run.
       external_data: files that hold the ONNX model's external data, in the folders in which the model names them.
       precision: "fp32" (the default): floats as the network has them. "fp16": values and weights of f32 are stored in 16 bits, half the memory,
-        and computed and summed in f32; inputs and outputs keep their types. What 16 bits cannot hold stays f32, and the manifest lists it
-        with the reasons (precision). A quantized network is refused, as its integers are smaller already, and so is pruning, whose kernels are of f32.
+        and computed and summed in f32; inputs and outputs keep their types, and weights of which a node has few may be packed as f32. What 16
+        bits cannot hold stays f32, and the manifest lists it with the reasons (precision). A quantized network is refused, as its integers are smaller already, and so is pruning, whose kernels are of f32.
       shards: how many C++ files the kernels go to, to be compiled in parallel, 1 to 256. Default: 8.
       tuning: the record that NAME.tune wrote. One of a single other chip than the model is built for is an
         error: use select(), or run NAME.tune on each chip.
