@@ -177,9 +177,9 @@ typedef struct {
 static inline bool dnn_hvx_scales(dnn_hvx_factor* f, float factor) {
   const uint32_t bits = dnn_as(uint32_t, factor);
   const int32_t q = 150 - (int32_t)(bits >> 23);  // the factor is its mantissa times 2^-q
-  if (q < 11 || q > 71) return false;
+  if (q < 15 || q > 75) return false;
   f->mantissa = (int32_t)((bits & 0x7fffffu) | 0x800000u) << 7;
-  f->up = 40 - q;
+  f->up = 44 - q;
   f->limit = f->up > 0 ? 1 << (30 - f->up) : 0;
   return true;
 }
@@ -208,14 +208,14 @@ static inline HVX_Vector dnn_hvx_requantize(HVX_Vector sum, const dnn_hvx_factor
     sum = Q6_Vw_vmin_VwVw(Q6_Vw_vmax_VwVw(sum, Q6_V_vsplat_R(-f->limit)), Q6_V_vsplat_R(f->limit));
     sum = Q6_Vw_vasl_VwR(sum, f->up);
   }
-  // With 16 bits of fraction: (sum * mantissa) >> 31. Here and in floats, what is not out of bounds
-  // is off by less than 8 of 65536.
+  // With 20 bits of fraction: (sum * mantissa) >> 31. Here and in floats, what is not out of bounds
+  // is off by less than 40 of 2^20.
   const HVX_Vector mantissa = Q6_V_vsplat_R(f->mantissa);
   HVX_Vector v = Q6_Vw_vmpye_VwVuh(sum, mantissa);
   v = Q6_Vw_vmpyoacc_VwVwVh_s1_sat_shift(v, sum, mantissa);
   if (f->up < 0) v = Q6_Vw_vasr_VwR(v, -f->up);
-  v = Q6_Vw_vadd_VwVw_sat(v, Q6_V_vsplat_R(0x8000 + 8));
-  return dnn_hvx_bounded(dnn_hvx_cut(v, 16, 8, near), zero, least, most);
+  v = Q6_Vw_vadd_VwVw_sat(v, Q6_V_vsplat_R((1 << 19) + 40));
+  return dnn_hvx_bounded(dnn_hvx_cut(v, 20, 40, near), zero, least, most);
 }
 
 // The same of the sum of two bytes a and b, each times a factor of its own: all is in integers
@@ -343,6 +343,17 @@ static inline void dnn_hvx_store_row(uint8_t* to, HVX_Vector v, int32_t n) {
   // What lies in the next vector, if anything does.
   const HVX_VectorPred others = Q6_Q_vsetq_R(Q6_R_max_RR(end - 128, 0));
   Q6_vmem_QRIV(others, (HVX_Vector*)((uintptr_t)(to + n - 1) & ~(uintptr_t)127), v);
+}
+
+// The same, but bytes that are not zero in except stay as they are.
+static inline void dnn_hvx_store_except(void* to, HVX_Vector v, int32_t n, HVX_Vector except) {
+  const int32_t at = (int32_t)((uintptr_t)to & 127), end = at + n;
+  v = Q6_V_vlalign_VVR(v, v, at);
+  const HVX_VectorPred other = Q6_Q_vand_VR(Q6_V_vlalign_VVR(except, except, at), -1);
+  const HVX_VectorPred own = Q6_Q_and_QQn(Q6_Q_vsetq2_R(Q6_R_min_RR(end, 128)), Q6_Q_vsetq_R(at));
+  Q6_vmem_QRIV(Q6_Q_and_QQn(own, other), (HVX_Vector*)((uintptr_t)to & ~(uintptr_t)127), v);
+  const HVX_VectorPred others = Q6_Q_and_QQn(Q6_Q_vsetq_R(Q6_R_max_RR(end - 128, 0)), other);
+  Q6_vmem_QRIV(others, (HVX_Vector*)(((uintptr_t)to + (uintptr_t)n - 1) & ~(uintptr_t)127), v);
 }
 
 // Of up to 32 rows of sums: what is added to a sum, and its factor as a mantissa and how far sums

@@ -2,6 +2,7 @@ package hvx
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"rules_dnn/gen/loop"
@@ -216,13 +217,42 @@ func (v *vectors) guarded(w *ckernel.Kernel, words []string, l *lanesOf, plain l
 	})
 	w.Line("if (%s_exact) {", name)
 	w.Writer.Indent++
-	v.write(w, first, pieces)
+	v.write(w, first, pieces, "")
 	w.Writer.Indent--
+	if step, _ := stepOf(v.store.Index, name, w.Facts()); step == 1 && !v.turns {
+		w.Line("} else if (dnn_hvx_any(%s)) {", l.near())
+		w.Writer.Indent++
+		v.again(w, l, plain, first, pieces)
+		w.Writer.Indent--
+	}
 	w.Line("} else {")
 	w.Writer.Indent++
 	w.For(plain)
 	w.Writer.Indent--
 	w.Line("}")
+}
+
+// again stores what is exact, and computes the lanes one by one that are not in one of the pieces: they are as they were before.
+func (v *vectors) again(w *ckernel.Kernel, l *lanesOf, plain loop.For, first sym.Expr, pieces []piece) {
+	name := v.loop.Var
+	near := fmt.Sprintf("dnn_hvx_bytes(%s, %s, %s, %s)", l.near(), l.near(), l.near(), l.near())
+	v.write(w, first, pieces, near)
+	w.Line("int32_t %s_again[%d] __attribute__((aligned(128)));", name, lanes)
+	w.Line("dnn_hvx_store(%s_again, %s);", name, l.near())
+	loops := []loop.For{plain}
+	if inner, ok := plain.Body[0].(loop.For); ok {
+		loops = append(loops, inner)
+	}
+	body := func() {
+		w.Block(fmt.Sprintf("if (%s_again[%s %% %d])", name, name, lanes), func() { w.Statements(loops[len(loops)-1].Body) })
+	}
+	for _, f := range slices.Backward(loops) {
+		inner := body
+		body = func() {
+			w.Block(fmt.Sprintf("for (%s %s = 0; %s < %s; ++%s)", dialect{}.IndexType(), f.Var, f.Var, ckernel.Strip(w.Index(f.Extent)), f.Var), inner)
+		}
+	}
+	body()
 }
 
 // texts are the pieces as expressions; false where there are none.
@@ -248,8 +278,8 @@ func (v *vectors) others(p piece) map[string]sym.Expr {
 	return map[string]sym.Expr{v.rows.Var: p.at[v.rows.Var]}
 }
 
-// write stores the bytes of the words.
-func (v *vectors) write(w *ckernel.Kernel, first sym.Expr, pieces []piece) {
+// write stores the bytes of the words, but those that are not zero in except, where there is one.
+func (v *vectors) write(w *ckernel.Kernel, first sym.Expr, pieces []piece, except string) {
 	name, to := v.loop.Var, v.store.Buf
 	word := func(i int) string { return fmt.Sprintf("%s_words[%d]", name, min(i, len(pieces)-1)) }
 	if step, _ := stepOf(v.store.Index, name, w.Facts()); step != 1 && !v.turns {
@@ -286,6 +316,10 @@ func (v *vectors) write(w *ckernel.Kernel, first sym.Expr, pieces []piece) {
 		bytes = fmt.Sprintf("dnn_hvx_table(%s, %s)", bytes, t.Name)
 	}
 	last := pieces[len(pieces)-1].lanes
+	if except != "" {
+		w.Line("dnn_hvx_store_except(%s, %s, %s, %s);", at, bytes, plus(lanes*(len(pieces)-1), last), except)
+		return
+	}
 	if len(pieces) == 4 && last == fmt.Sprint(lanes) {
 		w.Line("dnn_hvx_store_any(%s, %s);", at, bytes)
 		return

@@ -2,6 +2,7 @@ package hvx
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"rules_dnn/gen/loop"
@@ -45,7 +46,7 @@ func findLines(x loop.For, w *ckernel.Kernel) *lines {
 	}
 	var ok bool
 	l.lane, l.turns = all[n-2], x.Var
-	if l.store, ok = x.Body[0].(loop.Store); !ok || l.store.Buf.Image != nil || !l.store.Buf.Type.IsInteger() || l.store.Buf.Type.Size() != 1 {
+	if l.store, ok = x.Body[0].(loop.Store); !ok || l.store.Buf.Image != nil || l.store.Buf.Holds || !l.store.Buf.Type.IsInteger() || l.store.Buf.Type.Size() != 1 {
 		return nil
 	}
 	l.value, l.lane.Body = l.store.Value, []loop.Stmt{x}
@@ -234,7 +235,7 @@ func (l *lines) copy(p segment) {
 	w.Line("const uint8_t* %s_from = (const uint8_t*)(%s);", name, at(l.read.Buf, l.read.Index))
 	w.Line("uint8_t* %s_to = (uint8_t*)(%s);", name, at(l.store.Buf, l.store.Index))
 	size, _ := l.read.Buf.Size.Bounds(f) // a kernel may not know the symbols of others' sizes
-	holds := []string{fmt.Sprintf("dnn_hvx_within(%s_from, %d, %s, %d)", name, p.Reach(), l.read.Buf.Name, max(size, 1))}
+	holds := []string{fmt.Sprintf("dnn_hvx_within(%s_from, %d, %s, %d)", name, p.Reach(), l.read.Buf.Name, max(1, min(size, math.MaxInt32)))}
 	if p.Aligned {
 		holds = append(holds, fmt.Sprintf("dnn_hvx_whole(%s_to)", name))
 	}

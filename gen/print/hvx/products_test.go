@@ -10,7 +10,9 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop/run"
 	"rules_dnn/gen/modeltest"
+	"rules_dnn/gen/print/cpp"
 	"rules_dnn/gen/print/cpp/cpptest"
+	"rules_dnn/gen/print/hvx"
 	"rules_dnn/gen/print/hvx/hvxtest"
 )
 
@@ -97,4 +99,28 @@ func TestConvolutions(t *testing.T) {
 				tiled.Counts[hvxtest.VectorInstructions], float64(2*c.MACs())/float64(packets))
 		})
 	}
+}
+
+// TestCalled: packings of images and what becomes of sums are functions in packets, and in C where all is.
+func TestCalled(t *testing.T) {
+	chip, err := modeltest.Hexagon()
+	require.NoError(t, err)
+	text := map[*cpp.Language]string{}
+	for _, c := range modeltest.Convolutions {
+		g, _ := c.Graph()
+		p, err := modeltest.CompileFor(g, chip, nil)
+		require.NoError(t, err)
+		for _, l := range []*cpp.Language{hvx.C, hvx.Intrinsics} {
+			files, err := l.Print(p, "g", 1)
+			require.NoError(t, err)
+			for _, f := range files {
+				text[l] += f.Text
+			}
+		}
+	}
+	for language, kind := range map[*cpp.Language]string{hvx.C: "PACKETS", hvx.Intrinsics: "LEAF"} {
+		assert.Contains(t, text[language], "DNN_HVX_"+kind+" void dnn_hvx_lines_")
+		assert.Contains(t, text[language], "DNN_HVX_"+kind+" HVX_Vector dnn_hvx_rows_")
+	}
+	assert.NotContains(t, text[hvx.Intrinsics], "DNN_HVX_PACKETS")
 }

@@ -53,7 +53,7 @@ func TestRequantizeIsExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var cases []cpptest.Case
 	for n := range 60 {
-		factor := math.Float32frombits(uint32(100+n%40)<<23 | r.Uint32N(1<<23)) // from 2^-27 to 2^12
+		factor := math.Float32frombits(uint32(96+n%40)<<23 | r.Uint32N(1<<23)) // from 2^-31 to 2^8
 		switch n {
 		case 0:
 			factor = 0.5

@@ -36,7 +36,7 @@ func findRows(x loop.For, w *ckernel.Kernel) *rows {
 		return nil
 	}
 	f := w.Facts()
-	if r.q = findScaled(r.store.Value); r.q == nil || len(r.q.terms) != 1 || r.store.Buf.Image != nil {
+	if r.q = findScaled(r.store.Value); r.q == nil || len(r.q.terms) != 1 || r.store.Buf.Image != nil || r.store.Buf.Holds {
 		return nil
 	}
 	var ok bool

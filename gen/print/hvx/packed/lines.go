@@ -45,7 +45,7 @@ func (l Lines) Supported() bool {
 	const far = 1 << 24
 	lanes := l.Lanes == isa.Bytes/4 || l.Lanes > isa.Bytes/4 && l.Lanes <= isa.Bytes/2
 	steps := l.LineStep >= 0 && l.LineStep < far && l.GroupStep >= 0 && l.GroupStep < far && l.ToStep >= l.Stored() && l.ToStep < far
-	return (l.Stride == 1 || l.Stride == 2) && lanes && steps && l.Groups > 0 && l.Groups <= longest
+	return (l.Stride == 1 || l.Stride == 2) && lanes && steps && l.Groups > 0 && l.Groups <= longest && l.Reach() < far
 }
 
 // Packets makes the function for a version of Hexagon.

@@ -120,6 +120,7 @@ func TestUnsupportedLines(t *testing.T) {
 		func(l *packed.Lines) { l.Lanes = 65 },
 		func(l *packed.Lines) { l.LineStep = -1 },
 		func(l *packed.Lines) { l.GroupStep = 1 << 30 },
+		func(l *packed.Lines) { l.GroupStep, l.Groups = 1<<20, 1000 },
 		func(l *packed.Lines) { l.ToStep = 100 },
 		func(l *packed.Lines) { l.Groups = 0 },
 	} {
