@@ -263,6 +263,32 @@ static inline HVX_Vector dnn_hvx_fixed_by(HVX_Vector x, const dnn_hvx_factor* f,
   return dnn_hvx_fixed(x, f->mantissa, 173 - f->up - bits, limit, false, near);
 }
 
+// (x - mean) times a factor and weights, plus biases that are integers with a fraction already, and
+// smaller than most: near has the words that may be of other numbers than they are.
+static inline HVX_Vector dnn_hvx_normalized(HVX_Vector x, float mean, const dnn_hvx_factor* f,
+                                            HVX_Vector weight, HVX_Vector bias, int32_t bits,
+                                            int32_t most, HVX_Vector* near) {
+  const int32_t limit = (1 << 30) - 1;
+  const HVX_Vector from = Q6_V_vsplat_R(dnn_as(int32_t, mean));
+  const HVX_Vector a = dnn_hvx_fixed_by(x, f, bits, limit, near);
+  const HVX_Vector b = dnn_hvx_fixed_by(from, f, bits, limit, near);
+  const HVX_Vector v = Q6_Vw_vsub_VwVw(a, b);
+  const HVX_Vector exponent = dnn_hvx_exponent(weight);
+  HVX_VectorPred bad = Q6_Q_vcmp_gt_VwVw(Q6_Vw_vabs_Vw(v), Q6_V_vsplat_R((1 << 29) - 1));
+  bad = Q6_Q_or_QQ(bad, Q6_Q_vcmp_gt_VwVw(Q6_Vw_vabs_Vw(b), Q6_V_vsplat_R((1 << 29) - 1)));
+  bad = Q6_Q_or_QQ(bad, Q6_Q_vcmp_gt_VwVw(Q6_Vw_vabs_Vw(bias), Q6_V_vsplat_R(most - 1)));
+  bad = Q6_Q_or_QQ(bad, Q6_Q_vcmp_gt_VwVw(exponent, Q6_V_vsplat_R(127)));
+  *near = Q6_V_vor_VV(*near, Q6_V_vand_QR(bad, -1));
+  // A weight is one of 31 bits times 2^(its exponent-157), and less than 2.
+  HVX_Vector by = Q6_Vw_vsub_VwVw(Q6_V_vsplat_R(127), exponent);
+  by = Q6_Vw_vmin_VwVw(Q6_Vw_vmax_VwVw(by, Q6_V_vzero()), Q6_V_vsplat_R(31));
+  HVX_Vector product = dnn_hvx_upper(Q6_Vw_vadd_VwVw(v, v), dnn_hvx_mantissa(weight));
+  product = Q6_Vw_vasr_VwVw(product, by);
+  const HVX_Vector sign = Q6_Vw_vasr_VwR(weight, 31);
+  product = Q6_Vw_vsub_VwVw(Q6_V_vxor_VV(product, sign), sign);
+  return Q6_Vw_vadd_VwVw(product, bias);
+}
+
 // dnn_hvx_requantize with a factor for each word, a float.
 static inline HVX_Vector dnn_hvx_requantize_lanes(HVX_Vector sum, HVX_Vector factor, int32_t zero,
                                                   int32_t least, int32_t most, HVX_Vector* near) {

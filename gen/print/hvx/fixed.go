@@ -13,6 +13,9 @@ import (
 func (q *quantized) words(l *lanesOf) (string, bool) {
 	s := partsOf(q.value, l.loop.Var)
 	if s == nil {
+		if text, ok := q.normalized(l); ok {
+			return text, true
+		}
 		return q.byLane(l)
 	}
 	if len(s.parts) == 1 && s.parts[0].ints != nil {

@@ -50,6 +50,9 @@ func (dialect) Loop(w *ckernel.Kernel, x loop.For) bool {
 	case v.rows.Var != "":
 		return v.group(w, x, sym.Const(0), v.ofRows())
 	case !known:
+		if _, most := x.Extent.Bounds(w.Facts()); most > lanes {
+			return v.any(w, x)
+		}
 		return v.some(w, x)
 	case n <= bytesWide:
 		return v.group(w, x, sym.Const(0), v.along(sym.Const(0), n))
@@ -77,9 +80,6 @@ func findVectors(x loop.For, f sym.Facts) *vectors {
 	case !known || most < few:
 		return nil
 	case !nested && step == 1:
-		if !fixed && most > lanes {
-			return nil
-		}
 		return v
 	case !nested:
 		if fixed && n%lanes == 0 && n <= bytesWide && v.table() == nil && v.store.Buf.Type.Size() == 1 {
@@ -142,6 +142,24 @@ func (v *vectors) some(w *ckernel.Kernel, x loop.For) bool {
 		return false
 	}
 	w.Block(fmt.Sprintf("if (%s > 0)", n), func() { v.group(w, x, sym.Const(0), pieces) })
+	return true
+}
+
+// any prints vectors of bytes one after the other, and vectors of words of what is left, of as many points as there are.
+func (v *vectors) any(w *ckernel.Kernel, x loop.For) bool {
+	at, rest, end := x.Var+"_at", x.Var+"_rest", ckernel.Strip(w.Index(x.Extent))
+	if _, _, ok := v.texts(w, v.along(sym.Var(at), bytesWide)); !ok {
+		return false
+	}
+	w.Block(fmt.Sprintf("for (%s %s = 0; %s + %d <= %s; %s += %d)", dialect{}.IndexType(), at, at, bytesWide, end, at, bytesWide), func() {
+		v.group(w, v.part(sym.Var(at), bytesWide, w.Facts()), sym.Var(at), v.along(sym.Var(at), bytesWide))
+	})
+	w.Block(fmt.Sprintf("for (%s %s = (%s) / %d * %d; %s < %s; %s += %d)", dialect{}.IndexType(), rest, end, bytesWide, bytesWide, rest, end, rest, lanes), func() {
+		first := sym.Var(rest)
+		plain := v.part(first, lanes, w.Facts())
+		plain.Extent = sym.Min(sym.Sub(x.Extent, first), sym.Const(lanes), w.Facts())
+		v.group(w, plain, first, []piece{{map[string]sym.Expr{x.Var: first}, ckernel.Strip(w.Index(plain.Extent))}})
+	})
 	return true
 }
 
@@ -214,9 +232,27 @@ func (v *vectors) guarded(w *ckernel.Kernel, words []string, l *lanesOf, plain l
 	w.Writer.Indent--
 	w.Line("} else {")
 	w.Writer.Indent++
-	w.For(plain)
+	v.otherwise(w, plain, first, pieces)
 	w.Writer.Indent--
 	w.Line("}")
+}
+
+// otherwise prints what runs where some words cannot be known in integers: a vector of words after the other, of which most can, or a plain loop.
+func (v *vectors) otherwise(w *ckernel.Kernel, plain loop.For, first sym.Expr, pieces []piece) {
+	n, known := plain.Extent.Const()
+	if v.rows.Var != "" || len(pieces) < 2 || !known {
+		w.For(plain)
+		return
+	}
+	part := v.loop.Var + "_part"
+	w.Block(fmt.Sprintf("for (%s %s = 0; %s < %d; %s += %d)", dialect{}.IndexType(), part, part, n/lanes*lanes, part, lanes), func() {
+		at := sym.Add(first, sym.Var(part))
+		v.group(w, v.part(at, lanes, w.Facts()), at, v.along(at, lanes))
+	})
+	if rest := n % lanes; rest > 0 {
+		at := sym.Add(first, sym.Const(n-rest))
+		v.group(w, v.part(at, rest, w.Facts()), at, v.along(at, rest))
+	}
 }
 
 // texts are the pieces as expressions; false where there are none.
