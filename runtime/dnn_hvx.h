@@ -210,6 +210,55 @@ static inline HVX_Vector dnn_hvx_add(HVX_Vector a, int32_t by_a, HVX_Vector b, i
   return dnn_hvx_bounded(dnn_hvx_cut(v, bits, error, near), zero, least, most);
 }
 
+// Hides what a condition is: clang would make an instruction of "x > y ? x : y" that gives y where
+// x is NaN.
+static inline bool dnn_hvx_hidden(bool c) {
+  int32_t hidden = c;
+  __asm__("" : "+r"(hidden));
+  return hidden != 0;
+}
+
+// x where a comparison of floats says so, or y: instructions that compilers do not see through, and
+// need not hide.
+static inline float dnn_hvx_either(int32_t condition, float x, float y) {
+  return dnn_as(float, Q6_R_mux_pRR(condition, dnn_as(int32_t, x), dnn_as(int32_t, y)));
+}
+
+// min and max give NaN when either operand is; of equal numbers they give y.
+static inline float dnn_max_float(float x, float y) {
+  return dnn_hvx_either(Q6_p_or_pp(Q6_p_sfcmp_gt_RR(x, y), Q6_p_sfcmp_uo_RR(x, x)), x, y);
+}
+
+static inline float dnn_min_float(float x, float y) {
+  return dnn_hvx_either(Q6_p_or_pp(Q6_p_sfcmp_gt_RR(y, x), Q6_p_sfcmp_uo_RR(x, x)), x, y);
+}
+
+static inline double dnn_max_double(double x, double y) {
+  return dnn_hvx_hidden((x > y) | (x != x)) ? x : y;
+}
+
+static inline double dnn_min_double(double x, double y) {
+  return dnn_hvx_hidden((x < y) | (x != x)) ? x : y;
+}
+
+static inline float dnn_clamp_float(float x, float lo, float hi) {
+  x = dnn_hvx_either(Q6_p_sfcmp_gt_RR(x, hi), hi, x);
+  return dnn_hvx_either(Q6_p_sfcmp_gt_RR(lo, x), lo, x);
+}
+
+// Products, rounded: what hides them keeps compilers from adding them unrounded to anything.
+static inline float dnn_product_float(float x, float y) {
+  float z = x * y;
+  __asm__("" : "+r"(z));
+  return z;
+}
+
+static inline double dnn_product_double(double x, double y) {
+  double z = x * y;
+  __asm__("" : "+r"(z));
+  return z;
+}
+
 // Words with a fraction as bytes: start has a half and the error, in which they are off.
 static inline HVX_Vector dnn_hvx_rounded(HVX_Vector v, int32_t start, int32_t bits, int32_t error,
                                          int32_t zero, int32_t least, int32_t most,
@@ -257,21 +306,23 @@ static inline HVX_Vector dnn_hvx_fixed(HVX_Vector x, int32_t mantissa, int32_t s
   return Q6_Vw_vsub_VwVw(Q6_V_vxor_VV(v, sign), sign);
 }
 
-// The same with a factor that is not known before.
-static inline HVX_Vector dnn_hvx_fixed_by(HVX_Vector x, const dnn_hvx_factor* f, int32_t bits,
-                                          int32_t limit, HVX_Vector* near) {
-  return dnn_hvx_fixed(x, f->mantissa, 173 - f->up - bits, limit, false, near);
+// The same with a factor that is not known before, and as big as dnn_hvx_scales allows.
+static inline HVX_Vector dnn_hvx_fixed_by(HVX_Vector x, float factor, int32_t bits, int32_t limit,
+                                          HVX_Vector* near) {
+  const uint32_t from = dnn_as(uint32_t, factor);
+  const int32_t mantissa = (int32_t)((from & 0x7fffffu) | 0x800000u) << 7;
+  return dnn_hvx_fixed(x, mantissa, 283 - (int32_t)(from >> 23) - bits, limit, false, near);
 }
 
 // (x - mean) times a factor and weights, plus biases that are integers with a fraction already, and
 // smaller than most: near has the words that may be of other numbers than they are.
-static inline HVX_Vector dnn_hvx_normalized(HVX_Vector x, float mean, const dnn_hvx_factor* f,
+static inline HVX_Vector dnn_hvx_normalized(HVX_Vector x, float mean, float factor,
                                             HVX_Vector weight, HVX_Vector bias, int32_t bits,
                                             int32_t most, HVX_Vector* near) {
   const int32_t limit = (1 << 30) - 1;
   const HVX_Vector from = Q6_V_vsplat_R(dnn_as(int32_t, mean));
-  const HVX_Vector a = dnn_hvx_fixed_by(x, f, bits, limit, near);
-  const HVX_Vector b = dnn_hvx_fixed_by(from, f, bits, limit, near);
+  const HVX_Vector a = dnn_hvx_fixed_by(x, factor, bits, limit, near);
+  const HVX_Vector b = dnn_hvx_fixed_by(from, factor, bits, limit, near);
   const HVX_Vector v = Q6_Vw_vsub_VwVw(a, b);
   const HVX_Vector exponent = dnn_hvx_exponent(weight);
   HVX_VectorPred bad = Q6_Q_vcmp_gt_VwVw(Q6_Vw_vabs_Vw(v), Q6_V_vsplat_R((1 << 29) - 1));
@@ -338,55 +389,6 @@ static inline HVX_Vector dnn_hvx_table(HVX_Vector at, const void* table) {
   v = Q6_Vb_vlut32or_VbVbVbI(v, at, high, 5);
   v = Q6_Vb_vlut32or_VbVbVbI(v, at, high, 6);
   return Q6_Vb_vlut32or_VbVbVbI(v, at, high, 7);
-}
-
-// Hides what a condition is: clang would make an instruction of "x > y ? x : y" that gives y where
-// x is NaN.
-static inline bool dnn_hvx_hidden(bool c) {
-  int32_t hidden = c;
-  __asm__("" : "+r"(hidden));
-  return hidden != 0;
-}
-
-// x where a comparison of floats says so, or y: instructions that compilers do not see through, and
-// need not hide.
-static inline float dnn_hvx_either(int32_t condition, float x, float y) {
-  return dnn_as(float, Q6_R_mux_pRR(condition, dnn_as(int32_t, x), dnn_as(int32_t, y)));
-}
-
-// min and max give NaN when either operand is; of equal numbers they give y.
-static inline float dnn_max_float(float x, float y) {
-  return dnn_hvx_either(Q6_p_or_pp(Q6_p_sfcmp_gt_RR(x, y), Q6_p_sfcmp_uo_RR(x, x)), x, y);
-}
-
-static inline float dnn_min_float(float x, float y) {
-  return dnn_hvx_either(Q6_p_or_pp(Q6_p_sfcmp_gt_RR(y, x), Q6_p_sfcmp_uo_RR(x, x)), x, y);
-}
-
-static inline double dnn_max_double(double x, double y) {
-  return dnn_hvx_hidden((x > y) | (x != x)) ? x : y;
-}
-
-static inline double dnn_min_double(double x, double y) {
-  return dnn_hvx_hidden((x < y) | (x != x)) ? x : y;
-}
-
-static inline float dnn_clamp_float(float x, float lo, float hi) {
-  x = dnn_hvx_either(Q6_p_sfcmp_gt_RR(x, hi), hi, x);
-  return dnn_hvx_either(Q6_p_sfcmp_gt_RR(lo, x), lo, x);
-}
-
-// Products, rounded: what hides them keeps compilers from adding them unrounded to anything.
-static inline float dnn_product_float(float x, float y) {
-  float z = x * y;
-  __asm__("" : "+r"(z));
-  return z;
-}
-
-static inline double dnn_product_double(double x, double y) {
-  double z = x * y;
-  __asm__("" : "+r"(z));
-  return z;
 }
 
 #define dnn_c_sqrt(x) _Generic((x), float: __builtin_sqrtf, default: dnn_f64_sqrt)(x)

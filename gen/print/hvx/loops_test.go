@@ -124,7 +124,7 @@ func TestLoops(t *testing.T) {
 	}
 	for name, functions := range map[string][]string{
 		"quantized: a factor a lane":         {"dnn_hvx_requantize_lanes"},
-		"quantized: a shared factor":         {"dnn_hvx_requantize("},
+		"quantized: a shared factor":         {"dnn_hvx_requantize_lanes(", "Q6_V_vsplat_R(dnn_as("},
 		"quantized: a bias":                  {"dnn_hvx_rounded", "dnn_hvx_fixed", "dnn_hvx_times"},
 		"quantized: a shared bias":           {"dnn_hvx_rounded", "dnn_hvx_fixed", "dnn_hvx_times"},
 		"quantized: a bias, rounded":         {"dnn_hvx_rounded", "dnn_hvx_fixed", "dnn_hvx_times"},
