@@ -93,7 +93,7 @@ const (
 func (q *quantized) fixed(l *lanesOf, s *parted) (string, bool) {
 	parts := s.parts
 	if len(parts) == 2 && parts[0].ints == nil {
-		parts = []part{parts[1], parts[0]}
+		parts = []addend{parts[1], parts[0]}
 	}
 	of := parts[len(parts)-1]
 	if of.ints != nil || of.alone() && len(parts) == 1 || of.mem.Buf != nil && of.factor != nil && len(parts) > 1 || !(math.Abs(of.by) >= leastFirst && math.Abs(of.by) <= 0x1p100) {
@@ -140,7 +140,7 @@ func (q *quantized) fixed(l *lanesOf, s *parted) (string, bool) {
 }
 
 // inFixed prints floats times a factor as words with so many bits of fraction, bounded.
-func (l *lanesOf) inFixed(p part, bits int) (string, bool) {
+func (l *lanesOf) inFixed(p addend, bits int) (string, bool) {
 	x := ""
 	if p.alone() {
 		from := te.Expr(te.Float(ir.F32, 1))

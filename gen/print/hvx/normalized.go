@@ -68,7 +68,7 @@ func (q *quantized) normalized(l *lanesOf) (string, bool) {
 	}
 	x, okX := l.load(n.x)
 	weight, okW := l.load(n.weight)
-	bias, okB := l.inFixed(part{mem: n.bias, by: n.by}, normalizedBits)
+	bias, okB := l.inFixed(addend{mem: n.bias, by: n.by}, normalizedBits)
 	if !okX || !okW || !okB {
 		return "", false
 	}
