@@ -230,6 +230,55 @@ static inline HVX_Vector dnn_hvx_add(HVX_Vector a, int32_t by_a, HVX_Vector b, i
   return dnn_hvx_bounded(dnn_hvx_cut(v, bits, error, near), zero, least, most);
 }
 
+// Hides what a condition is: clang would make an instruction of "x > y ? x : y" that gives y where
+// x is NaN.
+static inline bool dnn_hvx_hidden(bool c) {
+  int32_t hidden = c;
+  __asm__("" : "+r"(hidden));
+  return hidden != 0;
+}
+
+// x where a comparison of floats says so, or y: instructions that compilers do not see through, and
+// need not hide.
+static inline float dnn_hvx_either(int32_t condition, float x, float y) {
+  return dnn_as(float, Q6_R_mux_pRR(condition, dnn_as(int32_t, x), dnn_as(int32_t, y)));
+}
+
+// min and max give NaN when either operand is; of equal numbers they give y.
+static inline float dnn_max_float(float x, float y) {
+  return dnn_hvx_either(Q6_p_or_pp(Q6_p_sfcmp_gt_RR(x, y), Q6_p_sfcmp_uo_RR(x, x)), x, y);
+}
+
+static inline float dnn_min_float(float x, float y) {
+  return dnn_hvx_either(Q6_p_or_pp(Q6_p_sfcmp_gt_RR(y, x), Q6_p_sfcmp_uo_RR(x, x)), x, y);
+}
+
+static inline double dnn_max_double(double x, double y) {
+  return dnn_hvx_hidden((x > y) | (x != x)) ? x : y;
+}
+
+static inline double dnn_min_double(double x, double y) {
+  return dnn_hvx_hidden((x < y) | (x != x)) ? x : y;
+}
+
+static inline float dnn_clamp_float(float x, float lo, float hi) {
+  x = dnn_hvx_either(Q6_p_sfcmp_gt_RR(x, hi), hi, x);
+  return dnn_hvx_either(Q6_p_sfcmp_gt_RR(lo, x), lo, x);
+}
+
+// Products, rounded: what hides them keeps compilers from adding them unrounded to anything.
+static inline float dnn_product_float(float x, float y) {
+  float z = x * y;
+  __asm__("" : "+r"(z));
+  return z;
+}
+
+static inline double dnn_product_double(double x, double y) {
+  double z = x * y;
+  __asm__("" : "+r"(z));
+  return z;
+}
+
 // Words with a fraction as bytes: start has a half and the error, in which they are off.
 static inline HVX_Vector dnn_hvx_rounded(HVX_Vector v, int32_t start, int32_t bits, int32_t error,
                                          int32_t zero, int32_t least, int32_t most,
@@ -277,10 +326,38 @@ static inline HVX_Vector dnn_hvx_fixed(HVX_Vector x, int32_t mantissa, int32_t s
   return Q6_Vw_vsub_VwVw(Q6_V_vxor_VV(v, sign), sign);
 }
 
-// The same with a factor that is not known before.
-static inline HVX_Vector dnn_hvx_fixed_by(HVX_Vector x, const dnn_hvx_factor* f, int32_t bits,
-                                          int32_t limit, HVX_Vector* near) {
-  return dnn_hvx_fixed(x, f->mantissa, 173 - f->up - bits, limit, false, near);
+// The same with a factor that is not known before, and as big as dnn_hvx_scales allows.
+static inline HVX_Vector dnn_hvx_fixed_by(HVX_Vector x, float factor, int32_t bits, int32_t limit,
+                                          HVX_Vector* near) {
+  const uint32_t from = dnn_as(uint32_t, factor);
+  const int32_t mantissa = (int32_t)((from & 0x7fffffu) | 0x800000u) << 7;
+  return dnn_hvx_fixed(x, mantissa, 283 - (int32_t)(from >> 23) - bits, limit, false, near);
+}
+
+// (x - mean) times a factor and weights, plus biases that are integers with a fraction already, and
+// smaller than most: near has the words that may be of other numbers than they are.
+static inline HVX_Vector dnn_hvx_normalized(HVX_Vector x, float mean, float factor,
+                                            HVX_Vector weight, HVX_Vector bias, int32_t bits,
+                                            int32_t most, HVX_Vector* near) {
+  const int32_t limit = (1 << 30) - 1;
+  const HVX_Vector from = Q6_V_vsplat_R(dnn_as(int32_t, mean));
+  const HVX_Vector a = dnn_hvx_fixed_by(x, factor, bits, limit, near);
+  const HVX_Vector b = dnn_hvx_fixed_by(from, factor, bits, limit, near);
+  const HVX_Vector v = Q6_Vw_vsub_VwVw(a, b);
+  const HVX_Vector exponent = dnn_hvx_exponent(weight);
+  HVX_VectorPred bad = Q6_Q_vcmp_gt_VwVw(Q6_Vw_vabs_Vw(v), Q6_V_vsplat_R((1 << 29) - 1));
+  bad = Q6_Q_or_QQ(bad, Q6_Q_vcmp_gt_VwVw(Q6_Vw_vabs_Vw(b), Q6_V_vsplat_R((1 << 29) - 1)));
+  bad = Q6_Q_or_QQ(bad, Q6_Q_vcmp_gt_VwVw(Q6_Vw_vabs_Vw(bias), Q6_V_vsplat_R(most - 1)));
+  bad = Q6_Q_or_QQ(bad, Q6_Q_vcmp_gt_VwVw(exponent, Q6_V_vsplat_R(127)));
+  *near = Q6_V_vor_VV(*near, Q6_V_vand_QR(bad, -1));
+  // A weight is one of 31 bits times 2^(its exponent-157), and less than 2.
+  HVX_Vector by = Q6_Vw_vsub_VwVw(Q6_V_vsplat_R(127), exponent);
+  by = Q6_Vw_vmin_VwVw(Q6_Vw_vmax_VwVw(by, Q6_V_vzero()), Q6_V_vsplat_R(31));
+  HVX_Vector product = dnn_hvx_upper(Q6_Vw_vadd_VwVw(v, v), dnn_hvx_mantissa(weight));
+  product = Q6_Vw_vasr_VwVw(product, by);
+  const HVX_Vector sign = Q6_Vw_vasr_VwR(weight, 31);
+  product = Q6_Vw_vsub_VwVw(Q6_V_vxor_VV(product, sign), sign);
+  return Q6_Vw_vadd_VwVw(product, bias);
 }
 
 // dnn_hvx_requantize with a factor for each word, a float.
@@ -401,55 +478,6 @@ static inline HVX_Vector dnn_hvx_row(HVX_Vector sum, const dnn_hvx_rows* rows, i
 // Whether a fraction was so near to a half that floats may be rounded otherwise.
 static inline int32_t dnn_hvx_any_near(HVX_Vector nearest) {
   return dnn_hvx_any(Q6_V_vand_QR(Q6_Q_vcmp_gt_VwVw(Q6_V_vsplat_R(2 * 40), nearest), -1));
-}
-
-// Hides what a condition is: clang would make an instruction of "x > y ? x : y" that gives y where
-// x is NaN.
-static inline bool dnn_hvx_hidden(bool c) {
-  int32_t hidden = c;
-  __asm__("" : "+r"(hidden));
-  return hidden != 0;
-}
-
-// x where a comparison of floats says so, or y: instructions that compilers do not see through, and
-// need not hide.
-static inline float dnn_hvx_either(int32_t condition, float x, float y) {
-  return dnn_as(float, Q6_R_mux_pRR(condition, dnn_as(int32_t, x), dnn_as(int32_t, y)));
-}
-
-// min and max give NaN when either operand is; of equal numbers they give y.
-static inline float dnn_max_float(float x, float y) {
-  return dnn_hvx_either(Q6_p_or_pp(Q6_p_sfcmp_gt_RR(x, y), Q6_p_sfcmp_uo_RR(x, x)), x, y);
-}
-
-static inline float dnn_min_float(float x, float y) {
-  return dnn_hvx_either(Q6_p_or_pp(Q6_p_sfcmp_gt_RR(y, x), Q6_p_sfcmp_uo_RR(x, x)), x, y);
-}
-
-static inline double dnn_max_double(double x, double y) {
-  return dnn_hvx_hidden((x > y) | (x != x)) ? x : y;
-}
-
-static inline double dnn_min_double(double x, double y) {
-  return dnn_hvx_hidden((x < y) | (x != x)) ? x : y;
-}
-
-static inline float dnn_clamp_float(float x, float lo, float hi) {
-  x = dnn_hvx_either(Q6_p_sfcmp_gt_RR(x, hi), hi, x);
-  return dnn_hvx_either(Q6_p_sfcmp_gt_RR(lo, x), lo, x);
-}
-
-// Products, rounded: what hides them keeps compilers from adding them unrounded to anything.
-static inline float dnn_product_float(float x, float y) {
-  float z = x * y;
-  __asm__("" : "+r"(z));
-  return z;
-}
-
-static inline double dnn_product_double(double x, double y) {
-  double z = x * y;
-  __asm__("" : "+r"(z));
-  return z;
 }
 
 #define dnn_c_sqrt(x) _Generic((x), float: __builtin_sqrtf, default: dnn_f64_sqrt)(x)

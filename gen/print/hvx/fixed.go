@@ -13,6 +13,9 @@ import (
 func (q *quantized) words(l *lanesOf) (string, bool) {
 	s := partsOf(q.value, l.loop.Var)
 	if s == nil {
+		if text, ok := q.normalized(l); ok {
+			return text, true
+		}
 		return q.byLane(l)
 	}
 	if len(s.parts) == 1 && s.parts[0].ints != nil {
@@ -24,22 +27,33 @@ func (q *quantized) words(l *lanesOf) (string, bool) {
 // mostScaled bounds the constant factors of sums: floats overflow nowhere where the product of all factors is one that the header's function takes.
 const mostScaled = 0x1p60
 
-// scaled prints integers times a factor that all lanes share, which may be a product.
+// scaled prints integers times a factor that all lanes share, which may be a product. Floats of one product are rounded as often as the header's function
+// allows for; those of others, and factors that are rounded themselves, are as well off with the one for a factor a lane, which allows for more.
 func (q *quantized) scaled(l *lanesOf, s *parted) (string, bool) {
 	p := s.parts[0]
 	if s.rounded > 2 || !(math.Abs(p.by) < mostScaled && math.Abs(p.by) > 1/mostScaled) {
 		return "", false
 	}
-	factor := te.Expr(te.Float(ir.F32, p.by))
+	factor, exact := te.Expr(te.Float(ir.F32, p.by)), p.by == float64(float32(p.by))
 	switch {
 	case p.factor != nil && p.by == 1:
 		factor = p.factor
 	case p.factor != nil:
-		factor = te.Fn(ir.F32, "mul", p.factor, factor)
+		factor, exact = te.Fn(ir.F32, "mul", p.factor, factor), false
 	}
 	sum, ok := l.words(p.ints)
 	least, most := q.bounds()
-	return fmt.Sprintf("dnn_hvx_requantize(%s, &%s, %d, %d, %d, &%s)", sum, l.factor(factor), q.zero, least, most, l.near()), ok
+	if exact && s.rounded <= 1 {
+		return fmt.Sprintf("dnn_hvx_requantize(%s, &%s, %d, %d, %d, &%s)", sum, l.factor(factor), q.zero, least, most, l.near()), ok
+	}
+	by := fmt.Sprintf("Q6_V_vsplat_R(dnn_as(int32_t, (float)(%s)))", ckernel.Strip(l.w.Scalar(factor)))
+	return fmt.Sprintf("dnn_hvx_requantize_lanes(%s, %s, %d, %d, %d, &%s)", sum, by, q.zero, least, most, l.near()), ok
+}
+
+// scale is a factor that all lanes share, of a size that words can be scaled by.
+func (l *lanesOf) scale(e te.Expr) string {
+	l.factor(e)
+	return ckernel.Strip(l.w.Scalar(e))
 }
 
 // byLane prints integers times floats of memory, one for each lane.
@@ -79,7 +93,7 @@ const (
 func (q *quantized) fixed(l *lanesOf, s *parted) (string, bool) {
 	parts := s.parts
 	if len(parts) == 2 && parts[0].ints == nil {
-		parts = []part{parts[1], parts[0]}
+		parts = []addend{parts[1], parts[0]}
 	}
 	of := parts[len(parts)-1]
 	if of.ints != nil || of.alone() && len(parts) == 1 || of.mem.Buf != nil && of.factor != nil && len(parts) > 1 || !(math.Abs(of.by) >= leastFirst && math.Abs(of.by) <= 0x1p100) {
@@ -126,7 +140,7 @@ func (q *quantized) fixed(l *lanesOf, s *parted) (string, bool) {
 }
 
 // inFixed prints floats times a factor as words with so many bits of fraction, bounded.
-func (l *lanesOf) inFixed(p part, bits int) (string, bool) {
+func (l *lanesOf) inFixed(p addend, bits int) (string, bool) {
 	x := ""
 	if p.alone() {
 		from := te.Expr(te.Float(ir.F32, 1))
@@ -142,7 +156,7 @@ func (l *lanesOf) inFixed(p part, bits int) (string, bool) {
 	}
 	if p.mem.Buf != nil && p.factor != nil {
 		factor := te.Fn(ir.F32, "mul", p.factor, te.Float(ir.F32, p.by))
-		return fmt.Sprintf("dnn_hvx_fixed_by(%s, &%s, %d, %d, &%s)", x, l.factor(factor), bits, mostFixed, l.near()), math.Abs(p.by) < mostScaled && math.Abs(p.by) > 1/mostScaled
+		return fmt.Sprintf("dnn_hvx_fixed_by(%s, %s, %d, %d, &%s)", x, l.scale(factor), bits, mostFixed, l.near()), math.Abs(p.by) < mostScaled && math.Abs(p.by) > 1/mostScaled
 	}
 	fraction, exponent := math.Frexp(math.Abs(p.by)) // the factor is its mantissa of 31 bits times 2^(exponent-31)
 	mantissa := int64(math.Round(math.Ldexp(fraction, 31)))

@@ -90,6 +90,7 @@ func init() {
 		"a mask":                  "f32 div(f32 add(f32 mul(" + held + ", f32:0.0046), a2[q]), f32:1.3e36)",
 		"a product of bytes":      "f32 mul(f32 mul(" + held + ", f32 cast(i32 sub(i32 cast(u8 cast(f32 add(f32 round(f32 mul(f32 cast(a0[q + 9]), f32:0.01)), f32 cast(u8:10)))), i32:40))), f32:0.0125)",
 		"floats, a shared factor": "f32 div(f32 mul(a2[q + 1], a1[3]), f32:0.0000123)",
+		"normalised":              "f32 div(f32 add(f32 mul(f32 mul(f32 sub(a2[q], a2[880]), a1[3]), a2[q + 7]), a2[q + 3]), f32:0.0317)",
 		"floats and halves":       "f32 mul(a2[q + 1], f32:0.5)",
 		"floats out of bounds":    "f32 mul(a2[q + 1], f32:1e30)",
 	} {
@@ -97,6 +98,8 @@ func init() {
 		loops["tables: "+name] = of3("operand a3 i8[256] const\nresult y0 i8[900]", "for q < $n { bind b = i64 cast("+of(value)+") in 0..255\ny0[q] = a3[b] }")
 		loops["floats of: "+name] = of3("result y0 f32[900]", "for q < $n { y0[q] = f32 mul(f32 cast(i32 sub(i32 cast("+of(value)+"), i32 cast(u8:90))), f32:0.0371) }")
 	}
+	loops["quantized: as many as there are"] = of3("operand a3 i8[256] const\nresult y0 i8[900]", "for u < 3 { for m < 150*u { bind b = i64 cast("+
+		of("f32 mul(f32 cast(a0[m + 300*u]), f32:0.0123)")+") in 0..255\ny0[m + 300*u] = a3[b] } }")
 	loops["a table of rows"] = of3("operand a3 u8[256] const\nresult y0 u8[900]", "for r < 3 { for l < 32 { bind b = i64 cast("+
 		of("f32 mul(f32 cast(a0[l + 100*r]), f32:0.0123)")+") in 0..255\ny0[l + 32*r + 5] = a3[b] } }")
 	loops["a table of words in turns"] = of3("operand a3 i8[256] const\nresult y0 i8[900]", "for r < 2 { for l < 64 { bind b = i64 cast(u8 cast("+
@@ -121,12 +124,14 @@ func TestLoops(t *testing.T) {
 	}
 	for name, functions := range map[string][]string{
 		"quantized: a factor a lane":         {"dnn_hvx_requantize_lanes"},
-		"quantized: a shared factor":         {"dnn_hvx_requantize("},
+		"quantized: a shared factor":         {"dnn_hvx_requantize_lanes(", "Q6_V_vsplat_R(dnn_as("},
 		"quantized: a bias":                  {"dnn_hvx_rounded", "dnn_hvx_fixed", "dnn_hvx_times"},
 		"quantized: a shared bias":           {"dnn_hvx_rounded", "dnn_hvx_fixed", "dnn_hvx_times"},
 		"quantized: a bias, rounded":         {"dnn_hvx_rounded", "dnn_hvx_fixed", "dnn_hvx_times"},
 		"quantized: floats":                  {"dnn_hvx_rounded", "dnn_hvx_fixed"},
 		"quantized: floats, a shared factor": {"dnn_hvx_rounded", "dnn_hvx_fixed_by"},
+		"quantized: normalised":              {"dnn_hvx_rounded", "dnn_hvx_normalized"},
+		"quantized: as many as there are":    {"dnn_hvx_requantize(", "m_rest"},
 		"quantized: a mask":                  {"dnn_hvx_rounded", "dnn_hvx_fixed"},
 		"quantized: a product of bytes":      {"dnn_hvx_requantize(", "Q6_Vw_vmpyio_VwVh"},
 		"quantized: floats and halves":       {"dnn_hvx_rounded", "dnn_hvx_fixed"},
@@ -159,7 +164,7 @@ func loopCase(t *testing.T, r *rand.Rand, name string, n int) cpptest.Case {
 	l := loops[name]
 	out := l.head[strings.Index(l.head, "result y0 ")+len("result y0 "):]
 	typ, size, _ := strings.Cut(strings.TrimSuffix(out, "]"), "[")
-	text := fmt.Sprintf("kernel \"test\" {\nfacts e 0..%s, l 0..63, q 0..%d, r 0..3, s 0..2, task 0..0\n%s\ngrid task < 1\nfor e < %s { y0[e] = %s:1 }\n%s\n}", size, n-1, l.head, size, typ, l.body)
+	text := fmt.Sprintf("kernel \"test\" {\nfacts e 0..%s, l 0..63, m 0..299, q 0..%d, r 0..3, s 0..2, task 0..0, u 0..2\n%s\ngrid task < 1\nfor e < %s { y0[e] = %s:1 }\n%s\n}", size, n-1, l.head, size, typ, l.body)
 	text = strings.NewReplacer("$n", fmt.Sprint(n), "{ ", "{\n", " }", "\n}").Replace(text)
 	k, err := loop.Parse(text)
 	require.NoError(t, err, text)

@@ -8,8 +8,8 @@ import (
 	"rules_dnn/gen/te"
 )
 
-// part is what is added up in a float: integers, or floats of memory, times factors. Without either it is the factors alone.
-type part struct {
+// addend is what is added up in a float: integers, or floats of memory, times factors. Without either it is the factors alone.
+type addend struct {
 	ints te.Expr  // of 32 bits, that differ by lane
 	mem  loop.Mem // floats that do; no Buf: there are none
 	by   float64  // the product of the factors that are constant
@@ -20,14 +20,14 @@ type part struct {
 }
 
 // alone reports whether all lanes have the same number.
-func (p part) alone() bool { return p.ints == nil && p.mem.Buf == nil }
+func (p addend) alone() bool { return p.ints == nil && p.mem.Buf == nil }
 
 // plain reports whether there are no factors.
-func (p part) plain() bool { return p.by == 1 && p.factor == nil }
+func (p addend) plain() bool { return p.by == 1 && p.factor == nil }
 
-// parted is a float as a part, or the sum of two.
+// parted is a float as an addend, or the sum of two.
 type parted struct {
-	parts []part
+	parts []addend
 	// rounded is how often floats are rounded after that, and by the sum, if there are two.
 	rounded int
 }
@@ -42,16 +42,16 @@ const (
 // partsOf takes an expression apart; nil where it is no such sum.
 func partsOf(e te.Expr, lane string) *parted {
 	if c, ok := e.(te.Const); ok && c.Type == ir.F32 {
-		return single(part{by: math.Float64frombits(c.Bits)})
+		return single(addend{by: math.Float64frombits(c.Bits)})
 	}
 	if !varies(e, lane) {
-		return single(part{by: 1, factor: e})
+		return single(addend{by: 1, factor: e})
 	}
 	if m, ok := e.(loop.Mem); ok && m.Buf.Type == ir.F32 {
-		return single(part{mem: m, by: 1})
+		return single(addend{mem: m, by: 1})
 	}
 	if of := argument(e, "cast", ir.F32); of != nil && of.DType() == ir.I32 {
-		return single(part{ints: of, by: 1})
+		return single(addend{ints: of, by: 1})
 	}
 	c, ok := e.(te.Call)
 	if !ok || c.Type != ir.F32 || len(c.Args) != 2 {
@@ -66,7 +66,7 @@ func partsOf(e te.Expr, lane string) *parted {
 		if len(a.parts) == 1 && len(b.parts) == 1 {
 			x, y := a.parts[0], b.parts[0]
 			x.rounded, y.rounded = a.rounded, b.rounded
-			return &parted{parts: []part{x, y}, rounded: 1}
+			return &parted{parts: []addend{x, y}, rounded: 1}
 		}
 	case "mul":
 		switch {
@@ -78,18 +78,18 @@ func partsOf(e te.Expr, lane string) *parted {
 		return product(a, b)
 	case "div":
 		if len(b.parts) == 1 && b.parts[0].alone() && b.parts[0].factor == nil {
-			return a.times(part{by: 1 / b.parts[0].by})
+			return a.times(addend{by: 1 / b.parts[0].by})
 		}
 	}
 	return nil
 }
 
-func single(p part) *parted { return &parted{parts: []part{p}} }
+func single(p addend) *parted { return &parted{parts: []addend{p}} }
 
 // times is a sum times a factor; nil where it has one that is not constant already, or where floats might not have the bits of the result.
-func (s *parted) times(by part) *parted {
+func (s *parted) times(by addend) *parted {
 	x, least := math.Abs(by.by), leastFactor
-	if first := func(p part) bool { return p.ints != nil || p.rounded == 0 }; s.rounded == len(s.parts)-1 && first(s.parts[0]) && first(s.parts[len(s.parts)-1]) {
+	if first := func(p addend) bool { return p.ints != nil || p.rounded == 0 }; s.rounded == len(s.parts)-1 && first(s.parts[0]) && first(s.parts[len(s.parts)-1]) {
 		least = leastFirst
 	}
 	if !(x >= least && x <= mostFactor) {
@@ -122,7 +122,7 @@ func product(a, b *parted) *parted {
 	if m == 0 || n == 0 || m > math.MaxInt16 || n > math.MaxInt16 || m*n >= 1<<24 {
 		return nil
 	}
-	return single(part{ints: te.Fn(ir.I32, "mul", x.ints, y.ints), by: 1})
+	return single(addend{ints: te.Fn(ir.I32, "mul", x.ints, y.ints), by: 1})
 }
 
 // most is the greatest magnitude of integers of 32 bits; 0 where it is not known.
