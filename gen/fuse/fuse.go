@@ -33,6 +33,11 @@ type Options struct {
 	Tasks, TaskElements int64
 	// Lanes are how many neighbouring results of a reduction one task may take as a vector; 0: one.
 	Lanes int64
+	// SumResults is the most results of a product whose sums may be added in parts by one kernel and joined by another, where this is estimated to take
+	// less: a device has too few work-groups for them. Shared estimates what its groups take for a product, and Latency what joins. SumParts, where it
+	// is not 0, cuts all products that divide into so many, of 1 none.
+	SumResults, SumParts int64
+	Shared               func(*block.Block) float64
 	// CacheBytes is what a task may read several times and find in its processor's own cache; 0: whatever it is.
 	CacheBytes int64
 }

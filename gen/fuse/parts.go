@@ -44,7 +44,11 @@ func points(axes []te.Axis) sym.Expr {
 func (f *fuser) cutReductions() {
 	var out []*block.Block
 	for _, b := range f.g.Blocks {
-		if parts, join := f.inParts(b); join != nil {
+		parts, join := f.inParts(b)
+		if join == nil {
+			parts, join = f.productInParts(b)
+		}
+		if join != nil {
 			out = append(out, parts, join)
 		} else {
 			out = append(out, b)
@@ -70,6 +74,12 @@ func (f *fuser) inParts(b *block.Block) (parts, join *block.Block) {
 	if n == 0 {
 		return nil, nil
 	}
+	return f.cutAt(b, axis, n)
+}
+
+// cutAt is a block as two where an axis of its reduction is cut into n parts, and those before it are parts as a whole.
+func (f *fuser) cutAt(b *block.Block, axis int, n int64) (parts, join *block.Block) {
+	s := b.Stage
 	parts = &block.Block{Stage: f.partial(s, axis, n), Operands: b.Operands, Origins: b.Origins, Ops: b.Ops}
 	for k, r := range parts.Stage.Results {
 		name := fmt.Sprintf("%s.parts%d", b.Results[0].Name, k)

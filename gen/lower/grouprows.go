@@ -33,8 +33,10 @@ type groupRows struct {
 
 const (
 	groupRowsAnchor = "group rows"
-	// maxAlone is the most values that an item joins by itself, and maxInlined the most loads of an expression that is computed anew.
-	maxAlone, maxInlined = 32, 64
+	// maxAlone is the most values that an item joins by itself, while the others wait, and maxInlined the most loads of an expression that is computed anew.
+	maxAlone, maxInlined = 8, 64
+	// maxRowItems is the most items of a group: units have several groups at once.
+	maxRowItems = 256
 )
 
 // GroupRows proposes a schedule for a row-wise reduction fusion whose rows items share, and follows it; none where the block is no such thing.
@@ -112,7 +114,8 @@ func (g *groupRows) share(o *target.OpenCL) bool {
 		}
 	}
 	g.parts = 1
-	for g.parts*2 <= o.GroupItems && g.parts*2*minParts <= most {
+	items := min(o.GroupItems, maxRowItems)
+	for g.parts*2 <= items && g.parts*2*minParts <= most {
 		g.parts *= 2
 	}
 	if g.parts < 2 {
@@ -123,7 +126,7 @@ func (g *groupRows) share(o *target.OpenCL) bool {
 		all *= usual(a.Extent)
 	}
 	g.rows = 1
-	for g.rows*2*g.parts <= o.GroupItems && g.rows < usual(g.b.Stage.Axes[g.row].Extent) && (g.rows*g.parts < o.SubGroup || g.rows*2*o.Units <= all) {
+	for g.rows*2*g.parts <= items && g.rows < usual(g.b.Stage.Axes[g.row].Extent) && (g.rows*g.parts < o.SubGroup || g.rows*2*o.Units <= all) {
 		g.rows *= 2
 	}
 	return true

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
@@ -21,8 +20,7 @@ func (g *groupRows) loopName(what string) string {
 // add adds a stage whose results the items of a group share, and gives its number.
 func (g *groupRows) add(st *rowStage) int {
 	n := g.p.addStage(&st.Stage, st.sched)
-	parts := layout.PartsOf(layout.RowMajor, len(st.Axes))
-	g.p.sched.Values = append(g.p.sched.Values, sched.Value{Of: te.Source{Stage: true, N: n}, Parts: parts, Space: sched.Local})
+	g.p.sched.Values = append(g.p.sched.Values, sched.Value{Of: te.Source{Stage: true, N: n}, Parts: bankedParts(len(st.Axes), g.rows), Space: sched.Local})
 	return n
 }
 
@@ -63,10 +61,7 @@ func (g *groupRows) fewer(s *te.Stage, from int, parts int64) (int, int64) {
 	if parts <= maxAlone {
 		return from, parts
 	}
-	left := int64(1)
-	for left*left < parts {
-		left *= 2
-	}
+	left := fewerOf(parts)
 	st := g.start(s, false)
 	share := st.axis(sym.Const(left))
 	st.joined(s, from, parts/left, sym.Add(sym.Scale(sym.Var("r0"), left), share))

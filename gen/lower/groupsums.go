@@ -1,6 +1,9 @@
 package lower
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 
 	"rules_dnn/gen/block"
@@ -16,103 +19,177 @@ import (
 type groupSums struct {
 	env *Env
 	r   *reshaped
-	// row is the innermost axis of the result, and sum how many points a result is made of.
-	row te.Axis
-	sum int64
-	// parts is how many items share a result, and together how many results a group has.
-	parts, together int64
+	// row is the innermost axis of the result of several points, results how many there are, and sum how many points a result is made of.
+	row          te.Axis
+	results, sum int64
 	// along: items that are neighbours reduce neighbouring points of one result; otherwise points of neighbouring results.
 	along bool
+	sharing
 }
+
+// sharing is how the items of a group share sums: so many share a result, and a group has so many results together.
+type sharing struct{ parts, together int64 }
+
+func (s sharing) String() string { return fmt.Sprintf("%d by %d", s.together, s.parts) }
+
+// name is that of kernels that share so, without their schedules' digests.
+func (s sharing) name() string { return fmt.Sprintf("%s %s", groupSumsAnchor, s) }
 
 const (
 	groupSumsAnchor = "group sums"
-	// minParts is how many points of a result an item reduces at least, and maxParts how many items share a result at most: one of them
-	// joins what they have.
-	minParts, maxParts = 4, 32
-	// leastTogether is how many neighbouring results a group has at least, which read a sector of memory, 32 bytes of floats; it has more
-	// where there are groups for all units then.
+	// minParts is how many points of a result an item reduces at least, and mostRowSums how many results a group has at most.
+	minParts, mostRowSums = 4, 64
+	// leastTogether is how many neighbouring results a group has at least, which read a sector of memory, 32 bytes of floats.
 	leastTogether = 8
 )
 
-// GroupSums proposes a schedule for a reduction whose results are fewer than a device's items, and follows it.
-func GroupSums(b *block.Block, env *Env) (*Lowered, error) {
-	o, err := env.Target.WorkGroups()
-	if err != nil || o.LocalBytes == 0 || !env.Contractions || !env.wants(groupSumsAnchor) || len(b.Placed) > 0 || b.Stage.Update != nil || !liesInRows(b, env.Layouts) {
+// GroupSums proposes schedules for a reduction whose results are fewer than a device's items, and follows them.
+func GroupSums(b *block.Block, env *Env) ([]*Lowered, error) {
+	if !env.wants(groupSumsAnchor) {
 		return nil, nil
 	}
-	r := plain(b.Stage, b.Operands, env.Symbols)
-	g := &groupSums{env: env, r: r, sum: 1}
-	if r.Combine == nil || !slices.Contains([]string{"sum", "max", "min", "prod"}, r.Combine.Name) || len(r.Values) != 1 || len(r.Reduce) == 0 || !static(r.Reduce) {
+	g, o := sharedSumsOf(b, env)
+	if g == nil {
 		return nil, nil
+	}
+	var out []*Lowered
+	for _, s := range g.sharings(o) {
+		if env.Only == "" && len(out) == max(1, env.Tiles) {
+			break
+		}
+		if env.Only != "" && Unhashed(env.Only) != s.name() {
+			continue
+		}
+		g.sharing = s
+		p := g.schedule()
+		if !p.shares(o) {
+			continue
+		}
+		l, err := env.suits(groupSumsAnchor, p, b)
+		if err != nil {
+			return nil, err
+		}
+		if l != nil {
+			l.Name = s.name() + digestMark + p.sched.Digest()
+			out = append(out, l)
+		}
+	}
+	return out, nil
+}
+
+// sharedSumsOf is a reduction whose sums the items of a device's groups may share, and the device; nil where a block is none.
+func sharedSumsOf(b *block.Block, env *Env) (*groupSums, *target.OpenCL) {
+	o, err := env.Target.WorkGroups()
+	if err != nil || o.LocalBytes == 0 || !env.Contractions || len(b.Placed) > 0 || b.Stage.Update != nil || !liesInRows(b, env.Layouts) {
+		return nil, nil
+	}
+	return newGroupSums(b, env), o
+}
+
+// newGroupSums is a block's reduction; nil where it has none that items can share.
+func newGroupSums(b *block.Block, env *Env) *groupSums {
+	r := plain(b.Stage, b.Operands, env.Symbols)
+	g := &groupSums{env: env, r: r, results: 1, sum: 1}
+	if r.Combine == nil || !slices.Contains([]string{"sum", "max", "min", "prod"}, r.Combine.Name) || len(r.Values) != 1 || len(r.Reduce) == 0 || !static(r.Reduce) {
+		return nil
 	}
 	for _, a := range r.Reduce {
 		n, _ := a.Extent.Const()
 		g.sum *= n
 		r.facts[a.Var] = sym.Range{Lo: 0, Hi: max(n, 1) - 1}
 	}
-	if !g.share(o) {
-		return nil, nil
-	}
-	p := g.schedule()
-	if !p.shares(o) {
-		return nil, nil
-	}
-	return env.suits(groupSumsAnchor, p, b)
-}
-
-// share gives a group's items points and results; false where there are too few of these.
-func (g *groupSums) share(o *target.OpenCL) bool {
-	items, results := o.GroupItems, int64(1)
-	g.row = te.Axis{Var: "", Extent: sym.Const(1)}
-	for _, a := range g.r.Axes {
+	for _, a := range r.Axes {
 		if !a.Extent.Is(1) {
 			g.row = a
 		}
-		results *= usual(a.Extent)
+		g.results *= usual(a.Extent)
+	}
+	if g.row.Var == "" {
+		return nil
 	}
 	apart := false // neighbouring results read neighbours in memory
-	te.Walk(g.r.Values[0], func(e te.Expr) {
+	te.Walk(r.Values[0], func(e te.Expr) {
 		if l, ok := e.(te.Load); ok && len(l.Index) > 0 {
 			last := l.Index[len(l.Index)-1]
-			g.along = g.along || last.Uses(g.r.Reduce[len(g.r.Reduce)-1].Var)
-			apart = apart || g.row.Var != "" && last.Uses(g.row.Var)
+			g.along = g.along || last.Uses(r.Reduce[len(r.Reduce)-1].Var)
+			apart = apart || last.Uses(g.row.Var)
 		}
 	})
 	g.along = g.along && !apart
-	g.parts, g.together = min(items, maxParts), 1
-	if !g.along {
-		g.together = 1
-		for g.together*2 <= min(items/2, 32) && g.together < usual(g.row.Extent) && (g.together < leastTogether || g.together*2*o.Units <= results) {
-			g.together *= 2
+	return g
+}
+
+// sharings are those of a group's items, that of the least estimate first.
+func (g *groupSums) sharings(o *target.OpenCL) []sharing {
+	least := int64(leastTogether)
+	if g.along {
+		least = 1
+	}
+	var all []sharing
+	for together := least; together <= mostRowSums && (together == least || together <= usual(g.row.Extent)); together *= 2 {
+		for parts := int64(2); parts*together <= o.GroupItems && parts*minParts <= g.sum; parts *= 2 {
+			if parts*together >= min(o.SubGroup, o.GroupItems) || parts*2*minParts > g.sum {
+				all = append(all, sharing{parts, together})
+			}
 		}
-		g.parts = items / g.together
 	}
-	for g.parts*minParts > g.sum && g.parts > 1 {
-		g.parts /= 2
-	}
-	return g.parts > 1 && g.row.Var != ""
+	slices.SortStableFunc(all, func(a, b sharing) int { return cmp.Compare(g.estimate(a, o), g.estimate(b, o)) })
+	return all
 }
 
 // schedule is the stages, the items' and the results', and where they are computed.
 func (g *groupSums) schedule() *proposal {
 	p := newProposal(g.env.Symbols)
 	each := (g.sum + g.parts - 1) / g.parts
-	g.r.facts["r0"] = sym.Range{Lo: 0, Hi: max(each, g.parts) - 1}
-	part, all := newGroupStage("part", g.r.facts, sched.Ref{Stage: 1}), newGroupStage(g.r.Name, g.r.facts, sched.Root)
-	var groups loopList
+	part, all, groups := g.stages("part", each)
+	g.reduces(part, each)
+	made := []*groupStage{part}
+	left := g.parts
+	if left > maxAlone {
+		left = fewerOf(left)
+		fewer, _, _ := g.stages("fewer", g.parts/left)
+		g.fewer(fewer, left)
+		made = append(made, fewer)
+	}
+	g.joins(all, groups, len(made)-1, left)
+	for n, st := range made {
+		st.sched.At = sched.Ref{Stage: len(made), Loop: groups[len(groups)-1].Var}
+		p.addStage(&st.Stage, st.sched)
+		p.sched.Values = append(p.sched.Values, sched.Value{Of: te.Source{Stage: true, N: n}, Parts: bankedParts(len(st.Axes), g.together), Space: sched.Local})
+	}
+	p.addStage(&all.Stage, all.sched)
+	readOperands(p, g.r.operands)
+	return p
+}
+
+// stages are one of a group's items, which reduces so many points, and that of all results, with the axes of the result; and the loops over groups.
+func (g *groupSums) stages(name string, points int64) (part, all *groupStage, groups loopList) {
+	facts := maps.Clone(g.r.facts)
+	facts["r0"] = sym.Range{Lo: 0, Hi: max(points, g.parts) - 1}
+	part, all = newGroupStage(name, facts, sched.Root), newGroupStage(g.r.Name, facts, sched.Root)
 	for _, a := range g.r.Axes {
 		g.axis(a, part, all, &groups)
 	}
-	part.sched.At.Loop = groups[len(groups)-1].Var
-	g.reduces(part, each)
-	g.joins(all, groups)
-	p.addStage(&part.Stage, part.sched)
-	p.addStage(&all.Stage, all.sched)
-	parts := layout.PartsOf(layout.RowMajor, len(part.Axes))
-	p.sched.Values = append(p.sched.Values, sched.Value{Of: te.Source{Stage: true, N: 0}, Parts: parts, Space: sched.Local})
-	readOperands(p, g.r.operands)
-	return p
+	return part, all, groups
+}
+
+// fewerOf is how many values are left where items join some of so many each, about as many as are left.
+func fewerOf(parts int64) int64 {
+	left := int64(1)
+	for left*left < parts {
+		left *= 2
+	}
+	return left
+}
+
+// bankedParts is a row-major layout of memory that items share, of several rows in memory banks of their own: items that each read a row of their own
+// do not wait for each other.
+func bankedParts(rank int, rows int64) layout.Parts {
+	parts := layout.PartsOf(layout.RowMajor, rank)
+	if rows > 1 {
+		parts[rank-1].Pad = 1
+	}
+	return parts
 }
 
 // axis gives both stages one of the result: a group has one point of it, or some of the row.
@@ -148,18 +225,37 @@ func (g *groupSums) reduces(part *groupStage, each int64) {
 	}
 	part.Values, part.Results = []te.Expr{v}, []te.Expr{te.Acc{Type: v.DType()}}
 	var loops loopList
+	if g.along && g.together > 1 {
+		loops.add(sched.Item, "g7n", row, 0, sched.Exact)
+	}
 	loops.add(sched.Item, "g7s", part.Axes[len(part.Axes)-1].Var, 0, sched.Exact)
-	if g.together > 1 {
+	if !g.along && g.together > 1 {
 		loops.add(sched.Item, "g7n", row, 0, sched.Exact)
 	}
 	loops.add(sched.Serial, "g7r", "r0", 0, sched.Exact)
 	part.sched.Loops = loops
 }
 
-// joins lets an item of each result of a group join what the items have.
-func (g *groupSums) joins(all *groupStage, loops loopList) {
-	all.Combine, all.Reduce = g.r.Combine, []te.Axis{{Var: "r0", Extent: sym.Const(g.parts)}}
-	all.Values = []te.Expr{te.FromStage(0, g.r.Values[0].DType(), append(te.AxisVars(all.Axes), sym.Var("r0"))...)}
+// fewer lets items join what the others have, until so much is left of each result as one can join.
+func (g *groupSums) fewer(st *groupStage, left int64) {
+	at := te.AxisVars(st.Axes)
+	row := st.Axes[len(st.Axes)-1].Var
+	share := st.axis(sym.Const(left))
+	t := g.r.Values[0].DType()
+	st.Combine, st.Reduce = g.r.Combine, []te.Axis{{Var: "r0", Extent: sym.Const(g.parts / left)}}
+	st.Values = []te.Expr{te.FromStage(0, t, append(at, sym.Add(sym.Scale(sym.Var("r0"), left), share))...)}
+	st.Results = []te.Expr{te.Acc{Type: t}}
+	var loops loopList
+	loops.add(sched.Item, "g9n", row, 0, sched.Exact)
+	loops.add(sched.Item, "g9s", name(share), 0, sched.Exact)
+	loops.add(sched.Serial, "g9r", "r0", 0, sched.Exact)
+	st.sched.Loops = loops
+}
+
+// joins lets an item of each result of a group join the last so many values of a stage.
+func (g *groupSums) joins(all *groupStage, loops loopList, from int, left int64) {
+	all.Combine, all.Reduce = g.r.Combine, []te.Axis{{Var: "r0", Extent: sym.Const(left)}}
+	all.Values = []te.Expr{te.FromStage(from, g.r.Values[0].DType(), append(te.AxisVars(all.Axes), sym.Var("r0"))...)}
 	for _, e := range g.r.Results {
 		all.Results = append(all.Results, all.subst(e))
 	}

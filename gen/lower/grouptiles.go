@@ -53,6 +53,9 @@ func GroupTiles(b *block.Block, env *Env) ([]*Lowered, error) {
 	}
 	var out []*Lowered
 	for _, t := range g.tiles() {
+		if env.Only != "" && Unhashed(env.Only) != t.name() {
+			continue
+		}
 		l, err := g.follow(t)
 		if err != nil {
 			return nil, err
@@ -113,6 +116,9 @@ func sharedSums(b *block.Block, env *Env) (bool, error) {
 	return false, nil
 }
 
+// name is that of kernels of a tile, without their schedules' digests.
+func (t groupTile) name() string { return fmt.Sprintf("%s %s", groupTilesAnchor, t) }
+
 // follow is the kernel of a tile; nil where the device or the block takes none.
 func (g *groupTiles) follow(t groupTile) (*Lowered, error) {
 	g = g.with(t)
@@ -122,7 +128,7 @@ func (g *groupTiles) follow(t groupTile) (*Lowered, error) {
 		return nil, err
 	}
 	l.Family = fmt.Sprintf("%s of %dx%d", groupTilesAnchor, t.tall, t.wide)
-	l.Name = fmt.Sprintf("%s %s%s%s", groupTilesAnchor, t, digestMark, p.sched.Digest())
+	l.Name = t.name() + digestMark + p.sched.Digest()
 	return l, nil
 }
 

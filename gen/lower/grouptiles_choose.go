@@ -16,7 +16,6 @@ type groupTile struct {
 	tall, wide   int64 // rows and columns of an item
 	step         int64
 	parts        int64 // of each sum, which as many sets of items add
-	ahead        bool  // what the next step needs is fetched while items compute the one at hand
 	together     bool  // columns are those of all images
 }
 
@@ -24,9 +23,6 @@ func (t groupTile) String() string {
 	text := fmt.Sprintf("%dx%d of %dx%d by %d", t.down*t.tall, t.across*t.wide, t.tall, t.wide, t.step)
 	if t.parts > 1 {
 		text += fmt.Sprintf(" in %d", t.parts)
-	}
-	if t.ahead {
-		text += " ahead"
 	}
 	if t.together {
 		text += " of all images"
@@ -79,16 +75,17 @@ func (g *groupTiles) tiles() []groupTile {
 func (g *groupTiles) fitting() []groupTile {
 	var out []groupTile
 	o, row := g.device, g.env.Target.Tile(ir.F32)
+	items := min(o.GroupItems, maxTileItems)
 	for _, r := range registerTiles {
 		if row.Registers(row.Broadcaster(0), r[0], r[1]/row.Lanes) > int64(g.env.Target.VectorRegisters) {
 			continue
 		}
 		for down := int64(1); down <= maxGroupSide; down *= 2 {
-			for across := int64(1); across <= maxGroupSide && down*across <= o.GroupItems; across *= 2 {
+			for across := int64(1); across <= maxGroupSide && down*across <= items; across *= 2 {
 				for _, step := range groupSteps {
-					for parts := int64(1); parts <= maxSumParts && parts*down*across <= o.GroupItems; parts *= 2 {
-						t := groupTile{down: down, across: across, tall: r[0], wide: r[1], step: step, parts: parts, ahead: true}
-						if !t.even() || !g.splits(t) || t.items() < min(o.SubGroup, o.GroupItems) || t.bytes() > o.LocalBytes {
+					for parts := int64(1); parts <= maxSumParts && parts*down*across <= items; parts *= 2 {
+						t := groupTile{down: down, across: across, tall: r[0], wide: r[1], step: step, parts: parts}
+						if !t.even() || !g.splits(t) || t.items() < min(o.SubGroup, o.GroupItems) || t.bytes() > o.LocalBytes || o.UnitRegisters > 0 && t.registers()*t.items() > o.UnitRegisters {
 							continue
 						}
 						out = append(out, t)
@@ -103,10 +100,11 @@ func (g *groupTiles) fitting() []groupTile {
 	return out
 }
 
-// splits reports whether sums may be added in so many parts: each has several copies, a tile's rows lie together, and tiles are not so small that
-// most of what a group does is to copy.
+// splits reports whether sums may be added in so many parts: each has several copies, and an item few results, which pass through memory that items
+// share.
 func (g *groupTiles) splits(t groupTile) bool {
-	return t.parts == 1 || g.sum >= minPartSteps*t.parts*t.step && t.tall == quad && t.wide == quad && t.rows()*t.columns() >= minPartResults
+	n := t.tall * t.wide
+	return t.parts == 1 || g.sum >= minPartSteps*t.parts*t.step && n >= leastPartTile && n <= mostPartTile && t.rows()*t.columns() >= minPartResults
 }
 
 // even reports whether a group's rows and columns are so alike in number that it copies little for what it computes, and a step so short that its
@@ -123,8 +121,15 @@ func (t groupTile) even() bool {
 // stepProducts is how many products of an item a step has at most.
 const stepProducts = 2048
 
-// maxSumParts is the most parts of a sum, minPartSteps how many copies a part has at least, and minPartResults how many results a group.
-const maxSumParts, minPartSteps, minPartResults = 8, 2, 1024
+// maxSumParts is the most parts of a sum, minPartSteps how many copies a part has at least, and minPartResults how many results a group. An item's
+// tile of a part has so many results.
+const (
+	maxSumParts, minPartSteps, minPartResults = 16, 2, 256
+	leastPartTile, mostPartTile               = quad * quad, 2 * quad * quad
+)
+
+// maxTileItems is the most items of a group: units have several groups at once, and compute one where another waits.
+const maxTileItems = 256
 
 // maxGroupSide is the most items of a group each way, and groupSteps are how many products may be between copies.
 const maxGroupSide = 32

@@ -2,33 +2,39 @@ package lower
 
 import (
 	"math"
+	"slices"
 
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
+	"rules_dnn/gen/te"
 )
 
-// What estimates of groups are made of, in cycles. They were fitted to 2278 kernels of 67 contractions on an NVIDIA H100 (docs/performance.md).
+// What estimates of groups are made of, in cycles. They were fitted to 1400 kernels of ten contractions of few results, one of nine larger ones and
+// those of parts of sums, on an NVIDIA H100 (docs/performance.md).
 const (
-	readSlots  = 1.1  // instructions that a sub-group issues to read four elements that items share
-	copySlots  = 1.5  // instructions of an element that an item copies
-	stepSlots  = 4    // instructions of a step besides
-	readCycles = 3    // of such a read of a sub-group, which all sub-groups of a unit do one after the other
-	exposed    = 0.18 // the part of the lesser of what is computed and what is read that takes time besides
-	aloneRate  = 2.1  // cycles of an instruction of a sub-group whose unit has no other one to issue
-	aloneRead  = 3    // cycles of a point of the sum that such a sub-group waits
-	stepCycles = 360  // of a step, in which items wait for each other
-	endCycles  = 4000 // of a group, before its first step and after its last one
-	joinCycles = 124  // of a part of the sums
+	readSlots   = 0.5  // instructions that a sub-group issues to read four elements that items share
+	copySlots   = 5    // instructions of an element that an item copies
+	windowSlots = 45   // more of one of a window, whose place is computed anew for each point of the sum
+	placeSlots  = 10   // more of one of a window, whose points of the sum are ordered so that a step is at one place
+	stepSlots   = 2    // instructions of a step besides
+	readCycles  = 3.7  // of such a read of a sub-group, which all sub-groups of a unit do one after the other
+	exposed     = 0.1  // the part of the lesser of what is computed and what is read that takes time besides
+	aloneRate   = 2    // cycles of an instruction of a sub-group whose unit has no other one to issue
+	aloneRead   = 1.1  // cycles of a point of the sum that such a sub-group waits
+	stepCycles  = 350  // of a step, in which items wait for each other
+	fetchCycles = 1340 // of a step at least: what the next one needs comes from memory in it
+	endCycles   = 4000 // of a group, before its first step and after its last one
+	joinCycles  = 60   // of a part of the sums
+	joinRate    = 3.8  // results of a part that a port of a unit joins in a cycle
+	cacheRate   = 0.45 // the part of what the second-level cache gives that copies get
 	// otherRegisters are those of an item besides sums, what it has fetched, and a row and a column.
-	otherRegisters = 25
+	otherRegisters = 38
 )
 
 // registers is how many an item has, in elements.
 func (t groupTile) registers() int64 {
-	n := t.tall*t.wide + t.tall + t.wide + otherRegisters
-	if t.ahead {
-		n += t.copied()
-	}
-	return n
+	return t.tall*t.wide + t.tall + t.wide + otherRegisters + t.copied()
 }
 
 // copied is how many elements an item copies in a step.
@@ -47,13 +53,14 @@ func (t groupTile) resident(o *target.OpenCL) int64 {
 type unit struct {
 	groupTile
 	subGroups, ports, steps float64
+	copies                  float64 // instructions of an element that is copied
 }
 
 // step is the cycles of a step of so many groups that a unit computes at once: what their sub-groups issue, what they read of memory that they share,
 // or what one alone takes.
 func (u unit) step(groups float64) float64 {
 	reads := float64(float64(u.groupTile.step*(u.tall+u.wide)) / quad)
-	slots := float64(u.tall*u.wide*u.groupTile.step) + float64(readSlots*reads) + float64(copySlots*float64(u.copied())) + stepSlots
+	slots := float64(u.tall*u.wide*u.groupTile.step) + float64(readSlots*reads) + float64(u.copies*float64(u.copied())) + stepSlots
 	issue := float64(math.Ceil(groups*u.subGroups/u.ports) * slots)
 	shared := float64(groups * u.subGroups * reads * readCycles)
 	alone := float64(aloneRate*slots) + float64(aloneRead*float64(u.groupTile.step))
@@ -65,11 +72,11 @@ func (u unit) cycles(groups float64) float64 {
 	if groups == 0 {
 		return 0
 	}
-	cycles := float64(u.steps*max(u.step(groups), u.step(1)+stepCycles)) + endCycles
+	cycles := float64(u.steps*max(u.step(groups), u.step(1)+stepCycles, fetchCycles)) + endCycles
 	if u.parts > 1 {
 		cycles += float64(joinCycles * u.parts)
 	}
-	return cycles + float64(groups*float64(u.rows()*u.columns()*u.parts)/(u.ports*16))
+	return cycles + float64(groups*float64(u.rows()*u.columns()*u.parts)/(u.ports*joinRate))
 }
 
 // estimate is the cycles of a tile by the facts of the device: its units compute as many groups at once as they have room for, one such set after
@@ -83,10 +90,58 @@ func (g *groupTiles) estimate(t groupTile) float64 {
 		groups *= float64(usual(a.Extent))
 	}
 	u := unit{groupTile: t, subGroups: max(1, float64(t.items())/float64(max(1, o.SubGroup))), steps: ceil(g.sum, t.step*t.parts)}
+	u.copies = g.copySlots()
 	u.ports = max(1, float64(g.env.Target.Parallel)/float64(max(1, o.Units*o.SubGroup)))
 	each, resident := math.Ceil(groups/float64(max(1, o.Units))), float64(t.resident(o))
 	whole := math.Floor(each / resident)
 	cycles := float64(whole*u.cycles(resident)) + u.cycles(each-float64(whole*resident))
 	copied := float64(groups * float64(4*g.sum*(t.rows()+t.columns())))
-	return max(cycles, copied/g.env.Target.L2BytesPerCycle)
+	return max(cycles, copied/(cacheRate*g.env.Target.L2BytesPerCycle))
+}
+
+// copySlots are the instructions of an element that an item copies, of both factors on average. Indices of a window are quotients of the sum's.
+func (g *groupTiles) copySlots() float64 {
+	all := float64(g.groupTile.rows() + g.groupTile.columns())
+	slots := float64(copySlots)
+	for n, t := range []*term{g.x, g.w} {
+		if g.packed[n] != nil || !g.windowed(t) {
+			continue
+		}
+		more, size := float64(windowSlots), g.groupTile.rows()
+		if g.packed[1-n] != nil {
+			more = placeSlots
+		}
+		if n == 1 {
+			size = g.groupTile.columns()
+		}
+		slots += float64(more*float64(size)) / all
+	}
+	return slots
+}
+
+// windowed reports whether an index of a factor is made of an axis of the sum and one of its rows or columns.
+func (g *groupTiles) windowed(t *term) bool {
+	inOne := func(e sym.Expr, axes []te.Axis) bool {
+		return slices.ContainsFunc(axes, func(a te.Axis) bool { return !a.Extent.Is(1) && e.Uses(a.Var) })
+	}
+	return slices.ContainsFunc(t.load.Index, func(e sym.Expr) bool {
+		return inOne(e, g.reduce) && (inOne(e, g.rows.axes) || inOne(e, g.columns.axes))
+	})
+}
+
+// SharedCycles is what work-groups whose items share what they read, or their sums, are estimated to take for a contraction, the best of them: +Inf
+// where it is none for them.
+func SharedCycles(b *block.Block, env *Env) float64 {
+	least := math.Inf(1)
+	if g := sharedFactors(b, env); g != nil {
+		if all := g.tiles(); len(all) > 0 {
+			least = g.estimate(all[0])
+		}
+	}
+	if g, o := sharedSumsOf(b, env); g != nil {
+		if all := g.sharings(o); len(all) > 0 {
+			least = min(least, g.estimate(all[0], o))
+		}
+	}
+	return least
 }

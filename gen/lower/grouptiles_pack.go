@@ -10,13 +10,14 @@ import (
 )
 
 // packedFactor is a constant factor as groups read it: a row of all its points beside the sum for each point of the sum, so that items which are
-// neighbours read neighbours.
+// neighbours read neighbours; and so for each of its contractions.
 type packedFactor struct {
 	operand int
 	value   *ir.Value
-	// sum and points are how far apart neighbours along them are in the constant, from base on.
-	sum, points []steps
-	base        int64
+	// batch, sum and points are how far apart neighbours along them are in the constant, from base on; own are the axes of batch.
+	batch, sum, points []steps
+	own                []string
+	base               int64
 }
 
 // steps is an axis of so many points, which are so far apart.
@@ -89,12 +90,28 @@ func (g *groupTiles) packs(t *term, r run) *packedFactor {
 	var ok, ok1, ok2 bool
 	p.sum, ok = axes(g.reduce)
 	p.points, ok1 = axes(r.axes)
+	for _, a := range g.batch {
+		if off.Uses(a.Var) {
+			each, known := axes([]te.Axis{a})
+			ok = ok && known
+			p.batch, p.own = append(p.batch, each...), append(p.own, a.Var)
+		}
+	}
 	p.base, ok2 = off.Subst(zero, nil).Const()
 	if !ok || !ok1 || !ok2 {
 		return nil
 	}
-	p.value = &ir.Value{Name: v.Name, Type: v.Type, Shape: ir.Dims(g.sum, counted(p.points)), HasShape: true, Const: v.Const}
+	p.value = &ir.Value{Name: v.Name, Type: v.Type, Shape: ir.Dims(p.dims()...), HasShape: true, Const: v.Const}
 	return p
+}
+
+// dims are those of the packed constant.
+func (p *packedFactor) dims() []int64 {
+	var out []int64
+	for _, s := range p.batch {
+		out = append(out, s.extent)
+	}
+	return append(out, counted(p.sum), counted(p.points))
 }
 
 // counted is how many points axes have together.
@@ -123,19 +140,22 @@ func placesOf(all []steps) []int64 {
 
 // pack is a constant as it is stored.
 func (p *packedFactor) pack(v *ir.Value) *ir.Value {
-	sum, points, size := placesOf(p.sum), placesOf(p.points), int64(v.Type.Size())
-	dims := []int64{int64(len(sum)), int64(len(points))}
-	n := dims[0] * dims[1]
+	batch, sum, points, size := placesOf(p.batch), placesOf(p.sum), placesOf(p.points), int64(v.Type.Size())
+	n := int64(len(batch) * len(sum) * len(points))
 	// Its elements come from everywhere: all are computed at once.
-	return ir.ConstValue(v.Name+".packed", ir.Computed(v.Type, dims, n, func(b []byte, _ int64) error {
+	return ir.ConstValue(v.Name+".packed", ir.Computed(v.Type, p.dims(), n, func(b []byte, _ int64) error {
 		raw, err := v.Const.Bytes()
 		if err != nil {
 			return err
 		}
-		for i, k := range sum {
-			for j, at := range points {
-				from, to := (p.base+k+at)*size, (int64(i)*dims[1]+int64(j))*size
-				copy(b[to:to+size], raw[from:from+size])
+		to := b
+		for _, of := range batch {
+			for _, k := range sum {
+				for _, at := range points {
+					from := (p.base + of + k + at) * size
+					copy(to[:size], raw[from:from+size])
+					to = to[size:]
+				}
 			}
 		}
 		return nil

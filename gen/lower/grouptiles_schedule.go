@@ -135,7 +135,7 @@ func batchVar(i int) string { return fmt.Sprintf("g5_%d", i) }
 // copies adds the stage that copies what a group reads of a factor in a step, with zeros beyond it, and gives its number.
 func (g *groupTiles) copies(p *proposal, n int, t *term, r run, groups string, size int64) int {
 	st := newGroupStage("copy", g.r.facts, sched.Ref{Stage: 2, Loop: productsVar})
-	st.sched.Ahead = g.ahead
+	st.sched.Ahead = true // what the next step needs is fetched while items compute the one at hand
 	for i, a := range g.batch {
 		st.names[a.Var] = st.region(a.Extent, sym.Var(batchVar(i)), 1, a.Extent)
 	}
@@ -158,7 +158,11 @@ func (g *groupTiles) copies(p *proposal, n int, t *term, r run, groups string, s
 	l := st.subst(t.load).(te.Load)
 	packed := g.packed[n] != nil
 	if packed {
-		l.Source, l.Index = te.Source{N: packedSource - n}, []sym.Expr{k, point}
+		l.Source, l.Index = te.Source{N: packedSource - n}, nil
+		for _, of := range g.packed[n].own {
+			l.Index = append(l.Index, st.names[of])
+		}
+		l.Index = append(l.Index, k, point)
 	}
 	if len(st.there) > 0 {
 		l.Guard, l.Default = slices.Concat(l.Guard, st.there), te.Number(l.Type, 0)

@@ -196,17 +196,19 @@ func fuseBlocks(s *State) error {
 	if s.Device != nil { // which runs what it can
 		t = s.Device
 	}
-	tasks := t.Tasks
+	tasks, results := t.Tasks, int64(0)
 	if g, err := t.WorkGroups(); err == nil && g.LocalBytes > 0 {
 		tasks = min(tasks, groupPoints*g.Units) // which its items share
+		results = g.Units * g.UnitItems
 	}
 	fuse.Run(s.Blocks, fuse.Options{
-		Chains:  s.anchor("chains"),
-		Views:   o.Views(s.Target),
-		Moves:   t.WorkItems() && s.Enabled("moves"),
-		Apart:   !s.Enabled("moves"),
-		Latency: func(b *block.Block) float64 { return sel.Estimate(b, s.Blocks.Facts, t, o) },
-		Tasks:   tasks, TaskElements: t.TaskElements, CacheBytes: t.L2 / 2, Lanes: int64(t.Lanes(ir.F32)),
+		Chains:     s.anchor("chains"),
+		Views:      o.Views(s.Target),
+		Moves:      t.WorkItems() && s.Enabled("moves"),
+		Apart:      !s.Enabled("moves"),
+		Latency:    func(b *block.Block) float64 { return sel.Estimate(b, s.Blocks.Facts, t, o) },
+		SumResults: results, SumParts: s.SumParts, Shared: func(b *block.Block) float64 { return sel.EstimateShared(b, s.Blocks.Facts, t, o) },
+		Tasks: tasks, TaskElements: t.TaskElements, CacheBytes: t.L2 / 2, Lanes: int64(t.Lanes(ir.F32)),
 	})
 	if s.Enabled("sweep") {
 		block.Sweep(s.Blocks)

@@ -70,6 +70,8 @@ type State struct {
 	// Times are a tuning record's, and Candidate which of a block's kernels to take: see sel.Options.
 	Times     tuning.Times
 	Candidate int
+	// SumParts is as in fuse.Options.
+	SumParts int64
 	// EveryVersion is as in sel.Options.
 	EveryVersion bool
 	off          map[string]bool

@@ -133,11 +133,15 @@ func Extents(k *loop.Kernel, workers int64) [Dims]sym.Expr {
 // the texture cache holds.
 const square = 16
 
-// Groups chooses a power of two of work-items for each dimension, no more than it has, and most in all; a task's items are a group.
+// alone is the most items of a group that have nothing to do with each other: a unit has as many items of several groups, and larger ones end later.
+const alone = 256
+
+// Groups chooses a power of two of work-items for each dimension, no more than it has, and in all no more than most; a task's items are a group.
 func Groups(k *loop.Kernel, extents [Dims]sym.Expr, most int64) [Dims]int64 {
 	if items := k.Items(); items > 1 {
 		return [Dims]int64{items, 1, 1}
 	}
+	most = min(most, alone)
 	out, left := [Dims]int64{}, most
 	for d, e := range extents {
 		_, hi := e.Bounds(k.Facts)

@@ -183,6 +183,18 @@ func Estimate(b *block.Block, f sym.Facts, t *target.Target, o Options) float64 
 	return k.Cycles
 }
 
+// EstimateShared is the cycles of a block whose values are all row-major by the work-groups of a device, whose items share what they read; +Inf where
+// they compute no such block. Their own estimates know better than that of loops how few groups leave units without work.
+func EstimateShared(b *block.Block, f sym.Facts, t *target.Target, o Options) float64 {
+	link, err := t.WorkGroups()
+	if err != nil {
+		return math.Inf(1)
+	}
+	env := &lower.Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Symbols: f, Target: t, Contractions: o.Contractions, Vectors: o.Vectors}
+	d := &side{link: link}
+	return d.cycles(lower.SharedCycles(b, env))
+}
+
 // selector is the state of a run.
 type selector struct {
 	g     *block.Graph

@@ -29,8 +29,8 @@ type launch struct {
 	Global, Local [3]int64
 }
 
-// bundle compiles a case, with its k-th kernels where that is not 0.
-func (c testCase) bundle(t *target.Target, candidate int) (*bundle, error) {
+// bundle compiles a case, with its k-th kernels where that is not 0, of so many parts of sums where these are not 0.
+func (c testCase) bundle(t *target.Target, candidate int, parts int64) (*bundle, error) {
 	g, err := ir.Parse(strings.NewReader("graph \"g\" opset 17 {\n"+c.graph+"\n}\n"), nil)
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (c testCase) bundle(t *target.Target, candidate int) (*bundle, error) {
 	if err := shape.Infer(g); err != nil {
 		return nil, err
 	}
-	s := &pipeline.State{Graph: g, Target: t, Candidate: candidate}
+	s := &pipeline.State{Graph: g, Target: t, Candidate: candidate, SumParts: parts}
 	for _, ps := range [][]pipeline.Pass{pipeline.GraphPasses, pipeline.CompilePasses} {
 		if _, err := pipeline.Run(ps, s, pipeline.Options{}); err != nil {
 			return nil, err

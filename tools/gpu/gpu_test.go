@@ -31,7 +31,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestCandidates: of several kernels those that are equal are there once.
+// TestCandidates: several kernels of an operator, also such as add parts of its sums, which another kernel joins; those that are equal are there once.
 func TestCandidates(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, write("../../platforms/devices/opencl_nvidia.json", dir, "MatMul 49x768x768", 3))
@@ -39,7 +39,14 @@ func TestCandidates(t *testing.T) {
 	require.NoError(t, err)
 	var all []bundle
 	require.NoError(t, json.Unmarshal(text, &all))
-	require.Len(t, all, 3)
-	require.NotEqual(t, all[0].Source, all[1].Source)
+	sources, calls := map[string]bool{}, map[int]int{}
+	for _, b := range all {
+		require.False(t, sources[b.Source], b.Name)
+		sources[b.Source] = true
+		calls[len(b.Calls)]++
+	}
+	require.Len(t, calls, 2)
+	require.Equal(t, 3, calls[1], "kernels of whole sums")
+	require.Greater(t, calls[2], 3, "kernels of parts of sums")
 	require.ErrorContains(t, write("../../platforms/devices/opencl_nvidia.json", "", "", 0), "want --out FOLDER")
 }

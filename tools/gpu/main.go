@@ -99,15 +99,17 @@ func write(device, out, only string, candidates int) error {
 			continue
 		}
 		known := map[string]bool{}
-		for k := range max(1, candidates) {
-			b, err := c.bundle(t, min(k+1, candidates))
-			if err != nil {
-				return fmt.Errorf("%s: %w", c.name, err)
+		for _, parts := range sumParts(candidates) {
+			for k := range max(1, candidates) {
+				b, err := c.bundle(t, min(k+1, candidates), parts)
+				if err != nil {
+					return fmt.Errorf("%s: %w", c.name, err)
+				}
+				if !known[b.Source] {
+					all = append(all, b)
+				}
+				known[b.Source] = true
 			}
-			if !known[b.Source] {
-				all = append(all, b)
-			}
-			known[b.Source] = true
 		}
 	}
 	text, err := json.MarshalIndent(all, "", " ")
@@ -123,4 +125,12 @@ func write(device, out, only string, candidates int) error {
 		}
 	}
 	return nil
+}
+
+// sumParts are in how many parts a kernel adds the sums of a contraction, which another one joins: as estimates choose, or, of candidates, all.
+func sumParts(candidates int) []int64 {
+	if candidates == 0 {
+		return []int64{0}
+	}
+	return []int64{1, 2, 3, 4, 6, 8, 12, 16}
 }
