@@ -5,6 +5,7 @@ by 20, so that what its host does is not counted. TF32 is off."""
 import ctypes, json, os, re, sys, time
 
 os.environ["CUDA_CACHE_DISABLE"] = "1"
+os.environ["CUDA_MPS_PIPE_DIRECTORY"] = "/none"  # as a client of MPS the driver has no OpenCL
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, here)
 import numpy as np

@@ -53,6 +53,7 @@ def platforms(path):
 
 def find_opencl(folder):
     """Has programs find OpenCL where its library has no usual name, or knows of no driver."""
+    os.environ["CUDA_MPS_PIPE_DIRECTORY"] = os.path.join(folder, "none")  # as a client of MPS the driver has no OpenCL
     driver = os.path.join(folder, "nvidia.icd")
     open(driver, "w").write("libnvidia-opencl.so.1\n")
     for vendors in ("", folder):
