@@ -70,12 +70,12 @@ type State struct {
 	// Times are a tuning record's, and Candidate which of a block's kernels to take: see sel.Options.
 	Times     tuning.Times
 	Candidate int
-	// EveryVersion is as in sel.Options.
-	EveryVersion bool
-	off          map[string]bool
-	proofs       loop.Proofs
-	pruned       *lower.Encodings
-	sizes        *lower.Magnitudes
+	// EveryVersion and EveryPool are as in sel.Options.
+	EveryVersion, EveryPool bool
+	off                     map[string]bool
+	proofs                  loop.Proofs
+	pruned                  *lower.Encodings
+	sizes                   *lower.Magnitudes
 }
 
 // SetChips lets the library have kernels for several chips, the least capable first.
