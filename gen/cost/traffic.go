@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"maps"
 	"slices"
 
 	"rules_dnn/gen/ir"
@@ -62,16 +63,21 @@ func (e *scheduled) first(a *access, bytes float64) float64 {
 }
 
 // spilled is the cycles in which tasks write and read their worker's memory where it does not fit in the second-level cache. They wait for it,
-// since what they do next needs it.
+// since what they do next needs it. What is written most often stays.
 func (e *scheduled) spilled() float64 {
-	bytes, times := 0.0, 0.0
+	bytes, all := map[float64]float64{}, 0.0 // that are written so often
 	for i := range e.all {
-		if a := &e.all[i]; a.own && a.of.N == a.x.n { // as it is written
-			bytes, times = bytes+a.stored, max(times, a.x.times)
+		if a := &e.all[i]; a.own && a.of.N == a.x.n {
+			bytes[a.x.times] += a.stored
+			all += a.stored
 		}
 	}
-	beyond := max(0, bytes-float64(e.t.L2))
-	return float64(2 * beyond * times / e.t.Spill())
+	beyond, c := max(0, all-float64(e.t.L2)), 0.0
+	for _, times := range slices.Sorted(maps.Keys(bytes)) {
+		part := min(beyond, bytes[times])
+		c, beyond = c+float64(2*part*times/e.t.Spill()), beyond-part
+	}
+	return c
 }
 
 // moved is how many bytes an access gets that a cache of some size does not hold.

@@ -248,8 +248,8 @@ func TestClaims(t *testing.T) {
 			case loop.Tile:
 				order = append(order, "tile")
 			case loop.For:
-				if len(x.Body) == 2 && x.Var == "r" {
-					if c, ok := x.Body[1].(loop.Claim); ok {
+				if len(x.Body) == 1 && x.Var == "r" {
+					if c, ok := x.Body[0].(loop.Claim); ok {
 						order = append(order, "claim "+x.Extent.String())
 						assert.Equal(t, "y0", c.Buf.Name)
 					}

@@ -53,16 +53,26 @@ func (f *follower) claimResults(c *stage, results []int) []loop.Stmt {
 	}
 	var out []loop.Stmt
 	for _, v := range c.out {
-		at, body := f.position(c, v, nil), []loop.Stmt(nil)
-		for i := len(results) - 1; i >= 0; i-- {
-			l, n := c.sched.Loops[results[i]], f.extent(c, results[i])
+		line, at := claimedLine/int64(v.buf.Type.Size()), map[string]sym.Expr{}
+		type times struct {
+			name string
+			n    sym.Expr
+		}
+		var around []times // but those of one iteration, whose variables the stores bind
+		for _, i := range results {
+			l, n := c.sched.Loops[i], f.extent(c, i)
 			if l.Kind == sched.Lanes {
-				line := claimedLine / int64(v.buf.Type.Size())
-				n = sym.CeilDiv(n, sym.Const(line), f.facts)
-				at = at.Subst(map[string]sym.Expr{l.Var: sym.Scale(sym.Var(l.Var), line)}, f.facts)
-				body = []loop.Stmt{loop.Claim{Buf: v.buf, Index: at}}
+				n, at[l.Var] = sym.CeilDiv(n, sym.Const(line), f.facts), sym.Scale(sym.Var(l.Var), line)
 			}
-			body = repeat(l.Var, n, body)
+			if n.Is(1) {
+				at[l.Var] = sym.Const(0)
+			} else {
+				around = append(around, times{l.Var, n})
+			}
+		}
+		body := []loop.Stmt{loop.Claim{Buf: v.buf, Index: f.position(c, v, nil).Subst(at, f.facts)}}
+		for _, l := range slices.Backward(around) {
+			body = repeat(l.name, l.n, body)
 		}
 		out = append(out, body...)
 	}

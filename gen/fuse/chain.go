@@ -130,11 +130,21 @@ func (f *fuser) longRows(p pair, depth int) bool {
 
 // placeProducer places the first block's stages at the common axes of the second.
 func placeProducer(f *fuser, p pair) *block.Block {
-	m, fromP, fromC := join(p.first, p.second, p.n)
-	m.Depth = commonDepth(p)
 	salt := f.fresh()
+	return placeAt(p, commonDepth(p), func(s *te.Stage) *te.Stage { return freshLets(s, salt) })
+}
+
+// Place is both blocks as one, the first one's stages placed at so many axes that both begin with: the second one, which has no stages placed and
+// binds no integers, reads it as operand n, and alone.
+func Place(first, second *block.Block, n, depth int) *block.Block {
+	return placeAt(pair{first, second, n}, depth, func(s *te.Stage) *te.Stage { return s })
+}
+
+func placeAt(p pair, depth int, named func(*te.Stage) *te.Stage) *block.Block {
+	m, fromP, fromC := join(p.first, p.second, p.n)
+	m.Depth = depth
 	for _, s := range p.first.Stages() {
-		m.Placed = append(m.Placed, renumber(freshLets(s, salt), fromP))
+		m.Placed = append(m.Placed, renumber(named(s), fromP))
 	}
 	placed := len(m.Placed)
 	move := func(s *te.Stage) *te.Stage {

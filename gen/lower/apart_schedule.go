@@ -105,7 +105,9 @@ func (c *apart) bandRows(x tile) int64 {
 		if 4*c.depth()*(b+c.high-c.rows)*c.wide*c.lanes > mostCopied*c.t.L2 {
 			break
 		}
-		best = b
+		if c.windows[0] == 0 || c.rows%b == 0 {
+			best = b
+		}
 	}
 	return min(best, c.rows)
 }

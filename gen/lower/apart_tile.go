@@ -62,15 +62,25 @@ func (c *apart) held(t tile, enc *fkw.Encoding) (int64, bool) {
 func (c *apart) fitting(enc *fkw.Encoding) []tile {
 	var all []tile
 	for v := int64(1); v <= c.columns; v++ {
-		fits := func(r int64) bool {
-			_, ok := c.held(tile{r, v}, enc)
-			return ok
-		}
-		for r := int64(1); c.columns%v == 0 && r <= c.rows && fits(r); r++ {
-			all = append(all, tile{r, v})
+		for r := int64(1); c.columns%v == 0 && r <= c.rows; r++ {
+			held, fits := c.held(tile{r, v}, enc)
+			if !fits {
+				break
+			}
+			if c.hasWindows(tile{r, v}, held) {
+				all = append(all, tile{r, v})
+			}
 		}
 	}
 	return all
+}
+
+// hasWindows reports whether tiles have whole windows of a pooling, and blocks whole tiles then. Those of as many sums that not all weights stay in
+// registers are long and narrow there, and clang keeps some of the sums on the stack: of 14x2 and 2x14 it reads and writes 56 to 168 registers there in
+// the loops over eight patterns, and VGG-16's second layer takes longer than in 4x4.
+func (c *apart) hasWindows(t tile, held int64) bool {
+	w := c.windows
+	return w[0] == 0 || held == 0 && t.rows%w[0] == 0 && t.vectors%w[1] == 0 && c.rows%t.rows == 0
 }
 
 // tiles are those that fit registers, with each encoding, that of the least estimate first.

@@ -33,6 +33,12 @@ func (c *contraction) bandOf(p *tiling, local map[string]int64) int64 {
 		return n
 	}
 	best, room, few := int64(1), c.t.L1D/2, int64(minTasks)
+	if w := c.windows[0]; w > 0 {
+		if best = w; rows%w != 0 {
+			return 1
+		}
+		room = c.t.L2 / 2 // beside what a pooling reads
+	}
 	if c.kept > 0 { // little is computed with what is copied: bands of some rows at least copy it less often
 		room, few = c.t.L2/2, max(fewTasks, min(minTasks, rows/keptRows))
 	}
@@ -46,7 +52,7 @@ func (c *contraction) bandOf(p *tiling, local map[string]int64) int64 {
 		if !ok || 4*n > room {
 			break // more rows copy more
 		}
-		if rows%b == 0 && n < b*one {
+		if rows%b == 0 && n < b*one && (c.windows[0] == 0 || b%c.windows[0] == 0) {
 			best = b
 		}
 	}

@@ -50,6 +50,8 @@ type contraction struct {
 	merged map[int]bool
 	// kept is how many points of the sum are stored of pruned weights, on average; 0: they are dense.
 	kept int64
+	// windows are as in Env.
+	windows [2]int64
 	// copy is of what a task reads of X; nil where tiles read X itself.
 	copy *padding
 	// given are parameters that decide in place of the plan, nil where it decides itself, and choice is what tiles are chosen for.
@@ -152,6 +154,7 @@ func newContraction(b *block.Block, env *Env) *contraction {
 	if readsImages(b, env.Layouts) {
 		return nil
 	}
+	c.windows = env.windows
 	c.n = startNest(b, env)
 	c.n.buffers(b, env.Layouts)
 	c.n.addRanges(append(slices.Clone(b.Stage.Axes), c.groupAxis()))

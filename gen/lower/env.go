@@ -45,6 +45,8 @@ type Env struct {
 	Packing *Packing
 	// Points lets kernels read some points of the weights' Packing only, where they are transformed.
 	Points bool
+	// windows are how many rows and columns of results a pooling reads for each of its own (Pooled), which tasks and tiles have whole; of none 0.
+	windows [2]int64
 	// borders cuts loops at the ends of what their conditions hold at, in the kernels that are made.
 	borders bool
 }

@@ -32,6 +32,7 @@ type convolution struct {
 	between  bool     // other convolutions, of one point each: values in the layout that these prefer
 	half     ir.DType // f16 or bf16; Invalid: f32
 	share    int64    // W is pruned, the same in so many neighbouring filters; 0: it is dense
+	pool     []int64  // windows of a MaxPool after it, side by side; nil: there is none. It is computed where the convolution is, whatever that gains
 	shortcut bool     // a dense convolution of one point of x is added to what the other gives
 
 	zeros func(w *ir.Tensor) // clears weights; nil: none
@@ -98,6 +99,9 @@ func (c convolution) graph(r *rand.Rand) (*ir.Graph, map[string]*ir.Tensor) {
 	y := op("Conv", 11, attrs, from, ir.ConstValue("w", w), ir.ConstValue("b", floats(c.w[0])))
 	if c.add {
 		y = op("Relu", 14, nil, op("Add", 14, nil, y, ir.ConstValue("t", floats(append([]int64{c.w[0]}, slices.Repeat([]int64{1}, len(c.x)-2)...)...))))
+	}
+	if c.pool != nil {
+		y = op("MaxPool", 12, ir.Attrs{"kernel_shape": c.pool, "strides": c.pool}, y)
 	}
 	if c.shortcut {
 		y = op("Add", 14, nil, y, point(from, c.w[0], c.x[1]))

@@ -109,7 +109,9 @@ func CompileFor(g *ir.Graph, chip *target.Target, disable []string) (*plan.Progr
 	return compile(&pipeline.State{Graph: g, Target: chip}, disable)
 }
 
+// compile runs all passes. Poolings are computed where convolutions are, whatever that gains: of what is as small as these graphs it gains nothing.
 func compile(s *pipeline.State, disable []string) (*plan.Program, error) {
+	s.EveryPool = true
 	passes := slices.Concat(pipeline.GraphPasses, pipeline.CompilePasses)
 	if _, err := pipeline.Run(passes, s, pipeline.Options{Disable: disable}); err != nil {
 		return nil, err

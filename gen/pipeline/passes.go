@@ -126,6 +126,7 @@ var Switches = []Switch{
 	{"contractions", "register tiles for contractions: convolutions, Gemm, MatMul"},
 	{"windows", "register tiles for depthwise convolutions; guards of pools as bounds of their loops"},
 	{"winograd", "convolutions by fewer products of transformed inputs and weights, which take up to four times the memory"},
+	{"pooled", "poolings where the results are computed that they read, of convolutions"},
 	{"chains", "row-wise reduction fusion (softmax, normalisations) as one block"},
 	{"pruned", "convolutions and products that leave out weights which are zero"},
 	{"reuse", "loads that rows of pixels share, in convolutions that leave out weights"},
@@ -228,8 +229,8 @@ func (s *State) Compare(first int) (*sel.Comparison, error) {
 }
 
 func (s *State) selectOptions() sel.Options {
-	o := sel.Options{Contractions: s.anchor("contractions"), Windows: s.anchor("windows"), Winograd: s.anchor("winograd"), Layouts: s.anchor("layouts"), Vectors: s.Enabled("vectors"), Pruned: s.encodings(), Magnitudes: s.magnitudes(),
-		Candidate: s.Candidate, EveryVersion: s.EveryVersion, Device: s.Device, Price: s.Price, Stored: s.Stored, Images: s.images()}
+	o := sel.Options{Contractions: s.anchor("contractions"), Windows: s.anchor("windows"), Winograd: s.anchor("winograd"), Pooled: s.anchor("pooled"), Layouts: s.anchor("layouts"), Vectors: s.Enabled("vectors"), Pruned: s.encodings(), Magnitudes: s.magnitudes(),
+		Candidate: s.Candidate, EveryVersion: s.EveryVersion, EveryPool: s.EveryPool, Device: s.Device, Price: s.Price, Stored: s.Stored, Images: s.images()}
 	o.Times, o.History = s.recorded(s.Times)
 	return o
 }

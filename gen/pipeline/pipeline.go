@@ -72,12 +72,12 @@ type State struct {
 	Candidate int
 	// SumParts is as in fuse.Options.
 	SumParts int64
-	// EveryVersion is as in sel.Options.
-	EveryVersion bool
-	off          map[string]bool
-	proofs       loop.Proofs
-	pruned       *lower.Encodings
-	sizes        *lower.Magnitudes
+	// EveryVersion and EveryPool are as in sel.Options.
+	EveryVersion, EveryPool bool
+	off                     map[string]bool
+	proofs                  loop.Proofs
+	pruned                  *lower.Encodings
+	sizes                   *lower.Magnitudes
 }
 
 // SetChips lets the library have kernels for several chips, the least capable first.

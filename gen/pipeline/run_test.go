@@ -79,6 +79,16 @@ var quantized = `graph "g" opset 17 {
 }
 `
 
+// pooling is a convolution whose results are pooled.
+var pooling = `graph "g" opset 17 {
+  const @w f32[16, 4, 5, 5] = {` + ones(1600) + `}
+  input %x f32[1, 4, 16, 16]
+  %c ?[*] = Conv.11(%x, @w) {pads = [2, 2, 2, 2]}
+  %y ?[*] = MaxPool.12(%c) {kernel_shape = [2, 2], strides = [2, 2]}
+  output %y
+}
+`
+
 // fourBits is a product with weights of 4 bits.
 var fourBits = `graph "g" opset 21 {
   const @q i8[32, 16] = {` + ones(512) + `}
@@ -110,7 +120,7 @@ func parse(t *testing.T, text string) *State {
 	require.NoError(t, err)
 	chip, err := chips.Target("../..", "x86_64")
 	require.NoError(t, err)
-	return &State{Graph: g, Target: chip}
+	return &State{Graph: g, Target: chip, EveryPool: true}
 }
 
 // compile runs all passes.
@@ -169,6 +179,7 @@ func TestDisable(t *testing.T) {
 		"pruned": func(s *State) bool {
 			return count(s, "pruned,")+count(s, "pixels,") == 0 && count(whole, "pruned,")+count(whole, "pixels,") == 2
 		},
+		"pooled":   func(s *State) bool { return count(s, `(result "c") + MaxPool`) == 0 },
 		"layouts":  func(s *State) bool { return count(s, "axis1/") == 0 },
 		"versions": func(s *State) bool { return count(s, "choose") == 0 },
 		"unpack":   func(s *State) bool { return count(s, "u8[16 16]") == 0 },
@@ -184,6 +195,10 @@ func TestDisable(t *testing.T) {
 			}
 			if name == "islands" { // of what is quantized
 				network = quantized
+				whole = compile(t, network)
+			}
+			if name == "pooled" {
+				network = pooling
 				whole = compile(t, network)
 			}
 			if name == "unpack" { // of what has 4 bits

@@ -27,6 +27,9 @@ type Options struct {
 	Layouts bool
 	// Contractions, Windows, Winograd and Vectors are as in lower.Env.
 	Contractions, Windows, Winograd, Vectors bool
+	// Pooled computes poolings where the contractions are whose results they read, and EveryPool wherever a kernel does so, whatever it gains, for
+	// tests.
+	Pooled, EveryPool bool
 	// Magnitudes are as in lower.Env.
 	Magnitudes *lower.Magnitudes
 	// Pruned finds weights that were pruned, for kernels that leave out what is zero; nil: there are none.
@@ -165,6 +168,9 @@ func (s *selector) solve() (*Choice, error) {
 	s.apply(c, s.g, stored{})
 	c.Stale = s.staleNotes()
 	s.g.SyncOperands()
+	if s.o.Pooled && s.o.Candidate == 0 && s.o.Device == nil {
+		s.g.All(func(g *block.Graph) { s.pool(c, g) })
+	}
 	return c, nil
 }
 

@@ -27,6 +27,7 @@ examples, for MODEL.onnx [options]:
   net.onnx --channels 64                             blocks with so many channels in and out
   quantized.onnx --chip arm64_dotprod                dot products of bytes
   quantized.onnx --chip arm64_i8mm --cpus neoverse-v1,neoverse-n2    products of matrices, of processors that have them
+  pruned.onnx                                        loops over what is stored of weights that 'dnnc prune' left
   net.onnx --at-least 85                             fail if one of those is further from its limit
   net.onnx --keep DIR                                sources and assembly, to look at afterwards
 

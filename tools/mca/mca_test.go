@@ -106,6 +106,39 @@ func TestRun(t *testing.T) {
 	assert.ErrorContains(t, run(o, &out), `there is no chip "z80"; want a JSON file, or one of platforms/chips/chips.bzl: `)
 }
 
+// pruned writes a convolution of which each filter keeps two taps of every third kernel.
+func pruned(t *testing.T) string {
+	x := &ir.Value{Name: "x", Type: ir.F32, Shape: ir.Dims(1, 32, 16, 16), HasShape: true}
+	data := check.Input(ir.F32, []int64{16, 32, 3, 3}, 1, 1)
+	for i := range int(data.Len()) {
+		if filter, channel, tap := i/288, i/9%32, i%9; (filter+channel)%3 > 0 || tap != 4 && tap != filter%4 {
+			clear(data.Data[4*i : 4*i+4])
+		}
+	}
+	y := &ir.Value{Name: "y", Type: ir.F32, Shape: ir.Dims(1, 16, 16, 16), HasShape: true}
+	y.Def = &ir.Node{Op: "Conv", Version: 11, Name: "few", Inputs: []*ir.Value{x, ir.ConstValue("w", data)}, Outputs: []*ir.Value{y}, Attrs: ir.Attrs{"pads": []int64{1, 1, 1, 1}}}
+	return written(t, &ir.Graph{Name: "g", Opset: 17, Inputs: []*ir.Value{x}, Outputs: []*ir.Value{y}, Nodes: []*ir.Node{y.Def}})
+}
+
+// TestPruned: loops over what is stored of pruned weights are counted as others are, one for each pattern.
+func TestPruned(t *testing.T) {
+	for _, tool := range []string{"clang++", "llvm-mca"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("no %s on this machine", tool)
+		}
+	}
+	path := pruned(t)
+	t.Chdir("../..")
+	o, err := parse([]string{path, "--cpus=neoverse-n1"})
+	require.NoError(t, err)
+	var out strings.Builder
+	require.NoError(t, run(o, &out))
+	row := regexp.MustCompile(`(?m)^    0 +32, 16 +\d+\.\d+  pixels +[0-9x ]+ \d\.\d+ \( *(\d+) %\) \d\.\d+  Conv "few"$`)
+	m := row.FindStringSubmatch(out.String())
+	require.NotNil(t, m, out.String())
+	assert.Regexp(t, `^([789]\d|100|101)$`, m[1], "of the limit\n%s", &out)
+}
+
 // TestHot: only loops that multiply count, by how often they do.
 func TestHot(t *testing.T) {
 	f := asm.Functions(`f:

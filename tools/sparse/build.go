@@ -19,12 +19,13 @@ type tools struct {
 	folder, dnnc string
 	cxx, copts   []string
 	objects      []string
-	peak         float64 // multiply-adds of a core in a millisecond, measured once a program is there
+	peak         float64         // multiply-adds of a core in a millisecond, measured once a program is there
+	built        map[string]bool // folders of programs
 }
 
 // newTools builds dnnc as it is in the working tree, and the runtime.
 func newTools(o *options, folder string) (*tools, error) {
-	t := &tools{folder: folder, dnnc: filepath.Join(folder, "dnnc"), cxx: strings.Fields(o.cxx)}
+	t := &tools{folder: folder, dnnc: filepath.Join(folder, "dnnc"), cxx: strings.Fields(o.cxx), built: map[string]bool{}}
 	if err := check.Run("go", "build", "-o", t.dnnc, "./gen/cmd/dnnc"); err != nil {
 		return nil, err
 	}
@@ -46,33 +47,42 @@ func newTools(o *options, folder string) (*tools, error) {
 
 func (t *tools) in(name string) string { return filepath.Join(t.folder, name) }
 
-// program compiles a network and starts it.
+// program compiles a network in a folder, unless it is there, and starts it.
 func (t *tools) program(model, work, disable string, threads int) (*check.Server, error) {
+	if !t.built[work] {
+		if err := t.build(model, work, disable); err != nil {
+			return nil, err
+		}
+		t.built[work] = true
+	}
+	return check.Start(work, threads, filepath.Join(work, "program"), "--weights="+filepath.Join(work, "model.weights"))
+}
+
+// build compiles a network.
+func (t *tools) build(model, work, disable string) error {
 	if err := os.MkdirAll(work, 0o777); err != nil {
-		return nil, err
+		return err
 	}
 	in := func(name string) string { return filepath.Join(work, name) }
 	if err := check.Run(t.dnnc, "graph", "--src="+model, "--out="+in("graph.txt"), "--out-consts="+in("graph.consts"), "--disable="+disable); err != nil {
-		return nil, err
+		return err
 	}
 	if err := check.Run(t.dnnc, "compile", "--graph="+in("graph.txt"), "--consts="+in("graph.consts"), "--src="+model, "--chip="+t.in("chip.json"), "--disable="+disable,
 		"--api=model", "--prefix=model", "--namespace=model", "--weights=file", "--out-header="+in("model.h"), "--out-kernels="+in("kernels"),
 		"--out-weights="+in("model.weights"), "--out-manifest="+in("model.manifest.json")); err != nil {
-		return nil, err
+		return err
 	}
 	objects, err := check.Compile(t.cxx, slices.Concat(t.copts, []string{"-I" + work, "-I" + in("kernels")}), work, in("kernels/model_*.cc"))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := check.Link(t.cxx, slices.Concat(objects, t.objects), in("program")); err != nil {
-		return nil, err
+		return err
 	}
 	if t.peak == 0 {
-		if err := t.measurePeak(in("program"), "--weights="+in("model.weights")); err != nil {
-			return nil, err
-		}
+		return t.measurePeak(in("program"), "--weights="+in("model.weights"))
 	}
-	return check.Start(work, threads, in("program"), "--weights="+in("model.weights"))
+	return nil
 }
 
 // measurePeak asks a program for the machine's peak.

@@ -22,6 +22,7 @@ examples, for [options]:
   --chip x86_64_zen4                             the nine layers, patterns of each filter, and shared by 16, 8 and 4
   --only L6 --share 1 --ablation                 without the loads that rows share, too
   --patterns 6,8,12 --share 1                    numbers of patterns
+  --only network --share 1,16 --threads 1,2      how two threads share the work
   --structure                                    bytes of FKW and of CSR, and nothing else
 
 The share of the peak counts multiply-adds of weights that are kept.
@@ -37,7 +38,7 @@ type options struct {
 	connectivity   float64
 	rounds         int
 	seconds        float64
-	threads        int
+	threads        []int
 	ablation, sums bool
 	keep           string
 }
@@ -70,7 +71,7 @@ func parse(args []string, help io.Writer) (*options, error) {
 	fs.Float64Var(&o.connectivity, "connectivity", 3.6, "how many times fewer kernels are kept, but of the first layer")
 	fs.IntVar(&o.rounds, "rounds", 7, "rounds of which the least time is taken")
 	fs.Float64Var(&o.seconds, "seconds", 0.2, "seconds of a program in a round")
-	fs.IntVar(&o.threads, "threads", 1, "threads of a program")
+	threads := fs.String("threads", "1", "threads of a program; several numbers with commas between, which take turns")
 	fs.BoolVar(&o.ablation, "ablation", false, "also without the loads that rows share (load redundancy elimination)")
 	fs.BoolVar(&o.sums, "structure", false, "print bytes of FKW's and CSR's structure instead")
 	fs.StringVar(&o.keep, "keep", "", "folder that keeps programs")
@@ -96,8 +97,11 @@ func parse(args []string, help io.Writer) (*options, error) {
 	if o.shares, err = numbers("share", *shares); err != nil {
 		return nil, err
 	}
-	if o.rounds < 1 || o.threads < 1 || !(o.seconds > 0) || !(o.connectivity >= 1) {
-		return nil, errors.New("--rounds, --threads, --seconds and --connectivity: want 1 round and 1 thread or more, some time, and a connectivity of 1 or more")
+	if o.threads, err = numbers("threads", *threads); err != nil {
+		return nil, err
+	}
+	if o.rounds < 1 || !(o.seconds > 0) || !(o.connectivity >= 1) {
+		return nil, errors.New("--rounds, --seconds and --connectivity: want 1 round or more, some time, and a connectivity of 1 or more")
 	}
 	return o, nil
 }

@@ -65,6 +65,7 @@ func TestOptions(t *testing.T) {
 	for text, want := range map[string]string{
 		"--patterns 8,x": "--patterns 8,x: want numbers",
 		"--share 0":      "--share 0: want numbers",
+		"--threads 1,0":  "--threads 1,0: want numbers",
 		"--rounds 0":     "want 1 round",
 		"more":           "more: there are only options",
 		"--only (":       "--only",
@@ -81,6 +82,25 @@ func TestOptions(t *testing.T) {
 	assert.Equal(t, []string{"dense, direct", "dense", "own patterns, 6", "own patterns, 6, each load by itself", "own patterns, 12", "own patterns, 12, each load by itself",
 		"shared by 16, 6", "shared by 16, 12"}, names)
 	assert.Equal(t, regexp.MustCompile(""), o.only)
+}
+
+// TestThreads: ways of several numbers of threads are beside each other, and compared with those of as many, and with those of the first number.
+func TestThreads(t *testing.T) {
+	o, err := parse(strings.Fields("--only L6 --share 1 --threads 1,2"), io.Discard)
+	require.NoError(t, err)
+	var out strings.Builder
+	measure := func(_ network, ways []way) (all []*timed, err error) {
+		for i, w := range ways {
+			all = append(all, &timed{macs: 30, ms: []float64{12, 8, 6, 4, 3, 1.5}[i], threads: w.threads})
+		}
+		return all, nil
+	}
+	require.NoError(t, (&table{o: o, measure: measure, peak: func() float64 { return 10 }, out: &out, ways: o.ways()}).print())
+	lines := strings.Split(out.String(), "\n")
+	assert.Contains(t, lines[0], "| own patterns, threads: 1, ms (share of the peak) | own patterns, threads: 2, ms")
+	assert.Contains(t, lines[2], " 3.000 (100 %) | 1.500 (100 %) |")
+	assert.Equal(t, "| times as fast as dense, direct (the faster dense one) | 1.00 (0.50) | 1.00 (0.50) | 2.00 (1.00) | 2.00 (1.00) | 4.00 (2.00) | 5.33 (2.67) |", lines[4])
+	assert.Equal(t, "| times as fast as with as many threads as 1 | 1.00 | 1.50 | 1.00 | 1.50 | 1.00 | 2.00 |", lines[5])
 }
 
 // TestTables: what is not asked for has no rows, and none are of no number.
@@ -104,7 +124,7 @@ func TestTables(t *testing.T) {
 				}
 				return all, nil
 			}
-			o := &options{only: regexp.MustCompile(c.only), patterns: []int{8}, shares: []int{1}, threads: 1, connectivity: 3.6}
+			o := &options{only: regexp.MustCompile(c.only), patterns: []int{8}, shares: []int{1}, threads: []int{1}, connectivity: 3.6}
 			require.NoError(t, (&table{o: o, measure: measure, peak: func() float64 { return peak }, out: &out, ways: o.ways()}).print())
 			lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 			if c.rows == nil {

@@ -19,11 +19,23 @@ type way struct {
 	name    string
 	pruning pruning
 	disable string // switches of dnnc
+	threads int
 }
 
 // ways are those that are asked for, dense ones first: direct, and with Winograd.
 func (o *options) ways() []way {
-	out := []way{{"dense, direct", pruning{}, "winograd"}, {"dense", pruning{}, ""}}
+	var out []way
+	add := func(name string, p pruning, disable string) {
+		for _, n := range o.threads {
+			own := name
+			if len(o.threads) > 1 {
+				own += fmt.Sprintf(", threads: %d", n)
+			}
+			out = append(out, way{own, p, disable, n})
+		}
+	}
+	add("dense, direct", pruning{}, "winograd")
+	add("dense", pruning{}, "")
 	for _, share := range o.shares {
 		for _, n := range o.patterns {
 			p := pruning{n, o.connectivity, share}
@@ -34,9 +46,9 @@ func (o *options) ways() []way {
 			if len(o.patterns) > 1 {
 				name += fmt.Sprintf(", %d", n)
 			}
-			out = append(out, way{name, p, ""})
+			add(name, p, "")
 			if o.ablation && share == 1 {
-				out = append(out, way{name + ", each load by itself", p, "reuse"})
+				add(name+", each load by itself", p, "reuse")
 			}
 		}
 	}
@@ -45,9 +57,10 @@ func (o *options) ways() []way {
 
 // timed is a program that runs, of so many multiply-adds of weights that are kept, and its least time so far, in ms.
 type timed struct {
-	server *check.Server
-	macs   float64
-	ms     float64
+	server  *check.Server
+	threads int
+	macs    float64
+	ms      float64
 }
 
 // run prints the table: a row for each layer as soon as it is measured, and the sums of VGG's thirteen.
@@ -67,14 +80,14 @@ func (o *options) run(out io.Writer) (err error) {
 		return err
 	}
 	measure := func(n network, ways []way) ([]*timed, error) { return o.network(t, n, ways) }
-	return (&table{o: o, measure: measure, peak: func() float64 { return t.peak * float64(o.threads) }, out: out, ways: o.ways()}).print()
+	return (&table{o: o, measure: measure, peak: func() float64 { return t.peak }, out: out, ways: o.ways()}).print()
 }
 
 // table is what is printed of layers, or of the network: nothing of what is not asked for.
 type table struct {
 	o       *options
 	measure func(n network, ways []way) ([]*timed, error)
-	peak    func() float64 // of the threads together, in multiply-adds a millisecond, as soon as there is a row; 0: it is not known
+	peak    func() float64 // of a thread, in multiply-adds a millisecond, as soon as there is a row; 0: it is not known
 	out     io.Writer
 	ways    []way
 	// sums are the times of the rows, and macs their multiply-adds, by ways; nil: there is no row yet.
@@ -100,10 +113,10 @@ func (m *table) layers() error {
 	}
 	fmt.Fprint(m.out, "| all, as often as VGG has them |")
 	for i, ms := range m.sums {
-		fmt.Fprintf(m.out, " %.2f%s |", ms, share(m.macs[i], ms, m.peak()))
+		fmt.Fprintf(m.out, " %.2f%s |", ms, share(m.macs[i], ms, m.peak()*float64(m.ways[i].threads)))
 	}
 	fmt.Fprintln(m.out)
-	faster(m.out, m.sums)
+	m.faster()
 	return nil
 }
 
@@ -118,7 +131,7 @@ func (m *table) whole() error {
 	if err := m.row(whole(), "thirteen convolutions and four poolings, one network", 1); err != nil {
 		return err
 	}
-	faster(m.out, m.sums)
+	m.faster()
 	return nil
 }
 
@@ -146,7 +159,7 @@ func (m *table) row(n network, name string, times int) error {
 	}
 	fmt.Fprintf(m.out, "| %s |", name)
 	for i, x := range all {
-		fmt.Fprintf(m.out, " %.3f%s |", x.ms, share(x.macs, x.ms, m.peak()))
+		fmt.Fprintf(m.out, " %.3f%s |", x.ms, share(x.macs, x.ms, m.peak()*float64(m.ways[i].threads)))
 		m.sums[i] += float64(times) * x.ms
 		m.macs[i] += float64(times) * x.macs
 	}
@@ -154,13 +167,23 @@ func (m *table) row(n network, name string, times int) error {
 	return nil
 }
 
-// faster prints how many times as fast as the first two ways each is.
-func faster(out io.Writer, ms []float64) {
-	fmt.Fprint(out, "| times as fast as dense, direct (the faster dense one) |")
-	for _, x := range ms {
-		fmt.Fprintf(out, " %.2f (%.2f) |", ms[0]/x, min(ms[0], ms[1])/x)
+// faster prints how many times as fast each is as the first two ways of as many threads, and as with the first number of threads where there are several.
+func (m *table) faster() {
+	n := len(m.o.threads)
+	fmt.Fprint(m.out, "| times as fast as dense, direct (the faster dense one) |")
+	for i, x := range m.sums {
+		direct, dense := m.sums[i%n], m.sums[n+i%n]
+		fmt.Fprintf(m.out, " %.2f (%.2f) |", direct/x, min(direct, dense)/x)
 	}
-	fmt.Fprintln(out)
+	fmt.Fprintln(m.out)
+	if n == 1 {
+		return
+	}
+	fmt.Fprintf(m.out, "| times as fast as with as many threads as %d |", m.o.threads[0])
+	for i, x := range m.sums {
+		fmt.Fprintf(m.out, " %.2f |", m.sums[i-i%n]/x)
+	}
+	fmt.Fprintln(m.out)
 }
 
 // share is the part of a peak, in multiply-adds a millisecond, that so many make.
@@ -183,14 +206,14 @@ func (o *options) network(t *tools, n network, ways []way) (all []*timed, err er
 	stem := t.in(strings.ReplaceAll(n.name, " ", "_"))
 	results := map[pruning]*ir.Tensor{}
 	for i, w := range ways {
-		x := &timed{ms: math.Inf(1)}
-		work := fmt.Sprintf("%s_%d", stem, i)
+		x := &timed{ms: math.Inf(1), threads: w.threads}
+		work := fmt.Sprintf("%s_%d", stem, i/len(o.threads))
 		kept, err := n.write(work+".onnx", w.pruning)
 		if err != nil {
 			return all, err
 		}
 		x.macs = n.macs(kept)
-		if x.server, err = t.program(work+".onnx", work, w.disable, o.threads); err != nil {
+		if x.server, err = t.program(work+".onnx", work, w.disable, w.threads); err != nil {
 			return all, err
 		}
 		all = append(all, x)
@@ -206,7 +229,7 @@ func (o *options) network(t *tools, n network, ways []way) (all []*timed, err er
 	}
 	for range o.rounds {
 		for _, x := range all {
-			ms, err := o.time(x.server)
+			ms, err := o.time(x.server, x.threads)
 			if err != nil {
 				return all, err
 			}
@@ -218,7 +241,7 @@ func (o *options) network(t *tools, n network, ways []way) (all []*timed, err er
 
 // time is what a run takes in a round: the least by the clock or, of one thread, the processor's time of all runs by their number, if that is
 // less, as others may have it meanwhile.
-func (o *options) time(s *check.Server) (ms float64, err error) {
+func (o *options) time(s *check.Server, threads int) (ms float64, err error) {
 	before, err := s.OnCPU()
 	if err != nil {
 		return 0, err
@@ -228,7 +251,7 @@ func (o *options) time(s *check.Server) (ms float64, err error) {
 		return 0, err
 	}
 	after, err := s.OnCPU()
-	if o.threads > 1 {
+	if threads > 1 {
 		return slices.Min(all), err
 	}
 	return min(slices.Min(all), float64(after-before)/1e6/float64(len(all))), err
