@@ -281,6 +281,35 @@ func TestSame(t *testing.T) {
 	assert.NotEqual(t, of[0], of[1], "parts have statistics of their own")
 }
 
+// TestCycles: the first of two cycles is a training of half as many epochs, and the second begins anew.
+func TestCycles(t *testing.T) {
+	run := func(epochs, cycles int) (weights [][]float32, rates []float64) {
+		n, k := network(t, lenet()), task(epochs)
+		k.Cycles, k.Train = cycles, &bars{[]int64{1, 8, 8}, 128, 1}
+		k.Save = func(*State) error {
+			weights = append(weights, slices.Clone(n.Find("w2").Data))
+			return nil
+		}
+		_, err := n.Fit(k, nil)
+		require.NoError(t, err)
+		for i := range 4 * epochs {
+			rates = append(rates, k.rate(i, 4*epochs))
+		}
+		return weights, rates
+	}
+	once, rate := run(2, 0)
+	twice, rates := run(4, 2)
+	assert.Equal(t, once, twice[:2])
+	assert.Equal(t, slices.Concat(rate, rate), rates)
+	assert.NotEqual(t, twice[2], twice[1])
+	for _, k := range []func(*Task){func(k *Task) { k.Cycles = 3 }, func(k *Task) { k.Cycles = -1 }, func(k *Task) { k.Cycles, k.Schedule = 2, "constant" }} {
+		wrong := task(4)
+		k(wrong)
+		_, err := network(t, lenet()).Fit(wrong, nil)
+		assert.ErrorContains(t, err, "want 0, or a divisor of the epochs, 4, of a cosine")
+	}
+}
+
 // TestMasksAndPulls: what a mask drops is 0, and a strong quadratic term holds a weight.
 func TestMasksAndPulls(t *testing.T) {
 	n, k := network(t, lenet()), task(1)
