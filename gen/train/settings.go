@@ -19,6 +19,8 @@ type Settings struct {
 	LearningRate float64 `json:"learning_rate"`
 	// Schedule is "constant", or "cosine": from the learning rate to 0 over all steps.
 	Schedule string `json:"schedule"`
+	// Cycles is how often the cosine falls, from the learning rate each time, over as many epochs; 0 is once.
+	Cycles int `json:"cycles,omitempty"`
 	// Optimizer is "sgd" or "adam"; Momentum is of the first.
 	Optimizer      string  `json:"optimizer"`
 	Momentum       float64 `json:"momentum"`
@@ -57,6 +59,9 @@ func (s *Settings) Check() error {
 			return err
 		}
 	}
+	if s.Cycles < 0 || s.Cycles > 1 && (s.Schedule != "cosine" || s.Epochs%s.Cycles != 0) {
+		return fmt.Errorf("cycles is %d; want 0, or a divisor of the epochs, %d, of a cosine", s.Cycles, s.Epochs)
+	}
 	if s.Part < 0 || s.Part > 0 && s.Batch%s.Part != 0 {
 		return fmt.Errorf("part is %d; want 0, or a divisor of the batch, %d", s.Part, s.Batch)
 	}
@@ -86,6 +91,10 @@ func (s *Settings) together() int64 {
 func (s *Settings) rate(step, all int) float64 {
 	if s.Schedule == "constant" || all < 1 {
 		return s.LearningRate
+	}
+	if s.Cycles > 1 {
+		all /= s.Cycles
+		step %= all
 	}
 	turn := cosine(math.Pi * float64(step) / float64(all))
 	return float64(s.LearningRate * 0.5 * (1 + turn))

@@ -166,10 +166,14 @@ func (n *Network) run(b *Batch, soft softened, training bool, workers int) (*out
 	for i := range s.moved {
 		out.moved = append(out.moved, values(2+i))
 	}
+	own := map[*ir.Tensor]bool{}
 	for _, i := range s.gradients {
 		var g []float32
 		if i >= 0 {
-			g = values(i)
+			if g = values(i); own[got[i]] {
+				g = slices.Clone(g) // of another weight, too: what is added to one is not the other's
+			}
+			own[got[i]] = true
 		}
 		out.gradients = append(out.gradients, g)
 	}

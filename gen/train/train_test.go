@@ -281,6 +281,74 @@ func TestSame(t *testing.T) {
 	assert.NotEqual(t, of[0], of[1], "parts have statistics of their own")
 }
 
+// branches is a network without statistics whose two biases have the same gradient.
+func branches() string {
+	return `graph "g" opset 17 {
+  symbol N 1..1024
+  const @w1 f32[4, 64] = {` + values(1, 256, 0.2) + `}
+  const @w2 f32[4, 64] = {` + values(2, 256, 0.2) + `}
+  const @b1 f32[4] = {0, 0, 0, 0}
+  const @b2 f32[4] = {0, 0, 0, 0}
+  input %x f32[N, 1, 8, 8]
+  %f ?[*] = Flatten.13(%x)
+  %g ?[*] = Gemm.13(%f, @w1, @b1) {transB = 1}
+  %h ?[*] = Gemm.13(%f, @w2, @b2) {transB = 1}
+  %y ?[*] = Add.14(%g, %h)
+  output %y
+}
+`
+}
+
+// TestParts: where no statistics are taken, parts give what the batch gives, also of weights whose gradients are the same.
+func TestParts(t *testing.T) {
+	run := func(part int64) *Network {
+		n, k := network(t, branches()), task(2)
+		k.Part, k.Momentum = part, 0
+		k.Pulls = []Pull{{"b1", 0.5, []float32{1, 1, 1, 1}}}
+		_, err := n.Fit(k, nil)
+		require.NoError(t, err)
+		return n
+	}
+	whole, parts := run(0), run(8)
+	for _, w := range whole.Weights {
+		assert.InDeltaSlice(t, w.Data, parts.Find(w.Name).Data, 1e-4, w.Name)
+	}
+	assert.Greater(t, whole.Find("b1").Data[0], whole.Find("b2").Data[0]+0.1, "the term is of one bias")
+	k := task(1)
+	k.Part = 5
+	_, err := network(t, branches()).Fit(k, nil)
+	assert.EqualError(t, err, "part is 5; want 0, or a divisor of the batch, 32")
+}
+
+// TestCycles: the first of two cycles is a training of half as many epochs, and the second begins anew.
+func TestCycles(t *testing.T) {
+	run := func(epochs, cycles int) (weights [][]float32, rates []float64) {
+		n, k := network(t, lenet()), task(epochs)
+		k.Cycles, k.Train = cycles, &bars{[]int64{1, 8, 8}, 128, 1}
+		k.Save = func(*State) error {
+			weights = append(weights, slices.Clone(n.Find("w2").Data))
+			return nil
+		}
+		_, err := n.Fit(k, nil)
+		require.NoError(t, err)
+		for i := range 4 * epochs {
+			rates = append(rates, k.rate(i, 4*epochs))
+		}
+		return weights, rates
+	}
+	once, rate := run(2, 0)
+	twice, rates := run(4, 2)
+	assert.Equal(t, once, twice[:2])
+	assert.Equal(t, slices.Concat(rate, rate), rates)
+	assert.NotEqual(t, twice[2], twice[1])
+	for _, k := range []func(*Task){func(k *Task) { k.Cycles = 3 }, func(k *Task) { k.Cycles = -1 }, func(k *Task) { k.Cycles, k.Schedule = 2, "constant" }} {
+		wrong := task(4)
+		k(wrong)
+		_, err := network(t, lenet()).Fit(wrong, nil)
+		assert.ErrorContains(t, err, "want 0, or a divisor of the epochs, 4, of a cosine")
+	}
+}
+
 // TestMasksAndPulls: what a mask drops is 0, and a strong quadratic term holds a weight.
 func TestMasksAndPulls(t *testing.T) {
 	n, k := network(t, lenet()), task(1)

@@ -49,8 +49,8 @@ NETS = {
     },
     "resnet20_night": {  # what the built-in trainer can do in a night
         "model": "resnet20", "pruning": {"patterns": 8, "connectivity": 1.9, "set": "layer"}, "policy": os.path.join(POLICIES, "resnet20_cifar10_night.star"),
-        "iterations": 0, "steps": 2, "epochs": 2, "retrain": 56, "rho": 0.01, "growth": 3, "most": 1,
-        "admm": {"batch": 384, "learning_rate": 0.05, "distillation": 0.7}, "tune": {"batch": 384, "learning_rate": 0.1, "distillation": 0.7},
+        "iterations": 0, "steps": 2, "epochs": 2, "retrain": 18, "rho": 0.01, "growth": 3, "most": 1,
+        "admm": {"batch": 384, "learning_rate": 0.05, "distillation": 0.7}, "tune": {"batch": 384, "learning_rate": 0.1, "distillation": 0.7, "cycles": 2},
     },
 }
 

@@ -23,7 +23,7 @@ def check(s):
         "epochs": (0, 1e6), "batch": (1, 1 << 20), "learning_rate": (0, 1e3), "momentum": (0, 1), "weight_decay": (0, 1),
         "label_smoothing": (0, 1), "crop": (0, 1e4),
     }
-    known, optional = {*bounds, "schedule", "optimizer", "flip", "seed"}, {"distillation": (0, 1), "temperature": (1, 100)}
+    known, optional = {*bounds, "schedule", "optimizer", "flip", "seed"}, {"distillation": (0, 1), "temperature": (1, 100), "cycles": (0, 1e6)}
     if set(s) - set(optional) != known:
         wrong = (set(s) - set(optional)) ^ known
         raise Refused(f"settings: {', '.join(sorted(wrong))}: want {', '.join(sorted(known))}, perhaps {', '.join(sorted(optional))}, and no others")
@@ -34,6 +34,9 @@ def check(s):
     for name, values in {"schedule": ("constant", "cosine"), "optimizer": ("sgd", "adam")}.items():
         if s[name] not in values:
             raise Refused(f'settings: {name} is "{s[name]}"; want "{values[0]}" or "{values[1]}"')
+    cycles = s.get("cycles", 0)
+    if cycles > 1 and (s["schedule"] != "cosine" or s["epochs"] % cycles):
+        raise Refused(f"settings: cycles is {cycles}; want 0, or a divisor of the epochs, {s['epochs']}, of a cosine")
 
 
 @contextlib.contextmanager
@@ -120,6 +123,9 @@ class Fit:
     def rate(self, step, all):
         """The learning rate of a step of all."""
         s = self.settings
+        if s.get("cycles", 0) > 1:
+            all //= s["cycles"]
+            step %= all
         return s["learning_rate"] * (1 if s["schedule"] == "constant" else 0.5 * (1 + math.cos(math.pi * step / all)))
 
     def run(self, train, test, save, log, every, tested=1):

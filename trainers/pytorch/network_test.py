@@ -229,6 +229,14 @@ class FitTest(Folder):
         run.run(*images.load(pictures(self.folder), self.folder, "cpu"), None, lines.append, 1e9, tested=2)
         self.assertEqual(["accuracy" in line for line in lines], [False, True, False, True, True])
 
+    def test_cycles(self):
+        """Of two cycles each has the learning rates of a training of half as many epochs."""
+        net = network.Network(self.model, given())
+        once, twice = (fit.Fit(net, {**SETTINGS, "schedule": "cosine", "epochs": epochs, "cycles": cycles}) for epochs, cycles in ((2, 0), (4, 2)))
+        rates = [once.rate(i, 6) for i in range(6)]
+        self.assertEqual([twice.rate(i, 12) for i in range(12)], 2 * rates)
+        self.assertLess(rates[5], rates[0] / 5)
+
     def test_kept(self):
         """What a warm-up changes has its values again; what it made is 0."""
         a, made = torch.ones(3), []
@@ -260,6 +268,8 @@ class FitTest(Folder):
             ("settings: distillation wants a teacher", {"settings": {"distillation": 0.5, "temperature": 2}}),
             ("settings: temperature is 0.5; want 1 to 100", {"settings": {"distillation": 0.5, "temperature": 0.5}}),
             ("the loss is (nan|inf) in epoch 1; a smaller learning rate may help", {"settings": {"learning_rate": 1e3, "epochs": 5, "weight_decay": 1.0}}),
+            ("settings: cycles is 3; want 0, or a divisor of the epochs, 4, of a cosine", {"settings": {"epochs": 4, "cycles": 3}}),
+            ("settings: part: want ", {"settings": {"part": 8}}),
             ("settings: optimizer is \"lbfgs\"", {"settings": {"optimizer": "lbfgs"}}),
             ("settings: batch is 0; want 1 to", {"settings": {"batch": 0}}),
             ("settings: nesterov: want ", {"settings": {"nesterov": True}}),
