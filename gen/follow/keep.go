@@ -43,9 +43,6 @@ func (f *follower) stores(c *stage, i int, results []int, sums *accumulators, ze
 	return []loop.Stmt{loop.If{Cond: whole, Then: then, Else: otherwise}}, err
 }
 
-// claimedLine is how many bytes of results are asked for at once.
-const claimedLine = 64
-
 // claimResults asks for the lines that a tile is going to store, whose loops of results are given: they come while it sums.
 func (f *follower) claimResults(c *stage, results []int) []loop.Stmt {
 	if !c.sched.Tile.Claims {
@@ -57,7 +54,7 @@ func (f *follower) claimResults(c *stage, results []int) []loop.Stmt {
 		for i := len(results) - 1; i >= 0; i-- {
 			l, n := c.sched.Loops[results[i]], f.extent(c, results[i])
 			if l.Kind == sched.Lanes {
-				line := claimedLine / int64(v.buf.Type.Size())
+				line := loop.CacheLine / int64(v.buf.Type.Size())
 				n = sym.CeilDiv(n, sym.Const(line), f.facts)
 				at = at.Subst(map[string]sym.Expr{l.Var: sym.Scale(sym.Var(l.Var), line)}, f.facts)
 				body = []loop.Stmt{loop.Claim{Buf: v.buf, Index: at}}
