@@ -43,9 +43,6 @@ func (f *follower) stores(c *stage, i int, results []int, sums *accumulators, ze
 	return []loop.Stmt{loop.If{Cond: whole, Then: then, Else: otherwise}}, err
 }
 
-// claimedLine is how many bytes of results are asked for at once.
-const claimedLine = 64
-
 // claimResults asks for the lines that a tile is going to store, whose loops of results are given: they come while it sums.
 func (f *follower) claimResults(c *stage, results []int) []loop.Stmt {
 	if !c.sched.Tile.Claims {
@@ -53,7 +50,7 @@ func (f *follower) claimResults(c *stage, results []int) []loop.Stmt {
 	}
 	var out []loop.Stmt
 	for _, v := range c.out {
-		line, at := claimedLine/int64(v.buf.Type.Size()), map[string]sym.Expr{}
+		line, at := loop.CacheLine/int64(v.buf.Type.Size()), map[string]sym.Expr{}
 		type times struct {
 			name string
 			n    sym.Expr

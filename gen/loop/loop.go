@@ -149,6 +149,9 @@ type Store struct {
 // Texel is where in an image an element lies, besides its lane.
 type Texel struct{ X, Y sym.Expr }
 
+// CacheLine is how many bytes come to a cache at a time, at least, and the most that one access reads.
+const CacheLine = 64
+
 // Claim tells the processor that an element is going to be stored soon, so that its cache line is there by then. The
 // element may lie beyond the buffer, and printers may leave the statement out.
 type Claim struct {

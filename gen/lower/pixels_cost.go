@@ -10,8 +10,7 @@ const (
 	runCycles = 16
 	// crossing is the part of a load that one more takes which lies in two cache lines, by what kernels took on a Zen 4.
 	crossing = 1
-	// line is what one access of a cache reads at most, in bytes.
-	line = 64
+	line     = loop.CacheLine
 )
 
 // keptCycles estimates one call of a micro-kernel over stored kernels whose lanes are neighbours in X.

@@ -5,6 +5,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"os"
@@ -36,6 +37,9 @@ example, from the repository's root:
 options:
 `
 
+// root is the repository's, from where the command is run.
+var root = "."
+
 func main() {
 	chip := flag.String("chip", "hexagon_v68", "`NAME` of the chip")
 	first := flag.String("first", "", "`NUMBERS`, separated by commas: also of the first so many blocks of each network")
@@ -48,13 +52,13 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := run(*chip, *first, flag.Args()); err != nil {
+	if err := run(os.Stdout, *chip, *first, flag.Args()); err != nil {
 		fmt.Fprintf(os.Stderr, "choice: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-func run(chip, first string, networks []string) error {
+func run(w io.Writer, chip, first string, networks []string) error {
 	var some []int
 	for _, text := range strings.FieldsFunc(first, func(r rune) bool { return r == ',' }) {
 		n, err := strconv.Atoi(text)
@@ -69,7 +73,7 @@ func run(chip, first string, networks []string) error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		for _, n := range append(some, 0) {
-			if err := report(s, filepath.Base(path), n); err != nil {
+			if err := report(w, s, filepath.Base(path), n); err != nil {
 				return fmt.Errorf("%s: %w", path, err)
 			}
 		}
@@ -79,7 +83,7 @@ func run(chip, first string, networks []string) error {
 
 // blocks compiles a network until its kernels are to be chosen.
 func blocks(chip, path string) (*pipeline.State, error) {
-	t, err := chips.Target(".", chip)
+	t, err := chips.Target(root, chip)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +104,7 @@ func blocks(chip, path string) (*pipeline.State, error) {
 }
 
 // report prints a line of a network's first blocks, or of all.
-func report(s *pipeline.State, name string, first int) error {
+func report(w io.Writer, s *pipeline.State, name string, first int) error {
 	start := time.Now()
 	c, err := s.Compare(first)
 	if err != nil {
@@ -112,19 +116,19 @@ func report(s *pipeline.State, name string, first int) error {
 		return err
 	}
 	solved := time.Now()
-	fmt.Printf("%s: %d blocks, %d candidates: %s; candidates estimated in %.2f s, solved in %.3f s; local choice %.3fx", name, c.Blocks(), c.Ways(), solution,
+	fmt.Fprintf(w, "%s: %d blocks, %d candidates: %s; candidates estimated in %.2f s, solved in %.3f s; local choice %.3fx", name, c.Blocks(), c.Ways(), solution,
 		estimated.Sub(start).Seconds(), solved.Sub(estimated).Seconds(), c.Local()/solution.Cost)
 	for _, kind := range kinds(s) {
 		if cost := c.Uniform(kind.is); !math.IsInf(cost, 1) {
-			fmt.Printf(", %s for all %.3fx", kind.name, cost/solution.Cost)
+			fmt.Fprintf(w, ", %s for all %.3fx", kind.name, cost/solution.Cost)
 		}
 	}
-	fmt.Print("; kernels")
+	fmt.Fprint(w, "; kernels")
 	kernels := c.Kernels(solution.Choice)
 	for _, name := range slices.Sorted(maps.Keys(kernels)) {
-		fmt.Printf(" %q %d", name, kernels[name])
+		fmt.Fprintf(w, " %q %d", name, kernels[name])
 	}
-	fmt.Println()
+	fmt.Fprintln(w)
 	return nil
 }
 

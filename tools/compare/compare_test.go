@@ -120,7 +120,14 @@ func tuneCompiled(t *testing.T, network, dnnc, runtime string) {
 	require.NoError(t, err)
 	times, err := r.For(r.Chips[0].Chip)
 	require.NoError(t, err)
-	assert.Contains(t, string(text), `"kernel": "`+times[r.Chips[0].Blocks[0].Key][0].Name+`"`)
+	var fastest []string // several on a busy machine, whose clock counts the same for them
+	kernels := times[r.Chips[0].Blocks[0].Key]
+	for _, k := range kernels {
+		if k.Micros == kernels[0].Micros && strings.Contains(string(text), `"kernel": "`+k.Name+`"`) {
+			fastest = append(fastest, k.Name)
+		}
+	}
+	assert.Len(t, fastest, 1, "kernels %+v", kernels)
 }
 
 // variantsCompiled compares each chip of a library with the interpreter, and measures kernels of the one that runs.

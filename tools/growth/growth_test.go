@@ -2,6 +2,9 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -43,6 +46,38 @@ func TestNote(t *testing.T) {
 	assert.Equal(t, point{mb: 30.5, pass: "fuse", passSeconds: 0.302}, p)
 }
 
+// TestModels: a row for each network of a folder that --only lets through, beside another compiler; one that is refused has the reason, and more than
+// is allowed fails.
+func TestModels(t *testing.T) {
+	repository, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	t.Chdir(repository)
+	dir := t.TempDir()
+	compiler := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o755))
+		return path
+	}
+	took := compiler("dnnc", "echo 'select            12.0 ms' >&2; echo 'memory    20000 kB' >&2\n")
+	refuses := compiler("older", "echo 'memory 1 kB' >&2; echo 'dnnc: no such operator' >&2; exit 1\n")
+	for _, name := range []string{"a.onnx", "b.onnx", "c.txt"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+	}
+	o, err := parse([]string{"--models", dir, "--only", "a", "--dnnc", took, "--beside", took, "--runs", "2"}, nil)
+	require.NoError(t, err)
+	var out bytes.Buffer
+	require.NoError(t, o.run(&out))
+	assert.Regexp(t, `(?m)^\| a \| [0-9.]+ \| 20 \| select \| 0\.01 \| [0-9.]+ \| 20 \| .* \| 1\.00 \|$`, out.String())
+	assert.NotContains(t, out.String(), "| b |")
+
+	out.Reset()
+	o.beside, o.mostMB = refuses, 10
+	assert.ErrorContains(t, o.run(&out), "a takes ")
+	assert.Contains(t, out.String(), "| 0.01 | dnnc: no such operator |\n")
+	o.only = regexp.MustCompile("x")
+	assert.ErrorContains(t, o.run(&out), "there are no networks NAME.onnx in it that --only lets through")
+}
+
 // TestPage: a line for each shape, a circle for each network, and what one looks for when one points at it.
 func TestPage(t *testing.T) {
 	text := page([]point{{shape: "chain", n: 1000, seconds: 0.1, mb: 17}, {shape: "chain", n: 10000, seconds: 1, mb: 53}, {shape: "<wide>", n: 1000, seconds: 0.1, mb: 20}})
@@ -58,7 +93,7 @@ func TestParse(t *testing.T) {
 	o, err := parse([]string{"--nodes", "10,20", "--only", "chain"}, nil)
 	require.NoError(t, err)
 	assert.Equal(t, []int{10, 20}, o.nodes)
-	for _, args := range [][]string{{"--nodes", "10,x"}, {"--nodes", "0"}, {"--only", "("}, {"more"}} {
+	for _, args := range [][]string{{"--nodes", "10,x"}, {"--nodes", "0"}, {"--only", "("}, {"more"}, {"--beside", "dnnc"}, {"--runs", "2"}, {"--models", "a", "--runs", "0"}, {"--models", "a", "--html", "b"}} {
 		_, err := parse(args, nil)
 		assert.Error(t, err, "%v", args)
 	}

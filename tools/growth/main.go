@@ -24,6 +24,8 @@ examples, for [options]:
   --only 'chain|where'                           two shapes
   --nodes 100000 --most-seconds 20 --most-mb 1000
                                                  fail where one takes more
+  --models FOLDER                                a row for each NETWORK.onnx of a folder
+  --models FOLDER --beside OTHER_DNNC --runs 3   the same beside another compiler, as one of an earlier commit; the least of three runs
 
 Time is the processor's, of 'dnnc graph' and 'dnnc compile' together; memory the greater one's.
 
@@ -34,6 +36,9 @@ type options struct {
 	nodes       []int
 	only        *regexp.Regexp
 	html, chip  string
+	folder      string // of networks
+	beside      string // another compiler
+	runs        int
 	dnnc, keep  string
 	mostSeconds float64
 	mostMB      float64
@@ -66,6 +71,9 @@ func parse(args []string, help io.Writer) (*options, error) {
 	fs.StringVar(&o.keep, "keep", "", "folder that keeps the last network, and what is made of it")
 	fs.Float64Var(&o.mostSeconds, "most-seconds", 0, "fail where a network takes more; 0: never")
 	fs.Float64Var(&o.mostMB, "most-mb", 0, "fail where a network takes more memory; 0: never")
+	fs.StringVar(&o.folder, "models", "", "`FOLDER` of networks in ONNX in the place of shapes; weights that were taken out are filled in")
+	fs.StringVar(&o.beside, "beside", "", "with --models: another `DNNC`")
+	fs.IntVar(&o.runs, "runs", 1, "with --models: how often each network is compiled; the least time counts")
 	fs.DurationVar(&o.limit, "limit", 10*time.Minute, "end a run that takes longer by the clock")
 	err := fs.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -79,6 +87,9 @@ func parse(args []string, help io.Writer) (*options, error) {
 	}
 	if fs.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	}
+	if o.folder == "" && (o.beside != "" || o.runs != 1) || o.folder != "" && o.html != "" || o.runs < 1 {
+		return nil, errors.New("--beside and --runs, of 1 at least, go with --models, and --html with shapes")
 	}
 	if o.only, err = regexp.Compile(*only); err != nil {
 		return nil, fmt.Errorf("--only: %w", err)
@@ -114,6 +125,9 @@ func (o *options) run(out io.Writer) error {
 			return err
 		}
 	}
+	if o.folder != "" {
+		return o.models(out, folder)
+	}
 	fmt.Fprintln(out, "| shape | n | seconds | MB | slowest pass | its seconds |\n| --- | --- | --- | --- | --- | --- |")
 	var points []point
 	var over []string
@@ -130,7 +144,7 @@ func (o *options) run(out io.Writer) error {
 			}
 			fmt.Fprintf(out, "| %s | %d | %.2f | %.0f | %s | %.2f |\n", s.name, n, p.seconds, p.mb, p.pass, p.passSeconds)
 			points = append(points, p)
-			if o.mostSeconds > 0 && p.seconds > o.mostSeconds || o.mostMB > 0 && p.mb > o.mostMB {
+			if o.exceeds(p) {
 				over = append(over, fmt.Sprintf("%s of %d takes %.1f s and %.0f MB", s.name, n, p.seconds, p.mb))
 			}
 		}

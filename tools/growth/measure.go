@@ -51,19 +51,26 @@ func (o *options) measure(folder string, s shape, n int) (point, error) {
 	if err := errors.Join(os.WriteFile(in("net.onnx"), model, 0o666), os.WriteFile(in("chip.json"), facts, 0o666)); err != nil {
 		return p, err
 	}
-	if err := o.command(&p, "graph", "--src="+in("net.onnx"), "--out="+in("net.txt"), "--out-consts="+in("net.consts"), "--time"); err != nil {
-		return p, err
+	return p, o.compile(o.dnnc, &p, folder, in("net.onnx"))
+}
+
+// compile runs both actions for a network, with options for the first one, in a folder that has the chip's facts, and adds what they took.
+func (o *options) compile(dnnc string, p *point, folder, src string, graphOptions ...string) error {
+	in := func(name string) string { return filepath.Join(folder, name) }
+	args := append([]string{"graph", "--src=" + src, "--out=" + in("net.txt"), "--out-consts=" + in("net.consts"), "--time"}, graphOptions...)
+	if err := o.command(dnnc, p, args...); err != nil {
+		return err
 	}
-	return p, o.command(&p, "compile", "--graph="+in("net.txt"), "--consts="+in("net.consts"), "--src="+in("net.onnx"), "--chip="+in("chip.json"),
+	return o.command(dnnc, p, "compile", "--graph="+in("net.txt"), "--consts="+in("net.consts"), "--src="+src, "--chip="+in("chip.json"),
 		"--api=net", "--prefix=net", "--namespace=net", "--out-header="+in("net.h"), "--out-kernels="+in("kernels"), "--out-weights="+in("net.weights"),
 		"--out-weights-asm="+in("net.weights.S"), "--out-manifest="+in("net.manifest.json"), "--time")
 }
 
 // command runs an action and adds what it took.
-func (o *options) command(p *point, args ...string) error {
+func (o *options) command(dnnc string, p *point, args ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), o.limit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, o.dnnc, args...)
+	cmd := exec.CommandContext(ctx, dnnc, args...)
 	var log bytes.Buffer
 	cmd.Stderr = &log
 	err := cmd.Run()

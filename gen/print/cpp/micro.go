@@ -217,17 +217,14 @@ func (w *microWriter) fetch(from string, t ir.DType, elements int64) {
 	if elements == 0 {
 		return
 	}
-	for at := int64(0); at < elements; at += cacheLine / int64(t.Size()) {
+	for at := int64(0); at < elements; at += loop.CacheLine / int64(t.Size()) {
 		w.line("__builtin_prefetch(%s + %d, 0, 2);", from, at)
 	}
 	w.line("%s += %d;", from, elements)
 }
 
-// cacheLine is a cache's line, in bytes.
-const cacheLine = 64
-
 // perLine is how many elements of W it has.
-func (w *microWriter) perLine() int64 { return cacheLine / int64(w.m.W().Size()) }
+func (w *microWriter) perLine() int64 { return loop.CacheLine / int64(w.m.W().Size()) }
 
 // point is the products of point number p of a body, so many elements into X and W.
 func (w *microWriter) point(p, xAt, wAt int64) {
