@@ -99,9 +99,6 @@ func (e *scheduled) compute(x *nest) float64 {
 	return float64(x.times * (e.calls(x) + e.stores(x) + e.claims(x)))
 }
 
-// claimedLine is how many bytes are asked for at once before tiles sum.
-const claimedLine = 64
-
 // claims is the cycles in which a stage asks for the lines of its results: each takes as long as a load.
 func (e *scheduled) claims(x *nest) float64 {
 	if x.sched.Tile == nil || !x.sched.Tile.Claims {
@@ -116,7 +113,7 @@ func (e *scheduled) claims(x *nest) float64 {
 	for _, r := range x.te.Results {
 		bytes += r.DType().Size()
 	}
-	return points * float64(bytes) / claimedLine / e.t.LoadsPerCycle
+	return points * float64(bytes) / loop.CacheLine / e.t.LoadsPerCycle
 }
 
 // calls is the cycles of the micro-kernels that a computation of the stage calls: of whole tiles, and of what is left at the ends of its rows.
