@@ -37,6 +37,7 @@ func TestRemote(t *testing.T) {
 			assert.Contains(t, f.Skeleton, "kGraph[32] = { 0x01, 0x02, 0x00,")
 		} else {
 			assert.Empty(t, f.Skeleton)
+			assert.Contains(t, f.Header, "That is where the processor runs the model: on the DSP they count.")
 			assert.Contains(t, f.Header, "app_fake_FOREIGN_SKELETON = 30,")
 			assert.Contains(t, f.Header, "libapp_fake_v68_skel.so, libapp_fake_v73_skel.so")
 			assert.Contains(t, f.Source, `kTargets[] = {"v68", "v73"};`)
@@ -48,6 +49,18 @@ func TestRemote(t *testing.T) {
 		p.write("one.c", "#include \""+m.HeaderName()+"\"\n")
 		p.run("gcc", append(append([]string{}, strict...), "-std=c99", "-fsyntax-only", "-I"+p.dir, filepath.Join(p.dir, "one.c"))...)
 	}
+}
+
+// TestBare: the header of a DSP's own library says what does not hold there.
+func TestBare(t *testing.T) {
+	m := fake()
+	m.Bare = true
+	f, err := Print(m)
+	require.NoError(t, err)
+	for _, said := range []string{"The library starts no threads", "as the DSP has no mode in which they are zeros.\n  int32_t keep_denormals;"} {
+		assert.Contains(t, f.Header, said)
+	}
+	assert.NotContains(t, f.Header, "0: they are zeros")
 }
 
 // TestRemoteRefused: what a call, or a library on the DSP, has no place for.
