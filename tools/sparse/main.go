@@ -20,7 +20,7 @@ usage: sparse [options], from the repository's root
 
 examples, for [options]:
   --chip x86_64_zen4                             the nine layers, patterns of each filter, and shared by 16, 8 and 4
-  --only L6 --share 1 --ablation                 without the loads that rows share, too
+  --only L6 --share 1 --ablation                 without the loads that rows share, and so on
   --patterns 6,8,12 --share 1                    numbers of patterns
   --only network --share 1,16 --threads 1,2      how two threads share the work
   --structure                                    bytes of FKW and of CSR, and nothing else
@@ -72,7 +72,7 @@ func parse(args []string, help io.Writer) (*options, error) {
 	fs.IntVar(&o.rounds, "rounds", 7, "rounds of which the least time is taken")
 	fs.Float64Var(&o.seconds, "seconds", 0.2, "seconds of a program in a round")
 	threads := fs.String("threads", "1", "threads of a program; several numbers with commas between, which take turns")
-	fs.BoolVar(&o.ablation, "ablation", false, "also without the loads that rows share (load redundancy elimination)")
+	fs.BoolVar(&o.ablation, "ablation", false, "also without the loads that rows share (load redundancy elimination), and with poolings that are computed by themselves, of the network")
 	fs.BoolVar(&o.sums, "structure", false, "print bytes of FKW's and CSR's structure instead")
 	fs.StringVar(&o.keep, "keep", "", "folder that keeps programs")
 	err := fs.Parse(args)

@@ -79,8 +79,9 @@ func TestOptions(t *testing.T) {
 	for _, w := range o.ways() {
 		names = append(names, w.name)
 	}
-	assert.Equal(t, []string{"dense, direct", "dense", "own patterns, 6", "own patterns, 6, each load by itself", "own patterns, 12", "own patterns, 12, each load by itself",
-		"shared by 16, 6", "shared by 16, 12"}, names)
+	assert.Equal(t, []string{"dense, direct", "dense", "own patterns, 6", "own patterns, 6, each load by itself", "own patterns, 6, poolings by themselves",
+		"own patterns, 12", "own patterns, 12, each load by itself", "own patterns, 12, poolings by themselves",
+		"shared by 16, 6", "shared by 16, 6, poolings by themselves", "shared by 16, 12", "shared by 16, 12, poolings by themselves"}, names)
 	assert.Equal(t, regexp.MustCompile(""), o.only)
 }
 

@@ -50,6 +50,9 @@ func (o *options) ways() []way {
 			if o.ablation && share == 1 {
 				add(name+", each load by itself", p, "reuse")
 			}
+			if o.ablation {
+				add(name+", poolings by themselves", p, "pooled")
+			}
 		}
 	}
 	return out
