@@ -13,10 +13,19 @@ import (
 func (e *scheduled) footprints(x *nest, of []access) {
 	f := maps.Clone(e.facts)
 	e.around(f, x)
+	for i := range of {
+		of[i].bytes = make([]float64, 0, len(x.path)+1)
+	}
 	for k := range len(x.path) + 1 {
-		e.ranges(f, x, k)
+		same := !e.ranges(f, x, k) && k > 0 && x.stored == nil
 		for i := range of {
-			of[i].bytes = append(of[i].bytes, of[i].footprint(f, k))
+			bytes := 0.0
+			if same {
+				bytes = of[i].bytes[k-1]
+			} else {
+				bytes = of[i].footprint(f, k)
+			}
+			of[i].bytes = append(of[i].bytes, bytes)
 		}
 	}
 }
@@ -70,12 +79,17 @@ func (e *scheduled) around(f sym.Facts, x *nest) {
 }
 
 // ranges changes those within the k-1 outermost loops around a stage to those within k: of the variables of later stages' loops, where regions
-// begin, and of the axes of the stage.
-func (e *scheduled) ranges(f sym.Facts, x *nest, k int) {
+// begin, and of the axes of the stage. It reports whether any is another one.
+func (e *scheduled) ranges(f sym.Facts, x *nest, k int) (changed bool) {
+	set := func(v string, r sym.Range) {
+		if old, known := f[v]; !known || old != r {
+			f[v], changed = r, true
+		}
+	}
 	own := k - len(x.outer) - 1 // innermost of the stage's own loops
 	if k > 0 && own < 0 {
 		l := x.outer[k-1]
-		f[l.x.sched.Loops[l.loop].Var] = sym.Range{}
+		set(l.x.sched.Loops[l.loop].Var, sym.Range{})
 	}
 	for i, p := range x.spans {
 		if k > 0 && plain(&p) && (own < 0 && fixed(&p) || own >= 0 && x.of[own] != i) {
@@ -85,20 +99,21 @@ func (e *scheduled) ranges(f sym.Facts, x *nest, k int) {
 		lo, hi := p.First.Bounds(f)
 		for d := len(p.Axes) - 1; d > 0; d-- { // of joined axes
 			inner := int64(max(e.trips(p.Axes[d].Extent), 1))
-			f[p.Axes[d].Var] = sym.Range{Lo: 0, Hi: min(n, inner) - 1}
+			set(p.Axes[d].Var, sym.Range{Lo: 0, Hi: min(n, inner) - 1})
 			n = (n + inner - 1) / inner
 		}
 		v, before := p.Axes[0].Var, int64(0)
 		if i > 0 && x.inner(i) {
 			before = f[v].Hi
 		}
-		f[v] = sym.Range{Lo: 0, Hi: before + hi - lo + (n-1)*p.Step}
+		set(v, sym.Range{Lo: 0, Hi: before + hi - lo + (n-1)*p.Step})
 	}
 	for _, s := range x.sched.Splits {
 		if outer, joined := f[s.Outer]; joined { // with others: its points are counted there
-			f[s.Axis] = sym.Range{Lo: 0, Hi: f[s.Axis].Hi + outer.Hi*s.Size}
+			set(s.Axis, sym.Range{Lo: 0, Hi: f[s.Axis].Hi + outer.Hi*s.Size})
 		}
 	}
+	return changed
 }
 
 // plain reports whether a span is an axis: whole, or a region of it.
