@@ -9,7 +9,7 @@ const (
 	farWait     = 1500 // of such loads
 	nearWait    = 600  // of such loads from the second-level cache
 	sumsCycles  = 1500 // of a group besides
-	joinEach    = 60   // of a value that an item joins while the others wait
+	joinEach    = 70   // of a value that an item joins while the others wait
 	farLines    = 1.2  // of the time of memory, of a line that a group reads a part of
 	lesserPart  = 0.1  // the part of the lesser of what waits and what is moved that takes time besides
 )

@@ -27,6 +27,7 @@ type groupTiles struct {
 	// sum is how many products a result has.
 	sum    int64
 	packed [2]*packedFactor // of rows and columns; nil: read as it lies
+	costs  *groupCosts
 	groupTile
 }
 
@@ -159,6 +160,7 @@ func (g *groupTiles) take() bool {
 		}
 	}
 	g.pack()
+	g.costs = g.costsOf()
 	return true
 }
 

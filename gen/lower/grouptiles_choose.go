@@ -83,9 +83,9 @@ func (g *groupTiles) fitting() []groupTile {
 		for down := int64(1); down <= maxGroupSide; down *= 2 {
 			for across := int64(1); across <= maxGroupSide && down*across <= items; across *= 2 {
 				for _, step := range groupSteps {
-					for parts := int64(1); parts <= maxSumParts && parts*down*across <= items; parts *= 2 {
+					for parts := int64(1); parts <= g.costs.mostParts && parts*down*across <= items; parts *= 2 {
 						t := groupTile{down: down, across: across, tall: r[0], wide: r[1], step: step, parts: parts}
-						if !t.even() || !g.splits(t) || t.items() < min(o.SubGroup, o.GroupItems) || t.bytes() > o.LocalBytes || o.UnitRegisters > 0 && t.registers()*t.items() > o.UnitRegisters {
+						if !t.even() || !g.splits(t) || t.items() < min(o.SubGroup, o.GroupItems) || t.bytes() > o.LocalBytes || o.UnitRegisters > 0 && g.registers(t)*t.items() > o.UnitRegisters {
 							continue
 						}
 						out = append(out, t)
@@ -103,8 +103,8 @@ func (g *groupTiles) fitting() []groupTile {
 // splits reports whether sums may be added in so many parts: each has several copies, and an item few results, which pass through memory that items
 // share.
 func (g *groupTiles) splits(t groupTile) bool {
-	n := t.tall * t.wide
-	return t.parts == 1 || g.sum >= minPartSteps*t.parts*t.step && n >= leastPartTile && n <= mostPartTile && t.rows()*t.columns() >= minPartResults
+	n, c := t.tall*t.wide, g.costs
+	return t.parts == 1 || g.sum >= minPartSteps*t.parts*t.step && n >= c.leastTile && n <= c.mostTile && t.rows()*t.columns() >= c.leastResults
 }
 
 // even reports whether a group's rows and columns are so alike in number that it copies little for what it computes, and a step so short that its
@@ -121,12 +121,8 @@ func (t groupTile) even() bool {
 // stepProducts is how many products of an item a step has at most.
 const stepProducts = 2048
 
-// maxSumParts is the most parts of a sum, minPartSteps how many copies a part has at least, and minPartResults how many results a group. An item's
-// tile of a part has so many results.
-const (
-	maxSumParts, minPartSteps, minPartResults = 16, 2, 256
-	leastPartTile, mostPartTile               = quad * quad, 2 * quad * quad
-)
+// minPartSteps is how many copies a part of a sum has at least.
+const minPartSteps = 2
 
 // maxTileItems is the most items of a group: units have several groups at once, and compute one where another waits.
 const maxTileItems = 256

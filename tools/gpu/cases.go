@@ -32,6 +32,7 @@ func cases() []testCase {
 	out = append(out,
 		testCase{"scores of 12 heads", "input %a f32[12, 197, 64]\ninput %b f32[12, 64, 197]\n%y ?[*] = MatMul.13(%a, %b)\noutput %y", "torch.matmul(a, b)", 2 * 12 * 197 * 197 * 64},
 		testCase{"softmax 12x197x197", "input %a f32[12, 197, 197]\n%y ?[*] = Softmax.13(%a) {axis = -1}\noutput %y", "torch.softmax(a, -1)", 0},
+		testCase{"add 32", "input %a f32[32]\ninput %b f32[32]\n%y ?[*] = Add.14(%a, %b)\noutput %y", "a + b", 0},
 		testCase{"add 16x256x56x56", "input %a f32[16, 256, 56, 56]\ninput %b f32[16, 256, 56, 56]\n%y ?[*] = Add.14(%a, %b)\noutput %y", "a + b", 0},
 		testCase{"transpose 16x3136x256", "input %a f32[16, 3136, 256]\n%y ?[*] = Transpose.13(%a) {perm = [0, 2, 1]}\noutput %y", "a.transpose(1, 2).contiguous()", 0},
 	)

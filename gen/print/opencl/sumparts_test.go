@@ -25,8 +25,8 @@ func TestSumParts(t *testing.T) {
 			line("%%p ?[*] = MatMul.13(%%x, %%w)").line("%%q ?[*] = Add.14(%%p, %%b)").line("%%y ?[*] = Relu.14(%%q)").line("output %%y")},
 		{"rows and weights", 3, newModel().weights("w", 384, 70).
 			line("input %%x f32[2, 33, 384]").line("%%y ?[*] = MatMul.13(%%x, @w)").line("output %%y")},
-		{"weights that lie along the sum", 4, newModel().weights("w", 70, 512).weights("b", 70).
-			line("input %%x f32[40, 512]").line("%%y ?[*] = Gemm.13(%%x, @w, @b) {transB = 1}").line("output %%y")},
+		{"weights that lie along the sum", 4, newModel().weights("w", 130, 1024).weights("b", 130).
+			line("input %%x f32[40, 1024]").line("%%y ?[*] = Gemm.13(%%x, @w, @b) {transB = 1}").line("output %%y")},
 		{"a vector and a matrix", 2, newModel().
 			line("input %%x f32[1, 512]").line("input %%w f32[512, 300]").line("%%y ?[*] = MatMul.13(%%x, %%w)").line("output %%y")},
 		{"a 3x3 convolution", 2, newModel().weights("w", 40, 64, 3, 3).weights("b", 40).
