@@ -125,8 +125,11 @@ func (t *Target) convertsF16() bool {
 	return t.CPU == "arm64" || t.WorkItems()
 }
 
-// SumsStored reports whether register tiles may sum over what is stored of pruned weights (package fkw).
-func (t *Target) SumsStored() bool { return t.Language() == "cpp" || t.OpenCL != nil }
+// SumsStored reports whether register tiles may sum over what is stored of pruned weights (package fkw). Where neighbouring items run in step and share
+// memory they do not: each would copy what it reads to memory of its own, which took an H100 a hundred times as long as multiplying zeros together.
+func (t *Target) SumsStored() bool {
+	return t.Language() == "cpp" || t.OpenCL != nil && !(t.InStep() && t.OpenCL.LocalBytes > 0)
+}
 
 // WorkItems reports whether a task is a work-item: one of very many, whose place the device finds and which does little. Elsewhere a worker takes
 // tasks one after the other: each should be worth finding out which one it is, and loops within it run in vectors.
