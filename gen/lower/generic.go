@@ -32,6 +32,7 @@ func Generic(b *block.Block, env *Env) (*Lowered, error) {
 	if err != nil {
 		return nil, err
 	}
+	n.oneFilter()
 	n.unflatten()
 	n.collapse()
 	n.splitLanes()

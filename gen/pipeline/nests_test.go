@@ -90,6 +90,24 @@ func nestCases() []nestCase {
 }`, has: []string{`p3_div < 2;`}, hasNot: []string{`[/%] 14\b`},
 		},
 		{
+			name: "a convolution to one channel", shapes: [][]int64{{2, 2, 9, 37}}, graph: `
+  const @w f32[1, 2, 3, 3] = {1, 0.5, -1, 0.25, 2, 0.125, -0.5, 1.5, -0.25, 0.75, -2, 1, 0.5, -1.5, 0.25, 1, -0.125, 0.5}
+  const @b f32[1] = {0.5}
+  input %x f32[2, 2, 9, 37]
+  %c ?[*] = Conv.11(%x, @w, @b) {pads = [1, 1, 1, 1]}
+  %y ?[*] = Relu.14(%c)
+  output %y
+}`, has: []string{`p3_step < 35; p3_step \+= 4`, `r1_count = `}, hasNot: []string{`p3 [+-] .* < 37 \?`, `acc\[`},
+		},
+		{
+			name: "a convolution to one channel with strides", shapes: [][]int64{{1, 1, 11, 64}}, graph: `
+  const @w f32[1, 1, 2, 4] = {1, 0.5, -1, 0.25, 2, 0.125, -0.5, 1.5}
+  input %x f32[1, 1, 11, 64]
+  %y ?[*] = Conv.11(%x, @w) {pads = [1, 2, 0, 1], strides = [2, 2]}
+  output %y
+}`, has: []string{`r1_count = `}, hasNot: []string{`p3 .* < 64 \?`},
+		},
+		{
 			name: "places that channels share", shapes: [][]int64{{1, 6, 5, 7}}, graph: `
   const @grid f32[1, 3, 5, 2] = {-1, -1, -0.5, 0.25, 0, 0, 2, 0.5, 1, 1, 0.3, -0.7, -3, 9, 0.9, 0.9, -0.99, 0.1, 0.5, -1.1, 0, 1, 1, 0, -1, 1, 0.6, 0.6, -0.2, -0.4}
   input %x f32[1, 6, 5, 7]
