@@ -147,7 +147,8 @@ func (v *vectors) guarded(w *ckernel.Kernel, words []string, l *lanesOf, plain l
 			}
 			w.Line("%s_words[%d] = %s;", name, i, text)
 			if part {
-				w.Line("%s = Q6_V_vmux_QVV(Q6_Q_vsetq_R(%s), %s, %s_before);", l.near(), times(4, n), l.near(), l.near())
+				// setq2: a number that is not known before may be that of all lanes, of which setq makes none.
+				w.Line("%s = Q6_V_vmux_QVV(Q6_Q_vsetq2_R(%s), %s, %s_before);", l.near(), times(4, n), l.near(), l.near())
 			}
 		}
 		w.Line("%s_exact = !dnn_hvx_any(%s);", name, l.near())

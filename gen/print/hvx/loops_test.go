@@ -100,6 +100,13 @@ func init() {
 	}
 	loops["quantized: as many as there are"] = of3("operand a3 i8[256] const\nresult y0 i8[900]", "for u < 3 { for m < 150*u { bind b = i64 cast("+
 		of("f32 mul(f32 cast(a0[m + 300*u]), f32:0.0123)")+") in 0..255\ny0[m + 300*u] = a3[b] } }")
+	// Half of the results are halfway between two numbers, in vectors that happen to have all lanes.
+	for name, body := range map[string]string{
+		"quantized: whole vectors at the end":   "for u < 2 { for m < 160*u { y0[m + 320*u] = $of } }",
+		"quantized: one whole vector or a part": "for u < 3 { for m < 16*u { y0[m + 320*u] = $of } }",
+	} {
+		loops[name] = struct{ head, body string }{"operand a0 u8[900]\nresult y0 u8[900]", strings.ReplaceAll(body, "$of", of("f32 mul(f32 cast(i32 sub(i32 cast(a0[m + 300*u]), i32:100)), f32:0.5)"))}
+	}
 	loops["a table of rows"] = of3("operand a3 u8[256] const\nresult y0 u8[900]", "for r < 3 { for l < 32 { bind b = i64 cast("+
 		of("f32 mul(f32 cast(a0[l + 100*r]), f32:0.0123)")+") in 0..255\ny0[l + 32*r + 5] = a3[b] } }")
 	loops["a table of words in turns"] = of3("operand a3 i8[256] const\nresult y0 i8[900]", "for r < 2 { for l < 64 { bind b = i64 cast(u8 cast("+
