@@ -100,6 +100,9 @@ func init() {
 	}
 	loops["quantized: as many as there are"] = of3("operand a3 i8[256] const\nresult y0 i8[900]", "for u < 3 { for m < 150*u { bind b = i64 cast("+
 		of("f32 mul(f32 cast(a0[m + 300*u]), f32:0.0123)")+") in 0..255\ny0[m + 300*u] = a3[b] } }")
+	loops["quantized: floats that are lost on the way"] = of3("result y0 u8[900]", "array b f32[900]\nfor q < $n { b[q] = f32 mul(a2[q + 400], f32:1e-20) }\nfor q < $n { y0[q] = "+
+		of("f32 mul(f32 mul(f32 mul(b[q], f32:1.18e-38), f32:1e30), f32:1e30)")+" }")
+	loops["quantized: floats that overflow on the way"] = of3("result y0 u8[900]", "for q < $n { y0[q] = "+of("f32 mul(f32 mul(f32 mul(a2[q + 401], f32:1e30), f32:1e-30), f32:1e-30)")+" }")
 	loops["floats of: floats, in place"] = of3("result y0 f32[900]", "array b f32[900]\nfor q < $n { b[q] = a2[q + 400] }\nfor q < $n { b[q] = f32 mul(f32 cast(i32 sub(i32 cast("+of("f32 div(b[q], f32:0.0123)")+
 		"), i32 cast(u8:90))), f32:0.0371) }\nfor q < $n { y0[q] = b[q] }")
 	// Half of the results are halfway between two numbers, in vectors that happen to have all lanes.
