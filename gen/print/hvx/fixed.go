@@ -115,9 +115,9 @@ func (q *quantized) fixed(l *lanesOf, s *parted) (string, bool) {
 		bits--
 	}
 	// Integers are off by less than 6, and floats by roundings of each part and of the sum.
-	floats := float64(of.rounded)*(mostRounded+reach) + float64(s.rounded)*mostRounded
+	floats := float64(float64(of.rounded)*(mostRounded+reach)) + float64(float64(s.rounded)*mostRounded)
 	if len(parts) == 2 {
-		floats += float64(parts[0].rounded) * reach
+		floats += float64(float64(parts[0].rounded) * reach)
 	}
 	if of.mem.Buf != nil && of.factor != nil { // whose product with the constant ones is rounded, as these are
 		floats += 2 * mostRounded

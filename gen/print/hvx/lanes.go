@@ -147,7 +147,8 @@ func (v *vectors) guarded(w *ckernel.Kernel, words []string, l *lanesOf, plain l
 			}
 			w.Line("%s_words[%d] = %s;", name, i, text)
 			if part {
-				w.Line("%s = Q6_V_vmux_QVV(Q6_Q_vsetq_R(%s), %s, %s_before);", l.near(), times(4, n), l.near(), l.near())
+				// setq2: a number that is not known before may be that of all lanes, of which setq makes none.
+				w.Line("%s = Q6_V_vmux_QVV(Q6_Q_vsetq2_R(%s), %s, %s_before);", l.near(), times(4, n), l.near(), l.near())
 			}
 		}
 		w.Line("%s_exact = !dnn_hvx_any(%s);", name, l.near())
@@ -172,7 +173,10 @@ func (v *vectors) guarded(w *ckernel.Kernel, words []string, l *lanesOf, plain l
 // again stores what is exact, and computes the lanes one by one that are not in one of the pieces: they are as they were before.
 func (v *vectors) again(w *ckernel.Kernel, l *lanesOf, plain loop.For, first sym.Expr, pieces []piece) {
 	name := v.loop.Var
-	near := fmt.Sprintf("dnn_hvx_bytes(%s, %s, %s, %s)", l.near(), l.near(), l.near(), l.near())
+	near := l.near()
+	if v.store.Buf.Type.Size() == 1 {
+		near = fmt.Sprintf("dnn_hvx_bytes(%s, %s, %s, %s)", near, near, near, near)
+	}
 	v.write(w, first, pieces, near)
 	w.Line("int32_t %s_again[%d] __attribute__((aligned(128)));", name, lanes)
 	w.Line("dnn_hvx_store(%s_again, %s);", name, l.near())
@@ -215,7 +219,7 @@ func (v *vectors) others(p piece) map[string]sym.Expr {
 	return map[string]sym.Expr{v.rows.Var: p.at[v.rows.Var]}
 }
 
-// write stores the bytes of the words, but those that are not zero in except, where there is one.
+// write stores the words or their bytes, but the bytes that are not zero in except, where there is one.
 func (v *vectors) write(w *ckernel.Kernel, first sym.Expr, pieces []piece, except string) {
 	name, to := v.loop.Var, v.store.Buf
 	word := func(i int) string { return fmt.Sprintf("%s_words[%d]", name, min(i, len(pieces)-1)) }
@@ -237,6 +241,10 @@ func (v *vectors) write(w *ckernel.Kernel, first sym.Expr, pieces []piece, excep
 	at := fmt.Sprintf("%s + %s", to.Name, w.Index(v.store.Index.Subst(start, w.Facts())))
 	if to.Type.Size() == 4 {
 		for i, p := range pieces {
+			if except != "" {
+				w.Line("dnn_hvx_store_except(%s + %d, %s, %s, %s);", at, lanes*i, word(i), times(4, p.lanes), except)
+				continue
+			}
 			w.Line("dnn_hvx_store_part(%s + %d, %s, %s);", at, lanes*i, word(i), times(4, p.lanes))
 		}
 		return

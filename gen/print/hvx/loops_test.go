@@ -100,6 +100,31 @@ func init() {
 	}
 	loops["quantized: as many as there are"] = of3("operand a3 i8[256] const\nresult y0 i8[900]", "for u < 3 { for m < 150*u { bind b = i64 cast("+
 		of("f32 mul(f32 cast(a0[m + 300*u]), f32:0.0123)")+") in 0..255\ny0[m + 300*u] = a3[b] } }")
+	loops["quantized: floats that are lost on the way"] = of3("result y0 u8[900]", "array b f32[900]\nfor q < $n { b[q] = f32 mul(a2[q + 400], f32:1e-20) }\nfor q < $n { y0[q] = "+
+		of("f32 mul(f32 mul(f32 mul(b[q], f32:1.18e-38), f32:1e30), f32:1e30)")+" }")
+	loops["quantized: floats that overflow on the way"] = of3("result y0 u8[900]", "for q < $n { y0[q] = "+of("f32 mul(f32 mul(f32 mul(a2[q + 401], f32:1e30), f32:1e-30), f32:1e-30)")+" }")
+	loops["floats of: floats, in place"] = of3("result y0 f32[900]", "array b f32[900]\nfor q < $n { b[q] = a2[q + 400] }\nfor q < $n { b[q] = f32 mul(f32 cast(i32 sub(i32 cast("+of("f32 div(b[q], f32:0.0123)")+
+		"), i32 cast(u8:90))), f32:0.0371) }\nfor q < $n { y0[q] = b[q] }")
+	// Half of the results are halfway between two numbers, in vectors that happen to have all lanes.
+	for name, body := range map[string]string{
+		"quantized: whole vectors at the end":   "for u < 2 { for m < 160*u { y0[m + 320*u] = $of } }",
+		"quantized: one whole vector or a part": "for u < 3 { for m < 16*u { y0[m + 320*u] = $of } }",
+	} {
+		loops[name] = struct{ head, body string }{"operand a0 u8[900]\nresult y0 u8[900]", strings.ReplaceAll(body, "$of", of("f32 mul(f32 cast(i32 sub(i32 cast(a0[m + 300*u]), i32:100)), f32:0.5)"))}
+	}
+	rows := "array b i32[900]\nfor e < 448 { b[e] = a0[e] }\nfor u < 3 { for r < 4 { $loops } }"
+	row := func(n int) string {
+		return fmt.Sprintf("for l < %d { y0[l + 32*s + 140*r + 3*u + 3] = "+of("f32 mul(f32 cast(i32 add(b[l + 32*s + 96*r], a0[r + 800])), a1[r + 9])")+" }", n)
+	}
+	for name, body := range map[string]string{
+		"rows of sums":           "for s < 3 { " + row(32) + " }",
+		"rows of sums, parts":    "for s < 3 { if 0 <= s < 2 { " + row(32) + " } else { " + row(17) + " } }",
+		"rows of sums, gaps":     "for s < 3 { " + row(20) + " }",
+		"rows of sums, three":    "for s < 2 { if 0 <= s < 1 { " + row(32) + " } else { if 0 <= u < 1 { " + row(30) + " } else { " + row(7) + " } } }",
+		"rows of sums, or three": "for s < 2 { if 0 <= u < 2 { if 0 <= s < 1 { " + row(32) + " } else { " + row(30) + " } } else { " + row(7) + " } }",
+	} {
+		loops[name] = of3("result y0 u8[900]", strings.ReplaceAll(rows, "$loops", body))
+	}
 	loops["a table of rows"] = of3("operand a3 u8[256] const\nresult y0 u8[900]", "for r < 3 { for l < 32 { bind b = i64 cast("+
 		of("f32 mul(f32 cast(a0[l + 100*r]), f32:0.0123)")+") in 0..255\ny0[l + 32*r + 5] = a3[b] } }")
 	loops["a table of words in turns"] = of3("operand a3 i8[256] const\nresult y0 i8[900]", "for r < 2 { for l < 64 { bind b = i64 cast(u8 cast("+
@@ -139,6 +164,8 @@ func TestLoops(t *testing.T) {
 		"tables: a bias":                     {"dnn_hvx_table", "dnn_hvx_fixed"},
 		"floats of: a product of bytes":      {"dnn_hvx_floats", "Q6_Vw_vmpyio_VwVh"},
 		"a table of rows":                    {"dnn_hvx_table"},
+		"rows of sums":                       {"dnn_hvx_rows_"},
+		"rows of sums, parts":                {"dnn_hvx_rows_", "? 32 : 17"},
 		"a table of words in turns":          {"dnn_hvx_table", "dnn_hvx_in_turns"},
 	} {
 		files, err := hvx.Print(loopCase(t, r, name, 200).Program, "p", 1)

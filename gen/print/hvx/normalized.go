@@ -75,7 +75,7 @@ func (q *quantized) normalized(l *lanesOf) (string, bool) {
 	// What is not out of bounds is the sum of a bias and less than both bounds. Floats round the difference, both products and the factor, which is itself
 	// a product with what is rounded; and the sum, and what it becomes. Integers are off by less than 20.
 	const normal = mostRounded + mostBias
-	inexact := 20 + int64(math.Ceil(math.Ldexp(5*normal+float64(1+n.rounded)*mostRounded, normalizedBits-24)))
+	inexact := 20 + int64(math.Ceil(math.Ldexp(5*normal+float64(float64(1+n.rounded)*mostRounded), normalizedBits-24)))
 	factor := l.scale(te.Fn(ir.F32, "mul", n.factor, te.Float(ir.F32, n.by)))
 	least, most := q.bounds()
 	sum := fmt.Sprintf("dnn_hvx_normalized(%s, %s, %s, %s, %s, %d, %d, &%s)", x, ckernel.Strip(l.w.Scalar(n.mean)), factor, weight, bias, normalizedBits, mostBias<<normalizedBits, l.near())

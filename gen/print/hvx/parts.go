@@ -30,13 +30,17 @@ type parted struct {
 	parts []addend
 	// rounded is how often floats are rounded after that, and by the sum, if there are two.
 	rounded int
+	// least and most are bounds of what a number that was rounded on the way is multiplied with from then on, in all, by constant factors.
+	least, most float64
 }
 
-// Bounds of constant factors: beyond them floats on the way might overflow where the result does not, or lose bits of it. What nothing was
-// multiplied with before may have a factor of almost any size.
+// Bounds of constant factors, and of the products of those that follow: beyond them floats on the way might overflow where the result does not, or lose
+// bits of it. What nothing was multiplied with before may have a factor of almost any size; before a factor that is not constant, whose size is known
+// with those before it alone (see scale), none are far from 1.
 const (
 	leastFactor, mostFactor = 0x1p-116, 0x1p122
 	leastFirst              = 0x1p-126
+	farFrom1                = 0x1p30
 )
 
 // partsOf takes an expression apart; nil where it is no such sum.
@@ -66,7 +70,7 @@ func partsOf(e te.Expr, lane string) *parted {
 		if len(a.parts) == 1 && len(b.parts) == 1 {
 			x, y := a.parts[0], b.parts[0]
 			x.rounded, y.rounded = a.rounded, b.rounded
-			return &parted{parts: []addend{x, y}, rounded: 1}
+			return &parted{parts: []addend{x, y}, rounded: 1, least: min(a.least, b.least), most: max(a.most, b.most)}
 		}
 	case "mul":
 		switch {
@@ -84,22 +88,26 @@ func partsOf(e te.Expr, lane string) *parted {
 	return nil
 }
 
-func single(p addend) *parted { return &parted{parts: []addend{p}} }
+func single(p addend) *parted { return &parted{parts: []addend{p}, least: 1, most: 1} }
 
 // times is a sum times a factor; nil where it has one that is not constant already, or where floats might not have the bits of the result.
 func (s *parted) times(by addend) *parted {
-	x, least := math.Abs(by.by), leastFactor
-	if first := func(p addend) bool { return p.ints != nil || p.rounded == 0 }; s.rounded == len(s.parts)-1 && first(s.parts[0]) && first(s.parts[len(s.parts)-1]) {
-		least = leastFirst
+	x := math.Abs(by.by)
+	out := &parted{rounded: s.rounded + 1, least: min(1, s.least*x), most: max(1, s.most*x)}
+	first := func(p addend) bool { return p.ints != nil || p.rounded == 0 }
+	if s.rounded == len(s.parts)-1 && first(s.parts[0]) && first(s.parts[len(s.parts)-1]) {
+		if !(x >= leastFirst && x <= mostFactor) {
+			return nil
+		}
+		out.least, out.most = 1, 1
 	}
-	if !(x >= least && x <= mostFactor) {
+	if !(out.least >= leastFactor && out.most <= mostFactor) {
 		return nil
 	}
-	out := &parted{rounded: s.rounded + 1}
 	for _, p := range s.parts {
 		p.by *= by.by
 		if by.factor != nil {
-			if p.factor != nil || len(s.parts) > 1 {
+			if p.factor != nil || len(s.parts) > 1 || !(min(s.least, math.Abs(p.by)) >= 1/farFrom1 && max(s.most, math.Abs(p.by)) <= farFrom1) {
 				return nil
 			}
 			p.factor = by.factor

@@ -3,6 +3,7 @@ package hvx
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"rules_dnn/gen/ir"
@@ -67,6 +68,9 @@ func findRows(x loop.For, w *ckernel.Kernel) *rows {
 			return nil
 		}
 	}
+	if parts, _ := r.parts.Extent.Const(); r.parts.Var != "" && parts > 1 && r.cond == nil && !r.lane.Extent.Is(lanes) {
+		return nil // vectors that are not whole have places between them that stay
+	}
 	if !wholeWords(in.Subst(map[string]sym.Expr{r.lane.Var: sym.Const(0)}, f)) || !r.number(1).Supported() || !r.uniform() || !r.scaled() {
 		return nil
 	}
@@ -109,14 +113,14 @@ func (r *rows) inner(body []loop.Stmt) bool {
 		r.parts = s
 		return r.inner(s.Body)
 	case loop.If:
-		if len(body) != 1 || len(s.Then) != 1 || len(s.Else) != 1 || r.cond != nil || !r.inner(s.Then) {
+		if len(body) != 1 || len(s.Then) != 1 || len(s.Else) != 1 || !r.inner(s.Then) || r.cond != nil { // of two numbers of lanes, not three
 			return false
 		}
 		other := &rows{w: r.w, parts: loop.For{Var: "none"}}
-		if !other.inner(s.Else) || other.lane.Var != r.lane.Var || !reflect.DeepEqual(other.store, r.store) {
+		if !other.inner(s.Else) || other.cond != nil || other.lane.Var != r.lane.Var || !reflect.DeepEqual(other.store, r.store) {
 			return false
 		}
-		r.cond, r.rest = append(r.cond, s.Cond...), other.lane.Extent
+		r.cond, r.rest = slices.Clone(s.Cond), other.lane.Extent
 		return true
 	}
 	return false

@@ -131,7 +131,7 @@ func TestRequantize(t *testing.T) {
 	short, _ := scaledLoop(1, 31)
 	text = printed(t, short)
 	assert.Contains(t, text, "dnn_hvx_load_part(x + (0), 124)")
-	assert.Contains(t, text, "i_near = Q6_V_vmux_QVV(Q6_Q_vsetq_R(124), i_near, i_near_before);", "what is beyond the end is any number")
+	assert.Contains(t, text, "i_near = Q6_V_vmux_QVV(Q6_Q_vsetq2_R(124), i_near, i_near_before);", "what is beyond the end is any number")
 	assert.Contains(t, text, "i_words[0]), 31);")
 	long, _ := scaledLoop(1, 300)
 	text = printed(t, long)
