@@ -128,16 +128,20 @@ func (f *follower) call(c *stage, i int) ([]loop.Stmt, error) {
 	}
 	slices.SortStableFunc(results, func(a, b int) int { return int(c.sched.Loops[a].Kind) - int(c.sched.Loops[b].Kind) })
 	results = c.rowsTogether(results)
-	if to, at := f.direct(c, at, results, zero); to != nil {
-		return []loop.Stmt{loop.Tile{Micro: m, X: x.Buf, XAt: x.Index.Subst(zero, f.facts), W: w.Buf, At: w.Index.Subst(zero, f.facts), Acc: to, AccAt: at}}, nil
+	acc, first := f.direct(c, at, results, zero)
+	direct := acc != nil
+	if !direct {
+		acc = f.sums(c, m)
 	}
-	acc := f.sums(c, m)
 	if c.sumsStored() {
 		c.firstKernel(zero)
 	}
-	tile := loop.Tile{Micro: m, X: x.Buf, XAt: x.Index.Subst(zero, f.facts), W: w.Buf, At: w.Index.Subst(zero, f.facts), Acc: acc}
+	tile := loop.Tile{Micro: m, X: x.Buf, XAt: x.Index.Subst(zero, f.facts), W: w.Buf, At: w.Index.Subst(zero, f.facts), Acc: acc, AccAt: first}
 	if c.sumsStored() {
 		f.kernelsOf(c, &tile)
+	}
+	if direct {
+		return []loop.Stmt{tile}, nil
 	}
 	end, err := f.stores(c, i, results, &accumulators{bufs: []*loop.Buffer{acc}, index: at}, zero)
 	return slices.Concat(f.claimResults(c, results), []loop.Stmt{tile}, end), err
@@ -150,11 +154,11 @@ func (f *follower) direct(c *stage, at sym.Expr, results []int, zero map[string]
 	if !plain || len(c.out) > 1 || v.Space != sched.Worker || v.buf.Type != c.row.Acc || !f.t.TilesFillScratch() || slices.ContainsFunc(c.spans, c.roundsUp) {
 		return nil, first
 	}
-	first = sym.Sub(f.position(c, v, nil), at)
-	if slices.ContainsFunc(results, func(k int) bool { return first.Uses(c.sched.Loops[k].Var) }) {
+	lies := sym.Sub(f.position(c, v, nil), at)
+	if slices.ContainsFunc(results, func(k int) bool { return lies.Uses(c.sched.Loops[k].Var) }) {
 		return nil, first
 	}
-	return v.buf, first.Subst(zero, f.facts)
+	return v.buf, lies.Subst(zero, f.facts)
 }
 
 // sums is where the tiles of a stage put what they add up.

@@ -133,10 +133,7 @@ func CompileLibrary(g *ir.Graph, chips, disable []string) (*plan.Program, error)
 	if err := s.SetChips(all); err != nil {
 		return nil, err
 	}
-	if _, err := pipeline.Run(slices.Concat(pipeline.GraphPasses, pipeline.CompilePasses), s, pipeline.Options{Disable: disable}); err != nil {
-		return nil, err
-	}
-	return s.Program, nil
+	return compile(s, disable)
 }
 
 // Run compiles a graph and runs it on inputs by name, with kernels that are read from their text, too (runTexts).

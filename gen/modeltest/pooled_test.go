@@ -1,13 +1,31 @@
 package modeltest
 
 import (
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/interp"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ir/irtest"
+	"rules_dnn/gen/loop/run"
 	"rules_dnn/gen/plan"
+	"rules_dnn/gen/shape"
 )
+
+// poolings are the anchors of the kernels that compute a convolution and the pooling of its results.
+func poolings(p *plan.Program) (anchors []string) {
+	for _, x := range p.Calls() {
+		if slices.Contains(x.Block.Ops, "Conv") && slices.ContainsFunc(x.Block.Ops, func(op string) bool { return strings.HasSuffix(op, "Pool") }) {
+			anchors = append(anchors, x.Kernel.Anchor)
+		}
+	}
+	return anchors
+}
 
 // TestPooled: poolings whose windows lie side by side are computed where the convolution is that they read, and give what the interpreter gives; others are
 // computed after it.
@@ -19,7 +37,7 @@ func TestPooled(t *testing.T) {
 		pooled []string // chips that compute them there
 	}{
 		{convolution: convolution{name: "filters that share what they keep", x: []int64{1, 32, 24, 28}, w: []int64{48, 32, 3, 3}, pads: same, share: 16, add: true, pool: two}, pooled: every},
-		{convolution: convolution{name: "blocks of pixels", x: []int64{1, 20, 32, 64}, w: []int64{18, 20, 3, 3}, pads: same, share: 1, add: true, pool: two}, pooled: every},
+		{convolution: convolution{name: "patterns of their own", x: []int64{1, 20, 32, 64}, w: []int64{18, 20, 3, 3}, pads: same, share: 1, add: true, pool: two}, pooled: every},
 		{convolution: convolution{name: "dense", x: []int64{2, 16, 24, 24}, w: []int64{32, 16, 5, 5}, pads: []int64{2, 2, 2, 2}, add: true, pool: two}, pooled: every},
 		{convolution: convolution{name: "long windows", x: []int64{1, 32, 30, 24}, w: []int64{32, 32, 3, 3}, pads: same, share: 16, pool: []int64{3, 2}}, pooled: every},
 		{convolution: convolution{name: "windows of rows", x: []int64{1, 32, 24, 28}, w: []int64{32, 32, 3, 3}, pads: same, share: 16, pool: []int64{2, 1}}, pooled: every},
@@ -29,14 +47,60 @@ func TestPooled(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var pooled []string
 			for chip, p := range c.run(t) {
-				if slices.ContainsFunc(p.Calls(), func(x *plan.Call) bool {
-					return slices.Contains(x.Block.Ops, "Conv") && slices.Contains(x.Block.Ops, "MaxPool")
-				}) {
+				if len(poolings(p)) > 0 {
 					pooled = append(pooled, chip)
 				}
 			}
 			slices.Sort(pooled)
 			assert.Equal(t, c.pooled, pooled)
+		})
+	}
+}
+
+// TestPooledLayers: poolings are computed where convolutions are whose pixels lie apart, and in libraries where each chip has a kernel that does so.
+func TestPooledLayers(t *testing.T) {
+	for _, c := range []struct {
+		name, pool string
+		share      int64
+		anchor     string // of the processor's kernel
+		library    bool   // all chips of a library have such a kernel
+	}{
+		{"pixels apart", "MaxPool.12(%c) {kernel_shape = [2, 2], strides = [2, 2]}", 1, "pixels", false},
+		{"means of pixels apart", "AveragePool.19(%c) {kernel_shape = [2, 2], strides = [2, 2]}", 1, "pixels", false},
+		{"filters that share what they keep", "MaxPool.12(%c) {kernel_shape = [2, 2], strides = [2, 2]}", 16, "pruned", true},
+		{"means of windows of rows", "AveragePool.19(%c) {kernel_shape = [2, 1], strides = [2, 1]}", 1, "contraction", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := &random{Rand: rand.New(rand.NewPCG(1, 2))}
+			inputs := map[string]*ir.Tensor{"x": r.floats([]int64{2, 32, 56, 48}, 1)}
+			w := r.floats([]int64{32, 32, 3, 3}, 1)
+			prune(w, 0, c.share)
+			network := func() *ir.Graph {
+				const conv = ", %w) {pads = [1, 1, 1, 1]}\n"
+				g := irtest.Parse(t, "input %x f32[2, 32, 56, 48]\ninput %w f32[32, 32, 3, 3]\n%a ?[*] = Conv.11(%x"+conv+
+					"%c ?[*] = Conv.11(%a"+conv+"%p ?[*] = "+c.pool+"\n%y ?[*] = Conv.11(%p"+conv+"output %y\n")
+				g.Inputs[1].Const, g.Inputs = w, g.Inputs[:1]
+				return g
+			}
+			g := network()
+			require.NoError(t, shape.Infer(g))
+			want, err := interp.Graph(g, inputs)
+			require.NoError(t, err)
+			alone, err := Compile(network(), Config{Chip: "x86_64_v4"})
+			require.NoError(t, err)
+			assert.Equal(t, []string{c.anchor}, poolings(alone))
+			library, err := CompileLibrary(network(), []string{"x86_64", "x86_64_v3", "x86_64_v4"}, nil)
+			require.NoError(t, err)
+			programs := []*plan.Program{alone}
+			for i := range library.Variants() {
+				assert.Equal(t, c.library, len(poolings(library.Variant(i))) == 1, "variant %d", i)
+				programs = append(programs, library.Variant(i))
+			}
+			for _, p := range programs {
+				got, err := run.Program(p, InputsOf(p, inputs))
+				require.NoError(t, err)
+				assertClose(t, want[0], got[0], p.String())
+			}
 		})
 	}
 }

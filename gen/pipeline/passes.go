@@ -230,7 +230,7 @@ func (s *State) Compare(first int) (*sel.Comparison, error) {
 
 func (s *State) selectOptions() sel.Options {
 	o := sel.Options{Contractions: s.anchor("contractions"), Windows: s.anchor("windows"), Winograd: s.anchor("winograd"), Pooled: s.anchor("pooled"), Layouts: s.anchor("layouts"), Vectors: s.Enabled("vectors"), Pruned: s.encodings(), Magnitudes: s.magnitudes(),
-		Candidate: s.Candidate, EveryVersion: s.EveryVersion, EveryPool: s.EveryPool, Device: s.Device, Price: s.Price, Stored: s.Stored, Images: s.images()}
+		Candidate: s.Candidate, EveryVersion: s.EveryVersion, EveryPool: s.EveryPool, Others: s.Others, Device: s.Device, Price: s.Price, Stored: s.Stored, Images: s.images()}
 	o.Times, o.History = s.recorded(s.Times)
 	return o
 }

@@ -126,7 +126,12 @@ func parse(t *testing.T, text string) *State {
 // compile runs all passes.
 func compile(t *testing.T, text string, disable ...string) *State {
 	t.Helper()
-	s := parse(t, text)
+	return through(t, parse(t, text), disable...)
+}
+
+// through runs all passes on a state.
+func through(t *testing.T, s *State, disable ...string) *State {
+	t.Helper()
 	for _, passes := range [][]Pass{GraphPasses, CompilePasses} {
 		done, err := Run(passes, s, Options{Disable: disable})
 		require.NoError(t, err)
@@ -184,10 +189,20 @@ func TestDisable(t *testing.T) {
 		"versions": func(s *State) bool { return count(s, "choose") == 0 },
 		"unpack":   func(s *State) bool { return count(s, "u8[16 16]") == 0 },
 		"islands":  func(s *State) bool { return count(s, "product,") == 0 },
+		"shared":   func(s *State) bool { return count(s, "group ") == 0 },
+		"images":   func(s *State) bool { return count(s, "image") == 0 },
+		"buffers":  func(s *State) bool { return count(s, "image") > 0 },
 	}
+	devices := map[string]struct{ device, network string }{"shared": {"opencl_nvidia", shared}, "images": {"opencl_images", imaged}, "buffers": {"opencl_images", buffered}}
 	optional, _ := names()
 	for _, name := range optional {
 		t.Run(name, func(t *testing.T) {
+			if d, is := devices[name]; is {
+				whole, s := compileOn(t, d.device, d.network), compileOn(t, d.device, d.network, name)
+				assert.NotEqual(t, whole.Program.String(), s.Program.String(), "the network has nothing for it to do")
+				assert.True(t, effects[name](s), s.Program)
+				return
+			}
 			network, whole := network, whole
 			if name == "versions" { // of sizes that only a run knows
 				network = weighed(residual)

@@ -8,6 +8,7 @@ import (
 	"rules_dnn/gen/fuse"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
+	"rules_dnn/gen/lower"
 )
 
 // DNNFusion's table refuses pairs of Many-to-Many operators, as what the second one reads several times would be computed so often. A pooling whose
@@ -15,7 +16,7 @@ import (
 // Whether that pays is known once both have their layouts: with others the convolution has a faster kernel.
 
 // pool computes poolings where the contractions are computed that they read, where a kernel does so in the layouts that are chosen, and is estimated to
-// take less. Kernels that a tuning record knows stay as they were measured.
+// take less, on each chip of a library. Kernels that a tuning record knows stay as they were measured.
 func (s *selector) pool(c *Choice, g *block.Graph) {
 	readers, from := map[*ir.Value]int{}, map[*ir.Value]*block.Block{}
 	for _, b := range g.Blocks {
@@ -80,9 +81,8 @@ func (s *selector) pooled(c *Choice, first, second *block.Block, n int) *block.B
 	}
 	m := fuse.Place(first, second, n, pooledDepth)
 	lay := func(v *ir.Value) layout.Layout { return c.Layouts[v] }
-	ks, err := s.kernels(m, lay, 0, "")
-	k := best(slices.DeleteFunc(ks, func(k Kernel) bool { return !k.Pools() }))
-	if err != nil || k.Lowered == nil || k.Cycles >= c.Kernels[first].Cycles+c.Kernels[second].Cycles && !s.o.EveryPool {
+	k := s.gains(m, lay, c.Kernels[first].Cycles+c.Kernels[second].Cycles)
+	if k.Lowered == nil || !s.gainsElsewhere(m, []*block.Block{first, second}, lay) {
 		return nil
 	}
 	if err := k.Make(); err != nil {
@@ -90,4 +90,34 @@ func (s *selector) pooled(c *Choice, first, second *block.Block, n int) *block.B
 	}
 	c.Kernels[m] = k
 	return m
+}
+
+// gains is the best kernel that pools, the zero Kernel where there is none, or it takes as long as the blocks do apart.
+func (s *selector) gains(m *block.Block, lay lower.Layouts, apart float64) Kernel {
+	ks, err := s.kernels(m, lay, 0, "")
+	k := best(slices.DeleteFunc(ks, func(k Kernel) bool { return !k.Pools() }))
+	if err != nil || k.Lowered == nil || k.Cycles >= apart && !s.o.EveryPool {
+		return Kernel{}
+	}
+	return k
+}
+
+// gainsElsewhere reports whether the library's other chips, whose kernels compute the same blocks in the same layouts, gain by that, too.
+func (s *selector) gainsElsewhere(m *block.Block, apart []*block.Block, lay lower.Layouts) bool {
+	o := s.o
+	o.Times, o.History = nil, nil // which are this chip's
+	for _, t := range s.o.Others {
+		other, cycles := newSelector(s.g, t, o), 0.0
+		for _, b := range apart {
+			k, err := other.cheapest(b, lay)
+			if err != nil || k.Lowered == nil {
+				return false
+			}
+			cycles += k.Cycles
+		}
+		if other.gains(m, lay, cycles).Lowered == nil {
+			return false
+		}
+	}
+	return true
 }

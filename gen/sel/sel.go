@@ -30,6 +30,8 @@ type Options struct {
 	// Pooled computes poolings where the contractions are whose results they read, and EveryPool wherever a kernel does so, whatever it gains, for
 	// tests.
 	Pooled, EveryPool bool
+	// Others are the other chips of the library, which have kernels of the same blocks.
+	Others []*target.Target
 	// Magnitudes are as in lower.Env.
 	Magnitudes *lower.Magnitudes
 	// Pruned finds weights that were pruned, for kernels that leave out what is zero; nil: there are none.
