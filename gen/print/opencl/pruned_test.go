@@ -95,5 +95,5 @@ func TestPruned(t *testing.T) {
 func TestPrunedShared(t *testing.T) {
 	p := compile(t, vggLayers[5].graph(t, 16), device(t, "opencl_nvidia"))
 	assert.False(t, keeps(p))
-	assert.Len(t, p.Calls(), 1)
+	assert.LessOrEqual(t, len(p.Calls()), 2, "its sums may be in parts, which a second kernel joins")
 }
