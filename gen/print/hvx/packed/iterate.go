@@ -15,11 +15,45 @@ type iterated struct {
 	version     int
 	enter, body []isa.Inst
 	count       int
+	last        int64 // of the virtual registers, from values on
 	// free are the registers for values of a class, pairs beside each other, the even one first.
 	free map[isa.Class][]int64
 	// What follows is the schedule's.
 	*sched.Modulo
 	register map[int64]int64
+}
+
+// before adds an instruction to what comes first.
+func (r *iterated) before(name string, args ...int64) {
+	r.enter = append(r.enter, isa.New(name, args...))
+}
+
+// do adds an instruction to an iteration.
+func (r *iterated) do(name string, args ...int64) { r.body = append(r.body, isa.New(name, args...)) }
+
+// value adds an instruction to an iteration whose result is a new value, and gives its register.
+func (r *iterated) value(name string, args ...int64) int64 {
+	r.last += 2
+	result := values + r.last
+	r.do(name, append([]int64{result}, args...)...)
+	return result
+}
+
+// advance adds to a register of the processor in each iteration; what no instruction has room for is in another one, which hold fills.
+func (r *iterated) advance(reg, by, held int64) {
+	if !long(by) {
+		r.do("A2_addi", reg, reg, by)
+		return
+	}
+	r.do("A2_add", reg, reg, held)
+}
+
+// hold fills the register that advance reads.
+func (r *iterated) hold(held, by int64) {
+	if long(by) {
+		r.before("A2_tfrsi", held, 0)
+		r.enter = append(r.enter, added(held, held, by)...)
+	}
 }
 
 // Iterated is such a function in packets.

@@ -60,62 +60,47 @@ func (l Lines) Packets(version int) (*Iterated, error) {
 	}
 	tail := l.Stored() % isa.Bytes // bytes of the second vector, which is stored so that it ends with them
 	if tail > 0 {
-		r.enter = append(r.enter, isa.New("A2_tfrsi", last, tail))
+		r.before("A2_tfrsi", last, tail)
 	}
-	step := func(reg, by, held int64) isa.Inst {
-		if !long(by) {
-			return isa.New("A2_addi", reg, reg, by)
-		}
-		return isa.New("A2_add", reg, reg, held)
-	}
-	for _, s := range [][2]int64{{group, l.GroupStep}, {place, l.ToStep}} {
-		if long(s[1]) {
-			r.enter = append(append(r.enter, isa.New("A2_tfrsi", s[0], 0)), added(s[0], s[0], s[1])...)
-		}
-	}
+	r.hold(group, l.GroupStep)
+	r.hold(place, l.ToStep)
 	// Shuffles' sizes are in scalars: -1 for bytes, -2 for pairs of them.
 	const bytes, pairs = 6, 2
-	r.enter = append(r.enter, isa.New("A2_tfrsi", bytes, -1), isa.New("A2_tfrsi", pairs, -2))
-	next := int64(values)
-	value := func() int64 { next += 2; return next }
-	add := func(name string, args ...int64) int64 {
-		r.body = append(r.body, isa.New(name, args...))
-		return args[0]
-	}
+	r.before("A2_tfrsi", bytes, -1)
+	r.before("A2_tfrsi", pairs, -2)
 	var in [4]int64
 	for n, reg := range lines {
-		in[n] = add("V6_vL32Ub_ai", value(), reg, 0)
-		r.body = append(r.body, step(reg, l.GroupStep, group))
+		in[n] = r.value("V6_vL32Ub_ai", reg, 0)
+		r.advance(reg, l.GroupStep, group)
 	}
 	both := func(a, b int64) int64 {
 		if l.Stride == 2 {
-			return add("V6_vshuffeb", value(), b, a)
+			return r.value("V6_vshuffeb", b, a)
 		}
-		return add("V6_vshuffvdd", value(), b, a, bytes)
+		return r.value("V6_vshuffvdd", b, a, bytes)
 	}
 	first, second := both(in[0], in[1]), both(in[2], in[3])
-	all := add("V6_vshuffvdd", value(), second, first, pairs)
+	all := r.value("V6_vshuffvdd", second, first, pairs)
 	parts := []int64{all, all + 1}[:l.Parts()]
 	if l.Masked {
 		for n := range parts {
-			kept := add("V6_vand", value(), parts[n], int64(2*n))
-			parts[n] = add("V6_vor", value(), kept, int64(2*n+1))
+			parts[n] = r.value("V6_vor", r.value("V6_vand", parts[n], int64(2*n)), int64(2*n+1))
 		}
 	}
 	name := "V6_vS32Ub_ai"
 	if l.Aligned {
 		name = "V6_vS32b_ai"
 	}
-	add(name, to, 0, parts[0])
+	r.do(name, to, 0, parts[0])
 	switch {
 	case tail > 0:
-		ends := add("V6_valignb", value(), parts[1], parts[0], last)
-		add("A2_addi", end, to, tail)
-		add("V6_vS32Ub_ai", end, 0, ends)
+		ends := r.value("V6_valignb", parts[1], parts[0], last)
+		r.do("A2_addi", end, to, tail)
+		r.do("V6_vS32Ub_ai", end, 0, ends)
 	case len(parts) > 1:
-		add(name, to, 1, parts[1])
+		r.do(name, to, 1, parts[1])
 	}
-	r.body = append(r.body, step(to, l.ToStep, place))
+	r.advance(to, l.ToStep, place)
 	masks := int64(0)
 	if l.Masked {
 		masks = 2 * l.Parts()

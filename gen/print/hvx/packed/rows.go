@@ -47,102 +47,117 @@ func (r Rows) Supported() bool {
 // Where the caller's table of rows has what, in bytes: see dnn_hvx_rows of the runtime.
 const biases, mantissas, ups, limits, lowests = 0, 128, 256, 384, 512
 
+// The function's registers that hold the same for all rows, and low, which each row writes: scalars, and vectors below.
+const (
+	rowsFrom, rowsTo, rowsLength, rowsTable                          = 0, 1, 2, 3
+	rowsLow, rowsWhole, rowsNone, rowsBits, rowsFromStep, rowsToStep = 7, 8, 9, 10, 11, 12
+
+	rowsNearest, rowsStart, rowsCut, rowsLeast, rowsMost = 0, 31, 30, 29, 28
+)
+
 // Packets makes the function for a version of Hexagon: of the first row's sums, its bytes' place, how many bytes a row has, and the table of rows, in r0 to r3.
 // It gives, in v0, the least fraction of all.
 func (r Rows) Packets(version int) (*Iterated, error) {
 	if !r.Supported() {
 		return nil, fmt.Errorf("no packets of %+v", r)
 	}
-	// Registers that hold the same for all rows; the low one is written by each.
-	const from, to, n, table, low, whole, none, bits, fromStep, toStep = 0, 1, 2, 3, 7, 8, 9, 10, 11, 12
-	const nearest, start, cut, least, most = 0, 31, 30, 29, 28
 	k := &iterated{version: version, count: int(r.Rows)}
-	enter := func(name string, args ...int64) { k.enter = append(k.enter, isa.New(name, args...)) }
-	enter("A2_tfrsi", low, -1)
-	enter("S2_lsr_i_r", whole, low, 1)
-	enter("V6_lvsplatw", nearest, whole)
-	enter("S2_lsr_i_r", whole, low, 32-fraction)
-	enter("V6_lvsplatw", cut, whole)
-	enter("A2_tfrsi", low, 2*r.Zero+1)
-	enter("S2_asl_i_r", low, low, fraction-1)
-	enter("A2_addi", low, low, inexact)
-	enter("V6_lvsplatw", start, low)
-	enter("A2_tfrsi", whole, isa.Bytes)
-	enter("A2_tfrsi", none, 0)
-	enter("A2_tfrsi", bits, fraction)
-	pack, above, below, lowest, highest := "V6_vpackhub_sat", "V6_vmaxub", "V6_vminub", int64(0), int64(255)
-	if r.Signed {
-		pack, above, below, lowest, highest = "V6_vpackhb_sat", "V6_vmaxb", "V6_vminb", -128, 127
-	}
-	for _, b := range [][3]int64{{least, r.Least, lowest}, {most, r.Most, highest}} {
-		if b[1] != b[2] {
-			enter("A2_tfrsi", low, b[1])
-			enter("V6_lvsplatb", b[0], low)
-		}
-	}
-	for _, s := range [][2]int64{{fromStep, r.From}, {toStep, r.To}} {
-		if long(s[1]) {
-			enter("A2_tfrsi", s[0], 0)
-			k.enter = append(k.enter, added(s[0], s[0], s[1])...)
-		}
-	}
+	r.begin(k)
+	r.store(k, r.narrow(k, r.round(k)))
+	k.free = map[isa.Class][]int64{isa.Vector: between(1, rowsMost), isa.Scalar: {4, 5, 6, 13, 14, 15, 28}, isa.Mask: between(0, 4)}
+	return k.pack()
+}
 
-	next := int64(values)
-	value := func(name string, args ...int64) int64 {
-		next += 2
-		k.body = append(k.body, isa.New(name, append([]int64{next}, args...)...))
-		return next
+// narrowing is by which instructions words of 16 bits become bytes and are bounded, and what bytes there are.
+type narrowing struct {
+	pack, above, below string
+	lowest, highest    int64
+}
+
+func (r Rows) narrowing() narrowing {
+	if r.Signed {
+		return narrowing{"V6_vpackhb_sat", "V6_vmaxb", "V6_vminb", -128, 127}
 	}
-	do := func(name string, args ...int64) { k.body = append(k.body, isa.New(name, args...)) }
-	step := func(reg, by, held int64) {
-		if long(by) {
-			do("A2_add", reg, reg, held)
-		} else {
-			do("A2_addi", reg, reg, by)
+	return narrowing{"V6_vpackhub_sat", "V6_vmaxub", "V6_vminub", 0, 255}
+}
+
+// begin fills the registers that all rows read.
+func (r Rows) begin(k *iterated) {
+	k.before("A2_tfrsi", rowsLow, -1)
+	k.before("S2_lsr_i_r", rowsWhole, rowsLow, 1)
+	k.before("V6_lvsplatw", rowsNearest, rowsWhole)
+	k.before("S2_lsr_i_r", rowsWhole, rowsLow, 32-fraction)
+	k.before("V6_lvsplatw", rowsCut, rowsWhole)
+	k.before("A2_tfrsi", rowsLow, 2*r.Zero+1)
+	k.before("S2_asl_i_r", rowsLow, rowsLow, fraction-1)
+	k.before("A2_addi", rowsLow, rowsLow, inexact)
+	k.before("V6_lvsplatw", rowsStart, rowsLow)
+	k.before("A2_tfrsi", rowsWhole, isa.Bytes)
+	k.before("A2_tfrsi", rowsNone, 0)
+	k.before("A2_tfrsi", rowsBits, fraction)
+	n := r.narrowing()
+	for _, b := range [][3]int64{{rowsLeast, r.Least, n.lowest}, {rowsMost, r.Most, n.highest}} {
+		if b[1] != b[2] {
+			k.before("A2_tfrsi", rowsLow, b[1])
+			k.before("V6_lvsplatb", b[0], rowsLow)
 		}
 	}
-	up := value("L2_loadri_io", table, ups)
+	k.hold(rowsFromStep, r.From)
+	k.hold(rowsToStep, r.To)
+}
+
+// round gives a row's words: sums within their bounds times the row's factor.
+func (r Rows) round(k *iterated) []int64 {
+	up := k.value("L2_loadri_io", rowsTable, ups)
 	var own [4]int64 // the row's, in all lanes
 	for i, at := range []int64{biases, limits, lowests, mantissas} {
-		own[i] = value("V6_lvsplatw", value("L2_loadri_io", table, at))
+		own[i] = k.value("V6_lvsplatw", k.value("L2_loadri_io", rowsTable, at))
 	}
-	do("A2_addi", table, table, 4)
+	k.do("A2_addi", rowsTable, rowsTable, 4)
 	var words []int64
 	for v := range r.Lanes / (isa.Bytes / 4) {
-		x := value("V6_vaddw", value("V6_vL32b_ai", from, v), own[0])
-		x = value("V6_vmaxw", value("V6_vminw", x, own[1]), own[2])
-		x = value("V6_vaslw", x, up)
-		y := value("V6_vmpyewuh", x, own[3])
-		do("V6_vmpyowh_sacc", y, x, own[3])
-		y = value("V6_vaddw", y, start)
-		do("V6_vminw", nearest, nearest, value("V6_vand", y, cut))
-		words = append(words, value("V6_vasrw", y, bits))
+		x := k.value("V6_vaddw", k.value("V6_vL32b_ai", rowsFrom, v), own[0])
+		x = k.value("V6_vmaxw", k.value("V6_vminw", x, own[1]), own[2])
+		x = k.value("V6_vaslw", x, up)
+		y := k.value("V6_vmpyewuh", x, own[3])
+		k.do("V6_vmpyowh_sacc", y, x, own[3])
+		y = k.value("V6_vaddw", y, rowsStart)
+		k.do("V6_vminw", rowsNearest, rowsNearest, k.value("V6_vand", y, rowsCut))
+		words = append(words, k.value("V6_vasrw", y, rowsBits))
 	}
-	step(from, r.From, fromStep)
+	k.advance(rowsFrom, r.From, rowsFromStep)
+	return words
+}
+
+// narrow gives a row's bytes within their bounds.
+func (r Rows) narrow(k *iterated, words []int64) int64 {
 	word := func(i int) int64 { return words[min(i, len(words)-1)] }
-	half := value("V6_vpackwh_sat", word(1), word(0))
+	half := k.value("V6_vpackwh_sat", word(1), word(0))
 	other := half
 	if len(words) > 2 {
-		other = value("V6_vpackwh_sat", word(3), word(2))
+		other = k.value("V6_vpackwh_sat", word(3), word(2))
 	}
-	all := value(pack, other, half)
-	if r.Least != lowest {
-		all = value(above, all, least)
+	n := r.narrowing()
+	all := k.value(n.pack, other, half)
+	if r.Least != n.lowest {
+		all = k.value(n.above, all, rowsLeast)
 	}
-	if r.Most != highest {
-		all = value(below, all, most)
+	if r.Most != n.highest {
+		all = k.value(n.below, all, rowsMost)
 	}
-	// The bytes lie in one or two vectors: what is before and behind them there stays.
-	do("A2_andir", low, to, isa.Bytes-1)
-	first := value("A2_tfr", to) // so that the next row's may follow before this one is stored
-	step(to, r.To, toStep)
-	end := value("A2_add", low, n)
-	last := value("A2_addi", value("A2_add", first, n), -1)
-	turned := value("V6_vlalignb", all, all, low)
-	here := value("V6_pred_and_n", value("V6_pred_scalar2v2", value("A2_min", end, whole)), value("V6_pred_scalar2", low))
-	there := value("V6_pred_scalar2", value("A2_max", value("A2_addi", end, -isa.Bytes), none))
-	do("V6_vS32b_qpred_ai", here, first, 0, turned)
-	do("V6_vS32b_qpred_ai", there, last, 0, turned)
-	k.free = map[isa.Class][]int64{isa.Vector: between(1, least-1), isa.Scalar: {4, 5, 6, 13, 14, 15, 28}, isa.Mask: between(0, 4)}
-	return k.pack()
+	return all
+}
+
+// store stores a row's bytes, which lie in one or two vectors: what is before and behind them there stays.
+func (r Rows) store(k *iterated, all int64) {
+	k.do("A2_andir", rowsLow, rowsTo, isa.Bytes-1)
+	first := k.value("A2_tfr", rowsTo) // so that the next row's may follow before this one is stored
+	k.advance(rowsTo, r.To, rowsToStep)
+	end := k.value("A2_add", rowsLow, rowsLength)
+	last := k.value("A2_addi", k.value("A2_add", first, rowsLength), -1)
+	turned := k.value("V6_vlalignb", all, all, rowsLow)
+	here := k.value("V6_pred_and_n", k.value("V6_pred_scalar2v2", k.value("A2_min", end, rowsWhole)), k.value("V6_pred_scalar2", rowsLow))
+	there := k.value("V6_pred_scalar2", k.value("A2_max", k.value("A2_addi", end, -isa.Bytes), rowsNone))
+	k.do("V6_vS32b_qpred_ai", here, first, 0, turned)
+	k.do("V6_vS32b_qpred_ai", there, last, 0, turned)
 }
