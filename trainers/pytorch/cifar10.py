@@ -78,19 +78,19 @@ class Work:
                 own += ["-" + name, str(p[name])]
             if p["policy"]:
                 own += ["-policy", os.path.abspath(p["policy"])]
-        teacher = ["--teacher=" + self.teacher()] if self.teacher() else []
-        return [a.dnntrain, *own, "--", sys.executable, os.path.join(HERE, "train.py"), *a.trainer, *teacher]
+        teachers = ["--teacher=" + path for path in self.teachers()]
+        return [a.dnntrain, *own, "--", sys.executable, os.path.join(HERE, "train.py"), *a.trainer, *teachers]
 
     def needs(self):
         """The training that ends before this one starts, as (network, kind, seed), or None."""
         return (self.net, "dense", self.seed) if self.kind == "again" or self.kind == "admm" and self.plan.get("teacher") == "dense" else None
 
-    def teacher(self):
-        """The network to distil from; None: the one that is trained, as given."""
+    def teachers(self):
+        """The networks to distil from; none: the one that is trained, as given."""
         if self.needs():
-            return os.path.join(self.args.out, "{}-{}-{}".format(*self.needs()), "trained.onnx")
-        other = self.plan.get("teacher", "dense")
-        return None if other == "dense" else self.onnx(other)
+            return [os.path.join(self.args.out, "{}-{}-{}".format(*self.needs()), "trained.onnx")]
+        others = self.plan.get("teacher", "dense")
+        return [] if others == "dense" else [self.onnx(name) for name in others.split()]
 
     def onnx(self, network):
         return os.path.join(self.args.models, network + "_cifar10.onnx")

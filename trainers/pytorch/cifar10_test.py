@@ -88,6 +88,13 @@ class Cifar10Test(unittest.TestCase):
             command = json.load(f)
         self.assertEqual(command[command.index("-steps") + 1], "4")
 
+    def test_teachers(self):
+        """Several networks may teach."""
+        p, started = self.start("--kinds=admm", "--set", 'resnet20.teacher="vgg16 other"')
+        self.assertEqual((p.returncode, started), (0, ["admm resnet20_cifar10.star"]), p.stderr)
+        with open(os.path.join(self.folder, "out", "resnet20-admm-7", "done.json")) as f:
+            command = json.load(f)
+        self.assertEqual([os.path.basename(word) for word in command if word.startswith("--teacher=")], ["vgg16_cifar10.onnx", "other_cifar10.onnx"])
 
     def test_teacher(self):
         """What is distilled from the dense network waits for it, and does not start without it."""

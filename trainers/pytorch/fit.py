@@ -67,12 +67,13 @@ class Fit:
     def __init__(self, network, settings, terms=(), masks=None, how="fp32", teacher=None, graphs=False, forward=None):
         """Terms are (weight's name, rho, target); masks are tensors by the weights' names, true where an element is kept.
 
-        Teacher is the network whose logits distillation wants; graphs asks for steps as CUDA graphs; forward is what the network is called by, as compiled.
+        Teacher is what gives the logits that distillation wants: a network, or a tensor of teachers.answers(); graphs asks for steps as CUDA graphs; forward is what
+        the network is called by, as compiled.
         """
         self.network, self.settings, self.how, self.teacher, self.graphs = network, settings, how, teacher, graphs
         self.forward = forward or network
         self.epoch, self.last, self.began = 0, {"epoch": 0, "loss": 0.0, "accuracy": 0.0}, time.monotonic()
-        if settings.get("distillation") and teacher is None:
+        if settings.get("distillation") and settings["epochs"] and teacher is None:
             raise Refused("settings: distillation wants a teacher")
         self._constrain(terms, masks or {})
         s, device = settings, network.device
@@ -153,9 +154,9 @@ class Fit:
         """The step, as a CUDA graph if that is asked for and the network can be captured."""
         if not self.graphs or self.network.device.type != "cuda":
             return self._step
-        x, y = self._ready(train, torch.arange(self.settings["batch"], device=self.network.device), None)
+        examples = self._ready(train, torch.arange(self.settings["batch"], device=self.network.device), None)
         try:
-            return captured.Captured(self._step, [x, y], self._changed)
+            return captured.Captured(self._step, examples, self._changed)
         except RuntimeError as e:
             log(f"steps are no CUDA graphs: {str(e).splitlines()[0]}")
             self.graphs = False
@@ -167,12 +168,14 @@ class Fit:
         return [*self.network.weights.values(), *self.network.statistics.values(), *states, self.total]
 
     def _ready(self, train, which, generator):
-        """Images and classes as steps take them; with a generator they are mirrored and moved."""
+        """What steps take: images, mirrored and moved if there is a generator, their classes, and the teachers' logits where they are known already."""
         s = self.settings
         x, y = train.batch(which)
+        way = torch.zeros_like(y)
         if generator is not None and (s["flip"] or s["crop"]):
-            x = images.augment(x, s["flip"], s["crop"], generator)
-        return x.to(torch.bfloat16 if self.how == "bf16" else x.dtype).contiguous(memory_format=self.network.format), y
+            x, way = images.augment(x, s["flip"], s["crop"], generator)
+        known = [self.teacher[way, which].float()] if isinstance(self.teacher, torch.Tensor) else []
+        return [x.to(torch.bfloat16 if self.how == "bf16" else x.dtype).contiguous(memory_format=self.network.format), y, *known]
 
     def _epoch(self, train, step):
         s, n = self.settings, len(train) // self.settings["batch"]
@@ -183,17 +186,17 @@ class Fit:
         self.total.zero_()
         batches = max(1, AHEAD // (4 * train.pixels[0].numel() * s["batch"]))  # at a time
         for first in range(0, n, batches):
-            x, y = self._ready(train, order[first * s["batch"]: min(first + batches, n) * s["batch"]], generator)
-            for i in range(len(y) // s["batch"]):
+            ready = self._ready(train, order[first * s["batch"]: min(first + batches, n) * s["batch"]], generator)
+            for i in range(len(ready[0]) // s["batch"]):
                 self.lr.fill_(self.rate(self.epoch * n + first + i, s["epochs"] * n))
-                step(x[i * s["batch"]: (i + 1) * s["batch"]], y[i * s["batch"]: (i + 1) * s["batch"]])
+                step(*(t[i * s["batch"]: (i + 1) * s["batch"]] for t in ready))
         loss = self.total.item() / n
         if not math.isfinite(loss):
             raise Refused(f"the loss is {loss} in epoch {self.epoch + 1}; a smaller learning rate may help")
         return loss
 
-    def _loss(self, x, y):
-        """Cross entropy; with distillation a part of it is that of the teacher's softened outputs."""
+    def _loss(self, x, y, wanted=None):
+        """Cross entropy; with distillation a part of it is that of the teacher's softened outputs, which are asked for unless they are known."""
         s = self.settings
         with precision(self.how, self.network.device):
             logits = self.forward(x, training=True)
@@ -202,16 +205,17 @@ class Fit:
         share, t = s.get("distillation", 0), s.get("temperature", 1)
         if not share:
             return loss
-        with torch.no_grad(), precision(self.how, self.network.device):
-            wanted = self.teacher(x).float()
+        if wanted is None:
+            with torch.no_grad(), precision(self.how, self.network.device):
+                wanted = self.teacher(x).float()
         # The divergence times t^2, so that its gradient is as large as that of the loss, whatever t is.
         far = torch.nn.functional.kl_div(torch.log_softmax(logits / t, 1), torch.log_softmax(wanted / t, 1), reduction="batchmean", log_target=True)
         return (1 - share) * loss + share * t * t * far
 
-    def _step(self, x, y):
+    def _step(self, x, y, wanted=None):
         """One step, at the learning rate that self.lr has; adds its loss to self.total."""
         self.optimizer.zero_grad(set_to_none=True)
-        loss = self._loss(x, y)
+        loss = self._loss(x, y, wanted)
         loss.backward()
         with torch.no_grad():
             for rho, (ws, targets) in self.pulled.items():

@@ -1,6 +1,7 @@
 """Labelled images: the files that docs/trainers.md describes, held where the network is, and their augmentation there."""
 
 import gzip
+import hashlib
 import json
 import os
 
@@ -27,6 +28,12 @@ class Images:
 
     def __len__(self):
         return len(self.classes)
+
+    def digest(self):
+        """What the images are known by."""
+        h = hashlib.sha256(json.dumps([t.flatten().tolist() for t in (self.mean, self.deviation)]).encode())
+        h.update(self.pixels.cpu().numpy().tobytes())
+        return h.hexdigest()
 
     def batch(self, which, format=torch.contiguous_format):
         """Scaled images and their classes."""
@@ -91,16 +98,30 @@ def mnist(files):
 
 
 def augment(x, flip, crop, generator):
-    """Mirrors half of the images, and moves each by up to crop pixels, with zeros around it."""
+    """Mirrors half of the images, and moves each by up to crop pixels, with zeros around it. Gives the images, and of each which of all moves() it had."""
     n, _, rows, columns = x.shape
     draw = lambda low, high: torch.randint(low, high, (n, 1), device=x.device, generator=generator)
-    across = torch.arange(columns, device=x.device).expand(n, columns)
+    across, none = torch.arange(columns, device=x.device).expand(n, columns), torch.zeros(n, 1, device=x.device, dtype=torch.int64)
+    mirrored = draw(0, 2) if flip else none
     if flip:
-        across = torch.where(draw(0, 2) == 1, columns - 1 - across, across)
+        across = torch.where(mirrored == 1, columns - 1 - across, across)
     down = torch.arange(rows, device=x.device).expand(n, rows)
+    first, second = (draw(0, 2 * crop + 1), draw(0, 2 * crop + 1)) if crop else (none, none)
     if crop:
         x = torch.nn.functional.pad(x, [crop] * 4)
-        down, across = down + draw(0, 2 * crop + 1), across + draw(0, 2 * crop + 1)
+        down, across = down + first, across + second
     each = torch.arange(n, device=x.device).view(n, 1, 1)
     # The channels come last of what is picked: as channels_last has them in memory.
-    return x.permute(0, 2, 3, 1)[each, down[:, :, None], across[:, None, :]].permute(0, 3, 1, 2)
+    x = x.permute(0, 2, 3, 1)[each, down[:, :, None], across[:, None, :]].permute(0, 3, 1, 2)
+    return x, ((mirrored * (2 * crop + 1) + first) * (2 * crop + 1) + second).view(n)
+
+
+def moves(x, flip, crop):
+    """The images mirrored and moved in every way, in the order of the numbers that augment() gives."""
+    _, _, rows, columns = x.shape
+    for mirrored in (False, True)[:1 + bool(flip)]:
+        padded = torch.nn.functional.pad(x.flip(3) if mirrored else x, [crop] * 4)
+        for down in range(2 * crop + 1):
+            for second in range(2 * crop + 1):
+                across = 2 * crop - second if mirrored else second
+                yield padded[:, :, down: down + rows, across: across + columns]

@@ -21,6 +21,7 @@ import captured
 import fit
 import images
 import network
+import teachers
 
 SETTINGS = {
     "epochs": 2, "batch": 8, "learning_rate": 0.05, "schedule": "cosine", "optimizer": "sgd", "momentum": 0.9, "weight_decay": 0.0,
@@ -213,6 +214,24 @@ class FitTest(Folder):
         run.run(train, test, None, lambda text: None, 1e9)
         self.assertAlmostEqual(run.last["accuracy"], (test.classes == 2).float().mean().item(), msg="it answers as the teacher does")
 
+    def test_answers(self):
+        """What teachers said of all moved images trains as the teachers themselves do, to the 16 bits that are kept."""
+        train, test = images.load(pictures(self.folder), self.folder, "cpu")
+        asked = teachers.Teachers([network.Network(self.model, {}), lambda x: 3 * x.mean(1).flatten(1)[:, :3]])
+        settings, ends = {**SETTINGS, "flip": True, "crop": 1, "distillation": 0.7, "temperature": 4}, []
+        known = teachers.answers(asked, train, True, 1, "fp32", torch.contiguous_format)
+        self.assertEqual(known.shape, (18, len(train), 3))
+        for teacher in (asked, known):
+            run = fit.Fit(network.Network(self.model, given()), settings, teacher=teacher)
+            run.run(train, test, None, lambda text: None, 1e9)
+            ends.append(run.network.tensors())
+        for name, t in ends[0].items():
+            torch.testing.assert_close(ends[1][name], t, rtol=1e-2, atol=1e-3)
+        with self.assertRaises(AssertionError, msg="other answers give other weights"):
+            run = fit.Fit(network.Network(self.model, given()), settings, teacher=known.roll(1, 1))
+            run.run(train, test, None, lambda text: None, 1e9)
+            torch.testing.assert_close(run.network.tensors()["f"], ends[0]["f"], rtol=1e-2, atol=1e-3)
+
     def test_ahead(self):
         """How many batches are made ready at a time changes nothing."""
         run, _, _ = self.run_fit()
@@ -288,8 +307,12 @@ class ImagesTest(Folder):
         x = torch.arange(1, 37, dtype=torch.float32).reshape(1, 1, 6, 6).repeat(400, 2, 1, 1)
         g = torch.Generator()
         g.manual_seed(1)
-        y = images.augment(x, True, 2, g)
+        y, ways = images.augment(x, True, 2, g)
         self.assertEqual(y.shape, x.shape)
+        every = list(images.moves(x, True, 2))
+        self.assertEqual(len(every), 50)
+        for i, way in enumerate(ways.tolist()):
+            self.assertTrue(torch.equal(y[i], every[way][i]), f"image {i} is not moved as way {way} says")
         padded = torch.nn.functional.pad(x[0, 0], [2] * 4)
         seen = set()
         for image in y:
@@ -299,8 +322,13 @@ class ImagesTest(Folder):
             self.assertEqual(len(found), 1)
             seen.update(found)
         self.assertEqual(len(seen), 50, "all moves come up")
-        same = images.augment(x, False, 0, g)
-        self.assertTrue(torch.equal(same, x))
+        for flip, crop in ((True, 0), (False, 1), (False, 0)):
+            y, ways = images.augment(x, flip, crop, g)
+            every = list(images.moves(x, flip, crop))
+            self.assertEqual(len(set(ways.tolist())), len(every))
+            for i, way in enumerate(ways.tolist()):
+                self.assertTrue(torch.equal(y[i], every[way][i]), (flip, crop))
+        self.assertTrue(torch.equal(y, x))
 
     def test_files(self):
         spec = pictures(self.folder)
@@ -366,6 +394,28 @@ class ProtocolTest(Folder):
         train, _ = images.load(pictures(self.folder), self.folder, "cpu")
         x, _ = train.batch(slice(0, 64))
         self.assertEqual(set(student(x).argmax(1).tolist()), {2})
+
+    def test_teachers(self):
+        """Of several teachers the mean is wanted, which is asked for once where a folder for answers is given: files are of teachers and images."""
+        paths = []
+        for i, g in enumerate(([0, 9, 0], [0, 0, 9.5])):
+            paths.append(os.path.join(self.folder, f"teacher{i}.onnx"))
+            save(paths[-1], values={**weights(), "f": numpy.zeros((3, 4), numpy.float32), "g": numpy.array(g, numpy.float32)})
+        kept, said = os.path.join(self.folder, "answers"), []
+        settings = {**SETTINGS, "distillation": 1, "temperature": 1, "learning_rate": 0.1, "epochs": 8}
+        both = ["--teacher=" + path for path in paths]
+        for options in (both, [*both, "--answers=" + kept], [*both, "--answers=" + kept], [both[0], "--answers=" + kept]):
+            p = self.start(*options, settings=settings)
+            self.assertEqual(p.returncode, 0, p.stderr)
+            said.append("asking the teachers" in p.stdout)
+            student = network.Network(self.model, safetensors.torch.load_file(os.path.join(self.folder, "output.safetensors")))
+            train, _ = images.load(pictures(self.folder), self.folder, "cpu")
+            share = torch.softmax(student(train.batch(slice(0, 64))[0]), 1).mean(0)
+            self.assertTrue(share[2] > share[1] > 0.3 if both[1] in options else share[1] > 0.9, share)
+        self.assertEqual(said, [False, True, False, True])
+        p = self.start("--teacher=" + os.path.join(self.folder, "none.onnx"), settings={**settings, "epochs": 0})
+        self.assertEqual(p.returncode, 0, "what is evaluated alone has no use for teachers: " + p.stderr)
+        self.assertEqual(len([n for n in os.listdir(kept) if n.endswith(".pt")]), 2)
 
     def test_teacher_of_other_classes(self):
         path = os.path.join(self.folder, "teacher.onnx")

@@ -18,6 +18,7 @@ import torch
 import fit
 import images
 import network
+import teachers
 
 VERSION = 1
 REQUEST, WEIGHTS, TERMS, MASKS = "request.json", "weights.safetensors", "terms.safetensors", "masks.safetensors"
@@ -107,6 +108,24 @@ def suits(teacher, net, train):
         raise network.Refused(f"the teacher has logits of shape {has}; those of the network that learns have {want}")
 
 
+def teach(args, job, net, train):
+    """What gives the logits that distillation wants: the teachers, or with --answers what they have said."""
+    paths, s = args.teacher or [job.path(job.request["model"])], job.request["settings"]
+
+    def asked():
+        networks = [network.Network(path, {}, net.device) for path in paths]
+        for n in networks:
+            suits(n, net, train)
+        return teachers.Teachers([torch.compile(n.__call__, dynamic=False) for n in networks] if args.compile and s["epochs"] >= fit.TRIED else networks)
+
+    if not args.answers:
+        return asked()
+    of = {"teachers": [teachers.digest(path) for path in paths], "data": train.digest(), "flip": s["flip"], "crop": s["crop"], "precision": args.precision}
+    known = teachers.kept(args.answers, of, lambda: teachers.answers(asked(), train, s["flip"], s["crop"], args.precision, net.format), log).to(net.device)
+    suits(lambda x: known[0, :len(x)], net, train)  # they may have been asked for another network
+    return known
+
+
 def serve(args):
     """Runs the job in a folder."""
     job = Job(args.folder)
@@ -120,13 +139,11 @@ def serve(args):
         torch.use_deterministic_algorithms(True)
     log(f"PyTorch {torch.__version__} on {torch.cuda.get_device_name(device) if device.type == 'cuda' else 'the processor'}, {args.precision}")
     net = network.Network(job.path(request["model"]), job.tensors(WEIGHTS), device, channels_last=device.type == "cuda")
-    teacher = network.Network(args.teacher or job.path(request["model"]), {}, device) if settings.get("distillation") else None
     train, test = images.load(request["data"], job.folder, device)
-    if teacher:
-        suits(teacher, net, train)
+    teacher = teach(args, job, net, train) if settings.get("distillation") and settings["epochs"] else None
     forward = net
     if args.compile and settings["epochs"] >= fit.TRIED:
-        forward, teacher = torch.compile(net.__call__), teacher and torch.compile(teacher.__call__)
+        forward = torch.compile(net.__call__, dynamic=False)
     run = fit.Fit(net, settings, job.terms(), job.tensors(MASKS) if request["masks"] else None, args.precision, teacher, not args.no_graphs, forward)
     if settings["epochs"] == 0:
         metrics = {"epoch": 0, "loss": 0.0, "accuracy": run.accuracy(test)}
@@ -145,7 +162,10 @@ def main():
     p.add_argument("--test-every", type=int, default=1, metavar="EPOCHS", help="how often to test the accuracy; at the end it is tested in any case")
     p.add_argument("--no-graphs", action="store_true", help="launch kernels one by one on a GPU, instead of each step as a CUDA graph")
     p.add_argument("--compile", action="store_true", help="compile the network by torch.compile, for jobs that are long enough for it")
-    p.add_argument("--teacher", metavar="MODEL", help="the ONNX network whose logits distillation wants (default: the job's own, as given)")
+    p.add_argument("--teacher", metavar="MODEL", action="append",
+                   help="the ONNX network whose logits distillation wants (default: the job's own, as given); of several it is the mean")
+    p.add_argument("--answers", metavar="FOLDER",
+                   help="ask teachers but once for every image, mirrored and moved in every way, and keep it in this folder for all trainings")
     p.add_argument("--deterministic", action="store_true", help="the same weights from the same job on the same machine")
     p.add_argument("folder", help="of the job")
     try:
