@@ -99,11 +99,32 @@ func (f *follower) call(c *stage, i int) ([]loop.Stmt, error) {
 	if c.accumulating() {
 		return f.partial(c, i, m, x, w)
 	}
-	zero := map[string]sym.Expr{}
-	at, rows := sym.Const(0), m.Rows // among the accumulators
-	wide := m.Vectors * m.Lanes()
-	lanes := wide     // of a column
-	var results []int // loops of what is stored
+	at, results, zero := f.accumulated(c, i, m)
+	acc, first := f.direct(c, at, results, zero)
+	direct := acc != nil
+	if !direct {
+		acc = f.sums(c, m)
+	}
+	if c.sumsStored() {
+		c.firstKernel(zero)
+	}
+	tile := loop.Tile{Micro: m, X: x.Buf, XAt: x.Index.Subst(zero, f.facts), W: w.Buf, At: w.Index.Subst(zero, f.facts), Acc: acc, AccAt: first}
+	if c.sumsStored() {
+		f.kernelsOf(c, &tile)
+	}
+	if direct {
+		return []loop.Stmt{tile}, nil
+	}
+	end, err := f.stores(c, i, results, &accumulators{bufs: []*loop.Buffer{acc}, index: at}, zero)
+	return slices.Concat(f.claimResults(c, results), []loop.Stmt{tile}, end), err
+}
+
+// accumulated is where among the accumulators of a call the sum of a point of the loops from i on lies, the loops of what is stored of them, in their
+// order, and the first point of all.
+func (f *follower) accumulated(c *stage, i int, m *loop.MicroKernel) (at sym.Expr, results []int, zero map[string]sym.Expr) {
+	zero = map[string]sym.Expr{}
+	rows, wide := m.Rows, m.Vectors*m.Lanes()
+	lanes := wide // of a column
 	for k := i; k < len(c.sched.Loops); k++ {
 		l := c.sched.Loops[k]
 		if l.Kind == sched.Rows && c.single {
@@ -127,24 +148,7 @@ func (f *follower) call(c *stage, i int) ([]loop.Stmt, error) {
 		}
 	}
 	slices.SortStableFunc(results, func(a, b int) int { return int(c.sched.Loops[a].Kind) - int(c.sched.Loops[b].Kind) })
-	results = c.rowsTogether(results)
-	acc, first := f.direct(c, at, results, zero)
-	direct := acc != nil
-	if !direct {
-		acc = f.sums(c, m)
-	}
-	if c.sumsStored() {
-		c.firstKernel(zero)
-	}
-	tile := loop.Tile{Micro: m, X: x.Buf, XAt: x.Index.Subst(zero, f.facts), W: w.Buf, At: w.Index.Subst(zero, f.facts), Acc: acc, AccAt: first}
-	if c.sumsStored() {
-		f.kernelsOf(c, &tile)
-	}
-	if direct {
-		return []loop.Stmt{tile}, nil
-	}
-	end, err := f.stores(c, i, results, &accumulators{bufs: []*loop.Buffer{acc}, index: at}, zero)
-	return slices.Concat(f.claimResults(c, results), []loop.Stmt{tile}, end), err
+	return at, c.rowsTogether(results), zero
 }
 
 // direct is where a tile itself can put its sums: they are the results, which lie in a worker's memory in the order of the accumulators.

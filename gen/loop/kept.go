@@ -136,21 +136,30 @@ type Taken struct{ Row, Vector, Tap int64 }
 // Reads are what a column loads, in this order.
 func (m *MicroKernel) Reads(c Column) []Read {
 	var out []Read
+	left := slices.Min(c.Across)
+	m.registers(c, func(r, v int64, sums []Taken) {
+		out = append(out, Read{At: c.First + r*m.RowStep + v*m.Lanes(), Name: fmt.Sprintf("%d_%d", r, v-left), Sums: slices.Clone(sums)})
+	})
+	return out
+}
+
+// registers gives the rows and registers of X that a column loads, each with the sums that take it, which are there until the next one.
+func (m *MicroKernel) registers(c Column, each func(r, v int64, sums []Taken)) {
+	var sums []Taken
 	left, right := slices.Min(c.Across), slices.Max(c.Across)
 	for r := range m.Rows + slices.Max(c.From) {
 		for v := left; v < m.Vectors+right; v++ {
-			x := Read{At: c.First + r*m.RowStep + v*m.Lanes(), Name: fmt.Sprintf("%d_%d", r, v-left)}
+			sums = sums[:0]
 			for i, from := range c.From {
 				if row, vector := r-from, v-c.Across[i]; row >= 0 && row < m.Rows && vector >= 0 && vector < m.Vectors {
-					x.Sums = append(x.Sums, Taken{row, vector, int64(i)})
+					sums = append(sums, Taken{row, vector, int64(i)})
 				}
 			}
-			if len(x.Sums) > 0 {
-				out = append(out, x)
+			if len(sums) > 0 {
+				each(r, v, sums)
 			}
 		}
 	}
-	return out
 }
 
 // KeptLoads is how many registers of X a kernel loads on average, where lanes are in X.
@@ -158,7 +167,7 @@ func (m *MicroKernel) KeptLoads() float64 {
 	n := 0
 	for _, taps := range m.Kept.Taps {
 		for _, c := range m.Columns(taps) {
-			n += len(m.Reads(c))
+			m.registers(c, func(_, _ int64, _ []Taken) { n++ })
 		}
 	}
 	return float64(n) / float64(len(m.Kept.Taps))
