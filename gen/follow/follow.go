@@ -26,7 +26,7 @@ func Kernel(w *sched.Work, s *sched.Schedule, t *target.Target) (*loop.Kernel, e
 
 // Unverified follows a schedule that is verified where its kernel is chosen, of many.
 func Unverified(w *sched.Work, s *sched.Schedule, t *target.Target) (*loop.Kernel, error) {
-	f, err := start(w, s, t)
+	f, err := start(w, s, t, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -52,26 +52,9 @@ func Unverified(w *sched.Work, s *sched.Schedule, t *target.Target) (*loop.Kerne
 	return f.k, nil
 }
 
-// Tiles are the micro-kernels of whole tiles, by stage, nil where a stage has none: what can be said of a schedule without following it. It
-// refuses what Unverified refuses of tiles.
-func Tiles(w *sched.Work, s *sched.Schedule, t *target.Target) ([]*loop.MicroKernel, error) {
-	f, err := start(w, s, t)
-	if err != nil {
-		return nil, err
-	}
-	f.enterTiles()
-	out := make([]*loop.MicroKernel, len(w.Stages))
-	for n, c := range f.at {
-		if out[n], err = f.wholeTile(c); err != nil {
-			return nil, fmt.Errorf("stage %d: %w", n, err)
-		}
-	}
-	return out, nil
-}
-
-// start finds the loops of all stages.
-func start(w *sched.Work, s *sched.Schedule, t *target.Target) (*follower, error) {
-	f := &follower{w: w, s: s, t: t, k: &loop.Kernel{Anchor: "schedule"}, facts: maps.Clone(w.Facts), ahead: map[*loop.Buffer]int64{}, next: map[*loop.MicroKernel]int64{}}
+// start finds the loops of all stages, or, where tiles alone are of interest, of those that they need.
+func start(w *sched.Work, s *sched.Schedule, t *target.Target, needed []need) (*follower, error) {
+	f := &follower{w: w, s: s, t: t, tiles: needed != nil, k: &loop.Kernel{Anchor: "schedule"}, facts: maps.Clone(w.Facts), ahead: map[*loop.Buffer]int64{}, next: map[*loop.MicroKernel]int64{}}
 	if f.facts == nil {
 		f.facts = sym.Facts{}
 	}
@@ -84,7 +67,7 @@ func start(w *sched.Work, s *sched.Schedule, t *target.Target) (*follower, error
 	}
 	for i, v := range w.Operands {
 		x := s.Place(w, te.Source{N: i})
-		b := &loop.Buffer{Name: fmt.Sprintf("a%d", i), Type: v.Type, Size: x.Parts.Elements(v.Shape), Const: v.Const != nil}
+		b := &loop.Buffer{Name: fmt.Sprintf("a%d", i), Type: v.Type, Size: f.elements(x, v.Shape), Const: v.Const != nil}
 		f.in = append(f.in, &stored{Value: x, buf: b, shape: v.Shape})
 		f.fetches(x, b)
 		k := slices.IndexFunc(nonzeros, func(z *sched.Nonzeros) bool { return z != nil && z.Operand == i })
@@ -94,45 +77,24 @@ func start(w *sched.Work, s *sched.Schedule, t *target.Target) (*follower, error
 			f.k.Buffers = append(f.k.Buffers, b)
 		}
 	}
+	f.at = make([]*stage, len(w.Stages))
 	for n := len(w.Stages) - 1; n >= 0; n-- { // a stage is placed at loops of later ones
-		spans, err := s.Stages[n].Spans(w.Stages[n])
-		if err != nil {
+		c := &stage{n: n, te: w.Stages[n], sched: &s.Stages[n], stored: nonzeros[n]}
+		f.at[n] = c
+		if needed != nil && needed[n] == nothing {
+			continue
+		}
+		var err error
+		if c.spans, err = c.sched.Spans(c.te); err != nil {
 			return nil, fmt.Errorf("stage %d: %w", n, err)
 		}
-		for i := range spans {
-			spans[i].First = f.first(&s.Stages[n], spans[i])
+		for i := range c.spans {
+			c.spans[i].First = f.first(c.sched, c.spans[i])
 		}
-		c := &stage{n: n, te: w.Stages[n], sched: &s.Stages[n], spans: spans, rest: map[int]sym.Expr{}, fixed: map[string]sym.Expr{}, stored: nonzeros[n]}
-		f.at = append([]*stage{c}, f.at...)
+		c.rest, c.fixed = map[int]sym.Expr{}, map[string]sym.Expr{}
 		f.ranges(c)
 	}
 	return f, nil
-}
-
-// enterTiles prepares the stages of which a tile's micro-kernel is made: those with tiles, what these read, and the stages around them.
-func (f *follower) enterTiles() {
-	needed := make([]bool, len(f.at))
-	for n, c := range f.at {
-		if c.row == nil {
-			continue
-		}
-		needed[n] = true
-		for at := c.sched.At; at != sched.Root; at = f.s.Stages[at.Stage].At {
-			needed[at.Stage] = true
-		}
-		for _, e := range c.te.Values {
-			te.Walk(e, func(e te.Expr) {
-				if l, ok := e.(te.Load); ok && l.Source.Stage {
-					needed[l.Source.N] = true
-				}
-			})
-		}
-	}
-	for n, c := range f.at {
-		if needed[n] {
-			f.enter(c)
-		}
-	}
 }
 
 // follower is the state of making a kernel.
@@ -141,6 +103,7 @@ type follower struct {
 	s      *sched.Schedule
 	t      *target.Target
 	k      *loop.Kernel
+	tiles  bool // nothing but micro-kernels is of interest
 	facts  sym.Facts
 	in     []*stored
 	at     []*stage
@@ -217,11 +180,22 @@ func (f *follower) ranges(c *stage) {
 // enter prepares a stage: its points, its buffers.
 func (f *follower) enter(c *stage) {
 	f.points(c)
+	f.memory(c)
+}
+
+// memory finds where what a stage stores lies.
+func (f *follower) memory(c *stage) {
+	c.first = make([]sym.Expr, len(c.te.Axes))
+	for _, p := range c.spans {
+		if i := slices.IndexFunc(c.te.Axes, func(a te.Axis) bool { return a.Var == p.Axes[0].Var }); i >= 0 && len(p.Axes) == 1 && !p.Reduce {
+			c.first[i] = p.First
+		}
+	}
 	last := c.n == len(f.w.Stages)-1
 	for part, r := range c.te.Results {
 		x := f.s.Place(f.w, te.Source{Stage: true, N: c.n, Part: part})
 		shape := c.sched.Shape(c.te, x.Fold)
-		b := &loop.Buffer{Name: fmt.Sprintf("s%d_%d", c.n, part), Type: r.DType(), Write: true, Local: x.Space == sched.Register, Size: sym.Add(x.Parts.Elements(shape), sym.Const(x.Margin.Before+x.Margin.After))}
+		b := &loop.Buffer{Name: fmt.Sprintf("s%d_%d", c.n, part), Type: r.DType(), Write: true, Local: x.Space == sched.Register, Size: f.elements(x, shape)}
 		switch {
 		case last:
 			b.Name = fmt.Sprintf("y%d", part)

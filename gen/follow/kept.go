@@ -1,6 +1,8 @@
 package follow
 
 import (
+	"slices"
+
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
@@ -62,34 +64,42 @@ func (f *follower) keep(c *stage, x loop.Mem) (*loop.Kept, error) {
 	if !f.channels(c, x, k) {
 		return nil, unsuited("channels of X at %s lie in no constant steps", x.Index)
 	}
+	steps, ok := f.tapSteps(c, x)
+	if !ok {
+		return nil, unsuited("taps of X at %s lie in no constant steps", x.Index)
+	}
 	for _, p := range z.Patterns {
 		var taps []int64
 		for _, tap := range p.Taps() {
-			at, ok := f.tapAt(c, x, tap)
-			if !ok {
-				return nil, unsuited("taps of X at %s lie in no constant steps", x.Index)
-			}
-			taps = append(taps, at)
+			taps = append(taps, c.tapAt(tap, steps))
 		}
 		k.Taps = append(k.Taps, taps)
 	}
 	return k, nil
 }
 
-// tapAt is how far behind the first tap one lies in X.
-func (f *follower) tapAt(c *stage, x loop.Mem, tap int) (int64, bool) {
-	sum := int64(0)
-	for d := len(c.stored.Taps) - 1; d >= 0; d-- {
-		a := c.stored.Taps[d]
-		n, _ := a.Extent.Const()
+// tapSteps is how far neighbours along each axis of the taps lie from one another in X; false where that is not constant.
+func (f *follower) tapSteps(c *stage, x loop.Mem) ([]int64, bool) {
+	var out []int64
+	for _, a := range c.stored.Taps {
 		e, linear := sym.Coefficient(x.Index, tapName(a.Var), f.facts)
 		step, isConst := e.Const()
 		if !linear || !isConst {
-			return 0, false
+			return nil, false
 		}
-		sum, tap = sum+int64(tap)%n*step, tap/int(n)
+		out = append(out, step)
 	}
-	return sum, true
+	return out, true
+}
+
+// tapAt is how far behind the first tap one lies in X.
+func (c *stage) tapAt(tap int, steps []int64) int64 {
+	sum := int64(0)
+	for d, a := range slices.Backward(c.stored.Taps) {
+		n, _ := a.Extent.Const()
+		sum, tap = sum+int64(tap)%n*steps[d], tap/int(n)
+	}
+	return sum
 }
 
 // channels finds how channels lie in X: one after the other, or in groups.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"rules_dnn/gen/layout"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
@@ -15,7 +16,8 @@ import (
 func (f *follower) points(c *stage) {
 	c.coords = c.sched.Coordinates(c.spans, f.facts)
 	c.logical, c.facts = map[string]sym.Expr{}, maps.Clone(f.facts)
-	c.first, c.parts = make([]sym.Expr, len(c.te.Axes)), map[string]sym.Expr{}
+	c.parts = map[string]sym.Expr{}
+	f.partRanges(c)
 	for _, p := range c.spans {
 		lo, hi := p.First.Bounds(f.facts)
 		if parts := c.sched.JoinedParts(p); len(p.Axes) > 1 || len(parts) > 0 {
@@ -24,7 +26,7 @@ func (f *follower) points(c *stage) {
 				c.logical[a.Var], c.facts[a.Var] = sym.Var(a.Var), sym.Range{Lo: 0, Hi: max(n, 1) - 1}
 			}
 			for _, a := range parts { // they are bound where the loops have found them
-				f.facts[a.Var], c.parts[a.Var] = c.facts[a.Var], c.coords[a.Var]
+				c.parts[a.Var] = c.coords[a.Var]
 				x := c.sched.Splits[slices.IndexFunc(c.sched.Splits, func(x sched.Split) bool { return x.Outer == a.Var })]
 				c.coords[a.Var], c.coords[x.Axis] = sym.Var(a.Var), sym.Add(sym.Scale(sym.Var(a.Var), x.Size), c.coords[x.Inner])
 			}
@@ -37,14 +39,21 @@ func (f *follower) points(c *stage) {
 		c.facts[p.Name] = sym.Range{Lo: lo, Hi: hi + max(n, 1) - 1}
 		v := p.Axes[0].Var
 		c.logical[v] = sym.Add(c.logical[v], sym.Scale(sym.Var(p.Name), p.Step))
-		if i := slices.IndexFunc(c.te.Axes, func(a te.Axis) bool { return a.Var == v }); i >= 0 && !p.Reduce {
-			c.first[i] = p.First
-		}
 	}
 	c.sched.Whole(c.spans, c.logical)
 	if c.stored != nil {
 		v := c.stored.Filter.Var
 		c.coords[v] = c.coords[v].Subst(c.storedFilter(), f.facts)
+	}
+}
+
+// partRanges notes those of joined parts of split axes, which have variables of their own.
+func (f *follower) partRanges(c *stage) {
+	for _, p := range c.spans {
+		for _, a := range c.sched.JoinedParts(p) {
+			_, n := a.Extent.Bounds(f.facts)
+			f.facts[a.Var] = sym.Range{Lo: 0, Hi: max(n, 1) - 1}
+		}
 	}
 }
 
@@ -152,17 +161,15 @@ func (f *follower) withoutMargin(c *stage, v *stored, index []sym.Expr) sym.Expr
 		at[i] = f.place(c, e)
 	}
 	placed := v.Parts.Physical(at, f.facts)
-	if !slices.ContainsFunc(placed, divided) {
-		return v.Parts.Offset(v.shape, at, f.facts)
-	}
-	off, points := sym.Const(0), v.Parts.Physical(index, c.facts)
-	for i, d := range v.Parts.Dims(v.shape) {
-		if divided(placed[i]) && !divided(points[i]) { // where only the loops of an axis together end with it
-			placed[i] = f.place(c, points[i])
+	if slices.ContainsFunc(placed, divided) {
+		points := v.Parts.Physical(index, c.facts)
+		for i, e := range placed {
+			if divided(e) && !divided(points[i]) { // where only the loops of an axis together end with it
+				placed[i] = f.place(c, points[i])
+			}
 		}
-		off = sym.Undivided(off, placed[i], d)
 	}
-	return off
+	return layout.Joined(v.Parts.Dims(v.shape), placed)
 }
 
 // divided reports whether an expression has quotients, remainders or the like.

@@ -47,7 +47,7 @@ func (l Layout) Find(s ir.Shape, index []sym.Expr, f sym.Facts) Position {
 // Position is where the element lies of coordinates of the layout's parts, whose extents are dims.
 func (l Layout) Position(p Parts, dims, at []sym.Expr) Position {
 	if l.Memory == Buffer {
-		return Position{Index: p.flat(dims, at)}
+		return Position{Index: Joined(dims, at)}
 	}
 	x, lane := p.texels()
 	return Position{X: Flat(dims[x:lane], at[x:lane]), Y: Flat(dims[:x], at[:x]), Index: at[lane]}

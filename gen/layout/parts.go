@@ -150,11 +150,11 @@ func (p Parts) Logical(at []sym.Expr, rank int) []sym.Expr {
 
 // Offset is where an element lies, in elements.
 func (p Parts) Offset(s ir.Shape, index []sym.Expr, f sym.Facts) sym.Expr {
-	return p.flat(p.Dims(s), p.Physical(index, f))
+	return Joined(p.Dims(s), p.Physical(index, f))
 }
 
-// flat is the offset of coordinates of the parts. Those that are the parts of one number make it again.
-func (p Parts) flat(dims, at []sym.Expr) sym.Expr {
+// Joined is the row-major offset of coordinates within extents, as Flat; those that are the parts of one number make it again.
+func Joined(dims, at []sym.Expr) sym.Expr {
 	off := sym.Const(0)
 	for i, d := range dims {
 		off = sym.Undivided(off, at[i], d)

@@ -54,45 +54,14 @@ func (c *contraction) operands(out *proposal, w *packedWeights) []te.Expr {
 
 // schedule is how the contraction is computed, in tasks of which the innermost loop and the first point of each axis are given.
 func (c *contraction) schedule(p *tiling, w *packedWeights) (s sched.Stage, innermost string, task map[string]sym.Expr) {
-	s = sched.Stage{At: sched.Root, Tile: &sched.Tile{Row: c.instr.Name, X: p.x}}
-	if !c.window {
-		s.Tile.Ahead, s.Tile.AheadX = prefetch(c.t, c.instr, w.to, c.kSteps(), streamed(w.to, p.vectors, p.groups, p.apart), p.apart, p.k)
-		s.Tile.Ahead = c.fetches(s.Tile.Ahead)
-		if p.apart || p.packed.Lanes == p.tileLanes {
-			s.Tile.Next = nextW(c.t, s.Tile, w.to, c.kSteps()*p.tileLanes)
-		}
-	}
+	s = sched.Stage{At: sched.Root, Tile: c.registerTile(p, w)}
 	axes := c.b.Stage.Axes
 	channel := axes[c.channel].Var
 	if c.groups > 1 {
 		s.Splits = []sched.Split{{Axis: channel, Outer: groupPart, Inner: channelPart, Size: c.channels}}
 		channel = channelPart
 	}
-	var all loopList
-	task = map[string]sym.Expr{convVar: sym.Var(convVar)}
-	for _, a := range slices.Concat(axes, c.reduce) {
-		task[a.Var] = sym.Const(0)
-	}
-	switch {
-	case p.groupTasks && p.setGroups > 1:
-		all.add(sched.Task, setVar, channel, 0, sched.Exact)
-	case p.groupTasks:
-		all.add(sched.Task, groupVar, channel, 0, sched.Exact)
-	}
-	if c.groups > 1 {
-		all.add(sched.Task, convVar, groupPart, 0, sched.Exact)
-	}
-	for i, a := range axes {
-		switch {
-		case i == c.channel || i == c.pixel || c.merged[i] || c.runs > 1 && i == c.row():
-		case c.band > 1 && i == c.row():
-			all.add(sched.Task, bandVar, a.Var, 0, sched.Exact)
-			task[a.Var] = sym.Scale(sym.Var(bandVar), c.band)
-		default:
-			all.add(sched.Task, axisVar(i), a.Var, 0, sched.Exact)
-			task[a.Var] = sym.Var(axisVar(i))
-		}
-	}
+	all, task := c.taskLoops(p, channel)
 	pixels, perTask := c.pixelSpan(&s), (p.chunk()+p.rows-1)/p.rows
 	n, known := p.pixels.Const()
 	whole := known && p.chunk() == n
@@ -118,6 +87,50 @@ func (c *contraction) schedule(p *tiling, w *packedWeights) (s sched.Stage, inne
 	c.tileLoops(p, &all, pixels, channel, perTask, whole)
 	s.Loops = all
 	return s, innermost, task
+}
+
+// registerTile is how a micro-kernel computes the innermost loops.
+func (c *contraction) registerTile(p *tiling, w *packedWeights) *sched.Tile {
+	t := &sched.Tile{Row: c.instr.Name, X: p.x}
+	if c.window {
+		return t
+	}
+	t.Ahead, t.AheadX = prefetch(c.t, c.instr, w.to, c.kSteps(), streamed(w.to, p.vectors, p.groups, p.apart), p.apart, p.k)
+	t.Ahead = c.fetches(t.Ahead)
+	if p.apart || p.packed.Lanes == p.tileLanes {
+		t.Next = nextW(c.t, t, w.to, c.kSteps()*p.tileLanes)
+	}
+	return t
+}
+
+// taskLoops are the loops of tasks but those over pixels, and the first point of each axis in a task of them.
+func (c *contraction) taskLoops(p *tiling, channel string) (all loopList, first map[string]sym.Expr) {
+	axes := c.b.Stage.Axes
+	first = map[string]sym.Expr{convVar: sym.Var(convVar)}
+	for _, a := range slices.Concat(axes, c.reduce) {
+		first[a.Var] = sym.Const(0)
+	}
+	switch {
+	case p.groupTasks && p.setGroups > 1:
+		all.add(sched.Task, setVar, channel, 0, sched.Exact)
+	case p.groupTasks:
+		all.add(sched.Task, groupVar, channel, 0, sched.Exact)
+	}
+	if c.groups > 1 {
+		all.add(sched.Task, convVar, groupPart, 0, sched.Exact)
+	}
+	for i, a := range axes {
+		switch {
+		case i == c.channel || i == c.pixel || c.merged[i] || c.runs > 1 && i == c.row():
+		case c.band > 1 && i == c.row():
+			all.add(sched.Task, bandVar, a.Var, 0, sched.Exact)
+			first[a.Var] = sym.Scale(sym.Var(bandVar), c.band)
+		default:
+			all.add(sched.Task, axisVar(i), a.Var, 0, sched.Exact)
+			first[a.Var] = sym.Var(axisVar(i))
+		}
+	}
+	return all, first
 }
 
 // pixelSpan is what loops over pixels walk.

@@ -12,7 +12,6 @@ import (
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/cost"
-	"rules_dnn/gen/follow"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/target"
 )
@@ -164,46 +163,6 @@ func TestFiltersComeLate(t *testing.T) {
 	require.Contains(t, slow, many)
 	assert.Less(t, fast[few], fast[many], "which transforms inputs twice")
 	assert.Less(t, slow[many], slow[few], "filters are read by each task, and come from memory")
-}
-
-// BenchmarkEstimate is what one schedule takes to estimate, of each kind of contraction and of Winograd: its micro-kernels, and the cycles of these and
-// of all else, each of which takes at most 100 microseconds.
-func BenchmarkEstimate(b *testing.B) {
-	for _, name := range slices.Sorted(maps.Keys(contractions)) {
-		b.Run(name, func(b *testing.B) {
-			block, env := convolution(b, ir.F32, contractions[name], "x86_64_v4", true)
-			kernels, err := Contraction(block, env)
-			require.NoError(b, err)
-			if len(kernels) == 0 {
-				b.Skip("none in this layout")
-			}
-			benchmarkEstimate(b, kernels[0], env)
-		})
-	}
-	b.Run("Winograd", func(b *testing.B) {
-		block, env := convolution(b, ir.F32, "1, 256, 14, 14; 256, 256, 3, 3; pads = [1, 1, 1, 1]", "x86_64_v4", true)
-		env.Winograd = true
-		kernels, err := Winograd(block, env)
-		require.NoError(b, err)
-		benchmarkEstimate(b, kernels[len(kernels)-1], env)
-	})
-}
-
-func benchmarkEstimate(b *testing.B, l *Lowered, env *Env) {
-	b.Run("tiles", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := follow.Tiles(l.Work, l.Schedule, env.Target); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("cycles", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			cyclesOf(l, env)
-		}
-	})
 }
 
 // BenchmarkMake is what following a schedule takes beside that.

@@ -16,7 +16,7 @@ import (
 )
 
 // formed is the block of a graph of one node.
-func formed(t *testing.T, graph string) *block.Block {
+func formed(t testing.TB, graph string) *block.Block {
 	t.Helper()
 	g := irtest.Parse(t, graph)
 	require.NoError(t, shape.Infer(g))

@@ -21,18 +21,19 @@ func keptCycles(t *target.Target, m *loop.MicroKernel) float64 {
 	if k.Held > 0 {
 		weights = float64(k.Held + (k.Entries()-k.Held)*m.Rows*m.Vectors)
 	}
-	accesses := float64(m.KeptLoads()*(1+float64(crossing*(spanned(m.Lanes(), m)-1)))) + weights
+	loads := m.KeptLoads()
+	accesses := float64(loads*(1+float64(crossing*(spanned(m.Lanes(), m)-1)))) + weights
 	if m.KeptWhole() {
-		accesses = m.KeptLoads() + weights
+		accesses = loads + weights
 	}
-	issue := (float64(products*float64(m.Instr.Ops)) + m.KeptLoads() + float64(k.Entries()) + 4) / t.IssuePerCycle
-	loads := accesses / t.LoadsPerCycle
+	issue := (float64(products*float64(m.Instr.Ops)) + loads + float64(k.Entries()) + 4) / t.IssuePerCycle
+	access := accesses / t.LoadsPerCycle
 	fma := products / t.FMAPerCycle
 	adds := 0.0 // sums that are there, in the second-level cache
 	if m.Adds {
 		adds = float64(2*m.Rows*m.Vectors*m.Instr.Bytes()) / t.L2BytesPerCycle
 	}
-	cycles := max(fma, loads, issue, brought(t, m), float64(t.Latency(m.Instr)*float64(k.Entries()))) + float64(hidden*(loads+issue))
+	cycles := max(fma, access, issue, brought(t, m), float64(t.Latency(m.Instr)*float64(k.Entries()))) + float64(hidden*(access+issue))
 	return callCycles + adds + float64(float64(k.Runs())*runCycles) + float64(float64(k.Kernels)/10*cycles)
 }
 

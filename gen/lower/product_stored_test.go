@@ -19,7 +19,7 @@ const (
 )
 
 // hexagonEnv has the layouts that a test gives, by names of values.
-func hexagonEnv(t *testing.T, layouts map[string]layout.Layout) *Env {
+func hexagonEnv(t testing.TB, layouts map[string]layout.Layout) *Env {
 	return &Env{Layouts: func(v *ir.Value) layout.Layout { return layouts[v.Name] }, Target: chip(t, "hexagon_v68"), Contractions: true, Windows: true, Vectors: true}
 }
 

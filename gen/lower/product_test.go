@@ -16,7 +16,7 @@ import (
 )
 
 // product2 is a product that has axes of each kind: of both factors, of X twice, of its rows, of W.
-func product2(t *testing.T) (*block.Block, *Env) {
+func product2(t testing.TB) (*block.Block, *Env) {
 	t.Helper()
 	var axes []te.Axis
 	for i, n := range []int64{2, 3, 4, 8, 16} {

@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"slices"
-	"sort"
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
@@ -71,16 +70,6 @@ type arena struct {
 type slot struct {
 	areas []*area
 	large int64 // bytes at the arena's sizes
-}
-
-// area is values that are packed together: sizes and offsets are multiples of the unit.
-type area struct {
-	unit        sym.Expr
-	members     []*interval
-	boxes       []*box // of the members
-	first, last int
-	peak        int64
-	large       int64 // bytes at the arena's sizes
 }
 
 // maxAreas is of how many areas it is tried which can take each other's memory, and of how many values which can lie
@@ -159,75 +148,6 @@ func (a *arena) useStack(s *stack) {
 	a.bytes = sym.Add(a.bytes, s.bytes)
 }
 
-// areasOf are an area for each product of symbols that sizes are multiples of.
-func areasOf(ivs []*interval) []*area {
-	at := map[string]*area{}
-	var keys []string
-	for _, iv := range ivs {
-		unit, k := factor(iv.bytes)
-		key := unit.String()
-		if at[key] == nil {
-			at[key] = &area{unit: unit}
-			keys = append(keys, key)
-		}
-		at[key].add(iv, k)
-	}
-	sort.Strings(keys)
-	var out []*area
-	for _, k := range keys {
-		out = append(out, at[k])
-	}
-	return out
-}
-
-func (x *area) add(iv *interval, k int64) {
-	x.members = append(x.members, iv)
-	x.boxes = append(x.boxes, &box{first: iv.first, last: iv.last, size: k})
-}
-
-// factor writes a size as k * unit; a size of several summands is its own unit.
-func factor(size sym.Expr) (unit sym.Expr, k int64) {
-	terms, c := size.Terms()
-	switch {
-	case len(terms) == 0:
-		return sym.Const(1), c
-	case len(terms) == 1 && c == 0:
-		return product(terms[0].Atoms), terms[0].Coef
-	}
-	return size, 1
-}
-
-// connected divides an area where none of its values lives.
-func (x *area) connected() []*area {
-	order := make([]int, len(x.boxes))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, k int) int { return cmp.Compare(x.boxes[i].first, x.boxes[k].first) })
-	var out []*area
-	end := 0
-	for _, i := range order {
-		if b := x.boxes[i]; len(out) == 0 || b.first > end {
-			out = append(out, &area{unit: x.unit})
-			end = b.last
-		}
-		out[len(out)-1].add(x.members[i], x.boxes[i].size)
-		end = max(end, x.boxes[i].last)
-	}
-	return out
-}
-
-// single is an area for each value.
-func (x *area) single() []*area {
-	var out []*area
-	for i, iv := range x.members {
-		y := &area{unit: x.unit}
-		y.add(iv, x.boxes[i].size)
-		out = append(out, y)
-	}
-	return out
-}
-
 // assign packs each area and puts it, the largest first, into the smallest slot that is free while it lives.
 func (a *arena) assign(areas []*area) (slots []*slot, large int64) {
 	for _, x := range areas {
@@ -290,51 +210,3 @@ func (a *arena) size(s *slot) sym.Expr {
 	}
 	return size
 }
-
-// maxSteps is of how many steps the lower bound is the greatest.
-const maxSteps = 16
-
-// bound is the most that lives at one step: of the steps with most at the arena's sizes, but those where no more than
-// at another one lives, whatever the symbols' values.
-func (a *arena) bound(ivs []*interval) sym.Expr {
-	var live []sym.Expr
-	seen := map[string]bool{}
-	for _, sum := range liveBytes(ivs) {
-		if key := sum.String(); seen[key] {
-			continue
-		} else {
-			seen[key] = true
-		}
-		if !slices.ContainsFunc(live, func(e sym.Expr) bool { return covers(e, sum) }) {
-			live = append(slices.DeleteFunc(live, func(e sym.Expr) bool { return covers(sum, e) }), sum)
-		}
-	}
-	slices.SortStableFunc(live, func(x, y sym.Expr) int { return cmp.Compare(a.large(y), a.large(x)) })
-	most := sym.Const(0)
-	for _, e := range live[:min(len(live), maxSteps)] {
-		most = sym.Max(most, e, a.facts)
-	}
-	return most
-}
-
-// liveBytes are, of each interval, the bytes of all that live when it begins.
-func liveBytes(ivs []*interval) []sym.Expr {
-	var boxes []*box
-	for _, iv := range ivs {
-		boxes = append(boxes, &box{first: iv.first, last: iv.last})
-	}
-	at := map[int]sym.Expr{} // by step
-	live := sym.Const(0)
-	sweep(boxes, func(i int) {
-		live = sym.Add(live, ivs[i].bytes)
-		at[boxes[i].first] = live // all that begin at the step are in it after the last of them
-	}, func(i int) { live = sym.Sub(live, ivs[i].bytes) })
-	out := make([]sym.Expr, len(ivs))
-	for i, b := range boxes {
-		out[i] = at[b.first]
-	}
-	return out
-}
-
-// covers reports whether x is at least y: the difference has no negative summand.
-func covers(x, y sym.Expr) bool { return nonNegative(sym.Sub(x, y)) }

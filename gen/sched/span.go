@@ -179,6 +179,9 @@ func (s *Stage) Whole(spans []Span, at map[string]sym.Expr) {
 
 // JoinedParts are the axes of a span that are outer parts of split ones.
 func (s *Stage) JoinedParts(p Span) []te.Axis {
+	if len(s.Splits) == 0 {
+		return nil
+	}
 	return slices.DeleteFunc(slices.Clone(p.Axes), func(a te.Axis) bool { return s.outer(a.Var) == nil })
 }
 

@@ -64,7 +64,7 @@ func Var(name string) Expr {
 	return newVar(name)
 }
 
-func newVar(name string) Expr { return fromAtom(&Atom{Kind: AtomVar, Name: name, key: name}) }
+func newVar(name string) Expr { return alone(Atom{Kind: AtomVar, Name: name, key: name}) }
 
 const letters, digits = 26, 10
 
@@ -79,7 +79,25 @@ var loops = func() (out [letters][digits]Expr) {
 }()
 
 func fromAtom(a *Atom) Expr {
-	return Expr{terms: []term{{coef: 1, atoms: []*Atom{a}, key: a.key}}}
+	m := &struct { // one piece of memory for both
+		terms [1]term
+		atoms [1]*Atom
+	}{}
+	m.atoms[0] = a
+	m.terms[0] = term{coef: 1, atoms: m.atoms[:], key: a.key}
+	return Expr{terms: m.terms[:]}
+}
+
+// alone is the expression of a new atom.
+func alone(a Atom) Expr {
+	m := &struct { // one piece of memory for all
+		atom  Atom
+		terms [1]term
+		atoms [1]*Atom
+	}{atom: a}
+	m.atoms[0] = &m.atom
+	m.terms[0] = term{coef: 1, atoms: m.atoms[:], key: a.key}
+	return Expr{terms: m.terms[:]}
 }
 
 func makeAtom(k AtomKind, a, b Expr) Expr {
@@ -92,9 +110,9 @@ func makeAtom(k AtomKind, a, b Expr) Expr {
 		if y < x {
 			a, b, x, y = b, a, y, x
 		}
-		return fromAtom(&Atom{Kind: k, A: a, B: b, key: op + "(" + x + ", " + y + ")"})
+		return alone(Atom{Kind: k, A: a, B: b, key: op + "(" + x + ", " + y + ")"})
 	}
-	return fromAtom(&Atom{Kind: k, A: a, B: b, key: "((" + x + ") " + op + " (" + y + "))"})
+	return alone(Atom{Kind: k, A: a, B: b, key: "((" + x + ") " + op + " (" + y + "))"})
 }
 
 // length is about that of the expression's text.

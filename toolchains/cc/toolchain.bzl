@@ -1,7 +1,7 @@
 """A macro for one cc toolchain."""
 
-load("@rules_cc//cc/toolchains:cc_toolchain.bzl", "cc_toolchain")
 load(":config.bzl", "clang_toolchain_config")
+load(":registered.bzl", "registered_toolchain")
 
 def clang_toolchain(name, exec_cpu, target_cpu, constraints, triple, tools, include_directories, identity, bare_cpu = ""):
     """Defines a cc_toolchain with clang, and registers it under NAME_toolchain.
@@ -29,26 +29,9 @@ def clang_toolchain(name, exec_cpu, target_cpu, constraints, triple, tools, incl
         name = name + "_files",
         srcs = [identity],
     )
-    cc_toolchain(
+    registered_toolchain(
         name = name,
-        all_files = name + "_files",
-        ar_files = name + "_files",
-        as_files = name + "_files",
-        compiler_files = name + "_files",
-        dwp_files = name + "_files",
-        linker_files = name + "_files",
-        objcopy_files = name + "_files",
-        strip_files = name + "_files",
-        toolchain_config = name + "_config",
-        toolchain_identifier = "clang-" + triple,
-    )
-    native.toolchain(
-        name = name + "_toolchain",
-        exec_compatible_with = [
-            "@platforms//cpu:" + exec_cpu,
-            "@platforms//os:linux",
-        ],
-        target_compatible_with = constraints,
-        toolchain = name,
-        toolchain_type = "@bazel_tools//tools/cpp:toolchain_type",
+        constraints = constraints,
+        exec_cpu = exec_cpu,
+        identifier = "clang-" + triple,
     )

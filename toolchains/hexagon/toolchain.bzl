@@ -1,6 +1,6 @@
 """The macro of the repository that toolchains/hexagon makes: its BUILD file calls it for each version."""
 
-load("@rules_cc//cc/toolchains:cc_toolchain.bzl", "cc_toolchain")
+load("//toolchains/cc:registered.bzl", "registered_toolchain")
 load(":config.bzl", "hexagon_toolchain_config")
 load(":layout.bzl", "PROGRAMS")
 
@@ -38,26 +38,9 @@ def hexagon_toolchain(name, version, constraints, include_directories, programs 
             allow_empty = True,
         ),
     )
-    cc_toolchain(
+    registered_toolchain(
         name = name,
-        all_files = name + "_files",
-        ar_files = name + "_files",
-        as_files = name + "_files",
-        compiler_files = name + "_files",
-        dwp_files = name + "_files",
-        linker_files = name + "_files",
-        objcopy_files = name + "_files",
-        strip_files = name + "_files",
-        toolchain_config = name + "_config",
-        toolchain_identifier = "hexagon-sdk-" + version,
-    )
-    native.toolchain(
-        name = name + "_toolchain",
-        exec_compatible_with = [
-            "@platforms//cpu:x86_64",
-            "@platforms//os:linux",
-        ],
-        target_compatible_with = constraints,
-        toolchain = name,
-        toolchain_type = "@bazel_tools//tools/cpp:toolchain_type",
+        constraints = constraints,
+        exec_cpu = "x86_64",
+        identifier = "hexagon-sdk-" + version,
     )

@@ -4,7 +4,7 @@ import onnx
 import torch
 import torch.nn.functional as F
 
-from operators import Unsupported, like, numbers, operator
+from table import Unsupported, like, numbers, operator
 
 
 @operator("Shape")

@@ -2,9 +2,12 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 
@@ -76,6 +79,37 @@ func TestGrowth(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inFolder(t)
 			require.NoError(t, attempt(t, marshal(t, m)))
+		})
+	}
+}
+
+// TestAllocated: what both actions allocate for four times as many blocks is about four times as much, whatever else the machine does: lists that
+// are made anew for each block are seen there.
+func TestAllocated(t *testing.T) {
+	chip := factsFile(t, "x86_64")
+	for name, node := range map[string]func(i int, in, out string) *onnxpb.NodeProto{
+		"sums of the two results before": func(i int, in, out string) *onnxpb.NodeProto {
+			before := "x"
+			if i > 1 {
+				before = fmt.Sprint("v", i-1)
+			}
+			return op("Add", before+" "+in, out)
+		},
+		"reductions": func(_ int, in, out string) *onnxpb.NodeProto { return op("Softmax", in, out) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			allocated := func(n int) uint64 {
+				t.Chdir(t.TempDir())
+				require.NoError(t, os.WriteFile("model.onnx", marshal(t, chained(floats("x", 8), n, node)), 0o644))
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				mustRun(t, graphArgs("model.onnx")...)
+				mustRun(t, compileArgs("model.onnx", chip)...)
+				runtime.ReadMemStats(&after)
+				return after.TotalAlloc - before.TotalAlloc
+			}
+			few, many := allocated(1000), allocated(4000)
+			assert.Less(t, many, 5*few, "%d MB for 1000 nodes, %d for 4000", few>>20, many>>20)
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Class is a kind of operand.
@@ -71,7 +72,6 @@ type Row struct {
 	Number  int
 	timings [3]*Timing
 	run     func(c *Context)
-	pattern *regexp.Regexp
 }
 
 // IsVector reports whether the instruction is one of HVX.
@@ -98,27 +98,40 @@ func New(name string, args ...int64) Inst {
 }
 
 // Lookup is the row of that name, or nil.
-func Lookup(name string) *Row { return byName[name] }
+func Lookup(name string) *Row { return rows().byName[name] }
 
 // Table is all rows.
-func Table() []*Row { return rows }
+func Table() []*Row { return rows().all }
+
+// rowSet is the rows, in order and by name.
+type rowSet struct {
+	all    []*Row
+	byName map[string]*Row
+}
 
 var (
-	rows   []*Row
-	byName = map[string]*Row{}
+	// rows are made when they are first asked for: who compiles for other processors needs none.
+	rows = sync.OnceValue(func() *rowSet {
+		s := &rowSet{byName: map[string]*Row{}}
+		for i := range table {
+			r := &table[i]
+			r.Operands, r.Number = operands(r.Text), i
+			s.all, s.byName[r.Name] = append(s.all, r), r
+		}
+		s.readTimings()
+		return s
+	})
+	// patterns are those of all rows, for Parse.
+	patterns = sync.OnceValue(func() []*regexp.Regexp {
+		var out []*regexp.Regexp
+		for _, r := range rows().all {
+			out = append(out, pattern(r))
+		}
+		return out
+	})
 	// operand finds operands in a text. A vector is Vd, Vdd, Vx, ...; Os is a new value.
 	operand = regexp.MustCompile(`V(dd|xx|uu|vv|[dxuvs])\b|R(dd|xx|ss|tt|[dxstu]8?)\b|P([dstu])\b|[ON]s\b|#([suU])(\d+)(?::(\d))?|@label|Q([dstv])\b`)
 )
-
-func init() {
-	for i := range table {
-		r := &table[i]
-		r.Operands, r.Number = operands(r.Text), i
-		r.pattern = pattern(r)
-		rows, byName[r.Name] = append(rows, r), r
-	}
-	readTimings()
-}
 
 func operands(text string) []Operand {
 	var out []Operand
@@ -211,8 +224,8 @@ func pattern(r *Row) *regexp.Regexp {
 // Parse reads an instruction as assemblers and disassemblers write it.
 func Parse(text string) (Inst, error) {
 	plain := strings.ReplaceAll(strings.TrimSpace(text), " ", "")
-	for _, r := range rows {
-		m := r.pattern.FindStringSubmatch(plain)
+	for k, r := range rows().all {
+		m := patterns()[k].FindStringSubmatch(plain)
 		if m == nil {
 			continue
 		}

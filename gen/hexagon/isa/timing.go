@@ -51,7 +51,7 @@ func (r *Row) Timing(version int) *Timing {
 }
 
 // readTimings gives rows their timings.
-func readTimings() {
+func (s *rowSet) readTimings() {
 	for _, line := range strings.Split(tables, "\n") {
 		if line == "" || line[0] == '#' {
 			continue
@@ -78,9 +78,9 @@ func readTimings() {
 				t.Cycles = append(t.Cycles, n)
 			}
 		}
-		byName[f[0]].timings[slices.Index(known[:], version)] = t
+		s.byName[f[0]].timings[slices.Index(known[:], version)] = t
 	}
-	for _, r := range rows {
+	for _, r := range s.all {
 		for n, t := range r.timings {
 			if t == nil {
 				panic(fmt.Sprintf("no timing of %s on v%d", r.Name, known[n]))

@@ -65,8 +65,9 @@ func newDevices(p *plan.Program) *devices {
 	for i, name := range DeviceKernels(p) {
 		d.kernels[name] = i
 	}
+	first := len(p.Calls())
 	for i, l := range p.Launches() {
-		d.blocks[l] = len(p.Calls()) + i
+		d.blocks[l] = first + i
 		if loop.Refuses(l.Kernel.Body) {
 			d.flags[l] = len(d.flags)
 		}

@@ -78,8 +78,10 @@ type library struct {
 	prefix   string
 	variants []Variant
 	programs []*plan.Program
-	kernels  [][]*kernelText // that each variant has first
-	names    [][]string      // of each variant's calls
+	calls    [][]*plan.Call           // of each variant's program
+	names    [][]string               // of these
+	kernels  [][]*kernelText          // that each variant has first
+	byKey    []map[string]*kernelText // these
 	columns  []int
 }
 
@@ -93,20 +95,23 @@ func (b *library) add(p *plan.Program, v Variant) error {
 		return err
 	}
 	b.variants, b.programs = append(b.variants, v), append(b.programs, p)
-	b.kernels, b.names = append(b.kernels, kernels), append(b.names, names)
+	b.calls, b.names = append(b.calls, p.Calls()), append(b.names, names)
+	byKey := map[string]*kernelText{}
+	for _, k := range kernels {
+		byKey[k.key] = k
+	}
+	b.kernels, b.byKey = append(b.kernels, kernels), append(b.byKey, byKey)
 	return nil
 }
 
 // find is the kernel of an earlier variant that serves this one. Functions of the runtime are the same for all: they sort and count.
 func (b *library) find(key string, k *loop.Kernel, v Variant) *kernelText {
-	for i, ks := range b.kernels {
+	for i, ks := range b.byKey {
 		if b.variants[i].VectorBits != v.VectorBits && opaqueCall(k) == nil {
 			continue
 		}
-		for _, x := range ks {
-			if x.key == key {
-				return x
-			}
+		if x := ks[key]; x != nil {
+			return x
 		}
 	}
 	return nil
@@ -128,7 +133,7 @@ func (b *library) compare() {
 // blocks is the text of a variant's blocks and of how many tasks they have.
 func (b *library) blocks(i int) string {
 	h := &host{p: b.programs[i], syms: symbolNames(b.programs[i])}
-	for k, s := range b.programs[i].Calls() {
+	for k, s := range b.calls[i] {
 		h.line("%s", h.number(s.Kernel.Tasks()))
 		h.call(s, b.names[i][k])
 	}
@@ -155,7 +160,7 @@ func (b *library) program(p *plan.Program) string {
 	h.line("")
 	h.line("namespace {")
 	h.line("")
-	tables := make([]string, len(p.Calls()))
+	tables := make([]string, len(b.calls[0]))
 	for i := range tables {
 		tables[i] = b.block(h, i)
 		h.line("")
@@ -175,9 +180,9 @@ func (b *library) program(p *plan.Program) string {
 // block prints a call as each variant runs it, and gives the names of the functions, a variant's each.
 func (b *library) block(h *host, i int) string {
 	texts, names := map[string]string{}, []string{}
-	h.line("// %s", ctext.Comment(b.programs[0].Calls()[i].Block.Label()))
+	h.line("// %s", ctext.Comment(b.calls[0][i].Block.Label()))
 	for v := range b.variants {
-		s := b.programs[v].Calls()[i]
+		s := b.calls[v][i]
 		x := &host{p: h.p, syms: h.syms}
 		x.Indent = 1
 		x.call(s, b.names[v][i])
@@ -206,9 +211,7 @@ func (b *library) tables(h *host, tables []string) {
 	}
 	h.line("};")
 	h.line("")
-	for _, p := range b.programs {
-		h.variants = append(h.variants, p.Calls())
-	}
+	h.variants = b.calls
 }
 
 // parallel runs a block: the program's own, or that of the variant that was chosen when the model was created.

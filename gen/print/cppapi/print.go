@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
+	"sync"
 	"text/template"
 
 	"rules_dnn/gen/print/ctext"
@@ -25,10 +26,12 @@ type Files struct {
 //go:embed templates
 var templateFiles embed.FS
 
-var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"comment": ctext.Comment,
-	"str":     ctext.String,
-}).ParseFS(templateFiles, "templates/*.tmpl"))
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"comment": ctext.Comment,
+		"str":     ctext.String,
+	}).ParseFS(templateFiles, "templates/*.tmpl"))
+})
 
 // Print prints the API of a model.
 func Print(m *Model) (*Files, error) {
@@ -69,7 +72,7 @@ func Print(m *Model) (*Files, error) {
 
 func execute(name string, v any, to *string) error {
 	var b strings.Builder
-	if err := templates.ExecuteTemplate(&b, name+".tmpl", v); err != nil {
+	if err := templates().ExecuteTemplate(&b, name+".tmpl", v); err != nil {
 		return fmt.Errorf("printing %s: %w", name, err)
 	}
 	*to = b.String()

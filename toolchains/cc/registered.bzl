@@ -1,0 +1,37 @@
+"""What the macros of toolchains whose tools read the same files have in common."""
+
+load("@rules_cc//cc/toolchains:cc_toolchain.bzl", "cc_toolchain")
+
+def registered_toolchain(name, exec_cpu, constraints, identifier):
+    """Defines a cc_toolchain of NAME_config, all of whose tools read NAME_files, and registers it under NAME_toolchain.
+
+    Args:
+      name: the cc_toolchain's name.
+      exec_cpu: the processor on which its programs run, with Linux.
+      constraints: what platforms of the target have.
+      identifier: what Bazel calls the toolchain.
+    """
+    files = name + "_files"
+    cc_toolchain(
+        name = name,
+        all_files = files,
+        ar_files = files,
+        as_files = files,
+        compiler_files = files,
+        dwp_files = files,
+        linker_files = files,
+        objcopy_files = files,
+        strip_files = files,
+        toolchain_config = name + "_config",
+        toolchain_identifier = identifier,
+    )
+    native.toolchain(
+        name = name + "_toolchain",
+        exec_compatible_with = [
+            "@platforms//cpu:" + exec_cpu,
+            "@platforms//os:linux",
+        ],
+        target_compatible_with = constraints,
+        toolchain = name,
+        toolchain_type = "@bazel_tools//tools/cpp:toolchain_type",
+    )
