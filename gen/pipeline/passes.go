@@ -73,7 +73,7 @@ var GraphPasses = []Pass{
 var CompilePasses = []Pass{
 	{Name: "infer", Doc: "infers shapes of the graph as read back", Required: true,
 		Run: func(s *State) error { return shape.Infer(s.Graph) }},
-	{Name: "precision", Doc: "stores values and weights of f32 in 16 bits, where that is asked for", Required: true, Run: narrowFloats, After: []Order{
+	{Name: "precision", Doc: "stores values and weights of f32 in 16 bits, where that is asked for, and lets products of bf16 be summed in pairs then", Required: true, Run: narrowFloats, After: []Order{
 		{"infer", "what an operator gives in 16 bits is read off its stages, which are built for the shapes of its operands"},
 	}},
 	{Name: "blocks", Doc: "makes a block of each stage", Required: true, Run: formBlocks, After: []Order{
@@ -169,11 +169,17 @@ func convolvePhases(s *State) error {
 }
 
 func narrowFloats(s *State) (err error) {
-	if !s.Half {
+	if s.Store == ir.Invalid {
 		return nil
 	}
-	if s.Precision, err = precision.Run(s.Graph); err != nil {
+	if s.Precision, err = precision.Run(s.Graph, s.Store); err != nil {
 		return err
+	}
+	if s.Store == ir.BF16 {
+		s.Target = s.Target.InPairs()
+		for i, t := range s.Others {
+			s.Others[i] = t.InPairs()
+		}
 	}
 	return shape.Infer(s.Graph)
 }

@@ -35,7 +35,7 @@ func TestHalf(t *testing.T) {
 	require.NoError(t, err)
 	for _, name := range []string{"x86_64", "x86_64_v3", "x86_64_v4", "arm64"} {
 		s := parse(t, halved)
-		s.Half = true
+		s.Store = ir.F16
 		s.Target, err = chips.Target("../..", name)
 		require.NoError(t, err)
 		for _, passes := range [][]Pass{GraphPasses, CompilePasses} {
