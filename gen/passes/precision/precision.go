@@ -147,6 +147,7 @@ func (h *halves) narrow(n *ir.Node) (bool, error) {
 	if len(share) == 0 || err != nil {
 		return false, nil // as it is, it was built before
 	}
+	n.Inputs, n.Outputs = slices.Clone(n.Inputs), slices.Clone(n.Outputs) // which may be another node's, too
 	for _, i := range share {
 		if v := before[i]; v.Type == ir.F32 {
 			if n.Inputs[i], err = h.narrowed(v); err != nil {
