@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"slices"
+
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/exact"
 	"rules_dnn/gen/fuse"
@@ -176,12 +178,21 @@ func narrowFloats(s *State) (err error) {
 		return err
 	}
 	if s.Store == ir.BF16 {
-		s.Target = s.Target.InPairs()
-		for i, t := range s.Others {
-			s.Others[i] = t.InPairs()
-		}
+		s.sumInPairs()
 	}
 	return shape.Infer(s.Graph)
+}
+
+// sumInPairs lets kernels sum products of bf16 in pairs, if all chips of the library have instructions for that: values lie as these read them, which others
+// would walk element by element.
+func (s *State) sumInPairs() {
+	all := append(slices.Clone(s.Others), s.Target)
+	for i, t := range all {
+		if all[i] = t.InPairs(); len(all[i].Pairs(ir.F32)) == 0 {
+			return
+		}
+	}
+	s.Others, s.Target = all[:len(all)-1], all[len(all)-1]
 }
 
 func formBlocks(s *State) (err error) {
