@@ -102,9 +102,9 @@ struct dnn_amx {
     return __builtin_fabsf(x) < __FLT_MIN__ ? __builtin_copysignf(0, x) : x;
   }
 
-  // The f32 nearest to a sum of two numbers of up to 24 digits, a denormal number being a zero: where
-  // double does not have all digits of the sum, it is near no tie. Tiny numbers are rounded as others
-  // are before they are found to be denormal.
+  // The f32 nearest to a sum of two numbers of up to 24 digits, a denormal number being a zero:
+  // where double does not have all digits of the sum, it is near no tie. Tiny numbers are rounded
+  // as others are before they are found to be denormal.
   static float sum(double x, double y) {
     const double s = x + y;
     if (__builtin_fabs(s) < __FLT_MIN__ &&
@@ -114,8 +114,8 @@ struct dnn_amx {
     return static_cast<float>(s);
   }
 
-  // Adds to sums of f32 of each row of x and lane of w the products of pairs of bf16, of each row of
-  // w: those with the first of each pair and those with the second by themselves, and then both.
+  // Adds to sums of f32 of each row of x and lane of w the products of pairs of bf16, of each row
+  // of w: those with the first of each pair and those with the second by themselves, and then both.
   void multiply_pairs(int acc, int x, int w) {
     check(acc, x, w);
     const dnn_amx_shape& s = *shape;
@@ -158,7 +158,7 @@ static inline void dnn_amx_store(dnn_amx* t, void* p, int64_t stride) {
   t->store(kTile, p, stride);
 }
 
-#define DNN_AMX_PRODUCT(name, ...)           \
+#define DNN_AMX_PRODUCT(name, ...)                \
   template <int kAcc, int kX, int kW>             \
   static inline void dnn_amx_##name(dnn_amx* t) { \
     t->__VA_ARGS__(kAcc, kX, kW);                 \
@@ -213,7 +213,7 @@ static inline void dnn_amx_store(dnn_amx*, void* p, int64_t stride) {
                        : "memory");
 }
 
-#define DNN_AMX_PRODUCT(name, ...)                                                          \
+#define DNN_AMX_PRODUCT(name, ...)                                                               \
   template <int kAcc, int kX, int kW>                                                            \
   static inline void dnn_amx_##name(dnn_amx*) {                                                  \
     __asm__ __volatile__(#name " %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kAcc), "i"(kX), "i"(kW)); \

@@ -243,8 +243,8 @@ static inline dnn_i32x16 dnn_dpbusd(dnn_i32x16 a, dnn_i32x16 u8, dnn_i32x16 i8) 
 #endif
 
 #if defined(__AVX512BF16__)
-// Pairs of bf16 in each lane of x and w, multiplied and added in f32: the upper one of a pair first,
-// each sum rounded to the nearest number, denormal numbers as zeros.
+// Pairs of bf16 in each lane of x and w, multiplied and added in f32: the upper one of a pair
+// first, each sum rounded to the nearest number, denormal numbers as zeros.
 static inline dnn_f32x16 dnn_dpbf16(dnn_f32x16 a, dnn_i32x16 x, dnn_i32x16 w) {
   __asm__("vdpbf16ps %2, %1, %0" : "+v"(a) : "v"(x), "v"(w));
   return a;
