@@ -48,9 +48,9 @@ var table = []Row{
 	amx("tdpbuud_u8u8x16", ir.U8, ir.U8, "dnn_amx_tdpbuud<$a, $x, $w>(tiles);"),
 	// AVX512-BF16 and AMX: pairs of floats of 16 bits, multiplied and added in f32 as Intel's manual of instructions says. Denormal numbers are zeros.
 	{Name: "vdpbf16ps_x16", CPU: "x86_64", Feature: "avx512bf16", X: ir.BF16, W: ir.BF16, Acc: ir.F32, Lanes: 16, Group: 2, Broadcast: []Operand{Register},
-		Ops: 1, Temps: 1, Latency: 6, Meaning: multiplyAddHalves, Fused: true, Flushes: true, LastFirst: true, text: cpp("$a = dnn_dpbf16($a, $x, $w);")},
+		Ops: 1, Temps: 1, Latency: 6, Meaning: multiplyAddHalves, Fused: true, LastFirst: true, text: cpp("$a = dnn_dpbf16($a, $x, $w);")},
 	{Name: "tdpbf16ps_x16", CPU: "x86_64", Feature: "amx_bf16", X: ir.BF16, W: ir.BF16, Acc: ir.F32, Lanes: 16, Group: 2, Broadcast: []Operand{Memory}, Matrix: 16,
-		Ops: 1, Units: 16, Latency: 52, Meaning: multiplyAddHalves, Fused: true, Flushes: true, Apart: true, text: cpp("dnn_amx_tdpbf16ps<$a, $x, $w>(tiles);")},
+		Ops: 1, Units: 16, Latency: 52, Meaning: multiplyAddHalves, Fused: true, Apart: true, text: cpp("dnn_amx_tdpbf16ps<$a, $x, $w>(tiles);")},
 	// NEON without dot products: those of both halves in 16 bits, added in pairs twice. Packed operands are those of the dot products, so that a library for both has them once.
 	{Name: "smull_i8x4", CPU: "arm64", X: ir.I8, W: ir.I8, Acc: ir.I32, Lanes: 4, Group: 4, Broadcast: []Operand{Register},
 		Ops: 6, Temps: 3, Latency: 1, Meaning: multiplyAddInt(ir.I8, ir.I8), text: cpp("$a = dnn_smull($a, $w, $x);")},
