@@ -57,16 +57,22 @@ struct dnn_amx {
     }
   }
 
-  // Adds to 32-bit sums of each row of x and lane of w the products of four neighbours, of each
-  // row of w.
-  template <typename X, typename W>
-  void multiply(int acc, int x, int w) {
+  // An instruction's registers are three, whose shapes fit.
+  void check(int acc, int x, int w) const {
     need(acc), need(x), need(w);
     const dnn_amx_shape& s = *shape;
     if (s.rows[acc] != s.rows[x] || s.bytes[acc] != s.bytes[w] || s.bytes[x] != 4 * s.rows[w] ||
         acc == x || acc == w || x == w) {
       __builtin_trap();
     }
+  }
+
+  // Adds to 32-bit sums of each row of x and lane of w the products of four neighbours, of each
+  // row of w.
+  template <typename X, typename W>
+  void multiply(int acc, int x, int w) {
+    check(acc, x, w);
+    const dnn_amx_shape& s = *shape;
     for (int r = 0; r < s.rows[acc]; ++r) {
       for (int k = 0; k < s.rows[w]; ++k) {
         for (int lane = 0; lane < s.bytes[acc] / 4; ++lane) {
@@ -78,6 +84,54 @@ struct dnn_amx {
           }
           __builtin_memcpy(tile[acc][r] + 4 * lane, &sum, 4);
         }
+      }
+    }
+  }
+
+  // A bf16 as f32, and a f32: denormal numbers are zeros.
+  static float wide(const uint8_t* p) {
+    uint16_t half;
+    __builtin_memcpy(&half, p, 2);
+    const uint32_t bits = static_cast<uint32_t>(half) << 16;
+    float x;
+    __builtin_memcpy(&x, &bits, 4);
+    return flushed(x);
+  }
+
+  static float flushed(float x) {
+    return __builtin_fabsf(x) < __FLT_MIN__ ? __builtin_copysignf(0, x) : x;
+  }
+
+  // The f32 nearest to a sum of two numbers of up to 24 digits, a denormal number being a zero:
+  // where double does not have all digits of the sum, it is near no tie. Tiny numbers are rounded
+  // as others are before they are found to be denormal.
+  static float sum(double x, double y) {
+    const double s = x + y;
+    if (__builtin_fabs(s) < __FLT_MIN__ &&
+        __builtin_fabsf(static_cast<float>(s * 0x1p100)) < 0x1p-26f) {
+      return static_cast<float>(__builtin_copysign(0, s));
+    }
+    return static_cast<float>(s);
+  }
+
+  // Adds to sums of f32 of each row of x and lane of w the products of pairs of bf16, of each row
+  // of w: those with the first of each pair and those with the second by themselves, and then both.
+  void multiply_pairs(int acc, int x, int w) {
+    check(acc, x, w);
+    const dnn_amx_shape& s = *shape;
+    for (int r = 0; r < s.rows[acc]; ++r) {
+      for (int lane = 0; lane < s.bytes[acc] / 4; ++lane) {
+        float pair[2] = {0, 0}, all;
+        for (int k = 0; k < s.rows[w]; ++k) {
+          for (int i = 0; i < 2; ++i) {
+            const double product = static_cast<double>(wide(tile[x][r] + 4 * k + 2 * i)) *
+                                   static_cast<double>(wide(tile[w][k] + 4 * lane + 2 * i));
+            pair[i] = sum(product, pair[i]);
+          }
+        }
+        __builtin_memcpy(&all, tile[acc][r] + 4 * lane, 4);
+        all = sum(flushed(all), sum(pair[0], pair[1]));
+        __builtin_memcpy(tile[acc][r] + 4 * lane, &all, 4);
       }
     }
   }
@@ -104,13 +158,13 @@ static inline void dnn_amx_store(dnn_amx* t, void* p, int64_t stride) {
   t->store(kTile, p, stride);
 }
 
-#define DNN_AMX_PRODUCT(name, x_type, w_type)     \
+#define DNN_AMX_PRODUCT(name, ...)                \
   template <int kAcc, int kX, int kW>             \
   static inline void dnn_amx_##name(dnn_amx* t) { \
-    t->multiply<x_type, w_type>(kAcc, kX, kW);    \
+    t->__VA_ARGS__(kAcc, kX, kW);                 \
   }
 
-#elif defined(__AMX_INT8__)
+#elif defined(__AMX_TILE__)
 
 namespace {  // each library has its own
 
@@ -159,7 +213,7 @@ static inline void dnn_amx_store(dnn_amx*, void* p, int64_t stride) {
                        : "memory");
 }
 
-#define DNN_AMX_PRODUCT(name, x_type, w_type)                                                    \
+#define DNN_AMX_PRODUCT(name, ...)                                                               \
   template <int kAcc, int kX, int kW>                                                            \
   static inline void dnn_amx_##name(dnn_amx*) {                                                  \
     __asm__ __volatile__(#name " %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kAcc), "i"(kX), "i"(kW)); \
@@ -168,10 +222,11 @@ static inline void dnn_amx_store(dnn_amx*, void* p, int64_t stride) {
 #endif
 
 #if defined(DNN_AMX_PRODUCT)
-DNN_AMX_PRODUCT(tdpbssd, int8_t, int8_t)
-DNN_AMX_PRODUCT(tdpbsud, int8_t, uint8_t)
-DNN_AMX_PRODUCT(tdpbusd, uint8_t, int8_t)
-DNN_AMX_PRODUCT(tdpbuud, uint8_t, uint8_t)
+DNN_AMX_PRODUCT(tdpbssd, multiply<int8_t, int8_t>)
+DNN_AMX_PRODUCT(tdpbsud, multiply<int8_t, uint8_t>)
+DNN_AMX_PRODUCT(tdpbusd, multiply<uint8_t, int8_t>)
+DNN_AMX_PRODUCT(tdpbuud, multiply<uint8_t, uint8_t>)
+DNN_AMX_PRODUCT(tdpbf16ps, multiply_pairs)
 #undef DNN_AMX_PRODUCT
 
 // Loads fewer rows, or fewer bytes of each, than the register has, and zeros for the others.

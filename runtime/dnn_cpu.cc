@@ -19,12 +19,11 @@ inline namespace v1 {
 
 namespace {
 
-// AVX-VNNI is a bit of leaf 7's first sub-leaf, which compilers' own functions do not all know. The
-// system saves its registers where it saves AVX2's.
-bool HasAvxVnni() {
+// AVX-VNNI and AVX512-BF16 are bits of leaf 7's first sub-leaf, which compilers' own functions do
+// not all know. The system saves their registers where it saves AVX2's and AVX-512's.
+bool HasMore(int bit) {
   unsigned a = 0, b = 0, c = 0, d = 0;
-  return __builtin_cpu_supports("avx2") && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 &&
-         (a >> 4 & 1) != 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> bit & 1) != 0;
 }
 
 #if defined(DNN_AMX_PORTABLE)
@@ -79,7 +78,9 @@ bool CpuHas(const char* feature) {
     unsigned a, b, c, d;
     return __builtin_cpu_supports("avx") && __get_cpuid(1, &a, &b, &c, &d) && (c >> 29 & 1);
   }
-  if (strcmp(feature, "avxvnni") == 0) return HasAvxVnni();
+  if (strcmp(feature, "avxvnni") == 0) return __builtin_cpu_supports("avx2") && HasMore(4);
+  if (strcmp(feature, "avx512bf16") == 0) return __builtin_cpu_supports("avx512f") && HasMore(5);
+  if (strcmp(feature, "amx_bf16") == 0) return HasAmx(22);
   if (strcmp(feature, "amx_tile") == 0) return HasAmx(24);
   if (strcmp(feature, "amx_int8") == 0) return HasAmx(25);
   return false;

@@ -111,6 +111,20 @@ static inline void dnn_store_bf16(uint16_t* p, V v) {
   const dnn_math::halves_of<V> h = dnn_math::f32_to_bf16<V>(v);
   __builtin_memcpy(p, &h, sizeof h);
 }
+// Of floats that are bf16.
+template <typename V>
+static inline void dnn_store_exact_bf16(uint16_t* p, V v) {
+  const dnn_math::halves_of<V> h = dnn_math::exact_bf16<V>(v);
+  __builtin_memcpy(p, &h, sizeof h);
+}
+
+// Of each lane of both, beside each other.
+template <typename V>
+static inline void dnn_store_pairs_bf16(uint16_t* p, V first, V second) {
+  const auto pairs = dnn_math::to_bits(first) >> 16 | (dnn_math::to_bits(second) & 0xffff0000u);
+  __builtin_memcpy(p, &pairs, sizeof pairs);
+}
+
 // A group of neighbours, 32 bits of them, in each lane.
 template <typename V, typename T>
 static inline V dnn_group(const T* p) {
@@ -224,6 +238,15 @@ static inline dnn_i32x16 dnn_maddwd(dnn_i32x16 a, dnn_i32x16 x, dnn_i32x16 w) {
 #if defined(__AVX512VNNI__)
 static inline dnn_i32x16 dnn_dpbusd(dnn_i32x16 a, dnn_i32x16 u8, dnn_i32x16 i8) {
   __asm__("vpdpbusd %2, %1, %0" : "+v"(a) : "v"(u8), "v"(i8));
+  return a;
+}
+#endif
+
+#if defined(__AVX512BF16__)
+// Pairs of bf16 in each lane of x and w, multiplied and added in f32: the upper one of a pair
+// first, each sum rounded to the nearest number, denormal numbers as zeros.
+static inline dnn_f32x16 dnn_dpbf16(dnn_f32x16 a, dnn_i32x16 x, dnn_i32x16 w) {
+  __asm__("vdpbf16ps %2, %1, %0" : "+v"(a) : "v"(x), "v"(w));
   return a;
 }
 #endif

@@ -1191,6 +1191,12 @@ DNN_MATH_FN halves_of<V> f32_to_bf16(V x) {
   return convert<halves_of<V>>((b & 0x7fffffffu) > 0x7f800000u ? (b >> 16 | 0x40u) : near);
 }
 
+// exact_bf16 is a number that is one of bf16.
+template <class V>
+DNN_MATH_FN halves_of<V> exact_bf16(V x) {
+  return convert<halves_of<V>>(to_bits(x) >> 16);
+}
+
 // round_odd narrows so that rounding once more gives x correctly rounded.
 DNN_MATH_FN float round_odd(double x) {
   const float f = static_cast<float>(x);

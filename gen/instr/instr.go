@@ -79,9 +79,16 @@ type Row struct {
 	Meaning te.Expr
 	// Fused reports that Meaning's products are not rounded before they are added.
 	Fused bool
+	// LastFirst reports that of a group's products the last one is taken in first, Apart that an application sums those with each neighbour of a group by
+	// themselves, from 0 on: accumulators take in what both sums come to. Of integers the order makes no difference.
+	LastFirst, Apart bool
 
 	text map[string]string // by dialect: $a is the accumulator, $x and $w the operands
 }
+
+// InPairs reports whether the instruction sums products of floats of which it takes several in at a time: results differ from those of products that are
+// rounded and added one after the other by the order of the sum, and as denormal numbers count as zeros: operands, accumulators and results.
+func (r *Row) InPairs() bool { return r.Acc.IsFloat() && r.Group > 1 }
 
 // TakesVectors reports whether X may be a vector, at any address.
 func (r *Row) TakesVectors() bool { return !r.Blocks && !r.Aligned && r.Matrix == 0 }

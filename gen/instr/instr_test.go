@@ -56,6 +56,7 @@ var texts = map[string]string{
 	"vpdpbusd_i8u8x8": "acc = dnn_dpbusd(acc, b1, x[0]);", "vpdpbusd_i8u8x16": "acc = dnn_dpbusd(acc, b1, x[0]);",
 	"tdpbusd_u8i8x16": "dnn_amx_tdpbusd<acc, x[0], b1>(tiles);", "tdpbsud_i8u8x16": "dnn_amx_tdpbsud<acc, x[0], b1>(tiles);",
 	"tdpbssd_i8i8x16": "dnn_amx_tdpbssd<acc, x[0], b1>(tiles);", "tdpbuud_u8u8x16": "dnn_amx_tdpbuud<acc, x[0], b1>(tiles);",
+	"vdpbf16ps_x16": "acc = dnn_dpbf16(acc, x[0], b1);", "tdpbf16ps_x16": "dnn_amx_tdpbf16ps<acc, x[0], b1>(tiles);",
 	"smull_i8x4": "acc = dnn_smull(acc, b1, x[0]);", "umull_u8x4": "acc = dnn_umull(acc, b1, x[0]);",
 	"sdot_i8x4": "acc = dnn_sdot(acc, b1, x[0]);", "udot_u8x4": "acc = dnn_udot(acc, b1, x[0]);",
 	"smmla_i8x4": "acc = dnn_smmla(acc, x[0], b1);", "ummla_u8x4": "acc = dnn_ummla(acc, x[0], b1);", "usmmla_u8i8x4": "acc = dnn_usmmla(acc, x[0], b1);",

@@ -46,6 +46,11 @@ var table = []Row{
 	amx("tdpbsud_i8u8x16", ir.I8, ir.U8, "dnn_amx_tdpbsud<$a, $x, $w>(tiles);"),
 	amx("tdpbssd_i8i8x16", ir.I8, ir.I8, "dnn_amx_tdpbssd<$a, $x, $w>(tiles);"),
 	amx("tdpbuud_u8u8x16", ir.U8, ir.U8, "dnn_amx_tdpbuud<$a, $x, $w>(tiles);"),
+	// AVX512-BF16 and AMX: pairs of floats of 16 bits, multiplied and added in f32 as Intel's manual of instructions says. Denormal numbers are zeros.
+	{Name: "vdpbf16ps_x16", CPU: "x86_64", Feature: "avx512bf16", X: ir.BF16, W: ir.BF16, Acc: ir.F32, Lanes: 16, Group: 2, Broadcast: []Operand{Register},
+		Ops: 1, Temps: 1, Latency: 6, Meaning: multiplyAddHalves, Fused: true, LastFirst: true, text: cpp("$a = dnn_dpbf16($a, $x, $w);")},
+	{Name: "tdpbf16ps_x16", CPU: "x86_64", Feature: "amx_bf16", X: ir.BF16, W: ir.BF16, Acc: ir.F32, Lanes: 16, Group: 2, Broadcast: []Operand{Memory}, Matrix: 16,
+		Ops: 1, Units: 16, Latency: 52, Meaning: multiplyAddHalves, Fused: true, Apart: true, text: cpp("dnn_amx_tdpbf16ps<$a, $x, $w>(tiles);")},
 	// NEON without dot products: those of both halves in 16 bits, added in pairs twice. Packed operands are those of the dot products, so that a library for both has them once.
 	{Name: "smull_i8x4", CPU: "arm64", X: ir.I8, W: ir.I8, Acc: ir.I32, Lanes: 4, Group: 4, Broadcast: []Operand{Register},
 		Ops: 6, Temps: 3, Latency: 1, Meaning: multiplyAddInt(ir.I8, ir.I8), text: cpp("$a = dnn_smull($a, $w, $x);")},
@@ -91,7 +96,9 @@ var table = []Row{
 
 var (
 	multiplyAdd = te.Fn(ir.F32, "fma", te.In{N: 0, Type: ir.F32}, te.In{N: 1, Type: ir.F32}, te.Acc{N: 0, Type: ir.F32})
-	gnuVectors  = map[string]string{"cpp": gnuVector}
+	// multiplyAddHalves widens floats of 16 bits first, which is exact.
+	multiplyAddHalves = te.Fn(ir.F32, "fma", te.Fn(ir.F32, "cast", te.In{N: 0, Type: ir.BF16}), te.Fn(ir.F32, "cast", te.In{N: 1, Type: ir.BF16}), te.Acc{N: 0, Type: ir.F32})
+	gnuVectors        = map[string]string{"cpp": gnuVector}
 )
 
 const gnuVector = "$a += $x * $w;"

@@ -43,6 +43,9 @@ func (p *product) kind() string {
 	if p.instr.Narrow > 0 {
 		kind += " by " + p.instr.Name
 	}
+	if p.instr.InPairs() {
+		kind += " in pairs"
+	}
 	if p.instr.Matrix > 0 {
 		kind += " of matrices"
 	}

@@ -44,6 +44,8 @@ type product struct {
 	beside bool
 	// weights is the stage that packs a constant X.
 	weights *packing
+	// dots: instructions take in neighbours along the sum at a time, or integers.
+	dots bool
 	// last: the result has its channels last, which are the lanes, and X is read with its own last, or is packed so.
 	last bool
 }
@@ -115,18 +117,19 @@ func newProducts(b *block.Block, env *Env) ([]*product, error) {
 	if t.WorkItems() || !env.Contractions || !env.wants(productAnchor) && !env.wants(windowAnchor) || len(b.Placed) > 0 || !anyOrder(b, env.Layouts) && !t.StoresDots() || readsImages(b, env.Layouts) {
 		return nil, nil
 	}
-	if m, _ := matched(s, b.Operands, nil); m == nil || m.empty() {
+	m, _ := matched(s, b.Operands, nil)
+	if m == nil || m.empty() {
 		return nil, nil
 	}
-	r := plain(s, b.Operands, env.Symbols)
-	last := !plainly && s.Values[0].DType() == ir.I32 && !t.StoresDots()
+	r, dots := plain(s, b.Operands, env.Symbols), m.dots(t)
+	last := !plainly && dots && lieLast(b, env.Layouts) && !t.StoresDots()
 	switch {
 	case last:
 		r.joinWithin(channelsLast)
-	case s.Values[0].DType() == ir.I32 && plainly:
+	case dots && plainly:
 		r = reshape(s, b.Operands, env.Symbols)
 	}
-	m, _ := matched(&r.Stage, r.operands, r.facts)
+	m, _ = matched(&r.Stage, r.operands, r.facts)
 	if m == nil {
 		return nil, nil
 	}
@@ -137,7 +140,7 @@ func newProducts(b *block.Block, env *Env) ([]*product, error) {
 	var out []*product
 	for x := range m.factors {
 		for _, of := range kinds(rows) {
-			p := &product{b: b, lay: env.Layouts, last: last}
+			p := &product{b: b, lay: env.Layouts, last: last, dots: dots}
 			if ok, err := p.take(m.roles(x), of, t); err != nil {
 				return nil, err
 			} else if ok && p.suits() && p.choose(env) {
@@ -159,7 +162,7 @@ func newProducts(b *block.Block, env *Env) ([]*product, error) {
 		return nil, nil
 	}
 	for x := range m.factors { // without rows it is a window of its own for each channel
-		p := &product{b: b, lay: env.Layouts, roles: m.roles(x)}
+		p := &product{b: b, lay: env.Layouts, roles: m.roles(x), dots: true}
 		if p.findColumn(); p.column.Var != "" && p.sideBySide() && !p.w.constant {
 			return []*product{p}, nil
 		}
@@ -176,10 +179,18 @@ func rowMajor(b *block.Block, lay Layouts) bool {
 // are reshaped, or with channels last, as all results then are.
 func anyOrder(b *block.Block, lay Layouts) bool {
 	integers := len(b.Stage.Values) > 0 && b.Stage.Values[0].DType() == ir.I32
-	last := !slices.ContainsFunc(b.Results, func(v *ir.Value) bool { return lay(v) != channelsLast })
-	return !slices.ContainsFunc(slices.Concat(b.Operands, b.Results), func(v *ir.Value) bool {
-		return !lay(v).Orders() || integers && lay(v) != layout.RowMajor && !(last && lay(v) == channelsLast && len(v.Shape) == len(b.Stage.Axes))
-	})
+	if integers && !rowMajor(b, lay) && !lieLast(b, lay) {
+		return false
+	}
+	return !slices.ContainsFunc(slices.Concat(b.Operands, b.Results), func(v *ir.Value) bool { return !lay(v).Orders() })
+}
+
+// lieLast reports whether a product's results have their channels last, and what else is not row-major and has as many axes.
+func lieLast(b *block.Block, lay Layouts) bool {
+	return !slices.ContainsFunc(b.Results, func(v *ir.Value) bool { return lay(v) != channelsLast }) &&
+		!slices.ContainsFunc(slices.Concat(b.Operands, b.Results), func(v *ir.Value) bool {
+			return lay(v) != layout.RowMajor && (lay(v) != channelsLast || len(v.Shape) != len(b.Stage.Axes))
+		})
 }
 
 // Orders reports whether a block is a product whose values may lie with their axes in any order.
@@ -196,28 +207,7 @@ func Orders(b *block.Block, t *target.Target) bool {
 // sums over taps alone, whose products take less than it takes to store lanes that lie apart.
 func (p *product) suits() bool {
 	n, known := p.row.Extent.Const()
-	return p.sum() != ir.F32 || p.x.computed == nil && !p.w.constant && (!p.x.constant || known && n < p.instr.Lanes || len(p.windows) > 0 && len(p.windows) == len(p.reduce))
-}
-
-// instructions are those that may compute products of floats, and of bytes.
-func instructions(m *match, t *target.Target) []*instr.Row {
-	for _, f := range m.factors {
-		switch {
-		case !m.fixedDefault(f):
-			return nil
-		case m.sum() == ir.F32 && f.zero != nil:
-			return nil
-		case m.sum() == ir.I32 && (f.load.Type.Size() != 1 || !f.load.Type.IsInteger()):
-			return nil
-		}
-	}
-	switch row := t.Tile(ir.F32); {
-	case m.sum() == ir.F32 && row != nil:
-		return []*instr.Row{row}
-	case m.sum() == ir.I32 && len(m.reduce) > 0:
-		return t.Dots(ir.I32)
-	}
-	return nil
+	return p.dots || p.x.computed == nil && !p.w.constant && (!p.x.constant || known && n < p.instr.Lanes || len(p.windows) > 0 && len(p.windows) == len(p.reduce))
 }
 
 // take gives the product its axes and an instruction, by what the axes are to the factors and how these are stored; false where they suit no tile.
@@ -241,7 +231,7 @@ func (p *product) take(r *roles, rows []*instr.Row, t *target.Target) (bool, err
 	if err := p.findExact(t); err != nil {
 		return false, err
 	}
-	p.packX = p.x.constant && p.sum() != ir.F32 || !p.readsX()
+	p.packX = p.x.constant && p.dots || !p.readsX()
 	if p.last && !p.w.constant {
 		return false, nil
 	}
@@ -288,7 +278,7 @@ func (p *product) findInstruction(rows []*instr.Row) {
 
 // choose finds the tile; false where one does not pay.
 func (p *product) choose(env *Env) bool {
-	if n, known := p.row.Extent.Const(); p.row.Var != "" && known && n*p.overlap() < minProductRows && p.sum() == ir.F32 {
+	if n, known := p.row.Extent.Const(); p.row.Var != "" && known && n*p.overlap() < minProductRows && !p.dots {
 		return false
 	}
 	columns := usual(p.column.Extent)

@@ -16,7 +16,7 @@ import (
 func besideTaps(b *block.Block, m *match, env *Env) *product {
 	at := channelsLast.Lane(len(m.stage.Axes))
 	for x := range m.factors {
-		p := &product{b: b, lay: env.Layouts, roles: m.roles(x), last: true, beside: true}
+		p := &product{b: b, lay: env.Layouts, roles: m.roles(x), dots: true, last: true, beside: true}
 		if p.besideChannels(at, env) && p.lay(b.Operands[p.x.load.Source.N]) == channelsLast && p.takesTaps(env) && p.tileBeside(env) {
 			return p
 		}

@@ -26,7 +26,7 @@ func depthwise(b *block.Block, m *match, env *Env) ([]*product, error) {
 		out = append(out, p)
 	}
 	for x := range m.factors {
-		p := &product{b: b, lay: env.Layouts, roles: m.roles(x), last: true}
+		p := &product{b: b, lay: env.Layouts, roles: m.roles(x), dots: true, last: true}
 		if !p.x.isWeights() || p.w.constant || p.of[at] != ofBoth || dimOf(p.w.load, m.stage.Axes[at].Var) != 1 || env.lanes() < 2 {
 			continue
 		}

@@ -74,7 +74,7 @@ func (l *plan) finish(st *te.Stage, c sched.Stage) {
 func (l *plan) fetchX(t *target.Target) int64 {
 	load := l.x.load
 	v := l.operands[load.Source.N]
-	if t.PrefetchBytes == 0 || l.sum() != ir.F32 || l.product.packX || l.row.Var == "" || len(l.reduce) != 1 || l.lay(l.b.Operands[load.Source.N]) != layout.RowMajor {
+	if t.PrefetchBytes == 0 || l.dots || l.product.packX || l.row.Var == "" || len(l.reduce) != 1 || l.lay(l.b.Operands[load.Source.N]) != layout.RowMajor {
 		return 0
 	}
 	at := layout.Flat(v.Shape, load.Index)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
@@ -113,7 +112,7 @@ func (p *product) schedule(env *Env) *proposal {
 		add(sched.Dot, te.Axis{Var: p.group + "d", Extent: sym.Const(p.instr.Group)})
 	}
 	c.Loops = all
-	if p.w.constant && p.sum() == ir.I32 && p.instr.Matrix == 0 {
+	if p.w.constant && p.dots && p.instr.Matrix == 0 {
 		c.Tile.Ahead, _ = prefetch(env.Target, p.instr, p.instr.W, p.choice.steps, p.vectors, false, nil)
 	}
 	l.fetch = l.fetchX(env.Target)

@@ -61,12 +61,14 @@ type Warning struct {
 }
 
 // Precision is in what types floats are stored, multiplied and summed that the model has in f32. Nodes is how many nodes give their results in
-// the type of storage, and F32 lists those that do not.
+// the type of storage, and F32 lists those that do not. Pairs is how many steps run kernels that sum products in pairs, by the processor's instructions
+// for the type; others widen what they multiply to f32.
 type Precision struct {
 	Storage     string `json:"storage"`
 	Product     string `json:"product"`
 	Accumulator string `json:"accumulator"`
 	Nodes       int    `json:"nodes"`
+	Pairs       int    `json:"pairs,omitempty"`
 	F32         []Kept `json:"f32"`
 }
 
@@ -218,7 +220,7 @@ func precision(p *plan.Precision) *Precision {
 	if p == nil {
 		return nil
 	}
-	return &Precision{p.Storage, p.Product, p.Accumulator, p.Nodes, kept(p.Kept)}
+	return &Precision{p.Storage, p.Product, p.Accumulator, p.Nodes, p.Pairs, kept(p.Kept)}
 }
 
 // quantized is what a program says of it; nil: nothing.

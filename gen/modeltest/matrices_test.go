@@ -1,7 +1,6 @@
 package modeltest
 
 import (
-	"encoding/json"
 	"slices"
 	"testing"
 
@@ -13,34 +12,14 @@ import (
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/loop/run"
 	"rules_dnn/gen/print/cpp/cpptest"
-	"rules_dnn/gen/target"
-	"rules_dnn/gen/target/chips"
 )
 
 // portable are the flags with which C++ computes what instructions do that this machine may not have, and sanitizers see what it reads and writes.
 var portable = []string{"-DDNN_AMX_PORTABLE", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}
 
-// onlyMatrices is a chip of which the only instructions for integers multiply matrices.
-func onlyMatrices(t *testing.T) *target.Target {
-	t.Helper()
-	all, err := chips.Read("../..")
-	require.NoError(t, err)
-	i := slices.IndexFunc(all, func(c chips.Chip) bool { return c.Name == "x86_64_sapphire_rapids" })
-	var facts map[string]any
-	require.NoError(t, json.Unmarshal(all[i].Facts, &facts))
-	facts["instructions"] = slices.DeleteFunc(facts["instructions"].([]any), func(name any) bool {
-		return name == "vpdpbusd_u8i8x16" || name == "vpdpbusd_i8u8x16"
-	})
-	text, err := json.Marshal(facts)
-	require.NoError(t, err)
-	out, err := target.Parse(text)
-	require.NoError(t, err)
-	return out
-}
-
 // TestMatrixContractions: products of matrices give the interpreter's bytes, also in C++.
 func TestMatrixContractions(t *testing.T) {
-	chip, all := onlyMatrices(t), integerContractions()
+	chip, all := without(t, "x86_64_sapphire_rapids", "vpdpbusd_u8i8x16", "vpdpbusd_i8u8x16"), integerContractions() // what is left for integers multiplies matrices
 	names := make([]string, 0, len(all))
 	for name := range all {
 		names = append(names, name)

@@ -7,7 +7,7 @@ import (
 )
 
 // Range is what an operator does to the size of numbers, which decides what floats of 16 bits can hold: f16 ends at 65504 and has 11 digits
-// of the binary system.
+// of the binary system, bf16 ends where f32 does and has 8.
 type Range uint8
 
 // Ranges.
@@ -53,6 +53,7 @@ const (
 	whyLosses      = "losses are sums of many elements"
 	whySquares     = "squares may lie beyond what 16 bits hold where the operand does not"
 	whyHost        = "it sorts, searches or counts, on the processor: equal numbers would be more"
+	whyDigits      = "sums, squares and steep functions keep the digits that bf16 does not have"
 	whyRegions     = "it is control flow: what its graphs compute keeps its type"
 )
 
@@ -62,8 +63,19 @@ var scaledIntegers = []string{"ConvInteger", "DequantizeLinear", "DynamicQuantiz
 // IsQuantized reports whether an operator computes with, or makes, integers that stand for floats by a scale.
 func IsQuantized(op string) bool { return slices.Contains(scaledIntegers, op) }
 
-// RangeOf is what a node does to the size of numbers, and of one that Grows the reason.
-func RangeOf(n *ir.Node) (r Range, why string) {
+// bySize are the reasons that are of numbers' size alone.
+var bySize = []string{whySteep, whySums, whySpectra, whyLosses, whySquares}
+
+// RangeOf is what a node does to the size of numbers, and of one that Grows the reason for which its results are not stored in a type of 16 bits.
+func RangeOf(n *ir.Node, to ir.DType) (r Range, why string) {
+	r, why = rangeOf16(n)
+	if to == ir.BF16 && slices.Contains(bySize, why) {
+		why = whyDigits
+	}
+	return r, why
+}
+
+func rangeOf16(n *ir.Node) (r Range, why string) {
 	row := lookup(n.Op)
 	switch {
 	case row == nil || row.Form == Control || len(n.Regions) > 0:

@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"slices"
+
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/exact"
 	"rules_dnn/gen/fuse"
@@ -73,7 +75,7 @@ var GraphPasses = []Pass{
 var CompilePasses = []Pass{
 	{Name: "infer", Doc: "infers shapes of the graph as read back", Required: true,
 		Run: func(s *State) error { return shape.Infer(s.Graph) }},
-	{Name: "precision", Doc: "stores values and weights of f32 in 16 bits, where that is asked for", Required: true, Run: narrowFloats, After: []Order{
+	{Name: "precision", Doc: "stores values and weights of f32 in 16 bits, where that is asked for, and lets products of bf16 be summed in pairs then", Required: true, Run: narrowFloats, After: []Order{
 		{"infer", "what an operator gives in 16 bits is read off its stages, which are built for the shapes of its operands"},
 	}},
 	{Name: "blocks", Doc: "makes a block of each stage", Required: true, Run: formBlocks, After: []Order{
@@ -169,13 +171,28 @@ func convolvePhases(s *State) error {
 }
 
 func narrowFloats(s *State) (err error) {
-	if !s.Half {
+	if s.Store == ir.Invalid {
 		return nil
 	}
-	if s.Precision, err = precision.Run(s.Graph); err != nil {
+	if s.Precision, err = precision.Run(s.Graph, s.Store); err != nil {
 		return err
 	}
+	if s.Store == ir.BF16 {
+		s.sumInPairs()
+	}
 	return shape.Infer(s.Graph)
+}
+
+// sumInPairs lets kernels sum products of bf16 in pairs, if all chips of the library have instructions for that: values lie as these read them, which others
+// would walk element by element.
+func (s *State) sumInPairs() {
+	all := append(slices.Clone(s.Others), s.Target)
+	for i, t := range all {
+		if all[i] = t.InPairs(); len(all[i].Pairs(ir.F32)) == 0 {
+			return
+		}
+	}
+	s.Others, s.Target = all[:len(all)-1], all[len(all)-1]
 }
 
 func formBlocks(s *State) (err error) {

@@ -64,8 +64,9 @@ type State struct {
 	Device *target.Target
 	Price  func(b *block.Block, space layout.Space) float64
 	Stored func(v *ir.Value) (layout.Layout, bool)
-	// Half stores values and weights of f32 in 16 bits; Precision is what became of that.
-	Half      bool
+	// Store is the type of 16 bits in which values and weights of f32 are stored, Invalid: as they are; Precision is what became of that. Where it is
+	// bf16, instructions that sum products of bf16 in pairs may be used.
+	Store     ir.DType
 	Precision *precision.Report
 	// Times are a tuning record's, and Candidate which of a block's kernels to take: see sel.Options.
 	Times     tuning.Times

@@ -11,6 +11,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop/run"
 	"rules_dnn/gen/plan"
+	"rules_dnn/gen/target"
 	"rules_dnn/gen/target/chips"
 )
 
@@ -35,7 +36,7 @@ func TestHalf(t *testing.T) {
 	require.NoError(t, err)
 	for _, name := range []string{"x86_64", "x86_64_v3", "x86_64_v4", "arm64"} {
 		s := parse(t, halved)
-		s.Half = true
+		s.Store = ir.F16
 		s.Target, err = chips.Target("../..", name)
 		require.NoError(t, err)
 		for _, passes := range [][]Pass{GraphPasses, CompilePasses} {
@@ -63,4 +64,52 @@ func TestHalf(t *testing.T) {
 		assert.NotEqual(t, f32s(want[1]), f32s(got[1]), "%s: nothing was rounded", name)
 	}
 	assert.Nil(t, whole.Program.Precision)
+}
+
+// TestBF16: products are summed in pairs where a chip has instructions for that, and in a library for several where all of them do.
+func TestBF16(t *testing.T) {
+	const wide = `graph "g" opset 18 {
+  input %x f32[64, 128]
+  input %w f32[128, 64]
+  %y ?[*] = MatMul.13(%x, %w) "product"
+  output %y
+}`
+	for _, c := range []struct {
+		chips []string
+		pairs int
+	}{
+		{[]string{"x86_64_v4_vnni"}, 0},
+		{[]string{"arm64_neoverse_v1"}, 0},
+		{[]string{"x86_64_zen4"}, 1},
+		{[]string{"x86_64_sapphire_rapids"}, 1},
+		{[]string{"x86_64_zen4", "x86_64_sapphire_rapids"}, 1},
+		{[]string{"x86_64_v3", "x86_64_zen4"}, 0},
+	} {
+		s := parse(t, wide)
+		s.Store = ir.BF16
+		var all []*target.Target
+		for _, name := range c.chips {
+			chip, err := chips.Target("../..", name)
+			require.NoError(t, err)
+			all = append(all, chip)
+		}
+		require.NoError(t, s.SetChips(all))
+		for _, passes := range [][]Pass{GraphPasses, CompilePasses} {
+			_, err := Run(passes, s, Options{})
+			require.NoError(t, err)
+		}
+		product := map[int]string{0: "f32", 1: "bf16"}[c.pairs]
+		assert.Equal(t, &plan.Precision{Storage: "bf16", Product: product, Accumulator: "f32", Nodes: 1, Pairs: c.pairs}, s.Program.Precision, "%v", c.chips)
+		exact := compile(t, wide)
+		want, err := interp.Graph(exact.Graph, map[string]*ir.Tensor{"x": ramp(64, 128), "w": ramp(128, 64)})
+		require.NoError(t, err)
+		got, err := run.Program(s.Program, []*ir.Tensor{ramp(64, 128), ramp(128, 64)})
+		require.NoError(t, err)
+		most := 0.0
+		for _, y := range f32s(want[0]) {
+			most = max(most, math.Abs(float64(y)))
+		}
+		assert.InDeltaSlice(t, f32s(want[0]), f32s(got[0]), 1e-2*most, "%v", c.chips)
+		assert.NotEqual(t, f32s(want[0]), f32s(got[0]), "%v: nothing was rounded", c.chips)
+	}
 }

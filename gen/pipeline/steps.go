@@ -50,16 +50,23 @@ func lowerBlocks(s *State) error {
 	}
 	s.Program = p
 	p.Warnings = s.warnings()
-	p.Precision, p.Quantized = s.precision(), s.quantized()
+	p.Precision, p.Quantized = s.precision(p), s.quantized()
 	return nil
 }
 
 // precision says how the program stores and computes floats that were given a precision; nil: they have the model's types.
-func (s *State) precision() *plan.Precision {
+func (s *State) precision(p *plan.Program) *plan.Precision {
 	if s.Precision == nil {
 		return nil
 	}
-	out := &plan.Precision{Storage: ir.F16.String(), Product: ir.F32.String(), Accumulator: ir.F32.String(), Nodes: s.Precision.Nodes}
+	out := &plan.Precision{Storage: s.Store.String(), Product: ir.F32.String(), Accumulator: ir.F32.String(), Nodes: s.Precision.Nodes}
+	for _, c := range p.Calls() {
+		pairs := false
+		loop.Tiles(c.Kernel.Body, func(t loop.Tile) { pairs = pairs || t.Micro.Instr.InPairs() })
+		if pairs {
+			out.Pairs, out.Product = out.Pairs+1, s.Store.String()
+		}
+	}
 	for _, k := range s.Precision.Kept {
 		out.Kept = append(out.Kept, plan.Kept(k))
 	}

@@ -47,10 +47,11 @@ type Estimate struct {
 }
 
 // Precision is in what types floats are stored, multiplied and summed that the model has in f32. Nodes is how many nodes give their results
-// in the type of storage, and Kept are those that give f32.
+// in the type of storage, and Kept are those that give f32. Pairs is how many steps run kernels that sum products in pairs, of the type of products;
+// others widen what they multiply.
 type Precision struct {
 	Storage, Product, Accumulator string
-	Nodes                         int
+	Nodes, Pairs                  int
 	Kept                          []Kept
 }
 

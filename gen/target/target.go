@@ -93,6 +93,8 @@ type Target struct {
 	processors []*Target
 	// channelBlock is that of the library whose variant the kernels are; 0: there is no other.
 	channelBlock int64
+	// inPairs reports that products of floats may be summed in pairs.
+	inPairs bool
 	// vectorBytes is how wide its widest vectors are; 0: as the chip's own.
 	vectorBytes int64
 }
@@ -220,11 +222,11 @@ func (t *Target) addInstruction(name string) error {
 	return nil
 }
 
-// Tile is the widest tile instruction whose accumulators have type d, or nil.
+// Tile is the widest tile instruction whose accumulators have type d and that adds one product at a time, or nil.
 func (t *Target) Tile(d ir.DType) *instr.Row {
 	var best *instr.Row
 	for _, r := range t.rows {
-		if r.Acc == d && (best == nil || r.Lanes > best.Lanes) {
+		if r.Acc == d && !r.InPairs() && (best == nil || r.Lanes > best.Lanes) {
 			best = r
 		}
 	}
@@ -236,6 +238,28 @@ func (t *Target) Dots(d ir.DType) []*instr.Row {
 	var out []*instr.Row
 	for _, r := range t.rows {
 		if r.Acc == d && d.IsInteger() {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// InPairs is the target where products of floats may be summed in pairs, which flushes denormal numbers and adds in another order: what asks for a network
+// in bf16 allows that. nil of nil.
+func (t *Target) InPairs() *Target {
+	if t == nil {
+		return nil
+	}
+	out := *t
+	out.inPairs = true
+	return &out
+}
+
+// Pairs are the tile instructions that sum products of floats in pairs into accumulators of type d, none unless that is allowed.
+func (t *Target) Pairs(d ir.DType) []*instr.Row {
+	var out []*instr.Row
+	for _, r := range t.rows {
+		if t.inPairs && r.Acc == d && r.InPairs() {
 			out = append(out, r)
 		}
 	}
@@ -260,7 +284,7 @@ func (t *Target) Units(r *instr.Row) float64 {
 
 // Latency is how many cycles after an accumulator of an instruction its next value is there.
 func (t *Target) Latency(r *instr.Row) float64 {
-	if r.Acc.IsFloat() && t.FMALatency > 0 {
+	if r.Acc.IsFloat() && !r.InPairs() && t.FMALatency > 0 {
 		return t.FMALatency
 	}
 	return r.Latency

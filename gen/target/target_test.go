@@ -70,3 +70,23 @@ func TestLanes(t *testing.T) {
 	integers := &Target{VectorBits: 1024, IntegersOnly: true}
 	assert.Equal(t, []int{32, 1}, []int{integers.Lanes(ir.I32), integers.Lanes(ir.F32)}, "no vectors of floats")
 }
+
+// TestPairs: instructions that sum products of floats in pairs are there only where that is allowed, and never what computes other floats.
+func TestPairs(t *testing.T) {
+	c, err := Parse([]byte(`{"name": "c", "cpu": "x86_64", "vector_bits": 512, "vector_registers": 32, "fma_latency": 4, "cpu_features": ["avx512f", "avx512bf16"], "instructions": ["vdpbf16ps_x16", "fma_f32x16"]}`))
+	require.NoError(t, err)
+	assert.Empty(t, c.Pairs(ir.F32))
+	p := c.InPairs()
+	require.Len(t, p.Pairs(ir.F32), 1)
+	assert.Equal(t, "vdpbf16ps_x16", p.Pairs(ir.F32)[0].Name)
+	assert.Empty(t, p.Pairs(ir.I32))
+	assert.Empty(t, c.Pairs(ir.F32), "the chip itself is as it was")
+	assert.Equal(t, c.Digest(), p.Digest(), "records are of the chip")
+	for _, x := range []*Target{c, p} {
+		assert.Equal(t, "fma_f32x16", x.Tile(ir.F32).Name)
+		assert.Empty(t, x.Dots(ir.I32))
+	}
+	assert.Equal(t, 4.0, p.Latency(p.Tile(ir.F32)))
+	assert.Equal(t, 6.0, p.Latency(p.Pairs(ir.F32)[0]), "that of floats is of other instructions")
+	assert.Nil(t, (*Target)(nil).InPairs())
+}

@@ -67,12 +67,20 @@ _AVX512_VNNI = {
     "instructions": ["fma_f32x16", "vpdpbusd_u8i8x16", "vpdpbusd_i8u8x16"],
 }
 
-# What AMX adds to that, of bytes: products of matrices. What multiplies no matrices, as depthwise convolutions, is of AVX-512 VNNI.
-_AMX_COPTS = ["-mamx-tile", "-mamx-int8"]
+# What AVX512-BF16 adds to that: products of pairs of bf16, for networks with precision = "bf16" alone.
+_AVX512_BF16_COPTS = _AVX512_VNNI_COPTS + ["-mavx512bf16"]
+
+_AVX512_BF16 = {
+    "cpu_features": ["avx512bf16", "avx512vnni"] + _X86_64_V4_FEATURES,
+    "instructions": ["fma_f32x16", "vpdpbusd_u8i8x16", "vpdpbusd_i8u8x16", "vdpbf16ps_x16"],
+}
+
+# What AMX adds to both, of bytes and of bf16: products of matrices. What multiplies no matrices, as depthwise convolutions, is of AVX-512.
+_AMX_COPTS = ["-mamx-tile", "-mamx-int8", "-mamx-bf16"]
 
 _AMX = {
-    "cpu_features": ["avx512vnni"] + _X86_64_V4_FEATURES + ["amx_tile", "amx_int8"],
-    "instructions": ["fma_f32x16", "vpdpbusd_u8i8x16", "vpdpbusd_i8u8x16", "tdpbusd_u8i8x16", "tdpbsud_i8u8x16", "tdpbssd_i8i8x16", "tdpbuud_u8u8x16"],
+    "cpu_features": ["avx512bf16", "avx512vnni"] + _X86_64_V4_FEATURES + ["amx_tile", "amx_int8", "amx_bf16"],
+    "instructions": ["fma_f32x16", "vpdpbusd_u8i8x16", "vpdpbusd_i8u8x16", "tdpbusd_u8i8x16", "tdpbsud_i8u8x16", "tdpbssd_i8i8x16", "tdpbuud_u8u8x16", "vdpbf16ps_x16", "tdpbf16ps_x16"],
 }
 
 # What AVX-VNNI adds to AVX2.
@@ -322,7 +330,7 @@ CHIPS = {
             "//platforms:x86_64_processor": "//platforms:x86_64_sapphire_rapids",
             "@platforms//cpu": "@platforms//cpu:x86_64",
         },
-        "copts": _X86_64_V4_COPTS + _AVX512_VNNI_COPTS + _AMX_COPTS,
+        "copts": _X86_64_V4_COPTS + _AVX512_BF16_COPTS + _AMX_COPTS,
         "facts": _X86_64_V4 | _AMX | {
             "arithmetic_per_cycle": 2,
             "bytes_per_cycle": 4,
@@ -402,8 +410,8 @@ CHIPS = {
             "//platforms:x86_64_processor": "//platforms:x86_64_zen4",
             "@platforms//cpu": "@platforms//cpu:x86_64",
         },
-        "copts": _X86_64_V4_COPTS + _AVX512_VNNI_COPTS,
-        "facts": _X86_64_V4 | _AVX512_VNNI | {
+        "copts": _X86_64_V4_COPTS + _AVX512_BF16_COPTS,
+        "facts": _X86_64_V4 | _AVX512_BF16 | {
             "arithmetic_per_cycle": 2,
             "bytes_per_cycle": 5,
             "crossing_cycles": 70,
@@ -428,8 +436,8 @@ CHIPS = {
             "//platforms:x86_64_processor": "//platforms:x86_64_zen5",
             "@platforms//cpu": "@platforms//cpu:x86_64",
         },
-        "copts": _X86_64_V4_COPTS + _AVX512_VNNI_COPTS,
-        "facts": _X86_64_V4 | _AVX512_VNNI | {
+        "copts": _X86_64_V4_COPTS + _AVX512_BF16_COPTS,
+        "facts": _X86_64_V4 | _AVX512_BF16 | {
             "arithmetic_per_cycle": 4,
             "bytes_per_cycle": 6,
             "crossing_cycles": 70,

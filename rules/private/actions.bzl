@@ -271,7 +271,7 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
       candidate: the number of the kernel, from 1, that computes each block; 0: the best.
       variants: DnnChipInfos of further chips, the least capable first.
       device: the File of facts of a device that runs blocks beside the chip, or None.
-      precision: in what floats are stored: fp32, as the network has them, or fp16.
+      precision: in what floats are stored: fp32, as the network has them, fp16 or bf16.
       c: whether the chip's kernels are C.
       remote: versions of Hexagon with skeleton libraries that the sources call, the least capable first.
       skeleton: whether the sources are of such a library.

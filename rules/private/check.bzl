@@ -90,7 +90,7 @@ def check_remote(attributes):
         _fail("precision", attributes.precision, "the DSP has no vectors of floats for its kernels, and would convert each value by itself: leave precision out, or quantize the network")
 
 # Types in which floats are stored.
-_PRECISIONS = ["fp32", "fp16"]
+_PRECISIONS = ["fp32", "fp16", "bf16"]
 
 def check_precision(precision, pruning):
     """Fails unless floats can be stored so.
@@ -99,10 +99,10 @@ def check_precision(precision, pruning):
       precision: the attribute's value.
       pruning: the dnn_pruning, or None.
     """
-    if precision == "fp16" and pruning:
+    if precision in ["fp16", "bf16"] and pruning:
         _fail("precision", precision, "kernels that leave out the weights that %s drops are of f32, and in 16 bits all weights would be computed with: leave out precision, or pruning" % pruning.label)
     if precision not in _PRECISIONS:
-        _fail("precision", precision, "write \"fp32\", floats as the network has them, or \"fp16\", values and weights of f32 stored in 16 bits")
+        _fail("precision", precision, "write \"fp32\", floats as the network has them, or \"fp16\" or \"bf16\", values and weights of f32 stored in 16 bits")
 
 def check_device(backend, device, variants, tuning):
     """Fails unless the attributes go with the backend.

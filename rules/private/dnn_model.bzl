@@ -82,7 +82,7 @@ def dnn_model(
         may lie in the application's OpenCL memory (PREFIX_start). variants, tuning and NAME.tune are of processors, and refused.
         "hvx": a Qualcomm Hexagon DSP, by FastRPC: NAME is a stub with the API of every model, which calls a skeleton library on the DSP, and holds the
         model for the processor, too, which runs it where no DSP does, if create()'s options say so. variants, tuning, NAME.tune and weights = "file" are of
-        that one; precision = "fp16" and NAME_bench are refused.
+        that one; precision = "fp16" or "bf16" and NAME_bench are refused.
       device: facts of the devices that backend = "opencl" makes kernels for, a JSON file as those of @rules_dnn//platforms/devices.
         Default: opencl_buffers.json there, which is of no device in particular.
       pruning: a dnn_pruning, by which weights are pruned first, without training. The output group pruning holds
@@ -103,7 +103,8 @@ def dnn_model(
       external_data: files that hold the ONNX model's external data, in the folders in which the model names them.
       precision: "fp32" (the default): floats as the network has them. "fp16": values and weights of f32 are stored in 16 bits, half the memory,
         and computed and summed in f32; inputs and outputs keep their types, and weights of which a node has few may be packed as f32. What 16
-        bits cannot hold stays f32, and the manifest lists it with the reasons (precision). A quantized network is refused, as its integers are smaller already, and so is pruning, whose kernels are of f32.
+        bits cannot hold stays f32, and the manifest lists it with the reasons (precision). "bf16": the same in bf16; products of two values of bf16 are
+        summed by the processor's instructions for pairs of them, where its chip has some (AVX512-BF16, AMX), which take denormal numbers for zeros. A quantized network is refused, as its integers are smaller already, and so is pruning, whose kernels are of f32.
       shards: how many C++ files the kernels go to, to be compiled in parallel, 1 to 256. Default: 8.
       tuning: the record that NAME.tune wrote. One of a single other chip than the model is built for is an
         error: use select(), or run NAME.tune on each chip.

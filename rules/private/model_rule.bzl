@@ -225,7 +225,7 @@ dnn_model_rule = rule(
         ),
         "precision": attr.string(
             default = "fp32",
-            doc = "fp32: floats as the network has them. fp16: values and weights of f32 stored in 16 bits.",
+            doc = "fp32: floats as the network has them. fp16, bf16: values and weights of f32 stored in 16 bits.",
         ),
         "pruning": attr.label(
             doc = "A dnn_pruning: how weights are pruned before the network is compiled.",

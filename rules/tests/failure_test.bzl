@@ -57,6 +57,10 @@ _CASES = {
         {"external_data": ["data/weights.bin", "//rules/tests/elsewhere:weights.bin"]},
         ["external_data", "keep one"],
     ),
+    "hvx_bf16": (
+        {"backend": "hvx", "precision": "bf16"},
+        ["precision = \"bf16\"", "the DSP has no vectors of floats", "quantize the network"],
+    ),
     "hvx_device": (
         {"backend": "hvx", "device": "//platforms/devices:opencl_images.json"},
         ["device = ", "backend = \"hvx\" runs nothing on a device"],
@@ -81,7 +85,11 @@ _CASES = {
     "option_of_rule_remote": ({"dnnc_opts": ["--remote=v68"]}, ["dnnc_opts = \"--remote=v68\"", "use the rule's attributes"]),
     "option_of_rule_skeleton": ({"dnnc_opts": ["--skeleton"]}, ["dnnc_opts = \"--skeleton\"", "use the rule's attributes"]),
     "option_of_rule_precision": ({"dnnc_opts": ["--precision=fp16"]}, ["dnnc_opts = \"--precision=fp16\"", "use the rule's attributes"]),
-    "precision": ({"precision": "bf16"}, ["precision = \"bf16\"", "write \"fp32\"", "\"fp16\""]),
+    "precision": ({"precision": "half"}, ["precision = \"half\"", "write \"fp32\"", "\"fp16\"", "\"bf16\""]),
+    "precision_bf16_of_pruned": (
+        {"precision": "bf16", "pruning": ":by_masks"},
+        ["precision = \"bf16\"", "by_masks", "leave out precision, or pruning"],
+    ),
     "precision_of_pruned": (
         {"precision": "fp16", "pruning": ":by_masks"},
         ["precision = \"fp16\"", "by_masks", "leave out precision, or pruning"],

@@ -80,8 +80,8 @@ func (o *options) name() string {
 	if o.disable != "" {
 		name += " without " + o.disable
 	}
-	if o.precision == "fp16" {
-		name += " in fp16"
+	if o.precision != "" && o.precision != "fp32" {
+		name += " in " + o.precision
 	}
 	if o.tune != "" || o.tuning != "" {
 		name += " tuned"

@@ -136,7 +136,7 @@ func (o *options) define(fs *flag.FlagSet) {
 	fs.Var(&o.runs, "run", "SYMBOL=NUMBER,... of a run; may be repeated (default: one run, each symbol at its lower bound or 1)")
 	fs.Var(&o.inputs, "input", "NAME=FILE.npy, NAME=LOW..HIGH for floats between, or NAME=NUMBER; may be repeated (others: floats in [-2, 2); integers below --int-limit, below 2 where the name holds 'type', 1 where it holds 'mask')")
 	fs.StringVar(&o.disable, "disable", "", "passes or parts that the compiler leaves out (see 'dnnc passes')")
-	fs.StringVar(&o.precision, "precision", "fp32", "fp16: values and weights of f32 are stored in 16 bits (the reference's are not: see --tolerance)")
+	fs.StringVar(&o.precision, "precision", "fp32", "fp16 or bf16: values and weights of f32 are stored in 16 bits (the reference's are not: see --tolerance)")
 	fs.StringVar(&o.chip, "chip", "", "one of platforms/chips/chips.bzl, or a `FILE.json` of facts; several with commas between are variants of one library, the least capable first (default: the widest that this machine has)")
 	fs.StringVar(&o.device, "device", "", "a `FILE.json` of facts, as those of platforms/devices: an OpenCL device of this machine runs blocks beside the chip where that is estimated to pay")
 	fs.StringVar(&o.cxx, "cxx", "", "the C++ compiler and its options (default: $CXX, clang++ or g++)")

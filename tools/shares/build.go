@@ -57,8 +57,8 @@ func (b *builder) measure(p product, chip *target.Target, facts []byte, seconds 
 	if err := os.WriteFile(work+"/graph.txt", []byte(p.graph()), 0o666); err != nil {
 		return nil, err
 	}
-	if err := check.Run(b.work+"/dnnc", "compile", "--graph="+work+"/graph.txt", "--consts="+b.work+"/none", "--src="+b.work+"/none", "--chip="+work+"/chip.json", "--api=model", "--prefix=model",
-		"--namespace=model", "--weights=file", "--out-header="+work+"/model.h", "--out-kernels="+work+"/kernels", "--out-weights="+work+"/model.weights", "--out-manifest="+work+"/manifest.json"); err != nil {
+	if err := check.Run(b.work+"/dnnc", slices.Concat([]string{"compile", "--graph=" + work + "/graph.txt", "--consts=" + b.work + "/none", "--src=" + b.work + "/none", "--chip=" + work + "/chip.json", "--api=model", "--prefix=model",
+		"--namespace=model", "--weights=file", "--out-header=" + work + "/model.h", "--out-kernels=" + work + "/kernels", "--out-weights=" + work + "/model.weights", "--out-manifest=" + work + "/manifest.json"}, p.options())...); err != nil {
 		return nil, err
 	}
 	objects, err := check.Compile(b.cxx, slices.Concat(check.KernelCopts, chip.Copts, []string{"-I" + work, "-I" + work + "/kernels"}), work, work+"/kernels/model_*.cc")

@@ -43,7 +43,7 @@ func run(args []string) error {
 		fmt.Fprint(fs.Output(), usage)
 		fs.PrintDefaults()
 	}
-	fs.StringVar(&o.chips, "chips", "x86_64_v3,x86_64_v4,x86_64_v4_vnni", "chips of platforms/chips/chips.bzl, with commas between")
+	fs.StringVar(&o.chips, "chips", "x86_64_v3,x86_64_v4,x86_64_v4_vnni,x86_64_zen4", "chips of platforms/chips/chips.bzl, with commas between")
 	fs.StringVar(&o.only, "only", "", "a regular expression of the products to take, as f32_512")
 	fs.StringVar(&o.cxx, "cxx", "g++", "the C++ compiler and its options")
 	fs.StringVar(&o.keep, "keep", "", "folder for all that is generated, to look at afterwards")
@@ -80,7 +80,7 @@ func run(args []string) error {
 			return err
 		}
 		for _, p := range products {
-			if !only.MatchString(p.String()) {
+			if !only.MatchString(p.String()) || !p.on(chip) {
 				continue
 			}
 			f, err := b.measure(p, chip, facts, o.seconds)

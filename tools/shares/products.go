@@ -1,22 +1,46 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/target"
+)
 
 // product is of two square matrices of computed elements.
 type product struct {
 	x, w string // types of the elements
 	size int64
+	// pairs: by instructions that sum products in pairs, of chips that have them.
+	pairs bool
 }
 
 // products are those that are measured.
 var products = []product{
-	{"f32", "f32", 256}, {"f32", "f32", 384}, {"f32", "f32", 512}, {"f32", "f32", 768}, {"f32", "f32", 1024},
-	{"u8", "i8", 512}, {"u8", "i8", 1024},
-	{"f16", "f16", 512}, {"bf16", "bf16", 512},
+	{x: "f32", w: "f32", size: 256}, {x: "f32", w: "f32", size: 384}, {x: "f32", w: "f32", size: 512}, {x: "f32", w: "f32", size: 768}, {x: "f32", w: "f32", size: 1024},
+	{x: "u8", w: "i8", size: 512}, {x: "u8", w: "i8", size: 1024},
+	{x: "f16", w: "f16", size: 512}, {x: "bf16", w: "bf16", size: 512},
+	{"bf16", "bf16", 512, true}, {"bf16", "bf16", 1024, true},
+}
+
+// on reports whether a chip has instructions for the product.
+func (p product) on(chip *target.Target) bool {
+	return !p.pairs || len(chip.InPairs().Pairs(ir.F32)) > 0
+}
+
+// options are dnnc's for the product.
+func (p product) options() []string {
+	if p.pairs {
+		return []string{"--precision=bf16"}
+	}
+	return nil
 }
 
 func (p product) String() string {
-	if p.x == p.w {
+	switch {
+	case p.pairs:
+		return fmt.Sprintf("%s_%d_pairs", p.x, p.size)
+	case p.x == p.w:
 		return fmt.Sprintf("%s_%d", p.x, p.size)
 	}
 	return fmt.Sprintf("%s%s_%d", p.x, p.w, p.size)

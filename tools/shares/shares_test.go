@@ -34,9 +34,9 @@ func TestTable(t *testing.T) {
 		return f
 	}
 	var x table
-	x.add("a", product{"f32", "f32", 100}, of(1, 1e6, 4))
-	x.add("a", product{"u8", "i8", 100}, of(0.25, 1.2e6, 4))
-	x.add("b", product{"u8", "i8", 100}, of(0.25, 1e6, 4))
+	x.add("a", product{x: "f32", w: "f32", size: 100}, of(1, 1e6, 4))
+	x.add("a", product{x: "u8", w: "i8", size: 100}, of(0.25, 1.2e6, 4))
+	x.add("b", product{x: "u8", w: "i8", size: 100}, of(0.25, 1e6, 4))
 	assert.Equal(t, []string{
 		"| chip | product | kernel | least ms | peak GFLOP/s | nominal % | executed % | times f32 |",
 		"| --- | --- | --- | --- | --- | --- | --- | --- |",

@@ -43,6 +43,8 @@ Examples:
     ... --disable=anchors
   Values and weights stored in 16 bits and computed in f32; the manifest says what stays f32, and why (precision):
     ... --precision=fp16
+  The same in bf16, whose products are those of the chip's instructions for pairs, where it has some: two a lane, denormal numbers taken for zeros:
+    ... --precision=bf16
   What fusion made, and how long each pass takes:
     ... --dump=fuse --dump-dir=dumps --time
   A library for a DSP, whose kernels are C:
@@ -73,11 +75,10 @@ type compileFlags struct {
 	report                             *prune.Report // of pruning, once it is read
 }
 
-// Values of --precision.
-const (
-	asGiven = "fp32"
-	inHalf  = "fp16"
-)
+// asGiven is the value of --precision for floats as the model has them, and precisions are all of them, with the types in which f32 is stored.
+const asGiven = "fp32"
+
+var precisions = map[string]ir.DType{asGiven: ir.Invalid, "fp16": ir.F16, "bf16": ir.BF16}
 
 // compileCommand is `dnnc compile`: the graph's text form to C++.
 func compileCommand(args []string, out, log io.Writer) error {
@@ -105,7 +106,7 @@ func compileCommand(args []string, out, log io.Writer) error {
 	c.StringVar(&f.pruning, "pruning", "", "`FILE`: the report of dnnc prune (JSON), where it made the model; the manifest and warnings tell of it")
 	c.StringVar(&f.page, "out-pruning-page", "", "`FILE`: a page (HTML) with pictures of patterns, and with what computes each pruned layer (with --pruning)")
 	c.StringVar(&f.log, "pruning-log", "", "`FILE`: how the pruned weights were trained (JSON), for the page (with --out-pruning-page)")
-	c.StringVar(&f.precision, "precision", asGiven, "`TYPE`: fp32, floats as the model has them; fp16, values and weights of f32 stored in 16 bits, computed and summed in f32")
+	c.StringVar(&f.precision, "precision", asGiven, "`TYPE`: fp32, floats as the model has them; fp16, values and weights of f32 stored in 16 bits, computed and summed in f32; bf16, the same in bf16, of which the chip's instructions multiply pairs and take denormal numbers for zeros")
 	c.IntVar(&f.candidate, "candidate", 0, "`NUMBER`, from 1, of the kernel that computes each block among those worth measuring, 1 being what estimates prefer; 0: the best")
 	c.Var(&f.variants, "variant", "`FILE`: facts of a further chip that the library has kernels for, more capable than those before; may be repeated")
 	c.Var(&f.variantKernels, "out-variant", "`FOLDER` of the sources of these kernels; one for each --variant, in their order")
@@ -131,10 +132,11 @@ func (f *compileFlags) check() (err error) {
 	if err := f.warnings.check(); err != nil {
 		return err
 	}
+	store, known := precisions[f.precision]
 	switch {
-	case f.precision != asGiven && f.precision != inHalf:
-		return fmt.Errorf("--precision=%s: want %s or %s", f.precision, asGiven, inHalf)
-	case f.precision == inHalf && f.pruning != "":
+	case !known:
+		return fmt.Errorf("--precision=%s: want fp32, fp16 or bf16", f.precision)
+	case store != ir.Invalid && f.pruning != "":
 		return fmt.Errorf("--precision=%s and --pruning=%s: kernels that leave out pruned weights are of f32, and in 16 bits all weights would be computed with: want one of them", f.precision, f.pruning)
 	case f.page != "" && f.pruning == "":
 		return fmt.Errorf("--out-pruning-page=%s: want --pruning, the report of dnnc prune that the page shows", f.page)
@@ -231,7 +233,7 @@ func (f *compileFlags) run(log io.Writer) error {
 }
 
 func (f *compileFlags) read() (*pipeline.State, error) {
-	s := &pipeline.State{Candidate: f.candidate, Half: f.precision == inHalf}
+	s := &pipeline.State{Candidate: f.candidate, Store: precisions[f.precision]}
 	if err := f.readChips(s); err != nil {
 		return nil, err
 	}

@@ -36,6 +36,10 @@ func (c *compiler) tile(x loop.Tile) action {
 		f.fail("a tile into %s, which is neither a local array nor the worker's memory", x.Acc.Name)
 	}
 	xAt, wAt, accAt := c.index(x.XAt), c.index(x.At), c.index(x.AccAt)
+	if m.Instr.InPairs() {
+		p := t.newPairs()
+		return func() { p.run(xAt.base(), wAt.base(), accAt.base()) }
+	}
 	if m.Instr.Acc == ir.F32 {
 		t.wide = scalar.NewVec(m.W(), int(m.Lanes()))
 		return func() { t.run(xAt.base(), wAt.base(), accAt.base()) }

@@ -1,13 +1,14 @@
-// Package precision stores a network of f32 in 16 bits: values and weights are f16 in memory. What is computed with them is computed in f32,
-// and each node's result is rounded once, as in a model whose own floats are f16; inputs and outputs keep their types.
+// Package precision stores a network of f32 in 16 bits: values and weights are f16, or bf16, in memory. What is computed with them is computed in f32,
+// and each node's result is rounded once, as in a model whose own floats are of the type; inputs and outputs keep their types.
 //
-// What 16 bits cannot hold stays f32: results of operators that make numbers much larger or smaller than their operands (ops.RangeOf), constants
+// What 16 bits cannot hold stays f32: results of operators that make numbers much larger or smaller than their operands, or of more digits (ops.RangeOf), constants
 // beyond the range, and what is computed of these, up to the next operator whose results are of moderate size again: a sum with weights, a
 // normalisation, a function with bounds. So do integers, what is made of them, and control flow. Shapes must have been inferred.
 package precision
 
 import (
 	"fmt"
+	"slices"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ops"
@@ -27,12 +28,12 @@ type Report struct {
 // Kept is a node that gives f32, and the reason.
 type Kept struct{ Node, Why string }
 
-// Run changes the graph.
-func Run(g *ir.Graph) (*Report, error) {
+// Run changes the graph, whose values of f32 are stored in the type.
+func Run(g *ir.Graph, to ir.DType) (*Report, error) {
 	if err := check(g); err != nil {
 		return nil, err
 	}
-	h := &halves{g: g, facts: shape.Facts(g), names: edit.NewNamer(g), half: map[*ir.Value]*ir.Value{}, made: map[*ir.Value]bool{}, kept: map[*ir.Value]string{}, ranges: map[rangeKey]string{}, report: &Report{}}
+	h := &halves{g: g, to: to, facts: shape.Facts(g), names: edit.NewNamer(g), half: map[*ir.Value]*ir.Value{}, made: map[*ir.Value]bool{}, kept: map[*ir.Value]string{}, ranges: map[rangeKey]string{}, report: &Report{}}
 	for _, v := range g.Inputs {
 		h.made[v] = true
 	}
@@ -45,7 +46,7 @@ func Run(g *ir.Graph) (*Report, error) {
 		h.whole(v)
 	}
 	g.Nodes = h.nodes
-	if h.report.Nodes == 0 {
+	if h.report.Nodes == 0 && !h.has() {
 		return nil, fmt.Errorf("no node of the network gives f32 that may be stored in 16 bits: leave the precision out")
 	}
 	return h.report, nil
@@ -62,9 +63,17 @@ func check(g *ir.Graph) error {
 	return nil
 }
 
+// has reports whether the network itself has floats of bf16, of which products may be summed in pairs then.
+func (h *halves) has() bool {
+	return h.to == ir.BF16 && slices.ContainsFunc(h.g.Nodes, func(n *ir.Node) bool {
+		return slices.ContainsFunc(n.Inputs, func(v *ir.Value) bool { return v != nil && v.Type == ir.BF16 })
+	})
+}
+
 // halves is the work on a graph.
 type halves struct {
 	g     *ir.Graph
+	to    ir.DType
 	facts sym.Facts
 	names *ir.Names
 	nodes []*ir.Node
@@ -89,7 +98,7 @@ func (h *halves) node(n *ir.Node) error {
 		if done || err != nil {
 			return err
 		}
-		why = "its definition has no f16"
+		why = fmt.Sprintf("its definition has no %s", h.to)
 	}
 	h.keep(n, why, settled)
 	return nil
@@ -125,19 +134,20 @@ func (h *halves) keep(n *ir.Node, why string, settled bool) {
 
 // narrow lets a node compute with operands of 16 bits; false where its definition does not allow that.
 func (h *halves) narrow(n *ir.Node) (bool, error) {
-	share := ops.Sharers(n, ir.F16)
+	share := ops.Sharers(n, h.to)
 	before, outputs := append([]*ir.Value{}, n.Inputs...), append([]*ir.Value{}, n.Outputs...)
 	trial := *n
 	trial.Inputs = append([]*ir.Value{}, n.Inputs...)
 	for _, i := range share {
 		if v := n.Inputs[i]; v.Type == ir.F32 {
-			trial.Inputs[i] = &ir.Value{Name: v.Name, Type: ir.F16, Shape: v.Shape, HasShape: v.HasShape, Elems: v.Elems}
+			trial.Inputs[i] = &ir.Value{Name: v.Name, Type: h.to, Shape: v.Shape, HasShape: v.HasShape, Elems: v.Elems}
 		}
 	}
 	m, err := ops.Build(&trial, h.facts)
 	if len(share) == 0 || err != nil {
 		return false, nil // as it is, it was built before
 	}
+	n.Inputs, n.Outputs = slices.Clone(n.Inputs), slices.Clone(n.Outputs) // which may be another node's, too
 	for _, i := range share {
 		if v := before[i]; v.Type == ir.F32 {
 			if n.Inputs[i], err = h.narrowed(v); err != nil {
@@ -153,8 +163,8 @@ func (h *halves) narrow(n *ir.Node) (bool, error) {
 	for i, v := range outputs {
 		switch {
 		case v == nil || v.Type != ir.F32:
-		case typeOf(&trial, m, i) == ir.F16:
-			n.Outputs[i] = &ir.Value{Name: h.names.Name(v.Name + ".f16"), Type: ir.F16, Shape: v.Shape, HasShape: v.HasShape, Def: n}
+		case typeOf(&trial, m, i) == h.to:
+			n.Outputs[i] = &ir.Value{Name: h.name(v), Type: h.to, Shape: v.Shape, HasShape: v.HasShape, Def: n}
 			h.half[v] = n.Outputs[i]
 		default:
 			h.made[v], h.kept[v] = true, "the operator gives it in f32"
@@ -181,16 +191,16 @@ func (h *halves) narrowed(v *ir.Value) (*ir.Value, error) {
 	if x := h.half[v]; x != nil {
 		return x, nil
 	}
-	name := h.names.Name(v.Name + ".f16")
+	name := h.name(v)
 	if v.Const != nil {
-		h.half[v] = narrowConstant(name, v)
+		h.half[v] = narrowConstant(name, v, h.to)
 		return h.half[v], nil
 	}
 	if !h.made[v] {
 		return nil, fmt.Errorf("the operand %s is computed by no node before it", ir.Show(v.Name))
 	}
-	x := &ir.Value{Name: name, Type: ir.F16, Shape: v.Shape, HasShape: v.HasShape}
-	h.cast(v, x, castToF16)
+	x := &ir.Value{Name: name, Type: h.to, Shape: v.Shape, HasShape: v.HasShape}
+	h.cast(v, x)
 	h.half[v] = x
 	return x, nil
 }
@@ -198,19 +208,19 @@ func (h *halves) narrowed(v *ir.Value) (*ir.Value, error) {
 // whole makes sure that there is a value in f32.
 func (h *halves) whole(v *ir.Value) {
 	if x := h.half[v]; x != nil && v.Const == nil && !h.made[v] {
-		h.cast(x, v, castToF32)
+		h.cast(x, v)
 		h.made[v] = true
 	}
 }
 
-// Types by their numbers in ONNX.
-const (
-	castToF32 = 1
-	castToF16 = 10
-)
+// name is a new one for a value in 16 bits.
+func (h *halves) name(v *ir.Value) string { return h.names.Name(v.Name + "." + h.to.String()) }
 
-func (h *halves) cast(from, to *ir.Value, t int64) {
-	n := &ir.Node{Op: "Cast", Version: edit.Version("Cast", h.g), Inputs: []*ir.Value{from}, Outputs: []*ir.Value{to}, Attrs: ir.Attrs{"to": t}}
+// numbers are the types' in ONNX.
+var numbers = map[ir.DType]int64{ir.F32: 1, ir.F16: 10, ir.BF16: 16}
+
+func (h *halves) cast(from, to *ir.Value) {
+	n := &ir.Node{Op: "Cast", Version: edit.Version("Cast", h.g), Inputs: []*ir.Value{from}, Outputs: []*ir.Value{to}, Attrs: ir.Attrs{"to": numbers[to.Type]}}
 	if from.Def != nil {
 		n.Name, n.Origins = from.Def.Name, from.Def.Origins
 	}

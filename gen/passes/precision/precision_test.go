@@ -30,10 +30,16 @@ func text(t *testing.T, g *ir.Graph) string {
 	return b.String()
 }
 
-// narrowed runs the pass, after which shapes are inferred again and the graph is right.
+// narrowed runs the pass for f16, after which shapes are inferred again and the graph is right.
 func narrowed(t *testing.T, g *ir.Graph) *Report {
 	t.Helper()
-	r, err := Run(g)
+	return stored(t, g, ir.F16)
+}
+
+// stored does so for a type.
+func stored(t *testing.T, g *ir.Graph, to ir.DType) *Report {
+	t.Helper()
+	r, err := Run(g, to)
 	require.NoError(t, err)
 	require.NoError(t, ir.Verify(g))
 	require.NoError(t, shape.Infer(g))
@@ -274,7 +280,7 @@ func TestRefused(t *testing.T) {
   output %y`, "no node of the network gives f32 that may be stored in 16 bits"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Run(parse(t, c.graph))
+			_, err := Run(parse(t, c.graph), ir.F16)
 			assert.ErrorContains(t, err, c.want)
 			assert.ErrorContains(t, err, "leave the precision out")
 		})
@@ -287,4 +293,41 @@ func TestSameText(t *testing.T) {
 	narrowed(t, a)
 	narrowed(t, b)
 	assert.Equal(t, text(t, a), text(t, b))
+}
+
+// TestBF16: bf16 has f32's range and few digits. What ends beyond it, and sums, squares and steep functions, stay f32.
+func TestBF16(t *testing.T) {
+	g := parse(t, `
+  const @small f32[2] = {1e-8, 0}
+  const @least f32[] = {-3.4028235e38}
+  const @far f32[] = {-3e38}
+  input %c bool[2]
+  input %x f32[2]
+  %a ?[*] = Mul.14(%x, @small) "small"
+  %m ?[*] = Where.16(%c, %x, @least) "mask"
+  %f ?[*] = Where.16(%c, %x, @far) "far"
+  %e ?[*] = Exp.13(%x) "exp"
+  %q ?[*] = Mul.14(%x, %x) "square"
+  output %a
+  output %m
+  output %f
+  output %e
+  output %q`)
+	r := stored(t, g, ir.BF16)
+	assert.Equal(t, []string{
+		`Where "mask": its constant "least" has elements up to 3.4028234663852886e+38, and bf16 ends at 3.3895313892515355e+38`,
+		`Exp "exp": sums, squares and steep functions keep the digits that bf16 does not have`,
+		`Mul "square": sums, squares and steep functions keep the digits that bf16 does not have`,
+	}, why(r))
+	assert.Equal(t, 2, r.Nodes)
+	assert.Contains(t, text(t, g), `%x.bf16 bf16[2] = Cast.13(%x) {to = 16}`)
+	assert.Contains(t, text(t, g), `const @small.bf16 bf16[2] = {1.0011718e-08, 0}`)
+
+	own := `
+  input %x bf16[3]
+  %y ?[*] = Relu.14(%x) "relu"
+  output %y`
+	assert.Zero(t, stored(t, parse(t, own), ir.BF16).Nodes, "products of its own floats may be summed in pairs")
+	_, err := Run(parse(t, own), ir.F16)
+	assert.ErrorContains(t, err, "leave the precision out")
 }

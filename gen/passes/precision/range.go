@@ -13,13 +13,13 @@ import (
 // staysWide is the reason for which a node computes with f32 as before, "" where it may compute with 16 bits, and whether its results may be
 // stored in 16 bits nevertheless.
 func (h *halves) staysWide(n *ir.Node) (why string, settled bool, err error) {
-	r, why := ops.RangeOf(n)
+	r, why := ops.RangeOf(n, h.to)
 	if r == ops.Grows {
 		return why, false, nil
 	}
 	full := false // an operand of the result's shape is in 16 bits
 	statistic := ""
-	for _, i := range ops.Sharers(n, ir.F16) {
+	for _, i := range ops.Sharers(n, h.to) {
 		v := n.Inputs[i]
 		if v.Type != ir.F32 {
 			return fmt.Sprintf("its operand %s is %s", ir.Show(v.Name), v.Type), false, nil
@@ -77,14 +77,14 @@ func (h *halves) tooWide(v *ir.Value, r ops.Range) (string, error) {
 		return why, nil
 	}
 	most, err := greatest(v.Const)
-	why := ""
+	why, has := "", ranges[h.to]
 	switch {
 	case err != nil:
 		return "", err
-	case most > mostF16:
-		why = fmt.Sprintf("its constant %s has elements up to %g, and f16 ends at 65504", ir.Show(v.Name), most)
-	case most > 0 && most < leastF16 && (r == ops.Follows || r == ops.Weighs):
-		why = fmt.Sprintf("its constant %s has elements of at most %g, of which f16 has few digits or none", ir.Show(v.Name), most)
+	case most > has.most:
+		why = fmt.Sprintf("its constant %s has elements up to %g, and %s ends at %g", ir.Show(v.Name), most, h.to, has.most)
+	case most > 0 && most < has.least && (r == ops.Follows || r == ops.Weighs):
+		why = fmt.Sprintf("its constant %s has elements of at most %g, of which %s has few digits or none", ir.Show(v.Name), most, h.to)
 	}
 	h.ranges[key] = why
 	return why, nil
@@ -96,10 +96,8 @@ type rangeKey struct {
 	r ops.Range
 }
 
-const (
-	mostF16  = 65504
-	leastF16 = 1.0 / (1 << 14) // with all digits
-)
+// ranges are the greatest numbers of types, and the least with all digits.
+var ranges = map[ir.DType]struct{ most, least float64 }{ir.F16: {65504, 0x1p-14}, ir.BF16: {0xffp120, 0x1p-126}}
 
 // pieceBytes is how much of a constant is read at a time.
 const pieceBytes = 1 << 20
@@ -133,15 +131,18 @@ func pieces(size int64, f func(at, n int64) error) error {
 }
 
 // narrowConstant is a constant in 16 bits, which it is made of when it is written.
-func narrowConstant(name string, v *ir.Value) *ir.Value {
-	from := v.Const
-	t := ir.Computed(ir.F16, from.Shape, 1, func(b []byte, first int64) error {
+func narrowConstant(name string, v *ir.Value, to ir.DType) *ir.Value {
+	from, narrow := v.Const, scalar.F32ToF16
+	if to == ir.BF16 {
+		narrow = scalar.F32ToBF16
+	}
+	t := ir.Computed(to, from.Shape, 1, func(b []byte, first int64) error {
 		raw := make([]byte, 2*len(b))
 		if err := from.ReadBytes(raw, 4*first); err != nil {
 			return err
 		}
 		for i := 0; i < len(b); i += 2 {
-			binary.LittleEndian.PutUint16(b[i:], scalar.F32ToF16(math.Float32frombits(binary.LittleEndian.Uint32(raw[2*i:]))))
+			binary.LittleEndian.PutUint16(b[i:], narrow(math.Float32frombits(binary.LittleEndian.Uint32(raw[2*i:]))))
 		}
 		return nil
 	})

@@ -93,6 +93,8 @@ type Access struct {
 	Stride int64
 	// Index is the flat offset in a buffer, or the lane in the texel (X, Y) of an image.
 	Index, X, Y string
+	// Exact: what is stored is a number of the buffer's type already, though it is in a wider one in registers.
+	Exact bool
 	// At is Index before it is printed. Whole: the loop is vectors alone, of which none overlap; First is At in the vector's number.
 	At, First sym.Expr
 	Whole     bool

@@ -92,7 +92,9 @@ func (w *Kernel) stmt(s loop.Stmt, rest []loop.Stmt) {
 	case loop.Alloc:
 		w.Line("%s", w.d.Array(x.Buf, Strip(w.index(x.Buf.Size))))
 	case loop.Store:
-		w.Line("%s", w.d.Store(w.access(x.Buf, x.Index, x.Texel), Strip(w.scalar(stored(x)))))
+		v, a := stored(x), w.access(x.Buf, x.Index, x.Texel)
+		a.Exact = v.DType() == x.Buf.Type
+		w.Line("%s", w.d.Store(a, Strip(w.scalar(v))))
 	case loop.Claim:
 		if c, ok := w.d.(Claimer); ok {
 			w.Line("%s", c.Claim(w.access(x.Buf, x.Index, loop.Texel{}), x.Later))

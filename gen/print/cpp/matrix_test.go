@@ -25,6 +25,7 @@ PAIR(tdpbssd, (dnn_amx_tdpbssd<1, 4, 6>(t)), _tile_dpbssd(1, 4, 6))
 PAIR(tdpbsud, (dnn_amx_tdpbsud<1, 4, 6>(t)), _tile_dpbsud(1, 4, 6))
 PAIR(tdpbusd, (dnn_amx_tdpbusd<0, 5, 7>(t)), _tile_dpbusd(0, 5, 7))
 PAIR(tdpbuud, (dnn_amx_tdpbuud<2, 4, 3>(t)), _tile_dpbuud(2, 4, 3))
+PAIR(tdpbf16ps, (dnn_amx_tdpbf16ps<1, 5, 6>(t)), _tile_dpbf16ps(1, 5, 6))
 extern const dnn_amx_shape shape;
 PAIR(use, dnn_amx x; x.use(&shape), _tile_loadconfig(&shape); _tile_release())
 static_assert(sizeof(dnn_amx_shape) == 64 && __builtin_offsetof(dnn_amx_shape, bytes) == 16 && __builtin_offsetof(dnn_amx_shape, rows) == 48, "the layout of shapes");
@@ -44,7 +45,7 @@ func TestTileInstructions(t *testing.T) {
 			out, err := exec.Command(cxx, args...).CombinedOutput()
 			require.NoError(t, err, "%s", out)
 			codes := functionCodes(t, object)
-			for _, name := range []string{"zero", "load", "store", "tdpbssd", "tdpbsud", "tdpbusd", "tdpbuud", "use"} {
+			for _, name := range []string{"zero", "load", "store", "tdpbssd", "tdpbsud", "tdpbusd", "tdpbuud", "tdpbf16ps", "use"} {
 				require.NotEmpty(t, codes["theirs_"+name], name)
 				assert.Equal(t, codes["theirs_"+name], codes["ours_"+name], name)
 			}

@@ -75,6 +75,10 @@ var mangled = map[string]string{"float": "f", "int8_t": "a", "uint8_t": "h", "in
 // out, so that it has the same instructions from every compiler.
 func Micro(m *loop.MicroKernel) string {
 	w := &microWriter{m: m, vec: fmt.Sprintf("dnn_%sx%d", m.Instr.Acc, m.Lanes())}
+	w.operand = w.vec
+	if m.Instr.Group > 1 { // the groups of all lanes
+		w.operand = fmt.Sprintf("dnn_i32x%d", m.Lanes())
+	}
 	x, wide, acc := Storage(m.Instr.X), Storage(m.W()), Storage(m.Instr.Acc)
 	elements := acc
 	if m.Instr.Acc == ir.F32 {
@@ -147,8 +151,8 @@ func (w *microWriter) initialized(r int64) []string {
 
 type microWriter struct {
 	writer
-	m   *loop.MicroKernel
-	vec string // the type of registers
+	m            *loop.MicroKernel
+	vec, operand string // the types of registers: of accumulators, and of X and W
 }
 
 // loops prints K loop number i and all within it; each loop has its own pointers.
@@ -234,7 +238,7 @@ func (w *microWriter) point(p, xAt, wAt int64) {
 		return
 	}
 	for v := int64(0); v < m.Vectors; v++ {
-		w.line("const %s b%d_%d = %s;", w.vec, p, v, w.load("w", wAt+m.VectorAt(v)))
+		w.line("const %s b%d_%d = %s;", w.operand, p, v, w.load("w", wAt+m.VectorAt(v)))
 	}
 	for v := int64(0); v < m.Vectors && m.PrefetchW > 0; v++ {
 		if at := wAt + m.VectorAt(v); at%w.perLine() == 0 {
@@ -247,7 +251,7 @@ func (w *microWriter) point(p, xAt, wAt int64) {
 			w.line("DNN_OPAQUE(%s);", pointer("x", w.depth()))
 		}
 		if m.Instr.Group > 1 && m.Broadcast() {
-			w.line("const %s g%d_%d = dnn_group<%s>(%s + %d);", w.vec, p, r, w.vec, pointer("x", w.depth()), m.RowAt(r)+xAt)
+			w.line("const %s g%d_%d = dnn_group<%s>(%s + %d);", w.operand, p, r, w.operand, pointer("x", w.depth()), m.RowAt(r)+xAt)
 		}
 		for v := int64(0); v < m.Vectors; v++ {
 			w.line("%s", m.Instr.Text("cpp", accName(r, v), w.x(p, xAt, r, v), fmt.Sprintf("b%d_%d", p, v)))
@@ -283,5 +287,5 @@ func (w *microWriter) load(operand string, at int64) string {
 	if operand == "w" && w.m.Stored != ir.Invalid {
 		from = "_" + w.m.Stored.String()
 	}
-	return fmt.Sprintf("dnn_load%s<%s>(%s + %d)", from, w.vec, pointer(operand, w.depth()), at)
+	return fmt.Sprintf("dnn_load%s<%s>(%s + %d)", from, w.operand, pointer(operand, w.depth()), at)
 }

@@ -109,6 +109,12 @@ func inMemory(b *loop.Buffer) string {
 }
 
 func (dialect) Store(a ckernel.Access, v string) string {
+	if a.Exact && a.Buf.Type == ir.BF16 && !a.Buf.Local && a.Stride <= 1 { // its upper half
+		if a.Lanes > 0 {
+			return fmt.Sprintf("dnn_store_exact_bf16(%s + %s, %s);", a.Buf.Name, a.Index, v)
+		}
+		return fmt.Sprintf("%s[%s] = dnn_math::exact_bf16(%s);", a.Buf.Name, strip(a.Index), v)
+	}
 	if a.Lanes > 0 && a.Stride > 1 {
 		return fmt.Sprintf("dnn_store%s_apart<%d>(%s + %s, %s);", inMemory(a.Buf), a.Stride, a.Buf.Name, a.Index, v)
 	}
@@ -121,13 +127,17 @@ func (dialect) Store(a ckernel.Access, v string) string {
 	return fmt.Sprintf("%s[%s] = %s;", a.Buf.Name, strip(a.Index), v)
 }
 
-// Turns are of 4 bytes: a power of two of them, up to a square; or of smaller integers, whose registers are of their type, that come to 4 bytes beside each other.
+// Turns are of 4 bytes: a power of two of them, up to a square; or of smaller integers, whose registers are of their type, and of bf16, that come to 4
+// bytes beside each other.
 func (dialect) Turns(a ckernel.Access, n int) bool {
 	size := a.Buf.Type.Size()
-	return n&(n-1) == 0 && size == 4 || int64(n) == a.Stride && n*size == 4 && a.Buf.Type.IsInteger()
+	return n&(n-1) == 0 && size == 4 || int64(n) == a.Stride && n*size == 4 && (a.Buf.Type.IsInteger() || a.Buf.Type == ir.BF16 && !a.Buf.Local)
 }
 
 func (dialect) StoreTurned(a ckernel.Access, values []string) string {
+	if a.Buf.Type == ir.BF16 {
+		return fmt.Sprintf("dnn_store_pairs_bf16(%s + %s, %s);", a.Buf.Name, a.Index, strings.Join(values, ", "))
+	}
 	return fmt.Sprintf("dnn_store_turned<%d>(%s + %s, %s);", a.Stride, a.Buf.Name, a.Index, strings.Join(values, ", "))
 }
 

@@ -1,0 +1,46 @@
+package lower
+
+import (
+	"slices"
+
+	"rules_dnn/gen/instr"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/target"
+)
+
+// dots reports whether instructions that take in neighbours along the sum at a time may compute the products: of integers, or of floats of 16 bits where
+// these may be summed in pairs.
+func (m *match) dots(t *target.Target) bool { return m.sum() == ir.I32 || len(m.pairs(t)) > 0 }
+
+// pairs are the instructions that sum the products in pairs.
+func (m *match) pairs(t *target.Target) []*instr.Row {
+	x, w := m.factors[0], m.factors[1]
+	if m.sum() != ir.F32 || len(m.reduce) == 0 || x.zero != nil || w.zero != nil || x.computed != nil || w.computed != nil {
+		return nil
+	}
+	return slices.DeleteFunc(t.Pairs(ir.F32), func(r *instr.Row) bool { return r.X != x.load.Type || r.W != w.load.Type })
+}
+
+// instructions are those that may compute products of floats, and of bytes.
+func instructions(m *match, t *target.Target) []*instr.Row {
+	for _, f := range m.factors {
+		switch {
+		case !m.fixedDefault(f):
+			return nil
+		case m.sum() == ir.F32 && f.zero != nil:
+			return nil
+		case m.sum() == ir.I32 && (f.load.Type.Size() != 1 || !f.load.Type.IsInteger()):
+			return nil
+		}
+	}
+	if rows := m.pairs(t); len(rows) > 0 {
+		return rows
+	}
+	switch row := t.Tile(ir.F32); {
+	case m.sum() == ir.F32 && row != nil:
+		return []*instr.Row{row}
+	case m.sum() == ir.I32 && len(m.reduce) > 0:
+		return t.Dots(ir.I32)
+	}
+	return nil
+}

@@ -1,0 +1,190 @@
+package cpp_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/big"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/instr"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/print/cpp"
+	"rules_dnn/gen/scalar"
+)
+
+// sizes are the least exponents of operands: those of usual numbers, of numbers whose products and sums are at the end of what is not denormal, and of those
+// whose sums overflow.
+var sizes = []uint32{122, 60, 187}
+
+// half is element i of the operands: a number of 16 bits and some size, at times a zero or a denormal one.
+func half(i int64, size uint32) uint16 {
+	h := uint32(i) * 2654435761 >> 12
+	exponent := size + h>>8&7
+	switch i % 29 {
+	case 3:
+		return uint16(h << 15)
+	case 7:
+		exponent = 0
+	}
+	return uint16(h<<15 | exponent<<7 | h>>1&127)
+}
+
+const halfC = `static uint16_t half(long i, unsigned size) {
+  const uint32_t h = (uint32_t)i * 2654435761u >> 12;
+  if (i % 29 == 3) return (uint16_t)(h << 15);
+  return (uint16_t)(h << 15 | (i % 29 == 7 ? 0 : size + (h >> 8 & 7)) << 7 | (h >> 1 & 127));
+}
+`
+
+// nearest is the nearest float32 of a sum, rounded once, of which a denormal number is a zero.
+func nearest(x, y float64) float32 {
+	sum := x + y
+	if sum == 0 || math.IsInf(sum, 0) || math.IsNaN(sum) {
+		return float32(sum)
+	}
+	exact := new(big.Float).SetPrec(2000).Add(big.NewFloat(x), big.NewFloat(y))
+	r, _ := new(big.Float).SetPrec(24).SetMode(big.ToNearestEven).Set(exact).Float64()
+	if math.Abs(r) < 0x1p-126 {
+		r = math.Copysign(0, r)
+	}
+	return float32(r)
+}
+
+// whole is a number that is no denormal one.
+func whole(x float32) float64 {
+	if math.Abs(float64(x)) < 0x1p-126 {
+		return math.Copysign(0, float64(x))
+	}
+	return float64(x)
+}
+
+// pairsMeaning is what a micro-kernel of an instruction for pairs means: Intel's manual of instructions, VDPBF16PS and TDPBF16PS.
+func pairsMeaning(m *loop.MicroKernel, size uint32) []float32 {
+	n := m.Vectors * m.Lanes()
+	acc := make([]float32, m.Rows*n)
+	together := int64(1)
+	all := points(m)
+	last := int64(len(all))
+	if m.Instr.Matrix > 0 {
+		var k []loop.KLoop
+		k, together = m.Matrices()
+		last = k[len(k)-1].Extent
+	}
+	for i := range acc {
+		r, l := int64(i)/n, int64(i)%n
+		product := func(p point, g int64) float64 {
+			at := m.RowAt(r) + p.x + g
+			if !m.Broadcast() {
+				at += l * 2
+			}
+			x := half(at, size)
+			w := half(p.w+m.VectorAt(l/m.Lanes())+l%m.Lanes()*2+g, size)
+			return whole(scalar.BF16ToF32(x)) * whole(scalar.BF16ToF32(w))
+		}
+		if m.Instr.Matrix == 0 {
+			for _, p := range all {
+				acc[i] = nearest(product(p, 1), whole(acc[i]))
+				acc[i] = nearest(product(p, 0), whole(acc[i]))
+			}
+			continue
+		}
+		for first := int64(0); first < int64(len(all)); first += last {
+			for at := int64(0); at < last; at += together {
+				var even, odd float32
+				for _, p := range all[first+at : first+min(at+together, last)] {
+					even, odd = nearest(product(p, 0), float64(even)), nearest(product(p, 1), float64(odd))
+				}
+				acc[i] = nearest(whole(acc[i]), float64(nearest(float64(even), float64(odd))))
+			}
+		}
+	}
+	return acc
+}
+
+func pairsProgram(row *instr.Row, ms []*loop.MicroKernel) string {
+	var w, calls strings.Builder
+	w.WriteString("#include <stdio.h>\n#include \"runtime/dnn_kernel.h\"\n" + halfC)
+	for _, m := range ms {
+		w.WriteString(cpp.Micro(m))
+		tiles := ""
+		if row.Matrix > 0 {
+			tiles = ", &tiles"
+		}
+		fmt.Fprintf(&calls, "    %s(x, w, acc%s);\n    fwrite(acc, 4, %d, stdout);\n", cpp.MicroName(m), tiles, m.Rows*m.Vectors*m.Lanes())
+	}
+	w.WriteString("static uint16_t x[16000], w[20000];\nstatic float acc[2000];\nint main() {\n")
+	if row.Matrix > 0 {
+		w.WriteString("  dnn_amx tiles;\n")
+	}
+	fmt.Fprintf(&w, "  static const unsigned sizes[] = {%d, %d, %d};\n  for (unsigned size : sizes) {\n", sizes[0], sizes[1], sizes[2])
+	w.WriteString("    for (long i = 0; i < 16000; i++) x[i] = half(i, size);\n    for (long i = 0; i < 20000; i++) w[i] = half(i, size);\n" + calls.String() + "  }\n}\n")
+	return w.String()
+}
+
+// TestPairs runs micro-kernels of instructions that sum products in pairs, compiled by each compiler there is, and compares every bit with what the
+// manual says of them, where denormal numbers are zeros and sums overflow, too: those for AMX as functions of the same effect, others where the
+// processor has them.
+func TestPairs(t *testing.T) {
+	tested := map[string]bool{}
+	for _, name := range []string{"x86_64_zen4", "x86_64_sapphire_rapids"} {
+		c := chip(t, name)
+		require.Empty(t, c.Pairs(ir.F32), "only where it is asked for")
+		for _, row := range c.InPairs().Pairs(ir.F32) {
+			if tested[row.Name] {
+				continue
+			}
+			tested[row.Name] = true
+			as, c := c, withoutMatrices(c, row)
+			ms := integerMicros(row)
+			src := filepath.Join(t.TempDir(), "run.cc")
+			require.NoError(t, os.WriteFile(src, []byte(pairsProgram(row, ms)), 0o644))
+			for _, cxx := range []string{"g++", "clang++"} {
+				t.Run(row.Name+"/"+cxx, func(t *testing.T) {
+					if as != c {
+						compile(t, []string{cxx}, as, src)
+					}
+					bin := compile(t, []string{cxx}, c, src)
+					if _, ok := runs(c); !ok {
+						t.Skipf("this machine does not run code for %s", name)
+					}
+					out, err := exec.Command(bin).Output()
+					require.NoError(t, err)
+					zeros, ends := 0, 0
+					for _, size := range sizes {
+						for _, m := range ms {
+							for i, want := range pairsMeaning(m, size) {
+								got := binary.LittleEndian.Uint32(out)
+								out = out[4:]
+								if math.IsNaN(float64(want)) {
+									require.True(t, math.IsNaN(float64(math.Float32frombits(got))), "%s: accumulator %d of size %d", cpp.MicroName(m), i, size)
+									continue
+								}
+								switch {
+								case want == 0:
+									zeros++
+								case math.IsInf(float64(want), 0):
+									ends++
+								}
+								require.Equal(t, math.Float32bits(want), got, "%s: accumulator %d of size %d: want %g, got %g", cpp.MicroName(m), i, size, want, math.Float32frombits(got))
+							}
+						}
+					}
+					require.Empty(t, out)
+					require.Positive(t, zeros, "sums that are denormal")
+					require.Positive(t, ends, "sums that overflow")
+				})
+			}
+		}
+	}
+	for _, r := range instr.Table() {
+		require.Equal(t, r.InPairs(), tested[r.Name], "%s: name a chip that has it", r.Name)
+	}
+}
