@@ -87,6 +87,9 @@ func (n *nest) run(axes []te.Axis) []loop.Stmt {
 	if rows := n.separate(axes); rows != nil {
 		return rows
 	}
+	if rows := n.shared(axes); rows != nil {
+		return rows
+	}
 	bounds := n.trim()
 	if block := n.lastBlock(axes); block != nil {
 		return loops(axes[:len(axes)-1], append(bounds, block...))

@@ -116,31 +116,40 @@ func (c *columns) pays(n *nest, points, taps int64) bool {
 	return points >= n.lanes && tall*taps*load > tall*c.stride+taps*load+1
 }
 
-// separate computes rows of windows from rows of columns; nil where it had better not.
+// separate computes rows of windows from rows of columns; nil where it had better not. What was stored as vectors of other columns than those that are loaded
+// comes late to loads that follow at once: of short rows all columns are computed before all windows.
 func (n *nest) separate(axes []te.Axis) []loop.Stmt {
 	c := n.columns(axes)
 	if c == nil {
 		return nil
 	}
-	row := n.local("s0row"+n.tag, n.values[0].DType(), sym.Const(c.number))
-	body := []loop.Stmt{loop.Alloc{Buf: row}}
+	last := len(axes) - 1
+	around, rows, at, size := axes[:last], []te.Axis(nil), sym.Const(0), c.number
+	if last > 0 {
+		if k, known := axes[last-1].Extent.Const(); known && k > 1 && k*c.number <= mostColumns {
+			around, rows, at, size = axes[:last-1], axes[last-1:last], sym.Scale(sym.Var(axes[last-1].Var), c.number), k*c.number
+		}
+	}
+	row := n.local("s0row"+n.tag, n.values[0].DType(), sym.Const(size))
+	var body []loop.Stmt
 	for i := range c.number {
 		if i < c.from || i >= c.to {
-			body = append(body, loop.Store{Buf: row, Index: sym.Const(i), Value: n.combiner.Init[0]})
+			body = append(body, loop.Store{Buf: row, Index: sym.Add(at, sym.Const(i)), Value: n.combiner.Init[0]})
 		}
 	}
 	whole := c.to - (c.to-c.from)%n.lanes
 	if whole > c.from {
-		body = append(body, n.columnRow(columnTag, c, c.from, whole, row)...)
+		body = append(body, n.columnRow(columnTag, c, c.from, whole, row, at)...)
 	}
 	if whole < c.to { // some of the vector before again
-		body = append(body, n.columnRow(lastTag, c, max(c.from, c.to-n.lanes), c.to, row)...)
+		body = append(body, n.columnRow(lastTag, c, max(c.from, c.to-n.lanes), c.to, row, at)...)
 	}
-	return loops(axes[:len(axes)-1], append(body, n.windowRow(c, row)...))
+	body = append(loops(rows, body), loops(rows, n.windowRow(c, row, at))...)
+	return loops(around, append([]loop.Stmt{loop.Alloc{Buf: row}}, body...))
 }
 
-// columnRow reduces each of some columns.
-func (n *nest) columnRow(tag string, c *columns, from, to int64, row *loop.Buffer) []loop.Stmt {
+// columnRow reduces each of some columns of the row that begins at a place.
+func (n *nest) columnRow(tag string, c *columns, from, to int64, row *loop.Buffer, first sym.Expr) []loop.Stmt {
 	s := n.alone()
 	s.tag = n.tag + "_" + tag
 	column := te.Axis{Var: columnVar + s.tag, Extent: sym.Const(to - from)}
@@ -152,17 +161,17 @@ func (n *nest) columnRow(tag string, c *columns, from, to int64, row *loop.Buffe
 	}
 	s.subst(map[string]sym.Expr{c.tap.Var: sym.Sub(at, sym.Scale(sym.Var(c.axis.Var), c.stride))})
 	s.reduce = slices.DeleteFunc(s.reduce, func(r te.Axis) bool { return r.Var == c.tap.Var })
-	s.out, s.at, s.results = []*loop.Buffer{row}, layout.Position{Index: at}, []te.Expr{te.Acc{Type: row.Type}}
+	s.out, s.at, s.results = []*loop.Buffer{row}, layout.Position{Index: sym.Add(first, at)}, []te.Expr{te.Acc{Type: row.Type}}
 	body := s.run([]te.Axis{column})
 	n.keep(s, column)
 	return body
 }
 
-// windowRow reduces the columns of each window.
-func (n *nest) windowRow(c *columns, row *loop.Buffer) []loop.Stmt {
+// windowRow reduces the columns of each window of that row.
+func (n *nest) windowRow(c *columns, row *loop.Buffer, first sym.Expr) []loop.Stmt {
 	s := n.alone()
 	s.reduce = []te.Axis{c.tap}
-	s.values = []te.Expr{loop.Mem{Buf: row, Index: sym.Add(sym.Scale(sym.Var(c.axis.Var), c.stride), sym.Var(c.tap.Var))}}
+	s.values = []te.Expr{loop.Mem{Buf: row, Index: sym.Add(first, sym.Scale(sym.Var(c.axis.Var), c.stride), sym.Var(c.tap.Var))}}
 	body := s.run([]te.Axis{c.axis})
 	n.keep(s, c.axis)
 	return body
