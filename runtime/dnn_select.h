@@ -37,7 +37,8 @@ static int64_t next_better(const T* x, int64_t j, int64_t n, T worst, bool large
 // them k numbers of scratch memory.
 constexpr int64_t kLines = 32;
 
-// Whether an element of a row may come before the worst one of its line: where that is a NaN, any may.
+// Whether an element of a row may come before the worst one of its line: where that is a NaN, any
+// may.
 template <class E>
 static bool any_better(const typename E::Stored* row, const typename E::Number* worst,
                        int64_t lines, bool largest) {
@@ -49,8 +50,8 @@ static bool any_better(const typename E::Stored* row, const typename E::Number* 
   return better != 0;
 }
 
-// Selects in some lines that lie side by side, inner elements from one row to the next: the first of
-// the k elements of each so far to give way is that on top of its heap, in order + k * line.
+// Selects in some lines that lie side by side, inner elements from one row to the next: the first
+// of the k elements of each so far to give way is that on top of its heap, in order + k * line.
 template <class E>
 static void SelectBeside(const typename E::Stored* x, int64_t* order, int64_t lines, int64_t n,
                          int64_t inner, int64_t k, bool largest) {
@@ -79,6 +80,84 @@ static void SelectBeside(const typename E::Stored* x, int64_t* order, int64_t li
     }
   }
   for (int64_t l = 0; l < lines; ++l) unheap(order + l * k, k, before(l));
+}
+
+// How many elements of each line are kept sorted: of more, heaps take less.
+constexpr int64_t kFew = 16;
+
+// Lines whose elements are compared at once, as lanes of four bytes each.
+constexpr int64_t kLanes = 16;
+typedef int32_t Indices __attribute__((vector_size(4 * kLanes)));
+
+template <class T>
+struct lanes {
+  typedef T Type __attribute__((vector_size(4 * kLanes)));
+};
+
+// In which lanes a number comes before one of a lower index: where NaN is compared nothing holds.
+template <class V>
+static void come_first(const V* x, const V* kept, bool largest, Indices* first) {
+  *first = (*x == *x) & ~(largest ? *x <= *kept : *x >= *kept);
+}
+
+// Selects a few in kLanes lines that lie side by side: an element takes the place of the first one
+// that it comes before, which moves down with those behind it.
+template <class T>
+static void SelectFew(const T* x, int64_t* order, int64_t n, int64_t inner, int64_t k,
+                      bool largest) {
+  typedef typename lanes<T>::Type Values;
+  Values best[kFew] = {};
+  Indices at[kFew] = {};
+  for (int64_t j = 0; j < n; ++j) {
+    Values value;
+    __builtin_memcpy(&value, x + j * inner, sizeof(value));
+    Indices index = Indices{} + static_cast<int32_t>(j);
+    const int64_t held = dnn_min(j, k);
+    if (held == k) {
+      Indices some;
+      come_first(&value, &best[k - 1], largest, &some);
+      int64_t words[sizeof(some) / 8];
+      __builtin_memcpy(words, &some, sizeof(some));
+      int64_t any = 0;
+      for (const int64_t w : words) any |= w;
+      if (any == 0) continue;
+    }
+    Indices moves = {};
+    Values moved = value;
+    for (int64_t s = 0; s < held; ++s) {
+      Indices here;
+      come_first(&moved, &best[s], largest, &here);
+      moves |= here;  // what moved down came before all behind it, also before its equals
+      const Values kept = best[s];
+      const Indices kept_at = at[s];
+      best[s] = moves ? moved : kept;
+      at[s] = moves ? index : kept_at;
+      moved = moves ? kept : moved;
+      index = moves ? kept_at : index;
+    }
+    if (held < k) {
+      best[held] = moved;
+      at[held] = index;
+    }
+  }
+  for (int64_t l = 0; l < kLanes; ++l) {
+    for (int64_t s = 0; s < k; ++s) order[l * k + s] = at[s][l];
+  }
+}
+
+// Selects in lines that lie side by side.
+template <class E>
+static void SelectLines(const typename E::Stored* x, int64_t* order, int64_t lines, int64_t n,
+                        int64_t inner, int64_t k, bool largest) {
+  if constexpr (sizeof(typename E::Stored) == 4) {
+    if (lines == kLines && k <= kFew && n <= INT32_MAX) {
+      for (int64_t l = 0; l < kLines; l += kLanes) {
+        SelectFew(x + l, order + l * k, n, inner, k, largest);
+      }
+      return;
+    }
+  }
+  SelectBeside<E>(x, order, lines, n, inner, k, largest);
 }
 
 // Selects in one line of neighbours.
@@ -125,7 +204,7 @@ static void TopK(const typename E::Stored* x, typename E::Stored* values, int64_
       if (inner == 1) {
         SelectLine<E>(from, order, n, k, largest);
       } else {
-        SelectBeside<E>(from, order, lines, n, inner, k, largest);
+        SelectLines<E>(from, order, lines, n, inner, k, largest);
       }
       for (int64_t j = 0; j < k; ++j) {
         for (int64_t l = 0; l < lines; ++l) {

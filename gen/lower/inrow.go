@@ -18,7 +18,7 @@ const sumsTag = 95
 
 // mostOfRow bounds a row of sums, which is a local array, and mostRowsOfSums how many there are.
 const (
-	mostOfRow       = 1 << 11
+	mostOfRow      = 1 << 11
 	mostRowsOfSums = 3
 )
 

@@ -31,7 +31,7 @@ type columns struct {
 	axis, tap te.Axis // of windows, and within one
 	stride    int64   // columns from one window to the next
 	number    int64
-	tall      int64 // how many elements a column has
+	tall      int64       // how many elements a column has
 	from, to  int64       // those that are elements
 	others    []te.Within // the conditions on elements of a column
 	value     te.Expr
