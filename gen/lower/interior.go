@@ -149,11 +149,9 @@ func (n *nest) part(tag string, axes []te.Axis, from, to sym.Expr, value te.Expr
 	one := func(a te.Axis) bool { return a.Extent.Is(1) }
 	s.reduce, rest = slices.DeleteFunc(s.reduce, one), slices.DeleteFunc(rest, one)
 	s.subst(where)
-	s.addRanges(rest)                     // as they are here: another part may have joined them
-	for i := len(rest) - 2; i >= 0; i-- { // windows within that lie below each other walk rows as one
-		if s.canCollapse(rest[i], rest[i+1]) {
-			rest = s.collapsed(rest, i)
-		}
+	s.addRanges(rest) // as they are here: another part may have joined them
+	if i := len(rest) - 2; i >= 0 && !sym.Mod(rest[i+1].Extent, sym.Const(n.lanes), n.facts).Is(0) && s.canCollapse(rest[i], rest[i+1]) {
+		rest = s.collapsed(rest, i) // windows that lie below each other walk rows as one, with whole vectors but for the last one
 	}
 	body := s.run(rest)
 	n.keep(&s, a)
