@@ -33,10 +33,161 @@ static int64_t next_better(const T* x, int64_t j, int64_t n, T worst, bool large
   return j;
 }
 
+// How many lines that lie side by side are looked through together: gen/ops/topk.go gives each of
+// them k numbers of scratch memory.
+constexpr int64_t kLines = 32;
+
+// Whether an element of a row may come before the worst one of its line: where that is a NaN, any
+// may.
+template <class E>
+static bool any_better(const typename E::Stored* row, const typename E::Number* worst,
+                       int64_t lines, bool largest) {
+  int32_t better = 0;
+  for (int64_t l = 0; l < lines; ++l) {
+    const typename E::Number x = E::number(row[l]);
+    better |= !(largest ? x <= worst[l] : x >= worst[l]);
+  }
+  return better != 0;
+}
+
+// Selects in some lines that lie side by side, inner elements from one row to the next: the first
+// of the k elements of each so far to give way is that on top of its heap, in order + k * line.
+template <class E>
+static void SelectBeside(const typename E::Stored* x, int64_t* order, int64_t lines, int64_t n,
+                         int64_t inner, int64_t k, bool largest) {
+  typename E::Number worst[kLines];
+  const auto before = [x, inner, largest](int64_t l) {
+    return [x, inner, largest, l](int64_t a, int64_t b) {
+      return first_of(E::number(x[a * inner + l]), E::number(x[b * inner + l]), a, b, largest);
+    };
+  };
+  for (int64_t l = 0; l < lines; ++l) {
+    for (int64_t j = 0; j < k; ++j) order[l * k + j] = j;
+    heapify(order + l * k, k, before(l));
+    worst[l] = E::number(x[order[l * k] * inner + l]);
+  }
+  for (int64_t j = k; j < n; ++j) {
+    const typename E::Stored* const row = x + j * inner;
+    const bool better = lines == kLines ? any_better<E>(row, worst, kLines, largest)
+                                        : any_better<E>(row, worst, lines, largest);
+    if (!better) continue;
+    for (int64_t l = 0; l < lines; ++l) {
+      int64_t* const heap = order + l * k;
+      if (!first_of(E::number(row[l]), worst[l], j, heap[0], largest)) continue;
+      heap[0] = j;
+      sift(heap, 0, k, before(l));
+      worst[l] = E::number(x[heap[0] * inner + l]);
+    }
+  }
+  for (int64_t l = 0; l < lines; ++l) unheap(order + l * k, k, before(l));
+}
+
+// How many elements of each line are kept sorted: of more, heaps take less.
+constexpr int64_t kFew = 16;
+
+// Lines whose elements are compared at once, as lanes of four bytes each.
+constexpr int64_t kLanes = 16;
+typedef int32_t Indices __attribute__((vector_size(4 * kLanes)));
+
+template <class T>
+struct lanes {
+  typedef T Type __attribute__((vector_size(4 * kLanes)));
+};
+
+// In which lanes a number comes before one of a lower index: where NaN is compared nothing holds.
+template <class V>
+static void come_first(const V* x, const V* kept, bool largest, Indices* first) {
+  *first = (*x == *x) & ~(largest ? *x <= *kept : *x >= *kept);
+}
+
+// Selects a few in kLanes lines that lie side by side: an element takes the place of the first one
+// that it comes before, which moves down with those behind it.
+template <class T>
+static void SelectFew(const T* x, int64_t* order, int64_t n, int64_t inner, int64_t k,
+                      bool largest) {
+  typedef typename lanes<T>::Type Values;
+  if (k > kFew) return;  // nobody asks for more: compilers see that there is room
+  Values best[kFew] = {};
+  Indices at[kFew] = {};
+  for (int64_t j = 0; j < n; ++j) {
+    Values value;
+    __builtin_memcpy(&value, x + j * inner, sizeof(value));
+    Indices index = Indices{} + static_cast<int32_t>(j);
+    const int64_t held = dnn_min(j, k);
+    if (held == k) {
+      Indices some;
+      come_first(&value, &best[k - 1], largest, &some);
+      int64_t words[sizeof(some) / 8];
+      __builtin_memcpy(words, &some, sizeof(some));
+      int64_t any = 0;
+      for (const int64_t w : words) any |= w;
+      if (any == 0) continue;
+    }
+    Indices moves = {};
+    Values moved = value;
+    for (int64_t s = 0; s < held; ++s) {
+      Indices here;
+      come_first(&moved, &best[s], largest, &here);
+      moves |= here;  // what moved down came before all behind it, also before its equals
+      const Values kept = best[s];
+      const Indices kept_at = at[s];
+      best[s] = moves ? moved : kept;
+      at[s] = moves ? index : kept_at;
+      moved = moves ? kept : moved;
+      index = moves ? kept_at : index;
+    }
+    if (held < k) {
+      best[held] = moved;
+      at[held] = index;
+    }
+  }
+  for (int64_t l = 0; l < kLanes; ++l) {
+    for (int64_t s = 0; s < k; ++s) order[l * k + s] = at[s][l];
+  }
+}
+
+// Selects in lines that lie side by side.
+template <class E>
+static void SelectLines(const typename E::Stored* x, int64_t* order, int64_t lines, int64_t n,
+                        int64_t inner, int64_t k, bool largest) {
+  if constexpr (sizeof(typename E::Stored) == 4) {
+    if (lines == kLines && k <= kFew && n <= INT32_MAX) {
+      for (int64_t l = 0; l < kLines; l += kLanes) {
+        SelectFew(x + l, order + l * k, n, inner, k, largest);
+      }
+      return;
+    }
+  }
+  SelectBeside<E>(x, order, lines, n, inner, k, largest);
+}
+
+// Selects in one line of neighbours.
+template <class E>
+static void SelectLine(const typename E::Stored* x, int64_t* order, int64_t n, int64_t k,
+                       bool largest) {
+  const auto before = [x, largest](int64_t a, int64_t b) {
+    return first_of(E::number(x[a]), E::number(x[b]), a, b, largest);
+  };
+  for (int64_t j = 0; j < k; ++j) order[j] = j;
+  heapify(order, k, before);
+  for (int64_t j = k; j < n;) {
+    if constexpr (dnn_math::is_same<typename E::Stored, typename E::Number>::value) {
+      const auto worst = x[order[0]];
+      if (!is_nan(worst)) j = next_better(x, j, n, worst, largest);
+    }
+    for (const int64_t end = dnn_min(j + kLook, n); j < end; ++j) {
+      if (!before(j, order[0])) continue;
+      order[0] = j;
+      sift(order, 0, k, before);
+    }
+  }
+  unheap(order, k, before);
+}
+
 // The k first elements of each line of [outer][n][inner] along the middle axis in descending order
 // (largest), or in ascending order, and their indices. Of equal elements the one of the
 // lower index comes first; a NaN comes after every number. Results may be null. order has k
-// numbers.
+// numbers for each of min(inner, kLines) lines.
 template <class E>
 static void TopK(const typename E::Stored* x, typename E::Stored* values, int64_t* indices,
                  int64_t* order, int64_t outer, int64_t n, int64_t inner, int64_t k, bool largest,
@@ -45,30 +196,23 @@ static void TopK(const typename E::Stored* x, typename E::Stored* values, int64_
     *bad = 1;
     return;
   }
+  const int64_t lines = dnn_min(inner, kLines);
   for (int64_t o = 0; k > 0 && o < outer; ++o) {
-    for (int64_t i = 0; i < inner; ++i) {
-      const typename E::Stored* const line = x + o * n * inner + i;
-      const auto before = [line, inner, largest](int64_t a, int64_t b) {
-        return first_of(E::number(line[a * inner]), E::number(line[b * inner]), a, b, largest);
-      };
-      for (int64_t j = 0; j < k; ++j) order[j] = j;
-      heapify(order, k, before);
-      for (int64_t j = k; j < n;) {
-        if constexpr (dnn_math::is_same<typename E::Stored, typename E::Number>::value) {
-          const auto worst = line[order[0] * inner];
-          if (inner == 1 && !is_nan(worst)) j = next_better(line, j, n, worst, largest);
-        }
-        for (const int64_t end = dnn_min(j + kLook, n); j < end; ++j) {
-          if (!before(j, order[0])) continue;
-          order[0] = j;
-          sift(order, 0, k, before);
-        }
+    for (int64_t i = 0; i < inner; i += lines) {
+      // The last lines are looked through with some of those before them.
+      const int64_t first = dnn_min(i, inner - lines);
+      const typename E::Stored* const from = x + o * n * inner + first;
+      if (inner == 1) {
+        SelectLine<E>(from, order, n, k, largest);
+      } else {
+        SelectLines<E>(from, order, lines, n, inner, k, largest);
       }
-      unheap(order, k, before);
       for (int64_t j = 0; j < k; ++j) {
-        const int64_t to = (o * k + j) * inner + i;
-        if (values != nullptr) values[to] = line[order[j] * inner];
-        if (indices != nullptr) indices[to] = order[j];
+        for (int64_t l = 0; l < lines; ++l) {
+          const int64_t to = (o * k + j) * inner + first + l, at = order[l * k + j];
+          if (values != nullptr) values[to] = from[at * inner + l];
+          if (indices != nullptr) indices[to] = at;
+        }
       }
     }
   }

@@ -50,6 +50,11 @@ func (c *contraction) newCopy(p *tiling) *padding {
 	} else if c.band = c.bandOf(p, local); c.band > 1 {
 		local[c.b.Stage.Axes[c.row()].Var] = c.band
 	}
+	apart := c.dilation(local)
+	if apart != nil {
+		c.band = 1
+		delete(local, apart.row.Var)
+	}
 	k := &padding{stage: &te.Stage{Name: "pad"}, parts: layout.PartsOf(c.copyLayout(), len(c.x.Index))}
 	x := te.Load{Source: c.x.Source, Type: c.x.Type}
 	joined := c.joinPixels()
@@ -78,6 +83,9 @@ func (c *contraction) newCopy(p *tiling) *padding {
 		k.index = append(k.index, sym.FloorDiv(sym.Sub(e, first), sym.Const(step), c.n.facts))
 		pixels, known := p.pixels.Const()
 		k.clip = append(k.clip, c.pixel >= 0 && (!known || pixels%p.chunk() != 0) && e.Uses(c.b.Stage.Axes[c.pixel].Var))
+	}
+	if apart != nil {
+		apart.part(k, &x, c.n.facts)
 	}
 	if !c.guards(&x) {
 		return nil

@@ -39,6 +39,7 @@ func Generic(b *block.Block, env *Env) (*Lowered, error) {
 	n.turn()
 	n.splitPeriod()
 	n.jam()
+	n.linesTogether()
 	k := &loop.Kernel{Anchor: genericAnchor, Buffers: append(append([]*loop.Buffer{}, n.in...), n.out...)}
 	grid, inner := n.splitTasks()
 	k.Grid, k.Body = grid, n.run(n.reorder(inner))
@@ -85,6 +86,9 @@ func (n *nest) run(axes []te.Axis) []loop.Stmt {
 		return parts
 	}
 	if rows := n.separate(axes); rows != nil {
+		return rows
+	}
+	if rows := n.shared(axes); rows != nil {
 		return rows
 	}
 	bounds := n.trim()

@@ -149,6 +149,10 @@ func (n *nest) part(tag string, axes []te.Axis, from, to sym.Expr, value te.Expr
 	one := func(a te.Axis) bool { return a.Extent.Is(1) }
 	s.reduce, rest = slices.DeleteFunc(s.reduce, one), slices.DeleteFunc(rest, one)
 	s.subst(where)
+	s.addRanges(rest) // as they are here: another part may have joined them
+	if i := len(rest) - 2; i >= 0 && !sym.Mod(rest[i+1].Extent, sym.Const(n.lanes), n.facts).Is(0) && s.canCollapse(rest[i], rest[i+1]) {
+		rest = s.collapsed(rest, i) // windows that lie below each other walk rows as one, with whole vectors but for the last one
+	}
 	body := s.run(rest)
 	n.keep(&s, a)
 	return body
@@ -158,10 +162,9 @@ func (n *nest) part(tag string, axes []te.Axis, from, to sym.Expr, value te.Expr
 func (n *nest) keep(s *nest, a te.Axis) {
 	n.trims = n.trims || s.trims
 	for v, r := range s.facts {
-		if old := n.facts[v]; v != a.Var {
-			n.facts[v] = r
-		} else {
-			n.facts[v] = sym.Range{Lo: min(old.Lo, r.Lo), Hi: max(old.Hi, r.Hi)}
+		if old, known := n.facts[v]; known && (v == a.Var || slices.ContainsFunc(n.axes, func(x te.Axis) bool { return x.Var == v })) {
+			r = sym.Range{Lo: min(old.Lo, r.Lo), Hi: max(old.Hi, r.Hi)} // of an axis, another part has more or fewer points
 		}
+		n.facts[v] = r
 	}
 }

@@ -31,6 +31,7 @@ type columns struct {
 	axis, tap te.Axis // of windows, and within one
 	stride    int64   // columns from one window to the next
 	number    int64
+	tall      int64       // how many elements a column has
 	from, to  int64       // those that are elements
 	others    []te.Within // the conditions on elements of a column
 	value     te.Expr
@@ -41,8 +42,8 @@ var regroups = map[string]bool{"max": true, "min": true}
 
 // columns finds the columns of windows; nil where a row of them would not be computed in less.
 func (n *nest) columns(axes []te.Axis) *columns {
-	if n.separated || !n.windows || n.lanes == 1 || n.target.WorkItems() || n.combiner == nil || !regroups[n.combiner.Name] || len(n.values) != 1 ||
-		len(n.reduce) < 2 || len(axes) == 0 || len(n.within) > 0 || len(n.fills) > 0 || n.phase.Var != "" || n.stride > 1 {
+	if n.separated || !n.windows || n.lanes == 1 || n.target.WorkItems() || n.combiner == nil || !reorders[n.combiner.Name] || len(n.values) != 1 ||
+		len(axes) == 0 || len(n.within) > 0 || len(n.fills) > 0 || n.phase.Var != "" || n.stride > 1 {
 		return nil
 	}
 	c := &columns{axis: axes[len(axes)-1], value: n.values[0]}
@@ -58,7 +59,8 @@ func (n *nest) columns(axes []te.Axis) *columns {
 			continue
 		}
 		c.tap, c.stride, c.number = r, stride, stride*(points-1)+taps
-		if c.from, c.to = 0, c.number; !c.bound(guarded.Cond, n) || !c.pays(n, points, taps) {
+		c.tall = n.tall(r.Var)
+		if c.from, c.to = 0, c.number; c.tall > 1 && !regroups[n.combiner.Name] || !c.bound(guarded.Cond, n) || !c.pays(n, points, taps) {
 			return nil
 		}
 		return c
@@ -104,43 +106,83 @@ func (c *columns) bound(cond []te.Within, n *nest) bool {
 	return c.from < c.to && c.number <= mostColumns && c.from+c.number-c.to <= mostBeside
 }
 
-// pays reports whether a row of columns takes less: loads of lanes that lie apart count twice.
+// pays reports whether a row of columns takes less: loads of lanes that lie apart count twice. Where windows are one element tall, columns are copies of
+// elements, with what is padding beside them: windows at the ends, which are computed one by one otherwise, are in vectors then.
 func (c *columns) pays(n *nest, points, taps int64) bool {
-	tall := int64(1)
-	for _, r := range n.reduce {
-		if k, ok := r.Extent.Const(); ok && r.Var != c.tap.Var {
-			tall *= k
-		}
-	}
 	load := min(c.stride, 2)
-	return points >= n.lanes && tall*taps*load > tall*c.stride+taps*load+1
+	if c.tall == 1 {
+		ends := (c.from+c.stride-1)/c.stride + (c.number-c.to+c.stride-1)/c.stride
+		return points >= n.lanes && ends*taps > 4*((c.to-c.from+n.lanes-1)/n.lanes)+load
+	}
+	return points >= n.lanes && c.tall*taps*load > c.tall*c.stride+taps*load+1
 }
 
-// separate computes rows of windows from rows of columns; nil where it had better not.
+// tall is how many elements a column of windows has, which a reduction axis walks across: at least two where only a run knows.
+func (n *nest) tall(across string) int64 {
+	tall := int64(1)
+	for _, r := range n.reduce {
+		if k, ok := r.Extent.Const(); ok && r.Var != across {
+			tall *= k
+		} else if !ok {
+			tall *= 2
+		}
+	}
+	return tall
+}
+
+// mostLines is how many rows of windows a task computes together, where it need not tell them apart.
+const mostLines = 8
+
+// linesTogether lets tasks have several whole rows of windows, of columns that no padding lies above or below of.
+func (n *nest) linesTogether() {
+	last := len(n.axes) - 1
+	c := n.columns(n.axes)
+	if c == nil || last < 1 || n.together > 0 || len(c.others) > 0 {
+		return
+	}
+	for k := min(mostLines, mostColumns/c.number); k > 1; k-- {
+		if s := n.split(last-1, k); s != nil {
+			*n = *s
+			n.together = 2
+			return
+		}
+	}
+}
+
+// separate computes rows of windows from rows of columns; nil where it had better not. What was stored as vectors of other columns than those that are loaded
+// comes late to loads that follow at once: of short rows all columns are computed before all windows.
 func (n *nest) separate(axes []te.Axis) []loop.Stmt {
 	c := n.columns(axes)
 	if c == nil {
 		return nil
 	}
-	row := n.local("s0row"+n.tag, n.values[0].DType(), sym.Const(c.number))
-	body := []loop.Stmt{loop.Alloc{Buf: row}}
+	last := len(axes) - 1
+	around, rows, at, size := axes[:last], []te.Axis(nil), sym.Const(0), c.number
+	if last > 0 {
+		if k, known := axes[last-1].Extent.Const(); known && k > 1 && k*c.number <= mostColumns {
+			around, rows, at, size = axes[:last-1], axes[last-1:last], sym.Scale(sym.Var(axes[last-1].Var), c.number), k*c.number
+		}
+	}
+	row := n.local("s0row"+n.tag, n.values[0].DType(), sym.Const(size))
+	var body []loop.Stmt
 	for i := range c.number {
 		if i < c.from || i >= c.to {
-			body = append(body, loop.Store{Buf: row, Index: sym.Const(i), Value: n.combiner.Init[0]})
+			body = append(body, loop.Store{Buf: row, Index: sym.Add(at, sym.Const(i)), Value: n.combiner.Init[0]})
 		}
 	}
 	whole := c.to - (c.to-c.from)%n.lanes
 	if whole > c.from {
-		body = append(body, n.columnRow(columnTag, c, c.from, whole, row)...)
+		body = append(body, n.columnRow(columnTag, c, c.from, whole, row, at)...)
 	}
 	if whole < c.to { // some of the vector before again
-		body = append(body, n.columnRow(lastTag, c, max(c.from, c.to-n.lanes), c.to, row)...)
+		body = append(body, n.columnRow(lastTag, c, max(c.from, c.to-n.lanes), c.to, row, at)...)
 	}
-	return loops(axes[:len(axes)-1], append(body, n.windowRow(c, row)...))
+	body = append(loops(rows, body), loops(rows, n.windowRow(c, row, at))...)
+	return loops(around, append([]loop.Stmt{loop.Alloc{Buf: row}}, body...))
 }
 
-// columnRow reduces each of some columns.
-func (n *nest) columnRow(tag string, c *columns, from, to int64, row *loop.Buffer) []loop.Stmt {
+// columnRow reduces each of some columns of the row that begins at a place.
+func (n *nest) columnRow(tag string, c *columns, from, to int64, row *loop.Buffer, first sym.Expr) []loop.Stmt {
 	s := n.alone()
 	s.tag = n.tag + "_" + tag
 	column := te.Axis{Var: columnVar + s.tag, Extent: sym.Const(to - from)}
@@ -152,17 +194,25 @@ func (n *nest) columnRow(tag string, c *columns, from, to int64, row *loop.Buffe
 	}
 	s.subst(map[string]sym.Expr{c.tap.Var: sym.Sub(at, sym.Scale(sym.Var(c.axis.Var), c.stride))})
 	s.reduce = slices.DeleteFunc(s.reduce, func(r te.Axis) bool { return r.Var == c.tap.Var })
-	s.out, s.at, s.results = []*loop.Buffer{row}, layout.Position{Index: at}, []te.Expr{te.Acc{Type: row.Type}}
+	s.out, s.at, s.results = []*loop.Buffer{row}, layout.Position{Index: sym.Add(first, at)}, []te.Expr{te.Acc{Type: row.Type}}
+	if c.tall == 1 { // what there is to reduce is one element
+		only := map[string]sym.Expr{}
+		for _, r := range s.reduce {
+			only[r.Var] = sym.Const(0)
+		}
+		s.subst(only)
+		s.combiner, s.reduce, s.values, s.results = nil, nil, nil, s.values
+	}
 	body := s.run([]te.Axis{column})
 	n.keep(s, column)
 	return body
 }
 
-// windowRow reduces the columns of each window.
-func (n *nest) windowRow(c *columns, row *loop.Buffer) []loop.Stmt {
+// windowRow reduces the columns of each window of that row.
+func (n *nest) windowRow(c *columns, row *loop.Buffer, first sym.Expr) []loop.Stmt {
 	s := n.alone()
 	s.reduce = []te.Axis{c.tap}
-	s.values = []te.Expr{loop.Mem{Buf: row, Index: sym.Add(sym.Scale(sym.Var(c.axis.Var), c.stride), sym.Var(c.tap.Var))}}
+	s.values = []te.Expr{loop.Mem{Buf: row, Index: sym.Add(first, sym.Scale(sym.Var(c.axis.Var), c.stride), sym.Var(c.tap.Var))}}
 	body := s.run([]te.Axis{c.axis})
 	n.keep(s, c.axis)
 	return body

@@ -87,7 +87,7 @@ func (s *resample) interpolate(group []*resizedAxis) {
 	s.stage(s.name(), s.result(e), nil, nil)
 }
 
-// weighted is the sum over the first axis' elements of the sums over the others'.
+// weighted is the sum over the last axis' elements of the sums over the others': neighbours along that axis, which mostly lie side by side, share those.
 func (s *resample) weighted(group []*resizedAxis, places []*spot, index []sym.Expr) te.Expr {
 	if len(group) == 0 {
 		if e := s.load(index); s.mode == "nearest" || len(s.changed) == 0 {
@@ -96,11 +96,12 @@ func (s *resample) weighted(group []*resizedAxis, places []*spot, index []sym.Ex
 			return cast(s.t, e)
 		}
 	}
-	a, p := group[0], places[0]
+	last := len(group) - 1
+	a, p := group[last], places[last]
 	read := func(at sym.Expr) te.Expr {
 		moved := slices.Clone(index)
 		moved[a.k] = at
-		return s.weighted(group[1:], places[1:], moved)
+		return s.weighted(group[:last], places[:last], moved)
 	}
 	if s.mode == "nearest" {
 		return read(s.inside(a, p.base, p.exact))

@@ -8,6 +8,9 @@ import (
 	"rules_dnn/gen/sym"
 )
 
+// topLines is how many lines side by side are looked through together: kLines of runtime/dnn_select.h.
+const topLines = 32
+
 func topK(c *Ctx) (*Meaning, error) {
 	x, err := c.Shape(0)
 	if err != nil {
@@ -43,7 +46,7 @@ func topK(c *Ctx) (*Meaning, error) {
 		Args: slices.Concat(opaque.Pointers(opaque.Operand, 1), opaque.Pointers(opaque.Result, 2), opaque.Pointers(opaque.Scratch, 1),
 			opaque.Sizes(outer, n, inner, k), opaque.Flags(largest)),
 		Results: []opaque.Tensor{{Type: t, Shape: to}, {Type: ir.I64, Shape: to}},
-		Scratch: []opaque.Memory{{Type: ir.I64, Size: k}},
+		Scratch: []opaque.Memory{{Type: ir.I64, Size: sym.Mul(k, sym.Min(inner, sym.Const(topLines), c.Facts))}},
 		Work:    sym.Scale(product(x...), 8),
 		Run: func(env map[string]int64, in []*ir.Tensor) ([]*ir.Tensor, []int64, error) {
 			most, err := k.Eval(env)

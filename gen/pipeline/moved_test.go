@@ -81,6 +81,14 @@ func movedCases() []nestCase {
 			hasNot: []string{`_div`},
 		},
 		{
+			name: "rows of sums, of which results by a fraction read", shapes: [][]int64{{1, 2, 30, 40}}, graph: moved("1, 2, 30, 40", `Resize.13(%x, _, _, @z) {mode = "linear"}`, "  const @z i64[4] = {1, 2, 14, 14}"),
+			has: []string{`(?s)float s0row\[40\].*w0c_95 < 40; w0c_95 \+= 4.*= s0row\[20 \* p3_div\]`},
+		},
+		{
+			name: "rows of sums of bytes", shapes: [][]int64{{1, 2, 30, 41}}, graph: "graph \"g\" opset 19 {\n  input %x f32[1, 2, 30, 41]\n  const @z i64[4] = {1, 2, 50, 30}\n" +
+				"  %u ?[*] = Cast.19(%x) {to = 2}\n  %y ?[*] = Resize.13(%u, _, _, @z) {mode = \"linear\"}\n  %f ?[*] = Cast.19(%y) {to = 1}\n  output %f\n}",
+		},
+		{
 			name: "channels that become pixels", shapes: [][]int64{{1, 8, 6, 20}}, graph: moved("1, 8, 6, 20", "DepthToSpace.13(%x) {blocksize = 2}"),
 			has: []string{`dnn_store_turned<2>\(y0 .*, t0, t1\)`},
 		},

@@ -104,3 +104,36 @@ func TestTopK(t *testing.T) {
 		}
 	}
 }
+
+// TestTopKOfColumns: columns that are looked through together have the same first elements, in the same order, whether few are kept sorted or many in heaps.
+func TestTopKOfColumns(t *testing.T) {
+	var cases []cpptest.Case
+	var want [][]*ir.Tensor
+	for _, typ := range []string{"f32", "f16", "i32"} {
+		for _, k := range []int{1, 5, 16, 17, 40} {
+			for largest := range 2 {
+				s := compile(t, fmt.Sprintf("graph \"g\" opset 17 {\n  symbol W 2..70\n  const @k i64[1] = {%d}\n  input %%x f32[2, 40, W]\n  %%t ?[*] = Cast.13(%%x) {to = %d}\n"+
+					"  %%v ?[*], %%i ?[*] = TopK.11(%%t, @k) {axis = 1, largest = %d}\n  output %%v\n  output %%i\n}", k, map[string]int{"f32": 1, "f16": 10, "i32": 6}[typ], largest))
+				for _, width := range []int64{2, 31, 32, 33, 70} {
+					inputs := []*ir.Tensor{steps([]int64{2, 40, width})}
+					if x := alike(2*40, width); typ != "i32" { // of which some are NaN
+						x.Shape = []int64{2, 40, width}
+						inputs = append(inputs, x)
+					}
+					for _, x := range inputs {
+						reference, err := interp.Graph(s.Graph, map[string]*ir.Tensor{"x": x})
+						require.NoError(t, err)
+						cases = append(cases, cpptest.Case{Name: fmt.Sprintf("%d of %d columns, %s, largest %d", k, width, typ, largest), Program: s.Program, Dims: map[string]int64{"W": width}, Inputs: []*ir.Tensor{x}})
+						want = append(want, reference)
+					}
+				}
+			}
+		}
+	}
+	for i, got := range cpptest.Run(t, "../..", cases, "-O2") {
+		require.Zero(t, got.Status, cases[i].Name)
+		for k, y := range want[i] {
+			require.Equal(t, y.Data, got.Outputs[k].Data, "%s, result %d", cases[i].Name, k)
+		}
+	}
+}

@@ -50,6 +50,18 @@ func poolCases() []nestCase {
 			has: []string{`w0c_93 < 20;`}, hasNot: []string{`s0row\[0\] =`},
 		},
 		{
+			name: "windows along rows, with the padding beside these", graph: pooled("1, 2, 9, 20", "MaxPool.12(%x) {kernel_shape = [1, 9], pads = [0, 4, 0, 4]}", false), shapes: [][]int64{{1, 2, 9, 20}},
+			has: []string{`(?s)s0row\[28 \* \w+\] = .*w0c_93 < 20;.*dnn_load<dnn_f32x4>\(s0row`},
+		},
+		{
+			name: "sums along rows, with the padding beside these", graph: pooled("1, 2, 37", "AveragePool.19(%x) {kernel_shape = [13], pads = [6, 6], count_include_pad = 1}", false), shapes: [][]int64{{1, 2, 37}},
+			has: []string{`s0row\[.*\] = 0\.0f`},
+		},
+		{
+			name: "rows below each other as one", graph: pooled("1, 2, 9, 22", "MaxPool.12(%x) {kernel_shape = [5, 1], pads = [2, 0, 2, 0]}", false), shapes: [][]int64{{1, 2, 9, 22}},
+			has: []string{`p3(_step)? < 110;`},
+		},
+		{
 			name: "windows side by side in rows", graph: pooled("1, 2, 20, 25", "MaxPool.12(%x) {kernel_shape = [2, 3], pads = [0, 0, 0, 0], strides = [2, 3]}", false), shapes: [][]int64{{1, 2, 20, 25}},
 			has: []string{`dnn_load_apart<dnn_f32x4, 3>`},
 		},
