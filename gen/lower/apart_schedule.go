@@ -107,7 +107,7 @@ func (c *apart) bandRows(x tile) int64 {
 		return c.pooledBand(x)
 	}
 	around := c.high - c.rows
-	for b := min(c.rows, mostCopied*c.t.L2/(4*c.depth()*c.wide*c.lanes)-around); b > x.rows; b-- {
+	for b := min(c.rows, mostCopied*c.t.L2/(4*max(c.depth(), 1)*c.wide*c.lanes)-around); b > x.rows; b-- {
 		if c.rows%b == 0 {
 			return b
 		}
@@ -120,6 +120,7 @@ func (c *apart) copies(rows int64) bool {
 	return 4*c.depth()*(rows+c.high-c.rows)*c.wide*c.lanes <= mostCopied*c.t.L2
 }
 
+// pooledBand is how many rows a task has whose results a pooling reads.
 func (c *apart) pooledBand(x tile) int64 {
 	best := x.rows
 	for b := x.rows; b <= max(x.rows, c.rows/fewBands) && c.copies(b); b += x.rows {
