@@ -13,8 +13,8 @@ import (
 
 // Weights are the arrays of the format. Filter f of the order in which they are stored is filter Reorder[f], or that group of Share
 // filters. Its kernels are those from Offset[f] to Offset[f+1]. In Stride it has a run for each block of channels and, within it, each
-// pattern: from its first kernel on, those from Stride[f][run] to Stride[f][run+1]. Kernel k is of input channel Index[k], and its
-// taps' weights are Values[k*entries*Share:], for each tap those of all filters of the group; zero of filters that are none.
+// pattern: from its first kernel on, those from Stride[f][run] to Stride[f][run+1]. Kernel k is of input channel Index[k] or, where a run has
+// kernels of all patterns (Given), of channel Index[k] % channels and pattern Index[k] / channels. Its taps' weights are Values[k*entries*Share:], for each tap those of all filters of the group; zero of filters that are none.
 type Weights struct {
 	Encoding
 	Offset  []int32
@@ -51,7 +51,14 @@ func Encode(t *ir.Tensor, e Encoding) (*Weights, error) {
 	}); err != nil {
 		return nil, err
 	}
-	for _, f := range order(filters, shared) {
+	if out.Given && int64(len(out.Patterns))*out.inputs > maxIndex {
+		return nil, fmt.Errorf("%d patterns of %d channels: as many kernels have no numbers of 16 bits", len(out.Patterns), out.inputs)
+	}
+	all := out.all()
+	if !out.Given {
+		all = order(filters, shared)
+	}
+	for _, f := range all {
 		out.add(f, filters[f])
 	}
 	out.Offset = append(out.Offset, int32(out.Kernels))
@@ -81,10 +88,31 @@ func (w *Weights) kernels(f int, supports []Pattern) ([]kernel, error) {
 
 // run is the number of the block and pattern of a kernel.
 func (w *Weights) run(k kernel) int {
+	run := 0
 	if w.Block > 0 {
-		return int(k.channel)/int(w.Block)*len(w.Patterns) + int(k.pattern)
+		run = int(k.channel) / int(w.Block) * int(w.Runs())
 	}
-	return int(k.pattern)
+	if w.Given {
+		return run
+	}
+	return run + int(k.pattern)
+}
+
+// index is what Index has of a kernel, and channel and pattern what it tells of kernel k of a run.
+func (w *Weights) index(k kernel) uint16 {
+	if w.Given {
+		return uint16(int64(k.pattern)*w.inputs + int64(k.channel))
+	}
+	return uint16(k.channel)
+}
+
+func (w *Weights) channel(k int64) int64 { return int64(w.Index[k]) % w.inputs }
+
+func (w *Weights) pattern(k int64, run int) Pattern {
+	if w.Given {
+		return w.Patterns[int64(w.Index[k])/w.inputs]
+	}
+	return w.Patterns[run%len(w.Patterns)]
 }
 
 // add stores a filter.
@@ -95,7 +123,7 @@ func (w *Weights) add(f int, kernels []kernel) {
 	for run := range w.runs() {
 		w.Stride = append(w.Stride, uint16(at))
 		for ; at < len(kernels) && w.run(kernels[at]) == run; at++ {
-			w.Index = append(w.Index, uint16(kernels[at].channel))
+			w.Index = append(w.Index, w.index(kernels[at]))
 		}
 	}
 	w.Stride = append(w.Stride, uint16(at))
@@ -110,7 +138,7 @@ func (w *Weights) eachKernel(at int, f func(k int64, p Pattern)) {
 	first, ends := int64(w.Offset[at]), w.Stride[at*(w.runs()+1):]
 	for run := range w.runs() {
 		for k := first + int64(ends[run]); k < first+int64(ends[run+1]); k++ {
-			f(k, w.Patterns[run%len(w.Patterns)])
+			f(k, w.pattern(k, run))
 		}
 	}
 }
@@ -128,7 +156,7 @@ func (w *Weights) fill(b []byte, first int64) error {
 	return w.each(slices.Sorted(maps.Keys(stored)), func(f int, data []byte) error {
 		w.eachKernel(stored[f], func(k int64, p Pattern) {
 			if k >= from && k < to {
-				w.keep(b[(k-from)*size:][:size], data, int(w.Index[k]), p)
+				w.keep(b[(k-from)*size:][:size], data, int(w.channel(k)), p)
 			}
 		})
 		return nil
@@ -235,7 +263,7 @@ func (w *Weights) decode(out, values []byte, f, k int64, p Pattern) {
 	for i, tap := range p.Taps() {
 		for x := range min(w.Share, w.filters-f*w.Share) {
 			at := (k*w.kernelSize() + int64(i)*w.Share + x) * w.size
-			to := (f*w.Share+x)*w.rowBytes() + (int64(w.Index[k])*w.taps+int64(tap))*w.size
+			to := (f*w.Share+x)*w.rowBytes() + (w.channel(k)*w.taps+int64(tap))*w.size
 			copy(out[to:to+w.size], values[at:])
 		}
 	}

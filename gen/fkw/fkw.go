@@ -44,6 +44,9 @@ type Encoding struct {
 	// Block is how many channels' kernels lie together, by pattern within them, so that what they read stays in the nearest
 	// cache; 0: those of all channels.
 	Block int64
+	// Given: filters, and the kernels of each, are in the order in which the network has them, and code finds out of each kernel which pattern it has. It
+	// is there to measure what the reorder (2.5.2) gains.
+	Given bool
 }
 
 // Blocks are how often so many channels' kernels lie together.
@@ -54,8 +57,16 @@ func (e *Encoding) Blocks(channels int64) int64 {
 	return (channels + e.Block - 1) / e.Block
 }
 
+// Runs is how many a block of channels has of a filter, or a group of them: of each pattern, or of all.
+func (e *Encoding) Runs() int64 {
+	if e.Given {
+		return 1
+	}
+	return int64(len(e.Patterns))
+}
+
 // Ends is how many elements Stride has for a filter, or a group of them.
-func (e *Encoding) Ends(channels int64) int64 { return e.Blocks(channels)*int64(len(e.Patterns)) + 1 }
+func (e *Encoding) Ends(channels int64) int64 { return e.Blocks(channels)*e.Runs() + 1 }
 
 // Stored is how many filters are stored: groups, where filters share what they keep.
 func (e *Encoding) Stored(filters int64) int64 { return (filters + e.Share - 1) / e.Share }
@@ -64,7 +75,7 @@ func (e *Encoding) Stored(filters int64) int64 { return (filters + e.Share - 1) 
 const name = "fkw"
 
 // String is the text that Parse reads: "fkw of 120 kernels 1b 33 d8", the patterns in hexadecimal. Before these come
-// "shared by 16" and "in blocks of 64" where they are so.
+// "shared by 16", "in blocks of 64" and "as given" where they are so.
 func (e *Encoding) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of %d kernels", name, e.Kernels)
@@ -73,6 +84,9 @@ func (e *Encoding) String() string {
 	}
 	if e.Block > 0 {
 		fmt.Fprintf(&b, " in blocks of %d", e.Block)
+	}
+	if e.Given {
+		b.WriteString(" as given")
 	}
 	for _, p := range e.Patterns {
 		fmt.Fprintf(&b, " %x", uint64(p))
@@ -90,6 +104,7 @@ func Parse(text string) (*Encoding, error) {
 	if p.words("shared", "by") && !p.number(&e.Share) || p.words("in", "blocks", "of") && !p.number(&e.Block) {
 		return nil, fmt.Errorf("encoding %q: want a number of filters after \"shared by\", and of channels after \"in blocks of\"", text)
 	}
+	e.Given = p.words("as", "given")
 	for _, s := range p.fields {
 		x, err := strconv.ParseUint(s, 16, 64)
 		if err != nil {

@@ -71,10 +71,19 @@ func TestRoundTrip(t *testing.T) {
 		"more than one block": pruned(6, 0.72, 70, 33, 3, 3),
 	} {
 		t.Run(name, func(t *testing.T) {
-			x, err := Encode(w, own(patterns))
+			given := own(patterns)
+			given.Given = true
+			x, err := Encode(w, given)
+			require.NoError(t, err)
+			require.Equal(t, w.Data, decoded(t, x, w), "in the order in which it was")
+			require.True(t, slices.IsSorted(x.Reorder))
+			e, err := Parse(x.String())
+			require.NoError(t, err)
+			require.Equal(t, x.Encoding, *e)
+			x, err = Encode(w, own(patterns))
 			require.NoError(t, err)
 			require.Equal(t, w.Data, decoded(t, x, w))
-			e, err := Parse(x.String())
+			e, err = Parse(x.String())
 			require.NoError(t, err)
 			require.Equal(t, x.Encoding, *e)
 			total := int64(0)

@@ -234,6 +234,28 @@ func TestPruned(t *testing.T) {
 	require.Equal(t, 3*4, strings.Count(text, "a1_values["), "each of 4 taps of 3 patterns, for all pixels")
 }
 
+// TestAnew: what a stage placed between loops of tasks stores is made by the first of the tasks that find it.
+func TestAnew(t *testing.T) {
+	x := schedtest.PrunedDealt()
+	s, err := sched.Parse(x.Schedule)
+	require.NoError(t, err)
+	k, err := Kernel(x.Work, s, schedtest.Target(t, x.Chip))
+	require.NoError(t, err)
+	at := slices.IndexFunc(k.Body, func(s loop.Stmt) bool {
+		_, is := s.(loop.If)
+		return is
+	})
+	require.GreaterOrEqual(t, at, 0, k.String())
+	first, is := k.Body[at].(loop.If).Anew()
+	require.True(t, is)
+	assert.Equal(t, []string{"e"}, first)
+	assert.Equal(t, map[*loop.Buffer][]string{k.Scratch[0]: {"e"}}, k.KeepsScratch())
+	assert.Contains(t, k.String(), "if 0 <= min(", k.String())
+	parsed, err := loop.Parse(k.String())
+	require.NoError(t, err)
+	assert.Equal(t, k.String(), parsed.String())
+}
+
 // TestClaims: before a tile sums, the line of each row that it stores is asked for.
 func TestClaims(t *testing.T) {
 	x := schedtest.PrunedPixels()

@@ -48,7 +48,7 @@ func (f *follower) kernelsOf(c *stage, t *loop.Tile) {
 	t.Index, t.IndexAt = e.index, sym.Var(firstName(c.sched.Loops[z.Kernels]))
 	t.Ends, t.EndsAt = e.stride, sym.Scale(c.storedNumber(), z.Ends(channels))
 	if z.Part >= 0 {
-		t.EndsAt = sym.Add(t.EndsAt, sym.Scale(sym.Var(c.sched.Loops[z.Part].Var), int64(len(z.Patterns))))
+		t.EndsAt = sym.Add(t.EndsAt, sym.Scale(sym.Var(c.sched.Loops[z.Part].Var), z.Runs()))
 	}
 }
 
@@ -57,7 +57,7 @@ func (f *follower) keep(c *stage, x loop.Mem) (*loop.Kept, error) {
 	z := c.stored
 	channels, _ := z.Channel.Extent.Const()
 	filters, _ := z.Filter.Extent.Const()
-	k := &loop.Kept{Blocks: z.Blocks(channels), Channels: channels, Kernels: 10 * z.Encoding.Kernels / max(z.Stored(filters), 1)}
+	k := &loop.Kept{Blocks: z.Blocks(channels), Channels: channels, Kernels: 10 * z.Encoding.Kernels / max(z.Stored(filters), 1), Given: z.Given}
 	if z.Part >= 0 {
 		k.Kernels, k.Blocks, k.Part = k.Kernels/k.Blocks, 1, z.Block
 	}

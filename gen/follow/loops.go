@@ -51,8 +51,20 @@ func (f *follower) inside(c *stage, i int) ([]loop.Stmt, error) {
 	if err != nil {
 		return nil, err
 	}
+	if inner := f.tasksWithin(c, i); len(out) > 0 && len(inner) > 0 {
+		out = []loop.Stmt{loop.Anew(inner, out)}
+	}
 	body, err := f.loops(c, i+1)
 	return slices.Concat(f.firsts(at), out, body), err
+}
+
+// tasksWithin are the variables of the loops of tasks within one of tasks.
+func (f *follower) tasksWithin(c *stage, i int) []string {
+	var out []string
+	for k := i + 1; k < len(c.sched.Loops) && c.sched.Loops[k].Kind == sched.Task; k++ {
+		out = append(out, c.sched.Loops[k].Var)
+	}
+	return out
 }
 
 // extent is how often loop i runs, in the variables of the loops around.

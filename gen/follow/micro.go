@@ -24,7 +24,7 @@ func (f *follower) micro(c *stage, i int, x, w loop.Mem) (*loop.MicroKernel, err
 			if m.Kept, err = f.keep(c, x); err != nil {
 				return nil, err
 			}
-			m.Kept.Alone, m.Kept.Held = t.Alone, t.Held
+			m.Kept.Alone, m.Kept.Held, m.Kept.Early = t.Alone, t.Held, t.Early
 			continue
 		}
 		xs, ws, err := f.steps(l.Var, x, w)

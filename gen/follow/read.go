@@ -42,8 +42,7 @@ func (f *follower) points(c *stage) {
 	}
 	c.sched.Whole(c.spans, c.logical)
 	if c.stored != nil {
-		v := c.stored.Filter.Var
-		c.coords[v] = c.coords[v].Subst(c.storedFilter(), f.facts)
+		f.filterPoint(c)
 	}
 }
 

@@ -2,6 +2,7 @@ package follow
 
 import (
 	"fmt"
+	"slices"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
@@ -71,12 +72,19 @@ func uses(body []loop.Stmt, name string) bool {
 // storedNumber is the number of the filter at hand, or of its group, among those that are stored.
 func (c *stage) storedNumber() sym.Expr {
 	at := sym.Const(0)
-	for _, i := range c.span(c.stored.Filters).Loops {
-		if i <= c.stored.Filters {
-			at = sym.Add(at, sym.Scale(sym.Var(c.sched.Loops[i].Var), c.sched.Within(i)/c.stored.Share))
+	for _, p := range c.filterSpans() {
+		for _, i := range p.Loops {
+			if i <= c.stored.Filters {
+				at = sym.Add(at, sym.Scale(sym.Var(c.sched.Loops[i].Var), c.sched.Within(i)*p.Step/c.stored.Share))
+			}
 		}
 	}
 	return at
+}
+
+// filterSpans are what loops over filters walk: one, or the two parts of filters that are dealt out.
+func (c *stage) filterSpans() []sched.Span {
+	return slices.DeleteFunc(slices.Clone(c.spans), func(p sched.Span) bool { return p.Reduce || len(p.Axes) > 1 || p.Axes[0].Var != c.stored.Filter.Var })
 }
 
 // filterName is the variable of the filter that an iteration computes, or of the group, and firstName that of its first kernel.
@@ -86,14 +94,28 @@ func firstName(l sched.Loop) string  { return l.Var + "_first" }
 // storedFilter puts the filter that an iteration computes in place of the numbers of the iteration.
 func (c *stage) storedFilter() map[string]sym.Expr {
 	out := map[string]sym.Expr{}
-	for _, i := range c.span(c.stored.Filters).Loops {
-		if i < c.stored.Filters {
-			out[c.sched.Loops[i].Var] = sym.Const(0)
+	for _, p := range c.filterSpans() {
+		for _, i := range p.Loops {
+			if i < c.stored.Filters {
+				out[c.sched.Loops[i].Var] = sym.Const(0)
+			}
 		}
 	}
 	l := c.sched.Loops[c.stored.Filters]
 	out[l.Var] = sym.Var(filterName(l))
 	return out
+}
+
+// filterPoint gives the axis of filters the one that an iteration computes. Of filters that are dealt out it is no sum of what their parts walk.
+func (f *follower) filterPoint(c *stage) {
+	v := c.stored.Filter.Var
+	if len(c.filterSpans()) == 1 {
+		c.coords[v] = c.coords[v].Subst(c.storedFilter(), f.facts)
+		return
+	}
+	n, _ := c.stored.Filter.Extent.Const()
+	c.logical[v], c.facts[v] = sym.Var(v), sym.Range{Lo: 0, Hi: max(n, 1) - 1}
+	c.coords[v] = sym.Var(filterName(c.sched.Loops[c.stored.Filters]))
 }
 
 // weight is where the weight lies of a filter's kernel and tap, of the filter at hand among those that share them.
@@ -109,6 +131,9 @@ func (c *stage) weight(kernel sym.Expr, tap int) sym.Expr {
 func (f *follower) kernels(c *stage, body func() ([]loop.Stmt, error)) ([]loop.Stmt, error) {
 	z, name := c.stored, c.sched.Loops[c.stored.Kernels].Var
 	channels, _ := z.Channel.Extent.Const()
+	if z.Given {
+		return nil, unsuited("kernels of a filter that are in the order in which they were given: want a tile that sums them")
+	}
 	block, blocks := name+"_block", z.Blocks(channels)
 	f.facts[block] = sym.Range{Lo: 0, Hi: blocks - 1}
 	first := sym.Add(sym.Scale(c.storedNumber(), z.Ends(channels)), sym.Scale(sym.Var(block), int64(len(z.Patterns))))

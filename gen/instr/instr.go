@@ -175,6 +175,10 @@ func (r *Row) Registers(x Operand, rows, vectors int64) int64 {
 	return n
 }
 
+// EarlyLoads is how many registers of X are loaded before the products of one, in kernels for processors that would wait for them. A Cortex-A55 has a
+// register of floats after five cycles, in which it multiplies two others by a few weights each.
+const EarlyLoads = 2
+
 // RegistersApart is how many a tile takes of which X is a vector for each accumulator, loaded once for all that take it, and W one element for
 // all of them, so many at a time.
 func (r *Row) RegistersApart(rows, vectors, weights int64) int64 {

@@ -28,7 +28,7 @@ func whole() *loop.Kernel {
 	x, s, a, h := buffer("x"), buffer("s"), buffer("a"), buffer("h")
 	micro := &loop.MicroKernel{Instr: instr.Lookup("fma_f32x8"), X: instr.Memory, Rows: 1, Vectors: 2, Stored: ir.F16, RowStep: 3, Run: 4, RunStep: 5, VecStep: 6,
 		K: []loop.KLoop{{Extent: 7, XStep: 8, WStep: 9}}, PrefetchW: 10, Narrow: 33, Adds: true, PrefetchX: true, Fetch: 11, FetchX: 22,
-		Kept: &loop.Kept{Taps: [][]int64{{12, 13}, {14, 15}}, Blocks: 16, Channels: 17, Group: 18, Step: 19, GroupStep: 20, Kernels: 21, Part: 23, Held: 24, Alone: true}}
+		Kept: &loop.Kept{Taps: [][]int64{{12, 13}, {14, 15}}, Blocks: 16, Channels: 17, Group: 18, Step: 19, GroupStep: 20, Kernels: 21, Part: 23, Held: 24, Alone: true, Early: true, Given: true}}
 	choice := te.Select{Cond: within, Then: te.Call{Fn: "add", Type: ir.F32, Args: []te.Expr{te.Const{Type: ir.F32, Bits: 7}, te.Index{Type: ir.F32, E: v("i")}}},
 		Else: te.Call{Fn: "add", Type: ir.F32, Args: []te.Expr{loop.Mem{Buf: s, Index: v("i"), Texel: texel}, loop.Ref{Name: "v", Type: ir.F32}}}}
 	call := loop.Call{Operands: []*loop.Buffer{x}, Results: []*loop.Buffer{s}, Scratch: []*loop.Buffer{a}, Call: &opaque.Call{

@@ -31,6 +31,10 @@ type Kept struct {
 	Held int64
 	// Alone: each tap loads what it reads by itself, where lanes are in X. It is there to measure what others gain.
 	Alone bool
+	// Early: what a product reads of X is loaded before the products before it, where lanes are in X, for processors that would wait for it.
+	Early bool
+	// Given: kernels are in the order of their channels, and Index[n] is p*Channels + c, of one run. It is there to measure what their reorder gains.
+	Given bool
 }
 
 // Name tells sums over stored kernels apart: their taps by a digest.
@@ -46,6 +50,12 @@ func (k *Kept) Name() string {
 	}
 	if k.Alone {
 		name += "_alone"
+	}
+	if k.Early {
+		name += "_early"
+	}
+	if k.Given {
+		name += "_given"
 	}
 	return name
 }
@@ -67,7 +77,20 @@ func (k *Kept) At(channel int64) int64 {
 }
 
 // Runs are those of all blocks and patterns.
-func (k *Kept) Runs() int64 { return k.Blocks * int64(len(k.Taps)) }
+func (k *Kept) Runs() int64 {
+	if k.Given {
+		return k.Blocks
+	}
+	return k.Blocks * int64(len(k.Taps))
+}
+
+// Of is the channel and the pattern of a kernel, by its index and the run that it is of.
+func (k *Kept) Of(index, run int64) (channel, pattern int64) {
+	if k.Given {
+		return index % k.Channels, index / k.Channels
+	}
+	return index, run % int64(len(k.Taps))
+}
 
 // steps is the number of points of the sum, on average.
 func (k *Kept) steps() int64 { return max(1, (k.Kernels*k.Entries()+5)/10) }
@@ -145,6 +168,12 @@ func (k *Kept) text() string {
 	if k.Alone {
 		out += " alone"
 	}
+	if k.Early {
+		out += " early"
+	}
+	if k.Given {
+		out += " given"
+	}
 	return out
 }
 
@@ -191,5 +220,7 @@ func (p *parser) kept() (*Kept, error) {
 		}
 	}
 	k.Alone = p.Accept("alone")
+	k.Early = p.Accept("early")
+	k.Given = p.Accept("given")
 	return k, nil
 }

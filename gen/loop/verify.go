@@ -42,6 +42,7 @@ func verify(k *Kernel, ranges bool) error {
 	if !slices.ContainsFunc(k.Grid, func(a te.Axis) bool { return a.Var == TaskVar }) {
 		v.declare(TaskVar, index{loop: true})
 	}
+	v.declare(FirstVar, index{loop: true})
 	for _, a := range k.Grid {
 		v.declare(a.Var, index{loop: true})
 		v.enter(a.Var, a.Extent, true)

@@ -132,6 +132,7 @@ func Accesses(body []Stmt, f func(b *Buffer, at sym.Expr)) {
 // variables of its statements.
 func Names(k *Kernel, f func(string)) {
 	f(TaskVar)
+	f(FirstVar)
 	for _, b := range slices.Concat(k.Buffers, k.Scratch, k.Shared) {
 		f(b.Name)
 	}

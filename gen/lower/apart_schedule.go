@@ -71,7 +71,7 @@ func PrunedApart(b *block.Block, env *Env) ([]*Lowered, error) {
 			return nil, err
 		}
 	} else if all = c.tiles(encodings); env.Only == "" {
-		all = all[:min(len(all), max(1, env.Tiles))]
+		all = all[:min(len(all), max(apartTiles, env.Tiles))]
 	}
 	var out []*Lowered
 	for _, t := range all {
@@ -91,25 +91,44 @@ func PrunedApart(b *block.Block, env *Env) ([]*Lowered, error) {
 	return out, nil
 }
 
+// apartTiles is how many tiles are tried: what they copy and read further away is estimated of their kernels alone.
+const apartTiles = 4
+
 // depth is how many channels X has.
 func (c *apart) depth() int64 {
 	n, _ := c.reduce[0].Extent.Const()
 	return n
 }
 
-// bandRows is how many rows of blocks a task has: whole tiles, up to what is far less than a third-level cache has room for. The second-level one
-// holds what a tile's pixels need, which all filters read.
+// bandRows is how many rows of blocks a task has: the fewest bands, as many rows in each, whose copies take far less than a third-level cache has room
+// for. The second-level one holds what a tile's pixels need, which all filters read. Where a pooling reads the results, bands have whole tiles, and there are a few of them.
 func (c *apart) bandRows(x tile) int64 {
-	best := x.rows
-	for b := x.rows; b < c.rows+x.rows && b <= max(x.rows, c.rows/fewBands); b += x.rows {
-		if 4*c.depth()*(b+c.high-c.rows)*c.wide*c.lanes > mostCopied*c.t.L2 {
-			break
+	if c.windows[0] > 0 {
+		return c.pooledBand(x)
+	}
+	around := c.high - c.rows
+	for b := min(c.rows, mostCopied*c.t.L2/(4*max(c.depth(), 1)*c.wide*c.lanes)-around); b > x.rows; b-- {
+		if c.rows%b == 0 {
+			return b
 		}
-		if c.windows[0] == 0 || c.rows%b == 0 {
+	}
+	return min(x.rows, c.rows)
+}
+
+// copies reports whether a task may copy what so many rows read.
+func (c *apart) copies(rows int64) bool {
+	return 4*c.depth()*(rows+c.high-c.rows)*c.wide*c.lanes <= mostCopied*c.t.L2
+}
+
+// pooledBand is how many rows a task has whose results a pooling reads.
+func (c *apart) pooledBand(x tile) int64 {
+	best := x.rows
+	for b := x.rows; b <= max(x.rows, c.rows/fewBands) && c.copies(b); b += x.rows {
+		if c.rows%b == 0 {
 			best = b
 		}
 	}
-	return min(best, c.rows)
+	return best
 }
 
 // mostCopied is how many times as much as the second-level cache holds a task copies at most, and fewBands how many tasks there are at least, of blocks of so many rows.
@@ -134,6 +153,9 @@ func (c *apart) propose(t apartTile, env *Env) (*Lowered, error) {
 		out.work.Operands[c.x.Source.N] = &x
 	}
 	s, task := c.schedule(t, band, env.Pruned.Alone)
+	if sets := c.filterTasks((c.rows + band - 1) / band); sets > 1 {
+		s = c.deal(s, sets)
+	}
 	st := c.copyApart()
 	out.addStage(st, c.scheduleCopy(band, task))
 	out.addStage(c.sumApart(results, n), s)
@@ -157,19 +179,31 @@ func (c *apart) scheduleCopy(band int64, task map[string]sym.Expr) sched.Stage {
 	return s
 }
 
+// bandPart and rowPart are the parts of rows that are cut into bands of no whole tiles.
+const bandPart, rowPart = "j4", "j5"
+
 // schedule has a task for each band of rows of blocks, of all filters. A tile's pixels are those of all filters, one after the other: what these read
 // stays in the second-level cache. Where that has no room for all channels, a set of filters sums those of one block after the other.
 func (c *apart) schedule(t apartTile, band int64, alone bool) (sched.Stage, map[string]sym.Expr) {
-	s := sched.Stage{At: sched.Root, Tile: &sched.Tile{Row: c.instr.Name, X: instr.Vector, Alone: alone}}
+	s := sched.Stage{At: sched.Root, Tile: &sched.Tile{Row: c.instr.Name, X: instr.Vector, Alone: alone, Early: c.t.LoadsEarly()}}
 	s.Tile.Held, _ = c.held(t.tile, t.enc)
 	s.Tile.Claims = t.enc.Block == 0 && c.claims()
 	axes := c.b.Stage.Axes
 	row, column := axes[rowDim].Var, axes[columnDim].Var
 	var all loopList
 	all.add(sched.Task, axisVar(0), axes[0].Var, 0, sched.Exact)
-	all.add(sched.Task, bandVar, row, 0, sched.Exact)
+	bands, rows := row, row
+	if band%t.rows != 0 && band < c.rows { // which do not end with tiles
+		bands, rows = bandPart, rowPart
+		s.Splits = append(s.Splits, sched.Split{Axis: row, Outer: bands, Inner: rows, Size: band})
+	}
+	all.add(sched.Task, bandVar, bands, 0, sched.Exact)
 	cut := band%t.rows != 0 || c.rows%band != 0
-	all.add(sched.Serial, tileVar, row, (band+t.rows-1)/t.rows, edge(cut, sched.Clip))
+	if bands == row {
+		all.add(sched.Serial, tileVar, row, (band+t.rows-1)/t.rows, edge(cut, sched.Clip))
+	} else {
+		all.add(sched.Serial, tileVar, rows, 0, sched.Exact)
+	}
 	all.add(sched.Serial, acrossVar, column, 0, sched.Exact)
 	filters := int64(0) // of a set
 	if t.enc.Block > 0 {
@@ -178,7 +212,7 @@ func (c *apart) schedule(t apartTile, band int64, alone bool) (sched.Stage, map[
 		all.add(sched.Serial, blockVar, keptPart, 0, sched.Exact)
 	}
 	all.add(sched.Serial, groupVar, axes[c.channel].Var, filters, sched.Exact)
-	all.add(sched.Rows, rowVar, row, t.rows, edge(cut, sched.Peel))
+	all.add(sched.Rows, rowVar, rows, t.rows, edge(cut, sched.Peel))
 	all.add(sched.Columns, vecVar, column, t.vectors, sched.Exact)
 	all.add(sched.Lanes, laneVar, apartLane, 0, sched.Exact)
 	s.Loops = all

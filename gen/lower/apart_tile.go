@@ -43,10 +43,18 @@ func (c *apart) encodings(env *Env) ([]*fkw.Encoding, error) {
 // registers is how many of a tile lie beside each other, of so many places of blocks.
 func (c *apart) registers(places int64) int64 { return places * c.lanes / c.instr.Lanes }
 
+// free is how many registers tiles may take besides what is loaded further ahead than compilers do.
+func (c *sparse) free() int64 {
+	if c.t.LoadsEarly() {
+		return int64(c.t.VectorRegisters) - instr.EarlyLoads + 1
+	}
+	return int64(c.t.VectorRegisters)
+}
+
 // held is how many weights of a kernel stay in registers beside the sums of a tile: all, which is 0, or the most that leave others where they lie;
 // false where there is no room for most.
 func (c *apart) held(t tile, enc *fkw.Encoding) (int64, bool) {
-	entries, registers, vectors := int64(enc.Entries()), int64(c.t.VectorRegisters), c.registers(t.vectors)
+	entries, registers, vectors := int64(enc.Entries()), c.free(), c.registers(t.vectors)
 	if c.instr.RegistersApart(t.rows, vectors, entries) <= registers {
 		return 0, true
 	}
@@ -80,13 +88,24 @@ func (c *apart) fitting(enc *fkw.Encoding) []tile {
 // the loops over eight patterns, and VGG-16's second layer takes longer than in 4x4.
 func (c *apart) hasWindows(t tile, held int64) bool {
 	w := c.windows
-	return w[0] == 0 || held == 0 && t.rows%w[0] == 0 && t.vectors%w[1] == 0 && c.rows%t.rows == 0
+	return w[0] == 0 || held == 0 && t.rows%w[0] == 0 && t.vectors%w[1] == 0 && c.rows%t.rows == 0 && c.evenBands(t)
+}
+
+// evenBands reports whether two threads have as many bands of a pooling, whose filters are not dealt out among tasks, or nearly so many.
+func (c *apart) evenBands(t tile) bool {
+	images, _ := c.b.Stage.Axes[0].Extent.Const()
+	n := images * (c.rows / c.pooledBand(t))
+	return n%2 == 0 || n >= minTasks
 }
 
 // tiles are those that fit registers, with each encoding, that of the least estimate first.
 func (c *apart) tiles(encodings []*fkw.Encoding) []apartTile {
 	var all []apartTile
-	for _, t := range c.fitting(encodings[0]) {
+	fits := c.fitting(encodings[0])
+	if even := slices.DeleteFunc(slices.Clone(fits), func(t tile) bool { return c.rows%c.bandRows(t) != 0 }); len(even) > 0 {
+		fits = even // or threads wait for the one that has the longest band
+	}
+	for _, t := range fits {
 		for _, enc := range encodings {
 			all = append(all, apartTile{t, enc, c.together(t, enc)})
 		}
@@ -112,8 +131,12 @@ func (c *apart) cycles(t *target.Target, x apartTile) float64 {
 		}
 		m.Kept.Taps = append(m.Kept.Taps, taps)
 	}
-	sum := float64(float64(c.rows/x.rows) * keptCycles(t, m))
-	if m.Rows = c.rows % x.rows; m.Rows > 0 {
+	band := c.bandRows(x.tile)
+	sum := float64(float64(c.rows/band*(band/x.rows)+c.rows%band/x.rows) * keptCycles(t, m))
+	if m.Rows = band % x.rows; m.Rows > 0 {
+		sum += float64(float64(c.rows/band) * keptCycles(t, m))
+	}
+	if m.Rows = c.rows % band % x.rows; m.Rows > 0 {
 		sum += keptCycles(t, m)
 	}
 	return float64(float64(parts) * float64(float64(c.columns/x.vectors)*sum))

@@ -121,12 +121,15 @@ const fewRows = 8
 // tiles are those that fit registers and leave threads two tasks, that of the least estimate first.
 func (c *pixelwise) tiles() []tile {
 	weights, most := c.enc.Together(c.columns), c.rows
+	if c.t.LoadsEarly() { // those of the next column, too
+		weights = int64(c.enc.Entries())
+	}
 	if c.rows%2 == 0 && c.rows >= fewRows {
 		most = c.rows / 2
 	}
 	var all []tile
 	for v := int64(1); v <= (c.width+c.instr.Lanes-1)/c.instr.Lanes; v++ {
-		for r := int64(1); r <= most && c.instr.RegistersApart(r, v, weights) <= int64(c.t.VectorRegisters); r++ {
+		for r := int64(1); r <= most && c.instr.RegistersApart(r, v, weights) <= c.free(); r++ {
 			all = append(all, tile{r, v})
 		}
 	}
@@ -135,6 +138,9 @@ func (c *pixelwise) tiles() []tile {
 
 // ranked are tiles in the order of their estimates, or of what they lose at worst on the processors that may run them.
 func ranked[T comparable](t *target.Target, all []T, cycles func(*target.Target, T) float64) []T {
+	if len(all) == 0 {
+		return nil
+	}
 	var on [][]float64
 	for _, p := range t.Processors() {
 		these := make([]float64, len(all))
@@ -192,6 +198,9 @@ func (c *pixelwise) kernel(t tile, env *Env, space func() *params.Space) (*Lower
 	st := *c.b.Stage
 	st.Results = c.operands(out, &packedWeights{value: c.weights})
 	s, task := c.schedule(t, band, env.Pruned.Alone)
+	if sets := c.filterTasks((c.rows + band - 1) / band); sets > 1 {
+		s = c.deal(s, sets)
+	}
 	out.addStage(copied.stage, copied.schedule(sched.Ref{Stage: 1, Loop: bandVar}, task, c.n.facts))
 	st.Reduce = c.reduce
 	st.Values = []te.Expr{te.Fn(ir.F32, "mul", te.FromStage(0, ir.F32, copied.index...), te.Operand(n, ir.F32, c.index...))}
@@ -209,7 +218,7 @@ func (c *pixelwise) kernel(t tile, env *Env, space func() *params.Space) (*Lower
 // schedule has a task for each band of rows, of all filters. A tile's pixels are those of all filters, one after the other: what these read stays
 // in the second-level cache.
 func (c *pixelwise) schedule(t tile, band int64, alone bool) (sched.Stage, map[string]sym.Expr) {
-	s := sched.Stage{At: sched.Root, Tile: &sched.Tile{Row: c.instr.Name, X: instr.Vector, Alone: alone}}
+	s := sched.Stage{At: sched.Root, Tile: &sched.Tile{Row: c.instr.Name, X: instr.Vector, Alone: alone, Early: c.t.LoadsEarly()}}
 	axes := c.b.Stage.Axes
 	row, pixel := axes[c.row()].Var, axes[c.pixel].Var
 	task := map[string]sym.Expr{convVar: sym.Const(0)}

@@ -83,6 +83,8 @@ func newPooling(b *block.Block, lay Layouts) *pooling {
 	of, apart := cutOf(l, result.Shape)
 	channels, _ := result.Shape[1].Const()
 	switch {
+	case apart && p.placed(): // its axes are those of blocks
+		return nil
 	case apart:
 		of.rows, of.columns = of.rows*p.windows[0], of.columns*p.windows[1]
 		p.stored = of.layout()
@@ -93,6 +95,31 @@ func newPooling(b *block.Block, lay Layouts) *pooling {
 		return nil
 	}
 	return p
+}
+
+// placed reports whether what the pooling computes depends on where in the image it is, besides what it loads there.
+func (p *pooling) placed() bool {
+	st, found := p.b.Stage, false
+	uses := func(all ...sym.Expr) {
+		for _, a := range st.Axes[rowDim:] {
+			found = found || slices.ContainsFunc(all, func(e sym.Expr) bool { return e.Uses(a.Var) })
+		}
+	}
+	for _, e := range slices.Concat(st.Values, st.Results) {
+		te.Walk(e, func(e te.Expr) {
+			switch x := e.(type) {
+			case te.Index:
+				uses(x.E)
+			case te.Select:
+				for _, w := range x.Cond {
+					uses(w.E, w.Lo, w.Hi)
+				}
+			case te.Let:
+				uses(x.Lo, x.Hi)
+			}
+		})
+	}
+	return found
 }
 
 // sumsOf is the contraction that is placed at a pooling.

@@ -206,9 +206,15 @@ func (c *sparse) sumStored(s *sched.Schedule, operand int) {
 	}
 	st.Loops = slices.DeleteFunc(st.Loops, func(l sched.Loop) bool { return l.Kind == sched.Sum })
 	sum := sched.Loop{Kind: sched.Sum, Var: storedVar, Axis: kept, Stored: true}
+	filters := []string{c.b.Stage.Axes[c.channel].Var}
+	for _, x := range st.Splits {
+		if x.Axis == filters[0] {
+			filters = append(filters, x.Outer, x.Inner)
+		}
+	}
 	for i := range st.Loops {
 		switch l := &st.Loops[i]; {
-		case l.Axis == c.b.Stage.Axes[c.channel].Var && !l.Kind.Tile():
+		case slices.Contains(filters, l.Axis) && !l.Kind.Tile():
 			l.Stored = true
 		case l.Var == blockVar: // a tile sums the kernels of a block
 			l.Axis, l.Stored, sum.Size = kept, true, c.enc.Block*c.taps()

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"math"
 
 	"rules_dnn/gen/fkw"
 	"rules_dnn/gen/ir"
@@ -13,6 +14,8 @@ type Encodings struct {
 	found map[string]*fkw.Encoding
 	// Alone: kernels load what they read of values for each tap, to measure what sharing loads gains.
 	Alone bool
+	// Given: kernels stay in the order in which they were given, to measure what the reorder gains.
+	Given bool
 }
 
 // NewEncodings looks for pruned weights. A nil one does not.
@@ -99,7 +102,10 @@ func (e *Encodings) find(c *contraction, share, block int64) (*fkw.Encoding, err
 		return nil, nil
 	}
 	in := *enc // what is stored is the same in blocks of any size
-	in.Block = block
+	in.Block, in.Given = block, e.Given
+	if channels := dims[1]; in.Given && int64(len(in.Patterns))*channels > math.MaxUint16 {
+		return nil, nil // which would have no numbers
+	}
 	return &in, nil
 }
 

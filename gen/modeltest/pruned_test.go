@@ -9,8 +9,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
+	"rules_dnn/gen/loop/run"
+	"rules_dnn/gen/shape"
 )
 
 // prune leaves kernels out and keeps one of four patterns of the others, the same of so many neighbouring filters. Dimension `of` of the weights is
@@ -83,6 +86,31 @@ func TestPruned(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAsGiven: what is there to measure what PatDNN's reorder and shared loads gain gives what the interpreter gives, with a kernel that has them off.
+func TestAsGiven(t *testing.T) {
+	for _, c := range []convolution{
+		{name: "pixels", x: []int64{1, 20, 14, 14}, w: []int64{18, 20, 3, 3}, pads: []int64{1, 1, 1, 1}, share: 1, add: true},
+		{name: "blocks of pixels", x: []int64{1, 64, 28, 28}, w: []int64{32, 64, 3, 3}, pads: []int64{1, 1, 1, 1}, share: 1},
+		{name: "filters that share what they keep", x: []int64{1, 32, 14, 14}, w: []int64{32, 32, 3, 3}, pads: []int64{1, 1, 1, 1}, share: 16},
+	} {
+		for _, off := range [][]string{{"reorder"}, {"reorder", "reuse"}} {
+			g, inputs := c.graph(rand.New(rand.NewPCG(1, 2)))
+			require.NoError(t, shape.Infer(g))
+			want, err := interp.Graph(g, inputs)
+			require.NoError(t, err)
+			g, _ = c.graph(rand.New(rand.NewPCG(1, 2)))
+			p, err := Compile(g, Config{Chip: "x86_64_v4", Disable: off})
+			require.NoError(t, err)
+			assert.True(t, anyTile(p, func(m *loop.MicroKernel) bool {
+				return m.Kept != nil && m.Kept.Given && (m.Broadcast() || m.Kept.Alone == (len(off) > 1))
+			}), "%s: %s", c.name, p)
+			got, err := run.Program(p, InputsOf(p, inputs))
+			require.NoError(t, err)
+			assertClose(t, want[0], got[0], p.String())
+		}
 	}
 }
 

@@ -132,6 +132,7 @@ var Switches = []Switch{
 	{"chains", "row-wise reduction fusion (softmax, normalisations) as one block"},
 	{"pruned", "convolutions and products that leave out weights which are zero"},
 	{"reuse", "loads that rows of pixels share, in convolutions that leave out weights"},
+	{"reorder", "kernels by their patterns, in convolutions that leave out weights; each is then a branch, in the order in which it was given"},
 	{"vectors", "loops of generic nests in vectors"},
 	{"moves", "moves of elements as indices of what reads or computes them; each is then a kernel of its own"},
 	{"layouts", "blocked layouts; every value is then row-major"},
@@ -283,7 +284,7 @@ func (s *State) magnitudes() *lower.Magnitudes {
 func (s *State) encodings() *lower.Encodings {
 	if s.pruned == nil && s.anchor("pruned") {
 		s.pruned = lower.NewEncodings()
-		s.pruned.Alone = !s.anchor("reuse")
+		s.pruned.Alone, s.pruned.Given = !s.anchor("reuse"), !s.anchor("reorder")
 	}
 	return s.pruned
 }

@@ -28,7 +28,8 @@ type Schedule struct {
 
 // Stage is how a stage is computed.
 type Stage struct {
-	// At is the loop of a later stage in each iteration of which it is computed, before the loops within; Root: before them all.
+	// At is the loop of a later stage in each iteration of which it is computed, before the loops within; Root: before them all. Where that is a loop of
+	// tasks around others, the first of those that a worker runs one after the other computes it, for all of them.
 	At Ref
 	// Regions are the part of its axes that is computed there; an axis that has none is computed whole.
 	Regions []Region
@@ -150,6 +151,8 @@ type Tile struct {
 	Narrow int64
 	// Alone: rows do not share what they load, of sums over stored kernels whose lanes are in X.
 	Alone bool
+	// Early: what products read of X is loaded some products before (instr.EarlyLoads), of such sums, for processors that would wait for it.
+	Early bool
 	// Held is how many weights of a kernel stay in registers, of such sums; products read the others where they lie. 0: all stay.
 	Held int64
 	// Claims: lines of the results are asked for before a tile sums, as stores to what lies in no cache wait for it.

@@ -138,13 +138,17 @@ func (z *Nonzeros) loops(sc *Stage, st *te.Stage) error {
 			return slices.EqualFunc(p.Axes, axes, func(a, b te.Axis) bool { return a.Var == b.Var })
 		}
 		if same([]te.Axis{z.Filter}) && sc.region(z.Filter.Var) == nil {
-			z.Filters = sc.filters(p, z.Share)
+			z.Filters = max(z.Filters, sc.filters(p, z.Share))
 		}
 		if same(want) {
 			z.kernels(sc, p)
 		}
 	}
-	if z.Filters < 0 || z.Kernels < z.Filters {
+	if x := sc.split(z.Filter.Var); x != nil && (z.Share > 1 || x.ragged(z.Filter)) {
+		return fmt.Errorf("operand %d is encoded: filters %s, which are stored by %d, are dealt out by %d: want those that share nothing, and as many for all", z.Operand, z.Filter.Var, z.Share, x.Size)
+	}
+	parts := slices.ContainsFunc(sc.Loops[:z.Filters+1], func(l Loop) bool { return z.walksFilters(sc, l.Axis) && !l.Stored })
+	if z.Filters < 0 || z.Kernels < z.Filters || parts {
 		return fmt.Errorf("operand %d is encoded: want a stored loop of %s by %d, and within it one of the channels and taps, joined, or of those of a block of channels", z.Operand, z.Filter.Var, z.Share)
 	}
 	for i, l := range sc.Loops {
@@ -191,5 +195,11 @@ func (z *Nonzeros) walks(sc *Stage, i int) bool {
 	case i == z.Part:
 		return l.Size == 0
 	}
-	return l.Axis == sc.Loops[z.Filters].Axis && i <= z.Filters && !l.Kind.Tile()
+	return z.walksFilters(sc, l.Axis) && i <= z.Filters && !l.Kind.Tile()
+}
+
+// walksFilters reports whether loops of an axis, or of a part of one, walk the filters.
+func (z *Nonzeros) walksFilters(sc *Stage, axis string) bool {
+	x := sc.split(z.Filter.Var)
+	return axis == sc.Loops[z.Filters].Axis || x != nil && (axis == x.Outer || axis == x.Inner)
 }

@@ -24,6 +24,9 @@ func (t *Tile) print(b *strings.Builder) {
 	if t.Alone {
 		b.WriteString(", alone")
 	}
+	if t.Early {
+		b.WriteString(", early")
+	}
 	if t.Held > 0 {
 		fmt.Fprintf(b, ", held %d", t.Held)
 	}
@@ -49,6 +52,8 @@ func (t *Stage) parseTile(text string) error {
 			t.Tile.AheadX = true
 		} else if f == "alone" {
 			t.Tile.Alone = true
+		} else if f == "early" {
+			t.Tile.Early = true
 		} else if f == "claims" {
 			t.Tile.Claims = true
 		} else if n, err := fmt.Sscanf(f, "next %d", &t.Tile.Next); n == 1 && err == nil && t.Tile.Next > 0 {
@@ -58,7 +63,7 @@ func (t *Stage) parseTile(text string) error {
 		} else if n, err := fmt.Sscanf(f, "held %d", &t.Tile.Held); n == 1 && err == nil && t.Tile.Held > 0 {
 			continue
 		} else if _, err := fmt.Sscanf(f, "w %d ahead", &t.Tile.Ahead); err != nil || t.Tile.Ahead < 1 {
-			return fmt.Errorf("%q: want w N ahead, x ahead, next N, narrow N, alone, held N or claims", f)
+			return fmt.Errorf("%q: want w N ahead, x ahead, next N, narrow N, alone, early, held N or claims", f)
 		}
 	}
 	return nil

@@ -111,8 +111,24 @@ func (v *verifier) at(n int) error {
 		return fmt.Errorf("it is placed at loop %s of a tile, which is one call", at.Loop)
 	}
 	for i := len(outer.Loops) - 1; i >= 0 && outer.Loops[i].Var != at.Loop; i-- {
-		if k := outer.Loops[i].Kind; k == Task || k == Group {
+		k := outer.Loops[i].Kind
+		if kept := k == Task && l.Kind == Task && !v.t.WorkItems(); (k == Task || k == Group) && !kept {
 			return fmt.Errorf("it is placed at loop %s, around loop %s of kind %s", at.Loop, outer.Loops[i].Var, k)
+		}
+		if k == Task {
+			if err := v.keeps(n); err != nil {
+				return fmt.Errorf("it is placed at loop %s, around loop %s of kind %s: %w", at.Loop, outer.Loops[i].Var, k, err)
+			}
+		}
+	}
+	return nil
+}
+
+// keeps checks that a stage can stay from task to task: in the worker's memory, where nothing else of a task is stored.
+func (v *verifier) keeps(n int) error {
+	for part := range v.w.Stages[n].Results {
+		if x := v.s.Place(v.w, te.Source{Stage: true, N: n, Part: part}); x.Space != Worker || x.Fold.Points > 0 {
+			return fmt.Errorf("tasks that follow each other find it in the worker's memory: want all of its points there")
 		}
 	}
 	return nil

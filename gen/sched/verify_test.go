@@ -15,7 +15,7 @@ import (
 // TestVerify: each schedule is right but for one thing.
 func TestVerify(t *testing.T) {
 	matmul, attention, dots, devices := schedtest.MatMul(), schedtest.Attention(), schedtest.Dots(), schedtest.Device()
-	pruned, parts := schedtest.Pruned(), schedtest.PrunedParts()
+	pruned, parts, dealt := schedtest.Pruned(), schedtest.PrunedParts(), schedtest.PrunedDealt()
 	groups, runs, tiles, sums := schedtest.Groups(), schedtest.Runs(), schedtest.Tiles(), schedtest.PrunedTile()
 	ahead, chained := schedtest.Ahead(), schedtest.Ahead()
 	chained.Work.Stages[1] = chained.Work.Stages[1].MapExprs(func(e te.Expr) te.Expr {
@@ -97,6 +97,10 @@ func TestVerify(t *testing.T) {
 		{"lines of results that sums are added to elsewhere", parts, "tile fma_f32x8 vec", "tile fma_f32x8 vec, claims", "a tile claims lines of results, of which it stores none in the arena"},
 		{"weights of what is dense", matmul, "tile fma_f32x8 bcast", "tile fma_f32x8 bcast, held 3", "3 weights of a kernel stay in registers"},
 		{"parts of channels that lie together", parts, " in blocks of 8", "", "want a stored loop of i0 by 1"},
+		{"filters that others walk, dealt out", dealt, "task e = j1 stored", "task e = j1", "want a stored loop of i0 by 1"},
+		{"filters that are dealt out, and not as many for all", dealt, "j0 j1*3", "j0 j1*4", "the last part of i0 has fewer points"},
+		{"a copy that another task of the band finds in no memory", dealt, "value operand 1", "value stage 0.0: 0 1 2 3 in register\nvalue operand 1", "tasks that follow each other find it in the worker's memory"},
+		{"a copy for tasks that depends on which one it is", dealt, "region i1 = 5 from 3*y", "region i1 = 5 from 3*y + e", "e is no loop around the stage"},
 		{"filters of sets that others walk", parts, "serial g = i0 stored", "serial g = i0", "want a stored loop of i0 by 1"},
 		{"a tap beyond the kernel", pruned, "1b b2 1b0", "1b b2 21b0", "pattern 21b0 has 5 taps, and 1b has 4"},
 		{"more kernels than there are", pruned, "20 kernels", "31 kernels", "31 kernels are stored, of 6 x 5"},
@@ -163,8 +167,8 @@ func TestParse(t *testing.T) {
 		"value operand 0: x in arena":                   `part "x" of a storage`,
 		"value operand 0: 0 1*4~2 in arena":             `part "1*4~2" of a storage`,
 		"stage 0\n  tile fma of":                        "want tile ROW and vec, mem, bcast, lane or scalar",
-		"stage 0\n  tile fma_f32x8 lane, y ahead":       `"y ahead": want w N ahead, x ahead, next N, narrow N, alone, held N or claims`,
-		"stage 0\n  tile fma_f32x8 lane, next 0":        `"next 0": want w N ahead, x ahead, next N, narrow N, alone, held N or claims`,
+		"stage 0\n  tile fma_f32x8 lane, y ahead":       `"y ahead": want w N ahead, x ahead, next N, narrow N, alone, early, held N or claims`,
+		"stage 0\n  tile fma_f32x8 lane, next 0":        `"next 0": want w N ahead, x ahead, next N, narrow N, alone, early, held N or claims`,
 		"stage 0\n  split i0 = j0*4":                    "want split AXIS = OUTER INNER*SIZE",
 		strings.Repeat("stage 0\n", 5000):               "schedule of 5000 lines; 4096 at most",
 	} {

@@ -139,6 +139,11 @@ func (t *Target) WorkItems() bool { return t.OpenCL != nil }
 // read. Work-items cannot: that memory is the whole device's, and accumulators are variables of their own address space.
 func (t *Target) TilesFillScratch() bool { return t.OpenCL == nil }
 
+// LoadsEarly reports whether kernels should load what they multiply a step before: a processor that runs them waits for loads, and does nothing meanwhile.
+func (t *Target) LoadsEarly() bool {
+	return slices.ContainsFunc(t.Processors(), func(p *Target) bool { return p.InOrder })
+}
+
 // AtOnce is how many tasks run at once where estimates are of the whole chip, 1 where they are of one core. With scratch each needs a
 // worker's memory, of which a device has fewer than it runs work-items.
 func (t *Target) AtOnce(scratch bool) int64 {

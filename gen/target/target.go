@@ -38,6 +38,8 @@ type Target struct {
 	// of any kind, start in a cycle.
 	LoadsPerCycle float64 `json:"loads_per_cycle"`
 	IssuePerCycle float64 `json:"issue_per_cycle"`
+	// InOrder reports that instructions wait for those before them: what is loaded is there when it is used only if it was loaded well before.
+	InOrder bool `json:"in_order"`
 	// StoresPerCycle is how many stores of vectors start in a cycle, and ArithmeticPerCycle how many instructions that compute floats, of any
 	// kind; 0: 1 and 2.
 	StoresPerCycle     float64 `json:"stores_per_cycle"`

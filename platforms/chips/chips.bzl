@@ -469,6 +469,7 @@ CHIPS = {
             "bytes_per_cycle": 2,
             "crossing_cycles": 150,
             "fma_per_cycle": 1,
+            "in_order": True,
             "issue_per_cycle": 2,
             "l1d_bytes": 32 * _KB,
             "l1d_ways": 4,

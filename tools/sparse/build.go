@@ -19,13 +19,14 @@ type tools struct {
 	folder, dnnc string
 	cxx, copts   []string
 	objects      []string
+	seconds      float64         // of a program in a round
 	peak         float64         // multiply-adds of a core in a millisecond, measured once a program is there
 	built        map[string]bool // folders of programs
 }
 
 // newTools builds dnnc as it is in the working tree, and the runtime.
 func newTools(o *options, folder string) (*tools, error) {
-	t := &tools{folder: folder, dnnc: filepath.Join(folder, "dnnc"), cxx: strings.Fields(o.cxx), built: map[string]bool{}}
+	t := &tools{folder: folder, dnnc: filepath.Join(folder, "dnnc"), cxx: strings.Fields(o.cxx), seconds: o.seconds, built: map[string]bool{}}
 	if err := check.Run("go", "build", "-o", t.dnnc, "./gen/cmd/dnnc"); err != nil {
 		return nil, err
 	}
@@ -48,18 +49,26 @@ func newTools(o *options, folder string) (*tools, error) {
 func (t *tools) in(name string) string { return filepath.Join(t.folder, name) }
 
 // program compiles a network in a folder, unless it is there, and starts it.
-func (t *tools) program(model, work, disable string, threads int) (*check.Server, error) {
+func (t *tools) program(model, work string, w way) (*check.Server, error) {
 	if !t.built[work] {
-		if err := t.build(model, work, disable); err != nil {
+		var args []string
+		if w.tuned {
+			record, err := t.tune(model, work, w.disable)
+			if err != nil {
+				return nil, err
+			}
+			args = append(args, "--tuning="+record)
+		}
+		if err := t.build(model, work, w.disable, args...); err != nil {
 			return nil, err
 		}
 		t.built[work] = true
 	}
-	return check.Start(work, threads, filepath.Join(work, "program"), "--weights="+filepath.Join(work, "model.weights"))
+	return check.Start(work, w.threads, filepath.Join(work, "program"), "--weights="+filepath.Join(work, "model.weights"))
 }
 
-// build compiles a network.
-func (t *tools) build(model, work, disable string) error {
+// compile makes a network's kernels, with further options of dnnc compile.
+func (t *tools) compile(model, work, disable string, args ...string) error {
 	if err := os.MkdirAll(work, 0o777); err != nil {
 		return err
 	}
@@ -67,9 +76,15 @@ func (t *tools) build(model, work, disable string) error {
 	if err := check.Run(t.dnnc, "graph", "--src="+model, "--out="+in("graph.txt"), "--out-consts="+in("graph.consts"), "--disable="+disable); err != nil {
 		return err
 	}
-	if err := check.Run(t.dnnc, "compile", "--graph="+in("graph.txt"), "--consts="+in("graph.consts"), "--src="+model, "--chip="+t.in("chip.json"), "--disable="+disable,
-		"--api=model", "--prefix=model", "--namespace=model", "--weights=file", "--out-header="+in("model.h"), "--out-kernels="+in("kernels"),
-		"--out-weights="+in("model.weights"), "--out-manifest="+in("model.manifest.json")); err != nil {
+	return check.Run(t.dnnc, append([]string{"compile", "--graph=" + in("graph.txt"), "--consts=" + in("graph.consts"), "--src=" + model, "--chip=" + t.in("chip.json"), "--disable=" + disable,
+		"--api=model", "--prefix=model", "--namespace=model", "--weights=file", "--out-header=" + in("model.h"), "--out-kernels=" + in("kernels"),
+		"--out-weights=" + in("model.weights"), "--out-manifest=" + in("model.manifest.json")}, args...)...)
+}
+
+// build compiles a network to a program.
+func (t *tools) build(model, work, disable string, args ...string) error {
+	in := func(name string) string { return filepath.Join(work, name) }
+	if err := t.compile(model, work, disable, args...); err != nil {
 		return err
 	}
 	objects, err := check.Compile(t.cxx, slices.Concat(t.copts, []string{"-I" + work, "-I" + in("kernels")}), work, in("kernels/model_*.cc"))

@@ -23,6 +23,7 @@ examples, for [options]:
   --only L6 --share 1 --ablation                 without the loads that rows share, and so on
   --patterns 6,8,12 --share 1                    numbers of patterns
   --only network --share 1,16 --threads 1,2      how two threads share the work
+  --tasks                                        what the layers of the network have for threads to share, and nothing else
   --structure                                    bytes of FKW and of CSR, and nothing else
 
 The share of the peak counts multiply-adds of weights that are kept.
@@ -40,6 +41,7 @@ type options struct {
 	seconds        float64
 	threads        []int
 	ablation, sums bool
+	tasksOnly      bool
 	keep           string
 }
 
@@ -50,6 +52,8 @@ func main() {
 	}
 	if err == nil && o.sums {
 		err = structure(o.patterns[0], os.Stdout)
+	} else if err == nil && o.tasksOnly {
+		err = o.tasks(os.Stdout)
 	} else if err == nil {
 		err = o.run(os.Stdout)
 	}
@@ -72,8 +76,9 @@ func parse(args []string, help io.Writer) (*options, error) {
 	fs.IntVar(&o.rounds, "rounds", 7, "rounds of which the least time is taken")
 	fs.Float64Var(&o.seconds, "seconds", 0.2, "seconds of a program in a round")
 	threads := fs.String("threads", "1", "threads of a program; several numbers with commas between, which take turns")
-	fs.BoolVar(&o.ablation, "ablation", false, "also without the loads that rows share (load redundancy elimination), and with poolings that are computed by themselves, of the network")
+	fs.BoolVar(&o.ablation, "ablation", false, "also PatDNN's Figure 2.13 of own patterns: with kernels as they were given and a branch on the pattern of each; reordered; with the loads that rows share, as ever; with kernels that are measured, not estimated. And with poolings that are computed by themselves, of the network")
 	fs.BoolVar(&o.sums, "structure", false, "print bytes of FKW's and CSR's structure instead")
+	fs.BoolVar(&o.tasksOnly, "tasks", false, "print how many tasks the network's layers have, of own patterns, and how even they are, instead")
 	fs.StringVar(&o.keep, "keep", "", "folder that keeps programs")
 	err := fs.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {

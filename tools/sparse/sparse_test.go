@@ -12,7 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/fkw"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/manifest"
 	"rules_dnn/gen/onnx"
 )
 
@@ -60,6 +62,44 @@ func TestStructure(t *testing.T) {
 	}
 }
 
+// TestTasks: what each task multiplies is that of its rows and of the filters that are dealt out to it.
+func TestTasks(t *testing.T) {
+	l, p := layer{"L", 16, 8, 16, 1}, pruning{8, 3.6, 1}
+	w, kept, err := l.weights(p, 0)
+	require.NoError(t, err)
+	x := tensor("w", l.shape(), w)
+	e, err := fkw.Find(&ir.Tensor{Type: ir.F32, Shape: l.shape(), Data: x.RawData}, 1, 0)
+	require.NoError(t, err)
+	b := manifest.Block{Tasks: "8", Results: []manifest.Tensor{{Shape: []string{"1", "8", "16", "16"}, Layout: "row-major"}}, Schedule: `stage 0
+  split i1 = j0 j1*2
+  join j3 = r0 r1 r2
+  tile fma_f32x16 vec
+  task p0 = i0
+  task tb = i2
+  task tc = j1 stored
+  serial cg = j0 stored
+  rows tr = i2*5 peel
+  lanes cl = i3
+  sum ks = j3 stored
+value operand 1: 0 1 2 3 in arena, encoding ` + e.String() + "\n"}
+	work, err := l.work(b, p, 0)
+	require.NoError(t, err)
+	require.Len(t, work, 8)
+	sum := 0.0
+	for i, n := range work {
+		sum += n
+		rows := []float64{5, 5, 5, 1}[i/2]
+		assert.InDelta(t, work[i%2]*rows/5, n, 1e-9, "task %d", i)
+	}
+	assert.InDelta(t, float64(16*kept/4), sum, 1e-9, "rows times kernels of four taps")
+	b.Tasks = "4"
+	_, err = l.work(b, p, 0)
+	require.ErrorContains(t, err, "4 tasks, of which 8 are known")
+	b.Schedule = "stage 0\n  task p0 = i0\n"
+	_, err = l.work(b, p, 0)
+	require.ErrorContains(t, err, "sums all weights")
+}
+
 // TestOptions: mistakes are told.
 func TestOptions(t *testing.T) {
 	for text, want := range map[string]string{
@@ -79,8 +119,9 @@ func TestOptions(t *testing.T) {
 	for _, w := range o.ways() {
 		names = append(names, w.name)
 	}
-	assert.Equal(t, []string{"dense, direct", "dense", "own patterns, 6", "own patterns, 6, each load by itself", "own patterns, 6, poolings by themselves",
-		"own patterns, 12", "own patterns, 12, each load by itself", "own patterns, 12, poolings by themselves",
+	assert.Equal(t, []string{"dense, direct", "dense",
+		"own patterns, 6, as given", "own patterns, 6, reordered", "own patterns, 6", "own patterns, 6, tuned", "own patterns, 6, poolings by themselves",
+		"own patterns, 12, as given", "own patterns, 12, reordered", "own patterns, 12", "own patterns, 12, tuned", "own patterns, 12, poolings by themselves",
 		"shared by 16, 6", "shared by 16, 6, poolings by themselves", "shared by 16, 12", "shared by 16, 12, poolings by themselves"}, names)
 	assert.Equal(t, regexp.MustCompile(""), o.only)
 }

@@ -19,23 +19,24 @@ type way struct {
 	name    string
 	pruning pruning
 	disable string // switches of dnnc
+	tuned   bool   // kernels are those that measure best, not those of the best estimates
 	threads int
 }
 
 // ways are those that are asked for, dense ones first: direct, and with Winograd.
 func (o *options) ways() []way {
 	var out []way
-	add := func(name string, p pruning, disable string) {
+	add := func(name string, p pruning, disable string, tuned bool) {
 		for _, n := range o.threads {
 			own := name
 			if len(o.threads) > 1 {
 				own += fmt.Sprintf(", threads: %d", n)
 			}
-			out = append(out, way{own, p, disable, n})
+			out = append(out, way{own, p, disable, tuned, n})
 		}
 	}
-	add("dense, direct", pruning{}, "winograd")
-	add("dense", pruning{}, "")
+	add("dense, direct", pruning{}, "winograd", false)
+	add("dense", pruning{}, "", false)
 	for _, share := range o.shares {
 		for _, n := range o.patterns {
 			p := pruning{n, o.connectivity, share}
@@ -46,13 +47,19 @@ func (o *options) ways() []way {
 			if len(o.patterns) > 1 {
 				name += fmt.Sprintf(", %d", n)
 			}
-			add(name, p, "")
-			if o.ablation && share == 1 {
-				add(name+", each load by itself", p, "reuse")
+			if !o.ablation {
+				add(name, p, "", false)
+				continue
 			}
-			if o.ablation {
-				add(name+", poolings by themselves", p, "pooled")
+			if share == 1 { // PatDNN Figure 2.13
+				add(name+", as given", p, "reorder,reuse", false)
+				add(name+", reordered", p, "reuse", false)
 			}
+			add(name, p, "", false)
+			if share == 1 {
+				add(name+", tuned", p, "", true)
+			}
+			add(name+", poolings by themselves", p, "pooled", false)
 		}
 	}
 	return out
@@ -66,18 +73,23 @@ type timed struct {
 	ms      float64
 }
 
+// folder is where programs are made, and what becomes of it in the end.
+func (o *options) folder() (folder string, done func() error, err error) {
+	if o.keep != "" {
+		folder, err = filepath.Abs(o.keep)
+		return folder, func() error { return nil }, err
+	}
+	folder, err = os.MkdirTemp("", "sparse")
+	return folder, func() error { return os.RemoveAll(folder) }, err
+}
+
 // run prints the table: a row for each layer as soon as it is measured, and the sums of VGG's thirteen.
 func (o *options) run(out io.Writer) (err error) {
-	folder := o.keep
-	if folder == "" {
-		if folder, err = os.MkdirTemp("", "sparse"); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	}
-	if folder, err = filepath.Abs(folder); err != nil {
+	folder, done, err := o.folder()
+	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, done()) }()
 	t, err := newTools(o, folder)
 	if err != nil {
 		return err
@@ -216,7 +228,7 @@ func (o *options) network(t *tools, n network, ways []way) (all []*timed, err er
 			return all, err
 		}
 		x.macs = n.macs(kept)
-		if x.server, err = t.program(work+".onnx", work, w.disable, w.threads); err != nil {
+		if x.server, err = t.program(work+".onnx", work, w); err != nil {
 			return all, err
 		}
 		all = append(all, x)

@@ -66,7 +66,7 @@ func (c *compiler) mark(s loop.Stmt) *where {
 func (c *compiler) locate(w *where, s loop.Stmt) {
 	used := map[string]bool{}
 	loop.Exprs([]loop.Stmt{shallow(s)}, func(e sym.Expr) { e.Vars(used) })
-	used[loop.TaskVar] = false
+	used[loop.TaskVar], used[loop.FirstVar] = false, false
 	w.vars = []variableAt{}
 	for i := len(c.scopes) - 1; i >= 0; i-- {
 		for _, name := range c.scopes[i].order {

@@ -28,12 +28,12 @@ func (t *tile) runKept(xAt, wAt, accAt, indexAt, endsAt int64) {
 		clear(acc)
 	}
 	for run := range k.Runs() {
-		taps := k.Taps[run%int64(len(k.Taps))]
 		for i := t.element(t.ends, endsAt+run); i < t.element(t.ends, endsAt+run+1); i++ {
-			channel := t.element(t.index, indexAt+i)
-			if channel >= k.Channels {
-				t.x.frame.fail("kernel %d is of channel %d, and X has %d", i, channel, k.Channels)
+			channel, pattern := k.Of(t.element(t.index, indexAt+i), run)
+			if channel >= k.Channels || pattern >= int64(len(k.Taps)) {
+				t.x.frame.fail("kernel %d is of channel %d and pattern %d, and X has %d channels, and %d patterns are there", i, channel, pattern, k.Channels, len(k.Taps))
 			}
+			taps := k.Taps[pattern]
 			if !t.Broadcast() {
 				t.columns(acc, taps, xAt+k.At(channel), wAt+i*k.Entries())
 				continue

@@ -33,8 +33,10 @@ type Kernel struct {
 	// memories are the parameters and the scratch.
 	memories []*memory
 	tasks    int64
-	task     int // slot of the task's number
-	body     []action
+	// task and began are the slots of the task's number, and of that of the first one of a run.
+	task, began int
+	kept        []keptMemory
+	body        []action
 	// computed are the values of the symbols that the kernel sets, once it has run.
 	computed []int64
 }
@@ -93,7 +95,8 @@ func Compile(k *loop.Kernel, symbols map[string]int64) (out *Kernel, err error) 
 		c.frame.fail("%d tasks", out.tasks)
 	}
 	out.memories = append(slices.Clone(out.params), out.scratch...)
-	out.task = c.declare(loop.TaskVar)
+	out.task, out.began = c.declare(loop.TaskVar), c.declare(loop.FirstVar)
+	out.keeps(c, symbols)
 	out.computed = make([]int64, len(k.Sets))
 	c.computed = out.computed
 	out.body = c.block(k.Statements())
@@ -159,9 +162,12 @@ func (k *Kernel) Run(first, last int64) (err error) {
 	f := k.frame
 	defer f.rescue(&err)
 	for f.task = first; f.task < last; f.task++ {
-		f.v[k.task], f.lo, f.hi = f.task, 0, 1
+		f.v[k.task], f.v[k.began], f.lo, f.hi = f.task, first, 0, 1
 		for _, m := range k.memories {
 			m.stamp = int32(f.task) + 1
+		}
+		for _, m := range k.kept {
+			m.stamp = int32(max(first, f.task-f.task%m.tasks)) + 1
 		}
 		for _, m := range k.shared {
 			m.stamp = int32(f.task) + 1

@@ -17,7 +17,10 @@ import (
 // keptTiles are the largest tiles over stored kernels that registers have room for: lanes are pixels, of rows so many elements apart, or
 // filters, of pixels in blocks of as many channels.
 func keptTiles(c *target.Target) []*loop.MicroKernel {
-	row := c.Tile(ir.F32)
+	row, room, weights := c.Tile(ir.F32), int64(c.VectorRegisters), int64(3)
+	if c.LoadsEarly() { // weights of the next column, too
+		room, weights = room-instr.EarlyLoads+1, 4
+	}
 	var out []*loop.MicroKernel
 	const pitch = 58
 	taps := func(step int64) [][]int64 {
@@ -33,23 +36,23 @@ func keptTiles(c *target.Target) []*loop.MicroKernel {
 	}
 	for v := int64(1); v <= 7; v++ {
 		r := int64(1)
-		for row.RegistersApart(r+1, v, 3) <= int64(c.VectorRegisters) {
+		for row.RegistersApart(r+1, v, weights) <= room {
 			r++
 		}
 		if r > 1 {
 			out = append(out, &loop.MicroKernel{Instr: row, X: instr.Vector, Rows: r, Vectors: v, RowStep: pitch,
-				Kept: &loop.Kept{Blocks: 1, Taps: taps(1), Channels: 64, Group: 64, Step: 580, Kernels: 180}})
+				Kept: &loop.Kept{Blocks: 1, Taps: taps(1), Channels: 64, Group: 64, Step: 580, Kernels: 180, Early: c.LoadsEarly()}})
 		}
 	}
 	for v := int64(2); v <= 8; v++ { // pixels that are neighbours lie in registers beside each other
 		r := int64(1)
-		for row.RegistersApart(r+1, v, 4) <= int64(c.VectorRegisters) {
+		for row.RegistersApart(r+1, v, 4) <= room {
 			r++
 		}
-		if row.RegistersApart(r, v, 4) <= int64(c.VectorRegisters) {
+		if row.RegistersApart(r, v, 4) <= room {
 			step := row.Lanes
 			out = append(out, &loop.MicroKernel{Instr: row, X: instr.Vector, Rows: r, Vectors: v, RowStep: pitch * step,
-				Kept: &loop.Kept{Blocks: 1, Taps: taps(step), Channels: 64, Group: 64, Step: 580 * step, Kernels: 180}})
+				Kept: &loop.Kept{Blocks: 1, Taps: taps(step), Channels: 64, Group: 64, Step: 580 * step, Kernels: 180, Early: c.LoadsEarly()}})
 		}
 	}
 	if row.Allows(instr.Memory) { // products read two weights of four where they lie
@@ -125,6 +128,24 @@ func TestColumns(t *testing.T) {
 	assert.True(t, far.KeptWhole())
 	assert.False(t, m.KeptWhole())
 	name := cpp.MicroName(m)
+	early := *m.Kept
+	early.Early = true
+	ahead := *m
+	ahead.Kept = &early
+	text := cpp.Micro(&ahead)
+	assert.Equal(t, 22, strings.Count(text, "= dnn_load<"))
+	first, _, _ := strings.Cut(text, "dnn_opaque_after")
+	assert.Equal(t, 1+instr.EarlyLoads, strings.Count(first, "= dnn_load<"), "before the first products:\n%s", text)
+	assert.Equal(t, 1, strings.Count(text, "x0 += 1;"), "loads of the second column lie whole registers behind each other:\n%s", text)
+	assert.Equal(t, 12, strings.Count(text[strings.Index(text, "x0 += 1;"):], "= dnn_load<"), text)
+	assert.Contains(t, text, "dnn_load<dnn_f32x8>(x0 + 48);")
+	given := *m.Kept
+	given.Given = true
+	branches := *m
+	branches.Kept = &given
+	text = cpp.Micro(&branches)
+	assert.Contains(t, text, "switch (*index / 9u)")
+	assert.Contains(t, text, "x + (int64_t)channel * 100")
 	m.Kept.Alone = true
 	assert.Equal(t, name+"_alone", cpp.MicroName(m))
 	assert.Len(t, m.Columns(m.Kept.Taps[0]), 4)

@@ -107,6 +107,37 @@ value operand 1: 0 1 2 3 in arena, encoding fkw of 62 kernels in blocks of 8 1b 
 `}
 }
 
+// PrunedDealt has tasks of some filters each, which are dealt out among them, and of one copy of some rows: the first task that a worker runs makes it.
+func PrunedDealt() Example {
+	const filters, channels = 6, 16
+	cp := &te.Stage{Name: "copy", Axes: axes("i0", channels, "i1", 8, "i2", 5, "i3", 8), Results: []te.Expr{te.Operand(0, ir.F32, at("i0", "i1", "i2", "i3")...)}}
+	x, f := te.FromStage(0, ir.F32, at("r0", "i1 + r1", "i2 + r2", "i3")...), te.Operand(1, ir.F32, at("i0", "r0", "r1", "r2")...)
+	st := sumOf("convolution", axes("i0", filters, "i1", 6, "i2", 3, "i3", 8), axes("r0", channels, "r1", 3, "r2", 3), product(f, x))
+	w := &sched.Work{Operands: []*ir.Value{value(ir.F32, channels, 8, 5, 8), value(ir.F32, filters, channels, 3, 3)}, Stages: []*te.Stage{cp, st}}
+	w.Operands[1].Const = ir.NewTensor(ir.F32, filters, channels, 3, 3)
+	return Example{Name: "pruned convolution of filters that are dealt out", Work: w, Chip: "x86_64_v3", Reference: w.Stages, Error: 1e-5, Prepare: func(in []*ir.Tensor) {
+		prune(in[1], 1, rand.New(rand.NewPCG(3, 4)))
+	}, Schedule: `stage 0 at 1.y
+  region i1 = 5 from 3*y
+  serial a = i0
+  serial b = i1
+  serial c = i2
+  serial d = i3
+stage 1
+  split i0 = j0 j1*3
+  join k = r0 r1 r2
+  tile fma_f32x8 vec, early
+  task y = i1
+  task e = j1 stored
+  serial f = j0 stored
+  rows r = i1*3
+  columns v = i2
+  lanes l = i3
+  sum s = k stored
+value operand 1: 0 1 2 3 in arena, encoding fkw of 62 kernels 1b b2 1b0
+`}
+}
+
 // SharedKernels sums the same one point after the other.
 func SharedKernels() Example {
 	return shared("pruned convolution of groups of filters", `stage 0

@@ -1,0 +1,57 @@
+package lower
+
+import (
+	"slices"
+
+	"rules_dnn/gen/sched"
+)
+
+// dealtVar numbers the tasks among which the filters of a band are dealt out, as they are stored: one each in turns. They are in the order of how many
+// kernels they keep, so that all tasks have nearly as many.
+const dealtVar = chunkVar
+
+// filterTasks is how many tasks share the filters of each band where an image has so many bands: what is copied of a band is copied once by
+// each thread, and read again by each task, so there are no more than threads want.
+func (c *sparse) filterTasks(bands int64) int64 {
+	best := int64(1)
+	if c.windows[0] > 0 { // a pooling is computed where all of a band are
+		return best
+	}
+	for _, n := range divisors(c.channels, fewTasks) {
+		if tasks := bands * best; (tasks < fewTasks || tasks%2 != 0 && tasks < minTasks) && c.channels/n >= fewFilters {
+			best = n
+		}
+	}
+	return best
+}
+
+// fewFilters is how many a task has at least: they read the same pixels.
+const fewFilters = 8
+
+// deal gives the filters of a band to so many tasks.
+func (c *sparse) deal(s sched.Stage, sets int64) sched.Stage {
+	channel := c.b.Stage.Axes[c.channel].Var
+	s.Splits = append(s.Splits, sched.Split{Axis: channel, Outer: groupPart, Inner: channelPart, Size: sets})
+	var all loopList
+	for _, l := range s.Loops {
+		if l.Axis == channel {
+			l.Axis = groupPart
+			if l.Size > 0 { // of a set, which has whole ones
+				l.Size = gcd(l.Size, c.channels/sets)
+			}
+		}
+		all = append(all, l)
+		if l.Var == bandVar {
+			all.add(sched.Task, dealtVar, channelPart, 0, sched.Exact)
+		}
+	}
+	s.Loops = slices.Clip(all)
+	return s
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}

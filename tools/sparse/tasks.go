@@ -1,0 +1,186 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"rules_dnn/gen/fkw"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/manifest"
+	"rules_dnn/gen/sched"
+)
+
+// tasks prints, of the network of own patterns, how many tasks each layer has, and how much more the largest one multiplies than the mean of all: what
+// threads have to share, whatever the machine is busy with.
+func (o *options) tasks(out io.Writer) (err error) {
+	folder, done, err := o.folder()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	t, err := newTools(o, folder)
+	if err != nil {
+		return err
+	}
+	n, p := whole(), pruning{o.patterns[0], o.connectivity, 1}
+	work := t.in("network")
+	if _, err := n.write(work+".onnx", p); err != nil {
+		return err
+	}
+	if err := t.compile(work+".onnx", work, ""); err != nil {
+		return err
+	}
+	data, err := os.ReadFile(filepath.Join(work, "model.manifest.json"))
+	if err != nil {
+		return err
+	}
+	m := &manifest.Manifest{}
+	if err := json.Unmarshal(data, m); err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "| layer | tasks | the largest one's multiply-adds over the mean |\n| --- | --- | --- |")
+	i := 0
+	for _, b := range m.Blocks {
+		if !slices.Contains(b.Ops, "Conv") {
+			continue
+		}
+		l, seed := n.layers[i], uint64(i)
+		i++
+		work, err := l.work(b, p, seed)
+		if err != nil {
+			return fmt.Errorf("%s: %w", l, err)
+		}
+		sum := 0.0
+		for _, x := range work {
+			sum += x
+		}
+		fmt.Fprintf(out, "| %s | %d | %.3f |\n", l, len(work), slices.Max(work)*float64(len(work))/sum)
+	}
+	return nil
+}
+
+// work is what each task of a layer's kernel multiplies, in kernels of a row of pixels: its rows, of the filters that it has.
+func (l layer) work(b manifest.Block, p pruning, seed uint64) ([]float64, error) {
+	s, err := sched.Parse(b.Schedule)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(s.Stages, func(s sched.Stage) bool {
+		return slices.ContainsFunc(s.Loops, func(l sched.Loop) bool { return l.Stored })
+	})
+	if at < 0 {
+		return nil, fmt.Errorf("kernel %s sums all weights", b.Anchor)
+	}
+	kernels, err := l.kernels(s, p, seed)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := l.rows(b)
+	if err != nil {
+		return nil, err
+	}
+	work := []float64{1}
+	for i, loop := range outerLoops(s, at) {
+		var parts []float64
+		switch {
+		case loop.Kind != sched.Task:
+			continue
+		case loop.Stored: // dealt out
+			splits := s.Stages[at].Splits
+			parts = make([]float64, splits[slices.IndexFunc(splits, func(x sched.Split) bool { return x.Inner == loop.Axis })].Size)
+			for f, n := range kernels {
+				parts[f%len(parts)] += float64(n)
+			}
+		case i > 0: // bands
+			band := bandOf(s, at, loop)
+			for first := int64(0); first < rows; first += band {
+				parts = append(parts, float64(min(band, rows-first)))
+			}
+		default: // images, of which there is one
+			continue
+		}
+		var all []float64
+		for _, x := range work {
+			for _, y := range parts {
+				all = append(all, float64(x*y))
+			}
+		}
+		work = all
+	}
+	if n, err := strconv.Atoi(b.Tasks); err != nil || n != len(work) {
+		return nil, fmt.Errorf("%s tasks, of which %d are known: %v", b.Tasks, len(work), err)
+	}
+	return work, nil
+}
+
+// outerLoops are those of the stage, or of the pooling at which it is placed.
+func outerLoops(s *sched.Schedule, at int) []sched.Loop {
+	if last := len(s.Stages) - 1; at < last {
+		return s.Stages[last].Loops
+	}
+	return s.Stages[at].Loops
+}
+
+// bandOf is how many rows of the convolution an iteration of a loop has: of a pooling's, twice as many as of its own.
+func bandOf(s *sched.Schedule, at int, loop sched.Loop) int64 {
+	last := &s.Stages[len(s.Stages)-1]
+	band := last.Within(slices.Index(last.Loops, loop))
+	for _, x := range last.Splits {
+		if x.Outer == loop.Axis {
+			band = x.Size
+		}
+	}
+	if at < len(s.Stages)-1 {
+		band *= 2
+	}
+	return band
+}
+
+// rows are those of the blocks in which pixels lie apart, or of the image.
+func (l layer) rows(b manifest.Block) (int64, error) {
+	lay, err := layout.Parse(b.Results[0].Layout)
+	if err != nil {
+		return 0, err
+	}
+	const rank, rowAxis = 4, 2
+	size := l.size
+	for _, p := range layout.PartsOf(lay, rank) {
+		if p.Axis == rowAxis && p.Size > 0 {
+			size = p.Size
+			if b.Results[0].Shape[rowAxis] != strconv.FormatInt(l.size, 10) { // a pooling's
+				size *= 2
+			}
+		}
+	}
+	return size, nil
+}
+
+// kernels is how many each filter keeps, in the order in which filters are stored.
+func (l layer) kernels(s *sched.Schedule, p pruning, seed uint64) ([]int32, error) {
+	w, _, err := l.weights(p, seed)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(s.Values, func(v sched.Value) bool { return v.Encoding != "" })
+	e, err := fkw.Parse(s.Values[at].Encoding)
+	if err != nil {
+		return nil, err
+	}
+	x := tensor("w", l.shape(), w)
+	stored, err := fkw.Encode(&ir.Tensor{Type: ir.F32, Shape: l.shape(), Data: x.RawData}, *e)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]int32, len(stored.Offset)-1)
+	for f := range out {
+		out[f] = stored.Offset[f+1] - stored.Offset[f]
+	}
+	return out, nil
+}
