@@ -68,6 +68,12 @@ var table = []Row{
 	{Name: "mad_f32x4", CPU: "opencl", X: ir.F32, W: ir.F32, Acc: ir.F32, Lanes: 4, Group: 1, Broadcast: []Operand{Register},
 		FoldsLoad: true, Ops: 1, Temps: 1, Latency: 4, Meaning: multiplyAdd, Fused: true, text: map[string]string{"opencl": "$a = mad($x, $w, $a);"}},
 
+	// PTX's product of matrices of halves by the 32 items of a warp, 16x16 by 16x8, whose sums are floats: an item has two rows and two columns of these. Of the
+	// sum it takes in four points at a time, and those across others at once. Units: half of the rate that NVIDIA states for the H100, 16 times that of mad.
+	{Name: "mma_f16x2", CPU: "opencl", X: ir.F16, W: ir.F16, Acc: ir.F32, Lanes: 2, Group: 4, Broadcast: []Operand{Register}, Down: 8, Across: 4,
+		Ops: 1, Temps: 2, Units: 0.125, Latency: 32, Meaning: multiplyAddHalves, Fused: true,
+		text: map[string]string{"opencl": "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 $a, $x, $w, $a;"}},
+
 	// HVX of 128 bytes. GCD2's vrmpy: four neighbours in a lane, four others in a scalar register.
 	{Name: "vrmpy_i8u8", CPU: "hexagon", X: ir.I8, W: ir.U8, Acc: ir.I32, Lanes: 32, Group: 4, Broadcast: []Operand{Scalar},
 		Aligned: true, Ops: 1, Latency: 1, Meaning: multiplyAddInt(ir.I8, ir.U8), text: hvx("$a = Q6_Vw_vrmpyacc_VwVubRb($a, $w, $x);")},
@@ -90,8 +96,9 @@ var table = []Row{
 }
 
 var (
-	multiplyAdd = te.Fn(ir.F32, "fma", te.In{N: 0, Type: ir.F32}, te.In{N: 1, Type: ir.F32}, te.Acc{N: 0, Type: ir.F32})
-	gnuVectors  = map[string]string{"cpp": gnuVector}
+	multiplyAdd       = te.Fn(ir.F32, "fma", te.In{N: 0, Type: ir.F32}, te.In{N: 1, Type: ir.F32}, te.Acc{N: 0, Type: ir.F32})
+	multiplyAddHalves = te.Fn(ir.F32, "fma", te.Fn(ir.F32, "cast", te.In{N: 0, Type: ir.F16}), te.Fn(ir.F32, "cast", te.In{N: 1, Type: ir.F16}), te.Acc{N: 0, Type: ir.F32})
+	gnuVectors        = map[string]string{"cpp": gnuVector}
 )
 
 const gnuVector = "$a += $x * $w;"

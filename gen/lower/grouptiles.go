@@ -168,6 +168,11 @@ func (g *groupTiles) take() bool {
 func (g *groupTiles) with(t groupTile) *groupTiles {
 	out := *g
 	out.groupTile = t
+	for n, f := range g.packed {
+		if t.halves && f != nil {
+			out.packed[n] = f.inGroups(f.value, g.row(t).Group)
+		}
+	}
 	if t.together {
 		out.columns = g.images
 		out.batch = slices.DeleteFunc(slices.Clone(g.batch), func(a te.Axis) bool { return a.Var == g.images.axes[0].Var })
