@@ -237,7 +237,11 @@ func (g *groupTiles) copyGroups(st *groupStage, n int, sums bool, size int64) la
 	rank, group := len(st.Axes), g.row(g.groupTile).Group
 	k, point := st.Axes[rank-1].Var, st.Axes[rank-2].Var
 	items, groups := g.items()/g.parts, g.step/group
-	inner, outer := min(evenly(size), items), min(evenly(groups), max(1, items/evenly(size)))
+	inner := min(evenly(size), items)
+	if square := evenly(size) / group; g.squares(n, group) && square*groups >= items {
+		inner = min(square, items) // an item has as many neighbours of both kinds
+	}
+	outer := min(evenly(groups), max(1, items/inner))
 	if sums {
 		inner = min(evenly(groups), items)
 		outer = min(evenly(size), max(1, items/inner))
@@ -256,15 +260,25 @@ func (g *groupTiles) copyGroups(st *groupStage, n int, sums bool, size int64) la
 		all.add(sched.Item, of("g6d"), k, 0, sched.Exact)
 		all.add(sched.Item, of("g6a"), point, 0, sched.Exact)
 	}
-	if size > points {
-		all.add(sched.Serial, of("g6v"), point, size/points, sched.Exact)
-	}
 	if groups > along {
 		all.add(sched.Serial, of("g6u"), k, groups/along, sched.Exact)
+	}
+	if size > points { // next to the neighbours along the sum, so that squares of both are fetched at once
+		all.add(sched.Serial, of("g6v"), point, size/points, sched.Exact)
 	}
 	all.add(sched.Serial, of("g6w"), k, group, sched.Exact)
 	st.sched.Loops = all
 	return groupedParts(rank, group)
+}
+
+// squares reports whether as many points of a factor's run are neighbours in memory, from a multiple of them on.
+func (g *groupTiles) squares(n int, group int64) bool {
+	t, r := g.x, g.rows
+	if n == 1 {
+		t, r = g.w, g.columns
+	}
+	extent, known := r.axes[len(r.axes)-1].Extent.Const()
+	return g.packed[n] == nil && !g.windowed(t) && known && extent%group == 0
 }
 
 // evenly is the most items, a power of two, that points can be divided among.
