@@ -51,6 +51,10 @@ struct DeviceInfo {
   // device's memory has a copy in the processor's.
   const uint8_t* host_inputs;
   const uint8_t* host_outputs;
+  // A kernel that compilers take which take what the kernels have where the macro is defined, and
+  // that macro; nullptr where there is no such thing.
+  const char* probe;
+  const char* probed;
 };
 
 // What an argument of a kernel is.

@@ -2,7 +2,9 @@ package follow
 
 import (
 	"fmt"
+	"slices"
 
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
@@ -123,12 +125,14 @@ func (a *ahead) apart(x loop.For, to *loop.Buffer) (fetch, store loop.Stmt, err 
 		}
 		index, size, s = sym.Add(sym.Scale(index, n), sym.Var(l.Var)), size*n, l.Body[0]
 	}
-	if _, is := s.(loop.Store); !is {
+	y, is := s.(loop.Store)
+	if !is {
 		return nil, nil, fmt.Errorf("the copy %q is fetched ahead by a statement of type %T", to.Name, s)
 	}
+	value, wide := fetched(y.Value)
 	own := a.own[to]
 	if own == nil {
-		own = &loop.Buffer{Name: "ahead_" + to.Name, Type: to.Type, Write: true, Local: true, Size: sym.Const(size)}
+		own = &loop.Buffer{Name: "ahead_" + to.Name, Type: value.DType(), Write: true, Local: true, Size: sym.Const(size)}
 		a.own[to] = own
 		a.allocs = append(a.allocs, loop.Alloc{Buf: own})
 	}
@@ -141,14 +145,22 @@ func (a *ahead) apart(x loop.For, to *loop.Buffer) (fetch, store loop.Stmt, err 
 		})[0]
 	}
 	fetch = each(func(y loop.Store) loop.Store {
-		y.Buf, y.Index = own, index
+		y.Buf, y.Index, y.Value = own, index, value
 		return y
 	})
 	store = each(func(y loop.Store) loop.Store {
-		y.Value = loop.Mem{Buf: own, Index: index}
+		y.Value = wide(loop.Mem{Buf: own, Index: index})
 		return y
 	})
 	return fetch, store, nil
+}
+
+// fetched is what is fetched of a value that is stored, and what that is made of it: a conversion of 16 bits waits for its load, and so is left for then.
+func fetched(v te.Expr) (te.Expr, func(te.Expr) te.Expr) {
+	if from, to := converted(v); slices.Contains(loop.Halves, from.DType()) && to != ir.Invalid {
+		return from, func(e te.Expr) te.Expr { return te.Fn(to, "cast", e) }
+	}
+	return v, func(e te.Expr) te.Expr { return e }
 }
 
 // withValue is what copies fetch with a value in the place of a variable.

@@ -17,6 +17,7 @@ import (
 	"rules_dnn/gen/layout/layouttest"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/loop/run"
+	"rules_dnn/gen/scalar"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sched/schedtest"
 	"rules_dnn/gen/sym"
@@ -31,6 +32,8 @@ func tensor(v *ir.Value, r *rand.Rand) *ir.Tensor {
 		switch v.Type {
 		case ir.F32:
 			binary.LittleEndian.PutUint32(x.Data[4*i:], math.Float32bits(r.Float32()*2-1))
+		case ir.F16:
+			binary.LittleEndian.PutUint16(x.Data[2*i:], scalar.F32ToF16(r.Float32()*2-1))
 		default:
 			x.Data[i] = byte(r.IntN(256))
 		}
@@ -40,7 +43,7 @@ func tensor(v *ir.Value, r *rand.Rand) *ir.Tensor {
 
 // TestKernel: what a kernel computes that follows a schedule is, in the interpreter of loops, what the reference stages say.
 func TestKernel(t *testing.T) {
-	for _, x := range schedtest.Examples() {
+	for _, x := range append(schedtest.Examples(), schedtest.Halves()) {
 		t.Run(x.Name, func(t *testing.T) { computes(t, x) })
 	}
 }

@@ -53,6 +53,9 @@ type Row struct {
 	// Matrix is how many rows of X, and how many points of the innermost loop of the sum, neighbours in X, one application takes in at most: it multiplies
 	// matrices in tile registers, of which there are TileRegisters. 0: one of each.
 	Matrix int64
+	// Down by Across are the neighbouring items of a sub-group that apply it together, as one product of matrices: each has rows of X of its own, which those
+	// across share, and columns of W, which those down share. 0: each item, or processor, by itself.
+	Down, Across int64
 	// Aligned reports that loads of X are of whole groups at multiples of their size.
 	Aligned bool
 	// FoldsLoad reports that a vector X may be read by the instruction itself.
@@ -88,7 +91,7 @@ type Row struct {
 
 // InPairs reports whether the instruction sums products of floats of which it takes several in at a time: results differ from those of products that are
 // rounded and added one after the other by the order of the sum, and as denormal numbers count as zeros: operands, accumulators and results.
-func (r *Row) InPairs() bool { return r.Acc.IsFloat() && r.Group > 1 }
+func (r *Row) InPairs() bool { return r.Acc.IsFloat() && r.Group > 1 && r.Down == 0 }
 
 // TakesVectors reports whether X may be a vector, at any address.
 func (r *Row) TakesVectors() bool { return !r.Blocks && !r.Aligned && r.Matrix == 0 }

@@ -21,12 +21,13 @@ func TestRowsAreComplete(t *testing.T) {
 			names[r.Name] = true
 			assert.Same(t, r, Lookup(r.Name))
 			assert.NotEmpty(t, r.CPU)
-			assert.Contains(t, []int64{4, 8, 16, 32, 64, 128}, r.Lanes)
+			assert.Contains(t, []int64{2, 4, 8, 16, 32, 64, 128}, r.Lanes)
 			size := int64(r.Acc.Size()) / r.PerSum()
-			if r.Blocks {
+			if r.Blocks || r.Down > 0 {
 				size *= 2
 			}
-			assert.Equal(t, size, r.Group*int64(r.W.Size()), "registers of W and of accumulators have one size, or, of blocks, there are two of W")
+			assert.Equal(t, size, r.Group*int64(r.W.Size()), "registers of W and of accumulators have one size, or, of blocks and of what items compute together, there are two of W")
+			assert.Equal(t, r.Down > 0, r.Across > 0)
 			assert.Equal(t, r.X.Size(), r.W.Size())
 			assert.Positive(t, r.Ops)
 			assert.Positive(t, r.Latency)
@@ -60,6 +61,7 @@ var texts = map[string]string{
 	"smull_i8x4": "acc = dnn_smull(acc, b1, x[0]);", "umull_u8x4": "acc = dnn_umull(acc, b1, x[0]);",
 	"sdot_i8x4": "acc = dnn_sdot(acc, b1, x[0]);", "udot_u8x4": "acc = dnn_udot(acc, b1, x[0]);",
 	"smmla_i8x4": "acc = dnn_smmla(acc, x[0], b1);", "ummla_u8x4": "acc = dnn_ummla(acc, x[0], b1);", "usmmla_u8i8x4": "acc = dnn_usmmla(acc, x[0], b1);",
+	"mma_f16x2":  "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 acc, x[0], b1, acc;",
 	"mad_f32x4":  "acc = mad(x[0], b1, acc);",
 	"vrmpy_i8u8": "acc = Q6_Vw_vrmpyacc_VwVubRb(acc, b1, x[0]);",
 	"vrmpy_u8i8": "acc = Q6_Vw_vrmpyacc_VwVubVb(acc, x[0], b1);",

@@ -48,9 +48,9 @@ var table = []Row{
 	amx("tdpbuud_u8u8x16", ir.U8, ir.U8, "dnn_amx_tdpbuud<$a, $x, $w>(tiles);"),
 	// AVX512-BF16 and AMX: pairs of floats of 16 bits, multiplied and added in f32 as Intel's manual of instructions says. Denormal numbers are zeros.
 	{Name: "vdpbf16ps_x16", CPU: "x86_64", Feature: "avx512bf16", X: ir.BF16, W: ir.BF16, Acc: ir.F32, Lanes: 16, Group: 2, Broadcast: []Operand{Register},
-		Ops: 1, Temps: 1, Latency: 6, Meaning: multiplyAddHalves, Fused: true, LastFirst: true, text: cpp("$a = dnn_dpbf16($a, $x, $w);")},
+		Ops: 1, Temps: 1, Latency: 6, Meaning: multiplyAddBF16, Fused: true, LastFirst: true, text: cpp("$a = dnn_dpbf16($a, $x, $w);")},
 	{Name: "tdpbf16ps_x16", CPU: "x86_64", Feature: "amx_bf16", X: ir.BF16, W: ir.BF16, Acc: ir.F32, Lanes: 16, Group: 2, Broadcast: []Operand{Memory}, Matrix: 16,
-		Ops: 1, Units: 16, Latency: 52, Meaning: multiplyAddHalves, Fused: true, Apart: true, text: cpp("dnn_amx_tdpbf16ps<$a, $x, $w>(tiles);")},
+		Ops: 1, Units: 16, Latency: 52, Meaning: multiplyAddBF16, Fused: true, Apart: true, text: cpp("dnn_amx_tdpbf16ps<$a, $x, $w>(tiles);")},
 	// NEON without dot products: those of both halves in 16 bits, added in pairs twice. Packed operands are those of the dot products, so that a library for both has them once.
 	{Name: "smull_i8x4", CPU: "arm64", X: ir.I8, W: ir.I8, Acc: ir.I32, Lanes: 4, Group: 4, Broadcast: []Operand{Register},
 		Ops: 6, Temps: 3, Latency: 1, Meaning: multiplyAddInt(ir.I8, ir.I8), text: cpp("$a = dnn_smull($a, $w, $x);")},
@@ -72,6 +72,12 @@ var table = []Row{
 	// OpenCL: mad of four floats.
 	{Name: "mad_f32x4", CPU: "opencl", X: ir.F32, W: ir.F32, Acc: ir.F32, Lanes: 4, Group: 1, Broadcast: []Operand{Register},
 		FoldsLoad: true, Ops: 1, Temps: 1, Latency: 4, Meaning: multiplyAdd, Fused: true, text: map[string]string{"opencl": "$a = mad($x, $w, $a);"}},
+
+	// PTX's product of matrices of halves by the 32 items of a warp, 16x16 by 16x8, whose sums are floats: an item has two rows and two columns of these. Of the
+	// sum it takes in four points at a time, and those across others at once. Units: half of the rate that NVIDIA states for the H100, 16 times that of mad.
+	{Name: "mma_f16x2", CPU: "opencl", X: ir.F16, W: ir.F16, Acc: ir.F32, Lanes: 2, Group: 4, Broadcast: []Operand{Register}, Down: 8, Across: 4,
+		Ops: 1, Temps: 2, Units: 0.125, Latency: 32, Meaning: multiplyAddF16, Fused: true,
+		text: map[string]string{"opencl": "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 $a, $x, $w, $a;"}},
 
 	// HVX of 128 bytes. GCD2's vrmpy: four neighbours in a lane, four others in a scalar register.
 	{Name: "vrmpy_i8u8", CPU: "hexagon", X: ir.I8, W: ir.U8, Acc: ir.I32, Lanes: 32, Group: 4, Broadcast: []Operand{Scalar},
@@ -96,9 +102,10 @@ var table = []Row{
 
 var (
 	multiplyAdd = te.Fn(ir.F32, "fma", te.In{N: 0, Type: ir.F32}, te.In{N: 1, Type: ir.F32}, te.Acc{N: 0, Type: ir.F32})
-	// multiplyAddHalves widens floats of 16 bits first, which is exact.
-	multiplyAddHalves = te.Fn(ir.F32, "fma", te.Fn(ir.F32, "cast", te.In{N: 0, Type: ir.BF16}), te.Fn(ir.F32, "cast", te.In{N: 1, Type: ir.BF16}), te.Acc{N: 0, Type: ir.F32})
-	gnuVectors        = map[string]string{"cpp": gnuVector}
+	// These widen floats of 16 bits first, which is exact.
+	multiplyAddBF16 = te.Fn(ir.F32, "fma", te.Fn(ir.F32, "cast", te.In{N: 0, Type: ir.BF16}), te.Fn(ir.F32, "cast", te.In{N: 1, Type: ir.BF16}), te.Acc{N: 0, Type: ir.F32})
+	multiplyAddF16  = te.Fn(ir.F32, "fma", te.Fn(ir.F32, "cast", te.In{N: 0, Type: ir.F16}), te.Fn(ir.F32, "cast", te.In{N: 1, Type: ir.F16}), te.Acc{N: 0, Type: ir.F32})
+	gnuVectors      = map[string]string{"cpp": gnuVector}
 )
 
 const gnuVector = "$a += $x * $w;"

@@ -72,6 +72,7 @@ func hasItems(body []Stmt) bool {
 // groups checks loops over items, what stands around them, and that no other kernel has shared memory.
 func (v *verifier) groups() {
 	if !hasItems(v.k.Body) {
+		v.alone(v.k.Body)
 		if len(v.k.Shared) > 0 {
 			v.fail("%q is shared by work-items, and no loop is over items", v.k.Shared[0].Name)
 		}
@@ -134,6 +135,7 @@ func (v *verifier) nest(x For) {
 	if hasItems(n.body) {
 		v.fail("a loop over items within loops over others, not right in one of them")
 	}
+	v.together(n)
 }
 
 // ItemVar is the variable that kernels of work-items (ByItems) see as the item's number in its group.

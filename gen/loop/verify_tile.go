@@ -69,6 +69,10 @@ func (v *verifier) micro(m *MicroKernel) {
 		v.fail("X is fetched %d elements ahead, as one row: want rows of it that lie one after the other", m.FetchX)
 		return
 	}
+	if m.Instr.Down > 0 && !m.together() {
+		v.fail("items apply instruction %s together, to pairs of rows and %d groups of the sum: want an even number of rows, and one loop of the sum over a multiple of these", m.Instr.Name, m.Instr.Across)
+		return
+	}
 	if m.Instr.Matrix > 0 && !m.ReadsMatrices() {
 		v.fail("instruction %s reads matrices: want rows of X that lie equally far apart, and an innermost loop over neighbours", m.Instr.Name)
 		return

@@ -1,6 +1,7 @@
 package loop_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -23,11 +24,24 @@ const (
 	dots    = "micro m0 fma_f32x4 lane 2 x 2 row 4 k %s"
 	micro16 = "micro m0 fma_f32x8 bcast 2 x 2 from f16 row 4 k 4 by 1, 16"
 	matrix  = "micro m0 tdpbuud_u8u8x16 mem 2 x 1 %s; operand b u8[128]"
+	mma     = "operand h f16[512]; result z f32[128]; micro m0 mma_f16x2 bcast "
 	halves  = "operand h f16[64]; result z bf16[64]"
 	// bytes, sums, and results of the kinds that are made of them
 	integers = "operand b u8[64]; operand s i32[64]; result p i32[64]; result q u8[64]; result r bool[64]"
 	image    = "result z f32[64] image [4, 4]"
 )
+
+// mmaTile is a tile of two rows and two columns.
+const mmaTile = "2 x 1 row 16 k 4 by 4, 8"
+
+// together is a kernel whose items, so many by 4, compute it together, of X and W and under a condition.
+func together(down int, x, w, cond string) string {
+	end := ""
+	if cond != "" {
+		cond, end = "if "+cond+" {; ", "; }"
+	}
+	return fmt.Sprintf("for g < %d items {; for t < 4 items {; array a f32[4]; %stile m0 a[0] = h[%s] * h[%s]%s; z[task*32 + t + 4*g] = a[0]; }; }; for i < 16 items {; y[task*16 + i] = x[i]; }", down, cond, x, w, end)
+}
 
 // right are kernels without a mistake: those around the wrong ones below.
 var right = []kernelText{
@@ -50,6 +64,7 @@ var right = []kernelText{
 	{"an element by symbols", "operand v f32[8*N]", "for i < 16 {; y[task*16 + i] = v[8*N - 1]; }", ""},
 	{"an image", image, "for i < 16 {; y[task*16 + i] = x[i]; }; for l < 4 lanes 4 {; z[l;task, 3] = x[l]; }", ""},
 	{"work-items", "shared s f32[16]", "for i < 4 items {; for j < 4 items {; s[4*j + i] = x[4*i + j]; }; }; for i < 16 items {; y[task*16 + i] = s[i]; }", ""},
+	{"a tile that items compute together", mma + mmaTile, together(8, "32*g", "16*t", ""), ""},
 	{"places that a condition chooses", "", "if 0 <= task < 1 {; for i < 64 {; y[i] = x[i]; }; }", ""},
 }
 
@@ -98,6 +113,13 @@ var wrong = []kernelText{
 	{"items of a symbol's number", "", "for i < N items {; y[i] = x[i]; }", `loop "i" over items has N iterations: want a constant, and no vectors`},
 	{"items in vectors", "", "for j < 4 lanes 4 {; for i < 4 items {; y[task*16 + 4*j + i] = x[i]; }; }", `loop "j" in vectors has loops over items`},
 	{"too many items", "", "for i < 64 items {; for j < 65 items {; y[0] = x[0]; }; }", "loops over 4160 items; want at most 4096"},
+	{"rows that items do not compute together", mma + "1 x 1 row 16 k 4 by 4, 8", together(8, "32*g", "16*t", ""), "items apply instruction mma_f16x2 together, to pairs of rows and 4 groups of the sum"},
+	{"a sum of too few groups", mma + "2 x 1 row 16 k 2 by 4, 8", together(8, "32*g", "16*t", ""), "items apply instruction mma_f16x2 together, to pairs of rows and 4 groups of the sum"},
+	{"items of which too few compute a tile together", mma + mmaTile, together(4, "32*g", "16*t", ""), "items apply instruction mma_f16x2 together, and no loops over 8 by 4 items are right around it"},
+	{"a tile that an item computes alone", mma + mmaTile, "array a f32[4]; tile m0 a[0] = h[0] * h[0]; for i < 16 {; y[task*16 + i] = a[0]; z[task*32 + i] = a[1]; }", "items apply instruction mma_f16x2 together, and no loops over 8 by 4 items are right around it"},
+	{"rows of items that share them", mma + mmaTile, together(8, "32*g + 16*t", "16*t", ""), `items apply instruction mma_f16x2 together: X at 32*g + 16*t must be the same for those across ("t")`},
+	{"columns of items that share them", mma + mmaTile, together(8, "32*g", "16*t + 8*g", ""), `items apply instruction mma_f16x2 together: X at 32*g must be the same for those across ("t"), and W at 8*g + 16*t for those down ("g")`},
+	{"a tile that some items leave out", mma + mmaTile, together(8, "32*g", "16*t", "0 <= g < 7"), "items apply an instruction together within a statement of type loop.If that depends on the item"},
 	{"a barrier", "", "barrier; y[task] = x[0]", "a barrier: kernels wait where loops over items end"},
 	// Images.
 	{"an image of another size", "operand z f32[60] image [4, 4]", "", `"z" has 60 elements, and its image of 4 x 4 texels 64`},

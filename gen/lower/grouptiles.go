@@ -94,6 +94,9 @@ func sharedFactors(b *block.Block, env *Env) *groupTiles {
 // manyProducts is how many products a contraction has at least that items better share, whatever estimates say of loops.
 const manyProducts = 1 << 22
 
+// manyHalves is the same of halves that items multiply together: of 2.4 million products loops took an H100 20 us where tiles of float32 took 9.
+const manyHalves = 1 << 20
+
 // sharedSums reports whether a block is such a contraction where its values lie in rows, and a large one, of which there is a kernel.
 func sharedSums(b *block.Block, env *Env) (bool, error) {
 	rows := *env
@@ -106,7 +109,7 @@ func sharedSums(b *block.Block, env *Env) (bool, error) {
 	for _, a := range g.stage.Axes {
 		products *= usual(a.Extent)
 	}
-	if products < manyProducts {
+	if products < manyProducts && !(g.multipliesHalves() && products >= manyHalves) {
 		return false, nil
 	}
 	for _, t := range g.tiles() {
@@ -168,6 +171,11 @@ func (g *groupTiles) take() bool {
 func (g *groupTiles) with(t groupTile) *groupTiles {
 	out := *g
 	out.groupTile = t
+	for n, f := range g.packed {
+		if t.halves && f != nil {
+			out.packed[n] = f.inGroups(f.value, g.row(t).Group)
+		}
+	}
 	if t.together {
 		out.columns = g.images
 		out.batch = slices.DeleteFunc(slices.Clone(g.batch), func(a te.Axis) bool { return a.Var == g.images.axes[0].Var })

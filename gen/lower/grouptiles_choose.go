@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"rules_dnn/gen/ir"
 	"rules_dnn/gen/te"
 )
 
@@ -17,6 +16,7 @@ type groupTile struct {
 	step         int64
 	parts        int64 // of each sum, which as many sets of items add
 	together     bool  // columns are those of all images
+	halves       bool  // of 16 bits, which items of a sub-group multiply together (grouptiles_halves.go)
 }
 
 func (t groupTile) String() string {
@@ -26,6 +26,9 @@ func (t groupTile) String() string {
 	}
 	if t.together {
 		text += " of all images"
+	}
+	if t.halves {
+		text += " in halves"
 	}
 	return text
 }
@@ -39,7 +42,7 @@ const localPad = 4
 
 // bytes of memory that the items share.
 func (t groupTile) bytes() int64 {
-	bytes := 4 * t.step * t.parts * (t.rows() + t.columns() + 2*localPad)
+	bytes := t.size() * t.step * t.parts * (t.rows() + t.columns() + 2*localPad)
 	if t.parts > 1 {
 		bytes += 4 * t.parts * t.rows() * t.columns()
 	}
@@ -73,19 +76,28 @@ func (g *groupTiles) tiles() []groupTile {
 
 // fitting are the tiles that a device has the registers and the memory for.
 func (g *groupTiles) fitting() []groupTile {
+	out := g.fittingOf(registerTiles, groupSteps, groupTile{})
+	if g.multipliesHalves() {
+		out = append(out, g.fittingOf(halfTiles, halfSteps, groupTile{halves: true})...)
+	}
+	return out
+}
+
+// fittingOf are those of some register tiles and steps, of a kind.
+func (g *groupTiles) fittingOf(registers [][2]int64, steps []int64, kind groupTile) []groupTile {
 	var out []groupTile
-	o, row := g.device, g.env.Target.Tile(ir.F32)
+	o, row := g.device, g.row(kind)
 	items := min(o.GroupItems, maxTileItems)
-	for _, r := range registerTiles {
-		if row.Registers(row.Broadcaster(0), r[0], r[1]/row.Lanes) > int64(g.env.Target.VectorRegisters) {
+	for _, r := range registers {
+		if row.Registers(row.Broadcaster(0), r[0], r[1]/row.Lanes) > g.env.Target.Registers(row) {
 			continue
 		}
 		for down := int64(1); down <= maxGroupSide; down *= 2 {
 			for across := int64(1); across <= maxGroupSide && down*across <= items; across *= 2 {
-				for _, step := range groupSteps {
+				for _, step := range steps {
 					for parts := int64(1); parts <= g.costs.mostParts && parts*down*across <= items; parts *= 2 {
-						t := groupTile{down: down, across: across, tall: r[0], wide: r[1], step: step, parts: parts}
-						if !t.even() || !g.splits(t) || t.items() < min(o.SubGroup, o.GroupItems) || t.bytes() > o.LocalBytes || o.UnitRegisters > 0 && g.registers(t)*t.items() > o.UnitRegisters {
+						t := groupTile{down: down, across: across, tall: r[0], wide: r[1], step: step, parts: parts, halves: kind.halves}
+						if !t.even() || !g.splits(t) || !t.suits(row) || t.items() < min(o.SubGroup, o.GroupItems) || t.bytes() > o.LocalBytes || o.UnitRegisters > 0 && g.registers(t)*t.items() > o.UnitRegisters {
 							continue
 						}
 						out = append(out, t)
@@ -115,7 +127,11 @@ func (t groupTile) even() bool {
 	if t.parts > 1 {
 		longer = 4
 	}
-	return many <= longer*few && t.tall*t.wide*t.step <= stepProducts
+	products := t.tall * t.wide * t.step
+	if t.halves {
+		products /= halfProducts
+	}
+	return many <= longer*few && products <= stepProducts
 }
 
 // stepProducts is how many products of an item a step has at most.
@@ -134,6 +150,9 @@ var groupSteps = []int64{8, 16, 32}
 
 // arrangement is how many items each way of those that run in step are neighbours, so that they read few rows and few columns.
 func (g *groupTiles) arrangement() (down, across int64) {
+	if row := g.row(g.groupTile); row.Down > 0 {
+		return row.Down, row.Across
+	}
 	n := g.device.SubGroup
 	across = min(g.across, max(1, n/4))
 	down = min(g.down, max(1, n/across))

@@ -62,7 +62,7 @@ func (g *groupTiles) costsOf() *groupCosts {
 
 // registers is how many an item has, in elements.
 func (g *groupTiles) registers(t groupTile) int64 {
-	return t.tall*t.wide + t.tall + t.wide + t.copied() + g.costs.registers
+	return t.tall*t.wide + t.tall + t.wide + t.copied()*t.size()/4 + g.costs.registers
 }
 
 // copied is how many elements an item copies in a step.
@@ -89,6 +89,9 @@ type unit struct {
 // step is the cycles of a step of so many groups that a unit computes at once: what their sub-groups issue, what they read of memory that they share,
 // or what one alone takes.
 func (u unit) step(groups float64) float64 {
+	if u.halves {
+		return u.halfStep(groups)
+	}
 	reads := float64(float64(u.groupTile.step*(u.tall+u.wide)) / quad)
 	slots := float64(u.tall*u.wide*u.groupTile.step) + float64(u.readSlots*reads) + float64(u.copies*float64(u.copied())) + u.stepSlots
 	issue := float64(math.Ceil(groups*u.subGroups/u.ports) * slots)
@@ -125,7 +128,7 @@ func (g *groupTiles) estimate(t groupTile) float64 {
 	each, resident := math.Ceil(groups/float64(max(1, o.Units))), float64(g.resident(t))
 	whole := math.Floor(each / resident)
 	cycles := float64(whole*u.cycles(resident)) + u.cycles(each-float64(whole*resident))
-	copied := float64(groups * float64(4*g.sum*(t.rows()+t.columns())))
+	copied := float64(groups * float64(int64(g.x.load.Type.Size())*g.sum*(t.rows()+t.columns())))
 	return max(cycles, copied/(g.costs.cacheRate*g.env.Target.L2BytesPerCycle))
 }
 

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"fmt"
 	"slices"
 
 	"rules_dnn/gen/ir"
@@ -9,8 +10,8 @@ import (
 	"rules_dnn/gen/te"
 )
 
-// packedFactor is a constant factor as groups read it: a row of all its points beside the sum for each point of the sum, so that items which are
-// neighbours read neighbours; and so for each of its contractions.
+// packedFactor is a constant factor as groups read it: a row of all its points beside the sum for each point of the sum, or for each group of them, so
+// that items which are neighbours read neighbours; and so for each of its contractions.
 type packedFactor struct {
 	operand int
 	value   *ir.Value
@@ -18,6 +19,8 @@ type packedFactor struct {
 	batch, sum, points []steps
 	own                []string
 	base               int64
+	// group neighbours along the sum lie together, 1: those of points do.
+	group int64
 }
 
 // steps is an axis of so many points, which are so far apart.
@@ -101,8 +104,23 @@ func (g *groupTiles) packs(t *term, r run) *packedFactor {
 	if !ok || !ok1 || !ok2 {
 		return nil
 	}
-	p.value = &ir.Value{Name: v.Name, Type: v.Type, Shape: ir.Dims(p.dims()...), HasShape: true, Const: v.Const}
-	return p
+	return p.inGroups(v, 1)
+}
+
+// inGroups is the factor of which so many neighbours along the sum lie together, the last of them maybe zeros.
+func (p *packedFactor) inGroups(v *ir.Value, group int64) *packedFactor {
+	out := *p
+	out.group = group
+	out.value = &ir.Value{Name: v.Name, Type: v.Type, Shape: ir.Dims(out.dims()...), HasShape: true, Const: v.Const}
+	return &out
+}
+
+// index is where the element of a point of the sum and one of the run lies.
+func (p *packedFactor) index(k, point sym.Expr, f sym.Facts) []sym.Expr {
+	if p.group == 1 {
+		return []sym.Expr{k, point}
+	}
+	return []sym.Expr{sym.FloorDiv(k, sym.Const(p.group), f), point, sym.Mod(k, sym.Const(p.group), f)}
 }
 
 // dims are those of the packed constant.
@@ -111,7 +129,10 @@ func (p *packedFactor) dims() []int64 {
 	for _, s := range p.batch {
 		out = append(out, s.extent)
 	}
-	return append(out, counted(p.sum), counted(p.points))
+	if p.group == 1 {
+		return append(out, counted(p.sum), counted(p.points))
+	}
+	return append(out, (counted(p.sum)+p.group-1)/p.group, counted(p.points), p.group)
 }
 
 // counted is how many points axes have together.
@@ -141,20 +162,30 @@ func placesOf(all []steps) []int64 {
 // pack is a constant as it is stored.
 func (p *packedFactor) pack(v *ir.Value) *ir.Value {
 	batch, sum, points, size := placesOf(p.batch), placesOf(p.sum), placesOf(p.points), int64(v.Type.Size())
-	n := int64(len(batch) * len(sum) * len(points))
+	name, whole := v.Name+".packed", (int64(len(sum))+p.group-1)/p.group*p.group
+	if p.group > 1 {
+		name += fmt.Sprint(p.group)
+	}
+	n := int64(len(batch)) * whole * int64(len(points))
 	// Its elements come from everywhere: all are computed at once.
-	return ir.ConstValue(v.Name+".packed", ir.Computed(v.Type, p.dims(), n, func(b []byte, _ int64) error {
+	return ir.ConstValue(name, ir.Computed(v.Type, p.dims(), n, func(b []byte, _ int64) error {
 		raw, err := v.Const.Bytes()
 		if err != nil {
 			return err
 		}
 		to := b
 		for _, of := range batch {
-			for _, k := range sum {
+			for first := int64(0); first < whole; first += p.group {
 				for _, at := range points {
-					from := (p.base + of + k + at) * size
-					copy(to[:size], raw[from:from+size])
-					to = to[size:]
+					for k := first; k < first+p.group; k++ {
+						if k < int64(len(sum)) {
+							from := (p.base + of + sum[k] + at) * size
+							copy(to[:size], raw[from:from+size])
+						} else {
+							clear(to[:size])
+						}
+						to = to[size:]
+					}
 				}
 			}
 		}

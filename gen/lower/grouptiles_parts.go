@@ -47,7 +47,7 @@ func (g *groupTiles) part(p *proposal, x, w int) int {
 	row, column := g.whole(st, g.rows, downGroups, t.rows()), g.whole(st, g.columns, acrossGroups, t.columns())
 	st.Combine, st.Reduce = g.stage.Combine, []te.Axis{{Var: "r0", Extent: sym.Const(g.each())}}
 	at := func(of int, v sym.Expr) te.Expr {
-		return te.FromStage(of, ir.F32, append(slices.Clone(batch), part, v, sym.Var("r0"))...)
+		return g.copied(of, append(slices.Clone(batch), part, v, sym.Var("r0"))...)
 	}
 	factors := [2]te.Expr{at(x, row), at(w, column)}
 	if g.x == g.factors[1] {
@@ -55,7 +55,7 @@ func (g *groupTiles) part(p *proposal, x, w int) int {
 	}
 	st.Values, st.Results = []te.Expr{te.Fn(ir.F32, "mul", factors[0], factors[1])}, []te.Expr{te.Acc{Type: ir.F32}}
 	st.sched.Tile = g.tile()
-	lanes := g.env.Target.Tile(ir.F32).Lanes
+	lanes := g.row(t).Lanes
 	down, across := g.arrangement()
 	var all loopList
 	all.add(sched.Serial, productsVar, "r0", 0, sched.Exact)
@@ -67,7 +67,7 @@ func (g *groupTiles) part(p *proposal, x, w int) int {
 	all.add(sched.Rows, rowVar, name(row), t.tall, sched.Exact)
 	all.add(sched.Columns, vecVar, name(column), t.wide/lanes, sched.Exact)
 	all.add(sched.Lanes, laneVar, name(column), lanes, sched.Exact)
-	all.add(sched.Sum, kVar(0), "r0", t.step, sched.Exact)
+	g.sums(&all)
 	st.sched.Loops = all
 	n := p.addStage(&st.Stage, st.sched)
 	p.sched.Values = append(p.sched.Values, sched.Value{Of: te.Source{Stage: true, N: n}, Parts: layout.PartsOf(layout.RowMajor, len(st.Axes)), Space: sched.Local})

@@ -30,7 +30,7 @@ func (g *groupTiles) schedule() *proposal {
 	st.Combine, st.Reduce = g.stage.Combine, []te.Axis{{Var: "r0", Extent: sym.Const(g.each())}}
 	batch, row, column := g.axes(st)
 	at := func(of int, v sym.Expr) te.Expr {
-		return te.FromStage(of, ir.F32, append(slices.Clone(batch), v, sym.Var("r0"))...)
+		return g.copied(of, append(slices.Clone(batch), v, sym.Var("r0"))...)
 	}
 	factors := [2]te.Expr{at(x, row), at(w, column)}
 	if g.x == g.factors[1] {
@@ -43,6 +43,23 @@ func (g *groupTiles) schedule() *proposal {
 	p.addStage(&st.Stage, g.loops(batch, name(row), name(column)))
 	g.ends(p)
 	return p
+}
+
+// copied is an element of a copy.
+func (g *groupTiles) copied(of int, at ...sym.Expr) te.Expr {
+	if g.groupTile.halves {
+		return asF32(te.FromStage(of, g.x.load.Type, at...))
+	}
+	return te.FromStage(of, ir.F32, at...)
+}
+
+// sums adds the loops over the products of a step.
+func (g *groupTiles) sums(all *loopList) {
+	row := g.row(g.groupTile)
+	all.add(sched.Sum, kVar(0), "r0", g.step/row.Group, sched.Exact)
+	if row.Group > 1 {
+		all.add(sched.Dot, kVar(1), "r0", row.Group, sched.Exact)
+	}
 }
 
 // ends says where the results lie, and gives the proposal the operands that its stages read.
@@ -100,8 +117,11 @@ func (g *groupTiles) axes(st *groupStage) (batch []sym.Expr, row, column sym.Exp
 func (g *groupTiles) loops(batch []sym.Expr, row, column string) sched.Stage {
 	t := g.groupTile
 	tall := min(t.tall, quad)
+	if t.halves {
+		tall = 1
+	}
 	s := sched.Stage{At: sched.Root, Tile: g.tile()}
-	lanes := g.env.Target.Tile(ir.F32).Lanes
+	lanes := g.row(t).Lanes
 	s.Splits = []sched.Split{{Axis: row, Outer: "g1m", Inner: "g2m", Size: t.down * tall}, {Axis: column, Outer: "g1n", Inner: "g2n", Size: t.across * lanes}}
 	var all loopList
 	for i, v := range batch {
@@ -116,17 +136,19 @@ func (g *groupTiles) loops(batch []sym.Expr, row, column string) sched.Stage {
 	all.add(sched.Item, "g4m", "g2m", down, sched.Exact)
 	all.add(sched.Item, "g4n", "g2n", across, sched.Exact)
 	all.add(sched.Rows, runVar, "g1m", t.tall/tall, edge(!g.divides(g.rows, t.rows()), sched.RoundUp))
-	all.add(sched.Rows, rowVar, "g2m", tall, sched.Exact)
+	if tall > 1 {
+		all.add(sched.Rows, rowVar, "g2m", tall, sched.Exact)
+	}
 	all.add(sched.Columns, vecVar, "g1n", t.wide/lanes, edge(!g.divides(g.columns, t.columns()), sched.RoundUp))
 	all.add(sched.Lanes, laneVar, "g2n", lanes, sched.Exact)
-	all.add(sched.Sum, kVar(0), "r0", t.step, sched.Exact)
+	g.sums(&all)
 	s.Loops = all
 	return s
 }
 
 // tile is an item's instruction.
 func (g *groupTiles) tile() *sched.Tile {
-	row := g.env.Target.Tile(ir.F32)
+	row := g.row(g.groupTile)
 	return &sched.Tile{Row: row.Name, X: row.Broadcaster(0)}
 }
 
@@ -162,12 +184,15 @@ func (g *groupTiles) copies(p *proposal, n int, t *term, r run, groups string, s
 		for _, of := range g.packed[n].own {
 			l.Index = append(l.Index, st.names[of])
 		}
-		l.Index = append(l.Index, k, point)
+		l.Index = append(l.Index, g.packed[n].index(k, point, st.facts)...)
 	}
 	if len(st.there) > 0 {
 		l.Guard, l.Default = slices.Concat(l.Guard, st.there), te.Number(l.Type, 0)
 	}
 	st.Results = []te.Expr{asF32(l)}
+	if g.groupTile.halves {
+		st.Results = []te.Expr{l}
+	}
 	parts := g.copyLoops(st, n, !packed && g.alongSum(t, r), size)
 	at := p.addStage(&st.Stage, st.sched)
 	p.sched.Values = append(p.sched.Values, sched.Value{Of: te.Source{Stage: true, N: at}, Parts: parts, Space: sched.Local})
@@ -189,6 +214,9 @@ func (g *groupTiles) copyLoops(st *groupStage, n int, sums bool, size int64) lay
 	down := min(evenly(few), max(1, items/across))
 	var all loopList
 	of := func(what string) string { return fmt.Sprintf("%s%d", what, n) }
+	if g.groupTile.halves {
+		return g.copyGroups(st, n, sums, size)
+	}
 	if g.parts > 1 {
 		all.add(sched.Item, of("g6s"), st.Axes[rank-3].Var, 0, sched.Exact)
 	}
@@ -202,6 +230,55 @@ func (g *groupTiles) copyLoops(st *groupStage, n int, sums bool, size int64) lay
 	}
 	st.sched.Loops = all
 	return parts
+}
+
+// copyGroups is copyLoops of halves: an item copies neighbours along the sum that lie together, and items that are neighbours copy neighbours in memory.
+func (g *groupTiles) copyGroups(st *groupStage, n int, sums bool, size int64) layout.Parts {
+	rank, group := len(st.Axes), g.row(g.groupTile).Group
+	k, point := st.Axes[rank-1].Var, st.Axes[rank-2].Var
+	items, groups := g.items()/g.parts, g.step/group
+	inner := min(evenly(size), items)
+	if square := evenly(size) / group; g.squares(n, group) && square*groups >= items {
+		inner = min(square, items) // an item has as many neighbours of both kinds
+	}
+	outer := min(evenly(groups), max(1, items/inner))
+	if sums {
+		inner = min(evenly(groups), items)
+		outer = min(evenly(size), max(1, items/inner))
+	}
+	var all loopList
+	of := func(what string) string { return fmt.Sprintf("%s%d", what, n) }
+	if g.parts > 1 {
+		all.add(sched.Item, of("g6s"), st.Axes[rank-3].Var, 0, sched.Exact)
+	}
+	along, points := inner, outer // items along the sum, and others
+	if sums {
+		all.add(sched.Item, of("g6d"), point, 0, sched.Exact)
+		all.add(sched.Item, of("g6a"), k, 0, sched.Exact)
+	} else {
+		along, points = outer, inner
+		all.add(sched.Item, of("g6d"), k, 0, sched.Exact)
+		all.add(sched.Item, of("g6a"), point, 0, sched.Exact)
+	}
+	if groups > along {
+		all.add(sched.Serial, of("g6u"), k, groups/along, sched.Exact)
+	}
+	if size > points { // next to the neighbours along the sum, so that squares of both are fetched at once
+		all.add(sched.Serial, of("g6v"), point, size/points, sched.Exact)
+	}
+	all.add(sched.Serial, of("g6w"), k, group, sched.Exact)
+	st.sched.Loops = all
+	return groupedParts(rank, group)
+}
+
+// squares reports whether as many points of a factor's run are neighbours in memory, from a multiple of them on.
+func (g *groupTiles) squares(n int, group int64) bool {
+	t, r := g.x, g.rows
+	if n == 1 {
+		t, r = g.w, g.columns
+	}
+	extent, known := r.axes[len(r.axes)-1].Extent.Const()
+	return g.packed[n] == nil && !g.windowed(t) && known && extent%group == 0
 }
 
 // evenly is the most items, a power of two, that points can be divided among.

@@ -569,10 +569,10 @@ static T dnn_saturate_wide_T(double x) {
   return x >= 1 ? (T)x : (T)0;
 }
 
-// Loads and stores of halves are in every OpenCL C, and not in C, and need no half arithmetic; what they make of NaNs is left to devices.
+// Loads and stores of halves are in every OpenCL C, and not in C, and need no half arithmetic. What they make of a NaN's bits is left to devices, and
+// a NaN it stays: a branch for its bits would have each load wait for the one before.
 static float dnn_f16_to_f32(ushort h) {
-#ifdef __OPENCL_VERSION__
-  if ((h & 0x7fffu) > 0x7c00u) return as_float((uint)(h & 0x8000u) << 16 | 0x7fc00000u | (h & 0x3ffu) << 13);
+#if defined(__OPENCL_VERSION__) || defined(__OPENCL_C_VERSION__)
   return vload_half(0, (const half*)&h);
 #else
   const uint sign = (uint)(h & 0x8000u) << 16;
@@ -584,13 +584,13 @@ static float dnn_f16_to_f32(ushort h) {
 }
 
 static ushort dnn_f32_to_f16(float x) {
-  const uint b = as_uint(x), sign = b >> 16 & 0x8000u, size = b & 0x7fffffffu;
-  if (size > 0x7f800000u) return (ushort)(sign | (b >> 13 & 0x3ffu) | 0x7e00u);
-#ifdef __OPENCL_VERSION__
+#if defined(__OPENCL_VERSION__) || defined(__OPENCL_C_VERSION__)
   ushort h;
   vstore_half_rte(x, 0, (half*)&h);
   return h;
 #else
+  const uint b = as_uint(x), sign = b >> 16 & 0x8000u, size = b & 0x7fffffffu;
+  if (size > 0x7f800000u) return (ushort)(sign | (b >> 13 & 0x3ffu) | 0x7e00u);
   if (size >= 0x477ff000u) return (ushort)(sign | 0x7c00u);
   if (size < 0x38800000u) return (ushort)(sign | (as_uint(as_float(size) + 0.5f) - 0x3f000000u));
   return (ushort)(sign | (size + 0xfffu + (size >> 13 & 1u) - 0x38000000u) >> 13);

@@ -113,6 +113,21 @@ func trips(l *block.Loop) float64 {
 	return usualTrips
 }
 
+// fetching is what the bytes of inputs take that come from a device first where the processor computes a block of them: applications may have them
+// there, and a block that only makes them smaller gains no more than that. Waiting does not count, as nothing is known of where they are.
+func (s *selector) fetching(b *block.Block, layouts map[*ir.Value]layout.Layout) float64 {
+	if len(s.sides) < 2 || b.Call != nil || layouts[b.Results[0]].Space != layout.Host {
+		return 0
+	}
+	cycles := 0.0
+	for _, v := range b.Operands {
+		if slices.Contains(s.g.Inputs, v) {
+			cycles += s.transferring(v) - s.sides[layout.Device].link.Transfer(0)
+		}
+	}
+	return cycles
+}
+
 // blockCandidates estimates each assignment of layouts. Blocks that are equal up to names are
 // estimated once.
 func (s *selector) blockCandidates(b *block.Block) ([]candidate, error) {
@@ -142,7 +157,7 @@ func (s *selector) blockCandidates(b *block.Block) ([]candidate, error) {
 			}
 		}
 		if !math.IsInf(class.cycles[i], 1) {
-			out = append(out, candidate{layouts: layouts, cycles: class.cycles[i] + s.price(b, layouts), kernel: class.names[i]})
+			out = append(out, candidate{layouts: layouts, cycles: class.cycles[i] + s.price(b, layouts) + s.fetching(b, layouts), kernel: class.names[i]})
 		}
 	}
 	return out, nil

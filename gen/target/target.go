@@ -224,11 +224,22 @@ func (t *Target) addInstruction(name string) error {
 	return nil
 }
 
-// Tile is the widest tile instruction whose accumulators have type d and that adds one product at a time, or nil.
+// Together is the tile instruction by which items of a sub-group multiply elements of a type together, and sum in float32; nil: there is none.
+func (t *Target) Together(d ir.DType) *instr.Row {
+	for _, r := range t.rows {
+		if r.Down > 0 && r.X == d && r.W == d && r.Acc == ir.F32 && t.OpenCL != nil && t.OpenCL.SubGroup == r.Down*r.Across {
+			return r
+		}
+	}
+	return nil
+}
+
+// Tile is the widest tile instruction whose accumulators have type d, that adds one product at a time, and which a worker or an item applies by
+// itself, or nil.
 func (t *Target) Tile(d ir.DType) *instr.Row {
 	var best *instr.Row
 	for _, r := range t.rows {
-		if r.Acc == d && !r.InPairs() && (best == nil || r.Lanes > best.Lanes) {
+		if r.Acc == d && r.Down == 0 && !r.InPairs() && (best == nil || r.Lanes > best.Lanes) {
 			best = r
 		}
 	}
@@ -272,6 +283,9 @@ func (t *Target) Pairs(d ir.DType) []*instr.Row {
 func (t *Target) Registers(r *instr.Row) int64 {
 	if r.Matrix > 0 {
 		return instr.TileRegisters
+	}
+	if r.Down > 0 { // an item's registers are of one element each
+		return int64(t.VectorRegisters) * int64(t.VectorBits) / (r.Lanes * int64(r.Acc.Size()) * 8)
 	}
 	return int64(t.VectorRegisters)
 }

@@ -37,7 +37,7 @@ Status Flags(const Api& api, Device device, const char** flags, Words* words) {
 // The hash of the hashes of all that decides what the driver makes.
 Status MakeKey(const Build& b, Key* key, Words* words) {
   constexpr Uint kWhat[] = {kDeviceName, kDeviceVersion, kDriverVersion, kDeviceExtensions};
-  constexpr size_t kParts = sizeof(kWhat) / sizeof(kWhat[0]) + 2;
+  constexpr size_t kParts = sizeof(kWhat) / sizeof(kWhat[0]) + 3;
   uint8_t parts[kParts][32];
   Bytes text(b.options);
   size_t n = 0;
@@ -48,7 +48,10 @@ Status MakeKey(const Build& b, Key* key, Words* words) {
   }
   Sha256(reinterpret_cast<const uint8_t*>(b.flags), strlen(b.flags), parts[n++]);
   Sha256(reinterpret_cast<const uint8_t*>(b.info.source), b.info.source_bytes, parts[n++]);
-  Sha256(parts[0], sizeof(parts), key->hash);
+  if (b.info.probe != nullptr) {
+    Sha256(reinterpret_cast<const uint8_t*>(b.info.probe), strlen(b.info.probe), parts[n++]);
+  }
+  Sha256(parts[0], n * sizeof(parts[0]), key->hash);
   return Status::kOk;
 }
 
@@ -63,7 +66,20 @@ void AddLog(const Build& b, Program program, Words* words) {
   }
 }
 
-Status FromSource(const Build& b, Program* program, Words* words) {
+// Whether the driver compiles the probe. It may have no words for why not: kernels do without.
+bool Takes(const Build& b) {
+  Int code = kSuccess;
+  const size_t bytes = strlen(b.info.probe);
+  const char* texts[] = {b.info.probe};
+  const Program p = b.api.CreateProgramWithSource(b.context, 1, texts, &bytes, &code);
+  if (p == nullptr) return false;
+  const bool taken = code == kSuccess &&
+                     b.api.BuildProgram(p, 1, &b.device, b.flags, nullptr, nullptr) == kSuccess;
+  b.api.ReleaseProgram(p);
+  return taken;
+}
+
+Status Compiled(const Build& b, Program* program, Words* words) {
   Int code = kSuccess;
   const char* const text = b.info.source;
   const char* texts[] = {text};
@@ -78,6 +94,21 @@ Status FromSource(const Build& b, Program* program, Words* words) {
   AddLog(b, p, words);
   b.api.ReleaseProgram(p);
   return status;
+}
+
+// Kernels have what the probe finds where the driver takes it.
+Status FromSource(const Build& b, Program* program, Words* words) {
+  if (b.info.probe == nullptr || !Takes(b)) return Compiled(b, program, words);
+  Bytes flags(b.options);
+  constexpr char kDefine[] = " -D ";
+  const size_t had = strlen(b.flags), more = strlen(b.info.probed);
+  if (!flags.Resize(had + sizeof(kDefine) + more)) return Status::kOutOfMemory;
+  uint8_t* to = flags.data();
+  memcpy(to, b.flags, had);
+  memcpy(to + had, kDefine, sizeof(kDefine) - 1);
+  memcpy(to + had + sizeof(kDefine) - 1, b.info.probed, more + 1);
+  const Build probed = {b.api, b.context, b.device, b.info, b.options, flags.text()};
+  return Compiled(probed, program, words);
 }
 
 // Whether a binary is of use: the driver may refuse one, of another version of it, say.

@@ -61,7 +61,8 @@ func (f *compileFlags) printDevice(s *pipeline.State, m *cppapi.Model, out *file
 	}
 	d := p.Device
 	m.Device = &cppapi.Device{Source: source.Text, Kernels: cpp.DeviceKernels(p), Needs: source.Needs, IndexBytes: source.IndexBytes, GroupItems: d.GroupItems,
-		Arena: d.ArenaBytes, Scratch: d.ScratchBytes, Workers: d.Workers, WeightsAt: cpp.DeviceWeightsAt(p), WeightsBytes: d.WeightsBytes, Flags: cpp.DeviceFlags(p)}
+		Arena: d.ArenaBytes, Scratch: d.ScratchBytes, Workers: d.Workers, WeightsAt: cpp.DeviceWeightsAt(p), WeightsBytes: d.WeightsBytes, Flags: cpp.DeviceFlags(p),
+		Probe: source.Probe, Probed: source.Probed}
 	m.Device.HostInputs, m.Device.HostOutputs = p.HostUses()
 	for _, x := range d.Images {
 		m.Device.Images = append(m.Device.Images, cppapi.Image{Width: x.Width, Height: x.Height})

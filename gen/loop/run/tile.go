@@ -41,7 +41,7 @@ func (c *compiler) tile(x loop.Tile) action {
 		return func() { p.run(xAt.base(), wAt.base(), accAt.base()) }
 	}
 	if m.Instr.Acc == ir.F32 {
-		t.wide = scalar.NewVec(m.W(), int(m.Lanes()))
+		t.wide, t.group = scalar.NewVec(m.W(), int(m.Lanes()*m.Instr.Group)), scalar.NewVec(m.Instr.X, int(m.Instr.Group))
 		return func() { t.run(xAt.base(), wAt.base(), accAt.base()) }
 	}
 	t.x64, t.w64 = make([]int64, m.Instr.Group), make([]int64, m.Lanes()*m.Instr.Group)
@@ -61,7 +61,7 @@ type tile struct {
 	// index and ends are those of stored kernels.
 	index, ends *memory
 	steps       []tileStep
-	wide        *scalar.Vec // a register of W
+	wide, group *scalar.Vec // a register of W, and a group of X
 	// Integers: a group of X, a register of W and all accumulators.
 	x64, w64, acc64 []int64
 	// narrow are sums in 16 bits of the products with each of a lane's neighbours, where there are some.
@@ -99,16 +99,19 @@ func (t *tile) run(xAt, wAt, accAt int64) {
 	}
 }
 
-// point adds the products of one point of the sum.
+// point adds the products of one point of the sum, or of a group's.
 func (t *tile) point(acc []float32, xAt, wAt int64) {
-	lanes := t.Lanes()
+	lanes, group := t.Lanes(), t.Instr.Group
 	n := t.Vectors * lanes
 	for v := range t.Vectors {
-		t.w.load(t.wide, wAt+t.VectorAt(v), 1, 0, int(lanes))
+		t.w.load(t.wide, wAt+t.VectorAt(v), 1, 0, int(lanes*group))
 		w := t.wide.F32
 		for r := range t.Rows {
 			at, row := xAt+t.RowAt(r), acc[r*n+v*lanes:][:lanes]
-			if t.Broadcast() {
+			if group > 1 {
+				t.x.load(t.group, at, 1, 0, int(group))
+				addGroups(row, t.group.F32, w)
+			} else if t.Broadcast() {
 				t.x.read(at, 1, 0, 1)
 				t.add(row, t.x.F32[at:at+1], w)
 			} else {
@@ -182,6 +185,15 @@ func (t *tile) aligned(xAt, wAt int64) {
 	}
 	if t.WholeRegisters() && wAt%size != 0 {
 		t.x.frame.fail("a register of %s is loaded at element %d, no multiple of %d", t.w.name, wAt, size)
+	}
+}
+
+// addGroups adds those of a group of x, which all lanes share, and of one of w for each lane.
+func addGroups(acc, x, w []float32) {
+	for g, v := range x {
+		for l := range acc {
+			acc[l] = float32(float64(v)*float64(w[l*len(x)+g]) + float64(acc[l]))
+		}
 	}
 }
 

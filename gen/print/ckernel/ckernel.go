@@ -79,6 +79,13 @@ type Vectorer interface {
 	Vectors(body []loop.Stmt) Dialect
 }
 
+// Copier is a dialect that copies elements of 16 bits as they are, where others make floats of them in between.
+type Copier interface {
+	// Bits are those of an element, and StoreBits stores them.
+	Bits(a Access) string
+	StoreBits(a Access, bits string) string
+}
+
 // Looper is a dialect that writes some loops in a way of its own.
 type Looper interface {
 	// Loop prints a loop, or reports that it is to be printed as every other.

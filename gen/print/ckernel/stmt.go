@@ -33,6 +33,9 @@ func (w *Kernel) Err() error { return w.err }
 // Index prints an index expression.
 func (w *Kernel) Index(e sym.Expr) string { return w.index(e) }
 
+// Cond prints conditions.
+func (w *Kernel) Cond(cs []te.Within) string { return w.cond(cs) }
+
 // Scalar prints a scalar expression, after statements that compute parts of it.
 func (w *Kernel) Scalar(e te.Expr) string { return w.scalar(e) }
 
@@ -92,6 +95,10 @@ func (w *Kernel) stmt(s loop.Stmt, rest []loop.Stmt) {
 	case loop.Alloc:
 		w.Line("%s", w.d.Array(x.Buf, Strip(w.index(x.Buf.Size))))
 	case loop.Store:
+		if bits, ok := w.copied(x); ok {
+			w.Line("%s", w.d.(Copier).StoreBits(w.access(x.Buf, x.Index, x.Texel), Strip(bits)))
+			return
+		}
 		v, a := stored(x), w.access(x.Buf, x.Index, x.Texel)
 		a.Exact = v.DType() == x.Buf.Type
 		w.Line("%s", w.d.Store(a, Strip(w.scalar(v))))

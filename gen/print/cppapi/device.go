@@ -24,6 +24,8 @@ type Device struct {
 	Flags                   []string // labels of the blocks that may refuse a value
 	// HostInputs and HostOutputs are true where steps of the processor read or write an input or output.
 	HostInputs, HostOutputs []bool
+	// Probe is a kernel that compilers take which take what Source has where Probed is defined; "": it has no such thing.
+	Probe, Probed string
 }
 
 // Image is an image object of a context.
@@ -50,10 +52,13 @@ func (v *view) addDevice(d *Device) {
 	}
 }
 
-// SourceLines are the kernels' text as string literals, a line each.
-func (d *deviceView) SourceLines() []string {
+// SourceLines are the kernels' text as string literals, a line each, and ProbeLines the probe's.
+func (d *deviceView) SourceLines() []string { return literals(d.Source) }
+func (d *deviceView) ProbeLines() []string  { return literals(d.Probe) }
+
+func literals(text string) []string {
 	var out []string
-	for _, line := range strings.SplitAfter(d.Source, "\n") {
+	for _, line := range strings.SplitAfter(text, "\n") {
 		if line != "" {
 			out = append(out, ctext.String(line))
 		}

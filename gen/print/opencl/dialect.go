@@ -24,8 +24,11 @@ func storage(t ir.DType) string {
 	return scalar.CLType(t, 0)
 }
 
-// dialect is OpenCL C 1.2, in a kernel.
-type dialect struct{ k *loop.Kernel }
+// dialect is OpenCL C 1.2, in a kernel whose operands begin at multiples of quads, or not.
+type dialect struct {
+	k       *loop.Kernel
+	aligned map[*loop.Buffer]bool
+}
 
 const dialectName = "opencl"
 
@@ -55,13 +58,24 @@ func (dialect) Load(a ckernel.Access) string {
 	}
 	at := fmt.Sprintf("%s[%s]", a.Buf.Name, ckernel.Strip(a.Index))
 	switch t := a.Buf.Type; {
-	case a.Buf.Local:
-	case t == ir.F16 || t == ir.BF16:
+	case isHalf(t):
 		return "dnn_" + t.String() + "_to_f32(" + at + ")"
-	case t == ir.Bool:
+	case t == ir.Bool && !a.Buf.Local:
 		return "(" + at + " != 0)"
 	}
 	return at
+}
+
+func isHalf(t ir.DType) bool { return slices.Contains(loop.Halves, t) }
+
+// Bits are those of an element of 16 bits: arrays of an item have them, too, as they are in memory.
+func (dialect) Bits(a ckernel.Access) string {
+	return fmt.Sprintf("%s[%s]", a.Buf.Name, ckernel.Strip(a.Index))
+}
+
+// StoreBits stores such ones.
+func (d dialect) StoreBits(a ckernel.Access, bits string) string {
+	return d.Bits(a) + " = " + bits + ";"
 }
 
 // wholeRegister reports whether lanes lie at multiples of registers in memory that items share: one instruction stores them then.
@@ -83,7 +97,7 @@ func (d dialect) Store(a ckernel.Access, v string) string {
 	if a.Lanes > 0 {
 		return fmt.Sprintf("vstore%d(%s, 0, %s + %s);", a.Lanes, v, a.Buf.Name, a.Index)
 	}
-	if t := a.Buf.Type; (t == ir.F16 || t == ir.BF16) && !a.Buf.Local {
+	if t := a.Buf.Type; isHalf(t) {
 		v = "dnn_f32_to_" + t.String() + "(" + v + ")"
 	}
 	return fmt.Sprintf("%s[%s] = %s;", a.Buf.Name, ckernel.Strip(a.Index), v)
@@ -96,14 +110,18 @@ func (dialect) Call(x te.Call, args []string, lanes int64) (string, error) {
 		from = append(from, a.DType())
 	}
 	text := row.CL(x.Type, from, lanes, args)
-	if (x.Type == ir.F16 || x.Type == ir.BF16) && row.Result != scalar.Target {
+	if isHalf(x.Type) && row.Result != scalar.Target {
 		text = "dnn_round_" + x.Type.String() + "(" + text + ")" // each operation rounds to its type
 	}
 	return text, nil
 }
 
 func (dialect) Array(b *loop.Buffer, size string) string {
-	return fmt.Sprintf("%s %s[%s];", scalar.CLType(b.Type, 0), b.Name, size)
+	t := scalar.CLType(b.Type, 0)
+	if isHalf(b.Type) {
+		t = storage(b.Type)
+	}
+	return fmt.Sprintf("%s %s[%s];", t, b.Name, size)
 }
 
 func (dialect) Barrier() string { return "barrier(CLK_LOCAL_MEM_FENCE);" }

@@ -18,6 +18,9 @@ func (d dialect) Loop(w *ckernel.Kernel, x loop.For) bool {
 	if d.k == nil || len(d.k.Shared) == 0 || !known || x.Lanes > 0 && n%x.Lanes > 0 || waits(x.Body) {
 		return false
 	}
+	if d.quad(w, x) {
+		return true
+	}
 	if n > mostUnrolled {
 		w.Line("#pragma unroll %d", unrolled)
 	} else {
@@ -50,7 +53,7 @@ func alignedTo(k *loop.Kernel, b *loop.Buffer) int64 {
 	loop.Tiles(k.Body, func(t loop.Tile) {
 		m := callOf(k, t)
 		if m.x.whole && t.X == b || m.w.whole && t.W == b {
-			most = max(most, m.Lanes()*int64(b.Type.Size()))
+			most = max(most, m.read()*int64(b.Type.Size()))
 		}
 	})
 	return most

@@ -26,6 +26,7 @@ type kernel struct {
 	items   int64 // of a task's group; 0: a task is an item
 	extents [dims]sym.Expr
 	group   [dims]int64
+	aligned map[*loop.Buffer]bool // see quads
 }
 
 func plan(k *loop.Kernel, t *target.OpenCL) (*kernel, error) {
@@ -126,7 +127,7 @@ func (k *kernel) body() (string, error) {
 	for v, r := range k.Facts {
 		facts[v] = r
 	}
-	w := ckernel.New(dialect{k.Kernel}, facts)
+	w := ckernel.New(dialect{k.Kernel, k.aligned}, facts)
 	w.Writer.Indent = 1
 	k.begin(w)
 	refuses := loop.Refuses(k.Body)

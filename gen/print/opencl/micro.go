@@ -60,6 +60,9 @@ func (m call) name() string {
 
 // text prints it as a function; every accumulator is a variable of its own.
 func (m call) text() string {
+	if m.Instr.Down > 0 {
+		return m.together()
+	}
 	w := &ckernel.Writer{}
 	vec := scalar.CLType(m.Instr.Acc, m.Lanes())
 	w.Line("// %d x %d accumulators of %d numbers; %d applications of %s a call.", m.Rows, m.Vectors, m.Lanes(), m.FMAs(), m.Instr.Name)
@@ -180,10 +183,18 @@ func (m call) rowsTogether() bool {
 	return m.X != instr.Vector && m.x.whole && m.RowStep == 1 && run%m.Lanes() == 0 && (m.Run == 0 || m.RunStep%m.Lanes() == 0)
 }
 
+// read is how many elements that items share are read at once: a register's, or a group of the sum.
+func (m call) read() int64 {
+	if m.Instr.Down > 0 {
+		return m.Instr.Group
+	}
+	return m.Lanes()
+}
+
 // callOf is a kernel's tile with where its operands are.
 func callOf(k *loop.Kernel, x loop.Tile) call {
 	m := call{MicroKernel: x.Micro}
-	lanes := m.Lanes()
+	lanes := m.read()
 	whole := func(at sym.Expr, step func(loop.KLoop) int64) bool {
 		return sym.Mod(at, sym.Const(lanes), k.Facts).Is(0) && !slices.ContainsFunc(m.K, func(k loop.KLoop) bool { return step(k)%lanes != 0 })
 	}

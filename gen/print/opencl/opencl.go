@@ -33,6 +33,8 @@ type Source struct {
 	// IndexBytes is the size of a symbol's argument.
 	IndexBytes int
 	Calls      []Call
+	// Probe is a kernel that compilers take which take what Text has where Probed is defined; "": it has no such thing.
+	Probe, Probed string
 }
 
 // Call starts a kernel: so many work-items in each dimension, in groups of so many. A dimension's
@@ -85,6 +87,9 @@ func PrintTogether(ps []*planned.Program, t *target.Target) ([]*Source, error) {
 	text, needs := w.text(indexBytes)
 	for _, s := range all {
 		s.Text, s.Needs, s.IndexBytes = text, needs, indexBytes
+		if strings.Contains(text, "#ifdef "+matrices) {
+			s.Probe, s.Probed = probe, matrices
+		}
 	}
 	return all, nil
 }
@@ -100,6 +105,7 @@ func (w *writer) program(p *planned.Program, groups *target.OpenCL) (*Source, er
 		if err != nil {
 			return nil, fmt.Errorf("block %s: %w", c.Block.Label(), err)
 		}
+		k.aligned = aligned(p, c)
 		name, err := w.add(k, c.Block.Label())
 		if err != nil {
 			return nil, fmt.Errorf("block %s: %w", c.Block.Label(), err)

@@ -11,37 +11,9 @@ static dnn_index dnn_bounded(long v, long lo, long hi, int* bad) {
 
 static long dnn_iadd_long(long a, long b) { return (long)((ulong)a + (ulong)b); }
 
-// Loads and stores of halves are in every OpenCL C, and not in C, and need no half arithmetic; what they make of NaNs is left to devices.
-static float dnn_f16_to_f32(ushort h) {
-#ifdef __OPENCL_VERSION__
-  if ((h & 0x7fffu) > 0x7c00u) return as_float((uint)(h & 0x8000u) << 16 | 0x7fc00000u | (h & 0x3ffu) << 13);
-  return vload_half(0, (const half*)&h);
-#else
-  const uint sign = (uint)(h & 0x8000u) << 16;
-  const uint exponent = h >> 10 & 31u, fraction = h & 0x3ffu;
-  if (exponent == 31) return as_float(sign | 0x7f800000u | (fraction != 0 ? 0x400000u : 0u) | fraction << 13);
-  if (exponent == 0) return as_float(sign | as_uint((float)fraction * 0x1p-24f));
-  return as_float(sign | (exponent + 112u) << 23 | fraction << 13);
-#endif
-}
-
-static ushort dnn_f32_to_f16(float x) {
-  const uint b = as_uint(x), sign = b >> 16 & 0x8000u, size = b & 0x7fffffffu;
-  if (size > 0x7f800000u) return (ushort)(sign | (b >> 13 & 0x3ffu) | 0x7e00u);
-#ifdef __OPENCL_VERSION__
-  ushort h;
-  vstore_half_rte(x, 0, (half*)&h);
-  return h;
-#else
-  if (size >= 0x477ff000u) return (ushort)(sign | 0x7c00u);
-  if (size < 0x38800000u) return (ushort)(sign | (as_uint(as_float(size) + 0.5f) - 0x3f000000u));
-  return (ushort)(sign | (size + 0xfffu + (size >> 13 & 1u) - 0x38000000u) >> 13);
-#endif
-}
-
 // Gather (result "y")
 __attribute__((reqd_work_group_size(4, 1, 1)))
-__kernel void k_de5845b426dc(__global const long* restrict a0_all, const ulong a0_at, __global const ushort* restrict a1_all, const ulong a1_at, __global ushort* restrict y0_all, const ulong y0_at, __global int* bad_index, const ulong bad_index_at) {
+__kernel void k_251ee243b55a(__global const long* restrict a0_all, const ulong a0_at, __global const ushort* restrict a1_all, const ulong a1_at, __global ushort* restrict y0_all, const ulong y0_at, __global int* bad_index, const ulong bad_index_at) {
   __global const long* restrict a0 = a0_all + a0_at;
   __global const ushort* restrict a1 = a1_all + a1_at;
   __global ushort* restrict y0 = y0_all + y0_at;
@@ -53,7 +25,7 @@ __kernel void k_de5845b426dc(__global const long* restrict a0_all, const ulong a
     const bool t1 = t0 < (long)(0L);
     const long t2 = dnn_iadd_long(t0, (long)(10L));
     const dnn_index b0 = dnn_bounded((long)((t1 ? t2 : t0)), 0, 9, &bad);
-    y0[4 * p0 + p1] = dnn_f32_to_f16(dnn_f16_to_f32(a1[4 * b0 + p1]));
+    y0[4 * p0 + p1] = a1[4 * b0 + p1];
   }
   if (bad) bad_index[bad_index_at] = 1;
 }

@@ -296,6 +296,41 @@ void TestShares() {
   Clean();
 }
 
+// Kernels have what only some drivers take where this one compiles the probe of it: that is asked
+// once, and not where the compiled kernels are kept.
+void TestProbe(const std::string& folder) {
+  rules_dnn::DeviceInfo info = kDevice;
+  info.probe = "the probe";
+  info.probed = "MORE";
+  rules_dnn::Description d = kDescription;
+  d.device = &info;
+  const auto create = [&d](const std::string& cache, int builds, int defined) {
+    rules_dnn::DeviceOptions o = Options();
+    if (!cache.empty()) o.cache = cache.c_str();
+    rules_dnn::Model* model = nullptr;
+    CHECK(CreateModel(&d, o, &model) == Status::kOk);
+    CHECK(count("clBuildProgram") == builds && count("defined") == defined);
+    rules_dnn::ModelDestroy(model);
+    Clean();
+  };
+  fail("", 0, 0);
+  create("", 2, 1);
+  for (const char* f : {"clBuildProgram", "clCreateProgramWithSource"}) {
+    const bool asked = strcmp(f, "clBuildProgram") == 0;
+    fail(f, 1, -11);
+    create("", asked ? 2 : 1, 0);
+  }
+  const std::string cache = folder + "/probed";
+  fail("", 0, 0);
+  create(cache, 2, 1);
+  fail("", 0, 0);
+  create(cache, 1, 0);
+  fail("clBuildProgram", 2, -11);  // the kernels themselves
+  rules_dnn::Model* model = nullptr;
+  CHECK(CreateModel(&d, Options(), &model) == Status::kBuildFailed);
+  Clean();
+}
+
 // Nothing is allocated in a run whose dims are known.
 void TestAllocatesNothing() {
   rules_dnn::Model* model = nullptr;
@@ -894,6 +929,7 @@ int main(int argc, char** argv) {
   TestRecovers();
   TestRefuses();
   TestShares();
+  TestProbe(argv[2]);
   TestAllocatesNothing();
   TestChoice();
   TestOwn();

@@ -211,8 +211,10 @@ cl::Int clGetProgramInfo(cl::Program p, cl::Uint what, size_t n, void* to, size_
   memcpy(*static_cast<uint8_t**>(to), o->bytes.data(), bytes);
   return 0;
 }
-cl::Int clBuildProgram(cl::Program p, cl::Uint, const cl::Device*, const char*, cl::Built, void*) {
+cl::Int clBuildProgram(cl::Program p, cl::Uint, const cl::Device*, const char* flags, cl::Built,
+                       void*) {
   Get(p, 'p')->built = true;
+  if (strstr(flags, " -D MORE") != nullptr) ++calls["defined"];
   return Call("clBuildProgram");
 }
 cl::Int clGetProgramBuildInfo(cl::Program p, cl::Device, cl::Uint, size_t n, void* to,
