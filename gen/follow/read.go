@@ -37,8 +37,13 @@ func (f *follower) points(c *stage) {
 		c.facts[p.Name] = sym.Range{Lo: lo, Hi: hi + max(n, 1) - 1}
 		v := p.Axes[0].Var
 		c.logical[v] = sym.Add(c.logical[v], sym.Scale(sym.Var(p.Name), p.Step))
+		begin := sym.Const(0)
+		if p.Name != v && p.Step == 1 { // once, with the inner part
+			begin = c.sched.Begin(v)
+			c.logical[v] = sym.Add(c.logical[v], begin)
+		}
 		if i := slices.IndexFunc(c.te.Axes, func(a te.Axis) bool { return a.Var == v }); i >= 0 && !p.Reduce {
-			c.first[i] = p.First
+			c.first[i] = sym.Add(c.first[i], p.First, begin)
 		}
 	}
 	c.sched.Whole(c.spans, c.logical)
