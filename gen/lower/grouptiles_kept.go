@@ -154,7 +154,7 @@ func (k *keptPoints) weights(w *prunedRows, points [][]int32) madeOperand {
 	v := &ir.Value{Name: w.value.Name, Type: ir.F32, Shape: ir.Dims(dims...), HasShape: true, Const: w.value.Const}
 	unit := k.most * k.share
 	return madeOperand{w.operand, v, func(v *ir.Value) *ir.Value {
-		return ir.ConstValue(v.Name+".kept", ir.Computed(ir.F32, dims, unit, func(b []byte, first int64) error {
+		return ir.ConstValue(v.Name+fkw.KeptPoints, ir.Computed(ir.F32, dims, unit, func(b []byte, first int64) error {
 			rows := make([]byte, 4*k.share*k.whole)
 			clear(b)
 			for n := first / unit; len(b) > 0; n++ {
