@@ -183,14 +183,27 @@ func (k *keptPoints) dims(points [][]int32, own ...int64) []int64 {
 
 // tableOf is the table: of points beyond a group's the first one, whose weights are zero.
 func (k *keptPoints) tableOf(w *prunedRows, points [][]int32) madeOperand {
-	t := ir.NewTensor(ir.I32, k.dims(points, k.most)...)
+	t := ir.NewTensor(k.numbers(), k.dims(points, k.most)...)
 	for n, group := range points {
 		for i, point := range group {
-			binary.LittleEndian.PutUint32(t.Data[4*(int64(n)*k.most+int64(i)):], uint32(point))
+			at := int64(n)*k.most + int64(i)
+			if t.Type == ir.U16 {
+				binary.LittleEndian.PutUint16(t.Data[2*at:], uint16(point))
+			} else {
+				binary.LittleEndian.PutUint32(t.Data[4*at:], uint32(point))
+			}
 		}
 	}
 	v := ir.ConstValue(w.value.Name+".points", t)
 	return madeOperand{w.operand, v, func(*ir.Value) *ir.Value { return v }}
+}
+
+// numbers is the type of points' numbers: where it has no sign, devices divide them faster.
+func (k *keptPoints) numbers() ir.DType {
+	if k.whole > 1<<16 {
+		return ir.I32
+	}
+	return ir.U16
 }
 
 // point is that of the whole sum at which a stage reads.
@@ -201,12 +214,12 @@ func (k *keptPoints) point(st *groupStage) sym.Expr {
 
 // bind lets what a stage reads have the point that the table says, of number at of a group's; there are no others where exact.
 func (k *keptPoints) bind(st *groupStage, v te.Expr, at sym.Expr, exact bool) te.Expr {
-	l := te.Load{Source: te.Source{N: keptSource}, Type: ir.I32, Index: []sym.Expr{at}}
+	l := te.Load{Source: te.Source{N: keptSource}, Type: k.numbers(), Index: []sym.Expr{at}}
 	if k.group != "" {
 		l.Index = []sym.Expr{st.names[k.group], at}
 	}
 	if !exact {
-		l.Guard, l.Default = []te.Within{{E: at, Lo: sym.Const(0), Hi: sym.Const(k.most)}}, te.Int(ir.I32, 0)
+		l.Guard, l.Default = []te.Within{{E: at, Lo: sym.Const(0), Hi: sym.Const(k.most)}}, te.Int(k.numbers(), 0)
 	}
-	return te.Let{Var: keptVar, Value: l, Lo: sym.Const(0), Hi: sym.Const(k.whole - 1), Body: v}
+	return te.Let{Var: keptVar, Value: l, Lo: sym.Const(0), Hi: sym.Const(k.whole - 1), Known: true, Body: v}
 }

@@ -28,7 +28,7 @@ func Points() Example {
 	x.Work.Operands = append(x.Work.Operands, &ir.Value{Type: ir.I32, Shape: ir.Shape{k}, HasShape: true})
 	picked := func(l te.Load, at sym.Expr) te.Expr {
 		l.Index[0] = sym.Var("p")
-		return te.Let{Var: "p", Value: te.Operand(2, ir.I32, at), Lo: sym.Const(0), Hi: sym.Const(rows - 1), Body: l}
+		return te.Let{Var: "p", Value: te.Operand(2, ir.I32, at), Lo: sym.Const(0), Hi: sym.Const(rows - 1), Known: true, Body: l}
 	}
 	copied := x.Work.Stages[1].Results[0].(te.Load)
 	copied.Guard = copied.Guard[1:] // of columns
