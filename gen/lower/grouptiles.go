@@ -130,6 +130,9 @@ func (t groupTile) name() string { return fmt.Sprintf("%s %s", groupTilesAnchor,
 // follow is the kernel of a tile; nil where the device or the block takes none.
 func (g *groupTiles) follow(t groupTile) (*Lowered, error) {
 	g = g.with(t)
+	if g.kept != nil {
+		g.packed[0] = g.kept.weights()
+	}
 	p := g.schedule()
 	l, err := g.env.suits(groupTilesAnchor, p, g.b)
 	if l == nil || err != nil {
@@ -180,6 +183,10 @@ func (g *groupTiles) take() bool {
 func (g *groupTiles) with(t groupTile) *groupTiles {
 	out := *g
 	out.groupTile = t
+	if g.kept != nil {
+		out.kept = g.kept.stepped(t.step * t.parts)
+		out.sum = out.kept.most
+	}
 	if t.together {
 		out.columns = g.images
 		out.batch = slices.DeleteFunc(slices.Clone(g.batch), func(a te.Axis) bool { return a.Var == g.images.axes[0].Var })

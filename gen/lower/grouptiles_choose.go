@@ -115,10 +115,10 @@ func (g *groupTiles) splits(t groupTile) bool {
 }
 
 // keeps reports whether a group of items has rows of one group that shares what it keeps, and items have registers for what they copy, which is much
-// for what they compute.
+// for what they compute. Tiles of 192 columns took twice as long as estimates: such are left out.
 func (g *groupTiles) keeps(t groupTile) bool {
-	all := g.device.UnitRegisters
-	return g.kept == nil || g.kept.share%t.rows() == 0 && (all == 0 || g.registers(t)*maxTileItems <= all)
+	all, even := g.device.UnitRegisters, t.columns() == evenly(t.columns())
+	return g.kept == nil || g.kept.share%t.rows() == 0 && even && (all == 0 || g.registers(t)*maxTileItems <= all)
 }
 
 // even reports whether a group's rows and columns are so alike in number that it copies little for what it computes, and a step so short that its

@@ -17,11 +17,12 @@ import (
 // their own, over the points that any of their rows keeps, and a table says which points of the whole sum these are (FKW's index of PatDNN 2.5.3, of
 // channels and taps). The weights are those of a group's points, and what they are multiplied by is copied from where the table says.
 type keptPoints struct {
-	share int64  // rows of a group
-	group string // axis of the groups
-	most  int64  // points of each group's sum: as many as the one has that keeps the most, whole steps
-	whole int64  // points of the sum without pruning
-	table madeOperand
+	of     *prunedRows
+	share  int64     // rows of a group
+	group  string    // axis of the groups
+	points [][]int32 // of each group
+	most   int64     // points of the sums: as many as the group has that keeps the most, or whole steps of a tile, so that no step has others
+	whole  int64     // points of the sum without pruning
 }
 
 // keptVar is the point of the whole sum that one of a group's is.
@@ -114,11 +115,10 @@ func (g *groupTiles) keep(w *prunedRows, share int64) (*groupTiles, error) {
 	if err != nil {
 		return nil, fmt.Errorf("block %s: constant %q: %w", g.b.Label(), w.value.Name, err)
 	}
-	k := &keptPoints{share: share, whole: w.tensor.Len() / rows}
+	k := &keptPoints{of: w, share: share, points: points, whole: w.tensor.Len() / rows}
 	for _, p := range points {
 		k.most = max(k.most, int64(len(p)))
 	}
-	k.most = (k.most + groupSteps[0] - 1) / groupSteps[0] * groupSteps[0]
 	if k.most == 0 || float64(k.most) > mostKept*float64(k.whole) {
 		return nil, nil
 	}
@@ -134,26 +134,33 @@ func (g *groupTiles) keep(w *prunedRows, share int64) (*groupTiles, error) {
 	m, _ := matched(&r.Stage, r.operands, r.facts)
 	m.reduce = w.reduce
 	out := &groupTiles{b: g.b, env: g.env, device: g.device, r: &r, roles: m.roles(slices.Index(g.factors[:], g.x)), kept: k}
-	packed := &packedFactor{madeOperand: k.weights(w, points)}
 	if share < rows {
 		out.of[g.rows.first] = ofBoth
 		k.group = r.Axes[g.rows.first].Var
-		packed.own = []string{k.group}
 	}
-	k.table = k.tableOf(w, points)
 	if !out.take() {
 		return nil, nil
 	}
-	out.packed[0] = packed
 	return out, nil
 }
 
+// stepped are the points in whole steps of so many.
+func (k *keptPoints) stepped(step int64) *keptPoints {
+	out := *k
+	out.most = (k.most + step - 1) / step * step
+	return &out
+}
+
 // weights are those of the points that groups keep, point after point, and zeros beyond a group's.
-func (k *keptPoints) weights(w *prunedRows, points [][]int32) madeOperand {
-	dims := k.dims(points, k.most, k.share)
-	v := &ir.Value{Name: w.value.Name, Type: ir.F32, Shape: ir.Dims(dims...), HasShape: true, Const: w.value.Const}
+func (k *keptPoints) weights() *packedFactor {
+	dims := k.dims(k.most, k.share)
+	v := &ir.Value{Name: k.of.value.Name, Type: ir.F32, Shape: ir.Dims(dims...), HasShape: true, Const: k.of.value.Const}
 	unit := k.most * k.share
-	return madeOperand{w.operand, v, func(v *ir.Value) *ir.Value {
+	out := &packedFactor{}
+	if k.group != "" {
+		out.own = []string{k.group}
+	}
+	out.madeOperand = madeOperand{k.of.operand, v, func(v *ir.Value) *ir.Value {
 		return ir.ConstValue(v.Name+fkw.KeptPoints, ir.Computed(ir.F32, dims, unit, func(b []byte, first int64) error {
 			rows := make([]byte, 4*k.share*k.whole)
 			clear(b)
@@ -161,7 +168,7 @@ func (k *keptPoints) weights(w *prunedRows, points [][]int32) madeOperand {
 				if err := v.Const.ReadBytes(rows, n*int64(len(rows))); err != nil {
 					return err
 				}
-				for i, point := range points[n] {
+				for i, point := range k.points[n] {
 					for x := range k.share {
 						copy(b[4*(int64(i)*k.share+x):][:4], rows[4*(x*k.whole+int64(point)):])
 					}
@@ -171,20 +178,21 @@ func (k *keptPoints) weights(w *prunedRows, points [][]int32) madeOperand {
 			return nil
 		}))
 	}}
+	return out
 }
 
 // dims are those of what groups have, where they are several.
-func (k *keptPoints) dims(points [][]int32, own ...int64) []int64 {
-	if k.group == "" && len(points) == 1 {
+func (k *keptPoints) dims(own ...int64) []int64 {
+	if k.group == "" {
 		return own
 	}
-	return append([]int64{int64(len(points))}, own...)
+	return append([]int64{int64(len(k.points))}, own...)
 }
 
-// tableOf is the table: of points beyond a group's the first one, whose weights are zero.
-func (k *keptPoints) tableOf(w *prunedRows, points [][]int32) madeOperand {
-	t := ir.NewTensor(k.numbers(), k.dims(points, k.most)...)
-	for n, group := range points {
+// table is the numbers of the points: beyond a group's that of the first one, whose weights are zero there.
+func (k *keptPoints) table() *madeOperand {
+	t := ir.NewTensor(k.numbers(), k.dims(k.most)...)
+	for n, group := range k.points {
 		for i, point := range group {
 			at := int64(n)*k.most + int64(i)
 			if t.Type == ir.U16 {
@@ -194,8 +202,8 @@ func (k *keptPoints) tableOf(w *prunedRows, points [][]int32) madeOperand {
 			}
 		}
 	}
-	v := ir.ConstValue(w.value.Name+".points", t)
-	return madeOperand{w.operand, v, func(*ir.Value) *ir.Value { return v }}
+	v := ir.ConstValue(k.of.value.Name+".points", t)
+	return &madeOperand{k.of.operand, v, func(*ir.Value) *ir.Value { return v }}
 }
 
 // numbers is the type of points' numbers: where it has no sign, devices divide them faster.
@@ -212,14 +220,11 @@ func (k *keptPoints) point(st *groupStage) sym.Expr {
 	return sym.Var(keptVar)
 }
 
-// bind lets what a stage reads have the point that the table says, of number at of a group's; there are no others where exact.
-func (k *keptPoints) bind(st *groupStage, v te.Expr, at sym.Expr, exact bool) te.Expr {
+// bind lets what a stage reads have the point that the table says, of number at of a group's.
+func (k *keptPoints) bind(st *groupStage, v te.Expr, at sym.Expr) te.Expr {
 	l := te.Load{Source: te.Source{N: keptSource}, Type: k.numbers(), Index: []sym.Expr{at}}
 	if k.group != "" {
 		l.Index = []sym.Expr{st.names[k.group], at}
-	}
-	if !exact {
-		l.Guard, l.Default = []te.Within{{E: at, Lo: sym.Const(0), Hi: sym.Const(k.most)}}, te.Int(k.numbers(), 0)
 	}
 	return te.Let{Var: keptVar, Value: l, Lo: sym.Const(0), Hi: sym.Const(k.whole - 1), Known: true, Body: v}
 }

@@ -73,7 +73,7 @@ func (g *groupTiles) ends(p *proposal) {
 		}
 	}
 	if g.kept != nil {
-		made[2] = &g.kept.table
+		made[2] = g.kept.table()
 	}
 	readOperands(p, g.r.operands, made[:]...)
 }
@@ -182,7 +182,7 @@ func (g *groupTiles) copies(p *proposal, n int, t *term, r run, groups string, s
 	}
 	v := asF32(l)
 	if g.kept != nil && !packed {
-		v = g.kept.bind(st, v, k, g.each()*g.parts == g.sum)
+		v = g.kept.bind(st, v, k)
 	}
 	st.Results = []te.Expr{v}
 	parts := g.copyLoops(st, n, !packed && g.alongSum(t, r), size)
