@@ -84,9 +84,9 @@ func longSums(b *block.Block, env *Env) (bool, error) {
 	if g == nil || g.results*g.sum < manyProducts || g.results > o.Units*o.UnitItems {
 		return false, nil
 	}
-	any := *env
-	any.Only, any.Tiles = "", 0
-	ls, err := GroupSums(b, &any)
+	best := *env
+	best.Only, best.Tiles = "", 0
+	ls, err := GroupSums(b, &best)
 	return len(ls) > 0, err
 }
 
