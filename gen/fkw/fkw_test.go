@@ -166,6 +166,32 @@ func TestScattered(t *testing.T) {
 	require.Nil(t, found(t, scattered(0.12), 1, 0), "of too many kernels a weight is kept")
 }
 
+// TestPoints: the points of a group are those that any of its filters keeps, and weights that the format does not take have none.
+func TestPoints(t *testing.T) {
+	w := alike(1, 0.7, 8, 20, 6, 3, 3) // groups of 8, 8 and 4
+	for _, share := range []int64{1, 8, 16} {
+		points, err := Points(w, share)
+		require.NoError(t, err)
+		require.Len(t, points, int((20+share-1)/share))
+		const row = 6 * 9
+		for g, got := range points {
+			var want []int32
+			for p := range int32(row) {
+				for f := int64(g) * share; f < min(20, int64(g+1)*share); f++ {
+					if !zero(w.Data[4*(f*row+int64(p)):][:4]) {
+						want = append(want, p)
+						break
+					}
+				}
+			}
+			require.Equal(t, want, got, "group %d of %d", g, share)
+		}
+	}
+	points, err := Points(ir.NewTensor(ir.F32, 2, 3, 9, 9), 2)
+	require.NoError(t, err)
+	require.Nil(t, points)
+}
+
 // TestLarge: weights that are not in memory, of more than are read at once, are found and stored alike, whichever part of what is stored is read.
 func TestLarge(t *testing.T) {
 	const filters, channels, share = 300, 20_000, 16

@@ -120,10 +120,11 @@ func (a *ahead) apart(x loop.For, to *loop.Buffer) (fetch, store loop.Stmt, err 
 			break
 		}
 		n, known := l.Extent.Const()
-		if !known || len(l.Body) != 1 {
-			return nil, nil, fmt.Errorf("the copy %q is fetched ahead by loops of %s iterations with %d statements each: want a constant, and one", to.Name, l.Extent, len(l.Body))
+		last := len(l.Body) - 1
+		if !known || last < 0 || slices.ContainsFunc(l.Body[:last], func(s loop.Stmt) bool { return !binds(s) }) {
+			return nil, nil, fmt.Errorf("the copy %q is fetched ahead by loops of %s iterations with %d statements each: want a constant, and one after integers that it binds", to.Name, l.Extent, len(l.Body))
 		}
-		index, size, s = sym.Add(sym.Scale(index, n), sym.Var(l.Var)), size*n, l.Body[0]
+		index, size, s = sym.Add(sym.Scale(index, n), sym.Var(l.Var)), size*n, l.Body[last]
 	}
 	y, is := s.(loop.Store)
 	if !is {
@@ -152,7 +153,26 @@ func (a *ahead) apart(x loop.For, to *loop.Buffer) (fetch, store loop.Stmt, err 
 		y.Value = wide(loop.Mem{Buf: own, Index: index})
 		return y
 	})
-	return fetch, store, nil
+	return fetch, unbound(store), nil
+}
+
+// binds reports whether a statement binds an integer.
+func binds(s loop.Stmt) bool {
+	_, is := s.(loop.Bind)
+	return is
+}
+
+// unbound is loops without the integers that they bind: what was fetched is all that they store.
+func unbound(s loop.Stmt) loop.Stmt {
+	return loop.WithInner(s, func(body []loop.Stmt) []loop.Stmt {
+		var out []loop.Stmt
+		for _, s := range body {
+			if !binds(s) {
+				out = append(out, unbound(s))
+			}
+		}
+		return out
+	})
 }
 
 // fetched is what is fetched of a value that is stored, and what that is made of it: a conversion of 16 bits waits for its load, and so is left for then.
@@ -167,7 +187,11 @@ func fetched(v te.Expr) (te.Expr, func(te.Expr) te.Expr) {
 func withValue(s loop.Stmt, name string, value sym.Expr, facts sym.Facts) loop.Stmt {
 	m := map[string]sym.Expr{name: value}
 	return loop.Map([]loop.Stmt{s}, func(s loop.Stmt) loop.Stmt {
-		if x, is := s.(loop.Store); is {
+		switch x := s.(type) {
+		case loop.Store:
+			x.Value = loop.SubstIndices(x.Value, m, facts)
+			return x
+		case loop.Bind:
 			x.Value = loop.SubstIndices(x.Value, m, facts)
 			return x
 		}

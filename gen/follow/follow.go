@@ -188,7 +188,11 @@ func (f *follower) memory(c *stage) {
 	c.first = make([]sym.Expr, len(c.te.Axes))
 	for _, p := range c.spans {
 		if i := slices.IndexFunc(c.te.Axes, func(a te.Axis) bool { return a.Var == p.Axes[0].Var }); i >= 0 && len(p.Axes) == 1 && !p.Reduce {
-			c.first[i] = p.First
+			begin := sym.Const(0)
+			if p.Name != p.Axes[0].Var && p.Step == 1 { // once, with the inner part
+				begin = c.sched.Begin(p.Axes[0].Var)
+			}
+			c.first[i] = sym.Add(c.first[i], p.First, begin)
 		}
 	}
 	last := c.n == len(f.w.Stages)-1

@@ -39,6 +39,9 @@ func (f *follower) points(c *stage) {
 		c.facts[p.Name] = sym.Range{Lo: lo, Hi: hi + max(n, 1) - 1}
 		v := p.Axes[0].Var
 		c.logical[v] = sym.Add(c.logical[v], sym.Scale(sym.Var(p.Name), p.Step))
+		if p.Name != v && p.Step == 1 { // once, with the inner part
+			c.logical[v] = sym.Add(c.logical[v], c.sched.Begin(v))
+		}
 	}
 	c.sched.Whole(c.spans, c.logical)
 	if c.stored != nil {

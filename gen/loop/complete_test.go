@@ -43,7 +43,7 @@ func whole() *loop.Kernel {
 		Facts: sym.Facts{"N": {Lo: 1, Hi: 64}}, Scratch: []*loop.Buffer{s}, Shared: []*loop.Buffer{h}, Sets: []string{"K"},
 		Body: []loop.Stmt{
 			loop.Alloc{Buf: a}, loop.Index{Var: "j", Value: v("N")}, loop.Def{Name: "v", Init: choice}, loop.Set{Name: "v", Value: choice},
-			loop.Bind{Var: "b", Value: choice, Lo: v("N"), Hi: v("M")},
+			loop.Bind{Var: "b", Value: choice, Lo: v("N"), Hi: v("M"), Known: true},
 			loop.For{Var: "i", Extent: v("N"), Lanes: 1, Stride: 2, Items: true, Body: []loop.Stmt{
 				loop.If{Cond: within, Then: []loop.Stmt{loop.Claim{Buf: x, Index: v("i"), Later: true}}, Else: []loop.Stmt{loop.Store{Buf: x, Index: v("i"), Texel: texel, Value: choice}}},
 			}},

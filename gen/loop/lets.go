@@ -32,7 +32,7 @@ func hoistLets(e te.Expr, in *arm) ([]Stmt, te.Expr) {
 	switch x := e.(type) {
 	case te.Let:
 		pre, v := hoistLets(x.Value, in)
-		out = append(pre, Bind{Var: x.Var, Value: guarded(v, in), Lo: x.Lo, Hi: x.Hi})
+		out = append(pre, Bind{Var: x.Var, Value: guarded(v, in), Lo: x.Lo, Hi: x.Hi, Known: x.Known})
 		rest, body := hoistLets(x.Body, in)
 		return append(out, rest...), body
 	case te.Select:

@@ -115,11 +115,12 @@ type Index struct {
 }
 
 // Bind binds a variable to a loaded integer, clamped into [Lo, Hi]. A value out of these
-// bounds is reported when the kernel ends (see Refuses).
+// bounds is reported when the kernel ends (see Refuses). Known: the compiler made what is loaded, and there are none.
 type Bind struct {
 	Var    string
 	Value  te.Expr
 	Lo, Hi sym.Expr
+	Known  bool
 }
 
 // Def declares a local scalar variable.

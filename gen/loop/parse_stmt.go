@@ -147,6 +147,7 @@ func (p *parser) bind() (x Bind, err error) {
 		return x, err
 	}
 	x.Hi, err = p.Expr()
+	x.Known = err == nil && p.Accept("known")
 	return x, err
 }
 

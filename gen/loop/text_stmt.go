@@ -32,7 +32,7 @@ func (p *printer) stmt(s Stmt) {
 	case Index:
 		p.line("index %s = %s", x.Var, x.Value)
 	case Bind:
-		p.assign("bind "+x.Var, x.Value, fmt.Sprintf(" in %s..%s", x.Lo, x.Hi))
+		p.assign("bind "+x.Var, x.Value, fmt.Sprintf(" in %s..%s%s", x.Lo, x.Hi, map[bool]string{true: " known"}[x.Known]))
 	case Def:
 		p.assign("var "+x.Name, x.Init, "")
 		p.vars.declare(x.Name, typeOf(x.Init))

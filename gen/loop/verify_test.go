@@ -28,14 +28,14 @@ func TestVerify(t *testing.T) {
 		body       []Stmt
 	}{
 		{"nothing", "", []Stmt{Alloc{acc}, each(Def{"v", at(x, i)}, Set{"v", te.Fn(ir.F32, "add", Ref{"v", ir.F32}, one)}, to(Ref{"v", ir.F32})),
-			Tile{Micro: micro, X: x, W: x, Acc: acc}, each(Bind{"j", at(ints, i), eight, n}, to(at(x, j)))}},
+			Tile{Micro: micro, X: x, W: x, Acc: acc}, each(Bind{Var: "j", Value: at(ints, i), Lo: eight, Hi: n}, to(at(x, j)))}},
 		{"an index without its loop", `the index i has "i", which is none in scope`, []Stmt{to(one)}},
 		{"an index after its loop", `the index i has "i", which is none in scope`, []Stmt{each(), to(one)}},
 		{"another symbol", `the index M has "M", which is none in scope`, []Stmt{each(to(at(x, sym.Var("M"))))}},
 		{"a variable as an index", `the index v has "v", which is none in scope`, []Stmt{Def{"v", one}, each(to(at(x, sym.Var("v"))))}},
 		{"a condition", `the index j has "j", which is none in scope`, []Stmt{each(If{Cond: []te.Within{{E: j, Lo: n, Hi: n}}})}},
-		{"bounds", `the index j has "j", which is none in scope`, []Stmt{each(Bind{"j", at(ints, i), j, n})}},
-		{"an index of floats", `the index "j" is made of f32`, []Stmt{each(Bind{"j", at(x, i), n, n})}},
+		{"bounds", `the index j has "j", which is none in scope`, []Stmt{each(Bind{Var: "j", Value: at(ints, i), Lo: j, Hi: n})}},
+		{"an index of floats", `the index "j" is made of f32`, []Stmt{each(Bind{Var: "j", Value: at(x, i), Lo: n, Hi: n})}},
 		{"twice", `"v" is declared twice in one block`, []Stmt{Def{"v", one}, Def{"v", one}}},
 		{"a parameter's name", `"task" is declared twice in one block`, []Stmt{Index{"task", n}}},
 		{"before it is defined", `"v" of f32 is read, which is <nil> invalid here`, []Stmt{each(to(Ref{"v", ir.F32}))}},

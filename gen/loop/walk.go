@@ -173,13 +173,17 @@ func Values(s Stmt, f func(te.Expr)) {
 	}
 }
 
-// Refuses reports whether a kernel may refuse what it reads: whether a statement binds a loaded integer,
+// Refuses reports whether a kernel may refuse what it reads: whether a statement binds a loaded integer that may be out of bounds,
 // divides by one or calls an opaque operator. The kernel then reports integers that are out of bounds,
 // divisors that are 0, and elements that the operator does not allow.
 func Refuses(body []Stmt) bool {
 	return Any(body, func(s Stmt) bool {
-		switch s.(type) {
-		case Bind, Call:
+		switch x := s.(type) {
+		case Bind:
+			if !x.Known {
+				return true
+			}
+		case Call:
 			return true
 		}
 		divides := false

@@ -51,8 +51,18 @@ func (s *groupStage) within(at, extent, has sym.Expr) {
 // subst puts the stage's axes in the place of the block's.
 func (s *groupStage) subst(e te.Expr) te.Expr { return te.SubstIndices(e, s.names, s.facts) }
 
-// readOperands gives a proposal the operands that its stages read, of a block's, and those that are packed for it.
-func readOperands(p *proposal, operands []*ir.Value, packed ...*packedFactor) {
+// madeOperand is a constant that is made for a kernel of a block's operand; nil: there is none.
+type madeOperand struct {
+	operand int
+	value   *ir.Value
+	of      func(v *ir.Value) *ir.Value
+}
+
+// madeSource is the number of the first operand that is made, while a proposal is, and those before it are of the others.
+const madeSource = -1
+
+// readOperands gives a proposal the operands that its stages read, of a block's, and those that are made for it.
+func readOperands(p *proposal, operands []*ir.Value, made ...*madeOperand) {
 	at := map[int]int{}
 	for i, s := range p.work.Stages {
 		p.work.Stages[i] = s.MapExprs(func(e te.Expr) te.Expr {
@@ -62,9 +72,9 @@ func readOperands(p *proposal, operands []*ir.Value, packed ...*packedFactor) {
 			}
 			n := x.Source.N
 			if _, known := at[n]; !known {
-				if n <= packedSource {
-					f := packed[packedSource-n]
-					at[n] = p.addOperand(f.value, func(b *block.Block) *ir.Value { return f.pack(b.Operands[f.operand]) })
+				if n <= madeSource {
+					m := made[madeSource-n]
+					at[n] = p.addOperand(m.value, func(b *block.Block) *ir.Value { return m.of(b.Operands[m.operand]) })
 				} else {
 					at[n] = p.addOperand(operands[n], func(b *block.Block) *ir.Value { return b.Operands[n] })
 				}

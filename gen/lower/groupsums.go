@@ -77,6 +77,19 @@ func GroupSums(b *block.Block, env *Env) ([]*Lowered, error) {
 	return out, nil
 }
 
+// longSums reports whether a block is a large reduction to fewer results than a device has items at once, each of which would walk all of a result's
+// points by itself, and there is a kernel whose items share them.
+func longSums(b *block.Block, env *Env) (bool, error) {
+	g, o := sharedSumsOf(b, env)
+	if g == nil || g.results*g.sum < manyProducts || g.results > o.Units*o.UnitItems {
+		return false, nil
+	}
+	best := *env
+	best.Only, best.Tiles = "", 0
+	ls, err := GroupSums(b, &best)
+	return len(ls) > 0, err
+}
+
 // sharedSumsOf is a reduction whose sums the items of a device's groups may share, and the device; nil where a block is none.
 func sharedSumsOf(b *block.Block, env *Env) (*groupSums, *target.OpenCL) {
 	o, err := env.Target.WorkGroups()

@@ -27,6 +27,7 @@ type groupTiles struct {
 	// sum is how many products a result has.
 	sum    int64
 	packed [2]*packedFactor // of rows and columns; nil: read as it lies
+	kept   *keptPoints      // of the sum, by groups of rows; nil: it is whole
 	costs  *groupCosts
 	groupTile
 }
@@ -52,17 +53,23 @@ func GroupTiles(b *block.Block, env *Env) ([]*Lowered, error) {
 	if g == nil {
 		return nil, nil
 	}
+	all, err := g.keeping()
+	if err != nil {
+		return nil, err
+	}
 	var out []*Lowered
-	for _, t := range g.tiles() {
-		if env.Only != "" && Unhashed(env.Only) != t.name() {
-			continue
-		}
-		l, err := g.follow(t)
-		if err != nil {
-			return nil, err
-		}
-		if l != nil {
-			out = append(out, l)
+	for _, g := range all {
+		for _, t := range g.tiles() {
+			if env.Only != "" && Unhashed(env.Only) != t.name() {
+				continue
+			}
+			l, err := g.follow(t)
+			if err != nil {
+				return nil, err
+			}
+			if l != nil {
+				out = append(out, l)
+			}
 		}
 	}
 	return out, nil
@@ -103,7 +110,7 @@ func sharedSums(b *block.Block, env *Env) (bool, error) {
 	rows.Layouts = func(*ir.Value) layout.Layout { return layout.RowMajor }
 	g := sharedFactors(b, &rows)
 	if g == nil {
-		return false, nil
+		return longSums(b, &rows)
 	}
 	products := g.sum
 	for _, a := range g.stage.Axes {
@@ -126,6 +133,9 @@ func (t groupTile) name() string { return fmt.Sprintf("%s %s", groupTilesAnchor,
 // follow is the kernel of a tile; nil where the device or the block takes none.
 func (g *groupTiles) follow(t groupTile) (*Lowered, error) {
 	g = g.with(t)
+	if g.kept != nil {
+		g.packed[0] = g.kept.weights()
+	}
 	p := g.schedule()
 	l, err := g.env.suits(groupTilesAnchor, p, g.b)
 	if l == nil || err != nil {
@@ -146,6 +156,9 @@ func (g *groupTiles) take() bool {
 		n, _ := a.Extent.Const()
 		g.sum *= n
 	}
+	if g.kept != nil {
+		g.sum = g.kept.most
+	}
 	g.columns, g.rows = g.last(ofLanes), g.last(ofRows)
 	if g.columns.axes == nil || g.rows.axes == nil || g.columns.first < g.rows.first {
 		return false
@@ -162,7 +175,9 @@ func (g *groupTiles) take() bool {
 			g.batch = append(g.batch, a)
 		}
 	}
-	g.pack()
+	if g.kept == nil {
+		g.pack()
+	}
 	g.costs = g.costsOf()
 	return true
 }
@@ -175,6 +190,10 @@ func (g *groupTiles) with(t groupTile) *groupTiles {
 		if t.halves && f != nil {
 			out.packed[n] = f.inGroups(f.value, g.row(t).Group)
 		}
+	}
+	if g.kept != nil {
+		out.kept = g.kept.stepped(t.step * t.parts)
+		out.sum = out.kept.most
 	}
 	if t.together {
 		out.columns = g.images

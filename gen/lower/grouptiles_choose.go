@@ -17,6 +17,7 @@ type groupTile struct {
 	parts        int64 // of each sum, which as many sets of items add
 	together     bool  // columns are those of all images
 	halves       bool  // of 16 bits, which items of a sub-group multiply together (grouptiles_halves.go)
+	kept         int64 // so many rows share the points of their sums that are kept; 0: sums are whole
 }
 
 func (t groupTile) String() string {
@@ -29,6 +30,9 @@ func (t groupTile) String() string {
 	}
 	if t.halves {
 		text += " in halves"
+	}
+	if t.kept > 0 {
+		text += fmt.Sprintf(" kept by %d", t.kept)
 	}
 	return text
 }
@@ -97,7 +101,10 @@ func (g *groupTiles) fittingOf(registers [][2]int64, steps []int64, kind groupTi
 				for _, step := range steps {
 					for parts := int64(1); parts <= g.costs.mostParts && parts*down*across <= items; parts *= 2 {
 						t := groupTile{down: down, across: across, tall: r[0], wide: r[1], step: step, parts: parts, halves: kind.halves}
-						if !t.even() || !g.splits(t) || !t.suits(row) || t.items() < min(o.SubGroup, o.GroupItems) || t.bytes() > o.LocalBytes || o.UnitRegisters > 0 && g.registers(t)*t.items() > o.UnitRegisters {
+						if g.kept != nil {
+							t.kept = g.kept.share
+						}
+						if !t.even() || !g.splits(t) || !g.keeps(t) || !t.suits(row) || t.items() < min(o.SubGroup, o.GroupItems) || t.bytes() > o.LocalBytes || o.UnitRegisters > 0 && g.registers(t)*t.items() > o.UnitRegisters {
 							continue
 						}
 						out = append(out, t)
@@ -119,12 +126,22 @@ func (g *groupTiles) splits(t groupTile) bool {
 	return t.parts == 1 || g.sum >= minPartSteps*t.parts*t.step && n >= c.leastTile && n <= c.mostTile && t.rows()*t.columns() >= c.leastResults
 }
 
+// keeps reports whether a group of items has rows of one group that shares what it keeps, and items have registers for what they copy, which is much
+// for what they compute. Tiles of 192 columns took twice as long as estimates: such are left out.
+func (g *groupTiles) keeps(t groupTile) bool {
+	all, even := g.device.UnitRegisters, t.columns() == evenly(t.columns())
+	return g.kept == nil || g.kept.share%t.rows() == 0 && even && (all == 0 || g.registers(t)*maxTileItems <= all)
+}
+
 // even reports whether a group's rows and columns are so alike in number that it copies little for what it computes, and a step so short that its
 // products, which are written out, are few: those of 12x8 by 32 took twice as long as those by 16, which instruction caches hold.
 func (t groupTile) even() bool {
 	few, many := min(t.rows(), t.columns()), max(t.rows(), t.columns())
 	longer := int64(2)
-	if t.parts > 1 {
+	switch {
+	case t.kept > 0:
+		longer = longestKept
+	case t.parts > 1:
 		longer = 4
 	}
 	products := t.tall * t.wide * t.step
@@ -136,6 +153,9 @@ func (t groupTile) even() bool {
 
 // stepProducts is how many products of an item a step has at most.
 const stepProducts = 2048
+
+// longestKept is how many times the rows a group's columns may be, where other rows have other points of the sum.
+const longestKept = 16
 
 // minPartSteps is how many copies a part of a sum has at least.
 const minPartSteps = 2

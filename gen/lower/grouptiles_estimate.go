@@ -15,6 +15,8 @@ type groupCosts struct {
 	copySlots   float64 // instructions of an element that an item copies
 	windowSlots float64 // more of one of a window, whose place is computed anew for each point of the sum
 	placeSlots  float64 // more of one of a window, whose points of the sum are ordered so that a step is at one place
+	keptSlots   float64 // more of one at a point of the sum that a table tells
+	tableSlots  float64 // of such a point, for all that an item copies there
 	stepSlots   float64 // instructions of a step besides
 	readCycles  float64 // of such a read of a sub-group, which all sub-groups of a unit do one after the other
 	exposed     float64 // the part of the lesser of what is computed and what is read that takes time besides
@@ -31,11 +33,11 @@ type groupCosts struct {
 }
 
 // Both were fitted to kernels on an NVIDIA H100 (docs/performance.md): to 1400 of ten contractions of few results and of parts of their sums, and to 2278
-// of 67 contractions most of which have many.
+// of 67 contractions most of which have many. What those of pruned weights take besides was fitted to 126 kernels of nine layers of VGG-16 and resnet50.
 var (
-	fewResults = &groupCosts{readSlots: 0.5, copySlots: 5, windowSlots: 45, placeSlots: 10, stepSlots: 2, readCycles: 3.7, exposed: 0.1, aloneRate: 2, aloneRead: 1.1,
+	fewResults = &groupCosts{readSlots: 0.5, copySlots: 5, windowSlots: 45, placeSlots: 10, keptSlots: 10, tableSlots: 66, stepSlots: 2, readCycles: 3.7, exposed: 0.1, aloneRate: 2, aloneRead: 1.1,
 		stepCycles: 350, fetchCycles: 1340, joinCycles: 60, joinRate: 3.8, cacheRate: 0.45, registers: 38, mostParts: 16, leastTile: 16, mostTile: 32, leastResults: 256}
-	manyResults = &groupCosts{readSlots: 1.1, copySlots: 1.5, stepSlots: 4, readCycles: 3, exposed: 0.18, aloneRate: 2.1, aloneRead: 3,
+	manyResults = &groupCosts{readSlots: 1.1, copySlots: 1.5, keptSlots: 10, tableSlots: 66, stepSlots: 4, readCycles: 3, exposed: 0.18, aloneRate: 2.1, aloneRead: 3,
 		stepCycles: 360, joinCycles: 124, joinRate: 16, cacheRate: 1, registers: 25, mostParts: 8, leastTile: 16, mostTile: 16, leastResults: 1024}
 )
 
@@ -136,6 +138,11 @@ func (g *groupTiles) estimate(t groupTile) float64 {
 func (g *groupTiles) copySlots() float64 {
 	all := float64(g.groupTile.rows() + g.groupTile.columns())
 	slots := g.costs.copySlots
+	if g.kept != nil {
+		columns := g.groupTile.columns()
+		across := min(evenly(columns), g.items()/g.parts)
+		return slots + float64((float64(g.costs.keptSlots*float64(columns))+float64(g.costs.tableSlots*float64(across)))/all)
+	}
 	for n, t := range []*term{g.x, g.w} {
 		if g.packed[n] != nil || !g.windowed(t) {
 			continue
@@ -169,8 +176,14 @@ func usesOneOf(e sym.Expr, axes []te.Axis) bool {
 func SharedCycles(b *block.Block, env *Env) float64 {
 	least := math.Inf(1)
 	if g := sharedFactors(b, env); g != nil {
-		if all := g.tiles(); len(all) > 0 {
-			least = g.estimate(all[0])
+		all, err := g.keeping()
+		if err != nil {
+			return least // whoever makes the kernel says why
+		}
+		for _, g := range all {
+			if tiles := g.tiles(); len(tiles) > 0 {
+				least = min(least, g.estimate(tiles[0]))
+			}
 		}
 	}
 	if g, o := sharedSumsOf(b, env); g != nil {

@@ -13,8 +13,7 @@ import (
 // packedFactor is a constant factor as groups read it: a row of all its points beside the sum for each point of the sum, or for each group of them, so
 // that items which are neighbours read neighbours; and so for each of its contractions.
 type packedFactor struct {
-	operand int
-	value   *ir.Value
+	madeOperand
 	// batch, sum and points are how far apart neighbours along them are in the constant, from base on; own are the axes of batch.
 	batch, sum, points []steps
 	own                []string
@@ -25,9 +24,6 @@ type packedFactor struct {
 
 // steps is an axis of so many points, which are so far apart.
 type steps struct{ extent, step int64 }
-
-// packedSource is the number of the operand that is rows packed, and the one before it of columns, while a proposal is made.
-const packedSource = -1
 
 // pack finds constant factors that are packed, and orders the sum for what the other one reads: channels, at one place of an image, are last, so
 // that a step is at one place wherever it divides them.
@@ -74,7 +70,7 @@ func (g *groupTiles) packs(t *term, r run) *packedFactor {
 		return nil
 	}
 	off := layout.Flat(v.Shape, t.load.Index)
-	p := &packedFactor{operand: n}
+	p := &packedFactor{madeOperand: madeOperand{operand: n}}
 	zero := map[string]sym.Expr{}
 	axes := func(of []te.Axis) ([]steps, bool) {
 		var out []steps
@@ -112,6 +108,7 @@ func (p *packedFactor) inGroups(v *ir.Value, group int64) *packedFactor {
 	out := *p
 	out.group = group
 	out.value = &ir.Value{Name: v.Name, Type: v.Type, Shape: ir.Dims(out.dims()...), HasShape: true, Const: v.Const}
+	out.madeOperand.of = out.pack
 	return &out
 }
 

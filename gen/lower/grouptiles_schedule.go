@@ -83,7 +83,16 @@ func (g *groupTiles) ends(p *proposal) {
 			p.sched.Values = append(p.sched.Values, sched.Value{Of: te.Source{Stage: true, N: n, Part: k}, Parts: parts})
 		}
 	}
-	readOperands(p, g.r.operands, g.packed[:]...)
+	var made [3]*madeOperand
+	for n, f := range g.packed {
+		if f != nil {
+			made[n] = &f.madeOperand
+		}
+	}
+	if g.kept != nil {
+		made[2] = g.kept.table()
+	}
+	readOperands(p, g.r.operands, made[:]...)
 }
 
 // name is that of a variable.
@@ -176,11 +185,15 @@ func (g *groupTiles) copies(p *proposal, n int, t *term, r run, groups string, s
 	k := st.region(each, sym.Scale(sym.Var(productsVar), g.step), g.step, each)
 	k = sym.Add(sym.Mul(part, each), k)
 	st.within(k, sym.Scale(each, g.parts), sym.Const(g.sum))
-	run{axes: g.reduce}.parts(k, st.names, st.facts)
+	at := k
+	if g.kept != nil {
+		at = g.kept.point(st)
+	}
+	run{axes: g.reduce}.parts(at, st.names, st.facts)
 	l := st.subst(t.load).(te.Load)
 	packed := g.packed[n] != nil
 	if packed {
-		l.Source, l.Index = te.Source{N: packedSource - n}, nil
+		l.Source, l.Index = te.Source{N: madeSource - n}, nil
 		for _, of := range g.packed[n].own {
 			l.Index = append(l.Index, st.names[of])
 		}
@@ -189,14 +202,18 @@ func (g *groupTiles) copies(p *proposal, n int, t *term, r run, groups string, s
 	if len(st.there) > 0 {
 		l.Guard, l.Default = slices.Concat(l.Guard, st.there), te.Number(l.Type, 0)
 	}
-	st.Results = []te.Expr{asF32(l)}
+	v := asF32(l)
 	if g.groupTile.halves {
-		st.Results = []te.Expr{l}
+		v = l
 	}
+	if g.kept != nil && !packed {
+		v = g.kept.bind(st, v, k)
+	}
+	st.Results = []te.Expr{v}
 	parts := g.copyLoops(st, n, !packed && g.alongSum(t, r), size)
-	at := p.addStage(&st.Stage, st.sched)
-	p.sched.Values = append(p.sched.Values, sched.Value{Of: te.Source{Stage: true, N: at}, Parts: parts, Space: sched.Local})
-	return at
+	stage := p.addStage(&st.Stage, st.sched)
+	p.sched.Values = append(p.sched.Values, sched.Value{Of: te.Source{Stage: true, N: stage}, Parts: parts, Space: sched.Local})
+	return stage
 }
 
 // copyLoops gives a copy its loops, such that items that are neighbours copy neighbours in memory, along the sum or not, and gives how it lies.
@@ -221,8 +238,15 @@ func (g *groupTiles) copyLoops(st *groupStage, n int, sums bool, size int64) lay
 		all.add(sched.Item, of("g6s"), st.Axes[rank-3].Var, 0, sched.Exact)
 	}
 	all.add(sched.Item, of("g6d"), slow, 0, sched.Exact)
-	all.add(sched.Item, of("g6a"), fast, 0, sched.Exact)
-	if many > across {
+	switch {
+	case many <= across:
+		all.add(sched.Item, of("g6a"), fast, 0, sched.Exact)
+	case g.kept != nil: // of what a table tells no item reads neighbours at once, so that those of neighbouring items are neighbours
+		st.sched.Splits = []sched.Split{{Axis: fast, Outer: of("g6o"), Inner: of("g6i"), Size: across}}
+		all.add(sched.Item, of("g6a"), of("g6i"), 0, sched.Exact)
+		all.add(sched.Serial, of("g6v"), of("g6o"), 0, sched.Exact)
+	default:
+		all.add(sched.Item, of("g6a"), fast, 0, sched.Exact)
 		all.add(sched.Serial, of("g6v"), fast, many/across, sched.Exact)
 	}
 	if few > down {

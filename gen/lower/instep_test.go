@@ -20,6 +20,7 @@ import (
 // there are such; a kernel that is asked for by its name is made all the same.
 func TestInStep(t *testing.T) {
 	const large, small = "input %x f32[512, 512]\ninput %w f32[512, 512]\n", "input %x f32[16, 16]\ninput %w f32[16, 16]\n"
+	const vector, shortVector = "input %x f32[1, 4096]\ninput %w f32[4096, 2048]\n", "input %x f32[1, 64]\ninput %w f32[64, 2048]\n"
 	const product, softmax = "%y ?[*] = MatMul.13(%x, %w)\noutput %y", "%y ?[*] = Softmax.13(%x) {axis = -1}\noutput %y"
 	const depthwise = "input %x f32[1, 16, 14, 14]\ninput %w f32[16, 1, 3, 3]\n%y ?[*] = Conv.11(%x, %w) {group = 16, pads = [1, 1, 1, 1]}\noutput %y"
 	facts, err := os.ReadFile("../../platforms/devices/opencl_buffers.json")
@@ -36,6 +37,10 @@ func TestInStep(t *testing.T) {
 		{"a small product by loops", small + product, one(Generic), false, "", false},
 		{"a large product by tiles", large + product, Contraction, true, "", true},
 		{"a small product by tiles", small + product, Contraction, true, "", false},
+		{"a vector's large product by loops", vector + product, one(Generic), false, "", true},
+		{"a vector's large product by tiles", vector + product, Contraction, true, "", true},
+		{"a vector's large product by loops, by name", vector + product, one(Generic), false, genericAnchor, false},
+		{"a vector's small product by loops", shortVector + product, one(Generic), false, "", false},
 		{"rows by an item each", "input %x f32[64, 256]\n" + softmax, one(Chain), false, "", true},
 		{"short rows by an item each", "input %x f32[64, 6]\n" + softmax, one(Chain), false, "", false},
 		{"a depthwise convolution", depthwise, one(Direct), true, "", true},

@@ -12,6 +12,7 @@ import (
 type Encodings struct {
 	zeros map[*ir.Tensor]bool
 	found map[string]*fkw.Encoding
+	kept  map[string][][]int32 // points, by weights and how many filters share them
 	// Alone: kernels load what they read of values for each tap, to measure what sharing loads gains.
 	Alone bool
 	// Given: kernels stay in the order in which they were given, to measure what the reorder gains.
@@ -20,7 +21,7 @@ type Encodings struct {
 
 // NewEncodings looks for pruned weights. A nil one does not.
 func NewEncodings() *Encodings {
-	return &Encodings{zeros: map[*ir.Tensor]bool{}, found: map[string]*fkw.Encoding{}}
+	return &Encodings{zeros: map[*ir.Tensor]bool{}, found: map[string]*fkw.Encoding{}, kept: map[string][][]int32{}}
 }
 
 func (e *Encodings) on() bool { return e != nil }
@@ -107,6 +108,24 @@ func (e *Encodings) find(c *contraction, share, block int64) (*fkw.Encoding, err
 		return nil, nil // which would have no numbers
 	}
 	return &in, nil
+}
+
+// points are those that groups of so many filters keep (fkw.Points).
+func (e *Encodings) points(t *ir.Tensor, share int64) ([][]int32, error) {
+	src := fmt.Sprintf("%p", t.Src)
+	if t.Src == nil {
+		src = fmt.Sprintf("%p", t.Data)
+	}
+	key := fmt.Sprintf("%s %v %d", src, t.Shape, share)
+	points, ok := e.kept[key]
+	if !ok {
+		var err error
+		if points, err = fkw.Points(t, share); err != nil {
+			return nil, err
+		}
+		e.kept[key] = points
+	}
+	return points, nil
 }
 
 // order is the extents of the weights with the filters first, then the axes of the sum, and where they lie in the constant.

@@ -22,7 +22,7 @@ type reshaped struct {
 // reshape cuts the axes that loads read only as axis // size, and joins neighbours that all of them walk as one.
 func reshape(s *te.Stage, operands []*ir.Value, symbols sym.Facts) *reshaped {
 	r := plain(s, operands, symbols)
-	r.cut()
+	r.cut(r.shared)
 	for i := len(r.Axes) - 2; i >= 0; i-- {
 		r.join(i)
 	}
@@ -71,8 +71,8 @@ func (r *reshaped) mapAll(f func(te.Expr) te.Expr) {
 	}
 }
 
-// cut makes two axes of one of which neighbours share an operand's elements, as the channels of a group do.
-func (r *reshaped) cut() {
+// cut makes two axes of one of which so many neighbours share an operand's elements, as the channels of a group do; 0: it stays as it is.
+func (r *reshaped) cut(shared func(te.Axis) int64) {
 	var axes []te.Axis
 	m := map[string]sym.Expr{}
 	next := func(extent sym.Expr) sym.Expr {
@@ -83,7 +83,7 @@ func (r *reshaped) cut() {
 		return sym.Var(a.Var)
 	}
 	for _, a := range r.Axes {
-		size := r.shared(a)
+		size := shared(a)
 		if size < 1 {
 			m[a.Var] = next(a.Extent)
 			continue

@@ -1,9 +1,11 @@
 package manifest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
+	"rules_dnn/gen/fkw"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/sched"
@@ -103,7 +105,7 @@ func layersOf(c *plan.Call, layers []PrunedLayer, same []int) []int {
 	for _, i := range same {
 		name := layers[i].Weights
 		if slices.ContainsFunc(slices.Concat(c.Block.Operands, c.Args, c.Over), func(v *ir.Value) bool {
-			return v.Const != nil && (v.Name == name || v.Name == name+".packed")
+			return v.Const != nil && (slices.Contains([]string{name, name + ".packed", name + fkw.KeptPoints}, v.Name))
 		}) {
 			out = append(out, i)
 		}
@@ -127,6 +129,12 @@ func prunedBlock(c *plan.Call) (PrunedBlock, error) {
 	for _, v := range s.Values {
 		if v.Encoding != "" {
 			encodings = append(encodings, v.Encoding)
+		}
+	}
+	for _, v := range c.Args {
+		if dims, known := v.Static(); known && v.Const != nil && strings.HasSuffix(v.Name, fkw.KeptPoints) {
+			n := len(dims)
+			encodings = append(encodings, fmt.Sprintf("%d points shared by %d", dims[n-2], dims[n-1]))
 		}
 	}
 	b.Encoding = strings.Join(encodings, "; ")

@@ -25,7 +25,7 @@ type Span struct {
 	Reduce bool
 	// Step is how many points of its axis a point is.
 	Step int64
-	// Extent points are computed, from First on.
+	// Extent points are computed, from First on; parts of a split axis are counted from where its region begins (Stage.Begin).
 	Extent, First sym.Expr
 	// Loops are the numbers of those that walk it, outermost first.
 	Loops []int
@@ -40,17 +40,21 @@ func (s *Stage) Spans(st *te.Stage) ([]Span, error) {
 				continue
 			}
 			p := Span{Name: a.Var, Axes: axes[k : k+1 : k+1], Reduce: i == 1, Step: 1, Extent: a.Extent}
-			if x := s.split(a.Var); x != nil {
-				if x.Size < 1 || s.region(a.Var) != nil {
-					return nil, fmt.Errorf("split of %s into parts of %d: want an axis that is computed whole", a.Var, x.Size)
+			r, x := s.region(a.Var), s.split(a.Var)
+			if r != nil {
+				p.Extent = sym.Const(r.Extent)
+			}
+			if r != nil && x == nil {
+				p.First = r.First
+			}
+			if x != nil {
+				if x.Size < 1 || r != nil && (r.Extent%x.Size != 0 || x.ragged(a)) {
+					return nil, fmt.Errorf("split of %s into parts of %d: want an axis that is computed whole, or whole parts of it", a.Var, x.Size)
 				}
-				if p.Name, p.Step, p.Extent = x.Outer, x.Size, x.parts(a); !s.joined(x.Outer) {
+				if p.Name, p.Step, p.Extent = x.Outer, x.Size, sym.CeilDiv(p.Extent, sym.Const(x.Size), nil); !s.joined(x.Outer) {
 					out = append(out, p)
 				}
 				p.Name, p.Step, p.Extent = x.Inner, 1, sym.Const(x.Size)
-			}
-			if r := s.region(a.Var); r != nil {
-				p.Extent, p.First = sym.Const(r.Extent), r.First
 			}
 			out = append(out, p)
 		}
@@ -161,9 +165,20 @@ func (s *Stage) Coordinates(spans []Span, f sym.Facts) map[string]sym.Expr {
 			out[p.Name] = rest
 		}
 		out[v] = sym.Add(out[v], p.First, sym.Scale(rest, p.Step))
+		if p.Name != v && p.Step == 1 { // once, with the inner part
+			out[v] = sym.Add(out[v], s.Begin(v))
+		}
 	}
 	s.Whole(spans, out)
 	return out
+}
+
+// Begin is the first point that is computed of an axis which is split: that of its region.
+func (s *Stage) Begin(axis string) sym.Expr {
+	if r := s.region(axis); r != nil && s.split(axis) != nil {
+		return r.First
+	}
+	return sym.Const(0)
 }
 
 // Whole adds to the points of axes what joined parts of them contribute.

@@ -23,7 +23,7 @@ func (v *verifier) reads(n int) error {
 			if k > 0 && v.spans[n][k-1].Name == x.Outer {
 				outer = sc.Point(v.spans[n][k-1])
 			}
-			whole[x.Axis] = sym.Add(sym.Scale(outer, x.Size), sym.Var(x.Inner))
+			whole[x.Axis] = sym.Add(sc.Begin(x.Axis), sym.Scale(outer, x.Size), sym.Var(x.Inner))
 			ranges[x.Inner] = sym.Range{Lo: 0, Hi: x.Size - 1}
 		}
 		if rounded || p.Step > 1 {

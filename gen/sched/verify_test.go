@@ -17,7 +17,7 @@ func TestVerify(t *testing.T) {
 	matmul, attention, dots, devices := schedtest.MatMul(), schedtest.Attention(), schedtest.Dots(), schedtest.Device()
 	pruned, parts, dealt := schedtest.Pruned(), schedtest.PrunedParts(), schedtest.PrunedDealt()
 	groups, runs, tiles, sums := schedtest.Groups(), schedtest.Runs(), schedtest.Tiles(), schedtest.PrunedTile()
-	ahead, chained := schedtest.Ahead(), schedtest.Ahead()
+	ahead, chained, points := schedtest.Ahead(), schedtest.Ahead(), schedtest.Points()
 	chained.Work.Stages[1] = chained.Work.Stages[1].MapExprs(func(e te.Expr) te.Expr {
 		if l, is := e.(te.Load); is {
 			l.Source = te.Source{Stage: true}
@@ -117,6 +117,9 @@ func TestVerify(t *testing.T) {
 		{"a last part that goes on beyond the axis", tiles, "serial v = y clip", "serial v = y", "the last part of i0 has fewer points: want one loop of y that is clipped"},
 		{"whole parts that are clipped", tiles, "  split i1 = tx x*4\n", "  split i1 = tx x*5\n", "it walks what is left of x: edges are of loops within"},
 		{"parts of axes that are no neighbours", tiles, "join tiles = ty tx", "join tiles = ty x", "[ty x] are no neighbouring axes that are computed whole"},
+		{"parts of a region that do not divide it", points, "ei*16", "ei*12", "split of i1 into parts of 12: want an axis that is computed whole, or whole parts of it"},
+		{"parts of a region that do not divide its axis", points, "ei*16", "ei*64", "split of i1 into parts of 64: want an axis that is computed whole, or whole parts of it"},
+		{"a part of a region without loops", points, "  serial w = eo\n", "", "no loop walks eo, which has 2 points"},
 		{"a part within another one as one axis", tiles, "join tiles = ty tx", "join tiles = tx ty", "[tx ty] are no neighbouring axes that are computed whole"},
 		{"another square", tiles, "((s + 4*t) // (3)) as row", "((s + 4*t) // (4)) as row", "it reads stage 0 at"},
 		{"a square of another task", tiles, "((s + 4*t) % (3)) as column", "((s + t) % (3)) as column", "it reads stage 0 at"},

@@ -198,7 +198,7 @@ func EstimateShared(b *block.Block, f sym.Facts, t *target.Target, o Options) fl
 	if err != nil {
 		return math.Inf(1)
 	}
-	env := &lower.Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Symbols: f, Target: t, Contractions: o.Contractions, Vectors: o.Vectors}
+	env := &lower.Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Symbols: f, Target: t, Contractions: o.Contractions, Vectors: o.Vectors, Pruned: o.Pruned}
 	d := &side{link: link}
 	return d.cycles(lower.SharedCycles(b, env))
 }

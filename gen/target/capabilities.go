@@ -126,7 +126,8 @@ func (t *Target) convertsF16() bool {
 }
 
 // SumsStored reports whether register tiles may sum over what is stored of pruned weights (package fkw). Where neighbouring items run in step and share
-// memory they do not: each would copy what it reads to memory of its own, which took an H100 a hundred times as long as multiplying zeros together.
+// memory they do not: each would copy what it reads to memory of its own, which took an H100 a hundred times as long as multiplying zeros together. There
+// groups of items sum over the points that groups of filters keep (lower.GroupTiles).
 func (t *Target) SumsStored() bool {
 	return t.Language() == "cpp" || t.OpenCL != nil && !(t.InStep() && t.OpenCL.LocalBytes > 0)
 }

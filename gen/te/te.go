@@ -93,7 +93,9 @@ type Let struct {
 	// Lo and Hi are inclusive bounds. A value out of them is an error of the run; code that
 	// goes on after it reads at the nearer bound.
 	Lo, Hi sym.Expr
-	Body   Expr
+	// Known: the compiler made what is loaded, and no value is out of the bounds.
+	Known bool
+	Body  Expr
 }
 
 // Select is Then where the condition holds, else Else; the other is not evaluated.

@@ -130,7 +130,8 @@ func (w *Writer) scalar(e Expr) {
 		w.WriteString(")")
 	case Let:
 		value := w.text(x.Value) // what it binds is named first
-		fmt.Fprintf(w, "let %s = %s in %s..%s: ", w.bind(x.Var), value, w.expr(x.Lo), w.expr(x.Hi))
+		known := map[bool]string{true: " known"}[x.Known]
+		fmt.Fprintf(w, "let %s = %s in %s..%s%s: ", w.bind(x.Var), value, w.expr(x.Lo), w.expr(x.Hi), known)
 		w.scalar(x.Body)
 	case Select:
 		w.WriteString("(")

@@ -26,7 +26,7 @@ func whole() te.Stage {
 		Combine: &te.Combiner{Name: "sum", Init: []te.Expr{te.Const{Type: ir.F32, Bits: 3}},
 			Join: []te.Expr{te.Call{Fn: "add", Type: ir.F32, Args: []te.Expr{te.Acc{N: 1, Type: ir.F32}, te.In{N: 1, Type: ir.F32}}}}},
 		Values: []te.Expr{load, te.Index{Type: ir.F32, E: v("k")}},
-		Results: []te.Expr{te.Select{Cond: []te.Within{within("j", "M")}, Then: load, Else: te.Let{Var: "g", Value: te.Index{Type: ir.I64, E: v("i")},
+		Results: []te.Expr{te.Select{Cond: []te.Within{within("j", "M")}, Then: load, Else: te.Let{Var: "g", Known: true, Value: te.Index{Type: ir.I64, E: v("i")},
 			Lo: v("N"), Hi: v("P"), Body: te.Index{Type: ir.F32, E: v("g")}}}},
 		Update: &te.Update{
 			Axes:  []te.Axis{{Var: "u", Extent: v("P")}},

@@ -60,7 +60,7 @@ func (o *variantOptions) variants(n *network) []*network {
 			// 8 patterns of 4 taps, and 3.6 times fewer kernels, as PatDNN's VGG-16 (2.6). A network of one layer has no first one.
 			settings := fmt.Sprintf(`{"patterns": 8, "connectivity": 3.6, "share": %d, "exempt_first": %t}`, share, !layer.MatchString(n.Name))
 			add(fmt.Sprintf("pruned, share %d", share), "", func(v *network) { v.Pruning = settings })
-			// Tiles of work-groups multiply zeros, too: without them kernels leave these out.
+			// Tiles of work-groups leave out what groups of filters share; without them each work-item sums over what is stored.
 			add(fmt.Sprintf("pruned, share %d, without shared", share), "", func(v *network) {
 				v.Pruning, v.Options = settings, append(v.Options, "--disable=shared")
 			})

@@ -192,7 +192,13 @@ func (w *Kernel) bounded(x loop.Bind, rest []loop.Stmt) {
 		w.bytes[x.Var] = true
 		return
 	}
-	text := w.d.Bounded(w.scalar(x.Value), w.index(x.Lo), w.index(x.Hi))
+	text := w.scalar(x.Value)
+	switch {
+	case !x.Known:
+		text = w.d.Bounded(text, w.index(x.Lo), w.index(x.Hi))
+	case !uses(rest, x.Var):
+		return
+	}
 	if uses(rest, x.Var) {
 		text = fmt.Sprintf("const %s %s = %s", w.d.IndexType(), x.Var, text)
 	}

@@ -43,7 +43,7 @@ func program(t *testing.T, x schedtest.Example, d *target.Target) *plan.Program 
 
 // TestWorkGroups: a product whose groups copy parts of both operands to memory that their items share, on a device and in the interpreter of loops.
 func TestWorkGroups(t *testing.T) {
-	for _, x := range []schedtest.Example{schedtest.Device(), schedtest.GroupTiles(), schedtest.Ahead(), schedtest.Halves()} {
+	for _, x := range []schedtest.Example{schedtest.Device(), schedtest.GroupTiles(), schedtest.Ahead(), schedtest.Halves(), schedtest.Points()} {
 		t.Run(x.Name, func(t *testing.T) { testWorkGroups(t, x) })
 	}
 }
@@ -56,6 +56,9 @@ func testWorkGroups(t *testing.T, x schedtest.Example) {
 	for _, v := range p.Inputs {
 		dims, _ := v.Static()
 		c.Inputs = append(c.Inputs, finite(random(r, v.Type, dims...)))
+	}
+	if x.Prepare != nil {
+		x.Prepare(c.Inputs)
 	}
 	looped, err := run.Program(p, c.Inputs)
 	require.NoError(t, err)
