@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"rules_dnn/gen/ir"
@@ -168,30 +169,31 @@ func (g *groupTiles) copies(p *proposal, n int, t *term, r run, groups string, s
 		l.Guard, l.Default = slices.Concat(l.Guard, st.there), te.Number(l.Type, 0)
 	}
 	st.Results = []te.Expr{asF32(l)}
-	parts := g.copyLoops(st, n, !packed && g.alongSum(t, r), size)
+	loops, parts := copyLoops(st, n, !packed && g.alongSum(t, r), size, g.step, g.items()/g.parts)
+	if g.parts > 1 {
+		loops = append(loopList{{Kind: sched.Item, Var: fmt.Sprintf("g6s%d", n), Axis: st.Axes[len(st.Axes)-3].Var}}, loops...)
+	}
+	st.sched.Loops = loops
 	at := p.addStage(&st.Stage, st.sched)
 	p.sched.Values = append(p.sched.Values, sched.Value{Of: te.Source{Stage: true, N: at}, Parts: parts, Space: sched.Local})
 	return at
 }
 
-// copyLoops gives a copy its loops, such that items that are neighbours copy neighbours in memory, along the sum or not, and gives how it lies.
-func (g *groupTiles) copyLoops(st *groupStage, n int, sums bool, size int64) layout.Parts {
+// copyLoops are the loops of a copy, such that items that are neighbours copy neighbours in memory, along the sum or not, and how it lies: of so many
+// points and so many of the sum, its last two axes, by so many items; n is its number.
+func copyLoops(st *groupStage, n int, sums bool, points, sum, items int64) (loopList, layout.Parts) {
 	rank := len(st.Axes)
 	parts := layout.PartsOf(layout.RowMajor, rank)
 	parts[rank-2], parts[rank-1] = layout.Part{Axis: rank - 1}, layout.Part{Axis: rank - 2}
-	fast, slow, many, few := st.Axes[rank-2].Var, st.Axes[rank-1].Var, size, g.step // axes, and how many points they have
+	fast, slow, many, few := st.Axes[rank-2].Var, st.Axes[rank-1].Var, points, sum // axes, and how many points they have
 	if sums {
 		fast, slow, many, few = slow, fast, few, many
 		parts[rank-1].Pad = localPad
 	}
-	items := g.items() / g.parts
-	across := min(evenly(many), items)
-	down := min(evenly(few), max(1, items/across))
+	across := min(evenly(many), powerOf2(items))
+	down := min(evenly(few), max(1, powerOf2(items/across)))
 	var all loopList
 	of := func(what string) string { return fmt.Sprintf("%s%d", what, n) }
-	if g.parts > 1 {
-		all.add(sched.Item, of("g6s"), st.Axes[rank-3].Var, 0, sched.Exact)
-	}
 	all.add(sched.Item, of("g6d"), slow, 0, sched.Exact)
 	all.add(sched.Item, of("g6a"), fast, 0, sched.Exact)
 	if many > across {
@@ -200,8 +202,15 @@ func (g *groupTiles) copyLoops(st *groupStage, n int, sums bool, size int64) lay
 	if few > down {
 		all.add(sched.Serial, of("g6u"), slow, few/down, sched.Exact)
 	}
-	st.sched.Loops = all
-	return parts
+	return all, parts
+}
+
+// powerOf2 is the greatest power of two that is no more than n, 0 of 0.
+func powerOf2(n int64) int64 {
+	if n <= 0 {
+		return 0
+	}
+	return 1 << (bits.Len64(uint64(n)) - 1)
 }
 
 // evenly is the most items, a power of two, that points can be divided among.
