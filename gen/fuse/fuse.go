@@ -38,6 +38,10 @@ type Options struct {
 	// is not 0, cuts all products that divide into so many, of 1 none.
 	SumResults, SumParts int64
 	Shared               func(*block.Block) float64
+	// Attention lets the products around a softmax and the softmax be one block, where this is estimated to take less.
+	// Queued is the part of an estimate that is a launch while the device computes the one before, which a launch less does not gain.
+	Attention bool
+	Queued    float64
 	// CacheBytes is what a task may read several times and find in its processor's own cache; 0: whatever it is.
 	CacheBytes int64
 }
@@ -53,6 +57,7 @@ func Run(g *block.Graph, o Options) {
 		for f.once() {
 		}
 		f.compact()
+		f.attend()
 		f.cutReductions()
 		fused = f.fused
 	})
@@ -89,7 +94,7 @@ func newFuser(g *block.Graph, o Options, fused int) *fuser {
 	return f
 }
 
-// compact removes the places of blocks that were fused into others. The fuser is of no use any more.
+// compact removes the places of blocks that were fused into others: of places the fuser knows nothing any more.
 func (f *fuser) compact() {
 	f.g.Blocks = slices.DeleteFunc(f.g.Blocks, func(b *block.Block) bool { return b == nil })
 }

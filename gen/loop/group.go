@@ -168,6 +168,13 @@ func (w *waiting) list(body []Stmt, since touched) ([]Stmt, touched) {
 				since = since.with(here)
 				break
 			}
+			if all := w.all(x.Body); len(all.written) == 0 { // its iterations need not wait for each other
+				if since.meets(all) {
+					out, since = append(out, Barrier{}), untouched()
+				}
+				since = since.with(all)
+				break
+			}
 			// The first iteration follows what is before the loop, the others the one before.
 			_, end := w.list(x.Body, since)
 			since = since.with(end)
@@ -206,6 +213,19 @@ func (u touched) meets(then touched) bool {
 	return false
 }
 
+// all is what all nests of some statements use.
+func (w *waiting) all(body []Stmt) touched {
+	out := untouched()
+	Walk(body, func(s Stmt) bool {
+		x, is := s.(For)
+		if is && x.Items {
+			out.add(w.of(x))
+		}
+		return !is || !x.Items
+	})
+	return out
+}
+
 // of is what a nest uses.
 func (w *waiting) of(x For) touched {
 	out := untouched()
@@ -214,12 +234,17 @@ func (w *waiting) of(x For) touched {
 			out.read[b] = true
 		}
 	})
+	stored := func(b *Buffer) { // what lies elsewhere is an item's own
+		if slices.Contains(w.shared, b) {
+			out.written[b] = true
+		}
+	}
 	Walk(x.Body, func(s Stmt) bool {
 		switch y := s.(type) {
 		case Store:
-			out.written[y.Buf] = true
+			stored(y.Buf)
 		case Tile:
-			out.written[y.Acc] = true
+			stored(y.Acc)
 		}
 		return true
 	})

@@ -16,7 +16,7 @@ const maxLocal = 256
 
 // Chain lowers a block with placed stages: a task is a point of the common axes, at which the
 // placed stages fill scratch memory and the dominant stage then reads it. It gives nil where
-// the block has no placed stages, the result is not row-major, or neighbouring items better share rows (GroupRows).
+// the block has no placed stages, the result is not row-major, or neighbouring items better share rows (GroupRows, Attention).
 func Chain(b *block.Block, env *Env) (*Lowered, error) {
 	lay := env.Layouts
 	for _, r := range b.Results {
@@ -26,6 +26,9 @@ func Chain(b *block.Block, env *Env) (*Lowered, error) {
 	}
 	if env.Only == "" && env.Target.InStep() {
 		if rows, err := GroupRows(b, env); rows != nil || err != nil {
+			return nil, err
+		}
+		if all, err := Attention(b, env); len(all) > 0 || err != nil {
 			return nil, err
 		}
 	}

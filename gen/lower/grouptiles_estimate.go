@@ -171,10 +171,10 @@ func usesOneOf(e sym.Expr, axes []te.Axis) bool {
 	return slices.ContainsFunc(axes, func(a te.Axis) bool { return !a.Extent.Is(1) && e.Uses(a.Var) })
 }
 
-// SharedCycles is what work-groups whose items share what they read, or their sums, are estimated to take for a contraction, the best of them: +Inf
-// where it is none for them.
+// SharedCycles is what work-groups whose items share what they read, or their sums, are estimated to take for a contraction or for attention, the best
+// of them: +Inf where it is none for them.
 func SharedCycles(b *block.Block, env *Env) float64 {
-	least := math.Inf(1)
+	least := attentionCycles(b, env)
 	if g := sharedFactors(b, env); g != nil {
 		all, err := g.keeping()
 		if err != nil {

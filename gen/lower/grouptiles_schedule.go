@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"rules_dnn/gen/ir"
@@ -210,38 +211,45 @@ func (g *groupTiles) copies(p *proposal, n int, t *term, r run, groups string, s
 		v = g.kept.bind(st, v, k)
 	}
 	st.Results = []te.Expr{v}
-	parts := g.copyLoops(st, n, !packed && g.alongSum(t, r), size)
+	loops, parts := g.copyLoops(st, n, !packed && g.alongSum(t, r), size)
+	if g.parts > 1 {
+		loops = append(loopList{{Kind: sched.Item, Var: fmt.Sprintf("g6s%d", n), Axis: st.Axes[len(st.Axes)-3].Var}}, loops...)
+	}
+	st.sched.Loops = loops
 	stage := p.addStage(&st.Stage, st.sched)
 	p.sched.Values = append(p.sched.Values, sched.Value{Of: te.Source{Stage: true, N: stage}, Parts: parts, Space: sched.Local})
 	return stage
 }
 
-// copyLoops gives a copy its loops, such that items that are neighbours copy neighbours in memory, along the sum or not, and gives how it lies.
-func (g *groupTiles) copyLoops(st *groupStage, n int, sums bool, size int64) layout.Parts {
+// copyLoops are the loops of a copy of so many points of a factor, and how it lies.
+func (g *groupTiles) copyLoops(st *groupStage, n int, sums bool, points int64) (loopList, layout.Parts) {
+	if g.groupTile.halves {
+		return g.copyGroups(st, n, sums, points)
+	}
+	return copyLoops(st, n, sums, g.kept != nil, points, g.step, g.items()/g.parts)
+}
+
+// copyLoops are the loops of a copy, such that items that are neighbours copy neighbours in memory, along the sum or not, and how it lies: of so many
+// points and so many of the sum, its last two axes, by so many items; n is its number.
+// Of what a table tells no item reads neighbours at once, so that those of neighbouring items are neighbours.
+func copyLoops(st *groupStage, n int, sums, table bool, points, sum, items int64) (loopList, layout.Parts) {
 	rank := len(st.Axes)
 	parts := layout.PartsOf(layout.RowMajor, rank)
 	parts[rank-2], parts[rank-1] = layout.Part{Axis: rank - 1}, layout.Part{Axis: rank - 2}
-	fast, slow, many, few := st.Axes[rank-2].Var, st.Axes[rank-1].Var, size, g.step // axes, and how many points they have
+	fast, slow, many, few := st.Axes[rank-2].Var, st.Axes[rank-1].Var, points, sum // axes, and how many points they have
 	if sums {
 		fast, slow, many, few = slow, fast, few, many
 		parts[rank-1].Pad = localPad
 	}
-	items := g.items() / g.parts
-	across := min(evenly(many), items)
-	down := min(evenly(few), max(1, items/across))
+	across := min(evenly(many), powerOf2(items))
+	down := min(evenly(few), max(1, powerOf2(items/across)))
 	var all loopList
 	of := func(what string) string { return fmt.Sprintf("%s%d", what, n) }
-	if g.groupTile.halves {
-		return g.copyGroups(st, n, sums, size)
-	}
-	if g.parts > 1 {
-		all.add(sched.Item, of("g6s"), st.Axes[rank-3].Var, 0, sched.Exact)
-	}
 	all.add(sched.Item, of("g6d"), slow, 0, sched.Exact)
 	switch {
 	case many <= across:
 		all.add(sched.Item, of("g6a"), fast, 0, sched.Exact)
-	case g.kept != nil: // of what a table tells no item reads neighbours at once, so that those of neighbouring items are neighbours
+	case table:
 		st.sched.Splits = []sched.Split{{Axis: fast, Outer: of("g6o"), Inner: of("g6i"), Size: across}}
 		all.add(sched.Item, of("g6a"), of("g6i"), 0, sched.Exact)
 		all.add(sched.Serial, of("g6v"), of("g6o"), 0, sched.Exact)
@@ -252,12 +260,19 @@ func (g *groupTiles) copyLoops(st *groupStage, n int, sums bool, size int64) lay
 	if few > down {
 		all.add(sched.Serial, of("g6u"), slow, few/down, sched.Exact)
 	}
-	st.sched.Loops = all
-	return parts
+	return all, parts
+}
+
+// powerOf2 is the greatest power of two that is no more than n, 0 of 0.
+func powerOf2(n int64) int64 {
+	if n <= 0 {
+		return 0
+	}
+	return 1 << (bits.Len64(uint64(n)) - 1)
 }
 
 // copyGroups is copyLoops of halves: an item copies neighbours along the sum that lie together, and items that are neighbours copy neighbours in memory.
-func (g *groupTiles) copyGroups(st *groupStage, n int, sums bool, size int64) layout.Parts {
+func (g *groupTiles) copyGroups(st *groupStage, n int, sums bool, size int64) (loopList, layout.Parts) {
 	rank, group := len(st.Axes), g.row(g.groupTile).Group
 	k, point := st.Axes[rank-1].Var, st.Axes[rank-2].Var
 	items, groups := g.items()/g.parts, g.step/group
@@ -272,9 +287,6 @@ func (g *groupTiles) copyGroups(st *groupStage, n int, sums bool, size int64) la
 	}
 	var all loopList
 	of := func(what string) string { return fmt.Sprintf("%s%d", what, n) }
-	if g.parts > 1 {
-		all.add(sched.Item, of("g6s"), st.Axes[rank-3].Var, 0, sched.Exact)
-	}
 	along, points := inner, outer // items along the sum, and others
 	if sums {
 		all.add(sched.Item, of("g6d"), point, 0, sched.Exact)
@@ -291,8 +303,7 @@ func (g *groupTiles) copyGroups(st *groupStage, n int, sums bool, size int64) la
 		all.add(sched.Serial, of("g6v"), point, size/points, sched.Exact)
 	}
 	all.add(sched.Serial, of("g6w"), k, group, sched.Exact)
-	st.sched.Loops = all
-	return groupedParts(rank, group)
+	return all, groupedParts(rank, group)
 }
 
 // squares reports whether as many points of a factor's run are neighbours in memory, from a multiple of them on.

@@ -165,6 +165,17 @@ const pairs = `graph "g" opset 17 {
   output %q
 }`
 
+// attended is attention of 12 heads.
+const attended = `graph "g" opset 17 {
+  input %q f32[12, 128, 64]
+  input %k f32[12, 64, 128]
+  input %v f32[12, 128, 64]
+  %s ?[*] = MatMul.13(%q, %k)
+  %p ?[*] = Softmax.13(%s) {axis = -1}
+  %y ?[*] = MatMul.13(%p, %v)
+  output %y
+}`
+
 // TestDisable: each switch and each optional pass can be left out, alone, and then has no effect.
 func TestDisable(t *testing.T) {
 	count := func(s *State, want string) int { return strings.Count(s.Program.String(), want) }
@@ -184,16 +195,17 @@ func TestDisable(t *testing.T) {
 		"pruned": func(s *State) bool {
 			return count(s, "pruned,")+count(s, "pixels,") == 0 && count(whole, "pruned,")+count(whole, "pixels,") == 2
 		},
-		"pooled":   func(s *State) bool { return count(s, `(result "c") + MaxPool`) == 0 },
-		"layouts":  func(s *State) bool { return count(s, "axis1/") == 0 },
-		"versions": func(s *State) bool { return count(s, "choose") == 0 },
-		"unpack":   func(s *State) bool { return count(s, "u8[16 16]") == 0 },
-		"islands":  func(s *State) bool { return count(s, "product,") == 0 },
-		"shared":   func(s *State) bool { return count(s, "group ") == 0 },
-		"images":   func(s *State) bool { return count(s, "image") == 0 },
-		"buffers":  func(s *State) bool { return count(s, "image") > 0 },
+		"pooled":    func(s *State) bool { return count(s, `(result "c") + MaxPool`) == 0 },
+		"layouts":   func(s *State) bool { return count(s, "axis1/") == 0 },
+		"versions":  func(s *State) bool { return count(s, "choose") == 0 },
+		"unpack":    func(s *State) bool { return count(s, "u8[16 16]") == 0 },
+		"islands":   func(s *State) bool { return count(s, "product,") == 0 },
+		"shared":    func(s *State) bool { return count(s, "group ") == 0 },
+		"attention": func(s *State) bool { return count(s, "attention, tasks") == 0 && len(s.Program.Calls()) == 3 },
+		"images":    func(s *State) bool { return count(s, "image") == 0 },
+		"buffers":   func(s *State) bool { return count(s, "image") > 0 },
 	}
-	devices := map[string]struct{ device, network string }{"shared": {"opencl_nvidia", shared}, "images": {"opencl_images", imaged}, "buffers": {"opencl_images", buffered}}
+	devices := map[string]struct{ device, network string }{"attention": {"opencl_nvidia", attended}, "shared": {"opencl_nvidia", shared}, "images": {"opencl_images", imaged}, "buffers": {"opencl_images", buffered}}
 	optional, _ := names()
 	for _, name := range optional {
 		t.Run(name, func(t *testing.T) {

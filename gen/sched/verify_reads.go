@@ -128,6 +128,7 @@ func (v *verifier) read(n int, l te.Load, there func(d int, first, extent sym.Ex
 			if err := v.kept(n, l, e, x.Fold); err != nil {
 				return err
 			}
+			extent = sym.Add(e, sym.Const(1)) // a point that has been computed is one of the axis, unless it is before the first one
 		case r != nil:
 			first, extent = r.First, sym.Const(r.Extent)
 		}

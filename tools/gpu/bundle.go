@@ -40,7 +40,7 @@ func (c testCase) bundle(t *target.Target, candidate int, parts int64) (*bundle,
 	}
 	s := &pipeline.State{Graph: g, Target: t, Candidate: candidate, SumParts: parts}
 	for _, ps := range [][]pipeline.Pass{pipeline.GraphPasses, pipeline.CompilePasses} {
-		if _, err := pipeline.Run(ps, s, pipeline.Options{}); err != nil {
+		if _, err := pipeline.Run(ps, s, pipeline.Options{Disable: c.without}); err != nil {
 			return nil, err
 		}
 	}

@@ -38,6 +38,9 @@ var measureNetworks string
 //go:embed torch_networks.py
 var torchNetworks string
 
+//go:embed tinygrad_networks.py
+var tinygradNetworks string
+
 // networkOptions are those of whole networks.
 type networkOptions struct {
 	networks, cxx, chip, device, out, only string

@@ -145,7 +145,7 @@ func (b *bundler) begin(o networkOptions) error {
 	if err != nil {
 		return err
 	}
-	for name, text := range map[string]string{"chip.json": string(facts), "device.json": string(device), "networks.py": measureNetworks, "torch_networks.py": torchNetworks} {
+	for name, text := range map[string]string{"chip.json": string(facts), "device.json": string(device), "networks.py": measureNetworks, "torch_networks.py": torchNetworks, "tinygrad_networks.py": tinygradNetworks} {
 		if err := os.WriteFile(filepath.Join(b.out, name), []byte(text), 0o644); err != nil {
 			return err
 		}

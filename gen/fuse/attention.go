@@ -1,0 +1,87 @@
+package fuse
+
+import (
+	"math"
+	"slices"
+
+	"rules_dnn/gen/block"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// attend makes one block of each softmax and the two products around it, whose scores are in no memory then, where work-groups are estimated to take
+// less for it: the table allows one contraction in a block, and this is its exception for attention.
+func (f *fuser) attend() {
+	if !f.o.Attention || f.o.Shared == nil || f.o.Latency == nil {
+		return
+	}
+	gone := map[*block.Block]bool{}
+	for i, b := range f.g.Blocks {
+		scores, rows, m := f.attention(b)
+		if m == nil || gone[scores] || gone[rows] || !f.attends(scores, rows, b, m) {
+			continue
+		}
+		gone[scores], gone[rows] = true, true
+		f.g.Blocks[i] = m
+	}
+	f.g.Blocks = slices.DeleteFunc(f.g.Blocks, func(b *block.Block) bool { return gone[b] })
+}
+
+// attends compares estimates.
+func (f *fuser) attends(scores, rows, product, all *block.Block) bool {
+	together := f.o.Shared(all)
+	if math.IsInf(together, 1) {
+		return false
+	}
+	apart := f.o.Latency(rows)
+	for _, b := range []*block.Block{scores, product} {
+		took := f.o.Shared(b)
+		if math.IsInf(took, 1) {
+			took = f.o.Latency(b)
+		}
+		apart += took
+	}
+	return together < apart-2*f.o.Queued
+}
+
+// attention is a product, the softmax that it reads by rows, and the product that this one reads, with all three as one block; nil where a block is no
+// such product.
+func (f *fuser) attention(b *block.Block) (scores, rows, all *block.Block) {
+	if b.Stage == nil || b.Stage.Combine == nil || b.Stage.Update != nil || len(b.Placed) > 0 || !contracts(b) {
+		return nil, nil, nil
+	}
+	for n, v := range b.Operands {
+		if rows = f.def[v]; !f.single(v) || rows.Stage == nil || rows.Stage.Combine != nil || len(rows.Placed) == 0 || contracts(rows) {
+			continue
+		}
+		for k, s := range rows.Operands {
+			if scores = f.def[s]; !f.single(s) || scores.Stage == nil || scores.Stage.Combine == nil || len(scores.Placed) > 0 || !contracts(scores) {
+				continue
+			}
+			depth := commonDepth(pair{scores, rows, k})
+			inner := pair{rows, b, n}
+			if depth = min(depth, rowsDepth(inner)); depth == 0 {
+				continue
+			}
+			salt := f.fresh()
+			two := placeAt(inner, depth, func(s *te.Stage) *te.Stage { return freshLets(s, salt) })
+			at := slices.Index(two.Operands, s)
+			return scores, rows, placeAt(pair{scores, two, at}, depth, func(s *te.Stage) *te.Stage { return freshLets(s, salt) })
+		}
+	}
+	return nil, nil, nil
+}
+
+// rowsDepth is how many leading axes a product and what it reads by rows walk together: the product's sum walks the axis after these.
+func rowsDepth(p pair) int {
+	d := commonDepth(p)
+	block.Loads(p.second.Stage, func(l te.Load) {
+		if l.Source.Stage || l.Source.N != p.n || d >= len(l.Index) {
+			return
+		}
+		if v, is := l.Index[d].AsVar(); !is || !slices.ContainsFunc(p.second.Stage.Reduce, func(a te.Axis) bool { return sym.Var(a.Var).Equal(sym.Var(v)) }) {
+			d = 0
+		}
+	})
+	return d
+}

@@ -1,0 +1,242 @@
+package lower
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/sched"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// Numbers of the stages of attention: copies of queries, keys and values, and what is made of a chunk of keys.
+const (
+	copiedQueries = iota
+	copiedKeys
+	chunkScores
+	partMost
+	runningMost
+	chunkWeights
+	partTotal
+	runningTotal
+	copiedValues
+	runningResults
+	finalResults
+)
+
+// chunksVar is the loop over chunks of keys.
+const chunksVar = "g0c"
+
+// least is where a running maximum begins: of finite numbers the least, so that keys that a mask leaves out, whose scores are minus infinity, have the
+// weight 0 also before the first key that it does not.
+func least() te.Expr { return te.Float(ir.F32, -0x1.fffffep127) }
+
+// attentionStage is a stage that is made, with its first axes: the chunk, where it has one, the batch, and the queries.
+type attentionStage struct {
+	*groupStage
+	first []sym.Expr
+}
+
+// schedule is the stages and where they are computed.
+func (a *attention) schedule() *proposal {
+	p := newProposal(a.env.Symbols)
+	queries, depth := a.queries, pointsOf(a.depth)
+	a.copy(p, copiedQueries, a.q, a.scores, queries, depth, false)
+	a.copy(p, copiedKeys, a.k, a.scores, a.key.Extent, depth, true)
+	a.scored(p)
+	a.maxima(p)
+	a.weights(p)
+	a.totals(p)
+	a.copy(p, copiedValues, a.v, a.b.Stage, a.column.Extent, a.chunk, true)
+	a.sums(p)
+	a.results(p)
+	readOperands(p, a.b.Operands)
+	return p
+}
+
+// start begins a stage of a chunk of keys, or, where it is computed before them, of a group, or of all results.
+func (a *attention) start(n int, name string, s *te.Stage) *attentionStage {
+	facts := sym.Facts{}
+	maps.Copy(facts, a.env.Symbols)
+	st := &attentionStage{groupStage: newGroupStage(name, facts, sched.Ref{Stage: runningResults, Loop: chunksVar})}
+	switch n {
+	case copiedQueries, runningResults:
+		st.sched.At = sched.Ref{Stage: finalResults, Loop: acrossGroups}
+	case finalResults:
+		st.sched.At = sched.Root
+	}
+	switch n {
+	case copiedQueries, finalResults:
+	case runningResults:
+		st.first = append(st.first, st.axis(a.chunks()))
+	default:
+		st.first = append(st.first, st.region(a.chunks(), sym.Var(chunksVar), 1, a.chunks()))
+	}
+	groups := 0
+	for i, x := range s.Axes[:a.b.Depth] {
+		switch {
+		case i == a.query && (n == copiedKeys || n == copiedValues):
+			st.names[x.Var] = sym.Const(0) // which they do not read
+			continue
+		case i == a.query && n == finalResults:
+			st.names[x.Var] = st.axis(x.Extent)
+		case i == a.query:
+			whole := sym.Scale(sym.CeilDiv(a.queries, sym.Const(a.rows), a.env.Symbols), a.rows)
+			st.names[x.Var] = st.region(whole, sym.Scale(sym.Var(downGroups), a.rows), a.rows, a.queries)
+		case x.Extent.Is(1):
+			st.names[x.Var] = sym.Const(0)
+			continue
+		case n == finalResults:
+			st.names[x.Var] = st.axis(x.Extent)
+			groups++
+		default:
+			st.names[x.Var] = st.region(x.Extent, sym.Var(batchVar(groups)), 1, x.Extent)
+			groups++
+		}
+		st.first = append(st.first, st.names[x.Var])
+	}
+	for _, x := range s.Axes[a.b.Depth:] {
+		st.names[x.Var] = sym.Const(0)
+	}
+	for _, x := range s.Reduce {
+		st.names[x.Var] = sym.Const(0)
+	}
+	return st
+}
+
+// chunks is how many chunks of keys there are.
+func (a *attention) chunks() sym.Expr {
+	return sym.CeilDiv(a.key.Extent, sym.Const(a.chunk), a.env.Symbols)
+}
+
+// row is the variable of a stage's queries.
+func (st *attentionStage) row() string { return name(st.first[len(st.first)-1]) }
+
+// keys notes that there is no key beyond the last one, and gives the number of one of the chunk at hand.
+func (a *attention) keys(st *attentionStage, within sym.Expr) sym.Expr {
+	at := sym.Add(sym.Scale(st.first[0], a.chunk), within)
+	st.within(at, sym.Scale(a.chunks(), a.chunk), a.key.Extent)
+	return at
+}
+
+// add adds a stage whose results lie somewhere, and gives the number.
+func (a *attention) add(p *proposal, st *attentionStage, places ...sched.Value) {
+	n := p.addStage(&st.Stage, st.sched)
+	for part, x := range places {
+		x.Of = te.Source{Stage: true, N: n, Part: part}
+		p.sched.Values = append(p.sched.Values, x)
+	}
+}
+
+// shared is a place in memory that items share; held is one in their registers, of tiles of so many rows and columns.
+func shared(parts layout.Parts) sched.Value { return sched.Value{Parts: parts, Space: sched.Local} }
+
+func held(rank int, tall, wide int64) sched.Value {
+	parts := layout.PartsOf(layout.RowMajor, rank)
+	return sched.Value{Parts: append(parts, layout.Part{Axis: rank - 2, Size: tall}, layout.Part{Axis: rank - 1, Size: wide}), Space: sched.Register}
+}
+
+// rowsLast is a place in which the last axis but one is the innermost, in memory banks of their own.
+func rowsLast(rank int, pad int64) layout.Parts {
+	parts := layout.PartsOf(layout.RowMajor, rank)
+	parts[rank-2], parts[rank-1] = layout.Part{Axis: rank - 1}, layout.Part{Axis: rank - 2, Pad: pad}
+	return parts
+}
+
+// copy adds the stage that copies what a group reads of a factor, with zeros beyond it: of so many points, and of so many of a sum.
+func (a *attention) copy(p *proposal, n int, t *term, s *te.Stage, points sym.Expr, sum int64, chunked bool) {
+	st := a.start(n, "copy", s)
+	sums := sum
+	if n != copiedValues {
+		sums = a.whole(sum)
+	}
+	var size int64
+	switch n {
+	case copiedQueries:
+		size = a.rows
+	case copiedKeys:
+		size = a.chunk
+		key := st.axis(sym.Const(size))
+		st.names[a.key.Var] = a.keys(st, key)
+	default:
+		size = a.columns()
+		column := st.axis(sym.Const(size))
+		st.names[a.column.Var] = column
+		st.within(column, sym.Const(size), points)
+	}
+	st.sched.Ahead = chunked && a.ahead
+	fast := name(st.axis(sym.Const(sums)))
+	k := sym.Var(fast)
+	var along []te.Axis
+	if n == copiedValues {
+		st.names[several(s.Reduce)[0].Var], along = a.keys(st, k), s.Reduce
+	} else {
+		st.within(k, sym.Const(sums), sym.Const(sum))
+		run{axes: a.depth}.parts(k, st.names, st.facts)
+		along = a.depth
+	}
+	l := st.subst(t.load).(te.Load)
+	if len(st.there) > 0 {
+		l.Guard, l.Default = slices.Concat(l.Guard, st.there), te.Number(l.Type, 0)
+	}
+	st.Results = []te.Expr{asF32(l)}
+	loops, parts := copyLoops(st.groupStage, n, a.alongSum(t, along), false, size, sums, a.items)
+	st.sched.Loops = loops
+	a.add(p, st, shared(parts))
+}
+
+// alongSum reports whether neighbours of a factor in memory are neighbours along a sum.
+func (a *attention) alongSum(t *term, sum []te.Axis) bool {
+	for _, e := range slices.Backward(t.load.Index) {
+		if _, known := e.Const(); !known {
+			return usesOneOf(e, sum)
+		}
+	}
+	return false
+}
+
+// whole is so many points of a sum in whole steps.
+func (a *attention) whole(sum int64) int64 { return (sum + a.step - 1) / a.step * a.step }
+
+// columns is how many columns of results items have, also beyond the last one.
+func (a *attention) columns() int64 {
+	n, _ := a.column.Extent.Const()
+	return (n + a.wide - 1) / a.wide * a.wide
+}
+
+// itemLoops adds loops over the items of a tile's rows and columns: those that run in step read few of both.
+func (a *attention) itemLoops(all *loopList, n int, row, column string, rows, columns, tall, wide int64) {
+	down, across := rows/tall, columns/wide
+	near := min(evenly(across), max(1, a.device.SubGroup/4))
+	far := min(evenly(down), max(1, a.device.SubGroup/near))
+	of := func(what string) string { return fmt.Sprintf("%s_%d", what, n) }
+	all.add(sched.Item, of("g3m"), row, 0, sched.Exact)
+	all.add(sched.Item, of("g3n"), column, 0, sched.Exact)
+	all.add(sched.Item, of("g4m"), row, far, sched.Exact)
+	all.add(sched.Item, of("g4n"), column, near, sched.Exact)
+}
+
+// tileLoops adds those of a tile.
+func (a *attention) tileLoops(all *loopList, n int, row, column string, tall int64) {
+	of := func(what string) string { return fmt.Sprintf("%s_%d", what, n) }
+	lanes := a.env.Target.Tile(ir.F32).Lanes
+	all.add(sched.Rows, of("g7m"), row, tall, sched.Exact)
+	all.add(sched.Columns, of("g7v"), column, a.wide/lanes, sched.Exact)
+	all.add(sched.Lanes, of("g7n"), column, lanes, sched.Exact)
+	all.add(sched.Sum, of("g7k"), "r0", a.step, sched.Exact)
+}
+
+// tile is an item's instruction.
+func (a *attention) tile() *sched.Tile {
+	row := a.env.Target.Tile(ir.F32)
+	return &sched.Tile{Row: row.Name, X: row.Broadcaster(0)}
+}
+
+// sum makes a stage the contraction of two factors.
+func (st *attentionStage) sum(extent int64, x, w te.Expr) {
+	st.Combine, st.Reduce = te.Sum(ir.F32), []te.Axis{{Var: "r0", Extent: sym.Const(extent)}}
+	st.Values = []te.Expr{te.Fn(ir.F32, "mul", x, w)}
+}

@@ -1,0 +1,212 @@
+package lower
+
+import (
+	"fmt"
+	"slices"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
+	"rules_dnn/gen/sched"
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
+
+// read loads what another stage has, at the same chunk, batch and queries.
+func (st *attentionStage) read(of, part int, rest ...sym.Expr) te.Load {
+	l := te.FromStage(of, ir.F32, slices.Concat(st.first, rest)...)
+	l.Source.Part = part
+	return l
+}
+
+// before loads what a stage itself has had of the chunk before, or what stands in for that of the first one.
+func (a *attention) before(st *attentionStage, of int, otherwise te.Expr, rest ...sym.Expr) te.Load {
+	l := st.read(of, 0, rest...)
+	l.Index[0] = sym.Sub(st.first[0], sym.Const(1))
+	l.Guard, l.Default = []te.Within{{E: l.Index[0], Lo: sym.Const(0), Hi: a.chunks()}}, otherwise
+	return l
+}
+
+// scored adds the scores of a chunk of keys, and what they become: those of keys that are not there are no numbers that count.
+func (a *attention) scored(p *proposal) {
+	st := a.start(chunkScores, a.scores.Name, a.scores)
+	within := st.axis(sym.Const(a.chunk))
+	st.names[a.key.Var] = a.keys(st, within)
+	query := te.FromStage(copiedQueries, ir.F32, append(slices.Clone(st.first[1:]), sym.Var("r0"))...)
+	without := slices.Clone(st.first[:len(st.first)-1])
+	key := te.FromStage(copiedKeys, ir.F32, append(without, within, sym.Var("r0"))...)
+	depth := a.whole(pointsOf(a.depth))
+	if st.facts["r0"] = (sym.Range{Lo: 0, Hi: depth - 1}); a.queryFirst {
+		st.sum(depth, query, key)
+	} else {
+		st.sum(depth, key, query)
+	}
+	score := st.subst(a.score)
+	if len(st.there) > 0 {
+		score = te.Select{Cond: st.there, Then: score, Else: te.Lowest(ir.F32)}
+	}
+	st.Results = []te.Expr{score}
+	st.sched.Tile = a.tile()
+	var loops loopList
+	loops.add(sched.Serial, "g8k_2", "r0", 0, sched.Exact) // of one iteration, too: sums are items' own within loops of the reduction
+	a.itemLoops(&loops, chunkScores, st.row(), name(within), a.rows, a.chunk, a.tallScores, a.wide)
+	a.tileLoops(&loops, chunkScores, st.row(), name(within), a.tallScores)
+	st.sched.Loops = loops
+	a.add(p, st, held(len(st.Axes), a.tallScores, a.wide))
+}
+
+// part adds what each item reduces of its part of a row of scores, or of weights.
+func (a *attention) part(p *proposal, n, of, part int, s *te.Stage) {
+	st := a.start(n, "part", s)
+	share := st.axis(sym.Const(a.chunk / a.wide))
+	st.facts["r0"] = sym.Range{Lo: 0, Hi: a.wide - 1}
+	st.Combine, st.Reduce = s.Combine, []te.Axis{{Var: "r0", Extent: sym.Const(a.wide)}}
+	st.Values = []te.Expr{st.read(of, part, sym.Add(sym.Scale(share, a.wide), sym.Var("r0")))}
+	st.Results = []te.Expr{te.Acc{Type: ir.F32}}
+	var loops loopList
+	a.itemLoops(&loops, n, st.row(), name(share), a.rows, a.chunk, a.tallScores, a.wide)
+	loops.add(sched.Serial, fmt.Sprintf("g8m_%d", n), st.row(), a.tallScores, sched.Exact)
+	loops.add(sched.Serial, fmt.Sprintf("g8r_%d", n), "r0", 0, sched.Exact)
+	st.sched.Loops = loops
+	a.add(p, st, shared(bankedParts(len(st.Axes), a.rows)))
+}
+
+// joined begins a stage that joins what items have of each row.
+func (a *attention) joined(n, from int, s *te.Stage) *attentionStage {
+	st := a.start(n, s.Name, s)
+	parts := a.chunk / a.wide
+	st.facts["r0"] = sym.Range{Lo: 0, Hi: parts - 1}
+	st.Combine, st.Reduce = s.Combine, []te.Axis{{Var: "r0", Extent: sym.Const(parts)}}
+	st.Values = []te.Expr{st.read(from, 0, sym.Var("r0"))}
+	var loops loopList
+	loops.add(sched.Item, fmt.Sprintf("g4m_%d", n), st.row(), 0, sched.Exact)
+	loops.add(sched.Serial, fmt.Sprintf("g8r_%d", n), "r0", 0, sched.Exact)
+	st.sched.Loops = loops
+	return st
+}
+
+// maxima adds the running maximum, and what sums and results of chunks before are scaled with where it has grown.
+func (a *attention) maxima(p *proposal) {
+	a.part(p, partMost, chunkScores, 0, a.most)
+	st := a.joined(runningMost, partMost, a.most)
+	rows := layout.PartsOf(layout.RowMajor, len(st.Axes))
+	kept := shared(rows)
+	kept.Fold = sched.Fold{Axis: 0, Points: 2}
+	if a.chunks().Is(1) { // nothing is carried
+		st.Results = []te.Expr{te.Fn(ir.F32, "max_number", te.Acc{Type: ir.F32}, least())}
+		a.add(p, st, kept)
+		return
+	}
+	before := a.before(st, runningMost, least())
+	now := te.Map(a.most.Combine.Join[0], func(e te.Expr) te.Expr {
+		if _, is := e.(te.In); is {
+			return before
+		}
+		return e
+	})
+	st.Results = []te.Expr{now, te.Fn(ir.F32, "exp", te.Fn(ir.F32, "sub", before, now))}
+	a.add(p, st, kept, shared(rows))
+}
+
+// weights adds those of a chunk of keys, in memory for the results, and in registers for their sum.
+func (a *attention) weights(p *proposal) {
+	st := a.start(chunkWeights, "weights", a.scores)
+	key := st.axis(sym.Const(a.chunk))
+	w := te.Fn(ir.F32, "exp", te.Fn(ir.F32, "sub", st.read(chunkScores, 0, key), st.read(runningMost, 0)))
+	st.Results = []te.Expr{w, w}
+	var loops loopList
+	a.itemLoops(&loops, chunkWeights, st.row(), name(key), a.rows, a.chunk, a.tallScores, a.wide)
+	loops.add(sched.Serial, "g8n_5", name(key), a.wide, sched.Exact)
+	loops.add(sched.Serial, "g8m_5", st.row(), a.tallScores, sched.Exact)
+	st.sched.Loops = loops
+	a.add(p, st, shared(rowsLast(len(st.Axes), localPad)), held(len(st.Axes), a.tallScores, a.wide))
+}
+
+// totals adds the running sum of weights.
+func (a *attention) totals(p *proposal) {
+	a.part(p, partTotal, chunkWeights, 1, a.total)
+	st := a.joined(runningTotal, partTotal, a.total)
+	st.Results = []te.Expr{a.carried(st, runningTotal)}
+	kept := shared(layout.PartsOf(layout.RowMajor, len(st.Axes)))
+	kept.Fold = sched.Fold{Axis: 0, Points: 1}
+	a.add(p, st, kept)
+}
+
+// carried is a sum of a chunk and what was there of those before, scaled.
+func (a *attention) carried(st *attentionStage, n int, rest ...sym.Expr) te.Expr {
+	if a.chunks().Is(1) {
+		return te.Acc{Type: ir.F32}
+	}
+	scaled := te.Fn(ir.F32, "mul", a.before(st, n, te.Float(ir.F32, 0), rest...), st.read(runningMost, 1))
+	return te.Fn(ir.F32, "add", te.Acc{Type: ir.F32}, scaled)
+}
+
+// sums adds the running results.
+func (a *attention) sums(p *proposal) {
+	st := a.start(runningResults, a.y.Name, a.y)
+	column := st.axis(sym.Const(a.columns()))
+	st.facts["r0"] = sym.Range{Lo: 0, Hi: a.chunk - 1}
+	without := slices.Clone(st.first[:len(st.first)-1])
+	st.sum(a.chunk, st.read(chunkWeights, 0, sym.Var("r0")), te.FromStage(copiedValues, ir.F32, append(without, column, sym.Var("r0"))...))
+	st.Results = []te.Expr{a.carried(st, runningResults, column)}
+	st.sched.Tile = a.tile()
+	var loops loopList
+	loops.add(sched.Serial, chunksVar, name(st.first[0]), 0, sched.Exact)
+	loops.add(sched.Serial, "g8k_9", "r0", 0, sched.Exact)
+	a.itemLoops(&loops, runningResults, st.row(), name(column), a.rows, a.columns(), a.tall, a.wide)
+	a.tileLoops(&loops, runningResults, st.row(), name(column), a.tall)
+	st.sched.Loops = loops
+	kept := held(len(st.Axes), a.tall, a.wide)
+	kept.Fold = sched.Fold{Axis: 0, Points: 1}
+	a.add(p, st, kept)
+}
+
+// results adds the dominant stage: what is there after the last chunk, divided by the sum of the weights.
+func (a *attention) results(p *proposal) {
+	st := a.start(finalResults, a.y.Name, a.y)
+	column := st.axis(a.column.Extent)
+	st.names[a.column.Var] = column
+	last := sym.Sub(a.chunks(), sym.Const(1))
+	end := func(of int, rest ...sym.Expr) te.Expr {
+		return te.FromStage(of, ir.F32, slices.Concat([]sym.Expr{last}, st.first, rest)...)
+	}
+	total := te.Map(st.subst(a.total.Results[0]), func(e te.Expr) te.Expr {
+		if _, is := e.(te.Acc); is {
+			return end(runningTotal)
+		}
+		return e
+	})
+	fn := "mul"
+	if a.divides {
+		fn = "div"
+	}
+	y := te.Fn(ir.F32, fn, end(runningResults, column), total)
+	if zero := te.Float(ir.F32, 0); a.numbers { // of a row in which nothing counts the total is 0
+		y = te.Fn(ir.F32, "select", te.Fn(ir.Bool, "isnan", te.Fn(ir.F32, fn, zero, total)), zero, y)
+	}
+	for _, e := range a.y.Results {
+		st.Results = append(st.Results, te.Map(st.subst(e), func(e te.Expr) te.Expr {
+			if _, is := e.(te.Acc); is {
+				return y
+			}
+			return e
+		}))
+	}
+	row := st.row()
+	st.sched.Splits = []sched.Split{{Axis: row, Outer: "g1m", Inner: "g2m", Size: a.rows}, {Axis: name(column), Outer: "g1n", Inner: "g2n", Size: a.columns()}}
+	var loops loopList
+	for i, v := range st.first[:len(st.first)-1] {
+		loops.add(sched.Group, batchVar(i), name(v), 0, sched.Exact)
+	}
+	loops.add(sched.Group, downGroups, "g1m", 0, sched.Exact)
+	loops.add(sched.Group, acrossGroups, "g1n", 0, sched.Exact)
+	a.itemLoops(&loops, finalResults, "g2m", "g2n", a.rows, a.columns(), a.tall, a.wide)
+	loops.add(sched.Serial, "g8m_10", "g2m", a.tall, sched.Exact)
+	loops.add(sched.Serial, "g8n_10", "g2n", a.wide, sched.Exact)
+	ragged := !sym.Mod(a.queries, sym.Const(a.rows), a.env.Symbols).Is(0)
+	n, _ := a.column.Extent.Const()
+	loops.add(sched.Serial, "g8t", "g1m", 1, edge(ragged, sched.RoundUp))
+	loops.add(sched.Serial, "g8u", "g1n", 1, edge(n%a.columns() != 0, sched.RoundUp))
+	loops.add(sched.Serial, "g8z", "g1m", 1, sched.Exact) // the innermost loop has no edge: all that is beyond one is asked for
+	st.sched.Loops = loops
+	p.addStage(&st.Stage, st.sched)
+}
