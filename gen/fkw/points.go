@@ -3,7 +3,7 @@ package fkw
 import "rules_dnn/gen/ir"
 
 // KeptPoints is what the names of weights end with of which groups of filters have the points alone that any of them keeps.
-const KeptPoints = ".kept"
+const KeptPoints = ".kept_points"
 
 // Points are those that are left of the sums of filters where so many neighbours share what any of them keeps: for each group of filters the
 // numbers of the taps, channel after channel, that are not zero in all of them. Nil of weights that the format does not take.

@@ -132,8 +132,8 @@ func prunedBlock(c *plan.Call) (PrunedBlock, error) {
 		}
 	}
 	for _, v := range c.Args {
-		if dims, known := v.Static(); known && v.Const != nil && strings.HasSuffix(v.Name, fkw.KeptPoints) {
-			n := len(dims)
+		dims, known := v.Static()
+		if n := len(dims); known && n > 1 && v.Const != nil && strings.HasSuffix(v.Name, fkw.KeptPoints) { // networks give names of any kind
 			encodings = append(encodings, fmt.Sprintf("%d points shared by %d", dims[n-2], dims[n-1]))
 		}
 	}

@@ -29,8 +29,8 @@ func TestSameLabels(t *testing.T) {
 
 // TestSharedPoints: of weights of which groups of filters have what they keep, the block says how many points that is.
 func TestSharedPoints(t *testing.T) {
-	w := ir.ConstValue("w.kept", ir.NewTensor(ir.F32, 4, 80, 16))
-	c := &plan.Call{Function: "k", Args: []*ir.Value{w}, Block: &blocks.Block{Origins: []string{"Conv"}}, Schedule: "stage 0\n"}
+	w, other := ir.ConstValue("w.kept_points", ir.NewTensor(ir.F32, 4, 80, 16)), ir.ConstValue("a network's.kept_points", ir.NewTensor(ir.F32, 3))
+	c := &plan.Call{Function: "k", Args: []*ir.Value{w, other}, Block: &blocks.Block{Origins: []string{"Conv"}}, Schedule: "stage 0\n"}
 	layers, err := Chosen(&plan.Program{Steps: []plan.Step{{Call: c}}, Pruning: &plan.Pruning{Pruned: []plan.PrunedLayer{{Weights: "w", Node: "Conv"}}}})
 	require.NoError(t, err)
 	require.Equal(t, []PrunedBlock{{Kernel: "k", Encoding: "80 points shared by 16"}}, layers[0].Blocks)
