@@ -15,13 +15,13 @@ func (f *fuser) attend() {
 	if !f.o.Attention || f.o.Shared == nil || f.o.Latency == nil {
 		return
 	}
-	gone := map[*block.Block]bool{}
+	gone := map[*block.Block]bool{} // results of one are no scores of another
 	for i, b := range f.g.Blocks {
 		scores, rows, m := f.attention(b)
 		if m == nil || gone[scores] || gone[rows] || !f.attends(scores, rows, b, m) {
 			continue
 		}
-		gone[scores], gone[rows] = true, true
+		gone[scores], gone[rows], gone[b] = true, true, true
 		f.g.Blocks[i] = m
 	}
 	f.g.Blocks = slices.DeleteFunc(f.g.Blocks, func(b *block.Block) bool { return gone[b] })

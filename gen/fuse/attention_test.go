@@ -40,6 +40,8 @@ func TestAttend(t *testing.T) {
 		{"scores that are a result", inputs + scores + product + "output %a\n", launches, false, []string{"MatMul+Add", "Softmax (3 placed at 3)", "MatMul"}},
 		{"no scores", inputs + "%a ?[*] = Add.14(%m, %m)\n%p ?[*] = Softmax.13(%a) {axis = -1}\n%w ?[*] = MatMul.13(%p, %v)\noutput %w\n", launches, false,
 			[]string{"Add+Softmax (4 placed at 1)", "MatMul"}},
+		{"attention of what attention computes", "input %q f32[2, 16, 8]\ninput %k f32[2, 8, 20]\ninput %v f32[2, 20, 24]\ninput %z f32[2, 24, 12]\n%s ?[*] = MatMul.13(%q, %k)\n%p ?[*] = Softmax.13(%s) {axis = -1}\n" +
+			"%y ?[*] = MatMul.13(%p, %v)\n%r ?[*] = Softmax.13(%y) {axis = -1}\n%o ?[*] = MatMul.13(%r, %z)\noutput %o\n", launches, false, []string{"MatMul+Softmax+MatMul (5 placed at 2)", "Softmax (3 placed at 2)", "MatMul"}},
 		{"a softmax of other rows", inputs + scores + "%p ?[*] = Softmax.13(%a) {axis = -2}\n%y ?[*] = MatMul.13(%p, %v)\noutput %y\n", launches, false,
 			[]string{"MatMul+Add", "Softmax (3 placed at 2)", "MatMul"}},
 	} {

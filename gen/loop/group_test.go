@@ -52,6 +52,34 @@ for k < 4 {
   }
 }
 `, ""},
+		{"what a loop reads alone, before it is overwritten", `for i < 8 items {
+  s[i] = x[i]
+}
+for k < 4 {
+  for i < 4 items {
+    y[task*4 + i] = s[i + k]
+  }
+}
+for i < 8 items {
+  s[i] = x[8 + i]
+}
+`, `if 0 <= item < 8 {
+  index i = item
+  s[i] = x[i]
+}
+barrier
+for k < 4 {
+  if 0 <= item < 4 {
+    index i = item
+    y[i + 4*task] = s[i + k]
+  }
+}
+barrier
+if 0 <= item < 8 {
+  index i = item
+  s[i] = x[i + 8]
+}
+`, ""},
 		{"what is read, then overwritten under a condition", `for i < 4 items {
   s[i] = x[i]
 }

@@ -145,8 +145,11 @@ func (a *attention) softmax() bool {
 		default:
 			return false
 		}
-		if len(s.Values) != 1 || len(s.Results) != 1 || len(several(s.Reduce)) != 1 || len(several(s.Axes[a.b.Depth:])) > 0 || s.Values[0].DType() != ir.F32 {
+		if len(s.Values) != 1 || len(s.Results) != 1 || len(several(s.Axes[a.b.Depth:])) > 0 || s.Values[0].DType() != ir.F32 {
 			return false
+		}
+		if over := several(s.Reduce); len(over) != 1 || !over[0].Extent.Equal(a.key.Extent) || readsStage(s.Results[0]) {
+			return false // of some keys alone, or of what is no longer there
 		}
 	}
 	if a.total == nil || placed[last].Combine != nil || len(several(placed[last].Axes[a.b.Depth:])) != 1 || len(placed[last].Results) != 1 {
@@ -301,13 +304,17 @@ func (a *attention) weighted() bool {
 		}
 		a.v = m.term([]te.Expr{r, l}[i])
 	}
-	for _, e := range s.Results {
-		te.Walk(e, func(e te.Expr) {
-			x, is := e.(te.Load)
-			ok = ok && !(is && x.Source.Stage)
-		})
-	}
-	return ok && a.v != nil && plainFactor(a.v) && !a.v.uses(s.Axes[a.query].Var) && a.v.uses(a.column.Var) && a.v.uses(sum[0].Var)
+	return !slices.ContainsFunc(s.Results, readsStage) && a.v != nil && plainFactor(a.v) && !a.v.uses(s.Axes[a.query].Var) && a.v.uses(a.column.Var) && a.v.uses(sum[0].Var)
+}
+
+// readsStage reports whether an expression loads what another stage computes.
+func readsStage(e te.Expr) bool {
+	reads := false
+	te.Walk(e, func(e te.Expr) {
+		x, is := e.(te.Load)
+		reads = reads || is && x.Source.Stage
+	})
+	return reads
 }
 
 // readsRow reports whether a load is of the weight of a key, of the query at hand.

@@ -14,7 +14,7 @@ const dealtVar = chunkVar
 // each thread, and read again by each task, so there are no more than threads want.
 func (c *sparse) filterTasks(bands int64) int64 {
 	best := int64(1)
-	if c.windows[0] > 0 || c.t.WorkItems() { // a pooling is computed where all of a band are; a device has an item for each point as it is
+	if c.windows[0] > 0 || c.t.WorkItems() { // a pooling is computed where all of a band are, and work-items have copies of their own alone
 		return best
 	}
 	for _, n := range divisors(c.channels, fewTasks) {

@@ -3,11 +3,14 @@ package nodetest
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/plan"
 	"rules_dnn/gen/print/cpp/cpptest"
 	"rules_dnn/gen/print/opencl/opencltest"
 	"rules_dnn/gen/target"
@@ -50,6 +53,27 @@ func TestOpenCLDevices(t *testing.T) {
 			b.runOnDevice(t, 1400/one)
 		})
 	}
+}
+
+// TestOpenCLAttention compiles the cases of attention for a device whose work-groups compute it as one kernel wherever they can: with masks, caches, queries
+// that attend to no key, and heads that share keys.
+func TestOpenCLAttention(t *testing.T) {
+	t.Parallel()
+	facts, err := os.ReadFile(filepath.Join(repository, "platforms/devices/opencl_nvidia.json"))
+	require.NoError(t, err)
+	device, err := target.Parse(facts)
+	require.NoError(t, err)
+	device.OpenCL.LaunchMicros = 1e4 // or estimates would have so few queries and keys as three kernels
+	b := chooseCases(t, cases(t), device, false, nil, 2, func(c *Case) bool { return strings.HasPrefix(c.Name, "test_attention") })
+	one := 0
+	for _, p := range b.programs {
+		if slices.ContainsFunc(p.Program.Calls(), func(c *plan.Call) bool { return c.Kernel.Anchor == "attention" }) {
+			one++
+		}
+	}
+	t.Logf("%d of %d programs have such a kernel", one, len(b.programs))
+	atLeast(t, 25, one)
+	b.runOnDevice(t, 50)
 }
 
 // TestCompiledOnDevice compiles the cases of TestCompiledNodes for a processor and an OpenCL device beside it, which runs

@@ -62,7 +62,7 @@ func (v *verifier) reads(n int) error {
 // distinct are expressions with the same loads of stages, but of those that are copies of one another each once. What binds integers stays.
 func distinct(es []te.Expr) []te.Expr {
 	var out []te.Expr
-	seen := map[*sym.Expr]bool{} // copies share their indices
+	seen := map[shared]bool{}
 	for _, e := range es {
 		var loads []te.Expr
 		binds := false
@@ -71,7 +71,7 @@ func distinct(es []te.Expr) []te.Expr {
 			case te.Let:
 				binds = true
 			case te.Load:
-				if x.Source.Stage && (len(x.Index) == 0 || !seen[&x.Index[0]]) {
+				if of := sharedBy(x); x.Source.Stage && (of.index == nil || !seen[of]) {
 					loads = append(loads, x)
 				}
 			}
@@ -81,14 +81,30 @@ func distinct(es []te.Expr) []te.Expr {
 			continue
 		}
 		for _, l := range loads {
-			if x := l.(te.Load); len(x.Index) > 0 {
-				if seen[&x.Index[0]] {
-					continue
-				}
-				seen[&x.Index[0]] = true
+			if of := sharedBy(l.(te.Load)); of.index == nil || !seen[of] {
+				seen[of] = true
+				out = append(out, l)
 			}
-			out = append(out, l)
 		}
+	}
+	return out
+}
+
+// shared is what copies of a load have in common: what they read, and the memory of their indices and guards.
+type shared struct {
+	of     te.Source
+	index  *sym.Expr
+	guard  *te.Within
+	guards int
+}
+
+func sharedBy(l te.Load) shared {
+	out := shared{of: l.Source, guards: len(l.Guard)}
+	if len(l.Index) > 0 {
+		out.index = &l.Index[0]
+	}
+	if len(l.Guard) > 0 {
+		out.guard = &l.Guard[0]
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package opencl_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop/run"
+	"rules_dnn/gen/plan"
 	"rules_dnn/gen/print/opencl"
 	"rules_dnn/gen/print/opencl/opencltest"
 )
@@ -118,5 +120,35 @@ func TestAttention(t *testing.T) {
 				assert.NoError(t, compare(r.Outputs[k], w), cases[i].Name)
 			}
 		}
+	}
+}
+
+// TestAttentionOfSomeKeys: a softmax whose maximum or total is of some keys alone stays kernels of its own.
+func TestAttentionOfSomeKeys(t *testing.T) {
+	for _, c := range []struct {
+		name, most, total string // of which scores and powers
+		want              bool
+	}{
+		{"all keys", "s", "e", true},
+		{"maximum of some", "s0", "e", false},
+		{"total of some", "s", "e0", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newModel().line("const @last i64[1] = {-1}").line("const @first i64[1] = {0}").line("const @half i64[1] = {35}")
+			m.line("input %%q f32[2, 20, 16]").line("input %%k f32[2, 16, 70]").line("input %%v f32[2, 70, 24]")
+			m.line("%%s ?[*] = MatMul.13(%%q, %%k)").line("%%s0 ?[*] = Slice.13(%%s, @first, @half, @last)").line("%%m ?[*] = ReduceMax.13(%%%s) {axes = [-1]}", c.most)
+			m.line("%%d ?[*] = Sub.14(%%s, %%m)").line("%%e ?[*] = Exp.13(%%d)").line("%%e0 ?[*] = Slice.13(%%e, @first, @half, @last)").line("%%t ?[*] = ReduceSum.13(%%%s, @last)", c.total)
+			m.line("%%p ?[*] = Div.14(%%e, %%t)").line("%%y ?[*] = MatMul.13(%%p, %%v)").line("output %%y")
+			d := device(t, "opencl_nvidia")
+			d.OpenCL.LaunchMicros = 1e4
+			g := m.graph(t)
+			p := compile(t, m.graph(t), d)
+			assert.Equal(t, c.want, slices.ContainsFunc(p.Calls(), func(c *plan.Call) bool { return c.Kernel.Anchor == "attention" }))
+			r := rand.New(rand.NewPCG(1, 2))
+			in := []*ir.Tensor{random(r, ir.F32, 2, 20, 16), random(r, ir.F32, 2, 16, 70), random(r, ir.F32, 2, 70, 24)}
+			out, err := run.Program(p, in)
+			require.NoError(t, err)
+			agrees(t, g, in, out)
+		})
 	}
 }
