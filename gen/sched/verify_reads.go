@@ -62,7 +62,7 @@ func (v *verifier) reads(n int) error {
 // distinct are expressions with the same loads of stages, but of those that are copies of one another each once. What binds integers stays.
 func distinct(es []te.Expr) []te.Expr {
 	var out []te.Expr
-	seen := map[*sym.Expr]bool{} // copies share their indices
+	seen := map[copied]bool{}
 	for _, e := range es {
 		var loads []te.Expr
 		binds := false
@@ -71,7 +71,7 @@ func distinct(es []te.Expr) []te.Expr {
 			case te.Let:
 				binds = true
 			case te.Load:
-				if x.Source.Stage && (len(x.Index) == 0 || !seen[&x.Index[0]]) {
+				if x.Source.Stage && !seen[copyOf(x)] {
 					loads = append(loads, x)
 				}
 			}
@@ -81,16 +81,33 @@ func distinct(es []te.Expr) []te.Expr {
 			continue
 		}
 		for _, l := range loads {
-			if x := l.(te.Load); len(x.Index) > 0 {
-				if seen[&x.Index[0]] {
-					continue
-				}
-				seen[&x.Index[0]] = true
+			k := copyOf(l.(te.Load))
+			if k.index != nil && seen[k] {
+				continue
 			}
+			seen[k] = k.index != nil
 			out = append(out, l)
 		}
 	}
 	return out
+}
+
+// copied is what copies of a load share: what they read, and the memory of their indices and conditions. Loads of other stages may share their indices, too.
+type copied struct {
+	of    te.Source
+	index *sym.Expr
+	guard *te.Within
+}
+
+func copyOf(l te.Load) copied {
+	k := copied{of: l.Source}
+	if len(l.Index) > 0 {
+		k.index = &l.Index[0]
+	}
+	if len(l.Guard) > 0 {
+		k.guard = &l.Guard[0]
+	}
+	return k
 }
 
 // fromStages are the loads of stages in an expression, at other indices, and what is known there.
