@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -143,4 +144,11 @@ func TestOpaqueErrors(t *testing.T) {
 		_, err := Build(c.n, nil)
 		require.ErrorContains(t, err, c.want)
 	}
+}
+
+// TestTopLines: the runtime looks through as many lines together as it is given scratch memory for.
+func TestTopLines(t *testing.T) {
+	header, err := os.ReadFile("../../runtime/dnn_select.h")
+	require.NoError(t, err)
+	assert.Contains(t, string(header), fmt.Sprintf("constexpr int64_t kLines = %d;", topLines))
 }

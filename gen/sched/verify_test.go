@@ -7,8 +7,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sched/schedtest"
+	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
 
@@ -147,6 +149,24 @@ func TestVerify(t *testing.T) {
 			require.NoError(t, err)
 			assert.ErrorContains(t, s.Verify(c.of.Work, schedtest.Target(t, c.of.Chip)), c.want)
 		})
+	}
+}
+
+// TestSharedIndices: stages that are read at indices of the same memory are checked each.
+func TestSharedIndices(t *testing.T) {
+	axes, at := []te.Axis{{Var: "i0", Extent: sym.Const(16)}}, []sym.Expr{sym.Var("i0")}
+	half := &te.Stage{Axes: axes, Results: []te.Expr{te.Operand(0, ir.F32, at...)}}
+	sum := &te.Stage{Axes: axes, Results: []te.Expr{te.Fn(ir.F32, "add", te.FromStage(0, ir.F32, at...), te.FromStage(1, ir.F32, at...))}}
+	w := &sched.Work{Operands: []*ir.Value{{Type: ir.F32, Shape: ir.Dims(16), HasShape: true}}, Stages: []*te.Stage{half, half, sum}}
+	for extent, want := range map[string]string{"4": "", "3": "it reads stage 1 at"} {
+		s, err := sched.Parse("stage 0 at 2.g\n  region i0 = 4 from 4*g\n  serial a = i0\nstage 1 at 2.g\n  region i0 = " + extent + " from 4*g\n  serial b = i0\nstage 2\n  task g = i0\n  serial c = i0*4\n")
+		require.NoError(t, err)
+		err = s.Verify(w, schedtest.Target(t, "x86_64_v3"))
+		if want == "" {
+			assert.NoError(t, err)
+		} else {
+			assert.ErrorContains(t, err, want)
+		}
 	}
 }
 
