@@ -152,18 +152,18 @@ func (a *attention) estimate(t attentionTile) float64 {
 		n := sum * (tall + wide) / quad
 		slots := float64(tall*wide*sum) + float64(attentionSlots*n)
 		subs := math.Ceil(float64(items) / sub)
-		return subs * slots, subs * n * attentionReads, attentionAlone * slots
+		return float64(subs * slots), float64(subs * n * attentionReads), float64(attentionAlone * slots)
 	}
 	i1, r1, a1 := products(scores, float64(a.tallScores), depth)
 	i2, r2, a2 := products(results, float64(a.tall), keys)
-	each := float64(a.tallScores*a.wide) * math.Ceil(float64(scores)/sub) // scores that become weights
+	each := float64(float64(a.tallScores*a.wide) * math.Ceil(float64(scores)/sub)) // scores that become weights
 	copied := keys * (depth + float64(a.columns())) / sub
 	issue, reads, alone := i1+i2+float64(each*attentionPower)+float64(copied*attentionCopy), r1+r2+float64(each*2), a1+a2+float64(attentionPower*float64(a.tallScores*a.wide))
 	wait := attentionWait
 	if !a.ahead {
 		wait += attentionFetch
 	}
-	wait += attentionStep * (depth + keys) / float64(a.step)
+	wait += float64(attentionStep * (depth + keys) / float64(a.step))
 	resident := float64(max(1, min(o.UnitItems/a.items, o.UnitLocalBytes/max(1, a.bytes()))))
 	if o.UnitRegisters > 0 {
 		resident = max(1, min(resident, float64(o.UnitRegisters/(a.registers()*a.items))))
@@ -174,8 +174,8 @@ func (a *attention) estimate(t attentionTile) float64 {
 			return 0
 		}
 		busy := max(n*issue/ports, n*reads)
-		busy += attentionExposed * min(n*issue/ports, n*reads)
-		return chunks*max(busy, alone+wait) + attentionEnd
+		busy += float64(attentionExposed * min(n*issue/ports, n*reads))
+		return float64(chunks*max(busy, alone+wait)) + attentionEnd
 	}
 	per := math.Ceil(groups / float64(max(1, o.Units)))
 	whole := math.Floor(per / resident)

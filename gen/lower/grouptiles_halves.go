@@ -64,12 +64,12 @@ const (
 // read of memory that they share.
 func (u unit) halfStep(groups float64) float64 {
 	times := float64(u.groupTile.step) / 16
-	matrices := float64(float64(u.tall*u.wide)/4) * times
-	reads := float64(float64(u.tall)+float64(u.wide)/2) * times
+	matrices := float64(float64(u.tall*u.wide) / 4 * times)
+	reads := float64((float64(u.tall) + float64(float64(u.wide)/2)) * times)
 	on := math.Ceil(groups * u.subGroups / u.ports)
 	multiply := float64(on * matrices * matrixCyclesOfPort)
 	issue := float64(on * (matrices + reads + float64(float64(u.copies+halfCopySlots)*float64(u.copied())) + u.stepSlots))
-	shared := float64(groups * u.subGroups * (float64(reads*halfReadCycles) + float64(u.copied())/4))
+	shared := float64(groups * u.subGroups * (float64(reads*halfReadCycles) + float64(float64(u.copied())/4)))
 	most := max(multiply, issue, shared)
 	alone := float64(matrices*matrixCyclesOfPort) + float64(2*reads)
 	return max(most+float64(u.exposed*(multiply+issue+shared-most)), alone)

@@ -178,6 +178,8 @@ def measure(network, program, torch, out):
 def main():
     options = dict((a.split("=", 1) + [""])[:2] for a in sys.argv[1:])
     wanted, out = re.compile(options.get("--only", "")), options.get("--out", "")
+    if out:
+        os.makedirs(out, exist_ok=True)
     written = json.load(open(os.path.join(here, "networks.json")))
     networks, copts = [n for n in written["Networks"] if wanted.search(n["Program"])], written["Copts"]
     names = [] if "--alone" in options else sorted({(n["Name"], n["Type"]) for n in networks if n["Type"]})
