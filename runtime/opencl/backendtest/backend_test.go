@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
@@ -24,14 +25,23 @@ func program(t *testing.T, compiler, out string, args ...string) {
 	require.NoError(t, err, "%s", text)
 }
 
-// backend are the sources of the runtime and of its backend.
-func backend(t *testing.T) []string {
+var (
+	plain     = []string{"-fno-exceptions", "-fno-rtti", "-Wno-missing-field-initializers"}
+	libraries = []string{"-pthread", "-ldl"}
+)
+
+// compiled are the objects of the runtime and of its backend.
+func compiled(t *testing.T, compiler, dir string, flags []string) []string {
 	var out []string
 	for _, pattern := range []string{"runtime/dnn_*.cc", "runtime/opencl/*.cc"} {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
 		require.NoError(t, err)
 		require.NotEmpty(t, files)
-		out = append(out, files...)
+		for _, file := range files {
+			object := filepath.Join(dir, filepath.Base(file)+".o")
+			program(t, compiler, object, slices.Concat(flags, plain, []string{"-c", file})...)
+			out = append(out, object)
+		}
 	}
 	return out
 }
@@ -60,11 +70,13 @@ func TestBackend(t *testing.T) {
 				t.Skipf("no %s on this machine", c.compiler)
 			}
 			dir := t.TempDir()
-			program(t, c.compiler, filepath.Join(dir, "libOpenCL.so.1"), append(c.flags, "-shared", "-fPIC", "testdata/fake.cc")...)
-			bin := filepath.Join(dir, "driver")
-			args := append(append([]string{}, c.flags...), "-fno-exceptions", "-fno-rtti", "-Wno-missing-field-initializers", "testdata/driver.cc")
-			program(t, c.compiler, bin, append(append(args, backend(t)...), "-pthread", "-ldl")...)
+			program(t, c.compiler, filepath.Join(dir, "libOpenCL.so.1"), append(c.flags, "-shared", "-fPIC", "testdata/fake.cc", "testdata/fake_records.cc")...)
+			objects := compiled(t, c.compiler, dir, c.flags)
+			bin, records := filepath.Join(dir, "driver"), filepath.Join(dir, "records")
+			program(t, c.compiler, bin, slices.Concat(c.flags, plain, []string{"testdata/driver.cc"}, objects, libraries)...)
 			assert.Contains(t, runs(t, dir, bin, "all", dir), "all checks passed")
+			program(t, c.compiler, records, slices.Concat(c.flags, plain, []string{"testdata/records.cc"}, objects, libraries)...)
+			assert.Contains(t, runs(t, dir, records), "all checks passed")
 
 			// Several processes with one folder of compiled kernels.
 			var group sync.WaitGroup
