@@ -22,8 +22,8 @@ Status ChooseRecorder(SharedState* m, const DeviceOptions& o, Words* words) {
     return Status::kBadOptions;
   }
   m->always = o.command_buffers == 1;
-  m->records = o.command_buffers >= 0 &&
-               FindRecorder(m->api, m->device, m->queue, m->options, &m->recorder);
+  m->records =
+      o.command_buffers >= 0 && FindRecorder(m->api, m->device, m->queue, m->options, &m->recorder);
   return Status::kOk;
 }
 

@@ -29,8 +29,8 @@ Status Refuse(ContextState* c, const char* function, Int code) {
 
 namespace {
 
-// Sets the arguments of a kernel: memory and where in it, images, values. Calls of the driver are what
-// a launch costs: an argument that is as it was is left so.
+// Sets the arguments of a kernel: memory and where in it, images, values. Calls of the driver are
+// what a launch costs: an argument that is as it was is left so.
 class Setter {
  public:
   Setter(const ContextState* c, const Callee& callee) : c_(c), callee_(callee) {}

@@ -22,7 +22,8 @@ struct Listed {
   char name[64];
 };
 
-// The last number of the extension's version; negative where it is not there, or none that is known.
+// The last number of the extension's version; negative where it is not there, or none that is
+// known.
 int Revision(const Api& api, Device device, const Options& options) {
   size_t bytes = 0;
   if (api.GetDeviceInfo(device, kExtensionVersions, 0, nullptr, &bytes) != kSuccess) return -1;
@@ -54,8 +55,8 @@ bool Fits(const Api& api, Device device, Queue queue) {
   if (api.GetDeviceInfo(device, kRequiredOfQueues, sizeof(wants), &wants, nullptr) != kSuccess) {
     return false;
   }
-  if (queue != nullptr && api.GetCommandQueueInfo(queue, kQueueProperties, sizeof(has), &has,
-                                                  nullptr) != kSuccess) {
+  if (queue != nullptr &&
+      api.GetCommandQueueInfo(queue, kQueueProperties, sizeof(has), &has, nullptr) != kSuccess) {
     return false;
   }
   return (wants & ~has) == 0;

@@ -13,13 +13,7 @@ namespace {
 // Bounds of what is kept of a network with more: a loop of the host launches what it likes.
 constexpr int32_t kMostSegments = 64, kMostSteps = 4096;
 
-// Runs that launch the same before it is recorded. Each record that is thrown away doubles them, so
-// that what changes every few runs costs little.
-constexpr int32_t kPatience = 3, kMostPatience = 1 << 20;
-
-// Replays after which the record stays only if it is faster: some drivers do no more with it than
-// launch after launch.
-constexpr int32_t kTrials = 4;
+constexpr int32_t kMostPatience = 1 << 20;
 
 // A record may be refused although its last run has ended: PoCL says so a moment later.
 constexpr Int kInvalidOperation = -59;
@@ -148,8 +142,7 @@ void Record(ContextState* c, Segment* s) {
   const Recorder& m = c->shared->recorder;
   const Bits flags[] = {kBufferFlags, kMayOverlap, 0};
   Int code = kSuccess;
-  const CommandBuffer record =
-      m.CreateCommandBuffer(1, &c->queue, m.asks ? flags : nullptr, &code);
+  const CommandBuffer record = m.CreateCommandBuffer(1, &c->queue, m.asks ? flags : nullptr, &code);
   if (record != nullptr && Fill(c, s, record) == kSuccess) {
     s->record = record;
     return;

@@ -70,7 +70,7 @@ struct ContextState : DeviceContext {
   bool flagged;         // a kernel ran that may set a flag
   bool told;            // flags that are set were read, and are not cleared yet
   Replay replay;
-  char text[1024];      // of words
+  char text[1024];  // of words
 };
 
 inline SharedState* State(DeviceModel* model) { return reinterpret_cast<SharedState*>(model); }

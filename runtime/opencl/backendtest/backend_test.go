@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -97,4 +98,22 @@ func TestBackend(t *testing.T) {
 			assert.Contains(t, runs(t, dir, bin, "none", "OpenCL library"), "refused")
 		})
 	}
+}
+
+// TestLaunches: what the machine's driver records gives the same bytes as its launches one by one, and takes no memory; -v prints
+// what a launch takes either way.
+func TestLaunches(t *testing.T) {
+	if _, err := exec.LookPath("g++"); err != nil {
+		t.Skip("no g++ on this machine")
+	}
+	dir, flags := t.TempDir(), []string{"-O1"}
+	bin := filepath.Join(dir, "launches")
+	program(t, "g++", bin, slices.Concat(flags, plain, []string{"testdata/launches.cc"}, compiled(t, "g++", dir, flags), libraries)...)
+	out, err := exec.Command(bin).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	t.Logf("%s", out)
+	if strings.Contains(string(out), "nothing to run") {
+		t.Skip("no OpenCL device on this machine: install pocl-opencl-icd and ocl-icd-libopencl1 (Debian), or run this in `./bazelw exec`")
+	}
+	assert.Contains(t, string(out), "all checks passed")
 }

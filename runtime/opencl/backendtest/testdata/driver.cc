@@ -1,11 +1,11 @@
 // Runs a model of one launch by the runtime with the fake OpenCL library, in every way in which a
 // call of it may fail.
-#include "model.h"
-
 #include <dirent.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include "model.h"
 
 namespace {
 

@@ -33,7 +33,7 @@ struct Object {
   bool built = false;
   std::vector<Launched> launches = {};       // recorded
   bool finalized = false, overlaps = false;  // likewise
-  bool running = false;  // started, and its queue has not been waited for since
+  bool running = false;                      // started, and its queue has not been waited for since
 };
 
 inline std::set<Object*> alive;
@@ -103,7 +103,9 @@ inline std::string Env(const char* name, const char* otherwise) {
 }
 
 // Takes as many microseconds as a variable says.
-inline void Dawdle(const char* name) { usleep(static_cast<useconds_t>(atoi(Env(name, "0").c_str()))); }
+inline void Dawdle(const char* name) {
+  usleep(static_cast<useconds_t>(atoi(Env(name, "0").c_str())));
+}
 
 // Runs a kernel; the code of a launch that is none.
 cl::Int Compute(const Launched& l);

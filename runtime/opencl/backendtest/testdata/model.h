@@ -1,5 +1,5 @@
-// A model for the fake OpenCL library, and an application that has memory and a queue of its own: what
-// drivers here run. Each is one source file.
+// A model for the fake OpenCL library, and an application that has memory and a queue of its own:
+// what drivers here run. Each is one source file.
 #ifndef RULES_DNN_RUNTIME_OPENCL_BACKENDTEST_MODEL_H_
 #define RULES_DNN_RUNTIME_OPENCL_BACKENDTEST_MODEL_H_
 
@@ -82,27 +82,27 @@ inline Status AddOnce(const rules_dnn::Ctx* c) {
 inline const rules_dnn::VariantInfo kVariants[] = {{"any", nullptr, 0}};
 
 inline const rules_dnn::Description kDescription = {"fake",
-                                             "test",
-                                             1,
-                                             1,
-                                             kSymbols,
-                                             0,
-                                             nullptr,
-                                             1,
-                                             kInputs,
-                                             1,
-                                             kOutputs,
-                                             nullptr,
-                                             0,
-                                             {0, 0, -1, -1},
-                                             kWeights.others,
-                                             68,
-                                             nullptr,
-                                             nullptr,
-                                             AddOnce,
-                                             kVariants,
-                                             1,
-                                             &kDevice};
+                                                    "test",
+                                                    1,
+                                                    1,
+                                                    kSymbols,
+                                                    0,
+                                                    nullptr,
+                                                    1,
+                                                    kInputs,
+                                                    1,
+                                                    kOutputs,
+                                                    nullptr,
+                                                    0,
+                                                    {0, 0, -1, -1},
+                                                    kWeights.others,
+                                                    68,
+                                                    nullptr,
+                                                    nullptr,
+                                                    AddOnce,
+                                                    kVariants,
+                                                    1,
+                                                    &kDevice};
 
 // The fake library's own functions.
 inline void (*fail)(const char*, int, int);
