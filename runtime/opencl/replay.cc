@@ -157,7 +157,7 @@ bool Begin(ContextState* c, Segment* s) {
   // The host has not waited since it was started last: it may be running.
   if (!m.overlaps && s->replays > 0 && s->waits == c->replay.waits) return false;
   const int64_t begin = NowNs();
-  Event event = nullptr;  // PoCL wants one
+  Event event = nullptr;  // versions of PoCL crash without
   const Int code = m.EnqueueCommandBuffer(0, nullptr, s->record, 0, nullptr, &event);
   if (code != kSuccess) {
     ++s->refusals;

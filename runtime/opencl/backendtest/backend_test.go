@@ -73,11 +73,14 @@ func TestBackend(t *testing.T) {
 			dir := t.TempDir()
 			program(t, c.compiler, filepath.Join(dir, "libOpenCL.so.1"), append(c.flags, "-shared", "-fPIC", "testdata/fake.cc", "testdata/fake_records.cc")...)
 			objects := compiled(t, c.compiler, dir, c.flags)
-			bin, records := filepath.Join(dir, "driver"), filepath.Join(dir, "records")
+			bin := filepath.Join(dir, "driver")
 			program(t, c.compiler, bin, slices.Concat(c.flags, plain, []string{"testdata/driver.cc"}, objects, libraries)...)
 			assert.Contains(t, runs(t, dir, bin, "all", dir), "all checks passed")
-			program(t, c.compiler, records, slices.Concat(c.flags, plain, []string{"testdata/records.cc"}, objects, libraries)...)
-			assert.Contains(t, runs(t, dir, records), "all checks passed")
+			for _, name := range []string{"records", "unrecorded"} {
+				other := filepath.Join(dir, name)
+				program(t, c.compiler, other, slices.Concat(c.flags, plain, []string{"testdata/" + name + ".cc"}, objects, libraries)...)
+				assert.Contains(t, runs(t, dir, other), "all checks passed")
+			}
 
 			// Several processes with one folder of compiled kernels.
 			var group sync.WaitGroup

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model.h"
+#include "runtime/opencl/replay.h"
 
 // What the next runs do: launches of a segment, and segments with a copy to the host and back
 // between.
@@ -57,5 +58,63 @@ inline float Want(float x, int64_t n) {
   }
   return x;
 }
+
+constexpr int kPatience = cl::kPatience;
+
+// Without an image, which other dimensions would make anew.
+inline rules_dnn::DeviceInfo Imageless() {
+  rules_dnn::DeviceInfo info = kDevice;
+  info.image_count = 0;
+  return info;
+}
+inline const rules_dnn::DeviceInfo kImageless = Imageless();
+inline rules_dnn::Description ChainOf() {
+  rules_dnn::Description d = kDescription;
+  d.program = Chain;
+  d.device = &kImageless;
+  return d;
+}
+inline const rules_dnn::Description kChain = ChainOf();
+
+inline rules_dnn::DeviceOptions Always() {
+  rules_dnn::DeviceOptions o = Options();
+  o.command_buffers = 1;
+  return o;
+}
+
+// A model and a context of it.
+struct Life {
+  rules_dnn::Model* model = nullptr;
+  rules_dnn::Context* context = nullptr;
+
+  explicit Life(const rules_dnn::DeviceOptions& o) {
+    fail("", 0, 0);
+    CHECK(CreateModel(&kChain, o, &model) == Status::kOk);
+    CHECK(rules_dnn::ContextCreate(model, &context) == Status::kOk);
+  }
+  ~Life() {
+    rules_dnn::ContextDestroy(context);
+    rules_dnn::ModelDestroy(model);
+  }
+
+  Status Run(int64_t n = 5, float first = 2) {
+    std::vector<float> x(static_cast<size_t>(n), 2), y(static_cast<size_t>(n), 0);
+    if (n > 0) x[0] = first;
+    const void* in[] = {x.data()};
+    void* out[] = {y.data()};
+    const Status s = rules_dnn::Run(context, &n, in, out);
+    rules_dnn::ExplainRun(context, words, sizeof(words));
+    for (size_t i = 0; i < y.size() && s == Status::kOk; ++i) CHECK(y[i] == Want(x[i], n));
+    return s;
+  }
+
+  // Launches and replays of a run that succeeds.
+  void Expect(int launched, int replayed, int64_t n = 5) {
+    fail("", 0, 0);
+    CHECK(Run(n) == Status::kOk);
+    CHECK(count("clEnqueueNDRangeKernel") == launched);
+    CHECK(count("clEnqueueCommandBufferKHR") == replayed);
+  }
+};
 
 #endif  // RULES_DNN_RUNTIME_OPENCL_BACKENDTEST_CHAIN_H_
