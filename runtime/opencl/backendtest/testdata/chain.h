@@ -11,8 +11,10 @@
 #include "runtime/opencl/replay.h"
 
 // What the next runs do: launches of a segment, and segments with a copy to the host and back
-// between.
+// between, or to the device alone, with more work-items than there are elements.
 inline int launches = 5, segments = 1;
+inline bool overwrites = false;
+inline int64_t idle_items = 0;
 inline int32_t first_block = 7;
 
 // Every launch adds 1 + N: x, at byte 128 of the arena, becomes y behind it, and y becomes x.
@@ -23,7 +25,8 @@ inline Status Launches(const rules_dnn::Ctx* c) {
     if (segment > 0) {
       std::vector<float> there(static_cast<size_t>(n));
       const dnn_arg place = {dnn_kind::kArena, 4 * at[k % 2]};
-      Status s = dnn_from_device(c, there.data(), place, 4 * n);
+      Status s = Status::kOk;
+      if (!overwrites) s = dnn_from_device(c, there.data(), place, 4 * n);
       for (float& x : there) x += 100;
       if (s == Status::kOk) s = dnn_to_device(c, place, there.data(), 4 * n);
       if (s != Status::kOk) return dnn_refuse(c, s, "between");
@@ -34,7 +37,7 @@ inline Status Launches(const rules_dnn::Ctx* c) {
                               {dnn_kind::kWeights, 0},
                               {dnn_kind::kSymbol, n},
                               {dnn_kind::kFlag, 1}};
-      const int64_t global[] = {(n + 63) / 64 * 64, 1, 1}, local[] = {64, 1, 1};
+      const int64_t global[] = {(n + 63) / 64 * 64 + idle_items, 1, 1}, local[] = {64, 1, 1};
       const Status s = dnn_launch(c, first_block + k, 0, args, 5, global, local);
       if (s != Status::kOk) return dnn_refuse(c, s, "Add (the node)");
     }
@@ -53,7 +56,7 @@ inline Status Chain(const rules_dnn::Ctx* c) {
 
 inline float Want(float x, int64_t n) {
   for (int segment = 0; segment < segments; ++segment) {
-    if (segment > 0) x += 100;
+    if (segment > 0) x = overwrites ? 100 : x + 100;
     for (int i = 0; i < launches; ++i) x += 1 + static_cast<float>(n);
   }
   return x;

@@ -15,7 +15,9 @@ void TestReplays() {
     for (int i = 0; i < 1000; ++i) {
       life.Expect(0, segments);
       CHECK(count("clSetKernelArg") == 0 && count("clReleaseEvent") == segments);
+      overwrites = i % 2 == 0;  // what is copied to the device comes after what is launched
     }
+    overwrites = false;
     CHECK(alive() == before && taken == host);
   }
   segments = 1;
@@ -48,6 +50,11 @@ void TestChanges() {
     life.Expect(more, 0);
     CHECK(settle(5) > 0);
   }
+  idle_items = 64;
+  life.Expect(6, 0);
+  CHECK(settle(5) > 0);
+  idle_items = 0;
+  CHECK(settle(5) > 0);
   first_block = 70;  // another branch of the program
   life.Expect(6, 0);
   CHECK(settle(5) == kPatience - 1);
@@ -115,6 +122,11 @@ void TestBuffers(const char* version, const char* can, bool overlaps) {
       a.api.EnqueueReadBuffer(a.queue, m, 1, 0, sizeof(y), y, 0, nullptr, nullptr);
       for (int i = 0; i < 5; ++i) CHECK(y[4 + i] == Want(static_cast<float>(i), 5));
     }
+    Fill(a, 3);  // the copy of what is launched comes after it
+    CHECK(start(a.y) == Status::kOk && rules_dnn::Wait(life.context) == Status::kOk);
+    float y[5] = {};
+    a.api.EnqueueReadBuffer(a.queue, a.y, 1, 0, sizeof(y), y, 0, nullptr, nullptr);
+    CHECK(y[4] == Want(3, 5));
     a.api.ReleaseMemObject(more);
   }
   setenv("FAKE_RECORDS", "0.9.4", 1);
