@@ -154,6 +154,9 @@ struct DeviceOptions {
   const char* cache;     // the folder of compiled kernels; null: none are kept
   char* message;         // where creation says what is wrong; null: nowhere
   size_t message_bytes;
+  // Whether the driver records launches that runs repeat: 0 where runs start sooner by that, 1
+  // wherever the driver has command buffers, -1 never.
+  int64_t command_buffers;
 };
 static_assert(offsetof(DeviceOptions, platform) == sizeof(Options), "no padding between");
 

@@ -75,6 +75,12 @@ std::string ReadVariant(const std::string& text, Options* o) {
   return "";
 }
 
+std::string ReadRecords(const std::string& text, std::string* choice) {
+  if (text != "auto" && text != "always" && text != "never") return "want auto, always or never";
+  *choice = text;
+  return "";
+}
+
 std::string ReadName(const std::string& text, std::string* name) {
   if (text.empty()) return "want a name or a number";
   *name = text;
@@ -108,6 +114,10 @@ constexpr Flag kFlags[] = {
      [](const std::string& t, Options* o) { return ReadName(t, &o->device.device); }},
     {"cache", "FOLDER", "of a model on OpenCL: where compiled kernels are kept (nowhere)",
      [](const std::string& t, Options* o) { return ReadName(t, &o->device.cache); }},
+    {"command-buffers", "auto|always|never",
+     "of a model on OpenCL: whether the driver records what runs repeat (auto: where they start "
+     "sooner by that)",
+     [](const std::string& t, Options* o) { return ReadRecords(t, &o->device.command_buffers); }},
     {"warmup", "N", "runs that are not measured (3)",
      [](const std::string& t, Options* o) { return Whole(t, 0, 1e6, &o->warmup); }},
     {"runs", "N", "runs that are measured at least (10)",
@@ -155,11 +165,11 @@ std::string CheckVariant(const std::string& name, const Description& d) {
 std::string CheckNames(const Options& o, const Description& d) {
   const std::string wrong = CheckVariant(o.variant, d);
   if (!wrong.empty()) return wrong;
-  const bool asks =
-      !o.device.platform.empty() || !o.device.device.empty() || !o.device.cache.empty();
+  const bool asks = !o.device.platform.empty() || !o.device.device.empty() ||
+                    !o.device.cache.empty() || o.device.command_buffers != "auto";
   if (asks && d.device == nullptr) {
-    return "--platform, --device and --cache are of models on OpenCL: this one runs on the "
-           "processor alone";
+    return "--platform, --device, --cache and --command-buffers are of models on OpenCL: this one "
+           "runs on the processor alone";
   }
   for (const auto& dim : o.dims) {
     bool known = false;

@@ -14,6 +14,19 @@ constexpr Bits kReadOnly = 4;
 
 size_t RoundUp(size_t n) { return (n + kAlignment - 1) / kAlignment * kAlignment; }
 
+// Whether launches are recorded: as the options say, and the driver can.
+Status ChooseRecorder(SharedState* m, const DeviceOptions& o, Words* words) {
+  if (o.command_buffers < -1 || o.command_buffers > 1) {
+    Failed(words, Status::kBadOptions, "command_buffers is ");
+    words->Add(o.command_buffers).Add("; want -1, 0 or 1");
+    return Status::kBadOptions;
+  }
+  m->always = o.command_buffers == 1;
+  m->records =
+      o.command_buffers >= 0 && FindRecorder(m->api, m->device, m->queue, m->options, &m->recorder);
+  return Status::kOk;
+}
+
 // What a model has of the device.
 Status Open(SharedState* m, const DeviceOptions& o, const uint8_t* weights, Words* words) {
   const char* missing = nullptr;
@@ -39,6 +52,8 @@ Status Open(SharedState* m, const DeviceOptions& o, const uint8_t* weights, Word
     if (code != kSuccess) return Failed(words, "clRetainCommandQueue", code);
     m->queue = found.queue;
   }
+  status = ChooseRecorder(m, o, words);
+  if (status != Status::kOk) return status;
   status =
       MakeProgram(m->api, m->context, m->device, *m->info, m->options, o.cache, &m->program, words);
   if (status != Status::kOk || m->info->weights_bytes == 0) return status;
@@ -83,7 +98,7 @@ void ModelDestroy(DeviceModel* model) { Close(State(model)); }
 Status ContextCreate(DeviceModel* model, DeviceContext** context) {
   SharedState* const m = State(model);
   const size_t head = RoundUp(sizeof(ContextState));
-  const size_t kernels = RoundUp(static_cast<size_t>(m->info->kernel_count) * sizeof(Kernel));
+  const size_t kernels = RoundUp(static_cast<size_t>(m->info->kernel_count) * sizeof(Callee));
   const size_t pictures = RoundUp(static_cast<size_t>(m->info->image_count) * sizeof(Picture));
   const size_t flags = RoundUp(static_cast<size_t>(m->info->flag_count) * sizeof(int32_t));
   const size_t size = head + kernels + pictures + flags;
@@ -96,7 +111,7 @@ Status ContextCreate(DeviceModel* model, DeviceContext** context) {
   c->words = c->text;
   c->shared = m;
   c->size = size;
-  c->kernels = reinterpret_cast<Kernel*>(at);
+  c->kernels = reinterpret_cast<Callee*>(at);
   c->pictures = reinterpret_cast<Picture*>(at + kernels);
   c->read_flags = reinterpret_cast<int32_t*>(at + kernels + pictures);
   *context = c;

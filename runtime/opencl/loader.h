@@ -56,6 +56,7 @@ constexpr Uint kDeviceMaxAlloc = 0x1010, kDeviceUnits = 0x1002;
 constexpr Uint kDeviceImageWidth = 0x1011, kDeviceImageHeight = 0x1012;
 constexpr Bits kCorrectDivide = 1 << 7;
 constexpr Uint kBuildLog = 0x1183;
+constexpr Uint kKernelArgs = 0x1191;
 constexpr Uint kMemoryType = 0x1100, kMemorySize = 0x1102, kMemoryContext = 0x1106;
 constexpr Uint kBuffer = 0x10f0;
 constexpr Bits kReadWrite = 1, kCopyHost = 32;
@@ -68,6 +69,7 @@ using Built = void (*)(Program, void*);
 #define RULES_DNN_OPENCL_FUNCTIONS(F)                                                              \
   F(GetPlatformIDs, Int, (Uint, Platform*, Uint*))                                                 \
   F(GetPlatformInfo, Int, (Platform, Uint, size_t, void*, size_t*))                                \
+  F(GetExtensionFunctionAddressForPlatform, void*, (Platform, const char*))                        \
   F(GetDeviceIDs, Int, (Platform, Bits, Uint, Device*, Uint*))                                     \
   F(GetDeviceInfo, Int, (Device, Uint, size_t, void*, size_t*))                                    \
   F(CreateContext, Context, (const intptr_t*, Uint, const Device*, Notify, void*, Int*))           \
@@ -86,6 +88,7 @@ using Built = void (*)(Program, void*);
   F(GetProgramBuildInfo, Int, (Program, Device, Uint, size_t, void*, size_t*))                     \
   F(ReleaseProgram, Int, (Program))                                                                \
   F(CreateKernel, Kernel, (Program, const char*, Int*))                                            \
+  F(GetKernelInfo, Int, (Kernel, Uint, size_t, void*, size_t*))                                    \
   F(SetKernelArg, Int, (Kernel, Uint, size_t, const void*))                                        \
   F(ReleaseKernel, Int, (Kernel))                                                                  \
   F(CreateBuffer, Memory, (Context, Bits, size_t, void*, Int*))                                    \

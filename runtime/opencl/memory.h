@@ -2,6 +2,8 @@
 #ifndef RULES_DNN_RUNTIME_OPENCL_MEMORY_H_
 #define RULES_DNN_RUNTIME_OPENCL_MEMORY_H_
 
+#include <string.h>
+
 #include "runtime/dnn_model.h"
 
 namespace rules_dnn {
@@ -35,6 +37,44 @@ class Bytes {
   uint8_t* data_ = nullptr;
   size_t size_ = 0;
 };
+
+// Elements that are bytes, which grow in number; all zero is an empty list.
+template <class T>
+struct List {
+  T* data;
+  int32_t count, room;
+};
+
+// False where there is no memory: the list is as it was.
+template <class T>
+bool Append(List<T>* list, const T* from, int32_t count, const Options& o) {
+  const int32_t want = list->count + count;
+  if (want > list->room) {
+    const int32_t room = want < 16 ? 16 : 2 * want;
+    const size_t bytes = static_cast<size_t>(room) * sizeof(T);
+    void* const memory = o.allocate(o.allocator_user, bytes, kAlignment);
+    if (memory == nullptr) return false;
+    if (list->count > 0) {
+      memcpy(memory, list->data, static_cast<size_t>(list->count) * sizeof(T));
+    }
+    if (list->data != nullptr) {
+      o.release(o.allocator_user, list->data, static_cast<size_t>(list->room) * sizeof(T));
+    }
+    list->data = static_cast<T*>(memory);
+    list->room = room;
+  }
+  if (count > 0) memcpy(list->data + list->count, from, static_cast<size_t>(count) * sizeof(T));
+  list->count = want;
+  return true;
+}
+
+template <class T>
+void Free(List<T>* list, const Options& o) {
+  if (list->data != nullptr) {
+    o.release(o.allocator_user, list->data, static_cast<size_t>(list->room) * sizeof(T));
+  }
+  *list = {};
+}
 
 }  // namespace opencl
 }  // namespace v1

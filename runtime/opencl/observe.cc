@@ -25,7 +25,8 @@ Status MakeClocks(ContextState* c, Words* words) {
 Status Switch(ContextState* c, bool clocks) {
   const Api& api = c->shared->api;
   Words words(c->text, sizeof(c->text));
-  Status status = Start(c, &words);
+  Status status = EndSegment(c);
+  if (status == Status::kOk) status = Start(c, &words);
   if (status == Status::kOk && clocks) status = MakeClocks(c, &words);
   if (status == Status::kOk && c->timed_count > 0) status = TellTimes(c);
   if (status != Status::kOk) return status;

@@ -18,12 +18,23 @@ void Release(const Api& api, Memory* memory) {
   *memory = nullptr;
 }
 
+// Memory is going that launches were made of: records of them go first, and all arguments are set
+// anew.
+void Forget(ContextState* c) {
+  ForgetRecords(c);
+  for (int32_t i = 0; i < c->shared->info->kernel_count; ++i) {
+    const Callee& k = c->kernels[i];
+    for (Uint n = 0; n < k.room; ++n) k.args[n].kind = kUnset;
+  }
+}
+
 // Makes room for so many bytes; what was in it is lost.
 Status Grow(ContextState* c, Room* room, int64_t bytes, Words* words) {
   const size_t want =
       bytes < static_cast<int64_t>(kLeastBytes) ? kLeastBytes : static_cast<size_t>(bytes);
   if (want <= room->bytes) return Status::kOk;
   const Api& api = c->shared->api;
+  if (room->memory != nullptr) Forget(c);
   Release(api, &room->memory);
   room->bytes = 0;
   Int code = kSuccess;
@@ -44,6 +55,7 @@ Status Paint(ContextState* c, Picture* picture, int64_t width, int64_t height, W
     return Status::kOk;
   }
   const Api& api = c->shared->api;
+  if (picture->memory != nullptr) Forget(c);
   Release(api, &picture->memory);
   const ImageFormat format = {kRgba, kFloat};
   ImageDesc desc = {};
@@ -73,6 +85,41 @@ Status MakeFlags(ContextState* c, Words* words) {
   return code == kSuccess ? status : Failed(words, "clEnqueueWriteBuffer", code);
 }
 
+// Makes a kernel, and room for what its arguments are.
+Status MakeKernel(ContextState* c, int32_t number, Words* words) {
+  const SharedState& m = *c->shared;
+  Callee& k = c->kernels[number];
+  Int code = kSuccess;
+  const char* function = "clCreateKernel";
+  if (k.kernel == nullptr) k.kernel = m.api.CreateKernel(m.program, m.info->kernels[number], &code);
+  if (k.kernel != nullptr && k.args == nullptr) {
+    function = "clGetKernelInfo";
+    code = m.api.GetKernelInfo(k.kernel, kKernelArgs, sizeof(k.room), &k.room, nullptr);
+  }
+  if (code != kSuccess || k.kernel == nullptr) {
+    k.room = 0;
+    const Status status = Failed(words, function, code);
+    words->Add(" of ").Add(m.info->kernels[number]);
+    return status;
+  }
+  if (k.args != nullptr || k.room == 0) return Status::kOk;
+  k.args = static_cast<DeviceArg*>(
+      m.options.allocate(m.options.allocator_user, k.room * sizeof(DeviceArg), kAlignment));
+  if (k.args == nullptr) {
+    k.room = 0;
+    return Status::kOutOfMemory;
+  }
+  for (Uint i = 0; i < k.room; ++i) k.args[i].kind = kUnset;
+  return Status::kOk;
+}
+
+void DropKernel(const SharedState& m, Callee* k) {
+  if (k->args != nullptr) {
+    m.options.release(m.options.allocator_user, k->args, k->room * sizeof(DeviceArg));
+  }
+  if (k->kernel != nullptr) m.api.ReleaseKernel(k->kernel);
+}
+
 }  // namespace
 
 Status Start(ContextState* c, Words* words) {
@@ -89,13 +136,8 @@ Status Start(ContextState* c, Words* words) {
   }
   if (c->queue == nullptr) c->queue = c->plain;
   for (int32_t i = 0; i < m.info->kernel_count; ++i) {
-    if (c->kernels[i] != nullptr) continue;
-    c->kernels[i] = m.api.CreateKernel(m.program, m.info->kernels[i], &code);
-    if (c->kernels[i] == nullptr) {
-      const Status status = Failed(words, "clCreateKernel", code);
-      words->Add(" of ").Add(m.info->kernels[i]);
-      return status;
-    }
+    const Status status = MakeKernel(c, i, words);
+    if (status != Status::kOk) return status;
   }
   const Status status = MakeFlags(c, words);
   c->started = status == Status::kOk;
@@ -105,14 +147,13 @@ Status Start(ContextState* c, Words* words) {
 void Stop(ContextState* c) {
   const SharedState& m = *c->shared;
   if (c->queue != nullptr) m.api.Finish(c->queue);
+  FreeSegments(c);
   for (int32_t i = 0; i < c->timed_count; ++i) m.api.ReleaseEvent(c->timed[i].event);
   Release(m.api, &c->arena.memory);
   Release(m.api, &c->scratch.memory);
   Release(m.api, &c->flags.memory);
   for (int32_t i = 0; i < m.info->image_count; ++i) Release(m.api, &c->pictures[i].memory);
-  for (int32_t i = 0; i < m.info->kernel_count; ++i) {
-    if (c->kernels[i] != nullptr) m.api.ReleaseKernel(c->kernels[i]);
-  }
+  for (int32_t i = 0; i < m.info->kernel_count; ++i) DropKernel(m, &c->kernels[i]);
   if (c->plain != nullptr) m.api.ReleaseCommandQueue(c->plain);
   if (c->clocked != nullptr) m.api.ReleaseCommandQueue(c->clocked);
 }

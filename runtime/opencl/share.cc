@@ -51,6 +51,8 @@ Status CheckShared(DeviceContext* context, const Buffer& b, int64_t bytes) {
 Status CopyIn(DeviceContext* context, DeviceArg to, const Buffer& from, int64_t at, int64_t bytes) {
   ContextState* const c = State(context);
   if (bytes <= 0) return Status::kOk;
+  const Status status = EndSegment(c);
+  if (status != Status::kOk) return status;
   const Int code = c->shared->api.EnqueueCopyBuffer(
       c->queue, Shared(from), Of(c, to.kind), At(from, at), static_cast<size_t>(to.at),
       static_cast<size_t>(bytes), 0, nullptr, nullptr);
@@ -63,6 +65,8 @@ Status CopyOut(DeviceContext* context, const Buffer& to, int64_t at, DeviceArg f
                int64_t bytes) {
   ContextState* const c = State(context);
   if (bytes <= 0) return Status::kOk;
+  const Status status = EndSegment(c);
+  if (status != Status::kOk) return status;
   const Int code = c->shared->api.EnqueueCopyBuffer(
       c->queue, Of(c, from.kind), Shared(to), static_cast<size_t>(from.at), At(to, at),
       static_cast<size_t>(bytes), 0, nullptr, nullptr);
@@ -74,21 +78,31 @@ Status CopyOut(DeviceContext* context, const Buffer& to, int64_t at, DeviceArg f
 Status Fetch(DeviceContext* context, void* to, const Buffer& from, int64_t bytes) {
   ContextState* const c = State(context);
   if (bytes <= 0) return Status::kOk;
+  const Status status = EndSegment(c);
+  if (status != Status::kOk) return status;
   const Int code = c->shared->api.EnqueueReadBuffer(
       c->queue, Shared(from), 1, from.offset, static_cast<size_t>(bytes), to, 0, nullptr, nullptr);
-  return code == kSuccess ? Status::kOk : Refuse(c, "clEnqueueReadBuffer", code);
+  if (code != kSuccess) return Refuse(c, "clEnqueueReadBuffer", code);
+  Waited(c);
+  return Status::kOk;
 }
 
 Status Store(DeviceContext* context, const Buffer& to, const void* from, int64_t bytes) {
   ContextState* const c = State(context);
   if (bytes <= 0) return Status::kOk;
+  const Status status = EndSegment(c);
+  if (status != Status::kOk) return status;
   const Int code = c->shared->api.EnqueueWriteBuffer(
       c->queue, Shared(to), 1, to.offset, static_cast<size_t>(bytes), from, 0, nullptr, nullptr);
-  return code == kSuccess ? Status::kOk : Refuse(c, "clEnqueueWriteBuffer", code);
+  if (code != kSuccess) return Refuse(c, "clEnqueueWriteBuffer", code);
+  Waited(c);
+  return Status::kOk;
 }
 
 Status WaitFor(DeviceContext* context, int32_t count, void* const* events) {
   ContextState* const c = State(context);
+  const Status status = EndSegment(c);
+  if (status != Status::kOk) return status;
   const Int code = c->shared->api.EnqueueBarrierWithWaitList(
       c->queue, static_cast<Uint>(count), reinterpret_cast<const Event*>(events), nullptr);
   if (code != kSuccess) return RefuseForeign(c, "clEnqueueBarrierWithWaitList", code);
@@ -100,6 +114,8 @@ Status WaitFor(DeviceContext* context, int32_t count, void* const* events) {
 // what is in the queue is on its way.
 Status Mark(DeviceContext* context, void** event) {
   ContextState* const c = State(context);
+  const Status status = EndSegment(c);
+  if (status != Status::kOk) return status;
   const Api& api = c->shared->api;
   Event made = nullptr;
   Int code = kSuccess;

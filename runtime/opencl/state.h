@@ -5,6 +5,8 @@
 #include "runtime/dnn_device.h"
 #include "runtime/opencl/find.h"
 #include "runtime/opencl/loader.h"
+#include "runtime/opencl/recorder.h"
+#include "runtime/opencl/replay.h"
 #include "runtime/opencl/words.h"
 
 namespace rules_dnn {
@@ -21,7 +23,18 @@ struct SharedState {
   Queue queue;  // the application's; null: each context makes one
   Program program;
   Memory weights;
+  bool records;  // there is a recorder, and it is used: where that is faster, or
+  bool always;   // wherever it can be
+  Recorder recorder;
 };
+
+// A kernel of a context, and what its arguments are.
+struct Callee {
+  Kernel kernel;
+  DeviceArg* args;  // as many as it has at most; null: not counted yet
+  Uint room;
+};
+constexpr DeviceKind kUnset = static_cast<DeviceKind>(-1);
 
 // A kernel that was started while clocks are on.
 struct Timed {
@@ -49,14 +62,15 @@ struct ContextState : DeviceContext {
   Timed* timed;  // kMostTimed; null: nobody asked for clocks yet
   int32_t timed_count;
   Room arena, scratch, flags;
-  Kernel* kernels;
+  Callee* kernels;
   Picture* pictures;
   int32_t* read_flags;  // where the flags are read to
   bool started;         // queue, kernels and flags are there
   bool pending;         // something is on its way that nobody waited for
   bool flagged;         // a kernel ran that may set a flag
   bool told;            // flags that are set were read, and are not cleared yet
-  char text[1024];      // of words
+  Replay replay;
+  char text[1024];  // of words
 };
 
 inline SharedState* State(DeviceModel* model) { return reinterpret_cast<SharedState*>(model); }
@@ -67,6 +81,13 @@ Status Start(ContextState* c, Words* words);
 
 // Gives back all that the context has of the device.
 void Stop(ContextState* c);
+
+// Sets what of a kernel's arguments is not set yet, and starts it; event may be null.
+Int SetArguments(ContextState* c, const Step& step, const DeviceArg* args);
+Status Enqueue(ContextState* c, const Step& step, const DeviceArg* args, Event* event);
+
+// Notes that all that was started has ended.
+void Waited(ContextState* c);
 
 // Takes the memory of runs with these symbols.
 Status Prepare(DeviceContext* context, const Description* d, const int64_t* sym);

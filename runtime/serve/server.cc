@@ -57,8 +57,13 @@ std::string Server::Load(const Json& request, std::string* answer) {
   if (threads != std::floor(threads) || threads < 1 || threads > 1024) {
     return "threads must be a whole number from 1 to 1024";
   }
+  DeviceChoice choice = device_;
+  if (const Json* const records = request.Find("command_buffers")) {
+    const std::string error = ReadText(*records, "command_buffers", &choice.command_buffers);
+    if (!error.empty()) return error;
+  }
   const Clock::time_point start = Clock::now();
-  const std::string error = session_.Load(static_cast<int>(threads), weights_, variant_, device_);
+  const std::string error = session_.Load(static_cast<int>(threads), weights_, variant_, choice);
   if (!error.empty()) return error;
   *answer = "\"ok\":true,\"version\":" + QuoteJson(session_.description().generator) +
             ",\"load_s\":" + Number(SecondsSince(start));

@@ -1,5 +1,6 @@
 // Answers requests of the benchmark's line protocol, one JSON object a line:
-//   {"cmd":"load","threads":1}                  -> {"ok":true,...}
+//   {"cmd":"load","threads":1}                  -> {"ok":true,...}; of a model on OpenCL also
+//                                                  "command_buffers":"auto", "always" or "never"
 //   {"cmd":"inputs","files":{"NAME":"x.npy"}}   -> {"ok":true}
 //   {"cmd":"run","seconds":1.0,"min_runs":3}    -> {"ms":[...]}   each run's time
 //   {"cmd":"outputs","dir":"D"}                 -> {"files":{"NAME":"D/y.npy"}}

@@ -49,6 +49,13 @@ std::string Session::Load(int workers, const std::string& weights, const std::st
                           const DeviceChoice& choice) {
   Unload();
   const auto given = [](const std::string& s) { return s.empty() ? nullptr : s.c_str(); };
+  const std::string& records = choice.command_buffers;
+  if (records != "auto" && records != "always" && records != "never") {
+    return "command_buffers: want auto, always or never, not " + records;
+  }
+  if (records != "auto" && d_->device == nullptr) {
+    return "command_buffers is of models on OpenCL: this one runs on the processor alone";
+  }
   char message[4096] = "";  // the driver's words
   DeviceOptions all = {};
   Options& options = all.host;
@@ -58,6 +65,7 @@ std::string Session::Load(int workers, const std::string& weights, const std::st
   all.platform = given(choice.platform);
   all.device = given(choice.device);
   all.cache = given(choice.cache);
+  all.command_buffers = records == "auto" ? 0 : records == "always" ? 1 : -1;
   all.message = message;
   all.message_bytes = sizeof(message);
   if (!weights.empty()) {

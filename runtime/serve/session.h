@@ -14,6 +14,7 @@ namespace rules_dnn::serve {
 // defaults.
 struct DeviceChoice {
   std::string platform, device, cache;
+  std::string command_buffers = "auto";  // always or never
 };
 
 // Functions return an empty string, or what is wrong.

@@ -67,7 +67,7 @@ func literals(text string) []string {
 }
 
 // deviceMembers are those of rules_dnn::DeviceOptions.
-var deviceMembers = []string{"platform", "device", "context", "queue", "cache", "message", "message_bytes"}
+var deviceMembers = []string{"platform", "device", "context", "queue", "cache", "message", "message_bytes", "command_buffers"}
 
 // bufferMembers and eventMembers are those of rules_dnn::Buffer and rules_dnn::Events.
 var (

@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -24,14 +26,23 @@ func program(t *testing.T, compiler, out string, args ...string) {
 	require.NoError(t, err, "%s", text)
 }
 
-// backend are the sources of the runtime and of its backend.
-func backend(t *testing.T) []string {
+var (
+	plain     = []string{"-fno-exceptions", "-fno-rtti", "-Wno-missing-field-initializers"}
+	libraries = []string{"-pthread", "-ldl"}
+)
+
+// compiled are the objects of the runtime and of its backend.
+func compiled(t *testing.T, compiler, dir string, flags []string) []string {
 	var out []string
 	for _, pattern := range []string{"runtime/dnn_*.cc", "runtime/opencl/*.cc"} {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
 		require.NoError(t, err)
 		require.NotEmpty(t, files)
-		out = append(out, files...)
+		for _, file := range files {
+			object := filepath.Join(dir, filepath.Base(file)+".o")
+			program(t, compiler, object, slices.Concat(flags, plain, []string{"-c", file})...)
+			out = append(out, object)
+		}
 	}
 	return out
 }
@@ -60,11 +71,16 @@ func TestBackend(t *testing.T) {
 				t.Skipf("no %s on this machine", c.compiler)
 			}
 			dir := t.TempDir()
-			program(t, c.compiler, filepath.Join(dir, "libOpenCL.so.1"), append(c.flags, "-shared", "-fPIC", "testdata/fake.cc")...)
+			program(t, c.compiler, filepath.Join(dir, "libOpenCL.so.1"), append(c.flags, "-shared", "-fPIC", "testdata/fake.cc", "testdata/fake_records.cc")...)
+			objects := compiled(t, c.compiler, dir, c.flags)
 			bin := filepath.Join(dir, "driver")
-			args := append(append([]string{}, c.flags...), "-fno-exceptions", "-fno-rtti", "-Wno-missing-field-initializers", "testdata/driver.cc")
-			program(t, c.compiler, bin, append(append(args, backend(t)...), "-pthread", "-ldl")...)
+			program(t, c.compiler, bin, slices.Concat(c.flags, plain, []string{"testdata/driver.cc"}, objects, libraries)...)
 			assert.Contains(t, runs(t, dir, bin, "all", dir), "all checks passed")
+			for _, name := range []string{"records", "unrecorded"} {
+				other := filepath.Join(dir, name)
+				program(t, c.compiler, other, slices.Concat(c.flags, plain, []string{"testdata/" + name + ".cc"}, objects, libraries)...)
+				assert.Contains(t, runs(t, dir, other), "all checks passed")
+			}
 
 			// Several processes with one folder of compiled kernels.
 			var group sync.WaitGroup
@@ -85,4 +101,22 @@ func TestBackend(t *testing.T) {
 			assert.Contains(t, runs(t, dir, bin, "none", "OpenCL library"), "refused")
 		})
 	}
+}
+
+// TestLaunches: what the machine's driver records gives the same bytes as its launches one by one, and takes no memory; -v prints
+// what a launch takes either way.
+func TestLaunches(t *testing.T) {
+	if _, err := exec.LookPath("g++"); err != nil {
+		t.Skip("no g++ on this machine")
+	}
+	dir, flags := t.TempDir(), []string{"-O1"}
+	bin := filepath.Join(dir, "launches")
+	program(t, "g++", bin, slices.Concat(flags, plain, []string{"testdata/launches.cc"}, compiled(t, "g++", dir, flags), libraries)...)
+	out, err := exec.Command(bin).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	t.Logf("%s", out)
+	if strings.Contains(string(out), "nothing to run") {
+		t.Skip("no OpenCL device on this machine: install pocl-opencl-icd and ocl-icd-libopencl1 (Debian), or run this in `./bazelw exec`")
+	}
+	assert.Contains(t, string(out), "all checks passed")
 }

@@ -1,90 +1,44 @@
 // An OpenCL library of two platforms whose devices compute one kernel: "add" writes x + w + n to y
 // for each work-item, and sets its flag where x is negative. It counts what is alive and fails
 // where it is told to.
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <map>
-#include <set>
-#include <string>
-#include <vector>
-
-#include "runtime/opencl/loader.h"
-
-namespace cl = rules_dnn::opencl;
+#include "fake.h"
 
 namespace {
 
-struct Object {
-  char kind;
-  int references;
-  std::vector<uint8_t> bytes;
-  std::vector<std::vector<uint8_t>> args;
-  void* of = nullptr;  // a queue's context, or a memory's
-  bool image = false, clocks = false;
-  bool built = false;
-};
-
-std::set<Object*> alive;
-std::map<std::string, int> calls;
-std::string failing;
-int nth = 0;
-cl::Int failure = 0;
-
-// The code that a call is to give.
-cl::Int Call(const char* name) {
-  const int n = ++calls[name];
-  return name == failing && (n == nth || nth == 0) ? failure : 0;
-}
-
-template <class T>
-T Make(char kind, cl::Int code, cl::Int* out) {
-  if (out != nullptr) *out = code;
-  if (code != 0) return nullptr;
-  Object* const o = new Object{kind, 1, {}, {}};
-  alive.insert(o);
-  return reinterpret_cast<T>(o);
-}
-
-template <class T>
-Object* Get(T x, char kind) {
-  Object* const o = reinterpret_cast<Object*>(x);
-  if (alive.count(o) == 0 || o->kind != kind) abort();
-  return o;
-}
-
-template <class T>
-cl::Int Drop(T x, char kind) {
-  Object* const o = Get(x, kind);
-  if (--o->references == 0) {
-    alive.erase(o);
-    delete o;
-  }
-  return 0;
-}
-
-cl::Int Give(const void* from, size_t n, size_t capacity, void* to, size_t* size) {
-  if (size != nullptr) *size = n;
-  if (to == nullptr) return 0;
-  if (capacity < n) return -30;
-  memcpy(to, from, n);
-  return 0;
-}
-
 cl::Int Text(const std::string& s, size_t capacity, void* to, size_t* size) {
   return Give(s.c_str(), s.size() + 1, capacity, to, size);
-}
-
-std::string Env(const char* name, const char* otherwise) {
-  const char* s = getenv(name);
-  return s == nullptr ? otherwise : s;
 }
 
 int platforms[2], devices[2];
 constexpr char kBinary[] = "binary of ";
 
 }  // namespace
+
+// The arguments are y, x, w, n and the flag; each buffer is followed by the element that it begins
+// at.
+cl::Int Compute(const Launched& l) {
+  const auto buffer = [&](size_t i) {
+    cl::Memory m;
+    int64_t at;
+    memcpy(&m, l.args[i].data(), sizeof(m));
+    memcpy(&at, l.args[i + 1].data(), sizeof(at));
+    return Get(m, 'm')->bytes.data() + 4 * at;
+  };
+  if (l.items % l.group != 0) return -54;
+  float w;
+  int32_t n;
+  memcpy(&w, buffer(4), sizeof(w));
+  memcpy(&n, l.args[6].data(), sizeof(n));
+  for (size_t i = 0; i < static_cast<size_t>(n); ++i) {
+    float x;
+    memcpy(&x, buffer(2) + 4 * i, sizeof(x));
+    const int32_t one = 1;
+    if (x < 0) memcpy(buffer(7), &one, sizeof(one));
+    x += w + static_cast<float>(n);
+    memcpy(buffer(0) + 4 * i, &x, sizeof(x));
+  }
+  return 0;
+}
 
 extern "C" {
 
@@ -124,7 +78,12 @@ cl::Int clGetDeviceInfo(cl::Device d, cl::Uint what, size_t n, void* to, size_t*
   const size_t group = static_cast<size_t>(atoi(Env("FAKE_GROUP", "256").c_str()));
   const cl::Uint images = Env("FAKE_IMAGES", "1") == "1";
   const cl::Bits config = cl::kCorrectDivide;
+  void* const platform = &platforms[first ? 0 : 1];
+  cl::Int told = 0;
+  if (RecordingInfo(what, n, to, size, &told)) return told;
   switch (what) {
+    case cl::kDevicePlatform:
+      return Give(&platform, sizeof(platform), n, to, size);
     case cl::kDeviceName:
       return Text(first ? "slow processor" : "fast GPU", n, to, size);
     case cl::kDeviceExtensions:
@@ -139,6 +98,11 @@ cl::Int clGetDeviceInfo(cl::Device d, cl::Uint what, size_t n, void* to, size_t*
       return Give(&config, sizeof(config), n, to, size);
   }
   return Text("OpenCL 1.2", n, to, size);
+}
+void* clGetExtensionFunctionAddressForPlatform(cl::Platform p, const char* name) {
+  const int* const x = reinterpret_cast<int*>(p);
+  if (x != &platforms[0] && x != &platforms[1]) abort();
+  return RecordingFunction(name);
 }
 cl::Context clCreateContext(const intptr_t*, cl::Uint, const cl::Device* d, cl::Notify, void*,
                             cl::Int* code) {
@@ -230,6 +194,12 @@ cl::Kernel clCreateKernel(cl::Program p, const char*, cl::Int* code) {
   if (k != nullptr) Get(k, 'k')->args.resize(9);
   return k;
 }
+cl::Int clGetKernelInfo(cl::Kernel k, cl::Uint what, size_t n, void* to, size_t* size) {
+  const cl::Uint args = static_cast<cl::Uint>(Get(k, 'k')->args.size());
+  const cl::Int code = Call("clGetKernelInfo");
+  if (what != cl::kKernelArgs) abort();
+  return code != 0 ? code : Give(&args, sizeof(args), n, to, size);
+}
 cl::Int clSetKernelArg(cl::Kernel k, cl::Uint i, size_t n, const void* value) {
   const uint8_t* const b = static_cast<const uint8_t*>(value);
   Get(k, 'k')->args.at(i).assign(b, b + n);
@@ -267,7 +237,7 @@ cl::Int clGetMemObjectInfo(cl::Memory m, cl::Uint what, size_t n, void* to, size
 cl::Int clReleaseMemObject(cl::Memory m) { return Drop(m, 'm'); }
 cl::Int clEnqueueReadBuffer(cl::Queue q, cl::Memory m, cl::Uint, size_t at, size_t n, void* to,
                             cl::Uint, const cl::Event*, cl::Event*) {
-  Get(q, 'q');
+  Wait(Get(q, 'q'));
   Object* const o = Get(m, 'm');
   if (at + n > o->bytes.size()) return -30;
   memcpy(to, o->bytes.data() + at, n);
@@ -275,7 +245,7 @@ cl::Int clEnqueueReadBuffer(cl::Queue q, cl::Memory m, cl::Uint, size_t at, size
 }
 cl::Int clEnqueueWriteBuffer(cl::Queue q, cl::Memory m, cl::Uint, size_t at, size_t n,
                              const void* from, cl::Uint, const cl::Event*, cl::Event*) {
-  Get(q, 'q');
+  Wait(Get(q, 'q'));
   Object* const o = Get(m, 'm');
   if (at + n > o->bytes.size()) return -30;
   const cl::Int code = Call("clEnqueueWriteBuffer");
@@ -311,7 +281,10 @@ cl::Int clGetEventProfilingInfo(cl::Event e, cl::Uint what, size_t n, void* to, 
   const uint64_t ns = what == cl::kEventEnd ? 5000000 : 3000000;
   return Give(&ns, sizeof(ns), n, to, size);
 }
-cl::Int clReleaseEvent(cl::Event e) { return Drop(e, 'e'); }
+cl::Int clReleaseEvent(cl::Event e) {
+  Call("clReleaseEvent");
+  return Drop(e, 'e');
+}
 cl::Int clFlush(cl::Queue q) {
   Get(q, 'q');
   return Call("clFlush");
@@ -321,35 +294,14 @@ cl::Int clEnqueueReadImage(cl::Queue, cl::Memory, cl::Uint, const size_t*, const
   return Call("clEnqueueReadImage");
 }
 
-// The arguments are y, x, w, n and the flag; each buffer is followed by the element that it begins
-// at.
 cl::Int clEnqueueNDRangeKernel(cl::Queue q, cl::Kernel k, cl::Uint, const size_t*,
                                const size_t* global, const size_t* local, cl::Uint,
                                const cl::Event*, cl::Event* event) {
   Get(q, 'q');
-  const std::vector<std::vector<uint8_t>>& args = Get(k, 'k')->args;
-  const auto buffer = [&](size_t i) {
-    cl::Memory m;
-    int64_t at;
-    memcpy(&m, args[i].data(), sizeof(m));
-    memcpy(&at, args[i + 1].data(), sizeof(at));
-    return Get(m, 'm')->bytes.data() + 4 * at;
-  };
-  const cl::Int code = Call("clEnqueueNDRangeKernel");
+  cl::Int code = Call("clEnqueueNDRangeKernel");
+  Dawdle("FAKE_LAUNCH_US");
+  if (code == 0) code = Compute({k, Get(k, 'k')->args, global[0], local[0]});
   if (code != 0) return code;
-  if (global[0] % local[0] != 0) return -54;
-  float w;
-  int32_t n;
-  memcpy(&w, buffer(4), sizeof(w));
-  memcpy(&n, args[6].data(), sizeof(n));
-  for (size_t i = 0; i < static_cast<size_t>(n); ++i) {
-    float x;
-    memcpy(&x, buffer(2) + 4 * i, sizeof(x));
-    const int32_t one = 1;
-    if (x < 0) memcpy(buffer(7), &one, sizeof(one));
-    x += w + static_cast<float>(n);
-    memcpy(buffer(0) + 4 * i, &x, sizeof(x));
-  }
   if (event != nullptr) {
     *event = Make<cl::Event>('e', 0, nullptr);
     Get(*event, 'e')->clocks = Get(q, 'q')->clocks;
@@ -357,7 +309,7 @@ cl::Int clEnqueueNDRangeKernel(cl::Queue q, cl::Kernel k, cl::Uint, const size_t
   return 0;
 }
 cl::Int clFinish(cl::Queue q) {
-  Get(q, 'q');
+  Wait(Get(q, 'q'));
   return Call("clFinish");
 }
 
