@@ -268,27 +268,56 @@ DNN_MATH_FN V sign(V x) {
   return x > 0.0f ? one : x < 0.0f ? -one : x == 0.0f ? zero : x;
 }
 
+// greater is x where it is greater than y, and lesser where it is less; y where they are equal or
+// one is NaN. It is an instruction of x86-64, which g++ makes a mask and a choice of for AVX-512.
+template <class V>
+DNN_MATH_FN V greater(V x, V y) {
+#if defined(__AVX512F__) && !defined(__clang__)
+  if constexpr (is_same<lane_of<V>, float>::value && sizeof(V) == 64) {
+    return __builtin_ia32_maxps512_mask(x, y, x, 0xffff, 4);
+  } else if constexpr (is_same<lane_of<V>, float>::value && sizeof(V) == 32) {
+    return __builtin_ia32_maxps256(x, y);
+  } else if constexpr (is_same<lane_of<V>, float>::value && sizeof(V) == 16) {
+    return __builtin_ia32_maxps(x, y);
+  }
+#endif
+  return x > y ? x : y;
+}
+
+template <class V>
+DNN_MATH_FN V lesser(V x, V y) {
+#if defined(__AVX512F__) && !defined(__clang__)
+  if constexpr (is_same<lane_of<V>, float>::value && sizeof(V) == 64) {
+    return __builtin_ia32_minps512_mask(x, y, x, 0xffff, 4);
+  } else if constexpr (is_same<lane_of<V>, float>::value && sizeof(V) == 32) {
+    return __builtin_ia32_minps256(x, y);
+  } else if constexpr (is_same<lane_of<V>, float>::value && sizeof(V) == 16) {
+    return __builtin_ia32_minps(x, y);
+  }
+#endif
+  return x < y ? x : y;
+}
+
 // min and max give NaN when either operand is; of equal numbers they give y.
 template <class V>
 DNN_MATH_FN V max(V x, V y) {
-  return ((x > y) | (x != x)) ? x : y;
+  return x != x ? x : greater(x, y);
 }
 
 template <class V>
 DNN_MATH_FN V min(V x, V y) {
-  return ((x < y) | (x != x)) ? x : y;
+  return x != x ? x : lesser(x, y);
 }
 
-// min and max where y is a number, but 0: one instruction of x86-64, which gives its second operand
-// where one is NaN or both are equal.
+// min and max where y is a number, but 0; x where y is NaN, or both are equal.
 template <class V>
 DNN_MATH_FN V max_number(V x, V y) {
-  return y > x ? y : x;
+  return greater(y, x);
 }
 
 template <class V>
 DNN_MATH_FN V min_number(V x, V y) {
-  return y < x ? y : x;
+  return lesser(y, x);
 }
 
 DNN_MATH_FN float max(float x, float y) { return pick((x > y) | (x != x), x, y); }
@@ -406,7 +435,7 @@ DNN_MATH_FN double mod(double x, double y) { return remainder(x, y, true); }
 
 // Exponentials ---------------------------------------------------------------
 
-constexpr float kLn2Hi = 0x1.62e4p-1f, kLn2Lo = 0x1.7f7d1cp-20f;
+constexpr float kLn2 = 0x1.62e43p-1f, kLn2Hi = 0x1.62e4p-1f, kLn2Lo = 0x1.7f7d1cp-20f;
 constexpr float kMagic = 0x1.8p23f;  // added to a small float: its integer, in the low bits
 constexpr uint32_t kMagicBits = 0x4b400000u;
 
@@ -429,8 +458,18 @@ DNN_MATH_FN V exp_reduce(V x, bits_of<V>* n, V* k) {
   return madd(*k, -kLn2Lo, r);
 }
 
+// halved is n / 2 rounded down, of two's complement.
+template <class U>
+DNN_MATH_FN U halved(U n) {
+  if constexpr (is_vector<U>::value) {
+    return reinterpret_cast<U>(reinterpret_cast<with_lanes<int32_t, U>>(n) >> 1);
+  } else {
+    return static_cast<U>(static_cast<int32_t>(n) >> 1);
+  }
+}
+
 // scale is p * 2^n, e being n as floats: by one instruction or by two factors, so that denormal
-// results round once.
+// results round once. Of n it takes the low 9 bits.
 template <class V>
 DNN_MATH_FN V scale(V p, bits_of<V> n, V e) {
 #if defined(__AVX512F__)
@@ -441,9 +480,9 @@ DNN_MATH_FN V scale(V p, bits_of<V> n, V e) {
   }
 #endif
   (void)e;
-  const bits_of<V> half = (n + 512u) >> 1;
-  const V a = from_bits<V>((half - 129u) << 23);
-  const V b = from_bits<V>((n + 512u - half - 129u) << 23);
+  const bits_of<V> all = n << 23, half = halved(all) & 0xff800000u;
+  const V a = from_bits<V>(half + 0x3f800000u);
+  const V b = from_bits<V>(all - half + 0x3f800000u);
   return p * a * b;
 }
 
@@ -460,13 +499,22 @@ DNN_MATH_FN V exp_scaled(V x, uint32_t k) {
   bits_of<V> n;
   V e;
   const V r = exp_reduce(clamp(x, -105.0f, 90.0f), &n, &e);
-  const V p = madd(r * r, exp_poly(r), r) + 1.0f;
+  const V p = madd(madd(exp_poly(r), r, 1.0f), r, 1.0f);
   return scale(p, n + k, k == 0 ? e : e + static_cast<float>(static_cast<int32_t>(k)));
 }
 
 template <class V>
 DNN_MATH_FN V exp(V x) {
   return exp_scaled(x, 0);
+}
+
+// exp_apart splits e^x = s + s*p for |x| < 32, where ln2 is one number.
+template <class V>
+DNN_MATH_FN V exp_apart(V x, V* s) {
+  const V sum = madd(x, broadcast<V>(0x1.715476p+0f), kMagic);
+  *s = from_bits<V>((to_bits<V>(sum) << 23) + 0x3f800000u);
+  const V r = madd(sum - kMagic, -kLn2, x);
+  return madd(r * exp_poly(r), r, r);
 }
 
 template <class V>
@@ -488,7 +536,9 @@ DNN_MATH_FN V tanh(V x) {
   p = madd(p, z, 0x1.110726p-3f);
   p = madd(p, z, -0x1.555532p-2f);
   const V small = madd(a * z, p, a);
-  const V large = 1.0f - 2.0f / (exp_scaled(2.0f * a, 0) + 1.0f);
+  V s;
+  const V q = exp_apart(2.0f * min_number(a, broadcast<V>(10.0f)), &s);
+  const V large = 1.0f - 2.0f / madd(s, q, s + 1.0f);
   return with_sign(a < 0.625f ? small : large, x);
 }
 
@@ -510,32 +560,27 @@ DNN_MATH_FN V cosh(V x) {
   return e + 0.25f / e;
 }
 
+// erf is 1 - erfc(a), and ln(erfc(a)) is a polynomial times a: of 8*a, as a part of it alone may be
+// denormal. From 3.95 on, erf rounds to 1.
 template <class V>
 DNN_MATH_FN V erf(V x) {
-  const V a = abs(x), z = a * a;
-  V p = broadcast<V>(-0x1.365910p-11f);
-  p = madd(p, z, 0x1.464ff0p-8f);
-  p = madd(p, z, -0x1.b66324p-6f);
-  p = madd(p, z, 0x1.ce17a6p-4f);
-  p = madd(p, z, -0x1.8126d4p-2f);
-  p = madd(p, z, 0x1.06eba6p-3f);
-  const V small = a * (1.0f + p);  // a * p alone may be denormal
-  // ln(erfc(c)); from 3.95 on, erf rounds to 1.
-  const V c = clamp(a, 0.0f, 3.95f);
-  V q = broadcast<V>(-0x1.61ea3ap-16f);
-  q = madd(q, c, 0x1.c790f4p-12f);
-  q = madd(q, c, -0x1.115ac4p-8f);
-  q = madd(q, c, 0x1.9b8e7ap-6f);
-  q = madd(q, c, -0x1.bb83e4p-4f);
-  q = madd(q, c, -0x1.44460cp-1f);
-  q = madd(q, c, -0x1.2127e4p+0f);
-  q = madd(q, c, 0x1.6e5672p-13f);
-  return with_sign(a < 0.9375f ? small : 1.0f - exp_scaled(q, 0), x);
+  const V a = min_number(abs(x), broadcast<V>(3.95f));
+  V q = broadcast<V>(0x1.3b0c50p-17f);
+  q = madd(q, a, -0x1.f292d2p-14f);
+  q = madd(q, a, 0x1.4e2c0ap-11f);
+  q = madd(q, a, -0x1.b7462cp-10f);
+  q = madd(q, a, 0x1.637faap-13f);
+  q = madd(q, a, 0x1.39b7c8p-6f);
+  q = madd(q, a, -0x1.a4f8c4p-4f);
+  q = madd(q, a, -0x1.45f2fep-1f);
+  q = madd(q, a, -0x1.06eba8p-3f);
+  const V eight = 8.0f * a;
+  V s;
+  const V p = exp_apart(0.125f * madd(q, eight, -eight), &s);
+  return with_sign(madd(-s, p, 1.0f - s), x);
 }
 
 // Logarithms -----------------------------------------------------------------
-
-constexpr float kLn2 = 0x1.62e43p-1f;
 
 // log_sum is ln(x * 2^-shift) + c for a finite, positive, normal x and a small c.
 template <class V>

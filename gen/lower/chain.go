@@ -33,26 +33,33 @@ func Chain(b *block.Block, env *Env) (*Lowered, error) {
 		}
 	}
 	n := startNest(b, env)
+	n.rows = rowsTogether(b, env)
 	n.buffers(b, lay)
 	k := &loop.Kernel{Anchor: "row chain", Buffers: append(append([]*loop.Buffer{}, n.in...), n.out...)}
 	var common []te.Axis
 	for i, a := range b.Stage.Axes[:b.Depth] {
+		if i == b.Depth-1 && n.rows.Var != "" {
+			a.Extent = sym.FloorDiv(a.Extent, n.rows.Extent, n.facts)
+		}
 		common = append(common, te.Axis{Var: axisVar(i), Extent: a.Extent})
 	}
 	n.addRanges(common)
+	if n.rows.Var != "" {
+		n.addRanges([]te.Axis{n.rows})
+	}
 	k.Grid = common
 	var body []loop.Stmt
 	for i, s := range b.Placed {
 		p, allocs := n.place(k, b, lay, i, s)
 		p.splitLanes()
-		body = append(append(body, allocs...), p.run(p.reorder(p.axes))...)
+		body = append(append(body, allocs...), p.eachRow(p.run(p.reorder(p.axes)))...)
 	}
 	n.enter(b, lay, b.Stage, "p")
 	n.at = layout.Position{Index: layout.Flat(b.Stage.Shape(), n.coordinates(b.Stage, "p"))}
 	n.unflatten()
 	n.collapse()
 	n.splitLanes()
-	k.Body = append(body, n.run(n.reorder(n.axes))...)
+	k.Body = append(body, n.eachRow(n.run(n.reorder(n.axes)))...)
 	k.Syms, k.Facts = symbolsOf(k, env.Symbols), n.facts
 	return env.done(k, Values(b)), nil
 }
@@ -60,7 +67,7 @@ func Chain(b *block.Block, env *Env) (*Lowered, error) {
 // place makes the nest of placed stage i, whose results go to scratch memory.
 func (n *nest) place(k *loop.Kernel, b *block.Block, lay Layouts, i int, s *te.Stage) (*nest, []loop.Stmt) {
 	tag := fmt.Sprintf("_%d", i)
-	p := &nest{tag: tag, target: n.target, lanes: n.lanes, windows: n.windows, combiner: s.Combine, in: n.in, scratch: n.scratch, facts: n.facts}
+	p := &nest{tag: tag, target: n.target, lanes: n.lanes, windows: n.windows, combiner: s.Combine, in: n.in, scratch: n.scratch, facts: n.facts, rows: n.rows}
 	var inner ir.Shape
 	size := sym.Const(1)
 	for _, a := range s.Axes[b.Depth:] {
@@ -70,12 +77,12 @@ func (n *nest) place(k *loop.Kernel, b *block.Block, lay Layouts, i int, s *te.S
 	c, isConst := size.Const()
 	local := isConst && c <= maxLocal
 	var allocs []loop.Stmt
-	results := s.Results
+	results, row := s.Results, n.ofRow(size)
 	if n.inResult(b, i) {
-		results, p.out, inner = nil, n.out, b.Stage.Shape()
+		results, p.out, inner, row = nil, n.out, b.Stage.Shape(), sym.Const(0)
 	}
 	for r, e := range results {
-		buf := &loop.Buffer{Name: fmt.Sprintf("s%d_%d", i, r), Type: e.DType(), Write: true, Local: local, Size: size}
+		buf := &loop.Buffer{Name: fmt.Sprintf("s%d_%d", i, r), Type: e.DType(), Write: true, Local: local, Size: n.allRows(size)}
 		p.out = append(p.out, buf)
 		if local {
 			allocs = append(allocs, loop.Alloc{Buf: buf})
@@ -91,10 +98,10 @@ func (n *nest) place(k *loop.Kernel, b *block.Block, lay Layouts, i int, s *te.S
 	p.depth = b.Depth
 	p.enter(b, lay, s, prefix)
 	at := p.coordinates(s, prefix)
-	p.at = layout.Position{Index: layout.Flat(inner, at[len(at)-len(inner):])}
+	p.at = layout.Position{Index: sym.Add(row, layout.Flat(inner, at[len(at)-len(inner):]))}
 	p.unflatten()
 	p.collapse()
-	n.scratch = append(n.scratch, scratch{bufs: p.out, inner: inner})
+	n.scratch = append(n.scratch, scratch{bufs: p.out, inner: inner, row: row})
 	return p, allocs
 }
 
@@ -103,6 +110,9 @@ func (n *nest) coordinates(s *te.Stage, prefix string) []sym.Expr {
 	out := make([]sym.Expr, len(s.Axes))
 	for i := range s.Axes {
 		out[i] = sym.Var(axisVar(i))
+		if i == n.depth-1 && n.rows.Var != "" {
+			out[i] = sym.Add(sym.Mul(out[i], n.rows.Extent), sym.Var(n.rows.Var))
+		}
 		if i >= n.depth {
 			out[i] = sym.Var(fmt.Sprintf("%s%d", prefix, i))
 		}

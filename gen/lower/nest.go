@@ -37,6 +37,7 @@ type nest struct {
 	scratch   []scratch // what placed stages computed
 	windows   bool      // guards bound loops
 	depth     int       // leading axes that stages of a row-wise reduction fusion share
+	rows      te.Axis   // points of the last one of these that stages are computed at one after the other (chainrows.go)
 	trimmed   map[string]bound
 	trims     bool // windows
 	parted    bool // the nest is of the interior of windows, or of a border
@@ -63,6 +64,7 @@ type nest struct {
 type scratch struct {
 	bufs  []*loop.Buffer // by result
 	inner ir.Shape       // extents of the stage's own axes
+	row   sym.Expr       // where the row's begin
 }
 
 // newNest substitutes layouts into the block's stage.
@@ -200,7 +202,7 @@ func (n *nest) flatten(b *block.Block, es []te.Expr, logical map[string]sym.Expr
 func (n *nest) fromScratch(l te.Load) te.Expr {
 	s := n.scratch[l.Source.N]
 	depth := len(l.Index) - len(s.inner)
-	return loop.Mem{Buf: s.bufs[l.Source.Part], Index: layout.Flat(s.inner, l.Index[depth:])}
+	return loop.Mem{Buf: s.bufs[l.Source.Part], Index: sym.Add(s.row, layout.Flat(s.inner, l.Index[depth:]))}
 }
 
 // choose is Then under the conditions that are not certain.

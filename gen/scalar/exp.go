@@ -54,11 +54,20 @@ func clamp(x, lo, hi float32) float32 {
 func expScaled(x float32, k uint32) float32 {
 	x = clamp(x, -105, 90)
 	n, r := expReduce(x)
-	p := madd(float32(r*r), expPoly(r), r) + 1
+	p := madd(madd(expPoly(r), r, 1), r, 1)
 	return scale(p, n+k)
 }
 
 func exp32(x float32) float32 { return expScaled(x, 0) }
+
+// expApart splits e^x = s + s*p for |x| < 32, where ln2 is one number.
+func expApart(x float32) (s, p float32) {
+	k := madd(x, log2E, magic23)
+	s = math.Float32frombits(math.Float32bits(k)<<23 + 0x3f800000)
+	k -= magic23
+	r := madd(k, -ln2, x)
+	return s, madd(float32(r*expPoly(r)), r, r)
+}
 
 func expm1(x float32) float32 {
 	if abs32(x) < 0x1p-25 {
@@ -82,7 +91,8 @@ func tanh32(x float32) float32 {
 		p = madd(p, z, -0x1.555532p-2)
 		return withSign(madd(float32(a*z), p, a), x)
 	}
-	return withSign(1-2/(expScaled(2*a, 0)+1), x)
+	s, p := expApart(2 * min(a, 10))
+	return withSign(1-2/madd(s, p, s+1), x)
 }
 
 func sinh32(x float32) float32 {
@@ -104,27 +114,19 @@ func cosh32(x float32) float32 {
 	return e + 0.25/e
 }
 
+// erf32 is 1 - erfc(a), and ln(erfc(a)) is a polynomial times a: of 8*a, as a part of it alone may be
+// denormal. From 3.95 on, erf rounds to 1.
 func erf32(x float32) float32 {
-	a := abs32(x)
-	if a < 0.9375 {
-		z := float32(a * a)
-		p := float32(-0x1.365910p-11)
-		p = madd(p, z, 0x1.464ff0p-8)
-		p = madd(p, z, -0x1.b66324p-6)
-		p = madd(p, z, 0x1.ce17a6p-4)
-		p = madd(p, z, -0x1.8126d4p-2)
-		p = madd(p, z, 0x1.06eba6p-3)
-		return withSign(float32(a*(1+p)), x) // a*p alone may be denormal
-	}
-	// ln(erfc(a)); from 3.95 on, erf rounds to 1.
-	a = clamp(a, 0, 3.95)
-	p := float32(-0x1.61ea3ap-16)
-	p = madd(p, a, 0x1.c790f4p-12)
-	p = madd(p, a, -0x1.115ac4p-8)
-	p = madd(p, a, 0x1.9b8e7ap-6)
-	p = madd(p, a, -0x1.bb83e4p-4)
-	p = madd(p, a, -0x1.44460cp-1)
-	p = madd(p, a, -0x1.2127e4p+0)
-	p = madd(p, a, 0x1.6e5672p-13)
-	return withSign(1-expScaled(p, 0), x)
+	a := min(abs32(x), 3.95)
+	q := float32(0x1.3b0c50p-17)
+	q = madd(q, a, -0x1.f292d2p-14)
+	q = madd(q, a, 0x1.4e2c0ap-11)
+	q = madd(q, a, -0x1.b7462cp-10)
+	q = madd(q, a, 0x1.637faap-13)
+	q = madd(q, a, 0x1.39b7c8p-6)
+	q = madd(q, a, -0x1.a4f8c4p-4)
+	q = madd(q, a, -0x1.45f2fep-1)
+	q = madd(q, a, -0x1.06eba8p-3)
+	s, p := expApart(0.125 * madd(q, 8*a, -8*a))
+	return withSign(madd(-s, p, 1-s), x)
 }

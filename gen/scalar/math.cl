@@ -151,11 +151,19 @@ static T dnn_clamp_T(T x, float lo, float hi) {
 static T dnn_exp_scaled_T(T x, uint k) {
   U n;
   const T r = dnn_exp_reduce_T(dnn_clamp_T(x, -105.0f, 90.0f), &n);
-  const T p = (r * r * dnn_exp_poly_T(r) + r) + 1.0f;
+  const T p = (dnn_exp_poly_T(r) * r + 1.0f) * r + 1.0f;
   return dnn_scale_T(p, n + k);
 }
 
 static T dnn_exp_T(T x) { return dnn_exp_scaled_T(x, 0u); }
+
+static T dnn_exp_apart_T(T x, T* s) {
+  T k = x * 0x1.715476p+0f + 0x1.8p23f;
+  *s = as_T((as_U(k) << 23) + 0x3f800000u);
+  k = k - 0x1.8p23f;
+  const T r = k * -0x1.62e43p-1f + x;
+  return r * dnn_exp_poly_T(r) * r + r;
+}
 
 static T dnn_expm1_T(T x) {
   U n;
@@ -173,7 +181,9 @@ static T dnn_tanh_T(T x) {
   p = p * z + 0x1.110726p-3f;
   p = p * z + -0x1.555532p-2f;
   const T small = a * z * p + a;
-  const T large = 1.0f - 2.0f / (dnn_exp_scaled_T(2.0f * a, 0u) + 1.0f);
+  T s;
+  const T q = dnn_exp_apart_T(2.0f * (a > 10.0f ? (T)(10.0f) : a), &s);
+  const T large = 1.0f - 2.0f / (s * q + (s + 1.0f));
   return dnn_with_sign_T(a < 0.625f ? small : large, x);
 }
 
@@ -194,24 +204,21 @@ static T dnn_cosh_T(T x) {
 }
 
 static T dnn_erf_T(T x) {
-  const T a = dnn_abs_T(x), z = a * a;
-  T p = (T)(-0x1.365910p-11f);
-  p = p * z + 0x1.464ff0p-8f;
-  p = p * z + -0x1.b66324p-6f;
-  p = p * z + 0x1.ce17a6p-4f;
-  p = p * z + -0x1.8126d4p-2f;
-  p = p * z + 0x1.06eba6p-3f;
-  const T small = a * (1.0f + p);
-  const T c = dnn_clamp_T(a, 0.0f, 3.95f);
-  T q = (T)(-0x1.61ea3ap-16f);
-  q = q * c + 0x1.c790f4p-12f;
-  q = q * c + -0x1.115ac4p-8f;
-  q = q * c + 0x1.9b8e7ap-6f;
-  q = q * c + -0x1.bb83e4p-4f;
-  q = q * c + -0x1.44460cp-1f;
-  q = q * c + -0x1.2127e4p+0f;
-  q = q * c + 0x1.6e5672p-13f;
-  return dnn_with_sign_T(a < 0.9375f ? small : 1.0f - dnn_exp_scaled_T(q, 0u), x);
+  T a = dnn_abs_T(x);
+  a = a > 3.95f ? (T)(3.95f) : a;
+  T q = (T)(0x1.3b0c50p-17f);
+  q = q * a + -0x1.f292d2p-14f;
+  q = q * a + 0x1.4e2c0ap-11f;
+  q = q * a + -0x1.b7462cp-10f;
+  q = q * a + 0x1.637faap-13f;
+  q = q * a + 0x1.39b7c8p-6f;
+  q = q * a + -0x1.a4f8c4p-4f;
+  q = q * a + -0x1.45f2fep-1f;
+  q = q * a + -0x1.06eba8p-3f;
+  const T eight = 8.0f * a;
+  T s;
+  const T p = dnn_exp_apart_T(0.125f * (q * eight - eight), &s);
+  return dnn_with_sign_T((1.0f - s) - s * p, x);
 }
 
 // Logarithms.

@@ -37,7 +37,7 @@ static float dnn_clamp_float(float x, float lo, float hi) {
 static float dnn_exp_scaled_float(float x, uint k) {
   uint n;
   const float r = dnn_exp_reduce_float(dnn_clamp_float(x, -105.0f, 90.0f), &n);
-  const float p = (r * r * dnn_exp_poly_float(r) + r) + 1.0f;
+  const float p = (dnn_exp_poly_float(r) * r + 1.0f) * r + 1.0f;
   return dnn_scale_float(p, n + k);
 }
 
