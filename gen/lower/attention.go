@@ -25,6 +25,7 @@ type attention struct {
 	q, k, v             *term
 	queryFirst, divides bool // the order of the factors of a score; and results are divided by the total, not multiplied with what is made of it
 	numbers             bool // weights that are no numbers, which all of a row are or none, count as 0
+	counts              bool // weights of a row in which no key counts are 0, and no numbers otherwise
 	// score is what a score becomes before it is compared, of the axes of scores.
 	score te.Expr
 	attentionTile
@@ -99,7 +100,7 @@ func attentionOf(b *block.Block, env *Env) *attention {
 func (a *attention) products() bool {
 	m, _ := matched(a.scores, a.b.Operands, nil)
 	own := several(a.scores.Axes[a.b.Depth:])
-	if m == nil || m.empty() || m.sum() != ir.F32 || len(own) != 1 || len(a.scores.Results) != 1 || a.scores.Results[0].DType() != ir.F32 || !static(m.reduce) {
+	if m == nil || m.empty() || m.sum() != ir.F32 || len(own) != 1 || len(a.scores.Results) != 1 || !floats(a.scores.Results[0].DType()) || !static(m.reduce) {
 		return false
 	}
 	a.key, a.depth = own[0], m.reduce

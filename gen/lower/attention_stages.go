@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"rules_dnn/gen/ir"
@@ -165,24 +166,7 @@ func (a *attention) results(p *proposal) {
 	st := a.start(finalResults, a.y.Name, a.y)
 	column := st.axis(a.column.Extent)
 	st.names[a.column.Var] = column
-	last := sym.Sub(a.chunks(), sym.Const(1))
-	end := func(of int, rest ...sym.Expr) te.Expr {
-		return te.FromStage(of, ir.F32, slices.Concat([]sym.Expr{last}, st.first, rest)...)
-	}
-	total := te.Map(st.subst(a.total.Results[0]), func(e te.Expr) te.Expr {
-		if _, is := e.(te.Acc); is {
-			return end(runningTotal)
-		}
-		return e
-	})
-	fn := "mul"
-	if a.divides {
-		fn = "div"
-	}
-	y := te.Fn(ir.F32, fn, end(runningResults, column), total)
-	if zero := te.Float(ir.F32, 0); a.numbers { // of a row in which nothing counts the total is 0
-		y = te.Fn(ir.F32, "select", te.Fn(ir.Bool, "isnan", te.Fn(ir.F32, fn, zero, total)), zero, y)
-	}
+	y := a.normalised(st, column)
 	for _, e := range a.y.Results {
 		st.Results = append(st.Results, te.Map(st.subst(e), func(e te.Expr) te.Expr {
 			if _, is := e.(te.Acc); is {
@@ -209,4 +193,35 @@ func (a *attention) results(p *proposal) {
 	loops.add(sched.Serial, "g8z", "g1m", 1, sched.Exact) // the innermost loop has no edge: all that is beyond one is asked for
 	st.sched.Loops = loops
 	p.addStage(&st.Stage, st.sched)
+}
+
+// normalised is a result, divided by the sum of its row's weights. Where no key counts the running sum is 0, as all weights are that it adds, and theirs are
+// no numbers in a softmax that does not ask for that; the running result is what zeros make of the values.
+func (a *attention) normalised(st *attentionStage, column sym.Expr) te.Expr {
+	last := sym.Sub(a.chunks(), sym.Const(1))
+	end := func(of int, rest ...sym.Expr) te.Expr {
+		return te.FromStage(of, ir.F32, slices.Concat([]sym.Expr{last}, st.first, rest)...)
+	}
+	fn, zero := "mul", te.Float(ir.F32, 0)
+	if a.divides {
+		fn = "div"
+	}
+	empty := te.Fn(ir.Bool, "eq", end(runningTotal), zero)
+	total := st.subst(a.total.Results[0])
+	infinite := te.Text(total) == te.Text(te.Fn(ir.F32, "div", te.Float(ir.F32, 1), te.Acc{Type: ir.F32}))
+	total = te.Map(total, func(e te.Expr) te.Expr {
+		if _, is := e.(te.Acc); !is {
+			return e
+		}
+		return end(runningTotal)
+	})
+	if !a.counts && !(a.divides && isSum(a.total)) && !(infinite && !a.divides) {
+		total = te.Fn(ir.F32, "select", empty, te.Float(ir.F32, math.NaN()), total)
+	}
+	y := te.Fn(ir.F32, fn, end(runningResults, column), total)
+	if a.numbers {
+		none := te.Fn(ir.F32, "select", empty, end(runningResults, column), zero)
+		y = te.Fn(ir.F32, "select", te.Fn(ir.Bool, "isnan", te.Fn(ir.F32, fn, zero, total)), none, y)
+	}
+	return y
 }
