@@ -70,6 +70,14 @@ func (t *Target) Behind(bytes float64) float64 {
 	return t.BytesPerCycle
 }
 
+// Uncached is how many cycles so many bytes take that no cache of a core has room for, with as much besides; 0: one has.
+func (t *Target) Uncached(bytes float64) float64 {
+	if 2*bytes < float64(max(t.L2, t.L3)) {
+		return 0
+	}
+	return bytes / t.BytesPerCycle
+}
+
 // Spill is how many bytes a cycle a worker writes and reads of its memory that the second-level cache does not hold: what lies behind that
 // is nearer than memory.
 func (t *Target) Spill() float64 { return 2 * t.BytesPerCycle }

@@ -1,10 +1,6 @@
 package opencl_test
 
 import (
-	"encoding/binary"
-	"fmt"
-	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -14,107 +10,29 @@ import (
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop/run"
+	"rules_dnn/gen/modeltest/attentiontest"
 	"rules_dnn/gen/pipeline"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/print/opencl/opencltest"
-	"rules_dnn/gen/scalar"
 	"rules_dnn/gen/shape"
 	"rules_dnn/gen/target"
 )
-
-// maskedRows are what is added to the scores of a query and a key, a row each: of which keys, by tiles of 16 to 64, none, the first ones, or the last ones
-// count; and numbers that are none, or so small that another one beside them is all.
-var maskedRows = []struct {
-	name string
-	of   func(key int64, lowest float64) float64
-}{
-	{"all keys", func(int64, float64) float64 { return 0 }},
-	{"no key", func(int64, float64) float64 { return math.Inf(-1) }},
-	{"the last keys", func(k int64, _ float64) float64 { return without(k < 64) }},
-	{"the first keys", func(k int64, _ float64) float64 { return without(k > 2) }},
-	{"the last key", func(k int64, _ float64) float64 { return without(k != 69) }},
-	{"a key between", func(k int64, _ float64) float64 { return without(k != 40) }},
-	{"every third key", func(k int64, _ float64) float64 { return without(k%3 != 0) }},
-	{"the least number everywhere", func(_ int64, lowest float64) float64 { return lowest }},
-	{"the least number, and the last keys", func(k int64, lowest float64) float64 { return either(k < 64, lowest, 0) }},
-	{"the least number, and the first keys", func(k int64, lowest float64) float64 { return either(k > 32, lowest, 0) }},
-	{"no key, and one the least number", func(k int64, lowest float64) float64 { return either(k != 5, math.Inf(-1), lowest) }},
-	{"half of the least number", func(k int64, lowest float64) float64 { return either(k < 33, lowest/2, 0) }},
-	{"infinite first", func(k int64, _ float64) float64 { return either(k == 3, math.Inf(1), 0) }},
-	{"infinite last", func(k int64, _ float64) float64 { return either(k == 66, math.Inf(1), 0) }},
-	{"infinite behind keys that do not count", func(k int64, _ float64) float64 { return either(k == 66, math.Inf(1), math.Inf(-1)) }},
-	{"no number first", func(k int64, _ float64) float64 { return either(k == 1, math.NaN(), 0) }},
-	{"no number last", func(k int64, _ float64) float64 { return either(k == 68, math.NaN(), 0) }},
-	{"no number and no key", func(k int64, _ float64) float64 { return either(k == 40, math.NaN(), math.Inf(-1)) }},
-	{"no numbers", func(int64, float64) float64 { return math.NaN() }},
-}
-
-func without(cond bool) float64 { return either(cond, math.Inf(-1), 0) }
-
-func either(cond bool, a, b float64) float64 {
-	if cond {
-		return a
-	}
-	return b
-}
-
-// softmaxes are what is made of scores %a and values %v, of type TYPE.
-var softmaxes = []struct {
-	name, text string
-	types      []ir.DType
-}{
-	{"Softmax", "%p ?[*] = Softmax.13(%a) {axis = -1}\n%y ?[*] = MatMul.13(%p, %v)", halfOrFloat},
-	{"no numbers count as 0", "const @zero TYPE[] = {0}\n%p ?[*] = Softmax.13(%a) {axis = -1}\n%n ?[*] = IsNaN.13(%p)\n%w ?[*] = Where.16(%n, @zero, %p)\n%y ?[*] = MatMul.13(%w, %v)", halfOrFloat},
-	{"quotients", powers + "%p ?[*] = Div.14(%e, %t)\n%y ?[*] = MatMul.13(%p, %v)", halfOrFloat[:1]},
-	{"quotients by more than the sum", powers + "const @some f32[] = {0.125}\n%u ?[*] = Add.14(%t, @some)\n%p ?[*] = Div.14(%e, %u)\n%y ?[*] = MatMul.13(%p, %v)", halfOrFloat[:1]},
-	{"a softmax of float32 between products", "%f f32[*] = Cast.13(%a) {to = 1}\n%s1 ?[*] = Softmax.13(%f) {axis = -1}\n%p TYPE[*] = CastLike.19(%s1, %v)\n%y ?[*] = MatMul.13(%p, %v)", halfOrFloat[1:]},
-}
-
-var halfOrFloat = []ir.DType{ir.F32, ir.F16}
-
-const powers = "const @last i64[1] = {-1}\n%m ?[*] = ReduceMax.18(%a, @last)\n%d ?[*] = Sub.14(%a, %m)\n%e ?[*] = Exp.13(%d)\n%t ?[*] = ReduceSum.13(%e, @last)\n"
-
-// attentionOfMasks are graphs of attention with inputs q, k, v and mask.
-func attentionOfMasks() (names, texts []string) {
-	rows := len(maskedRows)
-	for _, s := range softmaxes {
-		for _, t := range s.types {
-			text := fmt.Sprintf("input %%q T[2, %d, 16]\ninput %%k T[2, 16, 70]\ninput %%v T[2, 70, 24]\ninput %%mask T[%d, 70]\n%%s ?[*] = MatMul.13(%%q, %%k)\n%%a ?[*] = Add.14(%%s, %%mask)\n%s\noutput %%y\n", rows, rows, s.text)
-			names, texts = append(names, s.name+", "+t.String()), append(texts, typed(text, t))
-		}
-	}
-	for _, t := range halfOrFloat {
-		for _, c := range [][2]string{{"", ""}, {" of softcaps", ", softcap = f32 2"}, {" and its diagonal", ", is_causal = 1"}} {
-			heads := fmt.Sprintf("input %%q T[2, 4, %d, 16]\ninput %%k T[2, 2, 70, 16]\ninput %%v T[2, 2, 70, 24]\ninput %%mask T[%d, 70]\n", rows, rows)
-			packed := fmt.Sprintf("input %%q T[2, %d, 64]\ninput %%k T[2, 70, 32]\ninput %%v T[2, 70, 48]\ninput %%mask T[%d, 70]\n", rows, rows)
-			const node, of = "%y ?[*] = Attention.24(%q, %k, %v, %mask)", "q_num_heads = 4, kv_num_heads = 2"
-			names = append(names, "Attention"+c[0]+", "+t.String(), "packed Attention"+c[0]+", "+t.String())
-			texts = append(texts, typed(heads+node+" {scale = f32 0.25"+c[1]+"}\noutput %y\n", t), typed(packed+node+" {"+of+c[1]+"}\noutput %y\n", t))
-		}
-	}
-	return names, texts
-}
-
-// typed puts a type where T stands for it.
-func typed(text string, t ir.DType) string {
-	return strings.NewReplacer("TYPE", t.String(), " T[", " "+t.String()+"[").Replace(text)
-}
 
 // TestAttentionOfMasks: what becomes of rows in which no key counts, or whose scores are no numbers, does not depend on which kernels compute them: by one kernel
 // and by several it is what the operators' expressions give.
 func TestAttentionOfMasks(t *testing.T) {
 	var cases []opencltest.Case
 	var want [][]*ir.Tensor
-	names, texts := attentionOfMasks()
+	names, texts := attentiontest.Graphs()
 	for i, name := range names {
 		d := device(t, "opencl_nvidia")
 		d.OpenCL.LaunchMicros = 1e4 // or estimates would have some as three kernels
 		p := planned(t, texts[i], d)
-		require.Equal(t, 1, attentionsOf(p), "%s\n%s", name, p)
+		require.Equal(t, 1, attentiontest.Kernels(p), "%s\n%s", name, p)
 		apart := planned(t, texts[i], d, "attention")
-		require.Zero(t, attentionsOf(apart), name)
+		require.Zero(t, attentiontest.Kernels(apart), name)
 		g := parsed(t, texts[i])
-		in := maskInputs(g)
+		in := attentiontest.Inputs(g)
 		byName := map[string]*ir.Tensor{}
 		for i, v := range g.Inputs {
 			byName[v.Name] = in[i]
@@ -124,14 +42,14 @@ func TestAttentionOfMasks(t *testing.T) {
 		for _, p := range []*plan.Program{p, apart} {
 			out, err := run.Program(p, in)
 			require.NoError(t, err, name)
-			near(t, name+", loops", expected[0], out[0])
+			assert.NoError(t, attentiontest.Near(expected[0], out[0]), "%s, loops", name)
 			cases = append(cases, opencltest.Case{Name: name, Program: p, Device: d, Inputs: in})
 			want = append(want, expected)
 		}
 	}
 	for i, r := range opencltest.Run(t, root, cases) {
 		require.Zero(t, r.Status, cases[i].Name)
-		near(t, cases[i].Name, want[i][0], r.Outputs[0])
+		assert.NoError(t, attentiontest.Near(want[i][0], r.Outputs[0]), cases[i].Name)
 	}
 }
 
@@ -150,74 +68,4 @@ func planned(t *testing.T, text string, d *target.Target, without ...string) *pl
 		require.NoError(t, err)
 	}
 	return s.Program
-}
-
-// attentionsOf is how many kernels of a program are attention.
-func attentionsOf(p *plan.Program) int {
-	n := 0
-	for _, c := range p.Calls() {
-		if c.Kernel.Anchor == "attention" {
-			n++
-		}
-	}
-	return n
-}
-
-// maskInputs are inputs of a graph: random ones, and masks.
-func maskInputs(g *ir.Graph) []*ir.Tensor {
-	r := rand.New(rand.NewPCG(3, 5))
-	var out []*ir.Tensor
-	for _, v := range g.Inputs {
-		var dims []int64
-		for _, e := range v.Shape {
-			n, _ := e.Const()
-			dims = append(dims, n)
-		}
-		t := ir.NewTensor(v.Type, dims...)
-		lowest := map[ir.DType]float64{ir.F32: -math.MaxFloat32, ir.F16: -65504}[v.Type]
-		for i := range t.Len() {
-			x := 4*r.Float64() - 2
-			if v.Name == "mask" {
-				x = maskedRows[i/dims[1]].of(i%dims[1], lowest)
-			}
-			setElement(t, i, float32(x))
-		}
-		out = append(out, t)
-	}
-	return out
-}
-
-func setElement(t *ir.Tensor, i int64, x float32) {
-	if t.Type == ir.F16 {
-		binary.LittleEndian.PutUint16(t.Data[2*i:], scalar.F32ToF16(x))
-		return
-	}
-	binary.LittleEndian.PutUint32(t.Data[4*i:], math.Float32bits(x))
-}
-
-func elementAt(t *ir.Tensor, i int64) float64 {
-	if t.Type == ir.F16 {
-		return float64(scalar.F16ToF32(binary.LittleEndian.Uint16(t.Data[2*i:])))
-	}
-	return float64(math.Float32frombits(binary.LittleEndian.Uint32(t.Data[4*i:])))
-}
-
-// near compares elements: numbers to within what their type rounds, and others are alike. Softmaxes of halves are not rounded before the product in one kernel.
-func near(t *testing.T, name string, want, got *ir.Tensor) {
-	t.Helper()
-	scale, within := 0.0, map[ir.DType]float64{ir.F32: 1e-5, ir.F16: 2e-3}[want.Type]
-	require.Equal(t, want.Type, got.Type, name)
-	for i := range want.Len() {
-		if x := math.Abs(elementAt(want, i)); x <= math.MaxFloat32 {
-			scale = max(scale, x)
-		}
-	}
-	for i := range want.Len() {
-		x, y := elementAt(got, i), elementAt(want, i)
-		if same := x == y || math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) <= within*scale; !same {
-			shape := want.Shape
-			assert.Fail(t, fmt.Sprintf("%s: element %d of %v is %v, want %v (%s)", name, i, shape, x, y, maskedRows[i/shape[len(shape)-1]%int64(len(maskedRows))].name))
-			return
-		}
-	}
 }
