@@ -23,7 +23,7 @@ func slow(t *testing.T, name string) *target.Target {
 	chip, err := Chip(name)
 	require.NoError(t, err)
 	for _, c := range append([]*target.Target{chip}, chip.Processors()...) {
-		c.L3, c.L3BytesPerCycle, c.BytesPerCycle = 0, 0, 1e-3
+		c.L3, c.L3BytesPerCycle, c.BytesPerCycle = 1<<12, 1e-3, 1e-3
 	}
 	chip.L2 = 1 << 12
 	return chip
@@ -123,17 +123,17 @@ func simpleAttention(batch, queries, keys string, depth, wide int) string {
 // TestAttentionInCaches: kernels of their own compute scores that caches hold.
 func TestAttentionInCaches(t *testing.T) {
 	for _, c := range []struct {
-		tokens string
-		want   int
-	}{{"128", 0}, {"1024", 1}} {
+		chip, tokens string
+		want         int
+	}{{"x86_64_zen4", "128", 0}, {"x86_64_zen4", "1024", 1}, {"x86_64_v3", "128", 0}, {"x86_64_v3", "1024", 1}, {"arm64", "128", 0}, {"arm64", "1024", 1}} {
 		text := simpleAttention("8", c.tokens, c.tokens, 64, 64)
 		var programs []*plan.Program
 		for _, off := range [][]string{nil, {"attention"}} {
-			p, err := Compile(irtest.Parse(t, text), Config{Chip: "x86_64_zen4", Disable: off})
+			p, err := Compile(irtest.Parse(t, text), Config{Chip: c.chip, Disable: off})
 			require.NoError(t, err)
 			programs = append(programs, p)
 		}
-		assert.Equal(t, c.want, attentiontest.Kernels(programs[0]), c.tokens)
+		assert.Equal(t, c.want, attentiontest.Kernels(programs[0]), "%s tokens for %s", c.tokens, c.chip)
 		assert.Zero(t, attentiontest.Kernels(programs[1]), c.tokens)
 	}
 }
