@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"rules_dnn/gen/block"
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
@@ -27,7 +28,8 @@ func (f *fuser) attend() {
 	f.g.Blocks = slices.DeleteFunc(f.g.Blocks, func(b *block.Block) bool { return gone[b] })
 }
 
-// attends compares estimates.
+// attends compares estimates. Those of three kernels take it that what goes to memory goes there while they compute, which it does not where scores and what
+// a softmax makes of them stay in no cache: both are stored, for which lines are read first, and read again.
 func (f *fuser) attends(scores, rows, product, all *block.Block) bool {
 	together := f.o.Shared(all)
 	if math.IsInf(together, 1) {
@@ -41,7 +43,22 @@ func (f *fuser) attends(scores, rows, product, all *block.Block) bool {
 		}
 		apart += took
 	}
+	if f.o.Memory != nil {
+		const passes = 3
+		bytes := f.bytes(scores.Results[0]) + f.bytes(rows.Results[0])
+		apart += passes * f.o.Memory(bytes)
+	}
 	return together < apart-2*f.o.Queued
+}
+
+// bytes is how many a value has, as far as that is known.
+func (f *fuser) bytes(v *ir.Value) float64 {
+	n := sym.Const(int64(v.Type.Size()))
+	for _, d := range v.Shape {
+		n = sym.Mul(n, d)
+	}
+	least, _ := n.Bounds(f.g.Facts)
+	return float64(least)
 }
 
 // attention is a product, the softmax that it reads by rows, and the product that this one reads, with all three as one block; nil where a block is no

@@ -14,7 +14,8 @@ import (
 type attention struct {
 	env    *Env
 	b      *block.Block
-	device *target.OpenCL
+	device *target.OpenCL // nil: tasks of a processor compute it
+	outer  string         // the loop over groups, or tasks, in each iteration of which the other stages are computed
 	// scores, most and total are stages of the block, and y its dominant one, which multiplies values.
 	scores, most, total, y *te.Stage
 	// query is the number of the axis of queries, among those that all stages have in common, and key and column the other ones of scores and results.
@@ -25,6 +26,7 @@ type attention struct {
 	q, k, v             *term
 	queryFirst, divides bool // the order of the factors of a score; and results are divided by the total, not multiplied with what is made of it
 	numbers             bool // weights that are no numbers, which all of a row are or none, count as 0
+	counts              bool // weights of a row in which no key counts are 0, and no numbers otherwise
 	// score is what a score becomes before it is compared, of the axes of scores.
 	score te.Expr
 	attentionTile
@@ -36,6 +38,9 @@ const attentionAnchor = "attention"
 func Attention(b *block.Block, env *Env) ([]*Lowered, error) {
 	if !env.wants(attentionAnchor) {
 		return nil, nil
+	}
+	if !env.Target.WorkItems() {
+		return taskedAttention(b, env)
 	}
 	a := attentionOf(b, env)
 	if a == nil {
@@ -79,10 +84,19 @@ func (a *attention) follow(t attentionTile) (*Lowered, error) {
 // attentionOf recognises attention on a device whose items share memory, by what the block's stages read of each other; nil where it is none.
 func attentionOf(b *block.Block, env *Env) *attention {
 	o, err := env.Target.WorkGroups()
-	if err != nil || o.LocalBytes == 0 || !env.Contractions || len(b.Placed) < 3 || b.Depth == 0 || b.Stage.Update != nil || env.Target.Tile(ir.F32) == nil || !liesInRows(b, env.Layouts) {
+	if err != nil || o.LocalBytes == 0 || !liesInRows(b, env.Layouts) {
 		return nil
 	}
-	a := &attention{env: env, b: b, device: o, scores: b.Placed[0], y: b.Stage}
+	return recognised(&attention{env: env, b: b, device: o, outer: acrossGroups})
+}
+
+// recognised is attention whose parts are known; nil where a block is none.
+func recognised(a *attention) *attention {
+	b := a.b
+	if !a.env.Contractions || len(b.Placed) < 3 || b.Depth == 0 || b.Stage.Update != nil || a.env.Target.Tile(ir.F32) == nil {
+		return nil
+	}
+	a.scores, a.y = b.Placed[0], b.Stage
 	for i, x := range b.Stage.Axes[:b.Depth] {
 		if !x.Extent.Is(1) {
 			a.query = i
@@ -99,7 +113,7 @@ func attentionOf(b *block.Block, env *Env) *attention {
 func (a *attention) products() bool {
 	m, _ := matched(a.scores, a.b.Operands, nil)
 	own := several(a.scores.Axes[a.b.Depth:])
-	if m == nil || m.empty() || m.sum() != ir.F32 || len(own) != 1 || len(a.scores.Results) != 1 || a.scores.Results[0].DType() != ir.F32 || !static(m.reduce) {
+	if m == nil || m.empty() || m.sum() != ir.F32 || len(own) != 1 || len(a.scores.Results) != 1 || !floats(a.scores.Results[0].DType()) || !static(m.reduce) {
 		return false
 	}
 	a.key, a.depth = own[0], m.reduce

@@ -43,14 +43,13 @@ type attentionStage struct {
 // schedule is the stages and where they are computed.
 func (a *attention) schedule() *proposal {
 	p := newProposal(a.env.Symbols)
-	queries, depth := a.queries, pointsOf(a.depth)
-	a.copy(p, copiedQueries, a.q, a.scores, queries, depth, false)
-	a.copy(p, copiedKeys, a.k, a.scores, a.key.Extent, depth, true)
+	a.copy(p, copiedQueries, a.q, a.scores)
+	a.copy(p, copiedKeys, a.k, a.scores)
 	a.scored(p)
 	a.maxima(p)
 	a.weights(p)
 	a.totals(p)
-	a.copy(p, copiedValues, a.v, a.b.Stage, a.column.Extent, a.chunk, true)
+	a.copy(p, copiedValues, a.v, a.b.Stage)
 	a.sums(p)
 	a.results(p)
 	readOperands(p, a.b.Operands)
@@ -64,7 +63,7 @@ func (a *attention) start(n int, name string, s *te.Stage) *attentionStage {
 	st := &attentionStage{groupStage: newGroupStage(name, facts, sched.Ref{Stage: runningResults, Loop: chunksVar})}
 	switch n {
 	case copiedQueries, runningResults:
-		st.sched.At = sched.Ref{Stage: finalResults, Loop: acrossGroups}
+		st.sched.At = sched.Ref{Stage: finalResults, Loop: a.outer}
 	case finalResults:
 		st.sched.At = sched.Root
 	}
@@ -146,56 +145,68 @@ func rowsLast(rank int, pad int64) layout.Parts {
 	return parts
 }
 
-// copy adds the stage that copies what a group reads of a factor, with zeros beyond it: of so many points, and of so many of a sum.
-func (a *attention) copy(p *proposal, n int, t *term, s *te.Stage, points sym.Expr, sum int64, chunked bool) {
-	st := a.start(n, "copy", s)
-	sums := sum
-	if n != copiedValues {
-		sums = a.whole(sum)
-	}
-	var size int64
-	switch n {
-	case copiedQueries:
-		size = a.rows
-	case copiedKeys:
-		size = a.chunk
-		key := st.axis(sym.Const(size))
-		st.names[a.key.Var] = a.keys(st, key)
-	default:
-		size = a.columns()
-		column := st.axis(sym.Const(size))
-		st.names[a.column.Var] = column
-		st.within(column, sym.Const(size), points)
-	}
-	st.sched.Ahead = chunked && a.ahead
-	fast := name(st.axis(sym.Const(sums)))
-	k := sym.Var(fast)
-	var along []te.Axis
+// copyOf is the stage that copies what a group reads of a factor, with zeros beyond it: of so many points, and of so many of a sum. along is whether neighbours
+// in memory are neighbours along the sum.
+func (a *attention) copyOf(n int, t *term, s *te.Stage) (st *attentionStage, along bool) {
+	st = a.start(n, "copy", s)
+	sum := pointsOf(a.depth)
+	sums := a.whole(sum)
 	if n == copiedValues {
-		st.names[several(s.Reduce)[0].Var], along = a.keys(st, k), s.Reduce
+		sums = a.chunk
+	}
+	switch n {
+	case copiedKeys:
+		st.names[a.key.Var] = a.keys(st, st.axis(sym.Const(a.chunk)))
+	case copiedValues:
+		point := st.axis(sym.Const(a.columns()))
+		st.names[a.column.Var] = point
+		st.within(point, sym.Const(a.columns()), a.column.Extent)
+	}
+	k, axes := st.axis(sym.Const(sums)), a.depth
+	if n == copiedValues {
+		axes = s.Reduce
+		st.names[several(axes)[0].Var] = a.keys(st, k)
 	} else {
 		st.within(k, sym.Const(sums), sym.Const(sum))
-		run{axes: a.depth}.parts(k, st.names, st.facts)
-		along = a.depth
+		run{axes: axes}.parts(k, st.names, st.facts)
 	}
 	l := st.subst(t.load).(te.Load)
 	if len(st.there) > 0 {
 		l.Guard, l.Default = slices.Concat(l.Guard, st.there), te.Number(l.Type, 0)
 	}
 	st.Results = []te.Expr{asF32(l)}
-	loops, parts := copyLoops(st.groupStage, n, a.alongSum(t, along), false, size, sums, a.items)
+	return st, a.alongSum(t, axes)
+}
+
+// copy adds the stage for items.
+func (a *attention) copy(p *proposal, n int, t *term, s *te.Stage) {
+	st, along := a.copyOf(n, t, s)
+	size := map[int]int64{copiedQueries: a.rows, copiedKeys: a.chunk, copiedValues: a.columns()}[n]
+	sums, _ := st.Axes[len(st.Axes)-1].Extent.Const()
+	st.sched.Ahead = n != copiedQueries && a.ahead
+	loops, parts := copyLoops(st.groupStage, n, along, false, size, sums, a.items)
 	st.sched.Loops = loops
 	a.add(p, st, shared(parts))
 }
 
 // alongSum reports whether neighbours of a factor in memory are neighbours along a sum.
 func (a *attention) alongSum(t *term, sum []te.Axis) bool {
-	for _, e := range slices.Backward(t.load.Index) {
-		if _, known := e.Const(); !known {
+	v := a.b.Operands[t.load.Source.N]
+	order := layout.PartsOf(layout.RowMajor, len(v.Shape))
+	if l := a.env.Layouts(v); l.Orders() {
+		order = layout.PartsOf(l, len(v.Shape))
+	}
+	for _, part := range slices.Backward(order) {
+		if e := t.load.Index[part.Axis]; !known(e) {
 			return usesOneOf(e, sum)
 		}
 	}
 	return false
+}
+
+func known(e sym.Expr) bool {
+	_, is := e.Const()
+	return is
 }
 
 // whole is so many points of a sum in whole steps.

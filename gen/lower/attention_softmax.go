@@ -9,7 +9,7 @@ import (
 	"rules_dnn/gen/te"
 )
 
-// softmax finds the maximum, the sum and the weights, which must be exp(score - maximum) everywhere.
+// softmax finds the maximum, the sum and the weights, which must be exp(score - maximum) everywhere, or that and 0 where no key counts.
 func (a *attention) softmax() bool {
 	placed := a.b.Placed
 	last := len(placed) - 1
@@ -39,15 +39,14 @@ func (a *attention) softmax() bool {
 	score, summed := a.inKeys(a.most, a.most.Values[0]), a.inKeys(a.total, a.total.Values[0])
 	weight := a.inKeys(placed[last], placed[last].Results[0])
 	row := a.common(a.b.Depth)
-	power := te.Fn(ir.F32, "exp", te.Fn(ir.F32, "sub", score, te.FromStage(numbers[a.most], ir.F32, at(a.most, row)...)))
 	total := te.FromStage(numbers[a.total], ir.F32, at(a.total, row)...)
-	if te.Text(summed) != te.Text(power) || !a.normalises(weight, power, total) {
+	if !a.powers(summed, score, te.FromStage(numbers[a.most], ir.F32, at(a.most, row)...)) || !a.normalises(weight, summed, total) {
 		return false
 	}
 	ok := true
 	te.Walk(score, func(e te.Expr) { // scores themselves are read at their own place
 		if l, is := e.(te.Load); is && l.Source.Stage {
-			ok = ok && l.Source.N == 0 && len(l.Guard) == 0 && te.Text(l) == te.Text(te.FromStage(0, ir.F32, a.scoreAt()...))
+			ok = ok && l.Source.N == 0 && len(l.Guard) == 0 && te.Text(l) == te.Text(te.FromStage(0, l.Type, a.scoreAt()...))
 		}
 	})
 	names := map[string]sym.Expr{keyName: sym.Var(a.key.Var)}
@@ -63,18 +62,48 @@ func (a *attention) softmax() bool {
 	return ok
 }
 
-// normalises reports whether a weight is a power of its total, or that and 0 where it is no number.
+// powers reports whether what is summed is exp(score - maximum), or that and 0 where all scores of a row are minus infinity, which the maximum tells where
+// it is no number if a score is none.
+func (a *attention) powers(summed, score, most te.Expr) bool {
+	power := te.Fn(ir.F32, "exp", te.Fn(ir.F32, "sub", score, most))
+	counted := te.Fn(ir.F32, "select", te.Fn(ir.Bool, "eq", most, te.Lowest(ir.F32)), te.Float(ir.F32, 0), power)
+	a.counts = te.Text(summed) == te.Text(counted)
+	if join, is := a.most.Combine.Join[0].(te.Call); a.counts && (!is || join.Fn != "max") {
+		return false
+	}
+	return a.counts || te.Text(summed) == te.Text(power)
+}
+
+// normalises reports whether a weight is a power of its total, or that and 0 where it is no number. Weights of a network in 16 bits, which are rounded to
+// these before they are multiplied, stay as they are: of which total a chunk's weights are parts is known behind the last one.
 func (a *attention) normalises(weight, power, total te.Expr) bool {
-	text := te.Text(weight)
+	weight = unrounded(weight)
+	if c, is := weight.(te.Call); is && c.Fn == "select" {
+		test, is := c.Args[0].(te.Call)
+		zero, known := c.Args[1].(te.Const)
+		if !is || test.Fn != "isnan" || !known || zero.Bits != 0 || te.Text(unrounded(test.Args[0])) != te.Text(unrounded(c.Args[2])) {
+			return false
+		}
+		a.numbers, weight = true, unrounded(c.Args[2])
+	}
 	for _, fn := range []string{"mul", "div"} {
-		w := te.Fn(ir.F32, fn, power, total)
-		number := te.Fn(ir.F32, "select", te.Fn(ir.Bool, "isnan", w), te.Float(ir.F32, 0), w)
-		if plain := text == te.Text(w); plain || text == te.Text(number) {
-			a.divides, a.numbers = fn == "div", !plain
+		if te.Text(weight) == te.Text(te.Fn(ir.F32, fn, power, total)) {
+			a.divides = fn == "div"
 			return true
 		}
 	}
 	return false
+}
+
+// unrounded is a number before it is converted to a float of 16 bits, or from one.
+func unrounded(e te.Expr) te.Expr {
+	for {
+		c, is := e.(te.Call)
+		if !is || c.Fn != "cast" || !floats(c.Type) || !floats(c.Args[0].DType()) {
+			return e
+		}
+		e = c.Args[0]
+	}
 }
 
 // isSum reports whether what a stage combines is its result.
@@ -176,7 +205,7 @@ func (a *attention) weighted() bool {
 	}
 	m := &match{stage: s, operands: a.b.Operands, reduce: sum}
 	for i, e := range []te.Expr{l, r} {
-		w, is := e.(te.Load)
+		w, is := unrounded(e).(te.Load)
 		if !is || !w.Source.Stage || w.Source.N != last || len(w.Guard) > 0 {
 			continue
 		}

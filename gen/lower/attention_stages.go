@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"rules_dnn/gen/ir"
@@ -26,10 +27,11 @@ func (a *attention) before(st *attentionStage, of int, otherwise te.Expr, rest .
 	return l
 }
 
-// scored adds the scores of a chunk of keys, and what they become: those of keys that are not there are no numbers that count.
-func (a *attention) scored(p *proposal) {
-	st := a.start(chunkScores, a.scores.Name, a.scores)
-	within := st.axis(sym.Const(a.chunk))
+// scoresOf is the stage of the scores of a chunk of keys, and what they become, and its axis of keys: those of keys that are not there are no numbers that
+// count.
+func (a *attention) scoresOf() (st *attentionStage, within sym.Expr) {
+	st = a.start(chunkScores, a.scores.Name, a.scores)
+	within = st.axis(sym.Const(a.chunk))
 	st.names[a.key.Var] = a.keys(st, within)
 	query := te.FromStage(copiedQueries, ir.F32, append(slices.Clone(st.first[1:]), sym.Var("r0"))...)
 	without := slices.Clone(st.first[:len(st.first)-1])
@@ -41,10 +43,33 @@ func (a *attention) scored(p *proposal) {
 		st.sum(depth, key, query)
 	}
 	score := st.subst(a.score)
-	if len(st.there) > 0 {
-		score = te.Select{Cond: st.there, Then: score, Else: te.Lowest(ir.F32)}
+	if there := a.counted(st); len(there) > 0 {
+		score = te.Select{Cond: there, Then: score, Else: te.Lowest(ir.F32)}
 	}
 	st.Results = []te.Expr{score}
+	return st, within
+}
+
+// counted are the conditions under which a score of a stage counts: of queries that are not there none is stored, and a task's need no condition where
+// scores become what is the same for all queries.
+func (a *attention) counted(st *attentionStage) []te.Within {
+	row, own := st.row(), a.device != nil
+	te.Walk(a.score, func(e te.Expr) {
+		switch x := e.(type) {
+		case te.Load:
+			own = own || uses(x, a.scores.Axes[a.query].Var)
+		case te.Index:
+			own = own || x.E.Uses(a.scores.Axes[a.query].Var)
+		case te.Select, te.Let:
+			own = true
+		}
+	})
+	return slices.DeleteFunc(slices.Clone(st.there), func(w te.Within) bool { return !own && w.E.Equal(sym.Var(row)) })
+}
+
+// scored adds the scores of a chunk of keys.
+func (a *attention) scored(p *proposal) {
+	st, within := a.scoresOf()
 	st.sched.Tile = a.tile()
 	var loops loopList
 	loops.add(sched.Serial, "g8k_2", "r0", 0, sched.Exact) // of one iteration, too: sums are items' own within loops of the reduction
@@ -87,32 +112,45 @@ func (a *attention) joined(n, from int, s *te.Stage) *attentionStage {
 // maxima adds the running maximum, and what sums and results of chunks before are scaled with where it has grown.
 func (a *attention) maxima(p *proposal) {
 	a.part(p, partMost, chunkScores, 0, a.most)
-	st := a.joined(runningMost, partMost, a.most)
-	rows := layout.PartsOf(layout.RowMajor, len(st.Axes))
-	kept := shared(rows)
+	a.grown(p, a.joined(runningMost, partMost, a.most), te.Acc{Type: ir.F32}, sched.Local)
+}
+
+// grown adds the stage of the running maximum, whose maximum of a chunk is given.
+func (a *attention) grown(p *proposal, st *attentionStage, own te.Expr, space sched.Space) {
+	rows := sched.Value{Parts: layout.PartsOf(layout.RowMajor, len(st.Axes)), Space: space}
+	kept := rows
 	kept.Fold = sched.Fold{Axis: 0, Points: 2}
 	if a.chunks().Is(1) { // nothing is carried
-		st.Results = []te.Expr{te.Fn(ir.F32, "max_number", te.Acc{Type: ir.F32}, least())}
+		st.Results = []te.Expr{te.Fn(ir.F32, "max_number", own, least())}
 		a.add(p, st, kept)
 		return
 	}
 	before := a.before(st, runningMost, least())
 	now := te.Map(a.most.Combine.Join[0], func(e te.Expr) te.Expr {
-		if _, is := e.(te.In); is {
+		switch e.(type) {
+		case te.In:
 			return before
+		case te.Acc:
+			return own
 		}
 		return e
 	})
 	st.Results = []te.Expr{now, te.Fn(ir.F32, "exp", te.Fn(ir.F32, "sub", before, now))}
-	a.add(p, st, kept, shared(rows))
+	a.add(p, st, kept, rows)
+}
+
+// weightsOf is the stage of the weights of a chunk of keys, and its axis of keys.
+func (a *attention) weightsOf() (st *attentionStage, key sym.Expr) {
+	st = a.start(chunkWeights, "weights", a.scores)
+	key = st.axis(sym.Const(a.chunk))
+	st.Results = []te.Expr{te.Fn(ir.F32, "exp", te.Fn(ir.F32, "sub", st.read(chunkScores, 0, key), st.read(runningMost, 0)))}
+	return st, key
 }
 
 // weights adds those of a chunk of keys, in memory for the results, and in registers for their sum.
 func (a *attention) weights(p *proposal) {
-	st := a.start(chunkWeights, "weights", a.scores)
-	key := st.axis(sym.Const(a.chunk))
-	w := te.Fn(ir.F32, "exp", te.Fn(ir.F32, "sub", st.read(chunkScores, 0, key), st.read(runningMost, 0)))
-	st.Results = []te.Expr{w, w}
+	st, key := a.weightsOf()
+	st.Results = append(st.Results, st.Results[0])
 	var loops loopList
 	a.itemLoops(&loops, chunkWeights, st.row(), name(key), a.rows, a.chunk, a.tallScores, a.wide)
 	loops.add(sched.Serial, "g8n_5", name(key), a.wide, sched.Exact)
@@ -125,29 +163,38 @@ func (a *attention) weights(p *proposal) {
 func (a *attention) totals(p *proposal) {
 	a.part(p, partTotal, chunkWeights, 1, a.total)
 	st := a.joined(runningTotal, partTotal, a.total)
-	st.Results = []te.Expr{a.carried(st, runningTotal)}
-	kept := shared(layout.PartsOf(layout.RowMajor, len(st.Axes)))
-	kept.Fold = sched.Fold{Axis: 0, Points: 1}
-	a.add(p, st, kept)
+	a.summed(p, st, te.Acc{Type: ir.F32}, sched.Local)
+}
+
+// summed adds the stage of the running sum, whose sum of a chunk is given.
+func (a *attention) summed(p *proposal, st *attentionStage, own te.Expr, space sched.Space) {
+	st.Results = []te.Expr{a.carried(st, runningTotal, own)}
+	a.add(p, st, sched.Value{Parts: layout.PartsOf(layout.RowMajor, len(st.Axes)), Space: space, Fold: sched.Fold{Axis: 0, Points: 1}})
 }
 
 // carried is a sum of a chunk and what was there of those before, scaled.
-func (a *attention) carried(st *attentionStage, n int, rest ...sym.Expr) te.Expr {
+func (a *attention) carried(st *attentionStage, n int, own te.Expr, rest ...sym.Expr) te.Expr {
 	if a.chunks().Is(1) {
-		return te.Acc{Type: ir.F32}
+		return own
 	}
 	scaled := te.Fn(ir.F32, "mul", a.before(st, n, te.Float(ir.F32, 0), rest...), st.read(runningMost, 1))
-	return te.Fn(ir.F32, "add", te.Acc{Type: ir.F32}, scaled)
+	return te.Fn(ir.F32, "add", own, scaled)
+}
+
+// sumsOf is the stage of the running results, and its axis of columns.
+func (a *attention) sumsOf() (st *attentionStage, column sym.Expr) {
+	st = a.start(runningResults, a.y.Name, a.y)
+	column = st.axis(sym.Const(a.columns()))
+	st.facts["r0"] = sym.Range{Lo: 0, Hi: a.chunk - 1}
+	without := slices.Clone(st.first[:len(st.first)-1])
+	st.sum(a.chunk, st.read(chunkWeights, 0, sym.Var("r0")), te.FromStage(copiedValues, ir.F32, append(without, column, sym.Var("r0"))...))
+	st.Results = []te.Expr{a.carried(st, runningResults, te.Acc{Type: ir.F32}, column)}
+	return st, column
 }
 
 // sums adds the running results.
 func (a *attention) sums(p *proposal) {
-	st := a.start(runningResults, a.y.Name, a.y)
-	column := st.axis(sym.Const(a.columns()))
-	st.facts["r0"] = sym.Range{Lo: 0, Hi: a.chunk - 1}
-	without := slices.Clone(st.first[:len(st.first)-1])
-	st.sum(a.chunk, st.read(chunkWeights, 0, sym.Var("r0")), te.FromStage(copiedValues, ir.F32, append(without, column, sym.Var("r0"))...))
-	st.Results = []te.Expr{a.carried(st, runningResults, column)}
+	st, column := a.sumsOf()
 	st.sched.Tile = a.tile()
 	var loops loopList
 	loops.add(sched.Serial, chunksVar, name(st.first[0]), 0, sched.Exact)
@@ -160,29 +207,12 @@ func (a *attention) sums(p *proposal) {
 	a.add(p, st, kept)
 }
 
-// results adds the dominant stage: what is there after the last chunk, divided by the sum of the weights.
-func (a *attention) results(p *proposal) {
-	st := a.start(finalResults, a.y.Name, a.y)
-	column := st.axis(a.column.Extent)
+// resultsOf is the dominant stage: what is there after the last chunk, divided by the sum of the weights; and its axis of columns.
+func (a *attention) resultsOf() (st *attentionStage, column sym.Expr) {
+	st = a.start(finalResults, a.y.Name, a.y)
+	column = st.axis(a.column.Extent)
 	st.names[a.column.Var] = column
-	last := sym.Sub(a.chunks(), sym.Const(1))
-	end := func(of int, rest ...sym.Expr) te.Expr {
-		return te.FromStage(of, ir.F32, slices.Concat([]sym.Expr{last}, st.first, rest)...)
-	}
-	total := te.Map(st.subst(a.total.Results[0]), func(e te.Expr) te.Expr {
-		if _, is := e.(te.Acc); is {
-			return end(runningTotal)
-		}
-		return e
-	})
-	fn := "mul"
-	if a.divides {
-		fn = "div"
-	}
-	y := te.Fn(ir.F32, fn, end(runningResults, column), total)
-	if zero := te.Float(ir.F32, 0); a.numbers { // of a row in which nothing counts the total is 0
-		y = te.Fn(ir.F32, "select", te.Fn(ir.Bool, "isnan", te.Fn(ir.F32, fn, zero, total)), zero, y)
-	}
+	y := a.normalised(st, column)
 	for _, e := range a.y.Results {
 		st.Results = append(st.Results, te.Map(st.subst(e), func(e te.Expr) te.Expr {
 			if _, is := e.(te.Acc); is {
@@ -191,6 +221,12 @@ func (a *attention) results(p *proposal) {
 			return e
 		}))
 	}
+	return st, column
+}
+
+// results adds the dominant stage.
+func (a *attention) results(p *proposal) {
+	st, column := a.resultsOf()
 	row := st.row()
 	st.sched.Splits = []sched.Split{{Axis: row, Outer: "g1m", Inner: "g2m", Size: a.rows}, {Axis: name(column), Outer: "g1n", Inner: "g2n", Size: a.columns()}}
 	var loops loopList
@@ -209,4 +245,35 @@ func (a *attention) results(p *proposal) {
 	loops.add(sched.Serial, "g8z", "g1m", 1, sched.Exact) // the innermost loop has no edge: all that is beyond one is asked for
 	st.sched.Loops = loops
 	p.addStage(&st.Stage, st.sched)
+}
+
+// normalised is a result, divided by the sum of its row's weights. Where no key counts the running sum is 0, as all weights are that it adds, and theirs are
+// no numbers in a softmax that does not ask for that; the running result is what zeros make of the values.
+func (a *attention) normalised(st *attentionStage, column sym.Expr) te.Expr {
+	last := sym.Sub(a.chunks(), sym.Const(1))
+	end := func(of int, rest ...sym.Expr) te.Expr {
+		return te.FromStage(of, ir.F32, slices.Concat([]sym.Expr{last}, st.first, rest)...)
+	}
+	fn, zero := "mul", te.Float(ir.F32, 0)
+	if a.divides {
+		fn = "div"
+	}
+	empty := te.Fn(ir.Bool, "eq", end(runningTotal), zero)
+	total := st.subst(a.total.Results[0])
+	infinite := te.Text(total) == te.Text(te.Fn(ir.F32, "div", te.Float(ir.F32, 1), te.Acc{Type: ir.F32}))
+	total = te.Map(total, func(e te.Expr) te.Expr {
+		if _, is := e.(te.Acc); !is {
+			return e
+		}
+		return end(runningTotal)
+	})
+	if !a.counts && !(a.divides && isSum(a.total)) && !(infinite && !a.divides) {
+		total = te.Fn(ir.F32, "select", empty, te.Float(ir.F32, math.NaN()), total)
+	}
+	y := te.Fn(ir.F32, fn, end(runningResults, column), total)
+	if a.numbers {
+		none := te.Fn(ir.F32, "select", empty, end(runningResults, column), zero)
+		y = te.Fn(ir.F32, "select", te.Fn(ir.Bool, "isnan", te.Fn(ir.F32, fn, zero, total)), none, y)
+	}
+	return y
 }

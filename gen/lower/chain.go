@@ -28,7 +28,11 @@ func Chain(b *block.Block, env *Env) (*Lowered, error) {
 		if rows, err := GroupRows(b, env); rows != nil || err != nil {
 			return nil, err
 		}
-		if all, err := Attention(b, env); len(all) > 0 || err != nil {
+	}
+	if env.Only == "" {
+		rows := *env // in which values that lie otherwise are brought
+		rows.Layouts = func(*ir.Value) layout.Layout { return layout.RowMajor }
+		if all, err := Attention(b, &rows); len(all) > 0 || err != nil {
 			return nil, err
 		}
 	}

@@ -193,8 +193,11 @@ func lieLast(b *block.Block, lay Layouts) bool {
 		})
 }
 
-// Orders reports whether a block is a product whose values may lie with their axes in any order.
+// Orders reports whether a block is a product, or attention by tasks, whose values may lie with their axes in any order.
 func Orders(b *block.Block, t *target.Target) bool {
+	if b.Stage != nil && len(b.Placed) > 0 && !t.WorkItems() {
+		return recognised(&attention{env: &Env{Target: t, Contractions: true}, b: b}) != nil
+	}
 	if b.Stage == nil || len(b.Stage.Values) != 1 || b.Stage.Values[0].DType() != ir.F32 {
 		return false
 	}

@@ -294,23 +294,23 @@ func (a *attention) weights() error {
 	return nil
 }
 
-// sums adds the stage of the weighted values, packed where the operands are.
+// sums adds the stage of the weighted values, of a head in a row, and what packs them where the operands are packed.
 func (a *attention) sums() error {
 	weights := len(a.out) - 1
-	shape := ir.Shape{a.q.batch, a.q.n, a.q.length, a.v.size}
-	head, query, k := iv(1), iv(2), iv(3)
-	if a.q.packed {
-		shape = ir.Shape{a.q.batch, a.q.length, sym.Mul(a.q.n, a.v.size)}
-		f, size := a.c.with(axes(shape)), a.c.atLeastOne(a.v.size)
-		head, query, k = sym.FloorDiv(iv(2), size, f), iv(1), sym.Mod(iv(2), size, f)
-	}
-	as := axes(shape)
-	kept := sym.FloorDiv(head, a.c.atLeastOne(a.group), a.c.with(as))
+	as := axes(ir.Shape{a.q.batch, a.q.n, a.q.length, a.v.size})
+	kept := sym.FloorDiv(iv(1), a.c.atLeastOne(a.group), a.c.with(as))
 	acc := wider(a.t, wide(a.v.typ))
-	p := cast(acc, te.FromStage(weights, a.q.typ, iv(0), head, query, rv(0)))
-	a.results[0] = te.Source{Stage: true, N: a.add(&te.Stage{
+	p := cast(acc, te.FromStage(weights, a.q.typ, iv(0), iv(1), iv(2), rv(0)))
+	n := a.add(&te.Stage{
 		Name: "Attention", Axes: as, Reduce: reduceAxes(ir.Shape{a.total}), Combine: te.Sum(acc),
-		Values: []te.Expr{mul(p, cast(acc, a.vals(iv(0), kept, rv(0), k)))}, Results: []te.Expr{cast(a.q.typ, te.Acc{Type: acc})},
-	})}
+		Values: []te.Expr{mul(p, cast(acc, a.vals(iv(0), kept, rv(0), iv(3))))}, Results: []te.Expr{cast(a.q.typ, te.Acc{Type: acc})},
+	})
+	if a.q.packed {
+		as = axes(ir.Shape{a.q.batch, a.q.length, sym.Mul(a.q.n, a.v.size)})
+		f, size := a.c.with(as), a.c.atLeastOne(a.v.size)
+		e := te.FromStage(n, a.q.typ, iv(0), sym.FloorDiv(iv(2), size, f), iv(1), sym.Mod(iv(2), size, f))
+		n = a.add(&te.Stage{Name: "Attention", Axes: as, Results: []te.Expr{e}})
+	}
+	a.results[0] = te.Source{Stage: true, N: n}
 	return nil
 }

@@ -222,6 +222,10 @@ func fuseBlocks(s *State) error {
 		results = g.Units * g.UnitItems
 		queued = g.Launch() * queuedPart
 	}
+	memory := t.Uncached
+	if t.WorkItems() {
+		memory = nil
+	}
 	fuse.Run(s.Blocks, fuse.Options{
 		Chains:     s.anchor("chains"),
 		Views:      o.Views(s.Target),
@@ -229,7 +233,7 @@ func fuseBlocks(s *State) error {
 		Apart:      !s.Enabled("moves"),
 		Latency:    func(b *block.Block) float64 { return sel.Estimate(b, s.Blocks.Facts, t, o) },
 		SumResults: results, SumParts: s.SumParts, Shared: func(b *block.Block) float64 { return sel.EstimateShared(b, s.Blocks.Facts, t, o) },
-		Attention: s.anchor("attention") && s.anchor("chains"), Queued: queued,
+		Attention: s.anchor("attention") && s.anchor("chains"), Queued: queued, Memory: memory,
 		Tasks: tasks, TaskElements: t.TaskElements, CacheBytes: t.L2 / 2, Lanes: int64(t.Lanes(ir.F32)),
 	})
 	if s.Enabled("sweep") {

@@ -194,13 +194,29 @@ func Estimate(b *block.Block, f sym.Facts, t *target.Target, o Options) float64 
 // EstimateShared is the cycles of a block whose values are all row-major by the work-groups of a device, whose items share what they read; +Inf where
 // they compute no such block. Their own estimates know better than that of loops how few groups leave units without work.
 func EstimateShared(b *block.Block, f sym.Facts, t *target.Target, o Options) float64 {
+	env := &lower.Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Symbols: f, Target: t, Contractions: o.Contractions, Vectors: o.Vectors, Pruned: o.Pruned}
 	link, err := t.WorkGroups()
 	if err != nil {
-		return math.Inf(1)
+		return estimateTasks(b, env, o)
 	}
-	env := &lower.Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Symbols: f, Target: t, Contractions: o.Contractions, Vectors: o.Vectors, Pruned: o.Pruned}
 	d := &side{link: link}
 	return d.cycles(lower.SharedCycles(b, env))
+}
+
+// estimateTasks is the cycles of attention by tasks of a processor, of the best kernel; +Inf where a block is none.
+func estimateTasks(b *block.Block, env *lower.Env, o Options) float64 {
+	least := math.Inf(1)
+	all, err := lower.Attention(b, env)
+	if err != nil {
+		return least // whoever makes the kernel says why
+	}
+	d := newSelector(&block.Graph{Facts: env.Symbols}, env.Target, o).host()
+	for _, l := range all {
+		if k, err := d.estimate(l); err == nil {
+			least = min(least, k.Cycles)
+		}
+	}
+	return least
 }
 
 // selector is the state of a run.

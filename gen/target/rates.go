@@ -70,6 +70,21 @@ func (t *Target) Behind(bytes float64) float64 {
 	return t.BytesPerCycle
 }
 
+// usualShared is what is taken for the room of the cache that cores share where none is known: most have one.
+const usualShared = 16 << 20
+
+// Uncached is how many cycles so many bytes take that no cache has room for, with as much besides; 0: one has.
+func (t *Target) Uncached(bytes float64) float64 {
+	shared := t.L3
+	if shared == 0 {
+		shared = usualShared
+	}
+	if 2*bytes < float64(max(t.L2, shared)) {
+		return 0
+	}
+	return bytes / t.BytesPerCycle
+}
+
 // Spill is how many bytes a cycle a worker writes and reads of its memory that the second-level cache does not hold: what lies behind that
 // is nearer than memory.
 func (t *Target) Spill() float64 { return 2 * t.BytesPerCycle }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/onnx/onnxpb"
 	"rules_dnn/gen/onnx/onnxtest"
@@ -22,6 +24,9 @@ const nodeHelp = "a network of one node in place of a model's file, as in 'Conca
 // outputsOf are the results of operators that have several; of others it is one.
 var outputsOf = map[string]int{"TopK": 2}
 
+// since are the operator sets of operators that came after the one that models have.
+var since = map[string]int64{"Attention": 23}
+
 // nodeModel writes the model of one node.
 func nodeModel(text, path string, seed uint32, limit int) error {
 	words := strings.Split(text, ";")
@@ -30,6 +35,7 @@ func nodeModel(text, path string, seed uint32, limit int) error {
 		node.Output = append(node.Output, fmt.Sprintf("result%d", i))
 	}
 	m := onnxtest.Model(nil, node)
+	m.OpsetImport[0].Version = proto.Int64(max(m.OpsetImport[0].GetVersion(), since[words[0]]))
 	for i := 1; i < len(node.Output); i++ {
 		m.Graph.Output = append(m.Graph.Output, onnxtest.Output(node.Output[i]))
 	}

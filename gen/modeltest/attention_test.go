@@ -1,0 +1,139 @@
+package modeltest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/interp"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ir/irtest"
+	"rules_dnn/gen/loop/run"
+	"rules_dnn/gen/modeltest/attentiontest"
+	"rules_dnn/gen/plan"
+	"rules_dnn/gen/print/cpp/cpptest"
+	"rules_dnn/gen/target"
+)
+
+// slow is a chip whose caches hold nothing, so that scores are in none.
+func slow(t *testing.T, name string) *target.Target {
+	chip, err := Chip(name)
+	require.NoError(t, err)
+	for _, c := range append([]*target.Target{chip}, chip.Processors()...) {
+		c.L3, c.L3BytesPerCycle, c.BytesPerCycle = 1<<12, 1e-3, 1e-3
+	}
+	chip.L2 = 1 << 12
+	return chip
+}
+
+// TestAttentionTasks: where scores of all heads stay in no cache, a task computes those of its queries, of some keys at a time, and what becomes of rows in which
+// no key counts or whose scores are no numbers is what the operators' expressions give.
+func TestAttentionTasks(t *testing.T) {
+	names, texts := attentiontest.Graphs()
+	var cases []cpptest.Case
+	var wants []*ir.Tensor
+	for i, name := range names {
+		g := irtest.Parse(t, texts[i])
+		in := attentiontest.Inputs(g)
+		wanted := expected(t, g, in)
+		for k, chip := range Chips {
+			p, err := CompileFor(irtest.Parse(t, texts[i]), slow(t, chip), nil)
+			require.NoError(t, err)
+			require.Equal(t, 1, attentiontest.Kernels(p), "%s for %s\n%s", name, chip, p)
+			out, err := run.Program(p, in)
+			require.NoError(t, err, "%s for %s", name, chip)
+			require.NoError(t, attentiontest.Near(wanted, out[0]), "%s for %s", name, chip)
+			if k == 1 {
+				cases, wants = append(cases, cpptest.Case{Name: name, Program: p, Inputs: in}), append(wants, wanted)
+			}
+		}
+	}
+	for i, got := range cpptest.Run(t, "../..", cases, "-O1") {
+		require.Zero(t, got.Status, cases[i].Name)
+		assert.NoError(t, attentiontest.Near(wants[i], got.Outputs[0]), cases[i].Name)
+	}
+}
+
+func expected(t *testing.T, g *ir.Graph, in []*ir.Tensor) *ir.Tensor {
+	byName := map[string]*ir.Tensor{}
+	for i, v := range g.Inputs {
+		byName[v.Name] = in[i]
+	}
+	out, err := interp.Graph(g, byName)
+	require.NoError(t, err)
+	return out[0]
+}
+
+// TestAttentionSizes: any number of queries, keys and elements, that a symbol gives too, is attention by tasks; heads are read and stored as the rows around them
+// have them.
+func TestAttentionSizes(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		dims       map[string]int64
+	}{
+		{"heads of 64, 197 keys", simpleAttention("3", "197", "197", 64, 64), nil},
+		{"windows of 49", simpleAttention("6", "49", "49", 32, 32), nil},
+		{"more queries than keys", simpleAttention("1", "150", "130", 40, 40), nil},
+		{"more keys than queries", simpleAttention("2", "18", "300", 16, 70), nil},
+		{"heads of 5 and values of 3", simpleAttention("2", "17", "19", 5, 3), nil},
+		{"tokens that a symbol gives", "symbol T 64..300\n" + simpleAttention("2", "T", "T", 64, 64), map[string]int64{"T": 77}},
+		{"the most tokens", "symbol T 64..300\n" + simpleAttention("2", "T", "T", 64, 64), map[string]int64{"T": 300}},
+		{"turned heads", heads(2, 96, 3, 32), nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := irtest.Parse(t, c.text)
+			r := rand.New(rand.NewPCG(1, 9))
+			var in []*ir.Tensor
+			for _, v := range g.Inputs {
+				var dims []int64
+				for _, e := range v.Shape {
+					n, err := e.Eval(c.dims)
+					require.NoError(t, err)
+					dims = append(dims, n)
+				}
+				x := ir.NewTensor(ir.F32, dims...)
+				for i := range int(x.Len()) {
+					put(x, i, r.Float32()*4-2)
+				}
+				in = append(in, x)
+			}
+			want := expected(t, g, in)
+			for _, chip := range Chips {
+				p, err := CompileFor(irtest.Parse(t, c.text), slow(t, chip), nil)
+				require.NoError(t, err)
+				require.Equal(t, 1, attentiontest.Kernels(p), "%s\n%s", chip, p)
+				assert.Empty(t, turns(p), chip)
+				out, err := run.Program(p, in)
+				require.NoError(t, err, chip)
+				require.NoError(t, compare(out[0], want), chip)
+			}
+		})
+	}
+}
+
+// simpleAttention is of so many heads, whose keys are given as rows of elements.
+func simpleAttention(batch, queries, keys string, depth, wide int) string {
+	return fmt.Sprintf("input %%q f32[%s, %s, %d]\ninput %%k f32[%s, %d, %s]\ninput %%v f32[%s, %s, %d]\n", batch, queries, depth, batch, depth, keys, batch, keys, wide) +
+		"%s ?[*] = MatMul.13(%q, %k)\n%p ?[*] = Softmax.13(%s) {axis = -1}\n%y ?[*] = MatMul.13(%p, %v)\noutput %y\n"
+}
+
+// TestAttentionInCaches: kernels of their own compute scores that caches hold.
+func TestAttentionInCaches(t *testing.T) {
+	for _, c := range []struct {
+		chip, tokens string
+		want         int
+	}{{"x86_64_zen4", "128", 0}, {"x86_64_zen4", "1024", 1}, {"x86_64_v3", "128", 0}, {"x86_64_v3", "1024", 1}, {"arm64", "128", 0}, {"arm64", "1024", 1}} {
+		text := simpleAttention("8", c.tokens, c.tokens, 64, 64)
+		var programs []*plan.Program
+		for _, off := range [][]string{nil, {"attention"}} {
+			p, err := Compile(irtest.Parse(t, text), Config{Chip: c.chip, Disable: off})
+			require.NoError(t, err)
+			programs = append(programs, p)
+		}
+		assert.Equal(t, c.want, attentiontest.Kernels(programs[0]), "%s tokens for %s", c.tokens, c.chip)
+		assert.Zero(t, attentiontest.Kernels(programs[1]), c.tokens)
+	}
+}
