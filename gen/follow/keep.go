@@ -43,7 +43,8 @@ func (f *follower) stores(c *stage, i int, results []int, sums *accumulators, ze
 	return []loop.Stmt{loop.If{Cond: whole, Then: then, Else: otherwise}}, err
 }
 
-// claimResults asks for the lines that a tile is going to store, whose loops of results are given: they come while it sums.
+// claimResults asks for the lines that a tile is going to store, whose loops of results are given: they come while it sums, to the second-level cache.
+// As many requests at once to the first-level one would hold up the loads of what the tile sums.
 func (f *follower) claimResults(c *stage, results []int) []loop.Stmt {
 	if !c.sched.Tile.Claims {
 		return nil
@@ -67,7 +68,7 @@ func (f *follower) claimResults(c *stage, results []int) []loop.Stmt {
 				around = append(around, times{l.Var, n})
 			}
 		}
-		body := []loop.Stmt{loop.Claim{Buf: v.buf, Index: f.position(c, v, nil).Subst(at, f.facts)}}
+		body := []loop.Stmt{loop.Claim{Buf: v.buf, Index: f.position(c, v, nil).Subst(at, f.facts), Later: true}}
 		for _, l := range slices.Backward(around) {
 			body = repeat(l.name, l.n, body)
 		}

@@ -82,10 +82,10 @@ func (b blocks) split(s ir.Shape) ir.Shape {
 type apart struct {
 	*sparse
 	blocks
-	// up and left are how far taps read before the first row and column, high and wide how many rows and columns a block's results read, and maybe
-	// one column more.
+	// up and left are how far taps read before the first row and column, high and wide how many rows and columns a block's results read.
 	up, left, high, wide int64
-	lies                 bool // so does X
+	strip                int64 // columns of blocks that a task has, in a kernel
+	lies                 bool  // so does X
 	x5                   *ir.Value
 }
 
@@ -163,7 +163,6 @@ func (c *apart) reaches() bool {
 	var ok, ok1 bool
 	c.up, c.high, ok = reach(rowDim, c.rows)
 	c.left, c.wide, ok1 = reach(columnDim, c.columns)
-	c.wide |= 1 // channels that lie powers of two apart would find few places in a cache
 	return ok && ok1 && c.guards(&te.Load{Index: c.x.Index})
 }
 
@@ -173,7 +172,7 @@ const apartLane = "i4"
 // copyApart is a stage that copies what blocks read, with their edges: of other blocks, and zeros around the image.
 func (c *apart) copyApart() *te.Stage {
 	st := &te.Stage{Name: "edges"}
-	for d, n := range []sym.Expr{c.x5.Shape[0], c.x5.Shape[1], sym.Const(c.high), sym.Const(c.wide), sym.Const(c.lanes)} {
+	for d, n := range []sym.Expr{c.x5.Shape[0], c.x5.Shape[1], sym.Const(c.high), sym.Const(c.columns - c.strip + c.copied(c.strip)), sym.Const(c.lanes)} {
 		st.Axes = append(st.Axes, te.Axis{Var: fmt.Sprintf("i%d", d), Extent: n})
 	}
 	if !c.lies {

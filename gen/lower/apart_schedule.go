@@ -107,7 +107,7 @@ func (c *apart) bandRows(x tile) int64 {
 		return c.pooledBand(x)
 	}
 	around := c.high - c.rows
-	for b := min(c.rows, mostCopied*c.t.L2/(4*max(c.depth(), 1)*c.wide*c.lanes)-around); b > x.rows; b-- {
+	for b := min(c.rows, mostCopied*c.t.L2/(4*max(c.depth(), 1)*c.copied(c.columns)*c.lanes)-around); b > x.rows; b-- {
 		if c.rows%b == 0 {
 			return b
 		}
@@ -117,8 +117,34 @@ func (c *apart) bandRows(x tile) int64 {
 
 // copies reports whether a task may copy what so many rows read.
 func (c *apart) copies(rows int64) bool {
-	return 4*c.depth()*(rows+c.high-c.rows)*c.wide*c.lanes <= mostCopied*c.t.L2
+	return c.bytes(rows, c.columns) <= mostCopied*c.t.L2
 }
+
+// bytes is how many a task copies of so many rows and columns of blocks.
+func (c *apart) bytes(rows, columns int64) int64 {
+	return 4 * c.depth() * (rows + c.high - c.rows) * c.copied(columns) * c.lanes
+}
+
+// copied is how many columns a task copies for so many, and maybe one more: channels that lie powers of two apart would find few places in a cache.
+func (c *apart) copied(columns int64) int64 { return (columns + c.wide - c.columns) | 1 }
+
+// stripOf is how many columns of blocks a task has: all, or whole tiles. What tiles read of all channels that they sum at a time is read again by each
+// filter; where it is much of the second-level cache it lies in few pieces in a strip's copy, and so finds more room there than rows of a wide one do.
+func (c *apart) stripOf(t apartTile) int64 {
+	best, rows := c.columns, c.bandRows(t.tile)
+	if c.windows[0] > 0 || t.enc.Block > 0 || c.bytes(t.rows, t.vectors) <= c.t.L2/2 {
+		return best
+	}
+	for s := t.vectors; s < c.columns; s += t.vectors {
+		if c.columns%s == 0 && s > leastStrip*(c.wide-c.columns) && c.bytes(rows, s) <= c.t.L2*3/2 {
+			best = s
+		}
+	}
+	return best
+}
+
+// leastStrip is how many times as many columns a strip has at least as are copied beside it.
+const leastStrip = 3
 
 // pooledBand is how many rows a task has whose results a pooling reads.
 func (c *apart) pooledBand(x tile) int64 {
@@ -138,6 +164,7 @@ const mostCopied, fewBands = 4, 2
 func (c *apart) kernel(t apartTile, env *Env) (*Lowered, error) {
 	own, of := *c.sparse, *c
 	own.enc, of.sparse = t.enc, &own // which its arrays are made with later
+	of.strip = c.stripOf(t)
 	return of.propose(t, env)
 }
 
@@ -153,7 +180,7 @@ func (c *apart) propose(t apartTile, env *Env) (*Lowered, error) {
 		out.work.Operands[c.x.Source.N] = &x
 	}
 	s, task := c.schedule(t, band, env.Pruned.Alone)
-	if sets := c.filterTasks((c.rows + band - 1) / band); sets > 1 {
+	if sets := c.filterTasks((c.rows + band - 1) / band * (c.columns / c.strip)); sets > 1 {
 		s = c.deal(s, sets)
 	}
 	st := c.copyApart()
@@ -166,9 +193,12 @@ func (c *apart) propose(t apartTile, env *Env) (*Lowered, error) {
 
 // scheduleCopy is that of the copy, of the rows that a task reads.
 func (c *apart) scheduleCopy(band int64, task map[string]sym.Expr) sched.Stage {
-	s := sched.Stage{At: sched.Ref{Stage: 1, Loop: bandVar}, Inside: true}
+	s := sched.Stage{At: sched.Ref{Stage: 1, Loop: c.lastTask()}, Inside: true}
 	rows := band + c.high - c.rows
 	s.Regions = []sched.Region{{Axis: "i0", First: c.x.Index[0].Subst(task, c.n.facts), Extent: 1}, {Axis: "i2", First: task[c.b.Stage.Axes[rowDim].Var], Extent: rows}}
+	if c.strip < c.columns {
+		s.Regions = append(s.Regions, sched.Region{Axis: "i3", First: sym.Scale(sym.Var(stripVar), c.strip), Extent: c.copied(c.strip)})
+	}
 	for d := range imageRank + 1 {
 		l := sched.Loop{Var: fmt.Sprintf("x%d", d), Axis: fmt.Sprintf("i%d", d)}
 		if d == rowDim && c.rows%band != 0 {
@@ -177,6 +207,17 @@ func (c *apart) scheduleCopy(band int64, task map[string]sym.Expr) sched.Stage {
 		s.Loops = append(s.Loops, l)
 	}
 	return s
+}
+
+// stripVar numbers the strips of columns that tasks have.
+const stripVar = "ts"
+
+// lastTask is the loop over the tasks that have copies of their own.
+func (c *apart) lastTask() string {
+	if c.strip < c.columns {
+		return stripVar
+	}
+	return bandVar
 }
 
 // bandPart and rowPart are the parts of rows that are cut into bands of no whole tiles.
@@ -198,13 +239,20 @@ func (c *apart) schedule(t apartTile, band int64, alone bool) (sched.Stage, map[
 		s.Splits = append(s.Splits, sched.Split{Axis: row, Outer: bands, Inner: rows, Size: band})
 	}
 	all.add(sched.Task, bandVar, bands, 0, sched.Exact)
+	across := int64(0)
+	if c.strip < c.columns {
+		across = c.strip / t.vectors
+		all.add(sched.Task, stripVar, column, 0, sched.Exact)
+	}
 	cut := band%t.rows != 0 || c.rows%band != 0
 	if bands == row {
 		all.add(sched.Serial, tileVar, row, (band+t.rows-1)/t.rows, edge(cut, sched.Clip))
 	} else {
 		all.add(sched.Serial, tileVar, rows, 0, sched.Exact)
 	}
-	all.add(sched.Serial, acrossVar, column, 0, sched.Exact)
+	if across != 1 {
+		all.add(sched.Serial, acrossVar, column, across, sched.Exact)
+	}
 	filters := int64(0) // of a set
 	if t.enc.Block > 0 {
 		s.Sums, filters = sched.Worker, t.filters

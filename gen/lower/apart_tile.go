@@ -116,7 +116,7 @@ func (c *apart) tiles(encodings []*fkw.Encoding) []apartTile {
 // cycles estimates the sums of a filter, of all pixels, in tiles of a size.
 func (c *apart) cycles(t *target.Target, x apartTile) float64 {
 	parts := x.enc.Blocks(c.depth())
-	m := &loop.MicroKernel{Instr: c.instr, X: instr.Vector, Rows: x.rows, Vectors: c.registers(x.vectors), RowStep: c.wide * c.lanes, Adds: parts > 1,
+	m := &loop.MicroKernel{Instr: c.instr, X: instr.Vector, Rows: x.rows, Vectors: c.registers(x.vectors), RowStep: c.copied(c.stripOf(x)) * c.lanes, Adds: parts > 1,
 		Kept: &loop.Kept{Blocks: 1, Channels: c.depth(), Part: x.enc.Block, Kernels: 10 * x.enc.Kernels / max(c.channels, 1) / parts}}
 	m.Kept.Held, _ = c.held(x.tile, x.enc)
 	m.Kept.Step = (x.rows + c.high - c.rows) * (x.vectors + c.wide - c.columns) * c.lanes

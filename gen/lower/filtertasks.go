@@ -33,7 +33,7 @@ func (c *sparse) deal(s sched.Stage, sets int64) sched.Stage {
 	channel := c.b.Stage.Axes[c.channel].Var
 	s.Splits = append(s.Splits, sched.Split{Axis: channel, Outer: groupPart, Inner: channelPart, Size: sets})
 	var all loopList
-	for _, l := range s.Loops {
+	for i, l := range s.Loops {
 		if l.Axis == channel {
 			l.Axis = groupPart
 			if l.Size > 0 { // of a set, which has whole ones
@@ -41,7 +41,7 @@ func (c *sparse) deal(s sched.Stage, sets int64) sched.Stage {
 			}
 		}
 		all = append(all, l)
-		if l.Var == bandVar {
+		if l.Kind == sched.Task && (i+1 == len(s.Loops) || s.Loops[i+1].Kind != sched.Task) {
 			all.add(sched.Task, dealtVar, channelPart, 0, sched.Exact)
 		}
 	}

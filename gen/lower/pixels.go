@@ -124,7 +124,7 @@ func (c *pixelwise) tiles() []tile {
 	if c.t.LoadsEarly() { // those of the next column, too
 		weights = int64(c.enc.Entries())
 	}
-	if c.rows%2 == 0 && c.rows >= fewRows {
+	if c.rows%2 == 0 && c.rows >= fewRows && c.filterTasks(1) < 2 {
 		most = c.rows / 2
 	}
 	var all []tile

@@ -48,8 +48,12 @@ func spanned(n int64, m *loop.MicroKernel) float64 {
 func brought(t *target.Target, m *loop.MicroKernel) float64 {
 	k := m.Kept
 	lines := 0.0
+	row := spanned(m.Vectors*m.Lanes()+2, m)
+	if size := int64(m.Instr.X.Size()); m.RowStep > 0 && m.Lanes()*size >= line { // rows of whole lines that adjoin have those at their ends in common
+		row = min(row, float64(m.RowStep*size)/line)
+	}
 	for _, taps := range k.Taps {
-		lines += float64(float64(m.KeptRows(taps)) * spanned(m.Vectors*m.Lanes()+2, m))
+		lines += float64(float64(m.KeptRows(taps)) * row)
 	}
 	kernel := float64(lines / float64(len(k.Taps)) * line)
 	all := float64(float64(k.Walked()) * kernel)

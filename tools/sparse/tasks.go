@@ -82,10 +82,6 @@ func (l layer) work(b manifest.Block, p pruning, seed uint64) ([]float64, error)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := l.rows(b)
-	if err != nil {
-		return nil, err
-	}
 	work := []float64{1}
 	for i, loop := range outerLoops(s, at) {
 		var parts []float64
@@ -98,10 +94,14 @@ func (l layer) work(b manifest.Block, p pruning, seed uint64) ([]float64, error)
 			for f, n := range kernels {
 				parts[f%len(parts)] += float64(n)
 			}
-		case i > 0: // bands
-			band := bandOf(s, at, loop)
-			for first := int64(0); first < rows; first += band {
-				parts = append(parts, float64(min(band, rows-first)))
+		case i > 0: // bands of rows, or strips of columns
+			points, err := l.points(b, axisOf(loop))
+			if err != nil {
+				return nil, err
+			}
+			size := partOf(s, at, loop)
+			for first := int64(0); first < points; first += size {
+				parts = append(parts, float64(min(size, points-first)))
 			}
 		default: // images, of which there is one
 			continue
@@ -128,33 +128,44 @@ func outerLoops(s *sched.Schedule, at int) []sched.Loop {
 	return s.Stages[at].Loops
 }
 
-// bandOf is how many rows of the convolution an iteration of a loop has: of a pooling's, twice as many as of its own.
-func bandOf(s *sched.Schedule, at int, loop sched.Loop) int64 {
+// Axes of the rows and columns of images.
+const rowAxis, columnAxis = 2, 3
+
+// axisOf is that of a loop of tasks: bands may be of a part of the rows.
+func axisOf(loop sched.Loop) int {
+	if loop.Axis == fmt.Sprintf("i%d", columnAxis) {
+		return columnAxis
+	}
+	return rowAxis
+}
+
+// partOf is how many rows or columns of the convolution an iteration of a loop has: of a pooling's, twice as many as of its own.
+func partOf(s *sched.Schedule, at int, loop sched.Loop) int64 {
 	last := &s.Stages[len(s.Stages)-1]
-	band := last.Within(slices.Index(last.Loops, loop))
+	size := last.Within(slices.Index(last.Loops, loop))
 	for _, x := range last.Splits {
 		if x.Outer == loop.Axis {
-			band = x.Size
+			size = x.Size
 		}
 	}
 	if at < len(s.Stages)-1 {
-		band *= 2
+		size *= 2
 	}
-	return band
+	return size
 }
 
-// rows are those of the blocks in which pixels lie apart, or of the image.
-func (l layer) rows(b manifest.Block) (int64, error) {
+// points are the rows or columns of the blocks in which pixels lie apart, or of the image.
+func (l layer) points(b manifest.Block, axis int) (int64, error) {
 	lay, err := layout.Parse(b.Results[0].Layout)
 	if err != nil {
 		return 0, err
 	}
-	const rank, rowAxis = 4, 2
+	const rank = 4
 	size := l.size
 	for _, p := range layout.PartsOf(lay, rank) {
-		if p.Axis == rowAxis && p.Size > 0 {
+		if p.Axis == axis && p.Size > 0 {
 			size = p.Size
-			if b.Results[0].Shape[rowAxis] != strconv.FormatInt(l.size, 10) { // a pooling's
+			if b.Results[0].Shape[axis] != strconv.FormatInt(l.size, 10) { // a pooling's
 				size *= 2
 			}
 		}
