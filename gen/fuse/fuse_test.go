@@ -214,6 +214,30 @@ func TestEstimatesDecide(t *testing.T) {
 	}
 }
 
+// TestEstimatesAreKept: a block is estimated once, however many others it is compared with.
+func TestEstimatesAreKept(t *testing.T) {
+	const moves = 40
+	var text strings.Builder
+	text.WriteString("  input %v0 f32[2, 3, 4]\n  const @s i64[3] = {4, 2, 3}\n")
+	for i := range moves {
+		node := "Transpose.13(%%v%d) {perm = [2, 0, 1]}"
+		if i%2 == 1 {
+			node = "Reshape.14(%%v%d, @s)"
+		}
+		fmt.Fprintf(&text, "  %%v%d ?[*] = "+node+"\n", i+1, i)
+	}
+	fmt.Fprintf(&text, "  output %%v%d\n", moves)
+	estimated := map[*block.Block]int{}
+	Run(blocks(t, text.String()), Options{Latency: func(b *block.Block) float64 {
+		estimated[b]++
+		return 1
+	}})
+	require.GreaterOrEqual(t, len(estimated), moves, "blocks and what they become together")
+	for b, n := range estimated {
+		assert.Equal(t, 1, n, b.Label())
+	}
+}
+
 // TestSizeIsBounded squares a value again and again: composed, its expression would double each time.
 func TestSizeIsBounded(t *testing.T) {
 	var text strings.Builder

@@ -61,6 +61,7 @@ type known struct {
 	// depth is how deep choices stand in each other, or more.
 	depth         int
 	concatenation *concatenation // nil until it is asked for
+	latency       *float64       // nil until it is asked for
 }
 
 // concatenation is what block.Concatenation gives.
@@ -78,6 +79,16 @@ func (f *fuser) concatenation(b *block.Block) *concatenation {
 		k.concatenation = &concatenation{axis, pieces, ok}
 	}
 	return k.concatenation
+}
+
+// latency of a block: in a chain each is compared with what comes before it, and then what they became with what comes after.
+func (f *fuser) latency(b *block.Block) float64 {
+	k := f.known(b)
+	if k.latency == nil {
+		l := f.o.Latency(b)
+		k.latency = &l
+	}
+	return *k.latency
 }
 
 // known is kept as long as the block lives.
