@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -362,4 +363,22 @@ func TestResumes(t *testing.T) {
 		fused += before - len(g.Blocks)
 	}
 	assert.Greater(t, fused, 300)
+}
+
+// TestLargeNeighbours: what comes after a block of as many expressions as one may have becomes one, too, and is not compared with the first again with each
+// node that it takes in.
+func TestLargeNeighbours(t *testing.T) {
+	allocated := func(terms int) uint64 {
+		var text strings.Builder
+		text.WriteString("  input %x f32[4]\n  %y ?[*] = Einsum.12(%x" + strings.Repeat(", %x", terms-1) + ") {equation = \"i" + strings.Repeat(",i", terms-1) + "->i\"}\n  output %y\n")
+		g := blocks(t, text.String())
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		Run(g, Options{})
+		runtime.ReadMemStats(&after)
+		assert.LessOrEqual(t, len(g.Blocks), 2*terms/maxSize+1)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	one, three := allocated(maxSize/2), allocated(3*maxSize/2)
+	assert.Less(t, three, 5*one, "%d KB for one block, %d for three", one>>10, three>>10)
 }

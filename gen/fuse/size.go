@@ -49,7 +49,17 @@ func (f *fuser) large(p pair) bool {
 	if first > 0 && second > 0 && first+second > maxDepth {
 		return true
 	}
-	return len(p.first.Origins)+len(p.second.Origins) > maxNodes || max(f.known(p.first).size, f.known(p.second).size) > maxSize
+	return len(p.first.Origins)+len(p.second.Origins) > maxNodes || max(f.known(p.first).size, f.known(p.second).size) > maxSize || f.outgrows(p)
+}
+
+// outgrows reports whether a pair is one that no row fuses, as its size is known and too large, and nothing of it can be placed. A block at its limit
+// is then left alone by the one after it, which is tried again with each block that it takes in.
+func (f *fuser) outgrows(p pair) bool {
+	if f.known(p.first).size+f.known(p.second).size <= maxSize || reduces(p.second) {
+		return false
+	}
+	size, exact := f.grown(p)
+	return exact && size > maxSize
 }
 
 // known is what fusion asks of a block again and again, and would have to walk its expressions for.
