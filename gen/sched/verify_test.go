@@ -79,6 +79,7 @@ func TestVerify(t *testing.T) {
 		{"a result that ends within the registers of a whole axis", schedtest.Depthwise(), depthwise, strings.NewReplacer("  task c = i0\n", "", "l = i0*8", "l = i0", "stage 0.0: 0 1 0*8", "stage 0.0: 0~8 1").Replace(depthwise),
 			"value stage 0.0: storage goes on to 24 points of axis i0: want whole registers of 16 lanes"},
 		{"lanes beyond what is stored", dots, "0 1 0*32 1*4", "0 1 1*4", "it reads operand 1 at 32*g + l of axis 0, which is stored up to 40"},
+		{"lanes beyond what is stored of a part of an axis", groups, "0 1 2 3 1*16", "3 0 2 1", "it reads operand 1 at 4*c + l of axis 1, which is stored up to 12"},
 		{"an encoding of a non-constant operand", matmul, "sum k = r0\n", "sum k = r0\nvalue operand 0: 0 1 in arena, encoding fkw\n", "encoding fkw of a non-constant operand"},
 		{"a maximum that is overwritten", attention, "value stage 1.0: 0 1 in register, 2 points", "value stage 1.0: 0 1 in register, 1 points", "it reads stage 1 at k - 1, of which 1 points of axis i0 are kept, at k; want 0 to 0 before"},
 		{"a sum that is not kept", attention, "value stage 4.0: 0 1 in register, 1 points of axis 0\n", "", "stage 4"},
