@@ -1,8 +1,6 @@
 package block
 
 import (
-	"slices"
-
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sym"
 )
@@ -144,9 +142,10 @@ func (c *Control) reads() []*ir.Value {
 // setOperands finds what the block reads of the graph around it.
 func (b *Block) setOperands() {
 	b.Operands = nil
+	seen := map[*ir.Value]bool{}
 	add := func(v *ir.Value) {
-		if !slices.Contains(b.Operands, v) {
-			b.Operands = append(b.Operands, v)
+		if !seen[v] {
+			seen[v], b.Operands = true, append(b.Operands, v)
 		}
 	}
 	for _, v := range b.Control.reads() {

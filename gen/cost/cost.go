@@ -248,7 +248,7 @@ func (e *estimate) load(b *loop.Buffer) float64 {
 func (e *estimate) access(x sym.Expr, v string, lanes int64) float64 {
 	c := e.index(x)
 	if lanes > 1 {
-		k, _ := sym.Coefficient(x, e.lane, e.facts)
+		k := sym.Step(x, e.lane, e.facts)
 		if step, _ := k.Const(); step > 1 { // lane by lane
 			c += float64(e.t.PerLane() * float64(lanes))
 		}

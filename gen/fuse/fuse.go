@@ -298,6 +298,6 @@ func (f *fuser) pays(p pair, m *block.Block) bool {
 	if f.o.Latency == nil {
 		return false
 	}
-	fused := f.o.Latency(m)
-	return !math.IsInf(fused, 1) && fused <= f.o.Latency(p.first)+f.o.Latency(p.second)
+	fused := f.latency(m)
+	return !math.IsInf(fused, 1) && fused <= f.latency(p.first)+f.latency(p.second)
 }

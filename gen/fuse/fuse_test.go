@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -214,6 +215,30 @@ func TestEstimatesDecide(t *testing.T) {
 	}
 }
 
+// TestEstimatesAreKept: a block is estimated once, however many others it is compared with.
+func TestEstimatesAreKept(t *testing.T) {
+	const moves = 40
+	var text strings.Builder
+	text.WriteString("  input %v0 f32[2, 3, 4]\n  const @s i64[3] = {4, 2, 3}\n")
+	for i := range moves {
+		node := "Transpose.13(%%v%d) {perm = [2, 0, 1]}"
+		if i%2 == 1 {
+			node = "Reshape.14(%%v%d, @s)"
+		}
+		fmt.Fprintf(&text, "  %%v%d ?[*] = "+node+"\n", i+1, i)
+	}
+	fmt.Fprintf(&text, "  output %%v%d\n", moves)
+	estimated := map[*block.Block]int{}
+	Run(blocks(t, text.String()), Options{Latency: func(b *block.Block) float64 {
+		estimated[b]++
+		return 1
+	}})
+	require.GreaterOrEqual(t, len(estimated), moves, "blocks and what they become together")
+	for b, n := range estimated {
+		assert.Equal(t, 1, n, b.Label())
+	}
+}
+
 // TestSizeIsBounded squares a value again and again: composed, its expression would double each time.
 func TestSizeIsBounded(t *testing.T) {
 	var text strings.Builder
@@ -338,4 +363,22 @@ func TestResumes(t *testing.T) {
 		fused += before - len(g.Blocks)
 	}
 	assert.Greater(t, fused, 300)
+}
+
+// TestLargeNeighbours: what comes after a block of as many expressions as one may have becomes one, too, and is not compared with the first again with each
+// node that it takes in.
+func TestLargeNeighbours(t *testing.T) {
+	allocated := func(terms int) uint64 {
+		var text strings.Builder
+		text.WriteString("  input %x f32[4]\n  %y ?[*] = Einsum.12(%x" + strings.Repeat(", %x", terms-1) + ") {equation = \"i" + strings.Repeat(",i", terms-1) + "->i\"}\n  output %y\n")
+		g := blocks(t, text.String())
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		Run(g, Options{})
+		runtime.ReadMemStats(&after)
+		assert.LessOrEqual(t, len(g.Blocks), 2*terms/maxSize+1)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	one, three := allocated(maxSize/2), allocated(3*maxSize/2)
+	assert.Less(t, three, 5*one, "%d KB for one block, %d for three", one>>10, three>>10)
 }

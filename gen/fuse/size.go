@@ -49,7 +49,17 @@ func (f *fuser) large(p pair) bool {
 	if first > 0 && second > 0 && first+second > maxDepth {
 		return true
 	}
-	return len(p.first.Origins)+len(p.second.Origins) > maxNodes || max(f.known(p.first).size, f.known(p.second).size) > maxSize
+	return len(p.first.Origins)+len(p.second.Origins) > maxNodes || max(f.known(p.first).size, f.known(p.second).size) > maxSize || f.outgrows(p)
+}
+
+// outgrows reports whether a pair is one that no row fuses, as its size is known and too large, and nothing of it can be placed. A block at its limit
+// is then left alone by the one after it, which is tried again with each block that it takes in.
+func (f *fuser) outgrows(p pair) bool {
+	if f.known(p.first).size+f.known(p.second).size <= maxSize || reduces(p.second) {
+		return false
+	}
+	size, exact := f.grown(p)
+	return exact && size > maxSize
 }
 
 // known is what fusion asks of a block again and again, and would have to walk its expressions for.
@@ -61,6 +71,7 @@ type known struct {
 	// depth is how deep choices stand in each other, or more.
 	depth         int
 	concatenation *concatenation // nil until it is asked for
+	latency       *float64       // nil until it is asked for
 }
 
 // concatenation is what block.Concatenation gives.
@@ -78,6 +89,16 @@ func (f *fuser) concatenation(b *block.Block) *concatenation {
 		k.concatenation = &concatenation{axis, pieces, ok}
 	}
 	return k.concatenation
+}
+
+// latency of a block: in a chain each is compared with what comes before it, and then what they became with what comes after.
+func (f *fuser) latency(b *block.Block) float64 {
+	k := f.known(b)
+	if k.latency == nil {
+		l := f.o.Latency(b)
+		k.latency = &l
+	}
+	return *k.latency
 }
 
 // known is kept as long as the block lives.

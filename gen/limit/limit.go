@@ -32,6 +32,9 @@ const (
 	// Rank is the most dimensions of a tensor. ONNX's operators need 8 or so; passes
 	// keep sets of axes in the bits of a word.
 	Rank = 32
+	// Symbols is the most dimensions that are known only when a model runs, those that it computes included: the runtime's kMaxSymbols. What is known of
+	// them goes with each block.
+	Symbols = 256
 	// Tensor is the greatest size of one tensor in bytes, constants and intermediate values of
 	// constant shape: no network needs a terabyte, and sums of sizes stay within 64 bits.
 	Tensor = 1 << 40

@@ -8,17 +8,33 @@ import (
 // Uniform reports whether a call is of indices that are the same for all lanes, as the number of elements that a window has: it is
 // computed once for a vector, whatever types are within it.
 func Uniform(x te.Call, lane string) bool {
-	uniform, indices := true, false
-	te.Walk(x, func(e te.Expr) {
-		switch y := e.(type) {
+	uniform, indices := uniformCall(x, lane)
+	return uniform && indices
+}
+
+// uniformCall reports whether all that is in a call is literals and indices that are the same for all lanes, and whether there is an index. Operands that
+// are no calls decide first: in a long chain of calls each has one, mostly.
+func uniformCall(x te.Call, lane string) (uniform, indices bool) {
+	for _, a := range x.Args {
+		switch y := a.(type) {
 		case te.Const, te.Call:
 		case te.Index:
-			indices, uniform = true, uniform && !y.E.Uses(lane)
+			if indices = true; y.E.Uses(lane) {
+				return false, indices
+			}
 		default:
-			uniform = false
+			return false, indices
 		}
-	})
-	return uniform && indices
+	}
+	for _, a := range x.Args {
+		if c, ok := a.(te.Call); ok {
+			u, i := uniformCall(c, lane)
+			if indices = indices || i; !u {
+				return false, indices
+			}
+		}
+	}
+	return true, indices
 }
 
 // laneTypes calls add for the types of what a vectorised loop's expression has in each lane: all of it but what is within calls of indices,

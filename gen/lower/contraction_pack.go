@@ -71,7 +71,7 @@ func (c *contraction) weightSteps() (step func(v string) int64, base int64) {
 	}
 	base, _ = off.Subst(zero, nil).Const()
 	return func(v string) int64 {
-		e, _ := sym.Coefficient(off, v, nil)
+		e := sym.Step(off, v, nil)
 		n, _ := e.Const()
 		return n
 	}, base

@@ -9,8 +9,6 @@ import (
 	"rules_dnn/gen/follow"
 	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/layout"
-	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/te"
 )
@@ -74,22 +72,14 @@ func Product(b *block.Block, env *Env) ([]*Lowered, error) {
 
 // follow is the kernel of the product's schedule, nil where it has none.
 func (p *product) follow(env *Env) (*Lowered, error) {
-	anchor, plan := productAnchor, (*proposal)(nil)
-	if p.instr == nil {
-		anchor, plan = windowAnchor, p.slide(env)
-		if p.last {
-			plan = p.slideChannels(env)
-		}
-	} else {
-		plan = p.schedule(env)
+	anchor, plan := p.propose(env)
+	if plan == nil {
+		return nil, nil
 	}
-	if plan != nil && p.instr != nil && p.instr.Narrow > 0 {
+	if p.instr != nil && p.instr.Narrow > 0 {
 		if room, err := p.narrow(plan); err != nil || !room {
 			return nil, err
 		}
-	}
-	if plan == nil {
-		return nil, nil
 	}
 	if p.beside && p.sum() == ir.F32 {
 		cut := *env
@@ -109,27 +99,26 @@ func (p *product) follow(env *Env) (*Lowered, error) {
 	return l, err
 }
 
+// propose is the product's schedule, nil where it has none, and the anchor of its kernel: where no instruction computes tiles of it, windows slide over
+// pixels, or over channels.
+func (p *product) propose(env *Env) (string, *proposal) {
+	switch {
+	case p.instr != nil:
+		return productAnchor, p.schedule(env)
+	case p.last:
+		return windowAnchor, p.slideChannels(env)
+	}
+	return windowAnchor, p.slide(env)
+}
+
 // newProducts are the ways in which tiles compute a contraction of computed factors.
 func newProducts(b *block.Block, env *Env) ([]*product, error) {
-	s, t := b.Stage, env.Target
-	plainly := rowMajor(b, env.Layouts)
+	t := env.Target
 	// Work-items that share what they pack take a loop of their own kind.
 	if t.WorkItems() || !env.Contractions || !env.wants(productAnchor) && !env.wants(windowAnchor) || len(b.Placed) > 0 || !anyOrder(b, env.Layouts) && !t.StoresDots() || readsImages(b, env.Layouts) {
 		return nil, nil
 	}
-	m, _ := matched(s, b.Operands, nil)
-	if m == nil || m.empty() {
-		return nil, nil
-	}
-	r, dots := plain(s, b.Operands, env.Symbols), m.dots(t)
-	last := !plainly && dots && lieLast(b, env.Layouts) && !t.StoresDots()
-	switch {
-	case last:
-		r.joinWithin(channelsLast)
-	case dots && plainly:
-		r = reshape(s, b.Operands, env.Symbols)
-	}
-	m, _ = matched(&r.Stage, r.operands, r.facts)
+	m, dots, last := factorsAsStored(b, env)
 	if m == nil {
 		return nil, nil
 	}
@@ -158,51 +147,41 @@ func newProducts(b *block.Block, env *Env) ([]*product, error) {
 	if last {
 		return depthwise(b, m, env)
 	}
-	if !plainly {
-		return nil, nil
+	return windowsOfChannels(b, m, env), nil
+}
+
+// factorsAsStored matches a contraction whose axes are those that its values are stored with, nil where the block is none; dots: of numbers of which
+// instructions take in neighbours; last: with channels last.
+func factorsAsStored(b *block.Block, env *Env) (m *match, dots, last bool) {
+	plainly := rowMajor(b, env.Layouts)
+	if m, _ = matched(b.Stage, b.Operands, nil); m == nil || m.empty() {
+		return nil, false, false
 	}
-	for x := range m.factors { // without rows it is a window of its own for each channel
+	r := plain(b.Stage, b.Operands, env.Symbols)
+	dots = m.dots(env.Target)
+	last = !plainly && dots && lieLast(b, env.Layouts) && !env.Target.StoresDots()
+	switch {
+	case last:
+		r.joinWithin(channelsLast)
+	case dots && plainly:
+		r = reshape(b.Stage, b.Operands, env.Symbols)
+	}
+	m, _ = matched(&r.Stage, r.operands, r.facts)
+	return m, dots, last
+}
+
+// windowsOfChannels is a product of integers without rows, of row-major values: a window of its own for each channel.
+func windowsOfChannels(b *block.Block, m *match, env *Env) []*product {
+	if !rowMajor(b, env.Layouts) {
+		return nil
+	}
+	for x := range m.factors {
 		p := &product{b: b, lay: env.Layouts, roles: m.roles(x), dots: true}
 		if p.findColumn(); p.column.Var != "" && p.sideBySide() && !p.w.constant {
-			return []*product{p}, nil
+			return []*product{p}
 		}
 	}
-	return nil, nil
-}
-
-// rowMajor reports whether all values of a block are.
-func rowMajor(b *block.Block, lay Layouts) bool {
-	return !slices.ContainsFunc(slices.Concat(b.Operands, b.Results), func(v *ir.Value) bool { return lay(v) != layout.RowMajor })
-}
-
-// anyOrder reports whether a product's values lie as it reads and stores them: axes in any order, of integers in that of their shapes, which
-// are reshaped, or with channels last, as all results then are.
-func anyOrder(b *block.Block, lay Layouts) bool {
-	integers := len(b.Stage.Values) > 0 && b.Stage.Values[0].DType() == ir.I32
-	if integers && !rowMajor(b, lay) && !lieLast(b, lay) {
-		return false
-	}
-	return !slices.ContainsFunc(slices.Concat(b.Operands, b.Results), func(v *ir.Value) bool { return !lay(v).Orders() })
-}
-
-// lieLast reports whether a product's results have their channels last, and what else is not row-major and has as many axes.
-func lieLast(b *block.Block, lay Layouts) bool {
-	return !slices.ContainsFunc(b.Results, func(v *ir.Value) bool { return lay(v) != channelsLast }) &&
-		!slices.ContainsFunc(slices.Concat(b.Operands, b.Results), func(v *ir.Value) bool {
-			return lay(v) != layout.RowMajor && (lay(v) != channelsLast || len(v.Shape) != len(b.Stage.Axes))
-		})
-}
-
-// Orders reports whether a block is a product, or attention by tasks, whose values may lie with their axes in any order.
-func Orders(b *block.Block, t *target.Target) bool {
-	if b.Stage != nil && len(b.Placed) > 0 && !t.WorkItems() {
-		return recognised(&attention{env: &Env{Target: t, Contractions: true}, b: b}) != nil
-	}
-	if b.Stage == nil || len(b.Stage.Values) != 1 || b.Stage.Values[0].DType() != ir.F32 {
-		return false
-	}
-	all, err := newProducts(b, &Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Target: t, Contractions: true})
-	return err == nil && slices.ContainsFunc(all, func(p *product) bool { return !p.x.constant })
+	return nil
 }
 
 // suits reports whether constants are where tiles of floats may have them. Packing weights that are lanes is a contraction's choice; as
@@ -252,112 +231,8 @@ func (p *product) findColumn() {
 	}
 }
 
-// findInstruction finds the instruction that reads the most as it is stored, and what it takes neighbours of.
-func (p *product) findInstruction(rows []*instr.Row) {
-	q := *p
-	best := -1
-	for _, r := range rows {
-		q.instr, q.group = r, ""
-		q.findWindows()
-		q.findGroup()
-		fit := 0
-		if q.storedW = q.readsW(); q.storedW {
-			fit += 4
-		}
-		if r.X == p.x.load.Type {
-			fit += 2
-		}
-		if r.W == p.w.load.Type {
-			fit++
-			if p.last { // X is converted where it is packed: sums of its rows, which other weights take, are dearer
-				fit += 2
-			}
-		}
-		if fit > best {
-			best, *p = fit, q
-		}
-	}
-}
-
-// choose finds the tile; false where one does not pay.
-func (p *product) choose(env *Env) bool {
-	if n, known := p.row.Extent.Const(); p.row.Var != "" && known && n*p.overlap() < minProductRows && !p.dots {
-		return false
-	}
-	columns := usual(p.column.Extent)
-	steps := int64(1)
-	for _, a := range p.reduce {
-		n, _ := a.Extent.Const()
-		if a.Var == p.group {
-			n = (n + p.instr.Group - 1) / p.instr.Group
-		}
-		steps *= n
-	}
-	rows := sym.Const(1)
-	if p.row.Var != "" {
-		rows = p.row.Extent
-	}
-	choice := newTiled(env.Target, p.instr, p.instr.Broadcaster(0), rows)
-	choice.groups, choice.perBlock, choice.steps = (columns+p.instr.Lanes-1)/p.instr.Lanes, 1, steps
-	if p.together > 1 {
-		choice.multiple = p.together
-	}
-	p.tile, p.choice = choice.choose(), choice
-	if p.packX && !p.x.constant {
-		p.windows = nil
-	}
-	if p.row.Var != "" && (p.last || p.packX && !p.x.constant) {
-		p.chunk = p.tilesOfTask()
-	}
-	if n, _ := p.row.Extent.Const(); p.slides != nil {
-		p.chunk = (n + p.rows - 1) / p.rows
-	}
-	return true
-}
-
-// minProductRows is how many rows, and windows that overlap, must share what a task packs.
-const minProductRows = 4
-
-// tilesOfTask are those that share what a task packs: tasks are as even as tiles allow.
-func (p *product) tilesOfTask() int64 {
-	n, known := p.row.Extent.Const()
-	if !known {
-		return max(1, rowsOfTask/p.rows)
-	}
-	tasks, tiles := (n+rowsOfTask-1)/rowsOfTask, (n+p.rows-1)/p.rows
-	if p.last && !p.packX && tasks > 1 && tasks < enoughTasks { // of which two threads have equally many
-		tasks += tasks % 2
-	}
-	return (tiles + tasks - 1) / tasks
-}
-
-// rowsOfTask is about how many rows share what a task packs of W, where it packs X too.
-const rowsOfTask = 96
-
 // axis is that of the reduction of this name.
 func (p *product) axis(v string) te.Axis {
 	i := slices.IndexFunc(p.reduce, func(a te.Axis) bool { return a.Var == v })
 	return p.reduce[i]
-}
-
-// ZeroPoints are the operands that are subtracted from the factors of a contraction: what its kernels are depends on the elements of constant ones.
-func ZeroPoints(b *block.Block) map[*ir.Value]bool {
-	out := map[*ir.Value]bool{}
-	if b.Stage == nil {
-		return out
-	}
-	for _, v := range b.Stage.Values {
-		te.Walk(v, func(e te.Expr) {
-			sub, ok := e.(te.Call)
-			if !ok || sub.Fn != "sub" {
-				return
-			}
-			te.Walk(sub.Args[1], func(e te.Expr) {
-				if l, ok := e.(te.Load); ok && !l.Source.Stage {
-					out[b.Operands[l.Source.N]] = true
-				}
-			})
-		})
-	}
-	return out
 }

@@ -79,7 +79,7 @@ func (l *plan) fetchX(t *target.Target) int64 {
 	}
 	at := layout.Flat(v.Shape, load.Index)
 	step := func(axis string) int64 {
-		e, _ := sym.Coefficient(at, axis, l.facts)
+		e := sym.Step(at, axis, l.facts)
 		n, _ := e.Const()
 		return n
 	}

@@ -44,3 +44,30 @@ func instructions(m *match, t *target.Target) []*instr.Row {
 	}
 	return nil
 }
+
+// findInstruction finds the instruction that reads the most as it is stored, and what it takes neighbours of.
+func (p *product) findInstruction(rows []*instr.Row) {
+	q := *p
+	best := -1
+	for _, r := range rows {
+		q.instr, q.group = r, ""
+		q.findWindows()
+		q.findGroup()
+		fit := 0
+		if q.storedW = q.readsW(); q.storedW {
+			fit += 4
+		}
+		if r.X == p.x.load.Type {
+			fit += 2
+		}
+		if r.W == p.w.load.Type {
+			fit++
+			if p.last { // X is converted where it is packed: sums of its rows, which other weights take, are dearer
+				fit += 2
+			}
+		}
+		if fit > best {
+			best, *p = fit, q
+		}
+	}
+}

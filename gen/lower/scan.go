@@ -59,7 +59,7 @@ func (n *nest) scan(b *block.Block, env *Env, axis int) *loop.Kernel {
 	at[u.Axes[axis].Var] = sym.Var(step.Var)
 	first := u.From[axis].Subst(map[string]sym.Expr{u.Axes[axis].Var: sym.Const(0)}, n.facts)
 	n.values = n.flatten(b, []te.Expr{u.Value}, at, env.Layouts)
-	back, _ := sym.Coefficient(u.From[axis], u.Axes[axis].Var, n.facts)
+	back := sym.Step(u.From[axis], u.Axes[axis].Var, n.facts)
 	s := &scan{n: n, join: u.Join, first: map[string]sym.Expr{n.axes[axis].Var: first}, back: back.Is(-1), from: offset(b, u.From, at, n), to: offset(b, u.At, at, n)}
 	long := n.axes[axis].Extent
 	grid, row := s.around(axis)

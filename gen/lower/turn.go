@@ -128,7 +128,7 @@ func (n *nest) across(v string) bool {
 func (n *nest) walksLines(along, across string) bool {
 	all := true
 	n.operands(func(at sym.Expr) {
-		c, _ := sym.Coefficient(at, across, n.facts)
+		c := sym.Step(at, across, n.facts)
 		if step, _ := c.Const(); step < turned {
 			return
 		}

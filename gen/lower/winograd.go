@@ -3,6 +3,7 @@ package lower
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"rules_dnn/gen/block"
@@ -93,12 +94,17 @@ func Winograd(b *block.Block, env *Env) ([]*Lowered, error) {
 	return out, nil
 }
 
-// transforms are those that are tried: where some points of transformed weights suffice, also parts of theirs.
-func transforms(env *Env) []*wino.Transform {
-	var out []*wino.Transform
+// tried are the transforms of all filter sizes, which each convolution asks for.
+var tried = sync.OnceValue(func() (out []*wino.Transform) {
 	for _, m := range filterSizes {
 		out = append(out, wino.New(m, filterTaps))
 	}
+	return out
+})
+
+// transforms are those that are tried: where some points of transformed weights suffice, also parts of theirs.
+func transforms(env *Env) []*wino.Transform {
+	out := slices.Clone(tried())
 	if env.Points && env.Packing.Transformed() {
 		whole := wino.New(env.Packing.Results, filterTaps)
 		for m := 1; m < whole.Results; m++ {

@@ -264,7 +264,7 @@ func tensor(v *ir.Value) Tensor {
 func block(p *plan.Program, s *plan.Call) Block {
 	b := Block{Kernel: s.Function, Nodes: s.Block.Origins, Ops: s.Block.Ops, Anchor: s.Kernel.Anchor, Tasks: s.Kernel.Tasks().String(), Reads: []Tensor{},
 		Cycles: int64(s.Cycles), Depth: s.Block.Depth, Tuning: tuningOf(s), Schedule: s.Schedule}
-	w := s.Work()
+	w := p.Work(s)
 	b.FLOPs, b.Products, b.Bytes = w.FLOPs.String(), w.Products.String(), w.Bytes.String()
 	for _, st := range s.Block.Placed {
 		b.Stages = append(b.Stages, st.Name)

@@ -3,6 +3,7 @@ package ops
 import (
 	"fmt"
 	"maps"
+	"strings"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sym"
@@ -26,8 +27,16 @@ type tracer struct {
 	axes            []te.Axis
 	reduced, loaded map[string]bool
 	facts           sym.Facts
-	fresh           int
+	numbers         map[string]int // in the names of these variables
+	visited         map[visit]bool
 	out             []access
+}
+
+// visit is a result of a stage at a point of its axes, as text. What a stage reads there is the same whoever asks for it: of stages that each read two
+// before them there are as many ways as there are points, and not twice as many with each.
+type visit struct {
+	stage, part int
+	at          string
 }
 
 // accesses are how a result reads the operands. A result that is an operand reads it
@@ -37,7 +46,7 @@ func accesses(m *Meaning, src te.Source) []access {
 		return []access{{operand: src.N}}
 	}
 	s := m.Stages[src.N]
-	t := &tracer{m: m, axes: s.Axes, reduced: map[string]bool{}, loaded: map[string]bool{}, facts: sym.Facts{}}
+	t := &tracer{m: m, axes: s.Axes, reduced: map[string]bool{}, loaded: map[string]bool{}, facts: sym.Facts{}, numbers: map[string]int{}, visited: map[visit]bool{}}
 	at := map[string]sym.Expr{}
 	for _, a := range s.Axes {
 		at[a.Var] = t.loop(a, a.Var)
@@ -56,6 +65,37 @@ func (t *tracer) loop(a te.Axis, name string) sym.Expr {
 	return sym.Var(name)
 }
 
+// reduce gives axes of a sum at a point variables of their own. They are called alike wherever the point is, so that points within sums of many stages
+// are few; ranges are a part of names.
+func (t *tracer) reduce(axes []te.Axis, at map[string]sym.Expr) map[string]sym.Expr {
+	inner := maps.Clone(at)
+	n := t.unused(at)
+	for _, a := range axes {
+		_, hi := a.Extent.Bounds(t.facts)
+		name := fmt.Sprintf("%s.%d.%d", a.Var, n, hi)
+		t.reduced[name], t.numbers[name] = true, n
+		inner[a.Var] = t.loop(a, name)
+	}
+	return inner
+}
+
+// unused is the least number that is in the name of no variable of the tracer's at a point.
+func (t *tracer) unused(at map[string]sym.Expr) int {
+	used := map[int]bool{}
+	vars := map[string]bool{}
+	for _, e := range at {
+		e.Vars(vars)
+	}
+	for v := range vars {
+		used[t.numbers[v]] = true
+	}
+	n := 1
+	for used[n] {
+		n++
+	}
+	return n
+}
+
 // stage follows part of a stage at the point `at` of its axes.
 func (t *tracer) stage(s *te.Stage, part int, at map[string]sym.Expr) {
 	t.expr(s.Results[part], at)
@@ -63,13 +103,7 @@ func (t *tracer) stage(s *te.Stage, part int, at map[string]sym.Expr) {
 	if s.Combine == nil || !usesAcc(s.Results[part]) {
 		return
 	}
-	inner := maps.Clone(at)
-	for _, a := range s.Reduce {
-		t.fresh++
-		name := fmt.Sprintf("%s.%d", a.Var, t.fresh)
-		t.reduced[name] = true
-		inner[a.Var] = t.loop(a, name)
-	}
+	inner := t.reduce(s.Reduce, at)
 	for _, v := range s.Values {
 		t.expr(v, inner)
 	}
@@ -80,13 +114,7 @@ func (t *tracer) update(u *te.Update, at map[string]sym.Expr) {
 	if u == nil {
 		return
 	}
-	inner := maps.Clone(at)
-	for _, a := range u.Axes {
-		t.fresh++
-		name := fmt.Sprintf("%s.%d", a.Var, t.fresh)
-		t.reduced[name] = true
-		inner[a.Var] = t.loop(a, name)
-	}
+	inner := t.reduce(u.Axes, at)
 	t.expr(u.Value, inner)
 	for _, b := range u.Binds {
 		t.expr(b.Value, inner)
@@ -114,10 +142,10 @@ func (t *tracer) expr(e te.Expr, at map[string]sym.Expr) {
 		t.expr(x.Else, at)
 	case te.Let:
 		t.expr(x.Value, at)
-		t.fresh++
-		name := fmt.Sprintf("%s.%d", x.Var, t.fresh)
-		t.loaded[name] = true
-		t.reduced[name] = t.alongReduction(x.Value, at)
+		along := t.alongReduction(x.Value, at)
+		n := t.unused(at)
+		name := fmt.Sprintf("%s.%d.%t", x.Var, n, along)
+		t.loaded[name], t.reduced[name], t.numbers[name] = true, along, n
 		inner := maps.Clone(at)
 		inner[x.Var] = sym.Var(name)
 		t.expr(x.Body, inner)
@@ -168,10 +196,15 @@ func (t *tracer) load(x te.Load, at map[string]sym.Expr) {
 	}
 	s := t.m.Stages[x.Source.N]
 	inner := map[string]sym.Expr{}
+	var text strings.Builder
 	for i, a := range s.Axes {
 		inner[a.Var] = index[i]
+		text.WriteString(index[i].String() + "\n")
 	}
-	t.stage(s, x.Source.Part, inner)
+	if v := (visit{x.Source.N, x.Source.Part, text.String()}); !t.visited[v] {
+		t.visited[v] = true
+		t.stage(s, x.Source.Part, inner)
+	}
 }
 
 // mapping is the mapping type of one access to an operand of the shape.

@@ -15,11 +15,7 @@ func ReadsOf(stages []*te.Stage) *Reads {
 	r := &Reads{}
 	last := len(stages) - 1
 	for part := range stages[last].Results {
-		of := map[int][]access{}
-		for _, a := range accesses(m, te.Source{Stage: true, N: last, Part: part}) {
-			of[a.operand] = append(of[a.operand], a)
-		}
-		r.byPart = append(r.byPart, of)
+		r.byPart = append(r.byPart, byOperand(m, te.Source{Stage: true, N: last, Part: part}))
 	}
 	return r
 }

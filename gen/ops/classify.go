@@ -41,13 +41,16 @@ func Mapping(n *ir.Node, m *Meaning, operand, result int) MappingType {
 }
 
 func mappingTo(m *Meaning, result te.Source, operand int, shape ir.Shape) MappingType {
-	var of []access
+	return together(byOperand(m, result)[operand], shape)
+}
+
+// byOperand are the accesses of a result to each operand.
+func byOperand(m *Meaning, result te.Source) map[int][]access {
+	out := map[int][]access{}
 	for _, a := range accesses(m, result) {
-		if a.operand == operand {
-			of = append(of, a)
-		}
+		out[a.operand] = append(out[a.operand], a)
 	}
-	return together(of, shape)
+	return out
 }
 
 // together is the mapping type of all accesses of a result to one operand of the shape.
@@ -71,18 +74,26 @@ func together(as []access, shape ir.Shape) MappingType {
 // (the paper has BatchNormalization as One-to-One, whose parameters broadcast).
 func NodeMapping(n *ir.Node, m *Meaning) MappingType {
 	var data, constants MappingType
-	for i, v := range n.Inputs {
-		if v == nil {
+	for r, out := range n.Outputs {
+		if out == nil {
 			continue
 		}
-		for r, out := range n.Outputs {
-			if out == nil {
+		var reads map[int][]access // once for all operands
+		if m.Call == nil {
+			reads = byOperand(m, m.Outputs[r])
+		}
+		for i, v := range n.Inputs {
+			if v == nil {
 				continue
 			}
+			t := ManyToMany
+			if m.Call == nil {
+				t = together(reads[i], v.Shape)
+			}
 			if v.Const != nil {
-				constants = max(constants, Mapping(n, m, i, r))
+				constants = max(constants, t)
 			} else {
-				data = max(data, Mapping(n, m, i, r))
+				data = max(data, t)
 			}
 		}
 	}

@@ -24,8 +24,7 @@ import (
 
 // GraphPasses make up `dnnc graph`: nothing of the target is known.
 var GraphPasses = []Pass{
-	{Name: "simplify", Doc: "infers types and symbolic shapes, folds constants and drops dead nodes, to a fixed point", Required: true,
-		Run: func(s *State) error { return simplify.RunBut(s.Graph, islands.Keeps) }},
+	{Name: "simplify", Doc: "infers types and symbolic shapes, folds constants and drops dead nodes, to a fixed point", Required: true, Run: simplifyGraph},
 	{Name: "islands", Doc: "makes integer operators of operators between DequantizeLinear and QuantizeLinear", After: []Order{
 		{"simplify", "scales and zero points may be computed by nodes"},
 	}, Run: func(s *State) error {
@@ -73,8 +72,7 @@ var GraphPasses = []Pass{
 
 // CompilePasses make up `dnnc compile`.
 var CompilePasses = []Pass{
-	{Name: "infer", Doc: "infers shapes of the graph as read back", Required: true,
-		Run: func(s *State) error { return shape.Infer(s.Graph) }},
+	{Name: "infer", Doc: "infers shapes of the graph as read back", Required: true, Run: inferShapes},
 	{Name: "precision", Doc: "stores values and weights of f32 in 16 bits, where that is asked for, and lets products of bf16 be summed in pairs then", Required: true, Run: narrowFloats, After: []Order{
 		{"infer", "what an operator gives in 16 bits is read off its stages, which are built for the shapes of its operands"},
 	}},

@@ -120,8 +120,9 @@ func (in *inPlace) calls(cs []*Call, first int, list *Step) {
 		}
 	}
 	for _, y := range results {
+		uses := in.uses(cs)
 		for i, x := range c.Args {
-			if c.Kernel.Buffers[i].Write || !in.dies(cs, x, first, last, list) || !in.p.Layouts[x].Elements(x.Shape).Equal(in.p.Layouts[y].Elements(y.Shape)) {
+			if c.Kernel.Buffers[i].Write || !in.dies(uses, x, first, last, list) || !in.p.Layouts[x].Elements(x.Shape).Equal(in.p.Layouts[y].Elements(y.Shape)) {
 				continue
 			}
 			var kernels [][]*loop.Kernel
@@ -144,27 +145,28 @@ func (in *inPlace) free(y *ir.Value, step int) bool {
 	return !home && !in.fixed[y] && in.first[y].step == step
 }
 
-// dies reports whether the steps are the last that read what lies at an operand's place, all of which the operand takes, by
-// one operand, and whether it is a step of the same list that wrote it: another run of the list writes it again.
-func (in *inPlace) dies(cs []*Call, x *ir.Value, step, last int, list *Step) bool {
-	home := in.p.root(x)
-	if !home.whole {
-		return false
-	}
-	r := home.of
-	for _, c := range cs {
-		uses := 0
-		for _, v := range slices.Concat(c.Over, c.Args) {
-			if of, _ := in.p.home(v); of == r {
-				uses++
+// uses is how many arguments of each step lie at a place.
+func (in *inPlace) uses(cs []*Call) []map[*ir.Value]int {
+	out := make([]map[*ir.Value]int, len(cs))
+	for i, c := range cs {
+		out[i] = map[*ir.Value]int{}
+		for _, vs := range [][]*ir.Value{c.Over, c.Args} {
+			for _, v := range vs {
+				of, _ := in.p.home(v)
+				out[i][of]++
 			}
 		}
-		if uses != 1 {
-			return false
-		}
 	}
-	first := in.first[r]
-	return x.Const == nil && !in.fixed[r] && in.last[r] == last && first.step < step && first.list == list
+	return out
+}
+
+// dies reports whether steps of such uses are the last that read what lies at an operand's place, all of which the operand takes, by
+// one operand, and whether it is a step of the same list that wrote it: another run of the list writes it again.
+func (in *inPlace) dies(uses []map[*ir.Value]int, x *ir.Value, step, last int, list *Step) bool {
+	home := in.p.root(x)
+	r, first := home.of, in.first[home.of]
+	return home.whole && x.Const == nil && !in.fixed[r] && in.last[r] == last && first.step < step && first.list == list &&
+		!slices.ContainsFunc(uses, func(n map[*ir.Value]int) bool { return n[r] != 1 })
 }
 
 // take lets a result lie where an operand does.

@@ -7,6 +7,7 @@ import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
+	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sym"
 )
 
@@ -108,6 +109,8 @@ type Program struct {
 	// Homes tell which values lie in another one's storage.
 	Homes map[*ir.Value]Home
 	roots map[*ir.Value]root // of values with homes, where they were asked for
+	// products are those of kernels that were asked for.
+	products map[*loop.Kernel]sym.Expr
 	// Estimate is the cycles of all steps, a lower bound of what any choice of layouts and
 	// kernels takes, and how many steps only change a layout.
 	Estimate Estimate

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
 	"rules_dnn/gen/ops"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
@@ -20,15 +21,9 @@ type Work struct {
 	Bytes sym.Expr
 }
 
-// Work counts what the call computes and moves.
-func (s *Call) Work() Work {
-	w := Work{FLOPs: sym.Const(0), Bytes: sym.Const(0)}
-	for _, st := range s.Block.Stages() {
-		w.FLOPs = sym.Add(w.FLOPs, ops.StageFLOPs(st))
-	}
-	if s.Block.Stage == nil {
-		w.FLOPs = sym.Const(-1) // an opaque operator's
-	}
+// Work counts what a call computes and moves.
+func (p *Program) Work(s *Call) Work {
+	w := Work{FLOPs: s.FLOPs(), Products: p.productsOf(s.Kernel), Bytes: sym.Const(0)}
 	loads, seen := s.loads(), map[*ir.Value]bool{}
 	for _, v := range slices.Concat(s.Over, s.Args) {
 		if seen[v] {
@@ -41,16 +36,41 @@ func (s *Call) Work() Work {
 		}
 		w.Bytes = sym.Add(w.Bytes, sym.Scale(n, int64(v.Type.Size())))
 	}
-	var ok bool
-	if w.Products, ok = s.Kernel.Products(); !ok {
-		w.Products = sym.Const(-1)
-	}
-	for _, e := range []*sym.Expr{&w.FLOPs, &w.Products, &w.Bytes} {
+	for _, e := range []*sym.Expr{&w.Products, &w.Bytes} {
 		if e.Overflow() {
 			*e = sym.Const(-1)
 		}
 	}
 	return w
+}
+
+// FLOPs are the call's: negative where they are not known, as an opaque operator's.
+func (s *Call) FLOPs() sym.Expr {
+	n := sym.Const(0)
+	for _, st := range s.Block.Stages() {
+		n = sym.Add(n, ops.StageFLOPs(st))
+	}
+	if s.Block.Stage == nil || n.Overflow() {
+		return sym.Const(-1)
+	}
+	return n
+}
+
+// productsOf counts a kernel's once: calls share kernels, and each call is in the manifest and in the header.
+func (p *Program) productsOf(k *loop.Kernel) sym.Expr {
+	n, counted := p.products[k]
+	if counted {
+		return n
+	}
+	n, known := k.Products()
+	if !known {
+		n = sym.Const(-1)
+	}
+	if p.products == nil {
+		p.products = map[*loop.Kernel]sym.Expr{}
+	}
+	p.products[k] = n
+	return n
 }
 
 // loads are how many elements of each operand the block's stages load, where that is known.

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"rules_dnn/gen/sym"
@@ -14,22 +15,36 @@ func (v *verifier) operands(n int) error {
 	if sc.Tile == nil {
 		return nil
 	}
-	at := sc.Coordinates(v.spans[n], v.facts)
-	for _, p := range v.spans[n] {
+	for k, p := range v.spans[n] {
 		over := func(i int) bool {
 			l := sc.Loops[i]
 			return l.Edge == RoundUp && (l.Kind == Columns || l.Kind == Lanes)
 		}
-		if sc.split(p.Axes[0].Var) != nil || !slices.ContainsFunc(p.Loops, over) { // beyond a part of an axis is the next one
+		if !slices.ContainsFunc(p.Loops, over) {
 			continue
 		}
 		for _, e := range st.Values {
-			if err := v.reaches(te.SubstIndices(e, at, v.facts), sc, p); err != nil {
+			if err := v.reaches(v.looped(n, k, e), sc, p); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// looped is an expression at indices over loops' variables, as tiles walk a span: what is read by the place in a part of an axis goes on
+// beyond the part.
+func (v *verifier) looped(n, span int, e te.Expr) te.Expr {
+	sc, p := &v.s.Stages[n], v.spans[n][span]
+	at := sc.Coordinates(v.spans[n], v.facts)
+	if x := sc.split(p.Axes[0].Var); x != nil && x.Inner == p.Name {
+		ranges := maps.Clone(v.facts)
+		ranges[x.Inner] = sym.Range{Lo: 0, Hi: x.Size - 1}
+		outer := sym.Sub(at[x.Axis], sc.Point(p))
+		e = te.SubstIndices(e, map[string]sym.Expr{x.Axis: sym.Add(outer, sym.Var(x.Inner))}, ranges)
+		at[x.Inner] = sc.Point(p)
+	}
+	return te.SubstIndices(e, at, v.facts)
 }
 
 // reaches checks the loads of operands that a span walks, at indices over loops' variables.

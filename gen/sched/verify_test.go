@@ -19,7 +19,7 @@ func TestVerify(t *testing.T) {
 	matmul, attention, dots, devices := schedtest.MatMul(), schedtest.Attention(), schedtest.Dots(), schedtest.Device()
 	pruned, parts, dealt := schedtest.Pruned(), schedtest.PrunedParts(), schedtest.PrunedDealt()
 	groups, runs, tiles, sums := schedtest.Groups(), schedtest.Runs(), schedtest.Tiles(), schedtest.PrunedTile()
-	ahead, chained, points := schedtest.Ahead(), schedtest.Ahead(), schedtest.Points()
+	ahead, chained, points, depthwise := schedtest.Ahead(), schedtest.Ahead(), schedtest.Points(), schedtest.Depthwise().Schedule
 	chained.Work.Stages[1] = chained.Work.Stages[1].MapExprs(func(e te.Expr) te.Expr {
 		if l, is := e.(te.Load); is {
 			l.Source = te.Source{Stage: true}
@@ -76,7 +76,10 @@ func TestVerify(t *testing.T) {
 		{"parts of too many points", matmul, "sum k = r0\n", "sum k = r0\nvalue operand 0: 0 1 1*65536 1*65536 in arena\n", "value operand 0: the parts of axis 1 have"},
 		{"a result that is padded", matmul, "sum k = r0\n", "sum k = r0\nvalue stage 1.0: 0~8 1 in arena\n", "value stage 1.0: storage goes on to 18 points of axis i0, of which readers take 8 for zeros: want a loop that is rounded up as far"},
 		{"a result that ends within a register", matmul, "sum k = r0\n", "sum k = r0\nvalue stage 1.0: 0 1~9 in arena\n", "value stage 1.0: storage goes on to 49 points of axis i1: want whole registers of 8 lanes"},
+		{"a result that ends within the registers of a whole axis", schedtest.Depthwise(), depthwise, strings.NewReplacer("  task c = i0\n", "", "l = i0*8", "l = i0", "stage 0.0: 0 1 0*8", "stage 0.0: 0~8 1").Replace(depthwise),
+			"value stage 0.0: storage goes on to 24 points of axis i0: want whole registers of 16 lanes"},
 		{"lanes beyond what is stored", dots, "0 1 0*32 1*4", "0 1 1*4", "it reads operand 1 at 32*g + l of axis 0, which is stored up to 40"},
+		{"lanes beyond what is stored of a part of an axis", groups, "0 1 2 3 1*16", "3 0 2 1", "it reads operand 1 at 4*c + l of axis 1, which is stored up to 12"},
 		{"an encoding of a non-constant operand", matmul, "sum k = r0\n", "sum k = r0\nvalue operand 0: 0 1 in arena, encoding fkw\n", "encoding fkw of a non-constant operand"},
 		{"a maximum that is overwritten", attention, "value stage 1.0: 0 1 in register, 2 points", "value stage 1.0: 0 1 in register, 1 points", "it reads stage 1 at k - 1, of which 1 points of axis i0 are kept, at k; want 0 to 0 before"},
 		{"a sum that is not kept", attention, "value stage 4.0: 0 1 in register, 1 points of axis 0\n", "", "stage 4"},

@@ -8,7 +8,7 @@ import (
 )
 
 // zeros checks that loops of the stage store what storage adds to an axis of a value: all of it for a result, whose readers
-// take it for zeros, and no more. Tiles store it
+// take it for zeros, and no more. Tiles store whole registers.
 func (v *verifier) zeros(x Value, sc *Stage, st *te.Stage) error {
 	shape := sc.Shape(st, x.Fold)
 	for d, a := range st.Axes {
@@ -20,8 +20,11 @@ func (v *verifier) zeros(x Value, sc *Stage, st *te.Stage) error {
 			return fmt.Errorf("parts %s of axis %s, which has %s points: want a constant", x.Parts, a.Var, shape[d])
 		}
 		reach := x.Parts.Reach(d, n)
-		lanes := slices.IndexFunc(sc.Loops, func(l Loop) bool { return l.Kind == Lanes && l.Axis == a.Var })
-		if size := laneSize(sc, lanes); reach%size != 0 && reach > (n+size-1)/size*size {
+		size, err := v.lanes(x.Of.N, a)
+		if err != nil {
+			return err
+		}
+		if reach%size != 0 && reach > (n+size-1)/size*size {
 			return fmt.Errorf("storage goes on to %d points of axis %s: want whole registers of %d lanes, or no further than the last one of elements", reach, a.Var, size)
 		}
 		if sc.At == Root && v.stored(x.Of.N, a, n) < reach {
@@ -31,12 +34,13 @@ func (v *verifier) zeros(x Value, sc *Stage, st *te.Stage) error {
 	return nil
 }
 
-// laneSize is that of a stage's loop of lanes; 1 where it has none of the axis.
-func laneSize(sc *Stage, loop int) int64 {
-	if loop < 0 {
-		return 1
+// lanes is how many a stage's loop of lanes along an axis has; 1 where no lanes walk it.
+func (v *verifier) lanes(stage int, a te.Axis) (int64, error) {
+	i := slices.IndexFunc(v.s.Stages[stage].Loops, func(l Loop) bool { return l.Kind == Lanes && l.Axis == a.Var })
+	if i < 0 {
+		return 1, nil
 	}
-	return sc.Loops[loop].Size
+	return v.iterations(stage, i)
 }
 
 // stored is how many points of an axis of n points loops of a stage store, zeros included.

@@ -125,7 +125,7 @@ func Run(g *block.Graph, t *target.Target, o Options) (*Choice, error) {
 }
 
 func newSelector(g *block.Graph, t *target.Target, o Options) *selector {
-	s := &selector{g: g, o: o, usual: usual(g), costs: map[string]float64{}, classes: map[string]*class{}, classOf: map[*block.Block]*class{},
+	s := &selector{g: g, o: o, usual: usual(g), costs: map[string]float64{}, copied: map[conversion]float64{}, classes: map[string]*class{}, classOf: map[*block.Block]*class{},
 		runs: map[*ir.Value]float64{}, given: map[*ir.Value]bool{}, views: map[*block.Block]bool{},
 		found: map[string]bool{}, stale: map[string]bool{}, next: map[string][]*params.Point{}}
 	s.sides = []*side{s.newSide(layout.Host, t)}
@@ -238,8 +238,9 @@ type selector struct {
 	views      map[*block.Block]bool // such as may have nothing to do
 	given      map[*ir.Value]bool    // interfaces that no block with a stage computes
 	node       map[*ir.Value]int     // the value's node in the problem
-	costs      map[string]float64    // of conversions
-	classes    map[string]*class     // by key
+	costs      map[string]float64    // of conversions, by what these depend on
+	copied     map[conversion]float64
+	classes    map[string]*class // by key
 	classOf    map[*block.Block]*class
 	found      map[string]bool            // keys of the tuning record that blocks have
 	stale      map[string]bool            // notes

@@ -153,14 +153,29 @@ func (s *selector) conversion(v *ir.Value, from, to layout.Layout) float64 {
 }
 
 func (s *selector) copying(v *ir.Value, from, to layout.Layout) float64 {
-	key := fmt.Sprintf("%s %s %s %v", v.Type, from, to, v.Shape)
-	if c, ok := s.costs[key]; ok {
+	q := conversion{v, from, to}
+	if c, ok := s.copied[q]; ok {
 		return c
 	}
-	if from.Space != to.Space {
-		c := s.transferring(v)
+	key := fmt.Sprintf("%s %s %s %v", v.Type, from, to, v.Shape)
+	c, ok := s.costs[key]
+	if !ok {
+		c = s.copyingAnew(v, from, to)
 		s.costs[key] = c
-		return c
+	}
+	s.copied[q] = c
+	return c
+}
+
+// conversion is one of a value, which is asked for with each set of layouts that the value may be stored in.
+type conversion struct {
+	of       *ir.Value
+	from, to layout.Layout
+}
+
+func (s *selector) copyingAnew(v *ir.Value, from, to layout.Layout) float64 {
+	if from.Space != to.Space {
+		return s.transferring(v)
 	}
 	twin := &ir.Value{Name: v.Name, Type: v.Type, Shape: v.Shape, HasShape: true}
 	k, err := s.cheapest(block.Copy(v, twin, "", ""), func(x *ir.Value) layout.Layout {
@@ -169,12 +184,10 @@ func (s *selector) copying(v *ir.Value, from, to layout.Layout) float64 {
 		}
 		return to
 	})
-	c := math.Inf(1)
-	if err == nil && k.Lowered != nil {
-		c = k.Cycles
+	if err != nil || k.Lowered == nil {
+		return math.Inf(1)
 	}
-	s.costs[key] = c
-	return c
+	return k.Cycles
 }
 
 // transferring estimates the transfer of a row-major value to or from the device.

@@ -155,6 +155,17 @@ func TestCoefficient(t *testing.T) {
 	for range 5000 {
 		e := randomTree(r, 3).e
 		v := testVars[r.Intn(len(testVars))]
+		for _, f := range []Facts{nil, testFacts, {"a": {0, 3}, "b": {2, 2}, "c": {0, 5}, "d": {3, 3}}} { // and where more can be simplified
+			base := e.Subst(map[string]Expr{v: Const(0)}, f)
+			step := Sub(e.Subst(map[string]Expr{v: Const(1)}, f), base)
+			if base.bad || step.bad {
+				continue
+			}
+			c, ok := Coefficient(e, v, f)
+			require.Equal(t, !e.Uses(v) || Add(base, Mul(step, Var(v))).Equal(e), ok, "%s in %s", v, e)
+			require.True(t, !ok || c.Equal(step), "%s in %s: %s, and a step is %s", v, e, c, step)
+			require.Equal(t, step.String(), Step(e, v, f).String(), "%s in %s", v, e)
+		}
 		c, ok := Coefficient(e, v, testFacts)
 		if !ok || e.bad {
 			continue

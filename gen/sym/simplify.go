@@ -10,48 +10,56 @@ type Range struct{ Lo, Hi int64 }
 type Facts map[string]Range
 
 // FloorDiv is floor(a / b) for b > 0.
-func FloorDiv(a, b Expr, f Facts) Expr { q, _ := divMod(a, b, f); return q }
+func FloorDiv(a, b Expr, f Facts) Expr { return divide(AtomDiv, a, b, f) }
 
 // Mod is a - b*floor(a/b) for b > 0.
-func Mod(a, b Expr, f Facts) Expr { _, r := divMod(a, b, f); return r }
+func Mod(a, b Expr, f Facts) Expr { return divide(AtomMod, a, b, f) }
 
 // CeilDiv is ceil(a / b) for b > 0.
 func CeilDiv(a, b Expr, f Facts) Expr { return FloorDiv(Add(a, b, Const(-1)), b, f) }
 
-// divMod splits a into q*b + r exactly where it can: multiples of b leave the
+// divide is the quotient or the remainder of a and b: a is q*b + r, split exactly where it can be. Multiples of b leave the
 // division, and what is left needs none when its bounds lie in [0, b).
-func divMod(a, b Expr, f Facts) (q, r Expr) {
+func divide(k AtomKind, a, b Expr, f Facts) Expr {
+	of := func(q, r Expr) Expr {
+		if k == AtomDiv {
+			return q
+		}
+		return r
+	}
 	d, isConst := b.Const()
 	if a.bad || b.bad || isConst && d <= 0 {
-		return Expr{bad: true}, Expr{bad: true}
+		return Expr{bad: true}
 	}
 	if b.Is(1) {
-		return a, Const(0)
+		return of(a, Const(0))
 	}
 	if a.Equal(b) {
-		return Const(1), Const(0)
+		return of(Const(1), Const(0))
 	}
 	outside, rest := extract(a, b)
+	if !isConst {
+		if rest.Is(0) {
+			return of(outside, rest)
+		}
+		x := makeAtom(k, rest, b)
+		return of(Add(outside, x), x)
+	}
 	lo, hi := rest.Bounds(f)
-	if isConst {
-		if lo >= 0 && hi < d {
-			return outside, rest
-		}
-		if lo != -boundInf && hi != boundInf && floorInt(lo, d) == floorInt(hi, d) {
-			k := floorInt(lo, d)
-			return Add(outside, Const(k)), Sub(rest, Scale(Const(k), d))
-		}
-		if g, inner, left := divided(rest, d, f); g > 1 {
-			q, r := divMod(inner, Const(d/g), f)
-			return Add(outside, q), Add(Scale(r, g), left)
-		}
-		rest, q = unnest(rest, d, f)
-		return Add(outside, q), makeAtom(AtomMod, rest, b)
+	if lo >= 0 && hi < d {
+		return of(outside, rest)
 	}
-	if c, ok := rest.Const(); ok && c == 0 {
-		return outside, rest
+	if n := floorInt(lo, d); lo != -boundInf && hi != boundInf && n == floorInt(hi, d) {
+		return of(Add(outside, Const(n)), Sub(rest, Scale(Const(n), d)))
 	}
-	return Add(outside, makeAtom(AtomDiv, rest, b)), makeAtom(AtomMod, rest, b)
+	if g, inner, left := divided(rest, d, f); g > 1 {
+		x := divide(k, inner, Const(d/g), f)
+		return of(Add(outside, x), Add(Scale(x, g), left))
+	}
+	if k == AtomMod {
+		return makeAtom(k, rest, b)
+	}
+	return Add(outside, unnest(rest, d, f))
 }
 
 // Undivided is q*b + r, where r is a%b and q has a//b in it without these.
@@ -154,18 +162,18 @@ func divided(e Expr, d int64, f Facts) (g int64, inner, left Expr) {
 }
 
 // unnest makes (x//a + c)//d into (x + c*a)//(a*d) and otherwise builds the division.
-func unnest(e Expr, d int64, f Facts) (rest, q Expr) {
+func unnest(e Expr, d int64, f Facts) Expr {
 	if len(e.terms) == 1 && e.terms[0].coef == 1 && len(e.terms[0].atoms) == 1 {
 		at := e.terms[0].atoms[0]
 		if a, ok := at.B.Const(); ok && at.Kind == AtomDiv {
 			var bad bool
 			ad, ca := mulInt(a, d, &bad), mulInt(e.c, a, &bad)
 			if num := Add(at.A, Const(ca)); !bad && !num.bad {
-				return e, FloorDiv(num, Const(ad), f)
+				return FloorDiv(num, Const(ad), f)
 			}
 		}
 	}
-	return e, makeAtom(AtomDiv, e, Const(d))
+	return makeAtom(AtomDiv, e, Const(d))
 }
 
 // Min is the smaller of a and b.
@@ -237,29 +245,44 @@ func floorInt(a, b int64) int64 {
 	return q
 }
 
-// Coefficient is c where e is rest + c*v and neither mentions v; false where e is not linear in v.
+// Coefficient is c where e is rest + c*v and neither mentions v; false where e is not linear in v, or not simplified as the facts allow.
 func Coefficient(e Expr, v string, f Facts) (Expr, bool) {
-	if !e.Uses(v) {
-		return Const(0), true
-	}
-	if c, ok := e.plainCoefficient(v); ok {
+	c, linear, plain := e.coefficient(v)
+	switch {
+	case !linear:
+		return Expr{}, false
+	case plain:
 		return c, true
 	}
-	base := e.Subst(map[string]Expr{v: Const(0)}, f)
-	c := Sub(e.Subst(map[string]Expr{v: Const(1)}, f), base)
-	return c, Add(base, Mul(c, Var(v))).Equal(e)
+	rest := e.Subst(map[string]Expr{v: Const(0)}, f)
+	return c, c.Subst(nil, f).Equal(c) && Add(rest, Mul(c, Var(v))).Equal(e)
 }
 
-// plainCoefficient is the coefficient of v where all atoms are variables and none stands with v twice.
-func (e Expr) plainCoefficient(v string) (Expr, bool) {
+// Step is how much e grows where v goes from 0 to 1: its coefficient, if e is linear in v.
+func Step(e Expr, v string, f Facts) Expr {
+	if c, linear := Coefficient(e, v, f); linear {
+		return c
+	}
+	return Sub(e.Subst(map[string]Expr{v: Const(1)}, f), e.Subst(map[string]Expr{v: Const(0)}, f))
+}
+
+// coefficient is that of v where e is linear in it: v stands in no other atom, and in no term twice. Of a plain expression facts say nothing: all of its
+// atoms are variables, or v is none of them.
+func (e Expr) coefficient(v string) (c Expr, linear, plain bool) {
 	var parts []Expr
+	plain = true
 	for _, t := range e.terms {
 		found := -1
 		for i, a := range t.atoms {
-			if a.Kind != AtomVar || a.Name == v && found >= 0 {
-				return Expr{}, false
-			}
-			if a.Name == v {
+			switch {
+			case a.Kind != AtomVar:
+				plain = false
+				if a.A.Uses(v) || a.B.Uses(v) {
+					return Expr{}, false, false
+				}
+			case a.Name == v && found >= 0:
+				return Expr{}, false, false
+			case a.Name == v:
 				found = i
 			}
 		}
@@ -274,5 +297,5 @@ func (e Expr) plainCoefficient(v string) (Expr, bool) {
 		}
 		parts = append(parts, rest)
 	}
-	return Add(parts...), !e.bad
+	return Add(parts...), true, plain || parts == nil
 }

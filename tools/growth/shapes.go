@@ -171,4 +171,22 @@ var shapes = []shape{
 		}
 		return b.result(v)
 	}},
+	{"means", "values times their means: two ways from each to the one before", func(n int) *onnxpb.ModelProto {
+		b := newNet(1, 8, 8, 8)
+		v := "x"
+		for i := 0; i < n; i += 2 {
+			v = b.node("Mul", v+" "+b.node("GlobalAveragePool", v))
+		}
+		return b.result(v)
+	}},
+	{"captures", "an If whose branches read all of many values", func(n int) *onnxpb.ModelProto {
+		b := newNet(8)
+		b.input("go", onnxpb.TensorProto_BOOL)
+		all := b.negs(n)
+		return b.result(b.node("If", "go", "then_branch", b.region("Sum", all), "else_branch", b.region("Max", all)))
+	}},
+	{"einsum", "an Einsum of many operands", func(n int) *onnxpb.ModelProto {
+		b := newNet(8)
+		return b.result(b.node("Einsum", strings.Repeat("x ", n-1)+"x", "equation", strings.Repeat("i,", n-1)+"i->i"))
+	}},
 }

@@ -88,7 +88,7 @@ func analyse(o *options, p *plan.Program, functions map[string]*asm.Function, a 
 
 func describe(i int, c *plan.Call) *block {
 	b := &block{number: int64(i), name: c.Block.Label(), kernel: c.Kernel.Anchor, flops: -1}
-	if n, ok := c.Work().FLOPs.Const(); ok {
+	if n, ok := c.FLOPs().Const(); ok {
 		b.flops = n
 	}
 	for k, v := range c.Args {

@@ -41,6 +41,20 @@ func fed(name string, n int, attrs ...any) *onnxpb.ModelProto {
 	return m
 }
 
+// twice is a model in which n times a value is reduced, and used with what it was reduced to: there are 2^n ways from the result to the input.
+func twice(n int, pair func(in, out string) (*onnxpb.NodeProto, *onnxpb.NodeProto)) *onnxpb.ModelProto {
+	m := hostileModel(floats("x", 1, 8, 4, 4))
+	in := "x"
+	for i := range n {
+		out := fmt.Sprint("v", i)
+		reduced, used := pair(in, out)
+		m.Graph.Node = append(m.Graph.Node, reduced, used)
+		in = out
+	}
+	m.Graph.Output = []*onnxpb.ValueInfoProto{{Name: &in}}
+	return m
+}
+
 // TestGrowth: chains of nodes whose expressions would double with each, or that are merely long, are
 // compiled in time that does not.
 func TestGrowth(t *testing.T) {
@@ -72,6 +86,12 @@ func TestGrowth(t *testing.T) {
 				return op("Softmax", in, out)
 			}
 			return op("MatMul", in+" w", out)
+		}),
+		"values times their means": twice(150, func(in, out string) (*onnxpb.NodeProto, *onnxpb.NodeProto) {
+			return op("GlobalAveragePool", in, out+"m"), op("Mul", in+" "+out+"m", out)
+		}),
+		"sums of values and their reductions": twice(150, func(in, out string) (*onnxpb.NodeProto, *onnxpb.NodeProto) {
+			return op("Softmax", in, out+"m"), op("Add", in+" "+out+"m", out)
 		}),
 		"a Sum of many":    fed("Sum", 5000),
 		"a Concat of many": fed("Concat", 3000, "axis", 0),

@@ -85,7 +85,7 @@ func (f *compileFlags) model(p *plan.Program, w cppapi.Weights, t *target.Target
 func profile(p *plan.Program, t *target.Target) cppapi.Profile {
 	out := cppapi.Profile{Chip: t.Name, VectorBytes: t.Lanes(ir.F32) * ir.F32.Size(), VectorRegisters: t.VectorRegisters}
 	add := func(c *plan.Call, device bool) {
-		w := c.Work()
+		w := p.Work(c)
 		out.Blocks = append(out.Blocks, cppapi.Block{Name: c.Block.Label(), Kernel: c.Kernel.Anchor, FLOPs: w.FLOPs, Products: w.Products, Bytes: w.Bytes, Device: device})
 	}
 	for _, c := range p.Calls() {

@@ -105,7 +105,7 @@ func (p exprs) number(x te.Index) (string, error) {
 	if p.lanes == 0 || !x.E.Uses(p.lane) {
 		return p.broadcast(x.Type, first), nil
 	}
-	step, _ := sym.Coefficient(x.E, p.lane, p.facts)
+	step := sym.Step(x.E, p.lane, p.facts)
 	c, isConst := step.Const()
 	d, ok := p.d.(Counter)
 	if !ok || !isConst {
@@ -118,7 +118,7 @@ func (p exprs) number(x te.Index) (string, error) {
 func (p exprs) access(b *loop.Buffer, index sym.Expr, at loop.Texel) Access {
 	a := Access{Buf: b, Index: p.index(index), At: index}
 	if p.lanes > 0 && index.Uses(p.lane) {
-		step, _ := sym.Coefficient(index, p.lane, p.facts)
+		step := sym.Step(index, p.lane, p.facts)
 		a.Lanes = p.lanes
 		a.Stride, _ = step.Const()
 		if p.whole {

@@ -109,23 +109,32 @@ func integerMeaning(m *loop.MicroKernel) []int32 {
 }
 
 func integerProgram(row *instr.Row, ms []*loop.MicroKernel) string {
-	var w, calls strings.Builder
-	w.WriteString("#include <stdio.h>\n#include \"runtime/dnn_kernel.h\"\n" + integerC)
-	for _, m := range ms {
-		w.WriteString(cpp.Micro(m))
-		tiles := ""
-		if row.Matrix > 0 {
-			tiles = ", &tiles"
-		}
-		fmt.Fprintf(&calls, "  %s(x, w, acc%s);\n  fwrite(acc, 4, %d, stdout);\n", cpp.MicroName(m), tiles, m.Rows*m.Vectors*m.Lanes())
-	}
-	x, wide := cpp.Storage(row.X), cpp.Storage(row.W)
-	fmt.Fprintf(&w, "static %s x[16000];\nstatic %s w[20000];\nstatic int32_t acc[2000];\nint main() {\n", x, wide)
+	kernels, calls := called(row, ms)
+	x, w := cpp.Storage(row.X), cpp.Storage(row.W)
+	return kernels + integerC + fmt.Sprintf(`static %[1]s x[16000];
+static %[2]s w[20000];
+static int32_t acc[2000];
+int main() {
+  for (long i = 0; i < 16000; i++) x[i] = integer<%[1]s>(i);
+  for (long i = 0; i < 20000; i++) w[i] = integer<%[2]s>(i);
+%[3]s}
+`, x, w, calls)
+}
+
+// called are micro-kernels of an instruction, and calls of them for "x" and "w", each of which prints its accumulators.
+func called(row *instr.Row, ms []*loop.MicroKernel) (kernels, calls string) {
+	var k, c strings.Builder
+	k.WriteString("#include <stdio.h>\n#include \"runtime/dnn_kernel.h\"\n")
+	tiles := ""
 	if row.Matrix > 0 {
-		w.WriteString("  dnn_amx tiles;\n")
+		c.WriteString("    dnn_amx tiles;\n")
+		tiles = ", &tiles"
 	}
-	fmt.Fprintf(&w, "  for (long i = 0; i < 16000; i++) x[i] = integer<%s>(i);\n  for (long i = 0; i < 20000; i++) w[i] = integer<%s>(i);\n%s}\n", x, wide, calls.String())
-	return w.String()
+	for _, m := range ms {
+		k.WriteString(cpp.Micro(m))
+		fmt.Fprintf(&c, "    %s(x, w, acc%s);\n    fwrite(acc, 4, %d, stdout);\n", cpp.MicroName(m), tiles, m.Rows*m.Vectors*m.Lanes())
+	}
+	return k.String(), c.String()
 }
 
 // integerChips are chips that have rows for integers, each row in one at least.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -110,23 +109,17 @@ func pairsMeaning(m *loop.MicroKernel, size uint32) []float32 {
 }
 
 func pairsProgram(row *instr.Row, ms []*loop.MicroKernel) string {
-	var w, calls strings.Builder
-	w.WriteString("#include <stdio.h>\n#include \"runtime/dnn_kernel.h\"\n" + halfC)
-	for _, m := range ms {
-		w.WriteString(cpp.Micro(m))
-		tiles := ""
-		if row.Matrix > 0 {
-			tiles = ", &tiles"
-		}
-		fmt.Fprintf(&calls, "    %s(x, w, acc%s);\n    fwrite(acc, 4, %d, stdout);\n", cpp.MicroName(m), tiles, m.Rows*m.Vectors*m.Lanes())
-	}
-	w.WriteString("static uint16_t x[16000], w[20000];\nstatic float acc[2000];\nint main() {\n")
-	if row.Matrix > 0 {
-		w.WriteString("  dnn_amx tiles;\n")
-	}
-	fmt.Fprintf(&w, "  static const unsigned sizes[] = {%d, %d, %d};\n  for (unsigned size : sizes) {\n", sizes[0], sizes[1], sizes[2])
-	w.WriteString("    for (long i = 0; i < 16000; i++) x[i] = half(i, size);\n    for (long i = 0; i < 20000; i++) w[i] = half(i, size);\n" + calls.String() + "  }\n}\n")
-	return w.String()
+	kernels, calls := called(row, ms)
+	return kernels + halfC + fmt.Sprintf(`static uint16_t x[16000], w[20000];
+static float acc[2000];
+int main() {
+  static const unsigned sizes[] = {%d, %d, %d};
+  for (unsigned size : sizes) {
+    for (long i = 0; i < 16000; i++) x[i] = half(i, size);
+    for (long i = 0; i < 20000; i++) w[i] = half(i, size);
+%s  }
+}
+`, sizes[0], sizes[1], sizes[2], calls)
 }
 
 // TestPairs runs micro-kernels of instructions that sum products in pairs, compiled by each compiler there is, and compares every bit with what the

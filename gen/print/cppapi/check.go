@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"rules_dnn/gen/limit"
 	"rules_dnn/gen/print/ctext"
 	"rules_dnn/gen/sym"
 )
@@ -90,8 +91,8 @@ func (m *Model) checkShapes() error {
 }
 
 func (m *Model) checkSymbols() error {
-	if len(m.Symbols) > maxSymbols {
-		return fmt.Errorf("%d symbols; the runtime has room for %d: bind some with --dim", len(m.Symbols), maxSymbols)
+	if len(m.Symbols) > limit.Symbols {
+		return fmt.Errorf("%d symbols; the runtime has room for %d: bind some with --dim", len(m.Symbols), limit.Symbols)
 	}
 	for i, s := range m.Symbols {
 		switch {

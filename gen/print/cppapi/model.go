@@ -15,9 +15,6 @@ import (
 	"rules_dnn/gen/sym"
 )
 
-// maxSymbols is the runtime's kMaxSymbols.
-const maxSymbols = 256
-
 // Model describes what is to be printed. Names of tensors and symbols may be any
 // text; Api, Prefix and Namespace come from the build and are checked.
 type Model struct {

@@ -30,9 +30,7 @@ func Points() Example {
 		l.Index[0] = sym.Var("p")
 		return te.Let{Var: "p", Value: te.Operand(2, ir.I32, at), Lo: sym.Const(0), Hi: sym.Const(rows - 1), Known: true, Body: l}
 	}
-	copied := x.Work.Stages[1].Results[0].(te.Load)
-	copied.Guard = copied.Guard[1:] // of columns
-	x.Work.Stages[1].Results[0] = picked(copied, sym.Var("i0"))
+	x.Work.Stages[1].Results[0] = picked(x.Work.Stages[1].Results[0].(te.Load), sym.Var("i0"))
 	product := x.Reference[0].Values[0].(te.Call)
 	product.Args[1] = picked(product.Args[1].(te.Load), sym.Var("r0"))
 	x.Schedule = strings.NewReplacer("  region i1 = 32 from 32*gn\n", "  region i1 = 32 from 32*gn\n  split i1 = eo ei*16\n", "  item e = i1\n", "  item e = ei\n  serial w = eo\n").Replace(x.Schedule)
