@@ -494,6 +494,18 @@ static inline __attribute__((always_inline)) void dnn_store_turned(T* p, V first
     return;
   }
 #if defined(DNN_SHUFFLES)
+  if constexpr (sizeof(T) == 1 && n == 16 && lanes % 16 == 0) {  // squares of 16 bytes
+    typedef T Row __attribute__((vector_size(16)));
+    for (int at = 0; at < lanes; at += 16) {
+      Row rows[16];
+#pragma GCC unroll 16
+      for (int i = 0; i < 16; ++i) __builtin_memcpy(&rows[i], reinterpret_cast<const T*>(&x[i]) + at, 16);
+      dnn_zip<16, 1>(rows);
+#pragma GCC unroll 16
+      for (int i = 0; i < 16; ++i) dnn_store(p + (at + i) * (int64_t)kStride, rows[i]);
+    }
+    return;
+  }
   if constexpr (sizeof(T) == 4 && n == lanes) {
     dnn_turn<0>(x);
 #pragma GCC unroll 16

@@ -110,11 +110,12 @@ func (f *follower) call(c *stage, i int) ([]loop.Stmt, error) {
 	if c.sumsStored() {
 		f.kernelsOf(c, &tile)
 	}
+	calls := f.skipped(c, i, tile, zero)
 	if direct {
-		return []loop.Stmt{tile}, nil
+		return calls, nil
 	}
 	end, err := f.stores(c, i, results, &accumulators{bufs: []*loop.Buffer{acc}, index: at}, zero)
-	return slices.Concat(f.claimResults(c, results), []loop.Stmt{tile}, end), err
+	return slices.Concat(f.claimResults(c, results), calls, end), err
 }
 
 // accumulated is where among the accumulators of a call the sum of a point of the loops from i on lies, the loops of what is stored of them, in their

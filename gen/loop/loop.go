@@ -150,6 +150,9 @@ type Store struct {
 // Texel is where in an image an element lies, besides its lane.
 type Texel struct{ X, Y sym.Expr }
 
+// TurnedBytes is how many rows of as many bytes are turned at a time: they become columns.
+const TurnedBytes = 16
+
 // CacheLine is how many bytes come to a cache at a time, at least, and the most that one access reads.
 const CacheLine = 64
 

@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -37,6 +39,9 @@ func TestDilated(t *testing.T) {
 			require.NotEmpty(t, kernels)
 			for _, k := range kernels {
 				require.NoError(t, k.Check(), "%s %s\n%s", text, chip, k.Schedule)
+				if skips := strings.Contains(fmt.Sprint(k.Schedule), ", skips 5"); rows > 0 || !strings.Contains(text, "dilations") {
+					assert.Equal(t, rows > 0 && !c.window, skips, "%s %s: whether taps that are padding are left out\n%s", text, chip, k.Schedule)
+				}
 				require.NoError(t, k.Make())
 				require.NoError(t, loop.Verify(k.Kernel), "%s", k.Schedule)
 			}

@@ -97,6 +97,7 @@ func (c *contraction) registerTile(p *tiling, w *packedWeights) *sched.Tile {
 	}
 	t.Ahead, t.AheadX = prefetch(c.t, c.instr, w.to, c.kSteps(), streamed(w.to, p.vectors, p.groups, p.apart), p.apart, p.k)
 	t.Ahead = c.fetches(t.Ahead)
+	t.Skips = c.skips(p)
 	if p.apart || p.packed.Lanes == p.tileLanes {
 		t.Next = nextW(c.t, t, w.to, c.kSteps()*p.tileLanes)
 	}

@@ -32,6 +32,9 @@ func (n *nest) lanePoint(a te.Axis) []loop.Stmt {
 			if sums := n.laneSums(a); sums != nil {
 				return sums
 			}
+			if picks := n.lanePick(a); picks != nil {
+				return picks
+			}
 			return []loop.Stmt{one}
 		}
 	}

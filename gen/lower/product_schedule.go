@@ -19,6 +19,7 @@ type plan struct {
 	serials int        // loops of stages that pack
 	fetch   int64      // how many elements ahead tiles fetch X
 	apart   bool       // weights of tiles may lie apart
+	packedX *te.Load   // X in a task's copy, or nil
 	// sets is how many tasks share the columns of each block of rows, of which each has so many groups of its own; 0: a task has all.
 	sets, own int64
 }
@@ -62,6 +63,9 @@ func (l *plan) multiplied() te.Expr {
 		x = l.add(l.packLines(), l.x, l.task())
 	case l.product.packX:
 		x = l.packX()
+	}
+	if copied, ok := x.(te.Load); ok && copied.Source.Stage && !l.beside {
+		l.packedX = &copied
 	}
 	wide := func(e te.Expr) te.Expr {
 		if e.DType() == l.sum() {

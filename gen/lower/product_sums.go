@@ -143,7 +143,7 @@ func (l *plan) sumsW(times int64, bias te.Expr) te.Expr {
 		}
 		result = te.Fn(ir.I32, "sub", result, bias)
 	}
-	return l.sums(k, l.w, l.instr.W, result, inner, l.inner)
+	return l.sums(k, l.w, l.w.element(l.instr.W), result, inner, l.inner)
 }
 
 // sumsX is the sum of what is read of X, for each row.
@@ -165,15 +165,38 @@ func (l *plan) sumsX() te.Expr {
 			k.names[a.Var] = k.axis(a.Extent, sym.Var(a.Var), sym.Const(0), 0)
 		}
 	}
-	if uses(l.x.load, l.row.Var) {
+	x, inner := l.x.element(l.instr.X), 0
+	n, known := l.row.Extent.Const()
+	switch copied, neighbours := l.copiedX(); {
+	case !uses(l.x.load, l.row.Var):
+	case neighbours && known && l.chunk*l.rows >= n: // a task has all rows
+		x, inner = copied, 1
+		k.names[l.row.Var] = k.axis(l.row.Extent, sym.Var(l.row.Var), sym.Const(0), 0)
+	default:
 		k.names[l.row.Var] = l.rowAxis(k)
 	}
-	return l.sums(k, l.x, l.instr.X, te.Acc{Type: ir.I32}, 0, at)
+	return l.sums(k, l.x, x, te.Acc{Type: ir.I32}, inner, at)
+}
+
+// copiedX is X at a point of the sum in the copy that a task has, padding and all, and whether rows are neighbours there: their sums then are vectors. It is nil where there
+// is no such copy.
+func (l *plan) copiedX() (x te.Expr, neighbours bool) {
+	if l.x.constant || l.packedX == nil {
+		return nil, false
+	}
+	m := map[string]sym.Expr{}
+	if l.group != "" {
+		m[l.group+"q"] = sym.FloorDiv(sym.Var(l.group), sym.Const(l.instr.Group), l.facts)
+		m[l.group+"d"] = sym.Mod(sym.Var(l.group), sym.Const(l.instr.Group), l.facts)
+	}
+	last := l.packedX.Index[len(l.packedX.Index)-1]
+	by, linear := sym.Coefficient(last, l.row.Var, l.facts)
+	return te.SubstIndices(*l.packedX, m, l.facts), l.row.Var != "" && linear && by.Is(1)
 }
 
 // sums makes a stage of what becomes of sums of a term's elements; so many of its axes, the last ones, are within the sum.
-func (l *plan) sums(k *packing, t *term, typ ir.DType, result te.Expr, inner int, at string) te.Expr {
-	e := te.Fn(ir.I32, "cast", k.subst(t.element(typ), l.facts))
+func (l *plan) sums(k *packing, t *term, element, result te.Expr, inner int, at string) te.Expr {
+	e := te.Fn(ir.I32, "cast", k.subst(element, l.facts))
 	if len(k.there) > 0 {
 		e = te.Select{Cond: k.there, Then: e, Else: te.Int(ir.I32, 0)}
 	}

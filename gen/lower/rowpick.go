@@ -254,6 +254,13 @@ func (p *pick) vectors() []loop.Stmt {
 	if !p.known || p.length%p.width > 0 {
 		take(sym.Sub(p.axis.Extent, sym.Const(p.width)))
 	}
+	body = append(body, p.join(best)...)
+	return p.each(sym.Const(p.width), append(body, p.keep(lane, best[0])...)...)
+}
+
+// join picks among tuples, the first half and the second, until the first one is what is picked of all.
+func (p *pick) join(best [][]te.Expr) []loop.Stmt {
+	var body []loop.Stmt
 	for len(best) > 1 {
 		half := (len(best) + 1) / 2
 		for i := half; i < len(best); i++ {
@@ -261,7 +268,7 @@ func (p *pick) vectors() []loop.Stmt {
 		}
 		best = best[:half]
 	}
-	return p.each(sym.Const(p.width), append(body, p.keep(lane, best[0])...)...)
+	return body
 }
 
 // keep stores a tuple.
@@ -294,10 +301,15 @@ func (p *pick) halve() []loop.Stmt {
 	acc, names := p.define(p.kept(sym.Const(0)))
 	body, best := p.better(p.take, p.kept(sym.Const(1)), names)
 	out = append(append(out, acc...), body...)
-	return append(out, p.n.stores(func(k int) te.Expr {
+	return append(out, p.results(best)...)
+}
+
+// results stores those of a tuple.
+func (p *pick) results(best []te.Expr) []loop.Stmt {
+	return p.n.stores(func(k int) te.Expr {
 		if t := p.n.values[k].DType(); t != p.types[k] {
 			return te.Fn(t, "cast", best[k])
 		}
 		return best[k]
-	}, p.n.at)...)
+	}, p.n.at)
 }

@@ -50,11 +50,14 @@ const squareRows = 64
 func (n *nest) turnVectors() bool {
 	last := len(n.axes) - 1
 	points, known := n.axes[last].Extent.Const()
-	if !known || points < 2 || len(n.out) != 1 || n.out[0].Type.Size() != 4 {
+	if !known || points < 2 || len(n.out) != 1 || n.square() == 0 {
+		return false
+	}
+	if points < n.square() && n.out[0].Type.Size() == 1 {
 		return false
 	}
 	for i := last - 1; i >= 0; i-- {
-		for _, width := range []int64{0, n.lanes} {
+		for _, width := range []int64{0, n.square()} {
 			s := n
 			if width > 0 {
 				s = n.split(i, width)
@@ -68,15 +71,26 @@ func (n *nest) turnVectors() bool {
 	return false
 }
 
+// square is how many rows of as many results are turned at a time; 0 where they are of another size.
+func (n *nest) square() int64 {
+	switch n.out[0].Type.Size() {
+	case 1:
+		return loop.TurnedBytes
+	case 4:
+		return n.lanes
+	}
+	return 0
+}
+
 // turnAlong does that for the lines along an axis.
 func (n *nest) turnAlong(line int, points int64) bool {
 	last := len(n.axes) - 1
 	c, linear := sym.Coefficient(n.at.Index, n.axes[line].Var, n.facts)
 	stride, known := c.Const()
-	if extent, _ := n.axes[line].Extent.Const(); !linear || !known || stride < points || extent < n.lanes || !n.mayWrite(n.lanes) || !n.vectorises(n.axes[line], stride) {
+	if extent, _ := n.axes[line].Extent.Const(); !linear || !known || stride < points || extent < n.square() || !n.mayWrite(n.square()) || !n.vectorises(n.axes[line], stride) {
 		return false
 	}
-	width := n.lanes
+	width := n.square()
 	for width > points {
 		width /= 2
 	}

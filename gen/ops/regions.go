@@ -108,24 +108,23 @@ func col2im(c *Ctx) (*Meaning, error) {
 	return stages(c.overlap(x, channels, w)), nil
 }
 
-// overlap is the stage that adds up the blocks of a window.
+// overlap is the stage that adds up the blocks of a window. The blocks that cover a pixel along an axis are counted from the first one on, so that along all of them, and
+// along pixels, the elements that are read go upwards as those of a pool's window do.
 func (c *Ctx) overlap(x ir.Shape, channels sym.Expr, w *window) *te.Stage {
-	as, red := axes(append(ir.Shape{x[0], channels}, w.in...)), reduceAxes(w.kernel)
+	var taps []sym.Expr
+	for k := range w.in {
+		taps = append(taps, sym.CeilDiv(w.kernel[k], sym.Const(w.apart(k)), c.Facts))
+	}
+	as, red := axes(append(ir.Shape{x[0], channels}, w.in...)), reduceAxes(taps)
 	f := c.with(as, red)
 	zero := sym.Const(0)
 	column, number := iv(1), zero
 	var guard []te.Within
 	for k := range w.in {
-		// block b covers the pixel with its element r where b*stride is this
-		at := sym.Sub(sym.Add(iv(2+k), w.begin[k]), sym.Scale(rv(k), w.dilation[k]))
-		stride := sym.Const(w.stride[k])
-		b := sym.FloorDiv(at, stride, f)
-		guard = append(guard, te.Within{E: b, Lo: zero, Hi: w.out[k]})
-		if w.stride[k] > 1 {
-			guard = append(guard, within(sym.Mod(at, stride, f), 0))
-		}
-		column = sym.Add(sym.Mul(column, w.kernel[k]), rv(k))
-		number = sym.Add(sym.Mul(number, w.out[k]), b)
+		element, block, cond := w.covering(k, sym.Sub(sym.Sub(taps[k], sym.Const(1)), rv(k)), f)
+		guard = append(guard, cond...)
+		column = sym.Add(sym.Mul(column, w.kernel[k]), element)
+		number = sym.Add(sym.Mul(number, w.out[k]), block)
 	}
 	typ := c.Type(0)
 	t := wide(typ)
@@ -137,6 +136,33 @@ func (c *Ctx) overlap(x ir.Shape, channels sym.Expr, w *window) *te.Stage {
 		Name: "Col2Im", Axes: as, Reduce: red, Combine: te.Sum(t),
 		Values: []te.Expr{cast(t, load)}, Results: []te.Expr{cast(typ, te.Acc{Type: t})},
 	}
+}
+
+// apart is how far apart the elements of blocks are that cover one pixel along axis k, where all of these follow from the first one; else 1.
+func (w *window) apart(k int) int64 {
+	if w.dilation[k] > 1 {
+		return 1
+	}
+	return w.stride[k]
+}
+
+// covering is, of the blocks that cover a pixel along axis k, the one that begins so many steps before the last one, and its element there, under conditions.
+func (w *window) covering(k int, back sym.Expr, f sym.Facts) (element, block sym.Expr, cond []te.Within) {
+	at, stride, apart := sym.Add(iv(2+k), w.begin[k]), sym.Const(w.stride[k]), sym.Const(w.apart(k))
+	element = sym.Add(sym.Mod(at, apart, f), sym.Mul(apart, back))
+	if !sym.Mod(w.kernel[k], apart, f).Is(0) {
+		cond = append(cond, te.Within{E: element, Lo: sym.Const(0), Hi: w.kernel[k]})
+	}
+	if w.dilation[k] == 1 {
+		block = sym.Sub(sym.FloorDiv(at, stride, f), back)
+	} else { // block b covers the pixel with its element r where b*stride is this
+		at = sym.Sub(at, sym.Scale(element, w.dilation[k]))
+		block = sym.FloorDiv(at, stride, f)
+		if w.stride[k] > 1 {
+			cond = append(cond, within(sym.Mod(at, stride, f), 0))
+		}
+	}
+	return element, block, append(cond, te.Within{E: block, Lo: sym.Const(0), Hi: w.out[k]})
 }
 
 // affineGrid multiplies the points of a grid from -1 to 1 by a matrix.

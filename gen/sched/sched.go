@@ -155,9 +155,15 @@ type Tile struct {
 	Early bool
 	// Held is how many weights of a kernel stay in registers, of such sums; products read the others where they lie. 0: all stay.
 	Held int64
+	// Skips, where it is not 0, lets a call leave out the iterations of the sum's loops at which all that it reads of X is zeros that a stage has copied as padding
+	// (Work.CopiedZeros). Of each condition of the copy there is code for at most so many sets of iterations, each of which leaves one at least.
+	Skips int64
 	// Claims: lines of the results are asked for before a tile sums, as stores to what lies in no cache wait for it.
 	Claims bool
 }
+
+// MostSkips is how many sets of iterations there may be code for.
+const MostSkips = 16
 
 // Value is where a value lies.
 type Value struct {

@@ -30,6 +30,9 @@ func (t *Tile) print(b *strings.Builder) {
 	if t.Held > 0 {
 		fmt.Fprintf(b, ", held %d", t.Held)
 	}
+	if t.Skips > 0 {
+		fmt.Fprintf(b, ", skips %d", t.Skips)
+	}
 	if t.Claims {
 		b.WriteString(", claims")
 	}
@@ -62,8 +65,10 @@ func (t *Stage) parseTile(text string) error {
 			continue
 		} else if n, err := fmt.Sscanf(f, "held %d", &t.Tile.Held); n == 1 && err == nil && t.Tile.Held > 0 {
 			continue
+		} else if n, err := fmt.Sscanf(f, "skips %d", &t.Tile.Skips); n == 1 && err == nil && t.Tile.Skips > 0 {
+			continue
 		} else if _, err := fmt.Sscanf(f, "w %d ahead", &t.Tile.Ahead); err != nil || t.Tile.Ahead < 1 {
-			return fmt.Errorf("%q: want w N ahead, x ahead, next N, narrow N, alone, early, held N or claims", f)
+			return fmt.Errorf("%q: want w N ahead, x ahead, next N, narrow N, alone, early, held N, skips N or claims", f)
 		}
 	}
 	return nil

@@ -52,6 +52,9 @@ func (v *verifier) tile(n int) error {
 	if sc.Tile.Claims && (sc.Sums != Arena || sc.At != Root) {
 		return fmt.Errorf("a tile claims lines of results, of which it stores none in the arena")
 	}
+	if err := v.skips(n); err != nil {
+		return err
+	}
 	return v.next(n, first, row, wide)
 }
 

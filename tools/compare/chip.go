@@ -64,7 +64,8 @@ func (l library) variantOptions(work string) []string {
 	return out
 }
 
-// factsOf gives the facts of a chip by its name or file. By default no processor is assumed: of chips as wide, levels come first in the file.
+// factsOf gives the facts of a chip by its name or file. By default no processor is assumed: of chips as wide, levels come first in the file, and of these the one with
+// the most features that a library for all processors has kernels for, which this machine would run.
 func factsOf(o *options, chip string) ([]byte, error) {
 	switch {
 	case strings.HasSuffix(chip, ".json"):
@@ -76,6 +77,12 @@ func factsOf(o *options, chip string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	variant := map[string]bool{}
+	for _, c := range all {
+		for _, name := range c.Variants {
+			variant[name] = true
+		}
+	}
 	var best *target.Target
 	var facts []byte
 	for _, c := range all {
@@ -83,7 +90,8 @@ func factsOf(o *options, chip string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if runsHere(t) && (best == nil || t.VectorBits > best.VectorBits) {
+		better := best == nil || t.VectorBits > best.VectorBits || t.VectorBits == best.VectorBits && variant[c.Name] && len(t.CPUFeatures) > len(best.CPUFeatures)
+		if better && runsHere(t) {
 			best, facts = t, c.Facts
 		}
 	}
@@ -104,11 +112,14 @@ func runsHere(t *target.Target) bool {
 		for s := bufio.NewScanner(f); s.Scan(); {
 			if name, list, _ := strings.Cut(s.Text(), ":"); strings.TrimSpace(name) == "flags" {
 				for _, flag := range strings.Fields(list) {
-					have[flag] = true
+					have[plain(flag)] = true
 				}
 				break
 			}
 		}
 	}
-	return !slices.ContainsFunc(t.CPUFeatures, func(f string) bool { return !have[f] })
+	return !slices.ContainsFunc(t.CPUFeatures, func(f string) bool { return !have[plain(f)] })
 }
+
+// plain is a feature's name without what Linux and compilers write in it otherwise: avx512_vnni is avx512vnni.
+func plain(feature string) string { return strings.ReplaceAll(feature, "_", "") }

@@ -127,10 +127,13 @@ func (dialect) Store(a ckernel.Access, v string) string {
 	return fmt.Sprintf("%s[%s] = %s;", a.Buf.Name, strip(a.Index), v)
 }
 
-// Turns are of 4 bytes: a power of two of them, up to a square; or of smaller integers, whose registers are of their type, and of bf16, that come to 4
-// bytes beside each other.
+// Turns are of 4 bytes: a power of two of them, up to a square; of bytes, whole squares of registers; or of smaller integers, whose registers are of their type, and of
+// bf16, that come to 4 bytes beside each other.
 func (dialect) Turns(a ckernel.Access, n int) bool {
 	size := a.Buf.Type.Size()
+	if size == 1 && n == loop.TurnedBytes {
+		return a.Lanes%loop.TurnedBytes == 0
+	}
 	return n&(n-1) == 0 && size == 4 || int64(n) == a.Stride && n*size == 4 && (a.Buf.Type.IsInteger() || a.Buf.Type == ir.BF16 && !a.Buf.Local)
 }
 

@@ -24,6 +24,9 @@ func TestTurns(t *testing.T) {
 	assert.True(t, dialect{}.Turns(ckernel.Access{Buf: u8, Lanes: 64, Stride: 4}, 4))
 	assert.False(t, dialect{}.Turns(ckernel.Access{Buf: u8, Lanes: 64, Stride: 5}, 4))
 	assert.False(t, dialect{}.Turns(ckernel.Access{Buf: u8, Lanes: 64, Stride: 2}, 2))
+	assert.True(t, dialect{}.Turns(ckernel.Access{Buf: u8, Lanes: 16, Stride: 61}, 16))
+	assert.True(t, dialect{}.Turns(ckernel.Access{Buf: u8, Lanes: 32, Stride: 61}, 16))
+	assert.False(t, dialect{}.Turns(ckernel.Access{Buf: u8, Lanes: 8, Stride: 61}, 16))
 	assert.Equal(t, "dnn_store_turned<9>(y + 7, a, b);", dialect{}.StoreTurned(ckernel.Access{Buf: f32, Lanes: 8, Stride: 9, Index: "7"}, []string{"a", "b"}))
 }
 
@@ -71,6 +74,10 @@ int main() {
   check<uint8_t, 16, 4, 0, 1, 2, 3>();
   check<int8_t, 64, 4, 0, 1, 2, 3>();
   check<int8_t, 16, 5, 0, 1, 2, 3>();
+  check<uint8_t, 16, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15>();
+  check<int8_t, 16, 61, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15>();
+  check<uint8_t, 32, 61, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15>();
+  check<int8_t, 64, 19, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15>();
   check<int16_t, 32, 2, 0, 1>();
   check<uint16_t, 8, 2, 0, 1>();
 }
