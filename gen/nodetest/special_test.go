@@ -194,7 +194,9 @@ func (k *kind) of(g *block.Graph) {
 		}
 		for _, s := range b.Stages() {
 			float := s.Results[0].DType().IsFloat()
-			k.tolerance = max(k.tolerance, tolerances[s.Results[0].DType()])
+			for _, e := range s.Exprs() { // what is cast within the stage, too
+				te.Walk(e, func(x te.Expr) { k.tolerance = max(k.tolerance, tolerances[x.DType()]) })
+			}
 			if s.Combine != nil {
 				float = s.Values[0].DType().IsFloat()
 			}
