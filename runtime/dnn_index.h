@@ -8,13 +8,12 @@
 static inline int64_t dnn_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t dnn_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
-// v within [lo, hi], which is not empty; sets *bad to 1 where v is not. That ends a run: what is
-// loaded with v need not wait for it.
+// v within [lo, hi]; sets *bad to 1 where v is not. That ends a run: what is loaded with v need not
+// wait for it. No v is within bounds of which lo is the greater: it is hi then.
 static inline int64_t dnn_bounded(int64_t v, int64_t lo, int64_t hi, int* bad) {
-  if (__builtin_expect((uint64_t)v - (uint64_t)lo <= (uint64_t)hi - (uint64_t)lo, 1))
-    return v;  // a smaller v is further away than any other
+  if (__builtin_expect(v >= lo && v <= hi, 1)) return v;
   *bad = 1;
-  return v < lo ? lo : hi;
+  return dnn_min(dnn_max(v, lo), hi);
 }
 
 // floor(a / b) for b > 0; a divisor that is not positive has no meaning and gives 0

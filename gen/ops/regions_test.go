@@ -76,6 +76,8 @@ func TestRegionErrors(t *testing.T) {
 		{align(attrs("sampling_ratio", 2, "output_width", 0)), "attribute output_width is 0; want at least 1"},
 		{align(attrs("sampling_ratio", 2, "mode", "sum")), `attribute mode is "sum"; supported are ["avg" "max"]`},
 		{node("RoiAlign", attrs("sampling_ratio", 2), f32(1, 8, 16, 16), f32("R", 5), i64("R")), "dimension 1 of operand 1: found 5 and 4"},
+		{node("RoiAlign", attrs("sampling_ratio", 2), f32(0, 8, 16, 16), f32(2, 4), i64(2)), "axis 0 of operand 0 must have an element for the indices: found 0 and 1"},
+		{node("RoiAlign", attrs("sampling_ratio", 2), f32(1, 8, 16, 0), f32(2, 4), i64(2)), "axis 3 of operand 0 must have an element for the indices: found 0 and 1"},
 		{node("MaxRoiPool", attrs("pooled_shape", ints(3, 4)), f32(1, 8, 16, 16), f32("R", 4)), "dimension 1 of operand 1: found 4 and 5"},
 		{node("MaxRoiPool", attrs("pooled_shape", ints(3, 4)), f32(1, 8, 16), f32("R", 5)), "operands have ranks 3 and 2; want ranks 4 and 2"},
 		{node("MaxRoiPool", attrs("pooled_shape", ints(3)), f32(1, 8, 16, 16), f32("R", 5)), "attribute pooled_shape is [3]; the operand has 2 spatial axes"},

@@ -37,6 +37,11 @@ func roiAlign(c *Ctx) (*Meaning, error) {
 	if err := c.isVector(2, rois[0]); err != nil {
 		return nil, err
 	}
+	for _, axis := range []int{0, 2, 3} {
+		if err := c.someOf(x[axis], axis, rois[:1]); err != nil {
+			return nil, err
+		}
+	}
 	r := &regions{c: c, x: x, n: rois[0], t: wide(c.Type(0)), scale: float64(c.Node.Float("spatial_scale", 1))}
 	if err := r.attributes(); err != nil {
 		return nil, err

@@ -153,6 +153,9 @@ func (r *rotary) build(batch, seq sym.Expr) (*Meaning, error) {
 	}
 	e := r.element(half, row)
 	if r.c.Has(3) {
+		if err := r.c.require(AtLeast, rows, sym.Min(sym.Mul(batch, seq), sym.Const(1), r.c.Facts), "rows of the caches must be there for positions"); err != nil {
+			return nil, err
+		}
 		e = loaded(0, te.Operand(3, ir.I64, r.batch, r.seq), rows, e)
 	}
 	return one("RotaryEmbedding", r.as, cast(r.c.Type(0), e)), nil

@@ -78,6 +78,7 @@ func TestSignalErrors(t *testing.T) {
 		{heads("num_heads", 4), "dimension 2 of operand 1: found 4 and 2"},
 		{heads("num_heads", 2, "rotary_embedding_dim", 3), "attribute rotary_embedding_dim is 3; want an even number"},
 		{heads("num_heads", 2, "rotary_embedding_dim", 10), "the size of a head and attribute rotary_embedding_dim: found 8 and 10"},
+		{node("RotaryEmbedding", nil, f32(1, 2, 5, 8), f32(0, 4), f32(0, 4), i64(1, 5)), "rows of the caches must be there for positions: found 0 and 1"},
 		{conv(attrs("activation", "relu"), f32(1, 3, 5), f32(3, 1, 2)), `attribute activation is "relu"; supported are ["none" "silu" "swish"]`},
 		{conv(nil, f32(1, 3, 5), f32(3, 2, 2)), "dimension 1 of operand 1: found 2 and 1"},
 		{conv(nil, f32(1, 3, 5), f32(3, 1, 2), nil, f32(1, 3, 2)), "dimension 2 of operand 3: found 2 and 1"},

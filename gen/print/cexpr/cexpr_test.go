@@ -78,6 +78,24 @@ func TestValues(t *testing.T) {
 	assert.Equal(t, want.String(), build(t, cc, src.String()))
 }
 
+// TestBounded: whatever integer is checked, what comes of it is within its bounds, and one that is not within them is told; none is within bounds of an axis
+// without elements.
+func TestBounded(t *testing.T) {
+	cc := compiler(t)
+	var src, want strings.Builder
+	src.WriteString("#include <stdio.h>\n#include \"dnn_index.h\"\nint main(void) {\n  int bad;\n")
+	for _, c := range []struct{ v, lo, hi, got, bad int64 }{
+		{0, 0, 9, 0, 0}, {9, 0, 9, 9, 0}, {10, 0, 9, 9, 1}, {-1, 0, 9, 0, 1}, {math.MaxInt64, 0, 9, 9, 1}, {math.MinInt64, 0, 9, 0, 1}, {-3, -3, 2, -3, 0},
+		{math.MinInt64, -3, 2, -3, 1}, {math.MaxInt64, -3, 2, 2, 1}, {5, 5, 5, 5, 0}, {1 << 40, 0, 1 << 33, 1 << 33, 1}, {1 << 33, 0, 1 << 33, 1 << 33, 0},
+		{0, 0, -1, -1, 1}, {7, 0, -1, -1, 1}, {-7, 0, -1, -1, 1}, {1 << 50, 0, -1, -1, 1}, {5, 1, 0, 0, 1},
+	} {
+		fmt.Fprintf(&src, "  bad = 0; printf(\"%%lld\", (long long)dnn_bounded(%s, %d, %d, &bad)); printf(\" %%d\\n\", bad);\n", Expr(sym.Const(c.v), plain), c.lo, c.hi)
+		fmt.Fprintf(&want, "%d %d\n", c.got, c.bad)
+	}
+	src.WriteString("}\n")
+	assert.Equal(t, want.String(), build(t, cc, src.String()))
+}
+
 func samples() []sym.Expr {
 	f := sym.Facts{"A": {Lo: -1 << 40, Hi: 1 << 40}, "B": {Lo: 1, Hi: 1 << 40}}
 	a, b, two := sym.Var("A"), sym.Var("B"), sym.Const(2)
