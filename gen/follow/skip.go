@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"math"
 	"slices"
 
 	"rules_dnn/gen/loop"
@@ -80,7 +81,7 @@ func (f *follower) skip(c *stage, i int, w te.Within, zero map[string]sym.Expr) 
 		from = min(max(ceilDiv(lo-place-reach, step), 0), n-1)
 		return from, max(min(ceilDiv(hi-place, step), n), from+1)
 	}), int(c.sched.Tile.Skips))
-	if len(s.parts) == 1 && s.parts[0].to-s.parts[0].from == n {
+	if len(s.parts) == 0 || len(s.parts) == 1 && s.parts[0].to-s.parts[0].from == n {
 		return nil
 	}
 	return s
@@ -96,22 +97,25 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// parts are the iterations that tiles need at the places that an index may have, by a function that takes turns at some of them.
+// parts are the iterations that tiles need at the places that an index may have, by a function that takes turns at some of them; none where such places have no bounds.
 func (f *follower) parts(at sym.Expr, turns []int64, needed func(place int64) (from, to int64)) []part {
 	lo, hi := at.Bounds(f.facts)
+	if lo == -math.MaxInt64 || hi == math.MaxInt64 {
+		return nil
+	}
 	slices.Sort(turns)
 	var out []part
 	for _, end := range append(turns, hi+1) {
-		if end = min(end, hi+1); end <= lo || !mayBe(at, lo, end) {
-			continue
+		end = min(end, hi+1)
+		if mayBe(at, lo, end) {
+			from, to := needed(lo)
+			if n := len(out); n > 0 && out[n-1].from == from && out[n-1].to == to {
+				out[n-1].below = end
+			} else {
+				out = append(out, part{end, from, to})
+			}
 		}
-		from, to := needed(lo)
-		if n := len(out); n > 0 && out[n-1].from == from && out[n-1].to == to {
-			out[n-1].below = end
-		} else {
-			out = append(out, part{end, from, to})
-		}
-		lo = end
+		lo = max(lo, end)
 	}
 	return out
 }

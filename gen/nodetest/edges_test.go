@@ -66,16 +66,23 @@ func edges() map[string]string {
   output %%y
 `, c.image, c.image, c.kernel, c.kernel, 2*c.kernel*c.kernel, c.blocks, c.attrs)
 	}
-	for _, attrs := range []string{
-		"dilations = [5, 5], pads = [5, 5, 5, 5]", "dilations = [12, 12], pads = [12, 12, 12, 12]", "dilations = [5, 3], pads = [5, 3, 5, 3], strides = [2, 2]",
-		"dilations = [5, 5], pads = [9, 9, 1, 1]", "dilations = [9, 1], pads = [9, 1, 9, 1]",
+	for _, c := range []struct{ image, attrs string }{
+		{"1, 16, 13, 13", "dilations = [5, 5], pads = [5, 5, 5, 5]"},
+		{"1, 16, 13, 13", "dilations = [12, 12], pads = [12, 12, 12, 12]"},
+		{"1, 16, 13, 13", "dilations = [5, 3], pads = [5, 3, 5, 3], strides = [2, 2]"},
+		{"1, 16, 13, 13", "dilations = [5, 5], pads = [9, 9, 1, 1]"},
+		{"1, 16, 13, 13", "dilations = [9, 1], pads = [9, 1, 9, 1]"},
+		// Tiles begin at few of the places where other taps begin to count.
+		{"2, 16, 14, 3", "dilations = [12, 5], pads = [19, 9, 13, 12]"},
+		{"1, 16, 2, 7", "dilations = [9, 9], pads = [9, 22, 9, 17]"},
+		{"1, 16, 13, 19", "dilations = [5, 12], pads = [15, 20, 5, 32]"},
 	} {
-		texts["Conv "+attrs] = fmt.Sprintf(`
+		texts["Conv "+c.image+c.attrs] = fmt.Sprintf(`
   const @w f32[17, 16, 3, 3] = {%s}
-  input %%x f32[1, 16, 13, 13]
+  input %%x f32[%s]
   %%y ?[*] = Conv.11(%%x, @w) {%s}
   output %%y
-`, weights(17*16*9), attrs)
+`, weights(17*16*9), c.image, c.attrs)
 	}
 	for _, shape := range []string{"40, 61", "3, 16, 16", "17, 100", "31, 33"} {
 		perm := "[1, 0]"
