@@ -32,7 +32,8 @@ func (c *contraction) needed(pixels int64) float64 {
 	return needed
 }
 
-// neededBy is the part of the taps along an axis at which some result of a tile is not padding by a condition, over all tiles; 1 where the condition is on something else, or taps are neighbours: of those few are padding.
+// neededBy is the part of the taps along an axis at which some result of a tile is not padding by a condition, over all tiles; 1 where the condition is on
+// something else, or taps are neighbours: of those few are padding.
 func (c *contraction) neededBy(w te.Within, pixels int64) float64 {
 	lo, known := w.Lo.Const()
 	hi, both := w.Hi.Const()
