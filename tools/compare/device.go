@@ -103,6 +103,6 @@ func deviceRow(table io.Writer, name string, x *outcome) {
 		print(strings.Join(r.inputs, ", "), fmt.Sprintf("%.2g | %.2g | %.1f", r.rel, r.abs, r.seconds))
 	}
 	if x.only {
-		print("compiled, not run", " | | ")
+		print("compiled, not run", "| |")
 	}
 }
