@@ -41,7 +41,7 @@ func TestListOfDevice(t *testing.T) {
 		runs: []runOutcome{{inputs: []string{"x f32[2 5]", "y f32[]"}, rel: 1.5e-6, abs: 2e-5, seconds: 61.25}}, times: times{graph: 0.25, compile: 1, memory: 30e6}})
 	assert.Equal(t, "| net.onnx | 12.3 | 3 (2) | 1 | x f32[2 5], y f32[] | 1.5e-06 | 2e-05 | 61.2 | 1.25 | 30 |\n", table.String())
 
-	for _, wrong := range [][]string{{net, "--most-weights=1"}, append(args, "--most-weights=-1"), append(args, "--device=")} {
+	for _, wrong := range [][]string{{net, "--most-weights=1"}, append(args, "--most-weights=-1"), append(args, "--device="), append(args, "--layers")} {
 		_, err := parse(wrong)
 		assert.ErrorContains(t, err, "--most-weights=", wrong)
 	}

@@ -178,7 +178,7 @@ func (o *options) check(models []string) error {
 	if len(o.threadCounts) > 1 && o.peers == nil {
 		return fmt.Errorf("--threads=%s: several numbers are for --peers", o.threadsGiven)
 	}
-	if o.mostWeights < 0 || o.mostWeights > 0 && (o.list == "" || o.device == "" || o.peers != nil) {
+	if o.mostWeights < 0 || o.mostWeights > 0 && (o.list == "" || o.device == "" || o.peers != nil || o.layers) {
 		return fmt.Errorf("--most-weights=%g: want a number from 0, and --list and --device, whose table says what is compiled only", o.mostWeights)
 	}
 	if o.list != "" && len(models) == 0 {
