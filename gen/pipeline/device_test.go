@@ -42,3 +42,33 @@ func compileOn(t *testing.T, device, text string, disable ...string) *State {
 	require.NoError(t, err)
 	return through(t, s, disable...)
 }
+
+// TestWithoutProcessor: with the processor's part off a device beside it runs all that it can, however little that is, and the processor operators
+// that are calls alone.
+func TestWithoutProcessor(t *testing.T) {
+	const text = `graph "g" opset 17 {
+  input %x f32[8]
+  %e ?[*] = Exp.13(%x)
+  %n ?[*] = NonZero.13(%e)
+  %c ?[*] = Cast.13(%n) {to = 1}
+  %y ?[*] = Neg.13(%c)
+  output %y
+}
+`
+	facts, err := os.ReadFile("../../platforms/devices/opencl_buffers.json")
+	require.NoError(t, err)
+	device, err := target.Parse(facts)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		off             []string
+		launches, calls int
+	}{{nil, 0, 3}, {[]string{"processor"}, 2, 1}} {
+		s := parse(t, text)
+		s.Device = device
+		p := through(t, s, c.off...).Program
+		require.Len(t, p.Launches(), c.launches, p.String())
+		require.Len(t, p.Calls(), c.calls, p.String())
+	}
+	s := parse(t, text)
+	require.Empty(t, through(t, s, "processor").Program.Launches(), "there is no device")
+}

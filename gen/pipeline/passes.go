@@ -7,6 +7,7 @@ import (
 	"rules_dnn/gen/exact"
 	"rules_dnn/gen/fuse"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
 	"rules_dnn/gen/lower"
 	"rules_dnn/gen/passes/bnfold"
 	"rules_dnn/gen/passes/islands"
@@ -138,6 +139,7 @@ var Switches = []Switch{
 	{"shared", "memory that a device's work-items share: each computes by itself"},
 	{"images", "values in a device's texture memory"},
 	{"buffers", "values in a device's buffers that could be in its texture memory; other values are there"},
+	{"processor", "blocks on the processor that a device beside it can compute, too"},
 	{"versions", "kernels for small dimensions beside those for usual ones, where estimates say that they gain"},
 }
 
@@ -257,9 +259,25 @@ func (s *State) Compare(first int) (*sel.Comparison, error) {
 
 func (s *State) selectOptions() sel.Options {
 	o := sel.Options{Contractions: s.anchor("contractions"), Windows: s.anchor("windows"), Winograd: s.anchor("winograd"), Pooled: s.anchor("pooled"), Layouts: s.anchor("layouts"), Vectors: s.Enabled("vectors"), Pruned: s.encodings(), Magnitudes: s.magnitudes(),
-		Candidate: s.Candidate, EveryVersion: s.EveryVersion, EveryPool: s.EveryPool, Others: s.Others, Device: s.Device, Price: s.Price, Stored: s.Stored, Images: s.images()}
+		Candidate: s.Candidate, EveryVersion: s.EveryVersion, EveryPool: s.EveryPool, Others: s.Others, Device: s.Device, Price: s.price(), Stored: s.Stored, Images: s.images()}
 	o.Times, o.History = s.recorded(s.Times)
 	return o
+}
+
+// elsewhere is what a block costs where it is not to run, in cycles: more than any network takes.
+const elsewhere = 1e12
+
+// price lets the device compute all that it can, where the processor's part is off.
+func (s *State) price() func(*block.Block, layout.Space) float64 {
+	if s.Device == nil || s.Price != nil || s.Enabled("processor") {
+		return s.Price
+	}
+	return func(b *block.Block, space layout.Space) float64 {
+		if space == layout.Host && b.Call == nil { // operators that are calls are the processor's
+			return elsewhere
+		}
+		return 0
+	}
 }
 
 // images says which values are in texture memory.

@@ -21,6 +21,8 @@ type Server struct {
 	dir string // for files that go to and fro
 	// Version is what the program says of itself.
 	Version string
+	// LoadSeconds is how long it took to load the model, and RunSeconds how long the last Run took in the program.
+	LoadSeconds, RunSeconds float64
 }
 
 // request is what a server is asked.
@@ -39,6 +41,7 @@ type answer struct {
 	Version string            `json:"version"`
 	Files   map[string]string `json:"files"`
 	Ms      []float64         `json:"ms"`
+	LoadS   float64           `json:"load_s"`
 }
 
 // Start runs a program and loads its model; files go through the folder dir.
@@ -66,7 +69,7 @@ func StartLogged(log io.Writer, dir string, threads int, command ...string) (*Se
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.Version = loaded.Version
+	s.Version, s.LoadSeconds = loaded.Version, loaded.LoadS
 	return s, nil
 }
 
@@ -87,6 +90,9 @@ func (s *Server) Run(inputs map[string]*ir.Tensor) (map[string]*ir.Tensor, error
 		var err error
 		if last, err = s.ask(r); err != nil {
 			return nil, err
+		}
+		if len(last.Ms) > 0 {
+			s.RunSeconds = last.Ms[0] / 1e3
 		}
 	}
 	outputs := map[string]*ir.Tensor{}

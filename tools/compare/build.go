@@ -68,6 +68,9 @@ func generate(o *options, m *model, work string, took *times, compileOnly ...str
 	}
 	start := time.Now()
 	graph := []string{"graph", "--src=" + m.path, "--out=" + work + "/graph.txt", "--out-consts=" + work + "/graph.consts"}
+	if m.random {
+		graph = append(graph, "--fill-random")
+	}
 	for _, d := range o.dims {
 		graph = append(graph, "--dim="+d)
 	}

@@ -15,18 +15,23 @@ import (
 
 // outcome is what a comparison came to.
 type outcome struct {
-	times times
-	runs  []runOutcome
+	times   times
+	runs    []runOutcome
+	divided *divided // nil: there is no device
+	weights int64    // of a list's network for a device
+	only    bool     // compiled, and not run
 }
 
 // runOutcome is one run's: the greatest error, relative to the range of the output that it is in, how many
 // outputs are wrong, and, where it was timed, times and ratios.
 type runOutcome struct {
-	inputs []string // "x f32[1 3 224 224]"
-	rel    float64
-	wrong  int
-	timing *timing
-	layers *layered // nil: they were not compared
+	inputs  []string // "x f32[1 3 224 224]"
+	rel     float64
+	abs     float64 // the greatest error itself
+	wrong   int
+	seconds float64 // of the first run, with loading the model before it
+	timing  *timing
+	layers  *layered // nil: they were not compared
 }
 
 // compare prints what it finds to out as it goes.
@@ -54,6 +59,12 @@ func compare(o *options, out io.Writer) (*outcome, error) {
 	}
 	fmt.Fprintf(out, "%s for %s, %d thread(s): %s\nreference: %s\n", filepath.Base(o.model), chips, o.threads, p.times, ref.name)
 	x := &outcome{times: p.times}
+	if o.device != "" {
+		if x.divided, err = readDivided(work); err != nil {
+			return nil, err
+		}
+		fmt.Fprintln(out, x.divided)
+	}
 	return x, x.compareRuns(o, m, p, ref, work, out)
 }
 
@@ -118,6 +129,9 @@ func compareRun(o *options, m *model, s served, ref *reference, run, work string
 	if err != nil {
 		return nil, err
 	}
+	if h, ok := s.(*hosted); ok {
+		r.seconds = h.firstSeconds()
+	}
 	reportExecuted(o, s, out)
 	want, err := ref.run(inputs)
 	if err != nil {
@@ -129,8 +143,8 @@ func compareRun(o *options, m *model, s served, ref *reference, run, work string
 		far = "too far; its layers tell why"
 	}
 	for _, v := range m.graph.Outputs {
-		rel, ok := report(out, v.Name, got[v.Name], want[v.Name], o.tolerance, step(v), far)
-		r.rel = max(r.rel, rel)
+		rel, abs, ok := report(out, v.Name, got[v.Name], want[v.Name], o.tolerance, step(v), far)
+		r.rel, r.abs = max(r.rel, rel), max(r.abs, abs)
 		if !ok {
 			r.wrong++
 		}
@@ -149,12 +163,12 @@ func compareRun(o *options, m *model, s served, ref *reference, run, work string
 	return r, err
 }
 
-// report prints how far an output is from the reference, and reports whether that is near enough; else it says far. What is
+// report prints how far an output is from the reference, gives the error, and reports whether that is near enough; else it says far. What is
 // dequantized has steps.
-func report(out io.Writer, name string, got, want *ir.Tensor, tolerance, step float64, far string) (rel float64, ok bool) {
+func report(out io.Writer, name string, got, want *ir.Tensor, tolerance, step float64, far string) (rel, abs float64, ok bool) {
 	if got == nil || want == nil {
 		fmt.Fprintf(out, "output  %s is missing\n", name)
-		return math.Inf(1), false
+		return math.Inf(1), math.Inf(1), false
 	}
 	if got.Type == ir.U16 && want.Type == ir.BF16 { // .npy files hold bf16 so
 		numbers := *got
@@ -164,7 +178,7 @@ func report(out io.Writer, name string, got, want *ir.Tensor, tolerance, step fl
 	d, err := check.Compare(got, want)
 	if err != nil {
 		fmt.Fprintf(out, "output  %s: %v\n", name, err)
-		return math.Inf(1), false
+		return math.Inf(1), math.Inf(1), false
 	}
 	ok = d.Rel() <= tolerance
 	verdict := "ok"
@@ -180,5 +194,5 @@ func report(out io.Writer, name string, got, want *ir.Tensor, tolerance, step fl
 	}
 	fmt.Fprintf(out, "output  %s %s%v: largest error %.3g absolute%s, %.3g of the range %.4g: %s\n",
 		name, want.Type, want.Shape, d.Abs, steps, d.Rel(), d.Range, verdict)
-	return d.Rel(), ok
+	return d.Rel(), d.Abs, ok
 }

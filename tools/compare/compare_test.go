@@ -173,7 +173,7 @@ func variantsCompiled(t *testing.T, network, dnnc, runtime string) {
 func TestReport(t *testing.T) {
 	x, y := check.Input(ir.F32, []int64{4}, 0, 1), check.Input(ir.F32, []int64{4}, 1, 1)
 	near := func(name string, got, want *ir.Tensor, tolerance float64, near bool) {
-		_, ok := report(io.Discard, name, got, want, tolerance, 0, "WRONG")
+		_, _, ok := report(io.Discard, name, got, want, tolerance, 0, "WRONG")
 		assert.Equal(t, near, ok)
 	}
 	near("y", x, x, 0, true)

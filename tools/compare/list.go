@@ -15,7 +15,7 @@ import (
 
 // compareList compares the models of a list, each line of which is a command line of this command, and
 // prints a table in Markdown: a row a run, as soon as it is done. Options of this command's own line go
-// before the list's.
+// before the list's, and count for all of it.
 func compareList(o *options, args []string, table, log io.Writer) error {
 	models, err := listed(o, args)
 	if err != nil {
@@ -26,14 +26,14 @@ func compareList(o *options, args []string, table, log io.Writer) error {
 		return err
 	}
 	defer done()
-	print := row
-	if o.layers {
-		print = layersRow
-		fmt.Fprintln(table, "| model | quantized values | equal | rounded otherwise | wrong | most elements of a value | steps | outputs, error / range | the reference's own from one value of ours |")
-	} else {
-		fmt.Fprintln(table, "| model | inputs | error / range | ms | reference ms | ratio (quartiles) | dnnc s | MB | C++ s |")
+	print, head := row, "| model | inputs | error / range | ms | reference ms | ratio (quartiles) | dnnc s | MB | C++ s |"
+	switch {
+	case o.layers:
+		print, head = layersRow, "| model | quantized values | equal | rounded otherwise | wrong | most elements of a value | steps | outputs, error / range | the reference's own from one value of ours |"
+	case o.device != "":
+		print, head = deviceRow, deviceHead
 	}
-	fmt.Fprintln(table, "| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+	fmt.Fprintf(table, "%s\n|%s\n", head, strings.Repeat(" --- |", strings.Count(head, "|")-1))
 	var failed []string
 	for _, one := range models {
 		name := one.name()
@@ -55,7 +55,7 @@ func share(models []*options) (done func(), err error) {
 		return nil, err
 	}
 	for _, o := range models {
-		if o.device == "" && o.cxx == models[0].cxx { // objects are what that compiler makes, without a device
+		if o.cxx == models[0].cxx { // objects are what that compiler makes
 			o.runtime = dir
 		}
 	}
@@ -67,6 +67,9 @@ func compareTuned(o *options, log io.Writer) (*outcome, error) {
 	tuned, err := o.tuned(log)
 	if err != nil {
 		return nil, err
+	}
+	if o.device != "" {
+		return compareOnDevice(tuned, log)
 	}
 	return compare(tuned, log)
 }
@@ -107,9 +110,13 @@ func listed(o *options, args []string) ([]*options, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--only: %w", err)
 	}
-	lines, err := readList(o.path(o.list))
-	if err != nil {
-		return nil, err
+	var lines []string
+	for _, path := range strings.Split(o.list, ",") {
+		more, err := readList(o.path(path))
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, more...)
 	}
 	var out []*options
 	for _, line := range lines {

@@ -43,6 +43,8 @@ examples, for MODEL.onnx [options]:
   net.onnx --tune net.tune.json --search 3        search for faster kernels, three times as many as without, and compare both
   --list tests/models/graphs.txt --models FOLDER  a table of the list's models, which are in the folder
   relu --node 'Relu;x:f32[1,64,56,56]'            a network of one node
+  --list tests/models/graphs.txt,tests/models/more.txt --models FOLDER --device platforms/devices/opencl_buffers.json --disable=processor --most-weights=100
+                                                  a table of what the machine's OpenCL device answers
   --list tests/models/nodes.txt --peers=onnxruntime --rounds 5    which networks of one node are slow
   --list tests/models/quantized.txt --models FOLDER --layers      a table of quantized networks, layer by layer
   net.onnx --chip hexagon_v68 --reference=graph --tolerance=0 --executed    on a DSP, under qemu-hexagon
@@ -71,8 +73,9 @@ type options struct {
 	candidates, search      int
 	again, regret           bool
 	fill, layers, executed  bool
-	pruning                 string // settings, or a file of them
-	node                    string // in place of a model's file
+	mostWeights             float64 // millions; 0: any number
+	pruning                 string  // settings, or a file of them
+	node                    string  // in place of a model's file
 	// threadsGiven and peersGiven are what the user wrote.
 	threadsGiven, peersGiven string
 	runtime                  string // folder for objects that several programs share
@@ -159,8 +162,9 @@ func (o *options) define(fs *flag.FlagSet) {
 	fs.StringVar(&o.peersGiven, "peers", "", "engines to time, as in onnxruntime,ncnn, or all: "+strings.Join(engines, ", ")+"; prints a table in Markdown")
 	fs.IntVar(&o.intLimit, "int-limit", 1000, "what integer inputs stay below")
 	fs.IntVar(&o.seed, "seed", 0, "other numbers give other inputs")
-	fs.StringVar(&o.list, "list", "", "a file with a command line of this command in each line: prints a table in Markdown")
+	fs.StringVar(&o.list, "list", "", "a file with a command line of this command in each line, or several with commas between: prints a table in Markdown")
 	fs.StringVar(&o.models, "models", ".", "folder of the list's models")
+	fs.Float64Var(&o.mostWeights, "most-weights", 0, "with --list and --device: compile networks of more million weights, but run them not (0: run all)")
 	fs.StringVar(&o.only, "only", "", "a regular expression of the list's models to take")
 	fs.StringVar(&o.node, "node", "", nodeHelp)
 	fs.BoolVar(&o.fill, "fill", false, "give the model weights if its own were taken out")
@@ -173,6 +177,9 @@ func (o *options) define(fs *flag.FlagSet) {
 func (o *options) check(models []string) error {
 	if len(o.threadCounts) > 1 && o.peers == nil {
 		return fmt.Errorf("--threads=%s: several numbers are for --peers", o.threadsGiven)
+	}
+	if o.mostWeights < 0 || o.mostWeights > 0 && (o.list == "" || o.device == "" || o.peers != nil || o.layers) {
+		return fmt.Errorf("--most-weights=%g: want a number from 0, and --list and --device, whose table says what is compiled only", o.mostWeights)
 	}
 	if o.list != "" && len(models) == 0 {
 		return nil

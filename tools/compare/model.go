@@ -22,6 +22,7 @@ type model struct {
 	external []string  // LOCATION=PATH of its files of external data
 	large    bool      // whether these have more than 1 GB
 	pruned   bool      // whether it is a copy with fewer weights, beside its data
+	random   bool      // whether weights that were taken out are made where they are read
 	// read reads it anew, for passes that change it.
 	read func() (*ir.Graph, error)
 }
@@ -44,20 +45,25 @@ func open(o *options, work string) (*model, error) {
 			return nil, err
 		}
 	}
+	return m, m.load(o)
+}
+
+// load reads the graph, and finds its files of external data.
+func (m *model) load(o *options) error {
 	file, err := openFile(m.path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	locations, err := onnx.ExternalLocations(file)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	external := map[string]*ir.File{}
 	for _, location := range locations {
 		path := m.data(o, location)
 		m.external = append(m.external, location+"="+path)
 		if external[location], err = openFile(path); err != nil {
-			return nil, err
+			return err
 		}
 		m.large = m.large || external[location].Size > 1<<30
 	}
@@ -65,13 +71,13 @@ func open(o *options, work string) (*model, error) {
 	for _, d := range o.dims {
 		name, dim, err := onnx.ParseDim(d)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		dims[name] = dim
 	}
-	m.read = func() (*ir.Graph, error) { return onnx.Read(file, external, onnx.Options{Dims: dims}) }
+	m.read = func() (*ir.Graph, error) { return onnx.Read(file, external, onnx.Options{Dims: dims, Fill: m.random}) }
 	m.graph, err = m.read()
-	return m, err
+	return err
 }
 
 // data is where a file of external data is.

@@ -135,25 +135,13 @@ func unpack(path, name string) ([]byte, error) {
 }
 
 // weightBytes is how large a model's constants are; 0 where it cannot be read, which dnnc is to say.
-func weightBytes(model []byte) int64 {
+func weightBytes(model []byte) (total int64) {
 	g, err := onnx.Read(&ir.File{R: bytes.NewReader(model), Size: int64(len(model))}, nil, onnx.Options{Fill: true})
 	if err != nil {
 		return 0
 	}
-	return constants(g, map[*ir.Tensor]bool{})
-}
-
-func constants(g *ir.Graph, seen map[*ir.Tensor]bool) (bytes int64) {
-	for _, n := range g.Nodes {
-		for _, v := range n.Inputs {
-			if v != nil && v.Const != nil && !seen[v.Const] {
-				seen[v.Const] = true
-				bytes += v.Const.Len() * int64(v.Const.Type.Size())
-			}
-		}
-		for _, r := range n.Regions {
-			bytes += constants(r, seen)
-		}
+	for _, c := range g.Constants() {
+		total += c.Len() * int64(c.Type.Size())
 	}
-	return bytes
+	return total
 }

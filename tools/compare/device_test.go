@@ -1,0 +1,48 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestListOfDevice: a list for a device tells where blocks run; of networks with more weights than are to be run, whose weights no file has, too.
+func TestListOfDevice(t *testing.T) {
+	dnnc := os.Getenv("DNNC")
+	if _, err := exec.LookPath("go"); dnnc == "" && err != nil {
+		t.Skip("there is no go to build dnnc with")
+	}
+	atRoot(t)
+	net := network(t)
+	lists := []string{filepath.Join(t.TempDir(), "one.txt"), filepath.Join(t.TempDir(), "two.txt")}
+	for i, line := range []string{"net.onnx --run=N=2 --disable=processor\n", "# none\nnet.onnx\n"} {
+		require.NoError(t, os.WriteFile(lists[i], []byte(line), 0o666))
+	}
+	args := []string{"--list=" + strings.Join(lists, ","), "--models=" + filepath.Dir(net), "--dnnc=" + dnnc, "--device=platforms/devices/opencl_buffers.json", "--most-weights=14e-6"}
+	o, err := parse(args)
+	require.NoError(t, err)
+	var table, log strings.Builder
+	require.NoError(t, compareList(o, args, &table, &log))
+	rows := strings.Split(strings.TrimSpace(table.String()), "\n")
+	require.Len(t, rows, 4)
+	for _, r := range rows {
+		assert.Equal(t, strings.Count(deviceHead, "|"), strings.Count(r, "|"), r)
+	}
+	assert.Contains(t, rows[2], "| net.onnx without processor | 1.5e-05 | 1 (1) | 0 | compiled, not run |", "the device can compute the block")
+	assert.Contains(t, rows[3], "| net.onnx | 1.5e-05 | 0 (0) | 1 | compiled, not run |", "estimates say that it does not pay")
+
+	table.Reset()
+	deviceRow(&table, "net.onnx", &outcome{divided: &divided{launches: 3, kernels: 2, calls: 1}, weights: 12_300_000,
+		runs: []runOutcome{{inputs: []string{"x f32[2 5]", "y f32[]"}, rel: 1.5e-6, abs: 2e-5, seconds: 61.25}}, times: times{graph: 0.25, compile: 1, memory: 30e6}})
+	assert.Equal(t, "| net.onnx | 12.3 | 3 (2) | 1 | x f32[2 5], y f32[] | 1.5e-06 | 2e-05 | 61.2 | 1.25 | 30 |\n", table.String())
+
+	for _, wrong := range [][]string{{net, "--most-weights=1"}, append(args, "--most-weights=-1"), append(args, "--device="), append(args, "--layers")} {
+		_, err := parse(wrong)
+		assert.ErrorContains(t, err, "--most-weights=", wrong)
+	}
+}
