@@ -203,6 +203,9 @@ func (a *attention) weighted() bool {
 	if _, known := a.column.Extent.Const(); !known {
 		return false
 	}
+	if least, _ := a.key.Extent.Bounds(a.env.Symbols); least < 1 {
+		return false // without a key there is no last chunk, and results are sums of nothing
+	}
 	m := &match{stage: s, operands: a.b.Operands, reduce: sum}
 	for i, e := range []te.Expr{l, r} {
 		w, is := unrounded(e).(te.Load)

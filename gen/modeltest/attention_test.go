@@ -82,24 +82,15 @@ func TestAttentionSizes(t *testing.T) {
 		{"tokens that a symbol gives", "symbol T 64..300\n" + simpleAttention("2", "T", "T", 64, 64), map[string]int64{"T": 77}},
 		{"the most tokens", "symbol T 64..300\n" + simpleAttention("2", "T", "T", 64, 64), map[string]int64{"T": 300}},
 		{"turned heads", heads(2, 96, 3, 32), nil},
+		{"many elements", simpleAttention("2", "70", "90", 1000, 600), nil},
+		{"one number for each query", "symbol T 64..300\n" + maskedAttention("70", "T", "70, 1"), map[string]int64{"T": 133}},
+		{"one number for each batch and key", "symbol T 64..300\n" + maskedAttention("T", "90", "3, 1, 90"), map[string]int64{"T": 133}},
+		{"keys after others", caches, map[string]int64{"P": 100}},
+		{"keys after none", caches, map[string]int64{"P": 0}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := irtest.Parse(t, c.text)
-			r := rand.New(rand.NewPCG(1, 9))
-			var in []*ir.Tensor
-			for _, v := range g.Inputs {
-				var dims []int64
-				for _, e := range v.Shape {
-					n, err := e.Eval(c.dims)
-					require.NoError(t, err)
-					dims = append(dims, n)
-				}
-				x := ir.NewTensor(ir.F32, dims...)
-				for i := range int(x.Len()) {
-					put(x, i, r.Float32()*4-2)
-				}
-				in = append(in, x)
-			}
+			in := ofSize(t, g, c.dims)
 			want := expected(t, g, in)
 			for _, chip := range Chips {
 				p, err := CompileFor(irtest.Parse(t, c.text), slow(t, chip), nil)
@@ -111,6 +102,53 @@ func TestAttentionSizes(t *testing.T) {
 				require.NoError(t, compare(out[0], want), chip)
 			}
 		})
+	}
+}
+
+// ofSize are inputs of a graph whose symbols have values.
+func ofSize(t *testing.T, g *ir.Graph, dims map[string]int64) []*ir.Tensor {
+	r := rand.New(rand.NewPCG(1, 9))
+	var in []*ir.Tensor
+	for _, v := range g.Inputs {
+		var shape []int64
+		for _, e := range v.Shape {
+			n, err := e.Eval(dims)
+			require.NoError(t, err)
+			shape = append(shape, n)
+		}
+		x := ir.NewTensor(ir.F32, shape...)
+		for i := range int(x.Len()) {
+			put(x, i, r.Float32()*4-2)
+		}
+		in = append(in, x)
+	}
+	return in
+}
+
+// caches has keys and values of so many tokens before those at hand.
+const caches = "symbol P 0..300\ninput %q f32[1, 4, 20, 16]\ninput %k f32[1, 2, 20, 16]\ninput %v f32[1, 2, 20, 24]\ninput %pk f32[1, 2, P, 16]\ninput %pv f32[1, 2, P, 24]\n" +
+	"%y ?[*], %nk ?[*], %nv ?[*] = Attention.24(%q, %k, %v, _, %pk, %pv) {is_causal = 1}\noutput %y\noutput %nk\noutput %nv\n"
+
+// maskedAttention is of scores that are scaled by what an input gives, with a mask of some of their axes.
+func maskedAttention(queries, keys, mask string) string {
+	return fmt.Sprintf("input %%q f32[3, %s, 16]\ninput %%k f32[3, 16, %s]\ninput %%v f32[3, %s, 24]\ninput %%scale f32[]\ninput %%mask f32[%s]\n", queries, keys, keys, mask) +
+		"%s ?[*] = MatMul.13(%q, %k)\n%c ?[*] = Mul.14(%s, %scale)\n%m ?[*] = Add.14(%c, %mask)\n%p ?[*] = Softmax.13(%m) {axis = -1}\n%y ?[*] = MatMul.13(%p, %v)\noutput %y\n"
+}
+
+// TestAttentionWithoutKeys: where there may be no key there is no last chunk of keys, so that kernels of their own compute attention: results are sums of nothing.
+func TestAttentionWithoutKeys(t *testing.T) {
+	text := "symbol T 0..300\n" + simpleAttention("3", "40", "T", 16, 24)
+	for _, chip := range Chips {
+		p, err := CompileFor(irtest.Parse(t, text), slow(t, chip), nil)
+		require.NoError(t, err, chip)
+		assert.Zero(t, attentiontest.Kernels(p), chip)
+		for _, n := range []int64{0, 1, 33} {
+			g := irtest.Parse(t, text)
+			in := ofSize(t, g, map[string]int64{"T": n})
+			out, err := run.Program(p, in)
+			require.NoError(t, err, "%s, %d keys", chip, n)
+			assert.NoError(t, compare(out[0], expected(t, g, in)), "%s, %d keys", chip, n)
+		}
 	}
 }
 

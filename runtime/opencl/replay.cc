@@ -104,10 +104,12 @@ Status LaunchSteps(ContextState* c, const Segment* s, int32_t count) {
 
 // The run leaves what the last one launched: what it put off starts, and the rest is forgotten.
 Status Leave(ContextState* c, Segment* s) {
-  const Replay& r = c->replay;
+  Replay& r = c->replay;
   Status status = Status::kOk;
   if (s->record != nullptr) {
+    const int64_t begin = NowNs();
     status = LaunchSteps(c, s, r.steps);
+    r.ns += NowNs() - begin;
     if (s->patience < kMostPatience) s->patience *= 2;
   }
   Drop(c, s);

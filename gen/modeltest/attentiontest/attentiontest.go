@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"rules_dnn/gen/ir"
@@ -91,7 +92,7 @@ func typed(text string, t ir.DType) string {
 	return strings.NewReplacer("TYPE", t.String(), " T[", " "+t.String()+"[").Replace(text)
 }
 
-// Inputs are inputs of such a graph: random ones, and masks.
+// Inputs are inputs of such a graph: random ones, and masks; some values are infinite or no numbers.
 func Inputs(g *ir.Graph) []*ir.Tensor {
 	r := rand.New(rand.NewPCG(3, 5))
 	var out []*ir.Tensor
@@ -105,14 +106,33 @@ func Inputs(g *ir.Graph) []*ir.Tensor {
 		lowest := map[ir.DType]float64{ir.F32: -math.MaxFloat32, ir.F16: -65504}[v.Type]
 		for i := range t.Len() {
 			x := 4*r.Float64() - 2
-			if v.Name == "mask" {
+			switch v.Name {
+			case "mask":
 				x = maskedRows[i/dims[1]].of(i%dims[1], lowest)
+			case "v":
+				columns, keys := dims[len(dims)-1], dims[len(dims)-2]
+				x = valueOf(g, i/columns%keys, i%columns, x)
 			}
 			setNumber(t, i, float32(x))
 		}
 		out = append(out, t)
 	}
 	return out
+}
+
+// valueOf is a value of a key, most of which are as they are given: two columns have one that is no finite number, which makes no number of results whose weight
+// for it is 0. Rounded weights may be 0 where others are not, and what counts as 0 where weights are no numbers is not what zeros make of such values.
+func valueOf(g *ir.Graph, key, column int64, x float64) float64 {
+	hidden := slices.ContainsFunc(g.Nodes, func(n *ir.Node) bool { return n.Op == "IsNaN" })
+	switch {
+	case hidden || g.Inputs[0].Type != ir.F32:
+		return x
+	case key == 5 && column == 3:
+		return math.Inf(1)
+	case key == 69 && column == 7:
+		return math.NaN()
+	}
+	return x
 }
 
 func setNumber(t *ir.Tensor, i int64, x float32) {

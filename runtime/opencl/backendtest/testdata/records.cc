@@ -185,6 +185,25 @@ void TestSlow() {
   Clean();
 }
 
+// What was put off and is launched after all takes its time, too: a record of more launches is not
+// compared with what came after them alone.
+void TestLonger() {
+  setenv("FAKE_LAUNCH_US", "200", 1);
+  setenv("FAKE_REPLAY_US", "500", 1);
+  {
+    Life life(Options());
+    for (int i = 0; i < 2 * kPatience; ++i) CHECK(life.Run() == Status::kOk);
+    life.Expect(0, 1);
+    launches = 6;
+    for (int i = 0; i < 4 * kPatience; ++i) CHECK(life.Run() == Status::kOk);
+    life.Expect(0, 1);
+    launches = 5;
+  }
+  unsetenv("FAKE_LAUNCH_US");
+  unsetenv("FAKE_REPLAY_US");
+  Clean();
+}
+
 }  // namespace
 
 int main() {
@@ -199,6 +218,7 @@ int main() {
   TestRefuses();
   TestClocks();
   TestSlow();
+  TestLonger();
   Clean();
   puts("all checks passed");
   return 0;
