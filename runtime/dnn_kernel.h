@@ -499,7 +499,8 @@ static inline __attribute__((always_inline)) void dnn_store_turned(T* p, V first
     for (int at = 0; at < lanes; at += 16) {
       Row rows[16];
 #pragma GCC unroll 16
-      for (int i = 0; i < 16; ++i) __builtin_memcpy(&rows[i], reinterpret_cast<const T*>(&x[i]) + at, 16);
+      for (int i = 0; i < 16; ++i)
+        __builtin_memcpy(&rows[i], reinterpret_cast<const T*>(&x[i]) + at, 16);
       dnn_zip<16, 1>(rows);
 #pragma GCC unroll 16
       for (int i = 0; i < 16; ++i) dnn_store(p + (at + i) * (int64_t)kStride, rows[i]);
