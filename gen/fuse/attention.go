@@ -46,9 +46,9 @@ func (f *fuser) attends(scores, rows, product, all *block.Block) bool {
 	if f.o.Memory != nil {
 		const passes = 3
 		bytes := f.bytes(scores.Results[0]) + f.bytes(rows.Results[0])
-		apart += passes * f.o.Memory(bytes)
+		apart += float64(passes * f.o.Memory(bytes))
 	}
-	return together < apart-2*f.o.Queued
+	return together < apart-float64(2*f.o.Queued)
 }
 
 // bytes is how many a value has, as far as that is known.

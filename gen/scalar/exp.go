@@ -127,6 +127,7 @@ func erf32(x float32) float32 {
 	q = madd(q, a, -0x1.a4f8c4p-4)
 	q = madd(q, a, -0x1.45f2fep-1)
 	q = madd(q, a, -0x1.06eba8p-3)
-	s, p := expApart(0.125 * madd(q, 8*a, -8*a))
+	larger := float32(8 * a)
+	s, p := expApart(0.125 * madd(q, larger, -larger))
 	return withSign(madd(-s, p, 1-s), x)
 }
