@@ -208,6 +208,9 @@ func TestDisable(t *testing.T) {
 	devices := map[string]struct{ device, network string }{"attention": {"opencl_nvidia", attended}, "shared": {"opencl_nvidia", shared}, "images": {"opencl_images", imaged}, "buffers": {"opencl_images", buffered}}
 	optional, _ := names()
 	for _, name := range optional {
+		if name == "processor" { // that of a device beside it: TestWithoutProcessor
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			if d, is := devices[name]; is {
 				whole, s := compileOn(t, d.device, d.network), compileOn(t, d.device, d.network, name)
