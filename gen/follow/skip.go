@@ -72,29 +72,17 @@ func (f *follower) skip(c *stage, i int, w te.Within, zero map[string]sym.Expr) 
 		return nil
 	}
 	s.at = at.Subst(zero, f.facts)
-	// At a place an iteration is needed from where the last row meets the condition to where the first one does.
 	turns := make([]int64, 0, 2*n+2)
 	for t := range n + 1 {
 		turns = append(turns, lo-reach-t*step, hi-t*step)
 	}
 	s.parts = fewer(f.parts(s.at, turns, func(place int64) (from, to int64) {
-		from = min(max(ceilDiv(lo-place-reach, step), 0), n-1)
-		return from, max(min(ceilDiv(hi-place, step), n), from+1)
+		return sched.Needed(lo, hi, place, reach, step, n)
 	}), int(c.sched.Tile.Skips))
 	if len(s.parts) == 0 || len(s.parts) == 1 && s.parts[0].to-s.parts[0].from == n {
 		return nil
 	}
 	return s
-}
-
-func ceilDiv(a, b int64) int64 { return -floorDiv(-a, b) }
-
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
 }
 
 // parts are the iterations that tiles need at the places that an index may have, by a function that takes turns at some of them; none where such places have no bounds.
@@ -125,17 +113,12 @@ func mayBe(at sym.Expr, lo, end int64) bool {
 	terms, first := at.Terms()
 	step := int64(0)
 	for _, t := range terms {
-		for a, b := step, t.Coef; ; a, b = b, a%b {
-			if b == 0 {
-				step = a
-				break
-			}
-		}
+		step = sym.GCD(step, t.Coef)
 	}
-	if step = max(step, -step); step == 0 {
+	if step == 0 {
 		return first >= lo && first < end
 	}
-	return first+ceilDiv(lo-first, step)*step < end
+	return first+sym.CeilInt(lo-first, step)*step < end
 }
 
 // fewer are at most so many parts: neighbours of which the fewest iterations are needless are one.

@@ -5,6 +5,7 @@ import (
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/scalar"
+	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
 
@@ -90,9 +91,9 @@ func (g *within) clip(p *program) (a, b int) {
 	lo, hi := g.lo.at(p)-e, g.hi.at(p)-e // lo <= step*i < hi
 	switch {
 	case step > 0:
-		return clampTo(ceilDiv(lo, step), p.n), clampTo(ceilDiv(hi, step), p.n)
+		return clampTo(sym.CeilInt(lo, step), p.n), clampTo(sym.CeilInt(hi, step), p.n)
 	case step < 0:
-		return clampTo(floorDiv(-hi, -step)+1, p.n), clampTo(floorDiv(-lo, -step)+1, p.n)
+		return clampTo(sym.FloorInt(-hi, -step)+1, p.n), clampTo(sym.FloorInt(-lo, -step)+1, p.n)
 	case lo <= 0 && 0 < hi:
 		return 0, p.n
 	}
@@ -100,16 +101,6 @@ func (g *within) clip(p *program) (a, b int) {
 }
 
 func clampTo(x int64, n int) int { return int(min(max(x, 0), int64(n))) }
-
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
-}
-
-func ceilDiv(a, b int64) int64 { return -floorDiv(-a, b) }
 
 // choice evaluates one of two expressions by conditions on indices.
 type choice struct {

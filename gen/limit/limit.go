@@ -3,6 +3,8 @@
 // Every limit is far above what networks need. A message that refuses something says the limit.
 package limit
 
+import "fmt"
+
 const (
 	// Nodes of a graph once functions are inlined. The largest networks have some ten thousand.
 	Nodes = 1 << 20
@@ -70,3 +72,8 @@ const (
 	Shown  = 80
 	Listed = 50
 )
+
+// TooManySymbols refuses a model of so many.
+func TooManySymbols(n int) error {
+	return fmt.Errorf("%d symbols; the runtime has room for %d: bind some with --dim", n, Symbols)
+}

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
@@ -68,10 +69,8 @@ func (c *contraction) neededBy(w te.Within, pixels int64) float64 {
 	sum := int64(0)
 	for i := int64(0); i < points; i += rows {
 		size := min(rows, points-i)
-		from, to := first+i*steps[0], first+(i+size-1)*steps[0] // of the first tap of the first result, and of the last one's
-		begin := min(max((lo-to+steps[1]-1)/steps[1], 0), taps-1)
-		end := min((hi-from+steps[1]-1)/steps[1], taps)
-		sum += size * max(end-begin, 1)
+		from, to := sched.Needed(lo, hi, first+i*steps[0], (size-1)*steps[0], steps[1], taps)
+		sum += size * (to - from)
 	}
 	return float64(sum) / float64(points*taps)
 }

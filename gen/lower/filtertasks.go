@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"rules_dnn/gen/sched"
+	"rules_dnn/gen/sym"
 )
 
 // dealtVar numbers the tasks among which the filters of a band are dealt out, as they are stored: one each in turns. They are in the order of how many
@@ -37,7 +38,7 @@ func (c *sparse) deal(s sched.Stage, sets int64) sched.Stage {
 		if l.Axis == channel {
 			l.Axis = groupPart
 			if l.Size > 0 { // of a set, which has whole ones
-				l.Size = gcd(l.Size, c.channels/sets)
+				l.Size = sym.GCD(l.Size, c.channels/sets)
 			}
 		}
 		all = append(all, l)
@@ -47,11 +48,4 @@ func (c *sparse) deal(s sched.Stage, sets int64) sched.Stage {
 	}
 	s.Loops = slices.Clip(all)
 	return s
-}
-
-func gcd(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }

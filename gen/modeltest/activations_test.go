@@ -1,16 +1,12 @@
 package modeltest
 
 import (
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/ir"
-	"rules_dnn/gen/ir/irtest"
 	"rules_dnn/gen/plan"
 )
 
@@ -40,17 +36,7 @@ func TestActivations(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, chip := range Chips {
-				g := irtest.Parse(t, c.graph)
-				r := &random{Rand: rand.New(rand.NewPCG(1, 2)), env: map[string]int64{"N": 7, "B": 2}}
-				x := &trial{g: g, config: Config{Chip: chip}, inputs: map[string]*ir.Tensor{}}
-				for _, v := range g.Inputs {
-					x.inputs[v.Name] = r.floats(r.concrete(v.Shape), 1)
-				}
-				require.NoError(t, x.survives(), chip)
-				g, err := clone(g)
-				require.NoError(t, err)
-				p, err := Compile(g, x.config)
-				require.NoError(t, err)
+				p := survivor(t, c.graph, chip)
 				tiled := slices.ContainsFunc(p.Calls(), func(c *plan.Call) bool { return strings.HasPrefix(c.Kernel.Anchor, "product") })
 				assert.Equal(t, c.tiled, tiled, chip)
 			}

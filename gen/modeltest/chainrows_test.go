@@ -1,14 +1,10 @@
 package modeltest
 
 import (
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/ir"
-	"rules_dnn/gen/ir/irtest"
 	"rules_dnn/gen/loop"
 )
 
@@ -33,17 +29,7 @@ func TestRowsTogether(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, chip := range Chips {
-				g := irtest.Parse(t, c.graph)
-				r := &random{Rand: rand.New(rand.NewPCG(1, 2)), env: map[string]int64{"N": 7}}
-				x := &trial{g: g, config: Config{Chip: chip}, inputs: map[string]*ir.Tensor{}}
-				for _, v := range g.Inputs {
-					x.inputs[v.Name] = r.floats(r.concrete(v.Shape), 1)
-				}
-				require.NoError(t, x.survives(), chip)
-				g, err := clone(g)
-				require.NoError(t, err)
-				p, err := Compile(g, x.config)
-				require.NoError(t, err)
+				p := survivor(t, c.graph, chip)
 				rows := int64(0)
 				for _, call := range p.Calls() {
 					loop.Walk(call.Kernel.Body, func(s loop.Stmt) bool {

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/hostcpu"
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ir/irtest"
@@ -112,7 +111,7 @@ func TestPairContractions(t *testing.T) {
 		flags []string
 		runs  bool // here
 	}{
-		{"vectors", zen4, zen4.Copts, has("avx512_bf16")},
+		{"vectors", zen4, zen4.Copts, hostcpu.Has("avx512bf16")},
 		{"matrices", without(t, "x86_64_sapphire_rapids", "vdpbf16ps_x16"), portable, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -218,7 +217,7 @@ func TestRandomPairs(t *testing.T) {
 	}
 	t.Logf("%d graphs", len(cases))
 	require.Greater(t, len(cases), 10)
-	if !has("avx512_bf16") {
+	if !hostcpu.Has("avx512bf16") {
 		t.Skip("this machine has no such instructions")
 	}
 	for i, got := range cpptest.Run(t, "../..", cases, zen4.Copts...) {
@@ -249,10 +248,4 @@ func assertNear(t *testing.T, want, got *ir.Tensor, name string) {
 			require.Failf(t, "differs", "%s: element %d is %g, and %g by stages", name, i, y, x)
 		}
 	}
-}
-
-// has reports whether this machine's processor has what Linux calls so.
-func has(feature string) bool {
-	info, err := os.ReadFile("/proc/cpuinfo")
-	return runtime.GOARCH == "amd64" && err == nil && slices.Contains(strings.Fields(string(info)), feature)
 }

@@ -5,15 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ir/irtest"
 	"rules_dnn/gen/loop/run"
 	"rules_dnn/gen/passes/dce"
 	"rules_dnn/gen/passes/edit"
+	"rules_dnn/gen/plan"
 	"rules_dnn/gen/print/cpp"
 )
 
@@ -212,4 +218,21 @@ func float(t *ir.Tensor, at int) float64 {
 		return ir.BF16Float(binary.LittleEndian.Uint16(t.Data[at:]))
 	}
 	return math.Float64frombits(binary.LittleEndian.Uint64(t.Data[at:]))
+}
+
+// survivor compiles a network for a chip, after it has survived all that is tried with it of random inputs.
+func survivor(t *testing.T, text, chip string) *plan.Program {
+	t.Helper()
+	g := irtest.Parse(t, text)
+	r := &random{Rand: rand.New(rand.NewPCG(1, 2)), env: map[string]int64{"N": 7, "B": 2}}
+	x := &trial{g: g, config: Config{Chip: chip}, inputs: map[string]*ir.Tensor{}}
+	for _, v := range g.Inputs {
+		x.inputs[v.Name] = r.floats(r.concrete(v.Shape), 1)
+	}
+	require.NoError(t, x.survives(), chip)
+	g, err := clone(g)
+	require.NoError(t, err)
+	p, err := Compile(g, x.config)
+	require.NoError(t, err)
+	return p
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"regexp"
 	"runtime"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/hostcpu"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/modeltest"
@@ -50,10 +50,18 @@ func hostChip(t *testing.T) *target.Target {
 }
 
 // runsHere reports whether the host has what a chip's kernels need.
-func runsHere(chip *target.Target) bool {
-	info, _ := os.ReadFile("/proc/cpuinfo")
-	has := strings.Fields(strings.ReplaceAll(string(info), "avx512_", "avx512")) // Linux calls some so
-	return chip.GOARCH() == runtime.GOARCH && !slices.ContainsFunc(chip.CPUFeatures, func(f string) bool { return !slices.Contains(has, f) })
+func runsHere(chip *target.Target) bool { return hostcpu.Runs(chip.GOARCH(), chip.CPUFeatures...) }
+
+// sameCompiled compares what compiled programs of one result give, bit for bit, where the host runs the chip's code.
+func sameCompiled(t *testing.T, chip *target.Target, cases []cpptest.Case, wants []*ir.Tensor) {
+	t.Helper()
+	if !runsHere(chip) {
+		return
+	}
+	for i, got := range cpptest.Run(t, repository, cases, append(slices.Clone(chip.Copts), "-O2")...) {
+		require.Zero(t, got.Status, cases[i].Name)
+		assert.Equal(t, wants[i].Data, got.Outputs[0].Data, cases[i].Name)
+	}
 }
 
 // cases are those of the suite that -only selects.

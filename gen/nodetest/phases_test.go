@@ -2,10 +2,8 @@ package nodetest
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/interp"
@@ -76,12 +74,6 @@ func TestPhases(t *testing.T) {
 			require.NoError(t, err, label)
 			cases, wants = append(cases, cpptest.Case{Name: label, Program: p, Inputs: modeltest.InputsOf(p, inputs)}), append(wants, want[0])
 		}
-		if !runsHere(chip) {
-			continue
-		}
-		for i, got := range cpptest.Run(t, repository, cases, append(slices.Clone(chip.Copts), "-O2")...) {
-			require.Zero(t, got.Status, cases[i].Name)
-			assert.Equal(t, wants[i].Data, got.Outputs[0].Data, cases[i].Name)
-		}
+		sameCompiled(t, chip, cases, wants)
 	}
 }

@@ -204,16 +204,23 @@ func TestDisable(t *testing.T) {
 		"attention": func(s *State) bool { return count(s, "attention, tasks") == 0 && len(s.Program.Calls()) == 3 },
 		"images":    func(s *State) bool { return count(s, "image") == 0 },
 		"buffers":   func(s *State) bool { return count(s, "image") > 0 },
+		"processor": func(s *State) bool { return len(s.Program.Launches()) == 2 && len(s.Program.Calls()) == 1 }, // an operator that is a call
 	}
-	devices := map[string]struct{ device, network string }{"attention": {"opencl_nvidia", attended}, "shared": {"opencl_nvidia", shared}, "images": {"opencl_images", imaged}, "buffers": {"opencl_images", buffered}}
+	devices := map[string]struct {
+		compile         func(t *testing.T, device, text string, disable ...string) *State
+		device, network string
+	}{
+		"attention": {compileOn, "opencl_nvidia", attended},
+		"shared":    {compileOn, "opencl_nvidia", shared},
+		"images":    {compileOn, "opencl_images", imaged},
+		"buffers":   {compileOn, "opencl_images", buffered},
+		"processor": {compileBeside, "opencl_buffers", called},
+	}
 	optional, _ := names()
 	for _, name := range optional {
-		if name == "processor" { // that of a device beside it: TestWithoutProcessor
-			continue
-		}
 		t.Run(name, func(t *testing.T) {
 			if d, is := devices[name]; is {
-				whole, s := compileOn(t, d.device, d.network), compileOn(t, d.device, d.network, name)
+				whole, s := d.compile(t, d.device, d.network), d.compile(t, d.device, d.network, name)
 				assert.NotEqual(t, whole.Program.String(), s.Program.String(), "the network has nothing for it to do")
 				assert.True(t, effects[name](s), s.Program)
 				return

@@ -1,8 +1,6 @@
 package pipeline
 
 import (
-	"fmt"
-
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/limit"
 	"rules_dnn/gen/passes/islands"
@@ -37,7 +35,7 @@ func fewSymbols(n, most int) error {
 	if n <= most {
 		return nil
 	}
-	return fmt.Errorf("%d symbols; the runtime has room for %d: bind some with --dim", n, limit.Symbols)
+	return limit.TooManySymbols(n)
 }
 
 // given are the symbols that the inputs' shapes give.

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/hostcpu"
 	"rules_dnn/gen/ir"
 )
 
@@ -170,8 +172,7 @@ func TestHeaderAgreesBitByBitOnFloat(t *testing.T) {
 }
 
 func TestContractedHeaderWithinStatedULP(t *testing.T) {
-	info, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil || !bytes.Contains(info, []byte(" fma ")) {
+	if !hostcpu.Has("fma") {
 		t.Skip("this processor is not known to have FMA instructions of x86")
 	}
 	xs := samples(40009)

@@ -1,16 +1,16 @@
 package scalar
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/hostcpu"
 )
 
 // halfFormats are the types of 16 bits.
@@ -72,16 +72,15 @@ func addHalves(p *program, lanes int) (want []byte) {
 // TestHeaderAgreesOnHalves: all numbers of 16 bits, and floats that become them, NaNs with their payloads too, one by one and in
 // vectors, by the processor's instruction and by integers, and where denormal numbers are zeros.
 func TestHeaderAgreesOnHalves(t *testing.T) {
-	info, _ := os.ReadFile("/proc/cpuinfo")
 	for _, c := range []struct {
-		flags   string
-		feature string
-	}{{"", ""}, {"-mavx2", "avx2"}, {"-mavx2 -mf16c", "f16c"}, {"-mavx512f -mavx512vl -mavx512bw -mf16c", "avx512bw"}} {
+		flags    string
+		features []string
+	}{{"", nil}, {"-mavx2", []string{"avx2"}}, {"-mavx2 -mf16c", []string{"f16c"}}, {"-mavx512f -mavx512vl -mavx512bw -mf16c", []string{"avx512bw"}}} {
 		for _, lanes := range []int{1, 4, 8, 16} {
 			for _, flush := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/%d lanes/flush %v", c.flags, lanes, flush), func(t *testing.T) {
-					if !bytes.Contains(info, []byte(c.feature)) {
-						t.Skipf("this processor has no %s", c.feature)
+					if !hostcpu.Has(c.features...) {
+						t.Skipf("this processor has no %s", c.features)
 					}
 					p := &program{flush: flush}
 					want := addHalves(p, lanes)

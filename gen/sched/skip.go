@@ -49,6 +49,13 @@ func (w *Work) copiedZeros(l te.Load) []te.Within {
 	return out
 }
 
+// Needed are the iterations [from, to) of a loop of n at which an index within [lo, hi) is read, one at least: an index begins at a place, as do others up to reach
+// behind it, and each iteration moves them by step. They are from where the last one meets the condition to where the first one leaves it.
+func Needed(lo, hi, place, reach, step, n int64) (from, to int64) {
+	from = min(max(sym.CeilInt(lo-place-reach, step), 0), n-1)
+	return from, max(min(sym.CeilInt(hi-place, step), n), from+1)
+}
+
 // skips checks that a tile which leaves out what is padding knows where that is.
 func (v *verifier) skips(n int) error {
 	t := v.s.Stages[n].Tile

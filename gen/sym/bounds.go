@@ -62,10 +62,10 @@ func (a *Atom) bounds(f Facts) (int64, int64) {
 func divBounds(al, ah, bl, bh int64) (int64, int64) {
 	lo, hi := -int64(boundInf), int64(boundInf)
 	if al != -boundInf {
-		lo = min(floorInt(al, bl), floorInt(al, bh))
+		lo = min(FloorInt(al, bl), FloorInt(al, bh))
 	}
 	if ah != boundInf {
-		hi = max(floorInt(ah, bl), floorInt(ah, bh))
+		hi = max(FloorInt(ah, bl), FloorInt(ah, bh))
 	}
 	return lo, hi
 }
@@ -204,9 +204,9 @@ func (a *Atom) eval(env map[string]int64) (int64, error) {
 		return 0, fmt.Errorf("%s divides by %d", a.key, y)
 	}
 	if a.Kind == AtomDiv {
-		return floorInt(x, y), nil
+		return FloorInt(x, y), nil
 	}
-	return x - y*floorInt(x, y), nil
+	return x - y*FloorInt(x, y), nil
 }
 
 // Subst replaces variables by expressions and simplifies again under the facts.

@@ -49,7 +49,7 @@ func divide(k AtomKind, a, b Expr, f Facts) Expr {
 	if lo >= 0 && hi < d {
 		return of(outside, rest)
 	}
-	if n := floorInt(lo, d); lo != -boundInf && hi != boundInf && n == floorInt(hi, d) {
+	if n := FloorInt(lo, d); lo != -boundInf && hi != boundInf && n == FloorInt(hi, d) {
 		return of(Add(outside, Const(n)), Sub(rest, Scale(Const(n), d)))
 	}
 	if g, inner, left := divided(rest, d, f); g > 1 {
@@ -84,7 +84,7 @@ func extract(a, b Expr) (outside, rest Expr) {
 	if !isConst {
 		return extractSymbolic(a, b)
 	}
-	outside.c = floorInt(a.c, d)
+	outside.c = FloorInt(a.c, d)
 	rest.c = a.c - outside.c*d
 	for _, t := range a.terms {
 		if t.coef%d == 0 {
@@ -237,13 +237,17 @@ func GCD(a, b int64) int64 {
 	return a
 }
 
-func floorInt(a, b int64) int64 {
+// FloorInt is a/b rounded down, of a divisor other than 0.
+func FloorInt(a, b int64) int64 {
 	q := a / b
 	if a%b != 0 && (a < 0) != (b < 0) {
 		q--
 	}
 	return q
 }
+
+// CeilInt is a/b rounded up, of a divisor other than 0.
+func CeilInt(a, b int64) int64 { return -FloorInt(-a, b) }
 
 // Coefficient is c where e is rest + c*v and neither mentions v; false where e is not linear in v, or not simplified as the facts allow.
 func Coefficient(e Expr, v string, f Facts) (Expr, bool) {

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/hostcpu"
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/modeltest"
@@ -146,21 +147,6 @@ func right(t *testing.T, logits *ir.Tensor) int {
 	return count
 }
 
-// here reports whether this machine runs a chip's kernels.
-func here(t *testing.T, features []string) bool {
-	text, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return len(features) == 0
-	}
-	for _, line := range strings.Split(string(text), "\n") {
-		if name, list, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "flags" {
-			have := strings.Fields(strings.ReplaceAll(list, "_", "")) // "avx512_vnni" to Linux, "avx512vnni" to compilers
-			return !slices.ContainsFunc(features, func(f string) bool { return !slices.Contains(have, f) })
-		}
-	}
-	return len(features) == 0
-}
-
 // machine is what runs a chip's kernels; false where nothing does.
 func machine(t *testing.T, chip string) (*cpptest.Machine, bool) {
 	all, err := chips.Read(repository)
@@ -181,7 +167,7 @@ func machine(t *testing.T, chip string) (*cpptest.Machine, bool) {
 			Runner: []string{"qemu-aarch64", "-cpu", "max"}, Packages: "g++-aarch64-linux-gnu and qemu-user, as bazelw exec has them"}
 		return &m, true
 	}
-	return &m, here(t, facts.CPUFeatures)
+	return &m, hostcpu.Has(facts.CPUFeatures...)
 }
 
 // TestSameBytes: on x86-64, and under qemu on 64-bit ARM and on Hexagon, with every kind of instruction that multiplies bytes, each block of the quantized

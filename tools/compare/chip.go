@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"os"
-	"runtime"
-	"slices"
 	"strings"
 
+	"rules_dnn/gen/hostcpu"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/target/chips"
 )
@@ -102,24 +100,4 @@ func factsOf(o *options, chip string) ([]byte, error) {
 }
 
 // runsHere reports whether this machine's processor has what a chip offers, as far as Linux tells.
-func runsHere(t *target.Target) bool {
-	if t.GOARCH() != runtime.GOARCH {
-		return false
-	}
-	have := map[string]bool{}
-	if f, err := os.Open("/proc/cpuinfo"); err == nil {
-		defer f.Close()
-		for s := bufio.NewScanner(f); s.Scan(); {
-			if name, list, _ := strings.Cut(s.Text(), ":"); strings.TrimSpace(name) == "flags" {
-				for _, flag := range strings.Fields(list) {
-					have[plain(flag)] = true
-				}
-				break
-			}
-		}
-	}
-	return !slices.ContainsFunc(t.CPUFeatures, func(f string) bool { return !have[plain(f)] })
-}
-
-// plain is a feature's name without what Linux and compilers write in it otherwise: avx512_vnni is avx512vnni.
-func plain(feature string) string { return strings.ReplaceAll(feature, "_", "") }
+func runsHere(t *target.Target) bool { return hostcpu.Runs(t.GOARCH(), t.CPUFeatures...) }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/hostcpu"
 	"rules_dnn/gen/onnx/onnxtest"
 	"rules_dnn/gen/print/cpp/cpptest"
 )
@@ -21,8 +21,7 @@ var matrixChips = []string{"x86_64_v4_vnni", "x86_64_sapphire_rapids"}
 // TestMatrixVariants: a processor, or a system, that gives no tile registers runs the kernels that want none; and what wants some computes the product,
 // by functions that do what the instructions do.
 func TestMatrixVariants(t *testing.T) {
-	info, err := os.ReadFile("/proc/cpuinfo")
-	if runtime.GOARCH != "amd64" || err != nil || !strings.Contains(string(info), "avx512_vnni") {
+	if !hostcpu.Has("avx512vnni") {
 		t.Skip("this machine has no AVX-512 with VNNI, which those kernels use besides")
 	}
 	compiler := cpptest.Compiler(t)
@@ -43,7 +42,7 @@ func TestMatrixVariants(t *testing.T) {
 	right := func(option, name string) []string { return []string{option + " 0 " + name + " ok", fmt.Sprint(sum)} }
 
 	linkChooser(t, compiler, root, integerChooser, variantObjects(t, compiler, root, matrixChips, all))
-	if !strings.Contains(string(info), "amx_int8") {
+	if !hostcpu.Has("amxint8") {
 		assert.Equal(t, right("-", vnni), choose(t, nil, "", "-"))
 		assert.Equal(t, []string{amx + lacking}, choose(t, nil, "", amx))
 	}

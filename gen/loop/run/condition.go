@@ -1,6 +1,9 @@
 package run
 
-import "rules_dnn/gen/te"
+import (
+	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
+)
 
 // condition is compiled bounds that all hold, or not, at a lane.
 type condition struct {
@@ -75,20 +78,11 @@ func (k *condition) interval(lo, hi int64) (int, int) {
 		case step < 0: // from <= e + step*x < to, mirrored
 			e, step, from, to = -e, -step, 1-to, 1-from
 		}
-		lo = max(lo, ceilDiv(from-e, step))
-		hi = min(hi, ceilDiv(to-e, step))
+		lo = max(lo, sym.CeilInt(from-e, step))
+		hi = min(hi, sym.CeilInt(to-e, step))
 	}
 	if lo >= hi {
 		return int(first), int(first)
 	}
 	return int(lo), int(hi)
-}
-
-// ceilDiv rounds up; b is positive.
-func ceilDiv(a, b int64) int64 {
-	q := a / b
-	if a%b > 0 {
-		q++
-	}
-	return q
 }

@@ -8,13 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/hostcpu"
 	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
@@ -240,17 +239,7 @@ func runs(c *target.Target) (emulator []string, ok bool) {
 		_, err := exec.LookPath("qemu-aarch64")
 		return []string{"qemu-aarch64"}, err == nil
 	}
-	info, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil || runtime.GOARCH != "amd64" {
-		return nil, false
-	}
-	has := strings.Fields(strings.ReplaceAll(string(info), "avx512_", "avx512")) // Linux calls some so
-	for _, f := range c.CPUFeatures {
-		if !slices.Contains(has, f) {
-			return nil, false
-		}
-	}
-	return nil, true
+	return nil, hostcpu.Runs(c.GOARCH(), c.CPUFeatures...)
 }
 
 // TestMicroKernelsMeanWhatTheirRowsSay runs micro-kernels, compiled by each compiler there is, and

@@ -92,7 +92,7 @@ func (m *Model) checkShapes() error {
 
 func (m *Model) checkSymbols() error {
 	if len(m.Symbols) > limit.Symbols {
-		return fmt.Errorf("%d symbols; the runtime has room for %d: bind some with --dim", len(m.Symbols), limit.Symbols)
+		return limit.TooManySymbols(len(m.Symbols))
 	}
 	for i, s := range m.Symbols {
 		switch {

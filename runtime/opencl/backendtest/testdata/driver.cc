@@ -281,55 +281,44 @@ void TestChoice() {
 
 // The application's own context and queue.
 void TestOwn() {
-  cl::Api api;
-  const char* error = nullptr;
-  CHECK(cl::Load(&api, &error));
-  cl::Platform platforms[2];
-  cl::Uint n = 0;
-  cl::Device device;
-  api.GetPlatformIDs(2, platforms, &n);
-  api.GetDeviceIDs(platforms[0], cl::kAllDevices, 1, &device, &n);
-  const cl::Context context = api.CreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
-  const cl::Context other = api.CreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
-  const cl::Queue queue = api.CreateCommandQueue(context, device, 0, nullptr);
-  const int before = alive();
-  rules_dnn::DeviceOptions o = Options();
-  o.queue = queue;
-  CHECK(Scenario(o) == Status::kBadOptions);
-  o.context = other;
-  CHECK(Scenario(o) == Status::kBadOptions && strstr(message, "another context") != nullptr);
-  o.context = context;
-  CHECK(Scenario(o) == Status::kOk);
-  o.device = "GPU";
-  CHECK(Scenario(o) == Status::kBadOptions && strstr(message, "another device") != nullptr);
-  o.device = nullptr;
-  setenv("FAKE_QUEUE", "out of order", 1);
-  CHECK(Scenario(o) == Status::kBadOptions && strstr(message, "in order") != nullptr);
-  unsetenv("FAKE_QUEUE");
-  o.queue = nullptr;
-  CHECK(Scenario(o) == Status::kOk);
-  o.device = "GPU";
-  CHECK(Scenario(o) == Status::kNoDevice);
-  o.device = nullptr;
-  o.platform = "0";
-  CHECK(Scenario(o) == Status::kBadOptions);
-  o.platform = nullptr;
-  for (const char* f : {"clRetainContext", "clGetContextInfo"}) {
-    fail(f, 1, -34);
-    CHECK(Scenario(o) != Status::kOk);
-  }
-  o.queue = queue;
-  for (const char* f : {"clRetainCommandQueue", "clGetCommandQueueInfo"}) {
-    for (int i = 1; i <= 3; ++i) {
-      fail(f, i, -36);
+  {
+    const Application a;
+    const int before = alive();
+    rules_dnn::DeviceOptions o = Options();
+    o.queue = a.queue;
+    CHECK(Scenario(o) == Status::kBadOptions);
+    o.context = a.other;
+    CHECK(Scenario(o) == Status::kBadOptions && strstr(message, "another context") != nullptr);
+    o.context = a.context;
+    CHECK(Scenario(o) == Status::kOk);
+    o.device = "GPU";
+    CHECK(Scenario(o) == Status::kBadOptions && strstr(message, "another device") != nullptr);
+    o.device = nullptr;
+    setenv("FAKE_QUEUE", "out of order", 1);
+    CHECK(Scenario(o) == Status::kBadOptions && strstr(message, "in order") != nullptr);
+    unsetenv("FAKE_QUEUE");
+    o.queue = nullptr;
+    CHECK(Scenario(o) == Status::kOk);
+    o.device = "GPU";
+    CHECK(Scenario(o) == Status::kNoDevice);
+    o.device = nullptr;
+    o.platform = "0";
+    CHECK(Scenario(o) == Status::kBadOptions);
+    o.platform = nullptr;
+    for (const char* f : {"clRetainContext", "clGetContextInfo"}) {
+      fail(f, 1, -34);
       CHECK(Scenario(o) != Status::kOk);
     }
+    o.queue = a.queue;
+    for (const char* f : {"clRetainCommandQueue", "clGetCommandQueueInfo"}) {
+      for (int i = 1; i <= 3; ++i) {
+        fail(f, i, -36);
+        CHECK(Scenario(o) != Status::kOk);
+      }
+    }
+    fail("", 0, 0);
+    CHECK(alive() == before && taken == 0);
   }
-  fail("", 0, 0);
-  CHECK(alive() == before && taken == 0);
-  api.ReleaseCommandQueue(queue);
-  api.ReleaseContext(context);
-  api.ReleaseContext(other);
   Clean();
 }
 
