@@ -2,6 +2,7 @@ package shape
 
 import (
 	"fmt"
+	"slices"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ops"
@@ -146,7 +147,8 @@ func substAll(es []sym.Expr, bound map[string]sym.Expr, f sym.Facts) []sym.Expr 
 }
 
 // dropSymbols keeps the symbols that an input's shape uses and those that a node computes: no
-// other can be known when the model runs.
+// other can be known when the model runs. A shape that was declared in another's terms, and that
+// nothing inferred since (what a branch of an unknown node captures), becomes unknown.
 func dropSymbols(g *ir.Graph) {
 	used := map[string]bool{}
 	for _, v := range g.Inputs {
@@ -161,5 +163,41 @@ func dropSymbols(g *ir.Graph) {
 			keep = append(keep, s)
 		}
 	}
+	if len(keep) == len(g.Symbols) {
+		return
+	}
 	g.Symbols = keep
+	forget(g, used)
+}
+
+// forget takes the shapes that use another symbol than those that are left.
+func forget(g *ir.Graph, left map[string]bool) {
+	other := func(e sym.Expr) bool {
+		names := map[string]bool{}
+		e.Vars(names)
+		for name := range names {
+			if !left[name] {
+				return true
+			}
+		}
+		return false
+	}
+	visit := func(vs []*ir.Value) {
+		for _, v := range vs {
+			switch {
+			case v == nil:
+			case slices.ContainsFunc(v.Shape, other):
+				v.Shape, v.HasShape, v.Elems = nil, false, nil
+			case slices.ContainsFunc(v.Elems, other):
+				v.Elems = nil
+			}
+		}
+	}
+	visit(g.Inputs)
+	for _, n := range g.Nodes {
+		visit(n.Outputs)
+		for _, r := range n.Regions {
+			forget(r, left)
+		}
+	}
 }
