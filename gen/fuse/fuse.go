@@ -38,6 +38,9 @@ type Options struct {
 	// is not 0, cuts all products that divide into so many, of 1 none.
 	SumResults, SumParts int64
 	Shared               func(*block.Block) float64
+	// Split gives ways to compute a block by several ones. That of the least estimate is taken where it is less than the block's or, by SplitAll, whatever it is.
+	Split    func(*block.Block) [][]*block.Block
+	SplitAll bool
 	// Attention lets the products around a softmax and the softmax be one block, where this is estimated to take less.
 	// Queued is the part of an estimate that is a launch while the device computes the one before, which a launch less does not gain.
 	// Memory is how long so many bytes take that are brought from memory, or to it, in the unit of estimates, and 0 where caches hold them; nil: what a device

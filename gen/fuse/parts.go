@@ -44,6 +44,10 @@ func points(axes []te.Axis) sym.Expr {
 func (f *fuser) cutReductions() {
 	var out []*block.Block
 	for _, b := range f.g.Blocks {
+		if all := f.split(b); all != nil {
+			out = append(out, all...)
+			continue
+		}
 		parts, join := f.inParts(b)
 		if join == nil {
 			parts, join = f.productInParts(b)

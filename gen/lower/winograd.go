@@ -170,46 +170,48 @@ func newFiltering(b *block.Block, env *Env, f *wino.Transform) (*filtering, erro
 // findSlides finds the two dimensions of X that windows walk; false where there are others than two, or a
 // guard is not on an index of X.
 func (w *filtering) findSlides() bool {
-	var found []slide
-	used := map[int]bool{w.inReduce: true}
-	for d, e := range w.x.Index {
-		s := slide{d, w.axisIn(e), w.reduceIn(e)}
-		if s.axis < 0 || s.reduce < 0 || !w.reduce[s.reduce].Extent.Is(filterTaps) || used[s.reduce] {
-			continue
-		}
-		rest := sym.Sub(e, sym.Add(sym.Var(w.b.Stage.Axes[s.axis].Var), sym.Var(w.reduce[s.reduce].Var)))
-		if _, isConst := rest.Const(); isConst {
-			used[s.reduce] = true
-			found = append(found, s)
-		}
-	}
-	if len(found) < 2 {
+	var ok bool
+	if w.along, ok = slidesOf(w.x, w.b.Stage.Axes, w.reduce, w.inReduce); !ok {
 		return false
-	}
-	// Of three the innermost two: a transform along each costs more than it saves.
-	copy(w.along[:], found[len(found)-2:])
-	for _, s := range w.along {
-		if w.walks(w.b.Stage.Axes[s.axis].Var) != 1 || w.walks(w.reduce[s.reduce].Var) != 1 {
-			return false
-		}
 	}
 	for r := range w.reduce {
 		if r != w.inReduce && r != w.along[0].reduce && r != w.along[1].reduce {
 			w.deep = append(w.deep, r)
 		}
 	}
-	for _, g := range w.x.Guard {
-		if w.guarded(g) < 0 {
-			return false
-		}
-	}
 	return true
 }
 
-// axisIn and reduceIn are the only axis of the stage, or of the reduction, in an index; or -1.
-func (w *filtering) axisIn(e sym.Expr) int   { return onlyIn(e, w.b.Stage.Axes) }
-func (w *filtering) reduceIn(e sym.Expr) int { return onlyIn(e, w.contraction.reduce) }
+// slidesOf are the two dimensions of a load that windows of three points walk, each along an axis of the result and one of the sum, none of them the
+// input channels'; false where there are others than two, or a guard is not on an index of the load.
+func slidesOf(x te.Load, axes, reduce []te.Axis, channels int) (along [2]slide, ok bool) {
+	var found []slide
+	used := map[int]bool{channels: true}
+	for d, e := range x.Index {
+		s := slide{d, onlyIn(e, axes), onlyIn(e, reduce)}
+		if s.axis < 0 || s.reduce < 0 || !reduce[s.reduce].Extent.Is(filterTaps) || used[s.reduce] {
+			continue
+		}
+		rest := sym.Sub(e, sym.Add(sym.Var(axes[s.axis].Var), sym.Var(reduce[s.reduce].Var)))
+		if _, isConst := rest.Const(); isConst {
+			used[s.reduce] = true
+			found = append(found, s)
+		}
+	}
+	if len(found) < 2 {
+		return along, false
+	}
+	// Of three the innermost two: a transform along each costs more than it saves.
+	copy(along[:], found[len(found)-2:])
+	for _, s := range along {
+		if walks(x, axes[s.axis].Var) != 1 || walks(x, reduce[s.reduce].Var) != 1 {
+			return along, false
+		}
+	}
+	return along, !slices.ContainsFunc(x.Guard, func(g te.Within) bool { return guarded(x, g) < 0 })
+}
 
+// onlyIn is the only one of some axes in an index; or -1.
 func onlyIn(e sym.Expr, axes []te.Axis) int {
 	found := -1
 	for i, a := range axes {
@@ -224,10 +226,10 @@ func onlyIn(e sym.Expr, axes []te.Axis) int {
 	return found
 }
 
-// walks is in how many dimensions of X a variable is.
-func (w *filtering) walks(v string) int {
+// walks is in how many dimensions of what is loaded a variable is.
+func walks(x te.Load, v string) int {
 	n := 0
-	for _, e := range w.x.Index {
+	for _, e := range x.Index {
 		if e.Uses(v) {
 			n++
 		}
@@ -235,9 +237,9 @@ func (w *filtering) walks(v string) int {
 	return n
 }
 
-// guarded is the dimension of X whose index a guard is on, or -1.
-func (w *filtering) guarded(g te.Within) int {
-	for d, e := range w.x.Index {
+// guarded is the dimension of what is loaded whose index a guard is on, or -1.
+func guarded(x te.Load, g te.Within) int {
+	for d, e := range x.Index {
 		if _, isConst := sym.Sub(g.E, e).Const(); isConst {
 			return d
 		}

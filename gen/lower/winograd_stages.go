@@ -81,7 +81,7 @@ func (s *staged) work() *sched.Work {
 func (s *staged) columns() *te.Stage {
 	axes := append(s.axes(constAxis(pointAxis, s.n), constAxis(secondAxis, s.n), te.Axis{Var: tileRowAxis, Extent: s.tiles[0]}, te.Axis{Var: tileColAxis, Extent: s.tiles[1]}), s.deep...)
 	return &te.Stage{Name: "columns", Axes: append(axes, constAxis(inputAxis, s.blocks*s.contraction.block)),
-		Results: []te.Expr{choice(pointAxis, combined(wino.Rows(s.f.B), s.input))}}
+		Results: []te.Expr{choice(sym.Var(pointAxis), combined(wino.Rows(s.f.B), s.input))}}
 }
 
 // input is X at row i of a tile's points.
@@ -95,7 +95,7 @@ func (s *staged) input(i int) te.Expr {
 		reduce[s.contraction.inReduce].Var: sym.Var(inputAxis),
 	}
 	x := s.x
-	x.Guard = append(append([]te.Within{}, x.Guard...), s.beyond()...)
+	x.Guard = append(append([]te.Within{}, x.Guard...), beyond(x, s.along, s.tiles, s.m, st.Axes, s.b.Operands[x.Source.N].Shape)...)
 	x = te.SubstIndices(x, to, s.facts).(te.Load)
 	if n, _ := reduce[s.contraction.inReduce].Extent.Const(); n != s.blocks*s.contraction.block { // storage of X is padded alike
 		x.Guard = append(x.Guard, te.Within{E: sym.Var(inputAxis), Hi: sym.Const(n)})
@@ -107,16 +107,16 @@ func (s *staged) input(i int) te.Expr {
 	return asF32(x)
 }
 
-// beyond are the conditions that X has what the last tiles read.
-func (s *staged) beyond() []te.Within {
+// beyond are the conditions that X, of a shape, has what the last tiles of m x m results read.
+func beyond(x te.Load, along [2]slide, tiles [2]sym.Expr, m int64, axes []te.Axis, shape ir.Shape) []te.Within {
 	var out []te.Within
-	for i, w := range s.along {
-		if sym.Scale(s.tiles[i], s.m).Equal(s.b.Stage.Axes[w.axis].Extent) {
+	for i, w := range along {
+		if sym.Scale(tiles[i], m).Equal(axes[w.axis].Extent) {
 			continue
 		}
-		inside := te.Within{E: s.x.Index[w.dim], Lo: sym.Const(0), Hi: s.b.Operands[s.x.Source.N].Shape[w.dim]}
+		inside := te.Within{E: x.Index[w.dim], Lo: sym.Const(0), Hi: shape[w.dim]}
 		known := false
-		for _, g := range s.x.Guard {
+		for _, g := range x.Guard {
 			known = known || g.E.Equal(inside.E) && g.Lo.Equal(inside.Lo) && g.Hi.Equal(inside.Hi)
 		}
 		if !known {
@@ -135,7 +135,7 @@ func (s *staged) inputs() *te.Stage {
 		return te.FromStage(columnStage, ir.F32, append(append(at, te.AxisVars(s.deep)...), sym.Var(inputAxis))...)
 	}
 	return &te.Stage{Name: "inputs", Axes: append(axes, constAxis(inputAxis, s.blocks*s.contraction.block)),
-		Results: []te.Expr{choice(secondAxis, combined(wino.Rows(s.f.B), input))}}
+		Results: []te.Expr{choice(sym.Var(secondAxis), combined(wino.Rows(s.f.B), input))}}
 }
 
 // filters is the transformed constant: of each point and input channel those of all result channels.
@@ -177,7 +177,7 @@ func (s *staged) sums() *te.Stage {
 		return te.FromStage(productStage, ir.F32, s.at(q, sym.Var(tileAxis), sym.Var(resultAxis))...)
 	}
 	return &te.Stage{Name: "sums", Axes: s.axes(constAxis(pointAxis, s.m), constAxis(secondAxis, s.n), te.Axis{Var: tileAxis, Extent: s.count}, s.resultChannels()),
-		Results: []te.Expr{choice(pointAxis, combined(wino.Columns(s.f.A), sum))}}
+		Results: []te.Expr{choice(sym.Var(pointAxis), combined(wino.Columns(s.f.A), sum))}}
 }
 
 // square completes the transform of each tile's sums.
@@ -186,7 +186,7 @@ func (s *staged) square() *te.Stage {
 		return te.FromStage(sumStage, ir.F32, s.at(sym.Var(pointAxis), sym.Const(int64(i)), sym.Var(tileAxis), sym.Var(resultAxis))...)
 	}
 	return &te.Stage{Name: "results", Axes: s.axes(constAxis(pointAxis, s.m), constAxis(secondAxis, s.m), te.Axis{Var: tileAxis, Extent: s.count}, s.resultChannels()),
-		Results: []te.Expr{choice(secondAxis, combined(wino.Columns(s.f.A), half))}}
+		Results: []te.Expr{choice(sym.Var(secondAxis), combined(wino.Columns(s.f.A), half))}}
 }
 
 // block is the block's stage, of the tiles' results.
@@ -207,11 +207,11 @@ func (s *staged) block(results []te.Expr) *te.Stage {
 	return &st
 }
 
-// choice is the expression at each point of an axis.
-func choice(axis string, es []te.Expr) te.Expr {
+// choice is the expression of each number that an index may be, from 0 on.
+func choice(of sym.Expr, es []te.Expr) te.Expr {
 	out := es[len(es)-1]
 	for k := len(es) - 2; k >= 0; k-- {
-		at := te.Within{E: sym.Var(axis), Lo: sym.Const(int64(k)), Hi: sym.Const(int64(k) + 1)}
+		at := te.Within{E: of, Lo: sym.Const(int64(k)), Hi: sym.Const(int64(k) + 1)}
 		out = te.Select{Cond: []te.Within{at}, Then: es[k], Else: out}
 	}
 	return out

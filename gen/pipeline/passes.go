@@ -7,6 +7,7 @@ import (
 	"rules_dnn/gen/exact"
 	"rules_dnn/gen/fuse"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/lower"
 	"rules_dnn/gen/passes/bnfold"
 	"rules_dnn/gen/passes/islands"
 	"rules_dnn/gen/passes/nest"
@@ -18,6 +19,7 @@ import (
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/sel"
 	"rules_dnn/gen/shape"
+	"rules_dnn/gen/target"
 )
 
 // GraphPasses make up `dnnc graph`: nothing of the target is known.
@@ -123,7 +125,7 @@ var Switches = []Switch{
 	{"anchors", "all of contractions, windows, chains and layouts: every block is a generic loop nest"},
 	{"contractions", "register tiles for contractions: convolutions, Gemm, MatMul"},
 	{"windows", "register tiles for depthwise convolutions; guards of pools as bounds of their loops"},
-	{"winograd", "convolutions by fewer products of transformed inputs and weights, which take up to four times the memory"},
+	{"winograd", "convolutions by fewer products of transformed inputs and weights, which take up to four times the memory; of devices, where facts name transforms"},
 	{"pooled", "poolings where the results are computed that they read, of convolutions"},
 	{"chains", "row-wise reduction fusion (softmax, normalisations) as one block"},
 	{"attention", "a softmax and the products around it as one kernel of a device, with a running maximum and sum"},
@@ -219,6 +221,7 @@ func fuseBlocks(s *State) error {
 		results = g.Units * g.UnitItems
 		queued = g.Launch() * queuedPart
 	}
+	transforms := s.transforms(t)
 	memory := t.Uncached
 	if t.WorkItems() {
 		memory = nil
@@ -230,6 +233,9 @@ func fuseBlocks(s *State) error {
 		Apart:      !s.Enabled("moves"),
 		Latency:    func(b *block.Block) float64 { return sel.Estimate(b, s.Blocks.Facts, t, o) },
 		SumResults: results, SumParts: s.SumParts, Shared: func(b *block.Block) float64 { return sel.EstimateShared(b, s.Blocks.Facts, t, o) },
+		Split: func(b *block.Block) [][]*block.Block {
+			return lower.SplitFilters(b, &lower.Env{Symbols: s.Blocks.Facts, Target: t, Winograd: o.Winograd}, transforms)
+		}, SplitAll: s.Winograd > 0,
 		Attention: s.anchor("attention") && s.anchor("chains"), Queued: queued, Memory: memory,
 		Tasks: tasks, TaskElements: t.TaskElements, CacheBytes: t.L2 / 2, Lanes: int64(t.Lanes(ir.F32)),
 	})
@@ -237,6 +243,18 @@ func fuseBlocks(s *State) error {
 		block.Sweep(s.Blocks)
 	}
 	return nil
+}
+
+// transforms are the results along each axis of the transforms by which a device may compute convolutions.
+func (s *State) transforms(t *target.Target) []int64 {
+	switch g, err := t.WorkGroups(); {
+	case err != nil || g.LocalBytes == 0:
+		return nil
+	case s.Winograd > 0:
+		return []int64{s.Winograd}
+	default:
+		return g.Winograd
+	}
 }
 
 // queuedPart is the part of a launch's time that passes while the device computes the kernel before: on an NVIDIA H100 networks that have 24 launches

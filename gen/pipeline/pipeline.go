@@ -73,6 +73,9 @@ type State struct {
 	Candidate int
 	// SumParts is as in fuse.Options.
 	SumParts int64
+	// Winograd, where it is not 0, are the results along each axis of the transform by which a device computes all convolutions that it can, whatever
+	// estimates say.
+	Winograd int64
 	// EveryVersion and EveryPool are as in sel.Options.
 	EveryVersion, EveryPool bool
 	off                     map[string]bool

@@ -17,7 +17,7 @@ import (
 var anchors = []func(*block.Block, *lower.Env) ([]*lower.Lowered, error){
 	lower.Pruned, lower.PrunedPixels, lower.PrunedApart,
 	lower.Pooled, lower.Contraction, single(lower.Direct), lower.Winograd, lower.Product, lower.GroupTiles, lower.GroupSums, single(lower.GroupRows), lower.Attention,
-	single(lower.Chain), single(lower.Update), single(lower.Generic),
+	single(lower.Choices), single(lower.Chain), single(lower.Update), single(lower.Generic),
 }
 
 var opaque = []func(*block.Block, *lower.Env) ([]*lower.Lowered, error){single(lower.Opaque)}

@@ -28,6 +28,9 @@ type OpenCL struct {
 	LaunchMicros   float64 `json:"launch_us"`
 	TransferMicros float64 `json:"transfer_us"`
 	LinkGBs        float64 `json:"link_gb_per_s"`
+	// Winograd are the results along each axis of the transforms by which estimates may have convolutions computed. None: on this device it is not known
+	// whether they gain what estimates say.
+	Winograd []int64 `json:"winograd"`
 }
 
 // What facts files leave out.
@@ -58,6 +61,11 @@ func (o *OpenCL) check() error {
 	}
 	if min(o.LocalBytes, o.Units, o.SubGroup, o.UnitItems, o.UnitLocalBytes, o.UnitRegisters) < 0 {
 		return fmt.Errorf("opencl: local_bytes, units, sub_group, unit_items, unit_local_bytes and unit_registers must not be negative")
+	}
+	for _, n := range o.Winograd {
+		if n != 2 && n != 4 {
+			return fmt.Errorf("opencl: winograd has transforms of 2 or 4 results along each axis, not of %d", n)
+		}
 	}
 	o.Units, o.SubGroup = max(o.Units, 1), max(o.SubGroup, 1)
 	if o.UnitItems == 0 {
