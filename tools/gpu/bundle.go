@@ -1,7 +1,13 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"rules_dnn/gen/ir"
@@ -19,6 +25,29 @@ type bundle struct {
 	Inputs              [][]int64
 	Output              []int64
 	Calls               []launch
+	// Weights is the input of PyTorch's expression after the others that is known when the operator is compiled, Constants what kernels read that is made
+	// of it, by buffers' numbers; nil: there is none.
+	Weights   *constant
+	Constants map[int]*constant
+}
+
+// constant is elements in a file of the folder.
+type constant struct {
+	File  string
+	Shape []int64
+	bytes []byte
+}
+
+// constantOf is a tensor of f32, as measure.py reads it, in a file whose name is that of its bytes: cases share files.
+func constantOf(t *ir.Tensor) (*constant, error) {
+	if t.Type != ir.F32 {
+		return nil, fmt.Errorf("it reads a constant of %s: measure operators of f32", t.Type)
+	}
+	b, err := t.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	return &constant{fmt.Sprintf("%x", sha256.Sum256(b))[:20] + ".bin", t.Shape, b}, nil
 }
 
 // launch is a kernel, its buffers by number, and how many work-items run it. Buffers from 0 on are the inputs, then the output, then others.
@@ -38,7 +67,13 @@ func (c testCase) bundle(t *target.Target, candidate int, parts int64) (*bundle,
 	if err := shape.Infer(g); err != nil {
 		return nil, err
 	}
-	s := &pipeline.State{Graph: g, Target: t, Candidate: candidate, SumParts: parts}
+	var weights *constant
+	if c.known {
+		if weights, err = constantOf(c.weights(g)); err != nil {
+			return nil, err
+		}
+	}
+	s := &pipeline.State{Graph: g, Target: t, Candidate: candidate, SumParts: parts, Winograd: c.winograd}
 	for _, ps := range [][]pipeline.Pass{pipeline.GraphPasses, pipeline.CompilePasses} {
 		if _, err := pipeline.Run(ps, s, pipeline.Options{Disable: c.without}); err != nil {
 			return nil, err
@@ -52,7 +87,7 @@ func (c testCase) bundle(t *target.Target, candidate int, parts int64) (*bundle,
 	if candidate > 0 {
 		name += ", " + kernelNames(s.Program)
 	}
-	out := &bundle{Name: name, Torch: c.torch, Source: src.Text, Flop: c.flop}
+	out := &bundle{Name: name, Torch: c.torch, Source: src.Text, Flop: c.flop, Weights: weights, Constants: map[int]*constant{}}
 	numbers := map[*ir.Value]int{}
 	for _, v := range s.Program.Inputs {
 		dims, _ := v.Static()
@@ -63,7 +98,7 @@ func (c testCase) bundle(t *target.Target, candidate int, parts int64) (*bundle,
 	out.Output, _ = y.Static()
 	next := len(numbers)
 	for _, x := range src.Calls {
-		l, err := launched(s.Program, x, numbers, &next)
+		l, err := out.launched(s.Program, x, numbers, &next)
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +108,7 @@ func (c testCase) bundle(t *target.Target, candidate int, parts int64) (*bundle,
 }
 
 // launched is a call, of whose buffers some have numbers.
-func launched(p *plan.Program, x opencl.Call, numbers map[*ir.Value]int, next *int) (launch, error) {
+func (b *bundle) launched(p *plan.Program, x opencl.Call, numbers map[*ir.Value]int, next *int) (launch, error) {
 	l := launch{Kernel: x.Kernel, Local: x.Group}
 	for i, e := range x.Extents {
 		n, known := e.Const()
@@ -86,9 +121,6 @@ func launched(p *plan.Program, x opencl.Call, numbers map[*ir.Value]int, next *i
 		bytes, number := int64(4), *next
 		switch {
 		case a.Value != nil:
-			if a.Value.Const != nil {
-				return l, fmt.Errorf("it reads a constant: measure operators of inputs")
-			}
 			bytes, _ = p.Bytes(a.Value).Const()
 			n, known := numbers[a.Value]
 			if !known {
@@ -96,6 +128,13 @@ func launched(p *plan.Program, x opencl.Call, numbers map[*ir.Value]int, next *i
 				numbers[a.Value] = n
 			}
 			number = n
+			if t := a.Value.Const; t != nil && !known {
+				c, err := constantOf(t)
+				if err != nil {
+					return l, err
+				}
+				bytes, b.Constants[n] = int64(len(c.bytes)), c
+			}
 		case a.Symbol != "":
 			return l, fmt.Errorf("it reads the symbol %s: measure static operators", a.Symbol)
 		case !a.BadIndex:
@@ -105,6 +144,32 @@ func launched(p *plan.Program, x opencl.Call, numbers map[*ir.Value]int, next *i
 		l.Buffers, l.Bytes = append(l.Buffers, number), append(l.Bytes, bytes)
 	}
 	return l, nil
+}
+
+// weights makes a constant of the graph's last input, of numbers in [-1, 1) that are the same each time.
+func (c testCase) weights(g *ir.Graph) *ir.Tensor {
+	last := len(g.Inputs) - 1
+	v := g.Inputs[last]
+	g.Inputs = g.Inputs[:last]
+	dims, _ := v.Static()
+	v.Const = ir.NewTensor(ir.F32, dims...)
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range v.Const.Len() {
+		binary.LittleEndian.PutUint32(v.Const.Data[4*i:], math.Float32bits(float32(r.Float64()*2-1)))
+	}
+	return v.Const
+}
+
+// files are what a case reads besides its text.
+func (b *bundle) files() []*constant {
+	var out []*constant
+	if b.Weights != nil {
+		out = append(out, b.Weights)
+	}
+	for _, n := range slices.Sorted(maps.Keys(b.Constants)) {
+		out = append(out, b.Constants[n])
+	}
+	return out
 }
 
 // kernelNames are those of a program's kernels.

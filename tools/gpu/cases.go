@@ -13,6 +13,8 @@ type testCase struct {
 	graph, torch string
 	flop         int64
 	without      []string // parts of the compiler that are left out
+	known        bool     // the last input is weights, which are known when the operator is compiled
+	winograd     int64    // results along each axis of the transform by which convolutions are computed; 0: as the device's facts say
 }
 
 // operator is one by itself.
@@ -34,6 +36,7 @@ func cases() []testCase {
 	for _, n := range []int64{1, 16} {
 		for _, c := range [][2]int64{{64, 56}, {128, 28}, {256, 14}, {512, 7}} {
 			out = append(out, conv(n, c[0], c[0], c[1], 3), conv(n, c[0], 4*c[0], c[1], 1))
+			out = append(out, known(conv(n, c[0], c[0], c[1], 3))...)
 		}
 	}
 	for _, c := range [][4]int64{{12, 197, 197, 64}, {12, 128, 128, 64}, {192, 49, 49, 32}, {8, 1024, 1024, 40}, {8, 256, 256, 80}, {8, 64, 77, 160}, {192, 197, 197, 64}, {128, 1024, 1024, 40}} {
@@ -72,6 +75,18 @@ output %%y`, scale, heads, queries, depth, heads, keys, depth, heads, keys, dept
 func matmul(m, n, k int64) testCase {
 	return operator(fmt.Sprintf("MatMul %dx%dx%d", m, n, k),
 		fmt.Sprintf("input %%a f32[%d, %d]\ninput %%b f32[%d, %d]\n%%y ?[*] = MatMul.13(%%a, %%b)\noutput %%y", m, k, k, n), "torch.matmul(a, b)", 2*m*n*k)
+}
+
+// known are a convolution of weights that are known, as in networks: directly, and by Winograd's algorithm.
+func known(c testCase) []testCase {
+	c.name, c.known = c.name+", known weights", true
+	out := []testCase{c}
+	for _, results := range []int64{2, 4} {
+		w := c
+		w.name, w.winograd = fmt.Sprintf("%s, Winograd F(%d,3)", c.name, results), results
+		out = append(out, w)
+	}
+	return out
 }
 
 func conv(batch, in, out, side, kernel int64) testCase {

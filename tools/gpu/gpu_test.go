@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -49,4 +50,31 @@ func TestCandidates(t *testing.T) {
 	require.Equal(t, 3, calls[1], "kernels of whole sums")
 	require.Greater(t, calls[2], 3, "kernels of parts of sums")
 	require.ErrorContains(t, write("../../platforms/devices/opencl_nvidia.json", "", "", 0), "want --out FOLDER")
+}
+
+// TestKnownWeights: kernels of a convolution whose weights are known read what is made of these, from files; by Winograd's algorithm there are three.
+func TestKnownWeights(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, write("../../platforms/devices/opencl_nvidia.json", dir, "Conv 3x3 64 to 64.*batch 16, known", 0))
+	text, err := os.ReadFile(filepath.Join(dir, "cases.json"))
+	require.NoError(t, err)
+	var all []bundle
+	require.NoError(t, json.Unmarshal(text, &all))
+	require.Len(t, all, 3)
+	for i, points := range []int64{9, 16, 36} {
+		b := all[i]
+		require.Len(t, b.Calls, []int{1, 3, 3}[i], b.Name)
+		require.Equal(t, [][]int64{{16, 64, 56, 56}}, b.Inputs)
+		require.Equal(t, []int64{64, 64, 3, 3}, b.Weights.Shape)
+		require.Equal(t, all[0].Weights, b.Weights)
+		require.Len(t, b.Constants, 1, b.Name)
+		for n, c := range b.Constants {
+			product := b.Calls[len(b.Calls)/2]
+			require.Contains(t, product.Buffers, n)
+			file, err := os.Stat(filepath.Join(dir, c.File))
+			require.NoError(t, err)
+			require.Equal(t, 4*points*64*64, file.Size(), b.Name)
+			require.Equal(t, file.Size(), product.Bytes[slices.Index(product.Buffers, n)])
+		}
+	}
 }

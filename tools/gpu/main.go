@@ -58,6 +58,7 @@ func main() {
 	without := flag.String("without", "", "of the networks of --of, programs without each of these parts ('dnnc passes' lists them), with commas between")
 	of := flag.String("of", "", "regular expression of these networks")
 	half := flag.String("fp16", "^$", "regular expression of networks that get programs in 16 bits, too")
+	winograd := flag.String("winograd", "^$", "regular expression of networks that get programs whose convolutions are by Winograd's algorithm where estimates say so, too")
 	pruned := flag.String("pruned", "^$", "regular expression of networks that get programs with pruned weights, too")
 	counted := flag.Bool("reads", false, "print what the kernels of the networks read and store, by images and by buffers, and write nothing")
 	flag.Parse()
@@ -67,7 +68,7 @@ func main() {
 	} else if *networks != "" {
 		run = func() error {
 			o := networkOptions{networks: *networks, cxx: *cxx, chip: *chip, device: *device, out: *out, only: *only}
-			if err := o.parse(*without, *of, *half, *pruned); err != nil {
+			if err := o.parse(*without, *of, *half, *pruned, *winograd); err != nil {
 				return err
 			}
 			return writeNetworks(o)
@@ -122,8 +123,14 @@ func write(device, out, only string, candidates int) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
-	for name, text := range map[string]string{"measure.py": measure, "cl.py": cl, "cases.json": string(text)} {
-		if err := os.WriteFile(filepath.Join(out, name), []byte(text), 0o644); err != nil {
+	files := map[string][]byte{"measure.py": []byte(measure), "cl.py": []byte(cl), "cases.json": text}
+	for _, b := range all {
+		for _, f := range b.files() {
+			files[f.File] = f.bytes
+		}
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(out, name), text, 0o644); err != nil {
 			return err
 		}
 	}

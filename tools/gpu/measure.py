@@ -15,6 +15,11 @@ import cl as opencl
 ROUNDS = 3
 
 
+def constant(c):
+    """The elements of a file."""
+    return np.fromfile(os.path.join(here, c["File"]), np.float32).reshape(c["Shape"])
+
+
 class Ours:
     """A case's kernels on its buffers."""
 
@@ -23,6 +28,10 @@ class Ours:
         for i, x in enumerate(inputs):
             buffers[i] = device.buffer(x.nbytes)
             device.write(buffers[i], x)
+        for n, c in case["Constants"].items():
+            x = constant(c)
+            buffers[int(n)] = device.buffer(x.nbytes)
+            device.write(buffers[int(n)], x)
         program, _ = device.build(case["Source"])
         self.kernels = []
         for c in case["Calls"]:
@@ -98,7 +107,8 @@ def main():
             device.finish()
             y = np.full(case["Output"], np.nan, np.float32)
             device.read(ours.output, y)
-            theirs = Theirs(torch, case, inputs) if torch else None
+            weights = [constant(case["Weights"])] if case["Weights"] else []
+            theirs = Theirs(torch, case, inputs + weights) if torch else None
             error = "-"
             if theirs:
                 want = theirs.result.cpu().numpy().astype(np.float64)
@@ -111,7 +121,7 @@ def main():
                 if theirs:
                     b.append(theirs.nanos())
             a, b = sorted(a)[len(a) // 2], sorted(b)[len(b) // 2] if b else float("nan")
-            bytes = sum(x.nbytes for x in inputs) + y.nbytes
+            bytes = sum(x.nbytes for x in inputs + weights) + y.nbytes
             print("| %s | %.1f | %.1f | %.2f | %.1f | %.0f | %s |" % (case["Name"], a / 1e3, b / 1e3, b / a, case["Flop"] / a / 1e3, bytes / a, error), flush=True)
         except Exception as e:
             print("| %s | %s |" % (case["Name"], str(e)[:300].replace("\n", " ")), flush=True)
