@@ -44,6 +44,27 @@ func TestTransforms(t *testing.T) {
 	}
 }
 
+// TestTransformsOfResnet50: by the facts of an NVIDIA H100 estimates choose F(4,3) for resnet50's 3x3 convolutions of 16 images, and none for those of one.
+func TestTransformsOfResnet50(t *testing.T) {
+	for _, c := range [][2]int{{64, 56}, {128, 28}, {256, 14}} {
+		for images, want := range map[int]int{1: 0, 16: 1} {
+			s := parse(t, fmt.Sprintf("graph \"g\" opset 17 {\n  const @w f32[%d, %d, 3, 3] = {%s}\n  input %%x f32[%d, %d, %d, %d]\n  %%y ?[*] = Conv.11(%%x, @w) {pads = [1, 1, 1, 1]}\n  output %%y\n}\n",
+				c[0], c[0], ones(c[0]*c[0]*9), images, c[0], c[1], c[1]))
+			s.Target = facts(t, "opencl_nvidia")
+			s.Target.OpenCL.Winograd = []int64{2, 4}
+			through(t, s)
+			got := 0
+			for _, x := range s.Program.Calls() {
+				if x.Block.Operands[0].Name == "w.winograd4" {
+					got++
+				}
+			}
+			assert.Equal(t, want, got, "%d channels, %d images", c[0], images)
+			assert.Equal(t, want == 1, len(s.Program.Calls()) == 3, "%d channels, %d images", c[0], images)
+		}
+	}
+}
+
 // TestTransformsBeside: of a processor and a device beside it, the device's facts say so.
 func TestTransformsBeside(t *testing.T) {
 	s := parse(t, fmt.Sprintf("graph \"g\" opset 17 {\n  const @w f32[64, 64, 3, 3] = {%s}\n  input %%x f32[16, 64, 56, 56]\n  %%y ?[*] = Conv.11(%%x, @w)\n  output %%y\n}\n", ones(64*64*9)))
