@@ -50,13 +50,14 @@ type Options struct {
 	// Choose are the first of these, in which the trainer chooses the masks anew before every so many steps; in the first half of them kernels are dropped a few at a time. 0: the
 	// masks are those of the weights before them.
 	Choose, Every int
+	Fade          float64 // the weight of a quadratic term of what is dropped meanwhile
 	// Train and Tune are the other settings of the two kinds of training.
 	Train, Tune train.Settings
 }
 
 // Defaults are PatDNN's kind of schedule: 120 epochs at most, rho from 1e-4 times ten to 1e-1.
 func Defaults() Options {
-	o := Options{Iterations: 4, Epochs: 10, Rho: 1e-3, Growth: 10, Most: 0.1, Retrain: 40, Every: 16, Train: train.Defaults(), Tune: train.Defaults()}
+	o := Options{Iterations: 4, Epochs: 10, Rho: 1e-3, Growth: 10, Most: 0.1, Retrain: 40, Every: 16, Fade: 2e-3, Train: train.Defaults(), Tune: train.Defaults()}
 	o.Train.Schedule = "constant"
 	return o
 }
@@ -259,7 +260,7 @@ func (r *Run) finish(s *state, out *Outcome) error {
 
 // choices are all layers'.
 func (r *Run) choices() *trainer.Choices {
-	c := &trainer.Choices{Epochs: r.Choose, Every: r.Every, Grow: r.Choose / 2}
+	c := &trainer.Choices{Epochs: r.Choose, Every: r.Every, Grow: r.Choose / 2, Fade: r.Fade}
 	for _, l := range r.Layers {
 		c.Weights = append(c.Weights, l.Choice)
 	}

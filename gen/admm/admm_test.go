@@ -280,6 +280,7 @@ func TestChoose(t *testing.T) {
 	assert.Nil(t, f.job.Kept)
 	c := f.job.Choices
 	assert.Equal(t, []int{4, 5, 2}, []int{c.Epochs, c.Every, c.Grow})
+	assert.Equal(t, r.Fade, c.Fade)
 	assert.Equal(t, 6, f.job.Settings.Epochs)
 	require.Len(t, c.Weights, len(r.Layers))
 	for i, l := range r.Layers {

@@ -14,7 +14,9 @@ type Choices struct {
 	Epochs int `json:"epochs"`
 	Every  int `json:"every"`
 	// Grow are the first epochs, in which more and more kernels go; 0: all at once.
-	Grow    int      `json:"grow"`
+	Grow int `json:"grow"`
+	// Fade is the rho of a quadratic term that pulls what is dropped to 0.
+	Fade    float64  `json:"fade"`
 	Weights []Choice `json:"weights"`
 }
 

@@ -4,7 +4,7 @@ import torch
 
 from network import Refused
 
-FIELDS = {"epochs", "every", "grow", "weights"}
+FIELDS = {"epochs", "every", "grow", "fade", "weights"}
 WEIGHT = {"weight", "filter_axis", "groups", "share", "patterns", "kernels"}
 
 
@@ -18,6 +18,8 @@ def check(c, epochs):
         raise Refused(f"choices: want an object of {', '.join(sorted(FIELDS))}, with weights to choose of")
     if not (whole(c["every"], 1, 1 << 30) and whole(c["epochs"], 1, epochs) and whole(c["grow"], 0, c["epochs"])):
         raise Refused(f"choices: every {c['every']} steps in {c['epochs']} epochs, growing in {c['grow']}, of {epochs}; want whole numbers, grow <= epochs <= those of the settings")
+    if isinstance(c["fade"], bool) or not isinstance(c["fade"], (int, float)) or not 0 <= c["fade"] <= 1:
+        raise Refused(f"choices: fade is {c['fade']}; want 0 to 1")
     for w in c["weights"]:
         if not isinstance(w, dict) or set(w) != WEIGHT:
             raise Refused(f"choices: of each of the weights want {', '.join(sorted(WEIGHT))}")
@@ -70,12 +72,13 @@ class Choice:
 
 class Choices:
     """Weights of which what is kept is chosen anew, while all of them are trained: by the gradients at what is kept (Lin et al.: Dynamic Model Pruning with
-    Feedback). So what went by mistake comes back."""
+    Feedback). So what went by mistake comes back. What is dropped fades besides, by a quadratic term of its own, lest much comes and goes (Zhou et al.: Learning N:M Fine-grained
+    Structured Sparse Neural Networks From Scratch)."""
 
     def __init__(self, spec, find, epochs):
         """Find gives the network's weights of a name."""
         check(spec, epochs)
-        self.epochs, self.every, self.grow = spec["epochs"], spec["every"], spec["grow"]
+        self.epochs, self.every, self.grow, self.fade = spec["epochs"], spec["every"], spec["grow"], spec["fade"]
         self.weights = [find("choices", w["weight"]) for w in spec["weights"]]  # what the network computes with
         if len({id(w) for w in self.weights}) < len(self.weights):
             raise Refused("choices: weights that are named twice")
@@ -105,6 +108,10 @@ class Choices:
         """Gives what is trained the gradients of what the network computes with."""
         for w, a in zip(self.weights, self.all):
             a.grad, w.grad = w.grad, None
+        if self.fade:  # all but what the network has
+            gradients = [a.grad for a in self.all]
+            torch._foreach_add_(gradients, self.all, alpha=self.fade)
+            torch._foreach_sub_(gradients, self.weights, alpha=self.fade)
 
     @torch.no_grad()
     def apply(self):

@@ -19,7 +19,7 @@ from network_test import SETTINGS, given, pictures
 
 PATTERNS = [[0, 1, 3, 4], [4, 5, 7, 8]]
 OF_W = {"weight": "w", "filter_axis": 0, "groups": 1, "share": 1, "patterns": PATTERNS, "kernels": 2}
-CHOICES = {"epochs": 2, "every": 3, "grow": 1, "weights": [OF_W]}
+CHOICES = {"epochs": 2, "every": 3, "grow": 1, "fade": 0, "weights": [OF_W]}
 
 
 def best(w, units, patterns, kernels):
@@ -75,8 +75,8 @@ class Run(network_test.Folder):
 
 class ChoicesTest(Run):
     def test_feedback(self):
-        """A step's gradient is that at what is kept, and changes all weights; the network has those that are kept."""
-        run, train, _ = self.fit({"momentum": 0.0, "learning_rate": 0.1, "schedule": "constant"}, chosen={**CHOICES, "grow": 0})
+        """A step's gradient is that at what is kept, and changes all weights, of which those that are dropped fade; the network has those that are kept."""
+        run, train, _ = self.fit({"momentum": 0.0, "learning_rate": 0.1, "schedule": "constant"}, chosen={**CHOICES, "grow": 0, "fade": 0.5})
         x, y = train.batch(slice(0, 8))
         w = given()["w"]
         kept = best(w.flatten(2), [[(f, 0)] for f in range(4)], PATTERNS, 2).view(w.shape)
@@ -86,7 +86,7 @@ class ChoicesTest(Run):
         torch.manual_seed(1)
         run._before(0, 8)
         run._step(x, y)
-        want = w - 0.1 * other.weights["w"].grad
+        want = w - 0.1 * (other.weights["w"].grad + 0.5 * w * (1 - kept))
         torch.testing.assert_close(run.choices.all[0].detach(), want)
         torch.testing.assert_close(run.network.weights["w"].detach(), want * kept)
 
@@ -131,9 +131,10 @@ class ChoicesTest(Run):
     def test_refused(self):
         w = lambda **k: {**CHOICES, "weights": [{**OF_W, **k}]}
         for want, chosen, more in (
-            ("choices: want an object of epochs, every, grow, weights", {"every": 3}, {}),
+            ("choices: want an object of epochs, every, fade, grow, weights", {"every": 3}, {}),
             ("choices: every 0 steps in 2 epochs, growing in 1, of 2", {**CHOICES, "every": 0}, {}),
             ("every 3 steps in 3 epochs, growing in 1, of 2; want", {**CHOICES, "epochs": 3}, {}),
+            ("choices: fade is 2; want 0 to 1", {**CHOICES, "fade": 2}, {}),
             ("in 2 epochs, growing in 3,", {**CHOICES, "grow": 3}, {}),
             ("choices: of each of the weights want filter_axis, groups", {**CHOICES, "weights": [{"weight": "w"}]}, {}),
             ('choices: the network has no weights "v" to train', w(weight="v"), {}),
