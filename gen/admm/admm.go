@@ -57,7 +57,7 @@ type Options struct {
 
 // Defaults are PatDNN's kind of schedule: 120 epochs at most, rho from 1e-4 times ten to 1e-1.
 func Defaults() Options {
-	o := Options{Iterations: 4, Epochs: 10, Rho: 1e-3, Growth: 10, Most: 0.1, Retrain: 40, Every: 16, Fade: 2e-3, Train: train.Defaults(), Tune: train.Defaults()}
+	o := Options{Iterations: 4, Epochs: 10, Rho: 1e-3, Growth: 10, Most: 0.1, Retrain: 40, Every: 16, Fade: 0.02, Train: train.Defaults(), Tune: train.Defaults()}
 	o.Train.Schedule = "constant"
 	return o
 }

@@ -7,9 +7,9 @@ weights in 16 bits, and what came back of an earlier run. They may go over one b
 
     python away.py run --parts=PARTS --work=FOLDER --results=FOLDER [--minutes=8] -- ARGUMENTS OF cifar10.py
 
-there: unpacks what is new to the work folder, lets processes share the GPU (nvidia-cuda-mps-control), runs cifar10.py with these arguments for so long, and leaves in the results' folder at most eight files of at most 16 MB: its table
-(table.txt), summary.json, logs.tar.gz, and state1.tar, ..., all that is needed to go on. Run again it goes on, from what is in the work
-folder, or on another machine from the states that were packed, if the work folder has the same path there. Finished networks are in state*.tar: NET-admm-SEED/pruned.onnx, pruned.masks and log.json.
+there: unpacks all to the work folder, unless it is there, lets processes share the GPU (nvidia-cuda-mps-control), runs cifar10.py with these arguments for so long, and leaves in the results' folder at most seven files of at most 16 MB: its table
+(table.txt), summary.json, logs.tar.gz, and state1.tar to state4.tar, all that is needed to go on (what does not fit is named, and trained again). Run again it goes on, from what is in the work folder, or on another machine
+from the states that were packed, if the work folder has the same path there. Finished networks are in the states: NET-admm-SEED/pruned.onnx, pruned.masks and log.json.
 """
 
 import argparse
@@ -26,7 +26,7 @@ import onnx
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MB = 1 << 20
-STATES, STATE_MB = 5, 15.5  # files that go back, and how large they are
+STATES, STATE_MB = 4, 15.5  # files that go back, and how large they are
 FLOAT, HALF = onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16
 
 
@@ -124,7 +124,8 @@ def gather(out, results):
             tar.add(path, os.path.basename(os.path.dirname(path)) + ".txt")
     parts = divide(list(needed(out)), STATE_MB * MB)
     if len(parts) > STATES:
-        print(f"the state is {len(parts)} files of {STATE_MB} MB; {STATES} go back, and what they lack is trained again")
+        lost = sorted({os.path.relpath(p, out).split(os.sep)[0] for part in parts[STATES:] for p in part})
+        print(f"the state is {len(parts)} files of {STATE_MB} MB, of which {STATES} go back; of {', '.join(lost)} some or all is left behind")
     for i, part in enumerate(parts[:STATES]):
         with tarfile.open(os.path.join(results, f"state{i + 1}.tar"), "w") as tar:
             for path in sorted(part):
