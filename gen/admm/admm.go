@@ -33,6 +33,8 @@ type Layer struct {
 	Patterns, Connectivity, Joint Project
 	// Partial projects onto both, but drops only such a share of the kernels that Joint drops.
 	Partial func(share float64) Project
+	// Choice tells a trainer what Joint allows.
+	Choice trainer.Choice
 }
 
 // Options are the schedule.
@@ -45,13 +47,17 @@ type Options struct {
 	Rho, Growth, Most float64
 	// Retrain are the epochs at the end, masked.
 	Retrain int
+	// Choose are the first of these, in which the trainer chooses the masks anew before every so many steps; in the first half of them kernels are dropped a few at a time. 0: the
+	// masks are those of the weights before them.
+	Choose, Every int
+	Fade          float64 // the weight of a quadratic term of what is dropped meanwhile
 	// Train and Tune are the other settings of the two kinds of training.
 	Train, Tune train.Settings
 }
 
 // Defaults are PatDNN's kind of schedule: 120 epochs at most, rho from 1e-4 times ten to 1e-1.
 func Defaults() Options {
-	o := Options{Iterations: 4, Epochs: 10, Rho: 1e-3, Growth: 10, Most: 0.1, Retrain: 40, Train: train.Defaults(), Tune: train.Defaults()}
+	o := Options{Iterations: 4, Epochs: 10, Rho: 1e-3, Growth: 10, Most: 0.1, Retrain: 40, Every: 16, Fade: 0.02, Train: train.Defaults(), Tune: train.Defaults()}
 	o.Train.Schedule = "constant"
 	return o
 }
@@ -137,6 +143,12 @@ func (r *Run) check(weights []trainer.Tensor) error {
 	if r.Iterations < 0 || r.Steps < 0 {
 		return fmt.Errorf("%d iterations and %d steps; want none or more of each", r.Iterations, r.Steps)
 	}
+	if r.Choose < 0 || r.Choose > r.Retrain || r.Choose > 0 && r.Every < 1 {
+		return fmt.Errorf("masks are chosen anew every %d steps in %d of %d epochs; want at least every step, in no more epochs than there are at the end", r.Every, r.Choose, r.Retrain)
+	}
+	if r.Choose > 0 && r.Steps > 0 {
+		return fmt.Errorf("%d steps, and masks that are chosen anew in %d epochs; want one of them, as what steps drop is 0 and does not come back", r.Steps, r.Choose)
+	}
 	if !(r.Rho > 0 && r.Growth >= 1 && r.Most >= r.Rho) {
 		return fmt.Errorf("rho is %v, growing %v times up to %v; want a positive one, a growth of at least 1 and a bound that is no less", r.Rho, r.Growth, r.Most)
 	}
@@ -220,22 +232,48 @@ func (s *state) project(by func(*Layer) Project) (*masks.Set, map[string][]bool,
 
 // finish projects onto both constraints, and trains again.
 func (r *Run) finish(s *state, out *Outcome) error {
-	var kept map[string][]bool
+	j := r.job(copied(s.weights), r.Tune, r.Retrain)
+	joint := func(l *Layer) Project { return l.Joint }
 	var err error
-	if out.Masks, kept, err = s.project(func(l *Layer) Project { return l.Joint }); err != nil {
+	if out.Masks, j.Kept, err = s.project(joint); err != nil {
 		return err
 	}
 	if out.Projected, err = r.evaluate("projected", s.weights); err != nil {
 		return err
 	}
-	j := r.job(s.weights, r.Tune, r.Retrain)
-	j.Kept = kept
+	if r.Choose > 0 { // of all weights
+		j.Kept, j.Choices = nil, r.choices()
+	} else {
+		j.Weights = s.weights
+	}
 	a, err := r.train("retrained", j)
 	if err != nil {
 		return fmt.Errorf("training again, masked: %w", err)
 	}
 	out.Weights, out.After, out.Trained = a.Weights, a.Metrics, r.trained
-	return nil
+	if r.Choose > 0 { // they have the trainer's masks: projected, they are as they were
+		s.weights = copied(a.Weights)
+		out.Masks, _, err = s.project(joint)
+	}
+	return err
+}
+
+// choices are all layers'.
+func (r *Run) choices() *trainer.Choices {
+	c := &trainer.Choices{Epochs: r.Choose, Every: r.Every, Grow: r.Choose / 2, Fade: r.Fade}
+	for _, l := range r.Layers {
+		c.Weights = append(c.Weights, l.Choice)
+	}
+	return c
+}
+
+// copied are weights that may be changed.
+func copied(weights []trainer.Tensor) []trainer.Tensor {
+	out := slices.Clone(weights)
+	for i := range out {
+		out[i].Data = slices.Clone(out[i].Data)
+	}
+	return out
 }
 
 // difference is |a - b| over |a|, 0 where there is no a.

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -242,6 +243,65 @@ func (f *failing) Train(folder string, j *trainer.Job) (*trainer.Answer, error) 
 		return nil, errFails
 	}
 	return f.Trainer.Train(folder, j)
+}
+
+// choosing is a trainer that keeps what it is allowed to, as it was given: the first kernels, by the first pattern.
+type choosing struct {
+	trainer.Trainer
+	job *trainer.Job
+}
+
+func (f *choosing) Train(folder string, j *trainer.Job) (*trainer.Answer, error) {
+	if j.Choices == nil {
+		return f.Trainer.Train(folder, j)
+	}
+	f.job = j
+	a := &trainer.Answer{Weights: copied(j.Weights)}
+	for _, c := range j.Choices.Weights {
+		w := a.Weights[index(a.Weights, c.Weight)]
+		for i := range w.Data {
+			if kernel, tap := i/9, i%9; kernel >= c.Kernels || !slices.Contains(c.Patterns[0], tap) {
+				w.Data[i] = 0
+			}
+		}
+	}
+	return a, nil
+}
+
+// TestChoose: the trainer gets all weights and what can be kept of them, and the masks are those of what it gives.
+func TestChoose(t *testing.T) {
+	r, weights := setting(t)
+	r.Iterations, r.Retrain, r.Choose, r.Every = 0, 6, 4, 5
+	f := &choosing{Trainer: r.Trainer}
+	r.Trainer = f
+	out, err := r.Prune(weights)
+	require.NoError(t, err)
+	assert.Equal(t, weights, f.job.Weights, "nothing is dropped before")
+	assert.Nil(t, f.job.Kept)
+	c := f.job.Choices
+	assert.Equal(t, []int{4, 5, 2}, []int{c.Epochs, c.Every, c.Grow})
+	assert.Equal(t, r.Fade, c.Fade)
+	assert.Equal(t, 6, f.job.Settings.Epochs)
+	require.Len(t, c.Weights, len(r.Layers))
+	for i, l := range r.Layers {
+		x := c.Weights[i]
+		assert.Equal(t, l.Name, x.Weight)
+		assert.Len(t, x.Patterns, 8)
+		mask, w := out.Masks.Layer(l.Name), out.Weights[index(out.Weights, l.Name)]
+		assert.Equal(t, int(w.Shape[0]*w.Shape[1]/2), x.Kernels)
+		for k, pattern := range mask.Kernels {
+			assert.Equal(t, k < x.Kernels, pattern != 0)
+		}
+		for k, kept := range mask.Weights() {
+			assert.True(t, kept || w.Data[k] == 0)
+		}
+	}
+	r.Steps = 1
+	_, err = r.Prune(weights)
+	assert.ErrorContains(t, err, "1 steps, and masks that are chosen anew in 4 epochs; want one of them")
+	r.Steps, r.Choose = 0, 7
+	_, err = r.Prune(weights)
+	assert.ErrorContains(t, err, "masks are chosen anew every 5 steps in 7 of 6 epochs")
 }
 
 // TestGoesOn: a run that was interrupted anywhere ends with the same weights.

@@ -1,8 +1,10 @@
 package admm
 
 import (
+	"rules_dnn/gen/fkw"
 	"rules_dnn/gen/masks"
 	"rules_dnn/gen/prune"
+	"rules_dnn/gen/trainer"
 )
 
 // Layers are the constraints of a plan: patterns, connectivity, and both.
@@ -13,7 +15,7 @@ func Layers(layers []*prune.Layer, plan *prune.Plan) []*Layer {
 		if s == nil || s.Dense() {
 			continue
 		}
-		c := &Layer{Name: l.Name, Joint: project(l, *s), Partial: partial(l, *s)}
+		c := &Layer{Name: l.Name, Joint: project(l, *s), Partial: partial(l, *s), Choice: choice(l, *s)}
 		if one := s.OnlyPatterns(); !one.Dense() {
 			c.Patterns = project(l, one)
 		}
@@ -32,6 +34,18 @@ func partial(l *prune.Layer, s prune.Settings) func(share float64) Project {
 		s.Connectivity = 1 / (1 - float64(dropped*share))
 		return project(l, s)
 	}
+}
+
+// choice tells a trainer of the constraints.
+func choice(l *prune.Layer, s prune.Settings) trainer.Choice {
+	c := trainer.Choice{Weight: l.Name, FilterAxis: l.FilterAxis, Groups: max(l.Groups, 1), Share: s.Share, Kernels: prune.Kernels(l, s)}
+	for _, p := range s.Patterns {
+		c.Patterns = append(c.Patterns, p.Taps())
+	}
+	if len(c.Patterns) == 0 {
+		c.Patterns = [][]int{fkw.Whole(l.Taps()).Taps()}
+	}
+	return c
 }
 
 func project(l *prune.Layer, s prune.Settings) Project {

@@ -101,6 +101,11 @@ func (p *projection) dropKernels(rate float64) {
 	}
 }
 
+// Kernels is how many units Project keeps of a layer: kernels, or where filters share them those that they have together.
+func Kernels(l *Layer, s Settings) int {
+	return kept(len(newProjection(l.mask(s), l, nil).units), s.Connectivity)
+}
+
 // kept is how many of n a rate keeps: at least one.
 func kept(n int, rate float64) int {
 	return min(n, max(1, int(math.Round(float64(n)/rate))))

@@ -53,6 +53,7 @@ type trainer struct {
 	pulls  [][]Pull
 	parts  []*part
 	teach  *teacher // nil: nothing is distilled
+	mean   *average // nil: none is asked for
 }
 
 // NaNError is a loss that is no number.
@@ -90,6 +91,7 @@ func (n *Network) Fit(task *Task, from *State) (Metrics, error) {
 			}
 		}
 	}
+	t.mean.take()
 	return t.last, nil
 }
 
@@ -100,7 +102,7 @@ func (n *Network) newTrainer(task *Task) (*trainer, error) {
 	if task.Train.Len() < int(task.Batch) {
 		return nil, fmt.Errorf("%d images to train with, fewer than a batch of %d", task.Train.Len(), task.Batch)
 	}
-	t := &trainer{Task: task, n: n, opt: newOptimizer(&task.Settings, n.Weights)}
+	t := &trainer{Task: task, n: n, opt: newOptimizer(&task.Settings, n.Weights), mean: newAverage(task.Average, n.All())}
 	t.masks, t.pulls = make([][]bool, len(n.Weights)), make([][]Pull, len(n.Weights))
 	find := func(name string, elements int) (int, error) {
 		k := slices.IndexFunc(n.Weights, func(w *Weight) bool { return w.Name == name })
@@ -162,9 +164,10 @@ func (t *trainer) run() error {
 	if t.Test == nil {
 		return nil
 	}
-	var err error
-	t.last.Accuracy, err = t.n.Accuracy(t.Test, t.together(), t.Workers)
-	return err
+	return t.mean.with(func() (err error) {
+		t.last.Accuracy, err = t.n.Accuracy(t.Test, t.together(), t.Workers)
+		return err
+	})
 }
 
 // step runs batch i of the epoch and changes the weights.
@@ -195,6 +198,7 @@ func (t *trainer) step(i int, which []int, rate float64) (float64, error) {
 		t.opt.step(k, w, g, rate)
 	}
 	t.opt.steps++
+	t.mean.add()
 	loss := out.whole
 	out.done()
 	return loss, nil

@@ -30,6 +30,8 @@ type Settings struct {
 	// classes alone.
 	Distillation float64 `json:"distillation,omitempty"`
 	Temperature  float64 `json:"temperature,omitempty"`
+	// Average is how much of the moving average of weights and statistics a step keeps, 0.999 for instance: the average is what is tested and what training gives. 0: none.
+	Average float64 `json:"average,omitempty"`
 	// Flip mirrors half of the images; Crop moves them by up to so many pixels, with zeros around them.
 	Flip bool   `json:"flip"`
 	Crop int    `json:"crop"`
@@ -53,7 +55,7 @@ func (s *Settings) Check() error {
 		in("epochs", float64(s.Epochs), 0, 1e6), in("batch", float64(s.Batch), 1, 1<<20),
 		in("learning_rate", s.LearningRate, 0, 1e3), in("momentum", s.Momentum, 0, 1),
 		in("weight_decay", s.WeightDecay, 0, 1), in("label_smoothing", s.LabelSmoothing, 0, 1), in("crop", float64(s.Crop), 0, 1e4),
-		in("distillation", s.Distillation, 0, 1),
+		in("distillation", s.Distillation, 0, 1), in("average", s.Average, 0, 0.999999),
 	} {
 		if err != nil {
 			return err

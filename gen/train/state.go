@@ -15,6 +15,7 @@ import (
 type State struct {
 	Epoch   int       `json:"epoch"`
 	Steps   int       `json:"steps"`
+	Mean    int       `json:"mean,omitempty"` // how many steps the averages are of
 	Last    Metrics   `json:"last"`
 	Epochs  []Metrics `json:"epochs,omitempty"` // all of them
 	tensors []safetensors.Tensor
@@ -35,6 +36,12 @@ func (t *trainer) state() *State {
 		add(w.Name+"/first", w.Shape, t.opt.moments[k].first)
 		if second := t.opt.moments[k].second; second != nil {
 			add(w.Name+"/second", w.Shape, second)
+		}
+	}
+	if t.mean != nil {
+		s.Mean = t.mean.count
+		for k, w := range t.mean.weights {
+			add(w.Name+"/average", w.Shape, t.mean.sums[k])
 		}
 	}
 	return s
@@ -91,6 +98,15 @@ func (t *trainer) restore(s *State) error {
 			if err := take(w.Name+"/second", w.Shape, second); err != nil {
 				return err
 			}
+		}
+	}
+	if t.mean == nil {
+		return nil
+	}
+	t.mean.count = s.Mean
+	for k, w := range t.mean.weights {
+		if err := take(w.Name+"/average", w.Shape, t.mean.sums[k]); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -349,6 +349,53 @@ func TestCycles(t *testing.T) {
 	}
 }
 
+// TestAverage: training gives the moving average of the weights after each step, and goes on with it.
+func TestAverage(t *testing.T) {
+	const decay = 0.75
+	run := func(decay float64, stopAt int) (last []float32, steps [][]float32) {
+		n, k := network(t, lenet()), task(4)
+		k.Average, k.Train = decay, &bars{[]int64{1, 8, 8}, 32, 1} // an epoch is a step
+		stop := fmt.Errorf("stopped")
+		var saved bytes.Buffer
+		k.Save = func(s *State) error {
+			steps = append(steps, slices.Clone(n.Find("m").Data))
+			saved.Reset()
+			if err := s.Write(&saved); err != nil || s.Epoch != stopAt {
+				return err
+			}
+			return stop
+		}
+		_, err := n.Fit(k, nil)
+		if stopAt > 0 {
+			require.ErrorIs(t, err, stop)
+			s, err := ReadState(&ir.File{R: bytes.NewReader(saved.Bytes()), Size: int64(saved.Len())})
+			require.NoError(t, err)
+			n, stopAt = network(t, lenet()), 0
+			_, err = n.Fit(k, s)
+			require.NoError(t, err)
+		} else {
+			require.NoError(t, err)
+		}
+		return n.Find("m").Data, steps
+	}
+	_, steps := run(0, 0)
+	averaged, same := run(decay, 0)
+	assert.Equal(t, steps, same, "the average changes no step")
+	on, _ := run(decay, 2)
+	assert.Equal(t, averaged, on)
+	for i, x := range averaged {
+		sum, all := 0.0, 0.0
+		for _, s := range steps {
+			sum, all = sum*decay+float64(s[i]), all*decay+1
+		}
+		assert.InDelta(t, sum/all, x, 1e-5)
+	}
+	k := task(1)
+	k.Average = 1
+	_, err := network(t, lenet()).Fit(k, nil)
+	assert.EqualError(t, err, "average is 1; want 0 to 0.999999")
+}
+
 // TestMasksAndPulls: what a mask drops is 0, and a strong quadratic term holds a weight.
 func TestMasksAndPulls(t *testing.T) {
 	n, k := network(t, lenet()), task(1)

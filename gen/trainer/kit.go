@@ -30,6 +30,7 @@ var checks = []struct {
 	{"0 epochs give the weights that were given, and an accuracy", (*Kit).evaluates},
 	{"an epoch changes the weights", (*Kit).trains},
 	{"weights that a mask drops are 0 from the start", (*Kit).masks},
+	{"of weights that it chooses of it gives what the choice allows, or it says that it does not take choices", (*Kit).chooses},
 	{"a strong quadratic term pulls weights to its target", (*Kit).pulls},
 	{"a trainer that was killed goes on when it is started again", (*Kit).goesOn},
 	{"a request of another version is refused", (*Kit).refusesVersion},
@@ -130,6 +131,23 @@ func maskedCopy(weights []Tensor, kept map[string][]bool) []Tensor {
 		out = append(out, t)
 	}
 	return out
+}
+
+// chooses has half of the largest weights' kernels kept, or of each kernel its first tap.
+func (k *Kit) chooses(folder string) error {
+	w := k.Weights[k.largest()]
+	c := Choice{Weight: w.Name, Groups: 1, Share: 1, Patterns: [][]int{{0}}}
+	if len(w.Shape) < 2 {
+		return nil // they have no kernels
+	}
+	c.Kernels = int(max(1, w.Shape[0]*w.Shape[1]/2))
+	j := k.job(1)
+	j.Choices = &Choices{Epochs: 1, Every: 1, Weights: []Choice{c}}
+	_, err := k.Trainer.Train(folder, j)
+	if err != nil && strings.Contains(err.Error(), "it failed") && strings.Contains(err.Error(), "choices") {
+		return nil
+	}
+	return err
 }
 
 // pulls compares an epoch with a quadratic term with one without: the distance to the target shrinks.

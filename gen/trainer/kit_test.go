@@ -95,6 +95,7 @@ func TestServe(t *testing.T) {
 		{func(j *Job) { j.Terms = []Term{{"w", 1, "no"}} }, `terms.safetensors has no tensor "no", which is the target of a quadratic term of "w"`},
 		{func(j *Job) { j.Weights = append(j.Weights, Tensor{"z", nil, []float32{1}}) }, `tensor "z" is none of the network's weights`},
 		{func(j *Job) { j.Model = "none.onnx" }, "none.onnx"},
+		{func(j *Job) { j.Choices = &Choices{} }, "choices: the built-in trainer chooses no masks while it trains; the one in PyTorch does"},
 	} {
 		j := k.job(1)
 		j.Weights = maskedCopy(j.Weights, nil)

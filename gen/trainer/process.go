@@ -180,7 +180,10 @@ func (j *Job) read(folder string, request []byte) (*Answer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", OutputFile, err)
 	}
-	return &Answer{weights, r.Metrics, r.Epochs}, j.masked(weights)
+	if err := j.masked(weights); err != nil {
+		return nil, err
+	}
+	return &Answer{weights, r.Metrics, r.Epochs}, j.chosen(weights)
 }
 
 // masked refuses weights that the masks do not keep.

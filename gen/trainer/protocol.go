@@ -43,6 +43,8 @@ type Request struct {
 	// Masks reports that masks.safetensors has, by the weights' names, tensors of U8 and their shapes: where it is 0 the weight is
 	// 0 and stays so.
 	Masks bool `json:"masks"`
+	// Choices are of weights whose masks the trainer finds; nil: of none.
+	Choices *Choices `json:"choices,omitempty"`
 	// Workers is how many threads the trainer may use; 0 leaves it to the trainer.
 	Workers int `json:"workers"`
 }

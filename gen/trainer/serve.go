@@ -3,6 +3,7 @@ package trainer
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -33,6 +34,9 @@ func Serve(folder string, log io.Writer) error {
 	var r Request
 	if err := decode(request, &r); err != nil {
 		return fmt.Errorf("%s: %w", RequestFile, err)
+	}
+	if r.Choices != nil {
+		return errors.New("choices: the built-in trainer chooses no masks while it trains; the one in PyTorch does (docs/trainers.md)")
 	}
 	s := &server{Request: &r, folder: folder, log: log}
 	metrics, err := s.fit()

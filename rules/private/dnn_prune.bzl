@@ -23,6 +23,7 @@ def _options(ctx):
         data = ctx.file.data,
         images = check_images(ctx.files.images, ctx.file.data),
         numbers = {
+            "choose": ctx.attr.choose,
             "epochs": ctx.attr.epochs,
             "growth": ctx.attr.growth,
             "iterations": ctx.attr.iterations,
@@ -39,6 +40,9 @@ def _options(ctx):
     )
 
 _ATTRS = {
+    "choose": attr.int(
+        doc = "Of the epochs at the end the first ones, in which the trainer chooses the masks anew.",
+    ),
     "data": attr.label(
         allow_single_file = [".json"],
         doc = "Says which images.",
@@ -238,6 +242,7 @@ def dnn_prune(
         steps = None,
         epochs = None,
         retrain = None,
+        choose = None,
         rho = None,
         growth = None,
         most = None,
@@ -267,6 +272,8 @@ def dnn_prune(
       steps: masked trainings after them, in which kernels are dropped a few at a time, most of them in the first ones. Default: 0.
       epochs: epochs of each iteration and step. Default: 10.
       retrain: epochs of masked training at the end. Default: 40.
+      choose: of these the first ones, in which the trainer chooses the masks anew every 16 steps, among all weights, which it goes on training. Kernels are dropped a few at
+        a time in the first half of them. The built-in trainer has not that. Default: 0, masks are chosen before.
       rho: weight of the quadratic terms in the first iteration. Default: 0.001.
       growth: how many times as large it is in each further one. Default: 10.
       most: how large it gets at most. Default: 0.1.
@@ -278,6 +285,7 @@ def dnn_prune(
       **kwargs: attributes common to all rules.
     """
     training = dict(
+        choose = choose,
         data = data,
         epochs = epochs,
         growth = _text(growth),

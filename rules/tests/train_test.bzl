@@ -4,7 +4,7 @@ load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 load("//rules:defs.bzl", "DnnPruningInfo", "dnn_model", "dnn_prune", "dnn_pruning")
 load(":fixtures.bzl", "MANUAL", "SETTINGS", "arguments", "only_action", "paths")
 
-_NUMBERS = ["-epochs=3", "-growth=10", "-iterations=2", "-most=0.5", "-retrain=40", "-rho=0.001", "-steps=0"]
+_NUMBERS = ["-choose=0", "-epochs=3", "-growth=10", "-iterations=2", "-most=0.5", "-retrain=40", "-rho=0.001", "-steps=0"]
 
 def _command_impl(ctx):
     env = analysistest.begin(ctx)

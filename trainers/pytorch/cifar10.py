@@ -2,7 +2,7 @@
 
     python cifar10.py --dnntrain=PATH --data=cifar10.json --models=FOLDER --out=FOLDER [--nets vgg16 resnet20 ...] [--seeds 1 2 3]
 
---models has vgg16_cifar10.onnx and resnet20_cifar10.onnx; vgg16_taught, resnet20_steps and resnet20_night are other plans for these. With --kinds=again the dense network is trained from the start
+--models has vgg16_cifar10.onnx and resnet20_cifar10.onnx; vgg16_taught, resnet20_steps, resnet20_choose and resnet20_night are other plans for these. With --kinds=again the dense network is trained from the start
 once more, distilled from the one that was trained first, as the pruned ones of vgg16_taught are. Each run has its folder in --out, with logs, checkpoints and results: the same command
 goes on where it was stopped, by --minutes or by whatever else, and runs nothing again that is done. It ends
 with a table, and with summary.json and the pruned networks in --out.
@@ -47,6 +47,11 @@ NETS = {
         "iterations": 0, "steps": 4, "epochs": 15, "retrain": 140, "rho": 0.01, "growth": 3, "most": 1,
         "admm": {"batch": 256, "learning_rate": 0.1, "distillation": 0.7}, "tune": {"batch": 256, "learning_rate": 0.1, "distillation": 0.7},
     },
+    "resnet20_choose": {  # masks are chosen anew every 16 steps of the first three quarters
+        "model": "resnet20", "teacher": "vgg16", "pruning": {"patterns": 8, "connectivity": 2, "set": "layer"}, "policy": os.path.join(POLICIES, "resnet20_cifar10_steps.star"),
+        "iterations": 0, "steps": 0, "epochs": 0, "retrain": 200, "choose": 150, "every": 16, "fade": 0.02, "rho": 0.01, "growth": 3, "most": 1,
+        "admm": {"batch": 256, "learning_rate": 0.1, "distillation": 0.7}, "tune": {"batch": 256, "learning_rate": 0.1, "distillation": 0.7},
+    },
     "resnet20_night": {  # what the built-in trainer can do in a night
         "model": "resnet20", "pruning": {"patterns": 8, "connectivity": 1.9, "set": "layer"}, "policy": os.path.join(POLICIES, "resnet20_cifar10_night.star"),
         "iterations": 0, "steps": 2, "epochs": 2, "retrain": 18, "rho": 0.01, "growth": 3, "most": 1,
@@ -74,8 +79,8 @@ class Work:
         else:
             own = ["admm", *common, "-pruning", json.dumps(p["pruning"]), "-settings", json.dumps({**COMMON, **p["admm"], "seed": 1000 * self.seed}),
                    "-retrain-settings", json.dumps(tune)]
-            for name in ("iterations", "steps", "epochs", "retrain", "rho", "growth", "most"):
-                own += ["-" + name, str(p[name])]
+            for name in ("iterations", "steps", "epochs", "retrain", "choose", "every", "fade", "rho", "growth", "most"):
+                own += ["-" + name, str(p[name])] if name in p else []
             if p["policy"]:
                 own += ["-policy", os.path.abspath(p["policy"])]
         teachers = ["--teacher=" + path for path in self.teachers()]
@@ -227,7 +232,8 @@ def main():
     p.add_argument("--data", required=True, help="the JSON file that says which images")
     p.add_argument("--models", required=True)
     p.add_argument("--out", required=True)
-    p.add_argument("--nets", nargs="+", default=["vgg16", "resnet20"], choices=list(NETS))
+    p.add_argument("--nets", nargs="+", default=["vgg16", "resnet20"], metavar="NET", help=f"plans, of {', '.join(NETS)} and those of --plan")
+    p.add_argument("--plan", nargs="*", default=[], metavar="NAME=NET", help="further plans, as those that are there but for what --set says")
     p.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
     p.add_argument("--kinds", nargs="+", default=["admm", "dense"], choices=["admm", "dense", "again"])
     p.add_argument("--parallel", type=int, default=12, help="how many trainings run at a time")
@@ -236,7 +242,10 @@ def main():
     p.add_argument("--set", nargs="*", default=[], metavar="NET.KEY=JSON", help='other settings, as resnet20.retrain=20 or vgg16.tune.learning_rate=0.1')
     p.add_argument("--trainer", type=shlex.split, default="--precision=bf16 --compile --test-every=5 --checkpoint-seconds=10", help="options of train.py")
     args = p.parse_args()
-    args.plans = {net: json.loads(json.dumps(NETS[net])) for net in args.nets}
+    plans = {**NETS, **{name: {"model": of, **NETS[of]} for name, of in (text.split("=") for text in args.plan)}}
+    if unknown := set(args.nets) - set(plans):
+        p.error(f"--nets: {', '.join(sorted(unknown))}: want some of {', '.join(plans)}")
+    args.plans = {net: json.loads(json.dumps(plans[net])) for net in args.nets}
     for text in args.set:
         path, value = text.split("=", 1)
         net, *keys = path.split(".")

@@ -88,6 +88,30 @@ class Cifar10Test(unittest.TestCase):
             command = json.load(f)
         self.assertEqual(command[command.index("-steps") + 1], "4")
 
+    def test_plan(self):
+        """A plan may be there twice, with other settings."""
+        p, started = self.start("--nets", "other", "resnet20", "--plan", "other=resnet20", "--kinds=admm", "--set", "other.retrain=3")
+        self.assertEqual((p.returncode, len(started)), (0, 2), p.stderr)
+        with open(os.path.join(self.folder, "out", "summary.json")) as f:
+            plans = json.load(f)["plans"]
+        self.assertEqual((plans["other"]["retrain"], plans["other"]["model"], plans["resnet20"]["retrain"]), (3, "resnet20", 130))
+        p, _ = self.start("--nets=none")
+        self.assertIn("--nets: none: want some of vgg16, ", p.stderr)
+
+    def test_choose(self):
+        """The epochs in which masks are chosen are among those at the end; plans without them have no such options."""
+        plan = ["resnet20.choose=60", "resnet20.every=8", "resnet20.iterations=0", "resnet20.retrain=80"]
+        commands = {}
+        for kinds, more in ((["admm"], []), (["admm", "dense"], plan)):
+            p, started = self.start("--kinds", *kinds, "--set", "resnet20.policy=null", *more)
+            self.assertEqual((p.returncode, len(started)), (0, len(kinds)), p.stderr)
+            for kind in kinds:
+                with open(os.path.join(self.folder, "out", f"resnet20-{kind}-7", "done.json")) as f:
+                    commands[kind] = json.load(f)
+            self.assertEqual("-choose" in commands["admm"], more == plan)
+        of = lambda kind, name: commands[kind][commands[kind].index(name) + 1]
+        self.assertEqual((of("admm", "-choose"), of("admm", "-every"), json.loads(of("dense", "-settings"))["epochs"]), ("60", "8", 80))
+
     def test_teachers(self):
         """Several networks may teach."""
         p, started = self.start("--kinds=admm", "--set", 'resnet20.teacher="vgg16 other"')

@@ -8,35 +8,15 @@ import time
 
 import torch
 
+import average
 import captured
+import choices
 import images
 from network import Refused
 
 PRECISIONS = ("fp32", "tf32", "bf16")
 TRIED = 10  # epochs from which on it is worth while to try algorithms of convolutions out
 AHEAD = 1 << 28  # bytes of images that are made ready at a time
-
-
-def check(s):
-    """Refuses settings that make no sense."""
-    bounds = {
-        "epochs": (0, 1e6), "batch": (1, 1 << 20), "learning_rate": (0, 1e3), "momentum": (0, 1), "weight_decay": (0, 1),
-        "label_smoothing": (0, 1), "crop": (0, 1e4),
-    }
-    known, optional = {*bounds, "schedule", "optimizer", "flip", "seed"}, {"distillation": (0, 1), "temperature": (1, 100), "cycles": (0, 1e6)}
-    if set(s) - set(optional) != known:
-        wrong = (set(s) - set(optional)) ^ known
-        raise Refused(f"settings: {', '.join(sorted(wrong))}: want {', '.join(sorted(known))}, perhaps {', '.join(sorted(optional))}, and no others")
-    bounds.update((name, bound) for name, bound in optional.items() if name in s)
-    for name, (low, high) in bounds.items():
-        if isinstance(s[name], bool) or not isinstance(s[name], (int, float)) or not low <= s[name] <= high:
-            raise Refused(f"settings: {name} is {s[name]}; want {low} to {high:g}")
-    for name, values in {"schedule": ("constant", "cosine"), "optimizer": ("sgd", "adam")}.items():
-        if s[name] not in values:
-            raise Refused(f'settings: {name} is "{s[name]}"; want "{values[0]}" or "{values[1]}"')
-    cycles = s.get("cycles", 0)
-    if cycles > 1 and (s["schedule"] != "cosine" or s["epochs"] % cycles):
-        raise Refused(f"settings: cycles is {cycles}; want 0, or a divisor of the epochs, {s['epochs']}, of a cosine")
 
 
 @contextlib.contextmanager
@@ -64,11 +44,11 @@ def untried():
 class Fit:
     """A training that goes on."""
 
-    def __init__(self, network, settings, terms=(), masks=None, how="fp32", teacher=None, graphs=False, forward=None):
+    def __init__(self, network, settings, terms=(), masks=None, how="fp32", teacher=None, graphs=False, forward=None, chosen=None):
         """Terms are (weight's name, rho, target); masks are tensors by the weights' names, true where an element is kept.
 
         Teacher is what gives the logits that distillation wants: a network, or a tensor of teachers.answers(); graphs asks for steps as CUDA graphs; forward is what
-        the network is called by, as compiled.
+        the network is called by, as compiled; chosen are a request's choices.
         """
         self.network, self.settings, self.how, self.teacher, self.graphs = network, settings, how, teacher, graphs
         self.forward = forward or network
@@ -77,10 +57,18 @@ class Fit:
             raise Refused("settings: distillation wants a teacher")
         self._constrain(terms, masks or {})
         s, device = settings, network.device
+        find = lambda what, name: self._find(what, name, None)
+        self.choices = choices.Choices(chosen, find, s["epochs"]) if chosen else None
+        self._apart()
+        both = [*network.weights.values(), *network.statistics.values()]
+        if self.choices and s.get("average") and self.choices.epochs >= s["epochs"]:
+            raise Refused(f"settings: average: want epochs after the {self.choices.epochs} of the choices, as until then masks change")
+        self.average = average.Average(both, s["average"]) if s.get("average") else None
+        trained = [self.choices.trained(w) if self.choices else w for w in network.weights.values()]
         self.lr = torch.tensor(s["learning_rate"], device=device)  # a tensor: a captured step reads it anew
         self.total = torch.zeros((), device=device)
-        decay = [w for w in network.weights.values() if w.dim() >= 2]
-        groups = [{"params": decay, "weight_decay": s["weight_decay"]}, {"params": [w for w in network.weights.values() if w.dim() < 2], "weight_decay": 0.0}]
+        decay, rest = [w for w in trained if w.dim() >= 2], [w for w in trained if w.dim() < 2]
+        groups = [{"params": decay, "weight_decay": s["weight_decay"]}, {"params": rest, "weight_decay": 0.0}]
         groups, more = [g for g in groups if g["params"]], {"fused": True} if device.type == "cuda" else {}
         if s["optimizer"] == "sgd":
             self.optimizer = torch.optim.SGD(groups, lr=self.lr, momentum=s["momentum"], **more)
@@ -92,7 +80,7 @@ class Fit:
         w = self.network.weights.get(name)
         if w is None:
             raise Refused(f'{what}: the network has no weights "{name}" to train')
-        if w.shape != tensor.shape:
+        if tensor is not None and w.shape != tensor.shape:
             raise Refused(f'{what}: shape {list(tensor.shape)} for weights "{name}" of shape {list(w.shape)}')
         return w
 
@@ -114,6 +102,12 @@ class Fit:
             ws, targets = self.pulled.setdefault(rho, ([], []))
             ws.append(w)
             targets.append(target)
+
+    def _apart(self):
+        """Refuses weights that are chosen of, and have a mask or quadratic terms."""
+        held = [*self.masked, *(w for ws, _ in self.pulled.values() for w in ws)]
+        if self.choices and {id(w) for w in held} & {id(w) for w in self.choices.weights}:
+            raise Refused("choices: of weights that have a mask or a quadratic term")
 
     @torch.no_grad()
     def _mask(self):
@@ -142,13 +136,19 @@ class Fit:
             last, line = self.epoch == s["epochs"], f"epoch {self.epoch} of {s['epochs']}: loss {loss:.4f}"
             self.last = {**self.last, "epoch": self.epoch, "loss": loss}
             if last or self.epoch % tested == 0:
-                self.last["accuracy"] = self.accuracy(test, "fp32" if last else self.how)
+                if last and self.average:
+                    self.average.take()
+                with self.average.taken() if self.average and not last and not self._choosing() else contextlib.nullcontext():
+                    self.last["accuracy"] = self.accuracy(test, "fp32" if last else self.how)
                 line += f", accuracy {self.last['accuracy']:.4f}"
             log(f"{line}, {time.monotonic() - self.began:.1f} s")
             if not last and time.monotonic() - saved >= every:
                 save(self)
                 saved = time.monotonic()
         return self.last
+
+    def _choosing(self):
+        return self.choices and self.epoch <= self.choices.epochs
 
     def _captured(self, train, log):
         """The step, as a CUDA graph if that is asked for and the network can be captured."""
@@ -165,7 +165,8 @@ class Fit:
     def _changed(self):
         """All tensors that a step changes."""
         states = [t for state in self.optimizer.state.values() for t in state.values() if isinstance(t, torch.Tensor)]
-        return [*self.network.weights.values(), *self.network.statistics.values(), *states, self.total]
+        own = [*(self.choices.all if self.choices else []), *(self.average.sums if self.average else [])]
+        return [*self.network.weights.values(), *self.network.statistics.values(), *states, *own, self.total]
 
     def _ready(self, train, which, generator):
         """What steps take: images, mirrored and moved if there is a generator, their classes, and the teachers' logits where they are known already."""
@@ -184,16 +185,26 @@ class Fit:
         torch.manual_seed(mix(s["seed"], self.epoch, "dropout"))
         order = torch.randperm(len(train), device=self.network.device, generator=generator)
         self.total.zero_()
+        if self.average and self.choices and self.epoch == self.choices.epochs:
+            self.average.forget()  # from here on what is kept stays the same, and so the average has it
         batches = max(1, AHEAD // (4 * train.pixels[0].numel() * s["batch"]))  # at a time
         for first in range(0, n, batches):
             ready = self._ready(train, order[first * s["batch"]: min(first + batches, n) * s["batch"]], generator)
             for i in range(len(ready[0]) // s["batch"]):
-                self.lr.fill_(self.rate(self.epoch * n + first + i, s["epochs"] * n))
+                self._before(self.epoch * n + first + i, n)
                 step(*(t[i * s["batch"]: (i + 1) * s["batch"]] for t in ready))
         loss = self.total.item() / n
         if not math.isfinite(loss):
             raise Refused(f"the loss is {loss} in epoch {self.epoch + 1}; a smaller learning rate may help")
         return loss
+
+    def _before(self, step, n):
+        """What changes from step to step, of n an epoch: a captured one reads it."""
+        self.lr.fill_(self.rate(step, self.settings["epochs"] * n))
+        if self.choices:
+            self.choices.choose(self.epoch, step, n)
+        if self.average:
+            self.average.count += 1
 
     def _loss(self, x, y, wanted=None):
         """Cross entropy; with distillation a part of it is that of the teacher's softened outputs, which are asked for unless they are known."""
@@ -225,10 +236,16 @@ class Fit:
                 gradients = [w.grad for w in ws]
                 torch._foreach_add_(gradients, ws, alpha=rho)
                 torch._foreach_sub_(gradients, targets)
+        if self.choices:
+            self.choices.pass_on()
         self.optimizer.step()
         with torch.no_grad():
             if self.masked:
                 torch._foreach_mul_(self.masked, self.kept)
+            if self.choices:
+                self.choices.apply()
+            if self.average:
+                self.average.add()
             self.total += loss
 
     @torch.no_grad()
@@ -250,8 +267,9 @@ class Fit:
     def state(self):
         """All that a training needs to go on."""
         n = self.network
+        more = {"choices": self.choices, "average": self.average}
         return {"epoch": self.epoch, "last": self.last, "weights": {k: w.detach() for k, w in n.weights.items()},
-                "statistics": n.statistics, "optimizer": self.optimizer.state_dict()}
+                "statistics": n.statistics, "optimizer": self.optimizer.state_dict(), **{k: x.state() for k, x in more.items() if x}}
 
     @torch.no_grad()
     def restore(self, state):
@@ -260,6 +278,10 @@ class Fit:
         for mine, saved in ((self.network.weights, state["weights"]), (self.network.statistics, state["statistics"])):
             for name, tensor in mine.items():
                 tensor.copy_(saved[name])
+        if self.choices:
+            self.choices.restore(state["choices"])
+        if self.average:
+            self.average.restore(state["average"])
         self.optimizer.load_state_dict(state["optimizer"])
         for group in self.optimizer.param_groups:
             group["lr"] = self.lr  # it is this tensor that steps read

@@ -21,6 +21,7 @@ import captured
 import fit
 import images
 import network
+import settings
 import teachers
 
 SETTINGS = {
@@ -297,7 +298,7 @@ class FitTest(Folder):
             ('a quadratic term: shape \\[2\\] for weights "w"', {"terms": [("w", 1, torch.zeros(2))]}),
         ):
             with self.assertRaisesRegex(network.Refused, want):
-                fit.check({**SETTINGS, **more.get("settings", {})})
+                settings.check({**SETTINGS, **more.get("settings", {})})
                 self.run_fit(**more)
 
 

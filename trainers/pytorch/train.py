@@ -18,6 +18,7 @@ import torch
 import fit
 import images
 import network
+import settings
 import teachers
 
 VERSION = 1
@@ -46,9 +47,10 @@ class Job:
             raise network.Refused(f"{REQUEST}: want a JSON object with a version: {e!r}") from e
         if version != VERSION:
             raise network.Refused(f"{REQUEST} is of version {version} of the protocol; this trainer has version {VERSION}")
-        if set(self.request) != FIELDS:
-            raise network.Refused(f"{REQUEST}: {', '.join(sorted(set(self.request) ^ FIELDS))}: want {', '.join(sorted(FIELDS))}, and no others")
-        fit.check(self.request["settings"])
+        if set(self.request) - {"choices"} != FIELDS:
+            wrong = (set(self.request) - {"choices"}) ^ FIELDS
+            raise network.Refused(f"{REQUEST}: {', '.join(sorted(wrong))}: want {', '.join(sorted(FIELDS))}, perhaps choices, and no others")
+        settings.check(self.request["settings"])
 
     def path(self, name):
         """A path of the request: absolute, or relative to the folder."""
@@ -144,7 +146,8 @@ def serve(args):
     forward = net
     if args.compile and settings["epochs"] >= fit.TRIED:
         forward = torch.compile(net.__call__, dynamic=False)
-    run = fit.Fit(net, settings, job.terms(), job.tensors(MASKS) if request["masks"] else None, args.precision, teacher, not args.no_graphs, forward)
+    run = fit.Fit(net, settings, job.terms(), job.tensors(MASKS) if request["masks"] else None, args.precision, teacher, not args.no_graphs, forward,
+                  request.get("choices"))
     if settings["epochs"] == 0:
         metrics = {"epoch": 0, "loss": 0.0, "accuracy": run.accuracy(test)}
     else:

@@ -51,6 +51,7 @@ func TestResNet20Shortcuts(t *testing.T) {
 		times           float64
 	}{
 		{"resnet20_cifar10_steps.star", `{"patterns": 8, "connectivity": 2, "set": "layer"}`, 4.4},
+		{"resnet20_cifar10_early.star", `{"patterns": 8, "connectivity": 2, "set": "layer"}`, 4.4},
 		{"resnet20_cifar10_night.star", `{"patterns": 8, "connectivity": 1.9, "set": "layer"}`, 4},
 	} {
 		plan := choose(t, given, c.policy, c.pruning)

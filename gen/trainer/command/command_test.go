@@ -244,6 +244,7 @@ func TestRefused(t *testing.T) {
 		{"-pruning: open none", append([]string{"admm", folder, "-pruning=@none"}, options...)},
 		{"share = 3", append([]string{"admm", folder, `-pruning={"share": 3}`}, options...)},
 		{"nothing is pruned", append([]string{"admm", folder, `-pruning={"patterns": 0}`}, options...)},
+		{"-choose: the built-in trainer chooses no masks while it trains", append([]string{"admm", folder, "-choose=3"}, options...)},
 		{"rho is 1, growing 10 times up to 0.1", append([]string{"admm", folder, "-rho=1"}, options...)},
 		{"-image=images.bin: want NAME=PATH", append([]string{"fit", folder, "-image=images.bin"}, options...)},
 		{"want the trainer's command after --", append([]string{"check", folder}, options...)},

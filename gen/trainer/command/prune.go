@@ -26,6 +26,8 @@ type pruneFlags struct {
 	iterations, epochs    int
 	steps                 int
 	retrain               int
+	choose, every         int
+	fade                  float64
 	rho, growth, most     float64
 	settings, retrained   string
 	out, outMasks, outLog string
@@ -52,6 +54,9 @@ func newPruneFlags(c *common) *pruneFlags {
 	f.IntVar(&f.steps, "steps", d.Steps, "masked trainings after them, with -settings, in which kernels are dropped a few at a time")
 	f.IntVar(&f.epochs, "epochs", d.Epochs, "epochs of each iteration and step")
 	f.IntVar(&f.retrain, "retrain", d.Retrain, "epochs of masked training at the end")
+	f.IntVar(&f.choose, "choose", d.Choose, "of these the first ones, in which the trainer chooses the masks anew; 0: the masks are there before")
+	f.IntVar(&f.every, "every", d.Every, "steps of a trainer that chooses the masks: before so many each")
+	f.Float64Var(&f.fade, "fade", d.Fade, "weight of a quadratic term that pulls what is dropped to 0 while the trainer chooses the masks")
 	f.Float64Var(&f.rho, "rho", d.Rho, "weight of the quadratic terms in the first iteration")
 	f.Float64Var(&f.growth, "growth", d.Growth, "how many times as large rho is in each further iteration")
 	f.Float64Var(&f.most, "most", d.Most, "how large rho gets at most")
@@ -68,6 +73,9 @@ func (f *pruneFlags) run() error {
 	request, n, err := f.request()
 	if err != nil {
 		return err
+	}
+	if f.choose > 0 && len(f.trainer()) == 0 {
+		return errors.New("-choose: the built-in trainer chooses no masks while it trains; name one that does, as trainers/pytorch, after --, or leave it out")
 	}
 	if err := f.outputs(); err != nil {
 		return err
@@ -122,6 +130,7 @@ func (f *pruneFlags) trainer() []string {
 func (f *pruneFlags) options() (admm.Options, error) {
 	o := admm.Defaults()
 	o.Iterations, o.Steps, o.Epochs, o.Retrain = f.iterations, f.steps, f.epochs, f.retrain
+	o.Choose, o.Every, o.Fade = f.choose, f.every, f.fade
 	o.Rho, o.Growth, o.Most = f.rho, f.growth, f.most
 	if f.retrained == "" {
 		f.retrained = f.settings

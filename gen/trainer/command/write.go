@@ -68,6 +68,9 @@ type schedule struct {
 	Steps      int            `json:"steps"`
 	Epochs     int            `json:"epochs"`
 	Retrain    int            `json:"retrain"`
+	Choose     int            `json:"choose,omitempty"`
+	Every      int            `json:"every,omitempty"`
+	Fade       float64        `json:"fade,omitempty"`
 	Rho        float64        `json:"rho"`
 	Growth     float64        `json:"growth"`
 	Most       float64        `json:"most"`
@@ -92,7 +95,10 @@ func (f *pruneFlags) write(w *modelWriter, p *plan, r *admm.Run, out *admm.Outco
 		return err
 	}
 	log := pruneLog{Pruning: p.options, Before: out.Before, Projected: out.Projected, After: out.After, Layers: []layerLog{}, Residuals: append([]admm.Residual{}, out.Residuals...), Trained: out.Trained}
-	log.Schedule = schedule{r.Iterations, r.Steps, r.Epochs, r.Retrain, r.Rho, r.Growth, r.Most, r.Train, r.Tune}
+	log.Schedule = schedule{r.Iterations, r.Steps, r.Epochs, r.Retrain, r.Choose, 0, 0, r.Rho, r.Growth, r.Most, r.Train, r.Tune}
+	if r.Choose > 0 {
+		log.Schedule.Every, log.Schedule.Fade = r.Every, r.Fade
+	}
 	all, left := int64(0), int64(0)
 	for _, m := range out.Masks.Layers {
 		_, n := m.Total()
