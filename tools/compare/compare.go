@@ -18,8 +18,8 @@ type outcome struct {
 	times   times
 	runs    []runOutcome
 	divided *divided // nil: there is no device
-	weights int64    // of a list's network for a device
-	only    bool     // compiled, and not run
+	weights int64
+	only    bool // compiled, and not run
 }
 
 // runOutcome is one run's: the greatest error, relative to the range of the output that it is in, how many
@@ -49,6 +49,9 @@ func compare(o *options, out io.Writer) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
+	if m.exceeds(o) {
+		return m.compileOnly(o, chips, work, out)
+	}
 	ref, err := chooseReference(o, m, work)
 	if err != nil {
 		return nil, err
@@ -58,7 +61,7 @@ func compare(o *options, out io.Writer) (*outcome, error) {
 		return nil, err
 	}
 	fmt.Fprintf(out, "%s for %s, %d thread(s): %s\nreference: %s\n", filepath.Base(o.model), chips, o.threads, p.times, ref.name)
-	x := &outcome{times: p.times}
+	x := &outcome{times: p.times, weights: m.weights()}
 	if o.device != "" {
 		if x.divided, err = readDivided(work); err != nil {
 			return nil, err
