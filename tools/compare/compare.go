@@ -36,16 +36,8 @@ type runOutcome struct {
 
 // compare prints what it finds to out as it goes.
 func compare(o *options, out io.Writer) (*outcome, error) {
-	work, done, err := workFolder(o)
-	if err != nil {
-		return nil, err
-	}
+	work, chips, m, done, err := prepare(o)
 	defer done()
-	chips, err := chooseChips(o, work)
-	if err != nil {
-		return nil, err
-	}
-	m, err := open(o, work)
 	if err != nil {
 		return nil, err
 	}
@@ -69,6 +61,18 @@ func compare(o *options, out io.Writer) (*outcome, error) {
 		fmt.Fprintln(out, x.divided)
 	}
 	return x, x.compareRuns(o, m, p, ref, work, out)
+}
+
+// prepare makes the work folder, which done cleans up whatever became of the rest, and reads the chips and the model.
+func prepare(o *options) (work string, chips library, m *model, done func(), err error) {
+	if work, done, err = workFolder(o); err != nil {
+		return work, chips, m, func() {}, err
+	}
+	if chips, err = chooseChips(o, work); err != nil {
+		return work, chips, m, done, err
+	}
+	m, err = open(o, work)
+	return work, chips, m, done, err
 }
 
 // workFolder is where intermediate files go, and what cleans up.
