@@ -69,6 +69,13 @@ func TestReadme(t *testing.T) {
 	run(t, "", "sh", "-e", "-c", "cd "+dir+"\n"+command)
 	assert.Equal(t, out, run(t, "", "qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", filepath.Join(dir, "main_arm64")))
 
+	// What prunes, quantizes and runs on devices: files that these take from elsewhere are not there, and so nothing is built.
+	write("BUILD", files["BUILD"]+files["BUILD.opencl"]+files["BUILD.pruning"]+files["BUILD.prune"]+files["BUILD.quantize"]+files["BUILD.hvx"])
+	w.bazel(t, "build", "--nobuild", "//:net_opencl", "//:net_projected", "//:net_pruned.update", "//:net_quantized", "//:net_hvx")
+	_, refused, err = w.try("build", "--nobuild", "//:net_small")
+	require.Error(t, err)
+	assert.Contains(t, refused, "//:net_pruned has not been trained yet: ")
+
 	write("BUILD", files["BUILD"]+files["BUILD.variants"])
 	chips := w.bazel(t, "aquery", "--platforms=@rules_dnn//platforms:linux_x86_64", "mnemonic(DnnCompile, //:net_for_all)")
 	for _, want := range []string{"x86_64.json", "x86_64_haswell.json", "x86_64_zen4.json"} {

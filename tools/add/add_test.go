@@ -25,8 +25,8 @@ func workspaceOf(t *testing.T, module string) string {
 	return dir
 }
 
-// command runs add with words of a command line, and gives what it prints.
-func command(words string) (string, error) {
+// invoke runs add with words of a command line, and gives what it prints.
+func invoke(words string) (string, error) {
 	var out bytes.Buffer
 	err := run(strings.Fields(words), &out)
 	return out.String(), err
@@ -195,7 +195,7 @@ func TestErrors(t *testing.T) {
 			writeFile(t, filepath.Join(dir, "text.onnx"), "text")
 			require.NoError(t, os.Mkdir(filepath.Join(dir, "folder.onnx"), 0o777))
 			writeFile(t, filepath.Join(dir, "BUILD"), c.build)
-			_, err := command(c.args)
+			_, err := invoke(c.args)
 			require.ErrorContains(t, err, c.want)
 			text, err := os.ReadFile(filepath.Join(dir, "BUILD"))
 			require.NoError(t, err)
@@ -208,19 +208,19 @@ func TestOtherPlaces(t *testing.T) {
 	dir := workspaceOf(t, "")
 	network{}.place(t, filepath.Join(dir, "within", "net.onnx"))
 	writeFile(t, filepath.Join(dir, "within", "MODULE.bazel"), "")
-	_, err := command("within/net.onnx")
+	_, err := invoke("within/net.onnx")
 	require.ErrorContains(t, err, "it is in the workspace "+filepath.Join(dir, "within")+", and Bazel runs in "+dir)
 
 	outside := filepath.Join(t.TempDir(), "net.onnx")
 	network{}.place(t, outside)
-	_, err = command(outside)
+	_, err = invoke(outside)
 	require.ErrorContains(t, err, "it is in no Bazel workspace")
 
 	// Without Bazel, the model says where the workspace is, and paths begin in the working directory.
 	t.Setenv("BUILD_WORKSPACE_DIRECTORY", "")
 	t.Setenv("BUILD_WORKING_DIRECTORY", "")
 	t.Chdir(filepath.Join(dir, "within"))
-	out, err := command("net.onnx")
+	out, err := invoke("net.onnx")
 	require.NoError(t, err)
 	assert.Equal(t, "//:net: added to BUILD.bazel\n", out)
 }
@@ -245,10 +245,10 @@ func TestCheck(t *testing.T) {
 		` dnn_model(`,
 		`//:host: would be brought up to date in BUILD`, "",
 	}, "\n")
-	out, err := command("net.onnx --name=host --dims=N=4 --target=//:p --dry-run")
+	out, err := invoke("net.onnx --name=host --dims=N=4 --target=//:p --dry-run")
 	require.NoError(t, err)
 	assert.Equal(t, want, out)
-	checked, err := command("net.onnx --name=host --dims=N=4 --target=//:p --check")
+	checked, err := invoke("net.onnx --name=host --dims=N=4 --target=//:p --check")
 	require.ErrorIs(t, err, errStale)
 	assert.Equal(t, out, checked)
 	text, err := os.ReadFile(filepath.Join(dir, "BUILD"))
@@ -270,7 +270,7 @@ func TestDiff(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	out, err := command("--help")
+	out, err := invoke("--help")
 	require.ErrorIs(t, err, flag.ErrHelp)
 	for _, option := range []string{"bazel run @rules_dnn//:add -- MODEL.onnx", "-check", "-dims SYMBOL=BOUND", "-name NAME", "-target PLATFORM"} {
 		assert.Contains(t, out, option)

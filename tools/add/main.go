@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"rules_dnn/gen/onnx"
+	"rules_dnn/tools/command"
 )
 
 const usage = `add writes a dnn_model for an ONNX model into the BUILD file of the model's package, or brings those
@@ -78,8 +79,7 @@ func run(args []string, out io.Writer) error {
 
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{workingFolder: os.Getenv("BUILD_WORKING_DIRECTORY"), workspace: os.Getenv("BUILD_WORKSPACE_DIRECTORY")}
-	fs := flag.NewFlagSet("add", flag.ContinueOnError)
-	fs.SetOutput(io.Discard) // errors are main's to print
+	fs := command.Options("add")
 	fs.StringVar(&o.name, "name", "", "the target's `NAME` (default: that of the target that compiles the model, or the file's)")
 	fs.StringVar(&o.target, "target", "", "`PLATFORM` to build the model for (default for a new target: the platform of what links it)")
 	fs.Var(&o.dims, "dims", "`SYMBOL=BOUND`, a number or LOW..HIGH or LOW.. for a symbol of the inputs' shapes; may be repeated")
@@ -88,11 +88,8 @@ func parse(args []string, out io.Writer) (*options, error) {
 	fs.BoolVar(&o.newPackage, "new-package", false, "make the model's folder a package if it is none")
 	// Models may stand anywhere among the options.
 	for {
-		err := fs.Parse(args)
+		err := command.Parse(fs, args, usage, out)
 		if errors.Is(err, flag.ErrHelp) {
-			fmt.Fprint(out, usage)
-			fs.SetOutput(out)
-			fs.PrintDefaults()
 			return nil, err
 		}
 		if err != nil {

@@ -18,8 +18,8 @@ type outcome struct {
 	times   times
 	runs    []runOutcome
 	divided *divided // nil: there is no device
-	weights int64    // of a list's network for a device
-	only    bool     // compiled, and not run
+	weights int64
+	only    bool // compiled, and not run
 }
 
 // runOutcome is one run's: the greatest error, relative to the range of the output that it is in, how many
@@ -36,18 +36,13 @@ type runOutcome struct {
 
 // compare prints what it finds to out as it goes.
 func compare(o *options, out io.Writer) (*outcome, error) {
-	work, done, err := workFolder(o)
-	if err != nil {
-		return nil, err
-	}
+	work, chips, m, done, err := prepare(o)
 	defer done()
-	chips, err := chooseChips(o, work)
 	if err != nil {
 		return nil, err
 	}
-	m, err := open(o, work)
-	if err != nil {
-		return nil, err
+	if m.exceeds(o) {
+		return m.compileOnly(o, chips, work, out)
 	}
 	ref, err := chooseReference(o, m, work)
 	if err != nil {
@@ -58,7 +53,7 @@ func compare(o *options, out io.Writer) (*outcome, error) {
 		return nil, err
 	}
 	fmt.Fprintf(out, "%s for %s, %d thread(s): %s\nreference: %s\n", filepath.Base(o.model), chips, o.threads, p.times, ref.name)
-	x := &outcome{times: p.times}
+	x := &outcome{times: p.times, weights: m.weights()}
 	if o.device != "" {
 		if x.divided, err = readDivided(work); err != nil {
 			return nil, err
@@ -66,6 +61,18 @@ func compare(o *options, out io.Writer) (*outcome, error) {
 		fmt.Fprintln(out, x.divided)
 	}
 	return x, x.compareRuns(o, m, p, ref, work, out)
+}
+
+// prepare makes the work folder, which done cleans up whatever became of the rest, and reads the chips and the model.
+func prepare(o *options) (work string, chips library, m *model, done func(), err error) {
+	if work, done, err = workFolder(o); err != nil {
+		return work, chips, m, func() {}, err
+	}
+	if chips, err = chooseChips(o, work); err != nil {
+		return work, chips, m, done, err
+	}
+	m, err = open(o, work)
+	return work, chips, m, done, err
 }
 
 // workFolder is where intermediate files go, and what cleans up.

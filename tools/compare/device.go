@@ -39,48 +39,16 @@ func readDivided(work string) (*divided, error) {
 	return &divided{launches: len(m.Device.Blocks), kernels: len(kernels), calls: len(m.Blocks)}, nil
 }
 
-// compareOnDevice compares a network of a list, or compiles it only where it has more weights than are to be run.
-func compareOnDevice(o *options, log io.Writer) (*outcome, error) {
-	if o.node != "" {
-		return compare(o, log)
-	}
-	m := &model{path: o.model, random: o.fill}
-	if err := m.load(o); err != nil {
-		return nil, err
-	}
-	weights := int64(0)
-	for _, c := range m.graph.Constants() {
-		weights += c.Len()
-	}
-	run := compare
-	if o.mostWeights > 0 && float64(weights) > o.mostWeights*1e6 {
-		run = m.compileOnly
-	}
-	x, err := run(o, log)
-	if x != nil {
-		x.weights = weights
-	}
-	return x, err
-}
-
 // compileOnly generates code for the processor and the device, and runs nothing: weights need not be in any file.
-func (m *model) compileOnly(o *options, log io.Writer) (*outcome, error) {
+func (m *model) compileOnly(o *options, chips library, work string, log io.Writer) (*outcome, error) {
 	if o.pruning != "" {
 		return nil, errors.New("--most-weights: only networks that run are pruned before: leave out --pruning")
 	}
-	work, done, err := workFolder(o)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	chips, err := chooseChips(o, work)
-	if err != nil {
-		return nil, err
-	}
-	x := &outcome{only: true}
+	x := &outcome{only: true, weights: m.weights()}
 	if err := generate(o, m, work, &x.times, chips.variantOptions(work)...); err != nil {
 		return nil, err
 	}
+	var err error
 	if x.divided, err = readDivided(work); err != nil {
 		return nil, err
 	}

@@ -68,9 +68,6 @@ func compareTuned(o *options, log io.Writer) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.device != "" {
-		return compareOnDevice(tuned, log)
-	}
 	return compare(tuned, log)
 }
 

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"rules_dnn/tools/command"
 )
 
 const usage = `compare compiles an ONNX model for this machine, runs it on synthetic inputs, and compares each
@@ -84,9 +86,6 @@ type options struct {
 
 func main() {
 	o, err := parse(os.Args[1:])
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
 	switch {
 	case err != nil:
 	case o.tune != "" && o.list == "":
@@ -98,24 +97,17 @@ func main() {
 	default:
 		_, err = compare(o, os.Stdout)
 	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "compare: %v\n", err)
-		os.Exit(1)
-	}
+	command.Exit("compare", err)
 }
 
 func parse(args []string) (*options, error) {
 	o := &options{workingFolder: os.Getenv("BUILD_WORKING_DIRECTORY")}
-	fs := flag.NewFlagSet("compare", flag.ContinueOnError)
-	fs.Usage = func() {
-		fmt.Fprint(fs.Output(), usage)
-		fs.PrintDefaults()
-	}
+	fs := command.Options("compare")
 	o.define(fs)
 	// The model may stand anywhere among the options.
 	var models []string
 	for {
-		if err := fs.Parse(args); err != nil {
+		if err := command.Parse(fs, args, usage, os.Stderr); err != nil {
 			return nil, err
 		}
 		if fs.NArg() == 0 {

@@ -27,13 +27,20 @@ type model struct {
 	read func() (*ir.Graph, error)
 }
 
-// open reads the model, from a copy with weights if they are to be filled in.
+// open reads the model, from a copy with weights if they are to be filled in; not where it is not to be run.
 func open(o *options, work string) (*model, error) {
 	path, err := o.written(work)
 	if err != nil {
 		return nil, err
 	}
 	m := &model{path: path}
+	if o.mostWeights > 0 {
+		m.random = o.fill
+		if err := m.load(o); err != nil || m.exceeds(o) || !o.fill && o.pruning == "" {
+			return m, err
+		}
+		m = &model{path: path} // which is another file from here on
+	}
 	if o.fill {
 		m.path = filepath.Join(work, "filled.onnx")
 		if err := fill.File(o.model, m.path, ""); err != nil {
@@ -78,6 +85,19 @@ func (m *model) load(o *options) error {
 	m.read = func() (*ir.Graph, error) { return onnx.Read(file, external, onnx.Options{Dims: dims, Fill: m.random}) }
 	m.graph, err = m.read()
 	return err
+}
+
+// weights are the elements of all constants.
+func (m *model) weights() (n int64) {
+	for _, c := range m.graph.Constants() {
+		n += c.Len()
+	}
+	return n
+}
+
+// exceeds reports whether the model has more weights than are to be run.
+func (m *model) exceeds(o *options) bool {
+	return o.mostWeights > 0 && float64(m.weights()) > o.mostWeights*1e6
 }
 
 // data is where a file of external data is.

@@ -2,21 +2,14 @@ package main
 
 import (
 	_ "embed" // peers.py
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"rules_dnn/gen/ir"
-	"rules_dnn/tools/check"
 )
 
 //go:embed peers.py
@@ -58,22 +51,6 @@ func (o *options) readThreads(text string) error {
 	}
 	o.threads = o.threadCounts[0]
 	return nil
-}
-
-// entrant is one engine in a contest, ours too.
-type entrant struct {
-	name, version string
-	server        *check.Server
-	ms            []float64 // the least of each round
-	rel           float64   // error of its outputs, relative to their range; negative: not compared
-	failure       string    // why it is left out
-}
-
-// contest is a model's run on a number of threads.
-type contest struct {
-	model    string
-	threads  int
-	entrants []*entrant // ours first
 }
 
 // comparePeers times models against other engines: a row of the table for each run and number of
@@ -121,16 +98,8 @@ func contests(o *options, columns []string, table, log io.Writer) ([]*contest, e
 	if err != nil {
 		return nil, err
 	}
-	work, done, err := workFolder(o)
-	if err != nil {
-		return nil, err
-	}
+	work, chips, m, done, err := prepare(o)
 	defer done()
-	chips, err := chooseChips(o, work)
-	if err != nil {
-		return nil, err
-	}
-	m, err := open(o, work)
 	if err != nil {
 		return nil, err
 	}
@@ -169,160 +138,4 @@ func contests(o *options, columns []string, table, log io.Writer) ([]*contest, e
 		}
 	}
 	return out, nil
-}
-
-// stage is what contests of one run share.
-type stage struct {
-	o              *options
-	m              *model
-	ours, dense    []string // dense: nil where the model is not pruned
-	script, folder string
-	inputs         map[string]*ir.Tensor
-}
-
-// contest runs all engines in turn, round by round, so that a noisy machine disturbs all alike.
-func (s *stage) contest(threads int, run string, log io.Writer) (*contest, error) {
-	c := &contest{model: strings.TrimSpace(s.o.name() + " " + run), threads: threads}
-	fmt.Fprintf(log, "%s, %d thread(s)\n", c.model, threads)
-	defer c.close()
-	ours, err := s.enter("ours", threads, s.ours...)
-	if err != nil {
-		return nil, err
-	}
-	c.entrants = append(c.entrants, ours)
-	want, err := ours.server.Run(s.inputs)
-	if err != nil {
-		return nil, err
-	}
-	others := s.o.peers
-	if s.dense != nil {
-		others = append([]string{denseName}, others...)
-	}
-	for _, name := range others {
-		command, err := s.peer(name)
-		if err != nil {
-			return nil, err
-		}
-		e, err := s.enter(name, threads, command...)
-		c.entrants = append(c.entrants, e)
-		if err == nil {
-			err = s.agree(e, ours, want)
-		}
-		e.leave(err)
-	}
-	for range s.o.rounds {
-		for _, e := range c.entrants {
-			if e.failure != "" {
-				continue
-			}
-			time.Sleep(pause)
-			e.leave(e.round(s.o.seconds))
-		}
-	}
-	c.print(log)
-	if ours.failure != "" {
-		return nil, errors.New(ours.failure)
-	}
-	if ours.rel > s.o.tolerance {
-		return c, fmt.Errorf("with %d thread(s) an output differs from ONNX Runtime's by %.3g of its range; --tolerance is %g", threads, ours.rel, s.o.tolerance)
-	}
-	return c, nil
-}
-
-// peer is the command that serves the model under another engine.
-func (s *stage) peer(name string) ([]string, error) {
-	if name == denseName {
-		return s.dense, nil
-	}
-	var inputs []string
-	for _, v := range s.m.graph.Inputs { // in the model's order
-		key, err := json.Marshal(v.Name)
-		if err != nil {
-			return nil, err
-		}
-		shape := strings.Join(strings.Fields(fmt.Sprint(s.inputs[v.Name].Shape)), ",")
-		inputs = append(inputs, fmt.Sprintf("%s: [%q, %s]", key, v.Type.String(), shape))
-	}
-	path, err := filepath.Abs(s.m.path)
-	return []string{s.o.python, s.script, name, path, filepath.Join(s.folder, name), "{" + strings.Join(inputs, ", ") + "}"}, err
-}
-
-// enter starts an engine, on as many processors as it has threads where that can be had.
-func (s *stage) enter(name string, threads int, command ...string) (*entrant, error) {
-	e := &entrant{name: name, rel: -1}
-	dir := filepath.Join(s.folder, name)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return e, err
-	}
-	log, err := os.Create(filepath.Join(dir, "log"))
-	if err != nil {
-		return e, err
-	}
-	defer log.Close() // the program has its own
-	if _, err := exec.LookPath("taskset"); err == nil && threads < runtime.NumCPU() {
-		command = append([]string{"taskset", "-c", fmt.Sprintf("0-%d", threads-1)}, command...)
-	}
-	if e.server, err = check.StartLogged(log, dir, threads, command...); err == nil {
-		e.version = e.server.Version
-	}
-	return e, err
-}
-
-// agree runs a peer once. Of ONNX Runtime the outputs are kept as what ours are measured by; those of
-// others are measured by ours.
-func (s *stage) agree(e, ours *entrant, got map[string]*ir.Tensor) error {
-	theirs, err := e.server.Run(s.inputs)
-	if err != nil {
-		return err
-	}
-	e.rel = 0
-	for _, v := range s.m.graph.Outputs {
-		want := theirs[v.Name]
-		if want == nil {
-			return fmt.Errorf("it gives no output %q", v.Name)
-		}
-		// Engines may drop dimensions of 1, and number in 32 bits.
-		if want.Type == got[v.Name].Type && len(want.Data) == len(got[v.Name].Data) {
-			want.Shape = got[v.Name].Shape
-		}
-		d, err := check.Compare(got[v.Name], want)
-		if err != nil {
-			return fmt.Errorf("output %q: %w", v.Name, err)
-		}
-		e.rel = max(e.rel, d.Rel())
-	}
-	if e.name == engines[0] {
-		ours.rel = e.rel
-	}
-	return nil
-}
-
-// round adds the least time of some runs.
-func (e *entrant) round(seconds float64) error {
-	ms, err := e.server.Time(seconds)
-	if err == nil {
-		e.ms = append(e.ms, slices.Min(ms))
-	}
-	return err
-}
-
-// leave takes an engine that failed out of the contest.
-func (e *entrant) leave(err error) {
-	if err == nil {
-		return
-	}
-	e.failure = strings.Join(strings.Fields(err.Error()), " ")
-	if e.server != nil {
-		_ = e.server.Close() // it failed already
-		e.server = nil
-	}
-}
-
-func (c *contest) close() {
-	for _, e := range c.entrants {
-		if e.server != nil {
-			_ = e.server.Close() // all answers are there
-			e.server = nil
-		}
-	}
 }

@@ -3,13 +3,13 @@
 package main
 
 import (
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"regexp"
+
+	"rules_dnn/tools/command"
 )
 
 const usage = `digests compares what dnnc generates with tests/models/digests.txt, byte for byte: for each graph and each chip or device of
@@ -61,16 +61,10 @@ var own = []string{"tests/models", "app"}
 
 func main() {
 	o, err := parse(os.Args[1:], os.Stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
 	if err == nil {
 		err = o.run(os.Stdout, os.Stderr)
 	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "digests: %v\n", err)
-		os.Exit(1)
-	}
+	command.Exit("digests", err)
 }
 
 func parse(args []string, help io.Writer) (*options, error) {
@@ -78,8 +72,7 @@ func parse(args []string, help io.Writer) (*options, error) {
 	if folder := os.Getenv("BUILD_WORKSPACE_DIRECTORY"); folder != "" { // under `bazel run`
 		o.root = folder
 	}
-	fs := flag.NewFlagSet("digests", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
+	fs := command.Options("digests")
 	fs.Var(&o.models, "models", "an ONNX file, a folder of some, or a zip archive of some, besides the repository's own; may be repeated")
 	fs.StringVar(&o.record, "record", "tests/models/digests.txt", "the file of digests")
 	only := fs.String("only", "", "regular expression of the graphs' names; all by default")
@@ -93,13 +86,7 @@ func parse(args []string, help io.Writer) (*options, error) {
 	fs.Int64Var(&o.mostMB, "most-mb", 1000, "leave out graphs with more megabytes of weights; 0: none")
 	fs.IntVar(&o.diffs, "diffs", 4, "how many files' diffs --against prints")
 	fs.IntVar(&o.context, "diff-lines", 60, "how many lines of each")
-	err := fs.Parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(help, usage)
-		fs.SetOutput(help)
-		fs.PrintDefaults()
-		return nil, err
-	}
+	err := command.Parse(fs, args, usage, help)
 	if err != nil {
 		return nil, err
 	}

@@ -3,14 +3,14 @@
 package main
 
 import (
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"time"
+
+	"rules_dnn/tools/command"
 )
 
 const usage = `fuzz runs the fuzz targets of the repository with Go's own fuzzing, one after the other.
@@ -45,16 +45,10 @@ type options struct {
 
 func main() {
 	o, err := parse(os.Args[1:], os.Stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
 	if err == nil {
 		err = o.run(os.Stdout)
 	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "fuzz: %v\n", err)
-		os.Exit(1)
-	}
+	command.Exit("fuzz", err)
 }
 
 func parse(args []string, help io.Writer) (*options, error) {
@@ -62,8 +56,7 @@ func parse(args []string, help io.Writer) (*options, error) {
 	if folder := os.Getenv("BUILD_WORKSPACE_DIRECTORY"); folder != "" { // under `bazel run`
 		o.root = folder
 	}
-	fs := flag.NewFlagSet("fuzz", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
+	fs := command.Options("fuzz")
 	each := fs.Duration("time", 30*time.Second, "how long each target runs")
 	parallel := fs.Int("parallel", 1, "processes of a target")
 	target := fs.String("target", "", "regular expression of the targets' names; all by default")
@@ -71,13 +64,7 @@ func parse(args []string, help io.Writer) (*options, error) {
 	fs.StringVar(&o.found, "found", "", "folder for copies of the inputs that fail, which testdata/fuzz gets in any case")
 	fs.IntVar(&o.keep, "keep", 0, "how many new inputs of each target to copy into testdata/fuzz")
 	fs.BoolVar(&o.verbose, "v", false, "show what go test prints")
-	err := fs.Parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(help, usage)
-		fs.SetOutput(help)
-		fs.PrintDefaults()
-		return nil, err
-	}
+	err := command.Parse(fs, args, usage, help)
 	if err != nil {
 		return nil, err
 	}

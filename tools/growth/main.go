@@ -4,7 +4,6 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"rules_dnn/tools/command"
 )
 
 const usage = `growth measures how the time and the memory of dnnc grow with a network.
@@ -47,22 +48,15 @@ type options struct {
 
 func main() {
 	o, err := parse(os.Args[1:], os.Stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
 	if err == nil {
 		err = o.run(os.Stdout)
 	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "growth: %v\n", err)
-		os.Exit(1)
-	}
+	command.Exit("growth", err)
 }
 
 func parse(args []string, help io.Writer) (*options, error) {
 	o := &options{}
-	fs := flag.NewFlagSet("growth", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
+	fs := command.Options("growth")
 	nodes := fs.String("nodes", "1000,10000,100000", "numbers of nodes, or of operands in shapes that are about these")
 	only := fs.String("only", "", "regular expression of the shapes' names; all by default")
 	fs.StringVar(&o.html, "html", "", "file for a page with the plot")
@@ -75,13 +69,7 @@ func parse(args []string, help io.Writer) (*options, error) {
 	fs.StringVar(&o.beside, "beside", "", "with --models: another `DNNC`")
 	fs.IntVar(&o.runs, "runs", 1, "with --models: how often each network is compiled; the least time counts")
 	fs.DurationVar(&o.limit, "limit", 10*time.Minute, "end a run that takes longer by the clock")
-	err := fs.Parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(help, usage)
-		fs.SetOutput(help)
-		fs.PrintDefaults()
-		return nil, err
-	}
+	err := command.Parse(fs, args, usage, help)
 	if err != nil {
 		return nil, err
 	}

@@ -3,13 +3,13 @@
 package main
 
 import (
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"rules_dnn/tools/command"
 )
 
 const usage = `mca compiles a model's kernels for 64-bit ARM as the rules do, takes the innermost loops that multiply and add
@@ -55,25 +55,15 @@ func (l *list) Set(s string) error { *l = append(*l, s); return nil }
 
 func main() {
 	o, err := parse(os.Args[1:])
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
 	if err == nil {
 		err = run(o, os.Stdout)
 	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "mca: %v\n", err)
-		os.Exit(1)
-	}
+	command.Exit("mca", err)
 }
 
 func parse(args []string) (*options, error) {
 	o := &options{workingFolder: os.Getenv("BUILD_WORKING_DIRECTORY")}
-	fs := flag.NewFlagSet("mca", flag.ContinueOnError)
-	fs.Usage = func() {
-		fmt.Fprint(fs.Output(), usage)
-		fs.PrintDefaults()
-	}
+	fs := command.Options("mca")
 	fs.Var(&o.dims, "dims", "SYMBOL=NUMBER or SYMBOL=LOW..HIGH for the compiler; may be repeated")
 	cpus := fs.String("cpus", "cortex-a55,cortex-a78,neoverse-n1", "processors, by LLVM's names")
 	fs.StringVar(&o.chip, "chip", "arm64", "the chip that kernels are made for: one of platforms/chips/chips.bzl, or a `FILE.json` of facts")
@@ -88,7 +78,7 @@ func parse(args []string) (*options, error) {
 	// The model may stand anywhere among the options.
 	var models []string
 	for {
-		if err := fs.Parse(args); err != nil {
+		if err := command.Parse(fs, args, usage, os.Stderr); err != nil {
 			return nil, err
 		}
 		if fs.NArg() == 0 {

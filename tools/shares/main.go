@@ -2,8 +2,6 @@
 package main
 
 import (
-	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"regexp"
@@ -11,6 +9,7 @@ import (
 
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/target/chips"
+	"rules_dnn/tools/command"
 )
 
 const usage = `shares compiles products of two computed matrices for chips whose instructions this machine has, runs each, and prints which share of
@@ -30,25 +29,18 @@ type options struct {
 }
 
 func main() {
-	if err := run(os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintf(os.Stderr, "shares: %v\n", err)
-		os.Exit(1)
-	}
+	command.Exit("shares", run(os.Args[1:]))
 }
 
 func run(args []string) error {
 	o := &options{}
-	fs := flag.NewFlagSet("shares", flag.ContinueOnError)
-	fs.Usage = func() {
-		fmt.Fprint(fs.Output(), usage)
-		fs.PrintDefaults()
-	}
+	fs := command.Options("shares")
 	fs.StringVar(&o.chips, "chips", "x86_64_v3,x86_64_v4,x86_64_v4_vnni,x86_64_zen4", "chips of platforms/chips/chips.bzl, with commas between")
 	fs.StringVar(&o.only, "only", "", "a regular expression of the products to take, as f32_512")
 	fs.StringVar(&o.cxx, "cxx", "g++", "the C++ compiler and its options")
 	fs.StringVar(&o.keep, "keep", "", "folder for all that is generated, to look at afterwards")
 	fs.Float64Var(&o.seconds, "seconds", 0.5, "how long each runs at least")
-	if err := fs.Parse(args); err != nil {
+	if err := command.Parse(fs, args, usage, os.Stderr); err != nil {
 		return err
 	}
 	only, err := regexp.Compile(o.only)

@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"rules_dnn/tools/command"
 )
 
 const usage = `size_report prints how many bytes of code, constants and weights a compiled model has, for whatever chip it is
@@ -76,16 +78,10 @@ func run(args []string, out io.Writer) error {
 
 func parse(args []string, help io.Writer) (*options, error) {
 	o := &options{}
-	fs := flag.NewFlagSet("size_report", flag.ContinueOnError)
-	fs.SetOutput(io.Discard) // errors are main's to print
+	fs := command.Options("size_report")
 	fs.IntVar(&o.functions, "functions", 20, "print the `NUMBER` largest functions")
 	fs.Int64Var(&o.maxCode, "max-code", 0, "fail if the code has more than so many `BYTES` (default: any number is right)")
-	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			fmt.Fprint(help, usage)
-			fs.SetOutput(help)
-			fs.PrintDefaults()
-		}
+	if err := command.Parse(fs, args, usage, help); err != nil {
 		return nil, err
 	}
 	if fs.NArg() == 0 {

@@ -3,13 +3,14 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"rules_dnn/tools/command"
 )
 
 const usage = `sparse compiles VGG-16's convolutions of images of 224x224 with random weights, dense and pruned, and prints what they take: the least of some
@@ -47,9 +48,6 @@ type options struct {
 
 func main() {
 	o, err := parse(os.Args[1:], os.Stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
 	if err == nil && o.sums {
 		err = structure(o.patterns[0], os.Stdout)
 	} else if err == nil && o.tasksOnly {
@@ -57,16 +55,12 @@ func main() {
 	} else if err == nil {
 		err = o.run(os.Stdout)
 	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "sparse: %v\n", err)
-		os.Exit(1)
-	}
+	command.Exit("sparse", err)
 }
 
 func parse(args []string, help io.Writer) (*options, error) {
 	o := &options{}
-	fs := flag.NewFlagSet("sparse", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
+	fs := command.Options("sparse")
 	only := fs.String("only", "", "regular expression of names: L1 to L9, and \"the network\" of all of them; all by default")
 	patterns := fs.String("patterns", "8", "how many patterns kernels choose from; several numbers with commas between")
 	shares := fs.String("share", "1,16,8,4", "how many filters share what they keep")
@@ -80,13 +74,7 @@ func parse(args []string, help io.Writer) (*options, error) {
 	fs.BoolVar(&o.sums, "structure", false, "print bytes of FKW's and CSR's structure instead")
 	fs.BoolVar(&o.tasksOnly, "tasks", false, "print how many tasks the network's layers have, of own patterns, and how even they are, instead")
 	fs.StringVar(&o.keep, "keep", "", "folder that keeps programs")
-	err := fs.Parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(help, usage)
-		fs.SetOutput(help)
-		fs.PrintDefaults()
-		return nil, err
-	}
+	err := command.Parse(fs, args, usage, help)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,37 @@
+// Package command is what the commands in tools have in common: how they read options, and how they end.
+package command
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+)
+
+// Options are a command's, of which none is defined yet. What is wrong with those that are given is for Exit to print.
+func Options(name string) *flag.FlagSet {
+	fs := flag.NewFlagSet(name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	return fs
+}
+
+// Parse reads options. Of --help it prints the usage and all options to help, and gives flag.ErrHelp.
+func Parse(fs *flag.FlagSet, args []string, usage string, help io.Writer) error {
+	err := fs.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(help, usage)
+		fs.SetOutput(help)
+		fs.PrintDefaults()
+	}
+	return err
+}
+
+// Exit ends a command that failed, with what went wrong and status 1; of --help nothing did.
+func Exit(name string, err error) {
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+	os.Exit(1)
+}
