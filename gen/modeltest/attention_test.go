@@ -146,9 +146,9 @@ func ofSize(t *testing.T, g *ir.Graph, dims map[string]int64) []*ir.Tensor {
 			require.NoError(t, err)
 			shape = append(shape, n)
 		}
-		x := ir.NewTensor(ir.F32, shape...)
-		for i := range int(x.Len()) {
-			put(x, i, r.Float32()*4-2)
+		x := ir.NewTensor(v.Type, shape...)
+		for i := range x.Len() {
+			setNumber(x, i, r.Float32()*4-2)
 		}
 		in = append(in, x)
 	}

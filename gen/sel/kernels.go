@@ -16,7 +16,7 @@ import (
 // the block in its layouts, or none.
 var anchors = []func(*block.Block, *lower.Env) ([]*lower.Lowered, error){
 	lower.Pruned, lower.PrunedPixels, lower.PrunedApart,
-	lower.Pooled, lower.Contraction, single(lower.Direct), lower.Winograd, lower.Product, lower.GroupTiles, lower.GroupSums, single(lower.GroupRows), lower.Attention,
+	lower.Pooled, lower.Contraction, single(lower.Direct), lower.Winograd, lower.Product, lower.LongProduct, lower.GroupTiles, lower.GroupSums, single(lower.GroupRows), lower.Attention,
 	single(lower.Chain), single(lower.Update), single(lower.Generic),
 }
 
