@@ -36,7 +36,7 @@ var (
 
 // LongProduct proposes schedules of tasks for such a contraction, and follows them; none where the block is none.
 func LongProduct(b *block.Block, env *Env) ([]*Lowered, error) {
-	if !env.wants(longAnchor) || !env.Contractions || !env.Target.TilesFillScratch() || len(b.Placed) > 0 || !anyOrder(b, env.Layouts) || readsImages(b, env.Layouts) {
+	if env.Fusing || !env.wants(longAnchor) || !env.Contractions || !env.Target.TilesFillScratch() || len(b.Placed) > 0 || !anyOrder(b, env.Layouts) || readsImages(b, env.Layouts) {
 		return nil, nil
 	}
 	found := longProductOf(b, env)
