@@ -29,6 +29,10 @@ type attention struct {
 	counts              bool // weights of a row in which no key counts are 0, and no numbers otherwise
 	// score is what a score becomes before it is compared, of the axes of scores.
 	score te.Expr
+	// keeps is the number of the stage of running results; the dominant one is behind it.
+	keeps int
+	// granule is of which whole number there are queries, some of them behind the last one.
+	granule int64
 	attentionTile
 }
 
@@ -68,7 +72,7 @@ func Attention(b *block.Block, env *Env) ([]*Lowered, error) {
 // follow is the kernel of a tile; nil where the device takes none.
 func (a *attention) follow(t attentionTile) (*Lowered, error) {
 	at := *a
-	at.attentionTile = t
+	at.attentionTile, at.granule = t, t.rows
 	p := at.schedule()
 	if !p.shares(a.device) {
 		return nil, nil
@@ -96,7 +100,7 @@ func recognised(a *attention) *attention {
 	if !a.env.Contractions || len(b.Placed) < 3 || b.Depth == 0 || b.Stage.Update != nil || a.env.Target.Tile(ir.F32) == nil {
 		return nil
 	}
-	a.scores, a.y = b.Placed[0], b.Stage
+	a.scores, a.y, a.keeps = b.Placed[0], b.Stage, runningResults
 	for i, x := range b.Stage.Axes[:b.Depth] {
 		if !x.Extent.Is(1) {
 			a.query = i

@@ -55,7 +55,7 @@ func (a *attention) tiles() []attentionTile {
 					for _, step := range attentionSteps {
 						t := attentionTile{rows: rows, chunk: chunk, tall: tall, tallScores: tallScores, wide: quad, step: step}
 						at := *a
-						at.attentionTile = t
+						at.attentionTile, at.granule = t, t.rows
 						scores, results := at.itemsOf()
 						t.items = max(scores, results)
 						if !at.fits(t.items, scores, results) {
@@ -135,7 +135,7 @@ const (
 // estimate is the cycles of a tile by the facts of the device.
 func (a *attention) estimate(t attentionTile) float64 {
 	at := *a
-	at.attentionTile = t
+	at.attentionTile, at.granule = t, t.rows
 	a, o := &at, a.device
 	ceil := func(n, by int64) float64 { return float64((n + by - 1) / by) }
 	groups := ceil(usual(a.queries), a.rows)

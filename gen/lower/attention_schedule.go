@@ -60,10 +60,10 @@ func (a *attention) schedule() *proposal {
 func (a *attention) start(n int, name string, s *te.Stage) *attentionStage {
 	facts := sym.Facts{}
 	maps.Copy(facts, a.env.Symbols)
-	st := &attentionStage{groupStage: newGroupStage(name, facts, sched.Ref{Stage: runningResults, Loop: chunksVar})}
+	st := &attentionStage{groupStage: newGroupStage(name, facts, sched.Ref{Stage: a.keeps, Loop: chunksVar})}
 	switch n {
 	case copiedQueries, runningResults:
-		st.sched.At = sched.Ref{Stage: finalResults, Loop: a.outer}
+		st.sched.At = sched.Ref{Stage: a.keeps + 1, Loop: a.outer}
 	case finalResults:
 		st.sched.At = sched.Root
 	}
@@ -83,7 +83,7 @@ func (a *attention) start(n int, name string, s *te.Stage) *attentionStage {
 		case i == a.query && n == finalResults:
 			st.names[x.Var] = st.axis(x.Extent)
 		case i == a.query:
-			whole := sym.Scale(sym.CeilDiv(a.queries, sym.Const(a.rows), a.env.Symbols), a.rows)
+			whole := sym.Scale(sym.CeilDiv(a.queries, sym.Const(a.granule), a.env.Symbols), a.granule)
 			st.names[x.Var] = st.region(whole, sym.Scale(sym.Var(downGroups), a.rows), a.rows, a.queries)
 		case x.Extent.Is(1):
 			st.names[x.Var] = sym.Const(0)

@@ -75,6 +75,7 @@ func (a *attention) taskTiles() []*taskAttention {
 		for _, chunk := range chunks {
 			t := &taskAttention{attention: *a, instr: row}
 			t.rows, t.chunk, t.wide, t.step = wide*row.Lanes, chunk, row.Lanes, 1
+			t.granule = t.rows
 			if wide > 1 && usual(a.queries) <= t.rows-row.Lanes || chunk > slices.Min(chunks) && usual(a.key.Extent) <= chunk/2 {
 				continue
 			}
@@ -151,7 +152,7 @@ func (a *taskAttention) schedule() *proposal {
 	kept := inWorker(layout.PartsOf(layout.RowMajor, len(st.Axes)))
 	kept.Fold = sched.Fold{Axis: 0, Points: 1}
 	a.add(p, st, kept)
-	a.ends(p)
+	a.ends(p, a.resultsOf)
 	return p
 }
 
@@ -205,8 +206,8 @@ func (a *taskAttention) reduced(p *proposal, part, from, next int, s *te.Stage) 
 }
 
 // ends adds the dominant stage, and says how the block's values lie.
-func (a *taskAttention) ends(p *proposal) {
-	st, column := a.resultsOf()
+func (a *taskAttention) ends(p *proposal, dominant func() (*attentionStage, sym.Expr)) {
+	st, column := dominant()
 	row := st.row()
 	for i, v := range st.first[:len(st.first)-1] {
 		st.add(sched.Task, batchVar(i), name(v), 0, sched.Exact)

@@ -71,18 +71,22 @@ func TestContractionSchedules(t *testing.T) {
 	}
 }
 
-// convolution is a block that is one, and its surroundings.
+// convolution is a block that is one, by the shapes of X and W, attributes, and a shape of B, if it has one; and its surroundings.
 func convolution(t testing.TB, typ ir.DType, text, chipName string, blocked bool) (*block.Block, *Env) {
 	t.Helper()
 	parts := strings.Split(text, "; ")
 	x, w, attrs := parts[0], parts[1], parts[2]
-	g := irtest.Parse(t, fmt.Sprintf("  symbol M 1..64\n  symbol N 1..64\n  input %%x %s[%s]\n  input %%w %s[%s]\n  %%y ?[*] = Conv.11(%%x, %%w) {%s}\n  output %%y\n", typ, x, typ, w, attrs))
+	bias, operand := "", ""
+	if len(parts) > 3 {
+		bias, operand = fmt.Sprintf("  input %%w2 %s[%s]\n", typ, parts[3]), ", %w2"
+	}
+	g := irtest.Parse(t, fmt.Sprintf("  symbol M 1..64\n  symbol N 1..64\n  input %%x %s[%s]\n  input %%w %s[%s]\n%s  %%y ?[*] = Conv.11(%%x, %%w%s) {%s}\n  output %%y\n", typ, x, typ, w, bias, operand, attrs))
 	require.NoError(t, shape.Infer(g))
 	bs, err := block.Form(g)
 	require.NoError(t, err)
 	b := bs.Blocks[0]
 	for _, v := range b.Operands {
-		if v.Name == "w" {
+		if v.Name == "w" || v.Name == "w2" {
 			dims, _ := v.Shape.Static()
 			v.Const = ir.NewTensor(typ, dims...)
 		}

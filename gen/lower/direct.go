@@ -74,6 +74,7 @@ func newDirect(b *block.Block, env *Env) (*direct, error) {
 		return nil, err
 	}
 	d := &direct{contraction: c, n: n}
+	d.widen(env)
 	if !d.pack(env) || !d.axesOf() || !d.operands() || !d.conditions() {
 		return nil, nil
 	}
@@ -81,6 +82,34 @@ func newDirect(b *block.Block, env *Env) (*direct, error) {
 		return nil, nil
 	}
 	return d, nil
+}
+
+// widen lets results read constants of 16 bits, of which a row needs the same for each pixel, as float32.
+func (d *direct) widen(env *Env) {
+	_, operands := widenConstants(d.b)
+	for i, v := range operands {
+		if from := d.b.Operands[i]; v != from {
+			narrow := d.n.in[i]
+			d.n.in[i] = stored(narrow.Name, v, env.Layouts(from))
+			for k, r := range d.n.results {
+				d.n.results[k] = te.Map(r, func(e te.Expr) te.Expr { return widenedLoad(e, narrow, d.n.in[i]) })
+			}
+		}
+	}
+}
+
+// widenedLoad is an expression of what a buffer of 16 bits holds as one of what another one holds as float32.
+func widenedLoad(e te.Expr, narrow, wide *loop.Buffer) te.Expr {
+	c, ok := e.(te.Call)
+	if !ok || c.Fn != "cast" || c.Type != ir.F32 {
+		return e
+	}
+	m, ok := c.Args[0].(loop.Mem)
+	if !ok || m.Buf != narrow {
+		return e
+	}
+	m.Buf = wide
+	return m
 }
 
 // allFloats reports whether all values of the block are floats that registers hold as float32, and no result binds integers.
@@ -305,7 +334,8 @@ func (d *direct) blockOf(rows *te.Axis) []loop.Stmt {
 // args are the block's values, W packed.
 func (d *direct) args(b *block.Block) func() ([]*ir.Value, error) {
 	return func() ([]*ir.Value, error) {
-		values := slices.Concat(b.Operands, b.Results)
+		_, operands := widenConstants(b)
+		values := slices.Concat(operands, b.Results)
 		w := d.packedOperand()
 		values[w] = d.weights.pack(b.Operands[w])
 		return values, nil

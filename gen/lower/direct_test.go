@@ -22,9 +22,9 @@ func TestDirectTypes(t *testing.T) {
 		{"x86_64", ir.F16, ir.F32},
 		{"x86_64", ir.BF16, ir.F32},
 		{"x86_64_v3", ir.F32, ir.F32},
-		{"x86_64_v3", ir.F16, ir.F16},
-		{"x86_64_v4", ir.F16, ir.F16},
-		{"x86_64_v4", ir.BF16, ir.BF16},
+		{"x86_64_v3", ir.F16, ir.F32},
+		{"x86_64_v4", ir.F16, ir.F32},
+		{"x86_64_v4", ir.BF16, ir.F32},
 	} {
 		t.Run(c.chip+"/"+c.typ.String(), func(t *testing.T) {
 			b, env := convolution(t, c.typ, "1, 40, 14, 14; 40, 1, 3, 3; group = 40, pads = [1, 1, 1, 1]", c.chip, true)
@@ -59,5 +59,21 @@ func TestDirectTypes(t *testing.T) {
 			assert.Positive(t, sums)
 			assert.Less(t, loads[c.typ]+loads[c.weights], 2*sums, "what several products read is loaded, and converted, once")
 		})
+	}
+}
+
+// TestDirectBias: what results read of constants of 16 bits is packed as float32, of which no pixel converts it again.
+func TestDirectBias(t *testing.T) {
+	b, env := convolution(t, ir.F16, "1, 40, 14, 14; 40, 1, 3, 3; group = 40, pads = [1, 1, 1, 1]; 40", "x86_64_v4", true)
+	l, err := Direct(b, env)
+	require.NoError(t, err)
+	require.NotNil(t, l)
+	require.NoError(t, loop.Verify(l.Kernel))
+	values, err := l.Args()
+	require.NoError(t, err)
+	require.Len(t, values, 4)
+	for i, want := range []ir.DType{ir.F16, ir.F32, ir.F32, ir.F16} {
+		assert.Equal(t, want, values[i].Type, values[i].Name)
+		assert.Equal(t, want, l.Kernel.Buffers[i].Type, l.Kernel.Buffers[i].Name)
 	}
 }

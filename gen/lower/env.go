@@ -39,6 +39,9 @@ type Env struct {
 	Space *params.Space
 	// Pruned finds weights that were pruned; nil: none are looked for.
 	Pruned *Encodings
+	// Fusing: estimates decide what is fused. Long products are none then: attention as one kernel takes less time than they do with the kernels before them,
+	// whose scores of symbolic columns are estimated to take less than they do.
+	Fusing bool
 	// Magnitudes are the greatest ones of weights of 16 bits, as far as they were looked for; nil: none are kept.
 	Magnitudes *Magnitudes
 	// Packing, where it is given, is the only one that contractions may read their weights in: that of another chip's kernel.

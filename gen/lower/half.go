@@ -65,13 +65,13 @@ func (c *contraction) stepOf(e sym.Expr, axes []te.Axis) int64 {
 }
 
 // wideWeights is how many bytes weights of 16 bits may take as float32 that are packed so: tiles find as many in the first-level cache, where twice the
-// bytes cost nothing, and conversions take part of the products' time. Those of depthwise convolutions, which have few products for each, stay as they
-// are. It is the same for all chips, as variants share packed weights.
+// bytes cost nothing, and conversions take part of the products' time. Those of depthwise convolutions are wide, however many: a conversion has as few
+// products as a tile has pixels, and a network little of its weights there. It is the same for all chips, as variants share packed weights.
 const wideWeights = 32 << 10
 
 // packedType is the type of the packed weights.
 func (c *contraction) packedType() ir.DType {
-	few := !c.window && int64(ir.F32.Size())*c.kSteps()*c.channels*max(c.groups, 1) <= wideWeights
+	few := c.window || int64(ir.F32.Size())*c.kSteps()*c.channels*max(c.groups, 1) <= wideWeights
 	if c.wv.Type == ir.F32 || !c.t.LoadsConvert(c.wv.Type) || few {
 		return ir.F32
 	}

@@ -38,6 +38,11 @@ func matched(s *te.Stage, operands []*ir.Value, facts sym.Facts) (_ *match, refu
 	case !static(s.Reduce):
 		return nil, "how long its sums are is known at run time only"
 	}
+	return factored(s, operands, facts, l, r)
+}
+
+// factored is a contraction of two factors, or says why they are none.
+func factored(s *te.Stage, operands []*ir.Value, facts sym.Facts, l, r te.Expr) (_ *match, refusal string) {
 	m := &match{stage: s, operands: operands, facts: facts}
 	for _, a := range s.Reduce {
 		if !a.Extent.Is(1) {

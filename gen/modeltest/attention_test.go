@@ -11,8 +11,10 @@ import (
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ir/irtest"
+	"rules_dnn/gen/loop"
 	"rules_dnn/gen/loop/run"
 	"rules_dnn/gen/modeltest/attentiontest"
+	"rules_dnn/gen/pipeline"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/print/cpp/cpptest"
 	"rules_dnn/gen/target"
@@ -54,6 +56,34 @@ func TestAttentionTasks(t *testing.T) {
 	for i, got := range cpptest.Run(t, "../..", cases, "-O1") {
 		require.Zero(t, got.Status, cases[i].Name)
 		assert.NoError(t, attentiontest.Near(wants[i], got.Outputs[0]), cases[i].Name)
+	}
+}
+
+// TestAttentionInHalves: masks of numbers beyond what 16 bits hold give what they do in f32, also rows that are masked whole.
+func TestAttentionInHalves(t *testing.T) {
+	names, texts := attentiontest.Halves()
+	var cases []cpptest.Case
+	var wants []*ir.Tensor
+	for i, name := range names {
+		g := irtest.Parse(t, texts[i])
+		in := attentiontest.HalvesInputs(g)
+		want := expected(t, g, in)
+		for k, chip := range Chips {
+			for _, store := range loop.Halves {
+				p, err := compile(&pipeline.State{Graph: irtest.Parse(t, texts[i]), Target: slow(t, chip), Store: store}, nil)
+				require.NoError(t, err)
+				out, err := run.Program(p, in)
+				require.NoError(t, err, "%s for %s", name, chip)
+				assert.NoError(t, attentiontest.Within(want, out[0], 2*tolerances[store]), "%s for %s in %s\n%s", name, chip, store, p.Precision.Kept)
+				if k == 1 {
+					cases, wants = append(cases, cpptest.Case{Name: name + " in " + store.String(), Program: p, Inputs: in}), append(wants, want)
+				}
+			}
+		}
+	}
+	for i, got := range cpptest.Run(t, "../..", cases, "-O1") {
+		require.Zero(t, got.Status, cases[i].Name)
+		assert.NoError(t, attentiontest.Within(wants[i], got.Outputs[0], 2*tolerances[ir.BF16]), cases[i].Name)
 	}
 }
 
@@ -116,9 +146,9 @@ func ofSize(t *testing.T, g *ir.Graph, dims map[string]int64) []*ir.Tensor {
 			require.NoError(t, err)
 			shape = append(shape, n)
 		}
-		x := ir.NewTensor(ir.F32, shape...)
-		for i := range int(x.Len()) {
-			put(x, i, r.Float32()*4-2)
+		x := ir.NewTensor(v.Type, shape...)
+		for i := range x.Len() {
+			setNumber(x, i, r.Float32()*4-2)
 		}
 		in = append(in, x)
 	}

@@ -28,6 +28,12 @@ var settles = []string{
 	"LpNormalization", "MeanVarianceNormalization", "RMSNormalization", "Sigmoid", "Sin", "Softmax", "Softsign", "Tanh",
 }
 
+// bounded are those of them whose results are at most about 1: any type holds these.
+var bounded = []string{"Cos", "Erf", "HardSigmoid", "Hardmax", "LpNormalization", "Sigmoid", "Sin", "Softmax", "Softsign", "Tanh"}
+
+// IsBounded reports whether no result of an operator is beyond what any type of floats holds, whatever its operands are.
+func IsBounded(op string) bool { return slices.Contains(bounded, op) }
+
 // weighs are operators that multiply and sum.
 var weighs = []string{"Attention", "Conv", "ConvTranspose", "DeformConv", "Einsum", "Gemm", "MatMul"}
 

@@ -16,7 +16,7 @@ import (
 // the block in its layouts, or none.
 var anchors = []func(*block.Block, *lower.Env) ([]*lower.Lowered, error){
 	lower.Pruned, lower.PrunedPixels, lower.PrunedApart,
-	lower.Pooled, lower.Contraction, single(lower.Direct), lower.Winograd, lower.Product, lower.GroupTiles, lower.GroupSums, single(lower.GroupRows), lower.Attention,
+	lower.Pooled, lower.Contraction, single(lower.Direct), lower.Winograd, lower.Product, lower.LongProduct, lower.GroupTiles, lower.GroupSums, single(lower.GroupRows), lower.Attention,
 	single(lower.Choices), single(lower.Chain), single(lower.Update), single(lower.Generic),
 }
 
@@ -87,7 +87,7 @@ func best(ks []Kernel) Kernel {
 func (s *selector) kernels(b *block.Block, lay lower.Layouts, tiles int, only string) ([]Kernel, error) {
 	d := s.sideOf(b, lay)
 	here := func(v *ir.Value) layout.Layout { return lay(v).In(layout.Host) } // kernels do not know of spaces
-	env := &lower.Env{Layouts: here, Symbols: s.g.Facts, Target: d.t, Tiles: tiles, Only: only, Given: s.point, Space: s.space, Packing: s.packing, Points: s.points,
+	env := &lower.Env{Layouts: here, Symbols: s.g.Facts, Target: d.t, Tiles: tiles, Only: only, Given: s.point, Space: s.space, Packing: s.packing, Points: s.points, Fusing: s.fusing,
 		Contractions: s.o.Contractions, Windows: s.o.Windows && !d.t.InStep(), Winograd: s.o.Winograd, Vectors: s.o.Vectors, Pruned: s.o.Pruned, Magnitudes: s.o.Magnitudes}
 	by := anchors
 	if b.Call != nil { // an opaque operator's values are row-major

@@ -181,6 +181,7 @@ func (s *selector) solve() (*Choice, error) {
 func Estimate(b *block.Block, f sym.Facts, t *target.Target, o Options) float64 {
 	o.Times, o.History, o.Candidate, o.Device, o.Stored = nil, nil, 0, nil, nil // or what is measured would depend on what was
 	s := newSelector(&block.Graph{Facts: f}, t, o)
+	s.fusing = true
 	if link, err := t.WorkGroups(); err == nil {
 		s.host().link = link
 	}
@@ -232,6 +233,7 @@ type selector struct {
 	space      *params.Space         // of point, where it is known
 	point      *params.Point         // from which the only kernel is to be proposed, where it is given
 	points     bool                  // kernels may read a part of the points of transformed weights
+	fusing     bool                  // estimates decide what is fused
 	placed     int                   // blocks that have been applied
 	runs       map[*ir.Value]float64 // how often the graph runs that computes or gets a value, by an estimate
 	interfaces []*ir.Value           // of graphs: stored row-major, besides blocked where given

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -19,7 +20,7 @@ import (
 
 // nodeHelp says how a network of one node is written.
 const nodeHelp = "a network of one node in place of a model's file, as in 'Concat;x:f32[1,8];Y:f32[1,8];axis=1': an operator, operands (those with names in " +
-	"capitals are constants, whose elements may follow, as in SIZES:i64[2]=3,4; _ is an absent one) and attributes, as in kernel_shape=[3,3]; MODEL.onnx is its name in tables"
+	"capitals are constants, whose elements may follow, as in SIZES:i64[2]=3,4; _ is an absent one; dimensions of the others may be symbols, as in x:f32[N,64]) and attributes, as in kernel_shape=[3,3]; MODEL.onnx is its name in tables"
 
 // outputsOf are the results of operators that have several; of others it is one.
 var outputsOf = map[string]int{"TopK": 2}
@@ -66,18 +67,19 @@ func nodePart(m *onnxpb.ModelProto, node *onnxpb.NodeProto, word string, seed ui
 		return err
 	}
 	head, elements, given := strings.Cut(rest, "=")
-	t, shape, err := typeAndShape(head)
+	constant := name == strings.ToUpper(name)
+	t, dims, err := typeAndDims(head, !constant)
 	if err != nil {
 		return err
 	}
 	node.Input = append(node.Input, strings.ToLower(name))
-	if name != strings.ToUpper(name) {
-		dims := make([]any, len(shape))
-		for i, d := range shape {
-			dims[i] = d
-		}
+	if !constant {
 		m.Graph.Input = append(m.Graph.Input, onnxtest.Input(strings.ToLower(name), onnxtest.Types[t], dims...))
 		return nil
+	}
+	shape := make([]int64, len(dims))
+	for i, d := range dims {
+		shape[i] = d.(int64)
 	}
 	x := check.Input(t, shape, seed, limit)
 	if given {
@@ -114,26 +116,33 @@ func attribute(text string) (any, error) {
 	return text, nil
 }
 
-// typeAndShape reads "f32[1,64]".
-func typeAndShape(text string) (ir.DType, []int64, error) {
+// symbolic is what a dimension that is a symbol is called.
+var symbolic = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
+
+// typeAndDims reads "f32[1,64]", and, where there may be symbols, "f32[N,64]".
+func typeAndDims(text string, symbols bool) (ir.DType, []any, error) {
 	inner, closed := strings.CutSuffix(text, "]")
 	name, dims, opened := strings.Cut(inner, "[")
 	t, err := ir.ParseDType(name)
 	if !opened || !closed || err != nil {
 		return t, nil, fmt.Errorf("found %q, want a type and dimensions, as in f32[1,64]", text)
 	}
-	shape := []int64{}
+	out, known := []any{}, []int64{}
 	for _, d := range strings.FieldsFunc(dims, func(r rune) bool { return r == ',' }) {
+		if symbols && symbolic.MatchString(d) {
+			out = append(out, d)
+			continue
+		}
 		n, err := strconv.ParseInt(d, 10, 64)
 		if err != nil {
 			return t, nil, err
 		}
-		shape = append(shape, n)
+		out, known = append(out, n), append(known, n)
 	}
-	if n, err := ir.Len(shape); err != nil || n > math.MaxInt32/int64(max(t.Size(), 1)) {
+	if n, err := ir.Len(known); err != nil || n > math.MaxInt32/int64(max(t.Size(), 1)) {
 		return t, nil, fmt.Errorf("found %q, want dimensions from 0 on, and less than 2 GiB", text)
 	}
-	return t, shape, nil
+	return t, out, nil
 }
 
 // numbers is a tensor of the elements that are given: one for all, or all.

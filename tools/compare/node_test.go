@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -26,13 +27,25 @@ func TestNodes(t *testing.T) {
 	assert.Greater(t, len(models), 90)
 }
 
+// TestNodeSymbols: dimensions of inputs may be symbols.
+func TestNodeSymbols(t *testing.T) {
+	path := t.TempDir() + "/node.onnx"
+	require.NoError(t, nodeModel("Relu;x:f32[N,3,Width2]", path, 0, 10))
+	o, err := parse([]string{path})
+	require.NoError(t, err)
+	m, err := open(o, t.TempDir())
+	require.NoError(t, err)
+	assert.Equal(t, "[N 3 Width2]", fmt.Sprint(m.graph.Inputs[0].Shape))
+}
+
 // TestNodeErrors: what is no operand and no attribute is said.
 func TestNodeErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"Relu;x":                      "want NAME:TYPE[DIMENSIONS], NAME=VALUE or _",
 		"Relu;x:f32":                  `found "f32", want a type and dimensions`,
 		"Relu;x:f9[2]":                `found "f9[2]", want a type and dimensions`,
-		"Relu;x:f32[2,b]":             "invalid syntax",
+		"Relu;x:f32[2,b-]":            "invalid syntax",
+		"Add;x:f32[N];Y:f32[N]":       "invalid syntax",
 		"Relu;X:f32[-2]":              "found \"f32[-2]\", want dimensions from 0 on",
 		"Relu;X:f32[9999999,9999999]": "found \"f32[9999999,9999999]\", want dimensions from 0 on, and less than 2 GiB",
 		"Relu;x:f32[2":                `found "f32[2", want a type and dimensions`,

@@ -37,6 +37,7 @@ func Run(g *ir.Graph, to ir.DType) (*Report, error) {
 	for _, v := range g.Inputs {
 		h.made[v] = true
 	}
+	h.keepSummands()
 	for _, n := range g.Nodes {
 		if err := h.node(n); err != nil {
 			return nil, err
@@ -219,8 +220,12 @@ func (h *halves) name(v *ir.Value) string { return h.names.Name(v.Name + "." + h
 // numbers are the types' in ONNX.
 var numbers = map[ir.DType]int64{ir.F32: 1, ir.F16: 10, ir.BF16: 16}
 
+// cast adds the conversion of a value, of which no finite number becomes infinite.
 func (h *halves) cast(from, to *ir.Value) {
 	n := &ir.Node{Op: "Cast", Version: edit.Version("Cast", h.g), Inputs: []*ir.Value{from}, Outputs: []*ir.Value{to}, Attrs: ir.Attrs{"to": numbers[to.Type]}}
+	if to.Type == h.to && (from.Def == nil || !ops.IsBounded(from.Def.Op)) {
+		n.Op, n.Version = ops.Narrow, 1
+	}
 	if from.Def != nil {
 		n.Name, n.Origins = from.Def.Name, from.Def.Origins
 	}

@@ -1,6 +1,7 @@
 package precision
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -79,7 +80,7 @@ func TestStores(t *testing.T) {
   const @b.f16 f16[2] = {0.5, -0.25}
   const @m.f16 f16[2, 3] = {1, -1, 0.3, 0.1, 2, 3}
   input %x f32[1, 2, 2, 2]
-  %x.f16 f16[1, 2, 2, 2] = Cast.13(%x) {to = 10}
+  %x.f16 f16[1, 2, 2, 2] = narrow.1(%x) {to = 10}
   %c.f16 f16[1, 2, 2, 2] = Conv.11(%x.f16, @w.f16, @b.f16) "conv"
   %r.f16 f16[1, 2, 2, 2] = Relu.14(%c.f16) "relu"
   %s.f16 f16[1, 2, 2, 2] = Add.14(%r.f16, %x.f16) "sum"
@@ -127,6 +128,28 @@ func TestKept(t *testing.T) {
 			`Where "mask": its constant "least" has elements up to 3.4028234663852886e+38, and f16 ends at 65504`,
 			`Softmax "softmax": it is computed with "a", which stays f32`,
 		}, map[string]ir.DType{"p.f16": ir.F16, "y.f16": ir.F16}},
+		{"a mask that is an input", `
+  input %mask f32[2, 4]
+  input %q f32[2, 8]
+  input %k f32[8, 4]
+  input %v f32[4, 3]
+  const @axes i64[1] = {0}
+  %u ?[*] = Unsqueeze.13(%mask, @axes) "batch"
+  %s ?[*] = MatMul.13(%q, %k) "scores"
+  %a ?[*] = Add.14(%s, %u) "masked"
+  %p ?[*] = Softmax.13(%a) "softmax"
+  %y ?[*] = MatMul.13(%p, %v) "weigh"
+  output %y`, []string{
+			`Unsqueeze "batch": it is computed with "mask", an input that is only added, as masks are, whose numbers may lie beyond what 16 bits hold`,
+			`Add "masked": it is computed with "u", which stays f32`,
+			`Softmax "softmax": it is computed with "a", which stays f32`,
+		}, map[string]ir.DType{"s.f16": ir.F16, "p.f16": ir.F16, "y.f16": ir.F16}},
+		{"an input that is added and multiplied", `
+  input %x f32[2, 4]
+  input %z f32[2, 4]
+  %p ?[*] = Mul.14(%x, %z) "product"
+  %y ?[*] = Add.14(%p, %x) "sum"
+  output %y`, nil, map[string]ir.DType{"x.f16": ir.F16, "p.f16": ir.F16, "y.f16": ir.F16}},
 		{"small constants", `
   const @small f32[2] = {1e-5, 0}
   const @w f32[2, 2] = {1, 0, 0.5, 2e-5}
@@ -264,6 +287,33 @@ func compute(t *testing.T, g *ir.Graph, in map[string]*ir.Tensor) []float64 {
 	return xs
 }
 
+// TestNarrow: no finite number becomes infinite, and others stay what they are; the conversions of the model's own are ONNX's.
+func TestNarrow(t *testing.T) {
+	inf, xs := math.Inf(1), edit.FloatTensor(ir.F32, []float64{math.MaxFloat32, -math.MaxFloat32, 65504, 65519, -65520, 7, math.Inf(-1), math.NaN()}, 8)
+	for _, c := range []struct {
+		to         ir.DType
+		narrow, of []float64
+	}{
+		{ir.F16, []float64{65504, -65504, 65504, 65504, -65504, 7, -inf, math.NaN()}, []float64{inf, -inf, 65504, 65504, -inf, 7, -inf, math.NaN()}},
+		{ir.BF16, []float64{0xffp120, -0xffp120, 65536, 65536, -65536, 7, -inf, math.NaN()}, []float64{inf, -inf, 65536, 65536, -65536, 7, -inf, math.NaN()}},
+	} {
+		g := parse(t, fmt.Sprintf("input %%x f32[8]\n%%r ?[*] = Neg.13(%%x)\n%%h ?[*] = Cast.13(%%x) {to = %d}\n%%y ?[*] = Cast.13(%%h) {to = 1}\noutput %%r\noutput %%y", numbers[c.to]))
+		stored(t, g, c.to)
+		out, err := interp.Graph(g, map[string]*ir.Tensor{"x": xs})
+		require.NoError(t, err)
+		for i, want := range [][]float64{c.narrow, c.of} {
+			got, err := edit.Floats(out[i])
+			require.NoError(t, err)
+			for k := range want {
+				if i == 0 {
+					got[k] = -got[k]
+				}
+				assert.Equal(t, fmt.Sprint(want[k]), fmt.Sprint(got[k]), "%s %d %d", c.to, i, k)
+			}
+		}
+	}
+}
+
 // TestRefused: networks for which 16 bits are not what is meant.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct{ name, graph, want string }{
@@ -320,7 +370,7 @@ func TestBF16(t *testing.T) {
 		`Mul "square": sums, squares and steep functions keep the digits that bf16 does not have`,
 	}, why(r))
 	assert.Equal(t, 2, r.Nodes)
-	assert.Contains(t, text(t, g), `%x.bf16 bf16[2] = Cast.13(%x) {to = 16}`)
+	assert.Contains(t, text(t, g), `%x.bf16 bf16[2] = narrow.1(%x) {to = 16}`)
 	assert.Contains(t, text(t, g), `const @small.bf16 bf16[2] = {1.0011718e-08, 0}`)
 
 	own := `

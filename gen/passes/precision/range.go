@@ -67,7 +67,9 @@ func (h *halves) tooWide(v *ir.Value, r ops.Range) (string, error) {
 		if h.half[v] != nil {
 			return "", nil
 		}
-		if why := h.kept[v]; why != "" {
+		if why := h.kept[v]; why == whySummand {
+			return fmt.Sprintf("it is computed with %s, %s", ir.Show(v.Name), why), nil
+		} else if why != "" {
 			return fmt.Sprintf("it is computed with %s, which stays f32", ir.Show(v.Name)), nil
 		}
 		return "", nil
@@ -77,13 +79,13 @@ func (h *halves) tooWide(v *ir.Value, r ops.Range) (string, error) {
 		return why, nil
 	}
 	most, err := greatest(v.Const)
-	why, has := "", ranges[h.to]
+	why := ""
 	switch {
 	case err != nil:
 		return "", err
-	case most > has.most:
-		why = fmt.Sprintf("its constant %s has elements up to %g, and %s ends at %g", ir.Show(v.Name), most, h.to, has.most)
-	case most > 0 && most < has.least && (r == ops.Follows || r == ops.Weighs):
+	case most > ops.Greatest[h.to]:
+		why = fmt.Sprintf("its constant %s has elements up to %g, and %s ends at %g", ir.Show(v.Name), most, h.to, ops.Greatest[h.to])
+	case most > 0 && most < least[h.to] && (r == ops.Follows || r == ops.Weighs):
 		why = fmt.Sprintf("its constant %s has elements of at most %g, of which %s has few digits or none", ir.Show(v.Name), most, h.to)
 	}
 	h.ranges[key] = why
@@ -96,8 +98,8 @@ type rangeKey struct {
 	r ops.Range
 }
 
-// ranges are the greatest numbers of types, and the least with all digits.
-var ranges = map[ir.DType]struct{ most, least float64 }{ir.F16: {65504, 0x1p-14}, ir.BF16: {0xffp120, 0x1p-126}}
+// least are the least numbers of types that have all digits.
+var least = map[ir.DType]float64{ir.F16: 0x1p-14, ir.BF16: 0x1p-126}
 
 // pieceBytes is how much of a constant is read at a time.
 const pieceBytes = 1 << 20

@@ -55,6 +55,32 @@ func TestAttentionOfMasks(t *testing.T) {
 	}
 }
 
+// TestAttentionInHalves: stored in 16 bits, masks beyond their range are what they are in f32.
+func TestAttentionInHalves(t *testing.T) {
+	var cases []opencltest.Case
+	var want []*ir.Tensor
+	names, texts := attentiontest.Halves()
+	for i, name := range names {
+		g, d := parsed(t, texts[i]), device(t, "opencl_nvidia")
+		in := attentiontest.HalvesInputs(g)
+		byName := map[string]*ir.Tensor{}
+		for i, v := range g.Inputs {
+			byName[v.Name] = in[i]
+		}
+		expected, err := interp.Graph(g, byName)
+		require.NoError(t, err)
+		p := compiled(t, &pipeline.State{Graph: g, Target: d, Store: ir.F16})
+		out, err := run.Program(p, in)
+		require.NoError(t, err, name)
+		assert.NoError(t, attentiontest.Within(expected[0], out[0], 4e-3), "%s, loops", name)
+		cases, want = append(cases, opencltest.Case{Name: name, Program: p, Device: d, Inputs: in}), append(want, expected[0])
+	}
+	for i, r := range opencltest.Run(t, root, cases) {
+		require.Zero(t, r.Status, cases[i].Name)
+		assert.NoError(t, attentiontest.Within(want[i], r.Outputs[0], 4e-3), cases[i].Name)
+	}
+}
+
 func parsed(t *testing.T, text string) *ir.Graph {
 	g, err := ir.Parse(strings.NewReader("graph \"g\" opset 24 {\n"+text+"}\n"), nil)
 	require.NoError(t, err)
@@ -64,7 +90,10 @@ func parsed(t *testing.T, text string) *ir.Graph {
 
 // planned is a graph's program, with some parts of the compiler switched off.
 func planned(t *testing.T, text string, d *target.Target, without ...string) *plan.Program {
-	s := &pipeline.State{Graph: parsed(t, text), Target: d}
+	return compiled(t, &pipeline.State{Graph: parsed(t, text), Target: d}, without...)
+}
+
+func compiled(t *testing.T, s *pipeline.State, without ...string) *plan.Program {
 	for _, ps := range [][]pipeline.Pass{pipeline.GraphPasses, pipeline.CompilePasses} {
 		_, err := pipeline.Run(ps, s, pipeline.Options{Disable: without})
 		require.NoError(t, err)
