@@ -167,8 +167,8 @@ func newFiltering(b *block.Block, env *Env, f *wino.Transform) (*filtering, erro
 	return w, nil
 }
 
-// findSlides finds the two dimensions of X that windows walk; false where there are others than two, or a
-// guard is not on an index of X.
+// findSlides finds the two dimensions of X that windows walk; false where there are others than two, the results' axes are no
+// neighbours, whose tiles tasks walk as one, or a guard is not on an index of X.
 func (w *filtering) findSlides() bool {
 	var found []slide
 	used := map[int]bool{w.inReduce: true}
@@ -188,6 +188,9 @@ func (w *filtering) findSlides() bool {
 	}
 	// Of three the innermost two: a transform along each costs more than it saves.
 	copy(w.along[:], found[len(found)-2:])
+	if w.along[1].axis != w.along[0].axis+1 {
+		return false
+	}
 	for _, s := range w.along {
 		if w.walks(w.b.Stage.Axes[s.axis].Var) != 1 || w.walks(w.reduce[s.reduce].Var) != 1 {
 			return false
