@@ -202,6 +202,16 @@ func TestLoop(t *testing.T) {
 		require.False(t, body.Inputs[2].HasShape, "no shape holds for every iteration")
 		require.False(t, body.Nodes[0].Outputs[0].HasShape)
 	})
+	t.Run("a shape that is declared in a body stays", func(t *testing.T) {
+		const lines = "  %r ?[*] = Add.14(%p, %a)\n  %e ?[*] = ReduceMax.13(%a) {keepdims = 0}\n  %k ?[*] = Cast.13(%e) {to = 7}\n" +
+			"  %u ?[*] = Unsqueeze.13(%k, @axis)\n  %s ?[7, 3] = Expand.13(%a, %u)\n  output %go\n"
+		g := irtest.Parse(t, loopInputs+loopText("%m, _", lines)+"  output %z\n  output %stack\n")
+		for range 2 { // a second inference changes nothing
+			require.ErrorContains(t, unknownOf(t, g), "Expand")
+			require.NoError(t, ir.Verify(g))
+			require.Equal(t, "[7 3]", fmt.Sprint(g.Nodes[2].Regions[0].Outputs[2].Shape))
+		}
+	})
 	t.Run("parts that iterations may make longer", func(t *testing.T) {
 		g := irtest.Parse(t, loopInputs+loopText("@four, _", "  %r ?[*] = Concat.13(%p, %a) {axis = 0}\n  %s ?[*] = Neg.13(%r)\n  output %go\n")+"  output %z\n  output %stack\n")
 		require.NoError(t, Infer(g))

@@ -168,28 +168,27 @@ func dropSymbols(g *ir.Graph) bool {
 		return false
 	}
 	g.Symbols = keep
-	return forget(g, used)
-}
-
-// forget takes the shapes that use another symbol than those that are left, and reports whether there were such.
-func forget(g *ir.Graph, left map[string]bool) (found bool) {
-	other := func(e sym.Expr) bool {
+	return forget(g, func(e sym.Expr) bool {
 		names := map[string]bool{}
 		e.Vars(names)
 		for name := range names {
-			if !left[name] {
+			if !used[name] {
 				return true
 			}
 		}
 		return false
-	}
+	})
+}
+
+// forget takes the shapes and elements of such expressions, also in regions, and reports whether there were any.
+func forget(g *ir.Graph, such func(sym.Expr) bool) (found bool) {
 	visit := func(vs []*ir.Value) {
 		for _, v := range vs {
 			switch {
 			case v == nil:
-			case slices.ContainsFunc(v.Shape, other):
+			case slices.ContainsFunc(v.Shape, such):
 				v.Shape, v.HasShape, v.Elems, found = nil, false, nil, true
-			case slices.ContainsFunc(v.Elems, other):
+			case slices.ContainsFunc(v.Elems, such):
 				v.Elems, found = nil, true
 			}
 		}
@@ -198,7 +197,7 @@ func forget(g *ir.Graph, left map[string]bool) (found bool) {
 	for _, n := range g.Nodes {
 		visit(n.Outputs)
 		for _, r := range n.Regions {
-			found = forget(r, left) || found
+			found = forget(r, such) || found
 		}
 	}
 	return found
