@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/jsonfile"
 	"rules_dnn/gen/train"
 	"rules_dnn/gen/trainer"
 )
@@ -200,11 +201,7 @@ func argument(text string) (string, error) {
 }
 
 // settings reads settings of training over the defaults.
-func settings(text string, to any) error {
-	d := json.NewDecoder(bytes.NewReader([]byte(text)))
-	d.DisallowUnknownFields()
-	return d.Decode(to)
-}
+func settings(text string, to any) error { return jsonfile.Parse([]byte(text), to) }
 
 // fit trains a network, and writes it with its weights.
 func fit(c *common, args []string) error {
