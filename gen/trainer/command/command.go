@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,6 +35,10 @@ func Run(args []string, out io.Writer) error {
 	commands := map[string]func(*common, []string) error{"fit": fit, "admm": runADMM, "update": update, "check": check}
 	if len(args) == 0 {
 		return fmt.Errorf("no command; want one of\n\n%s", Usage)
+	}
+	if slices.Contains([]string{"help", "-h", "-help", "--help"}, args[0]) {
+		_, err := io.WriteString(out, Usage)
+		return err
 	}
 	if command := commands[args[0]]; command != nil {
 		c := newCommon(args[0], out)

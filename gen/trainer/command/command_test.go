@@ -254,6 +254,15 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestHelp: who asks for help gets the list of commands, and no error.
+func TestHelp(t *testing.T) {
+	for _, ask := range []string{"help", "-h", "-help", "--help"} {
+		var out bytes.Buffer
+		require.NoError(t, Run([]string{ask}, &out))
+		require.Equal(t, Usage, out.String())
+	}
+}
+
 // TestPolicy: a policy of a dnn_pruning decides, by numbers of operations, too.
 func TestPolicy(t *testing.T) {
 	setting(t)
