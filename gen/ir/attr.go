@@ -1,6 +1,9 @@
 package ir
 
-import "sort"
+import (
+	"fmt"
+	"sort"
+)
 
 // Attrs are a node's attributes by name. Values are int64, float32, string,
 // []int64, []float32, []string or *Tensor; graphs are the node's Regions, named
@@ -9,6 +12,29 @@ type Attrs map[string]any
 
 // RegionRef is an attribute that names one of the node's regions.
 type RegionRef int
+
+// AttrType is what ONNX calls the type of an attribute's value.
+func AttrType(x any) string {
+	switch x.(type) {
+	case int64:
+		return "INT"
+	case float32:
+		return "FLOAT"
+	case string:
+		return "STRING"
+	case []int64:
+		return "INTS"
+	case []float32:
+		return "FLOATS"
+	case []string:
+		return "STRINGS"
+	case *Tensor:
+		return "TENSOR"
+	case RegionRef:
+		return "GRAPH"
+	}
+	return fmt.Sprintf("%T", x)
+}
 
 // Names are the attributes' names, sorted.
 func (a Attrs) Names() []string {

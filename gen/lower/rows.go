@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"maps"
 	"slices"
 
 	"rules_dnn/gen/ir"
@@ -83,7 +84,8 @@ func (n *nest) boundedPoint(body []loop.Stmt) []loop.Stmt {
 type row struct {
 	n      *nest
 	axis   te.Axis
-	outer  []te.Axis // of the reduction, around the row
+	outer  []te.Axis           // of the reduction, around the row, of more points than one
+	first  map[string]sym.Expr // the only points of its other axes
 	length int64
 	known  bool  // the length
 	width  int64 // of a vector of partial accumulators, a power of 2
@@ -94,7 +96,14 @@ type row struct {
 
 func (n *nest) row() *row {
 	last := len(n.reduce) - 1
-	r := &row{n: n, axis: n.reduce[last], outer: n.reduce[:last], lane: partVar + n.tag, width: n.lanes, number: partials}
+	r := &row{n: n, axis: n.reduce[last], first: map[string]sym.Expr{}, lane: partVar + n.tag, width: n.lanes, number: partials}
+	for _, a := range n.reduce[:last] {
+		if a.Extent.Is(1) {
+			r.first[a.Var] = sym.Const(0)
+		} else {
+			r.outer = append(r.outer, a)
+		}
+	}
 	t := n.values[0].DType()
 	if size := int64(t.Size()); t == ir.F64 || t == ir.I64 || t == ir.U64 {
 		r.width = max(n.lanes*int64(ir.F32.Size())/size, fewPoints)
@@ -123,7 +132,9 @@ func (r *row) join(acc, v te.Expr) te.Expr {
 
 // value is what the reduction takes at a point of the row.
 func (r *row) value(at sym.Expr) te.Expr {
-	return loop.SubstIndices(r.n.values[0], map[string]sym.Expr{r.axis.Var: at}, r.n.facts)
+	m := maps.Clone(r.first)
+	m[r.axis.Var] = at
+	return loop.SubstIndices(r.n.values[0], m, r.n.facts)
 }
 
 func (r *row) part(at sym.Expr) loop.Mem { return loop.Mem{Buf: r.parts, Index: at} }

@@ -204,10 +204,14 @@ func (s *scan) descending(row te.Axis, one func(*scan) []loop.Stmt) []loop.Stmt 
 	n.addRanges([]te.Axis{number, lane})
 	at := sym.Add(sym.Sub(sym.Const(extent-n.lanes), sym.Scale(sym.Var(number.Var), n.lanes)), sym.Var(lane.Var))
 	body := loops([]te.Axis{number, lane}, one(s.subst(map[string]sym.Expr{row.Var: at})))
-	if rest := extent % n.lanes; rest > 0 {
-		body = append(body, s.ascending(te.Axis{Var: row.Var, Extent: sym.Const(rest)}, one)...)
+	switch rest := extent % n.lanes; rest {
+	case 0:
+		return body
+	case 1: // without a loop, whose variable would be in scope in all that follows
+		return append(body, one(s.subst(map[string]sym.Expr{row.Var: sym.Const(0)}))...)
+	default:
+		return append(body, s.ascending(te.Axis{Var: row.Var, Extent: sym.Const(rest)}, one)...)
 	}
-	return body
 }
 
 // inRegister scans rows whose elements lie beside each other along the scan.

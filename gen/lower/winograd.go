@@ -167,11 +167,11 @@ func newFiltering(b *block.Block, env *Env, f *wino.Transform) (*filtering, erro
 	return w, nil
 }
 
-// findSlides finds the two dimensions of X that windows walk; false where there are others than two, or a
-// guard is not on an index of X.
+// findSlides finds the two dimensions of X that windows walk; false where there are others than two, the results' axes are no
+// neighbours, whose tiles tasks walk as one, or a guard is not on an index of X.
 func (w *filtering) findSlides() bool {
 	var ok bool
-	if w.along, ok = slidesOf(w.x, w.b.Stage.Axes, w.reduce, w.inReduce); !ok {
+	if w.along, ok = slidesOf(w.x, w.b.Stage.Axes, w.reduce, w.inReduce); !ok || w.along[1].axis != w.along[0].axis+1 {
 		return false
 	}
 	for r := range w.reduce {

@@ -1,7 +1,6 @@
 package masks
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 
 	"rules_dnn/gen/fkw"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/jsonfile"
 	"rules_dnn/gen/safetensors"
 )
 
@@ -101,13 +101,8 @@ func fromFile(f *safetensors.File) (*Set, error) {
 
 func parseHeads(text string) ([]head, error) {
 	var heads []head
-	d := json.NewDecoder(bytes.NewReader([]byte(text)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&heads); err != nil {
+	if err := jsonfile.Parse([]byte(text), &heads); err != nil {
 		return nil, err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("trailing data after the JSON list")
 	}
 	return heads, nil
 }

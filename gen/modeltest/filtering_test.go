@@ -134,6 +134,7 @@ func TestFiltering(t *testing.T) {
 		{name: "many tiles", x: []int64{1, 16, 60, 36}, w: []int64{16, 16, 3, 3}, pads: same},
 		{name: "depth", x: []int64{1, 16, 4, 9, 8}, w: []int64{16, 16, 3, 3, 3}, pads: []int64{1, 1, 1, 1, 1, 1}},
 		{name: "planes", x: []int64{1, 16, 3, 9, 8}, w: []int64{24, 16, 1, 3, 3}, pads: []int64{0, 1, 1, 0, 1, 1}},
+		{name: "an axis behind", x: []int64{1, 16, 8, 8, 5}, w: []int64{24, 16, 3, 3, 1}, pads: []int64{1, 1, 0, 1, 1, 0}},
 		{name: "symbolic", x: []int64{1, 16, 14, 19}, w: []int64{16, 16, 3, 3}, pads: same, symbolic: true, add: true},
 		{name: "symbolic, small", x: []int64{1, 16, 1, 2}, w: []int64{16, 16, 3, 3}, pads: same, symbolic: true},
 		{name: "of 16 bits", x: []int64{1, 64, 9, 11}, w: []int64{32, 64, 3, 3}, pads: same, add: true, half: ir.F16},
@@ -146,6 +147,20 @@ func TestFiltering(t *testing.T) {
 				assertPieces(t, p)
 			}
 			assert.True(t, used, "no chip's code filters")
+		})
+	}
+}
+
+// TestWindowsApart: windows of three points along two axes that are no neighbours have no tiles that could run as one.
+func TestWindowsApart(t *testing.T) {
+	for _, c := range []convolution{
+		{name: "an axis between", x: []int64{1, 16, 8, 8, 9}, w: []int64{24, 16, 3, 1, 3}, pads: []int64{1, 0, 1, 1, 0, 1}},
+		{name: "an axis of one row between", x: []int64{1, 16, 6, 1, 7}, w: []int64{24, 16, 3, 1, 3}, pads: []int64{1, 0, 0, 1, 0, 0}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for chip, p := range c.run(t) {
+				assert.False(t, filters(p), chip)
+			}
 		})
 	}
 }

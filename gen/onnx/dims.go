@@ -177,7 +177,7 @@ func (s *symbols) inputShape(input string, p *onnxpb.TensorShapeProto) (ir.Shape
 				out = append(out, sym.Const(v.DimValue))
 				continue
 			case v.DimValue != -1: // which some exporters write for an unknown dimension
-				return nil, fmt.Errorf("input %s: dimension %d is %d; supported are 0 to %d", show(input), i, v.DimValue, int64(sym.MaxDim))
+				return nil, fmt.Errorf("dimension %d is %d; supported are 0 to %d", i, v.DimValue, int64(sym.MaxDim))
 			}
 		case *onnxpb.TensorShapeProto_Dimension_DimParam:
 			if v.DimParam != "" {
@@ -263,7 +263,7 @@ func InputSymbols(model *ir.File) ([]InputSymbol, error) {
 			continue
 		}
 		if _, err := s.inputShape(in.GetName(), in.GetType().GetTensorType().GetShape()); err != nil {
-			return nil, fmt.Errorf("reading ONNX model: %w", err)
+			return nil, fmt.Errorf("reading ONNX model: input %s: %w", show(in.GetName()), err)
 		}
 	}
 	list := make([]InputSymbol, len(s.list))

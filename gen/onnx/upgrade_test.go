@@ -129,7 +129,7 @@ func TestUpgradeErrors(t *testing.T) {
 			"attribute is_test is 1 (inference), but the node has 2 results, as in training; supported is 1 result"},
 		{1, n("LpPool", 1, "p", float32(1.5)), "attribute p is 1.5; whole numbers are supported"},
 		{1, n("Cast", 1, "to", "int"), `attribute to is "int"; want the name of an element type`},
-		{1, n("Cast", 1, "to", 6), "attribute to has type int64, want string"},
+		{1, n("Cast", 1, "to", 6), "attribute to has type INT, want STRING"},
 		{1, n("Reshape", 1), "attribute shape is absent, but required"},
 		{1, n("Reshape", 2, "shape", []int64{1}), "want 1 operands"},
 		{1, n("Split", 1), "attribute axis is absent, and definition 1 has no default"},
@@ -137,7 +137,7 @@ func TestUpgradeErrors(t *testing.T) {
 		{1, n("Tile", 2), "want 3 operands"},
 		{1, n("Upsample", 1, "height_scale", float32(2)), "attribute width_scale is absent, but required"},
 		{6, n("Add", 2, "broadcast", 1, "axis", -1), "attribute axis is -1; want at least 0"},
-		{6, n("Add", 2, "broadcast", float32(1), "axis", 0), "attribute broadcast has type float32, want int64"},
+		{6, n("Add", 2, "broadcast", float32(1), "axis", 0), "attribute broadcast has type FLOAT, want INT"},
 		{6, n("Add", 1, "broadcast", 1, "axis", 0), "want 2 operands"},
 	} {
 		_, err := read(t, oldModel(c.opset, c.n), Options{})

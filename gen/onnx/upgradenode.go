@@ -66,7 +66,7 @@ func take[T any](u *upgrading, name string, def T) (T, error) {
 	delete(u.Attrs, name)
 	value, ok := x.(T)
 	if !ok {
-		return def, fmt.Errorf("attribute %s has type %T, want %T", name, x, def)
+		return def, fmt.Errorf("attribute %s has type %s, want %s", name, ir.AttrType(x), ir.AttrType(def))
 	}
 	return value, nil
 }

@@ -130,7 +130,7 @@ func (c *Ctx) checkAttrs() error {
 		if spec == nil {
 			return fmt.Errorf("attribute %q is unknown to definition %d of the operator; known are: %s", name, c.Version, c.attrNames())
 		}
-		if found, want := fmt.Sprintf("%T", c.Node.Attrs[name]), fmt.Sprintf("%T", spec.Zero); found != want {
+		if found, want := ir.AttrType(c.Node.Attrs[name]), ir.AttrType(spec.Zero); found != want {
 			return fmt.Errorf("attribute %q has type %s, want %s", name, found, want)
 		}
 		if t, ok := c.Node.Attrs[name].(*ir.Tensor); ok && t == nil {

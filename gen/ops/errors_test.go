@@ -28,7 +28,7 @@ func TestErrors(t *testing.T) {
 		{old(18, node("ReduceMean", attrs("axes", ints(1)), f32(1, 1))), `attribute "axes" is unknown to definition 18`},
 		{old(13, node("ReduceMean", attrs("noop_with_empty_axes", 1), f32(1))), `attribute "noop_with_empty_axes" is unknown to definition 13`},
 		{old(13, node("ReduceMean", nil, f32(1), vec(0))), "2 operands, definition 13 of the operator has at most 1"},
-		{node("LeakyRelu", attrs("alpha", 1), f32(1)), `attribute "alpha" has type int64, want float32`},
+		{node("LeakyRelu", attrs("alpha", 1), f32(1)), `attribute "alpha" has type INT, want FLOAT`},
 		{node("Concat", nil, f32(1)), `attribute "axis" is absent, but required`},
 		{microsoft("QLinearAdd", nil, q(), weight(), q0(), f32(), weight(), q0(), weight()), "operand 3 (B, \"x3\") has type f32; supported are i8, u8"},
 		{microsoft("MatMulNBits", nil, f32(2, 48), val(ir.U8, 10, 2, 16), weight(20)), `attribute "K" is absent, but required`},

@@ -158,7 +158,7 @@ func TestReport(t *testing.T) {
 	again, err := ParseReport(text)
 	require.NoError(t, err)
 	require.Equal(t, r, again)
-	for _, bad := range []string{"", "{}{}", `{"x": 1}`} {
+	for _, bad := range []string{"", "{}{}", `{"x": 1}`, "{}"} {
 		_, err := ParseReport([]byte(bad))
 		require.ErrorContains(t, err, "report of pruning: ")
 	}

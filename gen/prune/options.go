@@ -1,11 +1,7 @@
 package prune
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"regexp"
@@ -14,6 +10,7 @@ import (
 	"strings"
 
 	"rules_dnn/gen/fkw"
+	"rules_dnn/gen/jsonfile"
 )
 
 // Options are how a network is pruned: the rule's attributes, as JSON.
@@ -68,13 +65,8 @@ func Defaults() Options {
 func ParseOptions(text []byte) (Options, error) {
 	o := Defaults()
 	o.Entries = nil // JSON would add to the defaults
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&o); err != nil {
+	if err := jsonfile.Parse(text, &o); err != nil {
 		return o, err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return o, errors.New("trailing data after the JSON object")
 	}
 	if o.Entries == nil {
 		o.Entries = Defaults().Entries

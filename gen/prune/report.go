@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 
 	"rules_dnn/gen/fkw"
+	"rules_dnn/gen/jsonfile"
 	"rules_dnn/gen/masks"
 )
 
@@ -226,13 +226,11 @@ func (r *Report) JSON() ([]byte, error) {
 // ParseReport reads what JSON prints.
 func ParseReport(text []byte) (*Report, error) {
 	r := &Report{}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(r); err != nil {
+	if err := jsonfile.Parse(text, r); err != nil {
 		return nil, fmt.Errorf("report of pruning: %w", err)
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("report of pruning: trailing data after the JSON object")
+	if r.Kernels == "" { // which every report has
+		return nil, errors.New("report of pruning: it does not say what computes pruned layers (kernels); want what 'dnnc prune --out-report' wrote")
 	}
 	return r, nil
 }

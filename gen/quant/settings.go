@@ -4,15 +4,12 @@
 package quant
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/jsonfile"
 )
 
 // Settings are how a network is quantized: the rule's attributes, as JSON.
@@ -59,13 +56,8 @@ func Defaults() Settings {
 // Parse reads settings; what is left out has the defaults.
 func Parse(text []byte) (Settings, error) {
 	s := Defaults()
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&s); err != nil {
+	if err := jsonfile.Parse(text, &s); err != nil {
 		return s, err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return s, errors.New("trailing data after the JSON object")
 	}
 	return s, s.check()
 }

@@ -3,6 +3,7 @@ package shape
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -201,6 +202,16 @@ func TestLoop(t *testing.T) {
 		require.False(t, body.Inputs[2].HasShape, "no shape holds for every iteration")
 		require.False(t, body.Nodes[0].Outputs[0].HasShape)
 	})
+	t.Run("a shape that is declared in a body stays", func(t *testing.T) {
+		const lines = "  %r ?[*] = Add.14(%p, %a)\n  %e ?[*] = ReduceMax.13(%a) {keepdims = 0}\n  %k ?[*] = Cast.13(%e) {to = 7}\n" +
+			"  %u ?[*] = Unsqueeze.13(%k, @axis)\n  %s ?[7, 3] = Expand.13(%a, %u)\n  output %go\n"
+		g := irtest.Parse(t, loopInputs+loopText("%m, _", lines)+"  output %z\n  output %stack\n")
+		for range 2 { // a second inference changes nothing
+			require.ErrorContains(t, unknownOf(t, g), "Expand")
+			require.NoError(t, ir.Verify(g))
+			require.Equal(t, "[7 3]", fmt.Sprint(g.Nodes[2].Regions[0].Outputs[2].Shape))
+		}
+	})
 	t.Run("parts that iterations may make longer", func(t *testing.T) {
 		g := irtest.Parse(t, loopInputs+loopText("@four, _", "  %r ?[*] = Concat.13(%p, %a) {axis = 0}\n  %s ?[*] = Neg.13(%r)\n  output %go\n")+"  output %z\n  output %stack\n")
 		require.NoError(t, Infer(g))
@@ -363,4 +374,33 @@ func TestScan(t *testing.T) {
 		require.Equal(t, "[N 3]", fmt.Sprint(g.Inputs[1].Shape))
 		require.ErrorContains(t, Infer(two("f32[4, 3]", "f32[5, 3]")), `node Scan "scan": the length of operand 1 ("x") along the axis that is scanned: found 5, and 4`)
 	})
+}
+
+// TestUnknowable: shapes that are declared in a symbol that no input has are unknown once nothing infers them, and contradict nothing then.
+func TestUnknowable(t *testing.T) {
+	const (
+		inputs = "  symbol N 1..64\n  symbol Q 1..8\n  input %c bool[]\n  input %d f32[4]\n  input %x f32[N, 3]\n  input %y f32[*]\n" +
+			"  %i ?[*] = NonZero.13(%d)\n  %k ?[*] = Cast.13(%i) {to = 9}\n"
+		branch = "    graph \"b\" opset 17 {\n  input %%a ?[*]\n  input %%b %s\n  %%r %s = Relu.14(%%%s)\n  output %%r\n    }\n"
+	)
+	for _, c := range []struct{ name, cond, capture, result, of, want string }{
+		{"what a branch captures of an unknown value", "%c", "f32[Q, Q]", "?[*]", "b", "input %b f32[*]"},
+		{"what a branch captures, whose condition is as many as a run finds", "%k", "f32[Q, Q]", "?[*]", "b", "input %b f32[*]"},
+		{"a result of another rank in a branch", "%c", "?[*]", "?[Q]", "a", "%r f32[N, 3] = Relu"},
+		{"an expression", "%c", "?[*]", "?[2*Q + 1, Q, N]", "a", "%r f32[N, 3] = Relu"},
+		{"a result whose symbol an input has", "%c", "?[*]", "?[N, 3]", "a", "%r f32[N, 3] = Relu"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := fmt.Sprintf(branch, c.capture, c.result, c.of)
+			g := irtest.Parse(t, inputs+"  %z ?[*] = If.16("+c.cond+"; %x, %y) {else_branch = region 1, then_branch = region 0} \"if\" regions {\n"+b+b+"  }\n  output %z\n")
+			for range 2 { // a second inference changes nothing
+				require.ErrorContains(t, unknownOf(t, g), `input "y": the model gives no rank for it`)
+				require.NoError(t, ir.Verify(g))
+				require.Equal(t, -1, slices.IndexFunc(g.Symbols, func(s ir.Symbol) bool { return s.Name == "Q" }))
+				var text strings.Builder
+				require.NoError(t, ir.Print(&text, g))
+				require.Equal(t, 2, strings.Count(text.String(), c.want), "%s", text.String())
+			}
+		})
+	}
 }

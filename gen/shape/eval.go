@@ -131,16 +131,17 @@ func (e *evaluator) reduce(s *te.Stage, vars map[string]sym.Expr) []value {
 		in := e.evalAll(s.Values, scope{vars: vars})
 		acc = e.evalAll(s.Combine.Join, scope{vars: vars, acc: acc, in: in})
 		if lost(s.Combine.Join, acc) {
-			break // of sums of data, as integers are, the first element tells as much as all
+			break // of sums and extremes of data the first element tells as much as all
 		}
 	}
 	return acc
 }
 
-// lost reports whether sums are unknown, which nothing that is added makes known again.
+// lost reports whether what is accumulated is unknown, which nothing that is added to it or compared with it makes known again;
+// a false or a true that comes later may.
 func lost(join []te.Expr, acc []value) bool {
 	for i, x := range join {
-		if c, ok := x.(te.Call); !ok || c.Fn != "add" || acc[i].state != unknown {
+		if c, ok := x.(te.Call); !ok || c.Fn == "and" || c.Fn == "or" || acc[i].state != unknown {
 			return false
 		}
 	}

@@ -181,12 +181,43 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// TestSumsOfData: sums of what is not known are given up at once, as quantized networks have many of them.
-func TestSumsOfData(t *testing.T) {
+// TestReductionsOfData: sums and extremes of what is not known are given up at once, as networks have many of them; one true makes
+// a disjunction known.
+func TestReductionsOfData(t *testing.T) {
 	axis := func(name string, extent int64) []te.Axis { return []te.Axis{{Var: name, Extent: sym.Const(extent)}} }
-	s := &te.Stage{Name: "sum", Axes: axis("a", 4), Reduce: axis("r", 1000), Combine: te.Sum(ir.I32),
-		Values: []te.Expr{te.Operand(0, ir.I32, sym.Var("r"))}, Results: []te.Expr{te.Acc{Type: ir.I32}}}
-	ev := newEvaluator(&ops.Meaning{Stages: []*te.Stage{s}}, nil, func(int) ([]int64, []value) { return []int64{1000}, nil })
-	require.Nil(t, ev.elements(te.Source{Stage: true}))
-	require.LessOrEqual(t, ev.points, 8)
+	data := func(typ ir.DType) te.Expr { return te.Operand(0, typ, sym.Var("r")) }
+	place := te.Index{Type: ir.I64, E: sym.Var("r")}
+	greater := te.Fn(ir.Bool, "gt", te.In{Type: ir.F32}, te.Acc{Type: ir.F32})
+	first := &te.Combiner{Init: []te.Expr{te.Lowest(ir.F32), te.Int(ir.I64, -1)}, Join: []te.Expr{
+		te.Fn(ir.F32, "select", greater, te.In{Type: ir.F32}, te.Acc{Type: ir.F32}),
+		te.Fn(ir.I64, "select", greater, te.In{N: 1, Type: ir.I64}, te.Acc{N: 1, Type: ir.I64}),
+	}}
+	any := &te.Combiner{Init: []te.Expr{te.Int(ir.Bool, 0)}, Join: []te.Expr{te.Fn(ir.Bool, "or", te.In{Type: ir.Bool}, te.Acc{Type: ir.Bool})}}
+	for _, c := range []struct {
+		name    string
+		combine *te.Combiner
+		values  []te.Expr
+		points  int // of one element
+		want    string
+	}{
+		{"sum", te.Sum(ir.I32), []te.Expr{data(ir.I32)}, 2, "?"},
+		{"product", te.Prod(ir.I32), []te.Expr{data(ir.I32)}, 2, "?"},
+		{"the place of the greatest", first, []te.Expr{data(ir.F32), place}, 2, "?"},
+		{"any, the last of which is known", any, []te.Expr{data(ir.Bool)}, 1001, "1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			known := make([]value, 1000)
+			if c.want == "1" {
+				known[999] = truth(true)
+			}
+			result := len(c.combine.Init) - 1
+			s := &te.Stage{Name: "s", Axes: axis("a", 4), Reduce: axis("r", 1000), Combine: c.combine, Values: c.values,
+				Results: []te.Expr{te.Acc{N: result, Type: c.combine.Init[result].DType()}}}
+			ev := newEvaluator(&ops.Meaning{Stages: []*te.Stage{s}}, nil, func(int) ([]int64, []value) { return []int64{1000}, known })
+			for i := range int64(4) {
+				require.Equal(t, c.want, show(ev.point(te.Source{Stage: true}, []int64{i})))
+			}
+			require.Equal(t, 4*c.points, ev.points)
+		})
+	}
 }

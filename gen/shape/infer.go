@@ -29,8 +29,8 @@ func Infer(g *ir.Graph) error {
 		}
 		if unified, err := unify(g, in.equal); err != nil {
 			return err
-		} else if !unified {
-			return in.finish()
+		} else if !unified && !dropSymbols(g) {
+			return in.structure()
 		}
 	}
 }
@@ -48,8 +48,8 @@ func (in *inference) sweep() error {
 	return nil
 }
 
-func (in *inference) finish() error {
-	dropSymbols(in.graph)
+// structure is nil where the structure of all is known.
+func (in *inference) structure() error {
 	if len(in.unknown.Causes) > 0 {
 		return &in.unknown
 	}

@@ -30,9 +30,8 @@ func (in *inference) iterate(n *ir.Node, b *body, before []string) (*varying, er
 	if x == nil {
 		x = &varying{lost: map[int]error{}, dims: map[dimension]string{}}
 		in.varies[n] = x
-		if len(before) > 0 {
-			in.forget(b.Graph) // what an earlier inference knew holds for other dimensions
-		}
+		// What an earlier inference knew of such dimensions holds for others now.
+		forget(b.Graph, func(e sym.Expr) bool { return slices.ContainsFunc(before, e.Uses) })
 	}
 	n.Computes = slices.Clone(x.names)
 	causes, dependent := len(in.unknown.Causes), in.unknown.Dependent

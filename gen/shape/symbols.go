@@ -148,8 +148,9 @@ func substAll(es []sym.Expr, bound map[string]sym.Expr, f sym.Facts) []sym.Expr 
 
 // dropSymbols keeps the symbols that an input's shape uses and those that a node computes: no
 // other can be known when the model runs. A shape that was declared in another's terms, and that
-// nothing inferred since (what a branch of an unknown node captures), becomes unknown.
-func dropSymbols(g *ir.Graph) {
+// nothing inferred since (what a branch of an unknown node captures), becomes unknown. It reports whether
+// there was one: what contradicted it does no longer.
+func dropSymbols(g *ir.Graph) bool {
 	used := map[string]bool{}
 	for _, v := range g.Inputs {
 		for _, d := range v.Shape {
@@ -164,32 +165,31 @@ func dropSymbols(g *ir.Graph) {
 		}
 	}
 	if len(keep) == len(g.Symbols) {
-		return
+		return false
 	}
 	g.Symbols = keep
-	forget(g, used)
-}
-
-// forget takes the shapes that use another symbol than those that are left.
-func forget(g *ir.Graph, left map[string]bool) {
-	other := func(e sym.Expr) bool {
+	return forget(g, func(e sym.Expr) bool {
 		names := map[string]bool{}
 		e.Vars(names)
 		for name := range names {
-			if !left[name] {
+			if !used[name] {
 				return true
 			}
 		}
 		return false
-	}
+	})
+}
+
+// forget takes the shapes and elements of such expressions, also in regions, and reports whether there were any.
+func forget(g *ir.Graph, such func(sym.Expr) bool) (found bool) {
 	visit := func(vs []*ir.Value) {
 		for _, v := range vs {
 			switch {
 			case v == nil:
-			case slices.ContainsFunc(v.Shape, other):
-				v.Shape, v.HasShape, v.Elems = nil, false, nil
-			case slices.ContainsFunc(v.Elems, other):
-				v.Elems = nil
+			case slices.ContainsFunc(v.Shape, such):
+				v.Shape, v.HasShape, v.Elems, found = nil, false, nil, true
+			case slices.ContainsFunc(v.Elems, such):
+				v.Elems, found = nil, true
 			}
 		}
 	}
@@ -197,7 +197,8 @@ func forget(g *ir.Graph, left map[string]bool) {
 	for _, n := range g.Nodes {
 		visit(n.Outputs)
 		for _, r := range n.Regions {
-			forget(r, left)
+			found = forget(r, such) || found
 		}
 	}
+	return found
 }

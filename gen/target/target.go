@@ -3,17 +3,16 @@
 package target
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 
 	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/jsonfile"
 )
 
 // Target holds a chip's facts. Sizes are bytes.
@@ -123,16 +122,11 @@ const (
 // Parse reads a facts file and checks it.
 func Parse(data []byte) (*Target, error) {
 	t := &Target{Tasks: 64, TaskElements: 4096, Parallel: 1, LoadCycles: 0.5, FMAPerCycle: 1, LoadsPerCycle: 2, IssuePerCycle: 4, L1D: 32 << 10, L2: 512 << 10, BytesPerCycle: 4, L2BytesPerCycle: 16}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(t); err != nil {
+	if err := jsonfile.Parse(data, t); err != nil {
 		return nil, fmt.Errorf("chip facts: %w", err)
 	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, fmt.Errorf("chip facts: trailing data after the JSON object")
-	}
 	if t.Name == "" {
-		return nil, fmt.Errorf("chip facts: no name")
+		return nil, fmt.Errorf("chip facts: no name; want those of a chip or a device, as 'bazel build @rules_dnn//platforms/chips:x86_64_v3' writes them")
 	}
 	if t.VectorBits < 32 || t.VectorBits > maxVectorBits || t.VectorBits&(t.VectorBits-1) != 0 {
 		return nil, fmt.Errorf("chip %s: vector_bits is %d; want a power of two from 32 to %d", t.Name, t.VectorBits, maxVectorBits)

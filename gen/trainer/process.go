@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"rules_dnn/gen/jsonfile"
 	"rules_dnn/gen/train"
 )
 
@@ -150,7 +151,7 @@ func (j *Job) read(folder string, request []byte) (*Answer, error) {
 		return nil, fmt.Errorf("it wrote no %s", ResultFile)
 	}
 	var r Result
-	if err := decode(text, &r); err != nil {
+	if err := jsonfile.Parse(text, &r); err != nil {
 		return nil, fmt.Errorf("%s: %w", ResultFile, err)
 	}
 	if r.Version != Version {

@@ -142,7 +142,7 @@ func TestFailures(t *testing.T) {
 		{"other request", "result.json is of another request"},
 		{"percent", "result.json: accuracy is 91.3 after epoch 1; want a share from 0 to 1"},
 		{"percent of an epoch", "accuracy is -0.5 after epoch 1"},
-		{"garbage", "result.json: unexpected EOF"},
+		{"garbage", "result.json: it ends at line 1, within its JSON"},
 	} {
 		folder := t.TempDir()
 		patience := time.Minute

@@ -7,10 +7,7 @@
 package trainer
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
-	"io"
 
 	"rules_dnn/gen/train"
 )
@@ -66,17 +63,4 @@ type Result struct {
 	Metrics train.Metrics `json:"metrics"`
 	// Epochs are the metrics of each epoch; a trainer may leave them out.
 	Epochs []train.Metrics `json:"epochs,omitempty"`
-}
-
-// decode reads JSON of which all members are known.
-func decode(text []byte, to any) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(to); err != nil {
-		return err
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return fmt.Errorf("trailing data after JSON object")
-	}
-	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/jsonfile"
 	"rules_dnn/gen/train"
 	"rules_dnn/gen/train/dataset"
 )
@@ -32,7 +33,7 @@ func Serve(folder string, log io.Writer) error {
 		return fmt.Errorf("%s is of version %d of the protocol; this trainer has version %d", RequestFile, version.Version, Version)
 	}
 	var r Request
-	if err := decode(request, &r); err != nil {
+	if err := jsonfile.Parse(request, &r); err != nil {
 		return fmt.Errorf("%s: %w", RequestFile, err)
 	}
 	if r.Choices != nil {

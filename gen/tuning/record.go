@@ -6,11 +6,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
 
+	"rules_dnn/gen/jsonfile"
 	"rules_dnn/gen/params"
 )
 
@@ -71,14 +71,9 @@ func Parse(data []byte) (*Record, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return r, nil
 	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
 	r.Version = 0
-	if err := d.Decode(r); err != nil {
+	if err := jsonfile.Parse(data, r); err != nil {
 		return nil, fmt.Errorf("tuning record: %w", err)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, fmt.Errorf("tuning record: trailing data after the JSON object")
 	}
 	if r.Version < oldest || r.Version > version {
 		return nil, fmt.Errorf("tuning record: its version is %d, and this compiler reads %d to %d: remove the file and measure again", r.Version, oldest, version)

@@ -13,8 +13,8 @@ func TestParseErrors(t *testing.T) {
 		return `{"version": 1, "chips": [{"chip": "a", "threads": 1, ` + rest + `}]}`
 	}
 	for text, want := range map[string]string{
-		`nothing`:                     "tuning record: invalid character",
-		`[]`:                          "cannot unmarshal array",
+		`nothing`:                     "tuning record: line 1: it is no JSON: invalid character",
+		`[]`:                          "line 1: it is a list; want an object",
 		`{"version": 1} {}`:           "trailing data after the JSON object",
 		`{"version": 1, "chip": "x"}`: `unknown field "chip"`,
 		`{}`:                          "its version is 0, and this compiler reads 1 to 2",

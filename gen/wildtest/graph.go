@@ -29,6 +29,7 @@ func Graph(s *Source) *ir.Graph {
 	b.nodes(1 + s.N(maxNodes))
 	b.outputs()
 	b.extreme()
+	b.declare()
 	return g
 }
 

@@ -106,6 +106,41 @@ func TestFailingInputsStay(t *testing.T) {
 	}
 }
 
+// finder stands for the go command: what it builds is a target that finds an input, named like its package.
+const finder = `#!/bin/sh
+while [ "$1" != -o ]; do shift; done
+cat >"$2" <<'END'
+#!/bin/sh
+for a; do case $a in -test.fuzzcachedir=*) cache=${a#*=} ;; esac; done
+mkdir -p "$cache/FuzzX"
+echo found >"$cache/FuzzX/$(basename "$PWD")"
+echo 'fuzz: elapsed: 1s, execs: 7 (7/sec)'
+END
+chmod +x "$2"
+`
+
+// TestTargetsOfOneName: what a target finds is not for that of another package.
+func TestTargetsOfOneName(t *testing.T) {
+	root, tools := t.TempDir(), t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(tools, "go"), []byte(finder), 0o755))
+	t.Setenv("PATH", tools+string(os.PathListSeparator)+os.Getenv("PATH"))
+	for _, name := range []string{"one", "two"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(root, "gen", name), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(root, "gen", name, "x_test.go"), []byte("package x\n\nfunc FuzzX(f *testing.F) {\n}\n"), 0o644))
+	}
+	o, err := parse([]string{"--keep=9", "--corpus=" + t.TempDir()}, io.Discard)
+	require.NoError(t, err)
+	o.root = root
+	var out strings.Builder
+	require.NoError(t, o.run(&out), out.String())
+	for _, name := range []string{"one", "two"} {
+		kept, err := os.ReadDir(filepath.Join(root, "gen", name, "testdata/fuzz/FuzzX"))
+		require.NoError(t, err)
+		require.Len(t, kept, 1)
+		assert.Equal(t, name, kept[0].Name())
+	}
+}
+
 func TestFind(t *testing.T) {
 	root := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "gen/a"), 0o755))

@@ -103,7 +103,11 @@ func (o *options) run(w io.Writer) error {
 			continue
 		}
 		ran++
-		r, err := o.fuzz(w, t, corpus)
+		own := filepath.Join(corpus, filepath.FromSlash(t.folder)) // targets of several packages have one name
+		if err := os.MkdirAll(own, 0o777); err != nil {
+			return err
+		}
+		r, err := o.fuzz(w, t, own)
 		if err != nil {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}
@@ -117,7 +121,7 @@ func (o *options) run(w io.Writer) error {
 			continue
 		}
 		if o.keep > 0 {
-			if err := o.keepInputs(w, t, corpus); err != nil {
+			if err := o.keepInputs(w, t, own); err != nil {
 				return fmt.Errorf("%s: %w", t.name, err)
 			}
 		}

@@ -59,7 +59,7 @@ func TestHostile(t *testing.T) {
 		{"dilations", hostileModel(x(1, 1, 8, 8), op("MaxPool", "x", "y", "kernel_shape", []int64{3, 3}, "dilations", []int64{most, most})), []string{`MaxPool "n_y"`}},
 		{"a folded window", with(hostileModel(x(1), op("LRN", "w", "l", "size", 1<<31-1), op("Add", "x l", "y")), ones("w", 1, 1, 1, 1)), nil},
 		{"an unknown attribute", hostileModel(x(3), op("Relu", "x", "y", "alpha", 1)), []string{`Relu "n_y"`, `attribute "alpha" is unknown`}},
-		{"an attribute of the wrong type", hostileModel(x(3), op("Softmax", "x", "y", "axis", "one")), []string{`Softmax "n_y"`, `attribute "axis" has type string`}},
+		{"an attribute of the wrong type", hostileModel(x(3), op("Softmax", "x", "y", "axis", "one")), []string{`Softmax "n_y"`, `attribute "axis" has type STRING`}},
 		{"an attribute twice", hostileModel(x(3), op("Softmax", "x", "y", "axis", 0, "axis", 0)), []string{`operator "Softmax"`, `attribute "axis"`, "taken"}},
 		{"too few operands", hostileModel(x(3), op("Add", "x", "y")), []string{`Add "n_y"`, "operand 1 (B) is absent"}},
 		{"no operand", hostileModel(x(3), op("Relu", "", "y")), []string{`Relu "n_y"`, "operand 0 (X) is absent"}},

@@ -35,7 +35,8 @@ Example:
 Outputs appear together once all are written, whatever happens before, also where other dnnc write the same ones. Only a dnnc that is
 killed leaves anything else: files called .dnnc-*.tmp, which may be removed.
 
-'dnnc graph --help', 'dnnc compile --help', 'dnnc prune --help', 'dnnc quantize --help' and 'dnnc tune --help' list all options, with examples.
+'dnnc graph --help', 'dnnc compile --help', 'dnnc prune --help', 'dnnc quantize --help' and 'dnnc tune --help' list all options, with examples;
+'dnnc train --help' lists its commands.
 `
 
 // softMemory is from where on garbage is collected before the heap has doubled: a network of 100,000 nodes has some

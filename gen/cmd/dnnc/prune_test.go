@@ -303,7 +303,7 @@ func TestPruneErrors(t *testing.T) {
 		"nothing is pruned":                    `{"patterns": 0}`,
 		"settings.json: settings of pruning: ": `{"share": 3}`,
 		`exempt names "x", which no layer is`:  `{"exempt": ["x"]}`,
-		"json: unknown field":                  `{"pattern": 8}`,
+		"unknown field":                        `{"pattern": 8}`,
 	} {
 		_, err := dnnc("prune", "--src="+src, settings(t, text), "--out=x.onnx")
 		require.ErrorContains(t, err, want)

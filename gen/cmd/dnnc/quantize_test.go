@@ -119,7 +119,7 @@ func TestQuantizeErrors(t *testing.T) {
 	}{
 		{[]string{"--calibration=none.safetensors"}, "none.safetensors"},
 		{[]string{"--calibration=model.onnx"}, "model.onnx"},
-		{[]string{"--calibration=images.safetensors", "--settings=settings.json"}, `settings.json: settings of quantization: json: unknown field "bits"`},
+		{[]string{"--calibration=images.safetensors", "--settings=settings.json"}, `settings.json: settings of quantization: unknown field "bits"`},
 		{[]string{"--calibration=images.safetensors", "--alone=-1"}, "--alone=-1: want 0 or more"},
 		{[]string{"--calibration=images.safetensors", "--check=few_labels.safetensors", "--out-report=report.json"}, "2 labels of 4 images"},
 		{[]string{"--calibration=images.safetensors", "--check=images.safetensors"}, "want --out-report, too"},

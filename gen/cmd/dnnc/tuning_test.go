@@ -121,10 +121,10 @@ func TestTuningErrors(t *testing.T) {
 		want string
 	}{
 		{[]string{"--tuning=arm64.json"}, "arm64.json: the tuning record is of arm64, and the model is compiled for x86_64_v4"},
-		{[]string{"--tuning=broken.json"}, "broken.json: tuning record: unexpected EOF"},
+		{[]string{"--tuning=broken.json"}, "broken.json: tuning record: it ends at line 1, within its JSON"},
 		{[]string{"--tuning=none.json"}, "none.json: no such file"},
 		{[]string{"--candidate=-1"}, "--candidate=-1: want a number from 1"},
-		{[]string{"--candidate=1", "--tuning=broken.json"}, "broken.json: tuning record: unexpected EOF"},
+		{[]string{"--candidate=1", "--tuning=broken.json"}, "broken.json: tuning record: it ends at line 1, within its JSON"},
 	} {
 		_, err := dnnc(compileArgs("model.onnx", chip, c.args...)...)
 		assert.ErrorContains(t, err, c.want)

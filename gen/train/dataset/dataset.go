@@ -6,12 +6,12 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
+	"rules_dnn/gen/jsonfile"
 	"rules_dnn/gen/train"
 )
 
@@ -35,9 +35,7 @@ type Sets struct{ Train, Test *train.Images }
 // Open reads the sets. Paths are absolute, or relative to the folder.
 func Open(spec []byte, folder string) (*Sets, error) {
 	var s Spec
-	d := json.NewDecoder(bytes.NewReader(spec))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&s); err != nil {
+	if err := jsonfile.Parse(spec, &s); err != nil {
 		return nil, fmt.Errorf("data: %w", err)
 	}
 	read := map[string]func([][]byte) (*train.Images, error){"cifar10": cifar, "mnist": mnist}[s.Kind]

@@ -10,10 +10,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/jsonfile"
 	"rules_dnn/gen/train"
 	"rules_dnn/gen/trainer"
 )
@@ -33,6 +35,10 @@ func Run(args []string, out io.Writer) error {
 	commands := map[string]func(*common, []string) error{"fit": fit, "admm": runADMM, "update": update, "check": check}
 	if len(args) == 0 {
 		return fmt.Errorf("no command; want one of\n\n%s", Usage)
+	}
+	if slices.Contains([]string{"help", "-h", "-help", "--help"}, args[0]) {
+		_, err := io.WriteString(out, Usage)
+		return err
 	}
 	if command := commands[args[0]]; command != nil {
 		c := newCommon(args[0], out)
@@ -200,11 +206,7 @@ func argument(text string) (string, error) {
 }
 
 // settings reads settings of training over the defaults.
-func settings(text string, to any) error {
-	d := json.NewDecoder(bytes.NewReader([]byte(text)))
-	d.DisallowUnknownFields()
-	return d.Decode(to)
-}
+func settings(text string, to any) error { return jsonfile.Parse([]byte(text), to) }
 
 // fit trains a network, and writes it with its weights.
 func fit(c *common, args []string) error {

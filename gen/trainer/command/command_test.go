@@ -240,7 +240,7 @@ func TestRefused(t *testing.T) {
 		{"want -model and -data", []string{"fit"}},
 		{"want -out, or -folder", append([]string{"fit"}, options...)},
 		{"want -out-masks, or -folder", append([]string{"admm", "-out=x.onnx"}, options...)},
-		{"-settings: json: unknown field", append(append([]string{"admm", folder}, options...), `-settings={"rate": 1}`)},
+		{"-settings: unknown field", append(append([]string{"admm", folder}, options...), `-settings={"rate": 1}`)},
 		{"-pruning: open none", append([]string{"admm", folder, "-pruning=@none"}, options...)},
 		{"share = 3", append([]string{"admm", folder, `-pruning={"share": 3}`}, options...)},
 		{"nothing is pruned", append([]string{"admm", folder, `-pruning={"patterns": 0}`}, options...)},
@@ -252,6 +252,15 @@ func TestRefused(t *testing.T) {
 		var out bytes.Buffer
 		assert.ErrorContains(t, Run(c.args, &out), c.want)
 		assert.NotContains(t, out.String(), "epoch", c.want)
+	}
+}
+
+// TestHelp: who asks for help gets the list of commands, and no error.
+func TestHelp(t *testing.T) {
+	for _, ask := range []string{"help", "-h", "-help", "--help"} {
+		var out bytes.Buffer
+		require.NoError(t, Run([]string{ask}, &out))
+		require.Equal(t, Usage, out.String())
 	}
 }
 
