@@ -191,7 +191,7 @@ func (f *follower) fetched(name string, body []loop.Stmt) []loop.Stmt {
 		}
 		return false
 	}
-	if len(f.ahead) == 0 || slices.ContainsFunc(body, outer) {
+	if len(f.ahead) == 0 || loop.Any(body, outer) {
 		return nil
 	}
 	var out []loop.Stmt

@@ -100,7 +100,8 @@ func (f *follower) lanes(c *stage, i int, sums *accumulators) ([]loop.Stmt, erro
 		return nil, err
 	}
 	wide := f.extent(c, i)
-	all := repeat(l.Var, wide, one)
+	ahead := f.fetched(l.Var, one)
+	all := slices.Concat(ahead, repeat(l.Var, wide, one))
 	size, _ := wide.Const()
 	extent, known := p.Extent.Const()
 	left, end := extent%size, c.rounded(p)
@@ -117,7 +118,7 @@ func (f *follower) lanes(c *stage, i int, sums *accumulators) ([]loop.Stmt, erro
 		}
 	}
 	if left > 0 {
-		part := repeat(l.Var, sym.Const(left), one)
+		part := slices.Concat(ahead, repeat(l.Var, sym.Const(left), one))
 		beyond := map[string]sym.Expr{l.Var: sym.Add(sym.Var(l.Var), sym.Const(left))}
 		part = append(part, repeat(l.Var, sym.Const(min(size-left, f.padded(c, p)-extent)), f.zeros(c, p, beyond))...)
 		if end-extent >= size {

@@ -70,10 +70,12 @@ func TestFetchedInputs(t *testing.T) {
 		text, chip string
 		fetches    bool
 	}{
-		"large":      {"1, 64, 120, 120; 64, 64, 3, 3; pads = [1, 1, 1, 1]", "x86_64_v4", true},
-		"by itself":  {"1, 64, 120, 120; 64, 64, 3, 3; pads = [1, 1, 1, 1]", "arm64", false},
-		"small":      {"1, 32, 40, 40; 64, 32, 3, 3; pads = [1, 1, 1, 1]", "x86_64_v4", false},
-		"short rows": {"1, 512, 120, 12; 64, 512, 3, 3; pads = [1, 1, 1, 1]", "x86_64_v4", false},
+		"large":                       {"1, 64, 120, 120; 64, 64, 3, 3; pads = [1, 1, 1, 1]", "x86_64_v4", true},
+		"channels that fill no block": {"1, 24, 120, 120; 24, 24, 3, 3; pads = [1, 1, 1, 1]", "x86_64_v4", true},
+		"results that fill no block":  {"1, 64, 120, 120; 40, 64, 3, 3; pads = [1, 1, 1, 1]", "x86_64_v4", true},
+		"by itself":                   {"1, 64, 120, 120; 64, 64, 3, 3; pads = [1, 1, 1, 1]", "arm64", false},
+		"small":                       {"1, 32, 40, 40; 64, 32, 3, 3; pads = [1, 1, 1, 1]", "x86_64_v4", false},
+		"short rows":                  {"1, 512, 120, 12; 64, 512, 3, 3; pads = [1, 1, 1, 1]", "x86_64_v4", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, env := convolution(t, ir.F32, c.text, c.chip, true)

@@ -1,10 +1,19 @@
 package ops
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
+
+// random are operators that no two programs compute alike.
+var random = []string{"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
 
 // Supported reports why an operator of a definition's version is not supported; nil where it is.
 func Supported(op string, version int) error {
 	row := Lookup(op)
+	if row == nil && slices.Contains(random, op) {
+		return fmt.Errorf("the operator draws random numbers, which no two programs draw alike: make what it gives an input of the network")
+	}
 	if row == nil {
 		return fmt.Errorf("the operator is not supported")
 	}

@@ -101,3 +101,28 @@ func TestCaptures(t *testing.T) {
 		require.Equal(t, "w", r.Nodes[1].Inputs[1].Name)
 	}
 }
+
+// TestShare: of nodes that count alike the first stays, but where what the others give is an output, or has a shape that the model declares.
+func TestShare(t *testing.T) {
+	for name, c := range map[string]struct {
+		nodes, output string
+		want          int
+	}{
+		"one mask":           {"%a ?[*] = NonZero.13(%x)\n%b ?[*] = NonZero.13(%x)\n%c ?[*] = NonZero.13(%x)\n", "%y", 1},
+		"of what was shared": {"%a ?[*] = NonZero.13(%x)\n%b ?[*] = NonZero.13(%x)\n%p ?[*] = NonZero.13(%a)\n%c ?[*] = NonZero.13(%b)\n", "%y", 2},
+		"other masks":        {"%a ?[*] = NonZero.13(%x)\n%b ?[*] = NonZero.13(%z)\n%c ?[*] = NonZero.13(%z)\n", "%y", 2},
+		"other attributes":   {"%a ?[*] = Compress.11(%x, %z) {axis = 0}\n%b ?[*] = Compress.11(%x, %z)\n%c ?[*] = Compress.11(%x, %z) {axis = 0}\n", "%y", 2},
+		"an output":          {"%a ?[*] = NonZero.13(%x)\n%b ?[*] = NonZero.13(%x)\n%c ?[*] = NonZero.13(%x)\n", "%c", 2},
+		"a declared shape":   {"%a ?[*] = NonZero.13(%x)\n%b ?[*] = NonZero.13(%x)\n%c i64[1, 3] = NonZero.13(%x)\n", "%y", 2},
+		"more results":       {"%a ?[*], %q ?[*] = Unique.11(%x)\n%b ?[*] = Unique.11(%x)\n%c ?[*], _, %r ?[*] = Unique.11(%x)\n", "%y", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, err := ir.Parse(strings.NewReader("graph \"g\" opset 17 {\n  input %x bool[4]\n  input %z bool[4]\n"+c.nodes+"  %y ?[*] = Concat.13(%a, %b, %c) {axis = 0}\n  output "+c.output+"\n}\n"), nil)
+			require.NoError(t, err)
+			require.Equal(t, Share(g), c.want < strings.Count(c.nodes, "\n"))
+			require.NoError(t, ir.Verify(g))
+			require.Len(t, g.Nodes, c.want+1, g)
+			require.False(t, Share(g))
+		})
+	}
+}

@@ -32,6 +32,7 @@ func run(g *ir.Graph, keep func(*ir.Node) bool, expand func(*ir.Graph) (bool, er
 		if _, err := inline.Run(g); err != nil {
 			return err
 		}
+		dce.Share(g)
 		inferred := shape.Infer(g)
 		var unknown *shape.UnknownError
 		if inferred != nil && !errors.As(inferred, &unknown) {

@@ -47,7 +47,7 @@ func run(t *testing.T, g *ir.Graph, dims ...int64) *ir.Tensor {
 
 // TestRun compares transposed convolutions with what replaces them: all sums are exact.
 func TestRun(t *testing.T) {
-	const done = "Conv DepthToSpace Slice"
+	const done, flipped, moved = "Conv DepthToSpace Slice", "Conv Slice", "Conv Transpose Reshape Transpose Reshape"
 	for _, c := range []struct {
 		name, attrs, kernel string
 		weights             int
@@ -58,11 +58,29 @@ func TestRun(t *testing.T) {
 		{"odd kernel, more at the end", "strides = [2, 2], pads = [1, 1, 1, 1], output_padding = [1, 1]", "4, 3, 3, 3", 108, "3", done},
 		{"other kernel and pads on each side", "strides = [3, 3], pads = [2, 0, 1, 3]", "4, 3, 5, 7", 420, "", done},
 		{"gaps between the kernels", "strides = [3, 3]", "4, 3, 2, 1", 24, "3", done},
+		{"more gaps than results", "strides = [5, 5]", "4, 3, 1, 1", 12, "", "ConvTranspose"},
 		{"groups", "strides = [2, 2], group = 2, pads = [0, 1, 0, 1]", "4, 3, 3, 2", 72, "6", done},
-		{"no stride", "strides = [1, 1]", "4, 3, 2, 2", 48, "", "ConvTranspose"},
-		{"two strides", "strides = [1, 2]", "4, 3, 2, 2", 48, "", "ConvTranspose"},
+		{"no stride", "strides = [1, 1]", "4, 3, 2, 2", 48, "", flipped},
+		{"no stride, with pads", "pads = [1, 0, 0, 1]", "4, 3, 2, 3", 72, "3", flipped},
+		{"no stride, with pads beyond the kernel", "pads = [1, 0, 2, 1]", "4, 3, 2, 1", 24, "3", "ConvTranspose"},
+		{"no stride, with more at the end", "dilations = [2, 1], pads = [1, 1, 1, 1], output_padding = [1, 0]", "4, 3, 3, 3", 108, "", flipped},
+		{"dilation without stride", "dilations = [2, 1], pads = [1, 0, 3, 0]", "4, 3, 3, 2", 72, "", flipped},
+		{"a shape", "strides = [2, 2], output_shape = [6, 11]", "4, 3, 3, 4", 144, "3", done},
+		{"a shape of one row more", "strides = [2, 2], output_shape = [8, 11]", "4, 3, 3, 3", 108, "", done},
+		{"a shape beyond all phases", "strides = [2, 2], output_shape = [9, 11]", "4, 3, 3, 3", 108, "", "ConvTranspose"},
+		{"two strides", "strides = [2, 3]", "4, 3, 2, 4", 96, "", moved + " Transpose Reshape Slice"},
+		{"two strides and groups", "strides = [3, 2], group = 2, pads = [0, 1, 2, 0]", "4, 3, 3, 4", 144, "6", moved + " Transpose Reshape Slice"},
+		{"a stride of one axis, a dilation of the other", "strides = [1, 2], dilations = [2, 1], pads = [1, 1, 1, 1]", "4, 3, 3, 4", 144, "", moved + " Transpose Reshape Slice"},
+		{"one axis", "strides = [4], pads = [2, 2]", "4, 3, 8", 96, "3", moved + " Slice"},
+		{"one axis, of groups", "strides = [3], group = 4, pads = [0, 1], output_padding = [1]", "4, 1, 5", 20, "4", moved + " Slice"},
+		{"three axes", "strides = [2, 2, 3], pads = [0, 1, 0, 1, 0, 2]", "4, 2, 2, 3, 3", 144, "2", moved + " Transpose Reshape Transpose Reshape Slice"},
+		{"three axes, of groups", "strides = [2, 1, 2], group = 2", "4, 2, 2, 3, 2", 96, "4", moved + " Transpose Reshape Transpose Reshape Slice"},
 		{"dilation", "strides = [2, 2], dilations = [2, 1]", "4, 3, 2, 2", 48, "", "ConvTranspose"},
-		{"pads by name", "strides = [2, 2], auto_pad = \"SAME_UPPER\"", "4, 3, 2, 2", 48, "", "ConvTranspose"},
+		{"pads by name", "strides = [2, 2], auto_pad = \"SAME_UPPER\"", "4, 3, 3, 2", 72, "", done},
+		{"pads by name, more before", "strides = [2, 2], auto_pad = \"SAME_LOWER\"", "4, 3, 3, 5", 180, "", done},
+		{"kernels that end before the stride", "strides = [3, 3], auto_pad = \"SAME_UPPER\"", "4, 3, 2, 1", 24, "", done},
+		{"no pads, by name", "strides = [2, 2], auto_pad = \"VALID\"", "4, 3, 3, 2", 72, "", done},
+		{"a shape of an extent that is no number", "strides = [2, 2], output_shape = [6, 10]", "4, 3, 3, 3", 108, "", "ConvTranspose"},
 		{"more at the end than any phase has", "strides = [2, 2], output_padding = [1, 1]", "4, 3, 2, 2", 48, "", "ConvTranspose"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -73,21 +91,31 @@ func TestRun(t *testing.T) {
 				text += "  const @b f32[" + c.bias + "] = {" + numbers(n) + "}\n"
 				operands += ", @b"
 			}
-			text += "  input %x f32[2, 4, H, 5]\n  %y ?[*] = ConvTranspose.11(" + operands + ") {" + c.attrs + "} \"up\"\n  output %y\n"
+			shaped, dims := "2, 4, H, 5", []int64{2, 4, 3, 5}
+			switch strings.Count(c.kernel, ",") {
+			case 2:
+				shaped, dims = "2, 4, H", dims[:3]
+			case 4:
+				shaped, dims = "2, 4, H, W, 5", []int64{2, 4, 3, 2, 5}
+			}
+			if strings.Contains(c.attrs, "output_shape") && !strings.Contains(c.name, "no number") {
+				shaped = "2, 4, 3, 5"
+			}
+			text += "  symbol W 1..9\n  input %x f32[" + shaped + "]\n  %y ?[*] = ConvTranspose.11(" + operands + ") {" + c.attrs + "} \"up\"\n  output %y\n"
 			g := irtest.Parse(t, text)
 			require.NoError(t, shape.Infer(g))
-			want := run(t, g, 2, 4, 3, 5)
-			dims := g.Outputs[0].Shape
+			want := run(t, g, dims...)
+			shapes := g.Outputs[0].Shape
 			changed, err := subpixel.Run(g)
 			require.NoError(t, err)
 			require.NoError(t, ir.Verify(g))
 			require.NoError(t, shape.Infer(g))
 			assert.Equal(t, c.want, ops(g))
-			assert.Equal(t, c.want == done, changed)
-			for i, d := range dims {
+			assert.Equal(t, c.want != "ConvTranspose", changed)
+			for i, d := range shapes {
 				assert.True(t, d.Equal(g.Outputs[0].Shape[i]), "dimension %d is %s, was %s", i, g.Outputs[0].Shape[i], d)
 			}
-			got := run(t, g, 2, 4, 3, 5)
+			got := run(t, g, dims...)
 			assert.Equal(t, want.Shape, got.Shape)
 			assert.Equal(t, want.Data, got.Data)
 		})
