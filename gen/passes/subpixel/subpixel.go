@@ -45,7 +45,8 @@ func Run(g *ir.Graph) (bool, error) {
 }
 
 // mostGaps is how many times further than a kernel is wide the next one may be, along an axis: all results between them are phases without taps.
-const mostGaps = 4
+// mostGrowth is how many times as many weights there may be with the zeros of these phases, of all axes.
+const mostGaps, mostGrowth = 4, 16
 
 // transposed is a ConvTranspose that can be replaced.
 type transposed struct {
@@ -87,6 +88,9 @@ func transposedOf(n *ir.Node) *transposed {
 		if s == 1 && max(t.before[axis], t.after[axis]) > (k-1)*t.dilations[axis] { // results that no convolution of all places leaves out by pads
 			return nil
 		}
+	}
+	if t.phases()*product(t.taps) > mostGrowth*product(t.kernel) {
+		return nil
 	}
 	return t
 }
