@@ -25,6 +25,12 @@ typedef int32_t dnn_i32x16 __attribute__((vector_size(64)));
 // A micro-kernel: a leaf of its own, so that all registers are its own.
 #define DNN_LEAF __attribute__((noinline, unused)) static
 
+// A micro-kernel that is part of the kernel that calls it, which finds its sums in registers; who
+// looks at its instructions makes it a leaf.
+#ifndef DNN_JOINED
+#define DNN_JOINED __attribute__((always_inline, unused)) static inline
+#endif
+
 // Before a loop whose body is written out as far as is good.
 #if defined(__clang__)
 #define DNN_ROLLED _Pragma("clang loop unroll(disable)")

@@ -70,7 +70,16 @@ func MicroSymbol(m *loop.MicroKernel) string {
 // mangled are the types of operands and sums as names of functions have them.
 var mangled = map[string]string{"float": "f", "int8_t": "a", "uint8_t": "h", "int16_t": "s", "uint16_t": "t", "int32_t": "i"}
 
-// Micro prints a micro-kernel as a leaf function: every accumulator is a variable of its own,
+// linkage is DNN_LEAF, or DNN_JOINED of stored kernels: these are few products a call, beside which it is much to store sums and load them again for
+// biases and activations.
+func linkage(m *loop.MicroKernel) string {
+	if m.Kept != nil {
+		return "DNN_JOINED"
+	}
+	return "DNN_LEAF"
+}
+
+// Micro prints a micro-kernel as a function, mostly a leaf: every accumulator is a variable of its own,
 // so that a compiler keeps it in a register, and the innermost loop's body is written
 // out, so that it has the same instructions from every compiler.
 func Micro(m *loop.MicroKernel) string {
@@ -95,7 +104,7 @@ func Micro(m *loop.MicroKernel) string {
 	case m.Instr.Matrix > 0:
 		fetch = ", dnn_amx* tiles"
 	}
-	w.block(fmt.Sprintf("DNN_LEAF void %s(const %s* __restrict x, const %s* __restrict w, %s* __restrict acc%s)", MicroName(m), x, wide, acc, fetch), func() {
+	w.block(fmt.Sprintf("%s void %s(const %s* __restrict x, const %s* __restrict w, %s* __restrict acc%s)", linkage(m), MicroName(m), x, wide, acc, fetch), func() {
 		if k, ok := neon.New(m); ok {
 			for _, l := range k.Statement() {
 				w.line("%s", l)
