@@ -29,7 +29,7 @@ func (c *apart) encodings(env *Env) ([]*fkw.Encoding, error) {
 	})
 	var out []*fkw.Encoding
 	for _, near := range append([]int64{0}, nears...) {
-		enc, err := env.Pruned.find(c.contraction, 1, near)
+		enc, err := env.Pruned.find(c.order(), 1, near)
 		if err != nil {
 			return nil, err
 		}

@@ -94,6 +94,11 @@ func attentionOf(b *block.Block, env *Env) *attention {
 	return recognised(&attention{env: env, b: b, device: o, outer: acrossGroups})
 }
 
+// attends reports whether a block is attention, in any layouts.
+func attends(b *block.Block, t *target.Target) bool {
+	return recognised(&attention{env: &Env{Target: t, Contractions: true}, b: b}) != nil
+}
+
 // recognised is attention whose parts are known; nil where a block is none.
 func recognised(a *attention) *attention {
 	b := a.b

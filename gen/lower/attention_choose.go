@@ -185,8 +185,8 @@ func (a *attention) estimate(t attentionTile) float64 {
 	return max(cycles, read) + float64(attentionBeside*min(cycles, read))
 }
 
-// attentionCycles is what work-groups are estimated to take for attention, the best of them: +Inf where a block is none for them.
-func attentionCycles(b *block.Block, env *Env) float64 {
+// AttentionCycles is what work-groups are estimated to take for attention, the best of them: +Inf where a block is none for them.
+func AttentionCycles(b *block.Block, env *Env) float64 {
 	a := attentionOf(b, env)
 	if a == nil {
 		return math.Inf(1)

@@ -3,14 +3,8 @@ package lower
 // Windows of neighbouring rows overlap: a task that copies the input of one row of results copies most of it again for
 // the next. A band is rows of results that one task computes from one copy.
 
-// bandVar numbers the bands; the row's own variable counts within one.
-const bandVar = "tb"
-
 // keptRows is how many rows bands of pruned weights should have.
 const keptRows = 4
-
-// minTasks is how many tasks bands leave at least, for threads to share.
-const minTasks = 16
 
 // row is the axis whose points make a band: the one before the pixels.
 func (c *contraction) row() int { return c.pixel - 1 }

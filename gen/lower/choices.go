@@ -217,3 +217,13 @@ func (c *choices) same(chosen *groupStage) bool {
 
 // neighbourVar is an item's neighbour along an axis.
 func neighbourVar(axis int) string { return fmt.Sprintf("d%d", axis) }
+
+// choice is the expression of each number that an index may be, from 0 on.
+func choice(of sym.Expr, es []te.Expr) te.Expr {
+	out := es[len(es)-1]
+	for k := len(es) - 2; k >= 0; k-- {
+		at := te.Within{E: of, Lo: sym.Const(int64(k)), Hi: sym.Const(int64(k) + 1)}
+		out = te.Select{Cond: []te.Within{at}, Then: es[k], Else: out}
+	}
+	return out
+}

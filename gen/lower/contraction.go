@@ -135,7 +135,6 @@ func (c *contraction) packedOperand() int {
 // Anchors of this file.
 const (
 	contractionAnchor = "contraction"
-	windowAnchor      = "window"
 )
 
 func (c *contraction) anchor() string {

@@ -66,32 +66,6 @@ func (c *contraction) dropUnitAxes() {
 	c.load = c.x
 }
 
-func static(axes []te.Axis) bool {
-	for _, a := range axes {
-		if _, ok := a.Extent.Const(); !ok {
-			return false
-		}
-	}
-	return true
-}
-
-// isWeights reports whether all that a term reads can be packed by the compiler.
-func (t *term) isWeights() bool { return t.constant && len(t.load.Guard) == 0 }
-
-func zeroDefault(l te.Load) bool {
-	d, ok := l.Default.(te.Const)
-	return len(l.Guard) == 0 || ok && d.Bits == 0
-}
-
-func uses(l te.Load, v string) bool {
-	for _, e := range l.Index {
-		if e.Uses(v) {
-			return true
-		}
-	}
-	return false
-}
-
 // take gives the contraction its axes by what they are to the factors, or says why they suit no tile.
 func (c *contraction) take(r *roles) (refusal string) {
 	s := c.b.Stage
@@ -141,16 +115,6 @@ func (c *contraction) take(r *roles) (refusal string) {
 	return ""
 }
 
-// dimOf is the dimension whose index is the variable alone, or -1.
-func dimOf(l te.Load, v string) int {
-	for d, e := range l.Index {
-		if e.Equal(sym.Var(v)) {
-			return d
-		}
-	}
-	return -1
-}
-
 // affine reports whether every index of X and W is a sum of axes times constants.
 func (c *contraction) affine() bool {
 	for _, l := range []te.Load{c.x, c.w} {
@@ -164,4 +128,15 @@ func (c *contraction) affine() bool {
 		}
 	}
 	return true
+}
+
+// order is how a contraction's weights lie.
+func (c *contraction) order() *ordered {
+	step, base := c.weightSteps()
+	o := &ordered{from: c.wv.Const, dims: []int64{c.channels}, steps: []int64{step(c.b.Stage.Axes[c.channel].Var)}, base: base}
+	for _, a := range c.reduce {
+		n, _ := a.Extent.Const()
+		o.dims, o.steps = append(o.dims, n), append(o.steps, step(a.Var))
+	}
+	return o
 }

@@ -1,7 +1,7 @@
 package lower
 
 import (
-	"fmt"
+	"slices"
 
 	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
@@ -11,29 +11,10 @@ import (
 	"rules_dnn/gen/te"
 )
 
-// Variables of loops.
-const (
-	groupVar = "cg" // group of result channels
-	vecVar   = "cv" // block of channels within the group
-	laneVar  = "cl" // channel within the block
-	rowVar   = "tr" // pixel within the tile
-	tileVar  = "tp" // number of the tile within the task
-	restVar  = "tq" // number of the pixel among those that fill no tile
-	setVar   = "cs" // number of the task along the groups, where it has several
-	chunkVar = "tc" // number of the task along the pixels, or along an axis that tasks share
-)
-
 const (
 	// tilesPerTask is how many tiles of a long pixel axis one task computes at most, but for those of short ones.
 	tilesPerTask = 8
-	// usualPixels is what an extent counts as that only the run knows. Of such pixels those that
-	// fill no tile are computed one by one, so that tiles of more than mostRows do not pay.
-	usualPixels, mostRows = 56, 8
 )
-
-func axisVar(i int) string { return fmt.Sprintf("p%d", i) }
-
-func kVar(i int) string { return fmt.Sprintf("k%d", i) }
 
 // tiling is what the loops of a contraction are to be.
 type tiling struct {
@@ -158,7 +139,7 @@ func (c *contraction) chooseTile(p *tiling, env *Env, want *tile) []tile {
 	if n, known := p.pixels.Const(); known && c.converts() && !p.copied && !c.window && choice.runs <= 1 {
 		choice.widening, choice.tasks = c.widening(n), c.besides()
 	}
-	choices := env.tiles(choice)
+	choices := tilesOf(env, choice)
 	c.choice = choice
 	if p.tile = choices[0]; want != nil {
 		p.tile = *want
@@ -255,4 +236,21 @@ func (c *contraction) strides(p *tiling, index []sym.Expr, parts layout.Parts, s
 		}
 	}
 	return true
+}
+
+// tilesOf are those that a contraction is lowered with, the best by estimate first.
+func tilesOf(e *Env, p *tiled) []tile {
+	all := p.ranked()
+	if e.Only != "" {
+		return all
+	}
+	kept := all[:1:1]
+	of := map[int64][]tile{all[0].vectors: {all[0]}} // that are kept, by width
+	for _, t := range all[1:] {
+		if same := of[t.vectors]; len(same) < e.Tiles && !slices.ContainsFunc(same, t.like) {
+			of[t.vectors] = append(same, t)
+			kept = append(kept, t)
+		}
+	}
+	return kept
 }

@@ -2,20 +2,17 @@ package lower
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/follow"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/layout"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/params"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
-	"rules_dnn/gen/te"
 )
 
 // Env is what lowering a block depends on besides the block.
@@ -60,23 +57,6 @@ func (e *Env) wants(anchor string) bool {
 		return strings.HasPrefix(e.Given.Algorithm, anchor)
 	}
 	return e.Only == "" || strings.HasPrefix(e.Only, anchor)
-}
-
-// tiles are those that a contraction is lowered with, the best by estimate first.
-func (e *Env) tiles(p *tiled) []tile {
-	all := p.ranked()
-	if e.Only != "" {
-		return all
-	}
-	kept := all[:1:1]
-	of := map[int64][]tile{all[0].vectors: {all[0]}} // that are kept, by width
-	for _, t := range all[1:] {
-		if same := of[t.vectors]; len(same) < e.Tiles && !slices.ContainsFunc(same, t.like) {
-			of[t.vectors] = append(same, t)
-			kept = append(kept, t)
-		}
-	}
-	return kept
 }
 
 func (e *Env) lanes() int64 {
@@ -185,39 +165,6 @@ func (e *Env) followed(anchor string, w *sched.Work, s *sched.Schedule, args fun
 		}}, nil
 }
 
-// says reports an operand or a result of which a schedule leaves out how it lies: its kernel would read or store other elements.
-func (e *Env) says(b *block.Block, w *sched.Work, s *sched.Schedule) error {
-	if e.Layouts == nil {
-		return nil
-	}
-	for i, v := range w.Operands {
-		if v.Const == nil && e.unsaid(s, te.Source{N: i}, v) {
-			return fmt.Errorf("the schedule does not say that operand %d, %q, lies as %s", i, v.Name, e.Layouts(v))
-		}
-	}
-	for i, v := range b.Results {
-		if e.unsaid(s, te.Source{Stage: true, N: len(s.Stages) - 1, Part: i}, v) {
-			return fmt.Errorf("the schedule does not say that result %d, %q, lies as %s", i, v.Name, e.Layouts(v))
-		}
-	}
-	return nil
-}
-
-// unsaid reports whether a schedule leaves out how a value lies that does not lie in rows.
-func (e *Env) unsaid(s *sched.Schedule, of te.Source, v *ir.Value) bool {
-	said := func(x sched.Value) bool { return x.Of == of && x.Parts != nil }
-	return !inRows(v, e.Layouts(v)) && !slices.ContainsFunc(s.Values, said)
-}
-
-// inRows reports whether a value in a layout lies in memory as in the row-major one: in blocks of channels of a single point each, too.
-func inRows(v *ir.Value, l layout.Layout) bool {
-	if l == layout.RowMajor {
-		return true
-	}
-	several := slices.IndexFunc(v.Shape[min(2, len(v.Shape)):], func(d sym.Expr) bool { return !d.Is(1) }) >= 0
-	return l.Memory != layout.Image && !l.Orders() && len(v.Shape) >= 3 && !several && !l.Padded(v.Shape)
-}
-
 // digestMark is between what the name of a kernel says of its anchor and tile, and its schedule's digest.
 const digestMark = " #"
 
@@ -242,3 +189,22 @@ func (l *Lowered) Named(only string) bool {
 func Values(b *block.Block) func() ([]*ir.Value, error) {
 	return func() ([]*ir.Value, error) { return append(append([]*ir.Value{}, b.Operands...), b.Results...), nil }
 }
+
+// varies reports whether a kernel's parameters are given.
+func (e *Env) varies() bool { return e.Given != nil }
+
+// spaceOr is the space of the given parameters, where it is known to be an algorithm's, or what finds it.
+func (e *Env) spaceOr(algorithm string, find func() *params.Space) *params.Space {
+	if e.Space != nil && e.Space.Algorithm == algorithm {
+		return e.Space
+	}
+	return find()
+}
+
+// Pools reports whether a kernel is one of Pooled's, and no row by row computation of the block.
+func (l *Lowered) Pools() bool { return strings.HasSuffix(Unhashed(l.Name), pooledMark) }
+
+// pooledMark ends the names of kernels whose results a pooling reads where they are computed.
+const pooledMark = " pooled"
+
+const windowAnchor = "window"

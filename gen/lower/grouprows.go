@@ -94,16 +94,6 @@ func several(axes []te.Axis) []te.Axis {
 	return slices.DeleteFunc(slices.Clone(axes), func(a te.Axis) bool { return a.Extent.Is(1) })
 }
 
-// pointsOf is how many points static axes have together.
-func pointsOf(axes []te.Axis) int64 {
-	out := int64(1)
-	for _, a := range axes {
-		n, _ := a.Extent.Const()
-		out *= n
-	}
-	return out
-}
-
 // share gives a row as many items as reduce enough points each, and a group as many rows as it has items left for, as long as there
 // are groups for all units; false where rows are too short.
 func (g *groupRows) share(o *target.OpenCL) bool {

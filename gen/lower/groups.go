@@ -9,31 +9,6 @@ import (
 // convVar numbers the groups of a grouped convolution.
 const convVar = "co"
 
-// groupSize is how many neighbours of an axis share the operand's elements: the load reads the axis
-// only as axis // size, as a convolution of several groups reads its input channels. 0: it does not.
-func groupSize(l te.Load, a te.Axis) int64 {
-	size := int64(0)
-	for _, e := range l.Index {
-		terms, _ := e.Terms()
-		for _, t := range terms {
-			for _, at := range t.Atoms {
-				if !sym.FromAtom(at).Uses(a.Var) {
-					continue
-				}
-				n, isConst := at.B.Const()
-				if at.Kind != sym.AtomDiv || !isConst || !at.A.Equal(sym.Var(a.Var)) || size != 0 && size != n {
-					return 0
-				}
-				size = n
-			}
-		}
-	}
-	if extent, ok := a.Extent.Const(); size == 0 || !ok || extent%size != 0 {
-		return 0
-	}
-	return size
-}
-
 // split takes the channel axis as groups that read different channels of X: X no longer depends
 // on the channel within its group, so that each group is a contraction of its own.
 func (c *contraction) split(a te.Axis, size int64) {

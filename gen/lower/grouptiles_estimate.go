@@ -6,7 +6,6 @@ import (
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/sym"
-	"rules_dnn/gen/te"
 )
 
 // groupCosts are what estimates of groups are made of, in cycles.
@@ -166,15 +165,10 @@ func (g *groupTiles) windowed(t *term) bool {
 	})
 }
 
-// usesOneOf reports whether an index is made of an axis of several points.
-func usesOneOf(e sym.Expr, axes []te.Axis) bool {
-	return slices.ContainsFunc(axes, func(a te.Axis) bool { return !a.Extent.Is(1) && e.Uses(a.Var) })
-}
-
-// SharedCycles is what work-groups whose items share what they read, or their sums, are estimated to take for a contraction or for attention, the best
+// SharedCycles is what work-groups whose items share what they read, or their sums, are estimated to take for a contraction, the best
 // of them: +Inf where it is none for them.
 func SharedCycles(b *block.Block, env *Env) float64 {
-	least := attentionCycles(b, env)
+	least := math.Inf(1)
 	if g := sharedFactors(b, env); g != nil {
 		all, err := g.keeping()
 		if err != nil {

@@ -8,7 +8,6 @@ import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
-	"rules_dnn/gen/scalar"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
@@ -16,32 +15,6 @@ import (
 // Operands of 16 bits are computed as float32. X becomes that in the copy that a task makes of what it reads, once for all
 // result channels. W does where the micro-kernel loads it, if the processor does that beside the products, since half the bytes
 // come from memory then; else when it is packed.
-
-// floats reports whether tiles of f32 take a type in: as it is, or widened where it is copied.
-func floats(t ir.DType) bool { return t == ir.F32 || slices.Contains(loop.Halves, t) }
-
-// asF32 widens what is loaded of 16 bits.
-func asF32(e te.Expr) te.Expr {
-	if slices.Contains(loop.Halves, e.DType()) {
-		return te.Fn(ir.F32, "cast", e)
-	}
-	return e
-}
-
-// elementOf is the first element of bytes, of f32 or of 16 bits.
-func elementOf(t ir.DType, b []byte) float32 {
-	if t.Size() == 2 {
-		return widened(t, binary.LittleEndian.Uint16(b))
-	}
-	return math.Float32frombits(binary.LittleEndian.Uint32(b))
-}
-
-func widened(t ir.DType, x uint16) float32 {
-	if t == ir.BF16 {
-		return scalar.BF16ToF32(x)
-	}
-	return scalar.F16ToF32(x)
-}
 
 // converts reports whether a task widens what it reads of X first.
 func (c *contraction) converts() bool { return c.x.Type != ir.F32 }
@@ -166,9 +139,6 @@ func (c *contraction) shareHalves(p *tiling) {
 		}
 	}
 }
-
-// nearly as many tasks as threads want are enough: fewer by one of so many.
-const nearly = 8
 
 // again is the cycles in which tasks of so many sets of channels widen all of X, of n pixels, again, and those of so many chunks of pixels read all
 // weights again. Tasks of a set follow each other: where the second-level cache has room for the weights of one, these come from there, beside what

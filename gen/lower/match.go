@@ -260,3 +260,33 @@ func exprUses(e te.Expr, v string) bool {
 	})
 	return used
 }
+
+// Contracts reports whether a stage is a contraction of two operands, each of which others of its
+// results read again: what register tiles are for.
+func Contracts(s *te.Stage) bool {
+	x, w, ok := multiplied(s)
+	if !ok {
+		return false
+	}
+	l, r := sources(x), sources(w)
+	if len(l) == 0 || len(r) == 0 {
+		return false
+	}
+	for x := range l {
+		if r[x] {
+			return false // a square, or what is like it
+		}
+	}
+	return true
+}
+
+// sources are what an expression loads from.
+func sources(e te.Expr) map[te.Source]bool {
+	out := map[te.Source]bool{}
+	te.Walk(e, func(x te.Expr) {
+		if l, ok := x.(te.Load); ok {
+			out[l.Source] = true
+		}
+	})
+	return out
+}

@@ -18,9 +18,6 @@ import (
 	"rules_dnn/gen/te"
 )
 
-// Layouts gives the layout of each value.
-type Layouts func(*ir.Value) layout.Layout
-
 // nest is a stage over physical coordinates: loops, and expressions of flat memory.
 type nest struct {
 	tag       string // tells the names of local variables of several nests apart

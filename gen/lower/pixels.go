@@ -47,7 +47,7 @@ func PrunedPixels(b *block.Block, env *Env) ([]*Lowered, error) {
 	if many, err := env.Pruned.Sparse(c.wv); !many {
 		return nil, err
 	}
-	enc, err := env.Pruned.find(c.contraction, 1, 0)
+	enc, err := env.Pruned.find(c.order(), 1, 0)
 	if err != nil {
 		return nil, c.error("%w", err)
 	}
@@ -263,4 +263,11 @@ func (c *pixelwise) bandRows(rows int64) int64 {
 		}
 	}
 	return best
+}
+
+// claims reports whether stores of results would wait for lines of them: a tile of one filter after the other stores to as many places, which no
+// processor foresees, and of all results few are in the second-level cache.
+func (c *sparse) claims() bool {
+	bytes := pointsOf(c.b.Stage.Axes) * int64(c.instr.Acc.Size()) // those that are known
+	return c.t.PrefetchBytes > 0 && bytes > c.t.L2
 }

@@ -63,10 +63,3 @@ func brought(t *target.Target, m *loop.MicroKernel) float64 {
 	near := min(1, float64(t.L2)/2/all) // beside weights and sums
 	return float64(kernel * (near/t.L2BytesPerCycle + float64((1-near)/t.Behind(all))))
 }
-
-// claims reports whether stores of results would wait for lines of them: a tile of one filter after the other stores to as many places, which no
-// processor foresees, and of all results few are in the second-level cache.
-func (c *sparse) claims() bool {
-	bytes := pointsOf(c.b.Stage.Axes) * int64(c.instr.Acc.Size()) // those that are known
-	return c.t.PrefetchBytes > 0 && bytes > c.t.L2
-}

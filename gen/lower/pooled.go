@@ -13,12 +13,6 @@ import (
 	"rules_dnn/gen/te"
 )
 
-// pooledMark ends the names of kernels whose results a pooling reads where they are computed.
-const pooledMark = " pooled"
-
-// Pools reports whether a kernel is one of Pooled's, and no row by row computation of the block.
-func (l *Lowered) Pools() bool { return strings.HasSuffix(Unhashed(l.Name), pooledMark) }
-
 // mostTaps is how many results a pooling may read for each of its own: they are written out.
 const mostTaps = 16
 

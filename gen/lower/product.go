@@ -158,7 +158,7 @@ func factorsAsStored(b *block.Block, env *Env) (m *match, dots, last bool) {
 		return nil, false, false
 	}
 	r := plain(b.Stage, b.Operands, env.Symbols)
-	dots = m.dots(env.Target)
+	dots = takesDots(m, env.Target)
 	last = !plainly && dots && lieLast(b, env.Layouts) && !env.Target.StoresDots()
 	switch {
 	case last:

@@ -54,7 +54,7 @@ func floatTaps(b *block.Block, m *match, env *Env) (*product, error) {
 	if !SumsInFloats(env.Target) || points > mostExact/mostOfBytes || !m.factors[0].differsAsBytes() || !m.factors[1].differsAsBytes() {
 		return nil, nil
 	}
-	in, err := m.inFloats()
+	in, err := inFloats(m)
 	if in == nil || err != nil {
 		return nil, err
 	}
@@ -72,33 +72,15 @@ func floatTaps(b *block.Block, m *match, env *Env) (*product, error) {
 	return nil, nil
 }
 
-// differsAsBytes reports whether a factor is a byte minus a zero point that is one of its type, or a byte alone: others may be further apart.
-func (t *term) differsAsBytes() bool {
-	typ := t.load.Type
-	if typ.Size() != 1 || !typ.IsInteger() || t.computed != nil {
-		return false
-	}
-	switch z := t.zero.(type) {
-	case nil:
-		return true
-	case te.Const:
-		n := int64(int32(z.Bits))
-		return n >= int64(te.Lowest(typ).(te.Const).Bits) && n <= int64(te.Highest(typ).(te.Const).Bits)
-	case te.Call:
-		return z.Fn == "cast" && z.Args[0].DType() == typ
-	}
-	return false
-}
-
 // inFloats is a contraction of bytes whose sum is of floats; nil where results take the sum otherwise than as a float, alone or with constants of the columns added.
-func (m *match) inFloats() (*match, error) {
+func inFloats(m *match) (*match, error) {
 	st, out := *m.stage, *m
 	var wrong error
 	ok := true
 	st.Results = make([]te.Expr, len(m.stage.Results))
 	for i, r := range m.stage.Results {
 		st.Results[i] = te.Map(r, func(e te.Expr) te.Expr {
-			sum, err := m.inFloat(e)
+			sum, err := inFloat(m, e)
 			if wrong == nil {
 				wrong = err
 			}
@@ -122,7 +104,7 @@ func (m *match) inFloats() (*match, error) {
 }
 
 // inFloat is the float that an expression makes of the sum, or of the sum and a constant; nil where it is no such thing.
-func (m *match) inFloat(e te.Expr) (te.Expr, error) {
+func inFloat(m *match, e te.Expr) (te.Expr, error) {
 	c, ok := e.(te.Call)
 	if !ok || c.Fn != "cast" || c.Type != ir.F32 {
 		return nil, nil

@@ -8,12 +8,12 @@ import (
 	"rules_dnn/gen/target"
 )
 
-// dots reports whether instructions that take in neighbours along the sum at a time may compute the products: of integers, or of floats of 16 bits where
+// takesDots reports whether instructions that take in neighbours along the sum at a time may compute the products: of integers, or of floats of 16 bits where
 // these may be summed in pairs.
-func (m *match) dots(t *target.Target) bool { return m.sum() == ir.I32 || len(m.pairs(t)) > 0 }
+func takesDots(m *match, t *target.Target) bool { return m.sum() == ir.I32 || len(pairs(m, t)) > 0 }
 
 // pairs are the instructions that sum the products in pairs.
-func (m *match) pairs(t *target.Target) []*instr.Row {
+func pairs(m *match, t *target.Target) []*instr.Row {
 	x, w := m.factors[0], m.factors[1]
 	if m.sum() != ir.F32 || len(m.reduce) == 0 || x.zero != nil || w.zero != nil || x.computed != nil || w.computed != nil {
 		return nil
@@ -33,7 +33,7 @@ func instructions(m *match, t *target.Target) []*instr.Row {
 			return nil
 		}
 	}
-	if rows := m.pairs(t); len(rows) > 0 {
+	if rows := pairs(m, t); len(rows) > 0 {
 		return rows
 	}
 	switch row := t.Tile(ir.F32); {
@@ -70,4 +70,44 @@ func (p *product) findInstruction(rows []*instr.Row) {
 			best, *p = fit, q
 		}
 	}
+}
+
+// kinds are a chip's instructions, of which products of each kind are candidates of their own: those that multiply vectors and add in accumulators, those
+// that multiply matrices, and each by itself of those that add in 16 bits first, as what they cost depends on the weights.
+func kinds(rows []*instr.Row) [][]*instr.Row {
+	var vectors, matrices []*instr.Row
+	var narrow [][]*instr.Row
+	for _, r := range rows {
+		switch {
+		case r.Narrow > 0:
+			narrow = append(narrow, []*instr.Row{r})
+		case r.Matrix > 0:
+			matrices = append(matrices, r)
+		default:
+			vectors = append(vectors, r)
+		}
+	}
+	return slices.DeleteFunc(append([][]*instr.Row{vectors, matrices}, narrow...), func(of []*instr.Row) bool { return of == nil })
+}
+
+// kind distinguishes kernels of one block: of matrices or of vectors, and those whose lanes lie apart in the row-major result, as another kernel has
+// the other factor in lanes.
+func (p *product) kind() string {
+	kind := productAnchor
+	if p.instr.Narrow > 0 {
+		kind += " by " + p.instr.Name
+	}
+	if p.instr.InPairs() {
+		kind += " in pairs"
+	}
+	if p.instr.Matrix > 0 {
+		kind += " of matrices"
+	}
+	if p.beside && p.sum() == ir.F32 {
+		kind += " of floats"
+	}
+	if !p.sideBySide() {
+		kind += " across"
+	}
+	return kind
 }

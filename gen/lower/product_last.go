@@ -9,10 +9,6 @@ import (
 	"rules_dnn/gen/target"
 )
 
-// channelsLast is the layout in which sums of bytes, and of pairs of floats, take in neighbouring channels, and give them: a tile's rows are pixels, X is read as it is stored, and
-// vectors of a depthwise convolution are channels.
-var channelsLast = layout.Of(layout.Part{Axis: 1})
-
 // wantChannelsLast calls want for what a contraction of bytes, or of floats in pairs, with weights reads and stores.
 func wantChannelsLast(b *block.Block, t *target.Target, want func(*ir.Value, layout.Layout)) {
 	if len(b.Placed) > 0 {
@@ -20,7 +16,7 @@ func wantChannelsLast(b *block.Block, t *target.Target, want func(*ir.Value, lay
 	}
 	r := plain(b.Stage, b.Operands, nil)
 	m, _ := matched(&r.Stage, r.operands, nil)
-	if m == nil || m.empty() || !m.dots(t) || instructions(m, t) == nil {
+	if m == nil || m.empty() || !takesDots(m, t) || instructions(m, t) == nil {
 		return
 	}
 	x, w := m.factors[0], m.factors[1]

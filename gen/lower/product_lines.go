@@ -155,11 +155,6 @@ func (l *plan) packWindow(k *packing, w window) {
 	}
 }
 
-// guarded reports whether a term's guard says where an axis may walk.
-func (t *term) guarded(v string) bool {
-	return slices.ContainsFunc(t.load.Guard, func(g te.Within) bool { return g.E.Uses(v) })
-}
-
 // packAxis adds an axis of the result, or of the sum.
 func (l *plan) packAxis(k *packing, a te.Axis) {
 	if at, ok := l.places[a.Var]; ok {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
@@ -89,70 +88,6 @@ func (k *packing) subst(e te.Expr, f sym.Facts) te.Expr {
 		return l
 	})
 	return te.SubstIndices(e, k.names, nil) // once: names may be those of the stage's own axes
-}
-
-// difference is a term's element minus its zero point.
-func (t *term) difference() te.Expr {
-	e := te.Fn(ir.I32, "cast", t.load)
-	if t.zero == nil {
-		return e
-	}
-	return te.Fn(ir.I32, "sub", e, t.zero)
-}
-
-// element is a term's element as an instruction's operand of a type: in 16 bits, or where that is exact, minus its zero point; in 8 bits as it
-// is, or minus 128 so that it is signed, or plus 128 so that it is not.
-func (t *term) element(typ ir.DType) te.Expr {
-	switch {
-	case t.computed != nil:
-		return t.computed
-	case t.exact:
-		return te.Fn(typ, "cast", t.difference())
-	case typ == t.load.Type && (typ.Size() > 1 || t.zero == nil):
-		return t.load
-	case typ.Size() > 1 && t.zero != nil:
-		return te.Fn(typ, "cast", t.difference())
-	case typ.Size() > 1:
-		return te.Fn(typ, "cast", t.load)
-	case t.offset(typ) == 0:
-		return t.load
-	}
-	return te.Fn(typ, "cast", te.Fn(ir.I32, "sub", te.Fn(ir.I32, "cast", t.load), te.Int(ir.I32, t.offset(typ))))
-}
-
-// offset is what a packed element is less than the element.
-func (t *term) offset(typ ir.DType) int64 {
-	switch {
-	case typ.Size() > 1 || typ == t.load.Type:
-		return 0
-	case typ == ir.I8:
-		return 128
-	}
-	return -128
-}
-
-// left is what is to be subtracted from a packed element; nil: nothing.
-func (t *term) left(typ ir.DType) te.Expr {
-	if typ.Size() > 1 || t.exact {
-		return nil
-	}
-	off := t.offset(typ)
-	switch z := t.zero.(type) {
-	case nil:
-		if off == 0 {
-			return nil
-		}
-		return te.Int(ir.I32, -off)
-	case te.Const:
-		if n := int64(int32(z.Bits)) - off; n != 0 {
-			return te.Int(ir.I32, n)
-		}
-		return nil
-	}
-	if off == 0 {
-		return t.zero
-	}
-	return te.Fn(ir.I32, "sub", t.zero, te.Int(ir.I32, off))
 }
 
 // finish makes the stage's result. Of a load that is 0 beyond its guard, converted or not, whose rows are columns, it is a copy: conditions

@@ -193,7 +193,7 @@ func (p *product) findExact(t *target.Target) error {
 		if !t.StoresDots() || !f.constant || len(f.load.Guard) > 0 || f.left(typ) == nil {
 			continue
 		}
-		ok, err := p.fits(f, typ)
+		ok, err := fits(p.roles.match, f, typ)
 		if err != nil {
 			return err
 		}
@@ -203,7 +203,7 @@ func (p *product) findExact(t *target.Target) error {
 }
 
 // fits reports whether a type has all elements of a constant, each minus its zero point.
-func (m *match) fits(t *term, typ ir.DType) (bool, error) {
+func fits(m *match, t *term, typ ir.DType) (bool, error) {
 	st := &te.Stage{Name: "difference", Results: []te.Expr{t.difference()}}
 	for _, a := range slices.Concat(m.stage.Axes, m.reduce) {
 		if !t.uses(a.Var) {

@@ -8,7 +8,6 @@ import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/follow"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/layout"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
@@ -82,29 +81,6 @@ func (e *Env) suits(anchor string, p *proposal, b *block.Block) (*Lowered, error
 		return nil, nil
 	}
 	return l, nil
-}
-
-// layOut says in a schedule how the values of a block lie: operands, values of the kernel's own, and results of the last stage. Row-major ones need no
-// word. operand is what the work reads in the place of a block's operand, which lies otherwise where it has parts; false: nothing is read there.
-// rank is the number of the last stage's axes.
-func layOut(s *sched.Schedule, b *block.Block, lay Layouts, operand func(i int) (x sched.Value, read bool), rank int, own ...sched.Value) {
-	add := func(x sched.Value, v *ir.Value, rank int) {
-		if l := lay(v); x.Parts == nil && l != layout.RowMajor {
-			x.Parts = layout.PartsOf(l, rank)
-		}
-		if x.Parts != nil {
-			s.Values = append(s.Values, x)
-		}
-	}
-	for i, v := range b.Operands {
-		if x, read := operand(i); read {
-			add(x, v, len(v.Shape))
-		}
-	}
-	s.Values = append(s.Values, own...)
-	for i, v := range b.Results {
-		add(sched.Value{Of: te.Source{Stage: true, N: len(s.Stages) - 1, Part: i}}, v, rank)
-	}
 }
 
 // loopList is a stage's loops, outermost first.

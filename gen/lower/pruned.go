@@ -60,7 +60,7 @@ func Pruned(b *block.Block, env *Env) ([]*Lowered, error) {
 	}
 	var out []*Lowered
 	for _, share := range shares {
-		enc, err := env.Pruned.find(c, share, c.near())
+		enc, err := env.Pruned.find(c.order(), share, c.near())
 		if err != nil {
 			return nil, c.error("%w", err)
 		}
@@ -238,7 +238,7 @@ func (c *sparse) taps() int64 {
 
 // arrays are those of the encoding, as constants.
 func (c *sparse) arrays() ([]*ir.Value, error) {
-	w, err := fkw.Encode(c.ordered(), *c.enc)
+	w, err := fkw.Encode(c.order().tensor(), *c.enc)
 	if err != nil {
 		return nil, c.error("%w", err)
 	}

@@ -87,14 +87,13 @@ func (c *zeroCounter) count(b []byte) []byte {
 	return b
 }
 
-// find is the encoding of a contraction's weights in which so many filters share what they keep, in blocks of channels, or nil.
-func (e *Encodings) find(c *contraction, share, block int64) (*fkw.Encoding, error) {
-	dims, steps, base := c.order()
-	key := fmt.Sprintf("%p %v %v %d %d", c.wv.Const, dims, steps, base, share)
+// find is the encoding of weights in which so many filters share what they keep, in blocks of channels, or nil.
+func (e *Encodings) find(o *ordered, share, block int64) (*fkw.Encoding, error) {
+	key := fmt.Sprintf("%p %v %v %d %d", o.from, o.dims, o.steps, o.base, share)
 	enc, ok := e.found[key]
 	if !ok {
 		var err error
-		if enc, err = fkw.Find(c.ordered(), share, 0); err != nil {
+		if enc, err = fkw.Find(o.tensor(), share, 0); err != nil {
 			return nil, err
 		}
 		e.found[key] = enc
@@ -104,7 +103,7 @@ func (e *Encodings) find(c *contraction, share, block int64) (*fkw.Encoding, err
 	}
 	in := *enc // what is stored is the same in blocks of any size
 	in.Block, in.Given = block, e.Given
-	if channels := dims[1]; in.Given && int64(len(in.Patterns))*channels > math.MaxUint16 {
+	if channels := o.dims[1]; in.Given && int64(len(in.Patterns))*channels > math.MaxUint16 {
 		return nil, nil // which would have no numbers
 	}
 	return &in, nil
@@ -128,35 +127,30 @@ func (e *Encodings) points(t *ir.Tensor, share int64) ([][]int32, error) {
 	return points, nil
 }
 
-// order is the extents of the weights with the filters first, then the axes of the sum, and where they lie in the constant.
-func (c *contraction) order() (dims, steps []int64, base int64) {
-	step, base := c.weightSteps()
-	dims, steps = []int64{c.channels}, []int64{step(c.b.Stage.Axes[c.channel].Var)}
-	for _, a := range c.reduce {
-		n, _ := a.Extent.Const()
-		dims, steps = append(dims, n), append(steps, step(a.Var))
-	}
-	return dims, steps, base
+// ordered is weights with the filters first, then the axes of the sum: their extents, and where they lie in the constant.
+type ordered struct {
+	from        *ir.Tensor
+	dims, steps []int64
+	base        int64
 }
 
-// ordered is the weights in that order, computed from parts of the constant where that has another one.
-func (c *contraction) ordered() *ir.Tensor {
-	dims, steps, base := c.order()
-	if base == 0 && inOrder(dims, steps) {
-		return &ir.Tensor{Type: ir.F32, Shape: dims, Data: c.wv.Const.Data, Src: c.wv.Const.Src}
+// tensor is the weights in that order, computed from parts of the constant where that has another one.
+func (o *ordered) tensor() *ir.Tensor {
+	if o.base == 0 && inOrder(o.dims, o.steps) {
+		return &ir.Tensor{Type: ir.F32, Shape: o.dims, Data: o.from.Data, Src: o.from.Src}
 	}
 	points := []int64{0}
-	for d, n := range dims[1:] {
+	for d, n := range o.dims[1:] {
 		next := make([]int64, 0, n*int64(len(points)))
 		for _, p := range points {
 			for i := range n {
-				next = append(next, p+i*steps[d+1])
+				next = append(next, p+i*o.steps[d+1])
 			}
 		}
 		points = next
 	}
-	p := &packed{from: c.wv.Const, channels: dims[0], lanes: 1, offset: base, stride: steps[0], points: points}
-	return p.tensor(ir.F32, dims...)
+	p := &packed{from: o.from, channels: o.dims[0], lanes: 1, offset: o.base, stride: o.steps[0], points: points}
+	return p.tensor(ir.F32, o.dims...)
 }
 
 // inOrder reports whether steps are those of elements that lie one after the other.

@@ -7,7 +7,6 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/target"
-	"rules_dnn/gen/te"
 )
 
 // Refusal says why no register tile computes a block that is a contraction of two operands; "" where the block is none,
@@ -41,34 +40,4 @@ func refusedProduct(b *block.Block, t *target.Target) string {
 		return "its layouts suit no tile, or loops are estimated to be faster"
 	}
 	return "it is no product of two 8-bit integers, each minus one zero point, that are read where they are stored, or has no rows that share columns"
-}
-
-// Contracts reports whether a stage is a contraction of two operands, each of which others of its
-// results read again: what register tiles are for.
-func Contracts(s *te.Stage) bool {
-	x, w, ok := multiplied(s)
-	if !ok {
-		return false
-	}
-	l, r := sources(x), sources(w)
-	if len(l) == 0 || len(r) == 0 {
-		return false
-	}
-	for x := range l {
-		if r[x] {
-			return false // a square, or what is like it
-		}
-	}
-	return true
-}
-
-// sources are what an expression loads from.
-func sources(e te.Expr) map[te.Source]bool {
-	out := map[te.Source]bool{}
-	te.Walk(e, func(x te.Expr) {
-		if l, ok := x.(te.Load); ok {
-			out[l.Source] = true
-		}
-	})
-	return out
 }

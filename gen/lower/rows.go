@@ -49,9 +49,6 @@ func (n *nest) sideBySide(axes []te.Axis) bool {
 	return i >= 0 && len(n.within) == 0 && n.vectorises(axes[i], 1)
 }
 
-// reorders are the combiners whose partial results join as values do.
-var reorders = map[string]bool{"sum": true, "max": true, "min": true, "prod": true}
-
 // rowPoint computes one element from vectors of partial accumulators, which it joins in a fixed order: the
 // result does not depend on who computes it.
 func (n *nest) rowPoint() []loop.Stmt {

@@ -3,9 +3,6 @@ package lower
 // Pixels that a micro-kernel walks at one step are those of a row of results, where windows or strides lie between rows.
 // Of small images a row has fewer than a tile wants: such a tile has some whole rows, each a run of pixels.
 
-// runVar is the run within the tile.
-const runVar = "tu"
-
 // runsOf is how many runs of pixels there are that a tile may have some of, at most so many vectors wide; 1 where
 // runs are no constant steps apart, or a task's copy of them all would leave no room for W.
 func (c *contraction) runsOf(p *tiling) (runs, mostWide int64) {

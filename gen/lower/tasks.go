@@ -8,9 +8,6 @@ import (
 	"rules_dnn/gen/te"
 )
 
-// partOfAxis is the variable of an axis that is cut into tasks.
-const partOfAxis = "q"
-
 // splitTasks takes leading axes as the grid until it has enough tasks, and leaves the others. Where it
 // would take all but the innermost ones, the first that is left is cut into parts of equal length, the last one shorter.
 func (n *nest) splitTasks() (grid, inner []te.Axis) {

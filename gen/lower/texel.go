@@ -4,22 +4,11 @@ import (
 	"fmt"
 
 	"rules_dnn/gen/block"
-	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
-
-// readsImages reports whether an operand or a result of the block is an image.
-func readsImages(b *block.Block, lay Layouts) bool {
-	for _, v := range append(append([]*ir.Value{}, b.Operands...), b.Results...) {
-		if lay(v).Memory == layout.Image {
-			return true
-		}
-	}
-	return false
-}
 
 // splitReduction makes a reduction axis that walks the texels' axis of an image two: blocks of
 // lanes, in its place, and innermost the lanes, which are one texel.

@@ -267,3 +267,15 @@ func stepCost(t *target.Target, row *instr.Row, x instr.Operand, stored ir.DType
 	}
 	return max(fma, loads, issue, t.Latency(row)) + float64(hidden*beside)
 }
+
+// usualPixels is what an extent counts as that only the run knows. Of such pixels those that
+// fill no tile are computed one by one, so that tiles of more than mostRows do not pay.
+const usualPixels, mostRows = 56, 8
+
+// minTasks is how many tasks bands leave at least, for threads to share.
+const minTasks = 16
+
+// nearly as many tasks as threads want are enough: fewer by one of so many.
+const nearly = 8
+
+const fewTasks = 4

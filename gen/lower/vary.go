@@ -25,17 +25,6 @@ const (
 	pixelsParam   = "pixels"   // of a tile of neighbouring results
 )
 
-// varies reports whether a kernel's parameters are given.
-func (e *Env) varies() bool { return e.Given != nil }
-
-// spaceOr is the space of the given parameters, where it is known to be an algorithm's, or what finds it.
-func (e *Env) spaceOr(algorithm string, find func() *params.Space) *params.Space {
-	if e.Space != nil && e.Space.Algorithm == algorithm {
-		return e.Space
-	}
-	return find()
-}
-
 // givenTile is the register tile that is given.
 func givenTile(p *params.Point) (tile, bool) {
 	rows, ok1 := p.Get(rowsParam)

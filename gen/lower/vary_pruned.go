@@ -67,7 +67,7 @@ func (c *sparse) pointOf(p *tiling, space *params.Space) (*params.Point, *params
 func (c *sparse) shares(e *Encodings) ([]int64, error) {
 	var out []int64
 	for share := c.instr.Lanes; share <= c.block*maxGroups && share <= fkw.MaxShare; share += c.instr.Lanes {
-		enc, err := e.find(c.contraction, share, c.near())
+		enc, err := e.find(c.order(), share, c.near())
 		if err != nil {
 			return nil, c.error("%w", err)
 		}

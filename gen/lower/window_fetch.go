@@ -32,7 +32,7 @@ func (n *nest) fetchedOf(m loop.Mem, lanes te.Axis) []loop.Stmt {
 	size, known := m.Buf.Size.Const()
 	bytes := int64(m.Buf.Type.Size())
 	wide, fixed := lanes.Extent.Const()
-	if !known || !fixed || size*bytes <= n.target.L2 || size != pointsOf(n.axes)*pointsOf(n.reduce) || wide > maxLanes || wide*bytes%line != 0 {
+	if !known || !fixed || size*bytes <= n.target.L2 || size != pointsOf(n.axes)*pointsOf(n.reduce) || wide > maxLanes || wide*bytes%loop.CacheLine != 0 {
 		return nil
 	}
 	if e, linear := sym.Coefficient(m.Index, lanes.Var, n.facts); !linear || !e.Is(1) {
@@ -58,7 +58,7 @@ func (n *nest) fetchedOf(m loop.Mem, lanes te.Axis) []loop.Stmt {
 	ahead := (n.target.PrefetchBytes/bytes + rows - 1) / rows * rows
 	var out []loop.Stmt
 	for _, p := range points {
-		for at := int64(0); at < wide; at += line / bytes {
+		for at := int64(0); at < wide; at += loop.CacheLine / bytes {
 			out = append(out, loop.Claim{Buf: m.Buf, Index: sym.Add(p, sym.Const(ahead+at)), Later: true})
 		}
 	}

@@ -257,7 +257,6 @@ func (w *filtering) name() string {
 // fewTiles is the least that a task should have, and fewTasks are how many a layer should be cut into.
 const (
 	fewTiles = 4
-	fewTasks = 4
 )
 
 // choose sets what a task computes, of so many times the tiles that fit, and the register tile; false where the

@@ -207,16 +207,6 @@ func (s *staged) block(results []te.Expr) *te.Stage {
 	return &st
 }
 
-// choice is the expression of each number that an index may be, from 0 on.
-func choice(of sym.Expr, es []te.Expr) te.Expr {
-	out := es[len(es)-1]
-	for k := len(es) - 2; k >= 0; k-- {
-		at := te.Within{E: of, Lo: sym.Const(int64(k)), Hi: sym.Const(int64(k) + 1)}
-		out = te.Select{Cond: []te.Within{at}, Then: es[k], Else: out}
-	}
-	return out
-}
-
 // combined is a matrix times a vector, by steps.
 func combined(s *wino.Steps, input func(i int) te.Expr) []te.Expr {
 	var values, out []te.Expr

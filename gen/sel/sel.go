@@ -201,7 +201,7 @@ func EstimateShared(b *block.Block, f sym.Facts, t *target.Target, o Options) fl
 		return estimateTasks(b, env, o)
 	}
 	d := &side{link: link}
-	return d.cycles(lower.SharedCycles(b, env))
+	return d.cycles(min(lower.AttentionCycles(b, env), lower.SharedCycles(b, env)))
 }
 
 // estimateTasks is the cycles of attention by tasks of a processor, of the best kernel; +Inf where a block is none.
