@@ -1,3 +1,5 @@
+// Package lower has what all proposers of kernels share: what lowering a block depends on (Env), what they propose (Proposal), and a
+// kernel that is made when it is chosen (Lowered). Each kind of algorithm is a package below it, and gen/sel has the list of them.
 package lower
 
 import (
@@ -9,6 +11,9 @@ import (
 	"rules_dnn/gen/follow"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
+	"rules_dnn/gen/lower/micro"
+	"rules_dnn/gen/lower/tidy"
+	"rules_dnn/gen/lower/weights"
 	"rules_dnn/gen/params"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
@@ -35,31 +40,32 @@ type Env struct {
 	// Space, where it is not nil, is the one that Given is of, so that it need not be found again.
 	Space *params.Space
 	// Pruned finds weights that were pruned; nil: none are looked for.
-	Pruned *Encodings
+	Pruned *weights.Encodings
 	// Fusing: estimates decide what is fused. Long products are none then: attention as one kernel takes less time than they do with the kernels before them,
 	// whose scores of symbolic columns are estimated to take less than they do.
 	Fusing bool
 	// Magnitudes are the greatest ones of weights of 16 bits, as far as they were looked for; nil: none are kept.
-	Magnitudes *Magnitudes
+	Magnitudes *weights.Magnitudes
 	// Packing, where it is given, is the only one that contractions may read their weights in: that of another chip's kernel.
-	Packing *Packing
+	Packing *weights.Packing
 	// Points lets kernels read some points of the weights' Packing only, where they are transformed.
 	Points bool
-	// windows are how many rows and columns of results a pooling reads for each of its own (Pooled), which tasks and tiles have whole; of none 0.
-	windows [2]int64
-	// borders cuts loops at the ends of what their conditions hold at, in the kernels that are made.
-	borders bool
+	// Pooling are how many rows and columns of results a pooling reads for each of its own (Pooled), which tasks and tiles have whole; of none 0.
+	Pooling [2]int64
+	// Borders cuts loops at the ends of what their conditions hold at, in the kernels that are made.
+	Borders bool
 }
 
-// wants reports whether kernels whose names begin so are of interest.
-func (e *Env) wants(anchor string) bool {
+// Wants reports whether kernels whose names begin so are of interest.
+func (e *Env) Wants(anchor string) bool {
 	if e.Given != nil {
 		return strings.HasPrefix(e.Given.Algorithm, anchor)
 	}
 	return e.Only == "" || strings.HasPrefix(e.Only, anchor)
 }
 
-func (e *Env) lanes() int64 {
+// Lanes are how many floats a vector has; 1 where loops do not run in vectors.
+func (e *Env) Lanes() int64 {
 	n := int64(e.Target.Lanes(ir.F32))
 	if !e.Vectors || n < 4 {
 		return 1
@@ -79,7 +85,7 @@ type Lowered struct {
 	Kernel *loop.Kernel
 	make   func() (*loop.Kernel, error)
 	// Packing is how the kernel reads constant weights; nil where they are as the network has them, or its own.
-	Packing *Packing
+	Packing *weights.Packing
 	// Schedule is what the kernel is made of, of the stages of Work, and Tiles are its micro-kernels by stage; nil where it was made without one.
 	Schedule *sched.Schedule
 	Work     *sched.Work
@@ -102,8 +108,8 @@ func (l *Lowered) Make() error {
 	return err
 }
 
-// vectors are what a target's language computes in vectors.
-func vectors(t *target.Target) loop.Vectors {
+// Vectors are what a target's language computes in vectors.
+func Vectors(t *target.Target) loop.Vectors {
 	v := loop.Vectors{Types: t.VectorTypes(), Tables: t.ReadsTables()}
 	if t.LoadsApart() {
 		v.Apart = loop.MostApart
@@ -111,8 +117,8 @@ func vectors(t *target.Target) loop.Vectors {
 	return v
 }
 
-// done finishes a kernel.
-func (e *Env) done(k *loop.Kernel, args func() ([]*ir.Value, error)) *Lowered {
+// Done finishes a kernel.
+func (e *Env) Done(k *loop.Kernel, args func() ([]*ir.Value, error)) *Lowered {
 	e.finish(k)
 	return &Lowered{Name: k.Anchor, Family: k.Anchor, Kernel: k, Args: args}
 }
@@ -121,20 +127,20 @@ func (e *Env) done(k *loop.Kernel, args func() ([]*ir.Value, error)) *Lowered {
 func (e *Env) finish(k *loop.Kernel) {
 	k.Body = loop.Texels(k.Body, k.Facts)
 	if e.Target.Quantizes() {
-		k.Body = quantized(k.Body)
+		k.Body = tidy.Quantized(k.Body)
 	}
-	if e.borders {
-		k.Body = withBorders(k.Body, k.Facts)
+	if e.Borders {
+		k.Body = tidy.Borders(k.Body, k.Facts)
 	}
-	if lanes := e.lanes(); lanes > 1 {
-		k.Body = withWholes(k.Body, k.Facts)
-		k.Body = loop.Vectorise(k.Body, lanes, vectors(e.Target), k.Facts)
+	if lanes := e.Lanes(); lanes > 1 {
+		k.Body = tidy.Wholes(k.Body, k.Facts)
+		k.Body = loop.Vectorise(k.Body, lanes, Vectors(e.Target), k.Facts)
 	}
 }
 
-// scheduled follows a schedule that an anchor proposes under a name. The kernel's name has a digest of the schedule, too: where another one
+// Scheduled follows a schedule that an anchor proposes under a name. The kernel's name has a digest of the schedule, too: where another one
 // is proposed, what was measured is of another kernel.
-func (e *Env) scheduled(anchor, name, family string, b *block.Block, w *sched.Work, s *sched.Schedule, args func() ([]*ir.Value, error)) (*Lowered, error) {
+func (e *Env) Scheduled(anchor, name, family string, b *block.Block, w *sched.Work, s *sched.Schedule, args func() ([]*ir.Value, error)) (*Lowered, error) {
 	if err := e.says(b, w, s); err != nil {
 		return nil, fmt.Errorf("%s: %w", anchor, err)
 	}
@@ -142,7 +148,7 @@ func (e *Env) scheduled(anchor, name, family string, b *block.Block, w *sched.Wo
 	if err != nil {
 		return nil, err
 	}
-	l.Name, l.Family = name+digestMark+s.Digest(), family
+	l.Name, l.Family = name+DigestMark+s.Digest(), family
 	return l, nil
 }
 
@@ -165,18 +171,18 @@ func (e *Env) followed(anchor string, w *sched.Work, s *sched.Schedule, args fun
 		}}, nil
 }
 
-// digestMark is between what the name of a kernel says of its anchor and tile, and its schedule's digest.
-const digestMark = " #"
+// DigestMark is between what the name of a kernel says of its anchor and tile, and its schedule's digest.
+const DigestMark = " #"
 
-// tiledName is what the names of an anchor's kernels with a tile begin with.
-func tiledName(anchor string, t tile) string { return fmt.Sprintf("%s %s", anchor, t) }
+// TiledName is what the names of an anchor's kernels with a tile begin with.
+func TiledName(anchor string, t micro.Tile) string { return fmt.Sprintf("%s %s", anchor, t) }
 
-// tiledFamily are those of as many vectors.
-func tiledFamily(anchor string, t tile) string { return fmt.Sprintf("%s x%d", anchor, t.vectors) }
+// TiledFamily are those of as many vectors.
+func TiledFamily(anchor string, t micro.Tile) string { return fmt.Sprintf("%s x%d", anchor, t.Vectors) }
 
 // Unhashed is the name of a kernel without its schedule's digest: that of kernels, too, that read constants in another packing.
 func Unhashed(name string) string {
-	name, _, _ = strings.Cut(name, digestMark)
+	name, _, _ = strings.Cut(name, DigestMark)
 	return name
 }
 
@@ -190,11 +196,11 @@ func Values(b *block.Block) func() ([]*ir.Value, error) {
 	return func() ([]*ir.Value, error) { return append(append([]*ir.Value{}, b.Operands...), b.Results...), nil }
 }
 
-// varies reports whether a kernel's parameters are given.
-func (e *Env) varies() bool { return e.Given != nil }
+// Varies reports whether a kernel's parameters are given.
+func (e *Env) Varies() bool { return e.Given != nil }
 
-// spaceOr is the space of the given parameters, where it is known to be an algorithm's, or what finds it.
-func (e *Env) spaceOr(algorithm string, find func() *params.Space) *params.Space {
+// SpaceOr is the space of the given parameters, where it is known to be an algorithm's, or what finds it.
+func (e *Env) SpaceOr(algorithm string, find func() *params.Space) *params.Space {
 	if e.Space != nil && e.Space.Algorithm == algorithm {
 		return e.Space
 	}
@@ -202,9 +208,9 @@ func (e *Env) spaceOr(algorithm string, find func() *params.Space) *params.Space
 }
 
 // Pools reports whether a kernel is one of Pooled's, and no row by row computation of the block.
-func (l *Lowered) Pools() bool { return strings.HasSuffix(Unhashed(l.Name), pooledMark) }
+func (l *Lowered) Pools() bool { return strings.HasSuffix(Unhashed(l.Name), PooledMark) }
 
-// pooledMark ends the names of kernels whose results a pooling reads where they are computed.
-const pooledMark = " pooled"
+// PooledMark ends the names of kernels whose results a pooling reads where they are computed.
+const PooledMark = " pooled"
 
-const windowAnchor = "window"
+const WindowAnchor = "window"

@@ -55,7 +55,7 @@ func TestLayOut(t *testing.T) {
 	s := &sched.Schedule{Stages: make([]sched.Stage, 2)}
 	packed := layout.PartsOf(layout.Blocked(0, 4), 4)
 	own := sched.Value{Of: te.Source{Stage: true}, Space: sched.Worker}
-	layOut(s, &block.Block{Operands: []*ir.Value{unread, rows, w, x}, Results: []*ir.Value{y}}, lay, func(i int) (sched.Value, bool) {
+	LayOut(s, &block.Block{Operands: []*ir.Value{unread, rows, w, x}, Results: []*ir.Value{y}}, lay, func(i int) (sched.Value, bool) {
 		v := sched.Value{Of: te.Source{N: 10 + i}}
 		if i == 2 {
 			v.Parts = packed

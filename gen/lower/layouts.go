@@ -15,8 +15,8 @@ import (
 // Layouts gives the layout of each value.
 type Layouts func(*ir.Value) layout.Layout
 
-// readsImages reports whether an operand or a result of the block is an image.
-func readsImages(b *block.Block, lay Layouts) bool {
+// ReadsImages reports whether an operand or a result of the block is an image.
+func ReadsImages(b *block.Block, lay Layouts) bool {
 	for _, v := range append(append([]*ir.Value{}, b.Operands...), b.Results...) {
 		if lay(v).Memory == layout.Image {
 			return true
@@ -25,8 +25,8 @@ func readsImages(b *block.Block, lay Layouts) bool {
 	return false
 }
 
-// inRows reports whether a value in a layout lies in memory as in the row-major one: in blocks of channels of a single point each, too.
-func inRows(v *ir.Value, l layout.Layout) bool {
+// InRows reports whether a value in a layout lies in memory as in the row-major one: in blocks of channels of a single point each, too.
+func InRows(v *ir.Value, l layout.Layout) bool {
 	if l == layout.RowMajor {
 		return true
 	}
@@ -34,10 +34,10 @@ func inRows(v *ir.Value, l layout.Layout) bool {
 	return l.Memory != layout.Image && !l.Orders() && len(v.Shape) >= 3 && !several && !l.Padded(v.Shape)
 }
 
-// layOut says in a schedule how the values of a block lie: operands, values of the kernel's own, and results of the last stage. Row-major ones need no
+// LayOut says in a schedule how the values of a block lie: operands, values of the kernel's own, and results of the last stage. Row-major ones need no
 // word. operand is what the work reads in the place of a block's operand, which lies otherwise where it has parts; false: nothing is read there.
 // rank is the number of the last stage's axes.
-func layOut(s *sched.Schedule, b *block.Block, lay Layouts, operand func(i int) (x sched.Value, read bool), rank int, own ...sched.Value) {
+func LayOut(s *sched.Schedule, b *block.Block, lay Layouts, operand func(i int) (x sched.Value, read bool), rank int, own ...sched.Value) {
 	add := func(x sched.Value, v *ir.Value, rank int) {
 		if l := lay(v); x.Parts == nil && l != layout.RowMajor {
 			x.Parts = layout.PartsOf(l, rank)
@@ -57,32 +57,32 @@ func layOut(s *sched.Schedule, b *block.Block, lay Layouts, operand func(i int) 
 	}
 }
 
-// rowMajor reports whether all values of a block are.
-func rowMajor(b *block.Block, lay Layouts) bool {
+// RowMajor reports whether all values of a block are.
+func RowMajor(b *block.Block, lay Layouts) bool {
 	return !slices.ContainsFunc(slices.Concat(b.Operands, b.Results), func(v *ir.Value) bool { return lay(v) != layout.RowMajor })
 }
 
-// anyOrder reports whether a product's values lie as it reads and stores them: axes in any order, of integers in that of their shapes, which
+// AnyOrder reports whether a product's values lie as it reads and stores them: axes in any order, of integers in that of their shapes, which
 // are reshaped, or with channels last, as all results then are.
-func anyOrder(b *block.Block, lay Layouts) bool {
+func AnyOrder(b *block.Block, lay Layouts) bool {
 	integers := len(b.Stage.Values) > 0 && b.Stage.Values[0].DType() == ir.I32
-	if integers && !rowMajor(b, lay) && !lieLast(b, lay) {
+	if integers && !RowMajor(b, lay) && !LieLast(b, lay) {
 		return false
 	}
 	return !slices.ContainsFunc(slices.Concat(b.Operands, b.Results), func(v *ir.Value) bool { return !lay(v).Orders() })
 }
 
-// lieLast reports whether a product's results have their channels last, and what else is not row-major and has as many axes.
-func lieLast(b *block.Block, lay Layouts) bool {
-	return !slices.ContainsFunc(b.Results, func(v *ir.Value) bool { return lay(v) != channelsLast }) &&
+// LieLast reports whether a product's results have their channels last, and what else is not row-major and has as many axes.
+func LieLast(b *block.Block, lay Layouts) bool {
+	return !slices.ContainsFunc(b.Results, func(v *ir.Value) bool { return lay(v) != ChannelsLast }) &&
 		!slices.ContainsFunc(slices.Concat(b.Operands, b.Results), func(v *ir.Value) bool {
-			return lay(v) != layout.RowMajor && (lay(v) != channelsLast || len(v.Shape) != len(b.Stage.Axes))
+			return lay(v) != layout.RowMajor && (lay(v) != ChannelsLast || len(v.Shape) != len(b.Stage.Axes))
 		})
 }
 
-// channelsLast is the layout in which sums of bytes, and of pairs of floats, take in neighbouring channels, and give them: a tile's rows are pixels, X is read as it is stored, and
+// ChannelsLast is the layout in which sums of bytes, and of pairs of floats, take in neighbouring channels, and give them: a tile's rows are pixels, X is read as it is stored, and
 // vectors of a depthwise convolution are channels.
-var channelsLast = layout.Of(layout.Part{Axis: 1})
+var ChannelsLast = layout.Of(layout.Part{Axis: 1})
 
 // says reports an operand or a result of which a schedule leaves out how it lies: its kernel would read or store other elements.
 func (e *Env) says(b *block.Block, w *sched.Work, s *sched.Schedule) error {
@@ -105,5 +105,5 @@ func (e *Env) says(b *block.Block, w *sched.Work, s *sched.Schedule) error {
 // unsaid reports whether a schedule leaves out how a value lies that does not lie in rows.
 func (e *Env) unsaid(s *sched.Schedule, of te.Source, v *ir.Value) bool {
 	said := func(x sched.Value) bool { return x.Of == of && x.Parts != nil }
-	return !inRows(v, e.Layouts(v)) && !slices.ContainsFunc(s.Values, said)
+	return !InRows(v, e.Layouts(v)) && !slices.ContainsFunc(s.Values, said)
 }

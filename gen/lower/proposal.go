@@ -8,70 +8,74 @@ import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/follow"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/lower/micro"
+	"rules_dnn/gen/lower/vars"
+	"rules_dnn/gen/lower/weights"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/te"
 )
 
-// proposal is what a proposer makes of a block: stages, where they are computed, and the values of the kernel's operands.
-type proposal struct {
-	work  sched.Work
-	sched sched.Schedule
-	// values are those of the work's operands, of the block or of one that is equal to it up to the elements of what is packed.
-	values []func(b *block.Block) *ir.Value
-	// packing is how the kernel reads constant weights, where it is known.
-	packing *Packing
+// Proposal is what a proposer makes of a block: stages, where they are computed, and the values of the kernel's operands.
+type Proposal struct {
+	Work  sched.Work
+	Sched sched.Schedule
+	// Values are those of the work's operands, of the block or of one that is equal to it up to the elements of what is packed.
+	Values []func(b *block.Block) *ir.Value
+	// Packing is how the kernel reads constant weights, where it is known.
+	Packing *weights.Packing
 }
 
-func newProposal(symbols sym.Facts) *proposal { return &proposal{work: sched.Work{Facts: symbols}} }
+// NewProposal has no stages yet.
+func NewProposal(symbols sym.Facts) *Proposal { return &Proposal{Work: sched.Work{Facts: symbols}} }
 
-// addOperand adds one, which a block's value or what is made of it stands for, and gives its number.
-func (p *proposal) addOperand(v *ir.Value, value func(b *block.Block) *ir.Value) int {
-	p.work.Operands, p.values = append(p.work.Operands, v), append(p.values, value)
-	return len(p.values) - 1
+// AddOperand adds one, which a block's value or what is made of it stands for, and gives its number.
+func (p *Proposal) AddOperand(v *ir.Value, value func(b *block.Block) *ir.Value) int {
+	p.Work.Operands, p.Values = append(p.Work.Operands, v), append(p.Values, value)
+	return len(p.Values) - 1
 }
 
-// addStage adds one, and gives its number.
-func (p *proposal) addStage(st *te.Stage, s sched.Stage) int {
-	p.work.Stages, p.sched.Stages = append(p.work.Stages, st), append(p.sched.Stages, s)
-	return len(p.work.Stages) - 1
+// AddStage adds one, and gives its number.
+func (p *Proposal) AddStage(st *te.Stage, s sched.Stage) int {
+	p.Work.Stages, p.Sched.Stages = append(p.Work.Stages, st), append(p.Sched.Stages, s)
+	return len(p.Work.Stages) - 1
 }
 
-// shares reports whether a device has the memory that the items of a group share.
-func (p *proposal) shares(o *target.OpenCL) bool {
-	bytes, err := p.sched.SharedBytes(&p.work)
+// Shares reports whether a device has the memory that the items of a group share.
+func (p *Proposal) Shares(o *target.OpenCL) bool {
+	bytes, err := p.Sched.SharedBytes(&p.Work)
 	return err == nil && bytes <= o.LocalBytes
 }
 
-// args are the values of the kernel's buffers, for a block.
-func (p *proposal) args(b *block.Block) func() ([]*ir.Value, error) {
+// Args are the values of the kernel's buffers, for a block.
+func (p *Proposal) Args(b *block.Block) func() ([]*ir.Value, error) {
 	return func() ([]*ir.Value, error) {
 		var out []*ir.Value
-		for _, f := range p.values {
+		for _, f := range p.Values {
 			out = append(out, f(b))
 		}
 		return append(out, b.Results...), nil
 	}
 }
 
-// proposed follows what an anchor proposes, with a tile if it has one.
-func (e *Env) proposed(anchor string, t tile, p *proposal, b *block.Block) (*Lowered, error) {
+// Proposed follows what an anchor proposes, with a tile if it has one.
+func (e *Env) Proposed(anchor string, t micro.Tile, p *Proposal, b *block.Block) (*Lowered, error) {
 	name, family := anchor, anchor
-	if t.rows > 0 {
-		name, family = tiledName(anchor, t), tiledFamily(anchor, t)
+	if t.Rows > 0 {
+		name, family = TiledName(anchor, t), TiledFamily(anchor, t)
 	}
-	l, err := e.scheduled(anchor, name, family, b, &p.work, &p.sched, p.args(b))
+	l, err := e.Scheduled(anchor, name, family, b, &p.Work, &p.Sched, p.Args(b))
 	if err == nil {
-		l.Packing = p.packing
+		l.Packing = p.Packing
 	}
 	return l, err
 }
 
-// suits is the kernel of work-groups that an anchor proposes; nil where the schedule is none for the block on the device, so that others compute
+// Suits is the kernel of work-groups that an anchor proposes; nil where the schedule is none for the block on the device, so that others compute
 // it: what they give way to is there.
-func (e *Env) suits(anchor string, p *proposal, b *block.Block) (*Lowered, error) {
-	l, err := e.proposed(anchor, tile{}, p, b)
+func (e *Env) Suits(anchor string, p *Proposal, b *block.Block) (*Lowered, error) {
+	l, err := e.Proposed(anchor, micro.Tile{}, p, b)
 	switch {
 	case errors.As(err, new(*follow.TileError)):
 		return nil, nil // it is read in steps that no micro-kernel has
@@ -83,32 +87,33 @@ func (e *Env) suits(anchor string, p *proposal, b *block.Block) (*Lowered, error
 	return l, nil
 }
 
-// loopList is a stage's loops, outermost first.
-type loopList []sched.Loop
+// LoopList is a stage's loops, outermost first.
+type LoopList []sched.Loop
 
-func (l *loopList) add(k sched.Kind, name, axis string, size int64, e sched.Edge) {
+// Add adds a loop within those that are there.
+func (l *LoopList) Add(k sched.Kind, name, axis string, size int64, e sched.Edge) {
 	*l = append(*l, sched.Loop{Kind: k, Var: name, Axis: axis, Size: size, Edge: e})
 }
 
-// has reports whether there is a loop of the name.
-func (l loopList) has(name string) bool {
+// Has reports whether there is a loop of the name.
+func (l LoopList) Has(name string) bool {
 	return slices.ContainsFunc(l, func(x sched.Loop) bool { return x.Var == name })
 }
 
-// rows are a task's tiles, so many of so many rows: all that are left if tiles is 0.
-func (l *loopList) rows(axis string, tiles, rows int64, last, rest sched.Edge) {
-	l.add(sched.Serial, tileVar, axis, tiles, last)
-	l.add(sched.Rows, rowVar, axis, rows, rest)
+// Rows are a task's tiles, so many of so many rows: all that are left if tiles is 0.
+func (l *LoopList) Rows(axis string, tiles, rows int64, last, rest sched.Edge) {
+	l.Add(sched.Serial, vars.Tile, axis, tiles, last)
+	l.Add(sched.Rows, vars.Row, axis, rows, rest)
 }
 
-// lanes are the registers of a tile's rows.
-func (l *loopList) lanes(axis string, registers, lanes int64, rounded bool) {
-	l.add(sched.Columns, vecVar, axis, registers, edge(rounded, sched.RoundUp))
-	l.add(sched.Lanes, laneVar, axis, lanes, edge(rounded, sched.RoundUp))
+// Lanes are the registers of a tile's rows.
+func (l *LoopList) Lanes(axis string, registers, lanes int64, rounded bool) {
+	l.Add(sched.Columns, vars.Vec, axis, registers, EdgeIf(rounded, sched.RoundUp))
+	l.Add(sched.Lanes, vars.Lane, axis, lanes, EdgeIf(rounded, sched.RoundUp))
 }
 
-// edge is e where there is one.
-func edge(there bool, e sched.Edge) sched.Edge {
+// EdgeIf is e where there is one.
+func EdgeIf(there bool, e sched.Edge) sched.Edge {
 	if there {
 		return e
 	}

@@ -3,7 +3,7 @@ package pipeline
 import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/layout"
-	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/weights"
 	"rules_dnn/gen/sel"
 	"rules_dnn/gen/tuning"
 )
@@ -56,17 +56,17 @@ func (s *State) recorded(t tuning.Times) (times, history tuning.Times) {
 }
 
 // magnitudes are those of weights of 16 bits, each looked for once in a run.
-func (s *State) magnitudes() *lower.Magnitudes {
+func (s *State) magnitudes() *weights.Magnitudes {
 	if s.sizes == nil {
-		s.sizes = lower.NewMagnitudes()
+		s.sizes = weights.NewMagnitudes()
 	}
 	return s.sizes
 }
 
 // encodings are those of weights that were pruned, each looked for once in a run; nil where the part is off.
-func (s *State) encodings() *lower.Encodings {
+func (s *State) encodings() *weights.Encodings {
 	if s.pruned == nil && s.anchor("pruned") {
-		s.pruned = lower.NewEncodings()
+		s.pruned = weights.NewEncodings()
 		s.pruned.Alone, s.pruned.Given = !s.anchor("reuse"), !s.anchor("reorder")
 	}
 	return s.pruned

@@ -16,7 +16,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/loop"
-	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/weights"
 	"rules_dnn/gen/passes/precision"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/sel"
@@ -80,8 +80,8 @@ type State struct {
 	EveryVersion, EveryPool bool
 	off                     map[string]bool
 	proofs                  loop.Proofs
-	pruned                  *lower.Encodings
-	sizes                   *lower.Magnitudes
+	pruned                  *weights.Encodings
+	sizes                   *weights.Magnitudes
 }
 
 // SetChips lets the library have kernels for several chips, the least capable first.

@@ -8,7 +8,8 @@ import (
 
 	"rules_dnn/gen/cost"
 	"rules_dnn/gen/loop"
-	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/match"
+	"rules_dnn/gen/lower/refusal"
 	"rules_dnn/gen/ops"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/sym"
@@ -68,7 +69,7 @@ func (s *State) untiled() []plan.Warning {
 		if c.Block.Stage == nil || tiled(c) {
 			continue
 		}
-		refusal := lower.Refusal(c.Block, s.Target)
+		refusal := refusal.Of(c.Block, s.Target)
 		if refusal == "" {
 			continue
 		}
@@ -136,7 +137,7 @@ func operations(c *plan.Call, facts sym.Facts) float64 {
 	n := 0.0
 	for _, st := range c.Block.Stages() {
 		count := ops.StageFLOPs(st)
-		if lower.Contracts(st) && !st.Values[0].DType().IsFloat() {
+		if match.Contracts(st) && !st.Values[0].DType().IsFloat() {
 			count = sym.Scale(sym.Mul(points(st.Axes), points(st.Reduce)), 2)
 		}
 		if count.Overflow() {

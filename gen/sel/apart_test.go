@@ -99,7 +99,7 @@ func TestApartIsEnough(t *testing.T) {
 func TestVariantLosesLittle(t *testing.T) {
 	library, err := target.Library([]*target.Target{chip(t, "x86_64_v3"), chip(t, "x86_64_v4")})
 	require.NoError(t, err)
-	graph := weights("a", 64, 64, 3, 3) + `
+	graph := filters("a", 64, 64, 3, 3) + `
   input %x f32[1, 64, 28, 28]
   %v f32[1, 64, 28, 28] = Conv.11(%x, @a) {pads = [1, 1, 1, 1]}
   %w f32[1, 64, 28, 28] = Conv.11(%v, @a) {pads = [1, 1, 1, 1]}

@@ -10,6 +10,8 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/contract"
+	"rules_dnn/gen/lower/product"
 	"rules_dnn/gen/sym"
 )
 
@@ -48,7 +50,7 @@ func (s *selector) wantApart() error {
 			continue
 		}
 		env := &lower.Env{Symbols: s.g.Facts, Target: d.t, Contractions: s.o.Contractions, Vectors: s.o.Vectors, Pruned: s.o.Pruned}
-		if err := lower.PixelLayouts(b, env, d.want); err != nil {
+		if err := contract.PixelLayouts(b, env, d.want); err != nil {
 			return err
 		}
 	}
@@ -70,7 +72,7 @@ func (s *selector) walk(g *block.Graph, runs float64) {
 			s.blocks = append(s.blocks, b)
 			if b.Stage != nil {
 				for _, d := range s.sides {
-					lower.DotLayouts(b, d.t, d.want)
+					product.DotLayouts(b, d.t, d.want)
 				}
 			}
 			continue

@@ -22,7 +22,7 @@ func device(t *testing.T, name string) *target.Target {
 
 // TestImages: activations between convolutions are images where the device has them.
 func TestImages(t *testing.T) {
-	text := weights("a", 32, 16, 3, 3) + weights("b", 32, 32, 3, 3) + `
+	text := filters("a", 32, 16, 3, 3) + filters("b", 32, 32, 3, 3) + `
   symbol N 1..8
   input %x f32[N, 16, 14, 14]
   %p f32[N, 32, 14, 14] = Conv.11(%x, @a) {pads = [1, 1, 1, 1]}
@@ -49,7 +49,7 @@ func TestImages(t *testing.T) {
 // TestTexels: texels lie along what contractions sum over; a value is no image where it may be
 // greater than the device can have one, or where texels would be half empty.
 func TestTexels(t *testing.T) {
-	text := weights("w", 24, 8) + `
+	text := filters("w", 24, 8) + `
   symbol N 1..8
   symbol M 1..99999
   input %tokens f32[N, 5, 24]
@@ -89,7 +89,7 @@ func TestTexels(t *testing.T) {
 
 // TestImageUse: no value is an image where that is asked for, or all are that can be, and what buffers cost there is in no estimate.
 func TestImageUse(t *testing.T) {
-	text := weights("a", 16, 16, 1, 1) + `
+	text := filters("a", 16, 16, 1, 1) + `
   input %x f32[1, 16, 4, 4]
   %p f32[1, 16, 4, 4] = Conv.11(%x, @a)
   %q f32[1, 4, 4, 16] = Transpose.13(%p) {perm = [0, 2, 3, 1]}

@@ -9,18 +9,24 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/attend"
+	"rules_dnn/gen/lower/contract"
+	"rules_dnn/gen/lower/micro"
+	"rules_dnn/gen/lower/nest"
+	"rules_dnn/gen/lower/product"
+	"rules_dnn/gen/lower/workgroup"
 	"rules_dnn/gen/target"
 )
 
 // anchors in the order in which equal estimates are preferred; each gives the kernels that compute
 // the block in its layouts, or none.
 var anchors = []func(*block.Block, *lower.Env) ([]*lower.Lowered, error){
-	lower.Pruned, lower.PrunedPixels, lower.PrunedApart,
-	lower.Pooled, lower.Contraction, single(lower.Direct), lower.Winograd, lower.Product, lower.LongProduct, lower.GroupTiles, lower.GroupSums, single(lower.GroupRows), lower.Attention,
-	single(lower.Choices), single(lower.Chain), single(lower.Update), single(lower.Generic),
+	contract.Pruned, contract.PrunedPixels, contract.PrunedApart,
+	contract.Pooled, contract.Contraction, single(contract.Direct), contract.Winograd, product.Propose, attend.LongProduct, workgroup.Tiles, workgroup.Sums, single(workgroup.Rows), attend.Propose,
+	single(workgroup.Choices), single(nest.Chain), single(nest.Update), single(nest.Generic),
 }
 
-var opaque = []func(*block.Block, *lower.Env) ([]*lower.Lowered, error){single(lower.Opaque)}
+var opaque = []func(*block.Block, *lower.Env) ([]*lower.Lowered, error){single(nest.Opaque)}
 
 // single is an anchor that gives one kernel, or nil.
 func single(anchor func(*block.Block, *lower.Env) (*lower.Lowered, error)) func(*block.Block, *lower.Env) ([]*lower.Lowered, error) {
@@ -135,7 +141,7 @@ func (s *side) estimate(l *lower.Lowered) (Kernel, error) {
 // cyclesOn is the cycles of a kernel on each of some processors, from its schedule where that tells them: such a kernel is made when it is chosen.
 func (s *side) cyclesOn(l *lower.Lowered, on []*target.Target) ([]float64, error) {
 	if l.Schedule != nil {
-		if cycles, ok := cost.Schedule(l.Work, l.Schedule, l.Tiles, on, s.usual, lower.CallCycles); ok {
+		if cycles, ok := cost.Schedule(l.Work, l.Schedule, l.Tiles, on, s.usual, micro.CallCycles); ok {
 			return cycles, nil
 		}
 	}
@@ -144,7 +150,7 @@ func (s *side) cyclesOn(l *lower.Lowered, on []*target.Target) ([]float64, error
 	}
 	var out []float64
 	for _, t := range on {
-		out = append(out, cost.Kernel(l.Kernel, t, s.usual, lower.TileCycles))
+		out = append(out, cost.Kernel(l.Kernel, t, s.usual, micro.TileCycles))
 	}
 	return out, nil
 }

@@ -7,7 +7,8 @@ import (
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/match"
+	"rules_dnn/gen/lower/product"
 	"rules_dnn/gen/te"
 )
 
@@ -36,7 +37,7 @@ func (s *selector) key(b *block.Block) (string, error) {
 	for _, st := range b.Stages() {
 		w.Stage(st)
 	}
-	first, zeros := map[*ir.Value]int{}, lower.ZeroPoints(b)
+	first, zeros := map[*ir.Value]int{}, match.ZeroPoints(b)
 	for i, v := range append(append([]*ir.Value{}, b.Operands...), b.Results...) {
 		if _, ok := first[v]; !ok {
 			first[v] = i
@@ -68,8 +69,8 @@ func (s *selector) held(v *ir.Value, zeros map[*ir.Value]bool) (string, error) {
 	switch {
 	case v.Type.IsInteger() && slices.ContainsFunc(s.sides, func(d *side) bool { return len(d.t.Dots(ir.I32)) > 0 && (d.t.StoresDots() || zeros[v]) }):
 		return hashed(v, nil)
-	case v.Type == ir.I32 && slices.ContainsFunc(s.sides, func(d *side) bool { return lower.SumsInFloats(d.t) }):
-		addable, err := lower.Addable(v)
+	case v.Type == ir.I32 && slices.ContainsFunc(s.sides, func(d *side) bool { return product.SumsInFloats(d.t) }):
+		addable, err := product.Addable(v)
 		return fmt.Sprintf("constant, addable to floats: %t", addable), err
 	}
 	return "constant", nil

@@ -41,7 +41,7 @@ func keyOf(t *testing.T, b *block.Block, chipName string) string {
 // chain is a block of several stages, with a constant.
 func chain(t *testing.T) *block.Block {
 	t.Helper()
-	g := fused(t, weights("w", 1, 32, 1, 1)+`
+	g := fused(t, filters("w", 1, 32, 1, 1)+`
   input %x f32[4, 32, 6, 6]
   %y ?[*] = Add.14(%x, @w)
   %r ?[*] = Softmax.13(%y) {axis = 1}

@@ -5,6 +5,7 @@ import (
 	"rules_dnn/gen/cost"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/micro"
 	"rules_dnn/gen/perf"
 	"rules_dnn/gen/scalar"
 	"rules_dnn/gen/tuning"
@@ -52,7 +53,7 @@ func (l *learner) add(b *block.Block, lay lower.Layouts) error {
 
 // features are a kernel's.
 func (s *selector) features(k Kernel) []float64 {
-	return cost.FeaturesOf(k.Cycles, k.Work, k.Schedule, k.Tiles, s.host().t, s.usual, lower.CallCycles)
+	return cost.FeaturesOf(k.Cycles, k.Work, k.Schedule, k.Tiles, s.host().t, s.usual, micro.CallCycles)
 }
 
 // score is how long a kernel takes by the model, as a logarithm.

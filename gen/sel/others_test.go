@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/weights"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/tuning"
 )
@@ -43,7 +43,7 @@ func TestSearchOfOtherWeights(t *testing.T) {
 	o.Layouts, o.Winograd, o.Candidate = false, false, 1
 	times := tuning.Times{}
 	for range 3 {
-		o.History, o.Pruned = times, lower.NewEncodings()
+		o.History, o.Pruned = times, weights.NewEncodings()
 		c, err := Run(fused(t, text), chip(t, "x86_64_v3"), o)
 		require.NoError(t, err)
 		for _, k := range c.Kernels {
@@ -69,7 +69,7 @@ func TestFiltersOfOtherTypes(t *testing.T) {
   output %y
 `
 	o := tuned
-	o.Magnitudes = lower.NewMagnitudes()
+	o.Magnitudes = weights.NewMagnitudes()
 	g := fused(t, text)
 	c, err := Run(g, chip(t, "x86_64_v4"), o)
 	require.NoError(t, err)
@@ -82,7 +82,7 @@ func TestFiltersOfOtherTypes(t *testing.T) {
 
 // TestDirectOfOtherParameters: a kernel whose name does not say its parameters is not taken for one of other parameters.
 func TestDirectOfOtherParameters(t *testing.T) {
-	text := weights("a", 32, 1, 3, 3) + `
+	text := filters("a", 32, 1, 3, 3) + `
   input %x f32[1, 32, 28, 28]
   %p f32[1, 32, 28, 28] = Conv.11(%x, @a) {group = 32, pads = [1, 1, 1, 1]}
   output %p

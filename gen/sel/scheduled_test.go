@@ -73,7 +73,7 @@ func TestMeasuredVariant(t *testing.T) {
 
 // TestEqualContractions: blocks that are equal up to names and weights share a kernel, and each packs its own weights.
 func TestEqualContractions(t *testing.T) {
-	g := fused(t, weights("a", 32, 32, 1, 1)+strings.ReplaceAll(weights("b", 32, 32, 1, 1), "0.5", "0.25")+`
+	g := fused(t, filters("a", 32, 32, 1, 1)+strings.ReplaceAll(filters("b", 32, 32, 1, 1), "0.5", "0.25")+`
   input %x f32[1, 32, 28, 28]
   %y f32[1, 32, 28, 28] = Conv.11(%x, @a)
   %z f32[1, 32, 28, 28] = Conv.11(%y, @b)

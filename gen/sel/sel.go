@@ -13,6 +13,9 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/attend"
+	"rules_dnn/gen/lower/weights"
+	"rules_dnn/gen/lower/workgroup"
 	"rules_dnn/gen/params"
 	"rules_dnn/gen/pbqp"
 	"rules_dnn/gen/perf"
@@ -33,9 +36,9 @@ type Options struct {
 	// Others are the other chips of the library, which have kernels of the same blocks.
 	Others []*target.Target
 	// Magnitudes are as in lower.Env.
-	Magnitudes *lower.Magnitudes
+	Magnitudes *weights.Magnitudes
 	// Pruned finds weights that were pruned, for kernels that leave out what is zero; nil: there are none.
-	Pruned *lower.Encodings
+	Pruned *weights.Encodings
 	// Times are what a tuning record has measured on the chip; nil: there is no record.
 	Times tuning.Times
 	// History is what was measured before of blocks of which Candidate is to be measured: their candidates are what a search finds next.
@@ -201,13 +204,13 @@ func EstimateShared(b *block.Block, f sym.Facts, t *target.Target, o Options) fl
 		return estimateTasks(b, env, o)
 	}
 	d := &side{link: link}
-	return d.cycles(min(lower.AttentionCycles(b, env), lower.SharedCycles(b, env)))
+	return d.cycles(min(attend.Cycles(b, env), workgroup.Cycles(b, env)))
 }
 
 // estimateTasks is the cycles of attention by tasks of a processor, of the best kernel; +Inf where a block is none.
 func estimateTasks(b *block.Block, env *lower.Env, o Options) float64 {
 	least := math.Inf(1)
-	all, err := lower.Attention(b, env)
+	all, err := attend.Propose(b, env)
 	if err != nil {
 		return least // whoever makes the kernel says why
 	}
@@ -229,7 +232,7 @@ type selector struct {
 	// blocks that have a stage, those of inner graphs included, and the candidates of each.
 	blocks     []*block.Block
 	candidates [][]candidate
-	packing    *lower.Packing        // of the weights, where they are packed already
+	packing    *weights.Packing      // of the weights, where they are packed already
 	space      *params.Space         // of point, where it is known
 	point      *params.Point         // from which the only kernel is to be proposed, where it is given
 	points     bool                  // kernels may read a part of the points of transformed weights

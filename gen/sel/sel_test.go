@@ -28,8 +28,8 @@ func chip(t *testing.T, name string) *target.Target {
 	return c
 }
 
-// weights is a constant of the shape, in the text form.
-func weights(name string, shape ...int) string {
+// filters is a constant of the shape, in the text form.
+func filters(name string, shape ...int) string {
 	n := 1
 	dims := make([]string, len(shape))
 	for i, d := range shape {
@@ -61,7 +61,7 @@ func steps(g *block.Graph, c *Choice) []string {
 }
 
 func TestRun(t *testing.T) {
-	convs := weights("s", 32, 3, 3, 3) + weights("a", 32, 32, 3, 3) + weights("b", 32, 32, 1, 1)
+	convs := filters("s", 32, 3, 3, 3) + filters("a", 32, 32, 3, 3) + filters("b", 32, 32, 1, 1)
 	for _, c := range []struct {
 		name, text string
 		options    Options
@@ -155,9 +155,9 @@ func TestStoredTwice(t *testing.T) {
 		{2, []string{blocks, twice, rows, rows}},
 	} {
 		// Of few pixels and filters a padded copy takes about what an output's copy does.
-		text, outputs := weights("w", 32, 32, 1, 1)+"  input %x f32[1, 32, 3, 3]\n  %p ?[*] = Conv.11(%x, @w)\n", "  output %p\n"
+		text, outputs := filters("w", 32, 32, 1, 1)+"  input %x f32[1, 32, 3, 3]\n  %p ?[*] = Conv.11(%x, @w)\n", "  output %p\n"
 		for i := range c.readers {
-			text += weights(fmt.Sprint("w", i), 4, 32, 1, 3) + fmt.Sprintf("  %%y%d ?[*] = Conv.11(%%p, @w%d) {pads = [0, 1, 0, 1]}\n", i, i)
+			text += filters(fmt.Sprint("w", i), 4, 32, 1, 3) + fmt.Sprintf("  %%y%d ?[*] = Conv.11(%%p, @w%d) {pads = [0, 1, 0, 1]}\n", i, i)
 			outputs += fmt.Sprintf("  output %%y%d\n", i)
 		}
 		// solve chooses with the candidates of those that read p in a layout that is allowed.
@@ -192,7 +192,7 @@ func TestStoredTwice(t *testing.T) {
 // TestConversion makes the blocked layout so much better for one consumer that a value is
 // stored in both: a block copies it.
 func TestConversion(t *testing.T) {
-	text := weights("s", 32, 3, 3, 3) + weights("a", 32, 32, 3, 3) + `
+	text := filters("s", 32, 3, 3, 3) + filters("a", 32, 32, 3, 3) + `
   input %x f32[1, 3, 28, 28]
   %p f32[1, 32, 28, 28] = Conv.11(%x, @s) {pads = [1, 1, 1, 1]}
   %y f32[1, 32, 28, 28] = Conv.11(%p, @a) {pads = [1, 1, 1, 1]}
@@ -224,7 +224,7 @@ func TestConversion(t *testing.T) {
 
 // TestDeterminism runs twice.
 func TestDeterminism(t *testing.T) {
-	text := weights("a", 32, 32, 3, 3) + `
+	text := filters("a", 32, 32, 3, 3) + `
   symbol N 1..8
   input %x f32[N, 32, 14, 14]
   %p f32[N, 32, 14, 14] = Conv.11(%x, @a) {pads = [1, 1, 1, 1]}

@@ -21,7 +21,7 @@ func rowMajor(*ir.Value) layout.Layout { return layout.RowMajor }
 var tuned = Options{Layouts: true, Contractions: true, Windows: true, Winograd: true, Vectors: true}
 
 func twoConvolutions() string {
-	return weights("a", 32, 32, 3, 3) + weights("b", 64, 32, 1, 1) + `
+	return filters("a", 32, 32, 3, 3) + filters("b", 64, 32, 1, 1) + `
   input %x f32[1, 32, 28, 28]
   %p f32[1, 32, 28, 28] = Conv.11(%x, @a) {pads = [1, 1, 1, 1]}
   %q f32[1, 32, 28, 28] = Relu.14(%p)

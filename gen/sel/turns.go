@@ -4,7 +4,7 @@ import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
-	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/product"
 )
 
 // mostTurned is the most axes of a value that may lie in another order: all orders are tried.
@@ -19,7 +19,7 @@ func (d *side) wantTurned() {
 	products := map[*block.Block]bool{}
 	writer, readers := map[*ir.Value]*block.Block{}, map[*ir.Value][]*block.Block{}
 	for _, b := range d.blocks {
-		products[b] = lower.Orders(b, d.t)
+		products[b] = product.Orders(b, d.t)
 		for _, v := range b.Operands {
 			readers[v] = append(readers[v], b)
 		}

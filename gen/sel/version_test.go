@@ -40,7 +40,7 @@ func TestPoints(t *testing.T) {
 %s  input %%x f32[1, 256, H, W]
   %%y ?[*] = Conv.11(%%x, @w) {pads = [1, 1, 1, 1]} "conv"
   output %%y`
-	guards, added := versionsOf(t, fmt.Sprintf(graph, weights("w", 256, 256, 3, 3)))
+	guards, added := versionsOf(t, fmt.Sprintf(graph, filters("w", 256, 256, 3, 3)))
 	assert.Equal(t, []string{"8 >= H", "8 >= W"}, guards["Conv"])
 	assert.Zero(t, added)
 }
@@ -54,7 +54,7 @@ func TestAddVersions(t *testing.T) {
   %%y ?[*] = Conv.11(%%x, @w) {%s} "conv"
   %%z ?[*] = Relu.14(%%y)
   output %%z`
-	square, one := weights("w", 64, 64, 3, 3), weights("w", 64, 64, 1, 1)
+	square, one := filters("w", 64, 64, 3, 3), filters("w", 64, 64, 1, 1)
 	for _, c := range []struct {
 		name, h, w, weights, attrs string
 		want                       []string

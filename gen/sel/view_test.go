@@ -62,7 +62,7 @@ func TestViews(t *testing.T) {
 // TestWindowsInStep: windows have no register tiles where neighbouring work-items run in step.
 func TestWindowsInStep(t *testing.T) {
 	for inStep, want := range map[int64][]string{0: {"direct", "generic", "window"}, 1: {"direct", "generic", "window"}, 16: {"generic"}} {
-		g := fused(t, weights("w", 16, 1, 3, 3)+"  input %x f32[1, 16, 14, 14]\n  %y ?[*] = Conv.11(%x, @w) {group = 16, pads = [1, 1, 1, 1]}\n  output %y\n")
+		g := fused(t, filters("w", 16, 1, 3, 3)+"  input %x f32[1, 16, 14, 14]\n  %y ?[*] = Conv.11(%x, @w) {group = 16, pads = [1, 1, 1, 1]}\n  output %y\n")
 		d := device(t, "opencl_buffers")
 		d.OpenCL.SubGroup = inStep
 		s := newSelector(g, d, all)

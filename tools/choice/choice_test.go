@@ -13,7 +13,7 @@ import (
 
 	"rules_dnn/gen/instr"
 	"rules_dnn/gen/layout"
-	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/product"
 	"rules_dnn/gen/onnx/onnxpb"
 	"rules_dnn/gen/onnx/onnxtest"
 )
@@ -68,7 +68,7 @@ func TestWrong(t *testing.T) {
 func TestOfRow(t *testing.T) {
 	r := instr.Lookup("vrmpy_i8u8")
 	require.NotNil(t, r)
-	assert.True(t, ofRow(r, lower.DotLayout(r, 1, 3)))
+	assert.True(t, ofRow(r, product.DotLayout(r, 1, 3)))
 	assert.True(t, ofRow(r, layout.Blocked(1, r.Group)))
 	assert.False(t, ofRow(r, layout.RowMajor))
 	assert.False(t, ofRow(r, layout.Blocked(1, r.Group+1)))

@@ -19,7 +19,7 @@ import (
 	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
-	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/product"
 	"rules_dnn/gen/onnx"
 	"rules_dnn/gen/pipeline"
 	"rules_dnn/gen/target/chips"
@@ -163,7 +163,7 @@ func kinds(s *pipeline.State) []kind {
 func ofRow(r *instr.Row, l layout.Layout) bool {
 	for a := range mostAxes {
 		for b := range mostAxes {
-			if a != b && (l == lower.DotLayout(r, a, b) || r.Group > 1 && l == layout.Blocked(b, r.Group)) {
+			if a != b && (l == product.DotLayout(r, a, b) || r.Group > 1 && l == layout.Blocked(b, r.Group)) {
 				return true
 			}
 		}

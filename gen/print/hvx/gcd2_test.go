@@ -14,6 +14,7 @@ import (
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/loop/run"
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/product"
 	"rules_dnn/gen/modeltest"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/print/cpp/cpptest"
@@ -97,8 +98,8 @@ func laidOut(t *testing.T, size, weights int64, name string) (cpptest.Case, bool
 	require.NoError(t, err)
 	calls := program.Calls()
 	b := calls[slices.IndexFunc(calls, func(c *plan.Call) bool { return strings.Contains(c.Block.Label(), "product0") })].Block
-	lay := lower.DotLayout(instr.Lookup(name), 0, 1)
-	all, err := lower.Product(b, &lower.Env{Target: chip, Contractions: true, Windows: true, Vectors: true, Layouts: func(v *ir.Value) layout.Layout {
+	lay := product.DotLayout(instr.Lookup(name), 0, 1)
+	all, err := product.Propose(b, &lower.Env{Target: chip, Contractions: true, Windows: true, Vectors: true, Layouts: func(v *ir.Value) layout.Layout {
 		if v.Const == nil && len(v.Shape) == 2 {
 			return lay
 		}

@@ -16,6 +16,9 @@ import (
 func Target(t testing.TB, name string) *target.Target {
 	t.Helper()
 	root := filepath.Join("..", "..")
+	if _, err := os.Stat(filepath.Join(root, "platforms")); err != nil {
+		root = filepath.Join("..", root) // of a package one deeper
+	}
 	if strings.HasPrefix(name, "opencl") {
 		data, err := os.ReadFile(filepath.Join(root, "platforms", "devices", name+".json"))
 		require.NoError(t, err)
