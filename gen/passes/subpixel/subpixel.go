@@ -99,7 +99,7 @@ func transposedOf(n *ir.Node) *transposed {
 // what is wanted, there are more at the end.
 func (t *transposed) crop() bool {
 	mode, want := t.n.Str("auto_pad", "NOTSET"), t.n.Ints("output_shape")
-	if mode == "VALID" || mode == "NOTSET" && want == nil {
+	if want == nil && (mode == "VALID" || mode == "NOTSET") {
 		return true
 	}
 	rank := len(t.kernel)

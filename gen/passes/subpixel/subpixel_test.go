@@ -67,6 +67,7 @@ func TestRun(t *testing.T) {
 		{"dilation without stride", "dilations = [2, 1], pads = [1, 0, 3, 0]", "4, 3, 3, 2", 72, "", flipped},
 		{"a shape", "strides = [2, 2], output_shape = [6, 11]", "4, 3, 3, 4", 144, "3", done},
 		{"a shape of one row more", "strides = [2, 2], output_shape = [8, 11]", "4, 3, 3, 3", 108, "", done},
+		{"a shape, beside no pads by name", "strides = [2, 2], auto_pad = \"VALID\", output_shape = [6, 10]", "4, 3, 3, 3", 108, "", done},
 		{"a shape beyond all phases", "strides = [2, 2], output_shape = [9, 11]", "4, 3, 3, 3", 108, "", "ConvTranspose"},
 		{"two strides", "strides = [2, 3]", "4, 3, 2, 4", 96, "", moved + " Transpose Reshape Slice"},
 		{"two strides and groups", "strides = [3, 2], group = 2, pads = [0, 1, 2, 0]", "4, 3, 3, 4", 144, "6", moved + " Transpose Reshape Slice"},
