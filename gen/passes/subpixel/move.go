@@ -41,11 +41,11 @@ func (m *mover) reshape(kept int, rest ...int64) {
 
 // interleave makes of the channels' phases places of the spatial axes.
 func (m *mover) interleave() {
-	rank, equal := len(m.strides), !slices.ContainsFunc(m.strides, func(s int64) bool { return s != m.strides[0] })
+	rank := len(m.strides)
 	switch {
 	case m.phases() == 1:
 		return
-	case rank == 2 && equal:
+	case m.squares():
 		m.then("DepthToSpace", ".all", ir.Attrs{"blocksize": m.strides[0], "mode": m.mode()})
 		return
 	}

@@ -14,15 +14,18 @@ import (
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/passes/edit"
+	"rules_dnn/gen/shape"
 	"rules_dnn/gen/sym"
 )
 
 // Run replaces every ConvTranspose that it can and reports whether it changed the graph or its regions.
-func Run(g *ir.Graph) (bool, error) {
+func Run(g *ir.Graph) (bool, error) { return run(g, shape.Facts(g)) }
+
+func run(g *ir.Graph, facts sym.Facts) (bool, error) {
 	changed := false
 	var nodes []*ir.Node
 	for _, n := range g.Nodes {
-		t := transposedOf(n)
+		t := transposedOf(n, facts)
 		if t == nil {
 			nodes = append(nodes, n)
 			continue
@@ -36,7 +39,7 @@ func Run(g *ir.Graph) (bool, error) {
 	g.Nodes = nodes
 	var err error
 	edit.EachRegion(g, func(r *ir.Graph) {
-		inner, failed := Run(r)
+		inner, failed := run(r, facts)
 		if changed = changed || inner; failed != nil {
 			err = failed
 		}
@@ -60,7 +63,7 @@ type transposed struct {
 }
 
 // transposedOf reads a node, nil where it is none that can be replaced.
-func transposedOf(n *ir.Node) *transposed {
+func transposedOf(n *ir.Node, facts sym.Facts) *transposed {
 	if n.Op != "ConvTranspose" || len(n.Inputs) < 2 || n.Inputs[1].Const == nil || !n.Inputs[0].HasShape ||
 		n.Input(2) != nil && n.Inputs[2].Const == nil {
 		return nil
@@ -89,10 +92,26 @@ func transposedOf(n *ir.Node) *transposed {
 			return nil
 		}
 	}
-	if t.phases()*product(t.taps) > mostGrowth*product(t.kernel) {
+	if t.phases()*product(t.taps) > mostGrowth*product(t.kernel) || t.mayBeEmpty(facts) {
 		return nil
 	}
 	return t
+}
+
+// mayBeEmpty reports whether the convolution may have no place along an axis, which none is defined for: the operand of a run may have no element
+// there, or none of its results along an axis of stride 1 be wanted. Of no images, a Reshape cannot tell how far an axis and its phases reach.
+func (t *transposed) mayBeEmpty(facts sym.Facts) bool {
+	pads, rank := t.pads(), len(t.taps)
+	if images, _ := t.n.Inputs[0].Shape[0].Bounds(facts); images < 1 && t.phases() > 1 && !t.squares() {
+		return true
+	}
+	for axis, n := range t.taps {
+		least, _ := t.n.Inputs[0].Shape[2+axis].Bounds(facts)
+		if least < 1-pads[axis]-pads[rank+axis]+(n-1)*t.dilations[axis] {
+			return true
+		}
+	}
+	return false
 }
 
 // crop makes pads of the extents that the node wants by auto_pad or output_shape, and reports whether they are numbers. Where results end before
@@ -136,6 +155,9 @@ func ints(n *ir.Node, name string, count int, otherwise int64) []int64 {
 func (t *transposed) cut(axis int) int64 {
 	return t.taps[axis]*t.strides[axis] - t.kernel[axis] + t.after[axis] - t.extra[axis]
 }
+
+// squares reports whether DepthToSpace puts phases in their places.
+func (t *transposed) squares() bool { return len(t.strides) == 2 && t.strides[0] == t.strides[1] }
 
 // phases is how many results there are for each place of the operand.
 func (t *transposed) phases() int64 { return product(t.strides) }

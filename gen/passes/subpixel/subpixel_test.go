@@ -122,3 +122,36 @@ func TestRun(t *testing.T) {
 		})
 	}
 }
+
+// TestEmpty: transposed convolutions stay whose convolutions would be of nothing in runs of which they themselves compute something, or nothing.
+func TestEmpty(t *testing.T) {
+	for _, c := range []struct {
+		name, shape, kernel, attrs, want string
+		dims                             []int64
+	}{
+		{"no row, of one stride and another", "1, 2, H, 3", "2, 1, 1, 3", "strides = [1, 2]", "ConvTranspose", []int64{1, 2, 0, 3}},
+		{"no row, and kernels of one without stride", "1, 2, H, 3", "2, 1, 1, 2", "", "ConvTranspose", []int64{1, 2, 0, 3}},
+		{"no row, and kernels of phases of several", "1, 2, H, 3", "2, 1, 3, 3", "strides = [2, 2]", "Conv DepthToSpace Slice", []int64{1, 2, 0, 3}},
+		{"no result without stride", "1, 2, N, 3", "2, 1, 2, 2", "pads = [1, 0, 1, 0]", "ConvTranspose", []int64{1, 2, 1, 3}},
+		{"no image", "H, 2, 3, 3", "2, 1, 3, 3", "strides = [2, 2]", "Conv DepthToSpace Slice", []int64{0, 2, 3, 3}},
+		{"no image, of one axis", "H, 2, 3", "2, 1, 3", "strides = [2]", "ConvTranspose", []int64{0, 2, 3}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := int64(1)
+			for d := range strings.SplitSeq(c.kernel, ", ") {
+				n *= int64(d[0] - '0')
+			}
+			g := irtest.Parse(t, "  symbol H 0..9\n  symbol N 1..9\n  const @w f32["+c.kernel+"] = {"+numbers(int(n))+"}\n  input %x f32["+c.shape+
+				"]\n  %y ?[*] = ConvTranspose.11(%x, @w) {"+c.attrs+"}\n  output %y\n")
+			require.NoError(t, shape.Infer(g))
+			want := run(t, g, c.dims...)
+			_, err := subpixel.Run(g)
+			require.NoError(t, err)
+			require.NoError(t, shape.Infer(g))
+			assert.Equal(t, c.want, ops(g))
+			got := run(t, g, c.dims...)
+			assert.Equal(t, want.Shape, got.Shape)
+			assert.Equal(t, want.Data, got.Data)
+		})
+	}
+}
