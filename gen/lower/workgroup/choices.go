@@ -130,8 +130,8 @@ func (c *choices) split() bool {
 		}
 		c.inner[i] = size
 	}
-	_, most := c.of.Bounds(nil)
-	return constant == 0 && most == int64(len(c.arms))-1
+	least, most := c.of.Bounds(nil)
+	return constant == 0 && least == 0 && most == int64(len(c.arms))-1
 }
 
 // points lets an item compute all points of the first axis.
