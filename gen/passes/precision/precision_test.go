@@ -144,6 +144,19 @@ func TestKept(t *testing.T) {
 			`Add "masked": it is computed with "u", which stays f32`,
 			`Softmax "softmax": it is computed with "a", which stays f32`,
 		}, map[string]ir.DType{"s.f16": ir.F16, "p.f16": ir.F16, "y.f16": ir.F16}},
+		{"a mask that the network gives on", `
+  input %mask f32[4]
+  input %q f32[2, 8]
+  input %k f32[8, 4]
+  const @axes i64[1] = {0}
+  %u ?[*] = Unsqueeze.13(%mask, @axes) "batch"
+  %s ?[*] = MatMul.13(%q, %k) "scores"
+  %y ?[*] = Add.14(%s, %u) "masked"
+  output %y
+  output %u`, []string{
+			`Unsqueeze "batch": it is computed with "mask", an input that is only added, as masks are, whose numbers may lie beyond what 16 bits hold`,
+			`Add "masked": it is computed with "u", which stays f32`,
+		}, map[string]ir.DType{"s.f16": ir.F16, "u": ir.F32, "y": ir.F32}},
 		{"an input that is added and multiplied", `
   input %x f32[2, 4]
   input %z f32[2, 4]

@@ -27,10 +27,7 @@ func (h *halves) keepSummands() {
 
 // onlyAdded reports whether a value is read by some node, and by none but sums and choices, and those that move it to one.
 func (h *halves) onlyAdded(v *ir.Value, readers map[*ir.Value][]*ir.Node) bool {
-	if len(readers[v]) == 0 || slices.Contains(h.g.Outputs, v) {
-		return false
-	}
-	return !slices.ContainsFunc(readers[v], func(n *ir.Node) bool { return !adds(n, v) && !h.movesToSum(n, readers) })
+	return len(readers[v]) > 0 && !slices.ContainsFunc(readers[v], func(n *ir.Node) bool { return !adds(n, v) && !h.movesToSum(n, readers) })
 }
 
 // adds reports whether a node adds a value to others, or chooses among them.
