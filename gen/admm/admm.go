@@ -149,6 +149,9 @@ func (r *Run) check(weights []trainer.Tensor) error {
 	if r.Choose > 0 && r.Steps > 0 {
 		return fmt.Errorf("%d steps, and masks that are chosen anew in %d epochs; want one of them, as what steps drop is 0 and does not come back", r.Steps, r.Choose)
 	}
+	if r.Choose > 0 && r.Choose == r.Retrain && r.Tune.Average > 0 {
+		return fmt.Errorf("an average of weights, and masks that are chosen anew in all of the %d epochs at the end; want fewer, as until then masks change", r.Retrain)
+	}
 	if !(r.Rho > 0 && r.Growth >= 1 && r.Most >= r.Rho) {
 		return fmt.Errorf("rho is %v, growing %v times up to %v; want a positive one, a growth of at least 1 and a bound that is no less", r.Rho, r.Growth, r.Most)
 	}

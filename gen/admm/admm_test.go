@@ -302,6 +302,9 @@ func TestChoose(t *testing.T) {
 	r.Steps, r.Choose = 0, 7
 	_, err = r.Prune(weights)
 	assert.ErrorContains(t, err, "masks are chosen anew every 5 steps in 7 of 6 epochs")
+	r.Choose, r.Tune.Average = 6, 0.9
+	_, err = r.Prune(weights)
+	assert.ErrorContains(t, err, "an average of weights, and masks that are chosen anew in all of the 6 epochs at the end; want fewer")
 }
 
 // TestGoesOn: a run that was interrupted anywhere ends with the same weights.

@@ -68,12 +68,18 @@ func TestKit(t *testing.T) {
 	var log bytes.Buffer
 	require.NoError(t, newKit(t, "serve").Run(&log), &log)
 	assert.Equal(t, len(checks), strings.Count(log.String(), "passed: "))
+	assert.Contains(t, log.String(), "or it says that it does not take choices; it said: choices: the built-in trainer chooses no masks while it trains")
+
+	log.Reset()
+	require.Error(t, newKit(t, "traceback").Run(&log))
+	assert.Contains(t, log.String(), "FAILED: of weights that it chooses of it gives what the choice allows", "a program with an error is none that refuses")
 
 	log.Reset()
 	require.Error(t, newKit(t, "well").Run(&log))
 	for _, want := range []string{
 		"FAILED: 0 epochs give the weights that were given, and an accuracy: weights differ by up to 1",
 		"FAILED: weights that a mask drops are 0 from the start: ",
+		`in check4: it ended well, but output.safetensors: weights "w": 64 kernels are kept; the choice allows 32`,
 		"FAILED: a strong quadratic term pulls weights to its target: ",
 		"FAILED: a request of another version is refused: it ended well; want an exit status that is not 0",
 		"passed: a trainer that was killed goes on when it is started again",

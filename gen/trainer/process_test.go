@@ -47,6 +47,8 @@ func fake(mode, folder string) error {
 	switch {
 	case mode == "crash" && len(before) == 0:
 		return fmt.Errorf("out of memory, says the fake")
+	case mode == "traceback":
+		return fmt.Errorf("Traceback (most recent call last):\n  File \"choices.py\", line 3, in choose\nIndexError")
 	case mode == "hang":
 		select {}
 	case mode == "nothing":

@@ -101,15 +101,16 @@ def dnn_model(
       dsp: versions of Hexagon that backend = "hvx" has skeleton libraries for, as in ["v68", "v73"]: a DSP takes the most capable that it can run. They
         are the output group dsp, libPREFIX_VERSION_skel.so each, and runfiles of what links NAME. Default: ["v68"], which all later ones run.
       external_data: files that hold the ONNX model's external data, in the folders in which the model names them.
-      precision: "fp32" (the default): floats as the network has them. "fp16": values and weights of f32 are stored in 16 bits, half the memory,
-        and computed and summed in f32; inputs and outputs keep their types, and weights of which a node has few, and those of depthwise convolutions,
-        may be packed as f32. What 16 bits cannot hold stays f32, as do inputs that are only added, such as masks, and the manifest lists it with the
-        reasons (precision); numbers that are narrowed and end beyond the range become its greatest ones, not infinite. "bf16": the same in bf16, which has f32's range and 8 binary
-        digits. Products of two values of bf16, also of a network whose own floats are bf16, are then summed in f32 by the processor's instructions
-        for pairs of them, where all chips of the library have some (AVX512-BF16: x86_64_zen4, x86_64_zen5; with AMX: x86_64_sapphire_rapids): in
-        another order, and with denormal numbers as zeros whatever keep_denormals says. Elsewhere, and with backend = "opencl", they are widened to
-        f32. The manifest has the types of storage, products and sums, and how many kernels sum pairs. A quantized network is refused, as its
-        integers are smaller already, and so is pruning, whose kernels are of f32.
+      precision: "fp32" (the default): floats as the network has them. "fp16": values and weights of f32 are stored in 16 bits, half the
+        memory, and computed and summed in f32; inputs and outputs keep their types, and weights of which a node has few, and those of
+        depthwise convolutions, may be packed as f32. What 16 bits cannot hold stays f32, as do inputs that are only added, such as
+        masks, and the manifest lists it with the reasons (precision); numbers that are narrowed and end beyond the range become its
+        greatest ones, not infinite. "bf16": the same in bf16, which has f32's range and 8 binary digits. Products of two values of
+        bf16, also of a network whose own floats are bf16, are then summed in f32 by the processor's instructions for pairs of them,
+        where all chips of the library have some (AVX512-BF16: x86_64_zen4, x86_64_zen5; with AMX: x86_64_sapphire_rapids): in another
+        order, and with denormal numbers as zeros whatever keep_denormals says. Elsewhere, and with backend = "opencl", they are widened
+        to f32. The manifest has the types of storage, products and sums, and how many kernels sum pairs. A quantized network is
+        refused, as its integers are smaller already, and so is pruning, whose kernels are of f32.
       shards: how many C++ files the kernels go to, to be compiled in parallel, 1 to 256. Default: 8.
       tuning: the record that NAME.tune wrote. One of a single other chip than the model is built for is an
         error: use select(), or run NAME.tune on each chip.

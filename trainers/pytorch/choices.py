@@ -88,6 +88,13 @@ class Choices:
         for w in self.all:
             w.requires_grad_()
 
+    def ends(self, steps):
+        """Refuses choices of which the last one, with so many steps an epoch, is made while kernels are still dropped: too many would stay."""
+        last = (self.epochs * steps - 1) // self.every * self.every
+        if last < self.grow * steps:
+            raise Refused(f"choices: every {self.every} steps, of {steps} an epoch, the last of {self.epochs} epochs is before step {last}, which is within the {self.grow} "
+                          "in which kernels are dropped; want a smaller every, or more epochs")
+
     def trained(self, w):
         """What an optimizer changes for the network's weights."""
         for mine, a in zip(self.weights, self.all):
@@ -107,7 +114,7 @@ class Choices:
     def pass_on(self):
         """Gives what is trained the gradients of what the network computes with."""
         for w, a in zip(self.weights, self.all):
-            a.grad, w.grad = w.grad, None
+            a.grad, w.grad = torch.zeros_like(a) if w.grad is None else w.grad, None
         if self.fade:  # all but what the network has
             gradients = [a.grad for a in self.all]
             torch._foreach_add_(gradients, self.all, alpha=self.fade)

@@ -122,6 +122,19 @@ class ChoicesTest(Run):
             for name, t in run.network.tensors().items():
                 self.assertTrue(torch.equal(t, on.network.tensors()[name]), (epoch, name))
 
+    def test_last(self):
+        """The last choice has to be one after which no more kernels go; the weights are then allowed, however few choices there are."""
+        steps = 8
+        for more, every in (({"grow": 2}, 1), ({"grow": 1}, steps + 1), ({"grow": 1}, 2 * steps)):
+            run, train, test = self.fit({"epochs": 2}, chosen={**CHOICES, **more, "every": every})
+            self.assertEqual(len(train) // SETTINGS["batch"], steps)
+            if every == steps + 1:
+                run.run(train, test, None, lambda text: None, 1e9)
+                self.assertEqual(int((run.network.tensors()["w"] != 0).sum()), 8)
+            else:
+                with self.assertRaisesRegex(network.Refused, f"choices: every {every} steps, of 8 an epoch, the last of 2 epochs is before step"):
+                    run.run(train, test, None, lambda text: None, 1e9)
+
     def test_learns(self):
         for optimizer, rate in (("sgd", 0.1), ("adam", 0.02)):
             run, train, test = self.fit({"epochs": 16, "optimizer": optimizer, "learning_rate": rate}, chosen={**CHOICES, "epochs": 10, "grow": 5})
@@ -157,7 +170,7 @@ class ChoicesTest(Run):
         """Steps as CUDA graphs give the weights that steps by themselves give."""
         ends = []
         for graphs in (False, True):
-            run = fit.Fit(network.Network(self.model, given(), "cuda"), {**SETTINGS, "average": 0.9, "epochs": 3}, graphs=graphs, chosen={**CHOICES, "epochs": 1})
+            run = fit.Fit(network.Network(self.model, given(), "cuda"), {**SETTINGS, "average": 0.9, "epochs": 3}, graphs=graphs, chosen=CHOICES)
             run.run(*images.load(pictures(self.folder), self.folder, "cuda"), lambda r: None, lambda text: None, 0)
             self.assertEqual(run.graphs, graphs, "the step was not captured")
             ends.append(run.network.tensors())

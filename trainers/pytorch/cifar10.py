@@ -242,7 +242,12 @@ def main():
     p.add_argument("--set", nargs="*", default=[], metavar="NET.KEY=JSON", help='other settings, as resnet20.retrain=20 or vgg16.tune.learning_rate=0.1')
     p.add_argument("--trainer", type=shlex.split, default="--precision=bf16 --compile --test-every=5 --checkpoint-seconds=10", help="options of train.py")
     args = p.parse_args()
-    plans = {**NETS, **{name: {"model": of, **NETS[of]} for name, of in (text.split("=") for text in args.plan)}}
+    plans = dict(NETS)
+    for text in args.plan:
+        name, _, of = text.partition("=")
+        if of not in NETS or name in NETS:
+            p.error(f"--plan: {text}: want NAME=NET, a new name and one of {', '.join(NETS)}")
+        plans[name] = {"model": of, **NETS[of]}
     if unknown := set(args.nets) - set(plans):
         p.error(f"--nets: {', '.join(sorted(unknown))}: want some of {', '.join(plans)}")
     args.plans = {net: json.loads(json.dumps(plans[net])) for net in args.nets}

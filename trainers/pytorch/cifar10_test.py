@@ -97,6 +97,9 @@ class Cifar10Test(unittest.TestCase):
         self.assertEqual((plans["other"]["retrain"], plans["other"]["model"], plans["resnet20"]["retrain"]), (3, "resnet20", 130))
         p, _ = self.start("--nets=none")
         self.assertIn("--nets: none: want some of vgg16, ", p.stderr)
+        for wrong in ("other=none", "other", "vgg16=resnet20"):
+            p, _ = self.start("--plan", wrong)
+            self.assertIn(f"--plan: {wrong}: want NAME=NET, a new name and one of vgg16, ", p.stderr)
 
     def test_choose(self):
         """The epochs in which masks are chosen are among those at the end; plans without them have no such options."""

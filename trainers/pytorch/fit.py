@@ -128,6 +128,8 @@ class Fit:
         s = self.settings
         if len(train) < s["batch"]:
             raise Refused(f"{len(train)} images to train with, fewer than a batch of {s['batch']}")
+        if self.choices:
+            self.choices.ends(len(train) // s["batch"])
         saved, step = time.monotonic(), None
         while self.epoch < s["epochs"]:
             step = step or self._captured(train, log)

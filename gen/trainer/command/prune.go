@@ -55,7 +55,7 @@ func newPruneFlags(c *common) *pruneFlags {
 	f.IntVar(&f.epochs, "epochs", d.Epochs, "epochs of each iteration and step")
 	f.IntVar(&f.retrain, "retrain", d.Retrain, "epochs of masked training at the end")
 	f.IntVar(&f.choose, "choose", d.Choose, "of these the first ones, in which the trainer chooses the masks anew; 0: the masks are there before")
-	f.IntVar(&f.every, "every", d.Every, "steps of a trainer that chooses the masks: before so many each")
+	f.IntVar(&f.every, "every", d.Every, "how many steps are between two choices of the masks")
 	f.Float64Var(&f.fade, "fade", d.Fade, "weight of a quadratic term that pulls what is dropped to 0 while the trainer chooses the masks")
 	f.Float64Var(&f.rho, "rho", d.Rho, "weight of the quadratic terms in the first iteration")
 	f.Float64Var(&f.growth, "growth", d.Growth, "how many times as large rho is in each further iteration")
