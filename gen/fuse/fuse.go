@@ -41,6 +41,9 @@ type Options struct {
 	// Split gives ways to compute a block by several ones. That of the least estimate is taken where it is less than the block's or, by SplitAll, whatever it is.
 	Split    func(*block.Block) [][]*block.Block
 	SplitAll bool
+	// Together estimates blocks in the layouts that suit them best. Where it is given, convolutions of several filters for each channel read a copy that
+	// repeats the channels, where this is estimated to take less: lanes are then channels.
+	Together func([]*block.Block) float64
 	// Attention lets the products around a softmax and the softmax be one block, where this is estimated to take less.
 	// Queued is the part of an estimate that is a launch while the device computes the one before, which a launch less does not gain.
 	// Memory is how long so many bytes take that are brought from memory, or to it, in the unit of estimates, and 0 where caches hold them; nil: what a device
@@ -60,6 +63,7 @@ func Run(g *block.Graph, o Options) {
 			spread(r, names)
 		}
 		f := newFuser(r, o, fused)
+		f.names = names
 		for f.once() {
 		}
 		f.compact()
@@ -84,12 +88,14 @@ type fuser struct {
 	outputs  map[*ir.Value]bool         // of the graph
 	todo     []todo                     // by row
 	fused    int
+	names    *ir.Names
+	repeats  map[repeated]*ir.Value // copies of operands
 }
 
 func newFuser(g *block.Graph, o Options, fused int) *fuser {
 	f := &fuser{g: g, o: o, trials: map[*block.Block][]trial{}, mappings: map[*block.Block]*mappings{}, sizes: map[*block.Block]*known{},
 		readers: map[*ir.Value]readers{}, def: map[*ir.Value]*block.Block{}, at: map[*block.Block]int{}, outputs: map[*ir.Value]bool{},
-		todo: make([]todo, len(rows)), fused: fused}
+		todo: make([]todo, len(rows)), fused: fused, repeats: map[repeated]*ir.Value{}}
 	for _, v := range g.Outputs {
 		f.outputs[v] = true
 	}

@@ -40,12 +40,19 @@ func points(axes []te.Axis) sym.Expr {
 	return n
 }
 
-// cutReductions cuts those of few results that are made of many points.
+// cutReductions cuts those of few results that are made of many points, and computes others by several blocks.
 func (f *fuser) cutReductions() {
 	var out []*block.Block
 	for _, b := range f.g.Blocks {
 		if all := f.split(b); all != nil {
 			out = append(out, all...)
+			continue
+		}
+		if copied, depthwise := f.repeatChannels(b); depthwise != nil {
+			if copied != nil {
+				out = append(out, copied)
+			}
+			out = append(out, depthwise)
 			continue
 		}
 		parts, join := f.inParts(b)

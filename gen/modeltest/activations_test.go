@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/interp"
 	"rules_dnn/gen/plan"
 )
 
@@ -37,6 +39,41 @@ func TestActivations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, chip := range Chips {
 				p := survivor(t, c.graph, chip)
+				tiled := slices.ContainsFunc(p.Calls(), func(c *plan.Call) bool { return strings.HasPrefix(c.Kernel.Anchor, "product") })
+				assert.Equal(t, c.tiled, tiled, chip)
+			}
+		})
+	}
+}
+
+// TestWeightsOfBatches: products with constant weights of their own run in tiles, too, whichever factor the weights are, and however they lie.
+func TestWeightsOfBatches(t *testing.T) {
+	einsum := func(equation, x, w string) string {
+		return "input %x f32[" + x + "]\ninput %kw f32[" + w + "]\n%y ?[*] = Einsum.12(%x, %kw) {equation = \"" + equation + "\"}\noutput %y\n"
+	}
+	for name, c := range map[string]contraction{
+		"columns":             {"input %x f32[3, 10, 12]\ninput %kw f32[3, 12, 24]\n%y ?[*] = MatMul.13(%x, %kw)\noutput %y\n", true},
+		"rows":                {"input %x f32[3, 12, 24]\ninput %kw f32[3, 20, 12]\n%y ?[*] = MatMul.13(%kw, %x)\noutput %y\n", true},
+		"columns, transposed": {einsum("bik,bjk->bij", "3, 10, 12", "3, 24, 12"), true},
+		"relative positions":  {einsum("bhwd,hkd->bhwk", "5, 6, 7, 8", "6, 9, 8"), true},
+		"those of columns":    {einsum("bhwd,wkd->bhwk", "5, 6, 7, 8", "7, 9, 8"), true},
+		"what follows":        {"input %x f32[3, 10, 12]\ninput %kw f32[3, 12, 24]\ninput %kb f32[24]\n%p ?[*] = MatMul.13(%x, %kw)\n%y ?[*] = Add.14(%p, %kb)\noutput %y\n", true},
+		"many rows":           {"symbol N 1..400\ninput %x f32[3, N, 12]\ninput %kw f32[3, 12, 24]\n%y ?[*] = MatMul.13(%x, %kw)\noutput %y\n", true},
+		"too few rows":        {"input %x f32[3, 2, 12]\ninput %kw f32[3, 12, 24]\n%y ?[*] = MatMul.13(%x, %kw)\noutput %y\n", false},
+		"one product's, which are a contraction's": {"input %x f32[3, 10, 12]\ninput %kw f32[12, 24]\n%y ?[*] = MatMul.13(%x, %kw)\noutput %y\n", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, chip := range Chips {
+				g, inputs := c.filled(t)
+				want, err := interp.Graph(g, inputs)
+				require.NoError(t, err)
+				p, err := Compile(g, Config{Chip: chip})
+				require.NoError(t, err, chip)
+				got, err := runTexts(p, InputsOf(p, inputs))
+				require.NoError(t, err, chip)
+				for k, w := range want {
+					assertClose(t, w, got[k], chip)
+				}
 				tiled := slices.ContainsFunc(p.Calls(), func(c *plan.Call) bool { return strings.HasPrefix(c.Kernel.Anchor, "product") })
 				assert.Equal(t, c.tiled, tiled, chip)
 			}

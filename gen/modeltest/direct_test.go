@@ -29,6 +29,8 @@ func TestDirect(t *testing.T) {
 		{name: "lines", x: []int64{1, 32, 70}, w: []int64{32, 1, 5}, pads: []int64{2, 2}},
 		{name: "columns", x: []int64{1, 32, 20, 20}, w: []int64{32, 1, 5, 1}, pads: []int64{2, 0, 2, 0}},
 		{name: "depth", x: []int64{1, 16, 4, 9, 8}, w: []int64{16, 1, 3, 3, 3}, pads: []int64{1, 1, 1, 1, 1, 1}},
+		{name: "two filters for a channel", x: []int64{1, 32, 28, 28}, w: []int64{64, 1, 7, 7}, pads: []int64{3, 3, 3, 3}, strides: []int64{2, 2}},
+		{name: "three, in blocks that are not full", x: []int64{2, 8, 20, 24}, w: []int64{24, 1, 3, 3}, pads: same, add: true},
 	} {
 		c.between, c.group = true, c.x[1]
 		for _, typ := range loop.Floats {

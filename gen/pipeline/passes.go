@@ -237,6 +237,7 @@ func fuseBlocks(s *State) error {
 		Split: func(b *block.Block) [][]*block.Block {
 			return contract.SplitFilters(b, &lower.Env{Symbols: s.Blocks.Facts, Target: t, Winograd: o.Winograd}, transforms)
 		}, SplitAll: s.Winograd > 0,
+		Together:  s.together(t, o),
 		Attention: s.anchor("attention") && s.anchor("chains"), Queued: queued, Memory: memory,
 		Tasks: tasks, TaskElements: t.TaskElements, CacheBytes: t.L2 / 2, Lanes: int64(t.Lanes(ir.F32)),
 	})
@@ -244,6 +245,14 @@ func fuseBlocks(s *State) error {
 		block.Sweep(s.Blocks)
 	}
 	return nil
+}
+
+// together estimates blocks of a processor, whose windows of channels have these as lanes; nil: there are none.
+func (s *State) together(t *target.Target, o sel.Options) func([]*block.Block) float64 {
+	if t.WorkItems() || !s.anchor("windows") {
+		return nil
+	}
+	return func(all []*block.Block) float64 { return sel.EstimateTogether(all, s.Blocks.Facts, t, o) }
 }
 
 // transforms are the results along each axis of the transforms by which a device may compute convolutions.

@@ -195,6 +195,22 @@ func Estimate(b *block.Block, f sym.Facts, t *target.Target, o Options) float64 
 	return k.Cycles
 }
 
+// EstimateTogether is the cycles of blocks one after the other in the layouts that suit them best, with conversions between them, whatever those are of what
+// they read first and give last; +Inf where no kernels compute them.
+func EstimateTogether(all []*block.Block, f sym.Facts, t *target.Target, o Options) float64 {
+	o.Times, o.History, o.Candidate, o.Device, o.Stored = nil, nil, 0, nil, nil // as Estimate
+	s := newSelector(&block.Graph{Facts: f, Blocks: all}, t, o)
+	s.fusing = true
+	if s.enumerate() != nil {
+		return math.Inf(1)
+	}
+	solution, err := pbqp.Solve(s.problem(), pbqp.DefaultLimit)
+	if err != nil {
+		return math.Inf(1)
+	}
+	return solution.Cost
+}
+
 // EstimateShared is the cycles of a block whose values are all row-major by the work-groups of a device, whose items share what they read; +Inf where
 // they compute no such block. Their own estimates know better than that of loops how few groups leave units without work.
 func EstimateShared(b *block.Block, f sym.Facts, t *target.Target, o Options) float64 {

@@ -189,12 +189,24 @@ func windowsOfChannels(b *block.Block, m *match.Match, env *lower.Env) []*produc
 	return nil
 }
 
-// suits reports whether constants are where tiles of floats may have them. Packing weights that are lanes is a contraction's choice; as
-// rows they are those of a convolution of fewer channels than a register has lanes, most of which a contraction would leave empty, or of one that
-// sums over taps alone, whose products take less than it takes to store lanes that lie apart.
+// suits reports whether constants are where tiles of floats may have them. Packing weights that are lanes is a contraction's choice, unless they are
+// those of several products; as rows they are those of a convolution of fewer channels than a register has lanes, most of which a contraction would leave
+// empty, or of one that sums over taps alone, whose products take less than it takes to store lanes that lie apart.
 func (p *product) suits() bool {
 	n, known := p.row.Extent.Const()
-	return p.dots || p.X.Computed == nil && !p.W.Constant && (!p.X.Constant || known && n < p.instr.Lanes || len(p.windows) > 0 && len(p.windows) == len(p.Reduce))
+	alone := !p.W.Constant && (!p.X.Constant || known && n < p.instr.Lanes || len(p.windows) > 0 && len(p.windows) == len(p.Reduce))
+	return p.dots || p.X.Computed == nil && p.W.Computed == nil && (alone || p.severalProducts())
+}
+
+// severalProducts reports whether an axis of the result is of both factors, as that of a batch is: each of its points is a product with weights of its own,
+// and a contraction has one axis of the result in its weights.
+func (p *product) severalProducts() bool {
+	for i, a := range p.Stage.Axes {
+		if p.Of[i] == match.OfBoth && !a.Extent.Is(1) {
+			return true
+		}
+	}
+	return false
 }
 
 // take gives the product its axes and an instruction, by what the axes are to the factors and how these are stored; false where they suit no tile.
