@@ -195,7 +195,7 @@ func windowsOfChannels(b *block.Block, m *match.Match, env *lower.Env) []*produc
 func (p *product) suits() bool {
 	n, known := p.row.Extent.Const()
 	alone := !p.W.Constant && (!p.X.Constant || known && n < p.instr.Lanes || len(p.windows) > 0 && len(p.windows) == len(p.Reduce))
-	return p.dots || p.X.Computed == nil && p.W.Computed == nil && (alone || p.severalProducts())
+	return p.dots || p.X.Computed == nil && (alone || p.W.Computed == nil && p.severalProducts())
 }
 
 // severalProducts reports whether an axis of the result is of both factors, as that of a batch is: each of its points is a product with weights of its own,
