@@ -47,19 +47,7 @@ func LongProduct(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
 	if found == nil {
 		return nil, nil
 	}
-	var out []*lower.Lowered
-	for _, l := range found.tiles() {
-		if env.Only != "" && lower.Unhashed(env.Only) != l.name() {
-			continue
-		}
-		k, err := env.Proposed(longAnchor, micro.Tile{}, l.schedule(), b)
-		if err != nil {
-			return nil, fmt.Errorf("block %s: %w", b.Label(), err)
-		}
-		k.Name = l.name() + lower.DigestMark + k.Schedule.Digest()
-		out = append(out, k)
-	}
-	return out, nil
+	return proposedTasks(longAnchor, found.tiles(), b, env)
 }
 
 // longProductOf recognises one: the last axis is of columns, whose number is known, and the one before it, axes of one point aside, of rows.

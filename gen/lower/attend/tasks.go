@@ -47,12 +47,20 @@ func taskedAttention(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
 	if found == nil {
 		return nil, nil
 	}
+	return proposedTasks(attentionAnchor, found.taskTiles(), b, env)
+}
+
+// proposedTasks are the kernels of what is tried, or of the one that is wanted.
+func proposedTasks[T interface {
+	name() string
+	schedule() *lower.Proposal
+}](anchor string, tried []T, b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
 	var out []*lower.Lowered
-	for _, t := range found.taskTiles() {
+	for _, t := range tried {
 		if env.Only != "" && lower.Unhashed(env.Only) != t.name() {
 			continue
 		}
-		l, err := env.Proposed(attentionAnchor, micro.Tile{}, t.schedule(), b)
+		l, err := env.Proposed(anchor, micro.Tile{}, t.schedule(), b)
 		if err != nil {
 			return nil, fmt.Errorf("block %s: %w", b.Label(), err)
 		}

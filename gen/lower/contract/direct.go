@@ -90,34 +90,6 @@ func newDirect(b *block.Block, env *lower.Env) (*direct, error) {
 	return d, nil
 }
 
-// widen lets results read constants of 16 bits, of which a row needs the same for each pixel, as float32.
-func (d *direct) widen(env *lower.Env) {
-	_, operands := widenConstants(d.b)
-	for i, v := range operands {
-		if from := d.b.Operands[i]; v != from {
-			narrow := d.n.In[i]
-			d.n.In[i] = nest.Stored(narrow.Name, v, env.Layouts(from))
-			for k, r := range d.n.Results {
-				d.n.Results[k] = te.Map(r, func(e te.Expr) te.Expr { return widenedLoad(e, narrow, d.n.In[i]) })
-			}
-		}
-	}
-}
-
-// widenedLoad is an expression of what a buffer of 16 bits holds as one of what another one holds as float32.
-func widenedLoad(e te.Expr, narrow, wide *loop.Buffer) te.Expr {
-	c, ok := e.(te.Call)
-	if !ok || c.Fn != "cast" || c.Type != ir.F32 {
-		return e
-	}
-	m, ok := c.Args[0].(loop.Mem)
-	if !ok || m.Buf != narrow {
-		return e
-	}
-	m.Buf = wide
-	return m
-}
-
 // allFloats reports whether all values of the block are floats that registers hold as float32, and no result binds integers.
 func allFloats(b *block.Block) bool {
 	other := func(v *ir.Value) bool { return !match.Floats(v.Type) }

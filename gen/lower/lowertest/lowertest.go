@@ -27,6 +27,17 @@ func Chip(t testing.TB, name string) *target.Target {
 	return c
 }
 
+// Device is a device whose work-groups share memory.
+func Device(t testing.TB) *target.Target {
+	t.Helper()
+	d, err := target.Parse([]byte(`{"name": "test", "cpu": "opencl", "vector_bits": 128, "vector_registers": 32, "instructions": ["mad_f32x4"], "fma_per_cycle": 1,
+		"loads_per_cycle": 1, "issue_per_cycle": 2, "tasks": 65536, "task_elements": 4, "parallel": 2048, "load_cycles": 1,
+		"opencl": {"group_items": 64, "workers": 512, "local_bytes": 32768, "units": 16, "sub_group": 16},
+		"l1d_bytes": 32768, "l2_bytes": 1048576, "bytes_per_cycle": 64, "l2_bytes_per_cycle": 128}`))
+	require.NoError(t, err)
+	return d
+}
+
 // Formed is the block of a graph of one node.
 func Formed(t testing.TB, graph string) *block.Block {
 	t.Helper()

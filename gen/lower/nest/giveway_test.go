@@ -16,10 +16,6 @@ import (
 
 // TestGivesWay: loops give way to kernels of work-groups that are there, and to those alone.
 func TestGivesWay(t *testing.T) {
-	const facts = `{"name": "test", "cpu": "opencl", "vector_bits": 128, "vector_registers": 32, "instructions": ["mad_f32x4"], "fma_per_cycle": 1,
-		"loads_per_cycle": 1, "issue_per_cycle": 2, "tasks": 65536, "task_elements": 4, "parallel": 2048, "load_cycles": 1,
-		"opencl": {"group_items": 64, "workers": 512, "local_bytes": 32768, "units": 16, "sub_group": 16},
-		"l1d_bytes": 32768, "l2_bytes": 1048576, "bytes_per_cycle": 64, "l2_bytes_per_cycle": 128}`
 	b := lowertest.Formed(t, "input %x f32[512, 512]\ninput %w f32[512, 512]\n%y ?[*] = MatMul.13(%x, %w)\noutput %y")
 	for name, change := range map[string]func(o *target.OpenCL){
 		"a device that takes them": func(o *target.OpenCL) {},
@@ -27,8 +23,7 @@ func TestGivesWay(t *testing.T) {
 		"too little memory":        func(o *target.OpenCL) { o.LocalBytes = 64 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, err := target.Parse([]byte(facts))
-			require.NoError(t, err)
+			d := lowertest.Device(t)
 			change(d.OpenCL)
 			env := &lower.Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Target: d, Contractions: true, Vectors: true}
 			groups, err := workgroup.Tiles(b, env)
