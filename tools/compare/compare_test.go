@@ -333,3 +333,13 @@ func TestList(t *testing.T) {
 	assert.Contains(t, log.String(), "round 20 of 20, candidates 2 of 2: ", "--rounds of the comparison are others")
 	assert.FileExists(t, filepath.Join(filepath.Dir(net), "net.tune.json"))
 }
+
+// TestNoModel: a list of which nothing is taken is an error, and no empty table.
+func TestNoModel(t *testing.T) {
+	list := filepath.Join(t.TempDir(), "list.txt")
+	require.NoError(t, os.WriteFile(list, []byte("net.onnx\n"), 0o666))
+	args := []string{"--list=" + list, "--only=^other$", "--peers=all", "--rounds=1"}
+	o, err := parse(args)
+	require.NoError(t, err)
+	require.EqualError(t, comparePeers(o, args, io.Discard, io.Discard), "--only=^other$ matches no model of "+list)
+}

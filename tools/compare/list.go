@@ -132,6 +132,9 @@ func listed(o *options, args []string) ([]*options, error) {
 		}
 		out = append(out, one)
 	}
+	if out == nil {
+		return nil, fmt.Errorf("--only=%s matches no model of %s", o.only, o.list)
+	}
 	return out, nil
 }
 
