@@ -49,8 +49,8 @@ NETS = {
     },
     "resnet20_choose": {  # masks are chosen anew every 16 steps of the first three quarters
         "model": "resnet20", "teacher": "vgg16", "pruning": {"patterns": 8, "connectivity": 2, "set": "layer"}, "policy": os.path.join(POLICIES, "resnet20_cifar10_steps.star"),
-        "iterations": 0, "steps": 0, "epochs": 0, "retrain": 200, "choose": 150, "every": 16, "fade": 0.02, "rho": 0.01, "growth": 3, "most": 1,
-        "admm": {"batch": 256, "learning_rate": 0.1, "distillation": 0.7}, "tune": {"batch": 256, "learning_rate": 0.1, "distillation": 0.7},
+        "iterations": 0, "steps": 0, "epochs": 0, "retrain": 120, "choose": 90, "every": 16, "fade": 0.005, "rho": 0.01, "growth": 3, "most": 1,
+        "admm": {"batch": 256, "learning_rate": 0.1, "distillation": 0.7}, "tune": {"batch": 256, "learning_rate": 0.1, "distillation": 0.7, "average": 0.999},
     },
     "resnet20_night": {  # what the built-in trainer can do in a night
         "model": "resnet20", "pruning": {"patterns": 8, "connectivity": 1.9, "set": "layer"}, "policy": os.path.join(POLICIES, "resnet20_cifar10_night.star"),
