@@ -80,7 +80,9 @@ func matmul(m, n, k int64) testCase {
 // known are a convolution of weights that are known, as in networks: directly, and by Winograd's algorithm.
 func known(c testCase) []testCase {
 	c.name, c.known = c.name+", known weights", true
-	out := []testCase{c}
+	direct := c
+	direct.without = []string{"winograd"}
+	out := []testCase{direct}
 	for _, results := range []int64{2, 4} {
 		w := c
 		w.name, w.winograd = fmt.Sprintf("%s, Winograd F(%d,3)", c.name, results), results

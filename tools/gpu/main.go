@@ -58,7 +58,6 @@ func main() {
 	without := flag.String("without", "", "of the networks of --of, programs without each of these parts ('dnnc passes' lists them), with commas between")
 	of := flag.String("of", "", "regular expression of these networks")
 	half := flag.String("fp16", "^$", "regular expression of networks that get programs in 16 bits, too")
-	winograd := flag.String("winograd", "^$", "regular expression of networks that get programs whose convolutions are by Winograd's algorithm where estimates say so, too")
 	pruned := flag.String("pruned", "^$", "regular expression of networks that get programs with pruned weights, too")
 	counted := flag.Bool("reads", false, "print what the kernels of the networks read and store, by images and by buffers, and write nothing")
 	flag.Parse()
@@ -68,7 +67,7 @@ func main() {
 	} else if *networks != "" {
 		run = func() error {
 			o := networkOptions{networks: *networks, cxx: *cxx, chip: *chip, device: *device, out: *out, only: *only}
-			if err := o.parse(*without, *of, *half, *pruned, *winograd); err != nil {
+			if err := o.parse(*without, *of, *half, *pruned); err != nil {
 				return err
 			}
 			return writeNetworks(o)

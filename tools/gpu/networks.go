@@ -145,11 +145,7 @@ func (b *bundler) begin(o networkOptions) error {
 	if err != nil {
 		return err
 	}
-	transforms, err := withWinograd(device)
-	if err != nil {
-		return err
-	}
-	for name, text := range map[string]string{"chip.json": string(facts), "device.json": string(device), winogradFacts: string(transforms), "networks.py": measureNetworks, "torch_networks.py": torchNetworks, "tinygrad_networks.py": tinygradNetworks} {
+	for name, text := range map[string]string{"chip.json": string(facts), "device.json": string(device), "networks.py": measureNetworks, "torch_networks.py": torchNetworks, "tinygrad_networks.py": tinygradNetworks} {
 		if err := os.WriteFile(filepath.Join(b.out, name), []byte(text), 0o644); err != nil {
 			return err
 		}
@@ -178,23 +174,6 @@ func (b *bundler) begin(o networkOptions) error {
 		"tools/gpu/network/main.cc", filepath.Join(b.work, "served.cc"))
 	b.objects = append(around, program...)
 	return err
-}
-
-// winogradFacts is the file of the device's facts by which convolutions may be computed by Winograd's algorithm.
-const winogradFacts = "device_winograd.json"
-
-// withWinograd are a device's facts with all transforms that there are kernels for.
-func withWinograd(facts []byte) ([]byte, error) {
-	var all map[string]any
-	if err := json.Unmarshal(facts, &all); err != nil {
-		return nil, err
-	}
-	device, ok := all["opencl"].(map[string]any)
-	if !ok {
-		return nil, errors.New("the device's facts have no \"opencl\"")
-	}
-	device["winograd"] = []int{2, 4}
-	return json.MarshalIndent(all, "", " ")
 }
 
 // sources copies what programs are made of beside the kernels.

@@ -53,7 +53,7 @@ func TestCopts(t *testing.T) {
 // TestVariants: which programs are made of a network besides the plain one, what they are called, and what they are made with.
 func TestVariants(t *testing.T) {
 	var o variantOptions
-	require.NoError(t, o.parse("moves,chains", "^swin", "^vit", "vgg16", "^unet"))
+	require.NoError(t, o.parse("moves,chains", "^swin", "^vit", "vgg16"))
 	type made struct {
 		program, torch string
 		option         string // the last one
@@ -80,32 +80,7 @@ func TestVariants(t *testing.T) {
 	n.Name = "vgg16"
 	assert.Contains(t, o.variants(n)[1].Pruning, `"exempt_first": true`)
 	assert.Equal(t, []made{{"resnet50", "float", plain, false}}, of("resnet50.onnx"))
-	assert.Equal(t, []made{{"unet", "float", plain, false}, {"unet_Winograd", "", plain, false}}, of("unet.onnx"))
-	n, err = named("unet.onnx")
-	require.NoError(t, err)
-	v := o.variants(n)
-	assert.Contains(t, v[0].Options, "--device=device.json")
-	assert.Contains(t, v[1].Options, "--device="+winogradFacts)
-	assert.NotContains(t, v[1].Options, "--device=device.json")
-	require.ErrorContains(t, o.parse("", "(", "", "", ""), "missing closing )")
-}
-
-// TestWithWinograd: the facts are the device's but for the transforms.
-func TestWithWinograd(t *testing.T) {
-	text, err := os.ReadFile("../../platforms/devices/opencl_nvidia.json")
-	require.NoError(t, err)
-	want, err := target.Parse(text)
-	require.NoError(t, err)
-	text, err = withWinograd(text)
-	require.NoError(t, err)
-	got, err := target.Parse(text)
-	require.NoError(t, err)
-	want.OpenCL.Winograd = []int64{2, 4}
-	assert.Equal(t, want, got)
-	_, err = withWinograd([]byte(`{"name": "mine"}`))
-	require.ErrorContains(t, err, `no "opencl"`)
-	_, err = withWinograd([]byte("{"))
-	require.Error(t, err)
+	require.ErrorContains(t, o.parse("", "(", "", ""), "missing closing )")
 }
 
 // TestReads: a network's kernels read texels where values are images, and none where there are none.

@@ -14,19 +14,17 @@ type variantOptions struct {
 	of      *regexp.Regexp
 	half    *regexp.Regexp // stored in 16 bits
 	pruned  *regexp.Regexp // with PatDNN's rates
-	// winograd: convolutions by Winograd's algorithm on the device, where estimates say so.
-	winograd *regexp.Regexp
 }
 
 // parse reads flags.
-func (o *variantOptions) parse(without, of, half, pruned, winograd string) error {
+func (o *variantOptions) parse(without, of, half, pruned string) error {
 	if without != "" {
 		o.without = strings.Split(without, ",")
 	}
 	for _, x := range []struct {
 		to   **regexp.Regexp
 		text string
-	}{{&o.of, of}, {&o.half, half}, {&o.pruned, pruned}, {&o.winograd, winograd}} {
+	}{{&o.of, of}, {&o.half, half}, {&o.pruned, pruned}} {
 		r, err := regexp.Compile(x.text)
 		if err != nil {
 			return err
@@ -56,11 +54,6 @@ func (o *variantOptions) variants(n *network) []*network {
 	}
 	if matches(o.half, n.Program) {
 		add("fp16", "half", func(v *network) { v.Options = append(v.Options, "--precision=fp16") })
-	}
-	if matches(o.winograd, n.Program) {
-		add("Winograd", "", func(v *network) {
-			v.Options[slices.Index(v.Options, "--device=device.json")] = "--device=" + winogradFacts
-		})
 	}
 	if matches(o.pruned, n.Program) {
 		for _, share := range shares {
