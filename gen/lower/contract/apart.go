@@ -110,14 +110,14 @@ func newApart(b *block.Block, env *lower.Env) *apart {
 		}
 		return layout.RowMajor
 	}
-	c := newContraction(b, &rows)
+	c := newLaid(b, &rows)
 	if c == nil || c.window || c.groups > 1 || c.inReduce != 0 || c.wv.Type != ir.F32 || c.layX != layout.RowMajor || c.converts() || of.lanes%c.instr.Lanes != 0 {
 		return nil
 	}
 	if len(b.Stage.Axes) != imageRank || c.channel != 1 || c.pixel != columnDim || len(c.x.Index) != imageRank || readsTwice(b, c) {
 		return nil
 	}
-	a := &apart{sparse: &sparse{contraction: c}, blocks: of}
+	a := &apart{sparse: &sparse{laid: c}, blocks: of}
 	a.x5 = b.Operands[c.x.Source.N]
 	_, a.lies = cutOf(lay(a.x5), a.x5.Shape)
 	for d := rowDim; d <= columnDim; d++ {
@@ -132,7 +132,7 @@ func newApart(b *block.Block, env *lower.Env) *apart {
 }
 
 // readsTwice reports whether the results read X besides.
-func readsTwice(b *block.Block, c *contraction) bool {
+func readsTwice(b *block.Block, c *laid) bool {
 	twice := false
 	for _, e := range b.Stage.Results {
 		te.Walk(e, func(e te.Expr) {

@@ -25,7 +25,7 @@ func PixelLayouts(b *block.Block, env *lower.Env, want func(*ir.Value, layout.La
 	}
 	rows := *env
 	rows.Layouts = func(*ir.Value) layout.Layout { return layout.RowMajor }
-	c := newContraction(b, &rows)
+	c := newLaid(b, &rows)
 	if c == nil || c.window || c.groups > 1 {
 		return nil
 	}

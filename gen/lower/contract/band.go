@@ -9,14 +9,14 @@ import "rules_dnn/gen/lower/micro"
 const keptRows = 4
 
 // row is the axis whose points make a band: the one before the pixels.
-func (c *contraction) row() int { return c.pixel - 1 }
+func (c *laid) row() int { return c.pixel - 1 }
 
 // mostBands bounds how many parts of the rows are tried, as a model may have any number of rows.
 const mostBands = 1 << 16
 
 // bandOf is the most rows that divide all rows and whose copy stays in the first-level cache beside as much else; 1
 // where windows do not overlap along the axis.
-func (c *contraction) bandOf(p *tiling, local map[string]int64) int64 {
+func (c *laid) bandOf(p *tiling, local map[string]int64) int64 {
 	r := c.row()
 	if r < 0 || r == c.channel || c.merged[r] || c.merged[c.pixel] {
 		return 1

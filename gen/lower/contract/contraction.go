@@ -33,7 +33,6 @@ type contraction struct {
 	reduce []te.Axis
 	// window: the channel axis walks X and W together, and no axis sums over channels.
 	window bool
-	n      *nest.Nest
 	t      *target.Target
 	instr  *instr.Row
 	// load is that of X, and x what it is within one of several groups.
@@ -47,7 +46,13 @@ type contraction struct {
 	// and that axis; -1 where there is none.
 	inChannel, inReduce int
 	block               int64 // channels of a vector group in storage
-	layX                layout.Layout
+}
+
+// laid is a contraction whose values lie in given layouts.
+type laid struct {
+	*contraction
+	n    *nest.Nest
+	layX layout.Layout
 	// inPiece and outPiece are how many channels of X and of the results lie together wherever a block begins or a
 	// group does (groups.go): blocks where there is one group.
 	inPiece, outPiece int64
@@ -80,7 +85,7 @@ func Contraction(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
 			return nil, err // whatever the layouts
 		}
 	}
-	c := newContraction(b, env)
+	c := newLaid(b, env)
 	if c == nil {
 		return nil, nil
 	}
@@ -96,7 +101,7 @@ func Contraction(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
 			continue
 		}
 		if i > 0 {
-			c = newContraction(b, env)
+			c = newLaid(b, env)
 			if p, _ = c.plan(env, &t); p == nil {
 				continue
 			}
@@ -114,7 +119,7 @@ func Contraction(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
 }
 
 // propose is the kernel of a plan.
-func (c *contraction) propose(p *tiling, env *lower.Env, space func() *params.Space) (*lower.Lowered, error) {
+func (c *laid) propose(p *tiling, env *lower.Env, space func() *params.Space) (*lower.Lowered, error) {
 	out := c.proposal(p, env)
 	l, err := env.Proposed(c.anchor(), p.Tile, out, c.b)
 	if err == nil {
@@ -144,19 +149,20 @@ const (
 	contractionAnchor = "contraction"
 )
 
-func (c *contraction) anchor() string {
+func (c *laid) anchor() string {
 	if c.window {
 		return lower.WindowAnchor
 	}
 	return contractionAnchor
 }
 
-// newContraction is nil where the block is none that can be lowered in these layouts.
-func newContraction(b *block.Block, env *lower.Env) *contraction {
-	c := recognise(b, env.Target)
-	if c == nil || c.window && !env.Windows || !c.window && !env.Contractions {
+// newLaid is nil where the block is none that can be lowered in these layouts.
+func newLaid(b *block.Block, env *lower.Env) *laid {
+	r := recognise(b, env.Target)
+	if r == nil || r.window && !env.Windows || !r.window && !env.Contractions {
 		return nil
 	}
+	c := &laid{contraction: r, inPiece: r.block, outPiece: r.block}
 	if lower.ReadsImages(b, env.Layouts) {
 		return nil
 	}
@@ -178,10 +184,10 @@ func newContraction(b *block.Block, env *lower.Env) *contraction {
 }
 
 // blocked reports whether X is stored by blocks of channels, and not row-major.
-func (c *contraction) blocked() bool { return c.layX != layout.RowMajor }
+func (c *laid) blocked() bool { return c.layX != layout.RowMajor }
 
 // resultsLie reports whether tiles can store the results in their layout.
-func (c *contraction) resultsLie(lay lower.Layouts) bool {
+func (c *laid) resultsLie(lay lower.Layouts) bool {
 	out := lay(c.b.Results[0])
 	for _, r := range c.b.Results {
 		if lay(r) != out {
@@ -205,7 +211,7 @@ type kAxis struct {
 
 // kAxes are the reduction's loops, outermost first. Blocked input channels are two: pieces of
 // blocks outermost, the channels of a piece innermost.
-func (c *contraction) kAxes() []kAxis {
+func (c *laid) kAxes() []kAxis {
 	var out []kAxis
 	lane := kAxis{reduce: -1}
 	for r, a := range c.reduce {

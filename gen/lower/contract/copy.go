@@ -28,7 +28,7 @@ type padding struct {
 const copyLane = "xl"
 
 // local are the points of each axis for which a task's copy is.
-func (c *contraction) local(p *tiling) map[string]int64 {
+func (c *laid) local(p *tiling) map[string]int64 {
 	local := map[string]int64{}
 	if c.pixel >= 0 {
 		local[c.b.Stage.Axes[c.pixel].Var] = p.chunk()
@@ -43,7 +43,7 @@ func (c *contraction) local(p *tiling) map[string]int64 {
 }
 
 // newCopy is nil where a guard is not on an index of X, or a part of X is no box. It decides how many rows share a copy.
-func (c *contraction) newCopy(p *tiling) *padding {
+func (c *laid) newCopy(p *tiling) *padding {
 	local := c.local(p)
 	if c.runs > 1 {
 		a := c.b.Stage.Axes[c.row()]
@@ -103,7 +103,7 @@ func (c *contraction) newCopy(p *tiling) *padding {
 }
 
 // guards adds X's own conditions to those of a copy of it; false where one is on no index of X.
-func (c *contraction) guards(x *te.Load) bool {
+func (c *laid) guards(x *te.Load) bool {
 	for _, w := range c.load.Guard {
 		d := slices.IndexFunc(c.load.Index, func(e sym.Expr) bool {
 			_, isConst := sym.Sub(w.E, e).Const()
@@ -118,7 +118,7 @@ func (c *contraction) guards(x *te.Load) bool {
 }
 
 // joinPixels reads neighbouring dimensions of X that axes walk which run as one as the second of them; it is that dimension, or 0.
-func (c *contraction) joinPixels() int {
+func (c *laid) joinPixels() int {
 	if len(c.merged) == 0 {
 		return 0
 	}
@@ -134,17 +134,17 @@ func (c *contraction) joinPixels() int {
 	return d
 }
 
-func (c *contraction) usesAxes(e sym.Expr) bool {
+func (c *laid) usesAxes(e sym.Expr) bool {
 	return slices.ContainsFunc(slices.Concat(c.b.Stage.Axes, c.reduce), func(a te.Axis) bool { return e.Uses(a.Var) })
 }
 
 // axes are all that an index of X may have.
-func (c *contraction) axes() []te.Axis {
+func (c *laid) axes() []te.Axis {
 	return append(slices.Concat(c.b.Stage.Axes, c.reduce), c.groupAxis())
 }
 
 // walkedByAll is how many points of X a dimension's index walks over all axes, and where it begins; false where it does not go upwards.
-func (c *contraction) walkedByAll(e sym.Expr, axes []te.Axis) (all, first sym.Expr, ok bool) {
+func (c *laid) walkedByAll(e sym.Expr, axes []te.Axis) (all, first sym.Expr, ok bool) {
 	all, zero := sym.Const(0), map[string]sym.Expr{convVar: sym.Const(0)}
 	for _, a := range axes {
 		if !e.Uses(a.Var) {
@@ -163,7 +163,7 @@ func (c *contraction) walkedByAll(e sym.Expr, axes []te.Axis) (all, first sym.Ex
 }
 
 // walked is how many places of a dimension of X an index walks with the points of a task.
-func (c *contraction) walked(e sym.Expr, local map[string]int64) (n int64, ok bool) {
+func (c *laid) walked(e sym.Expr, local map[string]int64) (n int64, ok bool) {
 	n = 1
 	step := c.stepOf(e, c.axes())
 	for v, points := range local {
@@ -178,7 +178,7 @@ func (c *contraction) walked(e sym.Expr, local map[string]int64) (n int64, ok bo
 }
 
 // copied is how many elements a task copies that computes so many rows.
-func (c *contraction) copied(local map[string]int64, rows int64) (int64, bool) {
+func (c *laid) copied(local map[string]int64, rows int64) (int64, bool) {
 	all := maps.Clone(local)
 	all[c.b.Stage.Axes[c.row()].Var] = rows
 	elements := int64(1)

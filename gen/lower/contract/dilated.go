@@ -25,7 +25,7 @@ type dilated struct {
 }
 
 // dilation finds them; nil where a band of rows, of which the points of a task tell, copies no more.
-func (c *contraction) dilation(local map[string]int64) *dilated {
+func (c *laid) dilation(local map[string]int64) *dilated {
 	r := c.row()
 	if c.runs > 1 || r < 0 || r == c.channel || len(c.merged) > 0 || c.windows[0] > 0 || c.kept > 0 || c.converts() {
 		return nil

@@ -24,7 +24,7 @@ func TestDilated(t *testing.T) {
 	} {
 		for _, chip := range []string{"x86_64_v3", "x86_64_v4", "arm64"} {
 			b, env := convolution(t, ir.F32, text, chip, true)
-			c := newContraction(b, env)
+			c := newLaid(b, env)
 			require.NotNil(t, c, "%s %s", text, chip)
 			p, _ := c.plan(env, nil)
 			require.NotNil(t, p, "%s %s", text, chip)

@@ -24,7 +24,7 @@ const directAnchor = "direct"
 // accumulators that pass through memory, would take as long as the products do. Taps of rows that are padding are left out by a condition
 // for each tile; a row of pixels is cut into tiles, of which those at its ends leave out the taps that are padding, each pixel its own.
 type direct struct {
-	*contraction
+	*laid
 	n       *nest.Nest
 	packed  weights.Packing
 	weights *packedWeights
@@ -70,7 +70,7 @@ func Direct(b *block.Block, env *lower.Env) (*lower.Lowered, error) {
 
 // newDirect is nil where the block or a layout does not suit.
 func newDirect(b *block.Block, env *lower.Env) (*direct, error) {
-	c := newContraction(b, env)
+	c := newLaid(b, env)
 	if c == nil || !c.window || c.pixel < 0 || c.groups != 1 || c.instr.Scheduled() || !c.blocked() || !match.Static(b.Stage.Axes) ||
 		c.packedOperand() == len(b.Operands) || !allFloats(b) || env.Layouts(b.Results[0]) != layout.Blocked(c.channel, c.block) {
 		return nil, nil
@@ -79,7 +79,7 @@ func newDirect(b *block.Block, env *lower.Env) (*direct, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &direct{contraction: c, n: n}
+	d := &direct{laid: c, n: n}
 	d.widen(env)
 	if !d.pack(env) || !d.axesOf() || !d.operands() || !d.conditions() {
 		return nil, nil
@@ -110,7 +110,7 @@ func (d *direct) pack(env *lower.Env) bool {
 	if env.Packing != nil && *env.Packing != p.packed {
 		return false
 	}
-	d.packed, d.weights = p.packed, d.contraction.weights(p)
+	d.packed, d.weights = p.packed, d.laid.weights(p)
 	return true
 }
 
@@ -122,11 +122,11 @@ func (d *direct) axesOf() bool {
 	}
 	last := len(d.n.Axes) - 1
 	var ok bool
-	if d.pixel, ok = find(vars.Axis(d.contraction.pixel)); !ok || d.n.Axes[last-1].Var != d.pixel.Var || !d.n.Axes[last].Extent.Is(d.block) {
+	if d.pixel, ok = find(vars.Axis(d.laid.pixel)); !ok || d.n.Axes[last-1].Var != d.pixel.Var || !d.n.Axes[last].Extent.Is(d.block) {
 		return false
 	}
 	d.lane, d.left = d.n.Axes[last], d.channels%d.block
-	if r := d.contraction.pixel - 1; r >= 0 && r != d.channel {
+	if r := d.laid.pixel - 1; r >= 0 && r != d.channel {
 		a := d.n.Axes[last-2]
 		if a.Var != vars.Axis(r) {
 			return false
@@ -160,7 +160,7 @@ func (d *direct) operands() bool {
 		if s, guarded := e.(te.Select); guarded {
 			d.others, e = s.Cond, s.Then
 		}
-		if m, isMem := e.(loop.Mem); isMem && m.Buf == d.n.In[d.contraction.x.Source.N] {
+		if m, isMem := e.(loop.Mem); isMem && m.Buf == d.n.In[d.laid.x.Source.N] {
 			d.x, found = m, true
 		}
 	}
@@ -184,8 +184,8 @@ func (d *direct) operands() bool {
 
 // alongRow reports whether a reduction axis walks the dimension of X that pixels walk.
 func (d *direct) alongRow(r te.Axis) bool {
-	return slices.ContainsFunc(d.contraction.x.Index, func(e sym.Expr) bool {
-		return e.Uses(d.b.Stage.Axes[d.contraction.pixel].Var) && e.Uses(r.Var)
+	return slices.ContainsFunc(d.laid.x.Index, func(e sym.Expr) bool {
+		return e.Uses(d.b.Stage.Axes[d.laid.pixel].Var) && e.Uses(r.Var)
 	})
 }
 

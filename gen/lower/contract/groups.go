@@ -20,7 +20,7 @@ func (c *contraction) split(a te.Axis, size int64) {
 }
 
 // groupAxis is the loop over the groups.
-func (c *contraction) groupAxis() te.Axis { return te.Axis{Var: convVar, Extent: sym.Const(c.groups)} }
+func (c *laid) groupAxis() te.Axis { return te.Axis{Var: convVar, Extent: sym.Const(c.groups)} }
 
 // inputChannel is the dimension of X that the reduction's axis walks from the group's first channel on, alone; or -1.
 func (c *contraction) inputChannel(v string) int {
@@ -40,7 +40,7 @@ const minPiece = 4
 
 // piece is how many of n channels of each group lie together in storage by blocks: groups that are no
 // whole blocks begin within them.
-func (c *contraction) piece(n int64) int64 {
+func (c *laid) piece(n int64) int64 {
 	if c.groups == 1 || c.window {
 		return c.block
 	}
@@ -48,7 +48,7 @@ func (c *contraction) piece(n int64) int64 {
 }
 
 // pieces finds X's; false where they are too small.
-func (c *contraction) pieces() bool {
+func (c *laid) pieces() bool {
 	if !c.blocked() || c.inReduce < 0 {
 		return true
 	}
@@ -59,10 +59,10 @@ func (c *contraction) pieces() bool {
 
 // straddles reports whether groups of X begin within blocks: what a task reads is copied so that its first channel
 // begins one.
-func (c *contraction) straddles() bool { return c.blocked() && c.inPiece != c.block }
+func (c *laid) straddles() bool { return c.blocked() && c.inPiece != c.block }
 
 // copyLayout is that of the copy of what a task reads of X.
-func (c *contraction) copyLayout() layout.Layout {
+func (c *laid) copyLayout() layout.Layout {
 	if !c.blocked() {
 		return c.layX
 	}

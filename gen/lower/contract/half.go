@@ -21,11 +21,11 @@ import (
 // come from memory then; else when it is packed.
 
 // converts reports whether a task widens what it reads of X first.
-func (c *contraction) converts() bool { return c.x.Type != ir.F32 }
+func (c *laid) converts() bool { return c.x.Type != ir.F32 }
 
 // stepOf is how far apart the elements lie that an index reads along some axes, and its copy needs: more than 1 where a convolution
 // of one point skips some. Copies for guards have all, around which these put zeros.
-func (c *contraction) stepOf(e sym.Expr, axes []te.Axis) int64 {
+func (c *laid) stepOf(e sym.Expr, axes []te.Axis) int64 {
 	if !c.converts() || len(c.x.Guard) > 0 {
 		return 1
 	}
@@ -47,7 +47,7 @@ func (c *contraction) stepOf(e sym.Expr, axes []te.Axis) int64 {
 const wideWeights = 32 << 10
 
 // packedType is the type of the packed weights.
-func (c *contraction) packedType() ir.DType {
+func (c *laid) packedType() ir.DType {
 	few := c.window || int64(ir.F32.Size())*c.kSteps()*c.channels*max(c.groups, 1) <= wideWeights
 	if c.wv.Type == ir.F32 || !c.t.LoadsConvert(c.wv.Type) || few {
 		return ir.F32
@@ -75,7 +75,7 @@ func streamed(t ir.DType, vectors, groups int64, apart bool) int64 {
 // shareConverted decides what a task computes that widens X without need of a copy otherwise: some pixels, which leave the second-level cache
 // room, of some sets of channels. Tasks of other sets widen the same pixels again, and tasks of other pixels read the same weights again, from
 // behind that cache where it does not hold them: of as many tasks as threads need, those that take the least of both.
-func (c *contraction) shareConverted(p *tiling) {
+func (c *laid) shareConverted(p *tiling) {
 	p.converted = true
 	k := c.kSteps()
 	p.perTask = min(max(c.t.L2/2/(4*k*p.Rows), 1), tilesPerTask)
@@ -119,7 +119,7 @@ func (c *contraction) shareConverted(p *tiling) {
 }
 
 // besides is how many tasks there are of each set of channels and each chunk of pixels.
-func (c *contraction) besides() int64 {
+func (c *laid) besides() int64 {
 	tasks := c.groups
 	for i, a := range c.b.Stage.Axes {
 		if i == c.channel || i == c.pixel || c.merged[i] || c.runs > 1 && i == c.row() {
@@ -133,7 +133,7 @@ func (c *contraction) besides() int64 {
 
 // shareHalves lets tasks that have some of the channels of W in 16 bits, which their tiles widen, have sets of groups where these are narrow: as many
 // as leave the second-level cache room, so that what is copied of X is copied for all of them.
-func (c *contraction) shareHalves(p *tiling) {
+func (c *laid) shareHalves(p *tiling) {
 	size := int64(c.packedType().Size()) * c.kSteps() * p.tileLanes
 	p.groupTasks = p.groupTasks && size*p.groups > c.t.L2/2
 	for sets := int64(1); p.groupTasks && sets < p.groups; sets++ {
@@ -147,7 +147,7 @@ func (c *contraction) shareHalves(p *tiling) {
 // again is the cycles in which tasks of so many sets of channels widen all of X, of n pixels, again, and those of so many chunks of pixels read all
 // weights again. Tasks of a set follow each other: where the second-level cache has room for the weights of one, these come from there, beside what
 // tiles compute.
-func (c *contraction) again(p *tiling, n, sets, chunks int64) float64 {
+func (c *laid) again(p *tiling, n, sets, chunks int64) float64 {
 	cycles := float64(float64(sets-1) * c.widening(n))
 	weights := int64(c.packedType().Size()) * c.kSteps() * p.tileLanes * p.groups
 	if weights/sets > c.t.L2/2 {
@@ -157,7 +157,7 @@ func (c *contraction) again(p *tiling, n, sets, chunks int64) float64 {
 }
 
 // widening is the cycles in which so many pixels of X are widened.
-func (c *contraction) widening(pixels int64) float64 {
+func (c *laid) widening(pixels int64) float64 {
 	vectors := float64(pixels*c.kSteps()) / float64(c.instr.Lanes)
 	return float64(vectors * (c.t.LoadCycles + c.t.ArithmeticCycles() + c.t.StoreCycles()))
 }

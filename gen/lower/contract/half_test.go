@@ -116,7 +116,7 @@ func TestCopiedForSets(t *testing.T) {
 		"1, 256, 28, 28; 256, 256, 3, 3; pads = [1, 1, 1, 1], strides = [2, 2]": 4,
 	} {
 		b, env := convolution(t, ir.F16, text, "x86_64_v4", true)
-		c := newContraction(b, env)
+		c := newLaid(b, env)
 		require.NotNil(t, c)
 		p, _ := c.plan(env, nil)
 		require.NotNil(t, p)

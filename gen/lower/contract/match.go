@@ -50,7 +50,6 @@ func Examine(b *block.Block, t *target.Target) (_ *contraction, refusal string) 
 		return nil, "it is padded with what is not zero"
 	}
 	c := &contraction{b: b, t: t, instr: t.Tile(ir.F32), x: r.X.Load, w: r.W.Load, wv: b.Operands[r.W.Load.Source.N], block: t.ChannelBlock(), inChannel: -1, inReduce: -1, reduce: m.Reduce}
-	c.inPiece, c.outPiece = c.block, c.block
 	c.dropUnitAxes()
 	return c, c.take(r)
 }

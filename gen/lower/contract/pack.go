@@ -21,7 +21,7 @@ type packedWeights struct {
 }
 
 // weights orders W as the micro-kernel reads it: group of X's channels, so many lanes of result channels, the K loops, these lanes.
-func (c *contraction) weights(p *tiling) *packedWeights {
+func (c *laid) weights(p *tiling) *packedWeights {
 	w := &packedWeights{to: c.packedType()}
 	step, base := c.weightSteps()
 	w.base = base

@@ -92,7 +92,7 @@ func PrunedPixels(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
 
 // newPixels is nil where the block is no contraction with rows of pixels that are neighbours in X and in the results.
 func newPixels(b *block.Block, env *lower.Env) *pixelwise {
-	c := newContraction(b, env)
+	c := newLaid(b, env)
 	if c == nil || c.window || c.groups > 1 || c.inReduce != 0 || c.pixel < 1 || c.wv.Type != ir.F32 || c.layX != layout.RowMajor {
 		return nil
 	}
@@ -113,7 +113,7 @@ func newPixels(b *block.Block, env *lower.Env) *pixelwise {
 	if n := len(c.reduce); n > 1 {
 		columns, _ = c.reduce[n-1].Extent.Const()
 	}
-	p := &pixelwise{sparse: &sparse{contraction: c}, rows: rows, width: width, columns: columns}
+	p := &pixelwise{sparse: &sparse{laid: c}, rows: rows, width: width, columns: columns}
 	if _, ok := c.walked(c.x.Index[last], p.local(1)); !ok {
 		return nil
 	}

@@ -57,7 +57,7 @@ func (p *tiling) pack(given *weights.Packing, t ir.DType) {
 }
 
 // plan decides on the loops; nil where no tile suits the layouts. The choices are the tiles that may be used.
-func (c *contraction) plan(env *lower.Env, want *micro.Tile) (p *tiling, choices []micro.Tile) {
+func (c *laid) plan(env *lower.Env, want *micro.Tile) (p *tiling, choices []micro.Tile) {
 	c.runs, c.band, c.merged = 0, 0, map[int]bool{}
 	p = &tiling{pixels: sym.Const(1), lanes: c.instr.Lanes, perTask: tilesPerTask}
 	padded := c.mayPad() || c.straddles()
@@ -88,7 +88,7 @@ func (c *contraction) plan(env *lower.Env, want *micro.Tile) (p *tiling, choices
 }
 
 // mayPad reports whether a condition of X's guard may not hold somewhere.
-func (c *contraction) mayPad() bool {
+func (c *laid) mayPad() bool {
 	_, uncertain := c.n.Choose(c.x.Guard, zeroF32, zeroF32).(te.Select)
 	return uncertain
 }
@@ -109,7 +109,7 @@ func (p *tiling) chunk() int64 {
 }
 
 // mergePixels joins the axis before the pixels to them where all accesses walk both as one.
-func (c *contraction) mergePixels(p *tiling, lay lower.Layouts) {
+func (c *laid) mergePixels(p *tiling, lay lower.Layouts) {
 	s := c.b.Stage
 	if c.pixel < 1 || c.pixel-1 == c.channel {
 		return
@@ -130,7 +130,7 @@ func (c *contraction) mergePixels(p *tiling, lay lower.Layouts) {
 }
 
 // chooseTile sets the tile.
-func (c *contraction) chooseTile(p *tiling, env *lower.Env, want *micro.Tile) []micro.Tile {
+func (c *laid) chooseTile(p *tiling, env *lower.Env, want *micro.Tile) []micro.Tile {
 	groups := (c.channels + c.block - 1) / c.block
 	if c.window {
 		groups = 1 // a tile of pixels of one block: more would share nothing
@@ -161,7 +161,7 @@ func (c *contraction) chooseTile(p *tiling, env *lower.Env, want *micro.Tile) []
 }
 
 // rowBytes is how far apart the rows of a tile lie in a row-major X of f32; 0 where they are neighbours.
-func (c *contraction) rowBytes() int64 {
+func (c *laid) rowBytes() int64 {
 	if c.pixel < 0 || match.DimOf(c.x, c.b.Stage.Axes[c.pixel].Var) == len(c.x.Index)-1 {
 		return 0
 	}
@@ -173,7 +173,7 @@ func (c *contraction) rowBytes() int64 {
 }
 
 // operand is how X reaches the instruction, as far as the K loops tell: strides has the last word.
-func (c *contraction) operand() instr.Operand {
+func (c *laid) operand() instr.Operand {
 	ks := c.kAxes()
 	switch {
 	case c.window:
@@ -185,7 +185,7 @@ func (c *contraction) operand() instr.Operand {
 }
 
 // kSteps is the number of points of the K loops.
-func (c *contraction) kSteps() int64 {
+func (c *laid) kSteps() int64 {
 	n := int64(1)
 	for _, k := range c.kAxes() {
 		n *= k.extent
@@ -194,7 +194,7 @@ func (c *contraction) kSteps() int64 {
 }
 
 // kIndex puts the K loops in place of the reduction's axes.
-func (c *contraction) kIndex(es []sym.Expr) []sym.Expr {
+func (c *laid) kIndex(es []sym.Expr) []sym.Expr {
 	m := map[string]sym.Expr{}
 	for r, a := range c.reduce {
 		e := sym.Const(0)
@@ -213,7 +213,7 @@ func (c *contraction) kIndex(es []sym.Expr) []sym.Expr {
 }
 
 // strides reads off how loops walk X, or a copy, in some storage; false where steps are not constants.
-func (c *contraction) strides(p *tiling, index []sym.Expr, parts layout.Parts, shape ir.Shape) bool {
+func (c *laid) strides(p *tiling, index []sym.Expr, parts layout.Parts, shape ir.Shape) bool {
 	at := parts.Offset(shape, c.kIndex(index), c.n.Facts)
 	step := func(v string) (int64, bool) {
 		e, linear := sym.Coefficient(at, v, c.n.Facts)

@@ -39,7 +39,7 @@ const prunedTiles = 4
 
 // sparse is a contraction with weights of which many are zero.
 type sparse struct {
-	*contraction
+	*laid
 	weights *ir.Value // filters, channels, taps of more than one point
 	index   []sym.Expr
 	enc     *fkw.Encoding
@@ -51,14 +51,14 @@ func Pruned(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
 	if !env.Wants(prunedAnchor) || !env.Pruned.On() || !env.Target.SumsStored() || env.Packing != nil && env.Packing.Kept == "" {
 		return nil, nil
 	}
-	c := newContraction(b, env)
+	c := newLaid(b, env)
 	if c == nil || c.window || c.groups > 1 || c.inReduce != 0 || c.wv.Type != ir.F32 {
 		return nil, nil
 	}
 	if many, err := env.Pruned.Sparse(c.wv); !many {
 		return nil, err
 	}
-	shares, err := (&sparse{contraction: c}).shares(env.Pruned)
+	shares, err := (&sparse{laid: c}).shares(env.Pruned)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func Pruned(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
 }
 
 // near is how many channels' kernels lie together. Kernels of one point have one pattern, and are in the order of their channels anyhow.
-func (c *contraction) near() int64 {
+func (c *laid) near() int64 {
 	if len(c.reduce) == 1 {
 		return 0
 	}
@@ -101,10 +101,10 @@ func prunedBy(b *block.Block, env *lower.Env, enc *fkw.Encoding, shares []int64)
 	if env.Varies() {
 		return prunedVaried(b, env, &free, enc, space)
 	}
-	_, choices := newContraction(b, &free).plan(&free, nil)
+	_, choices := newLaid(b, &free).plan(&free, nil)
 	var out []*lower.Lowered
 	for _, t := range choices {
-		if t.Vectors*newContraction(b, env).instr.Lanes != enc.Share || env.Only != "" && lower.Unhashed(env.Only) != lower.TiledName(prunedAnchor, t) {
+		if t.Vectors*newLaid(b, env).instr.Lanes != enc.Share || env.Only != "" && lower.Unhashed(env.Only) != lower.TiledName(prunedAnchor, t) {
 			continue
 		}
 		for _, grouped := range []bool{false, true} {
@@ -122,7 +122,7 @@ func prunedBy(b *block.Block, env *lower.Env, enc *fkw.Encoding, shares []int64)
 
 // newSparse is a contraction with weights of an encoding.
 func newSparse(b *block.Block, free *lower.Env, enc *fkw.Encoding) *sparse {
-	c := &sparse{contraction: newContraction(b, free), enc: enc}
+	c := &sparse{laid: newLaid(b, free), enc: enc}
 	c.kept = max(1, enc.Kernels*int64(enc.Entries())/enc.Stored(c.channels))
 	return c
 }

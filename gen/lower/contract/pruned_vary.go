@@ -45,7 +45,7 @@ func prunedVaried(b *block.Block, env, free *lower.Env, enc *fkw.Encoding, space
 	}
 	rows, _ := env.Given.Get(vary.Rows)
 	groups, _ := env.Given.Get(vary.Groups)
-	l, err := prunedTile(b, env, free, enc, micro.Tile{Rows: rows, Vectors: enc.Share / newContraction(b, free).instr.Lanes}, groups == 1, space)
+	l, err := prunedTile(b, env, free, enc, micro.Tile{Rows: rows, Vectors: enc.Share / newLaid(b, free).instr.Lanes}, groups == 1, space)
 	if l == nil || err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import "rules_dnn/gen/lower/micro"
 
 // runsOf is how many runs of pixels there are that a tile may have some of, at most so many vectors wide; 1 where
 // runs are no constant steps apart, or a task's copy of them all would leave no room for W.
-func (c *contraction) runsOf(p *tiling) (runs, mostWide int64) {
+func (c *laid) runsOf(p *tiling) (runs, mostWide int64) {
 	r := c.row()
 	if c.window || r < 0 || r == c.channel || c.merged[r] || c.merged[c.pixel] {
 		return 1, 0

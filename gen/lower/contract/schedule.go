@@ -9,6 +9,7 @@ import (
 	"rules_dnn/gen/lower/match"
 	"rules_dnn/gen/lower/micro"
 	"rules_dnn/gen/lower/vars"
+	"rules_dnn/gen/lower/vary"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
@@ -20,7 +21,7 @@ const (
 )
 
 // proposal is the stages of the contraction, with W as its packed constant, and where they are computed.
-func (c *contraction) proposal(p *tiling, env *lower.Env) *lower.Proposal {
+func (c *laid) proposal(p *tiling, env *lower.Env) *lower.Proposal {
 	w, out := c.weights(p), lower.NewProposal(env.Symbols)
 	out.Packing = &p.packed
 	st, x := *c.b.Stage, c.load
@@ -39,7 +40,7 @@ func (c *contraction) proposal(p *tiling, env *lower.Env) *lower.Proposal {
 }
 
 // operands are the block's, of which W is packed; it gives the results that read them.
-func (c *contraction) operands(out *lower.Proposal, w *packedWeights) []te.Expr {
+func (c *laid) operands(out *lower.Proposal, w *packedWeights) []te.Expr {
 	n, weights := c.packedOperand(), c.w.Source.N
 	results, operands := widenConstants(c.b)
 	for i, v := range operands {
@@ -57,7 +58,7 @@ func (c *contraction) operands(out *lower.Proposal, w *packedWeights) []te.Expr 
 }
 
 // schedule is how the contraction is computed, in tasks of which the innermost loop and the first point of each axis are given.
-func (c *contraction) schedule(p *tiling, w *packedWeights) (s sched.Stage, innermost string, task map[string]sym.Expr) {
+func (c *laid) schedule(p *tiling, w *packedWeights) (s sched.Stage, innermost string, task map[string]sym.Expr) {
 	s = sched.Stage{At: sched.Root, Tile: c.registerTile(p, w)}
 	axes := c.b.Stage.Axes
 	channel := axes[c.channel].Var
@@ -94,13 +95,13 @@ func (c *contraction) schedule(p *tiling, w *packedWeights) (s sched.Stage, inne
 }
 
 // registerTile is how a micro-kernel computes the innermost loops.
-func (c *contraction) registerTile(p *tiling, w *packedWeights) *sched.Tile {
+func (c *laid) registerTile(p *tiling, w *packedWeights) *sched.Tile {
 	t := &sched.Tile{Row: c.instr.Name, X: p.x}
 	if c.window {
 		return t
 	}
 	t.Ahead, t.AheadX = micro.Prefetch(c.t, c.instr, w.to, c.kSteps(), streamed(w.to, p.Vectors, p.groups, p.apart), p.apart, p.k)
-	t.Ahead = c.fetches(t.Ahead)
+	t.Ahead = c.given.Or(vary.Ahead, t.Ahead)
 	t.Skips = c.skips(p)
 	if p.apart || p.packed.Lanes == p.tileLanes {
 		t.Next = micro.NextW(c.t, t, w.to, c.kSteps()*p.tileLanes)
@@ -109,7 +110,7 @@ func (c *contraction) registerTile(p *tiling, w *packedWeights) *sched.Tile {
 }
 
 // taskLoops are the loops of tasks but those over pixels, and the first point of each axis in a task of them.
-func (c *contraction) taskLoops(p *tiling, channel string) (all lower.LoopList, first map[string]sym.Expr) {
+func (c *laid) taskLoops(p *tiling, channel string) (all lower.LoopList, first map[string]sym.Expr) {
 	axes := c.b.Stage.Axes
 	first = map[string]sym.Expr{convVar: sym.Var(convVar)}
 	for _, a := range slices.Concat(axes, c.reduce) {
@@ -139,7 +140,7 @@ func (c *contraction) taskLoops(p *tiling, channel string) (all lower.LoopList, 
 }
 
 // pixelSpan is what loops over pixels walk.
-func (c *contraction) pixelSpan(s *sched.Stage) string {
+func (c *laid) pixelSpan(s *sched.Stage) string {
 	switch axes := c.b.Stage.Axes; {
 	case c.pixel < 0:
 		return ""
@@ -152,7 +153,7 @@ func (c *contraction) pixelSpan(s *sched.Stage) string {
 }
 
 // tileLoops are those within a task.
-func (c *contraction) tileLoops(p *tiling, all *lower.LoopList, pixels, channel string, perTask int64, whole bool) {
+func (c *laid) tileLoops(p *tiling, all *lower.LoopList, pixels, channel string, perTask int64, whole bool) {
 	n, known := p.pixels.Const()
 	switch {
 	case c.pixel < 0:
@@ -195,7 +196,7 @@ func (c *contraction) tileLoops(p *tiling, all *lower.LoopList, pixels, channel 
 }
 
 // values says how they lie: W as it is packed.
-func (c *contraction) values(s *sched.Schedule, w *packedWeights, lay lower.Layouts) {
+func (c *laid) values(s *sched.Schedule, w *packedWeights, lay lower.Layouts) {
 	n := c.packedOperand()
 	own := []sched.Value{{Of: te.Source{N: n}, Parts: w.parts}}
 	if c.copy != nil {

@@ -46,7 +46,7 @@ func TestContractionSchedules(t *testing.T) {
 				typ, blocked := []ir.DType{ir.F32, ir.F16}[k/2], k%2 == 1
 				t.Run(fmt.Sprintf("%s, %s, %s, blocked %t", name, typ, chipName, blocked), func(t *testing.T) {
 					b, env := convolution(t, typ, text, chipName, blocked)
-					c := newContraction(b, env)
+					c := newLaid(b, env)
 					if c == nil { // row-major depthwise ones, say
 						return
 					}

@@ -9,7 +9,7 @@ import (
 // second-level cache no room, and outermost then: one group's stay there. They are, too, where it is X that stays there: what
 // neighbouring tasks write, a processor has at hand for operators that walk channels, as depthwise convolutions do. Else a task
 // has all groups of some pixels. Short pixel axes are cut where there would be few tasks for threads to share.
-func (c *contraction) share(p *tiling) {
+func (c *laid) share(p *tiling) {
 	if p.converted {
 		return // it is decided
 	}
@@ -26,7 +26,7 @@ func (c *contraction) share(p *tiling) {
 }
 
 // cutPixels cuts short pixel axes, and gives how many tasks there are then: of pixels of which only the run knows how many, enough.
-func (c *contraction) cutPixels(p *tiling) (tasks int64) {
+func (c *laid) cutPixels(p *tiling) (tasks int64) {
 	tasks = c.groups
 	if p.groupTasks {
 		tasks *= p.groups / max(p.setGroups, 1)
@@ -57,7 +57,7 @@ func (c *contraction) cutPixels(p *tiling) (tasks int64) {
 }
 
 // staysInCache reports whether X stays in the second-level cache beside as much else.
-func (c *contraction) staysInCache() bool {
+func (c *laid) staysInCache() bool {
 	n, known := c.n.In[c.x.Source.N].Size.Const()
 	return known && 4*n <= c.t.L2/2
 }

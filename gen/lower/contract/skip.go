@@ -17,7 +17,7 @@ const (
 )
 
 // skips is for how many sets of taps there is code; 0 where few products are padding.
-func (c *contraction) skips(p *tiling) int64 {
+func (c *laid) skips(p *tiling) int64 {
 	if c.copy == nil || c.pixel < 0 || c.window || c.runs > 1 || c.kept > 0 || c.windows[0] > 0 || len(c.merged) > 0 || c.needed(p.Rows) > 1-leastSkipped {
 		return 0
 	}
@@ -25,7 +25,7 @@ func (c *contraction) skips(p *tiling) int64 {
 }
 
 // needed is the part of the products that tiles of so many pixels of a row compute.
-func (c *contraction) needed(pixels int64) float64 {
+func (c *laid) needed(pixels int64) float64 {
 	needed := 1.0
 	for _, w := range c.load.Guard {
 		needed *= c.neededBy(w, pixels)
@@ -35,7 +35,7 @@ func (c *contraction) needed(pixels int64) float64 {
 
 // neededBy is the part of the taps along an axis at which some result of a tile is not padding by a condition, over all tiles; 1 where the condition is on
 // something else, or taps are neighbours: of those few are padding.
-func (c *contraction) neededBy(w te.Within, pixels int64) float64 {
+func (c *laid) neededBy(w te.Within, pixels int64) float64 {
 	lo, known := w.Lo.Const()
 	hi, both := w.Hi.Const()
 	at, zero := te.Axis{}, map[string]sym.Expr{}

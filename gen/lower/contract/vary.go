@@ -13,7 +13,7 @@ import (
 )
 
 // vary takes what is given in place of what the plan decided.
-func (c *contraction) vary(p *tiling) {
+func (c *laid) vary(p *tiling) {
 	if n, ok := c.given.Get(vary.Groups); ok {
 		p.groupTasks = n == 1
 	}
@@ -22,19 +22,11 @@ func (c *contraction) vary(p *tiling) {
 	}
 }
 
-// fetches is how many elements W is fetched ahead: as is given.
-func (c *contraction) fetches(ahead int64) int64 {
-	if n, ok := c.given.Get(vary.Ahead); ok {
-		return n
-	}
-	return ahead
-}
-
 // givenBand is the band that is given.
-func (c *contraction) givenBand() (int64, bool) { return c.given.Get(vary.Band) }
+func (c *laid) givenBand() (int64, bool) { return c.given.Get(vary.Band) }
 
 // spaceOf is what plans of a contraction may vary, by the one that it makes by itself.
-func (c *contraction) spaceOf(p *tiling) *params.Space {
+func (c *laid) spaceOf(p *tiling) *params.Space {
 	all := c.choice.Fitting()
 	if !slices.Contains(all, p.Tile) {
 		all = append(slices.Clone(all), p.Tile)
@@ -54,7 +46,7 @@ func (c *contraction) spaceOf(p *tiling) *params.Space {
 }
 
 // placements are the parameters besides the register tile: the order of loops, what a task has, and what is fetched when.
-func (c *contraction) placements(p *tiling) []params.Param {
+func (c *laid) placements(p *tiling) []params.Param {
 	var out []params.Param
 	pixels, known := p.pixels.Const()
 	if !c.window && !p.converted {
@@ -73,7 +65,7 @@ func (c *contraction) placements(p *tiling) []params.Param {
 }
 
 // bands are those that divide the rows, and whose copy leaves the second-level cache room.
-func (c *contraction) bands(p *tiling) []int64 {
+func (c *laid) bands(p *tiling) []int64 {
 	r := c.row()
 	if c.copy == nil || r < 0 || r == c.channel || c.merged[r] || c.merged[c.pixel] {
 		return nil
@@ -93,14 +85,14 @@ func (c *contraction) bands(p *tiling) []int64 {
 }
 
 // pointOf is that of a plan in a space.
-func (c *contraction) pointOf(p *tiling, out *lower.Proposal, space func() *params.Space) func() (*params.Point, *params.Space) {
+func (c *laid) pointOf(p *tiling, out *lower.Proposal, space func() *params.Space) func() (*params.Point, *params.Space) {
 	return func() (*params.Point, *params.Space) {
 		return vary.PointIn(space(), func(name string) int64 { return c.value(p, out, name) })
 	}
 }
 
 // value is that of a plan's parameter.
-func (c *contraction) value(p *tiling, out *lower.Proposal, name string) int64 {
+func (c *laid) value(p *tiling, out *lower.Proposal, name string) int64 {
 	switch name {
 	case vary.Rows:
 		return p.Rows
@@ -127,7 +119,7 @@ func flag(b bool) int64 {
 func ownSpace(b *block.Block, env *lower.Env) *params.Space {
 	free := *env
 	free.Given = nil
-	c := newContraction(b, &free)
+	c := newLaid(b, &free)
 	p, _ := c.plan(&free, nil)
 	if p == nil {
 		return nil
@@ -137,7 +129,7 @@ func ownSpace(b *block.Block, env *lower.Env) *params.Space {
 
 // varied is the kernel of the parameters that are given, or none; an error where they are none of the block's.
 func varied(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
-	c := newContraction(b, env)
+	c := newLaid(b, env)
 	if c == nil || c.anchor() != env.Given.Algorithm {
 		return nil, nil
 	}

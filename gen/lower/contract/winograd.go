@@ -25,6 +25,7 @@ import (
 // tiles of m x m results, so that what it keeps stays in the second-level cache.
 type filtering struct {
 	*contraction
+	given *params.Point // parameters that decide in place of choose; nil where it decides
 	f     *wino.Transform
 	along [2]slide
 	deep  []int // reduction axes besides the windows' and the input channels
@@ -162,7 +163,7 @@ func newFiltering(b *block.Block, env *lower.Env, f *wino.Transform) (*filtering
 		}
 	}
 	var err error
-	if w.stored, err = c.filterType(f, c.wv, env.Magnitudes); err != nil {
+	if w.stored, err = w.filterType(f, c.wv, env.Magnitudes); err != nil {
 		return nil, c.error("weights %s: %w", ir.Show(c.wv.Name), err)
 	}
 	w.extents()

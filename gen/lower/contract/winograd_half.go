@@ -21,9 +21,9 @@ const halfResults = 2
 const mostGrowth = 2.25
 
 // filterType is the type of a transform's filters, of weights in a constant.
-func (c *contraction) filterType(f *wino.Transform, weights *ir.Value, known *weights.Magnitudes) (ir.DType, error) {
+func (w *filtering) filterType(f *wino.Transform, weights *ir.Value, known *weights.Magnitudes) (ir.DType, error) {
 	t := weights.Type
-	if t == ir.F32 || f.Filters().Results > halfResults || !c.t.LoadsConvert(t) {
+	if t == ir.F32 || f.Filters().Results > halfResults || !w.t.LoadsConvert(t) {
 		return ir.F32, nil
 	}
 	if t == ir.BF16 {

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"fmt"
+	"slices"
 
 	"rules_dnn/gen/ir"
 )
@@ -26,8 +27,7 @@ type filters struct {
 // packFilters is the constant that products read, of weights.
 func (w *filtering) packFilters(v *ir.Value) *ir.Value {
 	deep, channels := w.deepAxes()
-	ks := append(append([]kAxis{}, deep...), kAxis{w.inReduce, channels, 1, false},
-		kAxis{w.along[0].reduce, filterTaps, 1, false}, kAxis{w.along[1].reduce, filterTaps, 1, false})
+	ks := append(slices.Clone(deep), walk{w.inReduce, channels}, walk{w.along[0].reduce, filterTaps}, walk{w.along[1].reduce, filterTaps})
 	whole := w.f.Filters()
 	side := int64(whole.Points())
 	f := &filters{filtering: w, points: side * side, side: side, lanes: w.packed.Lanes, own: w.packed.Groups / w.packed.Parts, input: channels, from: v.Const}
@@ -63,17 +63,23 @@ func (f *filters) piece() int64 {
 	return rows * row
 }
 
-func (w *filtering) deepAxes() (deep []kAxis, channels int64) {
+// walk is over all points of a reduction axis.
+type walk struct {
+	reduce int
+	extent int64
+}
+
+func (w *filtering) deepAxes() (deep []walk, channels int64) {
 	for _, r := range w.deep {
 		n, _ := w.contraction.reduce[r].Extent.Const()
-		deep = append(deep, kAxis{r, n, 1, false})
+		deep = append(deep, walk{r, n})
 	}
 	channels, _ = w.contraction.reduce[w.inReduce].Extent.Const()
 	return deep, channels
 }
 
 // deepOffsets are where the weights of each point of the deep axes begin, in the axes' order.
-func deepOffsets(deep []kAxis, strides []int64) []int64 {
+func deepOffsets(deep []walk, strides []int64) []int64 {
 	offsets := []int64{0}
 	for i, a := range deep {
 		var next []int64

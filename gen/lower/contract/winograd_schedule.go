@@ -11,6 +11,7 @@ import (
 	"rules_dnn/gen/lower"
 	"rules_dnn/gen/lower/micro"
 	"rules_dnn/gen/lower/vars"
+	"rules_dnn/gen/lower/vary"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
@@ -127,7 +128,7 @@ func (s *places) products() sched.Stage {
 			sched.Region{Axis: resultAxis, First: sym.Scale(sym.Var(shareVar), part), Extent: part})}
 	k := []loop.KLoop{{Extent: s.k, XStep: 1, WStep: s.packed.Lanes}}
 	out.Tile.Ahead, out.Tile.AheadX = micro.Prefetch(s.t, s.instr, s.stored, s.k, streamed(s.stored, s.Vectors, s.own(), false), false, k)
-	out.Tile.Ahead = s.fetches(out.Tile.Ahead)
+	out.Tile.Ahead = s.given.Or(vary.Ahead, out.Tile.Ahead)
 	if s.packed.Lanes == s.tileLanes {
 		out.Tile.Next = micro.NextW(s.t, out.Tile, s.stored, s.k*s.tileLanes)
 	}

@@ -122,7 +122,7 @@ func (w *filtering) take(t micro.Tile, tiles, parts int64, packing *weights.Pack
 // ahead is how many elements the products fetch W ahead.
 func (w *filtering) ahead() int64 {
 	n, _ := micro.Prefetch(w.t, w.instr, w.instr.W, w.k, w.Vectors, false, nil)
-	return w.fetches(n)
+	return w.given.Or(vary.Ahead, n)
 }
 
 // pointOf is that of the kernel in a space.
