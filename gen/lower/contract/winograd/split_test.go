@@ -16,7 +16,7 @@ import (
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/lower/workgroup"
 	"rules_dnn/gen/sched"
-	"rules_dnn/gen/sched/schedtest"
+	"rules_dnn/gen/target/chips/chipstest"
 	wino "rules_dnn/gen/winograd"
 )
 
@@ -35,7 +35,7 @@ func TestSplitFilterSchedules(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b, env := contracttest.Convolution(t, ir.F32, text, "x86_64", false)
 			env.Winograd, env.Contractions = true, true
-			env.Target, env.Layouts = schedtest.Target(t, "opencl_nvidia"), func(*ir.Value) layout.Layout { return layout.RowMajor }
+			env.Target, env.Layouts = chipstest.Target(t, "opencl_nvidia"), func(*ir.Value) layout.Layout { return layout.RowMajor }
 			all := SplitFilters(b, env, []int64{2, 4})
 			require.Len(t, all, 2)
 			for _, blocks := range all {
