@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/block"
-
 	"rules_dnn/gen/target/chips/chipstest"
 )
 

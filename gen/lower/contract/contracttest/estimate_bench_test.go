@@ -5,10 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"rules_dnn/gen/lower/contract/pruned"
-	"rules_dnn/gen/lower/contract/tiled"
-	"rules_dnn/gen/lower/contract/winograd"
-
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/block"
@@ -16,6 +12,9 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/contract/pruned"
+	"rules_dnn/gen/lower/contract/tiled"
+	"rules_dnn/gen/lower/contract/winograd"
 	"rules_dnn/gen/lower/lowertest"
 	"rules_dnn/gen/lower/product"
 	"rules_dnn/gen/lower/weights"

@@ -7,16 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"rules_dnn/gen/lower/contract/pruned"
-	"rules_dnn/gen/lower/contract/tiled"
-	"rules_dnn/gen/lower/contract/winograd"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/cost"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/contract/pruned"
+	"rules_dnn/gen/lower/contract/tiled"
+	"rules_dnn/gen/lower/contract/winograd"
 	"rules_dnn/gen/lower/micro"
 	"rules_dnn/gen/lower/weights"
 	"rules_dnn/gen/target"

@@ -3,9 +3,6 @@ package contracttest
 import (
 	"testing"
 
-	"rules_dnn/gen/lower/contract/depthwise"
-	"rules_dnn/gen/lower/contract/tiled"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -15,6 +12,8 @@ import (
 	"rules_dnn/gen/ir/irtest"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/contract/depthwise"
+	"rules_dnn/gen/lower/contract/tiled"
 	"rules_dnn/gen/lower/nest"
 	"rules_dnn/gen/shape"
 	"rules_dnn/gen/target/chips/chipstest"

@@ -3,13 +3,12 @@ package contracttest
 import (
 	"testing"
 
-	"rules_dnn/gen/lower/contract/tiled"
-	"rules_dnn/gen/lower/contract/winograd"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/lower/contract/tiled"
+	"rules_dnn/gen/lower/contract/winograd"
 	"rules_dnn/gen/te"
 )
 

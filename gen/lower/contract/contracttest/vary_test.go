@@ -6,11 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"rules_dnn/gen/lower/contract/depthwise"
-	"rules_dnn/gen/lower/contract/pruned"
-	"rules_dnn/gen/lower/contract/tiled"
-	"rules_dnn/gen/lower/contract/winograd"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -18,6 +13,10 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/contract/depthwise"
+	"rules_dnn/gen/lower/contract/pruned"
+	"rules_dnn/gen/lower/contract/tiled"
+	"rules_dnn/gen/lower/contract/winograd"
 	"rules_dnn/gen/lower/lowertest"
 	"rules_dnn/gen/lower/product"
 	"rules_dnn/gen/lower/weights"

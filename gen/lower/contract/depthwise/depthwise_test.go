@@ -3,13 +3,12 @@ package depthwise
 import (
 	"testing"
 
-	"rules_dnn/gen/lower/contract/contracttest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
+	"rules_dnn/gen/lower/contract/contracttest"
 	"rules_dnn/gen/te"
 )
 

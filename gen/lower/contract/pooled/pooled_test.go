@@ -3,13 +3,12 @@ package pooled
 import (
 	"testing"
 
-	"rules_dnn/gen/lower/contract/pruned"
-
 	"github.com/stretchr/testify/assert"
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
+	"rules_dnn/gen/lower/contract/pruned"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )

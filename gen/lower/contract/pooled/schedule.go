@@ -5,12 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"rules_dnn/gen/lower/contract/pruned"
-
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/contract/pruned"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"

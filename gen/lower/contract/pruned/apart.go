@@ -3,12 +3,11 @@ package pruned
 import (
 	"fmt"
 
-	"rules_dnn/gen/lower/contract/tiled"
-
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/contract/tiled"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"

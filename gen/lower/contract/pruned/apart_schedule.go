@@ -5,15 +5,14 @@ import (
 	"fmt"
 	"sync"
 
-	"rules_dnn/gen/lower/contract"
-	"rules_dnn/gen/lower/contract/tiled"
-
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/follow"
 	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/contract"
+	"rules_dnn/gen/lower/contract/tiled"
 	"rules_dnn/gen/lower/micro"
 	"rules_dnn/gen/lower/vars"
 	"rules_dnn/gen/params"

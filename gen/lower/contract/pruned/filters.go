@@ -7,14 +7,13 @@ import (
 	"slices"
 	"sync"
 
-	"rules_dnn/gen/lower/contract/tiled"
-
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/fkw"
 	"rules_dnn/gen/follow"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/contract/tiled"
 	"rules_dnn/gen/lower/micro"
 	"rules_dnn/gen/lower/vary"
 	"rules_dnn/gen/lower/weights"

@@ -3,11 +3,10 @@ package pruned
 import (
 	"slices"
 
-	"rules_dnn/gen/lower/contract/tiled"
-
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/fkw"
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/contract/tiled"
 	"rules_dnn/gen/lower/micro"
 	"rules_dnn/gen/lower/vary"
 	"rules_dnn/gen/lower/weights"

@@ -3,9 +3,8 @@ package pruned
 import (
 	"slices"
 
-	"rules_dnn/gen/lower/contract/tiled"
-
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/contract/tiled"
 	"rules_dnn/gen/lower/micro"
 	"rules_dnn/gen/lower/vars"
 	"rules_dnn/gen/lower/vary"

@@ -4,13 +4,12 @@ import (
 	"slices"
 	"testing"
 
-	"rules_dnn/gen/lower/contract/contracttest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
+	"rules_dnn/gen/lower/contract/contracttest"
 	"rules_dnn/gen/lower/vars"
 	"rules_dnn/gen/lower/weights"
 	"rules_dnn/gen/sched"

@@ -6,9 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"rules_dnn/gen/lower/contract"
-	"rules_dnn/gen/lower/contract/tiled"
-
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/cost"
 	"rules_dnn/gen/follow"
@@ -17,6 +14,8 @@ import (
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/contract"
+	"rules_dnn/gen/lower/contract/tiled"
 	"rules_dnn/gen/lower/match"
 	"rules_dnn/gen/lower/micro"
 	"rules_dnn/gen/lower/vars"

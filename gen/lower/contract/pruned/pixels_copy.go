@@ -3,9 +3,8 @@ package pruned
 import (
 	"fmt"
 
-	"rules_dnn/gen/lower/contract/tiled"
-
 	"rules_dnn/gen/layout"
+	"rules_dnn/gen/lower/contract/tiled"
 	"rules_dnn/gen/lower/micro"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"

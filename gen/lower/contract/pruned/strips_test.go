@@ -7,8 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"rules_dnn/gen/lower/contract/contracttest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -19,6 +17,7 @@ import (
 	"rules_dnn/gen/loop"
 	looprun "rules_dnn/gen/loop/run"
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/contract/contracttest"
 	"rules_dnn/gen/lower/weights"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/te"

@@ -5,10 +5,9 @@ import (
 	"maps"
 	"slices"
 
-	"rules_dnn/gen/lower/contract"
-
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
+	"rules_dnn/gen/lower/contract"
 	"rules_dnn/gen/lower/match"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"

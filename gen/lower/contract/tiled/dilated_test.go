@@ -5,13 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"rules_dnn/gen/lower/contract/contracttest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
+	"rules_dnn/gen/lower/contract/contracttest"
 )
 
 // TestDilated: a copy for windows that are dilated along the rows has the rows of their taps alone, where a band of rows would have more that nobody reads.

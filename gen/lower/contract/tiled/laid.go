@@ -5,11 +5,10 @@ package tiled
 import (
 	"slices"
 
-	"rules_dnn/gen/lower/contract"
-
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/contract"
 	"rules_dnn/gen/lower/micro"
 	"rules_dnn/gen/lower/nest"
 	"rules_dnn/gen/lower/vars"

@@ -3,13 +3,12 @@ package tiled
 import (
 	"slices"
 
-	"rules_dnn/gen/lower/contract"
-
 	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/contract"
 	"rules_dnn/gen/lower/match"
 	"rules_dnn/gen/lower/micro"
 	"rules_dnn/gen/lower/nest"

@@ -5,14 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"rules_dnn/gen/lower/contract/contracttest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/follow"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
+	"rules_dnn/gen/lower/contract/contracttest"
 	"rules_dnn/gen/lower/weights"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"

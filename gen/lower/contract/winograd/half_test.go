@@ -5,12 +5,11 @@ import (
 	"math"
 	"testing"
 
-	"rules_dnn/gen/lower/contract/contracttest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/lower/contract/contracttest"
 	"rules_dnn/gen/lower/weights"
 	"rules_dnn/gen/scalar"
 	wino "rules_dnn/gen/winograd"

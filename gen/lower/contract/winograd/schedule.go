@@ -5,12 +5,11 @@ import (
 	"maps"
 	"slices"
 
-	"rules_dnn/gen/lower/contract"
-
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/contract"
 	"rules_dnn/gen/lower/micro"
 	"rules_dnn/gen/lower/vars"
 	"rules_dnn/gen/lower/vary"

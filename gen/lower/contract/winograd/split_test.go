@@ -5,8 +5,6 @@ import (
 	"math"
 	"testing"
 
-	"rules_dnn/gen/lower/contract/contracttest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -14,6 +12,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/loop"
+	"rules_dnn/gen/lower/contract/contracttest"
 	"rules_dnn/gen/lower/workgroup"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/target/chips/chipstest"

@@ -3,9 +3,8 @@ package winograd
 import (
 	"slices"
 
-	"rules_dnn/gen/lower/contract"
-
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/lower/contract"
 	"rules_dnn/gen/lower/match"
 	"rules_dnn/gen/lower/workgroup"
 	"rules_dnn/gen/sched"

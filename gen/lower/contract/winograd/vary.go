@@ -4,12 +4,11 @@ import (
 	"errors"
 	"slices"
 
-	"rules_dnn/gen/lower/contract"
-
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/follow"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/contract"
 	"rules_dnn/gen/lower/micro"
 	"rules_dnn/gen/lower/vary"
 	"rules_dnn/gen/lower/weights"

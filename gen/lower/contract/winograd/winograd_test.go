@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"rules_dnn/gen/lower/contract/contracttest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -13,6 +11,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/contract/contracttest"
 	"rules_dnn/gen/lower/weights"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
