@@ -45,45 +45,18 @@ func (c *Laid) local(p *Tiling) map[string]int64 {
 
 // newCopy is nil where a guard is not on an index of X, or a part of X is no box. It decides how many rows share a copy.
 func (c *Laid) newCopy(p *Tiling) *Padding {
-	local := c.local(p)
-	if c.Runs > 1 {
-		a := c.Block.Stage.Axes[c.Row()]
-		local[a.Var], _ = a.Extent.Const()
-	} else if c.Band = c.bandOf(p, local); c.Band > 1 {
-		local[c.Block.Stage.Axes[c.Row()].Var] = c.Band
-	}
-	apart := c.dilation(local)
-	if apart != nil {
-		c.Band = 1
-		delete(local, apart.row.Var)
-	}
+	local, apart := c.copiedBy(p)
 	k := &Padding{Stage: &te.Stage{Name: "pad"}, Parts: layout.PartsOf(c.copyLayout(), len(c.X.Index))}
 	x := te.Load{Source: c.X.Source, Type: c.X.Type}
 	joined := c.joinPixels()
 	if len(c.merged) > 0 && joined == 0 {
 		return nil
 	}
-	axes := c.Axes()
+	pixels, known := p.Pixels.Const()
 	for d, e := range c.X.Index {
-		n, ok := c.Walked(e, local)
-		all, first, ok2 := c.WalkedByAll(e, axes)
-		if !ok || !ok2 {
+		if !c.copyDim(k, &x, d, local) {
 			return nil
 		}
-		step := c.stepOf(e, axes)
-		at := sym.Add(first, sym.Scale(sym.Var(fmt.Sprintf("i%d", d)), step))
-		if along := k.Parts.Along(d); along > 1 {
-			n = (n + along - 1) / along * along
-			whole := sym.Scale(sym.CeilDiv(all, sym.Const(along), nil), along)
-			if !whole.Equal(all) && first.Is(0) { // storage of X is padded alike
-				x.Guard = append(x.Guard, te.Within{E: at, Hi: all})
-			}
-			all = whole
-		}
-		k.Stage.Axes = append(k.Stage.Axes, te.Axis{Var: fmt.Sprintf("i%d", d), Extent: all})
-		k.First, k.Shape, x.Index = append(k.First, first), append(k.Shape, sym.Const(n)), append(x.Index, at)
-		k.Index = append(k.Index, sym.FloorDiv(sym.Sub(e, first), sym.Const(step), c.Nest.Facts))
-		pixels, known := p.Pixels.Const()
 		k.Clip = append(k.Clip, c.Pixel >= 0 && (!known || pixels%p.chunk() != 0) && e.Uses(c.Block.Stage.Axes[c.Pixel].Var))
 	}
 	if apart != nil {
@@ -101,6 +74,47 @@ func (c *Laid) newCopy(p *Tiling) *Padding {
 	}
 	k.Stage.Results = []te.Expr{match.AsF32(x)}
 	return k
+}
+
+// copiedBy are the points of each axis for which a task's copy is, with those of the rows that share it, and the taps that it has alone where
+// these lie far apart.
+func (c *Laid) copiedBy(p *Tiling) (local map[string]int64, apart *dilated) {
+	local = c.local(p)
+	if c.Runs > 1 {
+		a := c.Block.Stage.Axes[c.Row()]
+		local[a.Var], _ = a.Extent.Const()
+	} else if c.Band = c.bandOf(p, local); c.Band > 1 {
+		local[c.Block.Stage.Axes[c.Row()].Var] = c.Band
+	}
+	if apart = c.dilation(local); apart != nil {
+		c.Band = 1
+		delete(local, apart.row.Var)
+	}
+	return local, apart
+}
+
+// copyDim adds a dimension of X to a copy, and to what that loads; false where it is not walked upwards, by constant steps.
+func (c *Laid) copyDim(k *Padding, x *te.Load, d int, local map[string]int64) bool {
+	e, axes := c.X.Index[d], c.Axes()
+	n, ok := c.Walked(e, local)
+	all, first, ok2 := c.WalkedByAll(e, axes)
+	if !ok || !ok2 {
+		return false
+	}
+	step := c.stepOf(e, axes)
+	at := sym.Add(first, sym.Scale(sym.Var(fmt.Sprintf("i%d", d)), step))
+	if along := k.Parts.Along(d); along > 1 {
+		n = (n + along - 1) / along * along
+		whole := sym.Scale(sym.CeilDiv(all, sym.Const(along), nil), along)
+		if !whole.Equal(all) && first.Is(0) { // storage of X is padded alike
+			x.Guard = append(x.Guard, te.Within{E: at, Hi: all})
+		}
+		all = whole
+	}
+	k.Stage.Axes = append(k.Stage.Axes, te.Axis{Var: fmt.Sprintf("i%d", d), Extent: all})
+	k.First, k.Shape, x.Index = append(k.First, first), append(k.Shape, sym.Const(n)), append(x.Index, at)
+	k.Index = append(k.Index, sym.FloorDiv(sym.Sub(e, first), sym.Const(step), c.Nest.Facts))
+	return true
 }
 
 // Guards adds X's own conditions to those of a copy of it; false where one is on no index of X.
