@@ -23,11 +23,11 @@ type Contraction struct {
 	// Window: the channel axis walks X and W together, and no axis sums over channels.
 	Window bool
 	Target *target.Target
-	Instr  *instr.Row
-	// Load is that of X, and x what it is within one of several groups.
+	Instr  *instr.Row // of tiles
+	// Load is that of X, and X what it is within one of several groups.
 	Load, X, W te.Load
-	Weights    *ir.Value
-	Channel    int // the axis that only W has, or of a window W and X: result channels
+	Weights    *ir.Value // what W loads of
+	Channel    int       // the axis that only W has, or of a window W and X: result channels
 	// Groups of channels each; several read other channels of X each.
 	Groups, Channels int64
 	Pixel            int // the axis whose points share a load of W: the innermost other one; -1: none
@@ -52,6 +52,7 @@ func (c *Contraction) PackedOperand() int {
 	return c.W.Source.N
 }
 
+// Errorf is an error that names the block.
 func (c *Contraction) Errorf(format string, args ...any) error {
 	return fmt.Errorf("block %s: %w", c.Block.Label(), fmt.Errorf(format, args...))
 }

@@ -17,7 +17,7 @@ import (
 // place within its block from each of them. So what a tap reads for a register is another register, whole, and what the taps of a kernel read for
 // registers beside each other is loaded once for all of them; only blocks' edges lie in other lanes.
 //
-// blocks is how an image is cut: blocks of so many rows and columns, so many of them beside each other and in all.
+// Blocks is how an image is cut: blocks of so many rows and columns, so many of them beside each other and in all.
 type Blocks struct {
 	Rows, Columns, Across, Lanes int64
 }

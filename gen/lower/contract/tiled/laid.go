@@ -31,11 +31,11 @@ type Laid struct {
 	merged map[int]bool
 	// Kept is how many points of the sum are stored of pruned weights, on average; 0: they are dense.
 	Kept int64
-	// Pooling are as in Env.
+	// Pooling is the windows of a pooling at which it is placed, as in Env.
 	Pooling [2]int64
 	// copy is of what a task reads of X; nil where tiles read X itself.
 	copy *Padding
-	// Given are parameters that decide in place of the plan, nil where it decides itself, and choice is what tiles are chosen for.
+	// Given are parameters that decide in place of the plan, nil where it decides itself, and Choice is what tiles are chosen for.
 	Given  *params.Point
 	Choice *micro.Tiled
 }
