@@ -21,6 +21,7 @@ import (
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sched/schedtest"
 	"rules_dnn/gen/sym"
+	"rules_dnn/gen/target/chips/chipstest"
 	"rules_dnn/gen/te"
 )
 
@@ -52,7 +53,7 @@ func computes(t *testing.T, x schedtest.Example) {
 	s, err := sched.Parse(x.Schedule)
 	require.NoError(t, err)
 	require.Equal(t, x.Schedule, s.String())
-	k, err := Kernel(x.Work, s, schedtest.Target(t, x.Chip))
+	k, err := Kernel(x.Work, s, chipstest.Target(t, x.Chip))
 	require.NoError(t, err)
 	agrees(t, x, s, k)
 }
@@ -109,7 +110,7 @@ func TestParts(t *testing.T) {
 			back, err := sched.Parse(s.String())
 			require.NoError(t, err)
 			require.Equal(t, s, back)
-			k, err := Kernel(x.Work, s, schedtest.Target(t, x.Chip))
+			k, err := Kernel(x.Work, s, chipstest.Target(t, x.Chip))
 			if err != nil {
 				continue
 			}
@@ -212,7 +213,7 @@ func TestTiles(t *testing.T) {
 	kernel := func(x schedtest.Example) string {
 		s, err := sched.Parse(x.Schedule)
 		require.NoError(t, err)
-		k, err := Kernel(x.Work, s, schedtest.Target(t, x.Chip))
+		k, err := Kernel(x.Work, s, chipstest.Target(t, x.Chip))
 		require.NoError(t, err)
 		return k.String()
 	}
@@ -230,7 +231,7 @@ func TestPruned(t *testing.T) {
 	x := schedtest.Pruned()
 	s, err := sched.Parse(x.Schedule)
 	require.NoError(t, err)
-	k, err := Kernel(x.Work, s, schedtest.Target(t, x.Chip))
+	k, err := Kernel(x.Work, s, chipstest.Target(t, x.Chip))
 	require.NoError(t, err)
 	text := k.String()
 	require.NotContains(t, text, "if ")
@@ -242,7 +243,7 @@ func TestAnew(t *testing.T) {
 	x := schedtest.PrunedDealt()
 	s, err := sched.Parse(x.Schedule)
 	require.NoError(t, err)
-	k, err := Kernel(x.Work, s, schedtest.Target(t, x.Chip))
+	k, err := Kernel(x.Work, s, chipstest.Target(t, x.Chip))
 	require.NoError(t, err)
 	at := slices.IndexFunc(k.Body, func(s loop.Stmt) bool {
 		_, is := s.(loop.If)
@@ -265,7 +266,7 @@ func TestClaims(t *testing.T) {
 	for text, want := range map[string][]string{x.Schedule: {"claim 3", "tile", "claim 2", "tile"}, strings.ReplaceAll(x.Schedule, ", claims", ""): {"tile", "tile"}} {
 		s, err := sched.Parse(text)
 		require.NoError(t, err)
-		k, err := Kernel(x.Work, s, schedtest.Target(t, x.Chip))
+		k, err := Kernel(x.Work, s, chipstest.Target(t, x.Chip))
 		require.NoError(t, err)
 		var order []string
 		loop.Walk(k.Body, func(s loop.Stmt) bool {
@@ -291,7 +292,7 @@ func TestTogether(t *testing.T) {
 	x := schedtest.Columns()
 	s, err := sched.Parse(x.Schedule)
 	require.NoError(t, err)
-	k, err := Kernel(x.Work, s, schedtest.Target(t, x.Chip))
+	k, err := Kernel(x.Work, s, chipstest.Target(t, x.Chip))
 	require.NoError(t, err)
 	var order []string
 	loop.Walk(k.Body, func(s loop.Stmt) bool {
@@ -316,7 +317,7 @@ func TestAligned(t *testing.T) {
 		w.Stages = []*te.Stage{&st}
 		s, err := sched.Parse(x.Schedule)
 		require.NoError(t, err)
-		_, err = Tiles(&w, s, schedtest.Target(t, x.Chip))
+		_, err = Tiles(&w, s, chipstest.Target(t, x.Chip))
 		return err
 	}
 	assert.NoError(t, of(x, "12*i0 + r0"))

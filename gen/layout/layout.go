@@ -134,9 +134,6 @@ func (l Layout) Orders() bool {
 // HasPads reports whether axes have points beyond what rounding up adds.
 func (l Layout) HasPads() bool { return l.listed().HasPads() }
 
-// Dims are the extents of the parts.
-func (l Layout) Dims(s ir.Shape) []sym.Expr { return PartsOf(l, len(s)).Dims(s) }
-
 // Elements is the size, padding included.
 func (l Layout) Elements(s ir.Shape) sym.Expr { return PartsOf(l, len(s)).Elements(s) }
 

@@ -84,7 +84,7 @@ func TestRandom(t *testing.T) {
 			require.True(t, same == l, "%s of %v: %s is %s", l, dims, p, same)
 		}
 		extents := p.Extents(dims)
-		require.Equal(t, consts(extents), l.Dims(s))
+		require.Equal(t, consts(extents), PartsOf(l, len(s)).Dims(s))
 		size, ok := l.Elements(s).Const()
 		require.True(t, ok)
 		taken := make([]bool, size)
@@ -201,7 +201,7 @@ func TestNames(t *testing.T) {
 	}
 	blocked := Blocked(1, 16)
 	s := ir.Shape{sym.Var("N"), sym.Const(20), sym.Const(7)}
-	assert.Equal(t, []sym.Expr{sym.Var("N"), sym.Const(2), sym.Const(7), sym.Const(16)}, blocked.Dims(s))
+	assert.Equal(t, []sym.Expr{sym.Var("N"), sym.Const(2), sym.Const(7), sym.Const(16)}, PartsOf(blocked, len(s)).Dims(s))
 	assert.Equal(t, "224*N", blocked.Elements(s).String())
 	assert.True(t, blocked.Padded(s))
 }

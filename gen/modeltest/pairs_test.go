@@ -23,6 +23,7 @@ import (
 	"rules_dnn/gen/print/cpp/cpptest"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/target/chips"
+	"rules_dnn/gen/target/chips/chipstest"
 )
 
 // pairContractions are contractions of bf16, of which names that begin with k are constants; pairs: instructions take in pairs of products.
@@ -103,8 +104,7 @@ func without(t *testing.T, chip string, names ...string) *target.Target {
 // TestPairContractions: contractions of bf16 take in pairs of products where that is asked for, and only there; what they give in C++ are the bytes of the
 // interpreter of loops, and but for the order of sums and for denormal numbers what stages mean.
 func TestPairContractions(t *testing.T) {
-	zen4, err := chips.Target("../..", "x86_64_zen4")
-	require.NoError(t, err)
+	zen4 := chipstest.Target(t, "x86_64_zen4")
 	for _, c := range []struct {
 		name  string
 		chip  *target.Target
@@ -177,15 +177,13 @@ func pairedProgram(t *testing.T, c contraction, chip *target.Target) *plan.Progr
 // TestRandomPairs: random graphs stored in bf16 compute on a chip with instructions for pairs what they do on one without, where products are widened, but
 // for roundings, and in C++ what they do in Go.
 func TestRandomPairs(t *testing.T) {
-	zen4, err := chips.Target("../..", "x86_64_zen4")
-	require.NoError(t, err)
+	zen4 := chipstest.Target(t, "x86_64_zen4")
 	var cases []cpptest.Case
 	var wants [][]*ir.Tensor
 	for s := range uint64(150) {
 		r := newRandom(s + 1)
 		program := func(chip string, candidate int) *plan.Program {
-			c, err := chips.Target("../..", chip)
-			require.NoError(t, err)
+			c := chipstest.Target(t, chip)
 			p, err := compile(&pipeline.State{Graph: newRandom(s + 1).g, Target: c, Store: ir.BF16, Candidate: candidate}, nil)
 			if err != nil {
 				require.ErrorContains(t, err, "leave the precision out", "seed %d", s+1)

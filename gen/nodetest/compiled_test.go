@@ -22,7 +22,7 @@ import (
 	"rules_dnn/gen/shape"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
-	"rules_dnn/gen/target/chips"
+	"rules_dnn/gen/target/chips/chipstest"
 )
 
 var (
@@ -39,8 +39,7 @@ const repository = "../.."
 func hostChip(t *testing.T) *target.Target {
 	names := map[string][]string{"amd64": {"x86_64_v4", "x86_64_v3", "x86_64"}, "arm64": {"arm64"}}[runtime.GOARCH]
 	for _, name := range names {
-		chip, err := chips.Target(repository, name)
-		require.NoError(t, err)
+		chip := chipstest.Target(t, name)
 		if runsHere(chip) {
 			return chip
 		}
@@ -117,8 +116,7 @@ func TestCompiledIntegers(t *testing.T) {
 	s := cases(t)
 	for _, name := range []string{"x86_64", "x86_64_v3", "x86_64_v4", "x86_64_v4_vnni"} {
 		t.Run(name, func(t *testing.T) {
-			chip, err := chips.Target(repository, name)
-			require.NoError(t, err)
+			chip := chipstest.Target(t, name)
 			if !runsHere(chip) {
 				t.Skipf("this machine does not run code for %s", name)
 			}

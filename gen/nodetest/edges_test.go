@@ -16,7 +16,7 @@ import (
 	"rules_dnn/gen/loop/run"
 	"rules_dnn/gen/modeltest"
 	"rules_dnn/gen/print/cpp/cpptest"
-	"rules_dnn/gen/target/chips"
+	"rules_dnn/gen/target/chips/chipstest"
 )
 
 // weights are small integers, of which floats have exact sums.
@@ -127,8 +127,7 @@ func repeated(t ir.DType, shape []int64) *ir.Tensor {
 // TestEdges: such networks answer as the interpreter does, in loops for each kind of chip, and in C++ on those that the host can run.
 func TestEdges(t *testing.T) {
 	for _, name := range []string{"x86_64_v4_vnni", "x86_64_v3", "x86_64", "arm64"} {
-		chip, err := chips.Target(repository, name)
-		require.NoError(t, err)
+		chip := chipstest.Target(t, name)
 		var cases []cpptest.Case
 		var wants []*ir.Tensor
 		for label, text := range edges() {

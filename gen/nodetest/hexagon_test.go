@@ -10,6 +10,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/print/hvx/hvxtest"
 	"rules_dnn/gen/target/chips"
+	"rules_dnn/gen/target/chips/chipstest"
 )
 
 // TestHexagonNodes compiles cases for Hexagon and runs them under qemu-hexagon: those with integers, which are what its vectors hold, and
@@ -27,8 +28,7 @@ func TestHexagonNodes(t *testing.T) {
 		{"floats on v68", "hexagon_v68", func(c *Case) bool { return !integers(c) }, 16, 30},
 	} {
 		t.Run(v.name, func(t *testing.T) {
-			chip, err := chips.Target(repository, v.chip)
-			require.NoError(t, err)
+			chip := chipstest.Target(t, v.chip)
 			b := chooseCases(t, cases(t), chip, false, nil, v.stride, v.want)
 			atLeast(t, v.least, len(b.programs))
 			b.run(t, &hvxtest.Machine)

@@ -11,7 +11,7 @@ import (
 	"rules_dnn/gen/ir/irtest"
 	"rules_dnn/gen/modeltest"
 	"rules_dnn/gen/print/cpp/cpptest"
-	"rules_dnn/gen/target/chips"
+	"rules_dnn/gen/target/chips/chipstest"
 )
 
 // TestPhases: elements of every width that come beside each other from places that lie apart, in C++ for each kind of chip that the host can run.
@@ -51,8 +51,7 @@ func TestPhases(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"x86_64_v4", "x86_64_v3", "x86_64"} {
-		chip, err := chips.Target(repository, name)
-		require.NoError(t, err)
+		chip := chipstest.Target(t, name)
 		var cases []cpptest.Case
 		var wants []*ir.Tensor
 		for label, text := range texts {

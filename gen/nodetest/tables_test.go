@@ -16,15 +16,14 @@ import (
 	"rules_dnn/gen/passes/islands"
 	"rules_dnn/gen/passes/simplify"
 	"rules_dnn/gen/print/cpp/cpptest"
-	"rules_dnn/gen/target/chips"
+	"rules_dnn/gen/target/chips/chipstest"
 )
 
 // TestTables: functions of one quantized tensor are read of tables in vectors, all 256 bytes, for each kind of chip that the host can run, and for rows that fill
 // no vector.
 func TestTables(t *testing.T) {
 	for _, name := range []string{"x86_64_v4", "x86_64_v3", "x86_64", "arm64"} {
-		chip, err := chips.Target(repository, name)
-		require.NoError(t, err)
+		chip := chipstest.Target(t, name)
 		var cases []cpptest.Case
 		var wants []*ir.Tensor
 		for _, types := range [][2]string{{"u8", "u8"}, {"i8", "u8"}, {"u8", "i8"}} {

@@ -108,6 +108,14 @@ func (p *Point) Get(name string) (int64, bool) {
 	return 0, false
 }
 
+// Or is the parameter of a name, or what is chosen where the point has none or is nil.
+func (p *Point) Or(name string, chosen int64) int64 {
+	if n, ok := p.Get(name); ok {
+		return n
+	}
+	return chosen
+}
+
 // String is the text that Parse reads: the algorithm, then name=value of each parameter.
 func (p *Point) String() string {
 	var out strings.Builder

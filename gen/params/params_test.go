@@ -27,6 +27,9 @@ func TestText(t *testing.T) {
 	assert.False(t, ok)
 	_, ok = (*Point)(nil).Get("rows")
 	assert.False(t, ok, "nothing is given")
+	assert.EqualValues(t, n, back.Or("vectors", n+1))
+	assert.EqualValues(t, 7, back.Or("tasks", 7))
+	assert.EqualValues(t, 7, (*Point)(nil).Or("rows", 7))
 }
 
 func TestParseErrors(t *testing.T) {

@@ -1,13 +1,12 @@
 package pipeline
 
 import (
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/target"
+	"rules_dnn/gen/target/chips/chipstest"
 )
 
 // shared is a product of a device; imaged has values in its texture memory, and buffered could have.
@@ -46,7 +45,7 @@ var (
 func compileOn(t *testing.T, device, text string, disable ...string) *State {
 	t.Helper()
 	s := parse(t, text)
-	s.Target = facts(t, device)
+	s.Target = chipstest.Target(t, device)
 	return through(t, s, disable...)
 }
 
@@ -54,17 +53,8 @@ func compileOn(t *testing.T, device, text string, disable ...string) *State {
 func compileBeside(t *testing.T, device, text string, disable ...string) *State {
 	t.Helper()
 	s := parse(t, text)
-	s.Device = facts(t, device)
+	s.Device = chipstest.Target(t, device)
 	return through(t, s, disable...)
-}
-
-func facts(t *testing.T, device string) *target.Target {
-	t.Helper()
-	text, err := os.ReadFile("../../platforms/devices/" + device + ".json")
-	require.NoError(t, err)
-	out, err := target.Parse(text)
-	require.NoError(t, err)
-	return out
 }
 
 // TestWithoutDevice: the processor computes all where there is no device, also with its part off; beside a device it does where estimates prefer it.

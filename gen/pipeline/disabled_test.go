@@ -11,7 +11,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop/run"
 	"rules_dnn/gen/print/cpp/cpptest"
-	"rules_dnn/gen/target/chips"
+	"rules_dnn/gen/target/chips/chipstest"
 )
 
 // uneven are weights of which no two neighbours are equal.
@@ -33,8 +33,7 @@ func TestDisabledAgree(t *testing.T) {
 	for _, name := range optional {
 		sets = append(sets, []string{name})
 	}
-	chip, err := chips.Target("../..", "x86_64_v3")
-	require.NoError(t, err)
+	chip := chipstest.Target(t, "x86_64_v3")
 	var cases []cpptest.Case
 	var want [][]*ir.Tensor
 	for _, n := range []struct {

@@ -12,7 +12,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/loop/run"
-	"rules_dnn/gen/target/chips"
+	"rules_dnn/gen/target/chips/chipstest"
 )
 
 // moved is a graph of one node that moves elements of x, with constants before.
@@ -110,8 +110,7 @@ func movedCases() []nestCase {
 // TestMovedInLongVectors: what moves elements does so in vectors of any length.
 func TestMovedInLongVectors(t *testing.T) {
 	for _, name := range []string{"x86_64_v3", "x86_64_v4"} {
-		chip, err := chips.Target("../..", name)
-		require.NoError(t, err)
+		chip := chipstest.Target(t, name)
 		for _, c := range movedCases() {
 			s := parse(t, c.graph)
 			s.Target = chip

@@ -8,7 +8,7 @@ import (
 	"rules_dnn/gen/fuse"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/lower"
-	"rules_dnn/gen/lower/contract"
+	"rules_dnn/gen/lower/contract/winograd"
 	"rules_dnn/gen/passes/bnfold"
 	"rules_dnn/gen/passes/islands"
 	"rules_dnn/gen/passes/nest"
@@ -235,7 +235,7 @@ func fuseBlocks(s *State) error {
 		Latency:    func(b *block.Block) float64 { return sel.Estimate(b, s.Blocks.Facts, t, o) },
 		SumResults: results, SumParts: s.SumParts, Shared: func(b *block.Block) float64 { return sel.EstimateShared(b, s.Blocks.Facts, t, o) },
 		Split: func(b *block.Block) [][]*block.Block {
-			return contract.SplitFilters(b, &lower.Env{Symbols: s.Blocks.Facts, Target: t, Winograd: o.Winograd}, transforms)
+			return winograd.SplitFilters(b, &lower.Env{Symbols: s.Blocks.Facts, Target: t, Winograd: o.Winograd}, transforms)
 		}, SplitAll: s.Winograd > 0,
 		Together:  s.together(t, o),
 		Attention: s.anchor("attention") && s.anchor("chains"), Queued: queued, Memory: memory,

@@ -12,7 +12,7 @@ import (
 	"rules_dnn/gen/loop/run"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/target"
-	"rules_dnn/gen/target/chips"
+	"rules_dnn/gen/target/chips/chipstest"
 )
 
 // halved is a network of which an exponential stays f32.
@@ -37,8 +37,7 @@ func TestHalf(t *testing.T) {
 	for _, name := range []string{"x86_64", "x86_64_v3", "x86_64_v4", "arm64"} {
 		s := parse(t, halved)
 		s.Store = ir.F16
-		s.Target, err = chips.Target("../..", name)
-		require.NoError(t, err)
+		s.Target = chipstest.Target(t, name)
 		for _, passes := range [][]Pass{GraphPasses, CompilePasses} {
 			_, err := Run(passes, s, Options{})
 			require.NoError(t, err)
@@ -89,8 +88,7 @@ func TestBF16(t *testing.T) {
 		s.Store = ir.BF16
 		var all []*target.Target
 		for _, name := range c.chips {
-			chip, err := chips.Target("../..", name)
-			require.NoError(t, err)
+			chip := chipstest.Target(t, name)
 			all = append(all, chip)
 		}
 		require.NoError(t, s.SetChips(all))

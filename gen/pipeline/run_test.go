@@ -13,7 +13,7 @@ import (
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/print/cpp"
-	"rules_dnn/gen/target/chips"
+	"rules_dnn/gen/target/chips/chipstest"
 )
 
 // network is small, and every pass finds something to do in it.
@@ -118,8 +118,7 @@ func parse(t *testing.T, text string) *State {
 	t.Helper()
 	g, err := ir.Parse(strings.NewReader(text), nil)
 	require.NoError(t, err)
-	chip, err := chips.Target("../..", "x86_64")
-	require.NoError(t, err)
+	chip := chipstest.Target(t, "x86_64")
 	return &State{Graph: g, Target: chip, EveryPool: true}
 }
 

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"rules_dnn/gen/target/chips/chipstest"
 )
 
 // TestTransforms: a device computes a convolution by Winograd's algorithm, in three kernels, where its facts name transforms and estimates say that it
@@ -32,7 +34,7 @@ func TestTransforms(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := parse(t, text(c.images, 56))
-			s.Target, s.Winograd = facts(t, "opencl_nvidia"), c.forced
+			s.Target, s.Winograd = chipstest.Target(t, "opencl_nvidia"), c.forced
 			s.Target.OpenCL.Winograd = c.facts
 			through(t, s, c.disable...)
 			var got []string
@@ -50,7 +52,7 @@ func TestTransformsOfResnet50(t *testing.T) {
 		for images, want := range map[int]int{1: 0, 16: 1} {
 			s := parse(t, fmt.Sprintf("graph \"g\" opset 17 {\n  const @w f32[%d, %d, 3, 3] = {%s}\n  input %%x f32[%d, %d, %d, %d]\n  %%y ?[*] = Conv.11(%%x, @w) {pads = [1, 1, 1, 1]}\n  output %%y\n}\n",
 				c[0], c[0], ones(c[0]*c[0]*9), images, c[0], c[1], c[1]))
-			s.Target = facts(t, "opencl_nvidia")
+			s.Target = chipstest.Target(t, "opencl_nvidia")
 			s.Target.OpenCL.Winograd = []int64{2, 4}
 			through(t, s)
 			got := 0
@@ -68,7 +70,7 @@ func TestTransformsOfResnet50(t *testing.T) {
 // TestTransformsBeside: of a processor and a device beside it, the device's facts say so.
 func TestTransformsBeside(t *testing.T) {
 	s := parse(t, fmt.Sprintf("graph \"g\" opset 17 {\n  const @w f32[64, 64, 3, 3] = {%s}\n  input %%x f32[16, 64, 56, 56]\n  %%y ?[*] = Conv.11(%%x, @w)\n  output %%y\n}\n", ones(64*64*9)))
-	s.Device = facts(t, "opencl_nvidia")
+	s.Device = chipstest.Target(t, "opencl_nvidia")
 	s.Device.OpenCL.Winograd = []int64{4}
 	through(t, s)
 	assert.Len(t, s.Program.Launches(), 3)

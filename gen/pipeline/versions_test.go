@@ -14,7 +14,7 @@ import (
 	"rules_dnn/gen/loop/run"
 	"rules_dnn/gen/print/cpp/cpptest"
 	"rules_dnn/gen/target"
-	"rules_dnn/gen/target/chips"
+	"rules_dnn/gen/target/chips/chipstest"
 )
 
 // residual is a residual block of a network of images of all sizes, after it has halved them.
@@ -60,8 +60,7 @@ func weighed(text string) string {
 func TestVersions(t *testing.T) {
 	s := parse(t, weighed(residual))
 	for _, name := range []string{"x86_64", "x86_64_v3", "x86_64_v4"} {
-		chip, err := chips.Target("../..", name)
-		require.NoError(t, err)
+		chip := chipstest.Target(t, name)
 		s.Others = append(s.Others, chip)
 	}
 	require.NoError(t, s.SetChips(append([]*target.Target{}, s.Others...)))

@@ -12,6 +12,7 @@ import (
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/target/chips"
+	"rules_dnn/gen/target/chips/chipstest"
 )
 
 // warned compiles a graph for a chip and gives its warnings.
@@ -19,8 +20,7 @@ func warned(t *testing.T, chip, text string, o Options) []plan.Warning {
 	t.Helper()
 	g, err := ir.Parse(strings.NewReader(text), nil)
 	require.NoError(t, err)
-	x, err := chips.Target("../..", chip)
-	require.NoError(t, err)
+	x := chipstest.Target(t, chip)
 	s := &State{Graph: g, Target: x}
 	_, err = Run(CompilePasses, s, o)
 	require.NoError(t, err)

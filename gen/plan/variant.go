@@ -65,15 +65,6 @@ func replaced(steps []Step, with func(*Call) *Call) []Step {
 	return out
 }
 
-// Arguments are the values of all variants' kernels, the call's own first.
-func (c *Call) Arguments() [][]*ir.Value {
-	out := [][]*ir.Value{c.Args}
-	for _, l := range c.Others {
-		out = append(out, l.Args)
-	}
-	return out
-}
-
 // ConstantBytes are those of the constants that a variant reads, and of those that no other one does.
 func (p *Program) ConstantBytes(variant int) (read, alone int64) {
 	readers := map[int64]int{} // by places

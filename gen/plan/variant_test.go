@@ -89,8 +89,8 @@ func TestConstantsOfVariants(t *testing.T) {
 	require.Contains(t, p.Homes, y)
 	require.NoError(t, p.Verify(loop.Proofs{}))
 	for _, c := range p.Calls() {
-		for _, args := range c.Arguments() {
-			assert.Equal(t, varying(c.Args), varying(args))
+		for _, l := range c.Others {
+			assert.Equal(t, varying(c.Args), varying(l.Args))
 		}
 	}
 	assert.Contains(t, p.Calls()[1].Others[0].Args, own)

@@ -11,6 +11,7 @@ import (
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sched/schedtest"
 	"rules_dnn/gen/sym"
+	"rules_dnn/gen/target/chips/chipstest"
 	"rules_dnn/gen/te"
 )
 
@@ -152,7 +153,7 @@ func TestVerify(t *testing.T) {
 			require.Contains(t, c.of.Schedule, c.old)
 			s, err := sched.Parse(strings.Replace(c.of.Schedule, c.old, c.new, 1))
 			require.NoError(t, err)
-			assert.ErrorContains(t, s.Verify(c.of.Work, schedtest.Target(t, c.of.Chip)), c.want)
+			assert.ErrorContains(t, s.Verify(c.of.Work, chipstest.Target(t, c.of.Chip)), c.want)
 		})
 	}
 }
@@ -166,7 +167,7 @@ func TestSharedIndices(t *testing.T) {
 	for extent, want := range map[string]string{"4": "", "3": "it reads stage 1 at"} {
 		s, err := sched.Parse("stage 0 at 2.g\n  region i0 = 4 from 4*g\n  serial a = i0\nstage 1 at 2.g\n  region i0 = " + extent + " from 4*g\n  serial b = i0\nstage 2\n  task g = i0\n  serial c = i0*4\n")
 		require.NoError(t, err)
-		err = s.Verify(w, schedtest.Target(t, "x86_64_v3"))
+		err = s.Verify(w, chipstest.Target(t, "x86_64_v3"))
 		if want == "" {
 			assert.NoError(t, err)
 		} else {
@@ -220,7 +221,7 @@ func FuzzParse(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, s.String(), again.String())
 		for _, x := range examples {
-			_ = s.Verify(x.Work, schedtest.Target(t, x.Chip))
+			_ = s.Verify(x.Work, chipstest.Target(t, x.Chip))
 		}
 	})
 }

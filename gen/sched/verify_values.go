@@ -65,27 +65,37 @@ func (v *verifier) value(x Value) error {
 	if x.Fetch < 0 || x.Fetch > maxFetch || x.Fetch > 0 && (x.Space != Arena || x.Encoding != "") {
 		return fmt.Errorf("lines of space %s, encoding %q, are fetched %d elements ahead; want at most %d, of the arena, as they are", x.Space, x.Encoding, x.Fetch, maxFetch)
 	}
-	if !x.Of.Stage {
-		if x.Of.N < 0 || x.Of.N >= len(v.w.Operands) {
-			return fmt.Errorf("the block has %d operands", len(v.w.Operands))
-		}
-		o := v.w.Operands[x.Of.N]
-		switch {
-		case x.Space != Arena && x.Space != Image:
-			return fmt.Errorf("an operand in space %s", x.Space)
-		case x.Fold.Points > 0:
-			return fmt.Errorf("only %d points of an operand are kept", x.Fold.Points)
-		case x.Claim != 0:
-			return fmt.Errorf("lines of an operand, which is not stored, are asked for %d elements ahead", x.Claim)
-		case x.Margin != (Margin{}):
-			return fmt.Errorf("an operand, which others store, with a margin of %d and %d elements", x.Margin.Before, x.Margin.After)
-		case x.Encoding != "" && o.Const == nil:
-			return fmt.Errorf("encoding %s of a non-constant operand", x.Encoding)
-		case x.sparse() && x.Parts.String() != layout.PartsOf(layout.RowMajor, len(o.Shape)).String():
-			return fmt.Errorf("encoding %s of parts %s: it has an order of its own", x.Encoding, x.Parts)
-		}
-		return x.Parts.Check(len(o.Shape))
+	if x.Of.Stage {
+		return v.computed(x)
 	}
+	return v.operand(x)
+}
+
+// operand checks a value that others store.
+func (v *verifier) operand(x Value) error {
+	if x.Of.N < 0 || x.Of.N >= len(v.w.Operands) {
+		return fmt.Errorf("the block has %d operands", len(v.w.Operands))
+	}
+	o := v.w.Operands[x.Of.N]
+	switch {
+	case x.Space != Arena && x.Space != Image:
+		return fmt.Errorf("an operand in space %s", x.Space)
+	case x.Fold.Points > 0:
+		return fmt.Errorf("only %d points of an operand are kept", x.Fold.Points)
+	case x.Claim != 0:
+		return fmt.Errorf("lines of an operand, which is not stored, are asked for %d elements ahead", x.Claim)
+	case x.Margin != (Margin{}):
+		return fmt.Errorf("an operand, which others store, with a margin of %d and %d elements", x.Margin.Before, x.Margin.After)
+	case x.Encoding != "" && o.Const == nil:
+		return fmt.Errorf("encoding %s of a non-constant operand", x.Encoding)
+	case x.sparse() && x.Parts.String() != layout.PartsOf(layout.RowMajor, len(o.Shape)).String():
+		return fmt.Errorf("encoding %s of parts %s: it has an order of its own", x.Encoding, x.Parts)
+	}
+	return x.Parts.Check(len(o.Shape))
+}
+
+// computed checks a value that a stage gives.
+func (v *verifier) computed(x Value) error {
 	if x.Of.N < 0 || x.Of.N >= len(v.w.Stages) || x.Of.Part < 0 || x.Of.Part >= len(v.w.Stages[x.Of.N].Results) {
 		return fmt.Errorf("there is no such stage or result")
 	}

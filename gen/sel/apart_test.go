@@ -14,6 +14,7 @@ import (
 	"rules_dnn/gen/lower"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
+	"rules_dnn/gen/target/chips/chipstest"
 )
 
 // layer is a block whose best kernel takes so many cycles and reads so many bytes of weights, and that loses some by reading others.
@@ -97,7 +98,7 @@ func TestApartIsEnough(t *testing.T) {
 
 // TestVariantLosesLittle: a variant reads the weights of the choice's own kernels, unless that costs much; the least capable one reads them always.
 func TestVariantLosesLittle(t *testing.T) {
-	library, err := target.Library([]*target.Target{chip(t, "x86_64_v3"), chip(t, "x86_64_v4")})
+	library, err := target.Library([]*target.Target{chipstest.Target(t, "x86_64_v3"), chipstest.Target(t, "x86_64_v4")})
 	require.NoError(t, err)
 	graph := filters("a", 64, 64, 3, 3) + `
   input %x f32[1, 64, 28, 28]

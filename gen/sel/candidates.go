@@ -10,7 +10,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/lower"
-	"rules_dnn/gen/lower/contract"
+	"rules_dnn/gen/lower/contract/pruned"
 	"rules_dnn/gen/lower/product"
 	"rules_dnn/gen/sym"
 )
@@ -50,7 +50,7 @@ func (s *selector) wantApart() error {
 			continue
 		}
 		env := &lower.Env{Symbols: s.g.Facts, Target: d.t, Contractions: s.o.Contractions, Vectors: s.o.Vectors, Pruned: s.o.Pruned}
-		if err := contract.PixelLayouts(b, env, d.want); err != nil {
+		if err := pruned.PixelLayouts(b, env, d.want); err != nil {
 			return err
 		}
 	}

@@ -1,24 +1,14 @@
 package sel
 
 import (
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/layout"
-	"rules_dnn/gen/target"
+	"rules_dnn/gen/target/chips/chipstest"
 )
-
-func device(t *testing.T, name string) *target.Target {
-	t.Helper()
-	data, err := os.ReadFile("../../platforms/devices/" + name + ".json")
-	require.NoError(t, err)
-	d, err := target.Parse(data)
-	require.NoError(t, err)
-	return d
-}
 
 // TestImages: activations between convolutions are images where the device has them.
 func TestImages(t *testing.T) {
@@ -33,7 +23,7 @@ func TestImages(t *testing.T) {
 	images := []string{"Conv+Relu: generic, image of axis1/4", "Conv: generic, image of axis1/4", "Layout: generic, row-major"}
 	for name, want := range map[string][]string{"opencl_images": images, "opencl_buffers": nil} {
 		g := fused(t, text)
-		c, err := Run(g, device(t, name), all)
+		c, err := Run(g, chipstest.Target(t, name), all)
 		require.NoError(t, err)
 		require.NoError(t, g.Verify())
 		if want != nil {
@@ -69,7 +59,7 @@ func TestTexels(t *testing.T) {
   output %e
 `
 	g := fused(t, text)
-	s := newSelector(g, device(t, "opencl_images"), all)
+	s := newSelector(g, chipstest.Target(t, "opencl_images"), all)
 	require.NoError(t, s.enumerate())
 	got := map[string]string{}
 	for _, v := range append(g.Inputs, g.Outputs...) {
@@ -82,7 +72,7 @@ func TestTexels(t *testing.T) {
 		"many": "row-major", "b": "row-major", "wide": "row-major", "c": "row-major",
 		"thin": "row-major", "d": "row-major", "ints": "row-major", "e": "row-major",
 	}, got)
-	s = newSelector(g, device(t, "opencl_images"), Options{})
+	s = newSelector(g, chipstest.Target(t, "opencl_images"), Options{})
 	require.NoError(t, s.enumerate())
 	assert.Equal(t, []layout.Layout{layout.RowMajor}, s.layouts(g.Inputs[0]), "layouts are switched off")
 }
@@ -102,7 +92,7 @@ func TestImageUse(t *testing.T) {
 	} {
 		g, o := fused(t, text), all
 		o.Images = use
-		c, err := Run(g, device(t, "opencl_images"), o)
+		c, err := Run(g, chipstest.Target(t, "opencl_images"), o)
 		require.NoError(t, err)
 		require.NoError(t, g.Verify())
 		images, buffers := 0, 0

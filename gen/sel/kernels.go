@@ -10,7 +10,11 @@ import (
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/lower"
 	"rules_dnn/gen/lower/attend"
-	"rules_dnn/gen/lower/contract"
+	"rules_dnn/gen/lower/contract/depthwise"
+	"rules_dnn/gen/lower/contract/pooled"
+	"rules_dnn/gen/lower/contract/pruned"
+	"rules_dnn/gen/lower/contract/tiled"
+	"rules_dnn/gen/lower/contract/winograd"
 	"rules_dnn/gen/lower/micro"
 	"rules_dnn/gen/lower/nest"
 	"rules_dnn/gen/lower/product"
@@ -21,8 +25,8 @@ import (
 // anchors in the order in which equal estimates are preferred; each gives the kernels that compute
 // the block in its layouts, or none.
 var anchors = []func(*block.Block, *lower.Env) ([]*lower.Lowered, error){
-	contract.Pruned, contract.PrunedPixels, contract.PrunedApart,
-	contract.Pooled, contract.Contraction, single(contract.Direct), contract.Winograd, product.Propose, attend.LongProduct, workgroup.Tiles, workgroup.Sums, single(workgroup.Rows), attend.Propose,
+	pruned.Filters, pruned.Pixels, pruned.Apart,
+	pooled.Candidates, tiled.Candidates, single(depthwise.Candidate), winograd.Candidates, product.Propose, attend.LongProduct, workgroup.Tiles, workgroup.Sums, single(workgroup.Rows), attend.Propose,
 	single(workgroup.Choices), single(nest.Chain), single(nest.Update), single(nest.Generic),
 }
 

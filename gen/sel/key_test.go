@@ -17,6 +17,7 @@ import (
 	calls "rules_dnn/gen/opaque"
 	"rules_dnn/gen/shape"
 	"rules_dnn/gen/sym"
+	"rules_dnn/gen/target/chips/chipstest"
 	"rules_dnn/gen/te"
 )
 
@@ -33,7 +34,7 @@ func formed(t *testing.T, text string) *block.Graph {
 // keyOf is the key of a block for a chip.
 func keyOf(t *testing.T, b *block.Block, chipName string) string {
 	t.Helper()
-	k, err := newSelector(&block.Graph{Blocks: []*block.Block{b}}, chip(t, chipName), all).key(b)
+	k, err := newSelector(&block.Graph{Blocks: []*block.Block{b}}, chipstest.Target(t, chipName), all).key(b)
 	require.NoError(t, err)
 	return k
 }
@@ -178,7 +179,7 @@ func TestEstimateOfNothing(t *testing.T) {
   output %y
 `)
 	b := g.Blocks[0]
-	estimate := Estimate(b, g.Facts, chip(t, "hexagon_v68"), all)
+	estimate := Estimate(b, g.Facts, chipstest.Target(t, "hexagon_v68"), all)
 	assert.Positive(t, estimate)
 	assert.False(t, math.IsInf(estimate, 1))
 	for _, v := range b.Operands {
@@ -186,8 +187,8 @@ func TestEstimateOfNothing(t *testing.T) {
 			v.Const = ir.Computed(ir.U8, []int64{4, 2}, 1, func([]byte, int64) error { return errors.New("the file is gone") })
 		}
 	}
-	assert.True(t, math.IsInf(Estimate(b, g.Facts, chip(t, "hexagon_v68"), all), 1))
-	s := newSelector(g, chip(t, "hexagon_v68"), all)
+	assert.True(t, math.IsInf(Estimate(b, g.Facts, chipstest.Target(t, "hexagon_v68"), all), 1))
+	s := newSelector(g, chipstest.Target(t, "hexagon_v68"), all)
 	assert.ErrorContains(t, s.enumerate(), "the file is gone")
 	_, err := s.cheapest(b, func(*ir.Value) layout.Layout { return layout.RowMajor })
 	assert.ErrorContains(t, err, "the file is gone")

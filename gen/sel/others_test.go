@@ -10,6 +10,7 @@ import (
 
 	"rules_dnn/gen/lower/weights"
 	"rules_dnn/gen/target"
+	"rules_dnn/gen/target/chips/chipstest"
 	"rules_dnn/gen/tuning"
 )
 
@@ -44,7 +45,7 @@ func TestSearchOfOtherWeights(t *testing.T) {
 	times := tuning.Times{}
 	for range 3 {
 		o.History, o.Pruned = times, weights.NewEncodings()
-		c, err := Run(fused(t, text), chip(t, "x86_64_v3"), o)
+		c, err := Run(fused(t, text), chipstest.Target(t, "x86_64_v3"), o)
 		require.NoError(t, err)
 		for _, k := range c.Kernels {
 			if k.Tuning == nil {
@@ -71,7 +72,7 @@ func TestFiltersOfOtherTypes(t *testing.T) {
 	o := tuned
 	o.Magnitudes = weights.NewMagnitudes()
 	g := fused(t, text)
-	c, err := Run(g, chip(t, "x86_64_v4"), o)
+	c, err := Run(g, chipstest.Target(t, "x86_64_v4"), o)
 	require.NoError(t, err)
 	for _, b := range g.Blocks {
 		require.NotNil(t, c.Kernels[b].Args, b.Label())
@@ -89,7 +90,7 @@ func TestDirectOfOtherParameters(t *testing.T) {
 `
 	o := tuned
 	o.Candidate = 1
-	c, err := Run(fused(t, text), chip(t, "x86_64_v4"), o)
+	c, err := Run(fused(t, text), chipstest.Target(t, "x86_64_v4"), o)
 	require.NoError(t, err)
 	found := false
 	for _, k := range c.Kernels {
@@ -99,7 +100,7 @@ func TestDirectOfOtherParameters(t *testing.T) {
 		found = true
 		o := tuned
 		o.Times = tuning.Times{k.Tuning.Key: {{Name: "direct", Micros: 1, Params: "direct pixels=3 band=1"}}}
-		c, err := Run(fused(t, text), chip(t, "x86_64_v4"), o)
+		c, err := Run(fused(t, text), chipstest.Target(t, "x86_64_v4"), o)
 		require.NoError(t, err)
 		require.Len(t, c.Stale, 1)
 		assert.Contains(t, c.Stale[0], `no kernel is "direct"`)
@@ -109,7 +110,7 @@ func TestDirectOfOtherParameters(t *testing.T) {
 
 // TestVariantOfParameters: a record's parameters of which no kernel reads the widest chip's weights are no error, and what was measured stays known.
 func TestVariantOfParameters(t *testing.T) {
-	library, err := target.Library([]*target.Target{chip(t, "x86_64_v3"), chip(t, "x86_64_v4")})
+	library, err := target.Library([]*target.Target{chipstest.Target(t, "x86_64_v3"), chipstest.Target(t, "x86_64_v4")})
 	require.NoError(t, err)
 	narrow := func(k *tuning.Choice) tuning.Times { // a tile of one vector, whose weights lie in groups of 16
 		for i, n := range k.Kernels {

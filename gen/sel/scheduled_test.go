@@ -13,6 +13,7 @@ import (
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/lower"
 	"rules_dnn/gen/target"
+	"rules_dnn/gen/target/chips/chipstest"
 	"rules_dnn/gen/tuning"
 )
 
@@ -33,7 +34,7 @@ func TestScheduleIsVerified(t *testing.T) {
 // TestMeasuredVariant: the tile that was measured as another variant's fastest one is its own where it can read the weights of the widest
 // one, although its schedule is another one then.
 func TestMeasuredVariant(t *testing.T) {
-	library, err := target.Library([]*target.Target{chip(t, "x86_64_v3"), chip(t, "x86_64_v4")})
+	library, err := target.Library([]*target.Target{chipstest.Target(t, "x86_64_v3"), chipstest.Target(t, "x86_64_v4")})
 	require.NoError(t, err)
 	variant := func(o Options) Kernel {
 		g := fused(t, twoConvolutions())
@@ -79,7 +80,7 @@ func TestEqualContractions(t *testing.T) {
   %z f32[1, 32, 28, 28] = Conv.11(%y, @b)
   output %z
 `)
-	c, err := Run(g, chip(t, "x86_64_v3"), Options{Contractions: true, Vectors: true})
+	c, err := Run(g, chipstest.Target(t, "x86_64_v3"), Options{Contractions: true, Vectors: true})
 	require.NoError(t, err)
 	require.NoError(t, c.Verify(g, loop.Proofs{}))
 	kernels, packed := map[*loop.Kernel]bool{}, map[string]string{}

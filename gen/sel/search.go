@@ -93,7 +93,7 @@ func (s *selector) worth(b *block.Block, lay lower.Layouts, p *params.Point, est
 	if errors.As(err, new(*params.Error)) {
 		return Kernel{}, false, nil
 	}
-	if err != nil || k.Lowered == nil || k.Cycles > pruned*estimated.Cycles {
+	if err != nil || k.Lowered == nil || k.Cycles > leftOut*estimated.Cycles {
 		return Kernel{}, false, err
 	}
 	return k, true, nil

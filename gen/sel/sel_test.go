@@ -15,18 +15,10 @@ import (
 	"rules_dnn/gen/ir/irtest"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/shape"
-	"rules_dnn/gen/target"
-	"rules_dnn/gen/target/chips"
+	"rules_dnn/gen/target/chips/chipstest"
 )
 
 var all = Options{Layouts: true, Contractions: true, Windows: true, Vectors: true}
-
-func chip(t *testing.T, name string) *target.Target {
-	t.Helper()
-	c, err := chips.Target("../..", name)
-	require.NoError(t, err)
-	return c
-}
 
 // filters is a constant of the shape, in the text form.
 func filters(name string, shape ...int) string {
@@ -114,7 +106,7 @@ func TestRun(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := fused(t, c.text)
-			choice, err := Run(g, chip(t, "x86_64_v4"), c.options)
+			choice, err := Run(g, chipstest.Target(t, "x86_64_v4"), c.options)
 			require.NoError(t, err)
 			require.NoError(t, g.Verify())
 			assert.True(t, choice.Solution.Optimal(), choice.Solution.String())
@@ -163,7 +155,7 @@ func TestStoredTwice(t *testing.T) {
 		// solve chooses with the candidates of those that read p in a layout that is allowed.
 		solve := func(allowed func(layout.Layout) bool) (*block.Graph, *Choice) {
 			g := fused(t, text+outputs)
-			s := newSelector(g, chip(t, "x86_64_v4"), all)
+			s := newSelector(g, chipstest.Target(t, "x86_64_v4"), all)
 			require.NoError(t, s.enumerate())
 			for i, b := range g.Blocks[1:] {
 				s.candidates[i+1] = slices.DeleteFunc(s.candidates[i+1], func(k candidate) bool { return !allowed(k.layout(b.Operands[0])) })
@@ -200,7 +192,7 @@ func TestConversion(t *testing.T) {
   output %y
 `
 	g := fused(t, text)
-	s := newSelector(g, chip(t, "x86_64_v4"), all)
+	s := newSelector(g, chipstest.Target(t, "x86_64_v4"), all)
 	require.NoError(t, s.enumerate())
 	for i, b := range g.Blocks { // only blocked operands and results, where there is a choice
 		for k, c := range s.candidates[i] {
@@ -235,7 +227,7 @@ func TestDeterminism(t *testing.T) {
 	var first []string
 	for range 3 {
 		g := fused(t, text)
-		c, err := Run(g, chip(t, "arm64"), all)
+		c, err := Run(g, chipstest.Target(t, "arm64"), all)
 		require.NoError(t, err)
 		require.NoError(t, g.Verify())
 		got := append(steps(g, c), c.Solution.String())

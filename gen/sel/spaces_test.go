@@ -2,7 +2,6 @@ package sel
 
 import (
 	"math"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,8 +11,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/loop"
-	"rules_dnn/gen/target"
-	"rules_dnn/gen/target/chips"
+	"rules_dnn/gen/target/chips/chipstest"
 )
 
 // TestSource: values reach another space row-major; other layouts are made on either side.
@@ -42,12 +40,8 @@ func TestSource(t *testing.T) {
 
 // TestSpaces: a value's layouts and what it takes to keep it in some of them.
 func TestSpaces(t *testing.T) {
-	facts, err := os.ReadFile("../../platforms/devices/opencl_images.json")
-	require.NoError(t, err)
-	device, err := target.Parse(facts)
-	require.NoError(t, err)
-	host, err := chips.Target("../..", "x86_64_v3")
-	require.NoError(t, err)
+	device := chipstest.Target(t, "opencl_images")
+	host := chipstest.Target(t, "x86_64_v3")
 	x, y := &ir.Value{Name: "x", Type: ir.F32, Shape: ir.Dims(1, 16, 8, 8), HasShape: true}, &ir.Value{Name: "y", Type: ir.F32, Shape: ir.Dims(1, 16, 8, 8), HasShape: true}
 	g := &block.Graph{Inputs: []*ir.Value{x}, Outputs: []*ir.Value{y}, Blocks: []*block.Block{block.Copy(x, y, "copy", "Identity")}}
 	s := newSelector(g, host, Options{Layouts: true})

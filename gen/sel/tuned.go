@@ -144,8 +144,8 @@ func (s *selector) staleNotes() []string {
 const (
 	// tilesTried is how many tiles of each width are candidates.
 	tilesTried = 3
-	// pruned is how many times the best estimate a candidate may be estimated to take; slower ones are not measured.
-	pruned = 4
+	// leftOut is how many times the best estimate a candidate may be estimated to take; slower ones are not measured.
+	leftOut = 4
 )
 
 // candidate is the k-th of a block's kernels that are worth measuring.
@@ -180,7 +180,7 @@ func (s *selector) candidatesOf(b *block.Block, lay lower.Layouts, estimated Ker
 	firsts, others := []Kernel{estimated}, []Kernel{}
 	for _, k := range all {
 		switch {
-		case names[k.Name] || k.Cycles > pruned*estimated.Cycles:
+		case names[k.Name] || k.Cycles > leftOut*estimated.Cycles:
 			continue
 		case families[k.Family]:
 			others = append(others, k)

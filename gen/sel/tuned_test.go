@@ -13,6 +13,7 @@ import (
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/params"
+	"rules_dnn/gen/target/chips/chipstest"
 	"rules_dnn/gen/tuning"
 )
 
@@ -42,7 +43,7 @@ func named(c *Choice) map[string]string {
 func run(t *testing.T, o Options) (*block.Graph, *Choice) {
 	t.Helper()
 	g := fused(t, twoConvolutions())
-	c, err := Run(g, chip(t, "x86_64_v4"), o)
+	c, err := Run(g, chipstest.Target(t, "x86_64_v4"), o)
 	require.NoError(t, err)
 	require.NoError(t, g.Verify())
 	return g, c
@@ -141,7 +142,7 @@ func TestParameters(t *testing.T) {
 		return &q
 	}
 	g := fused(t, twoConvolutions())
-	s := newSelector(g, chip(t, "x86_64_v4"), tuned)
+	s := newSelector(g, chipstest.Target(t, "x86_64_v4"), tuned)
 	b := g.Blocks[slices.IndexFunc(g.Blocks, func(b *block.Block) bool { return b.Ops[len(b.Ops)-1] == "Relu" })]
 	blocked := func(v *ir.Value) layout.Layout {
 		if v.Const != nil {
@@ -189,7 +190,7 @@ func cyclesOf(c *Choice, op string) float64 {
 // TestEstimateIgnoresTimes: fusion would otherwise make other blocks than those that were measured.
 func TestEstimateIgnoresTimes(t *testing.T) {
 	g := fused(t, twoConvolutions())
-	chip := chip(t, "x86_64_v4")
+	chip := chipstest.Target(t, "x86_64_v4")
 	for _, b := range g.Blocks {
 		want := Estimate(b, g.Facts, chip, tuned)
 		o := tuned

@@ -8,12 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/block"
+	"rules_dnn/gen/target/chips/chipstest"
 )
 
 // versionsOf are the guards of each block's versions, and what their constants add, as a part of the others.
 func versionsOf(t *testing.T, text string) (guards map[string][]string, added float64) {
 	t.Helper()
-	g, v4, o := fused(t, text), chip(t, "x86_64_v4"), tuned
+	g, v4, o := fused(t, text), chipstest.Target(t, "x86_64_v4"), tuned
 	c, err := Run(g, v4, o)
 	require.NoError(t, err)
 	require.NoError(t, c.AddVersions(g, v4, o))

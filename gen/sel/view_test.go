@@ -8,6 +8,7 @@ import (
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
+	"rules_dnn/gen/target/chips/chipstest"
 )
 
 // TestViews: which values lie in others on the host and on a device, whose values begin at multiples of 256 bytes: in one space, in buffers, and where
@@ -41,9 +42,9 @@ func TestViews(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := fused(t, c.text)
-			d := device(t, "opencl_images")
+			d := chipstest.Target(t, "opencl_images")
 			d.OpenCL.AlignBytes = 256
-			s := newSelector(g, chip(t, "x86_64_v4"), all)
+			s := newSelector(g, chipstest.Target(t, "x86_64_v4"), all)
 			require.NoError(t, s.addDevice(d))
 			views, ok := s.viewsIn(g.Blocks[len(g.Blocks)-1], func(v *ir.Value) layout.Layout {
 				return map[string]layout.Layout{"x": c.x, "z": c.z, "y": c.y}[v.Name]
@@ -63,7 +64,7 @@ func TestViews(t *testing.T) {
 func TestWindowsInStep(t *testing.T) {
 	for inStep, want := range map[int64][]string{0: {"direct", "generic", "window"}, 1: {"direct", "generic", "window"}, 16: {"generic"}} {
 		g := fused(t, filters("w", 16, 1, 3, 3)+"  input %x f32[1, 16, 14, 14]\n  %y ?[*] = Conv.11(%x, @w) {group = 16, pads = [1, 1, 1, 1]}\n  output %y\n")
-		d := device(t, "opencl_buffers")
+		d := chipstest.Target(t, "opencl_buffers")
 		d.OpenCL.SubGroup = inStep
 		s := newSelector(g, d, all)
 		ks, err := s.kernels(g.Blocks[0], func(v *ir.Value) layout.Layout {

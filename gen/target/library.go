@@ -47,7 +47,3 @@ func Library(chips []*Target) ([]*Target, error) {
 	}
 	return out, nil
 }
-
-// Alike reports whether kernels for one chip are those for the other, and compilers make of their text what runs as fast on it: vectors, into
-// which compilers also put loops that are written for single elements, are as wide.
-func (t *Target) Alike(o *Target) bool { return t.VectorBits == o.VectorBits }

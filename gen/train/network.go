@@ -37,9 +37,6 @@ type Weight struct {
 	from  *ir.Tensor
 }
 
-// Tensor is the weights as a tensor, which shares their memory.
-func (w *Weight) Tensor() *ir.Tensor { return w.from }
-
 // New reads a model. Frozen are the names of weights that training keeps. The model's only input is images, its only
 // output the logits of their classes, or a softmax of them.
 func New(model *ir.File, external map[string]*ir.File, frozen []string) (*Network, error) {

@@ -51,16 +51,7 @@ type options struct {
 }
 
 func main() {
-	err := run(os.Args[1:], os.Stdout)
-	switch {
-	case err == nil || errors.Is(err, flag.ErrHelp):
-		return
-	case errors.Is(err, errStale):
-		fmt.Fprintf(os.Stderr, "add: %v\n", err)
-		os.Exit(1)
-	}
-	fmt.Fprintf(os.Stderr, "add: %v\n", err)
-	os.Exit(2)
+	command.ExitFound("add", run(os.Args[1:], os.Stdout), errStale)
 }
 
 func run(args []string, out io.Writer) error {

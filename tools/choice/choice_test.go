@@ -35,7 +35,7 @@ func network(t *testing.T) string {
 func TestRun(t *testing.T) {
 	root = filepath.Join("..", "..")
 	var out bytes.Buffer
-	require.NoError(t, run(&out, "hexagon_v68", "1", []string{network(t)}))
+	require.NoError(t, run(&out, []string{"--chip=hexagon_v68", "--first=1", network(t)}))
 	lines := regexp.MustCompile(`(?m)^net\.onnx: (\d+) blocks, (\d+) candidates: (.*); candidates estimated in .*; local choice ([0-9.]+)x(.*); kernels (.*)$`).FindAllStringSubmatch(out.String(), -1)
 	require.Len(t, lines, 2, out.String())
 	assert.Equal(t, "1", lines[0][1])
@@ -54,13 +54,18 @@ func TestRun(t *testing.T) {
 // TestWrong: what is no number of blocks, no chip and no file is named.
 func TestWrong(t *testing.T) {
 	root = filepath.Join("..", "..")
-	for _, c := range []struct{ chip, first, network, want string }{
-		{"hexagon_v68", "1,x", "net.onnx", "--first=1,x: want positive numbers, separated by commas"},
-		{"hexagon_v68", "0", "net.onnx", "--first=0: want positive numbers, separated by commas"},
-		{"z80", "", "net.onnx", `there is no chip "z80"`},
-		{"hexagon_v68", "", filepath.Join(t.TempDir(), "none.onnx"), "none.onnx"},
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "want networks in ONNX after the options"},
+		{[]string{"--blocks=1", "net.onnx"}, "flag provided but not defined: -blocks"},
+		{[]string{"--first=1,x", "net.onnx"}, "--first=1,x: want positive numbers, separated by commas"},
+		{[]string{"--first=0", "net.onnx"}, "--first=0: want positive numbers, separated by commas"},
+		{[]string{"--chip=z80", "net.onnx"}, `there is no chip "z80"`},
+		{[]string{filepath.Join(t.TempDir(), "none.onnx")}, "none.onnx"},
 	} {
-		assert.ErrorContains(t, run(&bytes.Buffer{}, c.chip, c.first, []string{c.network}), c.want)
+		assert.ErrorContains(t, run(&bytes.Buffer{}, c.args), c.want)
 	}
 }
 

@@ -3,7 +3,7 @@
 package main
 
 import (
-	"flag"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -23,6 +23,7 @@ import (
 	"rules_dnn/gen/onnx"
 	"rules_dnn/gen/pipeline"
 	"rules_dnn/gen/target/chips"
+	"rules_dnn/tools/command"
 )
 
 const usage = `choice prints, for networks in ONNX, how their kernels and layouts are chosen for a chip: how many blocks there are and in how many ways
@@ -41,34 +42,25 @@ options:
 var root = "."
 
 func main() {
-	chip := flag.String("chip", "hexagon_v68", "`NAME` of the chip")
-	first := flag.String("first", "", "`NUMBERS`, separated by commas: also of the first so many blocks of each network")
-	flag.Usage = func() {
-		fmt.Fprint(os.Stderr, usage)
-		flag.PrintDefaults()
-	}
-	flag.Parse()
-	if flag.NArg() == 0 {
-		flag.Usage()
-		os.Exit(2)
-	}
-	if err := run(os.Stdout, *chip, *first, flag.Args()); err != nil {
-		fmt.Fprintf(os.Stderr, "choice: %v\n", err)
-		os.Exit(1)
-	}
+	command.Exit("choice", run(os.Stdout, os.Args[1:]))
 }
 
-func run(w io.Writer, chip, first string, networks []string) error {
-	var some []int
-	for _, text := range strings.FieldsFunc(first, func(r rune) bool { return r == ',' }) {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			return fmt.Errorf("--first=%s: want positive numbers, separated by commas", first)
-		}
-		some = append(some, n)
+func run(w io.Writer, args []string) error {
+	fs := command.Options("choice")
+	chip := fs.String("chip", "hexagon_v68", "`NAME` of the chip")
+	first := fs.String("first", "", "`NUMBERS`, separated by commas: also of the first so many blocks of each network")
+	if err := command.Parse(fs, args, usage, os.Stderr); err != nil {
+		return err
 	}
-	for _, path := range networks {
-		s, err := blocks(chip, path)
+	if fs.NArg() == 0 {
+		return errors.New("want networks in ONNX after the options; --help shows what there is")
+	}
+	some, err := numbers(*first)
+	if err != nil {
+		return err
+	}
+	for _, path := range fs.Args() {
+		s, err := blocks(*chip, path)
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
@@ -79,6 +71,18 @@ func run(w io.Writer, chip, first string, networks []string) error {
 		}
 	}
 	return nil
+}
+
+// numbers are those of --first.
+func numbers(first string) (some []int, err error) {
+	for _, text := range strings.FieldsFunc(first, func(r rune) bool { return r == ',' }) {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("--first=%s: want positive numbers, separated by commas", first)
+		}
+		some = append(some, n)
+	}
+	return some, nil
 }
 
 // blocks compiles a network until its kernels are to be chosen.

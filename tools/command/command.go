@@ -29,9 +29,21 @@ func Parse(fs *flag.FlagSet, args []string, usage string, help io.Writer) error 
 
 // Exit ends a command that failed, with what went wrong and status 1; of --help nothing did.
 func Exit(name string, err error) {
+	ExitFound(name, err, err)
+}
+
+// ExitFound is Exit of a command that looks for something: status 1 is that it found it, and 2 whatever else went wrong.
+func ExitFound(name string, err, found error) {
 	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return
 	}
 	fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
-	os.Exit(1)
+	os.Exit(status(err, found))
+}
+
+func status(err, found error) int {
+	if errors.Is(err, found) {
+		return 1
+	}
+	return 2
 }

@@ -1,7 +1,9 @@
 package command
 
 import (
+	"errors"
 	"flag"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -29,4 +31,11 @@ func TestParse(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 3, *n)
 	}
+}
+
+// TestStatus: what a command looks for is told from what goes wrong.
+func TestStatus(t *testing.T) {
+	found := errors.New("found")
+	assert.Equal(t, 1, status(fmt.Errorf("twice: %w", found), found))
+	assert.Equal(t, 2, status(errors.New("no such file"), found))
 }

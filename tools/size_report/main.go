@@ -4,7 +4,6 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -43,16 +42,7 @@ type options struct {
 }
 
 func main() {
-	err := run(os.Args[1:], os.Stdout)
-	switch {
-	case err == nil || errors.Is(err, flag.ErrHelp):
-		return
-	case errors.Is(err, errTooLarge):
-		fmt.Fprintf(os.Stderr, "size_report: %v\n", err)
-		os.Exit(1)
-	}
-	fmt.Fprintf(os.Stderr, "size_report: %v\n", err)
-	os.Exit(2)
+	command.ExitFound("size_report", run(os.Args[1:], os.Stdout), errTooLarge)
 }
 
 func run(args []string, out io.Writer) error {

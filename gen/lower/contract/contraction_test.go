@@ -21,6 +21,6 @@ func TestRecognise(t *testing.T) {
 			Values: []te.Expr{te.Fn(ir.F32, "mul", te.Operand(0, ir.F32, i[0], r[0]), te.Operand(1, ir.F32, r[0], i[1]))}}
 		x := &ir.Value{Name: "x", Type: ir.F32, Shape: ir.Dims(3, 4), HasShape: true}
 		b := &block.Block{Stage: s, Operands: []*ir.Value{x, ir.ConstValue("w", ir.NewTensor(ir.F32, 4, columns))}}
-		assert.Equal(t, want, recognise(b, lowertest.Chip(t, "x86_64_v3")) != nil, "%d columns", columns)
+		assert.Equal(t, want, Recognise(b, lowertest.Chip(t, "x86_64_v3")) != nil, "%d columns", columns)
 	}
 }

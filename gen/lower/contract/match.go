@@ -6,14 +6,13 @@ import (
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/lower/match"
-	"rules_dnn/gen/lower/weights"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/te"
 )
 
-// recognise is nil where the block is no contraction.
-func recognise(b *block.Block, t *target.Target) *contraction {
+// Recognise is nil where the block is no contraction.
+func Recognise(b *block.Block, t *target.Target) *Contraction {
 	c, refusal := Examine(b, t)
 	if refusal != "" {
 		return nil
@@ -22,7 +21,7 @@ func recognise(b *block.Block, t *target.Target) *contraction {
 }
 
 // Examine recognises a contraction with weights that tiles of f32 compute, or says why the block is none.
-func Examine(b *block.Block, t *target.Target) (_ *contraction, refusal string) {
+func Examine(b *block.Block, t *target.Target) (_ *Contraction, refusal string) {
 	if len(b.Placed) > 0 {
 		return nil, "it is computed row by row with the nodes fused to it"
 	}
@@ -49,66 +48,65 @@ func Examine(b *block.Block, t *target.Target) (_ *contraction, refusal string) 
 	case !match.ZeroDefault(r.X.Load):
 		return nil, "it is padded with what is not zero"
 	}
-	c := &contraction{b: b, t: t, instr: t.Tile(ir.F32), x: r.X.Load, w: r.W.Load, wv: b.Operands[r.W.Load.Source.N], block: t.ChannelBlock(), inChannel: -1, inReduce: -1, reduce: m.Reduce}
-	c.inPiece, c.outPiece = c.block, c.block
+	c := &Contraction{Block: b, Target: t, Instr: t.Tile(ir.F32), X: r.X.Load, W: r.W.Load, Weights: b.Operands[r.W.Load.Source.N], ChannelBlock: t.ChannelBlock(), InChannel: -1, InReduce: -1, Reduce: m.Reduce}
 	c.dropUnitAxes()
 	return c, c.take(r)
 }
 
 // dropUnitAxes removes reduction axes of one point from the indices.
-func (c *contraction) dropUnitAxes() {
+func (c *Contraction) dropUnitAxes() {
 	zero := map[string]sym.Expr{}
-	for _, a := range c.b.Stage.Reduce {
+	for _, a := range c.Block.Stage.Reduce {
 		if a.Extent.Is(1) {
 			zero[a.Var] = sym.Const(0)
 		}
 	}
-	c.x = te.SubstIndices(c.x, zero, nil).(te.Load)
-	c.w = te.SubstIndices(c.w, zero, nil).(te.Load)
-	c.load = c.x
+	c.X = te.SubstIndices(c.X, zero, nil).(te.Load)
+	c.W = te.SubstIndices(c.W, zero, nil).(te.Load)
+	c.Load = c.X
 }
 
 // take gives the contraction its axes by what they are to the factors, or says why they suit no tile.
-func (c *contraction) take(r *match.Roles) (refusal string) {
-	s := c.b.Stage
-	c.channel, c.pixel = -1, r.Row
+func (c *Contraction) take(r *match.Roles) (refusal string) {
+	s := c.Block.Stage
+	c.Channel, c.Pixel = -1, r.Row
 	for i, a := range s.Axes {
 		if r.Of[i] == match.OfNone || r.Of[i] == match.OfRows {
 			continue
 		}
-		if c.channel >= 0 {
+		if c.Channel >= 0 {
 			return "its weights have two axes of the result, as those of a batch of products, in an order that tiles do not read, or of few rows"
 		}
-		c.channel = i
+		c.Channel = i
 		switch r.Of[i] {
 		case match.OfGroups:
 			c.split(a, r.Group)
 		case match.OfBoth:
-			c.window = true
-			if c.inChannel = match.DimOf(c.x, a.Var); c.inChannel < 0 {
+			c.Window = true
+			if c.InChannel = match.DimOf(c.X, a.Var); c.InChannel < 0 {
 				return "weights and operand share an axis that the operand does not have alone"
 			}
 		}
 	}
-	if c.channel < 0 {
+	if c.Channel < 0 {
 		return "its weights have no axis of the result: there is nothing to keep in vectors"
 	}
-	channels, ok := s.Axes[c.channel].Extent.Const()
+	channels, ok := s.Axes[c.Channel].Extent.Const()
 	if !ok {
 		return "how many channels the result has is known at run time only"
 	}
 	if channels < 1 {
 		return "the result has no channels"
 	}
-	if c.groups == 0 {
-		c.groups, c.channels = 1, channels
+	if c.Groups == 0 {
+		c.Groups, c.Channels = 1, channels
 	}
 	if !r.Summed {
 		return "it sums along an axis that one operand does not have"
 	}
-	for i, a := range c.reduce {
-		if d := c.inputChannel(a.Var); d >= 0 && c.inChannel < 0 {
-			c.inChannel, c.inReduce = d, i
+	for i, a := range c.Reduce {
+		if d := c.inputChannel(a.Var); d >= 0 && c.InChannel < 0 {
+			c.InChannel, c.InReduce = d, i
 		}
 	}
 	if !c.affine() {
@@ -117,9 +115,34 @@ func (c *contraction) take(r *match.Roles) (refusal string) {
 	return ""
 }
 
+// GroupVar numbers the groups of a grouped convolution.
+const GroupVar = "co"
+
+// split takes the channel axis as groups that read different channels of X: X no longer depends
+// on the channel within its group, so that each group is a contraction of its own.
+func (c *Contraction) split(a te.Axis, size int64) {
+	extent, _ := a.Extent.Const()
+	c.Groups, c.Channels = extent/size, size
+	first := map[string]sym.Expr{a.Var: sym.Scale(sym.Var(GroupVar), size)}
+	c.X = te.SubstIndices(c.X, first, nil).(te.Load)
+}
+
+// inputChannel is the dimension of X that the reduction's axis walks from the group's first channel on, alone; or -1.
+func (c *Contraction) inputChannel(v string) int {
+	if c.Groups == 1 {
+		return match.DimOf(c.X, v)
+	}
+	for d, e := range c.X.Index {
+		if e.Uses(GroupVar) && !sym.Sub(e, sym.Var(v)).Uses(v) {
+			return d
+		}
+	}
+	return -1
+}
+
 // affine reports whether every index of X and W is a sum of axes times constants.
-func (c *contraction) affine() bool {
-	for _, l := range []te.Load{c.x, c.w} {
+func (c *Contraction) affine() bool {
+	for _, l := range []te.Load{c.X, c.W} {
 		for _, e := range l.Index {
 			terms, _ := e.Terms()
 			for _, t := range terms {
@@ -130,15 +153,4 @@ func (c *contraction) affine() bool {
 		}
 	}
 	return true
-}
-
-// order is how a contraction's weights lie.
-func (c *contraction) order() *weights.Ordered {
-	step, base := c.weightSteps()
-	o := &weights.Ordered{From: c.wv.Const, Dims: []int64{c.channels}, Steps: []int64{step(c.b.Stage.Axes[c.channel].Var)}, Base: base}
-	for _, a := range c.reduce {
-		n, _ := a.Extent.Const()
-		o.Dims, o.Steps = append(o.Dims, n), append(o.Steps, step(a.Var))
-	}
-	return o
 }

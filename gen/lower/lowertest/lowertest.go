@@ -15,16 +15,14 @@ import (
 	"rules_dnn/gen/shape"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
-	"rules_dnn/gen/target/chips"
+	"rules_dnn/gen/target/chips/chipstest"
 	"rules_dnn/gen/te"
 )
 
 // Chip is one of platforms/chips.
 func Chip(t testing.TB, name string) *target.Target {
 	t.Helper()
-	c, err := chips.Target("../../..", name)
-	require.NoError(t, err)
-	return c
+	return chipstest.Target(t, name)
 }
 
 // Device is a device whose work-groups share memory.

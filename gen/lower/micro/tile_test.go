@@ -10,14 +10,8 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/target"
-	"rules_dnn/gen/target/chips"
+	"rules_dnn/gen/target/chips/chipstest"
 )
-
-func processor(t testing.TB, name string) *target.Target {
-	c, err := chips.Target("../../..", name)
-	require.NoError(t, err)
-	return c
-}
 
 // TestChosenTiles: what each chip's registers and rates come to, for 64 channels or a depthwise block.
 func TestChosenTiles(t *testing.T) {
@@ -38,7 +32,7 @@ func TestChosenTiles(t *testing.T) {
 		{"arm64", instr.Register, 112, Tile{5, 4}},
 		{"arm64", instr.Vector, 56, Tile{8, 2}},
 	} {
-		chip := processor(t, c.chip)
+		chip := chipstest.Target(t, c.chip)
 		row := chip.Tile(ir.F32)
 		block := chip.ChannelBlock()
 		p := Tiled{T: chip, Instr: row, X: c.x, Pixels: c.pixels, Groups: 64 / block, PerBlock: block / row.Lanes, Steps: 576}
@@ -67,7 +61,7 @@ func TestWideningTiles(t *testing.T) {
 		{"x86_64_zen2", ir.Invalid, 0, Tile{6, 2}},
 		{"x86_64_zen2", ir.F16, 0, Tile{6, 2}},
 	} {
-		chip := processor(t, c.chip)
+		chip := chipstest.Target(t, c.chip)
 		row := chip.Tile(ir.F32)
 		p := Tiled{T: chip, Instr: row, X: row.Broadcaster(0), Pixels: 28 * 28, Groups: 12, PerBlock: 1, Steps: 512, Stored: c.stored, Apart: c.apart}
 		assert.Equal(t, c.want, p.Choose(), "%s, %s, rows %d bytes apart", c.chip, c.stored, c.apart)
@@ -95,7 +89,7 @@ func TestDisplaces(t *testing.T) {
 
 // TestChosenIntegerTiles: of 2 blocks of 32 lanes, by what the instruction takes besides products.
 func TestChosenIntegerTiles(t *testing.T) {
-	chip := processor(t, "hexagon_v68")
+	chip := chipstest.Target(t, "hexagon_v68")
 	for _, c := range []struct {
 		row              string
 		pixels, multiple int64
@@ -140,7 +134,7 @@ func TestTileForSeveralProcessors(t *testing.T) {
 
 // TestLatency: a tile of few accumulators waits for them, longer where a chip says so; what only sums integers does not.
 func TestLatency(t *testing.T) {
-	c := *processor(t, "x86_64_v3")
+	c := *chipstest.Target(t, "x86_64_v3")
 	row, integers := c.Tile(ir.F32), instr.Lookup("pmaddwd_i16x8")
 	step := func(r *instr.Row, rows int64) float64 {
 		return stepCost(&c, r, r.Broadcaster(0), ir.Invalid, 0, rows, 1)

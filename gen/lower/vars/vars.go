@@ -10,7 +10,6 @@ const (
 	Lane  = "cl" // channel within the block
 	Row   = "tr" // pixel within the tile
 	Tile  = "tp" // number of the tile within the task
-	Rest  = "tq" // number of the pixel among those that fill no tile
 	Set   = "cs" // number of the task along the groups, where it has several
 	Chunk = "tc" // number of the task along the pixels, or along an axis that tasks share
 )

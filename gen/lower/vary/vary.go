@@ -91,3 +91,11 @@ func Distances(prefetch, size int64, others ...int64) []int64 {
 	}
 	return params.Ascending(out...)
 }
+
+// Flag is a parameter that is on or off.
+func Flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}

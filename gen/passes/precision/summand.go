@@ -27,14 +27,16 @@ func (h *halves) keepSummands() {
 
 // onlyAdded reports whether a value is read by some node, and by none but sums and choices, and those that move it to one.
 func (h *halves) onlyAdded(v *ir.Value, readers map[*ir.Value][]*ir.Node) bool {
-	return len(readers[v]) > 0 && !slices.ContainsFunc(readers[v], func(n *ir.Node) bool { return !adds(n, v) && !h.movesToSum(n, readers) })
+	return len(readers[v]) > 0 && !slices.ContainsFunc(readers[v], func(n *ir.Node) bool { return !h.adds(n, v) && !h.movesToSum(n, readers) })
 }
 
 // adds reports whether a node adds a value to others, or chooses among them.
-func adds(n *ir.Node, v *ir.Value) bool {
-	return slices.Contains([]string{"Add", "Sub", "Sum", "Where"}, n.Op) && len(n.Inputs) > 1 && slices.ContainsFunc(n.Inputs, func(x *ir.Value) bool {
-		return x != nil && x != v && x.Const == nil && x.Type == ir.F32
-	})
+func (h *halves) adds(n *ir.Node, v *ir.Value) bool {
+	if !slices.ContainsFunc(n.Inputs, func(x *ir.Value) bool { return x != nil && x != v && x.Const == nil && x.Type == ir.F32 }) {
+		return false
+	}
+	m, err := ops.Build(n, h.facts)
+	return err == nil && ops.OnlyAdds(m)
 }
 
 // movesToSum reports whether a node's results are elements of its one operand that is no constant, and are only added.

@@ -13,9 +13,6 @@ import (
 	"rules_dnn/gen/sym"
 )
 
-// Header is the runtime header that declares what the printed text calls.
-const Header = "runtime/dnn_index.h"
-
 // Expr prints e as a C expression of type int64_t, parenthesised so that it can be an
 // operand anywhere. names gives the C text (a primary expression of type int64_t) of a
 // variable. Nothing is assumed of the variables: divisions round down for negative operands too.

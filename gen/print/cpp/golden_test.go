@@ -16,6 +16,7 @@ import (
 	"rules_dnn/gen/print/cpp"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
+	"rules_dnn/gen/target/chips/chipstest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -100,7 +101,7 @@ func printed(t *testing.T, g *ir.Graph, c *target.Target) map[string]string {
 func TestGolden(t *testing.T) {
 	for _, s := range samples {
 		t.Run(s.name, func(t *testing.T) {
-			got := printed(t, s.graph(), chip(t, s.chip))["g_kernels_0.cc"]
+			got := printed(t, s.graph(), chipstest.Target(t, s.chip))["g_kernels_0.cc"]
 			file := filepath.Join("testdata", s.name+".cc.golden")
 			if *update {
 				require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
@@ -123,7 +124,7 @@ func TestKernelsCompileWithoutWarnings(t *testing.T) {
 		graphs[s.name] = s.graph
 	}
 	for _, name := range chipNames {
-		c := chip(t, name)
+		c := chipstest.Target(t, name)
 		compilers := [][]string{{"g++"}, {"clang++"}}
 		if c.CPU == "arm64" {
 			compilers = [][]string{{"aarch64-linux-gnu-g++"}, {"clang++", "--target=aarch64-linux-gnu"}}

@@ -12,6 +12,7 @@ import (
 	"rules_dnn/gen/print/asm"
 	"rules_dnn/gen/print/cpp"
 	"rules_dnn/gen/target"
+	"rules_dnn/gen/target/chips/chipstest"
 )
 
 // keptTiles are the largest tiles over stored kernels that registers have room for: lanes are pixels, of rows so many elements apart, or
@@ -82,7 +83,7 @@ func TestKeptInAssembly(t *testing.T) {
 	clang := tool(t, "clang", "clang-19", "clang-20", "clang-18", "clang-17")
 	for _, name := range chipNames {
 		t.Run(name, func(t *testing.T) {
-			c := chip(t, name)
+			c := chipstest.Target(t, name)
 			ms := keptTiles(c)
 			functions := assembly(t, clang, c, ms)
 			for _, m := range ms {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/target/chips/chipstest"
 )
 
 // tileFunctions are pairs of functions: the first of each pair is the runtime's, the second is of the compilers' own header.
@@ -34,7 +36,7 @@ static_assert(sizeof(dnn_amx_shape) == 64 && __builtin_offsetof(dnn_amx_shape, b
 // TestTileInstructions: the runtime's instructions for tile registers are those of the compilers' own functions, byte for byte, and a kernel's shapes
 // are loaded before it and released after it. No processor runs them here.
 func TestTileInstructions(t *testing.T) {
-	c := chip(t, "x86_64_sapphire_rapids")
+	c := chipstest.Target(t, "x86_64_sapphire_rapids")
 	src := filepath.Join(t.TempDir(), "tiles.cc")
 	require.NoError(t, os.WriteFile(src, []byte(tileFunctions), 0o644))
 	for _, cxx := range []string{"g++", "clang++"} {

@@ -88,23 +88,12 @@ func Micro(m *loop.MicroKernel) string {
 	if m.Instr.Group > 1 { // the groups of all lanes
 		w.operand = fmt.Sprintf("dnn_i32x%d", m.Lanes())
 	}
-	x, wide, acc := Storage(m.Instr.X), Storage(m.W()), Storage(m.Instr.Acc)
-	elements := acc
+	elements := Storage(m.Instr.Acc)
 	if m.Instr.Acc == ir.F32 {
 		elements = "floats"
 	}
 	w.line("// %d x %d accumulators of %d %s; %d applications of %s a call.", m.Rows, m.Vectors, m.Lanes(), elements, m.FMAs(), m.Instr.Name)
-	fetch := ""
-	if m.Fetch > 0 {
-		fetch = fmt.Sprintf(", const %s* fetch", wide)
-	}
-	switch {
-	case m.Kept != nil:
-		fetch = ", const uint16_t* __restrict index, const uint16_t* __restrict ends"
-	case m.Instr.Matrix > 0:
-		fetch = ", dnn_amx* tiles"
-	}
-	w.block(fmt.Sprintf("%s void %s(const %s* __restrict x, const %s* __restrict w, %s* __restrict acc%s)", linkage(m), MicroName(m), x, wide, acc, fetch), func() {
+	w.block(signature(m), func() {
 		if k, ok := neon.New(m); ok {
 			for _, l := range k.Statement() {
 				w.line("%s", l)
@@ -115,32 +104,52 @@ func Micro(m *loop.MicroKernel) string {
 			w.matrices()
 			return
 		}
-		rows := m.Rows
-		if m.Instr.Blocks {
-			rows = w.pairs()
-		}
-		for r := int64(0); r < rows; r++ {
-			w.line("%s %s;", w.vec, strings.Join(w.initialized(r), ", "))
-		}
-		if m.FetchX > 0 {
-			w.line("const %s* next = x + %d;", x, m.FetchX)
-		}
-		if m.Kept != nil {
-			w.kept()
-		} else {
-			w.loops(0)
-		}
-		if m.Instr.Blocks {
-			w.storeBlocks()
-			return
-		}
-		for r := int64(0); r < m.Rows; r++ {
-			for v := int64(0); v < m.Vectors; v++ {
-				w.line("dnn_store(acc + %d, %s);", (r*m.Vectors+v)*m.Lanes(), accName(r, v))
-			}
-		}
+		w.sums()
 	})
 	return w.String()
+}
+
+// signature is the head of a micro-kernel's function.
+func signature(m *loop.MicroKernel) string {
+	x, wide, acc := Storage(m.Instr.X), Storage(m.W()), Storage(m.Instr.Acc)
+	more := ""
+	switch {
+	case m.Kept != nil:
+		more = ", const uint16_t* __restrict index, const uint16_t* __restrict ends"
+	case m.Instr.Matrix > 0:
+		more = ", dnn_amx* tiles"
+	case m.Fetch > 0:
+		more = fmt.Sprintf(", const %s* fetch", wide)
+	}
+	return fmt.Sprintf("%s void %s(const %s* __restrict x, const %s* __restrict w, %s* __restrict acc%s)", linkage(m), MicroName(m), x, wide, acc, more)
+}
+
+// sums are the accumulators in vectors: what they begin with, what is added, and where they are stored.
+func (w *microWriter) sums() {
+	m, rows := w.m, w.m.Rows
+	if m.Instr.Blocks {
+		rows = w.pairs()
+	}
+	for r := int64(0); r < rows; r++ {
+		w.line("%s %s;", w.vec, strings.Join(w.initialized(r), ", "))
+	}
+	if m.FetchX > 0 {
+		w.line("const %s* next = x + %d;", Storage(m.Instr.X), m.FetchX)
+	}
+	if m.Kept != nil {
+		w.kept()
+	} else {
+		w.loops(0)
+	}
+	if m.Instr.Blocks {
+		w.storeBlocks()
+		return
+	}
+	for r := int64(0); r < m.Rows; r++ {
+		for v := int64(0); v < m.Vectors; v++ {
+			w.line("dnn_store(acc + %d, %s);", (r*m.Vectors+v)*m.Lanes(), accName(r, v))
+		}
+	}
 }
 
 func accName(r, v int64) string { return fmt.Sprintf("a%d_%d", r, v) }

@@ -17,6 +17,7 @@ import (
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/print/cpp"
 	"rules_dnn/gen/target"
+	"rules_dnn/gen/target/chips/chipstest"
 )
 
 // integerMicros are small micro-kernels of an instruction for integers: without loops, with loops that are written out in full and not
@@ -156,7 +157,7 @@ func withoutMatrices(c *target.Target, row *instr.Row) *target.Target {
 func TestIntegerMicroKernels(t *testing.T) {
 	tested := map[string]bool{}
 	for _, name := range integerChips {
-		c := chip(t, name)
+		c := chipstest.Target(t, name)
 		compilers := [][]string{{"g++"}, {"clang++"}}
 		if c.CPU == "arm64" {
 			compilers = [][]string{{"aarch64-linux-gnu-g++", "-static"}, {"clang++", "--target=aarch64-linux-gnu", "-static", "-fuse-ld=lld"}}

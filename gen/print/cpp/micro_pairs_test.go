@@ -17,6 +17,7 @@ import (
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/print/cpp"
 	"rules_dnn/gen/scalar"
+	"rules_dnn/gen/target/chips/chipstest"
 )
 
 // sizes are the least exponents of operands: those of usual numbers, of numbers whose products and sums are at the end of what is not denormal, and of those
@@ -128,7 +129,7 @@ int main() {
 func TestPairs(t *testing.T) {
 	tested := map[string]bool{}
 	for _, name := range []string{"x86_64_zen4", "x86_64_sapphire_rapids"} {
-		c := chip(t, name)
+		c := chipstest.Target(t, name)
 		require.Empty(t, c.Pairs(ir.F32), "only where it is asked for")
 		for _, row := range c.InPairs().Pairs(ir.F32) {
 			if tested[row.Name] {

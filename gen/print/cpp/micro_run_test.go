@@ -20,6 +20,7 @@ import (
 	"rules_dnn/gen/print/cpp"
 	"rules_dnn/gen/scalar"
 	"rules_dnn/gen/target"
+	"rules_dnn/gen/target/chips/chipstest"
 	"rules_dnn/gen/te"
 )
 
@@ -246,7 +247,7 @@ func runs(c *target.Target) (emulator []string, ok bool) {
 // compares every bit with the rows' meaning.
 func TestMicroKernelsMeanWhatTheirRowsSay(t *testing.T) {
 	for _, name := range chipNames {
-		c := chip(t, name)
+		c := chipstest.Target(t, name)
 		ms := runMicros(c.Tile(ir.F32))
 		src := filepath.Join(t.TempDir(), "run.cc")
 		require.NoError(t, os.WriteFile(src, []byte(runProgram(ms)), 0o644))

@@ -19,7 +19,7 @@ import (
 	"rules_dnn/gen/print/cpp"
 	"rules_dnn/gen/print/neon"
 	"rules_dnn/gen/target"
-	"rules_dnn/gen/target/chips"
+	"rules_dnn/gen/target/chips/chipstest"
 )
 
 // root is the repository's, both for go test and under Bazel.
@@ -36,12 +36,6 @@ type machine struct {
 var machines = map[string]machine{
 	"x86_64": {"x86_64-linux-gnu", regexp.MustCompile(`^vfmadd\d+ps$`), regexp.MustCompile(`^v?mulps$`), regexp.MustCompile(`^v?addps$`)},
 	"arm64":  {"aarch64-linux-gnu", regexp.MustCompile(`^fmla$`), regexp.MustCompile(`^fmul$`), regexp.MustCompile(`^fadd$`)},
-}
-
-func chip(t *testing.T, name string) *target.Target {
-	c, err := chips.Target(root, name)
-	require.NoError(t, err)
-	return c
 }
 
 var chipNames = []string{"x86_64", "x86_64_v3", "x86_64_v4", "arm64"}
@@ -219,7 +213,7 @@ func TestMicroKernelsInAssembly(t *testing.T) {
 	clang := tool(t, "clang", "clang-19", "clang-20", "clang-18", "clang-17")
 	for _, name := range chipNames {
 		t.Run(name, func(t *testing.T) {
-			c := chip(t, name)
+			c := chipstest.Target(t, name)
 			ms := distinct(append(networkMicros(t, c), sweep(c)...))
 			asm := assembly(t, clang, c, ms)
 			table := []string{"| micro-kernel | instructions in the loop | products | share that multiplies and adds |", "| --- | ---: | ---: | ---: |"}

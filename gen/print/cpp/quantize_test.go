@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/target/chips/chipstest"
 )
 
 // quantizeProgram compares vectors of quantize_lanes with quantize, lane by lane: any bits, halves, and numbers at and beyond the types' ends.
@@ -58,7 +60,7 @@ func TestQuantizeLanes(t *testing.T) {
 	src := filepath.Join(t.TempDir(), "quantize.cc")
 	require.NoError(t, os.WriteFile(src, []byte(quantizeProgram), 0o644))
 	for _, name := range []string{"x86_64", "x86_64_v3", "x86_64_v4"} {
-		c := chip(t, name)
+		c := chipstest.Target(t, name)
 		for _, cxx := range []string{"g++", "clang++"} {
 			t.Run(name+"/"+cxx, func(t *testing.T) {
 				narrow := *c

@@ -125,9 +125,7 @@ func (m *Model) SourceName() string { return m.Prefix + "_api.cc" }
 // ProfileName is the file name of what programs that measure the model link.
 func (m *Model) ProfileName() string { return m.Prefix + "_profile.cc" }
 
-// Sym is the C text of a symbol's value where c is the run's Ctx, for package cexpr.
-func (m *Model) Sym(name string) string { return m.symText("c->sym", name) }
-
+// symText is the C text of a symbol's value in an array of all.
 func (m *Model) symText(array, name string) string {
 	return fmt.Sprintf("%s[%d]", array, m.symbolIndex(name))
 }

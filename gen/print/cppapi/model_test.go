@@ -151,7 +151,7 @@ func TestNames(t *testing.T) {
 	assert.Equal(t, "app_fake_internal.h", m.InternalName())
 	assert.Equal(t, "app_fake_api.cc", m.SourceName())
 	assert.Equal(t, "app_fake_profile.cc", m.ProfileName())
-	assert.Equal(t, "c->sym[1]", m.Sym("H"))
+	assert.Equal(t, "c->sym[1]", m.symText("c->sym", "H"))
 }
 
 func TestWeightsAsmName(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/target/chips"
+	"rules_dnn/gen/target/chips/chipstest"
 )
 
 // kernelOptions are the options with which the rules compile a profile, as kernels.
@@ -97,8 +97,7 @@ func TestProbe(t *testing.T) {
 	compiled := 0
 	arm64 := []string{"aarch64-linux-gnu-g++", "clang++ --target=aarch64-linux-gnu"}
 	for name, compilers := range map[string][]string{"x86_64": x86, "x86_64_v3": x86, "x86_64_v4": x86, "arm64": arm64} {
-		chip, err := chips.Target(root, name)
-		require.NoError(t, err)
+		chip := chipstest.Target(t, name)
 		for _, compiler := range compilers {
 			command := strings.Fields(compiler)
 			if path, err := exec.LookPath(command[0]); err != nil || !compiles(t, path, append(command[1:], chip.Copts...)) {

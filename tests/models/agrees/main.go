@@ -4,7 +4,6 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"strconv"
@@ -12,27 +11,45 @@ import (
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/tools/check"
+	"rules_dnn/tools/command"
 )
 
+const usage = `agrees runs a compiled model, and fails unless its one output is another engine's.
+
+usage: agrees [options]
+
+options:
+`
+
 func main() {
-	program := flag.String("program", "", "the model's program, of dnn_benchmark")
-	weights := flag.String("weights", "", "its file of weights, if it has one")
-	input := flag.String("input", "", "NAME=1,3,224,224: the input and its shape")
-	reference := flag.String("reference", "", "the output to be expected (.npy)")
-	tolerance := flag.Float64("tolerance", 1e-4, "largest difference, relative to the output's range")
-	threads := flag.Int("threads", 1, "threads to run with")
-	flag.Parse()
-	command := []string{*program}
-	if *weights != "" {
-		command = append(command, "--weights="+*weights)
-	}
-	if err := run(command, *threads, *input, *reference, *tolerance); err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", *program, err)
-		os.Exit(1)
-	}
+	command.Exit("agrees", agrees(os.Args[1:]))
 }
 
-func run(command []string, threads int, input, reference string, tolerance float64) error {
+func agrees(args []string) error {
+	fs := command.Options("agrees")
+	program := fs.String("program", "", "the model's program, of dnn_benchmark")
+	weights := fs.String("weights", "", "its file of weights, if it has one")
+	input := fs.String("input", "", "NAME=1,3,224,224: the input and its shape")
+	reference := fs.String("reference", "", "the output to be expected (.npy)")
+	tolerance := fs.Float64("tolerance", 1e-4, "largest difference, relative to the output's range")
+	threads := fs.Int("threads", 1, "threads to run with")
+	if err := command.Parse(fs, args, usage, os.Stderr); err != nil {
+		return err
+	}
+	if *program == "" {
+		return errors.New("want --program; --help shows what there is")
+	}
+	started := []string{*program}
+	if *weights != "" {
+		started = append(started, "--weights="+*weights)
+	}
+	if err := run(started, *threads, *input, *reference, *tolerance); err != nil {
+		return fmt.Errorf("%s: %w", *program, err)
+	}
+	return nil
+}
+
+func run(program []string, threads int, input, reference string, tolerance float64) error {
 	name, x, err := parseInput(input)
 	if err != nil {
 		return err
@@ -41,7 +58,7 @@ func run(command []string, threads int, input, reference string, tolerance float
 	if err != nil {
 		return err
 	}
-	got, err := answer(command, threads, map[string]*ir.Tensor{name: x})
+	got, err := answer(program, threads, map[string]*ir.Tensor{name: x})
 	if err != nil {
 		return err
 	}
@@ -57,13 +74,13 @@ func run(command []string, threads int, input, reference string, tolerance float
 }
 
 // answer is the model's one output.
-func answer(command []string, threads int, inputs map[string]*ir.Tensor) (t *ir.Tensor, err error) {
+func answer(program []string, threads int, inputs map[string]*ir.Tensor) (t *ir.Tensor, err error) {
 	dir, err := os.MkdirTemp("", "agrees")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	s, err := check.Start(dir, threads, command...)
+	s, err := check.Start(dir, threads, program...)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,51 @@
+package tiled
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
+	"rules_dnn/gen/lower/contract/contracttest"
+)
+
+// TestDilated: a copy for windows that are dilated along the rows has the rows of their taps alone, where a band of rows would have more that nobody reads.
+func TestDilated(t *testing.T) {
+	for text, rows := range map[string]int64{
+		"1, 128, 33, 33; 128, 128, 3, 3; dilations = [12, 12], pads = [12, 12, 12, 12]":            3,
+		"1, 64, 33, 33; 64, 64, 3, 3; dilations = [6, 6], pads = [6, 6, 6, 6], strides = [2, 2]":   3,
+		"1, 64, 33, 33; 64, 64, 3, 3; dilations = [6, 6], pads = [6, 6, 6, 6], strides = [3, 1]":   3,
+		"1, 128, 33, 33; 128, 128, 3, 3; pads = [1, 1, 1, 1]":                                      0,
+		"1, 128, 33, 33; 128, 128, 1, 3; dilations = [12, 12], pads = [0, 12, 0, 12]":              0,
+		"1, 128, 33, 33; 128, 1, 3, 3; dilations = [12, 12], group = 128, pads = [12, 12, 12, 12]": 3,
+	} {
+		for _, chip := range []string{"x86_64_v3", "x86_64_v4", "arm64"} {
+			b, env := contracttest.Convolution(t, ir.F32, text, chip, true)
+			c := Lay(b, env)
+			require.NotNil(t, c, "%s %s", text, chip)
+			p, _ := c.Plan(env, nil)
+			require.NotNil(t, p, "%s %s", text, chip)
+			if rows == 0 {
+				assert.NotEqual(t, rowOfCopy, c.copy.Stage.Axes[0].Var, "%s %s", text, chip)
+			} else {
+				require.Equal(t, rowOfCopy, c.copy.Stage.Axes[0].Var, "%s %s", text, chip)
+				assert.Contains(t, c.copy.Shape[1:], ir.Dims(rows)[0], "%s %s", text, chip)
+			}
+			kernels, err := Candidates(b, env)
+			require.NoError(t, err)
+			require.NotEmpty(t, kernels)
+			for _, k := range kernels {
+				require.NoError(t, k.Check(), "%s %s\n%s", text, chip, k.Schedule)
+				if skips := strings.Contains(fmt.Sprint(k.Schedule), ", skips 5"); rows > 0 || !strings.Contains(text, "dilations") {
+					assert.Equal(t, rows > 0 && !c.Window, skips, "%s %s: whether taps that are padding are left out\n%s", text, chip, k.Schedule)
+				}
+				require.NoError(t, k.Make())
+				require.NoError(t, loop.Verify(k.Kernel), "%s", k.Schedule)
+			}
+		}
+	}
+}
