@@ -30,7 +30,11 @@ type times struct {
 }
 
 func (t times) String() string {
-	return fmt.Sprintf("dnnc graph %.2f s, dnnc compile %.2f s, %.0f MB, %s %.2f s", t.graph, t.compile, float64(t.memory)/1e6, t.compiler, t.cxx)
+	dnnc := fmt.Sprintf("dnnc graph %.2f s, dnnc compile %.2f s, %.0f MB", t.graph, t.compile, float64(t.memory)/1e6)
+	if t.compiler == "" { // it was compiled only
+		return dnnc
+	}
+	return fmt.Sprintf("%s, %s %.2f s", dnnc, t.compiler, t.cxx)
 }
 
 // building is held by who compiles C++: that takes all processors, and what the first of several programs is made of beside kernels is there for the others.

@@ -45,7 +45,7 @@ func TestListOfDevice(t *testing.T) {
 	require.NoError(t, compareList(o, args, &table, &log))
 	assert.Regexp(t, `(?m)^\| net.onnx without processor \| .* compiled, not run \|.*$`, table.String())
 	assert.Regexp(t, `(?m)^\| net.onnx \| .* compiled, not run \|.*$`, table.String())
-	assert.Regexp(t, `^(== net.onnx.*\nnet.onnx for .*, compiled only: .*\n){2}$`, log.String())
+	assert.Regexp(t, `^(== net.onnx.*\nnet.onnx for .*, compiled only: dnnc graph [0-9.]+ s, dnnc compile [0-9.]+ s, [0-9]+ MB; .*\n){2}$`, log.String())
 
 	table.Reset()
 	deviceRow(&table, "net.onnx", &outcome{divided: &divided{launches: 3, kernels: 2, calls: 1}, weights: 12_300_000,
