@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -106,6 +107,22 @@ func TestWithWinograd(t *testing.T) {
 	require.ErrorContains(t, err, `no "opencl"`)
 	_, err = withWinograd([]byte("{"))
 	require.Error(t, err)
+}
+
+// TestFolder: what is written for networks has all that makes and measures their programs where no compiler of ours is.
+func TestFolder(t *testing.T) {
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("there is no go to build dnnc with")
+	}
+	dir, out := t.TempDir(), t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "net.onnx"), []byte("not read before its program is made"), 0o644))
+	t.Chdir("../..")
+	require.NoError(t, writeNetworks(networkOptions{networks: dir, out: out, chip: "x86_64_v3", device: "platforms/devices/opencl_nvidia.json"}))
+	for _, name := range []string{"dnnc", "fill", "net.onnx", "networks.json", "networks.py", "opencl.py", "torch_networks.py", "source/main.cc", "source/served.cc",
+		"source/runtime/dnn_model.cc", "source/runtime/opencl/backend.cc", "source/runtime/serve/npy.cc"} {
+		assert.FileExists(t, filepath.Join(out, name))
+	}
+	assert.Contains(t, measureNetworks, "\nimport opencl\n")
 }
 
 // TestReads: a network's kernels read texels where values are images, and none where there are none.
