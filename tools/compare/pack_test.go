@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -17,6 +18,9 @@ func TestPack(t *testing.T) {
 	}
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("there is no go to build the command with")
+	}
+	if _, err := os.Stat("../../go.mod"); err != nil {
+		t.Skip("there are no sources to build it of, as under Bazel")
 	}
 	atRoot(t)
 	folder, net := t.TempDir(), network(t)
