@@ -18,9 +18,12 @@ int64_t Number(const char* s) {
   return s == begin || *s != 0 ? -1 : n;
 }
 
+// Whether the options leave a choice open.
+bool Any(const char* want) { return want == nullptr || *want == 0; }
+
 // Whether the i-th thing, of this name, is meant.
 bool Meant(const char* want, int64_t i, const char* name) {
-  if (want == nullptr || *want == 0) return true;
+  if (Any(want)) return true;
   const int64_t n = Number(want);
   return n >= 0 ? n == i : strstr(name, want) != nullptr;
 }
@@ -49,19 +52,16 @@ Name DeviceName(const Api& api, Device device) {
 struct Search {
   const Api* api;
   const DeviceOptions* options;
-  int64_t seen;  // devices
   Device found;  // null: none yet
   Device devices[kMost];
 };
 
-// Takes the first of some devices that is meant.
+// Takes the first that is meant of a platform's devices, or of a context's.
 void Look(Search* s, Uint count) {
-  for (Uint i = 0; i < count && i < kMost; ++i) {
-    if (s->found == nullptr &&
-        Meant(s->options->device, s->seen, DeviceName(*s->api, s->devices[i]).text)) {
+  for (Uint i = 0; i < count && i < kMost && s->found == nullptr; ++i) {
+    if (Meant(s->options->device, i, DeviceName(*s->api, s->devices[i]).text)) {
       s->found = s->devices[i];
     }
-    ++s->seen;
   }
 }
 
@@ -88,9 +88,8 @@ Status Choose(const Api& api, const DeviceOptions& o, Device* device, Words* wor
   if (code != kSuccess) return Failed(words, "clGetPlatformIDs", code);
   if (count > kMost) count = kMost;
   if (count == 0) return Failed(words, Status::kNoDevice, "no OpenCL platform is installed");
-  const bool any = o.device == nullptr || *o.device == 0;
-  Search s = {&api, &o, 0, nullptr, {}};
-  const Bits types[] = {any ? kGpus : kAllDevices, kAllDevices};
+  Search s = {&api, &o, nullptr, {}};
+  const Bits types[] = {Any(o.device) ? kGpus : kAllDevices, kAllDevices};
   for (const Bits type : types) {
     for (Uint i = 0; i < count && s.found == nullptr; ++i) {
       if (!Meant(o.platform, i, PlatformName(api, platforms[i]).text)) continue;
@@ -102,15 +101,15 @@ Status Choose(const Api& api, const DeviceOptions& o, Device* device, Words* wor
   *device = s.found;
   if (s.found != nullptr) return Status::kOk;
   Failed(words, Status::kNoDevice, "no device is like that");
-  words->Add(" (platform: ").Add(o.platform == nullptr ? "any" : o.platform);
-  words->Add(", device: ").Add(o.device == nullptr ? "any" : o.device).Add(")");
+  words->Add(" (platform: ").Add(Any(o.platform) ? "any" : o.platform);
+  words->Add(", device: ").Add(Any(o.device) ? "any" : o.device).Add(")");
   List(api, platforms, count, words);
   return Status::kNoDevice;
 }
 
 // The device of the application's context: its only one, or the one that is meant.
 Status OfContext(const Api& api, const DeviceOptions& o, Device* device, Words* words) {
-  Search s = {&api, &o, 0, nullptr, {}};
+  Search s = {&api, &o, nullptr, {}};
   size_t bytes = 0;
   const Int code = api.GetContextInfo(static_cast<Context>(o.context), kContextDevices,
                                       sizeof(s.devices), s.devices, &bytes);
@@ -122,6 +121,20 @@ Status OfContext(const Api& api, const DeviceOptions& o, Device* device, Words* 
   *device = s.found;
   if (s.found != nullptr) return Status::kOk;
   return Failed(words, Status::kNoDevice, "the context has no device of the name or number");
+}
+
+// The number of a device in the application's context; -1: none that is known.
+int64_t NumberInContext(const Api& api, const DeviceOptions& o, Device device) {
+  Device devices[kMost];
+  size_t bytes = 0;
+  if (api.GetContextInfo(static_cast<Context>(o.context), kContextDevices, sizeof(devices), devices,
+                         &bytes) != kSuccess) {
+    return -1;
+  }
+  for (size_t i = 0; i < bytes / sizeof(Device) && i < kMost; ++i) {
+    if (devices[i] == device) return static_cast<int64_t>(i);
+  }
+  return -1;
 }
 
 // The application's queue must be of its context, and in order.
@@ -147,7 +160,8 @@ Status OfQueue(const Api& api, const DeviceOptions& o, Device* device, Words* wo
   if ((properties & kOutOfOrder) != 0) {
     return Failed(words, Status::kBadOptions, "the queue is out of order; want one in order");
   }
-  if (!Meant(o.device, -1, DeviceName(api, *device).text)) {
+  const int64_t number = Any(o.device) ? -1 : NumberInContext(api, o, *device);
+  if (!Meant(o.device, number, DeviceName(api, *device).text)) {
     return Failed(words, Status::kBadOptions, "the queue is of another device than the options'");
   }
   return Status::kOk;
@@ -170,7 +184,7 @@ Status Find(const Api& api, const DeviceOptions& o, Found* found, Words* words) 
     if (o.queue == nullptr) return Choose(api, o, &found->device, words);
     return Failed(words, Status::kBadOptions, "the options bring a queue and not its context");
   }
-  if (o.platform != nullptr) {
+  if (!Any(o.platform)) {
     return Failed(words, Status::kBadOptions, "the options bring a context and name a platform");
   }
   if (o.queue != nullptr) return OfQueue(api, o, &found->device, words);

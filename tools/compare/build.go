@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"rules_dnn/tools/check"
@@ -29,8 +30,15 @@ type times struct {
 }
 
 func (t times) String() string {
-	return fmt.Sprintf("dnnc graph %.2f s, dnnc compile %.2f s, %.0f MB, %s %.2f s", t.graph, t.compile, float64(t.memory)/1e6, t.compiler, t.cxx)
+	dnnc := fmt.Sprintf("dnnc graph %.2f s, dnnc compile %.2f s, %.0f MB", t.graph, t.compile, float64(t.memory)/1e6)
+	if t.compiler == "" { // it was compiled only
+		return dnnc
+	}
+	return fmt.Sprintf("%s, %s %.2f s", dnnc, t.compiler, t.cxx)
 }
+
+// building is held by who compiles C++: that takes all processors, and what the first of several programs is made of beside kernels is there for the others.
+var building sync.Mutex
 
 // build makes a program of the model for the chips, with further options of `dnnc compile`.
 func build(o *options, m *model, chips library, work string, compileOnly ...string) (*program, error) {
@@ -53,7 +61,10 @@ func build(o *options, m *model, chips library, work string, compileOnly ...stri
 	if err != nil {
 		return nil, err
 	}
-	if err := compileAll(cxx, chips, work, o.runtime, o.device != ""); err != nil {
+	building.Lock()
+	err = compileAll(cxx, chips, work, o.runtime, o.device != "")
+	building.Unlock()
+	if err != nil {
 		return nil, err
 	}
 	p.times.compiler, p.times.cxx = filepath.Base(cxx[0]), time.Since(start).Seconds()

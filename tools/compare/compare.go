@@ -18,6 +18,7 @@ type outcome struct {
 	times   times
 	runs    []runOutcome
 	divided *divided // nil: there is no device
+	starts  *starts  // nil: they were not measured
 	weights int64
 	only    bool // compiled, and not run
 }
@@ -60,7 +61,11 @@ func compare(o *options, out io.Writer) (*outcome, error) {
 		}
 		fmt.Fprintln(out, x.divided)
 	}
-	return x, x.compareRuns(o, m, p, ref, work, out)
+	if err := x.compareRuns(o, m, p, ref, work, out); err != nil || !o.starts {
+		return x, err
+	}
+	x.starts, err = measureStarts(o, m, p, work, out)
+	return x, err
 }
 
 // prepare makes the work folder, which done cleans up whatever became of the rest, and reads the chips and the model.

@@ -36,6 +36,17 @@ func TestListOfDevice(t *testing.T) {
 	assert.Contains(t, rows[2], "| net.onnx without processor | 1.5e-05 | 1 (1) | 0 | compiled, not run |", "the device can compute the block")
 	assert.Contains(t, rows[3], "| net.onnx | 1.5e-05 | 0 (0) | 1 | compiled, not run |", "estimates say that it does not pay")
 
+	// Models that are compared at once have the same rows, in any order, and each its part of the log.
+	args = append(args, "--at-once=2")
+	o, err = parse(args)
+	require.NoError(t, err)
+	table.Reset()
+	log.Reset()
+	require.NoError(t, compareList(o, args, &table, &log))
+	assert.Regexp(t, `(?m)^\| net.onnx without processor \| .* compiled, not run \|.*$`, table.String())
+	assert.Regexp(t, `(?m)^\| net.onnx \| .* compiled, not run \|.*$`, table.String())
+	assert.Regexp(t, `^(== net.onnx.*\nnet.onnx for .*, compiled only: dnnc graph [0-9.]+ s, dnnc compile [0-9.]+ s, [0-9]+ MB; .*\n){2}$`, log.String())
+
 	table.Reset()
 	deviceRow(&table, "net.onnx", &outcome{divided: &divided{launches: 3, kernels: 2, calls: 1}, weights: 12_300_000,
 		runs: []runOutcome{{inputs: []string{"x f32[2 5]", "y f32[]"}, rel: 1.5e-6, abs: 2e-5, seconds: 61.25}}, times: times{graph: 0.25, compile: 1, memory: 30e6}})
@@ -44,5 +55,9 @@ func TestListOfDevice(t *testing.T) {
 	for _, wrong := range [][]string{{net, "--most-weights=1"}, append(args, "--most-weights=-1"), append(args, "--device="), append(args, "--layers")} {
 		_, err := parse(wrong)
 		assert.ErrorContains(t, err, "--most-weights=", wrong)
+	}
+	for _, wrong := range [][]string{{net, "--at-once=2"}, append(args, "--at-once=0"), append(args, "--most-weights=0", "--rounds=1"), append(args, "--tune=net.tune.json")} {
+		_, err := parse(wrong)
+		assert.ErrorContains(t, err, "--at-once=", wrong)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"rules_dnn/gen/files"
 )
@@ -30,22 +32,53 @@ func compareList(o *options, args []string, table, log io.Writer) error {
 	switch {
 	case o.layers:
 		print, head = layersRow, "| model | quantized values | equal | rounded otherwise | wrong | most elements of a value | steps | outputs, error / range | the reference's own from one value of ours |"
+	case o.starts:
+		print, head = startsRow, startsHead
 	case o.device != "":
 		print, head = deviceRow, deviceHead
 	}
 	fmt.Fprintf(table, "%s\n|%s\n", head, strings.Repeat(" --- |", strings.Count(head, "|")-1))
-	var failed []string
+	l := listing{row: print, table: table, log: log}
+	free := make(chan bool, max(1, o.atOnce))
+	var all sync.WaitGroup
 	for _, one := range models {
-		name := one.name()
-		fmt.Fprintf(log, "== %s\n", name)
-		x, err := compareTuned(one, log)
-		print(table, name, x)
-		if err != nil {
-			failed = append(failed, name)
-			failure(table, name, err)
-		}
+		all.Add(1)
+		free <- true
+		go func() {
+			defer all.Done()
+			l.compare(one)
+			<-free
+		}()
 	}
-	return failures(failed)
+	all.Wait()
+	return failures(l.failed)
+}
+
+// listing is the table that a list becomes.
+type listing struct {
+	row        func(table io.Writer, name string, x *outcome)
+	table, log io.Writer
+	mu         sync.Mutex // of what follows, and of both writers where models are compared at once
+	failed     []string
+}
+
+// compare compares one of the models, and prints its row. What is found on the way goes to the log: at once, or, where others are compared beside it, at the end.
+func (l *listing) compare(o *options) {
+	log := l.log
+	var kept bytes.Buffer
+	if o.atOnce > 1 {
+		log = &kept
+	}
+	fmt.Fprintf(log, "== %s\n", o.name())
+	x, err := compareTuned(o, log)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, _ = l.log.Write(kept.Bytes())
+	l.row(l.table, o.name(), x)
+	if err != nil {
+		l.failed = append(l.failed, o.name())
+		failure(l.table, o.name(), err)
+	}
 }
 
 // share lets the list's models have one folder of what all programs are made with, and what deletes it.

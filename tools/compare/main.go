@@ -47,6 +47,7 @@ examples, for MODEL.onnx [options]:
   relu --node 'Relu;x:f32[1,64,56,56]'            a network of one node
   --list tests/models/graphs.txt,tests/models/more.txt --models FOLDER --device platforms/devices/opencl_buffers.json --disable=processor --most-weights=100
                                                   a table of what the machine's OpenCL device answers
+  --pack FOLDER                                   for a machine without Go: bin/compare --dnnc=bin/dnnc ... in FOLDER there
   --list tests/models/nodes.txt --peers=onnxruntime --rounds 5    which networks of one node are slow
   --list tests/models/quantized.txt --models FOLDER --layers      a table of quantized networks, layer by layer
   net.onnx --chip hexagon_v68 --reference=graph --tolerance=0 --executed    on a DSP, under qemu-hexagon
@@ -76,8 +77,11 @@ type options struct {
 	again, regret           bool
 	fill, layers, executed  bool
 	mostWeights             float64 // millions; 0: any number
-	pruning                 string  // settings, or a file of them
-	node                    string  // in place of a model's file
+	atOnce                  int     // models of a list
+	pack                    string  // folder
+	starts                  bool
+	pruning                 string // settings, or a file of them
+	node                    string // in place of a model's file
 	// threadsGiven and peersGiven are what the user wrote.
 	threadsGiven, peersGiven string
 	runtime                  string // folder for objects that several programs share
@@ -88,6 +92,8 @@ func main() {
 	o, err := parse(os.Args[1:])
 	switch {
 	case err != nil:
+	case o.pack != "":
+		err = pack(o)
 	case o.tune != "" && o.list == "":
 		err = tune(o, os.Stdout)
 	case o.peers != nil:
@@ -157,6 +163,9 @@ func (o *options) define(fs *flag.FlagSet) {
 	fs.StringVar(&o.list, "list", "", "a file with a command line of this command in each line, or several with commas between: prints a table in Markdown")
 	fs.StringVar(&o.models, "models", ".", "folder of the list's models")
 	fs.Float64Var(&o.mostWeights, "most-weights", 0, "with --list and --device: compile networks of more million weights, but run them not (0: run all)")
+	fs.IntVar(&o.atOnce, "at-once", 1, "with --list: so many of its models at once")
+	fs.BoolVar(&o.starts, "starts", false, "with --device: how soon a program answers where the driver compiles its kernels, and where they were kept; with --list the table is about this (a driver may keep kernels, too: CUDA_CACHE_DISABLE=1, POCL_KERNEL_CACHE=0)")
+	fs.StringVar(&o.pack, "pack", "", "write a folder in which this command runs on a machine without Go, with --dnnc=bin/dnnc, and compare nothing")
 	fs.StringVar(&o.only, "only", "", "a regular expression of the list's models to take")
 	fs.StringVar(&o.node, "node", "", nodeHelp)
 	fs.BoolVar(&o.fill, "fill", false, "give the model weights if its own were taken out")
@@ -173,7 +182,13 @@ func (o *options) check(models []string) error {
 	if o.mostWeights < 0 || o.mostWeights > 0 && (o.list == "" || o.device == "" || o.peers != nil || o.layers) {
 		return fmt.Errorf("--most-weights=%g: want a number from 0, and --list and --device, whose table says what is compiled only", o.mostWeights)
 	}
-	if o.list != "" && len(models) == 0 {
+	if o.starts && (o.device == "" || o.mostWeights > 0 || o.peers != nil || o.layers) {
+		return errors.New("--starts: want --device, whose driver compiles kernels, and a program that runs")
+	}
+	if o.atOnce < 1 || o.atOnce > 1 && (o.list == "" || o.peers != nil || o.rounds > 0 || o.tune != "") {
+		return fmt.Errorf("--at-once=%d: want a number from 1, and a --list of which nothing is timed", o.atOnce)
+	}
+	if (o.list != "" || o.pack != "") && len(models) == 0 {
 		return nil
 	}
 	if len(models) != 1 {

@@ -35,6 +35,9 @@ var cl string
 //go:embed networks.py
 var measureNetworks string
 
+//go:embed opencl.py
+var findOpenCL string
+
 //go:embed torch_networks.py
 var torchNetworks string
 

@@ -145,7 +145,7 @@ func (b *bundler) begin(o networkOptions) error {
 	if err != nil {
 		return err
 	}
-	for name, text := range map[string]string{"chip.json": string(facts), "device.json": string(device), "networks.py": measureNetworks, "torch_networks.py": torchNetworks, "tinygrad_networks.py": tinygradNetworks} {
+	for name, text := range map[string]string{"chip.json": string(facts), "device.json": string(device), "networks.py": measureNetworks, "opencl.py": findOpenCL, "torch_networks.py": torchNetworks, "tinygrad_networks.py": tinygradNetworks} {
 		if err := os.WriteFile(filepath.Join(b.out, name), []byte(text), 0o644); err != nil {
 			return err
 		}
@@ -157,10 +157,8 @@ func (b *bundler) begin(o networkOptions) error {
 		return err
 	}
 	for name, program := range map[string]string{"dnnc": "./gen/cmd/dnnc", "fill": "./tools/fill"} {
-		build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(b.out, name), program)
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			return fmt.Errorf("building %s: %w\n%s", name, err, out)
+		if err := check.Static(filepath.Join(b.out, name), program); err != nil {
+			return err
 		}
 	}
 	if len(b.cxx) == 0 {
@@ -178,24 +176,18 @@ func (b *bundler) begin(o networkOptions) error {
 
 // sources copies what programs are made of beside the kernels.
 func (b *bundler) sources() error {
-	for _, pattern := range []string{"runtime/*.h", "runtime/*.cc", "runtime/opencl/*.h", "runtime/opencl/*.cc", "runtime/serve/buffer.*", "runtime/serve/json.*",
-		"runtime/serve/npy.*", "runtime/serve/utf8.h", "tools/gpu/network/main.cc", b.work + "/served.cc"} {
-		files, err := filepath.Glob(pattern)
-		if err != nil || len(files) == 0 {
-			return fmt.Errorf("there are no files %s: run this command from the repository's root", pattern)
+	to := filepath.Join(b.out, "source")
+	if err := check.Copy(to, "runtime/*.h", "runtime/*.cc", "runtime/opencl/*.h", "runtime/opencl/*.cc", "runtime/serve/buffer.*", "runtime/serve/json.*",
+		"runtime/serve/npy.*", "runtime/serve/utf8.h"); err != nil {
+		return err
+	}
+	for _, f := range []string{"tools/gpu/network/main.cc", b.work + "/served.cc"} {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			return err
 		}
-		for _, f := range files {
-			text, err := os.ReadFile(f)
-			if err != nil {
-				return err
-			}
-			to := filepath.Join(b.out, "source", f)
-			if !strings.HasPrefix(f, "runtime/") {
-				to = filepath.Join(b.out, "source", filepath.Base(f))
-			}
-			if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, text, 0o644)); err != nil {
-				return err
-			}
+		if err := os.WriteFile(filepath.Join(to, filepath.Base(f)), text, 0o644); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -5,6 +5,8 @@ FOLDER gets how long the kernels of each block take. FILE has the outputs of one
 error is the distance from those. COMPILER makes the programs where they were not made before. All that compiles does so first, at once; then one network runs at a time."""
 import concurrent.futures, glob, json, os, re, statistics, subprocess, sys, tempfile, time
 
+import opencl
+
 here = os.path.dirname(os.path.abspath(__file__))
 ROUNDS, SECONDS, STREAM, OBSERVED = 5, 0.15, 20, 7
 MODES = ("eager", "compile", "graphs")
@@ -40,35 +42,6 @@ class Program:
         self.process.stdin.close()
         self.process.kill()
         self.process.wait()
-
-
-def platforms(path):
-    """How many platforms an OpenCL library knows, seen by a process of its own; 0 where there is no such library."""
-    code = "import ctypes as C; n = C.c_uint(); l = C.CDLL(%r); e = l.clGetPlatformIDs(0, None, C.byref(n)); print(0 if e else n.value)" % path
-    try:
-        return int(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE).stdout)
-    except subprocess.SubprocessError:
-        return 0
-
-
-def find_opencl(folder):
-    """Has programs find OpenCL where its library has no usual name, or knows of no driver."""
-    os.environ["CUDA_MPS_PIPE_DIRECTORY"] = os.path.join(folder, "none")  # as a client of MPS the driver has no OpenCL
-    driver = os.path.join(folder, "nvidia.icd")
-    open(driver, "w").write("libnvidia-opencl.so.1\n")
-    for vendors in ("", folder):
-        if vendors:
-            os.environ["OCL_ICD_VENDORS"] = vendors
-        for path in ("libOpenCL.so.1", "/usr/local/nvidia/lib64/libOpenCL.so.1", "/usr/local/cuda/lib64/libOpenCL.so.1",
-                     "/usr/lib/x86_64-linux-gnu/libnvidia-opencl.so.1", "/usr/local/nvidia/lib64/libnvidia-opencl.so.1"):
-            if not platforms(path):
-                continue
-            print("OpenCL:", path, vendors, flush=True)
-            if path != "libOpenCL.so.1":
-                os.symlink(path, os.path.join(folder, "libOpenCL.so.1"))
-                os.environ["LD_LIBRARY_PATH"] = folder + ":" + os.environ.get("LD_LIBRARY_PATH", "")
-            return
-    print("no OpenCL library knows a platform", flush=True)
 
 
 def weights(network, folder):
@@ -184,7 +157,7 @@ def main():
     networks, copts = [n for n in written["Networks"] if wanted.search(n["Program"])], written["Copts"]
     names = [] if "--alone" in options else sorted({(n["Name"], n["Type"]) for n in networks if n["Type"]})
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(64) as pool:
-        find_opencl(folder)
+        opencl.find(folder)
         torch = {n: pool.submit(theirs, *n, sorted({x["Batch"] for x in networks if (x["Name"], x["Type"]) == n})) for n in names}
         cxx = options.get("--cxx", "")
         objects = shared(cxx, copts, folder) if cxx else []

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -81,6 +82,25 @@ func TestVariants(t *testing.T) {
 	assert.Contains(t, o.variants(n)[1].Pruning, `"exempt_first": true`)
 	assert.Equal(t, []made{{"resnet50", "float", plain, false}}, of("resnet50.onnx"))
 	require.ErrorContains(t, o.parse("", "(", "", ""), "missing closing )")
+}
+
+// TestFolder: what is written for networks has all that makes and measures their programs where no compiler of ours is.
+func TestFolder(t *testing.T) {
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("there is no go to build dnnc with")
+	}
+	if _, err := os.Stat("../../go.mod"); err != nil {
+		t.Skip("there are no sources to build it of, as under Bazel")
+	}
+	dir, out := t.TempDir(), t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "net.onnx"), []byte("not read before its program is made"), 0o644))
+	t.Chdir("../..")
+	require.NoError(t, writeNetworks(networkOptions{networks: dir, out: out, chip: "x86_64_v3", device: "platforms/devices/opencl_nvidia.json"}))
+	for _, name := range []string{"dnnc", "fill", "net.onnx", "networks.json", "networks.py", "opencl.py", "torch_networks.py", "source/main.cc", "source/served.cc",
+		"source/runtime/dnn_model.cc", "source/runtime/opencl/backend.cc", "source/runtime/serve/npy.cc"} {
+		assert.FileExists(t, filepath.Join(out, name))
+	}
+	assert.Contains(t, measureNetworks, "\nimport opencl\n")
 }
 
 // TestReads: a network's kernels read texels where values are images, and none where there are none.

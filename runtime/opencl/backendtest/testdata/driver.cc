@@ -256,7 +256,10 @@ void TestChoice() {
   CHECK(With("Two", "GPU") == Status::kOk);
   CHECK(With("Fake One", "0") == Status::kOk);
   CHECK(With(nullptr, "slow") == Status::kOk);
+  CHECK(With("1", "0") == Status::kOk && With("", "") == Status::kOk);
   CHECK(With("7", nullptr) == Status::kNoDevice);
+  CHECK(With("", "1") == Status::kNoDevice);  // a number is one of its platform, as they are listed
+  CHECK(strstr(message, "(platform: any, device: 1)") != nullptr);
   CHECK(With("One", "GPU") == Status::kNoDevice);
   CHECK(strstr(message, "platform 1 \"Fake Two\" with device 0 \"fast GPU\"") != nullptr);
   setenv("FAKE_PLATFORMS", "0", 1);
@@ -293,6 +296,13 @@ void TestOwn() {
     CHECK(Scenario(o) == Status::kOk);
     o.device = "GPU";
     CHECK(Scenario(o) == Status::kBadOptions && strstr(message, "another device") != nullptr);
+    o.device = "1";
+    CHECK(Scenario(o) == Status::kBadOptions && strstr(message, "another device") != nullptr);
+    o.device = "0";  // of the context's devices
+    CHECK(Scenario(o) == Status::kOk);
+    fail("clGetContextInfo", 1, -34);
+    CHECK(Scenario(o) == Status::kBadOptions);
+    fail("", 0, 0);
     o.device = nullptr;
     setenv("FAKE_QUEUE", "out of order", 1);
     CHECK(Scenario(o) == Status::kBadOptions && strstr(message, "in order") != nullptr);
@@ -304,6 +314,8 @@ void TestOwn() {
     o.device = nullptr;
     o.platform = "0";
     CHECK(Scenario(o) == Status::kBadOptions);
+    o.platform = "";  // any
+    CHECK(Scenario(o) == Status::kOk);
     o.platform = nullptr;
     for (const char* f : {"clRetainContext", "clGetContextInfo"}) {
       fail(f, 1, -34);

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"rules_dnn/gen/target/chips"
+	"rules_dnn/tools/check"
+)
+
+// pack writes a folder in which this command runs on a machine that has no Go: what it reads of the repository, at the same places, the compiler, and
+// opencl.py, with which programs find a GPU's driver. The machine needs a C++ compiler, and Python with onnxruntime for the reference.
+func pack(o *options) error {
+	folder := o.path(o.pack)
+	if err := check.Copy(folder, chips.File, "platforms/devices/*.json", "tests/models/*.txt", "runtime/*.h", "runtime/*.cc", "runtime/*/*.h", "runtime/*/*.cc"); err != nil {
+		return err
+	}
+	find, err := os.ReadFile("tools/gpu/opencl.py")
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join(folder, "opencl.py"), find, 0o644),
+		// In the folder itself, which compilers search for headers, C++'s <compare> would be the program.
+		check.Static(filepath.Join(folder, "bin", "compare"), "./tools/compare"),
+		check.Static(filepath.Join(folder, "bin", "dnnc"), "./gen/cmd/dnnc"))
+}
