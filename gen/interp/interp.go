@@ -12,6 +12,7 @@ package interp
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/scalar"
@@ -91,6 +92,33 @@ type run struct {
 	operands []*ir.Tensor
 	stages   [][]*ir.Tensor // computed results by stage and part
 	points   int64          // that stages have so far, where there is a limit
+	mu       sync.Mutex
+	read     map[int]*buffer // operands of files that loads have asked for: each is read once, however many loads there are
+}
+
+// buffer is what a source names, as loads read it.
+func (r *run) buffer(s te.Source) (*buffer, error) {
+	t, err := r.tensor(s)
+	if err != nil {
+		return nil, err
+	}
+	if s.Stage || t.Src == nil {
+		return bufferOf(t)
+	}
+	r.mu.Lock() // of workers each makes its own loads
+	defer r.mu.Unlock()
+	if b := r.read[s.N]; b != nil {
+		return b, nil
+	}
+	b, err := bufferOf(t)
+	if err != nil {
+		return nil, err
+	}
+	if r.read == nil {
+		r.read = map[int]*buffer{}
+	}
+	r.read[s.N] = b
+	return b, nil
 }
 
 // tensor is what a source names.

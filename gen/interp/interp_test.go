@@ -3,6 +3,7 @@ package interp
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -421,6 +422,30 @@ func TestSumsOfProductsAreContractions(t *testing.T) {
 		require.NoError(t, err)
 		assert.True(t, done, e.name)
 	}
+}
+
+// TestOperandsAreReadOnce: a constant that lies in a file is read from it once, by however many loads, stages and workers.
+func TestOperandsAreReadOnce(t *testing.T) {
+	e := convolution(ir.F32, 1, 3, 8, 9, 3, 2, 1, 1)
+	want, err := Eval(e.stages, []te.Source{{Stage: true}}, e.operands, e.env)
+	require.NoError(t, err)
+	reads := 0
+	operands := slices.Clone(e.operands)
+	for i, x := range operands {
+		operands[i] = ir.Computed(x.Type, x.Shape, x.Len(), func(b []byte, first int64) error {
+			reads++
+			copy(b, x.Data[first*int64(x.Type.Size()):])
+			return nil
+		})
+	}
+	as := loops("i", operands[0].Shape...)
+	at, turned := te.AxisVars(as), te.AxisVars(as)
+	turned[2], turned[3] = turned[3], turned[2]
+	square := &te.Stage{Name: "square", Axes: as, Results: []te.Expr{call(ir.F32, "mul", te.Operand(0, ir.F32, at...), te.Operand(0, ir.F32, turned...))}}
+	got, err := Interp{Workers: 2}.Eval([]*te.Stage{e.stages[0], square}, []te.Source{{Stage: true}, {Stage: true, N: 1}}, operands, e.env)
+	require.NoError(t, err)
+	assert.Equal(t, want[0].Data, got[0].Data)
+	assert.Equal(t, len(operands), reads)
 }
 
 func BenchmarkConvolution(b *testing.B) {

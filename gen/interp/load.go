@@ -15,7 +15,7 @@ func (p *program) load(x te.Load) (node, error) {
 		return nil, err
 	}
 	k := &fetch{what: sourceName(x.Source)}
-	if k.buf, err = bufferOf(t); err != nil {
+	if k.buf, err = p.run.buffer(x.Source); err != nil {
 		return nil, err
 	}
 	if t.Type != x.Type || len(t.Shape) != len(x.Index) {

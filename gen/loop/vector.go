@@ -180,14 +180,25 @@ func (v *vectoriser) meets(b *Buffer, index sym.Expr) bool {
 	return false
 }
 
-// apart reports whether two places are further from each other than the loop is long, or lie between those of neighbouring lanes.
+// apart reports whether two places are further from each other than the loop is long, or lie between those of neighbouring lanes. Places in two halves of a
+// buffer, of which each is in turn the one before, are a multiple of the half apart, as in 8*(t%2) and 8*((t+1)%2): too far, or the same.
 func (v *vectoriser) apart(a, b sym.Expr) bool {
 	n, known := v.extent.Const()
-	distance, isConst := sym.Sub(a, b).Const()
+	between := sym.Sub(a, b)
+	distance, isConst := between.Const()
 	if step, linear := sym.Coefficient(a, v.lane, v.facts); isConst && linear && step.Is(v.stride) && distance%v.stride != 0 {
 		return true
 	}
-	return known && isConst && max(distance, -distance) >= n && v.along(a, false) && v.along(b, false)
+	return known && multipleOf(between) >= n && v.along(a, false) && v.along(b, false)
+}
+
+// multipleOf is the greatest number of which an expression is known to be a multiple; 0 of zero.
+func multipleOf(e sym.Expr) int64 {
+	terms, n := e.Terms()
+	for _, t := range terms {
+		n = sym.GCD(n, t.Coef)
+	}
+	return max(n, -n)
 }
 
 func (v *vectoriser) body(body []Stmt) bool {

@@ -87,3 +87,23 @@ func TestApart(t *testing.T) {
 		assert.Equal(t, c.want, got[0].(loop.For).Lanes, "%s, at most %d", c.at, c.most)
 	}
 }
+
+// TestHalves: a buffer's halves, of which each is in turn the one before, are read and stored in vectors: what another step of the loop stores lies in neither's place.
+func TestHalves(t *testing.T) {
+	for _, c := range []struct {
+		from, to string
+		want     int64
+	}{
+		{"8*((t + 1) % 2) + i", "8*(t % 2) + i", 8},
+		{"16*((t + 1) % 2) + i", "16*(t % 2) + i", 8},
+		{"4*((t + 1) % 2) + i", "4*(t % 2) + i", 0},
+		{"8*((t + 1) % 2) + i + 2", "8*(t % 2) + i", 0},
+		{"8*((t + 1) % 2) + 7 - i", "8*(t % 2) + i", 0},
+	} {
+		k, err := loop.Parse(kernelText{body: "array a f32[64]; for t < 4 {; for i < 8 {; a[" + c.to + "] = f32 add(x[i], a[" + c.from + "]); }; }"}.text())
+		require.NoError(t, err, c.from)
+		body := loop.Vectorise(k.Body, 8, loop.AllVectors, k.Facts)
+		inner := body[len(body)-1].(loop.For).Body[0].(loop.For)
+		assert.Equal(t, c.want, inner.Lanes, "%s to %s", c.from, c.to)
+	}
+}

@@ -3,6 +3,8 @@ package modeltest
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -132,6 +134,24 @@ func TestAttentionSizes(t *testing.T) {
 				require.NoError(t, compare(out[0], want), chip)
 			}
 		})
+	}
+}
+
+// TestAttentionTails: a task of queries that need not all be there has tiles of results for those that are.
+func TestAttentionTails(t *testing.T) {
+	tiles := regexp.MustCompile(`serial g3m_9 = i\d\*\d+ clip`)
+	for _, c := range []struct {
+		queries string
+		want    bool
+	}{{"T", true}, {"197", true}, {"192", false}} {
+		g := irtest.Parse(t, "symbol T 64..300\n"+simpleAttention("2", c.queries, "192", 64, 64))
+		p, err := CompileFor(g, slow(t, "x86_64_v4"), nil)
+		require.NoError(t, err)
+		var schedules []string
+		for _, s := range p.Calls() {
+			schedules = append(schedules, s.Schedule)
+		}
+		assert.Equal(t, c.want, tiles.MatchString(strings.Join(schedules, "\n")), "%s queries\n%s", c.queries, schedules)
 	}
 }
 

@@ -59,13 +59,19 @@ func (c *Ctx) joinDims(a, b sym.Expr) (sym.Expr, error) {
 
 // joined is what dimensions extend to, which are equal or one of them is 1: the greater, or 0 where one is 0.
 func (c *Ctx) joined(a, b sym.Expr) sym.Expr {
-	some := sym.Const(1) // 0 where one is
-	for _, d := range []sym.Expr{a, b} {
-		if !sym.AtLeast(d, 1, c.Facts) {
-			some = sym.Min(some, d, c.Facts)
-		}
+	return sym.Mul(c.extremum(sym.AtomMax, c.split(a).most, c.split(b).most), c.some(c.some(sym.Const(1), a), b))
+}
+
+// some is also 0 where a dimension is.
+func (c *Ctx) some(some, d sym.Expr) sym.Expr {
+	s := c.split(d)
+	if s.joined {
+		some = c.extremum(sym.AtomMin, some, s.some)
 	}
-	return sym.Mul(sym.Max(a, b, c.Facts), some)
+	if s.positive {
+		return some
+	}
+	return c.extremum(sym.AtomMin, some, s.most)
 }
 
 // broadcastIndex reads a tensor of shape s at a point of a result to which it

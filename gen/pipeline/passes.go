@@ -227,13 +227,14 @@ func fuseBlocks(s *State) error {
 	if t.WorkItems() {
 		memory = nil
 	}
+	estimates := sel.NewEstimator(s.Blocks.Facts, t, o)
 	fuse.Run(s.Blocks, fuse.Options{
 		Chains:     s.anchor("chains"),
 		Views:      o.Views(s.Target),
 		Moves:      t.WorkItems() && s.Enabled("moves"),
 		Apart:      !s.Enabled("moves"),
-		Latency:    func(b *block.Block) float64 { return sel.Estimate(b, s.Blocks.Facts, t, o) },
-		SumResults: results, SumParts: s.SumParts, Shared: func(b *block.Block) float64 { return sel.EstimateShared(b, s.Blocks.Facts, t, o) },
+		Latency:    estimates.Alone,
+		SumResults: results, SumParts: s.SumParts, Shared: estimates.Shared,
 		Split: func(b *block.Block) [][]*block.Block {
 			return winograd.SplitFilters(b, &lower.Env{Symbols: s.Blocks.Facts, Target: t, Winograd: o.Winograd}, transforms)
 		}, SplitAll: s.Winograd > 0,

@@ -37,6 +37,8 @@ type attention struct {
 	keeps int
 	// granule is of which whole number there are queries, some of them behind the last one.
 	granule int64
+	// last is the same of running results, where it is less; 0 where it is not. All of a task's queries are copied, as vectors of them are.
+	last int64
 	attentionTile
 }
 

@@ -86,7 +86,11 @@ func (a *attention) start(n int, name string, s *te.Stage) *attentionStage {
 		case i == a.query && n == finalResults:
 			st.Names[x.Var] = st.Axis(x.Extent)
 		case i == a.query:
-			whole := sym.Scale(sym.CeilDiv(a.queries, sym.Const(a.granule), a.env.Symbols), a.granule)
+			granule := a.granule
+			if n == runningResults && a.last > 0 {
+				granule = a.last
+			}
+			whole := sym.Scale(sym.CeilDiv(a.queries, sym.Const(granule), a.env.Symbols), granule)
 			st.Names[x.Var] = st.Region(whole, sym.Scale(sym.Var(workgroup.DownGroups), a.rows), a.rows, a.queries)
 		case x.Extent.Is(1):
 			st.Names[x.Var] = sym.Const(0)

@@ -93,6 +93,9 @@ func (a *attention) taskTiles() []*taskAttention {
 			}
 			t.scoreTile = t.tileOf(wide, chunk)
 			t.resultTile = t.tileOf(evenlyWide(t.columns()/row.Lanes, mostTaskColumns), t.rows)
+			if n := t.resultTile.Rows; n < t.rows && t.rows%n == 0 && t.ragged() {
+				t.last = n
+			}
 			out = append(out, t)
 		}
 	}
@@ -161,6 +164,10 @@ func (a *taskAttention) schedule() *lower.Proposal {
 	st.Sched.Tile = &sched.Tile{Row: a.instr.Name, X: a.instr.Broadcaster(0)}
 	st.add(sched.Serial, chunksVar, workgroup.VarName(st.first[0]), 0, sched.Exact)
 	a.tiled(st, runningResults, st.row(), workgroup.VarName(column), a.resultTile, a.rows)
+	if a.last > 0 { // the last task has tiles of queries that are there
+		down := slices.IndexFunc(st.Sched.Loops, func(l sched.Loop) bool { return l.Var == numbered("g3m", runningResults) })
+		st.Sched.Loops[down].Size, st.Sched.Loops[down].Edge = a.rows/a.last, sched.Clip
+	}
 	kept := inWorker(layout.PartsOf(layout.RowMajor, len(st.Axes)))
 	kept.Fold = sched.Fold{Axis: 0, Points: 1}
 	a.add(p, st, kept)
@@ -224,9 +231,8 @@ func (a *taskAttention) ends(p *lower.Proposal, dominant func() (*attentionStage
 	for i, v := range st.first[:len(st.first)-1] {
 		st.add(sched.Task, workgroup.BatchVar(i), workgroup.VarName(v), 0, sched.Exact)
 	}
-	ragged := !sym.Mod(a.queries, sym.Const(a.rows), a.env.Symbols).Is(0)
 	st.add(sched.Task, workgroup.DownGroups, row, 0, sched.Exact)
-	st.add(sched.Serial, numbered("g8m", finalResults), row, a.rows, lower.EdgeIf(ragged, sched.Clip))
+	st.add(sched.Serial, numbered("g8m", finalResults), row, a.rows, lower.EdgeIf(a.ragged(), sched.Clip))
 	st.add(sched.Vector, numbered("g8n", finalResults), workgroup.VarName(column), 0, sched.Exact)
 	n := p.AddStage(&st.Stage, st.Sched)
 	workgroup.ReadOperands(p, a.b.Operands)
@@ -240,6 +246,11 @@ func (a *taskAttention) ends(p *lower.Proposal, dominant func() (*attentionStage
 			p.Sched.Values = append(p.Sched.Values, sched.Value{Of: te.Source{Stage: true, N: n, Part: i}, Parts: a.withoutPoints(layout.PartsOf(l, len(v.Shape)))})
 		}
 	}
+}
+
+// ragged reports whether the last task may have fewer queries than others.
+func (a *taskAttention) ragged() bool {
+	return !sym.Mod(a.queries, sym.Const(a.rows), a.env.Symbols).Is(0)
 }
 
 // withoutPoints is an order of the axes of the dominant stage, of which those of one point are none of the kernel's.

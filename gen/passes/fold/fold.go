@@ -49,6 +49,7 @@ func (f *folder) run() (bool, error) {
 		}
 		changed = changed || folded || known
 		if folded && !hasResults(n) {
+			n.Inputs = nil // of which this was perhaps the last reader: weights that are computed in steps are not kept for each of these until the end
 			nodes = append(nodes, f.copies...)
 		} else {
 			nodes = append(append(nodes, n), f.copies...)

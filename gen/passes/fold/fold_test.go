@@ -30,6 +30,25 @@ func text(t *testing.T, g *ir.Graph) string {
 	return lines
 }
 
+// TestSteps: what constants are computed from in steps is let go with each step, not when all are folded.
+func TestSteps(t *testing.T) {
+	g := graph(t, `
+  const @a f32[2] = {1, 2}
+  input %x f32[2]
+  %s f32[2] = Neg.13(@a)
+  %m f32[2] = Exp.13(%s)
+  %y f32[2] = Sub.14(%x, %m)
+  output %y
+`)
+	nodes := g.Nodes
+	_, err := fold.Run(g)
+	require.NoError(t, err)
+	require.Len(t, g.Nodes, 1)
+	for _, n := range nodes[:2] {
+		require.Empty(t, n.Inputs, n.Op)
+	}
+}
+
 func TestFold(t *testing.T) {
 	for _, c := range []struct{ name, lines, want string }{
 		{"constants", `
