@@ -3,6 +3,8 @@ package sel
 import (
 	"testing"
 
+	"rules_dnn/gen/target/chips/chipstest"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -21,7 +23,7 @@ func TestEstimator(t *testing.T) {
 `)
 	require.Len(t, g.Blocks, 3)
 	for _, name := range []string{"x86_64_v4", "arm64", "hexagon_v68"} {
-		target := chip(t, name)
+		target := chipstest.Target(t, name)
 		e := NewEstimator(g.Facts, target, all)
 		for range 2 {
 			for _, b := range g.Blocks {
