@@ -28,6 +28,7 @@ func storage(t ir.DType) string {
 type dialect struct {
 	k       *loop.Kernel
 	aligned map[*loop.Buffer]bool
+	rolls   *rolls // nil: all loops over sums are written out
 }
 
 const dialectName = "opencl"
