@@ -281,8 +281,8 @@ func (g *groupTiles) copyGroups(st *GroupStage, n int, sums bool, size int64) (l
 	k, point := st.Axes[rank-1].Var, st.Axes[rank-2].Var
 	items, groups := g.items()/g.parts, g.step/group
 	inner := min(Evenly(size), items)
-	if square := Evenly(size) / group; g.squares(n, group) && square*groups >= items {
-		inner = min(square, items) // an item has as many neighbours of both kinds
+	if square := Evenly(size) / Quad; g.squares(n) && square*groups >= items {
+		inner = min(square, items) // an item has neighbours of both kinds
 	}
 	outer := min(Evenly(groups), max(1, items/inner))
 	if sums {
@@ -310,14 +310,14 @@ func (g *groupTiles) copyGroups(st *GroupStage, n int, sums bool, size int64) (l
 	return all, groupedParts(rank, group)
 }
 
-// squares reports whether as many points of a factor's run are neighbours in memory, from a multiple of them on.
-func (g *groupTiles) squares(n int, group int64) bool {
+// squares reports whether four points of a factor's run are neighbours in memory, from a multiple of them on.
+func (g *groupTiles) squares(n int) bool {
 	t, r := g.X, g.rows
 	if n == 1 {
 		t, r = g.W, g.columns
 	}
 	extent, known := r.Axes[len(r.Axes)-1].Extent.Const()
-	return g.packed[n] == nil && !g.windowed(t) && known && extent%group == 0
+	return g.packed[n] == nil && !g.windowed(t) && known && extent%Quad == 0
 }
 
 // Evenly is the most items, a power of two, that points can be divided among.

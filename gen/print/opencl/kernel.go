@@ -26,7 +26,7 @@ type kernel struct {
 	items   int64 // of a task's group; 0: a task is an item
 	extents [dims]sym.Expr
 	group   [dims]int64
-	aligned map[*loop.Buffer]bool // see quads
+	aligned map[*loop.Buffer]int64 // see quads
 }
 
 func plan(k *loop.Kernel, t *target.OpenCL) (*kernel, error) {

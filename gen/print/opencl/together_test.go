@@ -23,7 +23,7 @@ func TestTogether(t *testing.T) {
 	require.Equal(t, 2, strings.Count(src.Text, "mma.sync"), "two rows by two registers of two columns")
 	require.Contains(t, src.Text, "a0_0_0 = mad(x0, w0_0, a0_0_0);", "and what an item computes by itself elsewhere")
 	kernel := src.Text[strings.LastIndex(src.Text, "__kernel"):]
-	require.Equal(t, 2, strings.Count(kernel, "*(__local ushort4*)&s"))
+	require.Equal(t, 2, strings.Count(kernel, "*(__local ushort8*)&s"))
 	require.NotContains(t, kernel, "__global const ushort4", "what an application brings may lie anywhere")
 	require.NotContains(t, kernel, "dnn_f16_to_f32")
 
