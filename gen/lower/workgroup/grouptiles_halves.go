@@ -67,9 +67,9 @@ func groupedParts(rank int, group int64) layout.Parts {
 
 // Costs of halves, in cycles and instructions.
 const (
-	matrixCyclesOfPort = 8   // of an instruction, until its port takes the next one
-	halfReadCycles     = 2   // of a read by a sub-group of what an instruction takes in of a row or a column, 8 bytes for each item
-	halfCopySlots      = 3.5 // instructions of an element that is copied
+	MatrixCycles   = 8   // of 16 rows, 8 columns and 16 points of the sum, until a port takes the next ones
+	halfReadCycles = 2   // of a read by a sub-group of what an instruction takes in of a row or a column, 8 bytes for each item
+	halfCopySlots  = 3.5 // instructions of an element that is copied
 )
 
 // halfStep is the cycles of a step of so many groups that a unit computes at once, of halves: what ports multiply, what sub-groups issue, and what they
@@ -79,10 +79,10 @@ func (u unit) halfStep(groups float64) float64 {
 	matrices := float64(float64(u.tall*u.wide) / 4 * times)
 	reads := float64((float64(u.tall) + float64(float64(u.wide)/2)) * times)
 	on := math.Ceil(groups * u.subGroups / u.ports)
-	multiply := float64(on * matrices * matrixCyclesOfPort)
+	multiply := float64(on * matrices * MatrixCycles)
 	issue := float64(on * (matrices + reads + float64(float64(u.copies+halfCopySlots)*float64(u.copied())) + u.stepSlots))
 	shared := float64(groups * u.subGroups * (float64(reads*halfReadCycles) + float64(float64(u.copied())/4)))
 	most := max(multiply, issue, shared)
-	alone := float64(matrices*matrixCyclesOfPort) + float64(2*reads)
+	alone := float64(matrices*MatrixCycles) + float64(2*reads)
 	return max(most+float64(u.exposed*(multiply+issue+shared-most)), alone)
 }
