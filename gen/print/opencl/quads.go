@@ -21,7 +21,7 @@ func aligned(p *planned.Program, c *planned.Call) map[*loop.Buffer]int64 {
 	out := map[*loop.Buffer]int64{}
 	for i, b := range c.Kernel.Buffers {
 		place, placed := p.Places[c.Args[i]]
-		if own := place.Region == planned.Arena || place.Region == planned.Weights; !placed || !own || !isHalf(b.Type) {
+		if own := place.Region == planned.Arena || place.Region == planned.Weights; !placed || !own || !pairedType(b.Type) {
 			continue
 		}
 		for _, n := range runs {
