@@ -13,7 +13,7 @@ import (
 	"rules_dnn/gen/te"
 )
 
-// pairLanes are the neighbours that an item has of the sums of products that items multiply together.
+// pairLanes are the neighbours that an item has of what items multiply together.
 const pairLanes = 2
 
 // pair prints a loop over two neighbours that are computed, and stored by one instruction where they lie at a multiple of two; false where it is another loop.
