@@ -245,13 +245,13 @@ func (a *attention) itemLoops(all *lower.LoopList, n int, row, column string, ro
 // tileLoops adds those of a tile.
 func (a *attention) tileLoops(all *lower.LoopList, n int, row, column string, tall, wide int64) {
 	of := func(what string) string { return fmt.Sprintf("%s_%d", what, n) }
-	instr := a.instruction()
+	tile := a.instruction()
 	all.Add(sched.Rows, of("g7m"), row, tall, sched.Exact)
-	all.Add(sched.Columns, of("g7v"), column, wide/instr.Lanes, sched.Exact)
-	all.Add(sched.Lanes, of("g7n"), column, instr.Lanes, sched.Exact)
-	all.Add(sched.Sum, of("g7k"), "r0", a.step/instr.Group, sched.Exact)
-	if instr.Group > 1 {
-		all.Add(sched.Dot, of("g7d"), "r0", instr.Group, sched.Exact)
+	all.Add(sched.Columns, of("g7v"), column, wide/tile.Lanes, sched.Exact)
+	all.Add(sched.Lanes, of("g7n"), column, tile.Lanes, sched.Exact)
+	all.Add(sched.Sum, of("g7k"), "r0", a.step/tile.Group, sched.Exact)
+	if tile.Group > 1 {
+		all.Add(sched.Dot, of("g7d"), "r0", tile.Group, sched.Exact)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
 	"rules_dnn/gen/loop/run"
 	"rules_dnn/gen/modeltest/attentiontest"
 	"rules_dnn/gen/pipeline"
@@ -55,8 +56,9 @@ func TestAttentionOfMasks(t *testing.T) {
 	}
 }
 
-// TestAttentionInHalves: stored in 16 bits, masks beyond their range are what they are in f32.
+// TestAttentionInHalves: stored in 16 bits, masks beyond their range are what they are in f32; where items multiply together, too.
 func TestAttentionInHalves(t *testing.T) {
+	together := 0
 	var cases []opencltest.Case
 	var want []*ir.Tensor
 	names, texts := attentiontest.Halves()
@@ -70,11 +72,19 @@ func TestAttentionInHalves(t *testing.T) {
 		expected, err := interp.Graph(g, byName)
 		require.NoError(t, err)
 		p := compiled(t, &pipeline.State{Graph: g, Target: d, Store: ir.F16})
+		for _, c := range p.Calls() {
+			loop.Tiles(c.Kernel.Body, func(x loop.Tile) {
+				if c.Kernel.Anchor == "attention" && x.Micro.Instr.Down > 0 {
+					together++
+				}
+			})
+		}
 		out, err := run.Program(p, in)
 		require.NoError(t, err, name)
 		assert.NoError(t, attentiontest.Within(expected[0], out[0], 4e-3), "%s, loops", name)
 		cases, want = append(cases, opencltest.Case{Name: name, Program: p, Device: d, Inputs: in}), append(want, expected[0])
 	}
+	require.Positive(t, together)
 	for i, r := range opencltest.Run(t, root, cases) {
 		require.Zero(t, r.Status, cases[i].Name)
 		assert.NoError(t, attentiontest.Within(want[i], r.Outputs[0], 4e-3), cases[i].Name)

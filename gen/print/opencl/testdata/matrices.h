@@ -1,4 +1,5 @@
-// What instructions of PTX mean that 32 work-items apply together, each a thread here, and what is compared.
+// What instructions of PTX mean that 32 work-items apply together, each a thread here, and what is
+// compared.
 #include <pthread.h>
 
 #include <cmath>
@@ -45,7 +46,8 @@ void Shuffle(uint& value, uint from) {
   value = got;
 }
 
-// ldmatrix.sync.aligned.m8n8.xN.shared.b16: items 8 * n to 8 * n + 7 have the places of the rows of matrix n, of 16 bytes each.
+// ldmatrix.sync.aligned.m8n8.xN.shared.b16: items 8 * n to 8 * n + 7 have the places of the rows of
+// matrix n, of 16 bytes each.
 void Read(int matrices, uint at, uint* to) {
   published[item][0] = at;
   Wait();
@@ -61,7 +63,8 @@ void Read(int matrices, uint at, uint* to) {
 }
 
 // mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32.
-void Multiply(float& d0, float& d1, float& d2, float& d3, uint a0, uint a1, uint a2, uint a3, uint b0, uint b1) {
+void Multiply(float& d0, float& d1, float& d2, float& d3, uint a0, uint a1, uint a2, uint a3,
+              uint b0, uint b1) {
   const uint own[6] = {a0, a1, a2, a3, b0, b1};
   memcpy(published[item], own, sizeof(own));
   Wait();
@@ -79,7 +82,8 @@ void Multiply(float& d0, float& d1, float& d2, float& d3, uint a0, uint a1, uint
 
 using Tile = void (*)(const ushort*, const ushort*, float*);
 
-// Compares a tile of items together with that of each by itself: rows of items are next to each other, and so are their pairs of columns.
+// Compares a tile of items together with that of each by itself: rows of items are next to each
+// other, and so are their pairs of columns.
 void Compare(const char* name, Tile together, Tile alone, int sums) {
   pthread_barrier_init(&barrier, nullptr, kItems);
   for (size_t i = 0; i < kBytes / 2; ++i) {
@@ -105,4 +109,3 @@ void Compare(const char* name, Tile together, Tile alone, int sums) {
   for (const float f : far) most = std::fmax(most, f);
   printf("%s: %g%s\n", name, most, most < 1e-3f ? " ok" : "");
 }
-
