@@ -29,7 +29,7 @@ func (f *fuser) attend() {
 }
 
 // attends compares estimates. Those of three kernels take it that what goes to memory goes there while they compute, which it does not where scores and what
-// a softmax makes of them stay in no cache: both are stored, for which lines are read first, and read again.
+// a softmax makes of them stay in no cache: both are stored and read again.
 func (f *fuser) attends(scores, rows, product, all *block.Block) bool {
 	together := f.o.Shared(all)
 	if math.IsInf(together, 1) {
@@ -44,9 +44,7 @@ func (f *fuser) attends(scores, rows, product, all *block.Block) bool {
 		apart += took
 	}
 	if f.o.Memory != nil {
-		const passes = 3
-		bytes := f.bytes(scores.Results[0]) + f.bytes(rows.Results[0])
-		apart += float64(passes * f.o.Memory(bytes))
+		apart += f.o.Memory(f.bytes(scores.Results[0]) + f.bytes(rows.Results[0]))
 	}
 	return together < apart-float64(2*f.o.Queued)
 }

@@ -46,8 +46,8 @@ type Options struct {
 	Together func([]*block.Block) float64
 	// Attention lets the products around a softmax and the softmax be one block, where this is estimated to take less.
 	// Queued is the part of an estimate that is a launch while the device computes the one before, which a launch less does not gain.
-	// Memory is how long so many bytes take that are brought from memory, or to it, in the unit of estimates, and 0 where caches hold them; nil: what a device
-	// computes stays as near as its estimates say.
+	// Memory is how long so many bytes take that are stored and read again, in the unit of estimates, and 0 where caches hold them; nil: what is stored stays
+	// as near as estimates say.
 	Attention bool
 	Queued    float64
 	Memory    func(bytes float64) float64

@@ -23,10 +23,13 @@ func TestRowsAreComplete(t *testing.T) {
 			assert.NotEmpty(t, r.CPU)
 			assert.Contains(t, []int64{2, 4, 8, 16, 32, 64, 128}, r.Lanes)
 			size := int64(r.Acc.Size()) / r.PerSum()
-			if r.Blocks || r.Down > 0 {
+			switch {
+			case r.Blocks:
 				size *= 2
+			case r.Down > 0:
+				size *= 4
 			}
-			assert.Equal(t, size, r.Group*int64(r.W.Size()), "registers of W and of accumulators have one size, or, of blocks and of what items compute together, there are two of W")
+			assert.Equal(t, size, r.Group*int64(r.W.Size()), "registers of W and of accumulators have one size, or, of blocks, there are two of W, and four of what items compute together")
 			assert.Equal(t, r.Down > 0, r.Across > 0)
 			assert.Equal(t, r.X.Size(), r.W.Size())
 			assert.Positive(t, r.Ops)

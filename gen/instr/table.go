@@ -74,8 +74,8 @@ var table = []Row{
 		FoldsLoad: true, Ops: 1, Temps: 1, Latency: 4, Meaning: multiplyAdd, Fused: true, text: map[string]string{"opencl": "$a = mad($x, $w, $a);"}},
 
 	// PTX's product of matrices of halves by the 32 items of a warp, 16x16 by 16x8, whose sums are floats: an item has two rows and two columns of these. Of the
-	// sum it takes in four points at a time, and those across others at once. Units: half of the rate that NVIDIA states for the H100, 16 times that of mad.
-	{Name: "mma_f16x2", CPU: "opencl", X: ir.F16, W: ir.F16, Acc: ir.F32, Lanes: 2, Group: 4, Broadcast: []Operand{Register}, Down: 8, Across: 4,
+	// sum each of those across takes in eight points at a time, 32 together, by two instructions. Units: half of the rate that NVIDIA states for the H100, 16 times that of mad.
+	{Name: "mma_f16x2", CPU: "opencl", X: ir.F16, W: ir.F16, Acc: ir.F32, Lanes: 2, Group: 8, Broadcast: []Operand{Register}, Down: 8, Across: 4,
 		Ops: 1, Temps: 2, Units: 0.125, Latency: 32, Meaning: multiplyAddF16, Fused: true,
 		text: map[string]string{"opencl": "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 $a, $x, $w, $a;"}},
 

@@ -223,9 +223,9 @@ func fuseBlocks(s *State) error {
 		queued = g.Launch() * queuedPart
 	}
 	transforms := s.transforms(t)
-	memory := t.Uncached
+	memory := func(bytes float64) float64 { return float64(cachedPasses * t.Uncached(bytes)) }
 	if t.WorkItems() {
-		memory = nil
+		memory = s.deviceMemory(t)
 	}
 	estimates := sel.NewEstimator(s.Blocks.Facts, t, o)
 	fuse.Run(s.Blocks, fuse.Options{
@@ -266,6 +266,24 @@ func (s *State) transforms(t *target.Target) []int64 {
 	default:
 		return g.Winograd
 	}
+}
+
+// cachedPasses is how often a processor moves what it stores and reads again in no cache: lines are read before they are stored. devicePasses is that of a
+// device, which stores whole lines, and deviceRate the part of its memory's rate that it gets: an NVIDIA H100 adds two values of 51 MB in 59 us
+// (docs/performance.md).
+const (
+	cachedPasses, devicePasses = 3, 2
+	deviceRate                 = 0.62
+)
+
+// deviceMemory is how long values take that a device stores and reads again, and that its second-level cache does not hold, in the unit of estimates; nil where
+// its items share nothing.
+func (s *State) deviceMemory(t *target.Target) func(bytes float64) float64 {
+	g, err := t.WorkGroups()
+	if err != nil || g.LocalBytes == 0 {
+		return nil
+	}
+	return func(bytes float64) float64 { return float64(devicePasses / deviceRate * t.Uncached(bytes) * g.Clock()) }
 }
 
 // queuedPart is the part of a launch's time that passes while the device computes the kernel before: on an NVIDIA H100 networks that have 24 launches

@@ -76,7 +76,7 @@ const usualShared = 16 << 20
 // Uncached is how many cycles so many bytes take that no cache has room for, with as much besides; 0: one has.
 func (t *Target) Uncached(bytes float64) float64 {
 	shared := t.L3
-	if shared == 0 {
+	if shared == 0 && !t.WorkItems() {
 		shared = usualShared
 	}
 	if 2*bytes < float64(max(t.L2, shared)) {

@@ -16,15 +16,20 @@ import (
 // attentionTile is how a group shares attention: so many queries, and so many keys at a time.
 type attentionTile struct {
 	rows, chunk int64
-	// tall are the rows of an item's tile of results, and tallScores of its tile of scores, wide their columns, and step how many products are written out.
-	tall, tallScores, wide int64
-	step                   int64
-	items                  int64
-	ahead                  bool // keys and values of the next chunk are fetched while items compute the one at hand
+	// tall are the rows of an item's tile of results, and tallScores of its tile of scores, wide and wideScores their columns, and step how many products are
+	// written out.
+	tall, tallScores, wide, wideScores int64
+	step                               int64
+	items                              int64
+	halves                             bool // items of a sub-group multiply together (halves.go)
+	ahead                              bool // keys and values of the next chunk are fetched while items compute the one at hand
 }
 
 func (t attentionTile) String() string {
-	text := fmt.Sprintf("%d queries, %d keys, %dx%d and %dx%d by %d", t.rows, t.chunk, t.tallScores, t.wide, t.tall, t.wide, t.step)
+	text := fmt.Sprintf("%d queries, %d keys, %dx%d and %dx%d by %d", t.rows, t.chunk, t.tallScores, t.wideScores, t.tall, t.wide, t.step)
+	if t.halves {
+		text += " in halves"
+	}
 	if t.ahead {
 		text += " ahead"
 	}
@@ -57,7 +62,7 @@ func (a *attention) tiles() []attentionTile {
 			for _, tall := range attentionTalls {
 				for _, tallScores := range attentionTalls {
 					for _, step := range attentionSteps {
-						t := attentionTile{rows: rows, chunk: chunk, tall: tall, tallScores: tallScores, wide: workgroup.Quad, step: step}
+						t := attentionTile{rows: rows, chunk: chunk, tall: tall, tallScores: tallScores, wide: workgroup.Quad, wideScores: workgroup.Quad, step: step}
 						at := *a
 						at.attentionTile, at.granule = t, t.rows
 						scores, results := at.itemsOf()
@@ -74,6 +79,7 @@ func (a *attention) tiles() []attentionTile {
 			}
 		}
 	}
+	all = append(all, a.halfTiles(known)...)
 	if many := slices.DeleteFunc(slices.Clone(all), func(t attentionTile) bool { return t.chunk < fewKeys }); len(many) > 0 {
 		all = many
 	}
@@ -87,7 +93,7 @@ func (a *attention) tiles() []attentionTile {
 
 // itemsOf are how many items compute scores, and results.
 func (a *attention) itemsOf() (scores, results int64) {
-	return a.rows / a.tallScores * (a.chunk / a.wide), a.rows / a.tall * (a.columns() / a.wide)
+	return a.rows / a.tallScores * (a.chunk / a.wideScores), a.rows / a.tall * (a.columns() / a.wide)
 }
 
 // fits reports whether a device has the items, the memory and the registers, and of which most have something to do.
@@ -96,7 +102,7 @@ func (a *attention) fits(items, scores, results int64) bool {
 	if a.rows%a.tall != 0 || a.rows%a.tallScores != 0 || a.chunk%a.step != 0 || items > min(o.GroupItems, workgroup.MaxTileItems) || a.rows > items || 4*min(scores, results) < items {
 		return false
 	}
-	if max(a.tall, a.tallScores)*a.wide*a.step > workgroup.StepProducts || a.rows*a.columns() > maxHeld || a.rows*a.chunk > maxHeld {
+	if products := max(a.tall*a.wide, a.tallScores*a.wideScores) * a.step; !a.halves && products > workgroup.StepProducts || a.rows*a.columns() > maxHeld || a.rows*a.chunk > maxHeld {
 		return false
 	}
 	if a.rows > 8 && micro.Usual(a.queries) <= a.rows/2 || a.chunk > 16 && micro.Usual(a.key.Extent) <= a.chunk/2 {
@@ -110,13 +116,16 @@ const maxHeld = 4096
 
 // bytes are those of memory that items share.
 func (a *attention) bytes() int64 {
-	depth, parts := a.whole(match.PointsOf(a.depth)), a.chunk/a.wide+1
+	depth, parts := a.whole(match.PointsOf(a.depth)), a.chunk/a.wideScores+1
+	if a.halves {
+		return 2*((depth+a.chunk)*a.rows+(depth+a.columns())*a.chunk) + 4*(2*a.rows*parts+4*a.rows)
+	}
 	return 4 * (depth*(a.rows+workgroup.LocalPad) + depth*(a.chunk+workgroup.LocalPad) + a.chunk*(a.columns()+workgroup.LocalPad) + a.chunk*(a.rows+workgroup.LocalPad) + 2*a.rows*parts + 4*a.rows)
 }
 
 // registers is how many an item has, in elements.
 func (a *attention) registers() int64 {
-	return 2*a.tallScores*a.wide + max(a.tallScores, 2*a.tall)*a.wide + a.tall + a.wide + 40
+	return 2*a.tallScores*a.wideScores + max(a.tallScores*a.wideScores, 2*a.tall*a.wide) + a.tall + a.wide + 40
 }
 
 // What estimates are made of, in cycles, fitted to 230 kernels of eight sizes on an NVIDIA H100 (docs/performance.md), of which they are 9 to 19 % off on
@@ -151,18 +160,20 @@ func (a *attention) estimate(t attentionTile) float64 {
 	scores, results := a.itemsOf()
 	sub, ports := float64(max(1, o.SubGroup)), max(1, float64(a.env.Target.Parallel)/float64(max(1, o.Units*o.SubGroup)))
 	depth, keys := float64(a.whole(match.PointsOf(a.depth))), float64(a.chunk)
-	products := func(items int64, tall, sum float64) (issue, reads, alone float64) {
-		wide := float64(a.wide)
+	products := func(items int64, tall, wide, sum float64) (issue, reads, alone float64) {
+		if a.halves {
+			return halfProducts(math.Ceil(float64(items)/sub), tall, wide, sum)
+		}
 		n := sum * (tall + wide) / workgroup.Quad
 		slots := float64(tall*wide*sum) + float64(attentionSlots*n)
 		subs := math.Ceil(float64(items) / sub)
 		return float64(subs * slots), float64(subs * n * attentionReads), float64(attentionAlone * slots)
 	}
-	i1, r1, a1 := products(scores, float64(a.tallScores), depth)
-	i2, r2, a2 := products(results, float64(a.tall), keys)
-	each := float64(float64(a.tallScores*a.wide) * math.Ceil(float64(scores)/sub)) // scores that become weights
+	i1, r1, a1 := products(scores, float64(a.tallScores), float64(a.wideScores), depth)
+	i2, r2, a2 := products(results, float64(a.tall), float64(a.wide), keys)
+	each := float64(float64(a.tallScores*a.wideScores) * math.Ceil(float64(scores)/sub)) // scores that become weights
 	copied := keys * (depth + float64(a.columns())) / sub
-	issue, reads, alone := i1+i2+float64(each*attentionPower)+float64(copied*attentionCopy), r1+r2+float64(each*2), a1+a2+float64(attentionPower*float64(a.tallScores*a.wide))
+	issue, reads, alone := i1+i2+float64(each*attentionPower)+float64(copied*attentionCopy), r1+r2+float64(each*2), a1+a2+float64(attentionPower*float64(a.tallScores*a.wideScores))
 	wait := attentionWait
 	if !a.ahead {
 		wait += attentionFetch
@@ -184,7 +195,7 @@ func (a *attention) estimate(t attentionTile) float64 {
 	per := math.Ceil(groups / float64(max(1, o.Units)))
 	whole := math.Floor(per / resident)
 	cycles := float64(whole*set(resident)) + set(per-float64(whole*resident))
-	read := float64(4 * groups * chunks * keys * (depth + float64(a.columns()))) // keys and values, by each group
+	read := float64(float64(a.size()) * groups * chunks * keys * (depth + float64(a.columns()))) // keys and values, by each group
 	read /= attentionCache * a.env.Target.L2BytesPerCycle
 	return max(cycles, read) + float64(attentionBeside*min(cycles, read))
 }

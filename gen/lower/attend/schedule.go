@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/lower"
@@ -182,6 +183,9 @@ func (a *attention) copyOf(n int, t *match.Term, s *te.Stage) (st *attentionStag
 		l.Guard, l.Default = slices.Concat(l.Guard, st.There), te.Number(l.Type, 0)
 	}
 	st.Results = []te.Expr{match.AsF32(l)}
+	if a.halves {
+		st.Results[0] = l
+	}
 	return st, a.alongSum(t, axes)
 }
 
@@ -191,6 +195,11 @@ func (a *attention) copy(p *lower.Proposal, n int, t *match.Term, s *te.Stage) {
 	size := map[int]int64{copiedQueries: a.rows, copiedKeys: a.chunk, copiedValues: a.columns()}[n]
 	sums, _ := st.Axes[len(st.Axes)-1].Extent.Const()
 	st.Sched.Ahead = n != copiedQueries && a.ahead
+	if a.halves {
+		st.Sched.Loops = workgroup.CopyGroups(st.GroupStage, n, along, !along && a.squares(t), a.instruction().Group, size, sums, a.items)
+		a.add(p, st, shared(a.groupedCopy(n, len(st.Axes))))
+		return
+	}
 	loops, parts := workgroup.CopyLoops(st.GroupStage, n, along, false, size, sums, a.items)
 	st.Sched.Loops = loops
 	a.add(p, st, shared(parts))
@@ -238,18 +247,29 @@ func (a *attention) itemLoops(all *lower.LoopList, n int, row, column string, ro
 }
 
 // tileLoops adds those of a tile.
-func (a *attention) tileLoops(all *lower.LoopList, n int, row, column string, tall int64) {
+func (a *attention) tileLoops(all *lower.LoopList, n int, row, column string, tall, wide int64) {
 	of := func(what string) string { return fmt.Sprintf("%s_%d", what, n) }
-	lanes := a.env.Target.Tile(ir.F32).Lanes
+	tile := a.instruction()
 	all.Add(sched.Rows, of("g7m"), row, tall, sched.Exact)
-	all.Add(sched.Columns, of("g7v"), column, a.wide/lanes, sched.Exact)
-	all.Add(sched.Lanes, of("g7n"), column, lanes, sched.Exact)
-	all.Add(sched.Sum, of("g7k"), "r0", a.step, sched.Exact)
+	all.Add(sched.Columns, of("g7v"), column, wide/tile.Lanes, sched.Exact)
+	all.Add(sched.Lanes, of("g7n"), column, tile.Lanes, sched.Exact)
+	all.Add(sched.Sum, of("g7k"), "r0", a.step/tile.Group, sched.Exact)
+	if tile.Group > 1 {
+		all.Add(sched.Dot, of("g7d"), "r0", tile.Group, sched.Exact)
+	}
 }
 
-// tile is an item's instruction.
+// instruction is an item's, or that of items together.
+func (a *attention) instruction() *instr.Row {
+	if a.halves {
+		return a.env.Target.Together(a.v.Load.Type)
+	}
+	return a.env.Target.Tile(ir.F32)
+}
+
+// tile is what applies it.
 func (a *attention) tile() *sched.Tile {
-	row := a.env.Target.Tile(ir.F32)
+	row := a.instruction()
 	return &sched.Tile{Row: row.Name, X: row.Broadcaster(0)}
 }
 

@@ -36,9 +36,9 @@ func (a *attention) scoresOf() (st *attentionStage, within sym.Expr) {
 	st = a.start(chunkScores, a.scores.Name, a.scores)
 	within = st.Axis(sym.Const(a.chunk))
 	st.Names[a.key.Var] = a.keys(st, within)
-	query := te.FromStage(copiedQueries, ir.F32, append(slices.Clone(st.first[1:]), sym.Var("r0"))...)
+	query := a.factor(copiedQueries, append(slices.Clone(st.first[1:]), sym.Var("r0"))...)
 	without := slices.Clone(st.first[:len(st.first)-1])
-	key := te.FromStage(copiedKeys, ir.F32, append(without, within, sym.Var("r0"))...)
+	key := a.factor(copiedKeys, append(without, within, sym.Var("r0"))...)
 	depth := a.whole(match.PointsOf(a.depth))
 	if st.Facts["r0"] = (sym.Range{Lo: 0, Hi: depth - 1}); a.queryFirst {
 		st.sum(depth, query, key)
@@ -76,22 +76,22 @@ func (a *attention) scored(p *lower.Proposal) {
 	st.Sched.Tile = a.tile()
 	var loops lower.LoopList
 	loops.Add(sched.Serial, "g8k_2", "r0", 0, sched.Exact) // of one iteration, too: sums are items' own within loops of the reduction
-	a.itemLoops(&loops, chunkScores, st.row(), workgroup.VarName(within), a.rows, a.chunk, a.tallScores, a.wide)
-	a.tileLoops(&loops, chunkScores, st.row(), workgroup.VarName(within), a.tallScores)
+	a.itemLoops(&loops, chunkScores, st.row(), workgroup.VarName(within), a.rows, a.chunk, a.tallScores, a.wideScores)
+	a.tileLoops(&loops, chunkScores, st.row(), workgroup.VarName(within), a.tallScores, a.wideScores)
 	st.Sched.Loops = loops
-	a.add(p, st, held(len(st.Axes), a.tallScores, a.wide))
+	a.add(p, st, held(len(st.Axes), a.tallScores, a.wideScores))
 }
 
 // part adds what each item reduces of its part of a row of scores, or of weights.
 func (a *attention) part(p *lower.Proposal, n, of, part int, s *te.Stage) {
 	st := a.start(n, "part", s)
-	share := st.Axis(sym.Const(a.chunk / a.wide))
-	st.Facts["r0"] = sym.Range{Lo: 0, Hi: a.wide - 1}
-	st.Combine, st.Reduce = s.Combine, []te.Axis{{Var: "r0", Extent: sym.Const(a.wide)}}
-	st.Values = []te.Expr{st.read(of, part, sym.Add(sym.Scale(share, a.wide), sym.Var("r0")))}
+	share := st.Axis(sym.Const(a.chunk / a.wideScores))
+	st.Facts["r0"] = sym.Range{Lo: 0, Hi: a.wideScores - 1}
+	st.Combine, st.Reduce = s.Combine, []te.Axis{{Var: "r0", Extent: sym.Const(a.wideScores)}}
+	st.Values = []te.Expr{st.read(of, part, sym.Add(sym.Scale(share, a.wideScores), sym.Var("r0")))}
 	st.Results = []te.Expr{te.Acc{Type: ir.F32}}
 	var loops lower.LoopList
-	a.itemLoops(&loops, n, st.row(), workgroup.VarName(share), a.rows, a.chunk, a.tallScores, a.wide)
+	a.itemLoops(&loops, n, st.row(), workgroup.VarName(share), a.rows, a.chunk, a.tallScores, a.wideScores)
 	loops.Add(sched.Serial, fmt.Sprintf("g8m_%d", n), st.row(), a.tallScores, sched.Exact)
 	loops.Add(sched.Serial, fmt.Sprintf("g8r_%d", n), "r0", 0, sched.Exact)
 	st.Sched.Loops = loops
@@ -101,7 +101,7 @@ func (a *attention) part(p *lower.Proposal, n, of, part int, s *te.Stage) {
 // joined begins a stage that joins what items have of each row.
 func (a *attention) joined(n, from int, s *te.Stage) *attentionStage {
 	st := a.start(n, s.Name, s)
-	parts := a.chunk / a.wide
+	parts := a.chunk / a.wideScores
 	st.Facts["r0"] = sym.Range{Lo: 0, Hi: parts - 1}
 	st.Combine, st.Reduce = s.Combine, []te.Axis{{Var: "r0", Extent: sym.Const(parts)}}
 	st.Values = []te.Expr{st.read(from, 0, sym.Var("r0"))}
@@ -154,12 +154,17 @@ func (a *attention) weightsOf() (st *attentionStage, key sym.Expr) {
 func (a *attention) weights(p *lower.Proposal) {
 	st, key := a.weightsOf()
 	st.Results = append(st.Results, st.Results[0])
+	places := shared(rowsLast(len(st.Axes), workgroup.LocalPad))
+	if a.halves {
+		st.Results[0] = te.Fn(a.v.Load.Type, "cast", st.Results[0])
+		places = shared(a.groupedRows(len(st.Axes)))
+	}
 	var loops lower.LoopList
-	a.itemLoops(&loops, chunkWeights, st.row(), workgroup.VarName(key), a.rows, a.chunk, a.tallScores, a.wide)
-	loops.Add(sched.Serial, "g8n_5", workgroup.VarName(key), a.wide, sched.Exact)
+	a.itemLoops(&loops, chunkWeights, st.row(), workgroup.VarName(key), a.rows, a.chunk, a.tallScores, a.wideScores)
+	loops.Add(sched.Serial, "g8n_5", workgroup.VarName(key), a.wideScores, sched.Exact)
 	loops.Add(sched.Serial, "g8m_5", st.row(), a.tallScores, sched.Exact)
 	st.Sched.Loops = loops
-	a.add(p, st, shared(rowsLast(len(st.Axes), workgroup.LocalPad)), held(len(st.Axes), a.tallScores, a.wide))
+	a.add(p, st, places, held(len(st.Axes), a.tallScores, a.wideScores))
 }
 
 // totals adds the running sum of weights.
@@ -190,7 +195,7 @@ func (a *attention) sumsOf() (st *attentionStage, column sym.Expr) {
 	column = st.Axis(sym.Const(a.columns()))
 	st.Facts["r0"] = sym.Range{Lo: 0, Hi: a.chunk - 1}
 	without := slices.Clone(st.first[:len(st.first)-1])
-	st.sum(a.chunk, st.read(chunkWeights, 0, sym.Var("r0")), te.FromStage(copiedValues, ir.F32, append(without, column, sym.Var("r0"))...))
+	st.sum(a.chunk, a.factor(chunkWeights, slices.Concat(st.first, []sym.Expr{sym.Var("r0")})...), a.factor(copiedValues, append(without, column, sym.Var("r0"))...))
 	st.Results = []te.Expr{a.carried(st, runningResults, te.Acc{Type: ir.F32}, column)}
 	return st, column
 }
@@ -203,7 +208,7 @@ func (a *attention) sums(p *lower.Proposal) {
 	loops.Add(sched.Serial, chunksVar, workgroup.VarName(st.first[0]), 0, sched.Exact)
 	loops.Add(sched.Serial, "g8k_9", "r0", 0, sched.Exact)
 	a.itemLoops(&loops, runningResults, st.row(), workgroup.VarName(column), a.rows, a.columns(), a.tall, a.wide)
-	a.tileLoops(&loops, runningResults, st.row(), workgroup.VarName(column), a.tall)
+	a.tileLoops(&loops, runningResults, st.row(), workgroup.VarName(column), a.tall, a.wide)
 	st.Sched.Loops = loops
 	kept := held(len(st.Axes), a.tall, a.wide)
 	kept.Fold = sched.Fold{Axis: 0, Points: 1}

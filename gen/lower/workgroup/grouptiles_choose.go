@@ -47,7 +47,7 @@ const LocalPad = 4
 
 // bytes of memory that the items share.
 func (t groupTile) bytes() int64 {
-	bytes := t.size() * t.step * t.parts * (t.rows() + t.columns() + 2*LocalPad)
+	bytes := t.size() * t.step * t.parts * (t.rows() + t.columns() + 2*t.pad())
 	if t.parts > 1 {
 		bytes += 4 * t.parts * t.rows() * t.columns()
 	}

@@ -15,7 +15,7 @@ import (
 var halfTiles = [][2]int64{{8, 16}, {16, 8}, {8, 8}, {4, 8}, {8, 4}, {4, 4}, {2, 8}, {2, 4}, {4, 2}, {2, 2}}
 
 // halfSteps are how many products may be between copies: whole numbers of those that the instruction takes in.
-var halfSteps = []int64{16, 32, 64, 128}
+var halfSteps = []int64{32, 64, 128}
 
 // halfProducts is how many products of an item an instruction stands for, which are written out.
 const halfProducts = 64
@@ -47,17 +47,29 @@ func (t groupTile) suits(row *instr.Row) bool {
 	return row.Down == 0 || t.down%row.Down == 0 && t.across%row.Across == 0 && t.tall%2 == 0 && t.step%(row.Group*row.Across) == 0
 }
 
+// halfPad parts groups along the sum, of 16 bytes each, so that those that items copy to eight of them at one point, or at eight points of one, are in memory
+// banks of their own.
+const halfPad = 1
+
+// pad is how many points lie between what items share at one place of the sum and the next.
+func (t groupTile) pad() int64 {
+	if t.halves {
+		return halfPad
+	}
+	return LocalPad
+}
+
 // groupedParts are where a copy lies of which neighbours along the sum are neighbours, as many as the instruction takes in at a time.
 func groupedParts(rank int, group int64) layout.Parts {
 	parts := layout.PartsOf(layout.RowMajor, rank-2)
-	return append(parts, layout.Part{Axis: rank - 1}, layout.Part{Axis: rank - 2, Pad: LocalPad}, layout.Part{Axis: rank - 1, Size: group})
+	return append(parts, layout.Part{Axis: rank - 1}, layout.Part{Axis: rank - 2, Pad: halfPad}, layout.Part{Axis: rank - 1, Size: group})
 }
 
 // Costs of halves, in cycles and instructions.
 const (
-	matrixCyclesOfPort = 8   // of an instruction, until its port takes the next one
-	halfReadCycles     = 2   // of a read by a sub-group of what an instruction takes in of a row or a column, 8 bytes for each item
-	halfCopySlots      = 3.5 // instructions of an element that is copied
+	MatrixCycles   = 8   // of 16 rows, 8 columns and 16 points of the sum, until a port takes the next ones
+	halfReadCycles = 2   // of a read by a sub-group of what an instruction takes in of a row or a column, 8 bytes for each item
+	halfCopySlots  = 3.5 // instructions of an element that is copied
 )
 
 // halfStep is the cycles of a step of so many groups that a unit computes at once, of halves: what ports multiply, what sub-groups issue, and what they
@@ -67,10 +79,10 @@ func (u unit) halfStep(groups float64) float64 {
 	matrices := float64(float64(u.tall*u.wide) / 4 * times)
 	reads := float64((float64(u.tall) + float64(float64(u.wide)/2)) * times)
 	on := math.Ceil(groups * u.subGroups / u.ports)
-	multiply := float64(on * matrices * matrixCyclesOfPort)
+	multiply := float64(on * matrices * MatrixCycles)
 	issue := float64(on * (matrices + reads + float64(float64(u.copies+halfCopySlots)*float64(u.copied())) + u.stepSlots))
 	shared := float64(groups * u.subGroups * (float64(reads*halfReadCycles) + float64(float64(u.copied())/4)))
 	most := max(multiply, issue, shared)
-	alone := float64(matrices*matrixCyclesOfPort) + float64(2*reads)
+	alone := float64(matrices*MatrixCycles) + float64(2*reads)
 	return max(most+float64(u.exposed*(multiply+issue+shared-most)), alone)
 }

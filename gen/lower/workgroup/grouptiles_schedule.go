@@ -275,14 +275,20 @@ func powerOf2(n int64) int64 {
 	return 1 << (bits.Len64(uint64(n)) - 1)
 }
 
-// copyGroups is copyLoops of halves: an item copies neighbours along the sum that lie together, and items that are neighbours copy neighbours in memory.
+// copyGroups is copyLoops of halves.
 func (g *groupTiles) copyGroups(st *GroupStage, n int, sums bool, size int64) (lower.LoopList, layout.Parts) {
-	rank, group := len(st.Axes), g.row(g.groupTile).Group
+	group := g.row(g.groupTile).Group
+	return CopyGroups(st, n, sums, g.squares(n), group, size, g.step, g.items()/g.parts), groupedParts(len(st.Axes), group)
+}
+
+// CopyGroups is CopyLoops where an item copies neighbours along the sum that lie together, so many a group, and items that are neighbours copy neighbours in
+// memory; squares: in which four points are.
+func CopyGroups(st *GroupStage, n int, sums, squares bool, group, size, sum, items int64) lower.LoopList {
+	rank, groups := len(st.Axes), sum/group
 	k, point := st.Axes[rank-1].Var, st.Axes[rank-2].Var
-	items, groups := g.items()/g.parts, g.step/group
 	inner := min(Evenly(size), items)
-	if square := Evenly(size) / group; g.squares(n, group) && square*groups >= items {
-		inner = min(square, items) // an item has as many neighbours of both kinds
+	if square := Evenly(size) / Quad; squares && square*groups >= items {
+		inner = min(square, items) // an item has neighbours of both kinds
 	}
 	outer := min(Evenly(groups), max(1, items/inner))
 	if sums {
@@ -307,17 +313,17 @@ func (g *groupTiles) copyGroups(st *GroupStage, n int, sums bool, size int64) (l
 		all.Add(sched.Serial, of("g6v"), point, size/points, sched.Exact)
 	}
 	all.Add(sched.Serial, of("g6w"), k, group, sched.Exact)
-	return all, groupedParts(rank, group)
+	return all
 }
 
-// squares reports whether as many points of a factor's run are neighbours in memory, from a multiple of them on.
-func (g *groupTiles) squares(n int, group int64) bool {
+// squares reports whether four points of a factor's run are neighbours in memory, from a multiple of them on.
+func (g *groupTiles) squares(n int) bool {
 	t, r := g.X, g.rows
 	if n == 1 {
 		t, r = g.W, g.columns
 	}
 	extent, known := r.Axes[len(r.Axes)-1].Extent.Const()
-	return g.packed[n] == nil && !g.windowed(t) && known && extent%group == 0
+	return g.packed[n] == nil && !g.windowed(t) && known && extent%Quad == 0
 }
 
 // Evenly is the most items, a power of two, that points can be divided among.

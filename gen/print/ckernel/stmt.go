@@ -131,6 +131,9 @@ func (w *Kernel) stmt(s loop.Stmt, rest []loop.Stmt) {
 	}
 }
 
+// Stored is what a store stores.
+func (w *Kernel) Stored(x loop.Store) string { return Strip(w.scalar(stored(x))) }
+
 // For prints a loop as every dialect does.
 func (w *Kernel) For(x loop.For) {
 	if x.Lanes > 0 {

@@ -1,6 +1,7 @@
 package opencl_test
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
 	"rules_dnn/gen/loop/run"
 	"rules_dnn/gen/modeltest/attentiontest"
 	"rules_dnn/gen/pipeline"
@@ -74,6 +76,50 @@ func TestAttentionInHalves(t *testing.T) {
 		require.NoError(t, err, name)
 		assert.NoError(t, attentiontest.Within(expected[0], out[0], 4e-3), "%s, loops", name)
 		cases, want = append(cases, opencltest.Case{Name: name, Program: p, Device: d, Inputs: in}), append(want, expected[0])
+	}
+	for i, r := range opencltest.Run(t, root, cases) {
+		require.Zero(t, r.Status, cases[i].Name)
+		assert.NoError(t, attentiontest.Within(want[i], r.Outputs[0], 4e-3), cases[i].Name)
+	}
+}
+
+// TestAttentionOfMatrices: attention in 16 bits whose items multiply together, of queries, keys and columns that are no whole tiles, of keys as they lie and transposed.
+func TestAttentionOfMatrices(t *testing.T) {
+	const softmax = "%p ?[*] = Softmax.13(%a) {axis = -1}\n%y ?[*] = MatMul.13(%p, %v)\noutput %y\n"
+	var cases []opencltest.Case
+	var want []*ir.Tensor
+	for _, text := range []string{
+		"input %q f32[4, 150, 64]\ninput %k f32[4, 64, 157]\ninput %v f32[4, 157, 64]\n%a ?[*] = MatMul.13(%q, %k)\n" + softmax,
+		"input %q f32[2, 2, 197, 40]\ninput %k f32[2, 2, 197, 40]\ninput %v f32[2, 2, 197, 24]\ninput %m f32[197, 197]\n%t ?[*] = Transpose.13(%k) {perm = [0, 1, 3, 2]}\n" +
+			"%s ?[*] = MatMul.13(%q, %t)\n%a ?[*] = Add.14(%s, %m)\n" + softmax,
+		"input %q f32[3, 70, 32]\ninput %k f32[3, 96, 32]\ninput %v f32[3, 96, 20]\n%t ?[*] = Transpose.13(%k) {perm = [0, 2, 1]}\n%a ?[*] = MatMul.13(%q, %t)\n" + softmax,
+	} {
+		g, d := parsed(t, text), device(t, "opencl_nvidia")
+		d.OpenCL.LaunchMicros = 1e4
+		r := rand.New(rand.NewPCG(1, 2))
+		var in []*ir.Tensor
+		byName := map[string]*ir.Tensor{}
+		for _, v := range g.Inputs {
+			dims, _ := v.Static()
+			in = append(in, random(r, ir.F32, dims...))
+			byName[v.Name] = in[len(in)-1]
+		}
+		expected, err := interp.Graph(g, byName)
+		require.NoError(t, err)
+		p := compiled(t, &pipeline.State{Graph: g, Target: d, Store: ir.F16})
+		together := 0
+		for _, c := range p.Calls() {
+			loop.Tiles(c.Kernel.Body, func(x loop.Tile) {
+				if c.Kernel.Anchor == "attention" && x.Micro.Instr.Down > 0 {
+					together++
+				}
+			})
+		}
+		require.Equal(t, 2, together, text)
+		out, err := run.Program(p, in)
+		require.NoError(t, err)
+		assert.NoError(t, attentiontest.Within(expected[0], out[0], 4e-3), text)
+		cases, want = append(cases, opencltest.Case{Name: text, Program: p, Device: d, Inputs: in}), append(want, expected[0])
 	}
 	for i, r := range opencltest.Run(t, root, cases) {
 		require.Zero(t, r.Status, cases[i].Name)

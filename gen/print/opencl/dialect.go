@@ -27,7 +27,8 @@ func storage(t ir.DType) string {
 // dialect is OpenCL C 1.2, in a kernel whose operands begin at multiples of quads, or not.
 type dialect struct {
 	k       *loop.Kernel
-	aligned map[*loop.Buffer]bool
+	aligned map[*loop.Buffer]int64
+	rolls   *rolls // nil: all loops over sums are written out
 }
 
 const dialectName = "opencl"

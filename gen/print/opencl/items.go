@@ -18,7 +18,7 @@ func (d dialect) Loop(w *ckernel.Kernel, x loop.For) bool {
 	if d.k == nil || len(d.k.Shared) == 0 || !known || x.Lanes > 0 && n%x.Lanes > 0 || waits(x.Body) {
 		return false
 	}
-	if d.quad(w, x) {
+	if d.quad(w, x) || d.pair(w, x) || d.rolled(w, x) {
 		return true
 	}
 	if n > mostUnrolled {

@@ -26,7 +26,7 @@ type kernel struct {
 	items   int64 // of a task's group; 0: a task is an item
 	extents [dims]sym.Expr
 	group   [dims]int64
-	aligned map[*loop.Buffer]bool // see quads
+	aligned map[*loop.Buffer]int64 // see quads
 }
 
 func plan(k *loop.Kernel, t *target.OpenCL) (*kernel, error) {
@@ -127,7 +127,7 @@ func (k *kernel) body() (string, error) {
 	for v, r := range k.Facts {
 		facts[v] = r
 	}
-	w := ckernel.New(dialect{k.Kernel, k.aligned}, facts)
+	w := ckernel.New(k.dialect(), facts)
 	w.Writer.Indent = 1
 	k.begin(w)
 	refuses := loop.Refuses(k.Body)
@@ -146,6 +146,17 @@ func (k *kernel) body() (string, error) {
 		w.Line("if (bad) bad_index[bad_index_at] = 1;")
 	}
 	return w.String(), w.Err()
+}
+
+// dialect is that of a kernel, in which loops over sums stay loops where items multiply together.
+func (k *kernel) dialect() dialect {
+	d := dialect{k: k.Kernel, aligned: k.aligned}
+	loop.Tiles(k.Body, func(t loop.Tile) {
+		if t.Micro.Instr.Down > 0 {
+			d.rolls = &rolls{}
+		}
+	})
+	return d
 }
 
 // groupOfItems is what an item of a task's group does.

@@ -12,22 +12,38 @@ import (
 	"rules_dnn/gen/te"
 )
 
-// quadLanes neighbours of 16 bits are loaded or stored by one instruction where they lie at a multiple of as many.
-const quadLanes = 4
+// So many neighbours of 16 bits are loaded or stored by one instruction where they lie at a multiple of as many.
+var runs = []int64{8, 4}
 
-// aligned are the operands of a call's kernel whose memory begins at a multiple of quads: all values do that lie in a space's own memory, but for
-// those that are parts of others. What the application brings may begin at any element.
-func aligned(p *planned.Program, c *planned.Call) map[*loop.Buffer]bool {
-	out := map[*loop.Buffer]bool{}
+// aligned are the operands of a call's kernel whose memory begins at a multiple of so many elements, of runs: all values do that lie in a space's own memory, but
+// for those that are parts of others. What the application brings may begin at any element.
+func aligned(p *planned.Program, c *planned.Call) map[*loop.Buffer]int64 {
+	out := map[*loop.Buffer]int64{}
 	for i, b := range c.Kernel.Buffers {
 		place, placed := p.Places[c.Args[i]]
-		own := place.Region == planned.Arena || place.Region == planned.Weights
-		out[b] = placed && own && isHalf(b.Type) && sym.Mod(place.Offset, sym.Const(quadLanes*int64(b.Type.Size())), p.Facts).Is(0)
+		if own := place.Region == planned.Arena || place.Region == planned.Weights; !placed || !own || !pairedType(b.Type) {
+			continue
+		}
+		for _, n := range runs {
+			if sym.Mod(place.Offset, sym.Const(n*int64(b.Type.Size())), p.Facts).Is(0) {
+				out[b] = n
+				break
+			}
+		}
 	}
 	return out
 }
 
-// quad prints a loop over four neighbours of 16 bits that are copied as one: those that an item fetches from memory, or stores to memory that items share;
+// runOf is how many neighbours a loop is over, of those that one instruction copies; 0: it is another one.
+func runOf(x loop.For) int64 {
+	n, _ := x.Extent.Const()
+	if len(x.Body) != 1 || !slices.Contains(runs, n) {
+		return 0
+	}
+	return n
+}
+
+// quad prints a loop over a run of neighbours of 16 bits that are copied as one: those that an item fetches from memory, or stores to memory that items share;
 // false where it is another loop.
 func (d dialect) quad(w *ckernel.Kernel, x loop.For) bool {
 	if d.square(w, x) {
@@ -37,24 +53,25 @@ func (d dialect) quad(w *ckernel.Kernel, x loop.For) bool {
 	if from == nil {
 		return false
 	}
+	n := runOf(x)
 	to, at := d.first(s.Index, x), d.first(from.Index, x)
-	text, one := d.quadAt(w, from.Buf, at), d.aligned[from.Buf] && d.walks(from.Index, x) && d.whole(w, at)
+	text, one := d.run(w, "__global const", from.Buf, at, n), d.aligned[from.Buf] >= n && d.walks(from.Index, x) && whole(w, at, n)
 	if !one {
 		var lanes []string
-		for i := range int64(quadLanes) {
+		for i := range n {
 			lanes = append(lanes, d.element(w, from.Buf, d.fixed(from.Index, x, i)))
 		}
-		text = quadOf(s.Buf, lanes)
+		text = runOfLanes(s.Buf, lanes)
 	}
-	text = orZeros(w, s.Buf, cond, text)
+	text = orZeros(w, s.Buf, cond, text, n)
 	switch {
-	case d.sharesQuads(w, s.Buf, to):
-		w.Line("%s = %s;", d.sharedQuad(w, s.Buf, to), text)
+	case d.sharesRuns(w, s.Buf, to, n):
+		w.Line("%s = %s;", d.run(w, "__local", s.Buf, to, n), text)
 	case one && s.Buf.Local:
 		w.Line("{")
 		w.Writer.Indent++
-		w.Line("const %s%d quad = %s;", storage(s.Buf.Type), quadLanes, text)
-		for i := range int64(quadLanes) {
+		w.Line("const %s%d quad = %s;", storage(s.Buf.Type), n, text)
+		for i := range n {
 			w.Line("%s = quad.s%d;", d.element(w, s.Buf, sym.Add(to, sym.Const(i))), i)
 		}
 		w.Writer.Indent--
@@ -65,44 +82,40 @@ func (d dialect) quad(w *ckernel.Kernel, x loop.For) bool {
 	return true
 }
 
-// element is one of a buffer, and quadAt four of an operand from one on.
+// element is one of a buffer, and run so many from one on.
 func (d dialect) element(w *ckernel.Kernel, b *loop.Buffer, at sym.Expr) string {
 	return d.Bits(ckernel.Access{Buf: b, Index: w.Index(at)})
 }
 
-func (d dialect) quadAt(w *ckernel.Kernel, b *loop.Buffer, at sym.Expr) string {
-	return fmt.Sprintf("*(__global const %s%d*)&%s", storage(b.Type), quadLanes, d.element(w, b, at))
+func (d dialect) run(w *ckernel.Kernel, space string, b *loop.Buffer, at sym.Expr, n int64) string {
+	return fmt.Sprintf("*(%s %s%d*)&%s", space, storage(b.Type), n, d.element(w, b, at))
 }
 
-// sharedQuad is four of memory that items share, and sharesQuads reports whether they lie at a multiple of as many.
-func (d dialect) sharedQuad(w *ckernel.Kernel, b *loop.Buffer, at sym.Expr) string {
-	return fmt.Sprintf("*(__local %s%d*)&%s", storage(b.Type), quadLanes, d.element(w, b, at))
+// sharesRuns reports whether runs in memory that items share lie at multiples of their size.
+func (d dialect) sharesRuns(w *ckernel.Kernel, b *loop.Buffer, at sym.Expr, n int64) bool {
+	return slices.Contains(d.k.Shared, b) && alignedTo(d.k, b) >= n*int64(b.Type.Size()) && whole(w, at, n)
 }
 
-func (d dialect) sharesQuads(w *ckernel.Kernel, b *loop.Buffer, at sym.Expr) bool {
-	return slices.Contains(d.k.Shared, b) && alignedTo(d.k, b) >= quadLanes*int64(b.Type.Size()) && d.whole(w, at)
+// whole reports whether a place is a multiple of a number.
+func whole(w *ckernel.Kernel, at sym.Expr, n int64) bool {
+	return sym.Mod(at, sym.Const(n), w.Facts()).Is(0)
 }
 
-// whole reports whether a place is a multiple of quads.
-func (d dialect) whole(w *ckernel.Kernel, at sym.Expr) bool {
-	return sym.Mod(at, sym.Const(quadLanes), w.Facts()).Is(0)
+// runOfLanes is elements as one, and orZeros what is copied where conditions hold.
+func runOfLanes(b *loop.Buffer, lanes []string) string {
+	return fmt.Sprintf("(%s%d)(%s)", storage(b.Type), len(lanes), strings.Join(lanes, ", "))
 }
 
-// quadOf is four elements as one, and orZeros what is copied where conditions hold.
-func quadOf(b *loop.Buffer, lanes []string) string {
-	return fmt.Sprintf("(%s%d)(%s)", storage(b.Type), quadLanes, strings.Join(lanes, ", "))
-}
-
-func orZeros(w *ckernel.Kernel, b *loop.Buffer, cond []te.Within, text string) string {
+func orZeros(w *ckernel.Kernel, b *loop.Buffer, cond []te.Within, text string, n int64) string {
 	if cond == nil {
 		return text
 	}
-	return fmt.Sprintf("%s ? %s : %s", w.Cond(cond), text, quadOf(b, []string{"0"}))
+	return fmt.Sprintf("%s ? %s : (%s%d)(0)", w.Cond(cond), text, storage(b.Type), n)
 }
 
 // copies are the store of such a loop, the element that it stores, and under which conditions, else zero; nil where the loop does something else.
 func (d dialect) copies(x loop.For, facts sym.Facts) (s loop.Store, from *loop.Mem, cond []te.Within) {
-	if !x.Extent.Is(quadLanes) || len(x.Body) != 1 {
+	if runOf(x) == 0 {
 		return s, nil, nil
 	}
 	s, is := x.Body[0].(loop.Store)
@@ -128,9 +141,9 @@ func (d dialect) copies(x loop.For, facts sym.Facts) (s loop.Store, from *loop.M
 	return s, &m, cond
 }
 
-// alike are conditions that hold of all four neighbours or of none, as of the first, but for those that are certain; false of others.
+// alike are conditions that hold of all neighbours or of none, as of the first, but for those that are certain; false of others.
 func (d dialect) alike(conds []te.Within, x loop.For, facts sym.Facts) (out []te.Within, ok bool) {
-	whole := func(e sym.Expr) bool { return !e.Uses(x.Var) && sym.Mod(e, sym.Const(quadLanes), facts).Is(0) }
+	whole := func(e sym.Expr) bool { return !e.Uses(x.Var) && sym.Mod(e, x.Extent, facts).Is(0) }
 	for _, c := range conds {
 		first := c
 		first.E = d.first(c.E, x)
@@ -147,14 +160,15 @@ func (d dialect) alike(conds []te.Within, x loop.For, facts sym.Facts) (out []te
 	return out, true
 }
 
-// square prints two loops over four neighbours each, of which the inner one's lie together where an item copies them to, and the outer one's where they are
-// from, so that four are fetched at once; false where they are others.
+// square prints two loops over runs of neighbours, of which the inner one's lie together where an item copies them to, and the outer one's where they are
+// from, so that as many are fetched at once; false where they are others.
 func (d dialect) square(w *ckernel.Kernel, x loop.For) bool {
-	if !x.Extent.Is(quadLanes) || len(x.Body) != 1 {
+	n := runOf(x)
+	if n == 0 {
 		return false
 	}
 	inner, is := x.Body[0].(loop.For)
-	if !is || !inner.Extent.Is(quadLanes) || len(inner.Body) != 1 {
+	if !is || runOf(inner) == 0 {
 		return false
 	}
 	s, is := inner.Body[0].(loop.Store)
@@ -164,39 +178,41 @@ func (d dialect) square(w *ckernel.Kernel, x loop.For) bool {
 	across := x // as if these were neighbours in both
 	across.Body = []loop.Stmt{loop.Store{Buf: s.Buf, Index: sym.Var(x.Var), Value: s.Value}}
 	_, from, cond := d.copies(across, w.Facts())
-	if from == nil || !d.aligned[from.Buf] || !d.walks(from.Index, x) {
+	if from == nil || d.aligned[from.Buf] < n || !d.walks(from.Index, x) {
 		return false
 	}
-	shares := d.walks(s.Index, inner)
-	for i := range int64(quadLanes) {
-		if !d.whole(w, d.first(d.fixed(from.Index, inner, i), x)) {
+	rows, shares := runOf(inner), d.walks(s.Index, inner)
+	for i := range rows {
+		if !whole(w, d.first(d.fixed(from.Index, inner, i), x), n) {
 			return false
 		}
-		shares = shares && d.sharesQuads(w, s.Buf, d.fixed(d.fixed(s.Index, inner, 0), x, i))
+	}
+	for lane := range n {
+		shares = shares && d.sharesRuns(w, s.Buf, d.fixed(d.fixed(s.Index, inner, 0), x, lane), rows)
 	}
 	if !shares && !s.Buf.Local {
 		return false
 	}
 	w.Line("{")
 	w.Writer.Indent++
-	for i := range int64(quadLanes) {
+	for i := range rows {
 		var here []te.Within
 		for _, c := range cond {
 			here = append(here, te.Within{E: d.fixed(c.E, inner, i), Lo: d.fixed(c.Lo, inner, i), Hi: d.fixed(c.Hi, inner, i)})
 		}
 		at := d.first(d.fixed(from.Index, inner, i), x)
-		w.Line("const %s%d quad%d = %s;", storage(s.Buf.Type), quadLanes, i, orZeros(w, s.Buf, here, d.quadAt(w, from.Buf, at)))
+		w.Line("const %s%d quad%d = %s;", storage(s.Buf.Type), n, i, orZeros(w, s.Buf, here, d.run(w, "__global const", from.Buf, at, n), n))
 	}
-	for lane := range int64(quadLanes) {
+	for lane := range n {
 		var lanes []string
-		for i := range int64(quadLanes) {
+		for i := range rows {
 			lanes = append(lanes, fmt.Sprintf("quad%d.s%d", i, lane))
 			if !shares {
 				w.Line("%s = %s;", d.element(w, s.Buf, d.fixed(d.fixed(s.Index, inner, i), x, lane)), lanes[i])
 			}
 		}
 		if shares {
-			w.Line("%s = %s;", d.sharedQuad(w, s.Buf, d.fixed(d.fixed(s.Index, inner, 0), x, lane)), quadOf(s.Buf, lanes))
+			w.Line("%s = %s;", d.run(w, "__local", s.Buf, d.fixed(d.fixed(s.Index, inner, 0), x, lane), rows), runOfLanes(s.Buf, lanes))
 		}
 	}
 	w.Writer.Indent--

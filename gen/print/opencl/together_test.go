@@ -10,7 +10,7 @@ import (
 	"rules_dnn/gen/sched/schedtest"
 )
 
-// TestTogether: an instruction that items apply together is there where a macro is defined, which a probe is for; copies of halves copy bits, four at a
+// TestTogether: an instruction that items apply together is there where a macro is defined, which a probe is for; copies of halves copy bits, eight at a
 // time to memory that items share, and from memory where neighbours lie at multiples of four.
 func TestTogether(t *testing.T) {
 	x := schedtest.Halves()
@@ -21,9 +21,11 @@ func TestTogether(t *testing.T) {
 	require.Contains(t, src.Probe, "mma.sync.aligned.m16n8k16")
 	require.Equal(t, 1, strings.Count(src.Text, "#ifdef "+src.Probed))
 	require.Equal(t, 2, strings.Count(src.Text, "mma.sync"), "two rows by two registers of two columns")
+	require.Equal(t, 2, strings.Count(src.Text, "ldmatrix.sync.aligned.m8n8.x4"), "of each factor")
+	require.Contains(t, src.Probe, "ldmatrix.sync.aligned.m8n8.x4")
 	require.Contains(t, src.Text, "a0_0_0 = mad(x0, w0_0, a0_0_0);", "and what an item computes by itself elsewhere")
 	kernel := src.Text[strings.LastIndex(src.Text, "__kernel"):]
-	require.Equal(t, 2, strings.Count(kernel, "*(__local ushort4*)&s"))
+	require.Equal(t, 2, strings.Count(kernel, "*(__local ushort8*)&s"))
 	require.NotContains(t, kernel, "__global const ushort4", "what an application brings may lie anywhere")
 	require.NotContains(t, kernel, "dnn_f16_to_f32")
 

@@ -100,7 +100,7 @@ value stage 1.0: 0 1 in local
 `}
 }
 
-// Halves: items copy halves as they are, four neighbours along the sum together, and sub-groups of 8 by 4 of them multiply matrices of these. Neither axis of
+// Halves: items copy halves as they are, eight neighbours along the sum together, and sub-groups of 8 by 4 of them multiply matrices of these. Neither axis of
 // the result, nor the sum, is a whole number of tiles.
 func Halves() Example {
 	w, reference := copiedMatmul(ir.F16, 50, 70, 60, 64, 80, 64)
@@ -110,8 +110,8 @@ func Halves() Example {
   ahead
   item a = i0
   item b = i1
-  serial u = i0*4
-  serial v = i1*4
+  serial u = i0*2
+  serial v = i1*8
 stage 1 at 2.k
   region i0 = 32 from 32*k
   region i1 = 16 from 16*gn
@@ -119,7 +119,7 @@ stage 1 at 2.k
   item d = i0
   item e = i1
   serial w = i1*2
-  serial z = i0*4
+  serial z = i0*8
 stage 2
   split i0 = mo mi*16
   split i1 = no ni*8
@@ -134,9 +134,9 @@ stage 2
   rows x = mo*2 roundup
   columns c = no*2 roundup
   lanes l = ni*2
-  sum s = r0*8
-  dot t = r0*4
-value stage 0.0: 1 0~4 1*4 in local
-value stage 1.0: 0 1~4 0*4 in local
+  sum s = r0*4
+  dot t = r0*8
+value stage 0.0: 1 0~1 1*8 in local
+value stage 1.0: 0 1~1 0*8 in local
 `}
 }
