@@ -144,6 +144,26 @@ func TestFind(t *testing.T) {
 	require.Nil(t, found(t, alike(3, 1, 1, 8, 6, 3, 3), 1, 0))
 }
 
+// TestNegativeZeros: weights times masks are -0 where they were negative, and are dropped as 0 is.
+func TestNegativeZeros(t *testing.T) {
+	w := pruned(1, 0.5, 8, 6, 3, 3)
+	want, n := found(t, w, 1, 0), 0
+	for i := range w.Len() {
+		if binary.LittleEndian.Uint32(w.Data[4*i:]) == 0 && i%2 == 0 {
+			binary.LittleEndian.PutUint32(w.Data[4*i:], 1<<31)
+			n++
+		}
+	}
+	require.Positive(t, n)
+	require.NotNil(t, want)
+	require.Equal(t, want, found(t, w, 1, 0))
+	_, err := Encode(w, *want)
+	require.NoError(t, err)
+	require.True(t, zero([]byte{0, 0x80}), "halves, too")
+	require.False(t, zero([]byte{0x80, 0}))
+	require.False(t, zero([]byte{0, 1, 0, 0x80}))
+}
+
 // TestScattered: of single weights that are kept anywhere there are too many patterns. Kernels of which some are kept are stored whole, if few are.
 func TestScattered(t *testing.T) {
 	scattered := func(kept float64) *ir.Tensor {

@@ -99,9 +99,11 @@ func (r *rows) supports(data []byte) []Pattern {
 	return out
 }
 
+// zero reports whether a float is zero, of either sign: a negative weight times a mask's 0 is -0.
 func zero(element []byte) bool {
 	if len(element) == 4 {
-		return binary.LittleEndian.Uint32(element) == 0
+		return binary.LittleEndian.Uint32(element)<<1 == 0
 	}
-	return !slices.ContainsFunc(element, func(b byte) bool { return b != 0 })
+	last := len(element) - 1
+	return element[last]<<1 == 0 && !slices.ContainsFunc(element[:last], func(b byte) bool { return b != 0 })
 }

@@ -96,7 +96,7 @@ func (o *Options) decide(f Facts, policy Policy) (*Wish, error) {
 	if err != nil || w == nil {
 		return nil, err
 	}
-	if err := w.check(f.Layer); err != nil {
+	if err := w.Check(f.Layer); err != nil {
 		return nil, f.errorf("the policy's settings: %w", err)
 	}
 	return w, nil
@@ -120,8 +120,8 @@ func (o *Options) uniform(l *Layer) Wish {
 // Depthwise reports whether each filter has one kernel: to drop it would drop the channel.
 func (l *Layer) Depthwise() bool { return len(l.Shape) > 2 && l.Shape[1] == 1 && l.Groups > 1 }
 
-// check refuses what a layer cannot have.
-func (w *Wish) check(l *Layer) error {
+// Check refuses what a layer cannot have.
+func (w *Wish) Check(l *Layer) error {
 	if (w.Patterns == 0) != (w.Entries == 0) {
 		return errors.New("want both patterns and entries, or neither")
 	}

@@ -191,7 +191,7 @@ func (s *selector) assignments(b *block.Block) []map[*ir.Value]layout.Layout {
 	return out
 }
 
-// assignments in one space: every combination where they are few; otherwise all row-major, all the last, and each
+// assignments in one space: every combination where they are few; otherwise all row-major, all the last, all the same where they may, and each
 // with one value otherwise. The results of a block share one layout.
 func (d *side) assignments(b *block.Block) []map[*ir.Value]layout.Layout {
 	var free, all []choice
@@ -260,17 +260,48 @@ func picks(free []choice) [][]int {
 		}
 		return out
 	}
-	out = append(out, none, last)
+	out = append(out, none)
+	add := func(p []int) {
+		if !slices.ContainsFunc(out, func(q []int) bool { return slices.Equal(p, q) }) {
+			out = append(out, p)
+		}
+	}
 	other := func(p []int, i, k int) {
 		p = slices.Clone(p)
 		p[i] = k
-		out = append(out, p)
+		add(p)
+	}
+	alike := append([][]int{last}, uniform(free)...)
+	for _, p := range alike {
+		add(p)
 	}
 	for i, c := range free {
 		for k := 1; k < len(c.layouts); k++ {
 			other(none, i, k)
 		}
-		other(last, i, 0)
+		for _, p := range alike {
+			other(p, i, 0)
+		}
+	}
+	return out
+}
+
+// uniform are numbers of layouts that are the same one of all values that may have it, and row-major of the others.
+func uniform(free []choice) [][]int {
+	var out [][]int
+	var seen []layout.Layout
+	for _, c := range free {
+		for _, l := range c.layouts[1:] {
+			if slices.Contains(seen, l) {
+				continue
+			}
+			seen = append(seen, l)
+			p := make([]int, len(free))
+			for i, x := range free {
+				p[i] = max(0, slices.Index(x.layouts, l))
+			}
+			out = append(out, p)
+		}
 	}
 	return out
 }

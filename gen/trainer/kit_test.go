@@ -100,6 +100,8 @@ func TestServe(t *testing.T) {
 		{func(j *Job) { j.Weights[0].Data[3] = float32(math.NaN()) }, "the loss is NaN in step 0 of epoch 1; a smaller learning rate may help"},
 		{func(j *Job) { j.Terms = []Term{{"w", 1, "no"}} }, `terms.safetensors has no tensor "no", which is the target of a quadratic term of "w"`},
 		{func(j *Job) { j.Weights = append(j.Weights, Tensor{"z", nil, []float32{1}}) }, `tensor "z" is none of the network's weights`},
+		{func(j *Job) { j.Weights = j.Weights[:1] }, `weights.safetensors: weights "b" of the network are missing`},
+		{func(j *Job) { j.Weights[0].Shape = []int64{4, 16} }, `weights.safetensors: weights "w" have shape [4 16]; the network's have [16 4]`},
 		{func(j *Job) { j.Model = "none.onnx" }, "none.onnx"},
 		{func(j *Job) { j.Choices = &Choices{} }, "choices: the built-in trainer chooses no masks while it trains; the one in PyTorch does"},
 	} {
@@ -125,4 +127,20 @@ func TestServeDistils(t *testing.T) {
 	require.NoError(t, err)
 	assert.Greater(t, a.Epochs[0].Loss, 0.01)
 	assert.Less(t, a.Metrics.Loss, a.Epochs[0].Loss/20)
+}
+
+// TestServeDamaged: a checkpoint that cannot be read is an error that says what to do, and the job goes on without it.
+func TestServeDamaged(t *testing.T) {
+	k, folder := newKit(t, "serve"), t.TempDir()
+	_, err := k.Trainer.Train(folder, k.job(1))
+	require.NoError(t, err)
+	checkpoint := filepath.Join(folder, Checkpoint)
+	require.NoError(t, os.Remove(filepath.Join(folder, ResultFile)))
+	require.NoError(t, os.Truncate(checkpoint, 20))
+	_, err = k.Trainer.Train(folder, k.job(1))
+	require.ErrorContains(t, err, "checkpoint.safetensors: reading safetensors: ")
+	require.ErrorContains(t, err, "without the file the job begins anew")
+	require.NoError(t, os.Remove(checkpoint))
+	_, err = k.Trainer.Train(folder, k.job(1))
+	require.NoError(t, err)
 }

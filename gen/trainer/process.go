@@ -160,7 +160,10 @@ func (j *Job) read(folder string, request []byte) (*Answer, error) {
 	if r.Request != digest(request) {
 		return nil, fmt.Errorf("%s is of another request: request_sha256 must be that of %s", ResultFile, RequestFile)
 	}
-	for _, m := range append([]train.Metrics{r.Metrics}, r.Epochs...) {
+	if r.Metrics == nil {
+		return nil, fmt.Errorf("%s has no metrics; want those of the weights in %s", ResultFile, OutputFile)
+	}
+	for _, m := range append([]train.Metrics{*r.Metrics}, r.Epochs...) {
 		if m.Accuracy < 0 || m.Accuracy > 1 {
 			return nil, fmt.Errorf("%s: accuracy is %v after epoch %d; want a share from 0 to 1", ResultFile, m.Accuracy, m.Epoch)
 		}
@@ -184,7 +187,7 @@ func (j *Job) read(folder string, request []byte) (*Answer, error) {
 	if err := j.masked(weights); err != nil {
 		return nil, err
 	}
-	return &Answer{weights, r.Metrics, r.Epochs}, j.chosen(weights)
+	return &Answer{weights, *r.Metrics, r.Epochs}, j.chosen(weights)
 }
 
 // masked refuses weights that the masks do not keep.

@@ -81,7 +81,7 @@ func fake(mode, folder string) error {
 	if err != nil {
 		return err
 	}
-	r := &Result{Version, digest(request), digest(output), train.Metrics{Epoch: 1 + len(before), Accuracy: 0.5}, nil}
+	r := &Result{Version, digest(request), digest(output), &train.Metrics{Epoch: 1 + len(before), Accuracy: 0.5}, nil}
 	switch mode {
 	case "cut":
 		err = os.WriteFile(path, output[:len(output)-3], 0o666)
@@ -95,6 +95,8 @@ func fake(mode, folder string) error {
 		r.Request = digest(nil)
 	case "percent":
 		r.Metrics.Accuracy = 91.3
+	case "no metrics":
+		r.Metrics = nil
 	case "percent of an epoch":
 		r.Epochs = []train.Metrics{{Epoch: 1, Accuracy: -0.5}}
 	}
@@ -144,6 +146,7 @@ func TestFailures(t *testing.T) {
 		{"other request", "result.json is of another request"},
 		{"percent", "result.json: accuracy is 91.3 after epoch 1; want a share from 0 to 1"},
 		{"percent of an epoch", "accuracy is -0.5 after epoch 1"},
+		{"no metrics", "result.json has no metrics; want those of the weights in output.safetensors"},
 		{"garbage", "result.json: it ends at line 1, within its JSON"},
 	} {
 		folder := t.TempDir()

@@ -58,9 +58,9 @@ type Result struct {
 	Version int `json:"version"`
 	// Request and Output are SHA-256 sums of the files, in hexadecimal: a result of another request is none, and neither is one
 	// whose weights were cut off.
-	Request string        `json:"request_sha256"`
-	Output  string        `json:"output_sha256"`
-	Metrics train.Metrics `json:"metrics"`
+	Request string         `json:"request_sha256"`
+	Output  string         `json:"output_sha256"`
+	Metrics *train.Metrics `json:"metrics"` // nil: they are missing
 	// Epochs are the metrics of each epoch; a trainer may leave them out.
 	Epochs []train.Metrics `json:"epochs,omitempty"`
 }

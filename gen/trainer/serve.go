@@ -98,7 +98,7 @@ func (s *server) fit() (train.Metrics, error) {
 	var from *train.State
 	if text, err := os.ReadFile(s.path(Checkpoint)); err == nil {
 		if from, err = train.ReadState(memory(text)); err != nil {
-			return train.Metrics{}, fmt.Errorf("%s: %w", Checkpoint, err)
+			return train.Metrics{}, fmt.Errorf("%s: %w; without the file the job begins anew", Checkpoint, err)
 		}
 		s.epochs = slices.Clone(from.Epochs)
 		fmt.Fprintf(s.log, "going on after epoch %d\n", from.Epoch)
@@ -134,10 +134,15 @@ func (s *server) load() error {
 		if w == nil {
 			return fmt.Errorf("%s: tensor %s is none of the network's weights", WeightsFile, ir.Show(t.Name))
 		}
-		if len(w.Data) != len(t.Data) {
+		if !slices.Equal(w.Shape, t.Shape) {
 			return fmt.Errorf("%s: weights %s have shape %v; the network's have %v", WeightsFile, ir.Show(t.Name), t.Shape, w.Shape)
 		}
 		copy(w.Data, t.Data)
+	}
+	for _, w := range s.network.All() {
+		if !slices.ContainsFunc(given, func(t Tensor) bool { return t.Name == w.Name }) {
+			return fmt.Errorf("%s: weights %s of the network are missing", WeightsFile, ir.Show(w.Name))
+		}
 	}
 	return nil
 }
@@ -180,7 +185,7 @@ func (s *server) finish(request []byte, metrics train.Metrics) error {
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(&Result{Version, digest(request), digest(output), metrics, s.epochs})
+	text, err := json.Marshal(&Result{Version, digest(request), digest(output), &metrics, s.epochs})
 	if err != nil {
 		return err
 	}

@@ -334,7 +334,7 @@ func TestPrunePolicy(t *testing.T) {
 	require.Len(t, r.Patterns, 3)
 	require.EqualValues(t, 3*4*4*9*64, r.Total.MACs, "padding counts")
 	_, err := dnnc(append(write("return settings(entries = 12)"), set)...)
-	require.ErrorContains(t, err, `layer "a" (weights of Conv "conv_a"): the policy's settings: entries = 12; want 1 to 9`)
+	require.ErrorContains(t, err, `p.star:2:18: in policy: settings: entries = 12; want 1 to 9, the kernel's taps (layer "a")`)
 	_, err = dnnc(append(write("return 1 // 0"), set)...)
 	require.ErrorContains(t, err, "p.star:2:12: in policy: floored division by zero")
 	_, err = dnnc(append(write("return dense"), "--masks=masks")...)

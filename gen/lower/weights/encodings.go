@@ -81,7 +81,7 @@ func (c *zeroCounter) Write(b []byte) (int, error) {
 // count counts whole elements, and gives the bytes that are left.
 func (c *zeroCounter) count(b []byte) []byte {
 	for ; len(b) >= 4; b = b[4:] {
-		if c.all++; b[0]|b[1]|b[2]|b[3] == 0 {
+		if c.all++; b[0]|b[1]|b[2]|b[3]<<1 == 0 { // of either sign
 			c.zeros++
 		}
 	}

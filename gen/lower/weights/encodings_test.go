@@ -31,6 +31,8 @@ func TestSparse(t *testing.T) {
 			for i := range int64(len(b)) / 4 {
 				if c.every > 0 && (first+i)%c.every == 0 {
 					binary.LittleEndian.PutUint32(b[4*i:], math.Float32bits(0.5))
+				} else if (first+i)%2 == 1 { // zeros have either sign
+					binary.LittleEndian.PutUint32(b[4*i:], 1<<31)
 				}
 			}
 			return nil

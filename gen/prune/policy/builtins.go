@@ -3,7 +3,6 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"go.starlark.net/starlark"
@@ -26,8 +25,8 @@ const (
 	compareCheck = "compared of"
 )
 
-// uniformKey is where a thread has the settings that the options ask for.
-const uniformKey = "uniform"
+// factsKey is where a thread has what is known of the layer.
+const factsKey = "facts"
 
 // universe are the built-in names of Starlark that policies have.
 var universe = []string{"None", "True", "False", "abs", "any", "all", "bool", "float", "int", "len"}
@@ -171,24 +170,26 @@ func ranged(args starlark.Tuple) (starlark.Value, error) {
 	return starlark.Call(&starlark.Thread{}, starlark.Universe["range"], args, nil)
 }
 
-// settings are what a policy returns.
+// settings are what a policy returns. What the layer cannot have is refused here, where the line is known.
 func settings(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	uniform, ok := t.Local(uniformKey).(prune.Wish)
+	facts, ok := t.Local(factsKey).(prune.Facts)
 	if !ok {
 		return nil, errors.New("settings are those of a layer: call settings() within policy(layer)")
 	}
-	w := &wish{Wish: uniform}
+	w := &wish{Wish: facts.Uniform}
 	var rate starlark.Value = starlark.Float(w.Connectivity)
 	err := starlark.UnpackArgs("settings", args, kwargs, "patterns?", &w.Patterns, "entries?", &w.Entries, "connectivity?", &rate, "share?", &w.Share)
 	if err != nil {
 		return nil, err
 	}
-	x, ok := starlark.AsFloat(rate)
-	if !ok || math.IsNaN(x) || math.IsInf(x, 0) {
+	if w.Connectivity, ok = starlark.AsFloat(rate); !ok {
 		return nil, fmt.Errorf("settings: connectivity is %s; want a number of 1 or more", rate.Type())
 	}
-	if w.Connectivity = x; w.Patterns == 0 {
+	if w.Patterns == 0 {
 		w.Entries = 0 // settings(patterns = 0) is enough
+	}
+	if err := w.Check(facts.Layer); err != nil {
+		return nil, fmt.Errorf("settings: %w", err)
 	}
 	return w, nil
 }

@@ -82,7 +82,7 @@ func newThread(name string, steps uint64) *starlark.Thread {
 // call asks for a layer's settings.
 func call(name string, decide *starlark.Function, x prune.Facts) (*prune.Wish, error) {
 	thread := newThread(name, callSteps)
-	thread.SetLocal(uniformKey, x.Uniform)
+	thread.SetLocal(factsKey, x)
 	v, err := starlark.Call(thread, decide, starlark.Tuple{layer(x)}, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w (layer %q)", located(err), shown(x.Name))

@@ -205,12 +205,18 @@ func argument(text string) (string, error) {
 	return string(b), err
 }
 
-// settings reads settings of training over the defaults.
-func settings(text string, to any) error { return jsonfile.Parse([]byte(text), to) }
+// settings reads settings of training, or the file that has them, over the defaults.
+func settings(text string, to any) error {
+	text, err := argument(text)
+	if err != nil {
+		return err
+	}
+	return jsonfile.Parse([]byte(text), to)
+}
 
 // fit trains a network, and writes it with its weights.
 func fit(c *common, args []string) error {
-	text := c.String("settings", "{}", "JSON: epochs, batch, learning_rate, ... as in docs/trainers.md")
+	text := c.String("settings", "{}", "JSON: epochs, batch, learning_rate, ... as in docs/trainers.md; or @FILE that holds it")
 	out := c.String("out", "", "where the trained ONNX model goes; default: trained.onnx in the folder")
 	patience := c.patience()
 	if err := c.Parse(args); err != nil {
@@ -230,11 +236,7 @@ func fit(c *common, args []string) error {
 	}
 	j := &trainer.Job{Request: r, Weights: trainer.Tensors(n)}
 	j.Settings = train.Defaults()
-	given, err := argument(*text)
-	if err != nil {
-		return fmt.Errorf("-settings: %w", err)
-	}
-	if err := settings(given, &j.Settings); err != nil {
+	if err := settings(*text, &j.Settings); err != nil {
 		return fmt.Errorf("-settings: %w", err)
 	}
 	// The job has a folder of its own: what is left there of another job is removed.
@@ -260,7 +262,7 @@ func pick(command []string, patience time.Duration, log io.Writer) trainer.Train
 // check holds a trainer against the protocol.
 func check(c *common, args []string) error {
 	patience := c.patience()
-	text := c.String("settings", "{}", "JSON: settings of training, as in docs/trainers.md")
+	text := c.String("settings", "{}", "JSON: settings of training, as in docs/trainers.md; or @FILE that holds them")
 	if err := c.Parse(args); err != nil {
 		return err
 	}

@@ -255,6 +255,21 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestSettingsOfFile: every command takes its settings from a file, too.
+func TestSettingsOfFile(t *testing.T) {
+	setting(t)
+	require.NoError(t, os.WriteFile("settings.json", []byte(`{"batch": 0}`), 0o666))
+	from := append([]string{}, options[:len(options)-1]...)
+	for command, more := range map[string][]string{"fit": nil, "admm": pruning, "check": {"--", "true"}} {
+		var out bytes.Buffer
+		args := append(append([]string{command, "-folder=jobs"}, from...), "-settings=@settings.json")
+		err := Run(append(args, more...), &out)
+		assert.ErrorContains(t, err, map[string]string{"fit": "batch is 0", "admm": "batch is 0", "check": "8 of 8 checks failed"}[command], command)
+		err = Run(append(append(append([]string{command, "-folder=jobs"}, from...), "-settings=@none.json"), more...), &out)
+		assert.ErrorContains(t, err, "-settings: open none.json", command)
+	}
+}
+
 // TestHelp: who asks for help gets the list of commands, and no error.
 func TestHelp(t *testing.T) {
 	for _, ask := range []string{"help", "-h", "-help", "--help"} {

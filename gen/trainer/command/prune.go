@@ -139,11 +139,7 @@ func (f *pruneFlags) options() (admm.Options, error) {
 		flag, text string
 		to         *train.Settings
 	}{{"-settings", f.settings, &o.Train}, {"-retrain-settings", f.retrained, &o.Tune}} {
-		text, err := argument(x.text)
-		if err == nil {
-			err = settings(text, x.to)
-		}
-		if err != nil {
+		if err := settings(x.text, x.to); err != nil {
 			return o, fmt.Errorf("%s: %w", x.flag, err)
 		}
 	}
