@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"rules_dnn/gen/target/chips/chipstest"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -49,7 +51,7 @@ func TestPrunedShortcut(t *testing.T) {
 	o := all
 	o.Winograd = true
 	cost := func() float64 {
-		c, err := Run(fused(t, text), chip(t, "x86_64_v4"), o)
+		c, err := Run(fused(t, text), chipstest.Target(t, "x86_64_v4"), o)
 		require.NoError(t, err)
 		return c.Solution.Cost
 	}
