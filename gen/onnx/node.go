@@ -120,14 +120,15 @@ func (s *scope) version(d string, p *onnxpb.NodeProto) (int, error) {
 // microsoft is the domain of ONNX Runtime's own operators.
 const microsoft = "com.microsoft"
 
-// standardised are operators of ONNX Runtime that ai.onnx has, too, and the definition there that has what they have. One is in
-// ai.onnx's domain by a name that is not ai.onnx's.
+// standardised are operators of ONNX Runtime that ai.onnx has, too, and the definition there that has what they have. Two are in
+// ai.onnx's domain, of models of any opset, and one of these by a name that is not ai.onnx's.
 var standardised = map[string]struct {
 	op      string
 	version int
 }{
 	microsoft + ".DequantizeLinear": {"DequantizeLinear", 21},
 	microsoft + ".QuantizeLinear":   {"QuantizeLinear", 21},
+	"LayerNormalization":            {"LayerNormalization", 17},
 	"SimplifiedLayerNormalization":  {"RMSNormalization", 23},
 }
 
