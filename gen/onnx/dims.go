@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/onnx/onnxpb"
@@ -180,7 +181,7 @@ func (s *symbols) inputShape(input string, p *onnxpb.TensorShapeProto) (ir.Shape
 				return nil, fmt.Errorf("dimension %d is %d; supported are 0 to %d", i, v.DimValue, int64(sym.MaxDim))
 			}
 		case *onnxpb.TensorShapeProto_Dimension_DimParam:
-			if v.DimParam != "" {
+			if !anonymous(v.DimParam) {
 				out = append(out, s.param(v.DimParam))
 				continue
 			}
@@ -188,6 +189,13 @@ func (s *symbols) inputShape(input string, p *onnxpb.TensorShapeProto) (ir.Shape
 		out = append(out, s.fresh("", fmt.Sprintf("%s_d%d", input, i)))
 	}
 	return out, nil
+}
+
+// anonymous reports whether a name is what exporters write for every dimension that they do not know, as "?" and "None": two that are called so
+// need not be equal.
+func anonymous(name string) bool {
+	named := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	return name == "None" || name == "-1" || !strings.ContainsFunc(name, named)
 }
 
 // outputShape is the shape that the model declares for an output, where it says
@@ -220,7 +228,7 @@ func (s *symbols) expression(name string) (sym.Expr, bool) {
 		return e, true
 	}
 	e, err := sym.Parse(name)
-	if err != nil || e.Overflow() {
+	if n, constant := e.Const(); err != nil || e.Overflow() || constant && (n < 0 || n > sym.MaxDim) {
 		return sym.Expr{}, false
 	}
 	set := map[string]bool{}

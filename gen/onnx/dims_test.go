@@ -91,6 +91,22 @@ func TestDims(t *testing.T) {
 	require.ErrorContains(t, err, `input "x": dimension 0 is -2`)
 }
 
+// TestAnonymousDims: what exporters write for each dimension that they do not know ties none to another.
+func TestAnonymousDims(t *testing.T) {
+	for name, tied := range map[string]bool{"?": false, "None": false, "-1": false, "*": false, "_": false, "N": true, "0": true, "_1": true, "画像": true} {
+		m := modelOf(nil, names("y"), node("Relu", names("x"), names("y")))
+		m.Graph.Input = []*onnxpb.ValueInfoProto{info("x", onnxpb.TensorProto_FLOAT, 1, name, name)}
+		m.Graph.Output[0] = info("y", onnxpb.TensorProto_FLOAT, 1, name, name)
+		g, err := read(t, m, Options{})
+		require.NoError(t, err, name)
+		x := g.Inputs[0].Shape
+		require.Equal(t, tied, x[1].Equal(x[2]), name)
+		if !tied {
+			require.Equal(t, ir.Shape{sym.Const(1), sym.Var("x_d1"), sym.Var("x_d2")}, x, name)
+		}
+	}
+}
+
 func TestInputSymbols(t *testing.T) {
 	m := modelOf(names("w"), names("y"), node("Relu", names("x"), names("y")))
 	m.Graph.Input = []*onnxpb.ValueInfoProto{

@@ -209,8 +209,8 @@ func ofMicrosoft(n *ir.Node) bool {
 			return false
 		}
 	}
-	standard := standardised[microsoft+"."+n.Op]
-	return standard > 0 && n.Version == standard
+	standard, ok := standardised[microsoft+"."+n.Op]
+	return ok && n.Version == standard.version
 }
 
 func (e *exporter) node(n *ir.Node, s *nameScope) (*onnxpb.NodeProto, error) {

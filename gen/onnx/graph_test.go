@@ -294,6 +294,13 @@ func TestMicrosoft(t *testing.T) {
 		}
 		require.Equal(t, opset, again.Opset)
 	}
+	for op, want := range map[string][]any{"SimplifiedLayerNormalization": {"RMSNormalization", 23}, "LayerNormalization": {"LayerNormalization", 17}} {
+		m.OpsetImport = opsets("", 12, "com.microsoft", 1)
+		m.Graph.Node[0] = node(op, names("x", "x"), names("a")) // in ai.onnx's domain
+		normalized, err := read(t, m, Options{})
+		require.NoError(t, err)
+		require.Equal(t, want, []any{normalized.Nodes[0].Op, normalized.Nodes[0].Version})
+	}
 	g.Opset, g.Nodes[1].Attrs = 17, ir.Attrs{"output_dtype": int64(4)}
 	require.ErrorContains(t, Write(&bytes.Buffer{}, g), "the node follows the operator's version 21; opset 17 has version 13", "ONNX Runtime's has no such attribute")
 }

@@ -108,8 +108,8 @@ func (s *scope) version(d string, p *onnxpb.NodeProto) (int, error) {
 	if p.GetOverload() != "" {
 		return 0, refusef("the model has no function of overload %s", show(p.GetOverload()))
 	}
-	if standard := standardised[d+"."+p.GetOpType()]; standard > 0 {
-		return standard, nil
+	if standard, ok := standardised[qualified(d, p)]; ok {
+		return standard.version, nil
 	}
 	if d != "" {
 		return 1, nil // all definitions there are
@@ -120,17 +120,31 @@ func (s *scope) version(d string, p *onnxpb.NodeProto) (int, error) {
 // microsoft is the domain of ONNX Runtime's own operators.
 const microsoft = "com.microsoft"
 
-// standardised are operators of another domain that ai.onnx has, too, and the definition there that has what they have.
-var standardised = map[string]int{microsoft + ".DequantizeLinear": 21, microsoft + ".QuantizeLinear": 21}
+// standardised are operators of ONNX Runtime that ai.onnx has, too, and the definition there that has what they have. Two are in
+// ai.onnx's domain, of models of any opset, and one of these by a name that is not ai.onnx's.
+var standardised = map[string]struct {
+	op      string
+	version int
+}{
+	microsoft + ".DequantizeLinear": {"DequantizeLinear", 21},
+	microsoft + ".QuantizeLinear":   {"QuantizeLinear", 21},
+	"LayerNormalization":            {"LayerNormalization", 17},
+	"SimplifiedLayerNormalization":  {"RMSNormalization", 23},
+}
 
-// operator is the name of a node's operator: that of ai.onnx, or one that begins with its domain.
-func operator(d string, p *onnxpb.NodeProto) string {
-	name := p.GetOpType()
-	if d != "" {
-		name = d + "." + name
-	}
-	if standardised[name] > 0 {
+// qualified is the name of a node's operator as the model has it: that of ai.onnx, or one that begins with its domain.
+func qualified(d string, p *onnxpb.NodeProto) string {
+	if d == "" {
 		return p.GetOpType()
+	}
+	return d + "." + p.GetOpType()
+}
+
+// operator is the name of a node's operator in the compiler.
+func operator(d string, p *onnxpb.NodeProto) string {
+	name := qualified(d, p)
+	if standard, ok := standardised[name]; ok {
+		return standard.op
 	}
 	return name
 }

@@ -262,6 +262,12 @@ func oddElems(v *ir.Value, x int64) *ir.Value {
 	return ir.ConstValue(v.Name, fill(t, xs))
 }
 
+// trained is a node whose statistics are wanted.
+func trained() *ir.Node {
+	x := func() *ir.Value { return f32(2, 4, 8) }
+	return example{n: microsoft("SkipSimplifiedLayerNormalization", nil, x(), x(), weight(8))}.outputs(3).n
+}
+
 // TestMicrosoftErrors: what ONNX Runtime's own operators refuse, where they are taken apart.
 func TestMicrosoftErrors(t *testing.T) {
 	nbits := func(at ...any) *ir.Node {
@@ -292,6 +298,27 @@ func TestMicrosoftErrors(t *testing.T) {
 		{microsoft("QGemm", nil, val(ir.U8, 2, 3), weight(4), q0(), val(ir.I8, 3, 4), weight(), val(ir.I8)), "operand 1 (a_scale) has shape [4]; want one element"},
 		{microsoft("QGemm", nil, val(ir.U8, 2, 3), weight(), q0(), val(ir.I8, 3, 4), weight(), val(ir.I8), nil, weight(4), q0()), "operand 7 (y_scale) has shape [4]; want one element"},
 		{microsoft("QLinearAdd", nil, val(ir.U8, 2, 3), weight(3), q0(), val(ir.U8, 2, 3), weight(), q0(), weight(), q0()), "operand 1 (A_scale) has shape [3]; want one element"},
+		{quantizedLSTM(weight(3), val(ir.I8, 2)), "W_scale: dimension 0 of operand 8: found 3 and 2"},
+		{quantizedLSTM(weight(2, 12), val(ir.I8, 2, 11)), "W_zero_point: dimension 1 of operand 9: found 11 and 12"},
+		{microsoft("FusedGemm", attrs("activation", "Silu"), f32(2, 3), f32(3, 4)), `attribute activation is "Silu"; supported are ["Clip" "Elu"`},
+		{microsoft("FusedConv", attrs("activation", "Clip", "activation_params", []float32{1}), f32(2, 8, 9, 9), weight(16, 8, 3, 3)),
+			"attribute activation is Clip, which has no attribute activation_params"},
+		{trained(), "results 1 and 2 (mean and inv_std_var), which training reads, are not supported"},
+		{microsoft("EmbedLayerNormalization", nil, val(ir.I32, 2, 3), val(ir.I32, 2, 3), weight(9, 8), weight(7, 8), nil, weight(8), weight(8)),
+			"segment_ids and segment_embedding belong together"},
+		{microsoft("Attention", attrs("num_heads", 2), f32(2, 8), weight(8, 24)), "operand 0 has rank 2; want rank 3"},
+		{microsoft("Attention", attrs("num_heads", 2, "do_rotary", 1), f32(2, 4, 8), weight(8, 24)), "attribute do_rotary is 1; supported is 0"},
+		{microsoft("Attention", attrs("num_heads", 2, "qkv_hidden_sizes", ints(8, 8)), f32(2, 4, 8), weight(8, 24)), "attribute qkv_hidden_sizes has 2 numbers; want 3"},
+		{microsoft("Attention", attrs("num_heads", 2), f32(2, 4, 8), weight(8, 24), nil, val(ir.I32, 4)), "of masks of rank 1, one number for each batch is supported"},
+		{microsoft("Attention", attrs("num_heads", 2), f32(2, 4, 8), weight(8, 24), nil, val(ir.I32, 2, 1, 4, 4)), "operand 3 (mask_index) has rank 4; supported are 1 to 3"},
+		{microsoft("Attention", attrs("num_heads", 2), f32(2, 4, 8), weight(8, 24), nil, nil, nil, nil, val(ir.I32, 1)), "operand 6 (past_sequence_length) is not supported"},
+		{microsoft("MultiHeadAttention", attrs("num_heads", 2), f32(2, 4, 2, 3, 4)), "operands 1 and 2 (key and value) are absent; packed operands"},
+		{microsoft("MultiHeadAttention", attrs("num_heads", 2), f32(2, 4, 8), f32(2, 4, 8), f32(2, 2, 4, 4)), "(query, key and value) have ranks 3, 3 and 4"},
+		{microsoft("MultiHeadAttention", attrs("num_heads", 2), f32(2, 4, 8), f32(2, 4, 8), f32(2, 4, 8), nil, nil, nil, f32(2, 2, 3, 4)), "past_key and past_value belong together"},
+		{microsoft("RotaryEmbedding", attrs("scale", 0.5), f32(2, 4, 8), i64(1), weight(50, 2), weight(50, 2)), "attribute scale is 0.5; supported is 1"},
+		{microsoft("RotaryEmbedding", attrs("is_packed_batching", 1), f32(2, 4, 8), i64(1), weight(50, 2), weight(50, 2)), "attribute is_packed_batching is 1; supported is 0"},
+		{microsoft("RotaryEmbedding", nil, f32(2, 4, 8), i64(3), weight(50, 2), weight(50, 2)), "operand 1 (position_ids) has shape [3]; want one element"},
+		{microsoft("RotaryEmbedding", nil, f32(2, 4, 8), i64(1), weight(50), weight(50)), "does not tell the size of a head; want the number of heads"},
 	} {
 		_, err := Expand(c.n, nil)
 		require.ErrorContains(t, err, c.want)

@@ -268,32 +268,26 @@ func dynamicQuantizeLinear(c *Ctx) (*Meaning, error) {
 	}
 	as := axes(x)
 	red := reduceAxes(x)
+	if len(red) == 0 { // a single element is reduced, too
+		red = reduceAxes(ir.Shape{sym.Const(1)})
+	}
 	t := ir.F32
-	load := te.Operand(0, t, te.AxisVars(red)...)
-	most, least := te.Max(t), te.Min(t)
-	low := te.Acc{N: 1, Type: t}
-	hi := call("max", te.Acc{Type: t}, te.Float(t, 0))
-	lo := call("min", low, te.Float(t, 0))
+	load := te.Operand(0, t, te.AxisVars(red)[:len(x)]...)
+	// A reduction each, which are computed in vectors, as one of both is not.
+	extreme := func(name string, combine *te.Combiner) *te.Stage {
+		bounded := call(name, te.Acc{Type: t}, te.Float(t, 0))
+		return &te.Stage{Name: name, Reduce: red, Combine: combine, Values: []te.Expr{load}, Results: []te.Expr{bounded}}
+	}
+	part := func(stage, k int, t ir.DType) te.Expr {
+		return te.Load{Source: te.Source{Stage: true, N: stage, Part: k}, Type: t, Index: []sym.Expr{}}
+	}
+	hi, lo := part(0, 0, t), part(1, 0, t)
 	// Any scale does where all is zero; a scale of zero would make its quotients NaN.
 	span := sel(test("eq", hi, lo), te.Float(t, 1), sub(hi, lo))
 	scale := div(span, te.Float(t, 255))
-	extremes := &te.Stage{
-		Name: "range", Reduce: red,
-		Combine: &te.Combiner{
-			Name: "minmax", Init: []te.Expr{most.Init[0], least.Init[0]},
-			Join: []te.Expr{most.Join[0], call("min", low, te.In{N: 1, Type: t})},
-		},
-		Values:  []te.Expr{load, load},
-		Results: []te.Expr{scale, saturated(ir.U8, call("neg", div(lo, scale)), nil)},
-	}
-	if len(red) == 0 { // a single element is reduced, too
-		extremes.Reduce = reduceAxes(ir.Shape{sym.Const(1)})
-	}
-	part := func(k int, t ir.DType) te.Expr {
-		return te.Load{Source: te.Source{Stage: true, Part: k}, Type: t, Index: []sym.Expr{}}
-	}
-	y := saturated(ir.U8, div(c.load0(te.AxisVars(as)...), part(0, t)), part(1, ir.U8))
-	m := stages(extremes, &te.Stage{Name: "DynamicQuantizeLinear", Axes: as, Results: []te.Expr{y}})
-	m.Outputs = append(m.Outputs, te.Source{Stage: true}, te.Source{Stage: true, Part: 1})
+	steps := &te.Stage{Name: "scale", Results: []te.Expr{scale, saturated(ir.U8, call("neg", div(lo, scale)), nil)}}
+	y := saturated(ir.U8, div(c.load0(te.AxisVars(as)...), part(2, 0, t)), part(2, 1, ir.U8))
+	m := stages(extreme("max", te.Max(t)), extreme("min", te.Min(t)), steps, &te.Stage{Name: "DynamicQuantizeLinear", Axes: as, Results: []te.Expr{y}})
+	m.Outputs = append(m.Outputs, te.Source{Stage: true, N: 2}, te.Source{Stage: true, N: 2, Part: 1})
 	return m, nil
 }

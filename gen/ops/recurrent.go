@@ -15,6 +15,7 @@ func recurrentRows() []*Row {
 		recurrentRow("GRU", gruCell, []AttrSpec{intAttr("linear_before_reset")}),
 		recurrentRow("LSTM", lstmCell, []AttrSpec{intAttr("input_forget")},
 			opt(in("initial_c", floats)), opt(in("P", floats))),
+		quantizedLSTMRow(),
 		linearAttentionRow(),
 	}
 }
@@ -53,6 +54,8 @@ type cell struct {
 	functions []string // the activations' defaults, of one direction
 	// biasInside keeps the bias of the recurrent product apart from that of the inputs'.
 	biasInside bool
+	// quantized weights are integers with scales and zero points, a row for each number of a step's input or state.
+	quantized bool
 	// step writes a step: the next states of the states and of a step's input, which is
 	// the product with the gates' weights.
 	step func(s *step, x *ir.Value, states []*ir.Value) []*ir.Value
@@ -82,6 +85,14 @@ type recurrent struct {
 	activations []activationOf // of all directions
 	active      *ir.Value      // whether a step is within its sequence, for each step; nil without lengths
 	some        *ir.Value      // whether a sequence has a step
+}
+
+// stateAxis is the axis of R that runs over a state's numbers.
+func (r *recurrent) stateAxis() int {
+	if r.quantized {
+		return 1
+	}
+	return 2
 }
 
 // direction is one run over the sequence.
@@ -129,12 +140,12 @@ func (r *recurrent) checkShapes() error {
 	if len(x) != 3 || len(w) != 3 || len(rs) != 3 {
 		return fmt.Errorf("operands X, W and R have ranks %d, %d and %d; want rank 3", len(x), len(w), len(rs))
 	}
-	if r.hidden = rs[2]; r.Node.Has("hidden_size") {
+	if r.hidden = rs[r.stateAxis()]; r.Node.Has("hidden_size") {
 		n := r.Node.Int("hidden_size", 0)
 		if n < 1 {
 			return fmt.Errorf("attribute hidden_size is %d; want at least 1", n)
 		}
-		if err := r.require(SameDim, rs[2], sym.Const(n), "the last dimension of R and attribute hidden_size"); err != nil {
+		if err := r.require(SameDim, r.hidden, sym.Const(n), "the numbers of a state in R and attribute hidden_size"); err != nil {
 			return err
 		}
 		r.hidden = sym.Const(n)
@@ -144,12 +155,16 @@ func (r *recurrent) checkShapes() error {
 	if r.batch == 0 {
 		state = ir.Shape{x[r.batch], directions, r.hidden}
 	}
+	ofInput, ofState := ir.Shape{directions, all, x[2]}, ir.Shape{directions, all, r.hidden}
+	if r.quantized {
+		ofInput, ofState = ir.Shape{directions, x[2], all}, ir.Shape{directions, r.hidden, all}
+	}
 	for _, want := range []struct {
 		operand int
 		shape   ir.Shape
 	}{
-		{recurrentW, ir.Shape{directions, all, x[2]}},
-		{recurrentR, ir.Shape{directions, all, r.hidden}},
+		{recurrentW, ofInput},
+		{recurrentR, ofState},
 		{recurrentB, ir.Shape{directions, sym.Scale(all, 2)}},
 		{recurrentLens, ir.Shape{x[r.batch]}},
 		{recurrentH, state},

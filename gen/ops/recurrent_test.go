@@ -23,6 +23,12 @@ func recurrentNode(op string, gates, directions int64, at ir.Attrs, more ...*ir.
 	return example{n: node(op, at, append(in, more...)...)}.outputs(results).n
 }
 
+// quantizedLSTM is one of hidden size 3 in both directions.
+func quantizedLSTM(scale, zero *ir.Value) *ir.Node {
+	return microsoft("DynamicQuantizeLSTM", attrs("direction", "bidirectional"), f32("T", "B", 5), val(ir.I8, 2, 5, 12), val(ir.I8, 2, 3, 12),
+		weight(2, 24), nil, nil, nil, nil, scale, zero, weight(2, 12), val(ir.I8, 2, 12))
+}
+
 func linearNode(rule string, q, k, v *ir.Value, more ...*ir.Value) *ir.Node {
 	at := attrs("q_num_heads", 4, "kv_num_heads", 2, "update_rule", rule)
 	return example{n: node("LinearAttention", at, append([]*ir.Value{q, k, v}, more...)...)}.outputs(2).n
@@ -113,7 +119,7 @@ func TestRecurrentErrors(t *testing.T) {
 		{rnn(attrs("layout", 2)), "attribute layout is 2; supported are 0 and 1"},
 		{rnn(attrs("clip", -1.0)), "attribute clip is -1; want at least 0"},
 		{rnn(attrs("hidden_size", 0)), "attribute hidden_size is 0; want at least 1"},
-		{rnn(attrs("hidden_size", 4)), "the last dimension of R and attribute hidden_size: found 3 and 4"},
+		{rnn(attrs("hidden_size", 4)), "the numbers of a state in R and attribute hidden_size: found 3 and 4"},
 		{rnn(with(acts("Tanh", "Tanh"))), "attribute activations names 2 functions; want 1 for each of 1 directions"},
 		{rnn(with(acts("Gelu"))), `attribute activations names "Gelu"; supported are ["Relu" "Tanh"`},
 		{rnn(with(acts("ScaledTanh"))), "attribute activation_alpha has no number for ScaledTanh, which has no default"},

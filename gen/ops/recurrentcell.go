@@ -6,6 +6,9 @@ import (
 
 // product is the recurrent product of a state with rows of the weights.
 func (s *step) product(h, weights *ir.Value) *ir.Value {
+	if s.integers != nil {
+		return s.integers.product(s.composer, h)
+	}
 	return s.op("Gemm", ir.Attrs{"transB": int64(1)}, h, weights)
 }
 

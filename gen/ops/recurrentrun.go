@@ -66,6 +66,7 @@ type step struct {
 	*scanning
 	r         *recurrent
 	weights   *ir.Value   // of the recurrent product, the gates' one below the other
+	integers  *bytesOf    // the same where they are quantized, or nil
 	bias      *ir.Value   // of that product, if it is kept apart
 	peepholes []*ir.Value // or nil
 	functions []activationOf
@@ -75,8 +76,13 @@ type step struct {
 func (r *recurrent) run(d int) []*ir.Value {
 	x, bias := r.inputs(d)
 	s := &step{
-		scanning: r.scan(int64(r.time), r.directions[d].backward), r: r, weights: r.of(recurrentR, d, 0), bias: bias,
+		scanning: r.scan(int64(r.time), r.directions[d].backward), r: r, bias: bias,
 		functions: r.activations[d*len(r.cell.functions) : (d+1)*len(r.cell.functions)],
+	}
+	if r.quantized {
+		s.integers = r.bytesOf(recurrentR, recurrentRScale, d)
+	} else {
+		s.weights = r.of(recurrentR, d, 0)
 	}
 	if p := r.of(recurrentP, d, 0); p != nil {
 		s.peepholes = r.split(p, 0, 3)
@@ -132,8 +138,11 @@ func (r *recurrent) finish(scanned []*ir.Value) []*ir.Value {
 // bias that is kept apart.
 func (r *recurrent) inputs(d int) (x, inside *ir.Value) {
 	x = r.cast(r.operands[recurrentX], r.Type(recurrentX), r.t)
-	weights := r.op("Transpose", ir.Attrs{"perm": []int64{1, 0}}, r.of(recurrentW, d, 0))
-	x = r.op("MatMul", nil, x, weights)
+	if r.quantized {
+		x = r.bytesOf(recurrentW, recurrentWScale, d).product(r.composer, x)
+	} else {
+		x = r.op("MatMul", nil, x, r.op("Transpose", ir.Attrs{"perm": []int64{1, 0}}, r.of(recurrentW, d, 0)))
+	}
 	b := r.of(recurrentB, d, 0)
 	if b == nil {
 		return x, nil
@@ -149,7 +158,7 @@ func (r *recurrent) inputs(d int) (x, inside *ir.Value) {
 // takes its shape, so that steps keep the state's; the run checks that it has as many elements.
 func (r *recurrent) first(operand, d int) *ir.Value {
 	dims := func() []*ir.Value {
-		return []*ir.Value{r.dim(r.operands[recurrentX], int64(r.batch)), r.dim(r.operands[recurrentR], 2)}
+		return []*ir.Value{r.dim(r.operands[recurrentX], int64(r.batch)), r.dim(r.operands[recurrentR], int64(r.stateAxis()))}
 	}
 	v := r.of(operand, d, int64(r.time))
 	if v == nil {

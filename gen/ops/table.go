@@ -28,6 +28,8 @@ var families = []func() []*Row{
 	quantizeRows,
 	qlinearRows,
 	microsoftRows,
+	microsoftFusedRows,
+	microsoftAttentionRows,
 	attentionRows,
 	normRows,
 	reshapeRows,

@@ -12,6 +12,7 @@ import (
 	"rules_dnn/gen/lower/refusal"
 	"rules_dnn/gen/ops"
 	"rules_dnn/gen/plan"
+	"rules_dnn/gen/sel"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
@@ -82,7 +83,7 @@ func (s *State) untiled() []plan.Warning {
 		groups[i].blocks++
 		groups[i].share += n
 	}
-	groups = slices.DeleteFunc(groups, func(g *slow) bool { return g.share < leastShare*total })
+	groups = slices.DeleteFunc(groups, func(g *slow) bool { return g.share == 0 || g.share < leastShare*total })
 	slices.SortStableFunc(groups, func(a, b *slow) int { return cmp.Compare(b.share, a.share) })
 	return tell(groups, total)
 }
@@ -124,8 +125,11 @@ func tiled(c *plan.Call) bool {
 
 // typical fixes the program's symbols at what estimates take them for.
 func (s *State) typical() sym.Facts {
-	out := sym.Facts{}
+	out, usual := sym.Facts{}, sel.Usual(s.Blocks)
 	for name, r := range s.Program.Facts {
+		if u, ok := usual[name]; ok {
+			r = u
+		}
 		n := cost.Typical(r)
 		out[name] = sym.Range{Lo: n, Hi: n}
 	}

@@ -84,6 +84,8 @@ func TestUntiled(t *testing.T) {
 		"1 %": {attention(1, 64, "Relu.14"), []string{`MatMul "score 0" + Relu "after 0": no register tile for 2 % of`}},
 		"sums of a run": {single("  symbol N 1..64\n  input %x f32[32, N]\n  input %z f32[N, 32]\n", `MatMul.13(%x, %z) "m"`),
 			[]string{"how long its sums are is known at run time only"}},
+		"a window of more points than sequences usually have": {single("  symbol N 1..1000000\n  input %x f64[1, 1, N]\n"+w("f64", "4, 1, 512", 2048), `Conv.11(%x, @w) {strides = [160]} "c"`),
+			[]string{"no register tile for 100 % of"}},
 		"many nodes": {single("  input %x f32[1, 64]\n  input %z f32[64, 32]\n"+`  %a ?[*] = MatMul.13(%x, %z) "m"
   %b ?[*] = Relu.14(%a) "r"
   %c ?[*] = Neg.13(%b) "n"

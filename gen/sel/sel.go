@@ -128,7 +128,7 @@ func Run(g *block.Graph, t *target.Target, o Options) (*Choice, error) {
 }
 
 func newSelector(g *block.Graph, t *target.Target, o Options) *selector {
-	s := &selector{g: g, o: o, usual: usual(g), costs: map[string]float64{}, copied: map[conversion]float64{}, classes: map[string]*class{}, classOf: map[*block.Block]*class{},
+	s := &selector{g: g, o: o, usual: Usual(g), costs: map[string]float64{}, copied: map[conversion]float64{}, classes: map[string]*class{}, classOf: map[*block.Block]*class{},
 		runs: map[*ir.Value]float64{}, given: map[*ir.Value]bool{}, views: map[*block.Block]bool{},
 		found: map[string]bool{}, stale: map[string]bool{}, next: map[string][]*params.Point{}}
 	s.sides = []*side{s.newSide(layout.Host, t)}

@@ -11,10 +11,10 @@ import (
 // the end of the network.
 const usualParts = 8
 
-// usual are the ranges of symbols under which kernels are estimated. A network tells of what size its images are by how
+// Usual are the ranges of symbols under which kernels are estimated. A network tells of what size its images are by how
 // far it divides them; where it does, the first dimension of an input that it does not divide is a number of images, of
 // which the fewest are usual.
-func usual(g *block.Graph) sym.Facts {
+func Usual(g *block.Graph) sym.Facts {
 	by := map[string]int64{}
 	g.All(func(r *block.Graph) {
 		for _, b := range r.Blocks {

@@ -28,6 +28,6 @@ func TestUsual(t *testing.T) {
 		{"the first dimension is divided", ir.Shape{n, h}, ir.Shape{part(n, 8), h}, sym.Facts{"N": free, "H": few}, sym.Facts{"N": at(64), "H": few}},
 	} {
 		g := &block.Graph{Facts: c.facts, Inputs: []*ir.Value{{Shape: c.input, HasShape: true}}, Blocks: []*block.Block{{Results: []*ir.Value{{Shape: c.result, HasShape: true}}}}}
-		assert.Equal(t, c.want, usual(g), c.name)
+		assert.Equal(t, c.want, Usual(g), c.name)
 	}
 }

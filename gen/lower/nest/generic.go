@@ -38,6 +38,7 @@ func Generic(b *block.Block, env *lower.Env) (*lower.Lowered, error) {
 	n.unflatten()
 	n.collapse()
 	n.splitLanes()
+	n.alongMemory()
 	n.turn()
 	n.splitPeriod()
 	n.jam()

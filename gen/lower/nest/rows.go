@@ -38,6 +38,23 @@ func (n *Nest) rowReduction(axes []te.Axis) bool {
 	return !slices.ContainsFunc(n.Values, func(v te.Expr) bool { return !loop.VectorExpr(v, r.Var, lower.Vectors(n.target), n.Facts) })
 }
 
+// alongMemory puts an axis of a reduction that walks memory innermost, where the innermost one does not and the order is of no account:
+// an operand whose channels lie together has pixels far apart.
+func (n *Nest) alongMemory() {
+	last := len(n.Reduce) - 1
+	if last < 1 || !regroups[n.Combiner.Name] || n.target.WorkItems() || n.rowReduction(n.Axes) || n.sideBySide(n.Axes) {
+		return
+	}
+	for i := last - 1; i >= 0; i-- {
+		along := *n
+		along.Reduce = slices.Concat(n.Reduce[:i], n.Reduce[i+1:], n.Reduce[i:i+1])
+		if !n.Reduce[i].Extent.Is(1) && along.rowReduction(n.Axes) {
+			n.Reduce = along.Reduce
+			return
+		}
+	}
+}
+
 // joinsParts reports whether partial results join as values do.
 func (n *Nest) joinsParts() bool { return len(n.Values) == 1 && match.Reorders[n.Combiner.Name] }
 

@@ -1,4 +1,4 @@
-"""Prints microsoft.json: what ONNX Runtime says of its own operators on quantized tensors.
+"""Prints microsoft.json: what ONNX Runtime says of its own operators.
 
 Usage: python microsoft.py > microsoft.json (with PyPI's onnxruntime, onnx and numpy installed).
 """
@@ -91,21 +91,86 @@ def cases():
         yield f"MatMulNBits_{k}_{zero}", "MatMulNBits", inputs, {"K": k, "N": n, "bits": 4, "block_size": size}
 
 
-def run(op, inputs, attrs):
+def fused():
+    """Operators of floats: what the optimizers make of several nodes. A case's number of results is 1, or its last item's."""
+    x, b = floats(2, 5, 8), floats(8)
+    yield "Gelu", "Gelu", [x], {}
+    yield "BiasGelu", "BiasGelu", [x, b], {}
+    yield "FastGelu", "FastGelu", [x], {}
+    yield "FastGelu_bias", "FastGelu", [x, b], {}
+    yield "QuickGelu", "QuickGelu", [x], {}
+    yield "QuickGelu_alpha", "QuickGelu", [x], {"alpha": 0.5}
+    yield "FusedMatMul", "FusedMatMul", [floats(2, 3, 5), floats(5, 4)], {"alpha": 0.25}
+    yield "FusedMatMul_turned", "FusedMatMul", [floats(2, 5, 3), floats(2, 4, 5)], {"transA": 1, "transB": 1}
+    yield "FusedMatMul_batch", "FusedMatMul", [floats(3, 2, 4, 5), floats(2, 4, 5, 6)], {"transBatchA": 1}
+    yield "FusedMatMul_both", "FusedMatMul", [floats(5, 2, 4, 3), floats(2, 4, 5, 6)], {"transBatchA": 1, "transA": 1}
+    yield "FusedGemm", "FusedGemm", [floats(3, 5), floats(4, 5), floats(4)], {"transB": 1, "alpha": 0.5, "beta": 2.0, "activation": "Relu"}
+    yield "FusedGemm_leaky", "FusedGemm", [floats(3, 5), floats(5, 4), floats(4)], {"activation": "LeakyRelu", "activation_alpha": 0.3}
+    image, w = floats(1, 4, 6, 5), floats(4, 2, 3, 3)
+    conv = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "group": 2, "strides": [1, 1], "dilations": [1, 1]}
+    yield "FusedConv", "FusedConv", [image, w, floats(4)], dict(conv, activation="Relu")
+    yield "FusedConv_sum", "FusedConv", [image, w, floats(4), floats(1, 4, 6, 5)], dict(conv, activation="Relu")
+    yield "FusedConv_clip", "FusedConv", [image, w], dict(conv, activation="Clip", activation_params=[-0.5, 0.75])
+    yield "FusedConv_hard", "FusedConv", [image, w], dict(conv, activation="HardSigmoid", activation_params=[0.2, 0.4])
+    rows, skip, gain = floats(2, 5, 8), floats(2, 5, 8), floats(8)
+    yield "SkipLayerNormalization", "SkipLayerNormalization", [rows, skip, gain, floats(8), floats(8)], {"epsilon": 1e-5}, [1, 0, 0, 1]
+    yield "SkipLayerNormalization_plain", "SkipLayerNormalization", [rows, floats(1, 5, 8), gain], {"epsilon": 1e-3}
+    yield "SkipSimplifiedLayerNormalization", "SkipSimplifiedLayerNormalization", [rows, skip, gain, floats(8)], {"epsilon": 1e-5}, [1, 0, 0, 1]
+    yield "SkipSimplifiedLayerNormalization_plain", "SkipSimplifiedLayerNormalization", [rows, skip, gain], {}
+    ids, tables = np.array([[3, 1, 0, 6], [2, 2, 5, 4]], np.int32), [floats(7, 8), floats(6, 8)]
+    segments, mask = np.array([[0, 0, 1, 1], [0, 1, 1, 0]], np.int32), np.array([[1, 1, 1, 0], [1, 1, 0, 0]], np.int32)
+    yield ("EmbedLayerNormalization", "EmbedLayerNormalization", [ids, segments, *tables, floats(2, 8), gain, floats(8), mask],
+           {"epsilon": 1e-6, "mask_index_type": 1}, [1, 1, 1])
+    yield ("EmbedLayerNormalization_places", "EmbedLayerNormalization", [ids, None, *tables, None, gain, floats(8), None, ids[:, ::-1] % 6],
+           {"epsilon": 1e-6}, [1, 1])
+    bias, wide = floats(24), floats(8, 24)
+    for name, m in (("raw", mask), ("lengths", np.array([3, 1], np.int32)), ("rows", (data((2, 4, 4), np.int8) > 0).astype(np.int32))):
+        yield f"Attention_{name}", "Attention", [floats(2, 4, 8), wide, bias, m], {"num_heads": 2}
+    yield "Attention_causal", "Attention", [floats(2, 4, 8), wide, bias], {"num_heads": 2, "unidirectional": 1, "scale": 0.3}
+    yield "Attention_bias", "Attention", [floats(2, 4, 8), wide, bias, mask, None, floats(2, 2, 4, 4)], {"num_heads": 2, "mask_filter_value": -3.5}
+    yield "Attention_past", "Attention", [floats(2, 4, 8), wide, bias, None, floats(2, 2, 2, 3, 4)], {"num_heads": 2, "unidirectional": 1}, [1, 1]
+    yield "Attention_sizes", "Attention", [floats(2, 4, 8), floats(8, 28), floats(28)], {"num_heads": 2, "qkv_hidden_sizes": [8, 8, 12]}
+    q, kv = floats(2, 4, 8), [floats(2, 5, 8), floats(2, 5, 6)]
+    long = np.array([[1, 1, 1, 1, 0], [1, 1, 0, 0, 0]], np.int32)
+    yield "MultiHeadAttention", "MultiHeadAttention", [q, *kv], {"num_heads": 2}
+    yield "MultiHeadAttention_bias", "MultiHeadAttention", [q, *kv, floats(22), long], {"num_heads": 2}
+    yield "MultiHeadAttention_added", "MultiHeadAttention", [q, *kv, None, None, floats(1, 2, 4, 5)], {"num_heads": 2, "scale": 0.7}
+    yield "MultiHeadAttention_heads", "MultiHeadAttention", [q, floats(2, 2, 5, 4), floats(2, 2, 5, 4)], {"num_heads": 2}
+    yield ("MultiHeadAttention_past", "MultiHeadAttention", [q, floats(2, 4, 8), floats(2, 4, 8), None, None, None, floats(2, 2, 3, 4), floats(2, 2, 3, 4)],
+           {"num_heads": 2, "unidirectional": 1}, [1, 1, 1])
+    angle = floats(10, 2)
+    cache = [np.cos(angle), np.sin(angle)]
+    places = np.array([[0, 1, 2, 3], [4, 5, 6, 7]], np.int64)
+    yield "RotaryEmbedding", "RotaryEmbedding", [floats(2, 4, 8), places, *cache], {}
+    yield "RotaryEmbedding_offset", "RotaryEmbedding", [floats(2, 3, 4, 4), np.array([5], np.int64), *cache], {"interleaved": 1}
+    yield "RotaryEmbedding_part", "RotaryEmbedding", [floats(2, 4, 12), places, *cache], {"num_heads": 2, "rotary_embedding_dim": 4}
+    for t in (np.int8, np.uint8):
+        for direction, columns in (("forward", False), ("bidirectional", True)):
+            d, columns = 2 if direction == "bidirectional" else 1, columns and t == np.int8
+            scales = (d, 12) if columns else (d,)
+            zero = np.zeros(scales, t) if t == np.int8 else np.full(scales, 131, t)
+            scale = [np.abs(floats(*scales)) * np.float32(0.002) + np.float32(0.002) for _ in range(2)]
+            inputs = [floats(4, 1, 5), data((d, 5, 12), t), data((d, 3, 12), t), floats(d, 24), None, floats(d, 1, 3), floats(d, 1, 3), None]
+            name = f"DynamicQuantizeLSTM_{np.dtype(t).name}_{direction}"
+            yield name, "DynamicQuantizeLSTM", inputs + [scale[0], zero, scale[1], zero], {"hidden_size": 3, "direction": direction}, [1, 1, 1]
+
+
+def run(op, inputs, attrs, wants=(1,)):
+    results = [f"y{i}" if w else "" for i, w in enumerate(wants)]
     names = ["" if x is None else f"x{i}" for i, x in enumerate(inputs)]
     feeds = {n: x for n, x in zip(names, inputs) if n}
-    nodes = [helper.make_node(op, names, ["y"], domain="com.microsoft", **attrs)]
+    nodes = [helper.make_node(op, names, results, domain="com.microsoft", **attrs)]
     if op == "QLinearReduceMean":  # of which there is a definition, and no kernel: what the definition says
         nodes = [
             helper.make_node("DequantizeLinear", names[:3], ["x"]),
             helper.make_node("ReduceMean", ["x"], ["m"], **attrs),
-            helper.make_node("QuantizeLinear", ["m", *names[3:]], ["y"]),
+            helper.make_node("QuantizeLinear", ["m", *names[3:]], results),
         ]
     # Weights and what belongs to them are constants, as some kernels want them.
     graph = helper.make_graph(
         nodes, "g",
         [helper.make_tensor_value_info("x0", helper.np_dtype_to_tensor_dtype(feeds["x0"].dtype), feeds["x0"].shape)],
-        [helper.make_empty_tensor_value_info("y")],
+        [helper.make_empty_tensor_value_info(r) for r in results if r],
         [helper.make_tensor(n, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape, x.ravel()) for n, x in feeds.items() if n != "x0"],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)], ir_version=8)
@@ -113,7 +178,8 @@ def run(op, inputs, attrs):
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return session.run(None, {"x0": feeds["x0"]})[0]
+    ys = iter(session.run(None, {"x0": feeds["x0"]}))
+    return [next(ys) if w else None for w in wants]
 
 
 def tensor(x):
@@ -124,9 +190,9 @@ def tensor(x):
 
 def main():
     out = []
-    for name, op, inputs, attrs in cases():
-        y = run(op, inputs, attrs)
-        out.append({"name": name, "op": op, "attrs": attrs, "inputs": [tensor(x) for x in inputs], "output": tensor(y)})
+    for name, op, inputs, attrs, *wants in [*cases(), *fused()]:
+        ys = run(op, inputs, attrs, *wants)
+        out.append({"name": name, "op": op, "attrs": attrs, "inputs": [tensor(x) for x in inputs], "outputs": [tensor(y) for y in ys]})
     print("[\n" + ",\n".join(json.dumps(c) for c in out) + "\n]")
 
 

@@ -1,0 +1,84 @@
+package ops
+
+import (
+	"fmt"
+
+	"rules_dnn/gen/ir"
+)
+
+// skipEpsilon is the epsilon of the operators that add before they normalize, where nodes have none.
+const skipEpsilon = 1e-12
+
+// skipNormRow is a layer normalization, or with no beta a RMSNormalization, of the sum of two tensors and a bias, which is a result, too.
+func skipNormRow(name string, beta ...Param) *Row {
+	inputs := append([]Param{in("input", shortFloats), in("skip", shortFloats), in("gamma", shortFloats)}, beta...)
+	bias := len(inputs)
+	return &Row{
+		Name: Microsoft + name, Versions: []int{1}, Form: Composition, MinOutputs: 1, MaxOutputs: 4,
+		Inputs: append(inputs, opt(in("bias", shortFloats))), Attrs: []AttrSpec{floatAttr("epsilon")},
+		Compose: func(b *composer) ([]*ir.Value, error) {
+			sum, attrs := b.sum(0, 1, bias), ir.Attrs{"epsilon": b.Node.Float("epsilon", skipEpsilon)}
+			if len(beta) > 0 {
+				return append(b.ops("LayerNormalization", 3, attrs, present(sum, b.operands[2], b.operands[3])...), sum), nil
+			}
+			if b.wants(1) || b.wants(2) {
+				return nil, fmt.Errorf("results 1 and 2 (mean and inv_std_var), which training reads, are not supported; supported are 0 and 3")
+			}
+			return []*ir.Value{b.op("RMSNormalization", attrs, sum, b.operands[2]), nil, nil, sum}, nil
+		},
+	}
+}
+
+// Numbers of EmbedLayerNormalization's operands.
+const (
+	embedIDs = iota
+	embedSegments
+	embedWords
+	embedPositions
+	embedSegmentTable
+	embedGamma
+	embedBeta
+	embedMask
+	embedPositionIDs
+)
+
+// embedNormRow is the layer normalization of the sum of what words, places and segments are looked up as; its second result is how many
+// words of each batch the mask holds.
+func embedNormRow() *Row {
+	ids := func(name string) Param { return Param{Name: name, Types: []ir.DType{ir.I32}} }
+	table := func(name string) Param { return in(name, []ir.DType{ir.F16, ir.F32}) }
+	return &Row{
+		Name: Microsoft + "EmbedLayerNormalization", Versions: []int{1}, Form: Composition, MinOutputs: 1, MaxOutputs: 3,
+		Inputs: []Param{
+			ids("input_ids"), opt(ids("segment_ids")), table("word_embedding"), table("position_embedding"), opt(table("segment_embedding")),
+			table("gamma"), table("beta"), opt(ids("mask")), opt(ids("position_ids")),
+		},
+		Attrs: []AttrSpec{floatAttr("epsilon"), intAttr("mask_index_type")}, Compose: embedNorm,
+	}
+}
+
+func embedNorm(b *composer) ([]*ir.Value, error) {
+	o := b.operands
+	if (o[embedSegments] == nil) != (o[embedSegmentTable] == nil) {
+		return nil, fmt.Errorf("segment_ids and segment_embedding belong together; one of them is absent")
+	}
+	sum := b.op("Gather", nil, o[embedWords], o[embedIDs])
+	if o[embedPositionIDs] != nil {
+		sum = b.add(sum, b.op("Gather", nil, o[embedPositions], o[embedPositionIDs]))
+	} else {
+		sum = b.add(sum, b.op("Slice", nil, o[embedPositions], b.ints(0), b.dim(o[embedIDs], 1), b.ints(0)))
+	}
+	if o[embedSegments] != nil {
+		sum = b.add(sum, b.op("Gather", nil, o[embedSegmentTable], o[embedSegments]))
+	}
+	y := b.op("LayerNormalization", ir.Attrs{"epsilon": b.Node.Float("epsilon", skipEpsilon)}, sum, o[embedGamma], o[embedBeta])
+	var kept *ir.Value
+	switch {
+	case !b.wants(1):
+	case o[embedMask] == nil:
+		kept = b.zeros(ir.I32, b.dim(o[embedIDs], 0))
+	default:
+		kept = b.op("ReduceSum", ir.Attrs{"keepdims": int64(0)}, o[embedMask], b.ints(1))
+	}
+	return []*ir.Value{y, kept, sum}, nil
+}
