@@ -77,7 +77,7 @@ func (c *contraction) take(r *match.Roles) (refusal string) {
 			continue
 		}
 		if c.channel >= 0 {
-			return "its weights have two axes of the result, as those of a batch of products, in an order that tiles do not read, or of few rows"
+			return "its weights have two axes of the result, as those of a batch of products, in an order that tiles do not read"
 		}
 		c.channel = i
 		switch r.Of[i] {
