@@ -118,6 +118,9 @@ func (f *former) stageBlock(n *ir.Node, i int, s *te.Stage, results map[te.Sourc
 		}
 		return e
 	})
+	if s := b.Shorter(f.facts); s != nil {
+		b.Stage = s
+	}
 	for part, r := range s.Results {
 		src := te.Source{Stage: true, N: i, Part: part}
 		if results[src] == nil {

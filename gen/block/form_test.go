@@ -187,3 +187,31 @@ func TestLiterals(t *testing.T) {
 	require.NoError(t, Literals(kept))
 	assert.Contains(t, kept.String(), `constant "c" f32[2]`)
 }
+
+// TestPadding: sums run over the taps alone that see something, whatever a run's images are.
+func TestPadding(t *testing.T) {
+	for _, c := range []struct {
+		name, shape, kernel, attrs string
+		taps                       []int64 // of the window's axes
+	}{
+		{"one pixel", "1, 4, 1, 1", "3, 3", "pads = [1, 1, 1, 1]", []int64{1, 1}},
+		{"one row", "1, 4, 1, 9", "3, 3", "pads = [1, 1, 1, 1]", []int64{1, 3}},
+		{"images of one pixel", "N, 4, 1, 1", "3, 3", "pads = [1, 1, 1, 1]", []int64{1, 1}},
+		{"four pixels", "1, 4, 2, 2", "5, 3", "pads = [2, 1, 2, 1]", []int64{3, 3}},
+		{"far taps", "1, 4, 14, 14", "3, 3", "pads = [12, 18, 12, 18], dilations = [12, 18]", []int64{3, 1}},
+		{"frames", "1, 4, 49", "128", "pads = [64, 64]", []int64{98}},
+		{"many frames", "1, 4, T", "128", "pads = [64, 64]", []int64{128}},
+		{"taps at one end", "1, 4, 3", "5", "pads = [4, 0]", []int64{3}},
+		{"padding alone", "1, 4, 2", "2", "pads = [4, 0], strides = [9]", []int64{1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := form(t, "  symbol N 1..9\n  symbol T 1..400\n  input %x f32["+c.shape+"]\n  input %w f32[8, 4, "+c.kernel+"]\n  %y ?[*] = Conv.11(%x, %w) {"+c.attrs+"}\n  output %y\n")
+			var got []int64
+			for _, a := range g.Blocks[0].Stage.Reduce[1:] {
+				n, _ := a.Extent.Const()
+				got = append(got, n)
+			}
+			assert.Equal(t, c.taps, got)
+		})
+	}
+}

@@ -1,8 +1,11 @@
 package block
 
 import (
+	"slices"
+
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sym"
+	"rules_dnn/gen/te"
 )
 
 // Narrow is a block as it is under facts that hold in some runs only, on values of its own, whose shapes are as simple as these facts make
@@ -36,4 +39,32 @@ func (b *Block) Narrow(f sym.Facts) (*Block, map[*ir.Value]*ir.Value) {
 		out.Placed = append(out.Placed, s.Narrow(f))
 	}
 	return &out, of
+}
+
+// Shorter is the block's stage as it is under facts, where it sums over fewer points then; else nil. Of a window wider than what it moves over, the taps at its
+// ends see nothing but padding.
+func (b *Block) Shorter(f sym.Facts) *te.Stage {
+	if !b.Guarded() {
+		return nil
+	}
+	s := b.Stage.Narrow(f)
+	if slices.EqualFunc(s.Reduce, b.Stage.Reduce, func(x, y te.Axis) bool { return x.Extent.Equal(y.Extent) }) {
+		return nil
+	}
+	return s
+}
+
+// Guarded reports whether the block sums over what is padded, so that there may be less of it in small images.
+func (b *Block) Guarded() bool {
+	if b.Stage == nil || len(b.Stage.Reduce) == 0 {
+		return false
+	}
+	found := false
+	for _, e := range b.Stage.Values {
+		te.Walk(e, func(e te.Expr) {
+			l, ok := e.(te.Load)
+			found = found || ok && len(l.Guard) > 0
+		})
+	}
+	return found
 }

@@ -35,7 +35,7 @@ type skip struct {
 type part struct{ below, from, to int64 }
 
 // mostIterations is how many a loop has at most of which some are left out.
-const mostIterations = 64
+const mostIterations = 256
 
 // skip is that of a condition on X; nil where no single loop of the sum moves with it, or all its iterations are needed everywhere.
 func (f *follower) skip(c *stage, i int, w te.Within, zero map[string]sym.Expr) *skip {

@@ -30,6 +30,8 @@ func TestActivations(t *testing.T) {
 		"heads":                         {"input %q f32[1, 16, 4, 8]\ninput %k f32[1, 16, 4, 8]\n%y ?[*] = Einsum.12(%q, %k) {equation = \"bihd,bjhd->bhij\"}\noutput %y\n", true},
 		"what follows":                  {"input %a f32[20, 30]\ninput %b f32[30, 40]\ninput %c f32[20, 40]\n%p ?[*] = MatMul.13(%a, %b)\n%q ?[*] = Add.14(%p, %c)\n%y ?[*] = Relu.14(%q)\noutput %y\n", true},
 		"few rows":                      {"input %a f32[3, 30]\ninput %b f32[30, 40]\n%y ?[*] = MatMul.13(%a, %b)\noutput %y\n", false},
+		"two rows of a W beyond caches": {"input %a f32[2, 1100]\ninput %b f32[1100, 256]\n%y ?[*] = MatMul.13(%a, %b)\noutput %y\n", true},
+		"such a W, transposed":          {"input %a f32[2, 1100]\ninput %b f32[256, 1100]\n%y ?[*] = Gemm.13(%a, %b) {transB = 1}\noutput %y\n", false},
 		"many sizes":                    {"symbol N 1..40\ninput %a f32[20, 30]\ninput %b f32[30, N]\n%y ?[*] = MatMul.13(%a, %b)\noutput %y\n", true},
 		"many rows":                     {"symbol N 1..400\ninput %a f32[N, 64]\ninput %b f32[64, 96]\n%y ?[*] = MatMul.13(%a, %b)\noutput %y\n", true},
 		"many of both":                  {"symbol N 1..400\nsymbol B 1..4\ninput %a f32[B, N, 64]\ninput %b f32[B, N, 64]\n%y ?[*] = Einsum.12(%a, %b) {equation = \"bik,bjk->bij\"}\noutput %y\n", true},
@@ -59,7 +61,9 @@ func TestWeightsOfBatches(t *testing.T) {
 		"those of columns":    {einsum("bhwd,wkd->bhwk", "5, 6, 7, 8", "7, 9, 8"), true},
 		"what follows":        {"input %x f32[3, 10, 12]\ninput %kw f32[3, 12, 24]\ninput %kb f32[24]\n%p ?[*] = MatMul.13(%x, %kw)\n%y ?[*] = Add.14(%p, %kb)\noutput %y\n", true},
 		"many rows":           {"symbol N 1..400\ninput %x f32[3, N, 12]\ninput %kw f32[3, 12, 24]\n%y ?[*] = MatMul.13(%x, %kw)\noutput %y\n", true},
-		"too few rows":        {"input %x f32[3, 2, 12]\ninput %kw f32[3, 12, 24]\n%y ?[*] = MatMul.13(%x, %kw)\noutput %y\n", false},
+		"two rows":            {"input %x f32[3, 2, 12]\ninput %kw f32[3, 12, 24]\n%y ?[*] = MatMul.13(%x, %kw)\noutput %y\n", true},
+		"three, transposed":   {einsum("bik,bjk->bij", "3, 3, 12", "3, 24, 12"), true},
+		"one row":             {"input %x f32[3, 1, 12]\ninput %kw f32[3, 12, 24]\n%y ?[*] = MatMul.13(%x, %kw)\noutput %y\n", true},
 		"one product's, which are a contraction's": {"input %x f32[3, 10, 12]\ninput %kw f32[12, 24]\n%y ?[*] = MatMul.13(%x, %kw)\noutput %y\n", false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -55,6 +55,8 @@ func integerContractions() map[string]contraction {
 		"pointwise in steps":       {conv("1, 8, 9, 11", "12, 8, 1, 1", "strides = [2, 2]"), true},
 		"a window":                 {conv("1, 8, 9, 11", "12, 8, 3, 3", ""), true},
 		"padded":                   {conv("2, 6, 8, 21", "12, 6, 3, 3", "pads = [1, 1, 1, 1]"), true},
+		"padding":                  {"input %x u8[1, 8, 2, 2]\ninput %kw i8[12, 8, 5, 5]\n%y ?[*] = ConvInteger.10(%x, %kw) {pads = [2, 2, 2, 2]}\noutput %y\n", true},
+		"padding, zero points":     {conv("1, 8, 2, 2", "12, 8, 5, 5", "pads = [2, 2, 2, 2]"), true},
 		"few channels":             {conv("1, 3, 12, 21", "16, 3, 5, 5", "pads = [2, 2, 2, 2], strides = [2, 2]"), true},
 		"one channel":              {conv("1, 1, 12, 21", "16, 1, 5, 5", "pads = [2, 2, 2, 2]"), true},
 		"dilated":                  {conv("1, 4, 12, 21", "16, 4, 3, 3", "pads = [2, 2, 2, 2], dilations = [2, 2]"), true},

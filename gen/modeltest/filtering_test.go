@@ -151,6 +151,26 @@ func TestFiltering(t *testing.T) {
 	}
 }
 
+// TestPadding: convolutions of which some taps see nothing but padding, for every result or for those of some tiles, are what they are by all taps.
+func TestPadding(t *testing.T) {
+	for _, c := range []convolution{
+		{name: "one pixel", x: []int64{1, 40, 1, 1}, w: []int64{32, 40, 3, 3}, pads: []int64{1, 1, 1, 1}, add: true},
+		{name: "one row", x: []int64{2, 24, 1, 9}, w: []int64{32, 24, 3, 3}, pads: []int64{1, 1, 1, 1}},
+		{name: "pixels", x: []int64{1, 24, 2, 3}, w: []int64{32, 24, 5, 5}, pads: []int64{2, 3, 2, 1}},
+		{name: "pixels, pruned", x: []int64{1, 32, 2, 2}, w: []int64{32, 32, 5, 5}, pads: []int64{2, 2, 2, 2}, share: 16},
+		{name: "one pixel, pruned", x: []int64{1, 32, 1, 1}, w: []int64{32, 32, 3, 3}, pads: []int64{1, 1, 1, 1}, share: 1},
+		{name: "taps far apart", x: []int64{1, 24, 14, 14}, w: []int64{32, 24, 3, 3}, pads: []int64{12, 18, 12, 18}, dilated: []int64{12, 18}},
+		{name: "far apart, in steps", x: []int64{1, 24, 9, 14}, w: []int64{32, 24, 3, 3}, pads: []int64{6, 12, 6, 12}, dilated: []int64{6, 12}, strides: []int64{2, 2}},
+		{name: "each channel by itself", x: []int64{1, 32, 2, 2}, w: []int64{32, 1, 7, 7}, pads: []int64{3, 3, 3, 3}, group: 32},
+		{name: "more taps than frames", x: []int64{1, 96, 23}, w: []int64{96, 48, 64}, pads: []int64{32, 32}, group: 2, add: true},
+		{name: "as many taps as pixels", x: []int64{1, 24, 6, 20}, w: []int64{32, 24, 5, 19}, pads: []int64{2, 9, 2, 9}},
+		{name: "of 16 bits", x: []int64{1, 64, 2, 2}, w: []int64{32, 64, 5, 5}, pads: []int64{2, 2, 2, 2}, half: ir.F16},
+		{name: "images of some pixels", x: []int64{1, 24, 3, 1}, w: []int64{32, 24, 3, 3}, pads: []int64{1, 1, 1, 1}, symbolic: true, fixed: 1},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.run(t) })
+	}
+}
+
 // TestWindowsApart: windows of three points along two axes that are no neighbours have no tiles that could run as one.
 func TestWindowsApart(t *testing.T) {
 	for _, c := range []convolution{

@@ -9,7 +9,6 @@ import (
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/lower"
 	"rules_dnn/gen/ops"
-	"rules_dnn/gen/te"
 )
 
 // Kernels are chosen for the sizes that a network's symbols usually have. Where they are small, others may be faster by far: of images that have
@@ -156,5 +155,5 @@ func (s *small) shrinks(b *block.Block) bool {
 	if s.o.EveryVersion {
 		return true
 	}
-	return guarded(b) && !slices.EqualFunc(b.Stage.Narrow(s.upTo(s.size)).Reduce, b.Stage.Reduce, func(x, y te.Axis) bool { return x.Extent.Equal(y.Extent) })
+	return b.Shorter(s.upTo(s.size)) != nil
 }

@@ -6,7 +6,6 @@ import (
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/target"
-	"rules_dnn/gen/te"
 )
 
 const (
@@ -30,7 +29,7 @@ func (c *Choice) AddVersions(g *block.Graph, t *target.Target, o Options) error 
 		}
 	})
 	some := o.EveryVersion
-	everyBlock(g, 1, func(b *block.Block, _ float64) { some = some || guarded(b) })
+	everyBlock(g, 1, func(b *block.Block, _ float64) { some = some || b.Guarded() })
 	if !some {
 		return nil
 	}
@@ -124,21 +123,6 @@ func (s *small) take(c *Choice, gains []gain, lost, least float64, left *float64
 		c.Versions[x.block] = slices.Insert(c.Versions[x.block], 0, x.v)
 	}
 	return nil
-}
-
-// guarded reports whether a block sums over what is padded, so that there may be less of it in small images.
-func guarded(b *block.Block) bool {
-	if b.Stage == nil || len(b.Stage.Reduce) == 0 {
-		return false
-	}
-	found := false
-	for _, e := range b.Stage.Values {
-		te.Walk(e, func(e te.Expr) {
-			l, ok := e.(te.Load)
-			found = found || ok && len(l.Guard) > 0
-		})
-	}
-	return found
 }
 
 // pays reports whether a version takes so many cycles fewer than its block, and adds so few constants, that it is worth its code.

@@ -3,17 +3,15 @@ package te
 import (
 	"maps"
 	"slices"
+	"sort"
 
 	"rules_dnn/gen/sym"
 )
 
-// mostPoints is how many points a reduction axis has at most of which those are looked for that add nothing.
-const mostPoints = 64
-
 // Narrow is the stage as it is under facts that hold in some runs only: extents that have one value are that value, conditions
 // that always hold are gone, and reduction axes run over the points that add something. Of a 3x3 convolution with padding, of images
 // of one pixel, the tap in the middle is left. What is left out is multiplied by the padding's zeros: an infinite weight does not make
-// a NaN of them.
+// a NaN of them. Micro-kernels that leave out padding of dilated taps do the same.
 func (s *Stage) Narrow(f sym.Facts) *Stage {
 	if s.Update != nil {
 		return s
@@ -96,12 +94,12 @@ func never(ws []Within, f sym.Facts) bool {
 func (n *narrowing) trim(s *Stage, i int) {
 	a := &s.Reduce[i]
 	points, known := a.Extent.Const()
-	if !known || points < 2 || points > mostPoints || s.Combine == nil {
+	if !known || points < 2 || s.Combine == nil {
 		return
 	}
-	adds := func(at int64) bool {
+	adds := func(from, to int64) bool {
 		here := maps.Clone(n.all)
-		here[a.Var] = sym.Range{Lo: at, Hi: at}
+		here[a.Var] = sym.Range{Lo: from, Hi: to}
 		for k, v := range s.Values {
 			if !neutral(v, s.Combine.Init[k], s.Combine.Name == "sum", here) {
 				return true
@@ -109,13 +107,9 @@ func (n *narrowing) trim(s *Stage, i int) {
 		}
 		return false
 	}
-	first, last := int64(0), points-1
-	for first < last && !adds(first) {
-		first++
-	}
-	for last > first && !adds(last) {
-		last--
-	}
+	// What adds nothing is known of all points up to one, or from one on: the more there are, the less.
+	first := int64(sort.Search(int(points-1), func(i int) bool { return adds(0, int64(i)) }))
+	last := points - 1 - int64(sort.Search(int(points-1-first), func(i int) bool { return adds(points-1-int64(i), points-1) }))
 	if last-first+1 == points {
 		return
 	}

@@ -75,7 +75,7 @@ func (c *Contraction) take(r *match.Roles) (refusal string) {
 			continue
 		}
 		if c.Channel >= 0 {
-			return "its weights have two axes of the result, as those of a batch of products, in an order that tiles do not read, or of few rows"
+			return "its weights have two axes of the result, as those of a batch of products, in an order that tiles do not read"
 		}
 		c.Channel = i
 		switch r.Of[i] {

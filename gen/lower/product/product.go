@@ -237,8 +237,7 @@ func (p *product) take(r *match.Roles, rows []*instr.Row, t *target.Target) (boo
 	if p.last && p.packX && !p.X.Constant {
 		p.slides = p.findSlides()
 	}
-	packs := !p.storedW && !p.W.Constant || p.packX && !p.X.Constant
-	return p.row.Var != "" || !packs && t.StoresDots() || p.W.Constant && !t.StoresDots(), nil
+	return p.row.Var != "" || !p.packs() && t.StoresDots() || p.W.Constant && !t.StoresDots(), nil
 }
 
 // findColumn finds the axis of W's lanes.

@@ -1,25 +1,20 @@
 package product
 
 import (
+	"rules_dnn/gen/layout"
 	"rules_dnn/gen/lower"
 	"rules_dnn/gen/lower/micro"
 	"rules_dnn/gen/sym"
+	"rules_dnn/gen/target"
 )
 
 // choose finds the tile; false where one does not pay.
 func (p *product) choose(env *lower.Env) bool {
-	if n, known := p.row.Extent.Const(); p.row.Var != "" && known && n*p.overlap() < minProductRows && !p.dots {
+	steps := p.steps()
+	if n, known := p.row.Extent.Const(); p.row.Var != "" && known && !p.dots && n*p.overlap() < p.leastRows(env.Target, steps) {
 		return false
 	}
 	columns := micro.Usual(p.column.Extent)
-	steps := int64(1)
-	for _, a := range p.Reduce {
-		n, _ := a.Extent.Const()
-		if a.Var == p.group {
-			n = (n + p.instr.Group - 1) / p.instr.Group
-		}
-		steps *= n
-	}
 	rows := sym.Const(1)
 	if p.row.Var != "" {
 		rows = p.row.Extent
@@ -42,8 +37,43 @@ func (p *product) choose(env *lower.Env) bool {
 	return true
 }
 
-// minProductRows is how many rows, and windows that overlap, must share what a task packs.
-const minProductRows = 4
+// steps is how often a tile's instruction takes in points of the sum.
+func (p *product) steps() int64 {
+	steps := int64(1)
+	for _, a := range p.Reduce {
+		n, _ := a.Extent.Const()
+		if a.Var == p.group {
+			n = (n + p.instr.Group - 1) / p.instr.Group
+		}
+		steps *= n
+	}
+	return steps
+}
+
+// packs reports whether tasks pack one of the factors.
+func (p *product) packs() bool { return !p.storedW && !p.W.Constant || p.packX && !p.X.Constant }
+
+// leastRows is how many rows, and windows that overlap, must share what a task packs. Loops over any block read W anew for each row: where it does not stay in
+// the second-level cache until then, the second row already pays for a copy of its registers as they are.
+func (p *product) leastRows(t *target.Target, steps int64) int64 {
+	switch {
+	case !p.packs():
+		return 1
+	case len(p.windows) == 0 && !p.packX && p.lanesAreNeighbours() && 2*steps*micro.Usual(p.column.Extent)*int64(p.W.Load.Type.Size()) > t.L2:
+		return 2
+	}
+	return 4
+}
+
+// lanesAreNeighbours reports whether columns that follow each other do so where W is stored.
+func (p *product) lanesAreNeighbours() bool {
+	l := p.W.Load
+	if p.lay(p.b.Operands[l.Source.N]) != layout.RowMajor {
+		return false
+	}
+	step, linear := sym.Coefficient(layout.Flat(p.Operands[l.Source.N].Shape, l.Index), p.column.Var, p.Facts)
+	return linear && step.Is(1)
+}
 
 // tilesOfTask are those that share what a task packs: tasks are as even as tiles allow.
 func (p *product) tilesOfTask() int64 {

@@ -3,7 +3,8 @@
 // s*i + a is a sum over the taps a, a+s, a+2s, ... of the kernel only, so that a convolution with
 // as many times the channels as strides multiply to computes all of them, and DepthToSpace, or where the axes are not two of
 // one stride, what it does an axis at a time, puts them in their places. What
-// is gained is that kernels of convolutions are tuned, and no result is asked which taps reach it.
+// is gained is that kernels of convolutions are tuned, and no result is asked which taps reach it. Of one element any stride gives the same, and one as wide as the kernel
+// has the fewest products.
 //
 // A ConvTranspose is replaced that has constant weights, pads that are numbers, and dilations along axes
 // of stride 1 only; shapes must have been inferred.
@@ -82,6 +83,7 @@ func transposedOf(n *ir.Node, facts sym.Facts) *transposed {
 	if !t.crop() {
 		return nil
 	}
+	t.stride()
 	for axis, k := range t.kernel {
 		s := t.strides[axis]
 		t.taps = append(t.taps, (k+s-1)/s)
@@ -141,6 +143,16 @@ func (t *transposed) crop() bool {
 		t.after[axis] = over - t.before[axis]
 	}
 	return true
+}
+
+// stride makes the stride of axes of one element, where any gives the same results, as wide as the kernel: each phase has one tap then, none of them in padding.
+func (t *transposed) stride() {
+	t.strides = slices.Clone(t.strides)
+	for axis, k := range t.kernel {
+		if t.n.Inputs[0].Shape[2+axis].Is(1) && t.dilations[axis] == 1 && t.before[axis] < k && t.after[axis] < k && t.extra[axis] <= t.after[axis] {
+			t.strides[axis] = k
+		}
+	}
 }
 
 // ints is an attribute with a number for each of n things.

@@ -123,6 +123,41 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestOneElement: along axes of one element a phase has one tap, whatever the stride.
+func TestOneElement(t *testing.T) {
+	for _, c := range []struct {
+		name, shape, kernel, attrs, taps string
+		dims                             []int64
+	}{
+		{"one pixel", "2, 2, 1, 1", "2, 2, 4, 4", "", "[32 2 1 1]", []int64{2, 2, 1, 1}},
+		{"images of one pixel", "N, 2, 1, 1", "2, 2, 4, 4", "strides = [2, 2], pads = [1, 1, 1, 1]", "[32 2 1 1]", []int64{3, 2, 1, 1}},
+		{"one row", "2, 2, 1, 5", "2, 2, 3, 3", "strides = [2, 2], pads = [1, 0, 2, 1]", "[12 2 1 2]", []int64{2, 2, 1, 5}},
+		{"one pixel, by a shape", "2, 2, 1, 1", "2, 2, 3, 3", "strides = [2, 2], output_shape = [2, 3]", "[18 2 1 1]", []int64{2, 2, 1, 1}},
+		{"one pixel, more at the end", "2, 2, 1, 1", "2, 2, 3, 3", "strides = [2, 2], pads = [1, 1, 1, 1], output_padding = [1, 1]", "[18 2 1 1]", []int64{2, 2, 1, 1}},
+		{"results beyond the kernel", "2, 2, 1, 1", "2, 2, 3, 3", "strides = [2, 2], output_padding = [1, 1]", "[8 2 2 2]", []int64{2, 2, 1, 1}},
+		{"a dilation", "2, 2, 1, 1", "2, 2, 3, 3", "dilations = [2, 2], pads = [1, 1, 1, 1]", "[2 2 3 3]", []int64{2, 2, 1, 1}},
+		{"one axis", "2, 2, 1", "2, 2, 5", "strides = [2], pads = [1, 1]", "[10 2 1]", []int64{2, 2, 1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := 1
+			for d := range strings.SplitSeq(c.kernel, ", ") {
+				n *= int(d[0] - '0')
+			}
+			g := irtest.Parse(t, "  symbol N 1..9\n  const @w f32["+c.kernel+"] = {"+numbers(n)+"}\n  input %x f32["+c.shape+"]\n  %y ?[*] = ConvTranspose.11(%x, @w) {"+c.attrs+"}\n  output %y\n")
+			require.NoError(t, shape.Infer(g))
+			want := run(t, g, c.dims...)
+			_, err := subpixel.Run(g)
+			require.NoError(t, err)
+			require.NoError(t, shape.Infer(g))
+			require.Equal(t, "Conv", g.Nodes[0].Op)
+			assert.Equal(t, c.taps, fmt.Sprint(g.Nodes[0].Inputs[1].Const.Shape))
+			got := run(t, g, c.dims...)
+			assert.Equal(t, want.Shape, got.Shape)
+			assert.Equal(t, want.Data, got.Data)
+		})
+	}
+}
+
 // TestEmpty: transposed convolutions stay whose convolutions would be of nothing in runs of which they themselves compute something, or nothing.
 func TestEmpty(t *testing.T) {
 	for _, c := range []struct {

@@ -49,3 +49,28 @@ func TestDilated(t *testing.T) {
 		}
 	}
 }
+
+// TestPaddedTaps: of neighbouring taps, too, tiles leave out those that are padding for all of their results, where these are many.
+func TestPaddedTaps(t *testing.T) {
+	for text, skips := range map[string]bool{
+		"1, 96, 49; 96, 48, 128; group = 2, pads = [64, 64]": true, // of as many frames as fill a few tiles
+		"1, 64, 20; 64, 64, 21; pads = [10, 10]":             true,
+		"1, 64, 400; 64, 64, 5; pads = [2, 2]":               false,
+		"1, 64, 14, 14; 64, 64, 3, 3; pads = [1, 1, 1, 1]":   false,
+	} {
+		for _, chip := range []string{"x86_64_v3", "x86_64_v4", "arm64"} {
+			b, env := contracttest.Convolution(t, ir.F32, text, chip, true)
+			kernels, err := Candidates(b, env)
+			require.NoError(t, err)
+			require.NotEmpty(t, kernels)
+			found := false
+			for _, k := range kernels {
+				require.NoError(t, k.Check(), "%s %s\n%s", text, chip, k.Schedule)
+				found = found || strings.Contains(fmt.Sprint(k.Schedule), ", skips 5")
+				require.NoError(t, k.Make())
+				require.NoError(t, loop.Verify(k.Kernel), "%s", k.Schedule)
+			}
+			assert.Equal(t, skips, found, "%s %s: whether taps that are padding are left out", text, chip)
+		}
+	}
+}

@@ -6,8 +6,8 @@ import (
 	"rules_dnn/gen/te"
 )
 
-// Where windows are dilated far, whole taps of many results are padding: of a window of 3x3 that is dilated by 12 over 33x33 four products of ten. Micro-kernels
-// leave out the taps that are padding for all results of a tile.
+// Where windows are dilated far, or are about as wide as what they move over, whole taps of many results are padding: of a window of 3x3 that is dilated by 12 over
+// 33x33 four products of ten, of 128 taps over 49 frames six. Micro-kernels leave out the taps that are padding for all results of a tile.
 
 const (
 	// skipWays is for how many sets of taps along an axis there is code: all that three taps have, from the last one alone to the first one alone.
@@ -34,7 +34,7 @@ func (c *Laid) needed(pixels int64) float64 {
 }
 
 // neededBy is the part of the taps along an axis at which some result of a tile is not padding by a condition, over all tiles; 1 where the condition is on
-// something else, or taps are neighbours: of those few are padding.
+// something else.
 func (c *Laid) neededBy(w te.Within, pixels int64) float64 {
 	lo, known := w.Lo.Const()
 	hi, both := w.Hi.Const()
@@ -59,7 +59,7 @@ func (c *Laid) neededBy(w te.Within, pixels int64) float64 {
 	first, alone := w.E.Subst(zero, c.Nest.Facts).Const()
 	points, _ := at.Extent.Const()
 	taps, _ := tap.Extent.Const()
-	if !known || !both || !alone || points < 1 || points > MostBands || taps < 2 || steps[1] < 2 {
+	if !known || !both || !alone || points < 1 || points > MostBands || taps < 2 {
 		return 1
 	}
 	rows := int64(1)
