@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,7 +14,7 @@ import (
 // TestWrite: a bundle has the kernels that each operator needs, and what runs them.
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, write("../../platforms/devices/opencl_nvidia.json", dir, "MatMul 49x768x768|softmax|Conv 1x1 64.*batch 1$", 0))
+	require.NoError(t, write(nvidia, dir, "MatMul 49x768x768|softmax|Conv 1x1 64.*batch 1$", 0))
 	text, err := os.ReadFile(filepath.Join(dir, "cases.json"))
 	require.NoError(t, err)
 	var all []bundle
@@ -35,7 +36,7 @@ func TestWrite(t *testing.T) {
 // TestCandidates: several kernels of an operator, also such as add parts of its sums, which another kernel joins; those that are equal are there once.
 func TestCandidates(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, write("../../platforms/devices/opencl_nvidia.json", dir, "MatMul 49x768x768", 3))
+	require.NoError(t, write(nvidia, dir, "MatMul 49x768x768", 3))
 	text, err := os.ReadFile(filepath.Join(dir, "cases.json"))
 	require.NoError(t, err)
 	var all []bundle
@@ -49,13 +50,13 @@ func TestCandidates(t *testing.T) {
 	require.Len(t, calls, 2)
 	require.Equal(t, 3, calls[1], "kernels of whole sums")
 	require.Greater(t, calls[2], 3, "kernels of parts of sums")
-	require.ErrorContains(t, write("../../platforms/devices/opencl_nvidia.json", "", "", 0), "want --out FOLDER")
+	require.ErrorContains(t, write(nvidia, "", "", 0), "want --out FOLDER")
 }
 
 // TestKnownWeights: kernels of a convolution whose weights are known read what is made of these, from files; by Winograd's algorithm there are three.
 func TestKnownWeights(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, write("../../platforms/devices/opencl_nvidia.json", dir, "Conv 3x3 64 to 64.*batch 16, known", 0))
+	require.NoError(t, write(nvidia, dir, "Conv 3x3 64 to 64.*batch 16, known", 0))
 	text, err := os.ReadFile(filepath.Join(dir, "cases.json"))
 	require.NoError(t, err)
 	var all []bundle
@@ -86,7 +87,7 @@ func TestAttention(t *testing.T) {
 		"attention of 192 heads, 197x197x64": 1, "attention of 128 heads, 1024x1024x40": 1,
 	}
 	dir := t.TempDir()
-	require.NoError(t, write("../../platforms/devices/opencl_nvidia.json", dir, "^attention[^,]*, [^,]*$", 0))
+	require.NoError(t, write(nvidia, dir, "^attention[^,]*, [^,]*$", 0))
 	text, err := os.ReadFile(filepath.Join(dir, "cases.json"))
 	require.NoError(t, err)
 	var all []bundle
@@ -99,3 +100,18 @@ func TestAttention(t *testing.T) {
 	}
 	require.Empty(t, kernels, "cases that are no longer there")
 }
+
+// TestWrong: what is wrong with options is told in one line.
+func TestWrong(t *testing.T) {
+	for args, want := range map[string]string{
+		"":                                       "want --out FOLDER",
+		"--cases=1":                              "flag provided but not defined: -cases",
+		"--networks=none --of=(":                 "missing closing )",
+		"--out=none --device=none.json":          "none.json: no such file",
+		"--out=none --only=( --device=" + nvidia: "missing closing )",
+	} {
+		require.ErrorContains(t, run(strings.Fields(args)), want, args)
+	}
+}
+
+const nvidia = "../../platforms/devices/opencl_nvidia.json"

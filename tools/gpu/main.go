@@ -17,13 +17,13 @@ package main
 import (
 	_ "embed"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 
 	"rules_dnn/gen/target"
+	"rules_dnn/tools/command"
 )
 
 //go:embed measure.py
@@ -50,36 +50,43 @@ type networkOptions struct {
 	variantOptions
 }
 
+const usage = `usage: gpu [--device FACTS] --out FOLDER                      kernels of operators, and measure.py
+       gpu --networks MODELS [--cxx COMPILER] --out FOLDER    programs of networks, and networks.py
+       gpu --reads --networks MODELS [--device FACTS]         what kernels read, as a table
+`
+
 func main() {
-	device := flag.String("device", "platforms/devices/opencl_nvidia.json", "facts of the device")
-	out := flag.String("out", "", "folder to write")
-	only := flag.String("only", "", "regular expression of names")
-	candidates := flag.Int("candidates", 0, "so many kernels of each operator, not the one that estimates choose")
-	networks := flag.String("networks", "", "folder of ONNX networks without weights, of which programs are written instead")
-	cxx := flag.String("cxx", "", "C++ compiler of these programs; none: networks.py --cxx=COMPILER makes them there")
-	chip := flag.String("chip", "x86_64_v3", "the processor beside the GPU")
-	without := flag.String("without", "", "of the networks of --of, programs without each of these parts ('dnnc passes' lists them), with commas between")
-	of := flag.String("of", "", "regular expression of these networks")
-	half := flag.String("fp16", "^$", "regular expression of networks that get programs in 16 bits, too")
-	pruned := flag.String("pruned", "^$", "regular expression of networks that get programs with pruned weights, too")
-	counted := flag.Bool("reads", false, "print what the kernels of the networks read and store, by images and by buffers, and write nothing")
-	flag.Parse()
-	run := func() error { return write(*device, *out, *only, *candidates) }
-	if *counted {
-		run = func() error { return writeReads(*networks, *device, *only, os.Stdout) }
-	} else if *networks != "" {
-		run = func() error {
-			o := networkOptions{networks: *networks, cxx: *cxx, chip: *chip, device: *device, out: *out, only: *only}
-			if err := o.parse(*without, *of, *half, *pruned); err != nil {
-				return err
-			}
-			return writeNetworks(o)
-		}
+	command.Exit("gpu", run(os.Args[1:]))
+}
+
+func run(args []string) error {
+	fs := command.Options("gpu")
+	device := fs.String("device", "platforms/devices/opencl_nvidia.json", "facts of the device")
+	out := fs.String("out", "", "folder to write")
+	only := fs.String("only", "", "regular expression of names")
+	candidates := fs.Int("candidates", 0, "so many kernels of each operator, not the one that estimates choose")
+	networks := fs.String("networks", "", "folder of ONNX networks without weights, of which programs are written instead")
+	cxx := fs.String("cxx", "", "C++ compiler of these programs; none: networks.py --cxx=COMPILER makes them there")
+	chip := fs.String("chip", "x86_64_v3", "the processor beside the GPU")
+	without := fs.String("without", "", "of the networks of --of, programs without each of these parts ('dnnc passes' lists them), with commas between")
+	of := fs.String("of", "", "regular expression of these networks")
+	half := fs.String("fp16", "^$", "regular expression of networks that get programs in 16 bits, too")
+	pruned := fs.String("pruned", "^$", "regular expression of networks that get programs with pruned weights, too")
+	counted := fs.Bool("reads", false, "print what the kernels of the networks read and store, by images and by buffers, and write nothing")
+	if err := command.Parse(fs, args, usage, os.Stderr); err != nil {
+		return err
 	}
-	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, "gpu:", err)
-		os.Exit(1)
+	switch {
+	case *counted:
+		return writeReads(*networks, *device, *only, os.Stdout)
+	case *networks == "":
+		return write(*device, *out, *only, *candidates)
 	}
+	o := networkOptions{networks: *networks, cxx: *cxx, chip: *chip, device: *device, out: *out, only: *only}
+	if err := o.parse(*without, *of, *half, *pruned); err != nil {
+		return err
+	}
+	return writeNetworks(o)
 }
 
 // write writes the folder.
