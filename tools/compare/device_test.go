@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,7 +38,7 @@ func TestListOfDevice(t *testing.T) {
 	assert.Contains(t, rows[3], "| net.onnx | 1.5e-05 | 0 (0) | 1 | compiled, not run |", "estimates say that it does not pay")
 
 	// Models that are compared at once have the same rows, in any order, and each its part of the log.
-	args = append(args, "--at-once=2")
+	args = slices.Clip(append(args, "--at-once=2")) // what is appended below is each time to a copy
 	o, err = parse(args)
 	require.NoError(t, err)
 	table.Reset()
@@ -56,7 +57,7 @@ func TestListOfDevice(t *testing.T) {
 		_, err := parse(wrong)
 		assert.ErrorContains(t, err, "--most-weights=", wrong)
 	}
-	for _, wrong := range [][]string{{net, "--at-once=2"}, append(args, "--at-once=0"), append(args, "--most-weights=0", "--rounds=1"), append(args, "--tune=net.tune.json")} {
+	for _, wrong := range [][]string{{net, "--at-once=2"}, append(args, "--at-once=0"), append(args, "--most-weights=0", "--rounds=1"), append(args, "--most-weights=0", "--starts"), append(args, "--tune=net.tune.json")} {
 		_, err := parse(wrong)
 		assert.ErrorContains(t, err, "--at-once=", wrong)
 	}
