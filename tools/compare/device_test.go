@@ -1,12 +1,14 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -61,4 +63,16 @@ func TestListOfDevice(t *testing.T) {
 		_, err := parse(wrong)
 		assert.ErrorContains(t, err, "--at-once=", wrong)
 	}
+}
+
+// TestCompiling: a program that waits for others' C++ to be compiled does not take that time for its own.
+func TestCompiling(t *testing.T) {
+	const others = 200 * time.Millisecond
+	building.Lock()
+	time.AfterFunc(others, building.Unlock)
+	var took times
+	require.NoError(t, took.compiling(func() error { return nil }))
+	assert.Less(t, took.cxx, others.Seconds()/2)
+	failed := errors.New("no compiler")
+	require.ErrorIs(t, took.compiling(func() error { return failed }), failed)
 }
