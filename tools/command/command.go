@@ -29,16 +29,20 @@ func Parse(fs *flag.FlagSet, args []string, usage string, help io.Writer) error 
 
 // Exit ends a command that failed, with what went wrong and status 1; of --help nothing did.
 func Exit(name string, err error) {
-	ExitFound(name, err, err)
+	exit(name, err, 1)
 }
 
 // ExitFound is Exit of a command that looks for something: status 1 is that it found it, and 2 whatever else went wrong.
 func ExitFound(name string, err, found error) {
+	exit(name, err, status(err, found))
+}
+
+func exit(name string, err error, status int) {
 	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return
 	}
 	fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
-	os.Exit(status(err, found))
+	os.Exit(status)
 }
 
 func status(err, found error) int {

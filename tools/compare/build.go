@@ -56,19 +56,22 @@ func build(o *options, m *model, chips library, work string, compileOnly ...stri
 	if chips[0].Bare() {
 		return p, p.buildBare(o, chips, work)
 	}
-	start := time.Now()
 	cxx, err := findCxx(o)
 	if err != nil {
 		return nil, err
 	}
+	p.times.compiler = filepath.Base(cxx[0])
+	return p, p.times.compiling(func() error { return compileAll(cxx, chips, work, o.runtime, o.device != "") })
+}
+
+// compiling compiles C++ when no other program does, and takes the time from then on.
+func (t *times) compiling(all func() error) error {
 	building.Lock()
-	err = compileAll(cxx, chips, work, o.runtime, o.device != "")
-	building.Unlock()
-	if err != nil {
-		return nil, err
-	}
-	p.times.compiler, p.times.cxx = filepath.Base(cxx[0]), time.Since(start).Seconds()
-	return p, nil
+	defer building.Unlock()
+	start := time.Now()
+	err := all()
+	t.cxx = time.Since(start).Seconds()
+	return err
 }
 
 // generate makes the sources for the chip whose facts are in the work folder.

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -37,7 +40,7 @@ func TestListOfDevice(t *testing.T) {
 	assert.Contains(t, rows[3], "| net.onnx | 1.5e-05 | 0 (0) | 1 | compiled, not run |", "estimates say that it does not pay")
 
 	// Models that are compared at once have the same rows, in any order, and each its part of the log.
-	args = append(args, "--at-once=2")
+	args = slices.Clip(append(args, "--at-once=2")) // what is appended below is each time to a copy
 	o, err = parse(args)
 	require.NoError(t, err)
 	table.Reset()
@@ -56,8 +59,20 @@ func TestListOfDevice(t *testing.T) {
 		_, err := parse(wrong)
 		assert.ErrorContains(t, err, "--most-weights=", wrong)
 	}
-	for _, wrong := range [][]string{{net, "--at-once=2"}, append(args, "--at-once=0"), append(args, "--most-weights=0", "--rounds=1"), append(args, "--tune=net.tune.json")} {
+	for _, wrong := range [][]string{{net, "--at-once=2"}, append(args, "--at-once=0"), append(args, "--most-weights=0", "--rounds=1"), append(args, "--most-weights=0", "--starts"), append(args, "--tune=net.tune.json")} {
 		_, err := parse(wrong)
 		assert.ErrorContains(t, err, "--at-once=", wrong)
 	}
+}
+
+// TestCompiling: a program that waits for others' C++ to be compiled does not take that time for its own.
+func TestCompiling(t *testing.T) {
+	const others = 200 * time.Millisecond
+	building.Lock()
+	time.AfterFunc(others, building.Unlock)
+	var took times
+	require.NoError(t, took.compiling(func() error { return nil }))
+	assert.Less(t, took.cxx, others.Seconds()/2)
+	failed := errors.New("no compiler")
+	require.ErrorIs(t, took.compiling(func() error { return failed }), failed)
 }

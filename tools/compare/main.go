@@ -185,7 +185,7 @@ func (o *options) check(models []string) error {
 	if o.starts && (o.device == "" || o.mostWeights > 0 || o.peers != nil || o.layers) {
 		return errors.New("--starts: want --device, whose driver compiles kernels, and a program that runs")
 	}
-	if o.atOnce < 1 || o.atOnce > 1 && (o.list == "" || o.peers != nil || o.rounds > 0 || o.tune != "") {
+	if o.atOnce < 1 || o.atOnce > 1 && (o.list == "" || o.peers != nil || o.rounds > 0 || o.starts || o.tune != "") {
 		return fmt.Errorf("--at-once=%d: want a number from 1, and a --list of which nothing is timed", o.atOnce)
 	}
 	if (o.list != "" || o.pack != "") && len(models) == 0 {

@@ -28,17 +28,16 @@ func TestPack(t *testing.T) {
 	require.NoError(t, pack(&options{pack: folder}))
 	compiler, err := exec.LookPath(cxx[0])
 	require.NoError(t, err)
-	// A device's program has all that is packed of the runtime; of this network estimates leave nothing to the device.
+	// A device's program has all that is packed of the runtime; of this network estimates leave nothing to the device, but the program wants OpenCL's library.
 	there := exec.Command(filepath.Join(folder, "bin", "compare"), net, "--dims=N=4", "--dnnc=bin/dnnc", "--cxx="+compiler, "--reference=interpreter",
 		"--device=platforms/devices/opencl_nvidia.json")
 	there.Dir, there.Env = folder, []string{"PATH=/usr/bin:/bin", "TMPDIR=" + t.TempDir()}
 	out, err := there.CombinedOutput()
-	if strings.Contains(string(out), "no OpenCL library") {
-		t.Skipf("%s", out)
-	}
-	require.NoError(t, err, "%s", out)
 	assert.Contains(t, string(out), "0 blocks on the device, of 0 kernels, and 1 on the processor\n")
-	assert.Contains(t, string(out), "output  y f32[4 3]: ")
+	if !strings.Contains(string(out), "no OpenCL library is on this machine") {
+		require.NoError(t, err, "%s", out)
+		assert.Contains(t, string(out), "output  y f32[4 3]: ")
+	}
 	assert.FileExists(t, filepath.Join(folder, "opencl.py"))
 
 	t.Chdir(t.TempDir())
