@@ -45,6 +45,8 @@ type Manifest struct {
 
 // Device is the memory of a device, and the blocks that it runs; those of the manifest are the chip's.
 type Device struct {
+	// Name is that of the facts that its kernels are for.
+	Name         string  `json:"name"`
 	ArenaBytes   string  `json:"arena_bytes"`
 	ScratchBytes string  `json:"scratch_bytes_per_worker"`
 	Workers      int64   `json:"workers"`
@@ -245,7 +247,7 @@ func device(p *plan.Program) *Device {
 	if d == nil {
 		return nil
 	}
-	out := &Device{ArenaBytes: d.ArenaBytes.String(), ScratchBytes: d.ScratchBytes.String(), Workers: d.Workers, WeightsBytes: d.WeightsBytes,
+	out := &Device{Name: d.Name, ArenaBytes: d.ArenaBytes.String(), ScratchBytes: d.ScratchBytes.String(), Workers: d.Workers, WeightsBytes: d.WeightsBytes,
 		Images: len(d.Images), Transfers: len(p.Transfers()), Blocks: []Block{}}
 	for _, l := range p.Launches() {
 		out.Blocks = append(out.Blocks, block(p, l.Call))

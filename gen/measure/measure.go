@@ -49,7 +49,7 @@ func Run(programs []Program, o Options, out io.Writer) error {
 	}
 	switch {
 	case len(s.pending) > 0:
-	case len(s.chip.Blocks) == 0:
+	case !s.knows():
 		fmt.Fprintln(out, "no block of the model has a choice of kernels")
 		return s.write()
 	default:
@@ -80,7 +80,8 @@ type session struct {
 	models   []*model
 	programs []Program
 	record   *tuning.Record
-	chip     *tuning.Chip
+	chip     *tuning.Chip // the processor's part of the record
+	device   *tuning.Chip // the device's; nil: the model has none
 	pending  map[kernel]bool
 	before   map[kernel]tuning.Kernel // what the record had
 	samples  map[kernel][]float64     // microseconds, one a round and program
@@ -116,9 +117,12 @@ func start(programs []Program, o Options, out io.Writer) (*session, error) {
 	if s.record, err = tuning.Parse(data); err != nil {
 		return nil, fmt.Errorf("%s: %w", o.Record, err)
 	}
-	s.chip = s.record.On(s.models[0].chip, o.Threads)
+	s.find(s.models[0])
 	if o.Again {
 		s.chip.Threads, s.chip.Blocks = o.Threads, nil
+		if s.device != nil {
+			s.device.Blocks = nil
+		}
 	}
 	if s.chip.Threads != o.Threads {
 		return nil, fmt.Errorf("%s has times of %d threads for %s, which cannot be compared with those of %d: measure with --threads=%d, or all anew with --again",
@@ -128,21 +132,41 @@ func start(programs []Program, o Options, out io.Writer) (*session, error) {
 	return s, nil
 }
 
+// find looks for the parts of the record that the model's blocks are in.
+func (s *session) find(m *model) {
+	s.record.On(m.chip, s.o.Threads) // both are there before one is kept
+	if m.device != "" {
+		s.device = s.record.OnDevice(m.device)
+	}
+	s.chip = s.record.On(m.chip, s.o.Threads)
+}
+
+// of is the part of the record that a block is in: that of what runs it.
+func (s *session) of(b block) *tuning.Chip {
+	if b.device {
+		return s.device
+	}
+	return s.chip
+}
+
+// knows reports whether the record has any block of the chip, or of the device.
+func (s *session) knows() bool {
+	return len(s.chip.Blocks) > 0 || s.device != nil && len(s.device.Blocks) > 0
+}
+
 // plan finds what to measure: all kernels of the blocks of which some were measured in too few rounds.
 func (s *session) plan() {
 	s.first = s.o.Rounds
 	for _, b := range s.models[0].blocks {
 		for _, name := range s.measurable(b) {
-			if have := s.chip.Get(b.Key, name); have.Rounds < s.o.Rounds {
+			if have := s.of(b).Get(b.Key, name); have.Rounds < s.o.Rounds {
 				s.first = min(s.first, have.Rounds)
 				for _, all := range s.measurable(b) {
 					s.pending[kernel{b.Key, all}] = true
+					s.before[kernel{b.Key, all}] = s.of(b).Get(b.Key, all)
 				}
 			}
 		}
-	}
-	for k := range s.pending {
-		s.before[k] = s.chip.Get(k.key, k.name)
 	}
 }
 
@@ -192,7 +216,7 @@ func (s *session) write() error {
 				have := s.before[k]
 				all := have.Rounds + s.rounds
 				mean := (float64(have.Micros*float64(have.Rounds)) + float64(float64(median(us)*drift)*float64(s.rounds))) / float64(all)
-				s.chip.Set(b.Key, b.What, tuning.Kernel{Name: name, Micros: mean, Rounds: all, Params: b.params(name)})
+				s.of(b).Set(b.Key, b.What, tuning.Kernel{Name: name, Micros: mean, Rounds: all, Params: b.params(name)})
 			}
 		}
 	}

@@ -145,6 +145,54 @@ func TestRun(t *testing.T) {
 	assert.ErrorContains(t, Run(ps, o, &log), "no more runs", "all programs run again")
 }
 
+// TestDevice: blocks of a device have the numbers after the chip's, and a part of their own in the record, whatever number of threads runs the others.
+func TestDevice(t *testing.T) {
+	ps := programs(t, [][]float64{append(ms(6, 2, 2), 10), append(ms(6, 2, 2), 10)}, [][]float64{append(ms(4, 3, 3), 8), append(ms(4, 3, 3), 8)})
+	there := func(p Program, kernel, device string) {
+		var m manifest.Manifest
+		data, err := os.ReadFile(p.Manifest)
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(data, &m))
+		m.Device = &manifest.Device{Name: device, Blocks: []manifest.Block{{Tuning: &manifest.Tuning{Key: "d", What: "Op d", Kernel: kernel, Kernels: []string{"d0", "d1"}}}}}
+		write(t, p.Manifest, m)
+	}
+	there(ps[0], "d0", "gpu")
+	there(ps[1], "d1", "other")
+	o := Options{Record: filepath.Join(t.TempDir(), "net.tune.json"), Rounds: 1, Threads: 2}
+	var log strings.Builder
+	assert.ErrorContains(t, Run(ps, o, &log), "these are two models")
+	there(ps[1], "d1", "gpu")
+	require.NoError(t, Run(ps, o, &log))
+	parts := func() map[string]tuning.Chip {
+		data, err := os.ReadFile(o.Record)
+		require.NoError(t, err)
+		r, err := tuning.Parse(data)
+		require.NoError(t, err)
+		out := map[string]tuning.Chip{}
+		for _, c := range r.Chips {
+			out[c.Chip] = c
+		}
+		return out
+	}
+	got := parts()
+	require.Len(t, got, 2)
+	assert.Equal(t, tuning.Chip{Chip: "gpu", Device: true, Threads: 1, Blocks: []tuning.Block{
+		{Key: "d", What: "Op d", Kernels: []tuning.Kernel{{Name: "d0", Micros: 5000, Rounds: 1}, {Name: "d1", Micros: 4000, Rounds: 1}}}}}, got["gpu"])
+	assert.Equal(t, 2, got["mine"].Threads)
+	assert.Len(t, got["mine"].Blocks, 2)
+	assert.Contains(t, log.String(), " 1.25    5000.0 us d0, 4000.0 us d1: 1 x Op d\n")
+
+	log.Reset()
+	require.NoError(t, Run(ps, o, &log))
+	assert.Contains(t, log.String(), "has 1 rounds of all kernels already")
+	got["gpu"].Blocks[0].Kernels[0].Rounds = 9
+	r := &tuning.Record{Chips: []tuning.Chip{got["gpu"], got["mine"]}}
+	require.NoError(t, os.WriteFile(o.Record, r.Text(), 0o666))
+	o.Again = true
+	require.NoError(t, Run(ps, o, &log))
+	assert.Equal(t, 1, parts()["gpu"].Blocks[0].Kernels[0].Rounds, "--again drops what is known of the device, too")
+}
+
 // TestSearched: kernels that a search found are beside the estimates' choice in programs of their own. What these take is noted as if they had run
 // when the others of the block did; the summary compares the fastest of all, by their parameters, with the default.
 func TestSearched(t *testing.T) {

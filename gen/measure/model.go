@@ -15,6 +15,7 @@ import (
 // model is what a manifest tells.
 type model struct {
 	chip    string
+	device  string // whose launches are the last blocks; "": there is none
 	blocks  []block
 	learned []string // what performance models learned of the record
 }
@@ -23,6 +24,7 @@ type model struct {
 type block struct {
 	*manifest.Tuning
 	cycles int64 // of its kernel, by an estimate; 0: the manifest does not tell
+	device bool  // runs it
 }
 
 // params are the parameters of one of its kernels, "" where it has none.
@@ -45,7 +47,13 @@ func (p Program) model(o Options) (*model, error) {
 	}
 	out := &model{chip: m.Chip, learned: m.Select.Models}
 	for _, b := range m.Blocks {
-		out.blocks = append(out.blocks, block{b.Tuning, b.Cycles})
+		out.blocks = append(out.blocks, block{Tuning: b.Tuning, cycles: b.Cycles})
+	}
+	if m.Device != nil { // whose blocks have the numbers after the chip's
+		out.device = m.Device.Name
+		for _, b := range m.Device.Blocks {
+			out.blocks = append(out.blocks, block{b.Tuning, b.Cycles, true})
+		}
 	}
 	if len(m.Variants) > 1 {
 		if out.chip, err = p.chip(o); err != nil {
@@ -80,7 +88,7 @@ func variantBlocks(m *manifest.Manifest, chip string) []block {
 
 // same tells how a model is another one than the first, by more than its kernels.
 func (m *model) same(first *model) error {
-	if m.chip != first.chip || len(m.blocks) != len(first.blocks) {
+	if m.chip != first.chip || m.device != first.device || len(m.blocks) != len(first.blocks) {
 		return fmt.Errorf("%d blocks for %s, and %d for %s: these are two models", len(first.blocks), first.chip, len(m.blocks), m.chip)
 	}
 	for i, b := range m.blocks {

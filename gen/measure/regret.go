@@ -69,7 +69,7 @@ func (s *session) rated(b block, estimates map[kernel]float64) []rated {
 		k := kernel{b.Key, name}
 		us, measured := s.least[k]
 		if !measured {
-			us = s.chip.Get(b.Key, name).Micros
+			us = s.of(b).Get(b.Key, name).Micros
 		}
 		if cycles := estimates[k]; cycles > 0 && us > 0 {
 			out = append(out, rated{name, cycles, us})

@@ -62,19 +62,19 @@ func (s *session) tuned() []tuned {
 	var out []tuned
 	at := map[string]int{}
 	for _, b := range s.models[0].blocks {
-		if b.Tuning == nil || len(b.Kernels) == 0 || len(s.chip.All(b.Key)) < 2 {
+		if b.Tuning == nil || len(b.Kernels) == 0 || len(s.of(b).All(b.Key)) < 2 {
 			continue
 		}
 		if i, again := at[b.Key]; again {
 			out[i].times++
 			continue
 		}
-		x := tuned{what: b.What, times: 1, chosen: s.chip.Get(b.Key, b.Kernels[0])}
+		x := tuned{what: b.What, times: 1, chosen: s.of(b).Get(b.Key, b.Kernels[0])}
 		if x.chosen.Rounds == 0 {
 			continue
 		}
 		x.best = x.chosen
-		for _, k := range s.chip.All(b.Key) {
+		for _, k := range s.of(b).All(b.Key) {
 			if k.Micros < x.best.Micros && (k.Params != "" || slices.Contains(b.Kernels, k.Name)) {
 				x.best = k
 			}

@@ -68,9 +68,9 @@ type State struct {
 	// bf16, instructions that sum products of bf16 in pairs may be used.
 	Store     ir.DType
 	Precision *precision.Report
-	// Times are a tuning record's, and Candidate which of a block's kernels to take: see sel.Options.
-	Times     tuning.Times
-	Candidate int
+	// Times and DeviceTimes are a tuning record's, and Candidate which of a block's kernels to take: see sel.Options.
+	Times, DeviceTimes tuning.Times
+	Candidate          int
 	// SumParts is as in fuse.Options.
 	SumParts int64
 	// Winograd, where it is not 0, are the results along each axis of the transform by which a device computes all convolutions that it can, whatever

@@ -109,7 +109,7 @@ func (s *State) addDevice(p *plan.Program) error {
 	if err != nil {
 		return err
 	}
-	p.Device = &plan.Device{Memory: plan.Memory{Align: s.Device.Alignment()}, GroupItems: groups.GroupItems, Workers: groups.Workers}
+	p.Device = &plan.Device{Name: s.Device.Name, Memory: plan.Memory{Align: s.Device.Alignment()}, GroupItems: groups.GroupItems, Workers: groups.Workers}
 	return nil
 }
 

@@ -23,6 +23,8 @@ type Memory struct {
 
 // Device is what launches run on: its memory, and how work-items are started.
 type Device struct {
+	// Name is that of its facts.
+	Name string
 	Memory
 	// GroupItems is how many work-items a work-group has at most, and Workers how many run kernels with scratch memory.
 	GroupItems, Workers int64

@@ -113,7 +113,7 @@ func (s *selector) lower(c *Choice, b *block.Block, name string) Kernel {
 		kernels = nil // it wants a kernel of its own
 	}
 	k, err := s.known(b, lay, name)
-	if err == nil && s.o.Candidate > 0 && b.Call == nil && k.Space == layout.Host {
+	if err == nil && s.o.Candidate > 0 && b.Call == nil {
 		k, err = s.candidate(b, lay, k)
 	}
 	if err == nil && k.Lowered != nil {
@@ -141,7 +141,7 @@ func hasConstants(b *block.Block) bool {
 // shared are the kernels of the block's class by layouts, and the block's own layouts; nil where its kernel may be its own:
 // it is an opaque operator, or is one that was measured.
 func (s *selector) shared(b *block.Block, lay lower.Layouts) (map[string]Kernel, string) {
-	if b.Stage == nil || s.o.Times != nil || s.o.Candidate > 0 {
+	if b.Stage == nil || s.tuned() || s.o.Candidate > 0 {
 		return nil, ""
 	}
 	class, err := s.class(b)

@@ -47,7 +47,7 @@ func single(anchor func(*block.Block, *lower.Env) (*lower.Lowered, error)) func(
 // know the block. It is the zero Kernel where none can have these layouts.
 func (s *selector) cheapest(b *block.Block, lay lower.Layouts) (Kernel, error) {
 	k, err := s.estimated(b, lay, "")
-	if err != nil || k.Lowered == nil || s.o.Times == nil || b.Call != nil || k.Space != layout.Host {
+	if err != nil || k.Lowered == nil || b.Call != nil || s.sides[k.Space].times == nil {
 		return k, err
 	}
 	return s.measured(b, lay, k)
@@ -55,12 +55,17 @@ func (s *selector) cheapest(b *block.Block, lay lower.Layouts) (Kernel, error) {
 
 // known is cheapest where the name of that kernel is known, of a block that is equal up to names.
 func (s *selector) known(b *block.Block, lay lower.Layouts, name string) (Kernel, error) {
-	if name != "" && s.o.Times == nil {
+	if name != "" && !s.tuned() {
 		if k, err := s.estimated(b, lay, name); err != nil || k.Lowered != nil {
 			return k, err
 		}
 	}
 	return s.cheapest(b, lay)
+}
+
+// tuned reports whether there is a tuning record of any side.
+func (s *selector) tuned() bool {
+	return slices.ContainsFunc(s.sides, func(d *side) bool { return d.times != nil })
 }
 
 // estimated lowers a block by every anchor, or as the kernels of one name, and keeps the best by estimates.
@@ -96,14 +101,14 @@ func best(ks []Kernel) Kernel {
 // kernels are those of a block in some layouts, with so many tiles of each width, or of one name only.
 func (s *selector) kernels(b *block.Block, lay lower.Layouts, tiles int, only string) ([]Kernel, error) {
 	d := s.sideOf(b, lay)
-	here := func(v *ir.Value) layout.Layout { return lay(v).In(layout.Host) } // kernels do not know of spaces
-	env := &lower.Env{Layouts: here, Symbols: s.g.Facts, Target: d.t, Tiles: tiles, Only: only, Given: s.point, Space: s.space, Packing: s.packing, Points: s.points, Fusing: s.fusing,
+	seen := here(lay)
+	env := &lower.Env{Layouts: seen, Symbols: s.g.Facts, Target: d.t, Tiles: tiles, Only: only, Given: s.point, Space: s.space, Packing: s.packing, Points: s.points, Fusing: s.fusing,
 		Contractions: s.o.Contractions, Windows: s.o.Windows && !d.t.InStep(), Winograd: s.o.Winograd, Vectors: s.o.Vectors, Pruned: s.o.Pruned, Magnitudes: s.o.Magnitudes}
 	by := anchors
 	if b.Call != nil { // an opaque operator's values are row-major
 		by = opaque
 	} else {
-		env.Layouts = d.stored(b, here)
+		env.Layouts = d.stored(b, seen)
 	}
 	var out []Kernel
 	for _, anchor := range by {

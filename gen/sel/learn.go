@@ -29,7 +29,7 @@ func (s *selector) learn(blocks func(add func(*block.Block, lower.Layouts) error
 	return err
 }
 
-// add notes what was measured of a block.
+// add notes what was measured of a block of the host.
 func (l *learner) add(b *block.Block, lay lower.Layouts) error {
 	if b.Call != nil || lay(b.Results[0]).Space != layout.Host {
 		return nil
@@ -56,9 +56,9 @@ func (s *selector) features(k Kernel) []float64 {
 	return cost.FeaturesOf(k.Cycles, k.Work, k.Schedule, k.Tiles, s.host().t, s.usual, micro.CallCycles)
 }
 
-// score is how long a kernel takes by the model, as a logarithm.
+// score is how long a kernel takes by the model, which is the host's, or by its estimate, as a logarithm.
 func (s *selector) score(k Kernel) float64 {
-	if s.model == nil {
+	if s.model == nil || k.Space != layout.Host {
 		return scalar.Log(k.Cycles)
 	}
 	return s.model.Predict(s.features(k))

@@ -39,7 +39,7 @@ func (s *selector) searched(b *block.Block, lay lower.Layouts, estimated Kernel,
 
 // pointsToMeasure are those that a search finds, once for blocks that are equal.
 func (s *selector) pointsToMeasure(b *block.Block, lay lower.Layouts, estimated Kernel, known []tuning.Kernel, proposed []Kernel) ([]*params.Point, error) {
-	key := tuning.Key(b, lay, s.g.Facts, s.host().t)
+	key, _ := s.sideOf(b, lay).blockKey(b, lay)
 	if points, ok := s.next[key]; ok {
 		return points, nil
 	}

@@ -39,10 +39,11 @@ type Options struct {
 	Magnitudes *weights.Magnitudes
 	// Pruned finds weights that were pruned, for kernels that leave out what is zero; nil: there are none.
 	Pruned *weights.Encodings
-	// Times are what a tuning record has measured on the chip; nil: there is no record.
-	Times tuning.Times
-	// History is what was measured before of blocks of which Candidate is to be measured: their candidates are what a search finds next.
-	History tuning.Times
+	// Times are what a tuning record has measured on the chip, DeviceTimes on the device; nil: there is no record.
+	Times, DeviceTimes tuning.Times
+	// History and DeviceHistory are what was measured before of blocks of which Candidate is to be measured: their candidates are what a search finds
+	// next.
+	History, DeviceHistory tuning.Times
 	// Candidate, from 1, computes each block by its k-th kernel in the layouts that estimates choose, or by
 	// the first where it has fewer; 0: by the best.
 	Candidate int
@@ -132,6 +133,7 @@ func newSelector(g *block.Graph, t *target.Target, o Options) *selector {
 		runs: map[*ir.Value]float64{}, given: map[*ir.Value]bool{}, views: map[*block.Block]bool{},
 		found: map[string]bool{}, stale: map[string]bool{}, next: map[string][]*params.Point{}}
 	s.sides = []*side{s.newSide(layout.Host, t)}
+	s.host().times, s.host().history = o.Times, o.History
 	return s
 }
 
@@ -142,7 +144,7 @@ func (s *selector) addDevice(t *target.Target) error {
 		return err
 	}
 	d := s.newSide(layout.Device, t)
-	d.link = link
+	d.link, d.times, d.history = link, s.o.DeviceTimes, s.o.DeviceHistory
 	s.sides = append(s.sides, d)
 	return nil
 }
@@ -263,9 +265,9 @@ type selector struct {
 	copied     map[conversion]float64
 	classes    map[string]*class // by key
 	classOf    map[*block.Block]*class
-	found      map[string]bool            // keys of the tuning record that blocks have
+	model      *perf.Model                // of how long the host's kernels take; nil: estimates are
+	found      map[string]bool            // keys of the tuning record, of any side, that blocks have
 	stale      map[string]bool            // notes
-	model      *perf.Model                // of how long kernels take; nil: estimates are
 	next       map[string][]*params.Point // to measure, by the blocks' keys in the record
 }
 

@@ -6,6 +6,7 @@ import (
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/lower"
 	"rules_dnn/gen/target"
+	"rules_dnn/gen/tuning"
 )
 
 // side is a target, the space in which its kernels find values, and the layouts that they have there.
@@ -17,6 +18,8 @@ type side struct {
 	// wanted are layouts that instructions of the chip read, by value.
 	wanted map[*ir.Value][]layout.Layout
 	link   *target.OpenCL // of a device beside the host
+	// times and history are what a tuning record has of the target: see Options.
+	times, history tuning.Times
 }
 
 // channelAxis is the one along which values are stored in blocks.
@@ -40,6 +43,25 @@ func (d *side) cycles(estimate float64) float64 {
 		return estimate
 	}
 	return float64(estimate*d.link.Clock()) + d.link.Launch()
+}
+
+// scaled are the cycles of a kernel that was measured, by those of the estimates' choice and what that was measured to take: a device's launch, which
+// clocks of kernels do not see, takes as long.
+func (d *side) scaled(estimate, estimated, measured float64) float64 {
+	if d.link == nil {
+		return estimate * measured / estimated
+	}
+	return d.link.Launch() + float64((estimate-d.link.Launch())*measured/estimated)
+}
+
+// blockKey is the block's in tuning records, and what they say of it to people: kernels do not know of spaces, and the key has the target's facts.
+func (d *side) blockKey(b *block.Block, lay lower.Layouts) (key, what string) {
+	return tuning.Key(b, here(lay), d.g.Facts, d.t), tuning.What(b, here(lay))
+}
+
+// here are layouts as kernels see them, which do not know of spaces.
+func here(lay lower.Layouts) lower.Layouts {
+	return func(v *ir.Value) layout.Layout { return lay(v).In(layout.Host) }
 }
 
 // layouts are what a value may be stored in, row-major first. Constants lie where they are read.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"rules_dnn/gen/block"
+	"rules_dnn/gen/layout"
 	"rules_dnn/gen/lower"
 	"rules_dnn/gen/params"
 	"rules_dnn/gen/tuning"
@@ -20,8 +21,9 @@ const noise = 1.03
 // cycles are as many fewer than those of the estimates' choice as it is faster: so that the layouts for which
 // it was measured stay the best, whose blocks get cheaper and no others.
 func (s *selector) measured(b *block.Block, lay lower.Layouts, estimated Kernel) (Kernel, error) {
-	key := tuning.Key(b, lay, s.g.Facts, s.host().t)
-	times, known := s.o.Times[key]
+	d := s.sideOf(b, lay)
+	key, what := d.blockKey(b, lay)
+	times, known := d.times[key]
 	if !known {
 		return estimated, nil
 	}
@@ -38,15 +40,15 @@ func (s *selector) measured(b *block.Block, lay lower.Layouts, estimated Kernel)
 				return Kernel{}, err
 			}
 			if named.Lowered == nil {
-				s.stale[fmt.Sprintf("%s: no kernel is %q%s", tuning.What(b, lay), t.Name, why)] = true
+				s.stale[fmt.Sprintf("%s: no kernel is %q%s", what, t.Name, why)] = true
 				continue
 			}
 			k = named
 			if preferred >= 0 {
-				k.Cycles = estimated.Cycles * t.Micros / times[preferred].Micros
+				k.Cycles = d.scaled(estimated.Cycles, times[preferred].Micros, t.Micros)
 			}
 		}
-		k.Tuning = &tuning.Choice{Key: key, What: tuning.What(b, lay), Kernel: k.Name, Micros: t.Micros}
+		k.Tuning = &tuning.Choice{Key: key, What: what, Kernel: k.Name, Micros: t.Micros}
 		return k, nil
 	}
 	return estimated, nil
@@ -135,8 +137,20 @@ func pointOf(k Kernel) string {
 
 // staleNotes are sorted.
 func (s *selector) staleNotes() []string {
-	if missing := len(s.o.Times) - len(s.found); missing > 0 {
-		s.stale[fmt.Sprintf("%d of %d blocks are none of the model's", missing, len(s.o.Times))] = true
+	for _, d := range s.sides {
+		missing := 0
+		for key := range d.times {
+			if !s.found[key] {
+				missing++
+			}
+		}
+		on := ""
+		if d.space == layout.Device {
+			on = " on " + d.t.Name
+		}
+		if missing > 0 {
+			s.stale[fmt.Sprintf("%d of %d blocks%s are none of the model's", missing, len(d.times), on)] = true
+		}
 	}
 	return slices.Sorted(maps.Keys(s.stale))
 }
@@ -158,7 +172,8 @@ func (s *selector) candidate(b *block.Block, lay lower.Layouts, estimated Kernel
 	if s.o.Candidate <= len(all) {
 		k = all[s.o.Candidate-1]
 	}
-	k.Tuning = &tuning.Choice{Key: tuning.Key(b, lay, s.g.Facts, s.host().t), What: tuning.What(b, lay), Kernel: k.Name}
+	key, what := s.sideOf(b, lay).blockKey(b, lay)
+	k.Tuning = &tuning.Choice{Key: key, What: what, Kernel: k.Name}
 	for _, x := range all {
 		k.Tuning.Kernels, k.Tuning.Params = append(k.Tuning.Kernels, x.Name), append(k.Tuning.Params, pointOf(x))
 	}
@@ -172,7 +187,9 @@ func (s *selector) candidatesOf(b *block.Block, lay lower.Layouts, estimated Ker
 	if err != nil {
 		return nil, err
 	}
-	if known := s.o.History[tuning.Key(b, lay, s.g.Facts, s.host().t)]; known != nil {
+	d := s.sideOf(b, lay)
+	key, _ := d.blockKey(b, lay)
+	if known := d.history[key]; known != nil {
 		return s.searched(b, lay, estimated, known, append([]Kernel{estimated}, all...))
 	}
 	slices.SortStableFunc(all, func(a, b Kernel) int { return cmp.Compare(a.Cycles, b.Cycles) })

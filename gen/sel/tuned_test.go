@@ -178,6 +178,74 @@ func TestParameters(t *testing.T) {
 	}
 }
 
+// onDevice chooses kernels of two convolutions that all run on a device.
+func onDevice(t *testing.T, o Options) (*block.Graph, *Choice) {
+	t.Helper()
+	o.Device = chipstest.Target(t, "opencl_buffers")
+	o.Price = func(_ *block.Block, space layout.Space) float64 {
+		if space == layout.Host {
+			return 1e12
+		}
+		return 0
+	}
+	return run(t, o)
+}
+
+// TestDeviceMeasured: candidates of a block on a device are the device's kernels, and its part of a record decides between them; what is known
+// of the chip does not, nor does the device's part of what the chip runs. What is gained is gained of the kernel, not of its launch.
+func TestDeviceMeasured(t *testing.T) {
+	_, plain := onDevice(t, tuned)
+	o := tuned
+	o.Candidate = 1
+	g, c := onDevice(t, o)
+	require.NoError(t, c.Verify(g, loop.Proofs{}))
+	i := slices.IndexFunc(g.Blocks, func(b *block.Block) bool { return b.Ops[len(b.Ops)-1] == "Relu" })
+	require.GreaterOrEqual(t, i, 0)
+	require.Equal(t, layout.Device, c.Kernels[g.Blocks[i]].Space)
+	conv := c.Kernels[g.Blocks[i]].Tuning
+	require.NotNil(t, conv)
+	require.Greater(t, len(conv.Kernels), 2)
+	assert.NotContains(t, conv.What, "on device", "the record says of what device it is")
+	assert.Equal(t, named(plain)["ConvRelu"], conv.Kernels[0])
+	assert.NotEqual(t, explored(t)["ConvRelu"].Key, conv.Key, "the device's facts are in the key")
+	link, err := chipstest.Target(t, "opencl_buffers").WorkGroups()
+	require.NoError(t, err)
+
+	for n, name := range conv.Kernels {
+		o := tuned
+		o.Candidate = n + 1
+		_, c := onDevice(t, o)
+		assert.Equal(t, name, named(c)["ConvRelu"])
+
+		o = tuned
+		o.DeviceTimes = tuning.Times{conv.Key: {{Name: "of yesterday", Micros: 1}, {Name: name, Micros: 20}, {Name: conv.Kernels[0], Micros: 30}}}
+		if n == 0 {
+			o.DeviceTimes[conv.Key] = o.DeviceTimes[conv.Key][:2]
+		}
+		o.Times = tuning.Times{"0000": {{Name: "generic", Micros: 1}}}
+		_, c = onDevice(t, o)
+		assert.Equal(t, name, named(c)["ConvRelu"])
+		assert.Equal(t, named(plain)["ConvConv"], named(c)["ConvConv"], "estimates decide where nothing is known")
+		assert.Contains(t, strings.Join(c.Stale, "\n"), `no kernel is "of yesterday"`)
+		assert.Contains(t, c.Stale, "1 of 1 blocks are none of the model's")
+		if n > 0 {
+			assert.InDelta(t, 2.0/3, (cyclesOf(c, "Relu")-link.Launch())/(cyclesOf(plain, "Relu")-link.Launch()), 1e-9, "as many fewer as it is faster")
+		}
+	}
+
+	other := tuning.Times{conv.Key: {{Name: conv.Kernels[1], Micros: 20}, {Name: conv.Kernels[0], Micros: 30}}}
+	o = tuned
+	o.Times, o.DeviceTimes = other, tuning.Times{"0000": {{Name: "generic", Micros: 1}}}
+	_, c = onDevice(t, o)
+	assert.Equal(t, named(plain), named(c), "no part of the chip's is of the device")
+	assert.Equal(t, []string{"1 of 1 blocks are none of the model's", "1 of 1 blocks on opencl_buffers are none of the model's"}, c.Stale)
+
+	o = tuned
+	o.Candidate, o.DeviceHistory = 2, other
+	_, c = onDevice(t, o)
+	assert.Equal(t, conv.Kernels[0], named(c)["ConvRelu"], "a search finds none that is worth measuring: kernels of work-groups have no parameters")
+}
+
 func cyclesOf(c *Choice, op string) float64 {
 	for b, k := range c.Kernels {
 		if b.Ops[len(b.Ops)-1] == op {

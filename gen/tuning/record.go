@@ -4,6 +4,7 @@ package tuning
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -14,8 +15,9 @@ import (
 	"rules_dnn/gen/params"
 )
 
-// version is that of the file's form, and oldest the first one that is read: records of version 1 name no parameters.
-const version, oldest = 2, 1
+// version is that of the file's form, and oldest the first one that is read: records of version 1 name no parameters. Those of no device are written as
+// version 2, which had none.
+const version, withoutDevices, oldest = 3, 2, 1
 
 // Record is a file: what was measured, by chip.
 type Record struct {
@@ -26,7 +28,9 @@ type Record struct {
 // Chip is what was measured on one.
 type Chip struct {
 	Chip string `json:"chip"`
-	// Threads is how many computed.
+	// Device reports that it is a device beside a processor; Chip is the name of its facts.
+	Device bool `json:"device,omitempty"`
+	// Threads is how many computed: 1 of a device, which shares the work among its units by itself.
 	Threads int     `json:"threads"`
 	Blocks  []Block `json:"blocks"`
 }
@@ -62,9 +66,6 @@ type Choice struct {
 	Micros float64
 }
 
-// Times are the kernels of blocks, by the blocks' keys: the fastest first, equal ones by name.
-type Times map[string][]Kernel
-
 // Parse reads a file and checks it. An empty file is an empty record.
 func Parse(data []byte) (*Record, error) {
 	r := &Record{Version: version}
@@ -85,24 +86,32 @@ func Parse(data []byte) (*Record, error) {
 }
 
 func (r *Record) check() error {
-	seen := map[string]bool{}
+	seen := map[identity]bool{}
 	for i := range r.Chips {
 		c := &r.Chips[i]
 		switch {
 		case c.Chip == "":
 			return fmt.Errorf("chip %d has no name", i)
-		case seen[c.Chip]:
+		case seen[c.identity()]:
 			return fmt.Errorf("chip %s is listed twice", c.Chip)
 		case c.Threads < 1:
 			return fmt.Errorf("chip %s: threads is %d; want a number from 1", c.Chip, c.Threads)
 		}
-		seen[c.Chip] = true
+		seen[c.identity()] = true
 		if err := c.check(); err != nil {
 			return fmt.Errorf("chip %s: %w", c.Chip, err)
 		}
 	}
 	return nil
 }
+
+// identity is what a record has one of: a processor and a device may have the same name.
+type identity struct {
+	name   string
+	device bool
+}
+
+func (c *Chip) identity() identity { return identity{c.Chip, c.Device} }
 
 func (c *Chip) check() error {
 	seen := map[string]bool{}
@@ -137,57 +146,23 @@ func (c *Chip) check() error {
 	return nil
 }
 
-// For gives the times on a chip. None is an error where the record is of one other chip; one of several chips has
-// nothing to say of further ones.
-func (r *Record) For(chip string) (Times, error) {
-	out := Times{}
-	for _, c := range r.Chips {
-		if c.Chip != chip {
-			continue
-		}
-		for _, b := range c.Blocks {
-			out[b.Key] = slices.SortedFunc(slices.Values(b.Kernels), fastest)
-		}
-		return out, nil
-	}
-	if len(r.Chips) == 1 {
-		return nil, fmt.Errorf("the tuning record is of %s, and the model is compiled for %s: measure there too, which adds to the record, or leave it out for other chips (in Bazel: tuning = select(...))", r.Chips[0].Chip, chip)
-	}
-	return out, nil
-}
-
-// ForVariants gives the times on each chip of a library. None of any is an error where For says so.
-func (r *Record) ForVariants(chips []string) ([]Times, error) {
-	var out []Times
-	known := slices.ContainsFunc(r.Chips, func(c Chip) bool { return slices.Contains(chips, c.Chip) })
-	for _, chip := range chips {
-		times, err := r.For(chip)
-		if err != nil && !known {
-			return nil, err
-		}
-		out = append(out, times)
-	}
-	return out, nil
-}
-
-func fastest(a, b Kernel) int {
-	switch {
-	case a.Micros < b.Micros:
-		return -1
-	case a.Micros > b.Micros:
-		return 1
-	}
-	return strings.Compare(a.Name, b.Name)
-}
-
-// On gives what the record has of a chip, with nothing in it where it is new.
+// On gives what the record has of a processor, with nothing in it where it is new; then what On and OnDevice gave before is the record's no more.
 func (r *Record) On(chip string, threads int) *Chip {
+	return r.on(Chip{Chip: chip, Threads: threads})
+}
+
+// OnDevice gives what the record has of a device, as On does.
+func (r *Record) OnDevice(device string) *Chip {
+	return r.on(Chip{Chip: device, Device: true, Threads: 1})
+}
+
+func (r *Record) on(anew Chip) *Chip {
 	for i := range r.Chips {
-		if r.Chips[i].Chip == chip {
+		if r.Chips[i].identity() == anew.identity() {
 			return &r.Chips[i]
 		}
 	}
-	r.Chips = append(r.Chips, Chip{Chip: chip, Threads: threads})
+	r.Chips = append(r.Chips, anew)
 	return &r.Chips[len(r.Chips)-1]
 }
 
@@ -231,10 +206,16 @@ func (c *Chip) Set(key, what string, kernel Kernel) {
 // Text is the file: sorted, a line for each kernel, so that what changes is seen.
 func (r *Record) Text() []byte {
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "{\n \"version\": %d,\n \"chips\": [", version)
-	chips := slices.SortedFunc(slices.Values(r.Chips), func(a, b Chip) int { return strings.Compare(a.Chip, b.Chip) })
+	form := withoutDevices
+	if slices.ContainsFunc(r.Chips, func(c Chip) bool { return c.Device }) {
+		form = version
+	}
+	fmt.Fprintf(&out, "{\n \"version\": %d,\n \"chips\": [", form)
+	chips := slices.SortedFunc(slices.Values(r.Chips), func(a, b Chip) int {
+		return cmp.Or(strings.Compare(a.Chip, b.Chip), strings.Compare(a.device(), b.device()))
+	})
 	for i, c := range chips {
-		fmt.Fprintf(&out, "%s\n  {\"chip\": %s, \"threads\": %d, \"blocks\": [", comma(i), quote(c.Chip), c.Threads)
+		fmt.Fprintf(&out, "%s\n  {\"chip\": %s, %s\"threads\": %d, \"blocks\": [", comma(i), quote(c.Chip), c.device(), c.Threads)
 		blocks := slices.SortedFunc(slices.Values(c.Blocks), func(a, b Block) int {
 			if n := strings.Compare(a.What, b.What); n != 0 {
 				return n
@@ -252,6 +233,14 @@ func (r *Record) Text() []byte {
 	}
 	out.WriteString("\n ]\n}\n")
 	return out.Bytes()
+}
+
+// device is a field of the chip's line, if it is one.
+func (c Chip) device() string {
+	if !c.Device {
+		return ""
+	}
+	return "\"device\": true, "
 }
 
 // params are a field of the kernel's line, if it has some.

@@ -17,8 +17,8 @@ func TestParseErrors(t *testing.T) {
 		`[]`:                          "line 1: it is a list; want an object",
 		`{"version": 1} {}`:           "trailing data after the JSON object",
 		`{"version": 1, "chip": "x"}`: `unknown field "chip"`,
-		`{}`:                          "its version is 0, and this compiler reads 1 to 2",
-		`{"version": 3}`:              "its version is 3, and this compiler reads 1 to 2: remove the file and measure again",
+		`{}`:                          "its version is 0, and this compiler reads 1 to 3",
+		`{"version": 4}`:              "its version is 4, and this compiler reads 1 to 3: remove the file and measure again",
 		`{"version": 1, "chips": [{"threads": 1}]}`:                                           "chip 0 has no name",
 		`{"version": 1, "chips": [{"chip": "a", "threads": 0}]}`:                              "chip a: threads is 0; want a number from 1",
 		`{"version": 1, "chips": [{"chip": "a", "threads": 1}, {"chip": "a", "threads": 1}]}`: "chip a is listed twice",
@@ -68,6 +68,68 @@ func TestForVariants(t *testing.T) {
 	assert.Equal(t, []Times{nil, {"k": {{"x", 3, 5, ""}}}}, times)
 	_, err = r.ForVariants([]string{"a", "c"})
 	assert.ErrorContains(t, err, "the tuning record is of b, and the model is compiled for a")
+}
+
+// TestForDevice: a device's times are beside those of the processor, whichever that is; a record of one other device is an error, and says what to do.
+func TestForDevice(t *testing.T) {
+	r := &Record{}
+	r.On("a", 1).Set("k", "Conv", Kernel{"x", 3, 5, ""})
+	host, there, err := r.ForDevice("a", "gpu")
+	require.NoError(t, err, "of devices it says nothing")
+	assert.Equal(t, Times{"k": {{"x", 3, 5, ""}}}, host)
+	assert.Empty(t, there)
+	_, _, err = r.ForDevice("b", "gpu")
+	assert.ErrorContains(t, err, "the tuning record is of a, and the model is compiled for b")
+
+	r.OnDevice("gpu").Set("k", "Conv", Kernel{"y", 2, 5, ""})
+	assert.Equal(t, "y", r.OnDevice("gpu").All("k")[0].Name)
+	assert.Equal(t, "x", r.On("a", 1).All("k")[0].Name)
+	host, there, err = r.ForDevice("a", "gpu")
+	require.NoError(t, err)
+	assert.Equal(t, Times{"k": {{"x", 3, 5, ""}}}, host)
+	assert.Equal(t, Times{"k": {{"y", 2, 5, ""}}}, there)
+	host, there, err = r.ForDevice("b", "gpu")
+	require.NoError(t, err, "the device is known")
+	assert.Empty(t, host)
+	assert.Equal(t, Times{"k": {{"y", 2, 5, ""}}}, there)
+	_, _, err = r.ForDevice("a", "other")
+	assert.EqualError(t, err, "the tuning record is of the device gpu, and the model is compiled for the device other: measure there too, which adds to the record, "+
+		"or leave it out for other devices (in Bazel: tuning = select(...), or device = the facts of gpu)")
+	times, err := r.For("a")
+	require.NoError(t, err)
+	assert.Equal(t, Times{"k": {{"x", 3, 5, ""}}}, times)
+	_, err = r.For("gpu")
+	assert.ErrorContains(t, err, "the tuning record is of a", "a device is no processor")
+	_, _, err = r.ForDevice("a", "a")
+	assert.ErrorContains(t, err, "is of the device gpu", "nor a processor a device")
+
+	r.OnDevice("third")
+	_, there, err = r.ForDevice("a", "other")
+	require.NoError(t, err, "a record of several devices serves models for further ones")
+	assert.Empty(t, there)
+}
+
+// TestDeviceText: records of devices are of another version, and read back.
+func TestDeviceText(t *testing.T) {
+	const want = `{
+ "version": 3,
+ "chips": [
+  {"chip": "gpu", "threads": 2, "blocks": []},
+  {"chip": "gpu", "device": true, "threads": 1, "blocks": [
+   {"key": "k", "what": "Conv", "kernels": [
+    {"kernel": "y", "us": 2, "rounds": 5}]}]}
+ ]
+}
+`
+	r := &Record{}
+	r.On("gpu", 2)
+	r.OnDevice("gpu").Set("k", "Conv", Kernel{"y", 2, 5, ""})
+	require.Equal(t, want, string(r.Text()))
+	back, err := Parse(r.Text())
+	require.NoError(t, err)
+	assert.Equal(t, want, string(back.Text()))
+	_, err = Parse([]byte(`{"version": 3, "chips": [{"chip": "a", "device": true, "threads": 1}, {"chip": "a", "device": true, "threads": 1}]}`))
+	assert.ErrorContains(t, err, "chip a is listed twice")
 }
 
 const golden = `{

@@ -104,14 +104,13 @@ def check_precision(precision, pruning):
     if precision not in _PRECISIONS:
         _fail("precision", precision, "write \"fp32\", floats as the network has them, or \"fp16\" or \"bf16\", values and weights of f32 stored in 16 bits")
 
-def check_device(backend, device, variants, tuning):
+def check_device(backend, device, variants):
     """Fails unless the attributes go with the backend.
 
     Args:
       backend: the attribute's value.
       device: the label of the device's facts, or None.
       variants: the labels of the further chips that are written.
-      tuning: the File of the tuning record, or None.
     """
     if backend != "opencl":
         if device:
@@ -119,8 +118,6 @@ def check_device(backend, device, variants, tuning):
         return
     if variants:
         _fail("variants", [str(target.label) for target in variants], "a model with backend = \"opencl\" has kernels for one chip beside the device: leave variants out")
-    if tuning:
-        _fail("tuning", tuning.short_path, "records are of chips, and none tells what kernels take on the device of backend = \"opencl\": leave tuning out")
 
 # Numbers of filters that may have the same kernels.
 _SHARES = [1, 4, 8, 16]

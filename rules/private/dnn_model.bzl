@@ -70,7 +70,8 @@ def dnn_model(
     `bazel run -c opt NAME.tune` measures, on the machine that runs it, several kernels of each block, and writes the
     record NAME.tune.json beside the BUILD file, or what `tuning` names. Builds measure nothing: they choose kernels
     by the record, once `tuning` names it. It has times by chip and by what blocks compute: what it does
-    not know is chosen by estimates. `-- --help` has more.
+    not know is chosen by estimates. With backend = "opencl" blocks that a device runs are measured there, by the
+    device's clocks, and the record has their times by the name in `device`'s facts. `-- --help` has more.
 
     Args:
       name: the target. Sources write `#include "PACKAGE/NAME.h"`.
@@ -79,7 +80,7 @@ def dnn_model(
         of what links the model. With a target the library holds its runtime, too, and is linked without Bazel.
       backend: what computes: "cpu", or "opencl": an OpenCL device of the machine that runs the model, and the processor where a block can run
         there only, or is estimated to take less. create() opens the machine's OpenCL library; its options choose the device. Inputs and outputs
-        may lie in the application's OpenCL memory (PREFIX_start). variants, tuning and NAME.tune are of processors, and refused.
+        may lie in the application's OpenCL memory (PREFIX_start). variants are of processors, and refused.
         "hvx": a Qualcomm Hexagon DSP, by FastRPC: NAME is a stub with the API of every model, which calls a skeleton library on the DSP, and holds the
         model for the processor, too, which runs it where no DSP does, if create()'s options say so. variants, tuning, NAME.tune and weights = "file" are of
         that one; precision = "fp16" or "bf16" and NAME_bench are refused.
@@ -112,8 +113,8 @@ def dnn_model(
         to f32. The manifest has the types of storage, products and sums, and how many kernels sum pairs. A quantized network is
         refused, as its integers are smaller already, and so is pruning, whose kernels are of f32.
       shards: how many C++ files the kernels go to, to be compiled in parallel, 1 to 256. Default: 8.
-      tuning: the record that NAME.tune wrote. One of a single other chip than the model is built for is an
-        error: use select(), or run NAME.tune on each chip.
+      tuning: the record that NAME.tune wrote. One of a single other chip, or device, than the model is built for is an
+        error: use select(), or run NAME.tune on each.
       variants: dnn_chips that the library has kernels for besides the platform's chip, the least capable first: create() takes the last
         whose instructions the processor has, or the one that its options or DNN_VARIANT name. Default: those of the platform's
         chip; of a platform of x86-64 without a level or processor these are x86_64_v3, x86_64_v4 and x86_64_v4_vnni, of

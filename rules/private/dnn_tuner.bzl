@@ -44,6 +44,7 @@ def _program(ctx, number, record):
         precision = model.precision,
         tuning = record,
         variants = model.variants,  # it measures those that the machine runs, in the layouts that are the library's
+        device = model.device,
     )
     library, _, _ = compile_and_link(
         ctx,
@@ -54,7 +55,7 @@ def _program(ctx, number, record):
         copts = model.chip.copts,
         assembly = None,
         weights = files.weights,
-        runtime = ctx.attr._runtime[CcInfo],
+        runtime = (ctx.attr._opencl if model.device else ctx.attr._runtime)[CcInfo],
         variants = files.variants,
     )
     source = ctx.actions.declare_file(name + "/served.cc")
@@ -75,8 +76,6 @@ def _record(ctx):
     return "%s%s.json" % (ctx.label.package + "/" if ctx.label.package else "", ctx.label.name)
 
 def _dnn_tuner_impl(ctx):
-    if ctx.attr.model[ModelPartsInfo].backend == "opencl":
-        fail("\n%s measures kernels on chips alone, and the model has backend = \"%s\": estimates choose its kernels" % (ctx.label, ctx.attr.model[ModelPartsInfo].backend))
     record = None
     if ctx.attr._search[BuildSettingInfo].value:
         record = ctx.file.tuning
@@ -124,6 +123,7 @@ _dnn_tuner = rule(
             default = Label("//runtime/bench"),
             providers = [CcInfo],
         ),
+        "_opencl": RUNTIME_ATTRS["_opencl"],
         "_runtime": RUNTIME_ATTRS["_runtime"],
         "_search": attr.label(
             default = Label("//rules:search"),

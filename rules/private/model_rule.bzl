@@ -83,7 +83,7 @@ def _runtime(ctx):
 
 def _check(ctx):
     check_backend(ctx.attr.backend)
-    check_device(ctx.attr.backend, ctx.attr.device, [] if ctx.attr.chip_variants else ctx.attr.variants, ctx.file.tuning)
+    check_device(ctx.attr.backend, ctx.attr.device, [] if ctx.attr.chip_variants else ctx.attr.variants)
     check_precision(ctx.attr.precision, ctx.attr.pruning)
     check_shards(ctx.attr.shards)
     check_dims(ctx.attr.dims)
@@ -164,9 +164,9 @@ def _dnn_model_impl(ctx):
         ),
         ModelPartsInfo(
             api = names.api,
-            backend = ctx.attr.backend,
             c_prefix = names.prefix,
             chip = chip,
+            device = _device(ctx),
             graph = graph,
             namespace = names.namespace,
             options = ctx.attr.dnnc_opts,
@@ -242,7 +242,7 @@ dnn_model_rule = rule(
         ),
         "tuning": attr.label(
             allow_single_file = [".json"],
-            doc = "The record that NAME.tune wrote: kernels are chosen by what they took on the chip.",
+            doc = "The record that NAME.tune wrote: kernels are chosen by what they took on the chip, or on the device.",
         ),
         "variants": attr.label_list(
             doc = "Further dnn_chips that the library has kernels for, the least capable first.",

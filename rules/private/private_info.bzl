@@ -4,9 +4,9 @@ ModelPartsInfo = provider(
     doc = "What a model is compiled from and how, for what compiles it otherwise.",
     fields = {
         "api": "string: the header's name, without .h.",
-        "backend": "string: what computes.",
         "c_prefix": "string: what C names begin with.",
         "chip": "DnnChipInfo: the chip.",
+        "device": "File: the facts of the device that runs blocks beside the chip; None where there is none.",
         "graph": "DnnGraphInfo: the network.",
         "namespace": "string: of the C++ wrapper.",
         "options": "list of string: further options for dnnc.",

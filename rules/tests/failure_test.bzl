@@ -72,10 +72,6 @@ _CASES = {
     "namespace": ({"cpp_namespace": "a:b"}, ["cpp_namespace = \"a:b\"", "joined by ::"]),
     "option_bare": ({"dnnc_opts": ["anchors"]}, ["dnnc_opts = \"anchors\"", "begins with a dash"]),
     "option_of_rule_warnings": ({"dnnc_opts": ["--warnings=none"]}, ["dnnc_opts = \"--warnings=none\"", "leave it out"]),
-    "opencl_tuning": (
-        {"backend": "opencl", "tuning": "data/model.tune.json"},
-        ["tuning = ", "model.tune.json", "records are of chips", "leave tuning out"],
-    ),
     "opencl_variants": (
         {"backend": "opencl", "variants": ["//platforms/chips:x86_64_v3"]},
         ["variants = ", "x86_64_v3", "has kernels for one chip beside the device", "leave variants out"],

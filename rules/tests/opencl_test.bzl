@@ -44,12 +44,36 @@ _arm64_test = analysistest.make(_device_impl, attrs = _ATTRS, config_settings = 
 
 _android_test = analysistest.make(_device_impl, attrs = _ATTRS, config_settings = platform_settings("//platforms:android_arm64"))
 
-def _refused_impl(ctx):
+_CANDIDATES = 8
+
+def _programs_impl(ctx):
     env = analysistest.begin(ctx)
-    asserts.expect_failure(env, "measures kernels on chips alone, and the model has backend = \"opencl\"")
+    actions = analysistest.target_actions(env)
+    compiling = [action for action in actions if action.mnemonic == "DnnCompile"]
+    asserts.equals(env, _CANDIDATES, len(compiling))
+    facts = "platforms/devices/%s.json" % ctx.attr.device
+    for i, action in enumerate(compiling):
+        got = [arg for arg in action.argv if arg.partition("=")[0] in ["--candidate", "--device", "--tuning", "--variant"]]
+        asserts.equals(env, ["--device=" + facts, "--candidate=%d" % (i + 1)], got)
+        asserts.true(env, facts in [file.short_path for file in action.inputs.to_list()], "the compiler cannot read the device's facts")
+    links = [action for action in actions if action.mnemonic == "CppLink"]
+    asserts.equals(env, _CANDIDATES, len(links))
+    for action in links:
+        linked = [str(file.owner) for file in action.inputs.to_list()]
+        for label in ["//runtime/opencl:opencl", "//runtime/opencl:loader", "//runtime/bench:bench"]:
+            asserts.true(env, str(Label(label)) in linked, "%s is not linked" % label)
+    plan = [action for action in actions if action.mnemonic == "FileWrite" and action.outputs.to_list()[0].extension == "plan"]
+    asserts.equals(env, [ctx.attr.record], [json.decode(action.content)["record"] for action in plan])
     return analysistest.end(env)
 
-_refused_test = analysistest.make(_refused_impl, config_settings = SETTINGS, expect_failure = True)
+_programs_test = analysistest.make(
+    _programs_impl,
+    attrs = {
+        "device": attr.string(doc = "The device."),
+        "record": attr.string(doc = "The record's path in the workspace."),
+    },
+    config_settings = SETTINGS,
+)
 
 def opencl_test_suite(name):
     """Declares the tests.
@@ -100,9 +124,25 @@ def opencl_test_suite(name):
         source = "on_device/on_device",
         target_under_test = ":on_device",
     )
-    _refused_test(
+    dnn_model(
+        name = "on_device_tuned",
+        src = "data/model.onnx",
+        backend = "opencl",
+        device = "//platforms/devices:opencl_pocl.json",
+        tags = MANUAL,
+        tuning = "data/model.tune.json",
+    )
+    _programs_test(
         name = "opencl_tune_test",
+        device = "opencl_buffers",
+        record = "rules/tests/on_device.tune.json",
         target_under_test = ":on_device.tune",
+    )
+    _programs_test(
+        name = "opencl_tune_record_test",
+        device = "opencl_pocl",
+        record = "rules/tests/data/model.tune.json",
+        target_under_test = ":on_device_tuned.tune",
     )
     native.test_suite(
         name = name,
@@ -111,6 +151,7 @@ def opencl_test_suite(name):
             ":opencl_arm64_test",
             ":opencl_default_test",
             ":opencl_images_test",
+            ":opencl_tune_record_test",
             ":opencl_tune_test",
         ],
     )

@@ -83,6 +83,10 @@ def tune_test_suite(name):
         name = "tuning_record_test",
         target_under_test = ":tuned",
     )
+    _record_test(
+        name = "tuning_device_record_test",
+        target_under_test = ":on_device_tuned",
+    )
     _programs_test(
         name = "tuning_programs_test",
         record = "rules/tests/data/model.tune.json",
@@ -112,6 +116,7 @@ def tune_test_suite(name):
     native.test_suite(
         name = name,
         tests = [
+            ":tuning_device_record_test",
             ":tuning_programs_test",
             ":tuning_record_test",
             ":tuning_searched_test",

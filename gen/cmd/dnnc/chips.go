@@ -9,7 +9,7 @@ import (
 	"rules_dnn/gen/tuning"
 )
 
-// readChips reads the facts of the chips that the library has kernels for, and what the tuning record says of each.
+// readChips reads the facts of the chips that the library has kernels for and of the device, and what the tuning record says of each.
 func (f *compileFlags) readChips(s *pipeline.State) error {
 	var all []*target.Target
 	var names []string
@@ -27,32 +27,33 @@ func (f *compileFlags) readChips(s *pipeline.State) error {
 	if err := s.SetChips(all); err != nil {
 		return err
 	}
-	times, err := f.times(names)
-	if times != nil {
-		s.OtherTimes, s.Times = times[:len(times)-1], times[len(times)-1]
+	var err error
+	if s.Device, err = f.readDevice(); err != nil || f.tuning == "" {
+		return err
 	}
-	return err
+	return f.readTuning(s, names)
 }
 
-// times are what the tuning record says of the chips; nil where there is none.
-func (f *compileFlags) times(chips []string) ([]tuning.Times, error) {
-	if f.tuning == "" {
-		return nil, nil
-	}
+// readTuning reads what the tuning record says of the chips and of the device.
+func (f *compileFlags) readTuning(s *pipeline.State, chips []string) error {
 	data, err := files.Read(f.tuning)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r, err := tuning.Parse(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.tuning, err)
+		return fmt.Errorf("%s: %w", f.tuning, err)
 	}
-	times, err := r.ForVariants(chips)
-	if f.candidate > 0 { // of a new chip nothing is known yet
-		return times, nil
+	if s.Device != nil {
+		s.Times, s.DeviceTimes, err = r.ForDevice(chips[0], s.Device.Name)
+	} else {
+		var times []tuning.Times
+		if times, err = r.ForVariants(chips); err == nil {
+			s.OtherTimes, s.Times = times[:len(times)-1], times[len(times)-1]
+		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.tuning, err)
+	if err != nil && f.candidate == 0 { // for candidates nothing is known yet of a new chip
+		return fmt.Errorf("%s: %w", f.tuning, err)
 	}
-	return times, nil
+	return nil
 }

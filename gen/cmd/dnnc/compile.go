@@ -51,6 +51,8 @@ Examples:
     ... --chip=hexagon_v68.json --out-kernels-c=kernels_c
   A model that runs on an OpenCL device, and on the chip what the device does not; sources are to be compiled with runtime/opencl, too:
     ... --device=platforms/devices/opencl_buffers.json --out-device-source=net.cl
+  The same by the record of what kernels take on devices of these facts, and on the chip:
+    ... --device=platforms/devices/opencl_buffers.json --out-device-source=net.cl --tuning=net.tune.json
   A model that runs on a Hexagon DSP, by the skeleton libraries that the next line makes, and on the chip where options say so; sources are to be compiled with runtime/fastrpc, too:
     ... --remote=v68 --remote=v73
   The sources of a skeleton library, to be linked with runtime/fastrpc as a shared library of that DSP:
@@ -102,7 +104,7 @@ func compileCommand(args []string, out, log io.Writer) error {
 	c.StringVar(&f.weightsOut, "out-weights", "", "`FILE`: the packed weights")
 	c.StringVar(&f.asm, "out-weights-asm", "", "`FILE`: assembly that embeds the weights (with --weights=embed, and only then)")
 	c.StringVar(&f.mf, "out-manifest", "", "`FILE`: the manifest (JSON)")
-	c.StringVar(&f.tuning, "tuning", "", "`FILE`: the record of what kernels take on chips (JSON), which decides between them or, with --candidate, leads to others")
+	c.StringVar(&f.tuning, "tuning", "", "`FILE`: the record of what kernels take on chips and devices (JSON), which decides between them or, with --candidate, leads to others")
 	c.StringVar(&f.pruning, "pruning", "", "`FILE`: the report of dnnc prune (JSON), where it made the model; the manifest and warnings tell of it")
 	c.StringVar(&f.page, "out-pruning-page", "", "`FILE`: a page (HTML) with pictures of patterns, and with what computes each pruned layer (with --pruning)")
 	c.StringVar(&f.log, "pruning-log", "", "`FILE`: how the pruned weights were trained (JSON), for the page (with --out-pruning-page)")
@@ -235,10 +237,6 @@ func (f *compileFlags) run(log io.Writer) error {
 func (f *compileFlags) read() (*pipeline.State, error) {
 	s := &pipeline.State{Candidate: f.candidate, Store: precisions[f.precision]}
 	if err := f.readChips(s); err != nil {
-		return nil, err
-	}
-	var err error
-	if s.Device, err = f.readDevice(); err != nil {
 		return nil, err
 	}
 	from, err := openExternal(f.external)

@@ -39,10 +39,6 @@ func (f *compileFlags) checkDevice() error {
 		return nil
 	case len(f.variants) > 0:
 		return fmt.Errorf("--variant=%s and --device=%s: a model that runs on a device has kernels for one chip beside it; leave out one of them", f.variants[0], f.device)
-	case f.tuning != "":
-		return fmt.Errorf("--tuning=%s and --device=%s: records are of chips, and none tells what kernels take on a device; leave out one of them", f.tuning, f.device)
-	case f.candidate > 0:
-		return fmt.Errorf("--candidate=%d and --device=%s: kernels are measured on chips alone; leave out one of them", f.candidate, f.device)
 	case f.cl == "" && f.passes.stopAfter == "":
 		return fmt.Errorf("--out-device-source is missing: --device=%s needs a file for the device's kernels", f.device)
 	}

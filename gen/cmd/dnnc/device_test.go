@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/manifest"
+	"rules_dnn/gen/tuning"
 )
 
 const devices = repository + "/platforms/devices/"
@@ -29,8 +30,6 @@ func TestDevice(t *testing.T) {
 		{compileArgs("model.onnx", chip, "--device="+buffers), "--out-device-source is missing"},
 		{compileArgs("model.onnx", chip, "--out-device-source=net.cl"), "without --device there are no kernels of a device"},
 		{compileArgs("model.onnx", chip, "--device="+buffers, "--out-device-source=net.cl", "--variant="+chip, "--out-variant=more"), "has kernels for one chip beside it"},
-		{compileArgs("model.onnx", chip, "--device="+buffers, "--out-device-source=net.cl", "--tuning=t.json"), "records are of chips"},
-		{compileArgs("model.onnx", chip, "--device="+buffers, "--out-device-source=net.cl", "--candidate=2"), "kernels are measured on chips alone"},
 		{compileArgs("model.onnx", chip, "--device="+buffers, "--out-device-source=net.h"), "net.h"},
 		{compileArgs("model.onnx", chip, "--device="+chip, "--stop-after=plan"), "want a device's facts, as those of platforms/devices: the facts of x86_64_v3 do not say how OpenCL kernels run"},
 		{compileArgs("model.onnx", chip, "--device=model.onnx", "--stop-after=plan"), "want a device's facts"},
@@ -42,6 +41,57 @@ func TestDevice(t *testing.T) {
 		assert.NoDirExists(t, "kernels")
 	}
 	mustRun(t, compileArgs("model.onnx", images, "--stop-after=plan")...)
+}
+
+// TestDeviceTuning: candidates are the device's where it runs a block, its part of a record decides, and the same bytes come of the same record. One of
+// another device is refused, but where candidates are asked for: nothing is known of them yet.
+func TestDeviceTuning(t *testing.T) {
+	chips := []string{factsFile(t, "x86_64_v3"), factsFile(t, "x86_64_v4")}
+	chip, buffers, pocl := chips[0], absolute(t, devices+"opencl_buffers.json"), absolute(t, devices+"opencl_pocl.json")
+	t.Chdir(t.TempDir())
+	tiny(t, smallConv)
+	mustRun(t, graphArgs("model.onnx")...)
+	on := func(device string, more ...string) []string {
+		return append([]string{"--device=" + device, "--out-device-source=net.cl", "--disable=processor"}, more...)
+	}
+	plain := compiled(t, chip, on(buffers)...)
+	require.Len(t, plain.Device.Blocks, 1)
+	assert.Empty(t, plain.Blocks)
+	assert.Equal(t, "opencl_buffers", plain.Device.Name)
+	assert.Nil(t, plain.Device.Blocks[0].Tuning)
+	files := tree(t)
+	first := compiled(t, chip, on(buffers, "--candidate=1")...).Device.Blocks[0].Tuning
+	require.NotNil(t, first)
+	require.Greater(t, len(first.Kernels), 2, first)
+	assert.Equal(t, first.Kernels[0], first.Kernel)
+	assert.Equal(t, files["net.cl"], tree(t)["net.cl"], "the first candidate is what estimates choose")
+	second := compiled(t, chip, on(buffers, "--candidate=2")...).Device.Blocks[0].Tuning
+	assert.Equal(t, first.Kernels[1], second.Kernel)
+	assert.NotEqual(t, files["net.cl"], tree(t)["net.cl"])
+	measured := tree(t)["net.cl"]
+
+	r := &tuning.Record{}
+	r.OnDevice("opencl_buffers").Set(first.Key, first.What, tuning.Kernel{Name: first.Kernels[0], Micros: 20, Rounds: 1})
+	r.OnDevice("opencl_buffers").Set(first.Key, first.What, tuning.Kernel{Name: first.Kernels[1], Micros: 10, Rounds: 1})
+	r.OnDevice("opencl_buffers").Set(first.Key, first.What, tuning.Kernel{Name: "removed", Micros: 5, Rounds: 1})
+	require.NoError(t, os.WriteFile("net.tune.json", r.Text(), 0o666))
+	note := mustRun(t, compileArgs("model.onnx", chip, on(buffers, "--tuning=net.tune.json")...)...)
+	assert.Contains(t, note, "net.tune.json is stale, measure again: Conv f32[1 32 20 20]")
+	assert.Contains(t, note, `no kernel is "removed"`)
+	tuned := tree(t)
+	assert.Equal(t, measured, tuned["net.cl"])
+	m := compiled(t, chip, on(buffers, "--tuning=net.tune.json")...)
+	assert.Equal(t, &manifest.Tuning{Key: first.Key, What: first.What, Kernel: first.Kernels[1], Micros: 10}, m.Device.Blocks[0].Tuning)
+	assert.Equal(t, tuned, tree(t))
+
+	_, err := dnnc(compileArgs("model.onnx", chip, on(pocl, "--tuning=net.tune.json")...)...)
+	assert.ErrorContains(t, err, "net.tune.json: the tuning record is of the device opencl_buffers, and the model is compiled for the device opencl_pocl: measure there too")
+	assert.NotNil(t, compiled(t, chip, on(pocl, "--tuning=net.tune.json", "--candidate=1")...).Device.Blocks[0].Tuning)
+	for _, at := range chips {
+		assert.Equal(t, first.Kernels[1], compiled(t, at, on(buffers, "--tuning=net.tune.json")...).Device.Blocks[0].Tuning.Kernel, "whichever the processor is")
+	}
+	_, err = dnnc(compileArgs("model.onnx", chip, "--tuning=none.json", "--device="+buffers, "--out-device-source=net.cl")...)
+	assert.ErrorContains(t, err, "none.json: no such file")
 }
 
 // TestDeviceDump: the host program of two targets as text.

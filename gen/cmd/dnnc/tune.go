@@ -27,6 +27,8 @@ Examples:
   goes on from there. It prints how well the model orders kernels of blocks that it did not learn of, and how much longer than
   the fastest kernels those take that estimates choose:
     bazel run -c opt --@rules_dnn//rules:search //app:model.tune
+  Of a model with backend = "opencl": on an OpenCL device as dnn_model's device has the facts of, which may be chosen by number or name:
+    bazel run -c opt //app:model_opencl.tune -- --program-arg=--device=0
   Only the four candidates of each block that estimates prefer, with a symbol's value:
     bazel run -c opt //app:model.tune -- --candidates=4 --program-arg=--dims=N=8
   Without Bazel: plan.json is {"record": "net.tune.json", "programs": [{"program": "PATH", "manifest": "PATH", "weights": "PATH"}, ...]}
@@ -68,7 +70,7 @@ func tuneCommand(args []string, out io.Writer) error {
 	c.IntVar(&o.Rounds, "rounds", 20, "`NUMBER` of rounds, in each of which every program runs")
 	c.Float64Var(&o.Seconds, "seconds", 0.1, "how long a program measures in a round; many short rounds see less of what else the machine does than few long ones")
 	c.IntVar(&o.Threads, "threads", 1, "`NUMBER` of threads that compute")
-	c.BoolVar(&o.Again, "again", false, "measure what the record has already, too, and drop what else it has of this chip")
+	c.BoolVar(&o.Again, "again", false, "measure what the record has already, too, and drop what else it has of this chip, or device")
 	c.Var((*list)(&o.Args), "program-arg", "`ARGUMENT` for the programs, as in --dims=N=8 or --input=NAME=FILE.npy; may be repeated")
 	if err := c.parse(args, out); err != nil {
 		return err
