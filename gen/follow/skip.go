@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"rules_dnn/gen/instr"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
@@ -16,7 +17,7 @@ func (f *follower) skipped(c *stage, i int, tile loop.Tile, zero map[string]sym.
 	var all []*skip
 	if c.sched.Tile.Skips > 0 && !c.sumsStored() {
 		for _, w := range f.w.CopiedZeros(c.n) {
-			if s := f.skip(c, i, w, zero); s != nil {
+			if s := f.skip(c, i, w, tile.Micro, zero); s != nil {
 				all = append(all, s)
 			}
 		}
@@ -38,7 +39,7 @@ type part struct{ below, from, to int64 }
 const mostIterations = 256
 
 // skip is that of a condition on X; nil where no single loop of the sum moves with it, or all its iterations are needed everywhere.
-func (f *follower) skip(c *stage, i int, w te.Within, zero map[string]sym.Expr) *skip {
+func (f *follower) skip(c *stage, i int, w te.Within, m *loop.MicroKernel, zero map[string]sym.Expr) *skip {
 	at := f.place(c, w.E.Subst(c.logical, c.facts))
 	lo, known := w.Lo.Const()
 	hi, both := w.Hi.Const()
@@ -72,12 +73,17 @@ func (f *follower) skip(c *stage, i int, w te.Within, zero map[string]sym.Expr) 
 		return nil
 	}
 	s.at = at.Subst(zero, f.facts)
+	whole := int64(1) // iterations that are needed together: lanes of X are a register of them
+	if m.X == instr.Lane && s.k == sums-1 {
+		whole = m.Lanes()
+	}
 	turns := make([]int64, 0, 2*n+2)
 	for t := range n + 1 {
 		turns = append(turns, lo-reach-t*step, hi-t*step)
 	}
 	s.parts = fewer(f.parts(s.at, turns, func(place int64) (from, to int64) {
-		return sched.Needed(lo, hi, place, reach, step, n)
+		from, to = sched.Needed(lo, hi, place, reach, step, n)
+		return from / whole * whole, min((to+whole-1)/whole*whole, n)
 	}), int(c.sched.Tile.Skips))
 	if len(s.parts) == 0 || len(s.parts) == 1 && s.parts[0].to-s.parts[0].from == n {
 		return nil

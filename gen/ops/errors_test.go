@@ -315,6 +315,8 @@ func TestMicrosoftErrors(t *testing.T) {
 		{microsoft("MultiHeadAttention", attrs("num_heads", 2), f32(2, 4, 2, 3, 4)), "operands 1 and 2 (key and value) are absent; packed operands"},
 		{microsoft("MultiHeadAttention", attrs("num_heads", 2), f32(2, 4, 8), f32(2, 4, 8), f32(2, 2, 4, 4)), "(query, key and value) have ranks 3, 3 and 4"},
 		{microsoft("MultiHeadAttention", attrs("num_heads", 2), f32(2, 4, 8), f32(2, 4, 8), f32(2, 4, 8), nil, nil, nil, f32(2, 2, 3, 4)), "past_key and past_value belong together"},
+		{microsoft("MultiHeadAttention", attrs("num_heads", 2, "unidirectional", 1), f32(2, 3, 8), f32(2, 4, 8), f32(2, 4, 8)), "as many queries as keys that are not of the past: found 3 and 4"},
+		{microsoft("MultiHeadAttention", attrs("num_heads", 2, "unidirectional", 1), f32(2, 3, 8), f32(2, 2, 4, 4), f32(2, 2, 4, 4)), "as many queries as keys that are not of the past: found 3 and 4"},
 		{microsoft("RotaryEmbedding", attrs("scale", 0.5), f32(2, 4, 8), i64(1), weight(50, 2), weight(50, 2)), "attribute scale is 0.5; supported is 1"},
 		{microsoft("RotaryEmbedding", attrs("is_packed_batching", 1), f32(2, 4, 8), i64(1), weight(50, 2), weight(50, 2)), "attribute is_packed_batching is 1; supported is 0"},
 		{microsoft("RotaryEmbedding", nil, f32(2, 4, 8), i64(3), weight(50, 2), weight(50, 2)), "operand 1 (position_ids) has shape [3]; want one element"},

@@ -120,18 +120,22 @@ func multiHeadAttention(b *composer) ([]*ir.Value, error) {
 		return nil, fmt.Errorf("past_key and past_value belong together; one of them is absent")
 	}
 	var ranks [3]int
-	var q ir.Shape
+	var shapes [3]ir.Shape
 	for i := range ranks {
 		s, err := b.Shape(i)
 		if err != nil {
 			return nil, err
 		}
-		if ranks[i] = len(s); i == 0 {
-			q = s
-		}
+		ranks[i], shapes[i] = len(s), s
 	}
 	if ranks[0] != 3 || ranks[1] != ranks[2] || ranks[1] != 3 && ranks[1] != 4 {
 		return nil, fmt.Errorf("operands 0, 1 and 2 (query, key and value) have ranks %d, %d and %d; supported are 3, and key and value of both 3 or both 4", ranks[0], ranks[1], ranks[2])
+	}
+	q := shapes[0]
+	if b.Node.Int("unidirectional", 0) != 0 { // the last query would see keys behind it, or not: engines differ
+		if err := b.require(AtLeast, q[1], shapes[1][ranks[1]-2], "with attribute unidirectional, as many queries as keys that are not of the past"); err != nil {
+			return nil, err
+		}
 	}
 	parts := []*ir.Value{b.operands[0], b.operands[1], b.operands[2]}
 	if ranks[1] == 4 { // heads before places: a row of heads for each place

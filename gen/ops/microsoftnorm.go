@@ -43,7 +43,7 @@ const (
 )
 
 // embedNormRow is the layer normalization of the sum of what words, places and segments are looked up as; its second result is how many
-// words of each batch the mask holds.
+// words of each batch have a 1 in the mask.
 func embedNormRow() *Row {
 	ids := func(name string) Param { return Param{Name: name, Types: []ir.DType{ir.I32}} }
 	table := func(name string) Param { return in(name, []ir.DType{ir.F16, ir.F32}) }
@@ -78,7 +78,8 @@ func embedNorm(b *composer) ([]*ir.Value, error) {
 	case o[embedMask] == nil:
 		kept = b.zeros(ir.I32, b.dim(o[embedIDs], 0))
 	default:
-		kept = b.op("ReduceSum", ir.Attrs{"keepdims": int64(0)}, o[embedMask], b.ints(1))
+		one := b.cast(b.op("Equal", nil, o[embedMask], b.cast(b.integer(1), ir.I64, ir.I32)), ir.Bool, ir.I32)
+		kept = b.op("ReduceSum", ir.Attrs{"keepdims": int64(0)}, one, b.ints(1))
 	}
 	return []*ir.Value{y, kept, sum}, nil
 }

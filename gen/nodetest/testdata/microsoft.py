@@ -153,6 +153,7 @@ def fused():
             inputs = [floats(4, 1, 5), data((d, 5, 12), t), data((d, 3, 12), t), floats(d, 24), None, floats(d, 1, 3), floats(d, 1, 3), None]
             name = f"DynamicQuantizeLSTM_{np.dtype(t).name}_{direction}"
             yield name, "DynamicQuantizeLSTM", inputs + [scale[0], zero, scale[1], zero], {"hidden_size": 3, "direction": direction}, [1, 1, 1]
+    yield "EmbedLayerNormalization_ones", "EmbedLayerNormalization", [ids, None, *tables, None, gain, floats(8), mask * 3 - 2 * mask[::-1]], {"epsilon": 1e-6}, [1, 1]
 
 
 def run(op, inputs, attrs, wants=(1,)):

@@ -74,3 +74,25 @@ func TestPaddedTaps(t *testing.T) {
 		}
 	}
 }
+
+// TestPaddedTapsOfLanes: where an instruction takes lanes of X, which are neighbouring taps, a tile leaves out whole registers of them.
+func TestPaddedTapsOfLanes(t *testing.T) {
+	for _, text := range []string{
+		"1, 16, 3; 32, 4, 8; group = 4, pads = [7, 7]",
+		"1, 16, 20; 32, 4, 64; group = 4, pads = [69, 63], strides = [3]",
+		"1, 4, 20; 8, 4, 64; pads = [69, 32]",
+		"1, 4, 9, 20; 8, 4, 3, 64; pads = [1, 69, 1, 32]",
+	} {
+		b, env := contracttest.Convolution(t, ir.F32, text, "arm64", false)
+		kernels, err := Candidates(b, env)
+		require.NoError(t, err)
+		found := false
+		for _, k := range kernels {
+			found = found || strings.Contains(fmt.Sprint(k.Schedule), ", skips 5")
+			require.NoError(t, k.Check(), "%s\n%s", text, k.Schedule)
+			require.NoError(t, k.Make())
+			require.NoError(t, loop.Verify(k.Kernel), "%s\n%s", text, k.Schedule)
+		}
+		assert.True(t, found, "%s: some tiles leave out taps that are padding", text)
+	}
+}
