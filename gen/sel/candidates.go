@@ -18,6 +18,10 @@ import (
 // maxPicks is the most combinations of layouts of a block's values that are all estimated.
 const maxPicks = 16
 
+// mostVaried is how many values a block has at most of which each is tried with another layout than the others have: each of these assignments is
+// estimated, which takes as long as there are values.
+const mostVaried = 64
+
 // enumerate makes the candidates of every block.
 func (s *selector) enumerate() error {
 	s.walk(s.g, 1)
@@ -192,7 +196,7 @@ func (s *selector) assignments(b *block.Block) []map[*ir.Value]layout.Layout {
 }
 
 // assignments in one space: every combination where they are few; otherwise all row-major, all the last, all the same where they may, and each
-// with one value otherwise. The results of a block share one layout.
+// with one value otherwise, unless values are many. The results of a block share one layout.
 func (d *side) assignments(b *block.Block) []map[*ir.Value]layout.Layout {
 	var free, all []choice
 	seen := map[*ir.Value]bool{}
@@ -274,6 +278,9 @@ func picks(free []choice) [][]int {
 	alike := append([][]int{last}, uniform(free)...)
 	for _, p := range alike {
 		add(p)
+	}
+	if len(free) > mostVaried {
+		return out
 	}
 	for i, c := range free {
 		for k := 1; k < len(c.layouts); k++ {

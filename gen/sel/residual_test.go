@@ -59,3 +59,17 @@ func TestPrunedShortcut(t *testing.T) {
 	o.Pruned = weights.NewEncodings()
 	assert.LessOrEqual(t, cost(), dense)
 }
+
+// TestPicksOfMany: of a block of many values there are a few assignments, however many layouts each may have.
+func TestPicksOfMany(t *testing.T) {
+	layouts := []layout.Layout{layout.RowMajor, layout.Blocked(1, 8), layout.Blocked(1, 16)}
+	for values, most := range map[int]int{2: 9, 3: 16, mostVaried: 6 * mostVaried, mostVaried + 1: 3, 1000: 3} {
+		free := make([]choice, values)
+		for i := range free {
+			free[i].layouts = layouts
+		}
+		all := picks(free)
+		assert.LessOrEqual(t, len(all), most, "%d values", values)
+		assert.GreaterOrEqual(t, len(all), 3, "%d values", values)
+	}
+}
