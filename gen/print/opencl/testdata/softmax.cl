@@ -4,6 +4,30 @@
 typedef int dnn_index;
 #define INT64_C(x) x##L
 
+#ifdef DNN_TOGETHER
+#ifdef __NV_CL_C_VERSION
+#if 16 != 32
+#error warps have 32 items
+#endif
+#define DNN_OF_SUB_GROUPS
+static inline __attribute__((always_inline)) uint dnn_item(void) { return (uint)get_local_id(0); }
+static inline __attribute__((always_inline)) float dnn_near(float x, uint item) {
+  float y;
+  __asm__ volatile("shfl.sync.idx.b32 %0, %1, %2, 31, -1;" : "=f"(y) : "f"(x), "r"(item % 16));
+  return y;
+}
+#else
+#if !defined(cl_intel_required_subgroup_size) || !defined(cl_khr_subgroup_shuffle)
+#error kernels cannot say how many items their sub-groups have, or these cannot exchange values
+#endif
+#define DNN_OF_SUB_GROUPS __attribute__((intel_reqd_sub_group_size(16)))
+static inline __attribute__((always_inline)) uint dnn_item(void) { return get_sub_group_id() * 16 + get_sub_group_local_id(); }
+static inline __attribute__((always_inline)) float dnn_near(float x, uint item) { return sub_group_shuffle(x, item % 16); }
+#endif
+#else
+#define DNN_OF_SUB_GROUPS
+#endif
+
 static float dnn_max_number_float(float x, float y) { return y > x ? y : x; }
 
 static float dnn_exp_poly_float(float r) {
@@ -45,7 +69,111 @@ static float dnn_exp_float(float x) { return dnn_exp_scaled_float(x, 0u); }
 
 // Softmax (result "y")
 __attribute__((reqd_work_group_size(64, 1, 1)))
-__kernel void k_f3ed693bcf0e(__global const float* restrict a0_all, const ulong a0_at, __global float* restrict y0_all, const ulong y0_at, const dnn_index N) {
+DNN_OF_SUB_GROUPS
+__kernel void k_862e554d11fc(__global const float* restrict a0_all, const ulong a0_at, __global float* restrict y0_all, const ulong y0_at, const dnn_index N) {
+#ifdef DNN_TOGETHER
+  __global const float* restrict a0 = a0_all + a0_at;
+  __global float* restrict y0 = y0_all + y0_at;
+  __local float s0_0[64];
+  __local float s3_0[64];
+  const dnn_index task = get_group_id(0);
+  const dnn_index item = dnn_item();
+  const dnn_index g5_0 = task;
+  float s1_0[1];
+  float s2_0[1];
+  float s4_0[1];
+  float s5_0[1];
+  if (true) {
+    const dnn_index g7s_0 = item % 64;
+    const dnn_index g7n_0 = item / 64;
+    float acc0_0 = (-(float)INFINITY);
+    #pragma unroll
+    for (dnn_index g7r_0 = 0; g7r_0 < 5; ++g7r_0) {
+      const float t0 = (64 * g7r_0 + g7s_0) < 300 ? a0[300 * g5_0 + 300 * g7n_0 + 64 * g7r_0 + g7s_0] : (-(float)INFINITY);
+      float new0_0 = dnn_max_number_float(acc0_0, t0);
+      acc0_0 = new0_0;
+    }
+    s0_0[64 * g7n_0 + g7s_0] = acc0_0;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (true) {
+    const dnn_index g7n_1_all = item % 64;
+    const dnn_index g7n_1 = item / 64;
+    const dnn_index g7s_1 = g7n_1_all % 8;
+    float acc1_0 = (-(float)INFINITY);
+    #pragma unroll
+    for (dnn_index g7r_1 = 0; g7r_1 < 8; ++g7r_1) {
+      const float t1 = s0_0[64 * g7n_1 + 8 * g7r_1 + g7s_1];
+      float new1_0 = dnn_max_number_float(acc1_0, t1);
+      acc1_0 = new1_0;
+    }
+    s1_0[0] = acc1_0;
+  }
+  if (true) {
+    float acc2_0 = (-(float)INFINITY);
+    #pragma unroll
+    for (dnn_index g7r_2 = 0; g7r_2 < 8; ++g7r_2) {
+      const float t2 = dnn_near(s1_0[0], (uint)(item / 8 * 8 + g7r_2));
+      float new2_0 = dnn_max_number_float(acc2_0, t2);
+      acc2_0 = new2_0;
+    }
+    s2_0[0] = acc2_0;
+  }
+  if (true) {
+    const dnn_index g7s_3 = item % 64;
+    const dnn_index g7n_3 = item / 64;
+    float acc3_0 = 0.0f;
+    #pragma unroll
+    for (dnn_index g7r_3 = 0; g7r_3 < 5; ++g7r_3) {
+      const float t3 = (64 * g7r_3 + g7s_3) < 300 ? dnn_exp_float((a0[300 * g5_0 + 300 * g7n_3 + 64 * g7r_3 + g7s_3] - s2_0[0])) : 0.0f;
+      float new3_0 = (acc3_0 + t3);
+      acc3_0 = new3_0;
+    }
+    s3_0[64 * g7n_3 + g7s_3] = acc3_0;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (true) {
+    const dnn_index g7n_4_all = item % 64;
+    const dnn_index g7n_4 = item / 64;
+    const dnn_index g7s_4 = g7n_4_all % 8;
+    float acc4_0 = 0.0f;
+    #pragma unroll
+    for (dnn_index g7r_4 = 0; g7r_4 < 8; ++g7r_4) {
+      const float t4 = s3_0[64 * g7n_4 + 8 * g7r_4 + g7s_4];
+      float new4_0 = (acc4_0 + t4);
+      acc4_0 = new4_0;
+    }
+    s4_0[0] = acc4_0;
+  }
+  if (true) {
+    float acc5_0 = 0.0f;
+    #pragma unroll
+    for (dnn_index g7r_5 = 0; g7r_5 < 8; ++g7r_5) {
+      const float t5 = dnn_near(s4_0[0], (uint)(item / 8 * 8 + g7r_5));
+      float new5_0 = (acc5_0 + t5);
+      acc5_0 = new5_0;
+    }
+    s5_0[0] = 1.0f / acc5_0;
+  }
+  if (true) {
+    const dnn_index g4k = item % 64;
+    const dnn_index g4n = item / 64;
+    #pragma unroll
+    for (dnn_index g8k = 0; g8k < 5; ++g8k) {
+      const dnn_index g8v = 0;
+      const dnn_index g8t = 0;
+      const dnn_index g8z = 0;
+      if ((g4k + 64 * g8k + 64 * g8v) < 300) {
+        const float t6 = a0[g4k + 300 * g4n + 300 * g5_0 + 64 * g8k + 300 * g8t + 64 * g8v + 300 * g8z];
+        const float t7 = s2_0[0];
+        const float t8 = t6 - t7;
+        const float t9 = dnn_exp_float(t8);
+        const float t10 = s5_0[0];
+        y0[g4k + 300 * g4n + 300 * g5_0 + 64 * g8k + 300 * g8t + 64 * g8v + 300 * g8z] = t9 * t10;
+      }
+    }
+  }
+#else
   __global const float* restrict a0 = a0_all + a0_at;
   __global float* restrict y0 = y0_all + y0_at;
   __local float s0_0[64];
@@ -151,5 +279,6 @@ __kernel void k_f3ed693bcf0e(__global const float* restrict a0_all, const ulong 
       }
     }
   }
+#endif
 }
 
