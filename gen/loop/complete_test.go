@@ -30,7 +30,8 @@ func whole() *loop.Kernel {
 		K: []loop.KLoop{{Extent: 7, XStep: 8, WStep: 9}}, PrefetchW: 10, Narrow: 33, Adds: true, PrefetchX: true, Fetch: 11, FetchX: 22,
 		Kept: &loop.Kept{Taps: [][]int64{{12, 13}, {14, 15}}, Blocks: 16, Channels: 17, Group: 18, Step: 19, GroupStep: 20, Kernels: 21, Part: 23, Held: 24, Alone: true, Early: true, Given: true}}
 	choice := te.Select{Cond: within, Then: te.Call{Fn: "add", Type: ir.F32, Args: []te.Expr{te.Const{Type: ir.F32, Bits: 7}, te.Index{Type: ir.F32, E: v("i")}}},
-		Else: te.Call{Fn: "add", Type: ir.F32, Args: []te.Expr{loop.Mem{Buf: s, Index: v("i"), Texel: texel}, loop.Ref{Name: "v", Type: ir.F32}}}}
+		Else: te.Call{Fn: "add", Type: ir.F32, Args: []te.Expr{loop.Mem{Buf: s, Index: v("i"), Texel: texel},
+			te.Call{Fn: "add", Type: ir.F32, Args: []te.Expr{loop.Near{Buf: s, Index: v("i"), Width: 4, Lane: v("j")}, loop.Ref{Name: "v", Type: ir.F32}}}}}}
 	call := loop.Call{Operands: []*loop.Buffer{x}, Results: []*loop.Buffer{s}, Scratch: []*loop.Buffer{a}, Call: &opaque.Call{
 		Name: "TopK", Types: []ir.DType{ir.F32}, Operands: []opaque.Tensor{{Type: ir.F32, Shape: ir.Shape{v("N")}}}, Results: []opaque.Tensor{{Type: ir.F32, Shape: ir.Shape{v("N")}}},
 		Args:  []opaque.Arg{{Kind: opaque.Operand, N: 1}, {Kind: opaque.Size, Size: v("N")}, {Kind: opaque.Dims, Dims: []sym.Expr{v("N")}}, {Kind: opaque.Flag, Flag: true}},

@@ -113,30 +113,24 @@ func mapBuffers(body []Stmt, to map[*Buffer]*Buffer) []Stmt {
 func mapPlaces(body []Stmt, f func(*Buffer, sym.Expr) (*Buffer, sym.Expr)) []Stmt {
 	expr := func(e te.Expr) te.Expr {
 		return te.Map(e, func(x te.Expr) te.Expr {
-			if m, ok := x.(Mem); ok {
-				m.Buf, m.Index = f(m.Buf, m.Index)
-				return m
+			switch y := x.(type) {
+			case Mem:
+				y.Buf, y.Index = f(y.Buf, y.Index)
+				return y
+			case Near:
+				y.Buf, y.Index = f(y.Buf, y.Index)
+				return y
 			}
 			return x
 		})
 	}
 	return Map(body, func(s Stmt) Stmt {
-		switch x := s.(type) {
+		switch x := mapValues(s, expr).(type) {
 		case Claim:
 			x.Buf, x.Index = f(x.Buf, x.Index)
 			return x
-		case Bind:
-			x.Value = expr(x.Value)
-			return x
-		case Def:
-			x.Init = expr(x.Init)
-			return x
-		case Set:
-			x.Value = expr(x.Value)
-			return x
 		case Store:
 			x.Buf, x.Index = f(x.Buf, x.Index)
-			x.Value = expr(x.Value)
 			return x
 		case Tile:
 			x.X, x.XAt = f(x.X, x.XAt)
@@ -147,7 +141,8 @@ func mapPlaces(body []Stmt, f func(*Buffer, sym.Expr) (*Buffer, sym.Expr)) []Stm
 				x.Ends, x.EndsAt = f(x.Ends, x.EndsAt)
 			}
 			return x
+		default:
+			return x
 		}
-		return s
 	})
 }

@@ -73,6 +73,7 @@ func hasItems(body []Stmt) bool {
 func (v *verifier) groups() {
 	if !hasItems(v.k.Body) {
 		v.alone(v.k.Body)
+		v.noItems(v.k.Body)
 		if len(v.k.Shared) > 0 {
 			v.fail("%q is shared by work-items, and no loop is over items", v.k.Shared[0].Name)
 		}
@@ -87,6 +88,13 @@ func (v *verifier) groups() {
 		v.fail("%q is memory of a worker, and groups of work-items have none", v.k.Scratch[0].Name)
 	}
 	v.uniform(v.k.Body)
+}
+
+// noItems checks that statements which no items run exchange nothing.
+func (v *verifier) noItems(body []Stmt) {
+	if Exchanges(body) {
+		v.fail("an exchange of items, and no loop over items is around it")
+	}
 }
 
 // uniform checks what all items of a group do alike: it stores nothing.
@@ -106,6 +114,7 @@ func (v *verifier) uniform(body []Stmt) {
 			v.uniform(x.Then)
 			v.uniform(x.Else)
 		case Index, Bind, Alloc:
+			v.noItems([]Stmt{s})
 		default:
 			v.fail("a statement of type %T outside of the loops over items: each item would run it", s)
 		}
@@ -136,6 +145,7 @@ func (v *verifier) nest(x For) {
 		v.fail("a loop over items within loops over others, not right in one of them")
 	}
 	v.together(n)
+	v.exchanges(n)
 }
 
 // ItemVar is the variable that kernels of work-items (ByItems) see as the item's number in its group.

@@ -65,6 +65,9 @@ func (p *parser) expression() (te.Expr, error) {
 	if strings.HasPrefix(p.Rest(), "[") {
 		return p.load(word)
 	}
+	if word == "near" && p.Accept("(") {
+		return p.near()
+	}
 	t, err := ir.ParseDType(word)
 	switch {
 	case err != nil:
@@ -100,6 +103,31 @@ func (p *parser) load(name string) (te.Expr, error) {
 		x.Texel = *t
 	}
 	return x, nil
+}
+
+// near reads "array[own], width, lane)".
+func (p *parser) near() (te.Expr, error) {
+	name, err := p.word()
+	if err != nil {
+		return nil, p.Errorf("want an array, found %s", p.Found())
+	}
+	var x Near
+	if x.Buf, x.Index, _, err = p.elementOf(name); err != nil {
+		return nil, err
+	}
+	if err = p.Expect(","); err != nil {
+		return nil, err
+	}
+	if x.Width, err = p.Int(); err != nil {
+		return nil, err
+	}
+	if err = p.Expect(","); err != nil {
+		return nil, err
+	}
+	if x.Lane, err = p.Expr(); err != nil {
+		return nil, err
+	}
+	return x, p.Expect(")")
 }
 
 // choice reads "a if lo <= e < hi else b)".

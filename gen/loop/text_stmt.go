@@ -145,6 +145,8 @@ func (p *printer) scalar(e te.Expr) {
 		p.WriteString(")")
 	case Mem:
 		p.WriteString(element(x.Buf, x.Index, x.Texel))
+	case Near:
+		fmt.Fprintf(p, "near(%s, %d, %s)", element(x.Buf, x.Index, Texel{}), x.Width, x.Lane)
 	case Ref:
 		p.WriteString(x.Name)
 		_, other := ir.ParseDType(x.Name) // u8 may be a variable
@@ -166,6 +168,10 @@ func typeOf(e te.Expr) ir.DType {
 	case te.Let:
 		return typeOf(x.Body)
 	case Mem:
+		if x.Buf == nil {
+			return ir.Invalid
+		}
+	case Near:
 		if x.Buf == nil {
 			return ir.Invalid
 		}

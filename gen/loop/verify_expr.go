@@ -36,6 +36,15 @@ func (v *verifier) expr(e te.Expr) ir.DType {
 		v.index(x.Index)
 		v.texel(x.Texel, x.Buf)
 		v.place(x.Buf, x.Index, x.Texel)
+	case Near:
+		v.memory(x.Buf, false)
+		v.index(x.Index)
+		v.index(x.Lane)
+		if x.Width < 1 {
+			v.fail("items exchange %q among %d", x.Buf.Name, x.Width)
+		} else if v.err == nil {
+			v.place(x.Buf, x.Index, Texel{})
+		}
 	case Ref:
 		if is, ok := v.lookup(x.Name).(variable); !ok || is.t != x.Type {
 			v.fail("%q of %s is read, which is %T %v here", x.Name, x.Type, v.lookup(x.Name), is.t)

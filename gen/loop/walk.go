@@ -15,6 +15,9 @@ func ExprIndices(e te.Expr, f func(sym.Expr)) {
 		case Mem:
 			f(y.Index)
 			y.Texel.indices(y.Buf, f)
+		case Near:
+			f(y.Index)
+			f(y.Lane)
 		case te.Index:
 			f(y.E)
 		case te.Let:
@@ -103,9 +106,12 @@ func Integers(body []Stmt) []string {
 func Accesses(body []Stmt, f func(b *Buffer, at sym.Expr)) {
 	expr := func(e te.Expr) {
 		te.Walk(e, func(x te.Expr) {
-			if m, ok := x.(Mem); ok {
-				f(m.Buf, m.Index)
-				m.Texel.indices(m.Buf, func(at sym.Expr) { f(m.Buf, at) })
+			switch y := x.(type) {
+			case Mem:
+				f(y.Buf, y.Index)
+				y.Texel.indices(y.Buf, func(at sym.Expr) { f(y.Buf, at) })
+			case Near:
+				f(y.Buf, y.Index)
 			}
 		})
 	}
@@ -171,6 +177,25 @@ func Values(s Stmt, f func(te.Expr)) {
 	case Store:
 		f(x.Value)
 	}
+}
+
+// mapValues is a statement with f of each of its own scalar expressions.
+func mapValues(s Stmt, f func(te.Expr) te.Expr) Stmt {
+	switch x := s.(type) {
+	case Bind:
+		x.Value = f(x.Value)
+		return x
+	case Def:
+		x.Init = f(x.Init)
+		return x
+	case Set:
+		x.Value = f(x.Value)
+		return x
+	case Store:
+		x.Value = f(x.Value)
+		return x
+	}
+	return s
 }
 
 // Refuses reports whether a kernel may refuse what it reads: whether a statement binds a loaded integer that may be out of bounds,

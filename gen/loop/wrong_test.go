@@ -43,6 +43,11 @@ func together(down int, x, w, cond string) string {
 	return fmt.Sprintf("for g < %d items {; for t < 4 items {; array a f32[4]; %stile m0 a[0] = h[%s] * h[%s]%s; z[task*32 + t + 4*g] = a[0]; }; }; for i < 16 items {; y[task*16 + i] = x[i]; }", down, cond, x, w, end)
 }
 
+// exchange is a kernel whose items store what they have, and then a value.
+func exchange(value string) string {
+	return "array a f32[8]; for i < 8 items {; a[i] = x[i]; }; for i < 8 items {; y[task*8 + i] = " + value + "; }"
+}
+
 // right are kernels without a mistake: those around the wrong ones below.
 var right = []kernelText{
 	{"loops", "", "for i < 16 {; y[task*16 + i] = x[task*16 + i]; }", ""},
@@ -64,6 +69,7 @@ var right = []kernelText{
 	{"an element by symbols", "operand v f32[8*N]", "for i < 16 {; y[task*16 + i] = v[8*N - 1]; }", ""},
 	{"an image", image, "for i < 16 {; y[task*16 + i] = x[i]; }; for l < 4 lanes 4 {; z[l;task, 3] = x[l]; }", ""},
 	{"work-items", "shared s f32[16]", "for i < 4 items {; for j < 4 items {; s[4*j + i] = x[4*i + j]; }; }; for i < 16 items {; y[task*16 + i] = s[i]; }", ""},
+	{"items that exchange what they have", "", exchange("near(a[i], 4, 3)"), ""},
 	{"a tile that items compute together", mma + mmaTile, together(8, "32*g", "16*t", ""), ""},
 	{"places that a condition chooses", "", "if 0 <= task < 1 {; for i < 64 {; y[i] = x[i]; }; }", ""},
 }
@@ -120,6 +126,17 @@ var wrong = []kernelText{
 	{"rows of items that share them", mma + mmaTile, together(8, "32*g + 16*t", "16*t", ""), `items apply instruction mma_f16x2 together: X at 32*g + 16*t must be the same for those across ("t")`},
 	{"columns of items that share them", mma + mmaTile, together(8, "32*g", "16*t + 8*g", ""), `items apply instruction mma_f16x2 together: X at 32*g must be the same for those across ("t"), and W at 8*g + 16*t for those down ("g")`},
 	{"a tile that some items leave out", mma + mmaTile, together(8, "32*g", "16*t", "0 <= g < 7"), "items apply an instruction together within a statement of type loop.If that depends on the item"},
+	{"an exchange without items", "", "array a f32[4]; a[0] = x[0]; y[task] = near(a[0], 4, 0)", "an exchange of items, and no loop over items is around it"},
+	{"an exchange beside loops over items", "", "array a f32[8]; bind g = i64 cast(near(a[0], 4, 0)) in 0..7; for i < 8 items {; y[task*8 + i] = x[i]; }", "an exchange of items, and no loop over items is around it"},
+	{"an exchange among none", "", exchange("near(a[i], 0, 0)"), `items exchange "a" of neighbour 0, 0 to 0, of 0 among 8 items`},
+	{"an exchange among too many", "", exchange("near(a[i], 3, 0)"), `items exchange "a" of neighbour 0, 0 to 0, of 3 among 8 items`},
+	{"an exchange with who is no neighbour", "", exchange("near(a[i], 4, 4)"), `items exchange "a" of neighbour 4, 4 to 4, of 4 among 8 items`},
+	{"an exchange at another item's place", "", exchange("near(a[7 - i], 4, 0)"), `items exchange "a" at -i + 7: want an array of 8, one for each item, at i`},
+	{"an exchange of what items share", "shared s f32[8]", "for i < 8 items {; s[i] = x[i]; }; for i < 8 items {; y[task*8 + i] = near(s[i], 4, 0); }", `items exchange "s" at i: want an array of 8, one for each item, at i`},
+	{"an exchange of what is stored meanwhile", "", "array a f32[8]; for i < 8 items {; a[i] = x[i]; y[task*8 + i] = near(a[i], 4, 0); }", `items exchange "a" where they store or declare it`},
+	{"an exchange that some items leave out", "", exchange("x[i]; if 0 <= i < 4 {; y[task*8 + i] = near(a[i], 4, 0); }"), "items exchange \"a\" where not all of them may come"},
+	{"an exchange in a choice", "", exchange("(near(a[i], 4, 0) if 0 <= i < 4 else x[i])"), `items exchange "a" where not all of them may come`},
+	{"an exchange in a loop of a symbol's extent", "", exchange("x[i]; for k < N {; y[task*8 + i] = near(a[i], 4, 0); }"), `items exchange "a" where not all of them may come`},
 	{"a barrier", "", "barrier; y[task] = x[0]", "a barrier: kernels wait where loops over items end"},
 	// Images.
 	{"an image of another size", "operand z f32[60] image [4, 4]", "", `"z" has 60 elements, and its image of 4 x 4 texels 64`},

@@ -31,6 +31,8 @@ type OpenCL struct {
 	// Winograd are the results along each axis of the transforms by which estimates may have convolutions computed. None: on this device it is not known
 	// whether they gain what estimates say.
 	Winograd []int64 `json:"winograd"`
+	// Exchange lets neighbouring items of a group exchange values by functions of sub-groups, of SubGroup items, where the driver compiles these.
+	Exchange bool `json:"exchange"`
 }
 
 // What facts files leave out.
@@ -66,6 +68,9 @@ func (o *OpenCL) check() error {
 		if n != 2 && n != 4 {
 			return fmt.Errorf("opencl: winograd has transforms of 2 or 4 results along each axis, not of %d", n)
 		}
+	}
+	if o.Exchange && o.SubGroup < 2 {
+		return fmt.Errorf("opencl: exchange wants sub_group, how many items of a group exchange values: a number from 2")
 	}
 	o.Units, o.SubGroup = max(o.Units, 1), max(o.SubGroup, 1)
 	if o.UnitItems == 0 {

@@ -49,6 +49,7 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 		{`"cpu"`, `"opencl": {"group_items": 64, "workers": 100}, "cpu"`, "chip mine: opencl: 100 workers are no whole groups of group_items (64)"},
 		{`"cpu"`, `"opencl": {"group_items": 64, "workers": 64, "align_bytes": 96}, "cpu"`, "chip mine: opencl: align_bytes is 96; want a power of two up to 4096"},
 		{`"cpu"`, `"opencl": {"group_items": 64, "workers": 64, "align_bytes": 8192}, "cpu"`, "chip mine: opencl: align_bytes is 8192"},
+		{`"cpu"`, `"opencl": {"group_items": 64, "workers": 64, "exchange": true}, "cpu"`, "chip mine: opencl: exchange wants sub_group, how many items of a group exchange values: a number from 2"},
 		{`"cpu"`, `"opencl": {"group_items": 64, "workers": 64, "winograd": [2, 3]}, "cpu"`, "chip mine: opencl: winograd has transforms of 2 or 4 results along each axis, not of 3"},
 		{`"cpu"`, `"opencl": {"group_items": 64, "workers": 64, "launch_us": -1}, "cpu"`, "chip mine: opencl: clock_mhz, launch_us, transfer_us and link_gb_per_s must be positive"},
 		{`"cpu"`, `"stores_per_cycle": -1, "cpu"`, "chip mine: stores_per_cycle, arithmetic_per_cycle, lane_cycles, crossing_cycles and widen_cycles must not be negative"},

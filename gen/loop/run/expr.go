@@ -34,6 +34,8 @@ func (c *compiler) expr(e te.Expr, want ir.DType) node {
 		return k
 	case loop.Mem:
 		return c.fetch(x)
+	case loop.Near: // what the other item stored before this nest of loops began
+		return c.fetch(loop.Mem{Buf: x.Buf, Index: x.Place()})
 	case loop.Ref:
 		return c.ref(x)
 	}

@@ -53,6 +53,12 @@ type Counter interface {
 	Counted(t ir.DType, first string, step, lanes int64) string
 }
 
+// Neighbours is a dialect whose work-items read what others of their sub-group have.
+type Neighbours interface {
+	// Near is what the neighbour of a number has, of which the item's own is given.
+	Near(x loop.Near, own, lane string) string
+}
+
 // Turner is a dialect that stores vectors whose lanes lie apart together, where these are neighbours.
 type Turner interface {
 	// Turns reports whether it has a way to store n such vectors.

@@ -88,6 +88,10 @@ func (p exprs) value(e te.Expr) (string, error) {
 			return p.d.Load(a), nil
 		}
 		return p.broadcast(x.DType(), p.d.Load(a)), nil
+	case loop.Near:
+		if d, ok := p.d.(Neighbours); ok && p.lanes == 0 {
+			return d.Near(x, p.d.Load(p.access(x.Buf, x.Index, loop.Texel{})), p.index(x.Lane)), nil
+		}
 	case te.Select:
 		return p.choice(x)
 	case te.Call:

@@ -125,6 +125,11 @@ func (dialect) Array(b *loop.Buffer, size string) string {
 	return fmt.Sprintf("%s %s[%s];", t, b.Name, size)
 }
 
+// Near reads what another item of the sub-group has: the kernel's items are in the order of their numbers in these.
+func (dialect) Near(x loop.Near, own, lane string) string {
+	return fmt.Sprintf("%s(%s, (uint)(%s / %d * %d + %s))", near, own, loop.ItemVar, x.Width, x.Width, lane)
+}
+
 func (dialect) Barrier() string { return "barrier(CLK_LOCAL_MEM_FENCE);" }
 
 func (dialect) Bounded(value, lo, hi string) string {

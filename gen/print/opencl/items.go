@@ -15,7 +15,7 @@ const mostUnrolled, unrolled = 64, 8
 // copies wait for memory together. Compilers of OpenCL C 1.2 that do not know the pragma ignore it.
 func (d dialect) Loop(w *ckernel.Kernel, x loop.For) bool {
 	n, known := x.Extent.Const()
-	if d.k == nil || len(d.k.Shared) == 0 || !known || x.Lanes > 0 && n%x.Lanes > 0 || waits(x.Body) {
+	if d.k == nil || len(d.k.Shared) == 0 && !loop.Exchanges(d.k.Body) || !known || x.Lanes > 0 && n%x.Lanes > 0 || waits(x.Body) {
 		return false
 	}
 	if d.quad(w, x) || d.pair(w, x) || d.rolled(w, x) {

@@ -27,6 +27,9 @@ type kernel struct {
 	extents [dims]sym.Expr
 	group   [dims]int64
 	aligned map[*loop.Buffer]int64 // see quads
+	// inSubGroups is the same whose items exchange what they have within sub-groups of so many; nil: they need not.
+	inSubGroups *loop.Kernel
+	subGroup    int64
 }
 
 func plan(k *loop.Kernel, t *target.OpenCL) (*kernel, error) {
@@ -47,6 +50,17 @@ func (k *kernel) planItems(t *target.OpenCL) error {
 	err := t.Takes(k.items, k.SharedBytes())
 	if err != nil {
 		return err
+	}
+	if t.Exchange {
+		k.inSubGroups, k.subGroup = k.InSubGroups(t.SubGroup), t.SubGroup
+	}
+	if k.inSubGroups != nil {
+		if err := loop.Verify(k.inSubGroups); err != nil {
+			return err
+		}
+		if k.inSubGroups, err = k.inSubGroups.ByItems(); err != nil {
+			return err
+		}
 	}
 	k.Kernel, err = k.ByItems()
 	return err
@@ -167,7 +181,7 @@ func (k *kernel) groupOfItems(w *ckernel.Kernel, facts sym.Facts) {
 	_, hi := k.Tasks().Bounds(facts)
 	facts[loop.TaskVar] = sym.Range{Lo: 0, Hi: max(hi, 1) - 1}
 	w.Line("const dnn_index %s = get_group_id(0);", loop.TaskVar)
-	w.Line("const dnn_index %s = get_local_id(0);", loop.ItemVar)
+	w.Line("const dnn_index %s = %s;", loop.ItemVar, k.itemNumber())
 	w.Statements(k.Statements())
 }
 

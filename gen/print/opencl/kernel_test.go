@@ -68,3 +68,24 @@ func TestGrid(t *testing.T) {
 	assert.Contains(t, body, "s0_0 = s0_0_all + s0_0_at + get_global_id(0) * (size_t)9;")
 	assert.Contains(t, body, "for (dnn_index task = get_global_id(0); task < 240; task += 8) {")
 }
+
+// TestProbed: one macro is for all that the items of sub-groups do together in a program, and its probe has all of it.
+func TestProbed(t *testing.T) {
+	for _, c := range []struct {
+		text     string
+		subGroup int64
+		want     []string
+	}{
+		{"", 0, nil},
+		{"mma.sync", 0, []string{"probe_matrices("}},
+		{"", 16, []string{"probe_exchange(", "intel_reqd_sub_group_size(16)"}},
+		{"mma.sync", 32, []string{"probe_matrices(", "probe_exchange(", "#if 32 != 32"}},
+	} {
+		probe, macro := probed(c.text, c.subGroup)
+		assert.Equal(t, len(c.want) > 0, macro == together)
+		assert.Equal(t, len(c.want) == 0, probe == "")
+		for _, kernel := range c.want {
+			assert.Contains(t, probe, kernel)
+		}
+	}
+}

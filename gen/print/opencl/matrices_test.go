@@ -53,7 +53,7 @@ func TestMatrices(t *testing.T) {
 			known[m[1]] = true
 			body := strings.NewReplacer("static inline __attribute__((always_inline))", "static", "uint xs = (uint)(size_t)x, ws = (uint)(size_t)w;", "uint xs = place(x), ws = place(w);").Replace(m[0])
 			functions.WriteString(meant(t, body))
-			functions.WriteString(strings.ReplaceAll(strings.ReplaceAll(body, "#ifdef DNN_MATRICES", "#if 0"), m[1], m[1]+"_plain"))
+			functions.WriteString(strings.ReplaceAll(strings.ReplaceAll(body, "#ifdef DNN_TOGETHER", "#if 0"), m[1], m[1]+"_plain"))
 			fmt.Fprintf(&calls, "  Compare(%q, %s, %s_plain, 2 * %s * %s);\n", m[1], m[1], m[1], m[2], m[3])
 		}
 	}

@@ -87,9 +87,7 @@ func PrintTogether(ps []*planned.Program, t *target.Target) ([]*Source, error) {
 	text, needs := w.text(indexBytes)
 	for _, s := range all {
 		s.Text, s.Needs, s.IndexBytes = text, needs, indexBytes
-		if strings.Contains(text, "#ifdef "+matrices) {
-			s.Probe, s.Probed = probe, matrices
-		}
+		s.Probe, s.Probed = probed(text, w.subGroup)
 	}
 	return all, nil
 }
@@ -162,6 +160,8 @@ type writer struct {
 	order  []string            // texts
 	docs   map[string][]string // labels of blocks, by text
 	micros map[string]string
+	// subGroup is how many items the sub-groups have within which kernels exchange values; 0: none does.
+	subGroup int64
 }
 
 // add gives the name of the kernel.
@@ -177,7 +177,15 @@ func (w *writer) add(k *kernel, label string) (string, error) {
 		m := callOf(k.Kernel, t)
 		w.micros[m.name()] = m.text()
 	})
-	text := fmt.Sprintf("__attribute__((reqd_work_group_size(%d, %d, %d)))\n__kernel void $NAME(%s) {\n%s}\n", k.group[0], k.group[1], k.group[2], k.params(), body)
+	attributes := fmt.Sprintf("__attribute__((reqd_work_group_size(%d, %d, %d)))\n", k.group[0], k.group[1], k.group[2])
+	if k.inSubGroups != nil {
+		w.subGroup = k.subGroup
+		if body, err = k.eitherWay(body); err != nil {
+			return "", err
+		}
+		attributes += ofSubGroups + "\n"
+	}
+	text := fmt.Sprintf("%s__kernel void $NAME(%s) {\n%s}\n", attributes, k.params(), body)
 	if _, known := w.names[text]; !known {
 		w.names[text] = fmt.Sprintf("k_%x", sha256.Sum256([]byte(Generator+"\n"+text)))[:14]
 		w.order = append(w.order, text)
@@ -207,6 +215,9 @@ func (w *writer) text(indexBytes int) (string, []string) {
 		head += "#pragma OPENCL EXTENSION " + fp64 + " : enable\n"
 	}
 	head += "typedef " + index + " dnn_index;\n#define INT64_C(x) x##L\n\n"
+	if w.subGroup > 0 {
+		head += exchange(w.subGroup) + "\n"
+	}
 	return head + functions + kernels.String(), needs
 }
 

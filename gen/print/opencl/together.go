@@ -7,15 +7,11 @@ import (
 	"rules_dnn/gen/print/ckernel"
 )
 
-// matrices is defined where the device's compiler takes instructions that the items of a sub-group apply together, PTX's products of matrices: whoever
-// builds the kernels compiles the probe to see. Without it each item multiplies by itself.
-const matrices = "DNN_MATRICES"
-
-// probe is a kernel that only such a compiler takes: NVIDIA's, for devices that have the instruction.
-const probe = `#ifndef __NV_CL_C_VERSION
+// probeMatrices is a kernel that only a compiler takes which has PTX's products of matrices: NVIDIA's, for devices that have the instruction.
+const probeMatrices = `#ifndef __NV_CL_C_VERSION
 #error PTX is NVIDIA's
 #endif
-__kernel void probe(__global float* y) {
+__kernel void probe_matrices(__global float* y) {
   float a = 0, b = 0, c = 0, d = 0;
   __asm__ volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %4, %4, %4}, {%4, %4}, {%0, %1, %2, %3};"
                : "+f"(a), "+f"(b), "+f"(c), "+f"(d) : "r"(0));
@@ -44,7 +40,7 @@ func (m call) together() string {
 			}
 		})
 		if m.multiplies() {
-			w.Line("#ifdef %s", matrices)
+			w.Line("#ifdef %s", together)
 			m.matrices(w)
 			w.Line("#else")
 			m.plain(w)

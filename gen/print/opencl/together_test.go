@@ -17,7 +17,7 @@ func TestTogether(t *testing.T) {
 	d := device(t, x.Chip)
 	src, err := opencl.Print(program(t, x, d), d)
 	require.NoError(t, err)
-	require.Equal(t, "DNN_MATRICES", src.Probed)
+	require.Equal(t, "DNN_TOGETHER", src.Probed)
 	require.Contains(t, src.Probe, "mma.sync.aligned.m16n8k16")
 	require.Equal(t, 1, strings.Count(src.Text, "#ifdef "+src.Probed))
 	require.Equal(t, 2, strings.Count(src.Text, "mma.sync"), "two rows by two registers of two columns")

@@ -35,6 +35,8 @@ type Case struct {
 	Inputs  []*ir.Tensor
 	// Exact forbids the compiler to fuse products and sums.
 	Exact bool
+	// Together has what items of sub-groups do together, which the device's compiler must take: nothing asks it by the probe.
+	Together bool
 }
 
 // Result is what a run came to. Outputs are set unless the device lacks something.

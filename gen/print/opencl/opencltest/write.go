@@ -58,6 +58,7 @@ func bundles(cases []Case) ([]*bundle, error) {
 	type kind struct {
 		device *target.Target
 		exact  bool
+		items  bool
 		needs  string
 		index  int
 	}
@@ -74,7 +75,7 @@ func bundles(cases []Case) ([]*bundle, error) {
 		if len(alone.Needs) > 1 {
 			return nil, fmt.Errorf("%s: the host asks for one extension, not for %v", c.Name, alone.Needs)
 		}
-		k := kind{c.Device, c.Exact, strings.Join(alone.Needs, ""), alone.IndexBytes}
+		k := kind{c.Device, c.Exact, c.Together, strings.Join(alone.Needs, ""), alone.IndexBytes}
 		if b := open[k]; b == nil || len(b.cases) == together {
 			open[k] = &bundle{}
 			all = append(all, open[k])
@@ -99,6 +100,9 @@ func (b *bundle) write(w *bytes.Buffer, cases []Case) error {
 	src, text := b.sources[0], b.sources[0].Text
 	if cases[b.cases[0]].Exact {
 		text = "#pragma OPENCL FP_CONTRACT OFF\n" + text
+	}
+	if cases[b.cases[0]].Together {
+		text = "#define " + src.Probed + "\n" + text
 	}
 	r := &request{Buffer: w}
 	r.text([]byte(strings.Join(src.Needs, "")))

@@ -11,7 +11,7 @@
 #include <vector>
 
 #define __local
-#define DNN_MATRICES
+#define DNN_TOGETHER
 #define mad(a, b, c) ((a) * (b) + (c))
 
 typedef unsigned uint;
