@@ -78,13 +78,13 @@ func (s *symbols) param(name string) sym.Expr {
 	if e, ok := s.named[name]; ok {
 		return e
 	}
-	e := s.fresh(name, name)
+	e := s.fresh(name, name, "")
 	s.named[name] = e
 	return e
 }
 
-// fresh makes a symbol with a name like hint; key is the model's name for it, or "".
-func (s *symbols) fresh(key, hint string) sym.Expr {
+// fresh makes a symbol with a name like hint; key is the model's name for it, or "", and others what it calls this one and more, or "".
+func (s *symbols) fresh(key, hint, others string) sym.Expr {
 	base := sym.Identifier(hint)
 	id := base
 	for i := s.numbers[base]; s.taken[id]; i++ {
@@ -96,13 +96,12 @@ func (s *symbols) fresh(key, hint string) sym.Expr {
 		key = id
 	}
 	s.known = append(s.known, key)
-	d, ok := s.dims[key]
-	if ok {
-		s.used[key] = true
-	} else if d, ok = s.dims[id]; ok {
-		s.used[id] = true
-	} else {
-		d = Dim{1, sym.MaxDim}
+	d := Dim{1, sym.MaxDim}
+	for _, name := range []string{key, id, others} {
+		if of, ok := s.dims[name]; ok {
+			s.used[name], d = true, of
+			break
+		}
 	}
 	if d.Lo == d.Hi {
 		return sym.Const(d.Lo)
@@ -171,6 +170,7 @@ func chosen(g *ir.Graph, bounded map[string]sym.Range) string {
 func (s *symbols) inputShape(input string, p *onnxpb.TensorShapeProto) (ir.Shape, error) {
 	out := make(ir.Shape, 0, len(p.GetDim()))
 	for i, d := range p.GetDim() {
+		called := ""
 		switch v := d.GetValue().(type) {
 		case *onnxpb.TensorShapeProto_Dimension_DimValue:
 			switch {
@@ -185,14 +185,15 @@ func (s *symbols) inputShape(input string, p *onnxpb.TensorShapeProto) (ir.Shape
 				out = append(out, s.param(v.DimParam))
 				continue
 			}
+			called = v.DimParam
 		}
-		out = append(out, s.fresh("", fmt.Sprintf("%s_d%d", input, i)))
+		out = append(out, s.fresh("", fmt.Sprintf("%s_d%d", input, i), called))
 	}
 	return out, nil
 }
 
 // anonymous reports whether a name is what exporters write for every dimension that they do not know, as "?" and "None": two that are called so
-// need not be equal.
+// need not be equal. A bound of the name is one of each.
 func anonymous(name string) bool {
 	named := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 	return name == "None" || name == "-1" || !strings.ContainsFunc(name, named)

@@ -104,6 +104,11 @@ func TestAnonymousDims(t *testing.T) {
 		if !tied {
 			require.Equal(t, ir.Shape{sym.Const(1), sym.Var("x_d1"), sym.Var("x_d2")}, x, name)
 		}
+
+		g, err = read(t, m, Options{Dims: map[string]Dim{name: {2, 2}}})
+		require.NoError(t, err, name)
+		require.NoError(t, Unused(g), name)
+		require.Equal(t, ir.Shape{sym.Const(1), sym.Const(2), sym.Const(2)}, g.Inputs[0].Shape, "a bound of the name is one of all that are called so: %s", name)
 	}
 }
 
