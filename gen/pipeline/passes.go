@@ -7,6 +7,7 @@ import (
 	"rules_dnn/gen/exact"
 	"rules_dnn/gen/fuse"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/layout"
 	"rules_dnn/gen/lower"
 	"rules_dnn/gen/lower/contract/winograd"
 	"rules_dnn/gen/passes/bnfold"
@@ -236,7 +237,8 @@ func fuseBlocks(s *State) error {
 		Latency:    estimates.Alone,
 		SumResults: results, SumParts: s.SumParts, Shared: estimates.Shared,
 		Split: func(b *block.Block) [][]*block.Block {
-			return winograd.SplitFilters(b, &lower.Env{Symbols: s.Blocks.Facts, Target: t, Winograd: o.Winograd}, transforms)
+			env := &lower.Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Symbols: s.Blocks.Facts, Target: t, Winograd: o.Winograd, Contractions: o.Contractions, Pruned: o.Pruned}
+			return winograd.SplitFilters(b, env, transforms)
 		}, SplitAll: s.Winograd > 0,
 		Together:  s.together(t, o),
 		Attention: s.anchor("attention") && s.anchor("chains"), Queued: queued, Memory: memory,

@@ -7,8 +7,10 @@ import (
 	"math"
 	"slices"
 
+	"rules_dnn/gen/block"
 	"rules_dnn/gen/fkw"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/lower"
 	"rules_dnn/gen/lower/match"
 	"rules_dnn/gen/lower/weights"
 	"rules_dnn/gen/sym"
@@ -39,6 +41,17 @@ const (
 	// leastShare is how few rows share what they keep at least: others read as much as they compute.
 	leastShare = 8
 )
+
+// Keeps reports whether groups of neighbouring rows of a contraction keep the same few points of its sums, so that work-groups leave out the others, by the
+// estimates.
+func Keeps(b *block.Block, env *lower.Env) bool {
+	g := sharedFactors(b, env)
+	if g == nil {
+		return false
+	}
+	all, err := g.keeping()
+	return err == nil && len(all) == 1 && all[0].kept != nil // of an error whoever makes the kernel says why
+}
 
 // keeping are the ways to add the sums of a contraction: whole, and over what groups of rows keep. Where one kernel is wanted, it is the one of the
 // least estimate.

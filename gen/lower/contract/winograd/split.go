@@ -45,8 +45,12 @@ type weightPlaces struct {
 const mostTransformed = 256 << 20
 
 // SplitFilters are the ways to compute a convolution of floats by transforms of so many results along each axis, as blocks; none where the block is
-// no such thing.
+// no such thing, or filters share what they keep of pruned weights: work-groups leave out the others, and weights are packed, where transformed ones
+// are as many as of a dense convolution.
 func SplitFilters(b *block.Block, env *lower.Env, results []int64) [][]*block.Block {
+	if len(results) == 0 || workgroup.Keeps(b, env) {
+		return nil
+	}
 	var out [][]*block.Block
 	for _, n := range results {
 		f := wino.New(int(n), filterTaps)
