@@ -45,14 +45,21 @@ func network(t *testing.T) string {
 func atRoot(t *testing.T) { t.Chdir("../..") }
 
 // TestCompiledModel compares a compiled model with the interpreter.
-func TestCompiledModel(t *testing.T) {
-	if _, err := findCxx(&options{}); err != nil {
-		t.Skip(err)
-	}
+// ofTests is the dnnc that tests run with: one that the environment names or, where that is "", one that is built.
+func ofTests(t *testing.T) string {
+	t.Helper()
 	dnnc := os.Getenv("DNNC")
 	if _, err := exec.LookPath("go"); dnnc == "" && err != nil {
 		t.Skip("there is no go to build dnnc with")
 	}
+	return dnnc
+}
+
+func TestCompiledModel(t *testing.T) {
+	if _, err := findCxx(&options{}); err != nil {
+		t.Skip(err)
+	}
+	dnnc := ofTests(t)
 	atRoot(t)
 	path := network(t)
 	o, err := parse([]string{path, "--dims=N=1..64", "--run=N=1", "--run=N=7", "--reference=interpreter", "--dnnc=" + dnnc})
@@ -311,10 +318,7 @@ func TestList(t *testing.T) {
 	if _, err := findCxx(&options{}); err != nil {
 		t.Skip(err)
 	}
-	dnnc := os.Getenv("DNNC")
-	if _, err := exec.LookPath("go"); dnnc == "" && err != nil {
-		t.Skip("there is no go to build dnnc with")
-	}
+	dnnc := ofTests(t)
 	atRoot(t)
 	net := network(t)
 	list := filepath.Join(t.TempDir(), "list.txt")

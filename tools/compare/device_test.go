@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,10 +15,7 @@ import (
 
 // TestListOfDevice: a list for a device tells where blocks run; of networks with more weights than are to be run, whose weights no file has, too.
 func TestListOfDevice(t *testing.T) {
-	dnnc := os.Getenv("DNNC")
-	if _, err := exec.LookPath("go"); dnnc == "" && err != nil {
-		t.Skip("there is no go to build dnnc with")
-	}
+	dnnc := ofTests(t)
 	atRoot(t)
 	net := network(t)
 	lists := []string{filepath.Join(t.TempDir(), "one.txt"), filepath.Join(t.TempDir(), "two.txt")}

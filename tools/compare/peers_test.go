@@ -3,7 +3,6 @@ package main
 import (
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,10 +19,7 @@ func TestPeers(t *testing.T) {
 	if _, err := findCxx(&options{}); err != nil {
 		t.Skip(err)
 	}
-	dnnc := os.Getenv("DNNC")
-	if _, err := exec.LookPath("go"); dnnc == "" && err != nil {
-		t.Skip("there is no go to build dnnc with")
-	}
+	dnnc := ofTests(t)
 	path := network(t)
 	atRoot(t)
 	keep := t.TempDir()

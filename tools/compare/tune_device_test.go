@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -26,10 +25,7 @@ func TestTuneOnDevice(t *testing.T) {
 	if _, err := findCxx(&options{}); err != nil {
 		t.Skip(err)
 	}
-	dnnc := os.Getenv("DNNC")
-	if _, err := exec.LookPath("go"); dnnc == "" && err != nil {
-		t.Skip("there is no go to build dnnc with")
-	}
+	dnnc := ofTests(t)
 	t.Setenv("POCL_CACHE_DIR", t.TempDir()) // PoCL keeps what it compiled
 	atRoot(t)
 	path := filepath.Join(t.TempDir(), "net.tune.json")
