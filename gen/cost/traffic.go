@@ -199,7 +199,8 @@ func (e *scheduled) part(x *nest, of te.Source) float64 {
 	for _, d := range e.w.Operands[of.N].Shape {
 		n *= e.trips(d)
 	}
-	return float64(x.stored.Encoding.Kernels*x.stored.Share*int64(x.stored.Entries())) / n
+	all, _ := x.stored.Elements()
+	return float64(all) / n
 }
 
 // kept is what a stage reads or stores of a stage's results: of those that are placed at a loop, memory holds one region.

@@ -44,6 +44,8 @@ type Encoding struct {
 	// Block is how many channels' kernels lie together, by pattern within them, so that what they read stays in the nearest
 	// cache; 0: those of all channels.
 	Block int64
+	// Planes is how many constants keep these kernels, whose weights lie one after the other; 0: one, of which stages do not tell the plane.
+	Planes int64
 	// Given: filters, and the kernels of each, are in the order in which the network has them, and code finds out of each kernel which pattern it has. It
 	// is there to measure what the reorder (2.5.2) gains.
 	Given bool
@@ -75,10 +77,13 @@ func (e *Encoding) Stored(filters int64) int64 { return (filters + e.Share - 1) 
 const name = "fkw"
 
 // String is the text that Parse reads: "fkw of 120 kernels 1b 33 d8", the patterns in hexadecimal. Before these come
-// "shared by 16", "in blocks of 64" and "as given" where they are so.
+// "by 36 planes", "shared by 16", "in blocks of 64" and "as given" where they are so.
 func (e *Encoding) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of %d kernels", name, e.Kernels)
+	if e.Planes > 0 {
+		fmt.Fprintf(&b, " by %d planes", e.Planes)
+	}
 	if e.Share > 1 {
 		fmt.Fprintf(&b, " shared by %d", e.Share)
 	}
@@ -100,6 +105,9 @@ func Parse(text string) (*Encoding, error) {
 	e := &Encoding{Share: 1}
 	if !p.words(name, "of") || !p.number(&e.Kernels) || !p.words("kernels") {
 		return nil, fmt.Errorf("encoding %q: want %s of N kernels, and their patterns in hexadecimal", text, name)
+	}
+	if p.words("by") && (!p.number(&e.Planes) || !p.words("planes")) {
+		return nil, fmt.Errorf("encoding %q: want a number of planes after \"by\"", text)
 	}
 	if p.words("shared", "by") && !p.number(&e.Share) || p.words("in", "blocks", "of") && !p.number(&e.Block) {
 		return nil, fmt.Errorf("encoding %q: want a number of filters after \"shared by\", and of channels after \"in blocks of\"", text)
@@ -146,6 +154,10 @@ func (e *Encoding) Check() error {
 		return fmt.Errorf("%d kernels; want 0 to %d", e.Kernels, maxKernels)
 	case e.Share < 1 || e.Share > MaxShare:
 		return fmt.Errorf("%d filters share what they keep; want 1 to %d", e.Share, MaxShare)
+	case e.Planes < 0 || e.Planes > MaxTaps:
+		return fmt.Errorf("%d planes; want 1 to %d, or none", e.Planes, MaxTaps)
+	case e.Planes > 0 && e.Given:
+		return fmt.Errorf("planes of kernels as they were given")
 	case e.Block < 0:
 		return fmt.Errorf("blocks of %d channels", e.Block)
 	case len(e.Patterns) == 0 || len(e.Patterns) > maxPatterns:
@@ -164,6 +176,12 @@ func (e *Encoding) Check() error {
 		seen[p] = true
 	}
 	return nil
+}
+
+// Elements is how many weights are stored, and those of a plane.
+func (e *Encoding) Elements() (all, plane int64) {
+	plane = e.Kernels * int64(e.Entries()) * e.Share
+	return max(e.Planes, 1) * plane, plane
 }
 
 // Entries is how many taps a kernel keeps.

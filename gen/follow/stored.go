@@ -23,6 +23,7 @@ func (f *follower) encode(i int, z *sched.Nonzeros) {
 	filters, _ := z.Filter.Extent.Const()
 	channels, _ := z.Channel.Extent.Const()
 	filters = z.Stored(filters)
+	elements, _ := z.Elements()
 	add := func(name string, t ir.DType, n int64) *loop.Buffer {
 		b := &loop.Buffer{Name: fmt.Sprintf("a%d_%s", i, name), Type: t, Size: sym.Const(n), Const: true}
 		f.k.Buffers = append(f.k.Buffers, b)
@@ -33,7 +34,7 @@ func (f *follower) encode(i int, z *sched.Nonzeros) {
 		reorder: add("reorder", ir.U16, filters),
 		index:   add("index", ir.U16, z.Encoding.Kernels),
 		stride:  add("stride", ir.U16, filters*z.Ends(channels)),
-		values:  add("values", f.w.Operands[i].Type, z.Encoding.Kernels*int64(z.Entries())*z.Share),
+		values:  add("values", f.w.Operands[i].Type, elements),
 	}
 }
 
@@ -123,7 +124,12 @@ func (c *stage) weight(kernel sym.Expr, tap int) sym.Expr {
 	z := c.stored
 	at := sym.Add(sym.Scale(kernel, int64(z.Entries())), sym.Const(int64(tap)))
 	group := sym.Scale(sym.Var(filterName(c.sched.Loops[z.Filters])), z.Share)
-	return sym.Add(sym.Scale(at, z.Share), sym.Sub(c.coords[z.Filter.Var], group))
+	at = sym.Add(sym.Scale(at, z.Share), sym.Sub(c.coords[z.Filter.Var], group))
+	if z.Planes > 0 {
+		_, plane := z.Elements()
+		at = sym.Add(at, sym.Scale(c.coords[z.Plane.Var], plane))
+	}
+	return at
 }
 
 // kernels is code for the kernels of a filter that are stored: without branches, as all of a pattern lie together, for each pattern a loop

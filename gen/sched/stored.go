@@ -16,6 +16,8 @@ import (
 type Nonzeros struct {
 	fkw.Encoding
 	Operand int
+	// Plane is the axis of the result that walks the encoding's planes, where it has any: the constant's first dimension.
+	Plane   te.Axis
 	Filter  te.Axis
 	Channel te.Axis
 	Taps    []te.Axis
@@ -94,9 +96,13 @@ func factor(st *te.Stage, l te.Load) bool {
 // axes finds what walks the dimensions of the constant.
 func (z *Nonzeros) axes(w *Work, st *te.Stage, l te.Load) error {
 	var of []te.Axis
+	planes := 0 // dimensions of them
+	if z.Planes > 0 {
+		planes = 1
+	}
 	for d, e := range l.Index {
 		from := st.Reduce
-		if d == 0 {
+		if d <= planes {
 			from = st.Axes
 		}
 		k := slices.IndexFunc(from, func(a te.Axis) bool { return e.Equal(sym.Var(a.Var)) })
@@ -105,8 +111,14 @@ func (z *Nonzeros) axes(w *Work, st *te.Stage, l te.Load) error {
 		}
 		of = append(of, from[k])
 	}
-	if len(of) < 2 {
-		return fmt.Errorf("it has %d dimensions; encoding fkw wants filters, channels and taps", len(of))
+	if len(of) < planes+2 {
+		return fmt.Errorf("it has %d dimensions; encoding fkw wants filters, channels and taps, and planes before these if it has any", len(of))
+	}
+	if planes > 0 {
+		z.Plane = of[0]
+		if of = of[1:]; !z.Plane.Extent.Is(z.Planes) || z.Plane.Var == of[0].Var {
+			return fmt.Errorf("axis %s walks %s planes; encoding fkw has %d, which no filters are", z.Plane.Var, z.Plane.Extent, z.Planes)
+		}
 	}
 	z.Filter, z.Channel, z.Taps = of[0], of[1], of[2:]
 	n := int64(1)

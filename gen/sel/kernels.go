@@ -26,7 +26,7 @@ import (
 // the block in its layouts, or none.
 var anchors = []func(*block.Block, *lower.Env) ([]*lower.Lowered, error){
 	pruned.Filters, pruned.Pixels, pruned.Apart,
-	pooled.Candidates, tiled.Candidates, single(depthwise.Candidate), winograd.Candidates, product.Propose, attend.LongProduct, workgroup.Tiles, workgroup.Sums, single(workgroup.Rows), attend.Propose,
+	pooled.Candidates, tiled.Candidates, single(depthwise.Candidate), winograd.Kept, winograd.Candidates, product.Propose, attend.LongProduct, workgroup.Tiles, workgroup.Sums, single(workgroup.Rows), attend.Propose,
 	single(workgroup.Choices), single(nest.Chain), single(nest.Update), single(nest.Generic),
 }
 

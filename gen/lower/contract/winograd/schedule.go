@@ -125,8 +125,12 @@ func (s *places) inputs() sched.Stage {
 func (s *places) products() sched.Stage {
 	part := s.own() * s.tileLanes
 	out := sched.Stage{At: sched.Ref{Stage: blockStage, Loop: vars.Chunk}, Tile: &sched.Tile{Row: s.Instr.Name, X: s.Instr.Broadcaster(s.k)},
-		Regions: s.regions(sched.Region{Axis: tileAxis, First: s.firstTile(), Extent: s.chunk},
-			sched.Region{Axis: resultAxis, First: sym.Scale(sym.Var(shareVar), part), Extent: part})}
+		Regions: s.regions(sched.Region{Axis: tileAxis, First: s.firstTile(), Extent: s.chunk})}
+	if s.enc != nil {
+		s.keptProducts(&out)
+		return out
+	}
+	out.Regions = append(out.Regions, sched.Region{Axis: resultAxis, First: sym.Scale(sym.Var(shareVar), part), Extent: part})
 	k := []loop.KLoop{{Extent: s.k, XStep: 1, WStep: s.packed.Lanes}}
 	out.Tile.Ahead, out.Tile.AheadX = micro.Prefetch(s.Target, s.Instr, s.stored, s.k, contract.Streamed(s.stored, s.Vectors, s.own(), false), false, k)
 	out.Tile.Ahead = s.given.Or(vary.Ahead, out.Tile.Ahead)
@@ -143,10 +147,15 @@ func (s *places) products() sched.Stage {
 		j.Axes = append(j.Axes, inputAxis)
 		out.Joins = []sched.Join{j}
 	}
-	out.Loops = []sched.Loop{serial(loopVar(productStage, "p"), pointAxis, 0, sched.Exact), serial(loopVar(productStage, "g"), resultAxis, 0, sched.Exact), serial(loopVar(productStage, "t"), tileAxis, s.chunk/s.Rows, s.ends(sched.Clip)),
+	out.Loops = s.productLoops(sum)
+	return out
+}
+
+// productLoops are those of products, the last one over a sum.
+func (s *places) productLoops(sum string) []sched.Loop {
+	return []sched.Loop{serial(loopVar(productStage, "p"), pointAxis, 0, sched.Exact), serial(loopVar(productStage, "g"), resultAxis, 0, sched.Exact), serial(loopVar(productStage, "t"), tileAxis, s.chunk/s.Rows, s.ends(sched.Clip)),
 		{Kind: sched.Rows, Var: loopVar(productStage, "r"), Axis: tileAxis, Size: s.Rows, Edge: s.ends(sched.Peel)}, {Kind: sched.Lanes, Var: loopVar(productStage, "l"), Axis: resultAxis, Size: s.tileLanes},
 		{Kind: sched.Sum, Var: loopVar(productStage, "k"), Axis: sum}}
-	return out
 }
 
 // transformed is a stage of a tile's sums or results, of a block of channels.
@@ -202,7 +211,9 @@ func (s *places) values(out *sched.Schedule, w *sched.Work) {
 	}
 	lower.LayOut(out, s.Block, s.lay, func(i int) (sched.Value, bool) {
 		x := sched.Value{Of: te.Source{N: i}}
-		if i == s.Contraction.W.Source.N {
+		if i == s.Contraction.W.Source.N && s.enc != nil {
+			x.Parts, x.Encoding = layout.PartsOf(layout.RowMajor, keptRank), s.enc.String()
+		} else if i == s.Contraction.W.Source.N {
 			x.Parts, x.Encoding = s.filterParts(len(w.Operands[i].Shape)), s.f.Filters().String()
 		} else if s.lay(s.Block.Operands[i]) != layout.RowMajor {
 			x.Fetch = s.fetchOperand(i)

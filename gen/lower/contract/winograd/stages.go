@@ -152,6 +152,9 @@ func (s *staged) filters() *ir.Value {
 		shape = append(shape, a.Extent)
 	}
 	shape = append(shape, sym.Const(s.blocks*s.Contraction.ChannelBlock), sym.Const(s.packed.Groups*s.packed.Lanes))
+	if s.enc != nil { // filters, then channels of each point, as package fkw has them
+		shape = ir.Dims(s.points, s.outputs*s.Contraction.ChannelBlock, s.blocks*s.Contraction.ChannelBlock)
+	}
 	return &ir.Value{Name: s.Weights.Name, Type: s.stored, Shape: shape, HasShape: true, Const: s.Weights.Const}
 }
 
@@ -164,7 +167,11 @@ func (s *staged) products() *te.Stage {
 	if s.f.Of != nil {
 		point = []sym.Expr{sym.FloorDiv(q, sym.Const(s.n), nil), sym.Mod(q, sym.Const(s.n), nil)}
 	}
-	u := match.AsF32(te.Operand(s.Contraction.W.Source.N, s.stored, append(append(point, te.AxisVars(sum)...), sym.Var(resultAxis))...))
+	at := append(append(point, te.AxisVars(sum)...), sym.Var(resultAxis))
+	if s.enc != nil {
+		at = []sym.Expr{q, sym.Var(resultAxis), sym.Var(inputAxis)}
+	}
+	u := match.AsF32(te.Operand(s.Contraction.W.Source.N, s.stored, at...))
 	return &te.Stage{Name: "products", Axes: s.axes(constAxis(pointAxis, s.points), te.Axis{Var: tileAxis, Extent: s.count}, s.resultChannels()), Reduce: sum,
 		Combine: te.Sum(ir.F32), Values: []te.Expr{te.Fn(ir.F32, "mul", x, u)}, Results: []te.Expr{te.Acc{Type: ir.F32}}}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"rules_dnn/gen/block"
+	"rules_dnn/gen/fkw"
 	"rules_dnn/gen/follow"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
@@ -45,6 +46,7 @@ type filtering struct {
 	points            int64           // of a transform, along both axes
 	packed            weights.Packing // how filters lie in memory
 	stored            ir.DType        // the type of filters
+	enc               *fkw.Encoding   // of filters of which only some kernels are stored; nil: all are
 	// stages are those of the algorithm, however it is cut into tasks, and operands what they read, W in the place of the filters.
 	stages   []*te.Stage
 	operands []*ir.Value
@@ -170,7 +172,12 @@ func newFiltering(b *block.Block, env *lower.Env, f *wino.Transform) (*filtering
 	return w, nil
 }
 
-func (w *filtering) anchor() string { return w.f.String() }
+func (w *filtering) anchor() string {
+	if w.enc != nil {
+		return w.f.String() + " of kept kernels"
+	}
+	return w.f.String()
+}
 
 // name tells the kernel from those of other splits.
 func (w *filtering) name() string {
@@ -199,7 +206,14 @@ func (w *filtering) choose(times, parts int64, packing *weights.Packing) bool {
 		}
 		tiles = (count + chunks - 1) / chunks
 	}
-	w.Tile = w.choice(tiles, blocks/parts, packing).Choose()
+	if w.enc != nil {
+		if parts > 1 || !w.chooseKept(tiles) {
+			return false
+		}
+		packing = nil
+	} else {
+		w.Tile = w.choice(tiles, blocks/parts, packing).Choose()
+	}
 	w.cut(tiles, parts, packing)
 	return packing.Holds(w.tileLanes)
 }
