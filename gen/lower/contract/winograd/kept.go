@@ -114,9 +114,9 @@ func (w *filtering) keptSteps() int64 {
 // chooseKept sets the register tile, of as many lanes as filters share what they keep; false where none fits.
 func (w *filtering) chooseKept(tiles int64) bool {
 	c := w.choice(tiles, w.outputs, nil)
-	c.Steps, c.Apart = w.keptSteps(), 0
+	c.Steps = w.keptSteps()
 	for _, t := range c.Ranked() {
-		if t.Vectors*w.Instr.Lanes == w.enc.Share {
+		if t.Vectors*w.Instr.Lanes == w.enc.Share && (t.Rows == 1 || 4*t.Rows*w.k <= w.Target.L1D*7/8) {
 			w.Tile = t
 			return true
 		}
@@ -145,7 +145,7 @@ func (w *filtering) proposeKept(env *lower.Env) (*lower.Lowered, error) {
 // keptProducts makes the loops of products those over what is stored.
 func (s *places) keptProducts(out *sched.Stage) {
 	out.Tile.X = s.Instr.Broadcaster(0) // no neighbours along the sum
-	out.Tile.Ahead, _ = micro.Prefetch(s.Target, s.Instr, s.stored, s.keptSteps(), s.Vectors, false, nil)
+	out.Tile.Ahead = s.Target.PrefetchBytes / 4
 	out.Loops = s.productLoops(inputAxis)
 	for i := range out.Loops {
 		if l := &out.Loops[i]; l.Axis == resultAxis && l.Kind == sched.Serial || l.Kind == sched.Sum {
