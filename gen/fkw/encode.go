@@ -33,6 +33,9 @@ type kernel struct{ channel, pattern int32 }
 // pattern: it is stored by the first one that has all its taps. Of filters that share what they keep, a kernel's taps are those of all.
 func Encode(t *ir.Tensor, e Encoding) (*Weights, error) {
 	e.Kernels = 0
+	if e.Planes > 0 {
+		return nil, fmt.Errorf("weights of %d planes: want those of one", e.Planes)
+	}
 	out := &Weights{Encoding: e}
 	if err := out.Check(); err != nil {
 		return nil, err

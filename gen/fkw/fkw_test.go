@@ -335,13 +335,16 @@ func TestRefused(t *testing.T) {
 		require.EqualError(t, err, x.want, x.what)
 	}
 	for text, want := range map[string]string{
-		"csr":                                 `encoding "csr": want fkw of N kernels, and their patterns in hexadecimal`,
-		"fkw of x kernels 1b":                 `encoding "fkw of x kernels 1b": want fkw of N kernels, and their patterns in hexadecimal`,
-		"fkw of 3 kernels 1b zz":              `encoding "fkw of 3 kernels 1b zz": "zz" is no pattern: want its taps as bits, in hexadecimal`,
-		"fkw of 3 kernels shared by 1b":       `encoding "fkw of 3 kernels shared by 1b": want a number of filters after "shared by", and of channels after "in blocks of"`,
-		"fkw of 3 kernels shared by 65 1b":    "65 filters share what they keep; want 1 to 64",
-		"fkw of 3 kernels in blocks of -1 1b": "blocks of -1 channels",
-		"fkw of -1 kernels 1b":                "-1 kernels; want 0 to 1073741824",
+		"csr":                                     `encoding "csr": want fkw of N kernels, and their patterns in hexadecimal`,
+		"fkw of x kernels 1b":                     `encoding "fkw of x kernels 1b": want fkw of N kernels, and their patterns in hexadecimal`,
+		"fkw of 3 kernels 1b zz":                  `encoding "fkw of 3 kernels 1b zz": "zz" is no pattern: want its taps as bits, in hexadecimal`,
+		"fkw of 3 kernels shared by 1b":           `encoding "fkw of 3 kernels shared by 1b": want a number of filters after "shared by", and of channels after "in blocks of"`,
+		"fkw of 3 kernels by 1b":                  `encoding "fkw of 3 kernels by 1b": want a number of planes after "by"`,
+		"fkw of 3 kernels by 65 planes 1b":        "65 planes; want 1 to 64, or none",
+		"fkw of 3 kernels by 2 planes as given 1": "planes of kernels as they were given",
+		"fkw of 3 kernels shared by 65 1b":        "65 filters share what they keep; want 1 to 64",
+		"fkw of 3 kernels in blocks of -1 1b":     "blocks of -1 channels",
+		"fkw of -1 kernels 1b":                    "-1 kernels; want 0 to 1073741824",
 	} {
 		_, err := Parse(text)
 		require.EqualError(t, err, want)

@@ -2,7 +2,9 @@
 package contracttest
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -73,6 +75,18 @@ func Prune(b *block.Block, kept int64) {
 		first := kernel/w.Shape[1]/16 + kernel%w.Shape[1]
 		if (tap+first)%inner < kept {
 			w.Data[4*i+3] = 0x3f
+		}
+	}
+}
+
+// Drop keeps one in so many kernels whole, the same ones for 16 neighbouring filters, with numbers from 1/16 to 1.
+func Drop(b *block.Block, every int64) {
+	w := b.Operands[1].Const
+	inner := w.Shape[2] * w.Shape[3]
+	for i := range w.Len() {
+		kernel := i / inner
+		if (kernel%w.Shape[1]+kernel/w.Shape[1]/16)%every == 0 {
+			binary.LittleEndian.PutUint32(w.Data[4*i:], math.Float32bits(float32(1+(7*i+kernel)%16)/16))
 		}
 	}
 }

@@ -113,6 +113,33 @@ func TestEstimateOfPruned(t *testing.T) {
 	}
 }
 
+// TestEstimateOfKept: kernels by Winograd's algorithm cost what they keep of weights.
+func TestEstimateOfKept(t *testing.T) {
+	for _, chipName := range []string{"x86_64", "x86_64_v3", "x86_64_v4", "arm64"} {
+		least := map[int64]float64{}
+		for _, every := range []int64{2, 6} {
+			b, env := Convolution(t, ir.F32, "1, 256, 28, 28; 256, 256, 3, 3; pads = [1, 1, 1, 1]", chipName, true)
+			env.Winograd, env.Pruned = true, weights.NewEncodings()
+			Drop(b, every)
+			kernels, err := winograd.Kept(b, env)
+			require.NoError(t, err)
+			require.NotEmpty(t, kernels, chipName)
+			for _, l := range kernels {
+				cycles, ok := cyclesOf(l, env)
+				require.True(t, ok, chipName)
+				assert.Nil(t, l.Kernel)
+				require.NoError(t, l.Make())
+				loops := cost.Kernel(l.Kernel, env.Target, env.Symbols, micro.TileCycles)
+				assert.InEpsilon(t, 1, cycles/loops, 0.5, "%s: %.0f cycles of the schedule, %.0f of the loops\n%s", chipName, cycles, loops, l.Schedule)
+				if least[every] == 0 || cycles < least[every] {
+					least[every] = cycles
+				}
+			}
+		}
+		assert.Less(t, least[6], 0.6*least[2], chipName)
+	}
+}
+
 // TestEstimateOfRests: rows that fill no tile cost what they execute, whatever the tile is.
 func TestEstimateOfRests(t *testing.T) {
 	cycles := func(pixels int) float64 {

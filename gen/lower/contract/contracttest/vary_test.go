@@ -146,6 +146,18 @@ func TestVaryPruned(t *testing.T) {
 	assert.Greater(t, others, 2)
 }
 
+// TestVaryKept: of Winograd's algorithm with the kernels that are kept.
+func TestVaryKept(t *testing.T) {
+	for _, chipName := range []string{"x86_64_v3", "x86_64_v4", "arm64"} {
+		b, env := Convolution(t, ir.F32, "1, 64, 28, 28; 128, 64, 3, 3; pads = [1, 1, 1, 1]", chipName, true)
+		env.Winograd, env.Pruned = true, weights.NewEncodings()
+		Drop(b, 3)
+		own, others := explore(t, b, env, winograd.Kept, 96)
+		assert.Greater(t, own, 1, chipName)
+		assert.Greater(t, others, 2, chipName)
+	}
+}
+
 // TestVaryApart: of pixels that lie apart, with sums of all channels and of parts of them.
 func TestVaryApart(t *testing.T) {
 	for _, chipName := range []string{"x86_64_v3", "x86_64_v4", "arm64"} {

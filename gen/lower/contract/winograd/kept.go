@@ -2,6 +2,8 @@ package winograd
 
 import (
 	"errors"
+	"slices"
+	"sync"
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/fkw"
@@ -9,7 +11,9 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/lower"
 	"rules_dnn/gen/lower/micro"
+	"rules_dnn/gen/lower/vary"
 	"rules_dnn/gen/lower/weights"
+	"rules_dnn/gen/params"
 	"rules_dnn/gen/sched"
 )
 
@@ -25,25 +29,47 @@ const mostKept = 0.75
 
 // Kept lowers a block by Winograd's algorithm whose weights were pruned so that neighbouring filters keep the same kernels; none where too few are dropped.
 func Kept(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
-	if !env.Wants("winograd") || !env.Pruned.On() || !env.Target.SumsStored() || env.Varies() || env.Packing != nil && (env.Packing.Kept == "" || !env.Packing.Transformed()) {
+	if !env.Wants("winograd") || env.Packing != nil && (env.Packing.Kept == "" || !env.Packing.Transformed()) || env.Varies() && env.Given.Algorithm != keptAlgorithm {
 		return nil, nil
 	}
+	all, err := keptFilterings(b, env)
+	if len(all) == 0 || err != nil {
+		return nil, err
+	}
+	space := sync.OnceValue(func() *params.Space {
+		return env.SpaceOr(keptAlgorithm, func() *params.Space { return keptSpace(all) })
+	})
+	if env.Varies() {
+		return keptVaried(all, env, space)
+	}
 	var out []*lower.Lowered
-	for _, f := range tried() {
-		all, err := newFiltering(b, env, f)
-		if all == nil || err != nil {
+	for _, w := range all {
+		ls, err := w.proposals(env, space)
+		if err != nil {
 			return nil, err
 		}
-		encodings, err := all.keptEncodings(env)
+		out = append(out, ls...)
+	}
+	return out, nil
+}
+
+// keptFilterings are the convolution by each transform and encoding that it may have.
+func keptFilterings(b *block.Block, env *lower.Env) ([]*filtering, error) {
+	if !env.Pruned.On() || !env.Target.SumsStored() {
+		return nil, nil
+	}
+	var out []*filtering
+	for _, f := range tried() {
+		w, err := newFiltering(b, env, f)
+		if w == nil || err != nil {
+			return nil, err
+		}
+		encodings, err := w.keptEncodings(env)
 		if err != nil {
-			return nil, all.Errorf("%w", err)
+			return nil, w.Errorf("%w", err)
 		}
 		for _, enc := range encodings {
-			ls, err := all.keeping(enc).proposals(env)
-			if err != nil {
-				return nil, all.Errorf("%w", err)
-			}
-			out = append(out, ls...)
+			out = append(out, w.keeping(enc))
 		}
 	}
 	return out, nil
@@ -85,7 +111,7 @@ func (w *filtering) keeping(enc *fkw.Encoding) *filtering {
 }
 
 // proposals are its kernels, by each split that it has.
-func (w *filtering) proposals(env *lower.Env) ([]*lower.Lowered, error) {
+func (w *filtering) proposals(env *lower.Env, space func() *params.Space) ([]*lower.Lowered, error) {
 	var out []*lower.Lowered
 	proposed := map[string]bool{}
 	for _, split := range splits {
@@ -94,29 +120,34 @@ func (w *filtering) proposals(env *lower.Env) ([]*lower.Lowered, error) {
 			continue
 		}
 		proposed[x.name()] = true
-		l, err := x.proposeKept(env)
+		l, err := x.proposeKept(env, space)
 		if errors.As(err, new(*follow.TileError)) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return nil, w.Errorf("%w", err)
 		}
 		out = append(out, l)
 	}
 	return out, nil
 }
 
-// steps is how many kernels a group of filters keeps.
+// keptSteps is how many kernels a group of filters keeps.
 func (w *filtering) keptSteps() int64 {
 	return max(1, w.enc.Kernels*w.enc.Share/(w.outputs*w.ChannelBlock))
 }
 
-// chooseKept sets the register tile, of as many lanes as filters share what they keep; false where none fits.
+// keptChoice is what a register tile is chosen for, of so many tiles.
+func (w *filtering) keptChoice(tiles int64) *micro.Tiled {
+	out := w.choice(tiles, w.outputs, nil)
+	out.Steps = w.keptSteps()
+	return out
+}
+
+// chooseKept sets the register tile; false where none fits.
 func (w *filtering) chooseKept(tiles int64) bool {
-	c := w.choice(tiles, w.outputs, nil)
-	c.Steps = w.keptSteps()
-	for _, t := range c.Ranked() {
-		if t.Vectors*w.Instr.Lanes == w.enc.Share && (t.Rows == 1 || 4*t.Rows*w.k <= w.Target.L1D*7/8) {
+	for _, t := range w.keptChoice(tiles).Ranked() {
+		if w.keeps(t) {
 			w.Tile = t
 			return true
 		}
@@ -124,28 +155,40 @@ func (w *filtering) chooseKept(tiles int64) bool {
 	return false
 }
 
+// keeps reports whether a register tile has as many lanes as filters share what they keep, and what it reads of X, some of each line of it, stays in
+// the first-level cache while all groups of filters read it.
+func (w *filtering) keeps(t micro.Tile) bool {
+	return t.Vectors*w.Instr.Lanes == w.enc.Share && (t.Rows == 1 || 4*t.Rows*w.k <= w.Target.L1D*7/8)
+}
+
 // proposeKept is the kernel of the schedule.
-func (w *filtering) proposeKept(env *lower.Env) (*lower.Lowered, error) {
+func (w *filtering) proposeKept(env *lower.Env, space func() *params.Space) (*lower.Lowered, error) {
 	work, n := w.steps().work(), w.Contraction.W.Source.N
 	args := func() ([]*ir.Value, error) {
 		arrays, err := w.keptArrays()
 		if err != nil {
 			return nil, err
 		}
-		in := append(append(append([]*ir.Value{}, w.operands[:n]...), arrays...), w.operands[n+1:]...)
-		return append(in, w.Block.Results...), nil
+		return slices.Concat(w.operands[:n], arrays, w.operands[n+1:], w.Block.Results), nil
 	}
 	l, err := env.Scheduled(w.anchor(), w.name(), w.anchor(), w.Block, work, w.schedule(work), args)
 	if err == nil {
 		l.Packing = &weights.Packing{Lanes: w.enc.Share, Type: ir.F32, Results: w.f.Results, Parts: 1, Kept: w.enc.String()}
+		l.Point = w.keptPoint(space)
 	}
 	return l, err
+}
+
+// keptAhead is how many elements the products fetch W ahead: calls read it as one stream, of all groups and points.
+func (w *filtering) keptAhead() int64 {
+	n, _ := micro.Prefetch(w.Target, w.Instr, ir.F32, w.enc.Kernels*w.enc.Planes, w.Vectors, false, nil)
+	return w.given.Or(vary.Ahead, n)
 }
 
 // keptProducts makes the loops of products those over what is stored.
 func (s *places) keptProducts(out *sched.Stage) {
 	out.Tile.X = s.Instr.Broadcaster(0) // no neighbours along the sum
-	out.Tile.Ahead = s.Target.PrefetchBytes / 4
+	out.Tile.Ahead = s.keptAhead()
 	out.Loops = s.productLoops(inputAxis)
 	for i := range out.Loops {
 		if l := &out.Loops[i]; l.Axis == resultAxis && l.Kind == sched.Serial || l.Kind == sched.Sum {
