@@ -4,6 +4,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,6 +14,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/loop/run"
+	"rules_dnn/gen/plan"
 	"rules_dnn/gen/shape"
 )
 
@@ -86,6 +88,36 @@ func TestPruned(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestKeptKernels: convolutions of which neighbouring filters drop the same kernels, as a whole, are computed by Winograd's algorithm with what is left
+// on every processor, and give what the interpreter gives.
+func TestKeptKernels(t *testing.T) {
+	same := []int64{1, 1, 1, 1}
+	for _, c := range []convolution{
+		{name: "whole tiles", x: []int64{1, 64, 28, 28}, w: []int64{64, 64, 3, 3}, pads: same, add: true},
+		{name: "edges", x: []int64{2, 80, 27, 18}, w: []int64{96, 80, 3, 3}, pads: []int64{2, 0, 1, 3}},
+		{name: "between layers in blocks", x: []int64{1, 64, 20, 20}, w: []int64{64, 64, 3, 3}, pads: same, between: true, swish: true},
+		{name: "symbolic", x: []int64{1, 64, 30, 33}, w: []int64{64, 64, 3, 3}, pads: same, symbolic: true, add: true},
+	} {
+		c.zeros = func(w *ir.Tensor) { dropKernels(w, 16, 3) }
+		t.Run(c.name, func(t *testing.T) {
+			for chip, p := range c.run(t) {
+				assert.True(t, slices.ContainsFunc(p.Calls(), func(c *plan.Call) bool { return strings.HasSuffix(c.Kernel.Anchor, "of kept kernels") }), "%s: %s", chip, p)
+				assertPieces(t, p)
+			}
+		})
+	}
+}
+
+// dropKernels leaves one in so many kernels, as a whole, the same of so many neighbouring filters.
+func dropKernels(w *ir.Tensor, share, every int64) {
+	size := w.Shape[2] * w.Shape[3] * int64(w.Type.Size())
+	for k := range w.Shape[0] * w.Shape[1] {
+		if (k/w.Shape[1]/share+k%w.Shape[1])%every != 0 {
+			clear(w.Data[k*size : (k+1)*size])
+		}
 	}
 }
 
