@@ -31,6 +31,8 @@ func (b Block) How() string {
 		return "dense, " + b.Encoding
 	case err != nil: // two encodings, say
 		return b.Encoding
+	case e.Planes > 0:
+		return fmt.Sprintf("Winograd at %d points, %d kernels that %d filters share", e.Planes, e.Kernels, e.Share)
 	case e.Share > 1:
 		return fmt.Sprintf("FKW, %d kernels that %d filters share", e.Kernels, e.Share)
 	}

@@ -84,6 +84,7 @@ func wellFormed(t *testing.T, b []byte) {
 func chosen() *Chosen {
 	return &Chosen{Chip: "chip<", Layers: map[string][]Block{"conv\"&": {
 		{Where: "where 32 >= H", Encoding: "fkw of 10 kernels shared by 16 1b 1b0", Cycles: 1234}, {Encoding: "winograd F(4,3)", Cycles: 5678},
+		{Encoding: "fkw of 9 kernels by 36 planes shared by 16 1", Cycles: 8},
 		{Cycles: 9}, {Encoding: "fkw of 10 kernels 1b 1b0", Device: true, Cycles: 77},
 	}}}
 }
@@ -95,8 +96,8 @@ func TestChosen(t *testing.T) {
 	b, err := HTML(r, nil, chosen())
 	require.NoError(t, err)
 	golden(t, "testdata/chosen.html", b)
-	for _, want := range []string{"On chip&lt;, 1 of 2 pruned layers leave out", "FKW, 10 kernels that 16 filters share where 32 &gt;= H<br/>", ">1234<br/>5678<br/>9<br/>77<br/>",
-		"dense, winograd F(4,3)<br/>dense<br/>FKW, 10 kernels, on the device<br/>", "<td>-</td>"} {
+	for _, want := range []string{"On chip&lt;, 1 of 2 pruned layers leave out", "FKW, 10 kernels that 16 filters share where 32 &gt;= H<br/>", ">1234<br/>5678<br/>8<br/>9<br/>77<br/>",
+		"dense, winograd F(4,3)<br/>Winograd at 36 points, 9 kernels that 16 filters share<br/>dense<br/>FKW, 10 kernels, on the device<br/>", "<td>-</td>"} {
 		require.Contains(t, string(b), want)
 	}
 	wellFormed(t, b)
