@@ -35,20 +35,25 @@ func TestPooled(t *testing.T) {
 	for _, c := range []struct {
 		convolution
 		pooled []string // chips that compute them there
+		anchor string   // what their kernels' begin with
 	}{
-		{convolution: convolution{name: "filters that share what they keep", x: []int64{1, 32, 24, 28}, w: []int64{48, 32, 3, 3}, pads: same, share: 16, add: true, pool: two}, pooled: every},
-		{convolution: convolution{name: "patterns of their own", x: []int64{1, 20, 32, 64}, w: []int64{18, 20, 3, 3}, pads: same, share: 1, add: true, pool: two}, pooled: every},
-		{convolution: convolution{name: "dense", x: []int64{2, 16, 24, 24}, w: []int64{32, 16, 5, 5}, pads: []int64{2, 2, 2, 2}, add: true, pool: two}, pooled: every},
-		{convolution: convolution{name: "long windows", x: []int64{1, 32, 30, 24}, w: []int64{32, 32, 3, 3}, pads: same, share: 16, pool: []int64{3, 2}}, pooled: every},
-		{convolution: convolution{name: "windows of rows", x: []int64{1, 32, 24, 28}, w: []int64{32, 32, 3, 3}, pads: same, share: 16, pool: []int64{2, 1}}, pooled: every},
+		{convolution: convolution{name: "filters that share what they keep", x: []int64{1, 32, 24, 28}, w: []int64{48, 32, 3, 3}, pads: same, share: 16, add: true, pool: two}, pooled: every, anchor: "pruned"},
+		{convolution: convolution{name: "patterns of their own", x: []int64{1, 20, 32, 64}, w: []int64{18, 20, 3, 3}, pads: same, share: 1, add: true, pool: two}, pooled: every, anchor: "contraction"},
+		{convolution: convolution{name: "dense", x: []int64{2, 16, 24, 24}, w: []int64{32, 16, 5, 5}, pads: []int64{2, 2, 2, 2}, add: true, pool: two}, pooled: every, anchor: "contraction"},
+		{convolution: convolution{name: "by Winograd's algorithm", x: []int64{2, 32, 24, 28}, w: []int64{48, 32, 3, 3}, pads: same, add: true, pool: two}, pooled: every, anchor: "winograd F("},
+		{convolution: convolution{name: "by Winograd's algorithm, tiles that reach beyond", x: []int64{1, 32, 26, 22}, w: []int64{64, 32, 3, 3}, pads: same, pool: two}, pooled: every, anchor: "winograd F("},
+		{convolution: convolution{name: "of kept kernels", x: []int64{1, 64, 28, 24}, w: []int64{64, 64, 3, 3}, pads: same, add: true, pool: two, zeros: func(w *ir.Tensor) { dropKernels(w, 16, 3) }}, pooled: every, anchor: "winograd F(4,3) of kept kernels"},
+		{convolution: convolution{name: "long windows", x: []int64{1, 32, 30, 24}, w: []int64{32, 32, 3, 3}, pads: same, share: 16, pool: []int64{3, 2}}, pooled: every, anchor: "pruned"},
+		{convolution: convolution{name: "windows of rows", x: []int64{1, 32, 24, 28}, w: []int64{32, 32, 3, 3}, pads: same, share: 16, pool: []int64{2, 1}}, pooled: every, anchor: "pruned"},
 		{convolution: convolution{name: "rows left over", x: []int64{1, 32, 25, 24}, w: []int64{32, 32, 3, 3}, pads: same, share: 16, pool: two}},
-		{convolution: convolution{name: "filters left over", x: []int64{1, 32, 24, 24}, w: []int64{41, 32, 3, 3}, pads: same, share: 16, pool: two}, pooled: []string{"arm64", "x86_64", "x86_64_v4"}},
+		{convolution: convolution{name: "filters left over", x: []int64{1, 32, 24, 24}, w: []int64{41, 32, 3, 3}, pads: same, share: 16, pool: two}, pooled: []string{"arm64", "x86_64", "x86_64_v4"}, anchor: "pruned"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var pooled []string
 			for chip, p := range c.run(t) {
-				if len(poolings(p)) > 0 {
+				for _, anchor := range poolings(p) {
 					pooled = append(pooled, chip)
+					assert.True(t, strings.HasPrefix(anchor, c.anchor), "%s: %s", chip, anchor)
 				}
 			}
 			slices.Sort(pooled)

@@ -13,6 +13,7 @@ import (
 	"rules_dnn/gen/lower"
 	"rules_dnn/gen/lower/contract/pruned"
 	"rules_dnn/gen/lower/contract/tiled"
+	"rules_dnn/gen/lower/contract/winograd"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
@@ -49,13 +50,16 @@ func Candidates(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
 		return env.Layouts(v)
 	}
 	var out []*lower.Lowered
-	for _, anchor := range []func(*block.Block, *lower.Env) ([]*lower.Lowered, error){pruned.Filters, pruned.Apart, tiled.Candidates} {
-		all, err := anchor(p.sums, &own)
+	for _, x := range []struct {
+		anchor func(*block.Block, *lower.Env) ([]*lower.Lowered, error)
+		pooled func(*lower.Lowered, *lower.Env) (*lower.Lowered, error)
+	}{{pruned.Filters, p.kernel}, {pruned.Apart, p.kernel}, {tiled.Candidates, p.kernel}, {winograd.Kept, p.ofTiles}, {winograd.Candidates, p.ofTiles}} {
+		all, err := x.anchor(p.sums, &own)
 		if err != nil {
 			return nil, err
 		}
 		for _, l := range all {
-			pooled, err := p.kernel(l, env)
+			pooled, err := x.pooled(l, env)
 			if errors.As(err, new(*follow.TileError)) {
 				continue
 			}

@@ -34,8 +34,13 @@ func (p *pooling) kernel(l *lower.Lowered, env *lower.Env) (*lower.Lowered, erro
 	s.Stages = append(s.Stages, around)
 	p.values(&s, l.Schedule, n, lane != nil, env.Layouts(p.b.Results[0]))
 	anchor, _, _ := strings.Cut(l.Name, " ")
+	return p.scheduled(l, env, anchor, &w, &s)
+}
+
+// scheduled is the kernel of a schedule that a contraction's became.
+func (p *pooling) scheduled(l *lower.Lowered, env *lower.Env, anchor string, w *sched.Work, s *sched.Schedule) (*lower.Lowered, error) {
 	args := func() ([]*ir.Value, error) { return p.args(l.Args) }
-	out, err := env.Scheduled(anchor, lower.Unhashed(l.Name)+lower.PooledMark, l.Family+lower.PooledMark, p.b, &w, &s, args)
+	out, err := env.Scheduled(anchor, lower.Unhashed(l.Name)+lower.PooledMark, l.Family+lower.PooledMark, p.b, w, s, args)
 	if err != nil {
 		return nil, err
 	}
