@@ -146,7 +146,7 @@ def dnn_pruning(
       set: what has one set of patterns: "model", or each "layer". Default: "model".
       connectivity: how many times fewer kernels convolutions keep, as in 3.6. Depthwise ones keep all. Default: 1, all.
       fully_connected: how many times fewer weights Gemm and MatMul keep. Default: 1, all.
-      share: how many filters in a row have the same kernels: 1, 4, 8 or 16. Default: 1.
+      share: how many filters in a row have the same kernels: 1, 4, 8 or 16. With 16, kernels are faster; already 4 can cost accuracy (docs/performance.md). Default: 1.
       exempt_first: whether the first layer stays dense. Default: True.
       exempt: further layers that stay dense, by the name of their weights or of their node.
       policy: a .star file whose function policy(layer) decides for each layer that is not exempt; `dnnc prune --help` has what it sees.
