@@ -16,8 +16,8 @@ import (
 // (PatDNN 2.5.3). Choices do not give that up for a few percent.
 
 // unpacked is how many times as long as it takes, by estimates or as it was measured, a kernel counts in choices that stores pruned weights in any other
-// way, with their zeros or transformed, where another one stores them packed: it has to be faster by a tenth. How many bytes there are is certain. What
-// estimates compare less than a tenth apart is not (CONTRIBUTING.md), and no time of a block alone has what its weights take of caches that others need.
+// way, with their zeros or transformed, where another one stores them packed: it has to be faster by a tenth. How many bytes weights have is certain, and ten times
+// as many for 2 % of the time are not what a network was pruned for; of estimates that are less than a tenth apart it is not certain which is the greater one.
 const unpacked = 1.1
 
 // packs reports whether a kernel stores pruned weights packed.

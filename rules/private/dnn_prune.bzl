@@ -102,6 +102,7 @@ def _pruned(model, masks, log):
             calibration = None,
             log = log,
             masks = masks,
+            packed = False,  # the masks say it of each layer
             policy = None,
             samples = None,
             settings = None,
