@@ -154,7 +154,7 @@ def dnn_pruning(
       connectivity: how many times fewer kernels convolutions keep, as in 3.6. Depthwise ones keep all. Default: 1, all.
       fully_connected: how many times fewer weights Gemm and MatMul keep. Default: 1, all.
       share: how many filters in a row have the same kernels: 1, 4, 8 or 16. Default: 1.
-      packed: whether layers have kernels that store what is left of their weights and nothing else, wherever there are such, even if others are faster: library and
+      packed: whether layers that processors compute have kernels that store what is left of their weights and nothing else, wherever there are such, even if others are faster: library and
         memory are as much smaller as the weights. Beside masks it holds for all their layers. Default: False, a kernel that stores weights otherwise is taken where it is
         faster by a tenth, by estimates or by the tuning record.
       exempt_first: whether the first layer stays dense. Default: True.
