@@ -34,6 +34,7 @@ DnnPruningInfo = provider(
         "calibration": "File: inputs by which BatchNormalizations get their statistics anew, or None.",
         "log": "File: how the weights were trained, for the report, or None.",
         "masks": "File: which weights are kept; None where settings say so.",
+        "packed": "bool: whether the layers of the masks have kernels that store what is kept and nothing else, whatever the masks ask for; settings say it themselves.",
         "policy": "File: Starlark that decides for each layer, or None.",
         "samples": "File: labelled inputs by which sensitivity is measured, or None.",
         "settings": "File: JSON for `dnnc prune`; None where masks say all.",

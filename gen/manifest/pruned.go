@@ -27,6 +27,7 @@ type Pruning struct {
 type PrunedLayer struct {
 	Weights string        `json:"weights"` // their name
 	Node    string        `json:"node"`
+	Packed  bool          `json:"packed,omitempty"` // asked for, even if other kernels are faster
 	Blocks  []PrunedBlock `json:"blocks"`
 }
 
@@ -58,7 +59,7 @@ func pruning(p *plan.Program) (*Pruning, error) {
 func Chosen(p *plan.Program) ([]PrunedLayer, error) {
 	out, at := []PrunedLayer{}, map[string][]int{} // by the node's label, which several may have: names of nodes need not differ
 	for i, l := range p.Pruning.Pruned {
-		out = append(out, PrunedLayer{Weights: l.Weights, Node: l.Node, Blocks: []PrunedBlock{}})
+		out = append(out, PrunedLayer{Weights: l.Weights, Node: l.Node, Packed: l.Packed, Blocks: []PrunedBlock{}})
 		at[l.Node] = append(at[l.Node], i)
 	}
 	guards := p.Guards()

@@ -31,6 +31,7 @@ type head struct {
 	Groups     int      `json:"groups"`
 	Patterns   []string `json:"patterns"`
 	Share      int      `json:"share"`
+	Packed     bool     `json:"packed,omitempty"`
 }
 
 // Write writes masks, which must be valid.
@@ -41,7 +42,7 @@ func Write(w io.Writer, s *Set) error {
 	heads := []head{}
 	f := &safetensors.File{}
 	for _, l := range s.Layers {
-		h := head{Name: l.Name, Shape: l.Shape, FilterAxis: l.FilterAxis, Groups: l.Groups, Share: l.Share}
+		h := head{Name: l.Name, Shape: l.Shape, FilterAxis: l.FilterAxis, Groups: l.Groups, Share: l.Share, Packed: l.Packed}
 		for _, p := range l.Patterns {
 			h.Patterns = append(h.Patterns, strconv.FormatUint(uint64(p), 16))
 		}
@@ -109,7 +110,7 @@ func parseHeads(text string) ([]head, error) {
 
 // layer makes a layer of what the metadata say and its tensor. What makes no sense Verify refuses.
 func (h *head) layer(t *ir.Tensor) (*Layer, error) {
-	l := &Layer{Name: h.Name, Shape: h.Shape, FilterAxis: h.FilterAxis, Groups: h.Groups, Share: h.Share}
+	l := &Layer{Name: h.Name, Shape: h.Shape, FilterAxis: h.FilterAxis, Groups: h.Groups, Share: h.Share, Packed: h.Packed}
 	for _, text := range h.Patterns {
 		p, err := strconv.ParseUint(text, 16, 64)
 		if err != nil {

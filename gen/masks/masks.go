@@ -14,7 +14,8 @@
 //
 // where shape is that of the weight tensor, filter_axis (0 or 1) the axis of the filters, the other one of the first two that of the
 // channels, and a pattern's taps are bits, in hexadecimal: bit t is tap t, row by row. Within each of the
-// convolution's groups, share filters in a row have the same kernels.
+// convolution's groups, share filters in a row have the same kernels. "packed": true, which is left out otherwise, asks for kernels that store what is kept and
+// nothing else, where there are such, even if others are faster.
 package masks
 
 import (
@@ -39,6 +40,8 @@ type Layer struct {
 	// Groups are ONNX's, of a convolution; 1 of other layers. Within each, Share filters in a row have the same kernels, and
 	// the last ones, which may be fewer.
 	Groups, Share int
+	// Packed asks for kernels that store what is kept and nothing else, where there are such, even if others are faster.
+	Packed bool
 }
 
 // MaxPatterns of a layer: numbers of patterns have 8 bits, and 0 is a dropped kernel.

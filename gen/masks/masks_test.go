@@ -15,7 +15,7 @@ import (
 func example() *Set {
 	return &Set{Layers: []*Layer{
 		{Name: "conv", Shape: []int64{3, 2, 3, 3}, Groups: 1, Patterns: []fkw.Pattern{0x1b, 0x36}, Kernels: []uint8{1, 0, 2, 1, 0, 0}, Share: 1},
-		{Name: "fc", Shape: []int64{2, 4}, FilterAxis: 1, Groups: 1, Patterns: []fkw.Pattern{1}, Kernels: []uint8{1, 0, 0, 1, 1, 1, 0, 0}, Share: 1},
+		{Name: "fc", Shape: []int64{2, 4}, FilterAxis: 1, Groups: 1, Patterns: []fkw.Pattern{1}, Kernels: []uint8{1, 0, 0, 1, 1, 1, 0, 0}, Share: 1, Packed: true},
 		{Name: "shared", Shape: []int64{6, 1, 1}, Groups: 2, Patterns: []fkw.Pattern{1}, Kernels: []uint8{1, 1, 1, 0, 0, 0}, Share: 4},
 	}}
 }

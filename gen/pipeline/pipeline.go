@@ -71,6 +71,8 @@ type State struct {
 	// Times and DeviceTimes are a tuning record's, and Candidate which of a block's kernels to take: see sel.Options.
 	Times, DeviceTimes tuning.Times
 	Candidate          int
+	// Packed is as in sel.Options.
+	Packed map[string]bool
 	// SumParts is as in fuse.Options.
 	SumParts int64
 	// Winograd, where it is not 0, are the results along each axis of the transform by which a device computes all convolutions that it can, whatever

@@ -75,8 +75,12 @@ type Pruning struct {
 	Pruned               []PrunedLayer
 }
 
-// PrunedLayer is a layer that is pruned: the name of its weights, and the label of the node that reads them first.
-type PrunedLayer struct{ Weights, Node string }
+// PrunedLayer is a layer that is pruned: the name of its weights, and the label of the node that reads them first; and whether such kernels are asked for as
+// store them packed.
+type PrunedLayer struct {
+	Weights, Node string
+	Packed        bool
+}
 
 // Warning is what makes a program slow and may be mended.
 type Warning struct {

@@ -18,6 +18,7 @@ type Wish struct {
 	Patterns, Entries int // 0: kernels are kept whole
 	Connectivity      float64
 	Share             int
+	Packed            bool
 }
 
 // Facts are what a policy knows of a layer.
@@ -62,7 +63,7 @@ func Choose(layers []*Layer, o Options, policy Policy) (*Plan, error) {
 	plan := &Plan{Layers: make([]*Settings, len(layers))}
 	for i, w := range wishes {
 		if w != nil {
-			plan.Layers[i] = &Settings{Patterns: sets.of(layers[i], *w), Connectivity: w.Connectivity, Share: w.Share}
+			plan.Layers[i] = &Settings{Patterns: sets.of(layers[i], *w), Connectivity: w.Connectivity, Share: w.Share, Packed: w.Packed}
 		}
 	}
 	return plan, nil
@@ -104,7 +105,7 @@ func (o *Options) decide(f Facts, policy Policy) (*Wish, error) {
 
 // uniform is what the options ask of a layer.
 func (o *Options) uniform(l *Layer) Wish {
-	w := Wish{Patterns: o.Patterns, Entries: o.Entries[KernelSize(l)], Connectivity: o.Connectivity, Share: o.Share}
+	w := Wish{Patterns: o.Patterns, Entries: o.Entries[KernelSize(l)], Connectivity: o.Connectivity, Share: o.Share, Packed: o.Packed}
 	if w.Patterns == 0 || w.Entries == 0 {
 		w.Patterns, w.Entries = 0, 0
 	}

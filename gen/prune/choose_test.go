@@ -38,8 +38,8 @@ func TestUniform(t *testing.T) {
 	require.Equal(t, 3.6, p.Layers[1].Connectivity)
 	require.Equal(t, p.Layers[1].Patterns, p.Layers[2].Patterns, "one set for the model")
 	require.Equal(t, 1.0, p.Layers[2].Connectivity, "a kernel of a depthwise convolution is a channel")
-	require.Equal(t, Settings{nil, 2, 1}, *p.Layers[3])
-	require.Equal(t, Settings{nil, 3.6, 1}, *p.Layers[4])
+	require.Equal(t, Settings{Connectivity: 2, Share: 1}, *p.Layers[3])
+	require.Equal(t, Settings{Connectivity: 3.6, Share: 1}, *p.Layers[4])
 
 	o.Set, o.ExemptFirst, o.Exempt = SetOfLayer, false, []string{"node_second", "fc"}
 	p, err = Choose(network(), o, nil)
@@ -62,7 +62,7 @@ func TestPolicy(t *testing.T) {
 		require.Equal(t, f.Name == "fc", f.Sensitivity != nil)
 		require.NotZero(t, f.Position, "an exempt layer")
 		if f.Name == "second" {
-			return &Wish{4, 3, 2, 1}, nil
+			return &Wish{Patterns: 4, Entries: 3, Connectivity: 2, Share: 1}, nil
 		}
 		return nil, nil
 	})
@@ -71,11 +71,11 @@ func TestPolicy(t *testing.T) {
 	require.Len(t, p.Layers[1].Patterns[0].Taps(), 3)
 	require.Nil(t, p.Layers[4])
 	for want, w := range map[string]*Wish{
-		"entries = 10; want 1 to 9": {4, 10, 1, 1},
-		"patterns = 300":            {300, 4, 1, 1},
-		"connectivity = 0":          {8, 4, 0, 1},
-		"share = 5":                 {8, 4, 1, 5},
-		"both patterns and entries": {8, 0, 1, 1},
+		"entries = 10; want 1 to 9": {Patterns: 4, Entries: 10, Connectivity: 1, Share: 1},
+		"patterns = 300":            {Patterns: 300, Entries: 4, Connectivity: 1, Share: 1},
+		"connectivity = 0":          {Patterns: 8, Entries: 4, Connectivity: 0, Share: 1},
+		"share = 5":                 {Patterns: 8, Entries: 4, Connectivity: 1, Share: 5},
+		"both patterns and entries": {Patterns: 8, Entries: 0, Connectivity: 1, Share: 1},
 	} {
 		_, err := Choose(network(), o, func(Facts) (*Wish, error) { return w, nil })
 		require.ErrorContains(t, err, want)
@@ -90,6 +90,11 @@ func TestOptions(t *testing.T) {
 	want := Defaults()
 	want.Entries, want.Connectivity = map[string]int{"5x5": 9}, 2
 	require.Equal(t, want, o)
+	o, err = ParseOptions([]byte(`{"packed": true}`))
+	require.NoError(t, err)
+	p, err := Choose(network(), o, nil)
+	require.NoError(t, err)
+	require.True(t, p.Layers[1].Packed, "each layer is to be packed that no policy decides for")
 	o, err = ParseOptions([]byte(`{}`))
 	require.NoError(t, err)
 	require.Equal(t, Defaults(), o)

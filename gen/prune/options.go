@@ -28,6 +28,8 @@ type Options struct {
 	FullyConnected float64 `json:"fully_connected"`
 	// Share is how many filters in a row have the same kernels.
 	Share int `json:"share"`
+	// Packed stores what is left of layers packed, wherever kernels do so, even if others are faster.
+	Packed bool `json:"packed,omitempty"`
 	// ExemptFirst leaves the first layer dense. Exempt are further ones, by the name of their weights or of their node.
 	ExemptFirst bool     `json:"exempt_first"`
 	Exempt      []string `json:"exempt,omitempty"`

@@ -41,13 +41,21 @@ type Settings struct {
 	Connectivity float64
 	// Share is how many filters in a row (of one group) have the same kernels: 1, 4, 8 or 16.
 	Share int
+	// Packed is the mask's.
+	Packed bool
 }
 
 // OnlyPatterns are settings that drop no kernel: the constraint S of PatDNN.
-func (s Settings) OnlyPatterns() Settings { return Settings{s.Patterns, 1, s.Share} }
+func (s Settings) OnlyPatterns() Settings {
+	s.Connectivity = 1
+	return s
+}
 
 // OnlyConnectivity are settings that keep kernels whole: the constraint S'.
-func (s Settings) OnlyConnectivity() Settings { return Settings{nil, s.Connectivity, s.Share} }
+func (s Settings) OnlyConnectivity() Settings {
+	s.Patterns = nil
+	return s
+}
 
 // Dense reports whether all weights are kept.
 func (s Settings) Dense() bool { return len(s.Patterns) == 0 && s.Connectivity == 1 }
@@ -84,7 +92,7 @@ func Apply(mask *masks.Layer, weights []float32) []float32 {
 
 // mask is one of the layer that keeps nothing yet.
 func (l *Layer) mask(s Settings) *masks.Layer {
-	m := &masks.Layer{Name: l.Name, Shape: l.Shape, FilterAxis: l.FilterAxis, Groups: max(l.Groups, 1), Patterns: s.Patterns, Share: s.Share}
+	m := &masks.Layer{Name: l.Name, Shape: l.Shape, FilterAxis: l.FilterAxis, Groups: max(l.Groups, 1), Patterns: s.Patterns, Share: s.Share, Packed: s.Packed}
 	if len(m.Patterns) == 0 {
 		m.Patterns = []fkw.Pattern{fkw.Whole(m.Taps())}
 	}

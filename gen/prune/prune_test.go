@@ -64,7 +64,7 @@ func TestNearest(t *testing.T) {
 	patterns := []fkw.Pattern{0x1b, 0x36, 0xd8}
 	for seed := range uint64(20) {
 		l, w := random(seed, 0, 1, 3, 2, 3, 3)
-		_, z, err := Project(l, w, Settings{patterns, 1.5, 1})
+		_, z, err := Project(l, w, Settings{Patterns: patterns, Connectivity: 1.5, Share: 1})
 		require.NoError(t, err)
 		require.InDelta(t, best(w, 9, patterns, 4), norm(z), 1e-9)
 		for i, x := range z {
@@ -76,7 +76,7 @@ func TestNearest(t *testing.T) {
 // TestParts: the two projections of ADMM, and that what satisfies the settings stays as it is.
 func TestParts(t *testing.T) {
 	l, w := random(1, 0, 1, 8, 6, 3, 3)
-	s := Settings{[]fkw.Pattern{0x1b, 0x36}, 3, 1}
+	s := Settings{Patterns: []fkw.Pattern{0x1b, 0x36}, Connectivity: 3, Share: 1}
 	z, _, err := Project(l, w, s.OnlyPatterns())
 	require.NoError(t, err)
 	require.NotContains(t, z.Kernels, uint8(0))
@@ -100,14 +100,14 @@ func TestParts(t *testing.T) {
 func TestShare(t *testing.T) {
 	for _, axis := range []int{0, 1} {
 		l, w := random(3, axis, 1, 24, 24, 3, 3)
-		m, _, err := Project(l, w, Settings{[]fkw.Pattern{0x1b, 0x36, 0xd8}, 2, 16})
+		m, _, err := Project(l, w, Settings{Patterns: []fkw.Pattern{0x1b, 0x36, 0xd8}, Connectivity: 2, Share: 16})
 		require.NoError(t, err)
 		require.NoError(t, m.Verify(), "which compares the filters")
 		kernels, _ := m.Kept()
 		require.Greater(t, kernels, int64(24*24/3))
 	}
 	l, w := random(4, 0, 2, 12, 5, 3, 3)
-	m, _, err := Project(l, w, Settings{nil, 2, 4})
+	m, _, err := Project(l, w, Settings{Connectivity: 2, Share: 4})
 	require.NoError(t, err)
 	require.NoError(t, m.Verify(), "groups of 6 filters: 4 and 2 share kernels")
 	require.NotEqual(t, m.Kernels[4*5:5*5], m.Kernels[6*5:7*5])
@@ -117,7 +117,7 @@ func TestShare(t *testing.T) {
 func TestFullyConnected(t *testing.T) {
 	for axis := range 2 {
 		l, w := random(5, axis, 1, 10, 30)
-		m, z, err := Project(l, w, Settings{nil, 3, 1})
+		m, z, err := Project(l, w, Settings{Connectivity: 3, Share: 1})
 		require.NoError(t, err)
 		require.Equal(t, l.Shape[axis], int64(m.Filters()))
 		require.InDelta(t, best100(w), norm(z), 1e-9)
@@ -127,7 +127,7 @@ func TestFullyConnected(t *testing.T) {
 // best100 is the norm of the 100 largest weights.
 func best100(w []float32) float64 {
 	l := &Layer{Shape: []int64{int64(len(w)), 1}, Groups: 1}
-	_, z, _ := Project(l, w, Settings{nil, float64(len(w)) / 100, 1})
+	_, z, _ := Project(l, w, Settings{Connectivity: float64(len(w)) / 100, Share: 1})
 	return norm(z)
 }
 
@@ -137,14 +137,14 @@ func TestEqual(t *testing.T) {
 	for i := range w {
 		w[i] = 1
 	}
-	m, _, err := Project(l, w, Settings{[]fkw.Pattern{0xd8, 0x1b}, 2, 1})
+	m, _, err := Project(l, w, Settings{Patterns: []fkw.Pattern{0xd8, 0x1b}, Connectivity: 2, Share: 1})
 	require.NoError(t, err)
 	require.Equal(t, []uint8{1, 1, 1, 0, 0, 0}, m.Kernels)
 }
 
 // TestRefused: weights and settings that cannot be.
 func TestRefused(t *testing.T) {
-	ok := Settings{[]fkw.Pattern{0x1b}, 2, 1}
+	ok := Settings{Patterns: []fkw.Pattern{0x1b}, Connectivity: 2, Share: 1}
 	for want, change := range map[string]func(l *Layer, w *[]float32, s *Settings){
 		"element 7 of the weights is NaN":    func(_ *Layer, w *[]float32, _ *Settings) { (*w)[7] = float32(math.NaN()) },
 		"element 0 of the weights is -Inf":   func(_ *Layer, w *[]float32, _ *Settings) { (*w)[0] = float32(math.Inf(-1)) },

@@ -37,7 +37,7 @@ type Report struct {
 }
 
 // Computed is the report's Kernels of this version.
-const Computed = "kernels for processors leave out weights that were dropped, where they are estimated to be faster: those of each filter by itself in convolutions of stride 1 along rows, those at the same places in all of 8 or 16 neighbouring filters in others and in products (share = 16 suits all chips)"
+const Computed = "kernels for processors leave out weights that were dropped, unless others are estimated to be faster by a tenth (where packed is asked for, even then): those of each filter by itself in convolutions of stride 1 along rows, those at the same places in all of 8 or 16 neighbouring filters in others and in products (share = 16 suits all chips)"
 
 // Sum counts weights and operations of layers, all and those that are kept.
 type Sum struct {
@@ -68,6 +68,7 @@ type LayerReport struct {
 	Groups       int         `json:"groups"`
 	Kernel       string      `json:"kernel"`
 	Share        int         `json:"share"`
+	Packed       bool        `json:"packed,omitempty"` // asked for: kernels that store what is kept and nothing else, where there are such
 	Kernels      int64       `json:"kernels"`
 	KeptKernels  int64       `json:"kept_kernels"`
 	EmptyFilters int         `json:"empty_filters"`
@@ -144,7 +145,7 @@ func (l *Layer) dense() Sum {
 }
 
 func (l *Layer) report(m *masks.Layer) LayerReport {
-	x := LayerReport{Name: l.Name, Node: l.Node, Label: l.Label, Op: l.Op, Shape: l.Shape, Groups: l.Groups, Kernel: KernelSize(l), Share: m.Share, Patterns: []Frequency{}}
+	x := LayerReport{Name: l.Name, Node: l.Node, Label: l.Label, Op: l.Op, Shape: l.Shape, Groups: l.Groups, Kernel: KernelSize(l), Share: m.Share, Packed: m.Packed, Patterns: []Frequency{}}
 	x.Sum = l.dense()
 	x.Kernels, _ = m.Total()
 	x.KeptKernels, x.KeptWeights = m.Kept()

@@ -134,16 +134,13 @@ func (s *selector) blockCandidates(b *block.Block) ([]candidate, error) {
 	if err != nil {
 		return nil, err
 	}
-	if class.cycles == nil {
+	if class.best == nil {
 		for _, layouts := range assignments {
 			k, err := s.cheapest(b, func(v *ir.Value) layout.Layout { return layouts[v] })
 			if err != nil {
 				return nil, err
 			}
-			if k.Lowered == nil {
-				k = Kernel{Lowered: &lower.Lowered{}, Cycles: math.Inf(1)}
-			}
-			class.cycles, class.names = append(class.cycles, k.Cycles), append(class.names, k.Name)
+			class.best = append(class.best, assign(k))
 		}
 	}
 	var out []candidate
@@ -154,8 +151,9 @@ func (s *selector) blockCandidates(b *block.Block) ([]candidate, error) {
 				continue
 			}
 		}
-		if !math.IsInf(class.cycles[i], 1) {
-			out = append(out, candidate{layouts: layouts, cycles: class.cycles[i] + s.price(b, layouts) + s.fetching(b, layouts), kernel: class.names[i]})
+		k := class.best[i]
+		if over := class.over(k, s.wantsPacked(b)); !math.IsInf(k.cycles+over, 1) {
+			out = append(out, candidate{layouts: layouts, cycles: k.cycles + s.price(b, layouts) + s.fetching(b, layouts) + over, over: over, kernel: k.name})
 		}
 	}
 	return out, nil

@@ -74,7 +74,7 @@ func (s *selector) estimated(b *block.Block, lay lower.Layouts, only string) (Ke
 	return best(ks), err
 }
 
-// best is the kernel of the least estimate or, where several processors may run it, of the least loss on any of them; the zero Kernel of none.
+// best is the kernel of the least estimate, as it counts, or, where several processors may run it, of the least loss on any of them; the zero Kernel of none.
 func best(ks []Kernel) Kernel {
 	if len(ks) == 0 {
 		return Kernel{}
@@ -82,10 +82,10 @@ func best(ks []Kernel) Kernel {
 	on := make([][]float64, max(1, len(ks[0].on)))
 	for _, k := range ks {
 		if k.on == nil {
-			on[0] = append(on[0], k.Cycles)
+			on[0] = append(on[0], float64(k.Cycles*k.counted()))
 		}
 		for i, c := range k.on {
-			on[i] = append(on[i], c)
+			on[i] = append(on[i], float64(c*k.counted()))
 		}
 	}
 	least := 0
@@ -126,7 +126,7 @@ func (s *selector) kernels(b *block.Block, lay lower.Layouts, tiles int, only st
 			}
 		}
 	}
-	return out, nil
+	return s.packed(b, out), nil
 }
 
 // estimate is a kernel with its cycles, also on each of the processors that may run it.

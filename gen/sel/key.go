@@ -49,6 +49,9 @@ func (s *selector) key(b *block.Block) (string, error) {
 		w.Line("%d %s %s %v %s", first[v], v.Type, w.Exprs(v.Shape), s.layouts(v), held)
 	}
 	w.Line("depth %d, %d operands", b.Depth, len(b.Operands))
+	if s.wantsPacked(b) {
+		w.Line("packed")
+	}
 	if b.Call != nil {
 		c := *b.Call.Call
 		c.Run, c.Consts = nil, nil // the function is Name's, and constants are among the operands

@@ -81,8 +81,8 @@ func (s *selector) pooled(c *Choice, first, second *block.Block, n int) *block.B
 	}
 	m := fuse.Place(first, second, n, pooledDepth)
 	lay := func(v *ir.Value) layout.Layout { return c.Layouts[v] }
-	k := s.gains(m, lay, c.Kernels[first].Cycles+c.Kernels[second].Cycles)
-	if k.Lowered == nil || !s.gainsElsewhere(m, []*block.Block{first, second}, lay) {
+	k := s.gains(m, lay, c.Kernels[first], c.Kernels[second])
+	if k.Lowered == nil || !s.gainsElsewhere(m, [2]*block.Block{first, second}, lay) {
 		return nil
 	}
 	if err := k.Make(); err != nil {
@@ -92,30 +92,29 @@ func (s *selector) pooled(c *Choice, first, second *block.Block, n int) *block.B
 	return m
 }
 
-// gains is the best kernel that pools, the zero Kernel where there is none, or it takes as long as the blocks do apart.
-func (s *selector) gains(m *block.Block, lay lower.Layouts, apart float64) Kernel {
+// gains is the best kernel that pools, the zero Kernel where there is none, or it counts as long as the kernels of the contraction and the pooling do apart.
+func (s *selector) gains(m *block.Block, lay lower.Layouts, sums, pooling Kernel) Kernel {
 	ks, err := s.kernels(m, lay, 0, "")
 	k := best(slices.DeleteFunc(ks, func(k Kernel) bool { return !k.Pools() }))
-	if err != nil || k.Lowered == nil || k.Cycles >= apart && !s.o.EveryPool {
+	if err != nil || k.Lowered == nil || !k.countsLess(sums, pooling, s.wantsPacked(m)) && !s.o.EveryPool {
 		return Kernel{}
 	}
 	return k
 }
 
 // gainsElsewhere reports whether the library's other chips, whose kernels compute the same blocks in the same layouts, gain by that, too.
-func (s *selector) gainsElsewhere(m *block.Block, apart []*block.Block, lay lower.Layouts) bool {
+func (s *selector) gainsElsewhere(m *block.Block, apart [2]*block.Block, lay lower.Layouts) bool {
 	o := s.o
 	o.Times, o.History = nil, nil // which are this chip's
 	for _, t := range s.o.Others {
-		other, cycles := newSelector(s.g, t, o), 0.0
-		for _, b := range apart {
-			k, err := other.cheapest(b, lay)
-			if err != nil || k.Lowered == nil {
+		other, ks := newSelector(s.g, t, o), [2]Kernel{}
+		for i, b := range apart {
+			var err error
+			if ks[i], err = other.cheapest(b, lay); err != nil || ks[i].Lowered == nil {
 				return false
 			}
-			cycles += k.Cycles
 		}
-		if other.gains(m, lay, cycles).Lowered == nil {
+		if other.gains(m, lay, ks[0], ks[1]).Lowered == nil {
 			return false
 		}
 	}

@@ -39,6 +39,8 @@ type Options struct {
 	Magnitudes *weights.Magnitudes
 	// Pruned finds weights that were pruned, for kernels that leave out what is zero; nil: there are none.
 	Pruned *weights.Encodings
+	// Packed are the nodes, by their labels, whose weights are stored packed where a kernel does so, whatever it takes.
+	Packed map[string]bool
 	// Times are what a tuning record has measured on the chip, DeviceTimes on the device; nil: there is no record.
 	Times, DeviceTimes tuning.Times
 	// History and DeviceHistory are what was measured before of blocks of which Candidate is to be measured: their candidates are what a search finds
@@ -108,6 +110,8 @@ type Kernel struct {
 	Space layout.Space
 	// Tuning is nil where a block is neither in a record nor one of which candidates are asked for.
 	Tuning *tuning.Choice
+	// packable reports that a kernel of the block in these layouts packs its weights, this one or another.
+	packable bool
 	// given is what a tuning record proposes it from; nil: it is one that is proposed without.
 	given *params.Point
 	// SamePacking reports, of another variant's kernel, that it reads the constants as the choice's own kernel packs them.
@@ -156,6 +160,7 @@ func (s *selector) solve() (*Choice, error) {
 		return nil, fmt.Errorf("choice of layouts: %w", err)
 	}
 	s.takeOut(solution)
+	s.takeOver(solution)
 	c := &Choice{Layouts: map[*ir.Value]layout.Layout{}, Kernels: map[*block.Block]Kernel{}, Views: map[*block.Block][]View{}, Transfers: map[*block.Block]bool{}, Solution: solution}
 	if err := s.learn(func(add func(*block.Block, lower.Layouts) error) error {
 		for i, b := range s.blocks {
@@ -210,6 +215,7 @@ func EstimateTogether(all []*block.Block, f sym.Facts, t *target.Target, o Optio
 	if err != nil {
 		return math.Inf(1)
 	}
+	s.takeOver(solution)
 	return solution.Cost
 }
 
@@ -273,8 +279,7 @@ type selector struct {
 
 // class is blocks that are equal up to names.
 type class struct {
-	cycles  []float64         // of each assignment of layouts
-	names   []string          // of the kernels that these are of
+	best    []assigned        // of each assignment of layouts
 	kernels map[string]Kernel // by layouts of the values
 }
 
@@ -282,8 +287,9 @@ type class struct {
 type candidate struct {
 	layouts map[*ir.Value]layout.Layout // of operands and results that have more than one
 	cycles  float64
-	kernel  string // its name
-	view    bool   // there is nothing to do
+	over    float64 // of the cycles those that it does not take, but counts
+	kernel  string  // its name
+	view    bool    // there is nothing to do
 }
 
 func (c candidate) layout(v *ir.Value) layout.Layout { return c.layouts[v] }

@@ -23,19 +23,23 @@ const noise = 1.03
 func (s *selector) measured(b *block.Block, lay lower.Layouts, estimated Kernel) (Kernel, error) {
 	d := s.sideOf(b, lay)
 	key, what := d.blockKey(b, lay)
-	times, known := d.times[key]
-	if !known {
+	known, is := d.times[key]
+	if !is {
 		return estimated, nil
 	}
 	s.found[key] = true
-	preferred := slices.IndexFunc(times, func(t tuning.Kernel) bool { return t.Name == estimated.Name && !otherParameters(t, estimated) })
+	times, err := s.counting(b, lay, known, estimated)
+	if err != nil {
+		return Kernel{}, err
+	}
+	preferred := slices.IndexFunc(times, func(t counting) bool { return t.Name == estimated.Name && !otherParameters(t.Kernel, estimated) })
 	for _, t := range times {
-		if preferred >= 0 && times[preferred].Micros < noise*t.Micros {
+		if preferred >= 0 && times[preferred].counted < noise*t.counted {
 			t = times[preferred]
 		}
 		k := estimated
-		if t.Name != k.Name || otherParameters(t, k) {
-			named, why, err := s.recorded(b, lay, t)
+		if t.Name != k.Name || otherParameters(t.Kernel, k) {
+			named, why, err := s.recorded(b, lay, t.Kernel)
 			if err != nil {
 				return Kernel{}, err
 			}
@@ -43,6 +47,7 @@ func (s *selector) measured(b *block.Block, lay lower.Layouts, estimated Kernel)
 				s.stale[fmt.Sprintf("%s: no kernel is %q%s", what, t.Name, why)] = true
 				continue
 			}
+			named.packable = estimated.packable
 			k = named
 			if preferred >= 0 {
 				k.Cycles = d.scaled(estimated.Cycles, times[preferred].Micros, t.Micros)

@@ -79,6 +79,8 @@ def run_prune(ctx, base, src, external, dims, pruning):
         if file:
             args.add(file, format = "--%s=%%s" % option)
             inputs.append(file)
+    if pruning.packed:
+        args.add("--packed")
     if pruning.shrink:
         args.add("--shrink")
     args.add(files.src, format = "--out=%s")

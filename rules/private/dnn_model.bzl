@@ -88,7 +88,7 @@ def dnn_model(
         Default: opencl_buffers.json there, which is of no device in particular.
       pruning: a dnn_pruning, by which weights are pruned first, without training. The output group pruning holds
         the report (JSON, and a page with pictures) and the masks. Kernels for processors leave out
-        weights that were dropped, where they are estimated to be faster: those of each filter by itself in convolutions
+        weights that were dropped, unless others are faster by a tenth, by estimates or by the tuning record (packed of dnn_pruning: always): those of each filter by itself in convolutions
         of stride 1 along rows; elsewhere those at the same places in all of 8 or 16 neighbouring filters (16 with
         AVX-512, as in a plain build for x86-64).
       api: name of the header, without .h. Default: name. Targets with the same api are alternatives

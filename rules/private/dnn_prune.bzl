@@ -102,6 +102,7 @@ def _pruned(model, masks, log):
             calibration = None,
             log = log,
             masks = masks,
+            packed = False,  # the masks say it of each layer
             policy = None,
             samples = None,
             settings = None,
@@ -263,7 +264,7 @@ def dnn_prune(
     Args:
       name: the target.
       src: the .onnx file of a trained network. Its weights are in the file itself.
-      pruning: a dnn_pruning without masks, calibration and shrink.
+      pruning: a dnn_pruning without masks, calibration and shrink. Where it asks for packed, the masks do, too.
       data: a JSON file that says which images, as docs/trainers.md describes.
       images: the files that the data name, by their paths from where the data are. Files that the data name and that are not among them are found
         by NAME.update alone.

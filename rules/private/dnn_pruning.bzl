@@ -12,6 +12,7 @@ def _dnn_pruning_impl(ctx):
                 calibration = ctx.file.calibration,
                 log = None,
                 masks = ctx.file.masks,
+                packed = ctx.attr.packed,
                 policy = None,
                 samples = None,
                 settings = None,
@@ -25,6 +26,7 @@ def _dnn_pruning_impl(ctx):
         "exempt": ctx.attr.exempt,
         "exempt_first": ctx.attr.exempt_first,
         "fully_connected": float(ctx.attr.fully_connected),
+        "packed": ctx.attr.packed,
         "patterns": ctx.attr.patterns,
         "sensitivity": {name: float(ctx.attr.sensitivity[name]) for name in sorted(ctx.attr.sensitivity)},
         "set": ctx.attr.set,
@@ -36,6 +38,7 @@ def _dnn_pruning_impl(ctx):
             calibration = ctx.file.calibration,
             log = None,
             masks = None,
+            packed = False,
             policy = ctx.file.policy,
             samples = ctx.file.samples,
             settings = settings,
@@ -76,6 +79,9 @@ dnn_pruning_rule = rule(
         "masks": attr.label(
             allow_single_file = True,
             doc = "Masks of a network that was trained with them.",
+        ),
+        "packed": attr.bool(
+            doc = "Whether kernels store what is left of weights and nothing else, also where others are faster.",
         ),
         "patterns": attr.int(
             default = 8,
@@ -122,6 +128,7 @@ def dnn_pruning(
         connectivity = None,
         fully_connected = None,
         share = None,
+        packed = None,
         exempt_first = None,
         exempt = None,
         policy = None,
@@ -147,6 +154,9 @@ def dnn_pruning(
       connectivity: how many times fewer kernels convolutions keep, as in 3.6. Depthwise ones keep all. Default: 1, all.
       fully_connected: how many times fewer weights Gemm and MatMul keep. Default: 1, all.
       share: how many filters in a row have the same kernels: 1, 4, 8 or 16. With 16, kernels are faster; already 4 can cost accuracy (docs/performance.md). Default: 1.
+      packed: whether layers that processors compute have kernels that store what is left of their weights and nothing else, wherever there are such, even if others are faster: library and
+        memory are as much smaller as the weights. Beside masks it holds for all their layers. Default: False, a kernel that stores weights otherwise is taken where it is
+        faster by a tenth, by estimates or by the tuning record.
       exempt_first: whether the first layer stays dense. Default: True.
       exempt: further layers that stay dense, by the name of their weights or of their node.
       policy: a .star file whose function policy(layer) decides for each layer that is not exempt; `dnnc prune --help` has what it sees.
@@ -154,7 +164,7 @@ def dnn_pruning(
       samples: a safetensors file of inputs, by the names of the model's inputs, with a tensor "labels" of integers, the class of each row of the first output: by how much
         their loss grows when one layer alone is pruned as the other attributes say, without training, is what the policy reads as sensitivity, of layers that
         sensitivity does not name. The report has it, too.
-      masks: a file of masks, as `dnnc prune` and training write them. They say all: other attributes are refused beside them.
+      masks: a file of masks, as `dnnc prune` and training write them. They say all: other attributes are refused beside them, but packed, calibration and shrink.
       calibration: a safetensors file of inputs, by the names of the model's inputs: of these BatchNormalizations get their mean and
         variance anew, in the interpreter. There must be some that are not folded into weights.
       shrink: whether filters and channels that are empty or not read are taken out, with what computes and reads them. The model is written
@@ -179,6 +189,7 @@ def dnn_pruning(
         given = [key for key in sorted(attributes) if attributes[key] != None],
         calibration = calibration,
         masks = masks,
+        packed = packed,
         shrink = shrink,
         **(attributes | kwargs)
     )

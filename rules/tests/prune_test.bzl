@@ -66,7 +66,7 @@ def _masks_impl(ctx):
     env = analysistest.begin(ctx)
     argv = arguments(env, "DnnPrune")
     asserts.true(env, "--masks=rules/tests/data/weights.bin" in argv, "%s" % argv)
-    asserts.equals(env, [], [arg for arg in argv if arg.startswith("--settings") or arg.startswith("--policy")])
+    asserts.equals(env, [], [arg for arg in argv if arg == "--packed" or arg.startswith("--settings") or arg.startswith("--policy")])
     return analysistest.end(env)
 
 _masks_test = analysistest.make(_masks_impl, config_settings = SETTINGS)
@@ -74,7 +74,7 @@ _masks_test = analysistest.make(_masks_impl, config_settings = SETTINGS)
 def _shrink_impl(ctx):
     env = analysistest.begin(ctx)
     argv = arguments(env, "DnnPrune")
-    for want in ["--shrink", "--calibration=rules/tests/data/weights.bin", "--masks=rules/tests/data/more/weights.bin"]:
+    for want in ["--packed", "--shrink", "--calibration=rules/tests/data/weights.bin", "--masks=rules/tests/data/more/weights.bin"]:
         asserts.true(env, want in argv, "%s is not in %s" % (want, argv))
 
     # The first file of external data holds all weights.
@@ -122,6 +122,7 @@ _DEFAULTS = {
     "exempt": [],
     "exempt_first": True,
     "fully_connected": 1.0,
+    "packed": False,
     "patterns": 8,
     "sensitivity": {},
     "set": "model",
@@ -130,8 +131,8 @@ _DEFAULTS = {
 
 _SETTINGS = {
     "all": (
-        dict(patterns = 12, entries = {"3x3": 5, "5x5": "9"}, set = "layer", connectivity = 3.6, fully_connected = 2, share = 16, exempt_first = False, exempt = ["fc"], sensitivity = {"a": 0.5, "b": -1}),
-        dict(patterns = 12, entries = {"3x3": 5, "5x5": 9}, set = "layer", connectivity = 3.6, fully_connected = 2.0, share = 16, exempt_first = False, exempt = ["fc"], sensitivity = {"a": 0.5, "b": -1.0}),
+        dict(patterns = 12, entries = {"3x3": 5, "5x5": "9"}, set = "layer", connectivity = 3.6, fully_connected = 2, share = 16, packed = True, exempt_first = False, exempt = ["fc"], sensitivity = {"a": 0.5, "b": -1}),
+        dict(patterns = 12, entries = {"3x3": 5, "5x5": 9}, set = "layer", connectivity = 3.6, fully_connected = 2.0, share = 16, packed = True, exempt_first = False, exempt = ["fc"], sensitivity = {"a": 0.5, "b": -1.0}),
     ),
     "default": ({}, {}),
     "number": ({"entries": 3}, {"entries": {"3x3": 3}}),
@@ -181,6 +182,7 @@ def _fixtures():
         name = "by_shrinking",
         calibration = "data/weights.bin",
         masks = "data/more/weights.bin",
+        packed = True,
         shrink = True,
         tags = MANUAL,
     )

@@ -22,6 +22,7 @@ type model struct {
 	external []string  // LOCATION=PATH of its files of external data
 	large    bool      // whether these have more than 1 GB
 	pruned   bool      // whether it is a copy with fewer weights, beside its data
+	report   string    // of what pruning made of it
 	random   bool      // whether weights that were taken out are made where they are read
 	// read reads it anew, for passes that change it.
 	read func() (*ir.Graph, error)

@@ -27,7 +27,8 @@ func (m *model) prune(o *options, work string) error {
 	}
 	folder := filepath.Join(work, "pruned")
 	out := filepath.Join(folder, "model.onnx")
-	args := []string{"prune", "--src=" + m.path, "--out=" + out, "--accept=pruning"}
+	report := filepath.Join(folder, "report.json")
+	args := []string{"prune", "--src=" + m.path, "--out=" + out, "--out-report=" + report, "--accept=pruning"}
 	for _, location := range locations {
 		to := filepath.Join(folder, location)
 		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
@@ -48,7 +49,7 @@ func (m *model) prune(o *options, work string) error {
 	if err := runTool(dnnc, append(args, "--settings="+settings)...); err != nil {
 		return err
 	}
-	m.path, m.pruned = out, true
+	m.path, m.pruned, m.report = out, true, report
 	return nil
 }
 

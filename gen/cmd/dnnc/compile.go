@@ -210,6 +210,9 @@ func (f *compileFlags) run(log io.Writer) error {
 	if err := f.writable(s.Target); err != nil {
 		return err
 	}
+	if err := f.readPruning(s); err != nil {
+		return err
+	}
 	if done, err := pipeline.Run(pipeline.CompilePasses, s, o); err != nil {
 		return fmt.Errorf("%s: %w", f.src, err)
 	} else if !done {
@@ -218,9 +221,7 @@ func (f *compileFlags) run(log io.Writer) error {
 	for _, note := range s.Choice.Stale {
 		fmt.Fprintf(log, "%s is stale, measure again: %s\n", f.tuning, note)
 	}
-	if err := f.readPruning(s.Program); err != nil {
-		return err
-	}
+	f.addPruning(s.Program)
 	told, err := f.warnings.lines(f.src, s.Program.Warnings)
 	if err != nil {
 		return err

@@ -23,13 +23,16 @@ patterns, and the weakest kernels are dropped. With --masks it keeps what the ma
 its external data stays as it is, byte for byte.
 
 Settings are a JSON object; what is left out has these values:
-  {"patterns": 8, "entries": {"3x3": 4}, "set": "model", "connectivity": 1, "fully_connected": 1, "share": 1, "exempt_first": true}
+  {"patterns": 8, "entries": {"3x3": 4}, "set": "model", "connectivity": 1, "fully_connected": 1, "share": 1, "packed": false,
+   "exempt_first": true}
   patterns         how many the set has; 0: kernels are kept whole
   entries          how many taps kernels of a size keep; those of other sizes are kept whole
   set              what has one set of patterns: "model" or each "layer"
   connectivity     how many times fewer kernels convolutions keep; 1 keeps all
   fully_connected  the same of Gemm and MatMul, whose kernels are single weights
   share            how many filters in a row have the same kernels: 1, 4, 8 or 16
+  packed           whether compiled layers have the kernels that store what is left of weights and nothing else, where there are such, even if
+                   others are faster; by default others are taken that are faster by a tenth
   exempt_first     whether the first layer stays dense
   exempt           names of weights, or of nodes, of further layers that stay dense
   sensitivity      numbers by names of weights, which a policy reads; --samples measures them of layers that are not named here
@@ -40,8 +43,8 @@ Settings are a JSON object; what is left out has these values:
           return dense
       return settings(connectivity = 5 if layer.position > layer.count // 2 else 2)
 A layer has name, node, op, shape, filters, channels, kernel ("3x3"), groups, depthwise, position, count (of layers), weights, macs,
-macs_share, sensitivity (None: not known), and patterns, entries, connectivity and share as the settings say. settings() takes these
-four, and what is left out is as the settings say; dense leaves the layer as it is. With --samples the sensitivity is by how much the loss of
+macs_share, sensitivity (None: not known), and patterns, entries, connectivity, share and packed as the settings say. settings() takes these
+five, and what is left out is as the settings say; dense leaves the layer as it is. With --samples the sensitivity is by how much the loss of
 these labelled inputs grows when the layer alone is pruned as the settings say, without training.
 
 Examples:
@@ -53,6 +56,8 @@ Examples:
     dnnc prune --src=net.onnx --settings=settings.json --policy=policy.star --samples=images.safetensors --out=pruned.onnx --out-page=net.html
   The masks of a network that was trained with them:
     dnnc prune --src=trained.onnx --masks=net.masks --out=pruned.onnx
+  The same, of which 'dnnc compile --pruning' makes a library that is as much smaller as the weights, even if it is slower:
+    dnnc prune --src=trained.onnx --masks=net.masks --packed --out=pruned.onnx --out-report=net.pruning.json
   Weights in a file of their own, which the model calls weights.bin:
     dnnc prune --src=net.onnx --external=weights.bin=weights.bin --settings=settings.json \
       --out=pruned/net.onnx --out-external=weights.bin=pruned/weights.bin
@@ -67,7 +72,7 @@ type pruneFlags struct {
 	outPage, log        string
 	calibration         string
 	samples             string
-	shrink              bool
+	shrink, packed      bool
 	outExternal         list
 	warn                warnFlags
 }
@@ -91,6 +96,7 @@ func pruneCommand(args []string, out, log io.Writer) error {
 	c.StringVar(&f.calibration, "calibration", "", "`FILE` of inputs (safetensors, by the names of the model's inputs), of which BatchNormalizations get their mean and variance anew")
 	c.StringVar(&f.samples, "samples", "", "`FILE` of labelled inputs (as --calibration, with a tensor \"labels\"), by which each layer's sensitivity is measured, for the policy and the report (with --settings, and only then)")
 	c.BoolVar(&f.shrink, "shrink", false, "take out filters and channels that are empty or not read, with what computes and reads them; the model is written anew")
+	c.BoolVar(&f.packed, "packed", false, "ask, of all layers of the masks, for kernels that store what is left of weights and nothing else, where there are such, even if others are faster (with --masks, and only then: settings say it themselves)")
 	f.warn.register(c.FlagSet)
 	if err := c.parse(args, out); err != nil {
 		return err
@@ -103,6 +109,9 @@ func pruneCommand(args []string, out, log io.Writer) error {
 	}
 	if f.samples != "" && f.settings == "" {
 		return c.hint("--samples=%s: only --settings has a use for them; masks say all", f.samples)
+	}
+	if f.packed && f.masks == "" {
+		return c.hint("--packed: only --masks takes it; settings say \"packed\": true")
 	}
 	if err := f.warn.check(); err != nil {
 		return err
@@ -222,6 +231,9 @@ func (f *pruneFlags) choose(p *pruning) (*prune.Options, error) {
 		}
 		set, err := masks.Read(file)
 		if err == nil {
+			for _, m := range set.Layers {
+				m.Packed = m.Packed || f.packed
+			}
 			err = n.Take(set)
 		}
 		if err != nil {

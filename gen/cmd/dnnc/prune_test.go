@@ -173,6 +173,55 @@ func TestPrunedPage(t *testing.T) {
 	require.Equal(t, 20, strings.Count(page, "<td>dense<br/>"))
 }
 
+// TestPruneAsksForPacked: weights whose layers are to be packed take less, also where other kernels are faster: all by settings or, of masks, by --packed, and
+// those that a policy names. Masks keep what was asked for.
+func TestPruneAsksForPacked(t *testing.T) {
+	chip := factsFile(t, "x86_64_v4")
+	src := pruneResnet(t, `{"connectivity": 3.6}`, "--warnings=none")
+	graphed := func(report string) (bytes int64, packed, asked []string) {
+		mustRun(t, graphArgs("pruned.onnx")...)
+		mustRun(t, compileArgs("pruned.onnx", chip, "--pruning="+report, "--accept=pruning")...)
+		text, err := os.ReadFile("net.manifest.json")
+		require.NoError(t, err)
+		m := &manifest.Manifest{}
+		require.NoError(t, json.Unmarshal(text, m))
+		for _, l := range m.Pruning.Chosen {
+			if strings.HasPrefix(l.Blocks[0].Encoding, "fkw ") {
+				packed = append(packed, l.Weights)
+			}
+			if l.Packed {
+				asked = append(asked, l.Weights)
+			}
+		}
+		return m.WeightsBytes, packed, asked
+	}
+	most, by, asked := graphed("net.pruning.json")
+	require.Empty(t, asked)
+	require.NotContains(t, by, "l.8.c2.weight", "its kernels are faster by another tenth and more where they are not packed")
+
+	mustRun(t, "prune", "--src="+src, settings(t, `{"connectivity": 3.6, "packed": true}`), "--warnings=none", "--out=pruned.onnx", "--out-masks=packed.masks", "--out-report=all.json")
+	least, all, asked := graphed("all.json")
+	require.Len(t, asked, 20)
+	require.Len(t, all, 16, "all but the convolutions of a stride of 2, two of them of 1x1: no kernel packs what filters of these do not share")
+	require.Less(t, 4*least, most, "bytes of weights")
+
+	for _, given := range [][]string{{"--masks=net.masks", "--packed"}, {"--masks=packed.masks"}} {
+		mustRun(t, append([]string{"prune", "--src=" + src, "--warnings=none", "--out=pruned.onnx", "--out-report=again.json"}, given...)...)
+		bytes, again, _ := graphed("again.json")
+		require.Equal(t, least, bytes, given)
+		require.Equal(t, all, again, given)
+	}
+
+	require.NoError(t, os.WriteFile("p.star", []byte("def policy(layer):\n  return settings(packed = layer.name == \"l.8.c2.weight\")\n"), 0o644))
+	mustRun(t, "prune", "--src="+src, settings(t, `{"connectivity": 3.6}`), "--policy=p.star", "--warnings=none", "--out=pruned.onnx", "--out-report=one.json")
+	_, one, asked := graphed("one.json")
+	require.Equal(t, []string{"l.8.c2.weight"}, asked)
+	require.Equal(t, append(by, "l.8.c2.weight"), one)
+
+	_, err := dnnc("prune", "--src="+src, "--settings=settings.json", "--packed", "--out=x.onnx")
+	require.ErrorContains(t, err, `--packed: only --masks takes it; settings say "packed": true`)
+}
+
 // TestPrunedPageOfDevice: layers that the device computes are among those of the page.
 func TestPrunedPageOfDevice(t *testing.T) {
 	chip, buffers := factsFile(t, "x86_64_v3"), absolute(t, devices+"opencl_buffers.json")

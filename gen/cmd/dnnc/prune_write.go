@@ -128,8 +128,8 @@ func warnings(r *prune.Report) []plan.Warning {
 	return nil
 }
 
-// readPruning adds what pruning made of the model to the program.
-func (f *compileFlags) readPruning(p *plan.Program) error {
+// readPruning reads what pruning made of the model.
+func (f *compileFlags) readPruning(s *pipeline.State) error {
 	if f.pruning == "" {
 		return nil
 	}
@@ -142,13 +142,29 @@ func (f *compileFlags) readPruning(p *plan.Program) error {
 		return fmt.Errorf("%s: %w", f.pruning, err)
 	}
 	f.report = r
+	for _, l := range r.Layers {
+		if l.Packed {
+			if s.Packed == nil {
+				s.Packed = map[string]bool{}
+			}
+			s.Packed[l.Label] = true
+		}
+	}
+	return nil
+}
+
+// addPruning adds what pruning made of the model to the program.
+func (f *compileFlags) addPruning(p *plan.Program) {
+	r := f.report
+	if r == nil {
+		return
+	}
 	p.Pruning = &plan.Pruning{Retrained: r.Retrained, Layers: len(r.Layers), Weights: r.Total.Weights, KeptWeights: r.Total.KeptWeights,
 		MACs: r.Total.MACs, KeptMACs: r.Total.KeptMACs, Kernels: prune.Computed}
 	for _, l := range r.Layers {
-		p.Pruning.Pruned = append(p.Pruning.Pruned, plan.PrunedLayer{Weights: l.Name, Node: l.Label})
+		p.Pruning.Pruned = append(p.Pruning.Pruned, plan.PrunedLayer{Weights: l.Name, Node: l.Label, Packed: l.Packed})
 	}
 	p.Warnings = append(p.Warnings, warnings(r)...)
-	return nil
 }
 
 // writePage writes the page of pruning, with what was chosen for the chip, where it is asked for.

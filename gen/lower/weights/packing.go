@@ -31,6 +31,10 @@ func (p *Packing) Apart(lanes, groups int64) bool {
 // Transformed reports whether the weights are Winograd's.
 func (p *Packing) Transformed() bool { return p != nil && p.Results > 0 }
 
+// Packed reports whether of pruned weights nothing else is stored, as they are. Where they are transformed, a kernel of which one tap is kept takes as much
+// as one that keeps all.
+func (p *Packing) Packed() bool { return p != nil && p.Kept != "" && !p.Transformed() }
+
 // Transforms reports whether the weights are transformed for so many results, 0 being not at all; nil may become either.
 func (p *Packing) Transforms(results int) bool {
 	return p == nil || p.Results == results && p.Kept == ""

@@ -92,12 +92,13 @@ func chosen() *Chosen {
 // TestChosen: a page of a compiled network is what testdata/chosen.html is; it says of each layer whether dropped weights are left out.
 func TestChosen(t *testing.T) {
 	r := report()
+	r.Layers[0].Packed = true
 	r.Layers = append(r.Layers, prune.LayerReport{Name: "gone", Op: "Gemm", Shape: []int64{2, 3}, Kernel: "1"})
 	b, err := HTML(r, nil, chosen())
 	require.NoError(t, err)
 	golden(t, "testdata/chosen.html", b)
 	for _, want := range []string{"On chip&lt;, 1 of 2 pruned layers leave out", "FKW, 10 kernels that 16 filters share where 32 &gt;= H<br/>", ">1234<br/>5678<br/>8<br/>9<br/>77<br/>",
-		"dense, winograd F(4,3)<br/>Winograd at 36 points, 9 kernels that 16 filters share<br/>dense<br/>FKW, 10 kernels, on the device<br/>", "<td>-</td>"} {
+		"dense, winograd F(4,3)<br/>Winograd at 36 points, 9 kernels that 16 filters share<br/>dense<br/>FKW, 10 kernels, on the device<br/>(packed was asked for)</td>", "<td>-</td>"} {
 		require.Contains(t, string(b), want)
 	}
 	wellFormed(t, b)

@@ -178,7 +178,7 @@ func settings(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwar
 	}
 	w := &wish{Wish: facts.Uniform}
 	var rate starlark.Value = starlark.Float(w.Connectivity)
-	err := starlark.UnpackArgs("settings", args, kwargs, "patterns?", &w.Patterns, "entries?", &w.Entries, "connectivity?", &rate, "share?", &w.Share)
+	err := starlark.UnpackArgs("settings", args, kwargs, "patterns?", &w.Patterns, "entries?", &w.Entries, "connectivity?", &rate, "share?", &w.Share, "packed?", &w.Packed)
 	if err != nil {
 		return nil, err
 	}

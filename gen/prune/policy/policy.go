@@ -9,8 +9,8 @@
 //
 // A layer has name (of its weights), node, op, shape, filters, channels, kernel ("3x3", "1" of a fully connected layer), groups,
 // depthwise, position (from 0), count (of layers), weights, macs (0: not known), macs_share, sensitivity (the options' number, or what
-// package sensitivity measured; None: not known), and patterns, entries, connectivity and share, which the attributes ask for. settings()
-// takes these four, and has the attributes' for those that are left out; dense leaves a layer as it is.
+// package sensitivity measured; None: not known), and patterns, entries, connectivity, share and packed, which the attributes ask for. settings()
+// takes these five, and has the attributes' for those that are left out; dense leaves a layer as it is.
 //
 // A policy sees nothing but its layer. It is a part of Starlark in which time and memory of every step are bounded, as is the
 // number of steps: there is no load, no multiplication or addition of lists, no slices, and few built-in functions. What goes wrong is an
@@ -150,5 +150,6 @@ func layer(x prune.Facts) starlark.Value {
 		"entries":      starlark.MakeInt(x.Uniform.Entries),
 		"connectivity": starlark.Float(x.Uniform.Connectivity),
 		"share":        starlark.MakeInt(x.Uniform.Share),
+		"packed":       starlark.Bool(x.Uniform.Packed),
 	})
 }

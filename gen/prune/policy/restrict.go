@@ -9,7 +9,7 @@ import (
 
 // attributes are those of layers, and methods that take little time and memory.
 var attributes = []string{"append", "channels", "connectivity", "count", "depthwise", "endswith", "entries", "filters", "groups", "kernel",
-	"macs", "macs_share", "name", "node", "op", "patterns", "position", "sensitivity", "shape", "share", "startswith", "weights"}
+	"macs", "macs_share", "name", "node", "op", "packed", "patterns", "position", "sensitivity", "shape", "share", "startswith", "weights"}
 
 // maxDepth is how deep parts of a file stand in each other.
 const maxDepth = 500

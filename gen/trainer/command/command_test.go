@@ -132,7 +132,7 @@ func TestSamples(t *testing.T) {
 		{Name: "x", Tensor: edit.FloatTensor(ir.F32, values, 6, 1, 6, 6)}, {Name: "labels", Tensor: edit.IntTensor(ir.I64, []int64{0, 1, 2, 0, 1, 2}, 6)},
 	}}))
 	require.NoError(t, os.WriteFile("samples", file.Bytes(), 0o666))
-	require.NoError(t, os.WriteFile("policy.star", []byte("def policy(layer):\n    return settings(connectivity = 2 if layer.sensitivity == None else 4)\n"), 0o666))
+	require.NoError(t, os.WriteFile("policy.star", []byte("def policy(layer):\n    return settings(connectivity = 2 if layer.sensitivity == None else 4, packed = layer.sensitivity != None)\n"), 0o666))
 	args := append(append([]string{"admm", "-policy=policy.star", "-iterations=0", "-retrain=0"}, pruning[:1]...), options...)
 	kept := map[string]int64{}
 	for _, samples := range []string{"", "samples"} {
@@ -142,6 +142,7 @@ func TestSamples(t *testing.T) {
 		set, err := masks.Read(&ir.File{R: bytes.NewReader(f), Size: int64(len(f))})
 		require.NoError(t, err)
 		kept[samples], _ = set.Layer("w2").Kept()
+		assert.Equal(t, samples != "", set.Layer("w2").Packed, "masks ask for what the policy did")
 	}
 	assert.Equal(t, map[string]int64{"": 16, "samples": 8}, kept, "of 32 kernels")
 	require.ErrorContains(t, Run(append(args, "-folder=other", "-samples=data.json"), io.Discard), "data.json: reading safetensors: ")
