@@ -105,7 +105,7 @@ func compileCommand(args []string, out, log io.Writer) error {
 	c.StringVar(&f.asm, "out-weights-asm", "", "`FILE`: assembly that embeds the weights (with --weights=embed, and only then)")
 	c.StringVar(&f.mf, "out-manifest", "", "`FILE`: the manifest (JSON)")
 	c.StringVar(&f.tuning, "tuning", "", "`FILE`: the record of what kernels take on chips and devices (JSON), which decides between them or, with --candidate, leads to others")
-	c.StringVar(&f.pruning, "pruning", "", "`FILE`: the report of dnnc prune (JSON), where it made the model; the manifest and warnings tell of it")
+	c.StringVar(&f.pruning, "pruning", "", "`FILE`: the report of dnnc prune (JSON), where it made the model: of which layers kernels are to store weights packed; the manifest and warnings tell of it")
 	c.StringVar(&f.page, "out-pruning-page", "", "`FILE`: a page (HTML) with pictures of patterns, and with what computes each pruned layer (with --pruning)")
 	c.StringVar(&f.log, "pruning-log", "", "`FILE`: how the pruned weights were trained (JSON), for the page (with --out-pruning-page)")
 	c.StringVar(&f.precision, "precision", asGiven, "`TYPE`: fp32, floats as the model has them; fp16, values and weights of f32 stored in 16 bits, computed and summed in f32; bf16, the same in bf16, of which the chip's instructions multiply pairs and take denormal numbers for zeros")
