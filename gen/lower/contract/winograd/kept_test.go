@@ -32,6 +32,9 @@ func TestKept(t *testing.T) {
 		"tiles that reach beyond":     "2, 32, 11, 13; 32, 32, 3, 3; pads = [1, 1, 1, 1]",
 		"channels that fill no block": "1, 21, 8, 8; 37, 21, 3, 3; pads = [0, 1, 2, 0]",
 		"one tile":                    "1, 48, 4, 4; 48, 48, 3, 3; pads = [1, 1, 1, 1]",
+		"fewer filters than lanes":    "1, 32, 9, 8; 3, 32, 3, 3; pads = [1, 1, 1, 1]",
+		"fewer channels than a block": "1, 3, 9, 8; 50, 3, 3, 3; pads = [1, 1, 1, 1]",
+		"pads that tiles lie in":      "2, 32, 3, 4; 33, 32, 3, 3; pads = [5, 6, 7, 4]",
 	} {
 		for _, chip := range []string{"x86_64", "x86_64_v3", "x86_64_v4", "arm64"} {
 			t.Run(name+", "+chip, func(t *testing.T) {
