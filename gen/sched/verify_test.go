@@ -128,6 +128,7 @@ func TestVerify(t *testing.T) {
 		{"planes in the order in which they are stored", planes, "p = i0", "p = i0 stored", "loop p (serial) over what is stored: want one over filters"},
 		{"kernels of planes that there are not", planes, "31 kernels", "61 kernels", "61 kernels are stored, of 3 x 20"},
 		{"a tap of planes without", planes, "shared by 8 1", "shared by 8 2", "pattern 2 has a tap beyond the 1 of a kernel"},
+		{"planes beyond the last one", planes, "serial p = i0", "serial p = i0\n  serial o = i0*2 roundup", "loops of i0 go on beyond its 3 planes, of which nothing is stored"},
 		{"too many planes", planes, "3 planes", "65 planes", "65 planes; want 1 to 64, or none"},
 		{"an encoding in other parts", pruned, "operand 1: 0 1 2 3", "operand 1: 0 1 3 2", "it has an order of its own"},
 		{"no such encoding", pruned, "encoding fkw of 20 kernels 1b b2 1b0", "encoding csr", `encoding "csr": want fkw of N kernels`},
