@@ -156,14 +156,29 @@ func stores(t *testing.T, v sched.Value, x *ir.Tensor) [][]byte {
 	}
 	e, err := fkw.Parse(v.Encoding)
 	require.NoError(t, err)
-	w, err := fkw.Encode(x, *e)
-	require.NoError(t, err)
-	require.Equal(t, v.Encoding, w.String())
+	one, shape := *e, x.Shape
+	if one.Planes = 0; e.Planes > 0 {
+		shape = shape[1:]
+	}
 	var out [][]byte
-	for _, a := range w.Arrays() {
-		data, err := a.Bytes()
+	for plane := range max(e.Planes, 1) {
+		size := int64(len(x.Data)) / max(e.Planes, 1)
+		w, err := fkw.Encode(&ir.Tensor{Type: x.Type, Shape: shape, Data: x.Data[plane*size : (plane+1)*size]}, one)
 		require.NoError(t, err)
-		out = append(out, data)
+		w.Planes = e.Planes
+		require.Equal(t, v.Encoding, w.String())
+		for i, a := range w.Arrays() {
+			data, err := a.Bytes()
+			require.NoError(t, err)
+			switch {
+			case plane == 0:
+				out = append(out, data)
+			case i == len(out)-1: // weights of each plane, one after the other
+				out[i] = append(out[i], data...)
+			default:
+				require.Equal(t, out[i], data, "planes keep the same")
+			}
+		}
 	}
 	return out
 }

@@ -27,7 +27,7 @@ func (f *follower) openKernels(c *stage) {
 		f.facts[tapName(a.Var)] = sym.Range{Lo: 0, Hi: max(n, 1) - 1}
 		c.coords[a.Var] = sym.Var(tapName(a.Var))
 	}
-	f.in[z.Operand].enc.at = c.weight(sym.Var(firstName(c.sched.Loops[z.Kernels])), 0)
+	f.in[z.Operand].enc.at = f.weight(c, sym.Var(firstName(c.sched.Loops[z.Kernels])), 0)
 }
 
 // tapName is the variable of a tap's axis.

@@ -120,14 +120,14 @@ func (f *follower) filterPoint(c *stage) {
 }
 
 // weight is where the weight lies of a filter's kernel and tap, of the filter at hand among those that share them.
-func (c *stage) weight(kernel sym.Expr, tap int) sym.Expr {
+func (f *follower) weight(c *stage, kernel sym.Expr, tap int) sym.Expr {
 	z := c.stored
 	at := sym.Add(sym.Scale(kernel, int64(z.Entries())), sym.Const(int64(tap)))
 	group := sym.Scale(sym.Var(filterName(c.sched.Loops[z.Filters])), z.Share)
 	at = sym.Add(sym.Scale(at, z.Share), sym.Sub(c.coords[z.Filter.Var], group))
 	if z.Planes > 0 {
 		_, plane := z.Elements()
-		at = sym.Add(at, sym.Scale(c.coords[z.Plane.Var], plane))
+		at = sym.Add(at, sym.Scale(f.place(c, c.logical[z.Plane.Var]), plane))
 	}
 	return at
 }
@@ -177,7 +177,7 @@ func (f *follower) run(c *stage, p int, row sym.Expr, body func() ([]loop.Stmt, 
 	for i, tap := range z.Patterns[p].Taps() {
 		c.coords[z.Channel.Var] = sym.Var(v("channel"))
 		c.at(tap)
-		e.at = c.weight(at, i)
+		e.at = f.weight(c, at, i)
 		one, err := body()
 		if err != nil {
 			return nil, err

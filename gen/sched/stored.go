@@ -143,6 +143,10 @@ func (z *Nonzeros) loops(sc *Stage, st *te.Stage) error {
 	}
 	want := append([]te.Axis{z.Channel}, z.Taps...)
 	for _, p := range spans {
+		plane := func(a te.Axis) bool { return z.Planes > 0 && a.Var == z.Plane.Var }
+		if slices.ContainsFunc(p.Axes, plane) && slices.ContainsFunc(p.Loops, func(i int) bool { return sc.Loops[i].Edge == RoundUp }) {
+			return fmt.Errorf("operand %d is encoded: loops of %s go on beyond its %d planes, of which nothing is stored", z.Operand, z.Plane.Var, z.Planes)
+		}
 		if len(p.Loops) == 0 || !sc.Loops[p.Loops[0]].Stored {
 			continue
 		}

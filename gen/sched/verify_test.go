@@ -20,6 +20,15 @@ func TestVerify(t *testing.T) {
 	matmul, attention, dots, devices := schedtest.MatMul(), schedtest.Attention(), schedtest.Dots(), schedtest.Device()
 	pruned, parts, dealt := schedtest.Pruned(), schedtest.PrunedParts(), schedtest.PrunedDealt()
 	groups, runs, tiles, sums := schedtest.Groups(), schedtest.Runs(), schedtest.Tiles(), schedtest.PrunedTile()
+	planes, square := schedtest.Planes(), schedtest.Planes()
+	square.Work.Operands[1].Shape = ir.Dims(24, 24, 20)
+	square.Work.Stages[0] = square.Work.Stages[0].MapExprs(func(e te.Expr) te.Expr {
+		if l, is := e.(te.Load); is && l.Source.N == 1 {
+			l.Index = []sym.Expr{l.Index[1], l.Index[1], l.Index[2]}
+			return l
+		}
+		return e
+	})
 	ahead, chained, points, depthwise := schedtest.Ahead(), schedtest.Ahead(), schedtest.Points(), schedtest.Depthwise().Schedule
 	chained.Work.Stages[1] = chained.Work.Stages[1].MapExprs(func(e te.Expr) te.Expr {
 		if l, is := e.(te.Load); is {
@@ -112,6 +121,15 @@ func TestVerify(t *testing.T) {
 		{"filters of sets that others walk", parts, "serial g = i0 stored", "serial g = i0", "want a stored loop of i0 by 1"},
 		{"a tap beyond the kernel", pruned, "1b b2 1b0", "1b b2 21b0", "pattern 21b0 has 5 taps, and 1b has 4"},
 		{"more kernels than there are", pruned, "20 kernels", "31 kernels", "31 kernels are stored, of 6 x 5"},
+		{"fewer planes than an axis walks", planes, "3 planes", "2 planes", "axis i0 walks 3 planes; encoding fkw has 2, which no filters are"},
+		{"planes that filters are", square, "3 planes", "24 planes", "axis i2 walks 24 planes; encoding fkw has 24, which no filters are"},
+		{"planes that the encoding does not have", planes, " by 3 planes", "", "index 1 is i2; encoding fkw wants filters by an axis of the result"},
+		{"planes of a constant without", pruned, "of 20 kernels", "of 20 kernels by 6 planes", "index 1 is r0; encoding fkw wants filters by an axis of the result"},
+		{"planes in the order in which they are stored", planes, "p = i0", "p = i0 stored", "loop p (serial) over what is stored: want one over filters"},
+		{"kernels of planes that there are not", planes, "31 kernels", "61 kernels", "61 kernels are stored, of 3 x 20"},
+		{"a tap of planes without", planes, "shared by 8 1", "shared by 8 2", "pattern 2 has a tap beyond the 1 of a kernel"},
+		{"planes beyond the last one", planes, "serial p = i0", "serial p = i0\n  serial o = i0*2 roundup", "loops of i0 go on beyond its 3 planes, of which nothing is stored"},
+		{"too many planes", planes, "3 planes", "65 planes", "65 planes; want 1 to 64, or none"},
 		{"an encoding in other parts", pruned, "operand 1: 0 1 2 3", "operand 1: 0 1 3 2", "it has an order of its own"},
 		{"no such encoding", pruned, "encoding fkw of 20 kernels 1b b2 1b0", "encoding csr", `encoding "csr": want fkw of N kernels`},
 		{"a part of an axis called as another one", groups, "j0 j1*12", "j0 i1*12", "i1 is the name of something else"},

@@ -26,7 +26,7 @@ type Example struct {
 
 // Examples are all of them.
 func Examples() []Example {
-	return []Example{MatMul(), accumulators(), joined(), peeled(), Device(), GroupTiles(), Ahead(), Points(), Depthwise(), Groups(), Runs(), Dots(), Columns(), Quads(), Winograd(), Tiles(), Attention(), Pruned(), PrunedTile(), PrunedPixels(), PrunedParts(), PrunedDealt(), SharedKernels()}
+	return []Example{MatMul(), accumulators(), joined(), peeled(), Device(), GroupTiles(), Ahead(), Points(), Depthwise(), Groups(), Runs(), Dots(), Columns(), Quads(), Winograd(), Tiles(), Attention(), Pruned(), PrunedTile(), PrunedPixels(), PrunedParts(), PrunedDealt(), SharedKernels(), PlanesTile(), Planes(), PlanesPeeled()}
 }
 
 // value is an operand.

@@ -25,11 +25,8 @@ func (w *filtering) keptArrays() ([]*ir.Value, error) {
 	last := len(arrays) - 1
 	p := &planes{filtering: w, from: arrays[last], kernel: w.enc.Share}
 	all, plane := w.enc.Elements()
-	together := plane
-	if side := int64(w.f.Points()); 4*side*plane <= mostPiece {
-		together *= side
-	}
-	arrays[last] = ir.ComputedTogether(ir.F32, []int64{all}, p.kernel, max(together, p.kernel), p.fill)
+	// A row of points is transformed without the others, and each piece reads all weights: of a large constant, too, it is a row.
+	arrays[last] = ir.ComputedTogether(ir.F32, []int64{all}, p.kernel, max(int64(w.f.Points())*plane, p.kernel), p.fill)
 	var out []*ir.Value
 	for i, name := range []string{"offset", "reorder", "index", "stride", fmt.Sprintf("kept.winograd%d", w.f.Results)} {
 		out = append(out, ir.ConstValue(w.Weights.Name+"."+name, arrays[i]))

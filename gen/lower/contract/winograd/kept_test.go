@@ -3,6 +3,7 @@ package winograd
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -31,6 +32,9 @@ func TestKept(t *testing.T) {
 		"tiles that reach beyond":     "2, 32, 11, 13; 32, 32, 3, 3; pads = [1, 1, 1, 1]",
 		"channels that fill no block": "1, 21, 8, 8; 37, 21, 3, 3; pads = [0, 1, 2, 0]",
 		"one tile":                    "1, 48, 4, 4; 48, 48, 3, 3; pads = [1, 1, 1, 1]",
+		"fewer filters than lanes":    "1, 32, 9, 8; 3, 32, 3, 3; pads = [1, 1, 1, 1]",
+		"fewer channels than a block": "1, 3, 9, 8; 50, 3, 3, 3; pads = [1, 1, 1, 1]",
+		"pads that tiles lie in":      "2, 32, 3, 4; 33, 32, 3, 3; pads = [5, 6, 7, 4]",
 	} {
 		for _, chip := range []string{"x86_64", "x86_64_v3", "x86_64_v4", "arm64"} {
 			t.Run(name+", "+chip, func(t *testing.T) {
@@ -209,4 +213,31 @@ func TestKeptArrays(t *testing.T) {
 		})
 	}
 	assert.Len(t, all, 4, "two transforms, shared by 16 and by 32")
+}
+
+// TestKeptReads: what is written of a large constant reads the weights once for each row of points, as many as a transform has.
+func TestKeptReads(t *testing.T) {
+	b, env := contracttest.Convolution(t, ir.F32, "1, 768, 12, 12; 1024, 768, 3, 3; pads = [1, 1, 1, 1]", "x86_64_v4", true)
+	env.Winograd, env.Pruned = true, weights.NewEncodings()
+	contracttest.Drop(b, 2)
+	read, data := int64(0), b.Operands[1].Const.Data
+	b.Operands[1].Const = ir.Computed(ir.F32, b.Operands[1].Const.Shape, 1, func(out []byte, first int64) error {
+		read += int64(len(out))
+		copy(out, data[4*first:])
+		return nil
+	})
+	all, err := keptFilterings(b, env)
+	require.NoError(t, err)
+	for _, w := range all {
+		if w.enc.Share > 16 {
+			continue
+		}
+		arrays, err := w.keptArrays()
+		require.NoError(t, err)
+		read = 0
+		_, err = arrays[4].Const.WriteTo(io.Discard)
+		require.NoError(t, err)
+		times := float64(read) / float64(len(data))
+		assert.LessOrEqual(t, times, 3*float64(w.f.Points()), "%s: batches of kernels end within filters, which are read again", w.f)
+	}
 }
