@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/contract/pruned"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
@@ -21,6 +22,12 @@ func (p *pooling) ofTiles(l *lower.Lowered, env *lower.Env) (*lower.Lowered, err
 	w, s := *l.Work, *l.Schedule
 	w.Stages, s.Stages = slices.Clone(w.Stages), slices.Clone(s.Stages)
 	w.Stages[n], s.Stages[n] = p.stageOfTiles(n, l.Work.Stages[n], w.Facts), last
+	s.Values = slices.Clone(s.Values)
+	for i := range s.Values {
+		if v := &s.Values[i]; v.Of == (te.Source{Stage: true, N: n}) { // as many tiles ahead, of which fewer results are left
+			v.Fetch /= p.window(pruned.ColumnDim)
+		}
+	}
 	anchor, _, _ := strings.Cut(lower.Unhashed(l.Name), " tile")
 	return p.scheduled(l, env, anchor, &w, &s)
 }
