@@ -90,11 +90,9 @@ func sequence(first, n int) []int64 {
 
 // slice gives the node's result: all of the phases' but for the pads.
 func (m *mover) slice() {
-	starts, ends := slices.Clone(m.before), make([]int64, len(m.strides))
-	for axis, s := range m.strides {
-		if ends[axis] = -m.cut(axis); s == 1 {
-			starts[axis], ends[axis] = 0, 0
-		}
+	starts, ends := make([]int64, len(m.strides)), make([]int64, len(m.strides))
+	for axis := range m.strides {
+		starts[axis], ends[axis] = m.before[axis]-m.form.start[axis], -m.cut(axis)
 		if ends[axis] == 0 {
 			ends[axis] = math.MaxInt64
 		}

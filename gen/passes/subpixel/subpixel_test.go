@@ -68,7 +68,7 @@ func TestRun(t *testing.T) {
 		{"a shape", "strides = [2, 2], output_shape = [6, 11]", "4, 3, 3, 4", 144, "3", done},
 		{"a shape of one row more", "strides = [2, 2], output_shape = [8, 11]", "4, 3, 3, 3", 108, "", done},
 		{"a shape, beside no pads by name", "strides = [2, 2], auto_pad = \"VALID\", output_shape = [6, 10]", "4, 3, 3, 3", 108, "", done},
-		{"a shape beyond all phases", "strides = [2, 2], output_shape = [9, 11]", "4, 3, 3, 3", 108, "", "ConvTranspose"},
+		{"a shape beyond all phases", "strides = [2, 2], output_shape = [9, 11]", "4, 3, 3, 3", 108, "", done},
 		{"two strides", "strides = [2, 3]", "4, 3, 2, 4", 96, "", moved + " Transpose Reshape Slice"},
 		{"two strides and groups", "strides = [3, 2], group = 2, pads = [0, 1, 2, 0]", "4, 3, 3, 4", 144, "6", moved + " Transpose Reshape Slice"},
 		{"a stride of one axis, a dilation of the other", "strides = [1, 2], dilations = [2, 1], pads = [1, 1, 1, 1]", "4, 3, 3, 4", 144, "", moved + " Transpose Reshape Slice"},
@@ -82,7 +82,7 @@ func TestRun(t *testing.T) {
 		{"kernels that end before the stride", "strides = [3, 3], auto_pad = \"SAME_UPPER\"", "4, 3, 2, 1", 24, "", done},
 		{"no pads, by name", "strides = [2, 2], auto_pad = \"VALID\"", "4, 3, 3, 2", 72, "", done},
 		{"a shape of an extent that is no number", "strides = [2, 2], output_shape = [6, 10]", "4, 3, 3, 3", 108, "", "ConvTranspose"},
-		{"more at the end than any phase has", "strides = [2, 2], output_padding = [1, 1]", "4, 3, 2, 2", 48, "", "ConvTranspose"},
+		{"more at the end than any phase has", "strides = [2, 2], output_padding = [1, 1]", "4, 3, 2, 2", 48, "", done},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := "  symbol H 1..9\n  const @w f32[" + c.kernel + "] = {" + numbers(c.weights) + "}\n"
@@ -165,6 +165,7 @@ func TestEmpty(t *testing.T) {
 		{"no row, of one stride and another", "1, 2, H, 3", "2, 1, 1, 3", "strides = [1, 2]", "ConvTranspose", []int64{1, 2, 0, 3}},
 		{"no row, and kernels of one without stride", "1, 2, H, 3", "2, 1, 1, 2", "", "ConvTranspose", []int64{1, 2, 0, 3}},
 		{"no row, and kernels of phases of several", "1, 2, H, 3", "2, 1, 3, 3", "strides = [2, 2]", "Conv DepthToSpace Slice", []int64{1, 2, 0, 3}},
+		{"no row, of as many results as strides", "1, 2, H, 3", "2, 1, 3, 3", "strides = [2, 2], auto_pad = \"SAME_UPPER\"", "Conv DepthToSpace Slice", []int64{1, 2, 0, 3}},
 		{"no result without stride", "1, 2, N, 3", "2, 1, 2, 2", "pads = [1, 0, 1, 0]", "ConvTranspose", []int64{1, 2, 1, 3}},
 		{"no image", "H, 2, 3, 3", "2, 1, 3, 3", "strides = [2, 2]", "Conv DepthToSpace Slice", []int64{0, 2, 3, 3}},
 		{"no image, of one axis", "H, 2, 3", "2, 1, 3", "strides = [2]", "ConvTranspose", []int64{0, 2, 3}},
