@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"rules_dnn/gen/block"
+	"rules_dnn/gen/ops"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
@@ -34,9 +35,12 @@ func reduces(b *block.Block) bool {
 	return false
 }
 
-// contracts reports whether a stage is a contraction of two operands' elements.
+// contracts reports whether a stage is a contraction of two operands' elements, or of an operand's and of weights that are unpacked there.
 func contracts(b *block.Block) bool {
 	for _, s := range b.Stages() {
+		if s.Combine != nil && slices.Contains(b.Ops, ops.Unpack) {
+			return true
+		}
 		for _, v := range s.Values {
 			c, ok := v.(te.Call)
 			if !ok || c.Fn != "mul" {

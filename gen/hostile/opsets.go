@@ -77,7 +77,7 @@ func (m *maker) imports() {
 // domains of nodes.
 func (m *maker) domains() {
 	for _, d := range []string{"com.microsoft", "ai.onnx.ml", "ai.onnx.training", "ai.onnx.preview.training", "com.example", "pkg.torch", "AI.ONNX", "ai.onnx.", " ", "my"} {
-		for _, op := range []string{"Neg", "BiasAdd", "QAttention", "TreeEnsemble"} {
+		for _, op := range []string{"Neg", "BiasAdd", "BeamSearch", "TreeEnsemble"} {
 			node := onnxtest.Op(op, "x", "y")
 			node.Domain = &d
 			model := onnxtest.Model(onnxtest.Floats("x", 3), node)

@@ -129,6 +129,10 @@ func (s *spec) model(symbol string, fixed bool) (*onnxpb.ModelProto, []Value) {
 	node := onnxtest.Op(s.op, "", "y", s.attrs...)
 	m := onnxtest.Model(nil, node)
 	m.OpsetImport[0].Version = ptr(int64(newOpset(s.op)))
+	if op, own := strings.CutPrefix(s.op, microsoft+"."); own {
+		node.OpType, node.Domain = ptr(op), ptr(microsoft)
+		m.OpsetImport = append(m.OpsetImport, &onnxpb.OperatorSetIdProto{Domain: ptr(microsoft), Version: ptr(int64(1))})
+	}
 	if s.op == "TopK" {
 		node.Output = append(node.Output, "indices")
 	}
@@ -148,6 +152,9 @@ func (s *spec) model(symbol string, fixed bool) (*onnxpb.ModelProto, []Value) {
 	}
 	return m, in
 }
+
+// microsoft is the domain of ONNX Runtime's own operators, whose names stand behind it.
+const microsoft = "com.microsoft"
 
 // newOpset is the opset of a spec's model: that of what is current, but for operators that are newer.
 func newOpset(op string) int {

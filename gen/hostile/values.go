@@ -171,6 +171,14 @@ func (m *maker) structures() {
 	}
 }
 
+// A GroupQueryAttention of one head, whose cache holds two keys.
+const (
+	groupedQueries = microsoft + ".GroupQueryAttention"
+	cachedKeys     = "q:f32[1,1,8] k:f32[1,1,8] v:f32[1,1,8] c:f32[1,1,2,8] d:f32[1,1,2,8]"
+)
+
+var oneHead = []any{"num_heads", 1, "kv_num_heads", 1}
+
 // badRest are other values.
 func (m *maker) badRest() {
 	for _, s := range []spec{
@@ -184,6 +192,15 @@ func (m *maker) badRest() {
 		{op: "RoiAlign", attrs: []any{"sampling_ratio", 2}, in: "x:f32[1,1,4,4] r:f32[1,4] b:i64[1]=-1"},
 		{op: "TensorScatter", in: "x:f32[1,4,2] u:f32[1,2,2] w:i64[1]=3"},
 		{op: "TensorScatter", in: "x:f32[1,4,2] u:f32[1,2,2] w:i64[1]=-1"},
+		{op: groupedQueries, attrs: oneHead, in: cachedKeys + " s:i32[1]=3 T:i32[]=3"},
+		{op: groupedQueries, attrs: oneHead, in: cachedKeys + " s:i32[1]=-2 T:i32[]=3"},
+		{op: groupedQueries, attrs: oneHead, in: cachedKeys + " s:i32[1]=2147483647 T:i32[]=3"},
+		{op: groupedQueries, attrs: oneHead, in: cachedKeys + " s:i32[1]=4 T:i32[]=9"}, // more than the cache and the new one
+		{op: groupedQueries, attrs: oneHead, in: cachedKeys + " s:i32[1]=-2147483648 T:i32[]=3"},
+		{op: groupedQueries, attrs: append(oneHead, "do_rotary", 1), in: cachedKeys + " s:i32[1]=2 T:i32[]=3 E:f32[2,4] F:f32[2,4]"}, // of place 2 there is no angle
+		{op: groupedQueries, attrs: append(oneHead, "do_rotary", 1), in: cachedKeys + " s:i32[1]=2 T:i32[]=3 E:f32[3,4] F:f32[3,4] p:i64[1,1]=3"},
+		{op: groupedQueries, attrs: oneHead, in: cachedKeys + " s:i32[1]=2 T:i32[]=3 _ _ _ _ _ _ _ _ _ n:i32[1]=2"},
+		{op: groupedQueries, attrs: oneHead, in: cachedKeys + " s:i32[1]=2 T:i32[]=3 _ _ _ _ _ _ _ _ _ n:i32[1]=-1"},
 	} {
 		model, in := s.model("", false)
 		m.rejected(s.label(), model, []string{`"n_y"`}, in...)
@@ -218,6 +235,9 @@ func (m *maker) badRest() {
 		{op: "ReduceSum", attrs: []any{"keepdims", 0}, in: "x:i64[2]=9223372036854775807", out: "i64[]=-2"},
 		{op: "ReduceProd", attrs: []any{"keepdims", 0}, in: "x:i32[2]=65536", out: "i32[]=0"},
 		{op: "MatMul", in: "i32[1,2]=65536 i32[2,1]=65536", out: "i32[1,1]=0"},
+		// What a cache holds behind its keys may be no numbers; ONNX Runtime gives zeros of places outside of a table.
+		{op: groupedQueries, attrs: oneHead, in: "q:f32[1,1,8] k:f32[1,1,8] v:f32[1,1,8]=3 c:f32[1,1,2,8]=nan d:f32[1,1,2,8]=nan s:i32[1]=0 T:i32[]=2", out: "f32[1,1,8]=3"},
+		{op: microsoft + ".GatherBlockQuantized", attrs: []any{"bits", 8, "block_size", 16}, in: "D:u8[2,2]=130 i:i64[3]=-3,2,-2 S:f32[2,1]=1", out: "f32[3,2]=0,0,0,0,2,2"},
 		{op: "Det", in: "f32[2,2]=nan", out: "f32[]=nan"},
 	} {
 		model, in := s.model("", false)

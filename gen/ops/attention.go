@@ -19,15 +19,16 @@ type attention struct {
 	group      sym.Expr // query heads for each head of keys
 	t          ir.DType // of products before the softmax
 	scores     []te.Axis
-	masks      bool // some row may have no key
-	kept       int  // the stage of how many keys of a batch are no padding, with operand 6
+	together   int64 // queries, of one place
+	masks      bool  // some row may have no key
+	kept       int   // the stage of how many keys of a batch are no padding, with operand 6
 	out        []*te.Stage
 	keys, vals func(batch, head, position, k sym.Expr) te.Expr
 	results    [4]te.Source
 }
 
 func attentionOf(c *Ctx) (*Meaning, error) {
-	a := &attention{c: c, t: wide(c.Type(0))}
+	a := &attention{c: c, t: wide(c.Type(0)), together: c.Node.Int("together", 1)}
 	for _, step := range []func() error{a.operands, a.cache, a.products, a.weights, a.sums} {
 		if err := step(); err != nil {
 			return nil, err
@@ -110,6 +111,14 @@ func (a *attention) cache() error {
 	}
 	a.total = sym.Add(a.past, a.k.length)
 	var err error
+	if c.Has(7) {
+		if a.total, err = c.scalarOperand(7); err != nil {
+			return err
+		}
+		if err = c.require(AtLeast, sym.Add(a.past, a.k.length), a.total, "keys, and how many there are by operand 7"); err != nil {
+			return err
+		}
+	}
 	if a.keys, err = a.present(4, 1, "present_key", a.k); err != nil {
 		return err
 	}

@@ -118,7 +118,8 @@ func (a *attention) within(score te.Expr) (te.Expr, error) {
 // withinValid is within where the queries are the last of the valid keys.
 func (a *attention) withinValid(score te.Expr, left, right int64) te.Expr {
 	// Key j and query i of n are j - (i + valid - n) positions apart.
-	apart := index64(sym.Add(sym.Sub(iv(3), iv(2)), a.q.length))
+	facts, each := a.c.with(a.scores), sym.Const(a.together)
+	apart := index64(sym.Add(sym.Sub(iv(3), sym.FloorDiv(iv(2), each, facts)), sym.FloorDiv(a.q.length, each, facts)))
 	if left >= 0 {
 		score = a.where(test("ge", add(apart, te.Int(ir.I64, left)), a.valid()), score)
 	}

@@ -268,11 +268,17 @@ func trained() *ir.Node {
 	return example{n: microsoft("SkipSimplifiedLayerNormalization", nil, x(), x(), weight(8))}.outputs(3).n
 }
 
+// scored is a node whose scores are a result.
+func scored() *ir.Node { return example{n: queryGroups(nil)}.outputs(4).n }
+
 // TestMicrosoftErrors: what ONNX Runtime's own operators refuse, where they are taken apart.
 func TestMicrosoftErrors(t *testing.T) {
 	nbits := func(at ...any) *ir.Node {
 		all := attrs(append([]any{"K", 48, "N", 10, "block_size", 32}, at...)...)
 		return microsoft("MatMulNBits", all, f32(2, 48), val(ir.U8, 10, 2, 16), weight(20))
+	}
+	gather := func(at ...any) *ir.Node {
+		return microsoft("GatherBlockQuantized", attrs(append([]any{"bits", 8}, at...)...), val(ir.U8, 9, 32), i64("N"), weight(9, 1))
 	}
 	order := nbits()
 	order.Inputs = append(order.Inputs, nil, val(ir.I32, 48))
@@ -317,6 +323,38 @@ func TestMicrosoftErrors(t *testing.T) {
 		{microsoft("MultiHeadAttention", attrs("num_heads", 2), f32(2, 4, 8), f32(2, 4, 8), f32(2, 4, 8), nil, nil, nil, f32(2, 2, 3, 4)), "past_key and past_value belong together"},
 		{microsoft("MultiHeadAttention", attrs("num_heads", 2, "unidirectional", 1), f32(2, 3, 8), f32(2, 4, 8), f32(2, 4, 8)), "as many queries as keys that are not of the past: found 3 and 4"},
 		{microsoft("MultiHeadAttention", attrs("num_heads", 2, "unidirectional", 1), f32(2, 3, 8), f32(2, 2, 4, 4), f32(2, 2, 4, 4)), "as many queries as keys that are not of the past: found 3 and 4"},
+		{queryGroups(attrs("smooth_softmax", 1)), "attribute smooth_softmax is 1; supported is 0: export the model with the softmax of its own nodes"},
+		{queryGroups(nil, 11, weight(4)), "operand 11 (head_sink) is not supported; it must be absent: export"},
+		{queryGroups(attrs("qk_output", 2)), "attribute qk_output is 2; supported is 0: export the model without the scores"},
+		{scored(), "result 3 (output_qk) is not supported; supported are 0 to 2: export"},
+		{queryGroups(attrs("sliding_window_cache", 1)), "attribute sliding_window_cache is 1; supported is 0: export the model with a cache of all keys"},
+		{queryGroups(attrs("k_quant_type", "PER_TENSOR")), `attribute k_quant_type is "PER_TENSOR"; supported is "NONE": export the model with a cache of floats`},
+		{queryGroups(attrs("kv_cache_bit_width", 4)), "attribute kv_cache_bit_width is 4; supported is 0: export the model with a cache of floats"},
+		{queryGroups(nil, groupedPastKey, val(ir.I8, "N", 2, "P", 8)), "operand 3 (past_key) has type i8; supported is that of operand 0, f32: export"},
+		{queryGroups(nil, 12, weight()), "operand 12 (k_scale) is not supported"},
+		{queryGroups(nil, 14, weight(8), 15, weight(8)), "operand 14 (q_norm_weight) is not supported; it must be absent: export the model for processors"},
+		{queryGroups(attrs("causal", 0, "local_window_size", 3)), "attributes causal and local_window_size are 0 and 3; want -1"},
+		{queryGroups(attrs("local_window_size", 0)), "attribute local_window_size is 0; want at least 1 key, or -1 for no window"},
+		{queryGroups(attrs("causal", 2)), "attribute causal is 2; supported are 0 and 1"},
+		{queryGroups(attrs("kv_num_heads", 3)), "attributes num_heads and kv_num_heads are 4 and 3; want a multiple"},
+		{queryGroups(attrs("num_heads", 0)), "attribute num_heads is 0; want 1 to"},
+		{queryGroups(nil, groupedQuery, f32("N", 32)), "operand 0 (query) has rank 2; want rank 3"},
+		{queryGroups(nil, groupedQuery, f32("N", "S", 30)), "operand 0 (query) has shape [N S 30]; want a constant last dimension, which is a multiple of its 4 heads"},
+		{queryGroups(nil, groupedQuery, f32("N", "S", "H")), "operand 0 (query) has shape [N S H]; want a constant last dimension"},
+		{queryGroups(nil, groupedKey, f32("N", "S", 8)), "dimension 2 of operand 1"},
+		{queryGroups(nil, groupedValue, nil), "key and value belong together; one of them is absent"},
+		{queryGroups(nil, groupedPastValue, nil), "past_key and past_value belong together; one of them is absent"},
+		{queryGroups(nil, groupedCos, nil), "cos_cache and sin_cache belong together; one of them is absent"},
+		{queryGroups(nil, groupedCos, nil, groupedSin, nil), "attribute do_rotary is 1, and operands 7 and 8 (cos_cache and sin_cache) are absent"},
+		{queryGroups(nil, groupedCos, weight(200)), "operand 7 (cos_cache) has rank 1; want rank 2"},
+		{queryGroups(nil, groupedTotal, val(ir.I32, 2)), "operand 6 (total_sequence_length) has shape [2]; want one element"},
+		{queryGroups(nil, groupedBias, f32("N", 3, "S", 7)), "operand 10 (attention_bias) has shape [N 3 S 7]; want rank 4, and 1 or 4 heads"},
+		{gather("bits", 2), "attribute bits is 2; supported are 4 and 8"},
+		{gather("block_size", 8), "attribute block_size is 8; want a power of two from 16 to"},
+		{gather("gather_axis", 1), "attribute gather_axis is 1; supported is 0 for a table of type u8"},
+		{gather("quantize_axis", 0), "attribute quantize_axis is 0 with operand 0 of rank 2; supported is the last axis"},
+		{microsoft("QAttention", attrs("num_heads", 2, "do_rotary", 1), val(ir.U8, 2, 4, 8), val(ir.I8, 8, 24), weight(24), weight(), weight()), "attribute do_rotary is 1; supported is 0"},
+		{microsoft("QAttention", attrs("num_heads", 2), val(ir.U8, 2, 4, 8), val(ir.I8, 8, 24), weight(24), weight(2), weight()), "operand 3 (input_scale) has shape [2]; want one element"},
 		{microsoft("RotaryEmbedding", attrs("scale", 0.5), f32(2, 4, 8), i64(1), weight(50, 2), weight(50, 2)), "attribute scale is 0.5; supported is 1"},
 		{microsoft("RotaryEmbedding", attrs("is_packed_batching", 1), f32(2, 4, 8), i64(1), weight(50, 2), weight(50, 2)), "attribute is_packed_batching is 1; supported is 0"},
 		{microsoft("RotaryEmbedding", nil, f32(2, 4, 8), i64(3), weight(50, 2), weight(50, 2)), "operand 1 (position_ids) has shape [3]; want one element"},

@@ -3,6 +3,7 @@ package ops
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"testing"
 
@@ -217,6 +218,9 @@ func others() []example {
 		{n: microsoft("EmbedLayerNormalization", nil, val(ir.I32, "N", "S"), nil, weight(9, 8), weight(7, 8), nil, scale, bias)},
 		{n: microsoft("Attention", attrs("num_heads", 2), f32("N", "S", 8), weight(8, 24), weight(24), val(ir.I32, "N", "S"))},
 		{n: microsoft("MultiHeadAttention", attrs("num_heads", 2), f32("N", "S", 8), f32("N", "T", 8), f32("N", "T", 6), weight(22), val(ir.I32, "N", "T"))},
+		{n: queryGroups(nil, groupedQuery, f32("N", "S", 32))},
+		{n: microsoft("GatherBlockQuantized", attrs("block_size", 16), val(ir.U8, 9, 16), i64("N"), weight(9, 2))},
+		{n: microsoft("QAttention", attrs("num_heads", 2), val(ir.U8, "N", "S", 8), val(ir.I8, 8, 24), weight(24), weight(), weight())},
 		{n: microsoft("RotaryEmbedding", nil, f32("N", "S", 8), i64(1), weight(50, 2), weight(50, 2))},
 		{n: quantizedLSTM(weight(2), val(ir.I8, 2))},
 		{node("Attention", attrs("q_num_heads", 4, "kv_num_heads", 2, "is_causal", 1), f32("N", "S", 32), f32("N", "T", 16), f32("N", "T", 24)), "[N S 48]", ManyToMany, dependent},
@@ -262,6 +266,19 @@ func others() []example {
 		{node("Dropout", nil, f32("N", 8)), "[N 8]", OneToOne, fixed},
 		{node("Constant", attrs("value_ints", ints(1, 2, 3))), "[3]", Unread, variable},
 	}
+}
+
+// queryGroups is a GroupQueryAttention of 4 heads that share 2, of size 8, with more attributes and with other operands: a number, a value...
+func queryGroups(at ir.Attrs, others ...any) *ir.Node {
+	all := attrs("num_heads", 4, "kv_num_heads", 2, "do_rotary", 1)
+	maps.Copy(all, at)
+	cache := f32("N", 2, "P", 8)
+	in := []*ir.Value{f32("N", "S", 32), f32("N", "S", 16), f32("N", "S", 16), cache, cache, val(ir.I32, "N"), ir.ConstValue("", &ir.Tensor{Type: ir.I32, Data: []byte{7, 0, 0, 0}}), weight(50, 4), weight(50, 4)}
+	for i := 0; i < len(others); i += 2 {
+		in = append(in, make([]*ir.Value, max(0, others[i].(int)+1-len(in)))...)
+		in[others[i].(int)], _ = others[i+1].(*ir.Value)
+	}
+	return microsoft("GroupQueryAttention", all, in...)
 }
 
 // microsoft is a node of ONNX Runtime's own operator, of quantized tensors q with zero points q0.

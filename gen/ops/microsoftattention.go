@@ -11,8 +11,10 @@ import (
 func microsoftAttentionRows() []*Row {
 	t := func(name string) Param { return in(name, shortFloats) }
 	ints := func(name string) Param { return opt(Param{Name: name, Types: []ir.DType{ir.I32}}) }
+	half := func(name string) Param { return Param{Name: name, Types: []ir.DType{ir.F16, ir.F32}, Like: "T3"} }
 	attrs := []AttrSpec{floatAttr("scale"), floatAttr("mask_filter_value"), intAttr("unidirectional"), intAttr("num_heads").required()}
 	return []*Row{
+		groupedRow(),
 		{
 			Name: Microsoft + "Attention", Versions: []int{1}, Form: Composition, MinOutputs: 1, MaxOutputs: 2,
 			Inputs: []Param{
@@ -22,6 +24,14 @@ func microsoftAttentionRows() []*Row {
 				intAttr("do_rotary"), intAttr("past_present_share_buffer"), intsAttr("qkv_hidden_sizes"), intAttr("rotary_embedding_dim"),
 			}, attrs...),
 			Compose: selfAttention,
+		},
+		{
+			Name: Microsoft + "QAttention", Versions: []int{1}, Form: Composition, MinOutputs: 1, MaxOutputs: 2,
+			Inputs: []Param{
+				byteParam("input"), {Name: "weight", Types: quantized8, Like: "T2"}, half("bias"), half("input_scale"), half("weight_scale"), ints("mask_index"),
+				opt(byteParam("input_zero_point")), opt(Param{Name: "weight_zero_point", Types: quantized8, Like: "T2"}), opt(half("past")),
+			},
+			Attrs: append([]AttrSpec{intAttr("do_rotary"), intAttr("past_present_share_buffer")}, attrs...), Compose: quantizedAttention,
 		},
 		{
 			Name: Microsoft + "MultiHeadAttention", Versions: []int{1}, Form: Composition, MinOutputs: 1, MaxOutputs: 4,
@@ -62,13 +72,35 @@ func (b *composer) absent(operands ...int) error {
 	return nil
 }
 
-// selfAttention is attention whose queries, keys and values are one product; the cache of keys and values is one tensor, too.
+// selfAttention is attention whose queries, keys and values are one product.
 func selfAttention(b *composer) ([]*ir.Value, error) {
-	o := b.operands
-	if err := b.refuse(0, "do_rotary", "past_present_share_buffer"); err != nil {
+	if err := b.absent(6); err != nil {
 		return nil, err
 	}
-	if err := b.absent(6); err != nil {
+	all := b.op("MatMul", nil, b.operands[0], b.operands[1])
+	if b.Has(2) {
+		all = b.add(all, b.operands[2])
+	}
+	return b.ofProduct(all, b.Type(0), attentionOperandsAt{mask: 3, past: 4, bias: 5})
+}
+
+// quantizedAttention is that of a product of integers.
+func quantizedAttention(b *composer) ([]*ir.Value, error) {
+	o, t := b.operands, b.Type(2)
+	if err := b.oneElement(3, "input_scale"); err != nil {
+		return nil, err
+	}
+	wide := func(v *ir.Value) *ir.Value { return b.cast(v, t, ir.F32) }
+	all := b.floatProduct(o[0], o[1], o[6], o[7], b.mul(wide(o[3]), wide(o[4])), o[2], t)
+	return b.ofProduct(b.cast(all, ir.F32, t), t, attentionOperandsAt{mask: 5, past: 8, bias: -1})
+}
+
+// attentionOperandsAt are numbers of operands that tell of padding, that hold earlier keys and values, and that are added to scores, -1 for none.
+type attentionOperandsAt struct{ mask, past, bias int }
+
+// ofProduct is attention of type t whose queries, keys and values are columns of one matrix; the cache of keys and values is one tensor, too.
+func (b *composer) ofProduct(all *ir.Value, t ir.DType, at attentionOperandsAt) ([]*ir.Value, error) {
+	if err := b.refuse(0, "do_rotary", "past_present_share_buffer"); err != nil {
 		return nil, err
 	}
 	x, err := b.Shape(0)
@@ -77,10 +109,6 @@ func selfAttention(b *composer) ([]*ir.Value, error) {
 	}
 	if len(x) != 3 {
 		return nil, fmt.Errorf("operand 0 has rank %d; want rank 3", len(x))
-	}
-	all := b.op("MatMul", nil, o[0], o[1])
-	if o[2] != nil {
-		all = b.add(all, o[2])
 	}
 	var parts []*ir.Value
 	if sizes := b.Node.Ints("qkv_hidden_sizes"); len(sizes) > 0 {
@@ -91,14 +119,15 @@ func selfAttention(b *composer) ([]*ir.Value, error) {
 	} else {
 		parts = b.split(all, 2, 3)
 	}
-	past, total := []*ir.Value{nil, nil}, b.dim(o[0], 1)
-	if o[4] != nil {
-		for i, v := range b.split(o[4], 0, 2) {
+	cache := b.operands[at.past]
+	past, total := []*ir.Value{nil, nil}, b.dim(b.operands[0], 1)
+	if cache != nil {
+		for i, v := range b.split(cache, 0, 2) {
 			past[i] = b.squeeze(v, 0)
 		}
-		total = b.add(total, b.dim(o[4], 3))
+		total = b.add(total, b.dim(cache, 3))
 	}
-	ys, err := b.attended(parts, past, 3, 5, x[0], total, b.wants(1))
+	ys, err := b.attended(parts, past, t, at, x[0], total, b.wants(1))
 	if err != nil || !b.wants(1) {
 		return ys, err
 	}
@@ -157,12 +186,12 @@ func multiHeadAttention(b *composer) ([]*ir.Value, error) {
 	if past[0] != nil {
 		length = b.add(length, b.dim(past[0], 2))
 	}
-	return b.attended(parts, past, 4, 5, q[0], length, b.wants(1) || b.wants(2))
+	return b.attended(parts, past, b.Type(0), attentionOperandsAt{mask: 4, bias: 5}, q[0], length, b.wants(1) || b.wants(2))
 }
 
-// attended is ONNX's Attention of queries, keys and values with a cache, of which past holds nil where there is none; mask and bias are
-// the operands that tell of padding and that are added to scores. Where they are cached there are three results.
-func (b *composer) attended(qkv, past []*ir.Value, mask, bias int, batch sym.Expr, total *ir.Value, cached bool) ([]*ir.Value, error) {
+// attended is ONNX's Attention of queries, keys and values of type t with a cache, of which past holds nil where there is none. Where they are cached there
+// are three results.
+func (b *composer) attended(qkv, past []*ir.Value, t ir.DType, at attentionOperandsAt, batch sym.Expr, total *ir.Value, cached bool) ([]*ir.Value, error) {
 	heads := b.Node.Int("num_heads", 0)
 	attrs := ir.Attrs{"q_num_heads": heads, "kv_num_heads": heads}
 	causal, err := b.flag("unidirectional", 0)
@@ -175,13 +204,13 @@ func (b *composer) attended(qkv, past []*ir.Value, mask, bias int, batch sym.Exp
 	if x := b.Node.Float("scale", 0); x != 0 {
 		attrs["scale"] = x
 	}
-	added := b.operands[bias]
-	if b.Has(mask) {
-		hidden, err := b.padding(mask, batch, total)
+	added := b.operands[at.bias] // nil of -1, too
+	if b.Has(at.mask) {
+		hidden, err := b.padding(at.mask, batch, total)
 		if err != nil {
 			return nil, err
 		}
-		if hidden = b.cast(hidden, ir.F32, b.Type(0)); added != nil {
+		if hidden = b.cast(hidden, ir.F32, t); added != nil {
 			hidden = b.add(hidden, added)
 		}
 		added = hidden

@@ -48,7 +48,7 @@ func microsoftProductRows() []*Row {
 				return []*ir.Value{b.floatProduct(a[0], o[1], a[2], o[3], b.mul(a[1], o[2]), o[4], ir.F32)}, nil
 			},
 		},
-		nBitsRow(),
+		nBitsRow(), gatherBlocksRow(),
 	}
 }
 
@@ -178,13 +178,16 @@ func (b *composer) byte(x byte) *ir.Value {
 	return b.constant(t)
 }
 
-// unpacked are rows of integers of which each byte holds one, or two, the first in its low bits.
+// unpacked are rows of integers of which each byte holds one, or two.
 func (b *composer) unpacked(v *ir.Value, bits, rows, columns int64) *ir.Value {
-	if bits == 4 {
-		low := b.op("BitwiseAnd", nil, v, b.byte(15))
-		high := b.op("BitShift", ir.Attrs{"direction": "RIGHT"}, v, b.byte(4))
-		last := b.ints(-1)
-		v = b.join(-1, b.op("Unsqueeze", nil, low, last), b.op("Unsqueeze", nil, high, last))
+	return b.op("Reshape", nil, b.apart(v, bits), b.ints(rows, columns))
+}
+
+// apart are bytes that hold one integer, or, with one more axis, the two integers of each byte, that in its low bits first.
+func (b *composer) apart(v *ir.Value, bits int64) *ir.Value {
+	if bits == 8 {
+		return v
 	}
-	return b.op("Reshape", nil, v, b.ints(rows, columns))
+	low, high := b.op("BitwiseAnd", nil, v, b.byte(15)), b.op("BitShift", ir.Attrs{"direction": "RIGHT"}, v, b.byte(4))
+	return b.join(-1, b.unsqueeze(low, -1), b.unsqueeze(high, -1))
 }

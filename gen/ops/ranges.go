@@ -35,7 +35,7 @@ var bounded = []string{"Cos", "Erf", "HardSigmoid", "Hardmax", "LpNormalization"
 func IsBounded(op string) bool { return slices.Contains(bounded, op) }
 
 // weighs are operators that multiply and sum.
-var weighs = []string{"Attention", "Conv", "ConvTranspose", "DeformConv", "Einsum", "Gemm", "MatMul"}
+var weighs = []string{Attend, "Attention", "Conv", "ConvTranspose", "DeformConv", "Einsum", "Gemm", "MatMul"}
 
 // grows are operators whose results 16 bits may not hold, by the reason.
 var grows = map[string]string{

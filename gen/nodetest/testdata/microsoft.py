@@ -91,6 +91,20 @@ def cases():
         yield f"MatMulNBits_{k}_{zero}", "MatMulNBits", inputs, {"K": k, "N": n, "bits": 4, "block_size": size}
 
 
+def gathered():
+    """GatherBlockQuantized of rows of a table; 7 and -9 are outside of it."""
+    places = np.array([[0, 3], [4, -1]], np.int64)
+    for what, shape, at, bits, size, zero in (
+        ("4", (5, 16), places, 4, 16, False), ("4_zero", (5, 3, 32), places.astype(np.int32), 4, 32, True), ("4_rest", (5, 20), places[0], 4, 16, True),
+        ("8", (5, 32), places, 8, 16, False), ("8_zero", (5, 32), np.array([1, 7, -9, -5], np.int64), 8, 16, True), ("8_rest", (5, 40), places, 8, 16, True),
+    ):
+        blocks = -(-shape[-1] * (8 // bits) // size)
+        inputs = [data(shape, np.uint8), at, floats(*shape[:-1], blocks)]
+        if zero:
+            inputs.append(data((*shape[:-1], -(-blocks * bits // 8)), np.uint8))
+        yield f"GatherBlockQuantized_{what}", "GatherBlockQuantized", inputs, {"bits": bits, "block_size": size, "quantize_axis": len(shape) - 1}, [1], {"free": [1]}
+
+
 def fused():
     """Operators of floats: what the optimizers make of several nodes. A case's number of results is 1, or its last item's."""
     x, b = floats(2, 5, 8), floats(8)
@@ -156,7 +170,69 @@ def fused():
     yield "EmbedLayerNormalization_ones", "EmbedLayerNormalization", [ids, None, *tables, None, gain, floats(8), mask * 3 - 2 * mask[::-1]], {"epsilon": 1e-6}, [1, 1]
 
 
-def run(op, inputs, attrs, wants=(1,)):
+def grouped():
+    """GroupQueryAttention of a prompt and of steps behind it. Of each batch of the first result some rows are specified."""
+    half = 8
+    angle = np.outer(np.arange(12, dtype=np.float32), np.float32(0.5) ** np.arange(half, dtype=np.float32))
+    cache = [np.cos(angle), np.sin(angle)]
+
+    def case(what, heads, shared, length, earlier, lasts, total=None, size=2 * half, packed=False, rotary=False, past=True, **attrs):
+        batch, extra = len(lasts), attrs.pop("extra", {})
+        sizes = [heads * size, shared * size, shared * size]
+        qkv = [floats(batch, length, sum(sizes)), None, None] if packed else [floats(batch, length, n) for n in sizes]
+        pasts = [floats(batch, shared, earlier, size) for _ in range(2)] if past else [None, None]
+        inputs = [*qkv, *pasts, np.array(lasts, np.int32), np.array(earlier + length if total is None else total, np.int32)]
+        if rotary:
+            inputs += cache
+            attrs = {"do_rotary": 1, **attrs}
+        for i, x in extra.items():
+            inputs += [None] * (i + 1 - len(inputs))
+            inputs[i] = x
+        known = np.array(lasts) + 1
+        rows = [np.minimum(known, inputs[16] if len(inputs) > 16 else length).tolist()]
+        free = [i for i in range(6) if inputs[i] is not None]
+        return f"GroupQueryAttention_{what}", "GroupQueryAttention", inputs, {"num_heads": heads, "kv_num_heads": shared, **attrs}, [1, 1, 1], {"rows": rows, "free": free, "bounded": [6]}  # how many keys there are is a dimension
+
+    yield case("prompt", 2, 1, 5, 0, [4], size=8, past=False)
+    yield case("prompt_rotary", 2, 1, 5, 0, [4], rotary=True)
+    yield case("prompt_packed", 2, 2, 4, 0, [3, 3], packed=True, rotary=True)
+    yield case("prompt_packed_shared", 6, 2, 3, 0, [2], packed=True, rotary=True, rotary_interleaved=1)
+    yield case("step", 4, 2, 1, 5, [5], rotary=True)
+    yield case("step_batch", 4, 2, 1, 5, [5, 3], rotary=True)
+    yield case("step_equal", 2, 2, 1, 5, [5, 4], size=8)
+    yield case("step_packed", 2, 1, 1, 5, [5, 2], packed=True, rotary=True)
+    yield case("step_buffer", 2, 1, 1, 9, [5], total=6, rotary=True)
+    yield case("prompt_buffer", 2, 1, 4, 6, [3, 3], total=4, rotary=True)
+    yield case("prompt_padding", 2, 1, 4, 0, [3, 1], rotary=True)
+    yield case("prompt_padding_window", 4, 1, 4, 5, [1, 3], total=4, local_window_size=2, rotary=True)
+    yield case("steps", 4, 2, 3, 5, [7], rotary=True)
+    yield case("window", 4, 2, 6, 0, [5], local_window_size=3, size=8)
+    yield case("window_step", 2, 1, 1, 6, [6, 4], local_window_size=3, rotary=True)
+    yield case("softcap", 4, 2, 4, 0, [3], softcap=0.5, scale=0.7, size=8)
+    yield case("part", 2, 1, 3, 0, [2], size=32, rotary=True)
+    yield case("bias", 4, 2, 3, 2, [4], size=8, extra={10: floats(1, 4, 3, 5)})
+    yield case("bias_shared", 4, 2, 1, 3, [3, 2], size=8, extra={10: floats(2, 1, 1, 4)})
+    yield case("places", 2, 1, 1, 5, [5, 5], rotary=True, extra={9: np.array([[3], [7]], np.int64)})
+    yield case("places_prompt", 2, 1, 3, 0, [2, 1], rotary=True, extra={9: np.array([[4, 0, 0], [1, 5, 5]], np.int64)})
+    yield case("places_chunk", 2, 1, 3, 2, [4], rotary=True, extra={9: np.array([[4, 0, 7]], np.int64)})
+    yield case("both_ways", 4, 2, 4, 0, [3], size=8, causal=0)
+    yield case("chunk", 2, 1, 4, 6, [4, 5], total=6, rotary=True, extra={16: np.array([4, 4], np.int32)})
+    yield case("chunk_padding", 2, 1, 3, 6, [3, 3], total=6, rotary=True, extra={16: np.array([1, 3], np.int32)})
+
+
+def quantized():
+    x, w = data((2, 4, 8), np.uint8), data((8, 24), np.int8)
+    scales = [f32(0.02), f32(0.01)]
+    yield "QAttention", "QAttention", [x, w, floats(24), *scales, None, np.array(117, np.uint8), np.array(0, np.int8)], {"num_heads": 2}
+    mask = np.array([[1, 1, 1, 0], [1, 1, 0, 0]], np.int32)
+    yield "QAttention_mask", "QAttention", [x, w, floats(24), *scales, mask, np.array(117, np.uint8)], {"num_heads": 2}
+    each = [f32(0.02), np.abs(floats(24)) * np.float32(0.01) + np.float32(0.002)]
+    past = floats(2, 2, 2, 3, 4)
+    yield ("QAttention_past", "QAttention", [x, w, floats(24), *each, None, np.array(117, np.uint8), np.zeros(24, np.int8), past],
+           {"num_heads": 2, "unidirectional": 1}, [1, 1])
+
+
+def run(op, inputs, attrs, wants=(1,), free=(0,)):
     results = [f"y{i}" if w else "" for i, w in enumerate(wants)]
     names = ["" if x is None else f"x{i}" for i, x in enumerate(inputs)]
     feeds = {n: x for n, x in zip(names, inputs) if n}
@@ -168,18 +244,20 @@ def run(op, inputs, attrs, wants=(1,)):
             helper.make_node("QuantizeLinear", ["m", *names[3:]], results),
         ]
     # Weights and what belongs to them are constants, as some kernels want them.
+    free = {names[i] for i in free}
+    types = {n: helper.np_dtype_to_tensor_dtype(x.dtype) for n, x in feeds.items()}
     graph = helper.make_graph(
         nodes, "g",
-        [helper.make_tensor_value_info("x0", helper.np_dtype_to_tensor_dtype(feeds["x0"].dtype), feeds["x0"].shape)],
+        [helper.make_tensor_value_info(n, types[n], x.shape) for n, x in feeds.items() if n in free],
         [helper.make_empty_tensor_value_info(r) for r in results if r],
-        [helper.make_tensor(n, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape, x.ravel()) for n, x in feeds.items() if n != "x0"],
+        [helper.make_tensor(n, types[n], x.shape, x.ravel()) for n, x in feeds.items() if n not in free],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)], ir_version=8)
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    ys = iter(session.run(None, {"x0": feeds["x0"]}))
+    ys = iter(session.run(None, {n: x for n, x in feeds.items() if n in free}))
     return [next(ys) if w else None for w in wants]
 
 
@@ -191,9 +269,10 @@ def tensor(x):
 
 def main():
     out = []
-    for name, op, inputs, attrs, *wants in [*cases(), *fused()]:
-        ys = run(op, inputs, attrs, *wants)
-        out.append({"name": name, "op": op, "attrs": attrs, "inputs": [tensor(x) for x in inputs], "outputs": [tensor(y) for y in ys]})
+    for name, op, inputs, attrs, *more in [*cases(), *fused(), *grouped(), *gathered(), *quantized()]:
+        more += [[1], {}][len(more):]
+        ys = run(op, inputs, attrs, more[0], more[1].get("free", [0]))
+        out.append({"name": name, "op": op, "attrs": attrs, "inputs": [tensor(x) for x in inputs], "outputs": [tensor(y) for y in ys], **more[1]})
     print("[\n" + ",\n".join(json.dumps(c) for c in out) + "\n]")
 
 

@@ -33,6 +33,8 @@ func (r rule) low() int64 {
 // rules by operator and operand. Axes are not among them: which of a result's dimensions is which, or the
 // rank of it, cannot wait for the run.
 var rules = map[string]map[int]rule{
+	ops.Attend:        {7: {}},
+	ops.Lengths:       {1: {}},
 	"AffineGrid":      {1: {}},
 	"CenterCropPad":   {1: {}},
 	"Col2Im":          {1: {}, 2: {}},

@@ -1,0 +1,94 @@
+package ops
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"rules_dnn/gen/ir"
+)
+
+// Numbers of GroupQueryAttention's operands.
+const (
+	groupedQuery = iota
+	groupedKey
+	groupedValue
+	groupedPastKey
+	groupedPastValue
+	groupedLast // of each batch, the place of its last key
+	groupedTotal
+	groupedCos
+	groupedSin
+	groupedPlaces
+	groupedBias
+	groupedValid = 16 // of each batch, how many of the queries are no padding
+)
+
+// groupedRow is attention of language models, in which several heads of queries share one of keys and values, with the cache of earlier steps.
+func groupedRow() *Row {
+	t := func(name string) Param { return in(name, shortFloats) }
+	ints := func(name string) Param { return Param{Name: name, Types: []ir.DType{ir.I32}} }
+	scale := func(name string) Param { return opt(Param{Name: name, Types: single}) }
+	cache := func(name string) Param {
+		return opt(Param{Name: name, Types: slices.Concat(quantized8, shortFloats)})
+	}
+	return &Row{
+		Name: Microsoft + "GroupQueryAttention", Versions: []int{1}, Form: Composition, MinOutputs: 1, MaxOutputs: 4,
+		Inputs: []Param{
+			t("query"), opt(t("key")), opt(t("value")), cache("past_key"), cache("past_value"), ints("seqlens_k"), ints("total_sequence_length"),
+			opt(t("cos_cache")), opt(t("sin_cache")), opt(Param{Name: "position_ids", Types: int64s}), opt(t("attention_bias")), opt(t("head_sink")),
+			scale("k_scale"), scale("v_scale"), opt(t("q_norm_weight")), opt(t("k_norm_weight")), opt(ints("query_seqlens")),
+		},
+		Attrs: []AttrSpec{
+			intAttr("num_heads").required(), intAttr("kv_num_heads").required(), floatAttr("scale"), floatAttr("softcap"), intAttr("causal"),
+			intAttr("local_window_size"), intAttr("do_rotary"), intAttr("rotary_interleaved"), intAttr("smooth_softmax"), intAttr("qk_output"),
+			intAttr("sliding_window_cache"), intAttr("kv_cache_bit_width"), strAttr("k_quant_type"), strAttr("v_quant_type"),
+			floatAttr("qk_norm_epsilon"), floatAttr("q_norm_epsilon"), floatAttr("k_norm_epsilon"),
+		},
+		Compose: groupQueryAttention,
+	}
+}
+
+// cures are what to do about what a GroupQueryAttention asks for that is not done, by its attribute or operand.
+var cures = []struct{ name, cure string }{
+	{"qk_output", "export the model without the scores as a result"},
+	{"sliding_window_cache", "export the model with a cache of all keys: local_window_size alone is supported"},
+	{"kv_cache_bit_width", "export the model with a cache of floats"},
+	{"k_quant_type", "export the model with a cache of floats"},
+	{"v_quant_type", "export the model with a cache of floats"},
+	{"k_scale", "export the model with a cache of floats"},
+	{"v_scale", "export the model with a cache of floats"},
+	{"smooth_softmax", "export the model with the softmax of its own nodes"},
+	{"head_sink", "export the model with the softmax of its own nodes"},
+	{"q_norm_weight", "export the model for processors, with these normalizations as nodes of their own"},
+	{"k_norm_weight", "export the model for processors, with these normalizations as nodes of their own"},
+}
+
+// refused is an error where the node asks for what is not done.
+func (g *grouped) refused() error {
+	for _, x := range cures {
+		i := slices.IndexFunc(g.Row.Inputs, func(p Param) bool { return p.Name == x.name })
+		switch {
+		case i >= 0 && g.Has(i):
+			return fmt.Errorf("operand %d (%s) is not supported; it must be absent: %s", i, x.name, x.cure)
+		case i < 0 && strings.HasSuffix(x.name, "_type") && g.Node.Str(x.name, "NONE") != "NONE":
+			return fmt.Errorf("attribute %s is %q; supported is \"NONE\": %s", x.name, g.Node.Str(x.name, ""), x.cure)
+		case i < 0 && g.Node.Int(x.name, 0) > 0:
+			return fmt.Errorf("attribute %s is %d; supported is 0: %s", x.name, g.Node.Int(x.name, 0), x.cure)
+		}
+	}
+	if g.wants(3) {
+		return fmt.Errorf("result 3 (output_qk) is not supported; supported are 0 to 2: export the model without the scores as a result")
+	}
+	for _, i := range []int{groupedPastKey, groupedPastValue} {
+		if g.Has(i) && g.Type(i) != g.Type(groupedQuery) {
+			return fmt.Errorf("operand %d (%s) has type %s; supported is that of operand 0, %s: export the model with a cache of floats", i, g.Row.Inputs[i].Name, g.Type(i), g.Type(groupedQuery))
+		}
+	}
+	for _, pair := range [][2]int{{groupedKey, groupedValue}, {groupedPastKey, groupedPastValue}, {groupedCos, groupedSin}} {
+		if g.Has(pair[0]) != g.Has(pair[1]) {
+			return fmt.Errorf("%s and %s belong together; one of them is absent", g.Row.Inputs[pair[0]].Name, g.Row.Inputs[pair[1]].Name)
+		}
+	}
+	return nil
+}
