@@ -127,6 +127,9 @@ func (f *finder) weights(n *ir.Node, w *ir.Value, r role, g *ir.Graph) {
 			return
 		}
 		l.MACs += macs(other.node, g)
+		if other.node != n {
+			l.Also = append(l.Also, f.label(other.node))
+		}
 	}
 	if reason := l.unsuitable(); reason != "" {
 		f.skip(n, w, "%s", reason)

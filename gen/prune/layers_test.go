@@ -236,3 +236,19 @@ func TestLabelOfFolded(t *testing.T) {
 		}
 	}
 }
+
+// TestReadByOthers: a report says of all nodes that read a layer's weights.
+func TestReadByOthers(t *testing.T) {
+	g, x := input(1, 4, 8, 8)
+	w := weights("w", 4, 4, 3, 3)
+	pads := ir.Attrs{"pads": []int64{1, 1, 1, 1}}
+	first := node(g, "Conv", "first", pads, x, w)
+	g.Outputs = []*ir.Value{node(g, "Conv", "second", pads, node(g, "Relu", "relu", nil, first), w)}
+	layers, _ := Layers(g)
+	require.Len(t, layers, 1)
+	mask, _, err := Project(layers[0], make([]float32, 4*4*9), Settings{Connectivity: 2, Share: 1})
+	require.NoError(t, err)
+	r := layers[0].report(mask)
+	require.Equal(t, `Conv "first"`, r.Label)
+	require.Equal(t, []string{`Conv "second"`}, r.Also)
+}
