@@ -68,7 +68,8 @@ func (s *selector) wantsPacked(b *block.Block) bool {
 	return slices.ContainsFunc(b.Origins, func(node string) bool { return s.o.Packed[node] })
 }
 
-// packed notes of a block's kernels in some layouts that there are such as pack its weights, and leaves only these where options ask for that.
+// packed notes of a block's kernels in some layouts that there are such as pack its weights, and leaves only these where options ask for that, without those that store many
+// more weights than others.
 func (s *selector) packed(b *block.Block, all []Kernel) []Kernel {
 	if !slices.ContainsFunc(all, Kernel.packs) {
 		return all
