@@ -7,6 +7,7 @@ import (
 	"rules_dnn/gen/fkw"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ops"
+	"rules_dnn/gen/passes/bnfold"
 	"rules_dnn/gen/passes/edit"
 )
 
@@ -21,7 +22,7 @@ type Skipped struct {
 // Layers are the weight tensors that can be pruned, in the order in which the network uses them first, and those that cannot,
 // those of regions (branches and bodies) among them. Multiply-adds are known where shapes have been inferred.
 func Layers(g *ir.Graph) ([]*Layer, []Skipped) {
-	f := &finder{readers: map[string][]reader{}, done: map[string]bool{}, constant: map[*ir.Value]bool{}}
+	f := &finder{readers: map[string][]reader{}, uses: edit.Uses(g), folds: map[*ir.Value]*ir.Node{}, done: map[string]bool{}, constant: map[*ir.Value]bool{}}
 	f.read(g, false)
 	for _, n := range g.Nodes {
 		f.node(n, g)
@@ -35,6 +36,8 @@ func Layers(g *ir.Graph) ([]*Layer, []Skipped) {
 // finder looks for weights.
 type finder struct {
 	readers map[string][]reader // of constants, by name
+	uses    map[*ir.Value]int
+	folds   map[*ir.Value]*ir.Node // the BatchNormalization of a value
 	done    map[string]bool
 	// constant are computed values, whether they are of constants alone.
 	constant map[*ir.Value]bool
@@ -51,6 +54,9 @@ type reader struct {
 
 func (f *finder) read(g *ir.Graph, inside bool) {
 	for _, n := range g.Nodes {
+		if !inside && bnfold.Folds(n) {
+			f.folds[n.Inputs[0]] = n
+		}
 		for i, v := range n.Inputs {
 			if v != nil && v.Const != nil {
 				f.readers[v.Name] = append(f.readers[v.Name], reader{n, i, inside})
@@ -114,13 +120,16 @@ func (f *finder) weights(n *ir.Node, w *ir.Value, r role, g *ir.Graph) {
 		f.skip(n, w, "%v", err)
 		return
 	}
-	l := &Layer{Name: w.Name, Node: n.Name, Label: n.Label(), Op: n.Op, Shape: w.Const.Shape, FilterAxis: axis, Groups: groups, Weights: w.Const}
+	l := &Layer{Name: w.Name, Node: n.Name, Label: f.label(n), Op: n.Op, Shape: w.Const.Shape, FilterAxis: axis, Groups: groups, Weights: w.Const}
 	for _, other := range f.readers[w.Name] {
 		if reason := l.refuses(other); reason != "" {
 			f.skip(n, w, "%s", reason)
 			return
 		}
 		l.MACs += macs(other.node, g)
+		if other.node != n {
+			l.Also = append(l.Also, f.label(other.node))
+		}
 	}
 	if reason := l.unsuitable(); reason != "" {
 		f.skip(n, w, "%s", reason)
@@ -128,6 +137,19 @@ func (f *finder) weights(n *ir.Node, w *ir.Value, r role, g *ir.Graph) {
 	}
 	f.done[w.Name] = true
 	f.list = append(f.list, l)
+}
+
+// label is the node's once BatchNormalizations are folded into its weights, where it has no name: it is called by its result then, which is theirs.
+func (f *finder) label(n *ir.Node) string {
+	last := *n
+	last.Outputs = slices.Clone(n.Outputs)
+	if n.Op == "MatMul" || len(last.Outputs) == 0 {
+		return n.Label()
+	}
+	for f.uses[last.Outputs[0]] == 1 && f.folds[last.Outputs[0]] != nil {
+		last.Outputs[0] = f.folds[last.Outputs[0]].Outputs[0]
+	}
+	return last.Label()
 }
 
 // refuses says why weights cannot be pruned that a node reads, too.

@@ -9,6 +9,7 @@ import (
 	"rules_dnn/gen/fkw"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/masks"
+	"rules_dnn/gen/passes/bnfold"
 	"rules_dnn/gen/passes/edit"
 	"rules_dnn/gen/shape"
 )
@@ -210,4 +211,44 @@ func TestShrinkMasks(t *testing.T) {
 	require.Equal(t, []any{4, []int64{4, 2, 1, 1}, []uint8{0, 1, 0, 1, 0, 1, 0, 1}}, []any{x.Share, x.Shape, x.Kernels})
 	x = shrink([]int{0, 2, 4}, []int{1})
 	require.Equal(t, []any{1, []int64{3, 1, 1, 1}, []uint8{0, 0, 1}}, []any{x.Share, x.Shape, x.Kernels})
+}
+
+// TestLabelOfFolded: a layer's label is its node's once BatchNormalizations are folded, also where the node has no name.
+func TestLabelOfFolded(t *testing.T) {
+	for _, name := range []string{"", "c"} {
+		for readers, folds := range []bool{true, false} {
+			g, x := input(1, 4, 8, 8)
+			conv := node(g, "Conv", "conv", nil, x, weights("w", 6, 4, 3, 3))
+			conv.Def.Name = name
+			channel := weights("channel", 6)
+			y := node(g, "BatchNormalization", "bn", nil, conv, channel, channel, channel, weights("variance", 6))
+			y = node(g, "BatchNormalization", "again", nil, y, channel, channel, channel, channel)
+			g.Outputs = []*ir.Value{node(g, "Relu", "relu", nil, y)}
+			for range readers {
+				g.Outputs = append(g.Outputs, node(g, "Relu", "besides", nil, conv))
+			}
+			require.NoError(t, shape.Infer(g))
+			layers, _ := Layers(g)
+			_, err := bnfold.Run(g)
+			require.NoError(t, err)
+			require.Equal(t, folds, len(g.Nodes) == 2, "nodes")
+			require.Equal(t, g.Nodes[0].Label(), layers[0].Label)
+		}
+	}
+}
+
+// TestReadByOthers: a report says of all nodes that read a layer's weights.
+func TestReadByOthers(t *testing.T) {
+	g, x := input(1, 4, 8, 8)
+	w := weights("w", 4, 4, 3, 3)
+	pads := ir.Attrs{"pads": []int64{1, 1, 1, 1}}
+	first := node(g, "Conv", "first", pads, x, w)
+	g.Outputs = []*ir.Value{node(g, "Conv", "second", pads, node(g, "Relu", "relu", nil, first), w)}
+	layers, _ := Layers(g)
+	require.Len(t, layers, 1)
+	mask, _, err := Project(layers[0], make([]float32, 4*4*9), Settings{Connectivity: 2, Share: 1})
+	require.NoError(t, err)
+	r := layers[0].report(mask)
+	require.Equal(t, `Conv "first"`, r.Label)
+	require.Equal(t, []string{`Conv "second"`}, r.Also)
 }

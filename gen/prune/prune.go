@@ -21,15 +21,16 @@ import (
 
 // Layer is a weight tensor that can be pruned, and what is known of it.
 type Layer struct {
-	Name       string  // of the weights: the initializer's, or the Constant's result
-	Node       string  // of the first node that reads them
-	Label      string  // of that node, as messages have it
-	Op         string  // of that node: Conv, Gemm or MatMul
-	Shape      []int64 // of the weights
-	FilterAxis int     // 0 or 1; the other one of the first two axes is that of the channels
-	Groups     int     // ONNX's, of a convolution: filters of one share no inputs with those of another
-	Position   int     // among the layers, from 0
-	MACs       int64   // multiply-adds of a run on one image, with which symbols are 1; 0: not known
+	Name       string   // of the weights: the initializer's, or the Constant's result
+	Node       string   // of the first node that reads them
+	Label      string   // of that node, as messages have it
+	Also       []string // the labels of other nodes that read them
+	Op         string   // of that node: Conv, Gemm or MatMul
+	Shape      []int64  // of the weights
+	FilterAxis int      // 0 or 1; the other one of the first two axes is that of the channels
+	Groups     int      // ONNX's, of a convolution: filters of one share no inputs with those of another
+	Position   int      // among the layers, from 0
+	MACs       int64    // multiply-adds of a run on one image, with which symbols are 1; 0: not known
 	Weights    *ir.Tensor
 }
 

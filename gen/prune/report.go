@@ -62,7 +62,8 @@ type Frequency struct {
 type LayerReport struct {
 	Name         string      `json:"name"`
 	Node         string      `json:"node"`
-	Label        string      `json:"label"` // of the node, as manifests have it
+	Label        string      `json:"label"`          // of the node, as manifests have it
+	Also         []string    `json:"also,omitempty"` // the labels of other nodes that read the weights
 	Op           string      `json:"op"`
 	Shape        []int64     `json:"shape"`
 	Groups       int         `json:"groups"`
@@ -145,7 +146,7 @@ func (l *Layer) dense() Sum {
 }
 
 func (l *Layer) report(m *masks.Layer) LayerReport {
-	x := LayerReport{Name: l.Name, Node: l.Node, Label: l.Label, Op: l.Op, Shape: l.Shape, Groups: l.Groups, Kernel: KernelSize(l), Share: m.Share, Packed: m.Packed, Patterns: []Frequency{}}
+	x := LayerReport{Name: l.Name, Node: l.Node, Label: l.Label, Also: l.Also, Op: l.Op, Shape: l.Shape, Groups: l.Groups, Kernel: KernelSize(l), Share: m.Share, Packed: m.Packed, Patterns: []Frequency{}}
 	x.Sum = l.dense()
 	x.Kernels, _ = m.Total()
 	x.KeptKernels, x.KeptWeights = m.Kept()

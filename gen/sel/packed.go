@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"rules_dnn/gen/block"
+	"rules_dnn/gen/fkw"
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/lower"
 	"rules_dnn/gen/pbqp"
@@ -20,8 +21,28 @@ import (
 // as many for 2 % of the time are not what a network was pruned for; of estimates that are less than a tenth apart it is not certain which is the greater one.
 const unpacked = 1.1
 
+// mostStored is how many times as many weights as another kernel one stores at most where packed weights are asked for. Registers whose filters keep different weights
+// store what any of them keeps, which may be most of what was dropped; those that have no filter in some lanes store zeros there, fewer than half.
+const mostStored = 2
+
 // packs reports whether a kernel stores pruned weights packed.
 func (k Kernel) packs() bool { return k.Lowered != nil && k.Packing.Packed() }
+
+// stored is how many weights a kernel stores that packs them; +Inf of others.
+func (k Kernel) stored() float64 {
+	if !k.packs() {
+		return math.Inf(1)
+	}
+	e, err := fkw.Parse(k.Packing.Kept)
+	if err != nil {
+		return math.Inf(1)
+	}
+	all, _ := e.Elements()
+	return float64(all)
+}
+
+// storesMore reports whether a kernel does not pack weights, or stores so many more than another one that it is none where packed weights are asked for.
+func (k Kernel) storesMore(than float64) bool { return !k.packs() || k.stored() > mostStored*than }
 
 // counted is how many times as long as it takes a kernel counts in choices.
 func (k Kernel) counted() float64 {
@@ -34,7 +55,7 @@ func (k Kernel) counted() float64 {
 // countsLess reports whether a kernel that pools counts less than those of the contraction and of the pooling by themselves, of which the former may be the only
 // one to pack the weights, or to do so where that is wanted.
 func (k Kernel) countsLess(sums, pooling Kernel, only bool) bool {
-	if only && sums.packs() && !k.packs() {
+	if only && sums.packs() && k.storesMore(sums.stored()) {
 		return false
 	}
 	k.packable = k.packable || sums.packs()
@@ -47,7 +68,8 @@ func (s *selector) wantsPacked(b *block.Block) bool {
 	return slices.ContainsFunc(b.Origins, func(node string) bool { return s.o.Packed[node] })
 }
 
-// packed notes of a block's kernels in some layouts that there are such as pack its weights, and leaves only these where options ask for that.
+// packed notes of a block's kernels in some layouts that there are such as pack its weights, and leaves only these where options ask for that, without those that store many
+// more weights than others.
 func (s *selector) packed(b *block.Block, all []Kernel) []Kernel {
 	if !slices.ContainsFunc(all, Kernel.packs) {
 		return all
@@ -56,7 +78,11 @@ func (s *selector) packed(b *block.Block, all []Kernel) []Kernel {
 		all[i].packable = true
 	}
 	if s.wantsPacked(b) {
-		all = slices.DeleteFunc(all, func(k Kernel) bool { return !k.packs() })
+		least := math.Inf(1)
+		for _, k := range all {
+			least = min(least, k.stored())
+		}
+		all = slices.DeleteFunc(all, func(k Kernel) bool { return k.storesMore(least) })
 	}
 	return all
 }
@@ -78,7 +104,7 @@ func (s *selector) counting(b *block.Block, lay lower.Layouts, times []tuning.Ke
 			if err != nil {
 				return nil, err
 			}
-			if s.wantsPacked(b) && k.Lowered != nil && !k.packs() {
+			if s.wantsPacked(b) && k.Lowered != nil && k.storesMore(estimated.stored()) {
 				continue
 			}
 			k.packable = k.Lowered != nil // or it is stale
@@ -96,24 +122,33 @@ type assigned struct {
 	name            string
 	space           layout.Space
 	packs, packable bool
+	stored          float64 // weights, if it packs them
 }
 
 func assign(k Kernel) assigned {
 	if k.Lowered == nil {
 		return assigned{cycles: math.Inf(1)}
 	}
-	return assigned{k.Cycles, k.Name, k.Space, k.packs(), k.packable}
+	return assigned{k.Cycles, k.Name, k.Space, k.packs(), k.packable, k.stored()}
 }
 
 // over is by how many cycles more than it takes an assignment counts: kernels that pack weights may have other layouts in the same space. It is +Inf where
-// only such are wanted.
+// only such are wanted, also of those that store many more than others.
 func (c *class) over(of assigned, only bool) float64 {
-	packable := slices.ContainsFunc(c.best, func(a assigned) bool { return a.packable && a.space == of.space })
+	packable, least := false, math.Inf(1)
+	for _, a := range c.best {
+		if a.space == of.space {
+			packable = packable || a.packable
+		}
+		if a.space == of.space && a.packs {
+			least = min(least, a.stored)
+		}
+	}
 	switch {
+	case only && packable && (!of.packs || of.stored > mostStored*least):
+		return math.Inf(1)
 	case of.packs || !packable:
 		return 0
-	case only:
-		return math.Inf(1)
 	}
 	return float64(of.cycles * (unpacked - 1))
 }

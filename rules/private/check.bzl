@@ -139,7 +139,7 @@ def check_pruning(attributes):
       attributes: ctx.attr of the rule.
     """
     if attributes.masks and attributes.given:
-        _fail(attributes.given[0], getattr(attributes, attributes.given[0]), "masks say which weights are kept, so nothing else is read: leave out either masks or %s" % ", ".join(attributes.given))
+        _fail(attributes.given[0], getattr(attributes, attributes.given[0]), "masks say which weights are kept, and beside them only packed, calibration and shrink are read: leave out either masks or %s" % ", ".join(attributes.given))
     if attributes.patterns < 0 or attributes.patterns > 255:
         _fail("patterns", attributes.patterns, "write how many patterns the set has, 1 to 255, or 0 for none")
     if attributes.set not in ["model", "layer"]:

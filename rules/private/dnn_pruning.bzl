@@ -155,8 +155,9 @@ def dnn_pruning(
       fully_connected: how many times fewer weights Gemm and MatMul keep. Default: 1, all.
       share: how many filters in a row have the same kernels: 1, 4, 8 or 16. With 16, kernels are faster; already 4 can cost accuracy (docs/performance.md). Default: 1.
       packed: whether layers that processors compute have kernels that store what is left of their weights and nothing else, wherever there are such, even if others are faster: library and
-        memory are as much smaller as the weights. Beside masks it holds for all their layers. Default: False, a kernel that stores weights otherwise is taken where it is
-        faster by a tenth, by estimates or by the tuning record.
+        memory are as much smaller as the weights. Where registers have filters that keep different weights, and no other kernel does so, they store what any of these keeps. Beside masks
+        True holds for all their layers, and False leaves what they ask for. Default: False, a kernel that stores weights otherwise is taken where it is faster by a tenth, by estimates or by
+        the tuning record.
       exempt_first: whether the first layer stays dense. Default: True.
       exempt: further layers that stay dense, by the name of their weights or of their node.
       policy: a .star file whose function policy(layer) decides for each layer that is not exempt; `dnnc prune --help` has what it sees.

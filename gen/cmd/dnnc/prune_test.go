@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -19,6 +20,7 @@ import (
 	"rules_dnn/gen/manifest"
 	"rules_dnn/gen/masks"
 	"rules_dnn/gen/onnx"
+	"rules_dnn/gen/pipeline"
 	"rules_dnn/gen/prune"
 )
 
@@ -220,6 +222,16 @@ func TestPruneAsksForPacked(t *testing.T) {
 
 	_, err := dnnc("prune", "--src="+src, "--settings=settings.json", "--packed", "--out=x.onnx")
 	require.ErrorContains(t, err, `--packed: only --masks takes it; settings say "packed": true`)
+}
+
+// TestPackedOfAllReaders: what a report asks for is asked for of each node that reads the weights, which would be stored twice otherwise.
+func TestPackedOfAllReaders(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "report.json")
+	text := `{"kernels": "some", "layers": [{"label": "Conv \"a\"", "also": ["Conv \"b\""], "packed": true}, {"label": "Conv \"c\""}]}`
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+	f, s := &compileFlags{pruning: file}, &pipeline.State{}
+	require.NoError(t, f.readPruning(s))
+	require.Equal(t, map[string]bool{`Conv "a"`: true, `Conv "b"`: true}, s.Packed)
 }
 
 // TestPrunedPageOfDevice: layers that the device computes are among those of the page.

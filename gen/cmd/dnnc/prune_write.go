@@ -147,7 +147,9 @@ func (f *compileFlags) readPruning(s *pipeline.State) error {
 			if s.Packed == nil {
 				s.Packed = map[string]bool{}
 			}
-			s.Packed[l.Label] = true
+			for _, label := range append([]string{l.Label}, l.Also...) {
+				s.Packed[label] = true
+			}
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ package bnfold
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ops"
@@ -76,27 +77,32 @@ func origins(n *ir.Node) []string {
 	return n.Origins
 }
 
-// batchNorm reads scale and shift of a BatchNormalization, or nil where n is none that folds.
-func batchNorm(n *ir.Node) (*affine, error) {
+// Folds reports whether a node is a BatchNormalization by constants, which folds where its operand's rank is known: into what computes that, where nothing else reads
+// it. That node has its result then.
+func Folds(n *ir.Node) bool {
 	if n.Op != "BatchNormalization" || ops.NormalisesByBatch(n) || n.Int("spatial", 1) != 1 || len(n.Inputs) != 5 {
-		return nil, nil
+		return false
 	}
 	for i, v := range n.Outputs {
 		if v != nil && i > 0 {
-			return nil, nil
+			return false
 		}
 	}
-	if x := n.Inputs[0]; x == nil || !x.HasShape || len(x.Shape) < 2 {
+	return n.Inputs[0] != nil && !slices.ContainsFunc(n.Inputs[1:], func(v *ir.Value) bool { return v == nil || v.Const == nil })
+}
+
+// batchNorm reads scale and shift of a BatchNormalization, or nil where n is none that folds.
+func batchNorm(n *ir.Node) (*affine, error) {
+	if !Folds(n) {
+		return nil, nil
+	}
+	if x := n.Inputs[0]; !x.HasShape || len(x.Shape) < 2 {
 		return nil, nil
 	}
 	var p [4][]float64 // scale, B, mean, var
 	for i := range p {
-		v := n.Inputs[i+1]
-		if v == nil || v.Const == nil {
-			return nil, nil
-		}
 		var err error
-		if p[i], err = edit.Floats(v.Const); err != nil {
+		if p[i], err = edit.Floats(n.Inputs[i+1].Const); err != nil {
 			return nil, err
 		}
 		if len(p[i]) != len(p[0]) {
