@@ -133,13 +133,16 @@ func (g *grouped) rotate() error {
 }
 
 // places are those of queries in the sequence. Where operand 9 has them, a prompt, which is all keys that there are, uses its first number alone, for all
-// batches.
+// batches, unless operand 16 tells queries from padding.
 func (g *grouped) places() *ir.Value {
 	length := g.dim(g.operands[groupedQuery], 1)
 	steps := g.op("Range", nil, g.integer(0), g.squeeze(length, 0), g.integer(1))
 	own := g.operands[groupedPlaces]
 	if own == nil {
 		return g.add(g.unsqueeze(g.begin, 1), steps)
+	}
+	if g.Has(groupedValid) {
+		return own
 	}
 	first := g.op("Gather", nil, g.op("Reshape", nil, own, g.ints(-1)), g.ints(0))
 	return g.op("Where", nil, g.op("Equal", nil, g.total, length), g.add(first, steps), own)
@@ -180,6 +183,9 @@ func (g *grouped) attended(k, v *ir.Value) (*ir.Value, error) {
 		return nil, fmt.Errorf("attribute local_window_size is 0; want at least 1 key, or -1 for no window")
 	case causal: // queries that are padding are behind all keys
 		attrs["is_causal"], seen = int64(1), g.add(g.begin, places)
+		if g.Has(groupedValid) {
+			attrs["padded"] = int64(1)
+		}
 		if window > 0 {
 			attrs["left_window_size"] = window - 1
 		}
