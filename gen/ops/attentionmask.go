@@ -43,7 +43,7 @@ func (a *attention) where(cond, score te.Expr) te.Expr {
 }
 
 // maskOperand applies operand 3: a bool that tells where to attend, or a number to add. Its
-// last axis may be short: the keys behind it are not attended to.
+// last axis may be short, unless operand 7 tells how many keys there are: the keys behind it are not attended to.
 func (a *attention) maskOperand(score te.Expr) (te.Expr, error) {
 	c := a.c
 	if !c.Has(3) {
@@ -68,7 +68,13 @@ func (a *attention) maskOperand(score te.Expr) (te.Expr, error) {
 			return nil, fmt.Errorf("operand 3 (attn_mask): %w", err)
 		}
 		load.Index = append(c.broadcastIndex(s[:n], rows.Shape(), te.AxisVars(rows.Axes)), iv(3))
-		if !s[n].Equal(a.total) {
+		switch {
+		case s[n].Equal(a.total):
+		case c.Has(7):
+			if err := c.require(SameDim, s[n], a.total, "the last dimension of operand 3 (attn_mask), and keys"); err != nil {
+				return nil, err
+			}
+		default:
 			if err := c.require(AtLeast, a.total, s[n], "keys, and the last dimension of operand 3"); err != nil {
 				return nil, err
 			}

@@ -60,6 +60,9 @@ func (g *grouped) parts() error {
 		return fmt.Errorf("operand 0 (query) has shape %s; want a constant last dimension, which is a multiple of its %d heads", q, n)
 	}
 	g.size = columns / n
+	if err := g.caches(); err != nil {
+		return err
+	}
 	if packed {
 		sizes := g.ints(g.heads*g.size, g.shared*g.size, g.shared*g.size)
 		g.rows = slices.Clone(g.ops("Split", 3, ir.Attrs{"axis": int64(2)}, g.operands[groupedQuery], sizes))
@@ -71,6 +74,26 @@ func (g *grouped) parts() error {
 			continue
 		}
 		if err := g.hasShape(i, ir.Shape{g.batch, g.length, sym.Const(g.shared * g.size)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// caches holds that of values to the length of that of keys: new ones go to the same places.
+func (g *grouped) caches() error {
+	if !g.Has(groupedPastKey) {
+		return nil
+	}
+	s, err := g.Shape(groupedPastKey)
+	if err != nil {
+		return err
+	}
+	if len(s) != 4 {
+		return fmt.Errorf("operand %d (past_key) has rank %d; want rank 4: batch, head, place and element", groupedPastKey, len(s))
+	}
+	for _, i := range []int{groupedPastKey, groupedPastValue} {
+		if err := g.hasShape(i, ir.Shape{g.batch, sym.Const(g.shared), s[2], sym.Const(g.size)}); err != nil {
 			return err
 		}
 	}
