@@ -197,6 +197,7 @@ func (m *maker) badRest() {
 		{op: groupedQueries, attrs: oneHead, in: cachedKeys + " s:i32[1]=2147483647 T:i32[]=3"},
 		{op: groupedQueries, attrs: oneHead, in: cachedKeys + " s:i32[1]=4 T:i32[]=9"}, // more than the cache and the new one
 		{op: groupedQueries, attrs: oneHead, in: cachedKeys + " s:i32[1]=-2147483648 T:i32[]=3"},
+		{op: groupedQueries, attrs: oneHead, in: cachedKeys + " s:i32[1]=2 T:i32[]=3 _ _ _ b:f32[1,1,1,2]"},                          // of the last key there is no bias
 		{op: groupedQueries, attrs: append(oneHead, "do_rotary", 1), in: cachedKeys + " s:i32[1]=2 T:i32[]=3 E:f32[2,4] F:f32[2,4]"}, // of place 2 there is no angle
 		{op: groupedQueries, attrs: append(oneHead, "do_rotary", 1), in: cachedKeys + " s:i32[1]=2 T:i32[]=3 E:f32[3,4] F:f32[3,4] p:i64[1,1]=3"},
 		{op: groupedQueries, attrs: oneHead, in: cachedKeys + " s:i32[1]=2 T:i32[]=3 _ _ _ _ _ _ _ _ _ n:i32[1]=2"},

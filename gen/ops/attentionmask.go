@@ -19,8 +19,12 @@ func (a *attention) masked(score te.Expr) (te.Expr, error) {
 		if err := a.c.isVector(6, a.q.batch); err != nil {
 			return nil, err
 		}
+		most := a.total
+		if a.c.Node.Int("padded", 0) != 0 { // the last queries may be behind all keys
+			most = sym.Add(most, a.q.length)
+		}
 		a.kept = a.add(&te.Stage{
-			Name: "nonpad_kv_seqlen", Axes: axes(ir.Shape{a.q.batch}), Results: []te.Expr{a.c.length(6, a.total, iv(0))},
+			Name: "nonpad_kv_seqlen", Axes: axes(ir.Shape{a.q.batch}), Results: []te.Expr{a.c.length(6, most, iv(0))},
 		})
 		score = a.where(test("lt", index64(iv(3)), a.valid()), score)
 	}
@@ -29,7 +33,7 @@ func (a *attention) masked(score te.Expr) (te.Expr, error) {
 
 func index64(e sym.Expr) te.Expr { return te.Index{Type: ir.I64, E: e} }
 
-// valid is how many keys of the batch are no padding, of which a run refuses more than there are.
+// valid is how many keys of the batch are no padding, of which a run refuses more than there are, unless queries may be padding.
 func (a *attention) valid() te.Expr { return te.FromStage(a.kept, ir.I64, iv(0)) }
 
 // where keeps the score where the condition holds.
@@ -39,7 +43,7 @@ func (a *attention) where(cond, score te.Expr) te.Expr {
 }
 
 // maskOperand applies operand 3: a bool that tells where to attend, or a number to add. Its
-// last axis may be short: the keys behind it are not attended to.
+// last axis may be short, unless operand 7 tells how many keys there are: the keys behind it are not attended to.
 func (a *attention) maskOperand(score te.Expr) (te.Expr, error) {
 	c := a.c
 	if !c.Has(3) {
@@ -64,7 +68,13 @@ func (a *attention) maskOperand(score te.Expr) (te.Expr, error) {
 			return nil, fmt.Errorf("operand 3 (attn_mask): %w", err)
 		}
 		load.Index = append(c.broadcastIndex(s[:n], rows.Shape(), te.AxisVars(rows.Axes)), iv(3))
-		if !s[n].Equal(a.total) {
+		switch {
+		case s[n].Equal(a.total):
+		case c.Has(7):
+			if err := c.require(SameDim, s[n], a.total, "the last dimension of operand 3 (attn_mask), and keys"); err != nil {
+				return nil, err
+			}
+		default:
 			if err := c.require(AtLeast, a.total, s[n], "keys, and the last dimension of operand 3"); err != nil {
 				return nil, err
 			}

@@ -2,13 +2,14 @@ package ops
 
 // Attend is the compiler's own operator for Attention in which several queries have one place among the keys, so that heads of queries that share one
 // of keys are queries of one head: attribute together says how many. There are as many keys as operand 7 says, and the first ones of operands 1 and 2 are these.
+// Attribute padded says that the last queries may be padding, which is behind all keys.
 const Attend = "attend"
 
 var attendRow = &Row{
 	Name: Attend, Versions: []int{1}, MinOutputs: 1, MaxOutputs: 1,
 	Inputs: append(attentionOperands(), Param{Name: "nonpad_kv_seqlen", Types: int64s}, structural("keys", int64s)),
 	Attrs: []AttrSpec{
-		intAttr("is_causal"), floatAttr("scale"), floatAttr("softcap"), intAttr("left_window_size"), intAttr("right_window_size"), intAttr("together"),
+		intAttr("is_causal"), floatAttr("scale"), floatAttr("softcap"), intAttr("left_window_size"), intAttr("right_window_size"), intAttr("together"), intAttr("padded"),
 	},
 	Build: attentionOf,
 }

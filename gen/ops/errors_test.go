@@ -343,6 +343,8 @@ func TestMicrosoftErrors(t *testing.T) {
 		{queryGroups(nil, groupedQuery, f32("N", "S", "H")), "operand 0 (query) has shape [N S H]; want a constant last dimension"},
 		{queryGroups(nil, groupedKey, f32("N", "S", 8)), "dimension 2 of operand 1"},
 		{queryGroups(nil, groupedValue, nil), "key and value belong together; one of them is absent"},
+		{queryGroups(nil, groupedPastKey, f32("N", "P", 16)), "operand 3 (past_key) has rank 3; want rank 4"},
+		{queryGroups(nil, groupedPastKey, f32("N", 2, 5, 8), groupedPastValue, f32("N", 2, 4, 8)), "dimension 2 of operand 4: found 4 and 5"},
 		{queryGroups(nil, groupedPastValue, nil), "past_key and past_value belong together; one of them is absent"},
 		{queryGroups(nil, groupedCos, nil), "cos_cache and sin_cache belong together; one of them is absent"},
 		{queryGroups(nil, groupedCos, nil, groupedSin, nil), "attribute do_rotary is 1, and operands 7 and 8 (cos_cache and sin_cache) are absent"},

@@ -60,6 +60,9 @@ func (g *grouped) parts() error {
 		return fmt.Errorf("operand 0 (query) has shape %s; want a constant last dimension, which is a multiple of its %d heads", q, n)
 	}
 	g.size = columns / n
+	if err := g.caches(); err != nil {
+		return err
+	}
 	if packed {
 		sizes := g.ints(g.heads*g.size, g.shared*g.size, g.shared*g.size)
 		g.rows = slices.Clone(g.ops("Split", 3, ir.Attrs{"axis": int64(2)}, g.operands[groupedQuery], sizes))
@@ -71,6 +74,26 @@ func (g *grouped) parts() error {
 			continue
 		}
 		if err := g.hasShape(i, ir.Shape{g.batch, g.length, sym.Const(g.shared * g.size)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// caches holds that of values to the length of that of keys: new ones go to the same places.
+func (g *grouped) caches() error {
+	if !g.Has(groupedPastKey) {
+		return nil
+	}
+	s, err := g.Shape(groupedPastKey)
+	if err != nil {
+		return err
+	}
+	if len(s) != 4 {
+		return fmt.Errorf("operand %d (past_key) has rank %d; want rank 4: batch, head, place and element", groupedPastKey, len(s))
+	}
+	for _, i := range []int{groupedPastKey, groupedPastValue} {
+		if err := g.hasShape(i, ir.Shape{g.batch, sym.Const(g.shared), s[2], sym.Const(g.size)}); err != nil {
 			return err
 		}
 	}
@@ -133,13 +156,16 @@ func (g *grouped) rotate() error {
 }
 
 // places are those of queries in the sequence. Where operand 9 has them, a prompt, which is all keys that there are, uses its first number alone, for all
-// batches.
+// batches, unless operand 16 tells queries from padding.
 func (g *grouped) places() *ir.Value {
 	length := g.dim(g.operands[groupedQuery], 1)
 	steps := g.op("Range", nil, g.integer(0), g.squeeze(length, 0), g.integer(1))
 	own := g.operands[groupedPlaces]
 	if own == nil {
 		return g.add(g.unsqueeze(g.begin, 1), steps)
+	}
+	if g.Has(groupedValid) {
+		return own
 	}
 	first := g.op("Gather", nil, g.op("Reshape", nil, own, g.ints(-1)), g.ints(0))
 	return g.op("Where", nil, g.op("Equal", nil, g.total, length), g.add(first, steps), own)
@@ -180,6 +206,9 @@ func (g *grouped) attended(k, v *ir.Value) (*ir.Value, error) {
 		return nil, fmt.Errorf("attribute local_window_size is 0; want at least 1 key, or -1 for no window")
 	case causal: // queries that are padding are behind all keys
 		attrs["is_causal"], seen = int64(1), g.add(g.begin, places)
+		if g.Has(groupedValid) {
+			attrs["padded"] = int64(1)
+		}
 		if window > 0 {
 			attrs["left_window_size"] = window - 1
 		}

@@ -218,6 +218,8 @@ def grouped():
     yield case("both_ways", 4, 2, 4, 0, [3], size=8, causal=0)
     yield case("chunk", 2, 1, 4, 6, [4, 5], total=6, rotary=True, extra={16: np.array([4, 4], np.int32)})
     yield case("chunk_padding", 2, 1, 3, 6, [3, 3], total=6, rotary=True, extra={16: np.array([1, 3], np.int32)})
+    yield case("chunk_padding_behind", 2, 1, 3, 7, [4, 2], total=5, rotary=True, extra={16: np.array([1, 2], np.int32)})
+    yield case("places_chunk_first", 2, 1, 3, 5, [2, 2], total=3, rotary=True, extra={9: np.array([[4, 0, 7], [1, 5, 5]], np.int64), 16: np.array([3, 3], np.int32)})
 
 
 def quantized():

@@ -95,10 +95,20 @@ func transposedOf(n *ir.Node, facts sym.Facts) *transposed {
 		t.least = append(t.least, n)
 		grown *= float64(sym.CeilInt(k, s)*s) / float64(k)
 	}
-	if grown > mostGrowth || t.mayHaveNoImage(facts) || !t.forms() {
+	if grown > mostGrowth || t.mayBeRefused() || t.mayHaveNoImage(facts) || !t.forms() {
 		return nil
 	}
 	return t
+}
+
+// mayBeRefused reports whether pads may cut off more than there is: such a run is refused, and a Slice would give nothing instead.
+func (t *transposed) mayBeRefused() bool {
+	for axis, n := range t.least {
+		if t.strides[axis]*n+t.beyond(axis, t.before[axis]) < 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // mayHaveNoImage reports whether there may be none where a Reshape, of no image, could not tell how far an axis and its phases reach.

@@ -156,7 +156,7 @@ func TestOneElement(t *testing.T) {
 	}
 }
 
-// TestEmpty: transposed convolutions stay whose convolutions would be of nothing in runs of which they themselves compute something, or nothing.
+// TestEmpty: transposed convolutions stay whose convolutions would be of nothing in runs of which they themselves compute something, or nothing, or are refused.
 func TestEmpty(t *testing.T) {
 	for _, c := range []struct {
 		name, shape, kernel, attrs, want string
@@ -167,6 +167,8 @@ func TestEmpty(t *testing.T) {
 		{"no row, and kernels of phases of several", "1, 2, H, 3", "2, 1, 3, 3", "strides = [2, 2]", "Conv DepthToSpace Slice", []int64{1, 2, 0, 3}},
 		{"no row, of as many results as strides", "1, 2, H, 3", "2, 1, 3, 3", "strides = [2, 2], auto_pad = \"SAME_UPPER\"", "Conv DepthToSpace Slice", []int64{1, 2, 0, 3}},
 		{"no result without stride", "1, 2, N, 3", "2, 1, 2, 2", "pads = [1, 0, 1, 0]", "ConvTranspose", []int64{1, 2, 1, 3}},
+		{"less than no row", "1, 2, N, 3", "2, 1, 3, 3", "strides = [2, 2], pads = [2, 0, 2, 0]", "ConvTranspose", []int64{1, 2, 2, 3}},
+		{"no row that pads leave, at the least", "1, 2, N, 3", "2, 1, 2, 3", "strides = [2, 2], pads = [1, 0, 1, 0]", "Conv DepthToSpace Slice", []int64{1, 2, 1, 3}},
 		{"no image", "H, 2, 3, 3", "2, 1, 3, 3", "strides = [2, 2]", "Conv DepthToSpace Slice", []int64{0, 2, 3, 3}},
 		{"no image, of one axis", "H, 2, 3", "2, 1, 3", "strides = [2]", "ConvTranspose", []int64{0, 2, 3}},
 	} {
