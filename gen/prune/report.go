@@ -37,7 +37,7 @@ type Report struct {
 }
 
 // Computed is the report's Kernels of this version.
-const Computed = "kernels for processors leave out weights that were dropped, unless others are estimated to be faster by a tenth (where packed is asked for, even then): those of each filter by itself in convolutions of stride 1 along rows, those at the same places in all of 8 or 16 neighbouring filters in others and in products (share = 16 suits all chips)"
+const Computed = "kernels for processors leave out weights that were dropped, unless others are estimated to be faster by a tenth (where packed is asked for, even then): those of each filter by itself in convolutions of stride 1 along rows, those at the same places in all of 8 or 16 neighbouring filters in others and in products (share = 16 suits all chips, and lets Winograd's algorithm leave out kernels of 3x3 that all of these drop)"
 
 // Sum counts weights and operations of layers, all and those that are kept.
 type Sum struct {
