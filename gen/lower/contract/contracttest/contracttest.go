@@ -14,6 +14,8 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ir/irtest"
 	"rules_dnn/gen/layout"
+	"rules_dnn/gen/loop"
+	looprun "rules_dnn/gen/loop/run"
 	"rules_dnn/gen/lower"
 	"rules_dnn/gen/lower/lowertest"
 	"rules_dnn/gen/shape"
@@ -98,4 +100,32 @@ func Elements(dims []int64) int64 {
 		n *= d
 	}
 	return n
+}
+
+// Run runs a kernel of a block's first operand, as it is stored, and of constants; result has what it stores of the first result.
+func Run(t testing.TB, b *block.Block, l *lower.Lowered, operand, result []byte) {
+	t.Helper()
+	require.NoError(t, l.Make())
+	require.NoError(t, loop.Verify(l.Kernel))
+	args, err := l.Args()
+	require.NoError(t, err)
+	var buffers [][]byte
+	for _, v := range args {
+		data := map[*ir.Value][]byte{b.Operands[0]: operand, b.Results[0]: result}[v]
+		if v.Const != nil {
+			data, err = v.Const.Bytes()
+			require.NoError(t, err)
+		}
+		buffers = append(buffers, data)
+	}
+	for _, s := range l.Kernel.Scratch {
+		n, known := s.Size.Const()
+		require.True(t, known)
+		buffers = append(buffers, make([]byte, n*int64(s.Type.Size())))
+	}
+	k, err := looprun.Compile(l.Kernel, nil)
+	require.NoError(t, err)
+	require.NoError(t, k.Start(buffers...))
+	require.NoError(t, k.Run(0, k.Tasks()), "%s", l.Schedule)
+	require.NoError(t, k.Finish())
 }

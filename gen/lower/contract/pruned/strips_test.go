@@ -14,8 +14,6 @@ import (
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
-	"rules_dnn/gen/loop"
-	looprun "rules_dnn/gen/loop/run"
 	"rules_dnn/gen/lower"
 	"rules_dnn/gen/lower/contract/contracttest"
 	"rules_dnn/gen/lower/weights"
@@ -74,32 +72,10 @@ func TestStripsCompute(t *testing.T) {
 
 // computedApart runs a kernel of which x and the results lie apart.
 func computedApart(t *testing.T, b *block.Block, l *lower.Lowered, x *ir.Tensor) *ir.Tensor {
-	require.NoError(t, l.Make())
-	require.NoError(t, loop.Verify(l.Kernel))
-	args, err := l.Args()
-	require.NoError(t, err)
 	y := ir.NewTensor(ir.F32, knownDims(t, b.Results[0])...)
 	operand, result := make([]byte, len(x.Data)), make([]byte, len(y.Data))
 	eachApart(t, b.Operands[0], l, func(stored, logical int64) { copy(operand[4*stored:4*stored+4], x.Data[4*logical:]) })
-	var buffers [][]byte
-	for _, v := range args {
-		data := map[*ir.Value][]byte{b.Operands[0]: operand, b.Results[0]: result}[v]
-		if v.Const != nil {
-			data, err = v.Const.Bytes()
-			require.NoError(t, err)
-		}
-		buffers = append(buffers, data)
-	}
-	for _, s := range l.Kernel.Scratch {
-		n, known := s.Size.Const()
-		require.True(t, known)
-		buffers = append(buffers, make([]byte, n*int64(s.Type.Size())))
-	}
-	k, err := looprun.Compile(l.Kernel, nil)
-	require.NoError(t, err)
-	require.NoError(t, k.Start(buffers...))
-	require.NoError(t, k.Run(0, k.Tasks()), "%s", l.Schedule)
-	require.NoError(t, k.Finish())
+	contracttest.Run(t, b, l, operand, result)
 	eachApart(t, b.Results[0], l, func(stored, logical int64) { copy(y.Data[4*logical:4*logical+4], result[4*stored:]) })
 	return y
 }

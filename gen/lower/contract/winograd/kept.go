@@ -174,7 +174,7 @@ func (w *filtering) proposeKept(env *lower.Env, space func() *params.Space) (*lo
 	l, err := env.Scheduled(w.anchor(), w.name(), w.anchor(), w.Block, work, w.schedule(work), args)
 	if err == nil {
 		l.Packing = &weights.Packing{Lanes: w.enc.Share, Type: ir.F32, Results: w.f.Results, Parts: 1, Kept: w.enc.String()}
-		l.Point = w.keptPoint(space)
+		l.Point = w.pointOf(space)
 	}
 	return l, err
 }

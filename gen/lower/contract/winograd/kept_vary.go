@@ -66,26 +66,6 @@ func (w *filtering) takesKept(rows, tiles int64) bool {
 	return w.keeps(t) && w.takes(t, tiles, 1, nil)
 }
 
-// keptPoint is that of the kernel in a space.
-func (w *filtering) keptPoint(space func() *params.Space) func() (*params.Point, *params.Space) {
-	x := *w
-	return func() (*params.Point, *params.Space) {
-		return vary.PointIn(space(), func(name string) int64 {
-			switch name {
-			case vary.Results:
-				return int64(x.f.Results)
-			case vary.Share:
-				return x.enc.Share
-			case vary.Rows:
-				return x.Rows
-			case vary.Tiles:
-				return x.chunk / x.Rows
-			}
-			return x.keptAhead()
-		})
-	}
-}
-
 // keptVaried is the kernel of the parameters that are given, or none; an error where they are none of the block's.
 func keptVaried(all []*filtering, env *lower.Env, space func() *params.Space) ([]*lower.Lowered, error) {
 	if space() == nil {

@@ -122,6 +122,9 @@ func (w *filtering) take(t micro.Tile, tiles, parts int64, packing *weights.Pack
 
 // ahead is how many elements the products fetch W ahead.
 func (w *filtering) ahead() int64 {
+	if w.enc != nil {
+		return w.keptAhead()
+	}
 	n, _ := micro.Prefetch(w.Target, w.Instr, w.Instr.W, w.k, w.Vectors, false, nil)
 	return w.given.Or(vary.Ahead, n)
 }
@@ -134,6 +137,8 @@ func (w *filtering) pointOf(space func() *params.Space) func() (*params.Point, *
 			switch name {
 			case vary.Results:
 				return int64(x.f.Results)
+			case vary.Share:
+				return x.enc.Share
 			case vary.Rows:
 				return x.Rows
 			case vary.Vectors:
