@@ -5,7 +5,7 @@ A chip is an entry of CHIPS:
 - constraints: the constraint values of platforms that have it, by their settings. No platform has those of two chips, so
   that no order counts: a chip of a level or a kind says that the processor may be any.
 - copts: compiler flags, for kernels only. What create() checks for (cpu_features) covers what they let the compiler use.
-- facts: what the compiler reads, by the fields that README.md lists; dnn_chip adds the name and the copts.
+- facts: what the compiler reads, by the fields that docs/reference/chips.md lists; dnn_chip adds the name and the copts.
 - variants: of a chip that stands for any processor of its kind, the more capable ones for which a library has kernels, too,
   the least capable first. create() takes the last whose cpu_features the processor has.
 - runs: of a processor, the chips of levels and kinds whose kernels run on it in builds that do not know it: what is chosen for these is

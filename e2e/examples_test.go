@@ -1,0 +1,254 @@
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"rules_dnn/tools/docs/snippet"
+)
+
+// A page's files and commands are those of a reader who has followed README: its module, its first network, and then the page.
+
+// where rules_dnn is, by README.md.
+const thirdParty = "third_party/rules_dnn"
+
+// blocks returns the blocks of a page, by its path from the root.
+func blocks(t *testing.T, page string) []snippet.Block {
+	out, err := snippet.Read(filepath.Join(rulesRoot(t), page))
+	require.NoError(t, err)
+	return out
+}
+
+// appended are files of which a page has parts: they follow README's. Others take the place of README's.
+var appended = map[string]bool{".bazelrc": true, "BUILD": true, "MODULE.bazel": true}
+
+// files joins the blocks that are files, by their names.
+func files(pages ...[]snippet.Block) map[string]string {
+	out := map[string]string{}
+	for _, page := range pages {
+		for _, b := range page {
+			if b.Mark == snippet.File && appended[b.Name] {
+				out[b.Name] += b.Text
+			} else if b.Mark == snippet.File {
+				out[b.Name] = b.Text
+			}
+		}
+	}
+	return out
+}
+
+// reader is a module beside a link to the checkout.
+type reader struct {
+	*workspace
+	tools string // a folder with a command bazel
+}
+
+// newReader makes a module with README's files.
+func newReader(t *testing.T) *reader {
+	dir := filepath.Join(os.Getenv("TEST_TMPDIR"), "examples")
+	require.NoError(t, os.RemoveAll(dir))
+	r := &reader{open(t, dir), filepath.Join(os.Getenv("TEST_TMPDIR"), "examples-tools")}
+	require.NoError(t, os.MkdirAll(r.tools, 0o755))
+	return r
+}
+
+// begin makes the module anew, with the files of README and of a page.
+func (r *reader) begin(t *testing.T, page string) {
+	require.NoError(t, os.RemoveAll(r.dir))
+	require.NoError(t, os.MkdirAll(filepath.Join(r.dir, filepath.Dir(thirdParty)), 0o755))
+	require.NoError(t, os.Symlink(r.root, filepath.Join(r.dir, thirdParty)))
+	copyTree(t, filepath.Join(r.root, "app", "resnet20_cifar10.onnx"), filepath.Join(r.dir, "resnet20_cifar10.onnx"))
+	pages := [][]snippet.Block{blocks(t, "README.md")}
+	if page != "README.md" {
+		pages = append(pages, blocks(t, page))
+	}
+	for name, text := range files(pages...) {
+		if name != "WORKSPACE" { // TestReadmeWorkspace
+			r.write(t, name, text)
+		}
+	}
+}
+
+func (r *reader) write(t *testing.T, name, text string) {
+	require.NotEmpty(t, text, name)
+	require.NoError(t, os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o644))
+}
+
+// bazelCommand is a command bazel for scripts. With ANALYZE it builds nothing.
+const bazelCommand = `#!/bin/sh
+command=$1
+shift
+if [ -n "$ANALYZE" ]; then
+  case $command in
+  run) command=build; for a; do shift; [ "$a" != -- ] || break; set -- "$@" "$a"; done; set -- --nobuild "$@" ;;
+  build | test) set -- --nobuild "$@" ;;
+  esac
+fi
+exec '%s/bazelw' '--output_base=%s' --max_idle_secs=60 "$command" --jobs=2 --color=no --curses=no --noshow_progress "$@"
+`
+
+// sh runs a script as a reader does, and returns what it prints.
+func (r *reader) sh(t *testing.T, script string, env ...string) string {
+	t.Helper()
+	require.NoError(t, os.WriteFile(filepath.Join(r.tools, "bazel"), []byte(fmt.Sprintf(bazelCommand, r.root, r.base)), 0o755))
+	cmd := exec.Command("bash", "-e", "-c", script)
+	cmd.Dir = r.dir
+	cmd.Env = append(os.Environ(), "HOME="+os.Getenv("TEST_TMPDIR"), "PATH="+r.tools+":"+os.Getenv("PATH"))
+	cmd.Env = append(cmd.Env, env...)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s\n%s", script, out)
+	return string(out)
+}
+
+// play runs the commands of a page, and returns what they print.
+func (r *reader) play(t *testing.T, page string) string {
+	var out strings.Builder
+	for _, b := range blocks(t, page) {
+		switch b.Mark {
+		case snippet.Run:
+			out.WriteString(r.sh(t, b.Text))
+		case snippet.Analyze:
+			out.WriteString(r.sh(t, b.Text, "ANALYZE=1"))
+		}
+	}
+	return out.String()
+}
+
+// TestExamples: what README and each guide tell to type works, in their order.
+func TestExamples(t *testing.T) {
+	if os.Getenv("TEST_TMPDIR") == "" {
+		t.Skip("runs Bazel; use bazel test //e2e:e2e_test")
+	}
+	r := newReader(t)
+	pages := []string{"docs/trainers.md"}
+	guides, err := filepath.Glob(filepath.Join(r.root, "docs", "guides", "*.md"))
+	require.NoError(t, err)
+	require.NotEmpty(t, guides)
+	for _, g := range guides {
+		pages = append(pages, "docs/guides/"+filepath.Base(g))
+	}
+	if !t.Run("README.md", func(t *testing.T) { readmeExample(t, r) }) {
+		return // nothing else can work
+	}
+	for _, page := range pages {
+		t.Run(filepath.Base(page), func(t *testing.T) {
+			r.begin(t, page)
+			printed := r.play(t, page)
+			if check := checks[filepath.Base(page)]; check != nil {
+				check(t, r, printed)
+			}
+		})
+	}
+}
+
+// numbers is what main.cc prints.
+var numbers = regexp.MustCompile(`(?m)^(-?\d+\.\d{3} ){10}ok$`)
+
+// readmeExample is a newcomer's first hour.
+func readmeExample(t *testing.T, r *reader) {
+	r.begin(t, "README.md")
+	assert.Regexp(t, numbers, r.play(t, "README.md"))
+	r.sh(t, "bazel build //...", "ANALYZE=1") // the copy's own packages are not loaded
+	// A reader who does not register the toolchain is told to.
+	const line = "register_toolchains(\"@rules_dnn//toolchains/cc:linux_arm64\")\n"
+	module := files(blocks(t, "README.md"))["MODULE.bazel"]
+	require.Contains(t, module, line)
+	r.write(t, "BUILD", files(blocks(t, "README.md"), blocks(t, "docs/guides/arm_linux.md"))["BUILD"])
+	r.write(t, "MODULE.bazel", strings.Replace(module, line, "", 1))
+	_, refused, err := r.try("build", "--nobuild", "//:net_arm64")
+	require.Error(t, err)
+	assert.Contains(t, refused, "no C++ toolchain builds for the platform ")
+	assert.Contains(t, refused, strings.TrimSpace(line))
+}
+
+// checks look at what the commands of a page did, besides that none failed.
+var checks = map[string]func(t *testing.T, r *reader, printed string){
+	"arm_linux.md": func(t *testing.T, r *reader, printed string) {
+		assert.Contains(t, printed, "net_arm64/libnet_arm64.a\n")
+		assert.Regexp(t, numbers, printed)
+	},
+	"first_model.md": func(t *testing.T, r *reader, printed string) {
+		build, err := os.ReadFile(filepath.Join(r.dir, "BUILD"))
+		require.NoError(t, err)
+		assert.Contains(t, string(build), `name = "mine"`)
+		assert.Contains(t, printed, "N")
+	},
+	"pruning.md": func(t *testing.T, r *reader, printed string) {
+		_, refused, err := r.try("build", "--nobuild", "//:net_small")
+		require.Error(t, err)
+		assert.Contains(t, refused, "//:net_pruned has not been trained yet: ")
+		r.bazel(t, "build", "--nobuild", "//:net_pruned.update")
+	},
+	"variants.md": func(t *testing.T, r *reader, printed string) {
+		chips := r.bazel(t, "aquery", "--platforms=@rules_dnn//platforms:linux_x86_64", "mnemonic(DnnCompile, //:net_for_all)")
+		assert.Contains(t, chips, "x86_64_haswell.json")
+		assert.Contains(t, chips, "x86_64_zen4.json")
+		assert.NotContains(t, chips, "x86_64_v4.json")
+		assert.Contains(t, r.bazel(t, "aquery", "mnemonic(DnnCompile, //:net)"), "my_chip.json")
+	},
+	"size.md": func(t *testing.T, r *reader, printed string) {
+		assert.Regexp(t, `(?m)^ *\d+  code$`, printed)
+	},
+}
+
+// TestStandalone: blocks of commands that need no Bazel.
+func TestStandalone(t *testing.T) {
+	if os.Getenv("TEST_TMPDIR") == "" {
+		t.Skip("compiles a network; use bazel test //e2e:e2e_test")
+	}
+	root, out := rulesRoot(t), t.TempDir()
+	copyTree(t, filepath.Join(root, "app", "resnet20_cifar10.onnx"), filepath.Join(out, "net.onnx"))
+	copyTree(t, filepath.Join(root, "docs", "reference", "facts", "x86_64_v3.json"), filepath.Join(out, "x86_64_v3.json"))
+	require.NoError(t, os.WriteFile(filepath.Join(out, "main.cc"), []byte(files(blocks(t, "README.md"))["main.cc"]), 0o644))
+	var printed string
+	for _, b := range blocks(t, "docs/guides/cmake.md") {
+		if b.Mark != snippet.Standalone {
+			continue
+		}
+		cmd := exec.Command("bash", "-e", "-c", b.Text)
+		cmd.Dir = root
+		cmd.Env = append(os.Environ(), "OUT="+out, "RULES_DNN="+root, "PATH="+os.Getenv("PATH")+":/usr/local/go/bin", "GOFLAGS=-trimpath")
+		if os.Getenv("HOME") == "" {
+			cmd.Env = append(cmd.Env, "HOME="+os.Getenv("TEST_TMPDIR"))
+		}
+		text, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s\n%s", b.Text, text)
+		printed += string(text)
+	}
+	assert.Regexp(t, numbers, printed)
+}
+
+// TestReadmeWorkspace: the WORKSPACE of the page about installation is the one that TestWorkspace builds with.
+func TestReadmeWorkspace(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(rulesRoot(t), "e2e", "workspace", "WORKSPACE"))
+	require.NoError(t, err)
+	rest := string(text)
+	told := strings.Replace(files(blocks(t, "docs/guides/install.md"))["WORKSPACE"], thirdParty, "../..", 1)
+	require.NotEmpty(t, told)
+	for _, line := range strings.Split(told, "\n") {
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		_, after, ok := strings.Cut(rest, line+"\n")
+		require.True(t, ok, "e2e/workspace/WORKSPACE lacks a line of docs/guides/install.md, or has it elsewhere: %s", line)
+		rest = after
+	}
+	// What is downloaded is known.
+	for _, name := range []string{"WORKSPACE", "e2e/workspace/WORKSPACE"} {
+		text, err := os.ReadFile(filepath.Join(rulesRoot(t), name))
+		require.NoError(t, err)
+		archives := strings.Split(string(text), "http_archive(\n")[1:]
+		require.NotEmpty(t, archives, name)
+		for _, a := range archives {
+			assert.Regexp(t, `^    name = "\w+",\n    sha256 = "[0-9a-f]{64}",\n`, a, name)
+		}
+	}
+}
