@@ -224,3 +224,16 @@ func TestChangelog(t *testing.T) {
 		}
 	}
 }
+
+// TestExamplesAreModules: Bazel does not take modules of examples for packages of this one.
+func TestExamplesAreModules(t *testing.T) {
+	ignored := strings.Split(read(t, ".bazelignore"), "\n")
+	found := 0
+	walk(t, func(path string) {
+		if folder, ok := strings.CutSuffix(path, "/MODULE.bazel"); ok && strings.HasPrefix(folder, "examples/") {
+			assert.Contains(t, ignored, folder, ".bazelignore")
+			found++
+		}
+	})
+	require.NotZero(t, found)
+}

@@ -141,6 +141,7 @@ func TestExamples(t *testing.T) {
 	for _, page := range pages {
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			r.begin(t, page)
+			r.sh(t, "bazel query //... >/dev/null") // also of files that no command builds
 			printed := r.play(t, page)
 			if check := checks[filepath.Base(page)]; check != nil {
 				check(t, r, printed)
@@ -167,6 +168,52 @@ func readmeExample(t *testing.T, r *reader) {
 	require.Error(t, err)
 	assert.Contains(t, refused, "no C++ toolchain builds for the platform ")
 	assert.Contains(t, refused, strings.TrimSpace(line))
+}
+
+// TestExampleModules: the commands of examples/README.md work in each module there.
+func TestExampleModules(t *testing.T) {
+	if os.Getenv("TEST_TMPDIR") == "" {
+		t.Skip("runs Bazel; use bazel test //e2e:e2e_test")
+	}
+	r := newReader(t)
+	played := map[string]bool{}
+	for _, b := range blocks(t, "examples/README.md") {
+		if b.Mark != snippet.Run && b.Mark != snippet.Analyze {
+			continue
+		}
+		where, script, ok := strings.Cut(b.Text, "\n")
+		require.True(t, ok)
+		name, ok := strings.CutPrefix(where, "cd examples/")
+		require.True(t, ok, where)
+		played[name] = true
+		t.Run(name, func(t *testing.T) {
+			r.beginModule(t, name)
+			var env []string
+			if b.Mark == snippet.Analyze {
+				env = append(env, "ANALYZE=1")
+			}
+			r.sh(t, script, env...)
+		})
+	}
+	folders, err := filepath.Glob(filepath.Join(r.root, "examples", "*", "MODULE.bazel"))
+	require.NoError(t, err)
+	for _, f := range folders {
+		assert.True(t, played[filepath.Base(filepath.Dir(f))], "%s has no commands in examples/README.md", f)
+	}
+}
+
+// beginModule makes the module anew, as a copy of an example beside a link to the checkout.
+func (r *reader) beginModule(t *testing.T, name string) {
+	require.NoError(t, os.RemoveAll(r.dir))
+	copyTree(t, filepath.Join(r.root, "examples", name), r.dir)
+	require.NoError(t, os.MkdirAll(filepath.Join(r.dir, filepath.Dir(thirdParty)), 0o755))
+	require.NoError(t, os.Symlink(r.root, filepath.Join(r.dir, thirdParty)))
+	module, err := os.ReadFile(filepath.Join(r.dir, "MODULE.bazel"))
+	require.NoError(t, err)
+	const path = "path = \"../..\""
+	require.Contains(t, string(module), path)
+	r.write(t, "MODULE.bazel", strings.Replace(string(module), path, "path = \""+thirdParty+"\"", 1))
+	r.write(t, ".bazelignore", thirdParty+"\n")
 }
 
 // checks look at what the commands of a page did, besides that none failed.

@@ -82,7 +82,8 @@ func apiPage(headers []string) string {
 	p := newPage("C and C++ API", "generated headers")
 	p.text("Every model has a header with this API. Names begin with the prefix of the model (`c_prefix`), here `net`; "+
 		"the example has an input `image` [N, 3, 32, 32], an output `logits` [N, 10] and `weights = \"file\"`.",
-		"If a model has no symbols, `net_dims` and the parameters `dims` are absent: `net_run(context, inputs, outputs)`.",
+		"If all dimensions of a model are numbers, pass NULL for `dims` in C; the functions of the C++ wrapper take none. "+
+			"With the weights in the library, `Create` takes an optional pointer to options; with `weights = \"file\"`, a reference, because options are required.",
 		"The C++ wrapper owns a model and contexts. Its functions return the statuses of the C functions.")
 	p.heading(2, "The header")
 	p.text("With `backend = \"cpu\"`:")

@@ -1,0 +1,16 @@
+#include <cstdio>
+#include <vector>
+
+#include "net.h"
+
+// Classifies one gray image and prints the logits.
+int main() {
+  net::Model model;
+  net::Context context;
+  std::vector<float> image(3 * 32 * 32, 0.5f), logits(10);
+  net::Status status = model.Create();
+  if (status == net_OK) status = context.Create(model);
+  if (status == net_OK) status = context.Run({/*N=*/1}, image.data(), logits.data());
+  for (float x : logits) std::printf("%.3f ", x);
+  return std::puts(net::Message(status)) < 0 || status != net_OK;
+}
