@@ -205,6 +205,25 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
+// TestFileNames: readers do not see a block's mark, so that the text before names the file.
+func TestFileNames(t *testing.T) {
+	root := rulesRoot(t)
+	for _, page := range pages(t) {
+		if !ours(page) || strings.HasPrefix(page, "docs/reference/") {
+			continue
+		}
+		blocks, err := snippet.Read(filepath.Join(root, page))
+		require.NoError(t, err)
+		lines := prose(read(t, page))
+		for _, b := range blocks {
+			if b.Mark == snippet.File {
+				before := strings.Join(lines[:b.Line], "\n")
+				assert.Contains(t, before, "`"+b.Name+"`", "%s:%d", page, b.Line)
+			}
+		}
+	}
+}
+
 // TestChangelog: a version a heading, a line an entry.
 func TestChangelog(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(read(t, "CHANGELOG.md")), "\n")

@@ -15,19 +15,19 @@ import (
 
 // Manifest is the file's structure. Sizes are bytes; expressions are over the symbols.
 type Manifest struct {
-	Generator string   `json:"generator"`
-	Api       string   `json:"api"`
-	Chip      string   `json:"chip"`
-	Inputs    []Tensor `json:"inputs"`
-	Outputs   []Tensor `json:"outputs"`
-	Symbols   []Symbol `json:"symbols"`
+	Generator string   `json:"generator"` // the compiler and its version
+	Api       string   `json:"api"`       // the name of the header
+	Chip      string   `json:"chip"`      // the name of the chip, the most capable of several
+	Inputs    []Tensor `json:"inputs"`    // in the order of the API
+	Outputs   []Tensor `json:"outputs"`   // in the order of the API
+	Symbols   []Symbol `json:"symbols"`   // dimensions that are known at run time
 	// Checks are what a run's dimensions must satisfy.
 	Checks          []string `json:"checks"`
-	ArenaBytes      string   `json:"arena_bytes"`
-	ArenaLowerBound string   `json:"arena_lower_bound_bytes"`
-	ScratchBytes    string   `json:"scratch_bytes_per_worker"`
-	WeightsBytes    int64    `json:"weights_bytes"`
-	Select          Select   `json:"select"`
+	ArenaBytes      string   `json:"arena_bytes"`              // memory for values in a run
+	ArenaLowerBound string   `json:"arena_lower_bound_bytes"`  // what lives at once, at most
+	ScratchBytes    string   `json:"scratch_bytes_per_worker"` // memory of each thread
+	WeightsBytes    int64    `json:"weights_bytes"`            // packed constants
+	Select          Select   `json:"select"`                   // the choice of layouts and kernels
 	// Variants are the chips that the library has kernels for, the least capable first; Chip is the last, whose kernels the blocks name.
 	Variants []Variant `json:"variants,omitempty"`
 	// Warnings are what makes the model slow, or wrong, and may be mended.
@@ -38,7 +38,7 @@ type Manifest struct {
 	Quantized *Quantized `json:"quantized,omitempty"`
 	// Pruning is there where dnnc prune made the weights.
 	Pruning *Pruning `json:"pruning,omitempty"`
-	Blocks  []Block  `json:"blocks"`
+	Blocks  []Block  `json:"blocks"` // in the order in which they run
 	// Device is what runs launches beside the chip.
 	Device *Device `json:"device,omitempty"`
 }
@@ -47,51 +47,51 @@ type Manifest struct {
 type Device struct {
 	// Name is that of the facts that its kernels are for.
 	Name         string  `json:"name"`
-	ArenaBytes   string  `json:"arena_bytes"`
-	ScratchBytes string  `json:"scratch_bytes_per_worker"`
-	Workers      int64   `json:"workers"`
-	WeightsBytes int64   `json:"weights_bytes"`
-	Images       int     `json:"images"`
-	Transfers    int     `json:"transfers"` // steps that copy a value there or back
-	Blocks       []Block `json:"blocks"`
+	ArenaBytes   string  `json:"arena_bytes"`              // memory for values
+	ScratchBytes string  `json:"scratch_bytes_per_worker"` // memory of a worker
+	Workers      int64   `json:"workers"`                  // work-items with memory of their own
+	WeightsBytes int64   `json:"weights_bytes"`            // constants on the device
+	Images       int     `json:"images"`                   // values in texture memory
+	Transfers    int     `json:"transfers"`                // steps that copy a value there or back
+	Blocks       []Block `json:"blocks"`                   // that it runs
 }
 
 // Warning is of a kind, as dnnc's --accept names it.
 type Warning struct {
-	Kind string `json:"kind"`
-	Text string `json:"text"`
+	Kind string `json:"kind"` // baseline, pruning or untiled
+	Text string `json:"text"` // for people
 }
 
 // Precision is in what types floats are stored, multiplied and summed that the model has in f32. Nodes is how many nodes give their results in
 // the type of storage, and F32 lists those that do not. Pairs is how many steps run kernels that sum products in pairs, by the processor's instructions
 // for the type; others widen what they multiply to f32.
 type Precision struct {
-	Storage     string `json:"storage"`
-	Product     string `json:"product"`
-	Accumulator string `json:"accumulator"`
-	Nodes       int    `json:"nodes"`
-	Pairs       int    `json:"pairs,omitempty"`
-	F32         []Kept `json:"f32"`
+	Storage     string `json:"storage"`         // type in memory
+	Product     string `json:"product"`         // type of what is multiplied
+	Accumulator string `json:"accumulator"`     // type of sums
+	Nodes       int    `json:"nodes"`           // that give results in the type of storage
+	Pairs       int    `json:"pairs,omitempty"` // steps that sum pairs
+	F32         []Kept `json:"f32"`             // nodes that stay in f32
 }
 
 // Quantized is how many nodes of a quantized network give integers, and Float lists those that give floats.
 type Quantized struct {
-	Nodes int    `json:"nodes"`
-	Float []Kept `json:"float"`
+	Nodes int    `json:"nodes"` // that give integers
+	Float []Kept `json:"float"` // nodes that give floats
 }
 
 // Kept is a node that gives floats, and the reason.
 type Kept struct {
-	Node string `json:"node"`
-	Why  string `json:"why"`
+	Node string `json:"node"` // its name
+	Why  string `json:"why"`  // the reason
 }
 
 // Select is what the choice of layouts and kernels came to: estimated cycles of a run on one core,
 // and less than what no choice can take.
 type Select struct {
-	Cycles      int64 `json:"cycles"`
-	LowerBound  int64 `json:"lower_bound_cycles"`
-	Conversions int   `json:"conversions"`
+	Cycles      int64 `json:"cycles"`             // estimated, of a run on one core
+	LowerBound  int64 `json:"lower_bound_cycles"` // of any choice
+	Conversions int   `json:"conversions"`        // changes of layout between blocks
 	// StaleTuning is what the tuning record says that is true no more.
 	StaleTuning []string `json:"stale_tuning,omitempty"`
 	// Models are the performance models by which a search found what is to be measured, a line each.
@@ -100,18 +100,18 @@ type Select struct {
 
 // Tensor is an input, output or operand.
 type Tensor struct {
-	Name   string   `json:"name"`
-	Type   string   `json:"type"`
-	Shape  []string `json:"shape"`
-	Layout string   `json:"layout,omitempty"`
-	Place  string   `json:"place,omitempty"`
+	Name   string   `json:"name"`             // the ONNX value's name
+	Type   string   `json:"type"`             // of an element
+	Shape  []string `json:"shape"`            // expressions over the symbols
+	Layout string   `json:"layout,omitempty"` // the order of elements in memory; row-major if absent
+	Place  string   `json:"place,omitempty"`  // in memory, for values of blocks
 }
 
 // Symbol is a dimension that is known at run time.
 type Symbol struct {
-	Name string `json:"name"`
-	Min  int64  `json:"min"`
-	Max  int64  `json:"max"`
+	Name string `json:"name"` // as the API names it
+	Min  int64  `json:"min"`  // inclusive
+	Max  int64  `json:"max"`  // inclusive
 	// UpTo bounds a symbol that a run computes, by the symbols that the inputs give.
 	UpTo string `json:"up_to,omitempty"`
 }
@@ -122,34 +122,34 @@ type Block struct {
 	Kernel string `json:"kernel,omitempty"`
 	// Where says in which runs the kernel computes the block, of several that do: "where 32 >= H, where 32 >= W".
 	Where  string   `json:"where,omitempty"`
-	Nodes  []string `json:"nodes"`
-	Ops    []string `json:"ops"`
-	Anchor string   `json:"anchor"`
-	Tasks  string   `json:"tasks"`
+	Nodes  []string `json:"nodes"`  // names of the ONNX nodes that it computes
+	Ops    []string `json:"ops"`    // their operators
+	Anchor string   `json:"anchor"` // the kind of kernel
+	Tasks  string   `json:"tasks"`  // how many tasks threads share
 	Cycles int64    `json:"cycles"` // estimated
 	// FLOPs are the network's, Products what micro-kernels add up, Bytes those of operands and
 	// results; negative where not known. See plan.Work.
 	FLOPs    string `json:"flops"`
-	Products string `json:"products"`
-	Bytes    string `json:"bytes"`
+	Products string `json:"products"` // that micro-kernels add up
+	Bytes    string `json:"bytes"`    // of operands and results
 	// Stages that are placed at the first Depth axes, before the one that gives the results.
 	Stages []string `json:"stages,omitempty"`
-	Depth  int      `json:"depth,omitempty"`
+	Depth  int      `json:"depth,omitempty"` // of axes at which stages are placed
 	// Schedule is the text of the schedule that the kernel follows, which package sched reads; where the kernel was made of one.
 	Schedule string `json:"schedule,omitempty"`
 	// Tiles are the micro-kernels: accumulators as pixels x vectors, FMAs of a call.
 	Tiles []Tile `json:"tiles,omitempty"`
 	// Tuning is there where the kernel was measured, or is to be.
 	Tuning  *Tuning  `json:"tuning,omitempty"`
-	Reads   []Tensor `json:"reads"`
-	Results []Tensor `json:"results"`
+	Reads   []Tensor `json:"reads"`   // operands
+	Results []Tensor `json:"results"` // results
 }
 
 // Tuning is what the kernel was chosen from.
 type Tuning struct {
 	// Key is the block's in tuning records, and What the text there.
 	Key  string `json:"key"`
-	What string `json:"what"`
+	What string `json:"what"` // the text of the block in tuning records
 	// Kernel is the name of the kernel, and Kernels those of all that could be measured, where dnnc was asked for them.
 	Kernel  string   `json:"kernel"`
 	Kernels []string `json:"kernels,omitempty"`
@@ -161,10 +161,10 @@ type Tuning struct {
 
 // Tile is a micro-kernel that a block calls.
 type Tile struct {
-	Rows    int64 `json:"rows"`
-	Vectors int64 `json:"vectors"`
-	Lanes   int64 `json:"lanes"`
-	FMAs    int64 `json:"fmas"`
+	Rows    int64 `json:"rows"`    // pixels or rows
+	Vectors int64 `json:"vectors"` // of accumulators in a row
+	Lanes   int64 `json:"lanes"`   // elements of a vector
+	FMAs    int64 `json:"fmas"`    // of a call
 }
 
 // JSON prints the manifest of a program for a chip, which is the last of several if a library has kernels for them.

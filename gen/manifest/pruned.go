@@ -13,27 +13,27 @@ import (
 
 // Pruning is how many weights and multiply-adds (on one image; 0: not known) of a pruned network are left, and what computes its layers.
 type Pruning struct {
-	Retrained   bool          `json:"retrained"`
-	Layers      int           `json:"layers"`
-	Weights     int64         `json:"weights"`
-	KeptWeights int64         `json:"kept_weights"`
-	MACs        int64         `json:"macs"`
-	KeptMACs    int64         `json:"kept_macs"`
-	Kernels     string        `json:"kernels"`
-	Chosen      []PrunedLayer `json:"chosen"`
+	Retrained   bool          `json:"retrained"`    // the weights were trained with the masks
+	Layers      int           `json:"layers"`       // that are pruned
+	Weights     int64         `json:"weights"`      // of these layers
+	KeptWeights int64         `json:"kept_weights"` // that are left
+	MACs        int64         `json:"macs"`         // on one image; 0: not known
+	KeptMACs    int64         `json:"kept_macs"`    // that are left
+	Kernels     string        `json:"kernels"`      // what computes pruned layers, for people
+	Chosen      []PrunedLayer `json:"chosen"`       // what computes each of them
 }
 
 // PrunedLayer is a pruned layer, and the blocks that compute it: none where another node took its place.
 type PrunedLayer struct {
-	Weights string        `json:"weights"` // their name
-	Node    string        `json:"node"`
+	Weights string        `json:"weights"`          // their name
+	Node    string        `json:"node"`             // that reads them
 	Packed  bool          `json:"packed,omitempty"` // asked for, even if other kernels are faster
-	Blocks  []PrunedBlock `json:"blocks"`
+	Blocks  []PrunedBlock `json:"blocks"`           // that compute it
 }
 
 // PrunedBlock is one of the blocks that compute a layer.
 type PrunedBlock struct {
-	Kernel string `json:"kernel"`
+	Kernel string `json:"kernel"` // its function
 	// Where says in which runs, of several kernels.
 	Where string `json:"where,omitempty"`
 	// Device reports whether the device beside the chip computes it.

@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
+	"unicode"
 )
 
 // structs are the struct types of a package, with their comments.
@@ -84,6 +86,7 @@ func (s *structs) write(p *page, name string, done map[string]bool) error {
 	p.text(s.docs[name])
 	var rows [][]string
 	var next []string
+	before := "" // the last comment, which may name the fields after it, too
 	for _, f := range st.Fields.List {
 		tag := ""
 		if f.Tag != nil {
@@ -92,12 +95,18 @@ func (s *structs) write(p *page, name string, done map[string]bool) error {
 		if tag == "" || tag == "-" {
 			continue
 		}
+		meaning := comment(f.Doc, f.Comment)
+		if meaning != "" {
+			before = meaning
+		} else if len(f.Names) == 1 && slices.Contains(strings.FieldsFunc(before, notInName), f.Names[0].Name) {
+			meaning = before
+		}
 		text, inner := jsonType(f.Type)
 		optional := ""
 		if strings.Contains(f.Tag.Value, ",omitempty") {
 			optional = "may be absent"
 		}
-		rows = append(rows, []string{quoted(tag), text, optional, comment(f.Doc, f.Comment)})
+		rows = append(rows, []string{quoted(tag), text, optional, meaning})
 		if s.types[inner] != nil {
 			next = append(next, inner)
 		}
@@ -112,6 +121,9 @@ func (s *structs) write(p *page, name string, done map[string]bool) error {
 	}
 	return nil
 }
+
+// notInName reports whether a rune ends a name.
+func notInName(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
 // jsonType names a field's type in JSON's words, and the struct in it.
 func jsonType(e ast.Expr) (text, inner string) {
