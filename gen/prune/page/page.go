@@ -23,6 +23,29 @@ type picture struct {
 	Squares       []square
 }
 
+// Taps counts the filled squares: "4 of 9".
+func (p picture) Taps() string {
+	n := 0
+	for _, s := range p.Squares {
+		if s.Filled {
+			n++
+		}
+	}
+	return fmt.Sprintf("%d of %d", n, len(p.Squares))
+}
+
+// Text draws the pattern in characters, for readers who do not see it: rows of x for a tap and . for none.
+func (p picture) Text() string {
+	var b strings.Builder
+	for i, s := range p.Squares {
+		if i > 0 && s.X == 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteByte(".x"[map[bool]int{true: 1}[s.Filled]])
+	}
+	return b.String()
+}
+
 type square struct {
 	X, Y   int
 	Filled bool
@@ -40,9 +63,9 @@ type shown struct {
 
 // HTML prints the page of a report, of the training before it where there was one, and of what was chosen where the network is compiled.
 func HTML(r *prune.Report, trained *Training, chosen *Chosen) ([]byte, error) {
-	most := int64(1)
+	all := map[string]int64{} // kept kernels by their size: one size has many more than another
 	for _, f := range r.Patterns {
-		most = max(most, f.Kernels)
+		all[f.Kernel] += f.Kernels
 	}
 	t := template.New("page.html").Funcs(template.FuncMap{
 		"picture": draw,
@@ -51,7 +74,7 @@ func HTML(r *prune.Report, trained *Training, chosen *Chosen) ([]byte, error) {
 		"percent": func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) },
 		"share":   func(a, b int64) float64 { return float64(a) / float64(max(b, 1)) },
 		"times":   times,
-		"width":   func(n int64) int64 { return 200 * n / most },
+		"width":   func(f prune.Frequency) int64 { return 200 * f.Kernels / max(all[f.Kernel], 1) },
 		"bar":     func(x float64) int { return int(math.Round(120 * x)) },
 		"bytes":   size,
 		"shape":   func(d []int64) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(d), " ", " x "), "[]") },

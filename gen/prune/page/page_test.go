@@ -28,7 +28,7 @@ func TestPage(t *testing.T) {
 	require.NoError(t, err)
 	text := string(b)
 	for _, want := range []string{"net&lt;script&gt;.onnx", "12 of 90 weights were dropped without retraining", "leave out weights that were dropped", "2.2x", "1.8x", "5 x 2 x 3 x 3",
-		"70.0 %", "30.0 %", "first", "w (LSTM lstm): not pruned", `<title>1b0</title>`} {
+		"70.0 %", "30.0 %", "first", "w (LSTM lstm): not pruned", `<title>... .xx .xx</title>`, ">4 of 9<"} {
 		require.Contains(t, text, want)
 	}
 	for _, not := range []string{"<script", "http:", "https:", "src=", "href="} {
@@ -97,11 +97,31 @@ func TestChosen(t *testing.T) {
 	b, err := HTML(r, nil, chosen())
 	require.NoError(t, err)
 	golden(t, "testdata/chosen.html", b)
-	for _, want := range []string{"On chip&lt;, 1 of 2 pruned layers leave out", "FKW, 10 kernels that 16 filters share where 32 &gt;= H<br/>", ">1234<br/>5678<br/>8<br/>9<br/>77<br/>",
+	for _, want := range []string{"On chip&lt;, kernels of 1 of 2 pruned layers leave out", "FKW, 10 kernels that 16 filters share where 32 &gt;= H<br/>", ">1234<br/>5678<br/>8<br/>9<br/>77<br/>",
 		"dense, winograd F(4,3)<br/>Winograd at 36 points, 9 kernels that 16 filters share<br/>dense<br/>FKW, 10 kernels, on the device<br/>(packed was asked for)</td>", "<td>-</td>"} {
 		require.Contains(t, string(b), want)
 	}
 	wellFormed(t, b)
+}
+
+// TestNothingGained: where no kernel leaves out weights, the page says so and what to do.
+func TestNothingGained(t *testing.T) {
+	b, err := HTML(report(), nil, &Chosen{Chip: "chip", Layers: map[string][]Block{"conv\"&": {{Cycles: 9}}}})
+	require.NoError(t, err)
+	wellFormed(t, b)
+	require.Contains(t, string(b), "no kernel leaves out dropped weights")
+	require.NotContains(t, string(b), "kernels of 0 of")
+}
+
+// TestBars: a size with many kernels does not flatten the bars of another one.
+func TestBars(t *testing.T) {
+	r := report()
+	r.Patterns = append([]prune.Frequency{{Pattern: "1", Kernel: "1x1", Kernels: 100000}}, r.Patterns...)
+	b, err := HTML(r, nil, nil)
+	require.NoError(t, err)
+	for _, width := range []string{`<rect width="200"`, `<rect width="140"`, `<rect width="60"`} {
+		require.Contains(t, string(b), width)
+	}
 }
 
 func golden(t *testing.T, path string, b []byte) {
