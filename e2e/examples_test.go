@@ -92,13 +92,14 @@ if [ -n "$ANALYZE" ]; then
   build | test) set -- --nobuild "$@" ;;
   esac
 fi
+PATH='%s' # without this command, which bazelw would take for Bazel
 exec '%s/bazelw' '--output_base=%s' --max_idle_secs=60 "$command" --jobs=2 --color=no --curses=no --noshow_progress "$@"
 `
 
 // sh runs a script as a reader does, and returns what it prints.
 func (r *reader) sh(t *testing.T, script string, env ...string) string {
 	t.Helper()
-	require.NoError(t, os.WriteFile(filepath.Join(r.tools, "bazel"), []byte(fmt.Sprintf(bazelCommand, r.root, r.base)), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(r.tools, "bazel"), []byte(fmt.Sprintf(bazelCommand, os.Getenv("PATH"), r.root, r.base)), 0o755))
 	cmd := exec.Command("bash", "-e", "-c", script)
 	cmd.Dir = r.dir
 	cmd.Env = append(os.Environ(), "HOME="+os.Getenv("TEST_TMPDIR"), "PATH="+r.tools+":"+os.Getenv("PATH"))
