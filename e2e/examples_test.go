@@ -83,13 +83,20 @@ func (r *reader) write(t *testing.T, name, text string) {
 }
 
 // bazelCommand is a command bazel for scripts. With ANALYZE it builds nothing.
-const bazelCommand = `#!/bin/sh
+const bazelCommand = `#!/bin/bash
 command=$1
 shift
 if [ -n "$ANALYZE" ]; then
   case $command in
-  run) command=build; for a; do shift; [ "$a" != -- ] || break; set -- "$@" "$a"; done; set -- --nobuild "$@" ;;
-  build | test) set -- --nobuild "$@" ;;
+  build | run | test)
+    args=(--nobuild)
+    for a; do
+      [ "$a" != -- ] || break # what follows is the program's
+      args+=("$a")
+    done
+    set -- "${args[@]}"
+    [ "$command" = test ] || command=build
+    ;;
   esac
 fi
 PATH='%s' # without this command, which bazelw would take for Bazel
