@@ -19,7 +19,11 @@ func operatorsPage(*repository) (map[string]string, error) {
 		"If, Loop and Scan run with the values of the run, and dimensions may depend on data: memory is planned for their maximum. "+
 			"If nothing limits a dimension, the error says which bound `dims` must give. "+
 			"Axes that only the run knows are refused, except those of a Slice, and so are values whose rank changes from one iteration of a Loop to the next.",
-		"Operators that draw random numbers are not supported, because no two programs draw alike: make the numbers an input of the network.",
+		"Operators that draw random numbers use Philox4x32-10, a counter-based generator: the same seed gives the same bits on every chip, with any number of threads. "+
+			"A node's attribute `seed` sets its seed; the others follow `dnnc graph --seed=NUMBER` (default 0). "+
+			"`--seed=input` (in `dnnc_opts`) adds an input `seed` (int64, a scalar; the last one), so that each run gives its own. ONNX Runtime draws other numbers.",
+		"Sequences work if lengths and positions are known when code is generated; inputs and outputs of a network cannot be sequences. "+
+			"An input or output of INT4 or UINT4 has a byte for each element, of which the lower 4 bits count.",
 	)
 	p.heading(2, "Columns")
 	p.items(

@@ -9,12 +9,16 @@ import (
 // warningTexts say when the compiler warns, and what to do. A kind without text is an error.
 var warningTexts = map[string][2]string{
 	pipeline.Untiled: {
-		"contractions (convolutions, GEMM) of 1 % or more of the network's operations have no register tile. The warning names the node, its type and the reason.",
+		"contractions (convolutions, GEMM) of 1 % or more of the network's operations have no register tile. The warning names the node, its type and the reason. It leaves out what nobody can change, such as depthwise convolutions.",
 		"Change the node's type or shapes, or accept the warning.",
 	},
 	pipeline.Baseline: {
 		"the library has kernels for SSE2 only, as with `variants = []`. With AVX2 or AVX-512 a network takes a fraction of the time. The rules warn only with `-c opt`.",
 		"Name a platform with a level, or keep the default variants.",
+	},
+	"range": {
+		"with `precision = \"fp16\"`, a value leaves the range of f16 on the calibration's inputs and stays in f32. The warning has the numbers.",
+		"Accept the warning; or scale the value in the model, or use `bf16`.",
 	},
 	pipeline.Pruning: {
 		"weights were pruned without training, so accuracy is probably lost.",
