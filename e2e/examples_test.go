@@ -87,6 +87,10 @@ func (r *reader) write(t *testing.T, name, text string) {
 const bazelCommand = `#!/bin/bash
 command=$1
 shift
+quiet='--color=no --curses=no --noshow_progress'
+case $command in
+build | run | test) quiet="--jobs=2 $quiet" ;;
+esac
 if [ -n "$ANALYZE" ]; then
   case $command in
   build | run | test)
@@ -101,7 +105,7 @@ if [ -n "$ANALYZE" ]; then
   esac
 fi
 PATH='%s' # without this command, which bazelw would take for Bazel
-exec '%s/bazelw' '--output_base=%s' --max_idle_secs=60 "$command" --jobs=2 --color=no --curses=no --noshow_progress "$@"
+exec '%s/bazelw' '--output_base=%s' --max_idle_secs=60 "$command" $quiet "$@"
 `
 
 // sh runs a script as a reader does, and returns what it prints.
