@@ -16,6 +16,14 @@ var warningTexts = map[string][2]string{
 		"the library has kernels for SSE2 only, as with `variants = []`. With AVX2 or AVX-512 a network takes a fraction of the time. The rules warn only with `-c opt`.",
 		"Name a platform with a level, or keep the default variants.",
 	},
+	"declared": {
+		"a shape that the model declares for an output differs from the computed one, which the header and the manifest have.",
+		"Correct the model, or accept the warning.",
+	},
+	"default": {
+		"an input has a default value (an initializer of the same name), so it is a constant.",
+		"`dnnc_opts = [\"--keep-input=NAME\"]` makes it an input that each run gives, or accept the warning.",
+	},
 	"range": {
 		"with `precision = \"fp16\"`, a value leaves the range of f16 on the calibration's inputs and stays in f32. The warning has the numbers.",
 		"Accept the warning; or scale the value in the model, or use `bf16`.",
