@@ -8,6 +8,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/plan"
+	"rules_dnn/gen/print/ckernel"
 	"rules_dnn/gen/print/ctext"
 )
 
@@ -180,7 +181,9 @@ func (b *library) program(p *plan.Program) string {
 // block prints a call as each variant runs it, and gives the names of the functions, a variant's each.
 func (b *library) block(h *host, i int) string {
 	texts, names := map[string]string{}, []string{}
-	h.line("// %s", ctext.Comment(b.calls[0][i].Block.Label()))
+	for _, d := range ckernel.Doc(h.p, b.calls[0][i]) {
+		h.line("// %s", d)
+	}
 	for v := range b.variants {
 		s := b.calls[v][i]
 		x := &host{p: h.p, syms: h.syms}
