@@ -28,7 +28,7 @@ type digests struct{ sources, weights, manifest string }
 var weightsHash = regexp.MustCompile(`(kWeightsHash\[32\] = )\{[^}]*\}`)
 
 // buffers are the lines of comments that describe a kernel's buffers, which the digest of the manifest is of, and those of device code in a string.
-var buffers = regexp.MustCompile(`(?m)^ *"?//   [a-z]+[0-9]+: .*\n`)
+var buffers = regexp.MustCompile(`(?m)^ *"?//   \w+: .*\n`)
 
 // digest reads the outputs in a folder.
 func digest(folder string) (digests, error) {

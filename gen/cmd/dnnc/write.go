@@ -62,7 +62,7 @@ func alignment(p *plan.Program) int { return int(max(p.Align, plan.Alignment)) }
 
 func (f *compileFlags) model(p *plan.Program, w cppapi.Weights, t *target.Target) *cppapi.Model {
 	m := &cppapi.Model{Api: f.api, Prefix: f.prefix, Namespace: f.namespace, Generator: cpp.Generator,
-		Arena: []sym.Expr{p.ArenaBytes}, Scratch: p.ScratchBytes, Weights: w, Bare: t.Bare()}
+		Arena: []sym.Expr{p.ArenaBytes}, Scratch: p.ScratchBytes, Weights: w, Bare: t.Bare(), Observed: f.observe}
 	for _, v := range p.Inputs {
 		m.Inputs = append(m.Inputs, cppapi.Tensor{Name: v.Name, Type: v.Type, Shape: v.Shape})
 	}
@@ -136,7 +136,8 @@ func (f *compileFlags) writeSources(s *pipeline.State, m *cppapi.Model, out *fil
 		return err
 	}
 	variants := variantsOf(chipsOf(s))
-	language := languages[s.Target.Language()]
+	language := *languages[s.Target.Language()]
+	language.Observed = f.observe
 	folders, same, err := language.Library(s.Program, f.prefix, f.shards, variants)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.src, err)

@@ -36,6 +36,8 @@ type Language struct {
 	Dialect ckernel.Dialect
 	// Extension is of the kernels' files; Header is what they include.
 	Extension, Header string
+	// Observed: the host program tells who observes a run what its blocks compute.
+	Observed bool
 	// Functions are what kernels with such bodies call and the header does not have; nil: nothing.
 	Functions func(ks []*loop.Kernel, bodies string) string
 	// Micro prints a micro-kernel as a function that only its file sees.

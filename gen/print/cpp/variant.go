@@ -148,7 +148,7 @@ func (b *library) differ() bool {
 
 // program prints the calls of kernels as blocks of tasks, for each variant, and the function that runs the steps in order.
 func (b *library) program(p *plan.Program) string {
-	h := &host{p: p, syms: symbolNames(p), devices: newDevices(p)}
+	h := &host{p: p, syms: symbolNames(p), devices: newDevices(p), observes: b.l.Observed}
 	head(&h.writer, "The host program: the model's blocks in order, each with where its values lie.")
 	h.line("#include \"%s_internal.h\"", b.prefix)
 	h.line("#include \"%s_kernels.h\"", b.prefix)
@@ -157,6 +157,9 @@ func (b *library) program(p *plan.Program) string {
 	}
 	if p.Device != nil {
 		h.line("#include \"runtime/dnn_device.h\"")
+	}
+	if h.observes {
+		h.line("#include \"runtime/dnn_observe.h\"")
 	}
 	h.line("")
 	h.line("namespace {")
