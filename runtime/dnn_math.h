@@ -14,6 +14,16 @@
 
 #include <stdint.h>
 
+// No vector that is passed leaves a file of kernels, all of which is compiled with the same flags:
+// its ABI concerns nobody, where a register holds only a part of it.
+#if defined(__clang__)
+#if __has_warning("-Wpsabi")
+#pragma clang diagnostic ignored "-Wpsabi"
+#endif
+#elif defined(__GNUC__)
+#pragma GCC diagnostic ignored "-Wpsabi"
+#endif
+
 #define DNN_MATH_FN __attribute__((always_inline, unused)) static inline
 
 namespace dnn_math {

@@ -208,12 +208,9 @@ std::string Server::Answer(const std::string& line) {
   static constexpr struct {
     const char* name;
     std::string (Server::*method)(const Json&, std::string*);
-  } kCommands[] = {{"load", &Server::Load},
-                   {"inputs", &Server::Inputs},
-                   {"run", &Server::Run},
-                   {"values", &Server::Values},
-                   {"outputs", &Server::Outputs},
-                   {"info", &Server::Info}};
+  } kCommands[] = {{"load", &Server::Load},       {"inputs", &Server::Inputs},
+                   {"run", &Server::Run},         {"values", &Server::Values},
+                   {"outputs", &Server::Outputs}, {"info", &Server::Info}};
   Json request;
   std::string answer, command;
   std::string error = ParseJson(line, &request);
