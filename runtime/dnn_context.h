@@ -35,7 +35,7 @@ struct Runtime {
   Observer observer;  // null: nobody looks
   void* observer_user;
   ValueObserver value_observer;  // of what blocks compute
-  Piece* pieces;  // of the run in progress
+  Piece* pieces;                 // of the run in progress
 };
 
 struct Context {
