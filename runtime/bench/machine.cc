@@ -104,12 +104,12 @@ double Peak::Measure() const {
 
 double ProductRatio(const Probe& probe, const ProductProbe& product, int threads) {
   const Peak floats(probe.multiply, threads), others(product.multiply, threads);
-  std::vector<double> ratios;
-  for (int i = 0; i < 5; ++i) {
-    const double as_floats = floats.Measure();
-    if (as_floats > 0) ratios.push_back(others.Measure() / as_floats);
+  double as_floats = 0, as_others = 0;
+  for (int i = 0; i < 10; ++i) {
+    as_floats = std::max(as_floats, floats.Measure());
+    as_others = std::max(as_others, others.Measure());
   }
-  return Median(std::move(ratios));
+  return as_floats > 0 ? as_others / as_floats : 0;
 }
 
 void MeasureMemory(const Probe& probe, int threads, double seconds, int64_t buffer_bytes,

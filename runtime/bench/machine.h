@@ -23,7 +23,7 @@ class Peak {
 };
 
 // How many times as many products of a kind, by an instruction of its own, as of floats so many
-// threads compute at once: the median of a few tests that take turns.
+// threads compute at once: the fastest of some tests that take turns.
 double ProductRatio(const Probe& probe, const ProductProbe& product, int threads);
 
 // Measures memory with so many threads at once, for about as many seconds, and keeps in the machine
