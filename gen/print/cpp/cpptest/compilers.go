@@ -46,7 +46,7 @@ func EachCompiler(t *testing.T, test func(t *testing.T, m *Machine)) {
 				t.Skipf("no %s on this machine: on Debian, apt install %s", r, r.pkg())
 			}
 			m := Host
-			m.Compilers = []string{path}
+			m.Compilers, m.Silent = []string{path}, true
 			test(t, &m)
 		})
 	}
