@@ -4,6 +4,7 @@
 
 #include "runtime/dnn_device.h"
 #include "runtime/dnn_model.h"
+#include "runtime/dnn_observe.h"
 #include "runtime/dnn_pool.h"
 #include "runtime/dnn_remote.h"
 
@@ -33,7 +34,8 @@ struct Runtime {
   const Options* options;
   Observer observer;  // null: nobody looks
   void* observer_user;
-  Piece* pieces;  // of the run in progress
+  ValueObserver value_observer;  // of what blocks compute
+  Piece* pieces;                 // of the run in progress
 };
 
 struct Context {

@@ -86,8 +86,9 @@ static inline V dnn_load(const T* p) {
   return v;
 }
 
+// V may be too wide for a register, and GCC has notes on passing such ones.
 template <typename V, typename T>
-static inline void dnn_store(T* p, V v) {
+static inline void dnn_store(T* p, const V& v) {
   __builtin_memcpy(p, &v, sizeof(V));
 }
 
@@ -369,6 +370,11 @@ static inline V dnn_join_apart(V x, const T* p) {
   }
 }
 
+// GCC 11 does not see that a loop sets all lanes.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 // Loads lanes that lie kStep elements apart, and reads nothing behind the last one.
 template <typename V, int kStep, typename T>
 static inline V dnn_load_apart(const T* p) {
@@ -384,6 +390,9 @@ static inline V dnn_load_apart(const T* p) {
   for (int i = 0; i < n; ++i) v[i] = p[i * kStep];
   return v;
 }
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 template <typename V, int kStep>
 static inline V dnn_load_f16_apart(const uint16_t* p) {

@@ -54,7 +54,7 @@ DNN_MATH_FN V widened_lanes(S x) {
 // convert_lanes converts lanes as a C cast does. Lanes become twice or half as wide at a time: of
 // more GCC converts one after the other.
 template <class V, class S>
-DNN_MATH_FN V convert_lanes(S x) {
+DNN_MATH_FN V convert_lanes(const S& x) {
   typedef lane_of<V> T;
   typedef lane_of<S> F;
   constexpr int to = sizeof(T), from = sizeof(F);

@@ -14,6 +14,16 @@
 
 #include <stdint.h>
 
+// No vector that is passed leaves a file of kernels, all of which is compiled with the same flags:
+// its ABI concerns nobody, where a register holds only a part of it.
+#if defined(__clang__)
+#if __has_warning("-Wpsabi")
+#pragma clang diagnostic ignored "-Wpsabi"
+#endif
+#elif defined(__GNUC__)
+#pragma GCC diagnostic ignored "-Wpsabi"
+#endif
+
 #define DNN_MATH_FN __attribute__((always_inline, unused)) static inline
 
 namespace dnn_math {
@@ -1043,6 +1053,22 @@ DNN_MATH_FN T quantize(float x, T zero) {
   return static_cast<T>(q & -static_cast<int32_t>(x == x));
 }
 
+// rounded hides from GCC before 14 that a float was a double, or becomes one. Where these make
+// vectors of neighbouring statements, they compare numbers of lanes for precisions, and take a
+// double for what it was before it was rounded to a float.
+DNN_MATH_FN float rounded(float x) {
+#if !defined(__GNUC__) || defined(__clang__) || __GNUC__ >= 14
+  return x;
+#elif defined(__x86_64__)
+  __asm__("" : "+x"(x));
+#elif defined(__aarch64__)
+  __asm__("" : "+w"(x));
+#else
+  __asm__("" : "+m"(x));
+#endif
+  return x;
+}
+
 // cast converts between types of numbers and bool: floats to integers truncate
 // and saturate, NaN gives 0; integers wrap.
 template <class T, class S>
@@ -1051,6 +1077,10 @@ DNN_MATH_FN T cast(S x) {
   constexpr bool to_float = is_same<T, float>::value || is_same<T, double>::value;
   if constexpr (from_float && !to_float) {
     return saturate<T, S>(x);
+  } else if constexpr (is_same<T, float>::value && is_same<S, double>::value) {
+    return rounded(static_cast<float>(x));
+  } else if constexpr (is_same<T, double>::value && is_same<S, float>::value) {
+    return static_cast<double>(rounded(x));
   } else {
     return static_cast<T>(x);
   }
@@ -1244,7 +1274,7 @@ DNN_MATH_FN halves_of<V> exact_bf16(V x) {
 
 // round_odd narrows so that rounding once more gives x correctly rounded.
 DNN_MATH_FN float round_odd(double x) {
-  const float f = static_cast<float>(x);
+  const float f = rounded(static_cast<float>(x));
   if (static_cast<double>(f) == x || x != x || isinf(f)) return f;
   uint32_t b = to_bits(f);
   if (__builtin_fabs(static_cast<double>(f)) > __builtin_fabs(x)) b--;

@@ -96,6 +96,46 @@ static int64_t dnn_probe_multiply(int64_t rounds) {
   return rounds * kChains * kLanes;
 }
 
+// The same of another kind: Product::Add adds to the lanes of a sum kProducts products of two
+// operands of groups of numbers, by the instruction that kernels use.
+template <typename Product, int kChains, int kProducts>
+static int64_t dnn_probe_products(int64_t rounds) {
+  static_assert(kChains >= 1 && kChains <= kDnnMostChains, "a variable for each chain");
+  typedef typename Product::Sum Sum;
+  typedef typename Product::Operand Operand;
+  alignas(64) uint8_t numbers[sizeof(Sum) * kChains + 2 * sizeof(Operand)];
+  for (uint8_t& n : numbers) n = 1;
+  uint8_t* from = numbers;
+  DNN_OPAQUE(from);
+  Operand a = dnn_load<Operand>(from + kChains * sizeof(Sum));
+  Operand b = dnn_load<Operand>(from + kChains * sizeof(Sum) + sizeof(Operand));
+#define DNN_LOAD(k)                                                       \
+  Sum sum##k = dnn_load<Sum>(from + (k < kChains ? k : 0) * sizeof(Sum)); \
+  dnn_in_register(sum##k);
+  DNN_EACH_CHAIN(DNN_LOAD)
+#undef DNN_LOAD
+  DNN_ROLLED
+  for (int64_t r = 0; r < rounds; ++r) {
+#define DNN_STEP(k)             \
+  if constexpr (k < kChains) {  \
+    dnn_in_register(a);         \
+    Product::Add(sum##k, a, b); \
+    dnn_in_register(sum##k);    \
+  }
+    DNN_EACH_CHAIN(DNN_STEP)
+#undef DNN_STEP
+  }
+#define DNN_STORE(k)                           \
+  if constexpr (k < kChains) {                 \
+    dnn_in_register(sum##k);                   \
+    dnn_store(from + k * sizeof(Sum), sum##k); \
+  }
+  DNN_EACH_CHAIN(DNN_STORE)
+#undef DNN_STORE
+  __asm__ __volatile__("" : : "r"(from) : "memory");
+  return rounds * kChains * kProducts;
+}
+
 // Reads a buffer whose size is a multiple of eight vectors.
 template <typename V>
 static float dnn_probe_read(const uint8_t* buffer, size_t bytes) {

@@ -20,6 +20,9 @@ struct BlockInfo {
   Size products;        // that micro-kernels add up; 0 for other kernels
   Size bytes;           // of operands and results, each once
   bool device = false;  // runs there
+  // The kind of products of its micro-kernels: from 1 on a number among the profile's, 0 those of
+  // the probe, and -1 of others, whose peak is not known.
+  int32_t product = 0;
 };
 
 // What the machine can do at most, as code that was compiled as the kernels are.
@@ -31,6 +34,12 @@ struct Probe {
   float (*read)(const uint8_t* buffer, size_t bytes);
 };
 constexpr size_t kProbeBytes = 4096;
+
+// Products of another kind than of floats, as of bytes by an instruction for dot products.
+struct ProductProbe {
+  const char* name;                     // of the instruction
+  int64_t (*multiply)(int64_t rounds);  // as Probe's
+};
 
 // What a device can do at most, by the driver's clocks.
 struct DevicePeaks {
@@ -53,6 +62,9 @@ struct Profile {
 
   // Measures the device for about so many seconds; null without one.
   void (*device_peaks)(DeviceModel* model, double seconds, DevicePeaks* peaks) = nullptr;
+
+  int32_t product_count = 0;
+  const ProductProbe* products = nullptr;
 };
 
 // The value of a block's size, negative where it is not known or leaves 64 bits.

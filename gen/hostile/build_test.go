@@ -34,7 +34,7 @@ func newBuild(t *testing.T) *build {
 	root, err := filepath.Abs(repository)
 	require.NoError(t, err)
 	b := &build{compiler: cpptest.Compiler(t), dir: t.TempDir()}
-	b.flags = append([]string{"-std=c++17", "-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-Wno-unused-function", "-Wno-unused-const-variable", "-ffp-contract=fast",
+	b.flags = append([]string{"-std=c++17", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-Wno-unused-const-variable", "-ffp-contract=fast",
 		"-pthread", "-I" + root, "-I" + b.dir}, strings.Fields(*copts)...)
 	return b
 }

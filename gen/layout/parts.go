@@ -61,9 +61,9 @@ func (p Parts) outermost(axis int) int {
 	return slices.IndexFunc(p, func(x Part) bool { return x.Axis == axis && x.Size == 0 })
 }
 
-// within is how many points of the axis one point of part i stands for: those of the axis' parts after it, or of all others of the
+// Within is how many points of the axis one point of part i stands for: those of the axis' parts after it, or of all others of the
 // outermost one.
-func (p Parts) within(i int) int64 {
+func (p Parts) Within(i int) int64 {
 	if p[i].Size == 0 {
 		return p.Along(p[i].Axis)
 	}
@@ -106,7 +106,7 @@ func (p Parts) Dims(s ir.Shape) []sym.Expr {
 	out := make([]sym.Expr, len(p))
 	for i, x := range p {
 		if out[i] = sym.Const(x.Size); x.Size == 0 {
-			out[i] = sym.Add(sym.CeilDiv(s[x.Axis], sym.Const(p.within(i)), nil), sym.Const(x.Pad))
+			out[i] = sym.Add(sym.CeilDiv(s[x.Axis], sym.Const(p.Within(i)), nil), sym.Const(x.Pad))
 		}
 	}
 	return out
@@ -117,7 +117,7 @@ func (p Parts) Extents(shape []int64) []int64 {
 	out := make([]int64, len(p))
 	for i, x := range p {
 		if out[i] = x.Size; x.Size == 0 {
-			within := p.within(i)
+			within := p.Within(i)
 			out[i] = (shape[x.Axis]+within-1)/within + x.Pad
 		}
 	}
@@ -131,7 +131,7 @@ func (p Parts) Elements(s ir.Shape) sym.Expr { return product(p.Dims(s)) }
 func (p Parts) Physical(index []sym.Expr, f sym.Facts) []sym.Expr {
 	out := make([]sym.Expr, len(p))
 	for i, x := range p {
-		out[i] = sym.FloorDiv(index[x.Axis], sym.Const(p.within(i)), f)
+		out[i] = sym.FloorDiv(index[x.Axis], sym.Const(p.Within(i)), f)
 		if x.Size != 0 {
 			out[i] = sym.Mod(out[i], sym.Const(x.Size), f)
 		}
@@ -143,7 +143,7 @@ func (p Parts) Physical(index []sym.Expr, f sym.Facts) []sym.Expr {
 func (p Parts) Logical(at []sym.Expr, rank int) []sym.Expr {
 	out := make([]sym.Expr, rank)
 	for i, x := range p {
-		out[x.Axis] = sym.Add(out[x.Axis], sym.Scale(at[i], p.within(i)))
+		out[x.Axis] = sym.Add(out[x.Axis], sym.Scale(at[i], p.Within(i)))
 	}
 	return out
 }
@@ -171,7 +171,7 @@ func (p Parts) At(extents []int64, offset int64) []int64 {
 	}
 	at := make([]int64, rank)
 	for i := len(p) - 1; i >= 0; i-- {
-		at[p[i].Axis] += offset % extents[i] * p.within(i)
+		at[p[i].Axis] += offset % extents[i] * p.Within(i)
 		offset /= extents[i]
 	}
 	return at

@@ -117,7 +117,7 @@ func (p *program) output(t *testing.T, cxx string, emulator, flags []string) []b
 	src, bin := filepath.Join(dir, "p.cc"), filepath.Join(dir, "p")
 	text := fmt.Sprintf("%s%sint main() {\n  const rules_dnn::DenormalsAsZero mode(%v);\n%s  return 0;\n}\n", prologue, &p.body, p.flush, &p.calls)
 	require.NoError(t, os.WriteFile(src, []byte(text), 0o600))
-	args := append([]string{"-std=c++17", "-O2", "-fno-math-errno", "-Wall", "-Wextra", "-Werror", "-Wno-psabi"}, flags...)
+	args := append([]string{"-std=c++17", "-O2", "-fno-math-errno", "-Wall", "-Wextra", "-Werror"}, flags...)
 	msg, err := exec.Command(cxx, append(args, src, "-o", bin, "-lm")...).CombinedOutput()
 	require.NoError(t, err, "%s", msg)
 	command := append(append([]string{}, emulator...), bin)

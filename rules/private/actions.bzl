@@ -253,7 +253,7 @@ def _declare_variants(ctx, base, variants):
         for chip in variants
     ]
 
-def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, shards, options, warnings, tuning = None, candidate = 0, variants = [], device = None, precision = "fp32", c = False, remote = [], skeleton = False):
+def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, shards, options, warnings, tuning = None, candidate = 0, variants = [], device = None, precision = "fp32", c = False, remote = [], skeleton = False, observe = False):
     """Declares the action that makes sources of a network.
 
     Args:
@@ -277,6 +277,7 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
       c: whether the chip's kernels are C.
       remote: versions of Hexagon with skeleton libraries that the sources call, the least capable first.
       skeleton: whether the sources are of such a library.
+      observe: whether the sources tell of what each block computes.
 
     Returns:
       A struct of Files (assembly is None unless embed, kernels_c unless c, device_source without a device, page of what was not pruned) and of variants, a list of struct(chip, kernels), and the list dumps of directories.
@@ -330,6 +331,8 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
     args.add_all(remote, format_each = "--remote=%s")
     if skeleton:
         args.add("--skeleton")
+    if observe:
+        args.add("--observe")
     if precision != "fp32":
         args.add(precision, format = "--precision=%s")
     if candidate:

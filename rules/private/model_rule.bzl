@@ -112,6 +112,7 @@ def _dnn_model_impl(ctx):
         embed = ctx.attr.weights == "embed",
         remote = sorted(ctx.attr.dsp) if ctx.attr.backend == "hvx" else [],
         skeleton = ctx.attr.skeleton,
+        observe = ctx.attr._observe[BuildSettingInfo].value and ctx.attr.backend != "hvx" and not ctx.attr.skeleton,
         shards = ctx.attr.shards,
         options = ctx.attr.dnnc_opts,
         tuning = ctx.file.tuning,
@@ -260,6 +261,10 @@ dnn_model_rule = rule(
         "_hexagon": attr.label(
             default = Label("//platforms:hexagon"),
             providers = [platform_common.ConstraintValueInfo],
+        ),
+        "_observe": attr.label(
+            default = Label("//rules:observe"),
+            providers = [BuildSettingInfo],
         ),
         "_warnings": attr.label(
             default = Label("//rules:warnings"),

@@ -140,6 +140,22 @@ _warnings_test = analysistest.make(
     },
 )
 
+def _observe_impl(ctx):
+    env = analysistest.begin(ctx)
+    argv = arguments(env, "DnnCompile")
+    asserts.equals(env, ctx.attr.observes, "--observe" in argv, "%s" % argv)
+    return analysistest.end(env)
+
+_observe_attrs = {"observes": attr.bool()}
+
+_observe_test = analysistest.make(
+    _observe_impl,
+    attrs = _observe_attrs,
+    config_settings = SETTINGS | {str(Label("//rules:observe")): True},
+)
+
+_unobserved_test = analysistest.make(_observe_impl, attrs = _observe_attrs, config_settings = SETTINGS)
+
 def _hermetic_impl(ctx):
     env = analysistest.begin(ctx)
     for mnemonic in ["DnnGraph", "DnnCompile"]:
@@ -365,6 +381,8 @@ def model_test_suite(name):
     }
     for test, (rule, target) in tests.items():
         rule(name = "model_%s_test" % test, target_under_test = target)
+    _observe_test(name = "model_observe_test", target_under_test = ":plain", observes = True)
+    _unobserved_test(name = "model_unobserved_test", target_under_test = ":plain", observes = False)
     for test, (rule, target, want) in _VARIANTS.items():
         rule(name = "model_variants_%s_test" % test, target_under_test = ":" + target, want = want)
     _select_arm64_test(
@@ -379,5 +397,5 @@ def model_test_suite(name):
     )
     native.test_suite(
         name = name,
-        tests = [":model_%s_test" % test for test in tests.keys() + ["select_arm64", "select_x86_64"] + ["variants_" + test for test in _VARIANTS]],
+        tests = [":model_%s_test" % test for test in tests.keys() + ["observe", "select_arm64", "select_x86_64", "unobserved"] + ["variants_" + test for test in _VARIANTS]],
     )

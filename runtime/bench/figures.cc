@@ -42,6 +42,12 @@ double Median(std::vector<double> numbers) {
   return Percentile(numbers, 50);
 }
 
+double Machine::Ratio(int32_t product) const {
+  if (product == 0) return 1;
+  const size_t i = static_cast<size_t>(product) - 1;
+  return product > 0 && i < products.size() ? products[i].second : 0;
+}
+
 double Report::BlocksMs() const {
   double sum = 0;
   for (const Block& b : blocks) sum += b.times.median;
@@ -58,14 +64,22 @@ Block Report::Whole() const {
   Block all;
   all.name = model;
   all.times = times;
-  all.peak_flops = peak_flops;
   all.device = device.there();
+  bool known = true;
+  double as_floats = 0, most = 0;  // what blocks compute, and in the time of products of floats
   for (const Block& b : blocks) {
     all.calls += b.calls;
     AddKnown(b.flops, &all.flops);
     AddKnown(b.products, &all.products);
     AddKnown(b.bytes, &all.bytes);
+    const double work = std::max({b.flops, 2 * b.products, 0.0});
+    most += work;
+    as_floats += b.peak_ratio > 0 ? work / b.peak_ratio : 0;
+    known = known && (b.peak_ratio > 0 || work == 0);
   }
+  if (as_floats > 0) all.peak_ratio = most / as_floats;
+  if (!known) all.peak_ratio = 0;
+  all.peak_flops = peak_flops * all.peak_ratio;
   return all;
 }
 
@@ -77,7 +91,7 @@ Rates Report::Of(const Block& b) const {
   if (b.flops >= 0) r.gflops = b.flops / seconds / 1e9;
   if (b.bytes >= 0) r.gbs = b.bytes / seconds / 1e9;
   const double most_gbs = b.device ? device.gbs() : machine.gbs();
-  const double most_gflops = b.device ? device.gflops : machine.gflops;
+  const double most_gflops = b.device ? device.gflops : machine.gflops * b.peak_ratio;
   if (most_gbs > 0 && r.gbs >= 0) r.of_bandwidth = r.gbs / most_gbs;
   if (!(most_gflops > 0) || !(b.peak_flops > 0)) return r;
   if (b.flops >= 0) r.of_peak = b.flops / b.peak_flops;

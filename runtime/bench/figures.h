@@ -31,6 +31,12 @@ struct Machine {
   double copy_gbs = 0;       // bytes read and bytes written
   int64_t buffer_bytes = 0;  // of the two above
   int64_t cache_bytes = 0;   // the largest cache that the system tells of; 0: it tells of none
+  // Other products that blocks compute, by their instructions, and how many times as many as of
+  // floats.
+  std::vector<std::pair<std::string, double>> products;
+
+  // That of a kind by its number from 1 on; 1 of floats, 0 where it is not known.
+  double Ratio(int32_t product) const;
 
   double gbs() const { return read_gbs > copy_gbs ? read_gbs : copy_gbs; }
 };
@@ -55,6 +61,10 @@ struct Block {
   // What products and sums in registers amount to in the same time at the clock of the same run,
   // the median over the runs; 0 where not known.
   double peak_flops = 0;
+  // The kind of its products, as in the profile, and how many times as many as of floats the
+  // machine computes: peak_flops has it in it.
+  int32_t product = 0;
+  double peak_ratio = 1;
 };
 
 // What follows from a block's median time; negative where not known.

@@ -82,10 +82,11 @@ int64_t DefaultBytes(int64_t cache) {
 
 }  // namespace
 
-Peak::Peak(const Probe& probe, int threads) : probe_(probe), threads_(threads), rounds_(1000) {
+Peak::Peak(int64_t (*multiply)(int64_t rounds), int threads)
+    : multiply_(multiply), threads_(threads), rounds_(1000) {
   for (;; rounds_ *= 2) {
     const Clock::time_point start = Clock::now();
-    probe_.multiply(rounds_);
+    multiply_(rounds_);
     if (SecondsSince(start) >= kTestSeconds) return;
   }
 }
@@ -93,12 +94,22 @@ Peak::Peak(const Probe& probe, int threads) : probe_(probe), threads_(threads), 
 double Peak::Measure() const {
   std::vector<int64_t> products(static_cast<size_t>(threads_));
   return Greatest(4 * kTestSeconds, [&] {
-    const double took = Together(
-        threads_, [&](int i) { products[static_cast<size_t>(i)] = probe_.multiply(rounds_); });
+    const double took =
+        Together(threads_, [&](int i) { products[static_cast<size_t>(i)] = multiply_(rounds_); });
     double sum = 0;
     for (const int64_t n : products) sum += static_cast<double>(n);
     return 2 * sum / took / 1e9;
   });
+}
+
+double ProductRatio(const Probe& probe, const ProductProbe& product, int threads) {
+  const Peak floats(probe.multiply, threads), others(product.multiply, threads);
+  double as_floats = 0, as_others = 0;
+  for (int i = 0; i < 10; ++i) {
+    as_floats = std::max(as_floats, floats.Measure());
+    as_others = std::max(as_others, others.Measure());
+  }
+  return as_floats > 0 ? as_others / as_floats : 0;
 }
 
 void MeasureMemory(const Probe& probe, int threads, double seconds, int64_t buffer_bytes,

@@ -64,11 +64,11 @@ const char* const kPageBefore = R"page(</h1>
 <h2>Roofline</h2>
 <p>A dot is a block: the larger, the more of the time. Its limit is the machine's
   <span class="key" style="background: var(--two)"></span>memory
-  <span class="key" style="background: var(--one)"></span>arithmetic. Blocks above the roof read from caches, or compute less than the network asks for.</p>
+  <span class="key" style="background: var(--one)"></span>arithmetic. Blocks above the roof read from caches, compute less than the network asks for, or compute products of integers, whose peak is a multiple of that of floats.</p>
 <p id="absent"></p>
 <div id="roofline" class="roofline"></div>
 <h2>Share of the peak</h2>
-<p>Of what products and sums in registers reach at the clock of the same run, block by block in the order of the program:
+<p>Of what products and sums in registers, of the kind that the block computes, reach at the clock of the same run, block by block in the order of the program:
   <span class="key" style="background: var(--one)"></span>what micro-kernels computed
   <span class="line"></span>what the network asks for, which is more where Winograd computes less.</p>
 <p><label>Here and in the table below, blocks of at least <input id="least" type="number" min="0" step="any"> MFLOP.</label> <span id="together"></span></p>
@@ -112,7 +112,7 @@ function room(id) {
 
 function tip(b) {
   return b.number + ": " + b.name + " (" + b.kernel + ")\n" + brief(b.time) + " ms, " + percent(b.share) + " of the time\n" +
-    brief(b.gflops) + " GFLOP/s, " + percent(b.of_peak) + " of the peak" + (b.of_fma_peak === null ? "" : ", micro-kernels " + percent(b.of_fma_peak)) + "\n" +
+    brief(b.gflops) + " GFLOP/s, " + percent(b.of_peak) + " of the peak" + (b.of_fma_peak === null ? "" : ", micro-kernels " + percent(b.of_fma_peak)) + (b.product === "f32" ? "" : ", of products by " + b.product) + "\n" +
     brief(b.gbs) + " GB/s, " + percent(b.of_bandwidth) + " of the memory\n" + brief(b.intensity) + " FLOP/byte, " + percent(b.of_limit) + " of the roof";
 }
 
@@ -124,7 +124,7 @@ function summary() {
     ["time of a run", "median " + brief(t.median) + " ms; least " + brief(t.least) + ", 25 % below " + brief(t.p25) + ", 75 % " + brief(t.p75) + ", 95 % " + brief(t.p95) + ", 99 % " + brief(t.p99) + ", most " + brief(t.most) + "; " + t.runs + " runs after " + report.warmup],
     ["network", brief(w.flops / 1e9) + " GFLOP, " + brief(w.gflops) + " GFLOP/s, " + percent(w.of_peak) + " of the peak" + (w.of_fma_peak === null ? "" : "; by micro-kernels " + percent(w.of_fma_peak))],
     ...(report.device ? [["device", report.device.name + ": " + brief(report.device.gflops) + " GFLOP/s; memory " + brief(report.device.read_gbs) + " GB/s read, " + brief(report.device.copy_gbs) + " GB/s copied; its kernels " + brief(report.device.kernels_ms) + " ms"]] : []),
-    ["machine", brief(m.gflops) + " GFLOP/s in vectors of " + m.vector_bytes + " bytes, " + brief(m.gflops_least) + " to " + brief(m.gflops_most) + " between runs; memory " + brief(m.read_gbs) + " GB/s read, " + brief(m.copy_gbs) + " GB/s copied (" + brief(m.buffer_bytes / 1e6) + " MB)"],
+    ["machine", brief(m.gflops) + " GFLOP/s in vectors of " + m.vector_bytes + " bytes, " + brief(m.gflops_least) + " to " + brief(m.gflops_most) + " between runs" + Object.entries(m.products).map(([name, ratio]) => "; by " + name + " " + brief(ratio) + " times as many products").join("") + "; memory " + brief(m.read_gbs) + " GB/s read, " + brief(m.copy_gbs) + " GB/s copied (" + brief(m.buffer_bytes / 1e6) + " MB)"],
     ["memory", "arena " + brief(report.arena_bytes / 1e6) + " MB, weights " + brief(report.weights_bytes / 1e6) + " MB, process " + brief(report.peak_bytes / 1e6) + " MB"],
     ["blocks", blocks.length + ", " + brief(report.blocks_ms) + " ms together, of " + brief(report.observed_ms.median) + " ms with a clock around each"],
   ];

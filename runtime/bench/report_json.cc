@@ -51,6 +51,12 @@ std::string TimesJson(const Times& t) {
       .Text();
 }
 
+std::string ProductName(const Report& r, const Block& b) {
+  const size_t i = static_cast<size_t>(b.product) - 1;
+  if (b.product > 0 && i < r.machine.products.size()) return r.machine.products[i].first;
+  return b.product == 0 ? "f32" : "other";
+}
+
 std::string BlockJson(const Report& r, const Block& b) {
   const Rates x = r.Of(b);
   return Object(" ")
@@ -65,6 +71,8 @@ std::string BlockJson(const Report& r, const Block& b) {
       .Known("products", b.products)
       .Known("bytes", b.bytes)
       .Add("peak_flops", Number(b.peak_flops))
+      .Add("product", QuoteJson(ProductName(r, b)))
+      .Add("peak_ratio", Number(b.peak_ratio))
       .Known("gflops", x.gflops)
       .Known("gbs", x.gbs)
       .Known("of_peak", x.of_peak)
@@ -78,6 +86,10 @@ std::string BlockJson(const Report& r, const Block& b) {
 }
 
 std::string MachineJson(const Machine& m) {
+  std::string products;
+  for (const auto& p : m.products) {
+    products += (products.empty() ? "" : ", ") + QuoteJson(p.first) + ": " + Number(p.second);
+  }
   return Object(" ")
       .Add("vector_bytes", std::to_string(m.vector_bytes))
       .Add("gflops", Number(m.gflops))
@@ -88,6 +100,7 @@ std::string MachineJson(const Machine& m) {
       .Add("gbs", Number(m.gbs()))
       .Add("buffer_bytes", std::to_string(m.buffer_bytes))
       .Add("cache_bytes", std::to_string(m.cache_bytes))
+      .Add("products", "{" + products + "}")
       .Text();
 }
 

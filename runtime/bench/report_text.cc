@@ -59,6 +59,10 @@ std::string Summary(const Report& r) {
       "runs; memory of %.4g MB read at %.4g GB/s, copied at %.4g GB/s\n",
       r.machine.gflops, r.machine.vector_bytes, r.machine.gflops_least, r.machine.gflops_most,
       static_cast<double>(r.machine.buffer_bytes) / 1e6, r.machine.read_gbs, r.machine.copy_gbs);
+  for (const auto& p : r.machine.products) {
+    out += Format("         products by %s: %.3g times as many, %.4g GOP/s\n",
+                  Printable(p.first).c_str(), p.second, p.second * r.machine.gflops);
+  }
   const Device& d = r.device;
   if (d.there()) {
     out += "device   " + Printable(d.name) +
@@ -126,7 +130,8 @@ std::string TextReport(const Report& r, bool longest_first, int top) {
   return out + FmaLine(r) +
          "\nms: median over runs. MFLOP, MB: what the network asks for, operands and results once. "
          "peak %: GFLOP/s over the "
-         "machine's at the clock of the same run.\nFMA %: what micro-kernels really computed over "
+         "machine's at the clock of the same run, in products of the block's kind.\nFMA %: what "
+         "micro-kernels really computed over "
          "that; Winograd computes less than the network asks for. mem %: "
          "GB/s over the machine's memory; caches "
          "may give more than 100.\nroof %: GFLOP/s over what the limit, memory or FMA, allows at "

@@ -31,6 +31,7 @@ struct Observation {
       blocks[i].name = p->blocks[i].name;
       blocks[i].kernel = p->blocks[i].kernel;
       blocks[i].device = p->blocks[i].device;
+      blocks[i].product = p->blocks[i].product;
     }
     times = {nullptr, Took, this};
     counts = {Launched, nullptr, this};
@@ -153,8 +154,10 @@ std::string TimeRuns(serve::Session* session, const Options& o, PeakNow* now, Ob
   report->times = Summarise(std::move(plain.ms));
   report->observed = Summarise(std::move(observed.ms));
   for (size_t i = 0; error.empty() && i < blocks.size(); ++i) {
-    seen->blocks[i].peak_flops = seen->blocks[i].device ? Median(blocks[i]) * there * 1e6
-                                                        : PeakFlops(blocks[i], observed.gflops);
+    Block& b = seen->blocks[i];
+    b.peak_ratio = report->machine.Ratio(b.product);
+    b.peak_flops = b.device ? Median(blocks[i]) * there * 1e6
+                            : PeakFlops(blocks[i], observed.gflops) * b.peak_ratio;
     seen->blocks[i].times = Summarise(std::move(blocks[i]));
   }
   return error;
@@ -224,11 +227,15 @@ std::string RunBenchmark(const Description& d, const Profile& profiles, const Op
   Machine* const machine = &report->machine;
   machine->vector_bytes = profile.probe.vector_bytes;
   MeasureMemory(profile.probe, o.threads, o.probe_seconds / 2, o.probe_bytes, machine);
+  for (int32_t i = 0; i < profile.product_count; ++i) {
+    const ProductProbe& product = profile.products[i];
+    machine->products.emplace_back(product.name, ProductRatio(profile.probe, product, o.threads));
+  }
   if (profile.device_peaks != nullptr && session.device() != nullptr) {
     error = MeasureDevice(profile, session.device(), o.probe_seconds, &report->device);
   }
   for (int i = 0; i < o.warmup && error.empty(); ++i) error = session.Run();
-  const Peak peak(profile.probe, o.threads);
+  const Peak peak(profile.probe.multiply, o.threads);
   PeakNow now(peak, o.probe_seconds > 0);
   if (error.empty()) error = TimeRuns(&session, o, &now, &seen, report);
   if (!error.empty()) return error;

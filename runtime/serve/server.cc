@@ -120,6 +120,55 @@ std::string Server::Run(const Json& request, std::string* answer) {
   return "";
 }
 
+namespace {
+
+// Writes what blocks compute to files, and lists these.
+struct ValueWriter {
+  std::string dir, list, error;
+  std::vector<unsigned char> dense;
+  int count = 0;
+
+  void Write(const ValueBlock& block, const Value& value) {
+    if (value.data == nullptr || !error.empty()) return;  // those of a device come again
+    const std::vector<int64_t> shape(value.dims, value.dims + value.rank);
+    size_t bytes = static_cast<size_t>(value.element_bytes);
+    for (const int64_t dim : shape) bytes *= static_cast<size_t>(dim);
+    dense.resize(bytes);
+    const std::string path = dir + "/value_" + std::to_string(count++) + ".npy";
+    const Status status = ValueRowMajor(&value, dense.data(), bytes);
+    error = status == Status::kOk ? WriteNpy(path, value.type, shape, dense.data())
+                                  : std::string(value.name) + ": " + StatusMessage(status);
+    list += (list.empty() ? "" : ",") + ("{\"name\":" + QuoteJson(value.name)) +
+            ",\"nodes\":" + QuoteJson(block.nodes) + ",\"kernel\":" + QuoteJson(block.kernel) +
+            ",\"file\":" + QuoteJson(path) + "}";
+  }
+
+  static void Tell(const ValueObserver& observer, const ValueBlock* block, const Value* values,
+                   int32_t count) {
+    for (int32_t i = 0; i < count; ++i) {
+      static_cast<ValueWriter*>(observer.user)->Write(*block, values[i]);
+    }
+  }
+};
+
+}  // namespace
+
+std::string Server::Values(const Json& request, std::string* answer) {
+  const Json* const member = request.Find("dir");
+  if (member == nullptr) return "dir is missing";
+  ValueWriter writer;
+  std::string error = ReadText(*member, "dir", &writer.dir);
+  if (error.empty()) error = session_.ObserveValues({ValueWriter::Tell, nullptr, &writer});
+  if (error.empty()) error = session_.Run();
+  if (error.empty()) error = session_.ObserveValues({});
+  if (error.empty()) error = writer.error;
+  if (error.empty() && writer.count == 0) {
+    error = "no block tells of its values: the model is to be compiled with --observe";
+  }
+  *answer = "\"values\":[" + writer.list + "]";
+  return error;
+}
+
 std::string Server::Outputs(const Json& request, std::string* answer) {
   const Json* const member = request.Find("dir");
   std::string dir;
@@ -159,11 +208,9 @@ std::string Server::Answer(const std::string& line) {
   static constexpr struct {
     const char* name;
     std::string (Server::*method)(const Json&, std::string*);
-  } kCommands[] = {{"load", &Server::Load},
-                   {"inputs", &Server::Inputs},
-                   {"run", &Server::Run},
-                   {"outputs", &Server::Outputs},
-                   {"info", &Server::Info}};
+  } kCommands[] = {{"load", &Server::Load},       {"inputs", &Server::Inputs},
+                   {"run", &Server::Run},         {"values", &Server::Values},
+                   {"outputs", &Server::Outputs}, {"info", &Server::Info}};
   Json request;
   std::string answer, command;
   std::string error = ParseJson(line, &request);
@@ -172,7 +219,7 @@ std::string Server::Answer(const std::string& line) {
     error = cmd == nullptr ? "cmd is missing" : ReadText(*cmd, "cmd", &command);
   }
   if (error.empty()) {
-    error = "unknown command " + command + "; commands: load inputs run outputs info";
+    error = "unknown command " + command + "; commands: load inputs run values outputs info";
     for (const auto& row : kCommands) {
       if (command == row.name) error = (this->*row.method)(request, &answer);
     }

@@ -34,6 +34,7 @@ class Server {
   std::string Load(const Json& request, std::string* answer);
   std::string Inputs(const Json& request, std::string* answer);
   std::string Run(const Json& request, std::string* answer);
+  std::string Values(const Json& request, std::string* answer);
   std::string Outputs(const Json& request, std::string* answer);
   std::string Info(const Json& request, std::string* answer);
 

@@ -95,6 +95,10 @@ std::string Session::ObserveLaunches(const LaunchObserver* observer) {
   return Error("keeping times of the device", status);
 }
 
+std::string Session::ObserveValues(const ValueObserver& observer) {
+  return Error("observing values", rules_dnn::ObserveValues(context_, observer));
+}
+
 // A dimension that is scale * symbol + offset gives the symbol; others are checked afterwards.
 std::string Session::SolveSymbols(const std::vector<Array>& inputs) {
   std::vector<bool> known(static_cast<size_t>(d_->symbol_count));

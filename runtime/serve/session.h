@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/dnn_model.h"
+#include "runtime/dnn_observe.h"
 #include "runtime/serve/npy.h"
 
 namespace rules_dnn::serve {
@@ -48,6 +49,9 @@ class Session {
 
   // The same for what runs launch on a device.
   std::string ObserveLaunches(const LaunchObserver* observer);
+
+  // The same for the values that blocks compute, of models that are compiled to tell.
+  std::string ObserveValues(const ValueObserver& observer);
 
   // Null where the model has no device.
   DeviceModel* device() const { return DeviceOf(model_); }

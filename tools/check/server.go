@@ -42,6 +42,7 @@ type answer struct {
 	Files   map[string]string `json:"files"`
 	Ms      []float64         `json:"ms"`
 	LoadS   float64           `json:"load_s"`
+	Values  []writtenValue    `json:"values"`
 }
 
 // Start runs a program and loads its model; files go through the folder dir.
@@ -103,6 +104,34 @@ func (s *Server) Run(inputs map[string]*ir.Tensor) (map[string]*ir.Tensor, error
 		}
 	}
 	return outputs, nil
+}
+
+// BlockValue is a value that a block computed.
+type BlockValue struct {
+	Name, Nodes, Kernel string
+	Tensor              *ir.Tensor
+}
+
+// writtenValue is one in a file.
+type writtenValue struct {
+	Name, Nodes, Kernel, File string
+}
+
+// Values runs the model once more with the inputs of the last Run, and returns what its blocks compute, in the program's order. It is an error if the
+// model was not compiled with --observe.
+func (s *Server) Values() ([]BlockValue, error) {
+	a, err := s.ask(request{Cmd: "values", Dir: s.dir})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]BlockValue, len(a.Values))
+	for i, v := range a.Values {
+		out[i] = BlockValue{Name: v.Name, Nodes: v.Nodes, Kernel: v.Kernel}
+		if out[i].Tensor, err = ReadNpy(v.File); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // Time runs the model again and again with the inputs of the last Run, for some seconds, and gives

@@ -162,7 +162,9 @@ func compareRun(o *options, m *model, s served, ref *reference, run, work string
 		}
 	}
 	if o.layers && !byLayer {
-		return nil, errors.New("--layers: want a model with quantized values, and ONNX Runtime as the reference")
+		if err := compareFloatLayers(o, m, s, ref, inputs, work, out); err != nil {
+			return nil, err
+		}
 	}
 	if (r.wrong > 0 || o.layers) && byLayer {
 		// A step that is rounded otherwise in one layer makes others in the next ones: each by itself tells.

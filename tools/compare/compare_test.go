@@ -83,6 +83,7 @@ func TestCompiledModel(t *testing.T) {
 	require.ErrorContains(t, new(outcome).compareRuns(o, m, p, ref, work, io.Discard), "input x of shape [65, 5]")
 	t.Run("Tune", func(t *testing.T) { tuneCompiled(t, path, o.dnnc, o.runtime) })
 	t.Run("Variants", func(t *testing.T) { variantsCompiled(t, path, o.dnnc, o.runtime) })
+	t.Run("FloatLayers", func(t *testing.T) { floatLayersCompiled(t, path, o.dnnc, o.runtime) })
 	t.Run("Layers", func(t *testing.T) { layersCompiled(t, o.dnnc, o.runtime) })
 }
 

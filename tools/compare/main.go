@@ -22,7 +22,8 @@ that round in another order, and answer up to several quantization steps apart f
 floats in another order round a few elements otherwise, too, and each layer makes more of the last one's. So where an output of such a
 network is too far away, or --layers is given, each quantized value is computed from the reference's own, and compared: the verdict is that
 none differs by more than one step, in more than one element of a thousand (or those of one number), and only where the float before it lies
-between two.
+between two. Of a network of floats --layers compares what each block computes, in a program that is compiled to tell it, and prints the first
+block that is too far away.
 
 usage: compare MODEL.onnx [options]
   ./bazelw run //tools/compare -- MODEL.onnx [options]
@@ -169,7 +170,7 @@ func (o *options) define(fs *flag.FlagSet) {
 	fs.StringVar(&o.only, "only", "", "a regular expression of the list's models to take")
 	fs.StringVar(&o.node, "node", "", nodeHelp)
 	fs.BoolVar(&o.fill, "fill", false, "give the model weights if its own were taken out")
-	fs.BoolVar(&o.layers, "layers", false, "compare each quantized value, computed from the reference's own, also where the outputs are near enough; with --list the table is about these")
+	fs.BoolVar(&o.layers, "layers", false, "compare each quantized value, computed from the reference's own, also where the outputs are near enough (with --list the table is about these); of a network of floats print the first block whose values are farther from the reference's than --tolerance")
 	fs.BoolVar(&o.executed, "executed", false, "with a DSP's chip: print the packets that the emulator executed for each block")
 	fs.StringVar(&o.pruning, "pruning", "", "prune the model first, by settings of 'dnnc prune': JSON, or a `FILE` of it; with --peers our kernels of dense weights are timed, too")
 }

@@ -27,6 +27,9 @@ type digests struct{ sources, weights, manifest string }
 // weightsHash is where sources say which weights they are for.
 var weightsHash = regexp.MustCompile(`(kWeightsHash\[32\] = )\{[^}]*\}`)
 
+// buffers are the lines of comments that describe a kernel's buffers, which the digest of the manifest is of, and those of device code in a string.
+var buffers = regexp.MustCompile(`(?m)^ *"?//   \w+: .*\n`)
+
 // digest reads the outputs in a folder.
 func digest(folder string) (digests, error) {
 	var d digests
@@ -40,7 +43,7 @@ func digest(folder string) (digests, error) {
 		if err != nil {
 			return d, err
 		}
-		text = weightsHash.ReplaceAll(text, []byte("$1{}"))
+		text = buffers.ReplaceAll(weightsHash.ReplaceAll(text, []byte("$1{}")), nil)
 		fmt.Fprintf(sum, "%s %d\n", name, len(text))
 		sum.Write(text)
 	}

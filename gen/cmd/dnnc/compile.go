@@ -70,7 +70,7 @@ type compileFlags struct {
 	shards, candidate                  int
 	external, variants, variantKernels list
 	remote                             list
-	skeleton                           bool
+	skeleton, observe                  bool
 	passes                             passFlags
 	warnings                           warnFlags
 	mode                               cppapi.Mode   // of weights
@@ -113,6 +113,7 @@ func compileCommand(args []string, out, log io.Writer) error {
 	c.Var(&f.variants, "variant", "`FILE`: facts of a further chip that the library has kernels for, more capable than those before; may be repeated")
 	c.Var(&f.variantKernels, "out-variant", "`FOLDER` of the sources of these kernels; one for each --variant, in their order")
 	c.Var(&f.remote, "remote", "`VERSION` of Hexagon, as v68, with a skeleton library of the model, which the sources call; may be repeated, the least capable first")
+	c.BoolVar(&f.observe, "observe", false, "the sources tell of what each block computes to a function of the caller's, which PREFIX_observe takes: to find where a network answers wrongly")
 	c.BoolVar(&f.skeleton, "skeleton", false, "the sources are of a skeleton library, which FastRPC calls on the DSP")
 	c.Var(&f.external, "external", "`LOCATION=PATH` of a file of external data; may be repeated")
 	f.warnings.register(c.FlagSet)

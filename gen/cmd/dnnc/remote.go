@@ -18,6 +18,8 @@ func (f *compileFlags) checkRemote() error {
 		return fmt.Errorf("--remote=%s and --skeleton: the sources are of a stub, which calls a skeleton, or of a skeleton; leave out one of them", f.remote[0])
 	case len(f.remote) > 0 && f.device != "":
 		return fmt.Errorf("--remote=%s and --device=%s: a model runs on a DSP or on an OpenCL device; leave out one of them", f.remote[0], f.device)
+	case f.observe && (len(f.remote) > 0 || f.skeleton):
+		return fmt.Errorf("--observe: what a DSP computes does not come to the application block by block; leave out --remote and --skeleton, for a model of the processor")
 	case f.skeleton && f.mode != cppapi.Embed:
 		return fmt.Errorf("--skeleton and --weights=%s: a skeleton library opens no file of the application; want --weights=embed", f.weights)
 	case f.skeleton && (f.device != "" || len(f.variants) > 0):

@@ -157,7 +157,7 @@ func objects(t *testing.T, compiler, root, folder string, copts []string) []stri
 	var out []string
 	for _, f := range files {
 		object := f + ".o"
-		args := slices.Concat([]string{"-std=c++17", "-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-O1", "-fno-exceptions", "-fno-rtti"}, copts, []string{"-I.", "-I" + root, "-c", f, "-o", object})
+		args := slices.Concat([]string{"-std=c++17", "-Wall", "-Wextra", "-Werror", "-O1", "-fno-exceptions", "-fno-rtti"}, copts, []string{"-I.", "-I" + root, "-c", f, "-o", object})
 		text, err := exec.Command(compiler, args...).CombinedOutput()
 		require.NoError(t, err, "%s", text)
 		out = append(out, object)

@@ -62,7 +62,7 @@ func alignment(p *plan.Program) int { return int(max(p.Align, plan.Alignment)) }
 
 func (f *compileFlags) model(p *plan.Program, w cppapi.Weights, t *target.Target) *cppapi.Model {
 	m := &cppapi.Model{Api: f.api, Prefix: f.prefix, Namespace: f.namespace, Generator: cpp.Generator,
-		Arena: []sym.Expr{p.ArenaBytes}, Scratch: p.ScratchBytes, Weights: w, Bare: t.Bare()}
+		Arena: []sym.Expr{p.ArenaBytes}, Scratch: p.ScratchBytes, Weights: w, Bare: t.Bare(), Observed: f.observe}
 	for _, v := range p.Inputs {
 		m.Inputs = append(m.Inputs, cppapi.Tensor{Name: v.Name, Type: v.Type, Shape: v.Shape})
 	}
@@ -84,9 +84,13 @@ func (f *compileFlags) model(p *plan.Program, w cppapi.Weights, t *target.Target
 // profile is what programs that measure the model are told of its blocks.
 func profile(p *plan.Program, t *target.Target) cppapi.Profile {
 	out := cppapi.Profile{Chip: t.Name, VectorBytes: t.Lanes(ir.F32) * ir.F32.Size(), VectorRegisters: t.VectorRegisters}
+	var kinds cpp.Products
 	add := func(c *plan.Call, device bool) {
-		w := p.Work(c)
-		out.Blocks = append(out.Blocks, cppapi.Block{Name: c.Block.Label(), Kernel: c.Kernel.Anchor, FLOPs: w.FLOPs, Products: w.Products, Bytes: w.Bytes, Device: device})
+		w, product := p.Work(c), cppapi.FloatProducts
+		if !device {
+			product = kinds.Of(c.Kernel)
+		}
+		out.Blocks = append(out.Blocks, cppapi.Block{Name: c.Block.Label(), Kernel: c.Kernel.Anchor, FLOPs: w.FLOPs, Products: w.Products, Bytes: w.Bytes, Device: device, Product: product})
 	}
 	for _, c := range p.Calls() {
 		add(c, false)
@@ -94,6 +98,7 @@ func profile(p *plan.Program, t *target.Target) cppapi.Profile {
 	for _, l := range p.Launches() { // in the order of their numbers in the host program
 		add(l.Call, true)
 	}
+	out.Products = kinds.All
 	return out
 }
 
@@ -136,7 +141,8 @@ func (f *compileFlags) writeSources(s *pipeline.State, m *cppapi.Model, out *fil
 		return err
 	}
 	variants := variantsOf(chipsOf(s))
-	language := languages[s.Target.Language()]
+	language := *languages[s.Target.Language()]
+	language.Observed = f.observe
 	folders, same, err := language.Library(s.Program, f.prefix, f.shards, variants)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.src, err)

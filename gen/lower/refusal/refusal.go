@@ -3,6 +3,7 @@ package refusal
 
 import (
 	"fmt"
+	"slices"
 
 	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
@@ -12,16 +13,18 @@ import (
 	"rules_dnn/gen/lower/match"
 	"rules_dnn/gen/lower/product"
 	"rules_dnn/gen/target"
+	"rules_dnn/gen/te"
 )
 
-// Of says why no register tile computes a block that is a contraction of two operands; "" where the block is none,
-// as a pool, a softmax or an addition: there is nothing that a tile would keep in registers.
+// Of says what in the model or the build keeps register tiles from a block that is a contraction of two operands. It is "" if the block is none, as a
+// pool, a softmax or an addition, and there is nothing that a tile would keep in registers; and if nobody can change the reason: that the convolution
+// is depthwise, or that loops are estimated to be faster.
 func Of(b *block.Block, t *target.Target) string {
 	heavy := false
 	for _, s := range b.Stages() {
 		heavy = heavy || match.Contracts(s)
 	}
-	if !heavy {
+	if !heavy || depthwise(b) {
 		return ""
 	}
 	if len(b.Placed) == 0 && b.Stage.Values[0].DType() == ir.I32 {
@@ -30,7 +33,60 @@ func Of(b *block.Block, t *target.Target) string {
 	if _, refusal := contract.Examine(b, t); refusal != "" {
 		return refusal
 	}
-	return "its layouts suit no tile, or loops are estimated to be faster"
+	return ""
+}
+
+// depthwise reports whether a contraction sums a window of its own for each channel: weights have no axis of the result that the operand lacks.
+func depthwise(b *block.Block) bool {
+	for _, s := range b.Stages() {
+		if !match.Contracts(s) {
+			continue
+		}
+		l, r, ok := match.Multiplied(s)
+		if !ok {
+			continue
+		}
+		x, w := axesOf(l, s), axesOf(r, s)
+		if len(w) > len(x) {
+			x, w = w, x
+		}
+		if windowed(s) && len(w) > 0 && len(x) > len(w) && !slices.ContainsFunc(w, func(a string) bool { return !slices.Contains(x, a) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// windowed reports whether a factor is read at sums of an axis of the result and one that is summed along.
+func windowed(s *te.Stage) bool {
+	found := false
+	loads(s.Values[0], func(l te.Load) {
+		for _, e := range l.Index {
+			found = found || match.UsesOneOf(e, s.Axes) && match.UsesOneOf(e, s.Reduce)
+		}
+	})
+	return found
+}
+
+func loads(e te.Expr, f func(te.Load)) {
+	te.Walk(e, func(x te.Expr) {
+		if l, ok := x.(te.Load); ok {
+			f(l)
+		}
+	})
+}
+
+// axesOf are the result's axes of several points that a factor is read along by themselves, not several of them as one.
+func axesOf(e te.Expr, s *te.Stage) []string {
+	var out []string
+	for _, a := range s.Axes {
+		along := false
+		loads(e, func(l te.Load) { along = along || match.Uses(l, a.Var) && match.GroupSize(l, a) == 0 })
+		if along && !a.Extent.Is(1) {
+			out = append(out, a.Var)
+		}
+	}
+	return out
 }
 
 // refusedProduct is why no tile computes a contraction of integers.
@@ -42,7 +98,7 @@ func refusedProduct(b *block.Block, t *target.Target) string {
 		return "how long its sums are is known at run time only"
 	}
 	if p, _ := product.NewProducts(b, &lower.Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Target: t, Contractions: true}); p != nil {
-		return "its layouts suit no tile, or loops are estimated to be faster"
+		return ""
 	}
 	return "it is no product of two 8-bit integers, each minus one zero point, that are read where they are stored, or has no rows that share columns"
 }

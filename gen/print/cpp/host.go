@@ -35,6 +35,7 @@ type host struct {
 	// variants are the calls of each, where there are several.
 	variants [][]*plan.Call
 	devices  *devices // what launches need
+	observes bool     // the program tells what blocks compute
 }
 
 func (h *host) steps(steps []plan.Step) {
@@ -45,6 +46,7 @@ func (h *host) steps(steps []plan.Step) {
 				h.line("%s = %s;", h.syms(n), h.number(h.p.Greatest(n)))
 			}
 			h.parallel(s.Call)
+			number := h.blocks
 			h.blocks++
 			if h.refuses(s.Call) {
 				h.line("if (*c->bad_index != 0) return dnn_refuse(c, dnn_status::kBadValue, %s);", ctext.String(s.Block.Label()))
@@ -54,10 +56,13 @@ func (h *host) steps(steps []plan.Step) {
 					h.line("if (%s < %d) return dnn_refuse(c, dnn_status::kBadValue, %s);", h.syms(n), lo, ctext.String(s.Block.Label()))
 				}
 			}
+			h.observe(number, s.Call)
 		case s.Launch != nil:
 			h.launch(s.Launch)
+			h.observe(h.devices.blocks[s.Launch], s.Launch.Call)
 		case s.Transfer != nil:
 			h.transfer(s.Transfer)
+			h.observeTransfer(s.Transfer)
 		case s.Copy != nil:
 			h.copy(s.Copy)
 		case s.Carry != nil:

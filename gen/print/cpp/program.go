@@ -11,7 +11,6 @@ import (
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/print/ckernel"
-	"rules_dnn/gen/print/ctext"
 )
 
 // Generator names what made the code, with its version; it is part of every
@@ -37,6 +36,8 @@ type Language struct {
 	Dialect ckernel.Dialect
 	// Extension is of the kernels' files; Header is what they include.
 	Extension, Header string
+	// Observed: the host program tells who observes a run what its blocks compute.
+	Observed bool
 	// Functions are what kernels with such bodies call and the header does not have; nil: nothing.
 	Functions func(ks []*loop.Kernel, bodies string) string
 	// Micro prints a micro-kernel as a function that only its file sees.
@@ -114,8 +115,8 @@ func (l *Language) distinct(p *plan.Program, prefix string, known func(string, *
 			}
 			byText[key], byKernel[s.Kernel] = k, k
 		}
-		if label := s.Block.Label(); k.of == p || k.of == nil {
-			k.of, k.docs = p, append(k.docs, label)
+		if k.of == p || k.of == nil {
+			k.of, k.docs = p, append(k.docs, ckernel.Doc(p, s)...)
 		}
 		names[i], s.Function = k.name, k.name
 	}
@@ -179,7 +180,7 @@ func (l *Language) shard(ks []*kernelText, prefix string, i, shards int) string 
 	}
 	for _, k := range mine {
 		for _, d := range k.docs {
-			w.line("// %s", ctext.Comment(d))
+			w.line("// %s", d)
 		}
 		w.line("%s {", Signature(k.kernel, k.name))
 		w.Text(k.body)

@@ -8,6 +8,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/plan"
+	"rules_dnn/gen/print/ckernel"
 	"rules_dnn/gen/print/ctext"
 )
 
@@ -147,7 +148,7 @@ func (b *library) differ() bool {
 
 // program prints the calls of kernels as blocks of tasks, for each variant, and the function that runs the steps in order.
 func (b *library) program(p *plan.Program) string {
-	h := &host{p: p, syms: symbolNames(p), devices: newDevices(p)}
+	h := &host{p: p, syms: symbolNames(p), devices: newDevices(p), observes: b.l.Observed}
 	head(&h.writer, "The host program: the model's blocks in order, each with where its values lie.")
 	h.line("#include \"%s_internal.h\"", b.prefix)
 	h.line("#include \"%s_kernels.h\"", b.prefix)
@@ -156,6 +157,9 @@ func (b *library) program(p *plan.Program) string {
 	}
 	if p.Device != nil {
 		h.line("#include \"runtime/dnn_device.h\"")
+	}
+	if h.observes {
+		h.line("#include \"runtime/dnn_observe.h\"")
 	}
 	h.line("")
 	h.line("namespace {")
@@ -180,7 +184,9 @@ func (b *library) program(p *plan.Program) string {
 // block prints a call as each variant runs it, and gives the names of the functions, a variant's each.
 func (b *library) block(h *host, i int) string {
 	texts, names := map[string]string{}, []string{}
-	h.line("// %s", ctext.Comment(b.calls[0][i].Block.Label()))
+	for _, d := range ckernel.Doc(h.p, b.calls[0][i]) {
+		h.line("// %s", d)
+	}
 	for v := range b.variants {
 		s := b.calls[v][i]
 		x := &host{p: h.p, syms: h.syms}

@@ -47,6 +47,8 @@ type Model struct {
 	Bare bool
 	// Remote makes what is printed the stub of a model on a DSP; nil: it is none.
 	Remote *Remote
+	// Observed: users may have what blocks compute told to them.
+	Observed bool
 	// Skeleton has what FastRPC calls printed; nil: the library is no skeleton.
 	Skeleton *Identity
 }

@@ -12,7 +12,23 @@ type Profile struct {
 	// VectorBytes is the width of the kernels' vectors, VectorRegisters how many they may use.
 	VectorBytes, VectorRegisters int
 	Blocks                       []Block
+	// Products are the kinds of products of micro-kernels besides those of floats.
+	Products []Product
 }
+
+// Product is a tile instruction, of which a program that measures the model is to know how fast it is.
+type Product struct {
+	Name string
+	// Sum and Operand are the types of registers, Text adds products of x and w to sum, as many as Count.
+	Sum, Operand, Text string
+	Count              int64
+}
+
+// Products of a block that Products do not tell.
+const (
+	FloatProducts   = 0
+	UnknownProducts = -1
+)
 
 // Block is a step of the program that computes, by its number there. Sizes are negative where
 // they are not known.
@@ -21,6 +37,8 @@ type Block struct {
 	Name, Kernel           string
 	FLOPs, Products, Bytes sym.Expr
 	Device                 bool // it runs there
+	// Product is a number among Products, from 1 on, or one of the constants.
+	Product int
 }
 
 // profileView is what the profile's template sees.
@@ -31,12 +49,14 @@ type profileView struct {
 	Blocks                          []blockView
 	HasDevice                       bool
 	Exprs                           []string
+	Products                        []Product
 	Variants                        []string // what the names of all variants' profiles begin with, of the first one's profile
 }
 
 type blockView struct {
 	Name, Kernel, FLOPs, Products, Bytes string
 	Device                               bool
+	Product                              int
 }
 
 // newProfileView: sizes that need code have it in the profile, since the API's source is linked
@@ -45,9 +65,9 @@ func newProfileView(m *Model, variant int) *profileView {
 	p := &m.Variants[variant].Profile
 	v := &view{model: m, exprIndex: map[string]int{}}
 	out := &profileView{Generator: m.Generator, Api: m.Api, P: m.Variants[variant].Prefix, InternalName: m.InternalName(), Chip: p.Chip,
-		VectorBytes: max(p.VectorBytes, 4), Chains: chains(p.VectorRegisters)}
+		VectorBytes: max(p.VectorBytes, 4), Chains: chains(p.VectorRegisters), Products: p.Products}
 	for _, b := range p.Blocks {
-		out.Blocks = append(out.Blocks, blockView{b.Name, b.Kernel, v.size(b.FLOPs), v.size(b.Products), v.size(b.Bytes), b.Device})
+		out.Blocks = append(out.Blocks, blockView{b.Name, b.Kernel, v.size(b.FLOPs), v.size(b.Products), v.size(b.Bytes), b.Device, b.Product})
 	}
 	out.Exprs, out.HasDevice = v.Exprs, m.Device != nil
 	if variant > 0 {

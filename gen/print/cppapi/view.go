@@ -46,6 +46,8 @@ type view struct {
 	Remote        *remoteView
 	Skeleton      *identityView
 	RemoteMembers []string
+	Observed      bool
+	ValueMembers  []string
 	Exprs         []string // sizes that need code of their own
 	exprIndex     map[string]int
 	model         *Model
@@ -113,6 +115,9 @@ var relations = map[Relation]string{Equal: "kEqual", Broadcast: "kBroadcast", At
 // optionMembers are those of rules_dnn::Options.
 var optionMembers = []string{"size", "weights", "weights_bytes", "allocate", "release", "allocator_user", "workers", "parallel_for", "parallel_user", "keep_denormals", "verify_weights", "variant"}
 
+// valueMembers are those of rules_dnn::Value.
+var valueMembers = []string{"name", "type", "element_bytes", "rank", "dims", "layout", "data", "parts", "part_count"}
+
 // runtimeVersion is rules_dnn::kRuntimeVersion of the runtime that this is printed for.
 const runtimeVersion = 1
 
@@ -120,7 +125,7 @@ func newView(m *Model) *view {
 	v := &view{
 		Api: m.Api, Generator: m.Generator, P: m.Prefix, Namespace: m.Namespace,
 		Guard: "RULES_DNN_" + m.Prefix + "_H_", Header: m.HeaderName(), InternalName: m.InternalName(),
-		RuntimeVersion: runtimeVersion, Statuses: statusesOf(m), OptionMembers: optionMembers, DeviceMembers: deviceMembers, BufferMembers: bufferMembers, EventMembers: eventMembers, RemoteMembers: remoteMembers,
+		RuntimeVersion: runtimeVersion, Statuses: statusesOf(m), OptionMembers: optionMembers, DeviceMembers: deviceMembers, BufferMembers: bufferMembers, EventMembers: eventMembers, RemoteMembers: remoteMembers, Observed: m.Observed, ValueMembers: valueMembers,
 		Embed: m.Weights.Mode == Embed, WeightsBytes: m.Weights.Bytes, Large: m.Weights.Bytes > math.MaxInt32, WeightsText: number(m.Weights.Bytes),
 		Alignment: m.Weights.align(), UnusualAlign: m.Weights.align() != usualAlignment, Bare: m.Bare,
 		Variants: m.Variants, exprIndex: map[string]int{}, model: m,

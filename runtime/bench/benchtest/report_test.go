@@ -61,7 +61,7 @@ func report(t *testing.T, form string) string {
 
 // TestReports states the reports of fixed figures.
 func TestReports(t *testing.T) {
-	for form, golden := range map[string]string{"text": "testdata/report.txt", "device": "testdata/device.txt", "time": "testdata/longest.txt", "large": "testdata/large.txt", "json": "testdata/report.json", "html": "testdata/report.html"} {
+	for form, golden := range map[string]string{"text": "testdata/report.txt", "device": "testdata/device.txt", "bytes": "testdata/bytes.txt", "time": "testdata/longest.txt", "large": "testdata/large.txt", "json": "testdata/report.json", "html": "testdata/report.html"} {
 		got := report(t, form)
 		if *update {
 			require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))

@@ -12,6 +12,9 @@ static dnn_index dnn_bounded(long v, long lo, long hi, int* bad) {
 static long dnn_iadd_long(long a, long b) { return (long)((ulong)a + (ulong)b); }
 
 // Gather (result "y")
+//   a0: "i" i64[3], row-major
+//   a1: "x" f16[10, 4], row-major
+//   y0: "y" f16[3, 4], row-major
 __attribute__((reqd_work_group_size(4, 1, 1)))
 __kernel void k_251ee243b55a(__global const long* restrict a0_all, const ulong a0_at, __global const ushort* restrict a1_all, const ulong a1_at, __global ushort* restrict y0_all, const ulong y0_at, __global int* bad_index, const ulong bad_index_at) {
   __global const long* restrict a0 = a0_all + a0_at;

@@ -143,6 +143,9 @@ static void dnn_tile_mad_f32x4_bcast_4x6_s20_v0_k20_1_24(__global const float* x
 }
 
 // MatMul (result "y")
+//   a0: "x" f32[50, 20], row-major
+//   a1: "w.packed" f32[1, 20, 24], row-major
+//   y0: "y" f32[50, 24], row-major
 __attribute__((reqd_work_group_size(16, 1, 1)))
 __kernel void k_93f253ee72eb(__global const float* restrict a0_all, const ulong a0_at, __global const float* restrict a1_all, const ulong a1_at, __global float* restrict y0_all, const ulong y0_at) {
   __global const float* restrict a0 = a0_all + a0_at;

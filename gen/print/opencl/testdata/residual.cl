@@ -11,6 +11,9 @@ static float dnn_lane(float4 v, dnn_index i) { return i < 2 ? (i < 1 ? v.s0 : v.
 static float4 dnn_max_float4(float4 x, float4 y) { return ((x > y) | (x != x)) ? x : y; }
 
 // Conv (result "o")
+//   a0: "x" f32[N, 16, 15, 13], row-major
+//   a1: "v.packed" f32[4, 16, 1, 1, 4], row-major
+//   y0: "o" f32[N, 16, 15, 13], image of axis1/4
 __attribute__((reqd_work_group_size(16, 4, 1)))
 __kernel void k_67e8daf68af8(__global const float* restrict a0_all, const ulong a0_at, __global const float* restrict a1_all, const ulong a1_at, __write_only image2d_t y0, const dnn_index N) {
   __global const float* restrict a0 = a0_all + a0_at;
@@ -37,6 +40,10 @@ __kernel void k_67e8daf68af8(__global const float* restrict a0_all, const ulong 
 }
 
 // Conv (result "p") + Add (result "q") + Relu (result "y")
+//   a0: "o" f32[N, 16, 15, 13], image of axis1/4
+//   a1: "w.packed" f32[4, 16, 3, 3, 4], row-major
+//   a2: "b" f32[16], row-major
+//   y0: "y" f32[N, 16, 15, 13], image of axis1/4
 __attribute__((reqd_work_group_size(16, 4, 1)))
 __kernel void k_03e43ca072de(__read_only image2d_t a0, __global const float* restrict a1_all, const ulong a1_at, __global const float* restrict a2_all, const ulong a2_at, __write_only image2d_t y0, const dnn_index N) {
   __global const float* restrict a1 = a1_all + a1_at;
@@ -82,6 +89,9 @@ __kernel void k_03e43ca072de(__read_only image2d_t a0, __global const float* res
 }
 
 // Conv (result "z")
+//   a0: "y" f32[N, 16, 15, 13], image of axis1/4
+//   a1: "v" f32[16, 16, 1, 1], row-major
+//   y0: "z" f32[N, 16, 15, 13], row-major
 __attribute__((reqd_work_group_size(4, 16, 1)))
 __kernel void k_fbbcbce114d3(__read_only image2d_t a0, __global const float* restrict a1_all, const ulong a1_at, __global float* restrict y0_all, const ulong y0_at, const dnn_index N) {
   __global const float* restrict a1 = a1_all + a1_at;

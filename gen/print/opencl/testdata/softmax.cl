@@ -44,6 +44,8 @@ static float dnn_exp_scaled_float(float x, uint k) {
 static float dnn_exp_float(float x) { return dnn_exp_scaled_float(x, 0u); }
 
 // Softmax (result "y")
+//   a0: "x" f32[N, 300], row-major
+//   y0: "y" f32[N, 300], row-major
 __attribute__((reqd_work_group_size(64, 1, 1)))
 __kernel void k_f3ed693bcf0e(__global const float* restrict a0_all, const ulong a0_at, __global float* restrict y0_all, const ulong y0_at, const dnn_index N) {
   __global const float* restrict a0 = a0_all + a0_at;
