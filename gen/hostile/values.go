@@ -193,6 +193,7 @@ func (m *maker) badRest() {
 		{op: "TensorScatter", in: "x:f32[1,4,2] u:f32[1,2,2] w:i64[1]=3"},
 		{op: "TensorScatter", in: "x:f32[1,4,2] u:f32[1,2,2] w:i64[1]=-1"},
 		{op: groupedQueries, attrs: oneHead, in: cachedKeys + " s:i32[1]=3 T:i32[]=3"},
+		{op: groupedQueries, attrs: oneHead, in: cachedKeys + " s:i32[1]=-1 T:i32[]=3"},
 		{op: groupedQueries, attrs: oneHead, in: cachedKeys + " s:i32[1]=-2 T:i32[]=3"},
 		{op: groupedQueries, attrs: oneHead, in: cachedKeys + " s:i32[1]=2147483647 T:i32[]=3"},
 		{op: groupedQueries, attrs: oneHead, in: cachedKeys + " s:i32[1]=4 T:i32[]=9"}, // more than the cache and the new one
@@ -203,6 +204,10 @@ func (m *maker) badRest() {
 		{op: groupedQueries, attrs: oneHead, in: cachedKeys + " s:i32[1]=2 T:i32[]=3 _ _ _ _ _ _ _ _ _ n:i32[1]=2"},
 		{op: groupedQueries, attrs: oneHead, in: cachedKeys + " s:i32[1]=2 T:i32[]=3 _ _ _ _ _ _ _ _ _ n:i32[1]=-1"},
 	} {
+		model, in := s.model("", false)
+		m.rejected(s.label(), model, []string{`"n_y"`}, in...)
+	}
+	for _, s := range badPlaces() {
 		model, in := s.model("", false)
 		m.rejected(s.label(), model, []string{`"n_y"`}, in...)
 	}
