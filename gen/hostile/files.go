@@ -187,6 +187,29 @@ var externalCases = []struct {
 	{"an empty file", []entry{{"location", "empty.bin"}}, []string{"beyond the file"}},
 }
 
+// spellings are forms of the locations of two files: in the model, and where a file is declared.
+var spellings = [][]string{{"w.bin", "./w.bin", ".//w.bin", "w.bin/", "././w.bin/."}, {"sub/w.bin", "sub//w.bin", "./sub/w.bin", "sub/./w.bin"}}
+
+// spelled are locations that both sides write in another form.
+func (m *maker) spelled(data []byte) {
+	for _, forms := range spellings {
+		for _, inModel := range forms {
+			for _, declared := range forms {
+				w := onnxtest.Raw("w", onnxpb.TensorProto_FLOAT, []int64{4}, nil)
+				w.DataLocation = onnxpb.TensorProto_EXTERNAL.Enum()
+				w.ExternalData = []*onnxpb.StringStringEntryProto{{Key: proto.String("location"), Value: proto.String(inModel)}}
+				model := onnxtest.With(onnxtest.Model(onnxtest.Floats("x", 4), onnxtest.Op("Add", "x w", "y")), w)
+				c := m.right("external data, "+inModel+" declared as "+declared, model, run(is(f32(11, 22, 33, 44)), "x", f32(10, 20, 30, 40)))
+				c.Files, c.Folders = map[string][]byte{forms[0]: data}, []string{"sub"}
+				c.with("--external=" + declared + "=" + forms[0])
+			}
+		}
+		twice := m.refused("external data, "+forms[0]+" declared twice", onnxtest.Model(onnxtest.Floats("x", 4), onnxtest.Op("Relu", "x", "y")), "given twice")
+		twice.Files, twice.Folders, twice.Flag = map[string][]byte{forms[0]: data}, []string{"sub"}, true
+		twice.with("--external="+forms[0]+"="+forms[0], "--external="+forms[1]+"="+forms[0])
+	}
+}
+
 // externals are tensors whose elements lie in other files.
 func (m *maker) externals() {
 	data := tensor(ir.F32, []int64{4}, 1, 2, 3, 4).Data
@@ -208,6 +231,7 @@ func (m *maker) externals() {
 		added.Folders = []string{"sub"}
 		added.with("--external=w.bin=w.bin", "--external=odd.bin=odd.bin", "--external=short.bin=short.bin", "--external=empty.bin=empty.bin")
 	}
+	m.spelled(data)
 	both := onnxtest.Tensor("w", tensor(ir.F32, []int64{4}, 1, 2, 3, 4))
 	both.DataLocation = onnxpb.TensorProto_EXTERNAL.Enum()
 	both.ExternalData = []*onnxpb.StringStringEntryProto{{Key: proto.String("location"), Value: proto.String("w.bin")}}

@@ -148,6 +148,15 @@ func (m *maker) localFunctions() {
 	n = onnxtest.Call("L", "x", "y")
 	n.Attribute = []*onnxpb.AttributeProto{onnxtest.Attr("slope", 1)}
 	m.refused("an attribute of another type", call(n, leaky(onnxpb.AttributeProto_FLOAT)), "slope")
+	n = onnxtest.Call("L", "x", "y")
+	n.Attribute = []*onnxpb.AttributeProto{onnxtest.Attr("slope", float32(0.5)), onnxtest.Attr("slope", float32(0.25))}
+	m.refused("an attribute given twice", call(n, leaky(onnxpb.AttributeProto_FLOAT)), `"n_y"`, `attribute "slope" is given twice`)
+	listed := leaky(onnxpb.AttributeProto_FLOAT)
+	listed.Attribute = []string{"slope", "slope"}
+	m.refused("an attribute listed twice", call(onnxtest.Call("L", "x", "y"), listed), `"n_y"`, `lists attribute "slope" twice`)
+	defaults := leaky(onnxpb.AttributeProto_FLOAT)
+	defaults.AttributeProto = []*onnxpb.AttributeProto{onnxtest.Attr("slope", float32(0.5))}
+	m.refused("an attribute listed with a default and without", call(onnxtest.Call("L", "x", "y"), defaults), `"n_y"`, `lists attribute "slope" twice`)
 	for i, v := range []int64{math.MaxInt64, 0} {
 		m.right(fmt.Sprintf("the domain's version %d", i), func() *onnxpb.ModelProto {
 			model := call(onnxtest.Call("F", "x", "y"), neg)

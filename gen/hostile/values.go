@@ -193,6 +193,7 @@ func (m *maker) badRest() {
 		{op: "TensorScatter", in: "x:f32[1,4,2] u:f32[1,2,2] w:i64[1]=3"},
 		{op: "TensorScatter", in: "x:f32[1,4,2] u:f32[1,2,2] w:i64[1]=-1"},
 		{op: groupedQueries, attrs: oneHead, in: cachedKeys + " s:i32[1]=3 T:i32[]=3"},
+		{op: groupedQueries, attrs: oneHead, in: cachedKeys + " s:i32[1]=-1 T:i32[]=3"},
 		{op: groupedQueries, attrs: oneHead, in: cachedKeys + " s:i32[1]=-2 T:i32[]=3"},
 		{op: groupedQueries, attrs: oneHead, in: cachedKeys + " s:i32[1]=2147483647 T:i32[]=3"},
 		{op: groupedQueries, attrs: oneHead, in: cachedKeys + " s:i32[1]=4 T:i32[]=9"}, // more than the cache and the new one
@@ -206,6 +207,14 @@ func (m *maker) badRest() {
 		model, in := s.model("", false)
 		m.rejected(s.label(), model, []string{`"n_y"`}, in...)
 	}
+	for _, s := range badPlaces() {
+		model, in := s.model("", false)
+		m.rejected(s.label(), model, []string{`"n_y"`}, in...)
+	}
+	// A zero point alone quantizes the sums by a scale of 1, as ONNX Runtime does: -4 and 604, times 0.125, rounded to even, and 7.
+	gemm := spec{op: microsoft + ".QGemm", in: "u8[1,2]=10,20 F:f32[]=0.5 G:u8[]=2 i8[2,2]=4,8,-2,30 H:f32[]=0.25 I:i8[]=0 _ _ J:u8[]=7", out: "u8[1,2]=7,83"}
+	model, in := gemm.model("", false)
+	m.right(gemm.label(), model, Run{Inputs: in, Want: []Want{gemm.want()}})
 	// What looks wrong and is not: ONNX says what it gives.
 	for _, s := range []spec{
 		{op: "OneHot", in: "x:i64[4]=5,-6,2,-1 D:i64[]=3 V:f32[2]=0,1", out: "f32[4,3]=0,0,0,0,0,0,0,0,1,0,0,1"},

@@ -16,7 +16,7 @@ func zeroCases(m *maker) error {
 		model, _ := s.model("", false)
 		m.refused(s.label()+", refused", model, `"n_y"`)
 	}
-	for _, c := range zeroRejected {
+	for _, c := range slices.Concat(zeroRejected, zeroSampled()) {
 		s := &spec{op: c.op, attrs: c.attrs, in: c.in}
 		model, in := s.model("", false)
 		m.rejected(s.label()+", rejected", model, []string{`"n_y"`}, in...)

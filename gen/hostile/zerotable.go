@@ -164,6 +164,10 @@ var zeroTable = []spec{
 	{"GridSample", nil, "f32[0,1,4,4] f32[0,2,2,2]", "f32[0,1,2,2]"},
 	{"GridSample", nil, "f32[1,0,4,4] f32[1,2,2,2]", "f32[1,0,2,2]"},
 	{"GridSample", nil, "f32[1,1,4,4] f32[1,0,2,2]", "f32[1,1,0,2]"},
+	{"GridSample", []any{"mode", "linear"}, "f32[1,1,0,4] f32[1,2,2,2]=0", "f32[1,1,2,2]=0"},
+	{"GridSample", []any{"mode", "cubic"}, "f32[1,1,4,0] f32[1,2,2,2]=0", "f32[1,1,2,2]=0"},
+	{"GridSample", []any{"padding_mode", "border"}, "f32[1,1,0,4] f32[1,0,2,2]", "f32[1,1,0,2]"},
+	{"GridSample", []any{"padding_mode", "reflection"}, "f32[1,0,0,4] f32[1,2,2,2]", "f32[1,0,2,2]"},
 	{"LSTM", []any{"hidden_size", 3}, "f32[2,0,4] f32[1,12,4] f32[1,12,3]", "f32[2,1,0,3]"},
 	{"LSTM", []any{"hidden_size", 3}, "f32[0,2,4] f32[1,12,4] f32[1,12,3]", "f32[0,1,2,3]"},
 	{"GRU", []any{"hidden_size", 3}, "f32[2,0,4] f32[1,9,4] f32[1,9,3]", "f32[2,1,0,3]"},
@@ -224,5 +228,4 @@ var zeroRejected = []spec{
 	{"Pad", []any{"mode", "edge"}, "x:f32[0] P:i64[2]=1,1", ""},
 	{"Pad", []any{"mode", "reflect"}, "x:f32[0] P:i64[2]=1,1", ""},
 	{"Pad", []any{"mode", "wrap"}, "x:f32[0] P:i64[2]=1,1", ""},
-	{"Resize", []any{"mode", "nearest"}, "x:f32[1,1,0,4] _ _ S:i64[4]=1,1,8,8", ""},
 }

@@ -15,8 +15,9 @@ import (
 // randomLocation marks tensors of graphs whose weights were taken out.
 const randomLocation = "random"
 
-// cleanLocation checks a location of external data and gives its canonical form.
-func cleanLocation(loc string) (string, error) {
+// CleanLocation checks a location of external data and returns its canonical form, which names the
+// file in graphs: "./w.bin" and "w.bin" are one file. Whatever reads or writes a location calls it.
+func CleanLocation(loc string) (string, error) {
 	reason := ""
 	switch {
 	case loc == "":
@@ -56,7 +57,7 @@ func (im *importer) external(p *onnxpb.TensorProto, typ ir.DType, n int64) (*ir.
 	if im.isRandom(d) {
 		return im.random(d, typ, size)
 	}
-	loc, err := cleanLocation(d["location"])
+	loc, err := CleanLocation(d["location"])
 	if err != nil {
 		return nil, err
 	}

@@ -174,9 +174,18 @@ func (s *scope) call(p *onnxpb.NodeProto, f *onnxpb.FunctionProto) (*frame, erro
 
 // bind gives a function's attributes their values: the call's, or the defaults.
 func (s *scope) bind(callee *frame, p *onnxpb.NodeProto, f *onnxpb.FunctionProto) error {
-	declared := map[string]bool{}
-	for _, name := range f.Attribute {
+	declared, given := map[string]bool{}, map[string]bool{}
+	declare := func(name string) error {
+		if declared[name] {
+			return fmt.Errorf("the function lists attribute %s twice", show(name))
+		}
 		declared[name] = true
+		return nil
+	}
+	for _, name := range f.Attribute {
+		if err := declare(name); err != nil {
+			return err
+		}
 	}
 	set := func(a *onnxpb.AttributeProto) error {
 		x, err := s.attribute(a)
@@ -192,7 +201,9 @@ func (s *scope) bind(callee *frame, p *onnxpb.NodeProto, f *onnxpb.FunctionProto
 		return nil
 	}
 	for _, a := range f.AttributeProto {
-		declared[a.GetName()] = true
+		if err := declare(a.GetName()); err != nil {
+			return err
+		}
 		if err := set(a); err != nil {
 			return err
 		}
@@ -201,6 +212,10 @@ func (s *scope) bind(callee *frame, p *onnxpb.NodeProto, f *onnxpb.FunctionProto
 		if !declared[a.GetName()] {
 			return fmt.Errorf("the function has no attribute %s", show(a.GetName()))
 		}
+		if given[a.GetName()] {
+			return fmt.Errorf("attribute %s is given twice; want it once", show(a.GetName()))
+		}
+		given[a.GetName()] = true
 		if err := set(a); err != nil {
 			return err
 		}

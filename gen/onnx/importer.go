@@ -41,7 +41,7 @@ func newImporter(m *onnxpb.ModelProto, payloads []payload, file *ir.File, extern
 		tensors: map[*onnxpb.TensorProto]*ir.Tensor{}, lists: map[*onnxpb.AttributeProto]any{}, vectors: map[*payload]*ir.Tensor{},
 	}
 	for loc, f := range external {
-		clean, err := cleanLocation(loc)
+		clean, err := CleanLocation(loc)
 		if err != nil {
 			return nil, err
 		}

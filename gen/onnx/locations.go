@@ -21,7 +21,7 @@ func ExternalLocations(model *ir.File) ([]string, error) {
 		if t.GetDataLocation() != onnxpb.TensorProto_EXTERNAL || takenOut(d) {
 			return nil
 		}
-		location, err := cleanLocation(d["location"])
+		location, err := CleanLocation(d["location"])
 		if err != nil {
 			return fmt.Errorf("tensor %s: %w", show(t.GetName()), err)
 		}

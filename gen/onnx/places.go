@@ -128,9 +128,6 @@ func overlap(a, b *ir.Source) bool {
 	return a.File == b.File && a.Offset < b.Offset+b.Length && b.Offset < a.Offset+a.Length
 }
 
-// CleanLocation checks a location of external data and gives the name that its file has in sources of constants.
-func CleanLocation(location string) (string, error) { return cleanLocation(location) }
-
 // WriteChanged writes a file with other bytes at places of some length, and all else as it is. Changes are by their sources, which
 // must be of this file.
 func WriteChanged(w io.Writer, file *ir.File, changes map[*ir.Source][]byte) error {

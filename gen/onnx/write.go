@@ -34,7 +34,7 @@ func Write(w io.Writer, g *ir.Graph) error { return write(w, nil, "", g) }
 // WriteExternal writes the graph as an ONNX model whose large weights go to data,
 // a file that the model calls location: models over 2 GB need that.
 func WriteExternal(w, data io.Writer, location string, g *ir.Graph) error {
-	clean, err := cleanLocation(location)
+	clean, err := CleanLocation(location)
 	if err != nil {
 		return fmt.Errorf("writing ONNX model: %w", err)
 	}

@@ -27,8 +27,11 @@ func Build(n *ir.Node, facts sym.Facts) (*Meaning, error) {
 	if err != nil {
 		return nil, n.Errorf("%w", err)
 	}
-	m.Checks = append(m.Checks, c.checks...)
 	m.dropEmpty()
+	if err := c.readsElements(m); err != nil {
+		return nil, n.Errorf("%w", err)
+	}
+	m.Checks = append(m.Checks, c.checks...)
 	if err := Verify(n, m, facts); err != nil {
 		return nil, n.Errorf("%w", err)
 	}

@@ -38,6 +38,9 @@ func Expand(n *ir.Node, facts sym.Facts) (*Expansion, error) {
 			b.operands[i] = b.input(fmt.Sprintf("operand%d_", i))
 		}
 	}
+	if err := c.checkShapes(); err != nil {
+		return nil, n.Errorf("%w", err)
+	}
 	results, err := c.Row.Compose(b)
 	if err != nil {
 		return nil, n.Errorf("%w", err)

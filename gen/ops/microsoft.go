@@ -3,7 +3,6 @@ package ops
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"rules_dnn/gen/ir"
 )
@@ -41,12 +40,12 @@ func microsoftRows() []*Row {
 }
 
 func byteParam(name string) Param  { return Param{Name: name, Types: quantized8, Like: "T"} }
-func scaleParam(name string) Param { return Param{Name: name, Types: single} }
+func scaleParam(name string) Param { return Param{Name: name, Types: single, Shape: oneNumber} }
 
 // quantizedParams are an operand with its scale and zero point, and the scale and the zero point of another tensor.
 func quantizedParams(x string, optional bool, y string, optionalToo bool) []Param {
 	zero := func(name string, optional bool) Param {
-		p := byteParam(name + "_zero_point")
+		p := byteParam(name + "_zero_point").shaped(oneNumber)
 		p.Optional = optional
 		return p
 	}
@@ -59,9 +58,6 @@ func quantizedRow(name string, attrs []AttrSpec, params []Param, build func(b *c
 	return &Row{
 		Name: Microsoft + name, Versions: []int{1}, Form: Composition, MinOutputs: 1, MaxOutputs: 1, Inputs: params, Attrs: attrs,
 		Compose: func(b *composer) ([]*ir.Value, error) {
-			if err := b.oneScale(params); err != nil {
-				return nil, err
-			}
 			y, err := build(b)
 			if err != nil {
 				return nil, err
@@ -70,36 +66,6 @@ func quantizedRow(name string, attrs []AttrSpec, params []Param, build func(b *c
 			return []*ir.Value{b.quantize(y, b.operands[n-2], b.operands[n-1], b.Type(0))}, nil
 		},
 	}
-}
-
-// oneScale refuses several scales of a tensor.
-func (b *composer) oneScale(params []Param) error {
-	for i, p := range params {
-		if strings.HasSuffix(p.Name, "_scale") {
-			if err := b.oneElement(i, p.Name); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// oneElement refuses an operand of other than one element, as ONNX Runtime does where a tensor has one scale: broadcasting would take it for
-// one of each column.
-func (b *composer) oneElement(i int, name string) error {
-	if b.operands[i] == nil {
-		return nil
-	}
-	s, err := b.Shape(i)
-	if err != nil {
-		return err
-	}
-	for _, d := range s {
-		if n, ok := d.Const(); !ok || n != 1 {
-			return fmt.Errorf("operand %d (%s) has shape %s; want one element", i, name, s)
-		}
-	}
-	return nil
 }
 
 // dequantized is what operand i stands for, behind which its scale and its zero point are.
@@ -184,20 +150,17 @@ func (b *composer) pooled(op string, attrs ir.Attrs, x *ir.Value) (*ir.Value, er
 func quantizedConcatRow() *Row {
 	return &Row{
 		Name: Microsoft + "QLinearConcat", Versions: []int{1}, Form: Composition, MinOutputs: 1, MaxOutputs: 1, Attrs: []AttrSpec{intAttr("axis").required()},
-		Inputs: []Param{scaleParam("Y_scale"), byteParam("Y_zero_point"), {Name: "inputs", Variadic: true, Types: []ir.DType{ir.I8, ir.U8, ir.F32}}},
+		Inputs: []Param{
+			scaleParam("Y_scale"), byteParam("Y_zero_point").shaped(oneNumber),
+			Param{Name: "inputs", Variadic: true, Types: []ir.DType{ir.I8, ir.U8, ir.F32}}.shaped("...; " + oneNumber + "; " + oneNumber),
+		},
 		Compose: func(b *composer) ([]*ir.Value, error) {
 			n := len(b.Node.Inputs)
 			if n < 5 || n%3 != 2 {
 				return nil, fmt.Errorf("%d operands; want a scale, a zero point, and three for each tensor: itself, its scale and its zero point", n)
 			}
-			if err := b.oneElement(0, "Y_scale"); err != nil {
-				return nil, err
-			}
 			var parts []*ir.Value
 			for i := 2; i < n; i += 3 {
-				if err := b.oneElement(i+1, fmt.Sprintf("the scale of tensor %d", (i+1)/3)); err != nil {
-					return nil, err
-				}
 				parts = append(parts, b.dequantized(i))
 			}
 			y := b.op("Concat", ir.Attrs{"axis": b.Node.Int("axis", 0)}, parts...)
@@ -213,9 +176,6 @@ func quantizedWhereRow() *Row {
 	return &Row{
 		Name: Microsoft + "QLinearWhere", Versions: []int{1}, Form: Composition, MinOutputs: 1, MaxOutputs: 1, Inputs: params,
 		Compose: func(b *composer) ([]*ir.Value, error) {
-			if err := b.oneScale(params); err != nil {
-				return nil, err
-			}
 			y := b.op("Where", nil, b.operands[0], b.dequantized(1), b.dequantized(4))
 			return []*ir.Value{b.quantize(y, b.operands[7], b.operands[8], b.Type(1))}, nil
 		},

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"math"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sym"
@@ -18,38 +19,88 @@ func microsoftAttentionRows() []*Row {
 		{
 			Name: Microsoft + "Attention", Versions: []int{1}, Form: Composition, MinOutputs: 1, MaxOutputs: 2,
 			Inputs: []Param{
-				t("input"), t("weights"), opt(t("bias")), ints("mask_index"), opt(t("past")), opt(t("attention_bias")), ints("past_sequence_length"),
+				t("input").shaped("batch sequence input"), t("weights").shaped("input columns"), opt(t("bias").shaped("columns")), ints("mask_index").shaped("batch | batch sequence+past | batch sequence sequence+past"),
+				opt(t("past").shaped("2 batch heads past size")), opt(t("attention_bias").shaped("batch? heads? sequence sequence+past")), ints("past_sequence_length"),
 			},
 			Attrs: append([]AttrSpec{
 				intAttr("do_rotary"), intAttr("past_present_share_buffer"), intsAttr("qkv_hidden_sizes"), intAttr("rotary_embedding_dim"),
 			}, attrs...),
-			Compose: selfAttention,
+			Sizes: attentionSizes(4), Compose: selfAttention,
 		},
 		{
 			Name: Microsoft + "QAttention", Versions: []int{1}, Form: Composition, MinOutputs: 1, MaxOutputs: 2,
 			Inputs: []Param{
-				byteParam("input"), {Name: "weight", Types: quantized8, Like: "T2"}, half("bias"), half("input_scale"), half("weight_scale"), ints("mask_index"),
-				opt(byteParam("input_zero_point")), opt(Param{Name: "weight_zero_point", Types: quantized8, Like: "T2"}), opt(half("past")),
+				byteParam("input").shaped("batch sequence input"), Param{Name: "weight", Types: quantized8, Like: "T2"}.shaped("input columns"), half("bias").shaped("columns"),
+				half("input_scale").shaped(oneNumber), half("weight_scale").shaped("scalar | 1 | columns"), ints("mask_index").shaped("batch | batch sequence+past | batch sequence sequence+past"),
+				opt(byteParam("input_zero_point").shaped(oneNumber)), opt(Param{Name: "weight_zero_point", Types: quantized8, Like: "T2"}.shaped("scalar | 1 | columns")),
+				opt(half("past").shaped("2 batch heads past size")),
 			},
-			Attrs: append([]AttrSpec{intAttr("do_rotary"), intAttr("past_present_share_buffer")}, attrs...), Compose: quantizedAttention,
+			Attrs: append([]AttrSpec{intAttr("do_rotary"), intAttr("past_present_share_buffer")}, attrs...),
+			Sizes: attentionSizes(8), Compose: quantizedAttention,
 		},
 		{
 			Name: Microsoft + "MultiHeadAttention", Versions: []int{1}, Form: Composition, MinOutputs: 1, MaxOutputs: 4,
 			Inputs: []Param{
-				t("query"), opt(t("key")), opt(t("value")), opt(t("bias")), ints("key_padding_mask"), opt(t("attention_bias")),
-				opt(t("past_key")), opt(t("past_value")), ints("past_sequence_length"), ints("cache_indirection"),
+				t("query").shaped("batch sequence _"), opt(t("key").shaped("batch keys _ | batch heads keys _")), opt(t("value").shaped("batch keys _ | batch heads keys _")), opt(t("bias").shaped("_")),
+				ints("key_padding_mask").shaped("batch | batch keys+past | batch sequence keys+past"), opt(t("attention_bias").shaped("batch? heads? sequence keys+past")),
+				opt(t("past_key").shaped("batch heads past _")), opt(t("past_value").shaped("batch heads past _")), ints("past_sequence_length"), ints("cache_indirection"),
 			},
-			Attrs: attrs, Compose: multiHeadAttention,
+			Attrs: attrs, Sizes: manyHeads, Compose: multiHeadAttention,
 		},
 		{
 			Name: Microsoft + "RotaryEmbedding", Versions: []int{1}, Form: Composition, MinOutputs: 1, MaxOutputs: 1,
-			Inputs: []Param{t("input"), {Name: "position_ids", Types: int64s}, t("cos_cache"), t("sin_cache")},
+			Inputs: []Param{
+				t("input").shaped("batch sequence _ | batch _ sequence _"), Param{Name: "position_ids", Types: int64s}.shaped("scalar | 1 | batch sequence"), t("cos_cache").shaped("rows half"), t("sin_cache").shaped("rows half"),
+			},
 			Attrs: []AttrSpec{
 				intAttr("num_heads"), intAttr("rotary_embedding_dim"), intAttr("interleaved"), intAttr("is_packed_batching"), floatAttr("scale"),
 			},
 			Compose: rotated,
 		},
 	}
+}
+
+// attentionSizes binds names in signatures of attention whose queries, keys and values are columns of one product: how many heads there
+// are, how large those of keys are, and, without the operand past, that keys of the past are none.
+func attentionSizes(past int) func(b *binding) error {
+	return func(b *binding) error {
+		heads := b.Node.Int("num_heads", 0)
+		if heads < 1 || heads > sym.MaxDim {
+			return fmt.Errorf("attribute num_heads is %d; want 1 to %d", heads, int64(sym.MaxDim))
+		}
+		w, err := b.Shape(1)
+		if err != nil {
+			return err
+		}
+		columns := sym.Const(0)
+		if sizes := b.Node.Ints("qkv_hidden_sizes"); len(sizes) == 3 {
+			columns = sym.Const(sizes[1])
+		} else if len(w) == 2 {
+			columns = sym.FloorDiv(w[1], sym.Const(3), b.Facts)
+		}
+		b.is("heads", heads)
+		b.names["size"] = sym.FloorDiv(columns, sym.Const(heads), b.Facts)
+		if !b.Has(past) {
+			b.is("past", 0)
+		}
+		return nil
+	}
+}
+
+// manyHeads binds how many heads MultiHeadAttention has, and that keys of the past are none without the operand.
+func manyHeads(b *binding) error {
+	if !b.Has(1) || !b.Has(2) {
+		return fmt.Errorf("operands 1 and 2 (key and value) are absent; packed operands, which have all in one, are not supported")
+	}
+	heads := b.Node.Int("num_heads", 0)
+	if heads < 1 || heads > sym.MaxDim {
+		return fmt.Errorf("attribute num_heads is %d; want 1 to %d", heads, int64(sym.MaxDim))
+	}
+	b.is("heads", heads)
+	if !b.Has(6) {
+		b.is("past", 0)
+	}
+	return nil
 }
 
 // refuse is an error where an attribute is not what alone is supported.
@@ -87,9 +138,6 @@ func selfAttention(b *composer) ([]*ir.Value, error) {
 // quantizedAttention is that of a product of integers.
 func quantizedAttention(b *composer) ([]*ir.Value, error) {
 	o, t := b.operands, b.Type(2)
-	if err := b.oneElement(3, "input_scale"); err != nil {
-		return nil, err
-	}
 	wide := func(v *ir.Value) *ir.Value { return b.cast(v, t, ir.F32) }
 	all := b.floatProduct(o[0], o[1], o[6], o[7], b.mul(wide(o[3]), wide(o[4])), o[2], t)
 	return b.ofProduct(b.cast(all, ir.F32, t), t, attentionOperandsAt{mask: 5, past: 8, bias: -1})
@@ -141,9 +189,6 @@ func multiHeadAttention(b *composer) ([]*ir.Value, error) {
 	}
 	if b.wants(3) {
 		return nil, fmt.Errorf("result 3 (qk) is not supported; supported are 0 to 2")
-	}
-	if !b.Has(1) || !b.Has(2) {
-		return nil, fmt.Errorf("operands 1 and 2 (key and value) are absent; packed operands, which have all in one, are not supported")
 	}
 	if b.Has(6) != b.Has(7) {
 		return nil, fmt.Errorf("past_key and past_value belong together; one of them is absent")
@@ -237,7 +282,8 @@ func (b *composer) padding(mask int, batch sym.Expr, total *ir.Value) (*ir.Value
 			return nil, fmt.Errorf("%w: of masks of rank 1, one number for each batch is supported, which is how many keys are no padding", err)
 		}
 		places := b.op("Range", nil, b.integer(0), b.squeeze(total, 0), b.integer(1))
-		kept = b.unsqueeze(b.op("Less", nil, places, b.unsqueeze(b.cast(m, ir.I32, ir.I64), 1)), 1, 2)
+		known := b.op(Lengths, nil, m, b.integer(math.MaxInt32)) // not negative; more than there are is all
+		kept = b.unsqueeze(b.op("Less", nil, places, b.unsqueeze(b.cast(known, ir.I32, ir.I64), 1)), 1, 2)
 	case 2:
 		kept = b.unsqueeze(above(), 1, 2)
 	case 3:
@@ -283,10 +329,7 @@ func rotated(b *composer) ([]*ir.Value, error) {
 		}
 	}
 	places := b.operands[1]
-	if len(ids) == 1 {
-		if err := b.oneElement(1, "position_ids"); err != nil {
-			return nil, err
-		}
+	if len(ids) < 2 { // the first place
 		length := b.dim(b.operands[0], int64(len(x)-2)) // of [batch, length, heads], and of [batch, head, length, size]
 		steps := b.op("Range", nil, b.integer(0), b.squeeze(length, 0), b.integer(1))
 		places = b.op("Expand", nil, b.unsqueeze(b.add(steps, places), 0), b.join(0, b.dim(b.operands[0], 0), length))

@@ -22,10 +22,10 @@ func microsoftFusedRows() []*Row {
 	gemm := []ir.DType{ir.I32, ir.I64, ir.U32, ir.U64, ir.F16, ir.F32, ir.F64}
 	return []*Row{
 		simple("Gelu", []Param{in("X", floats)}, func(b *composer) *ir.Value { return b.op("Gelu", nil, b.operands[0]) }),
-		simple("BiasGelu", []Param{in("A", floats), in("B", floats)}, func(b *composer) *ir.Value {
+		simple("BiasGelu", []Param{in("A", floats).shaped("... hidden"), in("B", floats).shaped("hidden")}, func(b *composer) *ir.Value {
 			return b.op("Gelu", nil, b.sum(0, 1))
 		}),
-		simple("FastGelu", []Param{in("X", floats), opt(in("bias", floats))}, func(b *composer) *ir.Value {
+		simple("FastGelu", []Param{in("X", floats).shaped("... hidden"), opt(in("bias", floats).shaped("hidden"))}, func(b *composer) *ir.Value {
 			return b.op("Gelu", ir.Attrs{"approximate": "tanh"}, b.sum(0, 1))
 		}),
 		simple("QuickGelu", []Param{in("X", floats)}, func(b *composer) *ir.Value {
@@ -39,7 +39,7 @@ func microsoftFusedRows() []*Row {
 		}, fusedGemm),
 		row("FusedConv", []Param{in("X", oldFloats), in("W", oldFloats), opt(in("B", oldFloats)), opt(in("Z", oldFloats))},
 			append(windowAttrs(), intsAttr("dilations"), intAttr("group"), strAttr("activation"), floatsAttr("activation_params")), fusedConv),
-		skipNormRow("SkipLayerNormalization", opt(in("beta", shortFloats))),
+		skipNormRow("SkipLayerNormalization", opt(in("beta", shortFloats).shaped("hidden"))),
 		skipNormRow("SkipSimplifiedLayerNormalization"),
 		embedNormRow(),
 	}
@@ -68,11 +68,12 @@ func (b *composer) scaled(v *ir.Value, attr string, t ir.DType) *ir.Value {
 // fusedMatMul is a product of matrices of which some are turned, and whose first axis may stand before those of the batch.
 func fusedMatMul(b *composer) ([]*ir.Value, error) {
 	var turned [2]*ir.Value
+	x, y, err := b.shapes2()
+	if err != nil {
+		return nil, err
+	}
 	for i, name := range []string{"A", "B"} {
-		s, err := b.Shape(i)
-		if err != nil {
-			return nil, err
-		}
+		s := []ir.Shape{x, y}[i]
 		matrix, err := b.flag("trans"+name, 0)
 		if err != nil {
 			return nil, err
@@ -80,6 +81,9 @@ func fusedMatMul(b *composer) ([]*ir.Value, error) {
 		batch, err := b.flag("transBatch"+name, 0)
 		if err != nil {
 			return nil, err
+		}
+		if batch && len(x) != len(y) {
+			return nil, fmt.Errorf("attribute transBatch%s is 1, and the operands have ranks %d and %d; want equal ranks", name, len(x), len(y))
 		}
 		turned[i] = b.operands[i]
 		n := len(s)
@@ -150,6 +154,9 @@ func fusedGemm(b *composer) ([]*ir.Value, error) {
 func fusedConv(b *composer) ([]*ir.Value, error) {
 	y := b.op("Conv", b.attrsBut("activation", "activation_params"), present(b.operands[0], b.operands[1], b.operands[2])...)
 	if b.operands[3] != nil {
+		if err := b.likeConv(3); err != nil {
+			return nil, err
+		}
 		y = b.add(y, b.operands[3])
 	}
 	y, err := b.activated(y, func(i int, _ string) (float32, bool) {
@@ -159,6 +166,17 @@ func fusedConv(b *composer) ([]*ir.Value, error) {
 		return 0, false
 	})
 	return []*ir.Value{y}, err
+}
+
+// likeConv requires that an operand has the shape of the convolution of the first three.
+func (b *composer) likeConv(i int) error {
+	row := b.row("Conv")
+	node := &ir.Node{Op: row.Name, Attrs: b.attrsBut("activation", "activation_params"), Inputs: present(b.Node.Inputs[:3]...)}
+	m, err := row.Build(&Ctx{Node: node, Facts: b.Facts, Row: row, Version: row.newest()})
+	if err != nil {
+		return err
+	}
+	return b.hasShape(i, m.Stages[m.Outputs[0].N].Shape())
 }
 
 // attrsBut are the node's attributes without some.

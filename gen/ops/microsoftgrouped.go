@@ -103,15 +103,11 @@ func (g *grouped) caches() error {
 // lengths are how many keys there are, how many of them each batch knows, and where its queries are among these: they are the last ones, or, of
 // more queries than keys, which are padding at the end, the first.
 func (g *grouped) lengths() error {
-	if err := g.isVector(groupedLast, g.batch); err != nil {
-		return err
-	}
-	if err := g.oneElement(groupedTotal, "total_sequence_length"); err != nil {
-		return err
-	}
 	wide := func(i int) *ir.Value { return g.cast(g.operands[i], ir.I32, ir.I64) }
 	g.total = g.op("Reshape", nil, wide(groupedTotal), g.ints(1))
-	g.known = g.op(Lengths, nil, g.add(wide(groupedLast), g.integer(1)), g.squeeze(g.total, 0))
+	last := g.op("Reshape", nil, wide(groupedLast), g.ints(-1)) // one of each batch, as a vector or a row
+	before := g.sub(g.squeeze(g.total, 0), g.integer(1))
+	g.known = g.add(g.op(Lengths, nil, last, before), g.integer(1)) // a last key is one of the keys, and there is one
 	g.fresh = g.dim(g.operands[groupedQuery], 1)
 	if g.Has(groupedValid) {
 		if err := g.isVector(groupedValid, g.batch); err != nil {

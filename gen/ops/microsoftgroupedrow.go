@@ -35,9 +35,11 @@ func groupedRow() *Row {
 	return &Row{
 		Name: Microsoft + "GroupQueryAttention", Versions: []int{1}, Form: Composition, MinOutputs: 1, MaxOutputs: 4,
 		Inputs: []Param{
-			t("query"), opt(t("key")), opt(t("value")), cache("past_key"), cache("past_value"), ints("seqlens_k"), ints("total_sequence_length"),
-			opt(t("cos_cache")), opt(t("sin_cache")), opt(Param{Name: "position_ids", Types: int64s}), opt(t("attention_bias")), opt(t("head_sink")),
-			scale("k_scale"), scale("v_scale"), opt(t("q_norm_weight")), opt(t("k_norm_weight")), opt(ints("query_seqlens")),
+			t("query").shaped("batch sequence _"), opt(t("key").shaped("batch sequence _")), opt(t("value").shaped("batch sequence _")), cache("past_key").shaped("batch _ past _"), cache("past_value").shaped("batch _ past _"),
+			ints("seqlens_k").shaped("batch | batch 1 | 1 batch"), ints("total_sequence_length").shaped(oneNumber),
+			opt(t("cos_cache").shaped("rows half")), opt(t("sin_cache").shaped("rows half")), opt(Param{Name: "position_ids", Types: int64s}.shaped("batch sequence")),
+			opt(t("attention_bias").shaped("batch? _ sequence _")), opt(t("head_sink")),
+			scale("k_scale"), scale("v_scale"), opt(t("q_norm_weight")), opt(t("k_norm_weight")), opt(ints("query_seqlens").shaped("batch")),
 		},
 		Attrs: []AttrSpec{
 			intAttr("num_heads").required(), intAttr("kv_num_heads").required(), floatAttr("scale"), floatAttr("softcap"), intAttr("causal"),

@@ -11,11 +11,12 @@ const skipEpsilon = 1e-12
 
 // skipNormRow is a layer normalization, or with no beta a RMSNormalization, of the sum of two tensors and a bias, which is a result, too.
 func skipNormRow(name string, beta ...Param) *Row {
-	inputs := append([]Param{in("input", shortFloats), in("skip", shortFloats), in("gamma", shortFloats)}, beta...)
+	t := func(name, signature string) Param { return in(name, shortFloats).shaped(signature) }
+	inputs := append([]Param{t("input", "batch sequence hidden | sequence hidden"), t("skip", "batch? sequence hidden | sequence hidden"), t("gamma", "hidden")}, beta...)
 	bias := len(inputs)
 	return &Row{
 		Name: Microsoft + name, Versions: []int{1}, Form: Composition, MinOutputs: 1, MaxOutputs: 4,
-		Inputs: append(inputs, opt(in("bias", shortFloats))), Attrs: []AttrSpec{floatAttr("epsilon")},
+		Inputs: append(inputs, opt(t("bias", "hidden"))), Attrs: []AttrSpec{floatAttr("epsilon")},
 		Compose: func(b *composer) ([]*ir.Value, error) {
 			sum, attrs := b.sum(0, 1, bias), ir.Attrs{"epsilon": b.Node.Float("epsilon", skipEpsilon)}
 			if len(beta) > 0 {
@@ -50,11 +51,26 @@ func embedNormRow() *Row {
 	return &Row{
 		Name: Microsoft + "EmbedLayerNormalization", Versions: []int{1}, Form: Composition, MinOutputs: 1, MaxOutputs: 3,
 		Inputs: []Param{
-			ids("input_ids"), opt(ids("segment_ids")), table("word_embedding"), table("position_embedding"), opt(table("segment_embedding")),
-			table("gamma"), table("beta"), opt(ids("mask")), opt(ids("position_ids")),
+			ids("input_ids").shaped("batch sequence"), opt(ids("segment_ids").shaped("batch sequence")), table("word_embedding").shaped("_ hidden"),
+			table("position_embedding").shaped("_ hidden"), opt(table("segment_embedding").shaped("_ hidden")), table("gamma").shaped("hidden"), table("beta").shaped("hidden"),
+			opt(ids("mask").shaped("batch sequence")), opt(ids("position_ids").shaped("batch? sequence")),
 		},
 		Attrs: []AttrSpec{floatAttr("epsilon"), intAttr("mask_index_type")}, Compose: embedNorm,
 	}
+}
+
+// lookedUp are rows of a table. A run refuses negative numbers, which count from the end in ONNX's own operators alone.
+func (b *composer) lookedUp(table, rows *ir.Value) *ir.Value {
+	last := b.sub(b.squeeze(b.dim(table, 0), 0), b.integer(1))
+	return b.op("Gather", nil, table, b.op(Lengths, nil, rows, last))
+}
+
+// embedShapes are the shapes of the words and of the table of places.
+func (b *composer) embedShapes() (ids, rows ir.Shape, err error) {
+	if ids, err = b.Shape(embedIDs); err == nil {
+		rows, err = b.Shape(embedPositions)
+	}
+	return
 }
 
 func embedNorm(b *composer) ([]*ir.Value, error) {
@@ -62,14 +78,21 @@ func embedNorm(b *composer) ([]*ir.Value, error) {
 	if (o[embedSegments] == nil) != (o[embedSegmentTable] == nil) {
 		return nil, fmt.Errorf("segment_ids and segment_embedding belong together; one of them is absent")
 	}
-	sum := b.op("Gather", nil, o[embedWords], o[embedIDs])
+	ids, rows, err := b.embedShapes()
+	if err != nil {
+		return nil, err
+	}
+	sum := b.lookedUp(o[embedWords], o[embedIDs])
 	if o[embedPositionIDs] != nil {
-		sum = b.add(sum, b.op("Gather", nil, o[embedPositions], o[embedPositionIDs]))
+		sum = b.add(sum, b.lookedUp(o[embedPositions], o[embedPositionIDs]))
 	} else {
+		if err := b.require(AtLeast, rows[0], ids[1], "rows of operand %d (position_embedding), of which each word has one", embedPositions); err != nil {
+			return nil, err
+		}
 		sum = b.add(sum, b.op("Slice", nil, o[embedPositions], b.ints(0), b.dim(o[embedIDs], 1), b.ints(0)))
 	}
 	if o[embedSegments] != nil {
-		sum = b.add(sum, b.op("Gather", nil, o[embedSegmentTable], o[embedSegments]))
+		sum = b.add(sum, b.lookedUp(o[embedSegmentTable], o[embedSegments]))
 	}
 	y := b.op("LayerNormalization", ir.Attrs{"epsilon": b.Node.Float("epsilon", skipEpsilon)}, sum, o[embedGamma], o[embedBeta])
 	var kept *ir.Value

@@ -8,6 +8,12 @@ import (
 	"rules_dnn/gen/sym"
 )
 
+// Signatures of scales and zero points of a matrix of N columns, and of scales that may be matrices of one row.
+const (
+	perColumn = "scalar | 1 | N"
+	inARow    = perColumn + " | 1 1 | 1 N"
+)
+
 // microsoftProductRows are ONNX Runtime's own products of quantized matrices.
 func microsoftProductRows() []*Row {
 	typed := func(name, like string) Param { return Param{Name: name, Types: quantized8, Like: like} }
@@ -18,22 +24,20 @@ func microsoftProductRows() []*Row {
 		{
 			Name: Microsoft + "QGemm", Versions: []int{1}, Form: Composition, MinOutputs: 1, MaxOutputs: 1,
 			Inputs: []Param{
-				typed("A", "TA"), scaleParam("a_scale"), typed("a_zero_point", "TA"), typed("B", "TB"), scaleParam("b_scale"), typed("b_zero_point", "TB"),
-				opt(i32), opt(scaleParam("y_scale")), opt(Param{Name: "y_zero_point", Types: quantized8}),
+				typed("A", "TA").shaped("_ _"), scaleParam("a_scale"), typed("a_zero_point", "TA").shaped(oneNumber),
+				typed("B", "TB").shaped("_ _"), scaleParam("b_scale").shaped(perColumn), typed("b_zero_point", "TB").shaped(perColumn),
+				opt(i32.shaped("scalar | N? | M? N?")), opt(scaleParam("y_scale")), opt(Param{Name: "y_zero_point", Types: quantized8}.shaped(oneNumber)),
 			},
-			Attrs: []AttrSpec{floatAttr("alpha"), intAttr("transA"), intAttr("transB")}, Compose: quantizedGemm,
+			Attrs: []AttrSpec{floatAttr("alpha"), intAttr("transA"), intAttr("transB")}, Sizes: gemmSizes, Compose: quantizedGemm,
 		},
 		{
 			Name: Microsoft + "MatMulIntegerToFloat", Versions: []int{1}, Form: Composition, MinOutputs: 1, MaxOutputs: 1,
 			Inputs: []Param{
-				typed("A", "TA"), typed("B", "TB"), short("a_scale"), short("b_scale"), opt(typed("a_zero_point", "TA")), opt(typed("b_zero_point", "TB")),
-				opt(short("bias")),
+				typed("A", "TA").shaped("... _ K"), typed("B", "TB").shaped("... K N"), short("a_scale").shaped(oneNumber + " | 1 1"), short("b_scale").shaped(inARow),
+				opt(typed("a_zero_point", "TA").shaped(oneNumber)), opt(typed("b_zero_point", "TB").shaped(perColumn)), opt(short("bias").shaped("N | 1 N")),
 			},
 			Compose: func(b *composer) ([]*ir.Value, error) {
 				o := b.operands
-				if err := b.oneElement(2, "a_scale"); err != nil {
-					return nil, err
-				}
 				t := b.Type(2)
 				wide := func(v *ir.Value) *ir.Value { return b.cast(v, t, ir.F32) }
 				y := b.floatProduct(o[0], o[1], o[4], o[5], b.mul(wide(o[2]), wide(o[3])), o[6], t)
@@ -42,7 +46,10 @@ func microsoftProductRows() []*Row {
 		},
 		{
 			Name: Microsoft + "DynamicQuantizeMatMul", Versions: []int{1}, Form: Composition, MinOutputs: 1, MaxOutputs: 1,
-			Inputs: []Param{float("A"), typed("B", "TB"), float("b_scale"), opt(typed("b_zero_point", "TB")), opt(float("bias"))},
+			Inputs: []Param{
+				float("A").shaped("... _ K"), typed("B", "TB").shaped("... K N"), float("b_scale").shaped(inARow), opt(typed("b_zero_point", "TB").shaped(perColumn)),
+				opt(float("bias").shaped("N | 1 N")),
+			},
 			Compose: func(b *composer) ([]*ir.Value, error) {
 				o, a := b.operands, b.ops("DynamicQuantizeLinear", 3, nil, b.operands[0])
 				return []*ir.Value{b.floatProduct(a[0], o[1], a[2], o[3], b.mul(a[1], o[2]), o[4], ir.F32)}, nil
@@ -52,17 +59,34 @@ func microsoftProductRows() []*Row {
 	}
 }
 
+// gemmSizes binds rows M and columns N of the result.
+func gemmSizes(b *binding) error {
+	for _, m := range []struct {
+		name, attr string
+		operand    int
+		axis       int // of that operand, if it is not transposed
+	}{{"M", "transA", 0, 0}, {"N", "transB", 3, 1}} {
+		turned, err := b.flag(m.attr, 0)
+		if err != nil {
+			return err
+		}
+		s, err := b.Shape(m.operand)
+		if err != nil {
+			return err
+		}
+		if len(s) != 2 {
+			return fmt.Errorf("operand %d has shape %s; want a matrix", m.operand, s)
+		}
+		if b.names[m.name] = s[m.axis]; turned {
+			b.names[m.name] = s[1-m.axis]
+		}
+	}
+	return nil
+}
+
 // quantizedGemm is alpha * A * B of what the matrices stand for, with a bias in the scale of the sums. It is quantized where there is a scale.
 func quantizedGemm(b *composer) ([]*ir.Value, error) {
 	o, transposed := b.operands, ir.Attrs{"perm": []int64{1, 0}}
-	for _, scale := range []struct {
-		operand int
-		name    string
-	}{{1, "a_scale"}, {7, "y_scale"}} {
-		if err := b.oneElement(scale.operand, scale.name); err != nil {
-			return nil, err
-		}
-	}
 	x, w := o[0], o[3]
 	for _, m := range []struct {
 		attr string
@@ -84,13 +108,15 @@ func quantizedGemm(b *composer) ([]*ir.Value, error) {
 	if alpha := b.Node.Float("alpha", 1); alpha != 1 {
 		scale = b.mul(scale, b.float(ir.F32, float64(alpha)))
 	}
-	if o[7] == nil {
+	factor := scale
+	switch {
+	case o[7] == nil && o[8] == nil:
 		return []*ir.Value{b.op("DequantizeLinear", ir.Attrs{"axis": int64(1)}, sum, scale)}, nil
-	}
-	if o[8] == nil {
+	case o[8] == nil:
 		return nil, fmt.Errorf("operand 7 (y_scale) is there, and operand 8 (y_zero_point) is absent; want both or neither")
+	case o[7] != nil: // the scale is 1 otherwise
+		factor = b.op("Div", nil, scale, o[7])
 	}
-	factor := b.op("Div", nil, scale, o[7])
 	y := b.op("DequantizeLinear", ir.Attrs{"axis": int64(1)}, sum, factor)
 	return []*ir.Value{b.op("QuantizeLinear", nil, y, b.float(ir.F32, 1), o[8])}, nil
 }
@@ -115,28 +141,46 @@ func nBitsRow() *Row {
 	return &Row{
 		Name: Microsoft + "MatMulNBits", Versions: []int{1}, Form: Composition, MinOutputs: 1, MaxOutputs: 1,
 		Inputs: []Param{
-			t("A"), {Name: "B", Types: bytes}, t("scales"), opt(Param{Name: "zero_points", Types: slices.Concat(bytes, shortFloats)}),
-			opt(Param{Name: "g_idx", Types: []ir.DType{ir.I32}}), opt(t("bias")),
+			t("A").shaped("... K"), Param{Name: "B", Types: bytes}.shaped("N blocks packed"), t("scales").shaped("N*blocks | N blocks"),
+			opt(Param{Name: "zero_points", Types: slices.Concat(bytes, shortFloats)}.shaped("N*zeros | N zeros")),
+			opt(Param{Name: "g_idx", Types: []ir.DType{ir.I32}}), opt(t("bias").shaped("N")),
 		},
-		Attrs:   []AttrSpec{intAttr("K").required(), intAttr("N").required(), intAttr("bits"), intAttr("block_size").required(), intAttr("accuracy_level"), intAttr("weight_prepacked")},
-		Compose: nBits,
+		Attrs: []AttrSpec{intAttr("K").required(), intAttr("N").required(), intAttr("bits"), intAttr("block_size").required(), intAttr("accuracy_level"), intAttr("weight_prepacked")},
+		Sizes: nBitsSizes, Compose: nBits,
 	}
+}
+
+// nBitsSizes binds the names in signatures of MatMulNBits: columns K and rows N of the matrix, how many blocks a row has, how many
+// bytes a block, and how many zero points, or bytes of these, a row.
+func nBitsSizes(b *binding) error {
+	k, n, bits, size := b.Node.Int("K", 0), b.Node.Int("N", 0), b.Node.Int("bits", 4), b.Node.Int("block_size", 0)
+	switch {
+	case bits != 4 && bits != 8:
+		return fmt.Errorf("attribute bits is %d; supported are 4 and 8", bits)
+	case size < 16 || size > sym.MaxDim || size&(size-1) != 0:
+		return fmt.Errorf("attribute block_size is %d; want a power of two from 16 to %d", size, int64(sym.MaxDim))
+	case k < 1 || n < 1 || k > sym.MaxDim || n > sym.MaxDim:
+		return fmt.Errorf("attributes K and N are %d and %d; want 1 to %d", k, n, int64(sym.MaxDim))
+	case b.Node.Int("weight_prepacked", 0) != 0:
+		return fmt.Errorf("attribute weight_prepacked is %d: weights in the order of a processor's kernels are not supported; supported is 0, as they were quantized", b.Node.Int("weight_prepacked", 0))
+	case b.Has(4):
+		return fmt.Errorf("operand 4 (g_idx), an order of the rows, is not supported: quantize the model without one")
+	}
+	blocks := (k + size - 1) / size
+	zeros := blocks
+	if b.Has(3) && b.Type(3) == ir.U8 {
+		zeros = (blocks*bits + 7) / 8
+	}
+	b.is("K", k)
+	b.is("N", n)
+	b.is("blocks", blocks)
+	b.is("packed", size*bits/8)
+	b.is("zeros", zeros)
+	return nil
 }
 
 func nBits(b *composer) ([]*ir.Value, error) {
 	k, n, bits, size := b.Node.Int("K", 0), b.Node.Int("N", 0), b.Node.Int("bits", 4), b.Node.Int("block_size", 0)
-	switch {
-	case bits != 4 && bits != 8:
-		return nil, fmt.Errorf("attribute bits is %d; supported are 4 and 8", bits)
-	case size < 16 || size > sym.MaxDim || size&(size-1) != 0:
-		return nil, fmt.Errorf("attribute block_size is %d; want a power of two from 16 to %d", size, int64(sym.MaxDim))
-	case k < 1 || n < 1 || k > sym.MaxDim || n > sym.MaxDim:
-		return nil, fmt.Errorf("attributes K and N are %d and %d; want 1 to %d", k, n, int64(sym.MaxDim))
-	case b.Node.Int("weight_prepacked", 0) != 0:
-		return nil, fmt.Errorf("attribute weight_prepacked is %d: weights in the order of a processor's kernels are not supported; supported is 0, as they were quantized", b.Node.Int("weight_prepacked", 0))
-	case b.operands[4] != nil:
-		return nil, fmt.Errorf("operand 4 (g_idx), an order of the rows, is not supported: quantize the model without one")
-	}
 	blocks := (k + size - 1) / size
 	w := b.unpacked(b.operands[1], bits, n, blocks*size)
 	if blocks*size > k {

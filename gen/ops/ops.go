@@ -78,6 +78,8 @@ type Param struct {
 	// Structural operands (axes, shapes, repeats) decide the result's shape or the
 	// structure of the loops: their elements must be known when code is generated.
 	Structural bool
+	// Shape is the signature of the operand's shapes (signature.go); empty: Build checks them.
+	Shape string
 }
 
 // AttrSpec describes an attribute: its Go type by an example value, and since
@@ -104,6 +106,8 @@ type Row struct {
 	// Executed reports that the results' shapes are known only after the operator ran
 	// (SoD2's Execution Determined Output).
 	Executed bool
+	// Sizes binds the names in signatures that attributes decide, which it checks; nil: there are none.
+	Sizes func(b *binding) error
 	// Build gives the meaning of one node; nil for Control, whose meaning is its regions',
 	// and for Composition.
 	Build func(c *Ctx) (*Meaning, error)

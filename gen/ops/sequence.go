@@ -156,7 +156,8 @@ func (r *rotary) build(batch, seq sym.Expr) (*Meaning, error) {
 		if err := r.c.require(AtLeast, rows, sym.Min(sym.Mul(batch, seq), sym.Const(1), r.c.Facts), "rows of the caches must be there for positions"); err != nil {
 			return nil, err
 		}
-		e = loaded(0, te.Operand(3, ir.I64, r.batch, r.seq), rows, e)
+		// Negative places do not count from the end: ONNX Runtime refuses them.
+		e = te.Let{Var: gv(0).String(), Value: te.Operand(3, ir.I64, r.batch, r.seq), Lo: sym.Const(0), Hi: sym.Sub(rows, sym.Const(1)), Body: e}
 	}
 	return one("RotaryEmbedding", r.as, cast(r.c.Type(0), e)), nil
 }

@@ -179,28 +179,41 @@ func EachExpr(s *te.Stage, f func(te.Expr)) {
 // facts rule it out, and nothing when they imply it.
 func (c *Ctx) require(kind CheckKind, a, b sym.Expr, format string, args ...any) error {
 	d := sym.Sub(a, b)
-	lo, hi := d.Bounds(c.Facts)
-	var holds, fails bool
+	var holds bool
 	switch kind {
 	case SameDim:
-		holds, fails = d.Is(0), lo > 0 || hi < 0
+		holds = d.Is(0)
 	case AtLeast:
-		holds, fails = lo >= 0, hi < 0
+		lo, _ := d.Bounds(c.Facts)
+		holds = lo >= 0
 	case Broadcastable:
 		holds = d.Is(0) || (a.Is(1) && sym.AtLeast(b, 0, c.Facts)) || (b.Is(1) && sym.AtLeast(a, 0, c.Facts))
-		fails = (lo > 0 || hi < 0) && c.isNot(a, 1) && c.isNot(b, 1)
 	}
 	what := fmt.Sprintf(format, args...)
 	if d.Overflow() {
 		return fmt.Errorf("%s: the numbers leave 64 bits, or are too long to write; want smaller dimensions", what)
 	}
-	if fails {
+	check := Check{kind, a, b, what}
+	if c.fails(check) {
 		return fmt.Errorf("%s: found %s and %s", what, a, b)
 	}
 	if !holds {
-		c.checks = append(c.checks, Check{kind, a, b, what})
+		c.checks = append(c.checks, check)
 	}
 	return nil
+}
+
+// fails reports whether the facts rule a check out.
+func (c *Ctx) fails(k Check) bool {
+	lo, hi := sym.Sub(k.A, k.B).Bounds(c.Facts)
+	apart := lo > 0 || hi < 0
+	switch k.Kind {
+	case SameDim:
+		return apart
+	case AtLeast:
+		return hi < 0
+	}
+	return apart && c.isNot(k.A, 1) && c.isNot(k.B, 1)
 }
 
 // isNot reports whether e != x is certain.

@@ -134,6 +134,20 @@ func Walk(e Expr, f func(Expr)) {
 	}
 }
 
+// WalkSure calls f for every node that is evaluated whatever guards and conditions hold, parents first.
+func WalkSure(e Expr, f func(Expr)) {
+	f(e)
+	switch x := e.(type) {
+	case Call:
+		for _, a := range x.Args {
+			WalkSure(a, f)
+		}
+	case Let:
+		WalkSure(x.Value, f)
+		WalkSure(x.Body, f)
+	}
+}
+
 // LetFacts adds the ranges of the variables that e binds to the facts: a variable of which
 // nothing is known counts as a dimension, which is never negative.
 func LetFacts(e Expr, f sym.Facts) sym.Facts {

@@ -28,8 +28,8 @@ type Bind struct {
 // Replace joins by taking the new element.
 func Replace(t ir.DType) Expr { return In{0, t} }
 
-// exprs are the scalar expressions of an update besides Join.
-func (u *Update) exprs() []Expr {
+// Exprs are the scalar expressions of an update besides Join, whose loads read operands and stages.
+func (u *Update) Exprs() []Expr {
 	out := []Expr{u.Value}
 	for _, b := range u.Binds {
 		out = append(out, b.Value)
@@ -53,7 +53,7 @@ func (u *Update) mapped(f func(Expr) Expr) *Update {
 func (s *Stage) Exprs() []Expr {
 	out := append(append([]Expr{}, s.Values...), s.Results...)
 	if s.Update != nil {
-		out = append(out, s.Update.exprs()...)
+		out = append(out, s.Update.Exprs()...)
 	}
 	return out
 }

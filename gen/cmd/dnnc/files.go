@@ -9,6 +9,7 @@ import (
 
 	"rules_dnn/gen/files"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/onnx"
 )
 
 // openFile opens a file that constants are read from; it stays open while dnnc runs.
@@ -20,22 +21,40 @@ func openFile(path, name string) (*ir.File, error) {
 	return &ir.File{Name: name, R: f, Size: size}, nil
 }
 
-// openExternal opens the declared files of external data, given as LOCATION=PATH.
-func openExternal(pairs []string) (map[string]*ir.File, error) {
-	out := map[string]*ir.File{}
+// located is a file of external data: where the model says it is, and where it is.
+type located struct{ location, path string }
+
+// readLocated reads values LOCATION=PATH of an option. Locations are in the form in which graphs name files.
+func readLocated(option string, pairs []string) ([]located, error) {
+	var out []located
 	for _, p := range pairs {
 		location, path, ok := strings.Cut(p, "=")
-		if !ok || location == "" {
-			return nil, fmt.Errorf("--external=%s: want LOCATION=PATH", p)
+		if !ok || location == "" || path == "" {
+			return nil, fmt.Errorf("--%s=%s: want LOCATION=PATH", option, p)
 		}
-		if out[location] != nil {
-			return nil, fmt.Errorf("--external=%s: the location is given twice", p)
-		}
-		f, err := openFile(path, location)
+		clean, err := onnx.CleanLocation(location)
 		if err != nil {
+			return nil, fmt.Errorf("--%s=%s: %w", option, p, err)
+		}
+		if slices.ContainsFunc(out, func(l located) bool { return l.location == clean }) {
+			return nil, fmt.Errorf("--%s=%s: the location is given twice", option, p)
+		}
+		out = append(out, located{clean, path})
+	}
+	return out, nil
+}
+
+// openExternal opens the declared files of external data, given as LOCATION=PATH. Keys are clean locations.
+func openExternal(pairs []string) (map[string]*ir.File, error) {
+	list, err := readLocated("external", pairs)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]*ir.File{}
+	for _, l := range list {
+		if out[l.location], err = openFile(l.path, l.location); err != nil {
 			return nil, err
 		}
-		out[location] = f
 	}
 	return out, nil
 }

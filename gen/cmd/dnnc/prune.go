@@ -178,18 +178,16 @@ type pruning struct {
 
 // externalPaths are where files of external data go, by location.
 func (f *pruneFlags) externalPaths(external map[string]*ir.File) (map[string]string, error) {
+	list, err := readLocated("out-external", f.outExternal)
+	if err != nil {
+		return nil, err
+	}
 	out := map[string]string{}
-	for _, e := range f.outExternal {
-		location, path, ok := strings.Cut(e, "=")
-		switch {
-		case !ok || location == "" || path == "":
-			return nil, fmt.Errorf("--out-external=%s: want LOCATION=PATH", e)
-		case out[location] != "":
-			return nil, fmt.Errorf("--out-external=%s: the location is given twice", e)
-		case external[location] == nil:
-			return nil, fmt.Errorf("--out-external=%s: no --external has this location", e)
+	for i, l := range list {
+		if external[l.location] == nil {
+			return nil, fmt.Errorf("--out-external=%s: no --external has this location", f.outExternal[i])
 		}
-		out[location] = path
+		out[l.location] = l.path
 	}
 	return out, nil
 }

@@ -305,6 +305,9 @@ func TestPruneExternal(t *testing.T) {
 	require.Equal(t, len(files["weights.bin"]), len(files["out.bin"]))
 	require.Equal(t, files["weights.bin"][:4*144], files["out.bin"][:4*144], "the first layer is exempt")
 	require.Greater(t, strings.Count(files["out.bin"][4096:], "\x00"), 4*9*16*2*7/9)
+	spelled := append([]string{"prune", "--src=model.onnx", "--external=./sub//weights.bin=weights.bin"}, args[3:]...)
+	mustRun(t, append(spelled, "--out-external=sub/./weights.bin=spelled.bin", "--warnings=none")...)
+	require.Equal(t, files["out.bin"], tree(t)["spelled.bin"], "a location in another form is the same one")
 	for want, more := range map[string]string{
 		"want LOCATION=PATH":                          "--out-external=x",
 		"no --external has this":                      "--out-external=other=y",

@@ -93,19 +93,13 @@ func (p *pruning) writeModel(path string, out *files.Set) error {
 	if err := copyChanged(out, path, p.model, changes[""]); err != nil {
 		return err
 	}
-	clean := map[string]bool{"": true}
 	for _, location := range slices.Sorted(maps.Keys(p.outExternal)) {
-		name, err := onnx.CleanLocation(location)
-		if err != nil {
-			return err
-		}
-		clean[name] = true
-		if err := copyChanged(out, p.outExternal[location], p.external[location], changes[name]); err != nil {
+		if err := copyChanged(out, p.outExternal[location], p.external[location], changes[location]); err != nil {
 			return err
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(changes)) {
-		if !clean[name] {
+		if name != "" && p.outExternal[name] == "" {
 			return fmt.Errorf("weights in the external data %s are pruned: say by --out-external=%s=PATH where the changed file goes", ir.Show(name), name)
 		}
 	}

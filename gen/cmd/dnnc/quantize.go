@@ -249,13 +249,13 @@ func (f *quantizeFlags) write(g *ir.Graph, report *quant.Report) error {
 }
 
 func (f *quantizeFlags) writeExternal(model io.Writer, g *ir.Graph, out *files.Set) error {
-	location, path, ok := strings.Cut(f.outExternal, "=")
-	if !ok || location == "" || path == "" {
-		return fmt.Errorf("--out-external=%s: want LOCATION=PATH", f.outExternal)
-	}
-	data, err := out.Create(path)
+	to, err := readLocated("out-external", []string{f.outExternal})
 	if err != nil {
 		return err
 	}
-	return onnx.WriteExternal(model, data, location, g)
+	data, err := out.Create(to[0].path)
+	if err != nil {
+		return err
+	}
+	return onnx.WriteExternal(model, data, to[0].location, g)
 }

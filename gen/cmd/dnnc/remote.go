@@ -53,11 +53,13 @@ func (f *compileFlags) identity() (*cppapi.Identity, error) {
 		return nil, err
 	}
 	paths := []string{f.consts, f.src}
-	external := slices.Clone(f.external)
-	slices.Sort(external) // by location
-	for _, pair := range external {
-		_, path, _ := strings.Cut(pair, "=")
-		paths = append(paths, path)
+	external, err := readLocated("external", f.external)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(external, func(a, b located) int { return strings.Compare(a.location, b.location) })
+	for _, l := range external {
+		paths = append(paths, l.path)
 	}
 	return &id, hashFiles(&id.Weights, paths...)
 }
