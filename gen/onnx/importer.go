@@ -123,7 +123,11 @@ func opsetImports(list []*onnxpb.OperatorSetIdProto) (map[string]int, error) {
 	return out, nil
 }
 
-// sinceVersion is the opset that introduced the definition of op in force at opset.
+// deprecatedButWritten are operators that ONNX deprecated in the opset which introduced them, and that exporters write all the same: the
+// definition has a meaning, and the newest one of an older opset is none.
+var deprecatedButWritten = map[string]int{"GroupNormalization": 18}
+
+// sinceVersion returns the opset that introduced the definition of op in force at opset.
 func sinceVersion(op string, opset int) (int, error) {
 	all, ok := sinceVersions[op]
 	if !ok {
@@ -133,6 +137,8 @@ func sinceVersion(op string, opset int) (int, error) {
 	switch {
 	case i < 0:
 		return 0, refusef("the operator exists since opset %d", abs(all[0]))
+	case all[i] < 0 && deprecatedButWritten[op] == -all[i]:
+		return -all[i], nil
 	case all[i] < 0:
 		return 0, refusef("the operator is deprecated since opset %d", -all[i])
 	}
