@@ -26,6 +26,8 @@ type importer struct {
 	numbers map[string]int // how many names that are like a name are taken
 	nodes   int
 	outputs map[string]bool // names of the model's outputs
+	seed    *ir.Value       // the input of the seed, where there is one
+	streams int64           // how many nodes draw random numbers
 	// What is read of tensors, of attributes' lists and of constants made of these: each time that a function is
 	// inlined its nodes have them again.
 	tensors map[*onnxpb.TensorProto]*ir.Tensor

@@ -90,6 +90,9 @@ func (s *scope) node(p *onnxpb.NodeProto) error {
 			return refusal{err}
 		}
 	}
+	if drawn, err := s.draw(p, version, operands); drawn || err != nil {
+		return err
+	}
 	return s.add(p, version, operands)
 }
 

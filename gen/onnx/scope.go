@@ -17,6 +17,8 @@ type scope struct {
 	env    map[string]*ir.Value
 	inits  map[string]*onnxpb.TensorProto // constants that nothing has used yet
 	sparse map[string]bool                // names of sparse initializers
+	caller *scope                         // of a function's body: where it is called
+	of     string                         // the operator whose region it is
 	top    bool                           // the model's own graph
 	depth  int
 	// captured are the outer values that this region uses, and inner its inputs for them.
