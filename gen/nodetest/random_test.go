@@ -119,7 +119,7 @@ func TestRandomNumbers(t *testing.T) {
 	require.NoError(t, err)
 	device, err := target.Parse(facts)
 	require.NoError(t, err)
-	drawnCompiled(t, cpptest.Host, chip, nil, results)
+	drawnCompiled(t, &cpptest.Host, chip, nil, results)
 	drawnCompiled(t, cpptest.OnDevice(device), chip, device, results)
 }
 

@@ -27,6 +27,9 @@ func (s *scope) attributes(n *ir.Node, p *onnxpb.NodeProto) error {
 		if err != nil {
 			return fmt.Errorf("attribute %s: %w", show(name), err)
 		}
+		if isNibble(a.GetT().GetDataType()) {
+			return refusef("attribute %s is a tensor of type int4 or uint4; supported are those of Constant nodes and initializers", show(name))
+		}
 		if g, ok := x.(*onnxpb.GraphProto); ok {
 			if len(regions) == limit.Regions {
 				return fmt.Errorf("attribute %s: it is a graph, as are %d others; operators of ONNX have at most %d", show(name), len(regions), limit.Regions)

@@ -25,9 +25,10 @@ type importer struct {
 	used    map[string]bool
 	numbers map[string]int // how many names that are like a name are taken
 	nodes   int
-	outputs map[string]bool // names of the model's outputs
-	seed    *ir.Value       // the input of the seed, where there is one
-	streams int64           // how many nodes draw random numbers
+	outputs map[string]bool    // names of the model's outputs
+	seed    *ir.Value          // the input of the seed, where there is one
+	nibbles map[*ir.Value]bool // values of 4 bits
+	streams int64              // how many nodes draw random numbers
 	// What is read of tensors, of attributes' lists and of constants made of these: each time that a function is
 	// inlined its nodes have them again.
 	tensors map[*onnxpb.TensorProto]*ir.Tensor
@@ -39,7 +40,7 @@ func newImporter(m *onnxpb.ModelProto, payloads []payload, file *ir.File, extern
 	im := &importer{
 		opt: opt, payloads: payloads, file: &ir.File{R: file.R, Size: file.Size},
 		externals: map[string]*ir.File{}, missing: map[string]int{},
-		functions: map[functionKey]*onnxpb.FunctionProto{}, used: map[string]bool{}, numbers: map[string]int{}, outputs: map[string]bool{},
+		functions: map[functionKey]*onnxpb.FunctionProto{}, nibbles: map[*ir.Value]bool{}, used: map[string]bool{}, numbers: map[string]int{}, outputs: map[string]bool{},
 		tensors: map[*onnxpb.TensorProto]*ir.Tensor{}, lists: map[*onnxpb.AttributeProto]any{}, vectors: map[*payload]*ir.Tensor{},
 	}
 	for loc, f := range external {

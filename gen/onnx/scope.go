@@ -107,6 +107,13 @@ func (s *scope) inputs(p *onnxpb.GraphProto) error {
 		}
 		s.env[name] = v
 		s.g.Inputs = append(s.g.Inputs, v)
+		if isNibble(in.GetType().GetTensorType().GetElemType()) {
+			inner, err := s.nibbleInput(v)
+			if err != nil {
+				return fmt.Errorf("input %s: %w", show(name), err)
+			}
+			s.env[name] = inner
+		}
 	}
 	return nil
 }
@@ -122,6 +129,9 @@ func (s *scope) outputs(p *onnxpb.GraphProto) error {
 		}
 		if v == nil || seen[name] && s.top {
 			return fmt.Errorf("output %s is empty or listed twice", show(name))
+		}
+		if !s.top && s.im.nibbles[v] {
+			return refusef("output %s of a graph that a node runs is of type int4 or uint4; supported is to cast it to int8", show(name))
 		}
 		seen[name] = true
 		s.g.Outputs = append(s.g.Outputs, v)
@@ -178,6 +188,7 @@ func (s *scope) capture(outer *ir.Value) *ir.Value {
 		return in
 	}
 	in := &ir.Value{Name: outer.Name, Type: outer.Type, Shape: outer.Shape, HasShape: outer.HasShape}
+	s.im.nibbles[in] = s.im.nibbles[outer]
 	if s.inner == nil {
 		s.inner = map[*ir.Value]*ir.Value{}
 	}
@@ -196,7 +207,9 @@ func (s *scope) initializer(name string, p *onnxpb.TensorProto) (*ir.Value, erro
 	if err != nil {
 		return nil, err
 	}
-	return s.constant(name, t), nil
+	v := s.constant(name, t)
+	s.im.nibbles[v] = isNibble(p.GetDataType())
+	return v, nil
 }
 
 // constant makes a constant value. Constants are visible in all graphs, so names
