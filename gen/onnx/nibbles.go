@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -115,7 +116,7 @@ func (s *scope) toNibbles(p *onnxpb.NodeProto, op string, version int, operands 
 		}
 		y = c.clipped(c.op(op, n.Attrs, operands...), to)
 	} else {
-		y = c.wrapped(c.op("Cast", ir.Attrs{"to": int64(wideTypes[to])}, operands[0]), to)
+		y = c.wrapped(operands[0], to)
 	}
 	if c.err != nil {
 		return c.err
@@ -140,13 +141,16 @@ func (c *chain) clipped(v *ir.Value, t ir.DType) *ir.Value {
 	return c.op("Clip", nil, v, c.byte(t, 0), c.byte(t, 15))
 }
 
-// wrapped keeps the lower 4 bits of integers of 8.
+// wrapped makes integers of 4 bits of any numbers, by way of 32 bits: what floats of other signs are in 8 bits is the machine's affair.
 func (c *chain) wrapped(v *ir.Value, t ir.DType) *ir.Value {
-	low := c.op("BitwiseAnd", nil, v, c.byte(t, 15))
-	if t == ir.U8 {
-		return low
+	number := func(x int32) *ir.Value {
+		return ir.ConstValue(c.im.unique(c.out+".const"), &ir.Tensor{Type: ir.I32, Shape: []int64{}, Data: binary.LittleEndian.AppendUint32(nil, uint32(x))})
 	}
-	return c.op("Sub", nil, c.op("BitwiseXor", nil, low, c.byte(t, 8)), c.byte(t, 8))
+	y := c.op("BitwiseAnd", nil, c.op("Cast", ir.Attrs{"to": int64(onnxpb.TensorProto_INT32)}, v), number(15))
+	if t == ir.I8 {
+		y = c.op("Sub", nil, c.op("BitwiseXor", nil, y, number(8)), number(8))
+	}
+	return c.op("Cast", ir.Attrs{"to": int64(wideTypes[t])}, y)
 }
 
 // nibbleInput is what an input of 4 bits becomes: its elements are bytes, of which the lower 4 bits count.

@@ -87,6 +87,11 @@ func (s *scope) inputs(p *onnxpb.GraphProto) error {
 			return fmt.Errorf("input %s: the name is empty or taken", show(name))
 		}
 		v := &ir.Value{Name: name}
+		if _, sequence := in.GetType().GetValue().(*onnxpb.TypeProto_SequenceType); sequence && !s.top { // whose tensors package inline finds
+			s.env[name] = v
+			s.g.Inputs = append(s.g.Inputs, v)
+			continue
+		}
 		shape := staticShape
 		if s.top {
 			shape = func(p *onnxpb.TensorShapeProto) (ir.Shape, bool, error) {

@@ -8,7 +8,7 @@ import (
 // Supported reports why an operator of a definition's version is not supported; nil where it is.
 func Supported(op string, version int) error {
 	row := Lookup(op)
-	if row == nil && slices.Contains(drawn, op) {
+	if row == nil && (slices.Contains(drawn, op) || sequences[op].operands != 0 || op == SequenceEmpty) {
 		return nil
 	}
 	if row == nil {
@@ -20,13 +20,13 @@ func Supported(op string, version int) error {
 	return nil
 }
 
-// Names are the operators of the table and those that the importer makes others of, sorted.
+// Names are the operators of the table and those that the importer, or package inline, makes others of, sorted.
 func Names() []string {
 	var out []string
 	for _, r := range Table() {
 		out = append(out, r.Name)
 	}
-	out = append(out, drawn...)
+	out = append(append(out, drawn...), sequenceNames()...)
 	slices.Sort(out)
 	return out
 }
