@@ -72,7 +72,7 @@ func run(g *ir.Graph, keep func(*ir.Node) bool, expand func(*ir.Graph) (bool, er
 		if err != nil {
 			return err
 		}
-		if !bound && !inline.Wrong(g, unknown) {
+		if !bound && !inline.Wrong(g, unknown) && !inline.Ranks(g, unknown) {
 			return inferred
 		}
 	}
