@@ -23,7 +23,7 @@ func ParseSeed(s string) (Seed, error) {
 	}
 	v, err := strconv.ParseUint(s, 10, 32)
 	if err != nil {
-		return Seed{}, fmt.Errorf("%q is no seed; want a number from 0 to 4294967295, or 'input'", s)
+		return Seed{}, fmt.Errorf("--seed=%s: want a number from 0 to 4294967295, or 'input'", s)
 	}
 	return Seed{Value: int64(v)}, nil
 }

@@ -33,7 +33,6 @@ type graphFlags struct {
 	src, out, outConsts string
 	external, dims      list
 	fill                bool
-	seed                string
 	warnings            warnFlags
 	passes              passFlags
 }
@@ -46,7 +45,6 @@ func graphCommand(args []string, out, log io.Writer) error {
 	c.StringVar(&f.out, "out", "", "`FILE` where the graph's text goes")
 	c.StringVar(&f.outConsts, "out-consts", "", "`FILE` where constants that are not in the model's files go")
 	c.BoolVar(&f.fill, "fill-random", false, "fill weights whose external data has the location 'random' (benchmarks)")
-	c.StringVar(&f.seed, "seed", "0", "`NUMBER` that random numbers of nodes without attribute seed follow from, the same in each run; or 'input': the network gets one more input, seed, and each run its own")
 	c.Var(&f.external, "external", "`LOCATION=PATH` of a file of external data; may be repeated")
 	c.Var(&f.dims, "dim", "`SYMBOL=NUMBER` or SYMBOL=LOW..HIGH binds or bounds a symbolic dimension; may be repeated")
 	// It has no warnings of its own: one list of options serves both commands.
@@ -105,8 +103,8 @@ func (f *graphFlags) read() (*ir.Graph, error) {
 		return nil, err
 	}
 	opt := onnx.Options{Dims: map[string]onnx.Dim{}, Fill: f.fill, Supported: ops.Supported, Operators: ops.Names()}
-	if opt.Seed, err = onnx.ParseSeed(f.seed); err != nil {
-		return nil, fmt.Errorf("--seed: %w", err)
+	if opt.Seed, err = onnx.ParseSeed(f.passes.seed); err != nil {
+		return nil, err
 	}
 	for _, d := range f.dims {
 		name, dim, err := onnx.ParseDim(d)
