@@ -21,7 +21,7 @@ type Draw struct {
 //
 // Block i of four words is Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy as 1, 2, 3. SC 2011) of the counter
 // {i, iteration, upper half of iteration, stream} with the halves of the seed as key. An element takes one word: for uniform numbers the
-// upper 24 bits; of the normal distribution two words give two elements (Box and Muller 1958). All but a square root and a product is computed
+// upper 24 bits; of the normal distribution two words give two elements (Box and Muller 1958). These are computed
 // in integers, and no product of floats is rounded before it is added, so that every machine draws the same bits.
 func Random(t ir.DType, shape []int64, d Draw, seed, iteration int64) *ir.Tensor {
 	y := ir.NewTensor(t, shape...)
@@ -64,9 +64,20 @@ func (d *Draw) numbers(w [4]uint32) (out [4]float32) {
 
 // normals are two independent numbers of the normal distribution: of a length that one word gives, in a direction that the other one gives.
 func normals(length, turn uint32) (x, y float32) {
-	r := math.Sqrt(float64(twiceLog(length)) / (1 << 31))
+	r := root(uint64(twiceLog(length)) << 25) // of 28 binary digits, and the products of 59
 	s, c := sinCos(turn)
-	return float32(float64(r*float64(c)) / (1 << 31)), float32(float64(r*float64(s)) / (1 << 31))
+	return float32(r*c) / (1 << 59), float32(r*s) / (1 << 59)
+}
+
+// root is the whole part of a square root.
+func root(x uint64) int64 {
+	r := uint64(0)
+	for bit := uint64(1) << 31; bit > 0; bit >>= 1 {
+		if t := r | bit; t*t <= x {
+			r = t
+		}
+	}
+	return int64(r)
 }
 
 // one is 1 as numbers of 31 binary digits behind the point have it; times multiplies two of them.
