@@ -228,7 +228,7 @@ func (in *inference) join(n *ir.Node, v *ir.Value, before []string, a, b known) 
 	case a.typ != b.typ:
 		return k, nil, fmt.Errorf("then_branch gives type %s, else_branch %s", a.typ, b.typ)
 	case len(a.shape) != len(b.shape):
-		return k, fmt.Errorf("then_branch gives shape %v, else_branch %v; both must give one rank, or what reads the result must be able to read one of them only", a.shape, b.shape), nil
+		return k, fmt.Errorf("then_branch gives shape %v, else_branch %v; both must give one rank", a.shape, b.shape), nil
 	}
 	joined := make(ir.Shape, len(a.shape))
 	for i, d := range a.shape {
